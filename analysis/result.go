@@ -1,0 +1,65 @@
+package analysis
+
+import "github.com/mcchk/mcchk/conflicts"
+
+// Verdict is what an analysis concludes.
+type Verdict string
+
+// Verdicts. Undecided: no finding, but something was lost, cut, not
+// instrumented or not understood, so that "no race" cannot be said.
+const (
+	Race      Verdict = "race"
+	NoRace    Verdict = "no race found"
+	Undecided Verdict = "undecided"
+)
+
+// DoubtKind names a reason why a result does not rest on the whole run.
+type DoubtKind string
+
+// Kinds of doubts.
+const (
+	NotUnderstood   DoubtKind = "not-understood"   // calls without a meaning in the model yet
+	MissingRank     DoubtKind = "missing-rank"     // no trace file of a process
+	CutTrace        DoubtKind = "cut-trace"        // a file ends before its process did, or is damaged
+	LostEvents      DoubtKind = "lost-events"      // the tracer could not record everything
+	NotInstrumented DoubtKind = "not-instrumented" // code without load/store instrumentation
+	Unmatched       DoubtKind = "unmatched"        // a call that waits for one that never came, …
+	Threads         DoubtKind = "threads"          // several threads, whose order among each other is not known
+)
+
+// Doubt is one such reason. The same wherever it is printed.
+type Doubt struct {
+	Kind  DoubtKind
+	Ranks []int  // world ranks concerned, ascending
+	Count uint64 // calls, events or bytes, as the kind has it; 0 when not countable
+	Text  string // one sentence: what, where, and what to do
+}
+
+// Basis says what a verdict rests on.
+type Basis struct {
+	Ranks       int    // processes with a trace
+	RanksInRun  int    // processes that the run had
+	Windows     int    // windows created
+	Regions     int    // concurrent regions analysed
+	Calls       uint64 // recorded calls
+	Operations  uint64 // one-sided operations among them
+	Loads       uint64 // recorded load elements of the program
+	Stores      uint64
+	Accesses    uint64 // all accesses compared: load/store runs and those that calls make
+	LostCalls   uint64
+	LostAccess  uint64
+	Instruments uint64 // instrumented translation units, the sum over processes
+}
+
+// Result is the outcome of an analysis.
+type Result struct {
+	Verdict   Verdict
+	Findings  []conflicts.Finding // sorted by place, rule
+	Doubts    []Doubt
+	Basis     Basis
+	Directory string // the traces analysed
+	Program   string // as recorded, "" when unknown
+	Library   string // MPI library as recorded
+	Run       string // run identifier, hexadecimal
+	Clock     string // "evc" or "vector"
+}

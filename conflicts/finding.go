@@ -1,0 +1,58 @@
+package conflicts
+
+import "github.com/mcchk/mcchk/symbols"
+
+// Class tells between whom the accesses of a finding conflict.
+type Class string
+
+// Classes of findings (detection model, section 5).
+const (
+	WithinEpoch     Class = "within-epoch"     // both by one process
+	AcrossProcesses Class = "across-processes" // by two processes
+)
+
+// SyncPoint is a call that orders or completes, as an explanation names it.
+type SyncPoint struct {
+	Call  string // "MPI_Win_fence"; "" where there is none
+	Rank  int    // world rank of the process that called it
+	Stack []symbols.Frame
+}
+
+// Side is one of the two accesses of a finding.
+type Side struct {
+	Rank    int    // world rank of the process that made the access
+	Strand  uint32 // its thread, 0 for the main one
+	Call    string // "MPI_Put"; "" for a load or store of the program
+	Role    string // "load", "store", "put", "get", "accumulate", "origin buffer", "result buffer", "compare buffer", "send buffer", "receive buffer", …
+	Write   bool
+	Atomic  bool            // an accumulate's or fetch's access to the target
+	Op      string          // "MPI_SUM" of an atomic access; otherwise ""
+	Type    string          // basic type of an atomic access, "MPI_INT"; otherwise ""
+	Stack   []symbols.Frame // innermost first; empty when unknown
+	Epoch   string          // the kind of epoch it was made in: "fence", "lock (exclusive)", "lock_all", "start–complete", or "" when in none
+	Started SyncPoint       // last synchronization of its process before it
+	Done    SyncPoint       // the call that completes it, or the next synchronization after it; Call "" when nothing did
+	Pending bool            // the access is not instantaneous: it spans from its call to Done
+}
+
+// Finding is a pair of accesses that conflict and that nothing orders; equal
+// pairs are one finding with a count.
+type Finding struct {
+	Rule     string // identifier in Rules, such as "MC101"
+	Severity Severity
+	Class    Class
+	First    Side
+	Second   Side
+	Owner    int    // world rank whose memory it is
+	Window   int64  // identifier of the window the bytes lie in; 0 when in none
+	WinName  string // "window 1 (MPI_Win_create at a.c:12)"; "" when in none
+	// Lo and Hi are the first conflicting byte range of the first pair,
+	// half-open: offsets in the window's memory of Owner, or addresses of
+	// Owner when Window is 0.
+	Lo, Hi uint64
+	Region int    // the concurrent region of the first pair, from 0
+	Why    string // why nothing orders the two, one sentence
+	Mend   string // what would, one sentence
+	Count  uint64 // pairs of accesses that are this finding (runs count once)
+	Ranks  []int  // world ranks involved in any of the pairs, ascending
+}

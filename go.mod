@@ -1,0 +1,3 @@
+module github.com/mcchk/mcchk
+
+go 1.26

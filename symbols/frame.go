@@ -1,0 +1,15 @@
+// Package symbols turns program counters into functions, files and lines with
+// the debug information (DWARF) of the program and its shared libraries.
+package symbols
+
+// Frame is one place of a call stack.
+type Frame struct {
+	Func    string // demangled; "" when unknown
+	File    string // as the compiler wrote it; "" when unknown
+	Line    int    // 1-based; 0 when unknown
+	Column  int    // 1-based; 0 when unknown
+	Module  string // path of the executable or library
+	Offset  uint64 // address in the module's file (virtual address)
+	Inlined bool   // inlined into the next frame
+	Reason  string // why File is missing: "no debug information (compile with -g)", …
+}
