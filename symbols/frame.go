@@ -1,5 +1,11 @@
 // Package symbols turns program counters into functions, files and lines with
 // the debug information (DWARF) of the program and its shared libraries.
+//
+// A Resolver is asked for an address of a module. It looks into its Table of
+// places resolved earlier (perhaps on another machine), then into the module's
+// own file, and then into the separate debug file that belongs to it. What was
+// found once is kept. A Resolver never fails: where something is missing, the
+// frame says what and why.
 package symbols
 
 // Frame is one place of a call stack.
