@@ -1,0 +1,76 @@
+package conflicts
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write docs/rules.md anew")
+
+func TestRules(t *testing.T) {
+	want := []string{
+		RuleRemoteRemote, RuleLocalRemote, RuleBuffer, RuleSameOrigin,
+		RuleAtomicType, RuleCallBuffer, RuleRequest, RuleAtomicOp,
+	}
+	var got []string
+	for _, r := range Rules() {
+		got = append(got, r.ID)
+		for name, text := range map[string]string{
+			"Title": r.Title, "Text": r.Text, "Wrong": r.Wrong, "Right": r.Right, "Mend": r.Mend,
+		} {
+			require.NotEmpty(t, text, "%s: %s", r.ID, name)
+			require.Equal(t, strings.TrimSpace(text), text, "%s: %s", r.ID, name)
+		}
+		require.Contains(t, r.Text, "section", "%s does not say where the standard says so", r.ID)
+		if strings.HasPrefix(r.ID, "MC2") {
+			require.Equal(t, Warning, r.Severity, r.ID)
+		} else {
+			require.Equal(t, Error, r.Severity, r.ID)
+		}
+	}
+	require.Equal(t, want, got)
+}
+
+func TestLookup(t *testing.T) {
+	r, ok := Lookup("mc103")
+	require.True(t, ok)
+	require.Equal(t, RuleBuffer, r.ID)
+	_, ok = Lookup("MC999")
+	require.False(t, ok)
+	_, ok = Lookup("")
+	require.False(t, ok)
+}
+
+// TestRulesPage keeps docs/rules.md equal to the rules:
+// go test ./conflicts -run TestRulesPage -update writes it anew.
+func TestRulesPage(t *testing.T) {
+	path := filepath.Join("..", "docs", "rules.md")
+	page := rulesPage()
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(page), 0o644))
+	}
+	got, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, page, string(got), "docs/rules.md is not what the rules say: go test ./conflicts -run TestRulesPage -update")
+}
+
+func rulesPage() string {
+	var b strings.Builder
+	b.WriteString("# Rules\n\n<!-- Written by go test ./conflicts -run TestRulesPage -update. Change conflicts/rules.go instead. -->\n\n")
+	b.WriteString("What mcchk reports. Identifiers are stable. `mcchk explain RULE` prints the same on a terminal.\nSections are those of the MPI standard, version 4.1.\n\n")
+	b.WriteString("| rule | severity | what |\n| --- | --- | --- |\n")
+	for _, r := range Rules() {
+		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", r.ID, strings.ToLower(r.ID), r.Severity, r.Title)
+	}
+	for _, r := range Rules() {
+		fmt.Fprintf(&b, "\n## %s\n\n**%s%s** (%s)\n\n%s\n\n", r.ID, strings.ToUpper(r.Title[:1]), r.Title[1:], r.Severity, r.Text)
+		fmt.Fprintf(&b, "Wrong:\n\n```c\n%s\n```\n\nRight:\n\n```c\n%s\n```\n\nHow to mend it: %s\n", r.Wrong, r.Right, r.Mend)
+	}
+	return b.String()
+}
