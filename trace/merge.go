@@ -1,0 +1,263 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+const (
+	// maxStrands bounds the chunks held at once; no process has as many threads.
+	maxStrands = 1 << 14
+	// maxWaiting bounds the chunks that wait behind another of their strand
+	// while the merge looks for a call that may have been lost.
+	maxWaiting = 16
+)
+
+// merge holds the strands that have records loaded and not yet delivered.
+//
+// A record's place in the order of the process is the pair (call, after): a
+// call n stands at (n, 0), what follows it in any strand at (n, 1). A chunk
+// that is not loaded was begun after its Seq calls had begun, and so holds
+// nothing from before (Seq, 1) but call Seq itself, for which it may have been
+// begun.
+type merge struct {
+	strands []*strand // each with a record at its head; few
+	run     *strand   // the strand of the last event, not yet advanced
+	seq     uint64    // the last call delivered
+	waiting int       // chunks in queues
+	spare   []*strand // for reuse
+}
+
+// strand is one thread's part in the merge.
+type strand struct {
+	id     uint32
+	chunk  Chunk
+	buf    []byte // the chunk's records
+	pos    int
+	queue  []loaded // the strand's next chunks
+	seq    uint64   // the last call or mark passed
+	call   uint64   // the strand's own last call
+	at     uint64   // place of the record at pos: the call …
+	after  bool     // … or what follows it
+	ending bool     // it is the end record, which comes last
+}
+
+// loaded is a chunk that waits for its strand to come to it.
+type loaded struct {
+	chunk Chunk
+	buf   []byte
+}
+
+func (s *strand) position() int64 {
+	return s.chunk.Offset + chunkHeaderSize + int64(s.pos)
+}
+
+func (s *strand) called(seq uint64) {
+	s.call = seq
+	s.seq = max(s.seq, seq)
+}
+
+func (s *strand) open(c Chunk, buf []byte) {
+	s.chunk, s.buf, s.pos = c, buf, 0
+	s.seq = max(s.seq, c.Seq)
+}
+
+func (m *merge) called(seq uint64) { m.seq = max(m.seq, seq) }
+
+// least returns the strand whose record comes next among those loaded, the
+// one with the smaller number where the order is open; nil when none is loaded.
+func (m *merge) least() *strand {
+	var best *strand
+	for _, s := range m.strands {
+		if best == nil || s.before(best) {
+			best = s
+		}
+	}
+	return best
+}
+
+func (s *strand) before(t *strand) bool {
+	if s.ending != t.ending {
+		return t.ending
+	}
+	if s.at != t.at {
+		return s.at < t.at
+	}
+	if s.after != t.after {
+		return t.after
+	}
+	return s.id < t.id
+}
+
+func (m *merge) find(id uint32) *strand {
+	for _, s := range m.strands {
+		if s.id == id {
+			return s
+		}
+	}
+	return nil
+}
+
+// drop forgets a strand that has no more records.
+func (m *merge) drop(s *strand, c *chunkReader) {
+	c.release(s.buf)
+	for _, l := range s.queue {
+		c.release(l.buf)
+	}
+	m.waiting -= len(s.queue)
+	for i := range m.strands {
+		if m.strands[i] == s {
+			last := len(m.strands) - 1
+			m.strands[i] = m.strands[last]
+			m.strands = m.strands[:last]
+			break
+		}
+	}
+	*s = strand{queue: s.queue[:0]}
+	m.spare = append(m.spare, s)
+}
+
+// mustLoad reports whether a chunk not yet loaded may hold a record that comes
+// before the head of s, which is nil when nothing is loaded.
+func (r *Reader) mustLoad(s *strand) bool {
+	if s == nil {
+		return true
+	}
+	if r.merge.waiting >= maxWaiting {
+		return false
+	}
+	if !s.ending && s.after && s.at <= r.merge.seq {
+		return false // the call was delivered: everything that follows it may come
+	}
+	next := r.chunks.peek()
+	switch {
+	case next == nil:
+		return false
+	case s.ending:
+		return true
+	case s.after:
+		return next.Seq <= s.at
+	}
+	return next.Seq < s.at
+}
+
+// load reads the next chunk of the file. It reports false when there is none.
+func (r *Reader) load() bool {
+	head := r.chunks.peek()
+	if head == nil {
+		return false
+	}
+	l := loaded{chunk: *head}
+	buf, ok := r.chunks.read()
+	if !ok {
+		return true // nothing came of it; peek will say that nothing follows
+	}
+	l.buf = trimTorn(buf, &l.chunk)
+	m := &r.merge
+	if s := m.find(l.chunk.Strand); s != nil {
+		s.queue = append(s.queue, l)
+		m.waiting++
+		return true
+	}
+	if len(m.strands) >= maxStrands {
+		r.chunks.stop(l.chunk.Offset, fmt.Sprintf("more than %d strands at once", maxStrands))
+		return true
+	}
+	s := m.spareStrand()
+	s.id = l.chunk.Strand
+	s.open(l.chunk, l.buf)
+	m.strands = append(m.strands, s)
+	r.advance(s)
+	return true
+}
+
+func (m *merge) spareStrand() *strand {
+	if n := len(m.spare); n > 0 {
+		s := m.spare[n-1]
+		m.spare = m.spare[:n-1]
+		return s
+	}
+	return &strand{}
+}
+
+// advance applies the definitions and marks at the head of s until an event
+// stands there, and drops s when there is none.
+func (r *Reader) advance(s *strand) {
+	for {
+		for s.pos < len(s.buf) {
+			event, err := r.absorb(s)
+			if err != nil {
+				r.damage(s, err)
+				return
+			}
+			if event {
+				return
+			}
+		}
+		if len(s.queue) == 0 {
+			r.merge.drop(s, r.chunks)
+			return
+		}
+		r.chunks.release(s.buf)
+		l := s.queue[0]
+		s.queue = append(s.queue[:0], s.queue[1:]...)
+		r.merge.waiting--
+		s.open(l.chunk, l.buf)
+	}
+}
+
+// absorb looks at the record at the head of s. It reports true for an event,
+// which stays there with its place noted, and passes all others.
+func (r *Reader) absorb(s *strand) (event bool, err error) {
+	n, err := recordLength(s.buf[s.pos:])
+	if err != nil {
+		return false, err
+	}
+	b := s.buf[s.pos : s.pos+n]
+	s.ending = false
+	switch kind := RecordKind(b[0]); kind {
+	case RecordAccess:
+		if u64(b, 24) == 0 {
+			break
+		}
+		s.at, s.after = s.seq, true
+		return true, nil
+	case RecordLost:
+		s.at, s.after = s.seq, true
+		return true, nil
+	case RecordCall:
+		if n < callSize {
+			return false, errShort
+		}
+		seq := u64(b, 8)
+		if seq <= s.call {
+			return false, fmt.Errorf("call %d after call %d", seq, s.call)
+		}
+		s.at, s.after = seq, false
+		return true, nil
+	case RecordEnd:
+		end, err := decodeEnd(b)
+		if err != nil {
+			return false, err
+		}
+		if r.defs.end != nil {
+			return false, errors.New("a second end record")
+		}
+		r.defs.end = &end
+		s.at, s.after, s.ending = math.MaxUint64, true, true
+		return true, nil
+	case RecordMark:
+		seq, err := decodeMark(b)
+		if err != nil {
+			return false, err
+		}
+		s.seq = max(s.seq, seq)
+	default:
+		if err := r.defs.apply(kind, b); err != nil {
+			return false, err
+		}
+	}
+	s.pos += n
+	return false, nil
+}

@@ -1,0 +1,192 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+var errAccess = errors.New("an access without size, or past the end of the address space")
+
+func errRedefined(old, f *Fn) error {
+	return fmt.Errorf("function %d is defined again, as %q after %q", f.ID, f.Name+" "+f.argText(), old.Name+" "+old.argText())
+}
+
+// Reader reads the events of one process in its order: call n, the accesses of
+// every strand that follow it, call n+1. It holds one chunk a strand.
+// Accesses of different strands between two calls have no order; each strand's
+// own are in program order. The end of the process comes last.
+//
+// Definitions are applied as they are passed; what a call defines (a new
+// communicator) is known only after the next ReadEvent.
+//
+// A Reader is for one goroutine.
+type Reader struct {
+	chunks *chunkReader
+	file   *os.File // nil unless opened by Open
+	defs   definitions
+	merge  merge
+	call   Call    // what Event.Call points to
+	words  []int64 // and its lists
+	region uint32
+	closed bool
+}
+
+// Open opens a trace file, plain or compressed with zstd. The header is read;
+// the errors of a bad one name the path and the offset.
+func Open(path string) (*Reader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	r, err := NewReader(f, path)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	r.file = f
+	return r, nil
+}
+
+// NewReader reads from a stream, plain or compressed with zstd. The name
+// stands in errors.
+func NewReader(in io.Reader, name string) (*Reader, error) {
+	c, err := newChunkReader(in, name)
+	if err != nil {
+		return nil, err
+	}
+	return &Reader{chunks: c}, nil
+}
+
+// Header returns the head of the file.
+func (r *Reader) Header() Header { return r.chunks.header }
+
+// Close closes the file if Open opened it. What the definitions said stays.
+func (r *Reader) Close() error {
+	if r.closed {
+		return nil
+	}
+	r.closed = true
+	r.chunks.close()
+	if r.file == nil {
+		return nil
+	}
+	return r.file.Close()
+}
+
+// Cut tells, after ReadEvent returned io.EOF, where and why the file stops
+// before its process did. It is nil when the file is complete.
+func (r *Reader) Cut() *Cut { return r.chunks.cut }
+
+// Region is the number of synchronizations over all processes that the process
+// had passed when the chunk of the last event was begun: a lower bound for the
+// event.
+func (r *Reader) Region() uint32 { return r.region }
+
+// ReadEvent reads the next event into ev. Event.Call, its Args and their
+// Lists stay valid until the next ReadEvent. It returns io.EOF at the end and
+// where the file is cut (see Cut), other errors only when the input cannot be
+// read.
+func (r *Reader) ReadEvent(ev *Event) error {
+	if s := r.merge.run; s != nil {
+		if b := s.buf[s.pos:]; len(b) >= accessSize && b[0] == byte(RecordAccess) {
+			rawAccess((*[accessSize]byte)(b), &ev.Access)
+			s.pos += accessSize
+			if ev.Access.normalise() == accessOK {
+				ev.Kind = KindAccess
+				ev.Strand = s.id
+				return nil
+			}
+			s.pos -= accessSize
+		}
+	}
+	return r.next(ev)
+}
+
+// next is ReadEvent where the next record is not another access of the strand
+// that the last event was of.
+func (r *Reader) next(ev *Event) error {
+	if r.closed {
+		return fmt.Errorf("%s: %w", r.chunks.name, os.ErrClosed)
+	}
+	if s := r.merge.run; s != nil {
+		r.merge.run = nil
+		r.advance(s)
+	}
+	for {
+		s := r.merge.least()
+		if r.mustLoad(s) && r.load() {
+			continue
+		}
+		if s == nil {
+			r.chunks.finish(r.defs.end != nil)
+			if r.chunks.err != nil {
+				return r.chunks.err
+			}
+			return io.EOF
+		}
+		if err := r.deliver(s, ev); err != nil {
+			r.damage(s, err)
+			continue
+		}
+		r.region = s.chunk.Region
+		return nil
+	}
+}
+
+// deliver turns the record at the head of s into an event.
+func (r *Reader) deliver(s *strand, ev *Event) (err error) {
+	n, err := recordLength(s.buf[s.pos:])
+	if err != nil {
+		return err
+	}
+	b := s.buf[s.pos : s.pos+n]
+	ev.Strand = s.id
+	switch RecordKind(b[0]) {
+	case RecordAccess:
+		ev.Kind = KindAccess
+		rawAccess((*[accessSize]byte)(b), &ev.Access)
+		if ev.Access.normalise() != accessOK {
+			return errAccess
+		}
+	case RecordCall:
+		ev.Kind = KindCall
+		ev.Call = &r.call
+		if err := r.decodeCall(b); err != nil {
+			return err
+		}
+		s.called(r.call.Seq)
+		r.merge.called(r.call.Seq)
+	case RecordLost:
+		ev.Kind = KindLost
+		if ev.Lost, err = decodeLost(b); err != nil {
+			return err
+		}
+	case RecordEnd:
+		ev.Kind = KindEnd
+		if ev.End, err = decodeEnd(b); err != nil {
+			return err
+		}
+	}
+	s.pos += n
+	r.merge.run = s
+	return nil
+}
+
+func (r *Reader) decodeCall(b []byte) (err error) {
+	id := u16(b, 2)
+	fn := fnAt(r.defs.fns, id)
+	if fn == nil {
+		return fmt.Errorf("a call of function %d, which is not defined", id)
+	}
+	r.words, err = decodeCall(b, fn, &r.call, r.words)
+	return err
+}
+
+// damage gives up the strand at its present record, and all chunks not yet
+// loaded. What other strands hold is still delivered.
+func (r *Reader) damage(s *strand, err error) {
+	r.chunks.stop(s.position(), err.Error())
+	r.merge.drop(s, r.chunks)
+}

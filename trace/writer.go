@@ -1,0 +1,250 @@
+package trace
+
+import (
+	"fmt"
+	"io"
+	"slices"
+)
+
+// defaultChunk is the length of records at which a Writer begins a new chunk.
+const defaultChunk = 256 << 10
+
+// Writer writes a trace file. Chunks are sealed with their checksums unless
+// BeginChunk asks for an open one. It keeps one chunk in memory.
+//
+// The first error stays: every later method returns it, and so does Close, so
+// that a caller may check only there.
+type Writer struct {
+	out   io.Writer
+	err   error
+	chunk Chunk
+	begun bool
+	buf   []byte // the chunk: header and records
+	seq   uint64 // the last call written
+	time  int64  // of the last call, for CallNamed
+	fns   map[uint16]*Fn
+	names named
+}
+
+// NewWriter writes the header h. Version 0 stands for the current one. The
+// caller closes out after Close.
+func NewWriter(out io.Writer, h Header) (*Writer, error) {
+	b, err := encodeHeader(h)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := out.Write(b); err != nil {
+		return nil, err
+	}
+	return &Writer{out: out, fns: map[uint16]*Fn{}}, nil
+}
+
+// BeginChunk ends the present chunk and begins one with this strand, sequence
+// number, region and seal; the other fields of c are not used.
+func (w *Writer) BeginChunk(c Chunk) error {
+	if w.flush() == nil {
+		w.chunk, w.begun = c, true
+		w.buf = append(w.buf[:0], make([]byte, chunkHeaderSize)...)
+	}
+	return w.err
+}
+
+// Strand makes the following records those of another thread.
+func (w *Writer) Strand(id uint32) error {
+	if w.begun && w.chunk.Strand == id {
+		return w.err
+	}
+	return w.BeginChunk(Chunk{Strand: id, Seq: w.seq, Region: w.chunk.Region, Sealed: true})
+}
+
+// Region tells the number of synchronizations over all processes passed so
+// far. It is written with the chunks begun from now on.
+func (w *Writer) Region(n uint32) error {
+	if w.chunk.Region == n {
+		return w.err
+	}
+	return w.BeginChunk(Chunk{Strand: w.chunk.Strand, Seq: w.seq, Region: n, Sealed: true})
+}
+
+// flush writes the present chunk.
+func (w *Writer) flush() error {
+	if w.err != nil || !w.begun {
+		return w.err
+	}
+	b := w.buf
+	copy(b, chunkMagic)
+	le.PutUint32(b[4:], uint32(len(b)))
+	le.PutUint32(b[8:], w.chunk.Strand)
+	le.PutUint32(b[20:], uint32(len(b)-chunkHeaderSize))
+	le.PutUint64(b[24:], w.chunk.Seq)
+	le.PutUint32(b[32:], w.chunk.Region)
+	if w.chunk.Sealed {
+		le.PutUint32(b[16:], chunkSealed)
+		le.PutUint32(b[12:], checksum(b[chunkHeaderSize:]))
+	}
+	w.begun = false
+	_, w.err = w.out.Write(b)
+	return w.err
+}
+
+// Close writes what is left. It does not close the underlying writer.
+func (w *Writer) Close() error { return w.flush() }
+
+// room makes sure that a record can be appended to the present chunk.
+func (w *Writer) room() error {
+	if w.err == nil && (!w.begun || len(w.buf) >= defaultChunk) {
+		c := Chunk{Strand: w.chunk.Strand, Seq: w.seq, Region: w.chunk.Region, Sealed: true}
+		if w.begun {
+			c.Sealed = w.chunk.Sealed
+		}
+		return w.BeginChunk(c)
+	}
+	return w.err
+}
+
+// took takes the result of an encoder.
+func (w *Writer) took(b []byte, err error) error {
+	w.buf = b
+	if err != nil {
+		w.err = err
+	}
+	return err
+}
+
+// Fn defines a function. The same definition may be given again.
+func (w *Writer) Fn(f *Fn) error {
+	if err := w.room(); err != nil {
+		return err
+	}
+	if old := w.fns[f.ID]; old != nil && (old.Name != f.Name || !slices.Equal(old.Args, f.Args)) {
+		w.err = errRedefined(old, f)
+		return w.err
+	}
+	w.fns[f.ID] = f
+	return w.took(appendFn(w.buf, f))
+}
+
+// Call writes a call of a function defined before. A Seq of 0 stands for the
+// next number.
+func (w *Writer) Call(c *Call) error {
+	if err := w.room(); err != nil {
+		return err
+	}
+	if c.Fn == nil || w.fns[c.Fn.ID] == nil {
+		w.err = fmt.Errorf("call %d of a function that is not defined", c.Seq)
+		return w.err
+	}
+	return w.call(c.Fn.ID, c, nil)
+}
+
+// call writes a call with its arguments, or as words when c.Fn is nil.
+func (w *Writer) call(id uint16, c *Call, words []int64) error {
+	if err := w.room(); err != nil {
+		return err
+	}
+	d := *c
+	if d.Seq == 0 {
+		d.Seq = w.seq + 1
+	}
+	w.seq = max(w.seq, d.Seq)
+	w.time = max(w.time, d.Begin, d.End)
+	return w.took(appendCall(w.buf, id, &d, words))
+}
+
+// Access writes a run of loads or stores, as it is given.
+func (w *Writer) Access(a *Access) error {
+	if err := w.room(); err != nil {
+		return err
+	}
+	return w.took(appendAccess(w.buf, a))
+}
+
+// Stack defines a call stack: program counters, innermost first.
+func (w *Writer) Stack(id uint32, pcs []uint64) error {
+	if err := w.room(); err != nil {
+		return err
+	}
+	return w.took(appendStack(w.buf, id, pcs))
+}
+
+// Type defines a datatype.
+func (w *Writer) Type(t *Type) error {
+	if err := w.room(); err != nil {
+		return err
+	}
+	return w.took(appendType(w.buf, t))
+}
+
+// Comm defines a communicator.
+func (w *Writer) Comm(c *Comm) error {
+	if err := w.room(); err != nil {
+		return err
+	}
+	return w.took(appendComm(w.buf, c))
+}
+
+// Module adds to the memory map.
+func (w *Writer) Module(m *Module) error {
+	if err := w.room(); err != nil {
+		return err
+	}
+	return w.took(appendModule(w.buf, m))
+}
+
+// Mark says that what the strand records from now on follows call seq of
+// another strand.
+func (w *Writer) Mark(seq uint64) error {
+	if err := w.room(); err != nil {
+		return err
+	}
+	return w.took(appendMark(w.buf, seq))
+}
+
+// Clock relates the process's clock to that of world rank 0.
+func (w *Writer) Clock(c Clock) error {
+	if err := w.room(); err != nil {
+		return err
+	}
+	return w.took(appendClock(w.buf, c))
+}
+
+// Lost says what was not recorded at this place.
+func (w *Writer) Lost(l Lost) error {
+	if err := w.room(); err != nil {
+		return err
+	}
+	return w.took(appendLost(w.buf, l))
+}
+
+// End writes the closing summary, the last record of strand 0.
+func (w *Writer) End(e End) error {
+	if err := w.room(); err != nil {
+		return err
+	}
+	return w.took(appendEnd(w.buf, e))
+}
+
+// Info writes a key and a value of the tracer's own information.
+func (w *Writer) Info(key, value string) error {
+	if err := w.room(); err != nil {
+		return err
+	}
+	return w.took(appendInfo(w.buf, key, value))
+}
+
+// Op names a reduction operation.
+func (w *Writer) Op(id int64, name string) error {
+	if err := w.room(); err != nil {
+		return err
+	}
+	return w.took(appendOp(w.buf, id, name))
+}
+
+// Source gives a source place of a program counter. Several for one are its
+// inlined frames, innermost first.
+func (w *Writer) Source(s *Source) error {
+	if err := w.room(); err != nil {
+		return err
+	}
+	return w.took(appendSource(w.buf, s))
+}
