@@ -140,7 +140,7 @@ var atomicType = Rule{
 	ID:       RuleAtomicType,
 	Title:    "atomic operations meet with different basic datatypes or partly overlapping elements",
 	Severity: Error,
-	Text: `Two accumulate operations (MPI_Accumulate, MPI_Get_accumulate, MPI_Fetch_and_op, MPI_Compare_and_swap and their request-based forms) meet at a target without order. They are atomic with respect to each other only element by element, for elements of the same predefined datatype that start at the same place (section 12.7.1). With different basic datatypes, or when an element of one covers parts of two elements of the other, the outcome is undefined.`,
+	Text:     `Two accumulate operations (MPI_Accumulate, MPI_Get_accumulate, MPI_Fetch_and_op, MPI_Compare_and_swap and their request-based forms) meet at a target without order. They are atomic with respect to each other only element by element, for elements of the same predefined datatype that start at the same place (section 12.7.1). With different basic datatypes, or when an element of one covers parts of two elements of the other, the outcome is undefined.`,
 	Wrong: `// rank 1
 MPI_Accumulate(&i, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, win);
 // rank 2, in the same epoch
@@ -172,7 +172,7 @@ var request = Rule{
 	ID:       RuleRequest,
 	Title:    "a buffer of a pending send or receive is used before it completes",
 	Severity: Error,
-	Text: `A non-blocking call (MPI_Isend, MPI_Irecv, a non-blocking collective call) has been started and not completed, and the program uses its buffer: it stores to a buffer being sent, or it loads from or stores to a buffer being received. The buffer belongs to MPI until MPI_Wait, or an MPI_Test that says so, completes the request (section 3.7.2; section 6.12 for collective calls).`,
+	Text:     `A non-blocking call (MPI_Isend, MPI_Irecv, a non-blocking collective call) has been started and not completed, and the program uses its buffer: it stores to a buffer being sent, or it loads from or stores to a buffer being received. The buffer belongs to MPI until MPI_Wait, or an MPI_Test that says so, completes the request (section 3.7.2; section 6.12 for collective calls).`,
 	Wrong: `MPI_Irecv(&halo, 1, MPI_DOUBLE, left, 0, comm, &req);
 sum += halo;                       // not received yet
 MPI_Wait(&req, MPI_STATUS_IGNORE);`,

@@ -1,0 +1,205 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/mcchk/mcchk/analysis"
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/symbols"
+)
+
+// jsonVersion changes when a field is removed or changes its meaning. New
+// fields do not change it.
+const jsonVersion = 1
+
+// JSON writes a result as one JSON object, described by
+// docs/report.schema.json. Findings keep the order of the result.
+func JSON(w io.Writer, res *analysis.Result) error {
+	c := Count(res)
+	out := jsonReport{
+		Version:   jsonVersion,
+		Verdict:   string(res.Verdict),
+		Directory: res.Directory,
+		Program:   res.Program,
+		Library:   res.Library,
+		Run:       res.Run,
+		Clock:     res.Clock,
+		Summary:   jsonSummary{c.Errors, c.Warnings, c.Notes},
+		Basis:     jsonBasis(res.Basis),
+		Doubts:    []jsonDoubt{},
+		Findings:  []jsonFinding{},
+	}
+	for _, d := range res.Doubts {
+		out.Doubts = append(out.Doubts, jsonDoubt{string(d.Kind), list(d.Ranks), d.Count, d.Text})
+	}
+	for i := range res.Findings {
+		out.Findings = append(out.Findings, findingToJSON(&res.Findings[i]))
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(out); err != nil {
+		return fmt.Errorf("write JSON report: %w", err)
+	}
+	return nil
+}
+
+type jsonReport struct {
+	Version   int           `json:"version"`
+	Verdict   string        `json:"verdict"`
+	Directory string        `json:"directory"`
+	Program   string        `json:"program,omitempty"`
+	Library   string        `json:"library,omitempty"`
+	Run       string        `json:"run,omitempty"`
+	Clock     string        `json:"clock,omitempty"`
+	Summary   jsonSummary   `json:"summary"`
+	Basis     jsonBasis     `json:"basis"`
+	Doubts    []jsonDoubt   `json:"doubts"`
+	Findings  []jsonFinding `json:"findings"`
+}
+
+type jsonSummary struct {
+	Errors   int `json:"errors"`
+	Warnings int `json:"warnings"`
+	Notes    int `json:"notes"`
+}
+
+// jsonBasis has the fields of analysis.Basis in the same order.
+type jsonBasis struct {
+	Ranks       int    `json:"ranks"`
+	RanksInRun  int    `json:"ranks_in_run"`
+	Windows     int    `json:"windows"`
+	Regions     int    `json:"concurrent_regions"`
+	Calls       uint64 `json:"calls"`
+	Operations  uint64 `json:"one_sided_operations"`
+	Loads       uint64 `json:"loads"`
+	Stores      uint64 `json:"stores"`
+	Accesses    uint64 `json:"accesses"`
+	LostCalls   uint64 `json:"lost_calls"`
+	LostAccess  uint64 `json:"lost_accesses"`
+	Instruments uint64 `json:"instrumented_units"`
+}
+
+type jsonDoubt struct {
+	Kind  string `json:"kind"`
+	Ranks []int  `json:"ranks"`
+	Count uint64 `json:"count,omitempty"`
+	Text  string `json:"text"`
+}
+
+type jsonFinding struct {
+	Rule     string     `json:"rule"`
+	Title    string     `json:"title"`
+	Severity string     `json:"severity"`
+	Class    string     `json:"class"`
+	Message  string     `json:"message"`
+	First    jsonSide   `json:"first"`
+	Second   jsonSide   `json:"second"`
+	Memory   jsonMemory `json:"memory"`
+	Region   int        `json:"region"`
+	Why      string     `json:"why"`
+	Mend     string     `json:"mend"`
+	Count    uint64     `json:"count"`
+	Ranks    []int      `json:"ranks"`
+}
+
+// jsonMemory: bytes [lo, hi) of the window's memory of the owner, or
+// addresses when window is 0.
+type jsonMemory struct {
+	Owner      int    `json:"owner"`
+	Window     int64  `json:"window"`
+	WindowName string `json:"window_name,omitempty"`
+	Lo         uint64 `json:"lo"`
+	Hi         uint64 `json:"hi"`
+}
+
+type jsonSide struct {
+	Rank    int         `json:"rank"`
+	Strand  uint32      `json:"strand"`
+	Call    string      `json:"call,omitempty"`
+	Role    string      `json:"role"`
+	Write   bool        `json:"write"`
+	Atomic  bool        `json:"atomic"`
+	Op      string      `json:"op,omitempty"`
+	Type    string      `json:"type,omitempty"`
+	Epoch   string      `json:"epoch,omitempty"`
+	Pending bool        `json:"pending"`
+	Started *jsonSync   `json:"started,omitempty"`
+	Done    *jsonSync   `json:"done,omitempty"`
+	Stack   []jsonFrame `json:"stack"`
+}
+
+type jsonSync struct {
+	Call  string      `json:"call"`
+	Rank  int         `json:"rank"`
+	Stack []jsonFrame `json:"stack"`
+}
+
+type jsonFrame struct {
+	Func    string `json:"func,omitempty"`
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Column  int    `json:"column,omitempty"`
+	Module  string `json:"module,omitempty"`
+	Offset  string `json:"offset,omitempty"`
+	Inlined bool   `json:"inlined"`
+	Reason  string `json:"reason,omitempty"`
+}
+
+func findingToJSON(f *conflicts.Finding) jsonFinding {
+	rule, _ := conflicts.Lookup(f.Rule)
+	return jsonFinding{
+		Rule:     f.Rule,
+		Title:    rule.Title,
+		Severity: string(f.Severity),
+		Class:    string(f.Class),
+		Message:  Message(f),
+		First:    sideToJSON(&f.First),
+		Second:   sideToJSON(&f.Second),
+		Memory:   jsonMemory{f.Owner, f.Window, f.WinName, f.Lo, f.Hi},
+		Region:   f.Region,
+		Why:      f.Why,
+		Mend:     f.Mend,
+		Count:    f.Count,
+		Ranks:    list(f.Ranks),
+	}
+}
+
+func sideToJSON(s *conflicts.Side) jsonSide {
+	return jsonSide{
+		Rank: s.Rank, Strand: s.Strand, Call: s.Call, Role: s.Role,
+		Write: s.Write, Atomic: s.Atomic, Op: s.Op, Type: s.Type,
+		Epoch: s.Epoch, Pending: s.Pending,
+		Started: syncToJSON(s.Started), Done: syncToJSON(s.Done),
+		Stack: framesToJSON(s.Stack),
+	}
+}
+
+func syncToJSON(p conflicts.SyncPoint) *jsonSync {
+	if p.Call == "" {
+		return nil
+	}
+	return &jsonSync{p.Call, p.Rank, framesToJSON(p.Stack)}
+}
+
+func framesToJSON(frames []symbols.Frame) []jsonFrame {
+	out := []jsonFrame{}
+	for _, f := range frames {
+		jf := jsonFrame{Func: f.Func, File: f.File, Line: f.Line, Column: f.Column, Module: f.Module, Inlined: f.Inlined, Reason: f.Reason}
+		if f.Module != "" {
+			jf.Offset = fmt.Sprintf("0x%x", f.Offset)
+		}
+		out = append(out, jf)
+	}
+	return out
+}
+
+// list makes an absent list an empty one.
+func list(ranks []int) []int {
+	if ranks == nil {
+		return []int{}
+	}
+	return ranks
+}

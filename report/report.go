@@ -1,0 +1,86 @@
+// Package report renders the result of an analysis: one file a format, all
+// from the same *analysis.Result, none knowing how it was found.
+//
+// A format is a function and a line in the table of Lookup. What several
+// formats say alike (the message of a finding, how ranks and places are
+// written) is in words.go.
+package report
+
+import (
+	"io"
+	"os"
+
+	"github.com/mcchk/mcchk/analysis"
+	"github.com/mcchk/mcchk/conflicts"
+)
+
+// Options are what a format may need of its surroundings. The zero value gives
+// plain output with paths as recorded and no source excerpts.
+type Options struct {
+	// Color: write ANSI colours (text).
+	Color bool
+	// Dir makes paths below it relative; "" leaves them as recorded.
+	Dir string
+	// ReadFile reads a source file for excerpts; nil means no excerpts.
+	ReadFile func(path string) ([]byte, error)
+}
+
+// FileOptions are Options for a terminal or file of a user who works in the
+// directory dir.
+func FileOptions(dir string, color bool) Options {
+	return Options{Color: color, Dir: dir, ReadFile: os.ReadFile}
+}
+
+// Func renders a result. It writes nothing else than the report.
+type Func func(w io.Writer, res *analysis.Result, opts Options) error
+
+type format struct {
+	name   string
+	render Func
+}
+
+// formats lists all formats, the default first.
+func formats() []format {
+	return []format{
+		{"text", Text},
+		{"json", func(w io.Writer, res *analysis.Result, _ Options) error { return JSON(w, res) }},
+	}
+}
+
+// Formats returns the names of all formats, the default first.
+func Formats() []string {
+	var names []string
+	for _, f := range formats() {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// Lookup returns the format of that name.
+func Lookup(name string) (Func, bool) {
+	for _, f := range formats() {
+		if f.name == name {
+			return f.render, true
+		}
+	}
+	return nil, false
+}
+
+// Counts is the number of findings of each severity.
+type Counts struct{ Errors, Warnings, Notes int }
+
+// Count counts the findings of a result.
+func Count(res *analysis.Result) Counts {
+	var c Counts
+	for i := range res.Findings {
+		switch res.Findings[i].Severity {
+		case conflicts.Error:
+			c.Errors++
+		case conflicts.Warning:
+			c.Warnings++
+		default:
+			c.Notes++
+		}
+	}
+	return c
+}

@@ -1,0 +1,283 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/analysis"
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/symbols"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func at(function, file string, line int) []symbols.Frame {
+	return []symbols.Frame{
+		{Func: function, File: file, Line: line, Column: 5, Module: "/home/u/app", Offset: 0x1234},
+		{Func: "main", File: "/home/u/src/main.c", Line: 60, Module: "/home/u/app", Offset: 0x2000},
+		{Func: "__libc_start_call_main", Module: "/lib/libc.so.6", Offset: 0x27000, Reason: "no debug information (compile with -g)"},
+	}
+}
+
+func sync(call string, rank, line int) conflicts.SyncPoint {
+	return conflicts.SyncPoint{Call: call, Rank: rank, Stack: at("exchange", "/home/u/src/halo.c", line)}
+}
+
+var goodBasis = analysis.Basis{Ranks: 4, RanksInRun: 4, Windows: 1, Regions: 12, Calls: 400, Operations: 24,
+	Loads: 1200, Stores: 800, Accesses: 96, Instruments: 8}
+
+// bufferFinding: the result buffer of a get is read before the fence.
+func bufferFinding() conflicts.Finding {
+	return conflicts.Finding{
+		Rule: conflicts.RuleBuffer, Severity: conflicts.Error, Class: conflicts.WithinEpoch,
+		First: conflicts.Side{Rank: 0, Call: "MPI_Get", Role: "result buffer", Write: true, Pending: true, Epoch: "fence",
+			Stack: at("exchange", "/home/u/src/halo.c", 29), Started: sync("MPI_Win_fence", 0, 28), Done: sync("MPI_Win_fence", 0, 33)},
+		Second: conflicts.Side{Rank: 0, Role: "load", Epoch: "fence",
+			Stack: at("sum", "/home/u/src/halo.c", 31), Started: sync("MPI_Win_fence", 0, 28), Done: sync("MPI_Win_fence", 0, 33)},
+		Owner: 0, Lo: 0x7ffe1000, Hi: 0x7ffe1004, Region: 2,
+		Why:  "MPI_Get is complete only at the next MPI_Win_fence (halo.c:33), and the load comes before it.",
+		Mend: "Move the load behind MPI_Win_fence (halo.c:33).", Count: 12, Ranks: []int{0, 1, 2, 3},
+	}
+}
+
+// crossFinding: two ranks put to one place of a third.
+func crossFinding() conflicts.Finding {
+	put := func(rank, line int) conflicts.Side {
+		return conflicts.Side{Rank: rank, Call: "MPI_Put", Role: "put", Write: true, Pending: true, Epoch: "lock (shared)",
+			Stack: at("exchange", "/home/u/src/halo.c", line), Started: sync("MPI_Win_lock", rank, 10), Done: sync("MPI_Win_unlock", rank, 14)}
+	}
+	return conflicts.Finding{
+		Rule: conflicts.RuleRemoteRemote, Severity: conflicts.Error, Class: conflicts.AcrossProcesses,
+		First: put(1, 12), Second: put(2, 13), Owner: 0, Window: 1<<32 + 1, WinName: "window 1 (MPI_Win_create at halo.c:5)",
+		Lo: 16, Hi: 24, Why: "Both hold a shared lock on rank 0, which excludes neither.", Mend: "Use MPI_LOCK_EXCLUSIVE.", Count: 1, Ranks: []int{1, 2},
+	}
+}
+
+// atomicFinding has no debug information, a thread, and an operation that
+// nothing completes.
+func atomicFinding() conflicts.Finding {
+	side := func(rank int, op string) conflicts.Side {
+		return conflicts.Side{Rank: rank, Strand: uint32(rank), Call: "MPI_Accumulate", Role: "accumulate", Write: true, Atomic: true,
+			Op: op, Type: "MPI_INT", Pending: true,
+			Stack: []symbols.Frame{{Func: "update", Module: "/home/u/app", Offset: 0x99, Reason: "no debug information (compile with -g)"}}}
+	}
+	return conflicts.Finding{
+		Rule: conflicts.RuleAtomicOp, Severity: conflicts.Warning, Class: conflicts.AcrossProcesses,
+		First: side(0, "MPI_SUM"), Second: side(1, "MPI_REPLACE"), Owner: 1, Window: 7, Lo: 0, Hi: 1,
+		Why: "Nothing orders them.", Mend: "Use one operation.", Count: 1, Ranks: []int{0, 1},
+	}
+}
+
+func samples() map[string]*analysis.Result {
+	silent := goodBasis
+	silent.Loads, silent.Stores, silent.Instruments = 0, 0, 0
+	partial := goodBasis
+	partial.Ranks, partial.LostAccess, partial.LostCalls = 3, 5, 1
+	nowhere := bufferFinding()
+	nowhere.First.Stack, nowhere.Second.Stack = nil, []symbols.Frame{{Module: "/home/u/app", Offset: 0x42, Reason: "the file is gone since the run"}}
+	return map[string]*analysis.Result{
+		"race": {Verdict: analysis.Race, Findings: []conflicts.Finding{bufferFinding(), crossFinding(), atomicFinding()}, Basis: goodBasis,
+			Directory: "traces", Program: "./app", Library: "MPICH 4.0.2", Run: "00112233445566778899aabbccddeeff", Clock: "evc"},
+		"clean": {Verdict: analysis.NoRace, Basis: goodBasis, Directory: "traces", Clock: "vector"},
+		"undecided": {Verdict: analysis.Undecided, Basis: partial, Directory: "traces", Clock: "evc", Doubts: []analysis.Doubt{
+			{Kind: analysis.MissingRank, Ranks: []int{2}, Text: "There is no trace of one process: copy its file beside the others."},
+			{Kind: analysis.NotUnderstood, Ranks: []int{0, 1, 3}, Count: 12, Text: "12 calls of MPI_Ibarrier were not understood."}}},
+		"silent":  {Verdict: analysis.Undecided, Basis: silent, Directory: "traces", Clock: "evc"},
+		"nowhere": {Verdict: analysis.Race, Findings: []conflicts.Finding{nowhere}, Basis: goodBasis, Directory: "traces", Clock: "evc"},
+	}
+}
+
+// source stands for the file system of a user whose sources are there.
+func source(path string) ([]byte, error) {
+	if path != "/home/u/src/halo.c" {
+		return nil, fs.ErrNotExist
+	}
+	var text []byte
+	for i := range 40 {
+		switch i + 1 {
+		case 29:
+			text = append(text, "\tMPI_Get(&halo, 1, MPI_INT, left, 0, 1, MPI_INT, win);"...)
+		case 31:
+			text = append(text, "\ttotal += halo; /* \x1b[31m */"...)
+		}
+		text = append(text, '\n')
+	}
+	return text, nil
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		require.NoError(t, os.MkdirAll("testdata", 0o755))
+		require.NoError(t, os.WriteFile(path, got, 0o644))
+	}
+	want, err := os.ReadFile(path)
+	require.NoError(t, err, "go test ./report -update writes golden files")
+	require.Equal(t, string(want), string(got))
+}
+
+func TestText(t *testing.T) {
+	for name, res := range samples() {
+		t.Run(name, func(t *testing.T) {
+			var buf bytes.Buffer
+			require.NoError(t, Text(&buf, res, Options{Dir: "/home/u/src", ReadFile: source}))
+			require.NotContains(t, buf.String(), "\x1b")
+			golden(t, name+".txt", buf.Bytes())
+		})
+	}
+}
+
+func TestTextInColour(t *testing.T) {
+	var buf bytes.Buffer
+	require.NoError(t, Text(&buf, samples()["race"], Options{Color: true}))
+	golden(t, "race-colour.txt", buf.Bytes())
+}
+
+func TestJSON(t *testing.T) {
+	for name, res := range samples() {
+		t.Run(name, func(t *testing.T) {
+			var buf bytes.Buffer
+			require.NoError(t, JSON(&buf, res))
+			golden(t, name+".json", buf.Bytes())
+		})
+	}
+}
+
+func TestJSONFollowsItsSchema(t *testing.T) {
+	schema := strictSchema(t)
+	for name, res := range samples() {
+		t.Run(name, func(t *testing.T) {
+			var buf bytes.Buffer
+			require.NoError(t, JSON(&buf, res))
+			value, err := jsonschema.UnmarshalJSON(&buf)
+			require.NoError(t, err)
+			require.NoError(t, schema.Validate(value))
+		})
+	}
+	// The schema must notice what it is there for.
+	for _, broken := range []string{`{}`, `{"version":2}`, `{"surprise":1}`} {
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader([]byte(broken)))
+		require.NoError(t, err)
+		require.Error(t, schema.Validate(value))
+	}
+}
+
+// strictSchema is the published schema, which allows fields of later versions,
+// with every field forbidden that it does not describe.
+func strictSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	f, err := os.Open(filepath.Join("..", "docs", "report.schema.json"))
+	require.NoError(t, err)
+	defer f.Close()
+	doc, err := jsonschema.UnmarshalJSON(f)
+	require.NoError(t, err)
+	var forbid func(v any)
+	forbid = func(v any) {
+		object, ok := v.(map[string]any)
+		if !ok {
+			return
+		}
+		if _, ok := object["properties"]; ok {
+			object["additionalProperties"] = false
+		}
+		for _, inner := range object {
+			forbid(inner)
+		}
+	}
+	forbid(doc)
+	compiler := jsonschema.NewCompiler()
+	require.NoError(t, compiler.AddResource("strict.json", doc))
+	schema, err := compiler.Compile("strict.json")
+	require.NoError(t, err)
+	return schema
+}
+
+func TestInputIsUnchanged(t *testing.T) {
+	res := samples()["race"]
+	before, err := json.Marshal(res)
+	require.NoError(t, err)
+	for _, name := range Formats() {
+		render, ok := Lookup(name)
+		require.True(t, ok)
+		require.NoError(t, render(&bytes.Buffer{}, res, Options{}))
+	}
+	after, err := json.Marshal(res)
+	require.NoError(t, err)
+	require.Equal(t, string(before), string(after))
+}
+
+func TestWriteErrorsAreReturned(t *testing.T) {
+	for _, name := range Formats() {
+		render, ok := Lookup(name)
+		require.True(t, ok)
+		require.ErrorIs(t, render(brokenWriter{}, samples()["race"], Options{}), errBroken, name)
+	}
+	_, ok := Lookup("nonsense")
+	require.False(t, ok)
+}
+
+var errBroken = errors.New("disk full")
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
+
+func TestRanks(t *testing.T) {
+	tests := []struct {
+		in   []int
+		want string
+	}{
+		{nil, ""},
+		{[]int{3}, "3"},
+		{[]int{0, 4, 5, 6, 7}, "0,4-7"},
+		{[]int{0, 1}, "0-1"},
+		{[]int{5, 1, 5, 3}, "1,3,5"},
+	}
+	for _, test := range tests {
+		require.Equal(t, test.want, Ranks(test.in))
+	}
+}
+
+func TestMessage(t *testing.T) {
+	load := conflicts.Side{Rank: 0, Role: "load"}
+	store := conflicts.Side{Rank: 0, Role: "store", Write: true}
+	get := conflicts.Side{Rank: 0, Call: "MPI_Get", Role: "result buffer", Write: true, Pending: true}
+	put := conflicts.Side{Rank: 0, Call: "MPI_Put", Role: "origin buffer", Pending: true}
+	irecv := conflicts.Side{Rank: 0, Call: "MPI_Irecv", Role: "receive buffer", Write: true, Pending: true}
+	send := conflicts.Side{Rank: 0, Call: "MPI_Send", Role: "send buffer"}
+	remotePut := conflicts.Side{Rank: 1, Call: "MPI_Put", Role: "put", Write: true, Pending: true}
+	ownPut := conflicts.Side{Rank: 0, Call: "MPI_Put", Role: "put", Write: true, Pending: true}
+	ownGet := conflicts.Side{Rank: 0, Call: "MPI_Get", Role: "get", Pending: true}
+	tests := []struct {
+		name          string
+		rule          string
+		first, second conflicts.Side
+		window        int64
+		want          string
+	}{
+		{"load of a get's buffer", "MC103", get, load, 0, "load from the result buffer of MPI_Get before it completes"},
+		{"the other way round", "MC103", load, get, 0, "load from the result buffer of MPI_Get before it completes"},
+		{"store to a put's buffer", "MC103", put, store, 0, "store to the origin buffer of MPI_Put before it completes"},
+		{"two calls with one buffer", "MC103", get, put, 0, "MPI_Get writes the origin buffer of MPI_Put before it completes"},
+		{"send of a get's buffer", "MC106", get, send, 0, "MPI_Send reads the result buffer of MPI_Get before it completes"},
+		{"store to a receive's buffer", "MC107", irecv, store, 0, "store to the receive buffer of MPI_Irecv before it completes"},
+		{"local and remote", "MC102", load, remotePut, 1, "load by rank 0 and MPI_Put by rank 1 meet in the window of rank 0, and nothing orders them"},
+		{"message and remote", "MC106", send, remotePut, 1, "the send buffer of MPI_Send by rank 0 and MPI_Put by rank 1 meet in the window of rank 0, and nothing orders them"},
+		{"same origin", "MC104", ownPut, ownGet, 1, "MPI_Put and MPI_Get, both by rank 0, meet in the window of rank 0 before the first completes"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			require.Equal(t, test.want, Message(&conflicts.Finding{Rule: test.rule, First: test.first, Second: test.second, Window: test.window}))
+		})
+	}
+}

@@ -1,0 +1,210 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/symbols"
+)
+
+// sides returns the two accesses of a finding in the order in which a report
+// speaks of them: where one uses the buffer of the other, the one that uses it
+// first, because that is the line to change.
+func sides(f *conflicts.Finding) (lead, other *conflicts.Side) {
+	lead, other = &f.First, &f.Second
+	if isBuffer(lead) && lead.Pending && !(isBuffer(other) && other.Pending) {
+		lead, other = other, lead
+	}
+	return lead, other
+}
+
+func isBuffer(s *conflicts.Side) bool { return s.Call != "" && strings.HasSuffix(s.Role, "buffer") }
+
+// Message says in one line what a finding is, without places.
+func Message(f *conflicts.Finding) string {
+	lead, other := sides(f)
+	if isBuffer(other) && other.Pending && lead.Rank == other.Rank {
+		return fmt.Sprintf("%s the %s of %s before it completes", touches(lead), other.Role, other.Call)
+	}
+	where := "the memory of rank " + strconv.Itoa(f.Owner)
+	if f.Window != 0 {
+		where = "the window of rank " + strconv.Itoa(f.Owner)
+	}
+	tail := ", and nothing orders them"
+	switch f.Rule {
+	case conflicts.RuleSameOrigin:
+		tail = " before the first completes"
+	case conflicts.RuleAtomicType:
+		tail = " with different datatypes or partly overlapping elements"
+	case conflicts.RuleAtomicOp:
+		tail = " with different operations"
+	}
+	if lead.Rank == other.Rank && who(lead) == who(other) {
+		return fmt.Sprintf("%s and %s, both by %s, meet in %s%s", what(lead), what(other), who(lead), where, tail)
+	}
+	return fmt.Sprintf("%s by %s and %s by %s meet in %s%s", what(lead), who(lead), what(other), who(other), where, tail)
+}
+
+// touches says what an access does to a buffer: "load from", "MPI_Put writes".
+func touches(s *conflicts.Side) string {
+	switch {
+	case s.Call == "" && s.Write:
+		return s.Role + " to"
+	case s.Call == "":
+		return s.Role + " from"
+	case s.Write:
+		return s.Call + " writes"
+	}
+	return s.Call + " reads"
+}
+
+// what names an access: "load", "MPI_Put", "the send buffer of MPI_Send",
+// "MPI_Accumulate (MPI_SUM, MPI_INT)".
+func what(s *conflicts.Side) string {
+	switch {
+	case s.Call == "":
+		return s.Role
+	case isBuffer(s):
+		return "the " + s.Role + " of " + s.Call
+	case s.Op != "" && s.Type != "":
+		return s.Call + " (" + s.Op + ", " + s.Type + ")"
+	}
+	return s.Call
+}
+
+// second names an access on its own line below the message.
+func second(s *conflicts.Side) string {
+	if isBuffer(s) {
+		return s.Call + " by " + who(s) + " (" + s.Role + ")"
+	}
+	return what(s) + " by " + who(s)
+}
+
+func who(s *conflicts.Side) string {
+	if s.Strand != 0 {
+		return fmt.Sprintf("rank %d (thread %d)", s.Rank, s.Strand)
+	}
+	return "rank " + strconv.Itoa(s.Rank)
+}
+
+// Ranks writes ascending ranks short: "0,4-7".
+func Ranks(ranks []int) string {
+	ranks = slices.Compact(slices.Sorted(slices.Values(ranks)))
+	var parts []string
+	for i := 0; i < len(ranks); {
+		j := i
+		for j+1 < len(ranks) && ranks[j+1] == ranks[j]+1 {
+			j++
+		}
+		part := strconv.Itoa(ranks[i])
+		if j > i {
+			part += "-" + strconv.Itoa(ranks[j])
+		}
+		parts = append(parts, part)
+		i = j + 1
+	}
+	return strings.Join(parts, ",")
+}
+
+// plural writes a count with its noun: "1 window", "2 windows".
+func plural[T int | uint64](n T, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	if strings.HasSuffix(noun, "s") {
+		noun += "e"
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// location returns the frame that a report points at: the innermost whose
+// source is known, else the innermost.
+func location(stack []symbols.Frame) (symbols.Frame, bool) {
+	for _, f := range stack {
+		if f.File != "" {
+			return f, true
+		}
+	}
+	if len(stack) > 0 {
+		return stack[0], true
+	}
+	return symbols.Frame{}, false
+}
+
+// place writes a frame's place as editors read it, "file:line"; without a
+// source line the function or the module with an offset.
+func place(f symbols.Frame, dir string) string {
+	switch {
+	case f.File != "" && f.Line > 0:
+		return relative(f.File, dir) + ":" + strconv.Itoa(f.Line)
+	case f.File != "":
+		return relative(f.File, dir)
+	case f.Func != "":
+		return f.Func
+	case f.Module != "":
+		return fmt.Sprintf("%s+0x%x", filepath.Base(f.Module), f.Offset)
+	}
+	return "unknown place"
+}
+
+// stackPlace is the place of a whole stack.
+func stackPlace(stack []symbols.Frame, dir string) string {
+	f, _ := location(stack)
+	return place(f, dir)
+}
+
+// relative writes a path below dir relative to it.
+func relative(path, dir string) string {
+	if dir == "" || !filepath.IsAbs(path) {
+		return path
+	}
+	rel, err := filepath.Rel(dir, path)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
+		return path
+	}
+	return rel
+}
+
+// memory says which bytes a finding is about.
+func memory(f *conflicts.Finding) string {
+	size := plural(f.Hi-f.Lo, "byte")
+	if f.Window == 0 {
+		return fmt.Sprintf("%s at address 0x%x of rank %d", size, f.Lo, f.Owner)
+	}
+	name := f.WinName
+	if name == "" {
+		name = fmt.Sprintf("window %d", f.Window)
+	}
+	return fmt.Sprintf("%s at offset %d of rank %d's part of %s", size, f.Lo, f.Owner, name)
+}
+
+// byPlace orders findings as a report lists them: by place, rule, second place.
+func byPlace(a, b *conflicts.Finding) int {
+	al, ao := sides(a)
+	bl, bo := sides(b)
+	return cmp.Or(
+		compareStacks(al.Stack, bl.Stack),
+		cmp.Compare(a.Rule, b.Rule),
+		compareStacks(ao.Stack, bo.Stack),
+	)
+}
+
+func compareStacks(a, b []symbols.Frame) int {
+	fa, _ := location(a)
+	fb, _ := location(b)
+	unknown := func(f symbols.Frame) int {
+		if f.File == "" {
+			return 1
+		}
+		return 0
+	}
+	return cmp.Or(
+		cmp.Compare(unknown(fa), unknown(fb)), cmp.Compare(fa.File, fb.File), cmp.Compare(fa.Line, fb.Line),
+		cmp.Compare(fa.Module, fb.Module), cmp.Compare(fa.Offset, fb.Offset),
+	)
+}
