@@ -1,0 +1,345 @@
+package tracer
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// CompileOptions say what Compile runs, and where.
+type CompileOptions struct {
+	Language Language // "" means C
+	// MPICC is the MPI compiler wrapper to use; "" means $MCCHK_MPICC
+	// ($MCCHK_MPICXX for C++), else mpicc (mpicxx).
+	MPICC string
+	// Compiler is the compiler that the wrapper is made to use, such as "gcc",
+	// "clang" or "clang-15"; "" means $MCCHK_COMPILER, else the wrapper's own.
+	Compiler string
+	Args     []string // as for the wrapper, untouched
+	Dir      string   // working directory; "" means the current one
+	Env      []string // nil means os.Environ()
+	Stdin    io.Reader
+	Stdout   io.Writer
+	Stderr   io.Writer
+}
+
+// CompilerName is the name of the program under which mcchk acts as a compiler:
+// build systems that take the compiler as one word call a link or copy of mcchk
+// named "mcchk-cc" or "mcchk-cxx". It reports whether argv0 is such a name.
+func CompilerName(argv0 string) (Language, bool) {
+	switch strings.TrimSuffix(filepath.Base(argv0), ".exe") {
+	case "mcchk-cc":
+		return C, true
+	case "mcchk-cxx", "mcchk-c++":
+		return CXX, true
+	}
+	return "", false
+}
+
+// Compile runs the MPI compiler wrapper so that what it compiles and links is
+// traced. Commands that make no code (-E, --version, …) pass through
+// unchanged. The exit code is the compiler's; an error is trouble of mcchk's
+// own, and the exit code is then not 0.
+func Compile(ctx context.Context, o CompileOptions) (exitCode int, err error) {
+	return compile(ctx, o, runtimeSources())
+}
+
+func compile(ctx context.Context, o CompileOptions, sources fs.FS) (int, error) {
+	c, err := newCompilation(o, sources)
+	if err != nil {
+		return 2, err
+	}
+	if c.line.stage == stagePassThrough {
+		return c.tools.run(ctx, append(slices.Clone(c.wrapper), o.Args...))
+	}
+	if err := c.line.checkSanitizers(); err != nil {
+		return 2, err
+	}
+	if c.cache, err = openCache(&c.tools); err != nil {
+		return 1, err
+	}
+	if c.tc, err = loadToolchain(ctx, &c.tools, c.cache, c.language, c.wrapper); err != nil {
+		return 1, err
+	}
+	if c.temp, err = os.MkdirTemp("", "mcchk-"); err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(c.temp)
+	code, err := c.run(ctx)
+	if err != nil && code == 0 {
+		code = 1
+	}
+	return code, err
+}
+
+// compilation is one run of Compile.
+type compilation struct {
+	tools    tools
+	language Language
+	wrapper  []string
+	args     []string
+	line     *commandLine
+	sources  fs.FS
+	cache    *cache
+	tc       *Toolchain
+	temp     string // folder for what is made in between
+	files    int    // names given out in temp
+	verbose  bool
+}
+
+func newCompilation(o CompileOptions, sources fs.FS) (*compilation, error) {
+	c := &compilation{language: o.Language, args: o.Args, sources: sources}
+	if c.language == "" {
+		c.language = C
+	}
+	if _, ok := wrapperVariables[c.language]; !ok {
+		return nil, fmt.Errorf("unknown language %q", c.language)
+	}
+	c.tools = newTools(o.Dir, o.Env)
+	c.tools.stdin, c.tools.stdout, c.tools.stderr = o.Stdin, orDiscard(o.Stdout), orDiscard(o.Stderr)
+	var err error
+	if c.wrapper, err = findWrapper(&c.tools, c.language, o.MPICC); err != nil {
+		return nil, err
+	}
+	if err := c.tools.chooseCompiler(c.language, o.Compiler); err != nil {
+		return nil, err
+	}
+	if c.line, err = parseCommandLine(o.Dir, o.Args); err != nil {
+		return nil, err
+	}
+	c.verbose = c.line.verbose || c.tools.getenv("MCCHK_VERBOSE") != ""
+	return c, nil
+}
+
+func newTools(dir string, env []string) tools {
+	if env == nil {
+		env = os.Environ()
+	}
+	return tools{dir: dir, env: env}
+}
+
+func orDiscard(w io.Writer) io.Writer {
+	if w == nil {
+		return io.Discard
+	}
+	return w
+}
+
+func (c *compilation) run(ctx context.Context) (int, error) {
+	switch c.line.stage {
+	case stageAssembly:
+		return c.wrapperRun(ctx, append(slices.Clone(c.args), c.tc.instrumentFlags()...))
+	case stageCompile:
+		return c.compileAll(ctx)
+	}
+	return c.link(ctx)
+}
+
+// note says something that only a curious user wants to know.
+func (c *compilation) note(format string, args ...any) {
+	if c.verbose {
+		fmt.Fprintf(c.tools.stderr, "mcchk: "+format+"\n", args...)
+	}
+}
+
+// maxArguments is the length, in bytes, beyond which arguments of a command go
+// into a response file.
+const maxArguments = 64 << 10
+
+// wrapperRun runs the wrapper. Arguments too long for a command line, which
+// then came in a response file, go into one again.
+func (c *compilation) wrapperRun(ctx context.Context, args []string) (int, error) {
+	size := 0
+	for _, a := range args {
+		size += len(a) + 1
+	}
+	if size > maxArguments {
+		file := c.tempFile("arguments.rsp")
+		if err := os.WriteFile(file, []byte(responseFile(args)), 0o600); err != nil {
+			return 1, err
+		}
+		args = []string{"@" + file}
+	}
+	return c.tools.run(ctx, c.tc.command(args...))
+}
+
+// tempFile returns a new path in the temporary folder that ends in name.
+func (c *compilation) tempFile(name string) string {
+	c.files++
+	dir := filepath.Join(c.temp, strconv.Itoa(c.files))
+	// A failure shows when the file is made.
+	_ = os.Mkdir(dir, 0o700)
+	return filepath.Join(dir, name)
+}
+
+// instrumentFlags are what instrumentation adds to a compilation. The reasons:
+// call stacks need frames and no sibling calls; memcpy and its kin must stay
+// calls, for the link to replace them; constant sizes would be copied unseen
+// otherwise, and fortified headers would make builtins of them; optimization at
+// link time would come after instrumentation, or lose it.
+func (t *Toolchain) instrumentFlags() []string {
+	flags := []string{
+		"-fsanitize=thread", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls",
+		"-fno-builtin-memcpy", "-fno-builtin-memset", "-fno-builtin-memmove",
+		"-U_FORTIFY_SOURCE", "-fno-lto",
+	}
+	switch {
+	case t.Family == familyGCC:
+		// The macro makes headers call what only the real sanitizer has.
+		flags = append(flags, "-U__SANITIZE_THREAD__")
+		if t.X86 {
+			flags = append(flags, "-mmemcpy-strategy=libcall:-1:noalign", "-mmemset-strategy=libcall:-1:noalign")
+		}
+	case t.X86:
+		flags = append(flags, "-mprefer-vector-width=128") // wider accesses get no call-back
+	}
+	return flags
+}
+
+// secondFlags are what the translation of instrumented bitcode to an object adds.
+func (t *Toolchain) secondFlags() []string {
+	flags := []string{
+		"-w", "-Wno-unused-command-line-argument", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls",
+		"-fno-builtin-memcpy", "-fno-builtin-memset", "-fno-builtin-memmove", "-fno-lto",
+	}
+	if t.X86 {
+		flags = append(flags, "-mprefer-vector-width=128")
+	}
+	return flags
+}
+
+// inline reports whether this compilation inlines the test, and if clang cannot,
+// says why.
+func (c *compilation) inline() bool {
+	if c.tc.Mode() != ModeInline {
+		if c.tc.Family == familyClang {
+			c.note("no llvm-link for %s: loads and stores are recorded by calls (slower)", c.tc.Compiler())
+		}
+		return false
+	}
+	if c.line.has("--coverage", "-coverage", "-fprofile-arcs", "-ftest-coverage") {
+		c.note("coverage is on: loads and stores are recorded by calls (slower)")
+		return false
+	}
+	return true
+}
+
+// compileAll does a command with -c.
+func (c *compilation) compileAll(ctx context.Context) (int, error) {
+	if !c.inline() {
+		return c.tools.run(ctx, c.tc.command(append(slices.Clone(c.args), c.tc.instrumentFlags()...)...))
+	}
+	inputs := slices.DeleteFunc(c.line.inputs(), func(i int) bool { return c.line.tokens[i].source() == sourceNone })
+	if len(inputs) == 0 || c.line.output != "" && len(inputs) > 1 {
+		return c.tools.run(ctx, c.tc.command(c.args...)) // the compiler says what is wrong
+	}
+	worst := 0
+	for _, i := range inputs {
+		source := c.line.tokens[i]
+		object := c.line.output
+		if object == "" {
+			object = objectName(source.value)
+		}
+		code, err := c.compileOne(ctx, source, object, object)
+		if err != nil {
+			return code, err
+		}
+		worst = max(worst, code)
+	}
+	return worst, nil
+}
+
+// objectName is the object that -c makes of a source when no -o says otherwise.
+func objectName(source string) string { return withExtension(filepath.Base(source), ".o") }
+
+func withExtension(path, extension string) string {
+	return strings.TrimSuffix(path, filepath.Ext(path)) + extension
+}
+
+// compileOne makes an instrumented object of one source. target is what
+// dependency files name as made from it.
+func (c *compilation) compileOne(ctx context.Context, source token, object, target string) (int, error) {
+	args := c.line.words(func(t token) bool {
+		switch t.kind {
+		case tokInput, tokOutput, tokMode, tokLanguage, tokLibrary, tokLinker:
+			return false
+		}
+		return true
+	})
+	args = append(args, c.dependencyFlags(target)...)
+	args = append(args, c.tc.instrumentFlags()...)
+	from := []string{"-c", source.value}
+	if source.lang != "" {
+		from = []string{"-x", source.lang, "-c", source.value}
+	}
+	if source.source() != sourceCode || !c.inline() {
+		return c.wrapperRun(ctx, slices.Concat(args, from, []string{"-o", object}))
+	}
+	bitcode := c.tempFile(withExtension(objectName(source.value), ".bc"))
+	code, err := c.wrapperRun(ctx, slices.Concat(args, []string{"-emit-llvm"}, c.plainDebug(), from, []string{"-o", bitcode}))
+	if code != 0 || err != nil {
+		return code, err
+	}
+	linked := c.tempFile(filepath.Base(bitcode))
+	if err := c.inlineTests(ctx, bitcode, linked); err != nil {
+		if ctx.Err() != nil {
+			return 1, context.Cause(ctx)
+		}
+		c.note("%s: loads and stores are recorded by calls (slower): %v", source.value, err)
+		linked = bitcode
+	}
+	return c.wrapperRun(ctx, c.secondStage(linked, object))
+}
+
+// inlineTests joins bitcode with the tests to be inlined into it. Those become
+// local to it, so that what is not inlined (or not needed) leaves no trace.
+func (c *compilation) inlineTests(ctx context.Context, bitcode, linked string) error {
+	l, err := runtimeLibrary(ctx, &c.tools, c.cache, c.tc, c.sources)
+	if err != nil {
+		return err
+	}
+	_, _, err = c.tools.output(ctx, "", c.tc.LLVMLink, "--only-needed", "--internalize", bitcode, l.path(inlineBitcode), "-o", linked)
+	return err
+}
+
+// secondStage are the arguments that make an object of instrumented bitcode:
+// the user's, without those for the preprocessor and the front end, which have
+// done their work.
+func (c *compilation) secondStage(bitcode, object string) []string {
+	args := c.line.words(func(t token) bool {
+		return t.kind == tokOption && t.words[0] != "-v" && !strings.HasPrefix(t.words[0], "-gsplit-dwarf")
+	})
+	return slices.Concat(args, c.tc.secondFlags(), []string{"-c", bitcode, "-o", object})
+}
+
+// plainDebug turns split debug information off: its files would be named after
+// the bitcode, which does not last.
+func (c *compilation) plainDebug() []string {
+	if c.line.has("-gsplit-dwarf*") {
+		return []string{"-gno-split-dwarf"}
+	}
+	return nil
+}
+
+// dependencyFlags make a compilation whose output is a temporary file write the
+// dependency file that the user's command would have written: named after -o,
+// else after the source, and for that target.
+func (c *compilation) dependencyFlags(target string) []string {
+	if !c.line.has("-MD", "-MMD", "-Wp,-MD*", "-Wp,-MMD*") {
+		return nil
+	}
+	var flags []string
+	if !c.line.has("-MT*", "-MQ*") {
+		flags = append(flags, "-MQ", target)
+	}
+	if !c.line.has("-MF*", "-Wp,-MD,*", "-Wp,-MMD,*") {
+		flags = append(flags, "-MF", withExtension(target, ".d"))
+	}
+	return flags
+}

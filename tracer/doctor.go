@@ -1,0 +1,232 @@
+package tracer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// Health is the outcome of one check of Doctor.
+type Health string
+
+// Outcomes, from the best.
+const (
+	OK      Health = "ok"
+	Warning Health = "warning" // works, but slower or with less to say
+	Problem Health = "problem" // does not work
+)
+
+// Finding is one thing that Doctor looked at.
+type Finding struct {
+	Check  string `json:"check"` // what was looked at, such as "MPI compiler"
+	Health Health `json:"health"`
+	Text   string `json:"text"`           // what was found, one sentence
+	Mend   string `json:"mend,omitempty"` // what to do about it, "" when ok
+}
+
+// DoctorOptions say what Doctor looks at.
+type DoctorOptions struct {
+	MPICC    string // as in CompileOptions
+	MPICXX   string
+	Compiler string
+	MPIExec  string // launcher to compare a binary with; "" means mpiexec
+	Binary   string // executable to look at; "" means only the toolchain
+	Dir      string // working directory; "" means the current one
+	Env      []string
+}
+
+// Doctor checks whether compilers and MPI library (and a binary, when one is
+// given) are as tracing needs them. It returns what it found in the order in
+// which it looked. The error is only for a cancelled context.
+func Doctor(ctx context.Context, o DoctorOptions) ([]Finding, error) {
+	return doctor(ctx, o, runtimeSources())
+}
+
+func doctor(ctx context.Context, o DoctorOptions, sources fs.FS) ([]Finding, error) {
+	d := &examination{tools: newTools(o.Dir, o.Env), options: o, sources: sources}
+	d.addressSpace()
+	d.toolchain(ctx, C, o.MPICC)
+	d.toolchain(ctx, CXX, o.MPICXX)
+	if o.Binary != "" {
+		d.binary(ctx, within(o.Dir, o.Binary))
+	}
+	return d.findings, context.Cause(ctx)
+}
+
+// examination is one run of Doctor.
+type examination struct {
+	tools    tools
+	options  DoctorOptions
+	sources  fs.FS
+	findings []Finding
+}
+
+func (d *examination) add(check string, h Health, mend, format string, args ...any) {
+	d.findings = append(d.findings, Finding{Check: check, Health: h, Text: fmt.Sprintf(format, args...), Mend: mend})
+}
+
+// reservedSpace is the address space, in bytes, that the run-time reserves
+// (without using memory) for its tables of which pages matter, and some more
+// for the program.
+const reservedSpace = 100 << 30
+
+func (d *examination) addressSpace() {
+	const check = "address space"
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_AS, &limit); err != nil {
+		d.add(check, Warning, "", "the limit cannot be read: %v", err)
+		return
+	}
+	if limit.Cur < reservedSpace {
+		d.add(check, Problem, "run: ulimit -v unlimited",
+			"limited to %d MiB; the run-time reserves 96 GiB of addresses (not of memory)", limit.Cur>>20)
+		return
+	}
+	d.add(check, OK, "", "large enough")
+}
+
+// toolchain looks at the MPI compiler of a language, and builds with it.
+func (d *examination) toolchain(ctx context.Context, language Language, asked string) {
+	check := "MPI " + string(language) + " compiler"
+	t := d.tools
+	wrapper, err := findWrapper(&t, language, asked)
+	if err != nil {
+		health := Problem
+		if language == CXX {
+			health = Warning // not needed for C programs
+		}
+		d.add(check, health, "install an MPI library with its compilers, or name the wrapper with --mpicc or "+
+			wrapperVariables[language].name, "%v", err)
+		return
+	}
+	if err := t.chooseCompiler(language, d.options.Compiler); err != nil {
+		d.add(check, Problem, "install it, or choose another with --compiler", "%v", err)
+		return
+	}
+	c, err := openCache(&t)
+	if err != nil {
+		d.add("cache", Problem, "set MCCHK_CACHE to a folder that can be written", "%v", err)
+		return
+	}
+	tc, err := loadToolchain(ctx, &t, c, language, wrapper)
+	if err != nil {
+		d.add(check, Problem, "choose a working MPI compiler wrapper with --mpicc or "+wrapperVariables[language].name, "%v", err)
+		return
+	}
+	d.add(check, OK, "", "%s: %s with %s", strings.Join(wrapper, " "), tc.MPI, tc.Compiler())
+	d.mode(ctx, &t, tc)
+	check = string(language) + " run-time library"
+	l, err := runtimeLibrary(ctx, &t, c, tc, d.sources)
+	if err != nil {
+		d.add(check, Problem, "see the compiler's messages; they concern its own files, not the program's", "%v", err)
+		return
+	}
+	d.add(check, OK, "", "built for %s with %s, in %s", tc.MPI, tc.Compiler(), l.dir)
+	d.smallProgram(ctx, language, asked)
+}
+
+// mode says how loads and stores are recorded, and what the faster way needs.
+func (d *examination) mode(ctx context.Context, t *tools, tc *Toolchain) {
+	check := string(tc.Language) + " instrumentation"
+	switch {
+	case tc.Mode() == ModeInline:
+		d.add(check, OK, "", "inline, with %s (the fast way)", tc.LLVMLink)
+	case tc.Family == familyClang:
+		major, _, _ := strings.Cut(tc.Version, ".")
+		d.add(check, Warning, fmt.Sprintf("install llvm-link of LLVM %s (Debian: apt install llvm-%s)", major, major),
+			"by calls: there is no llvm-link of clang's version %s; inlining is several times faster", major)
+	default:
+		mend := "install clang and llvm-link (Debian: apt install clang llvm) and compile with --compiler clang"
+		if clang, err := t.look("clang"); err == nil {
+			out, _, err := t.output(ctx, "", clang, "-dumpversion")
+			major, _, _ := strings.Cut(strings.TrimSpace(out), ".")
+			if err == nil && findLLVMLink(ctx, t, clang, major) != "" {
+				mend = "compile with --compiler clang (it is installed, with llvm-link)"
+			}
+		}
+		d.add(check, Warning, mend, "by calls, with %s; clang with llvm-link inlines the test, which is several times faster", tc.Compiler())
+	}
+}
+
+// smallPrograms are compiled to see whether all parts fit together.
+var smallPrograms = map[Language]struct{ file, text string }{
+	C: {"program.c", "#include <mpi.h>\nint main(int argc, char **argv)\n{\n\tMPI_Init(&argc, &argv);\n\treturn MPI_Finalize();\n}\n"},
+	CXX: {"program.cc", "#include <mpi.h>\n#include <vector>\nint main(int argc, char **argv)\n{\n\tstd::vector<int> v(argc);\n" +
+		"\tMPI_Init(&argc, &argv);\n\treturn MPI_Finalize() + v[0];\n}\n"},
+}
+
+func (d *examination) smallProgram(ctx context.Context, language Language, wrapper string) {
+	check := "small " + string(language) + " program"
+	dir, err := os.MkdirTemp("", "mcchk-doctor-")
+	if err != nil {
+		d.add(check, Problem, "set TMPDIR to a folder that can be written", "%v", err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	p := smallPrograms[language]
+	source := filepath.Join(dir, p.file)
+	if err := os.WriteFile(source, []byte(p.text), 0o600); err != nil {
+		d.add(check, Problem, "set TMPDIR to a folder that can be written", "%v", err)
+		return
+	}
+	var messages strings.Builder
+	code, err := compile(ctx, CompileOptions{
+		Language: language, MPICC: wrapper, Compiler: d.options.Compiler, Dir: d.options.Dir, Env: d.tools.env,
+		Args:   []string{"-g", "-O1", source, "-o", filepath.Join(dir, "program")},
+		Stdout: &messages, Stderr: &messages,
+	}, d.sources)
+	switch {
+	case err != nil:
+		d.add(check, Problem, "", "%v\n%s", err, firstLines(messages.String(), 20))
+	case code != 0:
+		d.add(check, Problem, "try the same with the MPI compiler alone", "compiler and linker end with status %d:\n%s", code, firstLines(messages.String(), 20))
+	default:
+		d.add(check, OK, "", "compiles and links")
+	}
+}
+
+// mpiOfLauncher tells the MPI library of an mpiexec by what it says of itself,
+// "" when it does not say.
+func mpiOfLauncher(ctx context.Context, t *tools, launcher string) (path, library string, err error) {
+	path, err = t.look(launcher)
+	if err != nil {
+		return "", "", err
+	}
+	for _, option := range []string{"--version", "-V"} {
+		out, errs, err := t.output(ctx, "", path, option)
+		if err != nil {
+			continue
+		}
+		switch text := out + errs; {
+		case strings.Contains(text, "Intel(R) MPI"):
+			return path, "Intel MPI", nil
+		case strings.Contains(text, "HYDRA"), strings.Contains(text, "MPICH"):
+			return path, "MPICH", nil
+		case strings.Contains(text, "Open MPI"), strings.Contains(text, "OpenRTE"), strings.Contains(text, "open-mpi.org"):
+			return path, "Open MPI", nil
+		case strings.Contains(text, "slurm"):
+			return path, "", nil
+		}
+	}
+	return path, "", nil
+}
+
+// sameMPI compares an MPI library, perhaps with its version, with the library
+// of a launcher. MPICH's relatives share its launchers.
+func sameMPI(library, launcher string) bool {
+	if strings.HasPrefix(library, "Open MPI") || launcher == "Open MPI" {
+		return strings.HasPrefix(library, launcher)
+	}
+	return true
+}
+
+// isNotELF tells files of another kind, such as scripts.
+func isNotELF(err error) bool {
+	var path *fs.PathError
+	return !errors.As(err, &path)
+}

@@ -1,0 +1,151 @@
+package tracer
+
+import (
+	"context"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// binary looks at an executable.
+func (d *examination) binary(ctx context.Context, path string) {
+	const check = "binary"
+	f, err := elf.Open(path)
+	if err != nil {
+		mend := "give the program itself"
+		if isNotELF(err) {
+			mend = "give the executable itself, not a script that starts it"
+		}
+		d.add(check, Problem, mend, "%s cannot be read: %v", path, err)
+		return
+	}
+	defer f.Close()
+	if f.Type != elf.ET_EXEC && f.Type != elf.ET_DYN {
+		d.add(check, Problem, "give the linked program", "%s is not an executable", path)
+		return
+	}
+	info, err := ReadBuildInfo(path)
+	switch {
+	case errors.Is(err, ErrNoBuildInfo):
+		d.add(check, Problem, "compile and link it with mcchk cc (mcchk cxx for C++)", "%s was not linked by mcchk: it will write no trace", path)
+		return
+	case err != nil:
+		d.add(check, Problem, "link it again", "%v", err)
+		return
+	}
+	d.build(path, info)
+	d.callbacks(f)
+	d.debugInformation(f)
+	d.launcher(ctx, f, info)
+}
+
+// maxNamed is how many objects a sentence names.
+const maxNamed = 5
+
+// build says how the parts of the binary were made.
+func (d *examination) build(path string, info *BuildInfo) {
+	const check = "binary's instrumentation"
+	switch info.Mode {
+	case ModeInline:
+		d.add(check, OK, "", "%s: inline (the fast way), %s, %s", path, info.Compiler, info.MPI)
+	case ModeMixed:
+		d.add(check, Warning, "compile all parts with --compiler clang", "%s: some objects inline, some by calls (slower), %s, %s", path, info.Compiler, info.MPI)
+	case ModeCall:
+		d.add(check, Warning, "compile with --compiler clang (needs clang and llvm-link) for the fast way",
+			"%s: by calls (slower than inline), %s, %s", path, info.Compiler, info.MPI)
+	default:
+		d.add(check, Problem, "compile its sources, too, with mcchk cc", "%s: no load or store is recorded, only MPI calls", path)
+	}
+	if n := len(info.Uninstrumented); n > 0 && info.Mode != ModeNone {
+		named := info.Uninstrumented[:min(n, maxNamed)]
+		rest := ""
+		if n > maxNamed {
+			rest = fmt.Sprintf(" and %d more", n-maxNamed)
+		}
+		d.add("uninstrumented objects", Warning, "compile them with mcchk cc, unless they never touch window memory or buffers",
+			"loads and stores of %d of %d objects are not recorded: %s%s", n, len(info.Objects), strings.Join(named, ", "), rest)
+	}
+}
+
+// callbacks looks for the run-time in the binary.
+func (d *examination) callbacks(f *elf.File) {
+	const check = "run-time in the binary"
+	symbols, err := f.DynamicSymbols()
+	if err != nil || len(symbols) == 0 {
+		symbols, err = f.Symbols() // a static executable
+	}
+	if err != nil {
+		d.add(check, Warning, "", "cannot be seen: the binary has no symbols (stripped, and static)")
+		return
+	}
+	callback, wrapper := false, false
+	for _, s := range symbols {
+		defined := s.Section != elf.SHN_UNDEF
+		callback = callback || defined && s.Name == callbackPrefix+"init"
+		wrapper = wrapper || defined && s.Name == "MPI_Init"
+	}
+	if !callback || !wrapper {
+		d.add(check, Problem, "link it with mcchk cc", "the call-backs for loads and stores or the wrappers of MPI calls are missing")
+		return
+	}
+	d.add(check, OK, "", "call-backs and MPI wrappers are linked in")
+}
+
+// debugInformation looks for line tables, in the binary or beside it.
+func (d *examination) debugInformation(f *elf.File) {
+	const check = "debug information"
+	for _, s := range f.Sections {
+		switch s.Name {
+		case ".debug_line", ".zdebug_line":
+			d.add(check, OK, "", "present: reports name source lines")
+			return
+		case ".gnu_debuglink":
+			d.add(check, OK, "", "in a separate file")
+			return
+		}
+	}
+	d.add(check, Warning, "compile with -g", "none: reports will name addresses instead of source lines")
+}
+
+// launcher compares the MPI library of the binary with that of mpiexec.
+func (d *examination) launcher(ctx context.Context, f *elf.File, info *BuildInfo) {
+	const check = "MPI library of binary and launcher"
+	linked := info.MPI
+	if libraries, err := f.ImportedLibraries(); err == nil {
+		if l := mpiOfLibraries(libraries); l != "" && !sameMPI(info.MPI, l) {
+			d.add(check, Problem, "link with the wrapper of the library it was compiled for", "compiled for %s, but linked with %s", info.MPI, l)
+			return
+		}
+	}
+	name := d.options.MPIExec
+	if name == "" {
+		name = "mpiexec"
+	}
+	path, launcher, err := mpiOfLauncher(ctx, &d.tools, name)
+	switch {
+	case err != nil:
+		d.add(check, Warning, "install the launcher of "+linked+", or name it", "%v", err)
+	case launcher == "":
+		d.add(check, OK, "", "the binary uses %s; %s does not say which library it belongs to", linked, path)
+	case !sameMPI(linked, launcher):
+		d.add(check, Problem, "start it with the mpiexec of "+linked+" (Debian: mpiexec.mpich, mpiexec.openmpi)",
+			"the binary uses %s, but %s belongs to %s: every process would run alone as rank 0", linked, path, launcher)
+	default:
+		d.add(check, OK, "", "%s, and %s belongs to it", linked, path)
+	}
+}
+
+// mpiOfLibraries tells the MPI library by the names of shared libraries.
+// libmpi.so.12 is the common name of MPICH's relatives.
+func mpiOfLibraries(names []string) string {
+	for _, n := range names {
+		switch {
+		case strings.HasPrefix(n, "libmpich"), n == "libmpi.so.12":
+			return "MPICH"
+		case strings.HasPrefix(n, "libmpi.so."):
+			return "Open MPI"
+		}
+	}
+	return ""
+}

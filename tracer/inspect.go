@@ -1,0 +1,252 @@
+package tracer
+
+import (
+	"bytes"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// instrumentation is what an object shows of how it was compiled.
+type instrumentation uint8
+
+const (
+	instrNoCode instrumentation = iota // nothing that runs
+	instrNone                          // code, but no call-back
+	instrSome                          // instrumented, but without loads or stores
+	instrCall
+	instrInline
+)
+
+// Call-backs by which instrumented code is known. In mode "inline" only the
+// outlined rest of a test, slowPrefix, is left of the accesses.
+const (
+	callbackPrefix = "__tsan_"
+	slowPrefix     = "mcchk_slow_"
+)
+
+// objectFacts is what a look into an object file or shared library tells.
+type objectFacts struct {
+	state instrumentation
+	build *BuildInfo // of a shared library made by mcchk
+}
+
+// inspectObject reads the symbols of an ELF object or shared library.
+func inspectObject(r io.ReaderAt) (objectFacts, error) {
+	f, err := elf.NewFile(r)
+	if err != nil {
+		return objectFacts{}, err
+	}
+	defer f.Close()
+	var facts objectFacts
+	if !hasCode(f) {
+		return facts, nil
+	}
+	names, err := undefinedSymbols(f)
+	if err != nil {
+		return facts, err
+	}
+	facts.state = instrumentationOf(names)
+	if f.Type == elf.ET_DYN {
+		facts.build, err = buildInfoOf(f)
+	}
+	return facts, err
+}
+
+func instrumentationOf(undefined []string) instrumentation {
+	state := instrNone
+	for _, name := range undefined {
+		switch {
+		case strings.HasPrefix(name, slowPrefix):
+			return instrInline
+		case isAccessCallback(name):
+			state = instrCall
+		case strings.HasPrefix(name, callbackPrefix) && state == instrNone:
+			state = instrSome
+		}
+	}
+	return state
+}
+
+// isAccessCallback tells the call-backs of loads and stores from the others.
+// Atomic ones are calls in both modes, so they tell nothing.
+func isAccessCallback(name string) bool {
+	for _, p := range []string{"read", "write", "unaligned_"} {
+		if strings.HasPrefix(name, callbackPrefix+p) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasCode reports whether an object holds machine code, or (for link-time
+// optimization) what becomes code later.
+func hasCode(f *elf.File) bool {
+	for _, s := range f.Sections {
+		if strings.HasPrefix(s.Name, ".gnu.lto_") {
+			return true
+		}
+		if s.Flags&elf.SHF_EXECINSTR == 0 || s.Size == 0 || s.Type != elf.SHT_PROGBITS {
+			continue
+		}
+		switch s.Name {
+		case ".init", ".fini", ".plt", ".plt.got", ".plt.sec":
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+func undefinedSymbols(f *elf.File) ([]string, error) {
+	read := f.Symbols
+	if f.Type == elf.ET_DYN {
+		read = f.DynamicSymbols
+	}
+	symbols, err := read()
+	if errors.Is(err, elf.ErrNoSymbols) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, s := range symbols {
+		if s.Section == elf.SHN_UNDEF {
+			names = append(names, s.Name)
+		}
+	}
+	return names, nil
+}
+
+// definedSymbols lists the global symbols that an object defines.
+func definedSymbols(r io.ReaderAt) ([]string, error) {
+	f, err := elf.NewFile(r)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	symbols, err := f.Symbols()
+	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
+		return nil, err
+	}
+	var names []string
+	for _, s := range symbols {
+		if s.Section != elf.SHN_UNDEF && elf.ST_BIND(s.Info) != elf.STB_LOCAL && elf.ST_VISIBILITY(s.Other) == elf.STV_DEFAULT {
+			names = append(names, s.Name)
+		}
+	}
+	return names, nil
+}
+
+// inspection gathers what the inputs of a link are.
+type inspection struct {
+	objects        []string
+	uninstrumented []string
+	call, inline   bool
+	some           bool
+}
+
+// add inspects one input of a link; shown is the name to report it by. Inputs
+// that are no ELF files or archives (linker scripts, …) are passed over.
+func (n *inspection) add(path, shown string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil // the linker says it better
+	}
+	defer f.Close()
+	magic := make([]byte, 8)
+	k, err := io.ReadFull(f, magic)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil
+	}
+	magic = magic[:k]
+	switch {
+	case bytes.HasPrefix(magic, []byte(elf.ELFMAG)):
+		facts, err := inspectObject(f)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		n.note(shown, facts)
+	case bytes.HasPrefix(magic, []byte("BC\xc0\xde")):
+		n.note(shown, objectFacts{state: instrNone})
+	case string(magic) == archiveMagic, string(magic) == thinArchiveMagic:
+		return eachMember(path, func(m archiveMember) error {
+			return n.member(m, shown+"("+m.name+")")
+		})
+	}
+	return nil
+}
+
+func (n *inspection) member(m archiveMember, shown string) error {
+	magic := make([]byte, 4)
+	if _, err := m.data.ReadAt(magic, 0); err != nil {
+		return nil // too short to be an object
+	}
+	switch string(magic) {
+	case elf.ELFMAG:
+		facts, err := inspectObject(m.data)
+		if err != nil {
+			return fmt.Errorf("%s: %w", shown, err)
+		}
+		n.note(shown, facts)
+	case "BC\xc0\xde":
+		n.note(shown, objectFacts{state: instrNone})
+	}
+	return nil
+}
+
+func (n *inspection) note(shown string, facts objectFacts) {
+	n.objects = append(n.objects, shown)
+	switch facts.state {
+	case instrNone:
+		n.uninstrumented = append(n.uninstrumented, shown)
+	case instrSome:
+		n.some = true
+	case instrCall:
+		n.call = true
+	case instrInline:
+		n.inline = true
+	}
+	if facts.build != nil {
+		for _, u := range facts.build.Uninstrumented {
+			n.uninstrumented = append(n.uninstrumented, shown+"("+u+")")
+		}
+	}
+}
+
+// mode is that of all inputs together; own is the mode of the toolchain that
+// links, used when no input tells.
+func (n *inspection) mode(own string) string {
+	switch {
+	case n.call && n.inline:
+		return ModeMixed
+	case n.call:
+		return ModeCall
+	case n.inline:
+		return ModeInline
+	case n.some:
+		return own
+	}
+	return ModeNone
+}
+
+// systemFile reports whether a library belongs to the system or to the MPI
+// library rather than to the program. Such code is not instrumented, and what
+// it reads and writes is for the wrappers to say.
+func systemFile(path string, mpiDirs []string) bool {
+	clean, err := filepath.Abs(path)
+	if err != nil {
+		return false
+	}
+	for _, dir := range append([]string{"/usr", "/lib", "/lib32", "/lib64"}, mpiDirs...) {
+		if strings.HasPrefix(clean, strings.TrimSuffix(dir, "/")+"/") {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,250 @@
+package tracer
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Files of a built run-time library.
+const (
+	libraryFile   = "libmcchk.a"
+	inlineBitcode = "inline.bc"
+	inlineSource  = "inline.c"    // sources: the tests that are inlined
+	prototypes    = "mpi.tbl"     // sources: the table of MPI functions
+	wrappersFile  = "wrappers.c"  // generated from the table
+	executableRsp = "program.rsp" // linker arguments for executables
+	sharedRsp     = "shared.rsp"  // linker arguments for shared libraries
+	exportList    = "exports.list"
+	factsFile     = "library.json"
+)
+
+// libraryFlags compile the run-time. It must fit executables and shared
+// libraries of any kind, so it is position-independent.
+var libraryFlags = []string{
+	"-x", "c", "-std=gnu11", "-O2", "-g", "-fPIC", "-pthread", "-fno-lto", "-fno-omit-frame-pointer",
+	"-U_FORTIFY_SOURCE", "-fno-stack-protector",
+}
+
+// inlineFlags compile the bitcode that is linked into every object. It has no
+// debug information: the inlined test stands at the user's own lines.
+var inlineFlags = []string{"-x", "c", "-std=gnu11", "-O2", "-g0", "-fPIC", "-fno-lto", "-emit-llvm"}
+
+// library is a built run-time library in the cache.
+type library struct {
+	dir string
+}
+
+func (l *library) path(file string) string { return filepath.Join(l.dir, file) }
+
+// runtimeLibrary returns the run-time library for a toolchain, and builds it
+// when the cache does not hold it.
+func runtimeLibrary(ctx context.Context, t *tools, c *cache, tc *Toolchain, sources fs.FS) (*library, error) {
+	files, err := librarySources(sources)
+	if err != nil {
+		return nil, fmt.Errorf("run-time library: %w", err)
+	}
+	l := &library{dir: c.path("runtime", libraryKey(tc, files))}
+	err = c.build(l.dir, func(dir string) error {
+		b := libraryBuild{tools: t, tc: tc, files: files, dir: dir, final: l.dir}
+		return b.run(ctx)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("run-time library for %s with %s: %w", tc.MPI, tc.Compiler(), err)
+	}
+	return l, nil
+}
+
+// librarySources reads the embedded sources and generates the wrappers.
+func librarySources(sources fs.FS) (map[string][]byte, error) {
+	files := map[string][]byte{}
+	entries, err := fs.ReadDir(sources, ".")
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			continue
+		}
+		data, err := fs.ReadFile(sources, e.Name())
+		if err != nil {
+			return nil, err
+		}
+		files[e.Name()] = data
+	}
+	table, ok := files[prototypes]
+	if !ok {
+		return nil, fmt.Errorf("%s is missing", prototypes)
+	}
+	files[wrappersFile], err = generateWrappers(table)
+	return files, err
+}
+
+// libraryKey names a run-time library by everything it is made of.
+func libraryKey(tc *Toolchain, files map[string][]byte) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q\n%q\n%q\n%q\n%q\n", tc.Wrapper, tc.Show, tc.MPI, tc.Compiler(), tc.Mode())
+	fmt.Fprintf(h, "%q\n%q\n", libraryFlags, inlineFlags)
+	for _, name := range sortedKeys(files) {
+		fmt.Fprintf(h, "%s %d\n", name, len(files[name]))
+		h.Write(files[name])
+	}
+	return hex.EncodeToString(h.Sum(nil)[:12])
+}
+
+func sortedKeys(m map[string][]byte) []string {
+	var names []string
+	for n := range m {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// libraryBuild is one build of the run-time in a temporary folder, which moves
+// to its final place when all is done.
+type libraryBuild struct {
+	tools      *tools
+	tc         *Toolchain
+	files      map[string][]byte
+	dir, final string
+}
+
+func (b *libraryBuild) run(ctx context.Context) error {
+	src := filepath.Join(b.dir, "src")
+	if err := os.Mkdir(src, 0o755); err != nil {
+		return err
+	}
+	var units []string
+	for _, name := range sortedKeys(b.files) {
+		if err := os.WriteFile(filepath.Join(src, name), b.files[name], 0o644); err != nil {
+			return err
+		}
+		if filepath.Ext(name) == ".c" && name != inlineSource {
+			units = append(units, name)
+		}
+	}
+	objects, err := b.compile(ctx, src, units)
+	if err != nil {
+		return err
+	}
+	if err := b.archive(ctx, objects); err != nil {
+		return err
+	}
+	if b.tc.Mode() == ModeInline {
+		args := slices.Concat(inlineFlags, []string{"-I", src, "-c", filepath.Join(src, inlineSource), "-o", filepath.Join(b.dir, inlineBitcode)})
+		if _, _, err := b.tools.output(ctx, "", b.tc.command(args...)...); err != nil {
+			return err
+		}
+	}
+	return b.describe(objects)
+}
+
+// compile translates the units side by side.
+func (b *libraryBuild) compile(ctx context.Context, src string, units []string) ([]string, error) {
+	objects := make([]string, len(units))
+	errs := make([]error, len(units))
+	slots := make(chan struct{}, runtime.NumCPU())
+	var wait sync.WaitGroup
+	for i, unit := range units {
+		objects[i] = filepath.Join(b.dir, strings.TrimSuffix(unit, ".c")+".o")
+		wait.Go(func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			args := slices.Concat(libraryFlags, []string{"-ffile-prefix-map=" + b.dir + "=" + b.final,
+				"-I", src, "-c", filepath.Join(src, unit), "-o", objects[i]})
+			_, _, errs[i] = b.tools.output(ctx, "", b.tc.command(args...)...)
+		})
+	}
+	wait.Wait()
+	return objects, errors.Join(errs...)
+}
+
+func (b *libraryBuild) archive(ctx context.Context, objects []string) error {
+	ar, err := b.tools.look("ar")
+	if err != nil {
+		if ar, err = b.tools.look("llvm-ar"); err != nil {
+			return fmt.Errorf("neither ar nor llvm-ar found (Debian: apt install binutils)")
+		}
+	}
+	argv := append([]string{ar, "rcs", filepath.Join(b.dir, libraryFile)}, objects...)
+	_, _, err = b.tools.output(ctx, "", argv...)
+	return err
+}
+
+// describe writes the linker arguments that the library needs: whole, so that
+// its wrappers come before those of the MPI library; its call-backs and
+// wrappers visible to shared libraries; C library functions that it stands in
+// for replaced.
+func (b *libraryBuild) describe(objects []string) error {
+	var wraps, exports []string
+	for _, o := range objects {
+		names, err := globalSymbols(o)
+		if err != nil {
+			return err
+		}
+		for _, n := range names {
+			if w, ok := strings.CutPrefix(n, "__wrap_"); ok {
+				wraps = append(wraps, "--wrap="+w)
+			}
+		}
+		exports = append(exports, names...)
+		if err := os.Remove(o); err != nil {
+			return err
+		}
+	}
+	slices.Sort(wraps)
+	slices.Sort(exports)
+	list := "{\n\t" + strings.Join(slices.Compact(exports), ";\n\t") + ";\n};\n"
+	program := append([]string{
+		"--whole-archive", filepath.Join(b.final, libraryFile), "--no-whole-archive",
+		"--dynamic-list=" + filepath.Join(b.final, exportList),
+	}, wraps...)
+	facts, err := json.MarshalIndent(b.tc, "", "\t")
+	if err != nil {
+		return err
+	}
+	for name, text := range map[string]string{
+		exportList:    list,
+		executableRsp: responseFile(program),
+		sharedRsp:     responseFile(wraps),
+		factsFile:     string(facts),
+	} {
+		if err := os.WriteFile(filepath.Join(b.dir, name), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func globalSymbols(path string) ([]string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	names, err := definedSymbols(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return names, nil
+}
+
+// responseFile writes arguments for gcc's, clang's and the linkers' @file.
+func responseFile(args []string) string {
+	var text strings.Builder
+	for _, a := range args {
+		text.WriteString(quoteWord(a) + "\n")
+	}
+	return text.String()
+}

@@ -1,0 +1,276 @@
+package tracer
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Names of what mcchk keeps in a trace directory, apart from the traces.
+const (
+	RunFile     = "run.json"     // a RunRecord
+	SymbolsFile = "symbols.json" // source places, made after the run
+)
+
+// Variables that tell the run-time where to write, and which run it is part of.
+const (
+	envTraceDir = "MCCHK_TRACE_DIR"
+	envRunID    = "MCCHK_RUN_ID"
+)
+
+// killDelay is how long a program that was asked to end may take.
+const killDelay = 5 * time.Second
+
+// ErrNoTraces says that a program ended without having written a trace.
+var ErrNoTraces = errors.New("no traces were written: was the program compiled with mcchk cc?")
+
+// ErrTimeout says that a program was ended because it ran longer than allowed.
+var ErrTimeout = errors.New("the program ran longer than allowed")
+
+// RunOptions say what Run starts.
+type RunOptions struct {
+	Dir     string   // trace directory; made when it does not exist
+	Command []string // launcher and program, such as mpiexec -n 2 ./app
+	WorkDir string   // "" means the current one
+	Env     []string // nil means os.Environ()
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+	Timeout time.Duration // 0: none
+	Version string        // of mcchk, for the record
+}
+
+// RunRecord is what run.json holds.
+type RunRecord struct {
+	Command []string   `json:"command"`
+	WorkDir string     `json:"work_dir"`
+	Run     string     `json:"run"` // identifier, 32 hexadecimal digits
+	Version string     `json:"mcchk"`
+	Start   time.Time  `json:"start"`
+	End     *time.Time `json:"end,omitempty"`  // none while the program runs
+	Exit    *int       `json:"exit,omitempty"` // its exit status, 128 + n after signal n
+}
+
+// Run starts a program with a fresh trace directory and waits for it. SIGINT
+// and SIGTERM sent to this process are passed on to it. The exit status is the
+// program's (128 + n when signal n ended it), and valid unless the program could
+// not be started; an error is trouble of the tracing, among them ErrNoTraces and
+// ErrTimeout.
+func Run(ctx context.Context, o RunOptions) (exit int, err error) {
+	if len(o.Command) == 0 {
+		return 1, errors.New("no program to run")
+	}
+	t := newTools(o.WorkDir, o.Env)
+	t.stdin, t.stdout, t.stderr = o.Stdin, orDiscard(o.Stdout), orDiscard(o.Stderr)
+	path, err := t.look(o.Command[0])
+	if err != nil {
+		return 127, fmt.Errorf("program to run: %w", err)
+	}
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return 1, err
+	}
+	if err := prepareTraceDir(dir); err != nil {
+		return 1, err
+	}
+	var id [16]byte
+	if _, err := rand.Read(id[:]); err != nil {
+		return 1, err
+	}
+	workDir, err := filepath.Abs(o.WorkDir)
+	if err != nil {
+		return 1, err
+	}
+	record := RunRecord{Command: o.Command, WorkDir: workDir, Run: hex.EncodeToString(id[:]), Version: o.Version, Start: time.Now().UTC()}
+	if err := record.write(dir); err != nil {
+		return 1, err
+	}
+	t.env = launcherEnvironment(t, path, o.Command, append(slices.Clone(t.env), envTraceDir+"="+dir, envRunID+"="+record.Run))
+	exit, err = supervise(ctx, &t, path, o.Command, o.Timeout)
+	end := time.Now().UTC()
+	record.End, record.Exit = &end, &exit
+	if e := record.write(dir); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = checkTraces(dir)
+	}
+	return exit, err
+}
+
+func (r *RunRecord) write(dir string) error {
+	data, err := json.MarshalIndent(r, "", "\t")
+	if err != nil {
+		return err
+	}
+	return writeAtomically(filepath.Join(dir, RunFile), append(data, '\n'))
+}
+
+// ReadRunRecord reads the run.json of a trace directory. The error wraps
+// fs.ErrNotExist when there is none.
+func ReadRunRecord(dir string) (*RunRecord, error) {
+	path := filepath.Join(dir, RunFile)
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	r := new(RunRecord)
+	if err := json.Unmarshal(data, r); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
+// isTraceFile tells trace files by name: rank-<number>.mcct, or so compressed.
+func isTraceFile(name string) bool {
+	rest, ok := strings.CutPrefix(strings.TrimSuffix(name, ".zst"), "rank-")
+	if !ok {
+		return false
+	}
+	number, ok := strings.CutSuffix(rest, ".mcct")
+	return ok && number != "" && strings.Trim(number, "0123456789") == ""
+}
+
+// prepareTraceDir makes an empty trace directory: it creates it, or removes the
+// traces of an earlier run. A directory with other files in it that was not a
+// trace directory before is refused, and nothing but traces is ever removed.
+func prepareTraceDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("trace directory: %w", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("trace directory: %w", err)
+	}
+	var ours []string
+	foreign, wasTraced := "", false
+	for _, e := range entries {
+		name := e.Name()
+		switch {
+		case e.Type().IsRegular() && (isTraceFile(name) || name == SymbolsFile || name == RunFile):
+			ours = append(ours, name)
+			wasTraced = wasTraced || name == RunFile || isTraceFile(name)
+		case foreign == "":
+			foreign = name
+		}
+	}
+	if foreign != "" && !wasTraced {
+		return fmt.Errorf("trace directory %s: holds other files (%s) and no traces; give a new or empty directory", dir, foreign)
+	}
+	for _, name := range ours {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			return fmt.Errorf("trace directory: %w", err)
+		}
+	}
+	return nil
+}
+
+func checkTraces(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return isTraceFile(e.Name()) }) {
+		return ErrNoTraces
+	}
+	return nil
+}
+
+// hostOptions are those with which Open MPI's launchers start processes on
+// other hosts.
+var hostOptions = []string{
+	"-H", "-host", "--host", "-hostfile", "--hostfile", "-machinefile", "--machinefile", "--default-hostfile", "-rf", "--rankfile",
+}
+
+// launcherEnvironment makes the variables reach all processes. Those of one host
+// inherit them, and Slurm's and MPICH's launchers hand them on to other hosts.
+// Open MPI's does that only for what it is told; it refuses to be told in two
+// ways, so a command that exports variables itself (-x) is left alone.
+func launcherEnvironment(t tools, path string, command, env []string) []string {
+	const list = "OMPI_MCA_mca_base_env_list"
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil || !slices.Contains([]string{"orterun", "prterun"}, filepath.Base(real)) {
+		return env
+	}
+	remote := false
+	for _, word := range command[1:] {
+		if word == "-x" {
+			return env
+		}
+		remote = remote || slices.Contains(hostOptions, word)
+	}
+	if !remote {
+		return env
+	}
+	value := envTraceDir + ";" + envRunID
+	if earlier := t.getenv(list); earlier != "" {
+		value = earlier + ";" + value
+	}
+	return append(env, list+"="+value)
+}
+
+// supervise runs a program to its end, passes signals on, and ends it when its
+// time is over or the context is cancelled.
+func supervise(ctx context.Context, t *tools, path string, command []string, timeout time.Duration) (int, error) {
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, timeout, fmt.Errorf("%w (%v)", ErrTimeout, timeout))
+		defer cancel()
+	}
+	cmd := t.command(ctx, path, command[1:])
+	cmd.Args[0] = command[0]
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.stdin, t.stdout, t.stderr
+	// Launchers end their processes when they get SIGTERM, and not when killed.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = killDelay
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	defer signal.Stop(signals)
+	if err := cmd.Start(); err != nil {
+		return 127, fmt.Errorf("program to run: %w", err)
+	}
+	done := make(chan struct{})
+	defer close(done)
+	go forward(signals, done, cmd.Process)
+	err := cmd.Wait()
+	status := cmd.ProcessState
+	if ctx.Err() != nil && !status.Success() {
+		return statusOf(status), context.Cause(ctx)
+	}
+	var exitError *exec.ExitError
+	if err != nil && !errors.As(err, &exitError) && !errors.Is(err, exec.ErrWaitDelay) {
+		return statusOf(status), err
+	}
+	return statusOf(status), nil
+}
+
+func statusOf(p *os.ProcessState) int {
+	if w, ok := p.Sys().(syscall.WaitStatus); ok && w.Signaled() {
+		return 128 + int(w.Signal())
+	}
+	return p.ExitCode()
+}
+
+// forward passes signals on until done. A program that is gone needs none.
+func forward(signals <-chan os.Signal, done <-chan struct{}, p *os.Process) {
+	for {
+		select {
+		case s := <-signals:
+			_ = p.Signal(s)
+		case <-done:
+			return
+		}
+	}
+}

@@ -1,0 +1,314 @@
+package tracer
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Language of an MPI compiler wrapper.
+type Language string
+
+// Languages that Compile knows.
+const (
+	C   Language = "C"
+	CXX Language = "C++"
+)
+
+// Families of compilers whose instrumentation mcchk can use.
+const (
+	familyGCC   = "gcc"
+	familyClang = "clang"
+)
+
+// Modes in which loads and stores are instrumented.
+const (
+	ModeCall   = "call"   // each load and store is a call
+	ModeInline = "inline" // the test whether it matters is part of the program's code
+	ModeMixed  = "mixed"  // some objects are of one mode, some of the other
+	ModeNone   = "none"   // nothing is instrumented
+)
+
+// errNoCompiler and errNoHeader mark the two commonest troubles with MPI.
+var (
+	errNoCompiler = errors.New("MPI compiler wrapper not found")
+	errNoHeader   = errors.New("mpi.h not found")
+)
+
+// Toolchain is an MPI compiler wrapper and what stands behind it.
+type Toolchain struct {
+	Wrapper  []string // absolute path, then words that always follow
+	Language Language
+	Family   string   // "gcc" or "clang"
+	Version  string   // "12.2.0"
+	Show     string   // what the wrapper says it runs
+	MPI      string   // "MPICH 4.0.2"
+	X86      bool     // compiles for x86
+	LLVMLink string   // llvm-link of clang's major version, "" when there is none
+	Stamps   []string // state of the files the above was read from
+}
+
+// Compiler names the compiler underneath, such as "gcc 12.2.0".
+func (t *Toolchain) Compiler() string { return t.Family + " " + t.Version }
+
+// Mode is how this toolchain instruments.
+func (t *Toolchain) Mode() string {
+	if t.Family == familyClang && t.LLVMLink != "" {
+		return ModeInline
+	}
+	return ModeCall
+}
+
+// command is the wrapper with arguments.
+func (t *Toolchain) command(args ...string) []string {
+	return append(slices.Clone(t.Wrapper), args...)
+}
+
+// wrapperVariables are, for each language, the variables that name the MPI
+// compiler wrapper for mcchk, the default wrapper, and the variables with which
+// MPI libraries let one choose the compiler underneath.
+var wrapperVariables = map[Language]struct {
+	name, fallback string
+	underneath     []string
+}{
+	C:   {"MCCHK_MPICC", "mpicc", []string{"MPICH_CC", "OMPI_CC", "I_MPI_CC"}},
+	CXX: {"MCCHK_MPICXX", "mpicxx", []string{"MPICH_CXX", "OMPI_CXX", "I_MPI_CXX"}},
+}
+
+// findWrapper finds the MPI compiler wrapper: the one asked for, else that of
+// the environment, else the one in PATH. It may be given with arguments.
+func findWrapper(t *tools, language Language, asked string) ([]string, error) {
+	v := wrapperVariables[language]
+	from := "the option"
+	if asked == "" {
+		asked, from = t.getenv(v.name), v.name
+	}
+	if asked == "" {
+		asked, from = v.fallback, "default"
+	}
+	if path, err := t.look(asked); err == nil {
+		return []string{path}, nil
+	}
+	words := strings.Fields(asked)
+	if len(words) > 1 {
+		if path, err := t.look(words[0]); err == nil {
+			return append([]string{path}, words[1:]...), nil
+		}
+	}
+	return nil, fmt.Errorf("%w: %s (%s): install an MPI library with its compilers "+
+		"(Debian: apt install libmpich-dev mpich, or libopenmpi-dev openmpi-bin), or name the wrapper with --mpicc or %s",
+		errNoCompiler, asked, from, v.name)
+}
+
+// compilerFor is the name of a compiler family's driver for a language:
+// "clang-15" becomes "clang++-15" for C++.
+func compilerFor(language Language, name string) string {
+	if language == C || strings.Contains(name, "++") {
+		return name
+	}
+	dir, base := filepath.Split(name)
+	if rest, ok := strings.CutPrefix(base, "clang"); ok {
+		return dir + "clang++" + rest
+	}
+	if i := strings.LastIndex(base, "gcc"); i >= 0 {
+		return dir + base[:i] + "g++" + base[i+3:]
+	}
+	return name
+}
+
+// chooseCompiler sets the variables that make wrappers use a given compiler.
+func (t *tools) chooseCompiler(language Language, name string) error {
+	if name == "" {
+		name = t.getenv("MCCHK_COMPILER")
+	}
+	if name == "" {
+		return nil
+	}
+	driver := compilerFor(language, name)
+	if _, err := t.look(driver); err != nil {
+		return fmt.Errorf("compiler %s: %w (Debian: apt install %s)", driver, err, strings.TrimSuffix(filepath.Base(name), "++"))
+	}
+	t.env = slices.Clone(t.env)
+	for _, v := range wrapperVariables[language].underneath {
+		t.env = append(t.env, v+"="+driver)
+	}
+	return nil
+}
+
+// loadToolchain looks at the wrapper, or takes what an earlier look found as
+// long as the files concerned have not changed since.
+func loadToolchain(ctx context.Context, t *tools, c *cache, language Language, wrapper []string) (*Toolchain, error) {
+	file := c.path("toolchains", toolchainKey(t, language, wrapper)+".json")
+	if data, err := os.ReadFile(file); err == nil {
+		var tc Toolchain
+		if json.Unmarshal(data, &tc) == nil && tc.current() {
+			return &tc, nil
+		}
+	}
+	tc, err := probe(ctx, t, language, wrapper)
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.MarshalIndent(tc, "", "\t")
+	if err != nil {
+		return nil, err
+	}
+	return tc, c.write(file, data)
+}
+
+// toolchainKey covers what a look at a wrapper depends on, apart from files.
+func toolchainKey(t *tools, language Language, wrapper []string) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\n%q\n", language, wrapper)
+	var vars []string
+	for _, v := range t.env {
+		if slices.ContainsFunc(toolchainVariables, func(p string) bool { return matches(p, v) }) {
+			vars = append(vars, v)
+		}
+	}
+	slices.Sort(vars)
+	fmt.Fprintf(h, "%q", vars)
+	return hex.EncodeToString(h.Sum(nil)[:12])
+}
+
+var toolchainVariables = []string{
+	"PATH=*", "MPICH_*", "OMPI_*", "OPAL_*", "I_MPI_*", "CPATH=*", "C_INCLUDE_PATH=*", "CPLUS_INCLUDE_PATH=*",
+	"COMPILER_PATH=*", "GCC_EXEC_PREFIX=*",
+}
+
+// stamp describes the present state of a file.
+func stamp(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return path + "\nmissing"
+	}
+	return fmt.Sprintf("%s\n%d\n%d", path, info.Size(), info.ModTime().UnixNano())
+}
+
+// current reports whether no file that the toolchain was read from has changed.
+func (t *Toolchain) current() bool {
+	return len(t.Stamps) > 0 && !slices.ContainsFunc(t.Stamps, func(s string) bool {
+		path, _, _ := strings.Cut(s, "\n")
+		return stamp(path) != s
+	})
+}
+
+var (
+	reDefine = regexp.MustCompile(`(?m)^#define (\w+) (.*)$`)
+	reHeader = regexp.MustCompile(`(?m)^\.+ (.*mpi\.h)$`)
+	reLLVM   = regexp.MustCompile(`LLVM version (\d+)`)
+)
+
+// probe asks the wrapper what it runs, and the compiler for the macros it and
+// mpi.h define.
+func probe(ctx context.Context, t *tools, language Language, wrapper []string) (*Toolchain, error) {
+	tc := &Toolchain{Wrapper: wrapper, Language: language}
+	tc.Show = showCommand(ctx, t, tc)
+	macros, headers, err := t.output(ctx, "#include <mpi.h>\n", tc.command("-x", "c", "-E", "-dM", "-H", "-")...)
+	if err != nil {
+		if strings.Contains(headers, "mpi.h") {
+			return nil, fmt.Errorf("%w by %s (which runs %q): is it an MPI compiler wrapper?\n%s",
+				errNoHeader, wrapper[0], tc.Show, firstLines(headers, 4))
+		}
+		return nil, err
+	}
+	defines := map[string]string{}
+	for _, m := range reDefine.FindAllStringSubmatch(macros, -1) {
+		defines[m[1]] = strings.Trim(m[2], `" `)
+	}
+	if err := tc.readMacros(defines); err != nil {
+		return nil, err
+	}
+	files := []string{wrapper[0]}
+	if words := strings.Fields(tc.Show); len(words) > 0 {
+		if path, err := t.look(words[0]); err == nil {
+			files = append(files, path)
+		}
+	}
+	if tc.Family == familyClang {
+		tc.LLVMLink = findLLVMLink(ctx, t, files[len(files)-1], defines["__clang_major__"])
+		if tc.LLVMLink != "" {
+			files = append(files, tc.LLVMLink)
+		}
+	}
+	if m := reHeader.FindStringSubmatch(headers); m != nil {
+		files = append(files, m[1])
+	}
+	for _, f := range files {
+		tc.Stamps = append(tc.Stamps, stamp(f))
+	}
+	return tc, nil
+}
+
+// showCommand is the command that the wrapper runs, "" when it does not say.
+func showCommand(ctx context.Context, t *tools, tc *Toolchain) string {
+	for _, option := range []string{"-show", "--showme"} {
+		if out, _, err := t.output(ctx, "", tc.command(option)...); err == nil {
+			return strings.TrimSpace(out)
+		}
+	}
+	return ""
+}
+
+// readMacros takes compiler, target and MPI library from predefined macros and
+// those of mpi.h.
+func (t *Toolchain) readMacros(defines map[string]string) error {
+	join := func(names ...string) string {
+		var parts []string
+		for _, n := range names {
+			parts = append(parts, defines[n])
+		}
+		return strings.Join(parts, ".")
+	}
+	switch {
+	case defines["__clang_major__"] != "":
+		t.Family, t.Version = familyClang, join("__clang_major__", "__clang_minor__", "__clang_patchlevel__")
+	case defines["__GNUC__"] != "" && defines["__NVCOMPILER"] == "" && defines["__INTEL_COMPILER"] == "":
+		t.Family, t.Version = familyGCC, join("__GNUC__", "__GNUC_MINOR__", "__GNUC_PATCHLEVEL__")
+	default:
+		return fmt.Errorf("%s runs a compiler that mcchk does not know (%q): it needs gcc or clang; "+
+			"choose one with --compiler, if the MPI library allows it", t.Wrapper[0], t.Show)
+	}
+	t.X86 = defines["__x86_64__"] != "" || defines["__i386__"] != ""
+	switch {
+	case defines["I_MPI_VERSION"] != "":
+		t.MPI = "Intel MPI " + defines["I_MPI_VERSION"]
+	case defines["MVAPICH2_VERSION"] != "":
+		t.MPI = "MVAPICH2 " + defines["MVAPICH2_VERSION"]
+	case defines["MPICH_VERSION"] != "":
+		t.MPI = "MPICH " + defines["MPICH_VERSION"]
+	case defines["OMPI_MAJOR_VERSION"] != "":
+		t.MPI = "Open MPI " + join("OMPI_MAJOR_VERSION", "OMPI_MINOR_VERSION", "OMPI_RELEASE_VERSION")
+	default:
+		t.MPI = "unknown MPI library, standard " + join("MPI_VERSION", "MPI_SUBVERSION")
+	}
+	return nil
+}
+
+// findLLVMLink finds the llvm-link of clang's major version: bitcode of a
+// newer version cannot be read by an older tool. It returns "" when there is none.
+func findLLVMLink(ctx context.Context, t *tools, clang, major string) string {
+	candidates := []string{"llvm-link-" + major, "llvm-link"}
+	if path, err := filepath.EvalSymlinks(clang); err == nil {
+		candidates = append([]string{filepath.Join(filepath.Dir(path), "llvm-link")}, candidates...)
+	}
+	for _, name := range candidates {
+		path, err := t.look(name)
+		if err != nil {
+			continue
+		}
+		out, _, err := t.output(ctx, "", path, "--version")
+		if m := reLLVM.FindStringSubmatch(out); err == nil && m != nil && m[1] == major {
+			return path
+		}
+	}
+	return ""
+}
