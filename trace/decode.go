@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/bits"
 	"strings"
+	"unicode/utf8"
 )
 
 // The decoders below take one whole record, as recordLength cut it out, and
@@ -179,7 +180,7 @@ func parseArgs(text string) ([]Arg, error) {
 	seen := map[string]bool{}
 	for part := range strings.SplitSeq(text, ",") {
 		name, kind, ok := strings.Cut(part, ":")
-		if !ok || name == "" || !validKind(kind) {
+		if !ok || name == "" || !utf8.ValidString(name) || !validKind(kind) {
 			return nil, fmt.Errorf("argument %q is not name:kind", part)
 		}
 		if seen[name] {

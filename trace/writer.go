@@ -19,6 +19,7 @@ type Writer struct {
 	err   error
 	chunk Chunk
 	begun bool
+	whole bool   // the chunk is not divided, however long
 	buf   []byte // the chunk: header and records
 	seq   uint64 // the last call written
 	time  int64  // of the last call, for CallNamed
@@ -40,10 +41,17 @@ func NewWriter(out io.Writer, h Header) (*Writer, error) {
 }
 
 // BeginChunk ends the present chunk and begins one with this strand, sequence
-// number, region and seal; the other fields of c are not used.
+// number, region and seal; the other fields of c are not used. The chunk holds
+// all that follows until BeginChunk, Strand or Region begins another.
 func (w *Writer) BeginChunk(c Chunk) error {
+	err := w.begin(c)
+	w.whole = true
+	return err
+}
+
+func (w *Writer) begin(c Chunk) error {
 	if w.flush() == nil {
-		w.chunk, w.begun = c, true
+		w.chunk, w.begun, w.whole = c, true, false
 		w.buf = append(w.buf[:0], make([]byte, chunkHeaderSize)...)
 	}
 	return w.err
@@ -54,7 +62,7 @@ func (w *Writer) Strand(id uint32) error {
 	if w.begun && w.chunk.Strand == id {
 		return w.err
 	}
-	return w.BeginChunk(Chunk{Strand: id, Seq: w.seq, Region: w.chunk.Region, Sealed: true})
+	return w.begin(Chunk{Strand: id, Seq: w.seq, Region: w.chunk.Region, Sealed: true})
 }
 
 // Region tells the number of synchronizations over all processes passed so
@@ -63,7 +71,7 @@ func (w *Writer) Region(n uint32) error {
 	if w.chunk.Region == n {
 		return w.err
 	}
-	return w.BeginChunk(Chunk{Strand: w.chunk.Strand, Seq: w.seq, Region: n, Sealed: true})
+	return w.begin(Chunk{Strand: w.chunk.Strand, Seq: w.seq, Region: n, Sealed: true})
 }
 
 // flush writes the present chunk.
@@ -92,12 +100,8 @@ func (w *Writer) Close() error { return w.flush() }
 
 // room makes sure that a record can be appended to the present chunk.
 func (w *Writer) room() error {
-	if w.err == nil && (!w.begun || len(w.buf) >= defaultChunk) {
-		c := Chunk{Strand: w.chunk.Strand, Seq: w.seq, Region: w.chunk.Region, Sealed: true}
-		if w.begun {
-			c.Sealed = w.chunk.Sealed
-		}
-		return w.BeginChunk(c)
+	if w.err == nil && (!w.begun || !w.whole && len(w.buf) >= defaultChunk) {
+		return w.begin(Chunk{Strand: w.chunk.Strand, Seq: w.seq, Region: w.chunk.Region, Sealed: true})
 	}
 	return w.err
 }
@@ -105,6 +109,9 @@ func (w *Writer) room() error {
 // took takes the result of an encoder.
 func (w *Writer) took(b []byte, err error) error {
 	w.buf = b
+	if err == nil && len(b) > maxChunkSize {
+		err = fmt.Errorf("a chunk longer than %d bytes", maxChunkSize)
+	}
 	if err != nil {
 		w.err = err
 	}
