@@ -1,0 +1,208 @@
+// Package analysis is the pipeline of mcchk: traces in, findings out. It is
+// the library for other Go programs; it knows nothing of a terminal.
+//
+// The traces of a directory are replayed into concurrent regions one at a time
+// (package regions) while the region before is searched for conflicts (package
+// conflicts). What is found is gathered by source place; at the end the places
+// get names (package symbols), and what the run did not show becomes a doubt.
+package analysis
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/evc"
+	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// Options of an analysis. The zero value is useful.
+type Options struct {
+	Clock string // evc.Encoded (the default) or evc.Vector
+	Jobs  int    // goroutines that search; 0: one for each CPU
+	// Progress, if set, is called now and then from the goroutine of Run.
+	Progress func(Progress)
+}
+
+// Progress tells how far an analysis is.
+type Progress struct {
+	Regions  int    // concurrent regions replayed
+	Accesses uint64 // accesses in them
+}
+
+// ErrClock is the error of a clock name that does not exist.
+var ErrClock = errors.New("no such clock")
+
+// Run analyses the traces of a directory. Errors are those of trace.OpenDir
+// (trace.ErrNoTraces, trace.ErrMixedRuns, no readable file), ErrClock, and the
+// context's; a trace that is damaged, cut or missing is no error but a doubt.
+func Run(ctx context.Context, dir string, opts Options) (*Result, error) {
+	d, err := trace.OpenDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Clock == "" {
+		opts.Clock = evc.Encoded
+	}
+	if opts.Clock != evc.Encoded && opts.Clock != evc.Vector {
+		return nil, fmt.Errorf("%w: %q; there are %s and %s", ErrClock, opts.Clock, evc.Encoded, evc.Vector)
+	}
+	readers := make([]*trace.Reader, d.Ranks)
+	defer func() {
+		for _, r := range readers {
+			if r != nil {
+				r.Close()
+			}
+		}
+	}()
+	for _, f := range d.Files {
+		r, err := d.Open(f.Header.Rank)
+		if err != nil {
+			return nil, err
+		}
+		readers[f.Header.Rank] = r
+	}
+	run := &run{ctx: ctx, opts: opts, dir: d, readers: readers}
+	return run.result()
+}
+
+// run is one analysis under way.
+type run struct {
+	ctx     context.Context
+	opts    Options
+	dir     *trace.Dir
+	readers []*trace.Reader // by rank; nil where there is no trace
+	machine *regions.Machine
+	regions int
+}
+
+func (r *run) result() (*Result, error) {
+	groups, err := r.search()
+	if err != nil {
+		return nil, err
+	}
+	res := &Result{
+		Directory: r.dir.Path,
+		Run:       hex.EncodeToString(r.dir.Run[:]),
+		Clock:     r.opts.Clock,
+		Program:   r.info("program"),
+		Library:   r.info("mpi.library"),
+		Basis:     r.basis(),
+	}
+	n, err := newNamer(r.dir, r.readers)
+	if err != nil {
+		return nil, err
+	}
+	res.Findings = n.findings(groups)
+	res.Doubts = r.doubts(n)
+	res.Verdict = verdict(res)
+	return res, nil
+}
+
+func verdict(res *Result) Verdict {
+	for i := range res.Findings {
+		if res.Findings[i].Severity == conflicts.Error {
+			return Race
+		}
+	}
+	if len(res.Doubts) > 0 {
+		return Undecided
+	}
+	return NoRace
+}
+
+// search replays and searches, the one a region ahead of the other.
+func (r *run) search() ([]*conflicts.Group, error) {
+	streams := make([]regions.Stream, len(r.readers))
+	for i, reader := range r.readers {
+		if reader != nil {
+			streams[i] = reader
+		}
+	}
+	m, err := regions.NewMachine(streams, r.opts.Clock)
+	if err != nil {
+		return nil, err
+	}
+	r.machine = m
+
+	jobs := r.opts.Jobs
+	if jobs <= 0 {
+		jobs = runtime.GOMAXPROCS(0)
+	}
+	collectors := make([]*conflicts.Collector, jobs)
+	for i := range collectors {
+		collectors[i] = conflicts.NewCollector()
+	}
+	ctx, cancel := context.WithCancel(r.ctx)
+	defer cancel()
+	replayed := make(chan *regions.Region, 1)
+	searched := make(chan error, 1)
+	go func() {
+		var err error
+		for region := range replayed {
+			if err == nil {
+				err = conflicts.Check(ctx, region, jobs, collectors)
+			}
+		}
+		searched <- err
+	}()
+	err = r.replay(ctx, replayed)
+	close(replayed)
+	if err != nil {
+		cancel()
+	}
+	if serr := <-searched; err == nil {
+		err = serr
+	}
+	if err != nil {
+		return nil, err
+	}
+	return conflicts.Merge(collectors), nil
+}
+
+func (r *run) replay(ctx context.Context, out chan<- *regions.Region) error {
+	for {
+		region, err := r.machine.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		r.regions++
+		if r.opts.Progress != nil {
+			r.opts.Progress(Progress{Regions: r.regions, Accesses: r.machine.Stats().Accesses})
+		}
+		out <- region
+	}
+}
+
+func (r *run) basis() Basis {
+	s := r.machine.Stats()
+	return Basis{
+		Ranks: len(r.dir.Files), RanksInRun: r.dir.Ranks,
+		Windows: s.Windows, Regions: r.regions,
+		Calls: s.Calls, Operations: s.Operations,
+		Loads: s.Loads, Stores: s.Stores, Accesses: s.Accesses,
+		LostCalls: s.LostCalls, LostAccess: s.LostAccess,
+		Instruments: s.Units,
+	}
+}
+
+// info returns an info record of the lowest rank that has it.
+func (r *run) info(key string) string {
+	for _, reader := range r.readers {
+		if reader == nil {
+			continue
+		}
+		if values := reader.Info(key); len(values) > 0 {
+			return values[0]
+		}
+	}
+	return ""
+}

@@ -1,0 +1,148 @@
+package analysis
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcchk/mcchk/regions"
+)
+
+// doubts lists why the result does not rest on the whole run.
+func (r *run) doubts(n *namer) []Doubt {
+	var out []Doubt
+	if missing := r.dir.Missing; len(missing) > 0 {
+		out = append(out, Doubt{
+			Kind: MissingRank, Ranks: missing, Count: uint64(len(missing)),
+			Text: fmt.Sprintf("%d of %d processes have no readable trace, so nothing is known of what they did or ordered; copy all rank files into one directory",
+				len(missing), r.dir.Ranks),
+		})
+	}
+	for _, bad := range r.dir.Bad {
+		out = append(out, Doubt{Kind: CutTrace, Text: fmt.Sprintf("a trace file cannot be read: %v", bad.Err)})
+	}
+	out = append(out, r.cuts()...)
+	out = append(out, r.uninstrumented()...)
+	for _, p := range r.machine.Problems() {
+		out = append(out, n.doubt(p))
+	}
+	slices.SortStableFunc(out, func(a, b Doubt) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), slices.Compare(a.Ranks, b.Ranks), cmp.Compare(a.Text, b.Text))
+	})
+	return out
+}
+
+// cuts tells of traces that end before their process did; equal ones together.
+func (r *run) cuts() []Doubt {
+	byReason := map[string][]int{}
+	at := map[string]int64{}
+	for rank, reader := range r.readers {
+		if reader == nil || reader.Cut() == nil {
+			continue
+		}
+		cut := reader.Cut()
+		byReason[cut.Reason] = append(byReason[cut.Reason], rank)
+		if _, ok := at[cut.Reason]; !ok {
+			at[cut.Reason] = cut.Offset
+		}
+	}
+	var out []Doubt
+	for reason, ranks := range byReason {
+		out = append(out, Doubt{
+			Kind: CutTrace, Ranks: ranks, Count: uint64(len(ranks)),
+			Text: fmt.Sprintf("a trace ends early (%s, offset %d of the first): the run was analysed up to there", reason, at[reason]),
+		})
+	}
+	return out
+}
+
+// buildInfo is what mcchk cc leaves in the program at link time.
+type buildInfo struct {
+	Uninstrumented []string `json:"uninstrumented"`
+}
+
+// uninstrumented tells of code whose loads and stores nobody records.
+func (r *run) uninstrumented() []Doubt {
+	var none []int
+	parts := map[string][]int{}
+	for rank, reader := range r.readers {
+		if reader == nil {
+			continue
+		}
+		if end := reader.End(); end != nil && end.Units == 0 {
+			none = append(none, rank)
+		}
+		for _, text := range reader.Info("build") {
+			var b buildInfo
+			if err := json.Unmarshal([]byte(text), &b); err != nil {
+				continue
+			}
+			if len(b.Uninstrumented) > 0 {
+				list := strings.Join(b.Uninstrumented, ", ")
+				parts[list] = append(parts[list], rank)
+			}
+		}
+	}
+	var out []Doubt
+	if len(none) > 0 {
+		out = append(out, Doubt{
+			Kind: NotInstrumented, Ranks: none, Count: uint64(len(none)),
+			Text: "no part of the program is instrumented, so its loads and stores were not seen: compile it with mcchk cc, not only link it",
+		})
+	}
+	for list, ranks := range parts {
+		out = append(out, Doubt{
+			Kind: NotInstrumented, Ranks: ranks, Count: uint64(strings.Count(list, ", ") + 1),
+			Text: fmt.Sprintf("loads and stores of these parts of the program were not seen, because mcchk cc did not compile them: %s", list),
+		})
+	}
+	return out
+}
+
+// doubt words a problem of the replay.
+func (n *namer) doubt(p regions.Problem) Doubt {
+	d := Doubt{Ranks: p.Ranks, Count: p.Count, Text: p.Text}
+	where := ""
+	if p.Call != nil {
+		where = n.where(p.Call)
+	}
+	switch p.Kind {
+	case regions.NotUnderstood:
+		d.Kind = NotUnderstood
+		d.Text = fmt.Sprintf("%s of %s not understood", plural(p.Count, "call was", "calls were"), p.Fn)
+		if p.Text != "" {
+			d.Text += " (" + p.Text + ")"
+		}
+		d.Text += where + ": what they order, complete or access is not part of the result"
+	case regions.Lost:
+		d.Kind = LostEvents
+		d.Text = fmt.Sprintf("%s lost: %s", plural(p.Count, "event was", "events were"), p.Text)
+	case regions.Damaged:
+		d.Kind = CutTrace
+	case regions.Threads:
+		d.Kind = Threads
+		d.Text += "; the order among threads is taken as it was observed, so that conflicts between them may go unseen"
+	case regions.Failed:
+		d.Kind = NotUnderstood
+		d.Text = fmt.Sprintf("%s of %s returned an error%s and counted as if not made", plural(p.Count, "call", "calls"), p.Fn, where)
+	case regions.OutsideEpoch:
+		d.Kind = NotUnderstood
+		d.Text += where + ": open an epoch first (fence, lock or start); what completes it is not defined"
+	default: // Unmatched, Mismatch
+		d.Kind = Unmatched
+		d.Text += where
+		if p.Count > 1 {
+			d.Text += fmt.Sprintf(" (%d such)", p.Count)
+		}
+	}
+	return d
+}
+
+func plural(n uint64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}

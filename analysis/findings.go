@@ -1,0 +1,163 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/symbols"
+)
+
+// findingKey is what makes two groups one finding: the rule, and the source
+// places and kinds of both accesses.
+type findingKey struct {
+	rule          string
+	first, second sideKey
+}
+
+type sideKey struct {
+	file string
+	line int
+	addr uint64 // where there is no line
+	role string
+	call string
+}
+
+func keyOf(s *conflicts.Side) sideKey {
+	k := sideKey{role: s.Role, call: s.Call}
+	if len(s.Stack) > 0 {
+		f := &s.Stack[0]
+		k.file, k.line = f.File, f.Line
+		if f.File == "" {
+			k.file, k.addr = f.Module, f.Offset
+		}
+	}
+	return k
+}
+
+func (k sideKey) compare(l sideKey) int {
+	return cmp.Or(
+		cmp.Compare(k.file, l.file), cmp.Compare(k.line, l.line), cmp.Compare(k.addr, l.addr),
+		cmp.Compare(k.role, l.role), cmp.Compare(k.call, l.call),
+	)
+}
+
+// findings turns groups into findings, joined by source place and sorted.
+func (n *namer) findings(groups []*conflicts.Group) []conflicts.Finding {
+	type entry struct {
+		finding conflicts.Finding
+		sample  *conflicts.Sample
+		ranks   map[int]bool
+	}
+	entries := map[findingKey]*entry{}
+	for _, g := range groups {
+		f := n.finding(g)
+		key := findingKey{g.Rule, keyOf(&f.First), keyOf(&f.Second)}
+		e := entries[key]
+		switch {
+		case e == nil:
+			e = &entry{finding: f, sample: &g.Sample, ranks: map[int]bool{}}
+			entries[key] = e
+		case g.Sample.Before(e.sample):
+			f.Count += e.finding.Count
+			e.finding, e.sample = f, &g.Sample
+		default:
+			e.finding.Count += f.Count
+		}
+		e.ranks[int(g.First.Rank)] = true
+		e.ranks[int(g.Second.Rank)] = true
+		for _, o := range g.Owners() {
+			e.ranks[int(o)] = true
+		}
+	}
+	out := make([]conflicts.Finding, 0, len(entries))
+	for _, e := range entries {
+		for r := range e.ranks {
+			e.finding.Ranks = append(e.finding.Ranks, r)
+		}
+		slices.Sort(e.finding.Ranks)
+		out = append(out, e.finding)
+	}
+	slices.SortFunc(out, func(a, b conflicts.Finding) int {
+		return cmp.Or(
+			keyOf(&a.First).compare(keyOf(&b.First)), keyOf(&a.Second).compare(keyOf(&b.Second)),
+			cmp.Compare(a.Rule, b.Rule),
+		)
+	})
+	return out
+}
+
+func (n *namer) finding(g *conflicts.Group) conflicts.Finding {
+	s := &g.Sample
+	f := conflicts.Finding{
+		Rule: g.Rule, Class: conflicts.AcrossProcesses,
+		First: n.side(g.First, &s.First), Second: n.side(g.Second, &s.Second),
+		Owner: int(s.Owner), Lo: s.Lo, Hi: s.Hi, Region: s.Region, Count: g.Count,
+	}
+	if rule, ok := conflicts.Lookup(g.Rule); ok {
+		f.Severity = rule.Severity
+	}
+	if g.First.Rank == g.Second.Rank {
+		f.Class = conflicts.WithinEpoch
+	}
+	if w := s.Window; w != nil {
+		f.Window = w.ID
+		f.WinName = fmt.Sprintf("window %d", w.Number)
+		if w.Created != nil {
+			f.WinName += fmt.Sprintf(" (%s%s)", w.Created.Fn, n.where(w.Created))
+		}
+		f.Lo, f.Hi = s.Lo-s.Base, s.Hi-s.Base
+	}
+	if swapped(&f) {
+		f.First, f.Second = f.Second, f.First
+	}
+	f.Why, f.Mend = explain(&f)
+	return f
+}
+
+// swapped puts the sides of a finding in an order that depends on the source
+// places alone: one-sided operations first, then by place. So the same pair of
+// lines is one finding whatever the ranks.
+func swapped(f *conflicts.Finding) bool {
+	a, b := f.First.Call == "", f.Second.Call == ""
+	if a != b {
+		return a
+	}
+	return keyOf(&f.First).compare(keyOf(&f.Second)) > 0
+}
+
+func (n *namer) side(site conflicts.Site, t *conflicts.Touch) conflicts.Side {
+	s := conflicts.Side{
+		Rank: int(site.Rank), Strand: t.Call.Strand, Call: site.Fn, Role: site.Role.String(),
+		Write:   t.Kind == regions.Write || t.Kind == regions.AtomicWrite,
+		Atomic:  t.Kind == regions.AtomicRead || t.Kind == regions.AtomicWrite,
+		Stack:   n.stack(site.Rank, site.Stack),
+		Epoch:   t.Call.Epoch.String(),
+		Started: n.syncPoint(t.Started),
+		Done:    n.syncPoint(t.Done),
+		Pending: t.Span,
+	}
+	if t.Elem != nil {
+		s.Op, s.Type = t.Elem.Op, t.Elem.Type
+	}
+	return s
+}
+
+func (n *namer) syncPoint(c *regions.CallInfo) conflicts.SyncPoint {
+	if c == nil {
+		return conflicts.SyncPoint{}
+	}
+	return conflicts.SyncPoint{Call: c.Fn, Rank: int(c.Rank), Stack: n.stack(c.Rank, c.Stack)}
+}
+
+// line returns the line of the innermost frame with one, or 0.
+func line(stack []symbols.Frame) int {
+	for _, f := range stack {
+		if f.Line != 0 {
+			return f.Line
+		}
+	}
+	return 0
+}

@@ -1,0 +1,94 @@
+package analysis
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/symbols"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// namer gives source places to the stacks of the traces.
+type namer struct {
+	readers  []*trace.Reader
+	resolver *symbols.Resolver
+	stacks   map[stackKey][]symbols.Frame
+}
+
+type stackKey struct {
+	rank  int32
+	stack uint32
+}
+
+// newNamer reads the places that were stored with the traces, if any.
+func newNamer(dir *trace.Dir, readers []*trace.Reader) (*namer, error) {
+	opts := symbols.Options{}
+	path := filepath.Join(dir.Path, symbols.TableFile)
+	f, err := os.Open(path)
+	switch {
+	case err == nil:
+		defer f.Close()
+		if opts.Table, err = symbols.ReadTable(f); err != nil {
+			return nil, fmt.Errorf("%s: %w; delete the file to take the places from the program instead", path, err)
+		}
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	}
+	return &namer{readers: readers, resolver: symbols.NewResolver(opts), stacks: map[stackKey][]symbols.Frame{}}, nil
+}
+
+// stack returns the frames of a recorded stack, innermost first.
+func (n *namer) stack(rank int32, id uint32) []symbols.Frame {
+	key := stackKey{rank, id}
+	if frames, ok := n.stacks[key]; ok {
+		return frames
+	}
+	var frames []symbols.Frame
+	if reader := n.readers[rank]; id != 0 && reader != nil {
+		for _, pc := range reader.Stack(id) {
+			frames = append(frames, n.frames(reader, pc)...)
+		}
+	}
+	n.stacks[key] = frames
+	return frames
+}
+
+// frames returns the place of one program counter, with what is inlined there.
+func (n *namer) frames(reader *trace.Reader, pc uint64) []symbols.Frame {
+	if sources := reader.Sources(pc); len(sources) > 0 {
+		frames := make([]symbols.Frame, len(sources))
+		for i, s := range sources {
+			frames[i] = symbols.Frame{Func: s.Func, File: s.File, Line: int(s.Line), Column: int(s.Column), Inlined: s.Inlined}
+		}
+		return frames
+	}
+	at := pc - 1 // counters are return addresses
+	for _, m := range reader.Modules() {
+		if at >= m.Start && at < m.End {
+			return n.resolver.Resolve(symbols.Module{Path: m.Path, BuildID: m.BuildID}, at-m.Bias)
+		}
+	}
+	return []symbols.Frame{{Offset: pc, Reason: "the address lies in no module of the recorded memory map"}}
+}
+
+// where names the place of a call: " at a.c:12", or nothing.
+func (n *namer) where(c *regions.CallInfo) string {
+	if place := n.place(c); place != "" {
+		return " at " + place
+	}
+	return ""
+}
+
+// place returns "a.c:12" for a call, or "".
+func (n *namer) place(c *regions.CallInfo) string {
+	for _, f := range n.stack(c.Rank, c.Stack) {
+		if f.File != "" {
+			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,161 @@
+package conflicts
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/mcchk/mcchk/regions"
+)
+
+// Site is where an access comes from, in the terms of its process's trace: its
+// rank and stack, and what it is.
+type Site struct {
+	Rank  int32
+	Stack uint32
+	Role  regions.Role
+	Fn    string // of the call; "" for loads and stores
+}
+
+// Group is all pairs of one rule between the same two sites. The pair shown is
+// the first in the order of regions, owners and time.
+type Group struct {
+	Rule          string
+	First, Second Site
+	Sample        Sample
+	Count         uint64
+	owners        map[int32]bool
+}
+
+// Owners returns the world ranks whose memory the pairs of the group met in.
+func (g *Group) Owners() []int32 { return slices.Sorted(maps.Keys(g.owners)) }
+
+// Sample is what a finding tells of a pair, without holding on to its region.
+type Sample struct {
+	Region        int
+	Owner         int32
+	Lo, Hi        uint64 // addresses of Owner, half-open
+	First, Second Touch
+	Window        *regions.Window // that the bytes lie in; nil when in none
+	Base          uint64          // address of the window's first byte at Owner
+}
+
+// Touch is one access of a sample.
+type Touch struct {
+	Kind    regions.Kind
+	Elem    *regions.Element
+	Call    *regions.CallInfo
+	Started *regions.CallInfo // the last synchronization before; nil at the start of the run
+	Done    *regions.CallInfo // what completes it; of an instantaneous access the next synchronization; nil when there is none
+	Span    bool
+	pos     uint64
+}
+
+type groupKey struct {
+	rule          string
+	first, second Site
+}
+
+// Collector gathers pairs into groups. It belongs to one goroutine.
+type Collector struct {
+	groups map[groupKey]*Group
+	pairs  uint64
+}
+
+// NewCollector returns an empty collector.
+func NewCollector() *Collector { return &Collector{groups: map[groupKey]*Group{}} }
+
+func siteOf(a *regions.Access) Site {
+	return Site{Rank: a.Rank, Stack: a.Call.Stack, Role: a.Role, Fn: a.Call.Fn}
+}
+
+func (c *Collector) add(p Pair) {
+	c.pairs++
+	key := groupKey{p.Rule, siteOf(p.First), siteOf(p.Second)}
+	g := c.groups[key]
+	if g == nil {
+		g = &Group{Rule: p.Rule, First: key.first, Second: key.second, owners: map[int32]bool{}}
+		c.groups[key] = g
+	}
+	g.Count++
+	g.owners[p.First.Owner] = true
+	if g.Count == 1 || p.earlier(&g.Sample) {
+		g.Sample = p.sample()
+	}
+}
+
+// earlier reports whether the pair comes before a sample, in an order that
+// does not depend on how pairs are found.
+func (p *Pair) earlier(s *Sample) bool {
+	return cmp.Or(
+		cmp.Compare(p.Region.Index, s.Region),
+		cmp.Compare(p.First.Owner, s.Owner),
+		cmp.Compare(p.First.Start.Pos, s.First.pos),
+		cmp.Compare(p.Second.Start.Pos, s.Second.pos),
+		cmp.Compare(p.Lo, s.Lo),
+	) < 0
+}
+
+func (p *Pair) sample() Sample {
+	s := Sample{
+		Region: p.Region.Index, Owner: p.First.Owner, Lo: p.Lo, Hi: p.Hi,
+		First: touchOf(p.Region, p.First), Second: touchOf(p.Region, p.Second),
+	}
+	prefer := max(p.First.Call.Win, p.Second.Call.Win)
+	s.Window, s.Base = p.Region.WindowAt(s.Owner, s.Lo, prefer)
+	return s
+}
+
+func touchOf(r *regions.Region, a *regions.Access) Touch {
+	t := Touch{Kind: a.Kind, Elem: a.Elem, Call: a.Call, Done: a.Done, Span: a.Span, pos: a.Start.Pos}
+	segs := r.Segments[a.Rank]
+	if a.Start.Seg >= 0 {
+		t.Started = segs[a.Start.Seg].Begin
+		if !a.Span {
+			if next := int(a.Start.Seg) + 1; next < len(segs) {
+				t.Done = segs[next].Begin
+			} else {
+				t.Done = r.Closing[a.Rank]
+			}
+		}
+	}
+	return t
+}
+
+// Merge returns the groups of several collectors as one list, in a stable order.
+func Merge(cs []*Collector) []*Group {
+	all := NewCollector()
+	for _, c := range cs {
+		for key, g := range c.groups {
+			old := all.groups[key]
+			if old == nil {
+				all.groups[key] = g
+				continue
+			}
+			old.Count += g.Count
+			maps.Copy(old.owners, g.owners)
+			if g.Sample.Before(&old.Sample) {
+				old.Sample = g.Sample
+			}
+		}
+	}
+	out := slices.Collect(maps.Values(all.groups))
+	slices.SortFunc(out, func(a, b *Group) int {
+		return cmp.Or(cmp.Compare(a.Rule, b.Rule), a.First.compare(b.First), a.Second.compare(b.Second))
+	})
+	return out
+}
+
+// Before reports whether a sample comes before another in an order that does not
+// depend on how pairs are found.
+func (s *Sample) Before(t *Sample) bool {
+	return cmp.Or(
+		cmp.Compare(s.Region, t.Region), cmp.Compare(s.Owner, t.Owner),
+		cmp.Compare(s.First.pos, t.First.pos), cmp.Compare(s.Second.pos, t.Second.pos),
+		cmp.Compare(s.Lo, t.Lo),
+	) < 0
+}
+
+func (s Site) compare(t Site) int {
+	return cmp.Or(cmp.Compare(s.Rank, t.Rank), cmp.Compare(s.Stack, t.Stack), cmp.Compare(s.Role, t.Role), cmp.Compare(s.Fn, t.Fn))
+}

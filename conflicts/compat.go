@@ -1,0 +1,104 @@
+// Package conflicts finds, in a concurrent region, the pairs of accesses that
+// meet, that nothing orders, and that the compatibility table of the detection
+// model (section 4) forbids.
+//
+// What calls access is indexed by the process whose memory it is. Loads and
+// stores, by far the most, are then looked up in the index: two accesses of
+// which neither spans cannot conflict within one process, so that they are
+// never compared with each other.
+package conflicts
+
+import (
+	"github.com/mcchk/mcchk/intervals"
+	"github.com/mcchk/mcchk/regions"
+)
+
+// verdict on a pair of concurrent accesses that share bytes.
+type verdict uint8
+
+const (
+	compatible  verdict = iota
+	race                // an error
+	otherAtomic         // atomic, and an error: basic types or alignment differ
+	otherOp             // atomic, and a warning: operations differ
+)
+
+// mayConflict reports whether the table forbids any pair of these kinds.
+func mayConflict(a, b regions.Kind) bool {
+	writes := func(k regions.Kind) bool { return k == regions.Write || k == regions.AtomicWrite }
+	return writes(a) || writes(b)
+}
+
+// compare applies the table to two accesses that share bytes (MPI 4.1, 12.7.1,
+// 12.3.4).
+func compare(a, b *regions.Access) verdict {
+	if !mayConflict(a.Kind, b.Kind) {
+		return compatible
+	}
+	if a.Elem == nil || b.Elem == nil {
+		return race
+	}
+	if a.Elem.Type != b.Elem.Type || a.Elem.Type == "" || misaligned(a, b) {
+		return otherAtomic
+	}
+	if a.Rank == b.Rank || a.Elem.Op == b.Elem.Op || a.Kind == regions.AtomicRead || b.Kind == regions.AtomicRead {
+		// From one origin they are ordered by the default accumulate_ordering.
+		return compatible
+	}
+	return otherOp
+}
+
+// misaligned reports whether two elements of one size overlap without starting
+// at the same byte.
+func misaligned(a, b *regions.Access) bool {
+	size := a.Elem.Size
+	if size <= 1 {
+		return false
+	}
+	for _, ra := range a.Layout.Runs() {
+		for _, rb := range b.Layout.Runs() {
+			if misalignedRuns(ra.Shift(a.Base), rb.Shift(b.Base), size) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func misalignedRuns(a, b intervals.Run, size uint64) bool {
+	if a.Lo >= b.Hi() || b.Lo >= a.Hi() {
+		return false
+	}
+	if (a.Lo-b.Lo)%size == 0 && a.Stride%size == 0 && b.Stride%size == 0 {
+		return false
+	}
+	if a.Count > b.Count {
+		a, b = b, a
+	}
+	for i := range a.Count {
+		if misalignedBlock(a.Lo+i*a.Stride, a.Size, b, size) {
+			return true
+		}
+	}
+	return false
+}
+
+// misalignedBlock holds the block [lo, lo+n) against each block of b that it
+// meets. Within blocks elements lie one behind the other, so that two blocks
+// that meet are aligned in all elements or in none.
+func misalignedBlock(lo, n uint64, b intervals.Run, size uint64) bool {
+	var j uint64
+	if b.Count > 1 && lo >= b.Lo+b.Size {
+		j = (lo-b.Lo-b.Size)/b.Stride + 1
+	}
+	for ; j < b.Count; j++ {
+		at := b.Lo + j*b.Stride
+		if at >= lo+n {
+			return false
+		}
+		if at+b.Size > lo && (at-lo)%size != 0 && (lo-at)%size != 0 {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,202 @@
+package intervals
+
+import "slices"
+
+// Layout is the bytes of count elements of a datatype, relative to a base
+// address. Offsets are signed; they are kept modulo 2^64 and added to a base
+// by Shift. A Layout is not changed once built and may be shared.
+type Layout struct {
+	runs []Run // relative, sorted by signed Lo
+	lo   int64 // lowest offset
+	hi   int64 // end of the highest (exclusive)
+}
+
+// Empty is the layout without bytes.
+var Empty = &Layout{}
+
+// NewLayout returns the layout of the given runs, whose Lo are signed offsets
+// modulo 2^64. It sorts and joins them where they touch, and keeps the slice.
+func NewLayout(runs []Run) *Layout {
+	if len(runs) == 0 {
+		return Empty
+	}
+	slices.SortFunc(runs, func(a, b Run) int {
+		switch {
+		case int64(a.Lo) < int64(b.Lo):
+			return -1
+		case int64(a.Lo) > int64(b.Lo):
+			return 1
+		}
+		return 0
+	})
+	out := runs[:1]
+	for _, r := range runs[1:] {
+		last := &out[len(out)-1]
+		if last.Count == 1 && r.Count == 1 && r.Lo-last.Lo <= last.Size {
+			last.Size = max(last.Size, r.Lo-last.Lo+r.Size)
+			continue
+		}
+		if !extend(last, r) {
+			out = append(out, r)
+		}
+	}
+	l := &Layout{runs: slices.Clip(out), lo: int64(out[0].Lo)}
+	l.hi = int64(out[0].Hi())
+	for _, r := range out[1:] {
+		l.hi = max(l.hi, int64(r.Hi()))
+	}
+	return l
+}
+
+// extend appends the solid block r to last when it continues its stride, or
+// makes last a strided run of the two.
+func extend(last *Run, r Run) bool {
+	if r.Count != 1 || r.Size != last.Size {
+		return false
+	}
+	d := r.Lo - last.Lo
+	switch {
+	case last.Count == 1:
+		*last = Strided(last.Lo, last.Size, d, 2)
+	case d == last.Stride*last.Count:
+		last.Count++
+	default:
+		return false
+	}
+	return true
+}
+
+// Repeat returns count copies of the layout, extent bytes apart.
+func (l *Layout) Repeat(count uint64, extent int64) *Layout {
+	if count == 1 || len(l.runs) == 0 {
+		return l
+	}
+	if count == 0 {
+		return Empty
+	}
+	if len(l.runs) == 1 && l.runs[0].Count == 1 {
+		r := l.runs[0]
+		if extent < 0 {
+			r.Lo -= uint64(-extent) * (count - 1)
+			extent = -extent
+		}
+		return NewLayout([]Run{Strided(r.Lo, r.Size, uint64(extent), count)})
+	}
+	if len(l.runs) == 1 && extent >= 0 && uint64(extent) == l.runs[0].Stride*l.runs[0].Count {
+		r := l.runs[0]
+		r.Count *= count
+		return NewLayout([]Run{r})
+	}
+	runs := make([]Run, 0, uint64(len(l.runs))*count)
+	for k := range count {
+		for _, r := range l.runs {
+			runs = append(runs, r.Shift(k*uint64(extent)))
+		}
+	}
+	return NewLayout(runs)
+}
+
+// Shifted returns the layout moved by d bytes.
+func (l *Layout) Shifted(d int64) *Layout {
+	if d == 0 || len(l.runs) == 0 {
+		return l
+	}
+	runs := make([]Run, len(l.runs))
+	for i, r := range l.runs {
+		runs[i] = r.Shift(uint64(d))
+	}
+	return &Layout{runs: runs, lo: l.lo + d, hi: l.hi + d}
+}
+
+// Join returns the union of layouts.
+func Join(ls ...*Layout) *Layout {
+	var runs []Run
+	for _, l := range ls {
+		runs = append(runs, l.runs...)
+	}
+	return NewLayout(runs)
+}
+
+// Runs returns the runs relative to the base, by ascending offset. The caller
+// must not change them.
+func (l *Layout) Runs() []Run { return l.runs }
+
+// IsEmpty reports whether the layout has no bytes.
+func (l *Layout) IsEmpty() bool { return len(l.runs) == 0 }
+
+// Bytes returns the number of bytes of its runs.
+func (l *Layout) Bytes() uint64 {
+	var n uint64
+	for _, r := range l.runs {
+		n += r.Bytes()
+	}
+	return n
+}
+
+// Bounds returns the bounding box [lo, hi) of the layout at a base address.
+func (l *Layout) Bounds(base uint64) (lo, hi uint64) {
+	return base + uint64(l.lo), base + uint64(l.hi)
+}
+
+// MeetLayouts returns a range of bytes that layout a at base abase and layout b
+// at bbase share, and true; or false if there is none. Of all such ranges it is
+// one in the lowest run of a that meets b.
+func MeetLayouts(abase uint64, a *Layout, bbase uint64, b *Layout) (lo, hi uint64, ok bool) {
+	if a.IsEmpty() || b.IsEmpty() {
+		return 0, 0, false
+	}
+	blo, bhi := b.Bounds(bbase)
+	for _, ra := range a.runs {
+		ra = ra.Shift(abase)
+		if ra.Hi() <= blo {
+			continue
+		}
+		if ra.Lo >= bhi {
+			break
+		}
+		if lo, hi, ok = meetRun(ra, bbase, b); ok {
+			return lo, hi, true
+		}
+	}
+	return 0, 0, false
+}
+
+func meetRun(ra Run, bbase uint64, b *Layout) (lo, hi uint64, ok bool) {
+	top := ra.Hi()
+	for _, rb := range b.runs {
+		rb = rb.Shift(bbase)
+		if rb.Lo >= top {
+			break
+		}
+		if lo, hi, ok = Meet(ra, rb); ok {
+			return lo, hi, true
+		}
+	}
+	return 0, 0, false
+}
+
+// First returns the layout without what comes after its first n bytes, in the
+// order of the addresses.
+func (l *Layout) First(n uint64) *Layout {
+	if n >= l.Bytes() {
+		return l
+	}
+	var runs []Run
+	for _, r := range l.runs {
+		if n == 0 {
+			break
+		}
+		whole := min(n/r.Size, r.Count)
+		if whole > 0 {
+			head := Strided(r.Lo, r.Size, r.Stride, whole)
+			runs = append(runs, head)
+			n -= whole * r.Size
+		}
+		if whole < r.Count && n > 0 {
+			at := r.Lo + whole*r.Stride
+			runs = append(runs, Solid(at, at+n))
+			n = 0
+		}
+	}
+	return NewLayout(runs)
+}

@@ -1,0 +1,236 @@
+package regions
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mcchk/mcchk/trace"
+)
+
+// groupOf returns the world ranks in a recorded group that are processes.
+func (m *Machine) groupOf(c *call) []int32 {
+	ranks := []int32{}
+	for _, r := range c.list("group") {
+		if r < 0 || r >= int64(len(m.procs)) {
+			c.bad = true
+			continue
+		}
+		ranks = append(ranks, int32(r))
+	}
+	return ranks
+}
+
+// doPost: signals each process that may access (post → start).
+func doPost(m *Machine, p *proc, c *call, _ *rule) {
+	e := m.epochsOf(p, c)
+	if e == nil {
+		return
+	}
+	e.posted = m.groupOf(c)
+	var signals []*signal
+	for _, origin := range e.posted {
+		s := m.channel(chanKey{kind: 'p', on: e.win.ID, from: p.rank, to: origin}).nextSent()
+		signals = append(signals, &s.forth)
+	}
+	m.synchronize(p, c, signals, nil, nil)
+}
+
+// doStart: waits for the post of each target. Softly: a start may return
+// before the post, and delay the operations instead (12.5.2).
+func doStart(m *Machine, p *proc, c *call, _ *rule) {
+	e := m.epochsOf(p, c)
+	if e == nil {
+		return
+	}
+	e.started = m.groupOf(c)
+	var waits []wait
+	for _, target := range e.started {
+		s := m.channel(chanKey{kind: 'p', on: e.win.ID, from: target, to: p.rank}).nextReceived()
+		what := func() string { return fmt.Sprintf("for rank %d to call MPI_Win_post", target) }
+		waits = append(waits, wait{on: &s.forth, soft: true, what: what})
+	}
+	m.synchronize(p, c, nil, waits, nil)
+}
+
+// doComplete: completes the buffers at the origin, and gets; the targets' memory
+// completes at their MPI_Win_wait.
+func doComplete(m *Machine, p *proc, c *call, _ *rule) {
+	e := m.epochsOf(p, c)
+	if e == nil {
+		return
+	}
+	info := p.info(c)
+	inEpoch := func(op *operation) bool { return op.epoch == StartEpoch }
+	e.finish(p, info, buffers|targets, func(op *operation) bool { return inEpoch(op) && op.isGet })
+	e.finish(p, info, buffers, inEpoch)
+	open := map[int32][]*span{}
+	for _, op := range e.ops {
+		if inEpoch(op) && op.remote != nil {
+			target := e.win.members[op.target]
+			open[target] = append(open[target], op.remote)
+		}
+	}
+	e.ops = slices.DeleteFunc(e.ops, inEpoch)
+	var signals []*signal
+	for _, target := range e.started {
+		s := m.channel(chanKey{kind: 'c', on: e.win.ID, from: p.rank, to: target}).nextSent()
+		s.open = open[target]
+		signals = append(signals, &s.forth)
+	}
+	e.started = nil
+	m.synchronize(p, c, signals, nil, nil)
+}
+
+// doExposureEnd: MPI_Win_wait, and MPI_Win_test that succeeds, wait for the
+// complete of each origin and complete its operations here.
+func doExposureEnd(m *Machine, p *proc, c *call, _ *rule) {
+	e := m.epochsOf(p, c)
+	if e == nil || c.has("flag") && c.num("flag") == 0 {
+		return
+	}
+	var waits []wait
+	var slots []*slot
+	for _, origin := range e.posted {
+		s := m.channel(chanKey{kind: 'c', on: e.win.ID, from: origin, to: p.rank}).nextReceived()
+		slots = append(slots, s)
+		what := func() string { return fmt.Sprintf("for rank %d to call MPI_Win_complete", origin) }
+		waits = append(waits, wait{on: &s.forth, what: what})
+	}
+	e.posted = nil
+	info := p.info(c)
+	m.synchronize(p, c, nil, waits, func() {
+		for _, s := range slots {
+			for _, sp := range s.open {
+				sp.close(p.here(), info)
+			}
+			s.open = nil
+		}
+	})
+}
+
+// doLock: begins a lock epoch. It waits for the unlock of every lock that was
+// granted before it and that it excludes, as the tickets tell.
+func doLock(m *Machine, p *proc, c *call, _ *rule) {
+	e := m.epochsOf(p, c)
+	rank := c.num("rank")
+	if e == nil || rank == trace.ProcNull {
+		return
+	}
+	target := e.win.target(rank)
+	if target < 0 {
+		m.problems.notUnderstood(c.Fn.Name, p.info(c), fmt.Sprintf("rank %d is not in the window's group", rank))
+		return
+	}
+	m.epochs++
+	l := &lockEpoch{id: m.epochs, target: target, exclusive: c.num("lock_type") == trace.LockExclusive}
+	e.locks[target] = l
+	if c.num("assert")&trace.AssertNoCheck != 0 {
+		return // the user vouches for the exclusion: no lock is taken
+	}
+	p.locks = p.locks.with(heldLock{win: e.win.ID, target: e.win.members[target], exclusive: l.exclusive, epoch: l.id})
+	m.granted(p, c, e, l, target)
+}
+
+// doLockTicket: the tracer's note that the process, in a lock_all epoch, drew
+// a ticket before its first operation to a target.
+func doLockTicket(m *Machine, p *proc, c *call, _ *rule) {
+	e := m.epochsOf(p, c)
+	if e == nil || e.lockAll == nil {
+		return
+	}
+	if target := e.win.target(c.num("rank")); target >= 0 {
+		m.granted(p, c, e, e.lockAll, target)
+	}
+}
+
+// granted orders a lock after those that it excludes.
+func (m *Machine) granted(p *proc, c *call, e *epochs, l *lockEpoch, target int32) {
+	n := c.num("ticket")
+	if n < 0 {
+		return
+	}
+	o := e.win.lockers[target]
+	if o == nil {
+		o = &lockOrder{tickets: map[int64]*lockTicket{}}
+		e.win.lockers[target] = o
+	}
+	l.tickets = append(l.tickets, m.seen(o, n, l.exclusive))
+	waits := o.before(n, l.exclusive, e.win.members[target])
+	if len(waits) > 0 {
+		m.synchronize(p, c, nil, waits, nil)
+	}
+}
+
+// before returns what a lock with ticket n waits for: that the locks before it
+// are seen, and the release of those that it excludes.
+func (o *lockOrder) before(n int64, exclusive bool, target int32) []wait {
+	var waits []wait
+	what := func() string { return fmt.Sprintf("for an earlier lock of rank %d to be released", target) }
+	for k := o.next; k < n; k++ {
+		// Not seen yet: whether it excludes is known when it is.
+		t := o.ticket(k)
+		waits = append(waits, wait{on: &t.seen, soft: true, what: what, then: func() []wait {
+			if exclusive || t.exclusive {
+				return []wait{{on: &t.released, soft: true, what: what}}
+			}
+			return nil
+		}})
+	}
+	for i := len(o.order) - 1; i >= 0; i-- {
+		k := o.order[i]
+		if k >= n {
+			continue
+		}
+		t := o.tickets[k]
+		if exclusive || t.exclusive {
+			waits = append(waits, wait{on: &t.released, soft: true, what: what})
+		}
+		if t.exclusive {
+			break
+		}
+	}
+	return waits
+}
+
+// doUnlock: MPI_Win_unlock and MPI_Win_unlock_all complete everything at their
+// targets, then signal the next lock that they excluded.
+func doUnlock(m *Machine, p *proc, c *call, _ *rule) {
+	e := m.epochsOf(p, c)
+	if e == nil {
+		return
+	}
+	l := e.lockAll
+	info := p.info(c)
+	if c.has("rank") {
+		target := int32(c.num("rank"))
+		l = e.locks[target]
+		delete(e.locks, target)
+		e.finish(p, info, buffers|targets, toTarget(target))
+	} else {
+		e.lockAll = nil
+		e.finish(p, info, buffers|targets, nil)
+	}
+	if l == nil {
+		return
+	}
+	p.locks = p.locks.without(l.id)
+	var signals []*signal
+	for _, t := range l.tickets {
+		signals = append(signals, &t.released)
+	}
+	if len(signals) > 0 {
+		m.synchronize(p, c, signals, nil, nil)
+	}
+}
+
+func doLockAll(m *Machine, p *proc, c *call, _ *rule) {
+	e := m.epochsOf(p, c)
+	if e == nil {
+		return
+	}
+	m.epochs++
+	e.lockAll = &lockEpoch{id: m.epochs, target: anyTarget}
+	if c.num("assert")&trace.AssertNoCheck == 0 {
+		p.locks = p.locks.with(heldLock{win: e.win.ID, target: anyTarget, epoch: m.epochs})
+	}
+}

@@ -1,0 +1,283 @@
+package regions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/mcchk/mcchk/evc"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// Stream is what a Machine needs of one process's trace; *trace.Reader is one.
+type Stream interface {
+	ReadEvent(*trace.Event) error
+	Type(id int64) *trace.Type
+	Comm(id int64) *trace.Comm
+	Op(id int64) string
+}
+
+// Stats counts what a Machine has replayed.
+type Stats struct {
+	Calls      uint64
+	Operations uint64 // one-sided operations
+	Loads      uint64 // elements
+	Stores     uint64
+	Runs       uint64 // load and store records
+	Accesses   uint64 // Runs and the accesses that calls make
+	Windows    int
+	LostCalls  uint64
+	LostAccess uint64
+	Units      uint64 // instrumented translation units, the sum over processes
+}
+
+// Machine replays the streams of a run.
+type Machine struct {
+	clockName string
+	procs     []*proc
+	queue     []*proc // processes that can go on, in order
+
+	index   int // of the current concurrent region
+	clock   evc.Clock
+	calls   []*Access
+	spans   []*span
+	slab    []Access
+	arrived int       // processes that stand at the global synchronization
+	closing *CallInfo // the call of the first of them
+
+	comms    map[int64][]int32
+	colls    map[collKey]*collective
+	channels map[chanKey]*channel
+	windows  windows
+	epochs   uint64 // lock epochs so far
+
+	stats    Stats
+	problems problems
+	stopped  bool // nothing more can be replayed
+}
+
+// span is an access that is not yet complete. In each region that it spans it
+// is another Access.
+type span struct {
+	access *Access
+	origin *proc
+	done   bool
+}
+
+// NewMachine returns a Machine for the streams of all processes of a run, by
+// world rank; nil for a process without a trace. clock is a name that evc.New
+// knows.
+func NewMachine(streams []Stream, clock string) (*Machine, error) {
+	m := &Machine{
+		clockName: clock,
+		comms:     map[int64][]int32{},
+		colls:     map[collKey]*collective{},
+		channels:  map[chanKey]*channel{},
+		windows:   windows{byID: map[int64]*window{}},
+	}
+	for i, s := range streams {
+		m.procs = append(m.procs, newProc(i, s))
+	}
+	return m, m.beginRegion()
+}
+
+// Stats returns what was replayed so far.
+func (m *Machine) Stats() Stats {
+	s := m.stats
+	s.Windows = m.windows.created
+	return s
+}
+
+// Problems returns what was not understood, not matched or missing so far, in
+// a stable order.
+func (m *Machine) Problems() []Problem { return m.problems.list(m) }
+
+func (m *Machine) beginRegion() error {
+	clock, err := evc.New(m.clockName, len(m.procs))
+	if err != nil {
+		return err
+	}
+	m.clock, m.calls, m.arrived = clock, nil, 0
+	m.windows.purge()
+	for _, p := range m.procs {
+		p.beginRegion(m)
+		if p.state == running {
+			m.queue = append(m.queue, p)
+		}
+	}
+	m.carry()
+	for _, p := range m.procs {
+		if after := p.after; after != nil {
+			p.after = nil
+			after()
+		}
+	}
+	return nil
+}
+
+// carry takes the accesses that are not complete into the region that begins:
+// there they start with it.
+func (m *Machine) carry() {
+	open := m.spans[:0]
+	for _, s := range m.spans {
+		if s.done {
+			continue
+		}
+		a := m.newAccess(*s.access)
+		a.Start = Point{Rank: a.Rank, Seg: before}
+		s.access = a
+		m.calls = append(m.calls, a)
+		open = append(open, s)
+	}
+	clear(m.spans[len(open):])
+	m.spans = open
+}
+
+func (m *Machine) newAccess(a Access) *Access {
+	if len(m.slab) == 0 {
+		m.slab = make([]Access, 256)
+	}
+	p := &m.slab[0]
+	m.slab = m.slab[1:]
+	*p = a
+	return p
+}
+
+// Next replays one concurrent region. It returns io.EOF after the last; other
+// errors are the context's.
+func (m *Machine) Next(ctx context.Context) (*Region, error) {
+	if m.stopped {
+		return nil, io.EOF
+	}
+	for {
+		if err := m.drain(ctx); err != nil {
+			return nil, err
+		}
+		if m.arrived == len(m.procs) {
+			return m.endRegion(false)
+		}
+		if m.arrived == 0 && m.allEnded() {
+			return m.endRegion(true)
+		}
+		if !m.releaseSoft() {
+			m.problems.stuck(m)
+			return m.endRegion(true)
+		}
+	}
+}
+
+// drain lets every process go on as far as it can.
+func (m *Machine) drain(ctx context.Context) error {
+	for len(m.queue) > 0 {
+		p := m.queue[0]
+		m.queue = m.queue[1:]
+		if err := m.run(ctx, p); err != nil {
+			return err
+		}
+	}
+	m.queue = nil
+	return nil
+}
+
+func (m *Machine) allEnded() bool {
+	for _, p := range m.procs {
+		if p.state != ended {
+			return false
+		}
+	}
+	return true
+}
+
+// releaseSoft lets one process go on that waits only because the model draws
+// an order where the MPI library may have let it pass: a lock that was granted
+// late, a start that did not wait for its post, a synchronous send whose
+// receive is known too late. It reports whether there was one.
+func (m *Machine) releaseSoft() bool {
+	for _, p := range m.procs {
+		if p.state == waiting && p.waits[0].soft {
+			p.waits = p.waits[1:]
+			p.state = running
+			m.queue = append(m.queue, p)
+			return true
+		}
+	}
+	return false
+}
+
+func (m *Machine) endRegion(last bool) (*Region, error) {
+	r := &Region{Index: m.index, Clock: m.clock, Calls: m.calls, windows: m.windows.snapshot()}
+	for _, p := range m.procs {
+		r.Segments = append(r.Segments, p.segs)
+		r.Locals = append(r.Locals, p.locals)
+		r.Closing = append(r.Closing, p.closing)
+		m.stats.Runs += uint64(len(p.locals))
+		m.stats.Accesses += uint64(len(p.locals))
+	}
+	m.stats.Accesses += uint64(len(m.calls))
+	m.index++
+	if last {
+		m.stopped = true
+		return r, nil
+	}
+	return r, m.beginRegion()
+}
+
+// run replays the events of a process until it must wait, or its trace ends.
+func (m *Machine) run(ctx context.Context, p *proc) error {
+	if p.state == waiting || p.state == running && p.waits != nil {
+		if !m.goOn(p) {
+			return nil
+		}
+	}
+	for n := 0; p.state == running; n++ {
+		if n&0xfff == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
+		err := p.stream.ReadEvent(&p.event)
+		if errors.Is(err, io.EOF) {
+			p.state = ended
+			return nil
+		}
+		if err != nil {
+			p.state = ended
+			m.problems.add(Problem{Kind: Damaged, Rank: p.rank, Text: fmt.Sprintf("rank %d: %v", p.rank, err)})
+			return nil
+		}
+		m.event(p)
+	}
+	return nil
+}
+
+func (m *Machine) event(p *proc) {
+	p.pos++
+	switch p.event.Kind {
+	case trace.KindAccess:
+		p.local(&m.stats)
+	case trace.KindCall:
+		m.stats.Calls++
+		m.call(p)
+	case trace.KindLost:
+		m.stats.LostCalls += p.event.Lost.Calls
+		m.stats.LostAccess += p.event.Lost.Accesses
+		m.problems.add(Problem{
+			Kind: Lost, Rank: p.rank, Count: p.event.Lost.Calls + p.event.Lost.Accesses,
+			Text: lostReason(p.event.Lost.Reason),
+		})
+	case trace.KindEnd:
+		m.stats.Units += p.event.End.Units
+		p.units, p.finished = p.event.End.Units, true
+	}
+}
+
+func lostReason(r uint8) string {
+	switch r {
+	case 1:
+		return "the disk was full"
+	case 2:
+		return "the tracer reached its memory limit"
+	}
+	return "the tracer could not record"
+}

@@ -1,0 +1,204 @@
+package regions
+
+import (
+	"github.com/mcchk/mcchk/trace"
+)
+
+// awaitReceive is the wait of a synchronous send. It is soft: a receive with
+// wildcards is matched only when it completes.
+func awaitReceive(s *slot) wait {
+	return wait{on: &s.back, soft: true, what: func() string { return "for the message to be received" }}
+}
+
+// sent matches a send, and returns what it signals and waits for.
+func (m *Machine) sent(p *proc, c *call, dest, tag string, mode sendMode) (signals []*signal, waits []wait) {
+	to := c.num(dest)
+	if to == trace.ProcNull {
+		return nil, nil
+	}
+	ch := m.message(p, c, m.rankIn(p, c), to, c.num(tag))
+	if ch == nil {
+		return nil, nil
+	}
+	s := ch.nextSent()
+	if mode == synchronous {
+		waits = append(waits, awaitReceive(s))
+	}
+	return []*signal{&s.forth}, waits
+}
+
+// received matches a receive of which source and tag are known.
+func (m *Machine) received(p *proc, c *call, source, tag int64) *slot {
+	if source == trace.ProcNull {
+		return nil
+	}
+	ch := m.message(p, c, source, m.rankIn(p, c), tag)
+	if ch == nil {
+		return nil
+	}
+	return ch.nextReceived()
+}
+
+// actual returns the source and tag that a blocking receive got.
+func actual(c *call, source, tag int64) (int64, int64) {
+	if st := c.list("status"); len(st) >= 2 && source != trace.ProcNull {
+		if source == trace.AnySource {
+			source = st[0]
+		}
+		if tag == trace.AnyTag {
+			tag = st[1]
+		}
+	}
+	return source, tag
+}
+
+// message is the access to a buffer of a message.
+func (m *Machine) messageBuffer(p *proc, c *call, buf, count, typ string, role Role, kind Kind) (Access, bool) {
+	layout, _, err := p.buffer(c.num(count), c.num(typ))
+	if err != nil {
+		m.problems.notUnderstood(c.Fn.Name, p.info(c), err.Error())
+		return Access{}, false
+	}
+	a := Access{Owner: p.rank, Rank: p.rank, Kind: kind, Role: role, Base: c.addr(buf), Layout: layout, Call: p.info(c), Locks: p.locks}
+	return a, !layout.IsEmpty()
+}
+
+// receivedBytes shortens a receive's buffer to what arrived, when that is known.
+func receivedBytes(a *Access, status []int64) {
+	if len(status) >= 3 && status[2] >= 0 {
+		a.Layout = a.Layout.First(uint64(status[2]))
+	}
+}
+
+func doSend(m *Machine, p *proc, c *call, r *rule) {
+	signals, waits := m.sent(p, c, "dest", "tag", r.send)
+	if c.num("dest") != trace.ProcNull {
+		if a, ok := m.messageBuffer(p, c, "buf", "count", "datatype", SendBuffer, Read); ok {
+			m.instant(p, a)
+		}
+	}
+	if signals != nil {
+		m.synchronize(p, c, signals, waits, nil)
+	}
+}
+
+func doRecv(m *Machine, p *proc, c *call, _ *rule) {
+	if !c.Returned || c.num("source") == trace.ProcNull {
+		return
+	}
+	source, tag := actual(c, c.num("source"), c.num("tag"))
+	s := m.received(p, c, source, tag)
+	if s == nil {
+		return
+	}
+	m.synchronize(p, c, []*signal{&s.back}, []wait{{on: &s.forth, what: func() string { return "for a message" }}}, func() {
+		m.receiveInto(p, c, "buf", "count", "datatype")
+	})
+}
+
+func (m *Machine) receiveInto(p *proc, c *call, buf, count, typ string) {
+	a, ok := m.messageBuffer(p, c, buf, count, typ, ReceiveBuffer, Write)
+	if !ok {
+		return
+	}
+	if receivedBytes(&a, c.list("status")); !a.Layout.IsEmpty() {
+		m.instant(p, a)
+	}
+}
+
+func doSendrecv(m *Machine, p *proc, c *call, _ *rule) {
+	signals, waits := m.sent(p, c, "dest", "sendtag", standard)
+	if c.num("dest") != trace.ProcNull {
+		if a, ok := m.messageBuffer(p, c, "sendbuf", "sendcount", "sendtype", SendBuffer, Read); ok {
+			m.instant(p, a)
+		}
+	}
+	var after func()
+	if c.Returned && c.num("source") != trace.ProcNull {
+		source, tag := actual(c, c.num("source"), c.num("recvtag"))
+		if s := m.received(p, c, source, tag); s != nil {
+			signals = append(signals, &s.back)
+			waits = append(waits, wait{on: &s.forth, what: func() string { return "for a message" }})
+			after = func() { m.receiveInto(p, c, "recvbuf", "recvcount", "recvtype") }
+		}
+	}
+	if len(signals) > 0 {
+		m.synchronize(p, c, signals, waits, after)
+	}
+}
+
+func doIsend(m *Machine, p *proc, c *call, r *rule) {
+	signals, waits := m.sent(p, c, "dest", "tag", r.send)
+	req := &request{waits: waits}
+	if c.num("dest") != trace.ProcNull {
+		if a, ok := m.messageBuffer(p, c, "buf", "count", "datatype", SendBuffer, Read); ok {
+			req.spans = append(req.spans, m.open(p, a))
+		}
+	}
+	m.addRequest(p, c, req)
+	if signals != nil {
+		m.synchronize(p, c, signals, nil, nil)
+	}
+}
+
+func doIrecv(m *Machine, p *proc, c *call, _ *rule) {
+	source, tag := c.num("source"), c.num("tag")
+	if source == trace.ProcNull {
+		m.addRequest(p, c, &request{})
+		return
+	}
+	req := &request{receive: true, comm: c.num("comm")}
+	if a, ok := m.messageBuffer(p, c, "buf", "count", "datatype", ReceiveBuffer, Write); ok {
+		req.spans = append(req.spans, m.open(p, a))
+	}
+	m.addRequest(p, c, req)
+	if source == trace.AnySource || tag == trace.AnyTag {
+		m.members(p, c) // so that it can be resolved when it completes
+		return
+	}
+	if req.slot = m.received(p, c, source, tag); req.slot != nil {
+		m.synchronize(p, c, []*signal{&req.slot.back}, nil, nil)
+	}
+}
+
+func doWait(m *Machine, p *proc, c *call, _ *rule) {
+	if c.Returned && (!c.has("flag") || c.num("flag") != 0) {
+		m.completeRequests(p, c, []int64{c.num("request")}, c.list("status"))
+	}
+}
+
+func doWaitall(m *Machine, p *proc, c *call, _ *rule) {
+	if c.Returned && (!c.has("flag") || c.num("flag") != 0) {
+		m.completeRequests(p, c, c.list("requests"), c.list("statuses"))
+	}
+}
+
+func doWaitany(m *Machine, p *proc, c *call, _ *rule) {
+	if !c.Returned || c.has("flag") && c.num("flag") == 0 {
+		return
+	}
+	ids := c.list("requests")
+	if i := c.num("index"); i >= 0 && i < int64(len(ids)) {
+		m.completeRequests(p, c, ids[i:i+1], c.list("status"))
+	}
+}
+
+func doWaitsome(m *Machine, p *proc, c *call, _ *rule) {
+	if !c.Returned {
+		return
+	}
+	all := c.list("requests")
+	var ids []int64
+	for _, i := range c.list("indices") {
+		if i >= 0 && i < int64(len(all)) {
+			ids = append(ids, all[i])
+		}
+	}
+	m.completeRequests(p, c, ids, c.list("statuses"))
+}
+
+// doRequestFree: the operation goes on, and nothing tells when it is over; its
+// buffers stay in use until the process ends (3.7.3).
+func doRequestFree(_ *Machine, p *proc, c *call, _ *rule) {
+	delete(p.requests, c.num("request"))
+}

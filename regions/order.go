@@ -1,0 +1,217 @@
+package regions
+
+import (
+	"fmt"
+
+	"github.com/mcchk/mcchk/evc"
+)
+
+// signal is what a signal event deposits for the wait events that match it
+// (seed 001, definitions 4 and 5).
+type signal struct {
+	given   bool
+	region  int
+	stamp   evc.Stamp
+	waiters []*proc
+}
+
+// wait is a wait event on a signal. A soft one is given up when nothing else
+// can go on.
+type wait struct {
+	on   *signal
+	soft bool
+	what func() string // what is waited for, for a process that stands still
+	then func() []wait // what else to wait for, known only when this is over
+}
+
+func (m *Machine) give(s *signal, stamp evc.Stamp) {
+	s.given, s.region, s.stamp = true, m.index, stamp
+	for _, p := range s.waiters {
+		if p.state == waiting {
+			p.state = running
+			m.queue = append(m.queue, p)
+		}
+	}
+	s.waiters = nil
+}
+
+// synchronize performs a synchronization event of the process: the signals
+// carry its timestamp, its clock ticks once (R1), and it goes on with after
+// when every wait is over.
+func (m *Machine) synchronize(p *proc, c *call, signals []*signal, waits []wait, after func()) {
+	stamp := m.clock.Now(int(p.rank))
+	m.clock.Tick(int(p.rank))
+	p.syncCall, p.after = p.info(c), after
+	p.waits = append([]wait{}, waits...) // not nil: an event is under way
+	for _, s := range signals {
+		m.give(s, stamp)
+	}
+	if !c.Returned {
+		// The process never left this call: its signals stand, and nothing
+		// of what comes after it was recorded.
+		p.state = ended
+		return
+	}
+	m.goOn(p)
+}
+
+// goOn takes the waits of the process's synchronization event as far as they
+// are over. It reports whether the event is finished.
+func (m *Machine) goOn(p *proc) bool {
+	for len(p.waits) > 0 {
+		w := p.waits[0]
+		if !w.on.given {
+			w.on.waiters = append(w.on.waiters, p)
+			p.state = waiting
+			return false
+		}
+		if w.on.region == m.index {
+			m.clock.Merge(int(p.rank), w.on.stamp)
+		}
+		p.waits = p.waits[1:]
+		if w.then != nil {
+			p.waits = append(w.then(), p.waits...)
+		}
+	}
+	p.waits = nil
+	p.state = running
+	p.segs = append(p.segs, Segment{Stamp: m.clock.Now(int(p.rank)), Begin: p.syncCall})
+	if after := p.after; after != nil {
+		p.after = nil
+		after()
+	}
+	return true
+}
+
+// direction is how a collective call orders its processes (detection model,
+// section 3).
+type direction uint8
+
+const (
+	noOrder direction = iota
+	allToAll
+	oneToAll
+	allToOne
+	prefix
+)
+
+// collKey names the n-th collective call on a communicator or window.
+type collKey struct {
+	on  int64
+	win bool
+	n   uint64
+}
+
+// collective is one collective call: what its members have deposited.
+type collective struct {
+	fn      string
+	first   int32 // who came first
+	members []int32
+	arrived int
+	left    int
+	region  int
+	joined  evc.Stamp // of those that arrived in this region
+	full    signal    // given when all have arrived
+	each    map[int32]*signal
+}
+
+func (c *collective) from(rank int32) *signal {
+	s := c.each[rank]
+	if s == nil {
+		s = &signal{}
+		c.each[rank] = s
+	}
+	return s
+}
+
+// collect performs a collective call over the members of a communicator or
+// window. root is a world rank, for the directions that have one.
+func (m *Machine) collect(p *proc, c *call, key collKey, members []int32, dir direction, root int32, after func()) {
+	if key.win {
+		key.n = p.collSeq[^key.on]
+		p.collSeq[^key.on]++
+	} else {
+		key.n = p.collSeq[key.on]
+		p.collSeq[key.on]++
+	}
+	if dir == allToAll && len(members) == len(m.procs) {
+		m.arrive(p, c, after)
+		return
+	}
+	coll := m.colls[key]
+	if coll == nil {
+		coll = &collective{fn: c.Fn.Name, first: p.rank, members: members, each: map[int32]*signal{}}
+		m.colls[key] = coll
+	}
+	if coll.fn != c.Fn.Name {
+		m.problems.add(Problem{Kind: Mismatch, Rank: p.rank, Fn: c.Fn.Name, Call: p.info(c),
+			Text: fmt.Sprintf("rank %d calls %s where rank %d calls %s", p.rank, c.Fn.Name, coll.first, coll.fn)})
+	}
+	stamp := m.clock.Now(int(p.rank))
+	if coll.region != m.index {
+		coll.region, coll.joined = m.index, 0
+	}
+	coll.joined = m.clock.Join(coll.joined, stamp)
+	coll.arrived++
+	all := coll.arrived == len(coll.members)
+	if all {
+		m.give(&coll.full, coll.joined)
+	}
+	signals, waits := coll.ordering(p.rank, dir, root)
+	done := func() {
+		if coll.left++; coll.left == len(coll.members) {
+			delete(m.colls, key)
+		}
+		if after != nil {
+			after()
+		}
+	}
+	m.synchronize(p, c, signals, waits, done)
+}
+
+// ordering returns what a member gives and waits for.
+func (c *collective) ordering(rank int32, dir direction, root int32) (signals []*signal, waits []wait) {
+	what := func() string { return fmt.Sprintf("for the other processes to call %s", c.fn) }
+	switch dir {
+	case allToAll:
+		waits = []wait{{on: &c.full, what: what}}
+	case oneToAll:
+		if rank == root {
+			return []*signal{c.from(root)}, nil
+		}
+		waits = []wait{{on: c.from(root), what: what}}
+	case allToOne:
+		if rank == root {
+			waits = []wait{{on: &c.full, what: what}}
+		}
+	case prefix:
+		signals = []*signal{c.from(rank)}
+		for _, r := range c.members {
+			if r == rank {
+				break
+			}
+			waits = append(waits, wait{on: c.from(r), what: what})
+		}
+	}
+	return signals, waits
+}
+
+// arrive stops the process at a synchronization of all processes, which ends
+// the concurrent region.
+func (m *Machine) arrive(p *proc, c *call, after func()) {
+	p.closing = p.info(c)
+	if !c.Returned {
+		p.state = ended
+		// It reached the call: the others may have passed it.
+		m.problems.unreturned(p, c)
+		return
+	}
+	p.state, p.after = arrived, after
+	if m.arrived++; m.arrived == 1 {
+		m.closing = p.closing
+	}
+	if m.closing.Fn != c.Fn.Name {
+		m.problems.add(Problem{Kind: Mismatch, Rank: p.rank, Fn: c.Fn.Name, Call: p.closing,
+			Text: fmt.Sprintf("rank %d calls %s where rank %d calls %s", p.rank, c.Fn.Name, m.closing.Rank, m.closing.Fn)})
+	}
+}

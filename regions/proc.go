@@ -1,0 +1,95 @@
+package regions
+
+import (
+	"github.com/mcchk/mcchk/intervals"
+	"github.com/mcchk/mcchk/trace"
+)
+
+type state uint8
+
+const (
+	running state = iota
+	waiting       // for the first of waits
+	arrived       // stands at a synchronization of all processes
+	ended
+)
+
+// proc is one process of the replay.
+type proc struct {
+	rank   int32
+	stream Stream
+	event  trace.Event
+	state  state
+	pos    uint64 // events so far
+
+	segs    []Segment
+	locals  []Local
+	closing *CallInfo // the global synchronization at which it stands
+
+	waits    []wait
+	syncCall *CallInfo // the call whose waits these are
+	after    func()    // to do once they are over
+
+	rules    map[*trace.Fn]*rule
+	types    map[int64]*datatype
+	buffers  map[bufferKey]*intervals.Layout
+	requests map[int64]*request
+	wins     map[int64]*epochs
+	collSeq  map[int64]uint64
+	locks    *LockSet
+
+	strands  map[uint32]bool
+	units    uint64
+	finished bool // passed its finalize call
+}
+
+func newProc(rank int, s Stream) *proc {
+	p := &proc{
+		rank: int32(rank), stream: s,
+		rules:    map[*trace.Fn]*rule{},
+		types:    map[int64]*datatype{},
+		buffers:  map[bufferKey]*intervals.Layout{},
+		requests: map[int64]*request{},
+		wins:     map[int64]*epochs{},
+		collSeq:  map[int64]uint64{},
+		strands:  map[uint32]bool{},
+	}
+	if s == nil {
+		p.state = ended
+	}
+	return p
+}
+
+func (p *proc) beginRegion(m *Machine) {
+	p.segs = []Segment{{Stamp: m.clock.Now(int(p.rank)), Begin: p.closing}}
+	p.locals = make([]Local, 0, len(p.locals))
+	p.closing = nil
+	if p.state == arrived {
+		p.state = running
+	}
+}
+
+// here returns the present moment of the process.
+func (p *proc) here() Point {
+	return Point{Rank: p.rank, Seg: int32(len(p.segs) - 1), Pos: p.pos}
+}
+
+// local takes a run of loads or stores.
+func (p *proc) local(stats *Stats) {
+	a := &p.event.Access
+	if a.Store {
+		stats.Stores += a.Count
+	} else {
+		stats.Loads += a.Count
+	}
+	p.locals = append(p.locals, Local{
+		Access: *a, Seg: int32(len(p.segs) - 1), Strand: p.event.Strand, Pos: p.pos, Locks: p.locks,
+	})
+	if p.event.Strand != 0 {
+		p.strands[p.event.Strand] = true
+	}
+}
+
+func (p *proc) info(c *call) *CallInfo {
+	return &CallInfo{Fn: c.Fn.Name, Rank: p.rank, Strand: p.event.Strand, Stack: c.Stack}
+}

@@ -1,0 +1,213 @@
+// Package regions turns the event streams of the processes of a run into
+// concurrent regions, one at a time.
+//
+// A Machine replays the streams side by side. Each call is looked up in one
+// table (table.go), which says what it signals, waits for, completes and
+// touches; a process that waits for a signal that was not given yet stands
+// still until it is. When all processes stand at the same synchronization over
+// all of them, the concurrent region is complete: a Region holds the accesses
+// of that stretch, each with its start and its completion, and the timestamps
+// of the separate regions these lie in. Operations that are still pending are
+// carried into the next region.
+//
+// The package knows what calls mean (detection model, sections 2 and 3), and
+// nothing of which accesses conflict. It holds one region, never a whole trace.
+package regions
+
+import (
+	"github.com/mcchk/mcchk/evc"
+	"github.com/mcchk/mcchk/intervals"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// Kind tells how an access touches memory (detection model, section 4).
+type Kind uint8
+
+// Kinds of accesses: the rows of the compatibility table.
+const (
+	Read Kind = iota
+	Write
+	AtomicRead
+	AtomicWrite
+)
+
+// Role tells what an access is within the call or instruction that makes it.
+type Role uint8
+
+// Roles of accesses.
+const (
+	Load Role = iota
+	Store
+	PutTarget
+	GetTarget
+	AccumulateTarget
+	FetchTarget // Get_accumulate, Fetch_and_op
+	SwapTarget  // Compare_and_swap
+	OriginBuffer
+	ResultBuffer
+	CompareBuffer
+	SendBuffer
+	ReceiveBuffer
+)
+
+var roleNames = [...]string{
+	"load", "store", "put", "get", "accumulate", "fetch", "compare-and-swap",
+	"origin buffer", "result buffer", "compare buffer", "send buffer", "receive buffer",
+}
+
+func (r Role) String() string { return roleNames[r] }
+
+// AtTarget reports whether the role is that of a one-sided operation's access
+// to the memory of its target.
+func (r Role) AtTarget() bool { return r >= PutTarget && r <= SwapTarget }
+
+// OneSided reports whether the access belongs to a one-sided operation.
+func (r Role) OneSided() bool { return r >= PutTarget && r <= CompareBuffer }
+
+// Local reports whether the access is a load or store of the program.
+func (r Role) Local() bool { return r <= Store }
+
+// Epoch is the kind of access epoch that a one-sided operation was issued in.
+type Epoch uint8
+
+// Kinds of epochs.
+const (
+	NoEpoch Epoch = iota
+	FenceEpoch
+	StartEpoch
+	SharedLockEpoch
+	ExclusiveLockEpoch
+	LockAllEpoch
+)
+
+var epochNames = [...]string{"", "fence", "start–complete", "lock (shared)", "lock (exclusive)", "lock_all"}
+
+func (e Epoch) String() string { return epochNames[e] }
+
+// CallInfo is what findings tell of a call.
+type CallInfo struct {
+	Fn     string
+	Rank   int32 // world rank of the caller
+	Strand uint32
+	Stack  uint32 // stack identifier in the caller's trace
+	Win    int64  // window of a one-sided call; otherwise 0
+	Epoch  Epoch
+}
+
+// Point is a moment of a concurrent region: the event with number Pos of the
+// process, within its separate region Seg.
+type Point struct {
+	Rank int32
+	Seg  int32 // index in Region.Segments[Rank]; before or never
+	Pos  uint64
+}
+
+const (
+	before int32 = -1 // the access started in an earlier concurrent region
+	never  int32 = -2 // the access does not complete in this region
+)
+
+// Done reports whether the moment lies within the region.
+func (p Point) Done() bool { return p.Seg >= 0 }
+
+// Element describes the elements of an atomic access.
+type Element struct {
+	Type string // basic type, such as "MPI_INT"
+	Size uint64 // bytes
+	Op   string // "MPI_SUM"; "MPI_NO_OP"; "compare-and-swap"
+}
+
+// Access is one access of the detection model: who, how, which bytes, from
+// when until when. The bytes are Layout at Base in the memory of Owner.
+type Access struct {
+	Owner  int32 // world rank whose memory it is
+	Rank   int32 // world rank of the process that makes the access
+	Kind   Kind
+	Role   Role
+	Base   uint64
+	Layout *intervals.Layout
+	Start  Point
+	End    Point // on Rank, or on the target for what its MPI_Win_wait completes
+	Locks  *LockSet
+	Elem   *Element // of atomic accesses; otherwise nil
+	Call   *CallInfo
+	Done   *CallInfo // the call that completes it; nil when none did, or it is instantaneous
+	Span   bool      // from a call until Done; false: instantaneous
+}
+
+// Local is a run of loads or stores of the program, or by the C library on its
+// behalf, in the memory of the process itself.
+type Local struct {
+	trace.Access
+	Seg    int32
+	Strand uint32
+	Pos    uint64
+	Locks  *LockSet
+}
+
+// Segment is one separate region: the events of one process from a
+// synchronization event to the next.
+type Segment struct {
+	Stamp evc.Stamp
+	Begin *CallInfo // nil at the start of the run
+}
+
+// Region is one concurrent region.
+type Region struct {
+	Index    int
+	Clock    evc.Clock
+	Segments [][]Segment // by world rank
+	Closing  []*CallInfo // by world rank: the call that ended the region; nil when the trace ended
+	Locals   [][]Local   // by world rank, in program order
+	Calls    []*Access   // what calls access, in the order of the replay
+	windows  *windows
+}
+
+// Before reports whether a moment a, at which an access completes, is or
+// happens before a moment b, at which another starts.
+func (r *Region) Before(a, b Point) bool {
+	if a.Seg < 0 || b.Seg < 0 {
+		return false
+	}
+	if a.Rank == b.Rank {
+		return a.Pos <= b.Pos
+	}
+	return r.Clock.Before(r.Segments[a.Rank][a.Seg].Stamp, r.Segments[b.Rank][b.Seg].Stamp)
+}
+
+// Concurrent reports whether nothing orders two accesses.
+func (r *Region) Concurrent(a, b *Access) bool {
+	return !r.Before(a.End, b.Start) && !r.Before(b.End, a.Start)
+}
+
+// LocalAccess returns local access i of a process as an Access.
+func (r *Region) LocalAccess(rank int32, i int) *Access {
+	l := &r.Locals[rank][i]
+	run := intervals.Strided(0, uint64(l.Size), uint64(l.Stride), l.Count)
+	p := Point{Rank: rank, Seg: l.Seg, Pos: l.Pos}
+	a := &Access{
+		Owner: rank, Rank: rank, Role: Load, Kind: Read,
+		Base: l.Addr, Layout: intervals.NewLayout([]intervals.Run{run}),
+		Start: p, End: p, Locks: l.Locks,
+		Call: &CallInfo{Rank: rank, Strand: l.Strand, Stack: l.Stack},
+	}
+	if l.Store {
+		a.Role, a.Kind = Store, Write
+	}
+	return a
+}
+
+// Window is what reports tell of a window.
+type Window struct {
+	ID      int64
+	Number  int       // 1 for the first window created in the run
+	Created *CallInfo // by the lowest rank
+	Unified bool
+}
+
+// WindowAt returns the window that holds address addr of a process, and the
+// address of the window's first byte there; or nil. A window named by prefer
+// comes first where windows overlap.
+func (r *Region) WindowAt(owner int32, addr uint64, prefer int64) (*Window, uint64) {
+	return r.windows.at(owner, addr, prefer)
+}

@@ -1,0 +1,289 @@
+package regions
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcchk/mcchk/trace"
+)
+
+// epochs are the access and exposure epochs of one process on one window, and
+// the operations that it has pending there.
+type epochs struct {
+	win     *window
+	rank    int32 // own rank in the window's communicator
+	fence   bool
+	started []int32 // world ranks of the start group; nil outside of start–complete
+	posted  []int32 // world ranks of the post group
+	locks   map[int32]*lockEpoch
+	lockAll *lockEpoch
+	ops     []*operation
+}
+
+type lockEpoch struct {
+	id        uint64
+	exclusive bool
+	target    int32 // rank in the window
+	tickets   []*lockTicket
+}
+
+// operation is a one-sided operation that is pending.
+type operation struct {
+	target int32 // rank in the window
+	epoch  Epoch
+	isGet  bool
+	local  []*span // its buffers at the origin; nil once complete
+	remote *span   // its access to the target; nil once complete
+}
+
+// operationRole says what an operation's call does at its target.
+type operationRole struct {
+	role   Role
+	kind   Kind
+	op     string // of a call without an op argument
+	prefix string // "origin_" for calls whose buffers have counts of their own
+}
+
+func (m *Machine) epochsOf(p *proc, c *call) *epochs {
+	id := c.num("win")
+	if e := p.wins[id]; e != nil {
+		return e
+	}
+	if !c.bad {
+		m.problems.notUnderstood(c.Fn.Name, p.info(c), fmt.Sprintf("it names window %d, whose creation was not understood", id))
+	}
+	return nil
+}
+
+// oneSided replays the call of a one-sided operation and returns it, or nil
+// when it does nothing.
+func (m *Machine) oneSided(p *proc, c *call, role operationRole) *operation {
+	e := m.epochsOf(p, c)
+	rank := c.num("target_rank")
+	if e == nil || rank == trace.ProcNull {
+		return nil
+	}
+	target := e.win.target(rank)
+	if target < 0 || !e.win.known[target] {
+		m.problems.notUnderstood(c.Fn.Name, p.info(c), fmt.Sprintf("target rank %d has no memory in the window", rank))
+		return nil
+	}
+	m.stats.Operations++
+	op := &operation{target: target, isGet: role.role == GetTarget}
+	info := p.info(c)
+	info.Win = e.win.ID
+	info.Epoch = e.epochTo(target)
+	op.epoch = info.Epoch
+	if op.epoch == NoEpoch {
+		m.problems.add(Problem{Kind: OutsideEpoch, Rank: p.rank, Fn: c.Fn.Name, Call: info,
+			Text: fmt.Sprintf("rank %d calls %s outside of any access epoch", p.rank, c.Fn.Name)})
+	}
+	b := opBuilder{m: m, p: p, c: c, e: e, op: op, info: info}
+	if err := b.build(role); err != nil {
+		m.problems.notUnderstood(c.Fn.Name, info, err.Error())
+	}
+	if len(op.local) > 0 || op.remote != nil {
+		e.ops = append(e.ops, op)
+	}
+	return op
+}
+
+// epochTo returns the kind of access epoch that covers a target.
+func (e *epochs) epochTo(target int32) Epoch {
+	switch l := e.locks[target]; {
+	case l != nil && l.exclusive:
+		return ExclusiveLockEpoch
+	case l != nil:
+		return SharedLockEpoch
+	case e.lockAll != nil:
+		return LockAllEpoch
+	case slices.Contains(e.started, e.win.members[target]):
+		return StartEpoch
+	case e.fence:
+		return FenceEpoch
+	}
+	return NoEpoch
+}
+
+// opBuilder makes the accesses of one operation (detection model, section 2).
+type opBuilder struct {
+	m    *Machine
+	p    *proc
+	c    *call
+	e    *epochs
+	op   *operation
+	info *CallInfo
+}
+
+func (b *opBuilder) build(role operationRole) error {
+	c := b.c
+	name := strings.TrimPrefix(strings.TrimPrefix(c.Fn.Name, "MPI_R"), "MPI_")
+	switch strings.ToLower(name) {
+	case "put", "accumulate":
+		if err := b.buffer("origin", "origin_count", "origin_datatype", Read, OriginBuffer); err != nil {
+			return err
+		}
+		return b.target("target_count", "target_datatype", role)
+	case "get":
+		if err := b.buffer("origin", "origin_count", "origin_datatype", Write, OriginBuffer); err != nil {
+			return err
+		}
+		return b.target("target_count", "target_datatype", role)
+	case "get_accumulate":
+		if b.operationName() != noOp {
+			if err := b.buffer("origin", "origin_count", "origin_datatype", Read, OriginBuffer); err != nil {
+				return err
+			}
+		}
+		if err := b.buffer("result", "result_count", "result_datatype", Write, ResultBuffer); err != nil {
+			return err
+		}
+		return b.target("target_count", "target_datatype", role)
+	case "fetch_and_op":
+		if b.operationName() != noOp {
+			if err := b.buffer("origin", "", "datatype", Read, OriginBuffer); err != nil {
+				return err
+			}
+		}
+	case "compare_and_swap":
+		if err := b.buffer("origin", "", "datatype", Read, OriginBuffer); err != nil {
+			return err
+		}
+		if err := b.buffer("compare", "", "datatype", Read, CompareBuffer); err != nil {
+			return err
+		}
+	}
+	if err := b.buffer("result", "", "datatype", Write, ResultBuffer); err != nil {
+		return err
+	}
+	return b.target("", "datatype", role)
+}
+
+const (
+	noOp           = "MPI_NO_OP"
+	compareAndSwap = "compare-and-swap"
+)
+
+func (b *opBuilder) operationName() string {
+	return b.p.stream.Op(b.c.num("op"))
+}
+
+func (b *opBuilder) count(arg string) int64 {
+	if arg == "" {
+		return 1
+	}
+	return b.c.num(arg)
+}
+
+// buffer adds the access to one of the operation's buffers at the origin.
+func (b *opBuilder) buffer(which, count, typ string, kind Kind, role Role) error {
+	layout, _, err := b.p.buffer(b.count(count), b.c.num(typ))
+	if err != nil {
+		return err
+	}
+	if s := b.span(Access{Owner: b.p.rank, Kind: kind, Role: role, Base: b.c.addr(which + "_addr"), Layout: layout}); s != nil {
+		b.op.local = append(b.op.local, s)
+	}
+	return nil
+}
+
+// target adds the access to the target's memory.
+func (b *opBuilder) target(count, typ string, role operationRole) error {
+	layout, t, err := b.p.buffer(b.count(count), b.c.num(typ))
+	if err != nil {
+		return err
+	}
+	w, i := b.e.win, b.op.target
+	a := Access{
+		Owner: w.members[i], Kind: role.kind, Role: role.role, Layout: layout,
+		Base: w.base[i] + w.unit[i]*uint64(b.c.num("target_disp")),
+	}
+	if role.kind == AtomicWrite {
+		a.Elem = &Element{Type: t.basic, Size: t.size, Op: role.op}
+		if role.op == "" {
+			a.Elem.Op = b.operationName()
+		}
+		if a.Elem.Op == noOp {
+			a.Kind = AtomicRead
+		}
+	}
+	b.op.remote = b.span(a)
+	return nil
+}
+
+func (b *opBuilder) span(a Access) *span {
+	if a.Layout.IsEmpty() {
+		return nil
+	}
+	a.Rank, a.Call, a.Locks = b.p.rank, b.info, b.p.locks
+	return b.m.open(b.p, a)
+}
+
+// open begins an access that spans from now until it is closed.
+func (m *Machine) open(p *proc, a Access) *span {
+	a.Start, a.End, a.Span = p.here(), Point{Rank: p.rank, Seg: never}, true
+	s := &span{access: m.newAccess(a), origin: p}
+	m.calls = append(m.calls, s.access)
+	m.spans = append(m.spans, s)
+	return s
+}
+
+// close completes an access.
+func (s *span) close(at Point, by *CallInfo) {
+	if s.done {
+		return
+	}
+	s.access.End, s.access.Done, s.done = at, by, true
+	s.access.Locks = s.access.Locks.and(s.origin.locks)
+}
+
+// instant adds an access of a blocking call that starts and completes now.
+func (m *Machine) instant(p *proc, a Access) {
+	a.Start = p.here()
+	a.End = a.Start
+	a.Rank, a.Owner, a.Locks = p.rank, p.rank, p.locks
+	m.calls = append(m.calls, m.newAccess(a))
+}
+
+// part says which accesses of an operation a call completes.
+type part uint8
+
+const (
+	buffers part = 1 << iota // at the origin
+	targets                  // at the target
+)
+
+// finish completes the operations on a window that which selects: their
+// buffers, their accesses to the target, or both.
+func (e *epochs) finish(p *proc, by *CallInfo, parts part, which func(*operation) bool) {
+	at := p.here()
+	kept := e.ops[:0]
+	for _, op := range e.ops {
+		if which == nil || which(op) {
+			op.finish(at, by, parts)
+		}
+		if op.local != nil || op.remote != nil {
+			kept = append(kept, op)
+		}
+	}
+	clear(e.ops[len(kept):])
+	e.ops = kept
+}
+
+func (op *operation) finish(at Point, by *CallInfo, parts part) {
+	if parts&buffers != 0 {
+		for _, s := range op.local {
+			s.close(at, by)
+		}
+		op.local = nil
+	}
+	if parts&targets != 0 && op.remote != nil {
+		op.remote.close(at, by)
+		op.remote = nil
+	}
+}
+
+func toTarget(target int32) func(*operation) bool {
+	return func(op *operation) bool { return op.target == target }
+}

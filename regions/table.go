@@ -1,0 +1,235 @@
+package regions
+
+import "github.com/mcchk/mcchk/trace"
+
+// rule is what one MPI call means: which processes it orders and how, which
+// operations it completes, and which memory it touches. It is read beside the
+// detection model, sections 2 and 3.
+type rule struct {
+	do      func(*Machine, *proc, *call, *rule)
+	order   direction     // of collective calls
+	touches []touch       // buffers of calls other than one-sided operations
+	op      operationRole // of one-sided operations
+	part    part          // what flushes complete
+	send    sendMode
+}
+
+// sendMode tells how a send orders.
+type sendMode uint8
+
+const (
+	standard    sendMode = iota
+	synchronous          // completes after its receive was called
+)
+
+// table says what each MPI call means. A call that is not in it is not
+// understood, and named in the verdict; an empty rule orders, completes and
+// touches nothing.
+var table = map[string]*rule{
+	"MPI_Init":        {},
+	"MPI_Init_thread": {},
+	"MPI_Finalize":    {do: doFinalize},
+	"MPI_Abort":       {},
+	"MPI_Type_free":   {},
+
+	// Windows (MPI 4.1, 12.2).
+	"MPI_Win_create":   {do: doWinCreate},
+	"MPI_Win_allocate": {do: doWinCreate},
+	"MPI_Win_free":     {do: doWinFree},
+
+	// One-sided operations (12.3).
+	"MPI_Put":              {do: doOperation, op: operationRole{role: PutTarget, kind: Write}},
+	"MPI_Rput":             {do: doOperation, op: operationRole{role: PutTarget, kind: Write}},
+	"MPI_Get":              {do: doOperation, op: operationRole{role: GetTarget, kind: Read}},
+	"MPI_Rget":             {do: doOperation, op: operationRole{role: GetTarget, kind: Read}},
+	"MPI_Accumulate":       {do: doOperation, op: operationRole{role: AccumulateTarget, kind: AtomicWrite}},
+	"MPI_Raccumulate":      {do: doOperation, op: operationRole{role: AccumulateTarget, kind: AtomicWrite}},
+	"MPI_Get_accumulate":   {do: doOperation, op: operationRole{role: FetchTarget, kind: AtomicWrite}},
+	"MPI_Rget_accumulate":  {do: doOperation, op: operationRole{role: FetchTarget, kind: AtomicWrite}},
+	"MPI_Fetch_and_op":     {do: doOperation, op: operationRole{role: FetchTarget, kind: AtomicWrite}},
+	"MPI_Compare_and_swap": {do: doOperation, op: operationRole{role: SwapTarget, kind: AtomicWrite, op: compareAndSwap}},
+
+	// Synchronization of windows (12.5).
+	"MPI_Win_fence":           {do: doFence},
+	"MPI_Win_post":            {do: doPost},
+	"MPI_Win_start":           {do: doStart},
+	"MPI_Win_complete":        {do: doComplete},
+	"MPI_Win_wait":            {do: doExposureEnd},
+	"MPI_Win_test":            {do: doExposureEnd},
+	"MPI_Win_lock":            {do: doLock},
+	"mcchk_Lock_ticket":       {do: doLockTicket},
+	"MPI_Win_unlock":          {do: doUnlock},
+	"MPI_Win_lock_all":        {do: doLockAll},
+	"MPI_Win_unlock_all":      {do: doUnlock},
+	"MPI_Win_flush":           {do: doFlush, part: buffers | targets},
+	"MPI_Win_flush_all":       {do: doFlush, part: buffers | targets},
+	"MPI_Win_flush_local":     {do: doFlush, part: buffers},
+	"MPI_Win_flush_local_all": {do: doFlush, part: buffers},
+	"MPI_Win_sync":            {},
+
+	// Messages (3.2, 3.4, 3.7).
+	"MPI_Send":     {do: doSend},
+	"MPI_Bsend":    {do: doSend},
+	"MPI_Rsend":    {do: doSend},
+	"MPI_Ssend":    {do: doSend, send: synchronous},
+	"MPI_Recv":     {do: doRecv},
+	"MPI_Sendrecv": {do: doSendrecv},
+	"MPI_Isend":    {do: doIsend},
+	"MPI_Ibsend":   {do: doIsend},
+	"MPI_Irsend":   {do: doIsend},
+	"MPI_Issend":   {do: doIsend, send: synchronous},
+	"MPI_Irecv":    {do: doIrecv},
+	"MPI_Probe":    {},
+	"MPI_Iprobe":   {},
+
+	"MPI_Wait":         {do: doWait},
+	"MPI_Test":         {do: doWait},
+	"MPI_Waitall":      {do: doWaitall},
+	"MPI_Testall":      {do: doWaitall},
+	"MPI_Waitany":      {do: doWaitany},
+	"MPI_Testany":      {do: doWaitany},
+	"MPI_Waitsome":     {do: doWaitsome},
+	"MPI_Testsome":     {do: doWaitsome},
+	"MPI_Request_free": {do: doRequestFree},
+
+	// Collective calls (chapter 6).
+	"MPI_Barrier": {do: doCollective, order: allToAll},
+	"MPI_Bcast": {do: doCollective, order: oneToAll, touches: []touch{
+		{buf: "buffer", count: "count", typ: "datatype", at: root},
+		{buf: "buffer", count: "count", typ: "datatype", at: others, write: true},
+	}},
+	"MPI_Reduce": {do: doCollective, order: allToOne, touches: []touch{
+		{buf: "sendbuf", count: "count", typ: "datatype", at: everyone, orElse: "recvbuf"},
+		{buf: "recvbuf", count: "count", typ: "datatype", at: root, write: true},
+	}},
+	"MPI_Allreduce": {do: doCollective, order: allToAll, touches: reduction},
+	"MPI_Scan":      {do: doCollective, order: prefix, touches: reduction},
+	"MPI_Exscan":    {do: doCollective, order: prefix, touches: reduction},
+	"MPI_Reduce_scatter_block": {do: doCollective, order: allToAll, touches: []touch{
+		{buf: "sendbuf", count: "recvcount", typ: "datatype", at: everyone, each: true, orElse: "recvbuf"},
+		{buf: "recvbuf", count: "recvcount", typ: "datatype", at: everyone, write: true},
+	}},
+	"MPI_Gather": {do: doCollective, order: allToOne, touches: []touch{
+		{buf: "sendbuf", count: "sendcount", typ: "sendtype", at: everyone},
+		{buf: "recvbuf", count: "recvcount", typ: "recvtype", at: root, each: true, write: true},
+	}},
+	"MPI_Gatherv": {do: doCollective, order: allToOne, touches: []touch{
+		{buf: "sendbuf", count: "sendcount", typ: "sendtype", at: everyone},
+		{buf: "recvbuf", count: "recvcounts", displs: "displs", typ: "recvtype", at: root, write: true},
+	}},
+	"MPI_Scatter": {do: doCollective, order: oneToAll, touches: []touch{
+		{buf: "sendbuf", count: "sendcount", typ: "sendtype", at: root, each: true},
+		{buf: "recvbuf", count: "recvcount", typ: "recvtype", at: everyone, write: true},
+	}},
+	"MPI_Scatterv": {do: doCollective, order: oneToAll, touches: []touch{
+		{buf: "sendbuf", count: "sendcounts", displs: "displs", typ: "sendtype", at: root},
+		{buf: "recvbuf", count: "recvcount", typ: "recvtype", at: everyone, write: true},
+	}},
+	"MPI_Allgather": {do: doCollective, order: allToAll, touches: []touch{
+		{buf: "sendbuf", count: "sendcount", typ: "sendtype", at: everyone},
+		{buf: "recvbuf", count: "recvcount", typ: "recvtype", at: everyone, each: true, write: true},
+	}},
+	"MPI_Allgatherv": {do: doCollective, order: allToAll, touches: []touch{
+		{buf: "sendbuf", count: "sendcount", typ: "sendtype", at: everyone},
+		{buf: "recvbuf", count: "recvcounts", displs: "displs", typ: "recvtype", at: everyone, write: true},
+	}},
+	"MPI_Alltoall": {do: doCollective, order: allToAll, touches: []touch{
+		{buf: "sendbuf", count: "sendcount", typ: "sendtype", at: everyone, each: true},
+		{buf: "recvbuf", count: "recvcount", typ: "recvtype", at: everyone, each: true, write: true},
+	}},
+	"MPI_Alltoallv": {do: doCollective, order: allToAll, touches: []touch{
+		{buf: "sendbuf", count: "sendcounts", displs: "sdispls", typ: "sendtype", at: everyone},
+		{buf: "recvbuf", count: "recvcounts", displs: "rdispls", typ: "recvtype", at: everyone, write: true},
+	}},
+
+	// Communicators (7.4.2): their constructors synchronise the group.
+	"MPI_Comm_dup":           {do: doCollective, order: allToAll},
+	"MPI_Comm_dup_with_info": {do: doCollective, order: allToAll},
+	"MPI_Comm_create":        {do: doCollective, order: allToAll},
+	"MPI_Comm_split":         {do: doCollective, order: allToAll},
+	"MPI_Comm_split_type":    {do: doCollective, order: allToAll},
+	"MPI_Comm_free":          {},
+}
+
+var reduction = []touch{
+	{buf: "sendbuf", count: "count", typ: "datatype", at: everyone, orElse: "recvbuf"},
+	{buf: "recvbuf", count: "count", typ: "datatype", at: everyone, write: true},
+}
+
+func doFinalize(m *Machine, p *proc, c *call, _ *rule) { m.arrive(p, c, nil) }
+
+func doWinCreate(m *Machine, p *proc, c *call, _ *rule) {
+	members := m.members(p, c)
+	id := c.num("win")
+	if members == nil || id == 0 {
+		return
+	}
+	w := m.windows.byID[id]
+	if w == nil {
+		w = m.windows.add(id, members)
+	}
+	base := "base"
+	if !c.has(base) {
+		base = "baseptr"
+	}
+	i := int32(m.rankIn(p, c))
+	if i < 0 {
+		m.problems.notUnderstood(c.Fn.Name, p.info(c), "the caller is not in the communicator")
+		return
+	}
+	w.base[i], w.size[i], w.unit[i], w.known[i] = c.addr(base), c.addr("size"), c.addr("disp_unit"), true
+	w.Unified = c.num("model") != 0
+	if w.Created == nil || p.rank < w.Created.Rank {
+		w.Created = p.info(c)
+	}
+	p.wins[id] = &epochs{win: w, rank: i, locks: map[int32]*lockEpoch{}}
+	m.collect(p, c, collKey{on: c.num("comm")}, members, allToAll, 0, nil)
+}
+
+func doWinFree(m *Machine, p *proc, c *call, _ *rule) {
+	e := m.epochsOf(p, c)
+	if e == nil {
+		return
+	}
+	e.finish(p, p.info(c), buffers|targets, nil)
+	id := e.win.ID
+	m.collect(p, c, collKey{on: id, win: true}, e.win.members, allToAll, 0, func() {
+		delete(p.wins, id)
+		m.windows.free(e.win)
+	})
+}
+
+func doOperation(m *Machine, p *proc, c *call, r *rule) {
+	op := m.oneSided(p, c, r.op)
+	if c.has("request") && op != nil {
+		m.addRequest(p, c, &request{op: op, epoch: p.wins[c.num("win")]})
+	}
+}
+
+// doFence: completes what the process issued since the last fence, then orders
+// all processes of the window, unless it says that no operation precedes
+// (12.5.1: such a fence does not necessarily act as a barrier).
+func doFence(m *Machine, p *proc, c *call, _ *rule) {
+	e := m.epochsOf(p, c)
+	if e == nil {
+		return
+	}
+	assert := c.num("assert")
+	e.finish(p, p.info(c), buffers|targets, nil)
+	e.fence = assert&trace.AssertNoSucceed == 0
+	if assert&trace.AssertNoPrecede == 0 {
+		m.collect(p, c, collKey{on: e.win.ID, win: true}, e.win.members, allToAll, 0, nil)
+	}
+}
+
+func doFlush(m *Machine, p *proc, c *call, r *rule) {
+	e := m.epochsOf(p, c)
+	if e == nil {
+		return
+	}
+	var which func(*operation) bool
+	if c.has("rank") {
+		which = toTarget(int32(c.num("rank")))
+	}
+	e.finish(p, p.info(c), r.part, which)
+}

@@ -1,0 +1,234 @@
+package regions
+
+import (
+	"fmt"
+
+	"github.com/mcchk/mcchk/intervals"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// datatype is a flattened datatype: the bytes of one element, and its basic
+// type where that is one and the same throughout.
+type datatype struct {
+	layout *intervals.Layout
+	extent int64
+	basic  string // "" when it has several basic types
+	size   uint64 // bytes of one basic element
+}
+
+// maxRuns bounds the runs of one flattened datatype; more are not understood.
+const maxRuns = 1 << 20
+
+// typeOf returns the flattened datatype with that identifier in the process's
+// trace (MPI 4.1, 5.1).
+func (p *proc) typeOf(id int64) (*datatype, error) {
+	if t, ok := p.types[id]; ok {
+		return t, nil
+	}
+	t, err := p.flatten(id, 0)
+	if err != nil {
+		return nil, err
+	}
+	p.types[id] = t
+	return t, nil
+}
+
+func (p *proc) flatten(id int64, depth int) (*datatype, error) {
+	def := p.stream.Type(id)
+	switch {
+	case def == nil:
+		return nil, fmt.Errorf("datatype %d is not defined in the trace", id)
+	case depth > 64:
+		return nil, fmt.Errorf("datatype %d is nested more than 64 deep", id)
+	}
+	if def.Combiner == trace.Named {
+		return namedType(def), nil
+	}
+	parts := make([]*datatype, len(def.Types))
+	for i, t := range def.Types {
+		part, err := p.flatten(t, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		parts[i] = part
+	}
+	b := typeBuilder{def: def, parts: parts}
+	layout, err := b.build()
+	if err != nil {
+		return nil, fmt.Errorf("datatype %d (combiner %d): %w", id, def.Combiner, err)
+	}
+	if len(layout.Runs()) > maxRuns {
+		return nil, fmt.Errorf("datatype %d has more than %d separate blocks", id, maxRuns)
+	}
+	out := &datatype{layout: layout, extent: def.Extent}
+	for i, part := range parts {
+		if i == 0 {
+			out.basic, out.size = part.basic, part.size
+		} else if part.basic != out.basic {
+			out.basic, out.size = "", 0
+		}
+	}
+	return out, nil
+}
+
+func namedType(def *trace.Type) *datatype {
+	t := &datatype{layout: intervals.Empty, extent: def.Extent, basic: def.Name, size: uint64(max(def.Size, 0))}
+	if def.Size > 0 {
+		t.layout = intervals.NewLayout([]intervals.Run{intervals.Solid(uint64(def.LB), uint64(def.LB)+uint64(def.Size))})
+	}
+	return t
+}
+
+// typeBuilder applies one type constructor to its parts.
+type typeBuilder struct {
+	def   *trace.Type
+	parts []*datatype
+	bad   error
+}
+
+func (b *typeBuilder) int(i int) int64 {
+	if i >= len(b.def.Ints) {
+		b.bad = fmt.Errorf("integer %d of the constructor is missing", i)
+		return 0
+	}
+	return b.def.Ints[i]
+}
+
+func (b *typeBuilder) addr(i int) int64 {
+	if i >= len(b.def.Addrs) {
+		b.bad = fmt.Errorf("address %d of the constructor is missing", i)
+		return 0
+	}
+	return b.def.Addrs[i]
+}
+
+func (b *typeBuilder) part(i int) *datatype {
+	if i >= len(b.parts) {
+		b.bad = fmt.Errorf("datatype %d of the constructor is missing", i)
+		return &datatype{layout: intervals.Empty}
+	}
+	return b.parts[i]
+}
+
+// times returns n copies of a part, one extent apart.
+func (b *typeBuilder) times(part *datatype, n int64) *intervals.Layout {
+	if n < 0 || (n > maxRuns && len(part.layout.Runs()) > 1) {
+		b.bad = fmt.Errorf("count %d", n)
+		return intervals.Empty
+	}
+	return part.layout.Repeat(uint64(n), part.extent)
+}
+
+func (b *typeBuilder) build() (*intervals.Layout, error) {
+	var l *intervals.Layout
+	switch b.def.Combiner {
+	case trace.Dup, trace.Resized:
+		l = b.part(0).layout
+	case trace.Contiguous:
+		l = b.times(b.part(0), b.int(0))
+	case trace.Vector:
+		l = b.vector(b.int(2) * b.part(0).extent)
+	case trace.Hvector:
+		l = b.vector(b.addr(0))
+	case trace.Indexed, trace.Hindexed, trace.IndexedBlock, trace.HindexedBlock, trace.Struct:
+		l = b.blocks()
+	case trace.Subarray:
+		l = b.subarray()
+	default:
+		return nil, fmt.Errorf("this constructor is not understood yet")
+	}
+	return l, b.bad
+}
+
+func (b *typeBuilder) vector(stride int64) *intervals.Layout {
+	block := b.times(b.part(0), b.int(1))
+	count := b.int(0)
+	if b.bad != nil || count < 0 || count > maxRuns && len(block.Runs()) > 1 {
+		return intervals.Empty
+	}
+	return block.Repeat(uint64(count), stride)
+}
+
+// blocks handles the constructors that place blocks at listed displacements.
+func (b *typeBuilder) blocks() *intervals.Layout {
+	n := b.int(0)
+	if n < 0 || n > int64(len(b.def.Ints)+len(b.def.Addrs)) {
+		b.bad = fmt.Errorf("count %d", n)
+		return intervals.Empty
+	}
+	ls := make([]*intervals.Layout, 0, n)
+	for i := range int(n) {
+		part := b.part(0)
+		var length, at int64
+		switch b.def.Combiner {
+		case trace.Indexed:
+			length, at = b.int(1+i), b.int(1+int(n)+i)*part.extent
+		case trace.Hindexed:
+			length, at = b.int(1+i), b.addr(i)
+		case trace.IndexedBlock:
+			length, at = b.int(1), b.int(2+i)*part.extent
+		case trace.HindexedBlock:
+			length, at = b.int(1), b.addr(i)
+		case trace.Struct:
+			part = b.part(i)
+			length, at = b.int(1+i), b.addr(i)
+		}
+		ls = append(ls, b.times(part, length).Shifted(at))
+	}
+	return intervals.Join(ls...)
+}
+
+// subarray: integers are ndims, sizes, subsizes, starts, order (0 C, 1 Fortran).
+func (b *typeBuilder) subarray() *intervals.Layout {
+	n := int(b.int(0))
+	if n < 1 || len(b.def.Ints) < 3*n+2 {
+		b.bad = fmt.Errorf("a subarray of %d dimensions with %d integers", n, len(b.def.Ints))
+		return intervals.Empty
+	}
+	l := b.part(0).layout
+	extent := b.part(0).extent
+	for k := range n {
+		d := k // Fortran order: the first dimension is contiguous
+		if b.int(3*n+1) == 0 {
+			d = n - 1 - k
+		}
+		size, sub, start := b.int(1+d), b.int(1+n+d), b.int(1+2*n+d)
+		if sub < 0 || sub > maxRuns && len(l.Runs()) > 1 {
+			b.bad = fmt.Errorf("subsize %d", sub)
+			return intervals.Empty
+		}
+		l = l.Repeat(uint64(sub), extent).Shifted(start * extent)
+		extent *= size
+	}
+	return l
+}
+
+// buffer returns the bytes of count elements of a datatype, relative to the
+// buffer's address, and the datatype.
+func (p *proc) buffer(count, id int64) (*intervals.Layout, *datatype, error) {
+	if count < 0 {
+		return nil, nil, fmt.Errorf("a negative count (%d)", count)
+	}
+	if count == 0 {
+		return intervals.Empty, &datatype{}, nil
+	}
+	t, err := p.typeOf(id)
+	if err != nil {
+		return nil, nil, err
+	}
+	key := bufferKey{count, id}
+	if l, ok := p.buffers[key]; ok {
+		return l, t, nil
+	}
+	if count > maxRuns && len(t.layout.Runs()) > 1 {
+		return nil, nil, fmt.Errorf("%d elements of a datatype with %d blocks", count, len(t.layout.Runs()))
+	}
+	l := t.layout.Repeat(uint64(count), t.extent)
+	if len(p.buffers) >= 4096 { // programs with ever new counts
+		clear(p.buffers)
+	}
+	p.buffers[key] = l
+	return l, t, nil
+}
+
+type bufferKey struct{ count, typ int64 }

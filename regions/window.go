@@ -1,0 +1,137 @@
+package regions
+
+import (
+	"slices"
+
+	"github.com/mcchk/mcchk/evc"
+)
+
+// window is an MPI window: the memory that each member exposes.
+type window struct {
+	Window
+	members []int32 // world ranks, by rank in the window's communicator
+	base    []uint64
+	size    []uint64
+	unit    []uint64 // displacement unit
+	known   []bool
+	freed   int // members that have freed it
+	lockers map[int32]*lockOrder
+}
+
+// target returns the member with that rank, or -1.
+func (w *window) target(rank int64) int32 {
+	if rank < 0 || rank >= int64(len(w.members)) {
+		return -1
+	}
+	return int32(rank)
+}
+
+// windows are those of the run. Windows that all members have freed keep
+// their names, and no memory.
+type windows struct {
+	byID    map[int64]*window
+	live    []*window // in the order of creation
+	gone    []*window // freed in this region
+	created int
+}
+
+func (ws *windows) add(id int64, members []int32) *window {
+	ws.created++
+	n := len(members)
+	w := &window{
+		Window: Window{ID: id, Number: ws.created}, members: members,
+		base: make([]uint64, n), size: make([]uint64, n), unit: make([]uint64, n), known: make([]bool, n),
+		lockers: map[int32]*lockOrder{},
+	}
+	ws.byID[id] = w
+	ws.live = append(ws.live, w)
+	return w
+}
+
+func (ws *windows) free(w *window) {
+	if w.freed++; w.freed == len(w.members) {
+		delete(ws.byID, w.ID)
+		ws.gone = append(ws.gone, w)
+	}
+}
+
+// purge drops the windows freed in the region that has ended.
+func (ws *windows) purge() {
+	if len(ws.gone) > 0 {
+		ws.live = slices.DeleteFunc(slices.Clone(ws.live), func(w *window) bool { return slices.Contains(ws.gone, w) })
+		ws.gone = nil
+	}
+}
+
+// snapshot returns the windows that a region saw; later changes do not touch it.
+func (ws *windows) snapshot() *windows { return &windows{live: ws.live} }
+
+func (ws *windows) at(owner int32, addr uint64, prefer int64) (*Window, uint64) {
+	var found *window
+	var base uint64
+	for _, w := range ws.live {
+		i := slices.Index(w.members, owner)
+		if i < 0 || !w.known[i] || addr-w.base[i] >= w.size[i] {
+			continue
+		}
+		if found == nil || w.ID == prefer {
+			found, base = w, w.base[i]
+		}
+	}
+	if found == nil {
+		return nil, 0
+	}
+	return &found.Window, base
+}
+
+// lockOrder orders the lock epochs of one target of a window by the tickets
+// that the tracer drew when the locks were granted.
+type lockOrder struct {
+	next    int64 // the lowest ticket not yet seen
+	tickets map[int64]*lockTicket
+	order   []int64 // tickets in tickets below next, ascending
+}
+
+// lockTicket is one granted lock.
+type lockTicket struct {
+	exclusive bool
+	seen      signal // its lock call was replayed
+	released  signal // its unlock was
+}
+
+func (o *lockOrder) ticket(n int64) *lockTicket {
+	t := o.tickets[n]
+	if t == nil {
+		t = &lockTicket{}
+		o.tickets[n] = t
+	}
+	return t
+}
+
+// seen notes that the lock with ticket n was replayed.
+func (m *Machine) seen(o *lockOrder, n int64, exclusive bool) *lockTicket {
+	t := o.ticket(n)
+	t.exclusive = exclusive
+	m.give(&t.seen, evc.Stamp(0))
+	for o.tickets[o.next] != nil && o.tickets[o.next].seen.given {
+		o.order = append(o.order, o.next)
+		o.next++
+	}
+	o.prune()
+	return t
+}
+
+// prune forgets the locks before the last exclusive one that was released:
+// what comes later waits for that one, which had waited for them.
+func (o *lockOrder) prune() {
+	for i := len(o.order) - 1; i > 0; i-- {
+		t := o.tickets[o.order[i]]
+		if t.exclusive && t.released.given {
+			for _, n := range o.order[:i] {
+				delete(o.tickets, n)
+			}
+			o.order = slices.Delete(o.order, 0, i)
+			return
+		}
+	}
+}
