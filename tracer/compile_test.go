@@ -1,0 +1,359 @@
+package tracer
+
+import (
+	"debug/elf"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// mainSource calls lib; its program prints 499500.
+const mainSource = `#include <mpi.h>
+#include <stdio.h>
+#include "lib.h"
+static int numbers[1000];
+int main(int argc, char **argv)
+{
+	MPI_Init(&argc, &argv);
+	for (int i = 0; i < 1000; i++)
+		numbers[i] = i;
+	printf("%d\n", sum(numbers, 1000));
+	MPI_Finalize();
+	return 0;
+}
+`
+
+const libSource = `#include "lib.h"
+int sum(const int *p, int n)
+{
+	int s = 0;
+	for (int i = 0; i < n; i++)
+		s += p[i];
+	return s;
+}
+`
+
+const libHeader = "int sum(const int *p, int n);\n"
+
+func sumFiles() map[string]string {
+	return map[string]string{"main.c": mainSource, "lib.c": libSource, "lib.h": libHeader}
+}
+
+func TestCompileAndLink(t *testing.T) {
+	for _, p := range platforms {
+		for _, level := range []string{"-O0", "-O2"} {
+			t.Run(p.String()+" "+level, func(t *testing.T) {
+				b := newBench(t, p, sumFiles())
+				b.cc(level, "-g", "main.c", "lib.c", "-o", "one")
+				b.cc(level, "-g", "-c", "main.c")
+				b.cc(level, "-g", "-c", "lib.c", "-o", "second.o")
+				b.cc("main.o", "second.o", "-o", "two")
+				b.cc(level, "-g", "main.c", "second.o")
+
+				for program, objects := range map[string][]string{
+					"one": {"main.o", "lib.o"}, "two": {"main.o", "second.o"}, "a.out": {"main.o", "second.o"},
+				} {
+					info := b.info(program)
+					require.Equal(t, p.mode(), info.Mode)
+					require.True(t, strings.HasPrefix(info.Compiler, p.compiler+" "), info.Compiler)
+					require.Equal(t, objects, info.Objects)
+					require.Empty(t, info.Uninstrumented)
+					require.Contains(t, strings.ToLower(strings.ReplaceAll(info.MPI, " ", "")), p.mpi)
+				}
+				require.Contains(t, b.run("two"), "499500")
+				require.Contains(t, b.run("a.out"), "499500")
+			})
+		}
+	}
+}
+
+func TestCompileSeveralObjects(t *testing.T) {
+	for _, p := range platforms[:2] {
+		t.Run(p.String(), func(t *testing.T) {
+			b := newBench(t, p, sumFiles())
+			b.write(map[string]string{"sub/other.c": "int other;\n"})
+			b.cc("-c", "main.c", "lib.c", "sub/other.c")
+			for _, o := range []string{"main.o", "lib.o", "other.o"} {
+				require.FileExists(t, b.path(o))
+			}
+		})
+	}
+}
+
+func TestCompileFromStandardInput(t *testing.T) {
+	for _, p := range platforms[:2] {
+		t.Run(p.String(), func(t *testing.T) {
+			b := newBench(t, p, nil)
+			code, err := Compile(b.context(), CompileOptions{
+				MPICC: "mpicc." + p.mpi, Compiler: p.compiler, Dir: b.dir,
+				Args: []string{"-x", "c", "-", "-o", "app"}, Stdin: strings.NewReader("int main(void) { return 0; }\n"),
+			})
+			require.NoError(t, err)
+			require.Zero(t, code)
+			b.run("app")
+		})
+	}
+}
+
+func TestCompileCXX(t *testing.T) {
+	const text = `#include <mpi.h>
+#include <algorithm>
+#include <atomic>
+#include <iostream>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+struct base { virtual ~base() {} virtual int value() = 0; };
+struct derived : base { std::vector<int> v{3, 1, 2}; int value() override { std::sort(v.begin(), v.end()); return v[0]; } };
+static std::atomic<long> counter{0};
+int main(int argc, char **argv)
+{
+	MPI_Init(&argc, &argv);
+	auto p = std::make_shared<derived>();
+	base *b = p.get();
+	counter += b->value();
+	try { throw std::runtime_error("thrown"); } catch (const std::exception &e) { std::cout << e.what() << counter << std::endl; }
+	MPI_Finalize();
+}
+`
+	for _, p := range platforms {
+		t.Run(p.String(), func(t *testing.T) {
+			need(t, "g++")
+			b := newBench(t, p, map[string]string{"app.cpp": text})
+			b.must(CXX, "-O2", "-g", "-std=c++17", "app.cpp", "-o", "app")
+			require.Equal(t, p.mode(), b.info("app").Mode)
+			require.Contains(t, b.run("app"), "thrown1")
+		})
+	}
+}
+
+func TestPassThrough(t *testing.T) {
+	for _, p := range platforms[:2] {
+		t.Run(p.String(), func(t *testing.T) {
+			b := newBench(t, p, sumFiles())
+			require.Contains(t, b.cc("--version"), p.compiler)
+			require.NotEmpty(t, b.cc("-dumpmachine"))
+			require.Contains(t, b.cc("-show"), p.compiler)
+			require.Contains(t, b.cc("-E", "lib.c"), "int sum(")
+			require.Contains(t, b.cc("-MM", "lib.c"), "lib.o: lib.c lib.h")
+			b.cc("-fsyntax-only", "lib.c")
+			b.cc("-v")
+			b.cc("-S", "lib.c")
+			text, err := os.ReadFile(b.path("lib.s"))
+			require.NoError(t, err)
+			require.Contains(t, string(text), "__tsan_")
+
+			code, _, err := b.compile(C)
+			require.NoError(t, err)
+			require.NotZero(t, code, "no input files")
+		})
+	}
+}
+
+func TestCompilerErrorsAreTheCompilers(t *testing.T) {
+	for _, p := range platforms[:2] {
+		t.Run(p.String(), func(t *testing.T) {
+			b := newBench(t, p, map[string]string{"bad.c": "int f( { return 1; }\n", "undefined.c": "int g(void); int main(void) { return g(); }\n"})
+			for _, args := range [][]string{{"-c", "bad.c"}, {"bad.c", "-o", "app"}, {"-c", "absent.c"}, {"undefined.c"}} {
+				code, out, err := b.compile(C, args...)
+				require.NoError(t, err)
+				require.NotZero(t, code, args)
+				require.NotEmpty(t, out)
+			}
+			require.NoFileExists(t, b.path("app"))
+		})
+	}
+}
+
+func TestDependencyFiles(t *testing.T) {
+	for _, p := range platforms[:2] {
+		for name, c := range map[string]struct{ args, file, text string }{
+			"beside the object":   {"-MD -c lib.c -o out/x.o", "out/x.d", "out/x.o:"},
+			"default object":      {"-MMD -c lib.c", "lib.d", "lib.o:"},
+			"named":               {"-MD -MF deps -c lib.c -o x.o", "deps", "x.o:"},
+			"target":              {"-MMD -MP -MT target -MF deps -c lib.c -o x.o", "deps", "target:"},
+			"joined names":        {"-MD -MFdeps -MTtarget -c lib.c", "deps", "target:"},
+			"preprocessor option": {"-Wp,-MD,deps -c lib.c -o x.o", "deps", "x.o:"},
+			"with link":           {"-MMD main.c lib.c -o app", "app.d", "app:"},
+			"with default link":   {"-MMD main.c lib.c", "lib.d", "lib.o:"},
+		} {
+			t.Run(p.String()+" "+name, func(t *testing.T) {
+				b := newBench(t, p, sumFiles())
+				b.write(map[string]string{"out/empty": ""})
+				b.cc(strings.Fields(c.args)...)
+				data, err := os.ReadFile(b.path(c.file))
+				require.NoError(t, err)
+				if name == "preprocessor option" && p.compiler == "gcc" {
+					c.text = "lib.o:" // gcc's preprocessor does not see -o
+				}
+				require.True(t, strings.HasPrefix(string(data), c.text), string(data))
+				require.Contains(t, string(data), "lib.h")
+				require.NotContains(t, string(data), os.TempDir()+"/mcchk-")
+			})
+		}
+	}
+}
+
+func TestSharedLibrary(t *testing.T) {
+	for _, p := range platforms {
+		t.Run(p.String(), func(t *testing.T) {
+			b := newBench(t, p, sumFiles())
+			b.write(map[string]string{"copy.c": "#include <string.h>\nvoid copy(void *d, const void *s, unsigned long n) { memcpy(d, s, n); }\n"})
+			b.cc("-O2", "-fPIC", "-shared", "-Wl,-z,defs", "lib.c", "copy.c", "-o", "libsum.so")
+			b.cc("-O2", "main.c", "-L.", "-lsum", "-Wl,-rpath,"+b.dir, "-o", "app")
+			require.Equal(t, []string{"lib.o", "copy.o"}, b.info("libsum.so").Objects)
+			require.Equal(t, []string{"main.o", "libsum.so"}, b.info("app").Objects)
+			require.Empty(t, b.info("app").Uninstrumented)
+			require.Contains(t, b.run("app"), "499500")
+
+			f, err := elf.Open(b.path("libsum.so"))
+			require.NoError(t, err)
+			defer f.Close()
+			imported, err := f.ImportedSymbols()
+			require.NoError(t, err)
+			var names []string
+			for _, s := range imported {
+				names = append(names, s.Name)
+			}
+			require.Contains(t, names, "__wrap_memcpy")
+			require.NotContains(t, names, "memcpy")
+		})
+	}
+}
+
+func TestUninstrumentedParts(t *testing.T) {
+	for _, p := range platforms[:2] {
+		t.Run(p.String(), func(t *testing.T) {
+			b := newBench(t, p, sumFiles())
+			b.write(map[string]string{
+				"data.c": "int table[4] = {1, 2, 3, 4};\n", "asm.s": ".text\n.globl nothing\nnothing:\n\tret\n",
+				"plain.c": "int plain(int *p) { return *p; }\n",
+			})
+			plain := p.compiler
+			b.command(nil, plain, "-c", "lib.c", "-o", "util.o")
+			b.command(nil, plain, "-c", "data.c")
+			b.command(nil, plain, "-shared", "-fPIC", "plain.c", "-o", "libplain.so")
+			b.cc("-c", "main.c")
+			b.command(nil, "ar", "rcs", "libx.a", "util.o", "data.o")
+			b.cc("main.o", "asm.s", "libx.a", "./libplain.so", "-lm", "-o", "app")
+			info := b.info("app")
+			require.Equal(t, p.mode(), info.Mode)
+			require.Equal(t, []string{"main.o", "asm.o", "libx.a(util.o)", "libx.a(data.o)", "./libplain.so"}, info.Objects)
+			require.Equal(t, []string{"asm.o", "libx.a(util.o)", "./libplain.so"}, info.Uninstrumented)
+
+			b.cc("main.o", "-L.", "-lx", "-o", "by-name")
+			require.Equal(t, []string{"libx.a(util.o)"}, b.info("by-name").Uninstrumented)
+		})
+	}
+}
+
+func TestMixedModes(t *testing.T) {
+	b := newBench(t, platform{"mpich", "gcc"}, sumFiles())
+	b.cc("-c", "-O1", "lib.c")
+	b.p.compiler = "clang"
+	b.cc("-O1", "main.c", "lib.o", "-o", "app")
+	require.Equal(t, ModeMixed, b.info("app").Mode)
+	require.Contains(t, b.run("app"), "499500")
+}
+
+func TestRelocatableLink(t *testing.T) {
+	for _, p := range platforms[:2] {
+		t.Run(p.String(), func(t *testing.T) {
+			b := newBench(t, p, sumFiles())
+			b.write(map[string]string{"other.c": "int other(int *p) { return *p; }\n"})
+			b.cc("-r", "-nostdlib", "lib.c", "other.c", "-o", "both.o")
+			b.cc("main.c", "both.o", "-o", "app")
+			require.Empty(t, b.info("app").Uninstrumented)
+			require.Contains(t, b.run("app"), "499500")
+		})
+	}
+}
+
+func TestResponseFileCommand(t *testing.T) {
+	for _, p := range platforms[:2] {
+		t.Run(p.String(), func(t *testing.T) {
+			b := newBench(t, p, sumFiles())
+			filler := strings.Repeat("-DUNUSED_NAME_THAT_IS_LONG=1\n", 2500)
+			b.write(map[string]string{"args": "-O1 main.c\nlib.c -o 'my app'\n" + filler})
+			b.cc("@args")
+			require.Contains(t, b.run("my app"), "499500")
+		})
+	}
+}
+
+func TestOptionsThatChangeCode(t *testing.T) {
+	both := []string{
+		"-flto", "-static-libgcc", "-gsplit-dwarf", "-fPIE -pie", "-fno-pie -no-pie", "-pg", "-x c",
+		"-ffunction-sections -fdata-sections -Wl,--gc-sections", "-Wl,--as-needed",
+		"-O3 -march=x86-64-v3 -D_FORTIFY_SOURCE=2", "-std=c99 -Wall -Wextra -Werror -pedantic", "-mcmodel=medium",
+	}
+	for compiler, list := range map[string][]string{
+		"gcc":   append([]string{"--coverage", "-fsanitize=undefined", "-fopenmp"}, both...), // clang's run-times for these are packages of their own
+		"clang": both,
+	} {
+		for _, options := range list {
+			t.Run(compiler+" "+options, func(t *testing.T) {
+				b := newBench(t, platform{"mpich", compiler}, sumFiles())
+				b.cc(append(strings.Fields(options), "-O2", "main.c", "lib.c", "-o", "app")...)
+				require.Empty(t, b.info("app").Uninstrumented)
+				require.Contains(t, b.run("app"), "499500")
+			})
+		}
+	}
+}
+
+func TestCoverageIsNotInlined(t *testing.T) {
+	b := newBench(t, platform{"mpich", "clang"}, sumFiles())
+	require.Contains(t, b.cc("-v", "--coverage", "-c", "lib.c"), "coverage is on")
+	require.FileExists(t, b.path("lib.gcno"))
+}
+
+func TestRefusals(t *testing.T) {
+	b := newBench(t, platform{"mpich", "gcc"}, sumFiles())
+	code, _, err := b.compile(C, "-fsanitize=thread", "main.c")
+	require.ErrorContains(t, err, "remove the option")
+	require.Equal(t, 2, code)
+
+	_, err = Compile(b.context(), CompileOptions{MPICC: "no-such-mpicc", Args: []string{"-c", "main.c"}, Dir: b.dir})
+	require.ErrorIs(t, err, errNoCompiler)
+	require.ErrorContains(t, err, "apt install")
+
+	_, err = Compile(b.context(), CompileOptions{MPICC: "gcc", Args: []string{"-c", "lib.c"}, Dir: b.dir})
+	require.ErrorIs(t, err, errNoHeader)
+
+	_, err = Compile(b.context(), CompileOptions{Compiler: "no-such-gcc", Args: []string{"-c", "lib.c"}, Dir: b.dir})
+	require.ErrorContains(t, err, "no-such-gcc")
+}
+
+func TestNoLLVMLinkFallsBackToCalls(t *testing.T) {
+	b := newBench(t, platform{"mpich", "clang"}, sumFiles())
+	// A PATH without llvm-link, and a clang that does not lie beside one.
+	bin := t.TempDir()
+	for _, program := range []string{"mpicc.mpich", "ar", "ld", "as", "bash", "sh", "sed", "gcc"} {
+		path, err := newToolsPath(program)
+		require.NoError(t, err)
+		require.NoError(t, os.Symlink(path, filepath.Join(bin, program)))
+	}
+	clang, err := newToolsPath("clang")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "clang"), []byte("#!/bin/sh\nexec "+clang+" \"$@\"\n"), 0o755))
+	env := append(os.Environ(), "PATH="+bin)
+	var out strings.Builder
+	code, err := Compile(b.context(), CompileOptions{
+		MPICC: "mpicc.mpich", Compiler: "clang", Args: []string{"main.c", "lib.c", "-o", "app"}, Dir: b.dir, Env: append(env, "MCCHK_VERBOSE=1"),
+		Stdout: &out, Stderr: &out,
+	})
+	require.NoError(t, err, out.String())
+	require.Zero(t, code, out.String())
+	require.Contains(t, out.String(), "no llvm-link")
+	require.Equal(t, ModeCall, b.info("app").Mode)
+	require.Contains(t, b.run("app"), "499500")
+}
+
+func newToolsPath(program string) (string, error) {
+	t := newTools("", nil)
+	return t.look(program)
+}

@@ -1,0 +1,178 @@
+package tracer
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// script runs a shell script in place of a launcher.
+func script(t *testing.T, dir, text string) (int, string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
+	defer cancel()
+	var out bytes.Buffer
+	exit, err := Run(ctx, RunOptions{Dir: dir, Command: []string{"sh", "-c", text}, Stdout: &out, Stderr: &out, Version: "1.2.3"})
+	return exit, out.String(), err
+}
+
+const writeTrace = "touch $MCCHK_TRACE_DIR/rank-0.mcct; "
+
+func TestRunTellsTheProgram(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "deep", "traces")
+	exit, out, err := script(t, dir, writeTrace+"echo $MCCHK_TRACE_DIR $MCCHK_RUN_ID")
+	require.NoError(t, err)
+	require.Zero(t, exit)
+	words := strings.Fields(out)
+	require.Len(t, words, 2)
+	require.Equal(t, dir, words[0])
+	require.Regexp(t, "^[0-9a-f]{32}$", words[1])
+
+	record, err := ReadRunRecord(dir)
+	require.NoError(t, err)
+	require.Equal(t, words[1], record.Run)
+	require.Equal(t, "1.2.3", record.Version)
+	require.Equal(t, "sh", record.Command[0])
+	require.NotNil(t, record.Exit)
+	require.Zero(t, *record.Exit)
+	require.False(t, record.End.Before(record.Start))
+
+	_, second, err := script(t, dir, writeTrace+"echo $MCCHK_TRACE_DIR $MCCHK_RUN_ID")
+	require.NoError(t, err)
+	require.NotEqual(t, out, second, "each run has its own identifier")
+}
+
+func TestRunExitStatus(t *testing.T) {
+	for name, c := range map[string]struct {
+		script string
+		exit   int
+	}{
+		"success": {"exit 0", 0},
+		"failure": {"exit 7", 7},
+		"signal":  {"kill -KILL $$", 137},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			exit, _, err := script(t, dir, writeTrace+c.script)
+			require.NoError(t, err)
+			require.Equal(t, c.exit, exit)
+			record, err := ReadRunRecord(dir)
+			require.NoError(t, err)
+			require.Equal(t, c.exit, *record.Exit)
+		})
+	}
+}
+
+func TestRunWithoutTraces(t *testing.T) {
+	exit, _, err := script(t, t.TempDir(), "exit 3")
+	require.ErrorIs(t, err, ErrNoTraces)
+	require.Equal(t, 3, exit)
+}
+
+func TestRunUnknownProgram(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "traces")
+	_, err := Run(t.Context(), RunOptions{Dir: dir, Command: []string{"no-such-launcher-here"}})
+	require.ErrorContains(t, err, "no-such-launcher-here")
+	require.NoDirExists(t, dir)
+	_, err = Run(t.Context(), RunOptions{Dir: dir})
+	require.ErrorContains(t, err, "no program")
+}
+
+func TestRunTimeout(t *testing.T) {
+	exit, err := Run(t.Context(), RunOptions{Dir: t.TempDir(), Command: []string{"sleep", "1000"}, Timeout: 50 * time.Millisecond})
+	require.ErrorIs(t, err, ErrTimeout)
+	require.Equal(t, 128+int(syscall.SIGTERM), exit)
+}
+
+func TestRunCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	read, write, err := os.Pipe()
+	require.NoError(t, err)
+	defer read.Close()
+	go func() {
+		// The program says when it has begun.
+		_, _ = read.Read(make([]byte, 1))
+		cancel()
+	}()
+	_, err = Run(ctx, RunOptions{Dir: t.TempDir(), Command: []string{"sh", "-c", "echo; exec sleep 1000"}, Stdout: write})
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func TestRunPassesSignalsOn(t *testing.T) {
+	dir := t.TempDir()
+	// The program asks its parent, this process, to be interrupted.
+	exit, out, err := script(t, dir, writeTrace+`trap 'echo interrupted; exit 5' INT; kill -INT $PPID; while :; do :; done`)
+	require.NoError(t, err)
+	require.Equal(t, 5, exit)
+	require.Equal(t, "interrupted\n", out)
+}
+
+func TestTraceDirectory(t *testing.T) {
+	for name, c := range map[string]struct {
+		files []string
+		left  []string // nil: refused
+	}{
+		"empty":                    {nil, []string{}},
+		"earlier traces":           {[]string{"rank-0.mcct", "rank-12.mcct.zst", "run.json", "symbols.json"}, []string{}},
+		"earlier run without any":  {[]string{"run.json"}, []string{}},
+		"others beside traces":     {[]string{"rank-0.mcct", "notes.txt", "rank-x.mcct", "rank-1.mcct.bak"}, []string{"notes.txt", "rank-1.mcct.bak", "rank-x.mcct"}},
+		"other files":              {[]string{"main.c"}, nil},
+		"other files and symbols":  {[]string{"main.c", "symbols.json"}, nil},
+		"folder named like traces": {[]string{"rank-0.mcct/file"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for _, f := range c.files {
+				require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, f)), 0o755))
+				require.NoError(t, os.WriteFile(filepath.Join(dir, f), nil, 0o644))
+			}
+			err := prepareTraceDir(dir)
+			entries, e := os.ReadDir(dir)
+			require.NoError(t, e)
+			left := []string{}
+			for _, e := range entries {
+				left = append(left, e.Name())
+			}
+			if c.left == nil {
+				require.ErrorContains(t, err, "holds other files")
+				require.Len(t, left, len(c.files), "nothing may be removed")
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, c.left, left)
+		})
+	}
+}
+
+func TestLauncherEnvironment(t *testing.T) {
+	need(t, "mpicc.openmpi", "mpicc.mpich")
+	const list = "OMPI_MCA_mca_base_env_list="
+	for name, c := range map[string]struct {
+		command string
+		env     []string
+		want    string
+	}{
+		"one host":           {"mpiexec.openmpi -n 2 ./app", nil, ""},
+		"hosts":              {"mpiexec.openmpi --host a,b ./app", nil, "MCCHK_TRACE_DIR;MCCHK_RUN_ID"},
+		"hosts and a list":   {"mpiexec.openmpi -H a,b ./app", []string{list + "X"}, "X;MCCHK_TRACE_DIR;MCCHK_RUN_ID"},
+		"exported by hand":   {"mpiexec.openmpi -H a,b -x MCCHK_TRACE_DIR ./app", nil, ""},
+		"MPICH passes all":   {"mpiexec.mpich -host a,b ./app", nil, ""},
+		"no launcher at all": {"sh -host x", nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tl := newTools("", append(os.Environ(), c.env...))
+			command := strings.Fields(c.command)
+			path, err := tl.look(command[0])
+			require.NoError(t, err)
+			tl.env = launcherEnvironment(tl, path, command, tl.env)
+			require.Equal(t, c.want, strings.TrimPrefix(tl.getenv(strings.TrimSuffix(list, "=")), list))
+		})
+	}
+}
