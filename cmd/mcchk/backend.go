@@ -1,0 +1,31 @@
+package main
+
+import (
+	"context"
+
+	"github.com/mcchk/mcchk/analysis"
+	"github.com/mcchk/mcchk/symbols"
+	"github.com/mcchk/mcchk/symbols/collect"
+	"github.com/mcchk/mcchk/tracer"
+)
+
+// backend is what the commands have done by other packages. Tests replace it.
+type backend struct {
+	compile func(context.Context, tracer.CompileOptions) (int, error)
+	run     func(context.Context, tracer.RunOptions) (int, error)
+	doctor  func(context.Context, tracer.DoctorOptions) ([]tracer.Finding, error)
+	resolve func(ctx context.Context, dir string) (places int, err error)
+	analyze func(ctx context.Context, dir string, o analysis.Options) (*analysis.Result, error)
+}
+
+func realBackend() backend {
+	return backend{
+		compile: tracer.Compile,
+		run:     tracer.Run,
+		doctor:  tracer.Doctor,
+		resolve: func(ctx context.Context, dir string) (int, error) {
+			return collect.Write(ctx, dir, symbols.NewResolver(symbols.Options{}))
+		},
+		analyze: analysis.Run,
+	}
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcchk/mcchk/tracer"
+)
+
+const compileHelp = `Compiles and links an MPI program with your own MPI compiler so that it can be
+traced. Takes the place of the compiler in builds: make CC="mcchk cc",
+CMAKE_C_COMPILER=mcchk-cc (a link to mcchk under that name).
+
+Options of mcchk's own come first; everything after them goes to the compiler:
+  --mpicc X        the MPI compiler to use (else $MCCHK_MPICC, $MCCHK_MPICXX,
+                   else mpicc, mpicxx)
+  --compiler X     the compiler under it: gcc or clang (else $MCCHK_COMPILER,
+                   else its own)
+  --verbose        say on standard error what is done
+  -h, --help       this text; of the compiler only after another argument`
+
+// newCompileCommand makes cc and cxx.
+func newCompileCommand(a *app, language tracer.Language) *cobra.Command {
+	name, what := "cc", "C"
+	if language == tracer.CXX {
+		name, what = "cxx", "C++"
+	}
+	return &cobra.Command{
+		Use:                name + " [--mpicc X] [--compiler gcc|clang] [--verbose] COMPILER-ARGUMENT...",
+		Short:              "Compile and link a " + what + " program for tracing",
+		Long:               compileHelp,
+		Example:            "  mcchk " + name + " -O2 -g -o app app." + map[string]string{"cc": "c", "cxx": "cc"}[name],
+		DisableFlagParsing: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 && (args[0] == "--help" || args[0] == "-h") {
+				return cmd.Help()
+			}
+			return a.compile(cmd.Context(), language, args)
+		},
+	}
+}
+
+// compile runs the compiler. The exit status is the compiler's.
+func (a *app) compile(ctx context.Context, language tracer.Language, args []string) error {
+	o, err := compileOptions(args)
+	if err != nil {
+		return err
+	}
+	o.Language = language
+	o.Stdin, o.Stdout, o.Stderr = a.in, a.out, a.err
+	status, err := a.backend.compile(ctx, o)
+	if err != nil && ctx.Err() == nil {
+		a.say("%v", err)
+	}
+	if err != nil && status == 0 {
+		status = exitFailure
+	}
+	if status != 0 {
+		return &statusError{status: status}
+	}
+	return nil
+}
+
+// compileOptions takes our options off the front of the arguments.
+func compileOptions(args []string) (tracer.CompileOptions, error) {
+	var o tracer.CompileOptions
+	for len(args) > 0 {
+		name, value, joined := strings.Cut(args[0], "=")
+		var to *string
+		switch name {
+		case "--verbose":
+			o.Env = append(os.Environ(), "MCCHK_VERBOSE=1")
+			args = args[1:]
+			continue
+		case "--mpicc":
+			to = &o.MPICC
+		case "--compiler":
+			to = &o.Compiler
+		default:
+			o.Args = args
+			return o, nil
+		}
+		args = args[1:]
+		if !joined {
+			if len(args) == 0 {
+				return o, usagef("%s needs a value", name)
+			}
+			value, args = args[0], args[1:]
+		}
+		if value == "" {
+			return o, usagef("%s needs a value", name)
+		}
+		*to = value
+	}
+	return o, nil
+}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/fatih/color"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mcchk/mcchk/tracer"
+)
+
+type doctorOptions struct {
+	tracer tracer.DoctorOptions
+	json   bool
+}
+
+func (o *doctorOptions) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.tracer.MPICC, "mpicc", "", "MPI compiler for C (default $MCCHK_MPICC, else mpicc)")
+	f.StringVar(&o.tracer.MPICXX, "mpicxx", "", "MPI compiler for C++ (default $MCCHK_MPICXX, else mpicxx)")
+	f.StringVar(&o.tracer.Compiler, "compiler", "", "compiler under it: gcc or clang (default $MCCHK_COMPILER, else its own)")
+	f.StringVar(&o.tracer.MPIExec, "mpiexec", "", "launcher to compare the program with (default mpiexec)")
+	f.BoolVar(&o.json, "json", false, "print JSON")
+}
+
+func newDoctorCommand(a *app) *cobra.Command {
+	var o doctorOptions
+	cmd := &cobra.Command{
+		Use:   "doctor [PROGRAM]",
+		Short: "Say whether compilers, MPI and a program are as tracing needs them",
+		Long: `Says whether compilers and MPI library are as tracing needs them, and of a
+program: how it was instrumented, which parts are not, whether it has debug
+information, and which MPI library it is of.
+
+Exit status: 0 no problem, 1 problems, 2 wrong use, 3 it could not be found out.`,
+		Example: "  mcchk doctor ./app",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				o.tracer.Binary = args[0]
+			}
+			return a.doctor(cmd.Context(), o)
+		},
+	}
+	o.addFlags(cmd.Flags())
+	return cmd
+}
+
+func (a *app) doctor(ctx context.Context, o doctorOptions) error {
+	findings, err := a.backend.doctor(ctx, o.tracer)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		enc := json.NewEncoder(a.out)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		err = enc.Encode(append([]tracer.Finding{}, findings...))
+	} else {
+		err = a.printFindings(findings)
+	}
+	if err != nil {
+		return err
+	}
+	for _, f := range findings {
+		if f.Health == tracer.Problem {
+			return &statusError{status: exitFindings}
+		}
+	}
+	return nil
+}
+
+func (a *app) printFindings(findings []tracer.Finding) error {
+	paint := map[tracer.Health]*color.Color{
+		tracer.OK:      color.New(color.FgGreen),
+		tracer.Warning: color.New(color.FgYellow, color.Bold),
+		tracer.Problem: color.New(color.FgRed, color.Bold),
+	}
+	for _, c := range paint {
+		if a.colorOn(a.out) {
+			c.EnableColor()
+		} else {
+			c.DisableColor()
+		}
+	}
+	for _, f := range findings {
+		word := fmt.Sprintf("%-7s", f.Health)
+		if c := paint[f.Health]; c != nil {
+			word = c.Sprint(word)
+		}
+		if _, err := fmt.Fprintf(a.out, "%s  %s: %s\n", word, f.Check, f.Text); err != nil {
+			return err
+		}
+		if f.Mend != "" {
+			if _, err := fmt.Fprintf(a.out, "         %s\n", f.Mend); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcchk/mcchk/tracer"
+)
+
+// defaultTraceDir is where run writes traces unless told otherwise.
+const defaultTraceDir = "mcchk-traces"
+
+type runOptions struct {
+	dir       string
+	noAnalyze bool
+	timeout   time.Duration
+	analyze   analyzeOptions
+}
+
+func (o *runOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVarP(&o.dir, "output", "o", defaultTraceDir, "directory for the traces; those of an earlier run there are replaced")
+	f.BoolVar(&o.noAnalyze, "no-analyze", false, "only record")
+	f.DurationVar(&o.timeout, "timeout", 0, "end the program after this time, such as 10m (default never)")
+	o.analyze.addFlags(cmd)
+}
+
+func newRunCommand(a *app) *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:   "run [-o DIR] -- COMMAND...",
+		Short: "Run a program traced, and analyse the traces",
+		Long: `Runs a command, usually an MPI launcher with a program that 'mcchk cc' built, with
+a fresh trace directory, and reports what 'mcchk analyze' finds in it. Source
+lines are stored with the traces, which can then be analysed on any machine.
+
+Exit status: that of the analysis. A program that fails is said to; it makes the
+exit status 3 only where the traces are incomplete, or not analysed.`,
+		Example: "  mcchk run -- mpiexec -n 2 ./app\n  mcchk run -o traces --no-analyze -- mpiexec -n 2 ./app",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if at := cmd.ArgsLenAtDash(); at > 0 || (at < 0 && len(args) > 0) {
+				return fmt.Errorf("unexpected %q: the command comes after --, as in: mcchk run -- mpiexec -n 2 ./app", args[0])
+			}
+			if len(args) == 0 {
+				return errors.New("no command: mcchk run -- mpiexec -n 2 ./app")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.analyze.check(); err != nil {
+				return err
+			}
+			if o.timeout < 0 {
+				return usagef("--timeout: %v is negative", o.timeout)
+			}
+			return a.runProgram(cmd.Context(), args, o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+// runProgram runs, resolves and analyses.
+func (a *app) runProgram(ctx context.Context, command []string, o runOptions) error {
+	exit, err := a.backend.run(ctx, tracer.RunOptions{
+		Dir: o.dir, Command: command, Timeout: o.timeout, Version: currentVersion().Version,
+		Stdin: a.in, Stdout: a.out, Stderr: a.err,
+	})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	timedOut := errors.Is(err, tracer.ErrTimeout)
+	switch {
+	case timedOut:
+		a.say("%v; what was recorded until then is in %s", err, o.dir)
+	case err != nil:
+		return programError(err, exit)
+	case exit != 0:
+		a.say("the program %s", ending(exit))
+	}
+	if _, err := a.backend.resolve(ctx, o.dir); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		a.say("source lines were not stored with the traces: %v", err)
+	}
+	if o.noAnalyze {
+		a.say("traces are in %s", o.dir)
+		if exit != 0 || timedOut {
+			return &statusError{status: exitFailure}
+		}
+		return nil
+	}
+	return a.analyze(ctx, o.dir, o.analyze)
+}
+
+// programError adds how the program ended to an error of the tracing.
+func programError(err error, exit int) error {
+	if errors.Is(err, tracer.ErrNoTraces) && exit != 0 {
+		return fmt.Errorf("%w (the program %s)", err, ending(exit))
+	}
+	return err
+}
+
+// ending says how a program ended; 128 + n stands for signal n.
+func ending(exit int) string {
+	if exit > 128 && exit < 128+65 {
+		return fmt.Sprintf("was ended by signal %d (or exited with status %d)", exit-128, exit)
+	}
+	return fmt.Sprintf("exited with status %d", exit)
+}
