@@ -141,6 +141,9 @@ func decodeCallHead(b []byte, c *Call) error {
 	c.Begin = i64(b, 16)
 	c.End = i64(b, 24)
 	c.Stack = u32(b, 32)
+	if c.Seq == 0 {
+		return errors.New("a call without a sequence number")
+	}
 	return nil
 }
 
