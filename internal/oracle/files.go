@@ -1,0 +1,183 @@
+package oracle
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/mcchk/mcchk/trace"
+)
+
+// Files returns the program's trace files, one a process by rank. It
+// normalizes the program first, and returns an error when that is not possible.
+func (p *Program) Files() ([][]byte, error) {
+	if err := p.Normalize(); err != nil {
+		return nil, err
+	}
+	out := make([][]byte, p.Ranks)
+	for r := range out {
+		b, err := p.file(r)
+		if err != nil {
+			return nil, fmt.Errorf("rank %d: %w", r, err)
+		}
+		out[r] = b
+	}
+	return out, nil
+}
+
+// file writes the trace of one process.
+func (p *Program) file(rank int) ([]byte, error) {
+	var buf bytes.Buffer
+	w, err := trace.NewWriter(&buf, trace.Header{
+		Version: 1, Run: [16]byte{0: 1}, Rank: rank, Ranks: p.Ranks, PID: 1000 + rank, Host: "oracle",
+	})
+	if err != nil {
+		return nil, err
+	}
+	f := &file{p: p, rank: rank, w: w, fns: map[string]*trace.Fn{}}
+	if err := f.definitions(); err != nil {
+		return nil, err
+	}
+	if err := f.calls(); err != nil {
+		return nil, err
+	}
+	if err := w.End(trace.End{Accesses: f.elements, Units: 1}); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return buf.Bytes(), nil
+}
+
+// file is the trace of one process while it is written.
+type file struct {
+	p        *Program
+	rank     int
+	w        *trace.Writer
+	fns      map[string]*trace.Fn
+	elements uint64
+}
+
+func (f *file) definitions() error {
+	for i, t := range f.p.Types {
+		if err := f.w.Type(f.typ(i, t)); err != nil {
+			return err
+		}
+	}
+	for _, name := range opNames {
+		if err := f.w.Op(opID(f.rank, name), name); err != nil {
+			return err
+		}
+	}
+	for i, c := range f.p.Comms {
+		for r, world := range c {
+			if world != f.rank {
+				continue
+			}
+			d := trace.Comm{ID: f.p.commID(i), Rank: r, Size: len(c)}
+			for _, m := range c {
+				d.Ranks = append(d.Ranks, trace.RankRun{First: int64(m), Stride: 1, Count: 1})
+			}
+			if err := f.w.Comm(&d); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// typ defines a datatype under the identifier that this process knows it by.
+func (f *file) typ(i int, t Type) *trace.Type {
+	l := f.p.layout(i)
+	d := &trace.Type{
+		ID: uint32(typeID(f.rank, i)), Combiner: trace.Named, Name: t.Name,
+		Size: int64(f.p.bytes(i, 1)), LB: int64(l.lb), Extent: int64(l.ub - l.lb),
+	}
+	if t.Old < 0 {
+		return d
+	}
+	d.Types = []int64{typeID(f.rank, t.Old)}
+	if t.Vector {
+		d.Combiner, d.Ints = trace.Vector, []int64{int64(t.N), int64(t.Block), int64(t.Stride)}
+	} else {
+		d.Combiner, d.Ints = trace.Contiguous, []int64{int64(t.N)}
+	}
+	return d
+}
+
+// calls writes the events. The time of the i-th call of the program is from
+// 100·i ns until shortly before the next of its process.
+func (f *file) calls() error {
+	if err := f.plain("MPI_Init", 0); err != nil {
+		return err
+	}
+	var mine []int
+	for i := range f.p.Calls {
+		if f.p.Calls[i].Rank == f.rank {
+			mine = append(mine, i)
+		}
+	}
+	for k, i := range mine {
+		end := len(f.p.Calls)
+		if k+1 < len(mine) {
+			end = mine[k+1]
+		}
+		if err := f.event(&f.p.Calls[i], int64(100*(i+1)), int64(100*(end+1)-10)); err != nil {
+			return err
+		}
+	}
+	return f.plain("MPI_Finalize", int64(100*(len(f.p.Calls)+1)))
+}
+
+// event writes one call, load or store.
+func (f *file) event(c *Call, begin, end int64) error {
+	stack, err := f.w.StackAt(trace.Source{Func: "main", File: fmt.Sprintf("p%d.c", c.Rank), Line: uint32(c.Line)})
+	if err != nil {
+		return err
+	}
+	if c.isLocal() {
+		f.elements += uint64(c.Count)
+		return f.w.Access(&trace.Access{
+			Addr: f.p.Base[f.rank] + uint64(c.Off), Size: uint32(c.Elem), Stride: int64(c.Stride), Count: uint64(c.Count),
+			Stack: stack, Store: c.Fn == "store",
+		})
+	}
+	if c.isOperation() && c.Ticket >= 0 {
+		s := &signer{p: f.p, c: c}
+		s.rank("rank", c.Peer)
+		s.win()
+		s.word("ticket", trace.ArgNumber, int64(c.Ticket))
+		if err := f.call("mcchk_Lock_ticket", s.args, stack, begin-20, begin-10); err != nil {
+			return err
+		}
+	}
+	return f.call(c.Fn, f.p.signature(c), stack, begin, end)
+}
+
+func (f *file) plain(name string, at int64) error {
+	stack, err := f.w.StackAt(trace.Source{Func: "main", File: fmt.Sprintf("p%d.c", f.rank), Line: 1 << 20})
+	if err != nil {
+		return err
+	}
+	return f.call(name, nil, stack, at, at+1)
+}
+
+func (f *file) call(name string, args []arg, stack uint32, begin, end int64) error {
+	fn := f.fns[name]
+	if fn == nil {
+		defs := make([]trace.Arg, len(args))
+		for i, a := range args {
+			defs[i] = a.Arg
+		}
+		var err error
+		if fn, err = f.w.Define(name, defs); err != nil {
+			return err
+		}
+		f.fns[name] = fn
+	}
+	values := make([]trace.Value, len(args))
+	for i, a := range args {
+		values[i] = a.value
+	}
+	return f.w.Call(&trace.Call{Fn: fn, Begin: begin, End: end, Returned: true, Stack: stack, Args: values})
+}

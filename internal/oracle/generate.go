@@ -1,0 +1,517 @@
+package oracle
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/mcchk/mcchk/trace"
+)
+
+// Feature is something that a generated program may contain.
+type Feature uint
+
+// Features that Options.Without can leave out.
+const (
+	NoPrecede     Feature = 1 << iota // fences with MPI_MODE_NOPRECEDE (choice 4)
+	Overlapping                       // two windows over the same memory (choice 15)
+	ShortMessages                     // receive buffers longer than the message (choice 10)
+	InPlace                           // MPI_IN_PLACE (choice 9)
+	Wildcards                         // MPI_ANY_SOURCE, MPI_ANY_TAG
+	Derived                           // MPI_Type_contiguous, MPI_Type_vector
+	Exposure                          // post, start, complete, wait
+	Locks                             // lock, lock_all and their flushes
+	Atomics                           // accumulates and fetching operations
+	Messages                          // point-to-point communication
+	SubComms                          // communicators other than MPI_COMM_WORLD
+	EmptyOps                          // one-sided operations with a count of 0
+)
+
+// Options of Generate. The zero value asks for everything.
+type Options struct {
+	MinRanks, MaxRanks int     // 2 and 5 when 0
+	Calls              int     // about how many calls at most; 20 to 120 by the seed when 0
+	Without            Feature // what to leave out
+	// Purge is the chance that accesses and operations that conflict are
+	// taken out again, until the program has no race or few: 0 means the
+	// default 0.6; negative never.
+	Purge float64
+}
+
+// Generate makes a program from a seed: the same for the same seed and
+// options. It is the history of a run that could happen, and normalized.
+func Generate(seed int64, opts Options) *Program {
+	if opts.MinRanks == 0 {
+		opts.MinRanks = 2
+	}
+	if opts.MaxRanks == 0 {
+		opts.MaxRanks = 5
+	}
+	if opts.Purge == 0 {
+		opts.Purge = 0.6
+	}
+	r := rand.New(rand.NewPCG(uint64(seed), 0x6d63_6368_6b))
+	g := newGenerator(r, opts)
+	if err := g.run(); err != nil {
+		panic(fmt.Sprintf("oracle: seed %d: %v\n%s", seed, err, g.p)) // the generator is wrong
+	}
+	p := g.p
+	g.number()
+	if r.Float64() < opts.Purge {
+		p = purge(p, r)
+	}
+	return p
+}
+
+// generator builds a program while it simulates it. What several processes do
+// together is queued at all of them at once, in one order, so that no process
+// waits for another that waits for it; the rest each decides for itself.
+type generator struct {
+	*rand.Rand
+	opts    Options
+	p       *Program
+	s       *simulation
+	queue   [][]task
+	plan    []mode   // of each window, once all queues are done
+	seen    [][]mode // of each window as each process has reached it
+	closing []closing
+	units   int
+	reqs    int
+	limit   int
+	locks   map[[3]int]int // unit of each open lock epoch: process, window, target
+	pending [][]request
+}
+
+// mode is what kind of epochs a window is in.
+type mode int
+
+const (
+	unborn mode = iota
+	idle
+	fenced
+	locked
+	exposed
+	dead
+)
+
+// task is a call that a process has to make some time.
+type task struct {
+	Call
+	mode mode // what the window is in afterwards; 0 unchanged
+}
+
+// closing is an exposure of a window that has yet to be ended.
+type closing struct {
+	win, unit        int
+	origins, targets []int
+}
+
+type request struct{ id, unit int }
+
+func newGenerator(r *rand.Rand, opts Options) *generator {
+	g := &generator{Rand: r, opts: opts, locks: map[[3]int]int{}}
+	n := opts.MinRanks + r.IntN(opts.MaxRanks-opts.MinRanks+1)
+	g.limit = opts.Calls
+	if g.limit == 0 {
+		g.limit = 20 + r.IntN(101)
+	}
+	p := &Program{Ranks: n, Types: Predefined(), Comms: [][]int{nil}}
+	for i := range n {
+		p.Base = append(p.Base, 0x10000+16*uint64(r.IntN(4)))
+		p.Size = append(p.Size, private)
+		p.Comms[0] = append(p.Comms[0], i)
+	}
+	g.p = p
+	if g.with(SubComms) && n > 2 && g.chance(0.5) {
+		p.Comms = append(p.Comms, r.Perm(n)[:2+r.IntN(n-1)])
+	}
+	if g.with(Derived) {
+		g.derivedTypes()
+	}
+	g.queue, g.pending = make([][]task, n), make([][]request, n)
+	g.s = newSimulation(p)
+	return g
+}
+
+func (g *generator) with(f Feature) bool   { return g.opts.Without&f == 0 }
+func (g *generator) chance(p float64) bool { return g.Float64() < p }
+func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
+func (g *generator) unit() int             { g.units++; return g.units }
+func (g *generator) push(r int, c Call, m mode) {
+	c.Rank = r
+	g.queue[r] = append(g.queue[r], task{c, m})
+}
+
+func (g *generator) derivedTypes() {
+	for range 1 + g.IntN(4) {
+		t := Type{Old: g.IntN(predefined), N: 1 + g.IntN(3)}
+		if g.chance(0.3) {
+			t.Old = g.IntN(len(g.p.Types))
+		}
+		if t.Vector = g.chance(0.6); t.Vector {
+			t.Block = 1 + g.IntN(2)
+			t.Stride = t.Block + g.IntN(3)
+			if g.chance(0.1) {
+				t.Stride = -t.Stride
+			}
+		}
+		g.p.Types = append(g.p.Types, t)
+		if g.p.bytes(len(g.p.Types)-1, 1) > 16 {
+			g.p.Types = g.p.Types[:len(g.p.Types)-1]
+		}
+	}
+}
+
+// run generates the whole history.
+func (g *generator) run() error {
+	g.newWindow()
+	if g.chance(0.4) {
+		g.newWindow()
+	}
+	for tries := 0; len(g.p.Calls) < g.limit && tries < 20*g.limit; tries++ {
+		if g.chance(0.12) && g.backlog() < 2*g.p.Ranks {
+			g.plot()
+		}
+		r := g.IntN(g.p.Ranks)
+		if g.s.blocked(r) {
+			continue
+		}
+		if len(g.queue[r]) > 0 && g.chance(0.25) {
+			g.advance(r)
+		} else {
+			g.act(r)
+		}
+	}
+	return g.drain()
+}
+
+func (g *generator) backlog() int {
+	n := 0
+	for _, q := range g.queue {
+		n += len(q)
+	}
+	return n
+}
+
+// drain brings everything to an end.
+func (g *generator) drain() error {
+	for len(g.closing) > 0 {
+		g.close(0)
+	}
+	for w, m := range g.plan {
+		if m == fenced {
+			g.fence(w, idle)
+		}
+	}
+	for w, m := range g.plan {
+		if m != dead {
+			g.freeWindow(w)
+		}
+	}
+	for idleTurns := 0; ; {
+		var ready []int
+		for r := range g.p.Ranks {
+			if !g.s.blocked(r) && (len(g.queue[r]) > 0 || len(g.pending[r]) > 0) {
+				ready = append(ready, r)
+			}
+		}
+		if len(ready) == 0 {
+			break
+		}
+		r := pick(g.Rand, ready)
+		n := len(g.p.Calls)
+		switch {
+		case len(g.pending[r]) > 0 && g.chance(0.3):
+			g.waitSome(r)
+		case len(g.queue[r]) > 0:
+			g.advance(r)
+		}
+		if idleTurns++; len(g.p.Calls) > n {
+			idleTurns = 0
+		}
+		if idleTurns > 1000 {
+			return fmt.Errorf("process %d cannot go on with %v", r, g.queue[r])
+		}
+	}
+	return g.s.finished()
+}
+
+// emit makes a call if it may be made now.
+func (g *generator) emit(c Call) bool {
+	if g.s.step(&c) != nil {
+		return false
+	}
+	g.p.Calls = append(g.p.Calls, c)
+	return true
+}
+
+// number gives every call its source place.
+func (g *generator) number() {
+	lines := make([]int, g.p.Ranks)
+	for i := range g.p.Calls {
+		c := &g.p.Calls[i]
+		lines[c.Rank]++
+		c.Line = lines[c.Rank]
+	}
+}
+
+// advance makes the next queued call of a process, or a call that it needs
+// first.
+func (g *generator) advance(r int) {
+	t := g.queue[r][0]
+	if t.Fn == "MPI_Win_fence" || t.Fn == "MPI_Win_free" || t.Fn == "MPI_Win_post" || t.Fn == "MPI_Win_start" {
+		if g.unlockAny(r, t.Win) {
+			return
+		}
+	}
+	if t.Fn == "MPI_Win_free" && g.p.Wins[t.Win].Alloc && g.letGo(r) {
+		return
+	}
+	if t.Fn == "MPI_Win_wait" && g.chance(0.4) {
+		test := t.Call
+		test.Fn, test.Flag = "MPI_Win_test", g.chance(0.5)
+		if g.emit(test) && test.Flag {
+			g.queue[r] = g.queue[r][1:]
+		}
+		return
+	}
+	if !g.emit(t.Call) {
+		return
+	}
+	g.queue[r] = g.queue[r][1:]
+	if t.mode != 0 {
+		g.seen[t.Win][r] = t.mode
+	}
+	if t.Fn == "MPI_Isend" || t.Fn == "MPI_Irecv" {
+		g.pending[r] = append(g.pending[r], request{t.Reqs[0], t.Unit})
+	}
+}
+
+// letGo completes something that may still use memory about to be freed.
+func (g *generator) letGo(r int) bool {
+	if len(g.pending[r]) > 0 {
+		g.waitSome(r)
+		return true
+	}
+	for w := range g.p.Wins {
+		if g.unlockAny(r, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// unlockAny ends a lock epoch of the process on the window, if there is one.
+func (g *generator) unlockAny(r, w int) bool {
+	ws := g.s.ranks[r].wins[w]
+	if ws == nil {
+		return false
+	}
+	if ws.all {
+		return g.emit(Call{Rank: r, Fn: "MPI_Win_unlock_all", Unit: g.locks[[3]int{r, w, -1}], Win: w})
+	}
+	for _, t := range g.p.Comms[g.p.Wins[w].Comm] {
+		if ws.locks[t] != 0 {
+			return g.emit(Call{Rank: r, Fn: "MPI_Win_unlock", Unit: g.locks[[3]int{r, w, t}], Win: w, Peer: t})
+		}
+	}
+	return false
+}
+
+// waitSome completes one or more requests of a process.
+func (g *generator) waitSome(r int) {
+	q := g.pending[r]
+	if len(q) > 1 && g.chance(0.8) {
+		c := Call{Rank: r, Fn: "MPI_Waitall", Unit: g.unit()}
+		for _, x := range q {
+			c.Reqs = append(c.Reqs, x.id)
+		}
+		if g.emit(c) {
+			g.pending[r] = nil
+		}
+		return
+	}
+	k := g.IntN(len(q))
+	if g.emit(Call{Rank: r, Fn: "MPI_Wait", Unit: q[k].unit, Reqs: []int{q[k].id}}) {
+		g.pending[r] = slices.Delete(q, k, k+1)
+	}
+}
+
+// act lets a process do something on its own.
+func (g *generator) act(r int) {
+	switch x := g.Float64(); {
+	case x < 0.2:
+		g.touch(r)
+	case x < 0.7:
+		for try := 0; try < 4 && !g.oneSided(r); try++ {
+		}
+	case x < 0.93:
+		for try := 0; try < 3 && !g.lockCall(r); try++ {
+		}
+	case len(g.pending[r]) > 0 && x < 0.96:
+		g.waitSome(r)
+	}
+}
+
+// touch makes a load or store.
+func (g *generator) touch(r int) {
+	c := Call{Rank: r, Fn: pick(g.Rand, []string{"load", "store"}), Unit: g.unit(), Elem: 1 << g.IntN(4), Count: 1}
+	if g.chance(0.3) {
+		c.Count = 2 + g.IntN(3)
+		c.Stride = c.Elem + g.IntN(2*c.Elem+1)
+		if g.chance(0.1) {
+			c.Stride = -c.Stride
+		}
+	}
+	span := g.p.spans(&c)[0]
+	c.Off = g.offset(r, span[0], span[1])
+	g.emit(c)
+}
+
+// private is the size in bytes of the part of a process's memory that lies in
+// no window, unless MPI_Win_create takes it; every buffer fits into it.
+const private = 64
+
+// offset picks a place for something that reaches from lo to hi around it, in
+// the private part of a process's memory or in the memory of a window.
+func (g *generator) offset(r, lo, hi int) int {
+	from, size := 0, private/2
+	if w := g.IntN(len(g.p.Wins)); slices.Contains(g.p.Comms[g.p.Wins[w].Comm], r) && g.chance(0.7) {
+		from, size = g.p.Wins[w].Off[r], g.p.Wins[w].Size[r]
+	}
+	room := size - (hi - lo)
+	if room < 0 {
+		from, room = 0, max(0, private-(hi-lo))
+	}
+	at := g.IntN(room + 1)
+	if g.chance(0.7) {
+		at &^= 3
+	}
+	return from - lo + at
+}
+
+// buffer picks a buffer that holds n elements of a predefined type. Its type
+// may be derived, and n may become larger.
+func (g *generator) buffer(r, basic, n int) Buf {
+	b := Buf{Type: basic, Count: n}
+	for t := predefined; t < len(g.p.Types); t++ {
+		k := len(g.p.layout(t).offs)
+		if g.p.basic(t) != basic || n%k != 0 || g.chance(0.5) {
+			continue
+		}
+		if l := g.p.elements(t, n/k); l.ub-l.lb <= private {
+			b.Type, b.Count = t, n/k
+		}
+	}
+	return g.place(r, b)
+}
+
+func (g *generator) place(r int, b Buf) Buf {
+	l := g.p.elements(b.Type, b.Count)
+	b.Off = g.offset(r, l.lb, l.ub)
+	return b
+}
+
+// oneSided issues a one-sided operation, if an epoch allows it, and reports
+// whether it did.
+func (g *generator) oneSided(r int) bool {
+	w := g.IntN(len(g.p.Wins))
+	members := g.p.Comms[g.p.Wins[w].Comm]
+	if !slices.Contains(members, r) || g.seen[w][r] == unborn || g.seen[w][r] == dead {
+		return false
+	}
+	target := pick(g.Rand, members)
+	switch ws := g.s.ranks[r].wins[w]; {
+	case len(ws.access) > 0:
+		target = pick(g.Rand, ws.access)
+	case len(ws.locks) > 0:
+		for try := 0; try < 3 && ws.locks[target] == 0; try++ {
+			target = pick(g.Rand, members)
+		}
+	case !ws.all && g.seen[w][r] != fenced:
+		return false // a fence may have begun an epoch, but none that the plan ends
+	}
+	fns := []string{"MPI_Put", "MPI_Get"}
+	if g.with(Atomics) && g.chance(0.5) {
+		fns = []string{"MPI_Accumulate", "MPI_Accumulate", "MPI_Get_accumulate", "MPI_Fetch_and_op", "MPI_Compare_and_swap"}
+	}
+	c := Call{Rank: r, Fn: pick(g.Rand, fns), Unit: g.unit(), Win: w, Peer: target}
+	basic, n := g.IntN(predefined), 1
+	if g.chance(0.7) {
+		basic = Int
+	}
+	single := c.Fn == "MPI_Fetch_and_op" || c.Fn == "MPI_Compare_and_swap"
+	switch {
+	case c.Fn == "MPI_Compare_and_swap" && basic >= Float:
+		basic = Long
+	case !single && g.chance(0.5):
+		n = pick(g.Rand, []int{2, 2, 3, 4, 6})
+	case !single && g.with(EmptyOps) && g.chance(0.05):
+		n = 0
+	}
+	g.operands(&c, basic, n, single)
+	if !single || c.Fn == "MPI_Fetch_and_op" {
+		c.Op = pick(g.Rand, []string{"MPI_SUM", "MPI_SUM", "MPI_SUM", "MPI_MAX", "MPI_REPLACE"})
+		if c.Fn != "MPI_Accumulate" && g.chance(0.25) {
+			c.Op = "MPI_NO_OP"
+		}
+	}
+	if c.Fn == "MPI_Put" || c.Fn == "MPI_Get" {
+		c.Op = ""
+	}
+	return g.emit(c)
+}
+
+// operands picks the buffers and the target bytes of an operation.
+func (g *generator) operands(c *Call, basic, n int, single bool) {
+	buffer := g.buffer
+	if single {
+		buffer = func(r, basic, n int) Buf { return g.place(r, Buf{Type: basic, Count: n}) }
+	}
+	c.Origin, c.Result, c.Compare = buffer(c.Rank, basic, n), buffer(c.Rank, basic, n), buffer(c.Rank, basic, n)
+	t := buffer(c.Peer, basic, n)
+	c.TCount, c.TType = t.Count, t.Type
+	l := g.p.elements(t.Type, t.Count)
+	win := &g.p.Wins[c.Win]
+	unit := win.Unit[c.Peer]
+	if room := win.Size[c.Peer] - (l.ub - l.lb); room >= 0 {
+		at := g.IntN(room + 1)
+		if g.chance(0.8) {
+			at -= at % g.p.Types[basic].Bytes
+		}
+		c.Disp = (at - l.lb) / unit
+	}
+}
+
+// lockCall makes a lock, unlock or flush call of some kind, and reports
+// whether it did.
+func (g *generator) lockCall(r int) bool {
+	w := g.IntN(len(g.p.Wins))
+	if !g.with(Locks) || g.seen[w][r] != locked {
+		return false
+	}
+	ws := g.s.ranks[r].wins[w]
+	target := pick(g.Rand, g.p.Comms[g.p.Wins[w].Comm])
+	open := ws.all || len(ws.locks) > 0
+	switch x := g.Float64(); {
+	case open && x < 0.2:
+		return g.unlockAny(r, w)
+	case open && x < 0.6:
+		fn := pick(g.Rand, []string{"MPI_Win_flush", "MPI_Win_flush_all", "MPI_Win_flush_local", "MPI_Win_flush_local_all"})
+		return g.emit(Call{Rank: r, Fn: fn, Unit: g.unit(), Win: w, Peer: target})
+	case !open && x < 0.3:
+		u := g.unit()
+		if g.emit(Call{Rank: r, Fn: "MPI_Win_lock_all", Unit: u, Win: w}) {
+			g.locks[[3]int{r, w, -1}] = u
+			return true
+		}
+	default:
+		u := g.unit()
+		kind := pick(g.Rand, []int64{trace.LockShared, trace.LockExclusive})
+		if g.emit(Call{Rank: r, Fn: "MPI_Win_lock", Unit: u, Win: w, Peer: target, Lock: kind}) {
+			g.locks[[3]int{r, w, target}] = u
+			return true
+		}
+	}
+	return false
+}

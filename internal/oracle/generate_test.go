@@ -1,0 +1,176 @@
+package oracle
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/trace"
+)
+
+const programs = 300 // random programs that each property is tried on
+
+func forEach(t *testing.T, f func(t *testing.T, seed int64, p *Program, races []Pair)) {
+	t.Helper()
+	for seed := range int64(programs) {
+		p := Generate(seed, Options{})
+		races, err := p.Races()
+		require.NoError(t, err, "seed %d\n%s", seed, p)
+		f(t, seed, p, races)
+	}
+}
+
+func TestGenerateIsMixed(t *testing.T) {
+	free := 0
+	seen := map[string]int{}
+	kinds := map[Kind]int{}
+	forEach(t, func(t *testing.T, _ int64, p *Program, races []Pair) {
+		if len(races) == 0 {
+			free++
+		}
+		for _, q := range races {
+			kinds[q.Kind]++
+		}
+		for i := range p.Calls {
+			seen[p.Calls[i].Fn]++
+		}
+	})
+	require.Greater(t, free, programs*3/10)
+	require.Less(t, free, programs*6/10)
+	require.Greater(t, kinds[Warning], 10)
+	for _, fn := range []string{
+		"MPI_Win_create", "MPI_Win_allocate", "MPI_Win_free", "MPI_Win_fence",
+		"MPI_Win_lock", "MPI_Win_unlock", "MPI_Win_lock_all", "MPI_Win_unlock_all",
+		"MPI_Win_flush", "MPI_Win_flush_local", "MPI_Win_flush_all", "MPI_Win_flush_local_all",
+		"MPI_Win_post", "MPI_Win_start", "MPI_Win_complete", "MPI_Win_wait", "MPI_Win_test",
+		"MPI_Put", "MPI_Get", "MPI_Accumulate", "MPI_Get_accumulate", "MPI_Fetch_and_op", "MPI_Compare_and_swap",
+		"MPI_Send", "MPI_Ssend", "MPI_Recv", "MPI_Sendrecv", "MPI_Isend", "MPI_Irecv", "MPI_Wait", "MPI_Waitall",
+		"MPI_Barrier", "MPI_Bcast", "MPI_Reduce", "MPI_Allreduce", "load", "store",
+	} {
+		require.Greater(t, seen[fn], 10, fn)
+	}
+}
+
+func TestGenerateIsRepeatable(t *testing.T) {
+	require.Equal(t, Generate(7, Options{}).String(), Generate(7, Options{}).String())
+}
+
+func TestGenerateLeavesOut(t *testing.T) {
+	for seed := range int64(100) {
+		p := Generate(seed, Options{Without: Exposure | Locks | Messages | NoPrecede | Atomics, MaxRanks: 3, Purge: -1})
+		for i := range p.Calls {
+			c := &p.Calls[i]
+			require.NotContains(t, []string{"MPI_Win_post", "MPI_Win_lock", "MPI_Win_lock_all", "MPI_Send", "MPI_Accumulate"}, c.Fn)
+			require.Zero(t, c.Assert&trace.AssertNoPrecede)
+		}
+	}
+}
+
+// Every file must be readable, and the functions must be those that the
+// built-in table knows under the same arguments.
+func TestFilesAreReadable(t *testing.T) {
+	forEach(t, func(t *testing.T, seed int64, p *Program, _ []Pair) {
+		files, err := p.Files()
+		require.NoError(t, err)
+		require.Len(t, files, p.Ranks)
+		for rank, b := range files {
+			readFile(t, p, rank, b)
+		}
+	})
+}
+
+func readFile(t *testing.T, p *Program, rank int, b []byte) {
+	t.Helper()
+	r, err := trace.NewReader(bytes.NewReader(b), "memory")
+	require.NoError(t, err)
+	require.Equal(t, rank, r.Header().Rank)
+	var lines []int
+	var ev trace.Event
+	for {
+		err := r.ReadEvent(&ev)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+		stack := ev.Access.Stack
+		if ev.Kind == trace.KindCall {
+			stack = ev.Call.Stack
+			if ev.Call.Fn.Name == "mcchk_Lock_ticket" {
+				continue
+			}
+			args, known := trace.Function(ev.Call.Fn.Name)
+			require.True(t, known, ev.Call.Fn.Name)
+			require.Equal(t, args, ev.Call.Fn.Args, ev.Call.Fn.Name)
+		} else if ev.Kind != trace.KindAccess {
+			continue
+		}
+		places := r.Sources(r.Stack(stack)[0])
+		require.NotEmpty(t, places)
+		lines = append(lines, int(places[0].Line))
+	}
+	require.Nil(t, r.Cut())
+	var want []int
+	for i := range p.Calls {
+		if p.Calls[i].Rank == rank {
+			want = append(want, p.Calls[i].Line)
+		}
+	}
+	require.Equal(t, want, lines[1:len(lines)-1]) // without MPI_Init and MPI_Finalize
+}
+
+// The answer must not depend on names of processes, places in memory, or the
+// size of the pieces in which data are put.
+func TestMetamorphic(t *testing.T) {
+	forEach(t, func(t *testing.T, seed int64, p *Program, races []Pair) {
+		r := rand.New(rand.NewPCG(uint64(seed), 1))
+		perm := r.Perm(p.Ranks)
+		got, err := p.PermuteRanks(perm).Races()
+		require.NoError(t, err)
+		require.Equal(t, Renamed(races, perm), got, "seed %d, ranks %v\n%s", seed, perm, p)
+
+		base := slices.Clone(p.Base)
+		for i := range base {
+			base[i] += uint64(r.IntN(1000))
+		}
+		got, err = p.MoveMemory(base).Races()
+		require.NoError(t, err)
+		require.Equal(t, races, got)
+
+		for _, i := range p.Splittable() {
+			got, err = p.SplitPut(i).Races()
+			require.NoError(t, err)
+			require.Equal(t, races, got, "seed %d, call %d\n%s", seed, i, p)
+		}
+	})
+}
+
+// Taking calls out can take order away, but what is left of the calls of a
+// race when only one race is asked for must be small.
+func TestShrink(t *testing.T) {
+	shrunk := 0
+	for seed := range int64(60) {
+		p := Generate(seed, Options{})
+		races, err := p.Races()
+		require.NoError(t, err)
+		if len(races) == 0 {
+			continue
+		}
+		want := races[0]
+		q := Shrink(p, func(q *Program) bool {
+			got, err := q.Races()
+			return err == nil && slices.Contains(got, want)
+		})
+		got, err := q.Races()
+		require.NoError(t, err)
+		require.Contains(t, got, want)
+		require.LessOrEqual(t, len(q.Calls), len(p.Calls))
+		require.LessOrEqual(t, len(q.Calls), 4*p.Ranks+16, "%s", q)
+		shrunk++
+	}
+	require.Greater(t, shrunk, 10)
+}

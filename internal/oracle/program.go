@@ -1,0 +1,243 @@
+package oracle
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mcchk/mcchk/trace"
+)
+
+// Program is the history of one run of a small MPI program. Its data are plain,
+// so that a test may write one by hand; Normalize fills in what a run shows.
+type Program struct {
+	Ranks int      // number of processes
+	Base  []uint64 // address of each process's memory; buffers are offsets from it
+	Size  []int    // bytes of each process's memory
+	Comms [][]int  // world rank of each rank; the first is MPI_COMM_WORLD
+	Wins  []Window
+	Types []Type
+	Calls []Call // of all processes, in the order in which they began
+}
+
+// Window is what the members of a communicator make together.
+type Window struct {
+	Comm  int   // index in Program.Comms
+	Alloc bool  // by MPI_Win_allocate; otherwise MPI_Win_create
+	Off   []int // by world rank: where in its memory the window begins
+	Size  []int // by world rank: bytes
+	Unit  []int // by world rank: displacement unit, bytes
+}
+
+// Buf is a buffer argument.
+type Buf struct {
+	Off   int // from Program.Base of the process
+	Count int
+	Type  int // index in Program.Types
+}
+
+// Call is one MPI call, load or store. Which fields mean something depends on
+// Fn. Ranks are ranks in MPI_COMM_WORLD throughout.
+type Call struct {
+	Rank int    // who
+	Line int    // its source place is line Line of file p<Rank>.c
+	Fn   string // "MPI_Put", …, "load", "store"
+	Unit int    // calls of one unit live and die together when shrinking
+
+	Win    int   // index in Program.Wins
+	Comm   int   // index in Program.Comms
+	Peer   int   // target, destination, root or locked process
+	Source int   // of a receive: where from
+	Group  []int // of post and start
+	Tag    int   // of the message sent, or that of the message received
+	RTag   int   // MPI_Sendrecv: tag of the message received
+	Any    bool  // the receive was called with MPI_ANY_SOURCE
+	AnyTag bool  // and with MPI_ANY_TAG
+
+	Origin  Buf // origin, send, or MPI_Bcast buffer
+	Result  Buf // result or receive buffer
+	Compare Buf // of MPI_Compare_and_swap
+	InPlace bool
+
+	Disp   int // target displacement, in units of the target's window
+	TCount int // target count
+	TType  int // target datatype
+
+	Op     string
+	Assert int64
+	Lock   int64 // trace.LockShared or trace.LockExclusive
+	Reqs   []int // requests: one for Isend, Irecv, Wait; any number for Waitall
+	Flag   bool  // of MPI_Win_test
+
+	Ticket   int // filled in by Normalize: of a lock, or of the mcchk_Lock_ticket before an operation; -1 none
+	Received int // filled in by Normalize: bytes of the message a receive got
+
+	// Of a load or store: the run of elements, Off from Program.Base.
+	Off, Elem, Stride, Count int
+}
+
+// Place is a source place: line Line of file p<Rank>.c.
+type Place struct{ Rank, Line int }
+
+// String returns the place as file:line.
+func (p Place) String() string { return fmt.Sprintf("p%d.c:%d", p.Rank, p.Line) }
+
+// Place returns where the call stands in the source.
+func (c *Call) Place() Place { return Place{c.Rank, c.Line} }
+
+// isLocal reports whether the call is a load or store.
+func (c *Call) isLocal() bool { return c.Fn == "load" || c.Fn == "store" }
+
+// isOperation reports whether the call is a one-sided operation.
+func (c *Call) isOperation() bool {
+	switch c.Fn {
+	case "MPI_Put", "MPI_Get", "MPI_Accumulate", "MPI_Get_accumulate", "MPI_Fetch_and_op", "MPI_Compare_and_swap":
+		return true
+	}
+	return false
+}
+
+// onWindow reports whether the call names a window.
+func (c *Call) onWindow() bool { return c.isOperation() || strings.HasPrefix(c.Fn, "MPI_Win_") }
+
+// isCollective reports whether all members of Comm, or of the window's
+// communicator, take part in the call.
+func (c *Call) isCollective() bool {
+	switch c.Fn {
+	case "MPI_Barrier", "MPI_Bcast", "MPI_Reduce", "MPI_Allreduce",
+		"MPI_Win_create", "MPI_Win_allocate", "MPI_Win_free", "MPI_Win_fence":
+		return true
+	}
+	return false
+}
+
+// sends and receives report which sides of a message the call is.
+func (c *Call) sends() bool {
+	return c.Fn == "MPI_Send" || c.Fn == "MPI_Ssend" || c.Fn == "MPI_Sendrecv" || c.Fn == "MPI_Isend"
+}
+
+func (c *Call) receives() bool {
+	return c.Fn == "MPI_Recv" || c.Fn == "MPI_Sendrecv" || c.Fn == "MPI_Irecv"
+}
+
+// channel is what messages match by, in order.
+type channel struct{ comm, from, to, tag int }
+
+func (c *Call) sendChannel() channel { return channel{c.Comm, c.Rank, c.Peer, c.Tag} }
+
+func (c *Call) recvChannel() channel {
+	tag := c.Tag
+	if c.Fn == "MPI_Sendrecv" {
+		tag = c.RTag
+	}
+	return channel{c.Comm, c.Source, c.Rank, tag}
+}
+
+// members returns the world ranks that take part in a collective call.
+func (p *Program) members(c *Call) []int {
+	if c.Fn == "MPI_Win_fence" || c.Fn == "MPI_Win_free" || c.Fn == "MPI_Win_create" || c.Fn == "MPI_Win_allocate" {
+		return p.Comms[p.Wins[c.Win].Comm]
+	}
+	return p.Comms[c.Comm]
+}
+
+// collKey names the sequence of collective calls that c belongs to: those of a
+// communicator, or the fences and the free of a window.
+type collKey struct {
+	win bool
+	id  int
+}
+
+func (p *Program) collKey(c *Call) collKey {
+	switch c.Fn {
+	case "MPI_Win_fence", "MPI_Win_free":
+		return collKey{true, c.Win}
+	case "MPI_Win_create", "MPI_Win_allocate":
+		return collKey{false, p.Wins[c.Win].Comm}
+	}
+	return collKey{false, c.Comm}
+}
+
+// clone returns a copy that shares nothing that is changed later.
+func (p *Program) clone() *Program {
+	q := *p
+	q.Base = append([]uint64(nil), p.Base...)
+	q.Size = append([]int(nil), p.Size...)
+	q.Comms = append([][]int(nil), p.Comms...)
+	q.Wins = append([]Window(nil), p.Wins...)
+	q.Types = append([]Type(nil), p.Types...)
+	q.Calls = append([]Call(nil), p.Calls...)
+	return &q
+}
+
+// String lists the program for people: its memory and windows, then the calls
+// in the order in which they began.
+func (p *Program) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d processes\n", p.Ranks)
+	for r := range p.Ranks {
+		fmt.Fprintf(&b, "  process %d: memory %#x, %d bytes\n", r, p.Base[r], p.Size[r])
+	}
+	for i, c := range p.Comms[1:] {
+		fmt.Fprintf(&b, "  communicator %d: %v\n", i+1, c)
+	}
+	for i, w := range p.Wins {
+		fmt.Fprintf(&b, "  window %d on communicator %d: offsets %v, sizes %v, units %v\n", i, w.Comm, w.Off, w.Size, w.Unit)
+	}
+	for i, t := range p.Types {
+		if t.Old >= 0 {
+			fmt.Fprintf(&b, "  type %d: %s\n", i, t)
+		}
+	}
+	for i := range p.Calls {
+		c := &p.Calls[i]
+		fmt.Fprintf(&b, "%4d  %-8s %s%s\n", i, c.Place(), strings.Repeat("    ", c.Rank), p.describe(c))
+	}
+	return b.String()
+}
+
+// describe renders one call with its arguments.
+func (p *Program) describe(c *Call) string {
+	if c.isLocal() {
+		return fmt.Sprintf("%s +%d, %d x %d bytes, stride %d", c.Fn, c.Off, c.Count, c.Elem, c.Stride)
+	}
+	var b strings.Builder
+	if c.isOperation() && c.Ticket >= 0 {
+		fmt.Fprintf(&b, "[ticket %d] ", c.Ticket)
+	}
+	b.WriteString(strings.TrimPrefix(c.Fn, "MPI_"))
+	for _, s := range p.signature(c) {
+		switch s.Kind {
+		case 'p':
+			switch v := s.value.Int; v {
+			case 0:
+				fmt.Fprintf(&b, " %s=none", s.Name)
+			case trace.InPlace:
+				fmt.Fprintf(&b, " %s=in place", s.Name)
+			default:
+				fmt.Fprintf(&b, " %s=+%d", s.Name, uint64(v)-p.Base[c.Rank])
+			}
+		case 't':
+			fmt.Fprintf(&b, " %s=%s", s.Name, p.Types[typeIndex(c.Rank, s.value.Int)])
+		case 'o':
+			fmt.Fprintf(&b, " op=%s", strings.TrimPrefix(c.Op, "MPI_"))
+		case 'w':
+			fmt.Fprintf(&b, " win=%d", c.Win)
+		case 'c':
+			fmt.Fprintf(&b, " comm=%d", p.commOf(c))
+		default:
+			if s.Kind.IsList() {
+				fmt.Fprintf(&b, " %s=%v", s.Name, s.value.List)
+			} else {
+				fmt.Fprintf(&b, " %s=%d", s.Name, s.value.Int)
+			}
+		}
+	}
+	return b.String()
+}
+
+func (p *Program) commOf(c *Call) int {
+	if c.onWindow() {
+		return p.Wins[c.Win].Comm
+	}
+	return c.Comm
+}

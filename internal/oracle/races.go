@@ -1,0 +1,199 @@
+package oracle
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/mcchk/mcchk/trace"
+)
+
+// Kind is how grave a conflict is.
+type Kind string
+
+// Kinds of conflicts: a warning is a pair of atomic accesses with different
+// operations, everything else an error.
+const (
+	Error   Kind = "error"
+	Warning Kind = "warning"
+)
+
+// Pair is two source places whose accesses conflict, with nothing to order
+// them. A is not after B; they are equal when the accesses of one operation
+// conflict with each other.
+type Pair struct {
+	A, B Place
+	Kind Kind
+}
+
+// String returns the pair as text.
+func (q Pair) String() string { return fmt.Sprintf("%s: %s and %s", q.Kind, q.A, q.B) }
+
+// Conflict is one pair of accesses behind a Pair.
+type Conflict struct {
+	Pair
+	CallA, CallB int    // indices in Program.Calls
+	RoleA, RoleB string // "load", "origin buffer", "target", …
+	Owner        int    // world rank whose memory it is
+	Bytes        []int  // shared bytes, ascending offsets from Program.Base of the owner
+}
+
+// String returns the conflict as text.
+func (q Conflict) String() string {
+	return fmt.Sprintf("%s (%s / %s, process %d bytes %v)", q.Pair, q.RoleA, q.RoleB, q.Owner, q.Bytes)
+}
+
+// Races returns the set of conflicting pairs of places, sorted. It normalizes
+// the program first, and returns an error when that is not possible.
+func (p *Program) Races() ([]Pair, error) {
+	all, err := p.Conflicts()
+	if err != nil {
+		return nil, err
+	}
+	seen := map[Pair]bool{}
+	out := []Pair{}
+	for _, q := range all {
+		if !seen[q.Pair] {
+			seen[q.Pair] = true
+			out = append(out, q.Pair)
+		}
+	}
+	slices.SortFunc(out, comparePairs)
+	return out, nil
+}
+
+func comparePlaces(a, b Place) int {
+	return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Line, b.Line))
+}
+
+func comparePairs(a, b Pair) int {
+	return cmp.Or(comparePlaces(a.A, b.A), comparePlaces(a.B, b.B), cmp.Compare(a.Kind, b.Kind))
+}
+
+// Conflicts returns every conflicting pair of accesses. Errors are those of
+// Races.
+func (p *Program) Conflicts() ([]Conflict, error) {
+	if err := p.Normalize(); err != nil {
+		return nil, err
+	}
+	o, err := newOrder(p)
+	if err != nil {
+		return nil, err
+	}
+	all := o.accesses()
+	held := make([][]holding, p.Ranks)
+	for r := range held {
+		held[r] = o.holdings(r)
+	}
+	var out []Conflict
+	for i := range all {
+		for j := i + 1; j < len(all); j++ {
+			a, b := &all[i], &all[j]
+			shared := common(a, b)
+			if len(shared) == 0 || o.ordered(a, b) || o.ordered(b, a) {
+				continue
+			}
+			kind, conflict := o.conflict(a, b, shared)
+			if !conflict || o.excluded(a, b, held) {
+				continue
+			}
+			out = append(out, o.report(a, b, kind, shared))
+		}
+	}
+	return out, nil
+}
+
+func (o *order) report(a, b *access, kind Kind, shared []int) Conflict {
+	ca, cb := &o.p.Calls[a.call], &o.p.Calls[b.call]
+	if comparePlaces(ca.Place(), cb.Place()) > 0 {
+		a, b, ca, cb = b, a, cb, ca
+	}
+	return Conflict{
+		Pair:  Pair{ca.Place(), cb.Place(), kind},
+		CallA: a.call, CallB: b.call, RoleA: a.role, RoleB: b.role, Owner: a.owner, Bytes: shared,
+	}
+}
+
+// common returns the bytes that two accesses share, ascending.
+func common(a, b *access) []int {
+	if a.owner != b.owner {
+		return nil
+	}
+	var out []int
+	for x := range a.bytes {
+		if _, ok := b.bytes[x]; ok {
+			out = append(out, x)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// ordered reports whether a completes before b starts.
+func (o *order) ordered(a, b *access) bool {
+	if a.done == never {
+		return false
+	}
+	return slices.ContainsFunc(b.starts, func(s point) bool { return o.before(a.done, s) })
+}
+
+// conflict is the table of the model's section 4.
+func (o *order) conflict(a, b *access, shared []int) (Kind, bool) {
+	if a.kind > b.kind {
+		a, b = b, a
+	}
+	switch {
+	case a.kind == read:
+		return Error, b.kind == write || b.kind == atomicWrite
+	case a.kind == write:
+		return Error, true
+	case b.kind == atomicRead:
+		return Error, false
+	}
+	return o.atomics(a, b, shared)
+}
+
+// atomics decides on two atomic accesses of which at least one writes.
+func (o *order) atomics(a, b *access, shared []int) (Kind, bool) {
+	ca, cb := &o.p.Calls[a.call], &o.p.Calls[b.call]
+	if ca.Win != cb.Win {
+		return Error, true
+	}
+	for _, x := range shared {
+		if a.bytes[x] != b.bytes[x] {
+			return Error, true
+		}
+	}
+	if a.rank == b.rank || a.op == b.op || a.op == "MPI_NO_OP" || b.op == "MPI_NO_OP" {
+		return Error, false
+	}
+	return Warning, true
+}
+
+// excluded reports whether locks keep two accesses apart.
+func (o *order) excluded(a, b *access, held [][]holding) bool {
+	if a.rank == b.rank {
+		return false
+	}
+	for _, h := range held[a.rank] {
+		for _, k := range held[b.rank] {
+			if h.lockKey == k.lockKey && (h.kind == trace.LockExclusive || k.kind == trace.LockExclusive) &&
+				o.protects(h, a) && o.protects(k, b) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// protects reports whether an access of the holder lies inside a lock epoch,
+// and is of a kind that the lock protects.
+func (o *order) protects(h holding, a *access) bool {
+	if !a.remote && h.target != a.rank {
+		return false
+	}
+	if h.end < 0 || a.done == never || !o.before(a.done, at(h.end, enter)) {
+		return false
+	}
+	return o.before(at(h.begin, leave), at(a.call, enter))
+}

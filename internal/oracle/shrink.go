@@ -1,0 +1,150 @@
+package oracle
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+)
+
+// Shrink returns a smaller program for which fails still holds: it takes out
+// calls as long as the rest is the history of a run that could happen. fails
+// is asked about normalized programs only, and must hold for p.
+func Shrink(p *Program, fails func(*Program) bool) *Program {
+	for {
+		units := p.unitList()
+		before := len(p.Calls)
+		for size := len(units); size > 0; size /= 2 {
+			for i := 0; i < len(units); i += size {
+				q, err := p.drop(units[i:min(i+size, len(units))]...)
+				if err == nil && len(q.Calls) < len(p.Calls) && fails(q) {
+					p = q
+				}
+			}
+		}
+		if len(p.Calls) == before {
+			return p
+		}
+	}
+}
+
+// unitList returns the units of the program, in the order of their first calls.
+func (p *Program) unitList() []int {
+	var out []int
+	seen := map[int]bool{}
+	for i := range p.Calls {
+		if u := p.Calls[i].Unit; !seen[u] {
+			seen[u] = true
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+var errBroken = errors.New("what is left could not happen")
+
+// drop returns the program without the calls of some units, and without what
+// depends on them: operations and flushes outside an epoch, calls on a window
+// that is never made, waits for requests that are never started.
+func (p *Program) drop(units ...int) (*Program, error) {
+	gone := map[int]bool{}
+	for _, u := range units {
+		gone[u] = true
+	}
+	q := p.clone()
+	kept := make([]Call, 0, len(p.Calls))
+	started := map[int]bool{}
+	for _, c := range p.Calls {
+		if gone[c.Unit] {
+			continue
+		}
+		switch c.Fn {
+		case "MPI_Isend", "MPI_Irecv":
+			started[c.Reqs[0]] = true
+		case "MPI_Wait", "MPI_Waitall":
+			c.Reqs = slices.DeleteFunc(slices.Clone(c.Reqs), func(r int) bool { return !started[r] })
+			if len(c.Reqs) == 0 {
+				continue
+			}
+		}
+		kept = append(kept, c)
+	}
+	q.Calls = make([]Call, 0, len(kept))
+	s := newSimulation(q)
+	for _, c := range kept {
+		if err := s.step(&c); err == nil {
+			q.Calls = append(q.Calls, c)
+		} else if !c.dispensable(err) {
+			return nil, err
+		}
+	}
+	if err := s.finished(); err != nil {
+		return nil, err
+	}
+	if err := q.Normalize(); err != nil {
+		return nil, errors.Join(errBroken, err)
+	}
+	return q, nil
+}
+
+// dispensable reports whether nothing but its own accesses is lost with a call
+// that cannot be made.
+func (c *Call) dispensable(err error) bool {
+	switch c.Fn {
+	case "MPI_Win_flush", "MPI_Win_flush_all", "MPI_Win_flush_local", "MPI_Win_flush_local_all":
+		return true
+	case "MPI_Win_test":
+		return !c.Flag
+	}
+	return c.isLocal() || c.isOperation() || c.onWindow() && errors.Is(err, errDead)
+}
+
+// purge takes out loads, stores, operations and messages that conflict, until
+// there is no race left, or now and then a few are.
+func purge(p *Program, r *rand.Rand) *Program {
+	leave := 0
+	if r.Float64() < 0.2 {
+		leave = 1 + r.IntN(3)
+	}
+	for {
+		all, err := p.Conflicts()
+		if err != nil || len(all) <= leave {
+			return p
+		}
+		n := len(p.Calls)
+		for range 1 + len(all)/4 {
+			x := all[r.IntN(len(all))]
+			p = p.dropEither(x, r)
+		}
+		if len(p.Calls) == n {
+			return p
+		}
+	}
+}
+
+// dropEither takes one of the two sides of a conflict out, by their places,
+// since the calls may have moved.
+func (p *Program) dropEither(x Conflict, r *rand.Rand) *Program {
+	places := []Place{x.A, x.B}
+	if r.IntN(2) == 0 {
+		slices.Reverse(places)
+	}
+	var units [2]int
+	for i := range p.Calls {
+		for k, at := range places {
+			if p.Calls[i].Place() == at {
+				units[k] = p.Calls[i].Unit
+			}
+		}
+	}
+	for _, u := range units {
+		if u == 0 {
+			return p // gone already
+		}
+	}
+	for _, u := range units {
+		if q, err := p.drop(u); err == nil {
+			return q
+		}
+	}
+	return p
+}
