@@ -366,7 +366,9 @@ func (d *dumper) comm(c *Comm) {
 	if len(c.Remote) > 0 {
 		d.runs("remote", c.Remote)
 	}
-	d.set("inter", c.Inter)
+	if c.Inter != (len(c.Remote) > 0) {
+		d.truth("inter", c.Inter)
+	}
 }
 
 func (d *dumper) runs(name string, runs []RankRun) {
