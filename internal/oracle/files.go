@@ -9,13 +9,17 @@ import (
 
 // Files returns the program's trace files, one a process by rank. It
 // normalizes the program first, and returns an error when that is not possible.
-func (p *Program) Files() ([][]byte, error) {
+func (p *Program) Files() ([][]byte, error) { return p.FilesIn(0) }
+
+// FilesIn is Files with a new chunk begun after every so many events; 0 leaves
+// it to the writer. What the files say is the same.
+func (p *Program) FilesIn(events int) ([][]byte, error) {
 	if err := p.Normalize(); err != nil {
 		return nil, err
 	}
 	out := make([][]byte, p.Ranks)
 	for r := range out {
-		b, err := p.file(r)
+		b, err := p.file(r, events)
 		if err != nil {
 			return nil, fmt.Errorf("rank %d: %w", r, err)
 		}
@@ -25,7 +29,7 @@ func (p *Program) Files() ([][]byte, error) {
 }
 
 // file writes the trace of one process.
-func (p *Program) file(rank int) ([]byte, error) {
+func (p *Program) file(rank, events int) ([]byte, error) {
 	var buf bytes.Buffer
 	w, err := trace.NewWriter(&buf, trace.Header{
 		Version: 1, Run: [16]byte{0: 1}, Rank: rank, Ranks: p.Ranks, PID: 1000 + rank, Host: "oracle",
@@ -33,7 +37,7 @@ func (p *Program) file(rank int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &file{p: p, rank: rank, w: w, fns: map[string]*trace.Fn{}}
+	f := &file{p: p, rank: rank, w: w, chunk: events, fns: map[string]*trace.Fn{}}
 	if err := f.definitions(); err != nil {
 		return nil, err
 	}
@@ -56,6 +60,9 @@ type file struct {
 	w        *trace.Writer
 	fns      map[string]*trace.Fn
 	elements uint64
+	chunk    int    // events a chunk; 0 any number
+	events   int    // written so far
+	seq      uint64 // of the last call written
 }
 
 func (f *file) definitions() error {
@@ -131,6 +138,11 @@ func (f *file) calls() error {
 
 // event writes one call, load or store.
 func (f *file) event(c *Call, begin, end int64) error {
+	if f.events++; f.chunk > 0 && f.events%f.chunk == 0 {
+		if err := f.w.BeginChunk(trace.Chunk{Seq: f.seq, Sealed: true}); err != nil {
+			return err
+		}
+	}
 	stack, err := f.w.StackAt(trace.Source{Func: "main", File: fmt.Sprintf("p%d.c", c.Rank), Line: uint32(c.Line)})
 	if err != nil {
 		return err
@@ -179,5 +191,6 @@ func (f *file) call(name string, args []arg, stack uint32, begin, end int64) err
 	for i, a := range args {
 		values[i] = a.value
 	}
-	return f.w.Call(&trace.Call{Fn: fn, Begin: begin, End: end, Returned: true, Stack: stack, Args: values})
+	f.seq++
+	return f.w.Call(&trace.Call{Fn: fn, Seq: f.seq, Begin: begin, End: end, Returned: true, Stack: stack, Args: values})
 }

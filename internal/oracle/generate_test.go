@@ -78,8 +78,11 @@ func TestFilesAreReadable(t *testing.T) {
 		files, err := p.Files()
 		require.NoError(t, err)
 		require.Len(t, files, p.Ranks)
-		for rank, b := range files {
-			readFile(t, p, rank, b)
+		small, err := p.FilesIn(2)
+		require.NoError(t, err)
+		for rank := range files {
+			readFile(t, p, rank, files[rank])
+			readFile(t, p, rank, small[rank])
 		}
 	})
 }
@@ -145,6 +148,13 @@ func TestMetamorphic(t *testing.T) {
 			got, err = p.SplitPut(i).Races()
 			require.NoError(t, err)
 			require.Equal(t, races, got, "seed %d, call %d\n%s", seed, i, p)
+		}
+		for i := range p.Calls {
+			if p.Calls[i].Count > 2 {
+				got, err = p.SplitRun(i).Races()
+				require.NoError(t, err)
+				require.Equal(t, races, got)
+			}
 		}
 	})
 }

@@ -1,8 +1,6 @@
 package oracle
 
-import (
-	"slices"
-)
+import "slices"
 
 // PermuteRanks returns the same program with every process r renamed to
 // perm[r]; the ranks in communicators other than MPI_COMM_WORLD stay. Its races
@@ -77,8 +75,7 @@ func (p *Program) Splittable() []int {
 
 // SplitPut returns the same program with the put of that index in
 // Program.Calls, one of Splittable, made in two parts at the same source place.
-// Its races are those of p, but that a put which copies onto itself may no
-// longer overlap itself within one part: the pair of places stays.
+// Its races are those of p.
 func (p *Program) SplitPut(i int) *Program {
 	q := p.clone()
 	a, b := p.Calls[i], p.Calls[i]
@@ -88,5 +85,20 @@ func (p *Program) SplitPut(i int) *Program {
 	b.Origin.Off += size
 	b.Disp += size / p.Wins[a.Win].Unit[a.Peer]
 	q.Calls = slices.Replace(q.Calls, i, i+1, a, b)
+	return q
+}
+
+// SplitRun returns the same program with the load or store of that index in
+// Program.Calls made one element at a time, at the same source place and in the
+// opposite order. Its races are those of p.
+func (p *Program) SplitRun(i int) *Program {
+	q := p.clone()
+	var parts []Call
+	for k := p.Calls[i].Count - 1; k >= 0; k-- {
+		c := p.Calls[i]
+		c.Off, c.Count, c.Stride = c.Off+k*c.Stride, 1, 0
+		parts = append(parts, c)
+	}
+	q.Calls = slices.Replace(q.Calls, i, i+1, parts...)
 	return q
 }

@@ -155,6 +155,10 @@ func (s *script) verdict(t *testing.T) []string {
 	t.Helper()
 	races, err := s.p.Races()
 	require.NoError(t, err, s.p.String())
+	return s.named(races)
+}
+
+func (s *script) named(races []Pair) []string {
 	out := []string{}
 	for _, q := range races {
 		pair := []string{s.names[q.A], s.names[q.B]}
@@ -182,6 +186,9 @@ func check(t *testing.T, scenarios []scenario) {
 			s := newScript()
 			c.make(s)
 			require.Equal(t, c.want, strings.Join(s.verdict(t), ", "), fmt.Sprint(s.p))
+			got, err := s.p.PermuteRanks([]int{1, 2, 0}).Races()
+			require.NoError(t, err)
+			require.Equal(t, c.want, strings.Join(s.named(Renamed(got, []int{2, 0, 1})), ", "), "with other ranks")
 		})
 	}
 }
