@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -24,6 +25,9 @@ func openCache(t *tools) (*cache, error) {
 	dir, err := filepath.Abs(within(t.dir, dir))
 	if err != nil {
 		return nil, err
+	}
+	if strings.Contains(dir, ",") {
+		return nil, fmt.Errorf("cache %s: the linker cannot be given names with a comma; set MCCHK_CACHE to another folder", dir)
 	}
 	return &cache{dir: dir}, nil
 }

@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"context"
+	"debug/dwarf"
 	"debug/elf"
 	"errors"
 	"fmt"
@@ -92,20 +93,47 @@ func (d *examination) callbacks(f *elf.File) {
 	d.add(check, OK, "", "call-backs and MPI wrappers are linked in")
 }
 
-// debugInformation looks for line tables, in the binary or beside it.
+// debugInformation looks for that of the program's own sources, in the binary
+// or beside it.
 func (d *examination) debugInformation(f *elf.File) {
 	const check = "debug information"
-	for _, s := range f.Sections {
-		switch s.Name {
-		case ".debug_line", ".zdebug_line":
-			d.add(check, OK, "", "present: reports name source lines")
-			return
-		case ".gnu_debuglink":
-			d.add(check, OK, "", "in a separate file")
-			return
+	if f.Section(".gnu_debuglink") != nil {
+		d.add(check, OK, "", "in a separate file")
+		return
+	}
+	units, err := compileUnits(f)
+	switch {
+	case err != nil:
+		d.add(check, Warning, "compile with -g", "cannot be read: %v", err)
+	case units == 0:
+		d.add(check, Warning, "compile with -g", "none of the program's own: reports will name addresses instead of source lines")
+	default:
+		d.add(check, OK, "", "of %d source files: reports name source lines", units)
+	}
+}
+
+// compileUnits counts the units of source code with debug information, apart
+// from those of the run-time.
+func compileUnits(f *elf.File) (int, error) {
+	data, err := f.DWARF()
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for r := data.Reader(); ; r.SkipChildren() {
+		e, err := r.Next()
+		if err != nil {
+			return n, err
+		}
+		if e == nil {
+			return n, nil
+		}
+		name, _ := e.Val(dwarf.AttrName).(string)
+		isUnit := e.Tag == dwarf.TagCompileUnit || e.Tag == dwarf.TagSkeletonUnit
+		if isUnit && !strings.HasPrefix(name, runtimeSourceDir+"/") {
+			n++
 		}
 	}
-	d.add(check, Warning, "compile with -g", "none: reports will name addresses instead of source lines")
 }
 
 // launcher compares the MPI library of the binary with that of mpiexec.

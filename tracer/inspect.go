@@ -23,10 +23,12 @@ const (
 )
 
 // Call-backs by which instrumented code is known. In mode "inline" only the
-// outlined rest of a test, slowPrefix, is left of the accesses.
+// outlined rest of a test, slowPrefix, is left of the accesses, and inlinedUnit
+// of the constructor of each object.
 const (
 	callbackPrefix = "__tsan_"
 	slowPrefix     = "mcchk_slow_"
+	inlinedUnit    = "mcchk_inlined_unit"
 )
 
 // objectFacts is what a look into an object file or shared library tells.
@@ -61,7 +63,7 @@ func instrumentationOf(undefined []string) instrumentation {
 	state := instrNone
 	for _, name := range undefined {
 		switch {
-		case strings.HasPrefix(name, slowPrefix):
+		case strings.HasPrefix(name, slowPrefix), name == inlinedUnit:
 			return instrInline
 		case isAccessCallback(name):
 			state = instrCall

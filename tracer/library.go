@@ -29,6 +29,10 @@ const (
 	factsFile     = "library.json"
 )
 
+// runtimeSourceDir is where debug information says that the run-time's sources
+// are, by which its code is told from the program's.
+const runtimeSourceDir = "mcchk-runtime"
+
 // libraryFlags compile the run-time. It must fit executables and shared
 // libraries of any kind, so it is position-independent.
 var libraryFlags = []string{
@@ -161,7 +165,7 @@ func (b *libraryBuild) compile(ctx context.Context, src string, units []string) 
 		wait.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			args := slices.Concat(libraryFlags, []string{"-ffile-prefix-map=" + b.dir + "=" + b.final,
+			args := slices.Concat(libraryFlags, []string{"-ffile-prefix-map=" + src + "=" + runtimeSourceDir,
 				"-I", src, "-c", filepath.Join(src, unit), "-o", objects[i]})
 			_, _, errs[i] = b.tools.output(ctx, "", b.tc.command(args...)...)
 		})
@@ -210,6 +214,12 @@ func (b *libraryBuild) describe(objects []string) error {
 		"--whole-archive", filepath.Join(b.final, libraryFile), "--no-whole-archive",
 		"--dynamic-list=" + filepath.Join(b.final, exportList),
 	}, wraps...)
+	shared := wraps
+	if b.tc.Mode() == ModeInline {
+		// The outlined tests keep all registers, but the dynamic linker, when it
+		// resolves a call at its first use, does not.
+		shared = append([]string{"-z", "now"}, wraps...)
+	}
 	facts, err := json.MarshalIndent(b.tc, "", "\t")
 	if err != nil {
 		return err
@@ -217,7 +227,7 @@ func (b *libraryBuild) describe(objects []string) error {
 	for name, text := range map[string]string{
 		exportList:    list,
 		executableRsp: responseFile(program),
-		sharedRsp:     responseFile(wraps),
+		sharedRsp:     responseFile(shared),
 		factsFile:     string(facts),
 	} {
 		if err := os.WriteFile(filepath.Join(b.dir, name), []byte(text), 0o644); err != nil {

@@ -134,7 +134,7 @@ func (t *tools) chooseCompiler(language Language, name string) error {
 	}
 	driver := compilerFor(language, name)
 	if _, err := t.look(driver); err != nil {
-		return fmt.Errorf("compiler %s: %w (Debian: apt install %s)", driver, err, strings.TrimSuffix(filepath.Base(name), "++"))
+		return fmt.Errorf("compiler %s: %w (Debian: apt install %s)", driver, err, strings.Replace(filepath.Base(driver), "clang++", "clang", 1))
 	}
 	t.env = slices.Clone(t.env)
 	for _, v := range wrapperVariables[language].underneath {
@@ -184,13 +184,18 @@ var toolchainVariables = []string{
 	"COMPILER_PATH=*", "GCC_EXEC_PREFIX=*",
 }
 
-// stamp describes the present state of a file.
+// stamp describes the present state of a file: what a link leads to, size and
+// time of change.
 func stamp(path string) string {
-	info, err := os.Stat(path)
+	target, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return path + "\nmissing"
 	}
-	return fmt.Sprintf("%s\n%d\n%d", path, info.Size(), info.ModTime().UnixNano())
+	info, err := os.Stat(target)
+	if err != nil {
+		return path + "\nmissing"
+	}
+	return fmt.Sprintf("%s\n%s\n%d\n%d", path, target, info.Size(), info.ModTime().UnixNano())
 }
 
 // current reports whether no file that the toolchain was read from has changed.

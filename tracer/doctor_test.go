@@ -1,0 +1,82 @@
+package tracer
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// findings runs Doctor and returns what it says of each check.
+func (b *bench) findings(binary, mpiexec string, env []string) map[string]Finding {
+	b.t.Helper()
+	list, err := Doctor(b.context(), DoctorOptions{
+		MPICC: "mpicc." + b.p.mpi, MPICXX: "mpicxx." + b.p.mpi, Compiler: b.p.compiler, MPIExec: mpiexec, Binary: binary, Dir: b.dir, Env: env,
+	})
+	require.NoError(b.t, err)
+	found := map[string]Finding{}
+	for _, f := range list {
+		found[f.Check] = f
+		if f.Health == OK {
+			require.Empty(b.t, f.Mend, f.Check)
+		}
+	}
+	return found
+}
+
+func TestDoctorHealthy(t *testing.T) {
+	for _, p := range platforms {
+		t.Run(p.String(), func(t *testing.T) {
+			b := newBench(t, p, sumFiles())
+			b.cc("-g", "main.c", "lib.c", "-o", "app")
+			found := b.findings("app", "mpiexec."+p.mpi, nil)
+			for check, f := range found {
+				if p.compiler == "gcc" && strings.HasSuffix(check, "instrumentation") {
+					require.Equal(t, Warning, f.Health, check)
+					require.Contains(t, f.Mend, "--compiler clang", check)
+					continue
+				}
+				require.Equal(t, OK, f.Health, "%s: %s", check, f.Text)
+			}
+			for _, check := range []string{"MPI C compiler", "MPI C++ compiler", "small C program", "small C++ program", "debug information", "run-time in the binary"} {
+				require.Contains(t, found, check)
+			}
+		})
+	}
+}
+
+func TestDoctorFindsTrouble(t *testing.T) {
+	b := newBench(t, platform{"mpich", "gcc"}, sumFiles())
+	b.command(nil, "mpicc.mpich", "main.c", "lib.c", "-o", "plain")
+	b.command(nil, "gcc", "-c", "lib.c")
+	b.cc("main.c", "lib.o", "-o", "partly")
+	b.command(nil, "mpicc.mpich", "-c", "main.c")
+	b.cc("main.o", "lib.o", "-o", "nothing")
+
+	f := b.findings("plain", "", nil)["binary"]
+	require.Equal(t, Problem, f.Health)
+	require.Contains(t, f.Text, "not linked by mcchk")
+
+	found := b.findings("partly", "mpiexec.openmpi", nil)
+	require.Equal(t, Warning, found["debug information"].Health)
+	require.Contains(t, found["uninstrumented objects"].Text, "lib.o")
+	require.Equal(t, Problem, found["MPI library of binary and launcher"].Health)
+	require.Contains(t, found["MPI library of binary and launcher"].Text, "Open MPI")
+
+	require.Equal(t, Problem, b.findings("nothing", "", nil)["binary's instrumentation"].Health)
+	require.Contains(t, b.findings("main.c", "", nil)["binary"].Mend, "not a script")
+	require.Equal(t, Problem, b.findings("absent", "", nil)["binary"].Health)
+	require.Contains(t, b.findings("main.o", "", nil)["binary"].Text, "not an executable")
+}
+
+func TestDoctorWithoutMPI(t *testing.T) {
+	list, err := Doctor(t.Context(), DoctorOptions{MPICC: "no-such-mpicc", MPICXX: "gcc"})
+	require.NoError(t, err)
+	found := map[string]Finding{}
+	for _, f := range list {
+		found[f.Check] = f
+	}
+	require.Equal(t, Problem, found["MPI C compiler"].Health)
+	require.Contains(t, found["MPI C compiler"].Mend, "MCCHK_MPICC")
+	require.Contains(t, found["MPI C++ compiler"].Text, "mpi.h")
+}
