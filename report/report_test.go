@@ -80,6 +80,8 @@ func atomicFinding() conflicts.Finding {
 func samples() map[string]*analysis.Result {
 	silent := goodBasis
 	silent.Loads, silent.Stores, silent.Instruments = 0, 0, 0
+	untouched := goodBasis
+	untouched.Loads, untouched.Stores = 0, 0
 	partial := goodBasis
 	partial.Ranks, partial.LostAccess, partial.LostCalls = 3, 5, 1
 	nowhere := bufferFinding()
@@ -91,8 +93,9 @@ func samples() map[string]*analysis.Result {
 		"undecided": {Verdict: analysis.Undecided, Basis: partial, Directory: "traces", Clock: "evc", Doubts: []analysis.Doubt{
 			{Kind: analysis.MissingRank, Ranks: []int{2}, Text: "There is no trace of one process: copy its file beside the others."},
 			{Kind: analysis.NotUnderstood, Ranks: []int{0, 1, 3}, Count: 12, Text: "12 calls of MPI_Ibarrier were not understood."}}},
-		"silent":  {Verdict: analysis.Undecided, Basis: silent, Directory: "traces", Clock: "evc"},
-		"nowhere": {Verdict: analysis.Race, Findings: []conflicts.Finding{nowhere}, Basis: goodBasis, Directory: "traces", Clock: "evc"},
+		"untouched": {Verdict: analysis.NoRace, Basis: untouched, Directory: "traces", Clock: "evc"},
+		"silent":    {Verdict: analysis.Undecided, Basis: silent, Directory: "traces", Clock: "evc"},
+		"nowhere":   {Verdict: analysis.Race, Findings: []conflicts.Finding{nowhere}, Basis: goodBasis, Directory: "traces", Clock: "evc"},
 	}
 }
 

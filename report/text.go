@@ -135,9 +135,10 @@ func (t *textWriter) rows(rows [][2]string) {
 // and what completes or follows it.
 func (t *textWriter) span(s *conflicts.Side) string {
 	parts := []string{who(s)}
-	if s.Epoch != "" {
+	switch {
+	case s.Epoch != "":
 		parts = append(parts, s.Epoch+" epoch")
-	} else {
+	case s.Call != "" && !isBuffer(s):
 		parts = append(parts, "in no epoch")
 	}
 	if s.Started.Call != "" {
@@ -232,10 +233,14 @@ func printable(s string) string {
 // basis writes the doubts and the verdict.
 func (t *textWriter) basis(res *analysis.Result) {
 	b := &res.Basis
-	if b.Loads+b.Stores == 0 {
+	if b.Loads+b.Stores == 0 && b.Ranks >= b.RanksInRun { // with ranks missing, little of the others is read
 		t.line("%s no loads or stores of the program were recorded, so only MPI calls were compared with one another.",
 			t.paint.warning.Sprint("WARNING:"))
-		t.line("         Was the program compiled and linked with `mcchk cc`? `mcchk doctor PROGRAM` says.")
+		if b.Instruments == 0 {
+			t.line("         Was the program compiled and linked with `mcchk cc`? `mcchk doctor PROGRAM` says.")
+		} else {
+			t.line("         Code compiled with `mcchk cc` ran, and touched neither window memory nor buffers of pending operations.")
+		}
 	}
 	for _, d := range res.Doubts {
 		ranks := ""

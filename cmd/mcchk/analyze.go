@@ -102,7 +102,7 @@ nothing orders. Findings go to standard output, all else to standard error.
 Exit status: 0 nothing found at or above --fail-on, 1 findings, 2 wrong use,
 3 no verdict possible: traces unreadable or incomplete.`,
 		Example: "  mcchk analyze traces\n  mcchk analyze traces --format text --format json=report.json",
-		Args:    cobra.ExactArgs(1),
+		Args:    needs(1, 1, "a directory of traces"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {
 				return err

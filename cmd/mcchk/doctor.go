@@ -36,7 +36,7 @@ information, and which MPI library it is of.
 
 Exit status: 0 no problem, 1 problems, 2 wrong use, 3 it could not be found out.`,
 		Example: "  mcchk doctor ./app",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    needs(0, 1, "one program or none"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				o.tracer.Binary = args[0]

@@ -33,7 +33,7 @@ func newDumpCommand(a *app) *cobra.Command {
 Lines: one object a line, a header first. 'mcchk pack' makes trace files of them.
 What can be read of a damaged file is printed; the exit status is then 3.`,
 		Example: "  mcchk dump traces --rank 0 | grep MPI_Win_fence",
-		Args:    cobra.ExactArgs(1),
+		Args:    needs(1, 1, "a trace file or a directory of traces"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.dump(cmd.Context(), args[0], o) },
 	}
 	o.addFlags(cmd.Flags())

@@ -16,7 +16,7 @@ func newExplainCommand(a *app) *cobra.Command {
 		Short:   "Say what a rule means, with an example and how to mend it",
 		Long:    "Says what a rule means, with an example and how to mend it. Without a rule, lists all.",
 		Example: "  mcchk explain MC103",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    needs(0, 1, "one rule or none"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp

@@ -35,7 +35,7 @@ hand (docs/trace-format.md). Each header line begins a new process, so one file
 may hold several. With a directory as the output, the files there are named
 after their ranks; "-" reads standard input.`,
 		Example: "  mcchk pack rank0.jsonl rank1.jsonl -o traces",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    needs(1, -1, "a file of JSON Lines"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.pack(cmd.Context(), args, o) },
 	}
 	o.addFlags(cmd.Flags())

@@ -37,6 +37,20 @@ func didYouMean(word string, words []string) string {
 	return ""
 }
 
+// needs checks the number of a command's arguments (high -1: any number from
+// low, which is 0 or 1, on), and says what they are.
+func needs(low, high int, what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		switch {
+		case len(args) < low:
+			return fmt.Errorf("%s is missing", what)
+		case high >= 0 && len(args) > high:
+			return fmt.Errorf("unexpected %q: wanted is %s", args[high], what)
+		}
+		return nil
+	}
+}
+
 // nearest returns the word most like name, or "" when none is like it.
 func nearest(name string, words []string) string {
 	best, distance := "", maxDistance+1

@@ -25,7 +25,7 @@ func newVersionCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Args:  needs(0, 0, "nothing"),
 		RunE: func(*cobra.Command, []string) error {
 			v := currentVersion()
 			if asJSON {

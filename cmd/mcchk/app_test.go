@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/analysis"
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/tracer"
+)
+
+// testApp is an app without anything behind it, and what it writes.
+func testApp() (a *app, out, diag *bytes.Buffer) {
+	out, diag = &bytes.Buffer{}, &bytes.Buffer{}
+	return &app{in: strings.NewReader(""), out: out, err: diag, getenv: func(string) string { return "" }}, out, diag
+}
+
+func findings(severities ...conflicts.Severity) []conflicts.Finding {
+	var fs []conflicts.Finding
+	for _, s := range severities {
+		fs = append(fs, conflicts.Finding{Severity: s})
+	}
+	return fs
+}
+
+func TestVerdictStatus(t *testing.T) {
+	doubts := []analysis.Doubt{{Kind: analysis.MissingRank}}
+	race := &analysis.Result{Verdict: analysis.Race, Findings: findings(conflicts.Error, conflicts.Warning), Doubts: doubts}
+	warned := &analysis.Result{Verdict: analysis.NoRace, Findings: findings(conflicts.Warning)}
+	noted := &analysis.Result{Verdict: analysis.NoRace, Findings: findings(conflicts.Note)}
+	clean := &analysis.Result{Verdict: analysis.NoRace}
+	undecided := &analysis.Result{Verdict: analysis.Undecided, Findings: findings(conflicts.Warning), Doubts: doubts}
+	tests := []struct {
+		name   string
+		res    *analysis.Result
+		failOn string
+		want   int
+	}{
+		{"an error", race, "error", exitFindings},
+		{"an error, but never fail", race, failNever, exitOK},
+		{"a warning below the threshold", warned, "error", exitOK},
+		{"a warning at the threshold", warned, "warning", exitFindings},
+		{"a note below the threshold", noted, "warning", exitOK},
+		{"a note at the threshold", noted, "note", exitFindings},
+		{"nothing", clean, "note", exitOK},
+		{"undecided", undecided, "error", exitFailure},
+		{"undecided, and a warning at the threshold", undecided, "warning", exitFindings},
+		{"undecided, but never fail", undecided, failNever, exitFailure},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			require.Equal(t, test.want, verdictStatus(test.res, test.failOn))
+		})
+	}
+}
+
+func TestInterrupt(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	a, out, diag := testApp()
+	a.backend.analyze = func(ctx context.Context, _ string, _ analysis.Options) (*analysis.Result, error) {
+		cancel()
+		return nil, ctx.Err()
+	}
+	require.Equal(t, exitFailure, a.run(ctx, []string{"mcchk", "analyze", "traces"}))
+	require.Equal(t, "mcchk: interrupted\n", diag.String())
+	require.Empty(t, out.String())
+}
+
+func TestInterruptedProgramIsNotAnalysed(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	a, _, diag := testApp()
+	a.backend.run = func(context.Context, tracer.RunOptions) (int, error) {
+		cancel()
+		return 130, nil
+	}
+	require.Equal(t, exitFailure, a.run(ctx, []string{"mcchk", "run", "--", "app"}))
+	require.Equal(t, "mcchk: interrupted\n", diag.String())
+}
+
+func TestCompile(t *testing.T) {
+	tests := []struct {
+		name string
+		argv []string
+		want tracer.CompileOptions
+	}{
+		{"all is the compiler's", []string{"mcchk", "cc", "-O2", "--verbose", "a.c"}, tracer.CompileOptions{Language: tracer.C, Args: []string{"-O2", "--verbose", "a.c"}}},
+		{"our options first", []string{"mcchk", "cxx", "--mpicc", "mpicxx.mpich", "--compiler=clang", "-c", "a.cc"},
+			tracer.CompileOptions{Language: tracer.CXX, MPICC: "mpicxx.mpich", Compiler: "clang", Args: []string{"-c", "a.cc"}}},
+		{"help of the compiler", []string{"mcchk", "cc", "-c", "--help"}, tracer.CompileOptions{Language: tracer.C, Args: []string{"-c", "--help"}}},
+		{"color is no option of ours here", []string{"mcchk", "cc", "--color", "x"}, tracer.CompileOptions{Language: tracer.C, Args: []string{"--color", "x"}}},
+		{"called as mcchk-cc", []string{"/bin/mcchk-cc", "-c", "a.c"}, tracer.CompileOptions{Language: tracer.C, Args: []string{"-c", "a.c"}}},
+		{"called as mcchk-cxx", []string{"mcchk-cxx", "--version"}, tracer.CompileOptions{Language: tracer.CXX, Args: []string{"--version"}}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			a, _, diag := testApp()
+			var got tracer.CompileOptions
+			a.backend.compile = func(_ context.Context, o tracer.CompileOptions) (int, error) {
+				got = o
+				return 4, nil
+			}
+			require.Equal(t, 4, a.run(context.Background(), test.argv), "the exit status is the compiler's")
+			got.Stdin, got.Stdout, got.Stderr = nil, nil, nil
+			require.Equal(t, test.want, got)
+			require.Empty(t, diag.String())
+		})
+	}
+}
+
+func TestCompileVerbose(t *testing.T) {
+	o, err := compileOptions([]string{"--verbose", "-c", "a.c"})
+	require.NoError(t, err)
+	require.Contains(t, o.Env, "MCCHK_VERBOSE=1")
+	require.Equal(t, []string{"-c", "a.c"}, o.Args)
+}
+
+func TestCompileTrouble(t *testing.T) {
+	a, _, diag := testApp()
+	a.backend.compile = func(context.Context, tracer.CompileOptions) (int, error) { return 0, errors.New("no room") }
+	require.NotZero(t, a.run(context.Background(), []string{"mcchk", "cc", "a.c"}), "never 0 because something failed")
+	require.Equal(t, "mcchk: no room\n", diag.String())
+}
+
+func TestDoctor(t *testing.T) {
+	a, out, _ := testApp()
+	found := []tracer.Finding{{Check: "MPI C compiler", Health: tracer.OK, Text: "mpicc: MPICH 4.0.2 with gcc 12.2.0"}}
+	a.backend.doctor = func(_ context.Context, o tracer.DoctorOptions) ([]tracer.Finding, error) {
+		require.Equal(t, tracer.DoctorOptions{Binary: "app", MPICC: "mpicc.mpich"}, o)
+		return found, nil
+	}
+	argv := []string{"mcchk", "doctor", "--mpicc", "mpicc.mpich", "app"}
+	require.Equal(t, exitOK, a.run(context.Background(), argv))
+	require.Equal(t, "ok       MPI C compiler: mpicc: MPICH 4.0.2 with gcc 12.2.0\n", out.String())
+
+	out.Reset()
+	found = append(found, tracer.Finding{Check: "debug information", Health: tracer.Problem, Text: "there is none", Mend: "compile with -g"})
+	require.Equal(t, exitFindings, a.run(context.Background(), argv))
+	require.Contains(t, out.String(), "problem  debug information: there is none\n         compile with -g\n")
+
+	out.Reset()
+	require.Equal(t, exitFindings, a.run(context.Background(), append(argv, "--json")))
+	require.Contains(t, out.String(), `"health": "problem"`)
+}
+
+func TestColorOn(t *testing.T) {
+	tests := []struct {
+		mode string
+		want bool
+	}{{colorAlways, true}, {colorNever, false}, {colorAuto, false}}
+	for _, test := range tests {
+		a, out, _ := testApp()
+		a.color = test.mode
+		require.Equal(t, test.want, a.colorOn(out), test.mode)
+	}
+}
+
+func TestEnding(t *testing.T) {
+	require.Equal(t, "exited with status 3", ending(3))
+	require.Contains(t, ending(137), "signal 9")
+	require.Equal(t, "exited with status 255", ending(255))
+}
+
+func TestNearest(t *testing.T) {
+	words := []string{"analyze", "explain", "MC103"}
+	tests := []struct{ in, want string }{
+		{"analyse", "analyze"}, {"mc103", "MC103"}, {"MC13", "MC103"}, {"explian", "explain"}, {"dump", ""}, {"", ""},
+	}
+	for _, test := range tests {
+		require.Equal(t, test.want, nearest(test.in, words), test.in)
+	}
+}
+
+func TestWrap(t *testing.T) {
+	require.Equal(t, "aa bb\ncc\n\ndd", wrap("aa bb cc\n\ndd", 6))
+}
