@@ -16,6 +16,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Names of what mcchk keeps in a trace directory, apart from the traces.
@@ -64,7 +66,8 @@ type RunRecord struct {
 }
 
 // Run starts a program with a fresh trace directory and waits for it. SIGINT
-// and SIGTERM sent to this process are passed on to it. The exit status is the
+// and SIGTERM sent to this process are passed on to it (but not an interrupt
+// typed at a terminal, which reaches it anyway). The exit status is the
 // program's (128 + n when signal n ended it), and valid unless the program could
 // not be started; an error is trouble of the tracing, among them ErrNoTraces and
 // ErrTimeout.
@@ -243,7 +246,7 @@ func supervise(ctx context.Context, t *tools, path string, command []string, tim
 	}
 	done := make(chan struct{})
 	defer close(done)
-	go forward(signals, done, cmd.Process)
+	go forward(signals, done, cmd.Process, inForeground())
 	err := cmd.Wait()
 	status := cmd.ProcessState
 	if ctx.Err() != nil && !status.Success() {
@@ -263,14 +266,30 @@ func statusOf(p *os.ProcessState) int {
 	return p.ExitCode()
 }
 
-// forward passes signals on until done. A program that is gone needs none.
-func forward(signals <-chan os.Signal, done <-chan struct{}, p *os.Process) {
+// forward passes signals on until done. A program that is gone needs none. In
+// the foreground of a terminal an interrupt has reached the program already, and
+// launchers take a second one as a demand to end at once, without cleaning up.
+func forward(signals <-chan os.Signal, done <-chan struct{}, p *os.Process, foreground bool) {
 	for {
 		select {
 		case s := <-signals:
-			_ = p.Signal(s)
+			if s != syscall.SIGINT || !foreground {
+				_ = p.Signal(s)
+			}
 		case <-done:
 			return
 		}
 	}
+}
+
+// inForeground reports whether this process belongs to the foreground group of
+// its terminal, so that keys such as Ctrl-C reach it and its children alike.
+func inForeground() bool {
+	tty, err := os.Open("/dev/tty")
+	if err != nil {
+		return false
+	}
+	defer tty.Close()
+	group, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
 }

@@ -107,11 +107,11 @@ func TestRunCancelled(t *testing.T) {
 
 func TestRunPassesSignalsOn(t *testing.T) {
 	dir := t.TempDir()
-	// The program asks its parent, this process, to be interrupted.
-	exit, out, err := script(t, dir, writeTrace+`trap 'echo interrupted; exit 5' INT; kill -INT $PPID; while :; do :; done`)
+	// The program asks its parent, this process, to end.
+	exit, out, err := script(t, dir, writeTrace+`trap 'echo asked to end; exit 5' TERM; kill -TERM $PPID; while :; do :; done`)
 	require.NoError(t, err)
 	require.Equal(t, 5, exit)
-	require.Equal(t, "interrupted\n", out)
+	require.Equal(t, "asked to end\n", out)
 }
 
 func TestTraceDirectory(t *testing.T) {

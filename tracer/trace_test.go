@@ -238,7 +238,7 @@ int main(int argc, char **argv)
 {
 	MPI_Win win;
 	MPI_Init(&argc, &argv);
-	MPI_Win_create(memory, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_SELF, &win);
+	MPI_Win_create(memory, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
 	MPI_Win_fence(0, win);
 	fill(memory, 100);
 	MPI_Win_fence(0, win);
@@ -269,7 +269,7 @@ int main(int argc, char **argv)
 			t.Run(p.String()+" "+name, func(t *testing.T) {
 				b := newBench(t, p, files)
 				build(b)
-				r := readTrace(t, filepath.Join(b.traced(1, "app"), "rank-0.mcct"))
+				r := readTrace(t, filepath.Join(b.traced(2, "app"), "rank-0.mcct"))
 				require.Equal(t, "0-100", r.bytesOf(0, true))
 				require.Equal(t, "200-256", r.bytesOf(1, true))
 			})
