@@ -15,6 +15,9 @@ import (
 // yet shown that it is as long as the chunk claims.
 const readStep = 1 << 20
 
+// readBuffer holds chunk headers and skipped room; records are read past it.
+const readBuffer = 16 << 10
+
 // chunkReader reads the chunks of a file one after another. It stops without
 // an error, and says so in cut, where the file is damaged or ends too early.
 type chunkReader struct {
@@ -49,7 +52,7 @@ func newChunkReader(r io.Reader, name string) (*chunkReader, error) {
 var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 
 func (c *chunkReader) start(r io.Reader) error {
-	c.in = bufio.NewReaderSize(r, 1<<16)
+	c.in = bufio.NewReaderSize(r, readBuffer)
 	if b, err := c.in.Peek(len(zstdMagic)); err != nil || !bytes.Equal(b, zstdMagic) {
 		return nil // readHeader says what is wrong, if anything is
 	}
@@ -59,7 +62,7 @@ func (c *chunkReader) start(r io.Reader) error {
 		return fmt.Errorf("%s: %w", c.name, err)
 	}
 	c.zst = z
-	c.in = bufio.NewReaderSize(&plainReader{zst: z, src: src}, 1<<16)
+	c.in = bufio.NewReaderSize(&plainReader{zst: z, src: src}, readBuffer)
 	return nil
 }
 

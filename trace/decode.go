@@ -162,10 +162,11 @@ func takeWords(store []int64, b []byte) (all, list []int64) {
 func trimZeros(b []byte) string { return string(bytes.TrimRight(b, "\x00")) }
 
 func decodeFn(b []byte) (*Fn, error) {
-	name, args, _ := strings.Cut(trimZeros(b[8:]), " ")
+	text := trimZeros(b[8:])
+	name, args, _ := strings.Cut(text, " ")
 	f := &Fn{ID: u16(b, 2), Name: name}
-	if name == "" {
-		return nil, errors.New("a function definition without a name")
+	if name == "" || strings.Contains(text, "\x00") {
+		return nil, errors.New("a function definition without a name, or with a zero byte inside")
 	}
 	var err error
 	if f.Args, err = parseArgs(args); err != nil {

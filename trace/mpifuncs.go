@@ -37,7 +37,13 @@ var mpiFunctions = map[string]string{
 	// Windows.
 	"MPI_Win_create":          "base:p,size:i,disp_unit:i,comm:c,win:w,model:i",
 	"MPI_Win_allocate":        "size:i,disp_unit:i,comm:c,baseptr:p,win:w,model:i",
+	"MPI_Win_allocate_shared": "size:i,disp_unit:i,comm:c,baseptr:p,win:w,model:i",
+	"MPI_Win_shared_query":    "win:w,rank:r,size:i,disp_unit:i,baseptr:p",
+	"MPI_Win_create_dynamic":  "comm:c,win:w,model:i",
+	"MPI_Win_attach":          "win:w,base:p,size:i",
+	"MPI_Win_detach":          "win:w,base:p",
 	"MPI_Win_free":            "win:w",
+	"mcchk_Lock_ticket":       "rank:r,win:w,ticket:i",
 	"MPI_Win_fence":           "assert:a,win:w",
 	"MPI_Win_lock":            "lock_type:l,rank:r,assert:a,win:w,ticket:i",
 	"MPI_Win_unlock":          "rank:r,win:w",
