@@ -26,6 +26,12 @@ var packages = map[string]string{
 // run starts a tool or program and returns its standard output.
 func run(t *testing.T, name string, args ...string) string {
 	t.Helper()
+	return runIn(t, "", name, args...)
+}
+
+// runIn is run in a directory.
+func runIn(t *testing.T, dir, name string, args ...string) string {
+	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
 		t.Fatalf("%s is missing: apt-get install %s", name, packages[name])
@@ -33,6 +39,7 @@ func run(t *testing.T, name string, args ...string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Dir = dir
 	var out, diag bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &diag
 	require.NoError(t, cmd.Run(), "%s %s\n%s", name, strings.Join(args, " "), diag.String())
@@ -64,12 +71,12 @@ func build(t *testing.T, compiler, source string, flags ...string) program {
 	args := append([]string{}, flags...)
 	args = append(args, "-o", p.exe, src)
 	if source == "app.c" {
-		args = append(args, filepath.Join("testdata", "lib.c"))
+		args = append(args, filepath.Join(filepath.Dir(src), "lib.c"))
 	}
 	if source == "app.f90" {
 		args = append(args, "-J", p.dir)
 	}
-	run(t, compiler, append(args, helper)...)
+	runIn(t, p.dir, compiler, append(args, helper)...)
 	p.run(t)
 	return p
 }
@@ -113,6 +120,9 @@ func resolveAll(r *Resolver, p program) []string {
 
 func TestResolve(t *testing.T) {
 	c := []string{"inner app.c:6 < middle app.c:12 < outer app.c:18", "outer app.c:19", "lib_call lib.c:5"}
+	// Split debug information is in files of its own, which are not read: the
+	// lines are right, the functions those of the symbol table.
+	split := []string{"outer app.c:6", "outer app.c:19", "lib_call lib.c:5"}
 	cxx := []string{"halo::Grid<double>::exchange app.cc:8", "hidden app.cc:17"}
 	fortran := []string{"exchange app.f90:5", "app app.f90:15"}
 	tests := []struct {
@@ -132,6 +142,10 @@ func TestResolve(t *testing.T) {
 		{"clang O0", "clang", "app.c", []string{"-g", "-O0"}, c},
 		{"clang DWARF 4", "clang", "app.c", []string{"-gdwarf-4", "-O2"}, c},
 		{"clang DWARF 5", "clang", "app.c", []string{"-gdwarf-5", "-O2"}, c},
+		{"gcc split", "gcc", "app.c", []string{"-gdwarf-5", "-gsplit-dwarf", "-O2"}, split},
+		{"clang split, DWARF 4", "clang", "app.c", []string{"-gdwarf-4", "-gsplit-dwarf", "-O2"}, split},
+		{"clang optimized at link time", "clang", "app.c", []string{"-g", "-O1", "-flto", "-fno-inline"},
+			[]string{"inner app.c:6 < middle app.c:12 < outer app.c:18", "outer app.c:19", "lib_call lib.c:5"}},
 		{"g++", "g++", "app.cc", []string{"-g", "-O2"}, cxx},
 		{"clang++", "clang++", "app.cc", []string{"-g", "-O2"}, cxx},
 		{"gfortran", "gfortran", "app.f90", []string{"-g", "-O0"}, fortran},
