@@ -106,6 +106,7 @@ func TestOrder(t *testing.T) {
 		})},
 		{"broadcast by the putting process", "", after(func(s *script) { bcast(s, 0) })},
 		{"broadcast by the other", "load put", after(func(s *script) { bcast(s, 1) })},
+		{"broadcast by a third", "load put", after(func(s *script) { bcast(s, 2) })},
 		{"reduction to the other", "", after(func(s *script) { reduce(s, 1) })},
 		{"reduction to the putting process", "load put", after(func(s *script) { reduce(s, 0) })},
 		{"fence", "", after((*script).fence)},
@@ -310,6 +311,24 @@ func TestLocks(t *testing.T) {
 			s.get("get", 0, 1, 0)
 			s.put("put", 0, 2, 0)
 			s.win(0, "unlock_all", 0)
+		}},
+		{"the ticket comes before its operation", "", func(s *script) {
+			s.store("store", 1, window)
+			s.exclusive(1, 1)
+			s.win(1, "unlock", 1)
+			s.win(0, "lock_all", 0)
+			s.put("put", 0, 1, 0)
+			s.win(0, "unlock_all", 0)
+		}},
+		{"the lock of another rank does not protect a load", "load put", func(s *script) {
+			s.exclusive(0, 2)
+			s.shared(0, 1)
+			s.put("put", 0, 1, 0)
+			s.win(1, "lock_all", 0)
+			s.load("load", 1, window)
+			s.win(1, "unlock_all", 0)
+			s.win(0, "unlock", 1)
+			s.win(0, "unlock", 2)
 		}},
 		{"a lock_all without operations orders nothing", "load put", func(s *script) {
 			putFlush(s)
