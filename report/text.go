@@ -274,10 +274,10 @@ func (t *textWriter) verdict(res *analysis.Result) string {
 	if len(counts) > 0 {
 		text += " (" + strings.Join(counts, ", ") + ")"
 	}
-	switch res.Verdict {
-	case analysis.Race:
+	switch {
+	case res.Verdict == analysis.Race:
 		return t.paint.err.Sprint(text)
-	case analysis.NoRace:
+	case res.Verdict == analysis.NoRace && len(counts) == 0:
 		return t.paint.good.Sprint(text)
 	}
 	return t.paint.warning.Sprint(text)

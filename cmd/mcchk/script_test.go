@@ -1,17 +1,22 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
 )
 
 var update = flag.Bool("update", false, "write the expected output in testdata/script anew")
@@ -72,4 +77,18 @@ func scriptTruncate(ts *testscript.TestScript, neg bool, args []string) {
 	size, err := strconv.ParseInt(args[1], 10, 64)
 	ts.Check(err)
 	ts.Check(os.Truncate(ts.MkAbs(args[0]), size))
+}
+
+// TestReportFollowsItsSchema checks the report of a real analysis, the one that
+// analyze_formats.txtar expects, against the published schema.
+func TestReportFollowsItsSchema(t *testing.T) {
+	archive, err := txtar.ParseFile(filepath.Join("testdata", "script", "analyze_formats.txtar"))
+	require.NoError(t, err)
+	i := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == "want.json" })
+	require.GreaterOrEqual(t, i, 0)
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(archive.Files[i].Data))
+	require.NoError(t, err)
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "docs", "report.schema.json"))
+	require.NoError(t, err)
+	require.NoError(t, schema.Validate(value))
 }
