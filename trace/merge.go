@@ -8,7 +8,7 @@ import (
 
 const (
 	// maxStrands bounds the chunks held at once; no process has as many threads.
-	maxStrands = 1 << 14
+	maxStrands = 1 << 12
 	// maxWaiting bounds the chunks that wait behind another of their strand
 	// while the merge looks for a call that may have been lost.
 	maxWaiting = 16

@@ -8,7 +8,7 @@ import (
 // First identifiers of what a Writer defines by itself: out of the way of
 // those that a file written by hand is likely to give.
 const (
-	firstNamedFn    uint16 = 1 << 15
+	firstNamedFn    uint16 = 1 << 10
 	firstNamedStack uint32 = 1 << 31
 	firstNamedPC    uint64 = 1 << 48 // above every address of a program
 	namedPCStep     uint64 = 16

@@ -228,8 +228,8 @@ func defineFn(fns []*Fn, f *Fn) ([]*Fn, error) {
 		}
 		return fns, nil
 	}
-	for len(fns) <= int(f.ID) {
-		fns = append(fns, nil)
+	if n := int(f.ID) + 1 - len(fns); n > 0 {
+		fns = append(fns, make([]*Fn, n)...)
 	}
 	fns[f.ID] = f
 	return fns, nil
