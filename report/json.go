@@ -26,7 +26,7 @@ func JSON(w io.Writer, res *analysis.Result) error {
 		Library:   res.Library,
 		Run:       res.Run,
 		Clock:     res.Clock,
-		Summary:   jsonSummary{c.Errors, c.Warnings, c.Notes},
+		Summary:   jsonSummary(c),
 		Basis:     jsonBasis(res.Basis),
 		Doubts:    []jsonDoubt{},
 		Findings:  []jsonFinding{},
