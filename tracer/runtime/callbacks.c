@@ -1,0 +1,151 @@
+/* The call-backs of -fsanitize=thread, as gcc and clang call them: loads,
+ * stores and ranges. Each is the test of one shadow byte; the rest is
+ * elsewhere. Compiled by clang this file also has the slow functions that the
+ * inlined test (inline.c) calls.
+ */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("omit-frame-pointer") /* none for a function that only tests and jumps */
+#endif
+#include "mcchk.h"
+
+uint32_t mcchk_units;
+uint32_t mcchk_inlined_units;
+
+#define CALLER ((uintptr_t)__builtin_return_address(0))
+
+#if defined(__GNUC__) && !defined(__clang__)
+#define WITH_FRAME __attribute__((noinline, optimize("no-omit-frame-pointer")))
+#else
+#define WITH_FRAME __attribute__((noinline))
+#endif
+
+#define ACCESS(kind, bytes, flags)                                                                 \
+	static WITH_FRAME void slow_##kind##bytes(uintptr_t addr)                                  \
+	{                                                                                          \
+		if (!mcchk_run_continues(addr, CALLER))                                            \
+			mcchk_run_other(addr, CALLER, MCCHK_CALLER_FRAME, bytes, flags);           \
+	}                                                                                          \
+	void __tsan_##kind##bytes(void *p)                                                         \
+	{                                                                                          \
+		uintptr_t addr = (uintptr_t)p;                                                     \
+		if (__builtin_expect(MCCHK_SHADOW[addr >> MCCHK_PAGE_SHIFT] != 0, 0))              \
+			slow_##kind##bytes(addr);                                                  \
+	}
+#define ALIAS(name, of) extern __typeof(of) name __attribute__((alias(#of)));
+#define WITH_PC(kind, bytes, flags)                                                                \
+	WITH_FRAME void __tsan_##kind##bytes##_pc(void *p, void *pc)                               \
+	{                                                                                          \
+		uintptr_t addr = (uintptr_t)p;                                                     \
+		if (__builtin_expect(MCCHK_SHADOW[addr >> MCCHK_PAGE_SHIFT] != 0, 0))              \
+			mcchk_run_other(addr, (uintptr_t)pc, MCCHK_CALLER_FRAME, bytes, flags);  \
+	}
+
+#define ALL_SIZES(kind, flags)                                                                     \
+	ACCESS(kind, 1, flags)                                                                     \
+	ACCESS(kind, 2, flags)                                                                     \
+	ACCESS(kind, 4, flags)                                                                     \
+	ACCESS(kind, 8, flags)                                                                     \
+	ACCESS(kind, 16, flags)                                                                    \
+	WITH_PC(kind, 1, flags)                                                                    \
+	WITH_PC(kind, 2, flags)                                                                    \
+	WITH_PC(kind, 4, flags)                                                                    \
+	WITH_PC(kind, 8, flags)                                                                    \
+	WITH_PC(kind, 16, flags)                                                                   \
+	ALIAS(__tsan_unaligned_##kind##1, __tsan_##kind##1)                                        \
+	ALIAS(__tsan_unaligned_##kind##2, __tsan_##kind##2)                                        \
+	ALIAS(__tsan_unaligned_##kind##4, __tsan_##kind##4)                                        \
+	ALIAS(__tsan_unaligned_##kind##8, __tsan_##kind##8)                                        \
+	ALIAS(__tsan_unaligned_##kind##16, __tsan_##kind##16)                                      \
+	ALIAS(__tsan_volatile_##kind##1, __tsan_##kind##1)                                         \
+	ALIAS(__tsan_volatile_##kind##2, __tsan_##kind##2)                                         \
+	ALIAS(__tsan_volatile_##kind##4, __tsan_##kind##4)                                         \
+	ALIAS(__tsan_volatile_##kind##8, __tsan_##kind##8)                                         \
+	ALIAS(__tsan_volatile_##kind##16, __tsan_##kind##16)                                       \
+	ALIAS(__tsan_unaligned_volatile_##kind##1, __tsan_##kind##1)                               \
+	ALIAS(__tsan_unaligned_volatile_##kind##2, __tsan_##kind##2)                               \
+	ALIAS(__tsan_unaligned_volatile_##kind##4, __tsan_##kind##4)                               \
+	ALIAS(__tsan_unaligned_volatile_##kind##8, __tsan_##kind##8)                               \
+	ALIAS(__tsan_unaligned_volatile_##kind##16, __tsan_##kind##16)
+
+ALL_SIZES(read, 0)
+ALL_SIZES(write, MCCHK_STORE)
+
+/* clang's compound access: a load and a store of one place. */
+#define READ_WRITE(bytes)                                                                          \
+	void __tsan_read_write##bytes(void *p)                                                     \
+	{                                                                                          \
+		uintptr_t addr = (uintptr_t)p;                                                     \
+		if (__builtin_expect(MCCHK_SHADOW[addr >> MCCHK_PAGE_SHIFT] != 0, 0))              \
+			slow_write##bytes(addr);                                                   \
+	}                                                                                          \
+	ALIAS(__tsan_unaligned_read_write##bytes, __tsan_read_write##bytes)
+READ_WRITE(1)
+READ_WRITE(2)
+READ_WRITE(4)
+READ_WRITE(8)
+READ_WRITE(16)
+
+static WITH_FRAME void slow_range(uintptr_t addr, uint64_t size, uint32_t flags)
+{
+	mcchk_range_access(addr, size, CALLER, MCCHK_CALLER_FRAME, flags);
+}
+
+void __tsan_read_range(void *p, unsigned long size) { slow_range((uintptr_t)p, size, 0); }
+void __tsan_write_range(void *p, unsigned long size) { slow_range((uintptr_t)p, size, MCCHK_STORE); }
+
+WITH_FRAME void __tsan_read_range_pc(void *p, unsigned long size, void *pc)
+{
+	mcchk_range_access((uintptr_t)p, size, (uintptr_t)pc, MCCHK_CALLER_FRAME, 0);
+}
+
+WITH_FRAME void __tsan_write_range_pc(void *p, unsigned long size, void *pc)
+{
+	mcchk_range_access((uintptr_t)p, size, (uintptr_t)pc, MCCHK_CALLER_FRAME, MCCHK_STORE);
+}
+
+/* C++: a constructor sets, a virtual call reads, the pointer to the table. */
+void __tsan_vptr_update(void **p, void *value)
+{
+	(void)value;
+	if (__builtin_expect(MCCHK_SHADOW[(uintptr_t)p >> MCCHK_PAGE_SHIFT] != 0, 0))
+		slow_write8((uintptr_t)p);
+}
+ALIAS(__tsan_vptr_read, __tsan_read8)
+
+void __tsan_init(void) { __atomic_add_fetch(&mcchk_units, 1, __ATOMIC_RELAXED); }
+
+/* What inline.c makes of __tsan_init. */
+void mcchk_inlined_unit(void)
+{
+	__atomic_add_fetch(&mcchk_units, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&mcchk_inlined_units, 1, __ATOMIC_RELAXED);
+}
+
+void __tsan_func_entry(void *caller) { (void)caller; }
+void __tsan_func_exit(void) { }
+void __tsan_ignore_thread_begin(void) { }
+void __tsan_ignore_thread_end(void) { }
+
+#ifdef __clang__
+/* The slow functions of inline.c: called from the program's own code, which
+ * keeps its registers. */
+#define INLINED(kind, bytes, flags)                                                                \
+	static __attribute__((preserve_most, noinline, cold)) void                                 \
+		slower_##kind##bytes(uintptr_t addr, uintptr_t pc, void **frame)                   \
+	{                                                                                          \
+		mcchk_run_other(addr, pc, frame, bytes, flags);                                    \
+	}                                                                                          \
+	__attribute__((preserve_most)) void mcchk_slow_##kind##bytes(uintptr_t addr)               \
+	{                                                                                          \
+		if (!mcchk_run_continues(addr, CALLER))                                            \
+			slower_##kind##bytes(addr, CALLER, MCCHK_CALLER_FRAME);                    \
+	}
+#define INLINED_ALL(kind, flags)                                                                   \
+	INLINED(kind, 1, flags)                                                                    \
+	INLINED(kind, 2, flags)                                                                    \
+	INLINED(kind, 4, flags)                                                                    \
+	INLINED(kind, 8, flags)                                                                    \
+	INLINED(kind, 16, flags)
+INLINED_ALL(read, 0)
+INLINED_ALL(write, MCCHK_STORE)
+#endif

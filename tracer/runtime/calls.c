@@ -1,0 +1,93 @@
+/* Call records: begun before the MPI function is called, completed in place
+ * after it has returned. */
+#include "wrap.h"
+
+#include <string.h>
+
+struct mcchk_call_record {
+	uint8_t type, flags;
+	uint16_t function;
+	uint32_t length;
+	uint64_t seq, begin, end;
+	uint32_t stack, zero;
+	int64_t words[];
+};
+
+static int define_function(struct mcchk_thread *t, uint16_t function)
+{
+	struct record {
+		uint8_t type, zero;
+		uint16_t id;
+		uint32_t length;
+		char text[];
+	};
+	uint64_t *set = &t->functions[function / 64], bit = 1ull << function % 64;
+	if (*set & bit)
+		return 1;
+	const char *text = mcchk_functions[function - 1].definition;
+	size_t n = strlen(text);
+	uint64_t length = mcchk_pad8(sizeof(struct record) + n);
+	struct record *r = mcchk_reserve(t, length);
+	if (!r)
+		return 0;
+	*r = (struct record){.type = 3, .id = function, .length = (uint32_t)length};
+	memcpy(r->text, text, n);
+	mcchk_commit(t, length);
+	*set |= bit;
+	return 1;
+}
+
+/* Begins the record of a call made where the wrapper with this frame returns
+ * to. Returns its argument words, zeroed; NULL when it cannot be recorded. The
+ * call counts in any case: spans end here, and sequence numbers go on. */
+int64_t *mcchk_call_begin(uint16_t function, uint64_t words, void *frame)
+{
+	struct mcchk_thread *t = mcchk_thread_get();
+	struct mcchk_call_record *r = NULL;
+	uint64_t length = sizeof *r + 8 * words;
+	uint32_t stack = 0;
+
+	if (t && define_function(t, function)) {
+		stack = mcchk_stack(t, (uintptr_t)((void **)frame)[1], ((void **)frame)[0]);
+		r = mcchk_reserve(t, length);
+	}
+	uint64_t seq = __atomic_add_fetch(&mcchk_seq, 1, __ATOMIC_SEQ_CST);
+	if (!t)
+		return NULL;
+	t->marked = seq;
+	t->call = r;
+	t->call_size = (uint32_t)length;
+	if (!r) {
+		mcchk_lost(1, 0);
+		return NULL;
+	}
+	r->type = 1;
+	r->function = function;
+	r->length = (uint32_t)length;
+	r->seq = seq;
+	r->stack = stack;
+	return r->words;
+}
+
+/* The arguments have been filled in; the call began at that time, ns. */
+void mcchk_call_commit_at(uint64_t begin)
+{
+	struct mcchk_thread *t = mcchk_self.thread;
+	if (!t || !t->call)
+		return;
+	t->call->begin = begin;
+	mcchk_commit(t, t->call_size);
+}
+
+void mcchk_call_commit(void) { mcchk_call_commit_at(mcchk_now()); }
+
+/* The results have been filled in. */
+void mcchk_call_end(uint64_t end, int failed)
+{
+	struct mcchk_thread *t = mcchk_self.thread;
+	if (!t || !t->call)
+		return;
+	t->call->end = end;
+	__atomic_store_n(&t->call->flags, failed ? 3 : 1, __ATOMIC_RELEASE);
+	t->call = NULL;
+}

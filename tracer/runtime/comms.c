@@ -1,0 +1,297 @@
+/* Communicators: identifiers that all members agree on, and definitions.
+ *
+ * Rank 0 of a new communicator picks its identifier from a counter of its own
+ * and broadcasts it over the new communicator. Of an intercommunicator both
+ * groups learn each other's pick and take the smaller.
+ */
+#include "wrap.h"
+
+#include <pthread.h>
+#include <string.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mcchk_map comms;
+static int world_rank, world_size;
+static int64_t last_comm = 1, last_window;
+
+int mcchk_world_rank(void) { return world_rank; }
+
+uint64_t mcchk_strand_bit(void)
+{
+	struct mcchk_thread *t = mcchk_self.thread;
+	return t && t->strand < 64 ? 1ull << t->strand : 0;
+}
+
+static struct mcchk_comm *add(MPI_Comm comm, int64_t id)
+{
+	struct mcchk_comm *c = calloc(1, sizeof *c);
+	int inter = 0;
+
+	if (!c)
+		return NULL;
+	c->id = id;
+	PMPI_Comm_rank(comm, &c->rank);
+	PMPI_Comm_size(comm, &c->size);
+	PMPI_Comm_test_inter(comm, &inter);
+	if (inter)
+		PMPI_Comm_remote_size(comm, &c->remote_size);
+	c->whole = !inter && c->size == world_size;
+	pthread_mutex_lock(&lock);
+	mcchk_map_set(&comms, mcchk_handle(comm), c);
+	pthread_mutex_unlock(&lock);
+	return c;
+}
+
+/* Defines MPI_COMM_WORLD and MPI_COMM_SELF. */
+int mcchk_comms_start(void)
+{
+	PMPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+	PMPI_Comm_size(MPI_COMM_WORLD, &world_size);
+	return add(MPI_COMM_WORLD, 1) && add(MPI_COMM_SELF, ((int64_t)(world_rank + 1) << 32) + 1);
+}
+
+static int64_t pick(int64_t *last)
+{
+	return ((int64_t)(world_rank + 1) << 32) + __atomic_add_fetch(last, 1, __ATOMIC_RELAXED);
+}
+
+struct mcchk_comm *mcchk_comm_get(MPI_Comm comm)
+{
+	if (comm == MPI_COMM_NULL)
+		return NULL;
+	pthread_mutex_lock(&lock);
+	struct mcchk_comm *c = mcchk_map_get(&comms, mcchk_handle(comm));
+	pthread_mutex_unlock(&lock);
+	return c ? c : add(comm, pick(&last_comm));
+}
+
+/* ---- definitions ---- */
+
+struct runs {
+	int64_t (*run)[3]; /* first, stride, count */
+	uint32_t n;
+};
+
+/* Adds a rank: to the last run where it continues it. */
+static void add_rank(struct runs *r, int64_t rank)
+{
+	int64_t *last = r->n ? r->run[r->n - 1] : NULL;
+	if (last && last[2] == 1) {
+		last[1] = rank - last[0];
+		last[2] = 2;
+	} else if (last && rank == last[0] + last[1] * last[2]) {
+		last[2]++;
+	} else {
+		r->run[r->n][0] = rank;
+		r->run[r->n][1] = 1;
+		r->run[r->n++][2] = 1;
+	}
+}
+
+static void add_group(struct runs *r, MPI_Group group)
+{
+	int n = mcchk_group_size(group);
+	int64_t *ranks = calloc((size_t)n + 1, sizeof *ranks);
+	if (!ranks)
+		return;
+	mcchk_group_words(group, ranks);
+	struct runs own = {.run = r->run + r->n};
+	for (int i = 0; i < n; i++)
+		add_rank(&own, ranks[i]);
+	r->n += own.n;
+	free(ranks);
+}
+
+static void write_definition(MPI_Comm comm, const struct mcchk_comm *c)
+{
+	struct record {
+		uint8_t type, flags;
+		uint16_t zero;
+		uint32_t length;
+		int64_t id;
+		uint32_t rank, size, runs, remote_runs;
+		int64_t run[][3];
+	};
+	struct runs r = {.run = calloc((size_t)c->size + (size_t)c->remote_size, sizeof *r.run)};
+	MPI_Group group;
+	uint32_t local = 0;
+
+	if (!r.run)
+		return;
+	if (PMPI_Comm_group(comm, &group) == MPI_SUCCESS) {
+		add_group(&r, group);
+		PMPI_Group_free(&group);
+	}
+	local = r.n;
+	if (c->remote_size && PMPI_Comm_remote_group(comm, &group) == MPI_SUCCESS) {
+		add_group(&r, group);
+		PMPI_Group_free(&group);
+	}
+	struct mcchk_thread *t = mcchk_thread_get();
+	uint64_t length = sizeof(struct record) + r.n * sizeof *r.run;
+	struct record *d = mcchk_reserve(t, length);
+	if (d) {
+		*d = (struct record){.type = 6, .flags = c->remote_size > 0, .length = (uint32_t)length, .id = c->id,
+				     .rank = (uint32_t)c->rank, .size = (uint32_t)c->size, .runs = local,
+				     .remote_runs = r.n - local};
+		memcpy(d->run, r.run, r.n * sizeof *r.run);
+		mcchk_commit(t, length);
+	}
+	free(r.run);
+}
+
+void mcchk_comm_define(MPI_Comm comm)
+{
+	struct mcchk_comm *c = mcchk_comm_get(comm);
+	if (!c || !mcchk_thread_get())
+		return;
+	uint64_t bit = mcchk_strand_bit();
+	if (__atomic_fetch_or(&c->strands, bit, __ATOMIC_RELAXED) & bit)
+		return;
+	write_definition(comm, c);
+}
+
+int64_t mcchk_comm_id(MPI_Comm comm)
+{
+	struct mcchk_comm *c = mcchk_comm_get(comm);
+	if (!c)
+		return 0;
+	mcchk_comm_define(comm);
+	return c->id;
+}
+
+/* ---- new communicators ---- */
+
+static int64_t agree(MPI_Comm comm)
+{
+	int inter = 0, rank = 0;
+	PMPI_Comm_test_inter(comm, &inter);
+	PMPI_Comm_rank(comm, &rank);
+	int64_t id = rank == 0 ? pick(&last_comm) : 0;
+	if (!inter) {
+		PMPI_Bcast(&id, 1, MPI_INT64_T, 0, comm);
+		return id;
+	}
+	/* Between two groups a reduction gives each the other's value. */
+	int64_t theirs = 0, ours = 0;
+	PMPI_Allreduce(&id, &theirs, 1, MPI_INT64_T, MPI_MAX, comm);
+	PMPI_Allreduce(&theirs, &ours, 1, MPI_INT64_T, MPI_MAX, comm);
+	return ours < theirs ? ours : theirs;
+}
+
+/* A constructor gave this communicator to all its members. */
+int64_t mcchk_comm_made(MPI_Comm comm)
+{
+	if (comm == MPI_COMM_NULL)
+		return 0;
+	int64_t id = agree(comm);
+	add(comm, id);
+	return id;
+}
+
+/* A communicator with processes outside this world: nothing can be agreed on. */
+int64_t mcchk_comm_met(MPI_Comm comm)
+{
+	struct mcchk_comm *c = mcchk_comm_get(comm);
+	return c ? c->id : 0;
+}
+
+/* MPI_Comm_idup: the identifier travels along, over the old communicator. */
+void mcchk_comm_promised(MPI_Comm comm, MPI_Comm *made, MPI_Request *request)
+{
+	struct mcchk_request *r = mcchk_request_find(*request, request);
+	struct mcchk_comm *c = mcchk_comm_get(comm);
+	if (!r || !c || c->remote_size)
+		return;
+	r->made = made;
+	r->made_id = c->rank == 0 ? pick(&last_comm) : 0;
+	PMPI_Ibcast(&r->made_id, 1, MPI_INT64_T, 0, comm, &r->agreement);
+}
+
+/* MPI_Comm_idup has completed. */
+void mcchk_comm_agreed(MPI_Comm comm, int64_t id)
+{
+	add(comm, id);
+}
+
+void mcchk_comm_freed(MPI_Comm comm)
+{
+	pthread_mutex_lock(&lock);
+	struct mcchk_comm *c = mcchk_map_get(&comms, mcchk_handle(comm));
+	mcchk_map_set(&comms, mcchk_handle(comm), NULL);
+	pthread_mutex_unlock(&lock);
+	free(c);
+}
+
+int64_t mcchk_new_window_id(MPI_Comm comm)
+{
+	int rank = 0;
+	PMPI_Comm_rank(comm, &rank);
+	int64_t id = rank == 0 ? pick(&last_window) : 0;
+	PMPI_Bcast(&id, 1, MPI_INT64_T, 0, comm);
+	return id;
+}
+
+/* The process passed a synchronization of all members. */
+void mcchk_passed(MPI_Comm comm)
+{
+	struct mcchk_comm *c = mcchk_comm_get(comm);
+	if (c && c->whole)
+		__atomic_add_fetch(&mcchk_region, 1, __ATOMIC_RELAXED);
+}
+
+/* ---- what a process has to do with a collective ---- */
+
+int mcchk_is_root(int root, MPI_Comm comm)
+{
+	struct mcchk_comm *c = mcchk_comm_get(comm);
+	return c && (c->remote_size ? root == MPI_ROOT : root == c->rank);
+}
+
+int mcchk_not_root(int root, MPI_Comm comm)
+{
+	struct mcchk_comm *c = mcchk_comm_get(comm);
+	return c && (!c->remote_size || (root != MPI_ROOT && root != MPI_PROC_NULL));
+}
+
+int mcchk_takes_part(int root, MPI_Comm comm)
+{
+	struct mcchk_comm *c = mcchk_comm_get(comm);
+	return c && (!c->remote_size || root != MPI_PROC_NULL);
+}
+
+int mcchk_leads(int leader, MPI_Comm comm)
+{
+	struct mcchk_comm *c = mcchk_comm_get(comm);
+	return c && leader == c->rank;
+}
+
+int mcchk_peers(MPI_Comm comm)
+{
+	struct mcchk_comm *c = mcchk_comm_get(comm);
+	return !c ? 0 : c->remote_size ? c->remote_size : c->size;
+}
+
+int mcchk_own_size(MPI_Comm comm)
+{
+	struct mcchk_comm *c = mcchk_comm_get(comm);
+	return c ? c->size : 0;
+}
+
+int mcchk_neighbours(MPI_Comm comm, int outgoing)
+{
+	int kind = MPI_UNDEFINED, n = 0, in = 0, weighted;
+	PMPI_Topo_test(comm, &kind);
+	if (kind == MPI_CART) {
+		PMPI_Cartdim_get(comm, &n);
+		return 2 * n;
+	}
+	if (kind == MPI_GRAPH) {
+		struct mcchk_comm *c = mcchk_comm_get(comm);
+		PMPI_Graph_neighbors_count(comm, c ? c->rank : 0, &n);
+		return n;
+	}
+	if (kind == MPI_DIST_GRAPH)
+		PMPI_Dist_graph_neighbors_count(comm, &in, &n, &weighted);
+	return outgoing ? n : in;
+}

@@ -1,0 +1,202 @@
+/* The run-time of mcchk: what its source files share.
+ *
+ * Data flow: MPI calls enter through the generated wrappers (wrappers.c, made
+ * from mpi.tbl), loads and stores through the compiler's call-backs
+ * (callbacks.c, or inlined from inline.c). Both write records into the
+ * thread's open chunk of the trace file (writer.c), whose format is described
+ * in docs/trace-format.md. shadow.c says which memory matters.
+ *
+ * Promises: nothing here changes what the program computes; the load/store
+ * path neither allocates nor locks; when the file cannot grow the program
+ * goes on and the loss is counted in the file.
+ */
+#ifndef MCCHK_H
+#define MCCHK_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#pragma GCC visibility push(hidden)
+
+#define MCCHK_LIKELY(x) __builtin_expect(!!(x), 1)
+#define MCCHK_COLD __attribute__((cold, noinline))
+
+/* ---- shadow.c: which memory matters ---- */
+
+/* One byte for each 4 KiB page of the 2^47 bytes of user addresses: 0 nothing
+ * of interest, 1 all of the page matters, 2 parts of it do. */
+#define MCCHK_SHADOW ((uint8_t *)0x100000000000ull)
+#define MCCHK_PAGE_SHIFT 12
+#define MCCHK_ADDRESS_BITS 47
+
+/* A marked byte range [lo, hi). `coarse` remembers which of its edge pages had
+ * to be marked whole, so that unmarking undoes exactly what marking did. */
+struct mcchk_range {
+	uint64_t lo, hi;
+	uint32_t coarse;
+	int32_t target; /* rank that a one-sided operation goes to */
+};
+
+void mcchk_mark(struct mcchk_range *r);
+void mcchk_unmark(const struct mcchk_range *r);
+int mcchk_hot(uintptr_t addr, uint64_t size);
+int mcchk_hot_granules(uintptr_t addr, uint64_t size);
+
+/* ---- writer.c: the trace file ---- */
+
+struct mcchk_chunk {
+	uint32_t magic, size, strand, crc, state, used;
+	uint64_t seq;
+	uint32_t region, zero;
+	char payload[];
+};
+
+struct mcchk_access {
+	uint8_t type, flags;
+	uint16_t size;
+	uint32_t stack;
+	uint64_t addr;
+	int64_t stride;
+	uint64_t count;
+};
+
+enum { MCCHK_STORE = 1, MCCHK_ATOMIC = 2, MCCHK_LIBRARY = 4 };
+enum { MCCHK_LOST_DISK = 1, MCCHK_LOST_MEMORY = 2, MCCHK_LOST_OTHER = 3 };
+
+/* An access run that may still grow, in a table indexed by program counter. */
+struct mcchk_run {
+	uint64_t key;   /* program counter (and size, for ranges) */
+	uint64_t seq;   /* the span it belongs to */
+	uint64_t next;  /* the address that extends it; 0 with one element */
+	int64_t stride; /* 0 with one element */
+	uint64_t sweep; /* the next address of another pass over its elements */
+	uint64_t base;
+	struct mcchk_access *rec;
+	uint64_t unused;
+};
+
+/* A run by its first element, so that it can be resumed. */
+struct mcchk_start {
+	uint64_t key, seq;
+	struct mcchk_access *rec;
+};
+
+#define MCCHK_RUNS 1024
+#define MCCHK_STARTS 4096
+#define MCCHK_MAX_FUNCTIONS 512
+#define MCCHK_MAX_FRAMES 64
+
+struct mcchk_stack_slot {
+	uint64_t hash; /* 0: empty */
+	uint64_t id;
+};
+
+struct mcchk_call_record;
+
+/* What one thread (strand) owns. */
+struct mcchk_thread {
+	uint32_t strand;
+	struct mcchk_chunk *chunk; /* NULL: none yet, or the file is full */
+	void *map;
+	size_t map_size;
+	uint64_t file_offset; /* of the chunk */
+	uint32_t limit;       /* payload bytes that ordinary records may fill */
+	uint64_t marked;      /* the call that the strand's records follow */
+	struct mcchk_run *runs;
+	struct mcchk_start *starts;
+	struct mcchk_stack_slot *stacks;
+	uint32_t stack_slots, stack_count;
+	uintptr_t stack_lo, stack_hi; /* mapping that holds the thread's stack */
+	uint32_t stack_lookups;
+	struct mcchk_call_record *call; /* the call that is being made */
+	uint32_t call_size;
+	uint64_t functions[MCCHK_MAX_FUNCTIONS / 64]; /* already defined */
+	struct mcchk_thread *next;                    /* of all threads that ever were */
+	int used;                                     /* 0: its thread has ended; atomic */
+};
+
+struct mcchk_tls {
+	struct mcchk_run *runs; /* never NULL; all zero until the thread records */
+	struct mcchk_thread *thread;
+	uintptr_t frame; /* of the wrapper that set depth */
+	uint32_t depth;  /* inside an MPI call or the run-time */
+	uint32_t busy;   /* writing an access */
+};
+
+extern __thread struct mcchk_tls mcchk_self __attribute__((tls_model("initial-exec")));
+
+extern uint64_t mcchk_seq;      /* the last call begun; accessed atomically */
+extern uint32_t mcchk_region;   /* synchronizations over all processes passed */
+extern uint32_t mcchk_units;    /* instrumented translation units */
+extern uint32_t mcchk_inlined_units;
+extern int mcchk_active;    /* MPI calls are observed (the same in all processes) */
+extern int mcchk_recording; /* this process writes a trace */
+
+struct mcchk_file_header {
+	uint8_t run[16];
+	uint32_t rank, ranks;
+	uint64_t monotonic, realtime;
+};
+
+int mcchk_file_open(const char *path, const struct mcchk_file_header *h);
+void mcchk_file_finish(uint64_t units, int with_end);
+void mcchk_lost(uint64_t calls, uint64_t accesses);
+
+struct mcchk_thread *mcchk_thread_get(void);
+void *mcchk_reserve(struct mcchk_thread *t, uint64_t bytes);
+void mcchk_commit(struct mcchk_thread *t, uint64_t bytes);
+uint64_t mcchk_now(void);
+uint32_t mcchk_crc32c(const void *data, size_t size);
+
+/* ---- records.c: definitions ---- */
+
+static inline uint64_t mcchk_pad8(uint64_t n) { return (n + 7) & ~7ull; }
+
+void mcchk_write_info(const char *key, const char *value);
+void mcchk_write_modules(void);
+void mcchk_write_clock(uint64_t local, uint64_t reference, uint64_t round_trip);
+void mcchk_write_mark(struct mcchk_thread *t, uint64_t seq);
+
+/* ---- stacks.c ---- */
+
+/* The frame pointer of the program's function that called this one. */
+#define MCCHK_CALLER_FRAME (*(void ***)__builtin_frame_address(0))
+
+/* The identifier of the stack that begins at pc, in a function whose frame
+ * pointer is `frame`. Writes the definition when the stack is new. 0 when it
+ * cannot be written. */
+uint32_t mcchk_stack(struct mcchk_thread *t, uintptr_t pc, void **frame);
+
+/* ---- runs.c: the slow path of loads and stores ---- */
+
+void mcchk_run_other(uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags);
+void mcchk_range_access(uintptr_t addr, uint64_t size, uintptr_t pc, void **frame, uint32_t flags);
+
+/* Whether an access of a page that matters goes on with the run of its place,
+ * which then has it. Such an address is not looked up: what lies beside the
+ * marked memory may be recorded with it, which says nothing wrong. */
+static inline __attribute__((always_inline)) int mcchk_run_continues(uintptr_t addr, uintptr_t pc)
+{
+	struct mcchk_run *r = mcchk_self.runs + (pc & (MCCHK_RUNS - 1));
+
+	if (MCCHK_LIKELY(r->key == pc && r->seq == __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED))) {
+		if (MCCHK_LIKELY(addr == r->next)) {
+			struct mcchk_access *rec = r->rec;
+			r->next = addr + (uint64_t)r->stride;
+			__atomic_store_n(&rec->count, rec->count + 1, __ATOMIC_RELAXED);
+			return 1;
+		}
+		if (addr == r->sweep) {
+			r->sweep = addr + (uint64_t)r->stride;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,165 @@
+/* Requests: identifiers, and the buffers that matter until they complete.
+ *
+ * A library may use one handle for several requests that are complete already,
+ * so a handle stands for a list. The one that the program keeps in the same
+ * variable is preferred, else the oldest.
+ */
+#include "wrap.h"
+
+#include <pthread.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mcchk_map requests;
+static int64_t last_id;
+
+static struct mcchk_request *choose(struct mcchk_request *first, const MPI_Request *variable, int untaken)
+{
+	struct mcchk_request *oldest = NULL;
+	for (struct mcchk_request *r = first; r; r = r->next) {
+		if (untaken && r->taken)
+			continue;
+		if (r->variable == variable)
+			return r;
+		if (!oldest)
+			oldest = r;
+	}
+	return oldest;
+}
+
+struct mcchk_request *mcchk_request_find(MPI_Request request, const MPI_Request *variable)
+{
+	if (request == MPI_REQUEST_NULL)
+		return NULL;
+	pthread_mutex_lock(&lock);
+	struct mcchk_request *r = choose(mcchk_map_get(&requests, mcchk_handle(request)), variable, 0);
+	pthread_mutex_unlock(&lock);
+	return r;
+}
+
+/* The requests of an array, each entry found once; to be freed. NULL without memory. */
+struct mcchk_request **mcchk_requests_find(int n, const MPI_Request *array)
+{
+	struct mcchk_request **found = calloc(n > 0 ? (size_t)n : 1, sizeof *found);
+	if (!found)
+		return NULL;
+	pthread_mutex_lock(&lock);
+	for (int i = 0; i < n; i++) {
+		if (array[i] == MPI_REQUEST_NULL)
+			continue;
+		found[i] = choose(mcchk_map_get(&requests, mcchk_handle(array[i])), &array[i], 1);
+		if (found[i])
+			found[i]->taken = 1;
+	}
+	for (int i = 0; i < n; i++)
+		if (found[i])
+			found[i]->taken = 0;
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+/* A request that an MPI call has just made. NULL: it was complete, or there is
+ * no memory. */
+struct mcchk_request *mcchk_request_new(const MPI_Request *request)
+{
+	struct mcchk_request *r;
+	if (*request == MPI_REQUEST_NULL || !(r = calloc(1, sizeof *r)))
+		return NULL;
+	r->handle = mcchk_handle(*request);
+	r->variable = request;
+	pthread_mutex_lock(&lock);
+	r->id = ++last_id;
+	struct mcchk_request *same = mcchk_map_get(&requests, r->handle);
+	if (!same) {
+		mcchk_map_set(&requests, r->handle, r);
+	} else {
+		while (same->next)
+			same = same->next;
+		same->next = r;
+	}
+	pthread_mutex_unlock(&lock);
+	return r;
+}
+
+/* Adds a buffer; with `same`, another part of the last one. */
+void mcchk_request_buffer(struct mcchk_request *r, struct mcchk_range box, int same)
+{
+	if (!r || box.lo >= box.hi)
+		return;
+	if ((!same || r->ranges == 0) && r->ranges < 2) {
+		r->range[r->ranges++] = box;
+		return;
+	}
+	struct mcchk_range *last = &r->range[r->ranges - 1];
+	last->lo = box.lo < last->lo ? box.lo : last->lo;
+	last->hi = box.hi > last->hi ? box.hi : last->hi;
+}
+
+static void set_marks(struct mcchk_request *r, int marked)
+{
+	if (r->marked == marked)
+		return;
+	r->marked = marked;
+	for (int i = 0; i < r->ranges; i++) {
+		if (marked)
+			mcchk_mark(&r->range[i]);
+		else
+			mcchk_unmark(&r->range[i]);
+	}
+}
+
+/* All of its buffers are known. Returns its identifier. */
+int64_t mcchk_request_ready(struct mcchk_request *r)
+{
+	if (!r)
+		return 0;
+	if (!r->persistent)
+		set_marks(r, 1);
+	return r->id;
+}
+
+void mcchk_request_started(struct mcchk_request *r)
+{
+	if (r)
+		set_marks(r, 1);
+}
+
+static void forget(struct mcchk_request *r)
+{
+	pthread_mutex_lock(&lock);
+	struct mcchk_request *first = mcchk_map_get(&requests, r->handle);
+	if (first == r) {
+		mcchk_map_set(&requests, r->handle, r->next);
+	} else {
+		while (first && first->next != r)
+			first = first->next;
+		if (first)
+			first->next = r->next;
+	}
+	pthread_mutex_unlock(&lock);
+	free(r);
+}
+
+void mcchk_request_completed(struct mcchk_request *r)
+{
+	if (!r)
+		return;
+	set_marks(r, 0);
+	if (r->persistent)
+		return;
+	if (r->made) {
+		PMPI_Wait(&r->agreement, MPI_STATUS_IGNORE);
+		mcchk_comm_agreed(*r->made, r->made_id);
+	}
+	forget(r);
+}
+
+/* Freed before it completes: its buffers stay marked for good, for nothing
+ * tells when the operation ends. */
+void mcchk_request_forgotten(struct mcchk_request *r)
+{
+	if (!r)
+		return;
+	if (r->persistent)
+		set_marks(r, 0);
+	forget(r);
+}

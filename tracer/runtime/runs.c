@@ -1,0 +1,189 @@
+/* Merging of loads and stores into runs.
+ *
+ * Each place in the program has a slot for its current run. An access that
+ * continues the run counts up the record in the file (mcchk_run in mcchk.h);
+ * one that meets an element the run has already says nothing new and only
+ * moves a cursor. Anything else begins a run, or resumes an earlier one of the
+ * same place and span that began at this address, so that a program that goes
+ * over the same memory again and again writes each run once.
+ *
+ * A span ends at every call that any thread of the process records, and with
+ * the chunk: then no run goes on.
+ */
+#include "mcchk.h"
+
+static inline struct mcchk_start *start_slot(struct mcchk_thread *t, uint64_t key, uint64_t addr)
+{
+	uint64_t h = (addr ^ key * 0x9E3779B97F4A7C15ull) * 0xD6E8FEB86659FD93ull;
+	return &t->starts[h >> 52 & (MCCHK_STARTS - 1)];
+}
+
+static void resume(struct mcchk_run *r, uint64_t key, uint64_t seq, struct mcchk_access *rec)
+{
+	uint64_t n = rec->count;
+	r->key = key;
+	r->seq = seq;
+	r->rec = rec;
+	r->base = rec->addr;
+	r->stride = rec->stride;
+	r->next = n > 1 ? rec->addr + n * (uint64_t)rec->stride : 0;
+	r->sweep = rec->addr + (uint64_t)rec->stride;
+}
+
+/* Whether the access is one of the run's, or its second; moves the cursor. */
+static int belongs(struct mcchk_run *r, uintptr_t addr)
+{
+	struct mcchk_access *rec = r->rec;
+	int64_t offset = (int64_t)(addr - r->base);
+
+	if (addr == r->next && r->next != 0) {
+		r->next = addr + (uint64_t)r->stride;
+		__atomic_store_n(&rec->count, rec->count + 1, __ATOMIC_RELEASE);
+		return 1;
+	}
+	if (addr == r->sweep) {
+		r->sweep = addr + (uint64_t)r->stride;
+		return 1;
+	}
+	if (r->stride == 0) { /* a second element: not yet another address */
+		rec->stride = offset;
+		__atomic_store_n(&rec->count, 2, __ATOMIC_RELEASE);
+		r->stride = offset;
+		r->next = addr + (uint64_t)offset;
+		r->sweep = addr;
+		return 1;
+	}
+	if (offset == 0) {
+		r->sweep = r->base + (uint64_t)r->stride;
+		return 1;
+	}
+	if (addr == r->next - (uint64_t)r->stride)
+		return 1;
+	int64_t k = offset / r->stride;
+	if (k > 0 && (uint64_t)k < rec->count && k * r->stride == offset) {
+		r->sweep = addr + (uint64_t)r->stride;
+		return 1;
+	}
+	return 0;
+}
+
+/* Writes a record of one element, or of a contiguous range when stride is 1. */
+static struct mcchk_access *new_record(struct mcchk_thread *t, uintptr_t addr, uintptr_t pc, void **frame,
+				       uint32_t size, uint32_t flags, int64_t stride, uint64_t count)
+{
+	uint64_t seq = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE);
+	if (t->marked != seq) {
+		mcchk_write_mark(t, seq);
+		t->marked = seq;
+	}
+	uint32_t stack = mcchk_stack(t, pc, frame);
+	struct mcchk_access *rec = mcchk_reserve(t, sizeof *rec);
+	if (!rec) {
+		mcchk_lost(0, count);
+		return NULL;
+	}
+	*rec = (struct mcchk_access){.type = 2, .flags = (uint8_t)flags, .size = (uint16_t)size, .stack = stack,
+				     .addr = addr, .stride = stride, .count = count};
+	mcchk_commit(t, sizeof *rec);
+	return rec;
+}
+
+static void begin(struct mcchk_thread *t, uint64_t key, struct mcchk_run *r, uintptr_t addr, uintptr_t pc, void **frame,
+		  uint32_t size, uint32_t flags)
+{
+	uint64_t seq = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE);
+	struct mcchk_start *s = start_slot(t, key, addr);
+	if (s->key == key && s->seq == seq && s->rec->addr == addr) {
+		resume(r, key, seq, s->rec);
+		return;
+	}
+	struct mcchk_access *rec = new_record(t, addr, pc, frame, size, flags, 0, 1);
+	if (!rec)
+		return;
+	resume(r, key, seq, rec);
+	*s = (struct mcchk_start){.key = key, .seq = seq, .rec = rec};
+}
+
+/* Enters the part that writes. An access made by a signal handler that
+ * interrupted it is counted as lost. */
+static struct mcchk_thread *enter(struct mcchk_tls *self, uint64_t elements)
+{
+	if (!mcchk_recording || self->depth)
+		return NULL;
+	if (self->busy) {
+		mcchk_lost(0, elements);
+		return NULL;
+	}
+	self->busy = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	struct mcchk_thread *t = mcchk_thread_get();
+	if (!t) {
+		mcchk_lost(0, elements);
+		self->busy = 0;
+	}
+	return t;
+}
+
+static void leave(struct mcchk_tls *self)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	self->busy = 0;
+}
+
+static void keyed_access(uint64_t key, uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags)
+{
+	struct mcchk_tls *self = &mcchk_self;
+	struct mcchk_thread *t = enter(self, 1);
+	if (!t)
+		return;
+	struct mcchk_run *r = self->runs + ((pc + 31 * (flags & MCCHK_STORE)) & (MCCHK_RUNS - 1));
+	if (r->key != key || r->seq != __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED) || !belongs(r, addr))
+		begin(t, key, r, addr, pc, frame, size, flags);
+	leave(self);
+}
+
+void mcchk_run_other(uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags)
+{
+	struct mcchk_tls *self = &mcchk_self;
+	struct mcchk_run *r = self->runs + (pc & (MCCHK_RUNS - 1));
+
+	if (MCCHK_SHADOW[addr >> MCCHK_PAGE_SHIFT] == 2 && !mcchk_hot_granules(addr, size))
+		return;
+	struct mcchk_thread *t = enter(self, 1);
+	if (!t)
+		return;
+	r = self->runs + (pc & (MCCHK_RUNS - 1)); /* the thread may just have got its table */
+	if (r->key != pc || r->seq != __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED) || !belongs(r, addr))
+		begin(t, pc, r, addr, pc, frame, size, flags);
+	leave(self);
+}
+
+/* A contiguous range of any length, already known to matter. */
+static void long_range(uintptr_t addr, uint64_t size, uintptr_t pc, void **frame, uint32_t flags)
+{
+	struct mcchk_tls *self = &mcchk_self;
+	uint64_t key = pc | 1ull << 63 | (uint64_t)(flags & MCCHK_STORE) << 62;
+	struct mcchk_thread *t = enter(self, size);
+	if (!t)
+		return;
+	uint64_t seq = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE);
+	struct mcchk_start *s = start_slot(t, key, addr);
+	if (s->key != key || s->seq != seq || s->rec->addr != addr) {
+		struct mcchk_access *rec = new_record(t, addr, pc, frame, 1, flags, 1, size);
+		if (rec)
+			*s = (struct mcchk_start){.key = key, .seq = seq, .rec = rec};
+	} else if (s->rec->count < size) {
+		__atomic_store_n(&s->rec->count, size, __ATOMIC_RELEASE);
+	}
+	leave(self);
+}
+
+void mcchk_range_access(uintptr_t addr, uint64_t size, uintptr_t pc, void **frame, uint32_t flags)
+{
+	if (MCCHK_LIKELY(!mcchk_hot(addr, size)))
+		return;
+	if (size > UINT16_MAX)
+		long_range(addr, size, pc, frame, flags);
+	else
+		keyed_access(pc | size << 47 | (uint64_t)(flags & MCCHK_STORE) << 63, addr, pc, frame, (uint32_t)size, flags);
+}

@@ -1,0 +1,337 @@
+/* Which memory matters: window memory and buffers of pending operations.
+ *
+ * A page is covered whole by a number of ranges (covers, one 16-bit count for
+ * each page, in a second sparse reservation), or in part: then a block holds a
+ * count and a bit for each of its 8-byte granules. Counts make overlapping
+ * ranges survive the release of one of them. A count that would overflow
+ * stays where it is for good: marking too much is harmless. The same holds
+ * when there are no blocks left: the page is then marked whole.
+ *
+ * Marking happens in MPI calls under a lock; the load/store path reads without.
+ */
+#include "mcchk.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define COVERS ((uint16_t *)0x110000000000ull)
+#define PAGES (1ull << (MCCHK_ADDRESS_BITS - MCCHK_PAGE_SHIFT))
+#define PAGE 4096u
+#define GRANULES 512u
+#define STICKY 65535u
+
+/* Up to MAX_BLOCKS pages are tracked by granule: 1.1 KiB each, 15 MiB in all. */
+#define SLOTS 32768u
+#define MAX_BLOCKS 14000u
+
+enum { COARSE_FIRST = 1, COARSE_LAST = 2, COARSE_BEFORE = 4 };
+
+struct block {
+	uint64_t bits[GRANULES / 64];
+	uint16_t counts[GRANULES];
+	uint32_t refs;
+};
+
+static struct {
+	uint64_t version; /* odd while slots move */
+	uint64_t page[SLOTS]; /* page number; 0: empty */
+	uint32_t index[SLOTS];
+	uint32_t used;
+	struct block *blocks;
+} table;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void fail(const char *why)
+{
+	static const char head[] = "mcchk: cannot reserve 96 GiB of address space for the shadow memory: ";
+	static const char tail[] = "\nmcchk: raise the limit on virtual memory (ulimit -v unlimited); no memory is used by it\n";
+	ssize_t n = write(2, head, sizeof head - 1);
+	n += write(2, why, strlen(why));
+	n += write(2, tail, sizeof tail - 1);
+	(void)n;
+	_exit(2);
+}
+
+static void *reserve_at(uintptr_t where, size_t size)
+{
+	void *p = mmap((void *)where, size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	if (p == MAP_FAILED)
+		return NULL;
+	if (p != (void *)where) { /* a kernel that does not know FIXED_NOREPLACE */
+		munmap(p, size);
+		errno = EEXIST;
+		return NULL;
+	}
+	madvise(p, size, MADV_DONTDUMP);
+	madvise(p, size, MADV_NOHUGEPAGE);
+	return p;
+}
+
+/* Runs before any constructor of the program, which may be instrumented. */
+static void reserve_shadow(void)
+{
+	if (!reserve_at((uintptr_t)MCCHK_SHADOW, PAGES) ||
+	    !reserve_at((uintptr_t)COVERS, PAGES * sizeof(uint16_t)))
+		fail(strerror(errno));
+}
+
+__attribute__((section(".preinit_array"), used)) static void (*preinit)(void) = reserve_shadow;
+
+static uint32_t home_slot(uint64_t page) { return (uint32_t)((page * 0x9E3779B97F4A7C15ull) >> 49) & (SLOTS - 1); }
+
+static struct block *find_block(uint64_t page)
+{
+	for (uint32_t s = home_slot(page);; s = (s + 1) & (SLOTS - 1)) {
+		uint64_t p = __atomic_load_n(&table.page[s], __ATOMIC_ACQUIRE);
+		if (p == page)
+			return &table.blocks[table.index[s]];
+		if (p == 0)
+			return NULL;
+	}
+}
+
+static void insert_block(uint64_t page, uint32_t index)
+{
+	uint32_t s = home_slot(page);
+	while (table.page[s] != 0)
+		s = (s + 1) & (SLOTS - 1);
+	table.index[s] = index;
+	__atomic_store_n(&table.page[s], page, __ATOMIC_RELEASE);
+}
+
+/* Forgets the blocks that no range needs any more. Readers that meet an odd or
+ * changed version take the page as marked. */
+static void drop_unused_blocks(void)
+{
+	static uint64_t live[MAX_BLOCKS]; /* under the lock */
+	uint32_t n = 0;
+
+	__atomic_store_n(&table.version, table.version + 1, __ATOMIC_SEQ_CST);
+	for (uint32_t i = 0; i < MAX_BLOCKS; i++)
+		live[i] = 0;
+	for (uint32_t s = 0; s < SLOTS; s++) {
+		if (table.page[s] != 0 && table.blocks[table.index[s]].refs != 0)
+			live[table.index[s]] = table.page[s];
+		__atomic_store_n(&table.page[s], 0, __ATOMIC_RELAXED);
+	}
+	for (uint32_t i = 0; i < table.used; i++) {
+		if (live[i] == 0)
+			continue;
+		if (n != i)
+			memcpy(&table.blocks[n], &table.blocks[i], sizeof(struct block));
+		insert_block(live[i], n++);
+	}
+	memset(&table.blocks[n], 0, (size_t)(table.used - n) * sizeof(struct block));
+	table.used = n;
+	__atomic_store_n(&table.version, table.version + 1, __ATOMIC_SEQ_CST);
+}
+
+static struct block *get_block(uint64_t page)
+{
+	if (!table.blocks) {
+		void *p = mmap(NULL, (size_t)MAX_BLOCKS * sizeof(struct block), PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (p == MAP_FAILED)
+			return NULL;
+		table.blocks = p;
+	}
+	struct block *b = find_block(page);
+	if (b)
+		return b;
+	if (table.used == MAX_BLOCKS) {
+		static uint32_t futile; /* attempts to skip after one that freed little */
+		if (futile != 0) {
+			futile--;
+			return NULL;
+		}
+		drop_unused_blocks();
+		if (table.used > MAX_BLOCKS - MAX_BLOCKS / 8)
+			futile = MAX_BLOCKS;
+		if (table.used == MAX_BLOCKS)
+			return NULL;
+	}
+	uint32_t index = table.used++;
+	insert_block(page, index);
+	return &table.blocks[index];
+}
+
+static void refresh(uint64_t page)
+{
+	uint8_t v = 0;
+	if (COVERS[page] != 0) {
+		v = 1;
+	} else {
+		struct block *b = table.blocks ? find_block(page) : NULL;
+		if (b && b->refs != 0)
+			v = 2;
+	}
+	__atomic_store_n(&MCCHK_SHADOW[page], v, __ATOMIC_RELEASE);
+}
+
+static void cover(uint64_t first, uint64_t end, int delta)
+{
+	for (uint64_t page = first; page < end; page++) {
+		if (COVERS[page] == STICKY)
+			continue;
+		COVERS[page] = (uint16_t)(COVERS[page] + delta);
+		if (delta > 0)
+			__atomic_store_n(&MCCHK_SHADOW[page], 1, __ATOMIC_RELEASE);
+		else if (COVERS[page] == 0)
+			refresh(page);
+	}
+}
+
+static void count_granules(struct block *b, uint32_t g0, uint32_t g1, int delta)
+{
+	for (uint32_t g = g0; g < g1; g++) {
+		if (b->counts[g] == STICKY)
+			continue;
+		b->counts[g] = (uint16_t)(b->counts[g] + delta);
+		uint64_t bit = 1ull << (g & 63), *word = &b->bits[g >> 6];
+		if (b->counts[g] != 0)
+			__atomic_store_n(word, *word | bit, __ATOMIC_RELAXED);
+		else
+			__atomic_store_n(word, *word & ~bit, __ATOMIC_RELAXED);
+	}
+}
+
+/* Marks the granules [g0, g1) of a page; returns 1 when all of it had to be. */
+static int mark_part(uint64_t page, uint32_t g0, uint32_t g1)
+{
+	struct block *b = get_block(page);
+	if (!b) {
+		cover(page, page + 1, 1);
+		return 1;
+	}
+	b->refs++;
+	count_granules(b, g0, g1, 1);
+	refresh(page);
+	return 0;
+}
+
+static void unmark_part(uint64_t page, uint32_t g0, uint32_t g1, int coarse)
+{
+	if (coarse) {
+		cover(page, page + 1, -1);
+		return;
+	}
+	struct block *b = find_block(page);
+	if (!b)
+		return;
+	count_granules(b, g0, g1, -1);
+	if (--b->refs == 0)
+		refresh(page);
+}
+
+/* How a range lies on pages: [whole, whole_end) are covered whole. */
+struct layout {
+	uint64_t whole, whole_end;
+	int first, last, before; /* has a partial first, last page, one to watch before it */
+	uint64_t first_page, last_page;
+	uint32_t first_g0, first_g1, last_g1;
+};
+
+static struct layout lay_out(const struct mcchk_range *r)
+{
+	struct layout l = {0};
+	uint64_t p0 = r->lo / PAGE, p1 = (r->hi - 1) / PAGE;
+	uint32_t off = r->lo % PAGE, end = (uint32_t)((r->hi - 1) % PAGE) + 1;
+
+	l.first_page = p0;
+	l.last_page = p1;
+	l.first_g0 = off / 8;
+	l.first_g1 = p0 == p1 ? (end + 7) / 8 : GRANULES;
+	l.last_g1 = (end + 7) / 8;
+	l.first = off != 0 || (p0 == p1 && end != PAGE);
+	l.last = p0 != p1 && end != PAGE;
+	l.before = off < 16 && p0 > 0; /* an unaligned access may begin there */
+	l.whole = p0 + (l.first ? 1 : 0);
+	l.whole_end = p1 + 1 - (l.last ? 1 : 0);
+	return l;
+}
+
+static int markable(const struct mcchk_range *r)
+{
+	return r->lo < r->hi && r->lo >= PAGE && r->hi <= 1ull << MCCHK_ADDRESS_BITS;
+}
+
+void mcchk_mark(struct mcchk_range *r)
+{
+	r->coarse = 0;
+	if (!markable(r))
+		return;
+	struct layout l = lay_out(r);
+	pthread_mutex_lock(&lock);
+	if (l.before && mark_part(l.first_page - 1, 0, 0))
+		r->coarse |= COARSE_BEFORE;
+	if (l.first && mark_part(l.first_page, l.first_g0, l.first_g1))
+		r->coarse |= COARSE_FIRST;
+	if (l.last && mark_part(l.last_page, 0, l.last_g1))
+		r->coarse |= COARSE_LAST;
+	cover(l.whole, l.whole_end, 1);
+	pthread_mutex_unlock(&lock);
+}
+
+void mcchk_unmark(const struct mcchk_range *r)
+{
+	if (!markable(r))
+		return;
+	struct layout l = lay_out(r);
+	pthread_mutex_lock(&lock);
+	if (l.before)
+		unmark_part(l.first_page - 1, 0, 0, r->coarse & COARSE_BEFORE);
+	if (l.first)
+		unmark_part(l.first_page, l.first_g0, l.first_g1, r->coarse & COARSE_FIRST);
+	if (l.last)
+		unmark_part(l.last_page, 0, l.last_g1, r->coarse & COARSE_LAST);
+	cover(l.whole, l.whole_end, -1);
+	pthread_mutex_unlock(&lock);
+}
+
+static int page_hit(uint64_t page, uint32_t g0, uint32_t g1)
+{
+	uint8_t v = __atomic_load_n(&MCCHK_SHADOW[page], __ATOMIC_ACQUIRE);
+	if (v != 2)
+		return v;
+	uint64_t version = __atomic_load_n(&table.version, __ATOMIC_ACQUIRE);
+	if (version & 1)
+		return 1;
+	const struct block *b = find_block(page);
+	int hit = 0;
+	for (uint32_t g = g0; b && !hit && g < g1; g++)
+		hit = (int)(__atomic_load_n(&b->bits[g >> 6], __ATOMIC_RELAXED) >> (g & 63)) & 1;
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	return hit || __atomic_load_n(&table.version, __ATOMIC_RELAXED) != version;
+}
+
+/* Whether any of [addr, addr+size) is marked. */
+int mcchk_hot_granules(uintptr_t addr, uint64_t size)
+{
+	uint64_t last = addr + size - 1;
+	if (last >> MCCHK_ADDRESS_BITS || last < addr)
+		return 0;
+	for (uint64_t page = addr / PAGE; page <= last / PAGE; page++) {
+		uint32_t g0 = page == addr / PAGE ? (uint32_t)(addr % PAGE) / 8 : 0;
+		uint32_t g1 = page == last / PAGE ? (uint32_t)(last % PAGE) / 8 + 1 : GRANULES;
+		if (page_hit(page, g0, g1))
+			return 1;
+	}
+	return 0;
+}
+
+/* The same for a range of any length, quick when its pages hold nothing. */
+int mcchk_hot(uintptr_t addr, uint64_t size)
+{
+	if (size == 0 || addr >> MCCHK_ADDRESS_BITS || (addr + size - 1) >> MCCHK_ADDRESS_BITS)
+		return 0;
+	const uint8_t *p = MCCHK_SHADOW + addr / PAGE, *end = MCCHK_SHADOW + (addr + size - 1) / PAGE;
+	while (p <= end && *p == 0)
+		p++;
+	return p <= end && mcchk_hot_granules(addr, size);
+}

@@ -1,0 +1,276 @@
+/* Windows: identifiers, the memory they show, operations that are pending, and
+ * the observed order of locks.
+ *
+ * Beside each of the program's windows stands a hidden one with a counter in
+ * every process. After a lock has been granted the counter at the target is
+ * fetched and increased: the ticket says how many locks of this target came
+ * before.
+ */
+#include "wrap.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_PENDING (1u << 18) /* ranges of one window: 6 MiB; what is beyond stays marked */
+
+struct ranges {
+	struct mcchk_range *range;
+	uint32_t count, room;
+};
+
+struct window {
+	int64_t id, model;
+	int whole;
+	struct ranges memory, pending;
+	MPI_Win tickets;
+	int has_tickets;
+	int locked_all;
+	int size;
+	uint8_t *ticketed; /* by rank: has a ticket in this lock_all epoch */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct mcchk_map windows;
+
+static struct window *get(MPI_Win win)
+{
+	pthread_mutex_lock(&lock);
+	struct window *w = mcchk_map_get(&windows, mcchk_handle(win));
+	pthread_mutex_unlock(&lock);
+	return w;
+}
+
+static void add_range(struct ranges *list, struct mcchk_range r)
+{
+	if (list->count == list->room) {
+		uint32_t room = list->room ? list->room * 2 : 16;
+		struct mcchk_range *more = room <= MAX_PENDING ? realloc(list->range, room * sizeof *more) : NULL;
+		if (!more) {
+			mcchk_mark(&r); /* for good */
+			return;
+		}
+		list->range = more;
+		list->room = room;
+	}
+	mcchk_mark(&r);
+	list->range[list->count++] = r;
+}
+
+static void drop_ranges(struct ranges *list)
+{
+	for (uint32_t i = 0; i < list->count; i++)
+		mcchk_unmark(&list->range[i]);
+	free(list->range);
+	*list = (struct ranges){0};
+}
+
+int64_t mcchk_win_id(MPI_Win win)
+{
+	struct window *w = get(win);
+	return w ? w->id : 0;
+}
+
+/* ---- the hidden window ---- */
+
+static void make_tickets(struct window *w, MPI_Comm comm)
+{
+	MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+	int64_t *counter = NULL;
+	int ok, all = 0;
+
+	PMPI_Comm_get_errhandler(comm, &handler);
+	PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+	ok = PMPI_Win_allocate(sizeof *counter, sizeof *counter, MPI_INFO_NULL, comm, &counter, &w->tickets) == MPI_SUCCESS;
+	if (ok) {
+		PMPI_Win_set_errhandler(w->tickets, MPI_ERRORS_RETURN);
+		ok = PMPI_Win_lock_all(MPI_MODE_NOCHECK, w->tickets) == MPI_SUCCESS;
+		*counter = 0;
+		PMPI_Win_sync(w->tickets);
+	}
+	PMPI_Allreduce(&ok, &all, 1, MPI_INT, MPI_MIN, comm); /* nobody counts before all have zeroed */
+	w->has_tickets = all;
+	if (handler != MPI_ERRHANDLER_NULL) {
+		PMPI_Comm_set_errhandler(comm, handler);
+		PMPI_Errhandler_free(&handler);
+	}
+}
+
+static int64_t take_ticket(struct window *w, int rank)
+{
+	int64_t one = 1, earlier = -1;
+	if (!w->has_tickets || rank < 0 || rank >= w->size)
+		return -1;
+	if (PMPI_Fetch_and_op(&one, &earlier, MPI_INT64_T, rank, 0, MPI_SUM, w->tickets) != MPI_SUCCESS ||
+	    PMPI_Win_flush(rank, w->tickets) != MPI_SUCCESS)
+		return -1;
+	return earlier;
+}
+
+int64_t mcchk_win_ticket(MPI_Win win, int rank)
+{
+	struct window *w = get(win);
+	return w ? take_ticket(w, rank) : -1;
+}
+
+/* ---- making and freeing ---- */
+
+static int64_t read_model(MPI_Win win)
+{
+	int *model = NULL, there = 0;
+	PMPI_Win_get_attr(win, MPI_WIN_MODEL, &model, &there);
+	return !there || *model == MPI_WIN_UNIFIED;
+}
+
+int64_t mcchk_win_made(MPI_Win win, MPI_Comm comm, void *base, MPI_Aint size)
+{
+	struct window *w = calloc(1, sizeof *w);
+	int64_t id = mcchk_new_window_id(comm);
+	struct mcchk_comm *c = mcchk_comm_get(comm);
+
+	if (!w || !c) {
+		free(w);
+		return 0;
+	}
+	w->id = id;
+	w->model = read_model(win);
+	w->whole = c->whole;
+	w->size = c->size;
+	make_tickets(w, comm);
+	pthread_mutex_lock(&lock);
+	mcchk_map_set(&windows, mcchk_handle(win), w);
+	pthread_mutex_unlock(&lock);
+	mcchk_win_attached(win, base, size);
+	return id;
+}
+
+int64_t mcchk_win_model(MPI_Win win)
+{
+	struct window *w = get(win);
+	return w ? w->model : 1;
+}
+
+void mcchk_win_attached(MPI_Win win, const void *base, MPI_Aint size)
+{
+	struct window *w = get(win);
+	uint64_t lo = (uint64_t)(uintptr_t)base;
+	if (!w || !base || size <= 0)
+		return;
+	pthread_mutex_lock(&lock);
+	int known = 0;
+	for (uint32_t i = 0; i < w->memory.count; i++)
+		known |= w->memory.range[i].lo == lo && w->memory.range[i].hi == lo + (uint64_t)size;
+	if (!known)
+		add_range(&w->memory, (struct mcchk_range){.lo = lo, .hi = lo + (uint64_t)size});
+	pthread_mutex_unlock(&lock);
+}
+
+void mcchk_win_detached(MPI_Win win, const void *base)
+{
+	struct window *w = get(win);
+	if (!w)
+		return;
+	pthread_mutex_lock(&lock);
+	for (uint32_t i = 0; i < w->memory.count; i++) {
+		if (w->memory.range[i].lo != (uint64_t)(uintptr_t)base)
+			continue;
+		mcchk_unmark(&w->memory.range[i]);
+		w->memory.range[i] = w->memory.range[--w->memory.count];
+		break;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/* Before the program's window is freed: its memory may go with it. */
+void mcchk_win_freed(MPI_Win win)
+{
+	pthread_mutex_lock(&lock);
+	struct window *w = mcchk_map_get(&windows, mcchk_handle(win));
+	mcchk_map_set(&windows, mcchk_handle(win), NULL);
+	pthread_mutex_unlock(&lock);
+	if (!w)
+		return;
+	if (w->has_tickets) {
+		PMPI_Win_unlock_all(w->tickets);
+		PMPI_Win_free(&w->tickets);
+	}
+	drop_ranges(&w->memory);
+	drop_ranges(&w->pending);
+	if (w->whole)
+		__atomic_add_fetch(&mcchk_region, 1, __ATOMIC_RELAXED);
+	free(w->ticketed);
+	free(w);
+}
+
+/* ---- operations and their completion ---- */
+
+/* The ticket of a lock_all epoch is taken at the first operation to a target. */
+void mcchk_win_access(MPI_Win win, int rank)
+{
+	struct window *w = get(win);
+	if (!w || !w->locked_all || !w->ticketed || rank < 0 || rank >= w->size || w->ticketed[rank])
+		return;
+	w->ticketed[rank] = 1;
+	int64_t *words = mcchk_call_begin(mcchk_fn_mcchk_Lock_ticket, 3, (void *)mcchk_self.frame);
+	mcchk_call_commit();
+	int64_t ticket = take_ticket(w, rank);
+	if (words) {
+		words[0] = rank;
+		words[1] = w->id;
+		words[2] = ticket;
+	}
+	mcchk_call_end(mcchk_now(), 0);
+}
+
+void mcchk_win_pending(MPI_Win win, int rank, struct mcchk_range box)
+{
+	struct window *w = get(win);
+	if (!w || box.lo >= box.hi)
+		return;
+	box.target = rank;
+	pthread_mutex_lock(&lock);
+	struct ranges *p = &w->pending;
+	const struct mcchk_range *last = p->count ? &p->range[p->count - 1] : NULL;
+	if (!last || last->lo != box.lo || last->hi != box.hi || last->target != rank)
+		add_range(p, box);
+	pthread_mutex_unlock(&lock);
+}
+
+void mcchk_win_completed(MPI_Win win, int rank)
+{
+	struct window *w = get(win);
+	if (!w)
+		return;
+	pthread_mutex_lock(&lock);
+	struct ranges *p = &w->pending;
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < p->count; i++) {
+		if (rank == MCCHK_ALL || p->range[i].target == rank)
+			mcchk_unmark(&p->range[i]);
+		else
+			p->range[kept++] = p->range[i];
+	}
+	p->count = kept;
+	pthread_mutex_unlock(&lock);
+}
+
+void mcchk_win_locked_all(MPI_Win win, int locked)
+{
+	struct window *w = get(win);
+	if (!w)
+		return;
+	w->locked_all = locked;
+	if (!locked)
+		return;
+	if (!w->ticketed)
+		w->ticketed = calloc((size_t)w->size, 1);
+	else
+		memset(w->ticketed, 0, (size_t)w->size);
+}
+
+void mcchk_fenced(MPI_Win win, int assertion)
+{
+	struct window *w = get(win);
+	if (w && w->whole && !(assertion & MPI_MODE_NOPRECEDE))
+		__atomic_add_fetch(&mcchk_region, 1, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,188 @@
+/* What the generated wrappers call, and what the hooks of mpi.tbl may use.
+ *
+ * Between mcchk_call_begin and mcchk_call_end of a call its thread writes no
+ * other record: what a call refers to is defined before, what it makes after.
+ */
+#ifndef MCCHK_WRAP_H
+#define MCCHK_WRAP_H
+
+#include "mcchk.h"
+
+#include <mpi.h>
+#include <stdlib.h>
+
+#pragma GCC visibility push(hidden)
+
+#define MCCHK_ALL (-1) /* every target rank */
+#define MCCHK_FRAME __builtin_frame_address(0)
+
+/* A function as the generator describes it; identifiers are index + 1. */
+struct mcchk_function {
+	const char *definition; /* "MPI_Put origin_addr:p,…" */
+};
+extern const struct mcchk_function mcchk_functions[];
+extern const uint16_t mcchk_fn_MPI_Init, mcchk_fn_MPI_Init_thread, mcchk_fn_MPI_Finalize, mcchk_fn_mcchk_Lock_ticket;
+
+/* ---- calls.c ---- */
+
+/* Whether the program itself makes this call, and not the MPI library or the
+ * run-time. `frame` is the wrapper's; a call from above the frame of the one
+ * that is under way means that the latter was left by longjmp or an exception. */
+static inline int mcchk_enter(void *frame)
+{
+	struct mcchk_tls *self = &mcchk_self;
+	if (!mcchk_active || (self->depth && (uintptr_t)frame < self->frame))
+		return 0;
+	self->depth = 1;
+	self->frame = (uintptr_t)frame;
+	return 1;
+}
+
+static inline void mcchk_leave(void) { mcchk_self.depth = 0; }
+
+int64_t *mcchk_call_begin(uint16_t function, uint64_t words, void *frame);
+void mcchk_call_commit(void);
+void mcchk_call_commit_at(uint64_t begin);
+void mcchk_call_end(uint64_t end, int failed);
+
+/* ---- values.c: MPI's constants as the format has them ---- */
+
+#define mcchk_handle(h) ((uint64_t)(uintptr_t)(h))
+int64_t mcchk_address(const void *p);
+int64_t mcchk_rank(int rank);
+int64_t mcchk_tag(int tag);
+int64_t mcchk_assertion(int assertion);
+int64_t mcchk_lock_type(int type);
+void mcchk_status_words(const MPI_Status *s, int64_t *words);
+/* The program's statuses, or n zeroed ones of our own in *own when it ignores them. */
+MPI_Status *mcchk_statuses(MPI_Status *s, int n, MPI_Status **own);
+int mcchk_group_size(MPI_Group group);
+void mcchk_group_words(MPI_Group group, int64_t *words);
+
+/* ---- map.c: handles to what is known of them ---- */
+
+struct mcchk_map {
+	uint64_t *keys; /* 0: empty */
+	void **values;
+	uint32_t slots, count;
+};
+void *mcchk_map_get(const struct mcchk_map *m, uint64_t key);
+void mcchk_map_set(struct mcchk_map *m, uint64_t key, void *value); /* NULL removes */
+
+/* ---- comms.c ---- */
+
+struct mcchk_comm {
+	int64_t id;
+	int rank, size, remote_size; /* remote_size 0: an intracommunicator */
+	int whole;                   /* all processes of the world */
+	uint64_t strands;            /* that have its definition */
+};
+
+int mcchk_comms_start(void);
+int mcchk_world_rank(void);
+struct mcchk_comm *mcchk_comm_get(MPI_Comm comm);
+int64_t mcchk_comm_id(MPI_Comm comm);
+int64_t mcchk_comm_made(MPI_Comm comm);
+int64_t mcchk_comm_met(MPI_Comm comm);
+void mcchk_comm_agreed(MPI_Comm comm, int64_t id);
+void mcchk_comm_define(MPI_Comm comm);
+void mcchk_comm_promised(MPI_Comm comm, MPI_Comm *made, MPI_Request *request);
+void mcchk_comm_freed(MPI_Comm comm);
+void mcchk_passed(MPI_Comm comm);
+int64_t mcchk_new_window_id(MPI_Comm comm);
+
+/* The strand's bit in `strands` sets, 0 for those beyond the 64th. */
+uint64_t mcchk_strand_bit(void);
+
+int mcchk_is_root(int root, MPI_Comm comm);
+int mcchk_not_root(int root, MPI_Comm comm);
+int mcchk_takes_part(int root, MPI_Comm comm);
+int mcchk_leads(int leader, MPI_Comm comm);
+int mcchk_peers(MPI_Comm comm);
+int mcchk_own_size(MPI_Comm comm);
+int mcchk_neighbours(MPI_Comm comm, int outgoing);
+#define IS_ROOT(root, comm) mcchk_is_root(root, comm)           /* receives from, or sends to, all */
+#define NOT_ROOT(root, comm) mcchk_not_root(root, comm)         /* sends to, or receives from, the root */
+#define TAKES_PART(root, comm) mcchk_takes_part(root, comm)
+#define LEADS(leader, comm) mcchk_leads(leader, comm)
+#define PEERS(comm) mcchk_peers(comm)                           /* processes that data goes to */
+#define OWN(comm) mcchk_own_size(comm)
+#define SOURCES(comm) mcchk_neighbours(comm, 0)
+#define DESTINATIONS(comm) mcchk_neighbours(comm, 1)
+
+/* ---- types.c ---- */
+
+int64_t mcchk_type_id(MPI_Datatype type);    /* writes its definition when it is new */
+int64_t mcchk_type_known(MPI_Datatype type); /* the same, after mcchk_type_id */
+void mcchk_type_freed(MPI_Datatype type);
+int64_t mcchk_op_id(MPI_Op op);
+void mcchk_op_freed(MPI_Op op);
+/* The bounding box of `count` elements at `p`; empty when there is no memory. */
+struct mcchk_range mcchk_box(const void *p, MPI_Count count, MPI_Datatype type);
+
+/* ---- requests.c ---- */
+
+struct mcchk_request {
+	int64_t id;
+	uint64_t handle;
+	const MPI_Request *variable; /* where the program keeps the handle */
+	struct mcchk_request *next;  /* of the same handle, from the oldest */
+	struct mcchk_range range[2];
+	int ranges;
+	int persistent, marked, taken;
+	MPI_Comm *made;    /* of MPI_Comm_idup */
+	MPI_Request agreement;
+	int64_t made_id;
+};
+
+struct mcchk_request *mcchk_request_find(MPI_Request request, const MPI_Request *variable);
+struct mcchk_request **mcchk_requests_find(int n, const MPI_Request *requests);
+struct mcchk_request *mcchk_request_new(const MPI_Request *request);
+void mcchk_request_buffer(struct mcchk_request *r, struct mcchk_range box, int same);
+int64_t mcchk_request_ready(struct mcchk_request *r);
+void mcchk_request_started(struct mcchk_request *r);
+void mcchk_request_completed(struct mcchk_request *r);
+void mcchk_request_forgotten(struct mcchk_request *r);
+
+#define PERSISTENT _made->persistent = 1
+#define BUFFER(p, count, type) mcchk_request_buffer(_made, mcchk_box(p, count, type), 0)
+/* Parts of one buffer, displacements in elements, or in bytes with types of their own. */
+#define BUFFERS(p, counts, displs, type, n)                                                        \
+	do {                                                                                       \
+		if ((p) != MPI_IN_PLACE)                                                           \
+			for (int _k = 0, _n = (n); _k < _n; _k++)                                  \
+				mcchk_request_buffer(_made, mcchk_box_at(p, (displs)[_k], (counts)[_k], type), _k > 0); \
+	} while (0)
+#define TYPED_BUFFERS(p, counts, displs, types, n)                                                 \
+	do {                                                                                       \
+		if ((p) != MPI_IN_PLACE)                                                           \
+			for (int _k = 0, _n = (n); _k < _n; _k++)                                  \
+				mcchk_request_buffer(_made, mcchk_box((const char *)(p) + (displs)[_k], (counts)[_k], (types)[_k]), _k > 0); \
+	} while (0)
+#define SUM(counts, n)                                                                             \
+	({                                                                                         \
+		MPI_Count _sum = 0;                                                                \
+		for (int _k = 0, _n = (n); _k < _n; _k++)                                          \
+			_sum += (counts)[_k];                                                      \
+		_sum;                                                                              \
+	})
+struct mcchk_range mcchk_box_at(const void *p, MPI_Count displacement, MPI_Count count, MPI_Datatype type);
+
+/* ---- windows.c ---- */
+
+int64_t mcchk_win_id(MPI_Win win);
+int64_t mcchk_win_made(MPI_Win win, MPI_Comm comm, void *base, MPI_Aint size);
+int64_t mcchk_win_model(MPI_Win win);
+int64_t mcchk_win_ticket(MPI_Win win, int rank);
+void mcchk_win_attached(MPI_Win win, const void *base, MPI_Aint size);
+void mcchk_win_detached(MPI_Win win, const void *base);
+void mcchk_win_freed(MPI_Win win);
+void mcchk_win_access(MPI_Win win, int rank); /* an operation is about to be recorded */
+void mcchk_win_pending(MPI_Win win, int rank, struct mcchk_range box);
+void mcchk_win_completed(MPI_Win win, int rank);
+void mcchk_win_locked_all(MPI_Win win, int locked);
+void mcchk_fenced(MPI_Win win, int assertion);
+#define PENDING(win, rank, p, count, type) mcchk_win_pending(win, rank, mcchk_box(p, count, type))
+
+#pragma GCC visibility pop
+#endif

@@ -1,0 +1,445 @@
+/* The trace file: chunks in shared mappings, one open chunk a thread.
+ *
+ * A chunk's place in the file is claimed with one atomic addition, so threads
+ * extend the file without a lock. The file is extended before it is mapped: a
+ * full disk is an error here and never a SIGBUS. When that happens recording
+ * stops for the whole process, and what is lost from then on is counted in a
+ * `lost` record, for which every chunk keeps room.
+ */
+#include "mcchk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FILE_HEADER 128u
+#define CHUNK_HEADER 40u
+#define KEPT_ROOM 64u /* in each chunk, for a lost and an end record */
+#define PAGE 4096u
+#define SMALL_CHUNK (32u << 10) /* first chunk of threads but the first */
+
+struct lost_record {
+	uint8_t type, reason;
+	uint16_t zero;
+	uint32_t length;
+	uint64_t calls, accesses;
+};
+
+struct end_record {
+	uint8_t type, zero[3];
+	uint32_t length;
+	uint64_t idle, accesses, units;
+};
+
+static struct {
+	int fd;
+	uint32_t chunk_size;
+	_Atomic uint64_t end; /* where the next chunk will begin */
+	_Atomic int full;     /* a lost reason: nothing can be recorded any more */
+	_Atomic uint64_t lost_calls, lost_accesses, accesses;
+	_Atomic(struct lost_record *) lost;
+	int rank;
+	struct mcchk_file_header header;
+} file = {.fd = -1};
+
+static _Atomic(struct mcchk_thread *) threads;
+static _Atomic uint32_t strands;
+static pthread_key_t exit_key;
+static struct mcchk_run no_runs[MCCHK_RUNS]; /* never written */
+
+__thread struct mcchk_tls mcchk_self = {.runs = no_runs};
+uint64_t mcchk_seq;
+uint32_t mcchk_region;
+int mcchk_active;
+int mcchk_recording;
+
+uint64_t mcchk_now(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+/* ---- CRC-32C ---- */
+
+static uint32_t crc_table[256];
+
+static void make_crc_table(void)
+{
+	for (uint32_t i = 0; i < 256; i++) {
+		uint32_t c = i;
+		for (int k = 0; k < 8; k++)
+			c = (c >> 1) ^ (c & 1 ? 0x82F63B78u : 0);
+		crc_table[i] = c;
+	}
+}
+
+static uint32_t crc_bytes(uint32_t c, const uint8_t *p, size_t n)
+{
+	while (n--)
+		c = crc_table[(c ^ *p++) & 0xff] ^ (c >> 8);
+	return c;
+}
+
+#ifdef __x86_64__
+__attribute__((target("sse4.2"))) static uint32_t crc_words(uint32_t c, const uint8_t *p, size_t n)
+{
+	uint64_t c64 = c;
+	for (; n >= 8; n -= 8, p += 8) {
+		uint64_t w;
+		memcpy(&w, p, 8);
+		c64 = __builtin_ia32_crc32di(c64, w);
+	}
+	return crc_bytes((uint32_t)c64, p, n);
+}
+#endif
+
+uint32_t mcchk_crc32c(const void *data, size_t size)
+{
+#ifdef __x86_64__
+	__builtin_cpu_init();
+	if (__builtin_cpu_supports("sse4.2"))
+		return ~crc_words(~0u, data, size);
+#endif
+	return ~crc_bytes(~0u, data, size);
+}
+
+/* ---- losses ---- */
+
+static void show_losses(void)
+{
+	struct lost_record *r = file.lost;
+	if (r) {
+		__atomic_store_n(&r->calls, file.lost_calls, __ATOMIC_RELAXED);
+		__atomic_store_n(&r->accesses, file.lost_accesses, __ATOMIC_RELAXED);
+	}
+}
+
+void mcchk_lost(uint64_t calls, uint64_t accesses)
+{
+	atomic_fetch_add(&file.lost_calls, calls);
+	atomic_fetch_add(&file.lost_accesses, accesses);
+	show_losses();
+}
+
+/* Puts the lost record into the room kept at the end of the thread's chunk. */
+static void place_lost(struct mcchk_thread *t, int reason)
+{
+	if (!t->chunk || file.lost)
+		return;
+	uint32_t used = t->chunk->used;
+	struct lost_record *r = (void *)(t->chunk->payload + used);
+	*r = (struct lost_record){.type = 10, .reason = (uint8_t)reason, .length = sizeof *r};
+	struct lost_record *none = NULL;
+	if (!atomic_compare_exchange_strong(&file.lost, &none, r))
+		return;
+	show_losses();
+	__atomic_store_n(&t->chunk->used, used + (uint32_t)sizeof *r, __ATOMIC_RELEASE);
+}
+
+static void stop_recording(struct mcchk_thread *t, int reason, int error)
+{
+	int none = 0;
+	if (atomic_compare_exchange_strong(&file.full, &none, reason)) {
+		char text[200];
+		int n = snprintf(text, sizeof text, "mcchk: rank %d: the trace cannot grow (error %d%s); recording stops, the program goes on\n",
+				 file.rank, error,
+				 error == ENOSPC ? ": no space left on device" : error == EFBIG ? ": file size limit" : "");
+		if (write(2, text, (size_t)n) < 0) { /* nothing more can be said */ }
+	}
+	place_lost(t, reason);
+}
+
+/* ---- chunks ---- */
+
+static int extend(uint64_t offset, uint64_t size)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && offset + size > limit.rlim_cur)
+		return EFBIG; /* before the kernel sends SIGXFSZ */
+	int e;
+	do
+		e = posix_fallocate(file.fd, (off_t)offset, (off_t)size);
+	while (e == EINTR);
+	return e;
+}
+
+/* The places of runs in a chunk must be forgotten before it is closed. */
+static void forget_runs(struct mcchk_thread *t)
+{
+	memset(t->runs, 0, MCCHK_RUNS * sizeof *t->runs);
+	memset(t->starts, 0, MCCHK_STARTS * sizeof *t->starts);
+}
+
+static uint64_t count_elements(const struct mcchk_chunk *c)
+{
+	uint64_t n = 0;
+	for (uint32_t at = 0; at < c->used;) {
+		const struct mcchk_access *a = (const void *)(c->payload + at);
+		if (a->type == 2) {
+			n += a->count;
+			at += sizeof *a;
+		} else {
+			at += a->stack; /* every other record has its length there */
+		}
+	}
+	return n;
+}
+
+static void seal(struct mcchk_chunk *c)
+{
+	file.accesses += count_elements(c);
+	c->crc = mcchk_crc32c(c->payload, c->used);
+	__atomic_store_n(&c->state, 1, __ATOMIC_RELEASE);
+}
+
+static int open_chunk(struct mcchk_thread *t, uint64_t payload)
+{
+	uint64_t size = t->strand == 0 || t->chunk ? file.chunk_size : SMALL_CHUNK;
+	uint64_t need = (CHUNK_HEADER + FILE_HEADER + KEPT_ROOM + payload + PAGE - 1) / PAGE * PAGE;
+	if (size > file.chunk_size)
+		size = file.chunk_size;
+	if (size < need)
+		size = need;
+	if (size > UINT32_MAX) {
+		stop_recording(t, MCCHK_LOST_OTHER, EFBIG);
+		return 0;
+	}
+	uint64_t offset = atomic_fetch_add(&file.end, size);
+	int e = extend(offset, size);
+	if (e != 0) {
+		stop_recording(t, MCCHK_LOST_DISK, e);
+		return 0;
+	}
+	char *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd, (off_t)offset);
+	if (map == MAP_FAILED) {
+		stop_recording(t, MCCHK_LOST_MEMORY, errno);
+		return 0;
+	}
+	if (t->chunk) {
+		seal(t->chunk);
+		forget_runs(t);
+		munmap(t->map, t->map_size);
+	}
+	uint32_t before = offset == 0 ? FILE_HEADER : 0;
+	struct mcchk_chunk *c = (void *)(map + before);
+	c->size = (uint32_t)size - before;
+	c->strand = t->strand;
+	c->seq = __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED);
+	c->region = mcchk_region;
+	__atomic_store_n(&c->magic, 0x4b4e4843u, __ATOMIC_RELEASE);
+	t->map = map;
+	t->map_size = size;
+	t->file_offset = offset + before;
+	t->limit = c->size - CHUNK_HEADER - KEPT_ROOM;
+	t->chunk = c;
+	return 1;
+}
+
+/* Room for a record of the given length (a multiple of 8) in the thread's
+ * chunk. The record counts once it is committed. NULL: it is lost. */
+void *mcchk_reserve(struct mcchk_thread *t, uint64_t bytes)
+{
+	if (!t || !mcchk_recording || file.full) {
+		if (t && file.full && !file.lost)
+			place_lost(t, file.full);
+		return NULL;
+	}
+	if ((!t->chunk || t->chunk->used + bytes > t->limit) && !open_chunk(t, bytes))
+		return NULL;
+	return t->chunk->payload + t->chunk->used;
+}
+
+void mcchk_commit(struct mcchk_thread *t, uint64_t bytes)
+{
+	__atomic_store_n(&t->chunk->used, t->chunk->used + (uint32_t)bytes, __ATOMIC_RELEASE);
+}
+
+/* ---- threads ---- */
+
+static void *zeroed(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return p == MAP_FAILED ? NULL : p;
+}
+
+struct thread_memory {
+	struct mcchk_thread thread;
+	struct mcchk_run runs[MCCHK_RUNS] __attribute__((aligned(64)));
+	struct mcchk_start starts[MCCHK_STARTS];
+};
+
+static struct mcchk_thread *new_thread(void)
+{
+	for (struct mcchk_thread *t = threads; t; t = t->next) {
+		int idle = 0;
+		if (atomic_compare_exchange_strong((_Atomic int *)&t->used, &idle, 1))
+			return t;
+	}
+	struct thread_memory *m = zeroed(sizeof *m);
+	if (!m)
+		return NULL;
+	m->thread.used = 1;
+	m->thread.runs = m->runs;
+	m->thread.starts = m->starts;
+	m->thread.next = threads;
+	while (!atomic_compare_exchange_weak(&threads, &m->thread.next, &m->thread)) { }
+	return &m->thread;
+}
+
+/* The calling thread's state; NULL when this process does not record. The
+ * caller has set depth or busy, so that it is not entered twice. */
+struct mcchk_thread *mcchk_thread_get(void)
+{
+	struct mcchk_tls *self = &mcchk_self;
+	if (MCCHK_LIKELY(self->thread != NULL))
+		return self->thread;
+	if (!mcchk_recording)
+		return NULL;
+	struct mcchk_thread *t = new_thread();
+	if (!t) {
+		stop_recording(&(struct mcchk_thread){0}, MCCHK_LOST_MEMORY, ENOMEM);
+		return NULL;
+	}
+	t->strand = atomic_fetch_add(&strands, 1);
+	pthread_setspecific(exit_key, t);
+	self->thread = t;
+	self->runs = t->runs;
+	return t;
+}
+
+static void thread_exits(void *p)
+{
+	struct mcchk_tls *self = &mcchk_self;
+	struct mcchk_thread *t = p;
+	if (self->thread != t)
+		return;
+	self->busy = 1;
+	self->runs = no_runs;
+	self->thread = NULL;
+	if (t->chunk && !file.full && mcchk_recording) {
+		seal(t->chunk);
+		munmap(t->map, t->map_size);
+	}
+	forget_runs(t);
+	t->chunk = NULL;
+	t->map = NULL;
+	t->marked = 0;
+	t->call = NULL;
+	t->stack_lo = t->stack_hi = 0;
+	t->stack_lookups = 0;
+	t->stack_count = 0;
+	memset(t->functions, 0, sizeof t->functions);
+	if (t->stacks)
+		memset(t->stacks, 0, t->stack_slots * sizeof *t->stacks);
+	atomic_store((_Atomic int *)&t->used, 0);
+	self->busy = 0;
+}
+
+/* In the child of fork: the file belongs to the parent. */
+static void forked(void)
+{
+	mcchk_recording = 0;
+	mcchk_active = 0;
+	mcchk_self.runs = no_runs;
+	mcchk_self.thread = NULL;
+}
+
+/* ---- opening and closing ---- */
+
+static uint32_t chunk_size(void)
+{
+	const char *s = getenv("MCCHK_CHUNK_KIB");
+	unsigned long kib = s ? strtoul(s, NULL, 10) : 256;
+	if (kib < 4)
+		kib = 4;
+	if (kib > 1u << 20)
+		kib = 1u << 20;
+	return (uint32_t)(kib * 1024 / PAGE * PAGE);
+}
+
+static void write_header(const struct mcchk_file_header *h, char *at)
+{
+	struct {
+		char magic[8];
+		uint32_t version, length;
+		uint8_t run[16];
+		uint32_t rank, ranks, pid, flags;
+		uint64_t monotonic, realtime;
+		char host[60];
+		uint32_t crc;
+	} f = {.magic = "MCCHKTR1", .version = 1, .length = FILE_HEADER, .rank = h->rank, .ranks = h->ranks,
+	       .pid = (uint32_t)getpid(), .monotonic = h->monotonic, .realtime = h->realtime};
+	_Static_assert(sizeof f == FILE_HEADER, "header");
+	memcpy(f.run, h->run, sizeof f.run);
+	gethostname(f.host, sizeof f.host - 1);
+	f.crc = mcchk_crc32c(&f, FILE_HEADER - 4);
+	memcpy(at, &f, sizeof f);
+}
+
+/* Creates the file and the first chunk of the calling thread, strand 0.
+ * Returns 0, or an errno. */
+int mcchk_file_open(const char *path, const struct mcchk_file_header *h)
+{
+	make_crc_table();
+	file.rank = (int)h->rank;
+	file.chunk_size = chunk_size();
+	file.fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	if (file.fd < 0)
+		return errno;
+	if (pthread_key_create(&exit_key, thread_exits) != 0 || pthread_atfork(NULL, NULL, forked) != 0)
+		return ENOMEM;
+	mcchk_recording = 1;
+	struct mcchk_thread *t = mcchk_thread_get();
+	if (!t || !open_chunk(t, 0))
+		return ENOSPC;
+	write_header(h, t->map);
+	return 0;
+}
+
+/* Cuts the rest of the chunk off the file when nothing follows it. */
+static void cut_last(struct mcchk_thread *t)
+{
+	uint64_t end = t->file_offset + t->chunk->size;
+	uint64_t size = CHUNK_HEADER + mcchk_pad8(t->chunk->used);
+	if (atomic_compare_exchange_strong(&file.end, &end, t->file_offset + size)) {
+		t->chunk->size = (uint32_t)size;
+		munmap(t->map, t->map_size);
+		t->chunk = NULL;
+		if (ftruncate(file.fd, (off_t)(t->file_offset + size)) != 0) { /* the reader skips zeros */ }
+	}
+}
+
+/* Ends recording: seals the chunks of all threads, with an `end` record when
+ * the process passed MPI_Finalize. Chunks of other threads stay mapped, for
+ * one of them may be in the middle of a record. */
+void mcchk_file_finish(uint64_t units, int with_end)
+{
+	struct mcchk_thread *own = mcchk_self.thread;
+	if (!mcchk_recording)
+		return;
+	__atomic_store_n(&mcchk_recording, 0, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&mcchk_seq, 1, __ATOMIC_SEQ_CST); /* no run goes on */
+	for (struct mcchk_thread *t = threads; t; t = t->next)
+		if (t != own && t->chunk)
+			seal(t->chunk);
+	if (own && own->chunk) {
+		if (with_end) {
+			struct end_record *e = (void *)(own->chunk->payload + own->chunk->used);
+			*e = (struct end_record){.type = 11, .length = sizeof *e, .units = units,
+						 .accesses = file.accesses + count_elements(own->chunk)};
+			mcchk_commit(own, sizeof *e);
+		}
+		seal(own->chunk);
+		cut_last(own);
+	}
+}
