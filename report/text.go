@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -142,24 +143,29 @@ func (t *textWriter) span(s *conflicts.Side) string {
 		parts = append(parts, "in no epoch")
 	}
 	if s.Started.Call != "" {
-		parts = append(parts, "after "+t.sync(s.Started))
+		parts = append(parts, "after "+t.sync(s, &s.Started))
 	}
 	switch {
 	case s.Pending && s.Done.Call == "":
 		parts = append(parts, "never completed")
 	case s.Pending:
-		parts = append(parts, "completed by "+t.sync(s.Done))
+		parts = append(parts, "completed by "+t.sync(s, &s.Done))
 	case s.Done.Call != "":
-		parts = append(parts, "before "+t.sync(s.Done))
+		parts = append(parts, "before "+t.sync(s, &s.Done))
 	}
 	return strings.Join(parts, ", ")
 }
 
-func (t *textWriter) sync(p conflicts.SyncPoint) string {
-	if len(p.Stack) == 0 {
+// sync names a call by its place, in the access's own file by the line alone.
+func (t *textWriter) sync(s *conflicts.Side, p *conflicts.SyncPoint) string {
+	there, ok := location(p.Stack)
+	if !ok {
 		return p.Call
 	}
-	return p.Call + " (" + stackPlace(p.Stack, t.opts.Dir) + ")"
+	if here, _ := location(s.Stack); there.File != "" && there.File == here.File {
+		return fmt.Sprintf("%s (line %d)", p.Call, there.Line)
+	}
+	return p.Call + " (" + place(there, t.opts.Dir) + ")"
 }
 
 // stack writes a call stack on one line, innermost first, and why a source
@@ -167,6 +173,7 @@ func (t *textWriter) sync(p conflicts.SyncPoint) string {
 func (t *textWriter) stack(frames []symbols.Frame) string {
 	var parts []string
 	reason := ""
+	here, _ := location(frames)
 	for i, f := range frames {
 		if i > 0 && f.File == "" && f.Func == "" {
 			continue
@@ -176,6 +183,9 @@ func (t *textWriter) stack(frames []symbols.Frame) string {
 		}
 		s := place(f, t.opts.Dir)
 		if f.Func != "" && f.File != "" {
+			if f.File == here.File { // its path stands above
+				s = filepath.Base(s)
+			}
 			s = f.Func + " (" + s + ")"
 		}
 		parts = append(parts, s)
@@ -234,12 +244,13 @@ func printable(s string) string {
 func (t *textWriter) basis(res *analysis.Result) {
 	b := &res.Basis
 	if b.Loads+b.Stores == 0 && b.Ranks >= b.RanksInRun { // with ranks missing, little of the others is read
-		t.line("%s no loads or stores of the program were recorded, so only MPI calls were compared with one another.",
-			t.paint.warning.Sprint("WARNING:"))
 		if b.Instruments == 0 {
+			t.line("%s no loads or stores of the program were recorded, so only MPI calls were compared with one another.",
+				t.paint.warning.Sprint("WARNING:"))
 			t.line("         Was the program compiled and linked with `mcchk cc`? `mcchk doctor PROGRAM` says.")
 		} else {
-			t.line("         Code compiled with `mcchk cc` ran, and touched neither window memory nor buffers of pending operations.")
+			t.line("%s no loads or stores were recorded: the code compiled with `mcchk cc` touched neither window memory nor", t.paint.note.Sprint("note:"))
+			t.line("      buffers of pending operations. If it should have, `mcchk doctor PROGRAM` lists the parts compiled otherwise.")
 		}
 	}
 	for _, d := range res.Doubts {

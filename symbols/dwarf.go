@@ -24,6 +24,7 @@ type unitSpan struct {
 // unit is one compilation unit.
 type unit struct {
 	entry     *dwarf.Entry
+	dir       string // the compiler's working directory
 	decoded   bool
 	rows      []row // by lo
 	functions []functionSpan
@@ -80,6 +81,7 @@ func newDebugInfo(f *elf.File) (*debugInfo, error) {
 			continue
 		}
 		u := &unit{entry: e}
+		u.dir, _ = e.Val(dwarf.AttrCompDir).(string)
 		ranges, err := data.Ranges(e)
 		if err != nil {
 			continue // this unit is unreadable, others need not be
@@ -109,10 +111,10 @@ func (d *debugInfo) frames(addr uint64) (frames []Frame, covered bool) {
 	}
 	chain := u.scopes(addr)
 	if len(chain) == 0 {
-		return []Frame{place.frame("")}, true
+		return []Frame{u.frame(place, "")}, true
 	}
 	for i := len(chain) - 1; i >= 0; i-- {
-		f := place.frame(chain[i].name)
+		f := u.frame(place, chain[i].name)
 		f.Inlined = i > 0
 		frames = append(frames, f)
 		place = chain[i].call
@@ -120,10 +122,10 @@ func (d *debugInfo) frames(addr uint64) (frames []Frame, covered bool) {
 	return frames, true
 }
 
-func (r row) frame(function string) Frame {
+func (u *unit) frame(r row, function string) Frame {
 	f := Frame{Func: function, Line: r.line, Column: r.column}
 	if r.file != nil {
-		f.File = cleanPath(r.file.Name)
+		f.File = fullPath(u.dir, r.file.Name)
 	}
 	if f.File == "" || f.Line == 0 {
 		return Frame{Func: function, Reason: reasonNoLine}
@@ -285,6 +287,20 @@ func lastAtOrBelow[T any](s []T, addr uint64, start func(T) uint64) int {
 		return 1
 	})
 	return i - 1
+}
+
+// fullPath completes a file name of a line table. Of DWARF 5, debug/dwarf
+// leaves names in relative directories relative, and puts the compiler's
+// directory even before an absolute name, with a "//" between the two.
+func fullPath(dir, name string) string {
+	switch {
+	case dir == "" || name == "":
+	case strings.HasPrefix(name, dir+"//"):
+		name = name[len(dir)+1:]
+	case !strings.HasPrefix(name, "/"):
+		name = dir + "/" + name
+	}
+	return cleanPath(name)
 }
 
 // cleanPath removes what the joining of the compiler's directory and file name

@@ -159,6 +159,46 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// Paths are whole, however the compiler was called.
+func TestPaths(t *testing.T) {
+	dir := t.TempDir()
+	source := filepath.Join(dir, "src", "a.c")
+	header := filepath.Join(dir, "src", "include", "a.h")
+	require.NoError(t, os.MkdirAll(filepath.Dir(header), 0o755))
+	require.NoError(t, os.WriteFile(source, []byte("#include \"include/a.h\"\nint a;\nint in_source(void) { return a; }\n"), 0o644))
+	require.NoError(t, os.WriteFile(header, []byte("extern int a;\nint in_header(void) { return a; }\n"), 0o644))
+	for _, compiler := range []string{"gcc", "clang"} {
+		for _, flag := range []string{"-gdwarf-4", "-gdwarf-5"} {
+			for _, name := range []string{source, "src/a.c", "./src/a.c"} {
+				t.Run(compiler+flag+" "+filepath.Base(filepath.Dir(name))+name[:1], func(t *testing.T) {
+					lib := filepath.Join(t.TempDir(), "lib.so")
+					runIn(t, dir, compiler, flag, "-shared", "-fPIC", "-o", lib, name)
+					r := NewResolver(Options{})
+					for function, want := range map[string]string{"in_source": source, "in_header": header} {
+						frames := r.Resolve(Module{Path: lib}, symbolAddress(t, lib, function))
+						require.Equal(t, want, frames[0].File)
+						require.Equal(t, function, frames[0].Func)
+					}
+				})
+			}
+		}
+	}
+}
+
+func symbolAddress(t *testing.T, path, name string) uint64 {
+	t.Helper()
+	f, err := elf.Open(path)
+	require.NoError(t, err)
+	defer f.Close()
+	for _, s := range functionSymbols(f) {
+		if s.name == name {
+			return s.lo
+		}
+	}
+	t.Fatalf("%s has no function %s", path, name)
+	return 0
+}
+
 func TestSharedLibrary(t *testing.T) {
 	dir := t.TempDir()
 	lib := filepath.Join(dir, "liblib.so")
