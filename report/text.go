@@ -105,7 +105,7 @@ func (t *textWriter) finding(f *conflicts.Finding) {
 	add("stack", t.stack(lead.Stack))
 	add("stack", t.stack(other.Stack))
 	if f.Count > 1 || len(f.Ranks) > 2 {
-		add("seen", fmt.Sprintf("%s, in ranks %s", plural(f.Count, "time"), Ranks(f.Ranks)))
+		add("seen", plural(f.Count, "time")+", in "+ranksOf(f.Ranks))
 	}
 	t.rows(rows)
 	t.line("")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"debug/dwarf"
 	"debug/elf"
+	"path"
 	"slices"
 	"strings"
 )
@@ -24,7 +25,7 @@ type unitSpan struct {
 // unit is one compilation unit.
 type unit struct {
 	entry     *dwarf.Entry
-	dir       string // the compiler's working directory
+	dir, name string // the compiler's working directory, and the source given to it
 	decoded   bool
 	rows      []row // by lo
 	functions []functionSpan
@@ -82,6 +83,7 @@ func newDebugInfo(f *elf.File) (*debugInfo, error) {
 		}
 		u := &unit{entry: e}
 		u.dir, _ = e.Val(dwarf.AttrCompDir).(string)
+		u.name, _ = e.Val(dwarf.AttrName).(string)
 		ranges, err := data.Ranges(e)
 		if err != nil {
 			continue // this unit is unreadable, others need not be
@@ -125,7 +127,7 @@ func (d *debugInfo) frames(addr uint64) (frames []Frame, covered bool) {
 func (u *unit) frame(r row, function string) Frame {
 	f := Frame{Func: function, Line: r.line, Column: r.column}
 	if r.file != nil {
-		f.File = fullPath(u.dir, r.file.Name)
+		f.File = u.fullPath(r.file.Name)
 	}
 	if f.File == "" || f.Line == 0 {
 		return Frame{Func: function, Reason: reasonNoLine}
@@ -289,16 +291,16 @@ func lastAtOrBelow[T any](s []T, addr uint64, start func(T) uint64) int {
 	return i - 1
 }
 
-// fullPath completes a file name of a line table. Of DWARF 5, debug/dwarf
-// leaves names in relative directories relative, and puts the compiler's
-// directory even before an absolute name, with a "//" between the two.
-func fullPath(dir, name string) string {
+// fullPath completes a file name of the line table. Of DWARF 5, debug/dwarf
+// leaves names in relative directories relative. And where clang gives the
+// source's absolute name in the compiler's directory, it joins the two.
+func (u *unit) fullPath(name string) string {
 	switch {
-	case dir == "" || name == "":
-	case strings.HasPrefix(name, dir+"//"):
-		name = name[len(dir)+1:]
-	case !strings.HasPrefix(name, "/"):
-		name = dir + "/" + name
+	case u.dir == "" || name == "":
+	case path.IsAbs(u.name) && name == path.Join(u.dir, u.name):
+		name = u.name
+	case !path.IsAbs(name):
+		name = u.dir + "/" + name
 	}
 	return cleanPath(name)
 }

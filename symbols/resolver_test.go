@@ -167,16 +167,24 @@ func TestPaths(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Dir(header), 0o755))
 	require.NoError(t, os.WriteFile(source, []byte("#include \"include/a.h\"\nint a;\nint in_source(void) { return a; }\n"), 0o644))
 	require.NoError(t, os.WriteFile(header, []byte("extern int a;\nint in_header(void) { return a; }\n"), 0o644))
+	calls := []struct{ name, dir, source string }{
+		{"absolute", dir, source},
+		{"absolute, from elsewhere", t.TempDir(), source},
+		{"below", dir, "src/a.c"},
+		{"below with a dot", dir, "./src/a.c"},
+		{"beside", filepath.Join(dir, "src"), "a.c"},
+		{"above", filepath.Join(dir, "src", "include"), "../a.c"},
+	}
 	for _, compiler := range []string{"gcc", "clang"} {
 		for _, flag := range []string{"-gdwarf-4", "-gdwarf-5"} {
-			for _, name := range []string{source, "src/a.c", "./src/a.c"} {
-				t.Run(compiler+flag+" "+filepath.Base(filepath.Dir(name))+name[:1], func(t *testing.T) {
+			for _, call := range calls {
+				t.Run(compiler+flag+" "+call.name, func(t *testing.T) {
 					lib := filepath.Join(t.TempDir(), "lib.so")
-					runIn(t, dir, compiler, flag, "-shared", "-fPIC", "-o", lib, name)
+					runIn(t, call.dir, compiler, flag, "-shared", "-fPIC", "-o", lib, call.source)
 					r := NewResolver(Options{})
 					for function, want := range map[string]string{"in_source": source, "in_header": header} {
 						frames := r.Resolve(Module{Path: lib}, symbolAddress(t, lib, function))
-						require.Equal(t, want, frames[0].File)
+						require.Equal(t, want, filepath.Clean(frames[0].File))
 						require.Equal(t, function, frames[0].Func)
 					}
 				})

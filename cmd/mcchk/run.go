@@ -101,7 +101,7 @@ func (a *app) runProgram(ctx context.Context, command []string, o runOptions) er
 // programError adds how the program ended to an error of the tracing.
 func programError(err error, exit int) error {
 	if errors.Is(err, tracer.ErrNoTraces) && exit != 0 {
-		return fmt.Errorf("%w (the program %s)", err, ending(exit))
+		return fmt.Errorf("the program %s; %w", ending(exit), err)
 	}
 	return err
 }
