@@ -89,7 +89,9 @@ func (t *textWriter) finding(f *conflicts.Finding) {
 		t.paint.severity(f.Severity).Sprintf("%s:", f.Severity), Message(f), f.Rule)
 	t.excerpt(lead.Stack)
 	t.line("    %s %s", t.paint.strong.Sprint(stackPlace(other.Stack, t.opts.Dir)+":"), second(other))
-	t.excerpt(other.Stack)
+	if compareStacks(lead.Stack, other.Stack) != 0 {
+		t.excerpt(other.Stack)
+	}
 
 	var rows [][2]string
 	add := func(label, text string) {
@@ -150,7 +152,7 @@ func (t *textWriter) span(s *conflicts.Side) string {
 		parts = append(parts, "never completed")
 	case s.Pending:
 		parts = append(parts, "completed by "+t.sync(s, &s.Done))
-	case s.Done.Call != "":
+	case s.Done.Call != "" && (s.Done.Call != s.Call || compareStacks(s.Done.Stack, s.Stack) != 0): // not the call itself
 		parts = append(parts, "before "+t.sync(s, &s.Done))
 	}
 	return strings.Join(parts, ", ")

@@ -28,7 +28,13 @@ func isBuffer(s *conflicts.Side) bool { return s.Call != "" && strings.HasSuffix
 // Message says in one line what a finding is, without places.
 func Message(f *conflicts.Finding) string {
 	lead, other := sides(f)
-	if isBuffer(other) && other.Pending && lead.Rank == other.Rank {
+	switch {
+	case lead.Rank != other.Rank || !isBuffer(other) || !other.Pending:
+	case isBuffer(lead) && lead.Pending && lead.Call == other.Call:
+		return fmt.Sprintf("%s and another %s use the same buffer before the first completes", lead.Call, other.Call)
+	case isBuffer(lead) && lead.Pending:
+		return fmt.Sprintf("%s and %s use the same buffer before the first completes", lead.Call, other.Call)
+	default:
 		return fmt.Sprintf("%s the %s of %s before it completes", touches(lead), other.Role, other.Call)
 	}
 	where := "the memory of rank " + strconv.Itoa(f.Owner)
