@@ -35,7 +35,8 @@ func compare(a, b *regions.Access) verdict {
 	if !mayConflict(a.Kind, b.Kind) {
 		return compatible
 	}
-	if a.Elem == nil || b.Elem == nil {
+	if a.Elem == nil || b.Elem == nil || a.Call.Win != b.Call.Win {
+		// Atomicity holds within one window (12.2.1).
 		return race
 	}
 	if a.Elem.Type != b.Elem.Type || a.Elem.Type == "" || misaligned(a, b) {

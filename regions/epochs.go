@@ -52,7 +52,7 @@ func doStart(m *Machine, p *proc, c *call, _ *rule) {
 	m.synchronize(p, c, nil, waits, nil)
 }
 
-// doComplete: completes the buffers at the origin, and gets; the targets' memory
+// doComplete: completes the buffers at the origin, and what only reads; the targets' memory
 // completes at their MPI_Win_wait.
 func doComplete(m *Machine, p *proc, c *call, _ *rule) {
 	e := m.epochsOf(p, c)
@@ -61,7 +61,6 @@ func doComplete(m *Machine, p *proc, c *call, _ *rule) {
 	}
 	info := p.info(c)
 	inEpoch := func(op *operation) bool { return op.epoch == StartEpoch }
-	e.finish(p, info, buffers|targets, func(op *operation) bool { return inEpoch(op) && op.isGet })
 	e.finish(p, info, buffers, inEpoch)
 	open := map[int32][]*span{}
 	for _, op := range e.ops {
@@ -122,12 +121,21 @@ func doLock(m *Machine, p *proc, c *call, _ *rule) {
 		return
 	}
 	m.epochs++
-	l := &lockEpoch{id: m.epochs, target: target, exclusive: c.num("lock_type") == trace.LockExclusive}
+	l := &lockEpoch{id: m.epochs, exclusive: c.num("lock_type") == trace.LockExclusive}
 	e.locks[target] = l
 	if c.num("assert")&trace.AssertNoCheck != 0 {
-		return // the user vouches for the exclusion: no lock is taken
+		// The user vouches that nobody else locks: no lock is taken, and
+		// nothing waits for it.
+		if n := c.num("ticket"); n >= 0 {
+			m.give(&m.seen(e.win.locker(target), n, false).released, 0)
+		}
+		return
 	}
-	p.locks = p.locks.with(heldLock{win: e.win.ID, target: e.win.members[target], exclusive: l.exclusive, epoch: l.id})
+	held := heldLock{win: e.win.ID, target: e.win.members[target], exclusive: l.exclusive, epoch: l.id}
+	l.set = l.set.with(held)
+	if held.target == p.rank {
+		p.own = p.own.with(held)
+	}
 	m.granted(p, c, e, l, target)
 }
 
@@ -149,11 +157,7 @@ func (m *Machine) granted(p *proc, c *call, e *epochs, l *lockEpoch, target int3
 	if n < 0 {
 		return
 	}
-	o := e.win.lockers[target]
-	if o == nil {
-		o = &lockOrder{tickets: map[int64]*lockTicket{}}
-		e.win.lockers[target] = o
-	}
+	o := e.win.locker(target)
 	l.tickets = append(l.tickets, m.seen(o, n, l.exclusive))
 	waits := o.before(n, l.exclusive, e.win.members[target])
 	if len(waits) > 0 {
@@ -213,7 +217,7 @@ func doUnlock(m *Machine, p *proc, c *call, _ *rule) {
 	if l == nil {
 		return
 	}
-	p.locks = p.locks.without(l.id)
+	p.own = p.own.without(l.id)
 	var signals []*signal
 	for _, t := range l.tickets {
 		signals = append(signals, &t.released)
@@ -229,8 +233,10 @@ func doLockAll(m *Machine, p *proc, c *call, _ *rule) {
 		return
 	}
 	m.epochs++
-	e.lockAll = &lockEpoch{id: m.epochs, target: anyTarget}
+	e.lockAll = &lockEpoch{id: m.epochs}
 	if c.num("assert")&trace.AssertNoCheck == 0 {
-		p.locks = p.locks.with(heldLock{win: e.win.ID, target: anyTarget, epoch: m.epochs})
+		held := heldLock{win: e.win.ID, target: anyTarget, epoch: m.epochs}
+		e.lockAll.set = e.lockAll.set.with(held)
+		p.own = p.own.with(held)
 	}
 }

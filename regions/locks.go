@@ -12,7 +12,11 @@ type heldLock struct {
 
 const anyTarget int32 = -1
 
-// LockSet is the set of locks under which an access is made. It is immutable;
+// LockSet is the set of locks that protect an access: for a one-sided
+// operation the lock of its epoch (its buffers only if that covers its own
+// process), for what else a process accesses the locks that it holds on itself. Locks exclude
+// only at the window and target that they name (MPI 4.1, 12.5.3); what else
+// lock epochs order, the order of their locks tells. A LockSet is immutable;
 // nil is the empty set.
 type LockSet struct{ locks []heldLock }
 
@@ -23,31 +27,19 @@ func (s *LockSet) with(l heldLock) *LockSet {
 	return &LockSet{locks: append(slices.Clip(s.locks), l)}
 }
 
-func (s *LockSet) without(epoch uint64) *LockSet {
-	return s.filter(func(l heldLock) bool { return l.epoch != epoch })
-}
-
-// and returns the locks that are in both sets: held without interruption.
-func (s *LockSet) and(t *LockSet) *LockSet {
-	if s == nil || t == nil || s == t {
-		if s == t {
-			return s
-		}
-		return nil
+// at returns the set if a lock in it covers the memory of a process.
+func (s *LockSet) at(rank int32) *LockSet {
+	if s != nil && slices.ContainsFunc(s.locks, func(l heldLock) bool { return l.target == rank || l.target == anyTarget }) {
+		return s
 	}
-	return s.filter(func(l heldLock) bool { return slices.Contains(t.locks, l) })
+	return nil
 }
 
-func (s *LockSet) filter(keep func(heldLock) bool) *LockSet {
+func (s *LockSet) without(epoch uint64) *LockSet {
 	if s == nil {
 		return nil
 	}
-	var kept []heldLock
-	for _, l := range s.locks {
-		if keep(l) {
-			kept = append(kept, l)
-		}
-	}
+	kept := slices.DeleteFunc(slices.Clone(s.locks), func(l heldLock) bool { return l.epoch == epoch })
 	if len(kept) == 0 {
 		return nil
 	}

@@ -61,8 +61,8 @@ type Machine struct {
 // is another Access.
 type span struct {
 	access *Access
-	origin *proc
 	done   bool
+	gated  bool // waits for the target's fence
 }
 
 // NewMachine returns a Machine for the streams of all processes of a run, by
@@ -126,6 +126,8 @@ func (m *Machine) carry() {
 		}
 		a := m.newAccess(*s.access)
 		a.Start = Point{Rank: a.Rank, Seg: before}
+		a.Gated = s.gated
+		a.Gate = Point{Rank: a.Owner, Seg: later}
 		s.access = a
 		m.calls = append(m.calls, a)
 		open = append(open, s)
@@ -236,7 +238,7 @@ func (m *Machine) run(ctx context.Context, p *proc) error {
 				return err
 			}
 		}
-		err := p.stream.ReadEvent(&p.event)
+		err := p.ahead.read(&p.event)
 		if errors.Is(err, io.EOF) {
 			p.state = ended
 			return nil

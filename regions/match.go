@@ -125,13 +125,10 @@ func (m *Machine) commRanks(p *proc, id int64) []int32 {
 
 // request is a non-blocking operation that is not yet complete.
 type request struct {
-	receive bool
-	comm    int64
-	slot    *slot // of a receive once matched; nil while a wildcard
-	spans   []*span
-	op      *operation // of a one-sided operation with a request
-	epoch   *epochs
-	waits   []wait // further signals to wait for
+	spans []*span
+	waits []wait
+	op    *operation // of a one-sided operation with a request
+	epoch *epochs
 }
 
 func (m *Machine) addRequest(p *proc, c *call, r *request) {
@@ -140,54 +137,27 @@ func (m *Machine) addRequest(p *proc, c *call, r *request) {
 	}
 }
 
-// completeRequests performs the completion of requests by one call. statuses
-// holds a status for each, or is nil.
-func (m *Machine) completeRequests(p *proc, c *call, ids []int64, statuses []int64) {
+// completeRequests performs the completion of requests by one call.
+func (m *Machine) completeRequests(p *proc, c *call, ids, statuses []int64) {
 	info := p.info(c)
 	var waits []wait
-	var signals []*signal
 	for i, id := range ids {
 		r := p.requests[id]
 		if r == nil {
 			continue
 		}
 		delete(p.requests, id)
-		var status []int64
-		if n := (i + 1) * trace.StatusWords; n <= len(statuses) {
-			status = statuses[n-trace.StatusWords : n]
+		if n := (i + 1) * trace.StatusWords; n > len(statuses) || statuses[n-1] == 0 {
+			waits = append(waits, r.waits...) // not cancelled
 		}
-		if r.receive && r.slot == nil {
-			m.resolve(p, r, status)
-			if r.slot != nil {
-				signals = append(signals, &r.slot.back)
-			}
-		}
-		if r.receive && r.slot != nil {
-			waits = append(waits, wait{on: &r.slot.forth, what: func() string { return "for a message" }})
-		}
-		waits = append(waits, r.waits...)
 		for _, s := range r.spans {
 			s.close(p.here(), info)
 		}
 		if r.op != nil {
-			parts := buffers
-			if r.op.isGet {
-				parts |= targets
-			}
-			r.epoch.finish(p, info, parts, func(o *operation) bool { return o == r.op })
+			r.epoch.finish(p, info, buffers, func(o *operation) bool { return o == r.op })
 		}
 	}
-	if len(waits)+len(signals) > 0 {
-		m.synchronize(p, c, signals, waits, nil)
+	if len(waits) > 0 {
+		m.synchronize(p, c, nil, waits, nil)
 	}
-}
-
-// resolve matches a wildcard receive by the source and tag that it really got.
-func (m *Machine) resolve(p *proc, r *request, status []int64) {
-	members := m.comms[r.comm]
-	if len(status) < 2 || status[0] < 0 || status[0] >= int64(len(members)) {
-		return
-	}
-	key := chanKey{kind: 'm', on: r.comm, from: members[status[0]], to: p.rank, tag: status[1]}
-	r.slot = m.channel(key).nextReceived()
 }

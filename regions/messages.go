@@ -4,8 +4,8 @@ import (
 	"github.com/mcchk/mcchk/trace"
 )
 
-// awaitReceive is the wait of a synchronous send. It is soft: a receive with
-// wildcards is matched only when it completes.
+// awaitReceive is the wait of a synchronous send. It is soft: a wildcard receive
+// that completes too far ahead has no known match.
 func awaitReceive(s *slot) wait {
 	return wait{on: &s.back, soft: true, what: func() string { return "for the message to be received" }}
 }
@@ -59,7 +59,7 @@ func (m *Machine) messageBuffer(p *proc, c *call, buf, count, typ string, role R
 		m.problems.notUnderstood(c.Fn.Name, p.info(c), err.Error())
 		return Access{}, false
 	}
-	a := Access{Owner: p.rank, Rank: p.rank, Kind: kind, Role: role, Base: c.addr(buf), Layout: layout, Call: p.info(c), Locks: p.locks}
+	a := Access{Owner: p.rank, Rank: p.rank, Kind: kind, Role: role, Base: c.addr(buf), Layout: layout, Call: p.info(c)}
 	return a, !layout.IsEmpty()
 }
 
@@ -91,7 +91,7 @@ func doRecv(m *Machine, p *proc, c *call, _ *rule) {
 	if s == nil {
 		return
 	}
-	m.synchronize(p, c, []*signal{&s.back}, []wait{{on: &s.forth, what: func() string { return "for a message" }}}, func() {
+	m.synchronize(p, c, []*signal{&s.back}, []wait{awaitMessage(s)}, func() {
 		m.receiveInto(p, c, "buf", "count", "datatype")
 	})
 }
@@ -118,7 +118,7 @@ func doSendrecv(m *Machine, p *proc, c *call, _ *rule) {
 		source, tag := actual(c, c.num("source"), c.num("recvtag"))
 		if s := m.received(p, c, source, tag); s != nil {
 			signals = append(signals, &s.back)
-			waits = append(waits, wait{on: &s.forth, what: func() string { return "for a message" }})
+			waits = append(waits, awaitMessage(s))
 			after = func() { m.receiveInto(p, c, "recvbuf", "recvcount", "recvtype") }
 		}
 	}
@@ -147,54 +147,87 @@ func doIrecv(m *Machine, p *proc, c *call, _ *rule) {
 		m.addRequest(p, c, &request{})
 		return
 	}
-	req := &request{receive: true, comm: c.num("comm")}
+	req := &request{}
 	if a, ok := m.messageBuffer(p, c, "buf", "count", "datatype", ReceiveBuffer, Write); ok {
 		req.spans = append(req.spans, m.open(p, a))
 	}
 	m.addRequest(p, c, req)
 	if source == trace.AnySource || tag == trace.AnyTag {
-		m.members(p, c) // so that it can be resolved when it completes
-		return
+		c.Call = keep(c.Call) // reading ahead uses it again
+		p.event.Call = c.Call
+		st := p.ahead.status(c.num("request"))
+		if len(st) < trace.StatusWords || st[3] != 0 {
+			return // never completed, or cancelled: it got no message
+		}
+		source, tag = st[0], st[1]
 	}
-	if req.slot = m.received(p, c, source, tag); req.slot != nil {
-		m.synchronize(p, c, []*signal{&req.slot.back}, nil, nil)
+	if s := m.received(p, c, source, tag); s != nil {
+		req.waits = []wait{awaitMessage(s)}
+		m.synchronize(p, c, []*signal{&s.back}, nil, nil)
 	}
+}
+
+// awaitMessage is the wait of a receive.
+func awaitMessage(s *slot) wait {
+	return wait{on: &s.forth, what: func() string { return "for a message" }}
+}
+
+// completions says for each call of the Wait and Test family which requests it
+// completes, and with what statuses.
+var completions = map[string]func(*call) (ids, statuses []int64){
+	"MPI_Wait":     waitOne,
+	"MPI_Test":     waitOne,
+	"MPI_Waitall":  waitAll,
+	"MPI_Testall":  waitAll,
+	"MPI_Waitany":  waitAny,
+	"MPI_Testany":  waitAny,
+	"MPI_Waitsome": waitSome,
+	"MPI_Testsome": waitSome,
 }
 
 func doWait(m *Machine, p *proc, c *call, _ *rule) {
-	if c.Returned && (!c.has("flag") || c.num("flag") != 0) {
-		m.completeRequests(p, c, []int64{c.num("request")}, c.list("status"))
+	if ids, statuses := completions[c.Fn.Name](c); len(ids) > 0 {
+		m.completeRequests(p, c, ids, statuses)
 	}
 }
 
-func doWaitall(m *Machine, p *proc, c *call, _ *rule) {
-	if c.Returned && (!c.has("flag") || c.num("flag") != 0) {
-		m.completeRequests(p, c, c.list("requests"), c.list("statuses"))
+// over reports whether a call of the Wait or Test family completed anything.
+func over(c *call) bool { return c.Returned && (!c.has("flag") || c.num("flag") != 0) }
+
+func waitOne(c *call) (ids, statuses []int64) {
+	if !over(c) {
+		return nil, nil
 	}
+	return []int64{c.num("request")}, c.list("status")
 }
 
-func doWaitany(m *Machine, p *proc, c *call, _ *rule) {
-	if !c.Returned || c.has("flag") && c.num("flag") == 0 {
-		return
+func waitAll(c *call) (ids, statuses []int64) {
+	if !over(c) {
+		return nil, nil
 	}
-	ids := c.list("requests")
-	if i := c.num("index"); i >= 0 && i < int64(len(ids)) {
-		m.completeRequests(p, c, ids[i:i+1], c.list("status"))
-	}
+	return c.list("requests"), c.list("statuses")
 }
 
-func doWaitsome(m *Machine, p *proc, c *call, _ *rule) {
-	if !c.Returned {
-		return
+func waitAny(c *call) (ids, statuses []int64) {
+	all := c.list("requests")
+	i := c.num("index")
+	if !over(c) || i < 0 || i >= int64(len(all)) {
+		return nil, nil
+	}
+	return all[i : i+1], c.list("status")
+}
+
+func waitSome(c *call) (ids, statuses []int64) {
+	if !over(c) {
+		return nil, nil
 	}
 	all := c.list("requests")
-	var ids []int64
 	for _, i := range c.list("indices") {
 		if i >= 0 && i < int64(len(all)) {
 			ids = append(ids, all[i])
 		}
 	}
-	m.completeRequests(p, c, ids, c.list("statuses"))
+	return ids, c.list("statuses")
 }
 
 // doRequestFree: the operation goes on, and nothing tells when it is over; its

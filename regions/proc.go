@@ -18,6 +18,7 @@ const (
 type proc struct {
 	rank   int32
 	stream Stream
+	ahead  ahead
 	event  trace.Event
 	state  state
 	pos    uint64 // events so far
@@ -36,7 +37,7 @@ type proc struct {
 	requests map[int64]*request
 	wins     map[int64]*epochs
 	collSeq  map[int64]uint64
-	locks    *LockSet
+	own      *LockSet // locks held that cover the process's own memory
 
 	strands  map[uint32]bool
 	units    uint64
@@ -45,7 +46,7 @@ type proc struct {
 
 func newProc(rank int, s Stream) *proc {
 	p := &proc{
-		rank: int32(rank), stream: s,
+		rank: int32(rank), stream: s, ahead: ahead{stream: s},
 		rules:    map[*trace.Fn]*rule{},
 		types:    map[int64]*datatype{},
 		buffers:  map[bufferKey]*intervals.Layout{},
@@ -83,7 +84,7 @@ func (p *proc) local(stats *Stats) {
 		stats.Loads += a.Count
 	}
 	p.locals = append(p.locals, Local{
-		Access: *a, Seg: int32(len(p.segs) - 1), Strand: p.event.Strand, Pos: p.pos, Locks: p.locks,
+		Access: *a, Seg: int32(len(p.segs) - 1), Strand: p.event.Strand, Pos: p.pos, Locks: p.own,
 	})
 	if p.event.Strand != 0 {
 		p.strands[p.event.Strand] = true

@@ -105,6 +105,7 @@ type Point struct {
 const (
 	before int32 = -1 // the access started in an earlier concurrent region
 	never  int32 = -2 // the access does not complete in this region
+	later  int32 = -3 // the access does not start in this region
 )
 
 // Done reports whether the moment lies within the region.
@@ -128,11 +129,15 @@ type Access struct {
 	Layout *intervals.Layout
 	Start  Point
 	End    Point // on Rank, or on the target for what its MPI_Win_wait completes
-	Locks  *LockSet
-	Elem   *Element // of atomic accesses; otherwise nil
-	Call   *CallInfo
-	Done   *CallInfo // the call that completes it; nil when none did, or it is instantaneous
-	Span   bool      // from a call until Done; false: instantaneous
+	// Gate, when Gated, is a second moment that the access starts after: the
+	// target's own call of a fence that did not synchronise (MPI 4.1, 12.5.1).
+	Gate  Point
+	Gated bool
+	Locks *LockSet
+	Elem  *Element // of atomic accesses; otherwise nil
+	Call  *CallInfo
+	Done  *CallInfo // the call that completes it; nil when none did, or it is instantaneous
+	Span  bool      // from a call until Done; false: instantaneous
 }
 
 // Local is a run of loads or stores of the program, or by the C library on its
@@ -167,7 +172,7 @@ type Region struct {
 // happens before a moment b, at which another starts.
 func (r *Region) Before(a, b Point) bool {
 	if a.Seg < 0 || b.Seg < 0 {
-		return false
+		return a.Seg >= 0 && b.Seg == later
 	}
 	if a.Rank == b.Rank {
 		return a.Pos <= b.Pos
@@ -177,7 +182,11 @@ func (r *Region) Before(a, b Point) bool {
 
 // Concurrent reports whether nothing orders two accesses.
 func (r *Region) Concurrent(a, b *Access) bool {
-	return !r.Before(a.End, b.Start) && !r.Before(b.End, a.Start)
+	return !r.precedes(a, b) && !r.precedes(b, a)
+}
+
+func (r *Region) precedes(a, b *Access) bool {
+	return r.Before(a.End, b.Start) || b.Gated && r.Before(a.End, b.Gate)
 }
 
 // LocalAccess returns local access i of a process as an Access.

@@ -14,6 +14,8 @@ type epochs struct {
 	win     *window
 	rank    int32 // own rank in the window's communicator
 	fence   bool
+	fences  uint64  // calls of MPI_Win_fence so far
+	loose   bool    // the last of them did not synchronise
 	started []int32 // world ranks of the start group; nil outside of start–complete
 	posted  []int32 // world ranks of the post group
 	locks   map[int32]*lockEpoch
@@ -24,7 +26,7 @@ type epochs struct {
 type lockEpoch struct {
 	id        uint64
 	exclusive bool
-	target    int32 // rank in the window
+	set       *LockSet // the lock itself; nil when none is really taken (MPI_MODE_NOCHECK)
 	tickets   []*lockTicket
 }
 
@@ -32,7 +34,7 @@ type lockEpoch struct {
 type operation struct {
 	target int32 // rank in the window
 	epoch  Epoch
-	isGet  bool
+	reads  bool    // it changes nothing at its target
 	local  []*span // its buffers at the origin; nil once complete
 	remote *span   // its access to the target; nil once complete
 }
@@ -70,7 +72,7 @@ func (m *Machine) oneSided(p *proc, c *call, role operationRole) *operation {
 		return nil
 	}
 	m.stats.Operations++
-	op := &operation{target: target, isGet: role.role == GetTarget}
+	op := &operation{target: target}
 	info := p.info(c)
 	info.Win = e.win.ID
 	info.Epoch = e.epochTo(target)
@@ -104,6 +106,17 @@ func (e *epochs) epochTo(target int32) Epoch {
 		return FenceEpoch
 	}
 	return NoEpoch
+}
+
+// lockOn returns the lock under which an operation accesses a target.
+func (e *epochs) lockOn(target int32) *LockSet {
+	if l := e.locks[target]; l != nil {
+		return l.set
+	}
+	if e.lockAll != nil {
+		return e.lockAll.set
+	}
+	return nil
 }
 
 // opBuilder makes the accesses of one operation (detection model, section 2).
@@ -182,7 +195,8 @@ func (b *opBuilder) buffer(which, count, typ string, kind Kind, role Role) error
 	if err != nil {
 		return err
 	}
-	if s := b.span(Access{Owner: b.p.rank, Kind: kind, Role: role, Base: b.c.addr(which + "_addr"), Layout: layout}); s != nil {
+	locks := b.e.lockOn(b.op.target).at(b.p.rank)
+	if s := b.span(Access{Owner: b.p.rank, Locks: locks, Kind: kind, Role: role, Base: b.c.addr(which + "_addr"), Layout: layout}); s != nil {
 		b.op.local = append(b.op.local, s)
 	}
 	return nil
@@ -197,7 +211,7 @@ func (b *opBuilder) target(count, typ string, role operationRole) error {
 	w, i := b.e.win, b.op.target
 	a := Access{
 		Owner: w.members[i], Kind: role.kind, Role: role.role, Layout: layout,
-		Base: w.base[i] + w.unit[i]*uint64(b.c.num("target_disp")),
+		Base: w.base[i] + w.unit[i]*uint64(b.c.num("target_disp")), Locks: b.e.lockOn(i),
 	}
 	if role.kind == AtomicWrite {
 		a.Elem = &Element{Type: t.basic, Size: t.size, Op: role.op}
@@ -208,22 +222,53 @@ func (b *opBuilder) target(count, typ string, role operationRole) error {
 			a.Kind = AtomicRead
 		}
 	}
+	b.op.reads = a.Kind == Read || a.Kind == AtomicRead
 	b.op.remote = b.span(a)
+	if b.op.epoch == FenceEpoch && b.e.loose && b.op.remote != nil {
+		b.m.gate(b.e, b.op)
+	}
 	return nil
+}
+
+// gate makes the target access of an operation start after the target's call
+// of the fence that opened the epoch, where that did not synchronise: the
+// operation accesses the target only after that (MPI 4.1, 12.5.1).
+func (m *Machine) gate(e *epochs, op *operation) {
+	g := e.win.gate(op.target, e.fences)
+	a := op.remote.access
+	switch {
+	case !g.passed:
+		g.spans = append(g.spans, op.remote)
+		op.remote.gated = true
+		a.Gated, a.Gate = true, Point{Rank: a.Owner, Seg: later}
+	case g.region == m.index:
+		a.Gated, a.Gate = true, g.at
+	}
+}
+
+// pass notes that a process calls a fence that does not synchronise.
+func (m *Machine) pass(p *proc, e *epochs) {
+	g := e.win.gate(e.rank, e.fences)
+	g.passed, g.region, g.at = true, m.index, p.here()
+	for _, s := range g.spans {
+		s.gated = false
+		s.access.Gated, s.access.Gate = true, g.at
+	}
+	g.spans = nil
 }
 
 func (b *opBuilder) span(a Access) *span {
 	if a.Layout.IsEmpty() {
 		return nil
 	}
-	a.Rank, a.Call, a.Locks = b.p.rank, b.info, b.p.locks
+	a.Rank, a.Call = b.p.rank, b.info
 	return b.m.open(b.p, a)
 }
 
 // open begins an access that spans from now until it is closed.
 func (m *Machine) open(p *proc, a Access) *span {
 	a.Start, a.End, a.Span = p.here(), Point{Rank: p.rank, Seg: never}, true
-	s := &span{access: m.newAccess(a), origin: p}
+	s := &span{access: m.newAccess(a)}
 	m.calls = append(m.calls, s.access)
 	m.spans = append(m.spans, s)
 	return s
@@ -235,14 +280,13 @@ func (s *span) close(at Point, by *CallInfo) {
 		return
 	}
 	s.access.End, s.access.Done, s.done = at, by, true
-	s.access.Locks = s.access.Locks.and(s.origin.locks)
 }
 
 // instant adds an access of a blocking call that starts and completes now.
 func (m *Machine) instant(p *proc, a Access) {
 	a.Start = p.here()
 	a.End = a.Start
-	a.Rank, a.Owner, a.Locks = p.rank, p.rank, p.locks
+	a.Rank, a.Owner, a.Locks = p.rank, p.rank, p.own
 	m.calls = append(m.calls, m.newAccess(a))
 }
 
@@ -273,6 +317,9 @@ func (e *epochs) finish(p *proc, by *CallInfo, parts part, which func(*operation
 
 func (op *operation) finish(at Point, by *CallInfo, parts part) {
 	if parts&buffers != 0 {
+		if op.reads { // its data is here, so its read is done
+			parts |= targets
+		}
 		for _, s := range op.local {
 			s.close(at, by)
 		}

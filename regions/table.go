@@ -1,6 +1,10 @@
 package regions
 
-import "github.com/mcchk/mcchk/trace"
+import (
+	"maps"
+
+	"github.com/mcchk/mcchk/trace"
+)
 
 // rule is what one MPI call means: which processes it orders and how, which
 // operations it completes, and which memory it touches. It is read beside the
@@ -84,12 +88,12 @@ var table = map[string]*rule{
 
 	"MPI_Wait":         {do: doWait},
 	"MPI_Test":         {do: doWait},
-	"MPI_Waitall":      {do: doWaitall},
-	"MPI_Testall":      {do: doWaitall},
-	"MPI_Waitany":      {do: doWaitany},
-	"MPI_Testany":      {do: doWaitany},
-	"MPI_Waitsome":     {do: doWaitsome},
-	"MPI_Testsome":     {do: doWaitsome},
+	"MPI_Waitall":      {do: doWait},
+	"MPI_Testall":      {do: doWait},
+	"MPI_Waitany":      {do: doWait},
+	"MPI_Testany":      {do: doWait},
+	"MPI_Waitsome":     {do: doWait},
+	"MPI_Testsome":     {do: doWait},
 	"MPI_Request_free": {do: doRequestFree},
 
 	// Collective calls (chapter 6).
@@ -207,19 +211,24 @@ func doOperation(m *Machine, p *proc, c *call, r *rule) {
 }
 
 // doFence: completes what the process issued since the last fence, then orders
-// all processes of the window, unless it says that no operation precedes
-// (12.5.1: such a fence does not necessarily act as a barrier).
+// all processes of the window; unless it says that no operation precedes, when
+// it does not necessarily act as a barrier (12.5.1).
 func doFence(m *Machine, p *proc, c *call, _ *rule) {
 	e := m.epochsOf(p, c)
 	if e == nil {
 		return
 	}
 	assert := c.num("assert")
-	e.finish(p, p.info(c), buffers|targets, nil)
 	e.fence = assert&trace.AssertNoSucceed == 0
-	if assert&trace.AssertNoPrecede == 0 {
-		m.collect(p, c, collKey{on: e.win.ID, win: true}, e.win.members, allToAll, 0, nil)
+	e.fences++
+	if e.loose = assert&trace.AssertNoPrecede != 0; e.loose {
+		m.pass(p, e)
+		return
 	}
+	e.finish(p, p.info(c), buffers|targets, nil)
+	m.collect(p, c, collKey{on: e.win.ID, win: true}, e.win.members, allToAll, 0, func() {
+		maps.DeleteFunc(e.win.gates, func(k fenceKey, _ *gate) bool { return k.n < e.fences })
+	})
 }
 
 func doFlush(m *Machine, p *proc, c *call, r *rule) {

@@ -16,6 +16,32 @@ type window struct {
 	known   []bool
 	freed   int // members that have freed it
 	lockers map[int32]*lockOrder
+	gates   map[fenceKey]*gate
+}
+
+// fenceKey names the n-th fence of a member of a window.
+type fenceKey struct {
+	target int32
+	n      uint64
+}
+
+// gate is a call of a fence that does not synchronise, before which no
+// operation of the epoch that it opens accesses the caller's memory.
+type gate struct {
+	passed bool // it was called: in that region, at that moment
+	region int
+	at     Point
+	spans  []*span // the target accesses that it lets in
+}
+
+func (w *window) gate(target int32, fence uint64) *gate {
+	key := fenceKey{target, fence}
+	g := w.gates[key]
+	if g == nil {
+		g = &gate{}
+		w.gates[key] = g
+	}
+	return g
 }
 
 // target returns the member with that rank, or -1.
@@ -41,7 +67,7 @@ func (ws *windows) add(id int64, members []int32) *window {
 	w := &window{
 		Window: Window{ID: id, Number: ws.created}, members: members,
 		base: make([]uint64, n), size: make([]uint64, n), unit: make([]uint64, n), known: make([]bool, n),
-		lockers: map[int32]*lockOrder{},
+		lockers: map[int32]*lockOrder{}, gates: map[fenceKey]*gate{},
 	}
 	ws.byID[id] = w
 	ws.live = append(ws.live, w)
@@ -90,6 +116,15 @@ type lockOrder struct {
 	next    int64 // the lowest ticket not yet seen
 	tickets map[int64]*lockTicket
 	order   []int64 // tickets in tickets below next, ascending
+}
+
+func (w *window) locker(target int32) *lockOrder {
+	o := w.lockers[target]
+	if o == nil {
+		o = &lockOrder{tickets: map[int64]*lockTicket{}}
+		w.lockers[target] = o
+	}
+	return o
 }
 
 // lockTicket is one granted lock.

@@ -210,6 +210,14 @@ func targetKind(c *Call) accessKind {
 func (o *order) completion(i int) (buffers, target point) {
 	c := &o.p.Calls[i]
 	buffers, target = never, never
+	local := func(j int) {
+		if buffers == never {
+			buffers = at(j, enter)
+		}
+		if c.onlyReads() { // its data is here, so its read is done
+			target = at(j, enter)
+		}
+	}
 	for _, j := range o.after(i) {
 		d := &o.p.Calls[j]
 		if d.Win != c.Win {
@@ -227,13 +235,11 @@ func (o *order) completion(i int) (buffers, target point) {
 		case "MPI_Win_unlock_all", "MPI_Win_flush_all":
 			target = at(j, enter)
 		case "MPI_Win_flush_local":
-			if d.Peer == c.Peer && buffers == never {
-				buffers = at(j, enter)
+			if d.Peer == c.Peer {
+				local(j)
 			}
 		case "MPI_Win_flush_local_all":
-			if buffers == never {
-				buffers = at(j, enter)
-			}
+			local(j)
 		case "MPI_Win_complete":
 			return at(j, enter), o.completeAt(i, j)
 		}
@@ -247,11 +253,17 @@ func (o *order) completion(i int) (buffers, target point) {
 	return buffers, target
 }
 
+// onlyReads reports whether an operation changes nothing at its target: what
+// completes it at its origin then completes it there too.
+func (c *Call) onlyReads() bool {
+	return c.Fn == "MPI_Get" || (c.Fn == "MPI_Get_accumulate" || c.Fn == "MPI_Fetch_and_op") && c.Op == "MPI_NO_OP"
+}
+
 // completeAt returns where the target memory of an operation completes that an
 // MPI_Win_complete closes: there for a get, otherwise at the target's wait.
 func (o *order) completeAt(i, complete int) point {
 	c := &o.p.Calls[i]
-	if c.Fn == "MPI_Get" {
+	if c.onlyReads() {
 		return at(complete, enter)
 	}
 	start := -1

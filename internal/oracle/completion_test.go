@@ -227,11 +227,28 @@ func TestCompletion(t *testing.T) {
 		{"target of a fetch completes at the wait", "fetch store", func(s *script) {
 			s.post(1, 0)
 			s.start(0, 1)
+			s.op("fetch", "MPI_Fetch_and_op", 0, 1, 0, with("MPI_SUM"))
+			s.win(0, "complete", 0)
+			s.barrier()
+			s.store("store", 1, window)
+			s.win(1, "wait", 0)
+		}},
+		{"target of a fetch that only reads completes at the complete", "", func(s *script) {
+			s.post(1, 0)
+			s.start(0, 1)
 			s.op("fetch", "MPI_Fetch_and_op", 0, 1, 0, with("MPI_NO_OP"))
 			s.win(0, "complete", 0)
 			s.barrier()
 			s.store("store", 1, window)
 			s.win(1, "wait", 0)
+		}},
+		{"flush_local completes the target of a get", "", func(s *script) {
+			s.win(0, "lock_all", 0)
+			s.get("get", 0, 1, 0)
+			s.win(0, "flush_local", 1)
+			s.barrier()
+			s.store("store", 1, window)
+			s.win(0, "unlock_all", 0)
 		}},
 		{"isend's buffer before the wait", "isend store", func(s *script) {
 			s.sendBuf("isend", "MPI_Isend", 0, 1, at4(p), 0)
@@ -318,11 +335,11 @@ func TestBuffers(t *testing.T) {
 // Type maps by the definitions of the MPI standard (5.1.2).
 func TestLayout(t *testing.T) {
 	p := &Program{Types: append(Predefined(),
-		Type{Old: Int, N: 2},                                      // 6
+		Type{Old: Int, N: 2}, // 6
 		Type{Old: Short, Vector: true, N: 2, Block: 2, Stride: 3}, // 7
 		Type{Old: Int, Vector: true, N: 2, Block: 1, Stride: -2},  // 8
-		Type{Old: 8, N: 2},                                        // 9
-		Type{Old: 6, Vector: true, N: 2, Block: 1, Stride: 2},     // 10
+		Type{Old: 8, N: 2}, // 9
+		Type{Old: 6, Vector: true, N: 2, Block: 1, Stride: 2}, // 10
 	)}
 	for _, c := range []struct {
 		name        string

@@ -30,23 +30,26 @@
 //     takes no part in the order of the locks of that target.
 //  2. Locks exclude accesses of different processes only, and only accesses
 //     that lie whole inside the lock epoch: issued after the lock, complete at
-//     or before the unlock. An operation (its buffers and its target memory) is
-//     protected by every lock epoch that its process holds, on any window and
-//     target. A load, a store, or a buffer of another call is protected by lock
-//     epochs on its own process's rank only, since a lock on another process
-//     may be acquired later than MPI_Win_lock returns (S, 12.5.3).
-//     A lock_all epoch is a shared lock on every target for its whole length.
+//     or before the unlock. They exclude at the locked window and target only
+//     (S, 12.5.3: "at the window site"): an operation's access to its target is
+//     protected by the lock epoch on that window and target; a load, a store, or
+//     a buffer of another call by lock epochs on its own process's rank; a buffer
+//     of an operation by the operation's own epoch where that covers its process
+//     (MPI_Win_lock_all, or an operation to itself). What else lock epochs
+//     order, choice 1 says. A lock_all epoch is a shared lock on every target
+//     for its whole length.
 //  3. MPI_MODE_NOCHECK changes nothing; it is not generated.
 //  4. A fence with MPI_MODE_NOPRECEDE orders no processes, but an operation
 //     issued after it accesses its target "only after MPI_Win_fence has been
 //     called by the target process" (S, 12.5.1): its target access starts when
 //     both it is issued and the target has called the matching fence. Its
 //     buffers start when it is issued. Such a fence completes nothing.
-//  5. MPI_Win_flush_local completes buffers only, also those of a get, whose
-//     read at the target stays pending (the table says so without exception).
-//  6. At MPI_Win_complete the target memory of MPI_Get alone completes.
-//     Get_accumulate and Fetch_and_op with MPI_NO_OP are accumulates: they
-//     complete at the target's MPI_Win_wait.
+//  5. MPI_Win_flush_local completes buffers. An operation that only reads at its
+//     target (a get, or a fetch with MPI_NO_OP) is then complete there as well:
+//     its data could not have arrived otherwise (S, 12.5.4; the model's table
+//     says so for Rget).
+//  6. For the same reason such an operation completes at MPI_Win_complete; all
+//     others complete at the target's MPI_Win_wait.
 //  7. MPI_Win_test with flag 0 is no event. With flag 1 it is MPI_Win_wait.
 //  8. The accesses of one operation (buffers and target) are accesses like any
 //     other: they are concurrent with each other, and a put that copies within

@@ -189,7 +189,15 @@ func (o *order) excluded(a, b *access, held [][]holding) bool {
 // protects reports whether an access of the holder lies inside a lock epoch,
 // and is of a kind that the lock protects.
 func (o *order) protects(h holding, a *access) bool {
-	if !a.remote && h.target != a.rank {
+	c := &o.p.Calls[a.call]
+	switch {
+	case a.target:
+		if c.Win != h.win || c.Peer != h.target {
+			return false
+		}
+	case h.target != a.rank:
+		return false
+	case a.remote && (c.Win != h.win || c.Peer != a.rank && o.p.Calls[h.begin].Fn != "MPI_Win_lock_all"):
 		return false
 	}
 	if h.end < 0 || a.done == never || !o.before(a.done, at(h.end, enter)) {

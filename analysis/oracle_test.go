@@ -1,0 +1,144 @@
+package analysis
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/evc"
+	"github.com/mcchk/mcchk/internal/oracle"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// inMemory analyses traces that lie in memory.
+func inMemory(t testing.TB, files [][]byte, clock string, jobs int) *Result {
+	t.Helper()
+	readers := make([]*trace.Reader, len(files))
+	dir := &trace.Dir{Path: "memory", Ranks: len(files)}
+	for i, b := range files {
+		if b == nil {
+			dir.Missing = append(dir.Missing, i)
+			continue
+		}
+		r, err := trace.NewReader(bytes.NewReader(b), fmt.Sprintf("rank %d", i))
+		require.NoError(t, err)
+		readers[i] = r
+		dir.Files = append(dir.Files, trace.File{Header: r.Header()})
+	}
+	r := &run{ctx: context.Background(), opts: Options{Clock: clock, Jobs: jobs}, dir: dir, readers: readers}
+	res, err := r.result()
+	require.NoError(t, err)
+	return res
+}
+
+// pairsOf returns the findings as the oracle names conflicts.
+func pairsOf(res *Result) []string {
+	place := func(s *conflicts.Side) string {
+		if len(s.Stack) == 0 {
+			return "?"
+		}
+		return fmt.Sprintf("%s:%d", s.Stack[0].File, s.Stack[0].Line)
+	}
+	var out []string
+	for i := range res.Findings {
+		f := &res.Findings[i]
+		a, b := place(&f.First), place(&f.Second)
+		if a > b {
+			a, b = b, a
+		}
+		out = append(out, fmt.Sprintf("%s: %s and %s", f.Severity, a, b))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func pairsWanted(p *oracle.Program) ([]string, error) {
+	races, err := p.Races()
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, q := range races {
+		a, b := q.A.String(), q.B.String()
+		if a > b {
+			a, b = b, a
+		}
+		out = append(out, fmt.Sprintf("%s: %s and %s", q.Kind, a, b))
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// disagreement returns what the engine and the brute-force checker say
+// differently of a program, or "".
+func disagreement(t testing.TB, p *oracle.Program, clock string, jobs int) string {
+	want, err := pairsWanted(p)
+	if err != nil {
+		return ""
+	}
+	files, err := p.Files()
+	if err != nil {
+		return ""
+	}
+	res := inMemory(t, files, clock, jobs)
+	got := pairsOf(res)
+	text := ""
+	for _, d := range res.Doubts {
+		text += fmt.Sprintf("doubt: %s\n", d.Text)
+	}
+	for _, w := range want {
+		if !slices.Contains(got, w) {
+			text += "missed: " + w + "\n"
+		}
+	}
+	for _, g := range got {
+		if !slices.Contains(want, g) {
+			text += "false alarm: " + g + "\n"
+		}
+	}
+	return text
+}
+
+// programs is how many random programs the property test draws for each clock;
+// MCCHK_SOAK asks for another number (make soak).
+func programs(t *testing.T) int64 {
+	if s := os.Getenv("MCCHK_SOAK"); s != "" {
+		n, err := strconv.ParseInt(s, 10, 64)
+		require.NoError(t, err)
+		return n
+	}
+	return 10_000
+}
+
+// TestEngineAgainstBruteForce holds the engine against the brute-force
+// checker, which was written from the detection model alone, on random
+// programs, with both clocks.
+func TestEngineAgainstBruteForce(t *testing.T) {
+	for _, clock := range []string{evc.Encoded, evc.Vector} {
+		t.Run(clock, func(t *testing.T) {
+			t.Parallel()
+			racy := 0
+			n := programs(t)
+			for seed := range n {
+				p := oracle.Generate(seed, oracle.Options{})
+				if races, err := p.Races(); err == nil && len(races) > 0 {
+					racy++
+				}
+				if text := disagreement(t, p, clock, 1+int(seed%3)); text != "" {
+					small := oracle.Shrink(p, func(q *oracle.Program) bool { return disagreement(t, q, clock, 1) != "" })
+					t.Fatalf("seed %d, %s:\n%s\n%s\nbefore shrinking:\n%s", seed, clock, small, disagreement(t, small, clock, 1), text)
+				}
+			}
+			t.Logf("%d programs, %d with races", n, racy)
+			require.Greater(t, racy, int(n/10))
+			require.Less(t, racy, int(n-n/10))
+		})
+	}
+}

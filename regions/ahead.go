@@ -1,0 +1,85 @@
+package regions
+
+import (
+	"slices"
+
+	"github.com/mcchk/mcchk/trace"
+)
+
+// maxAhead bounds how many events are read ahead of the replay.
+const maxAhead = 1 << 20
+
+// ahead reads a stream ahead of the replay, to learn which message a wildcard
+// receive will turn out to have got: messages match in the order in which
+// receives are posted, so it must be known then.
+type ahead struct {
+	stream   Stream
+	queue    []trace.Event // read ahead, not yet replayed
+	err      error         // that the stream ended with, behind the queue
+	statuses map[int64][]int64
+}
+
+// read returns the next event of the replay.
+func (a *ahead) read(ev *trace.Event) error {
+	if len(a.queue) > 0 {
+		*ev = a.queue[0]
+		a.queue = a.queue[1:]
+		return nil
+	}
+	if a.queue != nil {
+		a.queue, a.statuses = nil, nil
+	}
+	if a.err != nil {
+		return a.err
+	}
+	return a.stream.ReadEvent(ev)
+}
+
+// status returns the status with which a request will complete, or nil when it
+// never does or that is too far ahead.
+func (a *ahead) status(request int64) []int64 {
+	if a.statuses == nil {
+		a.statuses = map[int64][]int64{}
+	}
+	for {
+		if st, ok := a.statuses[request]; ok {
+			return st
+		}
+		if a.err != nil || len(a.queue) >= maxAhead {
+			return nil
+		}
+		var ev trace.Event
+		if a.err = a.stream.ReadEvent(&ev); a.err != nil {
+			continue
+		}
+		if ev.Kind == trace.KindCall {
+			ev.Call = keep(ev.Call)
+			a.note(&call{Call: ev.Call})
+		}
+		a.queue = append(a.queue, ev)
+	}
+}
+
+// note remembers the statuses of the requests that a call completes.
+func (a *ahead) note(c *call) {
+	completes := completions[c.Fn.Name]
+	if completes == nil {
+		return
+	}
+	ids, statuses := completes(c)
+	for i, id := range ids {
+		if n := (i + 1) * trace.StatusWords; id != 0 && n <= len(statuses) {
+			a.statuses[id] = statuses[n-trace.StatusWords : n]
+		}
+	}
+}
+
+// keep copies a call, which a stream uses again.
+func keep(c *trace.Call) *trace.Call {
+	d := *c
+	d.Args = slices.Clone(c.Args)
+	for i := range d.Args {
+		d.Args[i].List = slices.Clone(d.Args[i].List)
+	}
+	return &d
+}
