@@ -111,7 +111,7 @@ func (n *namer) doubt(p regions.Problem) Doubt {
 	switch p.Kind {
 	case regions.NotUnderstood:
 		d.Kind = NotUnderstood
-		d.Text = fmt.Sprintf("%s of %s not understood", plural(p.Count, "call was", "calls were"), p.Fn)
+		d.Text = fmt.Sprintf("%s of %s %s not understood", plural(p.Count, "call", "calls"), p.Fn, was(p.Count))
 		if p.Text != "" {
 			d.Text += " (" + p.Text + ")"
 		}
@@ -127,6 +127,9 @@ func (n *namer) doubt(p regions.Problem) Doubt {
 	case regions.Failed:
 		d.Kind = NotUnderstood
 		d.Text = fmt.Sprintf("%s of %s returned an error%s and counted as if not made", plural(p.Count, "call", "calls"), p.Fn, where)
+	case regions.SeparateModel:
+		d.Kind = NotUnderstood
+		d.Text += where
 	case regions.OutsideEpoch:
 		d.Kind = NotUnderstood
 		d.Text += where + ": open an epoch first (fence, lock or start); what completes it is not defined"
@@ -145,4 +148,11 @@ func plural(n uint64, one, many string) string {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
+}
+
+func was(n uint64) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
 }

@@ -58,11 +58,10 @@ func explainAcross(a, b *conflicts.Side) (why, mend string) {
 		return fmt.Sprintf("no call completes %s of rank %d in the recorded run, so nothing can come after it", subject(span), span.Rank),
 			"complete it, then synchronize the two processes"
 	}
-	why = fmt.Sprintf("no synchronization leads from %s to %s, nor from %s to %s",
-		end(a), begin(b), end(b), begin(a))
+	why = fmt.Sprintf("%s; %s; no message, barrier or fence puts the one before the other", extent(a), extent(b))
 	switch {
 	case isLock(a.Epoch) && isLock(b.Epoch):
-		why += "; shared locks exclude nobody"
+		why += ", and shared locks do not exclude each other"
 		mend = "let one process synchronize with the other between the two accesses (message or barrier after the unlock or flush), or lock exclusively in both"
 	case isLock(a.Epoch) || isLock(b.Epoch):
 		mend = "access the memory under a lock that excludes the other, or synchronize the two processes (message or barrier) after the unlock or flush"
@@ -76,15 +75,20 @@ func isLock(epoch string) bool {
 	return epoch == "lock (shared)" || epoch == "lock (exclusive)" || epoch == "lock_all"
 }
 
-// begin names the moment an access starts: itself.
-func begin(s *conflicts.Side) string { return fmt.Sprintf("%s of rank %d", subject(s), s.Rank) }
-
-// end names the moment an access completes.
-func end(s *conflicts.Side) string {
-	if s.Pending {
-		return fmt.Sprintf("%s%s, which completes %s of rank %d", s.Done.Call, at(s.Done), subject(s), s.Rank)
+// extent says from when until when an access may touch memory.
+func extent(s *conflicts.Side) string {
+	name := fmt.Sprintf("%s of rank %d", subject(s), s.Rank)
+	switch {
+	case s.Pending:
+		return fmt.Sprintf("%s may access the bytes until %s%s", name, s.Done.Call, at(s.Done))
+	case s.Started.Call != "" && s.Done.Call != "":
+		return fmt.Sprintf("%s lies between %s%s and %s%s", name, s.Started.Call, at(s.Started), s.Done.Call, at(s.Done))
+	case s.Done.Call != "":
+		return fmt.Sprintf("%s lies before %s%s", name, s.Done.Call, at(s.Done))
+	case s.Started.Call != "":
+		return fmt.Sprintf("%s lies after %s%s", name, s.Started.Call, at(s.Started))
 	}
-	return begin(s)
+	return name + " has no synchronization around it"
 }
 
 // subject names an access: "the load at line 12", "MPI_Put at line 9".

@@ -114,6 +114,9 @@ func programs(t *testing.T) int64 {
 		require.NoError(t, err)
 		return n
 	}
+	if raceDetector {
+		return 300 // it is ten times slower, and only looks for data races of our own
+	}
 	return 10_000
 }
 

@@ -182,7 +182,10 @@ func doWinCreate(m *Machine, p *proc, c *call, _ *rule) {
 		return
 	}
 	w.base[i], w.size[i], w.unit[i], w.known[i] = c.addr(base), c.addr("size"), c.addr("disp_unit"), true
-	w.Unified = c.num("model") != 0
+	if w.Unified = c.num("model") != 0; !w.Unified {
+		m.problems.add(Problem{Kind: SeparateModel, Rank: p.rank, Fn: c.Fn.Name, Call: p.info(c),
+			Text: "the window has the separate memory model, of which only what it shares with the unified one is checked"})
+	}
 	if w.Created == nil || p.rank < w.Created.Rank {
 		w.Created = p.info(c)
 	}
