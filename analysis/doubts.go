@@ -135,9 +135,9 @@ func (n *namer) doubt(p regions.Problem) Doubt {
 		d.Text += where + ": open an epoch first (fence, lock or start); what completes it is not defined"
 	default: // Unmatched, Mismatch
 		d.Kind = Unmatched
-		d.Text += where
+		d.Text += where + p.Tail
 		if p.Count > 1 {
-			d.Text += fmt.Sprintf(" (%d such)", p.Count)
+			d.Text += fmt.Sprintf(" (and %d more)", p.Count-1)
 		}
 	}
 	return d

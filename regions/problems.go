@@ -31,7 +31,8 @@ type Problem struct {
 	Fn    string
 	Call  *CallInfo // of the first; nil where there is no call
 	Count uint64
-	Text  string // of the first
+	Text  string // of the first; the place of Call belongs behind it
+	Tail  string // what comes behind the place
 }
 
 // problems gathers equal ones: of one kind, function and reason.
@@ -82,25 +83,25 @@ func (ps *problems) stuck(m *Machine) {
 		}
 	}
 	for _, p := range m.procs {
-		var text string
 		var call *CallInfo
+		var tail string
 		switch p.state {
 		case waiting:
 			call = p.syncCall
-			text = fmt.Sprintf("rank %d waits in %s", p.rank, call.Fn)
 			if what := p.waits[0].what; what != nil {
-				text += " " + what()
+				tail = " " + what()
 			}
 		case arrived:
 			call = p.closing
-			text = fmt.Sprintf("rank %d waits in %s for all processes", p.rank, call.Fn)
+			tail = " for all processes"
 		default:
 			continue
 		}
 		if len(gone) > 0 {
-			text += "; the trace of rank " + strings.Join(gone, ", ") + " ends before"
+			tail += ", but the trace of rank " + strings.Join(gone, ", ") + " ends before that"
 		}
-		ps.add(Problem{Kind: Unmatched, Rank: p.rank, Fn: call.Fn, Call: call, Text: text})
+		ps.add(Problem{Kind: Unmatched, Rank: p.rank, Fn: call.Fn, Call: call, Tail: tail,
+			Text: fmt.Sprintf("rank %d waits in %s", p.rank, call.Fn)})
 	}
 }
 
