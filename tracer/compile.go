@@ -194,13 +194,28 @@ func (t *Toolchain) instrumentFlags() []string {
 		// The macro makes headers call what only the real sanitizer has; the
 		// warning concerns fences, which that one does not know.
 		flags = append(flags, "-U__SANITIZE_THREAD__", "-Wno-tsan")
+		if t.major() >= 12 { // nobody listens to these call-backs
+			flags = append(flags, "--param=tsan-instrument-func-entry-exit=0")
+		}
 		if t.X86 {
 			flags = append(flags, "-mmemcpy-strategy=libcall:-1:noalign", "-mmemset-strategy=libcall:-1:noalign")
 		}
 	case t.X86:
 		flags = append(flags, "-mprefer-vector-width=128") // wider accesses get no call-back
 	}
+	if t.Family == familyClang && t.major() >= 13 {
+		// A load before a store to the same bytes is a place of its own: a
+		// person who moves the store away must not need a second run for it.
+		flags = append(flags, "-mllvm", "-tsan-instrument-read-before-write", "-mllvm", "-tsan-instrument-func-entry-exit=0")
+	}
 	return flags
+}
+
+// major returns the compiler's major version, 0 when it is not known.
+func (t *Toolchain) major() int {
+	major, _, _ := strings.Cut(t.Version, ".")
+	n, _ := strconv.Atoi(major)
+	return n
 }
 
 // secondFlags are what the translation of instrumented bitcode to an object adds.
