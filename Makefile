@@ -10,7 +10,7 @@ SOAK_TIME  ?= 10m
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # Packages that share memory between goroutines: tested with the race detector as well.
-CONCURRENT = ./analysis/... ./conflicts/... ./report/...
+CONCURRENT = ./analysis/... ./conflicts/... ./symbols/...
 
 # Open MPI refuses to start as root without these.
 export OMPI_ALLOW_RUN_AS_ROOT = 1
