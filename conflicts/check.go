@@ -66,96 +66,139 @@ func byOwner(r *regions.Region) [][]*regions.Access {
 type searcher struct {
 	region *regions.Region
 	out    *Collector
-	ranges []intervals.Range
-	reads  intervals.Index // accesses that span, and only read
-	writes intervals.Index // accesses that span, and write
+	lanes  []*lane
+	index  map[class]*intervals.Index // of the lanes of each class
 }
 
 func (s *searcher) search(ctx context.Context, owner int32, calls []*regions.Access) {
-	s.index(&s.reads, calls, func(a *regions.Access) bool { return a.Kind == regions.Read || a.Kind == regions.AtomicRead })
-	s.index(&s.writes, calls, func(a *regions.Access) bool { return a.Kind == regions.Write || a.Kind == regions.AtomicWrite })
-	for i, a := range calls {
-		if i&0xff == 0 && ctx.Err() != nil {
+	s.lanes = lanes(calls)
+	ranges := map[class][]intervals.Range{}
+	for i, l := range s.lanes {
+		ranges[l.class] = append(ranges[l.class], intervals.Range{Lo: l.lo, Hi: l.hi, ID: int32(i)})
+	}
+	s.index = map[class]*intervals.Index{}
+	for c, r := range ranges {
+		s.index[c] = &intervals.Index{}
+		s.index[c].Build(r)
+	}
+	for i, l := range s.lanes {
+		if ctx.Err() != nil {
 			return
 		}
-		s.searchCall(calls, int32(i), a)
+		s.overlapping(l.class, l.lo, l.hi, func(j int32) {
+			if int32(i) <= j {
+				s.compareLanes(l, s.lanes[j])
+			}
+		})
 	}
-	s.searchLocals(ctx, owner, calls)
+	s.searchLocals(ctx, owner)
 }
 
-func (s *searcher) index(x *intervals.Index, calls []*regions.Access, which func(*regions.Access) bool) {
-	s.ranges = s.ranges[:0]
-	for i, a := range calls {
-		if a.Span && which(a) {
-			lo, hi := a.Layout.Bounds(a.Base)
-			s.ranges = append(s.ranges, intervals.Range{Lo: lo, Hi: hi, ID: int32(i)})
+// overlapping visits the lanes that overlap [lo, hi) and whose class is not
+// compatible.
+func (s *searcher) overlapping(c class, lo, hi uint64, visit func(int32)) {
+	for d, x := range s.index {
+		if !c.compatible(d) {
+			x.Overlapping(lo, hi, func(j int32) bool { visit(j); return true })
 		}
 	}
-	x.Build(s.ranges)
 }
 
-// searchCall compares one access of a call with those that span: each pair of
-// them once, and an instantaneous one with all.
-func (s *searcher) searchCall(calls []*regions.Access, i int32, a *regions.Access) {
-	lo, hi := a.Layout.Bounds(a.Base)
-	visit := func(j int32) bool {
-		if a.Span && j <= i {
-			return true
+// compareLanes compares each access of one lane with those of another, or with
+// the later ones of the same lane.
+func (s *searcher) compareLanes(a, b *lane) {
+	if !a.first().Span && !b.first().Span {
+		return // of one process, and one after the other
+	}
+	m, ok := s.meet(a.first(), b.first())
+	if !ok {
+		return
+	}
+	for i, x := range a.accesses {
+		from := 0
+		if a == b {
+			from = i + 1
 		}
-		s.compare(a, calls[j])
-		return true
-	}
-	s.writes.Overlapping(lo, hi, visit)
-	if a.Kind == regions.Write || a.Kind == regions.AtomicWrite {
-		s.reads.Overlapping(lo, hi, visit)
+		s.report(x, b, from, m)
 	}
 }
 
-func (s *searcher) searchLocals(ctx context.Context, owner int32, calls []*regions.Access) {
+// meeting is what holds for all pairs of a pair of lanes.
+type meeting struct {
+	lo, hi uint64
+	v      verdict
+}
+
+// meet says whether accesses conflict if nothing orders them.
+func (s *searcher) meet(a, b *regions.Access) (m meeting, ok bool) {
+	if a.Rank != b.Rank && regions.Exclude(a.Locks, b.Locks) {
+		return m, false
+	}
+	if m.lo, m.hi, ok = intervals.MeetLayouts(a.Base, a.Layout, b.Base, b.Layout); !ok {
+		return m, false
+	}
+	m.v = compare(a, b)
+	return m, m.v != compatible
+}
+
+// report collects the pairs of an access and those of a lane that are
+// concurrent with it.
+func (s *searcher) report(a *regions.Access, l *lane, from int, m meeting) {
+	if lo, hi := l.concurrent(s.region, a, from); lo < hi {
+		s.out.add(newPair(s.region, a, l.accesses[lo], m.lo, m.hi, m.v), uint64(hi-lo))
+	}
+}
+
+// searchLocals looks up each load and store in the lanes.
+func (s *searcher) searchLocals(ctx context.Context, owner int32) {
+	var reads, writes []*intervals.Index // that loads, and only stores, conflict with
+	for c, x := range s.index {
+		if mayConflict(regions.Read, c.kind) {
+			reads = append(reads, x)
+		} else {
+			writes = append(writes, x)
+		}
+	}
 	locals := s.region.Locals[owner]
 	for i := range locals {
 		if i&0xffff == 0 && ctx.Err() != nil {
 			return
 		}
 		l := &locals[i]
-		lo := l.Addr
-		hi := lo + uint64(l.Stride)*(l.Count-1) + uint64(l.Size)
-		if !s.writes.Any(lo, hi) && !(l.Store && s.reads.Any(lo, hi)) {
-			continue
+		hi := l.Addr + uint64(l.Stride)*(l.Count-1) + uint64(l.Size)
+		for _, x := range reads {
+			s.lookUp(owner, i, x, l.Addr, hi)
 		}
-		var a *regions.Access // made when it is first needed
-		visit := func(j int32) bool {
-			if a == nil {
-				a = s.region.LocalAccess(owner, i)
-			}
-			s.compare(a, calls[j])
-			return true
-		}
-		s.writes.Overlapping(lo, hi, visit)
 		if l.Store {
-			s.reads.Overlapping(lo, hi, visit)
+			for _, x := range writes {
+				s.lookUp(owner, i, x, l.Addr, hi)
+			}
 		}
 	}
 }
 
-// compare reports the pair if it shares bytes, the table forbids it, and
-// neither order nor locks keep the two apart.
-func (s *searcher) compare(a, b *regions.Access) {
-	if !s.region.Concurrent(a, b) {
+// lookUp compares local access i of the owner, within [lo, hi), with the lanes
+// of an index.
+func (s *searcher) lookUp(owner int32, i int, x *intervals.Index, lo, hi uint64) {
+	if !x.Any(lo, hi) {
 		return
 	}
-	if a.Rank != b.Rank && regions.Exclude(a.Locks, b.Locks) {
-		return
-	}
-	lo, hi, ok := intervals.MeetLayouts(a.Base, a.Layout, b.Base, b.Layout)
-	if !ok {
-		return
-	}
-	v := compare(a, b)
-	if v == compatible {
-		return
-	}
-	s.out.add(newPair(s.region, a, b, lo, hi, v))
+	var a *regions.Access // made when it is first needed
+	x.Overlapping(lo, hi, func(j int32) bool {
+		lane := s.lanes[j]
+		if !lane.first().Span {
+			return true
+		}
+		if a == nil {
+			a = s.region.LocalAccess(owner, i)
+		}
+		if from, to := lane.concurrent(s.region, a, 0); from < to {
+			if m, ok := s.meet(a, lane.first()); ok {
+				s.out.add(newPair(s.region, a, lane.accesses[from], m.lo, m.hi, m.v), uint64(to-from))
+			}
+		}
+		return true
+	})
 }
 
 // newPair puts the two accesses into their order: by process, then by role and

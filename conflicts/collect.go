@@ -59,7 +59,6 @@ type groupKey struct {
 // Collector gathers pairs into groups. It belongs to one goroutine.
 type Collector struct {
 	groups map[groupKey]*Group
-	pairs  uint64
 }
 
 // NewCollector returns an empty collector.
@@ -69,17 +68,18 @@ func siteOf(a *regions.Access) Site {
 	return Site{Rank: a.Rank, Stack: a.Call.Stack, Role: a.Role, Fn: a.Call.Fn}
 }
 
-func (c *Collector) add(p Pair) {
-	c.pairs++
+// add takes count pairs of which p is the first.
+func (c *Collector) add(p Pair, count uint64) {
 	key := groupKey{p.Rule, siteOf(p.First), siteOf(p.Second)}
 	g := c.groups[key]
 	if g == nil {
 		g = &Group{Rule: p.Rule, First: key.first, Second: key.second, owners: map[int32]bool{}}
 		c.groups[key] = g
 	}
-	g.Count++
+	first := g.Count == 0
+	g.Count += count
 	g.owners[p.First.Owner] = true
-	if g.Count == 1 || p.earlier(&g.Sample) {
+	if first || p.earlier(&g.Sample) {
 		g.Sample = p.sample()
 	}
 }

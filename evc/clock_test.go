@@ -87,6 +87,7 @@ func TestAgainstReachability(t *testing.T) {
 
 func TestEncodedNumbers(t *testing.T) {
 	c := newEncoded(3)
+	c.limit = 1000
 	require.Equal(t, []uint64{2, 3, 5}, c.primes)
 	for range 100 {
 		c.Tick(1)
@@ -121,4 +122,32 @@ func TestFirstPrimes(t *testing.T) {
 	require.Equal(t, []uint64{2, 3, 5, 7, 11, 13}, p[:6])
 	require.EqualValues(t, 84017, p[8191])
 	require.Empty(t, firstPrimes(0))
+}
+
+func TestFactor(t *testing.T) {
+	primes := firstPrimes(40)
+	rng := rand.New(rand.NewPCG(1, 1))
+	for range 500 {
+		want := make([]uint32, len(primes))
+		x := number{w: 1}
+		for range rng.IntN(60) {
+			i := rng.IntN(len(primes))
+			want[i]++
+			x = x.times(primes[i])
+		}
+		require.Equal(t, want, x.factor(primes))
+	}
+}
+
+// A clock without global synchronization keeps bounded timestamps.
+func TestEncodedNeverOutgrowsTheVector(t *testing.T) {
+	c := newEncoded(4)
+	for i := range 1000 {
+		from, to := i%4, (i*7+1)%4
+		s := c.Now(from)
+		c.Tick(from)
+		c.Tick(to)
+		c.Merge(to, s)
+		require.LessOrEqual(t, c.Bits(c.Now(to)), 4*32)
+	}
 }

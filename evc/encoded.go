@@ -7,13 +7,23 @@ import (
 
 // encodedClock is the encoded vector clock: strand i owns the i-th prime, a
 // tick multiplies by it, a merge is the least common multiple, and a timestamp
-// is ordered before another when it divides it. No operation factors a number.
+// is ordered before another when it divides it. No operation of these factors
+// a number.
 //
-// A timestamp is a machine word while it fits, and a big number beyond.
+// A timestamp is a machine word while it fits, and a big number beyond. Once
+// one has outgrown 32 bits a strand, the size of a plain vector, the clock goes
+// on with vectors (section 4.3 of the paper: the encoded clock must not cost
+// more than the vector). A number that is then compared with a vector is
+// factored, once.
 type encodedClock struct {
 	primes []uint64
+	limit  int      // bits of a number that are too many
 	stamps []number // by Stamp; stamps[0] is unused
 	now    []Stamp
+
+	vector  *vectorClock // set once a number outgrew the limit
+	first   Stamp        // the first Stamp that is a vector: vector's Stamp 1
+	factors map[Stamp]Stamp
 }
 
 // number is a positive integer: w, or b where that is set.
@@ -23,7 +33,10 @@ type number struct {
 }
 
 func newEncoded(strands int) *encodedClock {
-	c := &encodedClock{primes: firstPrimes(strands), stamps: make([]number, 1, strands+1), now: make([]Stamp, strands)}
+	c := &encodedClock{
+		primes: firstPrimes(strands), limit: max(64, 32*strands),
+		stamps: make([]number, 1, strands+1), now: make([]Stamp, strands),
+	}
 	for i, p := range c.primes {
 		// Each strand's first separate region is ticked once already: a
 		// timestamp of 1 would divide every other.
@@ -40,8 +53,16 @@ func (c *encodedClock) add(x number) Stamp {
 func (c *encodedClock) Now(strand int) Stamp { return c.now[strand] }
 
 func (c *encodedClock) Tick(strand int) {
-	x, p := c.stamps[c.now[strand]], c.primes[strand]
-	c.now[strand] = c.add(x.times(p))
+	if c.vector == nil {
+		x := c.stamps[c.now[strand]].times(c.primes[strand])
+		if x.bits() <= c.limit {
+			c.now[strand] = c.add(x)
+			return
+		}
+		c.outgrow()
+	}
+	s := c.asVector(c.now[strand])
+	c.now[strand] = c.fromVector(c.vector.tick(s, strand))
 }
 
 func (c *encodedClock) Merge(strand int, s Stamp) {
@@ -55,28 +76,101 @@ func (c *encodedClock) Join(a, b Stamp) Stamp {
 	if b == 0 {
 		return a
 	}
-	x, y := c.stamps[a], c.stamps[b]
-	switch {
-	case y.divides(x):
-		return a
-	case x.divides(y):
-		return b
+	if c.vector == nil {
+		x, y := c.stamps[a], c.stamps[b]
+		switch {
+		case y.divides(x):
+			return a
+		case x.divides(y):
+			return b
+		}
+		z := lcm(x, y)
+		if z.bits() <= c.limit {
+			return c.add(z)
+		}
+		c.outgrow()
 	}
-	return c.add(lcm(x, y))
+	return c.fromVector(c.vector.Join(c.asVector(a), c.asVector(b)))
 }
 
 func (c *encodedClock) Before(a, b Stamp) bool {
-	return a != 0 && b != 0 && c.stamps[a].divides(c.stamps[b])
+	switch {
+	case a == 0 || b == 0:
+		return false
+	case c.vector == nil || a < c.first && b < c.first:
+		return c.stamps[a].divides(c.stamps[b])
+	case a < c.first:
+		return c.numberBefore(c.stamps[a], c.vector.stamps[b-c.first+1])
+	case b < c.first:
+		return c.beforeNumber(c.vector.stamps[a-c.first+1], c.stamps[b])
+	}
+	return c.vector.Before(a-c.first+1, b-c.first+1)
+}
+
+// outgrow begins to use vectors.
+func (c *encodedClock) outgrow() {
+	c.vector = &vectorClock{n: len(c.primes), stamps: make([][]uint32, 1)}
+	c.first = Stamp(len(c.stamps))
+	c.factors = map[Stamp]Stamp{}
+}
+
+func (c *encodedClock) fromVector(s Stamp) Stamp { return s + c.first - 1 }
+
+// asVector returns the vector's stamp of any stamp.
+func (c *encodedClock) asVector(s Stamp) Stamp {
+	if s >= c.first {
+		return s - c.first + 1
+	}
+	v, ok := c.factors[s]
+	if !ok {
+		v = c.vector.add(c.stamps[s].factor(c.primes))
+		c.factors[s] = v
+	}
+	return v
+}
+
+// numberBefore reports whether a number is ordered before a vector: every
+// prime divides it at most as often as the vector has it. It factors without
+// keeping anything, because comparisons happen in several goroutines.
+func (c *encodedClock) numberBefore(x number, v []uint32) bool {
+	for i, n := range x.factor(c.primes) {
+		if n > v[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *encodedClock) beforeNumber(v []uint32, y number) bool {
+	for i, n := range y.factor(c.primes) {
+		if v[i] > n {
+			return false
+		}
+	}
+	return true
 }
 
 func (c *encodedClock) Bits(s Stamp) int {
-	if x := c.stamps[s]; x.b != nil {
-		return x.b.BitLen()
+	if c.vector != nil && s >= c.first {
+		return c.vector.Bits(s - c.first + 1)
 	}
-	return bits.Len64(c.stamps[s].w)
+	return c.stamps[s].bits()
 }
 
-func (c *encodedClock) Stamps() int { return len(c.stamps) - 1 }
+func (c *encodedClock) Stamps() int {
+	n := len(c.stamps) - 1
+	if c.vector != nil {
+		n += c.vector.Stamps()
+	}
+	return n
+}
+
+func (x number) bits() int {
+	if x.b != nil {
+		return x.b.BitLen()
+	}
+	return bits.Len64(x.w)
+}
 
 func (x number) big() *big.Int {
 	if x.b != nil {
@@ -105,6 +199,34 @@ func (x number) divides(y number) bool {
 		return false
 	}
 	return new(big.Int).Rem(y.b, x.big()).Sign() == 0
+}
+
+// factor returns how often each prime divides x.
+func (x number) factor(primes []uint64) []uint32 {
+	v := make([]uint32, len(primes))
+	rest := new(big.Int).Set(x.big())
+	p, q, r := new(big.Int), new(big.Int), new(big.Int)
+	for i, prime := range primes {
+		if rest.IsUint64() {
+			word := rest.Uint64()
+			for ; i < len(primes) && word > 1; i++ {
+				for word%primes[i] == 0 {
+					word /= primes[i]
+					v[i]++
+				}
+			}
+			break
+		}
+		p.SetUint64(prime)
+		for {
+			if q.QuoRem(rest, p, r); r.Sign() != 0 {
+				break
+			}
+			rest, q = q, rest
+			v[i]++
+		}
+	}
+	return v
 }
 
 // lcm returns the least common multiple: x·y / gcd(x, y).

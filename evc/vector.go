@@ -25,10 +25,12 @@ func (c *vectorClock) add(v []uint32) Stamp {
 
 func (c *vectorClock) Now(strand int) Stamp { return c.now[strand] }
 
-func (c *vectorClock) Tick(strand int) {
-	v := append([]uint32(nil), c.stamps[c.now[strand]]...)
+func (c *vectorClock) Tick(strand int) { c.now[strand] = c.tick(c.now[strand], strand) }
+
+func (c *vectorClock) tick(s Stamp, strand int) Stamp {
+	v := append([]uint32(nil), c.stamps[s]...)
 	v[strand]++
-	c.now[strand] = c.add(v)
+	return c.add(v)
 }
 
 func (c *vectorClock) Merge(strand int, s Stamp) {

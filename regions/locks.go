@@ -1,6 +1,10 @@
 package regions
 
-import "slices"
+import (
+	"encoding/binary"
+	"slices"
+	"strconv"
+)
 
 // heldLock is one lock that a process holds.
 type heldLock struct {
@@ -18,13 +22,34 @@ const anyTarget int32 = -1
 // only at the window and target that they name (MPI 4.1, 12.5.3); what else
 // lock epochs order, the order of their locks tells. A LockSet is immutable;
 // nil is the empty set.
-type LockSet struct{ locks []heldLock }
+type LockSet struct {
+	locks []heldLock
+	key   string // the locks without their epochs
+}
+
+func newLockSet(locks []heldLock) *LockSet {
+	key := make([]byte, 0, 16*len(locks))
+	for _, l := range locks {
+		key = binary.AppendVarint(key, l.win)
+		key = binary.AppendVarint(key, int64(l.target))
+		key = strconv.AppendBool(key, l.exclusive)
+	}
+	return &LockSet{locks: locks, key: string(key)}
+}
+
+// Key is equal for sets of the same locks, whatever their epochs.
+func (s *LockSet) Key() string {
+	if s == nil {
+		return ""
+	}
+	return s.key
+}
 
 func (s *LockSet) with(l heldLock) *LockSet {
 	if s == nil {
-		return &LockSet{locks: []heldLock{l}}
+		return newLockSet([]heldLock{l})
 	}
-	return &LockSet{locks: append(slices.Clip(s.locks), l)}
+	return newLockSet(append(slices.Clip(s.locks), l))
 }
 
 // at returns the set if a lock in it covers the memory of a process.
@@ -43,7 +68,7 @@ func (s *LockSet) without(epoch uint64) *LockSet {
 	if len(kept) == 0 {
 		return nil
 	}
-	return &LockSet{locks: kept}
+	return newLockSet(kept)
 }
 
 // Exclude reports whether two accesses of different processes, made under

@@ -108,8 +108,17 @@ const (
 	later  int32 = -3 // the access does not start in this region
 )
 
-// Done reports whether the moment lies within the region.
-func (p Point) Done() bool { return p.Seg >= 0 }
+// NotAfter reports whether p is q or, on the same process, comes before it;
+// the moments before and after the region included.
+func (p Point) NotAfter(q Point) bool {
+	switch {
+	case p.Seg == before || q.Seg == never:
+		return true
+	case p.Seg == never || q.Seg == before:
+		return false
+	}
+	return p.Rank == q.Rank && p.Pos <= q.Pos
+}
 
 // Element describes the elements of an atomic access.
 type Element struct {
@@ -180,12 +189,8 @@ func (r *Region) Before(a, b Point) bool {
 	return r.Clock.Before(r.Segments[a.Rank][a.Seg].Stamp, r.Segments[b.Rank][b.Seg].Stamp)
 }
 
-// Concurrent reports whether nothing orders two accesses.
-func (r *Region) Concurrent(a, b *Access) bool {
-	return !r.precedes(a, b) && !r.precedes(b, a)
-}
-
-func (r *Region) precedes(a, b *Access) bool {
+// Precedes reports whether access a is ordered before access b.
+func (r *Region) Precedes(a, b *Access) bool {
 	return r.Before(a.End, b.Start) || b.Gated && r.Before(a.End, b.Gate)
 }
 
