@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"debug/dwarf"
 	"debug/elf"
+	"errors"
 	"path"
 	"slices"
 	"strings"
@@ -70,8 +71,9 @@ func newDebugInfo(f *elf.File) (*debugInfo, error) {
 		return nil, err
 	}
 	d := &debugInfo{data: data}
-	for r := data.Reader(); ; r.SkipChildren() {
-		e, err := r.Next()
+	r := entryReader{Reader: data.Reader()}
+	for ; ; r.SkipChildren() {
+		e, err := r.next()
 		if err != nil {
 			return nil, err
 		}
@@ -96,6 +98,39 @@ func newDebugInfo(f *elf.File) (*debugInfo, error) {
 	}
 	slices.SortStableFunc(d.spans, func(a, b unitSpan) int { return cmp.Compare(a.lo, b.lo) })
 	return d, nil
+}
+
+// entryReader reads entries forward. In damaged data references to siblings can
+// lead back, and debug/dwarf reads an unfinished number as an end of siblings,
+// over and over; the reader stops at both.
+type entryReader struct {
+	*dwarf.Reader
+	last dwarf.Offset
+	ends int // ends of siblings in a row
+}
+
+// maxEnds is more than any nesting of entries.
+const maxEnds = 1 << 16
+
+var errDamaged = errors.New("its entries are damaged")
+
+// next returns nil at the end.
+func (r *entryReader) next() (*dwarf.Entry, error) {
+	e, err := r.Next()
+	if err != nil || e == nil {
+		return nil, err
+	}
+	if e.Offset == 0 { // the end of siblings, which debug/dwarf gives no offset
+		if r.ends++; r.ends > maxEnds {
+			return nil, errDamaged
+		}
+		return e, nil
+	}
+	if e.Offset <= r.last {
+		return nil, errDamaged
+	}
+	r.last, r.ends = e.Offset, 0
+	return e, nil
 }
 
 // frames resolves an address; none when no line is known for it. covered
@@ -204,12 +239,12 @@ func (u *unit) readRows(data *dwarf.Data) []*dwarf.LineFile {
 
 // readFunctions walks the unit's tree of entries for functions with code.
 func (u *unit) readFunctions(data *dwarf.Data, files []*dwarf.LineFile) {
-	r := data.Reader()
+	r := entryReader{Reader: data.Reader()}
 	r.Seek(u.entry.Offset)
 	names := namer{data: data, known: map[dwarf.Offset]string{}}
 	var enclosing []*scope // the scope that each open entry lies in or is
 	for {
-		e, err := r.Next()
+		e, err := r.next()
 		if err != nil || e == nil {
 			break
 		}
