@@ -131,14 +131,18 @@ void __tsan_ignore_thread_end(void) { }
  * keeps its registers. */
 #define INLINED(kind, bytes, flags)                                                                \
 	static __attribute__((preserve_most, noinline, cold)) void                                 \
-		slower_##kind##bytes(uintptr_t addr, uintptr_t pc, void **frame)                   \
+		slower_##kind##bytes(uintptr_t addr, struct mcchk_site *site, uintptr_t pc, void **frame) \
 	{                                                                                          \
 		mcchk_run_other(addr, pc, frame, bytes, flags);                                    \
+		if (site)                                                                          \
+			mcchk_arm(site, pc);                                                       \
 	}                                                                                          \
-	__attribute__((preserve_most)) void mcchk_slow_##kind##bytes(uintptr_t addr)               \
+	__attribute__((preserve_most)) void mcchk_slow_##kind##bytes(uintptr_t addr, struct mcchk_site *site) \
 	{                                                                                          \
+		if (site)                                                                          \
+			mcchk_catch_up(site, CALLER);                                              \
 		if (!mcchk_run_continues(addr, CALLER))                                            \
-			slower_##kind##bytes(addr, CALLER, MCCHK_CALLER_FRAME);                    \
+			slower_##kind##bytes(addr, site, CALLER, MCCHK_CALLER_FRAME);              \
 	}
 #define INLINED_ALL(kind, flags)                                                                   \
 	INLINED(kind, 1, flags)                                                                    \

@@ -47,6 +47,10 @@ int64_t *mcchk_call_begin(uint16_t function, uint64_t words, void *frame)
 	uint64_t length = sizeof *r + 8 * words;
 	uint32_t stack = 0;
 
+	if (t) {
+		mcchk_disarm(t);
+		t->armed_count = 0;
+	}
 	if (t && define_function(t, function)) {
 		stack = mcchk_stack(t, (uintptr_t)((void **)frame)[1], ((void **)frame)[0]);
 		r = mcchk_reserve(t, length);

@@ -5,27 +5,62 @@
  * instrumented module with `llvm-link --internalize --only-needed`, so that
  * nothing of it remains once it has been inlined. The slow functions are in
  * callbacks.c and leave the caller's registers alone.
+ *
+ * Where memory matters, most accesses go on with what the place did before. So
+ * each place has a site (struct mcchk_site in mcchk.h) that knows the address
+ * expected next and where to count it; the assembler makes it, for C has no
+ * variable that belongs to one inlined copy of a function.
  */
 #include <stdint.h>
 
 #define SHADOW ((const uint8_t *)0x100000000000ull) /* MCCHK_SHADOW of mcchk.h */
 #define INLINE __attribute__((always_inline)) void
 
+struct mcchk_site;
+
+#ifdef __x86_64__
+/* Counts an access at `addr` when the site expects it; otherwise `missed`. The
+ * fields of the site: owner, next, stride, counter. The site itself comes last,
+ * or the assembler gives it the source line that is meant for the code. */
+#define TRY_SITE(addr, site, missed)                                                               \
+	__asm__ volatile("movq %%fs:0, %0\n"                                                       \
+			 "cmpq %0, .Lmcchk_site%=(%%rip)\n"                                        \
+			 "jne .Lmcchk_miss%=\n"                                                    \
+			 "cmpq %2, .Lmcchk_site%=+8(%%rip)\n"                                      \
+			 "jne .Lmcchk_miss%=\n"                                                    \
+			 "movq .Lmcchk_site%=+16(%%rip), %0\n"                                     \
+			 "addq %2, %0\n"                                                           \
+			 "movq %0, .Lmcchk_site%=+8(%%rip)\n"                                      \
+			 "movq .Lmcchk_site%=+24(%%rip), %0\n"                                     \
+			 "incq (%0)\n"                                                             \
+			 "cmpq %0, %0\n"                                                           \
+			 ".Lmcchk_miss%=: leaq .Lmcchk_site%=(%%rip), %0\n"                        \
+			 ".pushsection .bss.mcchk_sites,\"aw\",@nobits\n"                         \
+			 ".balign 32\n"                                                            \
+			 ".Lmcchk_site%=: .zero 32\n"                                              \
+			 ".popsection\n"                                                           \
+			 : "=&r"(site), "=@ccne"(missed)                                           \
+			 : "r"(addr)                                                               \
+			 : "memory")
+#else
+#define TRY_SITE(addr, site, missed) (site = 0, missed = 1)
+#endif
+
+#define TEST(p, of)                                                                                \
+	uintptr_t addr = (uintptr_t)(p);                                                           \
+	if (__builtin_expect(SHADOW[addr >> 12] != 0, 0)) {                                        \
+		struct mcchk_site *site;                                                           \
+		int missed;                                                                        \
+		TRY_SITE(addr, site, missed);                                                      \
+		if (__builtin_expect(missed, 0))                                                   \
+			mcchk_slow_##of(addr, site);                                               \
+	}
+
 #define ACCESS(kind, bytes)                                                                        \
-	extern __attribute__((preserve_most, cold)) void mcchk_slow_##kind##bytes(uintptr_t addr); \
-	INLINE __tsan_##kind##bytes(void *p)                                                       \
-	{                                                                                          \
-		uintptr_t addr = (uintptr_t)p;                                                     \
-		if (__builtin_expect(SHADOW[addr >> 12] != 0, 0))                                  \
-			mcchk_slow_##kind##bytes(addr);                                            \
-	}
+	extern __attribute__((preserve_most, cold)) void mcchk_slow_##kind##bytes(uintptr_t addr, struct mcchk_site *site); \
+	INLINE __tsan_##kind##bytes(void *p) { TEST(p, kind##bytes) }
 #define SAME(name, of)                                                                             \
-	INLINE name(void *p)                                                                       \
-	{                                                                                          \
-		uintptr_t addr = (uintptr_t)p;                                                     \
-		if (__builtin_expect(SHADOW[addr >> 12] != 0, 0))                                  \
-			mcchk_slow_##of(addr);                                                     \
-	}
+	INLINE name(void *p) { TEST(p, of) }
 #define SIZE(kind, bytes)                                                                          \
 	ACCESS(kind, bytes)                                                                        \
 	SAME(__tsan_unaligned_##kind##bytes, kind##bytes)                                          \
@@ -48,8 +83,7 @@ READ_WRITE(16)
 INLINE __tsan_vptr_update(void **p, void *value)
 {
 	(void)value;
-	if (__builtin_expect(SHADOW[(uintptr_t)p >> 12] != 0, 0))
-		mcchk_slow_write8((uintptr_t)p);
+	TEST(p, write8)
 }
 SAME(__tsan_vptr_read, read8)
 

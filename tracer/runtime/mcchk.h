@@ -76,7 +76,18 @@ struct mcchk_run {
 	uint64_t sweep; /* the next address of another pass over its elements */
 	uint64_t base;
 	struct mcchk_access *rec;
-	uint64_t unused;
+	struct mcchk_site *site; /* where the program's own code carries the run on */
+};
+
+/* The state that inline.c keeps for each place in the program: while `owner`
+ * is the executing thread, an access at `next` is counted and moves on by
+ * `stride` without any call. Only the owner arms a site, and only as long as no
+ * other thread records; whoever disarms it only clears `owner`. */
+struct mcchk_site {
+	uint64_t owner; /* the thread's pointer (fs:0); 0: not armed */
+	uint64_t next;
+	int64_t stride;
+	uint64_t *counter;
 };
 
 /* A run by its first element, so that it can be resumed. */
@@ -89,6 +100,7 @@ struct mcchk_start {
 #define MCCHK_STARTS 4096
 #define MCCHK_MAX_FUNCTIONS 512
 #define MCCHK_MAX_FRAMES 64
+#define MCCHK_SITES 256 /* armed at a time */
 
 struct mcchk_stack_slot {
 	uint64_t hash; /* 0: empty */
@@ -112,6 +124,8 @@ struct mcchk_thread {
 	uint32_t stack_slots, stack_count;
 	uintptr_t stack_lo, stack_hi; /* mapping that holds the thread's stack */
 	uint32_t stack_lookups;
+	struct mcchk_site *armed[MCCHK_SITES];
+	uint32_t armed_count; /* atomic */
 	struct mcchk_call_record *call; /* the call that is being made */
 	uint32_t call_size;
 	uint64_t functions[MCCHK_MAX_FUNCTIONS / 64]; /* already defined */
@@ -133,6 +147,7 @@ extern uint64_t mcchk_seq;      /* the last call begun; accessed atomically */
 extern uint32_t mcchk_region;   /* synchronizations over all processes passed */
 extern uint32_t mcchk_units;    /* instrumented translation units */
 extern uint32_t mcchk_inlined_units;
+extern int mcchk_several;   /* more than one thread has recorded; atomic */
 extern int mcchk_active;    /* MPI calls are observed (the same in all processes) */
 extern int mcchk_recording; /* this process writes a trace */
 
@@ -147,6 +162,7 @@ void mcchk_file_finish(uint64_t units, int with_end);
 void mcchk_lost(uint64_t calls, uint64_t accesses);
 
 struct mcchk_thread *mcchk_thread_get(void);
+void mcchk_disarm(struct mcchk_thread *t);
 void *mcchk_reserve(struct mcchk_thread *t, uint64_t bytes);
 void mcchk_commit(struct mcchk_thread *t, uint64_t bytes);
 uint64_t mcchk_now(void);
@@ -171,10 +187,21 @@ void mcchk_write_mark(struct mcchk_thread *t, uint64_t seq);
  * cannot be written. */
 uint32_t mcchk_stack(struct mcchk_thread *t, uintptr_t pc, void **frame);
 
+/* What inline.c takes for the thread: the word at its thread pointer. */
+static inline uint64_t mcchk_thread_pointer(void)
+{
+	uint64_t p = 0;
+#ifdef __x86_64__
+	__asm__("movq %%fs:0, %0" : "=r"(p));
+#endif
+	return p;
+}
+
 /* ---- runs.c: the slow path of loads and stores ---- */
 
 void mcchk_run_other(uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags);
 void mcchk_range_access(uintptr_t addr, uint64_t size, uintptr_t pc, void **frame, uint32_t flags);
+void mcchk_arm(struct mcchk_site *site, uintptr_t pc);
 
 /* Whether an access of a page that matters goes on with the run of its place,
  * which then has it. Such an address is not looked up: what lies beside the
@@ -196,6 +223,18 @@ static inline __attribute__((always_inline)) int mcchk_run_continues(uintptr_t a
 		}
 	}
 	return 0;
+}
+
+/* Before a site's run is looked at: how far the program's code has carried it. */
+static inline __attribute__((always_inline)) void mcchk_catch_up(struct mcchk_site *site, uintptr_t pc)
+{
+	struct mcchk_run *r = mcchk_self.runs + (pc & (MCCHK_RUNS - 1));
+	if (r->site != site)
+		return;
+	if (r->stride != 0)
+		r->next = site->next;
+	if (__atomic_load_n(&mcchk_several, __ATOMIC_RELAXED))
+		r->site = NULL; /* never armed again */
 }
 
 #pragma GCC visibility pop

@@ -28,6 +28,7 @@ static void resume(struct mcchk_run *r, uint64_t key, uint64_t seq, struct mcchk
 	r->stride = rec->stride;
 	r->next = n > 1 ? rec->addr + n * (uint64_t)rec->stride : 0;
 	r->sweep = rec->addr + (uint64_t)rec->stride;
+	r->site = NULL;
 }
 
 /* Whether the access is one of the run's, or its second; moves the cursor. */
@@ -186,4 +187,31 @@ void mcchk_range_access(uintptr_t addr, uint64_t size, uintptr_t pc, void **fram
 		long_range(addr, size, pc, frame, flags);
 	else
 		keyed_access(pc | size << 47 | (uint64_t)(flags & MCCHK_STORE) << 63, addr, pc, frame, (uint32_t)size, flags);
+}
+
+/* Lets the program's code carry on the run that its place now has. */
+void mcchk_arm(struct mcchk_site *site, uintptr_t pc)
+{
+	static uint64_t repeated; /* counts accesses of one address over and over, for nobody */
+	struct mcchk_tls *self = &mcchk_self;
+	struct mcchk_thread *t = self->thread;
+	struct mcchk_run *r = self->runs + (pc & (MCCHK_RUNS - 1));
+
+	if (!t || self->depth || self->busy || __atomic_load_n(&mcchk_several, __ATOMIC_RELAXED) || r->key != pc ||
+	    r->seq != __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED))
+		return;
+	if (!__atomic_exchange_n(&site->owner, 0, __ATOMIC_RELAXED)) {
+		uint32_t n = t->armed_count;
+		if (n == MCCHK_SITES)
+			return;
+		t->armed[n] = site;
+		__atomic_store_n(&t->armed_count, n + 1, __ATOMIC_RELEASE);
+	}
+	site->next = r->stride ? r->next : r->base;
+	site->stride = r->stride;
+	site->counter = r->stride ? &r->rec->count : &repeated;
+	r->site = site;
+	__atomic_store_n(&site->owner, mcchk_thread_pointer(), __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&mcchk_several, __ATOMIC_SEQ_CST))
+		__atomic_store_n(&site->owner, 0, __ATOMIC_RELAXED);
 }

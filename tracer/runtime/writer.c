@@ -59,6 +59,7 @@ static struct mcchk_run no_runs[MCCHK_RUNS]; /* never written */
 __thread struct mcchk_tls mcchk_self = {.runs = no_runs};
 uint64_t mcchk_seq;
 uint32_t mcchk_region;
+int mcchk_several;
 int mcchk_active;
 int mcchk_recording;
 
@@ -173,9 +174,20 @@ static int extend(uint64_t offset, uint64_t size)
 	return e;
 }
 
+/* Takes the runs of a thread out of the hands of the program's code. Any thread
+ * may do so. */
+void mcchk_disarm(struct mcchk_thread *t)
+{
+	uint32_t n = __atomic_load_n(&t->armed_count, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < n; i++)
+		__atomic_store_n(&t->armed[i]->owner, 0, __ATOMIC_RELAXED);
+}
+
 /* The places of runs in a chunk must be forgotten before it is closed. */
 static void forget_runs(struct mcchk_thread *t)
 {
+	mcchk_disarm(t);
+	t->armed_count = 0;
 	memset(t->runs, 0, MCCHK_RUNS * sizeof *t->runs);
 	memset(t->starts, 0, MCCHK_STARTS * sizeof *t->starts);
 }
@@ -311,6 +323,9 @@ struct mcchk_thread *mcchk_thread_get(void)
 		return NULL;
 	}
 	t->strand = atomic_fetch_add(&strands, 1);
+	if (t->strand > 0 && !__atomic_exchange_n(&mcchk_several, 1, __ATOMIC_SEQ_CST))
+		for (struct mcchk_thread *other = threads; other; other = other->next)
+			mcchk_disarm(other);
 	pthread_setspecific(exit_key, t);
 	self->thread = t;
 	self->runs = t->runs;
@@ -350,6 +365,8 @@ static void forked(void)
 {
 	mcchk_recording = 0;
 	mcchk_active = 0;
+	for (struct mcchk_thread *t = threads; t; t = t->next)
+		mcchk_disarm(t);
 	mcchk_self.runs = no_runs;
 	mcchk_self.thread = NULL;
 }
@@ -429,6 +446,8 @@ void mcchk_file_finish(uint64_t units, int with_end)
 		return;
 	__atomic_store_n(&mcchk_recording, 0, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&mcchk_seq, 1, __ATOMIC_SEQ_CST); /* no run goes on */
+	for (struct mcchk_thread *t = threads; t; t = t->next)
+		mcchk_disarm(t);
 	for (struct mcchk_thread *t = threads; t; t = t->next)
 		if (t != own && t->chunk)
 			seal(t->chunk);
