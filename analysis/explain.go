@@ -45,7 +45,7 @@ func explainWithin(a, b *conflicts.Side) (why, mend string) {
 	}
 	return fmt.Sprintf("%s is complete only after %s%s; until then %s may touch the bytes at the same time",
 			name, span.Done.Call, at(span.Done), subject(other)),
-		fmt.Sprintf("move %s after %s%s, complete %s earlier, or use another buffer", subject(other), span.Done.Call, at(span.Done), name)
+		fmt.Sprintf("move %s after %s%s, complete %s earlier, or use other memory", subject(other), span.Done.Call, at(span.Done), name)
 }
 
 // explainAcross: the accesses are by two processes.

@@ -38,8 +38,8 @@ func newRunCommand(a *app) *cobra.Command {
 a fresh trace directory, and reports what 'mcchk analyze' finds in it. Source
 lines are stored with the traces, which can then be analysed on any machine.
 
-Exit status: that of the analysis. A program that fails is said to; it makes the
-exit status 3 only where the traces are incomplete, or not analysed.`,
+Exit status: that of the analysis, but 3 instead of 0 when the program itself
+failed.`,
 		Example: "  mcchk run -- mpiexec -n 2 ./app\n  mcchk run -o traces --no-analyze -- mpiexec -n 2 ./app",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if at := cmd.ArgsLenAtDash(); at > 0 || (at < 0 && len(args) > 0) {
@@ -90,12 +90,14 @@ func (a *app) runProgram(ctx context.Context, command []string, o runOptions) er
 	}
 	if o.noAnalyze {
 		a.say("traces are in %s", o.dir)
-		if exit != 0 || timedOut {
-			return &statusError{status: exitFailure}
-		}
-		return nil
+	} else if err := a.analyze(ctx, o.dir, o.analyze); err != nil {
+		return err
 	}
-	return a.analyze(ctx, o.dir, o.analyze)
+	if exit != 0 || timedOut {
+		// A run that failed is not passed, whatever its traces say.
+		return &statusError{status: exitFailure}
+	}
+	return nil
 }
 
 // programError adds how the program ended to an error of the tracing.
