@@ -41,10 +41,9 @@ type operation struct {
 
 // operationRole says what an operation's call does at its target.
 type operationRole struct {
-	role   Role
-	kind   Kind
-	op     string // of a call without an op argument
-	prefix string // "origin_" for calls whose buffers have counts of their own
+	role Role
+	kind Kind
+	op   string // of a call without an op argument
 }
 
 func (m *Machine) epochsOf(p *proc, c *call) *epochs {
