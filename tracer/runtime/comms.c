@@ -6,7 +6,6 @@
  */
 #include "wrap.h"
 
-#include <pthread.h>
 #include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -36,9 +35,9 @@ static struct mcchk_comm *add(MPI_Comm comm, int64_t id)
 	if (inter)
 		PMPI_Comm_remote_size(comm, &c->remote_size);
 	c->whole = !inter && c->size == world_size;
-	pthread_mutex_lock(&lock);
+	mcchk_lock(&lock);
 	mcchk_map_set(&comms, mcchk_handle(comm), c);
-	pthread_mutex_unlock(&lock);
+	mcchk_unlock(&lock);
 	return c;
 }
 
@@ -59,9 +58,9 @@ struct mcchk_comm *mcchk_comm_get(MPI_Comm comm)
 {
 	if (comm == MPI_COMM_NULL)
 		return NULL;
-	pthread_mutex_lock(&lock);
+	mcchk_lock(&lock);
 	struct mcchk_comm *c = mcchk_map_get(&comms, mcchk_handle(comm));
-	pthread_mutex_unlock(&lock);
+	mcchk_unlock(&lock);
 	return c ? c : add(comm, pick(&last_comm));
 }
 
@@ -216,10 +215,10 @@ void mcchk_comm_agreed(MPI_Comm comm, int64_t id)
 
 void mcchk_comm_freed(MPI_Comm comm)
 {
-	pthread_mutex_lock(&lock);
+	mcchk_lock(&lock);
 	struct mcchk_comm *c = mcchk_map_get(&comms, mcchk_handle(comm));
 	mcchk_map_set(&comms, mcchk_handle(comm), NULL);
-	pthread_mutex_unlock(&lock);
+	mcchk_unlock(&lock);
 	free(c);
 }
 

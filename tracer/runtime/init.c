@@ -196,6 +196,9 @@ static void start(uint16_t function, const int *provided, int required, uint64_t
 	}
 	mcchk_call_commit_at(begin);
 	mcchk_call_end(end, 0);
+	int level = MPI_THREAD_MULTIPLE;
+	PMPI_Query_thread(&level);
+	mcchk_multiple = level == MPI_THREAD_MULTIPLE;
 	mcchk_active = 1;
 	mcchk_leave();
 }

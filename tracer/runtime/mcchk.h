@@ -16,6 +16,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -148,8 +149,22 @@ extern uint32_t mcchk_region;   /* synchronizations over all processes passed */
 extern uint32_t mcchk_units;    /* instrumented translation units */
 extern uint32_t mcchk_inlined_units;
 extern int mcchk_several;   /* more than one thread has recorded; atomic */
+extern int mcchk_multiple;  /* MPI calls of several threads may overlap (MPI_THREAD_MULTIPLE) */
 extern int mcchk_active;    /* MPI calls are observed (the same in all processes) */
 extern int mcchk_recording; /* this process writes a trace */
+
+/* Locks what only MPI calls touch. */
+static inline void mcchk_lock(pthread_mutex_t *m)
+{
+	if (mcchk_multiple)
+		pthread_mutex_lock(m);
+}
+
+static inline void mcchk_unlock(pthread_mutex_t *m)
+{
+	if (mcchk_multiple)
+		pthread_mutex_unlock(m);
+}
 
 struct mcchk_file_header {
 	uint8_t run[16];

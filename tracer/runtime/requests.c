@@ -6,8 +6,6 @@
  */
 #include "wrap.h"
 
-#include <pthread.h>
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mcchk_map requests;
 static int64_t last_id;
@@ -30,9 +28,9 @@ struct mcchk_request *mcchk_request_find(MPI_Request request, const MPI_Request 
 {
 	if (request == MPI_REQUEST_NULL)
 		return NULL;
-	pthread_mutex_lock(&lock);
+	mcchk_lock(&lock);
 	struct mcchk_request *r = choose(mcchk_map_get(&requests, mcchk_handle(request)), variable, 0);
-	pthread_mutex_unlock(&lock);
+	mcchk_unlock(&lock);
 	return r;
 }
 
@@ -42,7 +40,7 @@ struct mcchk_request **mcchk_requests_find(int n, const MPI_Request *array)
 	struct mcchk_request **found = calloc(n > 0 ? (size_t)n : 1, sizeof *found);
 	if (!found)
 		return NULL;
-	pthread_mutex_lock(&lock);
+	mcchk_lock(&lock);
 	for (int i = 0; i < n; i++) {
 		if (array[i] == MPI_REQUEST_NULL)
 			continue;
@@ -53,7 +51,7 @@ struct mcchk_request **mcchk_requests_find(int n, const MPI_Request *array)
 	for (int i = 0; i < n; i++)
 		if (found[i])
 			found[i]->taken = 0;
-	pthread_mutex_unlock(&lock);
+	mcchk_unlock(&lock);
 	return found;
 }
 
@@ -66,7 +64,7 @@ struct mcchk_request *mcchk_request_new(const MPI_Request *request)
 		return NULL;
 	r->handle = mcchk_handle(*request);
 	r->variable = request;
-	pthread_mutex_lock(&lock);
+	mcchk_lock(&lock);
 	r->id = ++last_id;
 	struct mcchk_request *same = mcchk_map_get(&requests, r->handle);
 	if (!same) {
@@ -76,7 +74,7 @@ struct mcchk_request *mcchk_request_new(const MPI_Request *request)
 			same = same->next;
 		same->next = r;
 	}
-	pthread_mutex_unlock(&lock);
+	mcchk_unlock(&lock);
 	return r;
 }
 
@@ -125,7 +123,7 @@ void mcchk_request_started(struct mcchk_request *r)
 
 static void forget(struct mcchk_request *r)
 {
-	pthread_mutex_lock(&lock);
+	mcchk_lock(&lock);
 	struct mcchk_request *first = mcchk_map_get(&requests, r->handle);
 	if (first == r) {
 		mcchk_map_set(&requests, r->handle, r->next);
@@ -135,7 +133,7 @@ static void forget(struct mcchk_request *r)
 		if (first)
 			first->next = r->next;
 	}
-	pthread_mutex_unlock(&lock);
+	mcchk_unlock(&lock);
 	free(r);
 }
 

@@ -146,14 +146,13 @@ static void keyed_access(uint64_t key, uintptr_t addr, uintptr_t pc, void **fram
 void mcchk_run_other(uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags)
 {
 	struct mcchk_tls *self = &mcchk_self;
-	struct mcchk_run *r = self->runs + (pc & (MCCHK_RUNS - 1));
 
 	if (MCCHK_SHADOW[addr >> MCCHK_PAGE_SHIFT] == 2 && !mcchk_hot_granules(addr, size))
 		return;
 	struct mcchk_thread *t = enter(self, 1);
 	if (!t)
 		return;
-	r = self->runs + (pc & (MCCHK_RUNS - 1)); /* the thread may just have got its table */
+	struct mcchk_run *r = self->runs + (pc & (MCCHK_RUNS - 1)); /* the thread may just have got its table */
 	if (r->key != pc || r->seq != __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED) || !belongs(r, addr))
 		begin(t, pc, r, addr, pc, frame, size, flags);
 	leave(self);

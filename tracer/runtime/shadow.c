@@ -12,7 +12,6 @@
 #include "mcchk.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -267,7 +266,7 @@ void mcchk_mark(struct mcchk_range *r)
 	if (!markable(r))
 		return;
 	struct layout l = lay_out(r);
-	pthread_mutex_lock(&lock);
+	mcchk_lock(&lock);
 	if (l.before && mark_part(l.first_page - 1, 0, 0))
 		r->coarse |= COARSE_BEFORE;
 	if (l.first && mark_part(l.first_page, l.first_g0, l.first_g1))
@@ -275,7 +274,7 @@ void mcchk_mark(struct mcchk_range *r)
 	if (l.last && mark_part(l.last_page, 0, l.last_g1))
 		r->coarse |= COARSE_LAST;
 	cover(l.whole, l.whole_end, 1);
-	pthread_mutex_unlock(&lock);
+	mcchk_unlock(&lock);
 }
 
 void mcchk_unmark(const struct mcchk_range *r)
@@ -283,7 +282,7 @@ void mcchk_unmark(const struct mcchk_range *r)
 	if (!markable(r))
 		return;
 	struct layout l = lay_out(r);
-	pthread_mutex_lock(&lock);
+	mcchk_lock(&lock);
 	if (l.before)
 		unmark_part(l.first_page - 1, 0, 0, r->coarse & COARSE_BEFORE);
 	if (l.first)
@@ -291,7 +290,7 @@ void mcchk_unmark(const struct mcchk_range *r)
 	if (l.last)
 		unmark_part(l.last_page, 0, l.last_g1, r->coarse & COARSE_LAST);
 	cover(l.whole, l.whole_end, -1);
-	pthread_mutex_unlock(&lock);
+	mcchk_unlock(&lock);
 }
 
 static int page_hit(uint64_t page, uint32_t g0, uint32_t g1)

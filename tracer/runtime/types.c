@@ -2,7 +2,6 @@
  * is forgotten when the program frees it, for the library may use it again. */
 #include "wrap.h"
 
-#include <pthread.h>
 #include <string.h>
 
 struct type {
@@ -17,9 +16,9 @@ static int64_t last_type, last_op;
 
 static struct type *lookup(MPI_Datatype handle)
 {
-	pthread_mutex_lock(&lock);
+	mcchk_lock(&lock);
 	struct type *t = mcchk_map_get(&types, mcchk_handle(handle));
-	pthread_mutex_unlock(&lock);
+	mcchk_unlock(&lock);
 	return t;
 }
 
@@ -31,9 +30,9 @@ static struct type *get(MPI_Datatype handle)
 	t->id = __atomic_add_fetch(&last_type, 1, __ATOMIC_RELAXED);
 	PMPI_Type_get_extent_x(handle, &t->lb, &t->extent);
 	PMPI_Type_get_true_extent_x(handle, &t->true_lb, &t->true_extent);
-	pthread_mutex_lock(&lock);
+	mcchk_lock(&lock);
 	mcchk_map_set(&types, mcchk_handle(handle), t);
-	pthread_mutex_unlock(&lock);
+	mcchk_unlock(&lock);
 	return t;
 }
 
@@ -213,10 +212,10 @@ int64_t mcchk_type_known(MPI_Datatype handle)
 
 void mcchk_type_freed(MPI_Datatype handle)
 {
-	pthread_mutex_lock(&lock);
+	mcchk_lock(&lock);
 	struct type *t = mcchk_map_get(&types, mcchk_handle(handle));
 	mcchk_map_set(&types, mcchk_handle(handle), NULL);
-	pthread_mutex_unlock(&lock);
+	mcchk_unlock(&lock);
 	free(t);
 }
 
@@ -286,13 +285,13 @@ int64_t mcchk_op_id(MPI_Op handle)
 {
 	if (handle == MPI_OP_NULL || !mcchk_thread_get())
 		return 0;
-	pthread_mutex_lock(&lock);
+	mcchk_lock(&lock);
 	struct op *op = mcchk_map_get(&ops, mcchk_handle(handle));
 	if (!op && (op = calloc(1, sizeof *op))) {
 		op->id = ++last_op;
 		mcchk_map_set(&ops, mcchk_handle(handle), op);
 	}
-	pthread_mutex_unlock(&lock);
+	mcchk_unlock(&lock);
 	if (!op)
 		return 0;
 	uint64_t bit = mcchk_strand_bit();
@@ -303,9 +302,9 @@ int64_t mcchk_op_id(MPI_Op handle)
 
 void mcchk_op_freed(MPI_Op handle)
 {
-	pthread_mutex_lock(&lock);
+	mcchk_lock(&lock);
 	struct op *op = mcchk_map_get(&ops, mcchk_handle(handle));
 	mcchk_map_set(&ops, mcchk_handle(handle), NULL);
-	pthread_mutex_unlock(&lock);
+	mcchk_unlock(&lock);
 	free(op);
 }

@@ -8,7 +8,6 @@
  */
 #include "wrap.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,9 +34,9 @@ static struct mcchk_map windows;
 
 static struct window *get(MPI_Win win)
 {
-	pthread_mutex_lock(&lock);
+	mcchk_lock(&lock);
 	struct window *w = mcchk_map_get(&windows, mcchk_handle(win));
-	pthread_mutex_unlock(&lock);
+	mcchk_unlock(&lock);
 	return w;
 }
 
@@ -137,9 +136,9 @@ int64_t mcchk_win_made(MPI_Win win, MPI_Comm comm, void *base, MPI_Aint size)
 	w->whole = c->whole;
 	w->size = c->size;
 	make_tickets(w, comm);
-	pthread_mutex_lock(&lock);
+	mcchk_lock(&lock);
 	mcchk_map_set(&windows, mcchk_handle(win), w);
-	pthread_mutex_unlock(&lock);
+	mcchk_unlock(&lock);
 	mcchk_win_attached(win, base, size);
 	return id;
 }
@@ -156,13 +155,13 @@ void mcchk_win_attached(MPI_Win win, const void *base, MPI_Aint size)
 	uint64_t lo = (uint64_t)(uintptr_t)base;
 	if (!w || !base || size <= 0)
 		return;
-	pthread_mutex_lock(&lock);
+	mcchk_lock(&lock);
 	int known = 0;
 	for (uint32_t i = 0; i < w->memory.count; i++)
 		known |= w->memory.range[i].lo == lo && w->memory.range[i].hi == lo + (uint64_t)size;
 	if (!known)
 		add_range(&w->memory, (struct mcchk_range){.lo = lo, .hi = lo + (uint64_t)size});
-	pthread_mutex_unlock(&lock);
+	mcchk_unlock(&lock);
 }
 
 void mcchk_win_detached(MPI_Win win, const void *base)
@@ -170,7 +169,7 @@ void mcchk_win_detached(MPI_Win win, const void *base)
 	struct window *w = get(win);
 	if (!w)
 		return;
-	pthread_mutex_lock(&lock);
+	mcchk_lock(&lock);
 	for (uint32_t i = 0; i < w->memory.count; i++) {
 		if (w->memory.range[i].lo != (uint64_t)(uintptr_t)base)
 			continue;
@@ -178,16 +177,16 @@ void mcchk_win_detached(MPI_Win win, const void *base)
 		w->memory.range[i] = w->memory.range[--w->memory.count];
 		break;
 	}
-	pthread_mutex_unlock(&lock);
+	mcchk_unlock(&lock);
 }
 
 /* Before the program's window is freed: its memory may go with it. */
 void mcchk_win_freed(MPI_Win win)
 {
-	pthread_mutex_lock(&lock);
+	mcchk_lock(&lock);
 	struct window *w = mcchk_map_get(&windows, mcchk_handle(win));
 	mcchk_map_set(&windows, mcchk_handle(win), NULL);
-	pthread_mutex_unlock(&lock);
+	mcchk_unlock(&lock);
 	if (!w)
 		return;
 	if (w->has_tickets) {
@@ -228,12 +227,12 @@ void mcchk_win_pending(MPI_Win win, int rank, struct mcchk_range box)
 	if (!w || box.lo >= box.hi)
 		return;
 	box.target = rank;
-	pthread_mutex_lock(&lock);
+	mcchk_lock(&lock);
 	struct ranges *p = &w->pending;
 	const struct mcchk_range *last = p->count ? &p->range[p->count - 1] : NULL;
 	if (!last || last->lo != box.lo || last->hi != box.hi || last->target != rank)
 		add_range(p, box);
-	pthread_mutex_unlock(&lock);
+	mcchk_unlock(&lock);
 }
 
 void mcchk_win_completed(MPI_Win win, int rank)
@@ -241,7 +240,7 @@ void mcchk_win_completed(MPI_Win win, int rank)
 	struct window *w = get(win);
 	if (!w)
 		return;
-	pthread_mutex_lock(&lock);
+	mcchk_lock(&lock);
 	struct ranges *p = &w->pending;
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < p->count; i++) {
@@ -251,7 +250,7 @@ void mcchk_win_completed(MPI_Win win, int rank)
 			p->range[kept++] = p->range[i];
 	}
 	p->count = kept;
-	pthread_mutex_unlock(&lock);
+	mcchk_unlock(&lock);
 }
 
 void mcchk_win_locked_all(MPI_Win win, int locked)

@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +59,7 @@ __thread struct mcchk_tls mcchk_self = {.runs = no_runs};
 uint64_t mcchk_seq;
 uint32_t mcchk_region;
 int mcchk_several;
+int mcchk_multiple;
 int mcchk_active;
 int mcchk_recording;
 
@@ -232,7 +232,7 @@ static int open_chunk(struct mcchk_thread *t, uint64_t payload)
 		stop_recording(t, MCCHK_LOST_DISK, e);
 		return 0;
 	}
-	char *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.fd, (off_t)offset);
+	char *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file.fd, (off_t)offset);
 	if (map == MAP_FAILED) {
 		stop_recording(t, MCCHK_LOST_MEMORY, errno);
 		return 0;
