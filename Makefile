@@ -41,6 +41,9 @@ lint: ## gofmt, go vet and staticcheck
 bench: ## run all benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
+bench: ## measure tracing and analysis beside their aims (6 minutes)
+	$(GO) run ./bench
+
 soak: ## run every fuzz target for SOAK_TIME (10m)
 	@for package in $$($(GO) list ./...); do \
 		for target in $$($(GO) test -list '^Fuzz' "$$package" | grep '^Fuzz' || true); do \

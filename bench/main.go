@@ -1,0 +1,134 @@
+// Command bench measures mcchk: what tracing costs a program, and how fast
+// traces are analysed. It is started in the root of the repository by make
+// bench, takes a few minutes, and prints one table a question beside the aims.
+// It fails when a result is wrong (a traced program computes something else, a
+// correct program is said to race), never on a time.
+//
+// programs.go says what is run and launch.go runs it; synthetic.go writes the
+// traces that throughput.go analyses; table.go prints. Nothing is left in the
+// tree: all files are below a temporary folder.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+func main() {
+	var o options
+	flag.IntVar(&o.rounds, "rounds", 5, "launches of each program with Open MPI, plain and traced in turn; half as many with MPICH, and of each analysis")
+	flag.StringVar(&o.only, "only", "", "run one part: programs or analysis")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := o.run(ctx, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	rounds int
+	only   string
+}
+
+func (o options) run(ctx context.Context, out io.Writer) error {
+	if o.rounds < 1 || !slices.Contains([]string{"", "programs", "analysis"}, o.only) {
+		return errors.New("-rounds must be positive, and -only programs or analysis")
+	}
+	work, err := os.MkdirTemp("", "mcchk-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	began := time.Now()
+	fmt.Fprintf(out, "%s %s/%s, %d CPUs\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
+	if o.only != "analysis" {
+		if err := o.programs(ctx, out, work); err != nil {
+			return err
+		}
+	}
+	if o.only != "programs" {
+		if err := o.analysis(ctx, out, work); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(out, "\n%s in all\n", time.Since(began).Round(time.Second))
+	return nil
+}
+
+// programs measures what tracing costs.
+func (o options) programs(ctx context.Context, out io.Writer, work string) error {
+	if err := checkTools(); err != nil {
+		return err
+	}
+	l := launcher{work: work, mcchk: filepath.Join(work, "mcchk")}
+	if err := l.command(ctx, buildTimeout, nil, "go", "build", "-o", l.mcchk, "./cmd/mcchk"); err != nil {
+		return err
+	}
+	var results []measured
+	for _, setup := range setups() {
+		for _, p := range programs() {
+			m, err := l.measure(ctx, setup, p, setup.rounds(o.rounds))
+			if err != nil {
+				return fmt.Errorf("%s, %s: %w", p.title, setup, err)
+			}
+			results = append(results, m)
+		}
+	}
+	writeRunTimes(out, results)
+	writeTraceSizes(out, results)
+	writeMemory(out, results)
+	return nil
+}
+
+// analysis measures how fast traces are analysed.
+func (o options) analysis(ctx context.Context, out io.Writer, work string) error {
+	var results []throughput
+	for _, s := range synthetics() {
+		dir := filepath.Join(work, s.name)
+		if err := s.write(dir); err != nil {
+			return fmt.Errorf("trace %s: %w", s.name, err)
+		}
+		rs, err := measureThroughput(ctx, s.title, dir, (o.rounds+1)/2)
+		if err != nil {
+			return fmt.Errorf("trace %s: %w", s.name, err)
+		}
+		results = append(results, rs...)
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+	}
+	writeThroughput(out, results)
+	return nil
+}
+
+// checkTools reports missing commands by the Debian packages they are in.
+func checkTools() error {
+	needs := []struct{ command, pkg string }{
+		{"mpicc.openmpi", "libopenmpi-dev"}, {"mpiexec.openmpi", "openmpi-bin"},
+		{"mpicc.mpich", "libmpich-dev"}, {"mpiexec.mpich", "mpich"},
+		{"gcc", "gcc"}, {"clang", "clang"}, {"llvm-link", "llvm"},
+	}
+	var commands, packages []string
+	for _, n := range needs {
+		if _, err := exec.LookPath(n.command); err != nil {
+			commands, packages = append(commands, n.command), append(packages, n.pkg)
+		}
+	}
+	if len(commands) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s not found; install with: apt-get install %s", strings.Join(commands, ", "), strings.Join(packages, " "))
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"strconv"
+)
+
+// setup is a compiler and an MPI library.
+type setup struct {
+	mpi      string // "openmpi" or "mpich"
+	compiler string // "gcc" or "clang"
+}
+
+func (s setup) String() string { return s.mpi + ", " + s.compiler }
+
+// setups are those measured. Open MPI comes first: the processes of MPICH spin
+// while they wait, which disturbs them on a machine with other work.
+func setups() []setup {
+	return []setup{{"openmpi", "clang"}, {"openmpi", "gcc"}, {"mpich", "clang"}, {"mpich", "gcc"}}
+}
+
+// rounds is how often a program is launched: less often with MPICH.
+func (s setup) rounds(n int) int {
+	if s.mpi == "mpich" {
+		return (n + 1) / 2
+	}
+	return n
+}
+
+// program is a kernel of bench/programs with its size and its aims.
+type program struct {
+	name      string // the source file below bench/programs, without .c
+	title     string
+	arguments []int
+	// Aims of the run time traced against plain; 0: none.
+	clang, gcc float64
+}
+
+func (p program) aim(compiler string) float64 {
+	if compiler == "clang" {
+		return p.clang
+	}
+	return p.gcc
+}
+
+func (p program) args() []string {
+	var args []string
+	for _, a := range p.arguments {
+		args = append(args, strconv.Itoa(a))
+	}
+	return args
+}
+
+// programs are the kernels: 2 processes, plain kernels of about 0.2 s.
+func programs() []program {
+	return []program{
+		{"stencil_halo", "stencil, halo in a window", []int{512, 1024, 150}, 2, 9},
+		{"stencil_grid", "stencil, grid in a window", []int{512, 1024, 100}, 5, 0},
+		{"compute", "compute loop", []int{2000}, 1.5, 1.5},
+		{"ring", "ring of 64 KiB puts", []int{8192, 8000}, 1.3, 1.3},
+		{"ring", "ring of 8 byte puts", []int{1, 30000}, 0, 0},
+	}
+}
