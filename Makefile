@@ -38,9 +38,6 @@ lint: ## gofmt, go vet and staticcheck
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
 
-bench: ## run all benchmarks
-	$(GO) test -run '^$$' -bench . -benchmem ./...
-
 bench: ## measure tracing and analysis beside their aims (6 minutes)
 	$(GO) run ./bench
 
