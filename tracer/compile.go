@@ -206,7 +206,12 @@ func (t *Toolchain) instrumentFlags() []string {
 	if t.Family == familyClang && t.major() >= 13 {
 		// A load before a store to the same bytes is a place of its own: a
 		// person who moves the store away must not need a second run for it.
-		flags = append(flags, "-mllvm", "-tsan-instrument-read-before-write", "-mllvm", "-tsan-instrument-func-entry-exit=0")
+		// And an element of a local array counts as private when its own
+		// address does not escape, though the array's does: with no uses
+		// explored, all of the stack counts as shared.
+		flags = append(flags,
+			"-mllvm", "-tsan-instrument-read-before-write", "-mllvm", "-tsan-instrument-func-entry-exit=0",
+			"-mllvm", "-capture-tracking-max-uses-to-explore=0")
 	}
 	return flags
 }

@@ -276,3 +276,56 @@ int main(int argc, char **argv)
 		}
 	}
 }
+
+// A compiler may hold an element of a local array for private though the
+// array's address has gone to MPI.
+func TestStackBuffersAreSeen(t *testing.T) {
+	const text = `#include <mpi.h>
+static double memory[8] __attribute__((aligned(64)));
+int main(int argc, char **argv)
+{
+	MPI_Win win;
+	double local[8] = {0};
+	struct { int a, b; } pair = {1, 2};
+	MPI_Init(&argc, &argv);
+	MPI_Win_create(memory, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	MPI_Win_fence(0, win);
+	MPI_Put(local, 4, MPI_DOUBLE, 0, 0, 4, MPI_DOUBLE, win);
+	local[3] = 1;
+	MPI_Put(&pair, 1, MPI_2INT, 0, 32, 1, MPI_2INT, win);
+	pair.b = argc;
+	MPI_Win_fence(0, win);
+	argc += pair.b + (int)local[3];
+	MPI_Win_free(&win);
+	MPI_Finalize();
+	return argc < 0;
+}
+`
+	for _, compiler := range []string{"gcc", "clang"} {
+		for _, level := range []string{"-O0", "-O1", "-O2", "-O3"} {
+			t.Run(compiler+" "+level, func(t *testing.T) {
+				b := newBench(t, platform{"mpich", compiler}, map[string]string{"stack.c": text})
+				b.cc(level, "-g", "stack.c", "-o", "stack")
+				r, err := trace.Open(filepath.Join(b.traced(1, "stack"), "rank-0.mcct"))
+				require.NoError(t, err)
+				defer r.Close()
+				var event trace.Event
+				var want []uint64 // addresses of which a store must follow
+				for r.ReadEvent(&event) == nil {
+					switch {
+					case event.Kind == trace.KindAccess && event.Access.Store:
+						want = slices.DeleteFunc(want, func(addr uint64) bool { return addr == event.Access.Addr })
+					case event.Kind == trace.KindCall && event.Call.Fn.Name == "MPI_Put":
+						require.Empty(t, want)
+						offset := uint64(24)
+						if event.Call.Args[event.Call.Fn.Arg("target_disp")].Int == 32 {
+							offset = 4
+						}
+						want = append(want, uint64(event.Call.Args[0].Int)+offset)
+					}
+				}
+				require.Empty(t, want, "stores that were not recorded")
+			})
+		}
+	}
+}
