@@ -30,20 +30,60 @@ type touch struct {
 }
 
 func doCollective(m *Machine, p *proc, c *call, r *rule) {
-	members := m.members(p, c)
-	if members == nil {
+	members, rootRank, ok := m.membersAndRoot(p, c)
+	if !ok {
 		return
 	}
-	rootRank := int32(-1)
+	read, written := m.touches(p, c, r, members, rootRank)
+	for _, a := range read {
+		m.instant(p, a)
+	}
+	m.collect(p, c, collKey{on: c.num("comm")}, members, r.order, rootRank, func() {
+		for _, a := range written {
+			m.instant(p, a)
+		}
+	})
+}
+
+// doStartCollective: a non-blocking collective call signals where it starts and
+// waits where it is completed; its buffers are in use from one to the other.
+func doStartCollective(m *Machine, p *proc, c *call, r *rule) {
+	members, rootRank, ok := m.membersAndRoot(p, c)
+	if !ok {
+		return
+	}
+	req := &request{}
+	read, written := m.touches(p, c, r, members, rootRank)
+	for _, a := range append(read, written...) {
+		a.Rank, a.Owner = p.rank, p.rank
+		req.spans = append(req.spans, m.open(p, a))
+	}
+	signals, waits, done := m.join(p, c, collKey{on: c.num("comm")}, members, r.order, rootRank)
+	req.waits, req.after = waits, done
+	m.addRequest(p, c, req)
+	m.synchronize(p, c, signals, nil, nil)
+}
+
+// membersAndRoot returns the world ranks of a collective call's communicator
+// and of its root, if it has one.
+func (m *Machine) membersAndRoot(p *proc, c *call) (members []int32, rootRank int32, ok bool) {
+	rootRank = -1
+	if members = m.members(p, c); members == nil {
+		return nil, rootRank, false
+	}
 	if c.has("root") {
 		n := c.num("root")
 		if n < 0 || n >= int64(len(members)) {
 			m.problems.notUnderstood(c.Fn.Name, p.info(c), fmt.Sprintf("root %d is not in the communicator", n))
-			return
+			return nil, rootRank, false
 		}
 		rootRank = members[n]
 	}
-	var written []Access
+	return members, rootRank, true
+}
+
+// touches returns what a collective call reads and what it writes.
+func (m *Machine) touches(p *proc, c *call, r *rule, members []int32, rootRank int32) (read, written []Access) {
 	for _, t := range r.touches {
 		if t.at == root && p.rank != rootRank || t.at == others && p.rank == rootRank {
 			continue
@@ -55,14 +95,10 @@ func doCollective(m *Machine, p *proc, c *call, r *rule) {
 		case ok && t.write:
 			written = append(written, a)
 		case ok:
-			m.instant(p, a)
+			read = append(read, a)
 		}
 	}
-	m.collect(p, c, collKey{on: c.num("comm")}, members, r.order, rootRank, func() {
-		for _, a := range written {
-			m.instant(p, a)
-		}
-	})
+	return read, written
 }
 
 // touched returns the access of a touch, if it has any bytes.

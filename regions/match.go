@@ -127,6 +127,7 @@ func (m *Machine) commRanks(p *proc, id int64) []int32 {
 type request struct {
 	spans []*span
 	waits []wait
+	after func()     // of a collective call
 	op    *operation // of a one-sided operation with a request
 	epoch *epochs
 }
@@ -141,6 +142,7 @@ func (m *Machine) addRequest(p *proc, c *call, r *request) {
 func (m *Machine) completeRequests(p *proc, c *call, ids, statuses []int64) {
 	info := p.info(c)
 	var waits []wait
+	var after []func()
 	for i, id := range ids {
 		r := p.requests[id]
 		if r == nil {
@@ -150,6 +152,9 @@ func (m *Machine) completeRequests(p *proc, c *call, ids, statuses []int64) {
 		if n := (i + 1) * trace.StatusWords; n > len(statuses) || statuses[n-1] == 0 {
 			waits = append(waits, r.waits...) // not cancelled
 		}
+		if r.after != nil {
+			after = append(after, r.after)
+		}
 		for _, s := range r.spans {
 			s.close(p.here(), info)
 		}
@@ -157,7 +162,11 @@ func (m *Machine) completeRequests(p *proc, c *call, ids, statuses []int64) {
 			r.epoch.finish(p, info, buffers, func(o *operation) bool { return o == r.op })
 		}
 	}
-	if len(waits) > 0 {
-		m.synchronize(p, c, nil, waits, nil)
+	if len(waits)+len(after) > 0 {
+		m.synchronize(p, c, nil, waits, func() {
+			for _, f := range after {
+				f()
+			}
+		})
 	}
 }

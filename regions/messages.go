@@ -107,9 +107,19 @@ func (m *Machine) receiveInto(p *proc, c *call, buf, count, typ string) {
 }
 
 func doSendrecv(m *Machine, p *proc, c *call, _ *rule) {
+	m.sendrecv(p, c, [3]string{"sendbuf", "sendcount", "sendtype"}, [3]string{"recvbuf", "recvcount", "recvtype"})
+}
+
+func doSendrecvReplace(m *Machine, p *proc, c *call, _ *rule) {
+	both := [3]string{"buf", "count", "datatype"}
+	m.sendrecv(p, c, both, both)
+}
+
+// sendrecv takes the names of the arguments that tell the buffers.
+func (m *Machine) sendrecv(p *proc, c *call, out, in [3]string) {
 	signals, waits := m.sent(p, c, "dest", "sendtag", standard)
 	if c.num("dest") != trace.ProcNull {
-		if a, ok := m.messageBuffer(p, c, "sendbuf", "sendcount", "sendtype", SendBuffer, Read); ok {
+		if a, ok := m.messageBuffer(p, c, out[0], out[1], out[2], SendBuffer, Read); ok {
 			m.instant(p, a)
 		}
 	}
@@ -119,7 +129,7 @@ func doSendrecv(m *Machine, p *proc, c *call, _ *rule) {
 		if s := m.received(p, c, source, tag); s != nil {
 			signals = append(signals, &s.back)
 			waits = append(waits, awaitMessage(s))
-			after = func() { m.receiveInto(p, c, "recvbuf", "recvcount", "recvtype") }
+			after = func() { m.receiveInto(p, c, in[0], in[1], in[2]) }
 		}
 	}
 	if len(signals) > 0 {
@@ -183,6 +193,8 @@ var completions = map[string]func(*call) (ids, statuses []int64){
 	"MPI_Testany":  waitAny,
 	"MPI_Waitsome": waitSome,
 	"MPI_Testsome": waitSome,
+
+	"MPI_Request_get_status": waitOne,
 }
 
 func doWait(m *Machine, p *proc, c *call, _ *rule) {

@@ -124,20 +124,11 @@ func (c *collective) from(rank int32) *signal {
 	return s
 }
 
-// collect performs a collective call over the members of a communicator or
-// window. root is a world rank, for the directions that have one.
-func (m *Machine) collect(p *proc, c *call, key collKey, members []int32, dir direction, root int32, after func()) {
-	if key.win {
-		key.n = p.collSeq[^key.on]
-		p.collSeq[^key.on]++
-	} else {
-		key.n = p.collSeq[key.on]
-		p.collSeq[key.on]++
-	}
-	if dir == allToAll && len(members) == len(m.procs) {
-		m.arrive(p, c, after)
-		return
-	}
+// join lets a process take part in the next collective call on a communicator or
+// window, and returns what it gives and waits for, and what is to be done when
+// it has waited. root is a world rank, for the directions that have one.
+func (m *Machine) join(p *proc, c *call, key collKey, members []int32, dir direction, root int32) (signals []*signal, waits []wait, done func()) {
+	key.n = p.nextCollective(key)
 	coll := m.colls[key]
 	if coll == nil {
 		coll = &collective{fn: c.Fn.Name, first: p.rank, members: members, each: map[int32]*signal{}}
@@ -152,21 +143,42 @@ func (m *Machine) collect(p *proc, c *call, key collKey, members []int32, dir di
 		coll.region, coll.joined = m.index, 0
 	}
 	coll.joined = m.clock.Join(coll.joined, stamp)
-	coll.arrived++
-	all := coll.arrived == len(coll.members)
-	if all {
+	if coll.arrived++; coll.arrived == len(coll.members) {
 		m.give(&coll.full, coll.joined)
 	}
-	signals, waits := coll.ordering(p.rank, dir, root)
-	done := func() {
+	signals, waits = coll.ordering(p.rank, dir, root)
+	return signals, waits, func() {
 		if coll.left++; coll.left == len(coll.members) {
 			delete(m.colls, key)
 		}
+	}
+}
+
+// nextCollective counts the collective calls of the process on a communicator
+// or window.
+func (p *proc) nextCollective(key collKey) uint64 {
+	on := key.on
+	if key.win {
+		on = ^on
+	}
+	p.collSeq[on]++
+	return p.collSeq[on]
+}
+
+// collect performs a blocking collective call.
+func (m *Machine) collect(p *proc, c *call, key collKey, members []int32, dir direction, root int32, after func()) {
+	if dir == allToAll && len(members) == len(m.procs) {
+		p.nextCollective(key)
+		m.arrive(p, c, after)
+		return
+	}
+	signals, waits, done := m.join(p, c, key, members, dir, root)
+	m.synchronize(p, c, signals, waits, func() {
+		done()
 		if after != nil {
 			after()
 		}
-	}
-	m.synchronize(p, c, signals, waits, done)
+	})
 }
 
 // ordering returns what a member gives and waits for.

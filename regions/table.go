@@ -35,6 +35,7 @@ var table = map[string]*rule{
 	"MPI_Finalize":    {do: doFinalize},
 	"MPI_Abort":       {},
 	"MPI_Type_free":   {},
+	"MPI_Op_free":     {},
 
 	// Windows (MPI 4.1, 12.2).
 	"MPI_Win_create":   {do: doWinCreate},
@@ -86,6 +87,8 @@ var table = map[string]*rule{
 	"MPI_Probe":    {},
 	"MPI_Iprobe":   {},
 
+	"MPI_Sendrecv_replace": {do: doSendrecvReplace},
+
 	"MPI_Wait":         {do: doWait},
 	"MPI_Test":         {do: doWait},
 	"MPI_Waitall":      {do: doWait},
@@ -95,69 +98,108 @@ var table = map[string]*rule{
 	"MPI_Waitsome":     {do: doWait},
 	"MPI_Testsome":     {do: doWait},
 	"MPI_Request_free": {do: doRequestFree},
+	// A flag of true says that the operation is over, as MPI_Test does.
+	"MPI_Request_get_status": {do: doWait},
 
 	// Collective calls (chapter 6).
-	"MPI_Barrier": {do: doCollective, order: allToAll},
-	"MPI_Bcast": {do: doCollective, order: oneToAll, touches: []touch{
-		{buf: "buffer", count: "count", typ: "datatype", at: root},
-		{buf: "buffer", count: "count", typ: "datatype", at: others, write: true},
-	}},
-	"MPI_Reduce": {do: doCollective, order: allToOne, touches: []touch{
-		{buf: "sendbuf", count: "count", typ: "datatype", at: everyone, orElse: "recvbuf"},
-		{buf: "recvbuf", count: "count", typ: "datatype", at: root, write: true},
-	}},
-	"MPI_Allreduce": {do: doCollective, order: allToAll, touches: reduction},
-	"MPI_Scan":      {do: doCollective, order: prefix, touches: reduction},
-	"MPI_Exscan":    {do: doCollective, order: prefix, touches: reduction},
-	"MPI_Reduce_scatter_block": {do: doCollective, order: allToAll, touches: []touch{
-		{buf: "sendbuf", count: "recvcount", typ: "datatype", at: everyone, each: true, orElse: "recvbuf"},
-		{buf: "recvbuf", count: "recvcount", typ: "datatype", at: everyone, write: true},
-	}},
-	"MPI_Gather": {do: doCollective, order: allToOne, touches: []touch{
-		{buf: "sendbuf", count: "sendcount", typ: "sendtype", at: everyone},
-		{buf: "recvbuf", count: "recvcount", typ: "recvtype", at: root, each: true, write: true},
-	}},
-	"MPI_Gatherv": {do: doCollective, order: allToOne, touches: []touch{
-		{buf: "sendbuf", count: "sendcount", typ: "sendtype", at: everyone},
-		{buf: "recvbuf", count: "recvcounts", displs: "displs", typ: "recvtype", at: root, write: true},
-	}},
-	"MPI_Scatter": {do: doCollective, order: oneToAll, touches: []touch{
-		{buf: "sendbuf", count: "sendcount", typ: "sendtype", at: root, each: true},
-		{buf: "recvbuf", count: "recvcount", typ: "recvtype", at: everyone, write: true},
-	}},
-	"MPI_Scatterv": {do: doCollective, order: oneToAll, touches: []touch{
-		{buf: "sendbuf", count: "sendcounts", displs: "displs", typ: "sendtype", at: root},
-		{buf: "recvbuf", count: "recvcount", typ: "recvtype", at: everyone, write: true},
-	}},
-	"MPI_Allgather": {do: doCollective, order: allToAll, touches: []touch{
-		{buf: "sendbuf", count: "sendcount", typ: "sendtype", at: everyone},
-		{buf: "recvbuf", count: "recvcount", typ: "recvtype", at: everyone, each: true, write: true},
-	}},
-	"MPI_Allgatherv": {do: doCollective, order: allToAll, touches: []touch{
-		{buf: "sendbuf", count: "sendcount", typ: "sendtype", at: everyone},
-		{buf: "recvbuf", count: "recvcounts", displs: "displs", typ: "recvtype", at: everyone, write: true},
-	}},
-	"MPI_Alltoall": {do: doCollective, order: allToAll, touches: []touch{
-		{buf: "sendbuf", count: "sendcount", typ: "sendtype", at: everyone, each: true},
-		{buf: "recvbuf", count: "recvcount", typ: "recvtype", at: everyone, each: true, write: true},
-	}},
-	"MPI_Alltoallv": {do: doCollective, order: allToAll, touches: []touch{
-		{buf: "sendbuf", count: "sendcounts", displs: "sdispls", typ: "sendtype", at: everyone},
-		{buf: "recvbuf", count: "recvcounts", displs: "rdispls", typ: "recvtype", at: everyone, write: true},
-	}},
+	"MPI_Barrier":              {do: doCollective, order: allToAll},
+	"MPI_Bcast":                {do: doCollective, order: oneToAll, touches: broadcast},
+	"MPI_Reduce":               {do: doCollective, order: allToOne, touches: reductionToRoot},
+	"MPI_Allreduce":            {do: doCollective, order: allToAll, touches: reduction},
+	"MPI_Scan":                 {do: doCollective, order: prefix, touches: reduction},
+	"MPI_Exscan":               {do: doCollective, order: prefix, touches: reduction},
+	"MPI_Reduce_scatter_block": {do: doCollective, order: allToAll, touches: reduceScatterBlock},
+	"MPI_Gather":               {do: doCollective, order: allToOne, touches: gather(root, false)},
+	"MPI_Gatherv":              {do: doCollective, order: allToOne, touches: gather(root, true)},
+	"MPI_Scatter":              {do: doCollective, order: oneToAll, touches: scatter(false)},
+	"MPI_Scatterv":             {do: doCollective, order: oneToAll, touches: scatter(true)},
+	"MPI_Allgather":            {do: doCollective, order: allToAll, touches: gather(everyone, false)},
+	"MPI_Allgatherv":           {do: doCollective, order: allToAll, touches: gather(everyone, true)},
+	"MPI_Alltoall":             {do: doCollective, order: allToAll, touches: exchange(false)},
+	"MPI_Alltoallv":            {do: doCollective, order: allToAll, touches: exchange(true)},
+
+	"MPI_Ibarrier":              {do: doStartCollective, order: allToAll},
+	"MPI_Ibcast":                {do: doStartCollective, order: oneToAll, touches: broadcast},
+	"MPI_Ireduce":               {do: doStartCollective, order: allToOne, touches: reductionToRoot},
+	"MPI_Iallreduce":            {do: doStartCollective, order: allToAll, touches: reduction},
+	"MPI_Iscan":                 {do: doStartCollective, order: prefix, touches: reduction},
+	"MPI_Iexscan":               {do: doStartCollective, order: prefix, touches: reduction},
+	"MPI_Ireduce_scatter_block": {do: doStartCollective, order: allToAll, touches: reduceScatterBlock},
+	"MPI_Igather":               {do: doStartCollective, order: allToOne, touches: gather(root, false)},
+	"MPI_Igatherv":              {do: doStartCollective, order: allToOne, touches: gather(root, true)},
+	"MPI_Iscatter":              {do: doStartCollective, order: oneToAll, touches: scatter(false)},
+	"MPI_Iscatterv":             {do: doStartCollective, order: oneToAll, touches: scatter(true)},
+	"MPI_Iallgather":            {do: doStartCollective, order: allToAll, touches: gather(everyone, false)},
+	"MPI_Iallgatherv":           {do: doStartCollective, order: allToAll, touches: gather(everyone, true)},
+	"MPI_Ialltoall":             {do: doStartCollective, order: allToAll, touches: exchange(false)},
+	"MPI_Ialltoallv":            {do: doStartCollective, order: allToAll, touches: exchange(true)},
 
 	// Communicators (7.4.2): their constructors synchronise the group.
-	"MPI_Comm_dup":           {do: doCollective, order: allToAll},
-	"MPI_Comm_dup_with_info": {do: doCollective, order: allToAll},
-	"MPI_Comm_create":        {do: doCollective, order: allToAll},
-	"MPI_Comm_split":         {do: doCollective, order: allToAll},
-	"MPI_Comm_split_type":    {do: doCollective, order: allToAll},
-	"MPI_Comm_free":          {},
+	"MPI_Comm_dup":                   {do: doCollective, order: allToAll},
+	"MPI_Comm_dup_with_info":         {do: doCollective, order: allToAll},
+	"MPI_Comm_create":                {do: doCollective, order: allToAll},
+	"MPI_Comm_split":                 {do: doCollective, order: allToAll},
+	"MPI_Comm_split_type":            {do: doCollective, order: allToAll},
+	"MPI_Cart_create":                {do: doCollective, order: allToAll},
+	"MPI_Cart_sub":                   {do: doCollective, order: allToAll},
+	"MPI_Graph_create":               {do: doCollective, order: allToAll},
+	"MPI_Dist_graph_create":          {do: doCollective, order: allToAll},
+	"MPI_Dist_graph_create_adjacent": {do: doCollective, order: allToAll},
+	"MPI_Comm_free":                  {},
 }
 
-var reduction = []touch{
-	{buf: "sendbuf", count: "count", typ: "datatype", at: everyone, orElse: "recvbuf"},
-	{buf: "recvbuf", count: "count", typ: "datatype", at: everyone, write: true},
+// The buffers of collective calls.
+var (
+	broadcast = []touch{
+		{buf: "buffer", count: "count", typ: "datatype", at: root},
+		{buf: "buffer", count: "count", typ: "datatype", at: others, write: true},
+	}
+	reduction = []touch{
+		{buf: "sendbuf", count: "count", typ: "datatype", at: everyone, orElse: "recvbuf"},
+		{buf: "recvbuf", count: "count", typ: "datatype", at: everyone, write: true},
+	}
+	reductionToRoot = []touch{
+		{buf: "sendbuf", count: "count", typ: "datatype", at: everyone, orElse: "recvbuf"},
+		{buf: "recvbuf", count: "count", typ: "datatype", at: root, write: true},
+	}
+	reduceScatterBlock = []touch{
+		{buf: "sendbuf", count: "recvcount", typ: "datatype", at: everyone, each: true, orElse: "recvbuf"},
+		{buf: "recvbuf", count: "recvcount", typ: "datatype", at: everyone, write: true},
+	}
+)
+
+// gather is the buffers of calls that bring the data of all to a place.
+func gather(to place, vector bool) []touch {
+	return []touch{
+		{buf: "sendbuf", count: "sendcount", typ: "sendtype", at: everyone},
+		fromEach(touch{buf: "recvbuf", typ: "recvtype", at: to, write: true}, "recv", "displs", vector),
+	}
+}
+
+// scatter is those of calls that deal out the data of the root.
+func scatter(vector bool) []touch {
+	return []touch{
+		fromEach(touch{buf: "sendbuf", typ: "sendtype", at: root}, "send", "displs", vector),
+		{buf: "recvbuf", count: "recvcount", typ: "recvtype", at: everyone, write: true},
+	}
+}
+
+// exchange is those of calls in which each has data for each.
+func exchange(vector bool) []touch {
+	return []touch{
+		fromEach(touch{buf: "sendbuf", typ: "sendtype", at: everyone}, "send", "sdispls", vector),
+		fromEach(touch{buf: "recvbuf", typ: "recvtype", at: everyone, write: true}, "recv", "rdispls", vector),
+	}
+}
+
+// fromEach completes a touch that has a part for each process: equal ones, or
+// with counts and displacements.
+func fromEach(t touch, prefix, displs string, vector bool) touch {
+	t.count, t.each = prefix+"count", !vector
+	if vector {
+		t.count, t.displs = prefix+"counts", displs
+	}
+	return t
 }
 
 func doFinalize(m *Machine, p *proc, c *call, _ *rule) { m.arrive(p, c, nil) }
