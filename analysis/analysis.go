@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/evc"
@@ -98,6 +99,12 @@ func (r *run) result() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, p := range r.machine.Problems() {
+		if p.Kind == regions.NotUnderstood && p.MayOrder {
+			n.unknown = append(n.unknown, p.Fn)
+		}
+	}
+	n.unknown = slices.Compact(n.unknown)
 	res.Findings = n.findings(groups)
 	res.Doubts = r.doubts(n)
 	res.Verdict = verdict(res)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/regions"
@@ -80,6 +81,11 @@ func (n *namer) findings(groups []*conflicts.Group) []conflicts.Finding {
 		slices.Sort(e.finding.Ranks)
 		out = append(out, e.finding)
 	}
+	if len(n.unknown) > 0 {
+		for i := range out {
+			n.weaken(&out[i])
+		}
+	}
 	slices.SortFunc(out, func(a, b conflicts.Finding) int {
 		return cmp.Or(
 			keyOf(&a.First).compare(keyOf(&b.First)), keyOf(&a.Second).compare(keyOf(&b.Second)),
@@ -87,6 +93,15 @@ func (n *namer) findings(groups []*conflicts.Group) []conflicts.Finding {
 		)
 	})
 	return out
+}
+
+// weaken makes an error between two processes a warning when calls that are not
+// understood may have ordered them.
+func (n *namer) weaken(f *conflicts.Finding) {
+	if f.Class == conflicts.AcrossProcesses && f.Severity == conflicts.Error {
+		f.Severity = conflicts.Warning
+		f.Why += "; but " + strings.Join(n.unknown, ", ") + " may have done so, which is not understood yet"
+	}
 }
 
 func (n *namer) finding(g *conflicts.Group) conflicts.Finding {

@@ -17,6 +17,7 @@ type namer struct {
 	readers  []*trace.Reader
 	resolver *symbols.Resolver
 	stacks   map[stackKey][]symbols.Frame
+	unknown  []string // functions called that may order processes in ways not understood
 }
 
 type stackKey struct {

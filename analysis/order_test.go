@@ -22,6 +22,12 @@ func TestOrderOfCalls(t *testing.T) {
 		return call("MPI_Sendrecv_replace", fmt.Sprintf(`"buf:p":"0x7000","count:i":1,"datatype:t":1,"dest:r":%d,"sendtag:g":1,"source:r":%d,"recvtag:g":1,"comm:c":1,"status:S":[%d,1,4,0]`, peer, peer, peer))
 	}
 	dup := call("MPI_Comm_dup", `"comm:c":1,"newcomm:c":4294967298`)
+	sendInit := call("MPI_Send_init", `"buf:p":"0x7000","count:i":1,"datatype:t":1,"dest:r":1,"tag:g":2,"comm:c":1,"request:q":7`)
+	recvInit := call("MPI_Recv_init", `"buf:p":"0x7000","count:i":1,"datatype:t":1,"source:r":-1,"tag:g":-1,"comm:c":1,"request:q":7`)
+	start := call("MPI_Start", `"request:q":7`)
+	gotFromAny := call("MPI_Wait", `"request":7,"status":[0,2,4,0],"done":1`)
+	matched := call("MPI_Mprobe", `"source:r":-1,"tag:g":2,"comm:c":1,"status:S":[0,2,4,0],"handle:i":33`) +
+		call("MPI_Mrecv", `"buf:p":"0x7000","count:i":1,"datatype:t":1,"message:i":33,"status:S":[0,2,4,0]`)
 	tests := []struct {
 		name, origin, target string
 		race                 bool
@@ -39,6 +45,10 @@ func TestOrderOfCalls(t *testing.T) {
 		{"igather to the target", call("MPI_Igather", gather+root(1)) + wait, call("MPI_Igather", gather+root(1)) + wait, false},
 		{"sendrecv_replace", replace(1), replace(0), false},
 		{"comm_dup", dup, dup, false},
+		{"persistent messages, the second of two", sendInit + start + wait + start + wait, recvInit + start + gotFromAny + start + gotFromAny, false},
+		{"persistent messages, before the second is received", sendInit + start + wait, recvInit + start + gotFromAny, false},
+		{"a persistent receive that is not started", sendInit + start + wait, recvInit, true},
+		{"matched probe", call("MPI_Send", `"buf":"0x7000","count":1,"datatype":1,"dest":1,"tag":2,"comm":1`), matched, false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -46,11 +56,10 @@ func TestOrderOfCalls(t *testing.T) {
 			text := create +
 				"rank 0\n" + lockAll + put1 + call("MPI_Win_flush", `"rank":1,"win":5`) + tt.origin + unlockAll + finish +
 				"rank 1\n" + lockAll + tt.target + store8 + unlockAll
-			if strings.HasSuffix(tt.target, wait) || !strings.Contains(tt.target, `"request:q":7`) {
-				text += finish
-			} else {
-				text += wait + finish
+			if tt.name == "ibarrier, the store before its wait" {
+				text += wait
 			}
+			text += finish
 			res := inMemory(t, packed(t, 2, text), "evc", 1)
 			require.Empty(t, res.Doubts)
 			want := NoRace

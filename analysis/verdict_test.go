@@ -72,8 +72,12 @@ func TestVerdicts(t *testing.T) {
 			text:  "1 call of MPI_Win_shrink was not understood",
 		},
 		{
-			name: "a race besides a call that is not understood", verdict: Race, doubts: []DoubtKind{NotUnderstood},
+			name: "a race that a call that is not understood may prevent", verdict: Undecided, doubts: []DoubtKind{NotUnderstood},
 			trace: correct + store8 + `{"call":"MPI_Win_shrink","args":{"win:w":5}}` + "\n" + both(fence+finish),
+		},
+		{
+			name: "a race within a process besides a call that is not understood", verdict: Race, doubts: []DoubtKind{NotUnderstood},
+			trace: correct + "rank 0\n" + strings.ReplaceAll(store8, "0x1008", "0x5000") + `{"call":"MPI_Win_shrink","args":{"win:w":5}}` + "\n" + both(fence+finish),
 		},
 		{
 			name: "a rank without trace", trace: correct + both(fence+finish), verdict: Undecided,

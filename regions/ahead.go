@@ -14,9 +14,9 @@ const maxAhead = 1 << 20
 // receives are posted, so it must be known then.
 type ahead struct {
 	stream   Stream
-	queue    []trace.Event // read ahead, not yet replayed
-	err      error         // that the stream ended with, behind the queue
-	statuses map[int64][]int64
+	queue    []trace.Event       // read ahead, not yet replayed
+	err      error               // that the stream ended with, behind the queue
+	statuses map[int64][][]int64 // of the requests that the queue completes; persistent ones several times
 }
 
 // read returns the next event of the replay.
@@ -39,11 +39,12 @@ func (a *ahead) read(ev *trace.Event) error {
 // never does or that is too far ahead.
 func (a *ahead) status(request int64) []int64 {
 	if a.statuses == nil {
-		a.statuses = map[int64][]int64{}
+		a.statuses = map[int64][][]int64{}
 	}
 	for {
-		if st, ok := a.statuses[request]; ok {
-			return st
+		if st := a.statuses[request]; len(st) > 0 {
+			a.statuses[request] = st[1:]
+			return st[0]
 		}
 		if a.err != nil || len(a.queue) >= maxAhead {
 			return nil
@@ -69,7 +70,7 @@ func (a *ahead) note(c *call) {
 	ids, statuses := completes(c)
 	for i, id := range ids {
 		if n := (i + 1) * trace.StatusWords; id != 0 && n <= len(statuses) {
-			a.statuses[id] = statuses[n-trace.StatusWords : n]
+			a.statuses[id] = append(a.statuses[id], statuses[n-trace.StatusWords:n])
 		}
 	}
 }

@@ -246,4 +246,5 @@ func waitSome(c *call) (ids, statuses []int64) {
 // buffers stay in use until the process ends (3.7.3).
 func doRequestFree(_ *Machine, p *proc, c *call, _ *rule) {
 	delete(p.requests, c.num("request"))
+	delete(p.persistent, c.num("request"))
 }

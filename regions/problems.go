@@ -33,6 +33,8 @@ type Problem struct {
 	Count uint64
 	Text  string // of the first; the place of Call belongs behind it
 	Tail  string // what comes behind the place
+	// MayOrder: a call that is not understood may have ordered processes.
+	MayOrder bool
 }
 
 // problems gathers equal ones: of one kind, function and reason.
@@ -113,6 +115,10 @@ func (ps *problems) list(m *Machine) []Problem {
 			q.Ranks = append(q.Ranks, r)
 		}
 		slices.Sort(q.Ranks)
+		if q.Kind == NotUnderstood {
+			r := table[q.Fn]
+			q.MayOrder = r == nil || r.op == operationRole{} // a one-sided operation orders nothing
+		}
 		out = append(out, q)
 	}
 	for _, p := range m.procs {

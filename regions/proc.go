@@ -31,13 +31,15 @@ type proc struct {
 	syncCall *CallInfo // the call whose waits these are
 	after    func()    // to do once they are over
 
-	rules    map[*trace.Fn]*rule
-	types    map[int64]*datatype
-	buffers  map[bufferKey]*intervals.Layout
-	requests map[int64]*request
-	wins     map[int64]*epochs
-	collSeq  map[int64]uint64
-	own      *LockSet // locks held that cover the process's own memory
+	rules      map[*trace.Fn]*rule
+	types      map[int64]*datatype
+	buffers    map[bufferKey]*intervals.Layout
+	requests   map[int64]*request
+	persistent map[int64]*persistent
+	messages   map[int64]*slot // found by matched probes, by handle
+	wins       map[int64]*epochs
+	collSeq    map[int64]uint64
+	own        *LockSet // locks held that cover the process's own memory
 
 	strands  map[uint32]bool
 	units    uint64
@@ -47,13 +49,15 @@ type proc struct {
 func newProc(rank int, s Stream) *proc {
 	p := &proc{
 		rank: int32(rank), stream: s, ahead: ahead{stream: s},
-		rules:    map[*trace.Fn]*rule{},
-		types:    map[int64]*datatype{},
-		buffers:  map[bufferKey]*intervals.Layout{},
-		requests: map[int64]*request{},
-		wins:     map[int64]*epochs{},
-		collSeq:  map[int64]uint64{},
-		strands:  map[uint32]bool{},
+		rules:      map[*trace.Fn]*rule{},
+		types:      map[int64]*datatype{},
+		buffers:    map[bufferKey]*intervals.Layout{},
+		requests:   map[int64]*request{},
+		persistent: map[int64]*persistent{},
+		messages:   map[int64]*slot{},
+		wins:       map[int64]*epochs{},
+		collSeq:    map[int64]uint64{},
+		strands:    map[uint32]bool{},
 	}
 	if s == nil {
 		p.state = ended

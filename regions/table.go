@@ -2,6 +2,7 @@ package regions
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/mcchk/mcchk/trace"
 )
@@ -41,6 +42,10 @@ var table = map[string]*rule{
 	"MPI_Win_create":   {do: doWinCreate},
 	"MPI_Win_allocate": {do: doWinCreate},
 	"MPI_Win_free":     {do: doWinFree},
+
+	"MPI_Win_create_dynamic": {do: doWinCreate},
+	"MPI_Win_attach":         {do: doAttach},
+	"MPI_Win_detach":         {do: doDetach},
 
 	// One-sided operations (12.3).
 	"MPI_Put":              {do: doOperation, op: operationRole{role: PutTarget, kind: Write}},
@@ -88,6 +93,19 @@ var table = map[string]*rule{
 	"MPI_Iprobe":   {},
 
 	"MPI_Sendrecv_replace": {do: doSendrecvReplace},
+
+	"MPI_Mprobe":  {do: doMprobe},
+	"MPI_Improbe": {do: doMprobe},
+	"MPI_Mrecv":   {do: doMrecv},
+	"MPI_Imrecv":  {do: doImrecv},
+
+	"MPI_Send_init":  {do: doInit},
+	"MPI_Bsend_init": {do: doInit},
+	"MPI_Rsend_init": {do: doInit},
+	"MPI_Ssend_init": {do: doInit, send: synchronous},
+	"MPI_Recv_init":  {do: doInit},
+	"MPI_Start":      {do: doStartRequests},
+	"MPI_Startall":   {do: doStartRequests},
 
 	"MPI_Wait":         {do: doWait},
 	"MPI_Test":         {do: doWait},
@@ -214,16 +232,22 @@ func doWinCreate(m *Machine, p *proc, c *call, _ *rule) {
 	if w == nil {
 		w = m.windows.add(id, members)
 	}
-	base := "base"
-	if !c.has(base) {
-		base = "baseptr"
-	}
 	i := int32(m.rankIn(p, c))
 	if i < 0 {
 		m.problems.notUnderstood(c.Fn.Name, p.info(c), "the caller is not in the communicator")
 		return
 	}
-	w.base[i], w.size[i], w.unit[i], w.known[i] = c.addr(base), c.addr("size"), c.addr("disp_unit"), true
+	switch w.known[i] = true; {
+	case c.has("base"):
+		w.base[i], w.size[i], w.unit[i] = c.addr("base"), c.addr("size"), c.addr("disp_unit")
+	case c.has("baseptr"):
+		w.base[i], w.size[i], w.unit[i] = c.addr("baseptr"), c.addr("size"), c.addr("disp_unit")
+	default: // dynamic: displacements are addresses
+		w.unit[i] = 1
+		if w.dynamic == nil {
+			w.dynamic = make([][]span64, len(members))
+		}
+	}
 	if w.Unified = c.num("model") != 0; !w.Unified {
 		m.problems.add(Problem{Kind: SeparateModel, Rank: p.rank, Fn: c.Fn.Name, Call: p.info(c),
 			Text: "the window has the separate memory model, of which only what it shares with the unified one is checked"})
@@ -233,6 +257,20 @@ func doWinCreate(m *Machine, p *proc, c *call, _ *rule) {
 	}
 	p.wins[id] = &epochs{win: w, rank: i, locks: map[int32]*lockEpoch{}}
 	m.collect(p, c, collKey{on: c.num("comm")}, members, allToAll, 0, nil)
+}
+
+func doAttach(m *Machine, p *proc, c *call, _ *rule) {
+	if e := m.epochsOf(p, c); e != nil && e.win.dynamic != nil {
+		lo := c.addr("base")
+		e.win.dynamic[e.rank] = append(slices.Clip(e.win.dynamic[e.rank]), span64{lo, lo + c.addr("size")})
+	}
+}
+
+func doDetach(m *Machine, p *proc, c *call, _ *rule) {
+	if e := m.epochsOf(p, c); e != nil && e.win.dynamic != nil {
+		lo := c.addr("base")
+		e.win.dynamic[e.rank] = slices.DeleteFunc(slices.Clone(e.win.dynamic[e.rank]), func(s span64) bool { return s.lo == lo })
+	}
 }
 
 func doWinFree(m *Machine, p *proc, c *call, _ *rule) {

@@ -14,9 +14,26 @@ type window struct {
 	size    []uint64
 	unit    []uint64 // displacement unit
 	known   []bool
-	freed   int // members that have freed it
+	dynamic [][]span64 // attached memory by member; nil unless the window is dynamic
+	freed   int        // members that have freed it
 	lockers map[int32]*lockOrder
 	gates   map[fenceKey]*gate
+}
+
+// span64 is memory [lo, hi) attached to a dynamic window.
+type span64 struct{ lo, hi uint64 }
+
+// holds returns the address of the first byte of the part of a window that
+// holds addr at a member, and whether there is one. Displacements in a dynamic
+// window are addresses: its parts begin at 0.
+func (w *window) holds(member int, addr uint64) (base uint64, ok bool) {
+	if !w.known[member] {
+		return 0, false
+	}
+	if w.dynamic != nil {
+		return 0, slices.ContainsFunc(w.dynamic[member], func(s span64) bool { return addr >= s.lo && addr < s.hi })
+	}
+	return w.base[member], addr-w.base[member] < w.size[member]
 }
 
 // fenceKey names the n-th fence of a member of a window.
@@ -90,18 +107,32 @@ func (ws *windows) purge() {
 }
 
 // snapshot returns the windows that a region saw; later changes do not touch it.
-func (ws *windows) snapshot() *windows { return &windows{live: ws.live} }
+func (ws *windows) snapshot() *windows {
+	live := ws.live
+	for i, w := range live {
+		if w.dynamic == nil {
+			continue
+		}
+		if &live[0] == &ws.live[0] {
+			live = slices.Clone(live)
+		}
+		now := *w
+		now.dynamic = slices.Clone(w.dynamic)
+		live[i] = &now
+	}
+	return &windows{live: live}
+}
 
 func (ws *windows) at(owner int32, addr uint64, prefer int64) (*Window, uint64) {
 	var found *window
 	var base uint64
 	for _, w := range ws.live {
 		i := slices.Index(w.members, owner)
-		if i < 0 || !w.known[i] || addr-w.base[i] >= w.size[i] {
+		if i < 0 {
 			continue
 		}
-		if found == nil || w.ID == prefer {
-			found, base = w, w.base[i]
+		if b, ok := w.holds(i, addr); ok && (found == nil || w.ID == prefer) {
+			found, base = w, b
 		}
 	}
 	if found == nil {
