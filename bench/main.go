@@ -27,7 +27,7 @@ import (
 
 func main() {
 	var o options
-	flag.IntVar(&o.rounds, "rounds", 5, "launches of each program with Open MPI, plain and traced in turn; half as many with MPICH, and of each analysis")
+	flag.IntVar(&o.rounds, "rounds", 5, "at most so many launches of each program with Open MPI, plain and traced in turn; half as many with MPICH, and of each analysis")
 	flag.StringVar(&o.only, "only", "", "run one part: programs or analysis")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -68,13 +68,13 @@ func table(out io.Writer, title string, lines [][]string) {
 }
 
 func writeRunTimes(out io.Writer, results []measured) {
-	lines := [][]string{{"program", "MPI", "compiler", "plain ms", "traced ms", "median", "best", "aim", ""}}
+	lines := [][]string{{"program", "MPI", "compiler", "runs", "plain ms", "traced ms", "median", "best", "aim", ""}}
 	for _, m := range results {
 		plain, traced := pick(m.plain, seconds), pick(m.traced, seconds)
 		middle, best := ratios(plain, traced)
 		aim, ok := verdict(middle, m.program.aim(m.setup.compiler))
 		lines = append(lines, []string{
-			m.program.title, m.setup.mpi, m.setup.compiler,
+			m.program.title, m.setup.mpi, m.setup.compiler, fmt.Sprint(len(plain)),
 			fmt.Sprintf("%.1f", 1000*median(plain)), fmt.Sprintf("%.1f", 1000*median(traced)),
 			fmt.Sprintf("%.2f", middle), fmt.Sprintf("%.2f", best), aim, ok,
 		})
