@@ -107,8 +107,8 @@ func (s *searcher) overlapping(c class, lo, hi uint64, visit func(int32)) {
 // compareLanes compares each access of one lane with those of another, or with
 // the later ones of the same lane.
 func (s *searcher) compareLanes(a, b *lane) {
-	if !a.first().Span && !b.first().Span {
-		return // of one process, and one after the other
+	if !a.first().Span && !b.first().Span && a.first().Rank == b.first().Rank {
+		return // one after the other
 	}
 	m, ok := s.meet(a.first(), b.first())
 	if !ok {
@@ -186,8 +186,8 @@ func (s *searcher) lookUp(owner int32, i int, x *intervals.Index, lo, hi uint64)
 	var a *regions.Access // made when it is first needed
 	x.Overlapping(lo, hi, func(j int32) bool {
 		lane := s.lanes[j]
-		if !lane.first().Span {
-			return true
+		if !lane.first().Span && lane.first().Rank == owner {
+			return true // one after the other
 		}
 		if a == nil {
 			a = s.region.LocalAccess(owner, i)
@@ -232,6 +232,8 @@ func ruleOf(a, b *regions.Access, v verdict) string {
 		return RuleAtomicType
 	case v == otherOp:
 		return RuleAtomicOp
+	case !a.Role.OneSided() && !b.Role.OneSided() && a.Rank != b.Rank:
+		return RuleShared
 	case !a.Role.OneSided() && !b.Role.OneSided():
 		return RuleRequest
 	case a.Role >= regions.SendBuffer || b.Role >= regions.SendBuffer:

@@ -119,6 +119,7 @@ func TestRuleOfPairs(t *testing.T) {
 		{"two operations of one process", put, origin, race, RuleSameOrigin},
 		{"a receive and a put", put, recv, race, RuleCallBuffer},
 		{"a receive and a store", recv, store, race, RuleRequest},
+		{"stores of two processes", load, store, race, RuleShared},
 		{"types", put, get, otherAtomic, RuleAtomicType},
 		{"operations", put, get, otherOp, RuleAtomicOp},
 	}

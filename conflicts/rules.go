@@ -33,6 +33,7 @@ const (
 	RuleAtomicType   = "MC105" // atomic operations with different basic types or a misaligned overlap
 	RuleCallBuffer   = "MC106" // a buffer of a send, receive or collective call meets a one-sided operation
 	RuleRequest      = "MC107" // a buffer of a pending send or receive is used before it completes
+	RuleShared       = "MC108" // two processes access shared window memory without order
 	RuleAtomicOp     = "MC201" // atomic operations with different operations (warning)
 )
 
@@ -50,7 +51,7 @@ func Lookup(id string) (Rule, bool) {
 // those of the MPI standard, version 4.1.
 func Rules() []Rule {
 	return []Rule{
-		remoteRemote, localRemote, buffer, sameOrigin, atomicType, callBuffer, request, atomicOp,
+		remoteRemote, localRemote, buffer, sameOrigin, atomicType, callBuffer, request, shared, atomicOp,
 	}
 }
 
@@ -180,6 +181,26 @@ MPI_Wait(&req, MPI_STATUS_IGNORE);`,
 MPI_Wait(&req, MPI_STATUS_IGNORE);
 sum += halo;`,
 	Mend: "Move the access behind the MPI_Wait (or the successful MPI_Test) of the request, or use another buffer.",
+}
+
+var shared = Rule{
+	ID:       RuleShared,
+	Title:    "two processes access the memory of a shared window without order",
+	Severity: Error,
+	Text:     `Two processes access the same bytes of a window made by MPI_Win_allocate_shared, at least one of them writes, and nothing orders the two. Each can load and store there directly, as threads can in their memory, and has to synchronise as threads have: MPI calls that order processes (a barrier, a message, a fence) put the one before the other, together with MPI_Win_sync or another call that synchronises the window on both sides (sections 12.2.3 and 12.4).`,
+	Wrong: `// rank 0
+part[0] = 1;
+// rank 1, through MPI_Win_shared_query
+use(part_of_rank_0[0]);`,
+	Right: `// rank 0
+part[0] = 1;
+MPI_Win_sync(win);
+MPI_Barrier(comm);
+// rank 1
+MPI_Barrier(comm);
+MPI_Win_sync(win);
+use(part_of_rank_0[0]);`,
+	Mend: "Put a synchronization of the two processes between the accesses: MPI_Win_sync, a barrier or a message, MPI_Win_sync; or MPI_Win_fence.",
 }
 
 var atomicOp = Rule{

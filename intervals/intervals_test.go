@@ -120,3 +120,32 @@ func TestIndexAgainstScan(t *testing.T) {
 		}
 	}
 }
+
+func TestClipAgainstBytes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	all := func(base uint64, l *Layout) map[uint64]bool {
+		m := map[uint64]bool{}
+		for _, r := range l.Runs() {
+			for b := range bytesOf(r.Shift(base)) {
+				m[b] = true
+			}
+		}
+		return m
+	}
+	for range 50_000 {
+		l := NewLayout([]Run{randomRun(rng)})
+		base := rng.Uint64N(100)
+		lo := rng.Uint64N(300)
+		hi := lo + 1 + rng.Uint64N(80)
+		in, out := map[uint64]bool{}, map[uint64]bool{}
+		for b := range all(base, l) {
+			if b >= lo && b < hi {
+				in[b] = true
+			} else {
+				out[b] = true
+			}
+		}
+		require.Equal(t, in, all(base, l.Within(base, lo, hi)), "%v at %d in [%d,%d)", l.Runs(), base, lo, hi)
+		require.Equal(t, out, all(base, l.Without(base, lo, hi)), "%v at %d outside of [%d,%d)", l.Runs(), base, lo, hi)
+	}
+}

@@ -200,3 +200,92 @@ func (l *Layout) First(n uint64) *Layout {
 	}
 	return NewLayout(runs)
 }
+
+// Within returns what the layout at a base address has in [lo, hi), relative to
+// the same base. Blocks are cut where the range begins and ends.
+func (l *Layout) Within(base, lo, hi uint64) *Layout { return l.clip(base, lo, hi, true) }
+
+// Without returns what the layout at a base address has outside of [lo, hi).
+func (l *Layout) Without(base, lo, hi uint64) *Layout { return l.clip(base, lo, hi, false) }
+
+func (l *Layout) clip(base, lo, hi uint64, inside bool) *Layout {
+	if blo, bhi := l.Bounds(base); l.IsEmpty() || bhi <= lo || blo >= hi {
+		if inside {
+			return Empty
+		}
+		return l
+	} else if blo >= lo && bhi <= hi {
+		if inside {
+			return l
+		}
+		return Empty
+	}
+	var runs []Run
+	for _, r := range l.runs {
+		runs = appendClipped(runs, r.Shift(base), lo, hi, inside)
+	}
+	for i := range runs {
+		runs[i] = runs[i].Shift(-base)
+	}
+	return NewLayout(runs)
+}
+
+// appendClipped appends what a run has inside of [lo, hi), or outside of it.
+func appendClipped(runs []Run, r Run, lo, hi uint64, inside bool) []Run {
+	// Blocks [0, first) end before lo, blocks [last, Count) begin at or after hi.
+	first, last := r.blocksBefore(lo), r.Count
+	if r.Lo >= hi {
+		last = 0
+	} else if r.Stride > 0 {
+		last = min(r.Count, (hi-1-r.Lo)/r.Stride+1)
+	}
+	first = min(first, last)
+	blocks := func(from, to uint64) {
+		if from < to {
+			runs = append(runs, Strided(r.Lo+from*r.Stride, r.Size, r.Stride, to-from))
+		}
+	}
+	piece := func(from, to uint64) {
+		if from < to {
+			runs = append(runs, Solid(from, to))
+		}
+	}
+	if !inside {
+		blocks(0, first)
+		blocks(last, r.Count)
+	}
+	for k := first; k < last; {
+		b := r.Lo + k*r.Stride
+		switch {
+		case b < lo || b+r.Size > hi: // cut
+			if inside {
+				piece(max(b, lo), min(b+r.Size, hi))
+			} else {
+				piece(b, min(b+r.Size, lo))
+				piece(max(b, hi), b+r.Size)
+			}
+			k++
+		default: // whole blocks up to the last, which may be cut
+			whole := last - k
+			if end := r.Lo + (last-1)*r.Stride + r.Size; end > hi && whole > 1 {
+				whole--
+			}
+			if inside {
+				blocks(k, k+whole)
+			}
+			k += whole
+		}
+	}
+	return runs
+}
+
+// blocksBefore returns how many blocks end at or before addr.
+func (r Run) blocksBefore(addr uint64) uint64 {
+	if addr < r.Lo+r.Size {
+		return 0
+	}
+	if r.Stride == 0 {
+		return 1
+	}
+	return min(r.Count, (addr-r.Lo-r.Size)/r.Stride+1)
+}

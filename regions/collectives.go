@@ -55,8 +55,8 @@ func doStartCollective(m *Machine, p *proc, c *call, r *rule) {
 	req := &request{}
 	read, written := m.touches(p, c, r, members, rootRank)
 	for _, a := range append(read, written...) {
-		a.Rank, a.Owner = p.rank, p.rank
-		req.spans = append(req.spans, m.open(p, a))
+		a.Rank = p.rank
+		req.spans = append(req.spans, m.openBuffer(p, a))
 	}
 	signals, waits, done := m.join(p, c, collKey{on: c.num("comm")}, members, r.order, rootRank)
 	req.waits, req.after = waits, done

@@ -257,7 +257,7 @@ func (m *Machine) event(p *proc) {
 	p.pos++
 	switch p.event.Kind {
 	case trace.KindAccess:
-		p.local(&m.stats)
+		p.local(m)
 	case trace.KindCall:
 		m.stats.Calls++
 		m.call(p)

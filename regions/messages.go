@@ -142,7 +142,7 @@ func doIsend(m *Machine, p *proc, c *call, r *rule) {
 	req := &request{waits: waits}
 	if c.num("dest") != trace.ProcNull {
 		if a, ok := m.messageBuffer(p, c, "buf", "count", "datatype", SendBuffer, Read); ok {
-			req.spans = append(req.spans, m.open(p, a))
+			req.spans = append(req.spans, m.openBuffer(p, a))
 		}
 	}
 	m.addRequest(p, c, req)
@@ -159,7 +159,7 @@ func doIrecv(m *Machine, p *proc, c *call, _ *rule) {
 	}
 	req := &request{}
 	if a, ok := m.messageBuffer(p, c, "buf", "count", "datatype", ReceiveBuffer, Write); ok {
-		req.spans = append(req.spans, m.open(p, a))
+		req.spans = append(req.spans, m.openBuffer(p, a))
 	}
 	m.addRequest(p, c, req)
 	if source == trace.AnySource || tag == trace.AnyTag {

@@ -75,7 +75,7 @@ func doMrecv(m *Machine, p *proc, c *call, _ *rule) {
 func doImrecv(m *Machine, p *proc, c *call, _ *rule) {
 	req := &request{}
 	if a, ok := m.messageBuffer(p, c, "buf", "count", "datatype", ReceiveBuffer, Write); ok {
-		req.spans = append(req.spans, m.open(p, a))
+		req.spans = append(req.spans, m.openBuffer(p, a))
 	}
 	m.addRequest(p, c, req)
 	if s := p.message(c); s != nil {

@@ -38,6 +38,7 @@ type proc struct {
 	persistent map[int64]*persistent
 	messages   map[int64]*slot // found by matched probes, by handle
 	wins       map[int64]*epochs
+	shared     []segment // parts of shared-memory windows that belong to others
 	collSeq    map[int64]uint64
 	own        *LockSet // locks held that cover the process's own memory
 
@@ -80,19 +81,22 @@ func (p *proc) here() Point {
 }
 
 // local takes a run of loads or stores.
-func (p *proc) local(stats *Stats) {
-	a := &p.event.Access
+func (p *proc) local(m *Machine) {
+	a, stats := &p.event.Access, &m.stats
 	if a.Store {
 		stats.Stores += a.Count
 	} else {
 		stats.Loads += a.Count
 	}
-	p.locals = append(p.locals, Local{
-		Access: *a, Seg: int32(len(p.segs) - 1), Strand: p.event.Strand, Pos: p.pos, Locks: p.own,
-	})
 	if p.event.Strand != 0 {
 		p.strands[p.event.Strand] = true
 	}
+	if len(p.shared) > 0 && m.sharedLocal(p) {
+		return
+	}
+	p.locals = append(p.locals, Local{
+		Access: *a, Seg: int32(len(p.segs) - 1), Strand: p.event.Strand, Pos: p.pos, Locks: p.own,
+	})
 }
 
 func (p *proc) info(c *call) *CallInfo {

@@ -194,8 +194,9 @@ func (b *opBuilder) buffer(which, count, typ string, kind Kind, role Role) error
 	if err != nil {
 		return err
 	}
-	locks := b.e.lockOn(b.op.target).at(b.p.rank)
-	if s := b.span(Access{Owner: b.p.rank, Locks: locks, Kind: kind, Role: role, Base: b.c.addr(which + "_addr"), Layout: layout}); s != nil {
+	a := Access{Locks: b.e.lockOn(b.op.target).at(b.p.rank), Kind: kind, Role: role, Base: b.c.addr(which + "_addr"), Layout: layout}
+	b.p.locate(&a)
+	if s := b.span(a); s != nil {
 		b.op.local = append(b.op.local, s)
 	}
 	return nil
@@ -264,6 +265,12 @@ func (b *opBuilder) span(a Access) *span {
 	return b.m.open(b.p, a)
 }
 
+// openBuffer begins an access to a buffer of the process.
+func (m *Machine) openBuffer(p *proc, a Access) *span {
+	p.locate(&a)
+	return m.open(p, a)
+}
+
 // open begins an access that spans from now until it is closed.
 func (m *Machine) open(p *proc, a Access) *span {
 	a.Start, a.End, a.Span = p.here(), Point{Rank: p.rank, Seg: never}, true
@@ -281,11 +288,18 @@ func (s *span) close(at Point, by *CallInfo) {
 	s.access.End, s.access.Done, s.done = at, by, true
 }
 
-// instant adds an access of a blocking call that starts and completes now.
+// instant adds an access of a blocking call to its process's own memory, that
+// starts and completes now.
 func (m *Machine) instant(p *proc, a Access) {
+	p.locate(&a)
+	m.instantAt(p, a, a.Owner)
+}
+
+// instantAt adds an access to the memory of owner that starts and completes now.
+func (m *Machine) instantAt(p *proc, a Access, owner int32) {
 	a.Start = p.here()
 	a.End = a.Start
-	a.Rank, a.Owner, a.Locks = p.rank, p.rank, p.own
+	a.Rank, a.Owner, a.Locks = p.rank, owner, p.own
 	m.calls = append(m.calls, m.newAccess(a))
 }
 

@@ -43,9 +43,12 @@ var table = map[string]*rule{
 	"MPI_Win_allocate": {do: doWinCreate},
 	"MPI_Win_free":     {do: doWinFree},
 
-	"MPI_Win_create_dynamic": {do: doWinCreate},
-	"MPI_Win_attach":         {do: doAttach},
-	"MPI_Win_detach":         {do: doDetach},
+	"MPI_Win_allocate_shared": {do: doWinCreate},
+	"mcchk_Shared_segment":    {do: doSegment},
+	"MPI_Win_shared_query":    {},
+	"MPI_Win_create_dynamic":  {do: doWinCreate},
+	"MPI_Win_attach":          {do: doAttach},
+	"MPI_Win_detach":          {do: doDetach},
 
 	// One-sided operations (12.3).
 	"MPI_Put":              {do: doOperation, op: operationRole{role: PutTarget, kind: Write}},
@@ -282,6 +285,7 @@ func doWinFree(m *Machine, p *proc, c *call, _ *rule) {
 	id := e.win.ID
 	m.collect(p, c, collKey{on: id, win: true}, e.win.members, allToAll, 0, func() {
 		delete(p.wins, id)
+		p.shared = slices.DeleteFunc(slices.Clone(p.shared), func(s segment) bool { return s.win == id })
 		m.windows.free(e.win)
 	})
 }

@@ -44,6 +44,7 @@ var mpiFunctions = map[string]string{
 	"MPI_Win_detach":          "win:w,base:p",
 	"MPI_Win_free":            "win:w",
 	"mcchk_Lock_ticket":       "rank:r,win:w,ticket:i",
+	"mcchk_Shared_segment":    "win:w,rank:r,base:p,size:i",
 	"MPI_Win_fence":           "assert:a,win:w",
 	"MPI_Win_lock":            "lock_type:l,rank:r,assert:a,win:w,ticket:i",
 	"MPI_Win_unlock":          "rank:r,win:w",

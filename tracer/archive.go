@@ -131,6 +131,9 @@ func (a *archiveReader) thinMember(m archiveMember, f func(archiveMember) error)
 	if err != nil {
 		return err
 	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("archive member %q: %s is no file", m.name, path)
+	}
 	return f(archiveMember{name: filepath.Base(m.name), data: file, size: info.Size()})
 }
 

@@ -76,3 +76,10 @@ func TestDamagedArchives(t *testing.T) {
 		})
 	}
 }
+
+func TestThinMemberThatIsNoFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.a")
+	require.NoError(t, os.WriteFile(path, []byte(thinArchiveMagic+header("./", "4")), 0o600))
+	err := eachMember(path, func(archiveMember) error { return nil })
+	require.ErrorContains(t, err, "is no file")
+}

@@ -18,8 +18,11 @@ func FuzzArchive(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		path := filepath.Join(dir, "x.a")
 		require.NoError(t, os.WriteFile(path, data, 0o600))
+		thin := strings.HasPrefix(string(data), thinArchiveMagic)
 		_ = eachMember(path, func(m archiveMember) error {
-			require.LessOrEqual(t, m.size, int64(len(data)))
+			if !thin { // whose members are files of their own
+				require.LessOrEqual(t, m.size, int64(len(data)))
+			}
 			_, err := inspectObject(m.data)
 			return err
 		})

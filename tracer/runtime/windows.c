@@ -143,6 +143,30 @@ int64_t mcchk_win_made(MPI_Win win, MPI_Comm comm, void *base, MPI_Aint size)
 	return id;
 }
 
+/* Where the parts of a shared-memory window lie in this process: what it loads
+ * and stores there is the memory of their owners. A pseudo call for each. */
+void mcchk_win_segments(MPI_Win win)
+{
+	struct window *w = get(win);
+	for (int rank = 0; w && rank < w->size; rank++) {
+		MPI_Aint size = 0;
+		int unit;
+		void *base = NULL;
+		if (PMPI_Win_shared_query(win, rank, &size, &unit, &base) != MPI_SUCCESS || !base || size <= 0)
+			continue;
+		mcchk_win_attached(win, base, size);
+		int64_t *words = mcchk_call_begin(mcchk_fn_mcchk_Shared_segment, 4, (void *)mcchk_self.frame);
+		if (words) {
+			words[0] = w->id;
+			words[1] = rank;
+			words[2] = (int64_t)(uintptr_t)base;
+			words[3] = size;
+		}
+		mcchk_call_commit();
+		mcchk_call_end(mcchk_now(), 0);
+	}
+}
+
 int64_t mcchk_win_model(MPI_Win win)
 {
 	struct window *w = get(win);

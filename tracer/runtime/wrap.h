@@ -21,7 +21,8 @@ struct mcchk_function {
 	const char *definition; /* "MPI_Put origin_addr:p,…" */
 };
 extern const struct mcchk_function mcchk_functions[];
-extern const uint16_t mcchk_fn_MPI_Init, mcchk_fn_MPI_Init_thread, mcchk_fn_MPI_Finalize, mcchk_fn_mcchk_Lock_ticket;
+extern const uint16_t mcchk_fn_MPI_Init, mcchk_fn_MPI_Init_thread, mcchk_fn_MPI_Finalize, mcchk_fn_mcchk_Lock_ticket,
+	mcchk_fn_mcchk_Shared_segment;
 
 /* ---- calls.c ---- */
 
@@ -176,6 +177,7 @@ int64_t mcchk_win_model(MPI_Win win);
 int64_t mcchk_win_ticket(MPI_Win win, int rank);
 void mcchk_win_attached(MPI_Win win, const void *base, MPI_Aint size);
 void mcchk_win_detached(MPI_Win win, const void *base);
+void mcchk_win_segments(MPI_Win win); /* of a shared-memory window */
 void mcchk_win_freed(MPI_Win win);
 void mcchk_win_access(MPI_Win win, int rank); /* an operation is about to be recorded */
 void mcchk_win_pending(MPI_Win win, int rank, struct mcchk_range box);
