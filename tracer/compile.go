@@ -134,7 +134,7 @@ func orDiscard(w io.Writer) io.Writer {
 func (c *compilation) run(ctx context.Context) (int, error) {
 	switch c.line.stage {
 	case stageAssembly:
-		return c.wrapperRun(ctx, append(slices.Clone(c.args), c.tc.instrumentFlags()...))
+		return c.wrapperRun(ctx, append(slices.Clone(c.args), c.instrumentFlags()...))
 	case stageCompile:
 		return c.compileAll(ctx)
 	}
@@ -178,6 +178,25 @@ func (c *compilation) tempFile(name string) string {
 	return filepath.Join(dir, name)
 }
 
+// instrumentFlags are the toolchain's, and for clang on a processor with masked
+// and gathering accesses none of those: they get no call-back. Without a -m
+// option that asks for such a processor, vectorized loops have plain accesses.
+func (c *compilation) instrumentFlags() []string {
+	flags := c.tc.instrumentFlags()
+	asks := func(word string) bool {
+		for _, prefix := range []string{"-march", "-mcpu", "-mavx", "-msve", "-mtarget", "@"} {
+			if strings.HasPrefix(word, prefix) {
+				return true
+			}
+		}
+		return false
+	}
+	if c.tc.Family == familyClang && (!c.tc.X86 || slices.ContainsFunc(c.args, asks)) {
+		flags = append(flags, "-fno-vectorize")
+	}
+	return flags
+}
+
 // instrumentFlags are what instrumentation adds to a compilation. The reasons:
 // call stacks need frames and no sibling calls; memcpy and its kin must stay
 // calls, for the link to replace them; constant sizes would be copied unseen
@@ -202,6 +221,11 @@ func (t *Toolchain) instrumentFlags() []string {
 		}
 	case t.X86:
 		flags = append(flags, "-mprefer-vector-width=128") // wider accesses get no call-back
+	}
+	if t.Family == familyClang {
+		// Wide vectors come about otherwise as well: by joining the scalar
+		// accesses of a block, and those of interleaved arrays.
+		flags = append(flags, "-fno-slp-vectorize", "-mllvm", "-enable-interleaved-mem-accesses=false")
 	}
 	if t.Family == familyClang && t.major() >= 13 {
 		// A load before a store to the same bytes is a place of its own: a
@@ -254,7 +278,7 @@ func (c *compilation) inline() bool {
 // compileAll does a command with -c.
 func (c *compilation) compileAll(ctx context.Context) (int, error) {
 	if !c.inline() {
-		return c.tools.run(ctx, c.tc.command(append(slices.Clone(c.args), c.tc.instrumentFlags()...)...))
+		return c.tools.run(ctx, c.tc.command(append(slices.Clone(c.args), c.instrumentFlags()...)...))
 	}
 	inputs := slices.DeleteFunc(c.line.inputs(), func(i int) bool { return c.line.tokens[i].source() == sourceNone })
 	if len(inputs) == 0 || c.line.output != "" && len(inputs) > 1 {
@@ -294,7 +318,7 @@ func (c *compilation) compileOne(ctx context.Context, source token, object, targ
 		return true
 	})
 	args = append(args, c.dependencyFlags(target)...)
-	args = append(args, c.tc.instrumentFlags()...)
+	args = append(args, c.instrumentFlags()...)
 	from := []string{"-c", source.value}
 	if source.lang != "" {
 		from = []string{"-x", source.lang, "-c", source.value}

@@ -193,6 +193,18 @@ int main(int argc, char **argv)
 	MPI_Win_fence(0, win);
 	for (int i = 0; i < n; i++) memory[2048 + i] = other[i];
 	MPI_Win_fence(0, win);
+	int *m = (int *)memory, total = 0;
+	for (int i = 256; i < 272; i++) total += m[i];
+	MPI_Win_fence(0, win);
+	float *f = (float *)(memory + 2048), *g = (float *)other;
+	for (int i = 0; i < n / 4; i++) {
+		f[2 * i] = g[3 * i];
+		f[2 * i + 1] = g[3 * i + 1];
+	}
+	MPI_Win_fence(0, win);
+	for (int i = 0; i < n; i++) m[i] = other[i];
+	MPI_Win_fence(0, win);
+	sum += total;
 	MPI_Win_free(&win);
 	MPI_Finalize();
 	return sum < 0 || other[1] > 1;
@@ -211,6 +223,9 @@ func TestNoHolesInInstrumentation(t *testing.T) {
 		{"copy of a small structure", "704-710", "640-646"},
 		{"loop like memset", "1024-1536", ""},
 		{"loop like memcpy", "2048-2560", ""},
+		{"sum of a small array", "", "1024-1088"},
+		{"interleaved stores", "2048-3072", ""},
+		{"conversion", "0-2048", ""},
 	}
 	for _, compiler := range []string{"gcc", "clang"} {
 		for _, options := range []string{"-O0", "-O1", "-O2", "-O3 -march=native", "-Os", "-O2 -D_FORTIFY_SOURCE=2", "-O2 -flto", "-O3 -march=native -ffast-math -mprefer-vector-width=512"} {
