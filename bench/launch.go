@@ -23,7 +23,7 @@ const (
 	buildTimeout = 2 * time.Minute
 	runTimeout   = time.Minute
 	killDelay    = 5 * time.Second
-	enough       = 12 * time.Second // for the rounds of one program: no further one is begun
+	enough       = 8 * time.Second // for the rounds of one program: no further one is begun
 	processes    = 2
 )
 
@@ -144,8 +144,8 @@ func (l *launcher) build(ctx context.Context, s setup, p program, traced bool) (
 // run starts a program once, with what goes before the launcher.
 func (l *launcher) run(ctx context.Context, before []string, s setup, binary string, p program) (sample, error) {
 	command := append(before[:len(before):len(before)], "mpiexec."+s.mpi)
-	if s.mpi == "openmpi" {
-		command = append(command, "--oversubscribe")
+	if s.mpi == "openmpi" { // which would tie each process to a core, however busy that is
+		command = append(command, "--oversubscribe", "--bind-to", "none")
 	}
 	command = append(command, "-n", strconv.Itoa(processes), binary)
 	out, err := l.output(ctx, runTimeout, nil, append(command, p.args()...)...)

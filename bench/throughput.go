@@ -39,7 +39,7 @@ func measureThroughput(ctx context.Context, title, dir string, rounds int) ([]th
 		runtime.GOMAXPROCS(procs)
 		for _, clock := range []string{evc.Encoded, evc.Vector} {
 			t := throughput{title: title, procs: procs, clock: clock}
-			for begin := time.Now(); len(t.decode) == 0 || len(t.decode) < rounds && time.Since(begin) < enough/2; {
+			for begin := time.Now(); len(t.decode) == 0 || len(t.decode) < rounds && time.Since(begin) < enough; {
 				if err := t.round(ctx, d); err != nil {
 					return nil, fmt.Errorf("%d cores, %s: %w", procs, clock, err)
 				}
