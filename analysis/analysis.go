@@ -123,7 +123,7 @@ func verdict(res *Result) Verdict {
 	return NoRace
 }
 
-// search replays and searches, the one a region ahead of the other.
+// search replays and searches, the one ahead of the other.
 func (r *run) search() ([]*conflicts.Group, error) {
 	streams := make([]regions.Stream, len(r.readers))
 	for i, reader := range r.readers {
@@ -141,40 +141,18 @@ func (r *run) search() ([]*conflicts.Group, error) {
 	if jobs <= 0 {
 		jobs = runtime.GOMAXPROCS(0)
 	}
-	collectors := make([]*conflicts.Collector, jobs)
-	for i := range collectors {
-		collectors[i] = conflicts.NewCollector()
-	}
-	ctx, cancel := context.WithCancel(r.ctx)
-	defer cancel()
-	replayed := make(chan *regions.Region, 1)
-	searched := make(chan error, 1)
-	go func() {
-		var err error
-		for region := range replayed {
-			if err == nil {
-				err = conflicts.Check(ctx, region, jobs, collectors)
-			}
-		}
-		searched <- err
-	}()
-	err = r.replay(ctx, replayed)
-	close(replayed)
-	if err != nil {
-		cancel()
-	}
-	if serr := <-searched; err == nil {
-		err = serr
-	}
+	checker := conflicts.NewChecker(r.ctx, jobs)
+	err = r.replay(checker)
+	groups, cerr := checker.Close()
 	if err != nil {
 		return nil, err
 	}
-	return conflicts.Merge(collectors), nil
+	return groups, cerr
 }
 
-func (r *run) replay(ctx context.Context, out chan<- *regions.Region) error {
+func (r *run) replay(checker *conflicts.Checker) error {
 	for {
-		region, err := r.machine.Next(ctx)
+		region, err := r.machine.Next(r.ctx)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -185,7 +163,7 @@ func (r *run) replay(ctx context.Context, out chan<- *regions.Region) error {
 		if r.opts.Progress != nil {
 			r.opts.Progress(Progress{Regions: r.regions, Accesses: r.machine.Stats().Accesses})
 		}
-		out <- region
+		checker.Add(region)
 	}
 }
 

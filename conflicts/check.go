@@ -3,6 +3,7 @@ package conflicts
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mcchk/mcchk/intervals"
 	"github.com/mcchk/mcchk/regions"
@@ -17,40 +18,93 @@ type Pair struct {
 	Rule          string
 }
 
-// Check finds the conflicts of one region with that many workers, and hands
-// them to each worker's own collector: newCollector is called once a worker.
-func Check(ctx context.Context, r *regions.Region, workers int, collectors []*Collector) error {
-	owners := byOwner(r)
-	next := make(chan int32)
-	var wg sync.WaitGroup
-	for w := range max(1, min(workers, len(collectors))) {
-		wg.Go(func() {
-			s := searcher{region: r, out: collectors[w]}
-			for owner := range next {
-				s.search(ctx, owner, owners[owner])
+// Checker searches regions for conflicts with several workers. Large regions
+// are searched by the process whose memory it is, small ones several at a time.
+type Checker struct {
+	ctx        context.Context
+	work       chan []unit
+	batch      []unit // small regions not yet handed out
+	weight     int    // accesses in batch
+	collectors []*Collector
+	workers    sync.WaitGroup
+}
+
+// unit is the memory of one process in one region, or of all when owner is -1.
+type unit struct {
+	region *sharedRegion
+	owner  int32
+}
+
+// sharedRegion is a region that several units are part of; the last one releases it.
+type sharedRegion struct {
+	*regions.Region
+	owners [][]*regions.Access // what calls access, by whose memory it is
+	units  atomic.Int32
+}
+
+const (
+	allOwners = -1
+	// batchWeight is how many accesses are worth handing to another goroutine.
+	batchWeight = 1 << 14
+)
+
+// NewChecker starts that many workers. They stop when Close is called, and
+// search nothing more once the context is done.
+func NewChecker(ctx context.Context, workers int) *Checker {
+	c := &Checker{ctx: ctx, work: make(chan []unit, workers)}
+	for range workers {
+		out := NewCollector()
+		c.collectors = append(c.collectors, out)
+		c.workers.Go(func() {
+			s := newSearcher(out)
+			for units := range c.work {
+				for _, u := range units {
+					s.unit(ctx, u)
+				}
 			}
 		})
 	}
-	var err error
-	for owner := range owners {
-		if len(owners[owner]) == 0 {
-			continue
-		}
-		select {
-		case next <- int32(owner):
-		case <-ctx.Done():
-			err = ctx.Err()
-		}
-		if err != nil {
-			break
-		}
+	return c
+}
+
+// Add searches a region, at once or later, and releases it.
+func (c *Checker) Add(r *regions.Region) {
+	sh := &sharedRegion{Region: r, owners: byOwner(r)}
+	weight := len(r.Calls)
+	for _, locals := range r.Locals {
+		weight += len(locals)
 	}
-	close(next)
-	wg.Wait()
-	if err == nil {
-		err = ctx.Err()
+	if weight < batchWeight {
+		sh.units.Store(1)
+		c.batch = append(c.batch, unit{sh, allOwners})
+		if c.weight += weight + 16; c.weight >= batchWeight {
+			c.flush()
+		}
+		return
 	}
-	return err
+	c.flush()
+	sh.units.Store(int32(len(sh.owners)))
+	for owner := range sh.owners {
+		c.work <- []unit{{sh, int32(owner)}}
+	}
+}
+
+func (c *Checker) flush() {
+	if len(c.batch) > 0 {
+		c.work <- c.batch
+		c.batch, c.weight = nil, 0
+	}
+}
+
+// Close waits until everything is searched, and returns what was found.
+func (c *Checker) Close() ([]*Group, error) {
+	c.flush()
+	close(c.work)
+	c.workers.Wait()
+	if err := c.ctx.Err(); err != nil {
+		return nil, err
+	}
+	return Merge(c.collectors), nil
 }
 
 // byOwner sorts what calls access by whose memory it is.
@@ -62,25 +116,62 @@ func byOwner(r *regions.Region) [][]*regions.Access {
 	return owners
 }
 
-// searcher looks for conflicts in the memory of one process at a time.
+// searcher looks for conflicts in the memory of one process at a time. Its
+// storage serves one search after the other.
 type searcher struct {
 	region *regions.Region
 	out    *Collector
 	lanes  []*lane
-	index  map[class]*intervals.Index // of the lanes of each class
+	byKey  map[laneKey]*lane
+	ranges map[class][]intervals.Range
+	index  map[class]*intervals.Index // of the lanes of each class; nil where they are few
+	// Bounding boxes of the lanes that loads, and that stores, conflict with.
+	loads, stores box
+}
+
+// box is a byte range that holds others.
+type box struct{ lo, hi uint64 }
+
+func (b *box) add(lo, hi uint64) {
+	if b.hi == 0 {
+		b.lo = lo
+	}
+	b.lo, b.hi = min(b.lo, lo), max(b.hi, hi)
+}
+
+func (b *box) meets(lo, hi uint64) bool { return b.lo < hi && lo < b.hi }
+
+// fewLanes is how many lanes are looked through one by one rather than indexed.
+const fewLanes = 16
+
+func newSearcher(out *Collector) *searcher {
+	return &searcher{
+		out: out, byKey: map[laneKey]*lane{},
+		ranges: map[class][]intervals.Range{}, index: map[class]*intervals.Index{},
+	}
+}
+
+func (s *searcher) unit(ctx context.Context, u unit) {
+	s.region = u.region.Region
+	if u.owner == allOwners {
+		for owner, calls := range u.region.owners {
+			s.search(ctx, int32(owner), calls)
+		}
+	} else {
+		s.search(ctx, u.owner, u.region.owners[u.owner])
+	}
+	s.region = nil
+	if u.region.units.Add(-1) == 0 {
+		u.region.Release()
+	}
 }
 
 func (s *searcher) search(ctx context.Context, owner int32, calls []*regions.Access) {
-	s.lanes = lanes(calls)
-	ranges := map[class][]intervals.Range{}
-	for i, l := range s.lanes {
-		ranges[l.class] = append(ranges[l.class], intervals.Range{Lo: l.lo, Hi: l.hi, ID: int32(i)})
+	if len(calls) == 0 || ctx.Err() != nil {
+		return
 	}
-	s.index = map[class]*intervals.Index{}
-	for c, r := range ranges {
-		s.index[c] = &intervals.Index{}
-		s.index[c].Build(r)
-	}
+	s.sortLanes(calls)
+	s.build()
 	for i, l := range s.lanes {
 		if ctx.Err() != nil {
 			return
@@ -94,9 +185,40 @@ func (s *searcher) search(ctx context.Context, owner int32, calls []*regions.Acc
 	s.searchLocals(ctx, owner)
 }
 
+// build prepares the look-up of lanes.
+func (s *searcher) build() {
+	s.loads, s.stores = box{}, box{}
+	for _, l := range s.lanes {
+		s.stores.add(l.lo, l.hi)
+		if mayConflict(regions.Read, l.class.kind) {
+			s.loads.add(l.lo, l.hi)
+		}
+	}
+	clear(s.index)
+	if len(s.lanes) <= fewLanes {
+		return
+	}
+	clear(s.ranges)
+	for i, l := range s.lanes {
+		s.ranges[l.class] = append(s.ranges[l.class], intervals.Range{Lo: l.lo, Hi: l.hi, ID: int32(i)})
+	}
+	for c, r := range s.ranges {
+		s.index[c] = &intervals.Index{}
+		s.index[c].Build(r)
+	}
+}
+
 // overlapping visits the lanes that overlap [lo, hi) and whose class is not
 // compatible.
 func (s *searcher) overlapping(c class, lo, hi uint64, visit func(int32)) {
+	if len(s.lanes) <= fewLanes {
+		for j, l := range s.lanes {
+			if l.lo < hi && lo < l.hi && !c.compatible(l.class) {
+				visit(int32(j))
+			}
+		}
+		return
+	}
 	for d, x := range s.index {
 		if !c.compatible(d) {
 			x.Overlapping(lo, hi, func(j int32) bool { visit(j); return true })
@@ -151,43 +273,31 @@ func (s *searcher) report(a *regions.Access, l *lane, from int, m meeting) {
 
 // searchLocals looks up each load and store in the lanes.
 func (s *searcher) searchLocals(ctx context.Context, owner int32) {
-	var reads, writes []*intervals.Index // that loads, and only stores, conflict with
-	for c, x := range s.index {
-		if mayConflict(regions.Read, c.kind) {
-			reads = append(reads, x)
-		} else {
-			writes = append(writes, x)
-		}
-	}
 	locals := s.region.Locals[owner]
+	load, store := class{kind: regions.Read}, class{kind: regions.Write}
 	for i := range locals {
 		if i&0xffff == 0 && ctx.Err() != nil {
 			return
 		}
 		l := &locals[i]
-		hi := l.Addr + uint64(l.Stride)*(l.Count-1) + uint64(l.Size)
-		for _, x := range reads {
-			s.lookUp(owner, i, x, l.Addr, hi)
-		}
-		if l.Store {
-			for _, x := range writes {
-				s.lookUp(owner, i, x, l.Addr, hi)
-			}
+		lo := l.Addr
+		hi := lo + uint64(l.Stride)*(l.Count-1) + uint64(l.Size)
+		switch {
+		case l.Store && s.stores.meets(lo, hi):
+			s.lookUp(owner, i, store, lo, hi)
+		case !l.Store && s.loads.meets(lo, hi):
+			s.lookUp(owner, i, load, lo, hi)
 		}
 	}
 }
 
-// lookUp compares local access i of the owner, within [lo, hi), with the lanes
-// of an index.
-func (s *searcher) lookUp(owner int32, i int, x *intervals.Index, lo, hi uint64) {
-	if !x.Any(lo, hi) {
-		return
-	}
+// lookUp compares local access i of the owner, within [lo, hi), with the lanes.
+func (s *searcher) lookUp(owner int32, i int, c class, lo, hi uint64) {
 	var a *regions.Access // made when it is first needed
-	x.Overlapping(lo, hi, func(j int32) bool {
+	s.overlapping(c, lo, hi, func(j int32) {
 		lane := s.lanes[j]
 		if !lane.first().Span && lane.first().Rank == owner {
-			return true // one after the other
+			return // one after the other
 		}
 		if a == nil {
 			a = s.region.LocalAccess(owner, i)
@@ -197,7 +307,6 @@ func (s *searcher) lookUp(owner int32, i int, x *intervals.Index, lo, hi uint64)
 				s.out.add(newPair(s.region, a, lane.accesses[from], m.lo, m.hi, m.v), uint64(to-from))
 			}
 		}
-		return true
 	})
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/mcchk/mcchk/regions"
 )
 
-// atomic makes an atomic access to n elements of a type at an address.
-func atomic(rank int32, op, typ string, size, addr, n uint64) *regions.Access {
+// atomically makes an atomic access to n elements of a type at an address.
+func atomically(rank int32, op, typ string, size, addr, n uint64) *regions.Access {
 	a := &regions.Access{
 		Rank: rank, Kind: regions.AtomicWrite, Role: regions.AccumulateTarget, Base: addr,
 		Layout: intervals.NewLayout([]intervals.Run{intervals.Solid(0, n*size)}),
@@ -33,8 +33,8 @@ func plain(rank int32, kind regions.Kind, role regions.Role) *regions.Access {
 // TestCompatibility is the table of the detection model, section 4.
 func TestCompatibility(t *testing.T) {
 	read, write := plain(0, regions.Read, regions.Load), plain(1, regions.Write, regions.Store)
-	sum := func(rank int32) *regions.Access { return atomic(rank, "MPI_SUM", "MPI_INT", 4, 0, 1) }
-	fetch := func(rank int32) *regions.Access { return atomic(rank, "MPI_NO_OP", "MPI_INT", 4, 0, 1) }
+	sum := func(rank int32) *regions.Access { return atomically(rank, "MPI_SUM", "MPI_INT", 4, 0, 1) }
+	fetch := func(rank int32) *regions.Access { return atomically(rank, "MPI_NO_OP", "MPI_INT", 4, 0, 1) }
 	other := sum(1)
 	other.Call = &regions.CallInfo{Win: 2}
 	tests := []struct {
@@ -52,14 +52,14 @@ func TestCompatibility(t *testing.T) {
 		{"atomic reads", fetch(0), fetch(1), compatible},
 		{"the same operation", sum(0), sum(1), compatible},
 		{"an operation and MPI_NO_OP", sum(0), fetch(1), compatible},
-		{"different operations", sum(0), atomic(1, "MPI_PROD", "MPI_INT", 4, 0, 1), otherOp},
-		{"different operations of one origin", sum(0), atomic(0, "MPI_PROD", "MPI_INT", 4, 0, 1), compatible},
-		{"a swap and another operation", sum(0), atomic(1, "compare-and-swap", "MPI_INT", 4, 0, 1), otherOp},
-		{"different types", sum(0), atomic(1, "MPI_SUM", "MPI_FLOAT", 4, 0, 1), otherAtomic},
-		{"different types of one origin", sum(0), atomic(0, "MPI_SUM", "MPI_FLOAT", 4, 0, 1), otherAtomic},
-		{"different types, one MPI_NO_OP", sum(0), atomic(1, "MPI_NO_OP", "MPI_FLOAT", 4, 0, 1), otherAtomic},
-		{"different types that only read", fetch(0), atomic(1, "MPI_NO_OP", "MPI_FLOAT", 4, 0, 1), compatible},
-		{"a misaligned overlap", sum(0), atomic(1, "MPI_SUM", "MPI_INT", 4, 2, 1), otherAtomic},
+		{"different operations", sum(0), atomically(1, "MPI_PROD", "MPI_INT", 4, 0, 1), otherOp},
+		{"different operations of one origin", sum(0), atomically(0, "MPI_PROD", "MPI_INT", 4, 0, 1), compatible},
+		{"a swap and another operation", sum(0), atomically(1, "compare-and-swap", "MPI_INT", 4, 0, 1), otherOp},
+		{"different types", sum(0), atomically(1, "MPI_SUM", "MPI_FLOAT", 4, 0, 1), otherAtomic},
+		{"different types of one origin", sum(0), atomically(0, "MPI_SUM", "MPI_FLOAT", 4, 0, 1), otherAtomic},
+		{"different types, one MPI_NO_OP", sum(0), atomically(1, "MPI_NO_OP", "MPI_FLOAT", 4, 0, 1), otherAtomic},
+		{"different types that only read", fetch(0), atomically(1, "MPI_NO_OP", "MPI_FLOAT", 4, 0, 1), compatible},
+		{"a misaligned overlap", sum(0), atomically(1, "MPI_SUM", "MPI_INT", 4, 2, 1), otherAtomic},
 		{"through two windows", sum(0), other, race},
 	}
 	for _, tt := range tests {

@@ -69,22 +69,23 @@ func (c class) compatible(d class) bool {
 		(c.op == d.op || c.kind == regions.AtomicRead || d.kind == regions.AtomicRead)
 }
 
-// lanes sorts the accesses that calls make in the memory of one process.
-func lanes(calls []*regions.Access) []*lane {
-	byKey := map[laneKey]*lane{}
-	var out []*lane
+// sortLanes sorts the accesses that calls make in the memory of one process.
+func (s *searcher) sortLanes(calls []*regions.Access) {
+	clear(s.byKey)
+	clear(s.lanes)
+	s.lanes = s.lanes[:0]
 	for _, a := range calls {
 		k := laneKey{site: siteOf(a), kind: a.Kind, base: a.Base, layout: a.Layout, win: a.Call.Win, locks: a.Locks.Key()}
 		if a.Elem != nil {
 			k.elem = *a.Elem
 		}
 		for {
-			l := byKey[k]
+			l := s.byKey[k]
 			if l == nil {
 				l = &lane{class: classOf(a)}
 				l.lo, l.hi = a.Layout.Bounds(a.Base)
-				byKey[k] = l
-				out = append(out, l)
+				s.byKey[k] = l
+				s.lanes = append(s.lanes, l)
 			} else if last := l.accesses[len(l.accesses)-1]; a.Gated || last.Gated || !last.End.NotAfter(a.End) {
 				k.part++
 				continue
@@ -93,7 +94,6 @@ func lanes(calls []*regions.Access) []*lane {
 			break
 		}
 	}
-	return out
 }
 
 // concurrent returns the accesses of the lane from index from on that nothing

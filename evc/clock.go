@@ -42,14 +42,31 @@ const (
 	Vector  = "vector"
 )
 
-// New returns the clock of that name for a concurrent region of that many
-// strands, each ticked once.
-func New(name string, strands int) (Clock, error) {
+// Maker makes the clocks of one run, one for each concurrent region.
+type Maker struct {
+	name    string
+	strands int
+	primes  []uint64
+}
+
+// NewMaker returns a Maker of clocks of that name for that many strands.
+func NewMaker(name string, strands int) (*Maker, error) {
+	m := &Maker{name: name, strands: strands}
 	switch name {
 	case Encoded:
-		return newEncoded(strands), nil
+		m.primes = firstPrimes(strands)
 	case Vector:
-		return newVector(strands), nil
+	default:
+		return nil, fmt.Errorf("no clock %q: there are %q and %q", name, Encoded, Vector)
 	}
-	return nil, fmt.Errorf("no clock %q: there are %q and %q", name, Encoded, Vector)
+	return m, nil
+}
+
+// New returns the clock of a concurrent region, in which each strand has been
+// ticked once.
+func (m *Maker) New() Clock {
+	if m.name == Encoded {
+		return newEncoded(m.primes)
+	}
+	return newVector(m.strands)
 }

@@ -8,16 +8,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func clockOf(t *testing.T, name string, strands int) Clock {
+	t.Helper()
+	m, err := NewMaker(name, strands)
+	require.NoError(t, err)
+	return m.New()
+}
+
 // TestAgainstReachability draws executions of signals and waits and holds both
 // clocks against reachability in the graph of separate regions.
 func TestAgainstReachability(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		n := 2 + rng.IntN(6)
-		e, err := New(Encoded, n)
-		require.NoError(t, err)
-		v, err := New(Vector, n)
-		require.NoError(t, err)
+		e, v := clockOf(t, Encoded, n), clockOf(t, Vector, n)
 
 		type node struct{ strand, pos int }
 		type region struct {
@@ -86,7 +90,7 @@ func TestAgainstReachability(t *testing.T) {
 }
 
 func TestEncodedNumbers(t *testing.T) {
-	c := newEncoded(3)
+	c := newEncoded(firstPrimes(3))
 	c.limit = 1000
 	require.Equal(t, []uint64{2, 3, 5}, c.primes)
 	for range 100 {
@@ -105,14 +109,13 @@ func TestEncodedNumbers(t *testing.T) {
 
 func TestZeroStampIsBeforeAndAfterNothing(t *testing.T) {
 	for _, name := range []string{Encoded, Vector} {
-		c, err := New(name, 2)
-		require.NoError(t, err)
+		c := clockOf(t, name, 2)
 		require.False(t, c.Before(0, c.Now(0)), name)
 		require.False(t, c.Before(c.Now(0), 0), name)
 		require.Equal(t, c.Now(1), c.Join(0, c.Now(1)), name)
 		require.Equal(t, c.Now(1), c.Join(c.Now(1), 0), name)
 	}
-	_, err := New("sundial", 2)
+	_, err := NewMaker("sundial", 2)
 	require.ErrorContains(t, err, `no clock "sundial"`)
 }
 
@@ -141,7 +144,7 @@ func TestFactor(t *testing.T) {
 
 // A clock without global synchronization keeps bounded timestamps.
 func TestEncodedNeverOutgrowsTheVector(t *testing.T) {
-	c := newEncoded(4)
+	c := newEncoded(firstPrimes(4))
 	for i := range 1000 {
 		from, to := i%4, (i*7+1)%4
 		s := c.Now(from)

@@ -32,10 +32,12 @@ type number struct {
 	b *big.Int
 }
 
-func newEncoded(strands int) *encodedClock {
+// newEncoded returns a clock of a strand for each of the primes.
+func newEncoded(primes []uint64) *encodedClock {
+	strands := len(primes)
 	c := &encodedClock{
-		primes: firstPrimes(strands), limit: max(64, 32*strands),
-		stamps: make([]number, 1, strands+1), now: make([]Stamp, strands),
+		primes: primes, limit: max(64, 32*strands),
+		stamps: make([]number, 1, 4*strands+1), now: make([]Stamp, strands),
 	}
 	for i, p := range c.primes {
 		// Each strand's first separate region is ticked once already: a

@@ -28,7 +28,8 @@ func (c *call) has(name string) bool     { return c.Fn.Arg(name) >= 0 }
 
 // call replays one call by its rule.
 func (m *Machine) call(p *proc) {
-	c := &call{Call: p.event.Call}
+	c := &p.current
+	*c = call{Call: p.event.Call}
 	r, ok := p.rules[c.Fn]
 	if !ok {
 		r = table[c.Fn.Name]

@@ -134,7 +134,7 @@ func doLock(m *Machine, p *proc, c *call, _ *rule) {
 	held := heldLock{win: e.win.ID, target: e.win.members[target], exclusive: l.exclusive, epoch: l.id}
 	l.set = l.set.with(held)
 	if held.target == p.rank {
-		p.own = p.own.with(held)
+		p.setOwn(m, p.own.with(held))
 	}
 	m.granted(p, c, e, l, target)
 }
@@ -217,7 +217,7 @@ func doUnlock(m *Machine, p *proc, c *call, _ *rule) {
 	if l == nil {
 		return
 	}
-	p.own = p.own.without(l.id)
+	p.setOwn(m, p.own.without(l.id))
 	var signals []*signal
 	for _, t := range l.tickets {
 		signals = append(signals, &t.released)
@@ -237,6 +237,6 @@ func doLockAll(m *Machine, p *proc, c *call, _ *rule) {
 	if c.num("assert")&trace.AssertNoCheck == 0 {
 		held := heldLock{win: e.win.ID, target: anyTarget, epoch: m.epochs}
 		e.lockAll.set = e.lockAll.set.with(held)
-		p.own = p.own.with(held)
+		p.setOwn(m, p.own.with(held))
 	}
 }

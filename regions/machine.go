@@ -34,9 +34,9 @@ type Stats struct {
 
 // Machine replays the streams of a run.
 type Machine struct {
-	clockName string
-	procs     []*proc
-	queue     []*proc // processes that can go on, in order
+	clocks *evc.Maker
+	procs  []*proc
+	queue  []*proc // processes that can go on, in order
 
 	index   int // of the current concurrent region
 	clock   evc.Clock
@@ -50,6 +50,8 @@ type Machine struct {
 	colls    map[collKey]*collective
 	channels map[chanKey]*channel
 	windows  windows
+	lockSets []*LockSet
+	recycled *recycler
 	epochs   uint64 // lock epochs so far
 
 	stats    Stats
@@ -66,20 +68,26 @@ type span struct {
 }
 
 // NewMachine returns a Machine for the streams of all processes of a run, by
-// world rank; nil for a process without a trace. clock is a name that evc.New
+// world rank; nil for a process without a trace. clock is a name that evc.NewMaker
 // knows.
 func NewMachine(streams []Stream, clock string) (*Machine, error) {
+	clocks, err := evc.NewMaker(clock, len(streams))
+	if err != nil {
+		return nil, err
+	}
 	m := &Machine{
-		clockName: clock,
-		comms:     map[int64][]int32{},
-		colls:     map[collKey]*collective{},
-		channels:  map[chanKey]*channel{},
-		windows:   windows{byID: map[int64]*window{}},
+		clocks:   clocks,
+		recycled: &recycler{},
+		comms:    map[int64][]int32{},
+		colls:    map[collKey]*collective{},
+		channels: map[chanKey]*channel{},
+		windows:  windows{byID: map[int64]*window{}},
 	}
 	for i, s := range streams {
 		m.procs = append(m.procs, newProc(i, s))
 	}
-	return m, m.beginRegion()
+	m.beginRegion()
+	return m, nil
 }
 
 // Stats returns what was replayed so far.
@@ -93,12 +101,9 @@ func (m *Machine) Stats() Stats {
 // a stable order.
 func (m *Machine) Problems() []Problem { return m.problems.list(m) }
 
-func (m *Machine) beginRegion() error {
-	clock, err := evc.New(m.clockName, len(m.procs))
-	if err != nil {
-		return err
-	}
-	m.clock, m.calls, m.arrived = clock, nil, 0
+func (m *Machine) beginRegion() {
+	m.clock, m.calls, m.arrived = m.clocks.New(), nil, 0
+	m.lockSets = []*LockSet{nil}
 	m.windows.purge()
 	for _, p := range m.procs {
 		p.beginRegion(m)
@@ -113,7 +118,15 @@ func (m *Machine) beginRegion() error {
 			after()
 		}
 	}
-	return nil
+}
+
+// lockIndex returns the index of a lock set among those of the region.
+func (m *Machine) lockIndex(s *LockSet) uint32 {
+	if s == nil {
+		return 0
+	}
+	m.lockSets = append(m.lockSets, s)
+	return uint32(len(m.lockSets) - 1)
 }
 
 // carry takes the accesses that are not complete into the region that begins:
@@ -157,14 +170,14 @@ func (m *Machine) Next(ctx context.Context) (*Region, error) {
 			return nil, err
 		}
 		if m.arrived == len(m.procs) {
-			return m.endRegion(false)
+			return m.endRegion(false), nil
 		}
 		if m.arrived == 0 && m.allEnded() {
-			return m.endRegion(true)
+			return m.endRegion(true), nil
 		}
 		if !m.releaseSoft() {
 			m.problems.stuck(m)
-			return m.endRegion(true)
+			return m.endRegion(true), nil
 		}
 	}
 }
@@ -207,8 +220,8 @@ func (m *Machine) releaseSoft() bool {
 	return false
 }
 
-func (m *Machine) endRegion(last bool) (*Region, error) {
-	r := &Region{Index: m.index, Clock: m.clock, Calls: m.calls, windows: m.windows.snapshot()}
+func (m *Machine) endRegion(last bool) *Region {
+	r := &Region{Index: m.index, Clock: m.clock, Calls: m.calls, windows: m.windows.snapshot(), lockSets: m.lockSets, recycled: m.recycled}
 	for _, p := range m.procs {
 		r.Segments = append(r.Segments, p.segs)
 		r.Locals = append(r.Locals, p.locals)
@@ -220,9 +233,10 @@ func (m *Machine) endRegion(last bool) (*Region, error) {
 	m.index++
 	if last {
 		m.stopped = true
-		return r, nil
+		return r
 	}
-	return r, m.beginRegion()
+	m.beginRegion()
+	return r
 }
 
 // run replays the events of a process until it must wait, or its trace ends.

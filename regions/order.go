@@ -42,7 +42,8 @@ func (m *Machine) synchronize(p *proc, c *call, signals []*signal, waits []wait,
 	stamp := m.clock.Now(int(p.rank))
 	m.clock.Tick(int(p.rank))
 	p.syncCall, p.after = p.info(c), after
-	p.waits = append([]wait{}, waits...) // not nil: an event is under way
+	p.room = append(p.room[:0], waits...)
+	p.waits = p.room // not nil: an event is under way
 	for _, s := range signals {
 		m.give(s, stamp)
 	}

@@ -27,6 +27,9 @@ type proc struct {
 	locals  []Local
 	closing *CallInfo // the global synchronization at which it stands
 
+	infos    []CallInfo // room for the next
+	current  call       // the call under way
+	room     []wait     // storage of waits
 	waits    []wait
 	syncCall *CallInfo // the call whose waits these are
 	after    func()    // to do once they are over
@@ -41,6 +44,7 @@ type proc struct {
 	shared     []segment // parts of shared-memory windows that belong to others
 	collSeq    map[int64]uint64
 	own        *LockSet // locks held that cover the process's own memory
+	ownIndex   uint32   // of own in the region's lock sets
 
 	strands  map[uint32]bool
 	units    uint64
@@ -49,7 +53,7 @@ type proc struct {
 
 func newProc(rank int, s Stream) *proc {
 	p := &proc{
-		rank: int32(rank), stream: s, ahead: ahead{stream: s},
+		rank: int32(rank), stream: s, room: make([]wait, 0, 4), ahead: ahead{stream: s},
 		rules:      map[*trace.Fn]*rule{},
 		types:      map[int64]*datatype{},
 		buffers:    map[bufferKey]*intervals.Layout{},
@@ -68,7 +72,8 @@ func newProc(rank int, s Stream) *proc {
 
 func (p *proc) beginRegion(m *Machine) {
 	p.segs = []Segment{{Stamp: m.clock.Now(int(p.rank)), Begin: p.closing}}
-	p.locals = make([]Local, 0, len(p.locals))
+	p.locals = m.recycled.get()
+	p.ownIndex = m.lockIndex(p.own)
 	p.closing = nil
 	if p.state == arrived {
 		p.state = running
@@ -95,10 +100,22 @@ func (p *proc) local(m *Machine) {
 		return
 	}
 	p.locals = append(p.locals, Local{
-		Access: *a, Seg: int32(len(p.segs) - 1), Strand: p.event.Strand, Pos: p.pos, Locks: p.own,
+		Access: *a, Seg: int32(len(p.segs) - 1), Strand: p.event.Strand, Pos: p.pos, locks: p.ownIndex,
 	})
 }
 
+// setOwn changes the locks that cover the process's own memory.
+func (p *proc) setOwn(m *Machine, s *LockSet) {
+	p.own = s
+	p.ownIndex = m.lockIndex(s)
+}
+
 func (p *proc) info(c *call) *CallInfo {
-	return &CallInfo{Fn: c.Fn.Name, Rank: p.rank, Strand: p.event.Strand, Stack: c.Stack}
+	if len(p.infos) == 0 {
+		p.infos = make([]CallInfo, 64)
+	}
+	i := &p.infos[0]
+	p.infos = p.infos[1:]
+	*i = CallInfo{Fn: c.Fn.Name, Rank: p.rank, Strand: p.event.Strand, Stack: c.Stack}
+	return i
 }

@@ -153,10 +153,10 @@ type Access struct {
 // behalf, in the memory of the process itself.
 type Local struct {
 	trace.Access
+	Pos    uint64
 	Seg    int32
 	Strand uint32
-	Pos    uint64
-	Locks  *LockSet
+	locks  uint32 // index in Region.lockSets
 }
 
 // Segment is one separate region: the events of one process from a
@@ -175,6 +175,15 @@ type Region struct {
 	Locals   [][]Local   // by world rank, in program order
 	Calls    []*Access   // what calls access, in the order of the replay
 	windows  *windows
+	lockSets []*LockSet // of Locals; the first is the empty set
+	recycled *recycler
+}
+
+// Release gives the memory of the region's loads and stores back to the
+// Machine. The region must not be used afterwards.
+func (r *Region) Release() {
+	r.recycled.put(r.Locals)
+	r.Locals = nil
 }
 
 // Before reports whether a moment a, at which an access completes, is or
@@ -202,7 +211,7 @@ func (r *Region) LocalAccess(rank int32, i int) *Access {
 	a := &Access{
 		Owner: rank, Rank: rank, Role: Load, Kind: Read,
 		Base: l.Addr, Layout: intervals.NewLayout([]intervals.Run{run}),
-		Start: p, End: p, Locks: l.Locks,
+		Start: p, End: p, Locks: r.lockSets[l.locks],
 		Call: &CallInfo{Rank: rank, Strand: l.Strand, Stack: l.Stack},
 	}
 	if l.Store {
