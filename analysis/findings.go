@@ -28,8 +28,7 @@ type sideKey struct {
 
 func keyOf(s *conflicts.Side) sideKey {
 	k := sideKey{role: s.Role, call: s.Call}
-	if len(s.Stack) > 0 {
-		f := &s.Stack[0]
+	if f, ok := symbols.Here(s.Stack); ok {
 		k.file, k.line = f.File, f.Line
 		if f.File == "" {
 			k.file, k.addr = f.Module, f.Offset
@@ -167,12 +166,8 @@ func (n *namer) syncPoint(c *regions.CallInfo) conflicts.SyncPoint {
 	return conflicts.SyncPoint{Call: c.Fn, Rank: int(c.Rank), Stack: n.stack(c.Rank, c.Stack)}
 }
 
-// line returns the line of the innermost frame with one, or 0.
+// line returns the line of the place that a report points at, or 0.
 func line(stack []symbols.Frame) int {
-	for _, f := range stack {
-		if f.Line != 0 {
-			return f.Line
-		}
-	}
-	return 0
+	f, _ := symbols.Here(stack)
+	return f.Line
 }

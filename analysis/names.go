@@ -86,10 +86,8 @@ func (n *namer) where(c *regions.CallInfo) string {
 
 // place returns "a.c:12" for a call, or "".
 func (n *namer) place(c *regions.CallInfo) string {
-	for _, f := range n.stack(c.Rank, c.Stack) {
-		if f.File != "" {
-			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
-		}
+	if f, ok := symbols.Here(n.stack(c.Rank, c.Stack)); ok && f.File != "" {
+		return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
 	}
 	return ""
 }

@@ -160,11 +160,11 @@ func (t *textWriter) span(s *conflicts.Side) string {
 
 // sync names a call by its place, in the access's own file by the line alone.
 func (t *textWriter) sync(s *conflicts.Side, p *conflicts.SyncPoint) string {
-	there, ok := location(p.Stack)
+	there, ok := symbols.Here(p.Stack)
 	if !ok {
 		return p.Call
 	}
-	if here, _ := location(s.Stack); there.File != "" && there.File == here.File {
+	if here, _ := symbols.Here(s.Stack); there.File != "" && there.File == here.File {
 		return fmt.Sprintf("%s (line %d)", p.Call, there.Line)
 	}
 	return p.Call + " (" + place(there, t.opts.Dir) + ")"
@@ -175,7 +175,7 @@ func (t *textWriter) sync(s *conflicts.Side, p *conflicts.SyncPoint) string {
 func (t *textWriter) stack(frames []symbols.Frame) string {
 	var parts []string
 	reason := ""
-	here, _ := location(frames)
+	here, _ := symbols.Here(frames)
 	for i, f := range frames {
 		if i > 0 && f.File == "" && f.Func == "" {
 			continue
@@ -204,7 +204,7 @@ func (t *textWriter) stack(frames []symbols.Frame) string {
 
 // excerpt shows the source line of a place, when it can be read.
 func (t *textWriter) excerpt(stack []symbols.Frame) {
-	f, ok := location(stack)
+	f, ok := symbols.Here(stack)
 	if !ok || f.File == "" || f.Line < 1 || t.opts.ReadFile == nil {
 		return
 	}

@@ -128,20 +128,6 @@ func plural[T int | uint64](n T, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// location returns the frame that a report points at: the innermost whose
-// source is known, else the innermost.
-func location(stack []symbols.Frame) (symbols.Frame, bool) {
-	for _, f := range stack {
-		if f.File != "" {
-			return f, true
-		}
-	}
-	if len(stack) > 0 {
-		return stack[0], true
-	}
-	return symbols.Frame{}, false
-}
-
 // place writes a frame's place as editors read it, "file:line"; without a
 // source line the function or the module with an offset.
 func place(f symbols.Frame, dir string) string {
@@ -150,6 +136,8 @@ func place(f symbols.Frame, dir string) string {
 		return relative(f.File, dir) + ":" + strconv.Itoa(f.Line)
 	case f.File != "":
 		return relative(f.File, dir)
+	case f.Func != "" && f.Module != "":
+		return fmt.Sprintf("%s (%s+0x%x)", f.Func, filepath.Base(f.Module), f.Offset)
 	case f.Func != "":
 		return f.Func
 	case f.Module != "":
@@ -160,7 +148,7 @@ func place(f symbols.Frame, dir string) string {
 
 // stackPlace is the place of a whole stack.
 func stackPlace(stack []symbols.Frame, dir string) string {
-	f, _ := location(stack)
+	f, _ := symbols.Here(stack)
 	return place(f, dir)
 }
 
@@ -201,8 +189,8 @@ func byPlace(a, b *conflicts.Finding) int {
 }
 
 func compareStacks(a, b []symbols.Frame) int {
-	fa, _ := location(a)
-	fb, _ := location(b)
+	fa, _ := symbols.Here(a)
+	fb, _ := symbols.Here(b)
 	unknown := func(f symbols.Frame) int {
 		if f.File == "" {
 			return 1

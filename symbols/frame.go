@@ -8,6 +8,8 @@
 // frame says what and why.
 package symbols
 
+import "strings"
+
 // Frame is one place of a call stack.
 type Frame struct {
 	Func    string // demangled; "" when unknown
@@ -18,4 +20,34 @@ type Frame struct {
 	Offset  uint64 // address in the module's file (virtual address)
 	Inlined bool   // inlined into the next frame
 	Reason  string // why File is missing: "no debug information (compile with -g)", …
+}
+
+// systemDirs hold headers and sources that are not the user's.
+var systemDirs = []string{"/usr/include/", "/usr/lib/", "/usr/local/include/", "/opt/"}
+
+// Here returns the frame of a stack, innermost first, that a report points at:
+// the innermost, but for inlined or small functions of system headers (C++'s
+// std::vector) the user's code that called them. It is false for an empty stack.
+func Here(stack []Frame) (Frame, bool) {
+	for i, f := range stack {
+		if f.File == "" {
+			break // no debug information: a frame further out is another place
+		}
+		if !systemFile(f.File) {
+			return stack[i], true
+		}
+	}
+	if len(stack) == 0 {
+		return Frame{}, false
+	}
+	return stack[0], true
+}
+
+func systemFile(path string) bool {
+	for _, dir := range systemDirs {
+		if strings.HasPrefix(path, dir) {
+			return true
+		}
+	}
+	return false
 }
