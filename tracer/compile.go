@@ -319,19 +319,22 @@ func (c *compilation) compileOne(ctx context.Context, source token, object, targ
 	})
 	args = append(args, c.dependencyFlags(target)...)
 	args = append(args, c.instrumentFlags()...)
-	from := []string{"-c", source.value}
+	from := []string{source.value}
 	if source.lang != "" {
-		from = []string{"-x", source.lang, "-c", source.value}
+		from = []string{"-x", source.lang, source.value}
 	}
 	if source.source() != sourceCode || !c.inline() {
-		return c.wrapperRun(ctx, slices.Concat(args, from, []string{"-o", object}))
+		return c.wrapperRun(ctx, slices.Concat(args, []string{"-c"}, from, []string{"-o", object}))
 	}
-	bitcode := c.tempFile(withExtension(objectName(source.value), ".bc"))
-	code, err := c.wrapperRun(ctx, slices.Concat(args, []string{"-emit-llvm"}, c.plainDebug(), from, []string{"-o", bitcode}))
+	bitcode := c.tempFile(withExtension(objectName(source.value), ".ll"))
+	code, err := c.wrapperRun(ctx, slices.Concat(args, []string{"-emit-llvm", "-S"}, c.plainDebug(), from, []string{"-o", bitcode}))
 	if code != 0 || err != nil {
 		return code, err
 	}
-	linked := c.tempFile(filepath.Base(bitcode))
+	if err := instrumentOddSizes(bitcode); err != nil {
+		return 1, err
+	}
+	linked := c.tempFile(withExtension(filepath.Base(bitcode), ".bc"))
 	if err := c.inlineTests(ctx, bitcode, linked); err != nil {
 		if ctx.Err() != nil {
 			return 1, context.Cause(ctx)

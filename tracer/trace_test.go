@@ -161,6 +161,7 @@ const holesSource = `#include <mpi.h>
 #include <string.h>
 struct block { char bytes[96]; };
 struct small { short a, b, c; };
+typedef int vec __attribute__((vector_size(64)));
 static char memory[4096] __attribute__((aligned(64)));
 static char other[4096] __attribute__((aligned(64)));
 int main(int argc, char **argv)
@@ -204,6 +205,11 @@ int main(int argc, char **argv)
 	MPI_Win_fence(0, win);
 	for (int i = 0; i < n; i++) m[i] = other[i];
 	MPI_Win_fence(0, win);
+	((long double *)memory)[2] = sum;
+	MPI_Win_fence(0, win);
+	vec v = *(vec *)(other + 64 * zero);
+	*(vec *)(memory + 128) = v + v;
+	MPI_Win_fence(0, win);
 	sum += total;
 	MPI_Win_free(&win);
 	MPI_Finalize();
@@ -226,6 +232,8 @@ func TestNoHolesInInstrumentation(t *testing.T) {
 		{"sum of a small array", "", "1024-1088"},
 		{"interleaved stores", "2048-3072", ""},
 		{"conversion", "0-2048", ""},
+		{"long double", "32-42", ""},
+		{"a vector of 64 bytes", "128-192", ""},
 	}
 	for _, compiler := range []string{"gcc", "clang"} {
 		for _, options := range []string{"-O0", "-O1", "-O2", "-O3 -march=native", "-Os", "-O2 -D_FORTIFY_SOURCE=2", "-O2 -flto", "-O3 -march=native -ffast-math -mprefer-vector-width=512"} {
@@ -235,6 +243,9 @@ func TestNoHolesInInstrumentation(t *testing.T) {
 				r := readTrace(t, filepath.Join(b.traced(1, "holes"), "rank-0.mcct"))
 				require.Len(t, r.phases, len(phases)+1)
 				for i, want := range phases {
+					if want.name == "long double" && compiler == "gcc" {
+						want.stores = "32-48" // with its padding
+					}
 					require.Equal(t, want.stores, r.bytesOf(i, true), "stores of %s", want.name)
 					require.Equal(t, want.loads, r.bytesOf(i, false), "loads of %s", want.name)
 				}
