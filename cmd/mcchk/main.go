@@ -10,10 +10,18 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 )
 
+// gcPercent lets the heap grow further between collections than Go's default:
+// an analysis holds little and makes much garbage. GOGC overrides it.
+const gcPercent = 400
+
 func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	os.Exit(realMain())
 }
 
