@@ -91,7 +91,7 @@ func traceFiles(dir string) ([]string, error) {
 			continue // a link to nothing
 		}
 		if !info.IsDir() {
-			found[p] = isTrace(p)
+			found[p] = info.Mode().IsRegular() && isTrace(p)
 			continue
 		}
 		inner, err := os.ReadDir(p)
@@ -100,7 +100,8 @@ func traceFiles(dir string) ([]string, error) {
 		}
 		for _, e := range inner {
 			q := filepath.Join(p, e.Name())
-			found[q] = !e.IsDir() && isTrace(q)
+			info, err := os.Stat(q)
+			found[q] = err == nil && info.Mode().IsRegular() && isTrace(q)
 		}
 	}
 	var paths []string
@@ -135,7 +136,8 @@ func (d *Dir) check() error {
 			return fmt.Errorf("%s is of a run of %d processes, %s of one of %d", first.Path, d.Ranks, f.Path, f.Header.Ranks)
 		}
 		if i > 0 && f.Header.Rank == d.Files[i-1].Header.Rank {
-			return fmt.Errorf("two files of rank %d: %s and %s", f.Header.Rank, d.Files[i-1].Path, f.Path)
+			return fmt.Errorf("two files of rank %d: %s and %s: did each process start alone (by the mpiexec of another MPI library), "+
+				"or did the command start several MPI programs? Give each program its own 'mcchk run'", f.Header.Rank, d.Files[i-1].Path, f.Path)
 		}
 		for ; next < f.Header.Rank; next++ {
 			d.Missing = append(d.Missing, next)

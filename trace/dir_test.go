@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -90,4 +91,14 @@ func errAfter(r *Reader) (err error) {
 		err = r.ReadEvent(&Event{})
 	}
 	return err
+}
+
+// A pipe of that name would block whoever opens it.
+func TestOpenDirPassesOverPipes(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "rank-0.mcct"), rankFile(t, 1, 0, 2), 0o600))
+	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "rank-1.mcct"), 0o600))
+	d, err := OpenDir(dir)
+	require.NoError(t, err)
+	require.Equal(t, []int{1}, d.Missing)
 }

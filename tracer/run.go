@@ -136,14 +136,15 @@ func ReadRunRecord(dir string) (*RunRecord, error) {
 	return r, nil
 }
 
-// isTraceFile tells trace files by name: rank-<number>.mcct, or so compressed.
+// isTraceFile tells trace files by name: rank-<number>.mcct, or so compressed;
+// rank-<number>-<process id>.mcct where a second process was of that rank.
 func isTraceFile(name string) bool {
 	rest, ok := strings.CutPrefix(strings.TrimSuffix(name, ".zst"), "rank-")
 	if !ok {
 		return false
 	}
 	number, ok := strings.CutSuffix(rest, ".mcct")
-	return ok && number != "" && strings.Trim(number, "0123456789") == ""
+	return ok && number != "" && strings.Trim(number, "0123456789-") == "" && number[0] != '-'
 }
 
 // prepareTraceDir makes an empty trace directory: it creates it, or removes the

@@ -3,6 +3,7 @@ package tracer
 import (
 	"bytes"
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/trace"
 )
 
 // script runs a shell script in place of a launcher.
@@ -175,4 +178,28 @@ func TestLauncherEnvironment(t *testing.T) {
 			require.Equal(t, c.want, strings.TrimPrefix(tl.getenv(strings.TrimSuffix(list, "=")), list))
 		})
 	}
+}
+
+// Two programs below one command are of the same ranks: both traces stay, and
+// nobody takes one of them for the run.
+func TestTwoProgramsInOneRun(t *testing.T) {
+	b := newBench(t, platform{"openmpi", "gcc"}, map[string]string{"a.c": `#include <mpi.h>
+int main(int argc, char **argv) { MPI_Init(&argc, &argv); MPI_Finalize(); return 0; }
+`})
+	b.cc("-g", "a.c", "-o", "a")
+	dir := b.path("traces")
+	launch := strings.Join(b.launcher(), " ") + " -n 1 " + b.path("a")
+	var stderr bytes.Buffer
+	exit, err := Run(b.context(), RunOptions{
+		Dir: dir, Command: []string{"sh", "-c", launch + " && " + launch}, Stdout: io.Discard, Stderr: &stderr,
+	})
+	require.NoError(t, err, "%s", &stderr)
+	require.Zero(t, exit)
+	require.Contains(t, stderr.String(), "there is a trace of rank 0 of this run already")
+	_, err = trace.OpenDir(dir)
+	require.ErrorContains(t, err, "two files of rank 0")
+	require.NoError(t, prepareTraceDir(dir))
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, left)
 }

@@ -61,6 +61,7 @@ failed.`,
 		},
 	}
 	o.addFlags(cmd)
+	cmd.Flags().SetInterspersed(false) // the command's flags are not ours, with -- or without
 	return cmd
 }
 
@@ -103,7 +104,7 @@ func (a *app) runProgram(ctx context.Context, command []string, o runOptions) er
 // programError adds how the program ended to an error of the tracing.
 func programError(err error, exit int) error {
 	if errors.Is(err, tracer.ErrNoTraces) && exit != 0 {
-		return fmt.Errorf("the program %s; %w", ending(exit), err)
+		return fmt.Errorf("the program %s, and no traces were written: did it start (its messages are above), and was it compiled with mcchk cc?", ending(exit))
 	}
 	return err
 }

@@ -403,6 +403,32 @@ static void write_header(const struct mcchk_file_header *h, char *at)
 	memcpy(at, &f, sizeof f);
 }
 
+/* Opens a new file. One of an earlier run gives way; one of this run is another
+ * process's, whose mapping must not be disturbed: then both stay, this one
+ * under a further name, and the analysis refuses to take one for the whole. */
+static int open_new(const char *path, const struct mcchk_file_header *h)
+{
+	char other[4096];
+	for (int tries = 0; tries < 3; tries++) {
+		int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+		if (fd >= 0 || errno != EEXIST)
+			return fd;
+		uint8_t head[32] = {0};
+		int old = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		ssize_t n = old < 0 ? 0 : read(old, head, sizeof head);
+		if (old >= 0)
+			close(old);
+		if (n <= 0 || (n == sizeof head && memcmp(head, "MCCHKTR1", 8) == 0 && memcmp(head + 16, h->run, 16) == 0))
+			break;
+		unlink(path);
+	}
+	size_t stem = strlen(path) - strlen(".mcct");
+	snprintf(other, sizeof other, "%.*s-%d.mcct", (int)stem, path, (int)getpid());
+	fprintf(stderr, "mcchk: there is a trace of rank %u of this run already. Did each process start alone, by the mpiexec of another MPI library? "
+			"Or does the command start several MPI programs? Give each its own 'mcchk run'.\n", h->rank);
+	return open(other, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+}
+
 /* Creates the file and the first chunk of the calling thread, strand 0.
  * Returns 0, or an errno. */
 int mcchk_file_open(const char *path, const struct mcchk_file_header *h)
@@ -410,7 +436,7 @@ int mcchk_file_open(const char *path, const struct mcchk_file_header *h)
 	make_crc_table();
 	file.rank = (int)h->rank;
 	file.chunk_size = chunk_size();
-	file.fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	file.fd = open_new(path, h);
 	if (file.fd < 0)
 		return errno;
 	if (pthread_key_create(&exit_key, thread_exits) != 0 || pthread_atfork(NULL, NULL, forked) != 0)
