@@ -102,6 +102,9 @@ func Run(ctx context.Context, o RunOptions) (exit int, err error) {
 	}
 	t.env = launcherEnvironment(t, path, o.Command, append(slices.Clone(t.env), envTraceDir+"="+dir, envRunID+"="+record.Run))
 	exit, err = supervise(ctx, &t, path, o.Command, o.Timeout)
+	if ctx.Err() != nil || errors.Is(err, ErrTimeout) {
+		endStragglers(record.Run)
+	}
 	end := time.Now().UTC()
 	record.End, record.Exit = &end, &exit
 	if e := record.write(dir); err == nil {

@@ -203,3 +203,22 @@ int main(int argc, char **argv) { MPI_Init(&argc, &argv); MPI_Finalize(); return
 	require.NoError(t, err)
 	require.Empty(t, left)
 }
+
+// A launcher that is ended must not leave its processes behind.
+func TestRunEndsWhatTheLauncherLeaves(t *testing.T) {
+	dir := t.TempDir()
+	pidFile := filepath.Join(dir, "pid")
+	var out bytes.Buffer
+	_, err := Run(t.Context(), RunOptions{
+		Dir: filepath.Join(dir, "traces"), Timeout: time.Second, Stdout: &out, Stderr: &out,
+		// The process ignores SIGTERM and is in a session of its own.
+		Command: []string{"sh", "-c", `setsid sh -c 'trap "" TERM; echo $$ > ` + pidFile + `; while :; do sleep 1; done' & wait`},
+	})
+	require.ErrorIs(t, err, ErrTimeout)
+	text, err := os.ReadFile(pidFile)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		status, err := os.ReadFile(filepath.Join("/proc", strings.TrimSpace(string(text)), "stat"))
+		return err != nil || strings.Contains(string(status), ") Z ") // gone, or not yet taken away by its parent
+	}, 10*time.Second, 10*time.Millisecond)
+}
