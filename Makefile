@@ -23,7 +23,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/mcchk
-	$(GO) build -trimpath -o bin/mcchk ./cmd/mcchk
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/mcchk ./cmd/mcchk
 
 packages: ## install the Debian packages that the tests need, where they are missing
 	@.ci/packages
