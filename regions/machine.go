@@ -284,7 +284,7 @@ func (m *Machine) event(p *proc) {
 		})
 	case trace.KindEnd:
 		m.stats.Units += p.event.End.Units
-		p.units, p.finished = p.event.End.Units, true
+		p.finished = true
 	}
 }
 

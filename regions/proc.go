@@ -47,7 +47,6 @@ type proc struct {
 	ownIndex   uint32   // of own in the region's lock sets
 
 	strands  map[uint32]bool
-	units    uint64
 	finished bool // passed its finalize call
 }
 

@@ -57,10 +57,6 @@ var roleNames = [...]string{
 
 func (r Role) String() string { return roleNames[r] }
 
-// AtTarget reports whether the role is that of a one-sided operation's access
-// to the memory of its target.
-func (r Role) AtTarget() bool { return r >= PutTarget && r <= SwapTarget }
-
 // OneSided reports whether the access belongs to a one-sided operation.
 func (r Role) OneSided() bool { return r >= PutTarget && r <= CompareBuffer }
 

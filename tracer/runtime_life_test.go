@@ -1,0 +1,256 @@
+package tracer
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestKilledProcessLeavesItsTrace(t *testing.T) {
+	const source = head + `
+static double memory[1000];
+__attribute__((noinline)) void touch(volatile double *p) { *p = 1; }
+int main(int argc, char **argv)
+{
+	int rank;
+	MPI_Win win;
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Win_create(memory, sizeof memory, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	MPI_Win_fence(0, win);
+	for (int i = 0; i < 777; i++)
+		touch(memory + i);
+	END;
+	for (;;)
+		pause();
+}
+`
+	for name, end := range map[string]string{
+		"SIGKILL":   "if (rank == 0) kill(getpid(), SIGKILL)",
+		"MPI_Abort": "if (rank == 0) MPI_Abort(MPI_COMM_WORLD, 3)",
+		"_exit":     "if (rank == 0) _exit(4)",
+		"exit":      "if (rank == 0) exit(5)",
+		"SIGSEGV":   "if (rank == 0) *(volatile int *)8 = 1",
+	} {
+		t.Run(name, func(t *testing.T) {
+			onAll(t, source, []string{"-O1", "-DEND=" + end}, func(t *testing.T, b *bench) {
+				dir, out, exit := b.attempt(2, "", "app")
+				require.NotZero(t, exit, out)
+				f := readFile(t, rankFile(dir, 0))
+				require.Nil(t, f.End())
+				require.Equal(t, []string{"store 0:8+8x777"}, f.phases())
+				if name == "MPI_Abort" {
+					abort := f.all("MPI_Abort")
+					require.Len(t, abort, 1)
+					require.False(t, abort[0].Returned)
+					require.Equal(t, int64(3), abort[0].arg["errorcode"].Int)
+				}
+			})
+		})
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	const source = head + `
+static double memory[100000];
+__attribute__((noinline)) void touch(volatile double *p) { *p += 1; }
+int main(int argc, char **argv)
+{
+	MPI_Win win;
+	double sum = 0;
+	MPI_Init(&argc, &argv);
+	MPI_Win_create(memory, sizeof memory, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	/* Now that the library has made its files. */
+	setrlimit(RLIMIT_FSIZE, &(struct rlimit){200 << 10, RLIM_INFINITY});
+	MPI_Win_fence(0, win);
+	for (int i = 0; i < 100000; i++)
+		touch(memory + i * 7919L % 100000);
+	for (int i = 0; i < 100; i++)
+		MPI_Win_fence(0, win);
+	for (int i = 0; i < 100000; i++)
+		sum += memory[i];
+	MPI_Win_free(&win);
+	MPI_Finalize();
+	printf("sum %g\n", sum);
+	return 0;
+}
+`
+	onAll(t, source, []string{"-O1"}, func(t *testing.T, b *bench) {
+		dir, out, exit := b.attempt(2, "export MCCHK_CHUNK_KIB=64;", "app")
+		require.Zero(t, exit, out)
+		require.Contains(t, out, "sum 100000")
+		require.Contains(t, out, "mcchk: rank 0: the trace cannot grow")
+		f := readFile(t, rankFile(dir, 0))
+		require.Len(t, f.lost, 1)
+		require.Equal(t, uint8(1), f.lost[0].Reason)
+		require.NotZero(t, f.lost[0].Accesses)
+		require.NotNil(t, f.End())
+	})
+}
+
+func TestThreads(t *testing.T) {
+	const source = head + `
+static double memory[4000];
+static pthread_barrier_t barrier;
+__attribute__((noinline)) void touch(volatile double *p) { *p += 1; }
+static void *work(void *arg)
+{
+	int k = (int)(long)arg;
+	for (int i = 0; i < 1000; i++)
+		touch(memory + 1000 * k + i);
+	pthread_barrier_wait(&barrier); /* the fence comes here */
+	pthread_barrier_wait(&barrier);
+	for (int i = 0; i < 1000; i++)
+		touch(memory + 1000 * k + i);
+	return NULL;
+}
+int main(int argc, char **argv)
+{
+	MPI_Win win;
+	int provided;
+	pthread_t thread[3];
+	double sum = 0;
+	MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+	MPI_Win_create(memory, sizeof memory, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	MPI_Win_fence(0, win);
+	pthread_barrier_init(&barrier, NULL, 4);
+	for (long k = 0; k < 3; k++)
+		pthread_create(&thread[k], NULL, work, (void *)(k + 1));
+	for (int i = 0; i < 1000; i++)
+		touch(memory + i);
+	pthread_barrier_wait(&barrier);
+	MPI_Win_fence(0, win);
+	pthread_barrier_wait(&barrier);
+	for (int i = 0; i < 1000; i++)
+		touch(memory + i);
+	for (int k = 0; k < 3; k++)
+		pthread_join(thread[k], NULL);
+	for (int i = 0; i < 4000; i++)
+		sum += memory[i];
+	MPI_Win_free(&win);
+	MPI_Finalize();
+	return sum != 8000;
+}
+`
+	onAll(t, source, []string{"-O2", "-pthread"}, func(t *testing.T, b *bench) {
+		f := readFile(t, rankFile(b.traced(2, "app"), 0))
+		base := uint64(f.all("MPI_Win_create")[0].arg["base"].Int)
+		stored := map[string]uint64{}
+		after := "before"
+		for _, e := range f.events {
+			switch {
+			case e.access == nil:
+				after = fmt.Sprint(e.Fn.Name, " ", len(f.all(e.Fn.Name)), " seq ", e.Seq)
+			case e.access.Store:
+				require.NotEmpty(t, f.Stack(e.access.Stack))
+				stored[fmt.Sprintf("%s thousand %d", after, (e.access.Addr-base)/8000)] += e.access.Count
+			}
+		}
+		want := map[string]uint64{}
+		for _, seq := range []int{3, 4} {
+			for k := range 4 {
+				want[fmt.Sprintf("MPI_Win_fence 2 seq %d thousand %d", seq, k)] = 1000
+			}
+		}
+		require.Equal(t, want, stored)
+	})
+}
+
+// The program forks, handles signals, unwinds the stack out of a call-back of
+// the MPI library, and starts threads that end: what it prints must not change.
+func TestProgramIsUnchanged(t *testing.T) {
+	const source = head + `
+#include <setjmp.h>
+#include <sys/wait.h>
+static double memory[1000];
+static volatile sig_atomic_t hits;
+static jmp_buf out;
+static void handler(int s) { (void)s; hits++; memory[hits % 1000] += 1; }
+static void failed(MPI_Comm *c, int *e, ...) { (void)c; (void)e; longjmp(out, 1); }
+static void *brief(void *p) { memory[(long)p] += 1; return NULL; }
+int main(int argc, char **argv)
+{
+	MPI_Win win;
+	MPI_Errhandler handle;
+	double sum = 0;
+	MPI_Init(&argc, &argv);
+	MPI_Win_create(memory, sizeof memory, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	signal(SIGUSR1, handler);
+	for (int i = 0; i < 500; i++) {
+		raise(SIGUSR1);
+		memory[999 - i % 100] += 1;
+	}
+	pid_t child = fork();
+	if (child == 0) {
+		for (int i = 0; i < 1000; i++)
+			memory[i] += 1;
+		_exit(7);
+	}
+	int status;
+	waitpid(child, &status, 0);
+	MPI_Comm_create_errhandler(failed, &handle);
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, handle);
+	if (setjmp(out) == 0)
+		MPI_Send(NULL, 1, MPI_INT, 4711, 0, MPI_COMM_WORLD);
+	for (long i = 0; i < 200; i++) {
+		pthread_t t;
+		pthread_create(&t, NULL, brief, (void *)i);
+		pthread_join(t, NULL);
+	}
+	MPI_Win_fence(0, win);
+	for (int i = 0; i < 1000; i++)
+		sum += memory[i];
+	MPI_Win_free(&win);
+	MPI_Finalize();
+	printf("sum %g hits %d child %d\n", sum, (int)hits, WEXITSTATUS(status));
+	return 0;
+}
+`
+	onAll(t, source, []string{"-O2", "-pthread"}, func(t *testing.T, b *bench) {
+		dir, out, exit := b.attempt(2, "", "app")
+		require.Zero(t, exit, out)
+		require.Equal(t, 2, strings.Count(out, "sum 1200 hits 500 child 7"), out)
+		f := readFile(t, rankFile(dir, 0))
+		require.Nil(t, f.Cut())
+		require.Empty(t, f.lost)
+		require.Len(t, f.all("MPI_Send"), 1)
+		require.False(t, f.all("MPI_Send")[0].Returned, "left by longjmp")
+		require.Len(t, f.all("MPI_Win_fence"), 1, "and what follows is recorded")
+		stat, err := os.Stat(rankFile(dir, 0))
+		require.NoError(t, err)
+		require.Less(t, stat.Size(), int64(8<<20), "200 short threads")
+	})
+}
+
+func TestNotRecording(t *testing.T) {
+	const source = head + `
+int main(int argc, char **argv)
+{
+	MPI_Init(&argc, &argv);
+	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Finalize();
+	puts("done");
+	return 0;
+}
+`
+	onAll(t, source, nil, func(t *testing.T, b *bench) {
+		_, out, exit := b.attempt(2, "unset MCCHK_TRACE_DIR;", "app")
+		require.Zero(t, exit, out)
+		require.Equal(t, 1, strings.Count(out, "mcchk: not recording"), out)
+		require.Equal(t, 2, strings.Count(out, "done"), out)
+	})
+}
+
+func TestNoAddressSpace(t *testing.T) {
+	b := newBench(t, platforms[0], map[string]string{"app.c": "int main(void) { return 0; }\n"})
+	b.cc("app.c", "-o", "app")
+	out, err := exec.CommandContext(b.context(), "sh", "-c", "ulimit -v 8000000; exec "+b.path("app")).CombinedOutput()
+	var status *exec.ExitError
+	require.ErrorAs(t, err, &status, string(out))
+	require.Equal(t, 2, status.ExitCode())
+	require.Contains(t, string(out), "ulimit -v")
+}
