@@ -41,7 +41,8 @@ lint: ## gofmt, go vet and staticcheck
 bench: ## measure tracing and analysis beside their aims (6 minutes)
 	$(GO) run ./bench
 
-soak: ## run every fuzz target for SOAK_TIME (10m)
+soak: packages ## run every fixture in every way, and every fuzz target for SOAK_TIME (10m)
+	MCCHK_SOAK=1 $(GO) test -count 1 -timeout 60m ./fixtures
 	@for package in $$($(GO) list ./...); do \
 		for target in $$($(GO) test -list '^Fuzz' "$$package" | grep '^Fuzz' || true); do \
 			echo "== $$package $$target"; \
