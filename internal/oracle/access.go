@@ -88,13 +88,13 @@ func (o *order) buffer(i int, kind accessKind, role string, b *Buf, which int) a
 // unless limit is negative.
 func (o *order) addBytes(set map[int]element, off, typ, count, limit int) {
 	l := o.p.elements(typ, count)
-	size := o.p.Types[l.basic].Bytes
-	for k, e := range l.offs {
-		if limit >= 0 && (k+1)*size > limit {
-			return
-		}
-		for b := range size {
-			set[off+e+b] = element{first: off + e, basic: l.basic}
+	for _, q := range l.parts {
+		for b := range q.size {
+			if limit == 0 {
+				return
+			}
+			limit--
+			set[off+q.off+b] = element{first: off + q.first, basic: q.basic}
 		}
 	}
 }

@@ -3,7 +3,7 @@ package oracle
 import (
 	"testing"
 
-	"github.com/stretchr/testify/require"
+	"github.com/mcchk/mcchk/trace"
 )
 
 // One scenario on either side of each row of the completion table of the
@@ -311,12 +311,12 @@ func TestBuffers(t *testing.T) {
 			s.load("load", 0, p)
 		})},
 		{"the gaps of a vector", "", epoch(func(s *script) {
-			s.p.Types = append(s.p.Types, Type{Old: Int, Vector: true, N: 2, Block: 1, Stride: 2})
+			s.p.Types = append(s.p.Types, Type{Make: trace.Vector, Ints: []int{2, 1, 2}, Olds: []int{Int}})
 			s.put("put", 0, 1, 0, from(Buf{Off: p, Count: 1, Type: predefined}), func(c *Call) { c.TCount = 2 })
 			s.store("store", 0, p+4)
 		})},
 		{"the blocks of a vector", "put store", epoch(func(s *script) {
-			s.p.Types = append(s.p.Types, Type{Old: Int, Vector: true, N: 2, Block: 1, Stride: 2})
+			s.p.Types = append(s.p.Types, Type{Make: trace.Vector, Ints: []int{2, 1, 2}, Olds: []int{Int}})
 			s.put("put", 0, 1, 0, from(Buf{Off: p, Count: 1, Type: predefined}), func(c *Call) { c.TCount = 2 })
 			s.store("store", 0, p+8)
 		})},
@@ -330,37 +330,4 @@ func TestBuffers(t *testing.T) {
 			s.store("store", 0, p)
 		})},
 	})
-}
-
-// Type maps by the definitions of the MPI standard (5.1.2).
-func TestLayout(t *testing.T) {
-	p := &Program{Types: append(Predefined(),
-		Type{Old: Int, N: 2}, // 6
-		Type{Old: Short, Vector: true, N: 2, Block: 2, Stride: 3}, // 7
-		Type{Old: Int, Vector: true, N: 2, Block: 1, Stride: -2},  // 8
-		Type{Old: 8, N: 2}, // 9
-		Type{Old: 6, Vector: true, N: 2, Block: 1, Stride: 2}, // 10
-	)}
-	for _, c := range []struct {
-		name        string
-		typ, count  int
-		basic       int
-		offs        []int
-		lb, ub, all int
-	}{
-		{"predefined", Int, 2, Int, []int{0, 4}, 0, 8, 8},
-		{"none", Int, 0, Int, nil, 0, 0, 0},
-		{"contiguous", 6, 2, Int, []int{0, 4, 8, 12}, 0, 16, 16},
-		{"vector", 7, 1, Short, []int{0, 2, 6, 8}, 0, 10, 8},
-		{"vectors", 7, 2, Short, []int{0, 2, 6, 8, 10, 12, 16, 18}, 0, 20, 16},
-		{"negative stride", 8, 1, Int, []int{0, -8}, -8, 4, 8},
-		{"negative strides", 8, 2, Int, []int{0, -8, 12, 4}, -8, 16, 16},
-		{"contiguous of negative stride", 9, 1, Int, []int{0, -8, 12, 4}, -8, 16, 16},
-		{"vector of contiguous", 10, 1, Int, []int{0, 4, 16, 20}, 0, 24, 16},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			require.Equal(t, layout{c.basic, c.offs, c.lb, c.ub}, p.elements(c.typ, c.count))
-			require.Equal(t, c.all, p.bytes(c.typ, c.count))
-		})
-	}
 }

@@ -32,13 +32,13 @@ func (s *simulation) epoch(c *Call) (func() bool, error) {
 		if !ws.all {
 			return nil, errNoEpoch
 		}
-		for _, t := range s.p.Comms[s.p.Wins[c.Win].Comm] {
+		for _, t := range s.p.Comms[s.p.Wins[c.Win].Comm].Ranks {
 			delete(s.lock(lockKey{c.Win, t}).holders, c.Rank)
 		}
 		ws.all, ws.acquired = false, map[int]bool{}
 		s.complete(c.Rank, c.Win, -1)
 	case "MPI_Win_flush", "MPI_Win_flush_local":
-		if ws.locks[c.Peer] == 0 && (!ws.all || !slices.Contains(s.p.Comms[s.p.Wins[c.Win].Comm], c.Peer)) {
+		if ws.locks[c.Peer] == 0 && (!ws.all || !slices.Contains(s.p.Comms[s.p.Wins[c.Win].Comm].Ranks, c.Peer)) {
 			return nil, errNoEpoch
 		}
 	case "MPI_Win_flush_all", "MPI_Win_flush_local_all":
@@ -56,7 +56,7 @@ func (s *simulation) passive(c *Call, ws *winState, targets []int) error {
 	if ws.all || ws.access != nil || ws.exposure != nil {
 		return errors.New("another epoch is open")
 	}
-	members := s.p.Comms[s.p.Wins[c.Win].Comm]
+	members := s.p.Comms[s.p.Wins[c.Win].Comm].Ranks
 	if s.pendingFence(c.Win, members...) {
 		return errors.New("operations are pending in a fence epoch")
 	}
@@ -90,7 +90,7 @@ func (s *simulation) lockOne(c *Call, ws *winState) error {
 // lockAll locks the caller's own rank at once, since loads and stores there
 // need it, and every other target at the first operation to it.
 func (s *simulation) lockAll(c *Call, ws *winState) error {
-	if err := s.passive(c, ws, s.p.Comms[s.p.Wins[c.Win].Comm]); err != nil {
+	if err := s.passive(c, ws, s.p.Comms[s.p.Wins[c.Win].Comm].Ranks); err != nil {
 		return err
 	}
 	own := s.lock(lockKey{c.Win, c.Rank})
@@ -187,7 +187,7 @@ func (s *simulation) exposureEnd(c *Call, ws *winState) (func() bool, error) {
 // message makes a call of point-to-point communication.
 func (s *simulation) message(c *Call) (func() bool, error) {
 	q := &s.ranks[c.Rank]
-	comm := s.p.Comms[c.Comm]
+	comm := s.p.Comms[c.Comm].Ranks
 	if !slices.Contains(comm, c.Rank) || c.sends() && !slices.Contains(comm, c.Peer) || c.receives() && !slices.Contains(comm, c.Source) {
 		return nil, errors.New("outside the communicator")
 	}

@@ -77,12 +77,12 @@ func (f *file) definitions() error {
 		}
 	}
 	for i, c := range f.p.Comms {
-		for r, world := range c {
+		for r, world := range c.Ranks {
 			if world != f.rank {
 				continue
 			}
-			d := trace.Comm{ID: f.p.commID(i), Rank: r, Size: len(c)}
-			for _, m := range c {
+			d := trace.Comm{ID: f.p.commID(i), Rank: r, Size: len(c.Ranks)}
+			for _, m := range c.Ranks {
 				d.Ranks = append(d.Ranks, trace.RankRun{First: int64(m), Stride: 1, Count: 1})
 			}
 			if err := f.w.Comm(&d); err != nil {
@@ -97,17 +97,17 @@ func (f *file) definitions() error {
 func (f *file) typ(i int, t Type) *trace.Type {
 	l := f.p.layout(i)
 	d := &trace.Type{
-		ID: uint32(typeID(f.rank, i)), Combiner: trace.Named, Name: t.Name,
+		ID: uint32(typeID(f.rank, i)), Combiner: t.Make, Name: t.Name,
 		Size: int64(f.p.bytes(i, 1)), LB: int64(l.lb), Extent: int64(l.ub - l.lb),
 	}
-	if t.Old < 0 {
-		return d
+	for _, v := range t.Ints {
+		d.Ints = append(d.Ints, int64(v))
 	}
-	d.Types = []int64{typeID(f.rank, t.Old)}
-	if t.Vector {
-		d.Combiner, d.Ints = trace.Vector, []int64{int64(t.N), int64(t.Block), int64(t.Stride)}
-	} else {
-		d.Combiner, d.Ints = trace.Contiguous, []int64{int64(t.N)}
+	for _, v := range t.Addrs {
+		d.Addrs = append(d.Addrs, int64(v))
+	}
+	for _, o := range t.Olds {
+		d.Types = append(d.Types, typeID(f.rank, o))
 	}
 	return d
 }

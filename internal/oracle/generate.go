@@ -115,15 +115,15 @@ func newGenerator(r *rand.Rand, opts Options) *generator {
 	if g.limit == 0 {
 		g.limit = 20 + r.IntN(101)
 	}
-	p := &Program{Ranks: n, Types: Predefined(), Comms: [][]int{nil}}
+	p := &Program{Ranks: n, Types: Predefined(), Comms: []Comm{{}}}
 	for i := range n {
 		p.Base = append(p.Base, 0x10000+16*uint64(r.IntN(4)))
 		p.Size = append(p.Size, private)
-		p.Comms[0] = append(p.Comms[0], i)
+		p.Comms[0].Ranks = append(p.Comms[0].Ranks, i)
 	}
 	g.p = p
 	if g.with(SubComms) && n > 2 && g.chance(0.5) {
-		p.Comms = append(p.Comms, r.Perm(n)[:2+r.IntN(n-1)])
+		p.Comms = append(p.Comms, Comm{Ranks: r.Perm(n)[:2+r.IntN(n-1)]})
 	}
 	if g.with(Derived) {
 		g.derivedTypes()
@@ -144,16 +144,17 @@ func (g *generator) push(r int, c Call, m mode) {
 
 func (g *generator) derivedTypes() {
 	for range 1 + g.IntN(4) {
-		t := Type{Old: g.IntN(predefined), N: 1 + g.IntN(3)}
+		t := Type{Make: trace.Contiguous, Ints: []int{1 + g.IntN(3)}, Olds: []int{g.IntN(pairs)}}
 		if g.chance(0.3) {
-			t.Old = g.IntN(len(g.p.Types))
+			t.Olds[0] = g.IntN(len(g.p.Types))
 		}
-		if t.Vector = g.chance(0.6); t.Vector {
-			t.Block = 1 + g.IntN(2)
-			t.Stride = t.Block + g.IntN(3)
+		if g.chance(0.6) {
+			block := 1 + g.IntN(2)
+			stride := block + g.IntN(3)
 			if g.chance(0.1) {
-				t.Stride = -t.Stride
+				stride = -stride
 			}
+			t.Make, t.Ints = trace.Vector, append(t.Ints, block, stride)
 		}
 		g.p.Types = append(g.p.Types, t)
 		if g.p.bytes(len(g.p.Types)-1, 1) > 16 {
@@ -264,7 +265,7 @@ func (g *generator) advance(r int) {
 			return
 		}
 	}
-	if t.Fn == "MPI_Win_free" && g.p.Wins[t.Win].Alloc && g.letGo(r) {
+	if t.Fn == "MPI_Win_free" && g.p.Wins[t.Win].allocates() && g.letGo(r) {
 		return
 	}
 	if t.Fn == "MPI_Win_wait" && g.chance(0.4) {
@@ -310,7 +311,7 @@ func (g *generator) unlockAny(r, w int) bool {
 	if ws.all {
 		return g.emit(Call{Rank: r, Fn: "MPI_Win_unlock_all", Unit: g.locks[[3]int{r, w, -1}], Win: w})
 	}
-	for _, t := range g.p.Comms[g.p.Wins[w].Comm] {
+	for _, t := range g.p.Comms[g.p.Wins[w].Comm].Ranks {
 		if ws.locks[t] != 0 {
 			return g.emit(Call{Rank: r, Fn: "MPI_Win_unlock", Unit: g.locks[[3]int{r, w, t}], Win: w, Peer: t})
 		}
@@ -376,7 +377,7 @@ const private = 64
 // the private part of a process's memory or in the memory of a window.
 func (g *generator) offset(r, lo, hi int) int {
 	from, size := 0, private/2
-	if w := g.IntN(len(g.p.Wins)); slices.Contains(g.p.Comms[g.p.Wins[w].Comm], r) && g.chance(0.7) {
+	if w := g.IntN(len(g.p.Wins)); slices.Contains(g.p.Comms[g.p.Wins[w].Comm].Ranks, r) && g.chance(0.7) {
 		from, size = g.p.Wins[w].Off[r], g.p.Wins[w].Size[r]
 	}
 	room := size - (hi - lo)
@@ -395,7 +396,7 @@ func (g *generator) offset(r, lo, hi int) int {
 func (g *generator) buffer(r, basic, n int) Buf {
 	b := Buf{Type: basic, Count: n}
 	for t := predefined; t < len(g.p.Types); t++ {
-		k := len(g.p.layout(t).offs)
+		k := g.p.layout(t).count
 		if g.p.basic(t) != basic || n%k != 0 || g.chance(0.5) {
 			continue
 		}
@@ -416,7 +417,7 @@ func (g *generator) place(r int, b Buf) Buf {
 // whether it did.
 func (g *generator) oneSided(r int) bool {
 	w := g.IntN(len(g.p.Wins))
-	members := g.p.Comms[g.p.Wins[w].Comm]
+	members := g.p.Comms[g.p.Wins[w].Comm].Ranks
 	if !slices.Contains(members, r) || g.seen[w][r] == unborn || g.seen[w][r] == dead {
 		return false
 	}
@@ -436,7 +437,7 @@ func (g *generator) oneSided(r int) bool {
 		fns = []string{"MPI_Accumulate", "MPI_Accumulate", "MPI_Get_accumulate", "MPI_Fetch_and_op", "MPI_Compare_and_swap"}
 	}
 	c := Call{Rank: r, Fn: pick(g.Rand, fns), Unit: g.unit(), Win: w, Peer: target}
-	basic, n := g.IntN(predefined), 1
+	basic, n := g.IntN(Byte), 1
 	if g.chance(0.7) {
 		basic = Int
 	}
@@ -491,7 +492,7 @@ func (g *generator) lockCall(r int) bool {
 		return false
 	}
 	ws := g.s.ranks[r].wins[w]
-	target := pick(g.Rand, g.p.Comms[g.p.Wins[w].Comm])
+	target := pick(g.Rand, g.p.Comms[g.p.Wins[w].Comm].Ranks)
 	open := ws.all || len(ws.locks) > 0
 	switch x := g.Float64(); {
 	case open && x < 0.2:

@@ -19,7 +19,7 @@ func (p *Program) PermuteRanks(perm []int) *Program {
 	}
 	for i := range q.Comms {
 		if i > 0 {
-			q.Comms[i] = rename(p.Comms[i])
+			q.Comms[i].Ranks = rename(p.Comms[i].Ranks)
 		}
 	}
 	for i, w := range p.Wins {
@@ -65,7 +65,7 @@ func (p *Program) Splittable() []int {
 	var out []int
 	for i := range p.Calls {
 		c := &p.Calls[i]
-		if c.Fn == "MPI_Put" && c.Origin.Count > 1 && c.Origin.Type < predefined && c.TType < predefined &&
+		if c.Fn == "MPI_Put" && c.Origin.Count > 1 && c.Origin.Type < pairs && c.TType < pairs &&
 			p.Types[c.TType].Bytes%p.Wins[c.Win].Unit[c.Peer] == 0 {
 			out = append(out, i)
 		}

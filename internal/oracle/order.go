@@ -234,7 +234,7 @@ func (o *order) holdings(rank int) []holding {
 			out = append(out, h)
 		case "MPI_Win_lock_all":
 			end := o.closes(i, "MPI_Win_unlock_all")
-			for _, t := range o.p.Comms[o.p.Wins[c.Win].Comm] {
+			for _, t := range o.p.Comms[o.p.Wins[c.Win].Comm].Ranks {
 				h := holding{lockKey: lockKey{c.Win, t}, kind: trace.LockShared, ticket: -1, got: -1, begin: i, end: end}
 				for _, j := range o.after(i) {
 					if j == end {

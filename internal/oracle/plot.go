@@ -20,7 +20,7 @@ func (g *generator) plot() {
 	case x < 0.53 && len(g.p.Wins) < 3:
 		g.newWindow()
 	case x < 0.55:
-		if w := g.IntN(len(g.p.Wins)); !g.p.Wins[w].Alloc && g.plan[w] != dead && g.plan[w] != fenced && !g.exposedNow(w) {
+		if w := g.IntN(len(g.p.Wins)); !g.p.Wins[w].allocates() && g.plan[w] != dead && g.plan[w] != fenced && !g.exposedNow(w) {
 			g.freeWindow(w)
 		}
 	default:
@@ -67,11 +67,14 @@ func (g *generator) someMode() mode {
 
 // newWindow queues the creation of a window.
 func (g *generator) newWindow() {
-	win := Window{Comm: g.IntN(len(g.p.Comms)), Alloc: g.chance(0.4)}
+	win := Window{Comm: g.IntN(len(g.p.Comms)), Make: "MPI_Win_create"}
+	if g.chance(0.4) {
+		win.Make = "MPI_Win_allocate"
+	}
 	twin := -1 // a window whose memory this one shares
 	if len(g.p.Wins) > 0 && g.with(Overlapping) && g.chance(0.15) {
-		if t := g.IntN(len(g.p.Wins)); !g.p.Wins[t].Alloc {
-			twin, win.Alloc = t, false
+		if t := g.IntN(len(g.p.Wins)); !g.p.Wins[t].allocates() {
+			twin, win.Make = t, "MPI_Win_create"
 		}
 	}
 	units := []int{1, 1, 2, 4, 8}
@@ -81,7 +84,7 @@ func (g *generator) newWindow() {
 		off := g.p.Size[r]
 		if twin >= 0 && g.p.Wins[twin].Size[r] > 0 {
 			off, size = g.p.Wins[twin].Off[r]+4*g.IntN(2), g.p.Wins[twin].Size[r]-4
-		} else if slices.Contains(g.p.Comms[win.Comm], r) {
+		} else if slices.Contains(g.p.Comms[win.Comm].Ranks, r) {
 			g.p.Size[r] += size
 		} else {
 			size = 0
@@ -96,17 +99,13 @@ func (g *generator) newWindow() {
 	g.p.Wins = append(g.p.Wins, win)
 	g.plan = append(g.plan, g.someMode())
 	g.seen = append(g.seen, make([]mode, g.p.Ranks))
-	fn := "MPI_Win_create"
-	if win.Alloc {
-		fn = "MPI_Win_allocate"
-	}
 	u := g.unit()
 	first := g.plan[w]
 	if first == fenced {
 		g.plan[w] = idle // until its first fence
 	}
-	for _, r := range g.p.Comms[win.Comm] {
-		g.push(r, Call{Fn: fn, Unit: u, Win: w}, g.plan[w])
+	for _, r := range g.p.Comms[win.Comm].Ranks {
+		g.push(r, Call{Fn: win.Make, Unit: u, Win: w}, g.plan[w])
 	}
 	if first == fenced {
 		g.fence(w, fenced)
@@ -128,7 +127,7 @@ func (g *generator) freeWindow(w int) {
 			}
 		}
 	}
-	for _, r := range g.p.Comms[g.p.Wins[w].Comm] {
+	for _, r := range g.p.Comms[g.p.Wins[w].Comm].Ranks {
 		g.push(r, Call{Fn: "MPI_Win_free", Unit: u, Win: w}, dead)
 	}
 }
@@ -143,14 +142,14 @@ func (g *generator) fence(w int, next mode) {
 		c.Assert |= trace.AssertNoSucceed
 	}
 	g.plan[w] = next
-	for _, r := range g.p.Comms[g.p.Wins[w].Comm] {
+	for _, r := range g.p.Comms[g.p.Wins[w].Comm].Ranks {
 		g.push(r, c, next)
 	}
 }
 
 // expose queues the posts and starts of an exposure.
 func (g *generator) expose(w int) {
-	members := slices.Clone(g.p.Comms[g.p.Wins[w].Comm])
+	members := slices.Clone(g.p.Comms[g.p.Wins[w].Comm].Ranks)
 	some := func() []int {
 		g.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
 		return slices.Clone(members[:1+g.IntN(len(members))])
@@ -183,12 +182,12 @@ func (g *generator) close(i int) {
 // collective queues a collective call of a communicator.
 func (g *generator) collective(fn string) {
 	comm := g.IntN(len(g.p.Comms))
-	members := g.p.Comms[comm]
+	members := g.p.Comms[comm].Ranks
 	c := Call{Fn: fn, Unit: g.unit(), Comm: comm}
 	if fn == "MPI_Bcast" || fn == "MPI_Reduce" {
 		c.Peer = pick(g.Rand, members)
 	}
-	basic, n := g.IntN(predefined), 1+g.IntN(2)
+	basic, n := g.IntN(Byte), 1+g.IntN(2)
 	reduces := fn == "MPI_Reduce" || fn == "MPI_Allreduce"
 	if reduces {
 		c.Op = "MPI_SUM"
@@ -211,7 +210,7 @@ func (g *generator) collective(fn string) {
 // message queues a message, or two that cross, with their receives.
 func (g *generator) message() {
 	comm := g.IntN(len(g.p.Comms))
-	members := g.p.Comms[comm]
+	members := g.p.Comms[comm].Ranks
 	a, b := pick(g.Rand, members), pick(g.Rand, members)
 	if a == b {
 		return
@@ -246,13 +245,13 @@ func (g *generator) message() {
 
 func (g *generator) sendSide(fn string, unit, comm, from, to int) Call {
 	c := Call{Fn: fn, Unit: unit, Comm: comm, Peer: to, Tag: g.IntN(3)}
-	c.Origin = g.buffer(from, g.IntN(predefined), 1+g.IntN(2))
+	c.Origin = g.buffer(from, g.IntN(Byte), 1+g.IntN(2))
 	return c
 }
 
 // receiveBuffer picks a buffer for a message.
 func (g *generator) receiveBuffer(r int, send Call) Buf {
-	n := len(g.p.elements(send.Origin.Type, send.Origin.Count).offs)
+	n := g.p.elements(send.Origin.Type, send.Origin.Count).count
 	if g.with(ShortMessages) && g.chance(0.1) {
 		n++
 	}

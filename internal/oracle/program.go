@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcchk/mcchk/trace"
@@ -13,26 +14,63 @@ type Program struct {
 	Ranks int      // number of processes
 	Base  []uint64 // address of each process's memory; buffers are offsets from it
 	Size  []int    // bytes of each process's memory
-	Comms [][]int  // world rank of each rank; the first is MPI_COMM_WORLD
+	Comms []Comm   // the first is MPI_COMM_WORLD
 	Wins  []Window
 	Types []Type
 	Calls []Call // of all processes, in the order in which they began
 }
 
-// Window is what the members of a communicator make together.
-type Window struct {
-	Comm  int   // index in Program.Comms
-	Alloc bool  // by MPI_Win_allocate; otherwise MPI_Win_create
-	Off   []int // by world rank: where in its memory the window begins
-	Size  []int // by world rank: bytes
-	Unit  []int // by world rank: displacement unit, bytes
+// Comm is a communicator. Ranks are world ranks unless said otherwise. One that
+// no call of the program makes (Call.New) is there from the start.
+type Comm struct {
+	Ranks  []int // world rank of each rank; of an intercommunicator: its first group
+	Remote []int // of an intercommunicator: its second group; otherwise nil
+
+	Dims    []int // of MPI_Cart_create
+	Periods []int // of MPI_Cart_create, 0 or 1 a dimension
+
+	// Neighbours of a communicator with a topology, by rank in the
+	// communicator: world ranks in the standard's order, ProcNull where there
+	// is none. With Dims they are per dimension -1, then +1, in both lists.
+	Sources, Dests [][]int
 }
 
-// Buf is a buffer argument.
+// ProcNull is MPI_PROC_NULL wherever a world rank is asked for.
+const ProcNull = -2
+
+// Window is what the members of a communicator make together. All slices are
+// by world rank.
+type Window struct {
+	Comm int    // index in Program.Comms
+	Make string // MPI_Win_create, MPI_Win_allocate, MPI_Win_allocate_shared or MPI_Win_create_dynamic; "" is MPI_Win_create
+	Off  []int  // where in the process's memory the window begins (nothing for a dynamic window)
+	Size []int  // bytes (0 for a dynamic window)
+	Unit []int  // displacement unit, bytes (1 for a dynamic window)
+
+	// At[rank][owner] is where process rank sees the part of process owner of a
+	// shared window, as an offset from rank's own Base.
+	At [][]int
+
+	SameOp   bool  // info accumulate_ops=same_op instead of same_op_no_op
+	Unorder  int64 // bits taken out of accumulate_ordering: rar 1, raw 2, war 4, waw 8
+	Separate bool  // MPI_WIN_MODEL is MPI_WIN_SEPARATE
+}
+
+// Buf is a buffer argument. Where it is an array of parts for several
+// processes, Count is that of one part.
 type Buf struct {
 	Off   int // from Program.Base of the process
 	Count int
 	Type  int // index in Program.Types
+	Of    int // world rank + 1 of the process in whose part of a shared window it lies, Off then counting from that process's Base; 0: in the caller's own memory
+}
+
+// Parts are the counts and displacements of one side of a collective call that
+// has them, one for each process of the (remote) group or neighbour.
+type Parts struct {
+	Counts []int
+	Displs []int // in extents of the type; in bytes for an Alltoallw
+	Types  []int // of an Alltoallw: indices in Program.Types
 }
 
 // Call is one MPI call, load or store. Which fields mean something depends on
@@ -45,34 +83,60 @@ type Call struct {
 
 	Win    int   // index in Program.Wins
 	Comm   int   // index in Program.Comms
-	Peer   int   // target, destination, root or locked process
-	Source int   // of a receive: where from
-	Group  []int // of post and start
+	Peer   int   // target, destination, root, locked process, or local leader; or ProcNull
+	Source int   // of a receive or probe: where from (or ProcNull); remote leader of MPI_Intercomm_create, whose peer communicator is MPI_COMM_WORLD
+	Group  []int // of post and start, MPI_Comm_create and MPI_Comm_create_group
 	Tag    int   // of the message sent, or that of the message received
-	RTag   int   // MPI_Sendrecv: tag of the message received
-	Any    bool  // the receive was called with MPI_ANY_SOURCE
+	RTag   int   // of the Sendrecv family: tag of the message received
+	Any    bool  // the receive or probe was called with MPI_ANY_SOURCE
 	AnyTag bool  // and with MPI_ANY_TAG
 
-	Origin  Buf // origin, send, or MPI_Bcast buffer
-	Result  Buf // result or receive buffer
-	Compare Buf // of MPI_Compare_and_swap
-	InPlace bool
+	Origin  Buf   // origin, send, or broadcast buffer; the only buffer of Sendrecv_replace
+	Result  Buf   // result or receive buffer
+	Compare Buf   // of MPI_Compare_and_swap
+	InPlace bool  // MPI_IN_PLACE (where the standard allows it for this process)
+	Send    Parts // of the send buffer of a collective call (Scatterv, Alltoallv, Alltoallw, Reduce_scatter's recvcounts)
+	Recv    Parts // of its receive buffer (Gatherv, Allgatherv, Alltoallv, Alltoallw)
 
-	Disp   int // target displacement, in units of the target's window
+	Disp   int // target displacement, in units of the target's window; for a dynamic window an offset from the target's Base
 	TCount int // target count
 	TType  int // target datatype
 
 	Op     string
 	Assert int64
 	Lock   int64 // trace.LockShared or trace.LockExclusive
-	Reqs   []int // requests: one for Isend, Irecv, Wait; any number for Waitall
-	Flag   bool  // of MPI_Win_test
 
-	Ticket   int // filled in by Normalize: of a lock, or of the mcchk_Lock_ticket before an operation; -1 none
-	Received int // filled in by Normalize: bytes of the message a receive got
+	// Requests are numbered by each process, and a number is used once. Reqs
+	// is the one that a non-blocking, _init or R-call makes, or those that a
+	// Start, Startall, Wait, Test, Cancel, Request_free, Request_get_status,
+	// Pready or Parrived names.
+	Reqs []int
+	Done []int // indices in Reqs of those that Waitany, Waitsome, Testany or Testsome completed
+	Flag bool  // result of a test, probe, MPI_Request_get_status or MPI_Parrived; "high" of MPI_Intercomm_merge
+	Msg  int   // number of the message that Mprobe or Improbe matched, or Mrecv or Imrecv receives; each process counts from 1
 
-	// Of a load or store: the run of elements, Off from Program.Base.
+	Partitions int   // of MPI_Psend_init and MPI_Precv_init; the buffer's Count is that of one
+	Ready      []int // partitions of Pready (one), Pready_range (first, last) and Pready_list; of MPI_Parrived (one)
+
+	New   int // communicator that a constructor makes: index in Program.Comms, -1 when the caller gets MPI_COMM_NULL
+	Color int // of MPI_Comm_split; trace.Undefined for none
+	Key   int
+
+	Ticket    int  // filled in by Normalize: of a lock, or of the mcchk_Lock_ticket before an operation; -1 none
+	Received  int  // filled in by Normalize: bytes of the message a receive or probe got
+	Cancelled bool // of an MPI_Irecv that MPI_Cancel takes back: filled in by Normalize
+
+	// Of a load or store: the run of elements, Off from Program.Base. Of
+	// names another process as Buf.Of does. MPI_Win_attach and MPI_Win_detach
+	// use Off, and attach Bytes.
 	Off, Elem, Stride, Count int
+	Of                       int
+	Bytes                    int
+}
+
+// allocates reports whether MPI gives the window its memory.
+func (w *Window) allocates() bool {
+	return w.Make == "MPI_Win_allocate" || w.Make == "MPI_Win_allocate_shared"
 }
 
 // Place is a source place: line Line of file p<Rank>.c.
@@ -135,9 +199,9 @@ func (c *Call) recvChannel() channel {
 // members returns the world ranks that take part in a collective call.
 func (p *Program) members(c *Call) []int {
 	if c.Fn == "MPI_Win_fence" || c.Fn == "MPI_Win_free" || c.Fn == "MPI_Win_create" || c.Fn == "MPI_Win_allocate" {
-		return p.Comms[p.Wins[c.Win].Comm]
+		return p.Comms[p.Wins[c.Win].Comm].Ranks
 	}
-	return p.Comms[c.Comm]
+	return p.Comms[c.Comm].Ranks
 }
 
 // collKey names the sequence of collective calls that c belongs to: those of a
@@ -162,7 +226,7 @@ func (p *Program) clone() *Program {
 	q := *p
 	q.Base = append([]uint64(nil), p.Base...)
 	q.Size = append([]int(nil), p.Size...)
-	q.Comms = append([][]int(nil), p.Comms...)
+	q.Comms = slices.Clone(p.Comms)
 	q.Wins = append([]Window(nil), p.Wins...)
 	q.Types = append([]Type(nil), p.Types...)
 	q.Calls = append([]Call(nil), p.Calls...)
@@ -178,13 +242,13 @@ func (p *Program) String() string {
 		fmt.Fprintf(&b, "  process %d: memory %#x, %d bytes\n", r, p.Base[r], p.Size[r])
 	}
 	for i, c := range p.Comms[1:] {
-		fmt.Fprintf(&b, "  communicator %d: %v\n", i+1, c)
+		fmt.Fprintf(&b, "  communicator %d: %v\n", i+1, c.Ranks)
 	}
 	for i, w := range p.Wins {
 		fmt.Fprintf(&b, "  window %d on communicator %d: offsets %v, sizes %v, units %v\n", i, w.Comm, w.Off, w.Size, w.Unit)
 	}
 	for i, t := range p.Types {
-		if t.Old >= 0 {
+		if t.Make != trace.Named {
 			fmt.Fprintf(&b, "  type %d: %s\n", i, t)
 		}
 	}

@@ -28,7 +28,7 @@ func newScript() *script {
 	w := Window{Off: []int{window, window, window}, Size: []int{64, 64, 64}, Unit: []int{1, 1, 1}}
 	s := &script{names: map[Place]string{}, p: &Program{
 		Ranks: 3, Base: []uint64{0x1000, 0x1000, 0x2000}, Size: []int{256, 256, 256},
-		Comms: [][]int{{0, 1, 2}, {1, 2}}, Wins: []Window{w, w}, Types: Predefined(),
+		Comms: []Comm{{Ranks: []int{0, 1, 2}}, {Ranks: []int{1, 2}}}, Wins: []Window{w, w}, Types: Predefined(),
 	}}
 	s.all(Call{Fn: "MPI_Win_create"})
 	return s

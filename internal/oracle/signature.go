@@ -57,7 +57,7 @@ func (s *signer) buf(b Buf, addr, count, typ string) {
 }
 
 func (s *signer) rank(name string, world int) {
-	for i, r := range s.p.Comms[s.p.commOf(s.c)] {
+	for i, r := range s.p.Comms[s.p.commOf(s.c)].Ranks {
 		if r == world {
 			s.word(name, trace.ArgRank, int64(i))
 			return
@@ -112,18 +112,18 @@ func (p *Program) commID(comm int) int64 {
 	}
 	n := int64(2)
 	for i := 1; i < comm; i++ {
-		if p.Comms[i][0] == p.Comms[comm][0] {
+		if p.Comms[i].Ranks[0] == p.Comms[comm].Ranks[0] {
 			n++
 		}
 	}
-	return int64(p.Comms[comm][0]+1)<<32 + n
+	return int64(p.Comms[comm].Ranks[0]+1)<<32 + n
 }
 
 func (p *Program) winID(win int) int64 {
-	leader := p.Comms[p.Wins[win].Comm][0]
+	leader := p.Comms[p.Wins[win].Comm].Ranks[0]
 	n := int64(1)
 	for i := range win {
-		if p.Comms[p.Wins[i].Comm][0] == leader {
+		if p.Comms[p.Wins[i].Comm].Ranks[0] == leader {
 			n++
 		}
 	}
@@ -291,7 +291,7 @@ func (s *signer) message() {
 
 // status returns what a receive's status says.
 func (p *Program) status(c *Call) []int64 {
-	for i, r := range p.Comms[c.Comm] {
+	for i, r := range p.Comms[c.Comm].Ranks {
 		if r == c.Source {
 			return []int64{int64(i), int64(c.recvChannel().tag), int64(c.Received), 0}
 		}

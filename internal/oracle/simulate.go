@@ -205,7 +205,7 @@ func (s *simulation) checkMemory(c *Call) error {
 		}
 		for w := range s.p.Wins {
 			win := &s.p.Wins[w]
-			if !win.Alloc || !slices.Contains(s.p.Comms[win.Comm], c.Rank) || b[1] <= win.Off[c.Rank] || b[0] >= win.Off[c.Rank]+win.Size[c.Rank] {
+			if !win.allocates() || !slices.Contains(s.p.Comms[win.Comm].Ranks, c.Rank) || b[1] <= win.Off[c.Rank] || b[0] >= win.Off[c.Rank]+win.Size[c.Rank] {
 				continue
 			}
 			if ws := s.ranks[c.Rank].wins[w]; ws == nil || ws.freed {
@@ -254,7 +254,7 @@ func (s *simulation) operation(c *Call) error {
 		return err
 	}
 	win := &s.p.Wins[c.Win]
-	if !slices.Contains(s.p.Comms[win.Comm], c.Peer) {
+	if !slices.Contains(s.p.Comms[win.Comm].Ranks, c.Peer) {
 		return errors.New("target outside the window's communicator")
 	}
 	if c.TCount > 0 {
@@ -367,7 +367,7 @@ func (s *simulation) collectiveAllowed(c *Call) error {
 		if (c.Fn == "MPI_Win_free" || c.Assert&trace.AssertNoPrecede != 0) && s.pendingFence(c.Win, c.Rank) {
 			return errors.New("operations are pending")
 		}
-		if c.Fn == "MPI_Win_free" && s.p.Wins[c.Win].Alloc && s.inUse(c) {
+		if c.Fn == "MPI_Win_free" && s.p.Wins[c.Win].allocates() && s.inUse(c) {
 			return errors.New("pending operations use the memory")
 		}
 	}
