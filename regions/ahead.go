@@ -36,29 +36,50 @@ func (a *ahead) read(ev *trace.Event) error {
 }
 
 // status returns the status with which a request will complete, or nil when it
-// never does or that is too far ahead.
+// never does or that is too far ahead. The next time it is about the request's
+// next completion.
 func (a *ahead) status(request int64) []int64 {
-	if a.statuses == nil {
-		a.statuses = map[int64][][]int64{}
+	st := a.coming(request)
+	if st != nil {
+		a.statuses[request] = a.statuses[request][1:]
 	}
+	return st
+}
+
+// coming is status, and the next time the answer is the same.
+func (a *ahead) coming(request int64) []int64 {
 	for {
 		if st := a.statuses[request]; len(st) > 0 {
-			a.statuses[request] = st[1:]
 			return st[0]
 		}
-		if a.err != nil || len(a.queue) >= maxAhead {
+		if len(a.queue) >= maxAhead || !a.more() {
 			return nil
 		}
-		var ev trace.Event
-		if a.err = a.stream.ReadEvent(&ev); a.err != nil {
-			continue
-		}
-		if ev.Kind == trace.KindCall {
-			ev.Call = keep(ev.Call)
-			a.note(&call{Call: ev.Call})
-		}
-		a.queue = append(a.queue, ev)
 	}
+}
+
+// peek makes known what the trace defines before the next event.
+func (a *ahead) peek() {
+	if len(a.queue) == 0 {
+		a.more()
+	}
+}
+
+// more reads one more event ahead, and reports whether there was one.
+func (a *ahead) more() bool {
+	var ev trace.Event
+	if a.err == nil {
+		a.err = a.stream.ReadEvent(&ev)
+	}
+	if a.err != nil {
+		return false
+	}
+	if ev.Kind == trace.KindCall {
+		ev.Call = keep(ev.Call)
+		a.note(&call{Call: ev.Call})
+	}
+	a.queue = append(a.queue, ev)
+	return true
 }
 
 // note remembers the statuses of the requests that a call completes.
@@ -66,6 +87,9 @@ func (a *ahead) note(c *call) {
 	completes := completions[c.Fn.Name]
 	if completes == nil {
 		return
+	}
+	if a.statuses == nil {
+		a.statuses = map[int64][][]int64{}
 	}
 	ids, statuses := completes(c)
 	for i, id := range ids {

@@ -2,43 +2,23 @@ package regions
 
 import (
 	"fmt"
+	"slices"
 
-	"github.com/mcchk/mcchk/intervals"
 	"github.com/mcchk/mcchk/trace"
 )
 
-// place says which processes of a collective call a touch is for.
-type place uint8
-
-const (
-	everyone place = iota
-	root
-	others // all but the root
-)
-
-// touch is one buffer that a collective call reads, or writes. Bytes are read
-// before what the call signals, and written after what it waits for.
-type touch struct {
-	buf    string
-	count  string // a number, or a list with one for each process
-	displs string // displacements, in extents, where count is a list
-	typ    string
-	at     place
-	each   bool // count elements for each process of the communicator
-	write  bool
-	orElse string // the buffer that takes its place when it is MPI_IN_PLACE
-}
-
+// doCollective: a blocking collective call reads its buffers before it signals,
+// and writes them after it has waited.
 func doCollective(m *Machine, p *proc, c *call, r *rule) {
-	members, rootRank, ok := m.membersAndRoot(p, c)
+	g, root, ok := m.groupAndRoot(p, c)
 	if !ok {
 		return
 	}
-	read, written := m.touches(p, c, r, members, rootRank)
+	read, written := m.touches(p, c, r, g, root)
 	for _, a := range read {
 		m.instant(p, a)
 	}
-	m.collect(p, c, collKey{on: c.num("comm")}, members, r.order, rootRank, func() {
+	m.collect(p, c, collKey{on: c.num("comm")}, g, r.order, root, func() {
 		for _, a := range written {
 			m.instant(p, a)
 		}
@@ -48,47 +28,96 @@ func doCollective(m *Machine, p *proc, c *call, r *rule) {
 // doStartCollective: a non-blocking collective call signals where it starts and
 // waits where it is completed; its buffers are in use from one to the other.
 func doStartCollective(m *Machine, p *proc, c *call, r *rule) {
-	members, rootRank, ok := m.membersAndRoot(p, c)
+	m.startCollective(p, c, r, p.take(collKey{on: c.num("comm")}))
+}
+
+func (m *Machine) startCollective(p *proc, c *call, r *rule, key collKey) {
+	g, root, ok := m.groupAndRoot(p, c)
 	if !ok {
 		return
 	}
 	req := &request{}
-	read, written := m.touches(p, c, r, members, rootRank)
+	read, written := m.touches(p, c, r, g, root)
 	for _, a := range append(read, written...) {
-		a.Rank = p.rank
 		req.spans = append(req.spans, m.openBuffer(p, a))
 	}
-	signals, waits, done := m.join(p, c, collKey{on: c.num("comm")}, members, r.order, rootRank)
-	req.waits, req.after = waits, done
+	signals, waits, done := m.join(p, c, key, g, r.order, root)
+	req.waits, req.after = waits, func(*CallInfo) { done() }
 	m.addRequest(p, c, req)
 	m.synchronize(p, c, signals, nil, nil)
 }
 
-// membersAndRoot returns the world ranks of a collective call's communicator
-// and of its root, if it has one.
-func (m *Machine) membersAndRoot(p *proc, c *call) (members []int32, rootRank int32, ok bool) {
-	rootRank = -1
-	if members = m.members(p, c); members == nil {
-		return nil, rootRank, false
+// doInitCollective: a persistent collective call. Those of one communicator
+// belong together in the order in which they are made, whatever the order of
+// their starts (MPI 4.1, 6.13).
+func doInitCollective(_ *Machine, p *proc, c *call, r *rule) {
+	key := p.take(collKey{on: c.num("comm"), of: persisting})
+	p.persist(c, &persistent{rule: r, key: key, start: (*Machine).startPersistentCollective})
+}
+
+func (m *Machine) startPersistentCollective(p *proc, c *call, t *persistent) {
+	t.key.round++
+	m.startCollective(p, c, t.rule, t.key)
+}
+
+// doCreateGroup: a constructor that only the processes of the new communicator
+// call, or of both groups of it. They find one another by what they made.
+func doCreateGroup(m *Machine, p *proc, c *call, _ *rule) {
+	arg := "newcomm"
+	if c.has("newintercomm") {
+		arg = "newintercomm"
 	}
-	if c.has("root") {
-		n := c.num("root")
-		if n < 0 || n >= int64(len(members)) {
+	id := c.num(arg)
+	if id == 0 {
+		return // this process is not in the group, or never returned
+	}
+	c.Call = keep(c.Call)
+	p.event.Call = c.Call
+	p.ahead.peek() // the definition of the new communicator follows the call
+	if g := m.group(p, c, arg); g != nil {
+		m.collect(p, c, collKey{on: id, of: creating}, g, everybody, noRoot, nil)
+	}
+}
+
+// doMerge: MPI_Intercomm_merge, over both groups.
+func doMerge(m *Machine, p *proc, c *call, _ *rule) {
+	if g := m.group(p, c, "intercomm"); g != nil {
+		m.collect(p, c, collKey{on: c.num("intercomm")}, g, everybody, noRoot, nil)
+	}
+}
+
+// groupAndRoot returns the processes of a collective call's communicator and
+// the world rank of its root: noRoot where it has none, or the process takes no
+// part (MPI 4.1, 6.2.3).
+func (m *Machine) groupAndRoot(p *proc, c *call) (g *group, root int32, ok bool) {
+	if g = m.group(p, c, "comm"); g == nil {
+		return nil, noRoot, false
+	}
+	if !c.has("root") {
+		return g, noRoot, true
+	}
+	switch n := c.num("root"); {
+	case g.inter() && n == trace.RootRank:
+		return g, p.rank, true
+	case g.inter() && n == trace.ProcNull:
+		return g, noRoot, true
+	default:
+		if root = g.peer(n); root < 0 {
 			m.problems.notUnderstood(c.Fn.Name, p.info(c), fmt.Sprintf("root %d is not in the communicator", n))
-			return nil, rootRank, false
+			return g, noRoot, false
 		}
-		rootRank = members[n]
 	}
-	return members, rootRank, true
+	return g, root, true
 }
 
 // touches returns what a collective call reads and what it writes.
-func (m *Machine) touches(p *proc, c *call, r *rule, members []int32, rootRank int32) (read, written []Access) {
+func (m *Machine) touches(p *proc, c *call, r *rule, g *group, root int32) (read, written []Access) {
+	rooted := c.has("root")
 	for _, t := range r.touches {
-		if t.at == root && p.rank != rootRank || t.at == others && p.rank == rootRank {
+		if !t.at.covers(p.rank, root, rooted && g.inter()) {
 			continue
 		}
-		a, ok, err := p.touched(c, t, len(members))
+		a, ok, err := p.touched(c, t, g)
 		switch {
 		case err != nil:
 			m.problems.notUnderstood(c.Fn.Name, p.info(c), err.Error())
@@ -101,50 +130,55 @@ func (m *Machine) touches(p *proc, c *call, r *rule, members []int32, rootRank i
 	return read, written
 }
 
-// touched returns the access of a touch, if it has any bytes.
-func (p *proc) touched(c *call, t touch, members int) (Access, bool, error) {
-	base := c.arg(t.buf).Int
-	if base == trace.InPlace {
-		if t.orElse == "" {
-			return Access{}, false, nil
-		}
-		base = c.arg(t.orElse).Int
+// covers reports whether a touch at that place is made by a process. Of an
+// intercommunicator with a root, the processes beside the root take no part,
+// and it itself only as the root.
+func (at place) covers(rank, root int32, inter bool) bool {
+	switch {
+	case inter && root == noRoot:
+		return false
+	case inter:
+		return (at == atRoot) == (rank == root)
+	case at == atRoot:
+		return rank == root
+	case at == others:
+		return rank != root
 	}
-	var layout *intervals.Layout
-	var err error
-	if t.displs != "" {
-		layout, err = p.scattered(c, t)
-	} else {
-		n := c.num(t.count)
-		if t.each {
-			n *= int64(members)
-		}
-		layout, _, err = p.buffer(n, c.num(t.typ))
-	}
-	if err != nil || layout.IsEmpty() {
-		return Access{}, false, err
-	}
-	a := Access{Kind: Read, Role: SendBuffer, Base: uint64(base), Layout: layout, Call: p.info(c)}
-	if t.write {
-		a.Kind, a.Role = Write, ReceiveBuffer
-	}
-	return a, true, nil
+	return true
 }
 
-// scattered returns the bytes of a buffer with a count and a displacement for
-// each process.
-func (p *proc) scattered(c *call, t touch) (*intervals.Layout, error) {
-	counts, displs := c.list(t.count), c.list(t.displs)
-	if len(counts) != len(displs) {
-		return nil, fmt.Errorf("%d counts and %d displacements", len(counts), len(displs))
+// doNeighborhood: neighbourhood collectives need the tracer's note of the
+// neighbours.
+func doNeighborhood(m *Machine, p *proc, c *call, r *rule) {
+	if m.knowsNeighbours(p, c) {
+		doCollective(m, p, c, r)
 	}
-	var parts []*intervals.Layout
-	for i, n := range counts {
-		layout, typ, err := p.buffer(n, c.num(t.typ))
-		if err != nil {
-			return nil, err
-		}
-		parts = append(parts, layout.Shifted(displs[i]*typ.extent))
+}
+
+func doStartNeighborhood(m *Machine, p *proc, c *call, r *rule) {
+	if m.knowsNeighbours(p, c) {
+		doStartCollective(m, p, c, r)
 	}
-	return intervals.Join(parts...), nil
+}
+
+func doInitNeighborhood(m *Machine, p *proc, c *call, r *rule) {
+	if m.knowsNeighbours(p, c) {
+		doInitCollective(m, p, c, r)
+	}
+}
+
+func (m *Machine) knowsNeighbours(p *proc, c *call) bool {
+	if _, ok := p.neighbours[c.num("comm")]; ok {
+		return true
+	}
+	m.problems.notUnderstood(c.Fn.Name, p.info(c), "the trace does not tell the neighbours in its communicator")
+	return false
+}
+
+// doLocal: a call that touches memory and orders nothing, such as MPI_Pack.
+func doLocal(m *Machine, p *proc, c *call, r *rule) {
+	read, written := m.touches(p, c, r, &group{local: []int32{p.rank}}, noRoot)
+	for _, a := range slices.Concat(read, written) {
+		m.instant(p, a)
+	}
 }

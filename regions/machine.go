@@ -46,7 +46,7 @@ type Machine struct {
 	arrived int       // processes that stand at the global synchronization
 	closing *CallInfo // the call of the first of them
 
-	comms    map[int64][]int32
+	comms    map[int64]*communicator
 	colls    map[collKey]*collective
 	channels map[chanKey]*channel
 	windows  windows
@@ -78,7 +78,7 @@ func NewMachine(streams []Stream, clock string) (*Machine, error) {
 	m := &Machine{
 		clocks:   clocks,
 		recycled: &recycler{},
-		comms:    map[int64][]int32{},
+		comms:    map[int64]*communicator{},
 		colls:    map[collKey]*collective{},
 		channels: map[chanKey]*channel{},
 		windows:  windows{byID: map[int64]*window{}},

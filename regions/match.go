@@ -1,8 +1,6 @@
 package regions
 
 import (
-	"fmt"
-
 	"github.com/mcchk/mcchk/trace"
 )
 
@@ -26,6 +24,33 @@ type channel struct {
 type slot struct {
 	forth, back signal
 	open        []*span
+	over        bool // the wait is over
+	of          *channel
+	n           uint64 // its number there, from 1
+	sides       uint8  // how many of the two sides have it
+	parts       *partitioned
+}
+
+// finish notes on the waiting side that the wait is over.
+func (s *slot) finish(p *proc, by *CallInfo) {
+	s.over = true
+	for _, sp := range s.open {
+		sp.close(p.here(), by)
+	}
+	s.open = nil
+}
+
+// giveBack takes the last match back from the receiving side, for the next
+// receive. It reports whether the match is the last.
+func (s *slot) giveBack() bool {
+	c := s.of
+	if c.received != s.n {
+		return false
+	}
+	c.received--
+	s.sides--
+	c.slots[s.n] = s
+	return true
 }
 
 func (m *Machine) channel(k chanKey) *channel {
@@ -37,13 +62,21 @@ func (m *Machine) channel(k chanKey) *channel {
 	return c
 }
 
+// at returns the n-th match to one of its two sides.
 func (c *channel) at(n uint64) *slot {
+	s := c.look(n)
+	if s.sides++; s.sides == 2 {
+		delete(c.slots, n)
+	}
+	return s
+}
+
+// look returns the n-th match, of which at least one side is to come.
+func (c *channel) look(n uint64) *slot {
 	s := c.slots[n]
 	if s == nil {
-		s = &slot{}
+		s = &slot{of: c, n: n}
 		c.slots[n] = s
-	} else {
-		delete(c.slots, n) // both sides have it now
 	}
 	return s
 }
@@ -58,78 +91,32 @@ func (c *channel) nextReceived() *slot {
 	return c.at(c.received)
 }
 
-// message returns the channel of a message between two ranks of a
-// communicator, or nil when one of them is no process.
-func (m *Machine) message(p *proc, c *call, from, to, tag int64) *channel {
-	members := m.members(p, c)
-	if members == nil || from < 0 || to < 0 || from >= int64(len(members)) || to >= int64(len(members)) {
+// message returns the channel of a message between two processes over the
+// call's communicator; nil when one of the two is none.
+func (m *Machine) message(c *call, from, to int32, tag int64) *channel {
+	if from < 0 || to < 0 {
 		return nil
 	}
-	return m.channel(chanKey{kind: 'm', on: c.num("comm"), from: members[from], to: members[to], tag: tag})
-}
-
-// rankIn returns the rank of the process in the call's communicator, or -1.
-func (m *Machine) rankIn(p *proc, c *call) int64 {
-	for i, r := range m.members(p, c) {
-		if r == p.rank {
-			return int64(i)
-		}
-	}
-	return -1
-}
-
-// members returns the world ranks of the call's communicator, by rank in it;
-// nil, and a problem noted, when it is not known.
-func (m *Machine) members(p *proc, c *call) []int32 {
-	id := c.num("comm")
-	if ranks, ok := m.comms[id]; ok {
-		return ranks
-	}
-	ranks := m.commRanks(p, id)
-	if ranks == nil && !c.bad {
-		m.problems.notUnderstood(c.Fn.Name, p.info(c), fmt.Sprintf("communicator %d is not defined, or connects two groups", id))
-		return nil
-	}
-	m.comms[id] = ranks
-	return ranks
-}
-
-func (m *Machine) commRanks(p *proc, id int64) []int32 {
-	def := p.stream.Comm(id)
-	switch {
-	case def != nil && def.Inter:
-		return nil
-	case def != nil:
-		var ranks []int32
-		for _, run := range def.Ranks {
-			for k := range run.Count {
-				r := run.First + k*run.Stride
-				if r < 0 || r >= int64(len(m.procs)) || len(ranks) >= len(m.procs) {
-					return nil
-				}
-				ranks = append(ranks, int32(r))
-			}
-		}
-		return ranks
-	case id == trace.CommWorld:
-		ranks := make([]int32, len(m.procs))
-		for i := range ranks {
-			ranks[i] = int32(i)
-		}
-		return ranks
-	case id == int64(p.rank+1)<<32|1:
-		return []int32{p.rank}
-	}
-	return nil
+	return m.channel(chanKey{kind: 'm', on: c.num("comm"), from: from, to: to, tag: tag})
 }
 
 // request is a non-blocking operation that is not yet complete.
 type request struct {
-	spans []*span
-	waits []wait
-	after func()     // of a collective call
-	op    *operation // of a one-sided operation with a request
-	epoch *epochs
+	spans   []*span
+	waits   []wait
+	after   func(by *CallInfo) // to do when the waits are over; may be nil
+	op      *operation         // of a one-sided operation with a request
+	epoch   *epochs
+	sent    *slot // of a send
+	awaited *slot // of a receive
+	part    *partitions
+}
+
+// arrives makes the request wait for a message.
+func (r *request) arrives(p *proc, s *slot) {
+	r.awaited = s
+	r.waits = append(r.waits, awaitMessage(s))
+	r.after = func(by *CallInfo) { s.finish(p, by) }
 }
 
 func (m *Machine) addRequest(p *proc, c *call, r *request) {
@@ -142,30 +129,31 @@ func (m *Machine) addRequest(p *proc, c *call, r *request) {
 func (m *Machine) completeRequests(p *proc, c *call, ids, statuses []int64) {
 	info := p.info(c)
 	var waits []wait
-	var after []func()
+	var after []func(*CallInfo)
 	for i, id := range ids {
 		r := p.requests[id]
 		if r == nil {
 			continue
 		}
 		delete(p.requests, id)
-		if n := (i + 1) * trace.StatusWords; n > len(statuses) || statuses[n-1] == 0 {
-			waits = append(waits, r.waits...) // not cancelled
-		}
-		if r.after != nil {
-			after = append(after, r.after)
-		}
 		for _, s := range r.spans {
 			s.close(p.here(), info)
 		}
 		if r.op != nil {
 			r.epoch.finish(p, info, buffers, func(o *operation) bool { return o == r.op })
 		}
+		if n := (i + 1) * trace.StatusWords; n <= len(statuses) && statuses[n-1] != 0 {
+			continue // cancelled
+		}
+		waits = append(waits, r.waits...)
+		if r.after != nil {
+			after = append(after, r.after)
+		}
 	}
 	if len(waits)+len(after) > 0 {
 		m.synchronize(p, c, nil, waits, func() {
 			for _, f := range after {
-				f()
+				f(info)
 			}
 		})
 	}

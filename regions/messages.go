@@ -10,33 +10,47 @@ func awaitReceive(s *slot) wait {
 	return wait{on: &s.back, soft: true, what: func() string { return "for the message to be received" }}
 }
 
-// sent matches a send, and returns what it signals and waits for.
-func (m *Machine) sent(p *proc, c *call, dest, tag string, mode sendMode) (signals []*signal, waits []wait) {
+// sent matches a send, and returns its match, nil where there is none, and what
+// it waits for.
+func (m *Machine) sent(p *proc, c *call, dest, tag string, mode sendMode) (s *slot, waits []wait) {
 	to := c.num(dest)
 	if to == trace.ProcNull {
 		return nil, nil
 	}
-	ch := m.message(p, c, m.rankIn(p, c), to, c.num(tag))
+	g := m.group(p, c, "comm")
+	if g == nil {
+		return nil, nil
+	}
+	ch := m.message(c, p.rank, g.peer(to), c.num(tag))
 	if ch == nil {
 		return nil, nil
 	}
-	s := ch.nextSent()
+	s = ch.nextSent()
 	if mode == synchronous {
 		waits = append(waits, awaitReceive(s))
 	}
-	return []*signal{&s.forth}, waits
+	return s, waits
 }
 
-// received matches a receive of which source and tag are known.
-func (m *Machine) received(p *proc, c *call, source, tag int64) *slot {
+// incoming returns the channel of a receive of which source and tag are known,
+// or nil.
+func (m *Machine) incoming(p *proc, c *call, source, tag int64) *channel {
 	if source == trace.ProcNull {
 		return nil
 	}
-	ch := m.message(p, c, source, m.rankIn(p, c), tag)
-	if ch == nil {
+	g := m.group(p, c, "comm")
+	if g == nil {
 		return nil
 	}
-	return ch.nextReceived()
+	return m.message(c, g.peer(source), p.rank, tag)
+}
+
+// received matches such a receive.
+func (m *Machine) received(p *proc, c *call, source, tag int64) *slot {
+	if ch := m.incoming(p, c, source, tag); ch != nil {
+		return ch.nextReceived()
+	}
+	return nil
 }
 
 // actual returns the source and tag that a blocking receive got.
@@ -71,14 +85,14 @@ func receivedBytes(a *Access, status []int64) {
 }
 
 func doSend(m *Machine, p *proc, c *call, r *rule) {
-	signals, waits := m.sent(p, c, "dest", "tag", r.send)
+	s, waits := m.sent(p, c, "dest", "tag", r.send)
 	if c.num("dest") != trace.ProcNull {
 		if a, ok := m.messageBuffer(p, c, "buf", "count", "datatype", SendBuffer, Read); ok {
 			m.instant(p, a)
 		}
 	}
-	if signals != nil {
-		m.synchronize(p, c, signals, waits, nil)
+	if s != nil {
+		m.synchronize(p, c, []*signal{&s.forth}, waits, nil)
 	}
 }
 
@@ -92,6 +106,7 @@ func doRecv(m *Machine, p *proc, c *call, _ *rule) {
 		return
 	}
 	m.synchronize(p, c, []*signal{&s.back}, []wait{awaitMessage(s)}, func() {
+		s.finish(p, p.syncCall)
 		m.receiveInto(p, c, "buf", "count", "datatype")
 	})
 }
@@ -106,22 +121,29 @@ func (m *Machine) receiveInto(p *proc, c *call, buf, count, typ string) {
 	}
 }
 
+// bufferArgs are the names of the arguments that tell a buffer.
+type bufferArgs struct{ buf, count, typ string }
+
+// exchangeBuffers returns those of a call that sends and receives.
+func exchangeBuffers(c *call) (out, in bufferArgs) {
+	if c.has("sendbuf") {
+		return bufferArgs{"sendbuf", "sendcount", "sendtype"}, bufferArgs{"recvbuf", "recvcount", "recvtype"}
+	}
+	both := bufferArgs{"buf", "count", "datatype"}
+	return both, both
+}
+
 func doSendrecv(m *Machine, p *proc, c *call, _ *rule) {
-	m.sendrecv(p, c, [3]string{"sendbuf", "sendcount", "sendtype"}, [3]string{"recvbuf", "recvcount", "recvtype"})
-}
-
-func doSendrecvReplace(m *Machine, p *proc, c *call, _ *rule) {
-	both := [3]string{"buf", "count", "datatype"}
-	m.sendrecv(p, c, both, both)
-}
-
-// sendrecv takes the names of the arguments that tell the buffers.
-func (m *Machine) sendrecv(p *proc, c *call, out, in [3]string) {
-	signals, waits := m.sent(p, c, "dest", "sendtag", standard)
+	out, in := exchangeBuffers(c)
+	s, waits := m.sent(p, c, "dest", "sendtag", standard)
 	if c.num("dest") != trace.ProcNull {
-		if a, ok := m.messageBuffer(p, c, out[0], out[1], out[2], SendBuffer, Read); ok {
+		if a, ok := m.messageBuffer(p, c, out.buf, out.count, out.typ, SendBuffer, Read); ok {
 			m.instant(p, a)
 		}
+	}
+	var signals []*signal
+	if s != nil {
+		signals = append(signals, &s.forth)
 	}
 	var after func()
 	if c.Returned && c.num("source") != trace.ProcNull {
@@ -129,7 +151,10 @@ func (m *Machine) sendrecv(p *proc, c *call, out, in [3]string) {
 		if s := m.received(p, c, source, tag); s != nil {
 			signals = append(signals, &s.back)
 			waits = append(waits, awaitMessage(s))
-			after = func() { m.receiveInto(p, c, in[0], in[1], in[2]) }
+			after = func() {
+				s.finish(p, p.syncCall)
+				m.receiveInto(p, c, in.buf, in.count, in.typ)
+			}
 		}
 	}
 	if len(signals) > 0 {
@@ -137,43 +162,94 @@ func (m *Machine) sendrecv(p *proc, c *call, out, in [3]string) {
 	}
 }
 
+// doIsendrecv: MPI 4.1, 3.10. Its request is complete when both are.
+func doIsendrecv(m *Machine, p *proc, c *call, _ *rule) {
+	out, in := exchangeBuffers(c)
+	req := &request{}
+	if c.num("dest") != trace.ProcNull {
+		if a, ok := m.messageBuffer(p, c, out.buf, out.count, out.typ, SendBuffer, Read); ok {
+			req.spans = append(req.spans, m.openBuffer(p, a))
+		}
+	}
+	if c.num("source") != trace.ProcNull {
+		if a, ok := m.messageBuffer(p, c, in.buf, in.count, in.typ, ReceiveBuffer, Write); ok {
+			req.spans = append(req.spans, m.openBuffer(p, a))
+		}
+	}
+	m.addRequest(p, c, req)
+	var signals []*signal
+	if s, _ := m.sent(p, c, "dest", "sendtag", standard); s != nil {
+		signals = append(signals, &s.forth)
+	}
+	if s := m.posted(p, c, "recvtag"); s != nil {
+		req.arrives(p, s)
+		signals = append(signals, &s.back)
+	}
+	if len(signals) > 0 {
+		m.synchronize(p, c, signals, nil, nil)
+	}
+}
+
 func doIsend(m *Machine, p *proc, c *call, r *rule) {
-	signals, waits := m.sent(p, c, "dest", "tag", r.send)
-	req := &request{waits: waits}
+	s, waits := m.sent(p, c, "dest", "tag", r.send)
+	req := &request{waits: waits, sent: s}
 	if c.num("dest") != trace.ProcNull {
 		if a, ok := m.messageBuffer(p, c, "buf", "count", "datatype", SendBuffer, Read); ok {
 			req.spans = append(req.spans, m.openBuffer(p, a))
 		}
 	}
 	m.addRequest(p, c, req)
-	if signals != nil {
-		m.synchronize(p, c, signals, nil, nil)
+	if s != nil {
+		m.synchronize(p, c, []*signal{&s.forth}, nil, nil)
 	}
 }
 
 func doIrecv(m *Machine, p *proc, c *call, _ *rule) {
-	source, tag := c.num("source"), c.num("tag")
-	if source == trace.ProcNull {
-		m.addRequest(p, c, &request{})
-		return
-	}
 	req := &request{}
-	if a, ok := m.messageBuffer(p, c, "buf", "count", "datatype", ReceiveBuffer, Write); ok {
-		req.spans = append(req.spans, m.openBuffer(p, a))
+	if c.num("source") != trace.ProcNull {
+		if a, ok := m.messageBuffer(p, c, "buf", "count", "datatype", ReceiveBuffer, Write); ok {
+			req.spans = append(req.spans, m.openBuffer(p, a))
+		}
 	}
 	m.addRequest(p, c, req)
-	if source == trace.AnySource || tag == trace.AnyTag {
-		c.Call = keep(c.Call) // reading ahead uses it again
-		p.event.Call = c.Call
-		st := p.ahead.status(c.num("request"))
+	if s := m.posted(p, c, "tag"); s != nil {
+		req.arrives(p, s)
+		m.synchronize(p, c, []*signal{&s.back}, nil, nil)
+	}
+}
+
+// posted matches a non-blocking receive. Of one with wildcards the request's
+// completion tells which message it got; nil when it never got any.
+func (m *Machine) posted(p *proc, c *call, tagArg string) *slot {
+	source, tag := c.num("source"), c.num(tagArg)
+	if source == trace.AnySource || source != trace.ProcNull && tag == trace.AnyTag {
+		st := m.outcome(p, c)
 		if len(st) < trace.StatusWords || st[3] != 0 {
-			return // never completed, or cancelled: it got no message
+			return nil
 		}
 		source, tag = st[0], st[1]
 	}
-	if s := m.received(p, c, source, tag); s != nil {
-		req.waits = []wait{awaitMessage(s)}
-		m.synchronize(p, c, []*signal{&s.back}, nil, nil)
+	return m.received(p, c, source, tag)
+}
+
+// outcome reads ahead for the status with which a call's request will complete.
+func (m *Machine) outcome(p *proc, c *call) []int64 {
+	c.Call = keep(c.Call) // reading ahead uses its storage again
+	p.event.Call = c.Call
+	return p.ahead.status(c.num("request"))
+}
+
+// doProbe: a probe that found a message comes after its send. Softly: which
+// message it saw is known only where all receives posted before are.
+func doProbe(m *Machine, p *proc, c *call, _ *rule) {
+	st := c.list("status")
+	if !c.Returned || c.has("flag") && c.num("flag") == 0 || len(st) < 2 || st[0] < 0 {
+		return
+	}
+	if ch := m.incoming(p, c, st[0], st[1]); ch != nil {
+		w := awaitMessage(ch.look(ch.received + 1))
+		w.soft = true
+		m.synchronize(p, c, nil, []wait{w}, nil)
 	}
 }
 
@@ -242,9 +318,40 @@ func waitSome(c *call) (ids, statuses []int64) {
 	return ids, c.list("statuses")
 }
 
-// doRequestFree: the operation goes on, and nothing tells when it is over; its
-// buffers stay in use until the process ends (3.7.3).
+// doRequestFree: the operation goes on. A send is over when its message has been
+// received, which the process may come to know by an answer (MPI 4.1, example
+// 3.14); of what else goes on, nothing tells when it is over, and its buffers
+// stay in use until the process ends.
 func doRequestFree(_ *Machine, p *proc, c *call, _ *rule) {
-	delete(p.requests, c.num("request"))
-	delete(p.persistent, c.num("request"))
+	id := c.num("request")
+	if r := p.requests[id]; r != nil && r.sent != nil {
+		r.sent.open = append(r.sent.open, r.spans...)
+		if r.sent.over {
+			r.sent.finish(p, p.info(c))
+		}
+	}
+	delete(p.requests, id)
+	delete(p.persistent, id)
+}
+
+// doCancel: a receive that will turn out to be cancelled gets no message, so
+// that the one it was matched with goes to the next.
+func doCancel(m *Machine, p *proc, c *call, _ *rule) {
+	id := c.num("request")
+	r := p.requests[id]
+	if r == nil || r.sent == nil && r.awaited == nil {
+		return
+	}
+	c.Call = keep(c.Call)
+	p.event.Call = c.Call
+	st := p.ahead.coming(id)
+	switch {
+	case len(st) < trace.StatusWords || st[3] == 0: // it was too late
+	case r.awaited != nil && r.awaited.giveBack():
+		r.waits, r.after, r.awaited = nil, nil, nil
+	case r.awaited != nil:
+		m.problems.notUnderstood(c.Fn.Name, p.info(c), "it cancels a receive behind which others wait for the same messages")
+	default:
+		m.problems.notUnderstood(c.Fn.Name, p.info(c), "it cancels a send")
+	}
 }

@@ -94,26 +94,48 @@ const (
 	oneToAll
 	allToOne
 	prefix
+	neighbourhood // each after its neighbours
+	everybody     // all-to-all, and in an intercommunicator with the own group as well
 )
 
-// collKey names the n-th collective call on a communicator or window.
+// sequence says among which calls a collective call is counted: the n-th of
+// each member belong together.
+type sequence uint8
+
+const (
+	onComm     sequence = iota // those of a communicator
+	onWindow                   // those of a window
+	persisting                 // those that make persistent requests of a communicator
+	creating                   // the one that made a communicator
+)
+
+// collKey names one collective call.
 type collKey struct {
-	on  int64
-	win bool
-	n   uint64
+	on    int64 // communicator or window
+	of    sequence
+	n     uint64
+	round uint64 // of a persistent one: which start
 }
+
+// noRoot stands for the root of a call in which the process takes no part.
+const noRoot int32 = -1
 
 // collective is one collective call: what its members have deposited.
 type collective struct {
 	fn      string
 	first   int32 // who came first
-	members []int32
 	arrived int
 	left    int
+	sides   [2]gathering // of the groups of an intercommunicator; otherwise the first
+	each    map[int32]*signal
+}
+
+// gathering is the arrival of one group at a collective call.
+type gathering struct {
+	arrived int
 	region  int
 	joined  evc.Stamp // of those that arrived in this region
 	full    signal    // given when all have arrived
-	each    map[int32]*signal
 }
 
 func (c *collective) from(rank int32) *signal {
@@ -125,55 +147,52 @@ func (c *collective) from(rank int32) *signal {
 	return s
 }
 
-// join lets a process take part in the next collective call on a communicator or
-// window, and returns what it gives and waits for, and what is to be done when
-// it has waited. root is a world rank, for the directions that have one.
-func (m *Machine) join(p *proc, c *call, key collKey, members []int32, dir direction, root int32) (signals []*signal, waits []wait, done func()) {
-	key.n = p.nextCollective(key)
+// take takes the process's next number in a sequence of collective calls.
+func (p *proc) take(key collKey) collKey {
+	on := collKey{on: key.on, of: key.of}
+	p.collSeq[on]++
+	key.n = p.collSeq[on]
+	return key
+}
+
+// join lets a process take part in a collective call, and returns what it gives
+// and waits for, and what is to be done when it has waited. root is a world
+// rank or noRoot, for the directions that have one.
+func (m *Machine) join(p *proc, c *call, key collKey, g *group, dir direction, root int32) (signals []*signal, waits []wait, done func()) {
 	coll := m.colls[key]
 	if coll == nil {
-		coll = &collective{fn: c.Fn.Name, first: p.rank, members: members, each: map[int32]*signal{}}
+		coll = &collective{fn: c.Fn.Name, first: p.rank, each: map[int32]*signal{}}
 		m.colls[key] = coll
 	}
 	if coll.fn != c.Fn.Name {
 		m.problems.add(Problem{Kind: Mismatch, Rank: p.rank, Fn: c.Fn.Name, Call: p.info(c),
 			Text: fmt.Sprintf("rank %d calls %s where rank %d calls %s", p.rank, c.Fn.Name, coll.first, coll.fn)})
 	}
-	stamp := m.clock.Now(int(p.rank))
-	if coll.region != m.index {
-		coll.region, coll.joined = m.index, 0
+	coll.arrived++
+	own := &coll.sides[g.side]
+	if own.region != m.index {
+		own.region, own.joined = m.index, 0
 	}
-	coll.joined = m.clock.Join(coll.joined, stamp)
-	if coll.arrived++; coll.arrived == len(coll.members) {
-		m.give(&coll.full, coll.joined)
+	own.joined = m.clock.Join(own.joined, m.clock.Now(int(p.rank)))
+	if own.arrived++; own.arrived == len(g.local) {
+		m.give(&own.full, own.joined)
 	}
-	signals, waits = coll.ordering(p.rank, dir, root)
+	signals, waits = coll.ordering(p, c, g, dir, root)
 	return signals, waits, func() {
-		if coll.left++; coll.left == len(coll.members) {
+		if coll.left++; coll.left == g.size() {
 			delete(m.colls, key)
 		}
 	}
 }
 
-// nextCollective counts the collective calls of the process on a communicator
-// or window.
-func (p *proc) nextCollective(key collKey) uint64 {
-	on := key.on
-	if key.win {
-		on = ^on
-	}
-	p.collSeq[on]++
-	return p.collSeq[on]
-}
-
 // collect performs a blocking collective call.
-func (m *Machine) collect(p *proc, c *call, key collKey, members []int32, dir direction, root int32, after func()) {
-	if dir == allToAll && len(members) == len(m.procs) {
-		p.nextCollective(key)
+func (m *Machine) collect(p *proc, c *call, key collKey, g *group, dir direction, root int32, after func()) {
+	key = p.take(key)
+	if (dir == allToAll || dir == everybody) && len(g.local) == len(m.procs) {
 		m.arrive(p, c, after)
 		return
 	}
-	signals, waits, done := m.join(p, c, key, members, dir, root)
+	signals, waits, done := m.join(p, c, key, g, dir, root)
 	m.synchronize(p, c, signals, waits, func() {
 		done()
 		if after != nil {
@@ -183,27 +202,47 @@ func (m *Machine) collect(p *proc, c *call, key collKey, members []int32, dir di
 }
 
 // ordering returns what a member gives and waits for.
-func (c *collective) ordering(rank int32, dir direction, root int32) (signals []*signal, waits []wait) {
+func (c *collective) ordering(p *proc, at *call, g *group, dir direction, root int32) (signals []*signal, waits []wait) {
 	what := func() string { return fmt.Sprintf("for the other processes to call %s", c.fn) }
+	await := func(s *signal) { waits = append(waits, wait{on: s, what: what}) }
+	other := &c.sides[g.side]
+	if g.inter() {
+		other = &c.sides[1-g.side]
+	}
 	switch dir {
 	case allToAll:
-		waits = []wait{{on: &c.full, what: what}}
-	case oneToAll:
-		if rank == root {
-			return []*signal{c.from(root)}, nil
+		await(&other.full)
+	case everybody:
+		await(&other.full)
+		if g.inter() {
+			await(&c.sides[g.side].full)
 		}
-		waits = []wait{{on: c.from(root), what: what}}
+	case oneToAll:
+		switch root {
+		case p.rank:
+			signals = []*signal{c.from(root)}
+		case noRoot:
+		default:
+			await(c.from(root))
+		}
 	case allToOne:
-		if rank == root {
-			waits = []wait{{on: &c.full, what: what}}
+		if root == p.rank {
+			await(&other.full)
 		}
 	case prefix:
-		signals = []*signal{c.from(rank)}
-		for _, r := range c.members {
-			if r == rank {
+		signals = []*signal{c.from(p.rank)}
+		for _, r := range g.local {
+			if r == p.rank {
 				break
 			}
-			waits = append(waits, wait{on: c.from(r), what: what})
+			await(c.from(r))
+		}
+	case neighbourhood:
+		signals = []*signal{c.from(p.rank)}
+		for _, n := range p.neighbours[at.num("comm")].sources {
+			if r := g.peer(n); r >= 0 {
+				await(c.from(r))
+			}
 		}
 	}
 	return signals, waits

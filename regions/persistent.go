@@ -9,13 +9,30 @@ import (
 // persistent is a persistent request: the call that made it, to be done again
 // at each start (MPI 4.1, 3.9).
 type persistent struct {
-	call *trace.Call
-	rule *rule
+	call  *trace.Call
+	rule  *rule
+	start func(*Machine, *proc, *call, *persistent)
+	key   collKey      // of a collective call
+	parts *partitioned // of a partitioned message
+	round uint64       // of a partitioned message: starts so far
 }
 
 func doInit(_ *Machine, p *proc, c *call, r *rule) {
+	p.persist(c, &persistent{rule: r, start: (*Machine).startMessage})
+}
+
+func (p *proc) persist(c *call, t *persistent) {
 	if id := c.num("request"); id != 0 {
-		p.persistent[id] = &persistent{call: keep(c.Call), rule: r}
+		t.call = keep(c.Call)
+		p.persistent[id] = t
+	}
+}
+
+func (m *Machine) startMessage(p *proc, c *call, t *persistent) {
+	if c.has("source") {
+		doIrecv(m, p, c, t.rule)
+	} else {
+		doIsend(m, p, c, t.rule)
 	}
 }
 
@@ -38,11 +55,7 @@ func doStartRequests(m *Machine, p *proc, c *call, _ *rule) {
 		again, fn := *t.call, *t.call.Fn
 		fn.Name = c.Fn.Name
 		again.Fn, again.Stack, again.Returned = &fn, c.Stack, c.Returned
-		if again.Fn.Arg("source") >= 0 {
-			doIrecv(m, p, &call{Call: &again}, t.rule)
-		} else {
-			doIsend(m, p, &call{Call: &again}, t.rule)
-		}
+		t.start(m, p, &call{Call: &again}, t)
 	}
 }
 
@@ -67,6 +80,7 @@ func (p *proc) message(c *call) *slot {
 func doMrecv(m *Machine, p *proc, c *call, _ *rule) {
 	if s := p.message(c); s != nil && c.Returned {
 		m.synchronize(p, c, []*signal{&s.back}, []wait{awaitMessage(s)}, func() {
+			s.finish(p, p.syncCall)
 			m.receiveInto(p, c, "buf", "count", "datatype")
 		})
 	}
@@ -79,7 +93,7 @@ func doImrecv(m *Machine, p *proc, c *call, _ *rule) {
 	}
 	m.addRequest(p, c, req)
 	if s := p.message(c); s != nil {
-		req.waits = []wait{awaitMessage(s)}
+		req.arrives(p, s)
 		m.synchronize(p, c, []*signal{&s.back}, nil, nil)
 	}
 }

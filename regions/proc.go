@@ -42,9 +42,10 @@ type proc struct {
 	messages   map[int64]*slot // found by matched probes, by handle
 	wins       map[int64]*epochs
 	shared     []segment // parts of shared-memory windows that belong to others
-	collSeq    map[int64]uint64
-	own        *LockSet // locks held that cover the process's own memory
-	ownIndex   uint32   // of own in the region's lock sets
+	collSeq    map[collKey]uint64
+	neighbours map[int64]neighbours // by communicator
+	own        *LockSet             // locks held that cover the process's own memory
+	ownIndex   uint32               // of own in the region's lock sets
 
 	strands  map[uint32]bool
 	finished bool // passed its finalize call
@@ -60,7 +61,8 @@ func newProc(rank int, s Stream) *proc {
 		persistent: map[int64]*persistent{},
 		messages:   map[int64]*slot{},
 		wins:       map[int64]*epochs{},
-		collSeq:    map[int64]uint64{},
+		collSeq:    map[collKey]uint64{},
+		neighbours: map[int64]neighbours{},
 		strands:    map[uint32]bool{},
 	}
 	if s == nil {

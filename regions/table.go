@@ -3,13 +3,15 @@ package regions
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/mcchk/mcchk/trace"
 )
 
 // rule is what one MPI call means: which processes it orders and how, which
 // operations it completes, and which memory it touches. It is read beside the
-// detection model, sections 2 and 3.
+// detection model, sections 2 and 3. The texts are for people
+// (docs/mpi-calls.md); of what the other fields tell, they say nothing.
 type rule struct {
 	do      func(*Machine, *proc, *call, *rule)
 	order   direction     // of collective calls
@@ -17,6 +19,12 @@ type rule struct {
 	op      operationRole // of one-sided operations
 	part    part          // what flushes complete
 	send    sendMode
+
+	signals   string
+	waits     string
+	completes string
+	memory    string
+	note      string
 }
 
 // sendMode tells how a send orders.
@@ -28,29 +36,76 @@ const (
 )
 
 // table says what each MPI call means. A call that is not in it is not
-// understood, and named in the verdict; an empty rule orders, completes and
-// touches nothing.
-var table = map[string]*rule{
-	"MPI_Init":        {},
-	"MPI_Init_thread": {},
-	"MPI_Finalize":    {do: doFinalize},
-	"MPI_Abort":       {},
+// understood, and named in the verdict; a rule without `do` orders, completes
+// and touches nothing.
+var table = makeTable()
+
+func makeTable() map[string]*rule {
+	t := map[string]*rule{}
+	for _, part := range []map[string]*rule{environment, windowCalls, oneSidedCalls, windowSync, messageCalls, requestCalls, communicators} {
+		for name, r := range part {
+			t[name] = r
+		}
+	}
+	for name, c := range collectives {
+		blocking, starting, making := doCollective, doStartCollective, doInitCollective
+		if c.order == neighbourhood {
+			blocking, starting, making = doNeighborhood, doStartNeighborhood, doInitNeighborhood
+		}
+		lower := strings.ToLower(name[:1]) + name[1:]
+		t["MPI_"+name] = &rule{do: blocking, order: c.order, touches: c.touches}
+		t["MPI_I"+lower] = &rule{do: starting, order: c.order, touches: c.touches}
+		t["MPI_"+name+"_init"] = &rule{do: making, order: c.order, touches: c.touches}
+	}
+	return t
+}
+
+// Start and end, and what is local (MPI 4.1, chapters 4 to 6 and 11).
+var environment = map[string]*rule{
+	"MPI_Init":        {note: "its order is that of the trace's beginning"},
+	"MPI_Init_thread": {note: "its order is that of the trace's beginning"},
+	"MPI_Finalize":    {do: doFinalize, signals: "all processes", waits: "all processes"},
+	"MPI_Abort":       {note: "nothing follows it"},
 	"MPI_Type_free":   {},
 	"MPI_Op_free":     {},
 
-	// Windows (MPI 4.1, 12.2).
-	"MPI_Win_create":   {do: doWinCreate},
-	"MPI_Win_allocate": {do: doWinCreate},
-	"MPI_Win_free":     {do: doWinFree},
+	"MPI_Reduce_local": {do: doLocal, touches: []touch{
+		{buf: "inbuf", count: "count", typ: "datatype"},
+		{buf: "inoutbuf", count: "count", typ: "datatype", write: true},
+	}},
+	"MPI_Pack": {do: doLocal, touches: []touch{
+		{buf: "inbuf", count: "incount", typ: "datatype"},
+		{buf: "outbuf", count: "packed", bytes: true, write: true},
+	}},
+	"MPI_Pack_external": {do: doLocal, touches: []touch{
+		{buf: "inbuf", count: "incount", typ: "datatype"},
+		{buf: "outbuf", count: "packed", bytes: true, write: true},
+	}},
+	"MPI_Unpack": {do: doLocal, touches: []touch{
+		{buf: "inbuf", count: "packed", bytes: true},
+		{buf: "outbuf", count: "outcount", typ: "datatype", write: true},
+	}},
+	"MPI_Unpack_external": {do: doLocal, touches: []touch{
+		{buf: "inbuf", count: "packed", bytes: true},
+		{buf: "outbuf", count: "outcount", typ: "datatype", write: true},
+	}},
+}
 
-	"MPI_Win_allocate_shared": {do: doWinCreate},
-	"mcchk_Shared_segment":    {do: doSegment},
-	"MPI_Win_shared_query":    {},
-	"MPI_Win_create_dynamic":  {do: doWinCreate},
-	"MPI_Win_attach":          {do: doAttach},
+// Windows (12.2).
+var windowCalls = map[string]*rule{
+	"MPI_Win_create":          {do: doWinCreate, order: allToAll},
+	"MPI_Win_allocate":        {do: doWinCreate, order: allToAll},
+	"MPI_Win_allocate_shared": {do: doWinCreate, order: allToAll, note: "loads and stores in the parts of others are accesses to their memory"},
+	"MPI_Win_create_dynamic":  {do: doWinCreate, order: allToAll},
+	"MPI_Win_attach":          {do: doAttach, note: "displacements are absolute addresses"},
 	"MPI_Win_detach":          {do: doDetach},
+	"MPI_Win_free":            {do: doWinFree, order: allToAll, completes: "nothing that is pending: that is MC306"},
+	"MPI_Win_shared_query":    {note: "the trace tells where the parts of the others lie"},
+	"mcchk_Shared_segment":    {do: doSegment},
+}
 
-	// One-sided operations (12.3).
+// One-sided operations (12.3).
+var oneSidedCalls = map[string]*rule{
 	"MPI_Put":              {do: doOperation, op: operationRole{role: PutTarget, kind: Write}},
 	"MPI_Rput":             {do: doOperation, op: operationRole{role: PutTarget, kind: Write}},
 	"MPI_Get":              {do: doOperation, op: operationRole{role: GetTarget, kind: Read}},
@@ -61,164 +116,244 @@ var table = map[string]*rule{
 	"MPI_Rget_accumulate":  {do: doOperation, op: operationRole{role: FetchTarget, kind: AtomicWrite}},
 	"MPI_Fetch_and_op":     {do: doOperation, op: operationRole{role: FetchTarget, kind: AtomicWrite}},
 	"MPI_Compare_and_swap": {do: doOperation, op: operationRole{role: SwapTarget, kind: AtomicWrite, op: compareAndSwap}},
+}
 
-	// Synchronization of windows (12.5).
-	"MPI_Win_fence":           {do: doFence},
-	"MPI_Win_post":            {do: doPost},
-	"MPI_Win_start":           {do: doStart},
-	"MPI_Win_complete":        {do: doComplete},
-	"MPI_Win_wait":            {do: doExposureEnd},
-	"MPI_Win_test":            {do: doExposureEnd},
-	"MPI_Win_lock":            {do: doLock},
+// Synchronization of windows (12.5).
+var windowSync = map[string]*rule{
+	"MPI_Win_fence": {do: doFence, order: allToAll, completes: "the caller's operations since the last fence",
+		note: "with MPI_MODE_NOPRECEDE it orders no processes, but operations issued after it reach their target after the target's fence"},
+	"MPI_Win_post":  {do: doPost, signals: "MPI_Win_start of the group"},
+	"MPI_Win_start": {do: doStart, waits: "MPI_Win_post of the group"},
+	"MPI_Win_complete": {do: doComplete, signals: "MPI_Win_wait of the group",
+		completes: "the operations of the epoch: their buffers, and what only reads at the target"},
+	"MPI_Win_wait": {do: doExposureEnd, waits: "MPI_Win_complete of the group", completes: "the group's operations at the caller"},
+	"MPI_Win_test": {do: doExposureEnd, waits: "when it succeeds, as MPI_Win_wait", completes: "then as MPI_Win_wait"},
+	"MPI_Win_lock": {do: doLock, waits: "the unlock of every lock granted before that it excludes",
+		note: "accesses of other processes under a lock that it excludes do not race with its own; nothing of this with MPI_MODE_NOCHECK"},
+	"MPI_Win_unlock": {do: doUnlock, signals: "the next locks that it excluded", completes: "the operations to the target"},
+	"MPI_Win_lock_all": {do: doLockAll, waits: "at the first operation to each target, as MPI_Win_lock",
+		note: "a shared lock of each process"},
+	"MPI_Win_unlock_all":      {do: doUnlock, signals: "as MPI_Win_unlock", completes: "all operations on the window"},
+	"MPI_Win_flush":           {do: doFlush, part: buffers | targets, completes: "the operations to the target"},
+	"MPI_Win_flush_all":       {do: doFlush, part: buffers | targets, completes: "all operations on the window"},
+	"MPI_Win_flush_local":     {do: doFlush, part: buffers, completes: "the buffers of the operations to the target, and what only reads there"},
+	"MPI_Win_flush_local_all": {do: doFlush, part: buffers, completes: "the buffers of all operations on the window, and what only reads at its target"},
+	"MPI_Win_sync":            {note: "in the unified memory model it orders nothing between processes"},
 	"mcchk_Lock_ticket":       {do: doLockTicket},
-	"MPI_Win_unlock":          {do: doUnlock},
-	"MPI_Win_lock_all":        {do: doLockAll},
-	"MPI_Win_unlock_all":      {do: doUnlock},
-	"MPI_Win_flush":           {do: doFlush, part: buffers | targets},
-	"MPI_Win_flush_all":       {do: doFlush, part: buffers | targets},
-	"MPI_Win_flush_local":     {do: doFlush, part: buffers},
-	"MPI_Win_flush_local_all": {do: doFlush, part: buffers},
-	"MPI_Win_sync":            {},
+}
 
-	// Messages (3.2, 3.4, 3.7).
-	"MPI_Send":     {do: doSend},
-	"MPI_Bsend":    {do: doSend},
-	"MPI_Rsend":    {do: doSend},
-	"MPI_Ssend":    {do: doSend, send: synchronous},
-	"MPI_Recv":     {do: doRecv},
-	"MPI_Sendrecv": {do: doSendrecv},
-	"MPI_Isend":    {do: doIsend},
-	"MPI_Ibsend":   {do: doIsend},
-	"MPI_Irsend":   {do: doIsend},
-	"MPI_Issend":   {do: doIsend, send: synchronous},
-	"MPI_Irecv":    {do: doIrecv},
-	"MPI_Probe":    {},
-	"MPI_Iprobe":   {},
+// Messages (3.2, 3.4, 3.7, 3.8, 4.2).
+var messageCalls = map[string]*rule{
+	"MPI_Send":  send(doSend, standard),
+	"MPI_Bsend": send(doSend, standard),
+	"MPI_Rsend": send(doSend, standard),
+	"MPI_Ssend": send(doSend, synchronous),
+	"MPI_Recv":  {do: doRecv, signals: "the synchronous send", waits: "the send", memory: "writes what was received"},
 
-	"MPI_Sendrecv_replace": {do: doSendrecvReplace},
+	"MPI_Isend":  send(doIsend, standard),
+	"MPI_Ibsend": send(doIsend, standard),
+	"MPI_Irsend": send(doIsend, standard),
+	"MPI_Issend": send(doIsend, synchronous),
+	"MPI_Irecv":  {do: doIrecv, signals: "the synchronous send", waits: "when completed, the send", memory: untilDone("writes buf")},
 
-	"MPI_Mprobe":  {do: doMprobe},
-	"MPI_Improbe": {do: doMprobe},
-	"MPI_Mrecv":   {do: doMrecv},
-	"MPI_Imrecv":  {do: doImrecv},
+	"MPI_Sendrecv":          exchangeMessages(doSendrecv),
+	"MPI_Sendrecv_replace":  exchangeMessages(doSendrecv),
+	"MPI_Isendrecv":         exchangeMessages(doIsendrecv),
+	"MPI_Isendrecv_replace": exchangeMessages(doIsendrecv),
 
-	"MPI_Send_init":  {do: doInit},
-	"MPI_Bsend_init": {do: doInit},
-	"MPI_Rsend_init": {do: doInit},
-	"MPI_Ssend_init": {do: doInit, send: synchronous},
-	"MPI_Recv_init":  {do: doInit},
-	"MPI_Start":      {do: doStartRequests},
-	"MPI_Startall":   {do: doStartRequests},
+	"MPI_Probe":   {do: doProbe, waits: "the send of the message found"},
+	"MPI_Iprobe":  {do: doProbe, waits: "when there is one, the send of the message found"},
+	"MPI_Mprobe":  {do: doMprobe, note: "takes the message from the queue"},
+	"MPI_Improbe": {do: doMprobe, note: "takes the message, if there is one, from the queue"},
+	"MPI_Mrecv":   {do: doMrecv, signals: "the synchronous send", waits: "the send", memory: "writes what was received"},
+	"MPI_Imrecv":  {do: doImrecv, signals: "the synchronous send", waits: "when completed, the send", memory: untilDone("writes buf")},
 
-	"MPI_Wait":         {do: doWait},
-	"MPI_Test":         {do: doWait},
-	"MPI_Waitall":      {do: doWait},
-	"MPI_Testall":      {do: doWait},
-	"MPI_Waitany":      {do: doWait},
-	"MPI_Testany":      {do: doWait},
-	"MPI_Waitsome":     {do: doWait},
-	"MPI_Testsome":     {do: doWait},
-	"MPI_Request_free": {do: doRequestFree},
+	"MPI_Send_init":  send(doInit, standard),
+	"MPI_Bsend_init": send(doInit, standard),
+	"MPI_Rsend_init": send(doInit, standard),
+	"MPI_Ssend_init": send(doInit, synchronous),
+	"MPI_Recv_init":  {do: doInit, note: "as MPI_Irecv, at each start"},
+	"MPI_Start":      {do: doStartRequests, note: "does what the request was made for"},
+	"MPI_Startall":   {do: doStartRequests, note: "does what the requests were made for"},
+
+	"MPI_Psend_init":   {do: doPsendInit, note: "partitions are sent one by one"},
+	"MPI_Precv_init":   {do: doPrecvInit, memory: "writes buf, each partition from the start until it has arrived", waits: "when completed, MPI_Pready of all partitions"},
+	"MPI_Pready":       {do: doPready, signals: "the partition's arrival", memory: untilDone("reads the partition")},
+	"MPI_Pready_range": {do: doPready, signals: "the partitions' arrival", memory: untilDone("reads the partitions")},
+	"MPI_Pready_list":  {do: doPready, signals: "the partitions' arrival", memory: untilDone("reads the partitions")},
+	"MPI_Parrived":     {do: doParrived, waits: "when it says yes, MPI_Pready of the partition's data", completes: "the partition's buffer"},
+
+	"MPI_Buffer_attach": {},
+	"MPI_Buffer_detach": {note: "that buffered messages have left says nothing of their receipt"},
+}
+
+func untilDone(what string) string { return what + ", from the call until its request is complete" }
+
+func send(do func(*Machine, *proc, *call, *rule), mode sendMode) *rule {
+	r := &rule{do: do, send: mode, signals: "the receive", memory: "reads buf"}
+	if mode == synchronous {
+		r.waits = "the call of the receive"
+	}
+	return r
+}
+
+func exchangeMessages(do func(*Machine, *proc, *call, *rule)) *rule {
+	return &rule{do: do, signals: "the receive of what it sends", waits: "the send of what it receives",
+		memory: "reads the send buffer, writes the receive buffer"}
+}
+
+// Completion of requests (3.7.3 to 3.7.5, 3.8.4).
+var requestCalls = map[string]*rule{
+	"MPI_Wait":         completion("the request"),
+	"MPI_Test":         completion("the request, when it succeeds"),
+	"MPI_Waitall":      completion("the requests"),
+	"MPI_Testall":      completion("the requests, when it succeeds"),
+	"MPI_Waitany":      completion("the request that index tells"),
+	"MPI_Testany":      completion("the request that index tells, when it succeeds"),
+	"MPI_Waitsome":     completion("the requests that indices tell"),
+	"MPI_Testsome":     completion("the requests that indices tell"),
+	"MPI_Request_free": {do: doRequestFree, note: "a send is then complete when its message was received; what else goes on is never known to be complete"},
 	// A flag of true says that the operation is over, as MPI_Test does.
-	"MPI_Request_get_status": {do: doWait},
+	"MPI_Request_get_status": completion("the request, when the flag is true"),
+	"MPI_Cancel":             {do: doCancel, note: "a receive that turns out cancelled leaves its message to the next"},
+}
 
-	// Collective calls (chapter 6).
-	"MPI_Barrier":              {do: doCollective, order: allToAll},
-	"MPI_Bcast":                {do: doCollective, order: oneToAll, touches: broadcast},
-	"MPI_Reduce":               {do: doCollective, order: allToOne, touches: reductionToRoot},
-	"MPI_Allreduce":            {do: doCollective, order: allToAll, touches: reduction},
-	"MPI_Scan":                 {do: doCollective, order: prefix, touches: reduction},
-	"MPI_Exscan":               {do: doCollective, order: prefix, touches: reduction},
-	"MPI_Reduce_scatter_block": {do: doCollective, order: allToAll, touches: reduceScatterBlock},
-	"MPI_Gather":               {do: doCollective, order: allToOne, touches: gather(root, false)},
-	"MPI_Gatherv":              {do: doCollective, order: allToOne, touches: gather(root, true)},
-	"MPI_Scatter":              {do: doCollective, order: oneToAll, touches: scatter(false)},
-	"MPI_Scatterv":             {do: doCollective, order: oneToAll, touches: scatter(true)},
-	"MPI_Allgather":            {do: doCollective, order: allToAll, touches: gather(everyone, false)},
-	"MPI_Allgatherv":           {do: doCollective, order: allToAll, touches: gather(everyone, true)},
-	"MPI_Alltoall":             {do: doCollective, order: allToAll, touches: exchange(false)},
-	"MPI_Alltoallv":            {do: doCollective, order: allToAll, touches: exchange(true)},
+func completion(what string) *rule {
+	return &rule{do: doWait, waits: "what the operation waits for", completes: what}
+}
 
-	"MPI_Ibarrier":              {do: doStartCollective, order: allToAll},
-	"MPI_Ibcast":                {do: doStartCollective, order: oneToAll, touches: broadcast},
-	"MPI_Ireduce":               {do: doStartCollective, order: allToOne, touches: reductionToRoot},
-	"MPI_Iallreduce":            {do: doStartCollective, order: allToAll, touches: reduction},
-	"MPI_Iscan":                 {do: doStartCollective, order: prefix, touches: reduction},
-	"MPI_Iexscan":               {do: doStartCollective, order: prefix, touches: reduction},
-	"MPI_Ireduce_scatter_block": {do: doStartCollective, order: allToAll, touches: reduceScatterBlock},
-	"MPI_Igather":               {do: doStartCollective, order: allToOne, touches: gather(root, false)},
-	"MPI_Igatherv":              {do: doStartCollective, order: allToOne, touches: gather(root, true)},
-	"MPI_Iscatter":              {do: doStartCollective, order: oneToAll, touches: scatter(false)},
-	"MPI_Iscatterv":             {do: doStartCollective, order: oneToAll, touches: scatter(true)},
-	"MPI_Iallgather":            {do: doStartCollective, order: allToAll, touches: gather(everyone, false)},
-	"MPI_Iallgatherv":           {do: doStartCollective, order: allToAll, touches: gather(everyone, true)},
-	"MPI_Ialltoall":             {do: doStartCollective, order: allToAll, touches: exchange(false)},
-	"MPI_Ialltoallv":            {do: doStartCollective, order: allToAll, touches: exchange(true)},
+// Communicators (7.4.2, 7.6.2, 8.5): their constructors synchronise.
+var communicators = map[string]*rule{
+	"MPI_Comm_dup":                     {do: doCollective, order: everybody},
+	"MPI_Comm_dup_with_info":           {do: doCollective, order: everybody},
+	"MPI_Comm_idup":                    {do: doStartCollective, order: everybody},
+	"MPI_Comm_idup_with_info":          {do: doStartCollective, order: everybody},
+	"MPI_Comm_create":                  {do: doCollective, order: everybody},
+	"MPI_Comm_split":                   {do: doCollective, order: everybody},
+	"MPI_Comm_split_type":              {do: doCollective, order: everybody},
+	"MPI_Cart_create":                  {do: doCollective, order: everybody},
+	"MPI_Cart_sub":                     {do: doCollective, order: everybody},
+	"MPI_Graph_create":                 {do: doCollective, order: everybody},
+	"MPI_Dist_graph_create":            {do: doCollective, order: everybody},
+	"MPI_Dist_graph_create_adjacent":   {do: doCollective, order: everybody},
+	"MPI_Comm_create_group":            {do: doCreateGroup, order: everybody, note: "the processes of the new communicator only"},
+	"MPI_Comm_create_from_group":       {do: doCreateGroup, order: everybody, note: "the processes of the new communicator only"},
+	"MPI_Intercomm_create":             {do: doCreateGroup, order: everybody, note: "both groups"},
+	"MPI_Intercomm_create_from_groups": {do: doCreateGroup, order: everybody, note: "both groups"},
+	"MPI_Intercomm_merge":              {do: doMerge, order: everybody, note: "both groups"},
+	"MPI_Comm_free":                    {},
+	"MPI_Comm_disconnect":              {},
+	"mcchk_Neighbors":                  {do: doNeighbors},
+}
 
-	// Communicators (7.4.2): their constructors synchronise the group.
-	"MPI_Comm_dup":                   {do: doCollective, order: allToAll},
-	"MPI_Comm_dup_with_info":         {do: doCollective, order: allToAll},
-	"MPI_Comm_create":                {do: doCollective, order: allToAll},
-	"MPI_Comm_split":                 {do: doCollective, order: allToAll},
-	"MPI_Comm_split_type":            {do: doCollective, order: allToAll},
-	"MPI_Cart_create":                {do: doCollective, order: allToAll},
-	"MPI_Cart_sub":                   {do: doCollective, order: allToAll},
-	"MPI_Graph_create":               {do: doCollective, order: allToAll},
-	"MPI_Dist_graph_create":          {do: doCollective, order: allToAll},
-	"MPI_Dist_graph_create_adjacent": {do: doCollective, order: allToAll},
-	"MPI_Comm_free":                  {},
+// collective is the meaning of a collective call in its blocking, non-blocking
+// and persistent forms (chapters 6 and 8).
+type collectiveCall struct {
+	order   direction
+	touches []touch
+}
+
+var collectives = map[string]collectiveCall{
+	"Barrier":              {allToAll, nil},
+	"Bcast":                {oneToAll, broadcast},
+	"Scatter":              {oneToAll, scatter(false)},
+	"Scatterv":             {oneToAll, scatter(true)},
+	"Reduce":               {allToOne, reductionToRoot},
+	"Gather":               {allToOne, gather(false)},
+	"Gatherv":              {allToOne, gather(true)},
+	"Scan":                 {prefix, reduction},
+	"Exscan":               {prefix, reduction},
+	"Allreduce":            {allToAll, reduction},
+	"Reduce_scatter_block": {allToAll, reduceScatterBlock},
+	"Reduce_scatter":       {allToAll, reduceScatter},
+	"Allgather":            {allToAll, allgather(false)},
+	"Allgatherv":           {allToAll, allgather(true)},
+	"Alltoall":             {allToAll, exchange("", perPeer, perPeer)},
+	"Alltoallv":            {allToAll, exchange("v", perPeer, perPeer)},
+	"Alltoallw":            {allToAll, exchange("w", perPeer, perPeer)},
+
+	"Neighbor_allgather":  {neighbourhood, neighborAllgather("")},
+	"Neighbor_allgatherv": {neighbourhood, neighborAllgather("v")},
+	"Neighbor_alltoall":   {neighbourhood, exchange("", perNeighbor, perSource)},
+	"Neighbor_alltoallv":  {neighbourhood, exchange("v", perNeighbor, perSource)},
+	"Neighbor_alltoallw":  {neighbourhood, exchange("w", perNeighbor, perSource)},
 }
 
 // The buffers of collective calls.
 var (
 	broadcast = []touch{
-		{buf: "buffer", count: "count", typ: "datatype", at: root},
+		{buf: "buffer", count: "count", typ: "datatype", at: atRoot},
 		{buf: "buffer", count: "count", typ: "datatype", at: others, write: true},
 	}
 	reduction = []touch{
-		{buf: "sendbuf", count: "count", typ: "datatype", at: everyone, orElse: "recvbuf"},
-		{buf: "recvbuf", count: "count", typ: "datatype", at: everyone, write: true},
+		{buf: "sendbuf", count: "count", typ: "datatype"},
+		{buf: "recvbuf", count: "count", typ: "datatype", placed: "sendbuf", then: onlyThen},
+		{buf: "recvbuf", count: "count", typ: "datatype", write: true},
 	}
 	reductionToRoot = []touch{
-		{buf: "sendbuf", count: "count", typ: "datatype", at: everyone, orElse: "recvbuf"},
-		{buf: "recvbuf", count: "count", typ: "datatype", at: root, write: true},
+		{buf: "sendbuf", count: "count", typ: "datatype"},
+		{buf: "recvbuf", count: "count", typ: "datatype", at: atRoot, placed: "sendbuf", then: onlyThen},
+		{buf: "recvbuf", count: "count", typ: "datatype", at: atRoot, write: true},
 	}
 	reduceScatterBlock = []touch{
-		{buf: "sendbuf", count: "recvcount", typ: "datatype", at: everyone, each: true, orElse: "recvbuf"},
-		{buf: "recvbuf", count: "recvcount", typ: "datatype", at: everyone, write: true},
+		{buf: "sendbuf", count: "recvcount", typ: "datatype", each: perMember},
+		{buf: "recvbuf", count: "recvcount", typ: "datatype", each: perMember, placed: "sendbuf", then: onlyThen},
+		{buf: "recvbuf", count: "recvcount", typ: "datatype", write: true},
+	}
+	reduceScatter = []touch{
+		{buf: "sendbuf", count: "recvcounts", typ: "datatype", sum: true},
+		{buf: "recvbuf", count: "recvcounts", typ: "datatype", sum: true, placed: "sendbuf", then: onlyThen},
+		{buf: "recvbuf", count: "recvcounts", typ: "datatype", own: true, write: true},
 	}
 )
 
-// gather is the buffers of calls that bring the data of all to a place.
-func gather(to place, vector bool) []touch {
-	return []touch{
-		{buf: "sendbuf", count: "sendcount", typ: "sendtype", at: everyone},
-		fromEach(touch{buf: "recvbuf", typ: "recvtype", at: to, write: true}, "recv", "displs", vector),
-	}
+// gather is the buffers of calls that bring the data of all to the root.
+func gather(vector bool) []touch {
+	in := parts("recv", "displs", perPeer, vector)
+	in.at, in.write, in.placed, in.then = atRoot, true, "sendbuf", ownLeftOut
+	return []touch{{buf: "sendbuf", count: "sendcount", typ: "sendtype"}, in}
+}
+
+// allgather is those of calls that bring the data of all to everyone.
+func allgather(vector bool) []touch {
+	own, in := parts("recv", "displs", perPeer, vector), parts("recv", "displs", perPeer, vector)
+	own.placed, own.then = "sendbuf", ownOnly
+	in.write, in.placed, in.then = true, "sendbuf", ownLeftOut
+	return []touch{{buf: "sendbuf", count: "sendcount", typ: "sendtype"}, own, in}
+}
+
+// neighborAllgather is those of MPI_Neighbor_allgather and its forms.
+func neighborAllgather(form string) []touch {
+	in := parts("recv", "displs", perSource, form == "v")
+	in.write = true
+	return []touch{{buf: "sendbuf", count: "sendcount", typ: "sendtype"}, in}
 }
 
 // scatter is those of calls that deal out the data of the root.
 func scatter(vector bool) []touch {
-	return []touch{
-		fromEach(touch{buf: "sendbuf", typ: "sendtype", at: root}, "send", "displs", vector),
-		{buf: "recvbuf", count: "recvcount", typ: "recvtype", at: everyone, write: true},
-	}
+	out := parts("send", "displs", perPeer, vector)
+	out.at, out.placed, out.then = atRoot, "recvbuf", ownLeftOut
+	return []touch{out, {buf: "recvbuf", count: "recvcount", typ: "recvtype", write: true}}
 }
 
 // exchange is those of calls in which each has data for each.
-func exchange(vector bool) []touch {
-	return []touch{
-		fromEach(touch{buf: "sendbuf", typ: "sendtype", at: everyone}, "send", "sdispls", vector),
-		fromEach(touch{buf: "recvbuf", typ: "recvtype", at: everyone, write: true}, "recv", "rdispls", vector),
+func exchange(form string, to, from each) []touch {
+	out, in := parts("send", "sdispls", to, form != ""), parts("recv", "rdispls", from, form != "")
+	if form == "w" {
+		out.typ, in.typ = "sendtypes", "recvtypes"
 	}
+	before := in
+	before.placed, before.then = "sendbuf", onlyThen
+	in.write = true
+	return []touch{out, before, in}
 }
 
-// fromEach completes a touch that has a part for each process: equal ones, or
+// parts is a buffer with a part for each of several processes: equal ones, or
 // with counts and displacements.
-func fromEach(t touch, prefix, displs string, vector bool) touch {
-	t.count, t.each = prefix+"count", !vector
+func parts(prefix, displs string, e each, vector bool) touch {
+	t := touch{buf: prefix + "buf", count: prefix + "count", typ: prefix + "type", each: e}
 	if vector {
-		t.count, t.displs = prefix+"counts", displs
+		t.count, t.displs, t.list = prefix+"counts", displs, true
 	}
 	return t
 }
@@ -226,16 +361,16 @@ func fromEach(t touch, prefix, displs string, vector bool) touch {
 func doFinalize(m *Machine, p *proc, c *call, _ *rule) { m.arrive(p, c, nil) }
 
 func doWinCreate(m *Machine, p *proc, c *call, _ *rule) {
-	members := m.members(p, c)
+	g := m.group(p, c, "comm")
 	id := c.num("win")
-	if members == nil || id == 0 {
+	if g == nil || id == 0 {
 		return
 	}
 	w := m.windows.byID[id]
 	if w == nil {
-		w = m.windows.add(id, members)
+		w = m.windows.add(id, g)
 	}
-	i := int32(m.rankIn(p, c))
+	i := g.rankOf(p.rank)
 	if i < 0 {
 		m.problems.notUnderstood(c.Fn.Name, p.info(c), "the caller is not in the communicator")
 		return
@@ -248,7 +383,7 @@ func doWinCreate(m *Machine, p *proc, c *call, _ *rule) {
 	default: // dynamic: displacements are addresses
 		w.unit[i] = 1
 		if w.dynamic == nil {
-			w.dynamic = make([][]span64, len(members))
+			w.dynamic = make([][]span64, len(g.local))
 		}
 	}
 	if w.Unified = c.num("model") != 0; !w.Unified {
@@ -259,7 +394,7 @@ func doWinCreate(m *Machine, p *proc, c *call, _ *rule) {
 		w.Created = p.info(c)
 	}
 	p.wins[id] = &epochs{win: w, rank: i, locks: map[int32]*lockEpoch{}}
-	m.collect(p, c, collKey{on: c.num("comm")}, members, allToAll, 0, nil)
+	m.collect(p, c, collKey{on: c.num("comm")}, g, allToAll, noRoot, nil)
 }
 
 func doAttach(m *Machine, p *proc, c *call, _ *rule) {
@@ -283,7 +418,7 @@ func doWinFree(m *Machine, p *proc, c *call, _ *rule) {
 	}
 	e.finish(p, p.info(c), buffers|targets, nil)
 	id := e.win.ID
-	m.collect(p, c, collKey{on: id, win: true}, e.win.members, allToAll, 0, func() {
+	m.collect(p, c, collKey{on: id, of: onWindow}, e.win.group, allToAll, noRoot, func() {
 		delete(p.wins, id)
 		p.shared = slices.DeleteFunc(slices.Clone(p.shared), func(s segment) bool { return s.win == id })
 		m.windows.free(e.win)
@@ -313,7 +448,7 @@ func doFence(m *Machine, p *proc, c *call, _ *rule) {
 		return
 	}
 	e.finish(p, p.info(c), buffers|targets, nil)
-	m.collect(p, c, collKey{on: e.win.ID, win: true}, e.win.members, allToAll, 0, func() {
+	m.collect(p, c, collKey{on: e.win.ID, of: onWindow}, e.win.group, allToAll, noRoot, func() {
 		maps.DeleteFunc(e.win.gates, func(k fenceKey, _ *gate) bool { return k.n < e.fences })
 	})
 }

@@ -9,6 +9,7 @@ import (
 // window is an MPI window: the memory that each member exposes.
 type window struct {
 	Window
+	group   *group
 	members []int32 // world ranks, by rank in the window's communicator
 	base    []uint64
 	size    []uint64
@@ -78,11 +79,11 @@ type windows struct {
 	created int
 }
 
-func (ws *windows) add(id int64, members []int32) *window {
+func (ws *windows) add(id int64, g *group) *window {
 	ws.created++
-	n := len(members)
+	n := len(g.local)
 	w := &window{
-		Window: Window{ID: id, Number: ws.created}, members: members,
+		Window: Window{ID: id, Number: ws.created}, group: g, members: g.local,
 		base: make([]uint64, n), size: make([]uint64, n), unit: make([]uint64, n), known: make([]bool, n),
 		lockers: map[int32]*lockOrder{}, gates: map[fenceKey]*gate{},
 	}
