@@ -65,6 +65,8 @@ func TestDatatypes(t *testing.T) {
 			[]intervals.Run{{Lo: 28, Size: 12, Stride: 20, Count: 2}}, "MPI_INT"},
 		{"resized", trace.Type{Combiner: trace.Resized, Extent: 16, Addrs: []int64{0, 16}, Types: []int64{1}}, solid(0, 4), "MPI_INT"},
 		{"dup", trace.Type{Combiner: trace.Dup, Types: []int64{2}}, solid(0, 8), "MPI_DOUBLE"},
+		{"a pair with a hole", trace.Type{Name: "MPI_SHORT_INT", Size: 6, Extent: 8}, solid(0, 2, 4, 8), "MPI_SHORT_INT"},
+		{"a pair without", trace.Type{Name: "MPI_DOUBLE_INT", Size: 12, Extent: 16}, solid(0, 12), "MPI_DOUBLE_INT"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -82,7 +84,8 @@ func TestDatatypesThatAreNotUnderstood(t *testing.T) {
 		name, want string
 		typ        trace.Type
 	}{
-		{"darray", "not understood yet", trace.Type{Combiner: trace.Darray, Types: []int64{1}}},
+		{"an unknown constructor", "not understood yet", trace.Type{Combiner: 255, Types: []int64{1}}},
+		{"darray", "0 dimensions", trace.Type{Combiner: trace.Darray, Types: []int64{1}, Ints: []int64{1, 0, 0}}},
 		{"missing integers", "integer 2 of the constructor is missing", trace.Type{Combiner: trace.Vector, Ints: []int64{1, 1}, Types: []int64{1}}},
 		{"a part that is not defined", "datatype 7 is not defined", trace.Type{Combiner: trace.Dup, Types: []int64{7}}},
 		{"a part of itself", "nested", trace.Type{Combiner: trace.Dup, Types: []int64{9}}},
@@ -133,4 +136,81 @@ func TestBuffersAgainstTypeMaps(t *testing.T) {
 			require.True(t, x >= int64(lo) && x < int64(hi))
 		}
 	}
+}
+
+// The parts of a random darray belong to the processes that the definition of
+// its distributions says, and together they are the array.
+func TestDarrays(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 1_000 {
+		n := 1 + rng.IntN(3)
+		sizes, how, args, procs := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+		total, all := int64(1), int64(1)
+		for d := range n {
+			sizes[d], how[d], procs[d], args[d] = 1+rng.Int64N(7), rng.Int64N(3), 1+rng.Int64N(3), defaultArg
+			switch {
+			case how[d] == notDistributed:
+				procs[d] = 1
+			case rng.IntN(2) == 0 && how[d] == cyclic:
+				args[d] = 1 + rng.Int64N(3)
+			case rng.IntN(2) == 0:
+				args[d] = (sizes[d]+procs[d]-1)/procs[d] + rng.Int64N(2)
+			}
+			total, all = total*procs[d], all*sizes[d]
+		}
+		order := rng.Int64N(2)
+		owner := map[int64]int64{}
+		for rank := range total {
+			ints := []int64{total, rank, int64(n)}
+			for _, l := range [][]int64{sizes, how, args, procs} {
+				ints = append(ints, l...)
+			}
+			def := &trace.Type{ID: 9, Combiner: trace.Darray, Extent: 4 * all, Ints: append(ints, order), Types: []int64{1}}
+			got, err := typesOf(intType, def).typeOf(9)
+			require.NoError(t, err)
+			for _, r := range got.layout.Runs() {
+				for k := range r.Count {
+					for b := uint64(0); b < r.Size; b += 4 {
+						at := int64(r.Lo+k*r.Stride+b) / 4
+						require.NotContains(t, owner, at)
+						owner[at] = rank
+					}
+				}
+			}
+		}
+		require.Len(t, owner, int(all))
+		for at, rank := range owner {
+			require.Equal(t, ownerOf(at, order, sizes, how, args, procs), rank)
+		}
+	}
+}
+
+// ownerOf returns the process that element `at` of a darray belongs to.
+func ownerOf(at, order int64, sizes, how, args, procs []int64) int64 {
+	n := len(sizes)
+	index := make([]int64, n)
+	for k := range n {
+		d := k
+		if order == 0 {
+			d = n - 1 - k
+		}
+		index[d] = at % sizes[d]
+		at /= sizes[d]
+	}
+	rank := int64(0)
+	for d := range n {
+		block := args[d]
+		if block == defaultArg {
+			block = 1
+			if how[d] == blockwise {
+				block = (sizes[d] + procs[d] - 1) / procs[d]
+			}
+		}
+		coordinate := int64(0)
+		if how[d] != notDistributed {
+			coordinate = index[d] / block % procs[d]
+		}
+		rank = rank*procs[d] + coordinate
+	}
+	return rank
 }
