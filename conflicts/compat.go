@@ -11,6 +11,7 @@ package conflicts
 import (
 	"github.com/mcchk/mcchk/intervals"
 	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
 )
 
 // verdict on a pair of concurrent accesses that share bytes.
@@ -42,12 +43,46 @@ func compare(a, b *regions.Access) verdict {
 	if a.Elem.Type != b.Elem.Type || a.Elem.Type == "" || misaligned(a, b) {
 		return otherAtomic
 	}
-	if a.Rank == b.Rank || a.Elem.Op == b.Elem.Op || a.Kind == regions.AtomicRead || b.Kind == regions.AtomicRead {
-		// From one origin they are ordered by the default accumulate_ordering.
+	switch {
+	case a.Elem.Op == b.Elem.Op, a.Rank == b.Rank && inOrder(a, b):
 		return compatible
+	case a.Kind == regions.AtomicRead || b.Kind == regions.AtomicRead:
+		if !a.Elem.SameOp {
+			return compatible
+		}
 	}
 	return otherOp
 }
+
+// inOrder reports whether the window's accumulate_ordering, by default all of
+// it, orders two accumulates from one origin (MPI 4.1, 12.7.2).
+func inOrder(a, b *regions.Access) bool {
+	if a.Elem.Ordering == trace.OrderAll {
+		return true
+	}
+	if b.Start.NotAfter(a.Start) {
+		a, b = b, a
+	}
+	var need int64
+	for _, x := range []struct {
+		bit           int64
+		first, second bool
+	}{
+		{trace.OrderRAR, reads(a), reads(b)},
+		{trace.OrderRAW, changes(a), reads(b)},
+		{trace.OrderWAR, reads(a), changes(b)},
+		{trace.OrderWAW, changes(a), changes(b)},
+	} {
+		if x.first && x.second {
+			need |= x.bit
+		}
+	}
+	return need&^a.Elem.Ordering == 0
+}
+
+// reads and changes say what an accumulate does that ordering speaks of.
+func reads(a *regions.Access) bool   { return a.Role != regions.AccumulateTarget }
+func changes(a *regions.Access) bool { return a.Kind == regions.AtomicWrite }
 
 // misaligned reports whether two elements of one size overlap without starting
 // at the same byte.

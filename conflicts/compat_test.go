@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcchk/mcchk/intervals"
 	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
 )
 
 // atomically makes an atomic access to n elements of a type at an address.
@@ -15,11 +16,17 @@ func atomically(rank int32, op, typ string, size, addr, n uint64) *regions.Acces
 	a := &regions.Access{
 		Rank: rank, Kind: regions.AtomicWrite, Role: regions.AccumulateTarget, Base: addr,
 		Layout: intervals.NewLayout([]intervals.Run{intervals.Solid(0, n*size)}),
-		Elem:   &regions.Element{Type: typ, Size: size, Op: op}, Call: &regions.CallInfo{Win: 1},
+		Elem:   &regions.Element{Type: typ, Size: size, Op: op, Ordering: trace.OrderAll}, Call: &regions.CallInfo{Win: 1},
 	}
 	if op == "MPI_NO_OP" {
 		a.Kind = regions.AtomicRead
 	}
+	return a
+}
+
+// informed gives an atomic access what info keys of its window say.
+func informed(a *regions.Access, ordering int64, sameOp bool) *regions.Access {
+	a.Elem.Ordering, a.Elem.SameOp = ordering, sameOp
 	return a
 }
 
@@ -54,6 +61,9 @@ func TestCompatibility(t *testing.T) {
 		{"an operation and MPI_NO_OP", sum(0), fetch(1), compatible},
 		{"different operations", sum(0), atomically(1, "MPI_PROD", "MPI_INT", 4, 0, 1), otherOp},
 		{"different operations of one origin", sum(0), atomically(0, "MPI_PROD", "MPI_INT", 4, 0, 1), compatible},
+		{"of one origin, without waw", informed(sum(0), trace.OrderAll&^trace.OrderWAW, false), informed(atomically(0, "MPI_PROD", "MPI_INT", 4, 0, 1), trace.OrderAll&^trace.OrderWAW, false), otherOp},
+		{"of one origin, without rar", informed(sum(0), trace.OrderWAW, false), informed(atomically(0, "MPI_PROD", "MPI_INT", 4, 0, 1), trace.OrderWAW, false), compatible},
+		{"MPI_NO_OP where accumulate_ops is same_op", informed(sum(0), trace.OrderAll, true), informed(fetch(1), trace.OrderAll, true), otherOp},
 		{"a swap and another operation", sum(0), atomically(1, "compare-and-swap", "MPI_INT", 4, 0, 1), otherOp},
 		{"different types", sum(0), atomically(1, "MPI_SUM", "MPI_FLOAT", 4, 0, 1), otherAtomic},
 		{"different types of one origin", sum(0), atomically(0, "MPI_SUM", "MPI_FLOAT", 4, 0, 1), otherAtomic},

@@ -39,6 +39,7 @@ type class struct {
 	win   int64
 	elem  string // basic type of atomic accesses
 	op    string
+	same  bool  // not even MPI_NO_OP may meet another operation
 	phase int64 // of the elements' addresses modulo their size; -1: not all the same
 }
 
@@ -48,7 +49,7 @@ func classOf(a *regions.Access) class {
 	if a.Elem == nil {
 		return class{kind: a.Kind}
 	}
-	c := class{kind: a.Kind, win: a.Call.Win, elem: a.Elem.Type, op: a.Elem.Op, phase: -1}
+	c := class{kind: a.Kind, win: a.Call.Win, elem: a.Elem.Type, op: a.Elem.Op, same: a.Elem.SameOp, phase: -1}
 	if size := a.Elem.Size; size > 0 {
 		c.phase = int64(a.Base % size)
 		for _, r := range a.Layout.Runs() {
@@ -66,7 +67,7 @@ func (c class) compatible(d class) bool {
 		return true
 	}
 	return c.elem != "" && c.elem == d.elem && c.win == d.win && c.phase >= 0 && c.phase == d.phase &&
-		(c.op == d.op || c.kind == regions.AtomicRead || d.kind == regions.AtomicRead)
+		(c.op == d.op || !c.same && (c.kind == regions.AtomicRead || d.kind == regions.AtomicRead))
 }
 
 // sortLanes sorts the accesses that calls make in the memory of one process.

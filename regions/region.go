@@ -121,6 +121,10 @@ type Element struct {
 	Type string // basic type, such as "MPI_INT"
 	Size uint64 // bytes
 	Op   string // "MPI_SUM"; "MPI_NO_OP"; "compare-and-swap"
+
+	// What the window promises (MPI 4.1, 12.2.1).
+	Ordering int64 // bits of trace.OrderRAR and so on: accumulate_ordering
+	SameOp   bool  // accumulate_ops is same_op: not even MPI_NO_OP may meet another operation
 }
 
 // Access is one access of the detection model: who, how, which bytes, from

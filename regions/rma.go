@@ -214,7 +214,7 @@ func (b *opBuilder) target(count, typ string, role operationRole) error {
 		Base: w.base[i] + w.unit[i]*uint64(b.c.num("target_disp")), Locks: b.e.lockOn(i),
 	}
 	if role.kind == AtomicWrite {
-		a.Elem = &Element{Type: t.basic, Size: t.size, Op: role.op}
+		a.Elem = &Element{Type: t.basic, Size: t.size, Op: role.op, Ordering: w.order, SameOp: w.sameOp}
 		if role.op == "" {
 			a.Elem.Op = b.operationName()
 		}

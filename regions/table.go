@@ -102,6 +102,8 @@ var windowCalls = map[string]*rule{
 	"MPI_Win_free":            {do: doWinFree, order: allToAll, completes: "nothing that is pending: that is MC306"},
 	"MPI_Win_shared_query":    {note: "the trace tells where the parts of the others lie"},
 	"mcchk_Shared_segment":    {do: doSegment},
+	"MPI_Win_set_info":        {note: "accumulate_ops and accumulate_ordering hold from then on"},
+	"mcchk_Win_info":          {do: doWinInfo},
 }
 
 // One-sided operations (12.3).
@@ -386,6 +388,7 @@ func doWinCreate(m *Machine, p *proc, c *call, _ *rule) {
 			w.dynamic = make([][]span64, len(g.local))
 		}
 	}
+	w.inform(c)
 	if w.Unified = c.num("model") != 0; !w.Unified {
 		m.problems.add(Problem{Kind: SeparateModel, Rank: p.rank, Fn: c.Fn.Name, Call: p.info(c),
 			Text: "the window has the separate memory model, of which only what it shares with the unified one is checked"})
@@ -395,6 +398,19 @@ func doWinCreate(m *Machine, p *proc, c *call, _ *rule) {
 	}
 	p.wins[id] = &epochs{win: w, rank: i, locks: map[int32]*lockEpoch{}}
 	m.collect(p, c, collKey{on: c.num("comm")}, g, allToAll, noRoot, nil)
+}
+
+// inform takes what the tracer says of a window's info keys.
+func (w *window) inform(c *call) {
+	if c.has("accumulate_ops") {
+		w.sameOp, w.order = c.num("accumulate_ops") == 1, c.num("accumulate_ordering")
+	}
+}
+
+func doWinInfo(m *Machine, p *proc, c *call, _ *rule) {
+	if e := m.epochsOf(p, c); e != nil {
+		e.win.inform(c)
+	}
 }
 
 func doAttach(m *Machine, p *proc, c *call, _ *rule) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/mcchk/mcchk/evc"
+	"github.com/mcchk/mcchk/trace"
 )
 
 // window is an MPI window: the memory that each member exposes.
@@ -15,6 +16,8 @@ type window struct {
 	size    []uint64
 	unit    []uint64 // displacement unit
 	known   []bool
+	order   int64      // accumulate_ordering
+	sameOp  bool       // accumulate_ops is same_op
 	dynamic [][]span64 // attached memory by member; nil unless the window is dynamic
 	freed   int        // members that have freed it
 	lockers map[int32]*lockOrder
@@ -83,7 +86,7 @@ func (ws *windows) add(id int64, g *group) *window {
 	ws.created++
 	n := len(g.local)
 	w := &window{
-		Window: Window{ID: id, Number: ws.created}, group: g, members: g.local,
+		Window: Window{ID: id, Number: ws.created}, group: g, members: g.local, order: trace.OrderAll,
 		base: make([]uint64, n), size: make([]uint64, n), unit: make([]uint64, n), known: make([]bool, n),
 		lockers: map[int32]*lockOrder{}, gates: map[fenceKey]*gate{},
 	}

@@ -57,6 +57,13 @@ const (
 	LockShared    int64 = 1
 	LockExclusive int64 = 2
 
+	// Bits of accumulate_ordering: what an accumulate comes after.
+	OrderRAR int64 = 1 // a read after reads
+	OrderRAW int64 = 2 // a read after writes
+	OrderWAR int64 = 4 // a write after reads
+	OrderWAW int64 = 8 // a write after writes
+	OrderAll       = OrderRAR | OrderRAW | OrderWAR | OrderWAW
+
 	CommWorld int64 = 1
 )
 
