@@ -26,6 +26,9 @@ import (
 type Options struct {
 	Clock string // evc.Encoded (the default) or evc.Vector
 	Jobs  int    // goroutines that search; 0: one for each CPU
+	// Predict also looks for races that another order of locks would have
+	// made possible: findings of rule MC202.
+	Predict bool
 	// Progress, if set, is called now and then from the goroutine of Run.
 	Progress func(Progress)
 }
@@ -68,7 +71,7 @@ func Run(ctx context.Context, dir string, opts Options) (*Result, error) {
 		}
 		readers[f.Header.Rank] = r
 	}
-	run := &run{ctx: ctx, opts: opts, dir: d, readers: readers}
+	run := &run{ctx: ctx, opts: opts, dir: d, readers: readers, reopen: d.Open}
 	return run.result()
 }
 
@@ -78,15 +81,17 @@ type run struct {
 	opts    Options
 	dir     *trace.Dir
 	readers []*trace.Reader // by rank; nil where there is no trace
+	reopen  func(rank int) (*trace.Reader, error)
 	machine *regions.Machine
 	regions int
 }
 
 func (r *run) result() (*Result, error) {
-	groups, err := r.search()
+	m, groups, err := r.search(r.readers, regions.Options{Clock: r.opts.Clock})
 	if err != nil {
 		return nil, err
 	}
+	r.machine = m
 	res := &Result{
 		Directory: r.dir.Path,
 		Run:       hex.EncodeToString(r.dir.Run[:]),
@@ -106,6 +111,14 @@ func (r *run) result() (*Result, error) {
 	}
 	n.unknown = slices.Compact(n.unknown)
 	res.Findings = n.findings(groups)
+	if r.opts.Predict {
+		predicted, err := r.predict(n, res.Findings)
+		if err != nil {
+			return nil, err
+		}
+		res.Findings = append(res.Findings, predicted...)
+		sortFindings(res.Findings)
+	}
 	res.Doubts = r.doubts(n)
 	res.Verdict = verdict(res)
 	return res, nil
@@ -124,44 +137,42 @@ func verdict(res *Result) Verdict {
 }
 
 // search replays and searches, the one ahead of the other.
-func (r *run) search() ([]*conflicts.Group, error) {
-	streams := make([]regions.Stream, len(r.readers))
-	for i, reader := range r.readers {
+func (r *run) search(readers []*trace.Reader, opts regions.Options) (*regions.Machine, []*conflicts.Group, error) {
+	streams := make([]regions.Stream, len(readers))
+	for i, reader := range readers {
 		if reader != nil {
 			streams[i] = reader
 		}
 	}
-	m, err := regions.NewMachine(streams, r.opts.Clock)
+	m, err := regions.NewMachine(streams, opts)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	r.machine = m
-
 	jobs := r.opts.Jobs
 	if jobs <= 0 {
 		jobs = runtime.GOMAXPROCS(0)
 	}
 	checker := conflicts.NewChecker(r.ctx, jobs)
-	err = r.replay(checker)
+	err = r.replay(m, checker)
 	groups, cerr := checker.Close()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return groups, cerr
+	return m, groups, cerr
 }
 
-func (r *run) replay(checker *conflicts.Checker) error {
-	for {
-		region, err := r.machine.Next(r.ctx)
+func (r *run) replay(m *regions.Machine, checker *conflicts.Checker) error {
+	for n := 1; ; n++ {
+		region, err := m.Next(r.ctx)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		r.regions++
+		r.regions = n
 		if r.opts.Progress != nil {
-			r.opts.Progress(Progress{Regions: r.regions, Accesses: r.machine.Stats().Accesses})
+			r.opts.Progress(Progress{Regions: n, Accesses: m.Stats().Accesses})
 		}
 		checker.Add(region)
 	}

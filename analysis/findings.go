@@ -85,13 +85,18 @@ func (n *namer) findings(groups []*conflicts.Group) []conflicts.Finding {
 			n.weaken(&out[i])
 		}
 	}
-	slices.SortFunc(out, func(a, b conflicts.Finding) int {
+	sortFindings(out)
+	return out
+}
+
+// sortFindings sorts by place, then by rule.
+func sortFindings(fs []conflicts.Finding) {
+	slices.SortFunc(fs, func(a, b conflicts.Finding) int {
 		return cmp.Or(
 			keyOf(&a.First).compare(keyOf(&b.First)), keyOf(&a.Second).compare(keyOf(&b.Second)),
 			cmp.Compare(a.Rule, b.Rule),
 		)
 	})
-	return out
 }
 
 // weaken makes an error between two processes a warning when calls that are not
@@ -127,7 +132,11 @@ func (n *namer) finding(g *conflicts.Group) conflicts.Finding {
 	if swapped(&f) {
 		f.First, f.Second = f.Second, f.First
 	}
-	f.Why, f.Mend = explain(&f)
+	if g.Rule == conflicts.RuleLockOrder {
+		f.Why, f.Mend = n.explainLocks(&f, s)
+	} else {
+		f.Why, f.Mend = explain(&f)
+	}
 	return f
 }
 

@@ -20,6 +20,14 @@ import (
 // inMemory analyses traces that lie in memory.
 func inMemory(t testing.TB, files [][]byte, clock string, jobs int) *Result {
 	t.Helper()
+	return inMemoryWith(t, files, Options{Clock: clock, Jobs: jobs})
+}
+
+func inMemoryWith(t testing.TB, files [][]byte, opts Options) *Result {
+	t.Helper()
+	open := func(rank int) (*trace.Reader, error) {
+		return trace.NewReader(bytes.NewReader(files[rank]), fmt.Sprintf("rank %d", rank))
+	}
 	readers := make([]*trace.Reader, len(files))
 	dir := &trace.Dir{Path: "memory", Ranks: len(files)}
 	for i, b := range files {
@@ -27,12 +35,12 @@ func inMemory(t testing.TB, files [][]byte, clock string, jobs int) *Result {
 			dir.Missing = append(dir.Missing, i)
 			continue
 		}
-		r, err := trace.NewReader(bytes.NewReader(b), fmt.Sprintf("rank %d", i))
+		r, err := open(i)
 		require.NoError(t, err)
 		readers[i] = r
 		dir.Files = append(dir.Files, trace.File{Header: r.Header()})
 	}
-	r := &run{ctx: context.Background(), opts: Options{Clock: clock, Jobs: jobs}, dir: dir, readers: readers}
+	r := &run{ctx: context.Background(), opts: opts, dir: dir, readers: readers, reopen: open}
 	res, err := r.result()
 	require.NoError(t, err)
 	return res

@@ -38,6 +38,10 @@ type Sample struct {
 	First, Second Touch
 	Window        *regions.Window // that the bytes lie in; nil when in none
 	Base          uint64          // address of the window's first byte at Owner
+	// Locks are two calls that took locks which exclude each other, in the order
+	// of the run: nothing else orders the accesses. nil unless the order of
+	// locks was left out.
+	Locks [2]*regions.CallInfo
 }
 
 // Touch is one access of a sample.
@@ -102,6 +106,7 @@ func (p *Pair) sample() Sample {
 		First: touchOf(p.Region, p.First), Second: touchOf(p.Region, p.Second),
 	}
 	prefer := max(p.First.Call.Win, p.Second.Call.Win)
+	s.Locks[0], s.Locks[1] = p.Region.LockOrder(p.First, p.Second)
 	s.Window, s.Base = p.Region.WindowAt(s.Owner, s.Lo, prefer)
 	return s
 }

@@ -35,6 +35,7 @@ const (
 	RuleRequest      = "MC107" // a buffer of a pending send or receive is used before it completes
 	RuleShared       = "MC108" // two processes access shared window memory without order
 	RuleAtomicOp     = "MC201" // atomic operations with different operations (warning)
+	RuleLockOrder    = "MC202" // accesses that only the order of locks in this run keeps apart (warning)
 )
 
 // Lookup returns the rule with that identifier. Case does not matter.
@@ -51,7 +52,7 @@ func Lookup(id string) (Rule, bool) {
 // those of the MPI standard, version 4.1.
 func Rules() []Rule {
 	return []Rule{
-		remoteRemote, localRemote, buffer, sameOrigin, atomicType, callBuffer, request, shared, atomicOp,
+		remoteRemote, localRemote, buffer, sameOrigin, atomicType, callBuffer, request, shared, atomicOp, lockOrder,
 	}
 }
 
@@ -222,4 +223,31 @@ MPI_Barrier(comm);
 MPI_Barrier(comm);
 MPI_Accumulate(&zero, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_REPLACE, win);`,
 	Mend: "Use the same operation on both sides, or separate the two by a synchronization. If your MPI library promises more, this warning can be left alone: the exit status does not count warnings unless you ask for it.",
+}
+
+var lockOrder = Rule{
+	ID:       RuleLockOrder,
+	Title:    "accesses that only the order of locks in this run keeps apart",
+	Severity: Warning,
+	Text: `Two accesses conflict, and in the run that was recorded one came before the other only because a process got a lock before another process did. The accesses themselves are not both made under locks that exclude each other, and nothing else orders them. MPI does not promise in which order locks are granted (section 12.5.3): had the other process got its lock first, the two would race.
+
+Such findings are made with --predict only. mcchk knows what the processes did in this run, not what they would have done: a program that takes the lock, looks whether a flag is set there, and accesses the data only if it is, is right, and reported all the same. So check whether the second process depends on what it read under the lock.`,
+	Wrong: `// rank 0
+MPI_Put(&x, 1, MPI_INT, 2, 0, 1, MPI_INT, win);   // within lock_all, then flushed
+MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 2, 0, other);    // in this run rank 0 came first
+MPI_Win_unlock(2, other);
+
+// rank 1
+MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 2, 0, other);
+MPI_Win_unlock(2, other);
+MPI_Get(&y, 1, MPI_INT, 2, 0, 1, MPI_INT, win);`,
+	Right: `// rank 0
+MPI_Put(&x, 1, MPI_INT, 2, 0, 1, MPI_INT, win);
+MPI_Win_flush(2, win);
+MPI_Send(NULL, 0, MPI_INT, 1, 0, comm);
+
+// rank 1
+MPI_Recv(NULL, 0, MPI_INT, 0, 0, comm, MPI_STATUS_IGNORE);
+MPI_Get(&y, 1, MPI_INT, 2, 0, 1, MPI_INT, win);`,
+	Mend: "Make both accesses under a lock of the same window and target, at least one of them exclusive; or order the two processes by a message, a barrier or a fence. If the second process accesses the memory only because of what it read under the lock, the warning can be left alone.",
 }

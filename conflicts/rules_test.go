@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write docs/rules.md anew")
 func TestRules(t *testing.T) {
 	want := []string{
 		RuleRemoteRemote, RuleLocalRemote, RuleBuffer, RuleSameOrigin,
-		RuleAtomicType, RuleCallBuffer, RuleRequest, RuleShared, RuleAtomicOp,
+		RuleAtomicType, RuleCallBuffer, RuleRequest, RuleShared, RuleAtomicOp, RuleLockOrder,
 	}
 	var got []string
 	for _, r := range Rules() {

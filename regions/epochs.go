@@ -126,7 +126,7 @@ func doLock(m *Machine, p *proc, c *call, _ *rule) {
 	if c.num("assert")&trace.AssertNoCheck != 0 {
 		// The user vouches that nobody else locks: no lock is taken, and
 		// nothing waits for it.
-		if n := c.num("ticket"); n >= 0 {
+		if n := c.num("ticket"); n >= 0 && !m.anyLockOrder {
 			m.give(&m.seen(e.win.locker(target), n, false).released, 0)
 		}
 		return
@@ -155,6 +155,10 @@ func doLockTicket(m *Machine, p *proc, c *call, _ *rule) {
 func (m *Machine) granted(p *proc, c *call, e *epochs, l *lockEpoch, target int32) {
 	n := c.num("ticket")
 	if n < 0 {
+		return
+	}
+	if m.anyLockOrder {
+		m.openLock(p, c, e.win, l, target, n)
 		return
 	}
 	o := e.win.locker(target)
@@ -218,6 +222,7 @@ func doUnlock(m *Machine, p *proc, c *call, _ *rule) {
 		return
 	}
 	p.setOwn(m, p.own.without(l.id))
+	l.close(p)
 	var signals []*signal
 	for _, t := range l.tickets {
 		signals = append(signals, &t.released)
@@ -234,6 +239,9 @@ func doLockAll(m *Machine, p *proc, c *call, _ *rule) {
 	}
 	m.epochs++
 	e.lockAll = &lockEpoch{id: m.epochs}
+	if m.anyLockOrder {
+		e.lockAll.opened = p.info(c)
+	}
 	if c.num("assert")&trace.AssertNoCheck == 0 {
 		held := heldLock{win: e.win.ID, target: anyTarget, epoch: m.epochs}
 		e.lockAll.set = e.lockAll.set.with(held)

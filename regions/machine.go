@@ -54,9 +54,21 @@ type Machine struct {
 	recycled *recycler
 	epochs   uint64 // lock epochs so far
 
+	anyLockOrder bool
+	lockSpans    []*lockSpan // of the region, and those still open; with anyLockOrder only
+
 	stats    Stats
 	problems problems
 	stopped  bool // nothing more can be replayed
+}
+
+// Options of a replay.
+type Options struct {
+	Clock string // a name that evc.NewMaker knows
+	// AnyLockOrder leaves out the order in which locks were granted: then
+	// locks only exclude. What such a replay finds could have happened had
+	// they been granted in another order.
+	AnyLockOrder bool
 }
 
 // span is an access that is not yet complete. In each region that it spans it
@@ -68,10 +80,10 @@ type span struct {
 }
 
 // NewMachine returns a Machine for the streams of all processes of a run, by
-// world rank; nil for a process without a trace. clock is a name that evc.NewMaker
-// knows.
-func NewMachine(streams []Stream, clock string) (*Machine, error) {
-	clocks, err := evc.NewMaker(clock, len(streams))
+// world rank; nil for a process without a trace. The error is that of
+// evc.NewMaker.
+func NewMachine(streams []Stream, opts Options) (*Machine, error) {
+	clocks, err := evc.NewMaker(opts.Clock, len(streams))
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +94,8 @@ func NewMachine(streams []Stream, clock string) (*Machine, error) {
 		colls:    map[collKey]*collective{},
 		channels: map[chanKey]*channel{},
 		windows:  windows{byID: map[int64]*window{}},
+
+		anyLockOrder: opts.AnyLockOrder,
 	}
 	for i, s := range streams {
 		m.procs = append(m.procs, newProc(i, s))
@@ -112,6 +126,7 @@ func (m *Machine) beginRegion() {
 		}
 	}
 	m.carry()
+	m.carryLocks()
 	for _, p := range m.procs {
 		if after := p.after; after != nil {
 			p.after = nil
@@ -221,7 +236,7 @@ func (m *Machine) releaseSoft() bool {
 }
 
 func (m *Machine) endRegion(last bool) *Region {
-	r := &Region{Index: m.index, Clock: m.clock, Calls: m.calls, windows: m.windows.snapshot(), lockSets: m.lockSets, recycled: m.recycled}
+	r := &Region{Index: m.index, Clock: m.clock, Calls: m.calls, windows: m.windows.snapshot(), lockSets: m.lockSets, lockSpans: m.regionLocks(), recycled: m.recycled}
 	for _, p := range m.procs {
 		r.Segments = append(r.Segments, p.segs)
 		r.Locals = append(r.Locals, p.locals)

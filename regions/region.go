@@ -168,15 +168,16 @@ type Segment struct {
 
 // Region is one concurrent region.
 type Region struct {
-	Index    int
-	Clock    evc.Clock
-	Segments [][]Segment // by world rank
-	Closing  []*CallInfo // by world rank: the call that ended the region; nil when the trace ended
-	Locals   [][]Local   // by world rank, in program order
-	Calls    []*Access   // what calls access, in the order of the replay
-	windows  *windows
-	lockSets []*LockSet // of Locals; the first is the empty set
-	recycled *recycler
+	Index     int
+	Clock     evc.Clock
+	Segments  [][]Segment // by world rank
+	Closing   []*CallInfo // by world rank: the call that ended the region; nil when the trace ended
+	Locals    [][]Local   // by world rank, in program order
+	Calls     []*Access   // what calls access, in the order of the replay
+	windows   *windows
+	lockSets  []*LockSet // of Locals; the first is the empty set
+	lockSpans []lockSpan // the lock epochs in it, where their order was left out
+	recycled  *recycler
 }
 
 // Release gives the memory of the region's loads and stores back to the

@@ -28,6 +28,8 @@ type lockEpoch struct {
 	exclusive bool
 	set       *LockSet // the lock itself; nil when none is really taken (MPI_MODE_NOCHECK)
 	tickets   []*lockTicket
+	spans     []*lockSpan // instead of tickets when the order of locks is left out
+	opened    *CallInfo   // the call that opened the epoch, where spans are noted
 }
 
 // operation is a one-sided operation that is pending.

@@ -49,6 +49,8 @@ func Message(f *conflicts.Finding) string {
 		tail = " with different datatypes or partly overlapping elements"
 	case conflicts.RuleAtomicOp:
 		tail = " with different operations"
+	case conflicts.RuleLockOrder:
+		tail = " if locks are granted in another order"
 	}
 	if lead.Rank == other.Rank && who(lead) == who(other) {
 		return fmt.Sprintf("%s and %s, both by %s, meet in %s%s", what(lead), what(other), who(lead), where, tail)

@@ -21,6 +21,7 @@ type analyzeOptions struct {
 	failOn  string
 	clock   string
 	jobs    int
+	predict bool
 
 	outputs []output // what formats mean
 }
@@ -38,6 +39,7 @@ func (o *analyzeOptions) addFlags(cmd *cobra.Command) {
 	f.StringArrayVar(&o.formats, "format", nil, "report as `FORMAT[=FILE]`: "+formats+"; repeatable (default text)")
 	f.StringVar(&o.failOn, "fail-on", "error", "exit with 1 for findings from this severity on: error, warning, note, never")
 	f.StringVar(&o.clock, "clock", "evc", "clocks to order events by: evc (encoded vector clocks) or vector")
+	f.BoolVar(&o.predict, "predict", false, "also warn of what would race had locks been granted in another order (MC202)")
 	f.IntVar(&o.jobs, "jobs", 0, "workers; 0 takes one a processor")
 	fixed := func(words ...string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
@@ -117,7 +119,9 @@ Exit status: 0 nothing found at or above --fail-on, 1 findings, 2 wrong use,
 // analyze analyses a directory, reports, and returns the verdict as a status.
 func (a *app) analyze(ctx context.Context, dir string, o analyzeOptions) error {
 	progress := a.newProgress()
-	res, err := a.backend.analyze(ctx, dir, analysis.Options{Clock: o.clock, Jobs: o.jobs, Progress: progress.update})
+	res, err := a.backend.analyze(ctx, dir, analysis.Options{
+		Clock: o.clock, Jobs: o.jobs, Predict: o.predict, Progress: progress.update,
+	})
 	progress.clear()
 	if err != nil {
 		return err

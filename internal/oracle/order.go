@@ -41,7 +41,11 @@ func (o *order) edge(a, b point) { o.next[a] = append(o.next[a], b) }
 func (o *order) orders(a, b int) { o.edge(at(a, signal), at(b, wait)) }
 
 // newOrder builds the graph of a normalized program and its transitive closure.
-func newOrder(p *Program) (*order, error) {
+func newOrder(p *Program) (*order, error) { return buildOrder(p, true) }
+
+// buildOrder builds the graph with or without the order in which locks were
+// granted.
+func buildOrder(p *Program, locks bool) (*order, error) {
 	o := &order{p: p, of: make([][]int, p.Ranks), next: make([][]point, len(p.Calls)*points)}
 	for i := range p.Calls {
 		r := p.Calls[i].Rank
@@ -56,7 +60,9 @@ func newOrder(p *Program) (*order, error) {
 	o.collectives()
 	o.messages()
 	o.exposures()
-	o.locks()
+	if locks {
+		o.locks()
+	}
 	return o, o.close()
 }
 

@@ -80,6 +80,12 @@ func (p *Program) Conflicts() ([]Conflict, error) {
 	if err != nil {
 		return nil, err
 	}
+	return o.conflicts(), nil
+}
+
+// conflicts looks at every pair of accesses.
+func (o *order) conflicts() []Conflict {
+	p := o.p
 	all := o.accesses()
 	held := make([][]holding, p.Ranks)
 	for r := range held {
@@ -100,7 +106,7 @@ func (p *Program) Conflicts() ([]Conflict, error) {
 			out = append(out, o.report(a, b, kind, shared))
 		}
 	}
-	return out, nil
+	return out
 }
 
 func (o *order) report(a, b *access, kind Kind, shared []int) Conflict {

@@ -1,0 +1,88 @@
+package analysis
+
+import (
+	"fmt"
+
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// predict replays the run once more without the order in which locks were
+// granted, and returns what conflicts then and did not before: the accesses
+// that only this order kept apart. Locks still exclude. Pairs of places that
+// already have a finding of rule MC1xx are not repeated.
+func (r *run) predict(n *namer, found []conflicts.Finding) ([]conflicts.Finding, error) {
+	readers := make([]*trace.Reader, len(r.readers))
+	defer func() {
+		for _, reader := range readers {
+			if reader != nil {
+				reader.Close()
+			}
+		}
+	}()
+	for rank, reader := range r.readers {
+		if reader == nil {
+			continue
+		}
+		again, err := r.reopen(rank)
+		if err != nil {
+			return nil, fmt.Errorf("reading the trace of rank %d once more: %w", rank, err)
+		}
+		readers[rank] = again
+	}
+	_, groups, err := r.search(readers, regions.Options{Clock: r.opts.Clock, AnyLockOrder: true})
+	if err != nil {
+		return nil, err
+	}
+	known := map[placePair]bool{}
+	for i := range found {
+		if found[i].Rule != conflicts.RuleAtomicOp {
+			known[placesOf(&found[i])] = true
+		}
+	}
+	var predicted []*conflicts.Group
+	for _, g := range groups {
+		if rule, ok := conflicts.Lookup(g.Rule); ok && rule.Severity == conflicts.Error {
+			g.Rule = conflicts.RuleLockOrder
+			predicted = append(predicted, g)
+		}
+	}
+	var out []conflicts.Finding
+	for _, f := range n.findings(predicted) {
+		if !known[placesOf(&f)] {
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+// placePair is two source places, whatever was done there.
+type placePair struct{ first, second sideKey }
+
+func placesOf(f *conflicts.Finding) placePair {
+	place := func(s *conflicts.Side) sideKey {
+		k := keyOf(s)
+		k.role, k.call = "", ""
+		return k
+	}
+	p := placePair{place(&f.First), place(&f.Second)}
+	if p.first.compare(p.second) > 0 {
+		p.first, p.second = p.second, p.first
+	}
+	return p
+}
+
+// explainLocks says which order of locks would let the accesses race.
+func (n *namer) explainLocks(f *conflicts.Finding, s *conflicts.Sample) (why, mend string) {
+	a, b := &f.First, &f.Second
+	first, then := s.Locks[0], s.Locks[1]
+	why = fmt.Sprintf("only the order in which locks were granted in this run keeps %s of rank %d and %s of rank %d apart",
+		subject(a), a.Rank, subject(b), b.Rank)
+	if first != nil {
+		why = fmt.Sprintf("only because rank %d got its lock (%s%s) before rank %d (%s%s) do %s of rank %d and %s of rank %d not meet; had rank %d got it first, nothing would order them",
+			first.Rank, first.Fn, n.where(first), then.Rank, then.Fn, n.where(then),
+			subject(a), a.Rank, subject(b), b.Rank, then.Rank)
+	}
+	return why, "make both accesses under a lock that excludes the other, or synchronize the two processes otherwise (message, barrier or fence)"
+}
