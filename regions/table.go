@@ -69,6 +69,15 @@ var environment = map[string]*rule{
 	"MPI_Type_free":   {},
 	"MPI_Op_free":     {},
 
+	"MPI_Alloc_mem":        {},
+	"MPI_Free_mem":         {},
+	"MPI_Buffer_attach":    {},
+	"MPI_Buffer_detach":    {},
+	"MPI_Comm_set_info":    {},
+	"MPI_Win_set_info":     {},
+	"mcchk_Win_info":       {},
+	"MPI_Session_finalize": {},
+
 	"MPI_Reduce_local": {do: doLocal, touches: []touch{
 		{buf: "inbuf", count: "count", typ: "datatype"},
 		{buf: "inoutbuf", count: "count", typ: "datatype", write: true},

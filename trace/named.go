@@ -27,7 +27,7 @@ type named struct {
 type Args map[string]any
 
 // CallNamed writes the next call of a function that is in the built-in table
-// (Function) or was defined by Define; arguments not given are 0 or empty.
+// (Function) or was defined by Define; arguments not given are as in omitted.
 // The call begins 1 ns after the one before, takes 1 ns and returns.
 func (w *Writer) CallNamed(name string, stack uint32, args Args) error {
 	fn, err := w.Define(name, nil)
@@ -35,7 +35,7 @@ func (w *Writer) CallNamed(name string, stack uint32, args Args) error {
 		return err
 	}
 	c := Call{Fn: fn, Begin: w.time + 1, End: w.time + 2, Returned: true, Stack: stack}
-	c.Args = make([]Value, len(fn.Args))
+	c.Args = omitted(fn)
 	for key, v := range args {
 		i := fn.Arg(key)
 		if i < 0 {
@@ -159,4 +159,16 @@ func (w *Writer) placeAt(places []Source) (uint64, error) {
 	}
 	w.names.pcs[key] = pc
 	return pc, nil
+}
+
+// omitted returns the values of arguments that a hand-written call leaves out:
+// 0 and empty lists, and for windows the default accumulate_ordering.
+func omitted(fn *Fn) []Value {
+	values := make([]Value, len(fn.Args))
+	for i := range fn.Args {
+		if fn.Args[i].Name == "accumulate_ordering" {
+			values[i].Int = AllAccumulateOrders
+		}
+	}
+	return values
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// call packs a call line. What it leaves out is counted or 0.
+// call packs a call line. What it leaves out is counted, 0, or as in omitted.
 func (p *packer) call(o *object) error {
 	c := Call{
 		Seq:      o.u64("seq"),
@@ -87,7 +87,7 @@ func givenKinds(o *object) ([]Arg, error) {
 }
 
 func (p *packer) args(o *object, fn *Fn) []Value {
-	values := make([]Value, len(fn.Args))
+	values := omitted(fn)
 	given := make([]bool, len(fn.Args))
 	in := o.object("args")
 	for i := range in.fields {

@@ -67,8 +67,8 @@ func TestDumpGolden(t *testing.T) {
 {"pc":"0x1000000000010","func":"halo","file":"a.c","line":12,"inlined":true}
 {"pc":"0x1000000000010","func":"main","file":"a.c","line":30}
 {"stack":2147483648,"pcs":["0x1000000000010"]}
-{"fn":1024,"name":"MPI_Win_create","args":"base:p,size:i,disp_unit:i,comm:c,win:w,model:i"}
-{"call":"MPI_Win_create","seq":1,"begin":1,"end":2,"stack":2147483648,"returned":true,"args":{"base":"0x10000","size":4096,"disp_unit":4,"comm":1,"win":1,"model":0}}
+{"fn":1024,"name":"MPI_Win_create","args":"base:p,size:i,disp_unit:i,comm:c,win:w,model:i,accumulate_ops:i,accumulate_ordering:i"}
+{"call":"MPI_Win_create","seq":1,"begin":1,"end":2,"stack":2147483648,"returned":true,"args":{"base":"0x10000","size":4096,"disp_unit":4,"comm":1,"win":1,"model":0,"accumulate_ops":0,"accumulate_ordering":15}}
 {"fn":1025,"name":"MPI_Win_start","args":"group:G,assert:a,win:w"}
 {"call":"MPI_Win_start","seq":2,"begin":3,"end":4,"stack":2147483648,"returned":true,"args":{"group":[1],"assert":0,"win":1}}
 {"access":"store","addr":"0x10000","size":8,"stride":16,"count":100,"stack":2147483648}

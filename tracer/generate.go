@@ -38,10 +38,10 @@ func generateWrappers(table []byte) ([]byte, error) {
 
 func generateFunc(w *cWriter, f *tableFunc, id int) {
 	version := f.Version
-	types := strings.NewReplacer("COUNT", "int", "DISPL", "int")
+	types := strings.NewReplacer("COUNT", "int", "DISPL", "int", "AINT", "MPI_Aint")
 	w.guard(version, func() { generateForm(w, f, id, f.Name, types) })
 	if f.large() {
-		types = strings.NewReplacer("COUNT", "MPI_Count", "DISPL", "MPI_Aint")
+		types = strings.NewReplacer("COUNT", "MPI_Count", "DISPL", "MPI_Aint", "AINT", "MPI_Count")
 		w.guard(max(version, 4), func() { generateForm(w, f, id, f.Name+"_c", types) })
 	}
 }
@@ -245,9 +245,7 @@ func (g form) put(a *tableArg) {
 	value := "(int64_t)" + a.Name
 	switch a.Kind {
 	case 'i':
-		if strings.HasPrefix(a.Type, "MPI_Message") {
-			value = fmt.Sprintf("(int64_t)mcchk_handle(*%s)", a.Name)
-		}
+		value = number(a)
 	case 'c', 't', 'o', 'w':
 		value = "_v_" + a.Name
 	case 'q':
@@ -257,6 +255,21 @@ func (g form) put(a *tableArg) {
 		value = fmt.Sprintf("mcchk_%s(%s)", of, a.Name)
 	}
 	g.line("\t\t*_p++ = %s;", value)
+}
+
+// number is a C expression for what an argument of kind i is before the call.
+func number(a *tableArg) string {
+	value := a.Name
+	if a.pointer() {
+		value = "*" + value
+	}
+	switch {
+	case strings.HasPrefix(a.Type, "MPI_Message"):
+		return fmt.Sprintf("(int64_t)mcchk_handle(%s)", value)
+	case strings.HasPrefix(a.Type, "MPI_File"):
+		return fmt.Sprintf("mcchk_file_id(%s)", value)
+	}
+	return "(int64_t)" + value
 }
 
 func (g form) putList(a *tableArg) {
@@ -360,6 +373,9 @@ func (g form) result(a *tableArg) {
 		g.line("\t\t\tmcchk_status_words(_%s, _at_%s);", a.Name, a.Name)
 	case isList(a):
 		g.resultList(a)
+	case strings.HasPrefix(a.Type, "MPI_File"):
+		g.line("\t\tint64_t _v_%s = %s;", a.Name, made)
+		g.line("\t\t%s_v_%s;", set, a.Name)
 	case a.Kind == 'i':
 		g.line("\t\t%s(int64_t)*%s;", set, a.Name)
 		if a.Name == "index" {

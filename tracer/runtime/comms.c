@@ -11,7 +11,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mcchk_map comms;
 static int world_rank, world_size;
-static int64_t last_comm = 1, last_window;
+static int64_t last_comm = 1;
 
 int mcchk_world_rank(void) { return world_rank; }
 
@@ -222,11 +222,11 @@ void mcchk_comm_freed(MPI_Comm comm)
 	free(c);
 }
 
-int64_t mcchk_new_window_id(MPI_Comm comm)
+int64_t mcchk_pick_id(MPI_Comm comm, int64_t *last)
 {
 	int rank = 0;
 	PMPI_Comm_rank(comm, &rank);
-	int64_t id = rank == 0 ? pick(&last_window) : 0;
+	int64_t id = rank == 0 ? pick(last) : 0;
 	PMPI_Bcast(&id, 1, MPI_INT64_T, 0, comm);
 	return id;
 }
@@ -293,4 +293,58 @@ int mcchk_neighbours(MPI_Comm comm, int outgoing)
 	if (kind == MPI_DIST_GRAPH)
 		PMPI_Dist_graph_neighbors_count(comm, &in, &n, &weighted);
 	return outgoing ? n : in;
+}
+
+/* The neighbours in the order of the standard: of a grid, for each dimension
+ * the one below and the one above. */
+static void read_neighbours(MPI_Comm comm, int rank, int kind, int *sources, int *destinations)
+{
+	int in = mcchk_neighbours(comm, 0), out = mcchk_neighbours(comm, 1);
+
+	if (kind == MPI_DIST_GRAPH) {
+		int *weights = calloc((size_t)(in > out ? in : out) + 1, sizeof *weights);
+		int *unused = calloc((size_t)(in > out ? in : out) + 1, sizeof *unused);
+		if (weights && unused)
+			PMPI_Dist_graph_neighbors(comm, in, sources, weights, out, destinations, unused);
+		free(weights);
+		free(unused);
+		return;
+	}
+	if (kind == MPI_GRAPH)
+		PMPI_Graph_neighbors(comm, rank, in, sources);
+	for (int d = 0; kind == MPI_CART && 2 * d < in; d++)
+		PMPI_Cart_shift(comm, d, 1, &sources[2 * d], &sources[2 * d + 1]);
+	for (int i = 0; i < out; i++)
+		destinations[i] = sources[i];
+}
+
+/* A pseudo call before the process's first neighbourhood collective. */
+void mcchk_comm_neighbours(MPI_Comm comm)
+{
+	struct mcchk_comm *c = mcchk_comm_get(comm);
+	int kind = MPI_UNDEFINED;
+
+	if (!c || c->neighbours_told)
+		return;
+	c->neighbours_told = 1;
+	PMPI_Topo_test(comm, &kind);
+	int in = mcchk_neighbours(comm, 0), out = mcchk_neighbours(comm, 1);
+	int *ranks = calloc((size_t)in + (size_t)out + 1, sizeof *ranks);
+	if (!ranks)
+		return;
+	read_neighbours(comm, c->rank, kind, ranks, ranks + in);
+	mcchk_comm_define(comm);
+	int64_t *w = mcchk_call_begin(mcchk_fn_mcchk_Neighbors, 3 + (uint64_t)in + (uint64_t)out, (void *)mcchk_self.frame);
+	if (w) {
+		*w++ = c->id;
+		*w++ = in;
+		for (int i = 0; i < in; i++)
+			*w++ = mcchk_rank(ranks[i]);
+		*w++ = out;
+		for (int i = 0; i < out; i++)
+			*w++ = mcchk_rank(ranks[in + i]);
+	}
+	mcchk_call_commit();
+	mcchk_call_end(mcchk_now(), 0);
+	free(ranks);
 }

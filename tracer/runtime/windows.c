@@ -13,13 +13,15 @@
 
 #define MAX_PENDING (1u << 18) /* ranges of one window: 6 MiB; what is beyond stays marked */
 
+enum { ALL_ORDERS = 15 }; /* of accumulates: read after read 1, raw 2, war 4, waw 8 */
+
 struct ranges {
 	struct mcchk_range *range;
 	uint32_t count, room;
 };
 
 struct window {
-	int64_t id, model;
+	int64_t id, model, ops, ordering;
 	int whole;
 	struct ranges memory, pending;
 	MPI_Win tickets;
@@ -31,6 +33,7 @@ struct window {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mcchk_map windows;
+static int64_t last_window;
 
 static struct window *get(MPI_Win win)
 {
@@ -121,10 +124,45 @@ static int64_t read_model(MPI_Win win)
 	return !there || *model == MPI_WIN_UNIFIED;
 }
 
-int64_t mcchk_win_made(MPI_Win win, MPI_Comm comm, void *base, MPI_Aint size)
+/* What an info object says of accumulate operations, as numbers of the trace format. */
+static void read_info(struct window *w, MPI_Info info)
+{
+	static const char *const orders[] = {"rar", "raw", "war", "waw"};
+	char value[MPI_MAX_INFO_VAL + 1];
+	int there = 0;
+
+	if (info == MPI_INFO_NULL)
+		return;
+	PMPI_Info_get(info, "accumulate_ops", MPI_MAX_INFO_VAL, value, &there);
+	if (there && strcmp(value, "same_op") == 0)
+		w->ops = 1;
+	else if (there && strcmp(value, "same_op_no_op") == 0)
+		w->ops = 0;
+	PMPI_Info_get(info, "accumulate_ordering", MPI_MAX_INFO_VAL, value, &there);
+	if (!there)
+		return;
+	w->ordering = 0;
+	for (int i = 0; i < 4; i++)
+		if (strstr(value, orders[i]))
+			w->ordering |= 1 << i;
+}
+
+/* The library's settings, and over them what the program has asked for: what it
+ * has given up it must not rely on, even where the library grants it. */
+static void read_settings(struct window *w, MPI_Win win, MPI_Info asked)
+{
+	MPI_Info used = MPI_INFO_NULL;
+	if (PMPI_Win_get_info(win, &used) == MPI_SUCCESS && used != MPI_INFO_NULL) {
+		read_info(w, used);
+		PMPI_Info_free(&used);
+	}
+	read_info(w, asked);
+}
+
+int64_t mcchk_win_made(MPI_Win win, MPI_Comm comm, MPI_Info info, void *base, MPI_Aint size)
 {
 	struct window *w = calloc(1, sizeof *w);
-	int64_t id = mcchk_new_window_id(comm);
+	int64_t id = mcchk_pick_id(comm, &last_window);
 	struct mcchk_comm *c = mcchk_comm_get(comm);
 
 	if (!w || !c) {
@@ -133,6 +171,8 @@ int64_t mcchk_win_made(MPI_Win win, MPI_Comm comm, void *base, MPI_Aint size)
 	}
 	w->id = id;
 	w->model = read_model(win);
+	w->ordering = ALL_ORDERS;
+	read_settings(w, win, info);
 	w->whole = c->whole;
 	w->size = c->size;
 	make_tickets(w, comm);
@@ -171,6 +211,35 @@ int64_t mcchk_win_model(MPI_Win win)
 {
 	struct window *w = get(win);
 	return w ? w->model : 1;
+}
+
+int64_t mcchk_win_ops(MPI_Win win)
+{
+	struct window *w = get(win);
+	return w ? w->ops : 0;
+}
+
+int64_t mcchk_win_ordering(MPI_Win win)
+{
+	struct window *w = get(win);
+	return w ? w->ordering : ALL_ORDERS;
+}
+
+/* After MPI_Win_set_info: a pseudo call with what holds now. */
+void mcchk_win_informed(MPI_Win win, MPI_Info info)
+{
+	struct window *w = get(win);
+	if (!w)
+		return;
+	read_settings(w, win, info);
+	int64_t *words = mcchk_call_begin(mcchk_fn_mcchk_Win_info, 3, (void *)mcchk_self.frame);
+	if (words) {
+		words[0] = w->id;
+		words[1] = w->ops;
+		words[2] = w->ordering;
+	}
+	mcchk_call_commit();
+	mcchk_call_end(mcchk_now(), 0);
 }
 
 void mcchk_win_attached(MPI_Win win, const void *base, MPI_Aint size)

@@ -22,7 +22,7 @@ struct mcchk_function {
 };
 extern const struct mcchk_function mcchk_functions[];
 extern const uint16_t mcchk_fn_MPI_Init, mcchk_fn_MPI_Init_thread, mcchk_fn_MPI_Finalize, mcchk_fn_mcchk_Lock_ticket,
-	mcchk_fn_mcchk_Shared_segment;
+	mcchk_fn_mcchk_Shared_segment, mcchk_fn_mcchk_Win_info, mcchk_fn_mcchk_Neighbors;
 
 /* ---- calls.c ---- */
 
@@ -76,6 +76,7 @@ struct mcchk_comm {
 	int64_t id;
 	int rank, size, remote_size; /* remote_size 0: an intracommunicator */
 	int whole;                   /* all processes of the world */
+	int neighbours_told;         /* a mcchk_Neighbors stands in the trace */
 	uint64_t strands;            /* that have its definition */
 };
 
@@ -90,7 +91,9 @@ void mcchk_comm_define(MPI_Comm comm);
 void mcchk_comm_promised(MPI_Comm comm, MPI_Comm *made, MPI_Request *request);
 void mcchk_comm_freed(MPI_Comm comm);
 void mcchk_passed(MPI_Comm comm);
-int64_t mcchk_new_window_id(MPI_Comm comm);
+/* A new identifier that all of the communicator agree on; `last` counts this process's own. */
+int64_t mcchk_pick_id(MPI_Comm comm, int64_t *last);
+void mcchk_comm_neighbours(MPI_Comm comm); /* a neighbourhood collective is about to be recorded */
 
 /* The strand's bit in `strands` sets, 0 for those beyond the 64th. */
 uint64_t mcchk_strand_bit(void);
@@ -172,8 +175,11 @@ struct mcchk_range mcchk_box_at(const void *p, MPI_Count displacement, MPI_Count
 /* ---- windows.c ---- */
 
 int64_t mcchk_win_id(MPI_Win win);
-int64_t mcchk_win_made(MPI_Win win, MPI_Comm comm, void *base, MPI_Aint size);
+int64_t mcchk_win_made(MPI_Win win, MPI_Comm comm, MPI_Info info, void *base, MPI_Aint size);
 int64_t mcchk_win_model(MPI_Win win);
+int64_t mcchk_win_ops(MPI_Win win);      /* accumulate_ops */
+int64_t mcchk_win_ordering(MPI_Win win); /* accumulate_ordering */
+void mcchk_win_informed(MPI_Win win, MPI_Info info);
 int64_t mcchk_win_ticket(MPI_Win win, int rank);
 void mcchk_win_attached(MPI_Win win, const void *base, MPI_Aint size);
 void mcchk_win_detached(MPI_Win win, const void *base);
@@ -185,6 +191,14 @@ void mcchk_win_completed(MPI_Win win, int rank);
 void mcchk_win_locked_all(MPI_Win win, int locked);
 void mcchk_fenced(MPI_Win win, int assertion);
 #define PENDING(win, rank, p, count, type) mcchk_win_pending(win, rank, mcchk_box(p, count, type))
+
+/* ---- files.c ---- */
+
+int64_t mcchk_file_made(MPI_File fh, MPI_Comm comm);
+int64_t mcchk_file_id(MPI_File fh);
+void mcchk_file_pending(MPI_File fh, struct mcchk_range box);
+void mcchk_file_completed(MPI_File fh);
+void mcchk_file_closed(MPI_File fh);
 
 #pragma GCC visibility pop
 #endif
