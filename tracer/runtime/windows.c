@@ -21,7 +21,8 @@ struct ranges {
 };
 
 struct window {
-	int64_t id, model, ops, ordering;
+	int64_t id, model;
+	struct mcchk_accumulates accumulates;
 	int whole;
 	struct ranges memory, pending;
 	MPI_Win tickets;
@@ -125,41 +126,49 @@ static int64_t read_model(MPI_Win win)
 }
 
 /* What an info object says of accumulate operations, as numbers of the trace format. */
-static void read_info(struct window *w, MPI_Info info)
+struct mcchk_accumulates mcchk_win_asked(MPI_Info info)
 {
 	static const char *const orders[] = {"rar", "raw", "war", "waw"};
+	struct mcchk_accumulates a = {-1, -1};
 	char value[MPI_MAX_INFO_VAL + 1];
 	int there = 0;
 
 	if (info == MPI_INFO_NULL)
-		return;
+		return a;
 	PMPI_Info_get(info, "accumulate_ops", MPI_MAX_INFO_VAL, value, &there);
 	if (there && strcmp(value, "same_op") == 0)
-		w->ops = 1;
+		a.ops = 1;
 	else if (there && strcmp(value, "same_op_no_op") == 0)
-		w->ops = 0;
+		a.ops = 0;
 	PMPI_Info_get(info, "accumulate_ordering", MPI_MAX_INFO_VAL, value, &there);
 	if (!there)
-		return;
-	w->ordering = 0;
+		return a;
+	a.ordering = 0;
 	for (int i = 0; i < 4; i++)
 		if (strstr(value, orders[i]))
-			w->ordering |= 1 << i;
+			a.ordering |= 1 << i;
+	return a;
+}
+
+static void take_settings(struct window *w, struct mcchk_accumulates a)
+{
+	w->accumulates.ops = a.ops >= 0 ? a.ops : w->accumulates.ops;
+	w->accumulates.ordering = a.ordering >= 0 ? a.ordering : w->accumulates.ordering;
 }
 
 /* The library's settings, and over them what the program has asked for: what it
  * has given up it must not rely on, even where the library grants it. */
-static void read_settings(struct window *w, MPI_Win win, MPI_Info asked)
+static void read_settings(struct window *w, MPI_Win win, struct mcchk_accumulates asked)
 {
 	MPI_Info used = MPI_INFO_NULL;
 	if (PMPI_Win_get_info(win, &used) == MPI_SUCCESS && used != MPI_INFO_NULL) {
-		read_info(w, used);
+		take_settings(w, mcchk_win_asked(used));
 		PMPI_Info_free(&used);
 	}
-	read_info(w, asked);
+	take_settings(w, asked);
 }
 
-int64_t mcchk_win_made(MPI_Win win, MPI_Comm comm, MPI_Info info, void *base, MPI_Aint size)
+int64_t mcchk_win_made(MPI_Win win, MPI_Comm comm, struct mcchk_accumulates asked, void *base, MPI_Aint size)
 {
 	struct window *w = calloc(1, sizeof *w);
 	int64_t id = mcchk_pick_id(comm, &last_window);
@@ -171,8 +180,8 @@ int64_t mcchk_win_made(MPI_Win win, MPI_Comm comm, MPI_Info info, void *base, MP
 	}
 	w->id = id;
 	w->model = read_model(win);
-	w->ordering = ALL_ORDERS;
-	read_settings(w, win, info);
+	w->accumulates.ordering = ALL_ORDERS;
+	read_settings(w, win, asked);
 	w->whole = c->whole;
 	w->size = c->size;
 	make_tickets(w, comm);
@@ -216,27 +225,27 @@ int64_t mcchk_win_model(MPI_Win win)
 int64_t mcchk_win_ops(MPI_Win win)
 {
 	struct window *w = get(win);
-	return w ? w->ops : 0;
+	return w ? w->accumulates.ops : 0;
 }
 
 int64_t mcchk_win_ordering(MPI_Win win)
 {
 	struct window *w = get(win);
-	return w ? w->ordering : ALL_ORDERS;
+	return w ? w->accumulates.ordering : ALL_ORDERS;
 }
 
 /* After MPI_Win_set_info: a pseudo call with what holds now. */
-void mcchk_win_informed(MPI_Win win, MPI_Info info)
+void mcchk_win_informed(MPI_Win win, struct mcchk_accumulates asked)
 {
 	struct window *w = get(win);
 	if (!w)
 		return;
-	read_settings(w, win, info);
+	read_settings(w, win, asked);
 	int64_t *words = mcchk_call_begin(mcchk_fn_mcchk_Win_info, 3, (void *)mcchk_self.frame);
 	if (words) {
 		words[0] = w->id;
-		words[1] = w->ops;
-		words[2] = w->ordering;
+		words[1] = w->accumulates.ops;
+		words[2] = w->accumulates.ordering;
 	}
 	mcchk_call_commit();
 	mcchk_call_end(mcchk_now(), 0);

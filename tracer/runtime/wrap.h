@@ -174,12 +174,19 @@ struct mcchk_range mcchk_box_at(const void *p, MPI_Count displacement, MPI_Count
 
 /* ---- windows.c ---- */
 
+/* Settings of accumulate operations as in the trace format; -1: not given. */
+struct mcchk_accumulates {
+	int64_t ops, ordering;
+};
+/* To be read before the call: MPICH cuts values in the program's info object. */
+struct mcchk_accumulates mcchk_win_asked(MPI_Info info);
+
 int64_t mcchk_win_id(MPI_Win win);
-int64_t mcchk_win_made(MPI_Win win, MPI_Comm comm, MPI_Info info, void *base, MPI_Aint size);
+int64_t mcchk_win_made(MPI_Win win, MPI_Comm comm, struct mcchk_accumulates asked, void *base, MPI_Aint size);
 int64_t mcchk_win_model(MPI_Win win);
 int64_t mcchk_win_ops(MPI_Win win);      /* accumulate_ops */
 int64_t mcchk_win_ordering(MPI_Win win); /* accumulate_ordering */
-void mcchk_win_informed(MPI_Win win, MPI_Info info);
+void mcchk_win_informed(MPI_Win win, struct mcchk_accumulates asked);
 int64_t mcchk_win_ticket(MPI_Win win, int rank);
 void mcchk_win_attached(MPI_Win win, const void *base, MPI_Aint size);
 void mcchk_win_detached(MPI_Win win, const void *base);
