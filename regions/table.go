@@ -84,18 +84,18 @@ var environment = map[string]*rule{
 	}},
 	"MPI_Pack": {do: doLocal, touches: []touch{
 		{buf: "inbuf", count: "incount", typ: "datatype"},
-		{buf: "outbuf", count: "packed", bytes: true, write: true},
+		{buf: "packed_at", count: "packed", bytes: true, write: true},
 	}},
 	"MPI_Pack_external": {do: doLocal, touches: []touch{
 		{buf: "inbuf", count: "incount", typ: "datatype"},
-		{buf: "outbuf", count: "packed", bytes: true, write: true},
+		{buf: "packed_at", count: "packed", bytes: true, write: true},
 	}},
 	"MPI_Unpack": {do: doLocal, touches: []touch{
-		{buf: "inbuf", count: "packed", bytes: true},
+		{buf: "packed_at", count: "packed", bytes: true},
 		{buf: "outbuf", count: "outcount", typ: "datatype", write: true},
 	}},
 	"MPI_Unpack_external": {do: doLocal, touches: []touch{
-		{buf: "inbuf", count: "packed", bytes: true},
+		{buf: "packed_at", count: "packed", bytes: true},
 		{buf: "outbuf", count: "outcount", typ: "datatype", write: true},
 	}},
 }

@@ -122,10 +122,10 @@ var mpiFunctions = map[string]string{
 	"MPI_Free_mem":        "base:p",
 	"MPI_Buffer_attach":   "buffer:p,size:i",
 	"MPI_Buffer_detach":   "buffer_addr:p,size:i",
-	"MPI_Pack":            "inbuf:p,incount:i,datatype:t,outbuf:p,outsize:i,position:i,comm:c,new_position:i",
-	"MPI_Unpack":          "inbuf:p,insize:i,position:i,outbuf:p,outcount:i,datatype:t,comm:c,new_position:i",
-	"MPI_Pack_external":   "inbuf:p,incount:i,datatype:t,outbuf:p,outsize:i,position:i,new_position:i",
-	"MPI_Unpack_external": "inbuf:p,insize:i,position:i,outbuf:p,outcount:i,datatype:t,new_position:i",
+	"MPI_Pack":            "inbuf:p,incount:i,datatype:t,outbuf:p,outsize:i,position:i,comm:c,packed_at:p,packed:i",
+	"MPI_Unpack":          "inbuf:p,insize:i,position:i,outbuf:p,outcount:i,datatype:t,comm:c,packed_at:p,packed:i",
+	"MPI_Pack_external":   "inbuf:p,incount:i,datatype:t,outbuf:p,outsize:i,position:i,packed_at:p,packed:i",
+	"MPI_Unpack_external": "inbuf:p,insize:i,position:i,outbuf:p,outcount:i,datatype:t,packed_at:p,packed:i",
 
 	// Communicators and datatypes.
 	"mcchk_Neighbors":     "comm:c,sources:I,destinations:I",

@@ -168,8 +168,11 @@ int main(int argc, char **argv)
 		require.Empty(t, f.stores(f.one(t, "MPI_File_write_ordered_end").Seq))
 
 		pack := f.one(t, "MPI_Pack")
-		require.Equal(t, ints(8, 20), ints(pack.arg["position"].Int, pack.arg["new_position"].Int))
-		require.Equal(t, ints(8, 16), ints(f.one(t, "MPI_Unpack").arg["position"].Int, f.one(t, "MPI_Unpack").arg["new_position"].Int))
+		require.Equal(t, ints(8, 12), ints(pack.arg["position"].Int, pack.arg["packed"].Int))
+		require.Equal(t, pack.arg["outbuf"].Int+8, pack.arg["packed_at"].Int)
+		unpack := f.one(t, "MPI_Unpack")
+		require.Equal(t, ints(8, 8), ints(unpack.arg["position"].Int, unpack.arg["packed"].Int))
+		require.Equal(t, unpack.arg["inbuf"].Int+8, unpack.arg["packed_at"].Int)
 		memory := f.one(t, "MPI_Alloc_mem").arg["baseptr"].Int
 		require.Equal(t, memory, f.one(t, "MPI_Buffer_attach").arg["buffer"].Int)
 		require.Equal(t, memory, f.one(t, "MPI_Buffer_detach").arg["buffer_addr"].Int)
