@@ -75,7 +75,6 @@ var environment = map[string]*rule{
 	"MPI_Buffer_detach":    {},
 	"MPI_Comm_set_info":    {},
 	"MPI_Win_set_info":     {},
-	"mcchk_Win_info":       {},
 	"MPI_Session_finalize": {},
 
 	"MPI_Reduce_local": {do: doLocal, touches: []touch{

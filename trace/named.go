@@ -167,7 +167,7 @@ func omitted(fn *Fn) []Value {
 	values := make([]Value, len(fn.Args))
 	for i := range fn.Args {
 		if fn.Args[i].Name == "accumulate_ordering" {
-			values[i].Int = AllAccumulateOrders
+			values[i].Int = OrderAll
 		}
 	}
 	return values

@@ -106,7 +106,7 @@ int main(int argc, char **argv)
 			c := f.one(t, name)
 			return ints(c.arg["accumulate_ops"].Int, c.arg["accumulate_ordering"].Int)
 		}
-		require.Equal(t, ints(0, trace.AllAccumulateOrders), settings("MPI_Win_allocate"))
+		require.Equal(t, ints(0, trace.OrderAll), settings("MPI_Win_allocate"))
 		require.Equal(t, ints(1, 9), settings("MPI_Win_create"))
 		require.Equal(t, int64(0), f.one(t, "mcchk_Win_info").arg["accumulate_ordering"].Int)
 		require.Equal(t, f.one(t, "MPI_Win_set_info").Seq+1, f.one(t, "mcchk_Win_info").Seq)

@@ -193,7 +193,7 @@ func (s *signer) window() {
 		s.win()
 		s.word("model", trace.ArgNumber, 1)
 		s.word("accumulate_ops", trace.ArgNumber, 0)
-		s.word("accumulate_ordering", trace.ArgNumber, trace.AllAccumulateOrders)
+		s.word("accumulate_ordering", trace.ArgNumber, trace.OrderAll)
 		return
 	case "MPI_Win_fence", "MPI_Win_lock_all":
 		s.assert()
