@@ -20,12 +20,23 @@ type rule struct {
 	part    part          // what flushes complete
 	send    sendMode
 
+	form form
+
 	signals   string
 	waits     string
 	completes string
 	memory    string
 	note      string
 }
+
+// form tells the forms of a collective call apart.
+type form uint8
+
+const (
+	blocking form = iota
+	nonblocking
+	persisted
+)
 
 // sendMode tells how a send orders.
 type sendMode uint8
@@ -48,14 +59,14 @@ func makeTable() map[string]*rule {
 		}
 	}
 	for name, c := range collectives {
-		blocking, starting, making := doCollective, doStartCollective, doInitCollective
+		do, start, init := doCollective, doStartCollective, doInitCollective
 		if c.order == neighbourhood {
-			blocking, starting, making = doNeighborhood, doStartNeighborhood, doInitNeighborhood
+			do, start, init = doNeighborhood, doStartNeighborhood, doInitNeighborhood
 		}
 		lower := strings.ToLower(name[:1]) + name[1:]
-		t["MPI_"+name] = &rule{do: blocking, order: c.order, touches: c.touches}
-		t["MPI_I"+lower] = &rule{do: starting, order: c.order, touches: c.touches}
-		t["MPI_"+name+"_init"] = &rule{do: making, order: c.order, touches: c.touches}
+		t["MPI_"+name] = &rule{do: do, order: c.order, touches: c.touches}
+		t["MPI_I"+lower] = &rule{do: start, order: c.order, touches: c.touches, form: nonblocking}
+		t["MPI_"+name+"_init"] = &rule{do: init, order: c.order, touches: c.touches, form: persisted}
 	}
 	return t
 }
@@ -236,8 +247,8 @@ func completion(what string) *rule {
 var communicators = map[string]*rule{
 	"MPI_Comm_dup":                     {do: doCollective, order: everybody},
 	"MPI_Comm_dup_with_info":           {do: doCollective, order: everybody},
-	"MPI_Comm_idup":                    {do: doStartCollective, order: everybody},
-	"MPI_Comm_idup_with_info":          {do: doStartCollective, order: everybody},
+	"MPI_Comm_idup":                    {do: doStartCollective, order: everybody, form: nonblocking},
+	"MPI_Comm_idup_with_info":          {do: doStartCollective, order: everybody, form: nonblocking},
 	"MPI_Comm_create":                  {do: doCollective, order: everybody},
 	"MPI_Comm_split":                   {do: doCollective, order: everybody},
 	"MPI_Comm_split_type":              {do: doCollective, order: everybody},
