@@ -45,13 +45,16 @@ func (o *order) accesses() []access {
 	var out []access
 	for i := range o.p.Calls {
 		c := &o.p.Calls[i]
-		switch {
-		case c.isLocal():
+		if c.isLocal() {
 			out = append(out, o.local(i))
-		case c.isOperation():
-			out = append(out, o.operation(i)...)
-		default:
-			out = append(out, o.callBuffers(i)...)
+		}
+		for _, a := range o.m.starts[i] {
+			x := &o.m.acts[a]
+			if o.p.Calls[x.call].isOperation() {
+				out = append(out, o.operation(x)...)
+			} else {
+				out = append(out, o.callBuffers(x)...)
+			}
 		}
 	}
 	return slices.DeleteFunc(out, func(a access) bool { return len(a.bytes) == 0 })
@@ -60,7 +63,7 @@ func (o *order) accesses() []access {
 // local is the access of a load or store.
 func (o *order) local(i int) access {
 	c := &o.p.Calls[i]
-	a := o.buffer(i, read, c.Fn, nil, enter)
+	a := o.access(i, c.owner(c.Of), read, c.Fn)
 	if c.Fn == "store" {
 		a.kind = write
 	}
@@ -72,16 +75,10 @@ func (o *order) local(i int) access {
 	return a
 }
 
-// buffer is an access of a call to its own process's memory that starts and
-// completes at one point of the call.
-func (o *order) buffer(i int, kind accessKind, role string, b *Buf, which int) access {
-	c := &o.p.Calls[i]
-	a := access{call: i, rank: c.Rank, owner: c.Rank, kind: kind, role: role,
-		bytes: map[int]element{}, starts: []point{at(i, which)}, done: at(i, which)}
-	if b != nil {
-		o.addBytes(a.bytes, b.Off, b.Type, b.Count, -1)
-	}
-	return a
+// access is one that starts and completes where a call begins.
+func (o *order) access(i, owner int, kind accessKind, role string) access {
+	return access{call: i, rank: o.p.Calls[i].Rank, owner: owner, kind: kind, role: role,
+		bytes: map[int]element{}, starts: []point{at(i, enter)}, done: at(i, enter)}
 }
 
 // addBytes adds the bytes of a buffer; of the first limit bytes of data only,
@@ -99,92 +96,67 @@ func (o *order) addBytes(set map[int]element, off, typ, count, limit int) {
 	}
 }
 
-// callBuffers are the accesses of two-sided and collective calls.
-func (o *order) callBuffers(i int) []access {
-	c := &o.p.Calls[i]
-	switch c.Fn {
-	case "MPI_Send", "MPI_Ssend":
-		return []access{o.buffer(i, read, "send buffer", &c.Origin, enter)}
-	case "MPI_Isend":
-		a := o.buffer(i, read, "send buffer", &c.Origin, enter)
-		a.done = o.requestDone(i)
-		return []access{a}
-	case "MPI_Irecv":
-		a := o.buffer(i, write, "receive buffer", &c.Result, enter)
-		a.done = o.requestDone(i)
-		return []access{a}
-	case "MPI_Recv":
-		return []access{o.received(i)}
-	case "MPI_Sendrecv":
-		return []access{o.buffer(i, read, "send buffer", &c.Origin, enter), o.received(i)}
-	case "MPI_Bcast":
-		if c.Rank == c.Peer {
-			return []access{o.buffer(i, read, "broadcast buffer", &c.Origin, enter)}
+// buffers lists the accesses of a call to its buffers, one for each process
+// whose memory a buffer lies in.
+func (o *order) buffers(x *activation, u use, limit int) []access {
+	c := &o.p.Calls[x.call]
+	var out []access
+	for _, b := range u.parts {
+		owner := c.owner(b.Of)
+		k := slices.IndexFunc(out, func(a access) bool { return a.owner == owner })
+		if k < 0 {
+			k = len(out)
+			out = append(out, o.access(x.start, owner, u.kind, u.role))
 		}
-		return []access{o.buffer(i, write, "broadcast buffer", &c.Origin, leave)}
-	case "MPI_Reduce", "MPI_Allreduce":
-		return o.reduction(i)
-	}
-	return nil
-}
-
-func (o *order) reduction(i int) []access {
-	c := &o.p.Calls[i]
-	root := c.Fn == "MPI_Allreduce" || c.Rank == c.Peer
-	in := &c.Origin
-	if c.InPlace && root {
-		in = &c.Result
-	}
-	out := []access{o.buffer(i, read, "send buffer", in, enter)}
-	if root {
-		out = append(out, o.buffer(i, write, "receive buffer", &c.Result, leave))
+		o.addBytes(out[k].bytes, b.Off, b.Type, b.Count, limit)
 	}
 	return out
 }
 
-// received is what a blocking receive writes.
-func (o *order) received(i int) access {
-	c := &o.p.Calls[i]
-	a := o.buffer(i, write, "receive buffer", nil, leave)
-	o.addBytes(a.bytes, c.Result.Off, c.Result.Type, c.Result.Count, c.Received)
-	return a
-}
-
-func (o *order) requestDone(i int) point {
-	if j := o.doneBy(i); j >= 0 {
-		return at(j, leave)
+// callBuffers are the accesses of two-sided and collective calls: of blocking
+// ones where they read at the beginning and where they write at the end, of
+// others from the start to the completion.
+func (o *order) callBuffers(x *activation) []access {
+	c := &o.p.Calls[x.call]
+	var out []access
+	for _, u := range o.p.uses(c) {
+		limit := -1
+		if c.form() == blocking && u.kind == write && (c.receives() || c.does() == "MPI_Mrecv") {
+			limit = c.Statuses[0].Bytes
+		}
+		for _, a := range o.buffers(x, u, limit) {
+			switch {
+			case c.form() != blocking && x.done >= 0:
+				a.done = at(x.done, leave)
+			case c.form() != blocking:
+				a.done = never
+			case u.kind == write:
+				a.starts, a.done = []point{at(x.start, leave)}, at(x.start, leave)
+			}
+			out = append(out, a)
+		}
 	}
-	return never
+	return out
 }
 
 // operation lists the accesses of a one-sided operation.
-func (o *order) operation(i int) []access {
+func (o *order) operation(x *activation) []access {
+	i := x.call
 	c := &o.p.Calls[i]
-	buffers, target := o.completion(i)
+	if c.Peer == ProcNull {
+		return nil
+	}
+	buffers, target := o.completion(x)
 	var out []access
-	add := func(kind accessKind, role string, b *Buf) {
-		a := o.buffer(i, kind, role, b, enter)
-		a.done, a.remote = buffers, true
-		out = append(out, a)
-	}
-	origin, result, compare := o.p.buffers(c)
-	if origin != nil {
-		add(read, "origin buffer", origin)
-	}
-	if result != nil {
-		role := "result buffer"
-		if c.Fn == "MPI_Get" {
-			role = "origin buffer"
+	for _, u := range o.p.uses(c) {
+		for _, a := range o.buffers(x, u, -1) {
+			a.done, a.remote = buffers, true
+			out = append(out, a)
 		}
-		add(write, role, result)
-	}
-	if compare != nil {
-		add(read, "compare buffer", compare)
 	}
 	win := &o.p.Wins[c.Win]
-	a := access{call: i, rank: c.Rank, owner: c.Peer, role: "target", op: c.Op, bytes: map[int]element{},
-		starts: o.targetStarts(i), done: target, remote: true, target: true}
-	a.kind = targetKind(c)
+	a := o.access(i, c.Peer, targetKind(c), "target")
+	a.op, a.starts, a.done, a.remote, a.target = c.Op, o.targetStarts(i), target, true, true
 	if c.Fn == "MPI_Compare_and_swap" {
 		a.op = c.Fn
 	}
@@ -195,9 +167,9 @@ func (o *order) operation(i int) []access {
 // targetKind says how an operation accesses its target.
 func targetKind(c *Call) accessKind {
 	switch {
-	case c.Fn == "MPI_Put":
+	case c.does() == "MPI_Put":
 		return write
-	case c.Fn == "MPI_Get":
+	case c.does() == "MPI_Get":
 		return read
 	case c.Op == "MPI_NO_OP":
 		return atomicRead
@@ -207,20 +179,24 @@ func targetKind(c *Call) accessKind {
 
 // completion returns where an operation's buffers and target memory complete,
 // by the table of the model's section 2.
-func (o *order) completion(i int) (buffers, target point) {
+func (o *order) completion(x *activation) (buffers, target point) {
+	i := x.call
 	c := &o.p.Calls[i]
 	buffers, target = never, never
-	local := func(j int) {
+	local := func(j, which int) {
 		if buffers == never {
-			buffers = at(j, enter)
+			buffers = at(j, which)
 		}
 		if c.onlyReads() { // its data is here, so its read is done
-			target = at(j, enter)
+			target = at(j, which)
 		}
 	}
 	for _, j := range o.after(i) {
 		d := &o.p.Calls[j]
-		if d.Win != c.Win {
+		switch {
+		case x.req >= 0 && j == x.done:
+			local(j, leave)
+		case !d.onWindow() || d.Win != c.Win:
 			continue
 		}
 		switch d.Fn {
@@ -236,10 +212,10 @@ func (o *order) completion(i int) (buffers, target point) {
 			target = at(j, enter)
 		case "MPI_Win_flush_local":
 			if d.Peer == c.Peer {
-				local(j)
+				local(j, enter)
 			}
 		case "MPI_Win_flush_local_all":
-			local(j)
+			local(j, enter)
 		case "MPI_Win_complete":
 			return at(j, enter), o.completeAt(i, j)
 		}
@@ -256,7 +232,7 @@ func (o *order) completion(i int) (buffers, target point) {
 // onlyReads reports whether an operation changes nothing at its target: what
 // completes it at its origin then completes it there too.
 func (c *Call) onlyReads() bool {
-	return c.Fn == "MPI_Get" || (c.Fn == "MPI_Get_accumulate" || c.Fn == "MPI_Fetch_and_op") && c.Op == "MPI_NO_OP"
+	return targetKind(c) == read || targetKind(c) == atomicRead
 }
 
 // completeAt returns where the target memory of an operation completes that an

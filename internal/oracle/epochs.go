@@ -184,62 +184,9 @@ func (s *simulation) exposureEnd(c *Call, ws *winState) (func() bool, error) {
 	return done, nil
 }
 
-// message makes a call of point-to-point communication.
-func (s *simulation) message(c *Call) (func() bool, error) {
-	q := &s.ranks[c.Rank]
-	comm := s.p.Comms[c.Comm].Ranks
-	if !slices.Contains(comm, c.Rank) || c.sends() && !slices.Contains(comm, c.Peer) || c.receives() && !slices.Contains(comm, c.Source) {
-		return nil, errors.New("outside the communicator")
-	}
-	if len(c.Reqs) == 1 && q.reqs[c.Reqs[0]] != nil {
-		return nil, errors.New("the request is in use")
-	}
-	done := func() bool { return true }
-	if c.sends() {
-		ch := c.sendChannel()
-		s.sent[ch]++
-		if n := s.sent[ch]; c.Fn == "MPI_Ssend" {
-			done = func() bool { return s.recvd[ch] >= n }
-		}
-	}
-	if c.receives() {
-		ch := c.recvChannel()
-		s.recvd[ch]++
-		n := s.recvd[ch]
-		done = func() bool { return s.sent[ch] >= n }
-	}
-	if c.Fn == "MPI_Isend" || c.Fn == "MPI_Irecv" {
-		q.reqs[c.Reqs[0]] = done
-		for _, b := range s.p.spans(c) {
-			q.reqBufs[c.Reqs[0]] = b
-		}
-		return nil, nil
-	}
-	return done, nil
-}
-
-// waitFor makes an MPI_Wait or MPI_Waitall.
-func (s *simulation) waitFor(c *Call) (func() bool, error) {
-	q := &s.ranks[c.Rank]
-	var all []func() bool
-	for _, r := range c.Reqs {
-		if q.reqs[r] == nil {
-			return nil, errors.New("no such request")
-		}
-		all = append(all, q.reqs[r])
-	}
-	for _, r := range c.Reqs {
-		delete(q.reqs, r)
-		delete(q.reqBufs, r)
-	}
-	return func() bool {
-		return !slices.ContainsFunc(all, func(done func() bool) bool { return !done() })
-	}, nil
-}
-
 // Normalize runs the program from its first call to its last, fills in tickets
-// and sizes of received messages, and returns an error, which names the call,
-// when this history breaks a rule of MPI that the generator keeps.
+// and statuses, and returns an error, which names the call, when this history
+// breaks a rule of MPI that the generator keeps.
 func (p *Program) Normalize() error {
 	s := newSimulation(p)
 	for i := range p.Calls {
@@ -250,29 +197,13 @@ func (p *Program) Normalize() error {
 	if err := s.finished(); err != nil {
 		return err
 	}
-	return p.fillReceived()
-}
-
-// fillReceived pairs the messages up in order.
-func (p *Program) fillReceived() error {
-	sizes := map[channel][]int{}
-	for i := range p.Calls {
-		if c := &p.Calls[i]; c.sends() {
-			ch := c.sendChannel()
-			sizes[ch] = append(sizes[ch], p.bytes(c.Origin.Type, c.Origin.Count))
+	m := p.match()
+	for a := range m.acts {
+		x := &m.acts[a]
+		if c := &p.Calls[x.call]; x.sent >= 0 && c.does() != "MPI_Sendrecv_replace" && m.bytesSent(x.sent) > p.bytes(c.Result.Type, c.Result.Count) {
+			return fmt.Errorf("call %d: message longer than the buffer", x.call)
 		}
 	}
-	for i := range p.Calls {
-		c := &p.Calls[i]
-		if !c.receives() {
-			continue
-		}
-		ch := c.recvChannel()
-		c.Received = sizes[ch][0]
-		sizes[ch] = sizes[ch][1:]
-		if c.Received > p.bytes(c.Result.Type, c.Result.Count) {
-			return fmt.Errorf("call %d: message longer than the buffer", i)
-		}
-	}
+	m.fillStatuses()
 	return nil
 }

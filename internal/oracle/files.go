@@ -3,6 +3,7 @@ package oracle
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/mcchk/mcchk/trace"
 )
@@ -37,7 +38,8 @@ func (p *Program) file(rank, events int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &file{p: p, rank: rank, w: w, chunk: events, fns: map[string]*trace.Fn{}}
+	f := &file{p: p, rank: rank, w: w, chunk: events, fns: map[string]*trace.Fn{},
+		idups: map[int]*Call{}, neighbours: map[int]bool{}}
 	if err := f.definitions(); err != nil {
 		return nil, err
 	}
@@ -63,6 +65,9 @@ type file struct {
 	chunk    int    // events a chunk; 0 any number
 	events   int    // written so far
 	seq      uint64 // of the last call written
+
+	idups      map[int]*Call // communicators being made, by request
+	neighbours map[int]bool  // communicators whose neighbours are written
 }
 
 func (f *file) definitions() error {
@@ -76,18 +81,97 @@ func (f *file) definitions() error {
 			return err
 		}
 	}
-	for i, c := range f.p.Comms {
-		for r, world := range c.Ranks {
-			if world != f.rank {
-				continue
-			}
-			d := trace.Comm{ID: f.p.commID(i), Rank: r, Size: len(c.Ranks)}
-			for _, m := range c.Ranks {
-				d.Ranks = append(d.Ranks, trace.RankRun{First: int64(m), Stride: 1, Count: 1})
-			}
-			if err := f.w.Comm(&d); err != nil {
-				return err
-			}
+	made := map[int]bool{}
+	for i := range f.p.Calls {
+		if c := &f.p.Calls[i]; c.makesComm() && c.New >= 0 {
+			made[c.New] = true
+		}
+	}
+	for i := range f.p.Comms {
+		if made[i] {
+			continue
+		}
+		if err := f.comm(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// comm defines a communicator, if the process is a member.
+func (f *file) comm(i int) error {
+	c := &f.p.Comms[i]
+	if !slices.Contains(c.all(), f.rank) {
+		return nil
+	}
+	own, peers := c.group(f.rank)
+	d := trace.Comm{ID: f.p.commID(i), Rank: slices.Index(own, f.rank), Size: len(own), Inter: c.Remote != nil, Ranks: runs(own)}
+	if d.Inter {
+		d.Remote = runs(peers)
+	}
+	return f.w.Comm(&d)
+}
+
+func runs(ranks []int) []trace.RankRun {
+	var out []trace.RankRun
+	for _, r := range ranks {
+		out = append(out, trace.RankRun{First: int64(r), Stride: 1, Count: 1})
+	}
+	return out
+}
+
+// defineMade defines the communicator that a call made, or whose making it
+// completed.
+func (f *file) defineMade(c *Call) error {
+	if c.makesComm() && c.form() == blocking && c.New >= 0 {
+		return f.comm(c.New)
+	}
+	for _, r := range c.completed() {
+		if d := f.idups[r]; d != nil && c.Fn != "MPI_Request_get_status" {
+			delete(f.idups, r)
+			return f.comm(d.New)
+		}
+	}
+	if c.Fn == "MPI_Comm_idup" {
+		f.idups[c.Reqs[0]] = c
+	}
+	return nil
+}
+
+// before writes what the tracer records before a call of the program.
+func (f *file) before(c *Call, stack uint32, at int64) error {
+	s := &signer{p: f.p, c: c}
+	switch {
+	case c.isOperation() && c.Ticket >= 0:
+		s.rank("rank", c.Peer)
+		s.win()
+		s.word("ticket", trace.ArgNumber, int64(c.Ticket))
+		return f.call("mcchk_Lock_ticket", s.args, stack, at-20, at-10)
+	case c.isNeighbour() && !f.neighbours[c.Comm]:
+		f.neighbours[c.Comm] = true
+		sources, dests := f.p.Comms[c.Comm].neighbours(f.rank)
+		s.comm()
+		s.numbers("sources", trace.ArgNumbers, ranksIn(f.p.Comms[c.Comm].Ranks, sources))
+		s.numbers("destinations", trace.ArgNumbers, ranksIn(f.p.Comms[c.Comm].Ranks, dests))
+		return f.call("mcchk_Neighbors", s.args, stack, at-20, at-10)
+	}
+	return nil
+}
+
+// after writes what the tracer records after it.
+func (f *file) after(c *Call, stack uint32, at int64) error {
+	if err := f.defineMade(c); err != nil || c.Fn != "MPI_Win_allocate_shared" {
+		return err
+	}
+	w := &f.p.Wins[c.Win]
+	for _, r := range f.p.Comms[w.Comm].Ranks {
+		s := &signer{p: f.p, c: c}
+		s.win()
+		s.rank("rank", r)
+		s.addr("base", w.At[c.Rank][r])
+		s.number("size", w.Size[r])
+		if err := f.call("mcchk_Shared_segment", s.args, stack, at+1, at+2); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -150,20 +234,17 @@ func (f *file) event(c *Call, begin, end int64) error {
 	if c.isLocal() {
 		f.elements += uint64(c.Count)
 		return f.w.Access(&trace.Access{
-			Addr: f.p.Base[f.rank] + uint64(c.Off), Size: uint32(c.Elem), Stride: int64(c.Stride), Count: uint64(c.Count),
+			Addr: f.p.Base[f.rank] + uint64(f.p.seen(c.Rank, c.Of, c.Off)), Size: uint32(c.Elem), Stride: int64(c.Stride), Count: uint64(c.Count),
 			Stack: stack, Store: c.Fn == "store",
 		})
 	}
-	if c.isOperation() && c.Ticket >= 0 {
-		s := &signer{p: f.p, c: c}
-		s.rank("rank", c.Peer)
-		s.win()
-		s.word("ticket", trace.ArgNumber, int64(c.Ticket))
-		if err := f.call("mcchk_Lock_ticket", s.args, stack, begin-20, begin-10); err != nil {
-			return err
-		}
+	if err := f.before(c, stack, begin); err != nil {
+		return err
 	}
-	return f.call(c.Fn, f.p.signature(c), stack, begin, end)
+	if err := f.call(c.Fn, f.p.signature(c), stack, begin, end); err != nil {
+		return err
+	}
+	return f.after(c, stack, end)
 }
 
 func (f *file) plain(name string, at int64) error {

@@ -79,7 +79,7 @@ type generator struct {
 	reqs    int
 	limit   int
 	locks   map[[3]int]int // unit of each open lock epoch: process, window, target
-	pending [][]request
+	pending [][]pendingRequest
 }
 
 // mode is what kind of epochs a window is in.
@@ -106,7 +106,7 @@ type closing struct {
 	origins, targets []int
 }
 
-type request struct{ id, unit int }
+type pendingRequest struct{ id, unit int }
 
 func newGenerator(r *rand.Rand, opts Options) *generator {
 	g := &generator{Rand: r, opts: opts, locks: map[[3]int]int{}}
@@ -128,7 +128,7 @@ func newGenerator(r *rand.Rand, opts Options) *generator {
 	if g.with(Derived) {
 		g.derivedTypes()
 	}
-	g.queue, g.pending = make([][]task, n), make([][]request, n)
+	g.queue, g.pending = make([][]task, n), make([][]pendingRequest, n)
 	g.s = newSimulation(p)
 	return g
 }
@@ -284,7 +284,7 @@ func (g *generator) advance(r int) {
 		g.seen[t.Win][r] = t.mode
 	}
 	if t.Fn == "MPI_Isend" || t.Fn == "MPI_Irecv" {
-		g.pending[r] = append(g.pending[r], request{t.Reqs[0], t.Unit})
+		g.pending[r] = append(g.pending[r], pendingRequest{t.Reqs[0], t.Unit})
 	}
 }
 
@@ -365,7 +365,7 @@ func (g *generator) touch(r int) {
 		}
 	}
 	span := g.p.spans(&c)[0]
-	c.Off = g.offset(r, span[0], span[1])
+	c.Off = g.offset(r, span.lo, span.hi)
 	g.emit(c)
 }
 

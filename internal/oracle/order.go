@@ -27,6 +27,7 @@ func at(call int, which int) point { return point(call*points + which) }
 // order is the happens-before relation of a program.
 type order struct {
 	p     *Program
+	m     *matching
 	of    [][]int // indices of the calls of each process, in program order
 	next  [][]point
 	reach [][]uint64 // bit set of the points that each point reaches, itself included
@@ -46,7 +47,7 @@ func newOrder(p *Program) (*order, error) { return buildOrder(p, true) }
 // buildOrder builds the graph with or without the order in which locks were
 // granted.
 func buildOrder(p *Program, locks bool) (*order, error) {
-	o := &order{p: p, of: make([][]int, p.Ranks), next: make([][]point, len(p.Calls)*points)}
+	o := &order{p: p, m: p.match(), of: make([][]int, p.Ranks), next: make([][]point, len(p.Calls)*points)}
 	for i := range p.Calls {
 		r := p.Calls[i].Rank
 		if n := len(o.of[r]); n > 0 {
@@ -66,89 +67,71 @@ func buildOrder(p *Program, locks bool) (*order, error) {
 	return o, o.close()
 }
 
+// instance names a collective operation: the n-th of its sequence, and of a
+// persistent one which start.
+type instance struct {
+	key    collKey
+	n, run int
+}
+
 // collectives: the n-th collective call of each member on one communicator or
-// window belong together.
+// window belong together; of a persistent one the n-th initialization, and then
+// the starts one by one.
 func (o *order) collectives() {
-	type instance struct {
-		key collKey
-		n   int
-	}
 	groups := map[instance][]int{}
-	for _, calls := range o.of {
-		seen := map[collKey]int{}
-		for _, i := range calls {
-			if c := &o.p.Calls[i]; c.isCollective() {
-				k := o.p.collKey(c)
-				groups[instance{k, seen[k]}] = append(groups[instance{k, seen[k]}], i)
-				seen[k]++
-			}
+	place := map[int]instance{}
+	seen := make([]map[collKey]int, o.p.Ranks)
+	for i := range o.p.Calls {
+		c := &o.p.Calls[i]
+		if !c.isCollective() {
+			continue
+		}
+		if seen[c.Rank] == nil {
+			seen[c.Rank] = map[collKey]int{}
+		}
+		k := o.p.collKey(c)
+		place[i] = instance{key: k, n: seen[c.Rank][k]}
+		seen[c.Rank][k]++
+	}
+	for a := range o.m.acts {
+		x := &o.m.acts[a]
+		if at, ok := place[x.call]; ok {
+			at.run = x.run
+			groups[at] = append(groups[at], a)
 		}
 	}
 	for _, g := range groups {
 		for _, a := range g {
 			for _, b := range g {
-				if a != b && o.collectiveOrders(&o.p.Calls[a], &o.p.Calls[b]) {
-					o.orders(a, b)
+				x, y := &o.m.acts[a], &o.m.acts[b]
+				cx, cy := &o.p.Calls[x.call], &o.p.Calls[y.call]
+				if a != b && y.done >= 0 && o.p.signals(cx, cx.Rank, cy.Rank) {
+					o.orders(x.start, y.done)
 				}
 			}
 		}
 	}
 }
 
-// collectiveOrders reports whether of two calls that belong together the first
-// signals the second.
-func (o *order) collectiveOrders(a, b *Call) bool {
-	switch a.Fn {
-	case "MPI_Bcast":
-		return a.Rank == a.Peer
-	case "MPI_Reduce":
-		return b.Rank == b.Peer
-	case "MPI_Win_fence":
-		return a.Assert&trace.AssertNoPrecede == 0
-	}
-	return true
-}
-
-// messages: the n-th send and the n-th receive of one channel match.
+// messages: a send comes before the end of its receive and of a probe that saw
+// it; the receive of a synchronous send before that send's end.
 func (o *order) messages() {
-	sends, recvs := map[channel][]int{}, map[channel][]int{}
-	for i := range o.p.Calls {
-		c := &o.p.Calls[i]
-		if c.sends() {
-			sends[c.sendChannel()] = append(sends[c.sendChannel()], i)
+	for a := range o.m.acts {
+		x := &o.m.acts[a]
+		if x.sent < 0 {
+			continue
 		}
-		if c.receives() {
-			recvs[c.recvChannel()] = append(recvs[c.recvChannel()], i)
+		s := &o.m.acts[x.sent]
+		if x.done >= 0 {
+			o.orders(s.start, x.done)
 		}
-	}
-	for ch, from := range sends {
-		for n, to := range recvs[ch] {
-			if n >= len(from) {
-				break
-			}
-			if done := o.doneBy(to); done >= 0 {
-				o.orders(from[n], done)
-			}
-			if o.p.Calls[from[n]].Fn == "MPI_Ssend" {
-				o.orders(to, from[n])
-			}
+		if o.p.Calls[s.call].does() == "MPI_Ssend" && s.done >= 0 {
+			o.orders(x.start, s.done)
 		}
 	}
-}
-
-// doneBy returns the call that completes a receive or send: itself, or the
-// wait for its request; -1 when there is none.
-func (o *order) doneBy(i int) int {
-	c := &o.p.Calls[i]
-	if c.Fn != "MPI_Isend" && c.Fn != "MPI_Irecv" {
-		return i
+	for i, q := range o.m.probed {
+		o.orders(o.m.acts[q.wire.sent[q.index]].start, i)
 	}
-	for _, j := range o.after(i) {
-		if d := &o.p.Calls[j]; (d.Fn == "MPI_Wait" || d.Fn == "MPI_Waitall") && slices.Contains(d.Reqs, c.Reqs[0]) {
-			return j
-		}
-	}
-	return -1
 }
 
 // after returns the calls of the same process that follow a call.

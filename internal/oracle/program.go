@@ -95,8 +95,8 @@ type Call struct {
 	Result  Buf   // result or receive buffer
 	Compare Buf   // of MPI_Compare_and_swap
 	InPlace bool  // MPI_IN_PLACE (where the standard allows it for this process)
-	Send    Parts // of the send buffer of a collective call (Scatterv, Alltoallv, Alltoallw, Reduce_scatter's recvcounts)
-	Recv    Parts // of its receive buffer (Gatherv, Allgatherv, Alltoallv, Alltoallw)
+	Send    Parts // of the send buffer of a collective call (Scatterv, Alltoallv, Alltoallw)
+	Recv    Parts // of its receive buffer (Gatherv, Allgatherv, Alltoallv, Alltoallw), and the counts of Reduce_scatter
 
 	Disp   int // target displacement, in units of the target's window; for a dynamic window an offset from the target's Base
 	TCount int // target count
@@ -106,10 +106,10 @@ type Call struct {
 	Assert int64
 	Lock   int64 // trace.LockShared or trace.LockExclusive
 
-	// Requests are numbered by each process, and a number is used once. Reqs
-	// is the one that a non-blocking, _init or R-call makes, or those that a
-	// Start, Startall, Wait, Test, Cancel, Request_free, Request_get_status,
-	// Pready or Parrived names.
+	// Requests have numbers from 0, each used once in the program. Reqs is the
+	// one that a non-blocking, _init or R-call makes, or those that a Start,
+	// Startall, Wait, Test, Cancel, Request_free, Request_get_status, Pready
+	// or Parrived names; -1 is MPI_REQUEST_NULL.
 	Reqs []int
 	Done []int // indices in Reqs of those that Waitany, Waitsome, Testany or Testsome completed
 	Flag bool  // result of a test, probe, MPI_Request_get_status or MPI_Parrived; "high" of MPI_Intercomm_merge
@@ -119,12 +119,11 @@ type Call struct {
 	Ready      []int // partitions of Pready (one), Pready_range (first, last) and Pready_list; of MPI_Parrived (one)
 
 	New   int // communicator that a constructor makes: index in Program.Comms, -1 when the caller gets MPI_COMM_NULL
-	Color int // of MPI_Comm_split; trace.Undefined for none
+	Color int // of MPI_Comm_split; Undefined for none
 	Key   int
 
-	Ticket    int  // filled in by Normalize: of a lock, or of the mcchk_Lock_ticket before an operation; -1 none
-	Received  int  // filled in by Normalize: bytes of the message a receive or probe got
-	Cancelled bool // of an MPI_Irecv that MPI_Cancel takes back: filled in by Normalize
+	Ticket   int      // filled in by Normalize: of a lock, or of the mcchk_Lock_ticket before an operation; -1 none
+	Statuses []Status // filled in by Normalize: what the call's statuses say; of a Waitsome or Testsome for each of Done
 
 	// Of a load or store: the run of elements, Off from Program.Base. Of
 	// names another process as Buf.Of does. MPI_Win_attach and MPI_Win_detach
@@ -139,6 +138,17 @@ func (w *Window) allocates() bool {
 	return w.Make == "MPI_Win_allocate" || w.Make == "MPI_Win_allocate_shared"
 }
 
+// Undefined is MPI_UNDEFINED where a call takes it for a number.
+const Undefined = -32766
+
+// Status is what a status says.
+type Status struct {
+	Source    int // rank in the communicator (of its remote group), trace.AnySource or trace.ProcNull
+	Tag       int // or trace.AnyTag
+	Bytes     int
+	Cancelled bool
+}
+
 // Place is a source place: line Line of file p<Rank>.c.
 type Place struct{ Rank, Line int }
 
@@ -147,79 +157,6 @@ func (p Place) String() string { return fmt.Sprintf("p%d.c:%d", p.Rank, p.Line) 
 
 // Place returns where the call stands in the source.
 func (c *Call) Place() Place { return Place{c.Rank, c.Line} }
-
-// isLocal reports whether the call is a load or store.
-func (c *Call) isLocal() bool { return c.Fn == "load" || c.Fn == "store" }
-
-// isOperation reports whether the call is a one-sided operation.
-func (c *Call) isOperation() bool {
-	switch c.Fn {
-	case "MPI_Put", "MPI_Get", "MPI_Accumulate", "MPI_Get_accumulate", "MPI_Fetch_and_op", "MPI_Compare_and_swap":
-		return true
-	}
-	return false
-}
-
-// onWindow reports whether the call names a window.
-func (c *Call) onWindow() bool { return c.isOperation() || strings.HasPrefix(c.Fn, "MPI_Win_") }
-
-// isCollective reports whether all members of Comm, or of the window's
-// communicator, take part in the call.
-func (c *Call) isCollective() bool {
-	switch c.Fn {
-	case "MPI_Barrier", "MPI_Bcast", "MPI_Reduce", "MPI_Allreduce",
-		"MPI_Win_create", "MPI_Win_allocate", "MPI_Win_free", "MPI_Win_fence":
-		return true
-	}
-	return false
-}
-
-// sends and receives report which sides of a message the call is.
-func (c *Call) sends() bool {
-	return c.Fn == "MPI_Send" || c.Fn == "MPI_Ssend" || c.Fn == "MPI_Sendrecv" || c.Fn == "MPI_Isend"
-}
-
-func (c *Call) receives() bool {
-	return c.Fn == "MPI_Recv" || c.Fn == "MPI_Sendrecv" || c.Fn == "MPI_Irecv"
-}
-
-// channel is what messages match by, in order.
-type channel struct{ comm, from, to, tag int }
-
-func (c *Call) sendChannel() channel { return channel{c.Comm, c.Rank, c.Peer, c.Tag} }
-
-func (c *Call) recvChannel() channel {
-	tag := c.Tag
-	if c.Fn == "MPI_Sendrecv" {
-		tag = c.RTag
-	}
-	return channel{c.Comm, c.Source, c.Rank, tag}
-}
-
-// members returns the world ranks that take part in a collective call.
-func (p *Program) members(c *Call) []int {
-	if c.Fn == "MPI_Win_fence" || c.Fn == "MPI_Win_free" || c.Fn == "MPI_Win_create" || c.Fn == "MPI_Win_allocate" {
-		return p.Comms[p.Wins[c.Win].Comm].Ranks
-	}
-	return p.Comms[c.Comm].Ranks
-}
-
-// collKey names the sequence of collective calls that c belongs to: those of a
-// communicator, or the fences and the free of a window.
-type collKey struct {
-	win bool
-	id  int
-}
-
-func (p *Program) collKey(c *Call) collKey {
-	switch c.Fn {
-	case "MPI_Win_fence", "MPI_Win_free":
-		return collKey{true, c.Win}
-	case "MPI_Win_create", "MPI_Win_allocate":
-		return collKey{false, p.Wins[c.Win].Comm}
-	}
-	return collKey{false, c.Comm}
-}
 
 // clone returns a copy that shares nothing that is changed later.
 func (p *Program) clone() *Program {
@@ -242,7 +179,14 @@ func (p *Program) String() string {
 		fmt.Fprintf(&b, "  process %d: memory %#x, %d bytes\n", r, p.Base[r], p.Size[r])
 	}
 	for i, c := range p.Comms[1:] {
-		fmt.Fprintf(&b, "  communicator %d: %v\n", i+1, c.Ranks)
+		fmt.Fprintf(&b, "  communicator %d: %v", i+1, c.Ranks)
+		if c.Remote != nil {
+			fmt.Fprintf(&b, " and %v", c.Remote)
+		}
+		if c.Dims != nil {
+			fmt.Fprintf(&b, ", grid %v periodic %v", c.Dims, c.Periods)
+		}
+		b.WriteByte('\n')
 	}
 	for i, w := range p.Wins {
 		fmt.Fprintf(&b, "  window %d on communicator %d: offsets %v, sizes %v, units %v\n", i, w.Comm, w.Off, w.Size, w.Unit)
@@ -262,7 +206,11 @@ func (p *Program) String() string {
 // describe renders one call with its arguments.
 func (p *Program) describe(c *Call) string {
 	if c.isLocal() {
-		return fmt.Sprintf("%s +%d, %d x %d bytes, stride %d", c.Fn, c.Off, c.Count, c.Elem, c.Stride)
+		of := ""
+		if c.Of > 0 {
+			of = fmt.Sprintf(" of process %d", c.Of-1)
+		}
+		return fmt.Sprintf("%s +%d%s, %d x %d bytes, stride %d", c.Fn, c.Off, of, c.Count, c.Elem, c.Stride)
 	}
 	var b strings.Builder
 	if c.isOperation() && c.Ticket >= 0 {
@@ -281,13 +229,19 @@ func (p *Program) describe(c *Call) string {
 				fmt.Fprintf(&b, " %s=+%d", s.Name, uint64(v)-p.Base[c.Rank])
 			}
 		case 't':
-			fmt.Fprintf(&b, " %s=%s", s.Name, p.Types[typeIndex(c.Rank, s.value.Int)])
+			if s.value.Int != 0 {
+				fmt.Fprintf(&b, " %s=%s", s.Name, p.Types[typeIndex(c.Rank, s.value.Int)])
+			}
 		case 'o':
 			fmt.Fprintf(&b, " op=%s", strings.TrimPrefix(c.Op, "MPI_"))
 		case 'w':
 			fmt.Fprintf(&b, " win=%d", c.Win)
 		case 'c':
-			fmt.Fprintf(&b, " comm=%d", p.commOf(c))
+			n := p.commOf(c)
+			if strings.HasPrefix(s.Name, "new") {
+				n = c.New
+			}
+			fmt.Fprintf(&b, " %s=%d", s.Name, n)
 		default:
 			if s.Kind.IsList() {
 				fmt.Fprintf(&b, " %s=%v", s.Name, s.value.List)
@@ -297,11 +251,4 @@ func (p *Program) describe(c *Call) string {
 		}
 	}
 	return b.String()
-}
-
-func (p *Program) commOf(c *Call) int {
-	if c.onWindow() {
-		return p.Wins[c.Win].Comm
-	}
-	return c.Comm
 }

@@ -57,19 +57,19 @@ func (p *Program) drop(units ...int) (*Program, error) {
 		if gone[c.Unit] {
 			continue
 		}
-		switch c.Fn {
-		case "MPI_Isend", "MPI_Irecv":
-			started[c.Reqs[0]] = true
-		case "MPI_Wait", "MPI_Waitall":
-			c.Reqs = slices.DeleteFunc(slices.Clone(c.Reqs), func(r int) bool { return !started[r] })
-			if len(c.Reqs) == 0 {
+		switch {
+		case c.family() == requestCall:
+			if !c.keepRequests(func(r int) bool { return started[r] }) {
 				continue
 			}
+		case len(c.Reqs) > 0:
+			started[c.Reqs[0]] = true
 		}
 		kept = append(kept, c)
 	}
-	q.Calls = make([]Call, 0, len(kept))
+	q.Calls = kept
 	s := newSimulation(q)
+	q.Calls = make([]Call, 0, len(kept))
 	for _, c := range kept {
 		if err := s.step(&c); err == nil {
 			q.Calls = append(q.Calls, c)
@@ -86,6 +86,26 @@ func (p *Program) drop(units ...int) (*Program, error) {
 	return q, nil
 }
 
+// keepRequests takes requests that are not there out of a call, and reports
+// whether anything is left of it.
+func (c *Call) keepRequests(there func(int) bool) bool {
+	var reqs, done []int
+	for k, r := range c.Reqs {
+		if r >= 0 && !there(r) {
+			continue
+		}
+		if slices.Contains(c.Done, k) {
+			done = append(done, len(reqs))
+		}
+		reqs = append(reqs, r)
+	}
+	if len(c.Done) > 0 && len(done) == 0 {
+		return false
+	}
+	c.Reqs, c.Done = reqs, done
+	return slices.ContainsFunc(reqs, func(r int) bool { return r >= 0 })
+}
+
 // dispensable reports whether nothing but its own accesses is lost with a call
 // that cannot be made.
 func (c *Call) dispensable(err error) bool {
@@ -94,6 +114,11 @@ func (c *Call) dispensable(err error) bool {
 		return true
 	case "MPI_Win_test":
 		return !c.Flag
+	case "MPI_Iprobe", "MPI_Probe":
+		return true
+	}
+	if errors.Is(err, errNoRequest) {
+		return true
 	}
 	return c.isLocal() || c.isOperation() || c.onWindow() && errors.Is(err, errDead)
 }

@@ -1,6 +1,11 @@
 package oracle
 
-import "github.com/mcchk/mcchk/trace"
+import (
+	"slices"
+	"strings"
+
+	"github.com/mcchk/mcchk/trace"
+)
 
 // arg is one argument of a call with its value.
 type arg struct {
@@ -15,7 +20,7 @@ func typeID(rank, index int) int64     { return int64(index + 1 + 3*rank) }
 func typeIndex(rank int, id int64) int { return int(id) - 1 - 3*rank }
 
 // opNames are the operations, by index; opID is their identifier in a process.
-var opNames = [...]string{"MPI_SUM", "MPI_PROD", "MPI_MAX", "MPI_REPLACE", "MPI_NO_OP", "MPI_BXOR"}
+var opNames = [...]string{"MPI_SUM", "MPI_PROD", "MPI_MAX", "MPI_REPLACE", "MPI_NO_OP", "MPI_BXOR", "MPI_MAXLOC", "MPI_MINLOC", "MPI_MIN"}
 
 func opID(rank int, name string) int64 {
 	for i, n := range opNames {
@@ -26,7 +31,12 @@ func opID(rank int, name string) int64 {
 	return 0
 }
 
-func reqID(rank, req int) int64 { return int64(req + 1 + rank) }
+func reqID(rank, req int) int64 {
+	if req < 0 {
+		return 0
+	}
+	return int64(req + 1 + rank)
+}
 
 // signer collects the arguments of one call.
 type signer struct {
@@ -47,28 +57,59 @@ func (s *signer) addr(name string, off int) {
 	s.word(name, trace.ArgAddress, int64(s.p.Base[s.c.Rank])+int64(off))
 }
 
+// place is the address of a buffer.
+func (s *signer) place(name string, b Buf) {
+	s.addr(name, s.p.seen(s.c.Rank, b.Of, b.Off))
+}
+
+// seen returns where a process sees memory of another, as an offset from its
+// own Base. Of is that of a Buf or Call.
+func (p *Program) seen(rank, of, off int) int {
+	if of == 0 {
+		return off
+	}
+	owner := of - 1
+	for i := range p.Wins {
+		if w := &p.Wins[i]; w.At != nil && off >= w.Off[owner] && off < w.Off[owner]+w.Size[owner] {
+			return w.At[rank][owner] + off - w.Off[owner]
+		}
+	}
+	return off
+}
+
 func (s *signer) typ(name string, t int) { s.word(name, trace.ArgType, typeID(s.c.Rank, t)) }
 
 // buf adds address, count and type under these names.
 func (s *signer) buf(b Buf, addr, count, typ string) {
-	s.addr(addr, b.Off)
+	s.place(addr, b)
 	s.word(count, trace.ArgNumber, int64(b.Count))
 	s.typ(typ, b.Type)
 }
 
+// rank adds a process by its rank in the communicator, or in its remote group.
 func (s *signer) rank(name string, world int) {
-	for i, r := range s.p.Comms[s.p.commOf(s.c)].Ranks {
-		if r == world {
-			s.word(name, trace.ArgRank, int64(i))
-			return
-		}
+	if world == ProcNull {
+		s.word(name, trace.ArgRank, trace.ProcNull)
+		return
 	}
-	s.word(name, trace.ArgRank, trace.Undefined)
+	_, peers := s.p.Comms[s.p.commOf(s.c)].group(s.c.Rank)
+	s.word(name, trace.ArgRank, rankIn(peers, world))
+}
+
+func rankIn(group []int, world int) int64 {
+	if i := slices.Index(group, world); i >= 0 {
+		return int64(i)
+	}
+	return trace.Undefined
 }
 
 func (s *signer) target(kind ...string) {
 	s.rank("target_rank", s.c.Peer)
-	s.word("target_disp", trace.ArgNumber, int64(s.c.Disp))
+	disp := int64(s.c.Disp)
+	if s.p.Wins[s.c.Win].Make == "MPI_Win_create_dynamic" && s.c.Peer != ProcNull {
+		disp += int64(s.p.Base[s.c.Peer])
+	}
+	s.word("target_disp", trace.ArgNumber, disp)
 	if len(kind) == 0 {
 		s.word("target_count", trace.ArgNumber, int64(s.c.TCount))
 		s.typ("target_datatype", s.c.TType)
@@ -90,7 +131,7 @@ func (s *signer) group() {
 
 // source adds the source rank of a receive.
 func (s *signer) source() {
-	if s.c.Any {
+	if s.c.Any && s.c.Source != ProcNull {
 		s.word("source", trace.ArgRank, trace.AnySource)
 	} else {
 		s.rank("source", s.c.Source)
@@ -105,18 +146,30 @@ func (s *signer) recvTag(name string) {
 	s.word(name, trace.ArgTag, tag)
 }
 
-// commID and winID number handles as docs/trace-format.md says.
+// commID and winID number handles as docs/trace-format.md says. Of an
+// intercommunicator each group's first process draws a number, and the smaller
+// identifier counts.
 func (p *Program) commID(comm int) int64 {
+	if comm < 0 {
+		return 0
+	}
 	if comm == 0 {
 		return trace.CommWorld
 	}
+	leaders := func(i int) []int {
+		if c := &p.Comms[i]; c.Remote != nil {
+			return []int{c.Ranks[0], c.Remote[0]}
+		}
+		return p.Comms[i].Ranks[:1]
+	}
+	l := slices.Min(leaders(comm))
 	n := int64(2)
 	for i := 1; i < comm; i++ {
-		if p.Comms[i].Ranks[0] == p.Comms[comm].Ranks[0] {
+		if slices.Contains(leaders(i), l) {
 			n++
 		}
 	}
-	return int64(p.Comms[comm].Ranks[0]+1)<<32 + n
+	return int64(l+1)<<32 + n
 }
 
 func (p *Program) winID(win int) int64 {
@@ -138,17 +191,28 @@ func (p *Program) signature(c *Call) []arg {
 		s.operation()
 	case c.onWindow():
 		s.window()
+	case c.makesComm():
+		s.constructor()
 	case c.isCollective():
 		s.collective()
-	default:
+	case c.family() == messageCall:
 		s.message()
+	case c.family() == probeCall:
+		s.probe()
+	default:
+		s.requests()
+	}
+	if (c.isOperation() || c.isCollective() || c.family() == messageCall) && c.form() != blocking {
+		s.request()
 	}
 	return s.args
 }
 
+func (s *signer) request() { s.word("request", trace.ArgRequest, reqID(s.c.Rank, s.c.Reqs[0])) }
+
 func (s *signer) operation() {
 	c := s.c
-	switch c.Fn {
+	switch c.does() {
 	case "MPI_Put", "MPI_Accumulate":
 		s.buf(c.Origin, "origin_addr", "origin_count", "origin_datatype")
 		s.target()
@@ -160,41 +224,31 @@ func (s *signer) operation() {
 		s.buf(c.Result, "result_addr", "result_count", "result_datatype")
 		s.target()
 	case "MPI_Fetch_and_op":
-		s.addr("origin_addr", c.Origin.Off)
-		s.addr("result_addr", c.Result.Off)
+		s.place("origin_addr", c.Origin)
+		s.place("result_addr", c.Result)
 		s.typ("datatype", c.TType)
 		s.target("single")
 	case "MPI_Compare_and_swap":
-		s.addr("origin_addr", c.Origin.Off)
-		s.addr("compare_addr", c.Compare.Off)
-		s.addr("result_addr", c.Result.Off)
+		s.place("origin_addr", c.Origin)
+		s.place("compare_addr", c.Compare)
+		s.place("result_addr", c.Result)
 		s.typ("datatype", c.TType)
 		s.target("single")
 	}
-	if c.Fn == "MPI_Accumulate" || c.Fn == "MPI_Get_accumulate" || c.Fn == "MPI_Fetch_and_op" {
+	switch c.does() {
+	case "MPI_Accumulate", "MPI_Get_accumulate", "MPI_Fetch_and_op":
 		s.op()
 	}
 	s.win()
 }
 
 func (s *signer) window() {
-	c, w := s.c, &s.p.Wins[s.c.Win]
-	switch c.Fn {
-	case "MPI_Win_create", "MPI_Win_allocate":
-		if c.Fn == "MPI_Win_create" {
-			s.addr("base", w.Off[c.Rank])
-		}
-		s.word("size", trace.ArgNumber, int64(w.Size[c.Rank]))
-		s.word("disp_unit", trace.ArgNumber, int64(w.Unit[c.Rank]))
-		s.comm()
-		if c.Fn == "MPI_Win_allocate" {
-			s.addr("baseptr", w.Off[c.Rank])
-		}
-		s.win()
-		s.word("model", trace.ArgNumber, 1)
-		s.word("accumulate_ops", trace.ArgNumber, 0)
-		s.word("accumulate_ordering", trace.ArgNumber, trace.OrderAll)
+	c := s.c
+	if c.makesWindow() {
+		s.makeWindow()
 		return
+	}
+	switch c.Fn {
 	case "MPI_Win_fence", "MPI_Win_lock_all":
 		s.assert()
 	case "MPI_Win_lock":
@@ -211,103 +265,406 @@ func (s *signer) window() {
 		s.assert()
 	case "MPI_Win_test":
 		s.win()
-		flag := int64(0)
-		if c.Flag {
-			flag = 1
+		s.flag()
+		return
+	case "MPI_Win_attach", "MPI_Win_detach":
+		s.win()
+		s.addr("base", c.Off)
+		if c.Fn == "MPI_Win_attach" {
+			s.word("size", trace.ArgNumber, int64(c.Bytes))
 		}
-		s.word("flag", trace.ArgNumber, flag)
 		return
 	}
 	s.win()
 }
 
+func (s *signer) makeWindow() {
+	c, w := s.c, &s.p.Wins[s.c.Win]
+	if c.Fn == "MPI_Win_create" {
+		s.addr("base", w.Off[c.Rank])
+	}
+	if c.Fn != "MPI_Win_create_dynamic" {
+		s.number("size", w.Size[c.Rank])
+		s.number("disp_unit", w.Unit[c.Rank])
+	}
+	s.comm()
+	if w.allocates() {
+		s.addr("baseptr", w.Off[c.Rank])
+	}
+	s.win()
+	s.number("model", 1-bit(w.Separate))
+	s.number("accumulate_ops", bit(w.SameOp))
+	s.word("accumulate_ordering", trace.ArgNumber, trace.OrderAll&^w.Unorder)
+}
+
+func (s *signer) number(name string, v int) { s.word(name, trace.ArgNumber, int64(v)) }
+func (s *signer) flag()                     { s.number("flag", bit(s.c.Flag)) }
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func (s *signer) numbers(name string, kind trace.ArgKind, v []int) {
+	out := make([]int64, len(v))
+	for i, x := range v {
+		out[i] = int64(x)
+	}
+	s.list(name, kind, out)
+}
+
+// constructor is a call that makes a communicator.
+func (s *signer) constructor() {
+	c := s.c
+	inter := "comm"
+	switch c.Fn {
+	case "MPI_Intercomm_create":
+		inter = "local_comm"
+	case "MPI_Intercomm_merge":
+		inter = "intercomm"
+	}
+	s.word(inter, trace.ArgComm, s.p.commID(c.Comm))
+	made := "newcomm"
+	switch c.Fn {
+	case "MPI_Comm_idup":
+		return
+	case "MPI_Comm_split":
+		s.number("color", c.Color)
+		s.number("key", c.Key)
+	case "MPI_Comm_create":
+		s.group()
+	case "MPI_Comm_create_group":
+		s.group()
+		s.word("tag", trace.ArgTag, int64(c.Tag))
+	case "MPI_Cart_create":
+		n := &s.p.Comms[c.New]
+		s.number("ndims", len(n.Dims))
+		s.numbers("dims", trace.ArgNumbers, n.Dims)
+		s.numbers("periods", trace.ArgNumbers, n.Periods)
+		s.number("reorder", 0)
+	case "MPI_Dist_graph_create_adjacent":
+		sources, dests := s.p.Comms[c.New].neighbours(c.Rank)
+		old := s.p.Comms[c.Comm].Ranks
+		s.number("indegree", len(sources))
+		s.numbers("sources", trace.ArgNumbers, ranksIn(old, sources))
+		s.number("outdegree", len(dests))
+		s.numbers("destinations", trace.ArgNumbers, ranksIn(old, dests))
+		s.number("reorder", 0)
+	case "MPI_Intercomm_create":
+		peer := int64(0)
+		s.rank("local_leader", c.Peer)
+		if c.Peer == c.Rank {
+			peer = s.p.commID(0)
+		}
+		s.word("peer_comm", trace.ArgComm, peer)
+		s.word("remote_leader", trace.ArgRank, int64(c.Source))
+		s.word("tag", trace.ArgTag, int64(c.Tag))
+		made = "newintercomm"
+	case "MPI_Intercomm_merge":
+		s.number("high", bit(c.Flag))
+		made = "newintracomm"
+	}
+	s.word(made, trace.ArgComm, s.p.commID(c.New))
+}
+
+func ranksIn(group, world []int) []int {
+	out := make([]int, len(world))
+	for i, w := range world {
+		if out[i] = ProcNull; w != ProcNull {
+			out[i] = slices.Index(group, w)
+		}
+	}
+	return out
+}
+
+// root adds the root as the standard asks for it: on an intercommunicator
+// MPI_ROOT at the root, MPI_PROC_NULL in the rest of its group.
+func (s *signer) root() {
+	own, _ := s.p.Comms[s.c.Comm].group(s.c.Rank)
+	switch {
+	case s.p.Comms[s.c.Comm].Remote == nil || !slices.Contains(own, s.c.Peer):
+		s.rank("root", s.c.Peer)
+	case s.c.Peer == s.c.Rank:
+		s.word("root", trace.ArgRank, trace.RootRank)
+	default:
+		s.word("root", trace.ArgRank, trace.ProcNull)
+	}
+}
+
+// side adds one side of a collective call, with counts and displacements for
+// each process where it has them. Where it is not significant its arguments are
+// 0 and its lists are empty.
+func (s *signer) side(b Buf, v Parts, prefix, displs string, many, significant bool) {
+	w := strings.HasSuffix(s.c.does(), "alltoallw")
+	addr, count, typ := prefix+"buf", prefix+"count", prefix+"type"
+	if significant {
+		s.place(addr, b)
+	} else {
+		s.word(addr, trace.ArgAddress, 0)
+		b, v = Buf{Type: -1}, Parts{}
+	}
+	if many {
+		s.numbers(count+"s", trace.ArgNumbers, v.Counts)
+		s.numbers(displs, trace.ArgNumbers, v.Displs)
+	} else {
+		s.number(count, b.Count)
+	}
+	switch {
+	case w:
+		ids := make([]int64, len(v.Types))
+		for i, t := range v.Types {
+			ids[i] = typeID(s.c.Rank, t)
+		}
+		s.list(typ+"s", trace.ArgTypes, ids)
+	case b.Type < 0:
+		s.word(typ, trace.ArgType, 0)
+	default:
+		s.typ(typ, b.Type)
+	}
+}
+
+// inPlace marks the send buffer, or that of a Scatter's root its receive
+// buffer, as MPI_IN_PLACE.
+func (s *signer) inPlace(name string) {
+	for i := range s.args {
+		if s.args[i].Name == name {
+			s.args[i].value.Int = trace.InPlace
+		}
+	}
+}
+
 func (s *signer) collective() {
 	c := s.c
-	switch c.Fn {
+	comm := &s.p.Comms[c.Comm]
+	own, _ := comm.group(c.Rank)
+	inter := comm.Remote != nil
+	root := c.rooted() && c.Rank == c.Peer
+	idle := inter && c.rooted() && !root && slices.Contains(own, c.Peer)
+	fn := c.does()
+	v := strings.HasSuffix(fn, "v") || strings.HasSuffix(fn, "alltoallw")
+	switch fn {
 	case "MPI_Bcast":
-		s.buf(c.Origin, "buffer", "count", "datatype")
-		s.rank("root", c.Peer)
-	case "MPI_Reduce", "MPI_Allreduce":
-		root := c.Fn == "MPI_Allreduce" || c.Rank == c.Peer
+		if idle {
+			s.word("buffer", trace.ArgAddress, 0)
+			s.number("count", 0)
+			s.word("datatype", trace.ArgType, 0)
+		} else {
+			s.buf(c.Origin, "buffer", "count", "datatype")
+		}
+	case "MPI_Reduce", "MPI_Allreduce", "MPI_Scan", "MPI_Exscan", "MPI_Reduce_scatter", "MPI_Reduce_scatter_block":
+		s.reduction(root, idle)
+	case "MPI_Gather", "MPI_Gatherv":
+		s.side(c.Origin, Parts{}, "send", "", false, !idle && !(root && inter) && !c.InPlace)
+		s.side(c.Result, c.Recv, "recv", "displs", v, root)
 		if c.InPlace && root {
-			s.word("sendbuf", trace.ArgAddress, trace.InPlace)
-		} else {
-			s.addr("sendbuf", c.Origin.Off)
+			s.inPlace("sendbuf")
 		}
-		if root {
-			s.buf(c.Result, "recvbuf", "count", "datatype")
-		} else {
-			s.word("recvbuf", trace.ArgAddress, 0)
-			s.word("count", trace.ArgNumber, int64(c.Origin.Count))
-			s.typ("datatype", c.Origin.Type)
+	case "MPI_Scatter", "MPI_Scatterv":
+		s.side(c.Origin, c.Send, "send", "displs", v, root)
+		s.side(c.Result, Parts{}, "recv", "", false, !idle && !(root && inter) && !c.InPlace)
+		if c.InPlace && root {
+			s.inPlace("recvbuf")
 		}
-		s.op()
-		if c.Fn == "MPI_Reduce" {
-			s.rank("root", c.Peer)
+	case "MPI_Barrier":
+	default:
+		gathers := strings.Contains(fn, "allgather")
+		rdispls := "rdispls"
+		if gathers {
+			rdispls = "displs"
 		}
+		s.side(c.Origin, c.Send, "send", "sdispls", v && !gathers, !c.InPlace)
+		s.side(c.Result, c.Recv, "recv", rdispls, v, true)
+		if c.InPlace {
+			s.inPlace("sendbuf")
+		}
+	}
+	if c.rooted() {
+		s.root()
 	}
 	s.comm()
 }
 
+// reduction adds the arguments of a reducing call. Its one count and type are
+// those of the result, or at a process without one of what it gives.
+func (s *signer) reduction(root, idle bool) {
+	c := s.c
+	inter := s.p.Comms[c.Comm].Remote != nil
+	gives := !idle && !(c.rooted() && root && inter)
+	gets := !c.rooted() || root
+	b := c.Result
+	if !gets {
+		b = c.Origin
+	}
+	switch {
+	case c.InPlace && gets:
+		s.word("sendbuf", trace.ArgAddress, trace.InPlace)
+	case gives:
+		s.place("sendbuf", c.Origin)
+	default:
+		s.word("sendbuf", trace.ArgAddress, 0)
+	}
+	if gets {
+		s.place("recvbuf", c.Result)
+	} else {
+		s.word("recvbuf", trace.ArgAddress, 0)
+	}
+	switch c.does() {
+	case "MPI_Reduce_scatter":
+		s.numbers("recvcounts", trace.ArgNumbers, c.Recv.Counts)
+	case "MPI_Reduce_scatter_block":
+		s.number("recvcount", b.Count)
+	default:
+		if idle {
+			s.number("count", 0)
+		} else {
+			s.number("count", b.Count)
+		}
+	}
+	if idle {
+		s.word("datatype", trace.ArgType, 0)
+	} else {
+		s.typ("datatype", b.Type)
+	}
+	s.op()
+}
+
 func (s *signer) message() {
 	c := s.c
-	switch c.Fn {
-	case "MPI_Send", "MPI_Ssend", "MPI_Isend":
-		s.buf(c.Origin, "buf", "count", "datatype")
+	dest := func(tag string) {
 		s.rank("dest", c.Peer)
-		s.word("tag", trace.ArgTag, int64(c.Tag))
+		s.word(tag, trace.ArgTag, int64(c.Tag))
+	}
+	switch c.does() {
+	case "MPI_Send", "MPI_Bsend", "MPI_Ssend", "MPI_Rsend":
+		s.buf(c.Origin, "buf", "count", "datatype")
+		dest("tag")
 		s.comm()
-	case "MPI_Recv", "MPI_Irecv":
+	case "MPI_Recv":
 		s.buf(c.Result, "buf", "count", "datatype")
 		s.source()
 		s.recvTag("tag")
 		s.comm()
+	case "MPI_Mrecv":
+		s.buf(c.Result, "buf", "count", "datatype")
+		s.number("message", c.Msg)
 	case "MPI_Sendrecv":
 		s.buf(c.Origin, "sendbuf", "sendcount", "sendtype")
-		s.rank("dest", c.Peer)
-		s.word("sendtag", trace.ArgTag, int64(c.Tag))
+		dest("sendtag")
 		s.buf(c.Result, "recvbuf", "recvcount", "recvtype")
 		s.source()
 		s.recvTag("recvtag")
 		s.comm()
+	case "MPI_Sendrecv_replace":
+		s.buf(c.Origin, "buf", "count", "datatype")
+		dest("sendtag")
+		s.source()
+		s.recvTag("recvtag")
+		s.comm()
+	case "MPI_Psend", "MPI_Precv":
+		b := c.Origin
+		if c.does() == "MPI_Precv" {
+			b = c.Result
+		}
+		s.place("buf", b)
+		s.number("partitions", c.Partitions)
+		s.number("count", b.Count)
+		s.typ("datatype", b.Type)
+		if c.does() == "MPI_Psend" {
+			dest("tag")
+		} else {
+			s.source()
+			s.recvTag("tag")
+		}
+		s.comm()
+	}
+	if c.form() == blocking && (c.receives() || c.does() == "MPI_Mrecv") {
+		s.statuses("status")
+	}
+}
+
+func (s *signer) probe() {
+	c := s.c
+	s.source()
+	s.recvTag("tag")
+	s.comm()
+	if c.Fn == "MPI_Iprobe" || c.Fn == "MPI_Improbe" {
+		s.flag()
+	}
+	s.statuses("status")
+	if c.Fn == "MPI_Mprobe" || c.Fn == "MPI_Improbe" {
+		msg := 0
+		if c.Fn == "MPI_Mprobe" || c.Flag {
+			msg = c.Msg
+		}
+		s.number("handle", msg)
+	}
+}
+
+// statuses adds what the call's statuses say; nothing where it has none.
+func (s *signer) statuses(name string) {
+	var v []int64
+	for _, x := range s.c.Statuses {
+		v = append(v, int64(x.Source), int64(x.Tag), int64(x.Bytes), int64(bit(x.Cancelled)))
+	}
+	s.list(name, trace.ArgStatuses, v)
+}
+
+func (s *signer) requests() {
+	c := s.c
+	switch c.Fn {
+	case "MPI_Pready", "MPI_Pready_range", "MPI_Pready_list", "MPI_Parrived":
+		s.partitions()
+		return
+	case "MPI_Start", "MPI_Wait", "MPI_Test", "MPI_Request_free", "MPI_Request_get_status", "MPI_Cancel":
+		s.request()
+	default:
+		ids := make([]int64, len(c.Reqs))
+		for i, r := range c.Reqs {
+			ids[i] = reqID(c.Rank, r)
+		}
+		s.list("requests", trace.ArgRequests, ids)
 	}
 	switch c.Fn {
-	case "MPI_Isend", "MPI_Irecv":
-		s.word("request", trace.ArgRequest, reqID(c.Rank, c.Reqs[0]))
-	case "MPI_Recv", "MPI_Sendrecv":
-		s.list("status", trace.ArgStatuses, s.p.status(c))
+	case "MPI_Waitany", "MPI_Testany":
+		index := Undefined
+		if len(c.Done) > 0 {
+			index = c.Done[0]
+		}
+		s.number("index", index)
+	case "MPI_Waitsome", "MPI_Testsome":
+		s.numbers("indices", trace.ArgNumbers, c.Done)
+	}
+	switch c.Fn {
+	case "MPI_Test", "MPI_Testall", "MPI_Testany", "MPI_Request_get_status":
+		s.flag()
+	}
+	switch c.Fn {
 	case "MPI_Wait":
-		s.word("request", trace.ArgRequest, reqID(c.Rank, c.Reqs[0]))
-		s.list("status", trace.ArgStatuses, s.p.requestStatus(c.Rank, c.Reqs[0]))
-		s.word("done", trace.ArgNumber, 1)
-	case "MPI_Waitall":
-		var reqs, statuses []int64
-		for _, r := range c.Reqs {
-			reqs = append(reqs, reqID(c.Rank, r))
-			statuses = append(statuses, s.p.requestStatus(c.Rank, r)...)
-		}
-		s.list("requests", trace.ArgRequests, reqs)
-		s.list("statuses", trace.ArgStatuses, statuses)
+		s.statuses("status")
+		s.number("done", 1)
+	case "MPI_Test", "MPI_Waitany", "MPI_Testany", "MPI_Request_get_status":
+		s.statuses("status")
+	case "MPI_Waitall", "MPI_Testall", "MPI_Waitsome", "MPI_Testsome":
+		s.statuses("statuses")
 	}
 }
 
-// status returns what a receive's status says.
-func (p *Program) status(c *Call) []int64 {
-	for i, r := range p.Comms[c.Comm].Ranks {
-		if r == c.Source {
-			return []int64{int64(i), int64(c.recvChannel().tag), int64(c.Received), 0}
-		}
+func (s *signer) partitions() {
+	c := s.c
+	switch c.Fn {
+	case "MPI_Pready":
+		s.number("partition", c.Ready[0])
+	case "MPI_Pready_range":
+		s.number("partition_low", c.Ready[0])
+		s.number("partition_high", c.Ready[1])
+	case "MPI_Pready_list":
+		s.numbers("array_of_partitions", trace.ArgNumbers, c.Ready)
 	}
-	return make([]int64, trace.StatusWords)
-}
-
-// requestStatus returns the status of a completed request; that of a send is
-// empty (MPI standard, 3.7.3).
-func (p *Program) requestStatus(rank, req int) []int64 {
-	for i := range p.Calls {
-		if c := &p.Calls[i]; c.Rank == rank && c.Fn == "MPI_Irecv" && c.Reqs[0] == req {
-			return p.status(c)
-		}
+	s.request()
+	if c.Fn == "MPI_Parrived" {
+		s.number("partition", c.Ready[0])
+		s.flag()
 	}
-	return []int64{trace.AnySource, trace.AnyTag, 0, 0}
 }

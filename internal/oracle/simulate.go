@@ -16,9 +16,11 @@ type simulation struct {
 	ranks []process
 	locks map[lockKey]*lockState
 	colls map[collKey][]collective
-	sent  map[channel]int
-	recvd map[channel]int
+	here  map[instance]map[int]bool // who has come to a collective operation
 	pscw  map[pscwKey]int
+
+	streams map[channel]*stream
+	made    map[int]bool // communicators that the program makes
 }
 
 // process is what one process is doing.
@@ -26,8 +28,10 @@ type process struct {
 	inside  func() bool // returns true once its last call can return; nil when it has returned
 	wins    map[int]*winState
 	passed  map[collKey]int
-	reqs    map[int]func() bool // pending requests and whether they can complete
-	reqBufs map[int][2]int      // their buffers
+	reqs    map[int]*request // those that it has
+	handles map[int]*post    // messages that it matched and has not received
+	comms   map[int]bool     // communicators that it has made
+	freed   []span           // buffers of requests that were freed while active
 	ops     []pendingOp
 }
 
@@ -45,7 +49,9 @@ type winState struct {
 type pendingOp struct {
 	win, target int
 	fence       bool // issued in a fence epoch
-	bufs        [][2]int
+	req         int  // -1 none
+	reads       bool // changes nothing at its target
+	bufs        []span
 }
 
 type lockKey struct{ win, target int }
@@ -56,10 +62,9 @@ type lockState struct {
 }
 
 type collective struct {
-	fn      string
-	root    int
-	assert  int64
-	arrived map[int]bool
+	fn     string
+	root   int
+	assert int64
 }
 
 type pscwKey struct {
@@ -70,10 +75,16 @@ type pscwKey struct {
 func newSimulation(p *Program) *simulation {
 	s := &simulation{
 		p: p, ranks: make([]process, p.Ranks), locks: map[lockKey]*lockState{},
-		colls: map[collKey][]collective{}, sent: map[channel]int{}, recvd: map[channel]int{}, pscw: map[pscwKey]int{},
+		colls: map[collKey][]collective{}, here: map[instance]map[int]bool{}, pscw: map[pscwKey]int{},
+		streams: map[channel]*stream{}, made: map[int]bool{},
 	}
 	for i := range s.ranks {
-		s.ranks[i] = process{wins: map[int]*winState{}, passed: map[collKey]int{}, reqs: map[int]func() bool{}, reqBufs: map[int][2]int{}}
+		s.ranks[i] = process{wins: map[int]*winState{}, passed: map[collKey]int{}, reqs: map[int]*request{}, handles: map[int]*post{}, comms: map[int]bool{}}
+	}
+	for i := range p.Calls {
+		if c := &p.Calls[i]; c.makesComm() && c.New >= 0 {
+			s.made[c.New] = true
+		}
 	}
 	return s
 }
@@ -95,20 +106,18 @@ func (s *simulation) step(c *Call) error {
 	}
 	var err error
 	var inside func() bool
-	switch {
-	case c.isLocal():
-	case c.isOperation():
+	switch c.family() {
+	case localAccess:
+	case operationCall:
 		err = s.operation(c)
-	case c.isCollective():
-		inside, err = s.collective(c)
-	case c.onWindow():
-		inside, err = s.epoch(c)
-	case c.sends() || c.receives():
-		inside, err = s.message(c)
-	case c.Fn == "MPI_Wait" || c.Fn == "MPI_Waitall":
-		inside, err = s.waitFor(c)
+	case collectiveCall, messageCall:
+		inside, err = s.communicate(c)
+	case probeCall:
+		inside, err = s.probe(c)
+	case requestCall:
+		inside, err = s.requests(c)
 	default:
-		err = fmt.Errorf("unknown call %s", c.Fn)
+		inside, err = s.epoch(c)
 	}
 	if err != nil {
 		return err
@@ -124,7 +133,12 @@ func (s *simulation) finished() error {
 		if s.blocked(r) {
 			return fmt.Errorf("process %d never leaves its last call", r)
 		}
-		if len(q.reqs) > 0 || len(q.ops) > 0 {
+		for _, x := range q.reqs {
+			if x.active {
+				return fmt.Errorf("process %d has active requests", r)
+			}
+		}
+		if len(q.handles) > 0 || len(q.ops) > 0 {
 			return fmt.Errorf("process %d has pending operations", r)
 		}
 		for w, ws := range q.wins {
@@ -133,79 +147,24 @@ func (s *simulation) finished() error {
 			}
 		}
 	}
-	for ch, n := range s.sent {
-		if s.recvd[ch] != n {
+	for ch, st := range s.streams {
+		if st.sent != len(st.posts) {
 			return fmt.Errorf("unmatched messages from %d to %d", ch.from, ch.to)
 		}
 	}
-	for ch, n := range s.recvd {
-		if s.sent[ch] != n {
-			return fmt.Errorf("unmatched receives at %d from %d", ch.to, ch.from)
-		}
-	}
 	return nil
-}
-
-// spans returns the bounds in its process's memory of the call's buffers.
-func (p *Program) spans(c *Call) [][2]int {
-	var out [][2]int
-	add := func(b Buf) {
-		if b.Count > 0 {
-			l := p.elements(b.Type, b.Count)
-			out = append(out, [2]int{b.Off + l.lb, b.Off + l.ub})
-		}
-	}
-	if c.isLocal() {
-		last := c.Off + (c.Count-1)*c.Stride
-		return [][2]int{{min(c.Off, last), max(c.Off, last) + c.Elem}}
-	}
-	origin, result, compare := p.buffers(c)
-	for _, b := range []*Buf{origin, result, compare} {
-		if b != nil {
-			add(*b)
-		}
-	}
-	return out
-}
-
-// buffers returns the buffers that the call uses; nil for each that it does not.
-func (p *Program) buffers(c *Call) (origin, result, compare *Buf) {
-	switch c.Fn {
-	case "MPI_Put", "MPI_Accumulate", "MPI_Send", "MPI_Ssend", "MPI_Isend", "MPI_Bcast":
-		return &c.Origin, nil, nil
-	case "MPI_Get", "MPI_Recv", "MPI_Irecv":
-		return nil, &c.Result, nil
-	case "MPI_Get_accumulate", "MPI_Fetch_and_op":
-		if c.Op == "MPI_NO_OP" {
-			return nil, &c.Result, nil
-		}
-		return &c.Origin, &c.Result, nil
-	case "MPI_Sendrecv":
-		return &c.Origin, &c.Result, nil
-	case "MPI_Compare_and_swap":
-		return &c.Origin, &c.Result, &c.Compare
-	case "MPI_Reduce", "MPI_Allreduce":
-		if c.Fn == "MPI_Reduce" && c.Peer != c.Rank {
-			return &c.Origin, nil, nil
-		}
-		if c.InPlace {
-			return nil, &c.Result, nil
-		}
-		return &c.Origin, &c.Result, nil
-	}
-	return nil, nil, nil
 }
 
 // checkMemory wants the call's buffers inside its process's memory, and not in
 // memory that MPI_Win_allocate has not yet given or MPI_Win_free has taken.
 func (s *simulation) checkMemory(c *Call) error {
 	for _, b := range s.p.spans(c) {
-		if b[0] < 0 || b[1] > s.p.Size[c.Rank] {
+		if b.lo < 0 || b.hi > s.p.Size[b.rank] {
 			return errors.New("buffer outside the process's memory")
 		}
 		for w := range s.p.Wins {
 			win := &s.p.Wins[w]
-			if !win.allocates() || !slices.Contains(s.p.Comms[win.Comm].Ranks, c.Rank) || b[1] <= win.Off[c.Rank] || b[0] >= win.Off[c.Rank]+win.Size[c.Rank] {
+			if !win.allocates() || !b.meets(win.part(b.rank)) {
 				continue
 			}
 			if ws := s.ranks[c.Rank].wins[w]; ws == nil || ws.freed {
@@ -215,6 +174,9 @@ func (s *simulation) checkMemory(c *Call) error {
 	}
 	return nil
 }
+
+// part returns where in a process's memory a window lies.
+func (w *Window) part(rank int) span { return span{rank, w.Off[rank], w.Off[rank] + w.Size[rank]} }
 
 func (s *simulation) lock(k lockKey) *lockState {
 	if s.locks[k] == nil {
@@ -254,12 +216,23 @@ func (s *simulation) operation(c *Call) error {
 		return err
 	}
 	win := &s.p.Wins[c.Win]
+	if c.form() == nonblocking {
+		if !ws.all && len(ws.locks) == 0 {
+			return errors.New("operation with a request outside a lock epoch")
+		}
+		if s.ranks[c.Rank].reqs[c.Reqs[0]] != nil {
+			return errors.New("the request is in use")
+		}
+	}
+	if c.Peer == ProcNull {
+		return s.toNobody(c, ws)
+	}
 	if !slices.Contains(s.p.Comms[win.Comm].Ranks, c.Peer) {
 		return errors.New("target outside the window's communicator")
 	}
-	if c.TCount > 0 {
-		l := s.p.elements(c.TType, c.TCount)
-		if at := c.Disp * win.Unit[c.Peer]; at+l.lb < 0 || at+l.ub > win.Size[c.Peer] {
+	if l := s.p.elements(c.TType, c.TCount); len(l.parts) > 0 {
+		lo, hi := l.reach()
+		if at := c.Disp * win.Unit[c.Peer]; at+lo < 0 || at+hi > win.Size[c.Peer] {
 			return errors.New("target outside the window")
 		}
 	}
@@ -284,8 +257,37 @@ func (s *simulation) operation(c *Call) error {
 		return errors.New("operation outside an epoch")
 	}
 	q := &s.ranks[c.Rank]
-	q.ops = append(q.ops, pendingOp{win: c.Win, target: c.Peer, fence: fence, bufs: s.p.spans(c)})
+	op := pendingOp{win: c.Win, target: c.Peer, fence: fence, req: -1, reads: c.onlyReads(), bufs: s.p.spans(c)}
+	if c.form() == nonblocking {
+		op.req = c.Reqs[0]
+		q.reqs[op.req] = &request{call: *c, active: true, done: yes}
+	}
+	q.ops = append(q.ops, op)
 	return nil
+}
+
+// toNobody makes an operation whose target is MPI_PROC_NULL.
+func (s *simulation) toNobody(c *Call, ws *winState) error {
+	c.Ticket = -1
+	if !ws.all && len(ws.locks) == 0 && ws.access == nil && !ws.fence {
+		return errors.New("operation outside an epoch")
+	}
+	if c.form() == nonblocking {
+		s.ranks[c.Rank].reqs[c.Reqs[0]] = &request{call: *c, active: true, done: yes}
+	}
+	return nil
+}
+
+// requestDone completes an operation by its request: its buffers, and of one
+// that only reads all of it.
+func (s *simulation) requestDone(rank, req int) {
+	q := &s.ranks[rank]
+	q.ops = slices.DeleteFunc(q.ops, func(o pendingOp) bool { return o.req == req && o.reads })
+	for i := range q.ops {
+		if q.ops[i].req == req {
+			q.ops[i].req, q.ops[i].bufs = -1, nil
+		}
+	}
 }
 
 // complete forgets the operations of a process on a window to a target, or to
@@ -307,56 +309,88 @@ func (s *simulation) pendingFence(win int, ranks ...int) bool {
 	return false
 }
 
-// collective enters a collective call.
+// collective makes a collective call, and returns whether it can end.
 func (s *simulation) collective(c *Call) (func() bool, error) {
-	if err := s.collectiveAllowed(c); err != nil {
+	n, err := s.enter(c)
+	if err != nil {
 		return nil, err
 	}
-	members, key := s.p.members(c), s.p.collKey(c)
-	if !slices.Contains(members, c.Rank) {
-		return nil, errors.New("not a member of the communicator")
+	q := &s.ranks[c.Rank]
+	switch {
+	case c.makesWindow():
+		q.wins[c.Win] = &winState{locks: map[int]int64{}, acquired: map[int]bool{}}
+	case c.Fn == "MPI_Win_free":
+		q.wins[c.Win].freed = true
+	case c.Fn == "MPI_Win_fence":
+		s.complete(c.Rank, c.Win, -1)
+		q.wins[c.Win].fence = c.Assert&trace.AssertNoSucceed == 0
+	case c.makesComm() && c.New >= 0 && c.form() == blocking:
+		q.comms[c.New] = true
 	}
+	return s.arrive(c, n, 0), nil
+}
+
+// enter takes the caller's next place in a sequence of collective calls, and
+// returns it.
+func (s *simulation) enter(c *Call) (int, error) {
+	if err := s.collectiveAllowed(c); err != nil {
+		return 0, err
+	}
+	if !slices.Contains(s.p.members(c), c.Rank) || !s.has(c.Rank, s.p.commOf(c)) {
+		return 0, errors.New("not a member of the communicator")
+	}
+	if c.makesComm() && c.New >= 0 && !slices.Contains(s.p.Comms[c.New].all(), c.Rank) {
+		return 0, errors.New("not a member of the new communicator")
+	}
+	key := s.p.collKey(c)
 	q := &s.ranks[c.Rank]
 	n := q.passed[key]
 	if n == len(s.colls[key]) {
-		s.colls[key] = append(s.colls[key], collective{fn: c.Fn, root: c.Peer, assert: c.Assert, arrived: map[int]bool{}})
+		s.colls[key] = append(s.colls[key], collective{fn: c.Fn, root: c.Peer, assert: c.Assert})
 	}
 	me := &s.colls[key][n]
-	if me.fn != c.Fn || me.root != c.Peer || me.assert != c.Assert {
-		return nil, fmt.Errorf("%s meets %s", c.Fn, me.fn)
+	if me.fn != c.Fn || me.root != c.Peer && c.rooted() || me.assert != c.Assert {
+		return 0, fmt.Errorf("%s meets %s", c.Fn, me.fn)
 	}
 	q.passed[key]++
-	me.arrived[c.Rank] = true
-	switch c.Fn {
-	case "MPI_Win_create", "MPI_Win_allocate":
-		q.wins[c.Win] = &winState{locks: map[int]int64{}, acquired: map[int]bool{}}
-	case "MPI_Win_free":
-		q.wins[c.Win].freed = true
-	case "MPI_Win_fence":
-		s.complete(c.Rank, c.Win, -1)
-		q.wins[c.Win].fence = c.Assert&trace.AssertNoSucceed == 0
+	return n, nil
+}
+
+// arrive comes to a collective operation, and returns whether all are there
+// that the caller has to wait for.
+func (s *simulation) arrive(c *Call, n, run int) func() bool {
+	at := instance{s.p.collKey(c), n, run}
+	if s.here[at] == nil {
+		s.here[at] = map[int]bool{}
 	}
-	arrived := me.arrived
-	all := func() bool { return len(arrived) == len(members) }
-	switch {
-	case c.Fn == "MPI_Bcast" && c.Rank != c.Peer:
-		return func() bool { return arrived[c.Peer] }, nil
-	case c.Fn == "MPI_Bcast", c.Fn == "MPI_Reduce" && c.Rank != c.Peer, c.Fn == "MPI_Win_fence" && c.Assert&trace.AssertNoPrecede != 0:
-		return nil, nil
+	here := s.here[at]
+	here[c.Rank] = true
+	var wanted []int
+	for _, m := range s.p.members(c) {
+		if m != c.Rank && s.p.signals(c, m, c.Rank) {
+			wanted = append(wanted, m)
+		}
 	}
-	return all, nil
+	return func() bool {
+		for _, m := range wanted {
+			if !here[m] {
+				return false
+			}
+		}
+		return true
+	}
 }
 
 // collectiveAllowed checks what fences and the making and freeing of windows
 // ask for beyond being collective.
 func (s *simulation) collectiveAllowed(c *Call) error {
 	q := &s.ranks[c.Rank]
-	switch c.Fn {
-	case "MPI_Win_create", "MPI_Win_allocate":
+	switch {
+	case c.makesWindow():
 		if q.wins[c.Win] != nil {
 			return errors.New("the window exists")
 		}
-	case "MPI_Win_fence", "MPI_Win_free":
+	case c.Fn == "MPI_Win_fence", c.Fn == "MPI_Win_free":
 		ws, err := s.window(c)
 		if err != nil {
 			return err
@@ -377,20 +411,16 @@ func (s *simulation) collectiveAllowed(c *Call) error {
 // inUse reports whether buffers of pending operations of the caller lie in the
 // window's memory.
 func (s *simulation) inUse(c *Call) bool {
-	win := &s.p.Wins[c.Win]
-	lo, hi := win.Off[c.Rank], win.Off[c.Rank]+win.Size[c.Rank]
+	part := s.p.Wins[c.Win].part(c.Rank)
 	q := &s.ranks[c.Rank]
-	for _, b := range q.reqBufs {
-		if b[0] < hi && lo < b[1] {
-			return true
+	used := slices.ContainsFunc(q.freed, part.meets)
+	for _, x := range q.reqs {
+		if x.active {
+			used = used || slices.ContainsFunc(s.p.spans(&x.call), part.meets)
 		}
 	}
 	for _, o := range q.ops {
-		for _, b := range o.bufs {
-			if b[0] < hi && lo < b[1] {
-				return true
-			}
-		}
+		used = used || slices.ContainsFunc(o.bufs, part.meets)
 	}
-	return false
+	return used
 }
