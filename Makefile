@@ -7,6 +7,7 @@ GO         ?= go
 PREFIX     ?= /usr/local
 DESTDIR    ?=
 SOAK_TIME  ?= 10m
+PROGRAMS   ?= 100000
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # Packages that share memory between goroutines: tested with the race detector as well.
@@ -41,8 +42,9 @@ lint: ## gofmt, go vet and staticcheck
 bench: ## measure tracing and analysis beside their aims (6 minutes)
 	$(GO) run ./bench
 
-soak: packages ## run every fixture in every way, and every fuzz target for SOAK_TIME (10m)
+soak: packages ## run every fixture in every way, PROGRAMS (100000) random programs, and every fuzz target for SOAK_TIME (10m)
 	MCCHK_SOAK=1 $(GO) test -count 1 -timeout 60m ./fixtures
+	MCCHK_PROGRAMS=$(PROGRAMS) $(GO) test -count 1 -timeout 10h -run TestEngineAgainstBruteForce ./analysis
 	@for package in $$($(GO) list ./...); do \
 		for target in $$($(GO) test -list '^Fuzz' "$$package" | grep '^Fuzz' || true); do \
 			echo "== $$package $$target"; \

@@ -115,9 +115,9 @@ func disagreement(t testing.TB, p *oracle.Program, clock string, jobs int) strin
 }
 
 // programs is how many random programs the property test draws for each clock;
-// MCCHK_SOAK asks for another number (make soak).
+// MCCHK_PROGRAMS asks for another number (make soak).
 func programs(t *testing.T) int64 {
-	if s := os.Getenv("MCCHK_SOAK"); s != "" {
+	if s := os.Getenv("MCCHK_PROGRAMS"); s != "" {
 		n, err := strconv.ParseInt(s, 10, 64)
 		require.NoError(t, err)
 		return n
@@ -125,7 +125,7 @@ func programs(t *testing.T) int64 {
 	if raceDetector {
 		return 300 // it is ten times slower, and only looks for data races of our own
 	}
-	return 10_000
+	return 2_000
 }
 
 // TestEngineAgainstBruteForce holds the engine against the brute-force
