@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"io"
 	"runtime"
-	"slices"
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/evc"
@@ -104,12 +103,7 @@ func (r *run) result() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range r.machine.Problems() {
-		if p.Kind == regions.NotUnderstood && p.MayOrder {
-			n.unknown = append(n.unknown, p.Fn)
-		}
-	}
-	n.unknown = slices.Compact(n.unknown)
+	n.unknown = r.machine.MayOrder()
 	res.Findings = n.findings(groups)
 	if r.opts.Predict {
 		predicted, err := r.predict(n, res.Findings)

@@ -28,6 +28,13 @@ func (r *run) doubts(n *namer) []Doubt {
 	for _, p := range r.machine.Problems() {
 		out = append(out, n.doubt(p))
 	}
+	if n.weakened > 0 {
+		out = append(out, Doubt{
+			Kind: NotUnderstood, Count: n.weakened,
+			Text: fmt.Sprintf("%s between processes counted as a warning, because %s may have ordered them",
+				plural(n.weakened, "conflict", "conflicts"), strings.Join(n.unknown, ", ")),
+		})
+	}
 	slices.SortStableFunc(out, func(a, b Doubt) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), slices.Compare(a.Ranks, b.Ranks), cmp.Compare(a.Text, b.Text))
 	})

@@ -104,7 +104,8 @@ func sortFindings(fs []conflicts.Finding) {
 func (n *namer) weaken(f *conflicts.Finding) {
 	if f.Class == conflicts.AcrossProcesses && f.Severity == conflicts.Error {
 		f.Severity = conflicts.Warning
-		f.Why += "; but " + strings.Join(n.unknown, ", ") + " may have done so, which is not understood yet"
+		n.weakened++
+		f.Why += "; but " + strings.Join(n.unknown, ", ") + " may have done so, which the trace does not tell"
 	}
 }
 

@@ -17,7 +17,8 @@ type namer struct {
 	readers  []*trace.Reader
 	resolver *symbols.Resolver
 	stacks   map[stackKey][]symbols.Frame
-	unknown  []string // functions called that may order processes in ways not understood
+	unknown  []string // functions called that may order processes in ways not known
+	weakened uint64   // findings that are warnings on account of them
 }
 
 type stackKey struct {

@@ -41,8 +41,13 @@ func (m *Machine) call(p *proc) {
 	case c.Failed:
 		m.problems.add(Problem{Kind: Failed, Rank: p.rank, Fn: c.Fn.Name, Call: p.info(c),
 			Text: fmt.Sprintf("%s returned an error on rank %d", c.Fn.Name, p.rank)})
-	case r.do != nil:
-		r.do(m, p, c, r)
+	default:
+		if r.mayOrder {
+			m.mayOrder[c.Fn.Name] = true
+		}
+		if r.do != nil {
+			r.do(m, p, c, r)
+		}
 	}
 	if c.bad {
 		m.problems.notUnderstood(c.Fn.Name, p.info(c), "an argument that its meaning depends on is not in the trace")

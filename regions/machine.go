@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/trace"
@@ -59,7 +61,8 @@ type Machine struct {
 
 	stats    Stats
 	problems problems
-	stopped  bool // nothing more can be replayed
+	mayOrder map[string]bool // calls met that may order processes, but need not
+	stopped  bool            // nothing more can be replayed
 }
 
 // Options of a replay.
@@ -91,6 +94,7 @@ func NewMachine(streams []Stream, opts Options) (*Machine, error) {
 		clocks:   clocks,
 		recycled: &recycler{},
 		comms:    map[int64]*communicator{},
+		mayOrder: map[string]bool{},
 		colls:    map[collKey]*collective{},
 		channels: map[chanKey]*channel{},
 		windows:  windows{byID: map[int64]*window{}},
@@ -114,6 +118,19 @@ func (m *Machine) Stats() Stats {
 // Problems returns what was not understood, not matched or missing so far, in
 // a stable order.
 func (m *Machine) Problems() []Problem { return m.problems.list(m) }
+
+// MayOrder names the calls met so far that may have ordered processes without
+// the Machine knowing: those that are not understood, and those that need not
+// synchronise. Sorted.
+func (m *Machine) MayOrder() []string {
+	names := maps.Clone(m.mayOrder)
+	for _, p := range m.Problems() {
+		if p.MayOrder {
+			names[p.Fn] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
 
 func (m *Machine) beginRegion() {
 	m.clock, m.calls, m.arrived = m.clocks.New(), nil, 0

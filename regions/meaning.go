@@ -84,6 +84,9 @@ func touchWords(touches []touch) string {
 			continue // what MPI_IN_PLACE changes goes without saying
 		}
 		what := t.buf
+		if t.bytes {
+			what = "the packed data"
+		}
 		switch t.at {
 		case atRoot:
 			what += " (the root)"

@@ -44,6 +44,7 @@ type proc struct {
 	shared     []segment // parts of shared-memory windows that belong to others
 	collSeq    map[collKey]uint64
 	neighbours map[int64]neighbours // by communicator
+	files      map[int64]*span      // buffers of split collective calls, by file
 	own        *LockSet             // locks held that cover the process's own memory
 	ownIndex   uint32               // of own in the region's lock sets
 
@@ -63,6 +64,7 @@ func newProc(rank int, s Stream) *proc {
 		wins:       map[int64]*epochs{},
 		collSeq:    map[collKey]uint64{},
 		neighbours: map[int64]neighbours{},
+		files:      map[int64]*span{},
 		strands:    map[uint32]bool{},
 	}
 	if s == nil {

@@ -20,7 +20,9 @@ type rule struct {
 	part    part          // what flushes complete
 	send    sendMode
 
-	form form
+	form     form
+	reads    bool // of file calls: into the buffer
+	mayOrder bool // it may order processes, but need not
 
 	signals   string
 	waits     string
@@ -53,7 +55,7 @@ var table = makeTable()
 
 func makeTable() map[string]*rule {
 	t := map[string]*rule{}
-	for _, part := range []map[string]*rule{environment, windowCalls, oneSidedCalls, windowSync, messageCalls, requestCalls, communicators} {
+	for _, part := range []map[string]*rule{environment, windowCalls, oneSidedCalls, windowSync, messageCalls, requestCalls, communicators, fileCalls()} {
 		for name, r := range part {
 			t[name] = r
 		}
@@ -78,7 +80,14 @@ var environment = map[string]*rule{
 	"MPI_Finalize":    {do: doFinalize, signals: "all processes", waits: "all processes"},
 	"MPI_Abort":       {note: "nothing follows it"},
 	"MPI_Type_free":   {},
-	"MPI_Op_free":     {},
+
+	"MPI_Grequest_start":    {note: "its request completes nothing that MPI does"},
+	"MPI_Grequest_complete": {note: "orders the threads of its process only"},
+
+	"MPI_Publish_name":   {mayOrder: true},
+	"MPI_Unpublish_name": {mayOrder: true},
+	"MPI_Lookup_name":    {mayOrder: true},
+	"MPI_Op_free":        {},
 
 	"MPI_Alloc_mem":        {},
 	"MPI_Free_mem":         {},
