@@ -104,7 +104,7 @@ func (r *run) result() (*Result, error) {
 		return nil, err
 	}
 	n.unknown = r.machine.MayOrder()
-	res.Findings = n.findings(groups)
+	res.Findings = n.findings(groups, r.machine.Usages())
 	if r.opts.Predict {
 		predicted, err := r.predict(n, res.Findings)
 		if err != nil {
@@ -119,10 +119,18 @@ func (r *run) result() (*Result, error) {
 }
 
 func verdict(res *Result) Verdict {
+	misused := false
 	for i := range res.Findings {
-		if res.Findings[i].Severity == conflicts.Error {
+		switch f := &res.Findings[i]; {
+		case f.Severity != conflicts.Error:
+		case f.Class != conflicts.Usage:
 			return Race
+		default:
+			misused = true
 		}
+	}
+	if misused {
+		return Misuse
 	}
 	if len(res.Doubts) > 0 {
 		return Undecided

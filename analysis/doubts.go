@@ -137,10 +137,10 @@ func (n *namer) doubt(p regions.Problem) Doubt {
 	case regions.SeparateModel:
 		d.Kind = NotUnderstood
 		d.Text += where
-	case regions.OutsideEpoch:
-		d.Kind = NotUnderstood
-		d.Text += where + ": open an epoch first (fence, lock or start); what completes it is not defined"
-	default: // Unmatched, Mismatch
+	case regions.Mismatch:
+		d.Kind = Unmatched
+		d.Text += where + ": what the calls order after that is not known"
+	default: // Unmatched
 		d.Kind = Unmatched
 		d.Text += where + p.Tail
 		if p.Count > 1 {

@@ -11,6 +11,8 @@ import (
 func explain(f *conflicts.Finding) (why, mend string) {
 	a, b := &f.First, &f.Second
 	switch f.Rule {
+	case conflicts.RuleMemoryGone:
+		return explainGone(a, b)
 	case conflicts.RuleAtomicType:
 		return fmt.Sprintf("atomic operations on shared bytes are only defined for the same basic type at the same address; these use %s and %s",
 				elements(a), elements(b)),

@@ -44,13 +44,16 @@ func (k sideKey) compare(l sideKey) int {
 	)
 }
 
-// findings turns groups into findings, joined by source place and sorted.
-func (n *namer) findings(groups []*conflicts.Group) []conflicts.Finding {
-	type entry struct {
-		finding conflicts.Finding
-		sample  *conflicts.Sample
-		ranks   map[int]bool
-	}
+// entry is a finding that grows.
+type entry struct {
+	finding conflicts.Finding
+	sample  *conflicts.Sample // of the pair shown; nil of a usage error
+	ranks   map[int]bool
+}
+
+// findings turns groups and usage errors into findings, joined by source place
+// and sorted.
+func (n *namer) findings(groups []*conflicts.Group, usages []regions.Usage) []conflicts.Finding {
 	entries := map[findingKey]*entry{}
 	for _, g := range groups {
 		f := n.finding(g)
@@ -72,6 +75,7 @@ func (n *namer) findings(groups []*conflicts.Group) []conflicts.Finding {
 			e.ranks[int(o)] = true
 		}
 	}
+	n.addUsages(entries, usages)
 	out := make([]conflicts.Finding, 0, len(entries))
 	for _, e := range entries {
 		for r := range e.ranks {
@@ -102,7 +106,8 @@ func sortFindings(fs []conflicts.Finding) {
 // weaken makes an error between two processes a warning when calls that are not
 // understood may have ordered them.
 func (n *namer) weaken(f *conflicts.Finding) {
-	if f.Class == conflicts.AcrossProcesses && f.Severity == conflicts.Error {
+	pair := f.Class == conflicts.AcrossProcesses || f.Rule == conflicts.RuleMemoryGone && f.First.Rank != f.Second.Rank
+	if pair && f.Severity == conflicts.Error {
 		f.Severity = conflicts.Warning
 		n.weakened++
 		f.Why += "; but " + strings.Join(n.unknown, ", ") + " may have done so, which the trace does not tell"
@@ -124,11 +129,11 @@ func (n *namer) finding(g *conflicts.Group) conflicts.Finding {
 	}
 	if w := s.Window; w != nil {
 		f.Window = w.ID
-		f.WinName = fmt.Sprintf("window %d", w.Number)
-		if w.Created != nil {
-			f.WinName += fmt.Sprintf(" (%s%s)", w.Created.Fn, n.where(w.Created))
-		}
+		f.WinName = n.window(w)
 		f.Lo, f.Hi = s.Lo-s.Base, s.Hi-s.Base
+	}
+	if g.Rule == conflicts.RuleMemoryGone {
+		f.Class = conflicts.Usage
 	}
 	if swapped(&f) {
 		f.First, f.Second = f.Second, f.First
@@ -141,10 +146,22 @@ func (n *namer) finding(g *conflicts.Group) conflicts.Finding {
 	return f
 }
 
+// window names a window by its creation.
+func (n *namer) window(w *regions.Window) string {
+	name := fmt.Sprintf("window %d", w.Number)
+	if w.Created != nil {
+		name += fmt.Sprintf(" (%s%s)", w.Created.Fn, n.where(w.Created))
+	}
+	return name
+}
+
 // swapped puts the sides of a finding in an order that depends on the source
 // places alone: one-sided operations first, then by place. So the same pair of
 // lines is one finding whatever the ranks.
 func swapped(f *conflicts.Finding) bool {
+	if f.Rule == conflicts.RuleMemoryGone {
+		return gone(&f.First)
+	}
 	a, b := f.First.Call == "", f.Second.Call == ""
 	if a != b {
 		return a

@@ -49,7 +49,7 @@ func (r *run) predict(n *namer, found []conflicts.Finding) ([]conflicts.Finding,
 		}
 	}
 	var out []conflicts.Finding
-	for _, f := range n.findings(predicted) {
+	for _, f := range n.findings(predicted, nil) {
 		if !known[placesOf(&f)] {
 			out = append(out, f)
 		}

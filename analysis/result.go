@@ -5,10 +5,11 @@ import "github.com/mcchk/mcchk/conflicts"
 // Verdict is what an analysis concludes.
 type Verdict string
 
-// Verdicts. Undecided: no finding, but something was lost, cut, not
+// Verdicts. Undecided: no error found, but something was lost, cut, not
 // instrumented or not understood, so that "no race" cannot be said.
 const (
 	Race      Verdict = "race"
+	Misuse    Verdict = "usage error" // errors, and none of them a race
 	NoRace    Verdict = "no race found"
 	Undecided Verdict = "undecided"
 )

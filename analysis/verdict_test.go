@@ -114,13 +114,13 @@ func TestVerdicts(t *testing.T) {
 			text:  "rank 1 waits in MPI_Recv for a message",
 		},
 		{
-			name: "collective calls in different order", verdict: Undecided, doubts: []DoubtKind{Unmatched},
+			name: "collective calls in different order", verdict: Misuse, doubts: []DoubtKind{Unmatched},
 			trace: correct + "rank 0\n" + `{"call":"MPI_Barrier","args":{"comm":1}}` + "\n" + fence + finish + "rank 1\n" + fence + `{"call":"MPI_Barrier","args":{"comm":1}}` + "\n" + finish,
 			text:  "calls MPI_Barrier where rank",
 		},
 		{
-			name: "a one-sided call outside of any epoch", verdict: Undecided, doubts: []DoubtKind{NotUnderstood},
-			trace: create + "rank 0\n" + put1 + both(fence+finish), text: "outside of any access epoch",
+			name: "a one-sided call outside of any epoch", verdict: Misuse,
+			trace: create + "rank 0\n" + put1 + both(fence+finish),
 		},
 		{
 			name: "threads", verdict: Undecided, doubts: []DoubtKind{Threads},

@@ -337,6 +337,8 @@ func less(a, b *regions.Access) bool {
 // ruleOf names the rule that a conflicting pair breaks.
 func ruleOf(a, b *regions.Access, v verdict) string {
 	switch {
+	case a.Role.Gone() || b.Role.Gone():
+		return RuleMemoryGone
 	case v == otherAtomic:
 		return RuleAtomicType
 	case v == otherOp:

@@ -1,6 +1,9 @@
 package conflicts
 
-import "github.com/mcchk/mcchk/symbols"
+import (
+	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/symbols"
+)
 
 // Class tells between whom the accesses of a finding conflict.
 type Class string
@@ -9,6 +12,7 @@ type Class string
 const (
 	WithinEpoch     Class = "within-epoch"     // both by one process
 	AcrossProcesses Class = "across-processes" // by two processes
+	Usage           Class = "usage"            // no conflict, but a call that is wrong where it stands
 )
 
 // SyncPoint is a call that orders or completes, as an explanation names it.
@@ -36,7 +40,9 @@ type Side struct {
 }
 
 // Finding is a pair of accesses that conflict and that nothing orders; equal
-// pairs are one finding with a count.
+// pairs are one finding with a count. One of the class Usage is a call that is
+// wrong: First. Where a second call or access is involved, that is Second;
+// otherwise Second is the zero Side. Lo and Hi are 0 where it is about no bytes.
 type Finding struct {
 	Rule     string // identifier in Rules, such as "MC101"
 	Severity Severity
@@ -55,4 +61,33 @@ type Finding struct {
 	Mend   string // what would, one sentence
 	Count  uint64 // pairs of accesses that are this finding (runs count once)
 	Ranks  []int  // world ranks involved in any of the pairs, ascending
+}
+
+// Alone reports whether the finding has no second side.
+func (f *Finding) Alone() bool { return f.Second.Role == "" }
+
+// HasBytes reports whether the finding is about certain bytes: [Lo, Hi) of the
+// memory of Owner.
+func (f *Finding) HasBytes() bool { return f.Lo < f.Hi }
+
+// UsageRule returns the identifier of the rule for a kind of usage error.
+func UsageRule(k regions.UsageKind) string {
+	switch k {
+	case regions.OutsideEpoch:
+		return RuleOutsideEpoch
+	case regions.OutsideWindow:
+		return RuleOutsideWindow
+	case regions.NotOpened:
+		return RuleNotOpened
+	case regions.MixedEpochs:
+		return RuleMixedEpochs
+	case regions.NeverClosed:
+		return RuleNeverClosed
+	case regions.FreedPending:
+		return RuleFreedPending
+	case regions.UsedAfterFree:
+		return RuleMemoryGone
+	default:
+		return RuleCallOrder
+	}
 }

@@ -36,6 +36,15 @@ const (
 	RuleShared       = "MC108" // two processes access shared window memory without order
 	RuleAtomicOp     = "MC201" // atomic operations with different operations (warning)
 	RuleLockOrder    = "MC202" // accesses that only the order of locks in this run keeps apart (warning)
+
+	RuleOutsideEpoch  = "MC301" // a one-sided call outside of any epoch
+	RuleOutsideWindow = "MC302" // a target range outside of the window
+	RuleNotOpened     = "MC303" // a synchronization call without the one that opens its epoch
+	RuleMixedEpochs   = "MC304" // epochs that overlap and must not
+	RuleNeverClosed   = "MC305" // an epoch that is never closed
+	RuleFreedPending  = "MC306" // a window freed with operations pending
+	RuleMemoryGone    = "MC307" // memory of a pending operation freed, or out of scope
+	RuleCallOrder     = "MC308" // collective calls in different order
 )
 
 // Lookup returns the rule with that identifier. Case does not matter.
@@ -53,6 +62,7 @@ func Lookup(id string) (Rule, bool) {
 func Rules() []Rule {
 	return []Rule{
 		remoteRemote, localRemote, buffer, sameOrigin, atomicType, callBuffer, request, shared, atomicOp, lockOrder,
+		outsideEpoch, outsideWindow, notOpened, mixedEpochs, neverClosed, freedPending, memoryGone, callOrder,
 	}
 }
 

@@ -17,6 +17,8 @@ func TestRules(t *testing.T) {
 	want := []string{
 		RuleRemoteRemote, RuleLocalRemote, RuleBuffer, RuleSameOrigin,
 		RuleAtomicType, RuleCallBuffer, RuleRequest, RuleShared, RuleAtomicOp, RuleLockOrder,
+		RuleOutsideEpoch, RuleOutsideWindow, RuleNotOpened, RuleMixedEpochs,
+		RuleNeverClosed, RuleFreedPending, RuleMemoryGone, RuleCallOrder,
 	}
 	var got []string
 	for _, r := range Rules() {

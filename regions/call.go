@@ -39,11 +39,15 @@ func (m *Machine) call(p *proc) {
 	case r == nil:
 		m.problems.notUnderstood(c.Fn.Name, p.info(c), "")
 	case c.Failed:
+		m.failed(p, c, r)
 		m.problems.add(Problem{Kind: Failed, Rank: p.rank, Fn: c.Fn.Name, Call: p.info(c),
 			Text: fmt.Sprintf("%s returned an error on rank %d", c.Fn.Name, p.rank)})
 	default:
 		if r.mayOrder {
 			m.mayOrder[c.Fn.Name] = true
+		}
+		if r.check != nil {
+			r.check(m, p, c)
 		}
 		if r.do != nil {
 			r.do(m, p, c, r)

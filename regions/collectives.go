@@ -36,6 +36,9 @@ func (m *Machine) startCollective(p *proc, c *call, r *rule, key collKey) {
 	if !ok {
 		return
 	}
+	if key.of == onComm {
+		m.inOrder(p, c, key, g)
+	}
 	req := &request{}
 	read, written := m.touches(p, c, r, g, root)
 	for _, a := range append(read, written...) {
@@ -50,8 +53,11 @@ func (m *Machine) startCollective(p *proc, c *call, r *rule, key collKey) {
 // doInitCollective: a persistent collective call. Those of one communicator
 // belong together in the order in which they are made, whatever the order of
 // their starts (MPI 4.1, 6.13).
-func doInitCollective(_ *Machine, p *proc, c *call, r *rule) {
+func doInitCollective(m *Machine, p *proc, c *call, r *rule) {
 	key := p.take(collKey{on: c.num("comm"), of: persisting})
+	if g := m.group(p, c, "comm"); g != nil {
+		m.inOrder(p, c, key, g)
+	}
 	p.persist(c, &persistent{rule: r, key: key, start: (*Machine).startPersistentCollective})
 }
 

@@ -27,6 +27,8 @@ func doPost(m *Machine, p *proc, c *call, _ *rule) {
 		return
 	}
 	e.posted = m.groupOf(c)
+	e.postCall = p.info(c)
+	e.last = e.postCall
 	var signals []*signal
 	for _, origin := range e.posted {
 		s := m.channel(chanKey{kind: 'p', on: e.win.ID, from: p.rank, to: origin}).nextSent()
@@ -42,7 +44,9 @@ func doStart(m *Machine, p *proc, c *call, _ *rule) {
 	if e == nil {
 		return
 	}
-	e.started = m.groupOf(c)
+	e.started, e.fence = m.groupOf(c), false
+	e.startCall = p.info(c)
+	e.last = e.startCall
 	var waits []wait
 	for _, target := range e.started {
 		s := m.channel(chanKey{kind: 'p', on: e.win.ID, from: target, to: p.rank}).nextReceived()
@@ -60,6 +64,7 @@ func doComplete(m *Machine, p *proc, c *call, _ *rule) {
 		return
 	}
 	info := p.info(c)
+	e.last = info
 	inEpoch := func(op *operation) bool { return op.epoch == StartEpoch }
 	e.finish(p, info, buffers, inEpoch)
 	open := map[int32][]*span{}
@@ -97,6 +102,7 @@ func doExposureEnd(m *Machine, p *proc, c *call, _ *rule) {
 	}
 	e.posted = nil
 	info := p.info(c)
+	e.last = info
 	m.synchronize(p, c, nil, waits, func() {
 		for _, s := range slots {
 			for _, sp := range s.open {
@@ -121,8 +127,9 @@ func doLock(m *Machine, p *proc, c *call, _ *rule) {
 		return
 	}
 	m.epochs++
-	l := &lockEpoch{id: m.epochs, exclusive: c.num("lock_type") == trace.LockExclusive}
+	l := &lockEpoch{id: m.epochs, exclusive: c.num("lock_type") == trace.LockExclusive, call: p.info(c)}
 	e.locks[target] = l
+	e.last, e.fence = l.call, false
 	if c.num("assert")&trace.AssertNoCheck != 0 {
 		// The user vouches that nobody else locks: no lock is taken, and
 		// nothing waits for it.
@@ -209,6 +216,7 @@ func doUnlock(m *Machine, p *proc, c *call, _ *rule) {
 	}
 	l := e.lockAll
 	info := p.info(c)
+	e.last = info
 	if c.has("rank") {
 		target := int32(c.num("rank"))
 		l = e.locks[target]
@@ -238,10 +246,8 @@ func doLockAll(m *Machine, p *proc, c *call, _ *rule) {
 		return
 	}
 	m.epochs++
-	e.lockAll = &lockEpoch{id: m.epochs}
-	if m.anyLockOrder {
-		e.lockAll.opened = p.info(c)
-	}
+	e.lockAll = &lockEpoch{id: m.epochs, call: p.info(c)}
+	e.last, e.fence = e.lockAll.call, false
 	if c.num("assert")&trace.AssertNoCheck == 0 {
 		held := heldLock{win: e.win.ID, target: anyTarget, epoch: m.epochs}
 		e.lockAll.set = e.lockAll.set.with(held)

@@ -15,12 +15,9 @@ type lockSpan struct {
 
 // openLock notes that a lock with ticket n was granted.
 func (m *Machine) openLock(p *proc, c *call, w *window, l *lockEpoch, target int32, n int64) {
-	if l.opened == nil {
-		l.opened = p.info(c)
-	}
 	s := &lockSpan{
 		win: w.ID, target: w.members[target], exclusive: l.exclusive, ticket: n,
-		from: p.here(), to: Point{Rank: p.rank, Seg: never}, lock: l.opened,
+		from: p.here(), to: Point{Rank: p.rank, Seg: never}, lock: l.call,
 	}
 	l.spans = append(l.spans, s)
 	m.lockSpans = append(m.lockSpans, s)

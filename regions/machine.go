@@ -45,8 +45,8 @@ type Machine struct {
 	calls   []*Access
 	spans   []*span
 	slab    []Access
-	arrived int       // processes that stand at the global synchronization
-	closing *CallInfo // the call of the first of them
+	arrived int   // processes that stand at the global synchronization
+	closer  *proc // the first that came
 
 	comms    map[int64]*communicator
 	colls    map[collKey]*collective
@@ -61,6 +61,9 @@ type Machine struct {
 
 	stats    Stats
 	problems problems
+	usages   usages
+	order    callOrder
+	reaches  []*reach        // into dynamic windows, of operations issued in this region
 	mayOrder map[string]bool // calls met that may order processes, but need not
 	stopped  bool            // nothing more can be replayed
 }
@@ -262,6 +265,10 @@ func (m *Machine) endRegion(last bool) *Region {
 		m.stats.Accesses += uint64(len(p.locals))
 	}
 	m.stats.Accesses += uint64(len(m.calls))
+	m.checkReaches()
+	if last {
+		m.checkDeadlock()
+	}
 	m.index++
 	if last {
 		m.stopped = true
@@ -310,6 +317,9 @@ func (m *Machine) event(p *proc) {
 	case trace.KindLost:
 		m.stats.LostCalls += p.event.Lost.Calls
 		m.stats.LostAccess += p.event.Lost.Accesses
+		if p.event.Lost.Calls > 0 {
+			p.unsure, p.disorder = true, true
+		}
 		m.problems.add(Problem{
 			Kind: Lost, Rank: p.rank, Count: p.event.Lost.Calls + p.event.Lost.Accesses,
 			Text: lostReason(p.event.Lost.Reason),

@@ -123,7 +123,6 @@ const noRoot int32 = -1
 // collective is one collective call: what its members have deposited.
 type collective struct {
 	fn      string
-	first   int32 // who came first
 	arrived int
 	left    int
 	sides   [2]gathering // of the groups of an intercommunicator; otherwise the first
@@ -161,12 +160,8 @@ func (p *proc) take(key collKey) collKey {
 func (m *Machine) join(p *proc, c *call, key collKey, g *group, dir direction, root int32) (signals []*signal, waits []wait, done func()) {
 	coll := m.colls[key]
 	if coll == nil {
-		coll = &collective{fn: c.Fn.Name, first: p.rank, each: map[int32]*signal{}}
+		coll = &collective{fn: c.Fn.Name, each: map[int32]*signal{}}
 		m.colls[key] = coll
-	}
-	if coll.fn != c.Fn.Name {
-		m.problems.add(Problem{Kind: Mismatch, Rank: p.rank, Fn: c.Fn.Name, Call: p.info(c),
-			Text: fmt.Sprintf("rank %d calls %s where rank %d calls %s", p.rank, c.Fn.Name, coll.first, coll.fn)})
 	}
 	coll.arrived++
 	own := &coll.sides[g.side]
@@ -187,6 +182,7 @@ func (m *Machine) join(p *proc, c *call, key collKey, g *group, dir direction, r
 
 // collect performs a blocking collective call.
 func (m *Machine) collect(p *proc, c *call, key collKey, g *group, dir direction, root int32, after func()) {
+	m.inOrder(p, c, key, g)
 	key = p.take(key)
 	if (dir == allToAll || dir == everybody) && len(g.local) == len(m.procs) {
 		m.arrive(p, c, after)
@@ -259,11 +255,6 @@ func (m *Machine) arrive(p *proc, c *call, after func()) {
 		return
 	}
 	p.state, p.after = arrived, after
-	if m.arrived++; m.arrived == 1 {
-		m.closing = p.closing
-	}
-	if m.closing.Fn != c.Fn.Name {
-		m.problems.add(Problem{Kind: Mismatch, Rank: p.rank, Fn: c.Fn.Name, Call: p.closing,
-			Text: fmt.Sprintf("rank %d calls %s where rank %d calls %s", p.rank, c.Fn.Name, m.closing.Rank, m.closing.Fn)})
-	}
+	m.arrived++
+	m.meets(p)
 }

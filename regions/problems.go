@@ -15,7 +15,6 @@ const (
 	NotUnderstood ProblemKind = "not-understood" // a call without a meaning in the table, or with arguments that have none
 	Unmatched     ProblemKind = "unmatched"      // processes that wait for what never came
 	Mismatch      ProblemKind = "mismatch"       // collective calls in different order
-	OutsideEpoch  ProblemKind = "outside-epoch"  // a one-sided operation outside of any epoch
 	Lost          ProblemKind = "lost"           // the tracer could not record
 	Damaged       ProblemKind = "damaged"        // a trace that could not be read on
 	Threads       ProblemKind = "threads"        // accesses of several threads of a process

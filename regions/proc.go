@@ -49,7 +49,14 @@ type proc struct {
 	ownIndex   uint32               // of own in the region's lock sets
 
 	strands  map[uint32]bool
-	finished bool // passed its finalize call
+	callers  []uint32 // threads that made collective calls
+	unsure   bool     // calls were lost: which epochs are open is not known
+	disorder bool     // nor which collective calls it made
+	orders   map[orderKey]uint64
+	at       orderKey     // its last blocking collective call
+	stuck    *orderedCall // the collective call that it never returned from
+	last     *CallInfo    // its call of MPI_Finalize
+	finished bool         // passed its finalize call
 }
 
 func newProc(rank int, s Stream) *proc {
@@ -66,6 +73,7 @@ func newProc(rank int, s Stream) *proc {
 		neighbours: map[int64]neighbours{},
 		files:      map[int64]*span{},
 		strands:    map[uint32]bool{},
+		orders:     map[orderKey]uint64{},
 	}
 	if s == nil {
 		p.state = ended

@@ -48,17 +48,22 @@ const (
 	CompareBuffer
 	SendBuffer
 	ReceiveBuffer
+	Freed      // memory that is freed
+	OutOfScope // a local variable of a function that returns
 )
 
 var roleNames = [...]string{
 	"load", "store", "put", "get", "accumulate", "fetch", "compare-and-swap",
-	"origin buffer", "result buffer", "compare buffer", "send buffer", "receive buffer",
+	"origin buffer", "result buffer", "compare buffer", "send buffer", "receive buffer", "free", "return",
 }
 
 func (r Role) String() string { return roleNames[r] }
 
 // OneSided reports whether the access belongs to a one-sided operation.
 func (r Role) OneSided() bool { return r >= PutTarget && r <= CompareBuffer }
+
+// Gone reports whether the access stands for memory that its process gives up.
+func (r Role) Gone() bool { return r == Freed || r == OutOfScope }
 
 // Local reports whether the access is a load or store of the program.
 func (r Role) Local() bool { return r <= Store }

@@ -21,21 +21,30 @@ type epochs struct {
 	locks   map[int32]*lockEpoch
 	lockAll *lockEpoch
 	ops     []*operation
+
+	// Calls that findings name.
+	last      *CallInfo // the last synchronization of the window
+	startCall *CallInfo
+	postCall  *CallInfo
+	fenceCall *CallInfo // that the fence epoch began with
+	fenceOp   *CallInfo // the first operation in the fence epoch, without which there is none
+	unsure    bool      // a call on the window returned an error: which epochs are open is not known
 }
 
 type lockEpoch struct {
 	id        uint64
+	call      *CallInfo
 	exclusive bool
 	set       *LockSet // the lock itself; nil when none is really taken (MPI_MODE_NOCHECK)
 	tickets   []*lockTicket
 	spans     []*lockSpan // instead of tickets when the order of locks is left out
-	opened    *CallInfo   // the call that opened the epoch, where spans are noted
 }
 
 // operation is a one-sided operation that is pending.
 type operation struct {
 	target int32 // rank in the window
 	epoch  Epoch
+	call   *CallInfo
 	reads  bool    // it changes nothing at its target
 	local  []*span // its buffers at the origin; nil once complete
 	remote *span   // its access to the target; nil once complete
@@ -72,20 +81,24 @@ func (m *Machine) oneSided(p *proc, c *call, role operationRole) *operation {
 		m.problems.notUnderstood(c.Fn.Name, p.info(c), fmt.Sprintf("target rank %d has no memory in the window", rank))
 		return nil
 	}
-	m.stats.Operations++
-	op := &operation{target: target}
 	info := p.info(c)
+	op := &operation{target: target, call: info}
 	info.Win = e.win.ID
 	info.Epoch = e.epochTo(target)
 	op.epoch = info.Epoch
-	if op.epoch == NoEpoch {
-		m.problems.add(Problem{Kind: OutsideEpoch, Rank: p.rank, Fn: c.Fn.Name, Call: info,
-			Text: fmt.Sprintf("rank %d calls %s outside of any access epoch", p.rank, c.Fn.Name)})
-	}
+	m.checkEpoch(p, c, e, op, role)
 	b := opBuilder{m: m, p: p, c: c, e: e, op: op, info: info}
-	if err := b.build(role); err != nil {
+	err := b.build(role)
+	if c.Failed {
+		return nil
+	}
+	if err != nil {
 		m.problems.notUnderstood(c.Fn.Name, info, err.Error())
 	}
+	if op.epoch == FenceEpoch && e.fenceOp == nil {
+		e.fenceOp = info
+	}
+	m.stats.Operations++
 	if len(op.local) > 0 || op.remote != nil {
 		e.ops = append(e.ops, op)
 	}
@@ -225,7 +238,10 @@ func (b *opBuilder) target(count, typ string, role operationRole) error {
 		}
 	}
 	b.op.reads = a.Kind == Read || a.Kind == AtomicRead
-	b.op.remote = b.span(a)
+	if len(w.gone) > 0 {
+		b.m.checkGone(b, a)
+	}
+	b.op.remote = b.span(b.m.checkRange(b, a))
 	if b.op.epoch == FenceEpoch && b.e.loose && b.op.remote != nil {
 		b.m.gate(b.e, b.op)
 	}
@@ -260,7 +276,7 @@ func (m *Machine) pass(p *proc, e *epochs) {
 }
 
 func (b *opBuilder) span(a Access) *span {
-	if a.Layout.IsEmpty() {
+	if a.Layout.IsEmpty() || b.c.Failed {
 		return nil
 	}
 	a.Rank, a.Call = b.p.rank, b.info

@@ -14,10 +14,11 @@ import (
 // (docs/mpi-calls.md); of what the other fields tell, they say nothing.
 type rule struct {
 	do      func(*Machine, *proc, *call, *rule)
-	order   direction     // of collective calls
-	touches []touch       // buffers of calls other than one-sided operations
-	op      operationRole // of one-sided operations
-	part    part          // what flushes complete
+	check   func(*Machine, *proc, *call) // before do: whether the call may stand here
+	order   direction                    // of collective calls
+	touches []touch                      // buffers of calls other than one-sided operations
+	op      operationRole                // of one-sided operations
+	part    part                         // what flushes complete
 	send    sendMode
 
 	form     form
@@ -69,6 +70,9 @@ func makeTable() map[string]*rule {
 		t["MPI_"+name] = &rule{do: do, order: c.order, touches: c.touches}
 		t["MPI_I"+lower] = &rule{do: start, order: c.order, touches: c.touches, form: nonblocking}
 		t["MPI_"+name+"_init"] = &rule{do: init, order: c.order, touches: c.touches, form: persisted}
+	}
+	for name, check := range usageChecks {
+		t[name].check = check
 	}
 	return t
 }
@@ -132,6 +136,7 @@ var windowCalls = map[string]*rule{
 	"mcchk_Shared_segment":    {do: doSegment},
 	"MPI_Win_set_info":        {note: "accumulate_ops and accumulate_ordering hold from then on"},
 	"mcchk_Win_info":          {do: doWinInfo},
+	"mcchk_Memory_gone":       {do: doMemoryGone},
 }
 
 // One-sided operations (12.3).
@@ -388,7 +393,10 @@ func parts(prefix, displs string, e each, vector bool) touch {
 	return t
 }
 
-func doFinalize(m *Machine, p *proc, c *call, _ *rule) { m.arrive(p, c, nil) }
+func doFinalize(m *Machine, p *proc, c *call, _ *rule) {
+	p.last, p.at = p.info(c), orderKey{}
+	m.arrive(p, c, nil)
+}
 
 func doWinCreate(m *Machine, p *proc, c *call, _ *rule) {
 	g := m.group(p, c, "comm")
@@ -413,7 +421,7 @@ func doWinCreate(m *Machine, p *proc, c *call, _ *rule) {
 	default: // dynamic: displacements are addresses
 		w.unit[i] = 1
 		if w.dynamic == nil {
-			w.dynamic = make([][]span64, len(g.local))
+			w.dynamic, w.ever = make([][]span64, len(g.local)), make([][]span64, len(g.local))
 		}
 	}
 	w.inform(c)
@@ -444,14 +452,13 @@ func doWinInfo(m *Machine, p *proc, c *call, _ *rule) {
 func doAttach(m *Machine, p *proc, c *call, _ *rule) {
 	if e := m.epochsOf(p, c); e != nil && e.win.dynamic != nil {
 		lo := c.addr("base")
-		e.win.dynamic[e.rank] = append(slices.Clip(e.win.dynamic[e.rank]), span64{lo, lo + c.addr("size")})
+		e.win.attach(e.rank, span64{lo, lo + c.addr("size")})
 	}
 }
 
 func doDetach(m *Machine, p *proc, c *call, _ *rule) {
 	if e := m.epochsOf(p, c); e != nil && e.win.dynamic != nil {
-		lo := c.addr("base")
-		e.win.dynamic[e.rank] = slices.DeleteFunc(slices.Clone(e.win.dynamic[e.rank]), func(s span64) bool { return s.lo == lo })
+		e.win.detach(e.rank, c.addr("base"))
 	}
 }
 
@@ -486,8 +493,10 @@ func doFence(m *Machine, p *proc, c *call, _ *rule) {
 	}
 	assert := c.num("assert")
 	e.fence = assert&trace.AssertNoSucceed == 0
+	e.fenced(p.info(c), assert)
 	e.fences++
 	if e.loose = assert&trace.AssertNoPrecede != 0; e.loose {
+		m.inOrder(p, c, collKey{on: e.win.ID, of: onWindow}, e.win.group)
 		m.pass(p, e)
 		return
 	}

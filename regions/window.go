@@ -19,13 +19,30 @@ type window struct {
 	order   int64      // accumulate_ordering
 	sameOp  bool       // accumulate_ops is same_op
 	dynamic [][]span64 // attached memory by member; nil unless the window is dynamic
-	freed   int        // members that have freed it
+	ever    [][]span64 // what of it was attached at any moment of the region
+	changed bool       // ever is more than dynamic
+	gone    []goneMemory
+	freed   int // members that have freed it
 	lockers map[int32]*lockOrder
 	gates   map[fenceKey]*gate
 }
 
 // span64 is memory [lo, hi) attached to a dynamic window.
 type span64 struct{ lo, hi uint64 }
+
+// attach adds memory to a dynamic window.
+func (w *window) attach(member int32, s span64) {
+	w.dynamic[member] = append(slices.Clip(w.dynamic[member]), s)
+	w.ever[member] = append(w.ever[member], s)
+	w.gone = slices.DeleteFunc(w.gone, func(g goneMemory) bool { return g.member == member && g.lo < s.hi && s.lo < g.hi })
+	w.changed = true
+}
+
+// detach takes the memory that begins at base from a dynamic window.
+func (w *window) detach(member int32, base uint64) {
+	w.dynamic[member] = slices.DeleteFunc(slices.Clone(w.dynamic[member]), func(s span64) bool { return s.lo == base })
+	w.changed = true
+}
 
 // holds returns the address of the first byte of the part of a window that
 // holds addr at a member, and whether there is one. Displacements in a dynamic

@@ -96,7 +96,7 @@ type jsonFinding struct {
 	Class    string     `json:"class"`
 	Message  string     `json:"message"`
 	First    jsonSide   `json:"first"`
-	Second   jsonSide   `json:"second"`
+	Second   *jsonSide  `json:"second,omitempty"`
 	Memory   jsonMemory `json:"memory"`
 	Region   int        `json:"region"`
 	Why      string     `json:"why"`
@@ -106,7 +106,7 @@ type jsonFinding struct {
 }
 
 // jsonMemory: bytes [lo, hi) of the window's memory of the owner, or
-// addresses when window is 0.
+// addresses when window is 0; both 0 when the finding is about no bytes.
 type jsonMemory struct {
 	Owner      int    `json:"owner"`
 	Window     int64  `json:"window"`
@@ -150,14 +150,13 @@ type jsonFrame struct {
 
 func findingToJSON(f *conflicts.Finding) jsonFinding {
 	rule, _ := conflicts.Lookup(f.Rule)
-	return jsonFinding{
+	out := jsonFinding{
 		Rule:     f.Rule,
 		Title:    rule.Title,
 		Severity: string(f.Severity),
 		Class:    string(f.Class),
 		Message:  Message(f),
 		First:    sideToJSON(&f.First),
-		Second:   sideToJSON(&f.Second),
 		Memory:   jsonMemory{f.Owner, f.Window, f.WinName, f.Lo, f.Hi},
 		Region:   f.Region,
 		Why:      f.Why,
@@ -165,6 +164,11 @@ func findingToJSON(f *conflicts.Finding) jsonFinding {
 		Count:    f.Count,
 		Ranks:    list(f.Ranks),
 	}
+	if !f.Alone() {
+		second := sideToJSON(&f.Second)
+		out.Second = &second
+	}
+	return out
 }
 
 func sideToJSON(s *conflicts.Side) jsonSide {

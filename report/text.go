@@ -88,9 +88,11 @@ func (t *textWriter) finding(f *conflicts.Finding) {
 	t.line("%s %s %s [%s]", t.paint.strong.Sprint(stackPlace(lead.Stack, t.opts.Dir)+":"),
 		t.paint.severity(f.Severity).Sprintf("%s:", f.Severity), Message(f), f.Rule)
 	t.excerpt(lead.Stack)
-	t.line("    %s %s", t.paint.strong.Sprint(stackPlace(other.Stack, t.opts.Dir)+":"), second(other))
-	if compareStacks(lead.Stack, other.Stack) != 0 {
-		t.excerpt(other.Stack)
+	if !f.Alone() {
+		t.line("    %s %s", t.paint.strong.Sprint(stackPlace(other.Stack, t.opts.Dir)+":"), second(other))
+		if compareStacks(lead.Stack, other.Stack) != 0 {
+			t.excerpt(other.Stack)
+		}
 	}
 
 	var rows [][2]string
@@ -100,12 +102,14 @@ func (t *textWriter) finding(f *conflicts.Finding) {
 		}
 	}
 	add("memory", memory(f))
-	add(short(lead), t.span(lead))
-	add(short(other), t.span(other))
+	for _, s := range []*conflicts.Side{lead, other} {
+		add(short(s), t.span(f, s))
+		if stack := t.stack(s.Stack); stack != "" {
+			add("", "stack: "+stack)
+		}
+	}
 	add("why", f.Why)
 	add("mend", f.Mend)
-	add("stack", t.stack(lead.Stack))
-	add("stack", t.stack(other.Stack))
 	if f.Count > 1 || len(f.Ranks) > 2 {
 		add("seen", plural(f.Count, "time")+", in "+ranksOf(f.Ranks))
 	}
@@ -116,32 +120,28 @@ func (t *textWriter) finding(f *conflicts.Finding) {
 // short is the label of an access's row.
 func short(s *conflicts.Side) string { return cmp.Or(s.Call, s.Role) }
 
-// rows writes labelled lines with the texts aligned; a label that repeats is
-// written once.
+// rows writes labelled lines with the texts aligned.
 func (t *textWriter) rows(rows [][2]string) {
 	width := 0
 	for _, r := range rows {
 		width = max(width, len(r[0]))
 	}
-	last := ""
 	for _, r := range rows {
-		label := r[0]
-		if label == last && label == "stack" {
-			label = ""
-		}
-		last = r[0]
-		t.line("    %s  %s", t.paint.faint.Sprintf("%-*s", width, label), r[1])
+		t.line("    %s  %s", t.paint.faint.Sprintf("%-*s", width, r[0]), r[1])
 	}
 }
 
 // span says when an access takes place: epoch, the synchronization before it,
 // and what completes or follows it.
-func (t *textWriter) span(s *conflicts.Side) string {
+func (t *textWriter) span(f *conflicts.Finding, s *conflicts.Side) string {
+	if s.Role == "" {
+		return ""
+	}
 	parts := []string{who(s)}
 	switch {
 	case s.Epoch != "":
 		parts = append(parts, s.Epoch+" epoch")
-	case s.Call != "" && !isBuffer(s):
+	case s.Call != "" && !isBuffer(s) && f.Class != conflicts.Usage:
 		parts = append(parts, "in no epoch")
 	}
 	if s.Started.Call != "" {
@@ -288,7 +288,7 @@ func (t *textWriter) verdict(res *analysis.Result) string {
 		text += " (" + strings.Join(counts, ", ") + ")"
 	}
 	switch {
-	case res.Verdict == analysis.Race:
+	case res.Verdict == analysis.Race, res.Verdict == analysis.Misuse:
 		return t.paint.err.Sprint(text)
 	case res.Verdict == analysis.NoRace && len(counts) == 0:
 		return t.paint.good.Sprint(text)

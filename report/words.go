@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/symbols"
 )
 
@@ -17,6 +18,9 @@ import (
 // first, because that is the line to change.
 func sides(f *conflicts.Finding) (lead, other *conflicts.Side) {
 	lead, other = &f.First, &f.Second
+	if f.Class == conflicts.Usage {
+		return lead, other
+	}
 	if isBuffer(lead) && lead.Pending && !(isBuffer(other) && other.Pending) {
 		lead, other = other, lead
 	}
@@ -27,6 +31,9 @@ func isBuffer(s *conflicts.Side) bool { return s.Call != "" && strings.HasSuffix
 
 // Message says in one line what a finding is, without places.
 func Message(f *conflicts.Finding) string {
+	if f.Class == conflicts.Usage {
+		return usageMessage(f)
+	}
 	lead, other := sides(f)
 	switch {
 	case lead.Rank != other.Rank || !isBuffer(other) || !other.Pending:
@@ -58,6 +65,49 @@ func Message(f *conflicts.Finding) string {
 	return fmt.Sprintf("%s by %s and %s by %s meet in %s%s", what(lead), who(lead), what(other), who(other), where, tail)
 }
 
+// usageMessage says in one line what a usage error is.
+func usageMessage(f *conflicts.Finding) string {
+	a, b := &f.First, &f.Second
+	call := what(a) + " by " + who(a)
+	switch f.Rule {
+	case conflicts.RuleOutsideEpoch:
+		return call + " stands outside of any epoch in which it may be called"
+	case conflicts.RuleOutsideWindow:
+		return fmt.Sprintf("%s accesses memory outside of the window of rank %d", call, f.Owner)
+	case conflicts.RuleNotOpened:
+		return call + " stands without the call that opens its epoch"
+	case conflicts.RuleMixedEpochs:
+		return call + " overlaps an epoch that is open on the window"
+	case conflicts.RuleNeverClosed:
+		return "the epoch that " + call + " opens is never closed"
+	case conflicts.RuleFreedPending:
+		return fmt.Sprintf("%s frees the window while %s is pending", call, b.Call)
+	case conflicts.RuleCallOrder:
+		return fmt.Sprintf("%s and %s by %s are collective calls in different order", call, b.Call, who(b))
+	}
+	memory := "the target memory of "
+	switch {
+	case isBuffer(a):
+		memory = "" // what names it
+	case a.Call == "":
+		memory = "memory of the "
+	}
+	return fmt.Sprintf("%s%s %s", memory, call, gone(a, b))
+}
+
+// gone says how memory goes.
+func gone(a, b *conflicts.Side) string {
+	switch {
+	case b.Role == regions.OutOfScope.String():
+		return "goes out of scope before the operation completes"
+	case a.Rank == b.Rank && a.Pending:
+		return "is freed before the operation completes"
+	case a.Pending:
+		return fmt.Sprintf("is freed by %s, and nothing orders the two", who(b))
+	}
+	return fmt.Sprintf("was freed by %s", who(b))
+}
+
 // touches says what an access does to a buffer: "load from", "MPI_Put writes".
 func touches(s *conflicts.Side) string {
 	switch {
@@ -75,6 +125,8 @@ func touches(s *conflicts.Side) string {
 // "MPI_Accumulate (MPI_SUM, MPI_INT)".
 func what(s *conflicts.Side) string {
 	switch {
+	case s.Call == "" && s.Role == regions.OutOfScope.String():
+		return "the return of the function"
 	case s.Call == "":
 		return s.Role
 	case isBuffer(s):
@@ -168,6 +220,9 @@ func relative(path, dir string) string {
 
 // memory says which bytes a finding is about.
 func memory(f *conflicts.Finding) string {
+	if !f.HasBytes() {
+		return f.WinName // of a usage error; may be ""
+	}
 	size := plural(f.Hi-f.Lo, "byte")
 	if f.Window == 0 {
 		return fmt.Sprintf("%s at address 0x%x of rank %d", size, f.Lo, f.Owner)

@@ -1,0 +1,96 @@
+package analysis
+
+import (
+	"fmt"
+
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/regions"
+)
+
+// addUsages adds usage errors to the findings, those of equal source places
+// joined. They come in the order of the replay: the first is the one shown.
+func (n *namer) addUsages(entries map[findingKey]*entry, usages []regions.Usage) {
+	for i := range usages {
+		u := &usages[i]
+		f := n.usage(u)
+		key := findingKey{f.Rule, keyOf(&f.First), keyOf(&f.Second)}
+		e := entries[key]
+		if e == nil {
+			e = &entry{finding: f, ranks: map[int]bool{}}
+			entries[key] = e
+		} else {
+			e.finding.Count += u.Count
+		}
+		e.ranks[int(u.Call.Rank)] = true
+		if u.Other != nil {
+			e.ranks[int(u.Other.Rank)] = true
+		}
+	}
+}
+
+// usage turns a usage error into a finding.
+func (n *namer) usage(u *regions.Usage) conflicts.Finding {
+	f := conflicts.Finding{
+		Rule: conflicts.UsageRule(u.Kind), Severity: conflicts.Error, Class: conflicts.Usage,
+		First: n.caller(u.Call), Owner: int(u.Owner), Region: u.Region, Count: u.Count, Why: u.Why, Mend: u.Mend,
+	}
+	f.First.Started = n.syncPoint(u.Last)
+	if u.OneOp {
+		f.First.Role = u.Role.String()
+		f.First.Write = u.Role != regions.GetTarget
+	}
+	if u.Other != nil {
+		f.Second = n.caller(u.Other)
+		if u.Kind == regions.UsedAfterFree {
+			f.Second.Role = regions.Freed.String()
+			f.Second.Write = true
+		}
+	}
+	if u.Via != nil {
+		f.Why += fmt.Sprintf(" (%s%s was issued in it)", u.Via.Fn, at(n.syncPoint(u.Via)))
+	}
+	if w := u.Window; w != nil {
+		f.Window, f.WinName = w.ID, n.window(w)
+	}
+	if u.Lo < u.Hi {
+		f.Lo, f.Hi = u.Lo-u.Base, u.Hi-u.Base
+		if u.Lo < u.Base { // before the window: no offset in it
+			f.Lo, f.Hi, f.Window, f.WinName = u.Lo, u.Hi, 0, ""
+		}
+	}
+	if u.Kind == regions.CallOrder && keyOf(&f.First).compare(keyOf(&f.Second)) > 0 {
+		f.First, f.Second = f.Second, f.First
+	}
+	return f
+}
+
+// caller is the side of a call that is not an access.
+func (n *namer) caller(c *regions.CallInfo) conflicts.Side {
+	return conflicts.Side{
+		Rank: int(c.Rank), Strand: c.Strand, Call: c.Fn, Role: "call",
+		Stack: n.stack(c.Rank, c.Stack), Epoch: c.Epoch.String(),
+	}
+}
+
+// gone reports whether a side is memory that was given up.
+func gone(s *conflicts.Side) bool {
+	return s.Call == "" && (s.Role == regions.Freed.String() || s.Role == regions.OutOfScope.String())
+}
+
+// explainGone words a conflict with memory that was given up.
+func explainGone(a, b *conflicts.Side) (why, mend string) {
+	what := "the memory is freed"
+	if b.Role == regions.OutOfScope.String() {
+		what = "the function returns whose variable it is"
+	}
+	switch {
+	case a.Rank != b.Rank:
+		return fmt.Sprintf("%s of rank %d may access the memory when rank %d frees it, and no synchronization puts the one before the other", subject(a), a.Rank, b.Rank),
+			"complete the operation and synchronize the two processes before the memory is freed: MPI_Win_free does both for window memory"
+	case a.Done.Call == "":
+		return fmt.Sprintf("%s is never completed, and %s before", subject(a), what),
+			"complete the operation first, or let the memory live longer"
+	}
+	return fmt.Sprintf("%s is complete only after %s%s, and %s before", subject(a), a.Done.Call, at(a.Done), what),
+		"complete the operation first, or let the memory live longer"
+}

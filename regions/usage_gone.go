@@ -1,0 +1,100 @@
+package regions
+
+import (
+	"fmt"
+
+	"github.com/mcchk/mcchk/intervals"
+)
+
+// goneMemory is memory of a live window that its process has freed.
+type goneMemory struct {
+	member int32
+	lo, hi uint64
+	call   *CallInfo
+	at     Point
+	region int
+}
+
+// doMemoryGone: the tracer's note that memory of the process was freed, or that
+// the function returned whose variable it was. To what is pending on it that is
+// like a store: it must come after (MPI 4.1, 3.7.2 and 12.3). Where window
+// memory is freed, nothing may access it any more.
+func doMemoryGone(m *Machine, p *proc, c *call, _ *rule) {
+	lo, size := c.addr("base"), c.addr("size")
+	if size == 0 || c.bad {
+		return
+	}
+	role := Freed
+	if c.num("why") != 0 {
+		role = OutOfScope
+	}
+	info := p.info(c)
+	info.Fn = ""
+	m.instantAt(p, Access{
+		Kind: Write, Role: role, Base: lo, Call: info,
+		Layout: intervals.NewLayout([]intervals.Run{intervals.Solid(0, size)}),
+	}, p.rank)
+	if role == OutOfScope {
+		return
+	}
+	for _, w := range m.windows.live {
+		e := p.wins[w.ID]
+		if e == nil {
+			continue
+		}
+		for _, s := range w.memory(int(e.rank)) {
+			if from, to := max(s.lo, lo), min(s.hi, lo+size); from < to {
+				w.gone = append(w.gone, goneMemory{member: e.rank, lo: from, hi: to, call: info, at: p.here(), region: m.index})
+			}
+		}
+	}
+}
+
+// memory returns what a member exposes.
+func (w *window) memory(member int) []span64 {
+	switch {
+	case !w.known[member]:
+		return nil
+	case w.dynamic != nil:
+		return w.dynamic[member]
+	}
+	return []span64{{w.base[member], w.base[member] + w.size[member]}}
+}
+
+// checkGone says whether an operation begins after the memory that it accesses
+// was freed. What is concurrent with that is found as a conflict.
+func (m *Machine) checkGone(b *opBuilder, a Access) {
+	w := b.e.win
+	for i := range w.gone {
+		g := &w.gone[i]
+		if g.member != b.op.target {
+			continue
+		}
+		lo, hi, ok := intervals.MeetLayouts(a.Base, a.Layout, g.lo, intervals.NewLayout([]intervals.Run{intervals.Solid(0, g.hi-g.lo)}))
+		if !ok || !m.happenedBefore(g, b.p) {
+			continue
+		}
+		m.misuse(Usage{Kind: UsedAfterFree, Call: b.op.call, Other: g.call, Last: b.e.last, Role: a.Role, OneOp: true, Owner: a.Owner,
+			Window: &w.Window, Lo: lo, Hi: hi, Base: w.start(int(b.op.target)),
+			Why:  fmt.Sprintf("rank %d freed memory of its part of the window, which is not freed itself", a.Owner),
+			Mend: "free the memory after MPI_Win_free, or after MPI_Win_detach"})
+		return
+	}
+}
+
+// happenedBefore reports whether memory was freed before the present moment of
+// a process.
+func (m *Machine) happenedBefore(g *goneMemory, p *proc) bool {
+	if g.region != m.index || g.at.Rank == p.rank {
+		return true
+	}
+	return m.clock.Before(m.procs[g.at.Rank].segs[g.at.Seg].Stamp, p.segs[len(p.segs)-1].Stamp)
+}
+
+// start returns the address of the first byte of a member's part.
+func (w *window) start(member int) uint64 {
+	if w.dynamic != nil {
+		return 0
+	}
+	return w.base[member]
+}
