@@ -47,6 +47,9 @@ const (
 	RuleCallOrder     = "MC308" // collective calls in different order
 )
 
+// Usage reports whether findings of the rule are of the class Usage.
+func (r Rule) Usage() bool { return strings.HasPrefix(r.ID, "MC3") }
+
 // Lookup returns the rule with that identifier. Case does not matter.
 func Lookup(id string) (Rule, bool) {
 	for _, r := range Rules() {
