@@ -20,11 +20,17 @@ struct ranges {
 	uint32_t count, room;
 };
 
+/* Parts of a dynamic window that are watched on after their detachment: others
+ * may have operations pending there, which this process cannot know. */
+#define MAX_DETACHED 64
+
 struct window {
 	int64_t id, model;
 	struct mcchk_accumulates accumulates;
 	int whole;
 	struct ranges memory, pending;
+	struct mcchk_range detached[MAX_DETACHED]; /* a ring */
+	uint32_t detached_next;
 	MPI_Win tickets;
 	int has_tickets;
 	int locked_all;
@@ -275,7 +281,10 @@ void mcchk_win_detached(MPI_Win win, const void *base)
 	for (uint32_t i = 0; i < w->memory.count; i++) {
 		if (w->memory.range[i].lo != (uint64_t)(uintptr_t)base)
 			continue;
-		mcchk_unmark(&w->memory.range[i]);
+		struct mcchk_range *last = &w->detached[w->detached_next++ % MAX_DETACHED];
+		if (last->hi)
+			mcchk_unmark(last);
+		*last = w->memory.range[i];
 		w->memory.range[i] = w->memory.range[--w->memory.count];
 		break;
 	}
@@ -297,6 +306,8 @@ void mcchk_win_freed(MPI_Win win)
 	}
 	drop_ranges(&w->memory);
 	drop_ranges(&w->pending);
+	for (uint32_t i = 0; i < MAX_DETACHED && w->detached[i].hi; i++)
+		mcchk_unmark(&w->detached[i]);
 	if (w->whole)
 		__atomic_add_fetch(&mcchk_region, 1, __ATOMIC_RELAXED);
 	free(w->ticketed);
