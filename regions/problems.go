@@ -71,8 +71,11 @@ func (ps *problems) notUnderstood(fn string, call *CallInfo, reason string) {
 }
 
 func (ps *problems) unreturned(p *proc, c *call) {
-	ps.add(Problem{Kind: Unmatched, Rank: p.rank, Fn: c.Fn.Name, Call: p.info(c),
-		Text: fmt.Sprintf("rank %d never returned from %s", p.rank, c.Fn.Name)})
+	text, tail := fmt.Sprintf("rank %d never returned from %s", p.rank, c.Fn.Name), ""
+	if c.Fn.Name == "MPI_Abort" {
+		text, tail = fmt.Sprintf("rank %d called MPI_Abort", p.rank), ": the run is analysed up to there"
+	}
+	ps.add(Problem{Kind: Unmatched, Rank: p.rank, Fn: c.Fn.Name, Call: p.info(c), Text: text, Tail: tail})
 }
 
 // stuck notes which processes wait for what, when none can go on.
