@@ -180,7 +180,9 @@ func (p *process) program(ctx context.Context) error {
 			return err
 		}
 		p.plantsOf(step)
-		run.step(step, p.budget(p.rank, step))
+		accesses := p.budget(p.rank, step)
+		run.step(step, accesses)
+		p.wrote(accesses)
 	}
 	if run.close != nil {
 		run.close()

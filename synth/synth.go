@@ -60,9 +60,9 @@ type Config struct {
 	Sync     string // of halo: SyncFence (also for ""), SyncPSCW or SyncMessages
 	Compress bool   // write .mcct.zst files
 	Jobs     int    // files written side by side; 0: one for each CPU
-	// Progress, if set, is called after each file with how many are done.
-	// Calls do not overlap.
-	Progress func(done, of int)
+	// Progress, if set, is called now and then with the number of accesses
+	// written so far. Calls do not overlap.
+	Progress func(done, of int64)
 }
 
 // ErrConfig is wrapped by the errors of Generate about its Config.
@@ -74,6 +74,19 @@ type plan struct {
 	pattern patternInfo
 	drawn   int64 // accesses without the planted ones
 	plants  *plants
+	written struct {
+		accesses   atomic.Int64
+		sync.Mutex // held during Progress
+	}
+}
+
+// wrote counts accesses, and tells of them unless somebody else is telling.
+func (p *plan) wrote(accesses int64) {
+	n := p.written.accesses.Add(accesses)
+	if p.Progress != nil && p.written.TryLock() {
+		p.Progress(n, p.drawn)
+		p.written.Unlock()
+	}
 }
 
 func newPlan(c Config) (*plan, error) {
@@ -192,7 +205,6 @@ func (p *plan) writeAll(ctx context.Context, dir string) (Totals, error) {
 		mu    sync.Mutex
 		next  atomic.Int64
 		total Totals
-		done  int
 	)
 	for range min(jobs, p.Ranks) {
 		wg.Go(func() {
@@ -204,9 +216,6 @@ func (p *plan) writeAll(ctx context.Context, dir string) (Totals, error) {
 				}
 				mu.Lock()
 				total.add(t)
-				if done++; p.Progress != nil {
-					p.Progress(done, p.Ranks)
-				}
 				mu.Unlock()
 			}
 		})

@@ -242,9 +242,9 @@ func TestOtherFilesAreKept(t *testing.T) {
 // A generation that is interrupted leaves no whole set, and can be repeated.
 func TestInterruptedAndRepeated(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	c := synth.Config{Pattern: synth.Ring, Ranks: 50, Accesses: 10000, Jobs: 1, Progress: func(done, of int) {
-		require.Equal(t, 50, of)
-		if done == 3 {
+	c := synth.Config{Pattern: synth.Ring, Ranks: 50, Accesses: 10000, Jobs: 1, Progress: func(done, of int64) {
+		require.EqualValues(t, 10000, of)
+		if done > 1000 {
 			cancel()
 		}
 	}}
@@ -253,7 +253,8 @@ func TestInterruptedAndRepeated(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	d, err := trace.OpenDir(dir)
 	require.NoError(t, err)
-	require.Len(t, d.Files, 3)
+	require.NotEmpty(t, d.Files)
+	require.NotEmpty(t, d.Missing)
 	c.Progress, c.Ranks = nil, 2
 	_, err = synth.Generate(context.Background(), dir, c)
 	require.NoError(t, err)

@@ -75,7 +75,7 @@ operation. The same options write the same bytes. A directory with other files
 in it is refused.`,
 		Example: `  mcchk generate --pattern halo --ranks 16 --accesses 1000000 --races 5 -o traces
   mcchk analyze traces`,
-		Args: needs(0, 0, ""),
+		Args: needs(0, 0, "nothing"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.generate(cmd.Context(), o) },
 	}
 	o.addFlags(cmd)
@@ -97,7 +97,7 @@ func (a *app) generate(ctx context.Context, o generateOptions) error {
 		return usagef("--jobs: %d is negative", c.Jobs)
 	}
 	progress := a.newProgress()
-	c.Progress = func(done, of int) { progress.say("generating: %d of %d files", done, of) }
+	c.Progress = func(done, of int64) { progress.say("generating: %d of %d accesses", done, of) }
 	e, err := synth.Generate(ctx, o.output, c)
 	progress.clear()
 	if errors.Is(err, synth.ErrConfig) {

@@ -11,7 +11,7 @@ import (
 // progressInterval is how often a progress line is written at most.
 const progressInterval = 200 * time.Millisecond
 
-// progress shows how far an analysis is, on one line of a terminal that is
+// progress shows how far a command is, on one line of a terminal that is
 // written over and over. On anything but a terminal it shows nothing.
 type progress struct {
 	w     io.Writer // nil: show nothing
@@ -27,12 +27,17 @@ func (a *app) newProgress() *progress {
 }
 
 func (p *progress) update(at analysis.Progress) {
+	p.say("analysing: %d concurrent regions, %d accesses", at.Regions, at.Accesses)
+}
+
+// say shows a line in place of the one before, unless that is too new.
+func (p *progress) say(format string, args ...any) {
 	now := time.Now()
 	if p.w == nil || now.Sub(p.last) < progressInterval {
 		return
 	}
 	p.last, p.shown = now, true
-	fmt.Fprintf(p.w, "\r\x1b[Kmcchk: analysing: %d concurrent regions, %d accesses", at.Regions, at.Accesses)
+	fmt.Fprintf(p.w, "\r\x1b[Kmcchk: "+format, args...)
 }
 
 // clear removes the line.
