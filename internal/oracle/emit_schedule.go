@@ -1,0 +1,161 @@
+package oracle
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/mcchk/mcchk/trace"
+)
+
+// turn says when a process may make a call of a program that is run for real.
+type turn struct {
+	take  int  // it is the call's turn when all with smaller numbers are over; -1 it has none
+	await int  // without a turn of its own: the turn that lets the call return; -1 none
+	early bool // the turn is over before the call is made, which may wait for others
+}
+
+// schedule returns the turns of all calls, by index, and how many turns there
+// are. The calls take their turns in the order of p.Calls as far as MPI
+// libraries let them, which make processes wait where the standard need not
+// have them: a collective call returns when all have made it, and
+// MPI_Win_lock_all waits for all exclusive locks of the window. Everything that
+// a trace shows stays as it is. An error means that there is no such order.
+func (p *Program) schedule() ([]turn, int, error) {
+	if err := p.Normalize(); err != nil {
+		return nil, 0, err
+	}
+	s := &scheduler{
+		p: p, sim: newSimulation(p), next: make([][]int, p.Ranks),
+		turns: make([]turn, len(p.Calls)), waiting: make([]int, p.Ranks),
+		arrived: map[collKey][]int{}, passed: make([]map[collKey]int, p.Ranks), inside: make([]func() bool, p.Ranks),
+	}
+	for i := range p.Calls {
+		s.next[p.Calls[i].Rank] = append(s.next[p.Calls[i].Rank], i)
+	}
+	for r := range p.Ranks {
+		s.waiting[r], s.passed[r] = -1, map[collKey]int{}
+	}
+	for range p.Calls {
+		if err := s.one(); err != nil {
+			return nil, 0, err
+		}
+	}
+	return s.turns, s.total, nil
+}
+
+var errOrder = errors.New("MPI libraries let the calls happen in no order that leaves this trace")
+
+type scheduler struct {
+	p       *Program
+	sim     *simulation
+	next    [][]int // calls still to be made by each process
+	turns   []turn
+	total   int
+	waiting []int // by process: the call it is in whose await is not known yet; -1 none
+	arrived map[collKey][]int
+	passed  []map[collKey]int
+	inside  []func() bool // by process: whether its last collective call returns
+}
+
+// one makes the first call that can be made.
+func (s *scheduler) one() error {
+	var ready []int
+	for r, calls := range s.next {
+		if len(calls) > 0 && !s.blocked(r) {
+			ready = append(ready, calls[0])
+		}
+	}
+	slices.Sort(ready)
+	for _, i := range ready {
+		c := s.p.Calls[i]
+		if !s.allowed(i) || s.sim.step(&c) != nil {
+			continue
+		}
+		s.next[c.Rank] = s.next[c.Rank][1:]
+		if d := &s.p.Calls[i]; c.Ticket != d.Ticket {
+			return fmt.Errorf("call %d gets ticket %d instead of %d: %w", i, c.Ticket, d.Ticket, errOrder)
+		}
+		return s.made(i)
+	}
+	return errOrder
+}
+
+func (s *scheduler) blocked(r int) bool {
+	return s.sim.blocked(r) || s.inside[r] != nil && !s.inside[r]()
+}
+
+// allowed reports whether a call may be made now without leaving another trace
+// and without the library making it wait for the turn of another.
+func (s *scheduler) allowed(i int) bool {
+	c := &s.p.Calls[i]
+	switch {
+	case c.Fn == "MPI_Win_lock":
+		if c.Lock == trace.LockExclusive && s.lockedAll(c) {
+			return false
+		}
+		return s.sim.lock(lockKey{c.Win, c.Peer}).tickets == c.Ticket
+	case c.isOperation() && c.Ticket >= 0:
+		return s.sim.lock(lockKey{c.Win, c.Peer}).tickets == c.Ticket
+	case c.Fn == "MPI_Win_lock_all":
+		for k, l := range s.sim.locks {
+			for r, kind := range l.holders {
+				if k.win == c.Win && r != c.Rank && kind == trace.LockExclusive {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}
+
+// lockedAll reports whether another process has locked all of the window.
+func (s *scheduler) lockedAll(c *Call) bool {
+	for r := range s.p.Ranks {
+		if ws := s.sim.ranks[r].wins[c.Win]; r != c.Rank && ws != nil && ws.all {
+			return true
+		}
+	}
+	return false
+}
+
+// made gives a call its turn, and those that it lets return theirs.
+func (s *scheduler) made(i int) error {
+	c := &s.p.Calls[i]
+	if c.isCollective() {
+		s.arrive(c)
+	}
+	t := turn{take: -1, await: -1}
+	blocked := s.blocked(c.Rank)
+	switch {
+	case c.isLocal():
+	case blocked && !c.sends():
+		s.waiting[c.Rank] = i
+	default:
+		t.take, t.early = s.total, blocked
+		s.total++
+	}
+	s.turns[i] = t
+	for r, j := range s.waiting {
+		if j < 0 || s.blocked(r) {
+			continue
+		}
+		if t.take < 0 {
+			return fmt.Errorf("call %d, which waits itself, lets call %d return", i, j)
+		}
+		s.turns[j].await, s.waiting[r] = t.take, -1
+	}
+	return nil
+}
+
+// arrive enters a collective call, which returns when all members have.
+func (s *scheduler) arrive(c *Call) {
+	k, members := s.p.collKey(c), len(s.p.members(c))
+	n := s.passed[c.Rank][k]
+	s.passed[c.Rank][k]++
+	if n == len(s.arrived[k]) {
+		s.arrived[k] = append(s.arrived[k], 0)
+	}
+	s.arrived[k][n]++
+	s.inside[c.Rank] = func() bool { return s.arrived[k][n] == members }
+}
