@@ -13,6 +13,7 @@ type unfit struct {
 // unfits are the calls that programs run for real leave out.
 var unfits = []unfit{
 	{"", "the buffers of one call overlap: an error in itself, on which libraries abort", overlapsItself},
+	{"", "it reaches over the edge of memory that the library allocates elsewhere", crossesAllocated},
 	{"openmpi", "osc/rdma of 4.1 crashes in MPI_Compare_and_swap of 8 bytes to oneself", func(p *Program, c *Call) bool {
 		return c.Fn == "MPI_Compare_and_swap" && c.Peer == c.Rank && p.Types[c.TType].Bytes == 8
 	}},
@@ -53,6 +54,21 @@ func overlapsItself(p *Program, c *Call) bool {
 	for i, a := range spans {
 		for _, b := range spans[i+1:] {
 			if a[0] < b[1] && b[0] < a[1] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// crossesAllocated reports whether a buffer, load or store lies partly in
+// memory that MPI gives a window.
+func crossesAllocated(p *Program, c *Call) bool {
+	for _, b := range p.spans(c) {
+		for w := range p.Wins {
+			win := &p.Wins[w]
+			lo, hi := win.Off[c.Rank], win.Off[c.Rank]+win.Size[c.Rank]
+			if win.allocates() && lo < hi && b[0] < hi && lo < b[1] && (b[0] < lo || b[1] > hi) {
 				return true
 			}
 		}
