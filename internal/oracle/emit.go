@@ -93,7 +93,7 @@ type emitter struct {
 	p     *Program
 	name  string
 	turns []turn
-	slots map[request]int
+	slots map[requestKey]int
 }
 
 func (p *Program) c(name string) (string, error) {
@@ -215,20 +215,23 @@ func (e *emitter) forced(c *Call) string {
 	case c.receives() && c.Any:
 		return fmt.Sprintf("force_source(%d); ", slices.Index(e.p.Comms[c.Comm].Ranks, c.Source))
 	case c.Fn == "MPI_Win_test":
-		return fmt.Sprintf("force_flag(%d); ", b2i(c.Flag))
+		return fmt.Sprintf("force_flag(%d); ", bit(c.Flag))
 	}
 	return ""
 }
 
+// requestKey names a request of a process.
+type requestKey struct{ rank, id int }
+
 // requestSlots places the requests in an array so that those of one call lie
 // side by side.
-func (p *Program) requestSlots() (map[request]int, error) {
-	slots := map[request]int{}
+func (p *Program) requestSlots() (map[requestKey]int, error) {
+	slots := map[requestKey]int{}
 	place := func(rank int, reqs []int) error {
 		for k, r := range reqs {
-			key := request{id: r, unit: rank}
+			key := requestKey{rank, r}
 			if at, ok := slots[key]; ok {
-				if first := slots[request{id: reqs[0], unit: rank}]; at != first+k {
+				if first := slots[requestKey{rank, reqs[0]}]; at != first+k {
 					return fmt.Errorf("process %d: requests %v do not lie side by side", rank, reqs)
 				}
 				continue
@@ -304,13 +307,6 @@ func ints(ranks []int) []int64 {
 		out[i] = int64(r)
 	}
 	return out
-}
-
-func b2i(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // assertions in C.

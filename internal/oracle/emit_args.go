@@ -89,7 +89,7 @@ func (e *emitter) argument(c *Call, name string, signature []arg) (string, error
 	case trace.ArgGroup:
 		return group(a.value.List), nil
 	case trace.ArgRequest, trace.ArgRequests:
-		return fmt.Sprintf("&req[%d]", e.slots[request{id: c.Reqs[0], unit: c.Rank}]), nil
+		return fmt.Sprintf("&req[%d]", e.slots[requestKey{c.Rank, c.Reqs[0]}]), nil
 	case trace.ArgStatuses:
 		return "status", nil
 	}

@@ -88,9 +88,9 @@ func (m *matcher) differ(line int, format string, args ...any) {
 }
 
 // process compares what is known of one process.
-func (m *matcher) process(rank int, want, got *Recorded, must map[int]map[int]bool) {
+func (m *matcher) process(rank int, want, got *Recorded, must map[int]map[uint64]bool) {
 	m.rank, m.want, m.got, m.areas = rank, want, got, nil
-	required := map[int]map[int]bool{} // by line
+	required := map[int]map[uint64]bool{} // by line
 	for i, set := range must {
 		if c := &m.p.Calls[i]; c.Rank == rank {
 			required[c.Line] = set
@@ -131,41 +131,50 @@ func accessesFirst(events []recordedEvent) (accesses, rest []recordedEvent) {
 }
 
 // accesses compares the loads and stores between two calls.
-func (m *matcher) accesses(want, got []recordedEvent, required map[int]map[int]bool) {
-	sets := func(events []recordedEvent, offset func(uint64) int) map[touch]map[int]bool {
-		out := map[touch]map[int]bool{}
+func (m *matcher) accesses(want, got []recordedEvent, required map[int]map[uint64]bool) {
+	sets := func(events []recordedEvent, address func(uint64) uint64) map[touch]map[uint64]bool {
+		out := map[touch]map[uint64]bool{}
 		for i := range events {
 			a := &events[i].access
 			k := touch{events[i].line, a.Store}
 			if out[k] == nil {
-				out[k] = map[int]bool{}
+				out[k] = map[uint64]bool{}
 			}
 			for n := range int64(a.Count) {
 				for b := range uint64(a.Size) {
-					out[k][offset(a.Addr+uint64(n*a.Stride)+b)] = true
+					out[k][address(a.Addr+uint64(n*a.Stride)+b)] = true
 				}
 			}
 		}
 		return out
 	}
-	w := sets(want, func(a uint64) int { return int(int64(a - m.p.Base[m.rank])) })
-	g := sets(got, func(a uint64) int { return int(int64(m.predicted(a) - m.p.Base[m.rank])) })
+	w := sets(want, func(a uint64) uint64 { return a })
+	g := sets(got, m.predicted)
 	for k, bytes := range g {
-		for off := range bytes {
-			if !w[k][off] {
-				m.differ(k.line, "an access (store %v) to byte %d is recorded and not predicted", k.store, off)
-				break
-			}
+		if at, ok := first(bytes, w[k]); ok {
+			m.differ(k.line, "an access (store %v) to byte %s is recorded and not predicted", k.store, m.offset(at))
 		}
 	}
 	for k := range w {
-		for off := range required[k.line] {
-			if !g[k][off] {
-				m.differ(k.line, "the access (store %v) to byte %d is not recorded", k.store, off)
-				break
-			}
+		if at, ok := first(required[k.line], g[k]); ok {
+			m.differ(k.line, "the access (store %v) to byte %s is not recorded", k.store, m.offset(at))
 		}
 	}
+}
+
+// first returns the first address of a set that another lacks.
+func first(of, lacking map[uint64]bool) (at uint64, ok bool) {
+	for _, a := range slices.Sorted(maps.Keys(of)) {
+		if !lacking[a] {
+			return a, true
+		}
+	}
+	return 0, false
+}
+
+// offset renders an address.
+func (m *matcher) offset(addr uint64) string {
+	return fmt.Sprintf("+%d", int64(addr-m.p.Base[m.rank]))
 }
 
 // predicted returns the address that the oracle has for a recorded one.
@@ -336,7 +345,7 @@ func (m *matcher) value(r *Recorded, kind trace.ArgKind, v trace.Value) string {
 		if r == m.got {
 			addr = m.predicted(addr)
 		}
-		return fmt.Sprintf("+%d", int64(addr-m.p.Base[m.rank]))
+		return m.offset(addr)
 	}
 	if kind.IsList() {
 		return fmt.Sprint(v.List)
@@ -363,6 +372,3 @@ func describeType(r *trace.Reader, id int64) string {
 	}
 	return fmt.Sprintf("%d(%v, %v, %s; %d bytes, from %d, extent %d)", t.Combiner, t.Ints, t.Addrs, strings.Join(olds, ", "), t.Size, t.LB, t.Extent)
 }
-
-// keysOf returns the keys of a set in order.
-func keysOf(set map[int]bool) []int { return slices.Sorted(maps.Keys(set)) }

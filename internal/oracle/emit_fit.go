@@ -38,27 +38,45 @@ func (p *Program) fit(library string) (*Program, error) {
 	}
 }
 
-// overlapsItself reports whether buffers of the call, or its buffers and its
-// target, share memory.
+// overlapsItself reports whether buffers of the call that are written share
+// memory with others of its buffers, or with its target.
 func overlapsItself(p *Program, c *Call) bool {
-	if c.isLocal() {
-		return false
-	}
-	spans := p.spans(c)
-	if c.isOperation() && c.Peer == c.Rank && c.TCount > 0 {
-		win := &p.Wins[c.Win]
-		at := win.Off[c.Peer] + c.Disp*win.Unit[c.Peer]
-		l := p.elements(c.TType, c.TCount)
-		spans = append(spans, [2]int{at + l.lb, at + l.ub})
-	}
-	for i, a := range spans {
-		for _, b := range spans[i+1:] {
-			if a[0] < b[1] && b[0] < a[1] {
-				return true
+	var reads, writes []span
+	for _, u := range p.uses(c) {
+		for _, b := range u.parts {
+			s, ok := p.span(c, b)
+			switch {
+			case !ok:
+			case u.kind == read:
+				reads = append(reads, s)
+			default:
+				writes = append(writes, s)
 			}
 		}
 	}
+	if c.isOperation() && c.Peer != ProcNull {
+		win := &p.Wins[c.Win]
+		target := Buf{Off: win.Off[c.Peer] + c.Disp*win.Unit[c.Peer], Count: c.TCount, Type: c.TType, Of: c.Peer + 1}
+		if s, ok := p.span(c, target); ok {
+			writes = append(writes, s)
+		}
+	}
+	for i, a := range writes {
+		if slices.ContainsFunc(writes[i+1:], a.meets) {
+			return true
+		}
+		if !c.InPlace && c.does() != "MPI_Sendrecv_replace" && slices.ContainsFunc(reads, a.meets) {
+			return true
+		}
+	}
 	return false
+}
+
+// span returns the bounds of a buffer; false when it holds no bytes.
+func (p *Program) span(c *Call, b Buf) (span, bool) {
+	l := p.elements(b.Type, b.Count)
+	lo, hi := l.reach()
+	return span{c.owner(b.Of), b.Off + lo, b.Off + hi}, lo < hi
 }
 
 // crossesAllocated reports whether a buffer, load or store lies partly in
@@ -66,9 +84,8 @@ func overlapsItself(p *Program, c *Call) bool {
 func crossesAllocated(p *Program, c *Call) bool {
 	for _, b := range p.spans(c) {
 		for w := range p.Wins {
-			win := &p.Wins[w]
-			lo, hi := win.Off[c.Rank], win.Off[c.Rank]+win.Size[c.Rank]
-			if win.allocates() && lo < hi && b[0] < hi && lo < b[1] && (b[0] < lo || b[1] > hi) {
+			part := p.Wins[w].part(b.rank)
+			if p.Wins[w].allocates() && b.meets(part) && (b.lo < part.lo || b.hi > part.hi) {
 				return true
 			}
 		}

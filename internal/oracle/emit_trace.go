@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/mcchk/mcchk/trace"
@@ -76,41 +77,33 @@ type touch struct {
 	store bool
 }
 
-// required returns, for each load and store by index, the bytes that a trace
-// must show, by offset from Program.Base: those in windows of the process and
-// in buffers of its pending operations. Whether it shows the others is up to
-// the tracer: no other process can meet them, and no operation.
-func (p *Program) required() (map[int]map[int]bool, error) {
+// required returns, for each load and store by index, the addresses that a
+// trace must show: those in windows that the process is in, and in buffers of
+// its pending operations. Whether it shows the others is up to the tracer: no
+// other process can meet them, and no operation.
+func (p *Program) required() (map[int]map[uint64]bool, error) {
 	o, err := newOrder(p)
 	if err != nil {
 		return nil, err
 	}
 	all := o.accesses()
-	out := map[int]map[int]bool{}
+	out := map[int]map[uint64]bool{}
 	for i := range p.Calls {
 		c := &p.Calls[i]
 		if !c.isLocal() {
 			continue
 		}
-		bytes := o.local(i).bytes
-		must := map[int]bool{}
-		for off := range bytes {
-			if p.inLiveWindow(o, i, off) {
-				must[off] = true
-			}
-		}
-		for k := range all {
-			a := &all[k]
-			if a.rank != c.Rank || a.owner != c.Rank || a.target || a.call >= i || o.p.Calls[a.call].isLocal() {
-				continue
-			}
-			if a.done != never && int(a.done)/points < i {
-				continue
-			}
-			for off := range bytes {
-				if _, ok := a.bytes[off]; ok {
-					must[off] = true
-				}
+		local := o.local(i)
+		live := p.liveWindows(o, i)
+		pending := slices.DeleteFunc(slices.Clone(all), func(a access) bool {
+			return a.rank != c.Rank || a.owner != local.owner || a.target || a.call >= i || p.Calls[a.call].isLocal() ||
+				a.done != never && int(a.done)/points < i
+		})
+		must := map[uint64]bool{}
+		for off := range local.bytes {
+			at := span{local.owner, off, off + 1}
+			if slices.ContainsFunc(live, at.meets) || slices.ContainsFunc(pending, func(a access) bool { _, ok := a.bytes[off]; return ok }) {
+				must[p.Base[c.Rank]+uint64(p.seen(c.Rank, c.Of, off))] = true
 			}
 		}
 		out[i] = must
@@ -118,26 +111,35 @@ func (p *Program) required() (map[int]map[int]bool, error) {
 	return out, nil
 }
 
-// inLiveWindow reports whether a byte of the caller's memory lies in a window
-// that exists when call i is made.
-func (p *Program) inLiveWindow(o *order, i, off int) bool {
+// liveWindows returns the memory of the windows that the caller of call i is in
+// then: its own part, and all parts of a shared one.
+func (p *Program) liveWindows(o *order, i int) []span {
 	live := map[int]bool{}
-	for _, j := range o.of[p.Calls[i].Rank] {
+	attached := map[int]span{} // by offset
+	rank := p.Calls[i].Rank
+	for _, j := range o.of[rank] {
 		if j >= i {
 			break
 		}
-		switch c := &p.Calls[j]; c.Fn {
-		case "MPI_Win_create", "MPI_Win_allocate", "MPI_Win_allocate_shared":
+		switch c := &p.Calls[j]; {
+		case c.makesWindow():
 			live[c.Win] = true
-		case "MPI_Win_free":
+		case c.Fn == "MPI_Win_free":
 			delete(live, c.Win)
+		case c.Fn == "MPI_Win_attach":
+			attached[c.Off] = span{rank, c.Off, c.Off + c.Bytes}
+		case c.Fn == "MPI_Win_detach":
+			delete(attached, c.Off)
 		}
 	}
+	out := slices.Collect(maps.Values(attached))
 	for w := range live {
-		win, r := &p.Wins[w], p.Calls[i].Rank
-		if off >= win.Off[r] && off < win.Off[r]+win.Size[r] {
-			return true
+		win := &p.Wins[w]
+		for _, r := range p.Comms[win.Comm].Ranks {
+			if part := win.part(r); part.lo < part.hi && (r == rank || win.At != nil) {
+				out = append(out, part)
+			}
 		}
 	}
-	return false
+	return out
 }
