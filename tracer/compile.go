@@ -213,9 +213,6 @@ func (t *Toolchain) instrumentFlags() []string {
 		// The macro makes headers call what only the real sanitizer has; the
 		// warning concerns fences, which that one does not know.
 		flags = append(flags, "-U__SANITIZE_THREAD__", "-Wno-tsan")
-		if t.major() >= 12 { // nobody listens to these call-backs
-			flags = append(flags, "--param=tsan-instrument-func-entry-exit=0")
-		}
 		if t.X86 {
 			flags = append(flags, "-mmemcpy-strategy=libcall:-1:noalign", "-mmemset-strategy=libcall:-1:noalign")
 		}
@@ -234,8 +231,7 @@ func (t *Toolchain) instrumentFlags() []string {
 		// address does not escape, though the array's does: with no uses
 		// explored, all of the stack counts as shared.
 		flags = append(flags,
-			"-mllvm", "-tsan-instrument-read-before-write", "-mllvm", "-tsan-instrument-func-entry-exit=0",
-			"-mllvm", "-capture-tracking-max-uses-to-explore=0")
+			"-mllvm", "-tsan-instrument-read-before-write", "-mllvm", "-capture-tracking-max-uses-to-explore=0")
 	}
 	return flags
 }

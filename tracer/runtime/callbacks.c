@@ -122,7 +122,24 @@ void mcchk_inlined_unit(void)
 }
 
 void __tsan_func_entry(void *caller) { (void)caller; }
-void __tsan_func_exit(void) { }
+
+/* The frame pointer is still that of the function that returns where this one
+ * has none of its own. */
+#if defined(__x86_64__) && !defined(__clang__)
+#define RETURNING_FRAME ({ uintptr_t _f; __asm__("movq %%rbp, %0" : "=r"(_f)); _f; })
+#else
+#define RETURNING_FRAME ((uintptr_t)MCCHK_CALLER_FRAME)
+#endif
+
+static MCCHK_COLD void slow_exit(uintptr_t frame, uintptr_t pc) { mcchk_function_returns(frame, pc); }
+
+void __tsan_func_exit(void)
+{
+	uintptr_t frame = RETURNING_FRAME;
+	if (__builtin_expect(mcchk_stack_low < frame, 0))
+		slow_exit(frame, CALLER);
+}
+
 void __tsan_ignore_thread_begin(void) { }
 void __tsan_ignore_thread_end(void) { }
 
@@ -152,4 +169,6 @@ void __tsan_ignore_thread_end(void) { }
 	INLINED(kind, 16, flags)
 INLINED_ALL(read, 0)
 INLINED_ALL(write, MCCHK_STORE)
+
+__attribute__((preserve_most)) void mcchk_slow_exit(uintptr_t frame) { slow_exit(frame, CALLER); }
 #endif

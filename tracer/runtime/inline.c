@@ -88,7 +88,16 @@ INLINE __tsan_vptr_update(void **p, void *value)
 SAME(__tsan_vptr_read, read8)
 
 INLINE __tsan_func_entry(void *caller) { (void)caller; }
-INLINE __tsan_func_exit(void) { }
+
+/* Whether a pending buffer may lie in the frame of the function that returns (memory.c). */
+extern __thread uintptr_t mcchk_stack_low __attribute__((tls_model("initial-exec")));
+extern __attribute__((preserve_most, cold)) void mcchk_slow_exit(uintptr_t frame);
+INLINE __tsan_func_exit(void)
+{
+	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+	if (__builtin_expect(mcchk_stack_low < frame, 0))
+		mcchk_slow_exit(frame);
+}
 
 extern void mcchk_inlined_unit(void);
 INLINE __tsan_init(void) { mcchk_inlined_unit(); }

@@ -42,6 +42,7 @@ struct mcchk_range {
 	int32_t target; /* rank that a one-sided operation goes to */
 };
 
+extern uint64_t mcchk_marks; /* ranges that are marked; atomic */
 void mcchk_mark(struct mcchk_range *r);
 void mcchk_unmark(const struct mcchk_range *r);
 int mcchk_hot(uintptr_t addr, uint64_t size);
@@ -140,6 +141,8 @@ struct mcchk_tls {
 	uintptr_t frame; /* of the wrapper that set depth */
 	uint32_t depth;  /* inside an MPI call or the run-time */
 	uint32_t busy;   /* writing an access */
+	int stack_known;              /* its bounds have been asked for: */
+	uintptr_t stack_lo, stack_hi; /* of the stack that the thread was given; 0, 0 unknown */
 };
 
 extern __thread struct mcchk_tls mcchk_self __attribute__((tls_model("initial-exec")));
@@ -191,6 +194,15 @@ void mcchk_write_info(const char *key, const char *value);
 void mcchk_write_modules(void);
 void mcchk_write_clock(uint64_t local, uint64_t reference, uint64_t round_trip);
 void mcchk_write_mark(struct mcchk_thread *t, uint64_t seq);
+
+/* ---- memory.c: memory that ceases to exist ---- */
+
+#pragma GCC visibility push(default)
+extern __thread uintptr_t mcchk_stack_low __attribute__((tls_model("initial-exec")));
+#pragma GCC visibility pop
+void mcchk_watch_stack(uintptr_t lo);
+void mcchk_function_returns(uintptr_t frame, uintptr_t pc);
+void mcchk_stack_risen(void *frame);
 
 /* ---- stacks.c ---- */
 

@@ -44,6 +44,7 @@ static struct {
 } table;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+uint64_t mcchk_marks;
 
 static void fail(const char *why)
 {
@@ -274,7 +275,9 @@ void mcchk_mark(struct mcchk_range *r)
 	if (l.last && mark_part(l.last_page, 0, l.last_g1))
 		r->coarse |= COARSE_LAST;
 	cover(l.whole, l.whole_end, 1);
+	__atomic_store_n(&mcchk_marks, mcchk_marks + 1, __ATOMIC_RELAXED);
 	mcchk_unlock(&lock);
+	mcchk_watch_stack(r->lo);
 }
 
 void mcchk_unmark(const struct mcchk_range *r)
@@ -290,6 +293,7 @@ void mcchk_unmark(const struct mcchk_range *r)
 	if (l.last)
 		unmark_part(l.last_page, 0, l.last_g1, r->coarse & COARSE_LAST);
 	cover(l.whole, l.whole_end, -1);
+	__atomic_store_n(&mcchk_marks, mcchk_marks - 1, __ATOMIC_RELAXED);
 	mcchk_unlock(&lock);
 }
 

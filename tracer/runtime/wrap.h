@@ -22,7 +22,8 @@ struct mcchk_function {
 };
 extern const struct mcchk_function mcchk_functions[];
 extern const uint16_t mcchk_fn_MPI_Init, mcchk_fn_MPI_Init_thread, mcchk_fn_MPI_Finalize, mcchk_fn_mcchk_Lock_ticket,
-	mcchk_fn_mcchk_Shared_segment, mcchk_fn_mcchk_Win_info, mcchk_fn_mcchk_Neighbors;
+	mcchk_fn_mcchk_Shared_segment, mcchk_fn_mcchk_Win_info, mcchk_fn_mcchk_Neighbors,
+	mcchk_fn_mcchk_Memory_gone;
 
 /* ---- calls.c ---- */
 
@@ -198,6 +199,11 @@ void mcchk_win_completed(MPI_Win win, int rank);
 void mcchk_win_locked_all(MPI_Win win, int locked);
 void mcchk_fenced(MPI_Win win, int assertion);
 #define PENDING(win, rank, p, count, type) mcchk_win_pending(win, rank, mcchk_box(p, count, type))
+
+/* ---- memory.c ---- */
+
+void mcchk_memory_allocated(void *base, MPI_Aint size); /* by MPI_Alloc_mem */
+void mcchk_memory_freed(void *base);                    /* by MPI_Free_mem, soon */
 
 /* ---- files.c ---- */
 
