@@ -25,6 +25,7 @@ import (
 type Options struct {
 	Clock string // evc.Encoded (the default) or evc.Vector
 	Jobs  int    // goroutines that search; 0: one for each CPU
+	Model Model  // of windows; "" is ModelAuto
 	// Predict also looks for races that another order of locks would have
 	// made possible: findings of rule MC202.
 	Predict bool
@@ -38,11 +39,28 @@ type Progress struct {
 	Accesses uint64 // accesses in them
 }
 
+// Model says by which memory model windows are judged (MPI 4.1, 12.4).
+type Model string
+
+// Memory models.
+const (
+	ModelAuto     Model = "auto"     // that of MPI_WIN_MODEL
+	ModelUnified  Model = "unified"  // the unified one
+	ModelSeparate Model = "separate" // the separate one: errors of rules MC109 and MC110 too
+)
+
+var memoryModels = map[Model]regions.MemoryModel{
+	"": regions.ModelAuto, ModelAuto: regions.ModelAuto, ModelUnified: regions.ModelUnified, ModelSeparate: regions.ModelSeparate,
+}
+
+// ErrModel is the error of a memory model that does not exist.
+var ErrModel = errors.New("no such memory model")
+
 // ErrClock is the error of a clock name that does not exist.
 var ErrClock = errors.New("no such clock")
 
 // Run analyses the traces of a directory. Errors are those of trace.OpenDir
-// (trace.ErrNoTraces, trace.ErrMixedRuns, no readable file), ErrClock, and the
+// (trace.ErrNoTraces, trace.ErrMixedRuns, no readable file), ErrClock, ErrModel, and the
 // context's; a trace that is damaged, cut or missing is no error but a doubt.
 func Run(ctx context.Context, dir string, opts Options) (*Result, error) {
 	d, err := trace.OpenDir(dir)
@@ -54,6 +72,9 @@ func Run(ctx context.Context, dir string, opts Options) (*Result, error) {
 	}
 	if opts.Clock != evc.Encoded && opts.Clock != evc.Vector {
 		return nil, fmt.Errorf("%w: %q; there are %s and %s", ErrClock, opts.Clock, evc.Encoded, evc.Vector)
+	}
+	if _, ok := memoryModels[opts.Model]; !ok {
+		return nil, fmt.Errorf("%w: %q; there are %s, %s and %s", ErrModel, opts.Model, ModelAuto, ModelUnified, ModelSeparate)
 	}
 	readers := make([]*trace.Reader, d.Ranks)
 	defer func() {
@@ -86,7 +107,7 @@ type run struct {
 }
 
 func (r *run) result() (*Result, error) {
-	m, groups, err := r.search(r.readers, regions.Options{Clock: r.opts.Clock})
+	m, groups, err := r.search(r.readers, r.replayOptions())
 	if err != nil {
 		return nil, err
 	}
@@ -136,6 +157,10 @@ func verdict(res *Result) Verdict {
 		return Undecided
 	}
 	return NoRace
+}
+
+func (r *run) replayOptions() regions.Options {
+	return regions.Options{Clock: r.opts.Clock, Model: memoryModels[r.opts.Model]}
 }
 
 // search replays and searches, the one ahead of the other.

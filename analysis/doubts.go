@@ -134,9 +134,6 @@ func (n *namer) doubt(p regions.Problem) Doubt {
 	case regions.Failed:
 		d.Kind = NotUnderstood
 		d.Text = fmt.Sprintf("%s of %s returned an error%s and counted as if not made", plural(p.Count, "call", "calls"), p.Fn, where)
-	case regions.SeparateModel:
-		d.Kind = NotUnderstood
-		d.Text += where
 	case regions.Mismatch:
 		d.Kind = Unmatched
 		d.Text += where + ": what the calls order after that is not known"

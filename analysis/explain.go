@@ -21,6 +21,9 @@ func explain(f *conflicts.Finding) (why, mend string) {
 		return fmt.Sprintf("MPI promises atomicity only for the same operation or MPI_NO_OP; these are %s and %s", a.Op, b.Op),
 			"use the same operation, order the two with a synchronization, or check that the MPI library in use supports the mix"
 	}
+	if f.Rule == conflicts.RuleCopies || f.Rule == conflicts.RuleCopyUpdates {
+		return explainCopies(f)
+	}
 	if f.Class == conflicts.WithinEpoch {
 		return explainWithin(a, b)
 	}

@@ -84,6 +84,7 @@ func (n *namer) findings(groups []*conflicts.Group, usages []regions.Usage) []co
 		slices.Sort(e.finding.Ranks)
 		out = append(out, e.finding)
 	}
+	out = dropCovered(out)
 	if len(n.unknown) > 0 {
 		for i := range out {
 			n.weaken(&out[i])

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/mcchk/mcchk/conflicts"
-	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
 )
 
@@ -31,13 +30,15 @@ func (r *run) predict(n *namer, found []conflicts.Finding) ([]conflicts.Finding,
 		}
 		readers[rank] = again
 	}
-	_, groups, err := r.search(readers, regions.Options{Clock: r.opts.Clock, AnyLockOrder: true})
+	opts := r.replayOptions()
+	opts.AnyLockOrder = true
+	_, groups, err := r.search(readers, opts)
 	if err != nil {
 		return nil, err
 	}
 	known := map[placePair]bool{}
 	for i := range found {
-		if found[i].Rule != conflicts.RuleAtomicOp {
+		if found[i].Class != conflicts.Usage && found[i].Rule != conflicts.RuleAtomicOp {
 			known[placesOf(&found[i])] = true
 		}
 	}

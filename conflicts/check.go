@@ -26,6 +26,7 @@ type Checker struct {
 	batch      []unit // small regions not yet handed out
 	weight     int    // accesses in batch
 	collectors []*Collector
+	copies     *copiesChecker
 	workers    sync.WaitGroup
 }
 
@@ -51,7 +52,8 @@ const (
 // NewChecker starts that many workers. They stop when Close is called, and
 // search nothing more once the context is done.
 func NewChecker(ctx context.Context, workers int) *Checker {
-	c := &Checker{ctx: ctx, work: make(chan []unit, workers)}
+	c := &Checker{ctx: ctx, work: make(chan []unit, workers), copies: newCopiesChecker()}
+	c.collectors = append(c.collectors, c.copies.out)
 	for range workers {
 		out := NewCollector()
 		c.collectors = append(c.collectors, out)
@@ -69,6 +71,7 @@ func NewChecker(ctx context.Context, workers int) *Checker {
 
 // Add searches a region, at once or later, and releases it.
 func (c *Checker) Add(r *regions.Region) {
+	c.copies.check(r)
 	sh := &sharedRegion{Region: r, owners: byOwner(r)}
 	weight := len(r.Calls)
 	for _, locals := range r.Locals {

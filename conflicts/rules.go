@@ -34,6 +34,8 @@ const (
 	RuleCallBuffer   = "MC106" // a buffer of a send, receive or collective call meets a one-sided operation
 	RuleRequest      = "MC107" // a buffer of a pending send or receive is used before it completes
 	RuleShared       = "MC108" // two processes access shared window memory without order
+	RuleCopies       = "MC109" // separate memory model: no call makes an update visible in the other copy of the window
+	RuleCopyUpdates  = "MC110" // separate memory model: a store and an update by an operation of one window at once
 	RuleAtomicOp     = "MC201" // atomic operations with different operations (warning)
 	RuleLockOrder    = "MC202" // accesses that only the order of locks in this run keeps apart (warning)
 
@@ -64,7 +66,7 @@ func Lookup(id string) (Rule, bool) {
 // those of the MPI standard, version 4.1.
 func Rules() []Rule {
 	return []Rule{
-		remoteRemote, localRemote, buffer, sameOrigin, atomicType, callBuffer, request, shared, atomicOp, lockOrder,
+		remoteRemote, localRemote, buffer, sameOrigin, atomicType, callBuffer, request, shared, copies, copyUpdates, atomicOp, lockOrder,
 		outsideEpoch, outsideWindow, notOpened, mixedEpochs, neverClosed, freedPending, memoryGone, callOrder,
 	}
 }
@@ -215,6 +217,45 @@ MPI_Barrier(comm);
 MPI_Win_sync(win);
 use(part_of_rank_0[0]);`,
 	Mend: "Put a synchronization of the two processes between the accesses: MPI_Win_sync, a barrier or a message, MPI_Win_sync; or MPI_Win_fence.",
+}
+
+var copies = Rule{
+	ID:       RuleCopies,
+	Title:    "no call makes an update visible in the other copy of the window (separate memory model)",
+	Severity: Error,
+	Text: `A process's own access and a one-sided operation of a window meet on the same bytes; they are ordered, but the window has the separate memory model (MPI_WIN_MODEL is MPI_WIN_SEPARATE, or --memory-model separate was given). There the process loads and stores in a private copy, and operations work on a public copy (section 12.4). What the first of the two has written is still in the one copy when the second looks into the other.
+
+A put or accumulate is visible to the owner's loads only after the owner has called MPI_Win_wait (or a successful MPI_Win_test), MPI_Win_fence, MPI_Win_lock, MPI_Win_lock_all or MPI_Win_sync on that window after the operation was complete. A store is visible to operations only after the owner has called MPI_Win_post, MPI_Win_fence, MPI_Win_unlock, MPI_Win_unlock_all or MPI_Win_sync on that window after the store (section 12.7, rules 5 and 6). A message or a barrier alone brings no copies together.`,
+	Wrong: `// rank 0, within lock_all
+MPI_Put(&x, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
+MPI_Win_flush(1, win);
+MPI_Barrier(comm);
+// rank 1, within lock_all
+MPI_Barrier(comm);
+printf("%d\n", memory[0]);       // the put is in the public copy`,
+	Right: `// rank 1, within lock_all
+MPI_Barrier(comm);
+MPI_Win_sync(win);
+printf("%d\n", memory[0]);`,
+	Mend: "Let the owner of the memory call MPI_Win_sync (or another synchronization of that window) between the two: after the operation is complete and before the load, or after the store and before the operation. If the program need only run where windows have the unified memory model, --memory-model unified leaves this out.",
+}
+
+var copyUpdates = Rule{
+	ID:       RuleCopyUpdates,
+	Title:    "a process stores to its window while another operation updates it elsewhere (separate memory model)",
+	Severity: Error,
+	Text: `A process stores to its own window memory, and a put or accumulate updates the same window at that process, at other bytes. In the unified memory model that is right. The window has the separate memory model (section 12.4), in which the whole window has a private and a public copy: when the two copies are brought together, one of the updates may overwrite the other.
+
+A put or accumulate must not access the window once a store to it has started, until that is visible in the public copy; and a store must not start once a put or accumulate has, until that is visible in the private copy, "even if they access disjoint locations in the window" (section 12.7). Stores include what MPI_Recv and MPI_Get write.`,
+	Wrong: `MPI_Win_fence(0, win);
+memory[0] = 1;                                         // rank 0, its own part
+MPI_Put(&x, 1, MPI_INT, 0, 7, 1, MPI_INT, win);        // rank 1, element 7 of rank 0
+MPI_Win_fence(0, win);`,
+	Right: `memory[0] = 1;                                         // rank 0
+MPI_Win_fence(0, win);
+MPI_Put(&x, 1, MPI_INT, 0, 7, 1, MPI_INT, win);        // rank 1
+MPI_Win_fence(0, win);`,
+	Mend: "Store in one epoch and let others update in another, or use two windows. If the program need only run where windows have the unified memory model, --memory-model unified leaves this out.",
 }
 
 var atomicOp = Rule{

@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write docs/rules.md anew")
 func TestRules(t *testing.T) {
 	want := []string{
 		RuleRemoteRemote, RuleLocalRemote, RuleBuffer, RuleSameOrigin,
-		RuleAtomicType, RuleCallBuffer, RuleRequest, RuleShared, RuleAtomicOp, RuleLockOrder,
+		RuleAtomicType, RuleCallBuffer, RuleRequest, RuleShared, RuleCopies, RuleCopyUpdates, RuleAtomicOp, RuleLockOrder,
 		RuleOutsideEpoch, RuleOutsideWindow, RuleNotOpened, RuleMixedEpochs,
 		RuleNeverClosed, RuleFreedPending, RuleMemoryGone, RuleCallOrder,
 	}

@@ -26,6 +26,7 @@ func doPost(m *Machine, p *proc, c *call, _ *rule) {
 	if e == nil {
 		return
 	}
+	e.copies.publish(p)
 	e.posted = m.groupOf(c)
 	e.postCall = p.info(c)
 	e.last = e.postCall
@@ -110,6 +111,7 @@ func doExposureEnd(m *Machine, p *proc, c *call, _ *rule) {
 			}
 			s.open = nil
 		}
+		e.copies.refresh(p)
 	})
 }
 
@@ -136,6 +138,7 @@ func doLock(m *Machine, p *proc, c *call, _ *rule) {
 		if n := c.num("ticket"); n >= 0 && !m.anyLockOrder {
 			m.give(&m.seen(e.win.locker(target), n, false).released, 0)
 		}
+		e.copies.refresh(p)
 		return
 	}
 	held := heldLock{win: e.win.ID, target: e.win.members[target], exclusive: l.exclusive, epoch: l.id}
@@ -143,7 +146,7 @@ func doLock(m *Machine, p *proc, c *call, _ *rule) {
 	if held.target == p.rank {
 		p.setOwn(m, p.own.with(held))
 	}
-	m.granted(p, c, e, l, target)
+	m.granted(p, c, e, l, target, func() { e.copies.refresh(p) })
 }
 
 // doLockTicket: the tracer's note that the process, in a lock_all epoch, drew
@@ -154,26 +157,31 @@ func doLockTicket(m *Machine, p *proc, c *call, _ *rule) {
 		return
 	}
 	if target := e.win.target(c.num("rank")); target >= 0 {
-		m.granted(p, c, e, e.lockAll, target)
+		m.granted(p, c, e, e.lockAll, target, func() {})
 	}
 }
 
-// granted orders a lock after those that it excludes.
-func (m *Machine) granted(p *proc, c *call, e *epochs, l *lockEpoch, target int32) {
+// granted orders a lock after those that it excludes, and then goes on with
+// after.
+func (m *Machine) granted(p *proc, c *call, e *epochs, l *lockEpoch, target int32, after func()) {
 	n := c.num("ticket")
 	if n < 0 {
+		after()
 		return
 	}
 	if m.anyLockOrder {
-		m.openLock(p, c, e.win, l, target, n)
+		m.openLock(p, e.win, l, target, n)
+		after()
 		return
 	}
 	o := e.win.locker(target)
 	l.tickets = append(l.tickets, m.seen(o, n, l.exclusive))
 	waits := o.before(n, l.exclusive, e.win.members[target])
-	if len(waits) > 0 {
-		m.synchronize(p, c, nil, waits, nil)
+	if len(waits) == 0 {
+		after()
+		return
 	}
+	m.synchronize(p, c, nil, waits, after)
 }
 
 // before returns what a lock with ticket n waits for: that the locks before it
@@ -214,6 +222,7 @@ func doUnlock(m *Machine, p *proc, c *call, _ *rule) {
 	if e == nil {
 		return
 	}
+	e.copies.publish(p)
 	l := e.lockAll
 	info := p.info(c)
 	e.last = info
@@ -248,6 +257,7 @@ func doLockAll(m *Machine, p *proc, c *call, _ *rule) {
 	m.epochs++
 	e.lockAll = &lockEpoch{id: m.epochs, call: p.info(c)}
 	e.last, e.fence = e.lockAll.call, false
+	e.copies.refresh(p)
 	if c.num("assert")&trace.AssertNoCheck == 0 {
 		held := heldLock{win: e.win.ID, target: anyTarget, epoch: m.epochs}
 		e.lockAll.set = e.lockAll.set.with(held)

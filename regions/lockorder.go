@@ -14,7 +14,7 @@ type lockSpan struct {
 }
 
 // openLock notes that a lock with ticket n was granted.
-func (m *Machine) openLock(p *proc, c *call, w *window, l *lockEpoch, target int32, n int64) {
+func (m *Machine) openLock(p *proc, w *window, l *lockEpoch, target int32, n int64) {
 	s := &lockSpan{
 		win: w.ID, target: w.members[target], exclusive: l.exclusive, ticket: n,
 		from: p.here(), to: Point{Rank: p.rank, Seg: never}, lock: l.call,

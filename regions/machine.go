@@ -56,6 +56,9 @@ type Machine struct {
 	recycled *recycler
 	epochs   uint64 // lock epochs so far
 
+	model  MemoryModel
+	copies []*copies // parts of windows with the separate memory model
+
 	anyLockOrder bool
 	lockSpans    []*lockSpan // of the region, and those still open; with anyLockOrder only
 
@@ -71,6 +74,7 @@ type Machine struct {
 // Options of a replay.
 type Options struct {
 	Clock string // a name that evc.NewMaker knows
+	Model MemoryModel
 	// AnyLockOrder leaves out the order in which locks were granted: then
 	// locks only exclude. What such a replay finds could have happened had
 	// they been granted in another order.
@@ -102,7 +106,7 @@ func NewMachine(streams []Stream, opts Options) (*Machine, error) {
 		channels: map[chanKey]*channel{},
 		windows:  windows{byID: map[int64]*window{}},
 
-		anyLockOrder: opts.AnyLockOrder,
+		model: opts.Model, anyLockOrder: opts.AnyLockOrder,
 	}
 	for i, s := range streams {
 		m.procs = append(m.procs, newProc(i, s))
@@ -139,6 +143,7 @@ func (m *Machine) beginRegion() {
 	m.clock, m.calls, m.arrived = m.clocks.New(), nil, 0
 	m.lockSets = []*LockSet{nil}
 	m.windows.purge()
+	m.beginCopies()
 	for _, p := range m.procs {
 		p.beginRegion(m)
 		if p.state == running {
@@ -256,7 +261,7 @@ func (m *Machine) releaseSoft() bool {
 }
 
 func (m *Machine) endRegion(last bool) *Region {
-	r := &Region{Index: m.index, Clock: m.clock, Calls: m.calls, windows: m.windows.snapshot(), lockSets: m.lockSets, lockSpans: m.regionLocks(), recycled: m.recycled}
+	r := &Region{Index: m.index, Clock: m.clock, Calls: m.calls, windows: m.windows.snapshot(), lockSets: m.lockSets, lockSpans: m.regionLocks(), Copies: m.regionCopies(), recycled: m.recycled}
 	for _, p := range m.procs {
 		r.Segments = append(r.Segments, p.segs)
 		r.Locals = append(r.Locals, p.locals)

@@ -19,7 +19,6 @@ const (
 	Damaged       ProblemKind = "damaged"        // a trace that could not be read on
 	Threads       ProblemKind = "threads"        // accesses of several threads of a process
 	Failed        ProblemKind = "failed"         // calls that returned an error
-	SeparateModel ProblemKind = "separate-model" // windows of the separate memory model
 )
 
 // Problem is something that a verdict must not pass over.

@@ -179,6 +179,7 @@ type Region struct {
 	Closing   []*CallInfo // by world rank: the call that ended the region; nil when the trace ended
 	Locals    [][]Local   // by world rank, in program order
 	Calls     []*Access   // what calls access, in the order of the replay
+	Copies    []Copies    // windows of the separate memory model, a part for each process
 	windows   *windows
 	lockSets  []*LockSet // of Locals; the first is the empty set
 	lockSpans []lockSpan // the lock epochs in it, where their order was left out

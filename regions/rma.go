@@ -21,6 +21,7 @@ type epochs struct {
 	locks   map[int32]*lockEpoch
 	lockAll *lockEpoch
 	ops     []*operation
+	copies  *copies // nil unless the window has the separate memory model
 
 	// Calls that findings name.
 	last      *CallInfo // the last synchronization of the window

@@ -173,7 +173,7 @@ var windowSync = map[string]*rule{
 	"MPI_Win_flush_all":       {do: doFlush, part: buffers | targets, completes: "all operations on the window"},
 	"MPI_Win_flush_local":     {do: doFlush, part: buffers, completes: "the buffers of the operations to the target, and what only reads there"},
 	"MPI_Win_flush_local_all": {do: doFlush, part: buffers, completes: "the buffers of all operations on the window, and what only reads at its target"},
-	"MPI_Win_sync":            {note: "in the unified memory model it orders nothing between processes"},
+	"MPI_Win_sync":            {do: doSync, note: "orders nothing between processes; brings the copies of a window of the separate memory model together"},
 	"mcchk_Lock_ticket":       {do: doLockTicket},
 }
 
@@ -425,15 +425,13 @@ func doWinCreate(m *Machine, p *proc, c *call, _ *rule) {
 		}
 	}
 	w.inform(c)
-	if w.Unified = c.num("model") != 0; !w.Unified {
-		m.problems.add(Problem{Kind: SeparateModel, Rank: p.rank, Fn: c.Fn.Name, Call: p.info(c),
-			Text: "the window has the separate memory model, of which only what it shares with the unified one is checked"})
-	}
+	w.Unified, w.shared = c.num("model") != 0, c.Fn.Name == "MPI_Win_allocate_shared"
 	if w.Created == nil || p.rank < w.Created.Rank {
 		w.Created = p.info(c)
 	}
-	p.wins[id] = &epochs{win: w, rank: i, locks: map[int32]*lockEpoch{}}
-	m.collect(p, c, collKey{on: c.num("comm")}, g, allToAll, noRoot, nil)
+	e := &epochs{win: w, rank: i, locks: map[int32]*lockEpoch{}}
+	p.wins[id] = e
+	m.collect(p, c, collKey{on: c.num("comm")}, g, allToAll, noRoot, func() { m.expose(p, e) })
 }
 
 // inform takes what the tracer says of a window's info keys.
@@ -452,12 +450,14 @@ func doWinInfo(m *Machine, p *proc, c *call, _ *rule) {
 func doAttach(m *Machine, p *proc, c *call, _ *rule) {
 	if e := m.epochsOf(p, c); e != nil && e.win.dynamic != nil {
 		lo := c.addr("base")
+		e.copies.attach(p, lo, c.addr("size"))
 		e.win.attach(e.rank, span64{lo, lo + c.addr("size")})
 	}
 }
 
 func doDetach(m *Machine, p *proc, c *call, _ *rule) {
 	if e := m.epochsOf(p, c); e != nil && e.win.dynamic != nil {
+		e.copies.detach(p, c.addr("base"))
 		e.win.detach(e.rank, c.addr("base"))
 	}
 }
@@ -468,6 +468,7 @@ func doWinFree(m *Machine, p *proc, c *call, _ *rule) {
 		return
 	}
 	e.finish(p, p.info(c), buffers|targets, nil)
+	e.copies.free(p)
 	id := e.win.ID
 	m.collect(p, c, collKey{on: id, of: onWindow}, e.win.group, allToAll, noRoot, func() {
 		delete(p.wins, id)
@@ -495,14 +496,17 @@ func doFence(m *Machine, p *proc, c *call, _ *rule) {
 	e.fence = assert&trace.AssertNoSucceed == 0
 	e.fenced(p.info(c), assert)
 	e.fences++
+	e.copies.publish(p)
 	if e.loose = assert&trace.AssertNoPrecede != 0; e.loose {
 		m.inOrder(p, c, collKey{on: e.win.ID, of: onWindow}, e.win.group)
 		m.pass(p, e)
+		e.copies.refresh(p)
 		return
 	}
 	e.finish(p, p.info(c), buffers|targets, nil)
 	m.collect(p, c, collKey{on: e.win.ID, of: onWindow}, e.win.group, allToAll, noRoot, func() {
 		maps.DeleteFunc(e.win.gates, func(k fenceKey, _ *gate) bool { return k.n < e.fences })
+		e.copies.refresh(p)
 	})
 }
 

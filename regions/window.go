@@ -22,7 +22,8 @@ type window struct {
 	ever    [][]span64 // what of it was attached at any moment of the region
 	changed bool       // ever is more than dynamic
 	gone    []goneMemory
-	freed   int // members that have freed it
+	freed   int  // members that have freed it
+	shared  bool // made by MPI_Win_allocate_shared
 	lockers map[int32]*lockOrder
 	gates   map[fenceKey]*gate
 }

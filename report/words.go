@@ -56,6 +56,10 @@ func Message(f *conflicts.Finding) string {
 		tail = " with different datatypes or partly overlapping elements"
 	case conflicts.RuleAtomicOp:
 		tail = " with different operations"
+	case conflicts.RuleCopies:
+		tail = " without a call that makes the one visible to the other"
+	case conflicts.RuleCopyUpdates:
+		return fmt.Sprintf("%s by %s and %s by %s update %s at once, if at different places", what(lead), who(lead), what(other), who(other), where)
 	case conflicts.RuleLockOrder:
 		tail = " if locks are granted in another order"
 	}

@@ -22,6 +22,7 @@ type analyzeOptions struct {
 	clock   string
 	jobs    int
 	predict bool
+	model   string
 
 	outputs []output // what formats mean
 }
@@ -39,6 +40,7 @@ func (o *analyzeOptions) addFlags(cmd *cobra.Command) {
 	f.StringArrayVar(&o.formats, "format", nil, "report as `FORMAT[=FILE]`: "+formats+"; repeatable (default text)")
 	f.StringVar(&o.failOn, "fail-on", "error", "exit with 1 for findings from this severity on: error, warning, note, never")
 	f.StringVar(&o.clock, "clock", "evc", "clocks to order events by: evc (encoded vector clocks) or vector")
+	f.StringVar(&o.model, "memory-model", "auto", "memory model of windows: auto (what MPI_WIN_MODEL says), unified or separate")
 	f.BoolVar(&o.predict, "predict", false, "also warn of what would race had locks been granted in another order (MC202)")
 	f.IntVar(&o.jobs, "jobs", 0, "workers; 0 takes one a processor")
 	fixed := func(words ...string) cobra.CompletionFunc {
@@ -46,6 +48,7 @@ func (o *analyzeOptions) addFlags(cmd *cobra.Command) {
 	}
 	registerCompletion(cmd, "format", fixed(report.Formats()...))
 	registerCompletion(cmd, "fail-on", fixed(severityNames()...))
+	registerCompletion(cmd, "memory-model", fixed(memoryModels...))
 	registerCompletion(cmd, "clock", fixed("evc", "vector"))
 }
 
@@ -54,6 +57,9 @@ func registerCompletion(cmd *cobra.Command, flag string, f cobra.CompletionFunc)
 		panic(err) // the flag does not exist: a mistake of ours, seen by every test
 	}
 }
+
+// memoryModels are the values of --memory-model.
+var memoryModels = []string{string(analysis.ModelAuto), string(analysis.ModelUnified), string(analysis.ModelSeparate)}
 
 func severityNames() []string { return []string{"error", "warning", "note", failNever} }
 
@@ -64,6 +70,9 @@ func (o *analyzeOptions) check() error {
 	}
 	if o.clock != "evc" && o.clock != "vector" {
 		return usagef("--clock: %q is none of evc, vector", o.clock)
+	}
+	if !slices.Contains(memoryModels, o.model) {
+		return usagef("--memory-model: %q is none of %s%s", o.model, strings.Join(memoryModels, ", "), didYouMean(o.model, memoryModels))
 	}
 	if o.jobs < 0 {
 		return usagef("--jobs: %d is negative", o.jobs)
@@ -120,7 +129,7 @@ Exit status: 0 nothing found at or above --fail-on, 1 findings, 2 wrong use,
 func (a *app) analyze(ctx context.Context, dir string, o analyzeOptions) error {
 	progress := a.newProgress()
 	res, err := a.backend.analyze(ctx, dir, analysis.Options{
-		Clock: o.clock, Jobs: o.jobs, Predict: o.predict, Progress: progress.update,
+		Clock: o.clock, Jobs: o.jobs, Model: analysis.Model(o.model), Predict: o.predict, Progress: progress.update,
 	})
 	progress.clear()
 	if err != nil {

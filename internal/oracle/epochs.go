@@ -45,6 +45,7 @@ func (s *simulation) epoch(c *Call) (func() bool, error) {
 		if len(ws.locks) == 0 && !ws.all {
 			return nil, errNoEpoch
 		}
+	case "MPI_Win_sync":
 	default:
 		return s.startComplete(c, ws)
 	}

@@ -1,0 +1,68 @@
+package analysis
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mcchk/mcchk/conflicts"
+)
+
+// dropCovered drops what only the separate memory model forbids where the same
+// two places are in an error of any model already: MC109 besides those, and MC110
+// besides any.
+func dropCovered(fs []conflicts.Finding) []conflicts.Finding {
+	const any, copies = 2, 1
+	covered := map[placePair]int{}
+	for i := range fs {
+		switch f := &fs[i]; {
+		case f.Severity != conflicts.Error || f.Class == conflicts.Usage || f.Rule == conflicts.RuleCopyUpdates:
+		case f.Rule == conflicts.RuleCopies:
+			covered[placesOf(f)] = max(covered[placesOf(f)], copies)
+		default:
+			covered[placesOf(f)] = any
+		}
+	}
+	return slices.DeleteFunc(fs, func(f conflicts.Finding) bool {
+		switch f.Rule {
+		case conflicts.RuleCopies:
+			return covered[placesOf(&f)] == any
+		case conflicts.RuleCopyUpdates:
+			return covered[placesOf(&f)] != 0
+		}
+		return false
+	})
+}
+
+// explainCopies says which call is missing under the separate memory model.
+func explainCopies(f *conflicts.Finding) (why, mend string) {
+	local, op := &f.First, &f.Second
+	if isTarget(local) {
+		local, op = op, local
+	}
+	owner := fmt.Sprintf("rank %d", f.Owner)
+	if f.Rule == conflicts.RuleCopyUpdates {
+		return fmt.Sprintf("%s of %s changes the private copy of its window, and %s of rank %d the public one, with no call of %s between the two that brings the copies together; MPI forbids that under the separate memory model even at different places",
+				subject(local), owner, subject(op), op.Rank, owner),
+			"let " + owner + " synchronize the window between the two (fence, or complete the operation, synchronize the processes and call MPI_Win_sync), or use two windows"
+	}
+	why = fmt.Sprintf("under the separate memory model %s of %s uses the private copy of its window, and %s of rank %d the public one; %s makes no call between the two that brings the copies together",
+		subject(local), owner, subject(op), op.Rank, owner)
+	publish := "MPI_Win_sync (or post, fence, unlock) on this window after " + subject(local) + " and before " + subject(op)
+	refresh := "MPI_Win_sync (or wait, fence, lock) on this window after " + subject(op) + " is complete and before " + subject(local)
+	switch {
+	case !local.Write:
+		return why, "let " + owner + " call " + refresh
+	case !op.Write:
+		return why, "let " + owner + " call " + publish
+	}
+	return why, "let " + owner + " call MPI_Win_sync on this window between the two, once the first is complete"
+}
+
+// isTarget reports whether a side is the access of an operation to its target.
+func isTarget(s *conflicts.Side) bool {
+	switch s.Role {
+	case "put", "get", "accumulate", "fetch", "compare-and-swap":
+		return true
+	}
+	return false
+}

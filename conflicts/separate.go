@@ -1,0 +1,337 @@
+package conflicts
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"sort"
+
+	"github.com/mcchk/mcchk/intervals"
+	"github.com/mcchk/mcchk/regions"
+)
+
+// Under the separate memory model (MPI 4.1, 12.4) a process loads and stores in
+// a private copy of its window memory, and operations of others work on a
+// public copy. A store is in the public copy, and an update of the public copy
+// in the private one, only after a call of the owner that makes it so (12.7,
+// rules 5 and 6); until then the other copy must not be accessed at that place,
+// and after an update of one copy none of the other must be made anywhere in
+// the window (12.7: "even if they access disjoint locations in the window").
+//
+// So to an operation on the window a local access seems longer than it is: a
+// store lasts until the call that publishes it, and an access meets all
+// updates since the call that last refreshed the private copy. Stretched in this
+// way, local accesses are compared with operations like any others.
+
+// copiesChecker looks for what the separate memory model forbids beyond the
+// unified one. Regions come in their order: what no call has made visible is
+// carried from one to the next.
+type copiesChecker struct {
+	out   *Collector
+	lanes *searcher // sorts operations into lanes
+	kept  map[partKey]*kept
+}
+
+// partKey names the part of a window at one process.
+type partKey struct {
+	win   int64
+	owner int32
+}
+
+func newCopiesChecker() *copiesChecker {
+	out := NewCollector()
+	return &copiesChecker{out: out, lanes: newSearcher(out), kept: map[partKey]*kept{}}
+}
+
+// check searches a region. It costs nothing where all windows are unified.
+func (c *copiesChecker) check(r *regions.Region) {
+	if len(r.Copies) == 0 {
+		clear(c.kept)
+		return
+	}
+	parts := make(map[partKey]*part, len(r.Copies))
+	for i := range r.Copies {
+		p := newPart(r, &r.Copies[i])
+		parts[p.key()] = p
+		if c.kept[p.key()] == nil {
+			c.kept[p.key()] = newKept()
+		}
+	}
+	locals := map[int32][]*regions.Access{}
+	for _, a := range r.Calls {
+		switch {
+		case a.Role.AtTarget():
+			if p := parts[partKey{a.Call.Win, a.Owner}]; p != nil {
+				p.operations = append(p.operations, a)
+			}
+		case a.Rank == a.Owner:
+			locals[a.Rank] = append(locals[a.Rank], a)
+		}
+	}
+	for key, p := range parts {
+		c.part(p, c.kept[key], locals[key.owner])
+	}
+	for key := range c.kept {
+		if parts[key] == nil {
+			delete(c.kept, key)
+		}
+	}
+}
+
+func (c *copiesChecker) part(p *part, k *kept, calls []*regions.Access) {
+	c.lanes.sortLanes(p.operations)
+	p.lanes = slices.Clone(c.lanes.lanes)
+	p.cutAtOwnOperations()
+	if p.quiet = len(p.lanes) == 0 && len(k.unseen) == 0; p.quiet && len(p.publishes) > 0 {
+		p.from = p.publishes[len(p.publishes)-1].Pos
+	}
+	p.addLocals()
+	for _, a := range calls {
+		p.addCall(a)
+	}
+	for _, g := range p.groups {
+		g.build()
+		for _, l := range p.lanes {
+			c.compare(p, g, l)
+		}
+	}
+	k.compare(c.out, p)
+	k.update(p)
+}
+
+// part is the part of a window at one process in one region, and who accesses it.
+type part struct {
+	r          *regions.Region
+	c          *regions.Copies
+	operations []*regions.Access
+	lanes      []*lane // of operations
+	refreshes  []regions.Point
+	publishes  []regions.Point
+	cuts       []uint64 // where operations of the owner itself start and complete
+	quiet      bool     // nobody has operated on it: only what it leaves to the next region matters
+	from       uint64   // local accesses up to that event do not matter
+	groups     []*group
+	byKey      map[eraKey]*group
+}
+
+func newPart(r *regions.Region, c *regions.Copies) *part {
+	p := &part{r: r, c: c, byKey: map[eraKey]*group{}}
+	for _, s := range c.Syncs {
+		if s.Publishes {
+			p.publishes = append(p.publishes, s.At)
+		}
+		if s.Refreshes {
+			p.refreshes = append(p.refreshes, s.At)
+		}
+	}
+	return p
+}
+
+func (p *part) key() partKey { return partKey{p.c.Window, p.c.Owner} }
+
+// refreshed returns when the private copy was last refreshed before a moment.
+func (p *part) refreshed(at regions.Point) regions.Point {
+	if n := p.refreshesBefore(at.Pos); at.Within() && n > 0 {
+		return p.refreshes[n-1]
+	}
+	return regions.BeforeRegion(p.c.Owner)
+}
+
+func (p *part) refreshesBefore(pos uint64) int {
+	return sort.Search(len(p.refreshes), func(i int) bool { return p.refreshes[i].Pos > pos })
+}
+
+// published returns when what is stored at a moment is in the public copy.
+func (p *part) published(at regions.Point) regions.Point {
+	if n := p.publishesBefore(at.Pos); at.Within() && n < len(p.publishes) {
+		return p.publishes[n]
+	}
+	return regions.AfterRegion(p.c.Owner)
+}
+
+func (p *part) publishesBefore(pos uint64) int {
+	return sort.Search(len(p.publishes), func(i int) bool { return p.publishes[i].Pos >= pos })
+}
+
+// cutAtOwnOperations notes where the owner's operations on its own part begin
+// and end: to these the moment of a load or store matters, not only its
+// separate region.
+func (p *part) cutAtOwnOperations() {
+	for _, a := range p.operations {
+		for _, at := range []regions.Point{a.Start, a.End} {
+			if at.Rank == p.c.Owner && at.Within() {
+				p.cuts = append(p.cuts, at.Pos)
+			}
+		}
+	}
+	slices.Sort(p.cuts)
+	p.cuts = slices.Compact(p.cuts)
+}
+
+// group is local accesses of one source place that no operation can tell apart
+// by their time.
+type group struct {
+	regions.Access // the first, with the bytes of all
+	runs           []intervals.Run
+	refreshed      regions.Point
+	published      regions.Point
+}
+
+type eraKey struct {
+	stack     uint32
+	store     bool
+	seg       int32
+	refreshes int
+	publishes int
+	cuts      int
+}
+
+func (g *group) build() {
+	g.Base, g.Layout = 0, union(g.runs)
+}
+
+func (g *group) stores() bool { return g.Kind == regions.Write }
+
+// addLocals groups the owner's loads and stores in the part.
+func (p *part) addLocals() {
+	if len(p.c.Memory) == 0 {
+		return
+	}
+	var bounds box
+	for _, x := range p.c.Memory {
+		bounds.add(x.Lo, x.Hi)
+	}
+	locals := p.r.Locals[p.c.Owner]
+	for i := range locals {
+		l := &locals[i]
+		if l.Pos <= p.from || p.quiet && !l.Store {
+			continue
+		}
+		run := intervals.Strided(l.Addr, uint64(l.Size), uint64(l.Stride), l.Count)
+		if !bounds.meets(run.Lo, run.Hi()) {
+			continue
+		}
+		runs := p.within(l.Pos, l.Pos, run)
+		if len(runs) == 0 {
+			continue
+		}
+		cut, _ := slices.BinarySearch(p.cuts, l.Pos)
+		key := eraKey{l.Stack, l.Store, l.Seg, p.refreshesBefore(l.Pos), p.publishesBefore(l.Pos), cut}
+		g := p.byKey[key]
+		if g == nil {
+			g = p.newGroup(p.r.LocalAccess(p.c.Owner, i))
+			p.byKey[key] = g
+		}
+		g.runs = append(g.runs, runs...)
+	}
+}
+
+// addCall adds a local access that a call makes.
+func (p *part) addCall(a *regions.Access) {
+	from, to := a.Start.Pos, a.End.Pos
+	if !a.Start.Within() {
+		from = 0
+	}
+	if !a.End.Within() {
+		to = math.MaxUint64
+	}
+	var runs []intervals.Run
+	for _, run := range a.Layout.Runs() {
+		runs = append(runs, p.within(from, to, run.Shift(a.Base))...)
+	}
+	if len(runs) > 0 {
+		p.newGroup(a).runs = runs
+	}
+}
+
+func (p *part) newGroup(a *regions.Access) *group {
+	g := &group{Access: *a, refreshed: p.refreshed(a.Start), published: p.published(a.End)}
+	p.groups = append(p.groups, g)
+	return g
+}
+
+// within returns what a run has in the part's memory between two events of the
+// owner.
+func (p *part) within(from, to uint64, run intervals.Run) []intervals.Run {
+	var out []intervals.Run
+	for _, x := range p.c.Memory {
+		if x.From >= to || from >= x.To {
+			continue
+		}
+		if run.Lo >= x.Lo && run.Hi() <= x.Hi {
+			return []intervals.Run{run}
+		}
+		out = append(out, intervals.NewLayout([]intervals.Run{run}).Within(0, x.Lo, x.Hi).Runs()...)
+	}
+	return out
+}
+
+// compare holds local accesses against operations on the part. Pairs that
+// share bytes and are concurrent in any memory model are left to the search
+// for those.
+func (c *copiesChecker) compare(p *part, g *group, l *lane) {
+	op := l.first()
+	updates := mayConflict(regions.Read, op.Kind)
+	if !updates && !g.stores() || p.excluded(g.Locks, op) || inLaterRegion(op) {
+		return
+	}
+	stretched := g.Access
+	if updates {
+		stretched.Start = g.refreshed
+	}
+	if g.stores() {
+		stretched.End = g.published
+	}
+	from, to := l.concurrent(p.r, &stretched, 0)
+	if from == to {
+		return
+	}
+	lo, hi, meet := intervals.MeetLayouts(0, g.Layout, op.Base, op.Layout)
+	switch {
+	case meet:
+		first, last := l.concurrent(p.r, &g.Access, 0)
+		if first == last {
+			first, last = to, to
+		}
+		c.out.addCopies(p.r, &g.Access, l.accesses[from:first], lo, hi, RuleCopies)
+		c.out.addCopies(p.r, &g.Access, l.accesses[last:to], lo, hi, RuleCopies)
+	case updates && g.stores():
+		lo, hi = firstBlock(op)
+		c.out.addCopies(p.r, &g.Access, l.accesses[from:to], lo, hi, RuleCopyUpdates)
+	}
+}
+
+// union returns the bytes of some runs, which it sorts.
+func union(runs []intervals.Run) *intervals.Layout {
+	slices.SortFunc(runs, func(a, b intervals.Run) int {
+		return cmp.Or(cmp.Compare(a.Lo, b.Lo), cmp.Compare(a.Size, b.Size), cmp.Compare(a.Stride, b.Stride), cmp.Compare(a.Count, b.Count))
+	})
+	return intervals.NewLayout(slices.Compact(runs))
+}
+
+// excluded reports whether locks keep a local access and an operation apart.
+func (p *part) excluded(locks *regions.LockSet, op *regions.Access) bool {
+	return op.Rank != p.c.Owner && regions.Exclude(locks, op.Locks)
+}
+
+// inLaterRegion reports whether an operation accesses its target only after a
+// fence there that has yet to come, and that publishes what is stored before it.
+func inLaterRegion(op *regions.Access) bool { return op.Gated && !op.Gate.Within() }
+
+// firstBlock returns the first bytes of an access.
+func firstBlock(a *regions.Access) (lo, hi uint64) {
+	run := a.Layout.Runs()[0].Shift(a.Base)
+	return run.Lo, run.Lo + run.Size
+}
+
+// addCopies collects the pairs of an access with each of some others.
+func (c *Collector) addCopies(r *regions.Region, a *regions.Access, others []*regions.Access, lo, hi uint64, rule string) {
+	if len(others) == 0 {
+		return
+	}
+	first, second := a, others[0]
+	if less(second, first) {
+		first, second = second, first
+	}
+	c.add(Pair{Region: r, First: first, Second: second, Lo: lo, Hi: hi, Rule: rule}, uint64(len(others)))
+}
