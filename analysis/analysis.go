@@ -122,7 +122,7 @@ func (r *run) result() (*Result, error) {
 	}
 	n, err := newNamer(r.dir, r.readers)
 	if err != nil {
-		return nil, err
+		res.Warnings = append(res.Warnings, err.Error())
 	}
 	n.unknown = r.machine.MayOrder()
 	res.Findings = n.findings(groups, r.machine.Usages())

@@ -26,21 +26,29 @@ type stackKey struct {
 	stack uint32
 }
 
-// newNamer reads the places that were stored with the traces, if any.
+// newNamer returns a namer that knows the places that were stored with the
+// traces. The error says why it does not, where they are there and cannot be
+// read: then the places are taken from the program, as far as that is there.
 func newNamer(dir *trace.Dir, readers []*trace.Reader) (*namer, error) {
-	opts := symbols.Options{}
 	path := filepath.Join(dir.Path, symbols.TableFile)
+	table, err := readTable(path)
+	if err != nil {
+		err = fmt.Errorf("the stored source places cannot be read, and are taken from the program where it is still there: %s: %w", path, err)
+	}
+	resolver := symbols.NewResolver(symbols.Options{Table: table})
+	return &namer{readers: readers, resolver: resolver, stacks: map[stackKey][]symbols.Frame{}}, err
+}
+
+func readTable(path string) (*symbols.Table, error) {
 	f, err := os.Open(path)
-	switch {
-	case err == nil:
-		defer f.Close()
-		if opts.Table, err = symbols.ReadTable(f); err != nil {
-			return nil, fmt.Errorf("%s: %w; delete the file to take the places from the program instead", path, err)
-		}
-	case !errors.Is(err, fs.ErrNotExist):
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
 		return nil, err
 	}
-	return &namer{readers: readers, resolver: symbols.NewResolver(opts), stacks: map[stackKey][]symbols.Frame{}}, nil
+	defer f.Close()
+	return symbols.ReadTable(f)
 }
 
 // stack returns the frames of a recorded stack, innermost first.

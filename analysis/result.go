@@ -57,6 +57,7 @@ type Result struct {
 	Verdict   Verdict
 	Findings  []conflicts.Finding // sorted by place, rule
 	Doubts    []Doubt
+	Warnings  []string // what went wrong, and took nothing from the findings but perhaps their places
 	Basis     Basis
 	Directory string // the traces analysed
 	Program   string // as recorded, "" when unknown

@@ -79,6 +79,9 @@ func OpenDir(path string) (*Dir, error) {
 
 // traceFiles lists the trace files of dir and its subdirectories by path.
 func traceFiles(dir string) ([]string, error) {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("%s is a file: name the directory that holds the traces of all processes (its own is %s)", dir, filepath.Dir(dir))
+	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err

@@ -135,6 +135,9 @@ func (a *app) analyze(ctx context.Context, dir string, o analyzeOptions) error {
 	if err != nil {
 		return err
 	}
+	for _, w := range res.Warnings {
+		a.say("warning: %s", w)
+	}
 	for _, out := range o.outputs {
 		if err := a.report(res, out); err != nil {
 			return err

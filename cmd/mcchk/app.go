@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
@@ -130,7 +131,30 @@ Exit status: 0 nothing found at or above the threshold, 1 findings,
 		newDumpCommand(a), newPackCommand(a), newGenerateCommand(a),
 		newExplainCommand(a), newDoctorCommand(a), newVersionCommand(a),
 	)
+	refuseOtherShells(root)
 	return root
+}
+
+// refuseOtherShells makes a shell that has no completion script wrong use; cobra
+// would print its help and succeed.
+func refuseOtherShells(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		if cmd.Name() != "completion" {
+			continue
+		}
+		var shells []string
+		for _, shell := range cmd.Commands() {
+			shells = append(shells, shell.Name())
+		}
+		cmd.Args = nil
+		cmd.RunE = func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("completion: name a shell: %s", strings.Join(shells, ", "))
+			}
+			return usagef("completion: %q is none of %s%s", args[0], strings.Join(shells, ", "), didYouMean(args[0], shells))
+		}
+	}
 }
 
 // Values of --color.
