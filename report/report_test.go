@@ -77,6 +77,44 @@ func atomicFinding() conflicts.Finding {
 	}
 }
 
+// usageFindings is one finding of each rule for usage errors.
+func usageFindings() []conflicts.Finding {
+	call := func(fn string, rank, line int) conflicts.Side {
+		return conflicts.Side{Rank: rank, Call: fn, Role: "call", Stack: at("exchange", "/home/u/src/halo.c", line), Started: sync("MPI_Win_fence", rank, 5)}
+	}
+	operation := func(rank, line int, role string) conflicts.Side {
+		s := call("MPI_Put", rank, line)
+		s.Role = role
+		return s
+	}
+	usage := func(rule string, first, second conflicts.Side) conflicts.Finding {
+		return conflicts.Finding{Rule: rule, Severity: conflicts.Error, Class: conflicts.Usage, First: first, Second: second,
+			Window: 1<<32 + 1, WinName: "window 1 (MPI_Win_create at halo.c:5)", Why: "why", Mend: "mend", Count: 1, Ranks: []int{first.Rank}}
+	}
+	none := conflicts.Side{}
+	outside := usage(conflicts.RuleOutsideWindow, operation(0, 11, "put"), none)
+	outside.Owner, outside.Lo, outside.Hi = 1, 64, 68
+	pending := operation(0, 20, "origin buffer")
+	pending.Pending, pending.Done = true, sync("MPI_Win_fence", 0, 30)
+	returned := conflicts.Side{Rank: 0, Role: "return", Write: true, Stack: at("exchange", "/home/u/src/halo.c", 21)}
+	scope := usage(conflicts.RuleMemoryGone, pending, returned)
+	scope.Window, scope.WinName, scope.Lo, scope.Hi = 0, "", 0x7ffe1000, 0x7ffe1004
+	target := operation(1, 22, "put")
+	target.Pending = true
+	freed := usage(conflicts.RuleMemoryGone, target, conflicts.Side{Rank: 0, Role: "free", Write: true, Stack: at("exchange", "/home/u/src/halo.c", 23)})
+	freed.Lo, freed.Hi = 0, 4
+	order := usage(conflicts.RuleCallOrder, call("MPI_Barrier", 0, 24), call("MPI_Bcast", 1, 25))
+	order.Window, order.WinName, order.Ranks = 0, "", []int{0, 1}
+	return []conflicts.Finding{
+		usage(conflicts.RuleOutsideEpoch, operation(0, 10, "put"), none), outside,
+		usage(conflicts.RuleNotOpened, call("MPI_Win_unlock", 0, 12), none),
+		usage(conflicts.RuleMixedEpochs, call("MPI_Win_lock", 0, 14), call("MPI_Win_fence", 0, 13)),
+		usage(conflicts.RuleNeverClosed, call("MPI_Win_lock", 0, 15), call("MPI_Finalize", 0, 16)),
+		usage(conflicts.RuleFreedPending, call("MPI_Win_free", 0, 18), operation(0, 17, "call")),
+		scope, freed, order,
+	}
+}
+
 func samples() map[string]*analysis.Result {
 	silent := goodBasis
 	silent.Loads, silent.Stores, silent.Instruments = 0, 0, 0
@@ -95,6 +133,7 @@ func samples() map[string]*analysis.Result {
 			{Kind: analysis.NotUnderstood, Ranks: []int{0, 1, 3}, Count: 12, Text: "12 calls of MPI_Ibarrier were not understood."}}},
 		"untouched": {Verdict: analysis.NoRace, Basis: untouched, Directory: "traces", Clock: "evc"},
 		"silent":    {Verdict: analysis.Undecided, Basis: silent, Directory: "traces", Clock: "evc"},
+		"usage":     {Verdict: analysis.Misuse, Findings: usageFindings(), Basis: goodBasis, Directory: "traces", Clock: "evc"},
 		"nowhere":   {Verdict: analysis.Race, Findings: []conflicts.Finding{nowhere}, Basis: goodBasis, Directory: "traces", Clock: "evc"},
 	}
 }

@@ -101,7 +101,11 @@ func (t *textWriter) finding(f *conflicts.Finding) {
 			rows = append(rows, [2]string{label, text})
 		}
 	}
-	add("memory", memory(f))
+	if f.HasBytes() {
+		add("memory", memory(f))
+	} else {
+		add("window", f.WinName)
+	}
 	for _, s := range []*conflicts.Side{lead, other} {
 		add(short(s), t.span(f, s))
 		if stack := t.stack(s.Stack); stack != "" {

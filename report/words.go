@@ -87,7 +87,7 @@ func usageMessage(f *conflicts.Finding) string {
 	case conflicts.RuleFreedPending:
 		return fmt.Sprintf("%s frees the window while %s is pending", call, b.Call)
 	case conflicts.RuleCallOrder:
-		return fmt.Sprintf("%s and %s by %s are collective calls in different order", call, b.Call, who(b))
+		return fmt.Sprintf("%s and %s by %s do not match as collective calls", call, b.Call, who(b))
 	}
 	memory := "the target memory of "
 	switch {
@@ -224,9 +224,6 @@ func relative(path, dir string) string {
 
 // memory says which bytes a finding is about.
 func memory(f *conflicts.Finding) string {
-	if !f.HasBytes() {
-		return f.WinName // of a usage error; may be ""
-	}
 	size := plural(f.Hi-f.Lo, "byte")
 	if f.Window == 0 {
 		return fmt.Sprintf("%s at address 0x%x of rank %d", size, f.Lo, f.Owner)
