@@ -2,16 +2,15 @@ package oracle
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/mcchk/mcchk/trace"
 )
 
-// What generated C programs are compiled with: turns.c and turns.h.
+// What generated C programs are compiled with.
 //
-//go:embed harness/turns.c harness/turns.h
+//go:embed harness/turns.h harness/turns.c harness/decide.c
 var harness embed.FS
 
 // Where the memory of an emitted program's processes lies.
@@ -22,13 +21,17 @@ const (
 )
 
 // wrapped are the functions of the MPI library that turns.c stands in for.
-var wrapped = []string{"PMPI_Recv", "PMPI_Irecv", "PMPI_Win_test"}
+var wrapped = []string{
+	"Recv", "Irecv", "Recv_init", "Sendrecv", "Sendrecv_replace", "Isendrecv", "Isendrecv_replace",
+	"Probe", "Iprobe", "Mprobe", "Improbe",
+	"Win_test", "Test", "Testall", "Testany", "Testsome", "Waitany", "Waitsome", "Request_get_status", "Parrived", "Cancel",
+}
 
 // EmitFlags returns the compiler arguments that emitted programs need.
 func EmitFlags() []string {
 	flags := []string{fmt.Sprintf("-DMEMORY=%#xul", emittedArea), fmt.Sprintf("-DMARGIN=%d", emittedMargin)}
 	for _, f := range wrapped {
-		flags = append(flags, "-Wl,--wrap="+f)
+		flags = append(flags, "-Wl,--wrap=PMPI_"+f)
 	}
 	return flags
 }
@@ -57,7 +60,7 @@ func Emit(programs []*Program, names []string) (map[string]string, error) {
 	}
 	b.WriteString("};\n")
 	files := map[string]string{"programs.c": b.String()}
-	for _, name := range []string{"turns.c", "turns.h"} {
+	for _, name := range []string{"turns.h", "turns.c", "decide.c"} {
 		text, err := harness.ReadFile("harness/" + name)
 		if err != nil {
 			return nil, err
@@ -94,6 +97,8 @@ type emitter struct {
 	name  string
 	turns []turn
 	slots map[requestKey]int
+
+	cancelled map[int]bool // requests
 }
 
 func (p *Program) c(name string) (string, error) {
@@ -101,9 +106,9 @@ func (p *Program) c(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	e := &emitter{p: p, name: name, turns: turns}
-	if e.slots, err = p.requestSlots(); err != nil {
-		return "", err
+	e := &emitter{p: p, name: name, turns: turns, slots: p.requestSlots(), cancelled: map[int]bool{}}
+	for _, a := range p.match().acts {
+		e.cancelled[a.req] = a.gone
 	}
 	if n := max(len(p.Wins), len(p.Comms), len(p.Types), len(e.slots)); n > 64 {
 		return "", fmt.Errorf("%d handles of one kind", n)
@@ -162,9 +167,13 @@ func (e *emitter) frame(total int) error {
 		}
 		fmt.Fprintf(e, "\t%s\n", text)
 	}
-	e.WriteString("\tcomm[0] = MPI_COMM_WORLD;\n")
+	made := e.p.madeComms()
 	for i, c := range e.p.Comms {
-		if i > 0 {
+		fmt.Fprintf(e, "\tcomm[%d] = %s;\n", i, [...]string{"MPI_COMM_NULL", "MPI_COMM_WORLD"}[bit(i == 0)])
+		if c.Remote != nil && !made[i] {
+			return errors.New("an intercommunicator that no call makes")
+		}
+		if i > 0 && !made[i] {
 			fmt.Fprintf(e, "\tMPI_Comm_create(MPI_COMM_WORLD, %s, &comm[%d]);\n", group(ints(c.Ranks)), i)
 		}
 	}
@@ -182,26 +191,40 @@ func (e *emitter) frame(total int) error {
 	return nil
 }
 
+// madeComms returns the communicators that calls of the program make.
+func (p *Program) madeComms() map[int]bool {
+	made := map[int]bool{}
+	for i := range p.Calls {
+		if c := &p.Calls[i]; c.makesComm() {
+			made[c.New] = true
+		}
+	}
+	return made
+}
+
 // statement returns a call, load or store in C.
 func (e *emitter) statement(c *Call) (string, error) {
 	if c.isLocal() {
 		return e.local(c), nil
 	}
-	fn := c.Fn
 	signature := e.p.signature(c)
 	var args []string
-	for _, name := range shape(fn, signature) {
+	for _, name := range shape(c, signature) {
 		text, err := e.argument(c, name, signature)
 		if err != nil {
-			return "", fmt.Errorf("%s: %w", fn, err)
+			return "", fmt.Errorf("%s: %w", c.Fn, err)
 		}
 		args = append(args, text)
 	}
-	return fmt.Sprintf("%s(%s);", fn, strings.Join(args, ", ")), nil
+	call := e.copied(c, fmt.Sprintf("%s(%s);", c.Fn, strings.Join(args, ", ")))
+	if c.Fn == "MPI_Win_allocate_shared" {
+		call += fmt.Sprintf(" shared_parts(%d, %d);", c.Win, len(e.p.Comms[e.p.Wins[c.Win].Comm].Ranks))
+	}
+	return call, nil
 }
 
 func (e *emitter) local(c *Call) string {
-	at := e.address(c, c.Off)
+	at := e.address(c, e.p.seen(c.Rank, c.Of, c.Off))
 	typ := fmt.Sprintf("uint%d_t", 8*c.Elem)
 	if c.Count == 1 {
 		return fmt.Sprintf("%s(%s, %s);", strings.ToUpper(c.Fn), typ, at)
@@ -211,70 +234,73 @@ func (e *emitter) local(c *Call) string {
 
 // forced returns what makes a call show what the history says.
 func (e *emitter) forced(c *Call) string {
-	switch {
-	case c.receives() && c.Any:
-		return fmt.Sprintf("force_source(%d); ", slices.Index(e.p.Comms[c.Comm].Ranks, c.Source))
-	case c.Fn == "MPI_Win_test":
-		return fmt.Sprintf("force_flag(%d); ", bit(c.Flag))
+	text := ""
+	if (c.receives() || c.family() == probeCall) && c.Any && c.Source != ProcNull {
+		_, peers := e.p.Comms[c.Comm].group(c.Rank)
+		text += fmt.Sprintf("force_source(%d); ", slices.Index(peers, c.Source))
 	}
-	return ""
+	switch c.Fn {
+	case "MPI_Win_test", "MPI_Test", "MPI_Testall", "MPI_Testany", "MPI_Iprobe", "MPI_Improbe", "MPI_Request_get_status", "MPI_Parrived":
+		text += fmt.Sprintf("force_flag(%d); ", bit(c.Flag))
+	case "MPI_Cancel":
+		text += fmt.Sprintf("force_flag(%d); ", bit(e.cancelled[c.Reqs[0]]))
+	}
+	switch c.Fn {
+	case "MPI_Waitany", "MPI_Waitsome", "MPI_Testany", "MPI_Testsome":
+		text += fmt.Sprintf("force_done(%d, %s); ", len(c.Done), array("int", ints(c.Done)))
+	}
+	return text
 }
 
 // requestKey names a request of a process.
 type requestKey struct{ rank, id int }
 
-// requestSlots places the requests in an array so that those of one call lie
-// side by side.
-func (p *Program) requestSlots() (map[requestKey]int, error) {
+// requestSlots places the requests in an array, those of one call side by side
+// as far as that goes.
+func (p *Program) requestSlots() map[requestKey]int {
 	slots := map[requestKey]int{}
-	place := func(rank int, reqs []int) error {
-		for k, r := range reqs {
-			key := requestKey{rank, r}
-			if at, ok := slots[key]; ok {
-				if first := slots[requestKey{rank, reqs[0]}]; at != first+k {
-					return fmt.Errorf("process %d: requests %v do not lie side by side", rank, reqs)
-				}
-				continue
-			}
-			slots[key] = len(slots)
-		}
-		return nil
-	}
 	for _, several := range []bool{true, false} {
 		for i := range p.Calls {
-			if c := &p.Calls[i]; len(c.Reqs) > 1 == several {
-				if err := place(c.Rank, c.Reqs); err != nil {
-					return nil, err
+			c := &p.Calls[i]
+			if len(c.Reqs) > 1 != several {
+				continue
+			}
+			for _, r := range c.Reqs {
+				if _, ok := slots[requestKey{c.Rank, r}]; !ok && r >= 0 {
+					slots[requestKey{c.Rank, r}] = len(slots)
 				}
 			}
 		}
 	}
-	return slots, nil
+	return slots
 }
 
 // address returns where something at an offset in a process's memory lies: in
 // memory that the library has allocated, or the program's own.
 func (e *emitter) address(c *Call, off int) string {
 	inside := off
-	for _, b := range e.p.argumentBuffers(c) {
-		if b.Off == off && b.Count > 0 {
-			inside = off + e.p.elements(b.Type, b.Count).lb
+	for _, b := range []Buf{c.Origin, c.Result, c.Compare} {
+		if !c.isLocal() && e.p.seen(c.Rank, b.Of, b.Off) == off {
+			if s, ok := e.p.span(c, b); ok {
+				inside = off + s.lo - b.Off
+			}
 		}
 	}
 	for w := range e.p.Wins {
 		win := &e.p.Wins[w]
-		if win.allocates() && inside >= win.Off[c.Rank] && inside < win.Off[c.Rank]+win.Size[c.Rank] {
-			return fmt.Sprintf("base[%d] + %d", w, off-win.Off[c.Rank])
+		if part := win.part(c.Rank); win.allocates() && inside >= part.lo && inside < part.hi {
+			return fmt.Sprintf("base[%d] + %d", w, off-part.lo)
+		}
+		for k, owner := range e.p.Comms[win.Comm].Ranks {
+			if win.At == nil || !slices.Contains(e.p.Comms[win.Comm].Ranks, c.Rank) {
+				continue
+			}
+			if at := win.At[c.Rank][owner]; inside >= at && inside < at+win.Size[owner] {
+				return fmt.Sprintf("shared[%d][%d] + %d", w, k, off-at)
+			}
 		}
 	}
 	return fmt.Sprintf("m + %d", off)
-}
-
-func (p *Program) argumentBuffers(c *Call) []Buf {
-	if c.isLocal() {
-		return nil
-	}
-	return []Buf{c.Origin, c.Result, c.Compare}
 }
 
 func group(ranks []int64) string {
@@ -322,9 +348,4 @@ func assertions(bits int64) string {
 		return "0"
 	}
 	return strings.Join(set, " | ")
-}
-
-// special ranks and tags in C.
-var specialRanks = map[int64]string{
-	trace.AnySource: "MPI_ANY_SOURCE", trace.ProcNull: "MPI_PROC_NULL", trace.RootRank: "MPI_ROOT",
 }

@@ -225,6 +225,11 @@ func (m *matcher) windowMemory(want, got *trace.Call) {
 	w, g := want.Fn.Arg("baseptr"), got.Fn.Arg("baseptr")
 	win := want.Fn.Arg("win")
 	switch {
+	case want.Fn.Name == "mcchk_Shared_segment":
+		m.areas = append(m.areas, area{
+			win: want.Args[win].Int, real: uint64(got.Args[got.Fn.Arg("base")].Int), predicted: uint64(want.Args[want.Fn.Arg("base")].Int),
+			size: want.Args[want.Fn.Arg("size")].Int,
+		})
 	case w >= 0 && g >= 0 && want.Fn.Name != "MPI_Win_shared_query":
 		m.areas = append(m.areas, area{
 			win: want.Args[win].Int, real: uint64(got.Args[g].Int), predicted: uint64(want.Args[w].Int),

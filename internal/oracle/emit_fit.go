@@ -14,6 +14,13 @@ type unfit struct {
 var unfits = []unfit{
 	{"", "the buffers of one call overlap: an error in itself, on which libraries abort", overlapsItself},
 	{"", "it reaches over the edge of memory that the library allocates elsewhere", crossesAllocated},
+	{"openmpi", "not in MPI 3.1", func(_ *Program, c *Call) bool {
+		switch c.Fn {
+		case "MPI_Isendrecv", "MPI_Isendrecv_replace", "MPI_Pready", "MPI_Pready_range", "MPI_Pready_list", "MPI_Parrived":
+			return true
+		}
+		return c.Partitions > 0 || c.isCollective() && c.form() == persistent
+	}},
 	{"openmpi", "osc/rdma of 4.1 crashes in MPI_Compare_and_swap of 8 bytes to oneself", func(p *Program, c *Call) bool {
 		return c.Fn == "MPI_Compare_and_swap" && c.Peer == c.Rank && p.Types[c.TType].Bytes == 8
 	}},

@@ -28,7 +28,11 @@ func (p *Program) schedule() ([]turn, int, error) {
 	s := &scheduler{
 		p: p, sim: newSimulation(p), next: make([][]int, p.Ranks),
 		turns: make([]turn, len(p.Calls)), waiting: make([]int, p.Ranks),
-		arrived: map[collKey][]int{}, passed: make([]map[collKey]int, p.Ranks), inside: make([]func() bool, p.Ranks),
+		arrived: map[instance]int{}, passed: make([]map[collKey]int, p.Ranks), inside: make([]func() bool, p.Ranks),
+		requests: map[int]*scheduled{}, cancelled: map[int]bool{},
+	}
+	for _, a := range p.match().acts {
+		s.cancelled[a.req] = a.gone
 	}
 	for i := range p.Calls {
 		s.next[p.Calls[i].Rank] = append(s.next[p.Calls[i].Rank], i)
@@ -53,9 +57,19 @@ type scheduler struct {
 	turns   []turn
 	total   int
 	waiting []int // by process: the call it is in whose await is not known yet; -1 none
-	arrived map[collKey][]int
+	arrived map[instance]int
 	passed  []map[collKey]int
-	inside  []func() bool // by process: whether its last collective call returns
+	inside  []func() bool // by process: whether its last call returns, as far as collective operations are concerned
+
+	requests  map[int]*scheduled // of collective operations
+	cancelled map[int]bool       // requests whose last activation is cancelled
+}
+
+// scheduled is the request of a collective operation.
+type scheduled struct {
+	instance instance // the run counts
+	members  int
+	done     func() bool
 }
 
 // one makes the first call that can be made.
@@ -90,6 +104,15 @@ func (s *scheduler) blocked(r int) bool {
 func (s *scheduler) allowed(i int) bool {
 	c := &s.p.Calls[i]
 	switch {
+	case c.family() == requestCall && c.Flag:
+		return s.complete(c)()
+	case c.Fn == "MPI_Cancel":
+		x := s.sim.ranks[c.Rank].reqs[c.Reqs[0]]
+		if x == nil || x.post == nil {
+			return true // the simulation says what is wrong
+		}
+		st := s.sim.stream(x.call.recvChannel())
+		return slices.Index(st.posts, x.post) >= st.sent == s.cancelled[c.Reqs[0]]
 	case c.Fn == "MPI_Win_lock":
 		if c.Lock == trace.LockExclusive && s.lockedAll(c) {
 			return false
@@ -122,14 +145,12 @@ func (s *scheduler) lockedAll(c *Call) bool {
 // made gives a call its turn, and those that it lets return theirs.
 func (s *scheduler) made(i int) error {
 	c := &s.p.Calls[i]
-	if c.isCollective() {
-		s.arrive(c)
-	}
+	s.collective(c)
 	t := turn{take: -1, await: -1}
 	blocked := s.blocked(c.Rank)
 	switch {
 	case c.isLocal():
-	case blocked && !c.sends():
+	case blocked && !(c.family() == messageCall && c.sends()):
 		s.waiting[c.Rank] = i
 	default:
 		t.take, t.early = s.total, blocked
@@ -148,14 +169,53 @@ func (s *scheduler) made(i int) error {
 	return nil
 }
 
-// arrive enters a collective call, which returns when all members have.
-func (s *scheduler) arrive(c *Call) {
-	k, members := s.p.collKey(c), len(s.p.members(c))
-	n := s.passed[c.Rank][k]
-	s.passed[c.Rank][k]++
-	if n == len(s.arrived[k]) {
-		s.arrived[k] = append(s.arrived[k], 0)
+// collective notes what a call does for collective operations.
+func (s *scheduler) collective(c *Call) {
+	s.inside[c.Rank] = nil
+	switch {
+	case c.isCollective():
+		k := s.p.collKey(c)
+		at := instance{k, s.passed[c.Rank][k], 0}
+		s.passed[c.Rank][k]++
+		x := &scheduled{instance: at, members: len(s.p.members(c))}
+		switch c.form() {
+		case blocking:
+			s.arrive(x)
+			s.inside[c.Rank] = x.done
+		case nonblocking:
+			s.arrive(x)
+			fallthrough
+		case persistent:
+			s.requests[c.Reqs[0]] = x
+		}
+	case c.Fn == "MPI_Start" || c.Fn == "MPI_Startall":
+		for _, r := range c.Reqs {
+			if x := s.requests[r]; x != nil {
+				s.arrive(x)
+				x.instance.run++
+			}
+		}
+	case c.family() == requestCall:
+		s.inside[c.Rank] = s.complete(c)
 	}
-	s.arrived[k][n]++
-	s.inside[c.Rank] = func() bool { return s.arrived[k][n] == members }
+}
+
+// arrive comes to a collective operation, which is complete when all members
+// have come.
+func (s *scheduler) arrive(x *scheduled) {
+	at, members := x.instance, x.members
+	s.arrived[at]++
+	x.done = func() bool { return s.arrived[at] == members }
+}
+
+// complete returns whether the collective operations are complete that the
+// call completes.
+func (s *scheduler) complete(c *Call) func() bool {
+	var all []func() bool
+	for _, r := range c.completed() {
+		if x := s.requests[r]; x != nil && x.done != nil {
+			all = append(all, x.done)
+		}
+	}
+	return func() bool { return !slices.ContainsFunc(all, func(done func() bool) bool { return !done() }) }
 }

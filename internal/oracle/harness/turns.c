@@ -9,8 +9,7 @@
  * a lock, whether a test succeeds. While it waits it lets the MPI library go on
  * (MPI_Iprobe by its profiling name, which is not traced).
  *
- * What else the library might decide is decided below the tracer, in the
- * PMPI functions that it calls; the program is linked with --wrap for them.
+ * What else the library might decide is decided below the tracer (decide.c).
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -30,17 +29,26 @@
 char *mem;
 MPI_Win win[MOST];
 char *base[MOST];
-MPI_Comm comm[MOST];
+char *shared[MOST][16];
+MPI_Comm comm[MOST], no_comm;
 MPI_Datatype type[MOST];
-MPI_Request req[MOST];
+MPI_Request req[MOST], copies[MOST], no_request = MPI_REQUEST_NULL;
+MPI_Message message[MOST];
 MPI_Status status[MOST];
 int flag, idx, count, indices[MOST];
 
+/* For decide.c: what force_… has said, once. */
+int forced_source(int source);
+int forced_flag(void);
+int forced_done(const int **indices);
+
 static _Atomic uint64_t *turns, *turn;
 static MPI_Comm idle; /* has no messages: Open MPI does not go on with others when it finds one */
+static char bsends[1 << 20];
 static int own_rank;
 static const char *running;
-static int forced_source = -1, forced_flag = -1;
+static int next_source = -1, next_flag = -1, next_count = -1;
+static const int *next_indices;
 
 static void fail(const char *what)
 {
@@ -88,15 +96,36 @@ void turn_pass(void) { ++*turn; }
 
 void turn_program(const char *part) { running = part; }
 
-void force_source(int rank) { forced_source = rank; }
-void force_flag(int value) { forced_flag = value; }
+void force_source(int rank) { next_source = rank; }
+void force_flag(int value) { next_flag = value; }
 
-static int source_of(int source)
+void force_done(int n, const int *which)
 {
-	if (source == MPI_ANY_SOURCE && forced_source >= 0)
-		source = forced_source;
-	forced_source = -1;
+	next_count = n;
+	next_indices = which;
+}
+
+int forced_source(int source)
+{
+	if (source == MPI_ANY_SOURCE && next_source >= 0)
+		source = next_source;
+	next_source = -1;
 	return source;
+}
+
+int forced_flag(void)
+{
+	int value = next_flag;
+	next_flag = -1;
+	return value;
+}
+
+int forced_done(const int **which)
+{
+	int n = next_count;
+	*which = next_indices;
+	next_count = -1;
+	return n;
 }
 
 MPI_Group group_of(int n, const int *ranks)
@@ -108,28 +137,22 @@ MPI_Group group_of(int n, const int *ranks)
 	return group;
 }
 
-/* ---- what the library is made to decide ---- */
-
-int __real_PMPI_Recv(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Status *);
-int __wrap_PMPI_Recv(void *p, int n, MPI_Datatype t, int source, int tag, MPI_Comm c, MPI_Status *s)
+MPI_Info window_info(const char *ops, const char *ordering)
 {
-	return __real_PMPI_Recv(p, n, t, source_of(source), tag, c, s);
+	MPI_Info info;
+	PMPI_Info_create(&info);
+	PMPI_Info_set(info, "accumulate_ops", ops);
+	PMPI_Info_set(info, "accumulate_ordering", ordering);
+	return info;
 }
 
-int __real_PMPI_Irecv(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
-int __wrap_PMPI_Irecv(void *p, int n, MPI_Datatype t, int source, int tag, MPI_Comm c, MPI_Request *r)
+void shared_parts(int w, int n)
 {
-	return __real_PMPI_Irecv(p, n, t, source_of(source), tag, c, r);
-}
-
-int __real_PMPI_Win_test(MPI_Win, int *);
-int __wrap_PMPI_Win_test(MPI_Win w, int *done)
-{
-	int err = MPI_SUCCESS;
-	*done = 0;
-	while (forced_flag && !*done && err == MPI_SUCCESS)
-		err = __real_PMPI_Win_test(w, done);
-	return err;
+	for (int k = 0; k < n; k++) {
+		MPI_Aint size;
+		int unit;
+		PMPI_Win_shared_query(win[w], k, &size, &unit, &shared[w][k]);
+	}
 }
 
 /* ---- main ---- */
@@ -159,6 +182,7 @@ int main(int argc, char **argv)
 	}
 	MPI_Comm_rank(MPI_COMM_WORLD, &own_rank);
 	PMPI_Comm_dup(MPI_COMM_WORLD, &idle);
+	PMPI_Buffer_attach(bsends, sizeof bsends);
 	start(argv[1], argc - 2);
 	for (int i = 2; i < argc; i++) {
 		const struct program *p = &programs[atoi(argv[i])];
