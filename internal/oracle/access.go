@@ -118,6 +118,9 @@ func (o *order) buffers(x *activation, u use, limit int) []access {
 // others from the start to the completion.
 func (o *order) callBuffers(x *activation) []access {
 	c := &o.p.Calls[x.call]
+	if c.Partitions > 0 {
+		return o.partitionAccesses(x)
+	}
 	var out []access
 	for _, u := range o.p.uses(c) {
 		limit := -1

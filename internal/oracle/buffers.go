@@ -57,6 +57,14 @@ func (p *Program) messageUses(c *Call) []use {
 		}
 		return out
 	}
+	if c.Partitions > 0 {
+		all := c.Origin
+		if c.does() == "MPI_Precv" {
+			all = c.Result
+		}
+		all.Count *= c.Partitions
+		return []use{{write, "buffer", []Buf{all}}}
+	}
 	if c.sends() && c.Peer != ProcNull {
 		out = append(out, reads("send buffer", c.Origin))
 	}

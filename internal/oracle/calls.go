@@ -150,6 +150,11 @@ func (c *Call) recvChannel() channel {
 // isNeighbour reports whether the call is a neighbourhood collective.
 func (c *Call) isNeighbour() bool { return strings.HasPrefix(c.does(), "MPI_Neighbor_") }
 
+// typed reports whether the call has a datatype for each process.
+func (c *Call) typed() bool {
+	return c.does() == "MPI_Alltoallw" || c.does() == "MPI_Neighbor_alltoallw"
+}
+
 // rooted reports whether the call has a root.
 func (c *Call) rooted() bool {
 	switch c.does() {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/mcchk/mcchk/trace"
 )
@@ -11,27 +12,54 @@ import (
 // Feature is something that a generated program may contain.
 type Feature uint
 
-// Features that Options.Without can leave out.
+// Features that Options.Without can leave out. Each program has some of them:
+// it draws which.
 const (
 	NoPrecede     Feature = 1 << iota // fences with MPI_MODE_NOPRECEDE (choice 4)
 	Overlapping                       // two windows over the same memory (choice 15)
 	ShortMessages                     // receive buffers longer than the message (choice 10)
 	InPlace                           // MPI_IN_PLACE (choice 9)
 	Wildcards                         // MPI_ANY_SOURCE, MPI_ANY_TAG
-	Derived                           // MPI_Type_contiguous, MPI_Type_vector
+	Derived                           // derived datatypes
 	Exposure                          // post, start, complete, wait
 	Locks                             // lock, lock_all and their flushes
 	Atomics                           // accumulates and fetching operations
 	Messages                          // point-to-point communication
 	SubComms                          // communicators other than MPI_COMM_WORLD
 	EmptyOps                          // one-sided operations with a count of 0
+
+	RequestOps    // one-sided operations with requests
+	SendModes     // buffered, ready and synchronous sends, Sendrecv_replace, Isendrecv
+	Persistent    // persistent point-to-point communication
+	Probes        // probes, matched ones too
+	NullProcess   // MPI_PROC_NULL
+	Cancels       // MPI_Cancel of a receive
+	TestForms     // completion that depends on timing: Waitany, Waitsome, the Test family, MPI_Request_get_status
+	FreedRequests // MPI_Request_free of an active send or one-sided operation
+	Collectives   // all blocking collectives
+	NonblockingCollectives
+	PersistentCollectives
+	Neighbours  // Cartesian and graph communicators and their collectives
+	Intercomms  // intercommunicators
+	Partitioned // partitioned communication
+	SharedWins  // MPI_Win_allocate_shared
+	DynamicWins // MPI_Win_create_dynamic
+	WindowInfo  // accumulate_ops, accumulate_ordering
+	NoCheck     // MPI_MODE_NOCHECK
+	PairTypes   // MPI_DOUBLE_INT and the like
+	AllTypes    // every datatype constructor; otherwise contiguous and vector
+	features
 )
+
+// Ordinary features are in most programs, the others in some.
+const Ordinary = NoPrecede | Overlapping | ShortMessages | InPlace | Wildcards | Derived | Exposure | Locks | Atomics | Messages | SubComms | EmptyOps
 
 // Options of Generate. The zero value asks for everything.
 type Options struct {
 	MinRanks, MaxRanks int     // 2 and 5 when 0
 	Calls              int     // about how many calls at most; 20 to 120 by the seed when 0
 	Without            Feature // what to leave out
+	All                bool    // every program has everything that is not left out
 	// Purge is the chance that accesses and operations that conflict are
 	// taken out again, until the program has no race or few: 0 means the
 	// default 0.6; negative never.
@@ -68,7 +96,7 @@ func Generate(seed int64, opts Options) *Program {
 // waits for another that waits for it; the rest each decides for itself.
 type generator struct {
 	*rand.Rand
-	opts    Options
+	has     Feature
 	p       *Program
 	s       *simulation
 	queue   [][]task
@@ -77,7 +105,10 @@ type generator struct {
 	closing []closing
 	units   int
 	reqs    int
+	msgs    []int // matched messages of each process
 	limit   int
+	usable  []int // communicators that all members have, as the queues stand
+	groups  []started
 	locks   map[[3]int]int // unit of each open lock epoch: process, window, target
 	pending [][]pendingRequest
 }
@@ -97,7 +128,9 @@ const (
 // task is a call that a process has to make some time.
 type task struct {
 	Call
-	mode mode // what the window is in afterwards; 0 unchanged
+	mode  mode  // what the window is in afterwards; 0 unchanged
+	quiet bool  // its request may not be waited for yet
+	frees []int // requests that may be waited for from then on
 }
 
 // closing is an exposure of a window that has yet to be ended.
@@ -109,7 +142,7 @@ type closing struct {
 type pendingRequest struct{ id, unit int }
 
 func newGenerator(r *rand.Rand, opts Options) *generator {
-	g := &generator{Rand: r, opts: opts, locks: map[[3]int]int{}}
+	g := &generator{Rand: r, has: opts.draw(r), locks: map[[3]int]int{}, usable: []int{0}}
 	n := opts.MinRanks + r.IntN(opts.MaxRanks-opts.MinRanks+1)
 	g.limit = opts.Calls
 	if g.limit == 0 {
@@ -122,45 +155,36 @@ func newGenerator(r *rand.Rand, opts Options) *generator {
 		p.Comms[0].Ranks = append(p.Comms[0].Ranks, i)
 	}
 	g.p = p
-	if g.with(SubComms) && n > 2 && g.chance(0.5) {
-		p.Comms = append(p.Comms, Comm{Ranks: r.Perm(n)[:2+r.IntN(n-1)]})
-	}
+	g.queue, g.pending, g.msgs = make([][]task, n), make([][]pendingRequest, n), make([]int, n)
+	g.s = newSimulation(p)
 	if g.with(Derived) {
 		g.derivedTypes()
 	}
-	g.queue, g.pending = make([][]task, n), make([][]pendingRequest, n)
-	g.s = newSimulation(p)
+	if g.with(SubComms) && g.chance(0.5) {
+		g.newComm()
+	}
 	return g
 }
 
-func (g *generator) with(f Feature) bool   { return g.opts.Without&f == 0 }
+// draw picks the features of a program.
+func (o Options) draw(r *rand.Rand) Feature {
+	var has Feature
+	share := 0.1 + 0.4*r.Float64()
+	for f := Feature(1); f < features; f <<= 1 {
+		if p := r.Float64(); o.All || p < share || f&Ordinary != 0 && p < 0.9 {
+			has |= f
+		}
+	}
+	return has &^ o.Without
+}
+
+func (g *generator) with(f Feature) bool   { return g.has&f != 0 }
 func (g *generator) chance(p float64) bool { return g.Float64() < p }
 func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
 func (g *generator) unit() int             { g.units++; return g.units }
 func (g *generator) push(r int, c Call, m mode) {
 	c.Rank = r
-	g.queue[r] = append(g.queue[r], task{c, m})
-}
-
-func (g *generator) derivedTypes() {
-	for range 1 + g.IntN(4) {
-		t := Type{Make: trace.Contiguous, Ints: []int{1 + g.IntN(3)}, Olds: []int{g.IntN(pairs)}}
-		if g.chance(0.3) {
-			t.Olds[0] = g.IntN(len(g.p.Types))
-		}
-		if g.chance(0.6) {
-			block := 1 + g.IntN(2)
-			stride := block + g.IntN(3)
-			if g.chance(0.1) {
-				stride = -stride
-			}
-			t.Make, t.Ints = trace.Vector, append(t.Ints, block, stride)
-		}
-		g.p.Types = append(g.p.Types, t)
-		if g.p.bytes(len(g.p.Types)-1, 1) > 16 {
-			g.p.Types = g.p.Types[:len(g.p.Types)-1]
-		}
-	}
+	g.queue[r] = append(g.queue[r], task{Call: c, mode: m})
 }
 
 // run generates the whole history.
@@ -276,15 +300,35 @@ func (g *generator) advance(r int) {
 		}
 		return
 	}
+	if g.inactive(r, &t.Call) && g.waitFor(r, t.Reqs[0]) {
+		return
+	}
+	if g.startAll(r) {
+		return
+	}
 	if !g.emit(t.Call) {
+		if t.Fn == "MPI_Iprobe" || t.Fn == "MPI_Improbe" || t.Fn == "MPI_Parrived" {
+			t.Flag, t.Msg = false, 0
+			g.inVain(t.Call)
+		}
 		return
 	}
 	g.queue[r] = g.queue[r][1:]
 	if t.mode != 0 {
 		g.seen[t.Win][r] = t.mode
 	}
-	if t.Fn == "MPI_Isend" || t.Fn == "MPI_Irecv" {
-		g.pending[r] = append(g.pending[r], pendingRequest{t.Reqs[0], t.Unit})
+	if !t.quiet {
+		g.track(r, &t.Call)
+	}
+	for _, q := range t.frees {
+		g.pending[r] = append(g.pending[r], pendingRequest{q, t.Unit})
+	}
+}
+
+// inVain makes a call that tests for something without success, now and then.
+func (g *generator) inVain(c Call) {
+	if g.chance(0.3) && len(g.p.Calls) < 2*g.limit {
+		g.emit(c)
 	}
 }
 
@@ -308,6 +352,13 @@ func (g *generator) unlockAny(r, w int) bool {
 	if ws == nil {
 		return false
 	}
+	if ws.all || len(ws.locks) > 0 {
+		for _, o := range g.s.ranks[r].ops {
+			if o.win == w && o.req >= 0 {
+				return g.waitFor(r, o.req)
+			}
+		}
+	}
 	if ws.all {
 		return g.emit(Call{Rank: r, Fn: "MPI_Win_unlock_all", Unit: g.locks[[3]int{r, w, -1}], Win: w})
 	}
@@ -317,25 +368,6 @@ func (g *generator) unlockAny(r, w int) bool {
 		}
 	}
 	return false
-}
-
-// waitSome completes one or more requests of a process.
-func (g *generator) waitSome(r int) {
-	q := g.pending[r]
-	if len(q) > 1 && g.chance(0.8) {
-		c := Call{Rank: r, Fn: "MPI_Waitall", Unit: g.unit()}
-		for _, x := range q {
-			c.Reqs = append(c.Reqs, x.id)
-		}
-		if g.emit(c) {
-			g.pending[r] = nil
-		}
-		return
-	}
-	k := g.IntN(len(q))
-	if g.emit(Call{Rank: r, Fn: "MPI_Wait", Unit: q[k].unit, Reqs: []int{q[k].id}}) {
-		g.pending[r] = slices.Delete(q, k, k+1)
-	}
 }
 
 // act lets a process do something on its own.
@@ -349,7 +381,7 @@ func (g *generator) act(r int) {
 	case x < 0.93:
 		for try := 0; try < 3 && !g.lockCall(r); try++ {
 		}
-	case len(g.pending[r]) > 0 && x < 0.96:
+	case len(g.pending[r]) > 0 && x < 0.97:
 		g.waitSome(r)
 	}
 }
@@ -371,13 +403,13 @@ func (g *generator) touch(r int) {
 
 // private is the size in bytes of the part of a process's memory that lies in
 // no window, unless MPI_Win_create takes it; every buffer fits into it.
-const private = 64
+const private = 160
 
 // offset picks a place for something that reaches from lo to hi around it, in
 // the private part of a process's memory or in the memory of a window.
 func (g *generator) offset(r, lo, hi int) int {
-	from, size := 0, private/2
-	if w := g.IntN(len(g.p.Wins)); slices.Contains(g.p.Comms[g.p.Wins[w].Comm].Ranks, r) && g.chance(0.7) {
+	from, size := 0, 32
+	if w := g.IntN(max(1, len(g.p.Wins))); w < len(g.p.Wins) && slices.Contains(g.p.Comms[g.p.Wins[w].Comm].Ranks, r) && g.chance(0.7) {
 		from, size = g.p.Wins[w].Off[r], g.p.Wins[w].Size[r]
 	}
 	room := size - (hi - lo)
@@ -397,10 +429,10 @@ func (g *generator) buffer(r, basic, n int) Buf {
 	b := Buf{Type: basic, Count: n}
 	for t := predefined; t < len(g.p.Types); t++ {
 		k := g.p.layout(t).count
-		if g.p.basic(t) != basic || n%k != 0 || g.chance(0.5) {
+		if g.p.basic(t) != basic || k == 0 || n%k != 0 || g.chance(0.5) {
 			continue
 		}
-		if l := g.p.elements(t, n/k); l.ub-l.lb <= private {
+		if lo, hi := g.p.elements(t, n/k).reach(); hi-lo <= private {
 			b.Type, b.Count = t, n/k
 		}
 	}
@@ -408,8 +440,8 @@ func (g *generator) buffer(r, basic, n int) Buf {
 }
 
 func (g *generator) place(r int, b Buf) Buf {
-	l := g.p.elements(b.Type, b.Count)
-	b.Off = g.offset(r, l.lb, l.ub)
+	lo, hi := g.p.elements(b.Type, b.Count).reach()
+	b.Off = g.offset(r, lo, hi)
 	return b
 }
 
@@ -437,13 +469,17 @@ func (g *generator) oneSided(r int) bool {
 		fns = []string{"MPI_Accumulate", "MPI_Accumulate", "MPI_Get_accumulate", "MPI_Fetch_and_op", "MPI_Compare_and_swap"}
 	}
 	c := Call{Rank: r, Fn: pick(g.Rand, fns), Unit: g.unit(), Win: w, Peer: target}
-	basic, n := g.IntN(Byte), 1
-	if g.chance(0.7) {
-		basic = Int
+	if g.with(NullProcess) && g.chance(0.05) {
+		c.Peer = ProcNull
 	}
+	basic, n := g.basicType(), 1
 	single := c.Fn == "MPI_Fetch_and_op" || c.Fn == "MPI_Compare_and_swap"
+	if ws := g.s.ranks[r].wins[w]; g.with(RequestOps) && !single && (ws.all || len(ws.locks) > 0) && g.chance(0.5) {
+		c.Fn = "MPI_R" + strings.ToLower(c.Fn[4:])
+		c.Reqs = g.newRequest()
+	}
 	switch {
-	case c.Fn == "MPI_Compare_and_swap" && basic >= Float:
+	case c.Fn == "MPI_Compare_and_swap" && basic >= Float && basic != Byte:
 		basic = Long
 	case !single && g.chance(0.5):
 		n = pick(g.Rand, []int{2, 2, 3, 4, 6})
@@ -452,15 +488,46 @@ func (g *generator) oneSided(r int) bool {
 	}
 	g.operands(&c, basic, n, single)
 	if !single || c.Fn == "MPI_Fetch_and_op" {
-		c.Op = pick(g.Rand, []string{"MPI_SUM", "MPI_SUM", "MPI_SUM", "MPI_MAX", "MPI_REPLACE"})
-		if c.Fn != "MPI_Accumulate" && g.chance(0.25) {
+		c.Op = g.operator(basic)
+		if c.does() != "MPI_Accumulate" && g.chance(0.25) {
 			c.Op = "MPI_NO_OP"
 		}
 	}
-	if c.Fn == "MPI_Put" || c.Fn == "MPI_Get" {
+	if c.does() == "MPI_Put" || c.does() == "MPI_Get" {
 		c.Op = ""
 	}
-	return g.emit(c)
+	if !g.emit(c) {
+		return false
+	}
+	if len(c.Reqs) > 0 && g.with(FreedRequests) && g.chance(0.2) {
+		return g.emit(Call{Rank: r, Fn: "MPI_Request_free", Unit: c.Unit, Reqs: c.Reqs})
+	}
+	g.track(r, &c)
+	return true
+}
+
+// basicType picks a predefined type for data, most often MPI_INT.
+func (g *generator) basicType() int {
+	switch {
+	case g.with(PairTypes) && g.chance(0.3):
+		return pairs + g.IntN(predefined-pairs)
+	case g.chance(0.7):
+		return Int
+	}
+	return g.IntN(pairs)
+}
+
+// operator picks an operation that the type allows (MPI standard, 6.9.2).
+func (g *generator) operator(basic int) string {
+	switch {
+	case basic >= pairs:
+		return pick(g.Rand, []string{"MPI_MAXLOC", "MPI_MAXLOC", "MPI_MINLOC", "MPI_REPLACE"})
+	case basic == Byte:
+		return pick(g.Rand, []string{"MPI_BXOR", "MPI_BXOR", "MPI_REPLACE"})
+	case basic == Char:
+		return "MPI_REPLACE"
+	}
+	return pick(g.Rand, []string{"MPI_SUM", "MPI_SUM", "MPI_SUM", "MPI_MAX", "MPI_REPLACE"})
 }
 
 // operands picks the buffers and the target bytes of an operation.
@@ -469,18 +536,24 @@ func (g *generator) operands(c *Call, basic, n int, single bool) {
 	if single {
 		buffer = func(r, basic, n int) Buf { return g.place(r, Buf{Type: basic, Count: n}) }
 	}
+	if c.Peer == ProcNull {
+		c.Origin, c.Result, c.Compare = buffer(c.Rank, basic, n), buffer(c.Rank, basic, n), buffer(c.Rank, basic, n)
+		c.TType, c.TCount = basic, n
+		return
+	}
 	c.Origin, c.Result, c.Compare = buffer(c.Rank, basic, n), buffer(c.Rank, basic, n), buffer(c.Rank, basic, n)
 	t := buffer(c.Peer, basic, n)
 	c.TCount, c.TType = t.Count, t.Type
 	l := g.p.elements(t.Type, t.Count)
 	win := &g.p.Wins[c.Win]
 	unit := win.Unit[c.Peer]
-	if room := win.Size[c.Peer] - (l.ub - l.lb); room >= 0 {
+	lo, hi := l.reach()
+	if room := win.Size[c.Peer] - (hi - lo); room >= 0 {
 		at := g.IntN(room + 1)
 		if g.chance(0.8) {
-			at -= at % g.p.Types[basic].Bytes
+			at -= at % g.p.layout(basic).align
 		}
-		c.Disp = (at - l.lb) / unit
+		c.Disp = (at - lo) / unit
 	}
 }
 

@@ -43,6 +43,7 @@ type matching struct {
 	runs    map[int]int // request → how often it was started
 	inits   map[int]int // request → call that made it
 	handles map[[2]int]*post
+	named   map[int]int // activation that a Pready or Parrived is about
 }
 
 // probe is the message that a call saw.
@@ -56,7 +57,7 @@ func (p *Program) match() *matching {
 	m := &matching{
 		p: p, starts: make([][]int, len(p.Calls)), dones: make([][]int, len(p.Calls)),
 		probed: map[int]*probe{}, wires: map[channel]*wire{},
-		current: map[int]int{}, runs: map[int]int{}, inits: map[int]int{}, handles: map[[2]int]*post{},
+		current: map[int]int{}, runs: map[int]int{}, inits: map[int]int{}, handles: map[[2]int]*post{}, named: map[int]int{},
 	}
 	for i := range p.Calls {
 		m.call(i)
@@ -150,6 +151,10 @@ func (m *matching) request(i int) {
 		}
 	case "MPI_Cancel":
 		m.cancel(c)
+	case "MPI_Pready", "MPI_Pready_range", "MPI_Pready_list", "MPI_Parrived":
+		if a, ok := m.current[c.Reqs[0]]; ok {
+			m.named[i] = a
+		}
 	default:
 		for _, r := range c.completed() {
 			if a, ok := m.current[r]; ok && m.acts[a].done < 0 {

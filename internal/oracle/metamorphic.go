@@ -3,38 +3,87 @@ package oracle
 import "slices"
 
 // PermuteRanks returns the same program with every process r renamed to
-// perm[r]; the ranks in communicators other than MPI_COMM_WORLD stay. Its races
-// are those of p with the places renamed by Renamed.
+// perm[r]. What was on MPI_COMM_WORLD is on a communicator with the same
+// processes in the same order, so that all ranks in communicators stay. Its
+// races are those of p with the places renamed by Renamed.
 func (p *Program) PermuteRanks(perm []int) *Program {
 	q := p.clone()
 	for r, n := range perm {
 		q.Base[n], q.Size[n] = p.Base[r], p.Size[r]
 	}
-	rename := func(ranks []int) []int {
+	rename := func(r int) int {
+		if r < 0 {
+			return r
+		}
+		return perm[r]
+	}
+	all := func(ranks []int) []int {
+		if ranks == nil {
+			return nil
+		}
 		out := make([]int, len(ranks))
 		for i, r := range ranks {
-			out[i] = perm[r]
+			out[i] = rename(r)
 		}
 		return out
 	}
-	for i := range q.Comms {
-		if i > 0 {
-			q.Comms[i].Ranks = rename(p.Comms[i].Ranks)
+	each := func(lists [][]int) [][]int {
+		out := make([][]int, len(lists))
+		for i, l := range lists {
+			out[i] = all(l)
+		}
+		return out
+	}
+	for i := 1; i < len(q.Comms); i++ {
+		c := &q.Comms[i]
+		c.Ranks, c.Remote = all(c.Ranks), all(c.Remote)
+		if c.Sources != nil {
+			c.Sources, c.Dests = each(c.Sources), each(c.Dests)
 		}
 	}
-	for i, w := range p.Wins {
-		w.Off, w.Size, w.Unit = slices.Clone(w.Off), slices.Clone(w.Size), slices.Clone(w.Unit)
-		for r, n := range perm {
-			w.Off[n], w.Size[n], w.Unit[n] = p.Wins[i].Off[r], p.Wins[i].Size[r], p.Wins[i].Unit[r]
+	world := len(q.Comms)
+	q.Comms = append(q.Comms, Comm{Ranks: all(p.Comms[0].Ranks)})
+	for i := range p.Wins {
+		if q.Wins[i] = p.Wins[i].renamed(perm); q.Wins[i].Comm == 0 {
+			q.Wins[i].Comm = world
 		}
-		q.Wins[i] = w
+	}
+	of := func(o int) int {
+		if o == 0 {
+			return 0
+		}
+		return perm[o-1] + 1
 	}
 	for i := range q.Calls {
 		c := &q.Calls[i]
-		c.Rank, c.Group = perm[c.Rank], rename(c.Group)
-		c.Peer, c.Source = perm[c.Peer], perm[c.Source]
+		if c.Comm == 0 {
+			c.Comm = world
+		}
+		c.Rank, c.Group = perm[c.Rank], all(c.Group)
+		c.Peer, c.Source = rename(c.Peer), rename(c.Source)
+		c.Of, c.Origin.Of, c.Result.Of, c.Compare.Of = of(c.Of), of(c.Origin.Of), of(c.Result.Of), of(c.Compare.Of)
 	}
 	return q
+}
+
+// renamed returns a window with its processes renamed.
+func (w Window) renamed(perm []int) Window {
+	out := w
+	out.Off, out.Size, out.Unit = slices.Clone(w.Off), slices.Clone(w.Size), slices.Clone(w.Unit)
+	if w.At != nil {
+		out.At = make([][]int, len(perm))
+	}
+	for r, n := range perm {
+		out.Off[n], out.Size[n], out.Unit[n] = w.Off[r], w.Size[r], w.Unit[r]
+		if w.At == nil {
+			continue
+		}
+		out.At[n] = make([]int, len(perm))
+		for s, m := range perm {
+			out.At[n][m] = w.At[r][s]
+		}
+	}
+	return out
 }
 
 // Renamed returns pairs with the processes of their places renamed as
@@ -65,7 +114,7 @@ func (p *Program) Splittable() []int {
 	var out []int
 	for i := range p.Calls {
 		c := &p.Calls[i]
-		if c.Fn == "MPI_Put" && c.Origin.Count > 1 && c.Origin.Type < pairs && c.TType < pairs &&
+		if c.Fn == "MPI_Put" && c.Peer != ProcNull && c.Origin.Count > 1 && c.Origin.Type < pairs && c.TType < pairs &&
 			p.Types[c.TType].Bytes%p.Wins[c.Win].Unit[c.Peer] == 0 {
 			out = append(out, i)
 		}

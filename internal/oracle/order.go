@@ -60,6 +60,7 @@ func buildOrder(p *Program, locks bool) (*order, error) {
 	}
 	o.collectives()
 	o.messages()
+	o.partitions()
 	o.exposures()
 	if locks {
 		o.locks()

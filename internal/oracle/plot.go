@@ -9,19 +9,21 @@ import (
 // plot queues something that several processes do together.
 func (g *generator) plot() {
 	switch x := g.Float64(); {
-	case x < 0.12:
-		g.collective("MPI_Barrier")
-	case x < 0.27:
-		g.collective([]string{"MPI_Bcast", "MPI_Reduce", "MPI_Allreduce"}[g.IntN(3)])
-	case x < 0.5:
+	case x < 0.22:
+		g.collective()
+	case x < 0.48:
 		if g.with(Messages) {
-			g.message()
+			g.communicate()
 		}
-	case x < 0.53 && len(g.p.Wins) < 3:
+	case x < 0.51 && len(g.p.Wins) < 3:
 		g.newWindow()
-	case x < 0.55:
+	case x < 0.53:
 		if w := g.IntN(len(g.p.Wins)); !g.p.Wins[w].allocates() && g.plan[w] != dead && g.plan[w] != fenced && !g.exposedNow(w) {
 			g.freeWindow(w)
+		}
+	case x < 0.55:
+		if g.with(SubComms) && len(g.p.Comms) < 6 {
+			g.newComm()
 		}
 	default:
 		g.epochs(g.IntN(len(g.p.Wins)))
@@ -67,7 +69,7 @@ func (g *generator) someMode() mode {
 
 // newWindow queues the creation of a window.
 func (g *generator) newWindow() {
-	win := Window{Comm: g.IntN(len(g.p.Comms)), Make: "MPI_Win_create"}
+	win := Window{Comm: g.intracomm(), Make: "MPI_Win_create"}
 	if g.chance(0.4) {
 		win.Make = "MPI_Win_allocate"
 	}
@@ -177,83 +179,4 @@ func (g *generator) close(i int) {
 	for _, t := range c.targets {
 		g.push(t, Call{Fn: "MPI_Win_wait", Unit: c.unit, Win: c.win}, 0)
 	}
-}
-
-// collective queues a collective call of a communicator.
-func (g *generator) collective(fn string) {
-	comm := g.IntN(len(g.p.Comms))
-	members := g.p.Comms[comm].Ranks
-	c := Call{Fn: fn, Unit: g.unit(), Comm: comm}
-	if fn == "MPI_Bcast" || fn == "MPI_Reduce" {
-		c.Peer = pick(g.Rand, members)
-	}
-	basic, n := g.IntN(Byte), 1+g.IntN(2)
-	reduces := fn == "MPI_Reduce" || fn == "MPI_Allreduce"
-	if reduces {
-		c.Op = "MPI_SUM"
-	}
-	inPlace := reduces && g.with(InPlace) && g.chance(0.2)
-	for _, r := range members {
-		d := c
-		switch {
-		case reduces:
-			d.Origin = g.place(r, Buf{Type: basic, Count: n})
-			d.Result = g.place(r, Buf{Type: basic, Count: n})
-			d.InPlace = inPlace && (fn == "MPI_Allreduce" || r == c.Peer)
-		case fn == "MPI_Bcast":
-			d.Origin = g.buffer(r, basic, n)
-		}
-		g.push(r, d, 0)
-	}
-}
-
-// message queues a message, or two that cross, with their receives.
-func (g *generator) message() {
-	comm := g.IntN(len(g.p.Comms))
-	members := g.p.Comms[comm].Ranks
-	a, b := pick(g.Rand, members), pick(g.Rand, members)
-	if a == b {
-		return
-	}
-	u := g.unit()
-	if g.chance(0.15) {
-		x := g.sendSide("MPI_Sendrecv", u, comm, a, b)
-		y := g.sendSide("MPI_Sendrecv", u, comm, b, a)
-		x.Result, y.Result = g.receiveBuffer(a, y), g.receiveBuffer(b, x)
-		x.Source, x.RTag, y.Source, y.RTag = b, y.Tag, a, x.Tag
-		g.push(a, x, 0)
-		g.push(b, y, 0)
-		return
-	}
-	send := g.sendSide(pick(g.Rand, []string{"MPI_Send", "MPI_Ssend", "MPI_Isend"}), u, comm, a, b)
-	recv := Call{Fn: pick(g.Rand, []string{"MPI_Recv", "MPI_Irecv"}), Unit: u, Comm: comm, Source: a, Tag: send.Tag}
-	recv.Result = g.receiveBuffer(b, send)
-	if g.with(Wildcards) {
-		recv.Any, recv.AnyTag = g.chance(0.2), g.chance(0.2)
-	}
-	if send.Fn == "MPI_Isend" {
-		send.Reqs = []int{g.reqs}
-		g.reqs++
-	}
-	if recv.Fn == "MPI_Irecv" {
-		recv.Reqs = []int{g.reqs}
-		g.reqs++
-	}
-	g.push(a, send, 0)
-	g.push(b, recv, 0)
-}
-
-func (g *generator) sendSide(fn string, unit, comm, from, to int) Call {
-	c := Call{Fn: fn, Unit: unit, Comm: comm, Peer: to, Tag: g.IntN(3)}
-	c.Origin = g.buffer(from, g.IntN(Byte), 1+g.IntN(2))
-	return c
-}
-
-// receiveBuffer picks a buffer for a message.
-func (g *generator) receiveBuffer(r int, send Call) Buf {
-	n := g.p.elements(send.Origin.Type, send.Origin.Count).count
-	if g.with(ShortMessages) && g.chance(0.1) {
-		n++
-	}
-	return g.buffer(r, g.p.basic(send.Origin.Type), n)
 }

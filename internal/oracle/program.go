@@ -118,7 +118,7 @@ type Call struct {
 	Partitions int   // of MPI_Psend_init and MPI_Precv_init; the buffer's Count is that of one
 	Ready      []int // partitions of Pready (one), Pready_range (first, last) and Pready_list; of MPI_Parrived (one)
 
-	New   int // communicator that a constructor makes: index in Program.Comms, -1 when the caller gets MPI_COMM_NULL
+	New   int // communicator that a constructor makes: index in Program.Comms, or -1; a caller that is no member of it gets MPI_COMM_NULL
 	Color int // of MPI_Comm_split; Undefined for none
 	Key   int
 

@@ -8,13 +8,13 @@ import (
 
 // request is one that a process has.
 type request struct {
-	call       Call // that made it
-	active     bool
-	done       func() bool // of an active one: whether it can complete
-	instance   int         // of a persistent collective: which of its sequence
-	runs       int
-	post       *post // of an active receive
-	partitions []bool
+	call     Call // that made it
+	active   bool
+	done     func() bool // of an active one: whether it can complete
+	instance int         // of a persistent collective: which of its sequence
+	runs     int
+	post     *post    // of an active receive
+	ready    [][]bool // of a partitioned send: by run, which partitions are ready
 }
 
 // stream is what was sent and posted on a channel.
@@ -150,6 +150,9 @@ func (s *simulation) communicate(c *Call) (func() bool, error) {
 			r.instance = n
 		} else if err := s.reach(c); err != nil {
 			return nil, err
+		}
+		if c.Partitions > 0 {
+			s.pair(r)
 		}
 		q.reqs[c.Reqs[0]] = r
 		return nil, nil
@@ -293,6 +296,11 @@ func (s *simulation) release(c *Call) error {
 	if x.active && !x.call.isOperation() {
 		q.freed = append(q.freed, s.p.spans(&x.call)...)
 	}
+	for i := range q.ops {
+		if q.ops[i].req == c.Reqs[0] {
+			q.ops[i].req = -1
+		}
+	}
 	delete(q.reqs, c.Reqs[0])
 	return nil
 }
@@ -309,6 +317,3 @@ func (s *simulation) cancel(c *Call) error {
 	}
 	return nil
 }
-
-func (s *simulation) partition(*Call) error                { return errors.New("no partitions yet") }
-func (s *simulation) startPartitions(*request) func() bool { return yes }

@@ -150,9 +150,6 @@ func (s *signer) recvTag(name string) {
 // intercommunicator each group's first process draws a number, and the smaller
 // identifier counts.
 func (p *Program) commID(comm int) int64 {
-	if comm < 0 {
-		return 0
-	}
 	if comm == 0 {
 		return trace.CommWorld
 	}
@@ -366,7 +363,11 @@ func (s *signer) constructor() {
 		s.number("high", bit(c.Flag))
 		made = "newintracomm"
 	}
-	s.word(made, trace.ArgComm, s.p.commID(c.New))
+	id := int64(0)
+	if c.New >= 0 && slices.Contains(s.p.Comms[c.New].all(), c.Rank) {
+		id = s.p.commID(c.New)
+	}
+	s.word(made, trace.ArgComm, id)
 }
 
 func ranksIn(group, world []int) []int {
@@ -397,7 +398,7 @@ func (s *signer) root() {
 // each process where it has them. Where it is not significant its arguments are
 // 0 and its lists are empty.
 func (s *signer) side(b Buf, v Parts, prefix, displs string, many, significant bool) {
-	w := strings.HasSuffix(s.c.does(), "alltoallw")
+	w := s.c.typed()
 	addr, count, typ := prefix+"buf", prefix+"count", prefix+"type"
 	if significant {
 		s.place(addr, b)
@@ -443,7 +444,7 @@ func (s *signer) collective() {
 	root := c.rooted() && c.Rank == c.Peer
 	idle := inter && c.rooted() && !root && slices.Contains(own, c.Peer)
 	fn := c.does()
-	v := strings.HasSuffix(fn, "v") || strings.HasSuffix(fn, "alltoallw")
+	v := strings.HasSuffix(fn, "v") || c.typed()
 	switch fn {
 	case "MPI_Bcast":
 		if idle {
@@ -469,7 +470,7 @@ func (s *signer) collective() {
 		}
 	case "MPI_Barrier":
 	default:
-		gathers := strings.Contains(fn, "allgather")
+		gathers := strings.Contains(strings.ToLower(fn), "allgather")
 		rdispls := "rdispls"
 		if gathers {
 			rdispls = "displs"

@@ -20,7 +20,8 @@ type simulation struct {
 	pscw  map[pscwKey]int
 
 	streams map[channel]*stream
-	made    map[int]bool // communicators that the program makes
+	sides   map[bool]map[channel][]*request // partitioned sends (true) and receives by channel
+	made    map[int]bool                    // communicators that the program makes
 }
 
 // process is what one process is doing.
@@ -76,7 +77,7 @@ func newSimulation(p *Program) *simulation {
 	s := &simulation{
 		p: p, ranks: make([]process, p.Ranks), locks: map[lockKey]*lockState{},
 		colls: map[collKey][]collective{}, here: map[instance]map[int]bool{}, pscw: map[pscwKey]int{},
-		streams: map[channel]*stream{}, made: map[int]bool{},
+		streams: map[channel]*stream{}, sides: map[bool]map[channel][]*request{true: {}, false: {}}, made: map[int]bool{},
 	}
 	for i := range s.ranks {
 		s.ranks[i] = process{wins: map[int]*winState{}, passed: map[collKey]int{}, reqs: map[int]*request{}, handles: map[int]*post{}, comms: map[int]bool{}}
@@ -338,9 +339,6 @@ func (s *simulation) enter(c *Call) (int, error) {
 	}
 	if !slices.Contains(s.p.members(c), c.Rank) || !s.has(c.Rank, s.p.commOf(c)) {
 		return 0, errors.New("not a member of the communicator")
-	}
-	if c.makesComm() && c.New >= 0 && !slices.Contains(s.p.Comms[c.New].all(), c.Rank) {
-		return 0, errors.New("not a member of the new communicator")
 	}
 	key := s.p.collKey(c)
 	q := &s.ranks[c.Rank]
