@@ -207,7 +207,14 @@ func (r *run) replay(m *regions.Machine, checker *conflicts.Checker) error {
 
 func (r *run) basis() Basis {
 	s := r.machine.Stats()
+	ended := 0
+	for _, reader := range r.readers {
+		if reader != nil && reader.End() != nil {
+			ended++
+		}
+	}
 	return Basis{
+		Ended: ended,
 		Ranks: len(r.dir.Files), RanksInRun: r.dir.Ranks,
 		Windows: s.Windows, Regions: r.regions,
 		Calls: s.Calls, Operations: s.Operations,

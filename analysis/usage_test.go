@@ -434,6 +434,15 @@ func TestEpochsThatStayOpen(t *testing.T) {
 	}
 }
 
+// A process may pass a synchronization from which another never returned; what
+// it did then is analysed.
+func TestBehindACallThatNeverReturned(t *testing.T) {
+	text := twoWindows + "rank 0\n" + winFence(10) + winPut(11, 1) + never(winLock(12, 1)) + "rank 1\n" + never(winFence(20))
+	res := inMemory(t, packed(t, 2, text), evc.Encoded, 1)
+	require.Equal(t, []string{"MC304 12 10"}, usageOf(res))
+	require.EqualValues(t, 1, res.Basis.Operations)
+}
+
 // A trace that is cut says nothing of epochs that are open where it ends.
 func TestCutTraceLeavesEpochsOpen(t *testing.T) {
 	text := twoWindows + "rank 0\n" + winLock(10, 1) + winPut(11, 1) + "rank 1\n" + finalize(99)

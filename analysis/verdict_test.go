@@ -105,7 +105,7 @@ func TestVerdicts(t *testing.T) {
 		},
 		{
 			name: "a process that stays in a barrier", verdict: Undecided, doubts: []DoubtKind{Unmatched},
-			trace: correct + fence + "rank 0\n" + `{"call":"MPI_Barrier","returned":false,"args":{"comm":1}}` + "\n" + "rank 1\n" + finish,
+			trace: correct + both(fence) + "rank 0\n" + `{"call":"MPI_Barrier","returned":false,"args":{"comm":1}}` + "\n" + "rank 1\n" + `{"call":"MPI_Barrier","args":{"comm":1}}` + "\n" + finish,
 			text:  "rank 0 never returned from MPI_Barrier",
 		},
 		{

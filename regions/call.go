@@ -56,9 +56,11 @@ func (m *Machine) call(p *proc) {
 	if c.bad {
 		m.problems.notUnderstood(c.Fn.Name, p.info(c), "an argument that its meaning depends on is not in the trace")
 	}
-	if !c.Returned && p.state != ended {
+	if !c.Returned {
 		// Nothing follows a call that never returned.
 		m.problems.unreturned(p, c)
-		p.state = ended
+		if p.state != arrived {
+			p.state = ended
+		}
 	}
 }

@@ -248,13 +248,12 @@ func (c *collective) ordering(p *proc, at *call, g *group, dir direction, root i
 // the concurrent region.
 func (m *Machine) arrive(p *proc, c *call, after func()) {
 	p.closing = p.info(c)
-	if !c.Returned {
-		p.state = ended
-		// It reached the call: the others may have passed it.
-		m.problems.unreturned(p, c)
-		return
-	}
 	p.state, p.after = arrived, after
+	if !c.Returned {
+		// It reached the call, so that the others may have passed it; but
+		// nothing of what it did after that was recorded.
+		p.left, p.after = true, nil
+	}
 	m.arrived++
 	m.meets(p)
 }

@@ -95,6 +95,9 @@ func (ps *problems) stuck(m *Machine) {
 				tail = " " + what()
 			}
 		case arrived:
+			if p.left {
+				continue // said already
+			}
 			call = p.closing
 			tail = " for all processes"
 		default:

@@ -26,6 +26,7 @@ type proc struct {
 	segs    []Segment
 	locals  []Local
 	closing *CallInfo // the global synchronization at which it stands
+	left    bool      // and from which it never returned
 
 	infos    []CallInfo // room for the next
 	current  call       // the call under way
@@ -88,6 +89,9 @@ func (p *proc) beginRegion(m *Machine) {
 	p.closing = nil
 	if p.state == arrived {
 		p.state = running
+		if p.left {
+			p.state = ended
+		}
 	}
 }
 

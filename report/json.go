@@ -70,6 +70,7 @@ type jsonSummary struct {
 type jsonBasis struct {
 	Ranks       int    `json:"ranks"`
 	RanksInRun  int    `json:"ranks_in_run"`
+	Ended       int    `json:"ended_ranks"`
 	Windows     int    `json:"windows"`
 	Regions     int    `json:"concurrent_regions"`
 	Calls       uint64 `json:"calls"`

@@ -250,11 +250,14 @@ func printable(s string) string {
 func (t *textWriter) basis(res *analysis.Result) {
 	b := &res.Basis
 	if b.Loads+b.Stores == 0 && b.Ranks >= b.RanksInRun { // with ranks missing, little of the others is read
-		if b.Instruments == 0 {
+		switch {
+		case b.Ended == 0: // how many parts are instrumented is said at the end
+			t.line("%s no loads or stores were recorded before the run came to its end.", t.paint.note.Sprint("note:"))
+		case b.Instruments == 0:
 			t.line("%s no loads or stores of the program were recorded, so only MPI calls were compared with one another.",
 				t.paint.warning.Sprint("WARNING:"))
 			t.line("         Was the program compiled and linked with `mcchk cc`? `mcchk doctor PROGRAM` says.")
-		} else {
+		default:
 			t.line("%s no loads or stores were recorded: the code compiled with `mcchk cc` touched neither window memory nor", t.paint.note.Sprint("note:"))
 			t.line("      buffers of pending operations. If it should have, `mcchk doctor PROGRAM` lists the parts compiled otherwise.")
 		}
