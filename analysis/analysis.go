@@ -28,7 +28,8 @@ type Options struct {
 	Model Model  // of windows; "" is ModelAuto
 	// Predict also looks for races that another order of locks would have
 	// made possible: findings of rule MC202.
-	Predict bool
+	Predict     bool
+	phase, turn int // of regions.Options, for tests
 	// Progress, if set, is called now and then from the goroutine of Run.
 	Progress func(Progress)
 }
@@ -160,7 +161,7 @@ func verdict(res *Result) Verdict {
 }
 
 func (r *run) replayOptions() regions.Options {
-	return regions.Options{Clock: r.opts.Clock, Model: memoryModels[r.opts.Model]}
+	return regions.Options{Clock: r.opts.Clock, Model: memoryModels[r.opts.Model], Phase: r.opts.phase, Turn: r.opts.turn}
 }
 
 // search replays and searches, the one ahead of the other.
@@ -189,7 +190,7 @@ func (r *run) search(readers []*trace.Reader, opts regions.Options) (*regions.Ma
 }
 
 func (r *run) replay(m *regions.Machine, checker *conflicts.Checker) error {
-	for n := 1; ; n++ {
+	for {
 		region, err := m.Next(r.ctx)
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -197,9 +198,9 @@ func (r *run) replay(m *regions.Machine, checker *conflicts.Checker) error {
 		if err != nil {
 			return err
 		}
-		r.regions = n
+		r.regions = region.Index + 1
 		if r.opts.Progress != nil {
-			r.opts.Progress(Progress{Regions: n, Accesses: m.Stats().Accesses})
+			r.opts.Progress(Progress{Regions: r.regions, Accesses: m.Stats().Accesses})
 		}
 		checker.Add(region)
 	}

@@ -177,9 +177,9 @@ func (n *namer) side(site conflicts.Site, t *conflicts.Touch) conflicts.Side {
 		Atomic:  t.Kind == regions.AtomicRead || t.Kind == regions.AtomicWrite,
 		Stack:   n.stack(site.Rank, site.Stack),
 		Epoch:   t.Call.Epoch.String(),
-		Started: n.syncPoint(t.Started),
-		Done:    n.syncPoint(t.Done),
-		Pending: t.Span,
+		Started: n.syncPoint(t.Started()),
+		Done:    n.syncPoint(t.Done()),
+		Pending: t.Spans(),
 	}
 	if t.Elem != nil {
 		s.Op, s.Type = t.Elem.Op, t.Elem.Type

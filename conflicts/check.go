@@ -232,8 +232,8 @@ func (s *searcher) overlapping(c class, lo, hi uint64, visit func(int32)) {
 // compareLanes compares each access of one lane with those of another, or with
 // the later ones of the same lane.
 func (s *searcher) compareLanes(a, b *lane) {
-	if !a.first().Span && !b.first().Span && a.first().Rank == b.first().Rank {
-		return // one after the other
+	if a.old && b.old || a.first().Span == nil && b.first().Span == nil && a.first().Rank == b.first().Rank {
+		return // compared before; or one after the other
 	}
 	m, ok := s.meet(a.first(), b.first())
 	if !ok {
@@ -276,7 +276,7 @@ func (s *searcher) report(a *regions.Access, l *lane, from int, m meeting) {
 
 // searchLocals looks up each load and store in the lanes.
 func (s *searcher) searchLocals(ctx context.Context, owner int32) {
-	locals := s.region.Locals[owner]
+	locals, old := s.region.Locals[owner], s.region.OldLocals(owner)
 	load, store := class{kind: regions.Read}, class{kind: regions.Write}
 	for i := range locals {
 		if i&0xffff == 0 && ctx.Err() != nil {
@@ -287,20 +287,21 @@ func (s *searcher) searchLocals(ctx context.Context, owner int32) {
 		hi := lo + uint64(l.Stride)*(l.Count-1) + uint64(l.Size)
 		switch {
 		case l.Store && s.stores.meets(lo, hi):
-			s.lookUp(owner, i, store, lo, hi)
+			s.lookUp(owner, i, store, i < old, lo, hi)
 		case !l.Store && s.loads.meets(lo, hi):
-			s.lookUp(owner, i, load, lo, hi)
+			s.lookUp(owner, i, load, i < old, lo, hi)
 		}
 	}
 }
 
 // lookUp compares local access i of the owner, within [lo, hi), with the lanes.
-func (s *searcher) lookUp(owner int32, i int, c class, lo, hi uint64) {
+// Old ones were compared with one another in the phase before.
+func (s *searcher) lookUp(owner int32, i int, c class, old bool, lo, hi uint64) {
 	var a *regions.Access // made when it is first needed
 	s.overlapping(c, lo, hi, func(j int32) {
 		lane := s.lanes[j]
-		if !lane.first().Span && lane.first().Rank == owner {
-			return // one after the other
+		if old && lane.old || lane.first().Span == nil && lane.first().Rank == owner {
+			return // compared before; or one after the other
 		}
 		if a == nil {
 			a = s.region.LocalAccess(owner, i)

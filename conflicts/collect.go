@@ -46,14 +46,31 @@ type Sample struct {
 
 // Touch is one access of a sample.
 type Touch struct {
-	Kind    regions.Kind
-	Elem    *regions.Element
-	Call    *regions.CallInfo
-	Started *regions.CallInfo // the last synchronization before; nil at the start of the run
-	Done    *regions.CallInfo // what completes it; of an instantaneous access the next synchronization; nil when there is none
-	Span    bool
-	pos     uint64
+	Kind   regions.Kind
+	Elem   *regions.Element
+	Call   *regions.CallInfo
+	within *regions.Bounds     // of the separate region that it starts in
+	span   *regions.Completion // nil of an instantaneous access
+	pos    uint64
 }
+
+// Started returns the last synchronization before the access; nil at the start
+// of the run.
+func (t *Touch) Started() *regions.CallInfo {
+	return t.within.Begin
+}
+
+// Done returns what completes the access; of an instantaneous access the next
+// synchronization; nil when there is none. It is known once the replay is over.
+func (t *Touch) Done() *regions.CallInfo {
+	if t.span != nil {
+		return t.span.By
+	}
+	return t.within.End
+}
+
+// Spans reports whether the access is not instantaneous.
+func (t *Touch) Spans() bool { return t.span != nil }
 
 type groupKey struct {
 	rule          string
@@ -103,7 +120,7 @@ func (p *Pair) earlier(s *Sample) bool {
 func (p *Pair) sample() Sample {
 	s := Sample{
 		Region: p.Region.Index, Owner: p.First.Owner, Lo: p.Lo, Hi: p.Hi,
-		First: touchOf(p.Region, p.First), Second: touchOf(p.Region, p.Second),
+		First: touchOf(p.First), Second: touchOf(p.Second),
 	}
 	prefer := max(p.First.Call.Win, p.Second.Call.Win)
 	s.Locks[0], s.Locks[1] = p.Region.LockOrder(p.First, p.Second)
@@ -111,19 +128,8 @@ func (p *Pair) sample() Sample {
 	return s
 }
 
-func touchOf(r *regions.Region, a *regions.Access) Touch {
-	t := Touch{Kind: a.Kind, Elem: a.Elem, Call: a.Call, Done: a.Done, Span: a.Span, pos: a.Start.Pos}
-	segs := r.Segments[a.Rank]
-	if a.Start.Seg >= 0 {
-		t.Started = segs[a.Start.Seg].Begin
-		if !a.Span {
-			if next := int(a.Start.Seg) + 1; next < len(segs) {
-				t.Done = segs[next].Begin
-			} else {
-				t.Done = r.Closing[a.Rank]
-			}
-		}
-	}
+func touchOf(a *regions.Access) Touch {
+	t := Touch{Kind: a.Kind, Elem: a.Elem, Call: a.Call, within: a.Within, span: a.Span, pos: a.Start.Pos}
 	return t
 }
 

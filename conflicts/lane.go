@@ -17,6 +17,7 @@ type laneKey struct {
 	win    int64
 	elem   regions.Element
 	locks  string
+	old    bool
 	part   int32 // further lanes where the accesses are not completed in order
 }
 
@@ -29,6 +30,7 @@ type lane struct {
 	accesses []*regions.Access
 	class    class
 	lo, hi   uint64 // bounding box
+	old      bool   // they were in the phase before as well
 }
 
 func (l *lane) first() *regions.Access { return l.accesses[0] }
@@ -76,14 +78,14 @@ func (s *searcher) sortLanes(calls []*regions.Access) {
 	clear(s.lanes)
 	s.lanes = s.lanes[:0]
 	for _, a := range calls {
-		k := laneKey{site: siteOf(a), kind: a.Kind, base: a.Base, layout: a.Layout, win: a.Call.Win, locks: a.Locks.Key()}
+		k := laneKey{site: siteOf(a), kind: a.Kind, base: a.Base, layout: a.Layout, win: a.Call.Win, locks: a.Locks.Key(), old: a.Old}
 		if a.Elem != nil {
 			k.elem = *a.Elem
 		}
 		for {
 			l := s.byKey[k]
 			if l == nil {
-				l = &lane{class: classOf(a)}
+				l = &lane{class: classOf(a), old: a.Old}
 				l.lo, l.hi = a.Layout.Bounds(a.Base)
 				s.byKey[k] = l
 				s.lanes = append(s.lanes, l)

@@ -43,7 +43,7 @@ func TestAgainstReachability(t *testing.T) {
 			begin(s)
 		}
 		type message struct {
-			e, v Stamp
+			e, v Time
 			from int
 		}
 		var inFlight []message
@@ -52,16 +52,13 @@ func TestAgainstReachability(t *testing.T) {
 			old := current[s]
 			if len(inFlight) > 0 && rng.IntN(2) == 0 {
 				m := inFlight[rng.IntN(len(inFlight))]
-				for _, c := range []struct {
-					clock Clock
-					stamp Stamp
-				}{{e, m.e}, {v, m.v}} {
-					c.clock.Tick(s)
-					c.clock.Merge(s, c.stamp)
-				}
+				e.Tick(s)
+				e.Merge(s, m.e)
+				v.Tick(s)
+				v.Merge(s, m.v)
 				begin(s, old, m.from)
 			} else {
-				inFlight = append(inFlight, message{e.Now(s), v.Now(s), old})
+				inFlight = append(inFlight, message{e.Time(e.Now(s)), v.Time(v.Now(s)), old})
 				e.Tick(s)
 				v.Tick(s)
 				begin(s, old)
@@ -82,11 +79,82 @@ func TestAgainstReachability(t *testing.T) {
 				if a.strand == b.strand {
 					continue
 				}
-				require.Equal(t, reach[j][i], e.Before(a.e, b.e), "seed %d: evc %d→%d", seed, i, j)
-				require.Equal(t, reach[j][i], v.Before(a.v, b.v), "seed %d: vector %d→%d", seed, i, j)
+				n := uint32(a.pos + 1)
+				require.Equal(t, reach[j][i], e.Knows(b.e, a.strand, n), "seed %d: evc %d→%d", seed, i, j)
+				require.Equal(t, reach[j][i], v.Knows(b.v, a.strand, n), "seed %d: vector %d→%d", seed, i, j)
 			}
 		}
 	}
+}
+
+// TestPhases draws executions whose clocks begin a new phase now and then, and
+// holds what they know against a vector clock of one phase.
+func TestPhases(t *testing.T) {
+	for seed := range uint64(400) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		n := 2 + rng.IntN(5)
+		whole := clockOf(t, Vector, n)
+		phased := clockOf(t, []string{Encoded, Vector}[seed%2], n)
+		if c, ok := phased.(*encodedClock); ok && seed%4 == 0 {
+			c.limit = 20 // goes on as vectors soon
+		}
+		type event struct{ whole, phased Time }
+		var sent []event
+		passed := make([]uint32, n) // separate regions below the phase
+		ticks := make([]uint32, n)
+		for i := range ticks {
+			ticks[i] = 1
+		}
+		for step := range 120 {
+			s := rng.IntN(n)
+			switch x := rng.IntN(10); {
+			case x == 0:
+				floor := phased.Floor(everyone(n))
+				phased = phased.Next(floor)
+				for i := range floor {
+					passed[i] += floor[i]
+					require.LessOrEqual(t, passed[i], ticks[i])
+				}
+			case x < 5 && len(sent) > 0:
+				m := sent[rng.IntN(len(sent))]
+				whole.Tick(s)
+				whole.Merge(s, m.whole)
+				phased.Tick(s)
+				phased.Merge(s, m.phased)
+				ticks[s]++
+			case x < 6 && len(sent) > 1:
+				a, b := sent[rng.IntN(len(sent))], sent[rng.IntN(len(sent))]
+				sent = append(sent, event{whole.Join(a.whole, b.whole), phased.Join(a.phased, b.phased)})
+			default:
+				sent = append(sent, event{whole.Time(whole.Now(s)), phased.Time(phased.Now(s))})
+				whole.Tick(s)
+				phased.Tick(s)
+				ticks[s]++
+			}
+			if step%8 != 7 {
+				continue
+			}
+			for r := range n {
+				for p := range n {
+					for k := uint32(1); k <= ticks[p]; k++ {
+						if p == r && k <= passed[p] {
+							continue // program order
+						}
+						require.Equal(t, whole.Knows(whole.Now(r), p, k), phased.Knows(phased.Now(r), p, k),
+							"seed %d: does %d know region %d of %d (phase from %d)", seed, r, k, p, passed[p])
+					}
+				}
+			}
+		}
+	}
+}
+
+func everyone(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
 }
 
 func TestEncodedNumbers(t *testing.T) {
@@ -97,23 +165,51 @@ func TestEncodedNumbers(t *testing.T) {
 		c.Tick(1)
 	}
 	want := new(big.Int).Exp(big.NewInt(3), big.NewInt(101), nil)
-	require.Zero(t, want.Cmp(c.stamps[c.Now(1)].big()))
+	require.Zero(t, want.Cmp(c.stamps[c.Now(1)].n.big()))
 	c.Tick(2)
-	c.Merge(2, c.Now(1))
-	require.Zero(t, new(big.Int).Mul(want, big.NewInt(25)).Cmp(c.stamps[c.Now(2)].big()))
-	require.True(t, c.Before(c.Now(1), c.Now(2)))
-	require.False(t, c.Before(c.Now(2), c.Now(1)))
-	require.False(t, c.Before(c.Now(0), c.Now(2)))
+	c.Merge(2, c.Time(c.Now(1)))
+	require.Zero(t, new(big.Int).Mul(want, big.NewInt(25)).Cmp(c.stamps[c.Now(2)].n.big()))
+	require.True(t, c.Knows(c.Now(2), 1, 101))
+	require.False(t, c.Knows(c.Now(2), 1, 102))
+	require.False(t, c.Knows(c.Now(1), 2, 1))
+	require.False(t, c.Knows(c.Now(2), 0, 1))
 	require.Equal(t, want.BitLen(), c.Bits(c.Now(1)))
 }
 
-func TestZeroStampIsBeforeAndAfterNothing(t *testing.T) {
+func TestPowers(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	primes := firstPrimes(200)
+	for range 2_000 {
+		x, count := number{w: 1}, map[uint64]uint32{}
+		for range rng.IntN(40) {
+			p := primes[rng.IntN(len(primes))]
+			x = x.times(p)
+			count[p]++
+		}
+		p := primes[rng.IntN(len(primes))]
+		if rng.IntN(2) == 0 {
+			for range rng.IntN(30) {
+				x = x.times(p)
+				count[p]++
+			}
+		}
+		for n := range count[p] + 3 {
+			require.Equal(t, n <= count[p], x.hasPower(p, n), "%d^%d in %v", p, n, x.big())
+		}
+	}
+}
+
+func TestZeroTimeIsBeforeAndAfterNothing(t *testing.T) {
 	for _, name := range []string{Encoded, Vector} {
 		c := clockOf(t, name, 2)
-		require.False(t, c.Before(0, c.Now(0)), name)
-		require.False(t, c.Before(c.Now(0), 0), name)
-		require.Equal(t, c.Now(1), c.Join(0, c.Now(1)), name)
-		require.Equal(t, c.Now(1), c.Join(c.Now(1), 0), name)
+		require.False(t, c.Knows(0, 0, 1), name)
+		now := c.Time(c.Now(1))
+		require.Equal(t, now, c.Join(Time{}, now), name)
+		require.Equal(t, now, c.Join(now, Time{}), name)
+		before := c.Now(0)
+		c.Merge(0, Time{})
+		require.Equal(t, before, c.Now(0), name)
+		require.True(t, c.Time(0).IsZero(), name)
 	}
 	_, err := NewMaker("sundial", 2)
 	require.ErrorContains(t, err, `no clock "sundial"`)
@@ -147,7 +243,7 @@ func TestEncodedNeverOutgrowsTheVector(t *testing.T) {
 	c := newEncoded(firstPrimes(4))
 	for i := range 1000 {
 		from, to := i%4, (i*7+1)%4
-		s := c.Now(from)
+		s := c.Time(c.Now(from))
 		c.Tick(from)
 		c.Tick(to)
 		c.Merge(to, s)

@@ -3,13 +3,14 @@ package evc
 // vectorClock is the plain vector clock (Fidge, Mattern): one component a
 // strand, the reference that the encoded clock is held against.
 type vectorClock struct {
+	base   *base
 	n      int
 	stamps [][]uint32 // by Stamp; stamps[0] is unused
 	now    []Stamp
 }
 
 func newVector(strands int) *vectorClock {
-	c := &vectorClock{n: strands, stamps: make([][]uint32, 1, strands+1), now: make([]Stamp, strands)}
+	c := &vectorClock{base: &base{}, n: strands, stamps: make([][]uint32, 1, strands+1), now: make([]Stamp, strands)}
 	for i := range c.now {
 		v := make([]uint32, strands)
 		v[i] = 1
@@ -25,45 +26,109 @@ func (c *vectorClock) add(v []uint32) Stamp {
 
 func (c *vectorClock) Now(strand int) Stamp { return c.now[strand] }
 
-func (c *vectorClock) Tick(strand int) { c.now[strand] = c.tick(c.now[strand], strand) }
+func (c *vectorClock) Time(s Stamp) Time {
+	if s == 0 {
+		return Time{}
+	}
+	return Time{v: c.stamps[s], base: c.base}
+}
 
-func (c *vectorClock) tick(s Stamp, strand int) Stamp {
-	v := append([]uint32(nil), c.stamps[s]...)
+func (c *vectorClock) Tick(strand int) {
+	v := append([]uint32(nil), c.stamps[c.now[strand]]...)
 	v[strand]++
-	return c.add(v)
+	c.now[strand] = c.add(v)
 }
 
-func (c *vectorClock) Merge(strand int, s Stamp) {
-	c.now[strand] = c.Join(c.now[strand], s)
+func (c *vectorClock) Merge(strand int, t Time) {
+	if t.IsZero() {
+		return
+	}
+	own, other := c.stamps[c.now[strand]], c.local(t)
+	if v := joined(own, other); &v[0] != &own[0] {
+		c.now[strand] = c.add(v)
+	}
 }
 
-func (c *vectorClock) Join(a, b Stamp) Stamp {
-	if a == 0 || a == b {
+func (c *vectorClock) Join(a, b Time) Time {
+	if a.IsZero() {
 		return b
 	}
-	if b == 0 || c.Before(b, a) {
+	if b.IsZero() {
 		return a
 	}
-	v := append([]uint32(nil), c.stamps[a]...)
-	for i, x := range c.stamps[b] {
-		v[i] = max(v[i], x)
-	}
-	return c.add(v)
+	return Time{v: joined(c.local(a), c.local(b)), base: c.base}
 }
 
-func (c *vectorClock) Before(a, b Stamp) bool {
-	if a == 0 || b == 0 {
-		return false
+// local returns the components of a time in this phase.
+func (c *vectorClock) local(t Time) []uint32 {
+	if t.base == c.base {
+		return t.v
 	}
-	vb := c.stamps[b]
-	for i, x := range c.stamps[a] {
-		if x > vb[i] {
+	v := append([]uint32(nil), t.v...)
+	lower(v, t.base, c.base)
+	return v
+}
+
+// joined returns the greater of each component; one of the two where that is it.
+func joined(a, b []uint32) []uint32 {
+	switch {
+	case below(b, a):
+		return a
+	case below(a, b):
+		return b
+	}
+	v := append([]uint32(nil), a...)
+	for i, x := range b {
+		v[i] = max(v[i], x)
+	}
+	return v
+}
+
+// below reports whether no component of a is greater than that of b.
+func below(a, b []uint32) bool {
+	for i, x := range a {
+		if x > b[i] {
 			return false
 		}
 	}
 	return true
 }
 
+func (c *vectorClock) Knows(s Stamp, strand int, n uint32) bool {
+	if s == 0 {
+		return false
+	}
+	n, past := c.base.above(strand, n)
+	return past || c.stamps[s][strand] >= n
+}
+
 func (c *vectorClock) Bits(s Stamp) int { return 32 * len(c.stamps[s]) }
 
 func (c *vectorClock) Stamps() int { return len(c.stamps) - 1 }
+
+func (c *vectorClock) Floor(active []int) []uint32 {
+	l := newLowest(c.n)
+	for _, i := range active {
+		l.add(i, c.stamps[c.now[i]])
+	}
+	return l.floor
+}
+
+func (c *vectorClock) Next(floor []uint32) Clock {
+	d := &vectorClock{base: c.base.next(floor), n: c.n, stamps: make([][]uint32, 1, c.n+1), now: make([]Stamp, c.n)}
+	for i := range d.now {
+		d.now[i] = d.Enter(c.Time(c.now[i]))
+	}
+	return d
+}
+
+func (c *vectorClock) Enter(t Time) Stamp {
+	if t.IsZero() {
+		return 0
+	}
+	return c.add(c.local(t))
+}
+
+func (c *vectorClock) Past(t Time) bool {
+	return t.IsZero() || below(c.local(t), make([]uint32, c.n))
+}

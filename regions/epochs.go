@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/trace"
 )
 
@@ -136,7 +137,7 @@ func doLock(m *Machine, p *proc, c *call, _ *rule) {
 		// The user vouches that nobody else locks: no lock is taken, and
 		// nothing waits for it.
 		if n := c.num("ticket"); n >= 0 && !m.anyLockOrder {
-			m.give(&m.seen(e.win.locker(target), n, false).released, 0)
+			m.give(&m.seen(e.win.locker(target), n, false).released, evc.Time{})
 		}
 		e.copies.refresh(p)
 		return
@@ -177,7 +178,7 @@ func (m *Machine) granted(p *proc, c *call, e *epochs, l *lockEpoch, target int3
 	o := e.win.locker(target)
 	l.tickets = append(l.tickets, m.seen(o, n, l.exclusive))
 	waits := o.before(n, l.exclusive, e.win.members[target])
-	if len(waits) == 0 {
+	if len(waits) == 0 && !o.pastExclusive && !(l.exclusive && o.pastShared) {
 		after()
 		return
 	}

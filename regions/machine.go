@@ -1,11 +1,13 @@
 package regions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/mcchk/mcchk/evc"
@@ -41,6 +43,11 @@ type Machine struct {
 	queue  []*proc // processes that can go on, in order
 
 	index   int // of the current concurrent region
+	grown   int // loads, stores, accesses of calls and separate regions of the phase
+	limit   int // of grown, at which a phase may end
+	phase   int // the least of limits
+	turn    int // events that a process replays before others have their turn
+	old     int // calls that the phase before had already
 	clock   evc.Clock
 	calls   []*Access
 	spans   []*span
@@ -79,6 +86,24 @@ type Options struct {
 	// locks only exclude. What such a replay finds could have happened had
 	// they been granted in another order.
 	AnyLockOrder bool
+	// Phase is how many loads, stores, accesses of calls and separate regions
+	// a phase of a concurrent region holds before it may end; 0 means a
+	// default that takes some ten megabytes.
+	Phase int
+	// Turn is how many events of a process are replayed before others have
+	// their turn, so that none gets far ahead, and its accesses become past;
+	// 0 means a default.
+	Turn int
+}
+
+func (o Options) phase() int {
+	switch {
+	case o.AnyLockOrder:
+		return math.MaxInt // what orders locks is looked for in whole regions
+	case o.Phase > 0:
+		return o.Phase
+	}
+	return 1 << 17
 }
 
 // span is an access that is not yet complete. In each region that it spans it
@@ -102,6 +127,9 @@ func NewMachine(streams []Stream, opts Options) (*Machine, error) {
 		recycled: &recycler{},
 		comms:    map[int64]*communicator{},
 		mayOrder: map[string]bool{},
+		limit:    opts.phase(),
+		phase:    opts.phase(),
+		turn:     cmp.Or(opts.Turn, 512),
 		colls:    map[collKey]*collective{},
 		channels: map[chanKey]*channel{},
 		windows:  windows{byID: map[int64]*window{}},
@@ -140,10 +168,11 @@ func (m *Machine) MayOrder() []string {
 }
 
 func (m *Machine) beginRegion() {
-	m.clock, m.calls, m.arrived = m.clocks.New(), nil, 0
-	m.lockSets = []*LockSet{nil}
+	m.clock, m.calls, m.old, m.arrived, m.grown = m.clocks.New(), nil, 0, 0, 0
+	m.limit, m.lockSets = m.phase, []*LockSet{nil}
 	m.windows.purge()
 	m.beginCopies()
+	m.forgetLocks()
 	for _, p := range m.procs {
 		p.beginRegion(m)
 		if p.state == running {
@@ -181,6 +210,7 @@ func (m *Machine) carry() {
 		a.Start = Point{Rank: a.Rank, Seg: before}
 		a.Gated = s.gated
 		a.Gate = Point{Rank: a.Owner, Seg: later}
+		a.Old = !a.Gated
 		s.access = a
 		m.calls = append(m.calls, a)
 		open = append(open, s)
@@ -199,15 +229,17 @@ func (m *Machine) newAccess(a Access) *Access {
 	return p
 }
 
-// Next replays one concurrent region. It returns io.EOF after the last; other
-// errors are the context's.
+// Next replays one concurrent region, or the next phase of a long one: all
+// accesses that are not past, those of the phase before among them (see
+// phase.go). It returns io.EOF after the last; other errors are the context's.
 func (m *Machine) Next(ctx context.Context) (*Region, error) {
 	if m.stopped {
 		return nil, io.EOF
 	}
 	for {
-		if err := m.drain(ctx); err != nil {
-			return nil, err
+		r, err := m.drain(ctx)
+		if r != nil || err != nil {
+			return r, err
 		}
 		if m.arrived == len(m.procs) {
 			return m.endRegion(false), nil
@@ -222,17 +254,23 @@ func (m *Machine) Next(ctx context.Context) (*Region, error) {
 	}
 }
 
-// drain lets every process go on as far as it can.
-func (m *Machine) drain(ctx context.Context) error {
+// drain lets every process go on as far as it can. It returns a phase when one
+// is over before that.
+func (m *Machine) drain(ctx context.Context) (*Region, error) {
 	for len(m.queue) > 0 {
 		p := m.queue[0]
 		m.queue = m.queue[1:]
 		if err := m.run(ctx, p); err != nil {
-			return err
+			return nil, err
+		}
+		if m.grown >= m.limit {
+			if r := m.endPhase(); r != nil {
+				return r, nil
+			}
 		}
 	}
 	m.queue = nil
-	return nil
+	return nil, nil
 }
 
 func (m *Machine) allEnded() bool {
@@ -260,16 +298,26 @@ func (m *Machine) releaseSoft() bool {
 	return false
 }
 
-func (m *Machine) endRegion(last bool) *Region {
+// region returns the phase that ends.
+func (m *Machine) region() *Region {
 	r := &Region{Index: m.index, Clock: m.clock, Calls: m.calls, windows: m.windows.snapshot(), lockSets: m.lockSets, lockSpans: m.regionLocks(), Copies: m.regionCopies(), recycled: m.recycled}
 	for _, p := range m.procs {
 		r.Segments = append(r.Segments, p.segs)
+		r.first = append(r.first, p.first)
 		r.Locals = append(r.Locals, p.locals)
-		r.Closing = append(r.Closing, p.closing)
-		m.stats.Runs += uint64(len(p.locals))
-		m.stats.Accesses += uint64(len(p.locals))
+		r.oldLocals = append(r.oldLocals, p.old)
+		m.stats.Runs += uint64(len(p.locals) - p.old)
+		m.stats.Accesses += uint64(len(p.locals) - p.old)
 	}
-	m.stats.Accesses += uint64(len(m.calls))
+	m.stats.Accesses += uint64(len(m.calls) - m.old)
+	return r
+}
+
+func (m *Machine) endRegion(last bool) *Region {
+	for _, p := range m.procs {
+		p.segs[len(p.segs)-1].Calls.End = p.closing
+	}
+	r := m.region()
 	m.checkReaches()
 	if last {
 		m.checkDeadlock()
@@ -290,11 +338,13 @@ func (m *Machine) run(ctx context.Context, p *proc) error {
 			return nil
 		}
 	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	for n := 0; p.state == running; n++ {
-		if n&0xfff == 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
+		if n == m.turn {
+			m.queue = append(m.queue, p)
+			return nil
 		}
 		err := p.ahead.read(&p.event)
 		if errors.Is(err, io.EOF) {

@@ -11,7 +11,7 @@ import (
 type signal struct {
 	given   bool
 	region  int
-	stamp   evc.Stamp
+	time    evc.Time
 	waiters []*proc
 }
 
@@ -24,8 +24,8 @@ type wait struct {
 	then func() []wait // what else to wait for, known only when this is over
 }
 
-func (m *Machine) give(s *signal, stamp evc.Stamp) {
-	s.given, s.region, s.stamp = true, m.index, stamp
+func (m *Machine) give(s *signal, t evc.Time) {
+	s.given, s.region, s.time = true, m.index, t
 	for _, p := range s.waiters {
 		if p.state == waiting {
 			p.state = running
@@ -39,13 +39,13 @@ func (m *Machine) give(s *signal, stamp evc.Stamp) {
 // carry its timestamp, its clock ticks once (R1), and it goes on with after
 // when every wait is over.
 func (m *Machine) synchronize(p *proc, c *call, signals []*signal, waits []wait, after func()) {
-	stamp := m.clock.Now(int(p.rank))
+	now := m.clock.Time(m.clock.Now(int(p.rank)))
 	m.clock.Tick(int(p.rank))
 	p.syncCall, p.after = p.info(c), after
 	p.room = append(p.room[:0], waits...)
 	p.waits = p.room // not nil: an event is under way
 	for _, s := range signals {
-		m.give(s, stamp)
+		m.give(s, now)
 	}
 	if !c.Returned {
 		// The process never left this call: its signals stand, and nothing
@@ -67,7 +67,7 @@ func (m *Machine) goOn(p *proc) bool {
 			return false
 		}
 		if w.on.region == m.index {
-			m.clock.Merge(int(p.rank), w.on.stamp)
+			m.clock.Merge(int(p.rank), w.on.time)
 		}
 		p.waits = p.waits[1:]
 		if w.then != nil {
@@ -76,7 +76,7 @@ func (m *Machine) goOn(p *proc) bool {
 	}
 	p.waits = nil
 	p.state = running
-	p.segs = append(p.segs, Segment{Stamp: m.clock.Now(int(p.rank)), Begin: p.syncCall})
+	p.beginSegment(m, p.syncCall)
 	if after := p.after; after != nil {
 		p.after = nil
 		after()
@@ -133,8 +133,8 @@ type collective struct {
 type gathering struct {
 	arrived int
 	region  int
-	joined  evc.Stamp // of those that arrived in this region
-	full    signal    // given when all have arrived
+	joined  evc.Time // of those that arrived in this region
+	full    signal   // given when all have arrived
 }
 
 func (c *collective) from(rank int32) *signal {
@@ -166,9 +166,9 @@ func (m *Machine) join(p *proc, c *call, key collKey, g *group, dir direction, r
 	coll.arrived++
 	own := &coll.sides[g.side]
 	if own.region != m.index {
-		own.region, own.joined = m.index, 0
+		own.region, own.joined = m.index, evc.Time{}
 	}
-	own.joined = m.clock.Join(own.joined, m.clock.Now(int(p.rank)))
+	own.joined = m.clock.Join(own.joined, m.clock.Time(m.clock.Now(int(p.rank))))
 	if own.arrived++; own.arrived == len(g.local) {
 		m.give(&own.full, own.joined)
 	}

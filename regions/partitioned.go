@@ -1,5 +1,7 @@
 package regions
 
+import "github.com/mcchk/mcchk/evc"
+
 // Partitioned communication (MPI 4.1, 4.2): a message whose parts become ready,
 // and arrive, one by one. Sender and receiver are matched when they are made;
 // each may have a number of partitions of its own, of the same data.
@@ -41,7 +43,7 @@ func doPsendInit(m *Machine, p *proc, c *call, r *rule) {
 	if s := m.partner(p, c, "dest"); s != nil {
 		t.parts = s.parts
 		t.parts.n, t.parts.bytes = c.num("partitions"), p.dataSize(c)
-		m.give(&t.parts.known, 0)
+		m.give(&t.parts.known, evc.Time{})
 	}
 	p.persist(c, t)
 }

@@ -1,6 +1,8 @@
 package regions
 
 import (
+	"strings"
+
 	"github.com/mcchk/mcchk/intervals"
 	"github.com/mcchk/mcchk/trace"
 )
@@ -23,12 +25,15 @@ type proc struct {
 	state  state
 	pos    uint64 // events so far
 
-	segs    []Segment
+	segs    []Segment // those that are not past
+	first   int32     // the number of segs[0] in the concurrent region
 	locals  []Local
+	old     int       // locals that the phase before had already
 	closing *CallInfo // the global synchronization at which it stands
 	left    bool      // and from which it never returned
 
 	infos    []CallInfo // room for the next
+	bounds   []Bounds   // room for the next
 	current  call       // the call under way
 	room     []wait     // storage of waits
 	waits    []wait
@@ -83,8 +88,9 @@ func newProc(rank int, s Stream) *proc {
 }
 
 func (p *proc) beginRegion(m *Machine) {
-	p.segs = []Segment{{Stamp: m.clock.Now(int(p.rank)), Begin: p.closing}}
-	p.locals = m.recycled.get()
+	p.segs, p.first = nil, 0
+	p.beginSegment(m, p.closing)
+	p.locals, p.old = m.recycled.get(), 0
 	p.ownIndex = m.lockIndex(p.own)
 	p.closing = nil
 	if p.state == arrived {
@@ -95,9 +101,37 @@ func (p *proc) beginRegion(m *Machine) {
 	}
 }
 
+// segment returns the number of the present separate region.
+func (p *proc) segment() int32 { return p.first + int32(len(p.segs)) - 1 }
+
+// within returns the bounds of the present separate region.
+func (p *proc) within() *Bounds { return p.segs[len(p.segs)-1].Calls }
+
+// beginSegment begins a separate region with a synchronization event, which
+// ends the one before.
+func (p *proc) beginSegment(m *Machine, by *CallInfo) {
+	n := len(p.segs)
+	if n > 0 && by != nil && strings.HasPrefix(by.Fn, "mcchk_") {
+		// The tracer's own notes are no calls that a user knows.
+		p.segs = append(p.segs, Segment{Stamp: m.clock.Now(int(p.rank)), Calls: p.segs[n-1].Calls})
+		m.grown++
+		return
+	}
+	if n > 0 {
+		p.segs[n-1].Calls.End = by
+	}
+	if len(p.bounds) == 0 {
+		p.bounds = make([]Bounds, 64)
+	}
+	p.segs = append(p.segs, Segment{Stamp: m.clock.Now(int(p.rank)), Calls: &p.bounds[0]})
+	p.bounds[0].Begin = by
+	p.bounds = p.bounds[1:]
+	m.grown++
+}
+
 // here returns the present moment of the process.
 func (p *proc) here() Point {
-	return Point{Rank: p.rank, Seg: int32(len(p.segs) - 1), Pos: p.pos}
+	return Point{Rank: p.rank, Seg: p.segment(), Pos: p.pos}
 }
 
 // local takes a run of loads or stores.
@@ -114,8 +148,9 @@ func (p *proc) local(m *Machine) {
 	if len(p.shared) > 0 && m.sharedLocal(p) {
 		return
 	}
+	m.grown++
 	p.locals = append(p.locals, Local{
-		Access: *a, Seg: int32(len(p.segs) - 1), Strand: p.event.Strand, Pos: p.pos, locks: p.ownIndex,
+		Access: *a, Seg: p.segment(), Strand: p.event.Strand, Pos: p.pos, locks: p.ownIndex,
 	})
 }
 

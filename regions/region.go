@@ -99,7 +99,7 @@ type CallInfo struct {
 // process, within its separate region Seg.
 type Point struct {
 	Rank int32
-	Seg  int32 // index in Region.Segments[Rank]; before or never
+	Seg  int32 // the number of its separate region in the concurrent region, from 0; before, never or later
 	Pos  uint64
 }
 
@@ -108,6 +108,9 @@ const (
 	never  int32 = -2 // the access does not complete in this region
 	later  int32 = -3 // the access does not start in this region
 )
+
+// region is the number of a moment's separate region as clocks count them.
+func (p Point) region() uint32 { return uint32(p.Seg) + 1 }
 
 // NotAfter reports whether p is q or, on the same process, comes before it;
 // the moments before and after the region included.
@@ -150,8 +153,11 @@ type Access struct {
 	Locks *LockSet
 	Elem  *Element // of atomic accesses; otherwise nil
 	Call  *CallInfo
-	Done  *CallInfo // the call that completes it; nil when none did, or it is instantaneous
-	Span  bool      // from a call until Done; false: instantaneous
+	Span  *Completion // of an access that spans from a call until another; nil: instantaneous
+	// Within are the bounds of the separate region that it starts in.
+	Within *Bounds
+	// Old: the access was in the phase before as well.
+	Old bool
 }
 
 // Local is a run of loads or stores of the program, or by the C library on its
@@ -168,16 +174,31 @@ type Local struct {
 // synchronization event to the next.
 type Segment struct {
 	Stamp evc.Stamp
-	Begin *CallInfo // nil at the start of the run
+	Calls *Bounds
 }
 
-// Region is one concurrent region.
+// Bounds are the synchronization calls that a separate region lies between. As
+// long as the replay goes on, End belongs to it.
+type Bounds struct {
+	Begin *CallInfo // nil at the start of the run
+	End   *CallInfo // nil when the trace ended
+}
+
+// Completion is the end of an access that spans, to be read when the replay is
+// over.
+type Completion struct {
+	By *CallInfo // nil when no call completed it
+}
+
+// Region is one phase of a concurrent region: all of it, unless it is so long
+// that it comes in several (see Machine.Next).
 type Region struct {
-	Index     int
+	Index     int // of the concurrent region
 	Clock     evc.Clock
-	Segments  [][]Segment // by world rank
-	Closing   []*CallInfo // by world rank: the call that ended the region; nil when the trace ended
+	Segments  [][]Segment // by world rank; those before the first are past
+	first     []int32     // by world rank: the number of the first of Segments
 	Locals    [][]Local   // by world rank, in program order
+	oldLocals []int       // by world rank
 	Calls     []*Access   // what calls access, in the order of the replay
 	Copies    []Copies    // windows of the separate memory model, a part for each process
 	windows   *windows
@@ -202,8 +223,22 @@ func (r *Region) Before(a, b Point) bool {
 	if a.Rank == b.Rank {
 		return a.Pos <= b.Pos
 	}
-	return r.Clock.Before(r.Segments[a.Rank][a.Seg].Stamp, r.Segments[b.Rank][b.Seg].Stamp)
+	s := r.Segment(b)
+	return s != nil && r.Clock.Knows(s.Stamp, int(a.Rank), a.region())
 }
+
+// Segment returns the separate region of a moment; nil when it lies in an
+// earlier phase or region, or in none.
+func (r *Region) Segment(p Point) *Segment {
+	if i := p.Seg - r.first[p.Rank]; p.Seg >= 0 && i >= 0 {
+		return &r.Segments[p.Rank][i]
+	}
+	return nil
+}
+
+// OldLocals returns how many of the first loads and stores of a process were in
+// the phase before as well.
+func (r *Region) OldLocals(rank int32) int { return r.oldLocals[rank] }
 
 // Precedes reports whether access a is ordered before access b.
 func (r *Region) Precedes(a, b *Access) bool {
@@ -218,7 +253,7 @@ func (r *Region) LocalAccess(rank int32, i int) *Access {
 	a := &Access{
 		Owner: rank, Rank: rank, Role: Load, Kind: Read,
 		Base: l.Addr, Layout: intervals.NewLayout([]intervals.Run{run}),
-		Start: p, End: p, Locks: r.lockSets[l.locks],
+		Start: p, End: p, Locks: r.lockSets[l.locks], Within: r.Segment(p).Calls,
 		Call: &CallInfo{Rank: rank, Strand: l.Strand, Stack: l.Stack},
 	}
 	if l.Store {

@@ -292,7 +292,9 @@ func (m *Machine) openBuffer(p *proc, a Access) *span {
 
 // open begins an access that spans from now until it is closed.
 func (m *Machine) open(p *proc, a Access) *span {
-	a.Start, a.End, a.Span = p.here(), Point{Rank: p.rank, Seg: never}, true
+	a.Start, a.End, a.Span = p.here(), Point{Rank: p.rank, Seg: never}, &Completion{}
+	m.grown++
+	a.Within = p.within()
 	s := &span{access: m.newAccess(a)}
 	m.calls = append(m.calls, s.access)
 	m.spans = append(m.spans, s)
@@ -304,7 +306,7 @@ func (s *span) close(at Point, by *CallInfo) {
 	if s.done {
 		return
 	}
-	s.access.End, s.access.Done, s.done = at, by, true
+	s.access.End, s.access.Span.By, s.done = at, by, true
 }
 
 // instant adds an access of a blocking call to its process's own memory, that
@@ -318,7 +320,8 @@ func (m *Machine) instant(p *proc, a Access) {
 func (m *Machine) instantAt(p *proc, a Access, owner int32) {
 	a.Start = p.here()
 	a.End = a.Start
-	a.Rank, a.Owner, a.Locks = p.rank, owner, p.own
+	a.Rank, a.Owner, a.Locks, a.Within = p.rank, owner, p.own, p.within()
+	m.grown++
 	m.calls = append(m.calls, m.newAccess(a))
 }
 

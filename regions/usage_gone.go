@@ -88,7 +88,7 @@ func (m *Machine) happenedBefore(g *goneMemory, p *proc) bool {
 	if g.region != m.index || g.at.Rank == p.rank {
 		return true
 	}
-	return m.clock.Before(m.procs[g.at.Rank].segs[g.at.Seg].Stamp, p.segs[len(p.segs)-1].Stamp)
+	return m.clock.Knows(m.clock.Now(int(p.rank)), int(g.at.Rank), g.at.region())
 }
 
 // start returns the address of the first byte of a member's part.

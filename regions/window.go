@@ -169,6 +169,9 @@ type lockOrder struct {
 	next    int64 // the lowest ticket not yet seen
 	tickets map[int64]*lockTicket
 	order   []int64 // tickets in tickets below next, ascending
+	// Whether a shared, and an exclusive lock were forgotten, because their
+	// releases are ordered before whatever is to come.
+	pastShared, pastExclusive bool
 }
 
 func (w *window) locker(target int32) *lockOrder {
@@ -200,7 +203,7 @@ func (o *lockOrder) ticket(n int64) *lockTicket {
 func (m *Machine) seen(o *lockOrder, n int64, exclusive bool) *lockTicket {
 	t := o.ticket(n)
 	t.exclusive = exclusive
-	m.give(&t.seen, evc.Stamp(0))
+	m.give(&t.seen, evc.Time{})
 	for o.tickets[o.next] != nil && o.tickets[o.next].seen.given {
 		o.order = append(o.order, o.next)
 		o.next++
