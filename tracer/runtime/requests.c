@@ -144,10 +144,8 @@ void mcchk_request_completed(struct mcchk_request *r)
 	set_marks(r, 0);
 	if (r->persistent)
 		return;
-	if (r->made) {
-		PMPI_Wait(&r->agreement, MPI_STATUS_IGNORE);
+	if (r->made)
 		mcchk_comm_agreed(*r->made, r->made_id);
-	}
 	forget(r);
 }
 

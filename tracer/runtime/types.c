@@ -51,16 +51,115 @@ static int combiner_number(int c)
 	return 255;
 }
 
+/* What MPI_Type_get_contents returns, in the layout of the plain constructors. */
 struct contents {
-	int ints, addresses, types, combiner;
-	int *i;
-	MPI_Aint *a;
+	int combiner;
+	int ints, addresses, types;
+	int64_t *i, *a;
 	MPI_Datatype *t;
 };
 
-static int order_number(int order) { return order == MPI_ORDER_FORTRAN; }
+/* The same as the library has it: `large` are the counts of a large-count
+ * constructor (MPI 4), where it has taken them apart from the rest. */
+struct raw {
+	MPI_Count ints, addresses, large, types;
+	int combiner;
+	int *i;
+	MPI_Aint *a;
+	MPI_Count *l;
+	MPI_Datatype *t;
+};
 
-static int distribution_number(int d)
+static int read_envelope(MPI_Datatype handle, struct raw *r)
+{
+	*r = (struct raw){.combiner = MPI_COMBINER_NAMED};
+#if MPI_VERSION >= 4
+	return PMPI_Type_get_envelope_c(handle, &r->ints, &r->addresses, &r->large, &r->types, &r->combiner) == MPI_SUCCESS;
+#else
+	int ints = 0, addresses = 0, types = 0;
+	int rc = PMPI_Type_get_envelope(handle, &ints, &addresses, &types, &r->combiner);
+	r->ints = ints;
+	r->addresses = addresses;
+	r->types = types;
+	return rc == MPI_SUCCESS;
+#endif
+}
+
+static int read_raw(MPI_Datatype handle, struct raw *r)
+{
+	r->i = calloc((size_t)r->ints + 1, sizeof *r->i);
+	r->a = calloc((size_t)r->addresses + 1, sizeof *r->a);
+	r->l = calloc((size_t)r->large + 1, sizeof *r->l);
+	r->t = calloc((size_t)r->types + 1, sizeof *r->t);
+	if (!r->i || !r->a || !r->l || !r->t)
+		return 0;
+#if MPI_VERSION >= 4
+	return PMPI_Type_get_contents_c(handle, r->ints, r->addresses, r->large, r->types, r->i, r->a, r->l, r->t) == MPI_SUCCESS;
+#else
+	return PMPI_Type_get_contents(handle, (int)r->ints, (int)r->addresses, (int)r->types, r->i, r->a, r->t) == MPI_SUCCESS;
+#endif
+}
+
+static void drop_raw(struct raw *r)
+{
+	free(r->i);
+	free(r->a);
+	free(r->l);
+}
+
+static void add_ints(struct contents *c, const int *from, MPI_Count n)
+{
+	for (MPI_Count k = 0; k < n; k++)
+		c->i[c->ints++] = from[k];
+}
+
+static void add_large(int64_t *to, int *count, const MPI_Count *from, MPI_Count n)
+{
+	for (MPI_Count k = 0; k < n; k++)
+		to[(*count)++] = (int64_t)from[k];
+}
+
+/* Puts large counts where the plain constructor has its integers and addresses
+ * (MPI 4.0, 5.1.13). */
+static void arrange(struct contents *c, const struct raw *r)
+{
+	MPI_Count ints = r->large; /* that many are integers, the rest addresses */
+	MPI_Count head = r->ints, n = r->large > 0 ? r->l[0] : 0;
+
+	switch (r->large > 0 ? c->combiner : 0) {
+	case 4: /* hvector */
+	case 8: /* hindexed_block */
+		ints = 2;
+		break;
+	case 6: /* hindexed */
+	case 9: /* struct */
+		ints = 1 + n;
+		break;
+	case 10: /* subarray: dimensions, sizes, order */
+		head = 1;
+		break;
+	case 11: /* darray: size, rank, dimensions, sizes, the rest */
+		head = 3;
+		break;
+	case 12: /* resized */
+		ints = 0;
+		break;
+	}
+	if (head > r->ints)
+		head = r->ints;
+	if (ints > r->large)
+		ints = r->large;
+	add_ints(c, r->i, head);
+	add_large(c->i, &c->ints, r->l, ints);
+	add_ints(c, r->i + head, r->ints - head);
+	for (MPI_Count k = 0; k < r->addresses; k++)
+		c->a[c->addresses++] = (int64_t)r->a[k];
+	add_large(c->a, &c->addresses, r->l + ints, r->large - ints);
+}
+
+static int order_number(int64_t order) { return order == MPI_ORDER_FORTRAN; }
+
+static int distribution_number(int64_t d)
 {
 	return d == MPI_DISTRIBUTE_BLOCK ? 1 : d == MPI_DISTRIBUTE_CYCLIC ? 2 : 0;
 }
@@ -68,7 +167,7 @@ static int distribution_number(int d)
 /* Storage order and distributions have other numbers in every library. */
 static void normalise(struct contents *c)
 {
-	int n = c->ints > 0 ? c->i[0] : 0;
+	int64_t n = c->ints > 0 ? c->i[0] : 0;
 	if (c->combiner == 10 && c->ints == 3 * n + 2)
 		c->i[3 * n + 1] = order_number(c->i[3 * n + 1]);
 	if (c->combiner != 11 || c->ints < 4)
@@ -76,9 +175,9 @@ static void normalise(struct contents *c)
 	n = c->i[2];
 	if (c->ints != 4 * n + 4)
 		return;
-	for (int k = 3 + n; k < 3 + 2 * n; k++)
+	for (int64_t k = 3 + n; k < 3 + 2 * n; k++)
 		c->i[k] = distribution_number(c->i[k]);
-	for (int k = 3 + 2 * n; k < 3 + 3 * n; k++)
+	for (int64_t k = 3 + 2 * n; k < 3 + 3 * n; k++)
 		if (c->i[k] == MPI_DISTRIBUTE_DFLT_DARG)
 			c->i[k] = -1;
 	c->i[4 * n + 3] = order_number(c->i[4 * n + 3]);
@@ -86,34 +185,37 @@ static void normalise(struct contents *c)
 
 static int read_contents(MPI_Datatype handle, struct contents *c)
 {
-	int combiner = MPI_COMBINER_NAMED;
+	struct raw r;
 	*c = (struct contents){0};
-	if (PMPI_Type_get_envelope(handle, &c->ints, &c->addresses, &c->types, &combiner) != MPI_SUCCESS)
+	if (!read_envelope(handle, &r))
 		return 0;
-	c->combiner = combiner_number(combiner);
-	if (c->combiner == 0 || c->combiner == 255) {
-		c->ints = c->addresses = c->types = 0;
+	c->combiner = combiner_number(r.combiner);
+	if (c->combiner == 0 || c->combiner == 255)
 		return 1;
+	int ok = read_raw(handle, &r);
+	if (ok) {
+		c->t = r.t;
+		c->types = (int)r.types;
+		c->i = calloc((size_t)(r.ints + r.large) + 1, sizeof *c->i);
+		c->a = calloc((size_t)(r.addresses + r.large) + 1, sizeof *c->a);
+		ok = c->i && c->a;
+	} else {
+		free(r.t);
 	}
-	c->i = calloc((size_t)c->ints + 1, sizeof *c->i);
-	c->a = calloc((size_t)c->addresses + 1, sizeof *c->a);
-	c->t = calloc((size_t)c->types + 1, sizeof *c->t);
-	if (!c->i || !c->a || !c->t ||
-	    PMPI_Type_get_contents(handle, c->ints, c->addresses, c->types, c->i, c->a, c->t) != MPI_SUCCESS) {
-		c->types = 0;
-		return 0;
+	if (ok) {
+		arrange(c, &r);
+		normalise(c);
 	}
-	normalise(c);
-	return 1;
+	drop_raw(&r);
+	return ok;
 }
 
 /* Whether a handle out of a type's contents is a reference that must be freed. */
 static int is_derived(MPI_Datatype handle)
 {
-	int i, a, t, combiner = MPI_COMBINER_NAMED;
-	PMPI_Type_get_envelope(handle, &i, &a, &t, &combiner);
-	return combiner != MPI_COMBINER_NAMED && combiner != MPI_COMBINER_F90_REAL &&
-	       combiner != MPI_COMBINER_F90_COMPLEX && combiner != MPI_COMBINER_F90_INTEGER;
+	struct raw r;
+	return read_envelope(handle, &r) && r.combiner != MPI_COMBINER_NAMED && r.combiner != MPI_COMBINER_F90_REAL &&
+	       r.combiner != MPI_COMBINER_F90_COMPLEX && r.combiner != MPI_COMBINER_F90_INTEGER;
 }
 
 static void drop_contents(struct contents *c)

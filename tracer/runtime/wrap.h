@@ -78,6 +78,7 @@ struct mcchk_comm {
 	int rank, size, remote_size; /* remote_size 0: an intracommunicator */
 	int whole;                   /* all processes of the world */
 	int neighbours_told;         /* a mcchk_Neighbors stands in the trace */
+	int duplicates;              /* by MPI_Comm_idup */
 	uint64_t strands;            /* that have its definition */
 };
 
@@ -135,8 +136,7 @@ struct mcchk_request {
 	struct mcchk_range range[2];
 	int ranges;
 	int persistent, marked, taken;
-	MPI_Comm *made;    /* of MPI_Comm_idup */
-	MPI_Request agreement;
+	MPI_Comm *made; /* of MPI_Comm_idup */
 	int64_t made_id;
 };
 

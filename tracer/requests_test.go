@@ -1,0 +1,218 @@
+package tracer
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What completes, and what only looks as if it did.
+func TestRequestsOfAllKinds(t *testing.T) {
+	const source = head + `
+static int a[64], b[64], c[64];
+__attribute__((noinline)) void touch(volatile int *p) { *p += 1; }
+int main(int argc, char **argv)
+{
+	int flag, n, index, indices[3];
+	MPI_Request r[3] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL}, p;
+	MPI_Status s[3];
+	MPI_Init(&argc, &argv);
+	MPI_Waitall(3, r, MPI_STATUSES_IGNORE);
+	MPI_Waitsome(3, r, &n, indices, MPI_STATUSES_IGNORE);
+	MPI_Waitany(3, r, &index, MPI_STATUS_IGNORE);
+	MPI_Recv_init(a, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &p);
+	touch(a);
+	r[1] = p;
+	MPI_Waitall(3, r, s); /* inactive */
+	MPI_Start(&r[1]);
+	touch(a);
+	MPI_Irecv(b, 1, MPI_INT, 0, 2, MPI_COMM_SELF, &r[0]);
+	MPI_Testall(3, r, &flag, s);
+	MPI_Testany(3, r, &index, &flag, s);
+	MPI_Cancel(&r[0]);
+	MPI_Wait(&r[0], s);
+	touch(b);
+	MPI_Test(&r[1], &flag, MPI_STATUS_IGNORE);
+	touch(a);
+	MPI_Send(c, 1, MPI_INT, 0, 1, MPI_COMM_SELF);
+	MPI_Waitall(3, r, MPI_STATUSES_IGNORE);
+	touch(a);
+	MPI_Request_free(&r[1]);
+	MPI_Finalize();
+	return 0;
+}
+`
+	onAll(t, source, []string{"-O1"}, func(t *testing.T, b *bench) {
+		f := readFile(t, rankFile(b.traced(1, "app"), 0))
+		all := f.all("MPI_Waitall")
+		require.Equal(t, ints(0, 0, 0), all[0].arg["requests"].List)
+		require.Equal(t, ints(-4, -4, -4), f.one(t, "MPI_Waitsome").arg["indices"].List)
+		require.Equal(t, int64(-4), f.one(t, "MPI_Waitany").arg["index"].Int)
+		receive := f.one(t, "MPI_Recv_init").arg["request"].Int
+		cancelled := f.one(t, "MPI_Irecv").arg["request"].Int
+		require.Equal(t, ints(0, receive, 0), all[1].arg["requests"].List)
+		require.Equal(t, ints(cancelled, receive, 0), f.one(t, "MPI_Testall").arg["requests"].List)
+		require.Zero(t, f.one(t, "MPI_Testall").arg["flag"].Int)
+		require.Zero(t, f.one(t, "MPI_Testany").arg["flag"].Int)
+		require.Equal(t, cancelled, f.one(t, "MPI_Cancel").arg["request"].Int)
+		require.Equal(t, int64(1), f.one(t, "MPI_Wait").arg["status"].List[3], "cancelled")
+		require.Equal(t, ints(0, receive, 0), all[2].arg["requests"].List)
+		require.Equal(t, ints(0, 1, 4, 0), all[2].arg["statuses"].List[4:8])
+
+		address := uint64(f.one(t, "MPI_Recv_init").arg["buf"].Int)
+		for call, want := range map[uint64][]uint64{
+			f.one(t, "MPI_Recv_init").Seq: nil,
+			f.one(t, "MPI_Start").Seq:     {address},
+			f.one(t, "MPI_Wait").Seq:      nil,
+			f.one(t, "MPI_Test").Seq:      {address},
+			all[2].Seq:                    nil,
+		} {
+			require.Equal(t, want, f.stores(call))
+		}
+	})
+}
+
+// The functions of MPI 4, which MPICH has.
+func TestVersion4(t *testing.T) {
+	const source = head + `
+static int a[64] __attribute__((aligned(64))), b[64], d[64];
+__attribute__((noinline)) void touch(volatile int *p) { *p += 1; }
+int main(int argc, char **argv)
+{
+	int flag, *base;
+	MPI_Request s, r, c;
+	MPI_Datatype huge, row, column, odd, block, old;
+	MPI_Win win;
+	MPI_Comm self;
+	MPI_Group group;
+	MPI_Init(&argc, &argv);
+
+	MPI_Psend_init(a, 2, 4, MPI_INT, 0, 3, MPI_COMM_SELF, MPI_INFO_NULL, &s);
+	MPI_Precv_init(b, 2, 4, MPI_INT, 0, 3, MPI_COMM_SELF, MPI_INFO_NULL, &r);
+	MPI_Start(&r);
+	MPI_Start(&s);
+	MPI_Pready(1, s);
+	touch(a + 5);
+	MPI_Pready_range(0, 0, s);
+	MPI_Parrived(r, 0, &flag);
+	touch(b + 2);
+	MPI_Wait(&s, MPI_STATUS_IGNORE);
+	MPI_Wait(&r, MPI_STATUS_IGNORE);
+	touch(a + 5);
+	MPI_Start(&r);
+	MPI_Start(&s);
+	MPI_Pready_list(2, (int[]){1, 0}, s);
+	MPI_Wait(&s, MPI_STATUS_IGNORE);
+	MPI_Wait(&r, MPI_STATUS_IGNORE);
+	MPI_Request_free(&s);
+	MPI_Request_free(&r);
+
+	MPI_Allreduce_init(a, b, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &c);
+	touch(b);
+	MPI_Start(&c);
+	touch(b + 3);
+	MPI_Wait(&c, MPI_STATUS_IGNORE);
+	touch(b);
+	MPI_Request_free(&c);
+	MPI_Isendrecv(a, 4, MPI_INT, 0, 9, b, 4, MPI_INT, 0, 9, MPI_COMM_SELF, &c);
+	touch(a);
+	MPI_Wait(&c, MPI_STATUS_IGNORE);
+	MPI_Isendrecv_replace(a, 4, MPI_INT, 0, 9, 0, 9, MPI_COMM_SELF, &c);
+	MPI_Wait(&c, MPI_STATUS_IGNORE);
+
+	MPI_Type_contiguous_c(3000000000, MPI_CHAR, &huge);
+	MPI_Type_commit(&huge);
+	MPI_Send_c(d, 0, huge, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+	MPI_Send_c(d, 5000000000, MPI_CHAR, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+	MPI_Type_create_hvector_c(2, 1, 8, MPI_INT, &row);
+	MPI_Type_create_struct_c(2, (MPI_Count[]){1, 2}, (MPI_Count[]){0, 8}, (MPI_Datatype[]){MPI_INT, row}, &column);
+	MPI_Type_create_resized_c(column, 0, 64, &odd);
+	MPI_Type_create_subarray_c(2, (MPI_Count[]){4, 4}, (MPI_Count[]){2, 2}, (MPI_Count[]){1, 1}, MPI_ORDER_C, MPI_INT, &block);
+	MPI_Type_create_hindexed_block_c(2, 1, (MPI_Count[]){4, 16}, MPI_INT, &old);
+	MPI_Type_commit(&odd);
+	MPI_Type_commit(&block);
+	MPI_Type_commit(&old);
+	MPI_Win_allocate_c(256, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+	MPI_Win_fence(0, win);
+	MPI_Put_c(d, 1, odd, 0, 0, 1, odd, win);
+	touch(d + 1);
+	MPI_Get_c(d, 1, block, 0, 0, 1, block, win);
+	MPI_Accumulate_c(d, 1, old, 0, 0, 1, old, MPI_SUM, win);
+	MPI_Win_fence(0, win);
+	MPI_Allgatherv_c(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, d, (MPI_Count[]){1, 2}, (MPI_Aint[]){0, 7}, MPI_INT, MPI_COMM_WORLD);
+	MPI_Win_free(&win);
+	MPI_Comm_group(MPI_COMM_SELF, &group);
+	MPI_Comm_create_from_group(group, "tag", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &self);
+	MPI_Barrier(self);
+	MPI_Finalize();
+	return 0;
+}
+`
+	for _, p := range platforms[:2] {
+		t.Run(p.String(), func(t *testing.T) {
+			b := newBench(t, p, map[string]string{"app.c": source})
+			b.cc("-O1", "app.c", "-o", "app")
+			f := readFile(t, rankFile(b.traced(2, "app"), 1))
+			checkPartitioned(t, f)
+			checkLargeCounts(t, f)
+			made := f.one(t, "MPI_Comm_create_from_group")
+			require.Equal(t, ints(1), made.arg["group"].List)
+			require.Equal(t, made.arg["newcomm"].Int, f.one(t, "MPI_Barrier").arg["comm"].Int)
+		})
+	}
+}
+
+func checkPartitioned(t *testing.T, f *file) {
+	t.Helper()
+	send, receive := f.one(t, "MPI_Psend_init"), f.one(t, "MPI_Precv_init")
+	require.Equal(t, ints(2, 4), ints(send.arg["partitions"].Int, send.arg["count"].Int))
+	request := send.arg["request"].Int
+	ready := f.one(t, "MPI_Pready")
+	require.Equal(t, ints(1, request), ints(ready.arg["partition"].Int, ready.arg["request"].Int))
+	ranged := f.one(t, "MPI_Pready_range")
+	require.Equal(t, ints(0, 0, request), ints(ranged.arg["partition_low"].Int, ranged.arg["partition_high"].Int, ranged.arg["request"].Int))
+	require.Equal(t, ints(1, 0), f.one(t, "MPI_Pready_list").arg["array_of_partitions"].List)
+	arrived := f.one(t, "MPI_Parrived")
+	require.Equal(t, ints(receive.arg["request"].Int, 0), ints(arrived.arg["request"].Int, arrived.arg["partition"].Int))
+	require.Equal(t, []uint64{uint64(send.arg["buf"].Int) + 20}, f.stores(ready.Seq))
+	require.Equal(t, []uint64{uint64(receive.arg["buf"].Int) + 8}, f.stores(arrived.Seq))
+	require.Empty(t, f.stores(f.all("MPI_Wait")[1].Seq))
+
+	reduce := f.one(t, "MPI_Allreduce_init")
+	require.Empty(t, f.stores(reduce.Seq))
+	started := f.all("MPI_Start")[4]
+	require.Equal(t, reduce.arg["request"].Int, started.arg["request"].Int)
+	require.Equal(t, []uint64{uint64(reduce.arg["recvbuf"].Int) + 12}, f.stores(started.Seq))
+	require.Empty(t, f.stores(f.all("MPI_Wait")[4].Seq))
+	both := f.one(t, "MPI_Isendrecv")
+	require.Equal(t, []uint64{uint64(both.arg["sendbuf"].Int)}, f.stores(both.Seq))
+	require.Equal(t, ints(0, 9, 0, 9), ints(both.arg["dest"].Int, both.arg["sendtag"].Int, both.arg["source"].Int, both.arg["recvtag"].Int))
+	require.NotZero(t, f.one(t, "MPI_Isendrecv_replace").arg["request"].Int)
+}
+
+// checkLargeCounts: large-count forms are recorded like their plain ones, and
+// datatypes made with large counts as if made with small ones.
+func checkLargeCounts(t *testing.T, f *file) {
+	t.Helper()
+	sends := f.all("MPI_Send")
+	require.Equal(t, ints(3000000000), f.Type(sends[0].arg["datatype"].Int).Ints)
+	require.Equal(t, int64(5000000000), sends[1].arg["count"].Int)
+	put := f.one(t, "MPI_Put")
+	resized := f.Type(put.arg["origin_datatype"].Int)
+	require.Equal(t, ints(0, 64), resized.Addrs)
+	structure := f.Type(resized.Types[0])
+	require.Equal(t, ints(2, 1, 2), structure.Ints)
+	require.Equal(t, ints(0, 8), structure.Addrs)
+	hvector := f.Type(structure.Types[1])
+	require.Equal(t, ints(2, 1), hvector.Ints)
+	require.Equal(t, ints(8), hvector.Addrs)
+	require.Equal(t, []uint64{uint64(put.arg["origin_addr"].Int) + 4}, f.stores(put.Seq))
+	require.Equal(t, ints(2, 4, 4, 2, 2, 1, 1, 0), f.Type(f.one(t, "MPI_Get").arg["target_datatype"].Int).Ints)
+	blocks := f.Type(f.one(t, "MPI_Accumulate").arg["target_datatype"].Int)
+	require.Equal(t, ints(2, 1), blocks.Ints)
+	require.Equal(t, ints(4, 16), blocks.Addrs)
+	gather := f.one(t, "MPI_Allgatherv")
+	require.Equal(t, ints(1, 2), gather.arg["recvcounts"].List)
+	require.Equal(t, ints(0, 7), gather.arg["displs"].List)
+	require.Equal(t, int64(4), f.one(t, "MPI_Win_allocate").arg["disp_unit"].Int)
+}
