@@ -19,7 +19,7 @@ import (
 // Buffers of gets are completed before the step ends.
 type random struct {
 	*process
-	blocks, counters, table int64 // where they begin in the window, elements
+	counters, table int64 // where they begin in the window, elements
 }
 
 const (
