@@ -128,7 +128,7 @@ Exit status: 0 nothing found at or above the threshold, 1 findings,
 	root.AddCommand(
 		newCompileCommand(a, tracer.C), newCompileCommand(a, tracer.CXX),
 		newRunCommand(a), newAnalyzeCommand(a),
-		newDumpCommand(a), newPackCommand(a), newGenerateCommand(a),
+		newDumpCommand(a), newPackCommand(a), newGenerateCommand(a), newExperimentCommand(a),
 		newExplainCommand(a), newDoctorCommand(a), newVersionCommand(a),
 	)
 	refuseOtherShells(root)
