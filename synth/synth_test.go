@@ -54,7 +54,7 @@ func TestFindingsAreThePlantedOnes(t *testing.T) {
 			clock               string
 		}{
 			{2, 7, 0, 1, evc.Encoded}, {2, 5, 16, 2, evc.Vector}, {3, 9, 0, 3, evc.Vector},
-			{5, 12, 40, 4, evc.Encoded}, {8, 20, 0, 5, evc.Encoded}, {12, 6, 24, 6, evc.Vector},
+			{5, 12, 40, 4, evc.Encoded}, {8, 10, 0, 5, evc.Encoded}, {12, 3, 24, 6, evc.Vector},
 		} {
 			t.Run(fmt.Sprintf("%s of %d", name, size.ranks), func(t *testing.T) {
 				c.Ranks, c.Seed, c.Races = size.ranks, size.seed, size.races
@@ -131,7 +131,7 @@ func TestExactNumberOfAccesses(t *testing.T) {
 func TestDependsOnTheConfigAlone(t *testing.T) {
 	for name, c := range configs() {
 		t.Run(name, func(t *testing.T) {
-			c.Ranks, c.Accesses, c.Races, c.Seed, c.Jobs = 6, 3000, 10, 9, 1
+			c.Ranks, c.Accesses, c.Races, c.Seed, c.Jobs = 6, 1500, 10, 9, 1
 			one, _ := generate(t, c)
 			c.Jobs = 4
 			several, _ := generate(t, c)
