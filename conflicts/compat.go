@@ -105,7 +105,7 @@ func misalignedRuns(a, b intervals.Run, size uint64) bool {
 	if a.Lo >= b.Hi() || b.Lo >= a.Hi() {
 		return false
 	}
-	if (a.Lo-b.Lo)%size == 0 && a.Stride%size == 0 && b.Stride%size == 0 {
+	if apart(a.Lo, b.Lo)%size == 0 && a.Stride%size == 0 && b.Stride%size == 0 {
 		return false
 	}
 	if a.Count > b.Count {
@@ -132,9 +132,12 @@ func misalignedBlock(lo, n uint64, b intervals.Run, size uint64) bool {
 		if at >= lo+n {
 			return false
 		}
-		if at+b.Size > lo && (at-lo)%size != 0 && (lo-at)%size != 0 {
+		if at+b.Size > lo && apart(at, lo)%size != 0 {
 			return true
 		}
 	}
 	return false
 }
+
+// apart returns the distance of two addresses.
+func apart(a, b uint64) uint64 { return max(a, b) - min(a, b) }

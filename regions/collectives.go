@@ -41,6 +41,9 @@ func (m *Machine) startCollective(p *proc, c *call, r *rule, key collKey) {
 	}
 	req := &request{}
 	read, written := m.touches(p, c, r, g, root)
+	if c.has("sendbuf") && c.num("sendbuf") == trace.InPlace {
+		read = beside(read, written)
+	}
 	for _, a := range append(read, written...) {
 		req.spans = append(req.spans, m.openBuffer(p, a))
 	}
@@ -48,6 +51,24 @@ func (m *Machine) startCollective(p *proc, c *call, r *rule, key collKey) {
 	req.waits, req.after = waits, func(*CallInfo) { done() }
 	m.addRequest(p, c, req)
 	m.synchronize(p, c, signals, nil, nil)
+}
+
+// beside returns what a call with MPI_IN_PLACE reads beside what it writes: to
+// do both with the same bytes is one use of them.
+func beside(read, written []Access) []Access {
+	var out []Access
+	for _, a := range read {
+		for _, w := range written {
+			if a.Base == w.Base {
+				lo, hi := w.Layout.Bounds(w.Base)
+				a.Layout = a.Layout.Without(a.Base, lo, hi)
+			}
+		}
+		if !a.Layout.IsEmpty() {
+			out = append(out, a)
+		}
+	}
+	return out
 }
 
 // doInitCollective: a persistent collective call. Those of one communicator
@@ -118,9 +139,8 @@ func (m *Machine) groupAndRoot(p *proc, c *call) (g *group, root int32, ok bool)
 
 // touches returns what a collective call reads and what it writes.
 func (m *Machine) touches(p *proc, c *call, r *rule, g *group, root int32) (read, written []Access) {
-	rooted := c.has("root")
 	for _, t := range r.touches {
-		if !t.at.covers(p.rank, root, rooted && g.inter()) {
+		if !m.covers(p, c, t.at, g, root) {
 			continue
 		}
 		a, ok, err := p.touched(c, t, g)
@@ -139,16 +159,20 @@ func (m *Machine) touches(p *proc, c *call, r *rule, g *group, root int32) (read
 // covers reports whether a touch at that place is made by a process. Of an
 // intercommunicator with a root, the processes beside the root take no part,
 // and it itself only as the root.
-func (at place) covers(rank, root int32, inter bool) bool {
-	switch {
+func (m *Machine) covers(p *proc, c *call, at place, g *group, root int32) bool {
+	switch inter := g.inter() && c.has("root"); {
 	case inter && root == noRoot:
 		return false
 	case inter:
-		return (at == atRoot) == (rank == root)
+		return (at == atRoot) == (p.rank == root)
 	case at == atRoot:
-		return rank == root
+		return p.rank == root
 	case at == others:
-		return rank != root
+		return p.rank != root
+	case at == notFirst:
+		return g.rankOf(p.rank) > 0
+	case at == havingOne:
+		return slices.ContainsFunc(p.neighbours[c.num("comm")].destinations, func(n int64) bool { return n >= 0 })
 	}
 	return true
 }

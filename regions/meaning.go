@@ -92,6 +92,8 @@ func touchWords(touches []touch) string {
 			what += " (the root)"
 		case others:
 			what += " (the others)"
+		case notFirst:
+			what += " (not rank 0)"
 		}
 		if t.write {
 			writes = append(writes, what)

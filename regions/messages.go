@@ -166,12 +166,13 @@ func doSendrecv(m *Machine, p *proc, c *call, _ *rule) {
 func doIsendrecv(m *Machine, p *proc, c *call, _ *rule) {
 	out, in := exchangeBuffers(c)
 	req := &request{}
-	if c.num("dest") != trace.ProcNull {
+	receives := c.num("source") != trace.ProcNull
+	if c.num("dest") != trace.ProcNull && !(receives && in == out) { // one buffer is used once
 		if a, ok := m.messageBuffer(p, c, out.buf, out.count, out.typ, SendBuffer, Read); ok {
 			req.spans = append(req.spans, m.openBuffer(p, a))
 		}
 	}
-	if c.num("source") != trace.ProcNull {
+	if receives {
 		if a, ok := m.messageBuffer(p, c, in.buf, in.count, in.typ, ReceiveBuffer, Write); ok {
 			req.spans = append(req.spans, m.openBuffer(p, a))
 		}

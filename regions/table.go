@@ -297,7 +297,7 @@ var collectives = map[string]collectiveCall{
 	"Gather":               {allToOne, gather(false)},
 	"Gatherv":              {allToOne, gather(true)},
 	"Scan":                 {prefix, reduction},
-	"Exscan":               {prefix, reduction},
+	"Exscan":               {prefix, exclusiveScan},
 	"Allreduce":            {allToAll, reduction},
 	"Reduce_scatter_block": {allToAll, reduceScatterBlock},
 	"Reduce_scatter":       {allToAll, reduceScatter},
@@ -324,6 +324,11 @@ var (
 		{buf: "sendbuf", count: "count", typ: "datatype"},
 		{buf: "recvbuf", count: "count", typ: "datatype", placed: "sendbuf", then: onlyThen},
 		{buf: "recvbuf", count: "count", typ: "datatype", write: true},
+	}
+	exclusiveScan = []touch{
+		{buf: "sendbuf", count: "count", typ: "datatype"},
+		{buf: "recvbuf", count: "count", typ: "datatype", placed: "sendbuf", then: onlyThen},
+		{buf: "recvbuf", count: "count", typ: "datatype", at: notFirst, write: true},
 	}
 	reductionToRoot = []touch{
 		{buf: "sendbuf", count: "count", typ: "datatype"},
@@ -361,7 +366,7 @@ func allgather(vector bool) []touch {
 func neighborAllgather(form string) []touch {
 	in := parts("recv", "displs", perSource, form == "v")
 	in.write = true
-	return []touch{{buf: "sendbuf", count: "sendcount", typ: "sendtype"}, in}
+	return []touch{{buf: "sendbuf", count: "sendcount", typ: "sendtype", at: havingOne}, in}
 }
 
 // scatter is those of calls that deal out the data of the root.

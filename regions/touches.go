@@ -13,7 +13,9 @@ type place uint8
 const (
 	everyone place = iota
 	atRoot
-	others // all but the root
+	others    // all but the root
+	notFirst  // all but rank 0
+	havingOne // who has a neighbour to send to
 )
 
 // each says for whom a buffer has a part.
