@@ -275,6 +275,9 @@ func (c *copiesChecker) compare(p *part, g *group, l *lane) {
 	if !updates && !g.stores() || p.excluded(g.Locks, op) || inLaterRegion(op) {
 		return
 	}
+	if lo, hi := g.Layout.Bounds(0); !(updates && g.stores()) && (lo >= l.hi || l.lo >= hi) {
+		return // they share no bytes
+	}
 	stretched := g.Access
 	if updates {
 		stretched.Start = g.refreshed

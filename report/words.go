@@ -59,7 +59,7 @@ func Message(f *conflicts.Finding) string {
 	case conflicts.RuleCopies:
 		tail = " without a call that makes the one visible to the other"
 	case conflicts.RuleCopyUpdates:
-		return fmt.Sprintf("%s by %s and %s by %s update %s at once, if at different places", what(lead), who(lead), what(other), who(other), where)
+		return fmt.Sprintf("%s by %s and %s by %s update different places of %s, and no call between them brings its copies together", what(lead), who(lead), what(other), who(other), where)
 	case conflicts.RuleLockOrder:
 		tail = " if locks are granted in another order"
 	}
