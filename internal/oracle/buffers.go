@@ -262,7 +262,8 @@ func (p *Program) spans(c *Call) []span {
 // span is a range of a process's memory, half-open.
 type span struct{ rank, lo, hi int }
 
-func (s span) meets(t span) bool { return s.rank == t.rank && s.lo < t.hi && t.lo < s.hi }
+func (s span) within(t span) bool { return s.rank == t.rank && s.lo >= t.lo && s.hi <= t.hi }
+func (s span) meets(t span) bool  { return s.rank == t.rank && s.lo < t.hi && t.lo < s.hi }
 
 // owner is the process whose memory something lies in.
 func (c *Call) owner(of int) int {

@@ -37,6 +37,8 @@ func (s *simulation) epoch(c *Call) (func() bool, error) {
 		}
 		ws.all, ws.acquired = false, map[int]bool{}
 		s.complete(c.Rank, c.Win, -1)
+	case "MPI_Win_attach", "MPI_Win_detach":
+		return nil, s.attach(c, ws)
 	case "MPI_Win_flush", "MPI_Win_flush_local":
 		if ws.locks[c.Peer] == 0 && (!ws.all || !slices.Contains(s.p.Comms[s.p.Wins[c.Win].Comm].Ranks, c.Peer)) {
 			return nil, errNoEpoch

@@ -49,7 +49,7 @@ func (g *generator) collectiveCalls(comm int, does, fn string) {
 	if g.p.Comms[comm].Remote == nil && !c.isNeighbour() && does != "MPI_Barrier" && does != "MPI_Bcast" {
 		x.inPlace = g.with(InPlace) && g.chance(0.2)
 	}
-	s := started{}
+	s := started{unit: c.Unit}
 	for _, r := range members {
 		d := x.call(c, r)
 		if d.form() != blocking {

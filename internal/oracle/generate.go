@@ -107,7 +107,8 @@ type generator struct {
 	reqs    int
 	msgs    []int // matched messages of each process
 	limit   int
-	usable  []int // communicators that all members have, as the queues stand
+	memory  []Window // where each window's memory is, also that of a dynamic one
+	usable  []int    // communicators that all members have, as the queues stand
 	groups  []started
 	locks   map[[3]int]int // unit of each open lock epoch: process, window, target
 	pending [][]pendingRequest
@@ -130,6 +131,7 @@ type task struct {
 	Call
 	mode  mode  // what the window is in afterwards; 0 unchanged
 	quiet bool  // its request may not be waited for yet
+	opens int   // index + 1 of the window whose mode it is, where the call does not name it
 	frees []int // requests that may be waited for from then on
 }
 
@@ -228,6 +230,11 @@ func (g *generator) drain() error {
 			g.fence(w, idle)
 		}
 	}
+	for _, s := range g.groups {
+		for k, r := range s.ranks {
+			g.push(r, Call{Fn: "MPI_Request_free", Unit: s.unit, Reqs: []int{s.reqs[k]}}, 0)
+		}
+	}
 	for w, m := range g.plan {
 		if m != dead {
 			g.freeWindow(w)
@@ -284,7 +291,7 @@ func (g *generator) number() {
 // first.
 func (g *generator) advance(r int) {
 	t := g.queue[r][0]
-	if t.Fn == "MPI_Win_fence" || t.Fn == "MPI_Win_free" || t.Fn == "MPI_Win_post" || t.Fn == "MPI_Win_start" {
+	if t.Fn == "MPI_Win_fence" || t.Fn == "MPI_Win_free" || t.Fn == "MPI_Win_detach" || t.Fn == "MPI_Win_post" || t.Fn == "MPI_Win_start" {
 		if g.unlockAny(r, t.Win) {
 			return
 		}
@@ -315,7 +322,11 @@ func (g *generator) advance(r int) {
 	}
 	g.queue[r] = g.queue[r][1:]
 	if t.mode != 0 {
-		g.seen[t.Win][r] = t.mode
+		w := t.Win
+		if t.opens > 0 {
+			w = t.opens - 1
+		}
+		g.seen[w][r] = t.mode
 	}
 	if !t.quiet {
 		g.track(r, &t.Call)
@@ -397,7 +408,9 @@ func (g *generator) touch(r int) {
 		}
 	}
 	span := g.p.spans(&c)[0]
-	c.Off = g.offset(r, span.lo, span.hi)
+	if c.Of, c.Off = g.elsewhere(r, span.lo, span.hi); c.Of == 0 {
+		c.Off = g.offset(r, span.lo, span.hi)
+	}
 	g.emit(c)
 }
 
@@ -409,8 +422,9 @@ const private = 160
 // the private part of a process's memory or in the memory of a window.
 func (g *generator) offset(r, lo, hi int) int {
 	from, size := 0, 32
-	if w := g.IntN(max(1, len(g.p.Wins))); w < len(g.p.Wins) && slices.Contains(g.p.Comms[g.p.Wins[w].Comm].Ranks, r) && g.chance(0.7) {
-		from, size = g.p.Wins[w].Off[r], g.p.Wins[w].Size[r]
+	if w := g.IntN(max(1, len(g.p.Wins))); w < len(g.p.Wins) && slices.Contains(g.p.Comms[g.p.Wins[w].Comm].Ranks, r) && g.chance(0.7) &&
+		!(g.p.Wins[w].allocates() && g.plan[w] == dead) {
+		from, size = g.memory[w].Off[r], g.memory[w].Size[r]
 	}
 	room := size - (hi - lo)
 	if room < 0 {
@@ -441,7 +455,9 @@ func (g *generator) buffer(r, basic, n int) Buf {
 
 func (g *generator) place(r int, b Buf) Buf {
 	lo, hi := g.p.elements(b.Type, b.Count).reach()
-	b.Off = g.offset(r, lo, hi)
+	if b.Of, b.Off = g.elsewhere(r, lo, hi); b.Of == 0 {
+		b.Off = g.offset(r, lo, hi)
+	}
 	return b
 }
 
@@ -548,12 +564,15 @@ func (g *generator) operands(c *Call, basic, n int, single bool) {
 	win := &g.p.Wins[c.Win]
 	unit := win.Unit[c.Peer]
 	lo, hi := l.reach()
-	if room := win.Size[c.Peer] - (hi - lo); room >= 0 {
+	if win.Make == "MPI_Win_create_dynamic" {
+		c.Disp = g.memory[c.Win].Off[c.Peer]
+	}
+	if room := g.memory[c.Win].Size[c.Peer] - (hi - lo); room >= 0 {
 		at := g.IntN(room + 1)
 		if g.chance(0.8) {
 			at -= at % g.p.layout(basic).align
 		}
-		c.Disp = (at - lo) / unit
+		c.Disp += (at - lo) / unit
 	}
 }
 
@@ -575,14 +594,14 @@ func (g *generator) lockCall(r int) bool {
 		return g.emit(Call{Rank: r, Fn: fn, Unit: g.unit(), Win: w, Peer: target})
 	case !open && x < 0.3:
 		u := g.unit()
-		if g.emit(Call{Rank: r, Fn: "MPI_Win_lock_all", Unit: u, Win: w}) {
+		if g.emit(Call{Rank: r, Fn: "MPI_Win_lock_all", Unit: u, Win: w, Assert: g.unchecked()}) {
 			g.locks[[3]int{r, w, -1}] = u
 			return true
 		}
 	default:
 		u := g.unit()
 		kind := pick(g.Rand, []int64{trace.LockShared, trace.LockExclusive})
-		if g.emit(Call{Rank: r, Fn: "MPI_Win_lock", Unit: u, Win: w, Peer: target, Lock: kind}) {
+		if g.emit(Call{Rank: r, Fn: "MPI_Win_lock", Unit: u, Win: w, Peer: target, Lock: kind, Assert: g.unchecked()}) {
 			g.locks[[3]int{r, w, target}] = u
 			return true
 		}

@@ -212,6 +212,9 @@ func (o *order) holdings(rank int) []holding {
 	var out []holding
 	for _, i := range o.of[rank] {
 		c := &o.p.Calls[i]
+		if c.Assert&trace.AssertNoCheck != 0 {
+			continue // takes no lock
+		}
 		switch c.Fn {
 		case "MPI_Win_lock":
 			h := holding{lockKey: lockKey{c.Win, c.Peer}, kind: c.Lock, ticket: c.Ticket, got: i, begin: i, end: -1}

@@ -225,7 +225,7 @@ func (g *generator) partitioned(comm, a, b int) {
 	send, recv := side("MPI_Psend_init", a), side("MPI_Precv_init", b)
 	recv.Tag = send.Tag
 	send, recv = g.talk(a, send), g.talk(b, recv)
-	s := started{ranks: []int{a, b}, reqs: []int{send.Reqs[0], recv.Reqs[0]}}
+	s := started{unit: u, ranks: []int{a, b}, reqs: []int{send.Reqs[0], recv.Reqs[0]}}
 	s.calls = func(r, req, unit int) {
 		if r == a {
 			g.preadies(a, req, unit, send.Partitions)

@@ -18,7 +18,7 @@ func (g *generator) plot() {
 	case x < 0.51 && len(g.p.Wins) < 3:
 		g.newWindow()
 	case x < 0.53:
-		if w := g.IntN(len(g.p.Wins)); !g.p.Wins[w].allocates() && g.plan[w] != dead && g.plan[w] != fenced && !g.exposedNow(w) {
+		if w := g.IntN(len(g.p.Wins)); g.plan[w] != dead && g.plan[w] != fenced && !g.exposedNow(w) && !(g.p.Wins[w].allocates() && g.keepsMemory()) {
 			g.freeWindow(w)
 		}
 	case x < 0.55:
@@ -28,6 +28,12 @@ func (g *generator) plot() {
 	default:
 		g.epochs(g.IntN(len(g.p.Wins)))
 	}
+}
+
+// keepsMemory reports whether requests or epochs that do not end before long may
+// use the memory of a window.
+func (g *generator) keepsMemory() bool {
+	return len(g.groups) > 0 || len(g.closing) > 0 || slices.Contains(g.plan, fenced)
 }
 
 func (g *generator) exposedNow(w int) bool {
@@ -69,13 +75,16 @@ func (g *generator) someMode() mode {
 
 // newWindow queues the creation of a window.
 func (g *generator) newWindow() {
-	win := Window{Comm: g.intracomm(), Make: "MPI_Win_create"}
-	if g.chance(0.4) {
-		win.Make = "MPI_Win_allocate"
+	win := Window{Comm: g.intracomm(), Make: g.someWindow()}
+	if g.with(WindowInfo) {
+		win.SameOp = g.chance(0.5)
+		if g.chance(0.5) {
+			win.Unorder = trace.OrderAll
+		}
 	}
 	twin := -1 // a window whose memory this one shares
 	if len(g.p.Wins) > 0 && g.with(Overlapping) && g.chance(0.15) {
-		if t := g.IntN(len(g.p.Wins)); !g.p.Wins[t].allocates() {
+		if t := g.IntN(len(g.p.Wins)); g.p.Wins[t].Make == "MPI_Win_create" {
 			twin, win.Make = t, "MPI_Win_create"
 		}
 	}
@@ -83,6 +92,9 @@ func (g *generator) newWindow() {
 	unit := units[g.IntN(len(units))]
 	for r := range g.p.Ranks {
 		size := 16 * (1 + g.IntN(3))
+		if g.with(EmptyOps) && g.chance(0.05) {
+			size = 0
+		}
 		off := g.p.Size[r]
 		if twin >= 0 && g.p.Wins[twin].Size[r] > 0 {
 			off, size = g.p.Wins[twin].Off[r]+4*g.IntN(2), g.p.Wins[twin].Size[r]-4
@@ -98,6 +110,8 @@ func (g *generator) newWindow() {
 		win.Unit = append(win.Unit, unit)
 	}
 	w := len(g.p.Wins)
+	g.memory = append(g.memory, Window{Off: win.Off, Size: win.Size})
+	g.layOut(&win, w)
 	g.p.Wins = append(g.p.Wins, win)
 	g.plan = append(g.plan, g.someMode())
 	g.seen = append(g.seen, make([]mode, g.p.Ranks))
@@ -109,6 +123,9 @@ func (g *generator) newWindow() {
 	for _, r := range g.p.Comms[win.Comm].Ranks {
 		g.push(r, Call{Fn: win.Make, Unit: u, Win: w}, g.plan[w])
 	}
+	if win.Make == "MPI_Win_create_dynamic" {
+		g.attach(w, u)
+	}
 	if first == fenced {
 		g.fence(w, fenced)
 	}
@@ -118,16 +135,19 @@ func (g *generator) freeWindow(w int) {
 	g.plan[w] = dead
 	u := 0
 	for i := range g.p.Calls {
-		if c := &g.p.Calls[i]; c.Win == w && (c.Fn == "MPI_Win_create" || c.Fn == "MPI_Win_allocate") {
+		if c := &g.p.Calls[i]; c.Win == w && c.makesWindow() {
 			u = c.Unit
 		}
 	}
 	for _, q := range g.queue {
 		for i := range q {
-			if c := &q[i]; c.Win == w && (c.Fn == "MPI_Win_create" || c.Fn == "MPI_Win_allocate") {
+			if c := &q[i]; c.Win == w && c.makesWindow() {
 				u = c.Unit
 			}
 		}
+	}
+	if g.p.Wins[w].Make == "MPI_Win_create_dynamic" && g.chance(0.6) {
+		g.detach(w, u)
 	}
 	for _, r := range g.p.Comms[g.p.Wins[w].Comm].Ranks {
 		g.push(r, Call{Fn: "MPI_Win_free", Unit: u, Win: w}, dead)
@@ -137,7 +157,7 @@ func (g *generator) freeWindow(w int) {
 // fence queues a fence after which the window is in another mode.
 func (g *generator) fence(w int, next mode) {
 	c := Call{Fn: "MPI_Win_fence", Unit: g.unit(), Win: w}
-	if g.plan[w] == idle && next == fenced && g.with(NoPrecede) && g.chance(0.5) {
+	if g.plan[w] == idle && next == fenced && g.with(NoPrecede) && g.p.Wins[w].Make != "MPI_Win_create_dynamic" && g.chance(0.5) {
 		c.Assert |= trace.AssertNoPrecede
 	}
 	if next != fenced && g.chance(0.5) {
@@ -160,11 +180,20 @@ func (g *generator) expose(w int) {
 	if len(c.origins) > 1 && len(c.targets) > 1 && g.chance(0.5) {
 		c.origins = c.origins[:1]
 	}
+	assert := int64(0)
+	if g.with(NoCheck) && g.chance(0.3) {
+		assert = trace.AssertNoCheck // the posts must come before the starts
+	}
 	for _, t := range c.targets {
-		g.push(t, Call{Fn: "MPI_Win_post", Unit: c.unit, Win: w, Group: c.origins}, 0)
+		g.push(t, Call{Fn: "MPI_Win_post", Unit: c.unit, Win: w, Group: c.origins, Assert: assert}, 0)
+	}
+	if assert != 0 {
+		for _, r := range g.p.Comms[g.p.Wins[w].Comm].Ranks {
+			g.push(r, Call{Fn: "MPI_Barrier", Unit: c.unit, Comm: g.p.Wins[w].Comm}, 0)
+		}
 	}
 	for _, o := range c.origins {
-		g.push(o, Call{Fn: "MPI_Win_start", Unit: c.unit, Win: w, Group: c.targets}, 0)
+		g.push(o, Call{Fn: "MPI_Win_start", Unit: c.unit, Win: w, Group: c.targets, Assert: assert}, 0)
 	}
 	g.closing = append(g.closing, c)
 }

@@ -170,11 +170,41 @@ func (o *order) atomics(a, b *access, shared []int) (Kind, bool) {
 			return Error, true
 		}
 	}
-	if a.rank == b.rank || a.op == b.op || a.op == "MPI_NO_OP" || b.op == "MPI_NO_OP" {
+	win := &o.p.Wins[ca.Win]
+	noOp := (a.op == "MPI_NO_OP" || b.op == "MPI_NO_OP") && !win.SameOp
+	if a.rank == b.rank && win.keepsOrder(a, b) || a.op == b.op || noOp {
 		return Error, false
 	}
 	return Warning, true
 }
+
+// keepsOrder reports whether accumulate_ordering puts two accumulates of one
+// origin in order: whatever the first does, what the second does comes after it
+// (MPI standard, 12.7.2).
+func (w *Window) keepsOrder(a, b *access) bool {
+	if a.call > b.call {
+		a, b = b, a
+	}
+	for _, bit := range []struct {
+		order  int64
+		needed bool
+	}{
+		{trace.OrderRAR, a.fetches() && b.fetches()},
+		{trace.OrderRAW, a.changes() && b.fetches()},
+		{trace.OrderWAR, a.fetches() && b.changes()},
+		{trace.OrderWAW, a.changes() && b.changes()},
+	} {
+		if bit.needed && w.Unorder&bit.order != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// fetches and changes report whether an atomic access reads or writes: all but
+// MPI_REPLACE and MPI_NO_OP do both.
+func (a *access) fetches() bool { return a.op != "MPI_REPLACE" || a.role != "target" }
+func (a *access) changes() bool { return a.kind == atomicWrite }
 
 // excluded reports whether locks keep two accesses apart.
 func (o *order) excluded(a, b *access, held [][]holding) bool {
@@ -192,6 +222,21 @@ func (o *order) excluded(a, b *access, held [][]holding) bool {
 	return false
 }
 
+// shares reports whether an access lies in another process's part of a shared
+// window.
+func (w *Window) shares(a *access) bool {
+	if w.Make != "MPI_Win_allocate_shared" {
+		return false
+	}
+	part := w.part(a.owner)
+	for x := range a.bytes {
+		if x < part.lo || x >= part.hi {
+			return false
+		}
+	}
+	return true
+}
+
 // protects reports whether an access of the holder lies inside a lock epoch,
 // and is of a kind that the lock protects.
 func (o *order) protects(h holding, a *access) bool {
@@ -201,9 +246,11 @@ func (o *order) protects(h holding, a *access) bool {
 		if c.Win != h.win || c.Peer != h.target {
 			return false
 		}
-	case h.target != a.rank:
+	case h.target != a.owner:
 		return false
-	case a.remote && (c.Win != h.win || c.Peer != a.rank && o.p.Calls[h.begin].Fn != "MPI_Win_lock_all"):
+	case a.owner != a.rank && !o.p.Wins[h.win].shares(a):
+		return false
+	case a.remote && a.owner == a.rank && (c.Win != h.win || c.Peer != a.rank && o.p.Calls[h.begin].Fn != "MPI_Win_lock_all"):
 		return false
 	}
 	if h.end < 0 || a.done == never || !o.before(a.done, at(h.end, enter)) {

@@ -258,6 +258,9 @@ func (s *simulation) start(c *Call) error {
 		if r < 0 || q.reqs[r].active || q.reqs[r].call.form() != persistent || slices.Contains(c.Reqs[:k], r) {
 			return errors.New("the request cannot be started")
 		}
+		if err := s.checkMemory(&q.reqs[r].call); err != nil {
+			return err
+		}
 		if d := &q.reqs[r].call; d.does() == "MPI_Rsend" {
 			st := s.stream(d.sendChannel())
 			if len(c.Reqs) > 1 || d.Peer != ProcNull && (st.sent >= len(st.posts) || !st.posts[st.sent].started) {

@@ -45,6 +45,7 @@ type winState struct {
 	acquired map[int]bool  // targets locked within it
 	access   []int         // targets of MPI_Win_start
 	exposure []int         // origins of MPI_Win_post
+	attached []span        // of a dynamic window
 }
 
 type pendingOp struct {
@@ -163,17 +164,29 @@ func (s *simulation) checkMemory(c *Call) error {
 		if b.lo < 0 || b.hi > s.p.Size[b.rank] {
 			return errors.New("buffer outside the process's memory")
 		}
-		for w := range s.p.Wins {
-			win := &s.p.Wins[w]
-			if !win.allocates() || !b.meets(win.part(b.rank)) {
-				continue
-			}
-			if ws := s.ranks[c.Rank].wins[w]; ws == nil || ws.freed {
-				return errors.New("buffer in memory that is not allocated")
-			}
+		if !s.allocated(c.Rank, b) {
+			return errors.New("buffer in memory that is not allocated")
 		}
 	}
 	return nil
+}
+
+// allocated reports whether memory is none that windows are given, or that of
+// one that the process has now. That of another process can be seen through a
+// shared window only.
+func (s *simulation) allocated(rank int, b span) bool {
+	some := b.rank != rank
+	for w := range s.p.Wins {
+		win := &s.p.Wins[w]
+		if !win.allocates() || !b.meets(win.part(b.rank)) {
+			continue
+		}
+		if ws := s.ranks[rank].wins[w]; ws != nil && !ws.freed && (b.rank == rank || win.At != nil && b.within(win.part(b.rank))) {
+			return true
+		}
+		some = true
+	}
+	return !some
 }
 
 // part returns where in a process's memory a window lies.
@@ -233,7 +246,7 @@ func (s *simulation) operation(c *Call) error {
 	}
 	if l := s.p.elements(c.TType, c.TCount); len(l.parts) > 0 {
 		lo, hi := l.reach()
-		if at := c.Disp * win.Unit[c.Peer]; at+lo < 0 || at+hi > win.Size[c.Peer] {
+		if at := c.Disp * win.Unit[c.Peer]; !s.inside(c.Win, span{c.Peer, at + lo, at + hi}) {
 			return errors.New("target outside the window")
 		}
 	}
@@ -264,6 +277,42 @@ func (s *simulation) operation(c *Call) error {
 		q.reqs[op.req] = &request{call: *c, active: true, done: yes}
 	}
 	q.ops = append(q.ops, op)
+	return nil
+}
+
+// inside reports whether the window has this memory, counted from where its
+// displacements count.
+func (s *simulation) inside(win int, b span) bool {
+	w := &s.p.Wins[win]
+	if w.Make != "MPI_Win_create_dynamic" {
+		return b.within(span{b.rank, 0, w.Size[b.rank]})
+	}
+	ws := s.ranks[b.rank].wins[win]
+	return ws != nil && slices.ContainsFunc(ws.attached, b.within)
+}
+
+// attach makes an MPI_Win_attach or MPI_Win_detach.
+func (s *simulation) attach(c *Call, ws *winState) error {
+	k := slices.IndexFunc(ws.attached, func(b span) bool { return b.lo == c.Off })
+	switch {
+	case s.p.Wins[c.Win].Make != "MPI_Win_create_dynamic":
+		return errors.New("not a dynamic window")
+	case c.Fn == "MPI_Win_detach" && k < 0:
+		return errors.New("nothing is attached there")
+	case c.Fn == "MPI_Win_detach":
+		for r := range s.ranks {
+			if slices.ContainsFunc(s.ranks[r].ops, func(o pendingOp) bool { return o.win == c.Win && o.target == c.Rank }) {
+				return errors.New("operations are pending")
+			}
+		}
+		ws.attached = slices.Delete(ws.attached, k, k+1)
+		return nil
+	}
+	b := span{c.Rank, c.Off, c.Off + c.Bytes}
+	if slices.ContainsFunc(ws.attached, b.meets) || !s.allocated(c.Rank, b) {
+		return errors.New("the memory cannot be attached")
+	}
+	ws.attached = append(ws.attached, b)
 	return nil
 }
 
@@ -409,16 +458,22 @@ func (s *simulation) collectiveAllowed(c *Call) error {
 // inUse reports whether buffers of pending operations of the caller lie in the
 // window's memory.
 func (s *simulation) inUse(c *Call) bool {
-	part := s.p.Wins[c.Win].part(c.Rank)
+	win := &s.p.Wins[c.Win]
+	meets := func(b span) bool { return b.meets(win.part(b.rank)) }
 	q := &s.ranks[c.Rank]
-	used := slices.ContainsFunc(q.freed, part.meets)
+	used := slices.ContainsFunc(q.freed, meets)
 	for _, x := range q.reqs {
-		if x.active {
-			used = used || slices.ContainsFunc(s.p.spans(&x.call), part.meets)
+		if x.active || x.call.form() == persistent {
+			used = used || slices.ContainsFunc(s.p.spans(&x.call), meets)
 		}
 	}
 	for _, o := range q.ops {
-		used = used || slices.ContainsFunc(o.bufs, part.meets)
+		used = used || slices.ContainsFunc(o.bufs, meets)
+	}
+	for w, ws := range q.wins {
+		if w != c.Win && !ws.freed {
+			used = used || slices.ContainsFunc(ws.attached, meets) || s.p.Wins[w].Make == "MPI_Win_create" && meets(s.p.Wins[w].part(c.Rank))
+		}
 	}
 	return used
 }

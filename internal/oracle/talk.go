@@ -221,6 +221,7 @@ func (g *generator) probed(comm, a, b int) {
 
 // started is what can be started again: the requests of its processes.
 type started struct {
+	unit  int // of the calls that made them
 	ranks []int
 	reqs  []int
 	calls func(rank, req, unit int) // queues what else each start takes
@@ -236,7 +237,7 @@ func (g *generator) persistent(comm, a, b int) {
 	send := g.sendSide(pick(g.Rand, fns), u, comm, a, b)
 	send = g.talk(a, send)
 	recv := g.talk(b, g.receiveSide("MPI_Recv_init", b, a, send))
-	s := started{ranks: []int{a, b}, reqs: []int{send.Reqs[0], recv.Reqs[0]}}
+	s := started{unit: u, ranks: []int{a, b}, reqs: []int{send.Reqs[0], recv.Reqs[0]}}
 	g.groups = append(g.groups, s)
 	g.restart(s)
 }
