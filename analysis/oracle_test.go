@@ -130,7 +130,7 @@ func programs(t *testing.T) int64 {
 
 // unsettled are features of programs on which the engine and the brute-force
 // checker do not agree yet.
-const unsettled = oracle.SendModes | oracle.NonblockingCollectives | oracle.PersistentCollectives | oracle.Probes | oracle.Collectives | oracle.Neighbours | oracle.PairTypes
+const unsettled = oracle.SendModes | oracle.NonblockingCollectives | oracle.PersistentCollectives | oracle.Probes | oracle.Collectives | oracle.Neighbours | oracle.PairTypes | oracle.SharedWins | oracle.NoCheck
 
 // TestEngineAgainstBruteForce holds the engine against the brute-force
 // checker, which was written from the detection model alone, on random
