@@ -132,7 +132,7 @@ func (o *order) callBuffers(x *activation) []access {
 			case c.form() != blocking && x.done >= 0:
 				a.done = at(x.done, leave)
 			case c.form() != blocking:
-				a.done = never
+				a.done = o.receivedAt(x)
 			case u.kind == write:
 				a.starts, a.done = []point{at(x.start, leave)}, at(x.start, leave)
 			}
@@ -140,6 +140,19 @@ func (o *order) callBuffers(x *activation) []access {
 		}
 	}
 	return out
+}
+
+// receivedAt returns where the message of a send was received whose request was
+// freed: a reply can tell that (MPI standard, example of MPI_REQUEST_FREE in
+// 3.7.4).
+func (o *order) receivedAt(x *activation) point {
+	for i := range o.m.acts {
+		y := &o.m.acts[i]
+		if y.sent >= 0 && &o.m.acts[y.sent] == x && y.done >= 0 {
+			return at(y.done, leave)
+		}
+	}
+	return never
 }
 
 // operation lists the accesses of a one-sided operation.

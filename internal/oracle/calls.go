@@ -40,21 +40,31 @@ type function struct {
 var functions = func() map[string]function {
 	m := map[string]function{"load": {family: localAccess}, "store": {family: localAccess}}
 	add := func(fn, does string, f form, k family) { m[fn] = function{does, f, k} }
-	all := func(k family, fns ...string) {
+	two := func(k family, fns ...string) {
 		for _, fn := range fns {
 			name := strings.TrimPrefix(fn, "MPI_")
 			add(fn, fn, blocking, k)
 			add("MPI_I"+strings.ToLower(name[:1])+name[1:], fn, nonblocking, k)
+		}
+	}
+	all := func(k family, fns ...string) {
+		two(k, fns...)
+		for _, fn := range fns {
 			add(fn+"_init", fn, persistent, k)
 		}
 	}
-	all(messageCall, "MPI_Send", "MPI_Bsend", "MPI_Ssend", "MPI_Rsend", "MPI_Recv", "MPI_Sendrecv", "MPI_Sendrecv_replace", "MPI_Mrecv", "MPI_Psend", "MPI_Precv")
+	all(messageCall, "MPI_Send", "MPI_Bsend", "MPI_Ssend", "MPI_Rsend", "MPI_Recv")
+	two(messageCall, "MPI_Sendrecv", "MPI_Sendrecv_replace", "MPI_Mrecv")
+	add("MPI_Psend_init", "MPI_Psend", persistent, messageCall)
+	add("MPI_Precv_init", "MPI_Precv", persistent, messageCall)
 	all(collectiveCall, "MPI_Barrier", "MPI_Bcast", "MPI_Reduce", "MPI_Allreduce", "MPI_Scan", "MPI_Exscan",
 		"MPI_Reduce_scatter", "MPI_Reduce_scatter_block", "MPI_Gather", "MPI_Gatherv", "MPI_Scatter", "MPI_Scatterv",
 		"MPI_Allgather", "MPI_Allgatherv", "MPI_Alltoall", "MPI_Alltoallv", "MPI_Alltoallw",
 		"MPI_Neighbor_allgather", "MPI_Neighbor_allgatherv", "MPI_Neighbor_alltoall", "MPI_Neighbor_alltoallv", "MPI_Neighbor_alltoallw")
 	for _, fn := range []string{"MPI_Put", "MPI_Get", "MPI_Accumulate", "MPI_Get_accumulate", "MPI_Fetch_and_op", "MPI_Compare_and_swap"} {
 		add(fn, fn, blocking, operationCall)
+	}
+	for _, fn := range []string{"MPI_Put", "MPI_Get", "MPI_Accumulate", "MPI_Get_accumulate"} {
 		add("MPI_R"+strings.ToLower(fn[4:]), fn, nonblocking, operationCall)
 	}
 	for _, fn := range []string{"MPI_Win_create", "MPI_Win_allocate", "MPI_Win_allocate_shared", "MPI_Win_create_dynamic", "MPI_Win_free", "MPI_Win_fence",

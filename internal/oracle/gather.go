@@ -10,8 +10,8 @@ func (g *generator) collective() {
 	comm := pick(g.Rand, g.usable)
 	c := &g.p.Comms[comm]
 	fns := []string{"MPI_Barrier", "MPI_Barrier", "MPI_Bcast", "MPI_Reduce", "MPI_Allreduce"}
-	if g.with(Collectives) {
-		fns = append(fns, "MPI_Gather", "MPI_Gatherv", "MPI_Scatter", "MPI_Scatterv", "MPI_Allgather", "MPI_Allgatherv",
+	if g.with(Collectives) && g.chance(0.7) {
+		fns = append(fns[1:], "MPI_Gather", "MPI_Gatherv", "MPI_Scatter", "MPI_Scatterv", "MPI_Allgather", "MPI_Allgatherv",
 			"MPI_Alltoall", "MPI_Alltoallv", "MPI_Alltoallw")
 		if c.Remote == nil {
 			fns = append(fns, "MPI_Scan", "MPI_Exscan", "MPI_Reduce_scatter", "MPI_Reduce_scatter_block")
@@ -22,12 +22,11 @@ func (g *generator) collective() {
 	}
 	fn := pick(g.Rand, fns)
 	switch {
+	case g.again():
 	case g.with(NonblockingCollectives) && g.chance(0.4):
 		g.collectiveCalls(comm, fn, "MPI_I"+strings.ToLower(fn[4:]))
 	case g.with(PersistentCollectives) && g.chance(0.4):
 		g.collectiveCalls(comm, fn, fn+"_init")
-	case len(g.groups) > 0 && g.chance(0.3):
-		g.restart(pick(g.Rand, g.groups))
 	default:
 		g.collectiveCalls(comm, fn, fn)
 	}

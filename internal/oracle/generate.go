@@ -107,9 +107,10 @@ type generator struct {
 	reqs    int
 	msgs    []int // matched messages of each process
 	limit   int
-	memory  []Window // where each window's memory is, also that of a dynamic one
-	usable  []int    // communicators that all members have, as the queues stand
-	groups  []started
+	memory  []Window       // where each window's memory is, also that of a dynamic one
+	usable  []int          // communicators that all members have, as the queues stand
+	groups  []started      // persistent requests that can be started again
+	once    []started      // and those that cannot
 	locks   map[[3]int]int // unit of each open lock epoch: process, window, target
 	pending [][]pendingRequest
 }
@@ -171,7 +172,7 @@ func newGenerator(r *rand.Rand, opts Options) *generator {
 // draw picks the features of a program.
 func (o Options) draw(r *rand.Rand) Feature {
 	var has Feature
-	share := 0.1 + 0.4*r.Float64()
+	share := 0.1 + 0.5*r.Float64()
 	for f := Feature(1); f < features; f <<= 1 {
 		if p := r.Float64(); o.All || p < share || f&Ordinary != 0 && p < 0.9 {
 			has |= f
@@ -196,7 +197,7 @@ func (g *generator) run() error {
 		g.newWindow()
 	}
 	for tries := 0; len(g.p.Calls) < g.limit && tries < 20*g.limit; tries++ {
-		if g.chance(0.12) && g.backlog() < 2*g.p.Ranks {
+		if g.chance(0.16) && g.backlog() < 3*g.p.Ranks {
 			g.plot()
 		}
 		r := g.IntN(g.p.Ranks)
@@ -230,7 +231,7 @@ func (g *generator) drain() error {
 			g.fence(w, idle)
 		}
 	}
-	for _, s := range g.groups {
+	for _, s := range slices.Concat(g.groups, g.once) {
 		for k, r := range s.ranks {
 			g.push(r, Call{Fn: "MPI_Request_free", Unit: s.unit, Reqs: []int{s.reqs[k]}}, 0)
 		}
@@ -238,6 +239,11 @@ func (g *generator) drain() error {
 	for w, m := range g.plan {
 		if m != dead {
 			g.freeWindow(w)
+		}
+	}
+	for _, comm := range g.usable[1:] {
+		if g.chance(0.5) {
+			g.make(Call{Fn: "MPI_Comm_free", Comm: comm}, g.p.Comms[comm].all(), nil)
 		}
 	}
 	for idleTurns := 0; ; {

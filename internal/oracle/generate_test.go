@@ -47,16 +47,28 @@ func TestGenerateIsMixed(t *testing.T) {
 	require.Greater(t, free, programs*3/10)
 	require.Less(t, free, programs*6/10)
 	require.Greater(t, kinds[Warning], 10)
+	require.Greater(t, len(seen), 100, seen)
+}
+
+// Where every feature is in every program, all calls must come up.
+func TestGenerateHasEverything(t *testing.T) {
+	seen := map[string]int{}
+	for seed := range int64(1500) {
+		p := Generate(seed, Options{All: true, Purge: -1})
+		for i := range p.Calls {
+			seen[p.Calls[i].Fn]++
+		}
+	}
+	for fn := range functions {
+		require.Positive(t, seen[fn], fn)
+	}
 	for _, fn := range []string{
-		"MPI_Win_create", "MPI_Win_allocate", "MPI_Win_free", "MPI_Win_fence",
 		"MPI_Win_lock", "MPI_Win_unlock", "MPI_Win_lock_all", "MPI_Win_unlock_all",
 		"MPI_Win_flush", "MPI_Win_flush_local", "MPI_Win_flush_all", "MPI_Win_flush_local_all",
 		"MPI_Win_post", "MPI_Win_start", "MPI_Win_complete", "MPI_Win_wait", "MPI_Win_test",
-		"MPI_Put", "MPI_Get", "MPI_Accumulate", "MPI_Get_accumulate", "MPI_Fetch_and_op", "MPI_Compare_and_swap",
-		"MPI_Send", "MPI_Ssend", "MPI_Recv", "MPI_Sendrecv", "MPI_Isend", "MPI_Irecv", "MPI_Wait", "MPI_Waitall",
-		"MPI_Barrier", "MPI_Bcast", "MPI_Reduce", "MPI_Allreduce", "load", "store",
+		"MPI_Win_attach", "MPI_Win_detach",
 	} {
-		require.Greater(t, seen[fn], 10, fn)
+		require.Greater(t, seen[fn], 100, fn)
 	}
 }
 
@@ -209,7 +221,7 @@ func TestShrink(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, got, want)
 		require.LessOrEqual(t, len(q.Calls), len(p.Calls))
-		require.LessOrEqual(t, len(q.Calls), 4*p.Ranks+16, "%s", q)
+		require.LessOrEqual(t, len(q.Calls), 10*p.Ranks+16, "%s", q)
 		shrunk++
 	}
 	require.Greater(t, shrunk, 10)

@@ -9,19 +9,19 @@ import (
 // plot queues something that several processes do together.
 func (g *generator) plot() {
 	switch x := g.Float64(); {
-	case x < 0.22:
+	case x < 0.24:
 		g.collective()
-	case x < 0.48:
+	case x < 0.55:
 		if g.with(Messages) {
 			g.communicate()
 		}
-	case x < 0.51 && len(g.p.Wins) < 3:
+	case x < 0.58 && len(g.p.Wins) < 3:
 		g.newWindow()
-	case x < 0.53:
+	case x < 0.60:
 		if w := g.IntN(len(g.p.Wins)); g.plan[w] != dead && g.plan[w] != fenced && !g.exposedNow(w) && !(g.p.Wins[w].allocates() && g.keepsMemory()) {
 			g.freeWindow(w)
 		}
-	case x < 0.55:
+	case x < 0.63:
 		if g.with(SubComms) && len(g.p.Comms) < 6 {
 			g.newComm()
 		}
@@ -33,7 +33,7 @@ func (g *generator) plot() {
 // keepsMemory reports whether requests or epochs that do not end before long may
 // use the memory of a window.
 func (g *generator) keepsMemory() bool {
-	return len(g.groups) > 0 || len(g.closing) > 0 || slices.Contains(g.plan, fenced)
+	return len(g.groups)+len(g.once) > 0 || len(g.closing) > 0 || slices.Contains(g.plan, fenced)
 }
 
 func (g *generator) exposedNow(w int) bool {

@@ -438,6 +438,10 @@ func (s *signer) inPlace(name string) {
 
 func (s *signer) collective() {
 	c := s.c
+	if c.Fn == "MPI_Comm_free" {
+		s.comm()
+		return
+	}
 	comm := &s.p.Comms[c.Comm]
 	own, _ := comm.group(c.Rank)
 	inter := comm.Remote != nil

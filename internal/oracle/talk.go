@@ -10,28 +10,34 @@ func (g *generator) communicate() {
 	a := pick(g.Rand, g.p.Comms[comm].all())
 	_, peers := g.p.Comms[comm].group(a)
 	b := pick(g.Rand, peers)
-	switch x := g.Float64(); {
-	case g.with(NullProcess) && x < 0.1:
-		g.toNobody(comm, a)
-	case g.with(Cancels) && x < 0.2:
-		g.cancelled(comm, a, b)
-	case g.with(Persistent) && x < 0.4 && a != b:
-		g.persistent(comm, a, b)
-	case g.with(Partitioned) && x < 0.5 && a != b:
-		g.partitioned(comm, a, b)
-	case x < 0.7 && len(g.groups) > 0:
-		g.restart(pick(g.Rand, g.groups))
-	case a == b:
+	if a == b {
 		g.toItself(comm, a)
-	case g.with(SendModes) && x < 0.75:
-		g.ready(comm, a, b)
-	case g.with(Probes) && x < 0.85:
-		g.probed(comm, a, b)
-	case x < 0.9:
-		g.exchange(comm, a, b)
-	default:
-		g.message(comm, a, b)
+		return
 	}
+	kinds := []func(comm, a, b int){g.message, g.message, g.exchange}
+	for _, k := range []struct {
+		feature Feature
+		talk    func(comm, a, b int)
+	}{
+		{NullProcess, g.toNobody}, {Cancels, g.cancelled}, {Persistent, g.persistent}, {Partitioned, g.partitioned},
+		{SendModes, g.ready}, {SendModes, g.exchange}, {Probes, g.probed}, {Probes, g.probed},
+	} {
+		if g.with(k.feature) {
+			kinds = append(kinds, k.talk)
+		}
+	}
+	if !g.again() {
+		pick(g.Rand, kinds)(comm, a, b)
+	}
+}
+
+// again starts persistent requests once more, now and then.
+func (g *generator) again() bool {
+	if len(g.groups) == 0 || g.chance(0.7) {
+		return false
+	}
+	g.restart(pick(g.Rand, g.groups))
+	return true
 }
 
 // sendForms and receiveForms are the calls that messages are made with.
@@ -63,7 +69,7 @@ func (g *generator) talk(r int, c Call) Call {
 func (g *generator) after(r int, reqs []int) {
 	q := g.queue[r]
 	for i := range q {
-		if q[i].form() != blocking && q[i].Reqs[0] == reqs[0] {
+		if len(q[i].Reqs) > 0 && q[i].Reqs[0] == reqs[0] {
 			q[i].quiet = true
 		}
 	}
@@ -156,7 +162,7 @@ func (g *generator) exchange(comm, a, b int) {
 }
 
 // toNobody queues a call that names MPI_PROC_NULL.
-func (g *generator) toNobody(comm, a int) {
+func (g *generator) toNobody(comm, a, _ int) {
 	fns := []string{"MPI_Recv", "MPI_Irecv", g.sendForm(), "MPI_Sendrecv"}
 	if g.with(Probes) {
 		fns = append(fns, "MPI_Probe", "MPI_Iprobe")
@@ -185,7 +191,17 @@ func (g *generator) ready(comm, a, b int) {
 	send.Tag = 10
 	recv := g.receiveSide("MPI_Irecv", b, a, send)
 	recv.AnyTag = false
+	again := g.with(Persistent) && g.chance(0.5)
+	if again {
+		send.Fn, recv.Fn = "MPI_Rsend_init", "MPI_Recv_init"
+	}
 	recv = g.talk(b, recv)
+	if again {
+		send = g.talk(a, send)
+		g.once = append(g.once, started{unit: u, ranks: []int{a, b}, reqs: []int{send.Reqs[0], recv.Reqs[0]}})
+		send = Call{Fn: "MPI_Start", Unit: u, Reqs: send.Reqs}
+		g.push(b, Call{Fn: "MPI_Start", Unit: u, Reqs: recv.Reqs}, 0)
+	}
 	word := g.sendSide("MPI_Send", u, comm, b, a)
 	word.Tag = 11
 	g.talk(b, word)
