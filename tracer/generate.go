@@ -242,7 +242,7 @@ func (g form) put(a *tableArg) {
 		g.line("\t\t_at_%s = _p++;", a.Name)
 		return
 	}
-	value := "(int64_t)" + a.Name
+	var value string
 	switch a.Kind {
 	case 'i':
 		value = number(a)

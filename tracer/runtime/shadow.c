@@ -187,17 +187,39 @@ static void cover(uint64_t first, uint64_t end, int delta)
 	}
 }
 
+static void count_granule(struct block *b, uint32_t g, int delta)
+{
+	if (b->counts[g] == STICKY)
+		return;
+	b->counts[g] = (uint16_t)(b->counts[g] + delta);
+	uint64_t bit = 1ull << (g & 63), *word = &b->bits[g >> 6];
+	if (b->counts[g] != 0)
+		__atomic_store_n(word, *word | bit, __ATOMIC_RELAXED);
+	else
+		__atomic_store_n(word, *word & ~bit, __ATOMIC_RELAXED);
+}
+
+/* The same for the 64 granules of a word of bits at once, when they all have
+ * one count, as where few ranges overlap. Returns 0 when they have not. */
+static int count_word(struct block *b, uint32_t g, int delta)
+{
+	uint16_t first = b->counts[g], next = (uint16_t)(first + delta);
+
+	if (first == STICKY || memcmp(&b->counts[g], &b->counts[g + 1], 63 * sizeof first) != 0)
+		return 0;
+	for (uint32_t k = g; k < g + 64; k += 4)
+		memcpy(&b->counts[k], (uint16_t[4]){next, next, next, next}, 4 * sizeof next);
+	__atomic_store_n(&b->bits[g >> 6], next != 0 ? ~0ull : 0, __ATOMIC_RELAXED);
+	return 1;
+}
+
 static void count_granules(struct block *b, uint32_t g0, uint32_t g1, int delta)
 {
-	for (uint32_t g = g0; g < g1; g++) {
-		if (b->counts[g] == STICKY)
-			continue;
-		b->counts[g] = (uint16_t)(b->counts[g] + delta);
-		uint64_t bit = 1ull << (g & 63), *word = &b->bits[g >> 6];
-		if (b->counts[g] != 0)
-			__atomic_store_n(word, *word | bit, __ATOMIC_RELAXED);
+	for (uint32_t g = g0; g < g1;) {
+		if ((g & 63) == 0 && g + 64 <= g1 && count_word(b, g, delta))
+			g += 64;
 		else
-			__atomic_store_n(word, *word & ~bit, __ATOMIC_RELAXED);
+			count_granule(b, g++, delta);
 	}
 }
 
