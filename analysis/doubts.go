@@ -68,12 +68,13 @@ func (r *run) cuts() []Doubt {
 // buildInfo is what mcchk cc leaves in the program at link time.
 type buildInfo struct {
 	Uninstrumented []string `json:"uninstrumented"`
+	Bypassed       []string `json:"bypassed"` // MPI functions called as PMPI_X
 }
 
 // uninstrumented tells of code whose loads and stores nobody records.
 func (r *run) uninstrumented() []Doubt {
 	var none []int
-	parts := map[string][]int{}
+	parts, past := map[string][]int{}, map[string][]int{}
 	for rank, reader := range r.readers {
 		if reader == nil {
 			continue
@@ -90,6 +91,10 @@ func (r *run) uninstrumented() []Doubt {
 				list := strings.Join(b.Uninstrumented, ", ")
 				parts[list] = append(parts[list], rank)
 			}
+			if len(b.Bypassed) > 0 {
+				list := strings.Join(b.Bypassed, ", ")
+				past[list] = append(past[list], rank)
+			}
 		}
 	}
 	var out []Doubt
@@ -103,6 +108,12 @@ func (r *run) uninstrumented() []Doubt {
 		out = append(out, Doubt{
 			Kind: NotInstrumented, Ranks: ranks, Count: uint64(strings.Count(list, ", ") + 1),
 			Text: fmt.Sprintf("loads and stores of these parts of the program were not seen, because mcchk cc did not compile them: %s", list),
+		})
+	}
+	for list, ranks := range past {
+		out = append(out, Doubt{
+			Kind: NotUnderstood, Ranks: ranks, Count: uint64(strings.Count(list, ", ") + 1),
+			Text: fmt.Sprintf("the program has calls of %s, which are not recorded: call the functions as MPI_…", list),
 		})
 	}
 	return out

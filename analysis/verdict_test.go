@@ -104,6 +104,11 @@ func TestVerdicts(t *testing.T) {
 			text:  "util.o",
 		},
 		{
+			name: "calls past the tracer", verdict: Undecided, doubts: []DoubtKind{NotUnderstood},
+			trace: `{"info":"build","value":"{\"bypassed\":[\"PMPI_Send\"]}"}` + "\n" + correct + both(fence+finish),
+			text:  "calls of PMPI_Send",
+		},
+		{
 			name: "a process that stays in a barrier", verdict: Undecided, doubts: []DoubtKind{Unmatched},
 			trace: correct + both(fence) + "rank 0\n" + `{"call":"MPI_Barrier","returned":false,"args":{"comm":1}}` + "\n" + "rank 1\n" + `{"call":"MPI_Barrier","args":{"comm":1}}` + "\n" + finish,
 			text:  "rank 0 never returned from MPI_Barrier",

@@ -21,6 +21,9 @@ type BuildInfo struct {
 	MPI            string   `json:"mpi"`      // "MPICH 4.0.2"
 	Objects        []string `json:"objects"`  // object files, archive members as "libx.a(y.o)", shared libraries
 	Uninstrumented []string `json:"uninstrumented"`
+	// Functions that the program calls by their profiling names, such as
+	// PMPI_Send: the run-time does not see such calls.
+	Bypassed []string `json:"bypassed,omitempty"`
 }
 
 // ErrNoBuildInfo says that a binary was not linked by mcchk.

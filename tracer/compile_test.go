@@ -231,6 +231,7 @@ func TestUninstrumentedParts(t *testing.T) {
 			b.write(map[string]string{
 				"data.c": "int table[4] = {1, 2, 3, 4};\n", "asm.s": ".text\n.globl nothing\nnothing:\n\tret\n",
 				"plain.c": "int plain(int *p) { return *p; }\n",
+				"past.c":  "#include <mpi.h>\nint past(int *p) { return PMPI_Comm_rank(MPI_COMM_WORLD, p) + PMPI_Barrier(MPI_COMM_WORLD); }\n",
 			})
 			plain := p.compiler
 			b.command(nil, plain, "-c", "lib.c", "-o", "util.o")
@@ -244,7 +245,10 @@ func TestUninstrumentedParts(t *testing.T) {
 			require.Equal(t, []string{"main.o", "asm.o", "libx.a(util.o)", "libx.a(data.o)", "./libplain.so"}, info.Objects)
 			require.Equal(t, []string{"asm.o", "libx.a(util.o)", "./libplain.so"}, info.Uninstrumented)
 
-			b.cc("main.o", "-L.", "-lx", "-o", "by-name")
+			require.Empty(t, info.Bypassed)
+
+			b.cc("main.o", "past.c", "-L.", "-lx", "-o", "by-name")
+			require.Equal(t, []string{"PMPI_Barrier"}, b.info("by-name").Bypassed, "queries do not matter")
 			require.Equal(t, []string{"libx.a(util.o)"}, b.info("by-name").Uninstrumented)
 		})
 	}

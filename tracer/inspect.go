@@ -33,8 +33,9 @@ const (
 
 // objectFacts is what a look into an object file or shared library tells.
 type objectFacts struct {
-	state instrumentation
-	build *BuildInfo // of a shared library made by mcchk
+	state    instrumentation
+	bypassed []string   // functions of the MPI library called as PMPI_X
+	build    *BuildInfo // of a shared library made by mcchk
 }
 
 // inspectObject reads the symbols of an ELF object or shared library.
@@ -53,6 +54,11 @@ func inspectObject(r io.ReaderAt) (objectFacts, error) {
 		return facts, err
 	}
 	facts.state = instrumentationOf(names)
+	for _, name := range names {
+		if strings.HasPrefix(name, "PMPI_") {
+			facts.bypassed = append(facts.bypassed, name)
+		}
+	}
 	if f.Type == elf.ET_DYN {
 		facts.build, err = buildInfoOf(f)
 	}
@@ -149,6 +155,7 @@ func definedSymbols(r io.ReaderAt) ([]string, error) {
 type inspection struct {
 	objects        []string
 	uninstrumented []string
+	bypassed       map[string]bool
 	call, inline   bool
 	some           bool
 }
@@ -204,6 +211,12 @@ func (n *inspection) member(m archiveMember, shown string) error {
 
 func (n *inspection) note(shown string, facts objectFacts) {
 	n.objects = append(n.objects, shown)
+	for _, name := range facts.bypassed {
+		if n.bypassed == nil {
+			n.bypassed = map[string]bool{}
+		}
+		n.bypassed[name] = true
+	}
 	switch facts.state {
 	case instrNone:
 		n.uninstrumented = append(n.uninstrumented, shown)
@@ -219,6 +232,27 @@ func (n *inspection) note(shown string, facts objectFacts) {
 			n.uninstrumented = append(n.uninstrumented, shown+"("+u+")")
 		}
 	}
+}
+
+// unseen returns the functions of the MPI library that the program calls past
+// the run-time, of those that the run-time would record.
+func (n *inspection) unseen() ([]string, error) {
+	if len(n.bypassed) == 0 {
+		return nil, nil
+	}
+	functions, err := Functions()
+	if err != nil {
+		return nil, err
+	}
+	var list []string
+	for _, f := range functions {
+		for _, name := range []string{"P" + f.Name, "P" + f.Name + "_c"} {
+			if f.Unobserved == "" && n.bypassed[name] {
+				list = append(list, name)
+			}
+		}
+	}
+	return list, nil
 }
 
 // mode is that of all inputs together; own is the mode of the toolchain that

@@ -116,12 +116,17 @@ func (c *compilation) buildInfo(objects map[int]string) (*BuildInfo, error) {
 			return nil, err
 		}
 	}
+	bypassed, err := n.unseen()
+	if err != nil {
+		return nil, err
+	}
 	return &BuildInfo{
 		Compiler:       c.tc.Compiler(),
 		Mode:           n.mode(c.tc.Mode()),
 		MPI:            c.tc.MPI,
 		Objects:        orEmpty(n.objects),
 		Uninstrumented: orEmpty(n.uninstrumented),
+		Bypassed:       bypassed,
 	}, nil
 }
 
