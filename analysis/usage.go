@@ -79,18 +79,14 @@ func gone(s *conflicts.Side) bool {
 
 // explainGone words a conflict with memory that was given up.
 func explainGone(a, b *conflicts.Side) (why, mend string) {
-	what := "the memory is freed"
-	if b.Role == regions.OutOfScope.String() {
-		what = "the function returns whose variable it is"
-	}
 	switch {
 	case a.Rank != b.Rank:
 		return fmt.Sprintf("%s of rank %d may access the memory when rank %d frees it, and no synchronization puts the one before the other", subject(a), a.Rank, b.Rank),
 			"complete the operation and synchronize the two processes before the memory is freed: MPI_Win_free does both for window memory"
-	case a.Done.Call == "":
-		return fmt.Sprintf("%s is never completed, and %s before", subject(a), what),
-			"complete the operation first, or let the memory live longer"
+	case b.Role == regions.OutOfScope.String():
+		return fmt.Sprintf("%s is not complete when the function returns whose variable it uses", subject(a)), mendGone
 	}
-	return fmt.Sprintf("%s is complete only after %s%s, and %s before", subject(a), a.Done.Call, at(a.Done), what),
-		"complete the operation first, or let the memory live longer"
+	return fmt.Sprintf("%s is not complete when the memory that it uses is freed", subject(a)), mendGone
 }
+
+const mendGone = "complete the operation first (close the epoch, flush it, or wait for the request), or let the memory live longer"

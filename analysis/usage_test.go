@@ -455,6 +455,7 @@ func TestMemoryGone(t *testing.T) {
 	isend := callAt(10, "MPI_Isend", `"buf":"0x5000","count":1,"datatype":1,"dest":1,"tag":0,"comm":1,"request":7`)
 	recv := callAt(20, "MPI_Recv", `"buf":"0x7000","count":1,"datatype":1,"source":0,"tag":0,"comm":1,"status":[0,0,4,0]`)
 	wait := callAt(12, "MPI_Wait", `"request":7,"done":1`)
+	store := `{"access":"store","addr":"0x5000","size":4,"stack":[{"func":"f","file":"a.c","line":30}]}` + "\n"
 	locked := func(calls ...string) string { return winLock(10, 1) + winPut(11, 1) + join(calls...) }
 	free := winCall(50, "free")
 	for _, tt := range []usageCase{
@@ -463,6 +464,8 @@ func TestMemoryGone(t *testing.T) {
 		{name: "the buffer of a message", ranks: []string{isend + memoryGone(11, "0x5000", 64, 0) + wait, recv}, want: []string{"MC307 10 11"}},
 		{name: "window memory, an operation is pending", ranks: []string{locked(winUnlock(13, 1)), memoryGone(20, "0x1000", 64, 0)}, want: []string{"MC307 11 20"}},
 		{name: "window memory, the operation comes later", ranks: []string{barrier(9) + locked(winUnlock(13, 1)), memoryGone(20, "0x1000", 64, 0) + barrier(9)}, want: []string{"MC307 11 20"}},
+
+		{name: "the memory is used again", ranks: []string{locked(memoryGone(12, "0x5000", 64, 1), store, winUnlock(13, 1)), ""}, want: []string{"MC307 11 12"}},
 
 		{name: "right: after the unlock", ranks: []string{locked(winUnlock(12, 1), memoryGone(13, "0x5000", 64, 0)), ""}},
 		{name: "right: after flush_local", ranks: []string{locked(callAt(12, "MPI_Win_flush_local", `"rank":1,"win":5`), memoryGone(13, "0x5000", 64, 1), winUnlock(14, 1)), ""}},

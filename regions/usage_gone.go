@@ -34,6 +34,7 @@ func doMemoryGone(m *Machine, p *proc, c *call, _ *rule) {
 		Kind: Write, Role: role, Base: lo, Call: info,
 		Layout: intervals.NewLayout([]intervals.Run{intervals.Solid(0, size)}),
 	}, p.rank)
+	p.giveUp(m, lo, lo+size)
 	if role == OutOfScope {
 		return
 	}
@@ -46,6 +47,23 @@ func doMemoryGone(m *Machine, p *proc, c *call, _ *rule) {
 			if from, to := max(s.lo, lo), min(s.hi, lo+size); from < to {
 				w.gone = append(w.gone, goneMemory{member: e.rank, lo: from, hi: to, call: info, at: p.here(), region: m.index})
 			}
+		}
+	}
+}
+
+// giveUp ends the accesses of pending operations to buffers that lay in memory
+// [lo, hi) of the process, just after this moment: what the program does there
+// later is done to other variables.
+func (p *proc) giveUp(m *Machine, lo, hi uint64) {
+	after := p.here()
+	after.Pos++
+	for _, s := range m.spans {
+		a := s.access
+		if a.Rank != p.rank || a.Owner != p.rank || a.Role < OriginBuffer || a.Role > ReceiveBuffer {
+			continue
+		}
+		if from, to := a.Layout.Bounds(a.Base); from >= lo && to <= hi {
+			s.close(after, nil)
 		}
 	}
 }

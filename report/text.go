@@ -152,6 +152,8 @@ func (t *textWriter) span(f *conflicts.Finding, s *conflicts.Side) string {
 		parts = append(parts, "after "+t.sync(s, &s.Started))
 	}
 	switch {
+	case s.Pending && s.Done.Call == "" && f.Rule == conflicts.RuleMemoryGone:
+		parts = append(parts, "not complete by then")
 	case s.Pending && s.Done.Call == "":
 		parts = append(parts, "never completed")
 	case s.Pending:
