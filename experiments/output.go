@@ -127,9 +127,9 @@ func (s Series) add(d *plot.Plot, i int, legend bool) error {
 	if err != nil {
 		return err
 	}
-	scatter.GlyphStyle = draw.GlyphStyle{Color: plotutil.Color(i), Radius: vg.Points(2), Shape: draw.CircleGlyph{}}
+	scatter.GlyphStyle = draw.GlyphStyle{Color: plotutil.Color(i), Radius: vg.Points(2.5), Shape: plotutil.Shape(i)}
 	if s.Dots {
-		scatter.Radius = vg.Points(0.7)
+		scatter.Radius, scatter.Shape = vg.Points(0.7), draw.CircleGlyph{}
 		d.Add(scatter)
 		if legend {
 			d.Legend.Add(s.Name, scatter)

@@ -124,7 +124,7 @@ func (r *ScaleResult) Tables() []Table {
 	return []Table{t}
 }
 
-// Plots returns time and memory as plots.
+// Plots returns time, processor time and memory as plots.
 func (r *ScaleResult) Plots() []Plot {
 	draw := func(name, title, y string, figure func(Cost) float64) Plot {
 		p := Plot{Name: name, Title: title + ", pattern " + r.scale.Pattern, X: "processes", Y: y}
@@ -141,6 +141,7 @@ func (r *ScaleResult) Plots() []Plot {
 	}
 	return []Plot{
 		draw("scale-time", "Time of an analysis", "seconds", wallSeconds),
+		draw("scale-cpu", "Processor time of an analysis", "seconds, all threads", cpuSeconds),
 		draw("scale-memory", "Memory of an analysis", "MiB, peak", mebibytes),
 	}
 }

@@ -2,6 +2,7 @@ package synth
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -71,13 +72,37 @@ func (e *Expected) write(path string) error {
 		return err
 	}
 	out := bufio.NewWriter(f)
-	encoder := json.NewEncoder(out)
-	encoder.SetIndent("", " ")
-	for _, err := range []error{encoder.Encode(e), out.Flush(), f.Chmod(0o644), f.Close()} {
+	for _, err := range []error{e.encode(out), out.Flush(), f.Chmod(0o644), f.Close()} {
 		if err != nil {
 			os.Remove(f.Name())
 			return err
 		}
 	}
 	return os.Rename(f.Name(), path)
+}
+
+// encode writes JSON, each race on a line of its own and only one in memory.
+func (e *Expected) encode(out *bufio.Writer) error {
+	head := *e
+	head.Races = []ExpectedRace{}
+	b, err := json.MarshalIndent(head, "", " ")
+	if err != nil {
+		return err
+	}
+	out.Write(bytes.TrimSuffix(b, []byte("]\n}"))) // the writer keeps errors
+	separator := "\n  "
+	for i := range e.Races {
+		b, err := json.Marshal(&e.Races[i])
+		if err != nil {
+			return err
+		}
+		out.WriteString(separator)
+		out.Write(b)
+		separator = ",\n  "
+	}
+	if len(e.Races) > 0 {
+		out.WriteString("\n ")
+	}
+	_, err = out.WriteString("]\n}\n")
+	return err
 }

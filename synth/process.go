@@ -78,16 +78,17 @@ func (t *Totals) add(u Totals) {
 // until its Close.
 type process struct {
 	*plan
-	rank   int
-	w      *trace.Writer
-	totals Totals
-	rng    *rand.Rand
-	now    int64            // ns, the end of the last call
-	stacks map[place]uint32 // those defined so far
-	fns    map[string]*trace.Fn
-	args   []trace.Value // of the call being written
-	todo   []sideOfPlant // planted accesses that are still to come, by step
-	filled int64         // runs that fill wrote
+	rank     int
+	w        *trace.Writer
+	totals   Totals
+	rng      *rand.Rand
+	now      int64            // ns, the end of the last call
+	stacks   map[place]uint32 // those defined so far
+	fns      map[string]*trace.Fn
+	args     []trace.Value // of the call being written
+	todo     []sideOfPlant // planted accesses that are still to come, by step
+	filled   int64         // runs that fill wrote
+	planting bool          // plantStack was called
 }
 
 // place is a line of a source file.
@@ -288,17 +289,37 @@ func (p *process) stack(at place) uint32 {
 	if ok {
 		return id
 	}
+	if at.file == plantSource {
+		return p.plantStack(at)
+	}
 	frames := []trace.Source{{Func: "main", File: mainSource, Line: lineKernel}}
-	switch at.file {
-	case mainSource:
+	if at.file == mainSource {
 		frames[0].Line = uint32(at.line)
-	case plantSource:
-		frames = []trace.Source{{Func: "planted", File: at.file, Line: uint32(at.line)}, frames[0]}
-	default:
+	} else {
 		frames = []trace.Source{{Func: "step", File: at.file, Line: uint32(at.line)}, frames[0]}
 	}
 	id, _ = p.w.StackAt(frames...) // the writer keeps the error
 	p.stacks[at] = id
+	return id
+}
+
+// Program counters of planted accesses, below those that the writer invents.
+const (
+	plantCaller = uint64(1) << 47
+	plantStep   = 16
+)
+
+// plantStack defines the call stack of a planted access. A process uses each
+// once, and there may be many: so they are not kept.
+func (p *process) plantStack(at place) uint32 {
+	if !p.planting {
+		p.planting = true
+		p.w.Source(&trace.Source{PC: plantCaller, Func: "main", File: mainSource, Line: lineKernel})
+	}
+	pc := plantCaller + plantStep*uint64(at.line)
+	p.w.Source(&trace.Source{PC: pc, Func: "planted", File: at.file, Line: uint32(at.line)})
+	id := uint32(at.line)
+	p.w.Stack(id, []uint64{pc, plantCaller})
 	return id
 }
 
