@@ -263,6 +263,22 @@ func (c *commandLine) checkSanitizers() error {
 		"remove the option from the flags of the build traced by mcchk", name)
 }
 
+// checkLanguages refuses sources that would become code which nothing records.
+func (c *commandLine) checkLanguages() error {
+	for _, i := range c.inputs() {
+		t := c.tokens[i]
+		fortran := strings.HasPrefix(t.lang, "f77") || strings.HasPrefix(t.lang, "f95")
+		switch strings.ToLower(filepath.Ext(t.value)) {
+		case ".f", ".for", ".ftn", ".fpp", ".f77", ".f90", ".f95", ".f03", ".f08":
+			fortran = fortran || t.lang == ""
+		}
+		if fortran {
+			return fmt.Errorf("%s: mcchk does not trace Fortran: neither its loads and stores nor all of its MPI calls would be recorded", t.value)
+		}
+	}
+	return nil
+}
+
 // inputs returns the indices of the tokens that are files.
 func (c *commandLine) inputs() []int {
 	var list []int

@@ -104,6 +104,20 @@ func TestForeignSanitizers(t *testing.T) {
 	require.NoError(t, line.checkSanitizers())
 }
 
+func TestFortranIsRefused(t *testing.T) {
+	for args, refused := range map[string]bool{
+		"-c part.f90": true, "a.c part.F -o app": true, "-x f95 part": true, "-xc part.f90": false, "a.c part.o -lgfortran": false,
+	} {
+		line, err := parseCommandLine("", strings.Fields(args))
+		require.NoError(t, err)
+		if refused {
+			require.ErrorContains(t, line.checkLanguages(), "does not trace Fortran", args)
+		} else {
+			require.NoError(t, line.checkLanguages(), args)
+		}
+	}
+}
+
 func TestResponseFiles(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {

@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -58,7 +59,7 @@ func compile(ctx context.Context, o CompileOptions, sources fs.FS) (int, error) 
 	if c.line.stage == stagePassThrough {
 		return c.tools.run(ctx, append(slices.Clone(c.wrapper), o.Args...))
 	}
-	if err := c.line.checkSanitizers(); err != nil {
+	if err := errors.Join(c.line.checkSanitizers(), c.line.checkLanguages()); err != nil {
 		return 2, err
 	}
 	if c.cache, err = openCache(&c.tools); err != nil {
