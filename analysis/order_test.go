@@ -91,3 +91,28 @@ func TestBuffersOfNonBlockingCollectives(t *testing.T) {
 		})
 	}
 }
+
+// A buffer of a pending receive in window memory is protected by the lock that
+// its process holds on itself, if it is complete before the unlock.
+func TestLocksProtectPendingBuffers(t *testing.T) {
+	call := func(fn, args string) string { return fmt.Sprintf(`{"call":"%s","args":{%s}}`+"\n", fn, args) }
+	irecv := call("MPI_Irecv", `"buf:p":"0x1008","count:i":1,"datatype:t":1,"source:r":1,"tag:g":2,"comm:c":1,"request:q":7`)
+	wait := call("MPI_Wait", `"request":7,"status":[1,2,4,0],"done":1`)
+	send := call("MPI_Send", `"buf":"0x7000","count":1,"datatype":1,"dest":1,"tag":2,"comm":1`)
+	lockAll, unlockAll := call("MPI_Win_lock_all", `"win":5`), call("MPI_Win_unlock_all", `"win":5`)
+	origin := call("MPI_Win_lock", `"lock_type:l":2,"rank:r":1,"assert:a":0,"win:w":5,"ticket:i":0`) + put1 + call("MPI_Win_unlock", `"rank":1,"win":5`)
+	for name, tt := range map[string]struct {
+		target string
+		want   Verdict
+	}{
+		"complete before the unlock": {lockAll + send + irecv + wait + unlockAll, NoRace},
+		"complete after the unlock":  {lockAll + send + irecv + unlockAll + wait, Race},
+		"begun before the lock":      {send + irecv + lockAll + wait + unlockAll, Race},
+	} {
+		t.Run(name, func(t *testing.T) {
+			res := inMemory(t, packed(t, 2, create+"rank 0\n"+origin+finish+"rank 1\n"+tt.target+finish), "evc", 1)
+			require.Empty(t, res.Doubts)
+			require.Equal(t, tt.want, res.Verdict)
+		})
+	}
+}

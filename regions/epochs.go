@@ -240,6 +240,7 @@ func doUnlock(m *Machine, p *proc, c *call, _ *rule) {
 		return
 	}
 	p.setOwn(m, p.own.without(l.id))
+	p.unlocked(l.id)
 	l.close(p)
 	var signals []*signal
 	for _, t := range l.tickets {

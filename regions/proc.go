@@ -51,6 +51,7 @@ type proc struct {
 	collSeq    map[collKey]uint64
 	neighbours map[int64]neighbours // by communicator
 	files      map[int64]*span      // buffers of split collective calls, by file
+	locked     []*span              // pending buffers that locks on the process itself protect
 	own        *LockSet             // locks held that cover the process's own memory
 	ownIndex   uint32               // of own in the region's lock sets
 

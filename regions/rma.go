@@ -284,10 +284,33 @@ func (b *opBuilder) span(a Access) *span {
 	return b.m.open(b.p, a)
 }
 
-// openBuffer begins an access to a buffer of the process.
+// openBuffer begins an access to a buffer of the process. The locks that it
+// holds on itself protect the buffer as long as it holds them.
 func (m *Machine) openBuffer(p *proc, a Access) *span {
 	p.locate(&a)
-	return m.open(p, a)
+	if a.Owner != p.rank || p.own == nil {
+		return m.open(p, a)
+	}
+	a.Locks = p.own
+	s := m.open(p, a)
+	p.locked = append(p.locked, s)
+	return s
+}
+
+// unlocked takes a lock epoch that ends from the pending buffers that it
+// protected: they outlast it.
+func (p *proc) unlocked(epoch uint64) {
+	open := p.locked[:0]
+	for _, s := range p.locked {
+		if s.done {
+			continue
+		}
+		if s.access.Locks = s.access.Locks.without(epoch); s.access.Locks != nil {
+			open = append(open, s)
+		}
+	}
+	clear(p.locked[len(open):])
+	p.locked = open
 }
 
 // open begins an access that spans from now until it is closed.
