@@ -6,8 +6,8 @@
 // loads and stores of all processes in the order in which a random scheduler
 // let them begin. Generate makes one, Files writes it as trace files, Races
 // says which pairs of source places conflict, Shrink makes a failing one
-// small, and PermuteRanks, MoveMemory and SplitPut change it without changing
-// the answer.
+// small, and PermuteRanks, MoveMemory, SplitPut, SplitRun and BarriersAsMessages
+// change it without changing the answer.
 //
 // # How it decides
 //
@@ -38,7 +38,10 @@
 //     (MPI_Win_lock_all, or an operation to itself). What else lock epochs
 //     order, choice 1 says. A lock_all epoch is a shared lock on every target
 //     for its whole length.
-//  3. MPI_MODE_NOCHECK changes nothing; it is not generated.
+//  3. A lock with MPI_MODE_NOCHECK (MPI_Win_lock_all's too) takes no lock: it
+//     neither excludes nor orders, though the tracer draws its ticket. A post and
+//     a start with MPI_MODE_NOCHECK order like others: that the post came first
+//     is what the program vouches for.
 //  4. A fence with MPI_MODE_NOPRECEDE orders no processes, but an operation
 //     issued after it accesses its target "only after MPI_Win_fence has been
 //     called by the target process" (S, 12.5.1): its target access starts when
@@ -59,16 +62,21 @@
 //  9. A blocking call reads its buffers where it enters, before it signals,
 //     and writes them where it leaves, after it has waited. So the two buffers
 //     of one MPI_Sendrecv or MPI_Allreduce never conflict with each other.
-//     MPI_IN_PLACE makes the receive buffer one that is read and written.
-//     MPI_Reduce writes at the root only.
-//  10. MPI_Recv and MPI_Sendrecv write the bytes they received (the status says
-//     how many), which may be fewer than the buffer holds. MPI_Irecv writes its
-//     whole buffer from the call to its completion: no part of it may be
-//     touched (S, 3.7.2).
-//  11. MPI_Isend reads its buffer until the call that completes it, also when
-//     an answer shows that the message has been received.
-//  12. MPI_Ssend completes after the matching receive was begun (MPI_Recv,
-//     MPI_Sendrecv) or posted (MPI_Irecv).
+//     MPI_IN_PLACE makes the receive buffer one that is read and written; a
+//     process's own part, which a Gather's or Scatter's root leaves where it is,
+//     is not accessed. MPI_Reduce writes at the root only. MPI_Exscan does not
+//     write at rank 0, whose receive buffer is not significant (S, 6.11.2).
+//  10. A blocking receive writes the bytes it received (the status says how
+//     many), which may be fewer than the buffer holds. A non-blocking receive
+//     writes its whole buffer from the call to its completion: no part of it may
+//     be touched (S, 3.7.2), also when it is then cancelled.
+//  11. A non-blocking send reads its buffer until the call that completes it, also
+//     when an answer shows that the message has been received. That of a request
+//     freed while active is complete where the message has been received (S,
+//     3.7.4, example of MPI_Request_free).
+//  12. A synchronous send completes after the matching receive was begun or
+//     posted, for a message matched by a probe after its MPI_Mrecv or MPI_Imrecv.
+//     The mode of a send makes no other difference.
 //  13. Atomic accesses: when any element shared by the two has different basic
 //     types or different first bytes, the pair is an error; otherwise, when the
 //     operations differ and neither is MPI_NO_OP, a warning. One pair of
@@ -82,9 +90,45 @@
 //     are an error unless both read (S, 12.2.1: "concurrent communications to
 //     distinct, overlapping windows may lead to undefined results").
 //  16. MPI_Init and MPI_Finalize order nothing. Calls with a count of 0 touch
-//     no bytes and order as ever; the generator gives counts of 0 to one-sided
-//     operations only.
-//  17. MPI_Win_create, MPI_Win_allocate, MPI_Win_free and MPI_Win_fence order the
-//     members of their communicator all to all, and complete operations before.
-//  18. Operations to, and messages with, MPI_PROC_NULL are not generated.
+//     no bytes and order as ever.
+//  17. Making and freeing windows, MPI_Win_fence, and making communicators (also
+//     between two groups, then all members of both) order their members all to
+//     all, and complete operations before. MPI_Comm_free orders nothing, and so do
+//     MPI_Win_attach and MPI_Win_detach.
+//  18. What names MPI_PROC_NULL touches and orders nothing.
+//  19. A non-blocking or persistent operation signals where it is started and
+//     waits where it is completed; its buffers are accessed all the time between
+//     and, where it reads and writes one buffer (MPI_IN_PLACE,
+//     MPI_Isendrecv_replace), written. All of a buffer counts, a root's own part
+//     too: none of it may be touched (S, 6.12). The place of an access is that of
+//     the call that starts it, MPI_Start for a persistent one.
+//  20. A request is complete at the first Wait or Test that says so, or at an
+//     MPI_Request_get_status with flag 1 (S, 3.7.6). Calls with flag 0 are no
+//     events.
+//  21. A probe that finds a message comes after its send (S, 3.8.1: there is a
+//     message that can be received): the next of its communicator, source and tag
+//     that no receive posted before takes.
+//  22. MPI_Cancel takes a receive back that no message has been sent to; it then
+//     takes no part in matching.
+//  23. A persistent collective operation matches by the order of the
+//     initializations, and then by the number of its start (S, 6.13).
+//  24. On an intercommunicator collective calls order processes of one group after
+//     those of the other only, in the direction of the root (S, 6.2.3).
+//  25. Neighbourhood collectives order a process after its sources, and touch
+//     nothing for MPI_PROC_NULL. Without any destination nothing is sent.
+//  26. A partitioned send reads a partition from MPI_Pready to its completion, and
+//     its accesses have the place of that call; the receive writes a partition
+//     until MPI_Parrived finds it arrived, or to its completion. MPI_Pready comes
+//     before that (S, 4.2).
+//  27. Memory of a shared window is its owner's, whoever accesses it. A lock of
+//     that window and the owner protects loads, stores and buffers in it (S,
+//     12.5.3: "load/store accesses to a locked local or shared memory window");
+//     locks of other windows do not.
+//  28. With accumulate_ops=same_op, MPI_NO_OP is an operation like any other:
+//     together with another one a warning. Of accumulate_ordering, what an
+//     operation needs is what it does: MPI_REPLACE writes, MPI_NO_OP reads,
+//     others do both.
+//  29. A pair type is one basic type; its hole is not accessed.
+//  30. A message, window or buffer is only used as MPI allows, but for races and
+//     for buffers of one call that overlap.
 package oracle

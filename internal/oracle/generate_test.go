@@ -186,6 +186,10 @@ func TestMetamorphic(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, races, got)
 
+		got, err = p.BarriersAsMessages().Races()
+		require.NoError(t, err, "seed %d\n%s", seed, p)
+		require.Equal(t, races, got, "seed %d\n%s", seed, p)
+
 		for _, i := range p.Splittable() {
 			got, err = p.SplitPut(i).Races()
 			require.NoError(t, err)

@@ -151,3 +151,51 @@ func (p *Program) SplitRun(i int) *Program {
 	q.Calls = slices.Replace(q.Calls, i, i+1, parts...)
 	return q
 }
+
+// BarriersAsMessages returns the same program with every MPI_Barrier of an
+// intracommunicator made of messages: everybody sends to the first process, and
+// gets an answer once all have done so. Its races are those of p.
+func (p *Program) BarriersAsMessages() *Program {
+	type meeting struct{ comm, n int }
+	var seen []map[int]int
+	for range p.Ranks {
+		seen = append(seen, map[int]int{})
+	}
+	waiting := map[meeting][]Call{}
+	q := p.clone()
+	q.Calls = nil
+	for _, c := range p.Calls {
+		ranks := p.Comms[c.Comm].Ranks
+		if c.Fn != "MPI_Barrier" || p.Comms[c.Comm].Remote != nil {
+			q.Calls = append(q.Calls, c)
+			continue
+		}
+		at := meeting{c.Comm, seen[c.Rank][c.Comm]}
+		seen[c.Rank][c.Comm]++
+		waiting[at] = append(waiting[at], c)
+		if c.Rank != ranks[0] {
+			q.Calls = append(q.Calls, c.word("MPI_Send", ranks[0]), c.word("MPI_Recv", ranks[0]))
+		}
+		if len(waiting[at]) < len(ranks) {
+			continue
+		}
+		// The last has come: the first process goes through all that it does.
+		for _, fn := range []string{"MPI_Recv", "MPI_Send"} {
+			for _, d := range waiting[at] {
+				if d.Rank == ranks[0] {
+					for _, r := range ranks[1:] {
+						q.Calls = append(q.Calls, d.word(fn, r))
+					}
+				}
+			}
+		}
+	}
+	return q
+}
+
+// word is an empty message to or from another process, in the place of a
+// barrier.
+func (c Call) word(fn string, other int) Call {
+	const tag = 1 << 10
+	return Call{Rank: c.Rank, Line: c.Line, Fn: fn, Unit: c.Unit, Comm: c.Comm, Peer: other, Source: other, Tag: tag}
+}
