@@ -23,7 +23,7 @@ func withSyncs(p *oracle.Program, seed int64) *oracle.Program {
 	for _, c := range p.Calls {
 		q.Calls = append(q.Calls, c)
 		switch c.Fn {
-		case "MPI_Win_create", "MPI_Win_allocate":
+		case "MPI_Win_create", "MPI_Win_allocate", "MPI_Win_create_dynamic", "MPI_Win_allocate_shared":
 			live[[2]int{c.Rank, c.Win}] = true
 		case "MPI_Win_free":
 			delete(live, [2]int{c.Rank, c.Win})
