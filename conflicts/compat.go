@@ -91,14 +91,23 @@ func misaligned(a, b *regions.Access) bool {
 	if size <= 1 {
 		return false
 	}
-	for _, ra := range a.Layout.Runs() {
-		for _, rb := range b.Layout.Runs() {
+	for _, ra := range elements(a) {
+		for _, rb := range elements(b) {
 			if misalignedRuns(ra.Shift(a.Base), rb.Shift(b.Base), size) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// elements are the elements of an atomic access, those that lie one behind the
+// other as one.
+func elements(a *regions.Access) []intervals.Run {
+	if a.Elem.Grid != nil {
+		return a.Elem.Grid.Runs()
+	}
+	return a.Layout.Runs()
 }
 
 func misalignedRuns(a, b intervals.Run, size uint64) bool {

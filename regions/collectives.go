@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mcchk/mcchk/intervals"
 	"github.com/mcchk/mcchk/trace"
 )
 
@@ -42,7 +43,7 @@ func (m *Machine) startCollective(p *proc, c *call, r *rule, key collKey) {
 	req := &request{}
 	read, written := m.touches(p, c, r, g, root)
 	if c.has("sendbuf") && c.num("sendbuf") == trace.InPlace {
-		read = beside(read, written)
+		read, written = nil, usedInPlace(read, written)
 	}
 	for _, a := range append(read, written...) {
 		req.spans = append(req.spans, m.openBuffer(p, a))
@@ -53,22 +54,19 @@ func (m *Machine) startCollective(p *proc, c *call, r *rule, key collKey) {
 	m.synchronize(p, c, signals, nil, nil)
 }
 
-// beside returns what a call with MPI_IN_PLACE reads beside what it writes: to
-// do both with the same bytes is one use of them.
-func beside(read, written []Access) []Access {
-	var out []Access
+// usedInPlace is what a pending call with MPI_IN_PLACE does with its one buffer:
+// all of it may be written until the call is complete.
+func usedInPlace(read, written []Access) []Access {
 	for _, a := range read {
-		for _, w := range written {
-			if a.Base == w.Base {
-				lo, hi := w.Layout.Bounds(w.Base)
-				a.Layout = a.Layout.Without(a.Base, lo, hi)
-			}
+		k := slices.IndexFunc(written, func(w Access) bool { return w.Base == a.Base })
+		if k < 0 {
+			a.Kind, a.Role = Write, ReceiveBuffer
+			written = append(written, a)
+			continue
 		}
-		if !a.Layout.IsEmpty() {
-			out = append(out, a)
-		}
+		written[k].Layout = intervals.Join(written[k].Layout, a.Layout)
 	}
-	return out
+	return written
 }
 
 // doInitCollective: a persistent collective call. Those of one communicator
@@ -143,7 +141,7 @@ func (m *Machine) touches(p *proc, c *call, r *rule, g *group, root int32) (read
 		if !m.covers(p, c, t.at, g, root) {
 			continue
 		}
-		a, ok, err := p.touched(c, t, g)
+		a, ok, err := p.touched(c, t, g, r.form != blocking)
 		switch {
 		case err != nil:
 			m.problems.notUnderstood(c.Fn.Name, p.info(c), err.Error())

@@ -157,8 +157,13 @@ func doLockTicket(m *Machine, p *proc, c *call, _ *rule) {
 	if e == nil || e.lockAll == nil {
 		return
 	}
-	if target := e.win.target(c.num("rank")); target >= 0 {
+	target := e.win.target(c.num("rank"))
+	switch n := c.num("ticket"); {
+	case target < 0:
+	case e.lockAll.set != nil:
 		m.granted(p, c, e, e.lockAll, target, func() {})
+	case n >= 0 && !m.anyLockOrder: // MPI_MODE_NOCHECK: nothing is locked
+		m.give(&m.seen(e.win.locker(target), n, false).released, evc.Time{})
 	}
 }
 

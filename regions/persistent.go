@@ -59,7 +59,8 @@ func doStartRequests(m *Machine, p *proc, c *call, _ *rule) {
 	}
 }
 
-// doMprobe: the message is taken off the queue here, to be received later.
+// doMprobe: the message was sent, and is taken off the queue here, to be
+// received later.
 func doMprobe(m *Machine, p *proc, c *call, _ *rule) {
 	st := c.list("status")
 	if !c.Returned || c.has("flag") && c.num("flag") == 0 || len(st) < 2 || st[0] < 0 {
@@ -67,6 +68,7 @@ func doMprobe(m *Machine, p *proc, c *call, _ *rule) {
 	}
 	if s := m.received(p, c, st[0], st[1]); s != nil {
 		p.messages[c.num("handle")] = s
+		m.synchronize(p, c, nil, []wait{awaitMessage(s)}, nil)
 	}
 }
 

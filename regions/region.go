@@ -126,9 +126,10 @@ func (p Point) NotAfter(q Point) bool {
 
 // Element describes the elements of an atomic access.
 type Element struct {
-	Type string // basic type, such as "MPI_INT"
-	Size uint64 // bytes
-	Op   string // "MPI_SUM"; "MPI_NO_OP"; "compare-and-swap"
+	Type string            // basic type, such as "MPI_INT"
+	Size uint64            // bytes, from the first to the last
+	Grid *intervals.Layout // the elements as blocks, where they have holes within; otherwise nil
+	Op   string            // "MPI_SUM"; "MPI_NO_OP"; "compare-and-swap"
 
 	// What the window promises (MPI 4.1, 12.2.1).
 	Ordering int64 // bits of trace.OrderRAR and so on: accumulate_ordering

@@ -210,8 +210,10 @@ func (b *opBuilder) buffer(which, count, typ string, kind Kind, role Role) error
 	if err != nil {
 		return err
 	}
-	a := Access{Locks: b.e.lockOn(b.op.target).at(b.p.rank), Kind: kind, Role: role, Base: b.c.addr(which + "_addr"), Layout: layout}
-	b.p.locate(&a)
+	a := Access{Kind: kind, Role: role, Base: b.c.addr(which + "_addr"), Layout: layout}
+	if shared := b.p.locate(&a); shared == 0 || shared == b.e.win.ID {
+		a.Locks = b.e.lockOn(b.op.target).at(a.Owner)
+	}
 	if s := b.span(a); s != nil {
 		b.op.local = append(b.op.local, s)
 	}
@@ -230,7 +232,11 @@ func (b *opBuilder) target(count, typ string, role operationRole) error {
 		Base: w.base[i] + w.unit[i]*uint64(b.c.num("target_disp")), Locks: b.e.lockOn(i),
 	}
 	if role.kind == AtomicWrite {
-		a.Elem = &Element{Type: t.basic, Size: t.size, Op: role.op, Ordering: w.order, SameOp: w.sameOp}
+		grid, err := b.p.grid(b.count(count), b.c.num(typ), t)
+		if err != nil {
+			return err
+		}
+		a.Elem = &Element{Grid: grid, Type: t.basic, Size: t.size, Op: role.op, Ordering: w.order, SameOp: w.sameOp}
 		if role.op == "" {
 			a.Elem.Op = b.operationName()
 		}
@@ -284,16 +290,15 @@ func (b *opBuilder) span(a Access) *span {
 	return b.m.open(b.p, a)
 }
 
-// openBuffer begins an access to a buffer of the process. The locks that it
-// holds on itself protect the buffer as long as it holds them.
+// openBuffer begins an access to a buffer of a request. The locks that the
+// process holds there protect the buffer as long as it holds them.
 func (m *Machine) openBuffer(p *proc, a Access) *span {
-	p.locate(&a)
-	if a.Owner != p.rank || p.own == nil {
-		return m.open(p, a)
-	}
-	a.Locks = p.own
+	shared := p.locate(&a)
+	a.Locks = p.holding(a.Owner, shared)
 	s := m.open(p, a)
-	p.locked = append(p.locked, s)
+	if a.Locks != nil {
+		p.locked = append(p.locked, s)
+	}
 	return s
 }
 
@@ -335,15 +340,16 @@ func (s *span) close(at Point, by *CallInfo) {
 // instant adds an access of a blocking call to its process's own memory, that
 // starts and completes now.
 func (m *Machine) instant(p *proc, a Access) {
-	p.locate(&a)
-	m.instantAt(p, a, a.Owner)
+	shared := p.locate(&a)
+	m.instantAt(p, a, a.Owner, shared)
 }
 
-// instantAt adds an access to the memory of owner that starts and completes now.
-func (m *Machine) instantAt(p *proc, a Access, owner int32) {
+// instantAt adds an access to the memory of owner, in the shared-memory window
+// where that is another process, that starts and completes now.
+func (m *Machine) instantAt(p *proc, a Access, owner int32, shared int64) {
 	a.Start = p.here()
 	a.End = a.Start
-	a.Rank, a.Owner, a.Locks, a.Within = p.rank, owner, p.own, p.within()
+	a.Rank, a.Owner, a.Locks, a.Within = p.rank, owner, p.holding(owner, shared), p.within()
 	m.grown++
 	m.calls = append(m.calls, m.newAccess(a))
 }

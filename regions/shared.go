@@ -64,7 +64,7 @@ func (m *Machine) sharedLocal(p *proc) bool {
 		if a.Store {
 			acc.Kind, acc.Role = Write, Store
 		}
-		m.instantAt(p, acc, s.owner)
+		m.instantAt(p, acc, s.owner, s.win)
 	}
 	if own.IsEmpty() {
 		return true
@@ -75,7 +75,7 @@ func (m *Machine) sharedLocal(p *proc) bool {
 		if a.Store {
 			acc.Kind, acc.Role = Write, Store
 		}
-		m.instantAt(p, acc, p.rank)
+		m.instantAt(p, acc, p.rank, 0)
 		return true
 	}
 	return false
@@ -83,15 +83,32 @@ func (m *Machine) sharedLocal(p *proc) bool {
 
 // locate gives an access to a buffer of this process its owner: another process
 // when the buffer lies in its part of a shared-memory window. A buffer that
-// lies in several parts counts to that of its first byte.
-func (p *proc) locate(a *Access) {
+// lies in several parts counts to that of its first byte. It returns the
+// shared-memory window whose memory of another process that is, or 0.
+func (p *proc) locate(a *Access) (shared int64) {
 	a.Owner = p.rank
 	if len(p.shared) == 0 {
-		return
+		return 0
 	}
 	lo, hi := a.Layout.Bounds(a.Base)
-	if s := p.foreign(lo, hi); s != nil && lo >= s.lo {
-		a.Owner = s.owner
-		a.Base += s.shift
+	s := p.foreign(lo, hi)
+	if s == nil || lo < s.lo {
+		return 0
 	}
+	a.Owner = s.owner
+	a.Base += s.shift
+	return s.win
+}
+
+// holding returns the locks that cover what the process itself accesses in the
+// memory of owner: its own memory, or a part of a shared-memory window, where
+// only locks of that window count (MPI 4.1, 12.5.3).
+func (p *proc) holding(owner int32, shared int64) *LockSet {
+	if owner == p.rank {
+		return p.own
+	}
+	if e := p.wins[shared]; e != nil {
+		return e.lockOn(e.win.group.rankOf(owner))
+	}
+	return nil
 }

@@ -198,8 +198,8 @@ var messageCalls = map[string]*rule{
 
 	"MPI_Probe":   {do: doProbe, waits: "the send of the message found"},
 	"MPI_Iprobe":  {do: doProbe, waits: "when there is one, the send of the message found"},
-	"MPI_Mprobe":  {do: doMprobe, note: "takes the message from the queue"},
-	"MPI_Improbe": {do: doMprobe, note: "takes the message, if there is one, from the queue"},
+	"MPI_Mprobe":  {do: doMprobe, waits: "the send of the message found", note: "takes the message from the queue"},
+	"MPI_Improbe": {do: doMprobe, waits: "when there is one, the send of the message found", note: "takes the message, if there is one, from the queue"},
 	"MPI_Mrecv":   {do: doMrecv, signals: "the synchronous send", waits: "the send", memory: "writes what was received"},
 	"MPI_Imrecv":  {do: doImrecv, signals: "the synchronous send", waits: "when completed, the send", memory: untilDone("writes buf")},
 

@@ -59,8 +59,9 @@ type touch struct {
 	then   inPlace
 }
 
-// touched returns the access of a touch, if it has any bytes.
-func (p *proc) touched(c *call, t touch, g *group) (Access, bool, error) {
+// touched returns the access of a touch, if it has any bytes. A pending call has
+// all of its buffers until it is complete.
+func (p *proc) touched(c *call, t touch, g *group, pending bool) (Access, bool, error) {
 	inPlace := t.placed != "" && c.arg(t.placed).Int == trace.InPlace
 	base := c.arg(t.buf).Int
 	if base == trace.InPlace || !inPlace && (t.then == onlyThen || t.then == ownOnly) {
@@ -89,7 +90,7 @@ func (p *proc) touched(c *call, t touch, g *group) (Access, bool, error) {
 	default:
 		layout, err = p.parts(c, t, g, func(i int) bool {
 			switch {
-			case inPlace && t.then == ownLeftOut:
+			case inPlace && t.then == ownLeftOut && !pending:
 				return i != int(own)
 			case t.then == ownOnly:
 				return i == int(own)

@@ -16,6 +16,9 @@ type datatype struct {
 	size   uint64 // bytes of one basic element
 }
 
+// shortInt is the one basic type that has a hole within it.
+const shortInt = "MPI_SHORT_INT"
+
 // maxRuns bounds the runs of one flattened datatype; more are not understood.
 const maxRuns = 1 << 20
 
@@ -25,7 +28,7 @@ func (p *proc) typeOf(id int64) (*datatype, error) {
 	if t, ok := p.types[id]; ok {
 		return t, nil
 	}
-	t, err := p.flatten(id, 0)
+	t, err := p.flatten(id, 0, false)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +36,9 @@ func (p *proc) typeOf(id int64) (*datatype, error) {
 	return t, nil
 }
 
-func (p *proc) flatten(id int64, depth int) (*datatype, error) {
+// flatten flattens a datatype; filled, with the holes that basic types have
+// within them.
+func (p *proc) flatten(id int64, depth int, filled bool) (*datatype, error) {
 	def := p.stream.Type(id)
 	switch {
 	case def == nil:
@@ -42,11 +47,11 @@ func (p *proc) flatten(id int64, depth int) (*datatype, error) {
 		return nil, fmt.Errorf("datatype %d is nested more than 64 deep", id)
 	}
 	if def.Combiner == trace.Named {
-		return namedType(def), nil
+		return namedType(def, filled), nil
 	}
 	parts := make([]*datatype, len(def.Types))
 	for i, t := range def.Types {
-		part, err := p.flatten(t, depth+1)
+		part, err := p.flatten(t, depth+1, filled)
 		if err != nil {
 			return nil, err
 		}
@@ -71,16 +76,19 @@ func (p *proc) flatten(id int64, depth int) (*datatype, error) {
 	return out, nil
 }
 
-func namedType(def *trace.Type) *datatype {
+func namedType(def *trace.Type, filled bool) *datatype {
 	t := &datatype{layout: intervals.Empty, extent: def.Extent, basic: def.Name, size: uint64(max(def.Size, 0))}
 	if def.Size > 0 {
 		t.layout = intervals.NewLayout([]intervals.Run{intervals.Solid(uint64(def.LB), uint64(def.LB)+uint64(def.Size))})
 	}
-	if def.Name == "MPI_SHORT_INT" && def.Extent > def.Size {
-		// The one pair type with a hole in it: between its short and its int.
+	if def.Name == shortInt && def.Extent > def.Size {
 		const short = 2
 		n := uint64(def.Size) - short
+		t.size = uint64(def.Extent)
 		t.layout = intervals.NewLayout([]intervals.Run{intervals.Solid(0, short), intervals.Solid(uint64(def.Extent)-n, uint64(def.Extent))})
+		if filled {
+			t.layout = intervals.NewLayout([]intervals.Run{intervals.Solid(0, t.size)})
+		}
 	}
 	return t
 }
@@ -309,6 +317,19 @@ func (p *proc) buffer(count, id int64) (*intervals.Layout, *datatype, error) {
 	}
 	p.buffers[key] = l
 	return l, t, nil
+}
+
+// grid returns the elements of a buffer whose basic type has holes within it as
+// blocks without; nil for other types.
+func (p *proc) grid(count, id int64, t *datatype) (*intervals.Layout, error) {
+	if t.basic != shortInt || count < 1 {
+		return nil, nil
+	}
+	filled, err := p.flatten(id, 0, true)
+	if err != nil {
+		return nil, err
+	}
+	return filled.layout.Repeat(uint64(count), filled.extent), nil
 }
 
 type bufferKey struct{ count, typ int64 }

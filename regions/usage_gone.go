@@ -33,7 +33,7 @@ func doMemoryGone(m *Machine, p *proc, c *call, _ *rule) {
 	m.instantAt(p, Access{
 		Kind: Write, Role: role, Base: lo, Call: info,
 		Layout: intervals.NewLayout([]intervals.Run{intervals.Solid(0, size)}),
-	}, p.rank)
+	}, p.rank, 0)
 	p.giveUp(m, lo, lo+size)
 	if role == OutOfScope {
 		return
