@@ -280,7 +280,7 @@ func (p *Program) requestSlots() map[requestKey]int {
 func (e *emitter) address(c *Call, off int) string {
 	inside := off
 	for _, b := range []Buf{c.Origin, c.Result, c.Compare} {
-		if !c.isLocal() && e.p.seen(c.Rank, b.Of, b.Off) == off {
+		if !c.isLocal() && e.p.bufferSeen(c.Rank, b) == off {
 			if s, ok := e.p.span(c, b); ok {
 				inside = off + s.lo - b.Off
 			}

@@ -58,7 +58,14 @@ func (s *signer) addr(name string, off int) {
 
 // place is the address of a buffer.
 func (s *signer) place(name string, b Buf) {
-	s.addr(name, s.p.seen(s.c.Rank, b.Of, b.Off))
+	s.addr(name, s.p.bufferSeen(s.c.Rank, b))
+}
+
+// bufferSeen returns where a process sees a buffer, as seen does. Its address
+// may lie before its first byte, and so before the window that this lies in.
+func (p *Program) bufferSeen(rank int, b Buf) int {
+	lo, _ := p.elements(b.Type, b.Count).reach()
+	return p.seen(rank, b.Of, b.Off+lo) - lo
 }
 
 // seen returns where a process sees memory of another, as an offset from its
