@@ -158,7 +158,7 @@ var windowSync = map[string]*rule{
 	"MPI_Win_fence": {do: doFence, order: allToAll, completes: "the caller's operations since the last fence",
 		note: "with MPI_MODE_NOPRECEDE it orders no processes, but operations issued after it reach their target after the target's fence"},
 	"MPI_Win_post":  {do: doPost, signals: "MPI_Win_start of the group"},
-	"MPI_Win_start": {do: doStart, waits: "MPI_Win_post of the group"},
+	"MPI_Win_start": {do: doStart, waits: "MPI_Win_post of the group; not with MPI_MODE_NOCHECK"},
 	"MPI_Win_complete": {do: doComplete, signals: "MPI_Win_wait of the group",
 		completes: "the operations of the epoch: their buffers, and what only reads at the target"},
 	"MPI_Win_wait": {do: doExposureEnd, waits: "MPI_Win_complete of the group", completes: "the group's operations at the caller"},

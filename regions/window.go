@@ -139,7 +139,10 @@ func (ws *windows) snapshot() *windows {
 			live = slices.Clone(live)
 		}
 		now := *w
-		now.dynamic = slices.Clone(w.dynamic)
+		now.dynamic = make([][]span64, len(w.ever)) // detached memory keeps its name until the region ends
+		for member, spans := range w.ever {
+			now.dynamic[member] = slices.Clone(spans)
+		}
 		live[i] = &now
 	}
 	return &windows{live: live}

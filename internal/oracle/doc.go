@@ -39,9 +39,9 @@
 //     order, choice 1 says. A lock_all epoch is a shared lock on every target
 //     for its whole length.
 //  3. A lock with MPI_MODE_NOCHECK (MPI_Win_lock_all's too) takes no lock: it
-//     neither excludes nor orders, though the tracer draws its ticket. A post and
-//     a start with MPI_MODE_NOCHECK order like others: that the post came first
-//     is what the program vouches for.
+//     neither excludes nor orders, though the tracer draws its ticket. A start
+//     with MPI_MODE_NOCHECK does not wait for its posts: what put them before it,
+//     as the program vouches, must be another synchronization.
 //  4. A fence with MPI_MODE_NOPRECEDE orders no processes, but an operation
 //     issued after it accesses its target "only after MPI_Win_fence has been
 //     called by the target process" (S, 12.5.1): its target access starts when
