@@ -211,11 +211,17 @@ func (b *opBuilder) buffer(which, count, typ string, kind Kind, role Role) error
 		return err
 	}
 	a := Access{Kind: kind, Role: role, Base: b.c.addr(which + "_addr"), Layout: layout}
-	if shared := b.p.locate(&a); shared == 0 || shared == b.e.win.ID {
+	shared := b.p.locate(&a)
+	if shared == 0 {
 		a.Locks = b.e.lockOn(b.op.target).at(a.Owner)
+	} else {
+		a.Locks = b.p.holding(a.Owner, shared)
 	}
 	if s := b.span(a); s != nil {
 		b.op.local = append(b.op.local, s)
+		if shared != 0 && a.Locks != nil {
+			b.p.locked = append(b.p.locked, s)
+		}
 	}
 	return nil
 }
