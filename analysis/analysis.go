@@ -136,11 +136,12 @@ func (r *run) result() (*Result, error) {
 		sortFindings(res.Findings)
 	}
 	res.Doubts = r.doubts(n)
-	res.Verdict = verdict(res)
+	res.Verdict = VerdictOn(res)
 	return res, nil
 }
 
-func verdict(res *Result) Verdict {
+// VerdictOn is the verdict that the findings and doubts of a result lead to.
+func VerdictOn(res *Result) Verdict {
 	misused := false
 	for i := range res.Findings {
 		switch f := &res.Findings[i]; {

@@ -12,6 +12,9 @@ const (
 	Misuse    Verdict = "usage error" // errors, and none of them a race
 	NoRace    Verdict = "no race found"
 	Undecided Verdict = "undecided"
+	// NothingNew: all errors found are Accepted ones, and nothing else stands
+	// in the way of "no race". Run never says so; package gate does.
+	NothingNew Verdict = "nothing new found"
 )
 
 // DoubtKind names a reason why a result does not rest on the whole run.
@@ -53,10 +56,27 @@ type Basis struct {
 	Instruments uint64 // instrumented translation units, the sum over processes
 }
 
+// Accepted is a finding that does not count, because somebody said so.
+type Accepted struct {
+	conflicts.Finding
+	By     AcceptedBy
+	Reason string // that of the suppression; "" of the baseline
+}
+
+// AcceptedBy says where it was said that a finding does not count.
+type AcceptedBy string
+
+// What accepts findings.
+const (
+	Baseline    AcceptedBy = "baseline"    // it was known when the baseline was written
+	Suppression AcceptedBy = "suppression" // an entry in the suppressions file, with a reason
+)
+
 // Result is the outcome of an analysis.
 type Result struct {
 	Verdict   Verdict
 	Findings  []conflicts.Finding // sorted by place, rule
+	Accepted  []Accepted          // found, but taken out of Findings by package gate; the same order
 	Doubts    []Doubt
 	Warnings  []string // what went wrong, and took nothing from the findings but perhaps their places
 	Basis     Basis

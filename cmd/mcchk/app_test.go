@@ -165,16 +165,6 @@ func TestEnding(t *testing.T) {
 	require.Equal(t, "exited with status 255", ending(255))
 }
 
-func TestNearest(t *testing.T) {
-	words := []string{"analyze", "explain", "MC103"}
-	tests := []struct{ in, want string }{
-		{"analyse", "analyze"}, {"mc103", "MC103"}, {"MC13", "MC103"}, {"explian", "explain"}, {"dump", ""}, {"", ""},
-	}
-	for _, test := range tests {
-		require.Equal(t, test.want, nearest(test.in, words), test.in)
-	}
-}
-
 func TestWrap(t *testing.T) {
 	require.Equal(t, "aa bb\ncc\n\ndd", wrap("aa bb cc\n\ndd", 6))
 }

@@ -1,0 +1,98 @@
+package fingerprint
+
+import (
+	"io/fs"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/symbols"
+)
+
+const source = "int f(void) {\n  MPI_Get(a, 1);\n  x = a[0];\n}\n"
+
+// moved is source with two lines more above, and other white space.
+const moved = "\n\nint f(void) {\n\tMPI_Get(a,  1);\n\tx = a[0];\n}\n"
+
+func reading(text string) *Sources {
+	return NewSources(func(string) ([]byte, error) { return []byte(text), nil })
+}
+
+// example is a get at the first and a load at the second line of dir/f.c.
+func example(dir string, get, load int) *conflicts.Finding {
+	stack := func(line int) []symbols.Frame {
+		return []symbols.Frame{{Func: "f", File: dir + "/f.c", Line: line, Offset: 0x1234, Module: dir + "/app"}}
+	}
+	return &conflicts.Finding{
+		Rule:   "MC103",
+		First:  conflicts.Side{Rank: 3, Call: "MPI_Get", Role: "origin buffer", Stack: stack(get)},
+		Second: conflicts.Side{Rank: 3, Role: "load", Stack: stack(load)},
+		Owner:  3, Lo: 0x7000, Hi: 0x7004, Ranks: []int{3}, Count: 4,
+	}
+}
+
+func TestHashKeeps(t *testing.T) {
+	want := Of(example("/home/u", 2, 3), reading(source)).Hash()
+	swapped := example("/home/u", 2, 3)
+	swapped.First, swapped.Second = swapped.Second, swapped.First
+	other := example("/builds/42", 2, 3)
+	other.First.Rank, other.Second.Rank, other.Owner, other.Lo, other.Count, other.Ranks = 0, 0, 0, 1, 99, []int{0, 1}
+	for name, got := range map[string]Finding{
+		"sides the other way round":    Of(swapped, reading(source)),
+		"other ranks, address, folder": Of(other, reading(source)),
+		"other lines and white space":  Of(example("/home/u", 4, 5), reading(moved)),
+	} {
+		require.Equal(t, want, got.Hash(), name)
+	}
+}
+
+func TestHashTellsApart(t *testing.T) {
+	base := example("/home/u", 2, 3)
+	all := map[string]string{"": Of(base, reading(source)).Hash()}
+	add := func(name string, f *conflicts.Finding, s *Sources) {
+		hash := Of(f, s).Hash()
+		for other, h := range all {
+			require.NotEqual(t, h, hash, "%s and %s", name, other)
+		}
+		all[name] = hash
+	}
+	rule := *base
+	rule.Rule = "MC101"
+	add("rule", &rule, reading(source))
+	function := example("/home/u", 2, 3)
+	function.First.Stack[0].Func = "g"
+	add("function", function, reading(source))
+	call := example("/home/u", 2, 3)
+	call.First.Call = "MPI_Rget"
+	add("call", call, reading(source))
+	alone := *base
+	alone.Second = conflicts.Side{}
+	add("one side", &alone, reading(source))
+	add("another line's text", example("/home/u", 2, 1), reading(source))
+	add("no source", base, nil)
+	add("no source, another line", example("/home/u", 2, 4), nil)
+}
+
+func TestSameLines(t *testing.T) {
+	with := Of(example("/a", 2, 3), reading(source))
+	without := Of(example("/b", 2, 3), NewSources(func(string) ([]byte, error) { return nil, fs.ErrNotExist }))
+	require.NotEqual(t, with.Hash(), without.Hash())
+	require.True(t, with.SameLines(without))
+	require.True(t, without.SameLines(with))
+	require.False(t, with.SameLines(Of(example("/b", 2, 4), nil)))
+	require.False(t, with.SameLines(Of(example("/b", 2, 3), reading("\nother\ntext\n"))), "both texts are known")
+}
+
+func TestWithoutDebugInformation(t *testing.T) {
+	f := &conflicts.Finding{Rule: "MC301", First: conflicts.Side{Call: "MPI_Put", Role: "put", Stack: []symbols.Frame{{Module: "/x/app", Offset: 0x10}}}}
+	got := Of(f, reading(source))
+	require.Equal(t, Finding{Rule: "MC301", Sides: []Side{{Call: "MPI_Put", File: "app", Offset: 0x10}}}, got)
+	require.Equal(t, "MC301: MPI_Put (app)", got.String())
+	f.First.Stack = nil
+	require.Equal(t, "MC301: MPI_Put", Of(f, nil).String())
+}
+
+func TestString(t *testing.T) {
+	require.Equal(t, "MC103: MPI_Get (f, f.c:2) and load (f, f.c:3)", Of(example("/a", 2, 3), reading(source)).String())
+}

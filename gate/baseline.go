@@ -1,0 +1,175 @@
+package gate
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/mcchk/mcchk/analysis"
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/fingerprint"
+)
+
+// baselineVersion changes when older versions of mcchk would misread the file.
+const baselineVersion = 1
+
+// ErrNoBaseline is the error of a file that holds something else.
+var ErrNoBaseline = errors.New("no baseline of mcchk")
+
+// Known is a finding of a baseline.
+type Known struct {
+	Fingerprint string `json:"fingerprint"` // its Hash
+	fingerprint.Finding
+}
+
+// Baseline is a list of findings that are known, in the order of its file.
+type Baseline struct {
+	Findings []Known
+}
+
+// baselineFile is the form of a baseline in a file.
+type baselineFile struct {
+	Version  int     `json:"mcchk_baseline"`
+	Findings []Known `json:"findings"`
+}
+
+// NewBaseline makes a baseline of all findings of a result, and of those
+// accepted because they were in a baseline before. Suppressed ones are none of
+// a baseline's business.
+func NewBaseline(res *analysis.Result, sources *fingerprint.Sources) *Baseline {
+	b := &Baseline{Findings: []Known{}}
+	add := func(f *conflicts.Finding) {
+		print := fingerprint.Of(f, sources)
+		b.Findings = append(b.Findings, Known{print.Hash(), print})
+	}
+	for i := range res.Findings {
+		add(&res.Findings[i])
+	}
+	for i := range res.Accepted {
+		if res.Accepted[i].By == analysis.Baseline {
+			add(&res.Accepted[i].Finding)
+		}
+	}
+	slices.SortFunc(b.Findings, func(x, y Known) int {
+		return cmp.Or(cmp.Compare(x.String(), y.String()), cmp.Compare(x.Fingerprint, y.Fingerprint))
+	})
+	return b
+}
+
+// WriteFile writes a baseline, replacing the file as a whole.
+func (b *Baseline) WriteFile(path string) error {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(baselineFile{baselineVersion, b.Findings}); err != nil {
+		return fmt.Errorf("baseline: %w", err)
+	}
+	if err := replaceFile(path, buf.Bytes()); err != nil {
+		return fmt.Errorf("baseline: %w", err)
+	}
+	return nil
+}
+
+// replaceFile writes a file so that it is never there in part.
+func replaceFile(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".mcchk-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Chmod(0o644), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// ReadBaseline reads a baseline. Errors name the file, and wrap ErrNoBaseline
+// when it holds something else.
+func ReadBaseline(path string) (*Baseline, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("baseline: %w", err)
+	}
+	b, err := parseBaseline(data)
+	if err != nil {
+		return nil, fmt.Errorf("baseline %s: %w", path, err)
+	}
+	return b, nil
+}
+
+func parseBaseline(data []byte) (*Baseline, error) {
+	var file baselineFile
+	dec := json.NewDecoder(bytes.NewReader(data))
+	if err := dec.Decode(&file); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoBaseline, err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%w: something follows its end", ErrNoBaseline)
+	}
+	switch {
+	case file.Version == 0:
+		return nil, ErrNoBaseline
+	case file.Version != baselineVersion:
+		return nil, fmt.Errorf("version %d of baselines; this mcchk knows version %d: write it anew with --write-baseline", file.Version, baselineVersion)
+	}
+	for i, k := range file.Findings {
+		if k.Rule == "" || len(k.Sides) < 1 || len(k.Sides) > 2 {
+			return nil, fmt.Errorf("%w: finding %d has no rule, or not one or two sides", ErrNoBaseline, i+1)
+		}
+	}
+	return &Baseline{Findings: file.Findings}, nil
+}
+
+// match says which findings the baseline knows, and which of its own are none
+// of them. Each entry knows one finding: a second one like it is new. Of
+// several alike, those at their old lines are matched first.
+func (b *Baseline) match(findings []conflicts.Finding, sources *fingerprint.Sources) (known []bool, vanished []Known) {
+	known = make([]bool, len(findings))
+	if b == nil {
+		return known, nil
+	}
+	prints := make([]fingerprint.Finding, len(findings))
+	byHash := map[string][]int{} // findings
+	byPlaces := map[string][]int{}
+	for i := range findings {
+		prints[i] = fingerprint.Of(&findings[i], sources)
+		hash, places := prints[i].Hash(), prints[i].Places()
+		byHash[hash] = append(byHash[hash], i)
+		byPlaces[places] = append(byPlaces[places], i)
+	}
+	matched := make([]bool, len(b.Findings))
+	pass := func(candidates func(k *Known) []int, fits func(k *Known, i int) bool) {
+		for n := range b.Findings {
+			k := &b.Findings[n]
+			if matched[n] {
+				continue
+			}
+			for _, i := range candidates(k) {
+				if !known[i] && fits(k, i) {
+					known[i], matched[n] = true, true
+					break
+				}
+			}
+		}
+	}
+	alike := func(k *Known) []int { return byHash[k.Hash()] }
+	inPlace := func(k *Known) []int { return byPlaces[k.Places()] }
+	sameLines := func(k *Known, i int) bool { return k.SameLines(prints[i]) }
+	pass(alike, sameLines)
+	pass(alike, func(*Known, int) bool { return true })
+	pass(inPlace, sameLines)
+	for n, k := range b.Findings {
+		if !matched[n] {
+			vanished = append(vanished, k)
+		}
+	}
+	return known, vanished
+}

@@ -1,0 +1,171 @@
+package gate
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/analysis"
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/fingerprint"
+	"github.com/mcchk/mcchk/symbols"
+)
+
+func side(call, role, function, file string, line int) conflicts.Side {
+	return conflicts.Side{Call: call, Role: role, Stack: []symbols.Frame{{Func: function, File: file, Line: line}}}
+}
+
+// halo is a load of the buffer of a get, at two lines of /src/halo/halo.c.
+func halo(get, load int) conflicts.Finding {
+	return conflicts.Finding{
+		Rule: "MC103", Severity: conflicts.Error,
+		First:  side("MPI_Get", "origin buffer", "fetch", "/src/halo/halo.c", get),
+		Second: side("", "load", "sum", "/src/halo/halo.c", load),
+	}
+}
+
+// outside is a put outside of an epoch.
+func outside(line int) conflicts.Finding {
+	return conflicts.Finding{
+		Rule: "MC301", Severity: conflicts.Error, Class: conflicts.Usage,
+		First: side("MPI_Put", "put", "Grid<int>::send", "/src/grid.cc", line),
+	}
+}
+
+func result(v analysis.Verdict, fs ...conflicts.Finding) *analysis.Result {
+	return &analysis.Result{Verdict: v, Findings: fs}
+}
+
+func lines(fs []conflicts.Finding) []int {
+	var out []int
+	for i := range fs {
+		out = append(out, fs[i].First.Stack[0].Line)
+	}
+	return out
+}
+
+func TestBaseline(t *testing.T) {
+	known := result(analysis.Race, halo(10, 20), halo(10, 22), outside(7))
+	tests := []struct {
+		name     string
+		now      []conflicts.Finding
+		new      []int // lines of the first sides
+		vanished int
+	}{
+		{"the same", known.Findings, nil, 0},
+		{"another order", []conflicts.Finding{outside(7), halo(10, 22), halo(10, 20)}, nil, 0},
+		{"one more", append([]conflicts.Finding{halo(11, 20)}, known.Findings...), []int{11}, 0},
+		{"one less", []conflicts.Finding{halo(10, 20), outside(7)}, nil, 1},
+		{"one instead of another", []conflicts.Finding{halo(10, 20), halo(10, 23), outside(7)}, []int{10}, 1},
+		{"none", nil, nil, 3},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			g := Gate{Baseline: NewBaseline(known, nil)}
+			res, outcome := g.Apply(result(analysis.Race, test.now...))
+			require.Equal(t, test.new, lines(res.Findings))
+			require.Len(t, outcome.Vanished, test.vanished)
+			require.Equal(t, len(test.now), len(res.Findings)+len(res.Accepted))
+		})
+	}
+}
+
+func TestBaselineAfterLinesMoved(t *testing.T) {
+	before := fingerprint.NewSources(func(string) ([]byte, error) { return []byte("get\nx = a;\nx = a;\n"), nil })
+	after := fingerprint.NewSources(func(string) ([]byte, error) { return []byte("\n\nget\nx = a;\nx = a;\nx = a;\n"), nil })
+	b := NewBaseline(result(analysis.Race, halo(1, 2), halo(1, 3)), before)
+
+	g := Gate{Baseline: b, Sources: after}
+	res, outcome := g.Apply(result(analysis.Race, halo(3, 4), halo(3, 5)))
+	require.Empty(t, res.Findings)
+	require.Empty(t, outcome.Vanished)
+	require.Equal(t, analysis.NothingNew, res.Verdict)
+
+	res, _ = g.Apply(result(analysis.Race, halo(3, 4), halo(3, 5), halo(3, 6)))
+	require.Len(t, res.Findings, 1, "a third line of the same text is new")
+	require.Equal(t, analysis.Race, res.Verdict)
+
+	g.Sources = nil
+	res, outcome = g.Apply(result(analysis.Race, halo(1, 2), halo(1, 3)))
+	require.Empty(t, res.Findings, "without the source, by line")
+	require.Empty(t, outcome.Vanished)
+}
+
+func TestBaselineFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "baseline.json")
+	b := NewBaseline(result(analysis.Race, halo(10, 20), outside(7)), nil)
+	require.NoError(t, b.WriteFile(path))
+	got, err := ReadBaseline(path)
+	require.NoError(t, err)
+	require.Equal(t, b, got)
+
+	for name, text := range map[string]string{
+		"empty":         "",
+		"no JSON":       "findings",
+		"another JSON":  `{"version": 1, "findings": []}`,
+		"cut":           `{"mcchk_baseline": 1, "findings": [`,
+		"more behind":   `{"mcchk_baseline": 1, "findings": []} x`,
+		"without sides": `{"mcchk_baseline": 1, "findings": [{"rule": "MC101", "sides": []}]}`,
+	} {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		_, err := ReadBaseline(path)
+		require.ErrorIs(t, err, ErrNoBaseline, name)
+		require.ErrorContains(t, err, path)
+	}
+	require.NoError(t, os.WriteFile(path, []byte(`{"mcchk_baseline": 2}`), 0o600))
+	_, err = ReadBaseline(path)
+	require.ErrorContains(t, err, "write it anew")
+	_, err = ReadBaseline(filepath.Join(t.TempDir(), "absent"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.ErrorContains(t, b.WriteFile(filepath.Join(path, "below")), "baseline")
+}
+
+func TestNewBaselineKeepsTheOldOne(t *testing.T) {
+	old := Gate{Baseline: NewBaseline(result(analysis.Race, halo(10, 20)), nil)}
+	res, _ := old.Apply(result(analysis.Race, halo(10, 20), outside(7)))
+	require.Len(t, NewBaseline(res, nil).Findings, 2)
+}
+
+func TestVerdict(t *testing.T) {
+	all := &Suppressions{Entries: []Suppression{{Rule: "MC*", Reason: "trying"}}}
+	doubt := []analysis.Doubt{{Kind: analysis.CutTrace}}
+	warning := halo(1, 2)
+	warning.Severity = conflicts.Warning
+	tests := []struct {
+		name string
+		res  *analysis.Result
+		want analysis.Verdict
+	}{
+		{"a race accepted", result(analysis.Race, halo(1, 2)), analysis.NothingNew},
+		{"a race accepted, with doubts", &analysis.Result{Verdict: analysis.Race, Findings: []conflicts.Finding{halo(1, 2)}, Doubts: doubt}, analysis.Undecided},
+		{"a warning accepted", result(analysis.NoRace, warning), analysis.NoRace},
+		{"nothing found", result(analysis.NoRace), analysis.NoRace},
+		{"undecided", &analysis.Result{Verdict: analysis.Undecided, Doubts: doubt}, analysis.Undecided},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			g := Gate{Suppressions: all}
+			res, _ := g.Apply(test.res)
+			require.Equal(t, test.want, res.Verdict)
+			require.Empty(t, res.Findings)
+		})
+	}
+	g := Gate{Suppressions: &Suppressions{Entries: []Suppression{{Rule: "MC103", Reason: "trying"}}}}
+	res, _ := g.Apply(result(analysis.Race, halo(1, 2), outside(3)))
+	require.Equal(t, analysis.Misuse, res.Verdict, "only the usage error is left")
+	var none Gate
+	res, outcome := none.Apply(result(analysis.Race, halo(1, 2)))
+	require.Equal(t, result(analysis.Race, halo(1, 2)), res)
+	require.Zero(t, outcome)
+}
+
+func TestSuppressionsComeFirst(t *testing.T) {
+	known := result(analysis.Race, halo(1, 2))
+	g := Gate{Baseline: NewBaseline(known, nil), Suppressions: &Suppressions{Entries: []Suppression{{Rule: "MC103", Reason: "trying"}}}}
+	res, outcome := g.Apply(known)
+	require.Equal(t, []analysis.Accepted{{Finding: known.Findings[0], By: analysis.Suppression, Reason: "trying"}}, res.Accepted)
+	require.Zero(t, outcome, "it has not vanished")
+	require.Empty(t, NewBaseline(res, nil).Findings)
+}
