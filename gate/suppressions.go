@@ -55,7 +55,7 @@ func ReadSuppressions(path string) (*Suppressions, error) {
 	}
 	entries, err := parseSuppressions(data)
 	if err != nil {
-		return nil, fmt.Errorf("suppressions %s: %w", path, err)
+		return nil, fmt.Errorf("suppressions: %w", mapping.Located(path, err))
 	}
 	return &Suppressions{Path: path, Entries: entries}, nil
 }

@@ -37,6 +37,10 @@ func JSON(w io.Writer, res *analysis.Result) error {
 	for i := range res.Findings {
 		out.Findings = append(out.Findings, findingToJSON(&res.Findings[i]))
 	}
+	for i := range res.Accepted {
+		a := &res.Accepted[i]
+		out.Accepted = append(out.Accepted, jsonAccepted{string(a.By), a.Reason, findingToJSON(&a.Finding)})
+	}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
@@ -47,17 +51,25 @@ func JSON(w io.Writer, res *analysis.Result) error {
 }
 
 type jsonReport struct {
-	Version   int           `json:"version"`
-	Verdict   string        `json:"verdict"`
-	Directory string        `json:"directory"`
-	Program   string        `json:"program,omitempty"`
-	Library   string        `json:"library,omitempty"`
-	Run       string        `json:"run,omitempty"`
-	Clock     string        `json:"clock,omitempty"`
-	Summary   jsonSummary   `json:"summary"`
-	Basis     jsonBasis     `json:"basis"`
-	Doubts    []jsonDoubt   `json:"doubts"`
-	Findings  []jsonFinding `json:"findings"`
+	Version   int            `json:"version"`
+	Verdict   string         `json:"verdict"`
+	Directory string         `json:"directory"`
+	Program   string         `json:"program,omitempty"`
+	Library   string         `json:"library,omitempty"`
+	Run       string         `json:"run,omitempty"`
+	Clock     string         `json:"clock,omitempty"`
+	Summary   jsonSummary    `json:"summary"`
+	Basis     jsonBasis      `json:"basis"`
+	Doubts    []jsonDoubt    `json:"doubts"`
+	Findings  []jsonFinding  `json:"findings"`
+	Accepted  []jsonAccepted `json:"accepted,omitempty"`
+}
+
+// jsonAccepted is a finding that does not count.
+type jsonAccepted struct {
+	By     string `json:"by"`
+	Reason string `json:"reason,omitempty"`
+	jsonFinding
 }
 
 type jsonSummary struct {

@@ -292,6 +292,9 @@ func (t *textWriter) verdict(res *analysis.Result) string {
 			counts = append(counts, plural(n.n, n.noun))
 		}
 	}
+	if n := len(res.Accepted); n > 0 {
+		counts = append(counts, fmt.Sprintf("%d accepted", n))
+	}
 	text := string(res.Verdict)
 	if len(counts) > 0 {
 		text += " (" + strings.Join(counts, ", ") + ")"

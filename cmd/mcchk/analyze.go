@@ -23,6 +23,7 @@ type analyzeOptions struct {
 	jobs    int
 	predict bool
 	model   string
+	gate    gateOptions
 
 	outputs []output // what formats mean
 }
@@ -43,6 +44,7 @@ func (o *analyzeOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.model, "memory-model", "auto", "memory model of windows: auto (what MPI_WIN_MODEL says), unified or separate")
 	f.BoolVar(&o.predict, "predict", false, "also warn of what would race had locks been granted in another order (MC202)")
 	f.IntVar(&o.jobs, "jobs", 0, "workers; 0 takes one a processor")
+	o.gate.addFlags(f)
 	fixed := func(words ...string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 	}
@@ -99,7 +101,7 @@ func (o *analyzeOptions) check() error {
 		}
 		o.outputs = append(o.outputs, output{name, render, path})
 	}
-	return nil
+	return o.gate.read()
 }
 
 func newAnalyzeCommand(a *app) *cobra.Command {
@@ -110,10 +112,16 @@ func newAnalyzeCommand(a *app) *cobra.Command {
 		Long: `Reports the pairs of accesses in a directory of traces that conflict and that
 nothing orders. Findings go to standard output, all else to standard error.
 
+Findings that a baseline (--baseline) or a suppressions file (--suppressions)
+accepts do not count.
+
 Exit status: 0 nothing found at or above --fail-on, 1 findings, 2 wrong use,
 3 no verdict possible: traces unreadable or incomplete.`,
-		Example: "  mcchk analyze traces\n  mcchk analyze traces --format text --format json=report.json",
-		Args:    needs(1, 1, "a directory of traces"),
+		Example: `  mcchk analyze traces
+  mcchk analyze traces --format text --format json=report.json
+  mcchk analyze traces --write-baseline baseline.json
+  mcchk analyze traces --baseline baseline.json`,
+		Args: needs(1, 1, "a directory of traces"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {
 				return err
@@ -137,6 +145,10 @@ func (a *app) analyze(ctx context.Context, dir string, o analyzeOptions) error {
 	}
 	for _, w := range res.Warnings {
 		a.say("warning: %s", w)
+	}
+	res, err = a.gate(res, &o.gate)
+	if err != nil {
+		return err
 	}
 	for _, out := range o.outputs {
 		if err := a.report(res, out); err != nil {

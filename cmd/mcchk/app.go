@@ -112,7 +112,10 @@ Exit status: 0 nothing found at or above the threshold, 1 findings,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
-		PersistentPreRunE: func(*cobra.Command, []string) error {
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.applySettings(cmd); err != nil {
+				return err
+			}
 			if err := checkColor(a.color); err != nil {
 				return err
 			}
@@ -129,7 +132,7 @@ Exit status: 0 nothing found at or above the threshold, 1 findings,
 		newCompileCommand(a, tracer.C), newCompileCommand(a, tracer.CXX),
 		newRunCommand(a), newAnalyzeCommand(a),
 		newDumpCommand(a), newPackCommand(a), newGenerateCommand(a), newExperimentCommand(a),
-		newExplainCommand(a), newDoctorCommand(a), newVersionCommand(a),
+		newExplainCommand(a), newDoctorCommand(a), newConfigCommand(a), newVersionCommand(a),
 	)
 	refuseOtherShells(root)
 	return root

@@ -16,9 +16,9 @@ CMAKE_C_COMPILER=mcchk-cc (a link to mcchk under that name).
 
 Options of mcchk's own come first; everything after them goes to the compiler:
   --mpicc X        the MPI compiler to use (else $MCCHK_MPICC, $MCCHK_MPICXX,
-                   else mpicc, mpicxx)
+                   else as .mcchk.yaml says, else mpicc, mpicxx)
   --compiler X     the compiler under it: gcc or clang (else $MCCHK_COMPILER,
-                   else its own)
+                   else as .mcchk.yaml says, else its own)
   --verbose        say on standard error what is done
   -h, --help       this text; of the compiler only after another argument`
 
@@ -50,6 +50,9 @@ func (a *app) compile(ctx context.Context, language tracer.Language, args []stri
 		return err
 	}
 	o.Language = language
+	if err := a.compilerSettings(&o); err != nil {
+		return err
+	}
 	o.Stdin, o.Stdout, o.Stderr = a.in, a.out, a.err
 	status, err := a.backend.compile(ctx, o)
 	if err != nil && ctx.Err() == nil {

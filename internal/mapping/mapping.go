@@ -92,3 +92,19 @@ func Text(n *yaml.Node) (string, error) {
 func Errorf(n *yaml.Node, format string, args ...any) error {
 	return fmt.Errorf("line %d: %w", n.Line, fmt.Errorf(format, args...))
 }
+
+// Located puts a file's name before each of several joined errors, a line each.
+func Located(name string, err error) error {
+	if err == nil {
+		return nil
+	}
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	var out []error
+	for _, e := range joined.Unwrap() {
+		out = append(out, Located(name, e))
+	}
+	return errors.Join(out...)
+}

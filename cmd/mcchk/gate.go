@@ -1,0 +1,84 @@
+package main
+
+import (
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mcchk/mcchk/analysis"
+	"github.com/mcchk/mcchk/fingerprint"
+	"github.com/mcchk/mcchk/gate"
+)
+
+// gateOptions say which findings count.
+type gateOptions struct {
+	baseline         string
+	writeBaseline    string
+	suppressions     string
+	writeSuppression string
+
+	files gate.Gate // what baseline and suppressions hold
+}
+
+func (o *gateOptions) addFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.baseline, "baseline", "", "`FILE` of known findings: only others count")
+	f.StringVar(&o.writeBaseline, "write-baseline", "", "write all findings that are not suppressed to `FILE`, for --baseline")
+	f.StringVar(&o.suppressions, "suppressions", "", "`FILE` of findings that do not count, with reasons")
+	f.StringVar(&o.writeSuppression, "gen-suppressions", "", "write entries for --suppressions to `FILE`, one a finding, their reasons left open")
+}
+
+// read reads the files, before anything takes time.
+func (o *gateOptions) read() error {
+	o.files = gate.Gate{}
+	var err error
+	if o.baseline != "" {
+		if o.files.Baseline, err = gate.ReadBaseline(o.baseline); err != nil {
+			return usagef("%w", err)
+		}
+	}
+	if o.suppressions != "" {
+		if o.files.Suppressions, err = gate.ReadSuppressions(o.suppressions); err != nil {
+			return usagef("%w", err)
+		}
+	}
+	return nil
+}
+
+// gate takes what does not count out of the findings, tells what the files name
+// in vain, and writes what was asked for.
+func (a *app) gate(res *analysis.Result, o *gateOptions) (*analysis.Result, error) {
+	o.files.Sources = fingerprint.NewSources(os.ReadFile)
+	res, outcome := o.files.Apply(res)
+	a.sayOutcome(res, outcome, o)
+	if o.writeBaseline != "" {
+		if len(res.Doubts) > 0 {
+			a.say("warning: the baseline rests on an incomplete run, see the doubts of the report")
+		}
+		if err := gate.NewBaseline(res, o.files.Sources).WriteFile(o.writeBaseline); err != nil {
+			return nil, err
+		}
+	}
+	if o.writeSuppression != "" {
+		if err := os.WriteFile(o.writeSuppression, gate.WriteSuppressions(res), 0o644); err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (a *app) sayOutcome(res *analysis.Result, outcome gate.Outcome, o *gateOptions) {
+	if n := len(outcome.Vanished); n > 0 {
+		why := "mended, or not met in this run; --write-baseline leaves them out"
+		if len(res.Doubts) > 0 {
+			why = "the run is incomplete, so they may still be there"
+		}
+		a.say("%s: %d of %d known findings were not found (%s):", o.baseline, n, len(o.files.Baseline.Findings), why)
+		for _, k := range outcome.Vanished {
+			a.say("  %s", k)
+		}
+	}
+	for i := range outcome.Unused {
+		s := &outcome.Unused[i]
+		a.say("warning: %s:%d: the entry fits no finding (%s)", o.suppressions, s.Line, s)
+	}
+}

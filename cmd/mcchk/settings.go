@@ -1,0 +1,109 @@
+package main
+
+import (
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/mcchk/mcchk/config"
+	"github.com/mcchk/mcchk/report"
+	"github.com/mcchk/mcchk/tracer"
+)
+
+// settings are all that .mcchk.yaml and the environment can set. Each is a flag
+// of the same name of the commands that use it.
+func settings() []config.Setting {
+	colors := []string{colorAuto, colorAlways, colorNever}
+	return []config.Setting{
+		{Name: "format", Kind: config.Formats, Default: report.Formats()[0], Choices: report.Formats(), Usage: "reports to write, as FORMAT[=FILE]"},
+		{Name: "fail-on", Default: "error", Choices: severityNames(), Usage: "the severity from which on findings give exit status 1"},
+		{Name: "baseline", Kind: config.Path, Usage: "file of known findings, which do not count"},
+		{Name: "suppressions", Kind: config.Path, Usage: "file of findings that do not count, with reasons"},
+		{Name: "memory-model", Default: memoryModels[0], Choices: memoryModels, Usage: "memory model by which windows are judged"},
+		{Name: "predict", Kind: config.Bool, Default: "false", Usage: "also warn of what would race had locks been granted in another order"},
+		{Name: "clock", Default: "evc", Choices: []string{"evc", "vector"}, Usage: "clocks to order events by"},
+		{Name: "jobs", Kind: config.Count, Default: "0", Usage: "workers of the analysis; 0 takes one a processor"},
+		{Name: "output", Kind: config.Path, Default: defaultTraceDir, Usage: "directory for the traces of mcchk run"},
+		{Name: "timeout", Kind: config.Duration, Default: "0s", Usage: "time after which mcchk run ends the program; 0s: never"},
+		{Name: "mpicc", Usage: "MPI compiler for C; mpicc when not set"},
+		{Name: "mpicxx", Usage: "MPI compiler for C++; mpicxx when not set"},
+		{Name: "compiler", Usage: "compiler under the MPI compiler: gcc or clang; its own when not set"},
+		{Name: "mpiexec", Usage: "launcher that mcchk doctor compares a program with; mpiexec when not set"},
+		{Name: "color", Default: colorAuto, Choices: colors, Usage: "colours"},
+	}
+}
+
+// otherVariables are read from the environment, and are no settings.
+func otherVariables() []string {
+	return []string{"MCCHK_CACHE", "MCCHK_VERBOSE", "MCCHK_TRACE_DIR", "MCCHK_RUN_ID", "MCCHK_CHUNK_KIB", "MCCHK_SOAK", "MCCHK_PROGRAMS"}
+}
+
+// configured are the commands whose flags take their values from settings. The
+// others work whatever a settings file holds.
+func configured(cmd *cobra.Command) bool {
+	return slices.Contains([]string{"analyze", "run", "doctor", "explain", "config"}, cmd.Name()) && cmd.Parent() == cmd.Root()
+}
+
+// loadSettings reads settings file and environment.
+func (a *app) loadSettings() (*config.Config, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	c, err := config.Load(settings(), dir, a.getenv)
+	if err != nil {
+		return nil, usagef("%w", err)
+	}
+	return c, nil
+}
+
+// applySettings gives the flags of a command that are not on the command line
+// the values that environment or file set.
+func (a *app) applySettings(cmd *cobra.Command) error {
+	if !configured(cmd) {
+		return nil
+	}
+	c, err := a.loadSettings()
+	if err != nil {
+		return err
+	}
+	for _, s := range settings() {
+		f := cmd.Flags().Lookup(s.Name)
+		v := c.Of(s.Name)
+		if f == nil || f.Changed || v.From == config.FromDefault {
+			continue
+		}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			err = list.Replace(v.Values)
+		} else {
+			err = f.Value.Set(v.String())
+		}
+		if err != nil {
+			return usagef("%s: %w", v.Where, err)
+		}
+	}
+	return nil
+}
+
+// compilerSettings fills in what neither the command line nor the environment,
+// which the tracer reads itself, says of the compiler.
+func (a *app) compilerSettings(o *tracer.CompileOptions) error {
+	c, err := a.loadSettings()
+	if err != nil {
+		return err
+	}
+	wrapper := "mpicc"
+	if o.Language == tracer.CXX {
+		wrapper = "mpicxx"
+	}
+	fill := func(to *string, name string) {
+		if v := c.Of(name); *to == "" && v.From == config.FromFile {
+			*to = v.String()
+		}
+	}
+	fill(&o.MPICC, wrapper)
+	fill(&o.Compiler, "compiler")
+	return nil
+}
