@@ -112,7 +112,17 @@ func (c *Checker) Close() ([]*Group, error) {
 
 // byOwner sorts what calls access by whose memory it is.
 func byOwner(r *regions.Region) [][]*regions.Access {
-	owners := make([][]*regions.Access, len(r.Locals))
+	ends := make([]int, len(r.Locals)+1)
+	for _, a := range r.Calls {
+		ends[a.Owner+1]++
+	}
+	for i := range r.Locals {
+		ends[i+1] += ends[i]
+	}
+	all, owners := make([]*regions.Access, len(r.Calls)), make([][]*regions.Access, len(r.Locals))
+	for i := range owners {
+		owners[i] = all[ends[i]:ends[i]:ends[i+1]]
+	}
 	for _, a := range r.Calls {
 		owners[a.Owner] = append(owners[a.Owner], a)
 	}
@@ -125,11 +135,20 @@ type searcher struct {
 	region *regions.Region
 	out    *Collector
 	lanes  []*lane
+	spare  []*lane // for reuse
 	byKey  map[laneKey]*lane
 	ranges map[class][]intervals.Range
 	index  map[class]*intervals.Index // of the lanes of each class; nil where they are few
-	// Bounding boxes of the lanes that loads, and that stores, conflict with.
-	loads, stores box
+	// Lanes that loads of the owner, and that stores, may conflict with, and
+	// bounding boxes of those.
+	forLoads, forStores []laneBox
+	loads, stores       box
+}
+
+// laneBox is a lane with its bounding box.
+type laneBox struct {
+	lo, hi uint64
+	lane   *lane
 }
 
 // box is a byte range that holds others.
@@ -174,7 +193,7 @@ func (s *searcher) search(ctx context.Context, owner int32, calls []*regions.Acc
 		return
 	}
 	s.sortLanes(calls)
-	s.build()
+	s.build(owner)
 	for i, l := range s.lanes {
 		if ctx.Err() != nil {
 			return
@@ -189,12 +208,20 @@ func (s *searcher) search(ctx context.Context, owner int32, calls []*regions.Acc
 }
 
 // build prepares the look-up of lanes.
-func (s *searcher) build() {
+func (s *searcher) build(owner int32) {
 	s.loads, s.stores = box{}, box{}
+	clear(s.forLoads)
+	clear(s.forStores)
+	s.forLoads, s.forStores = s.forLoads[:0], s.forStores[:0]
 	for _, l := range s.lanes {
+		if a := l.first(); a.Span == nil && a.Rank == owner {
+			continue // loads and stores are all before or after it
+		}
 		s.stores.add(l.lo, l.hi)
+		s.forStores = append(s.forStores, laneBox{l.lo, l.hi, l})
 		if mayConflict(regions.Read, l.class.kind) {
 			s.loads.add(l.lo, l.hi)
+			s.forLoads = append(s.forLoads, laneBox{l.lo, l.hi, l})
 		}
 	}
 	clear(s.index)
@@ -276,42 +303,70 @@ func (s *searcher) report(a *regions.Access, l *lane, from int, m meeting) {
 
 // searchLocals looks up each load and store in the lanes.
 func (s *searcher) searchLocals(ctx context.Context, owner int32) {
+	if len(s.forStores) == 0 {
+		return
+	}
 	locals, old := s.region.Locals[owner], s.region.OldLocals(owner)
-	load, store := class{kind: regions.Read}, class{kind: regions.Write}
 	for i := range locals {
 		if i&0xffff == 0 && ctx.Err() != nil {
 			return
 		}
 		l := &locals[i]
-		lo := l.Addr
-		hi := lo + uint64(l.Stride)*(l.Count-1) + uint64(l.Size)
-		switch {
-		case l.Store && s.stores.meets(lo, hi):
-			s.lookUp(owner, i, store, i < old, lo, hi)
-		case !l.Store && s.loads.meets(lo, hi):
-			s.lookUp(owner, i, load, i < old, lo, hi)
+		lanes, all := s.forLoads, &s.loads
+		if l.Store {
+			lanes, all = s.forStores, &s.stores
+		}
+		if l.Addr >= all.hi {
+			continue
+		}
+		hi := l.Addr + uint64(l.Stride)*(l.Count-1) + uint64(l.Size)
+		if hi <= all.lo {
+			continue
+		}
+		if len(s.lanes) > fewLanes {
+			s.lookUp(owner, i, i < old, l.Addr, hi)
+			continue
+		}
+		for j := range lanes {
+			if b := &lanes[j]; b.lo < hi && l.Addr < b.hi {
+				s.compareLocal(owner, i, i < old, b.lane)
+			}
 		}
 	}
 }
 
 // lookUp compares local access i of the owner, within [lo, hi), with the lanes.
-// Old ones were compared with one another in the phase before.
-func (s *searcher) lookUp(owner int32, i int, c class, old bool, lo, hi uint64) {
-	var a *regions.Access // made when it is first needed
+func (s *searcher) lookUp(owner int32, i int, old bool, lo, hi uint64) {
+	c := class{kind: regions.Read}
+	if s.region.Locals[owner][i].Store {
+		c.kind = regions.Write
+	}
 	s.overlapping(c, lo, hi, func(j int32) {
-		lane := s.lanes[j]
-		if old && lane.old || lane.first().Span == nil && lane.first().Rank == owner {
-			return // compared before; or one after the other
-		}
-		if a == nil {
-			a = s.region.LocalAccess(owner, i)
-		}
-		if from, to := lane.concurrent(s.region, a, 0); from < to {
-			if m, ok := s.meet(a, lane.first()); ok {
-				s.out.add(newPair(s.region, a, lane.accesses[from], m.lo, m.hi, m.v), uint64(to-from))
-			}
+		if a := s.lanes[j].first(); a.Span != nil || a.Rank != owner {
+			s.compareLocal(owner, i, old, s.lanes[j])
 		}
 	})
+}
+
+// compareLocal compares local access i of the owner with a lane. Old ones were
+// compared with one another in the phase before.
+func (s *searcher) compareLocal(owner int32, i int, old bool, lane *lane) {
+	if old && lane.old {
+		return
+	}
+	l := &s.region.Locals[owner][i]
+	from, to := lane.concurrentWith(s.region, regions.Point{Rank: owner, Seg: l.Seg, Pos: l.Pos})
+	if from >= to {
+		return
+	}
+	run := intervals.Strided(l.Addr, uint64(l.Size), uint64(l.Stride), l.Count)
+	if !lane.first().Layout.Meets(lane.first().Base, run) {
+		return
+	}
+	a := s.region.LocalAccess(owner, i)
+	if m, ok := s.meet(a, lane.first()); ok {
+		s.out.add(newPair(s.region, a, lane.accesses[from], m.lo, m.hi, m.v), uint64(to-from))
+	}
 }
 
 // newPair puts the two accesses into their order: by process, then by role and

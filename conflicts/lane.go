@@ -7,18 +7,25 @@ import (
 	"github.com/mcchk/mcchk/regions"
 )
 
-// laneKey is what accesses of calls have in common that differ only in time:
-// the same process, source place and role, the same bytes, the same locks.
+// laneKey is what accesses of calls have in common that differ only in time,
+// as far as it is cheap to compare: the same process, source place and role,
+// and the same bytes. lane.holds compares the rest.
 type laneKey struct {
-	site   Site
-	kind   regions.Kind
 	base   uint64
 	layout *intervals.Layout
 	win    int64
-	elem   regions.Element
-	locks  string
+	rank   int32
+	stack  uint32
+	role   regions.Role
+	kind   regions.Kind
 	old    bool
-	part   int32 // further lanes where the accesses are not completed in order
+}
+
+func keyOf(a *regions.Access) laneKey {
+	return laneKey{
+		base: a.Base, layout: a.Layout, win: a.Call.Win, rank: a.Rank, stack: a.Call.Stack,
+		role: a.Role, kind: a.Kind, old: a.Old,
+	}
 }
 
 // lane is accesses that cannot be told apart but for their time, in program
@@ -31,9 +38,35 @@ type lane struct {
 	class    class
 	lo, hi   uint64 // bounding box
 	old      bool   // they were in the phase before as well
+	next     *lane  // with the same key
+
+	// away: no moment of its accesses is one of the owner. Then all loads and
+	// stores of a separate region of the owner are concurrent with the same
+	// of them; those of the last one asked about are kept.
+	away     bool
+	seg      int32
+	from, to int
 }
 
 func (l *lane) first() *regions.Access { return l.accesses[0] }
+
+// holds reports whether an access with the lane's key belongs to it.
+func (l *lane) holds(a *regions.Access) bool {
+	first := l.first()
+	if a.Call.Fn != first.Call.Fn || a.Locks != first.Locks && a.Locks.Key() != first.Locks.Key() {
+		return false
+	}
+	if a.Elem != first.Elem && (a.Elem == nil || first.Elem == nil || *a.Elem != *first.Elem) {
+		return false
+	}
+	last := l.accesses[len(l.accesses)-1]
+	return !a.Gated && !last.Gated && last.End.NotAfter(a.End)
+}
+
+func (l *lane) add(a *regions.Access) {
+	l.accesses = append(l.accesses, a)
+	l.away = l.away && a.Start.Rank != a.Owner && a.End.Rank != a.Owner && !a.Gated
+}
 
 // class groups accesses by what they are compatible with.
 type class struct {
@@ -75,29 +108,41 @@ func (c class) compatible(d class) bool {
 // sortLanes sorts the accesses that calls make in the memory of one process.
 func (s *searcher) sortLanes(calls []*regions.Access) {
 	clear(s.byKey)
-	clear(s.lanes)
+	s.spare = append(s.spare, s.lanes...)
 	s.lanes = s.lanes[:0]
 	for _, a := range calls {
-		k := laneKey{site: siteOf(a), kind: a.Kind, base: a.Base, layout: a.Layout, win: a.Call.Win, locks: a.Locks.Key(), old: a.Old}
-		if a.Elem != nil {
-			k.elem = *a.Elem
+		k := keyOf(a)
+		head := s.byKey[k]
+		l := head
+		for l != nil && !l.holds(a) {
+			l = l.next
 		}
-		for {
-			l := s.byKey[k]
-			if l == nil {
-				l = &lane{class: classOf(a), old: a.Old}
-				l.lo, l.hi = a.Layout.Bounds(a.Base)
+		if l == nil {
+			l = s.newLane(a)
+			if l.next = head; head != nil {
+				l.next, head.next = head.next, l
+			} else {
 				s.byKey[k] = l
-				s.lanes = append(s.lanes, l)
-			} else if last := l.accesses[len(l.accesses)-1]; a.Gated || last.Gated || !last.End.NotAfter(a.End) {
-				k.part++
-				continue
 			}
-			l.accesses = append(l.accesses, a)
-			break
+			s.lanes = append(s.lanes, l)
 		}
+		l.add(a)
 	}
 }
+
+func (s *searcher) newLane(a *regions.Access) *lane {
+	l := &lane{}
+	if n := len(s.spare); n > 0 {
+		l, s.spare = s.spare[n-1], s.spare[:n-1]
+		clear(l.accesses)
+	}
+	*l = lane{accesses: l.accesses[:0], class: classOf(a), old: a.Old, away: true, seg: noSegment}
+	l.lo, l.hi = a.Layout.Bounds(a.Base)
+	return l
+}
+
+// noSegment is the number of no separate region.
+const noSegment int32 = -1
 
 // concurrent returns the accesses of the lane from index from on that nothing
 // orders with a, as a range of indices; it is empty when both are equal.
@@ -107,4 +152,16 @@ func (l *lane) concurrent(r *regions.Region, a *regions.Access, from int) (lo, h
 	rest = rest[i:]
 	n := sort.Search(len(rest), func(j int) bool { return r.Precedes(a, rest[j]) })
 	return from + i, from + i + n
+}
+
+// concurrentWith returns the accesses of the lane that nothing orders with one
+// that starts and completes at a moment of the owner.
+func (l *lane) concurrentWith(r *regions.Region, at regions.Point) (lo, hi int) {
+	if l.away && l.seg == at.Seg {
+		return l.from, l.to
+	}
+	a := regions.Access{Start: at, End: at}
+	l.from, l.to = l.concurrent(r, &a, 0)
+	l.seg = at.Seg
+	return l.from, l.to
 }

@@ -1,6 +1,9 @@
 package intervals
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // Layout is the bytes of count elements of a datatype, relative to a base
 // address. Offsets are signed; they are kept modulo 2^64 and added to a base
@@ -9,6 +12,7 @@ type Layout struct {
 	runs []Run // relative, sorted by signed Lo
 	lo   int64 // lowest offset
 	hi   int64 // end of the highest (exclusive)
+	flat bool  // no run ends before the one in front of it does
 }
 
 // Empty is the layout without bytes.
@@ -41,9 +45,11 @@ func NewLayout(runs []Run) *Layout {
 		}
 	}
 	l := &Layout{runs: slices.Clip(out), lo: int64(out[0].Lo)}
-	l.hi = int64(out[0].Hi())
+	l.hi, l.flat = int64(out[0].Hi()), true
 	for _, r := range out[1:] {
-		l.hi = max(l.hi, int64(r.Hi()))
+		end := int64(r.Hi())
+		l.flat = l.flat && end >= l.hi
+		l.hi = max(l.hi, end)
 	}
 	return l
 }
@@ -105,7 +111,7 @@ func (l *Layout) Shifted(d int64) *Layout {
 	for i, r := range l.runs {
 		runs[i] = r.Shift(uint64(d))
 	}
-	return &Layout{runs: runs, lo: l.lo + d, hi: l.hi + d}
+	return &Layout{runs: runs, lo: l.lo + d, hi: l.hi + d, flat: l.flat}
 }
 
 // Join returns the union of layouts.
@@ -161,9 +167,23 @@ func MeetLayouts(abase uint64, a *Layout, bbase uint64, b *Layout) (lo, hi uint6
 	return 0, 0, false
 }
 
+// Meets reports whether the layout at a base address shares a byte with a run.
+func (l *Layout) Meets(base uint64, r Run) bool {
+	_, _, ok := meetRun(r, base, l)
+	return ok
+}
+
 func meetRun(ra Run, bbase uint64, b *Layout) (lo, hi uint64, ok bool) {
 	top := ra.Hi()
-	for _, rb := range b.runs {
+	runs := b.runs
+	if b.flat && len(runs) > 8 {
+		// Those that end before ra begins come first.
+		first, _ := slices.BinarySearchFunc(runs, ra.Lo+1, func(r Run, lo uint64) int {
+			return cmp.Compare(r.Hi()+bbase, lo)
+		})
+		runs = runs[first:]
+	}
+	for _, rb := range runs {
 		rb = rb.Shift(bbase)
 		if rb.Lo >= top {
 			break
