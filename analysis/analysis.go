@@ -103,12 +103,14 @@ type run struct {
 	dir     *trace.Dir
 	readers []*trace.Reader // by rank; nil where there is no trace
 	reopen  func(rank int) (*trace.Reader, error)
+	streams prefetched
 	machine *regions.Machine
 	regions int
 }
 
 func (r *run) result() (*Result, error) {
-	m, groups, err := r.search(r.readers, r.replayOptions())
+	r.streams = prefetchAll(r.readers)
+	m, groups, err := r.search(r.streams, r.replayOptions())
 	if err != nil {
 		return nil, err
 	}
@@ -165,15 +167,11 @@ func (r *run) replayOptions() regions.Options {
 	return regions.Options{Clock: r.opts.Clock, Model: memoryModels[r.opts.Model], Phase: r.opts.phase, Turn: r.opts.turn}
 }
 
-// search replays and searches, the one ahead of the other.
-func (r *run) search(readers []*trace.Reader, opts regions.Options) (*regions.Machine, []*conflicts.Group, error) {
-	streams := make([]regions.Stream, len(readers))
-	for i, reader := range readers {
-		if reader != nil {
-			streams[i] = reader
-		}
-	}
-	m, err := regions.NewMachine(streams, opts)
+// search decodes, replays and searches, the one ahead of the other. The readers
+// are free afterwards.
+func (r *run) search(streams prefetched, opts regions.Options) (*regions.Machine, []*conflicts.Group, error) {
+	defer streams.stop()
+	m, err := regions.NewMachine(streams.streams(), opts)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -46,7 +46,7 @@ func (r *run) cuts() []Doubt {
 	byReason := map[string][]int{}
 	at := map[string]int64{}
 	for rank, reader := range r.readers {
-		if reader == nil || reader.Cut() == nil {
+		if reader == nil || !r.streams.over(rank) || reader.Cut() == nil {
 			continue
 		}
 		cut := reader.Cut()

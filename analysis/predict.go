@@ -32,7 +32,7 @@ func (r *run) predict(n *namer, found []conflicts.Finding) ([]conflicts.Finding,
 	}
 	opts := r.replayOptions()
 	opts.AnyLockOrder = true
-	_, groups, err := r.search(readers, opts)
+	_, groups, err := r.search(prefetchAll(readers), opts)
 	if err != nil {
 		return nil, err
 	}

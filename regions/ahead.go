@@ -14,6 +14,7 @@ const maxAhead = 1 << 20
 // receives are posted, so it must be known then.
 type ahead struct {
 	stream   Stream
+	many     accessStream        // the stream, where it is one
 	queue    []trace.Event       // read ahead, not yet replayed
 	err      error               // that the stream ended with, behind the queue
 	statuses map[int64][][]int64 // of the requests that the queue completes; persistent ones several times
@@ -33,6 +34,15 @@ func (a *ahead) read(ev *trace.Event) error {
 		return a.err
 	}
 	return a.stream.ReadEvent(ev)
+}
+
+// accesses returns up to n accesses that come next, and their strand, where the
+// stream gives several at once.
+func (a *ahead) accesses(n int) ([]trace.Access, uint32) {
+	if a.many == nil || a.queue != nil || a.err != nil {
+		return nil, 0
+	}
+	return a.many.ReadAccesses(n)
 }
 
 // status returns the status with which a request will complete, or nil when it

@@ -22,6 +22,15 @@ type Stream interface {
 	Op(id int64) string
 }
 
+// accessStream is a Stream that gives several accesses at once.
+type accessStream interface {
+	Stream
+	// ReadAccesses returns up to n of the accesses that come next, all of one
+	// strand, and the strand; none where something else comes. They stay as
+	// they are until the next event is read.
+	ReadAccesses(n int) ([]trace.Access, uint32)
+}
+
 // Stats counts what a Machine has replayed.
 type Stats struct {
 	Calls      uint64
@@ -345,6 +354,11 @@ func (m *Machine) run(ctx context.Context, p *proc) error {
 		if n == m.turn {
 			m.queue = append(m.queue, p)
 			return nil
+		}
+		if runs, strand := p.ahead.accesses(m.turn - n); len(runs) > 0 {
+			p.runs(m, runs, strand)
+			n += len(runs) - 1
+			continue
 		}
 		err := p.ahead.read(&p.event)
 		if errors.Is(err, io.EOF) {

@@ -1,6 +1,7 @@
 package regions
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/mcchk/mcchk/intervals"
@@ -85,6 +86,7 @@ func newProc(rank int, s Stream) *proc {
 	if s == nil {
 		p.state = ended
 	}
+	p.ahead.many, _ = s.(accessStream)
 	return p
 }
 
@@ -153,6 +155,37 @@ func (p *proc) local(m *Machine) {
 	p.locals = append(p.locals, Local{
 		Access: *a, Seg: p.segment(), Strand: p.event.Strand, Pos: p.pos, locks: p.ownIndex,
 	})
+}
+
+// runs takes consecutive runs of loads and stores of one strand.
+func (p *proc) runs(m *Machine, runs []trace.Access, strand uint32) {
+	if strand != 0 || len(p.shared) > 0 {
+		p.event.Strand = strand
+		for i := range runs {
+			p.pos++
+			p.event.Access = runs[i]
+			p.local(m)
+		}
+		return
+	}
+	var loads, stores uint64
+	first := len(p.locals)
+	p.locals = slices.Grow(p.locals, len(runs))[:first+len(runs)]
+	taken, seg := p.locals[first:], p.segment()
+	for i := range runs {
+		a := &runs[i]
+		if a.Store {
+			stores += a.Count
+		} else {
+			loads += a.Count
+		}
+		p.pos++
+		l := &taken[i]
+		l.Access, l.Seg, l.Strand, l.Pos, l.locks = *a, seg, strand, p.pos, p.ownIndex
+	}
+	m.stats.Loads += loads
+	m.stats.Stores += stores
+	m.grown += len(runs)
 }
 
 // setOwn changes the locks that cover the process's own memory.

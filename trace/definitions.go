@@ -12,6 +12,13 @@ type definitions struct {
 	modules []Module
 	clocks  []Clock
 	end     *End
+	log     *[]Definition // of what is entered, when somebody wants to know
+}
+
+func (d *definitions) note(x Definition) {
+	if d.log != nil {
+		*d.log = append(*d.log, x)
+	}
 }
 
 // apply enters a definition. Records of unknown types say nothing.
@@ -32,15 +39,20 @@ func (d *definitions) apply(kind RecordKind, b []byte) error {
 		if err != nil {
 			return err
 		}
+		d.note(Definition{Type: t})
 		return put(&d.types, int64(t.ID), t, nil)
 	case RecordComm:
 		c, err := decodeComm(b)
 		if err != nil {
 			return err
 		}
+		d.note(Definition{Comm: c})
 		return put(&d.comms, c.ID, c, nil)
 	case RecordOp:
 		id, name, err := decodeOp(b)
+		if err == nil {
+			d.note(Definition{Op: id, Name: name})
+		}
 		return put(&d.ops, id, name, err)
 	case RecordInfo:
 		key, value, err := decodeInfo(b)
