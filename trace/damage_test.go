@@ -164,7 +164,7 @@ func TestHeaderErrors(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.name == "empty" {
-				tt.want = "f: offset 0: the file ends in its header"
+				tt.want = "f: offset 0: the file is empty"
 			}
 			_, err := NewReader(bytes.NewReader(tt.data), "f")
 			require.ErrorContains(t, err, tt.want)

@@ -65,11 +65,11 @@ func OpenDir(path string) (*Dir, error) {
 		r.Close()
 	}
 	if len(d.Files) == 0 {
-		errs := make([]error, len(d.Bad))
-		for i, b := range d.Bad {
-			errs[i] = b.Err
+		err := fmt.Errorf("%s: no readable trace file: %w", path, d.Bad[0].Err)
+		if more := len(d.Bad) - 1; more > 0 {
+			err = fmt.Errorf("%w (and %d more)", err, more)
 		}
-		return nil, fmt.Errorf("%s: no readable trace file: %w", path, errors.Join(errs...))
+		return nil, err
 	}
 	if err := d.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

@@ -13,7 +13,9 @@ func readHeader(in io.Reader) (Header, int64, error) {
 	var b [headerSize]byte
 	n, err := io.ReadFull(in, b[:])
 	switch {
-	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, io.EOF):
+		return Header{}, 0, errors.New("the file is empty (was the disk full when the run began?)")
+	case errors.Is(err, io.ErrUnexpectedEOF):
 		if k := min(n, len(headerMagic)); string(b[:k]) != headerMagic[:k] {
 			return Header{}, 0, errors.New("not a trace file (no MCCHKTR1 at its beginning)")
 		}

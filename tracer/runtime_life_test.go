@@ -92,6 +92,57 @@ int main(int argc, char **argv)
 	})
 }
 
+// TestNoSpaceLeft has a disk that is full from the start for rank 1, and gets
+// full during the run for rank 0.
+func TestNoSpaceLeft(t *testing.T) {
+	const source = head + `
+#include <errno.h>
+static int rank = -1;
+__attribute__((no_sanitize("thread"))) int posix_fallocate(int fd, off_t offset, off_t size)
+{
+	if (rank < 0)
+		PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	if (rank == 1 || offset + size > 200 << 10)
+		return ENOSPC;
+	return ftruncate(fd, offset + size) == 0 ? 0 : errno;
+}
+static double memory[100000];
+__attribute__((noinline)) void touch(volatile double *p) { *p += 1; }
+int main(int argc, char **argv)
+{
+	MPI_Win win;
+	double sum = 0;
+	MPI_Init(&argc, &argv);
+	MPI_Win_create(memory, sizeof memory, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	MPI_Win_fence(0, win);
+	for (int i = 0; i < 100000; i++)
+		touch(memory + i * 7919L % 100000);
+	MPI_Win_fence(0, win);
+	for (int i = 0; i < 100000; i++)
+		sum += memory[i];
+	MPI_Win_free(&win);
+	MPI_Finalize();
+	printf("sum %g\n", sum);
+	return 0;
+}
+`
+	onAll(t, source, []string{"-O1"}, func(t *testing.T, b *bench) {
+		dir, out, exit := b.attempt(2, "export MCCHK_CHUNK_KIB=64;", "app")
+		require.Zero(t, exit, out)
+		require.Equal(t, 2, strings.Count(out, "sum 100000\n"), "the program goes on:\n%s", out)
+		for rank := range 2 {
+			require.Contains(t, out, fmt.Sprintf("mcchk: rank %d: the trace cannot grow (No space left on device); recording stops, the program goes on\n", rank))
+		}
+		require.Equal(t, 2, strings.Count(out, "mcchk:"), "each process says it once:\n%s", out)
+		f := readFile(t, rankFile(dir, 0))
+		require.Len(t, f.lost, 1)
+		require.Equal(t, uint8(1), f.lost[0].Reason)
+		info, err := os.Stat(rankFile(dir, 1))
+		require.NoError(t, err)
+		require.Zero(t, info.Size())
+	})
+}
+
 func TestThreads(t *testing.T) {
 	const source = head + `
 static double memory[4000];

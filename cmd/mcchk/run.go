@@ -83,15 +83,22 @@ func (a *app) runProgram(ctx context.Context, command []string, o runOptions) er
 	case exit != 0:
 		a.say("the program %s", ending(exit))
 	}
-	if _, err := a.backend.resolve(ctx, o.dir); err != nil {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		a.say("source lines were not stored with the traces: %v", err)
+	_, unresolved := a.backend.resolve(ctx, o.dir)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	err = nil
+	if !o.noAnalyze {
+		err = a.analyze(ctx, o.dir, o.analyze)
+	}
+	var verdict *statusError
+	if unresolved != nil && (err == nil || errors.As(err, &verdict)) { // or err says it all
+		a.say("source lines were not stored with the traces: %v", unresolved)
 	}
 	if o.noAnalyze {
 		a.say("traces are in %s", o.dir)
-	} else if err := a.analyze(ctx, o.dir, o.analyze); err != nil {
+	}
+	if err != nil {
 		return err
 	}
 	if exit != 0 || timedOut {

@@ -98,7 +98,7 @@ static void open_file(const char *directory)
 	clock_gettime(CLOCK_REALTIME, &real);
 	h.realtime = (uint64_t)real.tv_sec * 1000000000ull + (uint64_t)real.tv_nsec;
 	int e = n < (int)sizeof path ? mcchk_file_open(path, &h) : ENAMETOOLONG;
-	if (e != 0)
+	if (e > 0)
 		fprintf(stderr, "mcchk: rank %u: not recording: %s: %s\n", h.rank, path, strerror(e));
 }
 

@@ -152,9 +152,8 @@ static void stop_recording(struct mcchk_thread *t, int reason, int error)
 	int none = 0;
 	if (atomic_compare_exchange_strong(&file.full, &none, reason)) {
 		char text[200];
-		int n = snprintf(text, sizeof text, "mcchk: rank %d: the trace cannot grow (error %d%s); recording stops, the program goes on\n",
-				 file.rank, error,
-				 error == ENOSPC ? ": no space left on device" : error == EFBIG ? ": file size limit" : "");
+		int n = snprintf(text, sizeof text, "mcchk: rank %d: the trace cannot grow (%s); recording stops, the program goes on\n",
+				 file.rank, strerror(error));
 		if (write(2, text, (size_t)n) < 0) { /* nothing more can be said */ }
 	}
 	place_lost(t, reason);
@@ -430,7 +429,7 @@ static int open_new(const char *path, const struct mcchk_file_header *h)
 }
 
 /* Creates the file and the first chunk of the calling thread, strand 0.
- * Returns 0, or an errno. */
+ * Returns 0, an errno, or -1 when recording has stopped already, and said so. */
 int mcchk_file_open(const char *path, const struct mcchk_file_header *h)
 {
 	make_crc_table();
@@ -444,7 +443,7 @@ int mcchk_file_open(const char *path, const struct mcchk_file_header *h)
 	mcchk_recording = 1;
 	struct mcchk_thread *t = mcchk_thread_get();
 	if (!t || !open_chunk(t, 0))
-		return ENOSPC;
+		return -1;
 	write_header(h, t->map);
 	return 0;
 }
