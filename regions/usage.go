@@ -106,6 +106,9 @@ func (m *Machine) failed(p *proc, c *call, r *rule) {
 	if r.op != (operationRole{}) {
 		m.oneSided(p, c, r.op)
 	}
+	if r.order != noOrder {
+		p.disorder = true
+	}
 	switch {
 	case !c.has("win"):
 		p.disorder = p.disorder || c.has("comm")

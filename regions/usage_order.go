@@ -95,6 +95,10 @@ func (m *Machine) compare(p *proc, own, first *orderedCall) {
 		u.Mend = "let all members give the same root"
 		m.mismatch(p, own, first, u.Why)
 	case own.assert != first.assert:
+		if (own.assert^first.assert)&trace.AssertNoPrecede != 0 {
+			// Some wait for all and some do not: what meets what is lost.
+			m.order.lost[seq], m.order.any = true, true
+		}
 		u.Why = fmt.Sprintf("rank %d asserts %s where rank %d asserts %s, and these must be given by all members or by none",
 			first.call.Rank, assertion(first.assert), p.rank, assertion(own.assert))
 		u.Mend = "let all members give the same assertions"
