@@ -2,32 +2,48 @@ package analysis
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/regions"
 )
 
-// explain says in one sentence why nothing orders the accesses of a finding,
-// and in another what would.
-func explain(f *conflicts.Finding) (why, mend string) {
-	a, b := &f.First, &f.Second
+// explain says why nothing orders the accesses of a finding, what was looked
+// for, and what would mend it.
+func explain(f *conflicts.Finding) conflicts.Explanation {
+	w := newWording(f)
 	switch f.Rule {
 	case conflicts.RuleMemoryGone:
-		return explainGone(a, b)
+		return w.gone()
+	case conflicts.RuleCopies, conflicts.RuleCopyUpdates:
+		return w.copies()
 	case conflicts.RuleAtomicType:
-		return fmt.Sprintf("atomic operations on shared bytes are only defined for the same basic type at the same address; these use %s and %s",
-				elements(a), elements(b)),
-			"use one datatype for all atomic operations on these bytes, or order the two with a synchronization"
+		e := w.unordered()
+		e.Why = fmt.Sprintf("atomic operations on shared bytes are only defined for the same basic type at the same address, and these use %s and %s; %s",
+			elements(&f.First), elements(&f.Second), e.Why)
+		return first(e, mend(conflicts.MendOperation, "use one datatype for all atomic operations on these bytes"))
 	case conflicts.RuleAtomicOp:
-		return fmt.Sprintf("MPI promises atomicity only for the same operation or MPI_NO_OP; these are %s and %s", a.Op, b.Op),
-			"use the same operation, order the two with a synchronization, or check that the MPI library in use supports the mix"
+		e := w.unordered()
+		e.Why = fmt.Sprintf("MPI promises atomicity only for the same operation or MPI_NO_OP, and these are %s and %s; %s", f.First.Op, f.Second.Op, e.Why)
+		e = first(e, mend(conflicts.MendOperation, "use the same operation in both"))
+		e.Mends = append(e.Mends, mend(conflicts.MendOther, "leave it if the MPI library in use promises that the two are atomic to each other"))
+		return e
 	}
-	if f.Rule == conflicts.RuleCopies || f.Rule == conflicts.RuleCopyUpdates {
-		return explainCopies(f)
-	}
-	if f.Class == conflicts.WithinEpoch {
-		return explainWithin(a, b)
-	}
-	return explainAcross(a, b)
+	return w.unordered()
+}
+
+// first puts a mend before the others.
+func first(e conflicts.Explanation, m conflicts.Mend) conflicts.Explanation {
+	e.Mends = append([]conflicts.Mend{m}, e.Mends...)
+	return e
+}
+
+func mend(kind conflicts.MendKind, format string, args ...any) conflicts.Mend {
+	return conflicts.Mend{Kind: kind, Text: fmt.Sprintf(format, args...)}
+}
+
+func mendAt(kind conflicts.MendKind, at conflicts.SyncPoint, format string, args ...any) conflicts.Mend {
+	return conflicts.Mend{Kind: kind, At: at, Text: fmt.Sprintf(format, args...)}
 }
 
 func elements(s *conflicts.Side) string {
@@ -37,80 +53,114 @@ func elements(s *conflicts.Side) string {
 	return s.Type
 }
 
-// explainWithin: both accesses are by one process, and one spans the other.
-func explainWithin(a, b *conflicts.Side) (why, mend string) {
-	span, other := a, b
+// unordered explains two accesses that nothing orders.
+func (w *wording) unordered() conflicts.Explanation {
+	if w.f.First.Rank == w.f.Second.Rank {
+		return w.within()
+	}
+	return w.across()
+}
+
+// within explains accesses by one process, of which the one spans the other.
+func (w *wording) within() conflicts.Explanation {
+	span, other := w.inOrder()
 	if !span.Pending {
-		span, other = b, a
+		span, other = other, span
 	}
-	name := subject(span)
+	e := conflicts.Explanation{Why: w.open(span, other)}
+	sought := conflicts.Sought{
+		Kind: conflicts.SoughtCompletion, From: span.Done,
+		Text: fmt.Sprintf("a call that completes %s before %s: %s", w.access(span), w.access(other), w.between(span, other)),
+	}
+	if crossed(span, other) {
+		sought.Found = other.Started
+	}
+	e.Sought = append(e.Sought, sought)
+	e.Mends = w.mendWithin(span, other)
+	return e
+}
+
+// open says until when an operation is pending.
+func (w *wording) open(span, other *conflicts.Side) string {
 	if span.Done.Call == "" {
-		return fmt.Sprintf("no call completes %s, so that %s may touch the bytes at the same time", name, subject(other)),
-			fmt.Sprintf("complete %s (flush, unlock, fence, complete or wait) before %s", name, subject(other))
+		return fmt.Sprintf("no call completes %s in the recorded run, so %s may touch the bytes at the same time", w.access(span), w.access(other))
 	}
-	return fmt.Sprintf("%s is complete only after %s%s; until then %s may touch the bytes at the same time",
-			name, span.Done.Call, at(span.Done), subject(other)),
-		fmt.Sprintf("move %s after %s%s, complete %s earlier, or use other memory", subject(other), span.Done.Call, at(span.Done), name)
+	return fmt.Sprintf("%s is complete only with %s, and %s comes before that", w.access(span), w.call(span.Done), w.access(other))
 }
 
-// explainAcross: the accesses are by two processes.
-func explainAcross(a, b *conflicts.Side) (why, mend string) {
-	if a.Pending && a.Done.Call == "" || b.Pending && b.Done.Call == "" {
-		span := a
-		if !(a.Pending && a.Done.Call == "") {
-			span = b
+// between says what stands between two accesses of one process.
+func (w *wording) between(span, other *conflicts.Side) string {
+	if !crossed(span, other) {
+		return "no synchronization stands between them"
+	}
+	return w.call(other.Started) + " stands between them, but " + idle(other.Started.Call, span)
+}
+
+// crossed reports whether a synchronization is known to stand between the
+// accesses.
+func crossed(span, other *conflicts.Side) bool {
+	return other.Started.Call != "" && !samePoint(span.Started, other.Started) &&
+		!(other.Started.Call == span.Call && samePlace(other.Started.Stack, span.Stack))
+}
+
+// idle says why a call does not complete an access that spans it.
+func idle(call string, span *conflicts.Side) string {
+	if !oneSided(span.Call) {
+		return "does not complete its request"
+	}
+	switch {
+	case strings.HasPrefix(call, "MPI_Win_flush_local") && !buffer(span):
+		return "completes operations at their origin only"
+	case call == "MPI_Win_sync":
+		return "completes no operation"
+	case strings.HasPrefix(call, "MPI_Win_"):
+		return "does not complete it: it is of another window, target or kind"
+	case strings.HasPrefix(call, "MPI_Wait"), strings.HasPrefix(call, "MPI_Test"):
+		return "completes requests only, and not this one"
+	}
+	return "it completes no one-sided operation"
+}
+
+// mendWithin lists what would order an operation and what the same process does
+// before it is complete.
+func (w *wording) mendWithin(span, other *conflicts.Side) []conflicts.Mend {
+	var out []conflicts.Mend
+	if how := w.completing(span); how != "" {
+		out = append(out, mendAt(conflicts.MendComplete, place(other), "%s between %s and %s", how, w.access(span), w.access(other)))
+	}
+	if span.Done.Call != "" && (!oneSided(other.Call) || span.Done.Call == "MPI_Win_fence") {
+		out = append(out, mendAt(conflicts.MendMove, span.Done, "move %s behind %s", w.access(other), w.call(span.Done)))
+	}
+	switch {
+	case buffer(span) && (other.Write || !span.Write):
+		out = append(out, mendAt(conflicts.MendSeparate, place(other), "use a second buffer in %s", w.access(other)))
+	case !buffer(span) && !buffer(other) && oneSided(other.Call):
+		if w.f.Rule == conflicts.RuleSameOrigin {
+			out = append(out, mend(conflicts.MendOperation,
+				"use accumulate operations for both (MPI_REPLACE for a put, MPI_NO_OP for a get): those of one process to one place take effect in their order"))
 		}
-		return fmt.Sprintf("no call completes %s of rank %d in the recorded run, so nothing can come after it", subject(span), span.Rank),
-			"complete it, then synchronize the two processes"
+		out = append(out, mend(conflicts.MendSeparate, "use different places of the window"))
 	}
-	why = fmt.Sprintf("%s; %s; no message, barrier or fence puts the one before the other", extent(a), extent(b))
+	return out
+}
+
+// completing says which call would complete an access earlier than it is.
+func (w *wording) completing(s *conflicts.Side) string {
 	switch {
-	case isLock(a.Epoch) && isLock(b.Epoch):
-		why += ", and shared locks do not exclude each other"
-		mend = "let one process synchronize with the other between the two accesses (message or barrier after the unlock or flush), or lock exclusively in both"
-	case isLock(a.Epoch) || isLock(b.Epoch):
-		mend = "access the memory under a lock that excludes the other, or synchronize the two processes (message or barrier) after the unlock or flush"
-	default:
-		mend = "put a synchronization of the two processes (fence, post–wait, or completion and then a message or barrier) between the two accesses"
+	case !s.Pending:
+		return ""
+	case !oneSided(s.Call):
+		return "complete its request (MPI_Wait, or an MPI_Test that succeeds)"
+	case buffer(s) && strings.HasPrefix(s.Call, "MPI_R"):
+		return "complete its request (MPI_Wait)"
+	case s.Epoch == regions.FenceEpoch.String():
+		return "call MPI_Win_fence in all processes of the window"
+	case s.Epoch == regions.StartEpoch.String():
+		return "close the epoch with MPI_Win_complete"
+	case !isLock(s.Epoch):
+		return ""
+	case buffer(s):
+		return "call MPI_Win_flush_local for its target (MPI_Win_flush will do too)"
 	}
-	return why, mend
-}
-
-func isLock(epoch string) bool {
-	return epoch == "lock (shared)" || epoch == "lock (exclusive)" || epoch == "lock_all"
-}
-
-// extent says from when until when an access may touch memory.
-func extent(s *conflicts.Side) string {
-	name := fmt.Sprintf("%s of rank %d", subject(s), s.Rank)
-	switch {
-	case s.Pending:
-		return fmt.Sprintf("%s may access the bytes until %s%s", name, s.Done.Call, at(s.Done))
-	case s.Started.Call != "" && s.Done.Call != "":
-		return fmt.Sprintf("%s lies between %s%s and %s%s", name, s.Started.Call, at(s.Started), s.Done.Call, at(s.Done))
-	case s.Done.Call != "":
-		return fmt.Sprintf("%s lies before %s%s", name, s.Done.Call, at(s.Done))
-	case s.Started.Call != "":
-		return fmt.Sprintf("%s lies after %s%s", name, s.Started.Call, at(s.Started))
-	}
-	return name + " has no synchronization around it"
-}
-
-// subject names an access: "the load at line 12", "MPI_Put at line 9".
-func subject(s *conflicts.Side) string {
-	name := s.Call
-	if name == "" {
-		name = "the " + s.Role
-	}
-	if n := line(s.Stack); n > 0 {
-		name += fmt.Sprintf(" at line %d", n)
-	}
-	return name
-}
-
-func at(p conflicts.SyncPoint) string {
-	if n := line(p.Stack); n > 0 {
-		return fmt.Sprintf(" at line %d", n)
-	}
-	return ""
+	return fmt.Sprintf("call MPI_Win_flush for rank %d", w.f.Owner)
 }

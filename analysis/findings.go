@@ -128,6 +128,12 @@ func (n *namer) finding(g *conflicts.Group) conflicts.Finding {
 	if g.First.Rank == g.Second.Rank {
 		f.Class = conflicts.WithinEpoch
 	}
+	switch {
+	case s.FirstBegan:
+		f.Began = 1
+	case s.SecondBegan:
+		f.Began = 2
+	}
 	if w := s.Window; w != nil {
 		f.Window = w.ID
 		f.WinName = n.window(w)
@@ -138,11 +144,12 @@ func (n *namer) finding(g *conflicts.Group) conflicts.Finding {
 	}
 	if swapped(&f) {
 		f.First, f.Second = f.Second, f.First
+		f.Began = [...]int{0, 2, 1}[f.Began]
 	}
 	if g.Rule == conflicts.RuleLockOrder {
-		f.Why, f.Mend = n.explainLocks(&f, s)
+		f.Explanation = n.explainLocks(&f, s)
 	} else {
-		f.Why, f.Mend = explain(&f)
+		f.Explanation = explain(&f)
 	}
 	return f
 }
@@ -178,8 +185,13 @@ func (n *namer) side(site conflicts.Site, t *conflicts.Touch) conflicts.Side {
 		Stack:   n.stack(site.Rank, site.Stack),
 		Epoch:   t.Call.Epoch.String(),
 		Started: n.syncPoint(t.Started()),
+		Next:    n.syncPoint(t.Next()),
 		Done:    n.syncPoint(t.Done()),
+		Heard:   n.syncPoint(t.Heard()),
 		Pending: t.Spans(),
+	}
+	for _, l := range t.Held() {
+		s.Locks = append(s.Locks, conflicts.Lock{Exclusive: l.Exclusive, Target: int(l.Target), Window: l.Window})
 	}
 	if t.Elem != nil {
 		s.Op, s.Type = t.Elem.Op, t.Elem.Type
@@ -192,10 +204,4 @@ func (n *namer) syncPoint(c *regions.CallInfo) conflicts.SyncPoint {
 		return conflicts.SyncPoint{}
 	}
 	return conflicts.SyncPoint{Call: c.Fn, Rank: int(c.Rank), Stack: n.stack(c.Rank, c.Stack)}
-}
-
-// line returns the line of the place that a report points at, or 0.
-func line(stack []symbols.Frame) int {
-	f, _ := symbols.Here(stack)
-	return f.Line
 }

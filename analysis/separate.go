@@ -33,29 +33,39 @@ func dropCovered(fs []conflicts.Finding) []conflicts.Finding {
 	})
 }
 
-// explainCopies says which call is missing under the separate memory model.
-func explainCopies(f *conflicts.Finding) (why, mend string) {
+// copies says which call is missing under the separate memory model.
+func (w *wording) copies() conflicts.Explanation {
+	f := w.f
 	local, op := &f.First, &f.Second
 	if isTarget(local) {
 		local, op = op, local
 	}
 	owner := fmt.Sprintf("rank %d", f.Owner)
-	if f.Rule == conflicts.RuleCopyUpdates {
-		return fmt.Sprintf("%s of %s changes the private copy of its window, and %s of rank %d the public one, with no call of %s between the two that brings the copies together; MPI forbids that under the separate memory model even at different places",
-				subject(local), owner, subject(op), op.Rank, owner),
-			"let " + owner + " synchronize the window between the two (fence, or complete the operation, synchronize the processes and call MPI_Win_sync), or use two windows"
+	sought := conflicts.Sought{
+		Kind: conflicts.SoughtVisibility,
+		Text: fmt.Sprintf("a call of %s that brings the copies of its window together, between %s and %s: there is none", owner, w.access(local), w.access(op)),
 	}
-	why = fmt.Sprintf("under the separate memory model %s of %s uses the private copy of its window, and %s of rank %d the public one; %s makes no call between the two that brings the copies together",
-		subject(local), owner, subject(op), op.Rank, owner)
-	publish := "MPI_Win_sync (or post, fence, unlock) on this window after " + subject(local) + " and before " + subject(op)
-	refresh := "MPI_Win_sync (or wait, fence, lock) on this window after " + subject(op) + " is complete and before " + subject(local)
+	e := conflicts.Explanation{Sought: []conflicts.Sought{sought}}
+	if f.Rule == conflicts.RuleCopyUpdates {
+		e.Why = fmt.Sprintf("%s of %s changes the private copy of its window, and %s of rank %d the public one, with no call of %s between the two that brings the copies together; MPI forbids that under the separate memory model even at different places",
+			w.access(local), owner, w.access(op), op.Rank, owner)
+		e.Mends = []conflicts.Mend{
+			mend(conflicts.MendSynchronize, "let %s synchronize the window between the two (fence, or complete the operation, synchronize the processes and call MPI_Win_sync)", owner),
+			mend(conflicts.MendSeparate, "use two windows"),
+		}
+		return e
+	}
+	e.Why = fmt.Sprintf("under the separate memory model %s of %s uses the private copy of its window, and %s of rank %d the public one; %s makes no call between the two that brings the copies together",
+		w.access(local), owner, w.access(op), op.Rank, owner)
+	call := "MPI_Win_sync on this window between the two, once the first is complete"
 	switch {
 	case !local.Write:
-		return why, "let " + owner + " call " + refresh
+		call = fmt.Sprintf("MPI_Win_sync (or wait, fence, lock) on this window after %s is complete and before %s", w.access(op), w.access(local))
 	case !op.Write:
-		return why, "let " + owner + " call " + publish
+		call = fmt.Sprintf("MPI_Win_sync (or post, fence, unlock) on this window after %s and before %s", w.access(local), w.access(op))
 	}
-	return why, "let " + owner + " call MPI_Win_sync on this window between the two, once the first is complete"
+	e.Mends = []conflicts.Mend{mend(conflicts.MendSynchronize, "let %s call %s", owner, call)}
+	return e
 }
 
 // isTarget reports whether a side is the access of an operation to its target.

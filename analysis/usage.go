@@ -32,7 +32,8 @@ func (n *namer) addUsages(entries map[findingKey]*entry, usages []regions.Usage)
 func (n *namer) usage(u *regions.Usage) conflicts.Finding {
 	f := conflicts.Finding{
 		Rule: conflicts.UsageRule(u.Kind), Severity: conflicts.Error, Class: conflicts.Usage,
-		First: n.caller(u.Call), Owner: int(u.Owner), Region: u.Region, Count: u.Count, Why: u.Why, Mend: u.Mend,
+		First: n.caller(u.Call), Owner: int(u.Owner), Region: u.Region, Count: u.Count,
+		Explanation: conflicts.Explanation{Why: u.Why, Mends: []conflicts.Mend{{Kind: conflicts.MendOther, Text: u.Mend}}},
 	}
 	f.First.Started = n.syncPoint(u.Last)
 	if u.OneOp {
@@ -47,7 +48,7 @@ func (n *namer) usage(u *regions.Usage) conflicts.Finding {
 		}
 	}
 	if u.Via != nil {
-		f.Why += fmt.Sprintf(" (%s%s was issued in it)", u.Via.Fn, at(n.syncPoint(u.Via)))
+		f.Why += fmt.Sprintf(" (%s was issued in it)", newWording(&f).call(n.syncPoint(u.Via)))
 	}
 	if w := u.Window; w != nil {
 		f.Window, f.WinName = w.ID, n.window(w)
@@ -77,16 +78,33 @@ func gone(s *conflicts.Side) bool {
 	return s.Call == "" && (s.Role == regions.Freed.String() || s.Role == regions.OutOfScope.String())
 }
 
-// explainGone words a conflict with memory that was given up.
-func explainGone(a, b *conflicts.Side) (why, mend string) {
-	switch {
-	case a.Rank != b.Rank:
-		return fmt.Sprintf("%s of rank %d may access the memory when rank %d frees it, and no synchronization puts the one before the other", subject(a), a.Rank, b.Rank),
-			"complete the operation and synchronize the two processes before the memory is freed: MPI_Win_free does both for window memory"
-	case b.Role == regions.OutOfScope.String():
-		return fmt.Sprintf("%s is not complete when the function returns whose variable it uses", subject(a)), mendGone
+// gone explains a conflict with memory that was given up.
+func (w *wording) gone() conflicts.Explanation {
+	a, b := &w.f.First, &w.f.Second
+	if a.Rank != b.Rank {
+		return conflicts.Explanation{
+			Why: fmt.Sprintf("%s of rank %d may access the memory when rank %d frees it%s, and no synchronization puts the one before the other",
+				w.access(a), a.Rank, b.Rank, w.at(b.Stack)),
+			Sought: []conflicts.Sought{w.path(a, b)},
+			Mends: []conflicts.Mend{mend(conflicts.MendSynchronize,
+				"complete the operation and synchronize the two processes before the memory is freed: MPI_Win_free does both for window memory")},
+		}
 	}
-	return fmt.Sprintf("%s is not complete when the memory that it uses is freed", subject(a)), mendGone
+	e := conflicts.Explanation{
+		Why: fmt.Sprintf("%s is not complete when the memory that it uses is freed%s", w.access(a), w.at(b.Stack)),
+		Sought: []conflicts.Sought{{
+			Kind: conflicts.SoughtCompletion, From: a.Done,
+			Text: fmt.Sprintf("a call that completes %s before %s: %s", w.access(a), w.access(b), w.between(a, b)),
+		}},
+	}
+	if b.Role == regions.OutOfScope.String() {
+		e.Why = fmt.Sprintf("%s is not complete when the function returns whose variable it uses%s", w.access(a), w.at(b.Stack))
+	}
+	if how := w.completing(a); how != "" {
+		e.Mends = append(e.Mends, mendAt(conflicts.MendComplete, place(b), "%s between %s and %s", how, w.access(a), w.access(b)))
+	} else {
+		e.Mends = append(e.Mends, mendAt(conflicts.MendComplete, place(b), "complete %s before (close the epoch, flush it, or wait for the request)", w.access(a)))
+	}
+	e.Mends = append(e.Mends, mend(conflicts.MendSeparate, "let the memory live longer"))
+	return e
 }
-
-const mendGone = "complete the operation first (close the epoch, flush it, or wait for the request), or let the memory live longer"

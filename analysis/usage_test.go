@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/evc"
+	"github.com/mcchk/mcchk/symbols"
 )
 
 // Calls of hand-written traces, each at a line of a.c. Windows: 5 of 64 bytes at
@@ -145,7 +146,7 @@ func (tt usageCase) run(t *testing.T) {
 			require.Equal(t, conflicts.Usage, f.Class)
 			require.Equal(t, conflicts.Error, f.Severity)
 			require.NotEmpty(t, f.Why)
-			require.NotEmpty(t, f.Mend)
+			require.NotEmpty(t, f.Mends)
 			require.NotEmpty(t, f.Ranks)
 			require.Positive(t, f.Count)
 		}
@@ -514,4 +515,10 @@ func TestOrderOfCollectiveCalls(t *testing.T) {
 	} {
 		t.Run(tt.name, tt.run)
 	}
+}
+
+// line returns the line of the place that a report points at, or 0.
+func line(stack []symbols.Frame) int {
+	f, _ := symbols.Here(stack)
+	return f.Line
 }

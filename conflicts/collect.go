@@ -42,6 +42,9 @@ type Sample struct {
 	// of the run: nothing else orders the accesses. nil unless the order of
 	// locks was left out.
 	Locks [2]*regions.CallInfo
+	// FirstBegan says that the first access starts before the second, and
+	// SecondBegan the reverse, whatever the timing; at most one of them holds.
+	FirstBegan, SecondBegan bool
 }
 
 // Touch is one access of a sample.
@@ -51,6 +54,8 @@ type Touch struct {
 	Call   *regions.CallInfo
 	within *regions.Bounds     // of the separate region that it starts in
 	span   *regions.Completion // nil of an instantaneous access
+	heard  regions.Heard       // of the other access's process, when it started
+	locks  *regions.LockSet
 	pos    uint64
 }
 
@@ -68,6 +73,18 @@ func (t *Touch) Done() *regions.CallInfo {
 	}
 	return t.within.End
 }
+
+// Next returns the first synchronization after the access started; nil when
+// there is none. It is known once the replay is over.
+func (t *Touch) Next() *regions.CallInfo { return t.within.End }
+
+// Heard returns the last call of the other access's process that the process of
+// this one had heard of when it made the access; nil when of none. It is known
+// once the replay is over.
+func (t *Touch) Heard() *regions.CallInfo { return t.heard.Call() }
+
+// Held returns the locks that protect the access.
+func (t *Touch) Held() []regions.Lock { return t.locks.Held() }
 
 // Spans reports whether the access is not instantaneous.
 func (t *Touch) Spans() bool { return t.span != nil }
@@ -125,12 +142,15 @@ func (p *Pair) sample() Sample {
 	prefer := max(p.First.Call.Win, p.Second.Call.Win)
 	s.Locks[0], s.Locks[1] = p.Region.LockOrder(p.First, p.Second)
 	s.Window, s.Base = p.Region.WindowAt(s.Owner, s.Lo, prefer)
+	s.FirstBegan, s.SecondBegan = p.Region.StartsBefore(p.First, p.Second), p.Region.StartsBefore(p.Second, p.First)
+	if p.First.Rank != p.Second.Rank {
+		s.First.heard, s.Second.heard = p.Region.Heard(p.First, p.Second.Rank), p.Region.Heard(p.Second, p.First.Rank)
+	}
 	return s
 }
 
 func touchOf(a *regions.Access) Touch {
-	t := Touch{Kind: a.Kind, Elem: a.Elem, Call: a.Call, within: a.Within, span: a.Span, pos: a.Start.Pos}
-	return t
+	return Touch{Kind: a.Kind, Elem: a.Elem, Call: a.Call, within: a.Within, span: a.Span, locks: a.Locks, pos: a.Start.Pos}
 }
 
 // Merge returns the groups of several collectors as one list, in a stable order.

@@ -34,8 +34,11 @@ type Side struct {
 	Type    string          // basic type of an atomic access, "MPI_INT"; otherwise ""
 	Stack   []symbols.Frame // innermost first; empty when unknown
 	Epoch   string          // the kind of epoch it was made in: "fence", "lock (exclusive)", "lock_all", "start–complete", or "" when in none
+	Locks   []Lock          // that protect it
 	Started SyncPoint       // last synchronization of its process before it
-	Done    SyncPoint       // the call that completes it, or the next synchronization after it; Call "" when nothing did
+	Next    SyncPoint       // first synchronization of its process after it
+	Done    SyncPoint       // the call that completes it, or of one that is not pending Next; Call "" when nothing did
+	Heard   SyncPoint       // last call of the other access's process that its process had heard of by then; Call "" if none, or both are one process
 	Pending bool            // the access is not instantaneous: it spans from its call to Done
 }
 
@@ -57,10 +60,12 @@ type Finding struct {
 	// Owner when Window is 0.
 	Lo, Hi uint64
 	Region int    // the concurrent region of the first pair, from 0
-	Why    string // why nothing orders the two, one sentence
-	Mend   string // what would, one sentence
 	Count  uint64 // pairs of accesses that are this finding (runs count once)
 	Ranks  []int  // world ranks involved in any of the pairs, ascending
+	// Began tells which access starts before the other whatever the timing: 1
+	// the first, 2 the second, 0 neither.
+	Began int
+	Explanation
 }
 
 // Alone reports whether the finding has no second side.

@@ -173,7 +173,7 @@ func findingToJSON(f *conflicts.Finding) jsonFinding {
 		Memory:   jsonMemory{f.Owner, f.Window, f.WinName, f.Lo, f.Hi},
 		Region:   f.Region,
 		Why:      f.Why,
-		Mend:     f.Mend,
+		Mend:     f.Mend(),
 		Count:    f.Count,
 		Ranks:    list(f.Ranks),
 	}

@@ -113,7 +113,7 @@ func (t *textWriter) finding(f *conflicts.Finding) {
 		}
 	}
 	add("why", f.Why)
-	add("mend", f.Mend)
+	add("mend", f.Mend())
 	if f.Count > 1 || len(f.Ranks) > 2 {
 		add("seen", plural(f.Count, "time")+", in "+ranksOf(f.Ranks))
 	}
