@@ -103,19 +103,22 @@ type jsonDoubt struct {
 }
 
 type jsonFinding struct {
-	Rule     string     `json:"rule"`
-	Title    string     `json:"title"`
-	Severity string     `json:"severity"`
-	Class    string     `json:"class"`
-	Message  string     `json:"message"`
-	First    jsonSide   `json:"first"`
-	Second   *jsonSide  `json:"second,omitempty"`
-	Memory   jsonMemory `json:"memory"`
-	Region   int        `json:"region"`
-	Why      string     `json:"why"`
-	Mend     string     `json:"mend"`
-	Count    uint64     `json:"count"`
-	Ranks    []int      `json:"ranks"`
+	Rule     string       `json:"rule"`
+	Title    string       `json:"title"`
+	Severity string       `json:"severity"`
+	Class    string       `json:"class"`
+	Message  string       `json:"message"`
+	First    jsonSide     `json:"first"`
+	Second   *jsonSide    `json:"second,omitempty"`
+	Memory   jsonMemory   `json:"memory"`
+	Region   int          `json:"region"`
+	Why      string       `json:"why"`
+	Mend     string       `json:"mend"`
+	Began    string       `json:"began"`
+	Sought   []jsonSought `json:"sought"`
+	Mends    []jsonMend   `json:"mends"`
+	Count    uint64       `json:"count"`
+	Ranks    []int        `json:"ranks"`
 }
 
 // jsonMemory: bytes [lo, hi) of the window's memory of the owner, or
@@ -138,10 +141,32 @@ type jsonSide struct {
 	Op      string      `json:"op,omitempty"`
 	Type    string      `json:"type,omitempty"`
 	Epoch   string      `json:"epoch,omitempty"`
+	Locks   []jsonLock  `json:"locks,omitempty"`
 	Pending bool        `json:"pending"`
 	Started *jsonSync   `json:"started,omitempty"`
+	Next    *jsonSync   `json:"next,omitempty"`
 	Done    *jsonSync   `json:"done,omitempty"`
+	Heard   *jsonSync   `json:"heard,omitempty"`
 	Stack   []jsonFrame `json:"stack"`
+}
+
+type jsonSought struct {
+	Kind  string    `json:"kind"`
+	Text  string    `json:"text"`
+	From  *jsonSync `json:"from,omitempty"`
+	Found *jsonSync `json:"found,omitempty"`
+}
+
+type jsonMend struct {
+	Kind string    `json:"kind"`
+	Text string    `json:"text"`
+	At   *jsonSync `json:"at,omitempty"`
+}
+
+type jsonLock struct {
+	Exclusive bool  `json:"exclusive"`
+	Target    int   `json:"target"`
+	Window    int64 `json:"window"`
 }
 
 type jsonSync struct {
@@ -174,8 +199,17 @@ func findingToJSON(f *conflicts.Finding) jsonFinding {
 		Region:   f.Region,
 		Why:      f.Why,
 		Mend:     f.Mend(),
+		Began:    [...]string{"either", "first", "second"}[f.Began],
+		Sought:   []jsonSought{},
+		Mends:    []jsonMend{},
 		Count:    f.Count,
 		Ranks:    list(f.Ranks),
+	}
+	for _, q := range f.Sought {
+		out.Sought = append(out.Sought, jsonSought{string(q.Kind), q.Text, syncToJSON(q.From), syncToJSON(q.Found)})
+	}
+	for _, m := range f.Mends {
+		out.Mends = append(out.Mends, jsonMend{string(m.Kind), m.Text, syncToJSON(m.At)})
 	}
 	if !f.Alone() {
 		second := sideToJSON(&f.Second)
@@ -185,13 +219,17 @@ func findingToJSON(f *conflicts.Finding) jsonFinding {
 }
 
 func sideToJSON(s *conflicts.Side) jsonSide {
-	return jsonSide{
+	out := jsonSide{
 		Rank: s.Rank, Strand: s.Strand, Call: s.Call, Role: s.Role,
 		Write: s.Write, Atomic: s.Atomic, Op: s.Op, Type: s.Type,
 		Epoch: s.Epoch, Pending: s.Pending,
-		Started: syncToJSON(s.Started), Done: syncToJSON(s.Done),
+		Started: syncToJSON(s.Started), Next: syncToJSON(s.Next), Done: syncToJSON(s.Done), Heard: syncToJSON(s.Heard),
 		Stack: framesToJSON(s.Stack),
 	}
+	for _, l := range s.Locks {
+		out.Locks = append(out.Locks, jsonLock(l))
+	}
+	return out
 }
 
 func syncToJSON(p conflicts.SyncPoint) *jsonSync {

@@ -44,8 +44,16 @@ func bufferFinding() conflicts.Finding {
 		Second: conflicts.Side{Rank: 0, Role: "load", Epoch: "fence",
 			Stack: at("sum", "/home/u/src/halo.c", 31), Started: sync("MPI_Win_fence", 0, 28), Done: sync("MPI_Win_fence", 0, 33)},
 		Owner: 0, Lo: 0x7ffe1000, Hi: 0x7ffe1004, Region: 2,
-		Why:  "MPI_Get is complete only at the next MPI_Win_fence (halo.c:33), and the load comes before it.",
-		Mend: "Move the load behind MPI_Win_fence (halo.c:33).", Count: 12, Ranks: []int{0, 1, 2, 3},
+		Began: 1, Count: 12, Ranks: []int{0, 1, 2, 3},
+		Explanation: conflicts.Explanation{
+			Why: "MPI_Get (line 29) is complete only with MPI_Win_fence (line 33), and the load (line 31) comes before that",
+			Sought: []conflicts.Sought{{Kind: conflicts.SoughtCompletion, From: sync("MPI_Win_fence", 0, 33),
+				Text: "a call that completes MPI_Get (line 29) before the load (line 31): no synchronization stands between them"}},
+			Mends: []conflicts.Mend{
+				{Kind: conflicts.MendMove, At: sync("MPI_Win_fence", 0, 33), Text: "move the load (line 31) behind MPI_Win_fence (line 33)"},
+				{Kind: conflicts.MendSeparate, Text: "use a second buffer"},
+			},
+		},
 	}
 }
 
@@ -58,7 +66,15 @@ func crossFinding() conflicts.Finding {
 	return conflicts.Finding{
 		Rule: conflicts.RuleRemoteRemote, Severity: conflicts.Error, Class: conflicts.AcrossProcesses,
 		First: put(1, 12), Second: put(2, 13), Owner: 0, Window: 1<<32 + 1, WinName: "window 1 (MPI_Win_create at halo.c:5)",
-		Lo: 16, Hi: 24, Why: "Both hold a shared lock on rank 0, which excludes neither.", Mend: "Use MPI_LOCK_EXCLUSIVE.", Count: 1, Ranks: []int{1, 2},
+		Lo: 16, Hi: 24, Count: 1, Ranks: []int{1, 2},
+		Explanation: conflicts.Explanation{
+			Why: "both hold a shared lock of rank 0, which excludes neither",
+			Sought: []conflicts.Sought{
+				{Kind: conflicts.SoughtPath, From: sync("MPI_Win_unlock", 1, 14), Found: sync("MPI_Win_create", 1, 5), Text: "a message, barrier or fence from rank 1 to rank 2"},
+				{Kind: conflicts.SoughtLock, Text: "locks of the same window and rank, one of them exclusive: rank 1 holds a shared lock of rank 0, rank 2 holds a shared lock of rank 0"},
+			},
+			Mends: []conflicts.Mend{{Kind: conflicts.MendLock, Text: "use MPI_LOCK_EXCLUSIVE"}},
+		},
 	}
 }
 
@@ -73,7 +89,8 @@ func atomicFinding() conflicts.Finding {
 	return conflicts.Finding{
 		Rule: conflicts.RuleAtomicOp, Severity: conflicts.Warning, Class: conflicts.AcrossProcesses,
 		First: side(0, "MPI_SUM"), Second: side(1, "MPI_REPLACE"), Owner: 1, Window: 7, Lo: 0, Hi: 1,
-		Why: "Nothing orders them.", Mend: "Use one operation.", Count: 1, Ranks: []int{0, 1},
+		Count: 1, Ranks: []int{0, 1},
+		Explanation: conflicts.Explanation{Why: "nothing orders them", Mends: []conflicts.Mend{{Kind: conflicts.MendOperation, Text: "use one operation"}}},
 	}
 }
 
@@ -89,7 +106,8 @@ func usageFindings() []conflicts.Finding {
 	}
 	usage := func(rule string, first, second conflicts.Side) conflicts.Finding {
 		return conflicts.Finding{Rule: rule, Severity: conflicts.Error, Class: conflicts.Usage, First: first, Second: second,
-			Window: 1<<32 + 1, WinName: "window 1 (MPI_Win_create at halo.c:5)", Why: "why", Mend: "mend", Count: 1, Ranks: []int{first.Rank}}
+			Window: 1<<32 + 1, WinName: "window 1 (MPI_Win_create at halo.c:5)", Count: 1, Ranks: []int{first.Rank},
+			Explanation: conflicts.Explanation{Why: "why", Mends: []conflicts.Mend{{Kind: conflicts.MendOther, Text: "mend"}}}}
 	}
 	none := conflicts.Side{}
 	outside := usage(conflicts.RuleOutsideWindow, operation(0, 11, "put"), none)
