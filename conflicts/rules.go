@@ -118,11 +118,13 @@ printf("%d\n", memory[0]);`,
 
 var buffer = Rule{
 	ID:       RuleBuffer,
-	Title:    "a buffer of a pending one-sided operation is used before the operation completes",
+	Title:    "memory of a pending one-sided operation is used by its own process before the operation completes",
 	Severity: Error,
 	Text: `One-sided calls return at once; the data moves later. Until the operation completes at its origin, the program must not store to the origin buffer of a put or accumulate, and must neither load from nor store to the memory that a get, fetch or compare-and-swap brings its data to (section 12.3). A load may find the old value for ever, also in a loop that waits for a new one; a store may be what is sent.
 
-At the origin an operation completes with the call that closes the epoch (MPI_Win_fence, MPI_Win_complete, MPI_Win_unlock, MPI_Win_unlock_all), with MPI_Win_flush or MPI_Win_flush_local and their _all forms (section 12.5.4), and the request-based forms with MPI_Wait or a successful MPI_Test (section 12.3.5).`,
+At the origin an operation completes with the call that closes the epoch (MPI_Win_fence, MPI_Win_complete, MPI_Win_unlock, MPI_Win_unlock_all), with MPI_Win_flush or MPI_Win_flush_local and their _all forms (section 12.5.4), and the request-based forms with MPI_Wait or a successful MPI_Test (section 12.3.5).
+
+An operation of a process to its own part of a window is pending there in the same way: its own loads and stores of those bytes come too early until it is complete at the target.`,
 	Wrong: `MPI_Win_fence(0, win);
 MPI_Get(&value, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
 sum += value;                 // the get may not have happened yet
