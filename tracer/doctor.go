@@ -35,13 +35,15 @@ type DoctorOptions struct {
 	MPICXX   string
 	Compiler string
 	MPIExec  string // launcher to compare a binary with; "" means mpiexec
-	Binary   string // executable to look at; "" means only the toolchain
+	Binary   string // executable to look at, or a directory of traces; "" means only the toolchain
+	TraceDir string // where traces will be written; "" means that this is not asked
 	Dir      string // working directory; "" means the current one
 	Env      []string
 }
 
 // Doctor checks whether compilers and MPI library (and a binary, when one is
-// given) are as tracing needs them. It returns what it found in the order in
+// given) are as tracing needs them; or what there is of a run, when a directory
+// of traces is given. It returns what it found in the order in
 // which it looked. The error is only for a cancelled context.
 func Doctor(ctx context.Context, o DoctorOptions) ([]Finding, error) {
 	return doctor(ctx, o, runtimeSources())
@@ -49,11 +51,19 @@ func Doctor(ctx context.Context, o DoctorOptions) ([]Finding, error) {
 
 func doctor(ctx context.Context, o DoctorOptions, sources fs.FS) ([]Finding, error) {
 	d := &examination{tools: newTools(o.Dir, o.Env), options: o, sources: sources}
+	subject := within(o.Dir, o.Binary)
+	if info, err := os.Stat(subject); o.Binary != "" && err == nil && info.IsDir() {
+		d.traces(subject) // the run is over: compilers do not matter
+		return d.findings, context.Cause(ctx)
+	}
 	d.addressSpace()
+	if o.TraceDir != "" {
+		d.traceDir(within(o.Dir, o.TraceDir))
+	}
 	d.toolchain(ctx, C, o.MPICC)
 	d.toolchain(ctx, CXX, o.MPICXX)
 	if o.Binary != "" {
-		d.binary(ctx, within(o.Dir, o.Binary))
+		d.binary(ctx, subject)
 	}
 	return d.findings, context.Cause(ctx)
 }

@@ -130,7 +130,7 @@ func TestDoctor(t *testing.T) {
 	a, out, _ := testApp()
 	found := []tracer.Finding{{Check: "MPI C compiler", Health: tracer.OK, Text: "mpicc: MPICH 4.0.2 with gcc 12.2.0"}}
 	a.backend.doctor = func(_ context.Context, o tracer.DoctorOptions) ([]tracer.Finding, error) {
-		require.Equal(t, tracer.DoctorOptions{Binary: "app", MPICC: "mpicc.mpich"}, o)
+		require.Equal(t, tracer.DoctorOptions{Binary: "app", MPICC: "mpicc.mpich", TraceDir: defaultTraceDir}, o)
 		return found, nil
 	}
 	argv := []string{"mcchk", "doctor", "--mpicc", "mpicc.mpich", "app"}

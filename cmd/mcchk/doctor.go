@@ -22,21 +22,25 @@ func (o *doctorOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.tracer.MPICXX, "mpicxx", "", "MPI compiler for C++ (default $MCCHK_MPICXX, else mpicxx)")
 	f.StringVar(&o.tracer.Compiler, "compiler", "", "compiler under it: gcc or clang (default $MCCHK_COMPILER, else its own)")
 	f.StringVar(&o.tracer.MPIExec, "mpiexec", "", "launcher to compare the program with (default mpiexec)")
+	f.StringVarP(&o.tracer.TraceDir, "output", "o", defaultTraceDir, "directory in which mcchk run will write traces: can it be written, is there room?")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 }
 
 func newDoctorCommand(a *app) *cobra.Command {
 	var o doctorOptions
 	cmd := &cobra.Command{
-		Use:   "doctor [PROGRAM]",
-		Short: "Say whether compilers, MPI and a program are as tracing needs them",
-		Long: `Says whether compilers and MPI library are as tracing needs them, and of a
-program: how it was instrumented, which parts are not, whether it has debug
-information, and which MPI library it is of.
+		Use:   "doctor [PROGRAM | DIR]",
+		Short: "Say whether compilers, MPI, a program or traces are as they must be",
+		Long: `Says whether compilers, MPI library and the directory for traces are as tracing
+needs them, and of a program: how it was instrumented, which parts are not,
+whether it has debug information, and which MPI library it is of.
+
+Of a directory of traces: whether they are whole, and all of one run, and how
+that run ended.
 
 Exit status: 0 no problem, 1 problems, 2 wrong use, 3 it could not be found out.`,
-		Example: "  mcchk doctor ./app",
-		Args:    needs(0, 1, "one program or none"),
+		Example: "  mcchk doctor ./app\n  mcchk doctor mcchk-traces",
+		Args:    needs(0, 1, "one program or one directory of traces, or none"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				o.tracer.Binary = args[0]

@@ -1,0 +1,128 @@
+package tracer
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/mcchk/mcchk/trace"
+)
+
+// Free space of a trace directory, in bytes, below which Doctor warns, and
+// below which nothing can be recorded: each process begins with 256 KiB.
+const (
+	littleSpace = 1 << 30
+	noSpace     = 1 << 20
+)
+
+// traceDir looks at the place where traces will be written.
+func (d *examination) traceDir(dir string) {
+	const check = "trace directory"
+	place, err := nearestExisting(dir)
+	if err == nil {
+		err = unix.Access(place, unix.W_OK|unix.X_OK)
+	}
+	if err != nil {
+		d.add(check, Problem, "choose another with mcchk run -o, or have its permissions changed", "%s cannot be written: %v", dir, err)
+		return
+	}
+	var s unix.Statfs_t
+	if err := unix.Statfs(place, &s); err != nil {
+		d.add(check, Warning, "", "the free space of %s cannot be read: %v", place, err)
+		return
+	}
+	free := s.Bavail * uint64(s.Bsize)
+	const mend = "make room, or choose another with mcchk run -o; when the disk is full recording stops and the verdict is undecided"
+	switch {
+	case free < noSpace:
+		d.add(check, Problem, mend, "%s: the disk is full (%d KiB are free)", dir, free>>10)
+	case free < littleSpace:
+		d.add(check, Warning, mend, "%s: only %d MiB are free", dir, free>>20)
+	default:
+		d.add(check, OK, "", "%s can be written, %d GiB are free", dir, free>>30)
+	}
+}
+
+// nearestExisting returns the path, or the folder above it in which it would be
+// made. It is an error when that is no folder.
+func nearestExisting(path string) (string, error) {
+	for {
+		info, err := os.Stat(path)
+		switch {
+		case err == nil && !info.IsDir():
+			return "", fmt.Errorf("%s is a file", path)
+		case err == nil:
+			return path, nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return "", err
+		}
+		path = filepath.Dir(path)
+	}
+}
+
+// traces looks at a directory of traces.
+func (d *examination) traces(dir string) {
+	const check = "traces"
+	t, err := trace.OpenDir(dir)
+	switch {
+	case errors.Is(err, trace.ErrNoTraces):
+		d.add(check, Problem, "record a run with: mcchk run -o "+dir+" -- COMMAND", "%v", err)
+		return
+	case errors.Is(err, trace.ErrMixedRuns):
+		d.add(check, Problem, "give each run a directory of its own (mcchk run -o), and move the files of the others elsewhere", "%v", err)
+		return
+	case errors.Is(err, fs.ErrPermission):
+		d.add(check, Problem, "have the permissions of the directory and its files changed", "%v", err)
+		return
+	case err != nil:
+		d.add(check, Problem, "record the run again", "%v", err)
+		return
+	}
+	if n := len(t.Missing); n > 0 {
+		d.add(check, Problem, "copy all rank files into one directory; a program on several hosts needs one that all of them see",
+			"%d of %d processes have no readable trace", n, t.Ranks)
+	} else {
+		d.add(check, OK, "", "of all %d processes of one run", t.Ranks)
+	}
+	for i, bad := range t.Bad {
+		if i == maxNamed {
+			d.add("trace file", Problem, "", "%d more cannot be read", len(t.Bad)-i)
+			break
+		}
+		d.add("trace file", Problem, "record the run again", "%v", bad.Err)
+	}
+	d.runRecord(dir)
+	d.symbolTable(dir)
+}
+
+// runRecord says how the run ended.
+func (d *examination) runRecord(dir string) {
+	const check = "run"
+	r, err := ReadRunRecord(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		d.add(check, OK, "", "not started by mcchk run: how it ended is not known")
+	case err != nil:
+		d.add(check, Warning, "", "%v", err)
+	case r.Exit == nil:
+		d.add(check, Warning, "wait for its end, or record it again", "it has not ended, or mcchk run was killed: the traces may be cut")
+	case *r.Exit != 0:
+		d.add(check, Warning, "see what the program said; its traces count as far as they go", "the program ended with status %d", *r.Exit)
+	default:
+		d.add(check, OK, "", "the program ended with status 0")
+	}
+}
+
+// symbolTable looks for the source lines.
+func (d *examination) symbolTable(dir string) {
+	const check = "source lines"
+	if _, err := os.Stat(filepath.Join(dir, SymbolsFile)); err != nil {
+		d.add(check, Warning, "analyse on the machine of the run, where the program lies", "they are not stored with the traces: %v", err)
+		return
+	}
+	d.add(check, OK, "", "stored with the traces")
+}
