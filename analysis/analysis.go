@@ -14,6 +14,8 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
+	"strings"
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/evc"
@@ -23,7 +25,7 @@ import (
 
 // Options of an analysis. The zero value is useful.
 type Options struct {
-	Clock string // evc.Encoded (the default) or evc.Vector
+	Clock string // evc.Auto (the default), evc.Encoded or evc.Vector
 	Jobs  int    // goroutines that search; 0: one for each CPU
 	Model Model  // of windows; "" is ModelAuto
 	// Predict also looks for races that another order of locks would have
@@ -69,10 +71,10 @@ func Run(ctx context.Context, dir string, opts Options) (*Result, error) {
 		return nil, err
 	}
 	if opts.Clock == "" {
-		opts.Clock = evc.Encoded
+		opts.Clock = evc.Auto
 	}
-	if opts.Clock != evc.Encoded && opts.Clock != evc.Vector {
-		return nil, fmt.Errorf("%w: %q; there are %s and %s", ErrClock, opts.Clock, evc.Encoded, evc.Vector)
+	if !slices.Contains(evc.Names(), opts.Clock) {
+		return nil, fmt.Errorf("%w: %q; there are %s", ErrClock, opts.Clock, strings.Join(evc.Names(), ", "))
 	}
 	if _, ok := memoryModels[opts.Model]; !ok {
 		return nil, fmt.Errorf("%w: %q; there are %s, %s and %s", ErrModel, opts.Model, ModelAuto, ModelUnified, ModelSeparate)

@@ -11,6 +11,7 @@ package evc
 import (
 	"fmt"
 	"math"
+	"strings"
 )
 
 // Stamp names a timestamp of the Clock that gave it. The zero Stamp lies before
@@ -106,7 +107,13 @@ func lower(v []uint32, from, to *base) {
 const (
 	Encoded = "evc"
 	Vector  = "vector"
+	// Auto is encoded while numbers are quicker than vectors, and vectors from
+	// then on to the end of the concurrent region.
+	Auto = "auto"
 )
+
+// Names returns the names of all clocks.
+func Names() []string { return []string{Auto, Encoded, Vector} }
 
 // Maker makes the clocks of one run, one for each concurrent region.
 type Maker struct {
@@ -119,11 +126,11 @@ type Maker struct {
 func NewMaker(name string, strands int) (*Maker, error) {
 	m := &Maker{name: name, strands: strands}
 	switch name {
-	case Encoded:
+	case Encoded, Auto:
 		m.primes = firstPrimes(strands)
 	case Vector:
 	default:
-		return nil, fmt.Errorf("no clock %q: there are %q and %q", name, Encoded, Vector)
+		return nil, fmt.Errorf("no clock %q: there are %s", name, strings.Join(Names(), ", "))
 	}
 	return m, nil
 }
@@ -131,8 +138,13 @@ func NewMaker(name string, strands int) (*Maker, error) {
 // New returns the clock of a concurrent region, in which each strand has been
 // ticked once.
 func (m *Maker) New() Clock {
-	if m.name == Encoded {
-		return newEncoded(m.primes)
+	switch m.name {
+	case Encoded:
+		return newEncoded(m.primes, vectorBits(m.strands))
+	case Auto:
+		c := newEncoded(m.primes, min(quickBits(m.strands), vectorBits(m.strands)))
+		c.auto = true
+		return c
 	}
 	return newVector(m.strands)
 }

@@ -21,7 +21,7 @@ func TestAgainstReachability(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		n := 2 + rng.IntN(6)
-		e, v := clockOf(t, Encoded, n), clockOf(t, Vector, n)
+		e, v := clockOf(t, []string{Encoded, Auto}[seed%2], n), clockOf(t, Vector, n)
 
 		type node struct{ strand, pos int }
 		type region struct {
@@ -158,8 +158,7 @@ func everyone(n int) []int {
 }
 
 func TestEncodedNumbers(t *testing.T) {
-	c := newEncoded(firstPrimes(3))
-	c.limit = 1000
+	c := newEncoded(firstPrimes(3), 1000)
 	require.Equal(t, []uint64{2, 3, 5}, c.primes)
 	for range 100 {
 		c.Tick(1)
@@ -240,7 +239,7 @@ func TestFactor(t *testing.T) {
 
 // A clock without global synchronization keeps bounded timestamps.
 func TestEncodedNeverOutgrowsTheVector(t *testing.T) {
-	c := newEncoded(firstPrimes(4))
+	c := newEncoded(firstPrimes(4), vectorBits(4))
 	for i := range 1000 {
 		from, to := i%4, (i*7+1)%4
 		s := c.Time(c.Now(from))

@@ -1,5 +1,7 @@
 package evc
 
+import "math/bits"
+
 // encodedClock is the encoded vector clock: strand i owns the i-th prime, a
 // tick multiplies by it, a merge is the least common multiple, and a separate
 // region is ordered before another when its strand's own power of its prime
@@ -16,7 +18,9 @@ type encodedClock struct {
 	limit  int       // bits of a number that are too many
 	stamps []encoded // by Stamp; stamps[0] is unused
 	now    []Stamp
-	wide   bool // a number outgrew the limit: new timestamps are vectors
+	fresh  []bool // the timestamp of now was given to nobody: a merge may change it
+	wide   bool   // a number outgrew the limit: new timestamps are vectors
+	auto   bool   // and so they are in later phases
 }
 
 // encoded is a timestamp: a number, or a vector where that is set.
@@ -25,9 +29,11 @@ type encoded struct {
 	v []uint32
 }
 
-// newEncoded returns a clock of a strand for each of the primes.
-func newEncoded(primes []uint64) *encodedClock {
+// newEncoded returns a clock of a strand for each of the primes, of numbers of
+// at most limit bits.
+func newEncoded(primes []uint64, limit int) *encodedClock {
 	c := emptyEncoded(primes, &base{})
+	c.limit = limit
 	for i, p := range c.primes {
 		// Each strand's first separate region is ticked once already: a
 		// timestamp of 1 would divide every other.
@@ -39,9 +45,24 @@ func newEncoded(primes []uint64) *encodedClock {
 func emptyEncoded(primes []uint64, b *base) *encodedClock {
 	strands := len(primes)
 	return &encodedClock{
-		base: b, primes: primes, limit: max(64, 32*strands),
-		stamps: make([]encoded, 1, 4*strands+1), now: make([]Stamp, strands),
+		base: b, primes: primes,
+		stamps: make([]encoded, 1, 4*strands+1), now: make([]Stamp, strands), fresh: make([]bool, strands),
 	}
+}
+
+// vectorBits is the size of a plain vector in bits; of a single word, numbers
+// cost nothing.
+func vectorBits(strands int) int { return max(64, 32*strands) }
+
+// quickBits is the size of numbers, in bits, up to which they are quicker than
+// vectors: the least common multiple of numbers of w words takes some 5·w²
+// operations beside memory, that of vectors one for each strand.
+func quickBits(strands int) int {
+	words := 1
+	for 4*(words+1)*(words+1) <= strands {
+		words++
+	}
+	return 64 * words
 }
 
 func (c *encodedClock) add(x encoded) Stamp {
@@ -49,7 +70,10 @@ func (c *encodedClock) add(x encoded) Stamp {
 	return Stamp(len(c.stamps) - 1)
 }
 
-func (c *encodedClock) Now(strand int) Stamp { return c.now[strand] }
+func (c *encodedClock) Now(strand int) Stamp {
+	c.fresh[strand] = false
+	return c.now[strand]
+}
 
 func (c *encodedClock) Time(s Stamp) Time {
 	if s == 0 {
@@ -60,6 +84,7 @@ func (c *encodedClock) Time(s Stamp) Time {
 
 func (c *encodedClock) Tick(strand int) {
 	x := c.stamps[c.now[strand]]
+	c.fresh[strand] = true
 	if !c.wide && x.v == nil {
 		y := x.n.times(c.primes[strand])
 		if y.bits() <= c.limit {
@@ -78,7 +103,15 @@ func (c *encodedClock) Merge(strand int, t Time) {
 		return
 	}
 	own := c.stamps[c.now[strand]]
-	if x, same := c.join(own, c.local(t)); !same {
+	if own.v != nil && c.fresh[strand] {
+		raise(own.v, c.vector(c.local(t)))
+		return
+	}
+	switch x, same := c.join(own, c.local(t)); {
+	case same:
+	case c.fresh[strand]:
+		c.stamps[c.now[strand]] = x
+	default:
 		c.now[strand] = c.add(x)
 	}
 }
@@ -138,13 +171,18 @@ func (c *encodedClock) local(t Time) encoded {
 
 // encode returns a vector as a number where that is small enough.
 func (c *encodedClock) encode(v []uint32) encoded {
-	x := number{w: 1}
+	if c.wide {
+		return encoded{v: v}
+	}
+	least := 0 // bits that the number has at least
 	for i, n := range v {
-		for range n {
-			if x = x.times(c.primes[i]); x.bits() > c.limit {
-				return encoded{v: v}
-			}
+		if least += int(n) * (bits.Len64(c.primes[i]) - 1); least > c.limit {
+			return encoded{v: v}
 		}
+	}
+	x := product(c.primes, v)
+	if x.bits() > c.limit {
+		return encoded{v: v}
 	}
 	return encoded{n: x}
 }
@@ -183,7 +221,7 @@ func (c *encodedClock) Floor(active []int) []uint32 {
 
 func (c *encodedClock) Next(floor []uint32) Clock {
 	d := emptyEncoded(c.primes, c.base.next(floor))
-	d.limit = c.limit
+	d.limit, d.auto, d.wide = c.limit, c.auto, c.auto && c.wide
 	for i := range d.now {
 		d.now[i] = d.Enter(c.Time(c.now[i]))
 	}

@@ -32,7 +32,48 @@ func (x number) times(p uint64) number {
 			return number{w: lo}
 		}
 	}
-	return number{b: new(big.Int).Mul(x.big(), new(big.Int).SetUint64(p))}
+	if bits.UintSize != 64 {
+		return number{b: new(big.Int).Mul(x.big(), new(big.Int).SetUint64(p))}
+	}
+	return x.timesWord(p)
+}
+
+// timesWord is times where the words of big numbers have 64 bits: with one
+// allocation of words, and none for the factor.
+func (x number) timesWord(p uint64) number {
+	var one [1]big.Word
+	words := one[:]
+	if x.b == nil {
+		one[0] = big.Word(x.w)
+	} else {
+		words = x.b.Bits()
+	}
+	out := make([]big.Word, len(words), len(words)+1)
+	var carry uint64
+	for i, w := range words {
+		hi, lo := bits.Mul64(uint64(w), p)
+		sum, c := bits.Add64(lo, carry, 0)
+		out[i], carry = big.Word(sum), hi+c
+	}
+	if carry != 0 {
+		out = append(out, big.Word(carry))
+	}
+	return number{b: new(big.Int).SetBits(out)}
+}
+
+// product returns the product of powers of primes.
+func product(primes []uint64, powers []uint32) number {
+	x, word := number{w: 1}, uint64(1)
+	for i, n := range powers {
+		for range n {
+			hi, lo := bits.Mul64(word, primes[i])
+			if hi != 0 {
+				x, lo = x.times(word), primes[i]
+			}
+			word = lo
+		}
+	}
+	return x.times(word)
 }
 
 func (x number) divides(y number) bool {
@@ -128,6 +169,16 @@ func lcm(x, y number) number {
 			g, r = r, g%r
 		}
 		return number{w: x.w / g}.times(y.w)
+	}
+	if x.b == nil {
+		x, y = y, x
+	}
+	if y.b == nil { // y / gcd(x, y) is a word
+		g, r := y.w, modWord(x.b, y.w)
+		for r != 0 {
+			g, r = r, g%r
+		}
+		return x.times(y.w / g)
 	}
 	bx, by := x.big(), y.big()
 	g := new(big.Int).GCD(nil, nil, bx, by)

@@ -7,10 +7,11 @@ type vectorClock struct {
 	n      int
 	stamps [][]uint32 // by Stamp; stamps[0] is unused
 	now    []Stamp
+	fresh  []bool // the timestamp of now was given to nobody: a merge may change it
 }
 
 func newVector(strands int) *vectorClock {
-	c := &vectorClock{base: &base{}, n: strands, stamps: make([][]uint32, 1, strands+1), now: make([]Stamp, strands)}
+	c := emptyVector(strands, &base{})
 	for i := range c.now {
 		v := make([]uint32, strands)
 		v[i] = 1
@@ -19,12 +20,21 @@ func newVector(strands int) *vectorClock {
 	return c
 }
 
+func emptyVector(strands int, b *base) *vectorClock {
+	return &vectorClock{
+		base: b, n: strands, stamps: make([][]uint32, 1, strands+1), now: make([]Stamp, strands), fresh: make([]bool, strands),
+	}
+}
+
 func (c *vectorClock) add(v []uint32) Stamp {
 	c.stamps = append(c.stamps, v)
 	return Stamp(len(c.stamps) - 1)
 }
 
-func (c *vectorClock) Now(strand int) Stamp { return c.now[strand] }
+func (c *vectorClock) Now(strand int) Stamp {
+	c.fresh[strand] = false
+	return c.now[strand]
+}
 
 func (c *vectorClock) Time(s Stamp) Time {
 	if s == 0 {
@@ -37,6 +47,7 @@ func (c *vectorClock) Tick(strand int) {
 	v := append([]uint32(nil), c.stamps[c.now[strand]]...)
 	v[strand]++
 	c.now[strand] = c.add(v)
+	c.fresh[strand] = true
 }
 
 func (c *vectorClock) Merge(strand int, t Time) {
@@ -44,6 +55,10 @@ func (c *vectorClock) Merge(strand int, t Time) {
 		return
 	}
 	own, other := c.stamps[c.now[strand]], c.local(t)
+	if c.fresh[strand] {
+		raise(own, other)
+		return
+	}
 	if v := joined(own, other); &v[0] != &own[0] {
 		c.now[strand] = c.add(v)
 	}
@@ -69,6 +84,13 @@ func (c *vectorClock) local(t Time) []uint32 {
 	return v
 }
 
+// raise makes the components of a no less than those of b.
+func raise(a, b []uint32) {
+	for i, x := range b {
+		a[i] = max(a[i], x)
+	}
+}
+
 // joined returns the greater of each component; one of the two where that is it.
 func joined(a, b []uint32) []uint32 {
 	switch {
@@ -78,9 +100,7 @@ func joined(a, b []uint32) []uint32 {
 		return b
 	}
 	v := append([]uint32(nil), a...)
-	for i, x := range b {
-		v[i] = max(v[i], x)
-	}
+	raise(v, b)
 	return v
 }
 
@@ -115,7 +135,7 @@ func (c *vectorClock) Floor(active []int) []uint32 {
 }
 
 func (c *vectorClock) Next(floor []uint32) Clock {
-	d := &vectorClock{base: c.base.next(floor), n: c.n, stamps: make([][]uint32, 1, c.n+1), now: make([]Stamp, c.n)}
+	d := emptyVector(c.n, c.base.next(floor))
 	for i := range d.now {
 		d.now[i] = d.Enter(c.Time(c.now[i]))
 	}
