@@ -24,7 +24,7 @@ type Checker struct {
 	ctx        context.Context
 	work       chan []unit
 	batch      []unit // small regions not yet handed out
-	weight     int    // accesses in batch
+	weight     int    // of the regions in batch
 	collectors []*Collector
 	copies     *copiesChecker
 	workers    sync.WaitGroup
@@ -73,10 +73,7 @@ func NewChecker(ctx context.Context, workers int) *Checker {
 func (c *Checker) Add(r *regions.Region) {
 	c.copies.check(r)
 	sh := &sharedRegion{Region: r, owners: byOwner(r)}
-	weight := len(r.Calls)
-	for _, locals := range r.Locals {
-		weight += len(locals)
-	}
+	weight := r.Weight
 	if weight < batchWeight {
 		sh.units.Store(1)
 		c.batch = append(c.batch, unit{sh, allOwners})

@@ -52,7 +52,7 @@ type Machine struct {
 	queue  []*proc // processes that can go on, in order
 
 	index   int // of the current concurrent region
-	grown   int // loads, stores, accesses of calls and separate regions of the phase
+	grown   int // loads, stores, accesses of calls and separate regions of the phase, by what they take
 	limit   int // of grown, at which a phase may end
 	phase   int // the least of limits
 	turn    int // events that a process replays before others have their turn
@@ -309,7 +309,7 @@ func (m *Machine) releaseSoft() bool {
 
 // region returns the phase that ends.
 func (m *Machine) region() *Region {
-	r := &Region{Index: m.index, Clock: m.clock, Calls: m.calls, windows: m.windows.snapshot(), lockSets: m.lockSets, lockSpans: m.regionLocks(), Copies: m.regionCopies(), recycled: m.recycled}
+	r := &Region{Index: m.index, Weight: m.grown, Clock: m.clock, Calls: m.calls, windows: m.windows.snapshot(), lockSets: m.lockSets, lockSpans: m.regionLocks(), Copies: m.regionCopies(), recycled: m.recycled}
 	for _, p := range m.procs {
 		r.Segments = append(r.Segments, p.segs)
 		r.first = append(r.first, p.first)

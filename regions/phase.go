@@ -70,11 +70,20 @@ func (a *Access) gateOpen() bool { return a.Gated && a.Gate.Seg == later }
 
 func (m *Machine) waitsForGate() bool { return slices.ContainsFunc(m.calls, (*Access).gateOpen) }
 
+// localBits is the size of a load or store in the memory of a phase, bits.
+const localBits = 8 * 64
+
+// weight is what a separate region takes, in loads and stores that take as much:
+// the timestamp can be far larger than the rest.
+func (m *Machine) weight(s evc.Stamp) int { return 1 + m.clock.Bits(s)/localBits }
+
 // kept counts what is not past.
 func (m *Machine) kept(floor []uint32) int {
 	n := 0
 	for i, p := range m.procs {
-		n += len(p.segs) - int(floor[i])
+		for _, s := range p.segs[floor[i]:] {
+			n += m.weight(s.Stamp)
+		}
 		for k := range p.locals {
 			if !m.below(p.rank, p.locals[k].Seg, floor) {
 				n++

@@ -116,8 +116,7 @@ func (p *proc) beginSegment(m *Machine, by *CallInfo) {
 	n := len(p.segs)
 	if n > 0 && by != nil && strings.HasPrefix(by.Fn, "mcchk_") {
 		// The tracer's own notes are no calls that a user knows.
-		p.segs = append(p.segs, Segment{Stamp: m.clock.Now(int(p.rank)), Calls: p.segs[n-1].Calls})
-		m.grown++
+		p.addSegment(m, p.segs[n-1].Calls)
 		return
 	}
 	if n > 0 {
@@ -126,10 +125,15 @@ func (p *proc) beginSegment(m *Machine, by *CallInfo) {
 	if len(p.bounds) == 0 {
 		p.bounds = make([]Bounds, 64)
 	}
-	p.segs = append(p.segs, Segment{Stamp: m.clock.Now(int(p.rank)), Calls: &p.bounds[0]})
 	p.bounds[0].Begin = by
+	p.addSegment(m, &p.bounds[0])
 	p.bounds = p.bounds[1:]
-	m.grown++
+}
+
+func (p *proc) addSegment(m *Machine, calls *Bounds) {
+	s := Segment{Stamp: m.clock.Now(int(p.rank)), Calls: calls}
+	p.segs = append(p.segs, s)
+	m.grown += m.weight(s.Stamp)
 }
 
 // here returns the present moment of the process.

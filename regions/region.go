@@ -195,6 +195,7 @@ type Completion struct {
 // that it comes in several (see Machine.Next).
 type Region struct {
 	Index     int // of the concurrent region
+	Weight    int // what it takes in memory, in loads or stores that take as much
 	Clock     evc.Clock
 	Segments  [][]Segment // by world rank; those before the first are past
 	first     []int32     // by world rank: the number of the first of Segments

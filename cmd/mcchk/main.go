@@ -16,7 +16,7 @@ import (
 
 // gcPercent lets the heap grow further between collections than Go's default:
 // an analysis holds little and makes much garbage. GOGC overrides it.
-const gcPercent = 400
+const gcPercent = 200
 
 func main() {
 	if os.Getenv("GOGC") == "" {
