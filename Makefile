@@ -6,9 +6,13 @@ SHELL := /bin/bash
 GO         ?= go
 PREFIX     ?= /usr/local
 DESTDIR    ?=
+BIN        ?= bin
+DIST       ?= dist
+VERSION    ?=
 SOAK_TIME  ?= 10m
 PROGRAMS   ?= 100000
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+NFPM        = github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.44.0
 
 # Packages that share memory between goroutines: tested with the race detector as well.
 CONCURRENT = ./analysis/... ./conflicts/... ./symbols/...
@@ -17,14 +21,20 @@ CONCURRENT = ./analysis/... ./conflicts/... ./symbols/...
 export OMPI_ALLOW_RUN_AS_ROOT = 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
 
+ROOT = $(DESTDIR)$(PREFIX)
+
 .DEFAULT_GOAL := build
-.PHONY: help build test packages lint bench soak fixtures install clean
+.PHONY: help build test packages lint bench soak fixtures install dist clean
+
+# Manual pages and archives bear the date of the last commit, so that the same
+# sources give the same bytes.
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build bin/mcchk
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/mcchk ./cmd/mcchk
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w $(if $(VERSION),-X main.version=v$(VERSION:v%=%))' -o $(BIN)/mcchk ./cmd/mcchk
 
 packages: ## install the Debian packages that the tests need, where they are missing
 	@.ci/packages
@@ -55,10 +65,26 @@ soak: packages ## run every fixture in every way, PROGRAMS (100000) random progr
 fixtures: build packages ## record the traces in fixtures/traces again
 	$(GO) run ./fixtures/record -mcchk bin/mcchk
 
-install: build ## install to $(DESTDIR)$(PREFIX)
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/doc/mcchk
-	install -m 755 bin/mcchk $(DESTDIR)$(PREFIX)/bin/mcchk
-	install -m 644 README.md LICENSE docs/*.md docs/*.json $(DESTDIR)$(PREFIX)/share/doc/mcchk
+install: build ## install to $(DESTDIR)$(PREFIX): the program, manual pages, completions, documentation
+	install -d $(ROOT)/bin $(ROOT)/share/doc/mcchk $(ROOT)/share/man/man1 $(ROOT)/share/bash-completion/completions \
+		$(ROOT)/share/zsh/site-functions $(ROOT)/share/fish/vendor_completions.d
+	install -m 755 $(BIN)/mcchk $(ROOT)/bin/mcchk
+	ln -sf mcchk $(ROOT)/bin/mcchk-cc
+	ln -sf mcchk $(ROOT)/bin/mcchk-cxx
+	install -m 644 README.md LICENSE docs/*.md docs/*.json $(ROOT)/share/doc/mcchk
+	$(BIN)/mcchk manual -o $(ROOT)/share/man/man1
+	$(BIN)/mcchk completion bash > $(ROOT)/share/bash-completion/completions/mcchk
+	$(BIN)/mcchk completion zsh > $(ROOT)/share/zsh/site-functions/_mcchk
+	$(BIN)/mcchk completion fish > $(ROOT)/share/fish/vendor_completions.d/mcchk.fish
 
-clean: ## remove what build made
-	rm -rf bin
+dist: ## make the Debian package and the release archive of VERSION (0.0.0) in dist
+	rm -rf $(DIST)
+	$(MAKE) install DESTDIR=$(abspath $(DIST)/root) PREFIX=/usr BIN=$(abspath $(DIST)/bin) VERSION=$(or $(VERSION),0.0.0)
+	cd $(DIST) && VERSION=$(or $(VERSION),0.0.0) $(GO) run $(NFPM) package --config $(CURDIR)/nfpm.yaml --packager deb --target .
+	tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$(SOURCE_DATE_EPOCH) -C $(DIST)/root/usr \
+		--transform 's,^\.,mcchk-$(or $(VERSION),0.0.0),' -cf - . | gzip -n > $(DIST)/mcchk-$(or $(VERSION),0.0.0)-linux-amd64.tar.gz
+	rm -rf $(DIST)/root $(DIST)/bin
+	cd $(DIST) && sha256sum *.deb *.tar.gz > SHA256SUMS
+
+clean: ## remove what build and dist made
+	rm -rf bin dist

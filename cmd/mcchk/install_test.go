@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"debug/elf"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// tool runs a program of the system in a folder and returns what it prints.
+func tool(t *testing.T, dir string, argv ...string) string {
+	t.Helper()
+	_, err := exec.LookPath(argv[0])
+	require.NoError(t, err, "install it (Debian: apt install make dpkg tar)")
+	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s:\n%s", strings.Join(argv, " "), out)
+	return string(out)
+}
+
+// TestDist builds the Debian package and the release archive, and installs from
+// both.
+func TestDist(t *testing.T) {
+	require.Equal(t, "linux/amd64", runtime.GOOS+"/"+runtime.GOARCH, "packages are made for this platform")
+	dist, root := filepath.Join(t.TempDir(), "dist"), t.TempDir()
+	tool(t, filepath.Join("..", ".."), "make", "dist", "DIST="+dist, "VERSION=1.2.3")
+
+	control := tool(t, dist, "dpkg-deb", "--info", "mcchk_1.2.3_amd64.deb")
+	require.Contains(t, control, "Package: mcchk\n")
+	require.Contains(t, control, "Version: 1.2.3\n")
+	tool(t, dist, "dpkg-deb", "--extract", "mcchk_1.2.3_amd64.deb", root)
+	tool(t, dist, "tar", "-xzf", "mcchk-1.2.3-linux-amd64.tar.gz", "-C", root)
+	tool(t, dist, "sha256sum", "--check", "--strict", "SHA256SUMS")
+
+	for _, prefix := range []string{filepath.Join(root, "usr"), filepath.Join(root, "mcchk-1.2.3")} {
+		checkInstalled(t, prefix)
+	}
+}
+
+func checkInstalled(t *testing.T, prefix string) {
+	binary := filepath.Join(prefix, "bin", "mcchk")
+	f, err := elf.Open(binary)
+	require.NoError(t, err)
+	defer f.Close()
+	libraries, err := f.ImportedLibraries()
+	require.NoError(t, err)
+	require.Empty(t, libraries, "the program is static")
+
+	var v versionInfo
+	require.NoError(t, json.Unmarshal([]byte(tool(t, prefix, binary, "version", "--json")), &v))
+	require.Equal(t, "v1.2.3", v.Version)
+	require.Equal(t, "linux/amd64", v.Platform)
+	for _, name := range []string{"mcchk-cc", "mcchk-cxx"} {
+		to, err := os.Readlink(filepath.Join(prefix, "bin", name))
+		require.NoError(t, err)
+		require.Equal(t, "mcchk", to)
+	}
+
+	a, _, _ := testApp()
+	pages := []string{"mcchk.1"}
+	for _, cmd := range newRootCommand(a).Commands() {
+		pages = append(pages, "mcchk-"+cmd.Name()+".1")
+	}
+	for _, page := range pages {
+		text, err := os.ReadFile(filepath.Join(prefix, "share", "man", "man1", page))
+		require.NoError(t, err)
+		require.Contains(t, string(text), ".SH SYNOPSIS", page)
+	}
+	for _, name := range []string{"bash-completion/completions/mcchk", "zsh/site-functions/_mcchk", "fish/vendor_completions.d/mcchk.fish",
+		"doc/mcchk/LICENSE", "doc/mcchk/user-guide.md", "doc/mcchk/config.schema.json"} {
+		require.FileExists(t, filepath.Join(prefix, "share", name))
+	}
+	tool(t, prefix, "bash", "-n", filepath.Join(prefix, "share/bash-completion/completions/mcchk"))
+}
