@@ -28,6 +28,11 @@ type Options struct {
 	Clock string // evc.Auto (the default), evc.Encoded or evc.Vector
 	Jobs  int    // goroutines that search; 0: one for each CPU
 	Model Model  // of windows; "" is ModelAuto
+	// Pairwise compares every two accesses, as the papers do: the same findings,
+	// in a time that grows with the square of the accesses in a region.
+	Pairwise bool
+	// Stats measures the parts that the analysis works in: Result.Stats.
+	Stats bool
 	// Predict also looks for races that another order of locks would have
 	// made possible: findings of rule MC202.
 	Predict     bool
@@ -108,6 +113,7 @@ type run struct {
 	streams prefetched
 	machine *regions.Machine
 	regions int
+	stats   Stats
 }
 
 func (r *run) result() (*Result, error) {
@@ -124,6 +130,7 @@ func (r *run) result() (*Result, error) {
 		Program:   r.info("program"),
 		Library:   r.info("mpi.library"),
 		Basis:     r.basis(),
+		Stats:     r.stats,
 	}
 	n, err := newNamer(r.dir, r.readers)
 	if err != nil {
@@ -181,7 +188,7 @@ func (r *run) search(streams prefetched, opts regions.Options) (*regions.Machine
 	if jobs <= 0 {
 		jobs = runtime.GOMAXPROCS(0)
 	}
-	checker := conflicts.NewChecker(r.ctx, jobs)
+	checker := conflicts.NewChecker(r.ctx, jobs, r.opts.Pairwise)
 	err = r.replay(m, checker)
 	groups, cerr := checker.Close()
 	if err != nil {
@@ -202,6 +209,9 @@ func (r *run) replay(m *regions.Machine, checker *conflicts.Checker) error {
 		r.regions = region.Index + 1
 		if r.opts.Progress != nil {
 			r.opts.Progress(Progress{Regions: r.regions, Accesses: m.Stats().Accesses})
+		}
+		if r.opts.Stats {
+			r.stats.add(region)
 		}
 		checker.Add(region)
 	}

@@ -84,5 +84,6 @@ type Result struct {
 	Program   string // as recorded, "" when unknown
 	Library   string // MPI library as recorded
 	Run       string // run identifier, hexadecimal
-	Clock     string // "evc" or "vector"
+	Clock     string // the one asked for: a name of package evc
+	Stats     Stats  // where Options.Stats asked for it
 }

@@ -50,8 +50,9 @@ const (
 )
 
 // NewChecker starts that many workers. They stop when Close is called, and
-// search nothing more once the context is done.
-func NewChecker(ctx context.Context, workers int) *Checker {
+// search nothing more once the context is done. With pairwise, every two
+// accesses are compared: the check that the papers describe, to compare with.
+func NewChecker(ctx context.Context, workers int, pairwise bool) *Checker {
 	c := &Checker{ctx: ctx, work: make(chan []unit, workers), copies: newCopiesChecker()}
 	c.collectors = append(c.collectors, c.copies.out)
 	for range workers {
@@ -59,6 +60,7 @@ func NewChecker(ctx context.Context, workers int) *Checker {
 		c.collectors = append(c.collectors, out)
 		c.workers.Go(func() {
 			s := newSearcher(out)
+			s.pairwise = pairwise
 			for units := range c.work {
 				for _, u := range units {
 					s.unit(ctx, u)
@@ -129,13 +131,14 @@ func byOwner(r *regions.Region) [][]*regions.Access {
 // searcher looks for conflicts in the memory of one process at a time. Its
 // storage serves one search after the other.
 type searcher struct {
-	region *regions.Region
-	out    *Collector
-	lanes  []*lane
-	spare  []*lane // for reuse
-	byKey  map[laneKey]*lane
-	ranges map[class][]intervals.Range
-	index  map[class]*intervals.Index // of the lanes of each class; nil where they are few
+	region   *regions.Region
+	out      *Collector
+	pairwise bool // compare every two accesses
+	lanes    []*lane
+	spare    []*lane // for reuse
+	byKey    map[laneKey]*lane
+	ranges   map[class][]intervals.Range
+	index    map[class]*intervals.Index // of the lanes of each class; nil where they are few
 	// Lanes that loads of the owner, and that stores, may conflict with, and
 	// bounding boxes of those.
 	forLoads, forStores []laneBox
@@ -187,6 +190,10 @@ func (s *searcher) unit(ctx context.Context, u unit) {
 
 func (s *searcher) search(ctx context.Context, owner int32, calls []*regions.Access) {
 	if len(calls) == 0 || ctx.Err() != nil {
+		return
+	}
+	if s.pairwise {
+		s.searchPairs(ctx, owner, calls)
 		return
 	}
 	s.sortLanes(calls)

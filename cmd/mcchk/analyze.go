@@ -5,10 +5,12 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcchk/mcchk/analysis"
+	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/report"
 )
 
@@ -17,13 +19,15 @@ const failNever = "never"
 
 // analyzeOptions are those of analyze, and of run for its second half.
 type analyzeOptions struct {
-	formats []string
-	failOn  string
-	clock   string
-	jobs    int
-	predict bool
-	model   string
-	gate    gateOptions
+	formats  []string
+	failOn   string
+	clock    string
+	jobs     int
+	predict  bool
+	model    string
+	pairwise bool
+	stats    bool
+	gate     gateOptions
 
 	outputs []output // what formats mean
 }
@@ -40,10 +44,12 @@ func (o *analyzeOptions) addFlags(cmd *cobra.Command) {
 	formats := strings.Join(report.Formats(), ", ")
 	f.StringArrayVar(&o.formats, "format", nil, "report as `FORMAT[=FILE]`: "+formats+"; repeatable (default text)")
 	f.StringVar(&o.failOn, "fail-on", "error", "exit with 1 for findings from this severity on: error, warning, note, never")
-	f.StringVar(&o.clock, "clock", "evc", "clocks to order events by: evc (encoded vector clocks) or vector")
+	f.StringVar(&o.clock, "clock", evc.Auto, "clocks to order events by: evc (encoded vector clocks), vector, or auto, which takes the cheaper one")
 	f.StringVar(&o.model, "memory-model", "auto", "memory model of windows: auto (what MPI_WIN_MODEL says), unified or separate")
 	f.BoolVar(&o.predict, "predict", false, "also warn of what would race had locks been granted in another order (MC202)")
 	f.IntVar(&o.jobs, "jobs", 0, "workers; 0 takes one a processor")
+	f.BoolVar(&o.pairwise, "pairwise", false, "compare every two accesses, as the papers do: the same findings, for comparison of the time")
+	f.BoolVar(&o.stats, "stats", false, "say on standard error what the analysis took: regions, clocks, memory, time")
 	o.gate.addFlags(f)
 	fixed := func(words ...string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
@@ -51,7 +57,7 @@ func (o *analyzeOptions) addFlags(cmd *cobra.Command) {
 	registerCompletion(cmd, "format", fixed(report.Formats()...))
 	registerCompletion(cmd, "fail-on", fixed(severityNames()...))
 	registerCompletion(cmd, "memory-model", fixed(memoryModels...))
-	registerCompletion(cmd, "clock", fixed("evc", "vector"))
+	registerCompletion(cmd, "clock", fixed(evc.Names()...))
 }
 
 func registerCompletion(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
@@ -70,8 +76,8 @@ func (o *analyzeOptions) check() error {
 	if !slices.Contains(severityNames(), o.failOn) {
 		return usagef("--fail-on: %q is none of %s%s", o.failOn, strings.Join(severityNames(), ", "), didYouMean(o.failOn, severityNames()))
 	}
-	if o.clock != "evc" && o.clock != "vector" {
-		return usagef("--clock: %q is none of evc, vector", o.clock)
+	if !slices.Contains(evc.Names(), o.clock) {
+		return usagef("--clock: %q is none of %s%s", o.clock, strings.Join(evc.Names(), ", "), didYouMean(o.clock, evc.Names()))
 	}
 	if !slices.Contains(memoryModels, o.model) {
 		return usagef("--memory-model: %q is none of %s%s", o.model, strings.Join(memoryModels, ", "), didYouMean(o.model, memoryModels))
@@ -136,12 +142,16 @@ Exit status: 0 nothing found at or above --fail-on, 1 findings, 2 wrong use,
 // analyze analyses a directory, reports, and returns the verdict as a status.
 func (a *app) analyze(ctx context.Context, dir string, o analyzeOptions) error {
 	progress := a.newProgress()
+	began := time.Now()
 	res, err := a.backend.analyze(ctx, dir, analysis.Options{
-		Clock: o.clock, Jobs: o.jobs, Model: analysis.Model(o.model), Predict: o.predict, Progress: progress.update,
+		Clock: o.clock, Jobs: o.jobs, Model: analysis.Model(o.model), Predict: o.predict, Pairwise: o.pairwise, Stats: o.stats, Progress: progress.update,
 	})
 	progress.clear()
 	if err != nil {
 		return err
+	}
+	if o.stats {
+		a.sayStats(res, time.Since(began))
 	}
 	for _, w := range res.Warnings {
 		a.say("warning: %s", w)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcchk/mcchk/config"
+	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/report"
 	"github.com/mcchk/mcchk/tracer"
 )
@@ -23,7 +24,7 @@ func settings() []config.Setting {
 		{Name: "suppressions", Kind: config.Path, Usage: "file of findings that do not count, with reasons"},
 		{Name: "memory-model", Default: memoryModels[0], Choices: memoryModels, Usage: "memory model by which windows are judged"},
 		{Name: "predict", Kind: config.Bool, Default: "false", Usage: "also warn of what would race had locks been granted in another order"},
-		{Name: "clock", Default: "evc", Choices: []string{"evc", "vector"}, Usage: "clocks to order events by"},
+		{Name: "clock", Default: evc.Auto, Choices: evc.Names(), Usage: "clocks to order events by"},
 		{Name: "jobs", Kind: config.Count, Default: "0", Usage: "workers of the analysis; 0 takes one a processor"},
 		{Name: "output", Kind: config.Path, Default: defaultTraceDir, Usage: "directory for the traces of mcchk run"},
 		{Name: "timeout", Kind: config.Duration, Default: "0s", Usage: "time after which mcchk run ends the program; 0s: never"},

@@ -1,0 +1,32 @@
+package analysis
+
+import "github.com/mcchk/mcchk/regions"
+
+// Stats says how large the parts were that an analysis worked in. It depends on
+// the clock, and not on the number of workers.
+type Stats struct {
+	Phases      int    // concurrent regions, or parts of long ones
+	Accesses    int    // most in a phase: runs of loads and stores, and accesses of calls
+	Separate    int    // most separate regions in a phase, all processes
+	Timestamps  uint64 // of separate regions; those that two phases share count in both
+	ClockBits   uint64 // of all of them together
+	LargestBits int    // of the largest
+}
+
+func (s *Stats) add(r *regions.Region) {
+	s.Phases++
+	accesses, separate := len(r.Calls), 0
+	for i := range r.Locals {
+		accesses += len(r.Locals[i])
+		separate += len(r.Segments[i])
+	}
+	s.Accesses, s.Separate = max(s.Accesses, accesses), max(s.Separate, separate)
+	for _, segments := range r.Segments {
+		for i := range segments {
+			bits := r.Clock.Bits(segments[i].Stamp)
+			s.Timestamps++
+			s.ClockBits += uint64(bits)
+			s.LargestBits = max(s.LargestBits, bits)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package conflicts
+
+import (
+	"context"
+
+	"github.com/mcchk/mcchk/regions"
+)
+
+// searchPairs is the check of the papers: every two accesses to the memory of
+// one process are compared (seed 001, section 4). It finds what search finds,
+// and stands beside it for comparison. Two loads or stores of the owner are
+// ordered, so that they need not be.
+func (s *searcher) searchPairs(ctx context.Context, owner int32, calls []*regions.Access) {
+	for i, a := range calls {
+		if ctx.Err() != nil {
+			return
+		}
+		for _, b := range calls[i+1:] {
+			s.comparePair(a, b)
+		}
+	}
+	for i := range s.region.Locals[owner] {
+		if i&0xff == 0 && ctx.Err() != nil {
+			return
+		}
+		a := s.region.LocalAccess(owner, i)
+		a.Old = i < s.region.OldLocals(owner)
+		for _, b := range calls {
+			s.comparePair(a, b)
+		}
+	}
+}
+
+func (s *searcher) comparePair(a, b *regions.Access) {
+	if a.Old && b.Old || a.Span == nil && b.Span == nil && a.Rank == b.Rank || !mayConflict(a.Kind, b.Kind) {
+		return
+	}
+	if s.region.Precedes(a, b) || s.region.Precedes(b, a) {
+		return
+	}
+	if m, ok := s.meet(a, b); ok {
+		s.out.add(newPair(s.region, a, b, m.lo, m.hi, m.v), 1)
+	}
+}
