@@ -27,11 +27,16 @@ var wrapped = []string{
 	"Win_test", "Test", "Testall", "Testany", "Testsome", "Waitany", "Waitsome", "Request_get_status", "Parrived", "Cancel",
 }
 
-// EmitFlags returns the compiler arguments that emitted programs need.
-func EmitFlags() []string {
-	flags := []string{fmt.Sprintf("-DMEMORY=%#xul", emittedArea), fmt.Sprintf("-DMARGIN=%d", emittedMargin)}
+// EmitFlags returns the compiler arguments that emitted programs need, when they
+// are to be traced and when they are not.
+func EmitFlags(traced bool) []string {
+	layer := "MPI_"
+	if traced {
+		layer = "PMPI_" // below the tracer
+	}
+	flags := []string{fmt.Sprintf("-DMEMORY=%#xul", emittedArea), fmt.Sprintf("-DMARGIN=%d", emittedMargin), "-DLAYER=" + layer}
 	for _, f := range wrapped {
-		flags = append(flags, "-Wl,--wrap=PMPI_"+f)
+		flags = append(flags, "-Wl,--wrap="+layer+f)
 	}
 	return flags
 }
@@ -224,7 +229,7 @@ func (e *emitter) statement(c *Call) (string, error) {
 }
 
 func (e *emitter) local(c *Call) string {
-	at := e.address(c, e.p.seen(c.Rank, c.Of, c.Off))
+	at := e.address(c, "", e.p.seen(c.Rank, c.Of, c.Off))
 	typ := fmt.Sprintf("uint%d_t", 8*c.Elem)
 	if c.Count == 1 {
 		return fmt.Sprintf("%s(%s, %s);", strings.ToUpper(c.Fn), typ, at)
@@ -277,14 +282,10 @@ func (p *Program) requestSlots() map[requestKey]int {
 
 // address returns where something at an offset in a process's memory lies: in
 // memory that the library has allocated, or the program's own.
-func (e *emitter) address(c *Call, off int) string {
-	inside := off
-	for _, b := range []Buf{c.Origin, c.Result, c.Compare} {
-		if !c.isLocal() && e.p.bufferSeen(c.Rank, b) == off {
-			if s, ok := e.p.span(c, b); ok {
-				inside = off + s.lo - b.Off
-			}
-		}
+func (e *emitter) address(c *Call, name string, off int) string {
+	inside, ok := e.p.inside(c, name, off)
+	if !ok {
+		return fmt.Sprintf("m + %d", off) // nothing there is touched
 	}
 	for w := range e.p.Wins {
 		win := &e.p.Wins[w]
@@ -301,6 +302,36 @@ func (e *emitter) address(c *Call, off int) string {
 		}
 	}
 	return fmt.Sprintf("m + %d", off)
+}
+
+// inside returns where the bytes begin that a call touches through an argument
+// of that name and offset: type maps and displacements may lead away from it.
+// False when it touches none.
+func (p *Program) inside(c *Call, name string, off int) (at int, ok bool) {
+	if c.isLocal() {
+		return off, true
+	}
+	role := "" // any
+	switch before, buffer := strings.CutSuffix(name, "_addr"); {
+	case buffer:
+		role = before + " buffer"
+	case name == "sendbuf" && !c.InPlace:
+		role = "send buffer"
+	case name == "recvbuf" && !c.InPlace:
+		role = "receive buffer"
+	}
+	best := 0
+	for _, u := range p.uses(c) {
+		h, some := p.hull(c, u)
+		if !some || role != "" && role != u.role {
+			continue
+		}
+		h.lo = p.seen(c.Rank, u.parts[0].Of, h.lo)
+		if d := max(h.lo-off, off-h.lo); !ok || d < best {
+			at, best, ok = h.lo, d, true
+		}
+	}
+	return at, ok
 }
 
 func group(ranks []int64) string {

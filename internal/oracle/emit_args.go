@@ -209,7 +209,7 @@ func (e *emitter) addressArgument(c *Call, a arg) string {
 	case v == trace.InPlace:
 		return "MPI_IN_PLACE"
 	default:
-		return e.address(c, int(uint64(v)-e.p.Base[c.Rank]))
+		return e.address(c, a.Name, int(uint64(v)-e.p.Base[c.Rank]))
 	}
 }
 

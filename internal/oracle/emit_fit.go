@@ -14,6 +14,14 @@ type unfit struct {
 var unfits = []unfit{
 	{"", "the buffers of one call overlap: an error in itself, on which libraries abort", overlapsItself},
 	{"", "it reaches over the edge of memory that the library allocates elsewhere", crossesAllocated},
+	{"", "a target displacement is not negative (MPI standard, 12.3.1)", func(_ *Program, c *Call) bool {
+		return c.isOperation() && c.Disp < 0
+	}},
+	{"mpich", "4.0 takes the request of a one-sided operation for invalid in MPI_Request_free", func(p *Program, c *Call) bool {
+		return c.Fn == "MPI_Request_free" && slices.ContainsFunc(p.Calls, func(d Call) bool {
+			return d.isOperation() && d.form() == nonblocking && d.Reqs[0] == c.Reqs[0]
+		})
+	}},
 	{"openmpi", "not in MPI 3.1", func(_ *Program, c *Call) bool {
 		switch c.Fn {
 		case "MPI_Isendrecv", "MPI_Isendrecv_replace", "MPI_Pready", "MPI_Pready_range", "MPI_Pready_list", "MPI_Parrived":
@@ -21,8 +29,11 @@ var unfits = []unfit{
 		}
 		return c.Partitions > 0 || c.isCollective() && c.form() == persistent
 	}},
-	{"openmpi", "osc/rdma of 4.1 crashes in MPI_Compare_and_swap of 8 bytes to oneself", func(p *Program, c *Call) bool {
-		return c.Fn == "MPI_Compare_and_swap" && c.Peer == c.Rank && p.Types[c.TType].Bytes == 8
+	{"openmpi", "4.1 makes no windows of one process", func(p *Program, c *Call) bool {
+		return c.makesWindow() && len(p.members(c)) == 1
+	}},
+	{"openmpi", "osc/rdma of 4.1 crashes in MPI_Compare_and_swap of 8 bytes, to oneself and in allocated windows", func(p *Program, c *Call) bool {
+		return c.Fn == "MPI_Compare_and_swap" && p.Types[c.TType].Bytes == 8
 	}},
 }
 
@@ -35,6 +46,12 @@ func (p *Program) fit(library string) (*Program, error) {
 			})
 		})
 		if i < 0 {
+			i = p.overlappingMessage()
+		}
+		if i < 0 && library == "mpich" {
+			i = p.idleWait()
+		}
+		if i < 0 {
 			return p, nil
 		}
 		q, err := p.drop(p.Calls[i].Unit)
@@ -43,6 +60,44 @@ func (p *Program) fit(library string) (*Program, error) {
 		}
 		p = q
 	}
+}
+
+// overlappingMessage returns the first receive of a message that the process
+// sends to itself where the two buffers overlap; -1 when there is none. MPICH
+// aborts there.
+func (p *Program) overlappingMessage() int {
+	acts := p.match().acts
+	for _, a := range acts {
+		if a.sent < 0 {
+			continue
+		}
+		c, d := &p.Calls[a.call], &p.Calls[acts[a.sent].call]
+		if c.Rank != d.Rank {
+			continue
+		}
+		for _, s := range p.spans(c) {
+			if slices.ContainsFunc(p.spans(d), s.meets) && c.does() != "MPI_Sendrecv_replace" {
+				return a.call
+			}
+		}
+	}
+	return -1
+}
+
+// idleWait returns the first call that completes a persistent collective request
+// which is not active: MPICH 4.0 never returns from it; -1 when there is none.
+func (p *Program) idleWait() int {
+	m := p.match()
+	for i := range p.Calls {
+		for _, r := range p.Calls[i].completed() {
+			init, ok := m.inits[r]
+			active := slices.ContainsFunc(m.dones[i], func(a int) bool { return m.acts[a].req == r })
+			if ok && p.Calls[init].isCollective() && !active {
+				return i
+			}
+		}
+	}
+	return -1
 }
 
 // overlapsItself reports whether buffers of the call that are written share
@@ -86,10 +141,31 @@ func (p *Program) span(c *Call, b Buf) (span, bool) {
 	return span{c.owner(b.Of), b.Off + lo, b.Off + hi}, lo < hi
 }
 
+// hull returns the bounds of all parts of a buffer.
+func (p *Program) hull(c *Call, u use) (hull span, ok bool) {
+	for _, b := range u.parts {
+		s, some := p.span(c, b)
+		switch {
+		case !some:
+		case !ok:
+			hull, ok = s, true
+		default:
+			hull.lo, hull.hi = min(hull.lo, s.lo), max(hull.hi, s.hi)
+		}
+	}
+	return hull, ok
+}
+
 // crossesAllocated reports whether a buffer, load or store lies partly in
 // memory that MPI gives a window.
 func crossesAllocated(p *Program, c *Call) bool {
-	for _, b := range p.spans(c) {
+	spans := p.spans(c)
+	for _, u := range p.uses(c) {
+		if h, ok := p.hull(c, u); ok {
+			spans = append(spans, h)
+		}
+	}
+	for _, b := range spans {
 		for w := range p.Wins {
 			part := p.Wins[w].part(b.rank)
 			if p.Wins[w].allocates() && b.meets(part) && (b.lo < part.lo || b.hi > part.hi) {

@@ -18,7 +18,8 @@ type turn struct {
 // schedule returns the turns of all calls, by index, and how many turns there
 // are. The calls take their turns in the order of p.Calls as far as MPI
 // libraries let them, which make processes wait where the standard need not
-// have them: a collective call returns when all have made it, and
+// have them: a collective call returns when all have made it, a partitioned
+// send is complete no sooner than its receive has been started, and
 // MPI_Win_lock_all waits for all exclusive locks of the window. Everything that
 // a trace shows stays as it is. An error means that there is no such order.
 func (p *Program) schedule() ([]turn, int, error) {
@@ -29,7 +30,7 @@ func (p *Program) schedule() ([]turn, int, error) {
 		p: p, sim: newSimulation(p), next: make([][]int, p.Ranks),
 		turns: make([]turn, len(p.Calls)), waiting: make([]int, p.Ranks),
 		arrived: map[instance]int{}, passed: make([]map[collKey]int, p.Ranks), inside: make([]func() bool, p.Ranks),
-		requests: map[int]*scheduled{}, cancelled: map[int]bool{},
+		requests: map[int]*scheduled{}, partitioned: map[string]int{}, cancelled: map[int]bool{},
 	}
 	for _, a := range p.match().acts {
 		s.cancelled[a.req] = a.gone
@@ -61,8 +62,9 @@ type scheduler struct {
 	passed  []map[collKey]int
 	inside  []func() bool // by process: whether its last call returns, as far as collective operations are concerned
 
-	requests  map[int]*scheduled // of collective operations
-	cancelled map[int]bool       // requests whose last activation is cancelled
+	requests    map[int]*scheduled // of collective and partitioned operations
+	partitioned map[string]int     // sides of partitioned messages so far, by side and channel
+	cancelled   map[int]bool       // requests whose last activation is cancelled
 }
 
 // scheduled is the request of a collective operation.
@@ -188,6 +190,15 @@ func (s *scheduler) collective(c *Call) {
 		case persistent:
 			s.requests[c.Reqs[0]] = x
 		}
+	case c.Partitions > 0:
+		ch, side := c.sendChannel(), "send"
+		if c.does() == "MPI_Precv" {
+			ch, side = c.recvChannel(), "receive"
+		}
+		k := collKey{of: fmt.Sprintf("partitioned %v", ch)}
+		n := s.partitioned[side+k.of]
+		s.partitioned[side+k.of]++
+		s.requests[c.Reqs[0]] = &scheduled{instance: instance{k, n, 0}, members: 2}
 	case c.Fn == "MPI_Start" || c.Fn == "MPI_Startall":
 		for _, r := range c.Reqs {
 			if x := s.requests[r]; x != nil {

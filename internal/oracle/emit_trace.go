@@ -115,7 +115,7 @@ func (p *Program) required() (map[int]map[uint64]bool, error) {
 // then: its own part, and all parts of a shared one.
 func (p *Program) liveWindows(o *order, i int) []span {
 	live := map[int]bool{}
-	attached := map[int]span{} // by offset
+	attached := map[[2]int]span{} // by window and offset
 	rank := p.Calls[i].Rank
 	for _, j := range o.of[rank] {
 		if j >= i {
@@ -127,11 +127,12 @@ func (p *Program) liveWindows(o *order, i int) []span {
 		case c.Fn == "MPI_Win_free":
 			delete(live, c.Win)
 		case c.Fn == "MPI_Win_attach":
-			attached[c.Off] = span{rank, c.Off, c.Off + c.Bytes}
+			attached[[2]int{c.Win, c.Off}] = span{rank, c.Off, c.Off + c.Bytes}
 		case c.Fn == "MPI_Win_detach":
-			delete(attached, c.Off)
+			delete(attached, [2]int{c.Win, c.Off})
 		}
 	}
+	maps.DeleteFunc(attached, func(k [2]int, _ span) bool { return !live[k[0]] })
 	out := slices.Collect(maps.Values(attached))
 	for w := range live {
 		win := &p.Wins[w]

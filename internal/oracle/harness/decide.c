@@ -11,6 +11,14 @@ int forced_source(int source);
 int forced_flag(void);
 int forced_done(const int **indices);
 
+#ifndef LAYER
+#define LAYER PMPI_ /* below the tracer; MPI_ for a program that is not traced */
+#endif
+#define PASTE(a, b, c) a##b##c
+#define JOIN(a, b, c) PASTE(a, b, c)
+#define REAL(name) JOIN(__real_, LAYER, name)
+#define WRAP(name) JOIN(__wrap_, LAYER, name)
+
 /* f(…), made until *flag is set. */
 #define UNTIL(flag, call)                                      \
 	do {                                                   \
@@ -23,76 +31,76 @@ int forced_done(const int **indices);
 		return err_;                                   \
 	} while (0)
 
-#define DECLARE(name, ...)            \
-	int __real_PMPI_##name(__VA_ARGS__); \
-	int __wrap_PMPI_##name(__VA_ARGS__); \
-	int __wrap_PMPI_##name(__VA_ARGS__)
+#define DECLARE(name, ...)          \
+	int REAL(name)(__VA_ARGS__); \
+	int WRAP(name)(__VA_ARGS__); \
+	int WRAP(name)(__VA_ARGS__)
 
 /* ---- which message a wildcard gets ---- */
 
 DECLARE(Recv, void *p, int n, MPI_Datatype t, int source, int tag, MPI_Comm c, MPI_Status *s)
 {
-	return __real_PMPI_Recv(p, n, t, forced_source(source), tag, c, s);
+	return REAL(Recv)(p, n, t, forced_source(source), tag, c, s);
 }
 
 DECLARE(Irecv, void *p, int n, MPI_Datatype t, int source, int tag, MPI_Comm c, MPI_Request *r)
 {
-	return __real_PMPI_Irecv(p, n, t, forced_source(source), tag, c, r);
+	return REAL(Irecv)(p, n, t, forced_source(source), tag, c, r);
 }
 
 DECLARE(Recv_init, void *p, int n, MPI_Datatype t, int source, int tag, MPI_Comm c, MPI_Request *r)
 {
-	return __real_PMPI_Recv_init(p, n, t, forced_source(source), tag, c, r);
+	return REAL(Recv_init)(p, n, t, forced_source(source), tag, c, r);
 }
 
 DECLARE(Sendrecv, const void *p, int n, MPI_Datatype t, int dest, int stag, void *q, int m, MPI_Datatype u, int source, int rtag,
 	MPI_Comm c, MPI_Status *s)
 {
-	return __real_PMPI_Sendrecv(p, n, t, dest, stag, q, m, u, forced_source(source), rtag, c, s);
+	return REAL(Sendrecv)(p, n, t, dest, stag, q, m, u, forced_source(source), rtag, c, s);
 }
 
 DECLARE(Sendrecv_replace, void *p, int n, MPI_Datatype t, int dest, int stag, int source, int rtag, MPI_Comm c, MPI_Status *s)
 {
-	return __real_PMPI_Sendrecv_replace(p, n, t, dest, stag, forced_source(source), rtag, c, s);
+	return REAL(Sendrecv_replace)(p, n, t, dest, stag, forced_source(source), rtag, c, s);
 }
 
 DECLARE(Probe, int source, int tag, MPI_Comm c, MPI_Status *s)
 {
-	return __real_PMPI_Probe(forced_source(source), tag, c, s);
+	return REAL(Probe)(forced_source(source), tag, c, s);
 }
 
 DECLARE(Mprobe, int source, int tag, MPI_Comm c, MPI_Message *m, MPI_Status *s)
 {
-	return __real_PMPI_Mprobe(forced_source(source), tag, c, m, s);
+	return REAL(Mprobe)(forced_source(source), tag, c, m, s);
 }
 
 DECLARE(Iprobe, int source, int tag, MPI_Comm c, int *flag, MPI_Status *s)
 {
 	source = forced_source(source);
-	UNTIL(flag, __real_PMPI_Iprobe(source, tag, c, flag, s));
+	UNTIL(flag, REAL(Iprobe)(source, tag, c, flag, s));
 }
 
 DECLARE(Improbe, int source, int tag, MPI_Comm c, int *flag, MPI_Message *m, MPI_Status *s)
 {
 	source = forced_source(source);
-	UNTIL(flag, __real_PMPI_Improbe(source, tag, c, flag, m, s));
+	UNTIL(flag, REAL(Improbe)(source, tag, c, flag, m, s));
 }
 
 #if MPI_VERSION >= 4
 DECLARE(Isendrecv, const void *p, int n, MPI_Datatype t, int dest, int stag, void *q, int m, MPI_Datatype u, int source, int rtag,
 	MPI_Comm c, MPI_Request *r)
 {
-	return __real_PMPI_Isendrecv(p, n, t, dest, stag, q, m, u, forced_source(source), rtag, c, r);
+	return REAL(Isendrecv)(p, n, t, dest, stag, q, m, u, forced_source(source), rtag, c, r);
 }
 
 DECLARE(Isendrecv_replace, void *p, int n, MPI_Datatype t, int dest, int stag, int source, int rtag, MPI_Comm c, MPI_Request *r)
 {
-	return __real_PMPI_Isendrecv_replace(p, n, t, dest, stag, forced_source(source), rtag, c, r);
+	return REAL(Isendrecv_replace)(p, n, t, dest, stag, forced_source(source), rtag, c, r);
 }
 
 DECLARE(Parrived, MPI_Request r, int partition, int *flag)
 {
-	UNTIL(flag, __real_PMPI_Parrived(r, partition, flag));
+	UNTIL(flag, REAL(Parrived)(r, partition, flag));
 }
 #endif
 
@@ -100,30 +108,30 @@ DECLARE(Parrived, MPI_Request r, int partition, int *flag)
 
 DECLARE(Win_test, MPI_Win w, int *flag)
 {
-	UNTIL(flag, __real_PMPI_Win_test(w, flag));
+	UNTIL(flag, REAL(Win_test)(w, flag));
 }
 
 DECLARE(Test, MPI_Request *r, int *flag, MPI_Status *s)
 {
-	UNTIL(flag, __real_PMPI_Test(r, flag, s));
+	UNTIL(flag, REAL(Test)(r, flag, s));
 }
 
 DECLARE(Testall, int n, MPI_Request *r, int *flag, MPI_Status *s)
 {
-	UNTIL(flag, __real_PMPI_Testall(n, r, flag, s));
+	UNTIL(flag, REAL(Testall)(n, r, flag, s));
 }
 
 DECLARE(Request_get_status, MPI_Request r, int *flag, MPI_Status *s)
 {
-	UNTIL(flag, __real_PMPI_Request_get_status(r, flag, s));
+	UNTIL(flag, REAL(Request_get_status)(r, flag, s));
 }
 
 /* A cancel that fails does because the message is there. */
 DECLARE(Cancel, MPI_Request *r)
 {
 	for (int there = forced_flag(); !there;)
-		__real_PMPI_Request_get_status(*r, &there, MPI_STATUS_IGNORE);
-	return __real_PMPI_Cancel(r);
+		REAL(Request_get_status)(*r, &there, MPI_STATUS_IGNORE);
+	return REAL(Cancel)(r);
 }
 
 /* ---- which of several are complete ---- */
@@ -132,7 +140,7 @@ DECLARE(Waitany, int n, MPI_Request *r, int *index, MPI_Status *s)
 {
 	const int *which;
 	if (forced_done(&which) <= 0)
-		return __real_PMPI_Waitany(n, r, index, s);
+		return REAL(Waitany)(n, r, index, s);
 	*index = which[0];
 	return PMPI_Wait(&r[which[0]], s);
 }
@@ -147,7 +155,7 @@ DECLARE(Testany, int n, MPI_Request *r, int *index, int *flag, MPI_Status *s)
 		return MPI_SUCCESS;
 	}
 	if (done <= 0)
-		return __real_PMPI_Testany(n, r, index, flag, s);
+		return REAL(Testany)(n, r, index, flag, s);
 	*flag = 1;
 	*index = which[0];
 	return PMPI_Wait(&r[which[0]], s);
@@ -169,7 +177,7 @@ DECLARE(Waitsome, int n, MPI_Request *r, int *count, int *indices, MPI_Status *s
 	const int *which;
 	int done = forced_done(&which);
 	if (done <= 0)
-		return __real_PMPI_Waitsome(n, r, count, indices, s);
+		return REAL(Waitsome)(n, r, count, indices, s);
 	return wait_for(done, which, r, count, indices, s);
 }
 
@@ -180,6 +188,6 @@ DECLARE(Testsome, int n, MPI_Request *r, int *count, int *indices, MPI_Status *s
 	for (int k = 0; k < n; k++)
 		some |= r[k] != MPI_REQUEST_NULL;
 	if (done < 0 || !some)
-		return __real_PMPI_Testsome(n, r, count, indices, s);
+		return REAL(Testsome)(n, r, count, indices, s);
 	return wait_for(done, which, r, count, indices, s);
 }
