@@ -22,6 +22,7 @@ type Pair struct {
 // are searched by the process whose memory it is, small ones several at a time.
 type Checker struct {
 	ctx        context.Context
+	part       regions.Part
 	work       chan []unit
 	batch      []unit // small regions not yet handed out
 	weight     int    // of the regions in batch
@@ -49,18 +50,20 @@ const (
 	batchWeight = 1 << 14
 )
 
-// NewChecker starts that many workers. They stop when Close is called, and
-// search nothing more once the context is done. With pairwise, every two
-// accesses are compared: the check that the papers describe, to compare with.
-func NewChecker(ctx context.Context, workers int, pairwise bool) *Checker {
-	c := &Checker{ctx: ctx, work: make(chan []unit, workers), copies: newCopiesChecker()}
+// NewChecker starts that many workers, for conflicts in one part of memory. A
+// conflict belongs to the part that has the first byte that both access. The
+// workers stop when Close is called, and search nothing more once the context
+// is done. With pairwise, every two accesses are compared: the check that the
+// papers describe, to compare with.
+func NewChecker(ctx context.Context, workers int, part regions.Part, pairwise bool) *Checker {
+	c := &Checker{ctx: ctx, part: part, work: make(chan []unit, workers), copies: newCopiesChecker(part)}
 	c.collectors = append(c.collectors, c.copies.out)
 	for range workers {
 		out := NewCollector()
 		c.collectors = append(c.collectors, out)
 		c.workers.Go(func() {
 			s := newSearcher(out)
-			s.pairwise = pairwise
+			s.part, s.pairwise = part, pairwise
 			for units := range c.work {
 				for _, u := range units {
 					s.unit(ctx, u)
@@ -74,7 +77,7 @@ func NewChecker(ctx context.Context, workers int, pairwise bool) *Checker {
 // Add searches a region, at once or later, and releases it.
 func (c *Checker) Add(r *regions.Region) {
 	c.copies.check(r)
-	sh := &sharedRegion{Region: r, owners: byOwner(r)}
+	sh := &sharedRegion{Region: r, owners: byOwner(r, c.part)}
 	weight := r.Weight
 	if weight < batchWeight {
 		sh.units.Store(1)
@@ -98,19 +101,17 @@ func (c *Checker) flush() {
 	}
 }
 
-// Close waits until everything is searched, and returns what was found.
-func (c *Checker) Close() ([]*Group, error) {
+// Close waits until everything is searched, and returns what was found: all, or
+// some of it when the context is done.
+func (c *Checker) Close() []*Group {
 	c.flush()
 	close(c.work)
 	c.workers.Wait()
-	if err := c.ctx.Err(); err != nil {
-		return nil, err
-	}
-	return Merge(c.collectors), nil
+	return Merge(c.collectors)
 }
 
-// byOwner sorts what calls access by whose memory it is.
-func byOwner(r *regions.Region) [][]*regions.Access {
+// byOwner sorts what calls access in a part of memory by whose it is.
+func byOwner(r *regions.Region, part regions.Part) [][]*regions.Access {
 	ends := make([]int, len(r.Locals)+1)
 	for _, a := range r.Calls {
 		ends[a.Owner+1]++
@@ -123,6 +124,11 @@ func byOwner(r *regions.Region) [][]*regions.Access {
 		owners[i] = all[ends[i]:ends[i]:ends[i+1]]
 	}
 	for _, a := range r.Calls {
+		if !part.Whole() {
+			if lo, hi := a.Layout.Bounds(a.Base); !part.Touches(a.Owner, lo, hi) {
+				continue
+			}
+		}
 		owners[a.Owner] = append(owners[a.Owner], a)
 	}
 	return owners
@@ -132,6 +138,7 @@ func byOwner(r *regions.Region) [][]*regions.Access {
 // storage serves one search after the other.
 type searcher struct {
 	region   *regions.Region
+	part     regions.Part
 	out      *Collector
 	pairwise bool // compare every two accesses
 	lanes    []*lane
@@ -290,7 +297,7 @@ func (s *searcher) meet(a, b *regions.Access) (m meeting, ok bool) {
 	if a.Rank != b.Rank && regions.Exclude(a.Locks, b.Locks) {
 		return m, false
 	}
-	if m.lo, m.hi, ok = intervals.MeetLayouts(a.Base, a.Layout, b.Base, b.Layout); !ok {
+	if m.lo, m.hi, ok = intervals.MeetLayouts(a.Base, a.Layout, b.Base, b.Layout); !ok || !s.part.Has(a.Owner, m.lo) {
 		return m, false
 	}
 	m.v = compare(a, b)

@@ -27,6 +27,7 @@ import (
 // unified one. Regions come in their order: what no call has made visible is
 // carried from one to the next.
 type copiesChecker struct {
+	mine  regions.Part // of the memory; a window at a process is one piece
 	out   *Collector
 	lanes *searcher // sorts operations into lanes
 	kept  map[partKey]*kept
@@ -38,9 +39,9 @@ type partKey struct {
 	owner int32
 }
 
-func newCopiesChecker() *copiesChecker {
+func newCopiesChecker(mine regions.Part) *copiesChecker {
 	out := NewCollector()
-	return &copiesChecker{out: out, lanes: newSearcher(out), kept: map[partKey]*kept{}}
+	return &copiesChecker{mine: mine, out: out, lanes: newSearcher(out), kept: map[partKey]*kept{}}
 }
 
 // check searches a region. It costs nothing where all windows are unified.
@@ -51,6 +52,9 @@ func (c *copiesChecker) check(r *regions.Region) {
 	}
 	parts := make(map[partKey]*part, len(r.Copies))
 	for i := range r.Copies {
+		if !c.mine.HasProcess(r.Copies[i].Owner) {
+			continue
+		}
 		p := newPart(r, &r.Copies[i])
 		parts[p.key()] = p
 		if c.kept[p.key()] == nil {

@@ -73,6 +73,7 @@ type Machine struct {
 	epochs   uint64 // lock epochs so far
 
 	model  MemoryModel
+	part   Part
 	copies []*copies // parts of windows with the separate memory model
 
 	anyLockOrder bool
@@ -91,6 +92,9 @@ type Machine struct {
 type Options struct {
 	Clock string // a name that evc.NewMaker knows
 	Model MemoryModel
+	// Part of the memory whose loads and stores regions hold. All else, counts
+	// included, is the same for all parts.
+	Part Part
 	// AnyLockOrder leaves out the order in which locks were granted: then
 	// locks only exclude. What such a replay finds could have happened had
 	// they been granted in another order.
@@ -143,7 +147,7 @@ func NewMachine(streams []Stream, opts Options) (*Machine, error) {
 		channels: map[chanKey]*channel{},
 		windows:  windows{byID: map[int64]*window{}},
 
-		model: opts.Model, anyLockOrder: opts.AnyLockOrder,
+		model: opts.Model, part: opts.Part, anyLockOrder: opts.AnyLockOrder,
 	}
 	for i, s := range streams {
 		m.procs = append(m.procs, newProc(i, s))
@@ -315,8 +319,10 @@ func (m *Machine) region() *Region {
 		r.first = append(r.first, p.first)
 		r.Locals = append(r.Locals, p.locals)
 		r.oldLocals = append(r.oldLocals, p.old)
-		m.stats.Runs += uint64(len(p.locals) - p.old)
-		m.stats.Accesses += uint64(len(p.locals) - p.old)
+		n := uint64(len(p.locals) - p.old + p.others)
+		m.stats.Runs += n
+		m.stats.Accesses += n
+		p.others = 0
 	}
 	m.stats.Accesses += uint64(len(m.calls) - m.old)
 	return r

@@ -82,7 +82,7 @@ func (m *Machine) kept(floor []uint32) int {
 	n := 0
 	for i, p := range m.procs {
 		for _, s := range p.segs[floor[i]:] {
-			n += m.weight(s.Stamp)
+			n += m.weight(s.Stamp) + s.others
 		}
 		for k := range p.locals {
 			if !m.below(p.rank, p.locals[k].Seg, floor) {

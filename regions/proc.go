@@ -30,6 +30,8 @@ type proc struct {
 	first   int32     // the number of segs[0] in the concurrent region
 	locals  []Local
 	old     int       // locals that the phase before had already
+	others  int       // loads and stores of the phase that are left out: of other parts of memory
+	copied  bool      // it had a part of a window of the separate memory model
 	closing *CallInfo // the global synchronization at which it stands
 	left    bool      // and from which it never returned
 
@@ -153,6 +155,10 @@ func (p *proc) local(m *Machine) {
 		p.strands[p.event.Strand] = true
 	}
 	if len(p.shared) > 0 && m.sharedLocal(p) {
+		return
+	}
+	if !m.mine(p, a) {
+		p.leaveOut(m, 1)
 		return
 	}
 	m.grown++

@@ -174,8 +174,9 @@ type Local struct {
 // Segment is one separate region: the events of one process from a
 // synchronization event to the next.
 type Segment struct {
-	Stamp evc.Stamp
-	Calls *Bounds
+	Stamp  evc.Stamp
+	Calls  *Bounds
+	others int // loads and stores in it that are left out
 }
 
 // Bounds are the synchronization calls that a separate region lies between. As

@@ -59,6 +59,7 @@ func (m *Machine) expose(p *proc, e *epochs) {
 	if !m.separate(e.win) {
 		return
 	}
+	p.copied = true
 	e.copies = &copies{Copies: Copies{Window: e.win.ID, Owner: p.rank}}
 	m.copies = append(m.copies, e.copies)
 	if e.win.dynamic == nil {

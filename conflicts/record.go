@@ -1,0 +1,99 @@
+package conflicts
+
+import "github.com/mcchk/mcchk/regions"
+
+// GroupRecord is a Group as a file can hold it.
+type GroupRecord struct {
+	Rule          string
+	First, Second Site
+	Sample        SampleRecord
+	Count         uint64
+	Owners        []int32
+}
+
+// SampleRecord is a Sample as a file can hold it.
+type SampleRecord struct {
+	Region        int
+	Owner         int32
+	Lo, Hi        uint64
+	First, Second TouchRecord
+	Window        *regions.Window
+	Base          uint64
+	Locks         [2]*regions.CallInfo
+}
+
+// TouchRecord is a Touch as a file can hold it. Of an atomic access's elements
+// it has the type and the operation.
+type TouchRecord struct {
+	Kind          regions.Kind
+	Atomic        bool
+	Type, Op      string
+	Call          *regions.CallInfo
+	Started, Done *regions.CallInfo
+	Spans         bool
+	Pos           uint64
+}
+
+// Record returns the group for a file, once the replay is over.
+func (g *Group) Record() GroupRecord {
+	s := &g.Sample
+	return GroupRecord{
+		Rule: g.Rule, First: g.First, Second: g.Second, Count: g.Count, Owners: g.Owners(),
+		Sample: SampleRecord{
+			Region: s.Region, Owner: s.Owner, Lo: s.Lo, Hi: s.Hi,
+			First: s.First.record(), Second: s.Second.record(),
+			Window: s.Window, Base: s.Base, Locks: s.Locks,
+		},
+	}
+}
+
+func (t *Touch) record() TouchRecord {
+	r := TouchRecord{Kind: t.Kind, Call: t.Call, Started: t.Started(), Done: t.Done(), Spans: t.Spans(), Pos: t.pos}
+	if t.Elem != nil {
+		r.Atomic, r.Type, r.Op = true, t.Elem.Type, t.Elem.Op
+	}
+	return r
+}
+
+// Group is the inverse of Group.Record.
+func (r *GroupRecord) Group() *Group {
+	s := &r.Sample
+	g := &Group{
+		Rule: r.Rule, First: r.First, Second: r.Second, Count: r.Count, owners: map[int32]bool{},
+		Sample: Sample{
+			Region: s.Region, Owner: s.Owner, Lo: s.Lo, Hi: s.Hi,
+			First: s.First.touch(), Second: s.Second.touch(),
+			Window: s.Window, Base: s.Base, Locks: s.Locks,
+		},
+	}
+	for _, o := range r.Owners {
+		g.owners[o] = true
+	}
+	return g
+}
+
+func (r *TouchRecord) touch() Touch {
+	t := Touch{Kind: r.Kind, Call: r.Call, within: &regions.Bounds{Begin: r.Started, End: r.Done}, pos: r.Pos}
+	if r.Atomic {
+		t.Elem = &regions.Element{Type: r.Type, Op: r.Op}
+	}
+	if r.Spans {
+		t.span = &regions.Completion{By: r.Done}
+	}
+	return t
+}
+
+// Join returns the groups of several searches for different parts of memory as
+// one list, as one search would have found them. The lists must not be used
+// afterwards.
+func Join(lists ...[]*Group) []*Group {
+	var cs []*Collector
+	for _, list := range lists {
+		c := NewCollector()
+		for _, g := range list {
+			c.groups[groupKey{g.Rule, g.First, g.Second}] = g
+		}
+		cs = append(cs, c)
+	}
+	return Merge(cs)
+}

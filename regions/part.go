@@ -1,0 +1,65 @@
+package regions
+
+import "github.com/mcchk/mcchk/trace"
+
+// Part is one of several parts of the memory of all processes, so that several
+// analyses can share the search for conflicts. Memory is dealt out in blocks,
+// so that also that of a single process is divided. The zero value is all
+// memory.
+type Part struct {
+	Index int // from 0
+	Of    int // parts in all; up to 1: there is no other
+}
+
+// blockBits is the size of a block of memory as a power of two.
+const blockBits = 16
+
+// Whole reports whether the part is all memory.
+func (p Part) Whole() bool { return p.Of <= 1 }
+
+// Has reports whether the part has the byte at addr of a process.
+func (p Part) Has(owner int32, addr uint64) bool {
+	return p.Whole() || (uint64(owner)+addr>>blockBits)%uint64(p.Of) == uint64(p.Index)
+}
+
+// Touches reports whether the part has any of the blocks that the bytes
+// [lo, hi) of a process lie in.
+func (p Part) Touches(owner int32, lo, hi uint64) bool {
+	if p.Whole() {
+		return true
+	}
+	first, last := lo>>blockBits, (hi-1)>>blockBits
+	if hi <= lo {
+		last = first
+	}
+	if last-first >= uint64(p.Of)-1 {
+		return true
+	}
+	n := uint64(p.Of)
+	// The first block from first on that the part has.
+	skip := (uint64(p.Index) + n - (uint64(owner)+first)%n) % n
+	return skip <= last-first
+}
+
+// HasProcess reports whether the part has what can only be looked at for all of
+// a process's memory together.
+func (p Part) HasProcess(owner int32) bool {
+	return p.Whole() || uint64(owner)%uint64(p.Of) == uint64(p.Index)
+}
+
+// mine reports whether a load or store of a process may matter to the part of
+// memory that the replay is for.
+func (m *Machine) mine(p *proc, a *trace.Access) bool {
+	if m.part.Whole() || p.copied && m.part.HasProcess(p.rank) {
+		return true
+	}
+	return m.part.Touches(p.rank, a.Addr, a.Addr+uint64(a.Stride)*(a.Count-1)+uint64(a.Size))
+}
+
+// leaveOut counts loads and stores of other parts. What is counted decides on
+// the phases, which so are the same in all parts.
+func (p *proc) leaveOut(m *Machine, n int) {
+	m.grown += n
+	p.segs[len(p.segs)-1].others += n
+	p.others += n
+}
