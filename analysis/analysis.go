@@ -9,13 +9,13 @@ package analysis
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/evc"
@@ -37,6 +37,7 @@ type Options struct {
 	// made possible: findings of rule MC202.
 	Predict     bool
 	phase, turn int // of regions.Options, for tests
+	part        regions.Part
 	// Progress, if set, is called now and then from the goroutine of Run.
 	Progress func(Progress)
 }
@@ -44,7 +45,11 @@ type Options struct {
 // Progress tells how far an analysis is.
 type Progress struct {
 	Regions  int    // concurrent regions replayed
+	Phases   int    // parts of them handed to the search
 	Accesses uint64 // accesses in them
+	// Read of Bytes of the traces' files were read; with Options.Predict each
+	// is read twice.
+	Read, Bytes int64
 }
 
 // Model says by which memory model windows are judged (MPI 4.1, 12.4).
@@ -68,13 +73,20 @@ var ErrModel = errors.New("no such memory model")
 var ErrClock = errors.New("no such clock")
 
 // Run analyses the traces of a directory. Errors are those of trace.OpenDir
-// (trace.ErrNoTraces, trace.ErrMixedRuns, no readable file), ErrClock, ErrModel, and the
-// context's; a trace that is damaged, cut or missing is no error but a doubt.
+// (trace.ErrNoTraces, trace.ErrMixedRuns, no readable file), ErrClock and
+// ErrModel; a trace that is damaged, cut or missing is no error but a doubt.
+// When the context is done, the result is what was found by then.
 func Run(ctx context.Context, dir string, opts Options) (*Result, error) {
-	d, err := trace.OpenDir(dir)
+	r, err := start(ctx, dir, opts)
 	if err != nil {
 		return nil, err
 	}
+	defer r.close()
+	return r.result()
+}
+
+// start opens the traces of a directory.
+func start(ctx context.Context, dir string, opts Options) (*run, error) {
 	if opts.Clock == "" {
 		opts.Clock = evc.Auto
 	}
@@ -84,23 +96,23 @@ func Run(ctx context.Context, dir string, opts Options) (*Result, error) {
 	if _, ok := memoryModels[opts.Model]; !ok {
 		return nil, fmt.Errorf("%w: %q; there are %s, %s and %s", ErrModel, opts.Model, ModelAuto, ModelUnified, ModelSeparate)
 	}
-	readers := make([]*trace.Reader, d.Ranks)
-	defer func() {
-		for _, r := range readers {
-			if r != nil {
-				r.Close()
-			}
-		}
-	}()
-	for _, f := range d.Files {
-		r, err := d.Open(f.Header.Rank)
-		if err != nil {
-			return nil, err
-		}
-		readers[f.Header.Rank] = r
+	d, err := trace.OpenDir(dir)
+	if err != nil {
+		return nil, err
 	}
-	run := &run{ctx: ctx, opts: opts, dir: d, readers: readers, reopen: d.Open}
-	return run.result()
+	readers, err := d.OpenAll()
+	if err != nil {
+		return nil, err
+	}
+	return &run{ctx: ctx, opts: opts, dir: d, readers: readers, reopen: d.Open}, nil
+}
+
+func (r *run) close() {
+	for _, reader := range r.readers {
+		if reader != nil {
+			reader.Close()
+		}
+	}
 }
 
 // run is one analysis under way.
@@ -114,40 +126,23 @@ type run struct {
 	machine *regions.Machine
 	regions int
 	stats   Stats
+	at      Progress
+	told    time.Time // when progress was told last
+	stopped error     // why the replay did not come to its end: the context is done
 }
 
 func (r *run) result() (*Result, error) {
-	r.streams = prefetchAll(r.readers)
-	m, groups, err := r.search(r.streams, r.replayOptions())
+	e, err := r.gather()
 	if err != nil {
 		return nil, err
 	}
-	r.machine = m
-	res := &Result{
-		Directory: r.dir.Path,
-		Run:       hex.EncodeToString(r.dir.Run[:]),
-		Clock:     r.opts.Clock,
-		Program:   r.info("program"),
-		Library:   r.info("mpi.library"),
-		Basis:     r.basis(),
-		Stats:     r.stats,
-	}
 	n, err := newNamer(r.dir, r.readers)
 	if err != nil {
-		res.Warnings = append(res.Warnings, err.Error())
+		e.Warnings = append(e.Warnings, err.Error())
 	}
-	n.unknown = r.machine.MayOrder()
-	res.Findings = n.findings(groups, r.machine.Usages())
-	if r.opts.Predict {
-		predicted, err := r.predict(n, res.Findings)
-		if err != nil {
-			return nil, err
-		}
-		res.Findings = append(res.Findings, predicted...)
-		sortFindings(res.Findings)
-	}
-	res.Doubts = r.doubts(n)
-	res.Verdict = VerdictOn(res)
+	res := e.conclude(n)
+	res.Stats = r.stats
+	res.Interrupted = r.stopped != nil
 	return res, nil
 }
 
@@ -173,7 +168,7 @@ func VerdictOn(res *Result) Verdict {
 }
 
 func (r *run) replayOptions() regions.Options {
-	return regions.Options{Clock: r.opts.Clock, Model: memoryModels[r.opts.Model], Phase: r.opts.phase, Turn: r.opts.turn}
+	return regions.Options{Clock: r.opts.Clock, Model: memoryModels[r.opts.Model], Part: r.opts.part, Phase: r.opts.phase, Turn: r.opts.turn, Tick: r.tick}
 }
 
 // search decodes, replays and searches, the one ahead of the other. The readers
@@ -188,15 +183,17 @@ func (r *run) search(streams prefetched, opts regions.Options) (*regions.Machine
 	if jobs <= 0 {
 		jobs = runtime.GOMAXPROCS(0)
 	}
-	checker := conflicts.NewChecker(r.ctx, jobs, r.opts.Pairwise)
-	err = r.replay(m, checker)
-	groups, cerr := checker.Close()
-	if err != nil {
-		return nil, nil, err
+	checker := conflicts.NewChecker(r.ctx, jobs, opts.Part, r.opts.Pairwise)
+	r.stopped = r.replay(m, checker)
+	groups := checker.Close()
+	if r.stopped == nil {
+		r.stopped = r.ctx.Err() // the search may not be complete
 	}
-	return m, groups, cerr
+	return m, groups, nil
 }
 
+// replay replays the run and hands its regions to the checker. The error is the
+// context's.
 func (r *run) replay(m *regions.Machine, checker *conflicts.Checker) error {
 	for {
 		region, err := m.Next(r.ctx)
@@ -207,14 +204,33 @@ func (r *run) replay(m *regions.Machine, checker *conflicts.Checker) error {
 			return err
 		}
 		r.regions = region.Index + 1
-		if r.opts.Progress != nil {
-			r.opts.Progress(Progress{Regions: r.regions, Accesses: m.Stats().Accesses})
-		}
+		r.at.Regions, r.at.Accesses = r.regions, m.Stats().Accesses
+		r.at.Phases++
+		r.tell()
 		if r.opts.Stats {
 			r.stats.add(region)
 		}
 		checker.Add(region)
 	}
+}
+
+// tellEvery is how often progress is told while a region is replayed.
+const tellEvery = 100 * time.Millisecond
+
+// tick is called every few hundred events.
+func (r *run) tick() {
+	if r.opts.Progress != nil && time.Since(r.told) >= tellEvery {
+		r.tell()
+	}
+}
+
+func (r *run) tell() {
+	if r.opts.Progress == nil {
+		return
+	}
+	r.told = time.Now()
+	r.at.Read, r.at.Bytes = r.dir.BytesRead(), r.bytes()
+	r.opts.Progress(r.at)
 }
 
 func (r *run) basis() Basis {

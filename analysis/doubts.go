@@ -10,8 +10,9 @@ import (
 	"github.com/mcchk/mcchk/regions"
 )
 
-// doubts lists why the result does not rest on the whole run.
-func (r *run) doubts(n *namer) []Doubt {
+// doubts lists why the result does not rest on the whole run, as far as the
+// traces say so by themselves.
+func (r *run) doubts() []Doubt {
 	var out []Doubt
 	if missing := r.dir.Missing; len(missing) > 0 {
 		out = append(out, Doubt{
@@ -24,8 +25,34 @@ func (r *run) doubts(n *namer) []Doubt {
 		out = append(out, Doubt{Kind: CutTrace, Text: fmt.Sprintf("a trace file cannot be read: %v", bad.Err)})
 	}
 	out = append(out, r.cuts()...)
-	out = append(out, r.uninstrumented()...)
-	for _, p := range r.machine.Problems() {
+	return append(out, r.uninstrumented()...)
+}
+
+// interrupted says how far an analysis came that was interrupted.
+func (r *run) interrupted() Doubt {
+	at := ""
+	if read, all := r.dir.BytesRead(), r.bytes(); all > 0 {
+		at = fmt.Sprintf(" and %d %% of the traces", 100*min(read, all)/all)
+	}
+	return Doubt{
+		Kind: Interrupted,
+		Text: fmt.Sprintf("the analysis was interrupted after %s%s: what follows was not analysed, and calls there that complete or order something are not known",
+			plural(uint64(r.regions), "concurrent region", "concurrent regions"), at),
+	}
+}
+
+// bytes is how much there is to read of the traces.
+func (r *run) bytes() int64 {
+	if r.opts.Predict {
+		return 2 * r.dir.Bytes()
+	}
+	return r.dir.Bytes()
+}
+
+// doubts lists all doubts, sorted.
+func (n *namer) doubts(e *evidence) []Doubt {
+	out := slices.Clone(e.Doubts)
+	for _, p := range e.Problems {
 		out = append(out, n.doubt(p))
 	}
 	if n.weakened > 0 {

@@ -22,7 +22,7 @@ func TestPhases(t *testing.T) {
 		require.NoError(t, err)
 		clock := []string{evc.Encoded, evc.Vector}[seed%2]
 		phases := 0
-		count := func(Progress) { phases++ }
+		count := func(p Progress) { phases = p.Phases }
 		whole := inMemoryWith(t, files, Options{Clock: clock, Jobs: 1, Progress: count, turn: 1 + int(seed%4)})
 		regions := phases
 		phases = 0

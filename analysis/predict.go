@@ -2,16 +2,15 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/trace"
 )
 
 // predict replays the run once more without the order in which locks were
-// granted, and returns what conflicts then and did not before: the accesses
-// that only this order kept apart. Locks still exclude. Pairs of places that
-// already have a finding of rule MC1xx are not repeated.
-func (r *run) predict(n *namer, found []conflicts.Finding) ([]conflicts.Finding, error) {
+// granted, and returns the errors that there are then. Locks still exclude.
+func (r *run) predict() ([]*conflicts.Group, error) {
 	readers := make([]*trace.Reader, len(r.readers))
 	defer func() {
 		for _, reader := range readers {
@@ -36,26 +35,26 @@ func (r *run) predict(n *namer, found []conflicts.Finding) ([]conflicts.Finding,
 	if err != nil {
 		return nil, err
 	}
+	return slices.DeleteFunc(groups, func(g *conflicts.Group) bool {
+		rule, ok := conflicts.Lookup(g.Rule)
+		return !ok || rule.Severity != conflicts.Error
+	}), nil
+}
+
+// predicted turns what conflicts without the order of locks into findings of
+// rule MC202: the accesses that only this order kept apart. Pairs of places that
+// already have a finding of rule MC1xx are not repeated.
+func (n *namer) predicted(groups []*conflicts.Group, found []conflicts.Finding) []conflicts.Finding {
 	known := map[placePair]bool{}
 	for i := range found {
 		if found[i].Class != conflicts.Usage && found[i].Rule != conflicts.RuleAtomicOp {
 			known[placesOf(&found[i])] = true
 		}
 	}
-	var predicted []*conflicts.Group
 	for _, g := range groups {
-		if rule, ok := conflicts.Lookup(g.Rule); ok && rule.Severity == conflicts.Error {
-			g.Rule = conflicts.RuleLockOrder
-			predicted = append(predicted, g)
-		}
+		g.Rule = conflicts.RuleLockOrder
 	}
-	var out []conflicts.Finding
-	for _, f := range n.findings(predicted, nil) {
-		if !known[placesOf(&f)] {
-			out = append(out, f)
-		}
-	}
-	return out, nil
+	return slices.DeleteFunc(n.findings(groups, nil), func(f conflicts.Finding) bool { return known[placesOf(&f)] })
 }
 
 // placePair is two source places, whatever was done there.

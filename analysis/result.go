@@ -28,6 +28,7 @@ const (
 	LostEvents      DoubtKind = "lost-events"      // the tracer could not record everything
 	NotInstrumented DoubtKind = "not-instrumented" // code without load/store instrumentation
 	Unmatched       DoubtKind = "unmatched"        // a call that waits for one that never came, …
+	Interrupted     DoubtKind = "interrupted"      // the analysis was ended before it was through
 	Threads         DoubtKind = "threads"          // several threads, whose order among each other is not known
 )
 
@@ -74,6 +75,10 @@ const (
 
 // Result is the outcome of an analysis.
 type Result struct {
+	// Interrupted: the context ended the analysis, and this is what it had
+	// found by then. There is a doubt that says so.
+	Interrupted bool
+
 	Verdict   Verdict
 	Findings  []conflicts.Finding // sorted by place, rule
 	Accepted  []Accepted          // found, but taken out of Findings by package gate; the same order

@@ -74,6 +74,7 @@ type Machine struct {
 
 	model  MemoryModel
 	part   Part
+	tick   func()
 	copies []*copies // parts of windows with the separate memory model
 
 	anyLockOrder bool
@@ -99,6 +100,8 @@ type Options struct {
 	// locks only exclude. What such a replay finds could have happened had
 	// they been granted in another order.
 	AnyLockOrder bool
+	// Tick, if set, is called every few hundred events.
+	Tick func()
 	// Phase is how many loads, stores, accesses of calls and separate regions
 	// a phase of a concurrent region holds before it may end; 0 means a
 	// default that takes some ten megabytes.
@@ -147,7 +150,7 @@ func NewMachine(streams []Stream, opts Options) (*Machine, error) {
 		channels: map[chanKey]*channel{},
 		windows:  windows{byID: map[int64]*window{}},
 
-		model: opts.Model, part: opts.Part, anyLockOrder: opts.AnyLockOrder,
+		model: opts.Model, part: opts.Part, tick: opts.Tick, anyLockOrder: opts.AnyLockOrder,
 	}
 	for i, s := range streams {
 		m.procs = append(m.procs, newProc(i, s))
@@ -355,6 +358,9 @@ func (m *Machine) run(ctx context.Context, p *proc) error {
 	}
 	if err := ctx.Err(); err != nil {
 		return err
+	}
+	if m.tick != nil {
+		m.tick()
 	}
 	for n := 0; p.state == running; n++ {
 		if n == m.turn {

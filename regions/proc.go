@@ -178,6 +178,10 @@ func (p *proc) runs(m *Machine, runs []trace.Access, strand uint32) {
 		}
 		return
 	}
+	if !m.part.Whole() {
+		p.someRuns(m, runs)
+		return
+	}
 	var loads, stores uint64
 	first := len(p.locals)
 	p.locals = slices.Grow(p.locals, len(runs))[:first+len(runs)]
@@ -196,6 +200,26 @@ func (p *proc) runs(m *Machine, runs []trace.Access, strand uint32) {
 	m.stats.Loads += loads
 	m.stats.Stores += stores
 	m.grown += len(runs)
+}
+
+// someRuns is runs for a part of the memory.
+func (p *proc) someRuns(m *Machine, runs []trace.Access) {
+	taken, seg := len(p.locals), p.segment()
+	for i := range runs {
+		a := &runs[i]
+		if a.Store {
+			m.stats.Stores += a.Count
+		} else {
+			m.stats.Loads += a.Count
+		}
+		p.pos++
+		if m.mine(p, a) {
+			p.locals = append(p.locals, Local{Access: *a, Seg: seg, Pos: p.pos, locks: p.ownIndex})
+		}
+	}
+	taken = len(p.locals) - taken
+	m.grown += taken
+	p.leaveOut(m, len(runs)-taken)
 }
 
 // setOwn changes the locks that cover the process's own memory.

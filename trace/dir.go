@@ -5,24 +5,28 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 )
 
 // Errors of OpenDir that a caller may tell apart with errors.Is.
 var (
 	// ErrNoTraces: the directory holds no trace files.
-	ErrNoTraces = errors.New("no trace files (rank-N.mcct or rank-N.mcct.zst)")
+	ErrNoTraces = errors.New("no trace files (rank-N.mcct or rank-N.mcct.zst, or tar archives of such)")
 	// ErrMixedRuns: the files come from different runs of a program.
 	ErrMixedRuns = errors.New("trace files of different runs")
 )
 
 // File is a trace file of a directory.
 type File struct {
-	Path   string
+	Path   string // "x.tar:rank-3.mcct" in an archive
 	Header Header
+	source source
 }
 
 // BadFile is a file with the name of a trace whose header cannot be read.
@@ -39,31 +43,38 @@ type Dir struct {
 	Files   []File    // by rank
 	Bad     []BadFile // by path; their ranks are among Missing
 	Missing []int     // ranks without a readable file, ascending
+
+	files *files
+	bytes int64
 }
 
-// OpenDir finds the trace files in a directory and one level below it, and
-// reads their headers. Where a plain file and its .zst stand side by side, the
-// plain one counts. It is an error when there are none (ErrNoTraces), when
-// they are of different runs (ErrMixedRuns), when two are of one rank, and
-// when the header of none can be read.
+// OpenDir finds the trace files in a directory and one level below it, and in
+// tar archives there, and reads their headers. Where a plain file and its .zst
+// stand side by side, the plain one counts. It is an error when there are none
+// (ErrNoTraces), when they are of different runs (ErrMixedRuns), when two are of
+// one rank, and when the header of none can be read.
+//
+// However many files there are, only a few are open at a time.
 func OpenDir(path string) (*Dir, error) {
-	paths, err := traceFiles(path)
+	found, bad, err := traceFiles(path)
 	if err != nil {
 		return nil, err
 	}
-	if len(paths) == 0 {
+	if len(found) == 0 && len(bad) == 0 {
 		return nil, fmt.Errorf("%s: %w", path, ErrNoTraces)
 	}
-	d := &Dir{Path: path}
-	for _, p := range paths {
-		r, err := Open(p)
-		if err != nil {
-			d.Bad = append(d.Bad, BadFile{Path: p, Err: err})
+	d := &Dir{Path: path, Bad: bad, files: newFiles()}
+	readers, errs := openAll(newFiles(), found)
+	for i, r := range readers {
+		if errs[i] != nil {
+			d.Bad = append(d.Bad, BadFile{Path: found[i].path, Err: errs[i]})
 			continue
 		}
-		d.Files = append(d.Files, File{Path: p, Header: r.Header()})
+		d.Files = append(d.Files, File{Path: found[i].path, Header: r.Header(), source: found[i]})
+		d.bytes += found[i].size
 		r.Close()
 	}
+	slices.SortFunc(d.Bad, func(a, b BadFile) int { return cmp.Compare(a.Path, b.Path) })
 	if len(d.Files) == 0 {
 		err := fmt.Errorf("%s: no readable trace file: %w", path, d.Bad[0].Err)
 		if more := len(d.Bad) - 1; more > 0 {
@@ -77,44 +88,105 @@ func OpenDir(path string) (*Dir, error) {
 	return d, nil
 }
 
-// traceFiles lists the trace files of dir and its subdirectories by path.
-func traceFiles(dir string) ([]string, error) {
-	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
-		return nil, fmt.Errorf("%s is a file: name the directory that holds the traces of all processes (its own is %s)", dir, filepath.Dir(dir))
+// openers is how many files are opened at once: what takes time is the file
+// system.
+const openers = 16
+
+// openAll opens traces side by side. For each there is a reader or an error.
+func openAll(all *files, sources []source) ([]*Reader, []error) {
+	readers, errs := make([]*Reader, len(sources)), make([]error, len(sources))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(openers, len(sources)) {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(sources) {
+					return
+				}
+				readers[i], errs[i] = sources[i].open(all)
+			}
+		})
 	}
-	entries, err := os.ReadDir(dir)
+	wg.Wait()
+	return readers, errs
+}
+
+func (s *source) open(all *files) (*Reader, error) {
+	size := int64(-1)
+	if s.piece {
+		size = s.size
+	}
+	f := all.newFile(s.file, s.at, size)
+	r, err := NewReader(f, s.path)
 	if err != nil {
+		f.Close()
 		return nil, err
 	}
-	found := map[string]bool{}
-	for _, e := range entries {
-		p := filepath.Join(dir, e.Name())
-		info, err := os.Stat(p) // follows links
-		if err != nil {
-			continue // a link to nothing
-		}
-		if !info.IsDir() {
-			found[p] = info.Mode().IsRegular() && isTrace(p)
-			continue
-		}
-		inner, err := os.ReadDir(p)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range inner {
-			q := filepath.Join(p, e.Name())
-			info, err := os.Stat(q)
-			found[q] = err == nil && info.Mode().IsRegular() && isTrace(q)
+	r.file = f
+	return r, nil
+}
+
+// traceFiles lists the traces in dir, its subdirectories and the archives there,
+// by path; and the archives that cannot be read.
+func traceFiles(dir string) (found []source, bad []BadFile, err error) {
+	if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+		return nil, nil, fmt.Errorf("%s is a file: name the directory that holds the traces of all processes (its own is %s)", dir, filepath.Dir(dir))
+	}
+	paths, sizes, err := candidates(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, p := range paths {
+		plain, zst := strings.CutSuffix(p, ".zst")
+		_, twice := sizes[plain]
+		switch {
+		case isArchive(p):
+			inner, err := inArchive(p)
+			if err != nil {
+				bad = append(bad, BadFile{Path: p, Err: err})
+			}
+			found = append(found, inner...)
+		case !zst || !twice:
+			found = append(found, source{path: p, file: p, size: sizes[p]})
 		}
 	}
-	var paths []string
-	for p, is := range found {
-		if plain, zst := strings.CutSuffix(p, ".zst"); is && !(zst && found[plain]) {
-			paths = append(paths, p)
+	return found, bad, nil
+}
+
+// candidates lists the files in dir and one level below that may be or hold
+// traces, by path, and their sizes.
+func candidates(dir string) (paths []string, sizes map[string]int64, err error) {
+	sizes = map[string]int64{}
+	var list func(dir string, below bool) error
+	list = func(dir string, below bool) error {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return err
 		}
+		for _, e := range entries {
+			p := filepath.Join(dir, e.Name())
+			isDir := e.IsDir() || e.Type()&os.ModeSymlink != 0
+			if !isDir && !isTrace(p) && !isArchive(p) {
+				continue
+			}
+			info, err := os.Stat(p) // follows links
+			switch {
+			case err != nil: // a link to nothing
+			case info.IsDir() && below:
+				if err := list(p, false); err != nil {
+					return err
+				}
+			case info.Mode().IsRegular() && (isTrace(p) || isArchive(p)):
+				sizes[p] = info.Size()
+			}
+		}
+		return nil
 	}
-	slices.Sort(paths)
-	return paths, nil
+	if err := list(dir, true); err != nil {
+		return nil, nil, err
+	}
+	return slices.Sorted(maps.Keys(sizes)), sizes, nil
 }
 
 func isTrace(path string) bool {
@@ -190,5 +262,40 @@ func (d *Dir) Open(rank int) (*Reader, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s: rank %d: %w", d.Path, rank, os.ErrNotExist)
 	}
-	return Open(d.Files[i].Path)
+	return d.Files[i].source.open(d.files)
+}
+
+// OpenAll opens the traces of all ranks, by rank; nil where there is none. On an
+// error none is open.
+func (d *Dir) OpenAll() ([]*Reader, error) {
+	sources := make([]source, len(d.Files))
+	for i, f := range d.Files {
+		sources[i] = f.source
+	}
+	readers, errs := openAll(d.files, sources)
+	if err := errors.Join(errs...); err != nil {
+		for _, r := range readers {
+			if r != nil {
+				r.Close()
+			}
+		}
+		return nil, err
+	}
+	byRank := make([]*Reader, d.Ranks)
+	for i, f := range d.Files {
+		byRank[f.Header.Rank] = readers[i]
+	}
+	return byRank, nil
+}
+
+// Bytes is the size of all trace files together, as they lie on the disk.
+func (d *Dir) Bytes() int64 { return d.bytes }
+
+// BytesRead is how much has been read of what Open and OpenAll opened. It may be
+// called while others read.
+func (d *Dir) BytesRead() int64 {
+	if d.files == nil {
+		return 0
+	}
+	return d.files.read.Load()
 }

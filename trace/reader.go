@@ -24,7 +24,7 @@ func errRedefined(old, f *Fn) error {
 // A Reader is for one goroutine.
 type Reader struct {
 	chunks *chunkReader
-	file   *os.File // nil unless opened by Open
+	file   io.Closer // nil unless opened by Open or a Dir
 	defs   definitions
 	merge  merge
 	call   Call    // what Event.Call points to
@@ -62,7 +62,7 @@ func NewReader(in io.Reader, name string) (*Reader, error) {
 // Header returns the head of the file.
 func (r *Reader) Header() Header { return r.chunks.header }
 
-// Close closes the file if Open opened it. What the definitions said stays.
+// Close closes the file unless it was given to NewReader. What the definitions said stays.
 func (r *Reader) Close() error {
 	if r.closed {
 		return nil

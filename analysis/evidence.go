@@ -1,0 +1,84 @@
+package analysis
+
+import (
+	"encoding/hex"
+
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/regions"
+)
+
+// evidence is what an analysis has found, in the terms of the traces: all that
+// the result tells but for the names of places. What several analyses for
+// parts of memory have found is joined in this form.
+type evidence struct {
+	Directory string
+	Run       string
+	Clock     string
+	Program   string
+	Library   string
+	Basis     Basis
+	Groups    []*conflicts.Group
+	Predicted []*conflicts.Group // errors when the order of locks is left out
+	Usages    []regions.Usage
+	MayOrder  []string // functions called that may order processes in ways not known
+	Doubts    []Doubt  // those that name no places
+	Problems  []regions.Problem
+	Warnings  []string
+}
+
+// gather replays and searches.
+func (r *run) gather() (*evidence, error) {
+	r.streams = prefetchAll(r.readers)
+	m, groups, err := r.search(r.streams, r.replayOptions())
+	if err != nil {
+		return nil, err
+	}
+	r.machine = m
+	e := &evidence{
+		Directory: r.dir.Path,
+		Run:       hex.EncodeToString(r.dir.Run[:]),
+		Clock:     r.opts.Clock,
+		Program:   r.info("program"),
+		Library:   r.info("mpi.library"),
+		Basis:     r.basis(),
+		Groups:    groups,
+		Usages:    m.Usages(),
+		MayOrder:  m.MayOrder(),
+	}
+	if r.stopped == nil {
+		e.Problems = m.Problems()
+		if r.opts.Predict {
+			if e.Predicted, err = r.predict(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	e.Doubts = r.doubts()
+	if r.stopped != nil {
+		e.Doubts = append(e.Doubts, r.interrupted())
+	}
+	return e, nil
+}
+
+// conclude names the places and comes to a verdict. The evidence must not be
+// used afterwards.
+func (e *evidence) conclude(n *namer) *Result {
+	res := &Result{
+		Directory: e.Directory,
+		Run:       e.Run,
+		Clock:     e.Clock,
+		Program:   e.Program,
+		Library:   e.Library,
+		Basis:     e.Basis,
+		Warnings:  e.Warnings,
+	}
+	n.unknown = e.MayOrder
+	res.Findings = n.findings(e.Groups, e.Usages)
+	if len(e.Predicted) > 0 {
+		res.Findings = append(res.Findings, n.predicted(e.Predicted, res.Findings)...)
+		sortFindings(res.Findings)
+	}
+	res.Doubts = n.doubts(e)
+	res.Verdict = VerdictOn(res)
+	return res
+}
