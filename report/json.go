@@ -200,20 +200,30 @@ func findingToJSON(f *conflicts.Finding) jsonFinding {
 		Why:      f.Why,
 		Mend:     f.Mend(),
 		Began:    [...]string{"either", "first", "second"}[f.Began],
-		Sought:   []jsonSought{},
-		Mends:    []jsonMend{},
+		Sought:   soughtToJSON(f),
+		Mends:    mendsToJSON(f),
 		Count:    f.Count,
 		Ranks:    list(f.Ranks),
-	}
-	for _, q := range f.Sought {
-		out.Sought = append(out.Sought, jsonSought{string(q.Kind), q.Text, syncToJSON(q.From), syncToJSON(q.Found)})
-	}
-	for _, m := range f.Mends {
-		out.Mends = append(out.Mends, jsonMend{string(m.Kind), m.Text, syncToJSON(m.At)})
 	}
 	if !f.Alone() {
 		second := sideToJSON(&f.Second)
 		out.Second = &second
+	}
+	return out
+}
+
+func soughtToJSON(f *conflicts.Finding) []jsonSought {
+	out := []jsonSought{}
+	for _, q := range f.Sought {
+		out = append(out, jsonSought{string(q.Kind), q.Text, syncToJSON(q.From), syncToJSON(q.Found)})
+	}
+	return out
+}
+
+func mendsToJSON(f *conflicts.Finding) []jsonMend {
+	out := []jsonMend{}
+	for _, m := range f.Mends {
+		out = append(out, jsonMend{string(m.Kind), m.Text, syncToJSON(m.At)})
 	}
 	return out
 }

@@ -19,6 +19,11 @@ import (
 type Options struct {
 	// Color: write ANSI colours (text).
 	Color bool
+	// Fails says which findings make a run fail, for formats that have passed
+	// and failed; nil means errors.
+	Fails func(conflicts.Severity) bool
+	// Version is that of mcchk, for formats that name it; "" leaves it out.
+	Version string
 	// Dir makes paths below it relative; "" leaves them as recorded.
 	Dir string
 	// ReadFile reads a source file for excerpts; nil means no excerpts.
@@ -44,6 +49,9 @@ func formats() []format {
 	return []format{
 		{"text", Text},
 		{"json", func(w io.Writer, res *analysis.Result, _ Options) error { return JSON(w, res) }},
+		{"sarif", SARIF},
+		{"junit", JUnit},
+		{"github", GitHub},
 	}
 }
 

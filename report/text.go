@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/fatih/color"
 
@@ -27,8 +28,8 @@ func Text(w io.Writer, res *analysis.Result, opts Options) error {
 		findings[i] = &res.Findings[i]
 	}
 	slices.SortStableFunc(findings, byPlace)
-	for _, f := range findings {
-		t.finding(f)
+	for i, f := range findings {
+		t.finding(f, i > 0 && samePlaces(f, findings[i-1]))
 	}
 	t.basis(res)
 	if err := bw.Flush(); err != nil {
@@ -83,56 +84,122 @@ type textWriter struct {
 
 func (t *textWriter) line(format string, args ...any) { fmt.Fprintf(t.w, format+"\n", args...) }
 
-func (t *textWriter) finding(f *conflicts.Finding) {
+// finding writes one finding. again: the finding before is about the same two
+// places, whose source need not be shown once more.
+func (t *textWriter) finding(f *conflicts.Finding, again bool) {
 	lead, other := sides(f)
 	t.line("%s %s %s [%s]", t.paint.strong.Sprint(stackPlace(lead.Stack, t.opts.Dir)+":"),
 		t.paint.severity(f.Severity).Sprintf("%s:", f.Severity), Message(f), f.Rule)
-	t.excerpt(lead.Stack)
+	if !again {
+		t.excerpt(lead)
+	}
 	if !f.Alone() {
 		t.line("    %s %s", t.paint.strong.Sprint(stackPlace(other.Stack, t.opts.Dir)+":"), second(other))
-		if compareStacks(lead.Stack, other.Stack) != 0 {
-			t.excerpt(other.Stack)
+		if !again && compareStacks(lead.Stack, other.Stack) != 0 {
+			t.excerpt(other)
 		}
 	}
+	if again {
+		t.line("    %s", t.paint.faint.Sprint("(the same two places as above)"))
+	}
 
-	var rows [][2]string
-	add := func(label, text string) {
+	var rows []row
+	add := func(label, text string, wrap bool) {
 		if text != "" {
-			rows = append(rows, [2]string{label, text})
+			rows = append(rows, row{label, text, wrap})
 		}
 	}
 	if f.HasBytes() {
-		add("memory", memory(f))
+		add("memory", memory(f), false)
 	} else {
-		add("window", f.WinName)
+		add("window", f.WinName, false)
 	}
 	for _, s := range []*conflicts.Side{lead, other} {
-		add(short(s), t.span(f, s))
+		add(short(s), t.span(f, s), false)
 		if stack := t.stack(s.Stack); stack != "" {
-			add("", "stack: "+stack)
+			add("", "stack: "+stack, false)
 		}
 	}
-	add("why", f.Why)
-	add("mend", f.Mend())
+	add("why", f.Why, true)
+	for i, q := range f.Sought {
+		add(label("looked for", i), "- "+q.Text, true)
+	}
+	for i, m := range f.Mends {
+		text := m.Text
+		if i > 0 {
+			text = "or " + text
+		}
+		add(label("mend", i), text, true)
+	}
 	if f.Count > 1 || len(f.Ranks) > 2 {
-		add("seen", plural(f.Count, "time")+", in "+ranksOf(f.Ranks))
+		add("seen", plural(f.Count, "time")+", in "+ranksOf(f.Ranks), false)
 	}
 	t.rows(rows)
 	t.line("")
 }
 
+// label is that of the first of several rows; the others have none.
+func label(text string, i int) string {
+	if i > 0 {
+		return ""
+	}
+	return text
+}
+
 // short is the label of an access's row.
 func short(s *conflicts.Side) string { return cmp.Or(s.Call, s.Role) }
 
+// row is a line with a label; wrap allows to break it.
+type row struct {
+	label, text string
+	wrap        bool
+}
+
+// textWidth is where sentences are broken.
+const textWidth = 116
+
 // rows writes labelled lines with the texts aligned.
-func (t *textWriter) rows(rows [][2]string) {
+func (t *textWriter) rows(rows []row) {
 	width := 0
 	for _, r := range rows {
-		width = max(width, len(r[0]))
+		width = max(width, len(r.label))
 	}
 	for _, r := range rows {
-		t.line("    %s  %s", t.paint.faint.Sprintf("%-*s", width, r[0]), r[1])
+		lines := []string{r.text}
+		if r.wrap {
+			lines = wrapped(r.text, textWidth-width-6)
+		}
+		for i, text := range lines {
+			if i > 0 && strings.HasPrefix(r.text, "- ") {
+				text = "  " + text
+			}
+			t.line("    %s  %s", t.paint.faint.Sprintf("%-*s", width, label(r.label, i)), text)
+		}
 	}
+}
+
+// wrapped breaks a text between words so that no line has more runes than width,
+// if no word has. A place, "(line 12)", is not broken.
+func wrapped(text string, width int) []string {
+	var lines []string
+	line, runes := "", 0
+	words := strings.Split(text, " ")
+	for i := 0; i < len(words); i++ {
+		word := words[i]
+		if word == "(line" && i+1 < len(words) {
+			i++
+			word += " " + words[i]
+		}
+		n := utf8.RuneCountInString(word)
+		if line != "" && runes+1+n > width {
+			lines, line, runes = append(lines, line), "", 0
+		}
+		if line != "" {
+			line, runes = line+" ", runes+1
+		}
+		line, runes = line+word, runes+n
+	}
+	return append(lines, line)
 }
 
 // span says when an access takes place: epoch, the synchronization before it,
@@ -147,6 +214,9 @@ func (t *textWriter) span(f *conflicts.Finding, s *conflicts.Side) string {
 		parts = append(parts, s.Epoch+" epoch")
 	case s.Call != "" && !isBuffer(s) && f.Class != conflicts.Usage:
 		parts = append(parts, "in no epoch")
+	}
+	if s.Epoch == "" && len(s.Locks) > 0 {
+		parts = append(parts, "holding "+locks(s))
 	}
 	if s.Started.Call != "" {
 		parts = append(parts, "after "+t.sync(s, &s.Started))
@@ -171,9 +241,17 @@ func (t *textWriter) sync(s *conflicts.Side, p *conflicts.SyncPoint) string {
 		return p.Call
 	}
 	if here, _ := symbols.Here(s.Stack); there.File != "" && there.File == here.File {
-		return fmt.Sprintf("%s (line %d)", p.Call, there.Line)
+		return fmt.Sprintf("%s (line %d)%s", p.Call, there.Line, elsewhere(s, p))
 	}
-	return p.Call + " (" + place(there, t.opts.Dir) + ")"
+	return p.Call + " (" + place(there, t.opts.Dir) + ")" + elsewhere(s, p)
+}
+
+// elsewhere names the process of a call, where it is not that of the access.
+func elsewhere(s *conflicts.Side, p *conflicts.SyncPoint) string {
+	if s.Rank == p.Rank {
+		return ""
+	}
+	return fmt.Sprintf(" of rank %d", p.Rank)
 }
 
 // stack writes a call stack on one line, innermost first, and why a source
@@ -206,46 +284,6 @@ func (t *textWriter) stack(frames []symbols.Frame) string {
 		s += "; no line: " + reason
 	}
 	return s
-}
-
-// excerpt shows the source line of a place, when it can be read.
-func (t *textWriter) excerpt(stack []symbols.Frame) {
-	f, ok := symbols.Here(stack)
-	if !ok || f.File == "" || f.Line < 1 || t.opts.ReadFile == nil {
-		return
-	}
-	lines, known := t.sources[f.File]
-	if !known {
-		if data, err := t.opts.ReadFile(f.File); err == nil {
-			lines = strings.Split(string(data), "\n")
-		}
-		t.sources[f.File] = lines
-	}
-	if f.Line > len(lines) {
-		return
-	}
-	text := printable(strings.TrimSpace(lines[f.Line-1]))
-	if text != "" {
-		t.line("  %s %s", t.paint.faint.Sprintf("%6d |", f.Line), text)
-	}
-}
-
-// maxExcerpt bounds the bytes of a source line that is shown.
-const maxExcerpt = 160
-
-// printable cuts a long line, and replaces what would disturb a terminal.
-func printable(s string) string {
-	s = strings.ToValidUTF8(s, "?")
-	runes := []rune(s)
-	if len(runes) > maxExcerpt {
-		runes = append(runes[:maxExcerpt], '…')
-	}
-	for i, r := range runes {
-		if r < ' ' || r == 0x7f || (r >= 0x80 && r < 0xa0) {
-			runes[i] = ' '
-		}
-	}
-	return string(runes)
 }
 
 // basis writes the doubts and the verdict.
@@ -281,7 +319,20 @@ func ranksOf(ranks []int) string {
 	return "ranks " + Ranks(ranks)
 }
 
+// verdict is the verdict in its colour.
 func (t *textWriter) verdict(res *analysis.Result) string {
+	text := verdictText(res)
+	switch {
+	case res.Verdict == analysis.Race, res.Verdict == analysis.Misuse:
+		return t.paint.err.Sprint(text)
+	case res.Verdict == analysis.NoRace && text == string(res.Verdict):
+		return t.paint.good.Sprint(text)
+	}
+	return t.paint.warning.Sprint(text)
+}
+
+// verdictText is the verdict with the number of findings.
+func verdictText(res *analysis.Result) string {
 	c := Count(res)
 	var counts []string
 	for _, n := range []struct {
@@ -295,17 +346,10 @@ func (t *textWriter) verdict(res *analysis.Result) string {
 	if n := len(res.Accepted); n > 0 {
 		counts = append(counts, fmt.Sprintf("%d accepted", n))
 	}
-	text := string(res.Verdict)
-	if len(counts) > 0 {
-		text += " (" + strings.Join(counts, ", ") + ")"
+	if len(counts) == 0 {
+		return string(res.Verdict)
 	}
-	switch {
-	case res.Verdict == analysis.Race, res.Verdict == analysis.Misuse:
-		return t.paint.err.Sprint(text)
-	case res.Verdict == analysis.NoRace && len(counts) == 0:
-		return t.paint.good.Sprint(text)
-	}
-	return t.paint.warning.Sprint(text)
+	return string(res.Verdict) + " (" + strings.Join(counts, ", ") + ")"
 }
 
 // foundation says what a verdict rests on.

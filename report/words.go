@@ -156,6 +156,22 @@ func who(s *conflicts.Side) string {
 	return "rank " + strconv.Itoa(s.Rank)
 }
 
+// locks names the locks that protect an access: "a shared lock of rank 1".
+func locks(s *conflicts.Side) string {
+	var parts []string
+	for _, l := range s.Locks {
+		kind, target := "a shared lock", fmt.Sprintf(" of rank %d", l.Target)
+		if l.Exclusive {
+			kind = "an exclusive lock"
+		}
+		if l.Target < 0 {
+			target = " of all ranks"
+		}
+		parts = append(parts, kind+target)
+	}
+	return strings.Join(parts, " and ")
+}
+
 // Ranks writes ascending ranks short: "0,4-7".
 func Ranks(ranks []int) string {
 	ranks = slices.Compact(slices.Sorted(slices.Values(ranks)))
@@ -210,6 +226,33 @@ func stackPlace(stack []symbols.Frame, dir string) string {
 	return place(f, dir)
 }
 
+// fileLine is the place of an access as a file, relative to dir, and a line; ""
+// and 0 where they are not known.
+func fileLine(s *conflicts.Side, dir string) (string, int) {
+	f, _ := symbols.Here(s.Stack)
+	if f.File == "" {
+		return "", 0
+	}
+	return relative(f.File, dir), f.Line
+}
+
+// plainFinding says all of a finding in a few lines of plain text: for formats
+// that have room for one text.
+func plainFinding(f *conflicts.Finding, opts Options) string {
+	lead, other := sides(f)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s [%s]\n", Message(f), f.Rule)
+	fmt.Fprintf(&b, "%s: %s\n", stackPlace(lead.Stack, opts.Dir), second(lead))
+	if !f.Alone() {
+		fmt.Fprintf(&b, "%s: %s\n", stackPlace(other.Stack, opts.Dir), second(other))
+	}
+	fmt.Fprintf(&b, "why: %s", f.Why)
+	for _, m := range f.Mends {
+		fmt.Fprintf(&b, "\nmend: %s", m.Text)
+	}
+	return b.String()
+}
+
 // relative writes a path below dir relative to it.
 func relative(path, dir string) string {
 	if dir == "" || !filepath.IsAbs(path) {
@@ -235,15 +278,21 @@ func memory(f *conflicts.Finding) string {
 	return fmt.Sprintf("%s at offset %d of rank %d's part of %s", size, f.Lo, f.Owner, name)
 }
 
-// byPlace orders findings as a report lists them: by place, rule, second place.
+// byPlace orders findings as a report lists them: by place, second place, rule,
+// so that those of the same two places stand together.
 func byPlace(a, b *conflicts.Finding) int {
+	return cmp.Or(comparePlaces(a, b), cmp.Compare(a.Rule, b.Rule))
+}
+
+func comparePlaces(a, b *conflicts.Finding) int {
 	al, ao := sides(a)
 	bl, bo := sides(b)
-	return cmp.Or(
-		compareStacks(al.Stack, bl.Stack),
-		cmp.Compare(a.Rule, b.Rule),
-		compareStacks(ao.Stack, bo.Stack),
-	)
+	return cmp.Or(compareStacks(al.Stack, bl.Stack), compareStacks(ao.Stack, bo.Stack))
+}
+
+// samePlaces reports whether two findings are about the same pair of lines.
+func samePlaces(a, b *conflicts.Finding) bool {
+	return !a.Alone() && !b.Alone() && comparePlaces(a, b) == 0
 }
 
 func compareStacks(a, b []symbols.Frame) int {

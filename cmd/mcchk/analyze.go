@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcchk/mcchk/analysis"
+	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/report"
 )
@@ -161,7 +162,7 @@ func (a *app) analyze(ctx context.Context, dir string, o analyzeOptions) error {
 		return err
 	}
 	for _, out := range o.outputs {
-		if err := a.report(res, out); err != nil {
+		if err := a.report(res, out, o.failOn); err != nil {
 			return err
 		}
 	}
@@ -171,19 +172,23 @@ func (a *app) analyze(ctx context.Context, dir string, o analyzeOptions) error {
 	return nil
 }
 
-func (a *app) report(res *analysis.Result, out output) error {
+func (a *app) report(res *analysis.Result, out output, failOn string) error {
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = "" // paths stay absolute
 	}
+	opts := report.FileOptions(dir, a.color == colorAlways)
+	opts.Version = currentVersion().Version
+	opts.Fails = func(s conflicts.Severity) bool { return fails(s, failOn) }
 	if out.path == "" {
-		return out.render(a.out, res, report.FileOptions(dir, a.colorOn(a.out)))
+		opts.Color = a.colorOn(a.out)
+		return out.render(a.out, res, opts)
 	}
 	f, err := os.Create(out.path)
 	if err != nil {
 		return err
 	}
-	if err := out.render(f, res, report.FileOptions(dir, a.color == colorAlways)); err != nil {
+	if err := out.render(f, res, opts); err != nil {
 		f.Close()
 		return err
 	}
@@ -193,15 +198,11 @@ func (a *app) report(res *analysis.Result, out output) error {
 // verdictStatus is the exit status that a result stands for. Findings from the
 // threshold on give 1; otherwise an undecided result gives 3.
 func verdictStatus(res *analysis.Result, failOn string) int {
-	c := report.Count(res)
 	n := 0
-	switch failOn {
-	case "note":
-		n = c.Errors + c.Warnings + c.Notes
-	case "warning":
-		n = c.Errors + c.Warnings
-	case "error":
-		n = c.Errors
+	for i := range res.Findings {
+		if fails(res.Findings[i].Severity, failOn) {
+			n++
+		}
 	}
 	switch {
 	case n > 0:
@@ -210,4 +211,17 @@ func verdictStatus(res *analysis.Result, failOn string) int {
 		return exitFailure
 	}
 	return exitOK
+}
+
+// fails reports whether a finding is at or above the threshold of --fail-on.
+func fails(s conflicts.Severity, failOn string) bool {
+	switch failOn {
+	case failNever:
+		return false
+	case string(conflicts.Error):
+		return s == conflicts.Error
+	case string(conflicts.Warning):
+		return s != conflicts.Note
+	}
+	return true
 }

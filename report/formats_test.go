@@ -1,0 +1,280 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/analysis"
+	"github.com/mcchk/mcchk/conflicts"
+)
+
+// render writes a result in a format as a user in /home/u/src gets it.
+func render(t *testing.T, format string, res *analysis.Result) []byte {
+	t.Helper()
+	f, ok := Lookup(format)
+	require.True(t, ok)
+	var buf bytes.Buffer
+	require.NoError(t, f(&buf, res, Options{Dir: "/home/u/src", ReadFile: source, Version: "v1.2.3"}))
+	return buf.Bytes()
+}
+
+// acceptedSample has findings that the gate took out.
+func acceptedSample() *analysis.Result {
+	return &analysis.Result{Verdict: analysis.NothingNew, Basis: goodBasis, Directory: "traces", Clock: "evc", Accepted: []analysis.Accepted{
+		{Finding: bufferFinding(), By: analysis.Baseline},
+		{Finding: crossFinding(), By: analysis.Suppression, Reason: "known to the <library>"},
+	}}
+}
+
+func allSamples() map[string]*analysis.Result {
+	out := samples()
+	out["accepted"] = acceptedSample()
+	return out
+}
+
+func TestMachineFormats(t *testing.T) {
+	for name, res := range allSamples() {
+		for format, suffix := range map[string]string{"sarif": ".sarif", "junit": ".xml", "github": ".github"} {
+			t.Run(name+"/"+format, func(t *testing.T) {
+				got := render(t, format, res)
+				require.Equal(t, string(got), string(render(t, format, res)), "not the same bytes twice")
+				golden(t, name+suffix, got)
+			})
+		}
+	}
+}
+
+func TestSARIFFollowsThePublishedSchema(t *testing.T) {
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join("testdata", "sarif", "sarif-schema-2.1.0.json"))
+	require.NoError(t, err)
+	for name, res := range allSamples() {
+		t.Run(name, func(t *testing.T) {
+			value, err := jsonschema.UnmarshalJSON(bytes.NewReader(render(t, "sarif", res)))
+			require.NoError(t, err)
+			require.NoError(t, schema.Validate(value))
+		})
+	}
+	for _, broken := range []string{`{}`, `{"version":"2.1.0"}`, `{"version":"2.1.0","runs":[{}]}`} {
+		value, err := jsonschema.UnmarshalJSON(strings.NewReader(broken))
+		require.NoError(t, err)
+		require.Error(t, schema.Validate(value), broken)
+	}
+}
+
+// TestFingerprintsAreStable: neither ranks, addresses, counts, the folder nor
+// other findings change a finding's fingerprint; the places do.
+func TestFingerprintsAreStable(t *testing.T) {
+	of := func(fs ...conflicts.Finding) string {
+		var log sarifLog
+		require.NoError(t, json.Unmarshal(render(t, "sarif", &analysis.Result{Findings: fs}), &log))
+		for _, print := range log.Runs[0].Results[0].Fingerprints {
+			return print
+		}
+		return ""
+	}
+	f := crossFinding()
+	want := of(f)
+	require.NotEmpty(t, want)
+	g := crossFinding()
+	g.First, g.Second = g.Second, g.First
+	g.First.Rank, g.Second.Rank, g.Owner, g.Ranks = 5, 4, 3, []int{3, 4, 5}
+	g.Lo, g.Hi, g.Count, g.Region, g.Window = 128, 136, 77, 9, 12
+	require.Equal(t, want, of(g, bufferFinding()))
+	g.First.Stack = at("exchange", "/elsewhere/halo.c", 13)
+	require.Equal(t, want, of(g))
+	g.First.Stack = at("exchange", "/elsewhere/halo.c", 14)
+	require.NotEqual(t, want, of(g))
+}
+
+// TestFormatsSayTheSame: each format has each finding with its rule, severity,
+// message, both places, the reason, what would mend it.
+func TestFormatsSayTheSame(t *testing.T) {
+	res := &analysis.Result{Verdict: analysis.Race, Basis: goodBasis}
+	res.Findings = append(res.Findings, bufferFinding(), crossFinding(), atomicFinding())
+	res.Findings = append(res.Findings, usageFindings()...)
+	for i := range res.Findings { // texts that tell whose they are
+		f := &res.Findings[i]
+		f.Why = fmt.Sprintf("reason <%d>", i)
+		f.Mends = []conflicts.Mend{{Kind: conflicts.MendMove, Text: fmt.Sprintf("change A%d", i)}, {Kind: conflicts.MendOther, Text: fmt.Sprintf("change B%d", i)}}
+	}
+	said := map[string][]string{
+		"text": textBlocks(t, res), "json": jsonBlocks(t, res), "sarif": sarifBlocks(t, res),
+		"junit": junitBlocks(t, res), "github": githubBlocks(t, res),
+	}
+	for format, blocks := range said {
+		require.Len(t, blocks, len(res.Findings), format)
+		for i := range res.Findings {
+			f := &res.Findings[i]
+			lead, other := sides(f)
+			wants := []string{f.Rule, string(f.Severity), Message(f), f.Why, f.Mends[0].Text, f.Mends[1].Text, second(lead)}
+			if format == "json" { // which has the parts of what the others say
+				wants = wants[:6]
+			} else {
+				wants = append(wants, stackPlace(lead.Stack, "/home/u/src"))
+			}
+			if !f.Alone() && format != "json" {
+				wants = append(wants, stackPlace(other.Stack, "/home/u/src"), second(other))
+			}
+			block := ""
+			for _, b := range blocks {
+				if strings.Contains(b, f.Why) {
+					block = b
+				}
+			}
+			for _, want := range wants {
+				if format == "text" && want == second(lead) {
+					continue // it is in the message
+				}
+				require.Contains(t, block, want, "%s, finding %d", format, i)
+			}
+		}
+	}
+}
+
+func textBlocks(t *testing.T, res *analysis.Result) []string {
+	blocks := strings.Split(string(render(t, "text", res)), "\n\n")
+	return blocks[:len(blocks)-1] // the last is the verdict
+}
+
+func jsonBlocks(t *testing.T, res *analysis.Result) []string {
+	var doc struct{ Findings []json.RawMessage }
+	require.NoError(t, json.Unmarshal(render(t, "json", res), &doc))
+	var out []string
+	for _, f := range doc.Findings {
+		out = append(out, string(f))
+	}
+	return out
+}
+
+func sarifBlocks(t *testing.T, res *analysis.Result) []string {
+	var log sarifLog
+	require.NoError(t, json.Unmarshal(render(t, "sarif", res), &log))
+	var out []string
+	for i := range log.Runs[0].Results {
+		r := &log.Runs[0].Results[i]
+		var b strings.Builder
+		fmt.Fprintln(&b, r.RuleID, r.Level, r.Message.Text)
+		require.Equal(t, r.RuleID, log.Runs[0].Tool.Driver.Rules[r.RuleIndex].ID)
+		for _, l := range append(r.Locations, r.Related...) {
+			place := l.Message.Text
+			if l.Physical != nil {
+				place += " " + fmt.Sprintf("%s:%d", l.Physical.Artifact.URI, l.Physical.Region.Line)
+			}
+			fmt.Fprintln(&b, place)
+		}
+		for _, s := range r.Stacks {
+			fmt.Fprintln(&b, s.Message.Text, s.Frames[0].Location.Message.Text)
+		}
+		fmt.Fprintln(&b, r.Properties.Why, r.Properties.Mends)
+		out = append(out, b.String())
+	}
+	return out
+}
+
+func junitBlocks(t *testing.T, res *analysis.Result) []string {
+	var doc junitSuites
+	require.NoError(t, xml.Unmarshal(render(t, "junit", res), &doc))
+	var out []string
+	failed := 0
+	for _, c := range doc.Suites[0].Cases {
+		text := c.Output
+		if c.Failure != nil {
+			text = string(conflicts.Error) + c.Failure.Message + c.Failure.Text
+			failed++
+		} else if c.Name != "verdict" {
+			text = string(conflicts.Warning) + text
+		}
+		if c.Name != "verdict" {
+			out = append(out, c.Class+" "+c.Name+" "+text)
+		}
+	}
+	require.Equal(t, doc.Suites[0].Failures, failed)
+	require.Equal(t, doc.Suites[0].Tests, len(doc.Suites[0].Cases))
+	return out
+}
+
+func githubBlocks(t *testing.T, res *analysis.Result) []string {
+	var out []string
+	few := *res
+	for len(few.Findings) > 0 { // more than GitHub shows
+		n := min(len(few.Findings), maxAnnotations)
+		part := few
+		part.Findings = few.Findings[:n]
+		few.Findings = few.Findings[n:]
+		for _, line := range strings.Split(string(render(t, "github", &part)), "\n") {
+			if strings.HasPrefix(line, "::") {
+				out = append(out, strings.NewReplacer("%0A", "\n", "%25", "%").Replace(line))
+			}
+		}
+	}
+	return out
+}
+
+func TestGitHubShowsTen(t *testing.T) {
+	res := &analysis.Result{Verdict: analysis.Race, Basis: goodBasis}
+	for range 12 {
+		res.Findings = append(res.Findings, crossFinding())
+	}
+	res.Findings = append(res.Findings, atomicFinding())
+	got := string(render(t, "github", res))
+	require.Equal(t, maxAnnotations, strings.Count(got, "::error "))
+	require.Equal(t, 1, strings.Count(got, "::warning "))
+	require.Contains(t, got, "mcchk: 2 errors more")
+}
+
+// TestStrangeTexts: what a program's names and sources may hold breaks no format.
+func TestStrangeTexts(t *testing.T) {
+	f := crossFinding()
+	f.First.Stack = at("operator<[]>(a, b)", "/home/u/src/dir, with: 100% ]odd[ & <names>.c", 12)
+	f.Why = "a \x01 control, an invalid \xff byte, \"quotes\"\nand a new line"
+	res := &analysis.Result{Verdict: analysis.Race, Basis: goodBasis, Program: "./a&b\x02", Findings: []conflicts.Finding{f}}
+	require.NoError(t, xml.Unmarshal(render(t, "junit", res), new(junitSuites)))
+	require.True(t, json.Valid(render(t, "json", res)))
+	require.True(t, json.Valid(render(t, "sarif", res)))
+	require.Contains(t, string(render(t, "sarif", res)), "./dir,%20with:%20100%25%20%5Dodd%5B%20&%20%3Cnames%3E.c")
+	line, _, _ := strings.Cut(string(render(t, "github", res)), "\n")
+	require.Contains(t, line, "file=dir%2C with%3A 100%25 ]odd[ & <names>.c,line=12")
+	require.Contains(t, line, "and a new line")
+}
+
+func TestMarksAndWraps(t *testing.T) {
+	tests := []struct {
+		name, source, call string
+		column, want       int
+		ok                 bool
+	}{
+		{"column", "    total += halo;", "", 14, 9, true},
+		{"column after a tab and an umlaut", "\tä = b;", "", 7, 4, true},
+		{"call without a column", "  if (MPI_Put(x))", "MPI_Put", 0, 4, true},
+		{"nothing known", "  x = 1;", "", 0, 0, false},
+		{"call on another line", "  &x, 1,", "MPI_Put", 0, 0, false},
+		{"column in the indentation", "    x = 1;", "", 2, 0, false},
+		{"column past the line: the source changed", "x", "", 9, 0, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			at, ok := caret(test.source, test.column, test.call)
+			require.Equal(t, test.ok, ok)
+			require.Equal(t, test.want, at)
+		})
+	}
+	require.Equal(t, []string{"move the load", "(line 12) behind", "MPI_Win_fence"}, wrapped("move the load (line 12) behind MPI_Win_fence", 17))
+	require.Equal(t, []string{""}, wrapped("", 10))
+}
+
+func TestSamePairOfLinesIsShownOnce(t *testing.T) {
+	a, b := bufferFinding(), bufferFinding()
+	b.Rule = conflicts.RuleSameOrigin
+	var buf bytes.Buffer
+	require.NoError(t, Text(&buf, &analysis.Result{Findings: []conflicts.Finding{a, b}, Basis: goodBasis}, Options{ReadFile: source}))
+	require.Equal(t, 1, strings.Count(buf.String(), "| total += halo"))
+	require.Contains(t, buf.String(), "the same two places as above")
+}

@@ -1,0 +1,75 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/mcchk/mcchk/analysis"
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/symbols"
+)
+
+// maxAnnotations is how many annotations of each kind GitHub shows for a step.
+const maxAnnotations = 10
+
+// GitHub writes a result as workflow commands, which GitHub Actions turns into
+// annotations of the source: one a finding, ten of a severity, then a line with
+// the number of the others. An undecided result is a warning without a place.
+func GitHub(w io.Writer, res *analysis.Result, opts Options) error {
+	bw := bufio.NewWriter(w)
+	shown := map[conflicts.Severity]int{}
+	for i := range res.Findings {
+		f := &res.Findings[i]
+		if shown[f.Severity]++; shown[f.Severity] <= maxAnnotations {
+			annotate(bw, f, opts)
+		}
+	}
+	for _, s := range []conflicts.Severity{conflicts.Error, conflicts.Warning, conflicts.Note} {
+		if more := shown[s] - maxAnnotations; more > 0 {
+			fmt.Fprintf(bw, "mcchk: %s more, of which GitHub would show no annotations; the text report has them\n", plural(more, string(s)))
+		}
+	}
+	if res.Verdict == analysis.Undecided {
+		for _, d := range res.Doubts {
+			fmt.Fprintf(bw, "::warning title=mcchk is undecided::%s\n", commandText(d.Text))
+		}
+	}
+	fmt.Fprintf(bw, "mcchk: %s: %s\n", verdictText(res), foundation(&res.Basis))
+	if err := bw.Flush(); err != nil {
+		return fmt.Errorf("write GitHub annotations: %w", err)
+	}
+	return nil
+}
+
+func annotate(w io.Writer, f *conflicts.Finding, opts Options) {
+	kind := string(f.Severity)
+	if f.Severity == conflicts.Note {
+		kind = "notice"
+	}
+	lead, _ := sides(f)
+	var properties []string
+	if file, line := fileLine(lead, opts.Dir); file != "" {
+		properties = append(properties, "file="+commandValue(file))
+		if line > 0 {
+			properties = append(properties, fmt.Sprintf("line=%d", line))
+		}
+		if here, _ := symbols.Here(lead.Stack); here.Column > 0 {
+			properties = append(properties, fmt.Sprintf("col=%d", here.Column))
+		}
+	}
+	rule, _ := conflicts.Lookup(f.Rule)
+	properties = append(properties, "title="+commandValue(f.Rule+": "+rule.Title))
+	fmt.Fprintf(w, "::%s %s::%s\n", kind, strings.Join(properties, ","), commandText(plainFinding(f, opts)))
+}
+
+// commandText escapes the text of a workflow command.
+func commandText(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
+}
+
+// commandValue escapes the value of a property of a workflow command.
+func commandValue(s string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(s)
+}

@@ -1,0 +1,128 @@
+package report
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/mcchk/mcchk/analysis"
+	"github.com/mcchk/mcchk/conflicts"
+)
+
+// JUnit writes a result as one test suite in the XML that JUnit's Ant task
+// made common: each finding a test case, failed if it makes the run fail and
+// otherwise passed with the finding as its output; what package gate accepted a
+// skipped one; and one for the verdict, in error if that is undecided. Times are
+// left out: the analysis's own are not the program's.
+func JUnit(w io.Writer, res *analysis.Result, opts Options) error {
+	fails := opts.Fails
+	if fails == nil {
+		fails = func(s conflicts.Severity) bool { return s == conflicts.Error }
+	}
+	suite := junitSuite{Name: "mcchk"}
+	if res.Program != "" {
+		suite.Name += " " + xmlText(res.Program)
+	}
+	for i := range res.Findings {
+		f := &res.Findings[i]
+		c := junitCaseOf(f, opts)
+		if fails(f.Severity) {
+			c.Failure = &junitProblem{Message: xmlText(Message(f)), Type: f.Rule, Text: xmlText(plainFinding(f, opts))}
+			suite.Failures++
+		} else {
+			c.Output = xmlText(plainFinding(f, opts))
+		}
+		suite.Cases = append(suite.Cases, c)
+	}
+	for i := range res.Accepted {
+		a := &res.Accepted[i]
+		c := junitCaseOf(&a.Finding, opts)
+		c.Skipped = &junitSkipped{Message: xmlText(strings.TrimSuffix(string(a.By)+": "+a.Reason, ": "))}
+		suite.Cases = append(suite.Cases, c)
+		suite.Skipped++
+	}
+	verdict := junitCase{Class: "mcchk", Name: "verdict"}
+	if res.Verdict == analysis.Undecided {
+		var doubts []string
+		for _, d := range res.Doubts {
+			doubts = append(doubts, d.Text)
+		}
+		verdict.Error = &junitProblem{Message: "undecided", Type: "undecided", Text: xmlText(strings.Join(doubts, "\n"))}
+		suite.Errors++
+	}
+	verdict.Output = string(res.Verdict) + ": " + foundation(&res.Basis)
+	suite.Cases = append(suite.Cases, verdict)
+	suite.Tests = len(suite.Cases)
+
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return fmt.Errorf("write JUnit report: %w", err)
+	}
+	enc := xml.NewEncoder(w)
+	enc.Indent("", "  ")
+	if err := enc.Encode(junitSuites{Suites: []junitSuite{suite}}); err != nil {
+		return fmt.Errorf("write JUnit report: %w", err)
+	}
+	if _, err := io.WriteString(w, "\n"); err != nil {
+		return fmt.Errorf("write JUnit report: %w", err)
+	}
+	return nil
+}
+
+type junitSuites struct {
+	XMLName xml.Name     `xml:"testsuites"`
+	Suites  []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name     string      `xml:"name,attr"`
+	Tests    int         `xml:"tests,attr"`
+	Failures int         `xml:"failures,attr"`
+	Errors   int         `xml:"errors,attr"`
+	Skipped  int         `xml:"skipped,attr"`
+	Cases    []junitCase `xml:"testcase"`
+}
+
+type junitCase struct {
+	Class   string        `xml:"classname,attr"`
+	Name    string        `xml:"name,attr"`
+	File    string        `xml:"file,attr,omitempty"`
+	Line    int           `xml:"line,attr,omitempty"`
+	Failure *junitProblem `xml:"failure"`
+	Error   *junitProblem `xml:"error"`
+	Skipped *junitSkipped `xml:"skipped"`
+	Output  string        `xml:"system-out,omitempty"`
+}
+
+type junitProblem struct {
+	Message string `xml:"message,attr"`
+	Type    string `xml:"type,attr"`
+	Text    string `xml:",chardata"`
+}
+
+type junitSkipped struct {
+	Message string `xml:"message,attr"`
+}
+
+// junitCaseOf names the test case of a finding by its rule and places, so that
+// it has the same name in the next run.
+func junitCaseOf(f *conflicts.Finding, opts Options) junitCase {
+	lead, other := sides(f)
+	c := junitCase{Class: "mcchk." + f.Rule, Name: what(lead) + " at " + stackPlace(lead.Stack, opts.Dir)}
+	if !f.Alone() {
+		c.Name += ", " + what(other) + " at " + stackPlace(other.Stack, opts.Dir)
+	}
+	c.Name = xmlText(c.Name)
+	c.File, c.Line = fileLine(lead, opts.Dir)
+	return c
+}
+
+// xmlText replaces what XML cannot hold.
+func xmlText(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\t' && r != '\n' || r == 0xfffe || r == 0xffff {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "?"))
+}
