@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/mcchk/mcchk/report"
+)
+
+// fences are the code blocks of a page: language, then text.
+var fences = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```$")
+
+// blocks returns the code blocks of a page in a language.
+func blocks(t *testing.T, page, language string) []string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
+	require.NoError(t, err)
+	var out []string
+	for _, m := range fences.FindAllStringSubmatch(string(data), -1) {
+		if m[1] == language {
+			out = append(out, m[2])
+		}
+	}
+	require.NotEmpty(t, out, "%s has no block of %s", page, language)
+	return out
+}
+
+const (
+	racyProgram = `#include <mpi.h>
+int main(int argc, char **argv)
+{
+	int memory[4] = {0}, value = 0, sum;
+	MPI_Win win;
+	MPI_Init(&argc, &argv);
+	MPI_Win_create(memory, sizeof memory, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	MPI_Win_lock(MPI_LOCK_SHARED, 0, 0, win);
+	MPI_Get(&value, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
+	BEFORE
+	MPI_Win_unlock(0, win);
+	AFTER
+	MPI_Win_free(&win);
+	MPI_Finalize();
+	return sum;
+}
+`
+	useOfValue = "sum = value;"
+)
+
+// project is a folder with a program, and the environment for mcchk in PATH,
+// also under the names of compilers.
+func project(t *testing.T, racy bool, files map[string]string) (dir string, env []string) {
+	t.Helper()
+	for _, program := range []string{"mpicc.mpich", "mpiexec.mpich", "make", "cmake"} {
+		_, err := exec.LookPath(program)
+		require.NoError(t, err, "install it (Debian: apt install mpich libmpich-dev make cmake)")
+	}
+	dir = t.TempDir()
+	before, after := "", useOfValue
+	if racy {
+		before, after = after, before
+	}
+	program := strings.NewReplacer("BEFORE", before, "AFTER", after).Replace(racyProgram)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "app.c"), []byte(program), 0o600))
+	for name, text := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	bin := filepath.Join(dir, "bin")
+	tool(t, ".", "go", "build", "-o", filepath.Join(bin, "mcchk"), ".")
+	require.NoError(t, os.Symlink("mcchk", filepath.Join(bin, "mcchk-cc")))
+	return dir, append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "MCCHK_MPICC=mpicc.mpich")
+}
+
+// status runs a command and returns its exit status and what it prints.
+func status(t *testing.T, dir string, env []string, argv ...string) (int, string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env = dir, env
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		require.NoError(t, err)
+	}
+	require.NoError(t, ctx.Err(), "%s:\n%s", strings.Join(argv, " "), out)
+	return cmd.ProcessState.ExitCode(), string(out)
+}
+
+func TestMakeRecipe(t *testing.T) {
+	makefile := blocks(t, "ci.md", "make")[0]
+	for name, racy := range map[string]bool{"racy": true, "clean": false} {
+		t.Run(name, func(t *testing.T) {
+			dir, env := project(t, racy, map[string]string{"Makefile": makefile})
+			got, out := status(t, dir, env, "make", "check", "MPIEXEC=mpiexec.mpich -n 2")
+			if racy {
+				require.NotZero(t, got, out)
+				require.Contains(t, out, "[MC103]")
+			} else {
+				require.Zero(t, got, out)
+				require.Contains(t, out, "no race found")
+			}
+		})
+	}
+}
+
+func TestCTestRecipe(t *testing.T) {
+	lists := blocks(t, "ci.md", "cmake")[0]
+	for name, racy := range map[string]bool{"racy": true, "clean": false} {
+		t.Run(name, func(t *testing.T) {
+			dir, env := project(t, racy, map[string]string{"CMakeLists.txt": lists})
+			mpiexec, err := exec.LookPath("mpiexec.mpich")
+			require.NoError(t, err)
+			got, out := status(t, dir, env, "cmake", "-S", ".", "-B", "build", "-DCMAKE_C_COMPILER=mcchk-cc", "-DMPIEXEC_EXECUTABLE="+mpiexec)
+			require.Zero(t, got, out)
+			got, out = status(t, dir, env, "cmake", "--build", "build")
+			require.Zero(t, got, out)
+			got, out = status(t, filepath.Join(dir, "build"), env, "ctest", "--output-on-failure")
+			if racy {
+				require.NotZero(t, got, out)
+				require.Contains(t, out, "[MC103]")
+			} else {
+				require.Zero(t, got, out)
+			}
+		})
+	}
+}
+
+// TestCIBlocks: settings and workflows are what they should be.
+func TestCIBlocks(t *testing.T) {
+	for _, text := range blocks(t, "ci.md", "yaml") {
+		var value map[string]any
+		require.NoError(t, yaml.Unmarshal([]byte(text), &value), text)
+		if !strings.HasPrefix(text, "# .mcchk.yaml") {
+			continue
+		}
+		known := map[string]bool{}
+		for _, s := range settings() {
+			known[s.Name] = true
+		}
+		for key := range value {
+			require.True(t, known[key], key)
+		}
+	}
+	var task struct {
+		Tasks []struct {
+			ProblemMatcher struct{ Pattern struct{ Regexp string } }
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(blocks(t, "ci.md", "json")[0]), &task))
+	pattern := regexp.MustCompile(task.Tasks[0].ProblemMatcher.Pattern.Regexp)
+	got := pattern.FindStringSubmatch("src/app.c:15: error: load from the origin buffer of MPI_Get before it completes [MC103]")
+	require.Equal(t, []string{"src/app.c", "15", "error", "load from the origin buffer of MPI_Get before it completes", "MC103"}, got[1:])
+}
+
+// usedFlag finds flags, with a format where one is named.
+var (
+	usedFlag   = regexp.MustCompile(`(^|[\s\[(])--([a-z][a-z-]+)`)
+	usedFormat = regexp.MustCompile(`--format ([a-z]+)`)
+)
+
+// TestDocumentedCommands: each flag that the pages use with a command exists,
+// and each flag of a command is in the user guide.
+func TestDocumentedCommands(t *testing.T) {
+	a, _, _ := testApp()
+	root := newRootCommand(a)
+	commands := map[string]*cobra.Command{}
+	for _, cmd := range root.Commands() {
+		commands[cmd.Name()] = cmd
+	}
+	guide := ""
+	for _, page := range []string{"ci.md", "user-guide.md"} {
+		data, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
+		require.NoError(t, err)
+		guide = string(data)
+		for _, line := range strings.Split(guide, "\n") {
+			checkCommandLine(t, root, commands, page+": "+line)
+		}
+	}
+	for name, cmd := range commands {
+		if name == "completion" || name == "experiment" { // cobra's own; docs/experiments.md
+			continue
+		}
+		require.Contains(t, guide, "mcchk "+name, "the user guide lacks the command")
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if name != "config" && f.Name != "help" {
+				require.Contains(t, guide, "--"+f.Name, "the user guide lacks a flag of mcchk %s", name)
+			}
+		})
+	}
+}
+
+var commandInLine = regexp.MustCompile("mcchk ([a-z]+)( [^`|]*)")
+
+func checkCommandLine(t *testing.T, root *cobra.Command, commands map[string]*cobra.Command, line string) {
+	t.Helper()
+	for _, m := range commandInLine.FindAllStringSubmatch(line, -1) {
+		cmd := commands[m[1]]
+		if cmd == nil || cmd.DisableFlagParsing || cmd.HasSubCommands() {
+			continue
+		}
+		own, _, _ := strings.Cut(m[2], " -- ")
+		for _, f := range usedFlag.FindAllStringSubmatch(own, -1) {
+			known := cmd.Flags().Lookup(f[2]) != nil || root.PersistentFlags().Lookup(f[2]) != nil || f[2] == "help"
+			require.True(t, known, "mcchk %s has no flag --%s\n%s", m[1], f[2], line)
+		}
+		for _, f := range usedFormat.FindAllStringSubmatch(own, -1) {
+			require.True(t, slices.Contains(report.Formats(), f[1]), "there is no format %s\n%s", f[1], line)
+		}
+	}
+}
