@@ -2,8 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -51,6 +53,37 @@ func TestSettingsAreFlags(t *testing.T) {
 		}
 	}
 	require.False(t, configured(command("version")))
+}
+
+// TestSettingsTable keeps the table in docs/user-guide.md equal to the settings:
+// go test ./cmd/mcchk -run TestSettingsTable -update writes it anew.
+func TestSettingsTable(t *testing.T) {
+	const end = "<!-- end of the table -->"
+	path := filepath.Join("..", "..", "docs", "user-guide.md")
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	begin, rest, found := strings.Cut(string(data), "TestSettingsTable -update. -->\n")
+	require.True(t, found)
+	_, after, found := strings.Cut(rest, end)
+	require.True(t, found)
+	table := "\n| key, flag | environment | default | meaning |\n| --- | --- | --- | --- |\n"
+	for _, s := range settings() {
+		standard := ""
+		if s.Default != "" {
+			standard = "`" + s.Default + "`"
+		}
+		usage := s.Usage
+		if len(s.Choices) > 0 {
+			usage += ": `" + strings.Join(s.Choices, "`, `") + "`"
+		}
+		table += fmt.Sprintf("| `%s` | `%s` | %s | %s |\n", s.Name, s.Env(), standard, usage)
+	}
+	want := begin + "TestSettingsTable -update. -->\n" + table + end + after
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(want), 0o644))
+		return
+	}
+	require.Equal(t, want, string(data), "the table is not what the settings say: go test ./cmd/mcchk -run TestSettingsTable -update")
 }
 
 // TestConfigSchema keeps docs/config.schema.json equal to the settings:
