@@ -16,6 +16,8 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/mcchk/mcchk/report"
 )
 
 // fences are the code blocks of a page: language, then text.
@@ -163,8 +165,11 @@ func TestCIBlocks(t *testing.T) {
 	require.Equal(t, []string{"src/app.c", "15", "error", "load from the origin buffer of MPI_Get before it completes", "MC103"}, got[1:])
 }
 
-// usedFlag finds flags.
-var usedFlag = regexp.MustCompile(`(^|[\s\[(])--([a-z][a-z-]+)`)
+// Flags in a command line, and formats behind --format.
+var (
+	usedFlag   = regexp.MustCompile(`(^|[\s\[(])--([a-z][a-z-]+)`)
+	usedFormat = regexp.MustCompile(`--format ([a-z]+)`)
+)
 
 // TestDocumentedCommands: each flag that the pages use with a command exists,
 // and each flag of a command is in the user guide.
@@ -210,6 +215,9 @@ func checkCommandLine(t *testing.T, root *cobra.Command, commands map[string]*co
 		for _, f := range usedFlag.FindAllStringSubmatch(own, -1) {
 			known := cmd.Flags().Lookup(f[2]) != nil || root.PersistentFlags().Lookup(f[2]) != nil || f[2] == "help"
 			require.True(t, known, "mcchk %s has no flag --%s\n%s", m[1], f[2], line)
+		}
+		for _, f := range usedFormat.FindAllStringSubmatch(own, -1) {
+			require.Contains(t, report.Formats(), f[1], line)
 		}
 	}
 }
