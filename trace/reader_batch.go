@@ -1,5 +1,7 @@
 package trace
 
+import "slices"
+
 // Batch is a stretch of the events of one process, and what they define: what
 // one goroutine reads for another. It owns all that its items point to.
 type Batch struct {
@@ -101,6 +103,8 @@ func (r *Reader) takeAccesses(b *Batch, n int) int {
 
 // lend gives the reader room of the batch for the next call.
 func (r *Reader) lend(b *Batch) {
+	const args, words = 32, 256 // of most calls
+	b.args, b.words = slices.Grow(b.args, args), slices.Grow(b.words, words)
 	r.call.Args, r.words = b.args[len(b.args):], b.words[len(b.words):]
 }
 

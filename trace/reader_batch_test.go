@@ -23,7 +23,7 @@ func copied(ev trace.Event) seen {
 	s := seen{event: ev}
 	if ev.Call != nil {
 		s.call = *ev.Call
-		s.call.Args = slices.Clone(ev.Call.Args)
+		s.call.Args = append([]trace.Value(nil), ev.Call.Args...) // no arguments are nil
 		for i := range s.call.Args {
 			s.call.Args[i].List = slices.Clone(s.call.Args[i].List)
 		}
