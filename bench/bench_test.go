@@ -30,7 +30,7 @@ func TestSynthetic(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()
-			require.NoError(t, synthetic{name: "x", ranks: tc.ranks, kernel: tc.kernel}.write(dir))
+			require.NoError(t, synthetic{name: "x", ranks: tc.ranks, kernel: tc.kernel}.write(context.Background(), dir))
 			d, err := trace.OpenDir(dir)
 			require.NoError(t, err)
 			size, err := decode(d)

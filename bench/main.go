@@ -29,7 +29,7 @@ import (
 func main() {
 	var o options
 	flag.IntVar(&o.rounds, "rounds", 5, "at most so many launches of each program with Open MPI, plain and traced in turn; half as many with MPICH, and of each analysis")
-	flag.StringVar(&o.only, "only", "", "run one part: programs or analysis")
+	flag.StringVar(&o.only, "only", "", "run one part: programs, analysis or growth")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -45,8 +45,8 @@ type options struct {
 }
 
 func (o options) run(ctx context.Context, out io.Writer) error {
-	if o.rounds < 1 || !slices.Contains([]string{"", "programs", "analysis"}, o.only) {
-		return errors.New("-rounds must be positive, and -only programs or analysis")
+	if o.rounds < 1 || !slices.Contains([]string{"", "programs", "analysis", "growth"}, o.only) {
+		return errors.New("-rounds must be positive, and -only programs, analysis or growth")
 	}
 	work, err := os.MkdirTemp("", "mcchk-bench-")
 	if err != nil {
@@ -55,13 +55,18 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 	defer os.RemoveAll(work)
 	began := time.Now()
 	fmt.Fprintf(out, "%s %s/%s, %d CPUs\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-	if o.only != "analysis" {
+	if o.only == "" || o.only == "programs" {
 		if err := o.programs(ctx, out, work); err != nil {
 			return err
 		}
 	}
-	if o.only != "programs" {
+	if o.only == "" || o.only == "analysis" {
 		if err := o.analysis(ctx, out, work); err != nil {
+			return err
+		}
+	}
+	if o.only == "" || o.only == "growth" {
+		if err := o.growth(ctx, out, work); err != nil {
 			return err
 		}
 	}
@@ -99,7 +104,7 @@ func (o options) analysis(ctx context.Context, out io.Writer, work string) error
 	var results []throughput
 	for _, s := range synthetics() {
 		dir := filepath.Join(work, s.name)
-		if err := s.write(dir); err != nil {
+		if err := s.write(ctx, dir); err != nil {
 			return fmt.Errorf("trace %s: %w", s.name, err)
 		}
 		rs, err := measureThroughput(ctx, s.title, dir, (o.rounds+1)/2)

@@ -2,10 +2,12 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 
+	"github.com/mcchk/mcchk/synth"
 	"github.com/mcchk/mcchk/trace"
 )
 
@@ -22,11 +24,16 @@ func synthetics() []synthetic {
 		{"halo", "halo, 26 records a step", 2, haloScript(50000)},
 		{"grid", "whole grid, 40000 records a step", 2, gridScript(100, 4000)},
 		{"ring", "ring, 8 records a step", 2, ringScript(400, 100)},
+		{"halo16", "halo of 16 processes", 16, nil}, // of package synth
 	}
 }
 
 // write writes the files of all processes.
-func (s synthetic) write(dir string) error {
+func (s synthetic) write(ctx context.Context, dir string) error {
+	if s.kernel == nil {
+		_, err := synth.Generate(ctx, dir, synth.Config{Pattern: synth.Halo, Ranks: s.ranks, Accesses: 10_000_000})
+		return err
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}

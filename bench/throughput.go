@@ -14,7 +14,7 @@ import (
 )
 
 // throughputAim is how much longer than decoding an analysis may take.
-const throughputAim = 3
+const throughputAim = 1.5
 
 // throughput is the times of one trace with one clock and number of cores,
 // decoding and analysis in turn, seconds.
@@ -37,7 +37,7 @@ func measureThroughput(ctx context.Context, title, dir string, rounds int) ([]th
 	var results []throughput
 	for _, procs := range []int{1, 2} {
 		runtime.GOMAXPROCS(procs)
-		for _, clock := range []string{evc.Encoded, evc.Vector} {
+		for _, clock := range []string{evc.Auto, evc.Vector} {
 			t := throughput{title: title, procs: procs, clock: clock}
 			for begin := time.Now(); len(t.decode) == 0 || len(t.decode) < rounds && time.Since(begin) < enough; {
 				if err := t.round(ctx, d); err != nil {
