@@ -14,7 +14,7 @@ import (
 
 // namer gives source places to the stacks of the traces.
 type namer struct {
-	readers  []*trace.Reader
+	readers  []*trace.Reader // by rank; none where all stacks are known
 	resolver *symbols.Resolver
 	stacks   map[stackKey][]symbols.Frame
 	unknown  []string // functions called that may order processes in ways not known
@@ -58,7 +58,8 @@ func (n *namer) stack(rank int32, id uint32) []symbols.Frame {
 		return frames
 	}
 	var frames []symbols.Frame
-	if reader := n.readers[rank]; id != 0 && reader != nil {
+	if id != 0 && n.readers != nil && n.readers[rank] != nil {
+		reader := n.readers[rank]
 		for _, pc := range reader.Stack(id) {
 			frames = append(frames, n.frames(reader, pc)...)
 		}

@@ -26,6 +26,13 @@ func inMemory(t testing.TB, files [][]byte, clock string, jobs int) *Result {
 
 func inMemoryWith(t testing.TB, files [][]byte, opts Options) *Result {
 	t.Helper()
+	res, err := runInMemory(t, files, opts).result()
+	require.NoError(t, err)
+	return res
+}
+
+func runInMemory(t testing.TB, files [][]byte, opts Options) *run {
+	t.Helper()
 	open := func(rank int) (*trace.Reader, error) {
 		return trace.NewReader(bytes.NewReader(files[rank]), fmt.Sprintf("rank %d", rank))
 	}
@@ -41,10 +48,7 @@ func inMemoryWith(t testing.TB, files [][]byte, opts Options) *Result {
 		readers[i] = r
 		dir.Files = append(dir.Files, trace.File{Header: r.Header()})
 	}
-	r := &run{ctx: context.Background(), opts: opts, dir: dir, readers: readers, reopen: open}
-	res, err := r.result()
-	require.NoError(t, err)
-	return res
+	return &run{ctx: context.Background(), opts: opts, dir: dir, readers: readers, reopen: open}
 }
 
 // pairsOf returns the findings as the oracle names conflicts.

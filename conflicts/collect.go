@@ -57,6 +57,7 @@ type Touch struct {
 	heard  regions.Heard       // of the other access's process, when it started
 	locks  *regions.LockSet
 	pos    uint64
+	record *TouchRecord // of an access that was read from a file
 }
 
 // Started returns the last synchronization before the access; nil at the start
@@ -81,10 +82,20 @@ func (t *Touch) Next() *regions.CallInfo { return t.within.End }
 // Heard returns the last call of the other access's process that the process of
 // this one had heard of when it made the access; nil when of none. It is known
 // once the replay is over.
-func (t *Touch) Heard() *regions.CallInfo { return t.heard.Call() }
+func (t *Touch) Heard() *regions.CallInfo {
+	if t.record != nil {
+		return t.record.Heard
+	}
+	return t.heard.Call()
+}
 
 // Held returns the locks that protect the access.
-func (t *Touch) Held() []regions.Lock { return t.locks.Held() }
+func (t *Touch) Held() []regions.Lock {
+	if t.record != nil {
+		return t.record.Held
+	}
+	return t.locks.Held()
+}
 
 // Spans reports whether the access is not instantaneous.
 func (t *Touch) Spans() bool { return t.span != nil }

@@ -20,6 +20,8 @@ type SampleRecord struct {
 	Window        *regions.Window
 	Base          uint64
 	Locks         [2]*regions.CallInfo
+
+	FirstBegan, SecondBegan bool
 }
 
 // TouchRecord is a Touch as a file can hold it. Of an atomic access's elements
@@ -29,7 +31,9 @@ type TouchRecord struct {
 	Atomic        bool
 	Type, Op      string
 	Call          *regions.CallInfo
-	Started, Done *regions.CallInfo
+	Started, Next *regions.CallInfo
+	Done, Heard   *regions.CallInfo
+	Held          []regions.Lock
 	Spans         bool
 	Pos           uint64
 }
@@ -41,14 +45,17 @@ func (g *Group) Record() GroupRecord {
 		Rule: g.Rule, First: g.First, Second: g.Second, Count: g.Count, Owners: g.Owners(),
 		Sample: SampleRecord{
 			Region: s.Region, Owner: s.Owner, Lo: s.Lo, Hi: s.Hi,
-			First: s.First.record(), Second: s.Second.record(),
-			Window: s.Window, Base: s.Base, Locks: s.Locks,
+			First: s.First.toRecord(), Second: s.Second.toRecord(),
+			Window: s.Window, Base: s.Base, Locks: s.Locks, FirstBegan: s.FirstBegan, SecondBegan: s.SecondBegan,
 		},
 	}
 }
 
-func (t *Touch) record() TouchRecord {
-	r := TouchRecord{Kind: t.Kind, Call: t.Call, Started: t.Started(), Done: t.Done(), Spans: t.Spans(), Pos: t.pos}
+func (t *Touch) toRecord() TouchRecord {
+	r := TouchRecord{
+		Kind: t.Kind, Call: t.Call, Started: t.Started(), Next: t.Next(), Done: t.Done(),
+		Heard: t.Heard(), Held: t.Held(), Spans: t.Spans(), Pos: t.pos,
+	}
 	if t.Elem != nil {
 		r.Atomic, r.Type, r.Op = true, t.Elem.Type, t.Elem.Op
 	}
@@ -63,7 +70,7 @@ func (r *GroupRecord) Group() *Group {
 		Sample: Sample{
 			Region: s.Region, Owner: s.Owner, Lo: s.Lo, Hi: s.Hi,
 			First: s.First.touch(), Second: s.Second.touch(),
-			Window: s.Window, Base: s.Base, Locks: s.Locks,
+			Window: s.Window, Base: s.Base, Locks: s.Locks, FirstBegan: s.FirstBegan, SecondBegan: s.SecondBegan,
 		},
 	}
 	for _, o := range r.Owners {
@@ -73,7 +80,7 @@ func (r *GroupRecord) Group() *Group {
 }
 
 func (r *TouchRecord) touch() Touch {
-	t := Touch{Kind: r.Kind, Call: r.Call, within: &regions.Bounds{Begin: r.Started, End: r.Done}, pos: r.Pos}
+	t := Touch{Kind: r.Kind, Call: r.Call, within: &regions.Bounds{Begin: r.Started, End: r.Next}, pos: r.Pos, record: r}
 	if r.Atomic {
 		t.Elem = &regions.Element{Type: r.Type, Op: r.Op}
 	}

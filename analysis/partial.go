@@ -1,0 +1,323 @@
+package analysis
+
+import (
+	"bufio"
+	"cmp"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/symbols"
+)
+
+// partialFormat is the version of the files. It changes with any change of
+// what they hold.
+const partialFormat = 1
+
+// Errors of partial results.
+var (
+	// ErrPartial: a file is no partial result, or is damaged.
+	ErrPartial = errors.New("no partial result")
+	// ErrParts: partial results that do not belong together, or not all of them.
+	ErrParts = errors.New("parts that are no whole")
+)
+
+// Partial is what the analysis of one part has found: compressed JSON, which
+// only the same version of the program reads.
+type Partial struct {
+	Format  int
+	Version string // of the program; set by who writes
+	Shard   Shard
+	Path    string `json:"-"` // of the file it was read from
+
+	// What all parts of an analysis have in common.
+	Run      string
+	Options  partialOptions
+	Basis    Basis
+	Usages   []regions.Usage
+	MayOrder []string
+	Problems []regions.Problem
+
+	// What may differ with the machine.
+	Directory string
+	Program   string
+	Library   string
+	Doubts    []Doubt
+	Warnings  []string
+
+	// What is this part's own.
+	Groups    []conflicts.GroupRecord
+	Predicted []conflicts.GroupRecord
+	Places    []stackPlace // of all stacks that any of this names
+}
+
+// partialOptions are the options that a result depends on.
+type partialOptions struct {
+	Clock   string
+	Model   Model
+	Predict bool
+}
+
+// stackPlace is where a recorded stack was.
+type stackPlace struct {
+	Rank   int32
+	Stack  uint32
+	Frames []symbols.Frame
+}
+
+func newPartial(s Shard, o Options, run string, e *evidence) *Partial {
+	return &Partial{
+		Format: partialFormat, Shard: s,
+		Run: run, Options: partialOptions{o.Clock, cmp.Or(o.Model, ModelAuto), o.Predict},
+		Basis: e.Basis, Usages: e.Usages, MayOrder: e.MayOrder, Problems: e.Problems,
+		Directory: e.Directory, Program: e.Program, Library: e.Library, Doubts: e.Doubts, Warnings: e.Warnings,
+		Groups: records(e.Groups), Predicted: records(e.Predicted),
+	}
+}
+
+func records(groups []*conflicts.Group) []conflicts.GroupRecord {
+	var out []conflicts.GroupRecord
+	for _, g := range groups {
+		out = append(out, g.Record())
+	}
+	return out
+}
+
+// placesOfStacks lists the stacks that were named.
+func placesOfStacks(n *namer) []stackPlace {
+	var out []stackPlace
+	for key, frames := range n.stacks {
+		out = append(out, stackPlace{key.rank, key.stack, frames})
+	}
+	slices.SortFunc(out, func(a, b stackPlace) int {
+		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Stack, b.Stack))
+	})
+	return out
+}
+
+// WriteFile writes the result to a file, under a temporary name until it is
+// complete: there is never half a result under its own.
+func (p *Partial) WriteFile(path string) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			os.Remove(f.Name())
+		}
+	}()
+	if err := p.write(f); err != nil {
+		return fmt.Errorf("%s: %w", f.Name(), err)
+	}
+	if err := f.Chmod(0o644); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+func (p *Partial) write(w io.Writer) error {
+	buf := bufio.NewWriter(w)
+	z := gzip.NewWriter(buf)
+	if err := json.NewEncoder(z).Encode(p); err != nil {
+		return err
+	}
+	if err := z.Close(); err != nil {
+		return err
+	}
+	return buf.Flush()
+}
+
+// ReadPartial reads a file that WriteFile wrote. An error wraps ErrPartial when
+// it holds no complete partial result, or one of another version of the program.
+func ReadPartial(path, version string) (*Partial, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	p := &Partial{}
+	if err := p.read(f); err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", path, ErrPartial, err)
+	}
+	p.Path = path
+	if p.Format != partialFormat || p.Version != version {
+		return nil, fmt.Errorf("%s: %w of this version (%s): it was written by version %s", path, ErrPartial, version, p.Version)
+	}
+	if err := p.check(); err != nil {
+		return nil, fmt.Errorf("%s: %w: %w", path, ErrPartial, err)
+	}
+	return p, nil
+}
+
+func (p *Partial) read(r io.Reader) error {
+	z, err := gzip.NewReader(r)
+	if err != nil {
+		return err
+	}
+	data, err := io.ReadAll(z) // to the checksum at the end
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, p)
+}
+
+// check refuses what the program never writes and would stumble over.
+func (p *Partial) check() error {
+	if !p.Shard.valid() {
+		return fmt.Errorf("part %s", p.Shard)
+	}
+	for _, g := range slices.Concat(p.Groups, p.Predicted) {
+		a, b := g.Sample.First.Call, g.Sample.Second.Call
+		if a == nil || b == nil || g.First.Role > regions.OutOfScope || g.Second.Role > regions.OutOfScope ||
+			a.Epoch > regions.LockAllEpoch || b.Epoch > regions.LockAllEpoch {
+			return errors.New("a conflict that is none")
+		}
+	}
+	for _, u := range p.Usages {
+		if u.Call == nil || u.Role > regions.OutOfScope || u.Call.Epoch > regions.LockAllEpoch || u.Other != nil && u.Other.Epoch > regions.LockAllEpoch {
+			return errors.New("a usage error that is none")
+		}
+	}
+	return nil
+}
+
+// MergePartials joins the parts of an analysis into its result. An error wraps
+// ErrParts and names the files or parts that are missing, there twice, or of
+// another run, other options or other traces.
+func MergePartials(parts []*Partial) (*Result, error) {
+	parts = slices.Clone(parts)
+	slices.SortStableFunc(parts, func(a, b *Partial) int { return cmp.Compare(a.Shard.Index, b.Shard.Index) })
+	if err := belongTogether(parts); err != nil {
+		return nil, err
+	}
+	first := parts[0]
+	e := &evidence{
+		Directory: first.Directory, Run: first.Run, Clock: first.Options.Clock,
+		Program: first.Program, Library: first.Library,
+		Basis: first.Basis, Usages: first.Usages, MayOrder: first.MayOrder,
+		Doubts: first.Doubts, Problems: first.Problems,
+	}
+	n := &namer{stacks: map[stackKey][]symbols.Frame{}}
+	var groups, predicted [][]*conflicts.Group
+	for _, p := range parts {
+		groups, predicted = append(groups, groupsOf(p.Groups)), append(predicted, groupsOf(p.Predicted))
+		for _, w := range p.Warnings {
+			if !slices.Contains(e.Warnings, w) {
+				e.Warnings = append(e.Warnings, w)
+			}
+		}
+		for _, s := range p.Places {
+			n.stacks[stackKey{s.Rank, s.Stack}] = s.Frames
+		}
+	}
+	e.Groups, e.Predicted = conflicts.Join(groups...), conflicts.Join(predicted...)
+	return e.conclude(n), nil
+}
+
+func groupsOf(records []conflicts.GroupRecord) []*conflicts.Group {
+	groups := make([]*conflicts.Group, len(records))
+	for i := range records {
+		groups[i] = records[i].Group()
+	}
+	return groups
+}
+
+// belongTogether checks that some parts, in their order, are one analysis.
+func belongTogether(parts []*Partial) error {
+	if len(parts) == 0 {
+		return fmt.Errorf("%w: there are none", ErrParts)
+	}
+	first := parts[0]
+	seen := map[int]*Partial{}
+	for _, p := range parts {
+		if what := first.differs(p); what != "" {
+			return fmt.Errorf("%w: %s and %s are of %s", ErrParts, first.Path, p.Path, what)
+		}
+		if old := seen[p.Shard.Index]; old != nil {
+			return fmt.Errorf("%w: %s and %s are both part %s", ErrParts, old.Path, p.Path, p.Shard)
+		}
+		seen[p.Shard.Index] = p
+	}
+	const most = 20
+	var missing []string
+	for i := 1; i <= first.Shard.Of && len(missing) <= most; i++ {
+		if seen[i] == nil {
+			missing = append(missing, Shard{i, first.Shard.Of}.String())
+		}
+	}
+	if len(missing) > 0 {
+		return &MissingParts{Parts: missing}
+	}
+	return nil
+}
+
+// MissingParts is the error of an analysis of which parts are missing: ErrParts.
+type MissingParts struct {
+	Parts []string // "2/8", the first of them
+}
+
+func (m *MissingParts) Error() string {
+	return fmt.Sprintf("%v: missing %s", ErrParts, joined(m.Parts))
+}
+
+// Unwrap returns ErrParts.
+func (m *MissingParts) Unwrap() error { return ErrParts }
+
+func joined(parts []string) string {
+	const most = 20
+	text := ""
+	for i, p := range parts {
+		switch {
+		case i == most:
+			return text + ", …"
+		case i > 0:
+			text += ", "
+		}
+		text += p
+	}
+	return text
+}
+
+// differs says in what two parts are not of one analysis; "" when they are.
+func (p *Partial) differs(q *Partial) string {
+	switch {
+	case p.Run != q.Run:
+		return fmt.Sprintf("different runs (%s and %s)", p.Run, q.Run)
+	case p.Shard.Of != q.Shard.Of:
+		return fmt.Sprintf("analyses in different numbers of parts (%d and %d)", p.Shard.Of, q.Shard.Of)
+	case p.Options != q.Options:
+		return fmt.Sprintf("analyses with different options (%s and %s)", p.Options, q.Options)
+	case p.Basis != q.Basis, !same(p.Usages, q.Usages), !same(p.MayOrder, q.MayOrder), !same(p.Problems, q.Problems):
+		return "different traces: files were added, removed or cut between the two"
+	}
+	return ""
+}
+
+// same compares lists of which an empty one may be nil.
+func same[T any](a, b []T) bool {
+	return len(a) == len(b) && (len(a) == 0 || reflect.DeepEqual(a, b))
+}
+
+func (o partialOptions) String() string {
+	text := fmt.Sprintf("--clock %s --memory-model %s", o.Clock, o.Model)
+	if o.Predict {
+		text += " --predict"
+	}
+	return text
+}

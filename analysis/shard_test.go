@@ -1,0 +1,194 @@
+package analysis
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/evc"
+	"github.com/mcchk/mcchk/internal/oracle"
+	"github.com/mcchk/mcchk/regions"
+)
+
+func TestParseShard(t *testing.T) {
+	for text, want := range map[string]Shard{"1/1": {1, 1}, "2/8": {2, 8}, "8/8": {8, 8}} {
+		s, err := ParseShard(text)
+		require.NoError(t, err)
+		require.Equal(t, want, s)
+	}
+	for _, text := range []string{"", "1", "0/2", "3/2", "-1/2", "1/0", "a/b", "1/2/3", "1/2000000"} {
+		_, err := ParseShard(text)
+		require.ErrorIs(t, err, ErrShard, text)
+	}
+}
+
+// inParts analyses traces in n parts and joins them, by way of files.
+func inParts(t *testing.T, files [][]byte, opts Options, n int) *Result {
+	t.Helper()
+	dir := t.TempDir()
+	var parts []*Partial
+	for i := range n {
+		s := Shard{i + 1, n}
+		opts.part = regions.Part{Index: i, Of: n}
+		p, err := runInMemory(t, files, opts).partial(s)
+		require.NoError(t, err)
+		path := filepath.Join(dir, fmt.Sprint(i))
+		require.NoError(t, p.WriteFile(path))
+		p, err = ReadPartial(path, "")
+		require.NoError(t, err)
+		parts = append(parts, p)
+	}
+	rand.Shuffle(n, func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
+	res, err := MergePartials(parts)
+	require.NoError(t, err)
+	return res
+}
+
+// TestParts: an analysis in parts finds the same as one in a whole, whatever
+// the options, and wherever memory lies; phases included.
+func TestParts(t *testing.T) {
+	found := 0
+	for seed := range int64(min(programs(t)/20, 400)) {
+		p := oracle.Generate(seed, oracle.Options{Calls: 40 + int(seed%100)})
+		r := rand.New(rand.NewPCG(uint64(seed), 3))
+		base := make([]uint64, len(p.Base))
+		for i := range base {
+			base[i] = uint64(r.IntN(1 << 20)) // across the borders of blocks
+		}
+		p = p.MoveMemory(base)
+		files, err := p.Files()
+		require.NoError(t, err)
+		opts := Options{
+			Clock: []string{evc.Encoded, evc.Vector, evc.Auto}[r.IntN(3)], Jobs: 1, Predict: r.IntN(2) == 0,
+			Model: []Model{ModelAuto, ModelUnified, ModelSeparate}[r.IntN(3)],
+			phase: r.IntN(30), turn: r.IntN(5),
+		}
+		want := inMemoryWith(t, files, opts)
+		found += len(want.Findings)
+		n := 1 + r.IntN(4)
+		require.Equal(t, want, inParts(t, files, opts, n), "seed %d, %d parts, %+v:\n%s", seed, n, opts, p)
+	}
+	require.Greater(t, found, 10)
+}
+
+// A part has a block or it has not; every byte is in one part.
+func TestPartsOfMemory(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 10_000 {
+		n := 1 + r.IntN(9)
+		owner, lo := int32(r.IntN(20)), r.Uint64N(1<<24)
+		hi := lo + 1 + r.Uint64N(1<<19)
+		parts := 0
+		for i := range n {
+			p := regions.Part{Index: i, Of: n}
+			if p.Has(owner, lo) {
+				parts++
+			}
+			touches := p.Has(owner, lo) || p.Has(owner, hi-1)
+			for at := lo; at < hi; at += 1 << 12 {
+				touches = touches || p.Has(owner, at)
+			}
+			require.Equal(t, touches, p.Touches(owner, lo, hi), "%v, process %d, [%x, %x)", p, owner, lo, hi)
+		}
+		require.Equal(t, 1, parts)
+	}
+}
+
+func twoParts(t *testing.T) []*Partial {
+	t.Helper()
+	files, err := oracle.Generate(1, oracle.Options{}).Files()
+	require.NoError(t, err)
+	var parts []*Partial
+	for i := range 2 {
+		p, err := runInMemory(t, files, Options{Clock: evc.Vector, part: regions.Part{Index: i, Of: 2}}).partial(Shard{i + 1, 2})
+		require.NoError(t, err)
+		p.Path = fmt.Sprintf("part-%d", i+1)
+		parts = append(parts, p)
+	}
+	return parts
+}
+
+func TestPartsThatAreNoWhole(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		change func(p []*Partial) []*Partial
+		want   string
+	}{
+		{"none", func([]*Partial) []*Partial { return nil }, "none"},
+		{"the first is missing", func(p []*Partial) []*Partial { return p[1:] }, "missing 1/2"},
+		{"the last is missing", func(p []*Partial) []*Partial { return p[:1] }, "missing 2/2"},
+		{"one twice", func(p []*Partial) []*Partial { return append(p, p[0]) }, "part-1 and part-1 are both part 1/2"},
+		{"other run", func(p []*Partial) []*Partial { p[1].Run = "ff"; return p }, "different runs"},
+		{"other number", func(p []*Partial) []*Partial { p[1].Shard.Of = 3; return p }, "different numbers of parts (2 and 3)"},
+		{"other options", func(p []*Partial) []*Partial { p[1].Options.Predict = true; return p }, "--memory-model auto --predict"},
+		{"other traces", func(p []*Partial) []*Partial { p[1].Basis.Calls++; return p }, "different traces"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := MergePartials(tt.change(twoParts(t)))
+			require.ErrorIs(t, err, ErrParts)
+			require.ErrorContains(t, err, tt.want)
+		})
+	}
+}
+
+func TestDamagedPart(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "part")
+	p := twoParts(t)[0]
+	p.Version = "v1"
+	require.NoError(t, p.WriteFile(path))
+	whole, err := os.ReadFile(path)
+	require.NoError(t, err)
+	_, err = ReadPartial(path, "v2")
+	require.ErrorIs(t, err, ErrPartial)
+	require.ErrorContains(t, err, "written by version v1")
+	for _, data := range [][]byte{nil, []byte("text"), whole[:len(whole)-1], whole[:len(whole)/2], append([]byte{0}, whole...)} {
+		require.NoError(t, os.WriteFile(path, data, 0o644))
+		_, err := ReadPartial(path, "v1")
+		require.ErrorIs(t, err, ErrPartial)
+		require.ErrorContains(t, err, path)
+	}
+	require.Error(t, p.WriteFile(filepath.Join(dir, "no", "part")))
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, left, 1, "temporary files stay")
+}
+
+// An analysis that is interrupted tells what it had found by then.
+func TestInterrupted(t *testing.T) {
+	step := winFence(10) + winPut(11, 1)
+	text := twoWindows + "rank 0\n" + strings.Repeat(step, 40) + winFence(12) + "rank 1\n" +
+		strings.Repeat(winFence(10)+`{"access":"store","addr":"0x1000","size":4,"stack":[{"func":"main","file":"a.c","line":20}]}`+"\n", 40) + winFence(12)
+	files := packed(t, 2, text)
+	whole := inMemory(t, files, evc.Encoded, 1)
+	require.Equal(t, Race, whole.Verdict)
+
+	ctx, cancel := context.WithCancel(context.Background())
+	at := 0
+	r := runInMemory(t, files, Options{Clock: evc.Encoded, Jobs: 1, Progress: func(p Progress) {
+		if at = p.Regions; at == 10 {
+			cancel()
+		}
+	}})
+	r.ctx = ctx
+	res, err := r.result()
+	require.NoError(t, err)
+	require.True(t, res.Interrupted)
+	require.Equal(t, 10, res.Basis.Regions)
+	require.Len(t, res.Doubts, 1)
+	require.Equal(t, Interrupted, res.Doubts[0].Kind)
+	require.Contains(t, res.Doubts[0].Text, "after 10 concurrent regions")
+
+	_, err = RunShard(ctx, t.TempDir(), Shard{1, 2}, Options{})
+	require.Error(t, err)
+	r = runInMemory(t, files, Options{Clock: evc.Encoded, part: regions.Part{Of: 2}})
+	r.ctx = ctx
+	_, err = r.partial(Shard{1, 2})
+	require.ErrorIs(t, err, context.Canceled, "half a part is none")
+}
