@@ -157,14 +157,14 @@ func (a *app) analyze(ctx context.Context, dir string, o analyzeOptions) error {
 	for _, w := range res.Warnings {
 		a.say("warning: %s", w)
 	}
-	res, err = a.gate(res, &o.gate)
-	if err != nil {
-		return err
-	}
+	res = a.gate(res, &o.gate)
 	for _, out := range o.outputs {
 		if err := a.report(res, out, o.failOn); err != nil {
 			return err
 		}
+	}
+	if err := a.writeGate(res, &o.gate); err != nil {
+		return err
 	}
 	if status := verdictStatus(res, o.failOn); status != exitOK {
 		return &statusError{status: status}

@@ -63,9 +63,9 @@ int main(int argc, char **argv)
 // also under the names of compilers.
 func project(t *testing.T, racy bool, files map[string]string) (dir string, env []string) {
 	t.Helper()
-	for _, program := range []string{"mpicc.mpich", "mpiexec.mpich", "make", "cmake"} {
+	for _, program := range []string{"mpicc.mpich", "mpiexec.mpich", "mpicc.openmpi", "gcc", "clang", "llvm-link", "make", "cmake"} {
 		_, err := exec.LookPath(program)
-		require.NoError(t, err, "install it (Debian: apt install mpich libmpich-dev make cmake)")
+		require.NoError(t, err, "install it: make packages")
 	}
 	dir = t.TempDir()
 	before, after := "", useOfValue
@@ -220,4 +220,29 @@ func checkCommandLine(t *testing.T, root *cobra.Command, commands map[string]*co
 			require.Contains(t, report.Formats(), f[1], line)
 		}
 	}
+}
+
+// TestBaselineElsewhere: a baseline of two processes, gcc and MPICH holds for
+// three processes, clang and Open MPI, in another folder.
+func TestBaselineElsewhere(t *testing.T) {
+	dir, env := project(t, true, nil)
+	run := func(dir, mpi, compiler, n string, flags ...string) (int, string) {
+		got, out := status(t, dir, env, "mcchk", "cc", "--mpicc", "mpicc."+mpi, "--compiler", compiler, "-O1", "-g", "-o", "app", "app.c")
+		require.Zero(t, got, out)
+		command := append([]string{"mcchk", "run"}, flags...)
+		return status(t, dir, env, append(command, "--", "mpiexec."+mpi, "-n", n, "./app")...)
+	}
+	got, out := run(dir, "mpich", "gcc", "2", "--write-baseline", "baseline.json")
+	require.Equal(t, exitFindings, got, out)
+
+	other := filepath.Join(dir, "other", "place")
+	require.NoError(t, os.MkdirAll(other, 0o755))
+	source, err := os.ReadFile(filepath.Join(dir, "app.c"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(other, "app.c"), append([]byte("/* lines\n   more */\n"), source...), 0o600))
+	env = append(env, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1")
+	got, out = run(other, "openmpi", "clang", "3", "--baseline", "../../baseline.json")
+	require.Equal(t, exitOK, got, out)
+	require.Contains(t, out, "nothing new found (1 accepted)")
+	require.NotContains(t, out, "were not found")
 }

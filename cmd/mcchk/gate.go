@@ -44,26 +44,31 @@ func (o *gateOptions) read() error {
 	return nil
 }
 
-// gate takes what does not count out of the findings, tells what the files name
-// in vain, and writes what was asked for.
-func (a *app) gate(res *analysis.Result, o *gateOptions) (*analysis.Result, error) {
+// gate takes what does not count out of the findings, and tells what the files
+// name in vain.
+func (a *app) gate(res *analysis.Result, o *gateOptions) *analysis.Result {
 	o.files.Sources = fingerprint.NewSources(os.ReadFile)
 	res, outcome := o.files.Apply(res)
 	a.sayOutcome(res, outcome, o)
+	return res
+}
+
+// writeGate writes the baseline and the suppressions that were asked for.
+func (a *app) writeGate(res *analysis.Result, o *gateOptions) error {
 	if o.writeBaseline != "" {
 		if len(res.Doubts) > 0 {
 			a.say("warning: the baseline rests on an incomplete run, see the doubts of the report")
 		}
 		if err := gate.NewBaseline(res, o.files.Sources).WriteFile(o.writeBaseline); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if o.writeSuppression != "" {
 		if err := os.WriteFile(o.writeSuppression, gate.WriteSuppressions(res), 0o644); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return res, nil
+	return nil
 }
 
 func (a *app) sayOutcome(res *analysis.Result, outcome gate.Outcome, o *gateOptions) {
