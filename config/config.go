@@ -151,13 +151,14 @@ func (c *Config) Of(name string) Value {
 }
 
 // find returns the path of the nearest settings file in a folder or above; ""
-// when there is none.
+// when there is none. Folders that everybody may write, such as /tmp, are passed
+// over: a settings file names compilers that will be run.
 func find(dir string) (string, error) {
 	for {
 		path := filepath.Join(dir, FileName)
 		info, err := os.Stat(path)
 		switch {
-		case err == nil && !info.IsDir():
+		case err == nil && !info.IsDir() && !open(dir):
 			return path, nil
 		case err != nil && !os.IsNotExist(err) && !os.IsPermission(err):
 			return "", err
@@ -168,6 +169,12 @@ func find(dir string) (string, error) {
 		}
 		dir = parent
 	}
+}
+
+// open reports whether everybody may write a folder.
+func open(dir string) bool {
+	info, err := os.Stat(dir)
+	return err == nil && info.Mode().Perm()&0o002 != 0
 }
 
 // shown is a path as messages name it: relative when it lies in the folder or above.

@@ -69,6 +69,14 @@ func TestNearestFile(t *testing.T) {
 	require.Equal(t, FromDefault, c.Of("fail-on").From, "files are not joined")
 }
 
+func TestFolderThatEverybodyMayWrite(t *testing.T) {
+	top, below := project(t, "mpicc: evil\n")
+	require.NoError(t, os.Chmod(top, 0o777|os.ModeSticky))
+	c, err := Load(testSettings(), below, environment(nil))
+	require.NoError(t, err)
+	require.Empty(t, c.File)
+}
+
 func TestMistakesInTheFile(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"unknown key", "jobs: 1\nfail_on: error\n", `.mcchk.yaml: line 2: unknown key "fail_on" (did you mean fail-on?)`},
