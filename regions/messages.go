@@ -323,8 +323,11 @@ func waitSome(c *call) (ids, statuses []int64) {
 // received, which the process may come to know by an answer (MPI 4.1, example
 // 3.14); of what else goes on, nothing tells when it is over, and its buffers
 // stay in use until the process ends.
-func doRequestFree(_ *Machine, p *proc, c *call, _ *rule) {
+func doRequestFree(m *Machine, p *proc, c *call, _ *rule) {
 	id := c.num("request")
+	if m.oneSidedRequest(p, c) {
+		return
+	}
 	if r := p.requests[id]; r != nil && r.sent != nil {
 		r.sent.open = append(r.sent.open, r.spans...)
 		if r.sent.over {
@@ -335,12 +338,23 @@ func doRequestFree(_ *Machine, p *proc, c *call, _ *rule) {
 	delete(p.persistent, id)
 }
 
+// oneSidedRequest reports whether a call that gives up or cancels a request names
+// that of a one-sided operation, for which both are errors.
+func (m *Machine) oneSidedRequest(p *proc, c *call) bool {
+	r := p.requests[c.num("request")]
+	if r == nil || r.op == nil {
+		return false
+	}
+	m.problems.notUnderstood(c.Fn.Name, p.info(c), "the request of a one-sided operation can neither be freed nor cancelled (MPI 4.1, 12.3.5)")
+	return true
+}
+
 // doCancel: a receive that will turn out to be cancelled gets no message, so
 // that the one it was matched with goes to the next.
 func doCancel(m *Machine, p *proc, c *call, _ *rule) {
 	id := c.num("request")
 	r := p.requests[id]
-	if r == nil || r.sent == nil && r.awaited == nil {
+	if m.oneSidedRequest(p, c) || r == nil || r.sent == nil && r.awaited == nil {
 		return
 	}
 	c.Call = keep(c.Call)

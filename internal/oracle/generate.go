@@ -32,7 +32,7 @@ const (
 	NullProcess   // MPI_PROC_NULL
 	Cancels       // MPI_Cancel of a receive
 	TestForms     // completion that depends on timing: Waitany, Waitsome, the Test family, MPI_Request_get_status
-	FreedRequests // MPI_Request_free of an active send or one-sided operation
+	FreedRequests // MPI_Request_free of an active send
 	Collectives   // all blocking collectives
 	NonblockingCollectives
 	PersistentCollectives

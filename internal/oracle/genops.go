@@ -61,9 +61,6 @@ func (g *generator) oneSided(r int) bool {
 	if !g.emit(c) {
 		return false
 	}
-	if len(c.Reqs) > 0 && g.with(FreedRequests) && g.chance(0.2) {
-		return g.emit(Call{Rank: r, Fn: "MPI_Request_free", Unit: c.Unit, Reqs: c.Reqs})
-	}
 	g.track(r, &c)
 	return true
 }

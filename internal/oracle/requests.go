@@ -288,21 +288,16 @@ func (s *simulation) start(c *Call) error {
 	return nil
 }
 
-// release makes an MPI_Request_free: of an inactive request, or of a send or a
-// one-sided operation (MPI standard, 3.7.3).
+// release makes an MPI_Request_free: of an inactive request, or of a send (MPI
+// standard, 3.7.3; not of a one-sided operation, 12.3.5).
 func (s *simulation) release(c *Call) error {
 	q := &s.ranks[c.Rank]
 	x := q.reqs[c.Reqs[0]]
-	if x.active && (x.call.receives() || x.call.isCollective() || x.call.does() == "MPI_Mrecv" || x.call.Partitions > 0) {
+	if x.active && (x.call.isOperation() || x.call.receives() || x.call.isCollective() || x.call.does() == "MPI_Mrecv" || x.call.Partitions > 0) {
 		return errors.New("the request may not be freed")
 	}
-	if x.active && !x.call.isOperation() {
+	if x.active {
 		q.freed = append(q.freed, s.p.spans(&x.call)...)
-	}
-	for i := range q.ops {
-		if q.ops[i].req == c.Reqs[0] {
-			q.ops[i].req = -1
-		}
 	}
 	delete(q.reqs, c.Reqs[0])
 	return nil
