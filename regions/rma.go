@@ -3,7 +3,6 @@ package regions
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/mcchk/mcchk/trace"
 )
@@ -146,36 +145,37 @@ type opBuilder struct {
 
 func (b *opBuilder) build(role operationRole) error {
 	c := b.c
-	name := strings.TrimPrefix(strings.TrimPrefix(c.Fn.Name, "MPI_R"), "MPI_")
-	switch strings.ToLower(name) {
-	case "put", "accumulate":
-		if err := b.buffer("origin", "origin_count", "origin_datatype", Read, OriginBuffer); err != nil {
+	origin := func(count, typ string, kind Kind) error { return b.buffer("origin", count, typ, kind, OriginBuffer) }
+	switch role.role {
+	case PutTarget, AccumulateTarget, GetTarget:
+		kind := Read
+		if role.role == GetTarget {
+			kind = Write
+		}
+		if err := origin("origin_count", "origin_datatype", kind); err != nil {
 			return err
 		}
 		return b.target("target_count", "target_datatype", role)
-	case "get":
-		if err := b.buffer("origin", "origin_count", "origin_datatype", Write, OriginBuffer); err != nil {
-			return err
+	case FetchTarget:
+		reads := b.operationName() != noOp
+		if c.has("result_count") { // MPI_Get_accumulate, not MPI_Fetch_and_op
+			if reads {
+				if err := origin("origin_count", "origin_datatype", Read); err != nil {
+					return err
+				}
+			}
+			if err := b.buffer("result", "result_count", "result_datatype", Write, ResultBuffer); err != nil {
+				return err
+			}
+			return b.target("target_count", "target_datatype", role)
 		}
-		return b.target("target_count", "target_datatype", role)
-	case "get_accumulate":
-		if b.operationName() != noOp {
-			if err := b.buffer("origin", "origin_count", "origin_datatype", Read, OriginBuffer); err != nil {
+		if reads {
+			if err := origin("", "datatype", Read); err != nil {
 				return err
 			}
 		}
-		if err := b.buffer("result", "result_count", "result_datatype", Write, ResultBuffer); err != nil {
-			return err
-		}
-		return b.target("target_count", "target_datatype", role)
-	case "fetch_and_op":
-		if b.operationName() != noOp {
-			if err := b.buffer("origin", "", "datatype", Read, OriginBuffer); err != nil {
-				return err
-			}
-		}
-	case "compare_and_swap":
-		if err := b.buffer("origin", "", "datatype", Read, OriginBuffer); err != nil {
+	case SwapTarget:
+		if err := origin("", "datatype", Read); err != nil {
 			return err
 		}
 		if err := b.buffer("compare", "", "datatype", Read, CompareBuffer); err != nil {
