@@ -17,6 +17,9 @@ var unfits = []unfit{
 	{"", "a target displacement is not negative (MPI standard, 12.3.1)", func(_ *Program, c *Call) bool {
 		return c.isOperation() && c.Disp < 0
 	}},
+	{"mpich", "4.0 wants a send buffer of the root as well", func(p *Program, c *Call) bool {
+		return c.does() == "MPI_Reduce" && p.Comms[c.Comm].Remote != nil
+	}},
 	{"mpich", "4.0 takes the request of a one-sided operation for invalid in MPI_Request_free", func(p *Program, c *Call) bool {
 		return c.Fn == "MPI_Request_free" && slices.ContainsFunc(p.Calls, func(d Call) bool {
 			return d.isOperation() && d.form() == nonblocking && d.Reqs[0] == c.Reqs[0]

@@ -242,6 +242,9 @@ var emptyStatus = Status{Source: int(trace.AnySource), Tag: int(trace.AnyTag)}
 
 // requestStatus returns the status of a request that call i completes.
 func (m *matching) requestStatus(i, req int) Status {
+	if req < 0 {
+		return emptyStatus
+	}
 	for a := range m.acts {
 		if x := &m.acts[a]; x.req == req && x.done >= 0 && (x.done == i || x.done < i && m.alive(a, i)) {
 			return m.status(a)
