@@ -406,7 +406,13 @@ func doFinalize(m *Machine, p *proc, c *call, _ *rule) {
 func doWinCreate(m *Machine, p *proc, c *call, _ *rule) {
 	g := m.group(p, c, "comm")
 	id := c.num("win")
-	if g == nil || id == 0 {
+	switch {
+	case g == nil:
+		return
+	case id == 0 && !c.Returned: // no window, but the process stands in the call
+		m.collect(p, c, collKey{on: c.num("comm")}, g, allToAll, noRoot, nil)
+		return
+	case id == 0:
 		return
 	}
 	w := m.windows.byID[id]
