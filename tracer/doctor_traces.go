@@ -1,11 +1,13 @@
 package tracer
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -95,8 +97,52 @@ func (d *examination) traces(dir string) {
 		}
 		d.add("trace file", Problem, "record the run again", "%v", bad.Err)
 	}
+	d.recordedBuild(t.Files[0].Path)
 	d.runRecord(dir)
 	d.symbolTable(dir)
+}
+
+// recordedBuild compares how the program of a trace was built with the library
+// that it ran with.
+func (d *examination) recordedBuild(path string) {
+	r, err := trace.Open(path)
+	if err != nil {
+		return // a bad file, told already
+	}
+	defer r.Close()
+	var first trace.Event
+	if err := r.ReadEvent(&first); err != nil { // what is said of the build comes before
+		d.add("traces", Problem, "record the run again", "%s holds no event: %v", path, err)
+		return
+	}
+	var info BuildInfo
+	builds, libraries := r.Info("build"), r.Info("mpi.library")
+	if len(builds) == 0 || len(libraries) == 0 || json.Unmarshal([]byte(builds[0]), &info) != nil {
+		return
+	}
+	d.build("the program", &info)
+	d.libraryOfRun(info.MPI, libraries[0])
+}
+
+// libraryOfRun compares the library that a program was compiled for, such as
+// "MPICH 4.0.2", with what MPI_Get_library_version said when it ran.
+func (d *examination) libraryOfRun(compiled, ran string) {
+	const check = "MPI library of compilation and run"
+	ran, _, _ = strings.Cut(strings.ReplaceAll(ran, "\t", " "), "\n")
+	at := strings.LastIndexByte(compiled, ' ')
+	if at < 0 {
+		return
+	}
+	family, version := compiled[:at], compiled[at+1:]
+	switch {
+	case !strings.Contains(ran, family):
+		d.add(check, Warning, "compile and run with the same library; see LD_LIBRARY_PATH and the modules loaded",
+			"compiled for %s, but it ran with %s", compiled, ran)
+	case !strings.Contains(ran, version):
+		d.add(check, Warning, "compile it again with the library it runs with", "compiled for %s, but it ran with another version: %s", compiled, ran)
+	default:
+		d.add(check, OK, "", "%s", compiled)
+	}
 }
 
 // runRecord says how the run ended.

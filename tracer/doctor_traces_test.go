@@ -57,6 +57,8 @@ func TestDoctorTraces(t *testing.T) {
 	require.Equal(t, OK, found["run"].Health)
 	require.Equal(t, Warning, found["source lines"].Health, "mcchk run stores them after tracer.Run")
 	require.NotContains(t, found, "MPI C compiler")
+	require.Equal(t, OK, found["MPI library of compilation and run"].Health, found["MPI library of compilation and run"].Text)
+	require.Contains(t, found["binary's instrumentation"].Text, "gcc")
 
 	record("other")
 	require.NoError(t, os.Mkdir(b.path("mixed"), 0o755))
@@ -78,4 +80,23 @@ func TestDoctorTraces(t *testing.T) {
 
 	require.NoError(t, os.Mkdir(b.path("empty"), 0o755))
 	require.Contains(t, look("empty")["traces"].Mend, "mcchk run")
+}
+
+func TestDoctorLibraryOfRun(t *testing.T) {
+	const mpich, openMPI = "MPICH Version:\t4.0.2\nMPICH Release date:\tThu", "Open MPI v4.1.4, package: Debian OpenMPI"
+	tests := []struct {
+		compiled, ran string
+		want          Health
+	}{
+		{"MPICH 4.0.2", mpich, OK},
+		{"Open MPI 4.1.4", openMPI, OK},
+		{"MPICH 4.0.2", openMPI, Warning},
+		{"MPICH 3.4.1", mpich, Warning},
+	}
+	for _, test := range tests {
+		d := &examination{}
+		d.libraryOfRun(test.compiled, test.ran)
+		require.Len(t, d.findings, 1)
+		require.Equal(t, test.want, d.findings[0].Health, d.findings[0].Text)
+	}
 }
