@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/symbols"
 )
 
 // explain says why nothing orders the accesses of a finding, what was looked
@@ -85,7 +86,23 @@ func (w *wording) open(span, other *conflicts.Side) string {
 	if span.Done.Call == "" {
 		return fmt.Sprintf("no call completes %s in the recorded run, so %s may touch the bytes at the same time", w.access(span), w.access(other))
 	}
-	return fmt.Sprintf("%s is complete only with %s, and %s comes before that", w.access(span), w.call(span.Done), w.access(other))
+	round := ""
+	if earlierLine(other, span) {
+		round = " when it comes round again"
+	}
+	why := fmt.Sprintf("%s is complete only with %s, and %s comes before that%s", w.access(span), w.call(span.Done), w.access(other), round)
+	if crossed(span, other) {
+		why += "; " + w.between(span, other)
+	}
+	return why
+}
+
+// earlierLine reports whether an access that was made later stands earlier in the
+// same function: the program comes by in a loop.
+func earlierLine(later, sooner *conflicts.Side) bool {
+	x, _ := symbols.Here(later.Stack)
+	y, _ := symbols.Here(sooner.Stack)
+	return x.File != "" && x.File == y.File && x.Func == y.Func && x.Line > 0 && x.Line < y.Line
 }
 
 // between says what stands between two accesses of one process.
@@ -129,7 +146,12 @@ func (w *wording) mendWithin(span, other *conflicts.Side) []conflicts.Mend {
 		out = append(out, mendAt(conflicts.MendComplete, place(other), "%s between %s and %s", how, w.access(span), w.access(other)))
 	}
 	if span.Done.Call != "" && (!oneSided(other.Call) || span.Done.Call == "MPI_Win_fence") {
-		out = append(out, mendAt(conflicts.MendMove, span.Done, "move %s behind %s", w.access(other), w.call(span.Done)))
+		move := mendAt(conflicts.MendMove, span.Done, "move %s behind %s", w.access(other), w.call(span.Done))
+		if span.Done.Call == "MPI_Win_fence" { // which all processes of the window call: one more is the greater change
+			out = append([]conflicts.Mend{move}, out...)
+		} else {
+			out = append(out, move)
+		}
 	}
 	switch {
 	case buffer(span) && (other.Write || !span.Write):

@@ -54,6 +54,17 @@ func forget(whole, phased *conflicts.Finding) {
 			s[0].Locks, s[1].Locks, differ = nil, nil, true
 		}
 	}
+	for _, s := range [][2]*conflicts.Side{{&whole.First, &phased.First}, {&whole.Second, &phased.Second}} {
+		if s[0].Next.Call != s[1].Next.Call { // a nearer one that came after the phase
+			s[0].Next, s[1].Next, differ = conflicts.SyncPoint{}, conflicts.SyncPoint{}, true
+			if !s[0].Pending {
+				s[0].Done, s[1].Done = conflicts.SyncPoint{}, conflicts.SyncPoint{}
+			}
+		}
+		if s[1].Started.Call != s[0].Started.Call { // of an access that started before the phase
+			s[0].Started, s[1].Started, differ = conflicts.SyncPoint{}, conflicts.SyncPoint{}, true
+		}
+	}
 	if differ {
 		whole.Explanation, phased.Explanation = conflicts.Explanation{}, conflicts.Explanation{}
 	}

@@ -56,13 +56,18 @@ type Touch struct {
 	span   *regions.Completion // nil of an instantaneous access
 	heard  regions.Heard       // of the other access's process, when it started
 	locks  *regions.LockSet
+	before *regions.CallInfo // nearer than those of within; nil if none is
+	after  *regions.CallInfo
 	pos    uint64
 	record *TouchRecord // of an access that was read from a file
 }
 
-// Started returns the last synchronization before the access; nil at the start
-// of the run.
+// Started returns the last synchronization before the access, calls that only
+// lock or complete included; nil at the start of the run.
 func (t *Touch) Started() *regions.CallInfo {
+	if t.before != nil {
+		return t.before
+	}
 	return t.within.Begin
 }
 
@@ -72,12 +77,17 @@ func (t *Touch) Done() *regions.CallInfo {
 	if t.span != nil {
 		return t.span.By
 	}
-	return t.within.End
+	return t.Next()
 }
 
 // Next returns the first synchronization after the access started; nil when
 // there is none. It is known once the replay is over.
-func (t *Touch) Next() *regions.CallInfo { return t.within.End }
+func (t *Touch) Next() *regions.CallInfo {
+	if t.after != nil {
+		return t.after
+	}
+	return t.within.End
+}
 
 // Heard returns the last call of the other access's process that the process of
 // this one had heard of when it made the access; nil when of none. It is known
@@ -148,7 +158,7 @@ func (p *Pair) earlier(s *Sample) bool {
 func (p *Pair) sample() Sample {
 	s := Sample{
 		Region: p.Region.Index, Owner: p.First.Owner, Lo: p.Lo, Hi: p.Hi,
-		First: touchOf(p.First), Second: touchOf(p.Second),
+		First: p.touch(p.First), Second: p.touch(p.Second),
 	}
 	prefer := max(p.First.Call.Win, p.Second.Call.Win)
 	s.Locks[0], s.Locks[1] = p.Region.LockOrder(p.First, p.Second)
@@ -160,8 +170,10 @@ func (p *Pair) sample() Sample {
 	return s
 }
 
-func touchOf(a *regions.Access) Touch {
-	return Touch{Kind: a.Kind, Elem: a.Elem, Call: a.Call, within: a.Within, span: a.Span, locks: a.Locks, pos: a.Start.Pos}
+func (p *Pair) touch(a *regions.Access) Touch {
+	t := Touch{Kind: a.Kind, Elem: a.Elem, Call: a.Call, within: a.Within, span: a.Span, locks: a.Locks, pos: a.Start.Pos}
+	t.before, t.after = p.Region.Around(a.Start)
+	return t
 }
 
 // Merge returns the groups of several collectors as one list, in a stable order.

@@ -49,6 +49,7 @@ func (m *Machine) call(p *proc) {
 		if r.check != nil {
 			r.check(m, p, c)
 		}
+		p.mark(c)
 		if r.do != nil {
 			r.do(m, p, c, r)
 		}

@@ -1,6 +1,57 @@
 package regions
 
-import "sort"
+import (
+	"sort"
+	"strings"
+
+	"github.com/mcchk/mcchk/trace"
+)
+
+// mark is a call on a window that opens or closes a lock epoch or completes
+// operations, as explanations name it: not each of them begins a separate region.
+type mark struct {
+	pos           uint64
+	fn            *trace.Fn
+	stack, strand uint32
+}
+
+// mark remembers a call on a window in the present separate region.
+func (p *proc) mark(c *call) {
+	name, ok := strings.CutPrefix(c.Fn.Name, "MPI_Win_")
+	if !ok {
+		return
+	}
+	switch name {
+	case "lock", "lock_all", "unlock", "unlock_all", "flush", "flush_all", "flush_local", "flush_local_all":
+		s := &p.segs[len(p.segs)-1]
+		s.marks = append(s.marks, mark{p.pos, c.Fn, c.Stack, p.event.Strand})
+	}
+}
+
+func (m *mark) info(rank int32) *CallInfo {
+	return &CallInfo{Fn: m.fn.Name, Rank: rank, Strand: m.strand, Stack: m.stack}
+}
+
+// Around returns the last call on a window before a moment and the first after
+// it, within its separate region; nil where there is none, so that the region's
+// own Bounds are the nearest.
+func (r *Region) Around(p Point) (before, after *CallInfo) {
+	s := r.Segment(p)
+	if s == nil {
+		return nil, nil
+	}
+	n := sort.Search(len(s.marks), func(i int) bool { return s.marks[i].pos >= p.Pos })
+	if n > 0 {
+		before = s.marks[n-1].info(p.Rank)
+	}
+	if n < len(s.marks) && s.marks[n].pos == p.Pos {
+		n++
+	}
+	if n < len(s.marks) {
+		after = s.marks[n].info(p.Rank)
+	}
+	return before, after
+}
 
 // Heard names the last call of a process that another had heard of at a moment:
 // through messages, barriers, fences and whatever else orders processes. As long

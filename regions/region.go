@@ -176,7 +176,8 @@ type Local struct {
 type Segment struct {
 	Stamp  evc.Stamp
 	Calls  *Bounds
-	others int // loads and stores in it that are left out
+	others int    // loads and stores in it that are left out
+	marks  []mark // calls in it that lock or complete
 }
 
 // Bounds are the synchronization calls that a separate region lies between. As
