@@ -14,6 +14,7 @@ import (
 	"slices"
 
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/symbols"
 )
@@ -316,6 +317,22 @@ func same[T any](a, b []T) bool {
 
 func (o partialOptions) String() string {
 	text := fmt.Sprintf("--clock %s --memory-model %s", o.Clock, o.Model)
+	if o.Predict {
+		text += " --predict"
+	}
+	return text
+}
+
+// Flags are the flags of mcchk analyze that are not as they are by default, each
+// behind a space.
+func (o partialOptions) Flags() string {
+	text := ""
+	if o.Clock != evc.Auto {
+		text += " --clock " + o.Clock
+	}
+	if o.Model != ModelAuto {
+		text += " --memory-model " + string(o.Model)
+	}
 	if o.Predict {
 		text += " --predict"
 	}

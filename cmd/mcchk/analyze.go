@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -20,15 +21,20 @@ const failNever = "never"
 
 // analyzeOptions are those of analyze, and of run for its second half.
 type analyzeOptions struct {
-	formats  []string
-	failOn   string
 	clock    string
 	jobs     int
 	predict  bool
 	model    string
 	pairwise bool
 	stats    bool
-	gate     gateOptions
+	report   reportOptions
+}
+
+// reportOptions say what becomes of a result.
+type reportOptions struct {
+	formats []string
+	failOn  string
+	gate    gateOptions
 
 	outputs []output // what formats mean
 }
@@ -42,23 +48,29 @@ type output struct {
 
 func (o *analyzeOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	formats := strings.Join(report.Formats(), ", ")
-	f.StringArrayVar(&o.formats, "format", nil, "report as `FORMAT[=FILE]`: "+formats+"; repeatable (default text)")
-	f.StringVar(&o.failOn, "fail-on", "error", "exit with 1 for findings from this severity on: error, warning, note, never")
 	f.StringVar(&o.clock, "clock", evc.Auto, "clocks to order events by: evc (encoded vector clocks), vector, or auto, which takes the cheaper one")
 	f.StringVar(&o.model, "memory-model", "auto", "memory model of windows: auto (what MPI_WIN_MODEL says), unified or separate")
 	f.BoolVar(&o.predict, "predict", false, "also warn of what would race had locks been granted in another order (MC202)")
 	f.IntVar(&o.jobs, "jobs", 0, "workers; 0 takes one a processor")
 	f.BoolVar(&o.pairwise, "pairwise", false, "compare every two accesses, as the papers do: the same findings, for comparison of the time")
 	f.BoolVar(&o.stats, "stats", false, "say on standard error what the analysis took: regions, clocks, memory, time")
+	registerCompletion(cmd, "memory-model", fixedWords(memoryModels...))
+	registerCompletion(cmd, "clock", fixedWords(evc.Names()...))
+	o.report.addFlags(cmd)
+}
+
+func (o *reportOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	formats := strings.Join(report.Formats(), ", ")
+	f.StringArrayVar(&o.formats, "format", nil, "report as `FORMAT[=FILE]`: "+formats+"; repeatable (default text)")
+	f.StringVar(&o.failOn, "fail-on", "error", "exit with 1 for findings from this severity on: error, warning, note, never")
 	o.gate.addFlags(f)
-	fixed := func(words ...string) cobra.CompletionFunc {
-		return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
-	}
-	registerCompletion(cmd, "format", fixed(report.Formats()...))
-	registerCompletion(cmd, "fail-on", fixed(severityNames()...))
-	registerCompletion(cmd, "memory-model", fixed(memoryModels...))
-	registerCompletion(cmd, "clock", fixed(evc.Names()...))
+	registerCompletion(cmd, "format", fixedWords(report.Formats()...))
+	registerCompletion(cmd, "fail-on", fixedWords(severityNames()...))
+}
+
+func fixedWords(words ...string) cobra.CompletionFunc {
+	return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 }
 
 func registerCompletion(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
@@ -74,9 +86,6 @@ func severityNames() []string { return []string{"error", "warning", "note", fail
 
 // check validates the options and finds the formats.
 func (o *analyzeOptions) check() error {
-	if !slices.Contains(severityNames(), o.failOn) {
-		return usagef("--fail-on: %q is none of %s%s", o.failOn, strings.Join(severityNames(), ", "), didYouMean(o.failOn, severityNames()))
-	}
 	if !slices.Contains(evc.Names(), o.clock) {
 		return usagef("--clock: %q is none of %s%s", o.clock, strings.Join(evc.Names(), ", "), didYouMean(o.clock, evc.Names()))
 	}
@@ -85,6 +94,13 @@ func (o *analyzeOptions) check() error {
 	}
 	if o.jobs < 0 {
 		return usagef("--jobs: %d is negative", o.jobs)
+	}
+	return o.report.check()
+}
+
+func (o *reportOptions) check() error {
+	if !slices.Contains(severityNames(), o.failOn) {
+		return usagef("--fail-on: %q is none of %s%s", o.failOn, strings.Join(severityNames(), ", "), didYouMean(o.failOn, severityNames()))
 	}
 	if len(o.formats) == 0 {
 		o.formats = report.Formats()[:1]
@@ -113,6 +129,7 @@ func (o *analyzeOptions) check() error {
 
 func newAnalyzeCommand(a *app) *cobra.Command {
 	var o analyzeOptions
+	var shard shardOptions
 	cmd := &cobra.Command{
 		Use:   "analyze DIR",
 		Short: "Report the races in recorded traces",
@@ -122,31 +139,56 @@ nothing orders. Findings go to standard output, all else to standard error.
 Findings that a baseline (--baseline) or a suppressions file (--suppressions)
 accepts do not count.
 
+With --shard I/N it analyses one of N parts, and writes what it found to the file
+that -o names; 'mcchk merge' joins the parts. Started by srun or mpiexec with
+several tasks, it takes the part of its task, and adds ".I-of-N" to the name.
+
+Ctrl-C ends the analysis with a report of what it has found so far, and status 3.
+
 Exit status: 0 nothing found at or above --fail-on, 1 findings, 2 wrong use,
 3 no verdict possible: traces unreadable or incomplete.`,
 		Example: `  mcchk analyze traces
   mcchk analyze traces --format text --format json=report.json
   mcchk analyze traces --write-baseline baseline.json
-  mcchk analyze traces --baseline baseline.json`,
+  mcchk analyze traces --baseline baseline.json
+  srun mcchk analyze traces -o part && mcchk merge part.*`,
 		Args: needs(1, 1, "a directory of traces"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {
 				return err
 			}
-			return a.analyze(cmd.Context(), args[0], o)
+			s, path, ok, err := shard.part(a.getenv)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				return a.analyze(cmd.Context(), args[0], o)
+			}
+			if err := refuseForParts(cmd, s); err != nil {
+				return err
+			}
+			return a.analyzePart(cmd.Context(), args[0], s, path, o)
 		},
 	}
 	o.addFlags(cmd)
+	shard.addFlags(cmd.Flags())
+	registerCompletion(cmd, "shard", fixedWords(shardAuto, shardNone))
 	return cmd
+}
+
+// analysis returns the options of the analysis itself.
+func (o *analyzeOptions) analysis(p *progress) analysis.Options {
+	return analysis.Options{
+		Clock: o.clock, Jobs: o.jobs, Model: analysis.Model(o.model), Predict: o.predict,
+		Pairwise: o.pairwise, Stats: o.stats, Progress: p.update,
+	}
 }
 
 // analyze analyses a directory, reports, and returns the verdict as a status.
 func (a *app) analyze(ctx context.Context, dir string, o analyzeOptions) error {
 	progress := a.newProgress()
 	began := time.Now()
-	res, err := a.backend.analyze(ctx, dir, analysis.Options{
-		Clock: o.clock, Jobs: o.jobs, Model: analysis.Model(o.model), Predict: o.predict, Pairwise: o.pairwise, Stats: o.stats, Progress: progress.update,
-	})
+	res, err := a.backend.analyze(ctx, dir, o.analysis(progress))
 	progress.clear()
 	if err != nil {
 		return err
@@ -154,9 +196,15 @@ func (a *app) analyze(ctx context.Context, dir string, o analyzeOptions) error {
 	if o.stats {
 		a.sayStats(res, time.Since(began))
 	}
+	return a.conclude(res, o.report)
+}
+
+// conclude reports a result, and returns the verdict as a status.
+func (a *app) conclude(res *analysis.Result, o reportOptions) error {
 	for _, w := range res.Warnings {
 		a.say("warning: %s", w)
 	}
+	interrupted := res.Interrupted
 	res = a.gate(res, &o.gate)
 	for _, out := range o.outputs {
 		if err := a.report(res, out, o.failOn); err != nil {
@@ -165,6 +213,9 @@ func (a *app) analyze(ctx context.Context, dir string, o analyzeOptions) error {
 	}
 	if err := a.writeGate(res, &o.gate); err != nil {
 		return err
+	}
+	if interrupted {
+		return &statusError{exitFailure, errors.New("interrupted; the report holds what was found until then")}
 	}
 	if status := verdictStatus(res, o.failOn); status != exitOK {
 		return &statusError{status: status}

@@ -11,11 +11,12 @@ import (
 
 // backend is what the commands have done by other packages. Tests replace it.
 type backend struct {
-	compile func(context.Context, tracer.CompileOptions) (int, error)
-	run     func(context.Context, tracer.RunOptions) (int, error)
-	doctor  func(context.Context, tracer.DoctorOptions) ([]tracer.Finding, error)
-	resolve func(ctx context.Context, dir string) (places int, err error)
-	analyze func(ctx context.Context, dir string, o analysis.Options) (*analysis.Result, error)
+	compile     func(context.Context, tracer.CompileOptions) (int, error)
+	run         func(context.Context, tracer.RunOptions) (int, error)
+	doctor      func(context.Context, tracer.DoctorOptions) ([]tracer.Finding, error)
+	resolve     func(ctx context.Context, dir string) (places int, err error)
+	analyzePart func(ctx context.Context, dir string, s analysis.Shard, o analysis.Options) (*analysis.Partial, error)
+	analyze     func(ctx context.Context, dir string, o analysis.Options) (*analysis.Result, error)
 }
 
 func realBackend() backend {
@@ -26,6 +27,7 @@ func realBackend() backend {
 		resolve: func(ctx context.Context, dir string) (int, error) {
 			return collect.Write(ctx, dir, symbols.NewResolver(symbols.Options{}))
 		},
-		analyze: analysis.Run,
+		analyze:     analysis.Run,
+		analyzePart: analysis.RunShard,
 	}
 }

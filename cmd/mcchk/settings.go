@@ -44,7 +44,7 @@ func otherVariables() []string {
 // configured are the commands whose flags take their values from settings. The
 // others work whatever a settings file holds.
 func configured(cmd *cobra.Command) bool {
-	return slices.Contains([]string{"analyze", "run", "doctor", "explain", "config"}, cmd.Name()) && cmd.Parent() == cmd.Root()
+	return slices.Contains([]string{"analyze", "merge", "run", "doctor", "explain", "config"}, cmd.Name()) && cmd.Parent() == cmd.Root()
 }
 
 // loadSettings reads settings file and environment.
