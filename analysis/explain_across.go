@@ -43,6 +43,9 @@ func (w *wording) misses(a, b *conflicts.Side) string {
 	if !a.Pending || !waits(b.Started.Call) || b.Heard.Call == "" || samePoint(b.Heard, b.Started) {
 		return ""
 	}
+	if b.Started.Call == "MPI_Win_fence" && b.Heard.Call == b.Started.Call { // the same fence, at another line
+		return ""
+	}
 	return fmt.Sprintf("; %s, which stands before %s, does not wait for %s of rank %d", w.call(b.Started), w.access(b), w.access(a), a.Rank)
 }
 
