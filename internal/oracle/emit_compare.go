@@ -404,10 +404,10 @@ func (m *matcher) value(r *Recorded, kind trace.ArgKind, v trace.Value) string {
 // describeType writes a datatype out with all that it is made of.
 func describeType(r *trace.Reader, id int64) string {
 	t := r.Type(id)
-	if t == nil {
+	switch {
+	case t == nil:
 		return fmt.Sprintf("type %d", id)
-	}
-	if t.Combiner == trace.Named {
+	case t.Combiner == trace.Named:
 		return t.Name
 	}
 	var olds []string
@@ -418,5 +418,21 @@ func describeType(r *trace.Reader, id int64) string {
 		}
 		olds = append(olds, seen[o])
 	}
-	return fmt.Sprintf("%d(%v, %v, %s; %d bytes, from %d, extent %d)", t.Combiner, t.Ints, t.Addrs, strings.Join(olds, ", "), t.Size, t.LB, t.Extent)
+	bounds := ""
+	if !backwards(r, t) {
+		bounds = fmt.Sprintf(", from %d, extent %d", t.LB, t.Extent)
+	}
+	return fmt.Sprintf("%d(%v, %v, %s; %d bytes%s)", t.Combiner, t.Ints, t.Addrs, strings.Join(olds, ", "), t.Size, bounds)
+}
+
+// backwards reports whether a type holds a vector whose blocks lie side by side
+// from behind: Open MPI 4.1 says that it begins at 0.
+func backwards(r *trace.Reader, t *trace.Type) bool {
+	if t.Combiner == trace.Vector && t.Ints[2] == -t.Ints[1] {
+		return true
+	}
+	return slices.ContainsFunc(t.Types, func(id int64) bool {
+		old := r.Type(id)
+		return old != nil && backwards(r, old)
+	})
 }
