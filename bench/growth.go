@@ -36,6 +36,14 @@ type growthCost struct {
 	accesses  int64
 }
 
+// best takes the least of each figure of two runs.
+func (c growthCost) best(d growthCost) growthCost {
+	if c.wall == 0 {
+		return d
+	}
+	return growthCost{wall: min(c.wall, d.wall), cpu: min(c.cpu, d.cpu), peak: min(c.peak, d.peak)}
+}
+
 func wallOf(c growthCost) float64 { return c.wall }
 func cpuOf(c growthCost) float64  { return c.cpu }
 func peakOf(c growthCost) float64 { return c.peak }
@@ -48,18 +56,18 @@ func growthCases() []growthCase {
 	ring := func(steps int64) synth.Config { return synth.Config{Pattern: "ring", Ranks: 64, Steps: steps} }
 	clock := func(name string) []string { return []string{"--clock", name} }
 	cases := []growthCase{
-		{title: "halo, one core", config: halo(20_000_000), cores: 1},
-		{title: "halo, two cores: time on the wall", config: halo(20_000_000), cores: 2, than: 1, aim: 1 / 1.8, figure: wallOf},
-		{title: "halo, a tenth of the length: memory", config: halo(2_000_000), cores: 2},
-		{title: "halo, the whole: memory", config: halo(20_000_000), cores: 2, than: 1, aim: 1.05, figure: peakOf},
+		{title: "halo, one core", config: halo(40_000_000), cores: 1},
+		{title: "halo, two cores: time on the wall", config: halo(40_000_000), cores: 2, than: 1, aim: 1 / 1.8, figure: wallOf},
+		{title: "halo, a tenth of the length: memory", config: halo(4_000_000), cores: 2},
+		{title: "halo, the whole: memory", config: halo(40_000_000), cores: 2, than: 1, aim: 1.05, figure: peakOf},
 		{title: "hot counter", config: hot(10_000)},
 		{title: "hot counter, ten times", config: hot(100_000), than: 1, aim: 11, figure: cpuOf},
 		{title: "hot counter, a hundred times", config: hot(1_000_000), than: 1, aim: 11, figure: cpuOf},
 		{title: "hot counter of 20,000, every pair", config: hot(20_000), args: []string{"--pairwise"}},
 		{title: "hot counter of 20,000", config: hot(20_000), than: 1, aim: 0.01, figure: cpuOf},
-		{title: "messages in a ring of 64", config: ring(2_000)},
-		{title: "messages, ten times: time", config: ring(20_000), than: 1, aim: 11, figure: cpuOf},
-		{title: "messages, ten times: memory", config: ring(20_000), than: 2, aim: 1.05, figure: peakOf},
+		{title: "messages in a ring of 64", config: ring(6_000)},
+		{title: "messages, ten times: time", config: ring(60_000), than: 1, aim: 11, figure: cpuOf},
+		{title: "messages, ten times: memory", config: ring(60_000), than: 2, aim: 1.05, figure: peakOf},
 	}
 	for _, c := range []synth.Config{
 		{Pattern: "ring", Ranks: 64, Steps: 5_000},
@@ -106,12 +114,7 @@ func (o options) growth(ctx context.Context, out io.Writer, work string) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.title, err)
 			}
-			if run == 0 || again.cpu < cost.cpu {
-				again.wall = min(again.wall, cmp.Or(cost.wall, again.wall))
-				cost = again
-			} else {
-				cost.wall = min(cost.wall, again.wall)
-			}
+			cost = cost.best(again)
 		}
 		known[key] = cost
 		cost.accesses = accesses

@@ -366,16 +366,22 @@ func (s *searcher) compareLocal(owner int32, i int, old bool, lane *lane) {
 		return
 	}
 	l := &s.region.Locals[owner][i]
-	from, to := lane.concurrentWith(s.region, regions.Point{Rank: owner, Seg: l.Seg, Pos: l.Pos})
+	at := regions.Point{Rank: owner, Seg: l.Seg, Pos: l.Pos}
+	first := lane.first()
+	if lane.away { // what is concurrent is known from the last look
+		if from, to := lane.concurrentWith(s.region, at); from >= to {
+			return
+		}
+	}
+	if !first.Layout.Meets(first.Base, intervals.Strided(l.Addr, uint64(l.Size), uint64(l.Stride), l.Count)) {
+		return
+	}
+	from, to := lane.concurrentWith(s.region, at)
 	if from >= to {
 		return
 	}
-	run := intervals.Strided(l.Addr, uint64(l.Size), uint64(l.Stride), l.Count)
-	if !lane.first().Layout.Meets(lane.first().Base, run) {
-		return
-	}
 	a := s.region.LocalAccess(owner, i)
-	if m, ok := s.meet(a, lane.first()); ok {
+	if m, ok := s.meet(a, first); ok {
 		s.out.add(newPair(s.region, a, lane.accesses[from], m.lo, m.hi, m.v), uint64(to-from))
 	}
 }

@@ -16,7 +16,7 @@ import (
 const readStep = 1 << 20
 
 // readBuffer holds chunk headers and skipped room; records are read past it.
-const readBuffer = 16 << 10
+const readBuffer = 4 << 10
 
 // chunkReader reads the chunks of a file one after another. It stops without
 // an error, and says so in cut, where the file is damaged or ends too early.
