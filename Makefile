@@ -49,7 +49,7 @@ lint: ## gofmt, go vet and staticcheck
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
 
-bench: ## measure tracing and analysis beside their aims (6 minutes)
+bench: ## measure tracing and analysis beside their aims (8 minutes)
 	$(GO) run ./bench
 
 soak: packages ## run every fixture in every way, PROGRAMS (100000) random programs, and every fuzz target for SOAK_TIME (10m)
