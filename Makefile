@@ -24,7 +24,7 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
 ROOT = $(DESTDIR)$(PREFIX)
 
 .DEFAULT_GOAL := build
-.PHONY: help build test packages lint bench soak fixtures install dist clean
+.PHONY: help build test packages lint bench soak fixtures install dist clean slurm
 
 # Manual pages and archives bear the date of the last commit, so that the same
 # sources give the same bytes.
@@ -48,6 +48,9 @@ lint: ## gofmt, go vet and staticcheck
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
+
+slurm: ## analyse in parts under a real Slurm, started here as root (packages slurmctld, slurmd, slurm-client)
+	$(GO) test -count 1 -tags slurm -run TestSlurm ./cmd/mcchk
 
 bench: ## measure tracing and analysis beside their aims (8 minutes)
 	$(GO) run ./bench
