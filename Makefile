@@ -55,8 +55,8 @@ slurm: ## analyse in parts under a real Slurm, started here as root (packages sl
 bench: ## measure tracing and analysis beside their aims (8 minutes)
 	$(GO) run ./bench
 
-soak: packages ## run every fixture in every way, PROGRAMS (100000) random programs, and every fuzz target for SOAK_TIME (10m)
-	MCCHK_SOAK=1 $(GO) test -count 1 -timeout 60m ./fixtures
+soak: packages ## run every fixture in every way, 400 random programs with each MPI library, PROGRAMS (100000) random programs, and every fuzz target for SOAK_TIME (10m)
+	MCCHK_SOAK=400 $(GO) test -count 1 -timeout 90m ./fixtures
 	MCCHK_PROGRAMS=$(PROGRAMS) $(GO) test -count 1 -timeout 10h -run TestEngineAgainstBruteForce ./analysis
 	@for package in $$($(GO) list ./...); do \
 		for target in $$($(GO) test -list '^Fuzz' "$$package" | grep '^Fuzz' || true); do \
