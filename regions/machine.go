@@ -125,9 +125,11 @@ func (o Options) phase() int {
 // span is an access that is not yet complete. In each region that it spans it
 // is another Access.
 type span struct {
-	access *Access
-	done   bool
-	gated  bool // waits for the target's fence
+	access  *Access
+	done    bool
+	gated   bool  // waits for the target's fence
+	request int64 // that it belongs to, or 0
+	settled bool  // which locks protect it is decided
 }
 
 // NewMachine returns a Machine for the streams of all processes of a run, by
@@ -335,6 +337,7 @@ func (m *Machine) endRegion(last bool) *Region {
 	for _, p := range m.procs {
 		p.segs[len(p.segs)-1].Calls.End = p.closing
 	}
+	m.settleLocks()
 	r := m.region()
 	m.checkReaches()
 	if last {

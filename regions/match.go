@@ -120,8 +120,13 @@ func (r *request) arrives(p *proc, s *slot) {
 }
 
 func (m *Machine) addRequest(p *proc, c *call, r *request) {
-	if id := c.num("request"); id != 0 {
-		p.requests[id] = r
+	id := c.num("request")
+	if id == 0 {
+		return
+	}
+	p.requests[id] = r
+	for _, s := range r.spans {
+		s.request = id
 	}
 }
 

@@ -162,7 +162,9 @@ func doPready(m *Machine, p *proc, c *call, _ *rule) {
 	for _, i := range ready {
 		if a, ok := r.part.buffer(i); ok {
 			a.Call = p.info(c)
-			r.spans = append(r.spans, m.openBuffer(p, a))
+			s := m.openBuffer(p, a)
+			s.request = c.num("request")
+			r.spans = append(r.spans, s)
 		}
 		signals = append(signals, r.part.of.signal(r.part.round, i))
 	}

@@ -40,6 +40,7 @@ func (m *Machine) endPhase() *Region {
 		m.limit = 2 * m.grown
 		return nil
 	}
+	m.settleLocks()
 	out := m.region()
 	if n := len(m.calls); n > 0 && m.waitsForGate() {
 		out.Calls = slices.DeleteFunc(slices.Clone(m.calls), (*Access).gateOpen)
