@@ -133,10 +133,6 @@ func programs(t *testing.T) int64 {
 	return 2_000
 }
 
-// unsettled are features of programs on which the engine and the brute-force
-// checker do not agree yet.
-const unsettled = oracle.Feature(0)
-
 // TestEngineAgainstBruteForce holds the engine against the brute-force
 // checker, which was written from the detection model alone, on random
 // programs, with both clocks.
@@ -147,7 +143,7 @@ func TestEngineAgainstBruteForce(t *testing.T) {
 			racy := 0
 			n := programs(t)
 			for seed := range n {
-				p := oracle.Generate(seed, oracle.Options{Without: unsettled, All: seed%8 == 0})
+				p := oracle.Generate(seed, oracle.Options{All: seed%8 == 0})
 				if races, err := p.Races(); err == nil && len(races) > 0 {
 					racy++
 				}
@@ -169,7 +165,7 @@ func TestEngineAgainstBruteForce(t *testing.T) {
 func TestEngineOnChangedPrograms(t *testing.T) {
 	n := min(programs(t)/8, 2_000)
 	for seed := range n {
-		p := oracle.Generate(seed, oracle.Options{Without: unsettled})
+		p := oracle.Generate(seed, oracle.Options{})
 		r := rand.New(rand.NewPCG(uint64(seed), 2))
 		base := slices.Clone(p.Base)
 		for i := range base {
