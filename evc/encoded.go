@@ -236,7 +236,14 @@ func (c *encodedClock) Enter(t Time) Stamp {
 }
 
 func (c *encodedClock) Past(t Time) bool {
-	return t.IsZero() || below(c.vector(c.local(t)), make([]uint32, len(c.primes)))
+	if t.IsZero() {
+		return true
+	}
+	x := c.local(t)
+	if x.v != nil {
+		return isZero(x.v)
+	}
+	return x.n.b == nil && x.n.w == 1
 }
 
 // firstPrimes returns the first n primes, by the sieve of Eratosthenes.

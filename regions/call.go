@@ -49,7 +49,9 @@ func (m *Machine) call(p *proc) {
 		if r.check != nil {
 			r.check(m, p, c)
 		}
-		p.mark(c)
+		if r.marked {
+			p.mark(c)
+		}
 		if r.do != nil {
 			r.do(m, p, c, r)
 		}

@@ -2,7 +2,6 @@ package regions
 
 import (
 	"sort"
-	"strings"
 
 	"github.com/mcchk/mcchk/trace"
 )
@@ -15,17 +14,10 @@ type mark struct {
 	stack, strand uint32
 }
 
-// mark remembers a call on a window in the present separate region.
+// mark remembers a call in the present separate region.
 func (p *proc) mark(c *call) {
-	name, ok := strings.CutPrefix(c.Fn.Name, "MPI_Win_")
-	if !ok {
-		return
-	}
-	switch name {
-	case "lock", "lock_all", "unlock", "unlock_all", "flush", "flush_all", "flush_local", "flush_local_all":
-		s := &p.segs[len(p.segs)-1]
-		s.marks = append(s.marks, mark{p.pos, c.Fn, c.Stack, p.event.Strand})
-	}
+	s := &p.segs[len(p.segs)-1]
+	s.marks = append(s.marks, mark{p.pos, c.Fn, c.Stack, p.event.Strand})
 }
 
 func (m *mark) info(rank int32) *CallInfo {

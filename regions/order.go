@@ -122,11 +122,10 @@ const noRoot int32 = -1
 
 // collective is one collective call: what its members have deposited.
 type collective struct {
-	fn      string
-	arrived int
-	left    int
-	sides   [2]gathering // of the groups of an intercommunicator; otherwise the first
-	each    map[int32]*signal
+	fn    string
+	left  int
+	sides [2]gathering // of the groups of an intercommunicator; otherwise the first
+	each  map[int32]*signal
 }
 
 // gathering is the arrival of one group at a collective call.
@@ -148,11 +147,14 @@ func (c *collective) from(rank int32) *signal {
 
 // take takes the process's next number in a sequence of collective calls.
 func (p *proc) take(key collKey) collKey {
-	on := collKey{on: key.on, of: key.of}
-	p.collSeq[on]++
-	key.n = p.collSeq[on]
+	seq := key.sequence()
+	p.collSeq[seq]++
+	key.n = p.collSeq[seq]
 	return key
 }
+
+// sequence names the sequence of calls that a call is counted in.
+func (k collKey) sequence() collKey { return collKey{on: k.on, of: k.of} }
 
 // join lets a process take part in a collective call, and returns what it gives
 // and waits for, and what is to be done when it has waited. root is a world
@@ -163,7 +165,6 @@ func (m *Machine) join(p *proc, c *call, key collKey, g *group, dir direction, r
 		coll = &collective{fn: c.Fn.Name, each: map[int32]*signal{}}
 		m.colls[key] = coll
 	}
-	coll.arrived++
 	own := &coll.sides[g.side]
 	if own.region != m.index {
 		own.region, own.joined = m.index, evc.Time{}
@@ -182,8 +183,8 @@ func (m *Machine) join(p *proc, c *call, key collKey, g *group, dir direction, r
 
 // collect performs a blocking collective call.
 func (m *Machine) collect(p *proc, c *call, key collKey, g *group, dir direction, root int32, after func()) {
-	m.inOrder(p, c, key, g)
 	key = p.take(key)
+	m.inOrder(p, c, key, g)
 	if (dir == allToAll || dir == everybody) && len(g.local) == len(m.procs) {
 		m.arrive(p, c, after)
 		return

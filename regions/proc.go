@@ -59,11 +59,10 @@ type proc struct {
 	ownIndex   uint32               // of own in the region's lock sets
 
 	strands  map[uint32]bool
-	callers  []uint32 // threads that made collective calls
-	unsure   bool     // calls were lost: which epochs are open is not known
-	disorder bool     // nor which collective calls it made
-	orders   map[orderKey]uint64
-	at       orderKey     // its last blocking collective call
+	callers  []uint32     // threads that made collective calls
+	unsure   bool         // calls were lost: which epochs are open is not known
+	disorder bool         // nor which collective calls it made
+	at       collKey      // its last blocking collective call
 	stuck    *orderedCall // the collective call that it never returned from
 	last     *CallInfo    // its call of MPI_Finalize
 	finished bool         // passed its finalize call
@@ -83,7 +82,6 @@ func newProc(rank int, s Stream) *proc {
 		neighbours: map[int64]neighbours{},
 		files:      map[int64]*span{},
 		strands:    map[uint32]bool{},
-		orders:     map[orderKey]uint64{},
 	}
 	if s == nil {
 		p.state = ended

@@ -28,7 +28,7 @@ func (m *Machine) settleLocks() {
 				}
 			}
 		}
-		p.locked = slices.DeleteFunc(p.locked, func(s *span) bool { return s.access.Locks == nil })
+		p.locked = slices.DeleteFunc(p.locked, func(s *span) bool { return s.done || s.access.Locks == nil })
 	}
 }
 

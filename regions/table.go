@@ -24,6 +24,7 @@ type rule struct {
 	form     form
 	reads    bool // of file calls: into the buffer
 	mayOrder bool // it may order processes, but need not
+	marked   bool // explanations name it, though it may begin no separate region
 
 	signals   string
 	waits     string
@@ -163,16 +164,16 @@ var windowSync = map[string]*rule{
 		completes: "the operations of the epoch: their buffers, and what only reads at the target"},
 	"MPI_Win_wait": {do: doExposureEnd, waits: "MPI_Win_complete of the group", completes: "the group's operations at the caller"},
 	"MPI_Win_test": {do: doExposureEnd, waits: "when it succeeds, as MPI_Win_wait", completes: "then as MPI_Win_wait"},
-	"MPI_Win_lock": {do: doLock, waits: "the unlock of every lock granted before that it excludes",
+	"MPI_Win_lock": {marked: true, do: doLock, waits: "the unlock of every lock granted before that it excludes",
 		note: "accesses of other processes under a lock that it excludes do not race with its own; nothing of this with MPI_MODE_NOCHECK"},
-	"MPI_Win_unlock": {do: doUnlock, signals: "the next locks that it excluded", completes: "the operations to the target"},
-	"MPI_Win_lock_all": {do: doLockAll, waits: "at the first operation to each target, as MPI_Win_lock",
+	"MPI_Win_unlock": {marked: true, do: doUnlock, signals: "the next locks that it excluded", completes: "the operations to the target"},
+	"MPI_Win_lock_all": {marked: true, do: doLockAll, waits: "at the first operation to each target, as MPI_Win_lock",
 		note: "a shared lock of each process"},
-	"MPI_Win_unlock_all":      {do: doUnlock, signals: "as MPI_Win_unlock", completes: "all operations on the window"},
-	"MPI_Win_flush":           {do: doFlush, part: buffers | targets, completes: "the operations to the target"},
-	"MPI_Win_flush_all":       {do: doFlush, part: buffers | targets, completes: "all operations on the window"},
-	"MPI_Win_flush_local":     {do: doFlush, part: buffers, completes: "the buffers of the operations to the target, and what only reads there"},
-	"MPI_Win_flush_local_all": {do: doFlush, part: buffers, completes: "the buffers of all operations on the window, and what only reads at its target"},
+	"MPI_Win_unlock_all":      {marked: true, do: doUnlock, signals: "as MPI_Win_unlock", completes: "all operations on the window"},
+	"MPI_Win_flush":           {marked: true, do: doFlush, part: buffers | targets, completes: "the operations to the target"},
+	"MPI_Win_flush_all":       {marked: true, do: doFlush, part: buffers | targets, completes: "all operations on the window"},
+	"MPI_Win_flush_local":     {marked: true, do: doFlush, part: buffers, completes: "the buffers of the operations to the target, and what only reads there"},
+	"MPI_Win_flush_local_all": {marked: true, do: doFlush, part: buffers, completes: "the buffers of all operations on the window, and what only reads at its target"},
 	"MPI_Win_sync":            {do: doSync, note: "orders nothing between processes; brings the copies of a window of the separate memory model together"},
 	"mcchk_Lock_ticket":       {do: doLockTicket},
 }
@@ -281,7 +282,7 @@ var communicators = map[string]*rule{
 	"mcchk_Neighbors":                  {do: doNeighbors},
 }
 
-// collective is the meaning of a collective call in its blocking, non-blocking
+// collectiveCall is the meaning of a collective call in its blocking, non-blocking
 // and persistent forms (chapters 6 and 8).
 type collectiveCall struct {
 	order   direction
@@ -399,7 +400,7 @@ func parts(prefix, displs string, e each, vector bool) touch {
 }
 
 func doFinalize(m *Machine, p *proc, c *call, _ *rule) {
-	p.last, p.at = p.info(c), orderKey{}
+	p.last, p.at = p.info(c), collKey{}
 	m.arrive(p, c, nil)
 }
 
@@ -509,7 +510,7 @@ func doFence(m *Machine, p *proc, c *call, _ *rule) {
 	e.fences++
 	e.copies.publish(p)
 	if e.loose = assert&trace.AssertNoPrecede != 0; e.loose {
-		m.inOrder(p, c, collKey{on: e.win.ID, of: onWindow}, e.win.group)
+		m.inOrder(p, c, p.take(collKey{on: e.win.ID, of: onWindow}), e.win.group)
 		m.pass(p, e)
 		e.copies.refresh(p)
 		return

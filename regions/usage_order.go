@@ -12,22 +12,14 @@ import (
 // communicator and window: all members make the same calls in the same order
 // (MPI 4.1, 6.14 and 12.5.1).
 type callOrder struct {
-	open map[orderKey]*orderedCall
-	lost map[orderKey]bool // communicators and windows on which the order is lost
-	any  bool              // on some it is
-}
-
-// orderKey names the n-th collective call on a communicator or window; with n
-// 0 the communicator or window.
-type orderKey struct {
-	on int64
-	of sequence
-	n  uint64
+	open map[collKey]*orderedCall
+	lost map[collKey]bool // communicators and windows (collKey.sequence) on which the order is lost
+	any  bool             // on some it is
 }
 
 // orderedCall is a collective call, as the first process made it.
 type orderedCall struct {
-	key     orderKey
+	key     collKey
 	fn      string
 	root    int64
 	assert  int64
@@ -39,13 +31,9 @@ type orderedCall struct {
 // noRank stands for the root of a call that names none.
 const noRank int64 = -100
 
-// inOrder notes a collective call on a communicator or window, and compares it
-// with those of the other members that should be the same one.
-func (m *Machine) inOrder(p *proc, c *call, on collKey, g *group) {
-	seq := orderKey{on: on.on, of: on.of}
-	p.orders[seq]++
-	key := seq
-	key.n = p.orders[seq]
+// inOrder notes the collective call that a process has taken a number for, and
+// compares it with those of the other members that should be the same one.
+func (m *Machine) inOrder(p *proc, c *call, key collKey, g *group) {
 	p.at = key
 	if s := p.event.Strand; !slices.Contains(p.callers, s) {
 		p.callers = append(p.callers, s)
@@ -66,7 +54,7 @@ func (m *Machine) inOrder(p *proc, c *call, on collKey, g *group) {
 	first := m.order.open[key]
 	if first == nil {
 		if m.order.open == nil {
-			m.order.open, m.order.lost = map[orderKey]*orderedCall{}, map[orderKey]bool{}
+			m.order.open, m.order.lost = map[collKey]*orderedCall{}, map[collKey]bool{}
 		}
 		own.left = g.size() - 1
 		m.order.open[key] = &own
@@ -80,7 +68,7 @@ func (m *Machine) inOrder(p *proc, c *call, on collKey, g *group) {
 
 // compare reports a call that is not the one that another process made.
 func (m *Machine) compare(p *proc, own, first *orderedCall) {
-	seq := orderKey{on: own.key.on, of: own.key.of}
+	seq := own.key.sequence()
 	if m.order.lost[seq] || m.disordered(p) || m.disordered(m.procs[first.call.Rank]) {
 		return
 	}
@@ -135,7 +123,7 @@ func sameCall(fn string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(fn, "_c"), "_with_info")
 }
 
-func (k orderKey) what() string {
+func (k collKey) what() string {
 	if k.of == onWindow {
 		return "window"
 	}
@@ -173,7 +161,7 @@ func (m *Machine) meets(p *proc) {
 		text += ", on different communicators or windows"
 	}
 	m.problems.add(Problem{Kind: Mismatch, Rank: p.rank, Fn: p.closing.Fn, Call: p.closing, Text: text})
-	none := orderKey{}
+	none := collKey{}
 	if m.order.any || p.at == none || q.at == none || m.disordered(p) || m.disordered(q) {
 		return
 	}
@@ -217,7 +205,7 @@ func (m *Machine) checkDeadlock() {
 }
 
 // called reports whether the process has made that collective call.
-func (p *proc) called(k orderKey) bool { return p.orders[orderKey{on: k.on, of: k.of}] >= k.n }
+func (p *proc) called(k collKey) bool { return p.collSeq[k.sequence()] >= k.n }
 
 func (g *group) holds(rank int32) bool {
 	return slices.Contains(g.local, rank) || slices.Contains(g.remote, rank)
