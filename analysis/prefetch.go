@@ -24,7 +24,7 @@ type prefetch struct {
 	ready  chan *trace.Batch // the next batch
 	batch  *trace.Batch      // under way
 	items  []trace.Item      // of it, yet to come
-	runs   []trace.Access    // of the last item taken, yet to come
+	runs   []trace.Access    // of the last item taken, which are given one by one, yet to come
 	strand uint32            // theirs
 	over   bool              // all was given
 	types  map[int64]*trace.Type
@@ -146,30 +146,29 @@ func (s *prefetch) ReadEvent(ev *trace.Event) error {
 			ev.Kind, ev.Strand, ev.Call, ev.Lost, ev.End = item.Kind, item.Strand, item.Call, item.Lost, item.End
 			return nil
 		}
-		s.runs, s.strand = item.Accesses, item.Strand
+		s.runs, s.strand = item.Stretch.Accesses, item.Strand
 	}
 	ev.Kind, ev.Strand, ev.Access = trace.KindAccess, s.strand, s.runs[0]
 	s.runs = s.runs[1:]
 	return nil
 }
 
-// ReadAccesses returns up to n of the accesses of one strand that come next,
-// and the strand.
-func (s *prefetch) ReadAccesses(n int) ([]trace.Access, uint32) {
-	if len(s.runs) == 0 {
-		if len(s.items) == 0 || s.items[0].Kind != trace.KindAccess {
-			return nil, 0
-		}
-		item, err := s.item()
-		if err != nil {
-			return nil, 0
-		}
-		s.runs, s.strand = item.Accesses, item.Strand
+// ReadStretch returns the accesses of one strand that come next, and the
+// strand; false where something else comes.
+func (s *prefetch) ReadStretch() (st trace.Stretch, strand uint32, ok bool) {
+	if len(s.runs) > 0 {
+		st = trace.NewStretch(s.runs)
+		s.runs = nil
+		return st, s.strand, true
 	}
-	n = min(n, len(s.runs))
-	runs := s.runs[:n]
-	s.runs = s.runs[n:]
-	return runs, s.strand
+	if len(s.items) == 0 || s.items[0].Kind != trace.KindAccess {
+		return st, 0, false
+	}
+	item, err := s.item()
+	if err != nil {
+		return st, 0, false
+	}
+	return item.Stretch, item.Strand, true
 }
 
 func (s *prefetch) Type(id int64) *trace.Type { return s.types[id] }

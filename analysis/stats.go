@@ -17,7 +17,9 @@ func (s *Stats) add(r *regions.Region) {
 	s.Phases++
 	accesses, separate := len(r.Calls), 0
 	for i := range r.Locals {
-		accesses += len(r.Locals[i])
+		for k := range r.Locals[i] {
+			accesses += len(r.Locals[i][k].Accesses)
+		}
 		separate += len(r.Segments[i])
 	}
 	s.Accesses, s.Separate = max(s.Accesses, accesses), max(s.Separate, separate)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcchk/mcchk/intervals"
 	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
 )
 
 // Pair is two accesses of a region that conflict. First and Second are in an
@@ -146,16 +147,11 @@ type searcher struct {
 	byKey    map[laneKey]*lane
 	ranges   map[class][]intervals.Range
 	index    map[class]*intervals.Index // of the lanes of each class; nil where they are few
-	// Lanes that loads of the owner, and that stores, may conflict with, and
-	// bounding boxes of those.
-	forLoads, forStores []laneBox
-	loads, stores       box
-}
-
-// laneBox is a lane with its bounding box.
-type laneBox struct {
-	lo, hi uint64
-	lane   *lane
+	// Bounding boxes of the lanes that loads of the owner, and that stores, may
+	// conflict with.
+	loads, stores box
+	nearby        []nearLane // of the stretch of loads and stores looked at
+	old           bool       // which was in the phase before as well
 }
 
 // box is a byte range that holds others.
@@ -221,18 +217,15 @@ func (s *searcher) search(ctx context.Context, owner int32, calls []*regions.Acc
 // build prepares the look-up of lanes.
 func (s *searcher) build(owner int32) {
 	s.loads, s.stores = box{}, box{}
-	clear(s.forLoads)
-	clear(s.forStores)
-	s.forLoads, s.forStores = s.forLoads[:0], s.forStores[:0]
 	for _, l := range s.lanes {
-		if a := l.first(); a.Span == nil && a.Rank == owner {
+		a := l.first()
+		l.own = a.Span == nil && a.Rank == owner
+		if l.own {
 			continue // loads and stores are all before or after it
 		}
 		s.stores.add(l.lo, l.hi)
-		s.forStores = append(s.forStores, laneBox{l.lo, l.hi, l})
 		if mayConflict(regions.Read, l.class.kind) {
 			s.loads.add(l.lo, l.hi)
-			s.forLoads = append(s.forLoads, laneBox{l.lo, l.hi, l})
 		}
 	}
 	clear(s.index)
@@ -314,75 +307,116 @@ func (s *searcher) report(a *regions.Access, l *lane, from int, m meeting) {
 
 // searchLocals looks up each load and store in the lanes.
 func (s *searcher) searchLocals(ctx context.Context, owner int32) {
-	if len(s.forStores) == 0 {
-		return
+	if s.stores.hi == 0 {
+		return // nothing that a store may conflict with
 	}
-	locals, old := s.region.Locals[owner], s.region.OldLocals(owner)
-	for i := range locals {
-		if i&0xffff == 0 && ctx.Err() != nil {
+	stretches, old := s.region.Locals[owner], s.region.OldLocals(owner)
+	for k := range stretches {
+		if k&0x1ff == 0 && ctx.Err() != nil {
 			return
 		}
-		l := &locals[i]
-		lanes, all := s.forLoads, &s.loads
-		if l.Store {
-			lanes, all = s.forStores, &s.stores
-		}
-		if l.Addr >= all.hi {
+		st := &stretches[k]
+		if !s.stores.meets(st.Lo, st.Hi) || !st.Stores && !s.loads.meets(st.Lo, st.Hi) {
 			continue
 		}
-		hi := l.Addr + uint64(l.Stride)*(l.Count-1) + uint64(l.Size)
-		if hi <= all.lo {
-			continue
-		}
-		if len(s.lanes) > fewLanes {
-			s.lookUp(owner, i, i < old, l.Addr, hi)
-			continue
-		}
-		for j := range lanes {
-			if b := &lanes[j]; b.lo < hi && l.Addr < b.hi {
-				s.compareLocal(owner, i, i < old, b.lane)
+		s.old = k < old
+		s.near(owner, st)
+		if len(s.nearby) <= fewLanes {
+			for _, n := range s.nearby {
+				s.compareStretch(owner, st, n)
 			}
+			continue
+		}
+		for i := range st.Accesses {
+			s.lookUp(owner, st, i)
 		}
 	}
 }
 
-// lookUp compares local access i of the owner, within [lo, hi), with the lanes.
-func (s *searcher) lookUp(owner int32, i int, old bool, lo, hi uint64) {
+// nearLane is a lane of which the accesses [from, to) are concurrent with those
+// of a stretch.
+type nearLane struct {
+	*lane
+	from, to int
+}
+
+// near finds the lanes, in s.nearby, that the loads and stores of a stretch may
+// conflict with.
+func (s *searcher) near(owner int32, st *regions.Stretch) {
+	s.nearby = s.nearby[:0]
 	c := class{kind: regions.Read}
-	if s.region.Locals[owner][i].Store {
+	if st.Stores {
 		c.kind = regions.Write
 	}
-	s.overlapping(c, lo, hi, func(j int32) {
-		if a := s.lanes[j].first(); a.Span != nil || a.Rank != owner {
-			s.compareLocal(owner, i, old, s.lanes[j])
+	at := regions.Point{Rank: owner, Seg: st.Seg, Pos: st.Pos}
+	s.overlapping(c, st.Lo, st.Hi, func(j int32) {
+		l := s.lanes[j]
+		if l.own || s.old && l.old {
+			return
+		}
+		// No call lies between the accesses of the stretch: all are concurrent
+		// with the same of the lane.
+		if from, to := l.concurrentWith(s.region, at); from < to {
+			s.nearby = append(s.nearby, nearLane{l, from, to})
 		}
 	})
 }
 
-// compareLocal compares local access i of the owner with a lane. Old ones were
-// compared with one another in the phase before.
-func (s *searcher) compareLocal(owner int32, i int, old bool, lane *lane) {
-	if old && lane.old {
-		return
-	}
-	l := &s.region.Locals[owner][i]
-	at := regions.Point{Rank: owner, Seg: l.Seg, Pos: l.Pos}
-	first := lane.first()
-	if lane.away { // what is concurrent is known from the last look
-		if from, to := lane.concurrentWith(s.region, at); from >= to {
-			return
+// compareStretch compares the loads and stores of a stretch with a lane.
+func (s *searcher) compareStretch(owner int32, st *regions.Stretch, n nearLane) {
+	loads := mayConflict(regions.Read, n.class.kind)
+	for i := range st.Accesses {
+		a := &st.Accesses[i]
+		if a.Addr >= n.hi || !loads && !a.Store {
+			continue
+		}
+		if hi := a.End(); hi > n.lo && n.meets(a, hi) {
+			s.compareLocal(owner, st, i, n)
 		}
 	}
-	if !first.Layout.Meets(first.Base, intervals.Strided(l.Addr, uint64(l.Size), uint64(l.Stride), l.Count)) {
-		return
+}
+
+// lookUp compares access i of a stretch, which many lanes are near, with those
+// that its own bytes may meet.
+func (s *searcher) lookUp(owner int32, st *regions.Stretch, i int) {
+	a := &st.Accesses[i]
+	c, hi := class{kind: regions.Read}, a.End()
+	if a.Store {
+		c.kind = regions.Write
 	}
-	from, to := lane.concurrentWith(s.region, at)
-	if from >= to {
-		return
+	at := regions.Point{Rank: owner, Seg: st.Seg, Pos: st.Pos + uint64(i)}
+	s.overlapping(c, a.Addr, hi, func(j int32) {
+		l := s.lanes[j]
+		if l.own || s.old && l.old || !l.meets(a, hi) {
+			return
+		}
+		if from, to := l.concurrentWith(s.region, at); from < to {
+			s.compareLocal(owner, st, i, nearLane{l, from, to})
+		}
+	})
+}
+
+// meets reports whether a load or store, which ends at hi, shares bytes with the
+// lane. It must meet the lane's bounds.
+func (l *lane) meets(a *trace.Access, hi uint64) bool {
+	if l.step == 0 || a.Count > 1 && uint64(a.Stride) > uint64(a.Size) {
+		first := l.first()
+		return first.Layout.Meets(first.Base, intervals.Strided(a.Addr, uint64(a.Size), uint64(a.Stride), a.Count))
 	}
-	a := s.region.LocalAccess(owner, i)
-	if m, ok := s.meet(a, first); ok {
-		s.out.add(newPair(s.region, a, lane.accesses[from], m.lo, m.hi, m.v), uint64(to-from))
+	// A range without holes, and blocks at equal distances.
+	if a.Addr <= l.lo {
+		return true
+	}
+	past := (a.Addr - l.lo) % l.step
+	return past < l.block || hi-a.Addr > l.step-past
+}
+
+// compareLocal compares access i of a stretch with the accesses of a lane whose
+// bytes it meets.
+func (s *searcher) compareLocal(owner int32, st *regions.Stretch, i int, n nearLane) {
+	a := s.region.LocalAccess(owner, st, i)
+	if m, ok := s.meet(a, n.first()); ok {
+		s.out.add(newPair(s.region, a, n.accesses[n.from], m.lo, m.hi, m.v), uint64(n.to-n.from))
 	}
 }
 

@@ -38,7 +38,10 @@ type lane struct {
 	class    class
 	lo, hi   uint64 // bounding box
 	old      bool   // they were in the phase before as well
-	next     *lane  // with the same key
+	own      bool   // they are instantaneous, and the owner's
+	// The bytes are blocks at equal distances; step is 0 when they are not.
+	step, block uint64
+	next        *lane // with the same key
 
 	// away: no moment of its accesses is one of the owner. Then all loads and
 	// stores of a separate region of the owner are concurrent with the same
@@ -138,6 +141,9 @@ func (s *searcher) newLane(a *regions.Access) *lane {
 	}
 	*l = lane{accesses: l.accesses[:0], class: classOf(a), old: a.Old, away: true, seg: noSegment}
 	l.lo, l.hi = a.Layout.Bounds(a.Base)
+	if runs := a.Layout.Runs(); len(runs) == 1 {
+		l.block, l.step = runs[0].Size, max(runs[0].Stride, runs[0].Size)
+	}
 	return l
 }
 

@@ -19,14 +19,17 @@ func (s *searcher) searchPairs(ctx context.Context, owner int32, calls []*region
 			s.comparePair(a, b)
 		}
 	}
-	for i := range s.region.Locals[owner] {
-		if i&0xff == 0 && ctx.Err() != nil {
+	stretches, old := s.region.Locals[owner], s.region.OldLocals(owner)
+	for k := range stretches {
+		if ctx.Err() != nil {
 			return
 		}
-		a := s.region.LocalAccess(owner, i)
-		a.Old = i < s.region.OldLocals(owner)
-		for _, b := range calls {
-			s.comparePair(a, b)
+		for i := range stretches[k].Accesses {
+			a := s.region.LocalAccess(owner, &stretches[k], i)
+			a.Old = k < old
+			for _, b := range calls {
+				s.comparePair(a, b)
+			}
 		}
 	}
 }

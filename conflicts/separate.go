@@ -205,29 +205,38 @@ func (p *part) addLocals() {
 	for _, x := range p.c.Memory {
 		bounds.add(x.Lo, x.Hi)
 	}
-	locals := p.r.Locals[p.c.Owner]
-	for i := range locals {
-		l := &locals[i]
-		if l.Pos <= p.from || p.quiet && !l.Store {
+	stretches := p.r.Locals[p.c.Owner]
+	for k := range stretches {
+		s := &stretches[k]
+		if !bounds.meets(s.Lo, s.Hi) || p.quiet && !s.Stores {
 			continue
 		}
-		run := intervals.Strided(l.Addr, uint64(l.Size), uint64(l.Stride), l.Count)
-		if !bounds.meets(run.Lo, run.Hi()) {
-			continue
+		for i := range s.Accesses {
+			if l := &s.Accesses[i]; bounds.meets(l.Addr, l.End()) {
+				p.addLocal(s, i)
+			}
 		}
-		runs := p.within(l.Pos, l.Pos, run)
-		if len(runs) == 0 {
-			continue
-		}
-		cut, _ := slices.BinarySearch(p.cuts, l.Pos)
-		key := eraKey{l.Stack, l.Store, l.Seg, p.refreshesBefore(l.Pos), p.publishesBefore(l.Pos), cut}
-		g := p.byKey[key]
-		if g == nil {
-			g = p.newGroup(p.r.LocalAccess(p.c.Owner, i))
-			p.byKey[key] = g
-		}
-		g.runs = append(g.runs, runs...)
 	}
+}
+
+// addLocal adds access i of a stretch to its group.
+func (p *part) addLocal(s *regions.Stretch, i int) {
+	l, pos := &s.Accesses[i], s.Pos+uint64(i)
+	if pos <= p.from || p.quiet && !l.Store {
+		return
+	}
+	runs := p.within(pos, pos, intervals.Strided(l.Addr, uint64(l.Size), uint64(l.Stride), l.Count))
+	if len(runs) == 0 {
+		return
+	}
+	cut, _ := slices.BinarySearch(p.cuts, pos)
+	key := eraKey{l.Stack, l.Store, s.Seg, p.refreshesBefore(pos), p.publishesBefore(pos), cut}
+	g := p.byKey[key]
+	if g == nil {
+		g = p.newGroup(p.r.LocalAccess(p.c.Owner, s, i))
+		p.byKey[key] = g
+	}
+	g.runs = append(g.runs, runs...)
 }
 
 // addCall adds a local access that a call makes.

@@ -36,13 +36,13 @@ func (a *ahead) read(ev *trace.Event) error {
 	return a.stream.ReadEvent(ev)
 }
 
-// accesses returns up to n accesses that come next, and their strand, where the
+// stretch returns the accesses that come next, and their strand, where the
 // stream gives several at once.
-func (a *ahead) accesses(n int) ([]trace.Access, uint32) {
+func (a *ahead) stretch() (st trace.Stretch, strand uint32, ok bool) {
 	if a.many == nil || a.queue != nil || a.err != nil {
-		return nil, 0
+		return st, 0, false
 	}
-	return a.many.ReadAccesses(n)
+	return a.many.ReadStretch()
 }
 
 // status returns the status with which a request will complete, or nil when it

@@ -25,10 +25,10 @@ type Stream interface {
 // accessStream is a Stream that gives several accesses at once.
 type accessStream interface {
 	Stream
-	// ReadAccesses returns up to n of the accesses that come next, all of one
-	// strand, and the strand; none where something else comes. They stay as
+	// ReadStretch returns some of the accesses that come next, all of one
+	// strand, and the strand; false where something else comes. They stay as
 	// they are until the next event is read.
-	ReadAccesses(n int) ([]trace.Access, uint32)
+	ReadStretch() (trace.Stretch, uint32, bool)
 }
 
 // Stats counts what a Machine has replayed.
@@ -322,12 +322,13 @@ func (m *Machine) region() *Region {
 	for _, p := range m.procs {
 		r.Segments = append(r.Segments, p.segs)
 		r.first = append(r.first, p.first)
-		r.Locals = append(r.Locals, p.locals)
-		r.oldLocals = append(r.oldLocals, p.old)
-		n := uint64(len(p.locals) - p.old + p.others)
+		r.Locals = append(r.Locals, p.locals.stretches)
+		r.oldLocals = append(r.oldLocals, p.locals.old)
+		r.rooms = append(r.rooms, p.locals.rooms...)
+		n := uint64(p.taken + p.others)
 		m.stats.Runs += n
 		m.stats.Accesses += n
-		p.others = 0
+		p.taken, p.others = 0, 0
 	}
 	m.stats.Accesses += uint64(len(m.calls) - m.old)
 	return r
@@ -366,13 +367,13 @@ func (m *Machine) run(ctx context.Context, p *proc) error {
 		m.tick()
 	}
 	for n := 0; p.state == running; n++ {
-		if n == m.turn {
+		if n >= m.turn {
 			m.queue = append(m.queue, p)
 			return nil
 		}
-		if runs, strand := p.ahead.accesses(m.turn - n); len(runs) > 0 {
-			p.runs(m, runs, strand)
-			n += len(runs) - 1
+		if st, strand, ok := p.ahead.stretch(); ok {
+			p.stretch(m, &st, strand)
+			n += len(st.Accesses) - 1
 			continue
 		}
 		err := p.ahead.read(&p.event)

@@ -1,7 +1,5 @@
 package regions
 
-import "github.com/mcchk/mcchk/trace"
-
 // Part is one of several parts of the memory of all processes, so that several
 // analyses can share the search for conflicts. Memory is dealt out in blocks,
 // so that also that of a single process is divided. The zero value is all
@@ -47,19 +45,8 @@ func (p Part) HasProcess(owner int32) bool {
 	return p.Whole() || uint64(owner)%uint64(p.Of) == uint64(p.Index)
 }
 
-// mine reports whether a load or store of a process may matter to the part of
-// memory that the replay is for.
-func (m *Machine) mine(p *proc, a *trace.Access) bool {
-	if m.part.Whole() || p.copied && m.part.HasProcess(p.rank) {
-		return true
-	}
-	return m.part.Touches(p.rank, a.Addr, a.Addr+uint64(a.Stride)*(a.Count-1)+uint64(a.Size))
-}
-
-// leaveOut counts loads and stores of other parts. What is counted decides on
-// the phases, which so are the same in all parts.
-func (p *proc) leaveOut(m *Machine, n int) {
-	m.grown += n
-	p.segs[len(p.segs)-1].others += n
-	p.others += n
+// mine reports whether loads and stores in [lo, hi) of a process may matter to
+// the part of memory that the replay is for.
+func (m *Machine) mine(p *proc, lo, hi uint64) bool {
+	return m.part.Whole() || p.copied && m.part.HasProcess(p.rank) || m.part.Touches(p.rank, lo, hi)
 }

@@ -85,9 +85,9 @@ func (m *Machine) kept(floor []uint32) int {
 		for _, s := range p.segs[floor[i]:] {
 			n += m.weight(s.Stamp) + s.others
 		}
-		for k := range p.locals {
-			if !m.below(p.rank, p.locals[k].Seg, floor) {
-				n++
+		for k := range p.locals.stretches {
+			if s := &p.locals.stretches[k]; !m.below(p.rank, s.Seg, floor) {
+				n += len(s.Accesses)
 			}
 		}
 	}
@@ -151,14 +151,15 @@ func (m *Machine) keepSegments(floor []uint32, before evc.Clock) {
 		return j
 	}
 	for i, p := range m.procs {
-		locals := m.recycled.get()
-		for _, l := range p.locals {
-			if !m.below(p.rank, l.Seg, floor) {
-				l.locks = move(l.locks)
-				locals = append(locals, l)
+		kept := newLocals(m.recycled)
+		for _, s := range p.locals.stretches {
+			if !m.below(p.rank, s.Seg, floor) {
+				s.locks = move(s.locks)
+				kept.add(m.recycled, s)
 			}
 		}
-		p.locals, p.old = locals, len(locals)
+		kept.old = len(kept.stretches)
+		p.locals = kept
 		p.ownIndex = move(p.ownIndex)
 
 		segs := make([]Segment, 0, 2*(len(p.segs)-int(floor[i])))

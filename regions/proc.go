@@ -1,7 +1,6 @@
 package regions
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/mcchk/mcchk/intervals"
@@ -28,9 +27,9 @@ type proc struct {
 
 	segs    []Segment // those that are not past
 	first   int32     // the number of segs[0] in the concurrent region
-	locals  []Local
-	old     int       // locals that the phase before had already
-	others  int       // loads and stores of the phase that are left out: of other parts of memory
+	locals  locals
+	taken   int       // loads and stores of the phase that are new in it
+	others  int       // those that are left out: of other parts of memory
 	copied  bool      // it had a part of a window of the separate memory model
 	closing *CallInfo // the global synchronization at which it stands
 	left    bool      // and from which it never returned
@@ -93,7 +92,7 @@ func newProc(rank int, s Stream) *proc {
 func (p *proc) beginRegion(m *Machine) {
 	p.segs, p.first = nil, 0
 	p.beginSegment(m, p.closing)
-	p.locals, p.old = m.recycled.get(), 0
+	p.locals = newLocals(m.recycled)
 	p.ownIndex = m.lockIndex(p.own)
 	p.closing = nil
 	if p.state == arrived {
@@ -139,85 +138,6 @@ func (p *proc) addSegment(m *Machine, calls *Bounds) {
 // here returns the present moment of the process.
 func (p *proc) here() Point {
 	return Point{Rank: p.rank, Seg: p.segment(), Pos: p.pos}
-}
-
-// local takes a run of loads or stores.
-func (p *proc) local(m *Machine) {
-	a, stats := &p.event.Access, &m.stats
-	if a.Store {
-		stats.Stores += a.Count
-	} else {
-		stats.Loads += a.Count
-	}
-	if p.event.Strand != 0 {
-		p.strands[p.event.Strand] = true
-	}
-	if len(p.shared) > 0 && m.sharedLocal(p) {
-		return
-	}
-	if !m.mine(p, a) {
-		p.leaveOut(m, 1)
-		return
-	}
-	m.grown++
-	p.locals = append(p.locals, Local{
-		Access: *a, Seg: p.segment(), Strand: p.event.Strand, Pos: p.pos, locks: p.ownIndex,
-	})
-}
-
-// runs takes consecutive runs of loads and stores of one strand.
-func (p *proc) runs(m *Machine, runs []trace.Access, strand uint32) {
-	if strand != 0 || len(p.shared) > 0 {
-		p.event.Strand = strand
-		for i := range runs {
-			p.pos++
-			p.event.Access = runs[i]
-			p.local(m)
-		}
-		return
-	}
-	if !m.part.Whole() {
-		p.someRuns(m, runs)
-		return
-	}
-	var loads, stores uint64
-	first := len(p.locals)
-	p.locals = slices.Grow(p.locals, len(runs))[:first+len(runs)]
-	taken, seg := p.locals[first:], p.segment()
-	for i := range runs {
-		a := &runs[i]
-		if a.Store {
-			stores += a.Count
-		} else {
-			loads += a.Count
-		}
-		p.pos++
-		l := &taken[i]
-		l.Access, l.Seg, l.Strand, l.Pos, l.locks = *a, seg, strand, p.pos, p.ownIndex
-	}
-	m.stats.Loads += loads
-	m.stats.Stores += stores
-	m.grown += len(runs)
-}
-
-// someRuns is runs for a part of the memory.
-func (p *proc) someRuns(m *Machine, runs []trace.Access) {
-	taken, seg := len(p.locals), p.segment()
-	for i := range runs {
-		a := &runs[i]
-		if a.Store {
-			m.stats.Stores += a.Count
-		} else {
-			m.stats.Loads += a.Count
-		}
-		p.pos++
-		if m.mine(p, a) {
-			p.locals = append(p.locals, Local{Access: *a, Seg: seg, Pos: p.pos, locks: p.ownIndex})
-		}
-	}
-	taken = len(p.locals) - taken
-	m.grown += taken
-	p.leaveOut(m, len(runs)-taken)
 }
 
 // setOwn changes the locks that cover the process's own memory.

@@ -161,16 +161,6 @@ type Access struct {
 	Old bool
 }
 
-// Local is a run of loads or stores of the program, or by the C library on its
-// behalf, in the memory of the process itself.
-type Local struct {
-	trace.Access
-	Pos    uint64
-	Seg    int32
-	Strand uint32
-	locks  uint32 // index in Region.lockSets
-}
-
 // Segment is one separate region: the events of one process from a
 // synchronization event to the next.
 type Segment struct {
@@ -201,21 +191,22 @@ type Region struct {
 	Clock     evc.Clock
 	Segments  [][]Segment // by world rank; those before the first are past
 	first     []int32     // by world rank: the number of the first of Segments
-	Locals    [][]Local   // by world rank, in program order
+	Locals    [][]Stretch // by world rank, in program order
 	oldLocals []int       // by world rank
 	Calls     []*Access   // what calls access, in the order of the replay
 	Copies    []Copies    // windows of the separate memory model, a part for each process
 	windows   *windows
-	lockSets  []*LockSet // of Locals; the first is the empty set
-	lockSpans []lockSpan // the lock epochs in it, where their order was left out
+	lockSets  []*LockSet       // of Locals; the first is the empty set
+	lockSpans []lockSpan       // the lock epochs in it, where their order was left out
+	rooms     [][]trace.Access // what Locals lie in
 	recycled  *recycler
 }
 
 // Release gives the memory of the region's loads and stores back to the
 // Machine. The region must not be used afterwards.
 func (r *Region) Release() {
-	r.recycled.put(r.Locals)
-	r.Locals = nil
+	r.recycled.put(r.rooms, r.Locals)
+	r.Locals, r.rooms = nil, nil
 }
 
 // Before reports whether a moment a, at which an access completes, is or
@@ -240,30 +231,13 @@ func (r *Region) Segment(p Point) *Segment {
 	return nil
 }
 
-// OldLocals returns how many of the first loads and stores of a process were in
-// the phase before as well.
+// OldLocals returns how many of the first stretches of a process were in the
+// phase before as well.
 func (r *Region) OldLocals(rank int32) int { return r.oldLocals[rank] }
 
 // Precedes reports whether access a is ordered before access b.
 func (r *Region) Precedes(a, b *Access) bool {
 	return r.Before(a.End, b.Start) || b.Gated && r.Before(a.End, b.Gate)
-}
-
-// LocalAccess returns local access i of a process as an Access.
-func (r *Region) LocalAccess(rank int32, i int) *Access {
-	l := &r.Locals[rank][i]
-	run := intervals.Strided(0, uint64(l.Size), uint64(l.Stride), l.Count)
-	p := Point{Rank: rank, Seg: l.Seg, Pos: l.Pos}
-	a := &Access{
-		Owner: rank, Rank: rank, Role: Load, Kind: Read,
-		Base: l.Addr, Layout: intervals.NewLayout([]intervals.Run{run}),
-		Start: p, End: p, Locks: r.lockSets[l.locks], Within: r.Segment(p).Calls,
-		Call: &CallInfo{Rank: rank, Strand: l.Strand, Stack: l.Stack},
-	}
-	if l.Store {
-		a.Role, a.Kind = Store, Write
-	}
-	return a
 }
 
 // Window is what reports tell of a window.

@@ -63,17 +63,17 @@ const (
 )
 
 // normalise makes Stride positive, or 0 with Count 1, without changing the
-// bytes that the access stands for.
-func (a *Access) normalise() accessState {
+// bytes that the access stands for. It returns where the last of them ends.
+func (a *Access) normalise() (hi uint64, state accessState) {
 	if a.Count <= 1 || a.Stride == 0 {
 		if a.Count == 0 {
-			return accessEmpty
+			return 0, accessEmpty
 		}
 		a.Count, a.Stride = 1, 0
 		if a.Size == 0 || a.Addr > math.MaxUint64-uint64(a.Size) {
-			return accessBad
+			return 0, accessBad
 		}
-		return accessOK
+		return a.Addr + uint64(a.Size), accessOK
 	}
 	step := uint64(a.Stride)
 	if a.Stride < 0 {
@@ -82,16 +82,17 @@ func (a *Access) normalise() accessState {
 	over, span := bits.Mul64(a.Count-1, step)
 	if a.Stride < 0 {
 		if a.Stride == math.MinInt64 || over != 0 || span > a.Addr {
-			return accessBad
+			return 0, accessBad
 		}
 		a.Addr -= span
 		a.Stride = -a.Stride
 	}
 	last, carry := bits.Add64(a.Addr, span, 0)
-	if over|carry != 0 || a.Size == 0 || last > math.MaxUint64-uint64(a.Size) {
-		return accessBad
+	hi, past := bits.Add64(last, uint64(a.Size), 0)
+	if over|carry|past != 0 || a.Size == 0 {
+		return 0, accessBad
 	}
-	return accessOK
+	return hi, accessOK
 }
 
 // decodeCall decodes a call into c, with its lists in c's own store, words.

@@ -48,7 +48,7 @@ func flag(set bool, bit uint8) uint8 {
 
 func appendAccess(b []byte, a *Access) ([]byte, error) {
 	check := *a
-	if a.Size > math.MaxUint16 || check.normalise() == accessBad {
+	if _, state := check.normalise(); a.Size > math.MaxUint16 || state == accessBad {
 		return b, fmt.Errorf("impossible access: address %#x, %d elements of %d bytes, stride %d", a.Addr, a.Count, a.Size, a.Stride)
 	}
 	b = append(b, byte(RecordAccess),

@@ -190,10 +190,13 @@ func TestNormaliseKeepsTheBytes(t *testing.T) {
 		want, below := bytesOf(a)
 		b := a
 		if below {
-			require.Equal(t, accessBad, b.normalise())
+			_, state := b.normalise()
+			require.Equal(t, accessBad, state)
 			return
 		}
-		require.Equal(t, accessOK, b.normalise())
+		hi, state := b.normalise()
+		require.Equal(t, accessOK, state)
+		require.Equal(t, b.End(), hi)
 		require.True(t, b.Stride > 0 || b.Stride == 0 && b.Count == 1)
 		got, _ := bytesOf(b)
 		require.Equal(t, want, got)

@@ -93,7 +93,7 @@ func (r *Reader) ReadEvent(ev *Event) error {
 		if b := s.buf[s.pos:]; len(b) >= accessSize && b[0] == byte(RecordAccess) {
 			rawAccess((*[accessSize]byte)(b), &ev.Access)
 			s.pos += accessSize
-			if ev.Access.normalise() == accessOK {
+			if _, state := ev.Access.normalise(); state == accessOK {
 				ev.Kind = KindAccess
 				ev.Strand = s.id
 				return nil
@@ -147,7 +147,7 @@ func (r *Reader) deliver(s *strand, ev *Event) (err error) {
 	case RecordAccess:
 		ev.Kind = KindAccess
 		rawAccess((*[accessSize]byte)(b), &ev.Access)
-		if ev.Access.normalise() != accessOK {
+		if _, state := ev.Access.normalise(); state != accessOK {
 			return errAccess
 		}
 	case RecordCall:

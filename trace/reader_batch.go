@@ -1,6 +1,10 @@
 package trace
 
-import "slices"
+import (
+	"math"
+	"math/bits"
+	"slices"
+)
 
 // Batch is a stretch of the events of one process, and what they define: what
 // one goroutine reads for another. It owns all that its items point to.
@@ -19,15 +23,53 @@ type Batch struct {
 // Item is a call, a loss, an end, or several accesses of one strand without
 // anything between them.
 type Item struct {
-	Kind     Kind
-	Strand   uint32
-	Accesses []Access
-	Call     *Call
-	Lost     Lost
-	End      End
+	Kind    Kind
+	Strand  uint32
+	Stretch Stretch
+	Call    *Call
+	Lost    Lost
+	End     End
 	// Defines is what is known with this item and was not before it.
 	Defines []Definition
 }
+
+// Stretch is accesses of one strand without anything between them, and what
+// holds for all of them together.
+type Stretch struct {
+	Accesses      []Access
+	Lo, Hi        uint64 // a range of addresses that holds all of them, half-open
+	Loads, Stores uint64 // elements
+}
+
+// MaxStretch is how many accesses a Stretch of a Batch has at most: the fewer,
+// the closer are its bounds.
+const MaxStretch = 128
+
+// NewStretch returns the stretch of some accesses.
+func NewStretch(accesses []Access) Stretch {
+	s := Stretch{Accesses: accesses}
+	for i := range accesses {
+		a := &accesses[i]
+		s.count(a, a.End())
+	}
+	return s
+}
+
+// count adds an access that ends at hi.
+func (s *Stretch) count(a *Access, hi uint64) {
+	if s.Hi == 0 || a.Addr < s.Lo {
+		s.Lo = a.Addr
+	}
+	s.Hi = max(s.Hi, hi)
+	if a.Store {
+		s.Stores += a.Count
+	} else {
+		s.Loads += a.Count
+	}
+}
+
+// End returns the address behind the last byte of an access that a Reader gave.
+func (a *Access) End() uint64 { return a.Addr + uint64(a.Stride)*(a.Count-1) + uint64(a.Size) }
 
 // Definition is the definition of a datatype, a communicator or an operation.
 type Definition struct {
@@ -73,31 +115,39 @@ func (b *Batch) reset(n int) {
 }
 
 // takeAccesses takes up to n of the accesses that follow the last item, where
-// that is an access of the same strand, and returns how many.
+// that is a stretch of the same strand with room for more, and returns how many.
 func (r *Reader) takeAccesses(b *Batch, n int) int {
 	s := r.merge.run
 	if s == nil || len(b.Items) == 0 {
 		return 0
 	}
-	last := &b.Items[len(b.Items)-1]
-	if last.Kind != KindAccess || last.Strand != s.id {
+	item := &b.Items[len(b.Items)-1]
+	if item.Kind != KindAccess || item.Strand != s.id {
 		return 0
 	}
-	from, room := len(b.accesses), b.accesses[:min(cap(b.accesses), len(b.accesses)+n)]
-	at := from
+	last := item.Stretch
+	from, n := len(b.accesses), min(n, MaxStretch-len(last.Accesses))
+	at, room := from, b.accesses[:min(cap(b.accesses), len(b.accesses)+n)]
 	rest := s.buf[s.pos:]
 	for at < len(room) && len(rest) >= accessSize && rest[0] == byte(RecordAccess) {
 		a := &room[at]
 		rawAccess((*[accessSize]byte)(rest), a)
-		if a.normalise() != accessOK {
-			break
+		over, span := bits.Mul64(a.Count-1, uint64(a.Stride))
+		hi := a.Addr + span + uint64(a.Size)
+		if over != 0 || a.Stride <= 0 || a.Count < 2 || a.Size == 0 || hi <= a.Addr || span > math.MaxUint64/2 {
+			var state accessState
+			if hi, state = a.normalise(); state != accessOK {
+				break
+			}
 		}
+		last.count(a, hi)
 		rest = rest[accessSize:]
 		at++
 	}
 	s.pos = len(s.buf) - len(rest)
 	b.accesses = room[:at]
 	last.Accesses = b.accesses[from-len(last.Accesses) : at : at]
+	item.Stretch = last
 	return at - from
 }
 
@@ -115,7 +165,7 @@ func (b *Batch) take(ev *Event, defines []Definition) {
 	case KindAccess:
 		b.accesses = append(b.accesses, ev.Access)
 		n := len(b.accesses)
-		item.Accesses = b.accesses[n-1 : n : n]
+		item.Stretch = NewStretch(b.accesses[n-1 : n : n])
 	case KindCall:
 		b.calls = append(b.calls, *ev.Call)
 		item.Call = &b.calls[len(b.calls)-1]

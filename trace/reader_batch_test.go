@@ -115,7 +115,7 @@ func batched(t *testing.T, path string, n int) (events []seen, known [][]bool) {
 				}
 			}
 			ev := trace.Event{Kind: item.Kind, Strand: item.Strand, Call: item.Call, Lost: item.Lost, End: item.End}
-			for _, a := range item.Accesses {
+			for _, a := range item.Stretch.Accesses {
 				ev.Access = a
 				events = append(events, clean(copied(ev)))
 				known = append(known, knows(func(id int64) *trace.Type { return types[id] }))

@@ -162,7 +162,7 @@ func (r *RecordReader) fields(rec *Record, b []byte) (err error) {
 	case RecordAccess:
 		rawAccess((*[accessSize]byte)(b), &rec.Access)
 		a := rec.Access
-		if a.normalise() == accessBad {
+		if _, state := a.normalise(); state == accessBad {
 			err = errAccess
 		}
 	case RecordFn:
