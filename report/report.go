@@ -52,6 +52,7 @@ func formats() []format {
 		{"sarif", SARIF},
 		{"junit", JUnit},
 		{"github", GitHub},
+		{"html", HTML},
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
-	"github.com/mcchk/mcchk/symbols"
 )
 
 // Text writes a result for people: one block a finding, sorted by place (those
@@ -22,7 +20,7 @@ import (
 // what the verdict does not rest on, and the verdict as the last line.
 func Text(w io.Writer, res *analysis.Result, opts Options) error {
 	bw := bufio.NewWriter(w)
-	t := &textWriter{w: bw, opts: opts, paint: newPalette(opts.Color), sources: map[string][]string{}}
+	t := &textWriter{w: bw, opts: opts, paint: newPalette(opts.Color), sources: newSources(opts)}
 	findings := make([]*conflicts.Finding, len(res.Findings))
 	for i := range res.Findings {
 		findings[i] = &res.Findings[i]
@@ -79,7 +77,7 @@ type textWriter struct {
 	w       *bufio.Writer
 	opts    Options
 	paint   palette
-	sources map[string][]string // lines of the source files read so far
+	sources *sources
 }
 
 func (t *textWriter) line(format string, args ...any) { fmt.Fprintf(t.w, format+"\n", args...) }
@@ -115,8 +113,8 @@ func (t *textWriter) finding(f *conflicts.Finding, again bool) {
 		add("window", f.WinName, false)
 	}
 	for _, s := range []*conflicts.Side{lead, other} {
-		add(short(s), t.span(f, s), false)
-		if stack := t.stack(s.Stack); stack != "" {
+		add(short(s), spanText(f, s, t.opts.Dir), false)
+		if stack := stackText(s.Stack, t.opts.Dir); stack != "" {
 			add("", "stack: "+stack, false)
 		}
 	}
@@ -132,7 +130,7 @@ func (t *textWriter) finding(f *conflicts.Finding, again bool) {
 		add(label("mend", i), text, true)
 	}
 	if f.Count > 1 || len(f.Ranks) > 2 {
-		add("seen", plural(f.Count, "time")+", in "+ranksOf(f.Ranks), false)
+		add("seen", seen(f), false)
 	}
 	t.rows(rows)
 	t.line("")
@@ -202,104 +200,19 @@ func wrapped(text string, width int) []string {
 	return append(lines, line)
 }
 
-// span says when an access takes place: epoch, the synchronization before it,
-// and what completes or follows it.
-func (t *textWriter) span(f *conflicts.Finding, s *conflicts.Side) string {
-	if s.Role == "" {
-		return ""
-	}
-	parts := []string{who(s)}
-	switch {
-	case s.Epoch != "":
-		parts = append(parts, s.Epoch+" epoch")
-	case s.Call != "" && !isBuffer(s) && f.Class != conflicts.Usage:
-		parts = append(parts, "in no epoch")
-	}
-	if s.Epoch == "" && len(s.Locks) > 0 {
-		parts = append(parts, "holding "+locks(s))
-	}
-	if s.Started.Call != "" {
-		parts = append(parts, "after "+t.sync(s, &s.Started))
-	}
-	switch {
-	case s.Pending && s.Done.Call == "" && f.Rule == conflicts.RuleMemoryGone:
-		parts = append(parts, "not complete by then")
-	case s.Pending && s.Done.Call == "":
-		parts = append(parts, "never completed")
-	case s.Pending:
-		parts = append(parts, "completed by "+t.sync(s, &s.Done))
-	case s.Done.Call != "" && (s.Done.Call != s.Call || compareStacks(s.Done.Stack, s.Stack) != 0): // not the call itself
-		parts = append(parts, "before "+t.sync(s, &s.Done))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// sync names a call by its place, in the access's own file by the line alone.
-func (t *textWriter) sync(s *conflicts.Side, p *conflicts.SyncPoint) string {
-	there, ok := symbols.Here(p.Stack)
-	if !ok {
-		return p.Call
-	}
-	if here, _ := symbols.Here(s.Stack); there.File != "" && there.File == here.File {
-		return fmt.Sprintf("%s (line %d)%s", p.Call, there.Line, elsewhere(s, p))
-	}
-	return p.Call + " (" + place(there, t.opts.Dir) + ")" + elsewhere(s, p)
-}
-
-// elsewhere names the process of a call, where it is not that of the access.
-func elsewhere(s *conflicts.Side, p *conflicts.SyncPoint) string {
-	if s.Rank == p.Rank {
-		return ""
-	}
-	return fmt.Sprintf(" of rank %d", p.Rank)
-}
-
-// stack writes a call stack on one line, innermost first, and why a source
-// line is missing.
-func (t *textWriter) stack(frames []symbols.Frame) string {
-	var parts []string
-	reason := ""
-	here, _ := symbols.Here(frames)
-	for i, f := range frames {
-		if i > 0 && f.File == "" && f.Func == "" {
-			continue
-		}
-		if f.File == "" && reason == "" {
-			reason = f.Reason
-		}
-		s := place(f, t.opts.Dir)
-		if f.Func != "" && f.File != "" {
-			if f.File == here.File { // its path stands above
-				s = filepath.Base(s)
-			}
-			s = f.Func + " (" + s + ")"
-		}
-		parts = append(parts, s)
-		if f.Func == "main" || f.Func == "MAIN__" {
-			break
-		}
-	}
-	s := strings.Join(parts, " < ")
-	if reason != "" {
-		s += "; no line: " + reason
-	}
-	return s
-}
-
 // basis writes the doubts and the verdict.
 func (t *textWriter) basis(res *analysis.Result) {
-	b := &res.Basis
-	if b.Loads+b.Stores == 0 && b.Ranks >= b.RanksInRun { // with ranks missing, little of the others is read
-		switch {
-		case b.Ended == 0: // how many parts are instrumented is said at the end
-			t.line("%s no loads or stores were recorded before the run came to its end.", t.paint.note.Sprint("note:"))
-		case b.Instruments == 0:
-			t.line("%s no loads or stores of the program were recorded, so only MPI calls were compared with one another.",
-				t.paint.warning.Sprint("WARNING:"))
-			t.line("         Was the program compiled and linked with `mcchk cc`? `mcchk doctor PROGRAM` says.")
-		default:
-			t.line("%s no loads or stores were recorded: the code compiled with `mcchk cc` touched neither window memory nor", t.paint.note.Sprint("note:"))
-			t.line("      buffers of pending operations. If it should have, `mcchk doctor PROGRAM` lists the parts compiled otherwise.")
+	if label, text := silence(&res.Basis); label != "" {
+		paint := t.paint.note
+		if label == silenceWarning {
+			paint = t.paint.warning
+		}
+		for i, line := range strings.Split(text, "\n") {
+			if i == 0 {
+				t.line("%s %s", paint.Sprint(label+":"), line)
+			} else {
+				t.line("%*s%s", len(label)+2, "", line)
+			}
 		}
 	}
 	for _, d := range res.Doubts {
@@ -309,7 +222,30 @@ func (t *textWriter) basis(res *analysis.Result) {
 		}
 		t.line("%s %s%s", t.paint.warning.Sprint("doubt:"), d.Text, ranks)
 	}
-	t.line("%s: %s", t.verdict(res), foundation(b))
+	t.line("%s: %s", t.verdict(res), foundation(&res.Basis))
+}
+
+const silenceWarning = "WARNING"
+
+// silence says what it means that no loads or stores were recorded, in lines,
+// and how grave it is; "" where some were.
+func silence(b *analysis.Basis) (label, text string) {
+	switch {
+	case b.Loads+b.Stores > 0 || b.Ranks < b.RanksInRun: // with ranks missing, little of the others is read
+		return "", ""
+	case b.Ended == 0: // how many parts are instrumented is said at the end
+		return "note", "no loads or stores were recorded before the run came to its end."
+	case b.Instruments == 0:
+		return silenceWarning, "no loads or stores of the program were recorded, so only MPI calls were compared with one another.\n" +
+			"Was the program compiled and linked with `mcchk cc`? `mcchk doctor PROGRAM` says."
+	}
+	return "note", "no loads or stores were recorded: the code compiled with `mcchk cc` touched neither window memory nor\n" +
+		"buffers of pending operations. If it should have, `mcchk doctor PROGRAM` lists the parts compiled otherwise."
+}
+
+// seen says how often there was what a finding is, and where.
+func seen(f *conflicts.Finding) string {
+	return plural(f.Count, "time") + ", in " + ranksOf(f.Ranks)
 }
 
 func ranksOf(ranks []int) string {

@@ -8,31 +8,67 @@ import (
 	"github.com/mcchk/mcchk/symbols"
 )
 
+// sources are the source files of a report's places, each read once.
+type sources struct {
+	read  func(path string) ([]byte, error) // nil: none can be read
+	files map[string][]string               // their lines; nil where one cannot be read
+}
+
+func newSources(opts Options) *sources {
+	return &sources{read: opts.ReadFile, files: map[string][]string{}}
+}
+
+// line returns a line of a file, from 1; "" where it cannot be read or is blank.
+func (s *sources) line(file string, line int) string {
+	if s.read == nil || file == "" || line < 1 {
+		return ""
+	}
+	lines, known := s.files[file]
+	if !known {
+		if data, err := s.read(file); err == nil {
+			lines = strings.Split(string(data), "\n")
+		}
+		s.files[file] = lines
+	}
+	if line > len(lines) || strings.TrimSpace(lines[line-1]) == "" {
+		return ""
+	}
+	return lines[line-1]
+}
+
+// excerpt is the source line of an access, without the white space around it.
+type excerpt struct {
+	line   int
+	text   string
+	marked bool
+	at     int // where marked: the rune of text below which a caret belongs
+}
+
+// of returns the source line of an access, where it can be read.
+func (s *sources) of(side *conflicts.Side) (excerpt, bool) {
+	f, ok := symbols.Here(side.Stack)
+	if !ok {
+		return excerpt{}, false
+	}
+	source := s.line(f.File, f.Line)
+	if source == "" {
+		return excerpt{}, false
+	}
+	e := excerpt{line: f.Line, text: printable(strings.TrimSpace(source))}
+	e.at, e.marked = caret(source, f.Column, side.Call)
+	return e, true
+}
+
 // excerpt shows the source line of an access, when it can be read, with a caret
 // below the access.
 func (t *textWriter) excerpt(s *conflicts.Side) {
-	f, ok := symbols.Here(s.Stack)
-	if !ok || f.File == "" || f.Line < 1 || t.opts.ReadFile == nil {
+	e, ok := t.sources.of(s)
+	if !ok {
 		return
 	}
-	lines, known := t.sources[f.File]
-	if !known {
-		if data, err := t.opts.ReadFile(f.File); err == nil {
-			lines = strings.Split(string(data), "\n")
-		}
-		t.sources[f.File] = lines
-	}
-	if f.Line > len(lines) {
-		return
-	}
-	source := lines[f.Line-1]
-	text := strings.TrimSpace(source)
-	if text == "" {
-		return
-	}
-	t.line("  %s %s", t.paint.faint.Sprintf("%6d |", f.Line), printable(text))
-	if at, ok := caret(source, f.Column, s.Call); ok {
-		t.line("  %s %s%s", t.paint.faint.Sprint("       |"), strings.Repeat(" ", at), t.paint.err.Sprint("^"))
+	t.line("  %s %s", t.paint.faint.Sprintf("%6d |", e.line), e.text)
+	if e.marked {
+		t.line("  %s %s%s", t.paint.faint.Sprint("       |"), strings.Repeat(" ", e.at), t.paint.err.Sprint("^"))
 	}
 }
 

@@ -271,11 +271,14 @@ func memory(f *conflicts.Finding) string {
 	if f.Window == 0 {
 		return fmt.Sprintf("%s at address 0x%x of rank %d", size, f.Lo, f.Owner)
 	}
-	name := f.WinName
-	if name == "" {
-		name = fmt.Sprintf("window %d", f.Window)
+	return fmt.Sprintf("%s at offset %d of rank %d's part of %s", size, f.Lo, f.Owner, windowName(f))
+}
+
+func windowName(f *conflicts.Finding) string {
+	if f.WinName == "" {
+		return fmt.Sprintf("window %d", f.Window)
 	}
-	return fmt.Sprintf("%s at offset %d of rank %d's part of %s", size, f.Lo, f.Owner, name)
+	return f.WinName
 }
 
 // byPlace orders findings as a report lists them: by place, second place, rule,

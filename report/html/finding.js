@@ -1,0 +1,70 @@
+// The page of one finding.
+
+function showFinding(i) {
+  const f = data.findings[i];
+  const rule = data.rules[f.rule];
+  const article = byId('finding');
+  article.setAttribute('aria-labelledby', 'finding-title');
+  article.replaceChildren(...[
+    h('p', { class: 'head' }, badge(f), h('span', { class: 'rule' }, rule.id), h('span', { class: 'number' }, `finding ${i + 1} of ${data.findings.length.toLocaleString('en')}`)),
+    h('h3', { id: 'finding-title', tabindex: '-1' }, text(f.msg)),
+    f.acc !== undefined && h('p', { class: 'accepted' }, text(f.acc)),
+    h('p', { class: 'why' }, text(f.why)),
+    factsOf(f),
+    h('div', { class: 'columns' }, f.sides.map((s, n) => sideOf(f, s, n))),
+    section('The processes', laneDrawing(f)),
+    (f.sought || []).length > 0 && section('What would have ordered them, and what there was', h('ul', { class: 'sought' }, f.sought.map((q) => h('li', {}, text(q.text))))),
+    (f.mends || []).length > 0 && section('What mends it', h('p', {}, f.mends.length > 1 ? 'Each of these would do on its own; the smallest change first.' : ''),
+      h('ol', { class: 'mends' }, f.mends.map((m) => h('li', {}, text(m.text))))),
+    ruleText(rule),
+  ].filter(Boolean));
+}
+
+function section(title, ...content) {
+  return h('section', {}, h('h4', {}, title), content);
+}
+
+function factsOf(f) {
+  const facts = [];
+  if (f.mem !== undefined) facts.push(['memory', text(f.mem)]);
+  else if (f.win >= 0) facts.push(['window', text(data.windows[f.win].name)]);
+  if (f.seen !== undefined) facts.push(['seen', text(f.seen)]);
+  facts.push(['concurrent region', String(f.region)]);
+  return h('dl', { class: 'facts' }, facts.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value))));
+}
+
+function sideOf(f, s, n) {
+  return h('section', { class: 'side side' + n, 'aria-label': `Access ${'AB'[n]}` },
+    h('h4', {}, h('span', { class: 'letter side' + n }, 'AB'[n]), ' ', text(s.what)),
+    h('p', { class: 'place' }, text(s.at)),
+    sourceOf(s),
+    h('p', {}, text(s.span)),
+    h('h5', {}, 'Call stack'),
+    data.stacks[s.stack].length === 0 ? h('p', {}, 'not known') : h('ol', { class: 'stack' }, data.stacks[s.stack].map((i) => frameOf(data.frames[i]))));
+}
+
+function frameOf(frame) {
+  return h('li', {}, h('span', { class: 'fn' }, text(frame.fn) || '?'), ' ', h('span', { class: 'place' }, text(frame.at)),
+    frame.inl && ' (inlined)', frame.why !== undefined && ` – no line: ${text(frame.why)}`);
+}
+
+// sourceOf shows the line of an access with some around it, and a caret.
+function sourceOf(s) {
+  const lines = s.file >= 0 ? data.files[s.file].lines || {} : {};
+  if (lines[s.line] === undefined) return h('p', { class: 'nosource' }, 'The source is not at hand.');
+  const numbers = Object.keys(lines).map(Number).filter((n) => Math.abs(n - s.line) <= 2).sort((a, b) => a - b);
+  const width = String(numbers[numbers.length - 1]).length;
+  const rows = [];
+  for (const n of numbers) {
+    const row = String(n).padStart(width) + ' │ ' + lines[n];
+    rows.push(n === s.line ? h('strong', {}, row) : row, '\n');
+    if (n === s.line && s.caret) rows.push(h('span', { class: 'caret', 'aria-hidden': 'true' }, ' '.repeat(width) + ' │ ' + ' '.repeat(s.caret - 1) + '^'), '\n');
+  }
+  return h('pre', { class: 'source', tabindex: '0', 'aria-label': `Source around line ${s.line}` }, h('code', {}, rows));
+}
+
+function ruleText(rule) {
+  return h('details', { class: 'rule-text' }, h('summary', {}, `${rule.id}: ${rule.title}`),
+    rule.text.split('\n\n').map((p) => h('p', {}, p)), rule.mend && h('p', {}, rule.mend),
+    h('p', {}, 'More, with an example: ', h('code', {}, 'mcchk explain ' + rule.id)));
+}

@@ -1,0 +1,1 @@
+// The events around a finding.

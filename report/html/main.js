@@ -1,0 +1,99 @@
+// What is shown, by the address, and the keys.
+
+const views = ['overview', 'findings', 'windows'];
+
+function showView(name) {
+  for (const view of views) byId(view).hidden = view !== name;
+  for (const a of document.querySelectorAll('nav a')) {
+    if (a.getAttribute('href') === '#' + name) a.setAttribute('aria-current', 'page');
+    else a.removeAttribute('aria-current');
+  }
+}
+
+// show shows what the address names, and takes the focus there unless the page
+// has just been opened.
+function show(focus) {
+  const name = location.hash.slice(1);
+  const match = /^finding-([1-9][0-9]*)$/.exec(name);
+  if (match && Number(match[1]) <= data.findings.length) {
+    const i = Number(match[1]) - 1;
+    showView('findings');
+    showFinding(i);
+    markCurrent(i);
+    byId('finding-title').focus({ preventScroll: true });
+    byId('finding').scrollIntoView({ block: 'nearest' });
+    return;
+  }
+  if (name === 'main') {
+    byId('main').focus();
+    return;
+  }
+  const view = views.includes(name) ? name : 'overview';
+  showView(view);
+  if (focus) byId(view + '-title').focus();
+}
+
+// setUpCounts fills the overview with the number of findings by rule and window.
+function setUpCounts() {
+  const table = (caption, counts, name, filter) => h('table', {},
+    h('caption', {}, caption),
+    h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, caption.includes('rule') ? 'rule' : 'window'), h('th', { scope: 'col' }, 'findings'))),
+    h('tbody', {}, [...counts].map(([key, n]) => h('tr', {},
+      h('td', {}, h('a', { href: '#findings', onclick: () => setFilters(filter(key)) }, name(key))), h('td', { class: 'n' }, n.toLocaleString('en'))))));
+  const sorted = (counts) => new Map([...counts].sort((a, b) => b[1] - a[1] || a[0] - b[0]));
+  if (data.findings.length === 0) return;
+  const title = (r) => `${data.rules[r].id}: ${data.rules[r].title}`;
+  byId('counts').append(
+    table('Findings by rule', sorted(countBy((f) => [f.rule])), title, (r) => ({ rule: data.rules[r].id })),
+    table('Findings by window', sorted(countBy((f) => [f.win])), (w) => (w < 0 ? 'in no window' : text(data.windows[w].name)), (w) => ({ window: w })));
+}
+
+let prefix = '';
+
+function onKey(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  const typing = event.target.closest('input, select, textarea');
+  if (event.key === 'Escape') return leave();
+  if (typing) return;
+  const after = prefix;
+  prefix = '';
+  if (after === 'g') {
+    const view = views.find((v) => v[0] === event.key);
+    if (view) {
+      location.hash = view;
+      event.preventDefault();
+    }
+    return;
+  }
+  switch (event.key) {
+    case 'g':
+      prefix = 'g';
+      break;
+    case '/':
+      location.hash = 'findings';
+      setTimeout(() => byId('filter-text').focus());
+      event.preventDefault();
+      break;
+    case 'j':
+    case 'k': {
+      const i = neighbour(event.key === 'j' ? 1 : -1);
+      if (i >= 0) location.hash = 'finding-' + (i + 1);
+      event.preventDefault();
+    }
+  }
+}
+
+// leave takes the focus from a finding, or a filter, back to the list.
+function leave() {
+  if (byId('findings').hidden) return;
+  const entry = document.querySelector('#list a[aria-current]') || document.querySelector('#list a');
+  if (entry) entry.focus();
+}
+
+setUpFilters();
+setUpCounts();
+applyFilters();
+window.addEventListener('hashchange', () => show(true));
+document.addEventListener('keydown', onKey);
+show(false);
+document.documentElement.dataset.ready = 'true';

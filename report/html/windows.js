@@ -1,0 +1,1 @@
+// The maps of the windows: which process touches which bytes.

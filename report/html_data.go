@@ -1,0 +1,357 @@
+package report
+
+import (
+	"cmp"
+	"encoding/json"
+	"regexp"
+	"strings"
+
+	"github.com/mcchk/mcchk/analysis"
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/symbols"
+)
+
+// htmlData is what the script of the page reads. What occurs more than once
+// stands in a table, and is named by its index there.
+type htmlData struct {
+	Texts    []string      `json:"texts"`
+	Frames   []htmlFrame   `json:"frames"`
+	Stacks   [][]int       `json:"stacks"`
+	Syncs    []htmlSync    `json:"syncs"`
+	Files    []htmlFile    `json:"files"`
+	Windows  []htmlWindow  `json:"windows"`
+	Rules    []htmlRule    `json:"rules"`
+	Findings []htmlFinding `json:"findings"`
+}
+
+// textRef names a text: the index of its form in htmlData.Texts, or, of a text
+// with numbers, a list of that index and the numbers, which stand in the form
+// as "#". So thousands of findings that differ by their lines share their texts.
+type textRef json.RawMessage
+
+func (t textRef) MarshalJSON() ([]byte, error) { return t, nil }
+
+type htmlFrame struct {
+	Func    textRef `json:"fn,omitempty"`
+	Place   textRef `json:"at"`
+	Reason  textRef `json:"why,omitempty"`
+	Inlined bool    `json:"inl,omitempty"`
+}
+
+type htmlSync struct {
+	Call  textRef `json:"call"`
+	Rank  int     `json:"rank"`
+	Place textRef `json:"at"`
+	Line  int     `json:"line,omitempty"`
+	Stack int     `json:"stack"`
+}
+
+// htmlFile is a source file with those of its lines that are shown.
+type htmlFile struct {
+	Name  textRef           `json:"name"`
+	Lines map[string]string `json:"lines,omitempty"` // by number
+}
+
+type htmlWindow struct {
+	Name textRef `json:"name"`
+	id   int64
+}
+
+type htmlRule struct {
+	ID    string `json:"id"`
+	Title string `json:"title"`
+	Text  string `json:"text"`
+	Mend  string `json:"mend"`
+}
+
+type htmlFinding struct {
+	Rule     int          `json:"rule"`
+	Severity string       `json:"sev"`
+	Class    string       `json:"class"`
+	Message  textRef      `json:"msg"`
+	Sides    []htmlSide   `json:"sides"` // that a report speaks of first comes first
+	Memory   textRef      `json:"mem,omitempty"`
+	Owner    int          `json:"owner"`
+	Window   int          `json:"win"` // -1: none
+	Bytes    []uint64     `json:"bytes,omitempty"`
+	Region   int          `json:"region"`
+	Why      textRef      `json:"why"`
+	Began    int          `json:"began,omitempty"` // 1: the first of Sides starts before the other, 2: the other way round
+	Sought   []htmlSought `json:"sought,omitempty"`
+	Mends    []htmlMend   `json:"mends,omitempty"`
+	Seen     textRef      `json:"seen,omitempty"`
+	Ranks    string       `json:"ranks"` // "0,4-7"
+	Accepted textRef      `json:"acc,omitempty"`
+}
+
+type htmlSide struct {
+	Rank    int     `json:"rank"`
+	Strand  uint32  `json:"strand,omitempty"`
+	What    textRef `json:"what"`  // "MPI_Put by rank 0"
+	Short   textRef `json:"short"` // "MPI_Put"
+	Span    textRef `json:"span"`
+	Place   textRef `json:"at"`
+	Write   bool    `json:"w,omitempty"`
+	Atomic  bool    `json:"a,omitempty"`
+	Pending bool    `json:"p,omitempty"`
+	Buffer  bool    `json:"buf,omitempty"`
+	Epoch   textRef `json:"epoch,omitempty"`
+	Locks   textRef `json:"locks,omitempty"`
+	File    int     `json:"file"` // -1: not known
+	Line    int     `json:"line,omitempty"`
+	Caret   int     `json:"caret,omitempty"` // rune of the line below which it belongs, from 1
+	Stack   int     `json:"stack"`
+	Started int     `json:"started"` // -1: none, as for the next three
+	Next    int     `json:"next"`
+	Done    int     `json:"done"`
+	Heard   int     `json:"heard"`
+}
+
+type htmlSought struct {
+	Kind  string  `json:"kind"`
+	Text  textRef `json:"text"`
+	From  int     `json:"from"`
+	Found int     `json:"found"`
+}
+
+type htmlMend struct {
+	Kind string  `json:"kind"`
+	Text textRef `json:"text"`
+	At   int     `json:"at"`
+}
+
+// dataWriter makes the page's data.
+type dataWriter struct {
+	data    htmlData
+	opts    Options
+	sources *sources
+	around  int // lines shown around one that a finding names
+
+	texts   map[string]int
+	frames  map[symbols.Frame]int
+	stacks  map[string]int
+	syncs   map[string]int
+	files   map[string]int
+	windows map[int64]int
+	rules   map[string]int
+}
+
+// fewFindings is up to how many findings lines around theirs are shown.
+const fewFindings = 1000
+
+func newHTMLData(res *analysis.Result, opts Options) *htmlData {
+	d := &dataWriter{
+		opts: opts, sources: newSources(opts),
+		texts: map[string]int{}, frames: map[symbols.Frame]int{}, stacks: map[string]int{}, syncs: map[string]int{},
+		files: map[string]int{}, windows: map[int64]int{}, rules: map[string]int{},
+		data: htmlData{
+			Texts: []string{}, Frames: []htmlFrame{}, Stacks: [][]int{}, Syncs: []htmlSync{},
+			Files: []htmlFile{}, Windows: []htmlWindow{}, Rules: []htmlRule{}, Findings: []htmlFinding{},
+		},
+	}
+	if len(res.Findings)+len(res.Accepted) <= fewFindings {
+		d.around = 2
+	}
+	for i := range res.Findings {
+		d.data.Findings = append(d.data.Findings, d.finding(&res.Findings[i]))
+	}
+	for i := range res.Accepted {
+		a := &res.Accepted[i]
+		f := d.finding(&a.Finding)
+		f.Accepted = d.text(acceptedBy(a))
+		d.data.Findings = append(d.data.Findings, f)
+	}
+	return &d.data
+}
+
+func acceptedBy(a *analysis.Accepted) string {
+	if a.Reason == "" {
+		return "accepted by the " + string(a.By)
+	}
+	return "accepted by a " + string(a.By) + ": " + a.Reason
+}
+
+func (d *dataWriter) finding(f *conflicts.Finding) htmlFinding {
+	lead, other := sides(f)
+	out := htmlFinding{
+		Rule: d.rule(f.Rule), Severity: string(f.Severity), Class: string(f.Class), Message: d.text(Message(f)),
+		Sides: []htmlSide{d.side(f, lead)}, Owner: f.Owner, Window: d.window(f), Region: f.Region,
+		Why: d.text(f.Why), Began: f.Began, Ranks: Ranks(f.Ranks),
+	}
+	if !f.Alone() {
+		out.Sides = append(out.Sides, d.side(f, other))
+	}
+	if lead != &f.First {
+		out.Began = [...]int{0, 2, 1}[f.Began]
+	}
+	if f.HasBytes() {
+		out.Memory, out.Bytes = d.text(memory(f)), []uint64{f.Lo, f.Hi}
+	}
+	for _, q := range f.Sought {
+		out.Sought = append(out.Sought, htmlSought{string(q.Kind), d.text(q.Text), d.sync(&q.From), d.sync(&q.Found)})
+	}
+	for _, m := range f.Mends {
+		out.Mends = append(out.Mends, htmlMend{string(m.Kind), d.text(m.Text), d.sync(&m.At)})
+	}
+	if f.Count > 1 || len(f.Ranks) > 2 {
+		out.Seen = d.text(seen(f))
+	}
+	return out
+}
+
+func (d *dataWriter) side(f *conflicts.Finding, s *conflicts.Side) htmlSide {
+	out := htmlSide{
+		Rank: s.Rank, Strand: s.Strand, What: d.text(second(s)), Short: d.text(cmp.Or(s.Call, s.Role)),
+		Span: d.text(spanText(f, s, d.opts.Dir)), Place: d.text(stackPlace(s.Stack, d.opts.Dir)),
+		Write: s.Write, Atomic: s.Atomic, Pending: s.Pending, Buffer: isBuffer(s), Epoch: d.text(s.Epoch), Locks: d.text(locks(s)),
+		File: -1, Stack: d.stack(s.Stack),
+		Started: d.sync(&s.Started), Next: d.sync(&s.Next), Done: d.sync(&s.Done), Heard: d.sync(&s.Heard),
+	}
+	if here, _ := symbols.Here(s.Stack); here.File != "" {
+		out.File, out.Line = d.file(here.File), here.Line
+		d.lines(out.File, here)
+		if e, ok := d.sources.of(s); ok && e.marked {
+			out.Caret = e.at + len(indentOf(d.sources.line(here.File, here.Line))) + 1
+		}
+	}
+	return out
+}
+
+func (d *dataWriter) rule(id string) int {
+	i, ok := d.rules[id]
+	if !ok {
+		i = len(d.data.Rules)
+		d.rules[id] = i
+		r, _ := conflicts.Lookup(id)
+		d.data.Rules = append(d.data.Rules, htmlRule{id, r.Title, r.Text, r.Mend})
+	}
+	return i
+}
+
+func (d *dataWriter) window(f *conflicts.Finding) int {
+	if f.Window == 0 {
+		return -1
+	}
+	i, ok := d.windows[f.Window]
+	if !ok {
+		i = len(d.data.Windows)
+		d.windows[f.Window] = i
+		d.data.Windows = append(d.data.Windows, htmlWindow{d.text(windowName(f)), f.Window})
+	}
+	return i
+}
+
+// numbers are what texts are taken apart at: numbers that a script reads and
+// writes as they are.
+var numbers = regexp.MustCompile(`0|[1-9][0-9]{0,14}`)
+
+// text puts a text into the table; nil stands for "".
+func (d *dataWriter) text(s string) textRef {
+	if s == "" {
+		return nil
+	}
+	form, values := s, []json.Number(nil)
+	if !strings.Contains(s, "#") {
+		for _, n := range numbers.FindAllString(s, -1) {
+			values = append(values, json.Number(n))
+		}
+		form = numbers.ReplaceAllString(s, "#")
+	}
+	i, ok := d.texts[form]
+	if !ok {
+		i = len(d.data.Texts)
+		d.texts[form] = i
+		d.data.Texts = append(d.data.Texts, form)
+	}
+	if values == nil {
+		return marshal(i)
+	}
+	ref := []any{i}
+	for _, v := range values {
+		ref = append(ref, v)
+	}
+	return marshal(ref)
+}
+
+// marshal encodes numbers and lists of numbers.
+func marshal(v any) textRef {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return textRef("null")
+	}
+	return data
+}
+
+func (d *dataWriter) stack(frames []symbols.Frame) int {
+	ids := []int{}
+	for _, f := range frames {
+		ids = append(ids, d.frame(f))
+		if f.Func == "main" || f.Func == "MAIN__" {
+			break
+		}
+	}
+	key := string(marshal(ids))
+	i, ok := d.stacks[key]
+	if !ok {
+		i = len(d.data.Stacks)
+		d.stacks[key] = i
+		d.data.Stacks = append(d.data.Stacks, ids)
+	}
+	return i
+}
+
+func (d *dataWriter) frame(f symbols.Frame) int {
+	i, ok := d.frames[f]
+	if !ok {
+		i = len(d.data.Frames)
+		d.frames[f] = i
+		out := htmlFrame{Func: d.text(f.Func), Place: d.text(place(f, d.opts.Dir)), Inlined: f.Inlined}
+		if f.File == "" {
+			out.Reason = d.text(f.Reason)
+		}
+		d.data.Frames = append(d.data.Frames, out)
+	}
+	return i
+}
+
+// sync puts a call into the table; -1 stands for none.
+func (d *dataWriter) sync(p *conflicts.SyncPoint) int {
+	if p.Call == "" {
+		return -1
+	}
+	here, _ := symbols.Here(p.Stack)
+	s := htmlSync{d.text(p.Call), p.Rank, d.text(stackPlace(p.Stack, d.opts.Dir)), here.Line, d.stack(p.Stack)}
+	key := p.Call + " " + string(marshal([]int{p.Rank, s.Stack}))
+	i, ok := d.syncs[key]
+	if !ok {
+		i = len(d.data.Syncs)
+		d.syncs[key] = i
+		d.data.Syncs = append(d.data.Syncs, s)
+	}
+	return i
+}
+
+func (d *dataWriter) file(path string) int {
+	i, ok := d.files[path]
+	if !ok {
+		i = len(d.data.Files)
+		d.files[path] = i
+		d.data.Files = append(d.data.Files, htmlFile{Name: d.text(relative(path, d.opts.Dir)), Lines: map[string]string{}})
+	}
+	return i
+}
+
+// lines takes the line of a place, and some around it, into the table.
+func (d *dataWriter) lines(file int, at symbols.Frame) {
+	for n := at.Line - d.around; n <= at.Line+d.around; n++ {
+		if source := d.sources.line(at.File, n); source != "" {
+			d.data.Files[file].Lines[string(marshal(n))] = indentOf(source) + printable(strings.TrimSpace(source))
+		}
+	}
+}
+
+// indentOf is the white space that a line begins with, as spaces.
+func indentOf(source string) string {
+	indent := source[:len(source)-len(strings.TrimLeft(source, " \t\r"))]
+	return strings.NewReplacer("\t", "    ", "\r", "").Replace(indent)
+}

@@ -1,0 +1,94 @@
+package report
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/symbols"
+)
+
+// spanText says when an access takes place: epoch, the synchronization before it,
+// and what completes or follows it.
+func spanText(f *conflicts.Finding, s *conflicts.Side, dir string) string {
+	if s.Role == "" {
+		return ""
+	}
+	parts := []string{who(s)}
+	switch {
+	case s.Epoch != "":
+		parts = append(parts, s.Epoch+" epoch")
+	case s.Call != "" && !isBuffer(s) && f.Class != conflicts.Usage:
+		parts = append(parts, "in no epoch")
+	}
+	if s.Epoch == "" && len(s.Locks) > 0 {
+		parts = append(parts, "holding "+locks(s))
+	}
+	if s.Started.Call != "" {
+		parts = append(parts, "after "+syncText(s, &s.Started, dir))
+	}
+	switch {
+	case s.Pending && s.Done.Call == "" && f.Rule == conflicts.RuleMemoryGone:
+		parts = append(parts, "not complete by then")
+	case s.Pending && s.Done.Call == "":
+		parts = append(parts, "never completed")
+	case s.Pending:
+		parts = append(parts, "completed by "+syncText(s, &s.Done, dir))
+	case s.Done.Call != "" && (s.Done.Call != s.Call || compareStacks(s.Done.Stack, s.Stack) != 0): // not the call itself
+		parts = append(parts, "before "+syncText(s, &s.Done, dir))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// syncText names a call by its place, in the access's own file by the line alone.
+func syncText(s *conflicts.Side, p *conflicts.SyncPoint, dir string) string {
+	there, ok := symbols.Here(p.Stack)
+	if !ok {
+		return p.Call
+	}
+	if here, _ := symbols.Here(s.Stack); there.File != "" && there.File == here.File {
+		return fmt.Sprintf("%s (line %d)%s", p.Call, there.Line, elsewhere(s, p))
+	}
+	return p.Call + " (" + place(there, dir) + ")" + elsewhere(s, p)
+}
+
+// elsewhere names the process of a call, where it is not that of the access.
+func elsewhere(s *conflicts.Side, p *conflicts.SyncPoint) string {
+	if s.Rank == p.Rank {
+		return ""
+	}
+	return fmt.Sprintf(" of rank %d", p.Rank)
+}
+
+// stackText writes a call stack on one line, innermost first, and why a source
+// line is missing.
+func stackText(frames []symbols.Frame, dir string) string {
+	var parts []string
+	reason := ""
+	here, _ := symbols.Here(frames)
+	for i, f := range frames {
+		if i > 0 && f.File == "" && f.Func == "" {
+			continue
+		}
+		if f.File == "" && reason == "" {
+			reason = f.Reason
+		}
+		s := place(f, dir)
+		if f.Func != "" && f.File != "" {
+			if f.File == here.File { // its path stands above
+				s = filepath.Base(s)
+			}
+			s = f.Func + " (" + s + ")"
+		}
+		parts = append(parts, s)
+		if f.Func == "main" || f.Func == "MAIN__" {
+			break
+		}
+	}
+	s := strings.Join(parts, " < ")
+	if reason != "" {
+		s += "; no line: " + reason
+	}
+	return s
+}
