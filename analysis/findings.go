@@ -179,7 +179,7 @@ func swapped(f *conflicts.Finding) bool {
 
 func (n *namer) side(site conflicts.Site, t *conflicts.Touch) conflicts.Side {
 	s := conflicts.Side{
-		Rank: int(site.Rank), Strand: t.Call.Strand, Call: site.Fn, Role: site.Role.String(),
+		Rank: int(site.Rank), Strand: t.Call.Strand, Event: t.Call.Pos, Call: site.Fn, Role: site.Role.String(),
 		Write:   t.Kind == regions.Write || t.Kind == regions.AtomicWrite,
 		Atomic:  t.Kind == regions.AtomicRead || t.Kind == regions.AtomicWrite,
 		Stack:   n.stack(site.Rank, site.Stack),
@@ -203,5 +203,5 @@ func (n *namer) syncPoint(c *regions.CallInfo) conflicts.SyncPoint {
 	if c == nil {
 		return conflicts.SyncPoint{}
 	}
-	return conflicts.SyncPoint{Call: c.Fn, Rank: int(c.Rank), Stack: n.stack(c.Rank, c.Stack)}
+	return conflicts.SyncPoint{Call: c.Fn, Rank: int(c.Rank), Event: c.Pos, Stack: n.stack(c.Rank, c.Stack)}
 }

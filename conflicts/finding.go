@@ -19,6 +19,7 @@ const (
 type SyncPoint struct {
 	Call  string // "MPI_Win_fence"; "" where there is none
 	Rank  int    // world rank of the process that called it
+	Event uint64 // number of the call in the trace of that process, from 1; 0: unknown
 	Stack []symbols.Frame
 }
 
@@ -26,6 +27,7 @@ type SyncPoint struct {
 type Side struct {
 	Rank    int    // world rank of the process that made the access
 	Strand  uint32 // its thread, 0 for the main one
+	Event   uint64 // number of the event, call or run of loads or stores, in the trace of that process, from 1
 	Call    string // "MPI_Put"; "" for a load or store of the program
 	Role    string // "load", "store", "put", "get", "accumulate", "origin buffer", "result buffer", "compare buffer", "send buffer", "receive buffer", …
 	Write   bool

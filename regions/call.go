@@ -35,6 +35,9 @@ func (m *Machine) call(p *proc) {
 		r = table[c.Fn.Name]
 		p.rules[c.Fn] = r
 	}
+	if m.observer != nil {
+		m.observe(p, c, r)
+	}
 	switch {
 	case r == nil:
 		m.problems.notUnderstood(c.Fn.Name, p.info(c), "")

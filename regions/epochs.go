@@ -30,6 +30,7 @@ func doPost(m *Machine, p *proc, c *call, _ *rule) {
 	e.copies.publish(p)
 	e.posted = m.groupOf(c)
 	e.postCall = p.info(c)
+	m.exposure(p, e, true)
 	e.last = e.postCall
 	var signals []*signal
 	for _, origin := range e.posted {
@@ -48,8 +49,10 @@ func doStart(m *Machine, p *proc, c *call, _ *rule) {
 	if e == nil {
 		return
 	}
-	e.started, e.fence = m.groupOf(c), false
+	m.closeFence(p, e)
+	e.started = m.groupOf(c)
 	e.startCall = p.info(c)
+	m.epoch(p, e, StartEpoch, -1, true)
 	e.last = e.startCall
 	var waits []wait
 	check := c.num("assert")&trace.AssertNoCheck == 0
@@ -72,6 +75,7 @@ func doComplete(m *Machine, p *proc, c *call, _ *rule) {
 	}
 	info := p.info(c)
 	e.last = info
+	m.epoch(p, e, StartEpoch, -1, false)
 	inEpoch := func(op *operation) bool { return op.epoch == StartEpoch }
 	e.finish(p, info, buffers, inEpoch)
 	open := map[int32][]*span{}
@@ -108,6 +112,7 @@ func doExposureEnd(m *Machine, p *proc, c *call, _ *rule) {
 		waits = append(waits, wait{on: &s.forth, what: what})
 	}
 	e.posted = nil
+	m.exposure(p, e, false)
 	info := p.info(c)
 	e.last = info
 	m.synchronize(p, c, nil, waits, func() {
@@ -137,7 +142,9 @@ func doLock(m *Machine, p *proc, c *call, _ *rule) {
 	m.epochs++
 	l := &lockEpoch{id: m.epochs, exclusive: c.num("lock_type") == trace.LockExclusive, call: p.info(c)}
 	e.locks[target] = l
-	e.last, e.fence = l.call, false
+	e.last = l.call
+	m.closeFence(p, e)
+	m.epoch(p, e, l.kind(), target, true)
 	if c.num("assert")&trace.AssertNoCheck != 0 {
 		// The user vouches that nobody else locks: no lock is taken, and
 		// nothing waits for it.
@@ -239,10 +246,15 @@ func doUnlock(m *Machine, p *proc, c *call, _ *rule) {
 	e.last = info
 	if c.has("rank") {
 		target := int32(c.num("rank"))
-		l = e.locks[target]
+		if l = e.locks[target]; l != nil {
+			m.epoch(p, e, l.kind(), target, false)
+		}
 		delete(e.locks, target)
 		e.finish(p, info, buffers|targets, toTarget(target))
 	} else {
+		if l != nil {
+			m.epoch(p, e, LockAllEpoch, -1, false)
+		}
 		e.lockAll = nil
 		e.finish(p, info, buffers|targets, nil)
 	}
@@ -268,7 +280,9 @@ func doLockAll(m *Machine, p *proc, c *call, _ *rule) {
 	}
 	m.epochs++
 	e.lockAll = &lockEpoch{id: m.epochs, call: p.info(c)}
-	e.last, e.fence = e.lockAll.call, false
+	e.last = e.lockAll.call
+	m.closeFence(p, e)
+	m.epoch(p, e, LockAllEpoch, -1, true)
 	e.copies.refresh(p)
 	if c.num("assert")&trace.AssertNoCheck == 0 {
 		held := heldLock{win: e.win.ID, target: anyTarget, epoch: m.epochs}

@@ -21,7 +21,7 @@ func (p *proc) mark(c *call) {
 }
 
 func (m *mark) info(rank int32) *CallInfo {
-	return &CallInfo{Fn: m.fn.Name, Rank: rank, Strand: m.strand, Stack: m.stack}
+	return &CallInfo{Fn: m.fn.Name, Rank: rank, Strand: m.strand, Stack: m.stack, Pos: m.pos}
 }
 
 // Around returns the last call on a window before a moment and the first after

@@ -29,7 +29,7 @@ func (r *Region) LocalAccess(rank int32, s *Stretch, i int) *Access {
 		Owner: rank, Rank: rank, Role: Load, Kind: Read,
 		Base: l.Addr, Layout: intervals.NewLayout([]intervals.Run{run}),
 		Start: p, End: p, Locks: r.lockSets[s.locks], Within: r.Segment(p).Calls,
-		Call: &CallInfo{Rank: rank, Strand: s.Strand, Stack: l.Stack},
+		Call: &CallInfo{Rank: rank, Strand: s.Strand, Stack: l.Stack, Pos: p.Pos},
 	}
 	if l.Store {
 		a.Role, a.Kind = Store, Write

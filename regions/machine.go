@@ -72,9 +72,14 @@ type Machine struct {
 	recycled *recycler
 	epochs   uint64 // lock epochs so far
 
-	model  MemoryModel
-	part   Part
-	tick   func()
+	model MemoryModel
+	part  Part
+	tick  func()
+
+	observer Observer     // nil: none
+	observed ObservedCall // room for what it is told
+	met      Mark         // of the processes that stand at the global synchronization
+
 	copies []*copies // parts of windows with the separate memory model
 
 	anyLockOrder bool
@@ -106,6 +111,8 @@ type Options struct {
 	// a phase of a concurrent region holds before it may end; 0 means a
 	// default that takes some ten megabytes.
 	Phase int
+	// Observer, if set, is told what is replayed.
+	Observer Observer
 	// Turn is how many events of a process are replayed before others have
 	// their turn, so that none gets far ahead, and its accesses become past;
 	// 0 means a default.
@@ -152,7 +159,7 @@ func NewMachine(streams []Stream, opts Options) (*Machine, error) {
 		channels: map[chanKey]*channel{},
 		windows:  windows{byID: map[int64]*window{}},
 
-		model: opts.Model, part: opts.Part, tick: opts.Tick, anyLockOrder: opts.AnyLockOrder,
+		model: opts.Model, part: opts.Part, tick: opts.Tick, observer: opts.Observer, anyLockOrder: opts.AnyLockOrder,
 	}
 	for i, s := range streams {
 		m.procs = append(m.procs, newProc(i, s))
@@ -199,6 +206,7 @@ func (m *Machine) beginRegion() {
 	}
 	m.carry()
 	m.carryLocks()
+	m.released()
 	for _, p := range m.procs {
 		if after := p.after; after != nil {
 			p.after = nil

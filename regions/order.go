@@ -12,6 +12,7 @@ type signal struct {
 	given   bool
 	region  int
 	time    evc.Time
+	mark    Mark // what an Observer has it carry
 	waiters []*proc
 }
 
@@ -44,6 +45,7 @@ func (m *Machine) synchronize(p *proc, c *call, signals []*signal, waits []wait,
 	p.syncCall, p.after = p.info(c), after
 	p.room = append(p.room[:0], waits...)
 	p.waits = p.room // not nil: an event is under way
+	m.markAll(p, signals)
 	for _, s := range signals {
 		m.give(s, now)
 	}
@@ -68,6 +70,7 @@ func (m *Machine) goOn(p *proc) bool {
 		}
 		if w.on.region == m.index {
 			m.clock.Merge(int(p.rank), w.on.time)
+			m.waited(p, w.on.mark)
 		}
 		p.waits = p.waits[1:]
 		if w.then != nil {
@@ -76,6 +79,9 @@ func (m *Machine) goOn(p *proc) bool {
 	}
 	p.waits = nil
 	p.state = running
+	if m.observer != nil {
+		m.observer.Over(p.rank)
+	}
 	p.beginSegment(m, p.syncCall)
 	if after := p.after; after != nil {
 		p.after = nil
@@ -97,6 +103,9 @@ const (
 	neighbourhood // each after its neighbours
 	everybody     // all-to-all, and in an intercommunicator with the own group as well
 )
+
+// meets reports whether anybody waits for all of a group.
+func (d direction) meets() bool { return d == allToAll || d == everybody || d == allToOne }
 
 // sequence says among which calls a collective call is counted: the n-th of
 // each member belong together.
@@ -133,6 +142,7 @@ type gathering struct {
 	arrived int
 	region  int
 	joined  evc.Time // of those that arrived in this region
+	met     Mark     // of all that arrived
 	full    signal   // given when all have arrived
 }
 
@@ -170,7 +180,11 @@ func (m *Machine) join(p *proc, c *call, key collKey, g *group, dir direction, r
 		own.region, own.joined = m.index, evc.Time{}
 	}
 	own.joined = m.clock.Join(own.joined, m.clock.Time(m.clock.Now(int(p.rank))))
+	if dir.meets() {
+		own.met = m.meet(own.met, p)
+	}
 	if own.arrived++; own.arrived == len(g.local) {
+		own.full.mark = own.met
 		m.give(&own.full, own.joined)
 	}
 	signals, waits = coll.ordering(p, c, g, dir, root)
@@ -250,6 +264,7 @@ func (c *collective) ordering(p *proc, at *call, g *group, dir direction, root i
 func (m *Machine) arrive(p *proc, c *call, after func()) {
 	p.closing = p.info(c)
 	p.state, p.after = arrived, after
+	m.met = m.meet(m.met, p)
 	if !c.Returned {
 		// It reached the call, so that the others may have passed it; but
 		// nothing of what it did after that was recorded.

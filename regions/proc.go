@@ -109,11 +109,15 @@ func (p *proc) segment() int32 { return p.first + int32(len(p.segs)) - 1 }
 // within returns the bounds of the present separate region.
 func (p *proc) within() *Bounds { return p.segs[len(p.segs)-1].Calls }
 
+// isNote reports whether a recorded call is the tracer's own, and none of the
+// program.
+func isNote(fn string) bool { return strings.HasPrefix(fn, "mcchk_") }
+
 // beginSegment begins a separate region with a synchronization event, which
 // ends the one before.
 func (p *proc) beginSegment(m *Machine, by *CallInfo) {
 	n := len(p.segs)
-	if n > 0 && by != nil && strings.HasPrefix(by.Fn, "mcchk_") {
+	if n > 0 && by != nil && isNote(by.Fn) {
 		// The tracer's own notes are no calls that a user knows.
 		p.addSegment(m, p.segs[n-1].Calls)
 		return
@@ -152,6 +156,6 @@ func (p *proc) info(c *call) *CallInfo {
 	}
 	i := &p.infos[0]
 	p.infos = p.infos[1:]
-	*i = CallInfo{Fn: c.Fn.Name, Rank: p.rank, Strand: p.event.Strand, Stack: c.Stack}
+	*i = CallInfo{Fn: c.Fn.Name, Rank: p.rank, Strand: p.event.Strand, Stack: c.Stack, Pos: p.pos}
 	return i
 }

@@ -91,6 +91,7 @@ type CallInfo struct {
 	Rank   int32 // world rank of the caller
 	Strand uint32
 	Stack  uint32 // stack identifier in the caller's trace
+	Pos    uint64 // number of the event in the caller's trace, from 1
 	Win    int64  // window of a one-sided call; otherwise 0
 	Epoch  Epoch
 }

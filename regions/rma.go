@@ -40,6 +40,14 @@ type lockEpoch struct {
 	spans     []*lockSpan // instead of tickets when the order of locks is left out
 }
 
+// kind is that of an epoch of one lock.
+func (l *lockEpoch) kind() Epoch {
+	if l.exclusive {
+		return ExclusiveLockEpoch
+	}
+	return SharedLockEpoch
+}
+
 // operation is a one-sided operation that is pending.
 type operation struct {
 	target int32 // rank in the window

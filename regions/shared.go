@@ -59,7 +59,7 @@ func (m *Machine) sharedLocal(p *proc) bool {
 		}
 		own = own.Without(a.Addr, s.lo, s.hi)
 		acc := Access{Kind: Read, Role: Load, Base: a.Addr + s.shift, Layout: part, Call: &CallInfo{
-			Rank: p.rank, Strand: p.event.Strand, Stack: a.Stack, Win: s.win,
+			Rank: p.rank, Strand: p.event.Strand, Stack: a.Stack, Pos: p.pos, Win: s.win,
 		}}
 		if a.Store {
 			acc.Kind, acc.Role = Write, Store
@@ -71,7 +71,7 @@ func (m *Machine) sharedLocal(p *proc) bool {
 	}
 	if own != all {
 		// The rest is in this process's own memory.
-		acc := Access{Kind: Read, Role: Load, Base: a.Addr, Layout: own, Call: &CallInfo{Rank: p.rank, Strand: p.event.Strand, Stack: a.Stack}}
+		acc := Access{Kind: Read, Role: Load, Base: a.Addr, Layout: own, Call: &CallInfo{Rank: p.rank, Strand: p.event.Strand, Stack: a.Stack, Pos: p.pos}}
 		if a.Store {
 			acc.Kind, acc.Role = Write, Store
 		}

@@ -481,6 +481,7 @@ func doWinFree(m *Machine, p *proc, c *call, _ *rule) {
 	}
 	e.finish(p, p.info(c), buffers|targets, nil)
 	e.copies.free(p)
+	m.closeFence(p, e)
 	id := e.win.ID
 	m.collect(p, c, collKey{on: id, of: onWindow}, e.win.group, allToAll, noRoot, func() {
 		delete(p.wins, id)
@@ -496,6 +497,14 @@ func doOperation(m *Machine, p *proc, c *call, r *rule) {
 	}
 }
 
+// closeFence ends the fence epoch of a process, if there is one.
+func (m *Machine) closeFence(p *proc, e *epochs) {
+	if e.fence {
+		m.epoch(p, e, FenceEpoch, -1, false)
+	}
+	e.fence = false
+}
+
 // doFence: completes what the process issued since the last fence, then orders
 // all processes of the window; unless it says that no operation precedes, when
 // it does not necessarily act as a barrier (12.5.1).
@@ -505,7 +514,11 @@ func doFence(m *Machine, p *proc, c *call, _ *rule) {
 		return
 	}
 	assert := c.num("assert")
+	m.closeFence(p, e)
 	e.fence = assert&trace.AssertNoSucceed == 0
+	if e.fence {
+		m.epoch(p, e, FenceEpoch, -1, true)
+	}
 	e.fenced(p.info(c), assert)
 	e.fences++
 	e.copies.publish(p)
