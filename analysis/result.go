@@ -91,4 +91,6 @@ type Result struct {
 	Run       string // run identifier, hexadecimal
 	Clock     string // the one asked for: a name of package evc
 	Stats     Stats  // where Options.Stats asked for it
+	// Pictures is for the report that draws; nil unless somebody asked Draw.
+	Pictures *Pictures
 }

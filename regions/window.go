@@ -229,3 +229,29 @@ func (o *lockOrder) prune() {
 		}
 	}
 }
+
+// WindowPart is memory of a process that belongs to a window.
+type WindowPart struct {
+	*Window
+	Base   uint64 // address that offsets in the window count from; 0 in a dynamic window
+	Lo, Hi uint64 // addresses, half-open
+}
+
+// WindowParts returns the memory of a process that windows had in the region,
+// in the order in which the windows were created.
+func (r *Region) WindowParts(owner int32) []WindowPart {
+	var out []WindowPart
+	for _, w := range r.windows.live {
+		i := slices.Index(w.members, owner)
+		switch {
+		case i < 0 || !w.known[i]:
+		case w.dynamic != nil:
+			for _, s := range w.dynamic[i] {
+				out = append(out, WindowPart{&w.Window, 0, s.lo, s.hi})
+			}
+		case w.size[i] > 0:
+			out = append(out, WindowPart{&w.Window, w.base[i], w.base[i], w.base[i] + w.size[i]})
+		}
+	}
+	return out
+}

@@ -165,6 +165,8 @@ func fixture(t *testing.T, name string) (*analysis.Result, Options) {
 	t.Helper()
 	res, err := analysis.Run(t.Context(), filepath.Join("..", "fixtures", "traces", name), analysis.Options{})
 	require.NoError(t, err)
+	res.Pictures, err = analysis.Draw(t.Context(), res, analysis.Options{})
+	require.NoError(t, err)
 	return res, Options{Dir: "/tmp/mcchk-fixtures/" + name, Version: "v1.2.3", ReadFile: func(path string) ([]byte, error) {
 		return os.ReadFile(filepath.Join("..", "fixtures", "programs", filepath.Base(path)))
 	}}

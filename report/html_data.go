@@ -22,6 +22,7 @@ type htmlData struct {
 	Windows  []htmlWindow  `json:"windows"`
 	Rules    []htmlRule    `json:"rules"`
 	Findings []htmlFinding `json:"findings"`
+	Missing  string        `json:"missing,omitempty"` // why there are no maps of windows
 }
 
 // textRef names a text: the index of its form in htmlData.Texts, or, of a text
@@ -53,8 +54,22 @@ type htmlFile struct {
 }
 
 type htmlWindow struct {
-	Name textRef `json:"name"`
-	id   int64
+	Name   textRef    `json:"name"`
+	Parts  []htmlPart `json:"parts,omitempty"`
+	Others int        `json:"others,omitempty"` // parts that are left out
+}
+
+// htmlPart is a map of one process's part of a window.
+type htmlPart struct {
+	Owner  int         `json:"owner"`
+	Cell   uint64      `json:"cell"`
+	Tracks []htmlTrack `json:"tracks"`
+}
+
+type htmlTrack struct {
+	Rank  int      `json:"rank"`  // -1: several others
+	Kind  int      `json:"kind"`  // of regions.Kind
+	Bytes []uint64 `json:"bytes"` // ranges one after another: from, up to, from, up to
 }
 
 type htmlRule struct {
@@ -161,6 +176,11 @@ func newHTMLData(res *analysis.Result, opts Options) *htmlData {
 		f.Accepted = d.text(acceptedBy(a))
 		d.data.Findings = append(d.data.Findings, f)
 	}
+	if res.Pictures != nil {
+		d.pictures(res.Pictures)
+	} else {
+		d.data.Missing = "The traces were not read for drawings."
+	}
 	return &d.data
 }
 
@@ -232,13 +252,49 @@ func (d *dataWriter) window(f *conflicts.Finding) int {
 	if f.Window == 0 {
 		return -1
 	}
-	i, ok := d.windows[f.Window]
+	return d.windowIndex(f.Window, windowName(f))
+}
+
+func (d *dataWriter) windowIndex(id int64, name string) int {
+	i, ok := d.windows[id]
 	if !ok {
 		i = len(d.data.Windows)
-		d.windows[f.Window] = i
-		d.data.Windows = append(d.data.Windows, htmlWindow{d.text(windowName(f)), f.Window})
+		d.windows[id] = i
+		d.data.Windows = append(d.data.Windows, htmlWindow{Name: d.text(name)})
 	}
 	return i
+}
+
+// mostBounds is how many ends of ranges the maps of windows may have in all.
+const mostBounds = 200_000
+
+// pictures takes the maps of windows, as far as there is room.
+func (d *dataWriter) pictures(p *analysis.Pictures) {
+	d.data.Missing = p.Missing
+	left := mostBounds
+	for _, m := range p.Windows {
+		w := &d.data.Windows[d.windowIndex(m.Window, m.Name)]
+		w.Others = m.Others
+		for _, part := range m.Parts {
+			size := 0
+			for _, t := range part.Tracks {
+				size += 2 * len(t.Runs)
+			}
+			if left -= size; left < 0 {
+				w.Others++
+				continue
+			}
+			out := htmlPart{Owner: part.Owner, Cell: part.Cell, Tracks: []htmlTrack{}}
+			for _, t := range part.Tracks {
+				track := htmlTrack{Rank: t.Rank, Kind: int(t.Kind), Bytes: []uint64{}}
+				for _, r := range t.Runs {
+					track.Bytes = append(track.Bytes, r.Lo, r.Hi)
+				}
+				out.Tracks = append(out.Tracks, track)
+			}
+			w.Parts = append(w.Parts, out)
+		}
+	}
 }
 
 // numbers are what texts are taken apart at: numbers that a script reads and

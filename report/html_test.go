@@ -18,6 +18,9 @@ func TestHTMLOpens(t *testing.T) {
 				x.eval(`location.hash = 'finding-1'`)
 				x.until(`document.getElementById('finding-title') !== null`)
 				x.screenshot(name + "-finding-" + scheme)
+				x.eval(`location.hash = 'windows'`)
+				x.until(`document.querySelector('.map') !== null`)
+				x.screenshot(name + "-windows-" + scheme)
 				x.quiet()
 			})
 		}

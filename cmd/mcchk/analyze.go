@@ -196,16 +196,17 @@ func (a *app) analyze(ctx context.Context, dir string, o analyzeOptions) error {
 	if o.stats {
 		a.sayStats(res, time.Since(began))
 	}
-	return a.conclude(res, o.report)
+	return a.conclude(ctx, res, o.report)
 }
 
 // conclude reports a result, and returns the verdict as a status.
-func (a *app) conclude(res *analysis.Result, o reportOptions) error {
+func (a *app) conclude(ctx context.Context, res *analysis.Result, o reportOptions) error {
 	for _, w := range res.Warnings {
 		a.say("warning: %s", w)
 	}
 	interrupted := res.Interrupted
 	res = a.gate(res, &o.gate)
+	a.draw(ctx, res, o.outputs)
 	for _, out := range o.outputs {
 		if err := a.report(res, out, o.failOn); err != nil {
 			return err

@@ -17,6 +17,7 @@ type backend struct {
 	resolve     func(ctx context.Context, dir string) (places int, err error)
 	analyzePart func(ctx context.Context, dir string, s analysis.Shard, o analysis.Options) (*analysis.Partial, error)
 	analyze     func(ctx context.Context, dir string, o analysis.Options) (*analysis.Result, error)
+	draw        func(ctx context.Context, res *analysis.Result, o analysis.Options) (*analysis.Pictures, error)
 }
 
 func realBackend() backend {
@@ -29,5 +30,6 @@ func realBackend() backend {
 		},
 		analyze:     analysis.Run,
 		analyzePart: analysis.RunShard,
+		draw:        analysis.Draw,
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -26,18 +27,18 @@ does not belong to the others.`,
   mcchk analyze --shard 2/2 traces -o part-2
   mcchk merge part-1 part-2`,
 		Args: needs(1, -1, "a partial result"),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {
 				return err
 			}
-			return a.merge(args, o)
+			return a.merge(cmd.Context(), args, o)
 		},
 	}
 	o.addFlags(cmd)
 	return cmd
 }
 
-func (a *app) merge(paths []string, o reportOptions) error {
+func (a *app) merge(ctx context.Context, paths []string, o reportOptions) error {
 	var parts []*analysis.Partial
 	var bad []error
 	for _, path := range paths {
@@ -60,5 +61,5 @@ func (a *app) merge(paths []string, o reportOptions) error {
 	if err != nil {
 		return err
 	}
-	return a.conclude(res, o)
+	return a.conclude(ctx, res, o)
 }

@@ -30,6 +30,10 @@ function show(focus) {
   }
   const view = views.includes(name) ? name : 'overview';
   showView(view);
+  if (view === 'windows' && !document.querySelector('.window[open]')) {
+    const first = document.querySelector('.window');
+    if (first) first.open = true;
+  }
   if (focus) byId(view + '-title').focus();
 }
 
@@ -92,6 +96,7 @@ function leave() {
 
 setUpFilters();
 setUpCounts();
+setUpWindows();
 applyFilters();
 window.addEventListener('hashchange', () => show(true));
 document.addEventListener('keydown', onKey);

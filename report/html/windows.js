@@ -1,1 +1,154 @@
-// The maps of the windows: which process touches which bytes.
+// The maps of the windows: which process touched which bytes.
+
+const kindNames = ['read', 'write', 'atomic read', 'atomic write'];
+const mapWidth = 900, mapLabel = 190, rowHeight = 22, foldWidth = 26;
+const mostMarks = 40; // conflicts that are marked in a map
+
+function setUpWindows() {
+  const at = byId('window-maps');
+  if (data.missing) at.append(h('p', { class: 'doubt' }, data.missing));
+  if (data.windows.length === 0) at.append(h('p', {}, 'No window was touched.'));
+  else at.append(h('p', {}, 'What each process touched in the whole run, whenever it did. Bytes that a finding is about are marked with ✖. A fold, ⋯, stands for bytes that nobody touched.'));
+  data.windows.forEach((w, i) => at.append(windowSection(w, i)));
+}
+
+function windowSection(w, i) {
+  const findings = data.findings.filter((f) => f.win === i).length;
+  const parts = h('div', { class: 'parts' });
+  const box = h('details', { class: 'window', id: 'window-' + (i + 1) },
+    h('summary', {}, h('h3', {}, text(w.name)), ` ${plural((w.parts || []).length, 'part')}, ${plural(findings, 'finding')}`),
+    findings > 0 && h('p', {}, h('a', { href: '#findings', onclick: () => setFilters({ window: i }) }, 'the findings of this window')),
+    parts);
+  box.addEventListener('toggle', () => {
+    if (box.open && parts.childElementCount === 0) parts.append(...partMaps(w, i));
+  });
+  return box;
+}
+
+const fewParts = 8; // maps of a window that are drawn at once
+
+// partMaps draws the parts with findings first, and the others when asked for.
+function partMaps(w, i) {
+  const marks = new Map();
+  data.findings.forEach((f, n) => {
+    if (f.win !== i || !f.bytes) return;
+    if (!marks.has(f.owner)) marks.set(f.owner, []);
+    marks.get(f.owner).push({ n, lo: f.bytes[0], hi: f.bytes[1] });
+  });
+  const parts = [...(w.parts || [])].sort((a, b) => (marks.has(b.owner) - marks.has(a.owner)) || a.owner - b.owner);
+  const out = [];
+  const rest = h('div', {});
+  const draw = (from, to) => parts.slice(from, to).map((p) => partMap(p, marks.get(p.owner) || []));
+  out.push(...draw(0, fewParts), rest);
+  if (parts.length > fewParts) {
+    const button = h('button', { type: 'button', onclick: () => { rest.append(...draw(fewParts)); button.remove(); } }, `Show ${plural(parts.length - fewParts, 'more part')}`);
+    out.push(button);
+  }
+  if (w.others) out.push(h('p', {}, `The parts of ${plural(w.others, 'more process').replace('processs', 'processes')} are not drawn.`));
+  if (parts.length === 0 && !data.missing) out.push(h('p', {}, 'Nobody touched it.'));
+  return out;
+}
+
+function pairs(list) {
+  const out = [];
+  for (let i = 0; i < list.length; i += 2) out.push([list[i], list[i + 1]]);
+  return out;
+}
+
+// scaleOf lays bytes out from left to right: what is touched by length, and what
+// nobody touched, where that is long, as a fold.
+function scaleOf(ranges, width) {
+  const sorted = [...ranges].sort((a, b) => a[0] - b[0]);
+  const touched = [];
+  for (const [lo, hi] of sorted) {
+    const last = touched[touched.length - 1];
+    if (last && lo <= last[1]) last[1] = Math.max(last[1], hi);
+    else touched.push([lo, hi]);
+  }
+  const total = touched.reduce((n, [lo, hi]) => n + hi - lo, 0);
+  let pieces = [];
+  for (let near = total / 20; ; near *= 2) {
+    pieces = [];
+    for (const [lo, hi] of touched) {
+      const last = pieces[pieces.length - 1];
+      if (last && lo - last.hi <= near) last.hi = hi;
+      else pieces.push({ lo, hi });
+    }
+    if (pieces.length <= 12) break;
+  }
+  const bytes = pieces.reduce((n, p) => n + p.hi - p.lo, 0);
+  const least = 14, room = width - foldWidth * (pieces.length - 1) - least * pieces.length;
+  let x = 0;
+  for (const p of pieces) {
+    p.x = x;
+    p.width = least + (room * (p.hi - p.lo)) / bytes;
+    x += p.width + foldWidth;
+  }
+  const at = (byte) => {
+    const p = pieces.find((q) => byte <= q.hi) || pieces[pieces.length - 1];
+    return p.x + (p.width * (Math.max(byte, p.lo) - p.lo)) / (p.hi - p.lo);
+  };
+  return { pieces, at };
+}
+
+function trackName(part, t) {
+  const who = t.rank < 0 ? 'other ranks' : `rank ${t.rank}${t.rank === part.owner ? ' (owner)' : ''}`;
+  return `${who}: ${kindNames[t.kind]}`;
+}
+
+function partMap(part, marks) {
+  const scale = scaleOf([...part.tracks.flatMap((t) => pairs(t.bytes)), ...marks.map((m) => [m.lo, m.hi])], mapWidth - mapLabel - 10);
+  const top = 24, bottom = top + part.tracks.length * rowHeight, height = bottom + 26;
+  const x = (byte) => mapLabel + scale.at(byte);
+  const back = [], front = [];
+  const shown = distinct(marks).slice(0, mostMarks);
+  for (const m of shown) {
+    const left = x(m.lo), width = Math.max(3, x(m.hi) - left);
+    back.push(svg('rect', { class: 'conflict', x: left, y: top - 4, width, height: bottom - top + 8 }));
+    front.push(svg('a', { href: '#finding-' + (m.n + 1) },
+      svg('title', {}, `finding ${m.n + 1}: ${bytesText(m.lo, m.hi)}`),
+      svg('text', { class: 'missing-name', x: left + width / 2, y: top - 8, 'text-anchor': 'middle' }, '✖')));
+  }
+  part.tracks.forEach((t, row) => {
+    const y = top + row * rowHeight;
+    back.push(svg('text', { class: 'sub', x: mapLabel - 10, y: y + 14, 'text-anchor': 'end' }, trackName(part, t)),
+      svg('line', { class: 'lane', x1: mapLabel, y1: y + 10, x2: mapWidth - 10, y2: y + 10 }));
+    for (const [lo, hi] of pairs(t.bytes)) {
+      front.push(svg('rect', { class: 'touched kind' + t.kind, x: x(lo), y: y + 3, width: Math.max(2, x(hi) - x(lo)), height: 14 }, svg('title', {}, `${trackName(part, t)} ${bytesText(lo, hi)}`)));
+    }
+  });
+  scale.pieces.forEach((p, i) => {
+    if (i > 0) front.push(svg('text', { class: 'fold', x: mapLabel + p.x - foldWidth / 2, y: bottom + 4, 'text-anchor': 'middle' }, '⋯'));
+    front.push(svg('text', { class: 'sub', x: mapLabel + p.x, y: bottom + 18 }, p.width > 24 + 7 * String(p.lo).length ? String(p.lo) : ''));
+    const end = String(p.hi - 1);
+    if (p.width > 30 + 7 * (String(p.lo).length + end.length)) front.push(svg('text', { class: 'sub', x: mapLabel + p.x + p.width, y: bottom + 18, 'text-anchor': 'end' }, end));
+  });
+  const title = `Rank ${part.owner}'s part of the window`;
+  const picture = svg('svg', { viewBox: `0 0 ${mapWidth} ${height}`, width: mapWidth, height, role: 'group', 'aria-label': title + '. The table below says the same.', class: 'drawing map' }, back, front);
+  return h('figure', { class: 'part' },
+    h('h4', {}, title),
+    h('div', { class: 'scroll' }, picture),
+    h('figcaption', {}, (part.cell > 1 ? `Bytes are told apart in blocks of ${part.cell.toLocaleString('en')}. ` : '') +
+      (shown.length < distinct(marks).length ? `Only ${mostMarks} of ${distinct(marks).length.toLocaleString('en')} places with findings are marked.` : '')),
+    mapTable(part, marks));
+}
+
+// distinct leaves out marks of bytes that have one.
+function distinct(marks) {
+  const seen = new Set();
+  return marks.filter((m) => {
+    const key = m.lo + '-' + m.hi;
+    return !seen.has(key) && seen.add(key);
+  });
+}
+
+const mostRanges = 24; // of bytes that a line of the table names
+
+function mapTable(part, marks) {
+  const listed = (ranges) => ranges.slice(0, mostRanges).map(([lo, hi]) => (hi - lo === 1 ? `${lo}` : `${lo}–${hi - 1}`)).join(', ') + (ranges.length > mostRanges ? ` and ${plural(ranges.length - mostRanges, 'more range')}` : '');
+  return h('details', {}, h('summary', {}, 'As a table'),
+    h('table', {},
+      h('thead', {}, h('tr', {}, ['process', 'access', 'bytes'].map((name) => h('th', { scope: 'col' }, name)))),
+      h('tbody', {}, part.tracks.map((t) => h('tr', {}, h('td', {}, t.rank < 0 ? 'others' : `rank ${t.rank}`), h('td', {}, kindNames[t.kind]), h('td', {}, listed(pairs(t.bytes))))),
+        marks.length > 0 && h('tr', {}, h('td', {}, 'findings'), h('td', {}, '✖'), h('td', {}, marks.slice(0, mostMarks).map((m) => [h('a', { href: '#finding-' + (m.n + 1) }, `#${m.n + 1}`), ` ${bytesText(m.lo, m.hi)} `]))))));
+}

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mcchk/mcchk/analysis"
+)
+
+// draw gives a result what the drawings of a report need, if a report has some.
+// Where that cannot be had, the report says why, and the result is the same.
+func (a *app) draw(ctx context.Context, res *analysis.Result, outputs []output) {
+	if !slices.ContainsFunc(outputs, func(o output) bool { return o.format == "html" }) {
+		return
+	}
+	if res.Interrupted {
+		res.Pictures = &analysis.Pictures{Missing: "The analysis was interrupted, so the traces were not read for drawings."}
+		return
+	}
+	progress := a.newProgress()
+	pictures, err := a.backend.draw(ctx, res, analysis.Options{Progress: progress.update})
+	progress.clear()
+	if err != nil {
+		a.say("warning: the HTML report has no drawings of windows and events, for which the traces are read once more: %v", err)
+		pictures = &analysis.Pictures{Missing: "The traces could not be read for the drawings of windows and events."}
+	}
+	res.Pictures = pictures
+}
