@@ -12,7 +12,8 @@ type assembly struct {
 	cols    byColumn
 	joins   []*join // those that are shown, by at
 	shown   map[*join]bool
-	index   map[*record]int // in Lattice.Events
+	leading map[*join][]*record // what leads to those directly
+	index   map[*record]int     // in Lattice.Events
 	joinAt  map[*join]int
 	out     *Lattice
 }
@@ -23,7 +24,7 @@ type assembly struct {
 // nobody waits for it.
 func assemble(records []*record, width int, closing *join, targets []Target, places Places) *Lattice {
 	a := &assembly{
-		records: records, cols: columnsOf(records, width), shown: map[*join]bool{}, index: map[*record]int{}, joinAt: map[*join]int{},
+		records: records, cols: columnsOf(records, width), shown: map[*join]bool{}, leading: map[*join][]*record{}, index: map[*record]int{}, joinAt: map[*join]int{},
 		out: &Lattice{Lines: []Line{}, Events: []Event{}, Edges: []Edge{}, Accesses: []Access{}},
 	}
 	a.chooseJoins(closing)
@@ -225,11 +226,14 @@ func (a *assembly) addJoin(j *join) {
 
 // edges finds the direct dependences.
 func (a *assembly) edges() {
+	for _, j := range a.joins {
+		a.leading[j] = a.sources(j)
+	}
 	for _, r := range a.records {
 		a.edgesTo(r)
 	}
 	for _, j := range a.joins {
-		for _, c := range a.sources(j) {
+		for _, c := range a.leading[j] {
 			kind := Path
 			if slices.ContainsFunc(j.from, func(s source) bool { return s.column == c.column && s.pos == c.pos }) {
 				kind = Collective
@@ -262,8 +266,15 @@ func (a *assembly) edgesTo(r *record) {
 		a.out.Edges = append(a.out.Edges, Edge{a.index[c], to, kind})
 	}
 	for _, j := range r.joins {
-		implied := func(p *record) bool { return covers(p, j) }
-		if a.shown[j] && !slices.ContainsFunc(own, implied) && !slices.ContainsFunc(others, implied) {
+		if !a.shown[j] {
+			continue
+		}
+		after := func(p *record) bool { return covers(p, j) }
+		implied := slices.ContainsFunc(own, after) || slices.ContainsFunc(others, after)
+		for _, k := range r.joins {
+			implied = implied || k != j && slices.ContainsFunc(a.leading[k], after)
+		}
+		if !implied {
 			a.out.Edges = append(a.out.Edges, Edge{a.joinAt[j], to, Collective})
 		}
 	}

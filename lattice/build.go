@@ -45,7 +45,7 @@ func NewRegion(ranks, index, limit int, targets []Target) *Region {
 // Region is that of regions.Observer.
 func (b *Region) Region(index int) {
 	if index > b.index && !b.over {
-		b.finishAll()
+		b.finishAll(0) // the loads and stores still to come are of later regions
 		b.closing = b.watch.last
 	}
 	b.watch.Region(index)
@@ -60,9 +60,9 @@ func (b *Region) take(_ *line, r *record) {
 	b.records = append(b.records, r)
 }
 
-func (b *Region) finishAll() {
+func (b *Region) finishAll(pos uint64) {
 	b.over = true
-	b.end(math.MaxUint64)
+	b.end(pos)
 }
 
 // Done reports whether nothing that is still to be replayed matters.
@@ -71,7 +71,7 @@ func (b *Region) Done() bool { return b.over || b.cut }
 // Lattice returns the lattice, when the replay is over or Done.
 func (b *Region) Lattice(places Places) *Lattice {
 	if !b.over && !b.cut {
-		b.finishAll()
+		b.finishAll(math.MaxUint64)
 	}
 	l := assemble(b.records, b.width, b.closing, b.targets, places)
 	l.Truncated = b.cut

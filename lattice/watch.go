@@ -326,7 +326,8 @@ func (w *watch) Epoch(*regions.ObservedEpoch) {}
 // Region is that of regions.Observer.
 func (w *watch) Region(index int) { w.region = index }
 
-// end makes events of what the replay left under way.
+// end makes events of what the replay left under way, and of the wanted loads and
+// stores before a moment.
 func (w *watch) end(pos uint64) {
 	for r := range w.lines {
 		l := &w.lines[r]
