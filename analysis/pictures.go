@@ -8,15 +8,26 @@ import (
 	"io"
 	"slices"
 
+	"github.com/mcchk/mcchk/lattice"
 	"github.com/mcchk/mcchk/regions"
 )
 
 // Pictures is what the drawings of a report need beside the findings.
 type Pictures struct {
 	Windows []WindowMap
+	// Lattices are the events around the first findings of the result, then those
+	// of the accepted ones, as far as there is room: by their number in the list
+	// of both.
+	Lattices []*lattice.Lattice
 	// Missing says why there are none; otherwise "".
 	Missing string
 }
+
+// What Draw is bounded by.
+const (
+	drawnFindings = 300 // findings with events around them
+	drawnAround   = 5   // calls shown before and behind a moment of a finding
+)
 
 // ErrOtherRun: the traces are not those that the result is of.
 var ErrOtherRun = errors.New("the traces are of another run")
@@ -38,26 +49,37 @@ func Draw(ctx context.Context, res *Result, opts Options) (*Pictures, error) {
 	for i := range res.Accepted {
 		findings = append(findings, res.Accepted[i].Finding)
 	}
-	b := newMapBuilder(findings)
-	r.streams = prefetchAll(r.readers)
-	defer r.streams.stop()
-	m, err := regions.NewMachine(r.streams.streams(), r.replayOptions())
-	if err != nil {
+	drawn := findings[:min(len(findings), drawnFindings)]
+	maps := newMapBuilder(findings)
+	around := lattice.NewNeighbourhoods(r.dir.Ranks, len(drawn), drawnAround, targetsOf(drawn, r.dir.Ranks, -1))
+	if err := r.draw(maps, around); err != nil {
 		return nil, err
 	}
+	n, _ := newNamer(r.dir, r.readers) // the error is a warning of the result already
+	return &Pictures{Windows: maps.maps(n), Lattices: around.Lattices(r.places())}, nil
+}
+
+// draw replays the run for its maps and lattices.
+func (r *run) draw(maps *mapBuilder, around *lattice.Neighbourhoods) error {
+	r.streams = prefetchAll(r.readers)
+	defer r.streams.stop()
+	opts := r.replayOptions()
+	opts.Observer = around
+	m, err := regions.NewMachine(r.streams.streams(), opts)
+	if err != nil {
+		return err
+	}
 	for {
-		region, err := m.Next(ctx)
+		region, err := m.Next(r.ctx)
 		if errors.Is(err, io.EOF) {
-			break
+			return nil
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
-		b.add(region)
-		r.at.Regions = region.Index + 1
+		maps.add(region)
+		r.at.Regions, r.at.Accesses = region.Index+1, m.Stats().Accesses
 		r.tell()
 		region.Release()
 	}
-	n, _ := newNamer(r.dir, r.readers) // the error is a warning of the result already
-	return &Pictures{Windows: b.maps(n)}, nil
 }

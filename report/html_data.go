@@ -53,25 +53,6 @@ type htmlFile struct {
 	Lines map[string]string `json:"lines,omitempty"` // by number
 }
 
-type htmlWindow struct {
-	Name   textRef    `json:"name"`
-	Parts  []htmlPart `json:"parts,omitempty"`
-	Others int        `json:"others,omitempty"` // parts that are left out
-}
-
-// htmlPart is a map of one process's part of a window.
-type htmlPart struct {
-	Owner  int         `json:"owner"`
-	Cell   uint64      `json:"cell"`
-	Tracks []htmlTrack `json:"tracks"`
-}
-
-type htmlTrack struct {
-	Rank  int      `json:"rank"`  // -1: several others
-	Kind  int      `json:"kind"`  // of regions.Kind
-	Bytes []uint64 `json:"bytes"` // ranges one after another: from, up to, from, up to
-}
-
 type htmlRule struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
@@ -97,6 +78,8 @@ type htmlFinding struct {
 	Seen     textRef      `json:"seen,omitempty"`
 	Ranks    string       `json:"ranks"` // "0,4-7"
 	Accepted textRef      `json:"acc,omitempty"`
+	Events   *htmlLattice `json:"events,omitempty"` // around it
+	swapped  bool         // Sides are the other way round than in conflicts.Finding
 }
 
 type htmlSide struct {
@@ -116,23 +99,28 @@ type htmlSide struct {
 	Line    int     `json:"line,omitempty"`
 	Caret   int     `json:"caret,omitempty"` // rune of the line below which it belongs, from 1
 	Stack   int     `json:"stack"`
-	Started int     `json:"started"` // -1: none, as for the next three
-	Next    int     `json:"next"`
-	Done    int     `json:"done"`
-	Heard   int     `json:"heard"`
+	Event   uint64  `json:"event,omitempty"`
+	Started callRef `json:"started,omitempty"`
+	Next    callRef `json:"next,omitempty"`
+	Done    callRef `json:"done,omitempty"`
+	Heard   callRef `json:"heard,omitempty"`
 }
+
+// callRef names a call: its index in htmlData.Syncs, and the number of its event.
+// It is empty where there is none.
+type callRef []uint64
 
 type htmlSought struct {
 	Kind  string  `json:"kind"`
 	Text  textRef `json:"text"`
-	From  int     `json:"from"`
-	Found int     `json:"found"`
+	From  callRef `json:"from,omitempty"`
+	Found callRef `json:"found,omitempty"`
 }
 
 type htmlMend struct {
 	Kind string  `json:"kind"`
 	Text textRef `json:"text"`
-	At   int     `json:"at"`
+	At   callRef `json:"at,omitempty"`
 }
 
 // dataWriter makes the page's data.
@@ -201,7 +189,7 @@ func (d *dataWriter) finding(f *conflicts.Finding) htmlFinding {
 	if !f.Alone() {
 		out.Sides = append(out.Sides, d.side(f, other))
 	}
-	if lead != &f.First {
+	if out.swapped = lead != &f.First; out.swapped {
 		out.Began = [...]int{0, 2, 1}[f.Began]
 	}
 	if f.HasBytes() {
@@ -224,7 +212,7 @@ func (d *dataWriter) side(f *conflicts.Finding, s *conflicts.Side) htmlSide {
 		Rank: s.Rank, Strand: s.Strand, What: d.text(second(s)), Short: d.text(cmp.Or(s.Call, s.Role)),
 		Span: d.text(spanText(f, s, d.opts.Dir)), Place: d.text(stackPlace(s.Stack, d.opts.Dir)),
 		Write: s.Write, Atomic: s.Atomic, Pending: s.Pending, Buffer: isBuffer(s), Epoch: d.text(s.Epoch), Locks: d.text(locks(s)),
-		File: -1, Stack: d.stack(s.Stack),
+		File: -1, Stack: d.stack(s.Stack), Event: s.Event,
 		Started: d.sync(&s.Started), Next: d.sync(&s.Next), Done: d.sync(&s.Done), Heard: d.sync(&s.Heard),
 	}
 	if here, _ := symbols.Here(s.Stack); here.File != "" {
@@ -263,38 +251,6 @@ func (d *dataWriter) windowIndex(id int64, name string) int {
 		d.data.Windows = append(d.data.Windows, htmlWindow{Name: d.text(name)})
 	}
 	return i
-}
-
-// mostBounds is how many ends of ranges the maps of windows may have in all.
-const mostBounds = 200_000
-
-// pictures takes the maps of windows, as far as there is room.
-func (d *dataWriter) pictures(p *analysis.Pictures) {
-	d.data.Missing = p.Missing
-	left := mostBounds
-	for _, m := range p.Windows {
-		w := &d.data.Windows[d.windowIndex(m.Window, m.Name)]
-		w.Others = m.Others
-		for _, part := range m.Parts {
-			size := 0
-			for _, t := range part.Tracks {
-				size += 2 * len(t.Runs)
-			}
-			if left -= size; left < 0 {
-				w.Others++
-				continue
-			}
-			out := htmlPart{Owner: part.Owner, Cell: part.Cell, Tracks: []htmlTrack{}}
-			for _, t := range part.Tracks {
-				track := htmlTrack{Rank: t.Rank, Kind: int(t.Kind), Bytes: []uint64{}}
-				for _, r := range t.Runs {
-					track.Bytes = append(track.Bytes, r.Lo, r.Hi)
-				}
-				out.Tracks = append(out.Tracks, track)
-			}
-			w.Parts = append(w.Parts, out)
-		}
-	}
 }
 
 // numbers are what texts are taken apart at: numbers that a script reads and
@@ -370,10 +326,10 @@ func (d *dataWriter) frame(f symbols.Frame) int {
 	return i
 }
 
-// sync puts a call into the table; -1 stands for none.
-func (d *dataWriter) sync(p *conflicts.SyncPoint) int {
+// sync puts a call into the table.
+func (d *dataWriter) sync(p *conflicts.SyncPoint) callRef {
 	if p.Call == "" {
-		return -1
+		return nil
 	}
 	here, _ := symbols.Here(p.Stack)
 	s := htmlSync{d.text(p.Call), p.Rank, d.text(stackPlace(p.Stack, d.opts.Dir)), here.Line, d.stack(p.Stack)}
@@ -384,7 +340,7 @@ func (d *dataWriter) sync(p *conflicts.SyncPoint) int {
 		d.syncs[key] = i
 		d.data.Syncs = append(d.data.Syncs, s)
 	}
-	return i
+	return callRef{uint64(i), p.Event}
 }
 
 func (d *dataWriter) file(path string) int {

@@ -11,7 +11,8 @@ function text(ref) {
   return data.texts[ref[0]].replace(/#/g, () => String(ref[++n]));
 }
 
-const syncOf = (i) => (i < 0 ? null : data.syncs[i]);
+// syncOf returns the call that a reference names, or null.
+const syncOf = (ref) => (ref ? data.syncs[ref[0]] : null);
 
 function plural(n, noun) {
   return n.toLocaleString('en') + ' ' + (n === 1 ? noun : noun + 's');

@@ -12,10 +12,12 @@ function showFinding(i) {
     h('p', { class: 'why' }, text(f.why)),
     factsOf(f),
     h('div', { class: 'columns' }, f.sides.map((s, n) => sideOf(f, s, n))),
+    h('div', { class: 'columns' },
+      (f.sought || []).length > 0 && section('What would have ordered them, and what there was', h('ul', { class: 'sought' }, f.sought.map((q) => h('li', {}, text(q.text))))),
+      (f.mends || []).length > 0 && section('What mends it', h('ol', { class: 'mends' }, f.mends.map((m) => h('li', {}, text(m.text)))),
+        f.mends.length > 1 && h('p', {}, 'Each of these would do on its own; the smallest change stands first.'))),
     section('The processes', laneDrawing(f)),
-    (f.sought || []).length > 0 && section('What would have ordered them, and what there was', h('ul', { class: 'sought' }, f.sought.map((q) => h('li', {}, text(q.text))))),
-    (f.mends || []).length > 0 && section('What mends it', h('p', {}, f.mends.length > 1 ? 'Each of these would do on its own; the smallest change first.' : ''),
-      h('ol', { class: 'mends' }, f.mends.map((m) => h('li', {}, text(m.text))))),
+    section('The events around it', f.events ? latticeView(f) : eventsElsewhere(i)),
     ruleText(rule),
   ].filter(Boolean));
 }

@@ -10,45 +10,38 @@ const opens = /_(fence|lock|lock_all|start)$/;
 // alone fits the calls that wait for nobody.
 const alone = /_(lock|lock_all|unlock|unlock_all|flush|flush_all|flush_local|flush_local_all|sync)$/;
 
-// Where a moment lies among those of its process.
-const EARLIER = 0, BEFORE = 1, ACCESS = 2, AFTER = 4, DONE = 5;
+// Where a moment lies among those of its process that have no number.
+const roles = { heard: 0, before: 1, access: 2, after: 3, done: 4 };
 
-// momentsOf lists the moments of the processes of a finding.
+// momentsOf lists the moments of the processes of a finding: calls and accesses,
+// each at the number of its event in its process.
 function momentsOf(f) {
   const all = [];
-  const moment = (rank, t, key, value) => {
-    const old = all.find((m) => m.rank === rank && m.key === key);
+  const moment = (rank, event, role, key, value) => {
+    const name = event > 0 && role !== 'access' ? 'event ' + event : role + key;
+    const old = all.find((m) => m.rank === rank && m.name === name);
     if (old) return old;
-    const m = { rank, t, key, ...value };
+    const m = { rank, t: event > 0 ? event : roles[role], name, ...value };
     all.push(m);
     return m;
   };
-  const call = (i, t, role) => {
-    const s = syncOf(i);
-    return s && moment(s.rank, t, role + i, { label: text(s.call), sub: lineOf(s) });
+  const call = (ref, role) => {
+    const s = syncOf(ref);
+    return s && moment(s.rank, ref[1], role, ref[0], { label: text(s.call), sub: lineOf(s) });
   };
-  const sides = f.sides.map((s, n) => {
-    const at = ACCESS + (f.began === 2 - n ? 1 : 0); // the one that begins later stands further right
-    return { ...s, access: moment(s.rank, at, 'access' + n, { label: text(s.short), sub: s.line ? 'line ' + s.line : text(s.at), side: n }) };
-  });
-  const single = sides.length > 1 && sides[0].rank === sides[1].rank;
+  const sides = f.sides.map((s, n) => ({
+    ...s, access: moment(s.rank, s.event || 0, 'access', n, { label: text(s.short), sub: s.line ? 'line ' + s.line : text(s.at), side: n }),
+  }));
   for (const s of sides) {
-    const late = s.access.t > ACCESS;
-    const between = single && late && s.started >= 0 && s.started !== sides.find((o) => o !== s).started;
-    s.begin = call(s.started, between ? ACCESS + 0.5 : BEFORE, between ? 'between' : 'before');
-    const first = single && !late && sides.find((o) => o !== s);
-    s.after = first && first.started === s.next && s.next !== s.started && first.access.t > ACCESS
-      ? call(s.next, ACCESS + 0.5, 'between') : call(s.next, AFTER, 'after');
-    s.end = s.done === s.next ? s.after : call(s.done, DONE, 'done');
+    s.begin = call(s.started, 'before');
+    s.after = call(s.next, 'after');
+    s.end = call(s.done, s.p ? 'done' : 'after');
   }
   const edges = [];
   sides.forEach((s, n) => {
     const other = sides[1 - n];
-    if (!other || s.heard < 0 || single) return;
-    let from;
-    if (s.heard === other.started) from = other.begin;
-    else if (other.p && s.heard === other.next) from = other.after;
-    else from = call(s.heard, other.p && other.next >= 0 && other.next !== other.done ? AFTER + 0.5 : EARLIER, 'heard');
+    if (!other || !s.heard || other.rank === s.rank) return;
+    const from = call(s.heard, 'heard');
     // What a process has heard it heard in its last call that waits for others.
     const to = s.begin && s.begin.rank === s.rank && !alone.test(s.begin.label) ? s.begin : s.access;
     if (from.rank !== s.rank) edges.push({ from, to });
@@ -109,7 +102,7 @@ function laneDrawing(f) {
     const endsHere = s.end && s.end.rank === s.rank;
     const to = endsHere ? x(s.end) : right;
     if (s.epoch !== undefined) {
-      const other = sides.slice(0, n).find((o) => o.rank === s.rank && o.started === s.started && o.epoch !== undefined && text(o.epoch) === text(s.epoch));
+      const other = sides.slice(0, n).find((o) => o.rank === s.rank && o.begin === s.begin && o.epoch !== undefined && text(o.epoch) === text(s.epoch));
       if (!other) {
         back.push(svg('rect', { class: 'epoch', x: from, y: y(s.rank) - 40, width: to - from, height: 82, rx: 6 }),
           svg('text', { class: 'epoch-name', x: from + 8, y: y(s.rank) + 37 }, text(s.epoch) + ' epoch'));

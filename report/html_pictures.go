@@ -1,0 +1,142 @@
+package report
+
+import (
+	"github.com/mcchk/mcchk/analysis"
+	"github.com/mcchk/mcchk/lattice"
+	"github.com/mcchk/mcchk/symbols"
+)
+
+type htmlWindow struct {
+	Name   textRef    `json:"name"`
+	Parts  []htmlPart `json:"parts,omitempty"`
+	Others int        `json:"others,omitempty"` // parts that are left out
+}
+
+// htmlPart is a map of one process's part of a window.
+type htmlPart struct {
+	Owner  int         `json:"owner"`
+	Cell   uint64      `json:"cell"`
+	Tracks []htmlTrack `json:"tracks"`
+}
+
+type htmlTrack struct {
+	Rank  int      `json:"rank"`  // -1: several others
+	Kind  int      `json:"kind"`  // of regions.Kind
+	Bytes []uint64 `json:"bytes"` // ranges one after another: from, up to, from, up to
+}
+
+// htmlLattice is the events around a finding: a lattice.Lattice.
+type htmlLattice struct {
+	Lines    []htmlLine   `json:"lines"`
+	Events   []htmlEvent  `json:"events"` // causes before effects
+	Edges    []htmlEdge   `json:"edges"`
+	Accesses []htmlAccess `json:"acc"`
+}
+
+type htmlLine struct {
+	Rank   int    `json:"rank"`
+	Strand uint32 `json:"strand,omitempty"`
+	Before bool   `json:"before,omitempty"`
+	After  bool   `json:"after,omitempty"`
+}
+
+type htmlEvent struct {
+	Line  int     `json:"l"` // -1: a join
+	Kind  string  `json:"k"`
+	Part  string  `json:"p,omitempty"`
+	Name  textRef `json:"n"`
+	Place textRef `json:"at,omitempty"`
+	Row   int     `json:"row,omitempty"` // line of the source
+	Epoch textRef `json:"ep,omitempty"`
+	To    textRef `json:"to,omitempty"` // of what has one target
+	Gap   bool    `json:"gap,omitempty"`
+	Layer int     `json:"y,omitempty"`
+}
+
+type htmlEdge struct {
+	From int    `json:"f"`
+	To   int    `json:"t"`
+	Kind string `json:"k"`
+}
+
+type htmlAccess struct {
+	Side  int `json:"side"` // index in htmlFinding.Sides
+	Event int `json:"e"`
+	Done  int `json:"d"` // -1: none shown
+}
+
+// mostBounds is how many ends of ranges the maps of windows may have in all.
+const mostBounds = 200_000
+
+// pictures takes the maps of windows, as far as there is room, and the events
+// around findings.
+func (d *dataWriter) pictures(p *analysis.Pictures) {
+	d.data.Missing = p.Missing
+	for i, l := range p.Lattices {
+		if i < len(d.data.Findings) && l != nil && len(l.Events) > 0 {
+			d.data.Findings[i].Events = d.lattice(l, &d.data.Findings[i])
+		}
+	}
+	d.windowMaps(p.Windows)
+}
+
+func (d *dataWriter) windowMaps(maps []analysis.WindowMap) {
+	left := mostBounds
+	for _, m := range maps {
+		w := &d.data.Windows[d.windowIndex(m.Window, m.Name)]
+		w.Others = m.Others
+		for _, part := range m.Parts {
+			size := 0
+			for _, t := range part.Tracks {
+				size += 2 * len(t.Runs)
+			}
+			if left -= size; left < 0 {
+				w.Others++
+				continue
+			}
+			out := htmlPart{Owner: part.Owner, Cell: part.Cell, Tracks: []htmlTrack{}}
+			for _, t := range part.Tracks {
+				track := htmlTrack{Rank: t.Rank, Kind: int(t.Kind), Bytes: []uint64{}}
+				for _, r := range t.Runs {
+					track.Bytes = append(track.Bytes, r.Lo, r.Hi)
+				}
+				out.Tracks = append(out.Tracks, track)
+			}
+			w.Parts = append(w.Parts, out)
+		}
+	}
+}
+
+// lattice takes the events around a finding.
+func (d *dataWriter) lattice(l *lattice.Lattice, f *htmlFinding) *htmlLattice {
+	out := &htmlLattice{Lines: []htmlLine{}, Events: []htmlEvent{}, Edges: []htmlEdge{}, Accesses: []htmlAccess{}}
+	for _, x := range l.Lines {
+		out.Lines = append(out.Lines, htmlLine{x.Rank, x.Strand, x.Before, x.After})
+	}
+	for i := range l.Events {
+		e := &l.Events[i]
+		to := ""
+		if e.Target >= 0 {
+			to = ranksOf([]int{e.Target})
+		}
+		at := ""
+		if e.Place.File != "" {
+			at = place(symbols.Frame{File: e.Place.File, Line: e.Place.Line}, d.opts.Dir)
+		}
+		out.Events = append(out.Events, htmlEvent{
+			Line: e.Line, Kind: string(e.Kind), Part: string(e.Part), Name: d.text(e.Name), Place: d.text(at), Row: e.Place.Line,
+			Epoch: d.text(e.Epoch), To: d.text(to), Gap: e.Gap, Layer: e.Layer,
+		})
+	}
+	for _, e := range l.Edges {
+		out.Edges = append(out.Edges, htmlEdge{e.From, e.To, string(e.Kind)})
+	}
+	for _, a := range l.Accesses {
+		side := a.Side - 1
+		if f.swapped {
+			side = 1 - side
+		}
+		out.Accesses = append(out.Accesses, htmlAccess{side, a.Event, a.Done})
+	}
+	return out
+}
