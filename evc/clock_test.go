@@ -3,6 +3,7 @@ package evc
 import (
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -247,5 +248,41 @@ func TestEncodedNeverOutgrowsTheVector(t *testing.T) {
 		c.Tick(to)
 		c.Merge(to, s)
 		require.LessOrEqual(t, c.Bits(c.Now(to)), 4*32)
+	}
+}
+
+// TestFloor: every clock finds the same separate regions passed, whoever is
+// active, with numbers of one word, of many, and behind that.
+func TestFloor(t *testing.T) {
+	for seed := range uint64(60) {
+		rng := rand.New(rand.NewPCG(seed, 3))
+		n := 1 + rng.IntN(12)
+		var clocks []Clock
+		for _, name := range Names() {
+			clocks = append(clocks, clockOf(t, name, n))
+		}
+		nonzero := 0
+		for step := range 400 {
+			s, from := rng.IntN(n), rng.IntN(n)
+			for _, c := range clocks {
+				sent := c.Time(c.Now(from))
+				c.Tick(s)
+				if step%3 == 0 {
+					c.Merge(s, sent)
+				}
+			}
+			if step%5 != 0 {
+				continue
+			}
+			active := rng.Perm(n)[:1+rng.IntN(n)]
+			want := clocks[0].Floor(active)
+			for _, c := range clocks[1:] {
+				require.Equal(t, want, c.Floor(active), "seed %d, step %d, active %v", seed, step, active)
+			}
+			if slices.Max(want) > 0 {
+				nonzero++
+			}
+		}
+		require.NotZero(t, nonzero)
 	}
 }

@@ -211,10 +211,34 @@ func (c *encodedClock) Bits(s Stamp) int {
 
 func (c *encodedClock) Stamps() int { return len(c.stamps) - 1 }
 
+// Floor: the least power of each prime is that in the greatest common divisor,
+// which mostly is 1 after a few numbers.
 func (c *encodedClock) Floor(active []int) []uint32 {
 	l := newLowest(len(c.primes))
+	var common number // 0: of no numbers
 	for _, i := range active {
-		l.add(i, c.vector(c.stamps[c.now[i]]))
+		x := c.stamps[c.now[i]]
+		if x.v != nil {
+			l.add(i, x.v)
+			continue
+		}
+		n := x.n
+		if n.hasPower(c.primes[i], 1) { // its own present separate region is not over
+			n = n.over(c.primes[i])
+		}
+		if common.isZero() {
+			common = n
+		} else {
+			common = gcd(common, n)
+		}
+		if common.b == nil && common.w == 1 {
+			return make([]uint32, len(c.primes))
+		}
+	}
+	if !common.isZero() {
+		for i, n := range common.factor(c.primes) {
+			l.floor[i] = min(l.floor[i], n)
+		}
 	}
 	return l.floor
 }

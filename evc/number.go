@@ -11,6 +11,8 @@ type number struct {
 	b *big.Int
 }
 
+func (x number) isZero() bool { return x.b == nil && x.w == 0 }
+
 func (x number) bits() int {
 	if x.b != nil {
 		return x.b.BitLen()
@@ -163,25 +165,47 @@ func (x number) factor(primes []uint64) []uint32 {
 
 // lcm returns the least common multiple: x·y / gcd(x, y).
 func lcm(x, y number) number {
-	if x.b == nil && y.b == nil {
-		g, r := x.w, y.w
-		for r != 0 {
-			g, r = r, g%r
-		}
-		return number{w: x.w / g}.times(y.w)
+	g := gcd(x, y)
+	switch {
+	case x.b == nil:
+		return y.times(x.w / g.w)
+	case y.b == nil:
+		return x.times(y.w / g.w)
 	}
-	if x.b == nil {
+	z := new(big.Int).Quo(x.b, g.big())
+	return number{b: z.Mul(z, y.b)}
+}
+
+// gcd returns the greatest common divisor.
+func gcd(x, y number) number {
+	if x.b != nil {
 		x, y = y, x
 	}
-	if y.b == nil { // y / gcd(x, y) is a word
-		g, r := y.w, modWord(x.b, y.w)
-		for r != 0 {
-			g, r = r, g%r
+	if x.b != nil {
+		z := new(big.Int).GCD(nil, nil, x.b, y.b)
+		if z.IsUint64() {
+			return number{w: z.Uint64()}
 		}
-		return x.times(y.w / g)
+		return number{b: z}
 	}
-	bx, by := x.big(), y.big()
-	g := new(big.Int).GCD(nil, nil, bx, by)
-	z := new(big.Int).Quo(bx, g)
-	return number{b: z.Mul(z, by)}
+	g, r := x.w, y.w
+	if y.b != nil {
+		r = modWord(y.b, g)
+	}
+	for r != 0 {
+		g, r = r, g%r
+	}
+	return number{w: g}
+}
+
+// over returns x / p, which divides it.
+func (x number) over(p uint64) number {
+	if x.b == nil {
+		return number{w: x.w / p}
+	}
+	z := new(big.Int).Quo(x.b, new(big.Int).SetUint64(p))
+	if z.IsUint64() {
+		return number{w: z.Uint64()}
+	}
+	return number{b: z}
 }

@@ -161,7 +161,7 @@ func TestRoundTripProperty(t *testing.T) {
 }
 
 func TestWriterDividesLongFiles(t *testing.T) {
-	const n = 3 * defaultChunk / accessSize
+	const n = 3 * (256 << 10) / accessSize
 	data := file(t, func(w *Writer) {
 		for i := range n {
 			w.Access(&Access{Addr: uint64(i), Size: 1, Count: 1})

@@ -6,8 +6,13 @@ import (
 	"slices"
 )
 
-// defaultChunk is the length of records at which a Writer begins a new chunk.
-const defaultChunk = 256 << 10
+// chunkLength returns the length of records at which a Writer begins a new chunk,
+// bytes. An analysis holds a chunk of each process: the more processes, the
+// smaller.
+func chunkLength(ranks int) int {
+	const all, least, most = 128 << 20, 16 << 10, 256 << 10
+	return min(max(all/max(ranks, 1), least), most)
+}
 
 // Writer writes a trace file. Chunks are sealed with their checksums unless
 // BeginChunk asks for an open one. It keeps one chunk in memory.
@@ -15,16 +20,17 @@ const defaultChunk = 256 << 10
 // The first error stays: every later method returns it, and so does Close, so
 // that a caller may check only there.
 type Writer struct {
-	out   io.Writer
-	err   error
-	chunk Chunk
-	begun bool
-	whole bool   // the chunk is not divided, however long
-	buf   []byte // the chunk: header and records
-	seq   uint64 // the last call written
-	time  int64  // of the last call, for CallNamed
-	fns   map[uint16]*Fn
-	names named
+	out    io.Writer
+	err    error
+	chunk  Chunk
+	begun  bool
+	whole  bool   // the chunk is not divided, however long
+	length int    // of a chunk that is divided, bytes
+	buf    []byte // the chunk: header and records
+	seq    uint64 // the last call written
+	time   int64  // of the last call, for CallNamed
+	fns    map[uint16]*Fn
+	names  named
 }
 
 // NewWriter writes the header h. Version 0 stands for the current one. The
@@ -37,7 +43,7 @@ func NewWriter(out io.Writer, h Header) (*Writer, error) {
 	if _, err := out.Write(b); err != nil {
 		return nil, err
 	}
-	return &Writer{out: out, fns: map[uint16]*Fn{}}, nil
+	return &Writer{out: out, length: chunkLength(h.Ranks), fns: map[uint16]*Fn{}}, nil
 }
 
 // BeginChunk ends the present chunk and begins one with this strand, sequence
@@ -100,7 +106,7 @@ func (w *Writer) Close() error { return w.flush() }
 
 // room makes sure that a record can be appended to the present chunk.
 func (w *Writer) room() error {
-	if w.err == nil && (!w.begun || !w.whole && len(w.buf) >= defaultChunk) {
+	if w.err == nil && (!w.begun || !w.whole && len(w.buf) >= w.length) {
 		return w.begin(Chunk{Strand: w.chunk.Strand, Seq: w.seq, Region: w.chunk.Region, Sealed: true})
 	}
 	return w.err

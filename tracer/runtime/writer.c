@@ -372,10 +372,14 @@ static void forked(void)
 
 /* ---- opening and closing ---- */
 
-static uint32_t chunk_size(void)
+/* An analysis holds a chunk of each process: the more processes, the smaller. */
+static uint32_t chunk_size(uint32_t ranks)
 {
 	const char *s = getenv("MCCHK_CHUNK_KIB");
-	unsigned long kib = s ? strtoul(s, NULL, 10) : 256;
+	unsigned long kib = (128u << 10) / (ranks ? ranks : 1);
+	kib = kib > 256 ? 256 : kib < 16 ? 16 : kib;
+	if (s)
+		kib = strtoul(s, NULL, 10);
 	if (kib < 4)
 		kib = 4;
 	if (kib > 1u << 20)
@@ -434,7 +438,7 @@ int mcchk_file_open(const char *path, const struct mcchk_file_header *h)
 {
 	make_crc_table();
 	file.rank = (int)h->rank;
-	file.chunk_size = chunk_size();
+	file.chunk_size = chunk_size(h->ranks);
 	file.fd = open_new(path, h);
 	if (file.fd < 0)
 		return errno;
