@@ -122,6 +122,8 @@ func (p *proc) ownAccesses(m *Machine, s *trace.Stretch) {
 	case !m.mine(p, s.Lo, s.Hi):
 		p.pos += uint64(n)
 		p.leaveOut(m, n)
+	case oneBlock(s.Lo, s.Hi):
+		p.hold(m, s)
 	default:
 		p.takePart(m, s.Accesses)
 	}

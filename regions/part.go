@@ -39,6 +39,10 @@ func (p Part) Touches(owner int32, lo, hi uint64) bool {
 	return skip <= last-first
 }
 
+// oneBlock reports whether the bytes [lo, hi) lie in one block, and so in one
+// part.
+func oneBlock(lo, hi uint64) bool { return lo>>blockBits == (hi-1)>>blockBits }
+
 // HasProcess reports whether the part has what can only be looked at for all of
 // a process's memory together.
 func (p Part) HasProcess(owner int32) bool {
