@@ -241,7 +241,11 @@ func (a *assembly) edges() {
 			a.out.Edges = append(a.out.Edges, Edge{a.index[c], a.joinAt[j], kind})
 		}
 	}
-	slices.SortFunc(a.out.Edges, func(x, y Edge) int { return cmp.Or(cmp.Compare(x.To, y.To), cmp.Compare(x.From, y.From)) })
+	sortEdges(a.out.Edges)
+}
+
+func sortEdges(edges []Edge) {
+	slices.SortFunc(edges, func(x, y Edge) int { return cmp.Or(cmp.Compare(x.To, y.To), cmp.Compare(x.From, y.From)) })
 }
 
 // edgesTo finds what an event depends on directly.

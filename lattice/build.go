@@ -44,7 +44,7 @@ func NewRegion(ranks, index, limit int, targets []Target) *Region {
 
 // Region is that of regions.Observer.
 func (b *Region) Region(index int) {
-	if index > b.index && !b.over {
+	if index > b.index && !b.Done() {
 		b.finishAll(0) // the loads and stores still to come are of later regions
 		b.closing = b.watch.last
 	}

@@ -1,6 +1,13 @@
 package lattice
 
-import "container/heap"
+import (
+	"container/heap"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+)
 
 // TotalOrder returns one order of all events that is consistent with all
 // dependences: every event stands behind those that it depends on. Among
@@ -84,4 +91,59 @@ func (q *queue) Pop() any {
 	x := q.events[n]
 	q.events = q.events[:n]
 	return x
+}
+
+// Ordered returns the lattice with its events in TotalOrder.
+func (l *Lattice) Ordered() *Lattice {
+	out := *l
+	place := make([]int, len(l.Events))
+	out.Events = make([]Event, len(l.Events))
+	for n, i := range l.TotalOrder() {
+		place[i], out.Events[n] = n, l.Events[i]
+	}
+	out.Edges = make([]Edge, len(l.Edges))
+	for i, e := range l.Edges {
+		out.Edges[i] = Edge{place[e.From], place[e.To], e.Kind}
+	}
+	sortEdges(out.Edges)
+	out.Accesses = slices.Clone(l.Accesses)
+	for i := range out.Accesses {
+		a := &out.Accesses[i]
+		a.Event = place[a.Event]
+		if a.Done >= 0 {
+			a.Done = place[a.Done]
+		}
+	}
+	return &out
+}
+
+// WriteOrder writes the events in TotalOrder, one a line: number, process, event,
+// place.
+func (l *Lattice) WriteOrder(w io.Writer) error {
+	o := l.Ordered()
+	begins := map[int][]string{}
+	for _, a := range o.Accesses {
+		begins[a.Event] = append(begins[a.Event], fmt.Sprintf("access %d of finding %d", a.Side, a.Finding+1))
+		if a.Done >= 0 {
+			begins[a.Done] = append(begins[a.Done], fmt.Sprintf("completes access %d of finding %d", a.Side, a.Finding+1))
+		}
+	}
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for i := range o.Events {
+		e := &o.Events[i]
+		who, what := "all", e.Name+" (joined)"
+		if e.Line != NoLine {
+			who, what = o.Lines[e.Line].Name(), e.Label()
+		}
+		note := strings.Join(begins[i], ", ")
+		line := fmt.Sprintf("%d\t%s\t%s\t%s", i+1, who, what, e.Place)
+		if note != "" {
+			line += "\t" + note
+		}
+		fmt.Fprintln(tw, line)
+	}
+	if err := tw.Flush(); err != nil {
+		return fmt.Errorf("write order: %w", err)
+	}
+	return nil
 }

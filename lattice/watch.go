@@ -55,6 +55,7 @@ type line struct {
 	calls   int32   // its calls so far
 	call    *record // the call under way
 	begun   bool    // it has an event
+	first   *record // that event, if it may be but the first part of the call
 	waits   bool    // it has waited for something since its last event
 	from    []source
 	joins   []*join
@@ -157,7 +158,7 @@ func (w *watch) Call(c *regions.ObservedCall) {
 		strand: c.Strand, stack: c.Call.Stack, pos: c.Pos, kind: kinds[c.Kind], name: c.Call.Fn.Name,
 		epoch: c.Epoch.String(), window: c.Win, target: int(c.Target), nth: l.count(c.Strand), gap: l.calls,
 	}
-	l.begun, l.waits = false, false
+	l.begun, l.waits, l.first = false, false, nil
 }
 
 // count numbers the next event of a thread.
@@ -198,9 +199,9 @@ func (w *watch) loads(l *line, pos uint64) {
 }
 
 // event adds an event to a line of interest.
-func (w *watch) event(l *line, r record) {
+func (w *watch) event(l *line, r record) *record {
 	if w.off || l.column < 0 {
-		return
+		return nil
 	}
 	l.seq++
 	w.at++
@@ -208,6 +209,7 @@ func (w *watch) event(l *line, r record) {
 	r.from, r.joins = l.from, l.joins
 	l.from, l.joins, l.waits = nil, nil, false
 	w.keep(l, &r)
+	return &r
 }
 
 // begin makes an event of what comes of the call under way before it waits.
@@ -219,7 +221,7 @@ func (w *watch) begin(l *line) {
 		}
 		r := *l.call
 		r.part = Begin
-		w.event(l, r)
+		l.first = w.event(l, r)
 	}
 }
 
@@ -306,6 +308,9 @@ func (l *line) learn(knows []int32, s source) {
 // Over is that of regions.Observer.
 func (w *watch) Over(rank int32) {
 	l := &w.lines[rank]
+	if !l.waits && l.first != nil {
+		l.first.part = Whole // it has signalled, and waits for nothing
+	}
 	if l.call == nil || !l.waits {
 		return
 	}
@@ -316,7 +321,7 @@ func (w *watch) Over(rank int32) {
 	if l.begun {
 		r.part = Return
 	}
-	l.begun = true
+	l.begun, l.first = true, nil
 	w.event(l, r)
 }
 

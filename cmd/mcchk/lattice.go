@@ -1,0 +1,219 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcchk/mcchk/analysis"
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/fingerprint"
+	"github.com/mcchk/mcchk/lattice"
+)
+
+// Values of --format of lattice.
+const (
+	latticeSVG  = "svg"
+	latticeDOT  = "dot"
+	latticeJSON = "json"
+	latticeText = "text"
+)
+
+type latticeOptions struct {
+	region  int
+	finding string
+	around  int
+	limit   int
+	format  string
+	output  string
+	order   bool
+}
+
+func (o *latticeOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.IntVar(&o.region, "region", -1, "concurrent region `N`, from 0 on, as findings name it in the JSON report")
+	f.StringVar(&o.finding, "finding", "", "what is around a finding: its `NUMBER`, from 1 on in the order of the JSON report, or the beginning of its fingerprint")
+	f.IntVar(&o.around, "around", 5, "with --finding: calls before and behind where its accesses begin and are complete")
+	f.IntVar(&o.limit, "limit", 2000, "with --region: events, of which the first are kept; 0: all")
+	f.StringVar(&o.format, "format", "", "svg, dot (Graphviz) or json (default svg); with --total-order text or json (default text)")
+	f.StringVarP(&o.output, "output", "o", "", "file to write (default standard output)")
+	f.BoolVar(&o.order, "total-order", false, "list all events in one order that is consistent with all dependences")
+	registerCompletion(cmd, "format", fixedWords(latticeSVG, latticeDOT, latticeJSON, latticeText))
+}
+
+func newLatticeCommand(a *app) *cobra.Command {
+	var o latticeOptions
+	cmd := &cobra.Command{
+		Use:   "lattice DIR (--finding N | --region N)",
+		Short: "Draw what orders the events around a finding, or of a region",
+		Long: `Draws the event lattice of one concurrent region, or of what is around the
+accesses of a finding: a line for each process, its calls, the accesses of
+findings, and what orders events of different processes directly; what other
+dependences imply is left out.
+
+The events are in an order in which every prefix is a consistent cut.
+--total-order lists them in such an order that does not depend on the replay.
+
+Exit status: 0 drawn, 2 wrong use, also a finding or region that does not exist,
+3 the traces cannot be read.`,
+		Example: `  mcchk lattice traces --finding 1 -o finding.svg
+  mcchk lattice traces --region 2 --format dot | dot -Tpdf -o region.pdf
+  mcchk lattice traces --region 2 --total-order`,
+		Args: needs(1, 1, "a directory of traces"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(cmd); err != nil {
+				return err
+			}
+			return a.lattice(cmd.Context(), args[0], o)
+		},
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *latticeOptions) check(cmd *cobra.Command) error {
+	region := cmd.Flags().Changed("region")
+	formats := []string{latticeSVG, latticeDOT, latticeJSON}
+	if o.order {
+		formats = []string{latticeText, latticeJSON}
+	}
+	o.format = cmp.Or(o.format, formats[0])
+	switch {
+	case region && o.finding != "":
+		return usagef("lattice draws a region or a finding: give --region or --finding, not both")
+	case !region && o.finding == "":
+		return usagef("lattice needs --finding N or --region N")
+	case region && o.region < 0:
+		return usagef("--region: %d is negative", o.region)
+	case o.around < 0:
+		return usagef("--around: %d is negative", o.around)
+	case o.limit < 0:
+		return usagef("--limit: %d is negative", o.limit)
+	case !slices.Contains(formats, o.format):
+		return usagef("--format: %q is none of %s%s", o.format, strings.Join(formats, ", "), didYouMean(o.format, formats))
+	}
+	return nil
+}
+
+func (a *app) lattice(ctx context.Context, dir string, o latticeOptions) error {
+	progress := a.newProgress()
+	defer progress.clear()
+	res, err := a.backend.analyze(ctx, dir, analysis.Options{Progress: progress.update})
+	if err != nil {
+		return err
+	}
+	if res.Interrupted {
+		return ctx.Err()
+	}
+	l, err := a.buildLattice(ctx, res, o)
+	if err != nil {
+		return err
+	}
+	progress.clear()
+	for _, w := range res.Warnings {
+		a.say("warning: %s", w)
+	}
+	if l.Truncated {
+		a.say("region %d has more than %d events; these are the first (--limit)", o.region, o.limit)
+	}
+	return a.write(o.output, func(w io.Writer) error { return renderLattice(w, l, o) })
+}
+
+// write writes to a file, which it makes or replaces, or to standard output.
+func (a *app) write(path string, render func(io.Writer) error) error {
+	if path == "" {
+		return render(a.out)
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	if err := render(f); err != nil {
+		f.Close()
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return f.Close()
+}
+
+func (a *app) buildLattice(ctx context.Context, res *analysis.Result, o latticeOptions) (*lattice.Lattice, error) {
+	if o.finding == "" {
+		l, err := analysis.RegionLattice(ctx, res.Directory, o.region, res.Findings, o.limit)
+		if errors.Is(err, analysis.ErrRegion) {
+			return nil, usagef("--region: %w", err)
+		}
+		return l, err
+	}
+	i, err := findingAt(res.Findings, o.finding)
+	if err != nil {
+		return nil, err
+	}
+	all, err := analysis.Neighbourhoods(ctx, res.Directory, res.Findings[i:i+1], o.around)
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+// findingAt finds a finding by number or fingerprint.
+func findingAt(findings []conflicts.Finding, name string) (int, error) {
+	if n, err := strconv.Atoi(name); err == nil && n >= 1 && n <= len(findings) {
+		return n - 1, nil
+	}
+	sources := fingerprint.NewSources(os.ReadFile)
+	var list []string
+	found := -1
+	const most, shortest = 20, 4
+	for i := range findings {
+		f := fingerprint.Of(&findings[i], sources)
+		hash := f.Hash()
+		if len(name) >= shortest && strings.HasPrefix(hash, strings.ToLower(name)) {
+			if found >= 0 {
+				return 0, usagef("--finding: %s is the beginning of several fingerprints, %s among them: give more of it, or a number", name, hash)
+			}
+			found = i
+		}
+		if i < most {
+			list = append(list, fmt.Sprintf("  %d  %s  %s", i+1, hash[:12], f))
+		}
+	}
+	if found >= 0 {
+		return found, nil
+	}
+	if len(findings) == 0 {
+		return 0, usagef("--finding: there are no findings in these traces; --region draws a region")
+	}
+	if more := len(findings) - len(list); more > 0 {
+		list = append(list, fmt.Sprintf("  and %d more", more))
+	}
+	return 0, usagef("--finding: %q is none of the %d findings:\n%s", name, len(findings), strings.Join(list, "\n"))
+}
+
+func renderLattice(w io.Writer, l *lattice.Lattice, o latticeOptions) error {
+	switch {
+	case o.order && o.format == latticeText:
+		return l.WriteOrder(w)
+	case o.order:
+		return writeJSON(w, l.Ordered())
+	case o.format == latticeDOT:
+		return l.WriteDOT(w)
+	case o.format == latticeJSON:
+		return writeJSON(w, l)
+	}
+	return l.WriteSVG(w)
+}
+
+func writeJSON(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}

@@ -1,0 +1,71 @@
+package lattice
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+// WriteDOT writes the lattice as a directed graph in the language of Graphviz:
+// bold edges are program order, all others are direct dependences.
+func (l *Lattice) WriteDOT(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "digraph lattice {\n\tlabel=%s\n\tlabelloc=t\n", strconv.Quote(l.Title()+": "+l.Description()))
+	b.WriteString("\tnode [fontname=\"sans-serif\", fontsize=10]\n\tedge [fontname=\"sans-serif\", fontsize=9]\n")
+	last := make([]int, len(l.Lines))
+	for i := range l.Lines {
+		last[i] = -1
+		fmt.Fprintf(b, "\tl%d [shape=plaintext, group=l%d, label=%s]\n", i, i, strconv.Quote(l.Lines[i].Name()))
+	}
+	marked := map[int]int{}
+	for _, a := range l.Accesses {
+		marked[a.Event] = a.Side
+	}
+	for i := range l.Events {
+		e := &l.Events[i]
+		if e.Line == NoLine {
+			fmt.Fprintf(b, "\te%d [shape=box, style=filled, fillcolor=gray85, height=0.2, label=%s]\n", i, strconv.Quote(e.Name))
+			continue
+		}
+		label := e.Label()
+		if p := e.Place.String(); p != "" {
+			label += "\n" + p
+		}
+		style := ""
+		if side := marked[i]; side > 0 {
+			style = ", color=red, penwidth=2"
+			label = fmt.Sprintf("access %d\n%s", side, label)
+		}
+		fmt.Fprintf(b, "\te%d [shape=%s, group=l%d, label=%s, tooltip=%s%s]\n", i, dotShape[e.Kind], e.Line, strconv.Quote(label), strconv.Quote(l.details(i)), style)
+		from := fmt.Sprintf("l%d", e.Line)
+		if n := last[e.Line]; n >= 0 {
+			from = fmt.Sprintf("e%d", n)
+		}
+		if gap := e.Gap || last[e.Line] < 0 && l.Lines[e.Line].Before; gap {
+			style = ", style=\"bold,dashed\""
+		} else {
+			style = ", style=bold"
+		}
+		fmt.Fprintf(b, "\t%s -> e%d [weight=10, arrowhead=none%s]\n", from, i, style)
+		last[e.Line] = i
+	}
+	for _, x := range l.Edges {
+		label := ""
+		if x.Kind != Collective {
+			label = fmt.Sprintf(", label=%q", string(x.Kind))
+		}
+		fmt.Fprintf(b, "\te%d -> e%d [color=%s%s]\n", x.From, x.To, dotColor[x.Kind], label)
+	}
+	b.WriteString("}\n")
+	if err := b.Flush(); err != nil {
+		return fmt.Errorf("write DOT: %w", err)
+	}
+	return nil
+}
+
+var dotShape = map[Kind]string{Operation: "box", Synchronization: "ellipse", Local: "plaintext", Memory: "diamond"}
+
+var dotColor = map[EdgeKind]string{
+	Message: "blue", Collective: "gray40", Exposure: "darkgreen", LockOrder: "purple", Thread: "black", Path: "gray60",
+}
