@@ -35,7 +35,11 @@ type Options struct {
 	Stats bool
 	// Predict also looks for races that another order of locks would have
 	// made possible: findings of rule MC202.
-	Predict     bool
+	Predict bool
+	// MaxMemory is about how many bytes the analysis should take; 0: whatever it
+	// needs. What does not fit is written to files without a name in os.TempDir.
+	// The result is the same.
+	MaxMemory   int64
 	phase, turn int // of regions.Options, for tests
 	part        regions.Part
 	// Progress, if set, is called now and then from the goroutine of Run.
@@ -167,8 +171,12 @@ func VerdictOn(res *Result) Verdict {
 	return NoRace
 }
 
+// localsShare is which part of Options.MaxMemory is for loads and stores. The
+// rest is for what calls access, for timestamps, and for reading.
+const localsShare = 3
+
 func (r *run) replayOptions() regions.Options {
-	return regions.Options{Clock: r.opts.Clock, Model: memoryModels[r.opts.Model], Part: r.opts.part, Phase: r.opts.phase, Turn: r.opts.turn, Tick: r.tick}
+	return regions.Options{Clock: r.opts.Clock, Model: memoryModels[r.opts.Model], Part: r.opts.part, Phase: r.opts.phase, Turn: r.opts.turn, Tick: r.tick, Memory: r.opts.MaxMemory / localsShare}
 }
 
 // search decodes, replays and searches, the one ahead of the other. The readers
@@ -184,16 +192,25 @@ func (r *run) search(streams prefetched, opts regions.Options) (*regions.Machine
 		jobs = runtime.GOMAXPROCS(0)
 	}
 	checker := conflicts.NewChecker(r.ctx, jobs, opts.Part, r.opts.Pairwise)
-	r.stopped = r.replay(m, checker)
-	groups := checker.Close()
-	if r.stopped == nil {
+	err = r.replay(m, checker)
+	groups, failed := checker.Close()
+	if failed != nil {
+		err = failed
+	}
+	if err != nil && r.ctx.Err() == nil {
+		return nil, nil, err
+	}
+	spilled := m.Stats().Spilled
+	r.stats.Spilled.Accesses += spilled.Accesses
+	r.stats.Spilled.Bytes += spilled.Bytes
+	if r.stopped = err; r.stopped == nil {
 		r.stopped = r.ctx.Err() // the search may not be complete
 	}
 	return m, groups, nil
 }
 
-// replay replays the run and hands its regions to the checker. The error is the
-// context's.
+// replay replays the run and hands its regions to the checker. The error is that
+// of regions.Machine.Next. It ends early when the checker failed.
 func (r *run) replay(m *regions.Machine, checker *conflicts.Checker) error {
 	for {
 		region, err := m.Next(r.ctx)
@@ -211,6 +228,9 @@ func (r *run) replay(m *regions.Machine, checker *conflicts.Checker) error {
 			r.stats.add(region)
 		}
 		checker.Add(region)
+		if checker.Failed() != nil {
+			return nil
+		}
 	}
 }
 

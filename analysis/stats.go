@@ -11,15 +11,14 @@ type Stats struct {
 	Timestamps  uint64 // of separate regions; those that two phases share count in both
 	ClockBits   uint64 // of all of them together
 	LargestBits int    // of the largest
+	Spilled     regions.SpillStats
 }
 
 func (s *Stats) add(r *regions.Region) {
 	s.Phases++
 	accesses, separate := len(r.Calls), 0
-	for i := range r.Locals {
-		for k := range r.Locals[i] {
-			accesses += len(r.Locals[i][k].Accesses)
-		}
+	for i := range r.Segments {
+		accesses += r.LocalCount(int32(i))
 		separate += len(r.Segments[i])
 	}
 	s.Accesses, s.Separate = max(s.Accesses, accesses), max(s.Separate, separate)

@@ -35,6 +35,7 @@ const (
 	Bool                 // true or false
 	Count                // a whole number from 0
 	Duration             // such as 10m
+	Bytes                // such as 512MiB; 0
 	Formats              // a list of FORMAT or FORMAT=FILE, FORMAT of Choices
 )
 
@@ -68,6 +69,9 @@ func (s *Setting) Check(value string) error {
 		if d, err := time.ParseDuration(value); err != nil || d < 0 {
 			return fmt.Errorf("%q is no length of time, such as 90s or 10m", value)
 		}
+	case Bytes:
+		_, err := ParseBytes(value)
+		return err
 	case Formats:
 		name, file, hasFile := strings.Cut(value, "=")
 		if hasFile && file == "" {

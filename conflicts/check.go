@@ -2,6 +2,7 @@ package conflicts
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -22,7 +23,8 @@ type Pair struct {
 // Checker searches regions for conflicts with several workers. Large regions
 // are searched by the process whose memory it is, small ones several at a time.
 type Checker struct {
-	ctx        context.Context
+	ctx        context.Context         // of the search: done when the caller's is, or the search failed
+	fail       context.CancelCauseFunc // of ctx, with the error
 	part       regions.Part
 	work       chan []unit
 	batch      []unit // small regions not yet handed out
@@ -57,7 +59,8 @@ const (
 // is done. With pairwise, every two accesses are compared: the check that the
 // papers describe, to compare with.
 func NewChecker(ctx context.Context, workers int, part regions.Part, pairwise bool) *Checker {
-	c := &Checker{ctx: ctx, part: part, work: make(chan []unit, workers), copies: newCopiesChecker(part)}
+	ctx, fail := context.WithCancelCause(ctx)
+	c := &Checker{ctx: ctx, fail: fail, part: part, work: make(chan []unit, workers), copies: newCopiesChecker(part)}
 	c.collectors = append(c.collectors, c.copies.out)
 	for range workers {
 		out := NewCollector()
@@ -69,6 +72,9 @@ func NewChecker(ctx context.Context, workers int, part regions.Part, pairwise bo
 				for _, u := range units {
 					s.unit(ctx, u)
 				}
+				if s.err != nil {
+					fail(s.err)
+				}
 			}
 		})
 	}
@@ -77,7 +83,9 @@ func NewChecker(ctx context.Context, workers int, part regions.Part, pairwise bo
 
 // Add searches a region, at once or later, and releases it.
 func (c *Checker) Add(r *regions.Region) {
-	c.copies.check(r)
+	if err := c.copies.check(r); err != nil {
+		c.fail(err)
+	}
 	sh := &sharedRegion{Region: r, owners: byOwner(r, c.part)}
 	weight := r.Weight
 	if weight < batchWeight {
@@ -102,25 +110,36 @@ func (c *Checker) flush() {
 	}
 }
 
+// Failed returns the error for which nothing is searched any more, or nil. It is
+// that of a file with what did not fit into memory.
+func (c *Checker) Failed() error {
+	if cause := context.Cause(c.ctx); !errors.Is(cause, c.ctx.Err()) {
+		return cause
+	}
+	return nil
+}
+
 // Close waits until everything is searched, and returns what was found: all, or
-// some of it when the context is done.
-func (c *Checker) Close() []*Group {
+// some of it when the context is done. The error is that of Failed.
+func (c *Checker) Close() ([]*Group, error) {
 	c.flush()
 	close(c.work)
 	c.workers.Wait()
-	return Merge(c.collectors)
+	err := c.Failed()
+	c.fail(nil)
+	return Merge(c.collectors), err
 }
 
 // byOwner sorts what calls access in a part of memory by whose it is.
 func byOwner(r *regions.Region, part regions.Part) [][]*regions.Access {
-	ends := make([]int, len(r.Locals)+1)
+	ends := make([]int, len(r.Segments)+1)
 	for _, a := range r.Calls {
 		ends[a.Owner+1]++
 	}
-	for i := range r.Locals {
+	for i := range r.Segments {
 		ends[i+1] += ends[i]
 	}
-	all, owners := make([]*regions.Access, len(r.Calls)), make([][]*regions.Access, len(r.Locals))
+	all, owners := make([]*regions.Access, len(r.Calls)), make([][]*regions.Access, len(r.Segments))
 	for i := range owners {
 		owners[i] = all[ends[i]:ends[i]:ends[i+1]]
 	}
@@ -152,6 +171,8 @@ type searcher struct {
 	loads, stores box
 	nearby        []nearLane // of the stretch of loads and stores looked at
 	old           bool       // which was in the phase before as well
+	scratch       regions.Scratch
+	err           error // of reading loads and stores that did not fit into memory
 }
 
 // box is a byte range that holds others.
@@ -310,26 +331,30 @@ func (s *searcher) searchLocals(ctx context.Context, owner int32) {
 	if s.stores.hi == 0 {
 		return // nothing that a store may conflict with
 	}
-	stretches, old := s.region.Locals[owner], s.region.OldLocals(owner)
-	for k := range stretches {
-		if k&0x1ff == 0 && ctx.Err() != nil {
+	for stretches, old := range s.region.Stretches(owner, s.stores.lo, s.stores.hi, &s.scratch, &s.err) {
+		if ctx.Err() != nil {
 			return
 		}
-		st := &stretches[k]
-		if !s.stores.meets(st.Lo, st.Hi) || !st.Stores && !s.loads.meets(st.Lo, st.Hi) {
-			continue
+		s.old = old
+		for k := range stretches {
+			s.searchStretch(owner, &stretches[k])
 		}
-		s.old = k < old
-		s.near(owner, st)
-		if len(s.nearby) <= fewLanes {
-			for _, n := range s.nearby {
-				s.compareStretch(owner, st, n)
-			}
-			continue
+	}
+}
+
+func (s *searcher) searchStretch(owner int32, st *regions.Stretch) {
+	if !s.stores.meets(st.Lo, st.Hi) || !st.Stores && !s.loads.meets(st.Lo, st.Hi) {
+		return
+	}
+	s.near(owner, st)
+	if len(s.nearby) <= fewLanes {
+		for _, n := range s.nearby {
+			s.compareStretch(owner, st, n)
 		}
-		for i := range st.Accesses {
-			s.lookUp(owner, st, i)
-		}
+		return
+	}
+	for i := range st.Accesses {
+		s.lookUp(owner, st, i)
 	}
 }
 

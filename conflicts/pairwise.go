@@ -2,6 +2,7 @@ package conflicts
 
 import (
 	"context"
+	"math"
 
 	"github.com/mcchk/mcchk/regions"
 )
@@ -19,17 +20,23 @@ func (s *searcher) searchPairs(ctx context.Context, owner int32, calls []*region
 			s.comparePair(a, b)
 		}
 	}
-	stretches, old := s.region.Locals[owner], s.region.OldLocals(owner)
-	for k := range stretches {
-		if ctx.Err() != nil {
-			return
-		}
-		for i := range stretches[k].Accesses {
-			a := s.region.LocalAccess(owner, &stretches[k], i)
-			a.Old = k < old
-			for _, b := range calls {
-				s.comparePair(a, b)
+	for stretches, old := range s.region.Stretches(owner, 0, math.MaxUint64, &s.scratch, &s.err) {
+		for k := range stretches {
+			if ctx.Err() != nil {
+				return
 			}
+			s.searchPairsOf(&stretches[k], old, owner, calls)
+		}
+	}
+}
+
+// searchPairsOf compares the loads and stores of a stretch with what calls access.
+func (s *searcher) searchPairsOf(st *regions.Stretch, old bool, owner int32, calls []*regions.Access) {
+	for i := range st.Accesses {
+		a := s.region.LocalAccess(owner, st, i)
+		a.Old = old
+		for _, b := range calls {
+			s.comparePair(a, b)
 		}
 	}
 }

@@ -45,10 +45,10 @@ func newCopiesChecker(mine regions.Part) *copiesChecker {
 }
 
 // check searches a region. It costs nothing where all windows are unified.
-func (c *copiesChecker) check(r *regions.Region) {
+func (c *copiesChecker) check(r *regions.Region) error {
 	if len(r.Copies) == 0 {
 		clear(c.kept)
-		return
+		return nil
 	}
 	parts := make(map[partKey]*part, len(r.Copies))
 	for i := range r.Copies {
@@ -73,23 +73,28 @@ func (c *copiesChecker) check(r *regions.Region) {
 		}
 	}
 	for key, p := range parts {
-		c.part(p, c.kept[key], locals[key.owner])
+		if err := c.part(p, c.kept[key], locals[key.owner]); err != nil {
+			return err
+		}
 	}
 	for key := range c.kept {
 		if parts[key] == nil {
 			delete(c.kept, key)
 		}
 	}
+	return nil
 }
 
-func (c *copiesChecker) part(p *part, k *kept, calls []*regions.Access) {
+func (c *copiesChecker) part(p *part, k *kept, calls []*regions.Access) error {
 	c.lanes.sortLanes(p.operations)
 	p.lanes = slices.Clone(c.lanes.lanes)
 	p.cutAtOwnOperations()
 	if p.quiet = len(p.lanes) == 0 && len(k.unseen) == 0; p.quiet && len(p.publishes) > 0 {
 		p.from = p.publishes[len(p.publishes)-1].Pos
 	}
-	p.addLocals()
+	if err := p.addLocals(&c.lanes.scratch); err != nil {
+		return err
+	}
 	for _, a := range calls {
 		p.addCall(a)
 	}
@@ -101,6 +106,7 @@ func (c *copiesChecker) part(p *part, k *kept, calls []*regions.Access) {
 	}
 	k.compare(c.out, p)
 	k.update(p)
+	return nil
 }
 
 // part is the part of a window at one process in one region, and who accesses it.
@@ -197,26 +203,28 @@ func (g *group) build() {
 func (g *group) stores() bool { return g.Kind == regions.Write }
 
 // addLocals groups the owner's loads and stores in the part.
-func (p *part) addLocals() {
+func (p *part) addLocals(scratch *regions.Scratch) (err error) {
 	if len(p.c.Memory) == 0 {
-		return
+		return nil
 	}
 	var bounds box
 	for _, x := range p.c.Memory {
 		bounds.add(x.Lo, x.Hi)
 	}
-	stretches := p.r.Locals[p.c.Owner]
-	for k := range stretches {
-		s := &stretches[k]
-		if !bounds.meets(s.Lo, s.Hi) || p.quiet && !s.Stores {
-			continue
-		}
-		for i := range s.Accesses {
-			if l := &s.Accesses[i]; bounds.meets(l.Addr, l.End()) {
-				p.addLocal(s, i)
+	for stretches := range p.r.Stretches(p.c.Owner, bounds.lo, bounds.hi, scratch, &err) {
+		for k := range stretches {
+			s := &stretches[k]
+			if !bounds.meets(s.Lo, s.Hi) || p.quiet && !s.Stores {
+				continue
+			}
+			for i := range s.Accesses {
+				if l := &s.Accesses[i]; bounds.meets(l.Addr, l.End()) {
+					p.addLocal(s, i)
+				}
 			}
 		}
 	}
+	return err
 }
 
 // addLocal adds access i of a stretch to its group.

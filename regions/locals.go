@@ -1,8 +1,6 @@
 package regions
 
 import (
-	"sync"
-
 	"github.com/mcchk/mcchk/intervals"
 	"github.com/mcchk/mcchk/trace"
 )
@@ -35,51 +33,6 @@ func (r *Region) LocalAccess(rank int32, s *Stretch, i int) *Access {
 		a.Role, a.Kind = Store, Write
 	}
 	return a
-}
-
-// locals holds the loads and stores of a process in a phase.
-type locals struct {
-	stretches []Stretch
-	old       int              // stretches that the phase before had already
-	room      []trace.Access   // what is in use of the last of rooms
-	rooms     [][]trace.Access // storage of the accesses
-}
-
-func newLocals(r *recycler) locals { return locals{stretches: r.stretchRoom()} }
-
-// add adds a copy of a stretch.
-func (l *locals) add(r *recycler, s Stretch) {
-	n := len(s.Accesses)
-	if cap(l.room)-len(l.room) < n {
-		l.room = r.accessRoom(n, 2*cap(l.room))
-		l.rooms = append(l.rooms, l.room)
-	} else if l.extend(&s) {
-		return
-	}
-	at := len(l.room)
-	l.room = append(l.room, s.Accesses...)
-	s.Accesses = l.room[at:len(l.room):len(l.room)]
-	l.stretches = append(l.stretches, s)
-}
-
-// extend adds the accesses of a stretch to the last one, when it goes on where
-// that ends and both together are no longer than one may be. There must be room.
-func (l *locals) extend(s *Stretch) bool {
-	k := len(l.stretches) - 1
-	if k < l.old {
-		return false
-	}
-	last, n := &l.stretches[k], len(s.Accesses)
-	if m := len(last.Accesses); m+n > trace.MaxStretch || last.Pos+uint64(m) != s.Pos ||
-		last.Seg != s.Seg || last.Strand != s.Strand || last.locks != s.locks || &last.Accesses[m-1] != &l.room[len(l.room)-1] {
-		return false
-	}
-	from := len(l.room) - len(last.Accesses)
-	l.room = append(l.room, s.Accesses...)
-	last.Accesses = l.room[from:len(l.room):len(l.room)]
-	last.Lo, last.Hi = min(last.Lo, s.Lo), max(last.Hi, s.Hi)
-	last.Loads, last.Stores = last.Loads || s.Loads, last.Stores || s.Stores
-	return true
 }
 
 // local takes the run of loads or stores that is the event.
@@ -151,7 +104,7 @@ func (p *proc) takePart(m *Machine, accesses []trace.Access) {
 }
 
 func (p *proc) hold(m *Machine, s *trace.Stretch) {
-	p.locals.add(m.recycled, Stretch{
+	p.locals.add(m.store, Stretch{
 		Accesses: s.Accesses, Lo: s.Lo, Hi: s.Hi, Loads: s.Loads > 0, Stores: s.Stores > 0,
 		Pos: p.pos + 1, Seg: p.segment(), Strand: p.event.Strand, locks: p.ownIndex,
 	})
@@ -167,82 +120,4 @@ func (p *proc) leaveOut(m *Machine, n int) {
 	m.grown += n
 	p.segs[len(p.segs)-1].others += n
 	p.others += n
-}
-
-// recycler keeps the storage of loads and stores of regions that have been
-// searched, for the regions to come. They are most of a large trace, and come
-// and go with every region. It keeps no more than a few of the largest regions
-// need.
-type recycler struct {
-	mu        sync.Mutex
-	accesses  pool[trace.Access]
-	stretches pool[Stretch]
-}
-
-// Elements of storage.
-const (
-	firstRoom = 16      // when new
-	mostRoom  = 1 << 12 // of accesses, as long as no more are wanted at once
-	smallRoom = 1 << 18 // that are kept in any case
-)
-
-// pool is storage that is not in use.
-type pool[T any] struct {
-	spare   [][]T
-	room    int // elements in spare
-	largest int // elements of the largest region so far
-}
-
-// get returns storage without elements, or nil.
-func (p *pool[T]) get() []T {
-	n := len(p.spare)
-	if n == 0 {
-		return nil
-	}
-	s := p.spare[n-1]
-	p.spare = p.spare[:n-1]
-	p.room -= cap(s)
-	return s[:0]
-}
-
-// put takes the storage of a region back.
-func (p *pool[T]) put(all [][]T) {
-	size := 0
-	for _, s := range all {
-		size += cap(s)
-	}
-	p.largest = max(p.largest, size)
-	for _, s := range all {
-		if p.room+cap(s) <= max(smallRoom, 2*p.largest) {
-			p.spare = append(p.spare, s)
-			p.room += cap(s)
-		}
-	}
-}
-
-// accessRoom returns room for at least n accesses, and when it is new about as
-// many as are wanted.
-func (r *recycler) accessRoom(n, wanted int) []trace.Access {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if s := r.accesses.get(); cap(s) >= n {
-		return s
-	}
-	return make([]trace.Access, 0, max(n, firstRoom, min(wanted, mostRoom)))
-}
-
-func (r *recycler) stretchRoom() []Stretch {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if s := r.stretches.get(); s != nil {
-		return s
-	}
-	return make([]Stretch, 0, firstRoom)
-}
-
-func (r *recycler) put(rooms [][]trace.Access, stretches [][]Stretch) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.accesses.put(rooms)
-	r.stretches.put(stretches)
 }

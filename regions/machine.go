@@ -43,6 +43,7 @@ type Stats struct {
 	LostCalls  uint64
 	LostAccess uint64
 	Units      uint64 // instrumented translation units, the sum over processes
+	Spilled    SpillStats
 }
 
 // Machine replays the streams of a run.
@@ -69,7 +70,7 @@ type Machine struct {
 	channels map[chanKey]*channel
 	windows  windows
 	lockSets []*LockSet
-	recycled *recycler
+	store    *store
 	epochs   uint64 // lock epochs so far
 
 	model MemoryModel
@@ -105,6 +106,9 @@ type Options struct {
 	// locks only exclude. What such a replay finds could have happened had
 	// they been granted in another order.
 	AnyLockOrder bool
+	// Memory is how many bytes of loads and stores may be held; what is more is
+	// written to files without a name in os.TempDir. 0 means no limit.
+	Memory int64
 	// Tick, if set, is called every few hundred events.
 	Tick func()
 	// Phase is how many loads, stores, accesses of calls and separate regions
@@ -149,7 +153,7 @@ func NewMachine(streams []Stream, opts Options) (*Machine, error) {
 	}
 	m := &Machine{
 		clocks:   clocks,
-		recycled: &recycler{},
+		store:    newStore(opts.Memory, len(streams)),
 		comms:    map[int64]*communicator{},
 		mayOrder: map[string]bool{},
 		limit:    opts.phase(),
@@ -171,7 +175,7 @@ func NewMachine(streams []Stream, opts Options) (*Machine, error) {
 // Stats returns what was replayed so far.
 func (m *Machine) Stats() Stats {
 	s := m.stats
-	s.Windows = m.windows.created
+	s.Windows, s.Spilled = m.windows.created, m.store.spilled
 	return s
 }
 
@@ -257,7 +261,8 @@ func (m *Machine) newAccess(a Access) *Access {
 
 // Next replays one concurrent region, or the next phase of a long one: all
 // accesses that are not past, those of the phase before among them (see
-// phase.go). It returns io.EOF after the last; other errors are the context's.
+// phase.go). It returns io.EOF after the last; other errors are the context's, and
+// those of files that hold what does not fit into memory.
 func (m *Machine) Next(ctx context.Context) (*Region, error) {
 	if m.stopped {
 		return nil, io.EOF
@@ -289,10 +294,13 @@ func (m *Machine) drain(ctx context.Context) (*Region, error) {
 		if err := m.run(ctx, p); err != nil {
 			return nil, err
 		}
-		if m.grown >= m.limit {
+		if m.store.err == nil && m.grown >= m.limit {
 			if r := m.endPhase(); r != nil {
-				return r, nil
+				return r, m.store.err
 			}
+		}
+		if m.store.err != nil {
+			return nil, m.store.err
 		}
 	}
 	m.queue = nil
@@ -326,13 +334,12 @@ func (m *Machine) releaseSoft() bool {
 
 // region returns the phase that ends.
 func (m *Machine) region() *Region {
-	r := &Region{Index: m.index, Weight: m.grown, Clock: m.clock, Calls: m.calls, windows: m.windows.snapshot(), lockSets: m.lockSets, lockSpans: m.regionLocks(), Copies: m.regionCopies(), recycled: m.recycled}
+	r := &Region{Index: m.index, Weight: m.grown, Clock: m.clock, Calls: m.calls, windows: m.windows.snapshot(), lockSets: m.lockSets, lockSpans: m.regionLocks(), Copies: m.regionCopies(), store: m.store, spill: m.store.spill}
+	m.store.spill = nil
 	for _, p := range m.procs {
 		r.Segments = append(r.Segments, p.segs)
 		r.first = append(r.first, p.first)
-		r.Locals = append(r.Locals, p.locals.stretches)
-		r.oldLocals = append(r.oldLocals, p.locals.old)
-		r.rooms = append(r.rooms, p.locals.rooms...)
+		r.locals = append(r.locals, p.locals.first)
 		n := uint64(p.taken + p.others)
 		m.stats.Runs += n
 		m.stats.Accesses += n

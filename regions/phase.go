@@ -40,6 +40,9 @@ func (m *Machine) endPhase() *Region {
 		m.limit = 2 * m.grown
 		return nil
 	}
+	if m.store.err != nil {
+		return nil
+	}
 	m.settleLocks()
 	out := m.region()
 	if n := len(m.calls); n > 0 && m.waitsForGate() {
@@ -48,7 +51,7 @@ func (m *Machine) endPhase() *Region {
 	before := m.clock
 	m.clock = before.Next(floor)
 	m.keepCalls(floor)
-	m.keepSegments(floor, before)
+	m.keepSegments(out, before, floor)
 	m.forgetLocks()
 	m.grown, m.limit = kept, max(m.phase, 4*kept)
 	return out
@@ -85,11 +88,7 @@ func (m *Machine) kept(floor []uint32) int {
 		for _, s := range p.segs[floor[i]:] {
 			n += m.weight(s.Stamp) + s.others
 		}
-		for k := range p.locals.stretches {
-			if s := &p.locals.stretches[k]; !m.below(p.rank, s.Seg, floor) {
-				n += len(s.Accesses)
-			}
-		}
+		m.keptLocals(p, floor, m.store.spill, func(s *Stretch) { n += len(s.Accesses) })
 	}
 	for _, a := range m.calls {
 		if !m.past(a, floor) {
@@ -97,6 +96,28 @@ func (m *Machine) kept(floor []uint32) int {
 		}
 	}
 	return n
+}
+
+// keptLocals visits the loads and stores of a process that are not past, those
+// in the file of the phase included.
+func (m *Machine) keptLocals(p *proc, floor []uint32, f *spillFile, visit func(*Stretch)) {
+	for r := p.locals.first; r != nil; r = r.next {
+		stretches := r.stretches
+		if w := r.stored; w != nil && m.store.err == nil {
+			if m.below(p.rank, w.to, floor) {
+				continue
+			}
+			if m.store.err = f.read(w, &m.store.scratch); m.store.err != nil {
+				return
+			}
+			stretches = m.store.scratch.room.stretches
+		}
+		for k := range stretches {
+			if s := &stretches[k]; !m.below(p.rank, s.Seg, floor) {
+				visit(s)
+			}
+		}
+	}
 }
 
 // keepCalls takes the accesses of calls that are not past into the next phase.
@@ -138,7 +159,7 @@ func (m *Machine) keepCalls(floor []uint32) {
 
 // keepSegments takes the separate regions above the floor, and the loads and
 // stores in them, into the next phase.
-func (m *Machine) keepSegments(floor []uint32, before evc.Clock) {
+func (m *Machine) keepSegments(out *Region, before evc.Clock, floor []uint32) {
 	sets := []*LockSet{nil}
 	moved := map[uint32]uint32{0: 0}
 	move := func(i uint32) uint32 {
@@ -151,14 +172,13 @@ func (m *Machine) keepSegments(floor []uint32, before evc.Clock) {
 		return j
 	}
 	for i, p := range m.procs {
-		kept := newLocals(m.recycled)
-		for _, s := range p.locals.stretches {
-			if !m.below(p.rank, s.Seg, floor) {
-				s.locks = move(s.locks)
-				kept.add(m.recycled, s)
-			}
-		}
-		kept.old = len(kept.stretches)
+		var kept locals
+		m.keptLocals(p, floor, out.spill, func(s *Stretch) {
+			t := *s
+			t.locks = move(s.locks)
+			kept.add(m.store, t)
+		})
+		kept.markOld()
 		p.locals = kept
 		p.ownIndex = move(p.ownIndex)
 

@@ -92,7 +92,7 @@ func newProc(rank int, s Stream) *proc {
 func (p *proc) beginRegion(m *Machine) {
 	p.segs, p.first = nil, 0
 	p.beginSegment(m, p.closing)
-	p.locals = newLocals(m.recycled)
+	p.locals = locals{}
 	p.ownIndex = m.lockIndex(p.own)
 	p.closing = nil
 	if p.state == arrived {

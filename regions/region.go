@@ -17,7 +17,6 @@ package regions
 import (
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/intervals"
-	"github.com/mcchk/mcchk/trace"
 )
 
 // Kind tells how an access touches memory (detection model, section 4).
@@ -192,22 +191,22 @@ type Region struct {
 	Clock     evc.Clock
 	Segments  [][]Segment // by world rank; those before the first are past
 	first     []int32     // by world rank: the number of the first of Segments
-	Locals    [][]Stretch // by world rank, in program order
-	oldLocals []int       // by world rank
+	locals    []*room     // by world rank, in program order
 	Calls     []*Access   // what calls access, in the order of the replay
 	Copies    []Copies    // windows of the separate memory model, a part for each process
 	windows   *windows
-	lockSets  []*LockSet       // of Locals; the first is the empty set
-	lockSpans []lockSpan       // the lock epochs in it, where their order was left out
-	rooms     [][]trace.Access // what Locals lie in
-	recycled  *recycler
+	lockSets  []*LockSet // of loads and stores; the first is the empty set
+	lockSpans []lockSpan // the lock epochs in it, where their order was left out
+	store     *store     // that locals belong to
+	spill     *spillFile // where those lie that do not fit into memory
 }
 
 // Release gives the memory of the region's loads and stores back to the
 // Machine. The region must not be used afterwards.
 func (r *Region) Release() {
-	r.recycled.put(r.rooms, r.Locals)
-	r.Locals, r.rooms = nil, nil
+	r.store.put(r.locals)
+	r.locals = nil
+	r.spill.close()
 }
 
 // Before reports whether a moment a, at which an access completes, is or
@@ -231,10 +230,6 @@ func (r *Region) Segment(p Point) *Segment {
 	}
 	return nil
 }
-
-// OldLocals returns how many of the first stretches of a process were in the
-// phase before as well.
-func (r *Region) OldLocals(rank int32) int { return r.oldLocals[rank] }
 
 // Precedes reports whether access a is ordered before access b.
 func (r *Region) Precedes(a, b *Access) bool {

@@ -26,6 +26,7 @@ func settings() []config.Setting {
 		{Name: "predict", Kind: config.Bool, Default: "false", Usage: "also warn of what would race had locks been granted in another order"},
 		{Name: "clock", Default: evc.Auto, Choices: evc.Names(), Usage: "clocks to order events by"},
 		{Name: "jobs", Kind: config.Count, Default: "0", Usage: "workers of the analysis; 0 takes one a processor"},
+		{Name: "max-memory", Kind: config.Bytes, Default: "0", Usage: "memory that an analysis should take, such as 2GiB; 0: no limit"},
 		{Name: "output", Kind: config.Path, Default: defaultTraceDir, Usage: "directory for the traces of mcchk run"},
 		{Name: "timeout", Kind: config.Duration, Default: "0s", Usage: "time after which mcchk run ends the program; 0s: never"},
 		{Name: "mpicc", Usage: "MPI compiler for C; mpicc when not set"},

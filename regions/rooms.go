@@ -1,0 +1,275 @@
+package regions
+
+import (
+	"fmt"
+	"iter"
+	"sync"
+
+	"github.com/mcchk/mcchk/trace"
+)
+
+// Loads and stores are most of a large trace. Those of a process in a phase lie
+// in rooms, in program order, of which all but the last are full. Rooms of
+// regions that have been searched serve the regions to come. Where rooms take
+// more than may be held (Options.Memory), full ones are written to a file, and
+// what is kept of them is only their bounds.
+
+// room is some of the loads and stores of one process in a phase.
+type room struct {
+	stretches []Stretch
+	accesses  []trace.Access // what the stretches' own accesses are parts of
+	next      *room
+	old       bool // they were in the phase before as well
+	stored    *storedRoom
+	counted   int64 // bytes that store.held has of it
+}
+
+// storedRoom is what is known of a room that lies in a file.
+type storedRoom struct {
+	at       int64 // in the file, bytes
+	size     int   // bytes
+	accesses int
+	lo, hi   uint64 // a range of addresses that holds all of them, half-open
+	from, to int32  // separate regions of the first and of the last
+}
+
+// len returns the number of accesses.
+func (r *room) len() int {
+	if r.stored != nil {
+		return r.stored.accesses
+	}
+	return len(r.accesses)
+}
+
+// locals holds the loads and stores of a process in a phase.
+type locals struct {
+	first, last *room
+}
+
+// newRoom begins a room for at least n accesses. Where that were more than may
+// be held, the last room is written to a file, and its storage used again.
+func (l *locals) newRoom(st *store, n int) {
+	wanted := 0
+	if l.last != nil {
+		wanted = 2 * cap(l.last.accesses)
+	}
+	next := st.room(n, wanted, l.last)
+	if next == nil {
+		stored := st.write(l.last)
+		next = &room{stretches: l.last.stretches[:0], accesses: l.last.accesses[:0], counted: l.last.counted}
+		*l.last = room{old: l.last.old, stored: stored}
+	}
+	if l.last == nil {
+		l.first = next
+	} else {
+		l.last.next = next
+	}
+	l.last = next
+}
+
+// add adds a copy of a stretch.
+func (l *locals) add(st *store, s Stretch) {
+	n := len(s.Accesses)
+	if l.last == nil || l.last.old || cap(l.last.accesses)-len(l.last.accesses) < n {
+		l.newRoom(st, n)
+	} else if l.last.extend(&s) {
+		return
+	}
+	r := l.last
+	at := len(r.accesses)
+	r.accesses = append(r.accesses, s.Accesses...)
+	s.Accesses = r.accesses[at:len(r.accesses):len(r.accesses)]
+	r.stretches = append(r.stretches, s)
+}
+
+// extend adds the accesses of a stretch to the last one, when it goes on where
+// that ends and both together are no longer than one may be. There must be room.
+func (r *room) extend(s *Stretch) bool {
+	k := len(r.stretches) - 1
+	if k < 0 {
+		return false
+	}
+	last, n := &r.stretches[k], len(s.Accesses)
+	if m := len(last.Accesses); m+n > trace.MaxStretch || last.Pos+uint64(m) != s.Pos ||
+		last.Seg != s.Seg || last.Strand != s.Strand || last.locks != s.locks {
+		return false
+	}
+	from := len(r.accesses) - len(last.Accesses)
+	r.accesses = append(r.accesses, s.Accesses...)
+	last.Accesses = r.accesses[from:len(r.accesses):len(r.accesses)]
+	last.Lo, last.Hi = min(last.Lo, s.Lo), max(last.Hi, s.Hi)
+	last.Loads, last.Stores = last.Loads || s.Loads, last.Stores || s.Stores
+	return true
+}
+
+// markOld marks what was added as in the phase before as well. What is added
+// later has rooms of its own.
+func (l *locals) markOld() {
+	for r := l.first; r != nil; r = r.next {
+		r.old = true
+	}
+}
+
+// Scratch is where rooms are read to from a file. It serves one goroutine.
+type Scratch struct {
+	room room
+	buf  []byte
+}
+
+// Stretches visits the loads and stores of a process, room by room, with whether
+// they were in the phase before as well. Those of rooms that lie apart from the
+// addresses [lo, hi) may be left out. What a room has stays valid until the next
+// one is visited. An error, which ends the visit, is that of reading a file.
+func (r *Region) Stretches(rank int32, lo, hi uint64, s *Scratch, err *error) iter.Seq2[[]Stretch, bool] {
+	return func(yield func([]Stretch, bool) bool) {
+		for at := r.locals[rank]; at != nil; at = at.next {
+			stretches := at.stretches
+			if w := at.stored; w != nil {
+				if w.lo >= hi || lo >= w.hi {
+					continue
+				}
+				if *err = r.spill.read(w, s); *err != nil {
+					return
+				}
+				stretches = s.room.stretches
+			}
+			if len(stretches) > 0 && !yield(stretches, at.old) {
+				return
+			}
+		}
+	}
+}
+
+// LocalCount returns the number of loads and stores of a process.
+func (r *Region) LocalCount(rank int32) int {
+	n := 0
+	for at := r.locals[rank]; at != nil; at = at.next {
+		n += at.len()
+	}
+	return n
+}
+
+// store is where rooms come from and go to.
+type store struct {
+	mu    sync.Mutex
+	spare []*room // not in use
+	extra int     // accesses that spare has room for
+	most  int     // accesses of the largest region so far
+	held  int64   // bytes of all rooms that are in use
+	limit int64   // of held and of spare rooms, bytes; 0: none
+	each  int     // accesses that a process may have room for in any case
+
+	spill   *spillFile // of the phase under way; nil: nothing was written
+	spilled SpillStats
+	scratch Scratch // of the replay, to read to
+	buf     []byte  // of the replay, to write from
+	err     error   // of writing; from then on nothing is written
+}
+
+// SpillStats counts what did not fit into memory.
+type SpillStats struct {
+	Accesses uint64 // loads and stores written to files; those that two phases share count in both
+	Bytes    int64  // of the files, all together
+}
+
+// Elements of storage.
+const (
+	firstRoom = 16      // accesses, when new
+	mostRoom  = 1 << 12 // accesses, as long as no more are wanted at once
+	smallRoom = 1 << 18 // accesses for which spare rooms are kept in any case
+)
+
+// newStore returns a store for that many processes.
+func newStore(limit int64, processes int) *store {
+	s := &store{limit: limit}
+	if limit > 0 {
+		each := limit / 4 / int64(max(processes, 1)) / (accessBytes + stretchBytes)
+		s.each = int(min(max(each, 1), mostRoom))
+	}
+	return s
+}
+
+const (
+	accessBytes  = 40
+	stretchBytes = 64
+)
+
+// room returns room for at least n accesses, and when it is new for about as
+// many as are wanted. Where there is no room left to hold, it is nil: then the
+// last room of the process is to be used again.
+func (s *store) room(n, wanted int, last *room) *room {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if last != nil {
+		s.count(last)
+	}
+	if k := len(s.spare); k > 0 {
+		r := s.spare[k-1]
+		s.spare = s.spare[:k-1]
+		s.extra -= cap(r.accesses)
+		if cap(r.accesses) >= n {
+			s.count(r)
+			return r
+		}
+	}
+	size := max(n, firstRoom, min(wanted, mostRoom))
+	r := &room{}
+	if s.limit > 0 && s.err == nil && s.held+int64(size)*accessBytes > s.limit {
+		if last != nil && cap(last.accesses) >= max(s.each, n) {
+			return nil
+		}
+		size = max(n, min(size, s.each))
+	}
+	r.accesses = make([]trace.Access, 0, size)
+	s.count(r)
+	return r
+}
+
+// count brings what is held up to date with a room in use.
+func (s *store) count(r *room) {
+	n := int64(cap(r.accesses))*accessBytes + int64(cap(r.stretches))*stretchBytes
+	s.held += n - r.counted
+	r.counted = n
+}
+
+// put takes the rooms of a region back.
+func (s *store) put(all []*room) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	size := 0
+	for _, first := range all {
+		for r := first; r != nil; r = r.next {
+			size += cap(r.accesses)
+		}
+	}
+	s.most = max(s.most, size)
+	for _, first := range all {
+		for r := first; r != nil; {
+			next, n := r.next, s.extra+cap(r.accesses)
+			s.held -= r.counted
+			if r.stored == nil && n <= max(smallRoom, 2*s.most) &&
+				(s.limit == 0 || s.held+int64(n)*(accessBytes+stretchBytes) <= s.limit) {
+				*r = room{stretches: r.stretches[:0], accesses: r.accesses[:0]}
+				s.spare, s.extra = append(s.spare, r), n
+			}
+			r = next
+		}
+	}
+}
+
+// write writes a full room to the file of the phase.
+func (s *store) write(r *room) *storedRoom {
+	if s.spill == nil {
+		s.spill, s.err = newSpillFile()
+	}
+	if s.err == nil {
+		var w *storedRoom
+		if w, s.err = s.spill.write(r, &s.buf); s.err == nil {
+			s.spilled.Accesses += uint64(w.accesses)
+			s.spilled.Bytes += int64(w.size)
+			return w
+		}
+	}
+	s.err = fmt.Errorf("loads and stores that do not fit into memory: %w", s.err)
+	return &storedRoom{}
+}
