@@ -34,10 +34,10 @@ var ErrOtherRun = errors.New("the traces are of another run")
 
 // Draw reads the traces of a result once more, and returns what drawings need.
 // It asks for the traces, so that it can be done, and gives the same, for the
-// result of Run and for that of MergePartials. Of the options it heeds Progress.
+// result of Run and for that of MergePartials. Of the options it heeds Progress and MaxMemory.
 // Errors are those of Run, ErrOtherRun, and the context's.
 func Draw(ctx context.Context, res *Result, opts Options) (*Pictures, error) {
-	r, err := start(ctx, res.Directory, Options{Progress: opts.Progress, phase: opts.phase, turn: opts.turn})
+	r, err := start(ctx, res.Directory, Options{Progress: opts.Progress, MaxMemory: opts.MaxMemory, phase: opts.phase, turn: opts.turn})
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,9 @@ func (r *run) draw(maps *mapBuilder, around *lattice.Neighbourhoods) error {
 		if err != nil {
 			return err
 		}
-		maps.add(region)
+		if err := maps.add(region); err != nil {
+			return err
+		}
 		r.at.Regions, r.at.Accesses = region.Index+1, m.Stats().Accesses
 		r.tell()
 		region.Release()

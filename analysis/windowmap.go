@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/mcchk/mcchk/conflicts"
@@ -54,6 +55,7 @@ type mapBuilder struct {
 	ranks   map[partKey]map[int32]bool
 	windows map[int64]*windowBuilder
 	order   []*windowBuilder
+	scratch regions.Scratch
 }
 
 type partKey struct {
@@ -95,15 +97,21 @@ func newMapBuilder(findings []conflicts.Finding) *mapBuilder {
 	return b
 }
 
-// add takes the accesses of a region.
-func (b *mapBuilder) add(r *regions.Region) {
-	parts := make([][]regions.WindowPart, len(r.Locals))
-	for rank := range r.Locals {
+// add takes the accesses of a region. The error is that of reading what did not
+// fit into memory.
+func (b *mapBuilder) add(r *regions.Region) (err error) {
+	parts := make([][]regions.WindowPart, len(r.Segments))
+	for rank := range r.Segments {
 		parts[rank] = r.WindowParts(int32(rank))
-		for i := range r.Locals[rank] {
-			if i >= r.OldLocals(int32(rank)) {
-				b.stretch(int32(rank), &r.Locals[rank][i], parts[rank])
+		for stretches, old := range r.Stretches(int32(rank), 0, math.MaxUint64, &b.scratch, &err) {
+			for i := range stretches {
+				if !old {
+					b.stretch(int32(rank), &stretches[i], parts[rank])
+				}
 			}
+		}
+		if err != nil {
+			return err
 		}
 	}
 	for _, a := range r.Calls {
@@ -123,6 +131,7 @@ func (b *mapBuilder) add(r *regions.Region) {
 			}
 		}
 	}
+	return nil
 }
 
 // stretch takes loads and stores of a process in its own windows.

@@ -27,7 +27,6 @@ type analyzeOptions struct {
 	model    string
 	pairwise bool
 	stats    bool
-	memory   bytesValue
 	report   reportOptions
 }
 
@@ -36,6 +35,7 @@ type reportOptions struct {
 	formats []string
 	failOn  string
 	gate    gateOptions
+	memory  bytesValue // also for the analysis itself
 
 	outputs []output // what formats mean
 }
@@ -53,7 +53,6 @@ func (o *analyzeOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.model, "memory-model", "auto", "memory model of windows: auto (what MPI_WIN_MODEL says), unified or separate")
 	f.BoolVar(&o.predict, "predict", false, "also warn of what would race had locks been granted in another order (MC202)")
 	f.IntVar(&o.jobs, "jobs", 0, "workers; 0 takes one a processor")
-	f.Var(&o.memory, "max-memory", "keep to about `SIZE` of memory, such as 512MiB or 2GiB; what does not fit goes to files in $TMPDIR; 0: no limit")
 	f.BoolVar(&o.pairwise, "pairwise", false, "compare every two accesses, as the papers do: the same findings, for comparison of the time")
 	f.BoolVar(&o.stats, "stats", false, "say on standard error what the analysis took: regions, clocks, memory, time")
 	registerCompletion(cmd, "memory-model", fixedWords(memoryModels...))
@@ -66,6 +65,7 @@ func (o *reportOptions) addFlags(cmd *cobra.Command) {
 	formats := strings.Join(report.Formats(), ", ")
 	f.StringArrayVar(&o.formats, "format", nil, "report as `FORMAT[=FILE]`: "+formats+"; repeatable (default text)")
 	f.StringVar(&o.failOn, "fail-on", "error", "exit with 1 for findings from this severity on: error, warning, note, never")
+	f.Var(&o.memory, "max-memory", "keep to about `SIZE` of memory, such as 512MiB or 2GiB; what does not fit goes to files in $TMPDIR; 0: no limit")
 	o.gate.addFlags(f)
 	registerCompletion(cmd, "format", fixedWords(report.Formats()...))
 	registerCompletion(cmd, "fail-on", fixedWords(severityNames()...))
@@ -182,7 +182,7 @@ Exit status: 0 nothing found at or above --fail-on, 1 findings, 2 wrong use,
 func (o *analyzeOptions) analysis(p *progress) analysis.Options {
 	return analysis.Options{
 		Clock: o.clock, Jobs: o.jobs, Model: analysis.Model(o.model), Predict: o.predict,
-		Pairwise: o.pairwise, Stats: o.stats, MaxMemory: o.memory.limit(), Progress: p.update,
+		Pairwise: o.pairwise, Stats: o.stats, MaxMemory: o.report.memory.limit(), Progress: p.update,
 	}
 }
 
@@ -208,7 +208,7 @@ func (a *app) conclude(ctx context.Context, res *analysis.Result, o reportOption
 	}
 	interrupted := res.Interrupted
 	res = a.gate(res, &o.gate)
-	a.draw(ctx, res, o.outputs)
+	a.draw(ctx, res, o)
 	for _, out := range o.outputs {
 		if err := a.report(res, out, o.failOn); err != nil {
 			return err

@@ -9,8 +9,8 @@ import (
 
 // draw gives a result what the drawings of a report need, if a report has some.
 // Where that cannot be had, the report says why, and the result is the same.
-func (a *app) draw(ctx context.Context, res *analysis.Result, outputs []output) {
-	if !slices.ContainsFunc(outputs, func(o output) bool { return o.format == "html" }) {
+func (a *app) draw(ctx context.Context, res *analysis.Result, o reportOptions) {
+	if !slices.ContainsFunc(o.outputs, func(o output) bool { return o.format == "html" }) {
 		return
 	}
 	if res.Interrupted {
@@ -18,7 +18,7 @@ func (a *app) draw(ctx context.Context, res *analysis.Result, outputs []output) 
 		return
 	}
 	progress := a.newProgress()
-	pictures, err := a.backend.draw(ctx, res, analysis.Options{Progress: progress.update})
+	pictures, err := a.backend.draw(ctx, res, analysis.Options{Progress: progress.update, MaxMemory: o.memory.limit()})
 	progress.clear()
 	if err != nil {
 		a.say("warning: the HTML report has no drawings of windows and events, for which the traces are read once more: %v", err)
