@@ -107,7 +107,7 @@ func TestFormatsSayTheSame(t *testing.T) {
 	}
 	said := map[string][]string{
 		"text": textBlocks(t, res), "json": jsonBlocks(t, res), "sarif": sarifBlocks(t, res),
-		"junit": junitBlocks(t, res), "github": githubBlocks(t, res),
+		"junit": junitBlocks(t, res), "github": githubBlocks(t, res), "html": htmlBlocks(t, res),
 	}
 	for format, blocks := range said {
 		require.Len(t, blocks, len(res.Findings), format)

@@ -3,10 +3,12 @@ package report
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	gosync "sync"
 	"testing"
 	"time"
@@ -127,6 +129,19 @@ func (x *tab) until(script string) {
 func (x *tab) keys(keys string) {
 	x.t.Helper()
 	x.do(chromedp.KeyEvent(keys))
+}
+
+// click clicks at the middle of an element.
+func (x *tab) click(selector string) {
+	x.t.Helper()
+	var at []float64
+	require.NoError(x.t, json.Unmarshal([]byte(x.eval(`(() => {
+		const e = document.querySelector(`+strconv.Quote(selector)+`);
+		e.scrollIntoView({ block: 'center' });
+		const box = e.getBoundingClientRect();
+		return '[' + (box.x + box.width / 2) + ',' + (box.y + box.height / 2) + ']';
+	})()`)), &at))
+	x.do(chromedp.MouseClickXY(at[0], at[1]))
 }
 
 // quiet requires that the page complained of nothing.

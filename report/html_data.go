@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/mcchk/mcchk/analysis"
@@ -12,17 +13,23 @@ import (
 )
 
 // htmlData is what the script of the page reads. What occurs more than once
-// stands in a table, and is named by its index there.
+// stands in a table, and is named by its index there; texts[0] is "", so that 0
+// is no text. The sides, the sought and the mends of all findings stand one after
+// another.
 type htmlData struct {
-	Texts    []string      `json:"texts"`
-	Frames   []htmlFrame   `json:"frames"`
-	Stacks   [][]int       `json:"stacks"`
-	Syncs    []htmlSync    `json:"syncs"`
-	Files    []htmlFile    `json:"files"`
-	Windows  []htmlWindow  `json:"windows"`
-	Rules    []htmlRule    `json:"rules"`
-	Findings []htmlFinding `json:"findings"`
-	Missing  string        `json:"missing,omitempty"` // why there are no maps of windows
+	Texts    []string             `json:"texts"`
+	Frames   columns[htmlFrame]   `json:"frames"`
+	Stacks   [][]int              `json:"stacks"`
+	Syncs    columns[htmlSync]    `json:"syncs"`
+	Files    []htmlFile           `json:"files"`
+	Windows  []htmlWindow         `json:"windows"`
+	Rules    []htmlRule           `json:"rules"`
+	Findings columns[htmlFinding] `json:"findings"`
+	Sides    columns[htmlSide]    `json:"sides"`
+	Sought   columns[htmlSought]  `json:"sought"`
+	Mends    columns[htmlMend]    `json:"mends"`
+	Events   map[int]*htmlLattice `json:"events,omitempty"`  // around findings, by their index
+	Missing  string               `json:"missing,omitempty"` // why there are no drawings of windows and events
 }
 
 // textRef names a text: the index of its form in htmlData.Texts, or, of a text
@@ -30,21 +37,46 @@ type htmlData struct {
 // as "#". So thousands of findings that differ by their lines share their texts.
 type textRef json.RawMessage
 
-func (t textRef) MarshalJSON() ([]byte, error) { return t, nil }
+func (t textRef) MarshalJSON() ([]byte, error) {
+	if len(t) == 0 {
+		return []byte("0"), nil
+	}
+	return t, nil
+}
+
+// callRef names a call: its index in htmlData.Syncs, and the number of its
+// event. Where there is none it is 0.
+type callRef []uint64
+
+func (c callRef) MarshalJSON() ([]byte, error) {
+	if len(c) == 0 {
+		return []byte("0"), nil
+	}
+	return json.Marshal([]uint64(c))
+}
+
+// bit is 1 or 0.
+type bit bool
+
+func (f bit) MarshalJSON() ([]byte, error) {
+	if f {
+		return []byte("1"), nil
+	}
+	return []byte("0"), nil
+}
 
 type htmlFrame struct {
-	Func    textRef `json:"fn,omitempty"`
+	Func    textRef `json:"fn"`
 	Place   textRef `json:"at"`
-	Reason  textRef `json:"why,omitempty"`
-	Inlined bool    `json:"inl,omitempty"`
+	Reason  textRef `json:"why"`
+	Inlined bit     `json:"inl"`
 }
 
 type htmlSync struct {
 	Call  textRef `json:"call"`
 	Rank  int     `json:"rank"`
 	Place textRef `json:"at"`
-	Line  int     `json:"line,omitempty"`
-	Stack int     `json:"stack"`
+	Line  int     `json:"line"`
 }
 
 // htmlFile is a source file with those of its lines that are shown.
@@ -61,66 +93,52 @@ type htmlRule struct {
 }
 
 type htmlFinding struct {
-	Rule     int          `json:"rule"`
-	Severity string       `json:"sev"`
-	Class    string       `json:"class"`
-	Message  textRef      `json:"msg"`
-	Sides    []htmlSide   `json:"sides"` // that a report speaks of first comes first
-	Memory   textRef      `json:"mem,omitempty"`
-	Owner    int          `json:"owner"`
-	Window   int          `json:"win"` // -1: none
-	Bytes    []uint64     `json:"bytes,omitempty"`
-	Region   int          `json:"region"`
-	Why      textRef      `json:"why"`
-	Began    int          `json:"began,omitempty"` // 1: the first of Sides starts before the other, 2: the other way round
-	Sought   []htmlSought `json:"sought,omitempty"`
-	Mends    []htmlMend   `json:"mends,omitempty"`
-	Seen     textRef      `json:"seen,omitempty"`
-	Ranks    string       `json:"ranks"` // "0,4-7"
-	Accepted textRef      `json:"acc,omitempty"`
-	Events   *htmlLattice `json:"events,omitempty"` // around it
-	swapped  bool         // Sides are the other way round than in conflicts.Finding
+	Rule     int     `json:"rule"`
+	Severity textRef `json:"sev"`
+	Message  textRef `json:"msg"`
+	Sides    int     `json:"sides"` // how many; that a report speaks of first comes first
+	Memory   textRef `json:"mem"`
+	Owner    int     `json:"owner"`
+	Window   int     `json:"win"` // index in htmlData.Windows and 1; 0: in none
+	Lo       uint64  `json:"lo"`  // bytes, half-open; 0 and 0: none
+	Hi       uint64  `json:"hi"`
+	Region   int     `json:"region"`
+	Why      textRef `json:"why"`
+	Began    int     `json:"began"` // 1: the first side starts before the other, 2: the other way round
+	Sought   int     `json:"sought"`
+	Mends    int     `json:"mends"`
+	Seen     textRef `json:"seen"`
+	Ranks    textRef `json:"ranks"` // "0,4-7"
+	Accepted textRef `json:"acc"`
 }
 
 type htmlSide struct {
 	Rank    int     `json:"rank"`
-	Strand  uint32  `json:"strand,omitempty"`
 	What    textRef `json:"what"`  // "MPI_Put by rank 0"
 	Short   textRef `json:"short"` // "MPI_Put"
 	Span    textRef `json:"span"`
 	Place   textRef `json:"at"`
-	Write   bool    `json:"w,omitempty"`
-	Atomic  bool    `json:"a,omitempty"`
-	Pending bool    `json:"p,omitempty"`
-	Buffer  bool    `json:"buf,omitempty"`
-	Epoch   textRef `json:"epoch,omitempty"`
-	Locks   textRef `json:"locks,omitempty"`
-	File    int     `json:"file"` // -1: not known
-	Line    int     `json:"line,omitempty"`
-	Caret   int     `json:"caret,omitempty"` // rune of the line below which it belongs, from 1
+	Pending bit     `json:"pending"`
+	Epoch   textRef `json:"epoch"`
+	File    int     `json:"file"` // index in htmlData.Files and 1; 0: not known
+	Line    int     `json:"line"`
+	Caret   int     `json:"caret"` // rune of the line below which it belongs, from 1
 	Stack   int     `json:"stack"`
-	Event   uint64  `json:"event,omitempty"`
-	Started callRef `json:"started,omitempty"`
-	Next    callRef `json:"next,omitempty"`
-	Done    callRef `json:"done,omitempty"`
-	Heard   callRef `json:"heard,omitempty"`
+	Event   uint64  `json:"event"`
+	Started callRef `json:"started"`
+	Next    callRef `json:"next"`
+	Done    callRef `json:"done"`
+	Heard   callRef `json:"heard"`
 }
 
-// callRef names a call: its index in htmlData.Syncs, and the number of its event.
-// It is empty where there is none.
-type callRef []uint64
-
 type htmlSought struct {
-	Kind  string  `json:"kind"`
-	Text  textRef `json:"text"`
-	From  callRef `json:"from,omitempty"`
-	Found callRef `json:"found,omitempty"`
+	Kind textRef `json:"kind"`
+	Text textRef `json:"text"`
 }
 
 type htmlMend struct {
-	Kind string  `json:"kind"`
+	Kind textRef `json:"kind"`
 	Text textRef `json:"text"`
-	At   callRef `json:"at,omitempty"`
 }
 
 // dataWriter makes the page's data.
@@ -129,6 +147,8 @@ type dataWriter struct {
 	opts    Options
 	sources *sources
 	around  int // lines shown around one that a finding names
+
+	swapped []bool // of the findings whose sides are the other way round than in conflicts.Finding
 
 	texts   map[string]int
 	frames  map[symbols.Frame]int
@@ -142,16 +162,20 @@ type dataWriter struct {
 // fewFindings is up to how many findings lines around theirs are shown.
 const fewFindings = 1000
 
-func newHTMLData(res *analysis.Result, opts Options) *htmlData {
-	d := &dataWriter{
+func newDataWriter(opts Options) *dataWriter {
+	return &dataWriter{
 		opts: opts, sources: newSources(opts),
-		texts: map[string]int{}, frames: map[symbols.Frame]int{}, stacks: map[string]int{}, syncs: map[string]int{},
+		texts: map[string]int{"": 0}, frames: map[symbols.Frame]int{}, stacks: map[string]int{}, syncs: map[string]int{},
 		files: map[string]int{}, windows: map[int64]int{}, rules: map[string]int{},
 		data: htmlData{
-			Texts: []string{}, Frames: []htmlFrame{}, Stacks: [][]int{}, Syncs: []htmlSync{},
-			Files: []htmlFile{}, Windows: []htmlWindow{}, Rules: []htmlRule{}, Findings: []htmlFinding{},
+			Texts: []string{""}, Stacks: [][]int{}, Files: []htmlFile{}, Windows: []htmlWindow{}, Rules: []htmlRule{},
+			Events: map[int]*htmlLattice{},
 		},
 	}
+}
+
+func newHTMLData(res *analysis.Result, opts Options) *htmlData {
+	d := newDataWriter(opts)
 	if len(res.Findings)+len(res.Accepted) <= fewFindings {
 		d.around = 2
 	}
@@ -179,27 +203,32 @@ func acceptedBy(a *analysis.Accepted) string {
 	return "accepted by a " + string(a.By) + ": " + a.Reason
 }
 
+// finding adds what belongs to a finding, and returns the finding.
 func (d *dataWriter) finding(f *conflicts.Finding) htmlFinding {
 	lead, other := sides(f)
 	out := htmlFinding{
-		Rule: d.rule(f.Rule), Severity: string(f.Severity), Class: string(f.Class), Message: d.text(Message(f)),
-		Sides: []htmlSide{d.side(f, lead)}, Owner: f.Owner, Window: d.window(f), Region: f.Region,
-		Why: d.text(f.Why), Began: f.Began, Ranks: Ranks(f.Ranks),
+		Rule: d.rule(f.Rule), Severity: d.text(string(f.Severity)), Message: d.text(Message(f)),
+		Sides: 1, Owner: f.Owner, Window: d.window(f), Lo: f.Lo, Hi: f.Hi, Region: f.Region,
+		Why: d.text(f.Why), Began: f.Began, Sought: len(f.Sought), Mends: len(f.Mends), Ranks: d.text(Ranks(f.Ranks)),
 	}
+	d.data.Sides = append(d.data.Sides, d.side(f, lead))
 	if !f.Alone() {
-		out.Sides = append(out.Sides, d.side(f, other))
+		out.Sides = 2
+		d.data.Sides = append(d.data.Sides, d.side(f, other))
 	}
-	if out.swapped = lead != &f.First; out.swapped {
+	swapped := lead != &f.First
+	d.swapped = append(d.swapped, swapped)
+	if swapped {
 		out.Began = [...]int{0, 2, 1}[f.Began]
 	}
 	if f.HasBytes() {
-		out.Memory, out.Bytes = d.text(memory(f)), []uint64{f.Lo, f.Hi}
+		out.Memory = d.text(memory(f))
 	}
 	for _, q := range f.Sought {
-		out.Sought = append(out.Sought, htmlSought{string(q.Kind), d.text(q.Text), d.sync(&q.From), d.sync(&q.Found)})
+		d.data.Sought = append(d.data.Sought, htmlSought{d.text(string(q.Kind)), d.text(q.Text)})
 	}
 	for _, m := range f.Mends {
-		out.Mends = append(out.Mends, htmlMend{string(m.Kind), d.text(m.Text), d.sync(&m.At)})
+		d.data.Mends = append(d.data.Mends, htmlMend{d.text(string(m.Kind)), d.text(m.Text)})
 	}
 	if f.Count > 1 || len(f.Ranks) > 2 {
 		out.Seen = d.text(seen(f))
@@ -209,15 +238,15 @@ func (d *dataWriter) finding(f *conflicts.Finding) htmlFinding {
 
 func (d *dataWriter) side(f *conflicts.Finding, s *conflicts.Side) htmlSide {
 	out := htmlSide{
-		Rank: s.Rank, Strand: s.Strand, What: d.text(second(s)), Short: d.text(cmp.Or(s.Call, s.Role)),
+		Rank: s.Rank, What: d.text(second(s)), Short: d.text(cmp.Or(s.Call, s.Role)),
 		Span: d.text(spanText(f, s, d.opts.Dir)), Place: d.text(stackPlace(s.Stack, d.opts.Dir)),
-		Write: s.Write, Atomic: s.Atomic, Pending: s.Pending, Buffer: isBuffer(s), Epoch: d.text(s.Epoch), Locks: d.text(locks(s)),
-		File: -1, Stack: d.stack(s.Stack), Event: s.Event,
+		Pending: bit(s.Pending), Epoch: d.text(s.Epoch), Stack: d.stack(s.Stack), Event: s.Event,
 		Started: d.sync(&s.Started), Next: d.sync(&s.Next), Done: d.sync(&s.Done), Heard: d.sync(&s.Heard),
 	}
 	if here, _ := symbols.Here(s.Stack); here.File != "" {
-		out.File, out.Line = d.file(here.File), here.Line
-		d.lines(out.File, here)
+		file := d.file(here.File)
+		out.File, out.Line = file+1, here.Line
+		d.lines(file, here)
 		if e, ok := d.sources.of(s); ok && e.marked {
 			out.Caret = e.at + len(indentOf(d.sources.line(here.File, here.Line))) + 1
 		}
@@ -238,9 +267,9 @@ func (d *dataWriter) rule(id string) int {
 
 func (d *dataWriter) window(f *conflicts.Finding) int {
 	if f.Window == 0 {
-		return -1
+		return 0
 	}
-	return d.windowIndex(f.Window, windowName(f))
+	return d.windowIndex(f.Window, windowName(f)) + 1
 }
 
 func (d *dataWriter) windowIndex(id int64, name string) int {
@@ -257,7 +286,7 @@ func (d *dataWriter) windowIndex(id int64, name string) int {
 // writes as they are.
 var numbers = regexp.MustCompile(`0|[1-9][0-9]{0,14}`)
 
-// text puts a text into the table; nil stands for "".
+// text puts a text into the table.
 func (d *dataWriter) text(s string) textRef {
 	if s == "" {
 		return nil
@@ -317,7 +346,7 @@ func (d *dataWriter) frame(f symbols.Frame) int {
 	if !ok {
 		i = len(d.data.Frames)
 		d.frames[f] = i
-		out := htmlFrame{Func: d.text(f.Func), Place: d.text(place(f, d.opts.Dir)), Inlined: f.Inlined}
+		out := htmlFrame{Func: d.text(f.Func), Place: d.text(place(f, d.opts.Dir)), Inlined: bit(f.Inlined)}
 		if f.File == "" {
 			out.Reason = d.text(f.Reason)
 		}
@@ -332,8 +361,8 @@ func (d *dataWriter) sync(p *conflicts.SyncPoint) callRef {
 		return nil
 	}
 	here, _ := symbols.Here(p.Stack)
-	s := htmlSync{d.text(p.Call), p.Rank, d.text(stackPlace(p.Stack, d.opts.Dir)), here.Line, d.stack(p.Stack)}
-	key := p.Call + " " + string(marshal([]int{p.Rank, s.Stack}))
+	s := htmlSync{d.text(p.Call), p.Rank, d.text(stackPlace(p.Stack, d.opts.Dir)), here.Line}
+	key := p.Call + " " + strconv.Itoa(p.Rank) + " " + string(s.Place)
 	i, ok := d.syncs[key]
 	if !ok {
 		i = len(d.data.Syncs)
@@ -357,7 +386,7 @@ func (d *dataWriter) file(path string) int {
 func (d *dataWriter) lines(file int, at symbols.Frame) {
 	for n := at.Line - d.around; n <= at.Line+d.around; n++ {
 		if source := d.sources.line(at.File, n); source != "" {
-			d.data.Files[file].Lines[string(marshal(n))] = indentOf(source) + printable(strings.TrimSpace(source))
+			d.data.Files[file].Lines[strconv.Itoa(n)] = indentOf(source) + printable(strings.TrimSpace(source))
 		}
 	}
 }

@@ -3,7 +3,6 @@ package report
 import (
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/lattice"
-	"github.com/mcchk/mcchk/symbols"
 )
 
 type htmlWindow struct {
@@ -45,10 +44,8 @@ type htmlEvent struct {
 	Kind  string  `json:"k"`
 	Part  string  `json:"p,omitempty"`
 	Name  textRef `json:"n"`
-	Place textRef `json:"at,omitempty"`
 	Row   int     `json:"row,omitempty"` // line of the source
-	Epoch textRef `json:"ep,omitempty"`
-	To    textRef `json:"to,omitempty"` // of what has one target
+	To    textRef `json:"to"`            // of what has one target
 	Gap   bool    `json:"gap,omitempty"`
 	Layer int     `json:"y,omitempty"`
 }
@@ -60,7 +57,7 @@ type htmlEdge struct {
 }
 
 type htmlAccess struct {
-	Side  int `json:"side"` // index in htmlFinding.Sides
+	Side  int `json:"side"` // of the finding, 0 or 1
 	Event int `json:"e"`
 	Done  int `json:"d"` // -1: none shown
 }
@@ -74,7 +71,7 @@ func (d *dataWriter) pictures(p *analysis.Pictures) {
 	d.data.Missing = p.Missing
 	for i, l := range p.Lattices {
 		if i < len(d.data.Findings) && l != nil && len(l.Events) > 0 {
-			d.data.Findings[i].Events = d.lattice(l, &d.data.Findings[i])
+			d.data.Events[i] = d.lattice(l, d.swapped[i])
 		}
 	}
 	d.windowMaps(p.Windows)
@@ -108,7 +105,7 @@ func (d *dataWriter) windowMaps(maps []analysis.WindowMap) {
 }
 
 // lattice takes the events around a finding.
-func (d *dataWriter) lattice(l *lattice.Lattice, f *htmlFinding) *htmlLattice {
+func (d *dataWriter) lattice(l *lattice.Lattice, swapped bool) *htmlLattice {
 	out := &htmlLattice{Lines: []htmlLine{}, Events: []htmlEvent{}, Edges: []htmlEdge{}, Accesses: []htmlAccess{}}
 	for _, x := range l.Lines {
 		out.Lines = append(out.Lines, htmlLine{x.Rank, x.Strand, x.Before, x.After})
@@ -119,13 +116,9 @@ func (d *dataWriter) lattice(l *lattice.Lattice, f *htmlFinding) *htmlLattice {
 		if e.Target >= 0 {
 			to = ranksOf([]int{e.Target})
 		}
-		at := ""
-		if e.Place.File != "" {
-			at = place(symbols.Frame{File: e.Place.File, Line: e.Place.Line}, d.opts.Dir)
-		}
 		out.Events = append(out.Events, htmlEvent{
-			Line: e.Line, Kind: string(e.Kind), Part: string(e.Part), Name: d.text(e.Name), Place: d.text(at), Row: e.Place.Line,
-			Epoch: d.text(e.Epoch), To: d.text(to), Gap: e.Gap, Layer: e.Layer,
+			Line: e.Line, Kind: string(e.Kind), Part: string(e.Part), Name: d.text(e.Name), Row: e.Place.Line,
+			To: d.text(to), Gap: e.Gap, Layer: e.Layer,
 		})
 	}
 	for _, e := range l.Edges {
@@ -133,7 +126,7 @@ func (d *dataWriter) lattice(l *lattice.Lattice, f *htmlFinding) *htmlLattice {
 	}
 	for _, a := range l.Accesses {
 		side := a.Side - 1
-		if f.swapped {
+		if swapped {
 			side = 1 - side
 		}
 		out.Accesses = append(out.Accesses, htmlAccess{side, a.Event, a.Done})

@@ -2,10 +2,35 @@
 
 const data = JSON.parse(document.getElementById('data').textContent);
 
+// rows turns a table, which has a list for each field, into a list of objects.
+function rows(columns) {
+  const names = Object.keys(columns), out = [];
+  for (let i = 0; i < columns[names[0]].length; i++) {
+    const row = {};
+    for (const name of names) row[name] = columns[name][i];
+    out.push(row);
+  }
+  return out;
+}
+
+// unpack puts the tables, and what belongs to a finding, in their places.
+function unpack() {
+  for (const name of ['frames', 'syncs', 'findings', 'sides', 'sought', 'mends']) data[name] = rows(data[name]);
+  const at = { sides: 0, sought: 0, mends: 0 };
+  data.findings.forEach((f, i) => {
+    for (const name of Object.keys(at)) {
+      const n = f[name];
+      f[name] = data[name].slice(at[name], at[name] + n);
+      at[name] += n;
+    }
+    f.events = data.events && data.events[i];
+  });
+}
+unpack();
+
 // text returns the text that a reference names: the index of its form in the
 // table, or that and the numbers that stand for each "#" in it.
 function text(ref) {
-  if (ref === undefined || ref === null) return '';
   if (typeof ref === 'number') return data.texts[ref];
   let n = 0;
   return data.texts[ref[0]].replace(/#/g, () => String(ref[++n]));

@@ -8,13 +8,13 @@ function showFinding(i) {
   article.replaceChildren(...[
     h('p', { class: 'head' }, badge(f), h('span', { class: 'rule' }, rule.id), h('span', { class: 'number' }, `finding ${i + 1} of ${data.findings.length.toLocaleString('en')}`)),
     h('h3', { id: 'finding-title', tabindex: '-1' }, text(f.msg)),
-    f.acc !== undefined && h('p', { class: 'accepted' }, text(f.acc)),
+    f.acc !== 0 && h('p', { class: 'accepted' }, text(f.acc)),
     h('p', { class: 'why' }, text(f.why)),
     factsOf(f),
     h('div', { class: 'columns' }, f.sides.map((s, n) => sideOf(f, s, n))),
     h('div', { class: 'columns' },
-      (f.sought || []).length > 0 && section('What would have ordered them, and what there was', h('ul', { class: 'sought' }, f.sought.map((q) => h('li', {}, text(q.text))))),
-      (f.mends || []).length > 0 && section('What mends it', h('ol', { class: 'mends' }, f.mends.map((m) => h('li', {}, text(m.text)))),
+      f.sought.length > 0 && section('What would have ordered them, and what there was', h('ul', { class: 'sought' }, f.sought.map((q) => h('li', {}, text(q.text))))),
+      f.mends.length > 0 && section('What mends it', h('ol', { class: 'mends' }, f.mends.map((m) => h('li', {}, text(m.text)))),
         f.mends.length > 1 && h('p', {}, 'Each of these would do on its own; the smallest change stands first.'))),
     section('The processes', laneDrawing(f)),
     section('The events around it', f.events ? latticeView(f) : eventsElsewhere(i)),
@@ -28,9 +28,9 @@ function section(title, ...content) {
 
 function factsOf(f) {
   const facts = [];
-  if (f.mem !== undefined) facts.push(['memory', text(f.mem)]);
-  else if (f.win >= 0) facts.push(['window', text(data.windows[f.win].name)]);
-  if (f.seen !== undefined) facts.push(['seen', text(f.seen)]);
+  if (f.mem) facts.push(['memory', text(f.mem)]);
+  else if (f.win) facts.push(['window', windowOf(f.win)]);
+  if (f.seen) facts.push(['seen', text(f.seen)]);
   facts.push(['concurrent region', String(f.region)]);
   return h('dl', { class: 'facts' }, facts.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value))));
 }
@@ -47,12 +47,12 @@ function sideOf(f, s, n) {
 
 function frameOf(frame) {
   return h('li', {}, h('span', { class: 'fn' }, text(frame.fn) || '?'), ' ', h('span', { class: 'place' }, text(frame.at)),
-    frame.inl && ' (inlined)', frame.why !== undefined && ` – no line: ${text(frame.why)}`);
+    frame.inl === 1 && ' (inlined)', frame.why !== 0 && ` – no line: ${text(frame.why)}`);
 }
 
 // sourceOf shows the line of an access with some around it, and a caret.
 function sourceOf(s) {
-  const lines = s.file >= 0 ? data.files[s.file].lines || {} : {};
+  const lines = s.file ? data.files[s.file - 1].lines || {} : {};
   if (lines[s.line] === undefined) return h('p', { class: 'nosource' }, 'The source is not at hand.');
   const numbers = Object.keys(lines).map(Number).filter((n) => Math.abs(n - s.line) <= 2).sort((a, b) => a - b);
   const width = String(numbers[numbers.length - 1]).length;

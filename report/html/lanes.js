@@ -2,7 +2,7 @@
 // two accesses, made of the finding itself. Time goes to the right; distances
 // mean nothing.
 
-const laneHeight = 104, laneTop = 46, laneLeft = 92;
+const laneHeight = 116, laneTop = 46, laneLeft = 92;
 
 // opens fits the calls that open an epoch.
 const opens = /_(fence|lock|lock_all|start)$/;
@@ -30,12 +30,12 @@ function momentsOf(f) {
     return s && moment(s.rank, ref[1], role, ref[0], { label: text(s.call), sub: lineOf(s) });
   };
   const sides = f.sides.map((s, n) => ({
-    ...s, access: moment(s.rank, s.event || 0, 'access', n, { label: text(s.short), sub: s.line ? 'line ' + s.line : text(s.at), side: n }),
+    ...s, access: moment(s.rank, s.event, 'access', n, { label: text(s.short), sub: s.line ? 'line ' + s.line : text(s.at), side: n }),
   }));
   for (const s of sides) {
     s.begin = call(s.started, 'before');
     s.after = call(s.next, 'after');
-    s.end = call(s.done, s.p ? 'done' : 'after');
+    s.end = call(s.done, s.pending ? 'done' : 'after');
   }
   const edges = [];
   sides.forEach((s, n) => {
@@ -81,7 +81,7 @@ function columnsOf(all, edges) {
 function laneDrawing(f) {
   const { all, sides, edges } = momentsOf(f);
   const lanes = columnsOf(all, edges);
-  if (f.bytes && !lanes.has(f.owner)) lanes.set(f.owner, []);
+  if (f.hi && !lanes.has(f.owner)) lanes.set(f.owner, []);
   const ranks = [...lanes.keys()].sort((a, b) => a - b);
   const longest = Math.max(...all.map((m) => Math.max(m.label.length, m.sub.length)));
   const step = Math.max(96, 7.3 * longest + 18);
@@ -101,28 +101,33 @@ function laneDrawing(f) {
     if (s.begin && s.begin.rank === s.rank) from = opens.test(s.begin.label) ? x(s.begin) : (x(s.begin) + x(s.access)) / 2;
     const endsHere = s.end && s.end.rank === s.rank;
     const to = endsHere ? x(s.end) : right;
-    if (s.epoch !== undefined) {
-      const other = sides.slice(0, n).find((o) => o.rank === s.rank && o.begin === s.begin && o.epoch !== undefined && text(o.epoch) === text(s.epoch));
+    if (s.epoch) {
+      const other = sides.slice(0, n).find((o) => o.rank === s.rank && o.begin === s.begin && text(o.epoch) === text(s.epoch));
       if (!other) {
         back.push(svg('rect', { class: 'epoch', x: from, y: y(s.rank) - 40, width: to - from, height: 82, rx: 6 }),
           svg('text', { class: 'epoch-name', x: from + 8, y: y(s.rank) + 37 }, text(s.epoch) + ' epoch'));
       }
     }
-    if (s.p) {
+    if (s.pending) {
       middle.push(svg('line', { class: 'pending side' + n, x1: x(s.access), y1: y(s.rank), x2: to, y2: y(s.rank) }));
       if (!endsHere) front.push(svg('text', { class: 'sub', x: right, y: y(s.rank) - 8, 'text-anchor': 'end' }, s.end ? 'completes at rank ' + s.end.rank : 'never completes'));
     }
-    if (f.bytes && s.rank !== f.owner) {
+    if (f.hi && s.rank !== f.owner) {
       middle.push(svg('line', { class: 'touches', x1: x(s.access), y1: y(s.rank), x2: x(s.access), y2: y(f.owner) }),
         svg('rect', { class: 'memory', x: x(s.access) - 6, y: y(f.owner) - 6, width: 12, height: 12 }));
     }
   });
-  for (const e of edges) middle.push(arrow(x(e.from), y(e.from.rank), x(e.to), y(e.to.rank), 'sync-edge'));
+  // Between lanes a line goes from label to label.
+  const ends = (from, to) => {
+    const down = Math.sign(y(to.rank) - y(from.rank));
+    return [x(from), y(from.rank) + down * 28, x(to), y(to.rank) - down * 28];
+  };
+  for (const e of edges) middle.push(arrow(...ends(e.from, e.to), 'sync-edge', 2));
   const missing = missingEdge(f, sides);
   if (missing) {
-    const a = [x(missing.from), y(missing.from.rank)], b = [x(missing.to), y(missing.to.rank)];
-    middle.push(svg('line', { class: 'missing', x1: a[0], y1: a[1], x2: b[0], y2: b[1] }));
-    front.push(svg('text', { class: 'missing-name', x: (a[0] + b[0]) / 2, y: (a[1] + b[1]) / 2 + 5, 'text-anchor': 'middle' }, '✕ no order'));
+    const [x1, y1, x2, y2] = ends(missing.from, missing.to);
+    middle.push(svg('line', { class: 'missing', x1, y1, x2, y2 }));
+    front.push(svg('text', { class: 'missing-name', x: (x1 + x2) / 2, y: (y1 + y2) / 2 + 5, 'text-anchor': 'middle' }, '✕ no order'));
   }
   for (const m of all) front.push(momentMark(m, x(m), y(m.rank)));
   return h('figure', {},
@@ -134,7 +139,7 @@ function laneDrawing(f) {
 // missingEdge is the order that was looked for between two processes: from the
 // end of one access to the other.
 function missingEdge(f, sides) {
-  if (sides.length < 2 || sides[0].rank === sides[1].rank || !(f.sought || []).some((q) => q.kind === 'path')) return null;
+  if (sides.length < 2 || sides[0].rank === sides[1].rank || !f.sought.some((q) => text(q.kind) === 'path')) return null;
   const [a, b] = f.began === 2 ? [sides[1], sides[0]] : [sides[0], sides[1]];
   const from = a.end || a.after;
   return from ? { from, to: b.access } : null;
@@ -152,12 +157,12 @@ function momentMark(m, x, y) {
   return parts;
 }
 
-// arrow is a line with a head, from the edge of one mark to that of another.
-function arrow(x1, y1, x2, y2, kind) {
+// arrow is a line with a head, between two marks of that radius.
+function arrow(x1, y1, x2, y2, kind, radius = 8) {
   const length = Math.hypot(x2 - x1, y2 - y1) || 1, dx = (x2 - x1) / length, dy = (y2 - y1) / length;
-  const tx = x2 - dx * 13, ty = y2 - dy * 13;
+  const tx = x2 - dx * (radius + 5), ty = y2 - dy * (radius + 5);
   const head = `${tx},${ty} ${tx - dx * 9 - dy * 4.5},${ty - dy * 9 + dx * 4.5} ${tx - dx * 9 + dy * 4.5},${ty - dy * 9 - dx * 4.5}`;
-  return svg('g', { class: kind }, svg('line', { x1: x1 + dx * 8, y1: y1 + dy * 8, x2: tx - dx * 5, y2: ty - dy * 5 }), svg('polygon', { points: head }));
+  return svg('g', { class: kind }, svg('line', { x1: x1 + dx * radius, y1: y1 + dy * radius, x2: tx - dx * 5, y2: ty - dy * 5 }), svg('polygon', { points: head }));
 }
 
 // laneDescription says in words what the drawing shows.
@@ -166,13 +171,13 @@ function laneDescription(sides, lanes) {
   for (const [rank, moments] of lanes) {
     if (moments.length > 0) parts.push(`Rank ${rank}: ` + moments.map((m) => `${m.label} (${m.sub})${m.side === undefined ? '' : ', access ' + 'AB'[m.side]}`).join(', then ') + '.');
   }
-  for (const s of sides) if (s.p) parts.push(`Access ${'AB'[sides.indexOf(s)]} lasts until ${s.end ? s.end.label + ' of rank ' + s.end.rank : 'the end of the run'}.`);
+  for (const s of sides) if (s.pending) parts.push(`Access ${'AB'[sides.indexOf(s)]} lasts until ${s.end ? s.end.label + ' of rank ' + s.end.rank : 'the end of the run'}.`);
   return parts.join(' ');
 }
 
 function laneLegend(sides, edges, missing) {
   const parts = ['A', 'B'].slice(0, sides.length).map((name, n) => `${name}: ${text(sides[n].what)}`);
-  if (sides.some((s) => s.p)) parts.push('thick bar: from the call until what completes it');
+  if (sides.some((s) => s.pending)) parts.push('thick bar: from the call until what completes it');
   if (edges.length > 0) parts.push('arrow: as far as the one process had heard of the other');
   if (missing) parts.push('dashed line with ✕: the order that is missing');
   return parts.join(' · ');

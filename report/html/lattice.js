@@ -157,7 +157,7 @@ function eventName(e) {
 function latticeDrawing(f, cut, choose) {
   const l = f.events;
   const label = (e) => text(e.n).replace(/^MPI_/, '');
-  const sub = (e) => [e.row ? 'line ' + e.row : '', e.p ? (e.p === 'begin' ? 'call' : 'return') : '', e.to !== undefined ? '→ ' + text(e.to) : ''].filter((s) => s !== '');
+  const sub = (e) => [e.row ? 'line ' + e.row : '', e.p ? (e.p === 'begin' ? 'call' : 'return') : '', e.to ? '→ ' + text(e.to) : ''].filter((s) => s !== '');
   const longest = Math.max(6, ...l.events.map((e) => Math.max(label(e).length, sub(e).join(' ').length * 0.92)));
   const layers = [...new Set(l.events.map((e) => e.y || 0))].sort((a, b) => a - b);
   const column = new Map(layers.map((y, i) => [y, i]));

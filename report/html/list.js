@@ -7,9 +7,9 @@ const list = { shown: [], count: 0, current: -1 };
 // haystack is all the text of a finding, for the search.
 function haystack(f) {
   if (f.haystack === undefined) {
-    const parts = [data.rules[f.rule].id, f.sev, text(f.msg), text(f.why), text(f.mem), text(f.acc)];
+    const parts = [data.rules[f.rule].id, text(f.sev), text(f.msg), text(f.why), text(f.mem), text(f.acc)];
     for (const s of f.sides) {
-      parts.push(text(s.at), text(s.what), text(s.span), text(s.epoch));
+      parts.push(text(s.at), text(s.what), text(s.span));
       for (const i of data.stacks[s.stack]) parts.push(text(data.frames[i].fn), text(data.frames[i].at));
     }
     f.haystack = parts.join('\n').toLowerCase();
@@ -18,7 +18,12 @@ function haystack(f) {
 }
 
 function severityOf(f) {
-  return f.acc === undefined ? f.sev : 'accepted';
+  return f.acc ? 'accepted' : text(f.sev);
+}
+
+// windowOf names a window by what findings have of it.
+function windowOf(w) {
+  return w ? text(data.windows[w - 1].name) : 'no window';
 }
 
 // setUpFilters fills the choices, each with the number of its findings.
@@ -26,9 +31,9 @@ function setUpFilters() {
   choices('rule', 'any rule', countBy((f) => [data.rules[f.rule].id]));
   choices('severity', 'any severity', countBy((f) => [severityOf(f)]));
   const windows = countBy((f) => [f.win]);
-  choices('window', 'any window', windows, (w) => (w < 0 ? 'no window' : text(data.windows[w].name)));
-  const files = countBy((f) => new Set(f.sides.filter((s) => s.file >= 0).map((s) => s.file)));
-  choices('file', 'any file', files, (i) => text(data.files[i].name));
+  choices('window', 'any window', windows, windowOf);
+  const files = countBy((f) => new Set(f.sides.filter((s) => s.file > 0).map((s) => s.file)));
+  choices('file', 'any file', files, (i) => text(data.files[i - 1].name));
   const form = byId('filters');
   form.addEventListener('input', applyFilters);
   form.addEventListener('reset', () => setTimeout(applyFilters));
@@ -74,7 +79,7 @@ function matcher() {
     (severity === '' || severityOf(f) === severity) &&
     (window === '' || String(f.win) === window) &&
     (file === '' || f.sides.some((s) => String(s.file) === file)) &&
-    (wanted.length === 0 || ranksIn(f.ranks).some(([lo, hi]) => wanted.some(([a, b]) => a <= hi && lo <= b))) &&
+    (wanted.length === 0 || ranksIn(text(f.ranks)).some(([lo, hi]) => wanted.some(([a, b]) => a <= hi && lo <= b))) &&
     words.every((w) => haystack(f).includes(w));
 }
 

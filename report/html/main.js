@@ -10,9 +10,22 @@ function showView(name) {
   }
 }
 
+let shown = null; // the address of what is shown
+
+// go goes to an address at once: the event that tells of its change comes later.
+function go(name) {
+  location.hash = name;
+  follow();
+}
+
+function follow() {
+  if (location.hash !== shown) show(true);
+}
+
 // show shows what the address names, and takes the focus there unless the page
 // has just been opened.
 function show(focus) {
+  shown = location.hash;
   const name = location.hash.slice(1);
   const match = /^finding-([1-9][0-9]*)$/.exec(name);
   if (match && Number(match[1]) <= data.findings.length) {
@@ -49,7 +62,7 @@ function setUpCounts() {
   const title = (r) => `${data.rules[r].id}: ${data.rules[r].title}`;
   byId('counts').append(
     table('Findings by rule', sorted(countBy((f) => [f.rule])), title, (r) => ({ rule: data.rules[r].id })),
-    table('Findings by window', sorted(countBy((f) => [f.win])), (w) => (w < 0 ? 'in no window' : text(data.windows[w].name)), (w) => ({ window: w })));
+    table('Findings by window', sorted(countBy((f) => [f.win])), windowOf, (w) => ({ window: w })));
 }
 
 let prefix = '';
@@ -64,7 +77,7 @@ function onKey(event) {
   if (after === 'g') {
     const view = views.find((v) => v[0] === event.key);
     if (view) {
-      location.hash = view;
+      go(view);
       event.preventDefault();
     }
     return;
@@ -74,14 +87,14 @@ function onKey(event) {
       prefix = 'g';
       break;
     case '/':
-      location.hash = 'findings';
+      go('findings');
       setTimeout(() => byId('filter-text').focus());
       event.preventDefault();
       break;
     case 'j':
     case 'k': {
       const i = neighbour(event.key === 'j' ? 1 : -1);
-      if (i >= 0) location.hash = 'finding-' + (i + 1);
+      if (i >= 0) go('finding-' + (i + 1));
       event.preventDefault();
     }
   }
@@ -98,7 +111,7 @@ setUpFilters();
 setUpCounts();
 setUpWindows();
 applyFilters();
-window.addEventListener('hashchange', () => show(true));
+window.addEventListener('hashchange', follow);
 document.addEventListener('keydown', onKey);
 show(false);
 document.documentElement.dataset.ready = 'true';

@@ -13,11 +13,11 @@ function setUpWindows() {
 }
 
 function windowSection(w, i) {
-  const findings = data.findings.filter((f) => f.win === i).length;
+  const findings = data.findings.filter((f) => f.win === i + 1).length;
   const parts = h('div', { class: 'parts' });
   const box = h('details', { class: 'window', id: 'window-' + (i + 1) },
     h('summary', {}, h('h3', {}, text(w.name)), ` ${plural((w.parts || []).length, 'part')}, ${plural(findings, 'finding')}`),
-    findings > 0 && h('p', {}, h('a', { href: '#findings', onclick: () => setFilters({ window: i }) }, 'the findings of this window')),
+    findings > 0 && h('p', {}, h('a', { href: '#findings', onclick: () => setFilters({ window: i + 1 }) }, 'the findings of this window')),
     parts);
   box.addEventListener('toggle', () => {
     if (box.open && parts.childElementCount === 0) parts.append(...partMaps(w, i));
@@ -31,9 +31,9 @@ const fewParts = 8; // maps of a window that are drawn at once
 function partMaps(w, i) {
   const marks = new Map();
   data.findings.forEach((f, n) => {
-    if (f.win !== i || !f.bytes) return;
+    if (f.win !== i + 1 || !f.hi) return;
     if (!marks.has(f.owner)) marks.set(f.owner, []);
-    marks.get(f.owner).push({ n, lo: f.bytes[0], hi: f.bytes[1] });
+    marks.get(f.owner).push({ n, lo: f.lo, hi: f.hi });
   });
   const parts = [...(w.parts || [])].sort((a, b) => (marks.has(b.owner) - marks.has(a.owner)) || a.owner - b.owner);
   const out = [];
@@ -44,7 +44,7 @@ function partMaps(w, i) {
     const button = h('button', { type: 'button', onclick: () => { rest.append(...draw(fewParts)); button.remove(); } }, `Show ${plural(parts.length - fewParts, 'more part')}`);
     out.push(button);
   }
-  if (w.others) out.push(h('p', {}, `The parts of ${plural(w.others, 'more process').replace('processs', 'processes')} are not drawn.`));
+  if (w.others) out.push(h('p', {}, `The parts of ${w.others === 1 ? '1 more process' : w.others.toLocaleString('en') + ' more processes'} are not drawn.`));
   if (parts.length === 0 && !data.missing) out.push(h('p', {}, 'Nobody touched it.'));
   return out;
 }
