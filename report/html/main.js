@@ -70,7 +70,10 @@ let prefix = '';
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
   const typing = event.target.closest('input, select, textarea');
-  if (event.key === 'Escape') return leave();
+  if (event.key === 'Escape') {
+    if (leave()) event.preventDefault(); // or a search field would clear itself
+    return;
+  }
   if (typing) return;
   const after = prefix;
   prefix = '';
@@ -100,11 +103,13 @@ function onKey(event) {
   }
 }
 
-// leave takes the focus from a finding, or a filter, back to the list.
+// leave takes the focus from a finding, or a filter, back to the list. It tells
+// whether there is one.
 function leave() {
-  if (byId('findings').hidden) return;
-  const entry = document.querySelector('#list a[aria-current]') || document.querySelector('#list a');
-  if (entry) entry.focus();
+  if (byId('findings').hidden) return false;
+  const entry = document.querySelector('#list a[aria-current]') || document.querySelector('#list a') || byId('findings-title');
+  entry.focus();
+  return true;
 }
 
 setUpFilters();
