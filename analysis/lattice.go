@@ -66,7 +66,7 @@ func (r *run) watch(o regions.Observer, done func() bool) (int, error) {
 	defer r.streams.stop()
 	opts := r.replayOptions()
 	opts.Observer = o
-	opts.Part = regions.Part{Of: maxShards} // of loads and stores it needs none
+	opts.Part = noMemory
 	m, err := regions.NewMachine(r.streams.streams(), opts)
 	if err != nil {
 		return 0, err
@@ -137,3 +137,7 @@ func targetOf(finding, number int, s *conflicts.Side, ranks int) lattice.Target 
 	}
 	return t
 }
+
+// noMemory is a part of memory with next to nothing in it, for replays that need
+// no loads and stores.
+var noMemory = regions.Part{Of: maxShards}

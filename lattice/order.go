@@ -135,12 +135,8 @@ func (l *Lattice) WriteOrder(w io.Writer) error {
 		if e.Line != NoLine {
 			who, what = o.Lines[e.Line].Name(), e.Label()
 		}
-		note := strings.Join(begins[i], ", ")
-		line := fmt.Sprintf("%d\t%s\t%s\t%s", i+1, who, what, e.Place)
-		if note != "" {
-			line += "\t" + note
-		}
-		fmt.Fprintln(tw, line)
+		line := fmt.Sprintf("%d\t%s\t%s\t%s\t%s", i+1, who, what, e.Place, strings.Join(begins[i], ", "))
+		fmt.Fprintln(tw, strings.TrimRight(line, "\t"))
 	}
 	if err := tw.Flush(); err != nil {
 		return fmt.Errorf("write order: %w", err)

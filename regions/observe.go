@@ -53,13 +53,14 @@ type ObservedCall struct {
 	Call   *trace.Call // until the next event
 	Epoch  Epoch       // of an operation
 	Win    int64       // window of the call; 0: none
+	Number int         // of the window, as Window.Number; 0: none, or not known
 	Target int32       // world rank that the call names on a window; -1: none
 }
 
 // ObservedEpoch is the opening or closing of an epoch of one process.
 type ObservedEpoch struct {
 	Rank   int32
-	Win    int64
+	Window *Window
 	Target int32 // world rank, of a lock; -1: not one process's
 	Epoch  Epoch // meaningless for exposure epochs
 	// Exposure: an exposure epoch, from MPI_Win_post to MPI_Win_wait.
@@ -78,8 +79,9 @@ func (m *Machine) observe(p *proc, c *call, r *rule) {
 	if o.Kind != OperationCall {
 		rank = "rank"
 	}
-	if e := p.wins[o.Win]; e != nil && c.has(rank) {
-		if member := e.win.target(c.num(rank)); member >= 0 {
+	if e := p.wins[o.Win]; e != nil {
+		o.Number = e.win.Number
+		if member := e.member(c, rank); member >= 0 {
 			o.Target = e.win.members[member]
 			if o.Kind == OperationCall {
 				o.Epoch = e.epochTo(member)
@@ -87,6 +89,14 @@ func (m *Machine) observe(p *proc, c *call, r *rule) {
 		}
 	}
 	m.observer.Call(o)
+}
+
+// member returns the member of the window that an argument of a call names, or -1.
+func (e *epochs) member(c *call, arg string) int32 {
+	if !c.has(arg) {
+		return -1
+	}
+	return e.win.target(c.num(arg))
 }
 
 func kindOf(c *call, r *rule) CallKind {
@@ -97,7 +107,7 @@ func kindOf(c *call, r *rule) CallKind {
 		return OtherCall
 	case r.op != (operationRole{}):
 		return OperationCall
-	case r.marked || r.order != noOrder || r.signals != "" || r.waits != "" || r.completes != "":
+	case windowSync[c.Fn.Name] != nil, r.order != noOrder && r.form != persisted, r.signals != "", r.waits != "", r.completes != "":
 		return SynchronizingCall
 	}
 	return OtherCall
@@ -151,7 +161,7 @@ func (m *Machine) epoch(p *proc, e *epochs, kind Epoch, target int32, opens bool
 	if m.observer == nil {
 		return
 	}
-	o := ObservedEpoch{Rank: p.rank, Win: e.win.ID, Target: -1, Epoch: kind, Opens: opens}
+	o := ObservedEpoch{Rank: p.rank, Window: &e.win.Window, Target: -1, Epoch: kind, Opens: opens}
 	if target >= 0 {
 		o.Target = e.win.members[target]
 	}
@@ -161,6 +171,6 @@ func (m *Machine) epoch(p *proc, e *epochs, kind Epoch, target int32, opens bool
 // exposure is epoch for an exposure epoch.
 func (m *Machine) exposure(p *proc, e *epochs, opens bool) {
 	if m.observer != nil {
-		m.observer.Epoch(&ObservedEpoch{Rank: p.rank, Win: e.win.ID, Target: -1, Exposure: true, Opens: opens})
+		m.observer.Epoch(&ObservedEpoch{Rank: p.rank, Window: &e.win.Window, Target: -1, Exposure: true, Opens: opens})
 	}
 }

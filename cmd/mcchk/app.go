@@ -132,7 +132,7 @@ Exit status: 0 nothing found at or above the threshold, 1 findings,
 		newCompileCommand(a, tracer.C), newCompileCommand(a, tracer.CXX),
 		newRunCommand(a), newAnalyzeCommand(a), newMergeCommand(a),
 		newDumpCommand(a), newPackCommand(a), newGenerateCommand(a), newExperimentCommand(a),
-		newLatticeCommand(a), newExplainCommand(a), newDoctorCommand(a), newConfigCommand(a), newManualCommand(a), newVersionCommand(a),
+		newLatticeCommand(a), newTimelineCommand(a), newExplainCommand(a), newDoctorCommand(a), newConfigCommand(a), newManualCommand(a), newVersionCommand(a),
 	)
 	refuseOtherShells(root)
 	return root

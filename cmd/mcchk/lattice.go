@@ -105,27 +105,39 @@ func (o *latticeOptions) check(cmd *cobra.Command) error {
 }
 
 func (a *app) lattice(ctx context.Context, dir string, o latticeOptions) error {
-	progress := a.newProgress()
-	defer progress.clear()
-	res, err := a.backend.analyze(ctx, dir, analysis.Options{Progress: progress.update})
+	res, err := a.analyzed(ctx, dir)
 	if err != nil {
 		return err
-	}
-	if res.Interrupted {
-		return ctx.Err()
 	}
 	l, err := a.buildLattice(ctx, res, o)
 	if err != nil {
 		return err
 	}
-	progress.clear()
-	for _, w := range res.Warnings {
-		a.say("warning: %s", w)
-	}
 	if l.Truncated {
 		a.say("region %d has more than %d events; these are the first (--limit)", o.region, o.limit)
 	}
 	return a.write(o.output, func(w io.Writer) error { return renderLattice(w, l, o) })
+}
+
+// analyzed analyses traces for a picture of them, and says what the result does
+// not rest on.
+func (a *app) analyzed(ctx context.Context, dir string) (*analysis.Result, error) {
+	progress := a.newProgress()
+	res, err := a.backend.analyze(ctx, dir, analysis.Options{Progress: progress.update})
+	progress.clear()
+	if err != nil {
+		return nil, err
+	}
+	if res.Interrupted {
+		return nil, ctx.Err()
+	}
+	for _, w := range res.Warnings {
+		a.say("warning: %s", w)
+	}
+	for _, d := range res.Doubts {
+		a.say("note: %s", d.Text)
+	}
+	return res, nil
 }
 
 // write writes to a file, which it makes or replaces, or to standard output.

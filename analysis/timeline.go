@@ -1,0 +1,117 @@
+package analysis
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"io"
+
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/timeline"
+)
+
+// Timeline writes the run in the traces of a directory as trace events for
+// Chrome and Perfetto, with the accesses of findings, as Run has found them, as
+// instants. Times are those of the clocks of the processes, related to that of
+// rank 0 as it was at MPI_Init; where a trace has none (it was not recorded but
+// written by hand or generated) they are logical. It reads the traces once more,
+// and holds no more than an analysis does.
+//
+// Errors are those of Run, of writing, and the context's; what was written by
+// then is no complete file.
+func Timeline(ctx context.Context, dir string, findings []conflicts.Finding, w io.Writer) error {
+	r, err := start(ctx, dir, Options{})
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	n, _ := newNamer(r.dir, r.readers) // Run has warned of what cannot be read
+	from := timeline.Source{
+		Ranks: r.dir.Ranks,
+		Time:  r.wallClock(),
+		Place: func(rank int, stack uint32) string { return placeOf(n.stack(int32(rank), stack)).String() },
+		Info:  map[string]string{"run": hex.EncodeToString(r.dir.Run[:])},
+	}
+	if program := r.info("program"); program != "" {
+		from.Info["program"] = program
+	}
+	t := timeline.NewWriter(w, from, marksOf(findings, r.dir.Ranks))
+	if err := r.follow(t); err != nil {
+		return err
+	}
+	return t.Close()
+}
+
+// follow replays the run for a timeline. The traces are not read ahead: the
+// places of calls are looked up as they come.
+func (r *run) follow(t *timeline.Writer) error {
+	streams := make([]regions.Stream, len(r.readers))
+	for i, reader := range r.readers {
+		if reader != nil {
+			streams[i] = reader
+		}
+	}
+	opts := r.replayOptions()
+	opts.Observer = t
+	opts.Part = noMemory
+	m, err := regions.NewMachine(streams, opts)
+	if err != nil {
+		return err
+	}
+	for t.Failed() == nil {
+		region, err := m.Next(r.ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		region.Release()
+	}
+	return nil // Close tells
+}
+
+// wallClock returns what turns times of processes into those of the run, from
+// the beginning of its first trace on; nil where they were not recorded.
+func (r *run) wallClock() func(rank int, local int64) timeline.Moment {
+	first := int64(0) // ns since 1970
+	for i, f := range r.dir.Files {
+		if f.Header.Realtime == 0 {
+			return nil
+		}
+		if t := int64(f.Header.Realtime); i == 0 || t < first {
+			first = t
+		}
+	}
+	// The clock of rank 0, or of the first that there is, is the reference.
+	reference := r.dir.Files[0].Header
+	zero := first - int64(reference.Realtime) + int64(reference.Monotonic)
+	return func(rank int, local int64) timeline.Moment {
+		reader := r.readers[rank]
+		if clocks := reader.Clocks(); len(clocks) > 0 && reference.Rank == 0 {
+			return timeline.Moment(local + int64(clocks[0].Reference) - int64(clocks[0].Local) - zero)
+		}
+		h := reader.Header()
+		return timeline.Moment(local - int64(h.Monotonic) + int64(h.Realtime) - first)
+	}
+}
+
+// marksOf lists the accesses of findings for a timeline.
+func marksOf(findings []conflicts.Finding, ranks int) []timeline.Mark {
+	var out []timeline.Mark
+	for i := range findings {
+		f := &findings[i]
+		for k, s := range []*conflicts.Side{&f.First, &f.Second} {
+			if s.Event == 0 || s.Rank >= ranks {
+				continue
+			}
+			t := targetOf(i, k+1, s, ranks)
+			out = append(out, timeline.Mark{
+				Finding: i + 1, Side: k + 1, Rank: s.Rank, Strand: s.Strand, Pos: s.Event,
+				Rule: f.Rule, Name: t.Name, Place: placeOf(s.Stack).String(),
+			})
+		}
+	}
+	return out
+}

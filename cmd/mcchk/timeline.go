@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcchk/mcchk/analysis"
+)
+
+func newTimelineCommand(a *app) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "timeline DIR",
+		Short: "Write the traces as a timeline for Perfetto or Chrome",
+		Long: `Writes the traces of a run as trace events (JSON) that https://ui.perfetto.dev
+and chrome://tracing open: a process for each rank with its threads, calls and
+epochs as slices, messages and other order between processes as flows, the
+accesses of findings as marks.
+
+Times are those that were recorded. Traces without recorded times, written by
+hand or by 'mcchk generate', get logical ones; the metadata say which.
+
+Exit status: 0 written, 2 wrong use, 3 the traces cannot be read.`,
+		Example: "  mcchk timeline traces -o timeline.json",
+		Args:    needs(1, 1, "a directory of traces"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return a.timeline(cmd.Context(), args[0], output) },
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "file to write (default standard output)")
+	return cmd
+}
+
+func (a *app) timeline(ctx context.Context, dir, output string) error {
+	res, err := a.analyzed(ctx, dir)
+	if err != nil {
+		return err
+	}
+	return a.write(output, func(w io.Writer) error { return analysis.Timeline(ctx, res.Directory, res.Findings, w) })
+}
