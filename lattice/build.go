@@ -2,6 +2,7 @@ package lattice
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -86,16 +87,12 @@ type Neighbourhoods struct {
 	watch
 	around  int
 	targets [][]Target // by finding
-	kept    [][]*record
-	last    map[seat]int32 // the last kept
-	focuses [][]focus      // by column, those to come, by pos
-	open    [][]*window    // by column
-	recent  [][]*record    // by column: of the last calls
-	left    int            // focuses and windows that are not complete
+	kept    []map[*record]bool
+	focuses [][]focus   // by column, those to come, by pos
+	open    [][]*window // by column
+	recent  [][]*record // by column: of the last calls
+	left    int         // focuses and windows that are not complete
 }
-
-// seat is a line in the lattice of a finding.
-type seat struct{ finding, column int }
 
 // focus is a moment around which events are kept.
 type focus struct {
@@ -113,7 +110,10 @@ type window struct {
 // many processes.
 func NewNeighbourhoods(ranks, findings, around int, targets []Target) *Neighbourhoods {
 	b := &Neighbourhoods{
-		around: around, targets: make([][]Target, findings), kept: make([][]*record, findings), last: map[seat]int32{},
+		around: around, targets: make([][]Target, findings), kept: make([]map[*record]bool, findings),
+	}
+	for i := range b.kept {
+		b.kept[i] = map[*record]bool{}
 	}
 	of := map[int]bool{}
 	for _, t := range targets {
@@ -178,7 +178,7 @@ func (b *Neighbourhoods) follow(c int, r *record) {
 			w.left--
 			w.pos = r.pos
 		}
-		b.retain(w.finding, r)
+		b.kept[w.finding][r] = true
 		open = append(open, w)
 	}
 	b.open[c] = open
@@ -198,17 +198,9 @@ func (b *Neighbourhoods) reach(c int, f focus) {
 		first = i
 	}
 	for _, r := range recent[first:] {
-		b.retain(f.finding, r)
+		b.kept[f.finding][r] = true
 	}
 	b.open[c] = append(b.open[c], &window{f.finding, f.around, recent[len(recent)-1].pos})
-}
-
-func (b *Neighbourhoods) retain(finding int, r *record) {
-	s := seat{finding, r.column}
-	if r.seq > b.last[s] {
-		b.last[s] = r.seq
-		b.kept[finding] = append(b.kept[finding], r)
-	}
 }
 
 // Done reports whether nothing that is still to be replayed matters.
@@ -219,8 +211,8 @@ func (b *Neighbourhoods) Done() bool { return b.left == 0 }
 func (b *Neighbourhoods) Lattices(places Places) []*Lattice {
 	b.end(math.MaxUint64)
 	out := make([]*Lattice, len(b.kept))
-	for i, records := range b.kept {
-		slices.SortFunc(records, func(a, b *record) int { return cmp.Compare(a.at, b.at) })
+	for i := range b.kept {
+		records := slices.SortedFunc(maps.Keys(b.kept[i]), func(a, b *record) int { return cmp.Compare(a.at, b.at) })
 		out[i] = assemble(records, b.width, nil, b.targets[i], places)
 		for k := range out[i].Lines {
 			n := &out[i].Lines[k]

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -197,7 +198,7 @@ func dump(l *lattice.Lattice) string {
 	return b.String()
 }
 
-const programs = 400
+const programs = 300
 
 // What is ordered in a lattice is what the brute-force checker orders, on random
 // programs: of whole runs, with all loads and stores.
@@ -250,10 +251,18 @@ func TestParts(t *testing.T) {
 				targets = append(targets, memory[i])
 			}
 		}
-		b := lattice.NewNeighbourhoods(r.program.Ranks, findings, rng.IntN(4), targets)
+		around := rng.IntN(4)
+		b := lattice.NewNeighbourhoods(r.program.Ranks, findings, around, targets)
 		places, n := r.replay(t, b)
+		every := r.every(t, targets)
 		for f, l := range b.Lattices(places) {
 			r.check(t, l, fmt.Sprintf("seed %d, finding %d", seed, f))
+			has := positions(l)
+			for _, target := range targets {
+				if target.Finding == f {
+					require.Subset(t, has[target.At.Rank], near(every[target.At.Rank], target.At.Pos, around), "seed %d, finding %d", seed, f)
+				}
+			}
 		}
 		index, limit := rng.IntN(n), rng.IntN(40)
 		whole := lattice.NewRegion(r.program.Ranks, index, limit, memory)
@@ -264,4 +273,46 @@ func TestParts(t *testing.T) {
 			require.Equal(t, index, e.Region)
 		}
 	}
+}
+
+// every returns the positions of all events of each process, those of the given
+// loads and stores among them.
+func (r *recorded) every(t *testing.T, targets []lattice.Target) map[int][]uint64 {
+	var all []lattice.Target
+	for _, x := range targets {
+		x.Finding = 0
+		all = append(all, x)
+	}
+	for rank := range r.program.Ranks {
+		all = append(all, lattice.Target{At: lattice.Point{Rank: rank, Pos: 1}})
+	}
+	b := lattice.NewNeighbourhoods(r.program.Ranks, 1, 1<<20, all)
+	places, _ := r.replay(t, b)
+	return positions(b.Lattices(places)[0])
+}
+
+// positions returns those of the events of each process, each once.
+func positions(l *lattice.Lattice) map[int][]uint64 {
+	out := map[int][]uint64{}
+	for _, e := range l.Events {
+		if e.Line != lattice.NoLine {
+			rank := l.Lines[e.Line].Rank
+			out[rank] = append(out[rank], e.Position)
+		}
+	}
+	for rank, all := range out {
+		slices.Sort(all)
+		out[rank] = slices.Compact(all)
+	}
+	return out
+}
+
+// near returns the positions at most so many away from the first that is not
+// before a moment.
+func near(all []uint64, pos uint64, around int) []uint64 {
+	i, _ := slices.BinarySearch(all, pos)
+	if i == len(all) {
+		return nil
+	}
+	return all[max(0, i-around):min(len(all), i+around+1)]
 }
