@@ -29,7 +29,7 @@ import (
 func main() {
 	var o options
 	flag.IntVar(&o.rounds, "rounds", 5, "at most so many launches of each program with Open MPI, plain and traced in turn; half as many with MPICH, and of each analysis")
-	flag.StringVar(&o.only, "only", "", "run one part: programs, analysis or growth")
+	flag.StringVar(&o.only, "only", "", "run one part: programs, analysis, growth or report")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -45,8 +45,8 @@ type options struct {
 }
 
 func (o options) run(ctx context.Context, out io.Writer) error {
-	if o.rounds < 1 || !slices.Contains([]string{"", "programs", "analysis", "growth"}, o.only) {
-		return errors.New("-rounds must be positive, and -only programs, analysis or growth")
+	if o.rounds < 1 || !slices.Contains([]string{"", "programs", "analysis", "growth", "report"}, o.only) {
+		return errors.New("-rounds must be positive, and -only programs, analysis, growth or report")
 	}
 	work, err := os.MkdirTemp("", "mcchk-bench-")
 	if err != nil {
@@ -67,6 +67,11 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 	}
 	if o.only == "" || o.only == "growth" {
 		if err := o.growth(ctx, out, work); err != nil {
+			return err
+		}
+	}
+	if o.only == "" || o.only == "report" {
+		if err := o.report(ctx, out, work); err != nil {
 			return err
 		}
 	}
@@ -125,7 +130,7 @@ func checkTools() error {
 	needs := []struct{ command, pkg string }{
 		{"mpicc.openmpi", "libopenmpi-dev"}, {"mpiexec.openmpi", "openmpi-bin"},
 		{"mpicc.mpich", "libmpich-dev"}, {"mpiexec.mpich", "mpich"},
-		{"gcc", "gcc"}, {"clang", "clang"}, {"llvm-link", "llvm"},
+		{"gcc", "gcc"}, {"clang", "clang"}, {"llvm-link", "llvm"}, {"chromium", "chromium"},
 	}
 	var commands, packages []string
 	for _, n := range needs {

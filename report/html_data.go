@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/fingerprint"
 	"github.com/mcchk/mcchk/symbols"
 )
 
@@ -17,19 +18,20 @@ import (
 // is no text. The sides, the sought and the mends of all findings stand one after
 // another.
 type htmlData struct {
-	Texts    []string             `json:"texts"`
-	Frames   columns[htmlFrame]   `json:"frames"`
-	Stacks   [][]int              `json:"stacks"`
-	Syncs    columns[htmlSync]    `json:"syncs"`
-	Files    []htmlFile           `json:"files"`
-	Windows  []htmlWindow         `json:"windows"`
-	Rules    []htmlRule           `json:"rules"`
-	Findings columns[htmlFinding] `json:"findings"`
-	Sides    columns[htmlSide]    `json:"sides"`
-	Sought   columns[htmlSought]  `json:"sought"`
-	Mends    columns[htmlMend]    `json:"mends"`
-	Events   map[int]*htmlLattice `json:"events,omitempty"`  // around findings, by their index
-	Missing  string               `json:"missing,omitempty"` // why there are no drawings of windows and events
+	Texts     []string             `json:"texts"`
+	Frames    columns[htmlFrame]   `json:"frames"`
+	Stacks    [][]int              `json:"stacks"`
+	Syncs     columns[htmlSync]    `json:"syncs"`
+	Files     []htmlFile           `json:"files"`
+	Windows   []htmlWindow         `json:"windows"`
+	Rules     []htmlRule           `json:"rules"`
+	Findings  columns[htmlFinding] `json:"findings"`
+	Sides     columns[htmlSide]    `json:"sides"`
+	Sought    columns[htmlSought]  `json:"sought"`
+	Mends     columns[htmlMend]    `json:"mends"`
+	Events    map[int]*htmlLattice `json:"events,omitempty"` // around findings, by their index
+	Directory string               `json:"directory"`
+	Missing   string               `json:"missing,omitempty"` // why there are no drawings of windows and events
 }
 
 // textRef names a text: the index of its form in htmlData.Texts, or, of a text
@@ -110,6 +112,7 @@ type htmlFinding struct {
 	Seen     textRef `json:"seen"`
 	Ranks    textRef `json:"ranks"` // "0,4-7"
 	Accepted textRef `json:"acc"`
+	Print    string  `json:"print"` // the beginning of its fingerprint
 }
 
 type htmlSide struct {
@@ -146,6 +149,7 @@ type dataWriter struct {
 	data    htmlData
 	opts    Options
 	sources *sources
+	prints  *fingerprint.Sources
 	around  int // lines shown around one that a finding names
 
 	swapped []bool // of the findings whose sides are the other way round than in conflicts.Finding
@@ -159,12 +163,15 @@ type dataWriter struct {
 	rules   map[string]int
 }
 
+// shownPrint is how much of a fingerprint tells findings apart.
+const shownPrint = 12
+
 // fewFindings is up to how many findings lines around theirs are shown.
 const fewFindings = 1000
 
 func newDataWriter(opts Options) *dataWriter {
 	return &dataWriter{
-		opts: opts, sources: newSources(opts),
+		opts: opts, sources: newSources(opts), prints: fingerprint.NewSources(opts.ReadFile),
 		texts: map[string]int{"": 0}, frames: map[symbols.Frame]int{}, stacks: map[string]int{}, syncs: map[string]int{},
 		files: map[string]int{}, windows: map[int64]int{}, rules: map[string]int{},
 		data: htmlData{
@@ -176,6 +183,7 @@ func newDataWriter(opts Options) *dataWriter {
 
 func newHTMLData(res *analysis.Result, opts Options) *htmlData {
 	d := newDataWriter(opts)
+	d.data.Directory = res.Directory
 	if len(res.Findings)+len(res.Accepted) <= fewFindings {
 		d.around = 2
 	}
@@ -210,6 +218,7 @@ func (d *dataWriter) finding(f *conflicts.Finding) htmlFinding {
 		Rule: d.rule(f.Rule), Severity: d.text(string(f.Severity)), Message: d.text(Message(f)),
 		Sides: 1, Owner: f.Owner, Window: d.window(f), Lo: f.Lo, Hi: f.Hi, Region: f.Region,
 		Why: d.text(f.Why), Began: f.Began, Sought: len(f.Sought), Mends: len(f.Mends), Ranks: d.text(Ranks(f.Ranks)),
+		Print: fingerprint.Of(f, d.prints).Hash()[:shownPrint],
 	}
 	d.data.Sides = append(d.data.Sides, d.side(f, lead))
 	if !f.Alone() {

@@ -76,8 +76,8 @@ func TestHTMLSamples(t *testing.T) {
 				}
 				require.Equal(t, want, x.title())
 			}
-			x.visit("#windows")
 			x.screenshot("sample-" + name)
+			x.visit("#windows")
 			x.accessible()
 			x.quiet()
 		})
@@ -87,7 +87,7 @@ func TestHTMLSamples(t *testing.T) {
 // view names the view that is shown.
 func (x *tab) view() string {
 	x.t.Helper()
-	return x.eval(`[...document.querySelectorAll('main > section')].filter((s) => !s.hidden).map((s) => s.id).join()`)
+	return x.eval(`[...document.querySelectorAll('main > section')].filter((s) => !s.hidden).map((s) => s.id.slice(5)).join()`)
 }
 
 // title is the heading of the finding that is shown.
@@ -212,7 +212,7 @@ func TestHTMLFilters(t *testing.T) {
 	// The tables of the overview set filters too.
 	x.visit("#overview")
 	x.click(`#counts table:first-child tbody tr:last-child a`)
-	x.until(`!document.getElementById('findings').hidden`)
+	x.until(`!document.getElementById('view-findings').hidden`)
 	require.Contains(t, count(), " of 4 findings")
 	x.quiet()
 }

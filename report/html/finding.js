@@ -17,7 +17,7 @@ function showFinding(i) {
       f.mends.length > 0 && section('What mends it', h('ol', { class: 'mends' }, f.mends.map((m) => h('li', {}, text(m.text)))),
         f.mends.length > 1 && h('p', {}, 'Each of these would do on its own; the smallest change stands first.'))),
     section('The processes', laneDrawing(f)),
-    section('The events around it', f.events ? latticeView(f) : eventsElsewhere(i)),
+    section('The events around it', f.events ? latticeView(f) : eventsElsewhere(f)),
     ruleText(rule),
   ].filter(Boolean));
 }
@@ -31,7 +31,7 @@ function factsOf(f) {
   if (f.mem) facts.push(['memory', text(f.mem)]);
   else if (f.win) facts.push(['window', windowOf(f.win)]);
   if (f.seen) facts.push(['seen', text(f.seen)]);
-  facts.push(['concurrent region', String(f.region)]);
+  facts.push(['concurrent region', String(f.region)], ['fingerprint', f.print]);
   return h('dl', { class: 'facts' }, facts.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value))));
 }
 
@@ -46,7 +46,8 @@ function sideOf(f, s, n) {
 }
 
 function frameOf(frame) {
-  return h('li', {}, h('span', { class: 'fn' }, text(frame.fn) || '?'), ' ', h('span', { class: 'place' }, text(frame.at)),
+  const fn = text(frame.fn), at = text(frame.at);
+  return h('li', {}, fn !== '' && !at.startsWith(fn) && [h('span', { class: 'fn' }, fn), ' '], h('span', { class: 'place' }, at),
     frame.inl === 1 && ' (inlined)', frame.why !== 0 && ` – no line: ${text(frame.why)}`);
 }
 

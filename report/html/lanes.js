@@ -86,7 +86,8 @@ function laneDrawing(f) {
   const longest = Math.max(...all.map((m) => Math.max(m.label.length, m.sub.length)));
   const step = Math.max(96, 7.3 * longest + 18);
   const last = Math.max(...all.map((m) => m.column));
-  const width = laneLeft + (last + 1) * step + 40, height = laneTop + ranks.length * laneHeight;
+  const open = sides.some((s) => s.pending && !(s.end && s.end.rank === s.rank)); // a bar that goes on to the right
+  const width = laneLeft + (last + 1) * step + (open ? 170 : 40), height = laneTop + ranks.length * laneHeight;
   const y = (rank) => laneTop + ranks.indexOf(rank) * laneHeight + 28;
   const x = (m) => laneLeft + (m.column + 0.5) * step;
   const right = width - 16;

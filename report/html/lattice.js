@@ -4,10 +4,10 @@
 const eventLeft = 96, eventTop = 40, eventHeight = 86;
 
 // eventsElsewhere says where the events of a finding are to be had.
-function eventsElsewhere(i) {
-  const some = data.findings.some((f) => f.events);
-  return h('p', {}, some ? 'The report holds the events around its first findings only.' : data.missing || 'There are no events to show.',
-    some && [' For those of this one: ', h('code', {}, `mcchk lattice DIR --finding ${i + 1}`)]);
+function eventsElsewhere(f) {
+  if (data.missing) return h('p', {}, data.missing);
+  return h('p', {}, 'The report holds the events around its first findings only. Those of this one: ',
+    h('code', {}, `mcchk lattice ${data.directory} --finding ${f.print} -o finding.svg`));
 }
 
 // causesOf lists, for each event, the events that it directly depends on.

@@ -3,7 +3,7 @@
 const views = ['overview', 'findings', 'windows'];
 
 function showView(name) {
-  for (const view of views) byId(view).hidden = view !== name;
+  for (const view of views) byId('view-' + view).hidden = view !== name;
   for (const a of document.querySelectorAll('nav a')) {
     if (a.getAttribute('href') === '#' + name) a.setAttribute('aria-current', 'page');
     else a.removeAttribute('aria-current');
@@ -47,6 +47,7 @@ function show(focus) {
     const first = document.querySelector('.window');
     if (first) first.open = true;
   }
+  window.scrollTo(0, 0);
   if (focus) byId(view + '-title').focus();
 }
 
@@ -106,7 +107,7 @@ function onKey(event) {
 // leave takes the focus from a finding, or a filter, back to the list. It tells
 // whether there is one.
 function leave() {
-  if (byId('findings').hidden) return false;
+  if (byId('view-findings').hidden) return false;
   const entry = document.querySelector('#list a[aria-current]') || document.querySelector('#list a') || byId('findings-title');
   entry.focus();
   return true;
