@@ -74,6 +74,8 @@ install: build ## install to $(DESTDIR)$(PREFIX): the program, manual pages, com
 	install -m 755 $(BIN)/mcchk $(ROOT)/bin/mcchk
 	ln -sf mcchk $(ROOT)/bin/mcchk-cc
 	ln -sf mcchk $(ROOT)/bin/mcchk-cxx
+	install -d $(ROOT)/include
+	install -m 644 tracer/include/mcchk.h $(ROOT)/include/mcchk.h
 	install -m 644 README.md LICENSE docs/*.md docs/*.json $(ROOT)/share/doc/mcchk
 	$(BIN)/mcchk manual -o $(ROOT)/share/man/man1
 	$(BIN)/mcchk completion bash > $(ROOT)/share/bash-completion/completions/mcchk

@@ -132,10 +132,20 @@ func (m *Machine) markAll(p *proc, signals []*signal) {
 	}
 }
 
+// markList is the marks of several signals.
+type markList []Mark
+
 // waited tells that a process has waited for a signal that carried a mark.
 func (m *Machine) waited(p *proc, on Mark) {
-	if m.observer != nil && on != nil {
-		m.observer.Wait(p.rank, on)
+	if m.observer == nil || on == nil {
+		return
+	}
+	all, ok := on.(markList)
+	if !ok {
+		all = markList{on}
+	}
+	for _, mark := range all {
+		m.observer.Wait(p.rank, mark)
 	}
 }
 

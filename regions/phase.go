@@ -192,10 +192,13 @@ func (m *Machine) keepSegments(out *Region, before evc.Clock, floor []uint32) {
 	m.lockSets = sets
 }
 
-// forgetLocks forgets the locks whose release is past: to wait for it orders
-// nothing that is not ordered already.
+// forgetLocks forgets the locks whose release is past, and declared signals: to
+// wait for it orders nothing that is not ordered already.
 func (m *Machine) forgetLocks() {
 	for _, w := range m.windows.live {
+		for _, o := range w.resources {
+			o.forget(m)
+		}
 		for _, o := range w.lockers {
 			o.order = slices.DeleteFunc(o.order, func(n int64) bool {
 				s := &o.tickets[n].released

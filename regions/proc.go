@@ -110,8 +110,11 @@ func (p *proc) segment() int32 { return p.first + int32(len(p.segs)) - 1 }
 func (p *proc) within() *Bounds { return p.segs[len(p.segs)-1].Calls }
 
 // isNote reports whether a recorded call is the tracer's own, and none of the
-// program.
-func isNote(fn string) bool { return strings.HasPrefix(fn, "mcchk_") }
+// program, which declares order by calls in small letters.
+func isNote(fn string) bool {
+	name, ok := strings.CutPrefix(fn, "mcchk_")
+	return ok && name != "" && name[0] >= 'A' && name[0] <= 'Z'
+}
 
 // beginSegment begins a separate region with a synchronization event, which
 // ends the one before.

@@ -57,7 +57,7 @@ var table = makeTable()
 
 func makeTable() map[string]*rule {
 	t := map[string]*rule{}
-	for _, part := range []map[string]*rule{environment, windowCalls, oneSidedCalls, windowSync, messageCalls, requestCalls, communicators, fileCalls()} {
+	for _, part := range []map[string]*rule{environment, windowCalls, oneSidedCalls, windowSync, messageCalls, requestCalls, communicators, fileCalls(), declaredCalls} {
 		for name, r := range part {
 			t[name] = r
 		}
@@ -122,6 +122,14 @@ var environment = map[string]*rule{
 		{buf: "packed_at", count: "packed", bytes: true},
 		{buf: "outbuf", count: "outcount", typ: "datatype", write: true},
 	}},
+}
+
+// Calls of MPI_Pcontrol by which the program declares order (tracer/include/mcchk.h).
+var declaredCalls = map[string]*rule{
+	"mcchk_signal":         {do: doDeclaredSignal, signals: "who waits for the resource from then on"},
+	"mcchk_wait":           {do: doDeclaredWait, waits: "all signals on the resource so far"},
+	"mcchk_signal_process": {do: doProcessSignal, signals: "the matching mcchk_wait_process"},
+	"mcchk_wait_process":   {do: doProcessWait, waits: "the matching mcchk_signal_process"},
 }
 
 // Windows (12.2).

@@ -10,22 +10,23 @@ import (
 // window is an MPI window: the memory that each member exposes.
 type window struct {
 	Window
-	group   *group
-	members []int32 // world ranks, by rank in the window's communicator
-	base    []uint64
-	size    []uint64
-	unit    []uint64 // displacement unit
-	known   []bool
-	order   int64      // accumulate_ordering
-	sameOp  bool       // accumulate_ops is same_op
-	dynamic [][]span64 // attached memory by member; nil unless the window is dynamic
-	ever    [][]span64 // what of it was attached at any moment of the region
-	changed bool       // ever is more than dynamic
-	gone    []goneMemory
-	freed   int  // members that have freed it
-	shared  bool // made by MPI_Win_allocate_shared
-	lockers map[int32]*lockOrder
-	gates   map[fenceKey]*gate
+	group     *group
+	members   []int32 // world ranks, by rank in the window's communicator
+	base      []uint64
+	size      []uint64
+	unit      []uint64 // displacement unit
+	known     []bool
+	order     int64      // accumulate_ordering
+	sameOp    bool       // accumulate_ops is same_op
+	dynamic   [][]span64 // attached memory by member; nil unless the window is dynamic
+	ever      [][]span64 // what of it was attached at any moment of the region
+	changed   bool       // ever is more than dynamic
+	gone      []goneMemory
+	freed     int  // members that have freed it
+	shared    bool // made by MPI_Win_allocate_shared
+	lockers   map[int32]*lockOrder
+	resources map[resourceKey]*resource
+	gates     map[fenceKey]*gate
 }
 
 // span64 is memory [lo, hi) attached to a dynamic window.
@@ -106,7 +107,7 @@ func (ws *windows) add(id int64, g *group) *window {
 	w := &window{
 		Window: Window{ID: id, Number: ws.created}, group: g, members: g.local, order: trace.OrderAll,
 		base: make([]uint64, n), size: make([]uint64, n), unit: make([]uint64, n), known: make([]bool, n),
-		lockers: map[int32]*lockOrder{}, gates: map[fenceKey]*gate{},
+		lockers: map[int32]*lockOrder{}, resources: map[resourceKey]*resource{}, gates: map[fenceKey]*gate{},
 	}
 	ws.byID[id] = w
 	ws.live = append(ws.live, w)

@@ -129,6 +129,12 @@ var mpiFunctions = map[string]string{
 
 	// Communicators and datatypes.
 	"mcchk_Neighbors":     "comm:c,sources:I,destinations:I",
+
+	// Declared by the program.
+	"mcchk_signal":         "win:w,rank:r,resource:i,count:i",
+	"mcchk_wait":           "win:w,rank:r,resource:i,count:i",
+	"mcchk_signal_process": "comm:c,dest:r,tag:g",
+	"mcchk_wait_process":   "comm:c,source:r,tag:g",
 	"MPI_Comm_dup":        "comm:c,newcomm:c",
 	"MPI_Comm_split":      "comm:c,color:i,key:i,newcomm:c",
 	"MPI_Comm_create":     "comm:c,group:G,newcomm:c",

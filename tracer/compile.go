@@ -65,6 +65,9 @@ func compile(ctx context.Context, o CompileOptions, sources fs.FS) (int, error) 
 	if c.cache, err = openCache(&c.tools); err != nil {
 		return 1, err
 	}
+	if c.include, err = includeDir(c.cache); err != nil {
+		return 1, err
+	}
 	if c.tc, err = loadToolchain(ctx, &c.tools, c.cache, c.language, c.wrapper); err != nil {
 		return 1, err
 	}
@@ -89,6 +92,7 @@ type compilation struct {
 	sources  fs.FS
 	cache    *cache
 	tc       *Toolchain
+	include  string // folder of mcchk.h
 	temp     string // folder for what is made in between
 	files    int    // names given out in temp
 	verbose  bool
@@ -183,7 +187,7 @@ func (c *compilation) tempFile(name string) string {
 // and gathering accesses none of those: they get no call-back. Without a -m
 // option that asks for such a processor, vectorized loops have plain accesses.
 func (c *compilation) instrumentFlags() []string {
-	flags := c.tc.instrumentFlags()
+	flags := append(c.tc.instrumentFlags(), "-idirafter", c.include)
 	asks := func(word string) bool {
 		for _, prefix := range []string{"-march", "-mcpu", "-mavx", "-msve", "-mtarget", "@"} {
 			if strings.HasPrefix(word, prefix) {

@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TICKET_ROOM 64 /* bytes a counter: MPICH 4.0 on UCX counts 16 bytes too low where one does not begin at a multiple of 16 */
+#define COUNTERS 64       /* of each process: of its locks, and of declared signals on its resources */
+#define COUNTER_STEP 2    /* in int64_t: MPICH 4.0 on UCX counts 16 bytes too low where a counter does not begin at a multiple of 16 */
+#define TICKET_ROOM (COUNTERS * COUNTER_STEP * sizeof(int64_t))
 #define MAX_PENDING (1u << 18) /* ranges of one window: 6 MiB; what is beyond stays marked */
 
 enum { ALL_ORDERS = 15 }; /* of accumulates: read after read 1, raw 2, war 4, waw 8 */
@@ -95,7 +97,7 @@ static void make_tickets(struct window *w, MPI_Comm comm)
 	if (ok) {
 		PMPI_Win_set_errhandler(w->tickets, MPI_ERRORS_RETURN);
 		ok = PMPI_Win_lock_all(MPI_MODE_NOCHECK, w->tickets) == MPI_SUCCESS;
-		*counter = 0;
+		memset(counter, 0, TICKET_ROOM);
 		PMPI_Win_sync(w->tickets);
 	}
 	PMPI_Allreduce(&ok, &all, 1, MPI_INT, MPI_MIN, comm); /* nobody counts before all have zeroed */
@@ -106,21 +108,33 @@ static void make_tickets(struct window *w, MPI_Comm comm)
 	}
 }
 
-static int64_t take_ticket(struct window *w, int rank)
+/* Fetches a counter of a process, and increases it when op is MPI_SUM. */
+static int64_t fetch_counter(struct window *w, int rank, int counter, MPI_Op op)
 {
 	int64_t one = 1, earlier = -1;
 	if (!w->has_tickets || rank < 0 || rank >= w->size)
 		return -1;
-	if (PMPI_Fetch_and_op(&one, &earlier, MPI_INT64_T, rank, 0, MPI_SUM, w->tickets) != MPI_SUCCESS ||
+	if (PMPI_Fetch_and_op(&one, &earlier, MPI_INT64_T, rank, COUNTER_STEP * counter, op, w->tickets) != MPI_SUCCESS ||
 	    PMPI_Win_flush(rank, w->tickets) != MPI_SUCCESS)
 		return -1;
 	return earlier;
 }
 
+static int64_t take_ticket(struct window *w, int rank) { return fetch_counter(w, rank, 0, MPI_SUM); }
+
 int64_t mcchk_win_ticket(MPI_Win win, int rank)
 {
 	struct window *w = get(win);
 	return w ? take_ticket(w, rank) : -1;
+}
+
+/* How many signals were declared on a resource before this one, or so far; -1 unknown. */
+int64_t mcchk_win_declared(MPI_Win win, int rank, int resource, int signal)
+{
+	struct window *w = get(win);
+	if (!w || resource < 0 || resource >= COUNTERS - 1)
+		return -1;
+	return fetch_counter(w, rank, 1 + resource, signal ? MPI_SUM : MPI_NO_OP);
 }
 
 /* ---- making and freeing ---- */

@@ -23,7 +23,8 @@ struct mcchk_function {
 extern const struct mcchk_function mcchk_functions[];
 extern const uint16_t mcchk_fn_MPI_Init, mcchk_fn_MPI_Init_thread, mcchk_fn_MPI_Finalize, mcchk_fn_mcchk_Lock_ticket,
 	mcchk_fn_mcchk_Shared_segment, mcchk_fn_mcchk_Win_info, mcchk_fn_mcchk_Neighbors,
-	mcchk_fn_mcchk_Memory_gone;
+	mcchk_fn_mcchk_Memory_gone, mcchk_fn_mcchk_signal, mcchk_fn_mcchk_wait,
+	mcchk_fn_mcchk_signal_process, mcchk_fn_mcchk_wait_process;
 
 /* ---- calls.c ---- */
 
@@ -189,6 +190,7 @@ int64_t mcchk_win_ops(MPI_Win win);      /* accumulate_ops */
 int64_t mcchk_win_ordering(MPI_Win win); /* accumulate_ordering */
 void mcchk_win_informed(MPI_Win win, struct mcchk_accumulates asked);
 int64_t mcchk_win_ticket(MPI_Win win, int rank);
+int64_t mcchk_win_declared(MPI_Win win, int rank, int resource, int signal);
 void mcchk_win_attached(MPI_Win win, const void *base, MPI_Aint size);
 void mcchk_win_detached(MPI_Win win, const void *base);
 void mcchk_win_segments(MPI_Win win); /* of a shared-memory window */
