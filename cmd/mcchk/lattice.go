@@ -36,6 +36,27 @@ type latticeOptions struct {
 	format  string
 	output  string
 	order   bool
+	found   foundOptions
+}
+
+// foundOptions are those of the analysis that findings depend on.
+type foundOptions struct {
+	model   string
+	predict bool
+}
+
+func (o *foundOptions) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&o.model, "memory-model", memoryModels[0], "memory model of windows, as for analyze: auto, unified or separate")
+	f.BoolVar(&o.predict, "predict", false, "with the findings that analyze --predict adds")
+	registerCompletion(cmd, "memory-model", fixedWords(memoryModels...))
+}
+
+func (o *foundOptions) check() error {
+	if !slices.Contains(memoryModels, o.model) {
+		return usagef("--memory-model: %q is none of %s%s", o.model, strings.Join(memoryModels, ", "), didYouMean(o.model, memoryModels))
+	}
+	return nil
 }
 
 func (o *latticeOptions) addFlags(cmd *cobra.Command) {
@@ -48,6 +69,7 @@ func (o *latticeOptions) addFlags(cmd *cobra.Command) {
 	f.StringVarP(&o.output, "output", "o", "", "file to write (default standard output)")
 	f.BoolVar(&o.order, "total-order", false, "list all events in one order that is consistent with all dependences")
 	registerCompletion(cmd, "format", fixedWords(latticeSVG, latticeDOT, latticeJSON, latticeText))
+	o.found.addFlags(cmd)
 }
 
 func newLatticeCommand(a *app) *cobra.Command {
@@ -101,11 +123,11 @@ func (o *latticeOptions) check(cmd *cobra.Command) error {
 	case !slices.Contains(formats, o.format):
 		return usagef("--format: %q is none of %s%s", o.format, strings.Join(formats, ", "), didYouMean(o.format, formats))
 	}
-	return nil
+	return o.found.check()
 }
 
 func (a *app) lattice(ctx context.Context, dir string, o latticeOptions) error {
-	res, err := a.analyzed(ctx, dir)
+	res, err := a.analyzed(ctx, dir, o.found)
 	if err != nil {
 		return err
 	}
@@ -121,9 +143,9 @@ func (a *app) lattice(ctx context.Context, dir string, o latticeOptions) error {
 
 // analyzed analyses traces for a picture of them, and says what the result does
 // not rest on.
-func (a *app) analyzed(ctx context.Context, dir string) (*analysis.Result, error) {
+func (a *app) analyzed(ctx context.Context, dir string, o foundOptions) (*analysis.Result, error) {
 	progress := a.newProgress()
-	res, err := a.backend.analyze(ctx, dir, analysis.Options{Progress: progress.update})
+	res, err := a.backend.analyze(ctx, dir, analysis.Options{Model: analysis.Model(o.model), Predict: o.predict, Progress: progress.update})
 	progress.clear()
 	if err != nil {
 		return nil, err

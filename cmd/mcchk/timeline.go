@@ -11,6 +11,7 @@ import (
 
 func newTimelineCommand(a *app) *cobra.Command {
 	var output string
+	var found foundOptions
 	cmd := &cobra.Command{
 		Use:   "timeline DIR",
 		Short: "Write the traces as a timeline for Perfetto or Chrome",
@@ -25,14 +26,20 @@ hand or by 'mcchk generate', get logical ones; the metadata say which.
 Exit status: 0 written, 2 wrong use, 3 the traces cannot be read.`,
 		Example: "  mcchk timeline traces -o timeline.json",
 		Args:    needs(1, 1, "a directory of traces"),
-		RunE:    func(cmd *cobra.Command, args []string) error { return a.timeline(cmd.Context(), args[0], output) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := found.check(); err != nil {
+				return err
+			}
+			return a.timeline(cmd.Context(), args[0], output, found)
+		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "file to write (default standard output)")
+	found.addFlags(cmd)
 	return cmd
 }
 
-func (a *app) timeline(ctx context.Context, dir, output string) error {
-	res, err := a.analyzed(ctx, dir)
+func (a *app) timeline(ctx context.Context, dir, output string, o foundOptions) error {
+	res, err := a.analyzed(ctx, dir, o)
 	if err != nil {
 		return err
 	}
