@@ -8,7 +8,7 @@ import (
 const (
 	// batchEvents is how many events of a process are decoded at once, and
 	// allBatches how many of all processes.
-	batchEvents, allBatches = 1 << 10, 1 << 16
+	batchEvents, allBatches = 1 << 10, 1 << 14
 	// leastBatch is what is worth starting a goroutine for.
 	leastBatch = 16
 )

@@ -134,10 +134,12 @@ func (s *searcher) sortLanes(calls []*regions.Access) {
 }
 
 func (s *searcher) newLane(a *regions.Access) *lane {
-	l := &lane{}
+	var l *lane
 	if n := len(s.spare); n > 0 {
 		l, s.spare = s.spare[n-1], s.spare[:n-1]
 		clear(l.accesses)
+	} else {
+		l = &lane{}
 	}
 	*l = lane{accesses: l.accesses[:0], class: classOf(a), old: a.Old, away: true, seg: noSegment}
 	l.lo, l.hi = a.Layout.Bounds(a.Base)

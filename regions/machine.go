@@ -62,8 +62,9 @@ type Machine struct {
 	calls   []*Access
 	spans   []*span
 	slab    []Access
-	arrived int   // processes that stand at the global synchronization
-	closer  *proc // the first that came
+	again   []*Access // of regions that have been searched, for reuse
+	arrived int       // processes that stand at the global synchronization
+	closer  *proc     // the first that came
 
 	comms    map[int64]*communicator
 	colls    map[collKey]*collective
@@ -250,6 +251,15 @@ func (m *Machine) carry() {
 }
 
 func (m *Machine) newAccess(a Access) *Access {
+	if len(m.again) == 0 {
+		m.again = m.store.takeCalls(m.again)
+	}
+	if n := len(m.again); n > 0 {
+		p := m.again[n-1]
+		m.again = m.again[:n-1]
+		*p = a
+		return p
+	}
 	if len(m.slab) == 0 {
 		m.slab = make([]Access, 256)
 	}

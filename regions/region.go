@@ -201,9 +201,12 @@ type Region struct {
 	spill     *spillFile // where those lie that do not fit into memory
 }
 
-// Release gives the memory of the region's loads and stores back to the
-// Machine. The region must not be used afterwards.
+// Release gives the memory of the region's accesses back to the Machine. The
+// region and its accesses must not be used afterwards.
 func (r *Region) Release() {
+	if len(r.Copies) == 0 { // otherwise some are kept for the regions to come
+		r.store.putCalls(r.Calls)
+	}
 	r.store.put(r.locals)
 	r.locals = nil
 	r.spill.close()

@@ -159,6 +159,8 @@ type store struct {
 	limit int64   // of held and of spare rooms, bytes; 0: none
 	each  int     // accesses that a process may have room for in any case
 
+	calls []*Access // what calls accessed in regions that have been searched, for reuse
+
 	spill   *spillFile // of the phase under way; nil: nothing was written
 	spilled SpillStats
 	scratch Scratch // of the replay, to read to
@@ -272,4 +274,31 @@ func (s *store) write(r *room) *storedRoom {
 	}
 	s.err = fmt.Errorf("loads and stores that do not fit into memory: %w", s.err)
 	return &storedRoom{}
+}
+
+// mostCalls is how many accesses of calls are kept for reuse.
+const mostCalls = 1 << 15
+
+// putCalls takes the accesses of calls of a region back.
+func (s *store) putCalls(calls []*Access) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, a := range calls {
+		if len(s.calls) == mostCalls {
+			return
+		}
+		if !a.Gated { // the replay may still be about to say when it starts
+			*a = Access{}
+			s.calls = append(s.calls, a)
+		}
+	}
+}
+
+// takeCalls returns what can be used again, in place of a list that is empty.
+func (s *store) takeCalls(empty []*Access) []*Access {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	calls := s.calls
+	s.calls = empty[:0]
+	return calls
 }
