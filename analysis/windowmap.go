@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/intervals"
 	"github.com/mcchk/mcchk/regions"
 )
 
@@ -47,6 +48,7 @@ const (
 	mapOwners  = 64   // parts of a window with a map
 	mapRanks   = 16   // processes that are told apart in a part
 	mapCells   = 1024 // cells that are touched in a part
+	mostShift  = 63   // of the size of a cell
 )
 
 // mapBuilder makes the maps of a run's windows.
@@ -125,10 +127,7 @@ func (b *mapBuilder) add(r *regions.Region) (err error) {
 			if p.Lo >= hi || lo >= p.Hi || target && p.ID != a.Call.Win {
 				continue
 			}
-			t := b.track(p, a.Owner, a.Rank, a.Kind)
-			for _, run := range a.Layout.Within(a.Base, p.Lo, p.Hi).Runs() {
-				t.add(a.Base+run.Lo-p.Base, run.Size, run.Stride, run.Count)
-			}
+			b.track(p, a.Owner, a.Rank, a.Kind).addLayout(p, a.Base, a.Layout)
 		}
 	}
 	return nil
@@ -155,12 +154,8 @@ func (b *mapBuilder) stretch(rank int32, s *regions.Stretch, parts []regions.Win
 				t.add(a.Addr-p.Base, uint64(a.Size), uint64(a.Stride), a.Count)
 				continue
 			}
-			for n := range a.Count { // reaches over an end of the part
-				at := a.Addr + n*uint64(a.Stride)
-				if lo, hi := max(at, p.Lo), min(at+uint64(a.Size), p.Hi); lo < hi {
-					t.add(lo-p.Base, hi-lo, 0, 1)
-				}
-			}
+			run := intervals.Strided(0, uint64(a.Size), uint64(a.Stride), a.Count)
+			t.addLayout(p, a.Addr, intervals.NewLayout([]intervals.Run{run})) // reaches over an end of the part
 		}
 	}
 }
@@ -257,6 +252,13 @@ func (p *partBuilder) track(rank int32, kind regions.Kind) *trackBuilder {
 	return t
 }
 
+// addLayout adds what the layout at a base address has in a part of a window.
+func (t *trackBuilder) addLayout(p *regions.WindowPart, base uint64, l *intervals.Layout) {
+	for _, run := range l.Within(base, p.Lo, p.Hi).Runs() {
+		t.add(base+run.Lo-p.Base, run.Size, run.Stride, run.Count)
+	}
+}
+
 // add takes count blocks of size bytes from offset lo on, stride apart.
 func (t *trackBuilder) add(lo, size, stride, count uint64) {
 	if t == nil {
@@ -264,7 +266,7 @@ func (t *trackBuilder) add(lo, size, stride, count uint64) {
 	}
 	p := t.part
 	if count > 1 && stride > size {
-		for count > mapCells && stride-size >= 1<<p.shift {
+		for count > mapCells && stride-size >= 1<<p.shift && p.shift < mostShift {
 			p.coarsen()
 		}
 		if stride-size >= 1<<p.shift {

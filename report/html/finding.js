@@ -47,7 +47,7 @@ function sideOf(f, s, n) {
 
 function frameOf(frame) {
   const fn = text(frame.fn), at = text(frame.at);
-  return h('li', {}, fn !== '' && !at.startsWith(fn) && [h('span', { class: 'fn' }, fn), ' '], h('span', { class: 'place' }, at),
+  return h('li', {}, fn !== '' && !at.startsWith(fn + ' (') && [h('span', { class: 'fn' }, fn), ' '], h('span', { class: 'place' }, at),
     frame.inl === 1 && ' (inlined)', frame.why !== 0 && ` – no line: ${text(frame.why)}`);
 }
 

@@ -5,10 +5,10 @@
 const laneHeight = 116, laneTop = 46, laneLeft = 92;
 
 // opens fits the calls that open an epoch.
-const opens = /_(fence|lock|lock_all|start)$/;
+const opens = /^Win_(fence|lock|lock_all|start)$/;
 
 // alone fits the calls that wait for nobody.
-const alone = /_(lock|lock_all|unlock|unlock_all|flush|flush_all|flush_local|flush_local_all|sync)$/;
+const alone = /^Win_(lock|lock_all|unlock|unlock_all|flush|flush_all|flush_local|flush_local_all|sync)$/;
 
 // Where a moment lies among those of its process that have no number.
 const roles = { heard: 0, before: 1, access: 2, after: 3, done: 4 };
@@ -27,10 +27,10 @@ function momentsOf(f) {
   };
   const call = (ref, role) => {
     const s = syncOf(ref);
-    return s && moment(s.rank, ref[1], role, ref[0], { label: text(s.call), sub: lineOf(s) });
+    return s && moment(s.rank, ref[1], role, ref[0], { label: shortCall(text(s.call)), sub: lineOf(s) });
   };
   const sides = f.sides.map((s, n) => ({
-    ...s, access: moment(s.rank, s.event, 'access', n, { label: text(s.short), sub: s.line ? 'line ' + s.line : text(s.at), side: n }),
+    ...s, access: moment(s.rank, s.event, 'access', n, { label: shortCall(text(s.short)), sub: s.line ? 'line ' + s.line : text(s.at), side: n }),
   }));
   for (const s of sides) {
     s.begin = call(s.started, 'before');
@@ -47,6 +47,10 @@ function momentsOf(f) {
     if (from.rank !== s.rank) edges.push({ from, to });
   });
   return { all, sides, edges };
+}
+
+function shortCall(name) {
+  return name.replace(/^MPI_/, '');
 }
 
 function lineOf(s) {
@@ -84,10 +88,10 @@ function laneDrawing(f) {
   if (f.hi && !lanes.has(f.owner)) lanes.set(f.owner, []);
   const ranks = [...lanes.keys()].sort((a, b) => a - b);
   const longest = Math.max(...all.map((m) => Math.max(m.label.length, m.sub.length)));
-  const step = Math.max(96, 7.3 * longest + 18);
+  const step = Math.max(84, 7.3 * longest + 16);
   const last = Math.max(...all.map((m) => m.column));
   const open = sides.some((s) => s.pending && !(s.end && s.end.rank === s.rank)); // a bar that goes on to the right
-  const width = laneLeft + (last + 1) * step + (open ? 170 : 40), height = laneTop + ranks.length * laneHeight;
+  const width = laneLeft + (last + 1) * step + (open ? 170 : 40), height = laneTop + (ranks.length - 1) * laneHeight + 84;
   const y = (rank) => laneTop + ranks.indexOf(rank) * laneHeight + 28;
   const x = (m) => laneLeft + (m.column + 0.5) * step;
   const right = width - 16;
@@ -131,9 +135,11 @@ function laneDrawing(f) {
     front.push(svg('text', { class: 'missing-name', x: (x1 + x2) / 2, y: (y1 + y2) / 2 + 5, 'text-anchor': 'middle' }, '✕ no order'));
   }
   for (const m of all) front.push(momentMark(m, x(m), y(m.rank)));
-  return h('figure', {},
-    h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Drawing of the processes; scrolls sideways' },
-      drawing(width, height, 'The processes around the two accesses', laneDescription(sides, lanes), back, middle, front)),
+  const holder = h('div', { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Drawing of the processes; scrolls sideways' },
+    drawing(width, height, 'The processes around the accesses', laneDescription(sides, lanes), back, middle, front));
+  const shown = sides.map((s) => x(s.access));
+  requestAnimationFrame(() => reveal(holder, Math.min(...shown) - step, Math.max(...shown) + step)); // when it has its width
+  return h('figure', {}, holder,
     h('figcaption', {}, laneLegend(sides, edges, missing)));
 }
 

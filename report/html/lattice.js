@@ -121,7 +121,12 @@ function latticeView(f) {
 // showCut scrolls a drawing until its cut is well inside.
 function showCut(holder) {
   const xs = holder.querySelector('.cut').getAttribute('points').split(' ').map((p) => Number(p.split(',')[0]));
-  const left = Math.min(...xs) - 160, right = Math.max(...xs) + 160;
+  reveal(holder, Math.min(...xs) - 160, Math.max(...xs) + 160);
+}
+
+// reveal scrolls a drawing sideways until a stretch of it is seen, the left end
+// of it if it is too long.
+function reveal(holder, left, right) {
   if (right > holder.scrollLeft + holder.clientWidth) holder.scrollLeft = right - holder.clientWidth;
   if (left < holder.scrollLeft) holder.scrollLeft = left;
 }
@@ -156,7 +161,7 @@ function eventName(e) {
 // latticeDrawing draws the events at a cut.
 function latticeDrawing(f, cut, choose) {
   const l = f.events;
-  const label = (e) => text(e.n).replace(/^MPI_/, '');
+  const label = (e) => shortCall(text(e.n));
   const sub = (e) => [e.row ? 'line ' + e.row : '', e.p ? (e.p === 'begin' ? 'call' : 'return') : '', e.to ? '→ ' + text(e.to) : ''].filter((s) => s !== '');
   const longest = Math.max(6, ...l.events.map((e) => Math.max(label(e).length, sub(e).join(' ').length * 0.92)));
   const layers = [...new Set(l.events.map((e) => e.y || 0))].sort((a, b) => a - b);
