@@ -336,6 +336,8 @@ func covers(p *record, j *join) bool {
 // edgeKind says what kind of order a call's signal gives.
 func edgeKind(fn string) EdgeKind {
 	switch {
+	case strings.HasPrefix(fn, "mcchk_"):
+		return Declared
 	case fn == "MPI_Win_post" || fn == "MPI_Win_complete":
 		return Exposure
 	case strings.HasPrefix(fn, "MPI_Win_unlock"):

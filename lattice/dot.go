@@ -4,19 +4,19 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"strconv"
+	"strings"
 )
 
 // WriteDOT writes the lattice as a directed graph in the language of Graphviz:
 // bold edges are program order, all others are direct dependences.
 func (l *Lattice) WriteDOT(w io.Writer) error {
 	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "digraph lattice {\n\tlabel=%s\n\tlabelloc=t\n", strconv.Quote(l.Title()+": "+l.Description()))
+	fmt.Fprintf(b, "digraph lattice {\n\tlabel=%s\n\tlabelloc=t\n", quote(l.Title()+": "+l.Description()))
 	b.WriteString("\tnode [fontname=\"sans-serif\", fontsize=10]\n\tedge [fontname=\"sans-serif\", fontsize=9]\n")
 	last := make([]int, len(l.Lines))
 	for i := range l.Lines {
 		last[i] = -1
-		fmt.Fprintf(b, "\tl%d [shape=plaintext, group=l%d, label=%s]\n", i, i, strconv.Quote(l.Lines[i].Name()))
+		fmt.Fprintf(b, "\tl%d [shape=plaintext, group=l%d, label=%s]\n", i, i, quote(l.Lines[i].Name()))
 	}
 	marked := map[int]int{}
 	for _, a := range l.Accesses {
@@ -25,7 +25,7 @@ func (l *Lattice) WriteDOT(w io.Writer) error {
 	for i := range l.Events {
 		e := &l.Events[i]
 		if e.Line == NoLine {
-			fmt.Fprintf(b, "\te%d [shape=box, style=filled, fillcolor=gray85, height=0.2, label=%s]\n", i, strconv.Quote(e.Name))
+			fmt.Fprintf(b, "\te%d [shape=box, style=filled, fillcolor=gray85, height=0.2, label=%s]\n", i, quote(e.Name))
 			continue
 		}
 		label := e.Label()
@@ -37,7 +37,7 @@ func (l *Lattice) WriteDOT(w io.Writer) error {
 			style = ", color=red, penwidth=2"
 			label = fmt.Sprintf("access %d\n%s", side, label)
 		}
-		fmt.Fprintf(b, "\te%d [shape=%s, group=l%d, label=%s, tooltip=%s%s]\n", i, dotShape[e.Kind], e.Line, strconv.Quote(label), strconv.Quote(l.details(i)), style)
+		fmt.Fprintf(b, "\te%d [shape=%s, group=l%d, label=%s, tooltip=%s%s]\n", i, dotShape[e.Kind], e.Line, quote(label), quote(l.details(i)), style)
 		from := fmt.Sprintf("l%d", e.Line)
 		if n := last[e.Line]; n >= 0 {
 			from = fmt.Sprintf("e%d", n)
@@ -64,8 +64,17 @@ func (l *Lattice) WriteDOT(w io.Writer) error {
 	return nil
 }
 
+// quote makes a string of the DOT language; line breaks are kept.
+func quote(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, l := range lines {
+		lines[i] = strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(printable(l))
+	}
+	return `"` + strings.Join(lines, `\n`) + `"`
+}
+
 var dotShape = map[Kind]string{Operation: "box", Synchronization: "ellipse", Local: "plaintext", Memory: "diamond"}
 
 var dotColor = map[EdgeKind]string{
-	Message: "blue", Collective: "gray40", Exposure: "darkgreen", LockOrder: "purple", Thread: "black", Path: "gray60",
+	Message: "blue", Collective: "gray40", Exposure: "darkgreen", LockOrder: "purple", Declared: "darkcyan", Thread: "black", Path: "gray60",
 }

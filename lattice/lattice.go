@@ -108,6 +108,7 @@ const (
 	Collective EdgeKind = "collective" // a collective call, windows' and fences included
 	Exposure   EdgeKind = "exposure"   // post and start, complete and wait
 	LockOrder  EdgeKind = "lock"       // an unlock and the next lock that it excluded
+	Declared   EdgeKind = "declared"   // mcchk_signal and mcchk_wait, and those of processes
 	Thread     EdgeKind = "thread"     // events of two threads of one process
 	Path       EdgeKind = "path"       // through events or processes that are not shown
 )

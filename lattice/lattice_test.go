@@ -3,6 +3,7 @@ package lattice_test
 import (
 	"bytes"
 	"context"
+	"encoding/xml"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -162,4 +163,39 @@ func BenchmarkGrowth(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(events), "ns/event")
 		})
 	}
+}
+
+// Order that the program declares is order.
+func TestDeclared(t *testing.T) {
+	b := lattice.NewRegion(2, 0, 0, nil)
+	run(t, written(t, b,
+		call("mcchk_signal_process", `"dest:r":1,"tag:g":3,"comm:c":1`)+end,
+		call("mcchk_wait_process", `"source:r":0,"tag:g":3,"comm:c":1`)+end))
+	require.Equal(t, `0 rank 0: mcchk_signal_process
+1 rank 1: mcchk_wait_process <declared 0
+`, describe(b.Lattice(nowhere)))
+}
+
+// Names from a trace may hold anything; what is written is well-formed.
+func TestStrangeNames(t *testing.T) {
+	b := lattice.NewRegion(1, 0, 0, nil)
+	run(t, written(t, b, call("MPI_Alloc_mem", "")+end))
+	l := b.Lattice(func(int, uint32) lattice.Place {
+		return lattice.Place{File: "a<b>&\"c\\\x01\xff.c", Line: 3}
+	})
+	var svg, dot bytes.Buffer
+	require.NoError(t, l.WriteSVG(&svg))
+	require.NoError(t, l.WriteDOT(&dot))
+	d := xml.NewDecoder(&svg)
+	for {
+		token, err := d.Token()
+		if err == io.EOF {
+			break
+		}
+		require.NoError(t, err)
+		if text, ok := token.(xml.CharData); ok && strings.Contains(string(text), "a<b>") {
+			require.Contains(t, string(text), "a<b>&\"c\\\uFFFD\uFFFD.c:3")
+		}
+	}
+	require.Contains(t, dot.String(), `label="MPI_Alloc_mem\na<b>&\"c\\`+"\uFFFD\uFFFD"+`.c:3"`)
 }

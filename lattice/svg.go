@@ -96,7 +96,7 @@ func newDrawing(l *Lattice) *drawing {
 		}
 	}
 	d.column = append(d.column, x)
-	for _, k := range []EdgeKind{Message, Collective, Exposure, LockOrder, Thread, Path} {
+	for _, k := range []EdgeKind{Message, Collective, Exposure, LockOrder, Declared, Thread, Path} {
 		if slices.ContainsFunc(l.Edges, func(e Edge) bool { return e.Kind == k }) {
 			d.kinds = append(d.kinds, k)
 		}
@@ -121,19 +121,19 @@ func (d *drawing) label(e *Event) string {
 func (d *drawing) begin() {
 	fmt.Fprintf(d.w, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" viewBox="0 0 %d %d" role="img" aria-labelledby="lattice-title lattice-desc">`+"\n",
 		d.width, d.height, d.width, d.height)
-	fmt.Fprintf(d.w, "<title id=\"lattice-title\">%s</title>\n<desc id=\"lattice-desc\">%s</desc>\n", html.EscapeString(d.Title()), html.EscapeString(d.Description()))
+	fmt.Fprintf(d.w, "<title id=\"lattice-title\">%s</title>\n<desc id=\"lattice-desc\">%s</desc>\n", escape(d.Title()), escape(d.Description()))
 	fmt.Fprintf(d.w, "<style>%s</style>\n", svgStyle)
 	d.w.WriteString("<defs>")
 	for _, k := range d.kinds {
 		fmt.Fprintf(d.w, `<marker id="to-%s" viewBox="0 0 8 8" refX="13" refY="4" markerWidth="8" markerHeight="8" markerUnits="userSpaceOnUse" orient="auto"><path class="head %s" d="M0,0L8,4L0,8z"/></marker>`, k, k)
 	}
 	fmt.Fprintf(d.w, "</defs>\n<rect class=\"ground\" width=\"%d\" height=\"%d\"/>\n", d.width, d.height)
-	fmt.Fprintf(d.w, `<text class="title" x="%d" y="24">%s</text>`+"\n", margin, html.EscapeString(d.Title()))
-	fmt.Fprintf(d.w, `<text class="sub" x="%d" y="42">%s</text>`+"\n", margin, html.EscapeString(d.counts()))
+	fmt.Fprintf(d.w, `<text class="title" x="%d" y="24">%s</text>`+"\n", margin, escape(d.Title()))
+	fmt.Fprintf(d.w, `<text class="sub" x="%d" y="42">%s</text>`+"\n", margin, escape(d.counts()))
 	for i, a := range d.Accesses[:min(len(d.Accesses), fewAccesses)] {
 		y := 42 + (i+1)*textRow
 		fmt.Fprintf(d.w, `<g class="side%d"><rect x="%d" y="%d" width="10" height="10"/></g><text class="sub" x="%d" y="%d">%s</text>`+"\n",
-			a.Side, margin, y-9, margin+16, y, html.EscapeString(d.access(&a)))
+			a.Side, margin, y-9, margin+16, y, escape(d.access(&a)))
 	}
 }
 
@@ -149,7 +149,7 @@ func (d *drawing) lanes() {
 				name += fmt.Sprintf(".%d", l.Strand)
 			}
 		}
-		fmt.Fprintf(d.w, `<text class="name" x="%d" y="%d">%s</text>`+"\n", d.x(i)-6, d.top-8, html.EscapeString(name))
+		fmt.Fprintf(d.w, `<text class="name" x="%d" y="%d">%s</text>`+"\n", d.x(i)-6, d.top-8, escape(name))
 		if l.Before {
 			d.lane(i, d.top, d.y(d.first[i]), true)
 		}
@@ -187,7 +187,7 @@ func (d *drawing) pending() {
 		from, to := &d.Events[a.Event], &d.Events[a.Done]
 		if from.Line == to.Line {
 			fmt.Fprintf(d.w, `<rect class="pending side%d" x="%d" y="%d" width="14" height="%d" rx="7"><title>%s is pending</title></rect>`+"\n",
-				a.Side, d.x(from.Line)-7, d.y(from.Layer)-7, d.y(to.Layer)-d.y(from.Layer)+14, html.EscapeString(a.Name))
+				a.Side, d.x(from.Line)-7, d.y(from.Layer)-7, d.y(to.Layer)-d.y(from.Layer)+14, escape(a.Name))
 		}
 	}
 }
@@ -218,7 +218,7 @@ func (d *drawing) edges() {
 	for i := range d.Events {
 		if e := &d.Events[i]; e.Line == NoLine {
 			fmt.Fprintf(d.w, `<line class="join" x1="%d" y1="%d" x2="%d" y2="%d"><title>%s</title></line>`+"\n",
-				left[i]-6, d.y(e.Layer), right[i]+6, d.y(e.Layer), html.EscapeString(d.details(i)))
+				left[i]-6, d.y(e.Layer), right[i]+6, d.y(e.Layer), escape(d.details(i)))
 		}
 	}
 }
@@ -235,7 +235,7 @@ func (d *drawing) events() {
 		if side := d.sides[i]; side > 0 {
 			class += fmt.Sprintf(" side%d", side)
 		}
-		fmt.Fprintf(d.w, `<g class="%s"><title>%s</title>`, class, html.EscapeString(d.details(i)))
+		fmt.Fprintf(d.w, `<g class="%s"><title>%s</title>`, class, escape(d.details(i)))
 		switch e.Kind {
 		case Operation:
 			fmt.Fprintf(d.w, `<rect x="%d" y="%d" width="10" height="10"/>`, x-5, y-5)
@@ -247,9 +247,9 @@ func (d *drawing) events() {
 			fmt.Fprintf(d.w, `<circle cx="%d" cy="%d" r="5"/>`, x, y)
 		}
 		if d.labels {
-			fmt.Fprintf(d.w, `<text x="%d" y="%d">%s`, x+12, y+4, html.EscapeString(e.Label()))
+			fmt.Fprintf(d.w, `<text x="%d" y="%d">%s`, x+12, y+4, escape(e.Label()))
 			if p := e.Place.String(); p != "" && e.Part != Return {
-				fmt.Fprintf(d.w, ` <tspan class="place">%s</tspan>`, html.EscapeString(p))
+				fmt.Fprintf(d.w, ` <tspan class="place">%s</tspan>`, escape(p))
 			}
 			d.w.WriteString("</text>")
 		}
@@ -257,12 +257,15 @@ func (d *drawing) events() {
 	}
 }
 
+// escape makes text fit for XML, which some characters are not in any form.
+func escape(text string) string { return html.EscapeString(printable(text)) }
+
 var kindNames = []struct {
 	kind EdgeKind
 	text string
 }{
 	{Message, "message"}, {Collective, "collective call"}, {Exposure, "post, complete"}, {LockOrder, "unlock, then lock"},
-	{Thread, "threads of a process"}, {Path, "through what is not shown"},
+	{Declared, "declared by the program"}, {Thread, "threads of a process"}, {Path, "through what is not shown"},
 }
 
 // legend explains the kinds of edges that there are, and dashes.
@@ -283,8 +286,8 @@ func (d *drawing) legend() {
 
 const svgStyle = `text{font:12px sans-serif;fill:#1b1f24}.title{font-weight:bold;font-size:15px}.sub{font-size:11px;fill:#59636e}.name{font-weight:bold}
 .ground{fill:#fff}.lane{stroke:#8c959f;stroke-width:2}.gap{stroke-dasharray:3 4}.join{stroke:#59636e;stroke-width:5;stroke-linecap:round}
-.edge{stroke-width:1.5;fill:none}.message{stroke:#0969da}.collective{stroke:#59636e}.exposure{stroke:#1a7f37;stroke-dasharray:8 3}.lock{stroke:#8250df;stroke-dasharray:8 3 2 3}.thread{stroke:#1b1f24}.path{stroke:#6e7781;stroke-dasharray:2 3}
-.head{stroke:none}.head.message{fill:#0969da}.head.collective{fill:#59636e}.head.exposure{fill:#1a7f37}.head.lock{fill:#8250df}.head.thread{fill:#1b1f24}.head.path{fill:#6e7781}
+.edge{stroke-width:1.5;fill:none}.message{stroke:#0969da}.collective{stroke:#59636e}.exposure{stroke:#1a7f37;stroke-dasharray:8 3}.lock{stroke:#8250df;stroke-dasharray:8 3 2 3}.declared{stroke:#0a7e8c;stroke-dasharray:12 2}.thread{stroke:#1b1f24}.path{stroke:#6e7781;stroke-dasharray:2 3}
+.head{stroke:none}.head.message{fill:#0969da}.head.collective{fill:#59636e}.head.exposure{fill:#1a7f37}.head.lock{fill:#8250df}.head.declared{fill:#0a7e8c}.head.thread{fill:#1b1f24}.head.path{fill:#6e7781}
 .event text{paint-order:stroke;stroke:#fff;stroke-width:4px;stroke-linejoin:round}.event .place{fill:#59636e}
 .synchronization circle{fill:#57606a}.operation rect{fill:#0969da}.call circle{fill:#fff;stroke:#57606a;stroke-width:1.5}.access path{fill:#57606a}
 .side1 circle,.side1 rect,.side1 path{fill:#cf222e;stroke:#82071e;stroke-width:1.5}.side2 circle,.side2 rect,.side2 path{fill:#d4a72c;stroke:#7d4e00;stroke-width:1.5}.side1 text,.side2 text{font-weight:bold}

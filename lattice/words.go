@@ -3,6 +3,8 @@ package lattice
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
+	"unicode"
 )
 
 // Title says what the lattice shows.
@@ -115,4 +117,14 @@ func (l *Lattice) details(i int) string {
 		}
 	}
 	return text
+}
+
+// printable replaces what cannot be shown, such as what a damaged file name holds.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
 }
