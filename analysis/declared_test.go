@@ -1,0 +1,198 @@
+package analysis
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/evc"
+)
+
+// declaredStep is a step of a program whose processes declare order.
+type declaredStep struct {
+	rank int
+	kind string // put, flush, signal, wait, to, from (a process), barrier
+	cell int    // of a put
+	res  int    // resource; the other process
+	n    int    // of signals on the resource before
+}
+
+// declaredProgram draws steps in the order in which they were executed. A wait
+// for a process comes after its signal.
+func declaredProgram(rng *rand.Rand, ranks int) []declaredStep {
+	var steps []declaredStep
+	signals := map[int]int{}
+	sent := map[[2]int]int{}
+	for range 4 + rng.IntN(70) {
+		s := declaredStep{rank: rng.IntN(ranks), cell: rng.IntN(3), res: rng.IntN(2)}
+		switch x := rng.IntN(20); {
+		case x < 6:
+			s.kind = "put"
+		case x < 10:
+			s.kind = "flush"
+		case x < 13:
+			s.kind, s.n = "signal", signals[s.res]
+			signals[s.res]++
+		case x < 16:
+			s.kind, s.n = "wait", signals[s.res]
+		case x < 18:
+			s.kind, s.res = "to", rng.IntN(ranks)
+			sent[[2]int{s.rank, s.res}]++
+		case x < 19:
+			s.kind, s.res = "from", rng.IntN(ranks)
+			if sent[[2]int{s.res, s.rank}] == 0 {
+				continue
+			}
+			sent[[2]int{s.res, s.rank}]--
+		default:
+			if rng.IntN(3) > 0 {
+				continue
+			}
+			s.kind = "barrier"
+		}
+		steps = append(steps, s)
+	}
+	return steps
+}
+
+// lineOf is the source line of a step.
+func lineOf(step int) int { return 10 + step }
+
+func declaredTrace(t *testing.T, ranks int, steps []declaredStep) [][]byte {
+	var b strings.Builder
+	b.WriteString(create + `{"call":"MPI_Win_lock_all","args":{"win":5}}` + "\n")
+	for i, s := range steps {
+		fn, args := "", ""
+		switch s.kind {
+		case "put":
+			fn, args = "MPI_Put", fmt.Sprintf(`"origin_addr":"0x%x","origin_count":1,"origin_datatype":1,"target_rank":0,"target_disp":%d,"target_count":1,"target_datatype":1,"win":5`, 0x5000+16*i, 4*s.cell)
+		case "flush":
+			fn, args = "MPI_Win_flush", `"rank":0,"win":5`
+		case "signal", "wait":
+			fn, args = "mcchk_"+s.kind, fmt.Sprintf(`"win":5,"rank":%d,"resource":7,"count":%d`, s.res, s.n)
+		case "to":
+			fn, args = "mcchk_signal_process", fmt.Sprintf(`"comm":1,"dest":%d,"tag":3`, s.res)
+		case "from":
+			fn, args = "mcchk_wait_process", fmt.Sprintf(`"comm":1,"source":%d,"tag":3`, s.res)
+		case "barrier":
+			fmt.Fprintf(&b, "rank -1\n"+`{"call":"MPI_Barrier","args":{"comm":1}}`+"\n")
+			continue
+		}
+		fmt.Fprintf(&b, "rank %d\n"+`{"call":"%s","stack":[{"func":"main","file":"a.c","line":%d}],"args":{%s}}`+"\n", s.rank, fn, lineOf(i), args)
+	}
+	b.WriteString("rank -1\n" + `{"call":"MPI_Win_unlock_all","args":{"win":5}}` + "\n" + finish)
+	return packed(t, ranks, b.String())
+}
+
+// declaredRaces returns the lines of all pairs of puts that nothing orders: by
+// what comes before each step, in the order of the run.
+func declaredRaces(ranks int, steps []declaredStep) [][2]int {
+	before := make([]map[int]bool, len(steps))
+	past := make([]map[int]bool, ranks) // what each process knows of
+	for r := range past {
+		past[r] = map[int]bool{}
+	}
+	learn := func(r int, more map[int]bool) {
+		for e := range more {
+			past[r][e] = true
+		}
+	}
+	type mail struct{ from, to int }
+	signalled := map[int][]map[int]bool{}
+	sent := map[mail][]map[int]bool{}
+	copied := func(m map[int]bool) map[int]bool {
+		c := map[int]bool{}
+		for e := range m {
+			c[e] = true
+		}
+		return c
+	}
+	for i, s := range steps {
+		r := s.rank
+		switch s.kind {
+		case "wait":
+			for _, m := range signalled[s.res] {
+				learn(r, m)
+			}
+		case "from":
+			q := sent[mail{s.res, r}]
+			learn(r, q[0])
+			sent[mail{s.res, r}] = q[1:]
+		case "barrier":
+			all := map[int]bool{}
+			for q := range ranks {
+				for e := range past[q] {
+					all[e] = true
+				}
+			}
+			for q := range ranks {
+				learn(q, all)
+			}
+			continue
+		}
+		before[i] = copied(past[r])
+		past[r][i] = true
+		switch s.kind {
+		case "signal":
+			signalled[s.res] = append(signalled[s.res], copied(past[r]))
+		case "to":
+			sent[mail{r, s.res}] = append(sent[mail{r, s.res}], copied(past[r]))
+		}
+	}
+	completed := func(put int) int {
+		for i := put + 1; i < len(steps); i++ {
+			if steps[i].rank == steps[put].rank && steps[i].kind == "flush" {
+				return i
+			}
+		}
+		return -1
+	}
+	var races [][2]int
+	for j, b := range steps {
+		for i, a := range steps[:j] {
+			if a.kind == "put" && b.kind == "put" && a.cell == b.cell && !before[j][completed(i)] {
+				races = append(races, [2]int{lineOf(i), lineOf(j)})
+			}
+		}
+	}
+	return races
+}
+
+// TestDeclaredOrder: the races of random programs whose processes declare order
+// are those that reachability finds, wherever regions are cut into phases.
+func TestDeclaredOrder(t *testing.T) {
+	racing, clean := 0, 0
+	for seed := range uint64(400) {
+		rng := rand.New(rand.NewPCG(seed, 11))
+		ranks := 2 + rng.IntN(4)
+		steps := declaredProgram(rng, ranks)
+		want := declaredRaces(ranks, steps)
+		if len(want) > 0 {
+			racing++
+		} else {
+			clean++
+		}
+		files := declaredTrace(t, ranks, steps)
+		for _, opts := range []Options{
+			{Clock: evc.Encoded}, {Clock: evc.Vector, turn: 1}, {Clock: evc.Auto, phase: 4 + int(seed%9), turn: 1 + int(seed%3)},
+		} {
+			res := inMemoryWith(t, files, opts)
+			require.Empty(t, res.Doubts, "seed %d", seed)
+			var got [][2]int
+			for i := range res.Findings {
+				f := &res.Findings[i]
+				a, b := f.First.Stack[0].Line, f.Second.Stack[0].Line
+				got = append(got, [2]int{min(a, b), max(a, b)})
+			}
+			slices.SortFunc(got, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
+			slices.SortFunc(want, func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
+			require.Equal(t, want, got, "seed %d, %+v: %+v", seed, opts, steps)
+		}
+	}
+	require.Greater(t, racing, 50)
+	require.Greater(t, clean, 20)
+}
