@@ -211,8 +211,7 @@ func (d *drawing) edges() {
 			span(x.From, d.x(to.Line))
 			fmt.Fprintf(d.w, `<line class="edge %s" x1="%d" y1="%d" x2="%d" y2="%d" marker-end="url(#to-%s)"/>`+"\n", x.Kind, d.x(to.Line), d.y(from.Layer), d.x(to.Line), d.y(to.Layer), x.Kind)
 		default:
-			fmt.Fprintf(d.w, `<line class="edge %s" x1="%d" y1="%d" x2="%d" y2="%d" marker-end="url(#to-%s)"><title>%s</title></line>`+"\n",
-				x.Kind, d.x(from.Line), d.y(from.Layer), d.x(to.Line), d.y(to.Layer), x.Kind, x.Kind)
+			fmt.Fprintf(d.w, `<path class="edge %s" d="%s" marker-end="url(#to-%s)"><title>%s</title></path>`+"\n", x.Kind, d.way(from, to), x.Kind, x.Kind)
 		}
 	}
 	for i := range d.Events {
@@ -221,6 +220,23 @@ func (d *drawing) edges() {
 				left[i]-6, d.y(e.Layer), right[i]+6, d.y(e.Layer), escape(d.details(i)))
 		}
 	}
+}
+
+// way leads from an event to one of another line: straight to the next line, and
+// past the events of the lines between, at a height of its own, to those further
+// away.
+func (d *drawing) way(from, to *Event) string {
+	x1, y1, x2, y2 := d.x(from.Line), d.y(from.Layer), d.x(to.Line), d.y(to.Layer)
+	side := 1
+	switch n := to.Line - from.Line; {
+	case n == 1 || n == -1 || n == 0:
+		return fmt.Sprintf("M%d,%dL%d,%d", x1, y1, x2, y2)
+	case n < 0:
+		side = -1
+	}
+	const heights, apart, bend = 5, 2, 14
+	height := y1 + d.row/2 + (from.Line%heights-heights/2)*apart
+	return fmt.Sprintf("M%d,%dL%d,%dL%d,%dL%d,%dL%d,%d", x1, y1, x1+side*bend, height, x2-side*bend, height, x2-side*bend, max(height, y2-d.row/2), x2, y2)
 }
 
 // events draws the events and their labels.
@@ -286,7 +302,7 @@ func (d *drawing) legend() {
 
 const svgStyle = `text{font:12px sans-serif;fill:#1b1f24}.title{font-weight:bold;font-size:15px}.sub{font-size:11px;fill:#59636e}.name{font-weight:bold}
 .ground{fill:#fff}.lane{stroke:#8c959f;stroke-width:2}.gap{stroke-dasharray:3 4}.join{stroke:#59636e;stroke-width:5;stroke-linecap:round}
-.edge{stroke-width:1.5;fill:none}.message{stroke:#0969da}.collective{stroke:#59636e}.exposure{stroke:#1a7f37;stroke-dasharray:8 3}.lock{stroke:#8250df;stroke-dasharray:8 3 2 3}.declared{stroke:#0a7e8c;stroke-dasharray:12 2}.thread{stroke:#1b1f24}.path{stroke:#6e7781;stroke-dasharray:2 3}
+.edge{stroke-width:1.5;fill:none;stroke-linejoin:round}.message{stroke:#0969da}.collective{stroke:#59636e}.exposure{stroke:#1a7f37;stroke-dasharray:8 3}.lock{stroke:#8250df;stroke-dasharray:8 3 2 3}.declared{stroke:#0a7e8c;stroke-dasharray:12 2}.thread{stroke:#1b1f24}.path{stroke:#6e7781;stroke-dasharray:2 3}
 .head{stroke:none}.head.message{fill:#0969da}.head.collective{fill:#59636e}.head.exposure{fill:#1a7f37}.head.lock{fill:#8250df}.head.declared{fill:#0a7e8c}.head.thread{fill:#1b1f24}.head.path{fill:#6e7781}
 .event text{paint-order:stroke;stroke:#fff;stroke-width:4px;stroke-linejoin:round}.event .place{fill:#59636e}
 .synchronization circle{fill:#57606a}.operation rect{fill:#0969da}.call circle{fill:#fff;stroke:#57606a;stroke-width:1.5}.access path{fill:#57606a}
