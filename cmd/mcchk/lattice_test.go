@@ -181,3 +181,26 @@ func TestTimelineErrors(t *testing.T) {
 	require.Equal(t, exitUsage, status)
 	require.Contains(t, diag, "a directory of traces is missing")
 }
+
+// Of the settings, pictures heed those that findings depend on.
+func TestLatticeSettings(t *testing.T) {
+	for _, command := range [][]string{{"lattice", recordedTraces("jacobi_halo_wrong"), "--finding", "1"}, {"timeline", recordedTraces("jacobi_halo_wrong")}} {
+		_, want, _ := drawn(command...)
+		for name, tt := range map[string]struct {
+			env    map[string]string
+			status int
+		}{
+			"those of reports": {map[string]string{"MCCHK_FORMAT": "sarif=x.sarif", "MCCHK_OUTPUT": "elsewhere"}, exitOK},
+			"the analysis's":   {map[string]string{"MCCHK_MEMORY_MODEL": "unified", "MCCHK_PREDICT": "true"}, exitOK},
+			"a wrong one":      {map[string]string{"MCCHK_MEMORY_MODEL": "unifide"}, exitUsage},
+		} {
+			a, out, diag := testApp()
+			a.backend = realBackend()
+			a.getenv = func(key string) string { return tt.env[key] }
+			require.Equal(t, tt.status, a.run(context.Background(), append([]string{"mcchk"}, command...)), "%s: %s", name, diag)
+			if tt.status == exitOK {
+				require.Equal(t, want, out.String(), name)
+			}
+		}
+	}
+}

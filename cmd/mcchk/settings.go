@@ -45,7 +45,13 @@ func otherVariables() []string {
 // configured are the commands whose flags take their values from settings. The
 // others work whatever a settings file holds.
 func configured(cmd *cobra.Command) bool {
-	return slices.Contains([]string{"analyze", "merge", "run", "doctor", "explain", "config"}, cmd.Name()) && cmd.Parent() == cmd.Root()
+	return slices.Contains([]string{"analyze", "merge", "run", "doctor", "explain", "config", "lattice", "timeline"}, cmd.Name()) && cmd.Parent() == cmd.Root()
+}
+
+// heeds reports whether such a command takes a setting. Pictures have formats and
+// output files of their own, and of the settings those that findings depend on.
+func heeds(cmd *cobra.Command, setting string) bool {
+	return !slices.Contains([]string{"lattice", "timeline"}, cmd.Name()) || slices.Contains([]string{"memory-model", "predict"}, setting)
 }
 
 // loadSettings reads settings file and environment.
@@ -74,7 +80,7 @@ func (a *app) applySettings(cmd *cobra.Command) error {
 	for _, s := range settings() {
 		f := cmd.Flags().Lookup(s.Name)
 		v := c.Of(s.Name)
-		if f == nil || f.Changed || v.From == config.FromDefault {
+		if f == nil || !heeds(cmd, s.Name) || f.Changed || v.From == config.FromDefault {
 			continue
 		}
 		if list, ok := f.Value.(pflag.SliceValue); ok {
