@@ -15,6 +15,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
@@ -131,14 +132,27 @@ func (x *tab) keys(keys string) {
 	x.do(chromedp.KeyEvent(keys))
 }
 
+// press presses a key that is no text: of one that the page takes for itself, a
+// keyboard sends no text either.
+func (x *tab) press(key string) {
+	x.t.Helper()
+	for _, kind := range []input.DispatchKeyEventType{input.DispatchKeyEventTypeRawKeyDown, input.DispatchKeyEventTypeKeyUp} {
+		_, err := chromedp.Call(x.ctx, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: kind, Key: key})
+		require.NoError(x.t, err)
+	}
+}
+
 // click clicks at the middle of an element.
 func (x *tab) click(selector string) {
 	x.t.Helper()
 	var at []float64
+	element := `document.querySelector(` + strconv.Quote(selector) + `)`
+	for range 3 { // what comes into view may take another height
+		x.eval(element + `.scrollIntoView({ block: 'center' })`)
+		x.until(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+	}
 	require.NoError(x.t, json.Unmarshal([]byte(x.eval(`(() => {
-		const e = document.querySelector(`+strconv.Quote(selector)+`);
-		e.scrollIntoView({ block: 'center' });
-		const box = e.getBoundingClientRect();
+		const box = `+element+`.getBoundingClientRect();
 		return '[' + (box.x + box.width / 2) + ',' + (box.y + box.height / 2) + ']';
 	})()`)), &at))
 	x.do(chromedp.MouseClickXY(at[0], at[1]))

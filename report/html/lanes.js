@@ -2,7 +2,7 @@
 // two accesses, made of the finding itself. Time goes to the right; distances
 // mean nothing.
 
-const laneHeight = 116, laneTop = 46, laneLeft = 92;
+const laneHeight = 116, laneTop = 46, laneLeft = 24;
 
 // opens fits the calls that open an epoch.
 const opens = /^Win_(fence|lock|lock_all|start)$/;
@@ -98,8 +98,7 @@ function laneDrawing(f) {
 
   const back = [], middle = [], front = [];
   for (const rank of ranks) {
-    middle.push(svg('line', { class: 'lane', x1: laneLeft - 8, y1: y(rank), x2: right, y2: y(rank) }),
-      svg('text', { class: 'lane-name', x: 8, y: y(rank) + 4 }, 'rank ' + rank));
+    middle.push(svg('line', { class: 'lane', x1: laneLeft - 8, y1: y(rank), x2: right, y2: y(rank) }));
   }
   sides.forEach((s, n) => {
     let from = laneLeft - 8;
@@ -139,8 +138,15 @@ function laneDrawing(f) {
     drawing(width, height, 'The processes around the accesses', laneDescription(sides, lanes), back, middle, front));
   const shown = sides.map((s) => x(s.access));
   requestAnimationFrame(() => reveal(holder, Math.min(...shown) - step, Math.max(...shown) + step)); // when it has its width
-  return h('figure', {}, holder,
+  return h('figure', {}, h('div', { class: 'drawn' }, laneNames(ranks.map((rank) => ['rank ' + rank, y(rank)]), height), holder),
     h('figcaption', {}, laneLegend(sides, edges, missing)));
+}
+
+// laneNames is the names of lanes beside a drawing, which stay when it scrolls.
+function laneNames(names, height) {
+  const width = 24 + 7.5 * Math.max(...names.map(([name]) => name.length));
+  return svg('svg', { viewBox: `0 0 ${width} ${height}`, width, height, class: 'drawing names', 'aria-hidden': 'true' },
+    names.map(([name, y]) => svg('text', { class: 'lane-name', x: 10, y: y + 4 }, name)));
 }
 
 // missingEdge is the order that was looked for between two processes: from the

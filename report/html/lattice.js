@@ -1,7 +1,9 @@
 // The events around a finding: a line for each process, direct dependences, and
 // a consistent cut that can be moved.
 
-const eventLeft = 96, eventTop = 40, eventHeight = 86;
+const eventLeft = 28, eventTop = 40, eventHeight = 86;
+
+const eventLine = (n) => eventTop + n * eventHeight + 20; // where the line of a process is
 
 // eventsElsewhere says where the events of a finding are to be had.
 function eventsElsewhere(f) {
@@ -114,7 +116,8 @@ function latticeView(f) {
   });
   draw();
   requestAnimationFrame(() => showCut(holder)); // when it has its width
-  return h('div', {}, h('div', { class: 'buttons', role: 'group', 'aria-label': 'Move the cut' }, Object.values(buttons)), status, holder,
+  return h('div', {}, h('div', { class: 'buttons', role: 'group', 'aria-label': 'Move the cut' }, Object.values(buttons)), status,
+    h('div', { class: 'drawn' }, laneNames(l.lines.map((line, n) => [lineName(line), eventLine(n)]), eventTop + l.lines.length * eventHeight), holder),
     h('p', { class: 'legend' }, 'Filled: what has happened at the cut, the dashed line. Outlined heavily: what could come next. Arrows: direct dependences; what they imply is not drawn. ⋯: events left out. A click on an event moves the cut behind it.'));
 }
 
@@ -169,7 +172,7 @@ function latticeDrawing(f, cut, choose) {
   const step = Math.max(62, 7 * longest + 12);
   const width = eventLeft + layers.length * step + 30, height = eventTop + l.lines.length * eventHeight;
   const x = (e) => eventLeft + (column.get(e.y || 0) + 0.5) * step;
-  const y = (n) => eventTop + n * eventHeight + 20;
+  const y = eventLine;
   const back = [], middle = [], front = [];
   const members = (i) => l.edges.filter((e) => e.f === i || e.t === i).map((e) => l.events[e.f === i ? e.t : e.f]).filter((e) => e.l >= 0).map((e) => y(e.l));
   const place = (i) => {
@@ -180,8 +183,7 @@ function latticeDrawing(f, cut, choose) {
   };
 
   l.lines.forEach((line, n) => {
-    middle.push(svg('line', { class: 'lane', x1: eventLeft - 8, y1: y(n), x2: width - 12, y2: y(n) }),
-      svg('text', { class: 'lane-name', x: 8, y: y(n) + 4 }, lineName(line)));
+    middle.push(svg('line', { class: 'lane', x1: eventLeft - 8, y1: y(n), x2: width - 12, y2: y(n) }));
     if (line.before) front.push(svg('text', { class: 'fold', x: eventLeft - 4, y: y(n) - 4 }, '⋯'));
     if (line.after) front.push(svg('text', { class: 'fold', x: width - 26, y: y(n) - 4 }, '⋯'));
   });

@@ -92,7 +92,7 @@ function onKey(event) {
       break;
     case '/':
       go('findings');
-      setTimeout(() => byId('filter-text').focus());
+      byId('filter-text').focus();
       event.preventDefault();
       break;
     case 'j':
