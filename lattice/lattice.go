@@ -3,9 +3,9 @@
 // Only direct dependences are kept: none that others imply (Consistent Global
 // Views, seed 004, sections 2.3 and 3.3).
 //
-// A Builder watches a replay (regions.Observer) and keeps the events that are
-// wanted: those of one concurrent region, or those around the accesses of
-// findings. Two kept events are ordered in the lattice if and only if they are
+// A Region and Neighbourhoods watch a replay (regions.Observer) and keep the
+// events that are wanted: those of one concurrent region, or those around the
+// accesses of findings. Two kept events are ordered in the lattice if and only if they are
 // ordered in the run, whatever was left out between them. The events come in an
 // order in which every prefix is a consistent cut.
 //

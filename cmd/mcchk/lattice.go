@@ -194,6 +194,9 @@ func (a *app) buildLattice(ctx context.Context, res *analysis.Result, o latticeO
 	if err != nil {
 		return nil, err
 	}
+	for k := range all[0].Accesses {
+		all[0].Accesses[k].Finding = i
+	}
 	return all[0], nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcchk/mcchk/lattice"
@@ -36,6 +37,7 @@ func TestLatticeGolden(t *testing.T) {
 		"finding.svg": {recordedTraces("pingpong_flush_wrong"), "--finding", "1"},
 		"finding.dot": {recordedTraces("pingpong_flush_wrong"), "--finding", "1", "--format", "dot", "--around", "2"},
 		"finding.txt": {recordedTraces("pingpong_flush_wrong"), "--finding", "1", "--total-order"},
+		"second.txt":  {recordedTraces("jacobi_halo_wrong"), "--finding", "2", "--around", "1", "--total-order"},
 		"region.svg":  {recordedTraces("jacobi_halo_wrong"), "--region", "2"},
 		"region.txt":  {recordedTraces("jacobi_halo_wrong"), "--region", "2", "--total-order"},
 		"barrier.svg": {recordedTraces("lock_barrier_wrong"), "--finding", "1"},
@@ -62,12 +64,19 @@ func TestLatticeGolden(t *testing.T) {
 // another order.
 func TestLatticeJSON(t *testing.T) {
 	dir := recordedTraces("pingpong_flush_wrong")
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "docs", "lattice.schema.json"))
+	require.NoError(t, err)
 	read := func(args ...string) (l lattice.Lattice) {
 		status, out, diag := drawn(append([]string{"lattice", dir, "--format", "json"}, args...)...)
 		require.Equal(t, exitOK, status, diag)
+		value, err := jsonschema.UnmarshalJSON(strings.NewReader(out))
+		require.NoError(t, err)
+		require.NoError(t, schema.Validate(value))
 		require.NoError(t, json.Unmarshal([]byte(out), &l))
 		return l
 	}
+	region := read("--region", "2", "--limit", "2")
+	require.True(t, region.Truncated)
 	l, ordered := read("--finding", "1"), read("--finding", "1", "--total-order")
 	require.Len(t, l.Accesses, 2)
 	require.ElementsMatch(t, l.Events, ordered.Events)
