@@ -75,7 +75,7 @@ func TestLatticeJSON(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(out), &l))
 		return l
 	}
-	region := read("--region", "2", "--limit", "2")
+	region := read("--region", "1", "--limit", "2")
 	require.True(t, region.Truncated)
 	l, ordered := read("--finding", "1"), read("--finding", "1", "--total-order")
 	require.Len(t, l.Accesses, 2)
