@@ -16,7 +16,7 @@ type Stats struct {
 
 func (s *Stats) add(r *regions.Region) {
 	s.Phases++
-	accesses, separate := len(r.Calls), 0
+	accesses, separate := r.CallCount(), 0
 	for i := range r.Segments {
 		accesses += r.LocalCount(int32(i))
 		separate += len(r.Segments[i])

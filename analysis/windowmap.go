@@ -116,7 +116,7 @@ func (b *mapBuilder) add(r *regions.Region) (err error) {
 			return err
 		}
 	}
-	for _, a := range r.Calls {
+	for _, a := range r.AllCalls() {
 		if a.Old || a.Role.Gone() {
 			continue
 		}

@@ -213,7 +213,7 @@ func (s *searcher) unit(ctx context.Context, u unit) {
 }
 
 func (s *searcher) search(ctx context.Context, owner int32, calls []*regions.Access) {
-	if len(calls) == 0 || ctx.Err() != nil {
+	if ctx.Err() != nil {
 		return
 	}
 	if s.pairwise {
@@ -221,6 +221,10 @@ func (s *searcher) search(ctx context.Context, owner int32, calls []*regions.Acc
 		return
 	}
 	s.sortLanes(calls)
+	s.addSeries(owner)
+	if len(s.lanes) == 0 {
+		return
+	}
 	s.build(owner)
 	for i, l := range s.lanes {
 		if ctx.Err() != nil {
@@ -291,12 +295,15 @@ func (s *searcher) compareLanes(a, b *lane) {
 	if !ok {
 		return
 	}
-	for i, x := range a.accesses {
+	var room regions.Access
+	for i := range a.len() {
 		from := 0
 		if a == b {
 			from = i + 1
 		}
-		s.report(x, b, from, m)
+		if lo, hi := b.concurrent(s.region, a.times(i, &room), from); lo < hi {
+			s.out.add(newPair(s.region, a.access(i), b.access(lo), m.lo, m.hi, m.v), uint64(hi-lo))
+		}
 	}
 }
 
@@ -316,14 +323,6 @@ func (s *searcher) meet(a, b *regions.Access) (m meeting, ok bool) {
 	}
 	m.v = compare(a, b)
 	return m, m.v != compatible
-}
-
-// report collects the pairs of an access and those of a lane that are
-// concurrent with it.
-func (s *searcher) report(a *regions.Access, l *lane, from int, m meeting) {
-	if lo, hi := l.concurrent(s.region, a, from); lo < hi {
-		s.out.add(newPair(s.region, a, l.accesses[lo], m.lo, m.hi, m.v), uint64(hi-lo))
-	}
 }
 
 // searchLocals looks up each load and store in the lanes.
@@ -441,7 +440,7 @@ func (l *lane) meets(a *trace.Access, hi uint64) bool {
 func (s *searcher) compareLocal(owner int32, st *regions.Stretch, i int, n nearLane) {
 	a := s.region.LocalAccess(owner, st, i)
 	if m, ok := s.meet(a, n.first()); ok {
-		s.out.add(newPair(s.region, a, n.accesses[n.from], m.lo, m.hi, m.v), uint64(n.to-n.from))
+		s.out.add(newPair(s.region, a, n.access(n.from), m.lo, m.hi, m.v), uint64(n.to-n.from))
 	}
 }
 

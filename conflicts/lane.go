@@ -34,7 +34,8 @@ func keyOf(a *regions.Access) laneKey {
 // so that those concurrent with it are found by binary search, and need not be
 // enumerated.
 type lane struct {
-	accesses []*regions.Access
+	accesses []*regions.Access // of a lane that is no series
+	series   *regions.Series   // or nil
 	class    class
 	lo, hi   uint64 // bounding box
 	old      bool   // they were in the phase before as well
@@ -51,7 +52,38 @@ type lane struct {
 	from, to int
 }
 
-func (l *lane) first() *regions.Access { return l.accesses[0] }
+// first returns an access that differs from the others in time only.
+func (l *lane) first() *regions.Access {
+	if l.series != nil {
+		return l.series.Like()
+	}
+	return l.accesses[0]
+}
+
+func (l *lane) len() int {
+	if l.series != nil {
+		return l.series.Len()
+	}
+	return len(l.accesses)
+}
+
+// access returns access i.
+func (l *lane) access(i int) *regions.Access {
+	if l.series != nil {
+		return l.series.Access(i)
+	}
+	return l.accesses[i]
+}
+
+// times returns access i, of which only the times need to be right. It is valid
+// until the next use of room.
+func (l *lane) times(i int, room *regions.Access) *regions.Access {
+	if l.series == nil {
+		return l.accesses[i]
+	}
+	l.series.Times(i, room)
+	return room
+}
 
 // holds reports whether an access with the lane's key belongs to it.
 func (l *lane) holds(a *regions.Access) bool {
@@ -121,7 +153,7 @@ func (s *searcher) sortLanes(calls []*regions.Access) {
 			l = l.next
 		}
 		if l == nil {
-			l = s.newLane(a)
+			l = s.newLane(a, a.Old)
 			if l.next = head; head != nil {
 				l.next, head.next = head.next, l
 			} else {
@@ -133,7 +165,25 @@ func (s *searcher) sortLanes(calls []*regions.Access) {
 	}
 }
 
-func (s *searcher) newLane(a *regions.Access) *lane {
+// addSeries adds the lanes of what calls access in the memory of one process that
+// is kept as series.
+func (s *searcher) addSeries(owner int32) {
+	all := s.region.Series(owner, &s.scratch)
+	for i := range all {
+		a := all[i].Like()
+		if !s.part.Whole() {
+			if lo, hi := a.Layout.Bounds(a.Base); !s.part.Touches(owner, lo, hi) {
+				continue
+			}
+		}
+		l := s.newLane(a, false)
+		l.series = &all[i]
+		l.away = a.Rank != owner && all[i].EndRank() != owner
+		s.lanes = append(s.lanes, l)
+	}
+}
+
+func (s *searcher) newLane(a *regions.Access, old bool) *lane {
 	var l *lane
 	if n := len(s.spare); n > 0 {
 		l, s.spare = s.spare[n-1], s.spare[:n-1]
@@ -141,7 +191,7 @@ func (s *searcher) newLane(a *regions.Access) *lane {
 	} else {
 		l = &lane{}
 	}
-	*l = lane{accesses: l.accesses[:0], class: classOf(a), old: a.Old, away: true, seg: noSegment}
+	*l = lane{accesses: l.accesses[:0], class: classOf(a), old: old, away: true, seg: noSegment}
 	l.lo, l.hi = a.Layout.Bounds(a.Base)
 	if runs := a.Layout.Runs(); len(runs) == 1 {
 		l.block, l.step = runs[0].Size, max(runs[0].Stride, runs[0].Size)
@@ -155,11 +205,10 @@ const noSegment int32 = -1
 // concurrent returns the accesses of the lane from index from on that nothing
 // orders with a, as a range of indices; it is empty when both are equal.
 func (l *lane) concurrent(r *regions.Region, a *regions.Access, from int) (lo, hi int) {
-	rest := l.accesses[from:]
-	i := sort.Search(len(rest), func(j int) bool { return !r.Precedes(rest[j], a) })
-	rest = rest[i:]
-	n := sort.Search(len(rest), func(j int) bool { return r.Precedes(a, rest[j]) })
-	return from + i, from + i + n
+	var room regions.Access
+	lo = from + sort.Search(l.len()-from, func(j int) bool { return !r.Precedes(l.times(from+j, &room), a) })
+	hi = lo + sort.Search(l.len()-lo, func(j int) bool { return r.Precedes(a, l.times(lo+j, &room)) })
+	return lo, hi
 }
 
 // concurrentWith returns the accesses of the lane that nothing orders with one

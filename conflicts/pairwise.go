@@ -3,6 +3,7 @@ package conflicts
 import (
 	"context"
 	"math"
+	"slices"
 
 	"github.com/mcchk/mcchk/regions"
 )
@@ -12,6 +13,15 @@ import (
 // and stands beside it for comparison. Two loads or stores of the owner are
 // ordered, so that they need not be.
 func (s *searcher) searchPairs(ctx context.Context, owner int32, calls []*regions.Access) {
+	calls = slices.Clone(calls)
+	for _, series := range s.region.Series(owner, &s.scratch) {
+		for i := range series.Len() {
+			calls = append(calls, series.Access(i))
+		}
+	}
+	if len(calls) == 0 {
+		return
+	}
 	for i, a := range calls {
 		if ctx.Err() != nil {
 			return

@@ -62,7 +62,7 @@ func (c *copiesChecker) check(r *regions.Region) error {
 		}
 	}
 	locals := map[int32][]*regions.Access{}
-	for _, a := range r.Calls {
+	for _, a := range r.AllCalls() {
 		switch {
 		case a.Role.AtTarget():
 			if p := parts[partKey{a.Call.Win, a.Owner}]; p != nil {

@@ -52,19 +52,29 @@ type Machine struct {
 	procs  []*proc
 	queue  []*proc // processes that can go on, in order
 
-	index   int // of the current concurrent region
-	grown   int // loads, stores, accesses of calls and separate regions of the phase, by what they take
-	limit   int // of grown, at which a phase may end
-	phase   int // the least of limits
-	turn    int // events that a process replays before others have their turn
-	old     int // calls that the phase before had already
-	clock   evc.Clock
-	calls   []*Access
-	spans   []*span
-	slab    []Access
-	again   []*Access // of regions that have been searched, for reuse
-	arrived int       // processes that stand at the global synchronization
-	closer  *proc     // the first that came
+	index int // of the current concurrent region
+	grown int // loads, stores, accesses of calls and separate regions of the phase, by what they take
+	limit int // of grown, at which a phase may end
+	phase int // the least of limits
+	turn  int // events that a process replays before others have their turn
+	old   int // calls that the phase before had already
+	clock evc.Clock
+	calls []*Access
+	spans []*span
+	slab  []Access
+
+	moments    []moments // of accesses of the phase that are complete, by the owner of the memory
+	settled    int       // accesses in them
+	phases     int       // so far
+	shapes     []*shape
+	shapeOfKey map[shapeKey]*shape
+	enders     []CallInfo // calls that completed accesses, without their Pos; two that are none first
+	enderOf    map[CallInfo]uint32
+	lastEnder  uint32
+	manySpans  int       // spans at which those that are done are dropped
+	again      []*Access // of regions that have been searched, for reuse
+	arrived    int       // processes that stand at the global synchronization
+	closer     *proc     // the first that came
 
 	comms    map[int64]*communicator
 	colls    map[collKey]*collective
@@ -139,6 +149,9 @@ func (o Options) phase() int {
 type span struct {
 	access  *Access
 	done    bool
+	listed  bool // it is among the calls of the phase, before it is complete
+	machine *Machine
+	proc    *proc // that makes it
 	gated   bool  // waits for the target's fence
 	request int64 // that it belongs to, or 0
 	settled bool  // which locks protect it is decided
@@ -200,6 +213,7 @@ func (m *Machine) MayOrder() []string {
 func (m *Machine) beginRegion() {
 	m.clock, m.calls, m.old, m.arrived, m.grown = m.clocks.New(), nil, 0, 0, 0
 	m.limit, m.lockSets = m.phase, []*LockSet{nil}
+	m.beginMoments()
 	m.windows.purge()
 	m.beginCopies()
 	m.forgetLocks()
@@ -242,7 +256,7 @@ func (m *Machine) carry() {
 		a.Gated = s.gated
 		a.Gate = Point{Rank: a.Owner, Seg: later}
 		a.Old = !a.Gated
-		s.access = a
+		s.access, s.listed = a, true
 		m.calls = append(m.calls, a)
 		open = append(open, s)
 	}
@@ -344,7 +358,8 @@ func (m *Machine) releaseSoft() bool {
 
 // region returns the phase that ends.
 func (m *Machine) region() *Region {
-	r := &Region{Index: m.index, Weight: m.grown, Clock: m.clock, Calls: m.calls, windows: m.windows.snapshot(), lockSets: m.lockSets, lockSpans: m.regionLocks(), Copies: m.regionCopies(), store: m.store, spill: m.store.spill}
+	m.listOpen()
+	r := &Region{moments: m.moments, settled: m.settled, shapes: m.shapes, enders: m.enders, Index: m.index, Weight: m.grown, Clock: m.clock, Calls: m.calls, windows: m.windows.snapshot(), lockSets: m.lockSets, lockSpans: m.regionLocks(), Copies: m.regionCopies(), store: m.store, spill: m.store.spill}
 	m.store.spill = nil
 	for _, p := range m.procs {
 		r.Segments = append(r.Segments, p.segs)
@@ -355,7 +370,7 @@ func (m *Machine) region() *Region {
 		m.stats.Accesses += n
 		p.taken, p.others = 0, 0
 	}
-	m.stats.Accesses += uint64(len(m.calls) - m.old)
+	m.stats.Accesses += uint64(len(m.calls) - m.old + m.settled)
 	return r
 }
 

@@ -31,6 +31,7 @@ func (m *Machine) endPhase() *Region {
 	if len(active) == 0 {
 		return nil
 	}
+	m.listOpen()
 	floor := m.clock.Floor(active)
 	for i, p := range m.procs {
 		floor[i] = min(floor[i], uint32(len(p.segs)-1))
@@ -50,7 +51,8 @@ func (m *Machine) endPhase() *Region {
 	}
 	before := m.clock
 	m.clock = before.Next(floor)
-	m.keepCalls(floor)
+	m.keepCalls(out, floor)
+	m.beginMoments()
 	m.keepSegments(out, before, floor)
 	m.forgetLocks()
 	m.grown, m.limit = kept, max(m.phase, 4*kept)
@@ -95,6 +97,7 @@ func (m *Machine) kept(floor []uint32) int {
 			n++
 		}
 	}
+	m.keptMoments(floor, m.moments, func(t *moment) { n += int(t.count) })
 	return n
 }
 
@@ -120,10 +123,23 @@ func (m *Machine) keptLocals(p *proc, floor []uint32, f *spillFile, visit func(*
 	}
 }
 
+// keptMoments visits those of accesses that are not past.
+func (m *Machine) keptMoments(floor []uint32, all []moments, visit func(*moment)) {
+	for i := range all {
+		for _, c := range all[i].chunks {
+			for k := range c {
+				if t := &c[k]; !m.below(t.endRank, t.endSeg, floor) {
+					visit(t)
+				}
+			}
+		}
+	}
+}
+
 // keepCalls takes the accesses of calls that are not past into the next phase.
 // The replay goes on with copies of those that are not complete: the phase that
 // ended keeps its own.
-func (m *Machine) keepCalls(floor []uint32) {
+func (m *Machine) keepCalls(out *Region, floor []uint32) {
 	calls := make([]*Access, 0, 64)
 	again := func(a *Access) *Access {
 		b := m.newAccess(*a)
@@ -138,7 +154,7 @@ func (m *Machine) keepCalls(floor []uint32) {
 		}
 		open = append(open, s)
 		if !s.access.gateOpen() {
-			s.access = again(s.access)
+			s.access, s.listed = again(s.access), true
 		}
 	}
 	clear(m.spans[len(open):])
@@ -148,6 +164,11 @@ func (m *Machine) keepCalls(floor []uint32) {
 			again(a)
 		}
 	}
+	m.keptMoments(floor, out.moments, func(t *moment) {
+		for i := range uint64(t.count) {
+			again(out.accessWithCalls(t, i))
+		}
+	})
 	m.old = len(calls)
 	for _, a := range m.calls {
 		if a.gateOpen() {

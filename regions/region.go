@@ -192,7 +192,11 @@ type Region struct {
 	Segments  [][]Segment // by world rank; those before the first are past
 	first     []int32     // by world rank: the number of the first of Segments
 	locals    []*room     // by world rank, in program order
-	Calls     []*Access   // what calls access, in the order of the replay
+	Calls     []*Access   // what calls access, but for those of Series
+	moments   []moments   // of what calls access, by world rank of the owner
+	settled   int         // accesses in moments
+	shapes    []*shape    // that moments are of
+	enders    []CallInfo  // that moments end with
 	Copies    []Copies    // windows of the separate memory model, a part for each process
 	windows   *windows
 	lockSets  []*LockSet // of loads and stores; the first is the empty set
@@ -208,6 +212,8 @@ func (r *Region) Release() {
 		r.store.putCalls(r.Calls)
 	}
 	r.store.put(r.locals)
+	r.store.putMoments(r.moments)
+	r.moments = nil
 	r.locals = nil
 	r.spill.close()
 }

@@ -280,6 +280,7 @@ func (m *Machine) gate(e *epochs, op *operation) {
 		g.spans = append(g.spans, op.remote)
 		op.remote.gated = true
 		a.Gated, a.Gate = true, Point{Rank: a.Owner, Seg: later}
+		op.remote.list()
 	case g.region == m.index:
 		a.Gated, a.Gate = true, g.at
 	}
@@ -337,10 +338,19 @@ func (m *Machine) open(p *proc, a Access) *span {
 	a.Start, a.End, a.Span = p.here(), Point{Rank: p.rank, Seg: never}, &Completion{}
 	m.grown++
 	a.Within = p.within()
-	s := &span{access: m.newAccess(a)}
-	m.calls = append(m.calls, s.access)
-	m.spans = append(m.spans, s)
+	s := &span{access: m.newAccess(a), proc: p, machine: m}
+	m.addSpan(s)
 	return s
+}
+
+// addSpan adds a span that is open, and drops some that are not.
+func (m *Machine) addSpan(s *span) {
+	const few = 1 << 10
+	if len(m.spans) >= max(m.manySpans, few) {
+		m.spans = slices.DeleteFunc(m.spans, func(s *span) bool { return s.done })
+		m.manySpans = 2 * len(m.spans)
+	}
+	m.spans = append(m.spans, s)
 }
 
 // close completes an access.
@@ -349,6 +359,30 @@ func (s *span) close(at Point, by *CallInfo) {
 		return
 	}
 	s.access.End, s.access.Span.By, s.done = at, by, true
+	switch {
+	case s.listed:
+	case s.machine.settle(s.proc, s.access, by):
+		s.machine.again = append(s.machine.again, s.access)
+	default:
+		s.list()
+	}
+}
+
+// list adds the access to those of the phase.
+func (s *span) list() {
+	if !s.listed {
+		s.listed = true
+		s.machine.calls = append(s.machine.calls, s.access)
+	}
+}
+
+// listOpen adds the accesses that are not complete to those of the phase.
+func (m *Machine) listOpen() {
+	for _, s := range m.spans {
+		if !s.done {
+			s.list()
+		}
+	}
 }
 
 // instant adds an access of a blocking call to its process's own memory, that
@@ -365,7 +399,9 @@ func (m *Machine) instantAt(p *proc, a Access, owner int32, shared int64) {
 	a.End = a.Start
 	a.Rank, a.Owner, a.Locks, a.Within = p.rank, owner, p.holding(owner, shared), p.within()
 	m.grown++
-	m.calls = append(m.calls, m.newAccess(a))
+	if !m.settle(p, &a, nil) {
+		m.calls = append(m.calls, m.newAccess(a))
+	}
 }
 
 // part says which accesses of an operation a call completes.

@@ -114,6 +114,12 @@ func (l *locals) markOld() {
 type Scratch struct {
 	room room
 	buf  []byte
+
+	series  []Series
+	moments []moment // of them
+	before  []int    // of them
+	number  []int32  // of shapes among them, from 1; 0: none
+	ends    []int
 }
 
 // Stretches visits the loads and stores of a process, room by room, with whether
@@ -160,6 +166,9 @@ type store struct {
 	each  int     // accesses that a process may have room for in any case
 
 	calls []*Access // what calls accessed in regions that have been searched, for reuse
+
+	moments      [][]moment // not in use
+	spareMoments int        // that moments has room for
 
 	spill   *spillFile // of the phase under way; nil: nothing was written
 	spilled SpillStats

@@ -59,7 +59,7 @@ func (p *proc) giveUp(m *Machine, lo, hi uint64) {
 	after.Pos++
 	for _, s := range m.spans {
 		a := s.access
-		if a.Rank != p.rank || a.Owner != p.rank || a.Role < OriginBuffer || a.Role > ReceiveBuffer {
+		if s.done || a.Rank != p.rank || a.Owner != p.rank || a.Role < OriginBuffer || a.Role > ReceiveBuffer {
 			continue
 		}
 		if from, to := a.Layout.Bounds(a.Base); from >= lo && to <= hi {

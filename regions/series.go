@@ -1,0 +1,363 @@
+package regions
+
+import (
+	"slices"
+
+	"github.com/mcchk/mcchk/intervals"
+)
+
+// A program makes the same call at the same place again and again. Accesses of
+// calls that differ only in time have a shape in common, and once one of them is
+// complete, only its moment is kept. Moments at equal distances in the same
+// separate regions are one, so that operations that cannot be told apart take no
+// memory, however many they are.
+
+// shape is what accesses of calls have in common.
+type shape struct {
+	access Access  // one of them
+	index  uint32  // among the shapes of the Machine
+	phase  int     // of last
+	last   *moment // of the phase
+}
+
+// shapeKey tells shapes apart.
+type shapeKey struct {
+	base        uint64
+	layout      *intervals.Layout
+	locks       *LockSet
+	call        CallInfo // without Pos
+	elem        Element  // of an atomic access
+	owner, rank int32
+	kind        Kind
+	role        Role
+	spans       bool
+}
+
+// moment is the time of count accesses of a shape.
+type moment struct {
+	shape            uint32
+	by               uint32 // of Region.enders: what completed it
+	startSeg, endSeg int32
+	endRank          int32
+	count            uint32
+	step             uint64 // between two of them, of start and of end
+	start, end       uint64 // of the first
+}
+
+// lastStart and lastEnd are those of the last access.
+func (m *moment) lastStart() uint64 { return m.start + m.step*uint64(m.count-1) }
+func (m *moment) lastEnd() uint64   { return m.end + m.step*uint64(m.count-1) }
+
+// moments are those of accesses to the memory of one process, in the order in
+// which the accesses were completed.
+type moments struct{ chunks [][]moment }
+
+const (
+	firstChunk = 4 // moments
+	mostChunk  = 1 << 10
+	mostShapes = 1 << 12 // that are known beyond the end of a phase
+	fewShapes  = 1 << 10 // that may be made though hardly any has a second access
+)
+
+func (l *moments) add(st *store, m moment) *moment {
+	n := len(l.chunks)
+	if n == 0 || len(l.chunks[n-1]) == cap(l.chunks[n-1]) {
+		size := firstChunk
+		if n > 0 {
+			size = min(2*cap(l.chunks[n-1]), mostChunk)
+		}
+		l.chunks = append(l.chunks, st.takeMoments(size))
+		n++
+	}
+	c := append(l.chunks[n-1], m)
+	l.chunks[n-1] = c
+	return &c[len(c)-1]
+}
+
+// nobody is the ender of accesses that end without a call, and instantaneous the
+// one of those that do not span.
+const (
+	instantaneous uint32 = iota
+	nobody
+)
+
+// settle takes an access that is complete, and was made in this phase, as a
+// moment. It reports whether it did: then the access may be used again.
+func (m *Machine) settle(p *proc, a *Access, by *CallInfo) bool {
+	if a.Gated || a.Old || a.Start.Seg < 0 || a.End.Seg < 0 || a.Call.Pos != a.Start.Pos || by != nil && by.Pos != a.End.Pos {
+		return false
+	}
+	s := m.shapeOf(p, a)
+	if s == nil {
+		return false
+	}
+	t := moment{
+		shape: s.index, by: m.ender(a, by), startSeg: a.Start.Seg, endSeg: a.End.Seg, endRank: a.End.Rank,
+		count: 1, start: a.Start.Pos, end: a.End.Pos,
+	}
+	if last := s.last; last != nil && s.phase == m.phases {
+		if t.endRank != last.endRank || t.start < last.lastStart() || t.end < last.lastEnd() {
+			return false // no longer in program order
+		}
+		if last.extend(&t) {
+			m.settled++
+			return true
+		}
+	}
+	s.last, s.phase = m.moments[a.Owner].add(m.store, t), m.phases
+	m.settled++
+	return true
+}
+
+// extend adds the access of another moment, when it is like those of this one.
+func (m *moment) extend(t *moment) bool {
+	step := t.start - m.lastStart()
+	if t.startSeg != m.startSeg || t.endSeg != m.endSeg || t.by != m.by || step != t.end-m.lastEnd() ||
+		m.count > 1 && step != m.step || m.count == 1<<32-1 {
+		return false
+	}
+	m.step = step
+	m.count++
+	return true
+}
+
+// shapeOf returns the shape of an access; nil where shapes would take more than
+// they save.
+func (m *Machine) shapeOf(p *proc, a *Access) *shape {
+	if s := p.recent[a.Role]; s != nil && s.fits(a) {
+		return s
+	}
+	key := shapeKey{
+		base: a.Base, layout: a.Layout, locks: a.Locks, call: *a.Call,
+		owner: a.Owner, rank: a.Rank, kind: a.Kind, role: a.Role, spans: a.Span != nil,
+	}
+	key.call.Pos = 0
+	if a.Elem != nil {
+		key.elem = *a.Elem
+	}
+	s := m.shapeOfKey[key]
+	if s == nil {
+		if n := len(m.shapes); n >= fewShapes && n >= m.settled/4 {
+			return nil
+		}
+		s = &shape{access: *a, index: uint32(len(m.shapes))}
+		m.shapes = append(m.shapes, s)
+		m.shapeOfKey[key] = s
+	}
+	p.recent[a.Role] = s
+	return s
+}
+
+// fits reports whether an access of the same process and role has the shape.
+func (s *shape) fits(a *Access) bool {
+	b := &s.access
+	if a.Base != b.Base || a.Layout != b.Layout || a.Owner != b.Owner || a.Kind != b.Kind || a.Locks != b.Locks ||
+		(a.Span != nil) != (b.Span != nil) || (a.Elem != nil) != (b.Elem != nil) || a.Elem != nil && *a.Elem != *b.Elem {
+		return false
+	}
+	c, d := a.Call, b.Call
+	return c.Fn == d.Fn && c.Stack == d.Stack && c.Strand == d.Strand && c.Win == d.Win && c.Epoch == d.Epoch
+}
+
+// ender returns the index of what completed an access.
+func (m *Machine) ender(a *Access, by *CallInfo) uint32 {
+	switch {
+	case a.Span == nil:
+		return instantaneous
+	case by == nil:
+		return nobody
+	}
+	call := *by
+	call.Pos = 0
+	if n := m.lastEnder; n != 0 && m.enders[n] == call {
+		return n
+	}
+	n, ok := m.enderOf[call]
+	if !ok {
+		n = uint32(len(m.enders))
+		m.enders = append(m.enders, call)
+		m.enderOf[call] = n
+	}
+	m.lastEnder = n
+	return n
+}
+
+// beginMoments begins with a phase that has no moments.
+func (m *Machine) beginMoments() {
+	m.phases++
+	m.settled = 0
+	m.moments = make([]moments, len(m.procs))
+	if len(m.shapes) > mostShapes || m.shapeOfKey == nil {
+		m.shapes, m.shapeOfKey = nil, map[shapeKey]*shape{}
+		for _, p := range m.procs {
+			clear(p.recent[:])
+		}
+	}
+	if m.enderOf == nil {
+		m.enders, m.enderOf = make([]CallInfo, nobody+1), map[CallInfo]uint32{}
+	}
+}
+
+// access fills in access i of a moment, but for the calls that made and
+// completed it.
+func (r *Region) access(m *moment, i uint64, a *Access) {
+	*a = r.shapes[m.shape].access
+	a.Start = Point{Rank: a.Rank, Seg: m.startSeg, Pos: m.start + i*m.step}
+	a.End = Point{Rank: m.endRank, Seg: m.endSeg, Pos: m.end + i*m.step}
+	a.Within = r.Segment(a.Start).Calls
+}
+
+// accessWithCalls returns access i of a moment.
+func (r *Region) accessWithCalls(m *moment, i uint64) *Access {
+	a := &Access{}
+	r.access(m, i, a)
+	call := *a.Call
+	call.Pos = a.Start.Pos
+	a.Call = &call
+	if m.by == instantaneous {
+		return a
+	}
+	a.Span = &Completion{}
+	if m.by != nobody {
+		by := r.enders[m.by]
+		by.Pos = a.End.Pos
+		a.Span.By = &by
+	}
+	return a
+}
+
+// Series is accesses of calls to the memory of one process that differ only in
+// time, in program order of their start and of their completion.
+type Series struct {
+	region  *Region
+	moments []moment
+	before  []int // accesses of the moments before each
+	n       int
+}
+
+// Len returns the number of accesses.
+func (s *Series) Len() int { return s.n }
+
+// Like returns an access that differs from those of the series in time only.
+func (s *Series) Like() *Access { return &s.region.shapes[s.moments[0].shape].access }
+
+// EndRank returns the process at whose moments the accesses end.
+func (s *Series) EndRank() int32 { return s.moments[0].endRank }
+
+func (s *Series) at(i int) (*moment, uint64) {
+	k, ok := slices.BinarySearch(s.before, i)
+	if !ok {
+		k--
+	}
+	return &s.moments[k], uint64(i - s.before[k])
+}
+
+// Access returns access i.
+func (s *Series) Access(i int) *Access {
+	m, k := s.at(i)
+	return s.region.accessWithCalls(m, k)
+}
+
+// Times fills in when access i starts and ends.
+func (s *Series) Times(i int, a *Access) {
+	m, k := s.at(i)
+	a.Start = Point{Rank: s.Like().Rank, Seg: m.startSeg, Pos: m.start + k*m.step}
+	a.End = Point{Rank: m.endRank, Seg: m.endSeg, Pos: m.end + k*m.step}
+}
+
+// Series returns the accesses of calls to the memory of a process that are not
+// among Calls. They stay valid until the next use of s.
+func (r *Region) Series(owner int32, s *Scratch) []Series {
+	n := 0
+	for _, c := range r.moments[owner].chunks {
+		n += len(c)
+	}
+	s.series = s.series[:0]
+	if n == 0 {
+		return nil
+	}
+	s.moments, s.before = slices.Grow(s.moments[:0], n)[:n], slices.Grow(s.before[:0], n)[:n]
+	s.number = slices.Grow(s.number[:0], len(r.shapes))[:len(r.shapes)]
+	clear(s.number)
+	s.ends = s.ends[:0]
+	for _, c := range r.moments[owner].chunks { // number the shapes, and count
+		for i := range c {
+			k := &s.number[c[i].shape]
+			if *k == 0 {
+				s.ends = append(s.ends, 0)
+				*k = int32(len(s.ends))
+			}
+			s.ends[*k-1]++
+		}
+	}
+	at := 0
+	for k, count := range s.ends {
+		s.series = append(s.series, Series{region: r, moments: s.moments[at : at : at+count], before: s.before[at : at : at+count]})
+		at += count
+		s.ends[k] = at
+	}
+	for _, c := range r.moments[owner].chunks {
+		for i := range c {
+			t := &s.series[s.number[c[i].shape]-1]
+			t.moments, t.before = append(t.moments, c[i]), append(t.before, t.n)
+			t.n += int(c[i].count)
+		}
+	}
+	return s.series
+}
+
+// AllCalls returns what calls access, one by one: Calls, and those of all series.
+func (r *Region) AllCalls() []*Access {
+	if r.settled == 0 {
+		return r.Calls
+	}
+	all := slices.Clone(r.Calls)
+	r.eachMoment(func(m *moment) {
+		for i := range uint64(m.count) {
+			all = append(all, r.accessWithCalls(m, i))
+		}
+	})
+	return all
+}
+
+// CallCount returns the number of accesses of calls.
+func (r *Region) CallCount() int { return len(r.Calls) + r.settled }
+
+func (r *Region) eachMoment(visit func(*moment)) {
+	for owner := range r.moments {
+		for _, c := range r.moments[owner].chunks {
+			for i := range c {
+				visit(&c[i])
+			}
+		}
+	}
+}
+
+// takeMoments returns room for about n moments.
+func (s *store) takeMoments(n int) []moment {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if k := len(s.moments); k > 0 {
+		c := s.moments[k-1]
+		s.moments = s.moments[:k-1]
+		s.spareMoments -= cap(c)
+		return c[:0]
+	}
+	return make([]moment, 0, n)
+}
+
+// mostMoments is how many moments there may be room for that is not in use.
+const mostMoments = 1 << 15
+
+func (s *store) putMoments(all []moments) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range all {
+		for _, c := range all[i].chunks {
+			if s.spareMoments+cap(c) <= mostMoments {
+				s.moments = append(s.moments, c)
+				s.spareMoments += cap(c)
+			}
+		}
+	}
+}
