@@ -205,10 +205,14 @@ const noSegment int32 = -1
 // concurrent returns the accesses of the lane from index from on that nothing
 // orders with a, as a range of indices; it is empty when both are equal.
 func (l *lane) concurrent(r *regions.Region, a *regions.Access, from int) (lo, hi int) {
-	var room regions.Access
-	lo = from + sort.Search(l.len()-from, func(j int) bool { return !r.Precedes(l.times(from+j, &room), a) })
-	hi = lo + sort.Search(l.len()-lo, func(j int) bool { return r.Precedes(a, l.times(lo+j, &room)) })
-	return lo, hi
+	if l.series != nil {
+		return l.series.Concurrent(a, from)
+	}
+	rest := l.accesses[from:]
+	i := sort.Search(len(rest), func(j int) bool { return !r.Precedes(rest[j], a) })
+	rest = rest[i:]
+	n := sort.Search(len(rest), func(j int) bool { return r.Precedes(a, rest[j]) })
+	return from + i, from + i + n
 }
 
 // concurrentWith returns the accesses of the lane that nothing orders with one

@@ -2,6 +2,7 @@ package regions
 
 import (
 	"slices"
+	"sort"
 
 	"github.com/mcchk/mcchk/intervals"
 )
@@ -18,6 +19,7 @@ type shape struct {
 	index  uint32  // among the shapes of the Machine
 	phase  int     // of last
 	last   *moment // of the phase
+	other  *shape  // the same, for accesses that are not in program order with those of this one; or nil
 }
 
 // shapeKey tells shapes apart.
@@ -55,6 +57,7 @@ type moments struct{ chunks [][]moment }
 const (
 	firstChunk = 4 // moments
 	mostChunk  = 1 << 10
+	mostOthers = 8       // shapes that are the same
 	mostShapes = 1 << 12 // that are known beyond the end of a phase
 	fewShapes  = 1 << 10 // that may be made though hardly any has a second access
 )
@@ -87,26 +90,32 @@ func (m *Machine) settle(p *proc, a *Access, by *CallInfo) bool {
 	if a.Gated || a.Old || a.Start.Seg < 0 || a.End.Seg < 0 || a.Call.Pos != a.Start.Pos || by != nil && by.Pos != a.End.Pos {
 		return false
 	}
+	t := moment{
+		by: m.ender(a, by), startSeg: a.Start.Seg, endSeg: a.End.Seg, endRank: a.End.Rank,
+		count: 1, start: a.Start.Pos, end: a.End.Pos,
+	}
 	s := m.shapeOf(p, a)
+	for n := 1; s != nil && !s.continues(m.phases, &t); s, n = s.other, n+1 {
+		if s.other == nil && n < mostOthers {
+			s.other = m.newShape(a)
+		}
+	}
 	if s == nil {
 		return false
 	}
-	t := moment{
-		shape: s.index, by: m.ender(a, by), startSeg: a.Start.Seg, endSeg: a.End.Seg, endRank: a.End.Rank,
-		count: 1, start: a.Start.Pos, end: a.End.Pos,
-	}
-	if last := s.last; last != nil && s.phase == m.phases {
-		if t.endRank != last.endRank || t.start < last.lastStart() || t.end < last.lastEnd() {
-			return false // no longer in program order
-		}
-		if last.extend(&t) {
-			m.settled++
-			return true
-		}
-	}
-	s.last, s.phase = m.moments[a.Owner].add(m.store, t), m.phases
 	m.settled++
+	if s.phase != m.phases || !s.last.extend(&t) {
+		t.shape = s.index
+		s.last, s.phase = m.moments[a.Owner].add(m.store, t), m.phases
+	}
 	return true
+}
+
+// continues reports whether the accesses of the shape in a phase and a moment
+// after them are in program order of both start and end.
+func (s *shape) continues(phase int, t *moment) bool {
+	last := s.last
+	return s.phase != phase || t.endRank == last.endRank && t.start >= last.lastStart() && t.end >= last.lastEnd()
 }
 
 // extend adds the access of another moment, when it is like those of this one.
@@ -140,11 +149,16 @@ func (m *Machine) shapeOf(p *proc, a *Access) *shape {
 		if n := len(m.shapes); n >= fewShapes && n >= m.settled/4 {
 			return nil
 		}
-		s = &shape{access: *a, index: uint32(len(m.shapes))}
-		m.shapes = append(m.shapes, s)
+		s = m.newShape(a)
 		m.shapeOfKey[key] = s
 	}
 	p.recent[a.Role] = s
+	return s
+}
+
+func (m *Machine) newShape(a *Access) *shape {
+	s := &shape{access: *a, index: uint32(len(m.shapes))}
+	m.shapes = append(m.shapes, s)
 	return s
 }
 
@@ -256,6 +270,31 @@ func (s *Series) at(i int) (*moment, uint64) {
 func (s *Series) Access(i int) *Access {
 	m, k := s.at(i)
 	return s.region.accessWithCalls(m, k)
+}
+
+// Concurrent returns the accesses from index from on that nothing orders with a,
+// as a range of indices; it is empty when both are equal.
+func (s *Series) Concurrent(a *Access, from int) (lo, hi int) {
+	r, rank := s.region, s.Like().Rank
+	lo = s.first(from, func(m *moment, i uint64) bool {
+		end := Point{Rank: m.endRank, Seg: m.endSeg, Pos: m.end + i*m.step}
+		return !r.Before(end, a.Start) && !(a.Gated && r.Before(end, a.Gate))
+	})
+	hi = s.first(lo, func(m *moment, i uint64) bool {
+		return r.Before(a.End, Point{Rank: rank, Seg: m.startSeg, Pos: m.start + i*m.step})
+	})
+	return lo, hi
+}
+
+// first returns the first access from index from on that is behind, which all
+// after it are then too.
+func (s *Series) first(from int, behind func(m *moment, i uint64) bool) int {
+	k := sort.Search(len(s.moments), func(k int) bool { return behind(&s.moments[k], uint64(s.moments[k].count)-1) })
+	if k == len(s.moments) {
+		return s.n
+	}
+	m := &s.moments[k]
+	return max(from, s.before[k]+sort.Search(int(m.count)-1, func(i int) bool { return behind(m, uint64(i)) }))
 }
 
 // Times fills in when access i starts and ends.
