@@ -247,7 +247,14 @@ func (w *watch) Meet(met regions.Mark, rank int32) regions.Mark {
 	w.begin(l)
 	j, ok := met.(*join)
 	if !ok {
-		j = &join{knows: make([]int32, w.width)}
+		j = &join{}
+	}
+	w.last = j
+	if w.off {
+		return j
+	}
+	if j.knows == nil {
+		j.knows = make([]int32, w.width)
 	}
 	if l.call != nil {
 		j.name = l.call.name
@@ -261,13 +268,16 @@ func (w *watch) Meet(met regions.Mark, rank int32) regions.Mark {
 		j.knows[l.column] = l.seq
 		j.from = append(j.from, l.source())
 	}
-	w.last = j
 	return j
 }
 
 // Wait is that of regions.Observer.
 func (w *watch) Wait(rank int32, on regions.Mark) {
 	l := &w.lines[rank]
+	l.waits = true
+	if w.off {
+		return
+	}
 	switch m := on.(type) {
 	case *mark:
 		l.learn(m.knows, m.source)
@@ -280,7 +290,6 @@ func (w *watch) Wait(rank int32, on regions.Mark) {
 			l.joins = append(l.joins, m)
 		}
 	}
-	l.waits = true
 }
 
 // learn takes over what somebody else knows, and an event of it.
