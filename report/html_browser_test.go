@@ -121,6 +121,13 @@ func (x *tab) eval(script string) string {
 	return out
 }
 
+func (x *tab) number(script string) int {
+	x.t.Helper()
+	n, err := strconv.Atoi(x.eval(script))
+	require.NoError(x.t, err)
+	return n
+}
+
 // until waits for an expression to be true.
 func (x *tab) until(script string) {
 	x.t.Helper()

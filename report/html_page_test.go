@@ -131,6 +131,7 @@ func TestHTMLOpensAtALink(t *testing.T) {
 	require.Equal(t, "findings", x.view())
 	f := crossFinding()
 	require.Equal(t, Message(&f), x.title())
+	require.Equal(t, "#2 "+Message(&f)+" – mcchk: race (2 errors, 1 warning)", x.eval(`document.title`))
 	require.Equal(t, "2", x.eval(`Number(document.querySelector('#list a[aria-current]').dataset.finding) + 1`))
 	x.visit("#finding-999")
 	require.Equal(t, "overview", x.view())
@@ -316,6 +317,7 @@ func TestHTMLOfManyFindings(t *testing.T) {
 	x.visit("#windows")
 	require.Equal(t, "8", x.eval(`document.querySelectorAll('.map').length`), "what is far is folded")
 	require.Contains(t, x.eval(`document.querySelector('.parts').textContent`), "960 more processes")
+	require.Less(t, x.number(`document.querySelectorAll('.map')[0].querySelectorAll('a').length`), 30, "conflicts that are close are one mark")
 	x.screenshot("many-windows")
 	x.quiet()
 }

@@ -160,7 +160,8 @@ func manyFindings(n int) *analysis.Result {
 			f.First.Rank, f.Second.Rank, f.Owner = lead, other, other
 			f.Window = int64(1 + i%5)
 			f.WinName = fmt.Sprintf("window %d (MPI_Win_create at halo.c:5)", f.Window)
-			f.Lo, f.Hi = uint64(8*i), uint64(8*i+8)
+			f.Lo, f.Hi = uint64(8*i%20_000), uint64(8*i%20_000+8)
+			f.Owner = other % 16
 		}
 		f.Ranks = []int{f.First.Rank, f.Second.Rank}
 		f.Region = i

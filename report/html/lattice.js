@@ -9,7 +9,15 @@ const eventLine = (n) => eventTop + n * eventHeight + 20; // where the line of a
 function eventsElsewhere(f) {
   if (data.missing) return h('p', {}, data.missing);
   return h('p', {}, 'The report holds the events around its first findings only. Those of this one: ',
-    h('code', {}, `mcchk lattice ${data.directory} --finding ${f.print} -o finding.svg`));
+    h('code', {}, `mcchk lattice${optionsFor[data.rules[f.rule].id] || ''} ${quoted(data.directory)} --finding ${f.print} -o finding.svg`));
+}
+
+// optionsFor has the options without which rules find nothing.
+const optionsFor = { MC109: ' --memory-model separate', MC110: ' --memory-model separate', MC202: ' --predict' };
+
+// quoted writes a word as a shell reads it.
+function quoted(word) {
+  return /^[\w./,:@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 // causesOf lists, for each event, the events that it directly depends on.

@@ -1,5 +1,6 @@
 // What is shown, by the address, and the keys.
 
+const title = document.title;
 const views = ['overview', 'findings', 'windows'];
 
 function showView(name) {
@@ -32,6 +33,7 @@ function show(focus) {
     const i = Number(match[1]) - 1;
     showView('findings');
     showFinding(i);
+    document.title = `#${i + 1} ${text(data.findings[i].msg)} – ${title}`;
     markCurrent(i);
     byId('finding-title').focus({ preventScroll: true });
     byId('finding').scrollIntoView({ block: 'nearest' });
@@ -43,6 +45,7 @@ function show(focus) {
   }
   const view = views.includes(name) ? name : 'overview';
   showView(view);
+  document.title = title;
   if (view === 'windows' && !document.querySelector('.window[open]')) {
     const first = document.querySelector('.window');
     if (first) first.open = true;
@@ -60,9 +63,9 @@ function setUpCounts() {
       h('td', {}, h('a', { href: '#findings', onclick: () => setFilters(filter(key)) }, name(key))), h('td', { class: 'n' }, n.toLocaleString('en'))))));
   const sorted = (counts) => new Map([...counts].sort((a, b) => b[1] - a[1] || a[0] - b[0]));
   if (data.findings.length === 0) return;
-  const title = (r) => `${data.rules[r].id}: ${data.rules[r].title}`;
+  const ruleName = (r) => `${data.rules[r].id}: ${data.rules[r].title}`;
   byId('counts').append(
-    table('Findings by rule', sorted(countBy((f) => [f.rule])), title, (r) => ({ rule: data.rules[r].id })),
+    table('Findings by rule', sorted(countBy((f) => [f.rule])), ruleName, (r) => ({ rule: data.rules[r].id })),
     table('Findings by window', sorted(countBy((f) => [f.win])), windowOf, (w) => ({ window: w })));
 }
 

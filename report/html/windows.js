@@ -2,13 +2,13 @@
 
 const kindNames = ['read', 'write', 'atomic read', 'atomic write'];
 const mapWidth = 900, mapLabel = 190, rowHeight = 22, foldWidth = 26;
-const mostMarks = 40; // conflicts that are marked in a map
+const mostMarks = 40; // findings that a table names
 
 function setUpWindows() {
   const at = byId('window-maps');
   if (data.missing) at.append(h('p', { class: 'doubt' }, data.missing));
   if (data.windows.length === 0) at.append(h('p', {}, 'No window was touched.'));
-  else at.append(h('p', {}, 'What each process touched in the whole run, whenever it did. Bytes that a finding is about are marked with ✖. A fold, ⋯, stands for bytes that nobody touched.'));
+  else at.append(h('p', {}, 'What each process touched in the whole run, whenever it did. Bytes that findings are about are marked with ✖; where many lie close together, one mark with their number stands for all. A fold, ⋯, stands for bytes that nobody touched.'));
   data.windows.forEach((w, i) => at.append(windowSection(w, i)));
 }
 
@@ -101,13 +101,12 @@ function partMap(part, marks) {
   const top = 24, bottom = top + part.tracks.length * rowHeight, height = bottom + 26;
   const x = (byte) => mapLabel + scale.at(byte);
   const back = [], front = [];
-  const shown = distinct(marks).slice(0, mostMarks);
-  for (const m of shown) {
-    const left = x(m.lo), width = Math.max(3, x(m.hi) - left);
-    back.push(svg('rect', { class: 'conflict', x: left, y: top - 4, width, height: bottom - top + 8 }));
-    front.push(svg('a', { href: '#finding-' + (m.n + 1) },
-      svg('title', {}, `finding ${m.n + 1}: ${bytesText(m.lo, m.hi)}`),
-      svg('text', { class: 'missing-name', x: left + width / 2, y: top - 8, 'text-anchor': 'middle' }, '✖')));
+  for (const c of clusters(marks, x)) {
+    back.push(svg('rect', { class: 'conflict', x: c.left, y: top - 4, width: c.right - c.left, height: bottom - top + 8 }));
+    const name = c.marks.length === 1 ? `finding ${c.marks[0].n + 1}: ${bytesText(c.marks[0].lo, c.marks[0].hi)}`
+      : `${plural(c.marks.length, 'finding')} about ${bytesText(c.lo, c.hi)}, the first of them ${c.marks[0].n + 1}`;
+    front.push(svg('a', { href: '#finding-' + (c.marks[0].n + 1), 'aria-label': name }, svg('title', {}, name),
+      svg('text', { class: 'missing-name', x: (c.left + c.right) / 2, y: top - 8, 'text-anchor': 'middle' }, c.marks.length === 1 ? '✖' : '✖' + c.marks.length)));
   }
   part.tracks.forEach((t, row) => {
     const y = top + row * rowHeight;
@@ -128,18 +127,23 @@ function partMap(part, marks) {
   return h('figure', { class: 'part' },
     h('h4', {}, title),
     h('div', { class: 'scroll' }, picture),
-    h('figcaption', {}, (part.cell > 1 ? `Bytes are told apart in blocks of ${part.cell.toLocaleString('en')}. ` : '') +
-      (shown.length < distinct(marks).length ? `Only ${mostMarks} of ${distinct(marks).length.toLocaleString('en')} places with findings are marked.` : '')),
+    part.cell > 1 && h('figcaption', {}, `Bytes are told apart in blocks of ${part.cell.toLocaleString('en')}.`),
     mapTable(part, marks));
 }
 
-// distinct leaves out marks of bytes that have one.
-function distinct(marks) {
-  const seen = new Set();
-  return marks.filter((m) => {
-    const key = m.lo + '-' + m.hi;
-    return !seen.has(key) && seen.add(key);
-  });
+// clusters joins marks that would stand too close together.
+function clusters(marks, x) {
+  const out = [];
+  for (const m of [...marks].sort((a, b) => a.lo - b.lo || a.n - b.n)) {
+    const left = x(m.lo), right = Math.max(left + 3, x(m.hi)), last = out[out.length - 1];
+    const middle = last && (last.left + last.right) / 2;
+    if (last && (left < last.right + 4 || (left + right) / 2 < middle + 34)) {
+      last.right = Math.max(last.right, right);
+      last.hi = Math.max(last.hi, m.hi);
+      last.marks.push(m);
+    } else out.push({ left, right, lo: m.lo, hi: m.hi, marks: [m] });
+  }
+  return out;
 }
 
 const mostRanges = 24; // of bytes that a line of the table names
@@ -150,5 +154,5 @@ function mapTable(part, marks) {
     h('table', {},
       h('thead', {}, h('tr', {}, ['process', 'access', 'bytes'].map((name) => h('th', { scope: 'col' }, name)))),
       h('tbody', {}, part.tracks.map((t) => h('tr', {}, h('td', {}, t.rank < 0 ? 'others' : `rank ${t.rank}`), h('td', {}, kindNames[t.kind]), h('td', {}, listed(pairs(t.bytes))))),
-        marks.length > 0 && h('tr', {}, h('td', {}, 'findings'), h('td', {}, '✖'), h('td', {}, marks.slice(0, mostMarks).map((m) => [h('a', { href: '#finding-' + (m.n + 1) }, `#${m.n + 1}`), ` ${bytesText(m.lo, m.hi)} `]))))));
+        marks.length > 0 && h('tr', {}, h('td', {}, 'findings'), h('td', {}, '✖'), h('td', {}, marks.slice(0, mostMarks).map((m) => [h('a', { href: '#finding-' + (m.n + 1) }, `#${m.n + 1}`), ` ${bytesText(m.lo, m.hi)} `]), marks.length > mostMarks && `and ${(marks.length - mostMarks).toLocaleString('en')} more`)))));
 }
