@@ -75,7 +75,15 @@ func (n *namer) caller(c *regions.CallInfo) conflicts.Side {
 
 // gone reports whether a side is memory that was given up.
 func gone(s *conflicts.Side) bool {
-	return s.Call == "" && (s.Role == regions.Freed.String() || s.Role == regions.OutOfScope.String())
+	return s.Role == regions.Detached.String() || s.Call == "" && (s.Role == regions.Freed.String() || s.Role == regions.OutOfScope.String())
+}
+
+// givesUp is the verb for what a side that gives memory up does.
+func givesUp(s *conflicts.Side) string {
+	if s.Role == regions.Detached.String() {
+		return "detaches"
+	}
+	return "frees"
 }
 
 // gone explains a conflict with memory that was given up.
@@ -83,15 +91,15 @@ func (w *wording) gone() conflicts.Explanation {
 	a, b := &w.f.First, &w.f.Second
 	if a.Rank != b.Rank {
 		return conflicts.Explanation{
-			Why: fmt.Sprintf("%s of rank %d may access the memory when rank %d frees it%s, and no synchronization puts the one before the other",
-				w.access(a), a.Rank, b.Rank, w.at(b.Stack)),
+			Why: fmt.Sprintf("%s of rank %d may access the memory when rank %d %s it%s, and no synchronization puts the one before the other",
+				w.access(a), a.Rank, b.Rank, givesUp(b), w.at(b.Stack)),
 			Sought: []conflicts.Sought{w.path(a, b)},
 			Mends: []conflicts.Mend{mend(conflicts.MendSynchronize,
-				"complete the operation and synchronize the two processes before the memory is freed: MPI_Win_free does both for window memory")},
+				"complete the operation and synchronize the two processes before the memory is given up: MPI_Win_free does both for window memory")},
 		}
 	}
 	e := conflicts.Explanation{
-		Why: fmt.Sprintf("%s is not complete when the memory that it uses is freed%s", w.access(a), w.at(b.Stack)),
+		Why: fmt.Sprintf("%s is not complete when rank %d %s the memory that it uses%s", w.access(a), b.Rank, givesUp(b), w.at(b.Stack)),
 		Sought: []conflicts.Sought{{
 			Kind: conflicts.SoughtCompletion, From: a.Done,
 			Text: fmt.Sprintf("a call that completes %s before %s: %s", w.access(a), w.access(b), w.between(a, b)),

@@ -263,6 +263,12 @@ func TestRangesOfDynamicWindows(t *testing.T) {
 	detach := func(base string) string {
 		return callAt(21, "MPI_Win_detach", fmt.Sprintf(`"win":7,"base":"%s"`, base))
 	}
+	send := func(to int) string {
+		return callAt(14, "MPI_Send", fmt.Sprintf(`"buf":"0x7000","count":0,"datatype":1,"dest":%d,"tag":2,"comm":1`, to))
+	}
+	recv := func(from int) string {
+		return callAt(15, "MPI_Recv", fmt.Sprintf(`"buf:p":"0x7000","count:i":0,"datatype:t":1,"source:r":%d,"tag:g":2,"comm:c":1,"status:S":[%d,2,0,0]`, from, from))
+	}
 	access := func(disp, count int) string {
 		return on7(winLock(10, 1)) + on7(putTo(11, 1, disp, count, 1)) + on7(winUnlock(12, 1))
 	}
@@ -273,7 +279,9 @@ func TestRangesOfDynamicWindows(t *testing.T) {
 		{name: "after the detach", ranks: []string{create + barrier(9) + barrier(13) + access(0x9000, 1), create + attach("0x9000") + barrier(9) + detach("0x9000") + barrier(13)}, want: []string{"MC302 11"}},
 		{name: "right: attached", ranks: []string{create + barrier(9) + access(0x9000, 16), create + attach("0x9000") + barrier(9)}},
 		{name: "right: two neighbouring parts", ranks: []string{create + barrier(9) + access(0x9020, 16), create + attach("0x9000") + attach("0x9040") + barrier(9)}},
-		{name: "right: detached later, in the same region", ranks: []string{create + barrier(9) + access(0x9000, 1) + barrier(13), create + attach("0x9000") + barrier(9) + detach("0x9000") + barrier(13)}},
+		{name: "detached meanwhile", ranks: []string{create + barrier(9) + access(0x9000, 1) + barrier(13), create + attach("0x9000") + barrier(9) + detach("0x9000") + barrier(13)}, want: []string{"MC307 11 21"}},
+		{name: "after the detach, by a message", ranks: []string{create + barrier(9) + recv(1) + access(0x9000, 1), create + attach("0x9000") + barrier(9) + detach("0x9000") + send(0)}, want: []string{"MC302 11 21"}},
+		{name: "right: detached after a message", ranks: []string{create + barrier(9) + access(0x9000, 1) + send(1), create + attach("0x9000") + barrier(9) + recv(0) + detach("0x9000")}},
 		{name: "right: attached again", ranks: []string{
 			create + barrier(9) + barrier(13) + access(0x9000, 1),
 			create + attach("0x9000") + barrier(9) + detach("0x9000") + attach("0x9000") + barrier(13),

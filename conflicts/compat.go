@@ -36,6 +36,13 @@ func compare(a, b *regions.Access) verdict {
 	if !mayConflict(a.Kind, b.Kind) {
 		return compatible
 	}
+	if a.Role == regions.Detached || b.Role == regions.Detached {
+		// Only to operations on the window does it matter what is attached.
+		if a.Call.Win == b.Call.Win && (a.Role.AtTarget() || b.Role.AtTarget()) {
+			return race
+		}
+		return compatible
+	}
 	if a.Elem == nil || b.Elem == nil || a.Call.Win != b.Call.Win {
 		// Atomicity holds within one window (12.2.1).
 		return race

@@ -115,9 +115,9 @@ var memoryGone = Rule{
 	ID:       RuleMemoryGone,
 	Title:    "memory of a pending operation is freed or goes out of scope",
 	Severity: Error,
-	Text: `Memory is given up while an operation may still access it: a buffer of a one-sided operation, a message or a collective call that is not complete is freed, or was a local variable of a function that returns; or window memory is freed while operations of other processes on it may be under way, or before later ones. The memory must stay until the operation completes (section 3.7.2 for messages, section 12.3 for one-sided operations), and window memory until MPI_Win_free or MPI_Win_detach (sections 12.2.4 and 12.2.5). What was put there next may be sent, or be overwritten.
+	Text: `Memory is given up while an operation may still access it: a buffer of a one-sided operation, a message or a collective call that is not complete is freed, or was a local variable of a function that returns; or window memory is freed, or detached from a dynamic window, while operations of other processes on it may be under way, or freed before later ones. The memory must stay until the operation completes (section 3.7.2 for messages, section 12.3 for one-sided operations), and window memory until MPI_Win_free or MPI_Win_detach (sections 12.2.4 and 12.2.5). What was put there next may be sent, or be overwritten.
 
-The second place is where the memory was freed, or the function that returned.`,
+The second place is where the memory was freed or detached, or the function that returned.`,
 	Wrong: `void send_mark(MPI_Win win) {
     int mark = 1;
     MPI_Put(&mark, 1, MPI_INT, 1, 0, 1, MPI_INT, win);

@@ -49,11 +49,12 @@ const (
 	ReceiveBuffer
 	Freed      // memory that is freed
 	OutOfScope // a local variable of a function that returns
+	Detached   // memory that is taken out of a dynamic window
 )
 
 var roleNames = [...]string{
 	"load", "store", "put", "get", "accumulate", "fetch", "compare-and-swap",
-	"origin buffer", "result buffer", "compare buffer", "send buffer", "receive buffer", "free", "return",
+	"origin buffer", "result buffer", "compare buffer", "send buffer", "receive buffer", "free", "return", "detach",
 }
 
 func (r Role) String() string { return roleNames[r] }
@@ -62,7 +63,7 @@ func (r Role) String() string { return roleNames[r] }
 func (r Role) OneSided() bool { return r >= PutTarget && r <= CompareBuffer }
 
 // Gone reports whether the access stands for memory that its process gives up.
-func (r Role) Gone() bool { return r == Freed || r == OutOfScope }
+func (r Role) Gone() bool { return r >= Freed }
 
 // Local reports whether the access is a load or store of the program.
 func (r Role) Local() bool { return r <= Store }

@@ -478,6 +478,7 @@ func doAttach(m *Machine, p *proc, c *call, _ *rule) {
 func doDetach(m *Machine, p *proc, c *call, _ *rule) {
 	if e := m.epochsOf(p, c); e != nil && e.win.dynamic != nil {
 		e.copies.detach(p, c.addr("base"))
+		m.detached(p, c, e)
 		e.win.detach(e.rank, c.addr("base"))
 	}
 }

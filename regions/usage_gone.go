@@ -6,13 +6,14 @@ import (
 	"github.com/mcchk/mcchk/intervals"
 )
 
-// goneMemory is memory of a live window that its process has freed.
+// goneMemory is memory of a live window that its process has freed or detached.
 type goneMemory struct {
-	member int32
-	lo, hi uint64
-	call   *CallInfo
-	at     Point
-	region int
+	detached bool
+	member   int32
+	lo, hi   uint64
+	call     *CallInfo
+	at       Point
+	region   int
 }
 
 // doMemoryGone: the tracer's note that memory of the process was freed, or that
@@ -51,6 +52,23 @@ func doMemoryGone(m *Machine, p *proc, c *call, _ *rule) {
 	}
 }
 
+// detached: what is pending on memory that is detached must be complete, and
+// what comes later must not access it (MPI 4.1, 12.2.4).
+func (m *Machine) detached(p *proc, c *call, e *epochs) {
+	for _, s := range e.win.dynamic[e.rank] {
+		if s.lo != c.addr("base") {
+			continue
+		}
+		info := p.info(c)
+		info.Win = e.win.ID
+		m.instantAt(p, Access{
+			Kind: Write, Role: Detached, Base: s.lo, Call: info,
+			Layout: intervals.NewLayout([]intervals.Run{intervals.Solid(0, s.hi-s.lo)}),
+		}, p.rank, 0)
+		e.win.gone = append(e.win.gone, goneMemory{detached: true, member: e.rank, lo: s.lo, hi: s.hi, call: info, at: p.here(), region: m.index})
+	}
+}
+
 // giveUp ends the accesses of pending operations to buffers that lay in memory
 // [lo, hi) of the process, just after this moment: what the program does there
 // later is done to other variables.
@@ -80,7 +98,7 @@ func (w *window) memory(member int) []span64 {
 }
 
 // checkGone says whether an operation begins after the memory that it accesses
-// was freed. What is concurrent with that is found as a conflict.
+// was freed or detached. What is concurrent with that is found as a conflict.
 func (m *Machine) checkGone(b *opBuilder, a Access) {
 	w := b.e.win
 	for i := range w.gone {
@@ -91,6 +109,13 @@ func (m *Machine) checkGone(b *opBuilder, a Access) {
 		lo, hi, ok := intervals.MeetLayouts(a.Base, a.Layout, g.lo, intervals.NewLayout([]intervals.Run{intervals.Solid(0, g.hi-g.lo)}))
 		if !ok || !m.happenedBefore(g, b.p) {
 			continue
+		}
+		if g.detached {
+			m.misuse(Usage{Kind: OutsideWindow, Call: b.op.call, Other: g.call, Last: b.e.last, Role: a.Role, OneOp: true, Owner: a.Owner,
+				Window: &w.Window, Lo: lo, Hi: hi,
+				Why:  fmt.Sprintf("rank %d has detached the memory from the window before", a.Owner),
+				Mend: "detach the memory after the last operation on it, and synchronize the two processes between"})
+			return
 		}
 		m.misuse(Usage{Kind: UsedAfterFree, Call: b.op.call, Other: g.call, Last: b.e.last, Role: a.Role, OneOp: true, Owner: a.Owner,
 			Window: &w.Window, Lo: lo, Hi: hi, Base: w.start(int(b.op.target)),

@@ -1,6 +1,9 @@
 package regions
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // checkRange says whether the bytes that an operation accesses lie in the part
 // of the window that its target has: "the target buffer must be contained in
@@ -82,6 +85,7 @@ func (w *window) resetEver() {
 		return
 	}
 	w.changed = false
+	w.gone = slices.DeleteFunc(w.gone, func(g goneMemory) bool { return g.detached })
 	for i := range w.ever {
 		w.ever[i] = append(w.ever[i][:0], w.dynamic[i]...)
 	}

@@ -104,8 +104,12 @@ func gone(a, b *conflicts.Side) string {
 	switch {
 	case b.Role == regions.OutOfScope.String():
 		return "goes out of scope before the operation completes"
+	case a.Rank == b.Rank && a.Pending && b.Role == regions.Detached.String():
+		return "is detached before the operation completes"
 	case a.Rank == b.Rank && a.Pending:
 		return "is freed before the operation completes"
+	case a.Pending && b.Role == regions.Detached.String():
+		return fmt.Sprintf("is detached by %s, and nothing orders the two", who(b))
 	case a.Pending:
 		return fmt.Sprintf("is freed by %s, and nothing orders the two", who(b))
 	}
