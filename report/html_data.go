@@ -30,6 +30,7 @@ type htmlData struct {
 	Sought    columns[htmlSought]  `json:"sought"`
 	Mends     columns[htmlMend]    `json:"mends"`
 	Events    map[int]*htmlLattice `json:"events,omitempty"` // around findings, by their index
+	Drawn     int                  `json:"drawn"`            // findings, from the first on, of which events were looked for
 	Directory string               `json:"directory"`
 	Missing   string               `json:"missing,omitempty"` // why there are no drawings of windows and events
 }

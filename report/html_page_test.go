@@ -12,6 +12,8 @@ import (
 
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/fingerprint"
+	"github.com/mcchk/mcchk/lattice"
 )
 
 func TestHTMLInDarkAndLight(t *testing.T) {
@@ -295,6 +297,21 @@ func TestHTMLWindowMaps(t *testing.T) {
 		x.eval(`[...document.querySelector('.part table').tBodies[0].rows].slice(0, 3).map((r) => r.cells[0].textContent + ': ' + r.cells[1].textContent).join('; ')`))
 	x.click(`.map a text`)
 	x.until(`location.hash.startsWith('#finding-')`)
+	x.quiet()
+}
+
+// TestHTMLEventsElsewhere: where the page has no events of a finding it says why,
+// and how to get them.
+func TestHTMLEventsElsewhere(t *testing.T) {
+	res := samples()["race"]
+	res.Directory = "my traces"
+	res.Findings[2].Rule = conflicts.RuleLockOrder
+	res.Pictures = &analysis.Pictures{Lattices: []*lattice.Lattice{{}}}
+	x := open(t, render(t, "html", res), "#finding-1")
+	require.Contains(t, x.eval(`document.getElementById('finding').textContent`), "The traces have no events of its accesses.")
+	x.visit("#finding-3")
+	hash := fingerprint.Of(&res.Findings[2], fingerprint.NewSources(source)).Hash()[:shownPrint]
+	require.Contains(t, x.eval(`document.getElementById('finding').textContent`), "mcchk lattice --predict 'my traces' --finding "+hash+" -o finding.svg")
 	x.quiet()
 }
 

@@ -68,7 +68,7 @@ const mostBounds = 200_000
 // pictures takes the maps of windows, as far as there is room, and the events
 // around findings.
 func (d *dataWriter) pictures(p *analysis.Pictures) {
-	d.data.Missing = p.Missing
+	d.data.Missing, d.data.Drawn = p.Missing, len(p.Lattices)
 	for i, l := range p.Lattices {
 		if i < len(d.data.Findings) && l != nil && len(l.Events) > 0 {
 			d.data.Events[i] = d.lattice(l, d.swapped[i])

@@ -17,7 +17,7 @@ function showFinding(i) {
       f.mends.length > 0 && section('What mends it', h('ol', { class: 'mends' }, f.mends.map((m) => h('li', {}, text(m.text)))),
         f.mends.length > 1 && h('p', {}, 'Each of these would do on its own; the smallest change stands first.'))),
     section('The processes', laneDrawing(f)),
-    section('The events around it', f.events ? latticeView(f) : eventsElsewhere(f)),
+    section('The events around it', f.events ? latticeView(f) : eventsElsewhere(f, i)),
     ruleText(rule),
   ].filter(Boolean));
 }

@@ -6,8 +6,9 @@ const eventLeft = 28, eventTop = 40, eventHeight = 86;
 const eventLine = (n) => eventTop + n * eventHeight + 20; // where the line of a process is
 
 // eventsElsewhere says where the events of a finding are to be had.
-function eventsElsewhere(f) {
+function eventsElsewhere(f, i) {
   if (data.missing) return h('p', {}, data.missing);
+  if (i < data.drawn) return h('p', {}, 'The traces have no events of its accesses.');
   return h('p', {}, 'The report holds the events around its first findings only. Those of this one: ',
     h('code', {}, `mcchk lattice${optionsFor[data.rules[f.rule].id] || ''} ${quoted(data.directory)} --finding ${f.print} -o finding.svg`));
 }
