@@ -34,7 +34,7 @@ type proc struct {
 	closing *CallInfo // the global synchronization at which it stands
 	left    bool      // and from which it never returned
 
-	recent   [OutOfScope + 1]*shape // of the last access that was complete, by role
+	recent   [len(roleNames)]*shape // of the last access that was complete, by role
 	infos    []CallInfo             // room for the next
 	bounds   []Bounds               // room for the next
 	current  call                   // the call under way
