@@ -128,7 +128,7 @@ func programs(t *testing.T) int64 {
 		return n
 	}
 	if raceDetector {
-		return 300 // it is ten times slower, and only looks for data races of our own
+		return 150 // it is ten times slower, and only looks for data races of our own
 	}
 	return 2_000
 }
