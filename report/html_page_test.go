@@ -76,7 +76,7 @@ func TestHTMLSamples(t *testing.T) {
 				} else {
 					want = Message(&res.Accepted[i-len(res.Findings)].Finding)
 				}
-				require.Equal(t, want, x.title())
+				x.shows(want)
 			}
 			x.screenshot("sample-" + name)
 			x.visit("#windows")
@@ -92,10 +92,18 @@ func (x *tab) view() string {
 	return x.eval(`[...document.querySelectorAll('main > section')].filter((s) => !s.hidden).map((s) => s.id.slice(5)).join()`)
 }
 
-// title is the heading of the finding that is shown.
-func (x *tab) title() string {
+// shows waits until the finding with that heading is shown.
+func (x *tab) shows(title string) {
 	x.t.Helper()
-	return x.eval(`document.getElementById('finding-title').textContent`)
+	text, err := json.Marshal(title)
+	require.NoError(x.t, err)
+	x.until(`document.getElementById('finding-title').textContent === ` + string(text))
+}
+
+// focused waits until an element has the focus, by its id or finding.
+func (x *tab) focused(id string) {
+	x.t.Helper()
+	x.until(`(document.activeElement.id || document.activeElement.dataset.finding) === ` + strconv.Quote(id))
 }
 
 // visit follows a link within the page, and does not wait for the event that
@@ -132,7 +140,7 @@ func TestHTMLOpensAtALink(t *testing.T) {
 	x := open(t, render(t, "html", samples()["race"]), "#finding-2")
 	require.Equal(t, "findings", x.view())
 	f := crossFinding()
-	require.Equal(t, Message(&f), x.title())
+	x.shows(Message(&f))
 	require.Equal(t, "#2 "+Message(&f)+" – mcchk: race (2 errors, 1 warning)", x.eval(`document.title`))
 	require.Equal(t, "2", x.eval(`Number(document.querySelector('#list a[aria-current]').dataset.finding) + 1`))
 	x.visit("#finding-999")
@@ -144,26 +152,25 @@ func TestHTMLOpensAtALink(t *testing.T) {
 func TestHTMLKeys(t *testing.T) {
 	x := open(t, render(t, "html", samples()["race"]), "")
 	messages := func(i int) string { return Message(&samples()["race"].Findings[i]) }
-	focus := func() string { return x.eval(`document.activeElement.id || document.activeElement.dataset.finding`) }
 	x.keys("gf")
 	x.until(`document.activeElement.id === 'findings-title'`)
 	require.Equal(t, "findings", x.view())
 	x.keys("j")
 	x.until(`document.activeElement.id === 'finding-title'`)
-	require.Equal(t, messages(0), x.title())
+	x.shows(messages(0))
 	x.keys("jj")
 	x.until(`location.hash === '#finding-3'`)
-	require.Equal(t, messages(2), x.title())
+	x.shows(messages(2))
 	x.keys("j") // there is none behind
 	x.keys("k")
 	x.until(`location.hash === '#finding-2'`)
-	require.Equal(t, messages(1), x.title())
+	x.shows(messages(1))
 	x.keys(kb.Escape)
-	require.Equal(t, "1", focus())
+	x.focused("1")
 	x.keys(kb.Tab + kb.Enter)
 	x.until(`location.hash === '#finding-3'`)
 	x.press("/")
-	require.Equal(t, "filter-text", focus())
+	x.focused("filter-text")
 	x.keys("jk/g") // typed, not obeyed
 	require.Equal(t, "jk/g", x.eval(`document.activeElement.value`))
 	x.keys(kb.Escape + "gw")
@@ -327,7 +334,7 @@ func TestHTMLOfManyFindings(t *testing.T) {
 	require.Equal(t, "400", x.eval(`document.querySelectorAll('#list a').length`))
 	require.Equal(t, "200", x.eval(`document.activeElement.dataset.finding`))
 	x.visit(fmt.Sprintf("#finding-%d", n))
-	require.Equal(t, Message(&res.Findings[n-1]), x.title())
+	x.shows(Message(&res.Findings[n-1]))
 	require.Contains(t, x.eval(`document.querySelector('.source strong').textContent`), "MPI_Put(&halo")
 	x.eval(`(() => { const e = document.getElementById('filter-text'); e.value = 'planted.c:19999'; e.dispatchEvent(new Event('input', { bubbles: true })); })()`)
 	require.Equal(t, "1 of 10,000 findings", x.eval(`document.getElementById('filter-count').textContent`))
