@@ -171,12 +171,12 @@ func VerdictOn(res *Result) Verdict {
 	return NoRace
 }
 
-// localsShare is which part of Options.MaxMemory is for loads and stores. The
-// rest is for what calls access, for timestamps, and for reading.
-const localsShare = 3
+// accessShare is which part of Options.MaxMemory is for accesses. The rest is for
+// the search, for timestamps, and for reading.
+const accessShare = 3
 
 func (r *run) replayOptions() regions.Options {
-	return regions.Options{Clock: r.opts.Clock, Model: memoryModels[r.opts.Model], Part: r.opts.part, Phase: r.opts.phase, Turn: r.opts.turn, Tick: r.tick, Memory: r.opts.MaxMemory / localsShare}
+	return regions.Options{Clock: r.opts.Clock, Model: memoryModels[r.opts.Model], Part: r.opts.part, Phase: r.opts.phase, Turn: r.opts.turn, Tick: r.tick, Memory: r.opts.MaxMemory / accessShare}
 }
 
 // search decodes, replays and searches, the one ahead of the other. The readers

@@ -78,6 +78,6 @@ func TestMaxMemoryNoFile(t *testing.T) {
 	require.NoError(t, err)
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "missing"))
 	res, err := Run(context.Background(), dir, Options{MaxMemory: tiny})
-	require.ErrorContains(t, err, "loads and stores that do not fit into memory: open")
+	require.ErrorContains(t, err, "accesses that do not fit into memory: open")
 	require.Nil(t, res)
 }

@@ -116,7 +116,11 @@ func (b *mapBuilder) add(r *regions.Region) (err error) {
 			return err
 		}
 	}
-	for _, a := range r.AllCalls() {
+	calls, err := r.AllCalls(&b.scratch)
+	if err != nil {
+		return err
+	}
+	for _, a := range calls {
 		if a.Old || a.Role.Gone() {
 			continue
 		}

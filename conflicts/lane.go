@@ -168,7 +168,11 @@ func (s *searcher) sortLanes(calls []*regions.Access) {
 // addSeries adds the lanes of what calls access in the memory of one process that
 // is kept as series.
 func (s *searcher) addSeries(owner int32) {
-	all := s.region.Series(owner, &s.scratch)
+	all, err := s.region.Series(owner, &s.scratch)
+	if err != nil {
+		s.err = err
+		return
+	}
 	for i := range all {
 		a := all[i].Like()
 		if !s.part.Whole() {

@@ -14,7 +14,12 @@ import (
 // ordered, so that they need not be.
 func (s *searcher) searchPairs(ctx context.Context, owner int32, calls []*regions.Access) {
 	calls = slices.Clone(calls)
-	for _, series := range s.region.Series(owner, &s.scratch) {
+	all, err := s.region.Series(owner, &s.scratch)
+	if err != nil {
+		s.err = err
+		return
+	}
+	for _, series := range all {
 		for i := range series.Len() {
 			calls = append(calls, series.Access(i))
 		}

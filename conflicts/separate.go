@@ -62,7 +62,11 @@ func (c *copiesChecker) check(r *regions.Region) error {
 		}
 	}
 	locals := map[int32][]*regions.Access{}
-	for _, a := range r.AllCalls() {
+	calls, err := r.AllCalls(&c.lanes.scratch)
+	if err != nil {
+		return err
+	}
+	for _, a := range calls {
 		switch {
 		case a.Role.AtTarget():
 			if p := parts[partKey{a.Call.Win, a.Owner}]; p != nil {

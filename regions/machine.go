@@ -117,7 +117,7 @@ type Options struct {
 	// locks only exclude. What such a replay finds could have happened had
 	// they been granted in another order.
 	AnyLockOrder bool
-	// Memory is how many bytes of loads and stores may be held; what is more is
+	// Memory is how many bytes of accesses may be held; what is more is
 	// written to files without a name in os.TempDir. 0 means no limit.
 	Memory int64
 	// Tick, if set, is called every few hundred events.

@@ -97,7 +97,7 @@ func (m *Machine) kept(floor []uint32) int {
 			n++
 		}
 	}
-	m.keptMoments(floor, m.moments, func(t *moment) { n += int(t.count) })
+	m.keptMoments(floor, m.moments, m.store.spill, func(t *moment) { n += int(t.count) })
 	return n
 }
 
@@ -124,14 +124,15 @@ func (m *Machine) keptLocals(p *proc, floor []uint32, f *spillFile, visit func(*
 }
 
 // keptMoments visits those of accesses that are not past.
-func (m *Machine) keptMoments(floor []uint32, all []moments, visit func(*moment)) {
+func (m *Machine) keptMoments(floor []uint32, all []moments, f *spillFile, visit func(*moment)) {
 	for i := range all {
-		for _, c := range all[i].chunks {
-			for k := range c {
-				if t := &c[k]; !m.below(t.endRank, t.endSeg, floor) {
-					visit(t)
-				}
+		err := all[i].each(f, &m.store.scratch, func(t *moment) {
+			if !m.below(t.endRank, t.endSeg, floor) {
+				visit(t)
 			}
+		})
+		if m.store.err == nil {
+			m.store.err = err
 		}
 	}
 }
@@ -164,7 +165,7 @@ func (m *Machine) keepCalls(out *Region, floor []uint32) {
 			again(a)
 		}
 	}
-	m.keptMoments(floor, out.moments, func(t *moment) {
+	m.keptMoments(floor, out.moments, out.spill, func(t *moment) {
 		for i := range uint64(t.count) {
 			again(out.accessWithCalls(t, i))
 		}

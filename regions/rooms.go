@@ -116,8 +116,9 @@ type Scratch struct {
 	buf  []byte
 
 	series  []Series
-	moments []moment // of them
-	before  []int    // of them
+	chunk   []moment // that was read
+	moments []moment // of series
+	before  []int    // of series
 	number  []int32  // of shapes among them, from 1; 0: none
 	ends    []int
 }
@@ -179,7 +180,7 @@ type store struct {
 
 // SpillStats counts what did not fit into memory.
 type SpillStats struct {
-	Accesses uint64 // loads and stores written to files; those that two phases share count in both
+	Accesses uint64 // written to files; those that two phases share count in both
 	Bytes    int64  // of the files, all together
 }
 
@@ -270,19 +271,38 @@ func (s *store) put(all []*room) {
 
 // write writes a full room to the file of the phase.
 func (s *store) write(r *room) *storedRoom {
+	w := &storedRoom{
+		accesses: len(r.accesses), lo: r.stretches[0].Lo, hi: r.stretches[0].Hi,
+		from: r.stretches[0].Seg, to: r.stretches[len(r.stretches)-1].Seg,
+	}
+	w.at = s.save(func(b []byte) []byte {
+		for i := range r.stretches {
+			st := &r.stretches[i]
+			w.lo, w.hi = min(w.lo, st.Lo), max(w.hi, st.Hi)
+			b = appendStretch(b, st)
+		}
+		w.size = len(b)
+		return b
+	})
+	s.spilled.Accesses += uint64(w.accesses)
+	return w
+}
+
+// save writes what fill appends to the file of the phase, and returns where that
+// lies.
+func (s *store) save(fill func([]byte) []byte) (at int64) {
+	s.buf = fill(s.buf[:0])
 	if s.spill == nil {
 		s.spill, s.err = newSpillFile()
 	}
 	if s.err == nil {
-		var w *storedRoom
-		if w, s.err = s.spill.write(r, &s.buf); s.err == nil {
-			s.spilled.Accesses += uint64(w.accesses)
-			s.spilled.Bytes += int64(w.size)
-			return w
-		}
+		at, s.err = s.spill.write(s.buf)
 	}
-	s.err = fmt.Errorf("loads and stores that do not fit into memory: %w", s.err)
-	return &storedRoom{}
+	if s.err != nil {
+		s.err = fmt.Errorf("accesses that do not fit into memory: %w", s.err)
+	}
+	s.spilled.Bytes += int64(len(s.buf))
+	return at
 }
 
 // mostCalls is how many accesses of calls are kept for reuse.

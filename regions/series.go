@@ -19,6 +19,7 @@ type shape struct {
 	index  uint32  // among the shapes of the Machine
 	phase  int     // of last
 	last   *moment // of the phase
+	stored bool    // last is in a file: it is a copy
 	other  *shape  // the same, for accesses that are not in program order with those of this one; or nil
 }
 
@@ -52,7 +53,14 @@ func (m *moment) lastEnd() uint64   { return m.end + m.step*uint64(m.count-1) }
 
 // moments are those of accesses to the memory of one process, in the order in
 // which the accesses were completed.
-type moments struct{ chunks [][]moment }
+type moments struct{ chunks []momentChunk }
+
+// momentChunk is some moments, in memory or in the file of the phase.
+type momentChunk struct {
+	moments []moment
+	at      int64 // in the file, bytes
+	stored  int   // moments in the file
+}
 
 const (
 	firstChunk = 4 // moments
@@ -62,19 +70,39 @@ const (
 	fewShapes  = 1 << 10 // that may be made though hardly any has a second access
 )
 
-func (l *moments) add(st *store, m moment) *moment {
+// addMoment adds a moment of accesses to the memory of a process. Where more is
+// held than may be, a full chunk is written to a file, and its storage used again.
+func (m *Machine) addMoment(owner int32, t moment) *moment {
+	l := &m.moments[owner]
 	n := len(l.chunks)
-	if n == 0 || len(l.chunks[n-1]) == cap(l.chunks[n-1]) {
-		size := firstChunk
+	if n == 0 || len(l.chunks[n-1].moments) == cap(l.chunks[n-1].moments) {
+		have := 0
 		if n > 0 {
-			size = min(2*cap(l.chunks[n-1]), mostChunk)
+			have = cap(l.chunks[n-1].moments)
 		}
-		l.chunks = append(l.chunks, st.takeMoments(size))
+		room := m.store.takeMoments(have)
+		if room == nil {
+			last := &l.chunks[n-1]
+			m.forgetLast(last.moments)
+			room = last.moments[:0]
+			*last = m.store.writeMoments(last.moments)
+		}
+		l.chunks = append(l.chunks, momentChunk{moments: room})
 		n++
 	}
-	c := append(l.chunks[n-1], m)
-	l.chunks[n-1] = c
+	c := append(l.chunks[n-1].moments, t)
+	l.chunks[n-1].moments = c
 	return &c[len(c)-1]
+}
+
+// forgetLast lets go of moments that are to be written to a file.
+func (m *Machine) forgetLast(c []moment) {
+	for i := range c {
+		if s := m.shapes[c[i].shape]; s.last == &c[i] {
+			last := c[i]
+			s.last, s.stored = &last, true
+		}
+	}
 }
 
 // nobody is the ender of accesses that end without a call, and instantaneous the
@@ -104,9 +132,10 @@ func (m *Machine) settle(p *proc, a *Access, by *CallInfo) bool {
 		return false
 	}
 	m.settled++
-	if s.phase != m.phases || !s.last.extend(&t) {
+	if s.phase != m.phases || s.stored || !s.last.extend(&t) {
 		t.shape = s.index
-		s.last, s.phase = m.moments[a.Owner].add(m.store, t), m.phases
+		s.last = m.addMoment(a.Owner, t)
+		s.phase, s.stored = m.phases, false
 	}
 	return true
 }
@@ -305,29 +334,28 @@ func (s *Series) Times(i int, a *Access) {
 }
 
 // Series returns the accesses of calls to the memory of a process that are not
-// among Calls. They stay valid until the next use of s.
-func (r *Region) Series(owner int32, s *Scratch) []Series {
-	n := 0
-	for _, c := range r.moments[owner].chunks {
-		n += len(c)
-	}
+// among Calls. They stay valid until the next use of s. The error is that of
+// reading what did not fit into memory.
+func (r *Region) Series(owner int32, s *Scratch) ([]Series, error) {
+	n := r.moments[owner].len()
 	s.series = s.series[:0]
 	if n == 0 {
-		return nil
+		return nil, nil
 	}
 	s.moments, s.before = slices.Grow(s.moments[:0], n)[:n], slices.Grow(s.before[:0], n)[:n]
 	s.number = slices.Grow(s.number[:0], len(r.shapes))[:len(r.shapes)]
 	clear(s.number)
 	s.ends = s.ends[:0]
-	for _, c := range r.moments[owner].chunks { // number the shapes, and count
-		for i := range c {
-			k := &s.number[c[i].shape]
-			if *k == 0 {
-				s.ends = append(s.ends, 0)
-				*k = int32(len(s.ends))
-			}
-			s.ends[*k-1]++
+	err := r.moments[owner].each(r.spill, s, func(m *moment) { // number the shapes, and count
+		k := &s.number[m.shape]
+		if *k == 0 {
+			s.ends = append(s.ends, 0)
+			*k = int32(len(s.ends))
 		}
+		s.ends[*k-1]++
+	})
+	if err != nil {
+		return nil, err
 	}
 	at := 0
 	for k, count := range s.ends {
@@ -335,68 +363,116 @@ func (r *Region) Series(owner int32, s *Scratch) []Series {
 		at += count
 		s.ends[k] = at
 	}
-	for _, c := range r.moments[owner].chunks {
-		for i := range c {
-			t := &s.series[s.number[c[i].shape]-1]
-			t.moments, t.before = append(t.moments, c[i]), append(t.before, t.n)
-			t.n += int(c[i].count)
+	err = r.moments[owner].each(r.spill, s, func(m *moment) {
+		t := &s.series[s.number[m.shape]-1]
+		t.moments, t.before = append(t.moments, *m), append(t.before, t.n)
+		t.n += int(m.count)
+	})
+	return s.series, err
+}
+
+func (l *moments) len() int {
+	n := 0
+	for i := range l.chunks {
+		n += len(l.chunks[i].moments) + l.chunks[i].stored
+	}
+	return n
+}
+
+// each visits the moments, those in a file included.
+func (l *moments) each(f *spillFile, s *Scratch, visit func(*moment)) error {
+	for i := range l.chunks {
+		c := l.chunks[i].moments
+		if l.chunks[i].stored > 0 {
+			if err := f.readMoments(&l.chunks[i], s); err != nil {
+				return err
+			}
+			c = s.chunk
+		}
+		for k := range c {
+			visit(&c[k])
 		}
 	}
-	return s.series
+	return nil
 }
 
 // AllCalls returns what calls access, one by one: Calls, and those of all series.
-func (r *Region) AllCalls() []*Access {
+func (r *Region) AllCalls(s *Scratch) ([]*Access, error) {
 	if r.settled == 0 {
-		return r.Calls
+		return r.Calls, nil
 	}
 	all := slices.Clone(r.Calls)
-	r.eachMoment(func(m *moment) {
-		for i := range uint64(m.count) {
-			all = append(all, r.accessWithCalls(m, i))
+	for owner := range r.moments {
+		err := r.moments[owner].each(r.spill, s, func(m *moment) {
+			for i := range uint64(m.count) {
+				all = append(all, r.accessWithCalls(m, i))
+			}
+		})
+		if err != nil {
+			return nil, err
 		}
-	})
-	return all
+	}
+	return all, nil
 }
 
 // CallCount returns the number of accesses of calls.
 func (r *Region) CallCount() int { return len(r.Calls) + r.settled }
 
-func (r *Region) eachMoment(visit func(*moment)) {
-	for owner := range r.moments {
-		for _, c := range r.moments[owner].chunks {
-			for i := range c {
-				visit(&c[i])
-			}
-		}
-	}
-}
-
-// takeMoments returns room for about n moments.
-func (s *store) takeMoments(n int) []moment {
+// takeMoments returns room for moments, for about twice as many as there were in
+// the chunk before. Where there is no room left to hold, it is nil.
+func (s *store) takeMoments(have int) []moment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	size := min(max(firstChunk, 2*have), mostChunk)
+	if s.limit > 0 && s.err == nil && s.held+int64(size)*momentBytes > s.limit {
+		each := min(max(s.each/2, 1), mostChunk)
+		if have >= each {
+			return nil
+		}
+		size = min(size, each)
+	}
+	var c []moment
 	if k := len(s.moments); k > 0 {
-		c := s.moments[k-1]
+		c = s.moments[k-1][:0]
 		s.moments = s.moments[:k-1]
 		s.spareMoments -= cap(c)
-		return c[:0]
+	} else {
+		c = make([]moment, 0, size)
 	}
-	return make([]moment, 0, n)
+	s.held += int64(cap(c)) * momentBytes
+	return c
 }
 
-// mostMoments is how many moments there may be room for that is not in use.
-const mostMoments = 1 << 15
+const (
+	momentBytes = 48
+	mostMoments = 1 << 15 // that there may be room for that is not in use
+)
 
 func (s *store) putMoments(all []moments) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range all {
-		for _, c := range all[i].chunks {
-			if s.spareMoments+cap(c) <= mostMoments {
+		for k := range all[i].chunks {
+			c := all[i].chunks[k].moments
+			s.held -= int64(cap(c)) * momentBytes
+			if cap(c) > 0 && s.spareMoments+cap(c) <= mostMoments {
 				s.moments = append(s.moments, c)
 				s.spareMoments += cap(c)
 			}
 		}
 	}
+}
+
+// writeMoments writes moments to the file of the phase.
+func (s *store) writeMoments(c []moment) momentChunk {
+	n := uint64(0)
+	at := s.save(func(b []byte) []byte {
+		for i := range c {
+			b = appendMoment(b, &c[i])
+			n += uint64(c[i].count)
+		}
+		return b
+	})
+	s.spilled.Accesses += n
+	return momentChunk{at: at, stored: len(c)}
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/mcchk/mcchk/trace"
 )
 
-// spillFile holds the rooms of a phase that do not fit into memory. The file has
+// spillFile holds the rooms and moments of a phase that do not fit into memory. The file has
 // no name any more, so that nothing is left of it however the analysis ends.
 //
-// A room is its stretches, each with its accesses behind it, in little-endian
+// A room is its stretches, each with its accesses behind it; all is little-endian
 // words without gaps. Nothing reads it but the process that wrote it.
 type spillFile struct {
 	f    *os.File
@@ -38,30 +38,30 @@ func (f *spillFile) close() error {
 	return f.f.Close()
 }
 
-// Bytes of a stretch and of an access in the file.
+// Bytes of a stretch, of an access and of a moment in the file.
 const (
 	storedStretch = 8 + 8 + 8 + 4 + 4 + 4 + 4 + 1
 	storedAccess  = 8 + 8 + 8 + 4 + 4 + 1
+	storedMoment  = 6*4 + 3*8
 )
 
-// write adds a room, which is not empty; buf is storage that can be used again.
-func (f *spillFile) write(r *room, buf *[]byte) (*storedRoom, error) {
-	w := &storedRoom{
-		at: f.size, accesses: len(r.accesses), lo: r.stretches[0].Lo, hi: r.stretches[0].Hi,
-		from: r.stretches[0].Seg, to: r.stretches[len(r.stretches)-1].Seg,
-	}
-	b := slices.Grow((*buf)[:0], len(r.stretches)*storedStretch+len(r.accesses)*storedAccess)
-	for i := range r.stretches {
-		s := &r.stretches[i]
-		w.lo, w.hi = min(w.lo, s.Lo), max(w.hi, s.Hi)
-		b = appendStretch(b, s)
-	}
-	*buf, w.size = b, len(b)
-	if _, err := f.f.WriteAt(b, f.size); err != nil {
-		return nil, err
+// write adds bytes, and returns where they lie.
+func (f *spillFile) write(b []byte) (at int64, err error) {
+	at = f.size
+	if _, err := f.f.WriteAt(b, at); err != nil {
+		return 0, err
 	}
 	f.size += int64(len(b))
-	return w, nil
+	return at, nil
+}
+
+// load reads bytes into the storage of s.
+func (f *spillFile) load(at int64, size int, s *Scratch) error {
+	s.buf = slices.Grow(s.buf[:0], size)[:size]
+	if _, err := f.f.ReadAt(s.buf, at); err != nil {
+		return fmt.Errorf("reading accesses that did not fit into memory: %w", err)
+	}
+	return nil
 }
 
 func appendStretch(b []byte, s *Stretch) []byte {
@@ -98,9 +98,8 @@ func flags(of ...bool) byte {
 
 // read reads a room into s.
 func (f *spillFile) read(w *storedRoom, s *Scratch) error {
-	s.buf = slices.Grow(s.buf[:0], w.size)[:w.size]
-	if _, err := f.f.ReadAt(s.buf, w.at); err != nil {
-		return fmt.Errorf("reading loads and stores that did not fit into memory: %w", err)
+	if err := f.load(w.at, w.size, s); err != nil {
+		return err
 	}
 	s.room.stretches, s.room.accesses = s.room.stretches[:0], slices.Grow(s.room.accesses[:0], w.accesses)
 	for b := s.buf; len(b) > 0; {
@@ -130,4 +129,32 @@ func takeStretch(b []byte, s *Stretch, r *room) []byte {
 	}
 	s.Accesses = r.accesses[from:len(r.accesses):len(r.accesses)]
 	return b
+}
+
+func appendMoment(b []byte, m *moment) []byte {
+	le := binary.LittleEndian
+	for _, v := range [...]uint32{m.shape, m.by, uint32(m.startSeg), uint32(m.endSeg), uint32(m.endRank), m.count} {
+		b = le.AppendUint32(b, v)
+	}
+	for _, v := range [...]uint64{m.step, m.start, m.end} {
+		b = le.AppendUint64(b, v)
+	}
+	return b
+}
+
+// readMoments reads a chunk into s.chunk.
+func (f *spillFile) readMoments(c *momentChunk, s *Scratch) error {
+	if err := f.load(c.at, c.stored*storedMoment, s); err != nil {
+		return err
+	}
+	le := binary.LittleEndian
+	s.chunk = s.chunk[:0]
+	for b := s.buf; len(b) > 0; b = b[storedMoment:] {
+		s.chunk = append(s.chunk, moment{
+			shape: le.Uint32(b), by: le.Uint32(b[4:]), startSeg: int32(le.Uint32(b[8:])), endSeg: int32(le.Uint32(b[12:])),
+			endRank: int32(le.Uint32(b[16:])), count: le.Uint32(b[20:]),
+			step: le.Uint64(b[24:]), start: le.Uint64(b[32:]), end: le.Uint64(b[40:]),
+		})
+	}
+	return nil
 }

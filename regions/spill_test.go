@@ -71,12 +71,12 @@ func TestFullDisk(t *testing.T) {
 	require.NoError(t, err)
 	m.store.spill = &spillFile{f: f}
 	_, err = m.Next(context.Background())
-	require.ErrorContains(t, err, "loads and stores that do not fit into memory: write /dev/null")
+	require.ErrorContains(t, err, "accesses that do not fit into memory: write /dev/null")
 
 	r := loadsOf(t, 4000, 1000)
 	require.NoError(t, r.spill.f.Truncate(10))
 	var s Scratch
 	for range r.Stretches(0, 0, 1<<32, &s, &err) {
 	}
-	require.ErrorContains(t, err, "reading loads and stores that did not fit into memory")
+	require.ErrorContains(t, err, "reading accesses that did not fit into memory")
 }

@@ -17,7 +17,7 @@ func (a *app) sayStats(res *analysis.Result, wall time.Duration) {
 	}
 	a.say("stats: clock %s: %d timestamps, %.0f bits in the mean, at most %d (a vector has %d)", res.Clock, s.Timestamps, mean, s.LargestBits, 32*b.RanksInRun)
 	if s.Spilled.Accesses > 0 {
-		a.say("stats: %d loads and stores did not fit into memory: %d MiB were written to files", s.Spilled.Accesses, s.Spilled.Bytes>>20)
+		a.say("stats: %d accesses did not fit into memory: %d MiB were written to files", s.Spilled.Accesses, s.Spilled.Bytes>>20)
 	}
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
