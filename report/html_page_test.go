@@ -68,6 +68,7 @@ func TestHTMLSamples(t *testing.T) {
 			x := open(t, render(t, "html", res), "")
 			n := len(res.Findings) + len(res.Accepted)
 			require.Equal(t, plural(n, "finding"), x.eval(`document.getElementById('filter-count').textContent`))
+			require.Equal(t, strconv.FormatBool(n == 0), x.eval(`document.getElementById('filters').hidden`))
 			for i := range n {
 				x.visit(fmt.Sprintf("#finding-%d", i+1))
 				want := ""
@@ -303,7 +304,12 @@ func TestHTMLWindowMaps(t *testing.T) {
 	require.Equal(t, "rank 0: read; rank 0: write; rank 1: write",
 		x.eval(`[...document.querySelector('.part table').tBodies[0].rows].slice(0, 3).map((r) => r.cells[0].textContent + ': ' + r.cells[1].textContent).join('; ')`))
 	x.click(`.map a text`)
-	x.until(`location.hash.startsWith('#finding-')`)
+	x.until(`document.querySelector('#finding .facts a') !== null`)
+	require.True(t, strings.HasPrefix(x.eval(`location.hash`), "#finding-"))
+	x.click(`#finding .facts a`)
+	x.until(`document.activeElement.tagName === 'SUMMARY'`)
+	require.Equal(t, "#window-1", x.eval(`location.hash`))
+	require.Equal(t, "windows", x.view())
 	x.quiet()
 }
 

@@ -28,8 +28,9 @@ function section(title, ...content) {
 
 function factsOf(f) {
   const facts = [];
-  if (f.mem) facts.push(['memory', text(f.mem)]);
-  else if (f.win) facts.push(['window', windowOf(f.win)]);
+  const map = f.win && !data.missing ? [' (', h('a', { href: '#window-' + f.win }, 'map'), ')'] : [];
+  if (f.mem) facts.push(['memory', [text(f.mem), map]]);
+  else if (f.win) facts.push(['window', [windowOf(f.win), map]]);
   if (f.seen) facts.push(['seen', text(f.seen)]);
   facts.push(['concurrent region', String(f.region)], ['fingerprint', f.print]);
   return h('dl', { class: 'facts' }, facts.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value))));

@@ -28,6 +28,10 @@ function windowOf(w) {
 
 // setUpFilters fills the choices, each with the number of its findings.
 function setUpFilters() {
+  if (data.findings.length === 0) {
+    byId('filters').hidden = true;
+    byId('finding').replaceChildren(h('p', { class: 'hint' }, 'There is nothing to choose from.'));
+  }
   choices('rule', 'any rule', countBy((f) => [data.rules[f.rule].id]));
   choices('severity', 'any severity', countBy((f) => [severityOf(f)]));
   const windows = countBy((f) => [f.win]);

@@ -39,6 +39,15 @@ function show(focus) {
     byId('finding').scrollIntoView({ block: 'nearest' });
     return;
   }
+  const box = /^window-[0-9]+$/.test(name) && byId(name);
+  if (box) {
+    showView('windows');
+    document.title = title;
+    box.open = true;
+    box.firstChild.focus();
+    box.scrollIntoView();
+    return;
+  }
   if (name === 'main') {
     byId('main').focus();
     return;
