@@ -128,19 +128,19 @@ var mpiFunctions = map[string]string{
 	"MPI_Unpack_external": "inbuf:p,insize:i,position:i,outbuf:p,outcount:i,datatype:t,packed_at:p,packed:i",
 
 	// Communicators and datatypes.
-	"mcchk_Neighbors":     "comm:c,sources:I,destinations:I",
+	"mcchk_Neighbors": "comm:c,sources:I,destinations:I",
 
 	// Declared by the program.
 	"mcchk_signal":         "win:w,rank:r,resource:i,count:i",
 	"mcchk_wait":           "win:w,rank:r,resource:i,count:i",
 	"mcchk_signal_process": "comm:c,dest:r,tag:g",
 	"mcchk_wait_process":   "comm:c,source:r,tag:g",
-	"MPI_Comm_dup":        "comm:c,newcomm:c",
-	"MPI_Comm_split":      "comm:c,color:i,key:i,newcomm:c",
-	"MPI_Comm_create":     "comm:c,group:G,newcomm:c",
-	"MPI_Comm_free":       "comm:c",
-	"MPI_Type_contiguous": "count:i,oldtype:t,newtype:t",
-	"MPI_Type_vector":     "count:i,blocklength:i,stride:i,oldtype:t,newtype:t",
-	"MPI_Type_commit":     "datatype:t",
-	"MPI_Type_free":       "datatype:t",
+	"MPI_Comm_dup":         "comm:c,newcomm:c",
+	"MPI_Comm_split":       "comm:c,color:i,key:i,newcomm:c",
+	"MPI_Comm_create":      "comm:c,group:G,newcomm:c",
+	"MPI_Comm_free":        "comm:c",
+	"MPI_Type_contiguous":  "count:i,oldtype:t,newtype:t",
+	"MPI_Type_vector":      "count:i,blocklength:i,stride:i,oldtype:t,newtype:t",
+	"MPI_Type_commit":      "datatype:t",
+	"MPI_Type_free":        "datatype:t",
 }
