@@ -43,6 +43,9 @@ func compare(a, b *regions.Access) verdict {
 		}
 		return compatible
 	}
+	if a.Atomic > 0 && sameObjects(a, b) {
+		return compatible // the language orders its atomics
+	}
 	if a.Elem == nil || b.Elem == nil || a.Call.Win != b.Call.Win {
 		// Atomicity holds within one window (12.2.1).
 		return race
@@ -59,6 +62,24 @@ func compare(a, b *regions.Access) verdict {
 		}
 	}
 	return otherOp
+}
+
+// sameObjects reports whether loads and stores by the language's atomics are
+// to the same objects, as far as they meet.
+func sameObjects(a, b *regions.Access) bool {
+	size := uint64(a.Atomic)
+	phase := a.Base + a.Layout.Runs()[0].Lo
+	for _, x := range []*regions.Access{a, b} {
+		if x.Atomic != a.Atomic {
+			return false
+		}
+		for _, r := range x.Layout.Runs() {
+			if (x.Base+r.Lo-phase)%size != 0 || r.Size%size != 0 || r.Stride%size != 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // inOrder reports whether the window's accumulate_ordering, by default all of

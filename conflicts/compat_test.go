@@ -37,6 +37,14 @@ func plain(rank int32, kind regions.Kind, role regions.Role) *regions.Access {
 	}
 }
 
+// object makes a load or store by the language's atomics.
+func object(rank int32, kind regions.Kind, base uint64, size uint32) *regions.Access {
+	a := plain(rank, kind, regions.Store)
+	a.Base, a.Atomic = base, size
+	a.Layout = intervals.NewLayout([]intervals.Run{intervals.Solid(0, uint64(size))})
+	return a
+}
+
 // TestCompatibility is the table of the detection model, section 4.
 func TestCompatibility(t *testing.T) {
 	read, write := plain(0, regions.Read, regions.Load), plain(1, regions.Write, regions.Store)
@@ -52,6 +60,11 @@ func TestCompatibility(t *testing.T) {
 		{"read and read", read, read, compatible},
 		{"read and write", read, write, race},
 		{"write and write", write, write, race},
+		{"atomic loads and stores of the language", object(0, regions.Read, 0, 4), object(1, regions.Write, 0, 4), compatible},
+		{"the same of different size", object(0, regions.Write, 0, 8), object(1, regions.Write, 0, 4), race},
+		{"the same, overlapping in part", object(0, regions.Write, 2, 4), object(1, regions.Write, 0, 4), race},
+		{"the language's atomic and a plain store", object(0, regions.Write, 0, 4), write, race},
+		{"the language's atomic and MPI's", object(0, regions.Write, 0, 4), sum(1), race},
 		{"read and atomic read", read, fetch(1), compatible},
 		{"read and atomic write", read, sum(1), race},
 		{"write and atomic read", write, fetch(0), race},

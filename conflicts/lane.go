@@ -16,6 +16,7 @@ type laneKey struct {
 	win    int64
 	rank   int32
 	stack  uint32
+	atomic uint32
 	role   regions.Role
 	kind   regions.Kind
 	old    bool
@@ -24,7 +25,7 @@ type laneKey struct {
 func keyOf(a *regions.Access) laneKey {
 	return laneKey{
 		base: a.Base, layout: a.Layout, win: a.Call.Win, rank: a.Rank, stack: a.Call.Stack,
-		role: a.Role, kind: a.Kind, old: a.Old,
+		atomic: a.Atomic, role: a.Role, kind: a.Kind, old: a.Old,
 	}
 }
 

@@ -23,16 +23,12 @@ func (r *Region) LocalAccess(rank int32, s *Stretch, i int) *Access {
 	l := &s.Accesses[i]
 	run := intervals.Strided(0, uint64(l.Size), uint64(l.Stride), l.Count)
 	p := Point{Rank: rank, Seg: s.Seg, Pos: s.Pos + uint64(i)}
-	a := &Access{
-		Owner: rank, Rank: rank, Role: Load, Kind: Read,
-		Base: l.Addr, Layout: intervals.NewLayout([]intervals.Run{run}),
-		Start: p, End: p, Locks: r.lockSets[s.locks], Within: r.Segment(p).Calls,
-		Call: &CallInfo{Rank: rank, Strand: s.Strand, Stack: l.Stack, Pos: p.Pos},
-	}
-	if l.Store {
-		a.Role, a.Kind = Store, Write
-	}
-	return a
+	a := loadOrStore(l)
+	a.Owner, a.Rank = rank, rank
+	a.Base, a.Layout = l.Addr, intervals.NewLayout([]intervals.Run{run})
+	a.Start, a.End, a.Locks, a.Within = p, p, r.lockSets[s.locks], r.Segment(p).Calls
+	a.Call = &CallInfo{Rank: rank, Strand: s.Strand, Stack: l.Stack, Pos: p.Pos}
+	return &a
 }
 
 // local takes the run of loads or stores that is the event.

@@ -160,6 +160,9 @@ type Access struct {
 	Within *Bounds
 	// Old: the access was in the phase before as well.
 	Old bool
+	// Atomic is the size of each element, bytes, of a load or store by C11 or
+	// C++11 atomics; otherwise 0.
+	Atomic uint32
 }
 
 // Segment is one separate region: the events of one process from a

@@ -31,6 +31,7 @@ type shapeKey struct {
 	call        CallInfo // without Pos
 	elem        Element  // of an atomic access
 	owner, rank int32
+	atomic      uint32
 	kind        Kind
 	role        Role
 	spans       bool
@@ -167,7 +168,7 @@ func (m *Machine) shapeOf(p *proc, a *Access) *shape {
 	}
 	key := shapeKey{
 		base: a.Base, layout: a.Layout, locks: a.Locks, call: *a.Call,
-		owner: a.Owner, rank: a.Rank, kind: a.Kind, role: a.Role, spans: a.Span != nil,
+		owner: a.Owner, rank: a.Rank, atomic: a.Atomic, kind: a.Kind, role: a.Role, spans: a.Span != nil,
 	}
 	key.call.Pos = 0
 	if a.Elem != nil {
@@ -194,7 +195,7 @@ func (m *Machine) newShape(a *Access) *shape {
 // fits reports whether an access of the same process and role has the shape.
 func (s *shape) fits(a *Access) bool {
 	b := &s.access
-	if a.Base != b.Base || a.Layout != b.Layout || a.Owner != b.Owner || a.Kind != b.Kind || a.Locks != b.Locks ||
+	if a.Base != b.Base || a.Layout != b.Layout || a.Owner != b.Owner || a.Kind != b.Kind || a.Atomic != b.Atomic || a.Locks != b.Locks ||
 		(a.Span != nil) != (b.Span != nil) || (a.Elem != nil) != (b.Elem != nil) || a.Elem != nil && *a.Elem != *b.Elem {
 		return false
 	}

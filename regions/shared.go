@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/mcchk/mcchk/intervals"
+	"github.com/mcchk/mcchk/trace"
 )
 
 // segment is the part of a shared-memory window that belongs to another
@@ -58,12 +59,9 @@ func (m *Machine) sharedLocal(p *proc) bool {
 			continue
 		}
 		own = own.Without(a.Addr, s.lo, s.hi)
-		acc := Access{Kind: Read, Role: Load, Base: a.Addr + s.shift, Layout: part, Call: &CallInfo{
-			Rank: p.rank, Strand: p.event.Strand, Stack: a.Stack, Pos: p.pos, Win: s.win,
-		}}
-		if a.Store {
-			acc.Kind, acc.Role = Write, Store
-		}
+		acc := loadOrStore(a)
+		acc.Base, acc.Layout = a.Addr+s.shift, part
+		acc.Call = &CallInfo{Rank: p.rank, Strand: p.event.Strand, Stack: a.Stack, Pos: p.pos, Win: s.win}
 		m.instantAt(p, acc, s.owner, s.win)
 	}
 	if own.IsEmpty() {
@@ -71,14 +69,25 @@ func (m *Machine) sharedLocal(p *proc) bool {
 	}
 	if own != all {
 		// The rest is in this process's own memory.
-		acc := Access{Kind: Read, Role: Load, Base: a.Addr, Layout: own, Call: &CallInfo{Rank: p.rank, Strand: p.event.Strand, Stack: a.Stack, Pos: p.pos}}
-		if a.Store {
-			acc.Kind, acc.Role = Write, Store
-		}
+		acc := loadOrStore(a)
+		acc.Base, acc.Layout = a.Addr, own
+		acc.Call = &CallInfo{Rank: p.rank, Strand: p.event.Strand, Stack: a.Stack, Pos: p.pos}
 		m.instantAt(p, acc, p.rank, 0)
 		return true
 	}
 	return false
+}
+
+// loadOrStore returns what a run of loads or stores does.
+func loadOrStore(a *trace.Access) Access {
+	acc := Access{Kind: Read, Role: Load}
+	if a.Store {
+		acc.Kind, acc.Role = Write, Store
+	}
+	if a.Atomic {
+		acc.Atomic = a.Size
+	}
+	return acc
 }
 
 // locate gives an access to a buffer of this process its owner: another process
