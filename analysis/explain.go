@@ -20,6 +20,10 @@ func explain(f *conflicts.Finding) conflicts.Explanation {
 		return w.copies()
 	case conflicts.RuleAtomicType:
 		e := w.unordered()
+		if f.First.Type != "" && f.First.Type == f.Second.Type {
+			e.Why = "atomic operations are only defined for elements at the same address, and the elements of these overlap only in part; " + e.Why
+			return first(e, mend(conflicts.MendSeparate, "let the elements lie at the same places, or at different ones%s", w.places()))
+		}
 		e.Why = fmt.Sprintf("atomic operations on shared bytes are only defined for the same basic type at the same address, and these use %s and %s; %s",
 			elements(&f.First), elements(&f.Second), e.Why)
 		return first(e, mend(conflicts.MendOperation, "use one datatype for all atomic operations on these bytes"))
@@ -71,10 +75,11 @@ func (w *wording) within() conflicts.Explanation {
 	e := conflicts.Explanation{Why: w.open(span, other)}
 	sought := conflicts.Sought{
 		Kind: conflicts.SoughtCompletion, From: span.Done,
-		Text: fmt.Sprintf("a call that completes %s before %s: %s", w.access(span), w.access(other), w.between(span, other)),
+		Text: fmt.Sprintf("a call that completes %s before %s: there is none", w.access(span), w.access(other)),
 	}
 	if crossed(span, other) {
 		sought.Found = other.Started
+		sought.Text = fmt.Sprintf("a call that completes %s before %s: there is only %s", w.access(span), w.access(other), w.call(other.Started))
 	}
 	e.Sought = append(e.Sought, sought)
 	e.Mends = w.mendWithin(span, other)
@@ -157,7 +162,7 @@ func (w *wording) mendWithin(span, other *conflicts.Side) []conflicts.Mend {
 	case buffer(span) && (other.Write || !span.Write):
 		out = append(out, mendAt(conflicts.MendSeparate, place(other), "use a second buffer in %s", w.access(other)))
 	case !buffer(span) && !buffer(other) && oneSided(other.Call):
-		if w.f.Rule == conflicts.RuleSameOrigin {
+		if w.f.Rule == conflicts.RuleSameOrigin && !(span.Atomic && other.Atomic) && !w.f.SameOp && aligned(span, other) && joins(span, other) && joins(other, span) {
 			out = append(out, mend(conflicts.MendOperation,
 				"use accumulate operations for both (MPI_REPLACE for a put, MPI_NO_OP for a get): those of one process to one place take effect in their order"))
 		}

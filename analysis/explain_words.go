@@ -55,7 +55,20 @@ func (w *wording) access(s *conflicts.Side) string {
 }
 
 // call names a call: "MPI_Win_fence (line 12)".
-func (w *wording) call(p conflicts.SyncPoint) string { return p.Call + w.at(p.Stack) }
+func (w *wording) call(p conflicts.SyncPoint) string {
+	if p.Loose {
+		return p.Call + " with MPI_MODE_NOPRECEDE" + w.at(p.Stack)
+	}
+	return p.Call + w.at(p.Stack)
+}
+
+// callOf names a call, and its process where that is not rank.
+func (w *wording) callOf(p conflicts.SyncPoint, rank int) string {
+	if p.Rank == rank {
+		return w.call(p)
+	}
+	return fmt.Sprintf("%s of rank %d", w.call(p), p.Rank)
+}
 
 func (w *wording) at(stack []symbols.Frame) string {
 	f, _ := symbols.Here(stack)

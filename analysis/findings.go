@@ -121,6 +121,7 @@ func (n *namer) finding(g *conflicts.Group) conflicts.Finding {
 		Rule: g.Rule, Class: conflicts.AcrossProcesses,
 		First: n.side(g.First, &s.First), Second: n.side(g.Second, &s.Second),
 		Owner: int(s.Owner), Lo: s.Lo, Hi: s.Hi, Region: s.Region, Count: g.Count,
+		Again: g.Count > uint64(len(g.Owners())),
 	}
 	if rule, ok := conflicts.Lookup(g.Rule); ok {
 		f.Severity = rule.Severity
@@ -138,6 +139,13 @@ func (n *namer) finding(g *conflicts.Group) conflicts.Finding {
 		f.Window = w.ID
 		f.WinName = n.window(w)
 		f.Lo, f.Hi = s.Lo-s.Base, s.Hi-s.Base
+		f.SameOp, f.DispUnit = w.SameOp, s.Exposed.Unit
+		if at := s.Exposed.Attached; at != nil {
+			f.Attached, f.Part = n.syncPoint(at), s.Exposed.Lo-s.Base
+		}
+		for _, side := range []*conflicts.Side{&f.First, &f.Second} {
+			side.Lo, side.Hi = side.Lo-s.Base, side.Hi-s.Base
+		}
 	}
 	if g.Rule == conflicts.RuleMemoryGone {
 		f.Class = conflicts.Usage
@@ -189,7 +197,11 @@ func (n *namer) side(site conflicts.Site, t *conflicts.Touch) conflicts.Side {
 		Done:    n.syncPoint(t.Done()),
 		Heard:   n.syncPoint(t.Heard()),
 		Pending: t.Spans(),
+		Local:   n.syncPoint(t.Call.Local),
+		Lo:      t.Lo, Hi: t.Hi, Holes: t.Holes, Unit: t.Unit,
 	}
+	before, after := t.Turns()
+	s.Before, s.After = n.turn(before), n.turn(after)
 	for _, l := range t.Held() {
 		s.Locks = append(s.Locks, conflicts.Lock{Exclusive: l.Exclusive, Target: int(l.Target), Window: l.Window})
 	}
@@ -203,5 +215,15 @@ func (n *namer) syncPoint(c *regions.CallInfo) conflicts.SyncPoint {
 	if c == nil {
 		return conflicts.SyncPoint{}
 	}
-	return conflicts.SyncPoint{Call: c.Fn, Rank: int(c.Rank), Event: c.Pos, Stack: n.stack(c.Rank, c.Stack)}
+	return conflicts.SyncPoint{Call: c.Fn, Loose: c.Loose, Rank: int(c.Rank), Event: c.Pos, Stack: n.stack(c.Rank, c.Stack)}
+}
+
+func (n *namer) turn(c *regions.CallInfo) conflicts.Turn {
+	t := conflicts.Turn{SyncPoint: n.syncPoint(c)}
+	if c != nil && c.Members != nil {
+		for _, r := range *c.Members {
+			t.Members = append(t.Members, int(r))
+		}
+	}
+	return t
 }

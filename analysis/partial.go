@@ -21,7 +21,7 @@ import (
 
 // partialFormat is the version of the files. It changes with any change of
 // what they hold.
-const partialFormat = 2
+const partialFormat = 3
 
 // Errors of partial results.
 var (

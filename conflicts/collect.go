@@ -38,6 +38,7 @@ type Sample struct {
 	First, Second Touch
 	Window        *regions.Window // that the bytes lie in; nil when in none
 	Base          uint64          // address of the window's first byte at Owner
+	Exposed       regions.Exposed // the memory of the window that the bytes lie in
 	// Locks are two calls that took locks which exclude each other, in the order
 	// of the run: nothing else orders the accesses. nil unless the order of
 	// locks was left out.
@@ -59,6 +60,11 @@ type Touch struct {
 	before *regions.CallInfo // nearer than those of within; nil if none is
 	after  *regions.CallInfo
 	pos    uint64
+	// Lo and Hi bound the bytes accessed, as addresses of the owner, half-open;
+	// Holes: there are others between. Unit is that of the Access.
+	Lo, Hi uint64
+	Holes  bool
+	Unit   uint32
 	record *TouchRecord // of an access that was read from a file
 }
 
@@ -88,6 +94,10 @@ func (t *Touch) Next() *regions.CallInfo {
 	}
 	return t.within.End
 }
+
+// Turns returns the synchronizations of processes before and after the access:
+// those of Started and Next that order processes. nil as there.
+func (t *Touch) Turns() (before, after *regions.CallInfo) { return t.within.Begin, t.within.End }
 
 // Heard returns the last call of the other access's process that the process of
 // this one had heard of when it made the access; nil when of none. It is known
@@ -163,6 +173,7 @@ func (p *Pair) sample() Sample {
 	prefer := max(p.First.Call.Win, p.Second.Call.Win)
 	s.Locks[0], s.Locks[1] = p.Region.LockOrder(p.First, p.Second)
 	s.Window, s.Base = p.Region.WindowAt(s.Owner, s.Lo, prefer)
+	s.Exposed = p.Region.ExposedAt(s.Window, s.Owner, s.Lo)
 	s.FirstBegan, s.SecondBegan = p.Region.StartsBefore(p.First, p.Second), p.Region.StartsBefore(p.Second, p.First)
 	if p.First.Rank != p.Second.Rank {
 		s.First.heard, s.Second.heard = p.Region.Heard(p.First, p.Second.Rank), p.Region.Heard(p.Second, p.First.Rank)
@@ -173,6 +184,8 @@ func (p *Pair) sample() Sample {
 func (p *Pair) touch(a *regions.Access) Touch {
 	t := Touch{Kind: a.Kind, Elem: a.Elem, Call: a.Call, within: a.Within, span: a.Span, locks: a.Locks, pos: a.Start.Pos}
 	t.before, t.after = p.Region.Around(a.Start)
+	t.Lo, t.Hi = a.Layout.Bounds(a.Base)
+	t.Holes, t.Unit = a.Layout.Bytes() < t.Hi-t.Lo, a.Unit
 	return t
 }
 

@@ -18,9 +18,17 @@ const (
 // SyncPoint is a call that orders or completes, as an explanation names it.
 type SyncPoint struct {
 	Call  string // "MPI_Win_fence"; "" where there is none
+	Loose bool   // a fence with MPI_MODE_NOPRECEDE: it makes no process wait
 	Rank  int    // world rank of the process that called it
 	Event uint64 // number of the call in the trace of that process, from 1; 0: unknown
 	Stack []symbols.Frame
+}
+
+// Turn is a call with which processes wait for each other. Members are the world
+// ranks that make it, where these are not all; nil otherwise.
+type Turn struct {
+	SyncPoint
+	Members []int
 }
 
 // Side is one of the two accesses of a finding.
@@ -42,6 +50,15 @@ type Side struct {
 	Done    SyncPoint       // the call that completes it, or of one that is not pending Next; Call "" when nothing did
 	Heard   SyncPoint       // last call of the other access's process that its process had heard of by then; Call "" if none, or both are one process
 	Pending bool            // the access is not instantaneous: it spans from its call to Done
+	Local   SyncPoint       // what completed a one-sided operation at its origin and not at its target; Call "" if nothing
+	Before  Turn            // last call before it that may make processes wait for each other
+	After   Turn            // first such call after it started
+	// Lo and Hi bound the bytes accessed, as Lo and Hi of the Finding do;
+	// Holes: with others between. Unit is the size of the basic datatype of a
+	// one-sided operation, bytes; 0: it has several, or this is none.
+	Lo, Hi uint64
+	Holes  bool
+	Unit   uint32
 }
 
 // Finding is a pair of accesses that conflict and that nothing orders; equal
@@ -61,9 +78,17 @@ type Finding struct {
 	// half-open: offsets in the window's memory of Owner, or addresses of
 	// Owner when Window is 0.
 	Lo, Hi uint64
-	Region int    // the concurrent region of the first pair, from 0
-	Count  uint64 // pairs of accesses that are this finding (runs count once)
-	Ranks  []int  // world ranks involved in any of the pairs, ascending
+	// DispUnit is the displacement unit that Owner gave, bytes; 0 in no window.
+	// Of a dynamic window Attached is the call that attached the memory, and
+	// Part the offset at which it begins.
+	DispUnit uint64
+	Attached SyncPoint
+	Part     uint64
+	SameOp   bool   // the window allows no two operations to meet, MPI_NO_OP included
+	Again    bool   // the same lines meet more than once between two processes: in a loop, say
+	Region   int    // the concurrent region of the first pair, from 0
+	Count    uint64 // pairs of accesses that are this finding (runs count once)
+	Ranks    []int  // world ranks involved in any of the pairs, ascending
 	// Began tells which access starts before the other whatever the timing: 1
 	// the first, 2 the second, 0 neither.
 	Began int

@@ -19,6 +19,7 @@ type SampleRecord struct {
 	First, Second TouchRecord
 	Window        *regions.Window
 	Base          uint64
+	Exposed       regions.Exposed
 	Locks         [2]*regions.CallInfo
 
 	FirstBegan, SecondBegan bool
@@ -36,6 +37,10 @@ type TouchRecord struct {
 	Held          []regions.Lock
 	Spans         bool
 	Pos           uint64
+	Before, After *regions.CallInfo // Turns
+	Lo, Hi        uint64
+	Holes         bool
+	Unit          uint32
 }
 
 // Record returns the group for a file, once the replay is over.
@@ -46,7 +51,7 @@ func (g *Group) Record() GroupRecord {
 		Sample: SampleRecord{
 			Region: s.Region, Owner: s.Owner, Lo: s.Lo, Hi: s.Hi,
 			First: s.First.toRecord(), Second: s.Second.toRecord(),
-			Window: s.Window, Base: s.Base, Locks: s.Locks, FirstBegan: s.FirstBegan, SecondBegan: s.SecondBegan,
+			Window: s.Window, Base: s.Base, Exposed: s.Exposed, Locks: s.Locks, FirstBegan: s.FirstBegan, SecondBegan: s.SecondBegan,
 		},
 	}
 }
@@ -55,7 +60,9 @@ func (t *Touch) toRecord() TouchRecord {
 	r := TouchRecord{
 		Kind: t.Kind, Call: t.Call, Started: t.Started(), Next: t.Next(), Done: t.Done(),
 		Heard: t.Heard(), Held: t.Held(), Spans: t.Spans(), Pos: t.pos,
+		Lo: t.Lo, Hi: t.Hi, Holes: t.Holes, Unit: t.Unit,
 	}
+	r.Before, r.After = t.Turns()
 	if t.Elem != nil {
 		r.Atomic, r.Type, r.Op = true, t.Elem.Type, t.Elem.Op
 	}
@@ -70,7 +77,7 @@ func (r *GroupRecord) Group() *Group {
 		Sample: Sample{
 			Region: s.Region, Owner: s.Owner, Lo: s.Lo, Hi: s.Hi,
 			First: s.First.touch(), Second: s.Second.touch(),
-			Window: s.Window, Base: s.Base, Locks: s.Locks, FirstBegan: s.FirstBegan, SecondBegan: s.SecondBegan,
+			Window: s.Window, Base: s.Base, Exposed: s.Exposed, Locks: s.Locks, FirstBegan: s.FirstBegan, SecondBegan: s.SecondBegan,
 		},
 	}
 	for _, o := range r.Owners {
@@ -80,7 +87,10 @@ func (r *GroupRecord) Group() *Group {
 }
 
 func (r *TouchRecord) touch() Touch {
-	t := Touch{Kind: r.Kind, Call: r.Call, within: &regions.Bounds{Begin: r.Started, End: r.Next}, pos: r.Pos, record: r}
+	t := Touch{
+		Kind: r.Kind, Call: r.Call, within: &regions.Bounds{Begin: r.Before, End: r.After}, before: r.Started, after: r.Next,
+		pos: r.Pos, Lo: r.Lo, Hi: r.Hi, Holes: r.Holes, Unit: r.Unit, record: r,
+	}
 	if r.Atomic {
 		t.Elem = &regions.Element{Type: r.Type, Op: r.Op}
 	}

@@ -9,7 +9,8 @@ import (
 // call is a recorded call with its arguments by name.
 type call struct {
 	*trace.Call
-	bad bool // an argument that the table needs is not in the trace
+	bad     bool     // an argument that the table needs is not in the trace
+	members *[]int32 // of a collective call that not all processes make
 }
 
 func (c *call) arg(name string) *trace.Value {

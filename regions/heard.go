@@ -21,7 +21,8 @@ func (p *proc) mark(c *call) {
 }
 
 func (m *mark) info(rank int32) *CallInfo {
-	return &CallInfo{Fn: m.fn.Name, Rank: rank, Strand: m.strand, Stack: m.stack, Pos: m.pos}
+	// Other fences begin separate regions, and are no marks.
+	return &CallInfo{Fn: m.fn.Name, Rank: rank, Strand: m.strand, Stack: m.stack, Pos: m.pos, Loose: m.fn.Name == "MPI_Win_fence"}
 }
 
 // Around returns the last call on a window before a moment and the first after

@@ -43,6 +43,7 @@ func (m *Machine) synchronize(p *proc, c *call, signals []*signal, waits []wait,
 	now := m.clock.Time(m.clock.Now(int(p.rank)))
 	m.clock.Tick(int(p.rank))
 	p.syncCall, p.after = p.info(c), after
+	p.syncCall.Members = c.members
 	p.room = append(p.room[:0], waits...)
 	p.waits = p.room // not nil: an event is under way
 	m.markAll(p, signals)
@@ -204,6 +205,9 @@ func (m *Machine) collect(p *proc, c *call, key collKey, g *group, dir direction
 		return
 	}
 	signals, waits, done := m.join(p, c, key, g, dir, root)
+	if len(g.local) < len(m.procs) && !g.inter() {
+		c.members = &g.local
+	}
 	m.synchronize(p, c, signals, waits, func() {
 		done()
 		if after != nil {

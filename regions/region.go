@@ -94,6 +94,15 @@ type CallInfo struct {
 	Pos    uint64 // number of the event in the caller's trace, from 1
 	Win    int64  // window of a one-sided call; otherwise 0
 	Epoch  Epoch
+	// Loose: a fence with MPI_MODE_NOPRECEDE, which makes no process wait.
+	Loose bool
+	// Members are the world ranks that a collective call has, where they are
+	// not all processes of the run; otherwise nil.
+	Members *[]int32
+	// Local is what completed a one-sided operation at its origin, where that
+	// did not complete it at the target too; otherwise nil. It is known once
+	// the replay is over.
+	Local *CallInfo
 }
 
 // Point is a moment of a concurrent region: the event with number Pos of the
@@ -163,6 +172,9 @@ type Access struct {
 	// Atomic is the size of each element, bytes, of a load or store by C11 or
 	// C++11 atomics; otherwise 0.
 	Atomic uint32
+	// Unit is the size of the basic datatype that a one-sided operation
+	// accesses its target with, bytes; 0 elsewhere, and where it has several.
+	Unit uint32
 }
 
 // Segment is one separate region: the events of one process from a
@@ -255,6 +267,7 @@ type Window struct {
 	Number  int       // 1 for the first window created in the run
 	Created *CallInfo // by the lowest rank
 	Unified bool
+	SameOp  bool // accumulate_ops is same_op: not even MPI_NO_OP may meet another operation
 }
 
 // WindowAt returns the window that holds address addr of a process, and the

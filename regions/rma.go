@@ -245,12 +245,15 @@ func (b *opBuilder) target(count, typ string, role operationRole) error {
 		Owner: w.members[i], Kind: role.kind, Role: role.role, Layout: layout,
 		Base: w.base[i] + w.unit[i]*uint64(b.c.num("target_disp")), Locks: b.e.lockOn(i),
 	}
+	if t.basic != "" {
+		a.Unit = uint32(t.size)
+	}
 	if role.kind == AtomicWrite {
 		grid, err := b.p.grid(b.count(count), b.c.num(typ), t)
 		if err != nil {
 			return err
 		}
-		a.Elem = &Element{Grid: grid, Type: t.basic, Size: t.size, Op: role.op, Ordering: w.order, SameOp: w.sameOp}
+		a.Elem = &Element{Grid: grid, Type: t.basic, Size: t.size, Op: role.op, Ordering: w.order, SameOp: w.SameOp}
 		if role.op == "" {
 			a.Elem.Op = b.operationName()
 		}
@@ -436,6 +439,9 @@ func (op *operation) finish(at Point, by *CallInfo, parts part) {
 		}
 		for _, s := range op.local {
 			s.close(at, by)
+		}
+		if parts&targets == 0 && op.remote != nil && op.call.Local == nil {
+			op.call.Local = by
 		}
 		op.local = nil
 	}

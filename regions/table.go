@@ -457,7 +457,7 @@ func doWinCreate(m *Machine, p *proc, c *call, _ *rule) {
 // inform takes what the tracer says of a window's info keys.
 func (w *window) inform(c *call) {
 	if c.has("accumulate_ops") {
-		w.sameOp, w.order = c.num("accumulate_ops") == 1, c.num("accumulate_ordering")
+		w.SameOp, w.order = c.num("accumulate_ops") == 1, c.num("accumulate_ordering")
 	}
 }
 
@@ -471,7 +471,7 @@ func doAttach(m *Machine, p *proc, c *call, _ *rule) {
 	if e := m.epochsOf(p, c); e != nil && e.win.dynamic != nil {
 		lo := c.addr("base")
 		e.copies.attach(p, lo, c.addr("size"))
-		e.win.attach(e.rank, span64{lo, lo + c.addr("size")})
+		e.win.attach(e.rank, span64{lo: lo, hi: lo + c.addr("size"), by: p.info(c)})
 	}
 }
 
@@ -534,6 +534,7 @@ func doFence(m *Machine, p *proc, c *call, _ *rule) {
 	if e.loose = assert&trace.AssertNoPrecede != 0; e.loose {
 		m.inOrder(p, c, p.take(collKey{on: e.win.ID, of: onWindow}), e.win.group)
 		m.pass(p, e)
+		p.mark(c)
 		e.copies.refresh(p)
 		return
 	}

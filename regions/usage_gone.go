@@ -94,7 +94,7 @@ func (w *window) memory(member int) []span64 {
 	case w.dynamic != nil:
 		return w.dynamic[member]
 	}
-	return []span64{{w.base[member], w.base[member] + w.size[member]}}
+	return []span64{{lo: w.base[member], hi: w.base[member] + w.size[member]}}
 }
 
 // checkGone says whether an operation begins after the memory that it accesses

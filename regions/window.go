@@ -17,7 +17,6 @@ type window struct {
 	unit      []uint64 // displacement unit
 	known     []bool
 	order     int64      // accumulate_ordering
-	sameOp    bool       // accumulate_ops is same_op
 	dynamic   [][]span64 // attached memory by member; nil unless the window is dynamic
 	ever      [][]span64 // what of it was attached at any moment of the region
 	changed   bool       // ever is more than dynamic
@@ -30,7 +29,10 @@ type window struct {
 }
 
 // span64 is memory [lo, hi) attached to a dynamic window.
-type span64 struct{ lo, hi uint64 }
+type span64 struct {
+	lo, hi uint64
+	by     *CallInfo // the call that attached it; nil of other windows
+}
 
 // attach adds memory to a dynamic window.
 func (w *window) attach(member int32, s span64) {
@@ -57,6 +59,34 @@ func (w *window) holds(member int, addr uint64) (base uint64, ok bool) {
 		return 0, slices.ContainsFunc(w.dynamic[member], func(s span64) bool { return addr >= s.lo && addr < s.hi })
 	}
 	return w.base[member], addr-w.base[member] < w.size[member]
+}
+
+// Exposed is the memory of a window that an address lies in, as reports tell
+// of it.
+type Exposed struct {
+	Unit     uint64    // displacement unit of its owner, bytes
+	Lo       uint64    // address of its first byte
+	Attached *CallInfo // that attached it to a dynamic window; otherwise nil
+}
+
+// ExposedAt returns what memory of a window an address of a process lies in; the
+// zero Exposed where the window is nil or is not known there.
+func (r *Region) ExposedAt(of *Window, owner int32, addr uint64) Exposed {
+	for _, w := range r.windows.live {
+		i := slices.Index(w.members, owner)
+		if of == nil || w.ID != of.ID || i < 0 || !w.known[i] {
+			continue
+		}
+		if w.dynamic == nil {
+			return Exposed{Unit: w.unit[i], Lo: w.base[i]}
+		}
+		for _, s := range slices.Backward(w.dynamic[i]) {
+			if addr >= s.lo && addr < s.hi {
+				return Exposed{Unit: w.unit[i], Lo: s.lo, Attached: s.by}
+			}
+		}
+	}
+	return Exposed{}
 }
 
 // fenceKey names the n-th fence of a member of a window.

@@ -232,7 +232,7 @@ func (d *dataWriter) finding(f *conflicts.Finding) htmlFinding {
 		out.Began = [...]int{0, 2, 1}[f.Began]
 	}
 	if f.HasBytes() {
-		out.Memory = d.text(memory(f))
+		out.Memory = d.text(memory(f, d.opts.Dir))
 	}
 	for _, q := range f.Sought {
 		d.data.Sought = append(d.data.Sought, htmlSought{d.text(string(q.Kind)), d.text(q.Text)})

@@ -108,7 +108,7 @@ func (t *textWriter) finding(f *conflicts.Finding, again bool) {
 		}
 	}
 	if f.HasBytes() {
-		add("memory", memory(f), false)
+		add("memory", memory(f, t.opts.Dir), true)
 	} else {
 		add("window", f.WinName, false)
 	}

@@ -53,7 +53,7 @@ func Message(f *conflicts.Finding) string {
 	case conflicts.RuleSameOrigin:
 		tail = " before the first completes"
 	case conflicts.RuleAtomicType:
-		tail = " with different datatypes or partly overlapping elements"
+		tail = typesOf(lead, other)
 	case conflicts.RuleAtomicOp:
 		tail = " with different operations"
 	case conflicts.RuleCopies:
@@ -67,6 +67,17 @@ func Message(f *conflicts.Finding) string {
 		return fmt.Sprintf("%s and %s, both by %s, meet in %s%s", what(lead), what(other), who(lead), where, tail)
 	}
 	return fmt.Sprintf("%s by %s and %s by %s meet in %s%s", what(lead), who(lead), what(other), who(other), where, tail)
+}
+
+// typesOf says in what the elements of two atomic accesses do not agree.
+func typesOf(a, b *conflicts.Side) string {
+	switch {
+	case a.Type == "" || b.Type == "":
+		return " with different datatypes or partly overlapping elements"
+	case a.Type == b.Type:
+		return " with elements that overlap only in part"
+	}
+	return " as " + a.Type + " and as " + b.Type
 }
 
 // usageMessage says in one line what a usage error is.
@@ -270,12 +281,59 @@ func relative(path, dir string) string {
 }
 
 // memory says which bytes a finding is about.
-func memory(f *conflicts.Finding) string {
+func memory(f *conflicts.Finding, dir string) string {
 	size := plural(f.Hi-f.Lo, "byte")
-	if f.Window == 0 {
-		return fmt.Sprintf("%s at address 0x%x of rank %d", size, f.Lo, f.Owner)
+	switch {
+	case f.Window == 0:
+		return fmt.Sprintf("%s at address 0x%x of rank %d%s", size, f.Lo, f.Owner, inBuffer(f))
+	case f.Attached.Call != "":
+		return fmt.Sprintf("%s at offset %d of the memory that rank %d attached (%s) to %s%s",
+			size, f.Lo-f.Part, f.Owner, f.Attached.Call+" at "+stackPlace(f.Attached.Stack, dir), windowName(f), extents(f))
 	}
-	return fmt.Sprintf("%s at offset %d of rank %d's part of %s", size, f.Lo, f.Owner, windowName(f))
+	return fmt.Sprintf("%s at offset %d of rank %d's part of %s%s", size, f.Lo, f.Owner, windowName(f), extents(f))
+}
+
+// inBuffer says where in the buffer of a pending call the bytes lie.
+func inBuffer(f *conflicts.Finding) string {
+	for _, s := range []*conflicts.Side{&f.First, &f.Second} {
+		if !isBuffer(s) || !s.Pending || s.Hi <= s.Lo || f.Lo < s.Lo || f.Hi > s.Hi {
+			continue
+		}
+		if f.Lo == s.Lo && f.Hi == s.Hi {
+			return fmt.Sprintf(", the whole %s of %s", s.Role, s.Call)
+		}
+		return fmt.Sprintf(", bytes %d to %d of the %s of %s", f.Lo-s.Lo, f.Hi-1-s.Lo, s.Role, s.Call)
+	}
+	return ""
+}
+
+// extents says which bytes of the window each access touches, where one of them
+// touches more than those that both do.
+func extents(f *conflicts.Finding) string {
+	if f.First.Call != "" && f.Second.Call != "" { // the explanation says it
+		return ""
+	}
+	var parts []string
+	all := true
+	for _, s := range []*conflicts.Side{&f.First, &f.Second} {
+		if s.Hi <= s.Lo || isBuffer(s) {
+			continue
+		}
+		all = all && s.Lo == f.Lo && s.Hi == f.Hi
+		among := ""
+		if s.Holes {
+			among = "some of "
+		}
+		parts = append(parts, fmt.Sprintf("%s of rank %d: %s%d to %d", short(s), s.Rank, among, s.Lo-f.Part, s.Hi-1-f.Part))
+	}
+	if all {
+		return ""
+	}
+	text := "; " + strings.Join(parts, ", ")
+	if f.DispUnit > 0 && f.Attached.Call == "" {
+		text += fmt.Sprintf("; displacement unit %d", f.DispUnit)
+	}
+	return text
 }
 
 func windowName(f *conflicts.Finding) string {

@@ -34,23 +34,40 @@ func spanText(f *conflicts.Finding, s *conflicts.Side, dir string) string {
 	case s.Pending && s.Done.Call == "":
 		parts = append(parts, "never completed")
 	case s.Pending:
-		parts = append(parts, "completed by "+syncText(s, &s.Done, dir))
+		parts = append(parts, completed(s)+syncText(s, &s.Done, dir))
 	case s.Done.Call != "" && (s.Done.Call != s.Call || compareStacks(s.Done.Stack, s.Stack) != 0): // not the call itself
 		parts = append(parts, "before "+syncText(s, &s.Done, dir))
 	}
 	return strings.Join(parts, ", ")
 }
 
+// completed introduces the call that completes an access. One of the target's
+// completes it only once the origin has called MPI_Win_complete.
+func completed(s *conflicts.Side) string {
+	if s.Done.Rank != s.Rank {
+		return "complete at the target with "
+	}
+	return "completed by "
+}
+
 // syncText names a call by its place, in the access's own file by the line alone.
 func syncText(s *conflicts.Side, p *conflicts.SyncPoint, dir string) string {
 	there, ok := symbols.Here(p.Stack)
 	if !ok {
-		return p.Call
+		return name(p)
 	}
 	if here, _ := symbols.Here(s.Stack); there.File != "" && there.File == here.File {
-		return fmt.Sprintf("%s (line %d)%s", p.Call, there.Line, elsewhere(s, p))
+		return fmt.Sprintf("%s (line %d)%s", name(p), there.Line, elsewhere(s, p))
 	}
-	return p.Call + " (" + place(there, dir) + ")" + elsewhere(s, p)
+	return name(p) + " (" + place(there, dir) + ")" + elsewhere(s, p)
+}
+
+// name is that of a call, with what makes it order nothing.
+func name(p *conflicts.SyncPoint) string {
+	if p.Loose {
+		return p.Call + " with MPI_MODE_NOPRECEDE"
+	}
+	return p.Call
 }
 
 // elsewhere names the process of a call, where it is not that of the access.
