@@ -255,14 +255,18 @@ func (w *wording) inTurn(x, y *conflicts.Side) conflicts.Mend {
 	first, after := w.after(x)
 	m := mendAt(conflicts.MendSynchronize, place(y), "%slet rank %d wait for rank %d (a barrier that both call, or a message) %s and before %s%s",
 		first, y.Rank, x.Rank, after, w.access(y), w.outcome(x, y))
-	if w.f.Again {
-		_, over := w.after(y)
-		if over == "after that" {
-			over = "after completing " + w.access(y)
-		}
-		m.Text += fmt.Sprintf("; in a loop, let rank %d wait for rank %d too, %s, if the next iteration uses the same bytes", x.Rank, y.Rank, over)
-	}
+	m.Text += w.again(x, y)
 	return m
+}
+
+// again says what a loop needs besides, in which x comes before y: that y is
+// over before the next x.
+func (w *wording) again(x, y *conflicts.Side) string {
+	if !w.f.Again {
+		return ""
+	}
+	first, after := w.after(y)
+	return fmt.Sprintf("; in a loop whose next iteration uses the same bytes, %slet rank %d wait for rank %d too %s", first, x.Rank, y.Rank, after)
 }
 
 // turned orders two accesses against the order in which the program names them:
@@ -270,7 +274,7 @@ func (w *wording) inTurn(x, y *conflicts.Side) conflicts.Mend {
 func (w *wording) turned(x, y *conflicts.Side) conflicts.Mend {
 	first, after := w.after(y)
 	return mendAt(conflicts.MendMove, place(x), "the other way round: %smake %s only %s, when rank %d has waited for rank %d (a barrier that both call, or a message)%s",
-		first, w.deed(x), after, x.Rank, y.Rank, w.outcome(y, x))
+		first, w.deed(x), after, x.Rank, y.Rank, w.outcome(y, x)+w.again(y, x))
 }
 
 func isStart(s *conflicts.Side) bool { return s.Epoch == regions.StartEpoch.String() }
@@ -280,6 +284,9 @@ func isStart(s *conflicts.Side) bool { return s.Epoch == regions.StartEpoch.Stri
 // MPI_Win_lock_all (MPI 4.1, 12.5.3).
 func (w *wording) mendLock(a, b *conflicts.Side) (conflicts.Mend, bool) {
 	lockA, lockB := isLock(a.Epoch), isLock(b.Epoch)
+	if w.f.Attached.Call != "" { // a lock does not keep the memory attached
+		return conflicts.Mend{}, false
+	}
 	if !(lockA && (lockB || w.own(b)) || lockB && w.own(a)) {
 		return conflicts.Mend{}, false
 	}

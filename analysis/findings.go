@@ -200,6 +200,7 @@ func (n *namer) side(site conflicts.Site, t *conflicts.Touch) conflicts.Side {
 		Local:   n.syncPoint(t.Call.Local),
 		Lo:      t.Lo, Hi: t.Hi, Holes: t.Holes, Unit: t.Unit,
 	}
+	s.Local.Event = 0 // may be that of another access of the same line
 	before, after := t.Turns()
 	s.Before, s.After = n.turn(before), n.turn(after)
 	for _, l := range t.Held() {

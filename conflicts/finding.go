@@ -50,7 +50,7 @@ type Side struct {
 	Done    SyncPoint       // the call that completes it, or of one that is not pending Next; Call "" when nothing did
 	Heard   SyncPoint       // last call of the other access's process that its process had heard of by then; Call "" if none, or both are one process
 	Pending bool            // the access is not instantaneous: it spans from its call to Done
-	Local   SyncPoint       // what completed a one-sided operation at its origin and not at its target; Call "" if nothing
+	Local   SyncPoint       // what completed a one-sided operation at its origin and not at its target, without its Event; Call "" if nothing
 	Before  Turn            // last call before it that may make processes wait for each other
 	After   Turn            // first such call after it started
 	// Lo and Hi bound the bytes accessed, as Lo and Hi of the Finding do;

@@ -101,7 +101,7 @@ type CallInfo struct {
 	Members *[]int32
 	// Local is what completed a one-sided operation at its origin, where that
 	// did not complete it at the target too; otherwise nil. It is known once
-	// the replay is over.
+	// the replay is over, and its Pos may be that of a later such call.
 	Local *CallInfo
 }
 

@@ -28,7 +28,8 @@ type shapeKey struct {
 	base        uint64
 	layout      *intervals.Layout
 	locks       *LockSet
-	call        CallInfo // without Pos
+	call        CallInfo // without Pos and Local
+	local       CallInfo // Local without Pos, where there is one
 	elem        Element  // of an atomic access
 	owner, rank int32
 	atomic      uint32
@@ -170,7 +171,11 @@ func (m *Machine) shapeOf(p *proc, a *Access) *shape {
 		base: a.Base, layout: a.Layout, locks: a.Locks, call: *a.Call,
 		owner: a.Owner, rank: a.Rank, atomic: a.Atomic, kind: a.Kind, role: a.Role, spans: a.Span != nil,
 	}
-	key.call.Pos = 0
+	key.call.Pos, key.call.Local = 0, nil
+	if a.Call.Local != nil {
+		key.local = *a.Call.Local
+		key.local.Pos = 0
+	}
 	if a.Elem != nil {
 		key.elem = *a.Elem
 	}
@@ -200,7 +205,13 @@ func (s *shape) fits(a *Access) bool {
 		return false
 	}
 	c, d := a.Call, b.Call
-	return c.Fn == d.Fn && c.Stack == d.Stack && c.Strand == d.Strand && c.Win == d.Win && c.Epoch == d.Epoch
+	return c.Fn == d.Fn && c.Stack == d.Stack && c.Strand == d.Strand && c.Win == d.Win && c.Epoch == d.Epoch && c.Local.alike(d.Local)
+}
+
+// alike reports whether two calls, either of which may be none, differ in time
+// only.
+func (c *CallInfo) alike(d *CallInfo) bool {
+	return c == d || c != nil && d != nil && c.Fn == d.Fn && c.Stack == d.Stack && c.Strand == d.Strand
 }
 
 // ender returns the index of what completed an access.
@@ -212,7 +223,7 @@ func (m *Machine) ender(a *Access, by *CallInfo) uint32 {
 		return nobody
 	}
 	call := *by
-	call.Pos = 0
+	call.Pos, call.Members = 0, nil
 	if n := m.lastEnder; n != 0 && m.enders[n] == call {
 		return n
 	}
