@@ -50,7 +50,7 @@ type sharedRegion struct {
 const (
 	allOwners = -1
 	// batchWeight is how many accesses are worth handing to another goroutine.
-	batchWeight = 1 << 14
+	batchWeight = 1 << 13
 )
 
 // NewChecker starts that many workers, for conflicts in one part of memory. A
