@@ -8,7 +8,7 @@ import "strings"
 type Explanation struct {
 	Why    string   // one sentence
 	Sought []Sought // what would have ordered the accesses, and what there was; none for a usage error
-	Mends  []Mend   // each on its own would do; the one that changes least first
+	Mends  []Mend   // each on its own would do; what the program seems to mean comes first
 }
 
 // SoughtKind is a kind of order between two accesses.

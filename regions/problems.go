@@ -70,11 +70,20 @@ func (ps *problems) notUnderstood(fn string, call *CallInfo, reason string) {
 }
 
 func (ps *problems) unreturned(p *proc, c *call) {
-	text, tail := fmt.Sprintf("rank %d never returned from %s", p.rank, c.Fn.Name), ""
+	text, tail := fmt.Sprintf("rank %d never returned from %s", p.rank, known(c.Fn.Name)), ""
 	if c.Fn.Name == "MPI_Abort" {
 		text, tail = fmt.Sprintf("rank %d called MPI_Abort", p.rank), ": the run is analysed up to there"
 	}
 	ps.add(Problem{Kind: Unmatched, Rank: p.rank, Fn: c.Fn.Name, Call: p.info(c), Text: text, Tail: tail})
+}
+
+// known is a function as a user knows it: the tracer's own notes are made within
+// an MPI call, whose place they have.
+func known(fn string) string {
+	if isNote(fn) {
+		return "an MPI call"
+	}
+	return fn
 }
 
 // stuck notes which processes wait for what, when none can go on.
@@ -107,7 +116,7 @@ func (ps *problems) stuck(m *Machine) {
 			tail += ", but the trace of rank " + strings.Join(gone, ", ") + " ends before that"
 		}
 		ps.add(Problem{Kind: Unmatched, Rank: p.rank, Fn: call.Fn, Call: call, Tail: tail,
-			Text: fmt.Sprintf("rank %d waits in %s", p.rank, call.Fn)})
+			Text: fmt.Sprintf("rank %d waits in %s", p.rank, known(call.Fn))})
 	}
 }
 

@@ -70,7 +70,7 @@ func (m *Machine) epochsOf(p *proc, c *call) *epochs {
 	if e := p.wins[id]; e != nil {
 		return e
 	}
-	if !c.bad {
+	if !c.bad && !(isNote(c.Fn.Name) && !c.Returned) { // a note is filled in before it returns
 		m.problems.notUnderstood(c.Fn.Name, p.info(c), fmt.Sprintf("it names window %d, whose creation was not understood", id))
 	}
 	return nil

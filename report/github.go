@@ -36,7 +36,7 @@ func GitHub(w io.Writer, res *analysis.Result, opts Options) error {
 			fmt.Fprintf(bw, "::warning title=mcchk is undecided::%s\n", commandText(d.Text))
 		}
 	}
-	fmt.Fprintf(bw, "mcchk: %s: %s\n", verdictText(res), foundation(&res.Basis))
+	fmt.Fprintf(bw, "mcchk: %s: %s\n", Verdict(res), foundation(&res.Basis))
 	if err := bw.Flush(); err != nil {
 		return fmt.Errorf("write GitHub annotations: %w", err)
 	}

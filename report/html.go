@@ -90,12 +90,12 @@ func newPage(res *analysis.Result, opts Options) (*page, error) {
 		return nil, err
 	}
 	p := &page{
-		Title: "mcchk: " + verdictText(res),
+		Title: "mcchk: " + Verdict(res),
 		Style: template.CSS(style), StyleHash: contentHash(style),
 		Script: template.JS(script), ScriptHash: contentHash(script),
-		Verdict: verdictText(res), VerdictKind: verdictKind(res), Foundation: foundation(&res.Basis),
+		Verdict: Verdict(res), VerdictKind: verdictKind(res), Foundation: foundation(&res.Basis),
 	}
-	if label, text := silence(&res.Basis); label != "" {
+	if label, text := silence(res); label != "" {
 		p.Silence = label + ": " + strings.ReplaceAll(text, "\n", " ")
 	}
 	for _, d := range res.Doubts {
@@ -141,7 +141,7 @@ func verdictKind(res *analysis.Result) string {
 	switch {
 	case res.Verdict == analysis.Race, res.Verdict == analysis.Misuse:
 		return "bad"
-	case res.Verdict == analysis.NoRace && verdictText(res) == string(res.Verdict):
+	case res.Verdict == analysis.NoRace && Verdict(res) == string(res.Verdict):
 		return "good"
 	}
 	return "open"

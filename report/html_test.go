@@ -122,7 +122,7 @@ func TestHTMLIsTheSameBytes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			page := render(t, "html", res)
 			require.Equal(t, string(page), string(render(t, "html", res)))
-			require.Contains(t, string(page), verdictText(res))
+			require.Contains(t, string(page), Verdict(res))
 			require.Contains(t, string(page), foundation(&res.Basis))
 			for _, d := range res.Doubts {
 				require.Contains(t, string(page), d.Text)

@@ -202,7 +202,7 @@ func wrapped(text string, width int) []string {
 
 // basis writes the doubts and the verdict.
 func (t *textWriter) basis(res *analysis.Result) {
-	if label, text := silence(&res.Basis); label != "" {
+	if label, text := silence(res); label != "" {
 		paint := t.paint.note
 		if label == silenceWarning {
 			paint = t.paint.warning
@@ -229,12 +229,15 @@ const silenceWarning = "WARNING"
 
 // silence says what it means that no loads or stores were recorded, in lines,
 // and how grave it is; "" where some were.
-func silence(b *analysis.Basis) (label, text string) {
+func silence(res *analysis.Result) (label, text string) {
+	b := &res.Basis
 	switch {
 	case b.Loads+b.Stores > 0 || b.Ranks < b.RanksInRun: // with ranks missing, little of the others is read
 		return "", ""
 	case b.Ended == 0: // how many parts are instrumented is said at the end
 		return "note", "no loads or stores were recorded before the run came to its end."
+	case b.Instruments > 0 && len(res.Findings) > 0: // what calls access is all that they need
+		return "", ""
 	case b.Instruments == 0:
 		return silenceWarning, "no loads or stores of the program were recorded, so only MPI calls were compared with one another.\n" +
 			"Was the program compiled and linked with `mcchk cc`? `mcchk doctor PROGRAM` says."
@@ -257,7 +260,7 @@ func ranksOf(ranks []int) string {
 
 // verdict is the verdict in its colour.
 func (t *textWriter) verdict(res *analysis.Result) string {
-	text := verdictText(res)
+	text := Verdict(res)
 	switch {
 	case res.Verdict == analysis.Race, res.Verdict == analysis.Misuse:
 		return t.paint.err.Sprint(text)
@@ -267,8 +270,8 @@ func (t *textWriter) verdict(res *analysis.Result) string {
 	return t.paint.warning.Sprint(text)
 }
 
-// verdictText is the verdict with the number of findings.
-func verdictText(res *analysis.Result) string {
+// Verdict names the verdict of a result with the number of its findings.
+func Verdict(res *analysis.Result) string {
 	c := Count(res)
 	var counts []string
 	for _, n := range []struct {

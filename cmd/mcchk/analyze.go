@@ -214,6 +214,7 @@ func (a *app) conclude(ctx context.Context, res *analysis.Result, o reportOption
 			return err
 		}
 	}
+	a.sayWhere(res, o.outputs)
 	if err := a.writeGate(res, &o.gate); err != nil {
 		return err
 	}
@@ -224,6 +225,19 @@ func (a *app) conclude(ctx context.Context, res *analysis.Result, o reportOption
 		return &statusError{status: status}
 	}
 	return nil
+}
+
+// sayWhere names the verdict and the files that tell more, where all reports go
+// into files.
+func (a *app) sayWhere(res *analysis.Result, outputs []output) {
+	var files []string
+	for _, out := range outputs {
+		if out.path == "" {
+			return
+		}
+		files = append(files, out.path)
+	}
+	a.say("%s; written to %s", report.Verdict(res), strings.Join(files, ", "))
 }
 
 func (a *app) report(res *analysis.Result, out output, failOn string) error {

@@ -103,6 +103,7 @@ func (a *app) runProgram(ctx context.Context, command []string, o runOptions) er
 	}
 	if exit != 0 || timedOut {
 		// A run that failed is not passed, whatever its traces say.
+		a.say("the traces of the program have no findings, but it did not end well, so the exit status is %d", exitFailure)
 		return &statusError{status: exitFailure}
 	}
 	return nil

@@ -15,7 +15,7 @@ function showFinding(i) {
     h('div', { class: 'columns' },
       f.sought.length > 0 && section('What would have ordered them, and what there was', h('ul', { class: 'sought' }, f.sought.map((q) => h('li', {}, text(q.text))))),
       f.mends.length > 0 && section('What mends it', h('ol', { class: 'mends' }, f.mends.map((m) => h('li', {}, text(m.text)))),
-        f.mends.length > 1 && h('p', {}, 'Each of these would do on its own; the smallest change stands first.'))),
+        f.mends.length > 1 && h('p', {}, 'Each of these mends the finding on its own. Where they differ in which value remains, they say so.'))),
     section('The processes', laneDrawing(f)),
     section('The events around it', f.events ? latticeView(f) : eventsElsewhere(f, i)),
     ruleText(rule),
