@@ -114,6 +114,11 @@ func TestVerdicts(t *testing.T) {
 			text:  "rank 0 never returned from MPI_Barrier",
 		},
 		{
+			name: "a record of the tracer that was not finished", verdict: Undecided, doubts: []DoubtKind{Unmatched},
+			trace: correct + "rank 0\n" + `{"call":"mcchk_Lock_ticket","returned":false,"args":{"rank":0,"win":0,"ticket":0}}` + "\n" + "rank 1\n" + fence,
+			text:  "rank 0 never returned from an MPI call",
+		},
+		{
 			name: "a receive without its message", verdict: Undecided, doubts: []DoubtKind{Unmatched},
 			trace: correct + `{"call":"MPI_Recv","args":{"buf":"0x7000","count":1,"datatype":1,"source":0,"tag":3,"comm":1,"status":[0,3,4,0]}}` + "\n" + both(fence+finish),
 			text:  "rank 1 waits in MPI_Recv for a message",
