@@ -6,6 +6,7 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 )
 
@@ -17,6 +18,11 @@ func (d *examination) binary(ctx context.Context, path string) {
 		mend := "give the program itself"
 		if isNotELF(err) {
 			mend = "give the executable itself, not a script that starts it"
+		}
+		switch strings.ToLower(filepath.Ext(path)) {
+		case ".c", ".cc", ".cpp", ".cxx", ".h", ".f", ".f90":
+			d.add(check, Problem, "give the program that is made of it", "%s is a source file", path)
+			return
 		}
 		d.add(check, Problem, mend, "%s cannot be read: %v", path, err)
 		return
@@ -108,7 +114,11 @@ func (d *examination) debugInformation(f *elf.File) {
 	case units == 0:
 		d.add(check, Warning, "compile with -g", "none of the program's own: reports will name addresses instead of source lines")
 	default:
-		d.add(check, OK, "", "of %d source files: reports name source lines", units)
+		files := "source files"
+		if units == 1 {
+			files = "source file"
+		}
+		d.add(check, OK, "", "of %d %s: reports name source lines", units, files)
 	}
 }
 

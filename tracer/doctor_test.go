@@ -64,7 +64,7 @@ func TestDoctorFindsTrouble(t *testing.T) {
 	require.Contains(t, found["MPI library of binary and launcher"].Text, "Open MPI")
 
 	require.Equal(t, Problem, b.findings("nothing", "", nil)["binary's instrumentation"].Health)
-	require.Contains(t, b.findings("main.c", "", nil)["binary"].Mend, "not a script")
+	require.Contains(t, b.findings("main.c", "", nil)["binary"].Text, "main.c is a source file")
 	require.Equal(t, Problem, b.findings("absent", "", nil)["binary"].Health)
 	require.Contains(t, b.findings("main.o", "", nil)["binary"].Text, "not an executable")
 }

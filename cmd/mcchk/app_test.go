@@ -124,6 +124,23 @@ func TestCompileTrouble(t *testing.T) {
 	a.backend.compile = func(context.Context, tracer.CompileOptions) (int, error) { return 0, errors.New("no room") }
 	require.NotZero(t, a.run(context.Background(), []string{"mcchk", "cc", "a.c"}), "never 0 because something failed")
 	require.Equal(t, "mcchk: no room\n", diag.String())
+
+	for _, tt := range []struct {
+		name string
+		argv []string
+		want string
+	}{
+		{"an option of ours behind others", []string{"mcchk", "cc", "-o", "app", "app.c", "--mpicc", "mpicc.mpich"}, "mcchk's own options come first: --mpicc stands behind -o"},
+		{"the same with a value", []string{"mcchk", "cc", "-c", "--compiler=clang"}, "--compiler stands behind -c"},
+		{"nothing to compile", []string{"mcchk", "cc"}, "there is nothing to compile"},
+		{"options of ours alone", []string{"mcchk", "cc", "--verbose"}, "there is nothing to compile"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a, _, diag := testApp()
+			require.Equal(t, exitUsage, a.run(context.Background(), tt.argv))
+			require.Contains(t, diag.String(), tt.want)
+		})
+	}
 }
 
 func TestDoctor(t *testing.T) {

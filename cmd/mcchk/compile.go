@@ -84,7 +84,7 @@ func compileOptions(args []string) (tracer.CompileOptions, error) {
 			to = &o.Compiler
 		default:
 			o.Args = args
-			return o, nil
+			return o, misplaced(args)
 		}
 		args = args[1:]
 		if !joined {
@@ -98,5 +98,15 @@ func compileOptions(args []string) (tracer.CompileOptions, error) {
 		}
 		*to = value
 	}
-	return o, nil
+	return o, usagef("there is nothing to compile or link: the arguments of the compiler are missing")
+}
+
+// misplaced returns an error where an option of mcchk stands behind others.
+func misplaced(args []string) error {
+	for _, arg := range args {
+		if name, _, _ := strings.Cut(arg, "="); name == "--mpicc" || name == "--compiler" {
+			return usagef("mcchk's own options come first: %s stands behind %s, where it would go to the compiler", name, args[0])
+		}
+	}
+	return nil
 }
