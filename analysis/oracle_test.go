@@ -128,9 +128,17 @@ func programs(t *testing.T) int64 {
 		return n
 	}
 	if raceDetector {
-		return 150 // it is ten times slower, and only looks for data races of our own
+		return 100 // it is ten times slower, and only looks for data races of our own
 	}
 	return 2_000
+}
+
+// part returns how many programs a test draws that takes longer for each.
+func part(t *testing.T, of int64) int64 {
+	if raceDetector {
+		return programs(t)
+	}
+	return max(programs(t)/of, 400)
 }
 
 // TestEngineAgainstBruteForce holds the engine against the brute-force

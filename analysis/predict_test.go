@@ -72,7 +72,7 @@ func TestPredictAgainstBruteForce(t *testing.T) {
 	for _, clock := range []string{evc.Encoded, evc.Vector} {
 		t.Run(clock, func(t *testing.T) {
 			t.Parallel()
-			n, some := max(programs(t)/10, 400), 0
+			n, some := part(t, 10), 0
 			for seed := range n {
 				p := oracle.Generate(seed, oracle.Options{})
 				if pairs, err := p.Predicted(); err == nil && len(pairs) > 0 {

@@ -100,7 +100,7 @@ func TestSeparateAgainstBruteForce(t *testing.T) {
 	for _, clock := range []string{evc.Encoded, evc.Vector} {
 		t.Run(clock, func(t *testing.T) {
 			t.Parallel()
-			n := max(programs(t)/5, 400)
+			n := part(t, 5)
 			overlapping, disjoint, none := 0, 0, 0
 			for seed := range n {
 				p := withSyncs(oracle.Generate(seed, oracle.Options{}), seed)
