@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"runtime"
 	"slices"
 	"strings"
@@ -209,14 +210,24 @@ func (r *run) search(streams prefetched, opts regions.Options) (*regions.Machine
 	return m, groups, nil
 }
 
-// replay replays the run and hands its regions to the checker. The error is that
-// of regions.Machine.Next. It ends early when the checker failed.
-func (r *run) replay(m *regions.Machine, checker *conflicts.Checker) error {
-	for {
-		region, err := m.Next(r.ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
+// replayed replays a run and gives its regions, or the phases of long ones, each
+// to be released. The last may be an error instead, that of
+// regions.Machine.Next.
+func (r *run) replayed(m *regions.Machine) iter.Seq2[*regions.Region, error] {
+	return func(yield func(*regions.Region, error) bool) {
+		for {
+			region, err := m.Next(r.ctx)
+			if errors.Is(err, io.EOF) || !yield(region, err) || err != nil {
+				return
+			}
 		}
+	}
+}
+
+// replay replays the run and hands its regions to the checker. It ends early
+// when the checker failed.
+func (r *run) replay(m *regions.Machine, checker *conflicts.Checker) error {
+	for region, err := range r.replayed(m) {
 		if err != nil {
 			return err
 		}
@@ -229,9 +240,10 @@ func (r *run) replay(m *regions.Machine, checker *conflicts.Checker) error {
 		}
 		checker.Add(region)
 		if checker.Failed() != nil {
-			return nil
+			break
 		}
 	}
+	return nil
 }
 
 // tellEvery is how often progress is told while a region is replayed.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/lattice"
@@ -72,16 +71,15 @@ func (r *run) watch(o regions.Observer, done func() bool) (int, error) {
 		return 0, err
 	}
 	n := 0
-	for !done() {
-		region, err := m.Next(r.ctx)
-		if errors.Is(err, io.EOF) {
-			break
-		}
+	for region, err := range r.replayed(m) {
 		if err != nil {
 			return 0, err
 		}
 		n = region.Index + 1
 		region.Release()
+		if done() {
+			break
+		}
 	}
 	return n, nil
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 
 	"github.com/mcchk/mcchk/lattice"
@@ -69,11 +68,7 @@ func (r *run) draw(maps *mapBuilder, around *lattice.Neighbourhoods) error {
 	if err != nil {
 		return err
 	}
-	for {
-		region, err := m.Next(r.ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
+	for region, err := range r.replayed(m) {
 		if err != nil {
 			return err
 		}
@@ -84,4 +79,5 @@ func (r *run) draw(maps *mapBuilder, around *lattice.Neighbourhoods) error {
 		r.tell()
 		region.Release()
 	}
+	return nil
 }

@@ -3,7 +3,6 @@ package analysis
 import (
 	"context"
 	"encoding/hex"
-	"errors"
 	"io"
 
 	"github.com/mcchk/mcchk/conflicts"
@@ -59,17 +58,16 @@ func (r *run) follow(t *timeline.Writer) error {
 	if err != nil {
 		return err
 	}
-	for t.Failed() == nil {
-		region, err := m.Next(r.ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
+	for region, err := range r.replayed(m) {
 		if err != nil {
 			return err
 		}
 		region.Release()
+		if t.Failed() != nil {
+			break // Close tells
+		}
 	}
-	return nil // Close tells
+	return nil
 }
 
 // wallClock returns what turns times of processes into those of the run, from

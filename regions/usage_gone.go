@@ -8,7 +8,7 @@ import (
 
 // goneMemory is memory of a live window that its process has freed or detached.
 type goneMemory struct {
-	detached bool
+	detached bool // and not freed
 	member   int32
 	lo, hi   uint64
 	call     *CallInfo
