@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"slices"
+
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
 )
@@ -24,7 +26,7 @@ type prefetch struct {
 	ready  chan *trace.Batch // the next batch
 	batch  *trace.Batch      // under way
 	items  []trace.Item      // of it, yet to come
-	runs   []trace.Access    // of the last item taken, which are given one by one, yet to come
+	single []trace.Access    // of the last item taken, which are given one by one, yet to come
 	strand uint32            // theirs
 	over   bool              // all was given
 	types  map[int64]*trace.Type
@@ -137,7 +139,7 @@ func (s *prefetch) item() (*trace.Item, error) {
 
 // ReadEvent is that of trace.Reader.
 func (s *prefetch) ReadEvent(ev *trace.Event) error {
-	if len(s.runs) == 0 {
+	if len(s.single) == 0 {
 		item, err := s.item()
 		if err != nil {
 			return err
@@ -146,22 +148,17 @@ func (s *prefetch) ReadEvent(ev *trace.Event) error {
 			ev.Kind, ev.Strand, ev.Call, ev.Lost, ev.End = item.Kind, item.Strand, item.Call, item.Lost, item.End
 			return nil
 		}
-		s.runs, s.strand = item.Stretch.Accesses, item.Strand
+		s.single, s.strand = slices.AppendSeq(s.single[:0], trace.InOrder(item.Stretch.Rows)), item.Strand
 	}
-	ev.Kind, ev.Strand, ev.Access = trace.KindAccess, s.strand, s.runs[0]
-	s.runs = s.runs[1:]
+	ev.Kind, ev.Strand, ev.Access = trace.KindAccess, s.strand, s.single[0]
+	s.single = s.single[1:]
 	return nil
 }
 
 // ReadStretch returns the accesses of one strand that come next, and the
-// strand; false where something else comes.
+// strand; false where something else comes, or some of them were given.
 func (s *prefetch) ReadStretch() (st trace.Stretch, strand uint32, ok bool) {
-	if len(s.runs) > 0 {
-		st = trace.NewStretch(s.runs)
-		s.runs = nil
-		return st, s.strand, true
-	}
-	if len(s.items) == 0 || s.items[0].Kind != trace.KindAccess {
+	if len(s.single) > 0 || len(s.items) == 0 || s.items[0].Kind != trace.KindAccess {
 		return st, 0, false
 	}
 	item, err := s.item()

@@ -144,22 +144,26 @@ func (b *mapBuilder) stretch(rank int32, s *regions.Stretch, parts []regions.Win
 		if p.Lo >= s.Hi || s.Lo >= p.Hi {
 			continue
 		}
-		for i := range s.Accesses {
-			a := &s.Accesses[i]
-			if a.Addr >= p.Hi || a.End() <= p.Lo {
+		for i := range s.Rows {
+			r := &s.Rows[i]
+			from, to := r.Within(p.Lo, p.Hi)
+			if from == to {
 				continue
 			}
 			kind := regions.Read
-			if a.Store {
+			if r.Store {
 				kind = regions.Write
 			}
 			t := b.track(p, rank, rank, kind)
-			if a.Addr >= p.Lo && a.End() <= p.Hi {
-				t.add(a.Addr-p.Base, uint64(a.Size), uint64(a.Stride), a.Count)
-				continue
+			for k := from; k < to; k++ {
+				a := r.Access(k)
+				if a.Addr >= p.Lo && a.End() <= p.Hi {
+					t.add(a.Addr-p.Base, uint64(a.Size), uint64(a.Stride), a.Count)
+					continue
+				}
+				run := intervals.Strided(0, uint64(a.Size), uint64(a.Stride), a.Count)
+				t.addLayout(p, a.Addr, intervals.NewLayout([]intervals.Run{run})) // reaches over an end of the part
 			}
-			run := intervals.Strided(0, uint64(a.Size), uint64(a.Stride), a.Count)
-			t.addLayout(p, a.Addr, intervals.NewLayout([]intervals.Run{run})) // reaches over an end of the part
 		}
 	}
 }

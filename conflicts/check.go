@@ -230,10 +230,11 @@ func (s *searcher) search(ctx context.Context, owner int32, calls []*regions.Acc
 		if ctx.Err() != nil {
 			return
 		}
-		s.overlapping(l.class, l.lo, l.hi, func(j int32) {
+		s.overlapping(l.class, l.lo, l.hi, func(j int32) bool {
 			if int32(i) <= j {
 				s.compareLanes(l, s.lanes[j])
 			}
+			return true
 		})
 	}
 	s.searchLocals(ctx, owner)
@@ -268,21 +269,23 @@ func (s *searcher) build(owner int32) {
 }
 
 // overlapping visits the lanes that overlap [lo, hi) and whose class is not
-// compatible.
-func (s *searcher) overlapping(c class, lo, hi uint64, visit func(int32)) {
+// compatible, as long as visit returns true. It reports whether it always did.
+func (s *searcher) overlapping(c class, lo, hi uint64, visit func(int32) bool) bool {
 	if len(s.lanes) <= fewLanes {
 		for j, l := range s.lanes {
-			if l.lo < hi && lo < l.hi && !c.compatible(l.class) {
-				visit(int32(j))
+			if l.lo < hi && lo < l.hi && !c.compatible(l.class) && !visit(int32(j)) {
+				return false
 			}
 		}
-		return
+		return true
 	}
+	all := true
 	for d, x := range s.index {
-		if !c.compatible(d) {
-			x.Overlapping(lo, hi, func(j int32) bool { visit(j); return true })
+		if all && !c.compatible(d) {
+			x.Overlapping(lo, hi, func(j int32) bool { all = visit(j); return all })
 		}
 	}
+	return all
 }
 
 // compareLanes compares each access of one lane with those of another, or with
@@ -345,14 +348,13 @@ func (s *searcher) searchStretch(owner int32, st *regions.Stretch) {
 	if !s.stores.meets(st.Lo, st.Hi) || !st.Stores && !s.loads.meets(st.Lo, st.Hi) {
 		return
 	}
-	s.near(owner, st)
-	if len(s.nearby) <= fewLanes {
+	if s.near(owner, st) {
 		for _, n := range s.nearby {
 			s.compareStretch(owner, st, n)
 		}
 		return
 	}
-	for i := range st.Accesses {
+	for i := range st.Rows {
 		s.lookUp(owner, st, i)
 	}
 }
@@ -365,67 +367,106 @@ type nearLane struct {
 }
 
 // near finds the lanes, in s.nearby, that the loads and stores of a stretch may
-// conflict with.
-func (s *searcher) near(owner int32, st *regions.Stretch) {
+// conflict with. It reports false where these are many, or it takes long to
+// tell: then it is better to ask what each of them meets.
+func (s *searcher) near(owner int32, st *regions.Stretch) bool {
 	s.nearby = s.nearby[:0]
 	c := class{kind: regions.Read}
 	if st.Stores {
 		c.kind = regions.Write
 	}
 	at := regions.Point{Rank: owner, Seg: st.Seg, Pos: st.Pos}
-	s.overlapping(c, st.Lo, st.Hi, func(j int32) {
+	most := fewLanes + 2*len(st.Rows) // to look at
+	return s.overlapping(c, st.Lo, st.Hi, func(j int32) bool {
+		if most--; most < 0 {
+			return false
+		}
 		l := s.lanes[j]
 		if l.own || s.old && l.old {
-			return
+			return true
 		}
 		// No call lies between the accesses of the stretch: all are concurrent
 		// with the same of the lane.
 		if from, to := l.concurrentWith(s.region, at); from < to {
 			s.nearby = append(s.nearby, nearLane{l, from, to})
 		}
+		return len(s.nearby) <= fewLanes
 	})
 }
 
 // compareStretch compares the loads and stores of a stretch with a lane.
 func (s *searcher) compareStretch(owner int32, st *regions.Stretch, n nearLane) {
 	loads := mayConflict(regions.Read, n.class.kind)
-	for i := range st.Accesses {
-		a := &st.Accesses[i]
-		if a.Addr >= n.hi || !loads && !a.Store {
-			continue
-		}
-		if hi := a.End(); hi > n.lo && n.meets(a, hi) {
-			s.compareLocal(owner, st, i, n)
+	for i := range st.Rows {
+		if r := &st.Rows[i]; loads || r.Store {
+			s.compareRows(owner, st, i, n)
 		}
 	}
 }
 
-// lookUp compares access i of a stretch, which many lanes are near, with those
-// that its own bytes may meet.
+// lookUp compares row i of a stretch, which many lanes are near, with those that
+// its own bytes may meet.
 func (s *searcher) lookUp(owner int32, st *regions.Stretch, i int) {
-	a := &st.Accesses[i]
-	c, hi := class{kind: regions.Read}, a.End()
-	if a.Store {
+	r := &st.Rows[i]
+	c := class{kind: regions.Read}
+	if r.Store {
 		c.kind = regions.Write
 	}
-	at := regions.Point{Rank: owner, Seg: st.Seg, Pos: st.Pos + uint64(i)}
-	s.overlapping(c, a.Addr, hi, func(j int32) {
+	lo, hi := r.Bounds()
+	at := regions.Point{Rank: owner, Seg: st.Seg, Pos: st.Pos}
+	s.overlapping(c, lo, hi, func(j int32) bool {
 		l := s.lanes[j]
-		if l.own || s.old && l.old || !l.meets(a, hi) {
-			return
+		if l.own || s.old && l.old || !l.meetsRows(r) {
+			return true
 		}
 		if from, to := l.concurrentWith(s.region, at); from < to {
-			s.compareLocal(owner, st, i, nearLane{l, from, to})
+			s.compareRows(owner, st, i, nearLane{l, from, to})
 		}
+		return true
 	})
+}
+
+// compareRows compares row i of a stretch with a lane.
+func (s *searcher) compareRows(owner int32, st *regions.Stretch, i int, n nearLane) {
+	r := &st.Rows[i]
+	if r.N == 1 {
+		if hi := r.Addr + r.Span(); r.Addr < n.hi && hi > n.lo && n.meets(r, hi) {
+			s.compareLocal(owner, st, i, 0, n)
+		}
+		return
+	}
+	from, to := r.Within(n.lo, n.hi)
+	if from == to || !n.meetsRows(r) {
+		return
+	}
+	for k := from; k < to; k++ {
+		if one := r.Part(k, k+1); n.meets(&one, one.Addr+one.Span()) {
+			s.compareLocal(owner, st, i, k, n)
+		}
+	}
+}
+
+// meetsRows reports whether any of the rows may share bytes with the lane.
+func (l *lane) meetsRows(r *trace.Rows) bool {
+	first := l.first()
+	return first.Layout.Meets(first.Base, footprint(r))
+}
+
+// footprint returns a run that holds all bytes of the rows: each row as if it
+// had no holes.
+func footprint(r *trace.Rows) intervals.Run {
+	if r.N == 1 {
+		return intervals.Strided(r.Addr, uint64(r.Size), uint64(r.Stride), r.Count)
+	}
+	lo, _ := r.Bounds()
+	return intervals.Strided(lo, r.Span(), uint64(max(r.Pitch, -r.Pitch)), uint64(r.N))
 }
 
 // meets reports whether a load or store, which ends at hi, shares bytes with the
 // lane. It must meet the lane's bounds.
-func (l *lane) meets(a *trace.Access, hi uint64) bool {
+func (l *lane) meets(a *trace.Rows, hi uint64) bool {
 	if l.step == 0 || a.Count > 1 && uint64(a.Stride) > uint64(a.Size) {
-		first := l.first()
-		return first.Layout.Meets(first.Base, intervals.Strided(a.Addr, uint64(a.Size), uint64(a.Stride), a.Count))
+		return l.meetsRows(a)
 	}
 	// A range without holes, and blocks at equal distances.
 	if a.Addr <= l.lo {
@@ -435,10 +476,10 @@ func (l *lane) meets(a *trace.Access, hi uint64) bool {
 	return past < l.block || hi-a.Addr > l.step-past
 }
 
-// compareLocal compares access i of a stretch with the accesses of a lane whose
-// bytes it meets.
-func (s *searcher) compareLocal(owner int32, st *regions.Stretch, i int, n nearLane) {
-	a := s.region.LocalAccess(owner, st, i)
+// compareLocal compares access k of row i of a stretch with the accesses of a
+// lane whose bytes it meets.
+func (s *searcher) compareLocal(owner int32, st *regions.Stretch, i, k int, n nearLane) {
+	a := s.region.LocalAccess(owner, st, i, k)
 	if m, ok := s.meet(a, n.first()); ok {
 		s.out.add(newPair(s.region, a, n.access(n.from), m.lo, m.hi, m.v), uint64(n.to-n.from))
 	}

@@ -47,11 +47,13 @@ func (s *searcher) searchPairs(ctx context.Context, owner int32, calls []*region
 
 // searchPairsOf compares the loads and stores of a stretch with what calls access.
 func (s *searcher) searchPairsOf(st *regions.Stretch, old bool, owner int32, calls []*regions.Access) {
-	for i := range st.Accesses {
-		a := s.region.LocalAccess(owner, st, i)
-		a.Old = old
-		for _, b := range calls {
-			s.comparePair(a, b)
+	for i := range st.Rows {
+		for k := range int(st.Rows[i].N) {
+			a := s.region.LocalAccess(owner, st, i, k)
+			a.Old = old
+			for _, b := range calls {
+				s.comparePair(a, b)
+			}
 		}
 	}
 }

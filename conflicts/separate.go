@@ -221,9 +221,10 @@ func (p *part) addLocals(scratch *regions.Scratch) (err error) {
 			if !bounds.meets(s.Lo, s.Hi) || p.quiet && !s.Stores {
 				continue
 			}
-			for i := range s.Accesses {
-				if l := &s.Accesses[i]; bounds.meets(l.Addr, l.End()) {
-					p.addLocal(s, i)
+			for i := range s.Rows {
+				from, to := s.Rows[i].Within(bounds.lo, bounds.hi)
+				for k := from; k < to; k++ {
+					p.addLocal(s, i, k)
 				}
 			}
 		}
@@ -231,9 +232,9 @@ func (p *part) addLocals(scratch *regions.Scratch) (err error) {
 	return err
 }
 
-// addLocal adds access i of a stretch to its group.
-func (p *part) addLocal(s *regions.Stretch, i int) {
-	l, pos := &s.Accesses[i], s.Pos+uint64(i)
+// addLocal adds access k of row i of a stretch to its group.
+func (p *part) addLocal(s *regions.Stretch, i, k int) {
+	l, pos := s.Rows[i].Access(k), s.PosOf(i, k)
 	if pos <= p.from || p.quiet && !l.Store {
 		return
 	}
@@ -245,7 +246,7 @@ func (p *part) addLocal(s *regions.Stretch, i int) {
 	key := eraKey{l.Stack, l.Store, s.Seg, p.refreshesBefore(pos), p.publishesBefore(pos), cut}
 	g := p.byKey[key]
 	if g == nil {
-		g = p.newGroup(p.r.LocalAccess(p.c.Owner, s, i))
+		g = p.newGroup(p.r.LocalAccess(p.c.Owner, s, i, k))
 		p.byKey[key] = g
 	}
 	g.runs = append(g.runs, runs...)

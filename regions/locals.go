@@ -9,7 +9,8 @@ import (
 // follow one another in one separate region, under the same locks. Each is an
 // event: the first has number Pos, the others follow one by one.
 type Stretch struct {
-	Accesses      []trace.Access
+	Rows          []trace.Rows
+	Len           int    // accesses
 	Lo, Hi        uint64 // a range of addresses that holds all of them, half-open
 	Pos           uint64
 	Seg           int32
@@ -18,12 +19,12 @@ type Stretch struct {
 	Loads, Stores bool   // there are some
 }
 
-// LocalAccess returns access i of a stretch as an Access.
-func (r *Region) LocalAccess(rank int32, s *Stretch, i int) *Access {
-	l := &s.Accesses[i]
+// LocalAccess returns access k of row i of a stretch as an Access.
+func (r *Region) LocalAccess(rank int32, s *Stretch, i, k int) *Access {
+	l := s.Rows[i].Access(k)
 	run := intervals.Strided(0, uint64(l.Size), uint64(l.Stride), l.Count)
-	p := Point{Rank: rank, Seg: s.Seg, Pos: s.Pos + uint64(i)}
-	a := loadOrStore(l)
+	p := Point{Rank: rank, Seg: s.Seg, Pos: s.PosOf(i, k)}
+	a := loadOrStore(&l)
 	a.Owner, a.Rank = rank, rank
 	a.Base, a.Layout = l.Addr, intervals.NewLayout([]intervals.Run{run})
 	a.Start, a.End, a.Locks, a.Within = p, p, r.lockSets[s.locks], r.Segment(p).Calls
@@ -31,9 +32,12 @@ func (r *Region) LocalAccess(rank int32, s *Stretch, i int) *Access {
 	return &a
 }
 
+// PosOf returns the number of the event that access k of row i is.
+func (s *Stretch) PosOf(i, k int) uint64 { return s.Pos + uint64(s.Rows[i].Number(k)) }
+
 // local takes the run of loads or stores that is the event.
 func (p *proc) local(m *Machine) {
-	s := trace.NewStretch([]trace.Access{p.event.Access})
+	s := trace.StretchOf(&p.event.Access)
 	p.pos--
 	p.stretch(m, &s, p.event.Strand)
 }
@@ -51,69 +55,89 @@ func (p *proc) stretch(m *Machine, s *trace.Stretch, strand uint32) {
 		p.ownAccesses(m, s)
 		return
 	}
-	for i := range s.Accesses {
-		p.event.Access = s.Accesses[i]
+	for a := range trace.InOrder(s.Rows) {
+		p.event.Access = a
 		p.pos++
 		if m.sharedLocal(p) {
 			continue
 		}
 		p.pos--
-		one := trace.NewStretch(s.Accesses[i : i+1])
+		one := trace.StretchOf(&a)
 		p.ownAccesses(m, &one)
 	}
 }
 
-// ownAccesses takes accesses to the memory of the process itself.
+// ownAccesses takes accesses to the memory of the process itself. What is
+// counted decides on the phases, which so are the same in all parts.
 func (p *proc) ownAccesses(m *Machine, s *trace.Stretch) {
-	switch n := len(s.Accesses); {
+	m.grown += len(s.Rows)
+	p.segs[len(p.segs)-1].rows += len(s.Rows)
+	switch {
 	case m.part.Whole():
-		p.hold(m, s)
+		p.hold(m, s, s.Rows)
 	case !m.mine(p, s.Lo, s.Hi):
-		p.pos += uint64(n)
-		p.leaveOut(m, n)
 	case oneBlock(s.Lo, s.Hi):
-		p.hold(m, s)
+		p.hold(m, s, s.Rows)
 	default:
-		p.takePart(m, s.Accesses)
+		p.takePart(m, s)
 	}
+	p.pos += uint64(s.Len)
+	p.taken += s.Len
 }
 
 // takePart takes those of the accesses that may matter to the part of memory.
-func (p *proc) takePart(m *Machine, accesses []trace.Access) {
-	mine := func(a *trace.Access) bool { return m.mine(p, a.Addr, a.End()) }
-	for i := 0; i < len(accesses); {
-		from := i
-		for i < len(accesses) && !mine(&accesses[i]) {
-			i++
+func (p *proc) takePart(m *Machine, s *trace.Stretch) {
+	mine := func(r *trace.Rows, k int) bool {
+		a := r.Access(k)
+		return m.mine(p, a.Addr, a.End())
+	}
+	rows := p.rows[:0]
+	for i := range s.Rows {
+		r := &s.Rows[i]
+		if lo, hi := r.Bounds(); !m.mine(p, lo, hi) {
+			continue
 		}
-		p.pos += uint64(i - from)
-		p.leaveOut(m, i-from)
-		from = i
-		for i < len(accesses) && mine(&accesses[i]) {
-			i++
+		for k, n := 0, int(r.N); k < n; {
+			from := k
+			for k < n && mine(r, k) {
+				k++
+			}
+			if from < k {
+				rows = append(rows, r.Part(from, k))
+			}
+			for k < n && !mine(r, k) {
+				k++
+			}
 		}
-		if from < i {
-			s := trace.NewStretch(accesses[from:i])
-			p.hold(m, &s)
-		}
+	}
+	p.rows = rows
+	for len(rows) > 0 {
+		n := min(len(rows), trace.MaxStretch)
+		p.hold(m, s, rows[:n])
+		rows = rows[n:]
 	}
 }
 
-func (p *proc) hold(m *Machine, s *trace.Stretch) {
-	p.locals.add(m.store, Stretch{
-		Accesses: s.Accesses, Lo: s.Lo, Hi: s.Hi, Loads: s.Loads > 0, Stores: s.Stores > 0,
+// hold takes rows of a stretch.
+func (p *proc) hold(m *Machine, s *trace.Stretch, rows []trace.Rows) {
+	held := Stretch{
+		Rows: rows, Len: s.Len, Lo: s.Lo, Hi: s.Hi, Loads: s.Loads > 0, Stores: s.Stores > 0,
 		Pos: p.pos + 1, Seg: p.segment(), Strand: p.event.Strand, locks: p.ownIndex,
-	})
-	n := len(s.Accesses)
-	p.pos += uint64(n)
-	p.taken += n
-	m.grown += n
+	}
+	if len(rows) < len(s.Rows) {
+		held.bound()
+	}
+	p.locals.add(m.store, held)
 }
 
-// leaveOut counts loads and stores of other parts. What is counted decides on
-// the phases, which so are the same in all parts.
-func (p *proc) leaveOut(m *Machine, n int) {
-	m.grown += n
-	p.segs[len(p.segs)-1].others += n
-	p.others += n
+// bound finds out what holds for all rows.
+func (s *Stretch) bound() {
+	s.Lo, s.Hi = s.Rows[0].Bounds()
+	s.Loads, s.Stores = false, false
+	for i := range s.Rows {
+		r := &s.Rows[i]
+		lo, hi := r.Bounds()
+		s.Lo, s.Hi = min(s.Lo, lo), max(s.Hi, hi)
+		s.Loads, s.Stores = s.Loads || !r.Store, s.Stores || r.Store
+	}
 }

@@ -365,10 +365,10 @@ func (m *Machine) region() *Region {
 		r.Segments = append(r.Segments, p.segs)
 		r.first = append(r.first, p.first)
 		r.locals = append(r.locals, p.locals.first)
-		n := uint64(p.taken + p.others)
+		n := uint64(p.taken)
 		m.stats.Runs += n
 		m.stats.Accesses += n
-		p.taken, p.others = 0, 0
+		p.taken = 0
 	}
 	m.stats.Accesses += uint64(len(m.calls) - m.old + m.settled)
 	return r
@@ -413,7 +413,7 @@ func (m *Machine) run(ctx context.Context, p *proc) error {
 		}
 		if st, strand, ok := p.ahead.stretch(); ok {
 			p.stretch(m, &st, strand)
-			n += len(st.Accesses) - 1
+			n += len(st.Rows) - 1
 			continue
 		}
 		err := p.ahead.read(&p.event)

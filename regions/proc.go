@@ -28,11 +28,11 @@ type proc struct {
 	segs    []Segment // those that are not past
 	first   int32     // the number of segs[0] in the concurrent region
 	locals  locals
-	taken   int       // loads and stores of the phase that are new in it
-	others  int       // those that are left out: of other parts of memory
-	copied  bool      // it had a part of a window of the separate memory model
-	closing *CallInfo // the global synchronization at which it stands
-	left    bool      // and from which it never returned
+	taken   int          // loads and stores of the phase that are new in it, those of other parts included
+	rows    []trace.Rows // room for those of one part
+	copied  bool         // it had a part of a window of the separate memory model
+	closing *CallInfo    // the global synchronization at which it stands
+	left    bool         // and from which it never returned
 
 	recent   [len(roleNames)]*shape // of the last access that was complete, by role
 	infos    []CallInfo             // room for the next

@@ -180,10 +180,10 @@ type Access struct {
 // Segment is one separate region: the events of one process from a
 // synchronization event to the next.
 type Segment struct {
-	Stamp  evc.Stamp
-	Calls  *Bounds
-	others int    // loads and stores in it that are left out
-	marks  []mark // calls in it that lock or complete
+	Stamp evc.Stamp
+	Calls *Bounds
+	rows  int    // of loads and stores in it, those of other parts included
+	marks []mark // calls in it that lock or complete
 }
 
 // Bounds are the synchronization calls that a separate region lies between. As

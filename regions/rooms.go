@@ -17,7 +17,7 @@ import (
 // room is some of the loads and stores of one process in a phase.
 type room struct {
 	stretches []Stretch
-	accesses  []trace.Access // what the stretches' own accesses are parts of
+	rows      []trace.Rows // what the stretches' own rows are parts of
 	next      *room
 	old       bool // they were in the phase before as well
 	stored    *storedRoom
@@ -28,6 +28,7 @@ type room struct {
 type storedRoom struct {
 	at       int64 // in the file, bytes
 	size     int   // bytes
+	rows     int
 	accesses int
 	lo, hi   uint64 // a range of addresses that holds all of them, half-open
 	from, to int32  // separate regions of the first and of the last
@@ -38,7 +39,11 @@ func (r *room) len() int {
 	if r.stored != nil {
 		return r.stored.accesses
 	}
-	return len(r.accesses)
+	n := 0
+	for i := range r.rows {
+		n += int(r.rows[i].N)
+	}
+	return n
 }
 
 // locals holds the loads and stores of a process in a phase.
@@ -46,17 +51,17 @@ type locals struct {
 	first, last *room
 }
 
-// newRoom begins a room for at least n accesses. Where that were more than may
+// newRoom begins a room for at least n rows. Where that were more than may
 // be held, the last room is written to a file, and its storage used again.
 func (l *locals) newRoom(st *store, n int) {
 	wanted := 0
 	if l.last != nil {
-		wanted = 2 * cap(l.last.accesses)
+		wanted = 2 * cap(l.last.rows)
 	}
 	next := st.room(n, wanted, l.last)
 	if next == nil {
 		stored := st.write(l.last)
-		next = &room{stretches: l.last.stretches[:0], accesses: l.last.accesses[:0], counted: l.last.counted}
+		next = &room{stretches: l.last.stretches[:0], rows: l.last.rows[:0], counted: l.last.counted}
 		*l.last = room{old: l.last.old, stored: stored}
 	}
 	if l.last == nil {
@@ -69,34 +74,38 @@ func (l *locals) newRoom(st *store, n int) {
 
 // add adds a copy of a stretch.
 func (l *locals) add(st *store, s Stretch) {
-	n := len(s.Accesses)
-	if l.last == nil || l.last.old || cap(l.last.accesses)-len(l.last.accesses) < n {
+	n := len(s.Rows)
+	if l.last == nil || l.last.old || cap(l.last.rows)-len(l.last.rows) < n {
 		l.newRoom(st, n)
 	} else if l.last.extend(&s) {
 		return
 	}
 	r := l.last
-	at := len(r.accesses)
-	r.accesses = append(r.accesses, s.Accesses...)
-	s.Accesses = r.accesses[at:len(r.accesses):len(r.accesses)]
+	at := len(r.rows)
+	r.rows = append(r.rows, s.Rows...)
+	s.Rows = r.rows[at:len(r.rows):len(r.rows)]
 	r.stretches = append(r.stretches, s)
 }
 
-// extend adds the accesses of a stretch to the last one, when it goes on where
+// extend adds the rows of a stretch to the last one, when it goes on where
 // that ends and both together are no longer than one may be. There must be room.
 func (r *room) extend(s *Stretch) bool {
 	k := len(r.stretches) - 1
 	if k < 0 {
 		return false
 	}
-	last, n := &r.stretches[k], len(s.Accesses)
-	if m := len(last.Accesses); m+n > trace.MaxStretch || last.Pos+uint64(m) != s.Pos ||
+	last, n := &r.stretches[k], len(s.Rows)
+	if m := len(last.Rows); m+n > trace.MaxStretch || last.Len+s.Len > trace.MaxLen || last.Pos+uint64(last.Len) != s.Pos ||
 		last.Seg != s.Seg || last.Strand != s.Strand || last.locks != s.locks {
 		return false
 	}
-	from := len(r.accesses) - len(last.Accesses)
-	r.accesses = append(r.accesses, s.Accesses...)
-	last.Accesses = r.accesses[from:len(r.accesses):len(r.accesses)]
+	from := len(r.rows) - len(last.Rows)
+	for i := range s.Rows {
+		r.rows = append(r.rows, s.Rows[i])
+		r.rows[len(r.rows)-1].At += uint16(last.Len)
+	}
+	last.Rows = r.rows[from:len(r.rows):len(r.rows)]
+	last.Len += s.Len
 	last.Lo, last.Hi = min(last.Lo, s.Lo), max(last.Hi, s.Hi)
 	last.Loads, last.Stores = last.Loads || s.Loads, last.Stores || s.Stores
 	return true
@@ -160,11 +169,11 @@ func (r *Region) LocalCount(rank int32) int {
 type store struct {
 	mu    sync.Mutex
 	spare []*room // not in use
-	extra int     // accesses that spare has room for
-	most  int     // accesses of the largest region so far
+	extra int     // rows that spare has room for
+	most  int     // rows of the largest region so far
 	held  int64   // bytes of all rooms that are in use
 	limit int64   // of held and of spare rooms, bytes; 0: none
-	each  int     // accesses that a process may have room for in any case
+	each  int     // rows that a process may have room for in any case
 
 	calls []*Access // what calls accessed in regions that have been searched, for reuse
 
@@ -186,27 +195,27 @@ type SpillStats struct {
 
 // Elements of storage.
 const (
-	firstRoom = 16      // accesses, when new
-	mostRoom  = 1 << 12 // accesses, as long as no more are wanted at once
-	smallRoom = 1 << 18 // accesses for which spare rooms are kept in any case
+	firstRoom = 16      // rows, when new
+	mostRoom  = 1 << 12 // rows, as long as no more are wanted at once
+	smallRoom = 1 << 18 // rows for which spare rooms are kept in any case
 )
 
 // newStore returns a store for that many processes.
 func newStore(limit int64, processes int) *store {
 	s := &store{limit: limit}
 	if limit > 0 {
-		each := limit / 4 / int64(max(processes, 1)) / (accessBytes + stretchBytes)
+		each := limit / 4 / int64(max(processes, 1)) / (rowsBytes + stretchBytes)
 		s.each = int(min(max(each, 1), mostRoom))
 	}
 	return s
 }
 
 const (
-	accessBytes  = 40
-	stretchBytes = 64
+	rowsBytes    = 48
+	stretchBytes = 72
 )
 
-// room returns room for at least n accesses, and when it is new for about as
+// room returns room for at least n rows, and when it is new for about as
 // many as are wanted. Where there is no room left to hold, it is nil: then the
 // last room of the process is to be used again.
 func (s *store) room(n, wanted int, last *room) *room {
@@ -218,28 +227,28 @@ func (s *store) room(n, wanted int, last *room) *room {
 	if k := len(s.spare); k > 0 {
 		r := s.spare[k-1]
 		s.spare = s.spare[:k-1]
-		s.extra -= cap(r.accesses)
-		if cap(r.accesses) >= n {
+		s.extra -= cap(r.rows)
+		if cap(r.rows) >= n {
 			s.count(r)
 			return r
 		}
 	}
 	size := max(n, firstRoom, min(wanted, mostRoom))
 	r := &room{}
-	if s.limit > 0 && s.err == nil && s.held+int64(size)*accessBytes > s.limit {
-		if last != nil && cap(last.accesses) >= max(s.each, n) {
+	if s.limit > 0 && s.err == nil && s.held+int64(size)*rowsBytes > s.limit {
+		if last != nil && cap(last.rows) >= max(s.each, n) {
 			return nil
 		}
 		size = max(n, min(size, s.each))
 	}
-	r.accesses = make([]trace.Access, 0, size)
+	r.rows = make([]trace.Rows, 0, size)
 	s.count(r)
 	return r
 }
 
 // count brings what is held up to date with a room in use.
 func (s *store) count(r *room) {
-	n := int64(cap(r.accesses))*accessBytes + int64(cap(r.stretches))*stretchBytes
+	n := int64(cap(r.rows))*rowsBytes + int64(cap(r.stretches))*stretchBytes
 	s.held += n - r.counted
 	r.counted = n
 }
@@ -251,17 +260,17 @@ func (s *store) put(all []*room) {
 	size := 0
 	for _, first := range all {
 		for r := first; r != nil; r = r.next {
-			size += cap(r.accesses)
+			size += cap(r.rows)
 		}
 	}
 	s.most = max(s.most, size)
 	for _, first := range all {
 		for r := first; r != nil; {
-			next, n := r.next, s.extra+cap(r.accesses)
+			next, n := r.next, s.extra+cap(r.rows)
 			s.held -= r.counted
 			if r.stored == nil && n <= max(smallRoom, 2*s.most) &&
-				(s.limit == 0 || s.held+int64(n)*(accessBytes+stretchBytes) <= s.limit) {
-				*r = room{stretches: r.stretches[:0], accesses: r.accesses[:0]}
+				(s.limit == 0 || s.held+int64(n)*(rowsBytes+stretchBytes) <= s.limit) {
+				*r = room{stretches: r.stretches[:0], rows: r.rows[:0]}
 				s.spare, s.extra = append(s.spare, r), n
 			}
 			r = next
@@ -272,7 +281,7 @@ func (s *store) put(all []*room) {
 // write writes a full room to the file of the phase.
 func (s *store) write(r *room) *storedRoom {
 	w := &storedRoom{
-		accesses: len(r.accesses), lo: r.stretches[0].Lo, hi: r.stretches[0].Hi,
+		rows: len(r.rows), accesses: r.len(), lo: r.stretches[0].Lo, hi: r.stretches[0].Hi,
 		from: r.stretches[0].Seg, to: r.stretches[len(r.stretches)-1].Seg,
 	}
 	w.at = s.save(func(b []byte) []byte {

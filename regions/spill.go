@@ -12,7 +12,7 @@ import (
 // spillFile holds the rooms and moments of a phase that do not fit into memory. The file has
 // no name any more, so that nothing is left of it however the analysis ends.
 //
-// A room is its stretches, each with its accesses behind it; all is little-endian
+// A room is its stretches, each with its rows behind it; all is little-endian
 // words without gaps. Nothing reads it but the process that wrote it.
 type spillFile struct {
 	f    *os.File
@@ -38,10 +38,10 @@ func (f *spillFile) close() error {
 	return f.f.Close()
 }
 
-// Bytes of a stretch, of an access and of a moment in the file.
+// Bytes of a stretch, of rows and of a moment in the file.
 const (
-	storedStretch = 8 + 8 + 8 + 4 + 4 + 4 + 4 + 1
-	storedAccess  = 8 + 8 + 8 + 4 + 4 + 1
+	storedStretch = 8 + 8 + 8 + 4 + 4 + 4 + 4 + 4 + 1
+	storedRows    = 8 + 8 + 8 + 8 + 4 + 4 + 2 + 2 + 1 + 1
 	storedMoment  = 6*4 + 3*8
 )
 
@@ -72,16 +72,20 @@ func appendStretch(b []byte, s *Stretch) []byte {
 	b = le.AppendUint32(b, uint32(s.Seg))
 	b = le.AppendUint32(b, s.Strand)
 	b = le.AppendUint32(b, s.locks)
-	b = le.AppendUint32(b, uint32(len(s.Accesses)))
+	b = le.AppendUint32(b, uint32(s.Len))
+	b = le.AppendUint32(b, uint32(len(s.Rows)))
 	b = append(b, flags(s.Loads, s.Stores))
-	for i := range s.Accesses {
-		a := &s.Accesses[i]
+	for i := range s.Rows {
+		a := &s.Rows[i]
 		b = le.AppendUint64(b, a.Addr)
 		b = le.AppendUint64(b, uint64(a.Stride))
 		b = le.AppendUint64(b, a.Count)
+		b = le.AppendUint64(b, uint64(a.Pitch))
 		b = le.AppendUint32(b, a.Size)
 		b = le.AppendUint32(b, a.Stack)
-		b = append(b, flags(a.Store, a.Atomic, a.Library))
+		b = le.AppendUint16(b, a.N)
+		b = le.AppendUint16(b, a.At)
+		b = append(b, a.Every, flags(a.Store, a.Atomic, a.Library))
 	}
 	return b
 }
@@ -101,7 +105,7 @@ func (f *spillFile) read(w *storedRoom, s *Scratch) error {
 	if err := f.load(w.at, w.size, s); err != nil {
 		return err
 	}
-	s.room.stretches, s.room.accesses = s.room.stretches[:0], slices.Grow(s.room.accesses[:0], w.accesses)
+	s.room.stretches, s.room.rows = s.room.stretches[:0], slices.Grow(s.room.rows[:0], w.rows)
 	for b := s.buf; len(b) > 0; {
 		var st Stretch
 		b = takeStretch(b, &st, &s.room)
@@ -110,24 +114,26 @@ func (f *spillFile) read(w *storedRoom, s *Scratch) error {
 	return nil
 }
 
-// takeStretch reads a stretch; r has room for its accesses.
+// takeStretch reads a stretch; r has room for its rows.
 func takeStretch(b []byte, s *Stretch, r *room) []byte {
 	le := binary.LittleEndian
 	s.Lo, s.Hi, s.Pos = le.Uint64(b), le.Uint64(b[8:]), le.Uint64(b[16:])
 	s.Seg, s.Strand, s.locks = int32(le.Uint32(b[24:])), le.Uint32(b[28:]), le.Uint32(b[32:])
-	n := int(le.Uint32(b[36:]))
-	s.Loads, s.Stores = b[40]&1 != 0, b[40]&2 != 0
+	s.Len = int(le.Uint32(b[36:]))
+	n := int(le.Uint32(b[40:]))
+	s.Loads, s.Stores = b[44]&1 != 0, b[44]&2 != 0
 	b = b[storedStretch:]
-	from := len(r.accesses)
+	from := len(r.rows)
 	for ; n > 0; n-- {
-		r.accesses = append(r.accesses, trace.Access{
-			Addr: le.Uint64(b), Stride: int64(le.Uint64(b[8:])), Count: le.Uint64(b[16:]),
-			Size: le.Uint32(b[24:]), Stack: le.Uint32(b[28:]),
-			Store: b[32]&1 != 0, Atomic: b[32]&2 != 0, Library: b[32]&4 != 0,
+		r.rows = append(r.rows, trace.Rows{
+			Addr: le.Uint64(b), Stride: int64(le.Uint64(b[8:])), Count: le.Uint64(b[16:]), Pitch: int64(le.Uint64(b[24:])),
+			Size: le.Uint32(b[32:]), Stack: le.Uint32(b[36:]),
+			N: le.Uint16(b[40:]), At: le.Uint16(b[42:]), Every: b[44],
+			Store: b[45]&1 != 0, Atomic: b[45]&2 != 0, Library: b[45]&4 != 0,
 		})
-		b = b[storedAccess:]
+		b = b[storedRows:]
 	}
-	s.Accesses = r.accesses[from:len(r.accesses):len(r.accesses)]
+	s.Rows = r.rows[from:len(r.rows):len(r.rows)]
 	return b
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,7 +46,7 @@ func TestStored(t *testing.T) {
 		for stretches, old := range r.Stretches(0, lo, hi, &s, &err) {
 			require.False(t, old)
 			for i := range stretches {
-				all = append(all, stretches[i].Accesses...)
+				all = slices.AppendSeq(all, trace.InOrder(stretches[i].Rows))
 			}
 		}
 		require.NoError(t, err)

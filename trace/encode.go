@@ -46,13 +46,16 @@ func flag(set bool, bit uint8) uint8 {
 	return 0
 }
 
+func accessFlags(store, atomic, library bool) uint8 {
+	return flag(store, accessStore) | flag(atomic, accessAtomic) | flag(library, accessLibrary)
+}
+
 func appendAccess(b []byte, a *Access) ([]byte, error) {
 	check := *a
 	if _, state := check.normalise(); a.Size > math.MaxUint16 || state == accessBad {
 		return b, fmt.Errorf("impossible access: address %#x, %d elements of %d bytes, stride %d", a.Addr, a.Count, a.Size, a.Stride)
 	}
-	b = append(b, byte(RecordAccess),
-		flag(a.Store, accessStore)|flag(a.Atomic, accessAtomic)|flag(a.Library, accessLibrary))
+	b = append(b, byte(RecordAccess), accessFlags(a.Store, a.Atomic, a.Library))
 	b = le.AppendUint16(b, uint16(a.Size))
 	b = le.AppendUint32(b, a.Stack)
 	b = app64(b, a.Addr)

@@ -1,10 +1,6 @@
 package trace
 
-import (
-	"math"
-	"math/bits"
-	"slices"
-)
+import "slices"
 
 // Batch is a stretch of the events of one process, and what they define: what
 // one goroutine reads for another. It owns all that its items point to.
@@ -13,11 +9,12 @@ type Batch struct {
 	// Err is what ReadEvent returned behind the last item; nil: there is more.
 	Err error
 
-	accesses []Access
-	calls    []Call
-	args     []Value
-	words    []int64
-	defined  []Definition
+	rows    []Rows
+	fold    folder // of the last item, where that is accesses
+	calls   []Call
+	args    []Value
+	words   []int64
+	defined []Definition
 }
 
 // Item is a call, a loss, an end, or several accesses of one strand without
@@ -33,41 +30,6 @@ type Item struct {
 	Defines []Definition
 }
 
-// Stretch is accesses of one strand without anything between them, and what
-// holds for all of them together.
-type Stretch struct {
-	Accesses      []Access
-	Lo, Hi        uint64 // a range of addresses that holds all of them, half-open
-	Loads, Stores uint64 // elements
-}
-
-// MaxStretch is how many accesses a Stretch of a Batch has at most: the fewer,
-// the closer are its bounds.
-const MaxStretch = 128
-
-// NewStretch returns the stretch of some accesses.
-func NewStretch(accesses []Access) Stretch {
-	s := Stretch{Accesses: accesses}
-	for i := range accesses {
-		a := &accesses[i]
-		s.count(a, a.End())
-	}
-	return s
-}
-
-// count adds an access that ends at hi.
-func (s *Stretch) count(a *Access, hi uint64) {
-	if s.Hi == 0 || a.Addr < s.Lo {
-		s.Lo = a.Addr
-	}
-	s.Hi = max(s.Hi, hi)
-	if a.Store {
-		s.Stores += a.Count
-	} else {
-		s.Loads += a.Count
-	}
-}
-
 // End returns the address behind the last byte of an access that a Reader gave.
 func (a *Access) End() uint64 { return a.Addr + uint64(a.Stride)*(a.Count-1) + uint64(a.Size) }
 
@@ -79,17 +41,21 @@ type Definition struct {
 	Name string
 }
 
-// ReadBatch reads up to n events into b, in place of what it holds. The
-// definitions of the Reader itself may be used again once no ReadBatch is
-// under way.
+// mostRepeated is how many times as many accesses a batch may have as rows.
+const mostRepeated = 16
+
+// ReadBatch reads up to n events into b, in place of what it holds; accesses
+// that repeat at equal distances, a loop's, count little. The definitions of
+// the Reader itself may be used again once no ReadBatch is under way.
 func (r *Reader) ReadBatch(b *Batch, n int) {
 	b.reset(n)
 	r.defs.log = &b.defined
 	defer func() { r.defs.log = nil }()
 	var ev Event
-	for n > 0 {
-		if taken := r.takeAccesses(b, n); taken > 0 {
-			n -= taken
+	for events := 0; n > 0 && events < mostRepeated*cap(b.rows); {
+		if rows, taken := r.takeAccesses(b, n); taken > 0 {
+			n -= rows
+			events += taken
 			continue
 		}
 		r.lend(b)
@@ -99,56 +65,65 @@ func (r *Reader) ReadBatch(b *Batch, n int) {
 		}
 		b.take(&ev, b.defined[defined:len(b.defined):len(b.defined)])
 		n--
+		events++
 	}
 }
 
-// reset empties the batch and makes room for n accesses. Items hold parts of
-// the other lists, which may therefore be moved but not be shortened.
+// reset empties the batch and makes room for the rows of n accesses. Items hold
+// parts of the other lists, which may therefore be moved but not be shortened.
 func (b *Batch) reset(n int) {
 	clear(b.Items)
 	clear(b.defined)
 	b.Items, b.Err = b.Items[:0], nil
-	if cap(b.accesses) < n {
-		b.accesses = make([]Access, 0, n)
+	if cap(b.rows) < n {
+		b.rows = make([]Rows, 0, n)
 	}
-	b.accesses, b.calls, b.args, b.words, b.defined = b.accesses[:0], b.calls[:0], b.args[:0], b.words[:0], b.defined[:0]
+	b.rows, b.calls, b.args, b.words, b.defined = b.rows[:0], b.calls[:0], b.args[:0], b.words[:0], b.defined[:0]
 }
 
-// takeAccesses takes up to n of the accesses that follow the last item, where
-// that is a stretch of the same strand with room for more, and returns how many.
-func (r *Reader) takeAccesses(b *Batch, n int) int {
+// takeAccesses takes accesses that follow the last item, where that is a
+// stretch of the same strand with room for more. It returns how many they are,
+// and how many rows they need, up to n.
+func (r *Reader) takeAccesses(b *Batch, n int) (rows, taken int) {
 	s := r.merge.run
 	if s == nil || len(b.Items) == 0 {
-		return 0
+		return 0, 0
 	}
 	item := &b.Items[len(b.Items)-1]
 	if item.Kind != KindAccess || item.Strand != s.id {
-		return 0
+		return 0, 0
 	}
-	last := item.Stretch
-	from, n := len(b.accesses), min(n, MaxStretch-len(last.Accesses))
-	at, room := from, b.accesses[:min(cap(b.accesses), len(b.accesses)+n)]
+	st, f := item.Stretch, &b.fold
+	before, had := st.Len, len(st.Rows)
+	from, most := len(b.rows)-had, min(n+had, MaxStretch)
+	st.Rows = b.rows[from:] // with room for more
 	rest := s.buf[s.pos:]
-	for at < len(room) && len(rest) >= accessSize && rest[0] == byte(RecordAccess) {
-		a := &room[at]
-		rawAccess((*[accessSize]byte)(rest), a)
-		over, span := bits.Mul64(a.Count-1, uint64(a.Stride))
-		hi := a.Addr + span + uint64(a.Size)
-		if over != 0 || a.Stride <= 0 || a.Count < 2 || a.Size == 0 || hi <= a.Addr || span > math.MaxUint64/2 {
-			var state accessState
-			if hi, state = a.normalise(); state != accessOK {
+	for len(rest) >= accessSize && rest[0] == byte(RecordAccess) && st.Len < MaxLen {
+		if f.period > 0 {
+			if n := f.follow(rest, &st); n > 0 {
+				rest = rest[n*accessSize:]
+				continue
+			}
+		}
+		if len(st.Rows) == most {
+			break
+		}
+		var a Access
+		rawAccess((*[accessSize]byte)(rest), &a)
+		if !a.plain() {
+			if _, state := a.normalise(); state != accessOK {
 				break
 			}
 		}
-		last.count(a, hi)
+		f.add(&a, &st)
 		rest = rest[accessSize:]
-		at++
 	}
 	s.pos = len(s.buf) - len(rest)
-	b.accesses = room[:at]
-	last.Accesses = b.accesses[from-len(last.Accesses) : at : at]
-	item.Stretch = last
-	return at - from
+	rows = len(st.Rows) - had
+	b.rows = b.rows[:from+len(st.Rows)]
+	st.Rows = b.rows[from:len(b.rows):len(b.rows)]
+	item.Stretch = st
+	return max(0, rows), st.Len - before
 }
 
 // lend gives the reader room of the batch for the next call.
@@ -163,9 +138,11 @@ func (b *Batch) take(ev *Event, defines []Definition) {
 	item := Item{Kind: ev.Kind, Strand: ev.Strand, Defines: defines}
 	switch ev.Kind {
 	case KindAccess:
-		b.accesses = append(b.accesses, ev.Access)
-		n := len(b.accesses)
-		item.Stretch = NewStretch(b.accesses[n-1 : n : n])
+		b.rows = append(b.rows, RowsOf(&ev.Access, 0))
+		n := len(b.rows)
+		item.Stretch.Rows = b.rows[n-1 : n : n]
+		item.Stretch.add(&item.Stretch.Rows[0])
+		b.fold.begin(item.Stretch.Rows)
 	case KindCall:
 		b.calls = append(b.calls, *ev.Call)
 		item.Call = &b.calls[len(b.calls)-1]

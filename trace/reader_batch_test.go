@@ -115,11 +115,11 @@ func batched(t *testing.T, path string, n int) (events []seen, known [][]bool) {
 				}
 			}
 			ev := trace.Event{Kind: item.Kind, Strand: item.Strand, Call: item.Call, Lost: item.Lost, End: item.End}
-			for _, a := range item.Stretch.Accesses {
+			size += len(item.Stretch.Rows)
+			for a := range trace.InOrder(item.Stretch.Rows) {
 				ev.Access = a
 				events = append(events, clean(copied(ev)))
 				known = append(known, knows(func(id int64) *trace.Type { return types[id] }))
-				size++
 			}
 			if item.Kind != trace.KindAccess {
 				events = append(events, clean(copied(ev)))
