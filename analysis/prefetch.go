@@ -115,12 +115,20 @@ func (s *prefetch) stop() {
 	}
 }
 
-// item takes the next item.
-func (s *prefetch) item() (*trace.Item, error) {
+// more reports whether there is another item, and waits until it is read.
+func (s *prefetch) more() bool {
 	for len(s.items) == 0 {
-		if err := s.next(); err != nil {
-			return nil, err
+		if s.next() != nil {
+			return false
 		}
+	}
+	return true
+}
+
+// item takes the next item. The error is that of the end of the trace.
+func (s *prefetch) item() (*trace.Item, error) {
+	if !s.more() {
+		return nil, s.batch.Err
 	}
 	item := &s.items[0]
 	s.items = s.items[1:]
@@ -158,7 +166,7 @@ func (s *prefetch) ReadEvent(ev *trace.Event) error {
 // ReadStretch returns the accesses of one strand that come next, and the
 // strand; false where something else comes, or some of them were given.
 func (s *prefetch) ReadStretch() (st trace.Stretch, strand uint32, ok bool) {
-	if len(s.single) > 0 || len(s.items) == 0 || s.items[0].Kind != trace.KindAccess {
+	if len(s.single) > 0 || !s.more() || s.items[0].Kind != trace.KindAccess {
 		return st, 0, false
 	}
 	item, err := s.item()
