@@ -34,11 +34,11 @@ type proc struct {
 	closing *CallInfo    // the global synchronization at which it stands
 	left    bool         // and from which it never returned
 
-	recent   [len(roleNames)]*shape // of the last access that was complete, by role
-	infos    []CallInfo             // room for the next
-	bounds   []Bounds               // room for the next
-	current  call                   // the call under way
-	room     []wait                 // storage of waits
+	recent   recentShapes
+	infos    []CallInfo // room for the next
+	bounds   []Bounds   // room for the next
+	current  call       // the call under way
+	room     []wait     // storage of waits
 	waits    []wait
 	syncCall *CallInfo // the call whose waits these are
 	after    func()    // to do once they are over

@@ -21,21 +21,29 @@ type shape struct {
 	last   *moment // of the phase
 	stored bool    // last is in a file: it is a copy
 	other  *shape  // the same, for accesses that are not in program order with those of this one; or nil
+	next   *shape  // another one with the same shapeKey; or nil
 }
 
-// shapeKey tells shapes apart.
+// shapeKey is what tells most shapes apart, and is looked up fast.
 type shapeKey struct {
 	base        uint64
 	layout      *intervals.Layout
 	locks       *LockSet
-	call        CallInfo // without Pos and Local
-	local       CallInfo // Local without Pos, where there is one
-	elem        Element  // of an atomic access
 	owner, rank int32
-	atomic      uint32
-	kind        Kind
-	role        Role
-	spans       bool
+	stack, role uint32
+}
+
+func (a *Access) shapeKey() shapeKey {
+	return shapeKey{base: a.Base, layout: a.Layout, locks: a.Locks, owner: a.Owner, rank: a.Rank, stack: a.Call.Stack, role: uint32(a.Role)}
+}
+
+// recentShapes is the shapes of some of the last accesses of a process that
+// were complete.
+type recentShapes [16]*shape
+
+func (r *recentShapes) of(a *Access) **shape {
+	h := (a.Base ^ uint64(a.Owner)<<40 ^ uint64(a.Call.Stack)<<8 ^ uint64(a.Role)) * 0x9e3779b97f4a7c15
+	return &r[h>>60]
 }
 
 // moment is the time of count accesses of a shape.
@@ -164,30 +172,25 @@ func (m *moment) extend(t *moment) bool {
 // shapeOf returns the shape of an access; nil where shapes would take more than
 // they save.
 func (m *Machine) shapeOf(p *proc, a *Access) *shape {
-	if s := p.recent[a.Role]; s != nil && s.fits(a) {
+	recent := p.recent.of(a)
+	if s := *recent; s != nil && s.fits(a) {
 		return s
 	}
-	key := shapeKey{
-		base: a.Base, layout: a.Layout, locks: a.Locks, call: *a.Call,
-		owner: a.Owner, rank: a.Rank, atomic: a.Atomic, kind: a.Kind, role: a.Role, spans: a.Span != nil,
+	key := a.shapeKey()
+	first := m.shapeOfKey[key]
+	s := first
+	for s != nil && !s.fits(a) {
+		s = s.next
 	}
-	key.call.Pos, key.call.Local = 0, nil
-	if a.Call.Local != nil {
-		key.local = *a.Call.Local
-		key.local.Pos = 0
-	}
-	if a.Elem != nil {
-		key.elem = *a.Elem
-	}
-	s := m.shapeOfKey[key]
 	if s == nil {
 		if n := len(m.shapes); n >= fewShapes && n >= m.settled/4 {
 			return nil
 		}
 		s = m.newShape(a)
+		s.next = first
 		m.shapeOfKey[key] = s
 	}
-	p.recent[a.Role] = s
+	*recent = s
 	return s
 }
 
@@ -197,10 +200,10 @@ func (m *Machine) newShape(a *Access) *shape {
 	return s
 }
 
-// fits reports whether an access of the same process and role has the shape.
+// fits reports whether an access of the same process has the shape.
 func (s *shape) fits(a *Access) bool {
 	b := &s.access
-	if a.Base != b.Base || a.Layout != b.Layout || a.Owner != b.Owner || a.Kind != b.Kind || a.Atomic != b.Atomic || a.Locks != b.Locks ||
+	if a.Base != b.Base || a.Layout != b.Layout || a.Owner != b.Owner || a.Role != b.Role || a.Kind != b.Kind || a.Atomic != b.Atomic || a.Locks != b.Locks ||
 		(a.Span != nil) != (b.Span != nil) || (a.Elem != nil) != (b.Elem != nil) || a.Elem != nil && *a.Elem != *b.Elem {
 		return false
 	}
