@@ -15,13 +15,14 @@ import (
 
 // shape is what accesses of calls have in common.
 type shape struct {
-	access Access  // one of them
-	index  uint32  // among the shapes of the Machine
-	phase  int     // of last
-	last   *moment // of the phase
-	stored bool    // last is in a file: it is a copy
-	other  *shape  // the same, for accesses that are not in program order with those of this one; or nil
-	next   *shape  // another one with the same shapeKey; or nil
+	access Access    // one of them
+	local  *CallInfo // what its call's Local was when the first was complete; it may have become known since
+	index  uint32    // among the shapes of the Machine
+	phase  int       // of last
+	last   *moment   // of the phase
+	stored bool      // last is in a file: it is a copy
+	other  *shape    // the same, for accesses that are not in program order with those of this one; or nil
+	next   *shape    // another one with the same shapeKey; or nil
 }
 
 // shapeKey is what tells most shapes apart, and is looked up fast.
@@ -195,7 +196,7 @@ func (m *Machine) shapeOf(p *proc, a *Access) *shape {
 }
 
 func (m *Machine) newShape(a *Access) *shape {
-	s := &shape{access: *a, index: uint32(len(m.shapes))}
+	s := &shape{access: *a, local: a.Call.Local, index: uint32(len(m.shapes))}
 	m.shapes = append(m.shapes, s)
 	return s
 }
@@ -208,7 +209,7 @@ func (s *shape) fits(a *Access) bool {
 		return false
 	}
 	c, d := a.Call, b.Call
-	return c.Fn == d.Fn && c.Stack == d.Stack && c.Strand == d.Strand && c.Win == d.Win && c.Epoch == d.Epoch && c.Local.alike(d.Local)
+	return c.Fn == d.Fn && c.Stack == d.Stack && c.Strand == d.Strand && c.Win == d.Win && c.Epoch == d.Epoch && c.Local.alike(s.local)
 }
 
 // alike reports whether two calls, either of which may be none, differ in time
