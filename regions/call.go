@@ -2,19 +2,89 @@ package regions
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/mcchk/mcchk/trace"
 )
 
+// function is a function of one trace, as the table and its calls need it.
+type function struct {
+	fn   *trace.Fn
+	rule *rule // nil when the table does not have it
+	// at is where the arguments are, by slot of their names.
+	at [argSlots]int8
+}
+
+const (
+	argSlots  = 32
+	noArg     = -1
+	severalIn = -2 // arguments whose names have that slot in common
+)
+
+// argSlot deals out the names of arguments to slots, so that most of those of
+// one function have their own.
+func argSlot(name string) int {
+	if name == "" {
+		return 0
+	}
+	return (5*len(name) + int(name[0]) + int(name[len(name)-1])) % argSlots
+}
+
+func newFunction(fn *trace.Fn) *function {
+	f := &function{fn: fn, rule: table[fn.Name]}
+	for i := range f.at {
+		f.at[i] = noArg
+	}
+	for i := range fn.Args {
+		if at := &f.at[argSlot(fn.Args[i].Name)]; *at == noArg && i <= math.MaxInt8 {
+			*at = int8(i)
+		} else {
+			*at = severalIn
+		}
+	}
+	return f
+}
+
+// function returns what is known of a function of the process's trace.
+func (p *proc) function(fn *trace.Fn) *function {
+	recent := &p.recentFunctions[fn.ID%uint16(len(p.recentFunctions))]
+	if f := *recent; f != nil && f.fn == fn {
+		return f
+	}
+	f := p.functions[fn]
+	if f == nil {
+		f = newFunction(fn)
+		p.functions[fn] = f
+	}
+	*recent = f
+	return f
+}
+
 // call is a recorded call with its arguments by name.
 type call struct {
 	*trace.Call
-	bad     bool     // an argument that the table needs is not in the trace
-	members *[]int32 // of a collective call that not all processes make
+	function *function // its Fn, where that is one of the trace; otherwise nil
+	bad      bool      // an argument that the table needs is not in the trace
+	members  *[]int32  // of a collective call that not all processes make
+}
+
+// find returns the index of the argument of that name, or -1.
+func (c *call) find(name string) int {
+	if c.function != nil {
+		switch i := c.function.at[argSlot(name)]; {
+		case i == noArg:
+			return -1
+		case i >= 0 && c.Fn.Args[i].Name == name:
+			return int(i)
+		case i >= 0:
+			return -1
+		}
+	}
+	return c.Fn.Arg(name)
 }
 
 func (c *call) arg(name string) *trace.Value {
-	i := c.Fn.Arg(name)
+	i := c.find(name)
 	if i < 0 || i >= len(c.Args) {
 		c.bad = true
 		return &trace.Value{}
@@ -25,17 +95,13 @@ func (c *call) arg(name string) *trace.Value {
 func (c *call) num(name string) int64    { return c.arg(name).Int }
 func (c *call) addr(name string) uint64  { return uint64(c.arg(name).Int) }
 func (c *call) list(name string) []int64 { return c.arg(name).List }
-func (c *call) has(name string) bool     { return c.Fn.Arg(name) >= 0 }
+func (c *call) has(name string) bool     { return c.find(name) >= 0 }
 
 // call replays one call by its rule.
 func (m *Machine) call(p *proc) {
 	c := &p.current
-	*c = call{Call: p.event.Call}
-	r, ok := p.rules[c.Fn]
-	if !ok {
-		r = table[c.Fn.Name]
-		p.rules[c.Fn] = r
-	}
+	*c = call{Call: p.event.Call, function: p.function(p.event.Call.Fn)}
+	r := c.function.rule
 	if m.observer != nil {
 		m.observe(p, c, r)
 	}

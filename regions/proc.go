@@ -34,16 +34,17 @@ type proc struct {
 	closing *CallInfo    // the global synchronization at which it stands
 	left    bool         // and from which it never returned
 
-	recent   recentShapes
-	infos    []CallInfo // room for the next
-	bounds   []Bounds   // room for the next
-	current  call       // the call under way
-	room     []wait     // storage of waits
-	waits    []wait
-	syncCall *CallInfo // the call whose waits these are
-	after    func()    // to do once they are over
+	recentFunctions [8]*function // some of the last called
+	recent          recentShapes
+	infos           []CallInfo // room for the next
+	bounds          []Bounds   // room for the next
+	current         call       // the call under way
+	room            []wait     // storage of waits
+	waits           []wait
+	syncCall        *CallInfo // the call whose waits these are
+	after           func()    // to do once they are over
 
-	rules      map[*trace.Fn]*rule
+	functions  map[*trace.Fn]*function
 	types      map[int64]*datatype
 	buffers    map[bufferKey]*intervals.Layout
 	requests   map[int64]*request
@@ -71,7 +72,7 @@ type proc struct {
 func newProc(rank int, s Stream) *proc {
 	p := &proc{
 		rank: int32(rank), stream: s, room: make([]wait, 0, 4), ahead: ahead{stream: s},
-		rules:      map[*trace.Fn]*rule{},
+		functions:  map[*trace.Fn]*function{},
 		types:      map[int64]*datatype{},
 		buffers:    map[bufferKey]*intervals.Layout{},
 		requests:   map[int64]*request{},

@@ -138,7 +138,7 @@ func (p *proc) parts(c *call, t touch, g *group, with func(int) bool) (*interval
 		}
 		typeOf = func(i int) int64 { return types[i] }
 	}
-	typed := c.Fn.Args[c.Fn.Arg(t.typ)].Kind.IsList()
+	typed := c.Fn.Args[c.find(t.typ)].Kind.IsList()
 	var all []*intervals.Layout
 	for i, count := range counts {
 		if absent(i) || !with(i) || count == 0 {
