@@ -3,7 +3,6 @@ package regions
 import (
 	"strings"
 
-	"github.com/mcchk/mcchk/intervals"
 	"github.com/mcchk/mcchk/trace"
 )
 
@@ -36,6 +35,7 @@ type proc struct {
 
 	recentFunctions [8]*function // some of the last called
 	recent          recentShapes
+	recentBuffers   [8]*buffer // some of the last asked for
 	infos           []CallInfo // room for the next
 	bounds          []Bounds   // room for the next
 	current         call       // the call under way
@@ -46,11 +46,12 @@ type proc struct {
 
 	functions  map[*trace.Fn]*function
 	types      map[int64]*datatype
-	buffers    map[bufferKey]*intervals.Layout
+	buffers    map[bufferKey]*buffer
 	requests   map[int64]*request
 	persistent map[int64]*persistent
 	messages   map[int64]*slot // found by matched probes, by handle
 	wins       map[int64]*epochs
+	lastWin    *epochs   // of those, the last that was asked for; or nil
 	shared     []segment // parts of shared-memory windows that belong to others
 	collSeq    map[collKey]uint64
 	neighbours map[int64]neighbours // by communicator
@@ -74,7 +75,7 @@ func newProc(rank int, s Stream) *proc {
 		rank: int32(rank), stream: s, room: make([]wait, 0, 4), ahead: ahead{stream: s},
 		functions:  map[*trace.Fn]*function{},
 		types:      map[int64]*datatype{},
-		buffers:    map[bufferKey]*intervals.Layout{},
+		buffers:    map[bufferKey]*buffer{},
 		requests:   map[int64]*request{},
 		persistent: map[int64]*persistent{},
 		messages:   map[int64]*slot{},

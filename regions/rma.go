@@ -65,9 +65,18 @@ type operationRole struct {
 	op   string // of a call without an op argument
 }
 
+// window returns the process's epochs on a window, or nil.
+func (p *proc) window(id int64) *epochs {
+	if e := p.lastWin; e != nil && e.win.ID == id {
+		return e
+	}
+	p.lastWin = p.wins[id]
+	return p.lastWin
+}
+
 func (m *Machine) epochsOf(p *proc, c *call) *epochs {
 	id := c.num("win")
-	if e := p.wins[id]; e != nil {
+	if e := p.window(id); e != nil {
 		return e
 	}
 	if !c.bad && !(isNote(c.Fn.Name) && !c.Returned) { // a note is filled in before it returns

@@ -450,7 +450,7 @@ func doWinCreate(m *Machine, p *proc, c *call, _ *rule) {
 		w.Created = p.info(c)
 	}
 	e := &epochs{win: w, rank: i, locks: map[int32]*lockEpoch{}}
-	p.wins[id] = e
+	p.wins[id], p.lastWin = e, e
 	m.collect(p, c, collKey{on: c.num("comm")}, g, allToAll, noRoot, func() { m.expose(p, e) })
 }
 
@@ -494,6 +494,7 @@ func doWinFree(m *Machine, p *proc, c *call, _ *rule) {
 	id := e.win.ID
 	m.collect(p, c, collKey{on: id, of: onWindow}, e.win.group, allToAll, noRoot, func() {
 		delete(p.wins, id)
+		p.lastWin = nil
 		p.shared = slices.DeleteFunc(slices.Clone(p.shared), func(s segment) bool { return s.win == id })
 		m.windows.free(e.win)
 	})
@@ -502,7 +503,7 @@ func doWinFree(m *Machine, p *proc, c *call, _ *rule) {
 func doOperation(m *Machine, p *proc, c *call, r *rule) {
 	op := m.oneSided(p, c, r.op)
 	if c.has("request") && op != nil {
-		m.addRequest(p, c, &request{op: op, epoch: p.wins[c.num("win")]})
+		m.addRequest(p, c, &request{op: op, epoch: p.window(c.num("win"))})
 	}
 }
 

@@ -291,32 +291,55 @@ func dealt(l *intervals.Layout, extent, size, how, arg, procs, at int64) *interv
 	return intervals.Join(blocks, last).Shifted(at * arg * extent)
 }
 
+// buffer is a number of elements of a datatype.
+type buffer struct {
+	bufferKey
+	layout *intervals.Layout // relative to the buffer's address
+	typ    *datatype
+}
+
+type bufferKey struct{ count, typ int64 }
+
 // buffer returns the bytes of count elements of a datatype, relative to the
 // buffer's address, and the datatype.
 func (p *proc) buffer(count, id int64) (*intervals.Layout, *datatype, error) {
-	if count < 0 {
-		return nil, nil, fmt.Errorf("a negative count (%d)", count)
-	}
-	if count == 0 {
-		return intervals.Empty, &datatype{}, nil
-	}
-	t, err := p.typeOf(id)
-	if err != nil {
-		return nil, nil, err
-	}
 	key := bufferKey{count, id}
-	if l, ok := p.buffers[key]; ok {
-		return l, t, nil
+	recent := &p.recentBuffers[uint64(count^id)%uint64(len(p.recentBuffers))]
+	b := *recent
+	if b == nil || b.bufferKey != key {
+		var err error
+		if b, err = p.newBuffer(key); err != nil {
+			return nil, nil, err
+		}
+		*recent = b
 	}
-	if count > maxRuns && len(t.layout.Runs()) > 1 {
-		return nil, nil, fmt.Errorf("%d elements of a datatype with %d blocks", count, len(t.layout.Runs()))
+	return b.layout, b.typ, nil
+}
+
+// newBuffer returns the buffer of that key, which is not among the recent ones.
+func (p *proc) newBuffer(key bufferKey) (*buffer, error) {
+	switch {
+	case key.count < 0:
+		return nil, fmt.Errorf("a negative count (%d)", key.count)
+	case key.count == 0:
+		return &buffer{bufferKey: key, layout: intervals.Empty, typ: &datatype{}}, nil
 	}
-	l := t.layout.Repeat(uint64(count), t.extent)
+	if b := p.buffers[key]; b != nil {
+		return b, nil
+	}
+	t, err := p.typeOf(key.typ)
+	if err != nil {
+		return nil, err
+	}
+	if key.count > maxRuns && len(t.layout.Runs()) > 1 {
+		return nil, fmt.Errorf("%d elements of a datatype with %d blocks", key.count, len(t.layout.Runs()))
+	}
+	b := &buffer{bufferKey: key, layout: t.layout.Repeat(uint64(key.count), t.extent), typ: t}
 	if len(p.buffers) >= 4096 { // programs with ever new counts
 		clear(p.buffers)
 	}
-	p.buffers[key] = l
-	return l, t, nil
+	p.buffers[key] = b
+	return b, nil
 }
 
 // grid returns the elements of a buffer whose basic type has holes within it as
@@ -331,5 +354,3 @@ func (p *proc) grid(count, id int64, t *datatype) (*intervals.Layout, error) {
 	}
 	return filled.layout.Repeat(uint64(count), filled.extent), nil
 }
-
-type bufferKey struct{ count, typ int64 }

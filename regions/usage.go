@@ -91,7 +91,7 @@ func (m *Machine) certain(p *proc, c *call) *epochs {
 	if p.unsure || !c.has("win") {
 		return nil
 	}
-	if e := p.wins[c.num("win")]; e != nil && !e.unsure {
+	if e := p.window(c.num("win")); e != nil && !e.unsure {
 		return e
 	}
 	return nil
