@@ -77,7 +77,7 @@ func doComplete(m *Machine, p *proc, c *call, _ *rule) {
 	e.last = info
 	m.epoch(p, e, StartEpoch, -1, false)
 	inEpoch := func(op *operation) bool { return op.epoch == StartEpoch }
-	e.finish(p, info, buffers, inEpoch)
+	m.finish(p, e, info, buffers, inEpoch)
 	open := map[int32][]*span{}
 	for _, op := range e.ops {
 		if inEpoch(op) && op.remote != nil {
@@ -250,13 +250,13 @@ func doUnlock(m *Machine, p *proc, c *call, _ *rule) {
 			m.epoch(p, e, l.kind(), target, false)
 		}
 		delete(e.locks, target)
-		e.finish(p, info, buffers|targets, toTarget(target))
+		m.finish(p, e, info, buffers|targets, toTarget(target))
 	} else {
 		if l != nil {
 			m.epoch(p, e, LockAllEpoch, -1, false)
 		}
 		e.lockAll = nil
-		e.finish(p, info, buffers|targets, nil)
+		m.finish(p, e, info, buffers|targets, nil)
 	}
 	if l == nil {
 		return

@@ -60,7 +60,7 @@ type Machine struct {
 	old   int // calls that the phase before had already
 	clock evc.Clock
 	calls []*Access
-	spans []*span
+	spans spanList
 	slab  []Access
 
 	moments    []moments // of accesses of the phase that are complete, by the owner of the memory
@@ -71,10 +71,11 @@ type Machine struct {
 	enders     []CallInfo // calls that completed accesses, without their Pos; two that are none first
 	enderOf    map[CallInfo]uint32
 	lastEnder  uint32
-	manySpans  int       // spans at which those that are done are dropped
 	again      []*Access // of regions that have been searched, for reuse
-	arrived    int       // processes that stand at the global synchronization
-	closer     *proc     // the first that came
+	spareSpans []*span
+	spareOps   []*operation
+	arrived    int   // processes that stand at the global synchronization
+	closer     *proc // the first that came
 
 	comms    map[int64]*communicator
 	colls    map[collKey]*collective
@@ -142,19 +143,6 @@ func (o Options) phase() int {
 		return o.Phase
 	}
 	return 1 << 17
-}
-
-// span is an access that is not yet complete. In each region that it spans it
-// is another Access.
-type span struct {
-	access  *Access
-	done    bool
-	listed  bool // it is among the calls of the phase, before it is complete
-	machine *Machine
-	proc    *proc // that makes it
-	gated   bool  // waits for the target's fence
-	request int64 // that it belongs to, or 0
-	settled bool  // which locks protect it is decided
 }
 
 // NewMachine returns a Machine for the streams of all processes of a run, by
@@ -246,11 +234,7 @@ func (m *Machine) lockIndex(s *LockSet) uint32 {
 // carry takes the accesses that are not complete into the region that begins:
 // there they start with it.
 func (m *Machine) carry() {
-	open := m.spans[:0]
-	for _, s := range m.spans {
-		if s.done {
-			continue
-		}
+	for s := range m.spans.all {
 		a := m.newAccess(*s.access)
 		a.Start = Point{Rank: a.Rank, Seg: before}
 		a.Gated = s.gated
@@ -258,20 +242,24 @@ func (m *Machine) carry() {
 		a.Old = !a.Gated
 		s.access, s.listed = a, true
 		m.calls = append(m.calls, a)
-		open = append(open, s)
 	}
-	clear(m.spans[len(open):])
-	m.spans = open
 }
 
+// newAccess returns a copy of an access.
 func (m *Machine) newAccess(a Access) *Access {
+	p := m.accessRoom()
+	*p = a
+	return p
+}
+
+// accessRoom returns room for an access, with whatever was there before.
+func (m *Machine) accessRoom() *Access {
 	if len(m.again) == 0 {
 		m.again = m.store.takeCalls(m.again)
 	}
 	if n := len(m.again); n > 0 {
 		p := m.again[n-1]
 		m.again = m.again[:n-1]
-		*p = a
 		return p
 	}
 	if len(m.slab) == 0 {
@@ -279,7 +267,6 @@ func (m *Machine) newAccess(a Access) *Access {
 	}
 	p := &m.slab[0]
 	m.slab = m.slab[1:]
-	*p = a
 	return p
 }
 

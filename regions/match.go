@@ -145,7 +145,7 @@ func (m *Machine) completeRequests(p *proc, c *call, ids, statuses []int64) {
 			s.close(p.here(), info)
 		}
 		if r.op != nil {
-			r.epoch.finish(p, info, buffers, func(o *operation) bool { return o == r.op })
+			m.finish(p, r.epoch, info, buffers, func(o *operation) bool { return o == r.op })
 		}
 		if n := (i + 1) * trace.StatusWords; n <= len(statuses) && statuses[n-1] != 0 {
 			continue // cancelled

@@ -147,18 +147,11 @@ func (m *Machine) keepCalls(out *Region, floor []uint32) {
 		calls = append(calls, b)
 		return b
 	}
-	open := m.spans[:0]
-	for _, s := range m.spans {
-		if s.done {
-			continue
-		}
-		open = append(open, s)
+	for s := range m.spans.all {
 		if !s.access.gateOpen() {
 			s.access, s.listed = again(s.access), true
 		}
 	}
-	clear(m.spans[len(open):])
-	m.spans = open
 	for _, a := range m.calls {
 		if a.End.Seg != never && !a.gateOpen() && !m.past(a, floor) {
 			again(a)

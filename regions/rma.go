@@ -54,8 +54,21 @@ type operation struct {
 	epoch  Epoch
 	call   *CallInfo
 	reads  bool    // it changes nothing at its target
-	local  []*span // its buffers at the origin; nil once complete
+	held   bool    // not only its window refers to it
+	local  []*span // its buffers at the origin; none once complete
 	remote *span   // its access to the target; nil once complete
+}
+
+// newOperation returns an operation that is about to begin.
+func (m *Machine) newOperation() *operation {
+	n := len(m.spareOps)
+	if n == 0 {
+		return &operation{}
+	}
+	op := m.spareOps[n-1]
+	m.spareOps = m.spareOps[:n-1]
+	*op = operation{local: op.local[:0]}
+	return op
 }
 
 // operationRole says what an operation's call does at its target.
@@ -99,7 +112,8 @@ func (m *Machine) oneSided(p *proc, c *call, role operationRole) *operation {
 		return nil
 	}
 	info := p.info(c)
-	op := &operation{target: target, call: info}
+	op := m.newOperation()
+	op.target, op.call = target, info
 	info.Win = e.win.ID
 	info.Epoch = e.epochTo(target)
 	op.epoch = info.Epoch
@@ -162,7 +176,9 @@ type opBuilder struct {
 
 func (b *opBuilder) build(role operationRole) error {
 	c := b.c
-	origin := func(count, typ string, kind Kind) error { return b.buffer("origin", count, typ, kind, OriginBuffer) }
+	origin := func(count, typ string, kind Kind) error {
+		return b.buffer("origin_addr", count, typ, kind, OriginBuffer)
+	}
 	switch role.role {
 	case PutTarget, AccumulateTarget, GetTarget:
 		kind := Read
@@ -181,7 +197,7 @@ func (b *opBuilder) build(role operationRole) error {
 					return err
 				}
 			}
-			if err := b.buffer("result", "result_count", "result_datatype", Write, ResultBuffer); err != nil {
+			if err := b.buffer("result_addr", "result_count", "result_datatype", Write, ResultBuffer); err != nil {
 				return err
 			}
 			return b.target("target_count", "target_datatype", role)
@@ -195,11 +211,11 @@ func (b *opBuilder) build(role operationRole) error {
 		if err := origin("", "datatype", Read); err != nil {
 			return err
 		}
-		if err := b.buffer("compare", "", "datatype", Read, CompareBuffer); err != nil {
+		if err := b.buffer("compare_addr", "", "datatype", Read, CompareBuffer); err != nil {
 			return err
 		}
 	}
-	if err := b.buffer("result", "", "datatype", Write, ResultBuffer); err != nil {
+	if err := b.buffer("result_addr", "", "datatype", Write, ResultBuffer); err != nil {
 		return err
 	}
 	return b.target("", "datatype", role)
@@ -227,18 +243,21 @@ func (b *opBuilder) buffer(which, count, typ string, kind Kind, role Role) error
 	if err != nil {
 		return err
 	}
-	a := Access{Kind: kind, Role: role, Base: b.c.addr(which + "_addr"), Layout: layout}
-	shared := b.p.locate(&a)
+	if layout.IsEmpty() || b.c.Failed {
+		return nil
+	}
+	a := b.m.accessRoom()
+	*a = Access{Rank: b.p.rank, Kind: kind, Role: role, Base: b.c.addr(which), Layout: layout, Call: b.info}
+	shared := b.p.locate(a)
 	if shared == 0 {
 		a.Locks = b.e.lockOn(b.op.target).at(a.Owner)
 	} else {
 		a.Locks = b.p.holding(a.Owner, shared)
 	}
-	if s := b.span(a); s != nil {
-		b.op.local = append(b.op.local, s)
-		if shared != 0 && a.Locks != nil {
-			b.p.locked = append(b.p.locked, s)
-		}
+	s := b.m.open(b.p, a)
+	b.op.local = append(b.op.local, s)
+	if shared != 0 && a.Locks != nil {
+		b.p.lock(s)
 	}
 	return nil
 }
@@ -250,8 +269,9 @@ func (b *opBuilder) target(count, typ string, role operationRole) error {
 		return err
 	}
 	w, i := b.e.win, b.op.target
-	a := Access{
-		Owner: w.members[i], Kind: role.kind, Role: role.role, Layout: layout,
+	a := b.m.accessRoom()
+	*a = Access{
+		Owner: w.members[i], Rank: b.p.rank, Kind: role.kind, Role: role.role, Layout: layout, Call: b.info,
 		Base: w.base[i] + w.unit[i]*uint64(b.c.num("target_disp")), Locks: b.e.lockOn(i),
 	}
 	if t.basic != "" {
@@ -274,8 +294,13 @@ func (b *opBuilder) target(count, typ string, role operationRole) error {
 	if len(w.gone) > 0 {
 		b.m.checkGone(b, a)
 	}
-	b.op.remote = b.span(b.m.checkRange(b, a))
-	if b.op.epoch == FenceEpoch && b.e.loose && b.op.remote != nil {
+	b.m.checkRange(b, a)
+	if a.Layout.IsEmpty() || b.c.Failed {
+		b.m.again = append(b.m.again, a)
+		return nil
+	}
+	b.op.remote = b.m.open(b.p, a)
+	if b.op.epoch == FenceEpoch && b.e.loose {
 		b.m.gate(b.e, b.op)
 	}
 	return nil
@@ -309,22 +334,14 @@ func (m *Machine) pass(p *proc, e *epochs) {
 	g.spans = nil
 }
 
-func (b *opBuilder) span(a Access) *span {
-	if a.Layout.IsEmpty() || b.c.Failed {
-		return nil
-	}
-	a.Rank, a.Call = b.p.rank, b.info
-	return b.m.open(b.p, a)
-}
-
 // openBuffer begins an access to a buffer of a request. The locks that the
 // process holds there protect the buffer as long as it holds them.
 func (m *Machine) openBuffer(p *proc, a Access) *span {
 	shared := p.locate(&a)
 	a.Locks = p.holding(a.Owner, shared)
-	s := m.open(p, a)
+	s := m.open(p, m.newAccess(a))
 	if a.Locks != nil {
-		p.locked = append(p.locked, s)
+		p.lock(s)
 	}
 	return s
 }
@@ -343,58 +360,6 @@ func (p *proc) unlocked(epoch uint64) {
 	}
 	clear(p.locked[len(open):])
 	p.locked = open
-}
-
-// open begins an access that spans from now until it is closed.
-func (m *Machine) open(p *proc, a Access) *span {
-	a.Start, a.End, a.Span = p.here(), Point{Rank: p.rank, Seg: never}, &Completion{}
-	m.grown++
-	a.Within = p.within()
-	s := &span{access: m.newAccess(a), proc: p, machine: m}
-	m.addSpan(s)
-	return s
-}
-
-// addSpan adds a span that is open, and drops some that are not.
-func (m *Machine) addSpan(s *span) {
-	const few = 1 << 10
-	if len(m.spans) >= max(m.manySpans, few) {
-		m.spans = slices.DeleteFunc(m.spans, func(s *span) bool { return s.done })
-		m.manySpans = 2 * len(m.spans)
-	}
-	m.spans = append(m.spans, s)
-}
-
-// close completes an access.
-func (s *span) close(at Point, by *CallInfo) {
-	if s.done {
-		return
-	}
-	s.access.End, s.access.Span.By, s.done = at, by, true
-	switch {
-	case s.listed:
-	case s.machine.settle(s.proc, s.access, by):
-		s.machine.again = append(s.machine.again, s.access)
-	default:
-		s.list()
-	}
-}
-
-// list adds the access to those of the phase.
-func (s *span) list() {
-	if !s.listed {
-		s.listed = true
-		s.machine.calls = append(s.machine.calls, s.access)
-	}
-}
-
-// listOpen adds the accesses that are not complete to those of the phase.
-func (m *Machine) listOpen() {
-	for _, s := range m.spans {
-		if !s.done {
-			s.list()
-		}
-	}
 }
 
 // instant adds an access of a blocking call to its process's own memory, that
@@ -426,36 +391,41 @@ const (
 
 // finish completes the operations on a window that which selects: their
 // buffers, their accesses to the target, or both.
-func (e *epochs) finish(p *proc, by *CallInfo, parts part, which func(*operation) bool) {
+func (m *Machine) finish(p *proc, e *epochs, by *CallInfo, parts part, which func(*operation) bool) {
 	at := p.here()
 	kept := e.ops[:0]
 	for _, op := range e.ops {
 		if which == nil || which(op) {
-			op.finish(at, by, parts)
+			m.finishOperation(op, at, by, parts)
 		}
-		if op.local != nil || op.remote != nil {
+		switch {
+		case len(op.local) > 0 || op.remote != nil:
 			kept = append(kept, op)
+		case !op.held:
+			m.spareOps = append(m.spareOps, op)
 		}
 	}
 	clear(e.ops[len(kept):])
 	e.ops = kept
 }
 
-func (op *operation) finish(at Point, by *CallInfo, parts part) {
+func (m *Machine) finishOperation(op *operation, at Point, by *CallInfo, parts part) {
 	if parts&buffers != 0 {
 		if op.reads { // its data is here, so its read is done
 			parts |= targets
 		}
 		for _, s := range op.local {
 			s.close(at, by)
+			m.drop(s)
 		}
 		if parts&targets == 0 && op.remote != nil && op.call.Local == nil {
 			op.call.Local = by
 		}
-		op.local = nil
+		op.local = op.local[:0]
 	}
 	if parts&targets != 0 && op.remote != nil {
 		op.remote.close(at, by)
+		m.drop(op.remote)
 		op.remote = nil
 	}
 }

@@ -197,6 +197,9 @@ func (m *Machine) shapeOf(p *proc, a *Access) *shape {
 
 func (m *Machine) newShape(a *Access) *shape {
 	s := &shape{access: *a, local: a.Call.Local, index: uint32(len(m.shapes))}
+	if a.Span != nil {
+		s.access.Span = &Completion{} // that of the access is used again
+	}
 	m.shapes = append(m.shapes, s)
 	return s
 }

@@ -488,7 +488,7 @@ func doWinFree(m *Machine, p *proc, c *call, _ *rule) {
 	if e == nil {
 		return
 	}
-	e.finish(p, p.info(c), buffers|targets, nil)
+	m.finish(p, e, p.info(c), buffers|targets, nil)
 	e.copies.free(p)
 	m.closeFence(p, e)
 	id := e.win.ID
@@ -503,6 +503,7 @@ func doWinFree(m *Machine, p *proc, c *call, _ *rule) {
 func doOperation(m *Machine, p *proc, c *call, r *rule) {
 	op := m.oneSided(p, c, r.op)
 	if c.has("request") && op != nil {
+		op.held = true
 		m.addRequest(p, c, &request{op: op, epoch: p.window(c.num("win"))})
 	}
 }
@@ -539,7 +540,7 @@ func doFence(m *Machine, p *proc, c *call, _ *rule) {
 		e.copies.refresh(p)
 		return
 	}
-	e.finish(p, p.info(c), buffers|targets, nil)
+	m.finish(p, e, p.info(c), buffers|targets, nil)
 	m.collect(p, c, collKey{on: e.win.ID, of: onWindow}, e.win.group, allToAll, noRoot, func() {
 		maps.DeleteFunc(e.win.gates, func(k fenceKey, _ *gate) bool { return k.n < e.fences })
 		e.copies.refresh(p)
@@ -555,5 +556,5 @@ func doFlush(m *Machine, p *proc, c *call, r *rule) {
 	if c.has("rank") {
 		which = toTarget(int32(c.num("rank")))
 	}
-	e.finish(p, p.info(c), r.part, which)
+	m.finish(p, e, p.info(c), r.part, which)
 }

@@ -75,9 +75,9 @@ func (m *Machine) detached(p *proc, c *call, e *epochs) {
 func (p *proc) giveUp(m *Machine, lo, hi uint64) {
 	after := p.here()
 	after.Pos++
-	for _, s := range m.spans {
+	for s := range m.spans.all {
 		a := s.access
-		if s.done || a.Rank != p.rank || a.Owner != p.rank || a.Role < OriginBuffer || a.Role > ReceiveBuffer {
+		if a.Rank != p.rank || a.Owner != p.rank || a.Role < OriginBuffer || a.Role > ReceiveBuffer {
 			continue
 		}
 		if from, to := a.Layout.Bounds(a.Base); from >= lo && to <= hi {
@@ -99,7 +99,7 @@ func (w *window) memory(member int) []span64 {
 
 // checkGone says whether an operation begins after the memory that it accesses
 // was freed or detached. What is concurrent with that is found as a conflict.
-func (m *Machine) checkGone(b *opBuilder, a Access) {
+func (m *Machine) checkGone(b *opBuilder, a *Access) {
 	w := b.e.win
 	for i := range w.gone {
 		g := &w.gone[i]

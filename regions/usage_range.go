@@ -8,26 +8,27 @@ import (
 // checkRange says whether the bytes that an operation accesses lie in the part
 // of the window that its target has: "the target buffer must be contained in
 // the target window" (MPI 4.1, 12.3.1). Holes in a datatype are not accessed
-// and may lie anywhere. It returns the access to what lies inside.
-func (m *Machine) checkRange(b *opBuilder, a Access) Access {
+// and may lie anywhere. What lies outside is taken from the access.
+func (m *Machine) checkRange(b *opBuilder, a *Access) {
 	w, i := b.e.win, b.op.target
 	if a.Layout.IsEmpty() {
-		return a
+		return
 	}
 	if w.dynamic != nil {
 		if !b.c.Failed && m.certain(b.p, b.c) != nil {
-			m.reaches = append(m.reaches, &reach{op: b.op, win: w, access: a})
+			m.reaches = append(m.reaches, &reach{op: b.op, win: w, access: *a})
+			b.op.held = true
 		}
-		return a
+		return
 	}
 	lo, hi := a.Layout.Bounds(a.Base)
 	wlo, whi := w.base[i], w.base[i]+w.size[i]
 	if lo >= wlo && hi <= whi && lo < hi {
-		return a
+		return
 	}
 	outside := a.Layout.Without(a.Base, wlo, whi).Runs()
 	if len(outside) == 0 {
-		return a
+		return
 	}
 	first := outside[0].Shift(a.Base)
 	from := int64(first.Lo - wlo)
@@ -40,7 +41,6 @@ func (m *Machine) checkRange(b *opBuilder, a Access) Access {
 				w.size[i], w.unit[i], a.Owner)})
 	}
 	a.Layout = a.Layout.Within(a.Base, wlo, whi)
-	return a
 }
 
 // reach is an operation on a dynamic window. What memory its target attaches
