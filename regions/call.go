@@ -27,7 +27,7 @@ func argSlot(name string) int {
 	if name == "" {
 		return 0
 	}
-	return (5*len(name) + int(name[0]) + int(name[len(name)-1])) % argSlots
+	return int(uint(5*len(name)+11*int(name[0])+7*int(name[len(name)-1])) % argSlots)
 }
 
 func newFunction(fn *trace.Fn) *function {
@@ -64,6 +64,7 @@ func (p *proc) function(fn *trace.Fn) *function {
 type call struct {
 	*trace.Call
 	function *function // its Fn, where that is one of the trace; otherwise nil
+	info     *CallInfo // what findings tell of it, once asked for
 	bad      bool      // an argument that the table needs is not in the trace
 	members  *[]int32  // of a collective call that not all processes make
 }

@@ -70,6 +70,7 @@ type Machine struct {
 	shapeOfKey map[shapeKey]*shape
 	enders     []CallInfo // calls that completed accesses, without their Pos; two that are none first
 	enderOf    map[CallInfo]uint32
+	lastBy     *CallInfo // the last of them, which has number lastEnder
 	lastEnder  uint32
 	again      []*Access // of regions that have been searched, for reuse
 	spareSpans []*span

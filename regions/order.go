@@ -43,7 +43,10 @@ func (m *Machine) synchronize(p *proc, c *call, signals []*signal, waits []wait,
 	now := m.clock.Time(m.clock.Now(int(p.rank)))
 	m.clock.Tick(int(p.rank))
 	p.syncCall, p.after = p.info(c), after
-	p.syncCall.Members = c.members
+	if c.members != nil {
+		p.syncCall = p.newInfo(c)
+		p.syncCall.Members = c.members
+	}
 	p.room = append(p.room[:0], waits...)
 	p.waits = p.room // not nil: an event is under way
 	m.markAll(p, signals)
@@ -110,7 +113,7 @@ func (d direction) meets() bool { return d == allToAll || d == everybody || d ==
 
 // sequence says among which calls a collective call is counted: the n-th of
 // each member belong together.
-type sequence uint8
+type sequence uint64
 
 const (
 	onComm     sequence = iota // those of a communicator
@@ -159,8 +162,8 @@ func (c *collective) from(rank int32) *signal {
 // take takes the process's next number in a sequence of collective calls.
 func (p *proc) take(key collKey) collKey {
 	seq := key.sequence()
-	p.collSeq[seq]++
-	key.n = p.collSeq[seq]
+	key.n = p.collSeq[seq] + 1
+	p.collSeq[seq] = key.n
 	return key
 }
 

@@ -156,7 +156,17 @@ func (p *proc) setOwn(m *Machine, s *LockSet) {
 	p.ownIndex = m.lockIndex(s)
 }
 
+// info returns what findings tell of a call of the process. It is the call's, and
+// stays as it is.
 func (p *proc) info(c *call) *CallInfo {
+	if c.info == nil {
+		c.info = p.newInfo(c)
+	}
+	return c.info
+}
+
+// newInfo returns one of its own, to add to.
+func (p *proc) newInfo(c *call) *CallInfo {
 	if len(p.infos) == 0 {
 		p.infos = make([]CallInfo, 64)
 	}

@@ -111,7 +111,7 @@ func (m *Machine) oneSided(p *proc, c *call, role operationRole) *operation {
 		m.problems.notUnderstood(c.Fn.Name, p.info(c), fmt.Sprintf("target rank %d has no memory in the window", rank))
 		return nil
 	}
-	info := p.info(c)
+	info := p.newInfo(c)
 	op := m.newOperation()
 	op.target, op.call = target, info
 	info.Win = e.win.ID

@@ -229,18 +229,18 @@ func (m *Machine) ender(a *Access, by *CallInfo) uint32 {
 	case by == nil:
 		return nobody
 	}
+	if by == m.lastBy {
+		return m.lastEnder
+	}
 	call := *by
 	call.Pos, call.Members = 0, nil
-	if n := m.lastEnder; n != 0 && m.enders[n] == call {
-		return n
-	}
 	n, ok := m.enderOf[call]
 	if !ok {
 		n = uint32(len(m.enders))
 		m.enders = append(m.enders, call)
 		m.enderOf[call] = n
 	}
-	m.lastEnder = n
+	m.lastBy, m.lastEnder = by, n
 	return n
 }
 

@@ -53,7 +53,7 @@ func (e *epochs) lowestLock() (target int32, l *lockEpoch) {
 
 // misused reports a call that is wrong by the epochs of its window.
 func (m *Machine) misused(p *proc, c *call, e *epochs, u Usage) {
-	u.Call = p.info(c)
+	u.Call = p.newInfo(c)
 	u.Call.Win = e.win.ID
 	u.Last, u.Window = e.last, &e.win.Window
 	u.Owner = p.rank

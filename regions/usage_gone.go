@@ -29,7 +29,7 @@ func doMemoryGone(m *Machine, p *proc, c *call, _ *rule) {
 	if c.num("why") != 0 {
 		role = OutOfScope
 	}
-	info := p.info(c)
+	info := p.newInfo(c)
 	info.Fn = ""
 	m.instantAt(p, Access{
 		Kind: Write, Role: role, Base: lo, Call: info,
@@ -59,7 +59,7 @@ func (m *Machine) detached(p *proc, c *call, e *epochs) {
 		if s.lo != c.addr("base") {
 			continue
 		}
-		info := p.info(c)
+		info := p.newInfo(c)
 		info.Win = e.win.ID
 		m.instantAt(p, Access{
 			Kind: Write, Role: Detached, Base: s.lo, Call: info,

@@ -49,15 +49,17 @@ func (m *Machine) inOrder(p *proc, c *call, key collKey, g *group) {
 		own.assert = c.num("assert") & (trace.AssertNoPrecede | trace.AssertNoSucceed)
 	}
 	if !c.Returned {
-		p.stuck = &own
+		stuck := own
+		p.stuck = &stuck
 	}
 	first := m.order.open[key]
 	if first == nil {
 		if m.order.open == nil {
 			m.order.open, m.order.lost = map[collKey]*orderedCall{}, map[collKey]bool{}
 		}
-		own.left = g.size() - 1
-		m.order.open[key] = &own
+		first := own
+		first.left = g.size() - 1
+		m.order.open[key] = &first
 		return
 	}
 	if first.left--; first.left == 0 {
