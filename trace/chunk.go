@@ -32,6 +32,16 @@ type chunkReader struct {
 	cut    *Cut
 	err    error    // of the operating system
 	free   [][]byte // buffers of chunks that were given back
+
+	at   passable // what in reads, where it can be read anywhere
+	tail []byte   // room for an index
+}
+
+// passable is a file of which parts need not be read.
+type passable interface {
+	io.Reader
+	ReadAt(p []byte, off int64) (int, error) // off is from the beginning of the file
+	pass(n int64)                            // goes on n bytes further
 }
 
 // newChunkReader reads the header. The stream may be compressed with zstd.
@@ -53,9 +63,11 @@ var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 
 func (c *chunkReader) start(r io.Reader) error {
 	c.in = bufio.NewReaderSize(r, readBuffer)
+	c.at, _ = r.(passable)
 	if b, err := c.in.Peek(len(zstdMagic)); err != nil || !bytes.Equal(b, zstdMagic) {
 		return nil // readHeader says what is wrong, if anything is
 	}
+	c.at = nil
 	src := &sourceReader{in: c.in}
 	z, err := zstd.NewReader(src, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(128<<20))
 	if err != nil {
@@ -195,6 +207,10 @@ func (c *chunkReader) parseChunk(b []byte) (reason string) {
 		Region: le.Uint32(b[32:]),
 		Sealed: state == chunkSealed,
 	}
+	kind := le.Uint32(b[36:])
+	if c.ahead.Accesses = kind != chunkAny; kind > chunkAccesses {
+		c.ahead.index = kind
+	}
 	switch {
 	case c.ahead.Size < chunkHeaderSize || c.ahead.Size > maxChunkSize || c.ahead.Size%8 != 0:
 		return fmt.Sprintf("impossible chunk size %d", c.ahead.Size)
@@ -202,6 +218,8 @@ func (c *chunkReader) parseChunk(b []byte) (reason string) {
 		return fmt.Sprintf("impossible chunk state %d", state)
 	case c.ahead.Used > c.ahead.Size-chunkHeaderSize || c.ahead.Used%8 != 0:
 		return fmt.Sprintf("impossible length %d of the records of a chunk", c.ahead.Used)
+	case kind > chunkAccesses && (kind%8 != 0 || kind < chunkHeaderSize || kind-chunkHeaderSize >= c.ahead.Used || !c.ahead.Sealed):
+		return fmt.Sprintf("impossible kind %d of chunk", kind)
 	}
 	return ""
 }
@@ -230,6 +248,35 @@ func (c *chunkReader) read() ([]byte, bool) {
 	}
 	c.skip(int(head.Size) - chunkHeaderSize - int(head.Used))
 	return buf, true
+}
+
+// index reads the index of the chunk that peek showed, which it has; false when it
+// cannot be, or says nothing.
+func (c *chunkReader) index() (Index, bool) {
+	if c.at == nil {
+		return Index{}, false
+	}
+	head := &c.ahead
+	b := slices.Grow(c.tail[:0], int(chunkHeaderSize+head.Used-head.index))[:chunkHeaderSize+head.Used-head.index]
+	c.tail = b
+	if n, _ := c.at.ReadAt(b, head.Offset+int64(head.index)); n < len(b) || RecordKind(b[0]) != RecordIndex {
+		return Index{}, false
+	}
+	x, err := decodeIndex(b)
+	return x, err == nil
+}
+
+// pass goes on behind the chunk that peek showed, without reading it.
+func (c *chunkReader) pass() {
+	n := int(c.ahead.Size)
+	c.peeked = false
+	if ahead := n - c.in.Buffered(); ahead > 0 {
+		c.at.pass(int64(ahead))
+		c.in.Reset(c.at)
+		c.offset += int64(n)
+		return
+	}
+	c.skip(n)
 }
 
 func (c *chunkReader) skip(n int) {

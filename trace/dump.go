@@ -205,6 +205,7 @@ func (d *dumper) chunk(c Chunk) {
 	d.unum("seq", c.Seq)
 	d.num("region", int64(c.Region))
 	d.truth("sealed", c.Sealed)
+	d.set("accesses", c.Accesses)
 	d.shut()
 }
 

@@ -133,10 +133,11 @@ type Kind uint8
 
 // Kinds of events that a Reader delivers.
 const (
-	KindCall   Kind = iota + 1 // Event.Call
-	KindAccess                 // Event.Access
-	KindLost                   // Event.Lost
-	KindEnd                    // Event.End: the process passed its finalize call
+	KindCall    Kind = iota + 1 // Event.Call
+	KindAccess                  // Event.Access
+	KindLost                    // Event.Lost
+	KindEnd                     // Event.End: the process passed its finalize call
+	KindSkipped                 // Event.Skipped: accesses that the Reader was told to pass over
 )
 
 // Event is one event of one process. Strand is the thread, 0 for the one that
@@ -148,6 +149,8 @@ type Event struct {
 	Call   *Call
 	Lost   Lost
 	End    End
+
+	Skipped Skipped
 }
 
 // Lost counts what a tracer could not record.

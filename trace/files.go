@@ -46,6 +46,7 @@ func newFiles() *files {
 type lazyFile struct {
 	all  *files
 	path string
+	from int64 // of the piece
 	at   int64 // of the next byte in the file
 	end  int64 // of the piece; < 0: that of the file
 
@@ -59,7 +60,7 @@ func (fs *files) newFile(path string, at, size int64) *lazyFile {
 	if size >= 0 {
 		end = at + size
 	}
-	return &lazyFile{all: fs, path: path, at: at, end: end}
+	return &lazyFile{all: fs, path: path, from: at, at: at, end: end}
 }
 
 // Read reads on.
@@ -89,6 +90,27 @@ func (f *lazyFile) Read(p []byte) (int, error) {
 	}
 	f.giveBack()
 	return n, err
+}
+
+// ReadAt reads from an offset in the piece. It reads less than p has room for
+// only with an error.
+func (f *lazyFile) ReadAt(p []byte, off int64) (int, error) {
+	if at := f.from + off; f.closed || f.end >= 0 && at+int64(len(p)) > f.end {
+		return 0, io.ErrUnexpectedEOF
+	}
+	if err := f.take(); err != nil {
+		return 0, err
+	}
+	n, err := f.os.ReadAt(p, f.from+off)
+	f.all.read.Add(int64(n))
+	f.giveBack()
+	return n, err
+}
+
+// pass goes on n bytes further.
+func (f *lazyFile) pass(n int64) {
+	f.at += n
+	f.all.read.Add(n)
 }
 
 // take opens the file unless it is open, and keeps others from closing it.

@@ -20,6 +20,9 @@ const (
 	chunkOpen   = 0
 	chunkSealed = 1
 
+	chunkAny      = 0 // kinds; more is the place of an index in a chunk of accesses
+	chunkAccesses = 1
+
 	accessSize = 32
 	callSize   = 40 // without arguments
 	minRecord  = 8
@@ -58,6 +61,7 @@ const (
 	RecordInfo   RecordKind = 12
 	RecordOp     RecordKind = 13
 	RecordSource RecordKind = 14
+	RecordIndex  RecordKind = 15
 )
 
 // Chunk is the header of a chunk.
@@ -69,6 +73,9 @@ type Chunk struct {
 	Seq    uint64 // the last call that the process had begun when the chunk was
 	Region uint32 // synchronizations over all processes passed by then
 	Sealed bool   // false: the process died before the chunk was full
+	// Accesses says that the chunk holds nothing but accesses and marks.
+	Accesses bool
+	index    uint32 // where its index begins, bytes from the header on; 0: it has none
 }
 
 // Cut says where a file stops before its process did, and why. Records before

@@ -29,24 +29,29 @@ type merge struct {
 	spare   []*strand // for reuse
 }
 
-// strand is one thread's part in the merge.
+// strand is one thread's part in the merge: its accesses that have chunks of
+// their own, or all else.
 type strand struct {
-	id     uint32
-	chunk  Chunk
-	buf    []byte // the chunk's records
-	pos    int
-	queue  []loaded // the strand's next chunks
-	seq    uint64   // the last call or mark passed
-	call   uint64   // the strand's own last call
-	at     uint64   // place of the record at pos: the call …
-	after  bool     // … or what follows it
-	ending bool     // it is the end record, which comes last
+	id       uint32
+	accesses bool
+	chunk    Chunk
+	buf      []byte // the chunk's records
+	pos      int
+	skipped  *Index   // instead of records; pos is the next of its groups
+	group    uint64   // the call of the last group
+	queue    []loaded // the strand's next chunks
+	seq      uint64   // the last call or mark passed
+	call     uint64   // the strand's own last call
+	at       uint64   // place of the record at pos: the call …
+	after    bool     // … or what follows it
+	ending   bool     // it is the end record, which comes last
 }
 
 // loaded is a chunk that waits for its strand to come to it.
 type loaded struct {
-	chunk Chunk
-	buf   []byte
+	chunk   Chunk
+	buf     []byte
+	skipped *Index // instead of records
 }
 
 func (s *strand) position() int64 {
@@ -58,9 +63,9 @@ func (s *strand) called(seq uint64) {
 	s.seq = max(s.seq, seq)
 }
 
-func (s *strand) open(c Chunk, buf []byte) {
-	s.chunk, s.buf, s.pos = c, buf, 0
-	s.seq = max(s.seq, c.Seq)
+func (s *strand) open(l loaded) {
+	s.chunk, s.buf, s.pos, s.skipped = l.chunk, l.buf, 0, l.skipped
+	s.seq, s.group = max(s.seq, l.chunk.Seq), l.chunk.Seq
 }
 
 func (m *merge) called(seq uint64) { m.seq = max(m.seq, seq) }
@@ -87,12 +92,16 @@ func (s *strand) before(t *strand) bool {
 	if s.after != t.after {
 		return t.after
 	}
-	return s.id < t.id
+	if s.id != t.id {
+		return s.id < t.id
+	}
+	return t.accesses
 }
 
-func (m *merge) find(id uint32) *strand {
+// find returns the strand that a chunk belongs to.
+func (m *merge) find(c *Chunk) *strand {
 	for _, s := range m.strands {
-		if s.id == id {
+		if s.id == c.Strand && s.accesses == c.Accesses {
 			return s
 		}
 	}
@@ -149,13 +158,15 @@ func (r *Reader) load() bool {
 		return false
 	}
 	l := loaded{chunk: *head}
-	buf, ok := r.chunks.read()
-	if !ok {
-		return true // nothing came of it; peek will say that nothing follows
+	if l.skipped = r.pass(head); l.skipped == nil {
+		buf, ok := r.chunks.read()
+		if !ok {
+			return true // nothing came of it; peek will say that nothing follows
+		}
+		l.buf = trimTorn(buf, &l.chunk)
 	}
-	l.buf = trimTorn(buf, &l.chunk)
 	m := &r.merge
-	if s := m.find(l.chunk.Strand); s != nil {
+	if s := m.find(&l.chunk); s != nil {
 		s.queue = append(s.queue, l)
 		m.waiting++
 		return true
@@ -165,8 +176,8 @@ func (r *Reader) load() bool {
 		return true
 	}
 	s := m.spareStrand()
-	s.id = l.chunk.Strand
-	s.open(l.chunk, l.buf)
+	s.id, s.accesses = l.chunk.Strand, l.chunk.Accesses
+	s.open(l)
 	m.strands = append(m.strands, s)
 	r.advance(s)
 	return true
@@ -185,6 +196,9 @@ func (m *merge) spareStrand() *strand {
 // stands there, and drops s when there is none.
 func (r *Reader) advance(s *strand) {
 	for {
+		if s.nextGroup() {
+			return
+		}
 		for s.pos < len(s.buf) {
 			event, err := r.absorb(s)
 			if err != nil {
@@ -203,8 +217,29 @@ func (r *Reader) advance(s *strand) {
 		l := s.queue[0]
 		s.queue = append(s.queue[:0], s.queue[1:]...)
 		r.merge.waiting--
-		s.open(l.chunk, l.buf)
+		s.open(l)
 	}
+}
+
+// nextGroup goes to the next accesses of a chunk that is passed over, and reports
+// whether there are some.
+func (s *strand) nextGroup() bool {
+	if s.skipped == nil {
+		return false
+	}
+	groups := s.skipped.Groups
+	// The numbers are from the group before, or from the header of the chunk.
+	for s.pos < len(groups) {
+		s.group += uint64(groups[s.pos].Later)
+		s.seq = max(s.seq, s.group)
+		s.at, s.after = s.seq, true
+		s.pos++
+		if groups[s.pos-1].Accesses > 0 {
+			return true
+		}
+	}
+	s.skipped, s.pos = nil, 0
+	return false
 }
 
 // absorb looks at the record at the head of s. It reports true for an event,
@@ -216,7 +251,11 @@ func (r *Reader) absorb(s *strand) (event bool, err error) {
 	}
 	b := s.buf[s.pos : s.pos+n]
 	s.ending = false
-	switch kind := RecordKind(b[0]); kind {
+	kind := RecordKind(b[0])
+	if s.accesses && kind != RecordAccess && kind != RecordMark && kind != RecordIndex {
+		return false, fmt.Errorf("a record of type %d in a chunk of accesses", kind)
+	}
+	switch kind {
 	case RecordAccess:
 		if u64(b, 24) == 0 {
 			break

@@ -156,6 +156,8 @@ func (p *packer) chunk(o *object) error {
 		Seq:    in.u64("seq"),
 		Region: in.u32("region"),
 		Sealed: in.truth("sealed", true),
+
+		Accesses: in.truth("accesses", false),
 	}
 	o.check(in)
 	if err := o.done(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 )
 
 var errAccess = errors.New("an access without size, or past the end of the address space")
@@ -31,6 +32,7 @@ type Reader struct {
 	words  []int64 // and its lists
 	region uint32
 	closed bool
+	skip   func(lo, hi uint64) bool // see Skip
 }
 
 // Open opens a trace file, plain or compressed with zstd. The header is read;
@@ -79,6 +81,31 @@ func (r *Reader) Close() error {
 // before its process did. It is nil when the file is complete.
 func (r *Reader) Cut() *Cut { return r.chunks.cut }
 
+// Skip lets the Reader pass over accesses without reading them, where the file
+// tells what they are and skip says that none of those in the addresses [lo, hi)
+// are wanted. Instead there are events of KindSkipped with their number. It is
+// called before the first event is read.
+func (r *Reader) Skip(skip func(lo, hi uint64) bool) { r.skip = skip }
+
+// Defines reports whether a function of that name was defined so far.
+func (r *Reader) Defines(name string) bool {
+	return slices.ContainsFunc(r.defs.fns, func(f *Fn) bool { return f != nil && f.Name == name })
+}
+
+// pass passes over a chunk, the one that comes next, whose accesses are not
+// wanted, and returns what it holds; nil where it must be read.
+func (r *Reader) pass(c *Chunk) *Index {
+	if r.skip == nil || c.index == 0 {
+		return nil
+	}
+	x, ok := r.chunks.index()
+	if !ok || !r.skip(x.Lo, x.Hi) {
+		return nil
+	}
+	r.chunks.pass()
+	return &x
+}
+
 // Region is the number of synchronizations over all processes that the process
 // had passed when the chunk of the last event was begun: a lower bound for the
 // event.
@@ -89,7 +116,7 @@ func (r *Reader) Region() uint32 { return r.region }
 // where the file is cut (see Cut), other errors only when the input cannot be
 // read.
 func (r *Reader) ReadEvent(ev *Event) error {
-	if s := r.merge.run; s != nil {
+	if s := r.merge.run; s != nil && s.skipped == nil {
 		if b := s.buf[s.pos:]; len(b) >= accessSize && b[0] == byte(RecordAccess) {
 			rawAccess((*[accessSize]byte)(b), &ev.Access)
 			s.pos += accessSize
@@ -137,6 +164,13 @@ func (r *Reader) next(ev *Event) error {
 
 // deliver turns the record at the head of s into an event.
 func (r *Reader) deliver(s *strand, ev *Event) (err error) {
+	if x := s.skipped; x != nil {
+		ev.Kind, ev.Strand = KindSkipped, s.id
+		ev.Skipped = Skipped{Accesses: uint64(x.Groups[s.pos-1].Accesses), Loads: x.Loads, Stores: x.Stores}
+		x.Loads, x.Stores = 0, 0
+		r.merge.run = s
+		return nil
+	}
 	n, err := recordLength(s.buf[s.pos:])
 	if err != nil {
 		return err

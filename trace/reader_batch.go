@@ -17,8 +17,8 @@ type Batch struct {
 	defined []Definition
 }
 
-// Item is a call, a loss, an end, or several accesses of one strand without
-// anything between them.
+// Item is a call, a loss, an end, accesses that were passed over, or several
+// accesses of one strand without anything between them.
 type Item struct {
 	Kind    Kind
 	Strand  uint32
@@ -26,6 +26,7 @@ type Item struct {
 	Call    *Call
 	Lost    Lost
 	End     End
+	Skipped Skipped
 	// Defines is what is known with this item and was not before it.
 	Defines []Definition
 }
@@ -86,7 +87,7 @@ func (b *Batch) reset(n int) {
 // and how many rows they need, up to n.
 func (r *Reader) takeAccesses(b *Batch, n int) (rows, taken int) {
 	s := r.merge.run
-	if s == nil || len(b.Items) == 0 {
+	if s == nil || s.skipped != nil || len(b.Items) == 0 {
 		return 0, 0
 	}
 	item := &b.Items[len(b.Items)-1]
@@ -159,6 +160,8 @@ func (b *Batch) take(ev *Event, defines []Definition) {
 		item.Lost = ev.Lost
 	case KindEnd:
 		item.End = ev.End
+	case KindSkipped:
+		item.Skipped = ev.Skipped
 	}
 	b.Items = append(b.Items, item)
 }

@@ -80,16 +80,16 @@ func TestReaderDeliversEveryKind(t *testing.T) {
 	for _, ev := range got {
 		kinds = append(kinds, ev.Kind)
 	}
-	require.Equal(t, []Kind{KindCall, KindCall, KindAccess, KindAccess, KindLost, KindCall, KindEnd}, kinds)
+	require.Equal(t, []Kind{KindCall, KindCall, KindLost, KindAccess, KindAccess, KindCall, KindEnd}, kinds)
 
 	create := got[0].Call
 	require.Equal(t, "MPI_Win_create", create.Fn.Name)
 	require.Equal(t, uint64(1), create.Seq)
 	require.Equal(t, int64(4096), create.Args[create.Fn.Arg("size")].Int)
 	require.Equal(t, []int64{1}, got[1].Call.Args[0].List)
-	require.Equal(t, Access{Addr: 0x10000, Size: 8, Stride: 16, Count: 100, Stack: create.Stack, Store: true}, got[2].Access)
-	require.Equal(t, Access{Addr: 0x10800 - 36, Size: 4, Stride: 4, Count: 10, Stack: create.Stack, Atomic: true, Library: true}, got[3].Access)
-	require.Equal(t, Lost{Reason: 1, Calls: 2, Accesses: 3}, got[4].Lost)
+	require.Equal(t, Access{Addr: 0x10000, Size: 8, Stride: 16, Count: 100, Stack: create.Stack, Store: true}, got[3].Access)
+	require.Equal(t, Access{Addr: 0x10800 - 36, Size: 4, Stride: 4, Count: 10, Stack: create.Stack, Atomic: true, Library: true}, got[4].Access)
+	require.Equal(t, Lost{Reason: 1, Calls: 2, Accesses: 3}, got[2].Lost)
 	require.Equal(t, End{Idle: 1, Accesses: 110, Units: 1}, got[6].End)
 
 	require.Equal(t, Header{Version: 1, Rank: 0, Ranks: 2, PID: 7, Host: "node"}, r.Header())

@@ -71,13 +71,16 @@ func TestDumpGolden(t *testing.T) {
 {"call":"MPI_Win_create","seq":1,"begin":1,"end":2,"stack":2147483648,"returned":true,"args":{"base":"0x10000","size":4096,"disp_unit":4,"comm":1,"win":1,"model":0,"accumulate_ops":0,"accumulate_ordering":15}}
 {"fn":1025,"name":"MPI_Win_start","args":"group:G,assert:a,win:w"}
 {"call":"MPI_Win_start","seq":2,"begin":3,"end":4,"stack":2147483648,"returned":true,"args":{"group":[1],"assert":0,"win":1}}
-{"access":"store","addr":"0x10000","size":8,"stride":16,"count":100,"stack":2147483648}
-{"access":"load","addr":"0x10800","size":4,"stride":-4,"count":10,"stack":2147483648,"atomic":true,"library":true}
-{"access":"load","addr":"0x10800","size":4,"stride":0,"count":0,"stack":0}
 {"lost":{"reason":1,"calls":2,"accesses":3}}
 {"mark":2}
 {"fn":1026,"name":"MPI_Win_free","args":"win:w"}
 {"call":"MPI_Win_free","seq":3,"begin":5,"end":6,"stack":2147483648,"returned":true,"args":{"win":1}}
+{"chunk":{"strand":0,"seq":2,"region":0,"sealed":true,"accesses":true}}
+{"mark":2}
+{"access":"store","addr":"0x10000","size":8,"stride":16,"count":100,"stack":2147483648}
+{"access":"load","addr":"0x10800","size":4,"stride":-4,"count":10,"stack":2147483648,"atomic":true,"library":true}
+{"access":"load","addr":"0x10800","size":4,"stride":0,"count":0,"stack":0}
+{"chunk":{"strand":0,"seq":3,"region":0,"sealed":true}}
 {"end":{"idle":1,"accesses":110,"units":1}}
 `
 	data := file(t, small)

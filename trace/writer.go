@@ -15,22 +15,34 @@ func chunkLength(ranks int) int {
 }
 
 // Writer writes a trace file. Chunks are sealed with their checksums unless
-// BeginChunk asks for an open one. It keeps one chunk in memory.
+// BeginChunk asks for an open one. Accesses have chunks of their own, unless
+// BeginChunk says what chunks there are. It keeps one chunk of each kind in memory.
 //
 // The first error stays: every later method returns it, and so does Close, so
 // that a caller may check only there.
 type Writer struct {
-	out    io.Writer
-	err    error
-	chunk  Chunk
-	begun  bool
-	whole  bool   // the chunk is not divided, however long
-	length int    // of a chunk that is divided, bytes
-	buf    []byte // the chunk: header and records
-	seq    uint64 // the last call written
-	time   int64  // of the last call, for CallNamed
-	fns    map[uint16]*Fn
-	names  named
+	out      io.Writer
+	err      error
+	chunk    Chunk // of all but accesses
+	begun    bool
+	whole    bool       // the chunk is not divided, however long, and takes accesses as well
+	buf      []byte     // the chunk: header and records
+	accesses accessPart // the other chunk, of the same strand
+	length   int        // of a chunk that is divided, bytes
+	seq      uint64     // the last call written
+	at       uint64     // the call that the strand has come to
+	time     int64      // of the last call, for CallNamed
+	fns      map[uint16]*Fn
+	names    named
+}
+
+// accessPart is a chunk of accesses alone.
+type accessPart struct {
+	chunk Chunk
+	begun bool
+	first bool   // it was begun before the chunk of all else
+	mark  uint64 // the last one in it
+	buf   []byte
 }
 
 // NewWriter writes the header h. Version 0 stands for the current one. The
@@ -57,7 +69,7 @@ func (w *Writer) BeginChunk(c Chunk) error {
 
 func (w *Writer) begin(c Chunk) error {
 	if w.flush() == nil {
-		w.chunk, w.begun, w.whole = c, true, false
+		w.chunk, w.begun, w.whole, w.at = c, true, false, c.Seq
 		w.buf = append(w.buf[:0], make([]byte, chunkHeaderSize)...)
 	}
 	return w.err
@@ -80,25 +92,53 @@ func (w *Writer) Region(n uint32) error {
 	return w.begin(Chunk{Strand: w.chunk.Strand, Seq: w.seq, Region: n, Sealed: true})
 }
 
-// flush writes the present chunk.
+// flush writes the present chunks, in the order in which they were begun.
 func (w *Writer) flush() error {
-	if w.err != nil || !w.begun {
-		return w.err
+	if p := &w.accesses; p.begun && p.first {
+		w.flushAccesses()
 	}
-	b := w.buf
+	if w.begun {
+		w.write(&w.chunk, w.buf)
+	}
+	w.begun = false
+	w.flushAccesses()
+	return w.err
+}
+
+func (w *Writer) flushAccesses() {
+	if p := &w.accesses; p.begun {
+		p.begun = false
+		p.buf = w.write(&p.chunk, p.buf)
+	}
+}
+
+// write writes a chunk, and returns its storage.
+func (w *Writer) write(c *Chunk, b []byte) []byte {
+	if w.err != nil {
+		return b
+	}
+	kind := chunkAny
+	if c.Accesses {
+		kind = chunkAccesses
+		x, ok := indexOf(b[chunkHeaderSize:], c.Seq)
+		if ok && c.Sealed {
+			kind = len(b)
+			b = appendIndex(b, &x)
+		}
+	}
 	copy(b, chunkMagic)
 	le.PutUint32(b[4:], uint32(len(b)))
-	le.PutUint32(b[8:], w.chunk.Strand)
+	le.PutUint32(b[8:], c.Strand)
 	le.PutUint32(b[20:], uint32(len(b)-chunkHeaderSize))
-	le.PutUint64(b[24:], w.chunk.Seq)
-	le.PutUint32(b[32:], w.chunk.Region)
-	if w.chunk.Sealed {
+	le.PutUint64(b[24:], c.Seq)
+	le.PutUint32(b[32:], c.Region)
+	le.PutUint32(b[36:], uint32(kind))
+	if c.Sealed {
 		le.PutUint32(b[16:], chunkSealed)
 		le.PutUint32(b[12:], checksum(b[chunkHeaderSize:]))
 	}
-	w.begun = false
 	_, w.err = w.out.Write(b)
-	return w.err
+	return b
 }
 
 // Close writes what is left. It does not close the underlying writer.
@@ -159,17 +199,45 @@ func (w *Writer) call(id uint16, c *Call, words []int64) error {
 	if d.Seq == 0 {
 		d.Seq = w.seq + 1
 	}
-	w.seq = max(w.seq, d.Seq)
+	w.seq, w.at = max(w.seq, d.Seq), max(w.at, d.Seq)
 	w.time = max(w.time, d.Begin, d.End)
 	return w.took(appendCall(w.buf, id, &d, words))
 }
 
 // Access writes a run of loads or stores, as it is given.
 func (w *Writer) Access(a *Access) error {
-	if err := w.room(); err != nil {
-		return err
+	if w.err != nil {
+		return w.err
 	}
-	return w.took(appendAccess(w.buf, a))
+	p := &w.accesses
+	if w.whole && w.begun {
+		return w.took(appendAccess(w.buf, a))
+	}
+	if p.begun && len(p.buf) >= w.length {
+		if w.flush() != nil {
+			return w.err
+		}
+	}
+	if !p.begun {
+		w.beginAccesses()
+	}
+	b := p.buf
+	if len(b) == chunkHeaderSize || p.mark != w.at {
+		b, w.err = appendMark(b, w.at)
+		p.mark = w.at
+	}
+	if w.err == nil {
+		p.buf, w.err = appendAccess(b, a)
+	}
+	return w.err
+}
+
+func (w *Writer) beginAccesses() {
+	p := &w.accesses
+	p.chunk = Chunk{Strand: w.chunk.Strand, Seq: w.seq, Region: w.chunk.Region, Sealed: true, Accesses: true}
+	w.at = max(w.at, w.seq)
+	p.begun, p.first = true, !w.begun
+	p.buf = append(p.buf[:0], make([]byte, chunkHeaderSize)...)
 }
 
 // Stack defines a call stack: program counters, innermost first.
@@ -210,6 +278,7 @@ func (w *Writer) Mark(seq uint64) error {
 	if err := w.room(); err != nil {
 		return err
 	}
+	w.at = max(w.at, seq)
 	return w.took(appendMark(w.buf, seq))
 }
 
@@ -229,8 +298,12 @@ func (w *Writer) Lost(l Lost) error {
 	return w.took(appendLost(w.buf, l))
 }
 
-// End writes the closing summary, the last record of strand 0.
+// End writes the closing summary, the last record of strand 0. Unless BeginChunk
+// says what chunks there are it begins one, so that a file that was cut has none.
 func (w *Writer) End(e End) error {
+	if w.err == nil && !(w.begun && w.whole) {
+		w.err = w.begin(Chunk{Strand: w.chunk.Strand, Seq: w.seq, Region: w.chunk.Region, Sealed: true})
+	}
 	if err := w.room(); err != nil {
 		return err
 	}

@@ -1,0 +1,110 @@
+package trace
+
+import (
+	"errors"
+	"math"
+)
+
+// Index is what a chunk of accesses alone holds.
+type Index struct {
+	Loads, Stores uint64 // elements
+	Lo, Hi        uint64 // a range of addresses that holds all bytes accessed, half-open
+	Groups        []Group
+}
+
+// Group is the accesses behind a mark. Its call comes Later calls after that of
+// the group before, and that of the first group after the one in the header of
+// the chunk.
+type Group struct{ Later, Accesses uint32 }
+
+// Skipped is accesses that a Reader was told to pass over: those behind one mark.
+type Skipped struct {
+	Accesses      uint64
+	Loads, Stores uint64 // elements, those of the whole chunk with the first of its groups
+}
+
+const (
+	indexHead = 48 // without groups
+	indexTail = 8
+	groupSize = 8
+)
+
+// indexOf returns the index of the records of a chunk that was begun at call seq;
+// false when there is nothing to be told, or it cannot be.
+func indexOf(records []byte, seq uint64) (x Index, ok bool) {
+	for len(records) > 0 {
+		n, err := recordLength(records)
+		if err != nil {
+			return x, false
+		}
+		switch RecordKind(records[0]) {
+		case RecordMark:
+			at, err := decodeMark(records)
+			if err != nil || at < seq || at-seq > math.MaxUint32 {
+				return x, false
+			}
+			x.Groups = append(x.Groups, Group{Later: uint32(at - seq)})
+			seq = at
+		case RecordAccess:
+			var a Access
+			rawAccess((*[accessSize]byte)(records), &a)
+			switch hi, state := a.normalise(); {
+			case state == accessBad || len(x.Groups) == 0:
+				return x, false
+			case state == accessOK:
+				x.add(&a, hi)
+			}
+		default:
+			return x, false
+		}
+		records = records[n:]
+	}
+	return x, len(x.Groups) > 0
+}
+
+// add counts an access that ends at hi.
+func (x *Index) add(a *Access, hi uint64) {
+	x.Groups[len(x.Groups)-1].Accesses++
+	if x.Hi == 0 {
+		x.Lo = a.Addr
+	}
+	x.Lo, x.Hi = min(x.Lo, a.Addr), max(x.Hi, hi)
+	if a.Store {
+		x.Stores += a.Count
+	} else {
+		x.Loads += a.Count
+	}
+}
+
+func appendIndex(b []byte, x *Index) []byte {
+	from := len(b)
+	b = begin(b, RecordIndex, 0, 0)
+	for _, v := range [...]uint64{x.Loads, x.Stores, x.Lo, x.Hi, uint64(len(x.Groups))} {
+		b = app64(b, v)
+	}
+	for _, g := range x.Groups {
+		b = le.AppendUint32(b, g.Later)
+		b = le.AppendUint32(b, g.Accesses)
+	}
+	le.PutUint32(b[from+4:], uint32(len(b)-from+indexTail))
+	b = le.AppendUint32(b, checksum(b[from:]))
+	return le.AppendUint32(b, 0)
+}
+
+var errIndex = errors.New("an index that its checksum does not fit")
+
+func decodeIndex(b []byte) (x Index, err error) {
+	if len(b) < indexHead+indexTail {
+		return x, errShort
+	}
+	n := uint64(u32(b, 40))
+	if uint64(len(b)) != indexHead+indexTail+groupSize*n || u32(b, len(b)-indexTail) != checksum(b[:len(b)-indexTail]) {
+		return x, errIndex
+	}
+	x = Index{Loads: u64(b, 8), Stores: u64(b, 16), Lo: u64(b, 24), Hi: u64(b, 32), Groups: make([]Group, n)}
+	for i := range x.Groups {
+		at := indexHead + groupSize*i
+		x.Groups[i] = Group{Later: u32(b, at), Accesses: u32(b, at+4)}
+	}
+	return x, nil
+}
