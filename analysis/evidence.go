@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"encoding/hex"
+	"errors"
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/regions"
@@ -28,8 +29,16 @@ type evidence struct {
 
 // gather replays and searches.
 func (r *run) gather() (*evidence, error) {
-	r.streams = prefetchAll(r.readers)
-	m, groups, err := r.search(r.streams, r.replayOptions())
+	opts := r.replayOptions()
+	r.streams = prefetchPart(r.readers, opts.Part)
+	m, groups, err := r.search(r.streams, opts)
+	if errors.Is(err, regions.ErrSkipped) {
+		if err := r.again(); err != nil {
+			return nil, err
+		}
+		r.streams = prefetchAll(r.readers)
+		m, groups, err = r.search(r.streams, opts)
+	}
 	if err != nil {
 		return nil, err
 	}

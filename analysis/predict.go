@@ -11,23 +11,10 @@ import (
 // predict replays the run once more without the order in which locks were
 // granted, and returns the errors that there are then. Locks still exclude.
 func (r *run) predict() ([]*conflicts.Group, error) {
-	readers := make([]*trace.Reader, len(r.readers))
-	defer func() {
-		for _, reader := range readers {
-			if reader != nil {
-				reader.Close()
-			}
-		}
-	}()
-	for rank, reader := range r.readers {
-		if reader == nil {
-			continue
-		}
-		again, err := r.reopen(rank)
-		if err != nil {
-			return nil, fmt.Errorf("reading the trace of rank %d once more: %w", rank, err)
-		}
-		readers[rank] = again
+	readers, err := r.openAgain()
+	defer closeAll(readers)
+	if err != nil {
+		return nil, err
 	}
 	opts := r.replayOptions()
 	opts.AnyLockOrder = true
@@ -39,6 +26,43 @@ func (r *run) predict() ([]*conflicts.Group, error) {
 		rule, ok := conflicts.Lookup(g.Rule)
 		return !ok || rule.Severity != conflicts.Error
 	}), nil
+}
+
+// openAgain opens the traces once more. Also with an error, those that are open
+// are to be closed.
+func (r *run) openAgain() ([]*trace.Reader, error) {
+	readers := make([]*trace.Reader, len(r.readers))
+	for rank, reader := range r.readers {
+		if reader == nil {
+			continue
+		}
+		again, err := r.reopen(rank)
+		if err != nil {
+			return readers, fmt.Errorf("reading the trace of rank %d once more: %w", rank, err)
+		}
+		readers[rank] = again
+	}
+	return readers, nil
+}
+
+func closeAll(readers []*trace.Reader) {
+	for _, reader := range readers {
+		if reader != nil {
+			reader.Close()
+		}
+	}
+}
+
+// again goes back to where nothing was read.
+func (r *run) again() error {
+	readers, err := r.openAgain()
+	if err != nil {
+		closeAll(readers)
+		return err
+	}
+	closeAll(r.readers)
+	r.readers, r.regions, r.stats, r.at = readers, 0, Stats{}, Progress{}
+	return nil
 }
 
 // predicted turns what conflicts without the order of locks into findings of

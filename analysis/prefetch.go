@@ -50,9 +50,18 @@ type prefetched []*prefetch
 
 // prefetchAll begins to read the traces of all processes.
 func prefetchAll(readers []*trace.Reader) prefetched {
+	return prefetchPart(readers, regions.Part{})
+}
+
+// prefetchPart begins to read the traces of all processes, and passes over
+// accesses that lie in other parts of the memory of the process that makes them.
+func prefetchPart(readers []*trace.Reader, part regions.Part) prefetched {
 	all := make(prefetched, len(readers))
 	for i, r := range readers {
 		if r != nil {
+			if !part.Whole() {
+				r.Skip(func(lo, hi uint64) bool { return !part.Wants(int32(i), lo, hi) })
+			}
 			all[i] = newPrefetch(r, len(readers))
 		}
 	}
@@ -153,7 +162,7 @@ func (s *prefetch) ReadEvent(ev *trace.Event) error {
 			return err
 		}
 		if item.Kind != trace.KindAccess {
-			ev.Kind, ev.Strand, ev.Call, ev.Lost, ev.End = item.Kind, item.Strand, item.Call, item.Lost, item.End
+			ev.Kind, ev.Strand, ev.Call, ev.Lost, ev.End, ev.Skipped = item.Kind, item.Strand, item.Call, item.Lost, item.End, item.Skipped
 			return nil
 		}
 		s.single, s.strand = slices.AppendSeq(s.single[:0], trace.InOrder(item.Stretch.Rows)), item.Strand

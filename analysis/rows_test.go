@@ -137,6 +137,9 @@ func TestLoops(t *testing.T) {
 		files := loopTrace(t, accesses, puts)
 		check(inMemoryWith(t, files, opts), "in order")
 		check(inParts(t, files, opts, 1+rng.IntN(4)), "in parts")
+		byProcess := opts
+		byProcess.part.Processes = true
+		check(inParts(t, files, byProcess, 2), "in parts, by process")
 		small := opts
 		small.MaxMemory = 1
 		check(inMemoryWith(t, files, small), "with little memory")

@@ -47,12 +47,12 @@ func RunShard(ctx context.Context, dir string, s Shard, opts Options) (*Partial,
 	if !s.valid() {
 		return nil, fmt.Errorf("%w: %s", ErrShard, s)
 	}
-	opts.part = regions.Part{Index: s.Index - 1, Of: s.Of}
 	r, err := start(ctx, dir, opts)
 	if err != nil {
 		return nil, err
 	}
 	defer r.close()
+	r.opts.part = regions.PartOf(s.Index-1, s.Of, r.dir.Ranks)
 	return r.partial(s)
 }
 

@@ -28,14 +28,15 @@ func TestParseShard(t *testing.T) {
 	}
 }
 
-// inParts analyses traces in n parts and joins them, by way of files.
+// inParts analyses traces in n parts and joins them, by way of files. Whether
+// parts are processes is as opts.part says.
 func inParts(t *testing.T, files [][]byte, opts Options, n int) *Result {
 	t.Helper()
 	dir := t.TempDir()
 	var parts []*Partial
 	for i := range n {
 		s := Shard{i + 1, n}
-		opts.part = regions.Part{Index: i, Of: n}
+		opts.part.Index, opts.part.Of = i, n
 		p, err := runInMemory(t, files, opts).partial(s)
 		require.NoError(t, err)
 		path := filepath.Join(dir, fmt.Sprint(i))
@@ -72,6 +73,7 @@ func TestParts(t *testing.T) {
 		want := inMemoryWith(t, files, opts)
 		found += len(want.Findings)
 		n := 1 + r.IntN(4)
+		opts.part.Processes = r.IntN(2) == 0
 		require.Equal(t, want, inParts(t, files, opts, n), "seed %d, %d parts, %+v:\n%s", seed, n, opts, p)
 	}
 	require.Greater(t, found, 10)
@@ -191,4 +193,24 @@ func TestInterrupted(t *testing.T) {
 	r.ctx = ctx
 	_, err = r.partial(Shard{1, 2})
 	require.ErrorIs(t, err, context.Canceled, "half a part is none")
+}
+
+// TestPartsOfSharedMemory: loads and stores in the memory of another process are
+// not passed over by the part that has that memory.
+func TestPartsOfSharedMemory(t *testing.T) {
+	create := func(rank int) string { // each part lies elsewhere in each process
+		return fmt.Sprintf(`{"call":"MPI_Win_allocate_shared","args":{"baseptr":"%#x","size":64,"disp_unit":1,"comm":1,"win":5,"model":1}}`+"\n"+
+			`{"call":"mcchk_Shared_segment","args":{"win":5,"rank":%d,"base":"%#x","size":64}}`+"\n", 0x10000*(1+rank), 1-rank, 0x90000+0x10000*rank)
+	}
+	files := packed(t, 2, "rank 0\n"+create(0)+
+		`{"access":"store","addr":"0x90008","size":4,"stack":[{"func":"f","file":"b.c","line":3}]}`+"\n"+ // in the part of rank 1
+		"rank 1\n"+create(1)+
+		`{"access":"load","addr":"0x20008","size":4,"stack":[{"func":"g","file":"b.c","line":9}]}`+"\n"+
+		"rank -1\n"+finish)
+	opts := Options{Clock: evc.Encoded, Jobs: 1}
+	want := inMemoryWith(t, files, opts)
+	require.Len(t, want.Findings, 1)
+	require.Equal(t, want, inParts(t, files, opts, 2))
+	opts.part.Processes = true
+	require.Equal(t, want, inParts(t, files, opts, 2))
 }

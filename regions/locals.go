@@ -1,6 +1,8 @@
 package regions
 
 import (
+	"errors"
+
 	"github.com/mcchk/mcchk/intervals"
 	"github.com/mcchk/mcchk/trace"
 )
@@ -70,19 +72,42 @@ func (p *proc) stretch(m *Machine, s *trace.Stretch, strand uint32) {
 // ownAccesses takes accesses to the memory of the process itself. What is
 // counted decides on the phases, which so are the same in all parts.
 func (p *proc) ownAccesses(m *Machine, s *trace.Stretch) {
-	m.grown += len(s.Rows)
-	p.segs[len(p.segs)-1].rows += len(s.Rows)
 	switch {
 	case m.part.Whole():
 		p.hold(m, s, s.Rows)
 	case !m.mine(p, s.Lo, s.Hi):
-	case oneBlock(s.Lo, s.Hi):
+	case m.part.Processes || oneBlock(s.Lo, s.Hi):
 		p.hold(m, s, s.Rows)
 	default:
 		p.takePart(m, s)
 	}
-	p.pos += uint64(s.Len)
-	p.taken += s.Len
+	p.count(m, s.Len)
+}
+
+func (p *proc) count(m *Machine, accesses int) {
+	m.grown += accesses
+	p.segs[len(p.segs)-1].loads += accesses
+	p.pos += uint64(accesses)
+	p.taken += accesses
+}
+
+// ErrSkipped is the error of a replay for a part of memory whose streams pass
+// over accesses that may belong to it.
+var ErrSkipped = errors.New("accesses were passed over that may lie in the memory of another process")
+
+// passOver counts the accesses that the event says were passed over.
+func (p *proc) passOver(m *Machine) error {
+	if len(p.shared) > 0 {
+		return ErrSkipped
+	}
+	s := &p.event.Skipped
+	m.stats.Loads += s.Loads
+	m.stats.Stores += s.Stores
+	if p.event.Strand != 0 {
+		p.strands[p.event.Strand] = true
+	}
+	p.count(m, int(s.Accesses))
+	return nil
 }
 
 // takePart takes those of the accesses that may matter to the part of memory.

@@ -394,14 +394,12 @@ func (m *Machine) run(ctx context.Context, p *proc) error {
 	if m.tick != nil {
 		m.tick()
 	}
-	for n := 0; p.state == running; n++ {
-		if n >= m.turn {
-			m.queue = append(m.queue, p)
-			return nil
-		}
+	// Others have their turn behind a call: so it does not depend on which
+	// accesses are passed over.
+	for n := 0; p.state == running; {
 		if st, strand, ok := p.ahead.stretch(); ok {
 			p.stretch(m, &st, strand)
-			n += len(st.Rows) - 1
+			n += st.Len
 			continue
 		}
 		err := p.ahead.read(&p.event)
@@ -414,7 +412,18 @@ func (m *Machine) run(ctx context.Context, p *proc) error {
 			m.problems.add(Problem{Kind: Damaged, Rank: p.rank, Text: fmt.Sprintf("rank %d: %v", p.rank, err)})
 			return nil
 		}
+		if p.event.Kind == trace.KindSkipped {
+			if err := p.passOver(m); err != nil {
+				return err
+			}
+			n += int(p.event.Skipped.Accesses)
+			continue
+		}
 		m.event(p)
+		if n++; n >= m.turn && p.event.Kind == trace.KindCall && p.state == running {
+			m.queue = append(m.queue, p)
+			return nil
+		}
 	}
 	return nil
 }

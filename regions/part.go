@@ -1,12 +1,19 @@
 package regions
 
 // Part is one of several parts of the memory of all processes, so that several
-// analyses can share the search for conflicts. Memory is dealt out in blocks,
-// so that also that of a single process is divided. The zero value is all
-// memory.
+// analyses can share the search for conflicts. The zero value is all memory.
 type Part struct {
 	Index int // from 0
 	Of    int // parts in all; up to 1: there is no other
+	// Processes says that parts are all memory of some processes. Otherwise
+	// memory is dealt out in blocks, so that also that of a single process is
+	// divided.
+	Processes bool
+}
+
+// PartOf returns part i of n of a run of that many processes, from 0.
+func PartOf(i, n, processes int) Part {
+	return Part{Index: i, Of: n, Processes: processes >= 2*n}
 }
 
 // blockBits is the size of a block of memory as a power of two.
@@ -17,6 +24,9 @@ func (p Part) Whole() bool { return p.Of <= 1 }
 
 // Has reports whether the part has the byte at addr of a process.
 func (p Part) Has(owner int32, addr uint64) bool {
+	if p.Processes {
+		return p.HasProcess(owner)
+	}
 	return p.Whole() || (uint64(owner)+addr>>blockBits)%uint64(p.Of) == uint64(p.Index)
 }
 
@@ -25,6 +35,9 @@ func (p Part) Has(owner int32, addr uint64) bool {
 func (p Part) Touches(owner int32, lo, hi uint64) bool {
 	if p.Whole() {
 		return true
+	}
+	if p.Processes {
+		return p.HasProcess(owner)
 	}
 	first, last := lo>>blockBits, (hi-1)>>blockBits
 	if hi <= lo {
@@ -47,6 +60,12 @@ func oneBlock(lo, hi uint64) bool { return lo>>blockBits == (hi-1)>>blockBits }
 // a process's memory together.
 func (p Part) HasProcess(owner int32) bool {
 	return p.Whole() || uint64(owner)%uint64(p.Of) == uint64(p.Index)
+}
+
+// Wants reports whether loads and stores of a process in [lo, hi) of its own
+// memory may matter to the part.
+func (p Part) Wants(rank int32, lo, hi uint64) bool {
+	return p.HasProcess(rank) || p.Touches(rank, lo, hi)
 }
 
 // mine reports whether loads and stores in [lo, hi) of a process may matter to

@@ -76,10 +76,10 @@ func (a *Access) gateOpen() bool { return a.Gated && a.Gate.Seg == later }
 
 func (m *Machine) waitsForGate() bool { return slices.ContainsFunc(m.calls, (*Access).gateOpen) }
 
-// localBits is the size of loads or stores in rows in the memory of a phase, bits.
+// localBits is the size of a load or store in the memory of a phase, bits.
 const localBits = 8 * 64
 
-// weight is what a separate region takes, in rows of loads and stores that take as much:
+// weight is what a separate region takes, in loads and stores that take as much:
 // the timestamp can be far larger than the rest.
 func (m *Machine) weight(s evc.Stamp) int { return 1 + m.clock.Bits(s)/localBits }
 
@@ -88,7 +88,7 @@ func (m *Machine) kept(floor []uint32) int {
 	n := 0
 	for i, p := range m.procs {
 		for _, s := range p.segs[floor[i]:] {
-			n += m.weight(s.Stamp) + s.rows
+			n += m.weight(s.Stamp) + s.loads
 		}
 	}
 	for _, a := range m.calls {

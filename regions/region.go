@@ -182,7 +182,7 @@ type Access struct {
 type Segment struct {
 	Stamp evc.Stamp
 	Calls *Bounds
-	rows  int    // of loads and stores in it, those of other parts included
+	loads int    // loads and stores in it, those of other parts included
 	marks []mark // calls in it that lock or complete
 }
 

@@ -34,14 +34,15 @@ type chunkReader struct {
 	free   [][]byte // buffers of chunks that were given back
 
 	at   passable // what in reads, where it can be read anywhere
+	from int64    // where in it the header is
 	tail []byte   // room for an index
 }
 
 // passable is a file of which parts need not be read.
 type passable interface {
 	io.Reader
-	ReadAt(p []byte, off int64) (int, error) // off is from the beginning of the file
-	pass(n int64)                            // goes on n bytes further
+	io.ReaderAt
+	io.Seeker
 }
 
 // newChunkReader reads the header. The stream may be compressed with zstd.
@@ -62,8 +63,12 @@ func newChunkReader(r io.Reader, name string) (*chunkReader, error) {
 var zstdMagic = []byte{0x28, 0xb5, 0x2f, 0xfd}
 
 func (c *chunkReader) start(r io.Reader) error {
+	if at, ok := r.(passable); ok {
+		if from, err := at.Seek(0, io.SeekCurrent); err == nil { // it is no pipe
+			c.at, c.from = at, from
+		}
+	}
 	c.in = bufio.NewReaderSize(r, readBuffer)
-	c.at, _ = r.(passable)
 	if b, err := c.in.Peek(len(zstdMagic)); err != nil || !bytes.Equal(b, zstdMagic) {
 		return nil // readHeader says what is wrong, if anything is
 	}
@@ -259,7 +264,7 @@ func (c *chunkReader) index() (Index, bool) {
 	head := &c.ahead
 	b := slices.Grow(c.tail[:0], int(chunkHeaderSize+head.Used-head.index))[:chunkHeaderSize+head.Used-head.index]
 	c.tail = b
-	if n, _ := c.at.ReadAt(b, head.Offset+int64(head.index)); n < len(b) || RecordKind(b[0]) != RecordIndex {
+	if n, _ := c.at.ReadAt(b, c.from+head.Offset+int64(head.index)); n < len(b) || RecordKind(b[0]) != RecordIndex {
 		return Index{}, false
 	}
 	x, err := decodeIndex(b)
@@ -270,13 +275,17 @@ func (c *chunkReader) index() (Index, bool) {
 func (c *chunkReader) pass() {
 	n := int(c.ahead.Size)
 	c.peeked = false
-	if ahead := n - c.in.Buffered(); ahead > 0 {
-		c.at.pass(int64(ahead))
-		c.in.Reset(c.at)
-		c.offset += int64(n)
+	ahead := n - c.in.Buffered()
+	if ahead <= 0 {
+		c.skip(n)
 		return
 	}
-	c.skip(n)
+	if _, err := c.at.Seek(int64(ahead), io.SeekCurrent); err != nil {
+		c.fail(err, "a chunk")
+		return
+	}
+	c.in.Reset(c.at)
+	c.offset += int64(n)
 }
 
 func (c *chunkReader) skip(n int) {

@@ -107,10 +107,14 @@ func (f *lazyFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// pass goes on n bytes further.
-func (f *lazyFile) pass(n int64) {
-	f.at += n
-	f.all.read.Add(n)
+// Seek goes on from where the file was read, and tells where that is.
+func (f *lazyFile) Seek(offset int64, whence int) (int64, error) {
+	if whence != io.SeekCurrent {
+		return 0, fmt.Errorf("%s: %w", f.path, errors.ErrUnsupported)
+	}
+	f.at += offset
+	f.all.read.Add(offset)
+	return f.at - f.from, nil
 }
 
 // take opens the file unless it is open, and keeps others from closing it.
