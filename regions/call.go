@@ -13,6 +13,7 @@ type function struct {
 	rule *rule // nil when the table does not have it
 	// at is where the arguments are, by slot of their names.
 	at [argSlots]int8
+	op operationArgs // of a one-sided operation
 }
 
 const (
@@ -41,6 +42,9 @@ func newFunction(fn *trace.Fn) *function {
 		} else {
 			*at = severalIn
 		}
+	}
+	if f.rule != nil && f.rule.op != (operationRole{}) {
+		f.op = newOperationArgs(fn, f.rule.op.role)
 	}
 	return f
 }
@@ -84,8 +88,10 @@ func (c *call) find(name string) int {
 	return c.Fn.Arg(name)
 }
 
-func (c *call) arg(name string) *trace.Value {
-	i := c.find(name)
+func (c *call) arg(name string) *trace.Value { return c.argAt(c.find(name)) }
+
+// argAt returns the argument with that index; -1: it has none.
+func (c *call) argAt(i int) *trace.Value {
 	if i < 0 || i >= len(c.Args) {
 		c.bad = true
 		return &trace.Value{}

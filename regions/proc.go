@@ -56,6 +56,7 @@ type proc struct {
 	collSeq    map[collKey]uint64
 	neighbours map[int64]neighbours // by communicator
 	files      map[int64]*span      // buffers of split collective calls, by file
+	lastElem   *Element             // of the last atomic access
 	locked     []*span              // pending buffers that locks on the process itself protect
 	own        *LockSet             // locks held that cover the process's own memory
 	ownIndex   uint32               // of own in the region's lock sets

@@ -87,6 +87,32 @@ func (p *proc) window(id int64) *epochs {
 	return p.lastWin
 }
 
+// operationArgs is where the arguments of a one-sided operation are in its calls.
+type operationArgs struct {
+	rank, disp, op, request         int
+	origin, compare, result, target bufferArgsAt
+}
+
+// bufferArgsAt is where those are that tell a buffer. That of the target has no
+// address.
+type bufferArgsAt struct{ addr, count, typ int }
+
+// oneElement stands for a count that is 1 in each call.
+const oneElement = -2
+
+func newOperationArgs(fn *trace.Fn, role Role) operationArgs {
+	at := operationArgs{rank: fn.Arg("target_rank"), disp: fn.Arg("target_disp"), op: fn.Arg("op"), request: fn.Arg("request")}
+	single := role == SwapTarget || role == FetchTarget && fn.Arg("result_count") < 0
+	buffer := func(which string) bufferArgsAt {
+		if single {
+			return bufferArgsAt{fn.Arg(which + "_addr"), oneElement, fn.Arg("datatype")}
+		}
+		return bufferArgsAt{fn.Arg(which + "_addr"), fn.Arg(which + "_count"), fn.Arg(which + "_datatype")}
+	}
+	at.origin, at.compare, at.result, at.target = buffer("origin"), buffer("compare"), buffer("result"), buffer("target")
+	return at
+}
+
 func (m *Machine) epochsOf(p *proc, c *call) *epochs {
 	id := c.num("win")
 	if e := p.window(id); e != nil {
@@ -102,7 +128,7 @@ func (m *Machine) epochsOf(p *proc, c *call) *epochs {
 // when it does nothing.
 func (m *Machine) oneSided(p *proc, c *call, role operationRole) *operation {
 	e := m.epochsOf(p, c)
-	rank := c.num("target_rank")
+	rank := c.argAt(c.function.op.rank).Int
 	if e == nil || rank == trace.ProcNull {
 		return nil
 	}
@@ -175,50 +201,27 @@ type opBuilder struct {
 }
 
 func (b *opBuilder) build(role operationRole) error {
-	c := b.c
-	origin := func(count, typ string, kind Kind) error {
-		return b.buffer("origin_addr", count, typ, kind, OriginBuffer)
+	at := &b.c.function.op
+	kind := Read
+	if role.role == GetTarget {
+		kind = Write
 	}
-	switch role.role {
-	case PutTarget, AccumulateTarget, GetTarget:
-		kind := Read
-		if role.role == GetTarget {
-			kind = Write
-		}
-		if err := origin("origin_count", "origin_datatype", kind); err != nil {
-			return err
-		}
-		return b.target("target_count", "target_datatype", role)
-	case FetchTarget:
-		reads := b.operationName() != noOp
-		if c.has("result_count") { // MPI_Get_accumulate, not MPI_Fetch_and_op
-			if reads {
-				if err := origin("origin_count", "origin_datatype", Read); err != nil {
-					return err
-				}
-			}
-			if err := b.buffer("result_addr", "result_count", "result_datatype", Write, ResultBuffer); err != nil {
-				return err
-			}
-			return b.target("target_count", "target_datatype", role)
-		}
-		if reads {
-			if err := origin("", "datatype", Read); err != nil {
-				return err
-			}
-		}
-	case SwapTarget:
-		if err := origin("", "datatype", Read); err != nil {
-			return err
-		}
-		if err := b.buffer("compare_addr", "", "datatype", Read, CompareBuffer); err != nil {
+	if role.role != FetchTarget || b.operationName() != noOp {
+		if err := b.buffer(at.origin, kind, OriginBuffer); err != nil {
 			return err
 		}
 	}
-	if err := b.buffer("result_addr", "", "datatype", Write, ResultBuffer); err != nil {
-		return err
+	if role.role == SwapTarget {
+		if err := b.buffer(at.compare, Read, CompareBuffer); err != nil {
+			return err
+		}
 	}
-	return b.target("", "datatype", role)
+	if role.role == SwapTarget || role.role == FetchTarget {
+		if err := b.buffer(at.result, Write, ResultBuffer); err != nil {
+			return err
+		}
+	}
+	return b.target(role)
 }
 
 const (
@@ -227,27 +230,29 @@ const (
 )
 
 func (b *opBuilder) operationName() string {
-	return b.p.stream.Op(b.c.num("op"))
+	return b.p.stream.Op(b.c.argAt(b.c.function.op.op).Int)
 }
 
-func (b *opBuilder) count(arg string) int64 {
-	if arg == "" {
-		return 1
+// elements returns the number of elements in a buffer, and their datatype.
+func (b *opBuilder) elements(at bufferArgsAt) (count, typ int64) {
+	if count = 1; at.count != oneElement {
+		count = b.c.argAt(at.count).Int
 	}
-	return b.c.num(arg)
+	return count, b.c.argAt(at.typ).Int
 }
 
 // buffer adds the access to one of the operation's buffers at the origin.
-func (b *opBuilder) buffer(which, count, typ string, kind Kind, role Role) error {
-	layout, _, err := b.p.buffer(b.count(count), b.c.num(typ))
+func (b *opBuilder) buffer(at bufferArgsAt, kind Kind, role Role) error {
+	layout, _, err := b.p.buffer(b.elements(at))
 	if err != nil {
 		return err
 	}
+	addr := uint64(b.c.argAt(at.addr).Int)
 	if layout.IsEmpty() || b.c.Failed {
 		return nil
 	}
 	a := b.m.accessRoom()
-	*a = Access{Rank: b.p.rank, Kind: kind, Role: role, Base: b.c.addr(which), Layout: layout, Call: b.info}
+	*a = Access{Rank: b.p.rank, Kind: kind, Role: role, Base: addr, Layout: layout, Call: b.info}
 	shared := b.p.locate(a)
 	if shared == 0 {
 		a.Locks = b.e.lockOn(b.op.target).at(a.Owner)
@@ -263,8 +268,9 @@ func (b *opBuilder) buffer(which, count, typ string, kind Kind, role Role) error
 }
 
 // target adds the access to the target's memory.
-func (b *opBuilder) target(count, typ string, role operationRole) error {
-	layout, t, err := b.p.buffer(b.count(count), b.c.num(typ))
+func (b *opBuilder) target(role operationRole) error {
+	count, typ := b.elements(b.c.function.op.target)
+	layout, t, err := b.p.buffer(count, typ)
 	if err != nil {
 		return err
 	}
@@ -272,21 +278,22 @@ func (b *opBuilder) target(count, typ string, role operationRole) error {
 	a := b.m.accessRoom()
 	*a = Access{
 		Owner: w.members[i], Rank: b.p.rank, Kind: role.kind, Role: role.role, Layout: layout, Call: b.info,
-		Base: w.base[i] + w.unit[i]*uint64(b.c.num("target_disp")), Locks: b.e.lockOn(i),
+		Base: w.base[i] + w.unit[i]*uint64(b.c.argAt(b.c.function.op.disp).Int), Locks: b.e.lockOn(i),
 	}
 	if t.basic != "" {
 		a.Unit = uint32(t.size)
 	}
 	if role.kind == AtomicWrite {
-		grid, err := b.p.grid(b.count(count), b.c.num(typ), t)
+		grid, err := b.p.grid(count, typ, t)
 		if err != nil {
 			return err
 		}
-		a.Elem = &Element{Grid: grid, Type: t.basic, Size: t.size, Op: role.op, Ordering: w.order, SameOp: w.SameOp}
+		elem := Element{Grid: grid, Type: t.basic, Size: t.size, Op: role.op, Ordering: w.order, SameOp: w.SameOp}
 		if role.op == "" {
-			a.Elem.Op = b.operationName()
+			elem.Op = b.operationName()
 		}
-		if a.Elem.Op == noOp {
+		a.Elem = b.p.element(elem)
+		if elem.Op == noOp {
 			a.Kind = AtomicRead
 		}
 	}
@@ -304,6 +311,14 @@ func (b *opBuilder) target(count, typ string, role operationRole) error {
 		b.m.gate(b.e, b.op)
 	}
 	return nil
+}
+
+// element returns the last element of the process again, where it is equal.
+func (p *proc) element(e Element) *Element {
+	if p.lastElem == nil || *p.lastElem != e {
+		p.lastElem = &e
+	}
+	return p.lastElem
 }
 
 // gate makes the target access of an operation start after the target's call

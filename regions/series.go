@@ -15,14 +15,28 @@ import (
 
 // shape is what accesses of calls have in common.
 type shape struct {
-	access Access    // one of them
+	likeness
+	elem   *Element  // of atomic accesses
 	local  *CallInfo // what its call's Local was when the first was complete; it may have become known since
-	index  uint32    // among the shapes of the Machine
-	phase  int       // of last
-	last   *moment   // of the phase
-	stored bool      // last is in a file: it is a copy
-	other  *shape    // the same, for accesses that are not in program order with those of this one; or nil
 	next   *shape    // another one with the same shapeKey; or nil
+	other  *shape    // the same, for accesses that are not in program order with those of this one; or nil
+	last   *moment   // of the phase
+	phase  int       // of last
+	index  uint32    // among the shapes of the Machine
+	stored bool      // last is in a file: it is a copy
+	access Access    // one of them
+}
+
+// likeness is what accesses of a shape have in common, but for what accesses of
+// one place seldom differ in.
+type likeness struct {
+	shapeKey
+	fn             string
+	win            int64
+	strand, atomic uint32
+	kind           Kind
+	epoch          Epoch
+	spans          bool
 }
 
 // shapeKey is what tells most shapes apart, and is looked up fast.
@@ -34,8 +48,12 @@ type shapeKey struct {
 	stack, role uint32
 }
 
-func (a *Access) shapeKey() shapeKey {
-	return shapeKey{base: a.Base, layout: a.Layout, locks: a.Locks, owner: a.Owner, rank: a.Rank, stack: a.Call.Stack, role: uint32(a.Role)}
+func (a *Access) likeness() likeness {
+	c := a.Call
+	return likeness{
+		shapeKey: shapeKey{base: a.Base, layout: a.Layout, locks: a.Locks, owner: a.Owner, rank: a.Rank, stack: c.Stack, role: uint32(a.Role)},
+		fn:       c.Fn, win: c.Win, strand: c.Strand, atomic: a.Atomic, kind: a.Kind, epoch: c.Epoch, spans: a.Span != nil,
+	}
 }
 
 // recentShapes is the shapes of some of the last accesses of a process that
@@ -173,14 +191,14 @@ func (m *moment) extend(t *moment) bool {
 // shapeOf returns the shape of an access; nil where shapes would take more than
 // they save.
 func (m *Machine) shapeOf(p *proc, a *Access) *shape {
+	like := a.likeness()
 	recent := p.recent.of(a)
-	if s := *recent; s != nil && s.fits(a) {
+	if s := *recent; s != nil && s.fits(&like, a) {
 		return s
 	}
-	key := a.shapeKey()
-	first := m.shapeOfKey[key]
+	first := m.shapeOfKey[like.shapeKey]
 	s := first
-	for s != nil && !s.fits(a) {
+	for s != nil && !s.fits(&like, a) {
 		s = s.next
 	}
 	if s == nil {
@@ -189,14 +207,14 @@ func (m *Machine) shapeOf(p *proc, a *Access) *shape {
 		}
 		s = m.newShape(a)
 		s.next = first
-		m.shapeOfKey[key] = s
+		m.shapeOfKey[like.shapeKey] = s
 	}
 	*recent = s
 	return s
 }
 
 func (m *Machine) newShape(a *Access) *shape {
-	s := &shape{access: *a, local: a.Call.Local, index: uint32(len(m.shapes))}
+	s := &shape{likeness: a.likeness(), elem: a.Elem, local: a.Call.Local, access: *a, index: uint32(len(m.shapes))}
 	if a.Span != nil {
 		s.access.Span = &Completion{} // that of the access is used again
 	}
@@ -204,15 +222,10 @@ func (m *Machine) newShape(a *Access) *shape {
 	return s
 }
 
-// fits reports whether an access of the same process has the shape.
-func (s *shape) fits(a *Access) bool {
-	b := &s.access
-	if a.Base != b.Base || a.Layout != b.Layout || a.Owner != b.Owner || a.Role != b.Role || a.Kind != b.Kind || a.Atomic != b.Atomic || a.Locks != b.Locks ||
-		(a.Span != nil) != (b.Span != nil) || (a.Elem != nil) != (b.Elem != nil) || a.Elem != nil && *a.Elem != *b.Elem {
-		return false
-	}
-	c, d := a.Call, b.Call
-	return c.Fn == d.Fn && c.Stack == d.Stack && c.Strand == d.Strand && c.Win == d.Win && c.Epoch == d.Epoch && c.Local.alike(s.local)
+// fits reports whether an access, which is like that, has the shape.
+func (s *shape) fits(like *likeness, a *Access) bool {
+	return s.likeness == *like && a.Call.Local.alike(s.local) &&
+		(a.Elem == s.elem || a.Elem != nil && s.elem != nil && *a.Elem == *s.elem)
 }
 
 // alike reports whether two calls, either of which may be none, differ in time

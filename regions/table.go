@@ -502,7 +502,7 @@ func doWinFree(m *Machine, p *proc, c *call, _ *rule) {
 
 func doOperation(m *Machine, p *proc, c *call, r *rule) {
 	op := m.oneSided(p, c, r.op)
-	if c.has("request") && op != nil {
+	if op != nil && c.function.op.request >= 0 {
 		op.held = true
 		m.addRequest(p, c, &request{op: op, epoch: p.window(c.num("win"))})
 	}

@@ -91,11 +91,14 @@ func (m *Machine) certain(p *proc, c *call) *epochs {
 	if p.unsure || !c.has("win") {
 		return nil
 	}
-	if e := p.window(c.num("win")); e != nil && !e.unsure {
+	if e := p.window(c.num("win")); e != nil && p.knows(e) {
 		return e
 	}
 	return nil
 }
+
+// knows reports whether the epochs of the process on a window are known for sure.
+func (p *proc) knows(e *epochs) bool { return !p.unsure && !e.unsure }
 
 // failed takes a call that returned an error. It counts as not made; what is
 // wrong with its use is said all the same, since that may be why.

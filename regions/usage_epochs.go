@@ -63,7 +63,7 @@ func (m *Machine) misused(p *proc, c *call, e *epochs, u Usage) {
 // checkEpoch says whether an access epoch covers the target of a one-sided
 // operation (12.5), and one of the kind that it needs (12.3.5).
 func (m *Machine) checkEpoch(p *proc, c *call, e *epochs, op *operation, role operationRole) {
-	if m.certain(p, c) == nil {
+	if !p.knows(e) {
 		return
 	}
 	target := e.win.members[op.target]
@@ -72,7 +72,7 @@ func (m *Machine) checkEpoch(p *proc, c *call, e *epochs, op *operation, role op
 	case op.epoch == NoEpoch:
 		u.Why, u.Other = e.whyNoEpoch(target)
 		u.Mend = fmt.Sprintf("call %s between the calls that open and close an access epoch to rank %d: two MPI_Win_fence, MPI_Win_start and MPI_Win_complete, or MPI_Win_lock and MPI_Win_unlock", c.Fn.Name, target)
-	case c.has("request") && (op.epoch == FenceEpoch || op.epoch == StartEpoch):
+	case c.function.op.request >= 0 && (op.epoch == FenceEpoch || op.epoch == StartEpoch):
 		u.Why = fmt.Sprintf("operations with a request may be called in lock epochs only, and this is a %s epoch", op.epoch)
 		u.Mend = "call the form without a request, or lock the target"
 	default:

@@ -15,7 +15,7 @@ func (m *Machine) checkRange(b *opBuilder, a *Access) {
 		return
 	}
 	if w.dynamic != nil {
-		if !b.c.Failed && m.certain(b.p, b.c) != nil {
+		if !b.c.Failed && b.p.knows(b.e) {
 			m.reaches = append(m.reaches, &reach{op: b.op, win: w, access: *a})
 			b.op.held = true
 		}
@@ -32,7 +32,7 @@ func (m *Machine) checkRange(b *opBuilder, a *Access) {
 	}
 	first := outside[0].Shift(a.Base)
 	from := int64(first.Lo - wlo)
-	if m.certain(b.p, b.c) != nil {
+	if b.p.knows(b.e) {
 		m.misuse(Usage{Kind: OutsideWindow, Call: b.op.call, Last: b.e.last, Role: a.Role, OneOp: true, Owner: a.Owner, Window: &w.Window,
 			Lo: first.Lo, Hi: first.Lo + first.Size, Base: wlo,
 			Why: fmt.Sprintf("rank %d's part of the window has %d bytes, and %s accesses there the bytes from %d up to %d",
