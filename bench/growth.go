@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -16,14 +17,17 @@ import (
 
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/synth"
+	"github.com/mcchk/mcchk/trace"
 )
 
 // growthCase is a synthetic trace, analysed by a process of its own.
 type growthCase struct {
 	title  string
 	config synth.Config
-	cores  int // GOMAXPROCS; 0: all
+	grid   *synthetic // instead of config
+	cores  int        // GOMAXPROCS; 0: all
 	args   []string
+	shards int     // parts, analysed one after the other, of which the slowest counts; 0: no parts
 	than   int     // compare with the case so many before; 0: none
 	aim    float64 // most that the figure may be a multiple of that of the other
 	figure func(growthCost) float64
@@ -74,6 +78,14 @@ func growthCases() []growthCase {
 		growthCase{title: "random, all in one region", config: region},
 		growthCase{title: "random, --max-memory 96MiB: memory", config: region, args: []string{"--max-memory", "96MiB"}, than: 1, aim: 0.6, figure: peakOf},
 	)
+	// Of one step, so that all loads and stores are in one region.
+	grid := &synthetic{name: "one region", ranks: 24, kernel: gridScript(1, 200_000)}
+	cases = append(cases,
+		growthCase{title: "loads and stores of one region", grid: grid, cores: 1},
+		growthCase{title: "the slower of two shards: time on the wall", grid: grid, cores: 1, shards: 2, than: 1, aim: 0.6, figure: wallOf},
+		growthCase{title: "random, all in one region, one core", config: region, cores: 1},
+		growthCase{title: "the slower of two shards: time on the wall", config: region, cores: 1, shards: 2, than: 1, aim: 0.6, figure: wallOf},
+	)
 	for _, c := range []synth.Config{
 		{Pattern: "ring", Ranks: 64, Steps: 5_000},
 		{Pattern: "alltoall", Ranks: 32, Accesses: 200_000},
@@ -106,13 +118,13 @@ func (o options) growth(ctx context.Context, out io.Writer, work string) error {
 			if err := os.RemoveAll(dir); err != nil {
 				return err
 			}
-			e, err := synth.Generate(ctx, dir, c.config)
-			if err != nil {
+			var err error
+			if accesses, err = c.write(ctx, dir); err != nil {
 				return fmt.Errorf("%s: %w", c.title, err)
 			}
-			made, accesses = c.trace(), e.Accesses
+			made = c.trace()
 		}
-		key := fmt.Sprint(c.trace(), c.cores, c.args)
+		key := fmt.Sprint(c.trace(), c.cores, c.args, c.shards)
 		cost, ok := known[key]
 		for run := 0; !ok && run < max(1, (o.rounds+1)/2); run++ {
 			again, err := c.run(ctx, l.mcchk, dir)
@@ -132,16 +144,80 @@ func (o options) growth(ctx context.Context, out io.Writer, work string) error {
 
 // trace names the trace of the case.
 func (c *growthCase) trace() string {
+	if c.grid != nil {
+		return c.grid.name
+	}
 	return fmt.Sprint(c.config.Pattern, " ", c.config.Ranks, " ", c.config.Accesses, " ", c.config.Steps)
+}
+
+// write writes the trace, and returns how many accesses it has.
+func (c *growthCase) write(ctx context.Context, dir string) (int64, error) {
+	if c.grid == nil {
+		e, err := synth.Generate(ctx, dir, c.config)
+		if err != nil {
+			return 0, err
+		}
+		return e.Accesses, nil
+	}
+	if err := c.grid.write(ctx, dir); err != nil {
+		return 0, err
+	}
+	d, err := trace.OpenDir(dir)
+	if err != nil {
+		return 0, err
+	}
+	size, err := decode(d)
+	return int64(size.records), err
 }
 
 // run analyses the trace, which has no races.
 func (c *growthCase) run(ctx context.Context, mcchk, dir string) (growthCost, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*runTimeout)
 	defer cancel()
-	cores := cmp.Or(c.cores, runtime.NumCPU())
-	cmd := exec.CommandContext(ctx, mcchk, append(append([]string{"analyze"}, c.args...), dir)...)
-	cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(cores))
+	if c.shards == 0 {
+		return c.command(ctx, mcchk, append(append([]string{"analyze"}, c.args...), dir)...)
+	}
+	part := func(i int) string { return fmt.Sprintf("%s.part.%d", dir, i) }
+	merge := []string{"merge", "--format", "json=" + part(0)}
+	var slowest growthCost
+	for i := 1; i <= c.shards; i++ {
+		defer os.Remove(part(i))
+		cost, err := c.command(ctx, mcchk, "analyze", "--shard", fmt.Sprintf("%d/%d", i, c.shards), dir, "-o", part(i))
+		if err != nil {
+			return growthCost{}, err
+		}
+		slowest = growthCost{wall: max(slowest.wall, cost.wall), cpu: max(slowest.cpu, cost.cpu), peak: max(slowest.peak, cost.peak)}
+		merge = append(merge, part(i))
+	}
+	defer os.Remove(part(0))
+	if _, err := c.command(ctx, mcchk, merge...); err != nil {
+		return growthCost{}, err
+	}
+	return slowest, c.sameAsWhole(ctx, mcchk, dir, part(0))
+}
+
+// sameAsWhole fails unless a merged report is what one analysis reports.
+func (c *growthCase) sameAsWhole(ctx context.Context, mcchk, dir, merged string) error {
+	whole := dir + ".whole"
+	defer os.Remove(whole)
+	if _, err := c.command(ctx, mcchk, "analyze", "--format", "json="+whole, dir); err != nil {
+		return err
+	}
+	a, err := os.ReadFile(whole)
+	if err != nil {
+		return err
+	}
+	b, err := os.ReadFile(merged)
+	if err == nil && !bytes.Equal(a, b) {
+		err = errors.New("the merged report differs from that of one analysis")
+	}
+	return err
+}
+
+// command runs mcchk.
+func (c *growthCase) command(ctx context.Context, mcchk string, args ...string) (growthCost, error) {
+	cmd := exec.CommandContext(ctx, mcchk, args...)
+	cmd.Env = append(os.Environ(), "GOMAXPROCS="+strconv.Itoa(cmp.Or(c.cores, runtime.NumCPU())))
 	began := time.Now()
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return growthCost{}, fmt.Errorf("%w\n%s", errors.Join(err, ctx.Err()), text)

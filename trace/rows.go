@@ -166,8 +166,13 @@ type folder struct {
 	first  int // index of the first of them among the rows
 	single int // rows behind the last loop
 	coming [maxPeriod]expected
-	latest [64]uint16 // number of the last row with a stack, by part of its identifier, from 1
+	latest [64]uint8             // number of the last row with a stack, by part of its identifier, from 1
+	before [MaxStretch + 1]uint8 // number of the row before it of which the same holds, by number
 }
+
+// tries is how many earlier accesses of a place are taken for those of the round
+// before.
+const tries = 8
 
 // maxPeriod is how many accesses a round has at most.
 const maxPeriod = 32
@@ -238,11 +243,20 @@ func (f *folder) add(a *Access, s *Stretch) {
 	f.single++
 	n := len(s.Rows)
 	last := &f.latest[a.Stack%uint32(len(f.latest))]
-	period := n - int(*last)
-	*last = uint16(n)
-	if period <= maxPeriod && 2*period < f.single && f.loop(s.Rows[n-1-2*period:], period) {
-		s.Rows = s.Rows[:n-1-period]
-		f.period, f.first, f.at = period, n-1-2*period, 1%period
+	f.before[n] = *last
+	*last = uint8(n)
+	other := n
+	for range tries {
+		other = int(f.before[other])
+		period := n - other
+		if other == 0 || period > maxPeriod || 2*period >= f.single {
+			return
+		}
+		if f.loop(s.Rows[n-1-2*period:], period) {
+			s.Rows = s.Rows[:n-1-period]
+			f.period, f.first, f.at = period, n-1-2*period, 1%period
+			return
+		}
 	}
 }
 

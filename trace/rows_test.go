@@ -127,7 +127,7 @@ func TestFoldLoop(t *testing.T) {
 	for row := range uint64(1000) {
 		for place := range uint32(5) {
 			accesses = append(accesses, Access{
-				Addr: 1<<20*uint64(place+1) + 4096*row, Stride: 8, Count: 500, Size: 8, Stack: 7 * place, Store: place == 4,
+				Addr: 1<<20*uint64(place*place+1) + 4096*row, Stride: 8, Count: 500, Size: 8, Stack: 7 * (place / 3), Store: place == 4,
 			})
 		}
 	}

@@ -138,6 +138,14 @@ func TestSlurm(t *testing.T) {
 	s.run("mcchk", "merge", "array.1", "array.2", "array.3", "--format", "json=array.json")
 	s.same("array.json", "whole.json")
 
+	// One huge region, of which each task has the memory of half of the processes.
+	s.run("mcchk", "generate", "--pattern", "random", "--ranks", "8", "--steps", "1", "--accesses", "300000", "--races", "5", "-o", "huge")
+	s.run("mcchk", "analyze", "huge", "--format", "json=huge.json", "--format", "text=huge.txt")
+	s.run("srun", "-n", "2", "mcchk", "analyze", "huge", "-o", "half")
+	s.run("mcchk", "merge", "half.1-of-2", "half.2-of-2", "--format", "json=halves.json", "--format", "text=halves.txt")
+	s.same("halves.json", "huge.json")
+	s.same("halves.txt", "huge.txt")
+
 	// Without srun, a job's script analyses all, however many tasks it has.
 	s.batch("mcchk analyze traces --format json=job.json --fail-on never", "-n", "2")
 	s.same("job.json", "whole.json")
