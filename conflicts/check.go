@@ -230,14 +230,27 @@ func (s *searcher) search(ctx context.Context, owner int32, calls []*regions.Acc
 		if ctx.Err() != nil {
 			return
 		}
+		s.compareWithLater(l, i)
+	}
+	s.searchLocals(ctx, owner)
+}
+
+// compareWithLater compares lane i with itself and with those behind it.
+func (s *searcher) compareWithLater(l *lane, i int) {
+	if len(s.lanes) > fewLanes {
 		s.overlapping(l.class, l.lo, l.hi, func(j int32) bool {
 			if int32(i) <= j {
 				s.compareLanes(l, s.lanes[j])
 			}
 			return true
 		})
+		return
 	}
-	s.searchLocals(ctx, owner)
+	for _, m := range s.lanes[i:] {
+		if m.lo < l.hi && l.lo < m.hi && !l.class.compatible(m.class) {
+			s.compareLanes(l, m)
+		}
+	}
 }
 
 // build prepares the look-up of lanes.
