@@ -34,6 +34,7 @@ func addSeeds(f *testing.F) {
 	f.Add(file(f, small))
 	f.Add(chunked(f))
 	f.Add(twoStrands(f))
+	f.Add(apart(f))
 	f.Add(compress(f, chunked(f)))
 }
 
@@ -43,10 +44,13 @@ func addSeeds(f *testing.F) {
 func FuzzReader(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, data := range [][]byte{data, mend(data)} {
+		for i, data := range [][]byte{data, mend(data), data, mend(data)} {
 			r, err := NewReader(bytes.NewReader(data), "f")
 			if err != nil {
 				continue
+			}
+			if i >= 2 {
+				r.Skip(func(lo, _ uint64) bool { return lo%3 != 0 })
 			}
 			var ev Event
 			for err == nil {
@@ -82,6 +86,10 @@ func checkEvent(t *testing.T, r *Reader, ev *Event) {
 			t.Fatalf("call %+v", ev.Call)
 		}
 		r.Stack(ev.Call.Stack)
+	case KindSkipped:
+		if ev.Skipped.Accesses == 0 {
+			t.Fatalf("nothing was passed over")
+		}
 	case KindLost, KindEnd:
 	default:
 		t.Fatalf("kind %d", ev.Kind)
