@@ -78,18 +78,24 @@ func doComplete(m *Machine, p *proc, c *call, _ *rule) {
 	m.epoch(p, e, StartEpoch, -1, false)
 	inEpoch := func(op *operation) bool { return op.epoch == StartEpoch }
 	m.finish(p, e, info, buffers, inEpoch)
-	open := map[int32][]*span{}
+	open, out := map[int32][]*span{}, map[int32]int{}
 	for _, op := range e.ops {
-		if inEpoch(op) && op.remote != nil {
-			target := e.win.members[op.target]
+		if !inEpoch(op) {
+			continue
+		}
+		target := e.win.members[op.target]
+		if op.remote != nil {
 			open[target] = append(open[target], op.remote)
+		}
+		if op.remoteOut {
+			out[target]++
 		}
 	}
 	e.ops = slices.DeleteFunc(e.ops, inEpoch)
 	var signals []*signal
 	for _, target := range e.started {
 		s := m.channel(chanKey{kind: 'c', on: e.win.ID, from: p.rank, to: target}).nextSent()
-		s.open = open[target]
+		s.open, s.openOut = open[target], out[target]
 		signals = append(signals, &s.forth)
 	}
 	e.started = nil
@@ -120,7 +126,8 @@ func doExposureEnd(m *Machine, p *proc, c *call, _ *rule) {
 			for _, sp := range s.open {
 				sp.close(p.here(), info)
 			}
-			s.open = nil
+			m.endLeftOut(p, s.openOut)
+			s.open, s.openOut = nil, 0
 		}
 		e.copies.refresh(p)
 	})

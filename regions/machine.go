@@ -75,6 +75,7 @@ type Machine struct {
 	again      []*Access // of regions that have been searched, for reuse
 	spareSpans []*span
 	spareOps   []*operation
+	leftOut    leftOut
 	arrived    int   // processes that stand at the global synchronization
 	closer     *proc // the first that came
 
@@ -235,6 +236,7 @@ func (m *Machine) lockIndex(s *LockSet) uint32 {
 // carry takes the accesses that are not complete into the region that begins:
 // there they start with it.
 func (m *Machine) carry() {
+	m.leftOut.new = m.leftOut.open
 	for s := range m.spans.all {
 		a := m.newAccess(*s.access)
 		a.Start = Point{Rank: a.Rank, Seg: before}
@@ -358,7 +360,8 @@ func (m *Machine) region() *Region {
 		m.stats.Accesses += n
 		p.taken = 0
 	}
-	m.stats.Accesses += uint64(len(m.calls) - m.old + m.settled)
+	m.stats.Accesses += uint64(len(m.calls) - m.old + m.settled + m.leftOut.new)
+	m.leftOut.new = 0
 	return r
 }
 

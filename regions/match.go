@@ -24,6 +24,7 @@ type channel struct {
 type slot struct {
 	forth, back signal
 	open        []*span
+	openOut     int  // more of them, that are left out
 	over        bool // the wait is over
 	of          *channel
 	n           uint64 // its number there, from 1

@@ -62,14 +62,45 @@ func (p Part) HasProcess(owner int32) bool {
 	return p.Whole() || uint64(owner)%uint64(p.Of) == uint64(p.Index)
 }
 
-// Wants reports whether loads and stores of a process in [lo, hi) of its own
-// memory may matter to the part.
+// Wants reports whether what a process does in [lo, hi) of its own memory may
+// matter to the part, also later, when a window of the separate memory model
+// may have it.
 func (p Part) Wants(rank int32, lo, hi uint64) bool {
 	return p.HasProcess(rank) || p.Touches(rank, lo, hi)
 }
 
-// mine reports whether loads and stores in [lo, hi) of a process may matter to
-// the part of memory that the replay is for.
+// mine reports whether what a process does now in [lo, hi) of its memory may
+// matter to the part of memory that the replay is for.
 func (m *Machine) mine(p *proc, lo, hi uint64) bool {
 	return m.part.Whole() || p.copied && m.part.HasProcess(p.rank) || m.part.Touches(p.rank, lo, hi)
+}
+
+// leftOut counts accesses of calls that no byte of the part touches, and that
+// are not made. What is counted is the same in all parts, since it decides on the
+// phases.
+type leftOut struct {
+	open int // not complete yet
+	new  int // since the phase, or with the concurrent region, began
+}
+
+// leaveOut counts an access that begins.
+func (m *Machine) leaveOut() {
+	m.grown++
+	m.leftOut.open++
+	m.leftOut.new++
+}
+
+// endLeftOut counts accesses that are complete at the present moment of a process.
+func (m *Machine) endLeftOut(p *proc, n int) {
+	m.leftOut.open -= n
+	p.segs[len(p.segs)-1].ended += n
+}
+
+// mineAtTarget is mine for the access of an operation on a window to its target.
+func (m *Machine) mineAtTarget(w *window, a *Access) bool {
+	if m.part.Whole() || m.separate(w) && m.part.HasProcess(a.Owner) {
+		return true
+	}
+	lo, hi := a.Layout.Bounds(a.Base)
+	return m.part.Touches(a.Owner, lo, hi)
 }

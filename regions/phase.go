@@ -85,10 +85,10 @@ func (m *Machine) weight(s evc.Stamp) int { return 1 + m.clock.Bits(s)/localBits
 
 // kept counts what is not past.
 func (m *Machine) kept(floor []uint32) int {
-	n := 0
+	n := m.leftOut.open
 	for i, p := range m.procs {
 		for _, s := range p.segs[floor[i]:] {
-			n += m.weight(s.Stamp) + s.loads
+			n += m.weight(s.Stamp) + s.loads + s.ended
 		}
 	}
 	for _, a := range m.calls {

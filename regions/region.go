@@ -183,6 +183,7 @@ type Segment struct {
 	Stamp evc.Stamp
 	Calls *Bounds
 	loads int    // loads and stores in it, those of other parts included
+	ended int    // accesses of calls that end in it and are left out
 	marks []mark // calls in it that lock or complete
 }
 

@@ -57,6 +57,21 @@ type operation struct {
 	held   bool    // not only its window refers to it
 	local  []*span // its buffers at the origin; none once complete
 	remote *span   // its access to the target; nil once complete
+
+	// What of these is left out.
+	localOut  []bufferOut
+	remoteOut bool
+}
+
+// bufferOut is a buffer [lo, hi) that is left out.
+type bufferOut struct {
+	lo, hi uint64
+	ended  bool // before the operation: the memory was given up
+}
+
+// pending reports whether any access of the operation is not complete.
+func (op *operation) pending() bool {
+	return len(op.local) > 0 || op.remote != nil || len(op.localOut) > 0 || op.remoteOut
 }
 
 // newOperation returns an operation that is about to begin.
@@ -67,7 +82,7 @@ func (m *Machine) newOperation() *operation {
 	}
 	op := m.spareOps[n-1]
 	m.spareOps = m.spareOps[:n-1]
-	*op = operation{local: op.local[:0]}
+	*op = operation{local: op.local[:0], localOut: op.localOut[:0]}
 	return op
 }
 
@@ -156,7 +171,7 @@ func (m *Machine) oneSided(p *proc, c *call, role operationRole) *operation {
 		e.fenceOp = info
 	}
 	m.stats.Operations++
-	if len(op.local) > 0 || op.remote != nil {
+	if op.pending() {
 		e.ops = append(e.ops, op)
 	}
 	return op
@@ -251,6 +266,11 @@ func (b *opBuilder) buffer(at bufferArgsAt, kind Kind, role Role) error {
 	if layout.IsEmpty() || b.c.Failed {
 		return nil
 	}
+	if lo, hi := layout.Bounds(addr); !b.m.part.Wants(b.p.rank, lo, hi) && b.p.foreign(lo, hi) == nil {
+		b.op.localOut = append(b.op.localOut, bufferOut{lo: lo, hi: hi})
+		b.m.leaveOut()
+		return nil
+	}
 	a := b.m.accessRoom()
 	*a = Access{Rank: b.p.rank, Kind: kind, Role: role, Base: addr, Layout: layout, Call: b.info}
 	shared := b.p.locate(a)
@@ -306,8 +326,15 @@ func (b *opBuilder) target(role operationRole) error {
 		b.m.again = append(b.m.again, a)
 		return nil
 	}
+	gated := b.op.epoch == FenceEpoch && b.e.loose
+	if !gated && !b.m.mineAtTarget(w, a) {
+		b.m.again = append(b.m.again, a)
+		b.op.remoteOut = true
+		b.m.leaveOut()
+		return nil
+	}
 	b.op.remote = b.m.open(b.p, a)
-	if b.op.epoch == FenceEpoch && b.e.loose {
+	if gated {
 		b.m.gate(b.e, b.op)
 	}
 	return nil
@@ -389,6 +416,11 @@ func (m *Machine) instant(p *proc, a Access) {
 func (m *Machine) instantAt(p *proc, a Access, owner int32, shared int64) {
 	a.Start = p.here()
 	a.End = a.Start
+	if lo, hi := a.Layout.Bounds(a.Base); owner == p.rank && !m.mine(p, lo, hi) || owner != p.rank && !m.part.Touches(owner, lo, hi) {
+		m.leaveOut()
+		m.endLeftOut(p, 1)
+		return
+	}
 	a.Rank, a.Owner, a.Locks, a.Within = p.rank, owner, p.holding(owner, shared), p.within()
 	m.grown++
 	if !m.settle(p, &a, nil) {
@@ -411,10 +443,10 @@ func (m *Machine) finish(p *proc, e *epochs, by *CallInfo, parts part, which fun
 	kept := e.ops[:0]
 	for _, op := range e.ops {
 		if which == nil || which(op) {
-			m.finishOperation(op, at, by, parts)
+			m.finishOperation(p, op, at, by, parts)
 		}
 		switch {
-		case len(op.local) > 0 || op.remote != nil:
+		case op.pending():
 			kept = append(kept, op)
 		case !op.held:
 			m.spareOps = append(m.spareOps, op)
@@ -424,7 +456,7 @@ func (m *Machine) finish(p *proc, e *epochs, by *CallInfo, parts part, which fun
 	e.ops = kept
 }
 
-func (m *Machine) finishOperation(op *operation, at Point, by *CallInfo, parts part) {
+func (m *Machine) finishOperation(p *proc, op *operation, at Point, by *CallInfo, parts part) {
 	if parts&buffers != 0 {
 		if op.reads { // its data is here, so its read is done
 			parts |= targets
@@ -433,15 +465,27 @@ func (m *Machine) finishOperation(op *operation, at Point, by *CallInfo, parts p
 			s.close(at, by)
 			m.drop(s)
 		}
-		if parts&targets == 0 && op.remote != nil && op.call.Local == nil {
+		for _, b := range op.localOut {
+			if !b.ended {
+				m.endLeftOut(p, 1)
+			}
+		}
+		if parts&targets == 0 && (op.remote != nil || op.remoteOut) && op.call.Local == nil {
 			op.call.Local = by
 		}
-		op.local = op.local[:0]
+		op.local, op.localOut = op.local[:0], op.localOut[:0]
 	}
-	if parts&targets != 0 && op.remote != nil {
+	if parts&targets == 0 {
+		return
+	}
+	if op.remote != nil {
 		op.remote.close(at, by)
 		m.drop(op.remote)
 		op.remote = nil
+	}
+	if op.remoteOut {
+		m.endLeftOut(p, 1)
+		op.remoteOut = false
 	}
 }
 

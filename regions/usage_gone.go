@@ -84,6 +84,16 @@ func (p *proc) giveUp(m *Machine, lo, hi uint64) {
 			s.close(after, nil)
 		}
 	}
+	for _, e := range p.wins {
+		for _, op := range e.ops {
+			for i := range op.localOut {
+				if b := &op.localOut[i]; !b.ended && b.lo >= lo && b.hi <= hi {
+					b.ended = true
+					m.endLeftOut(p, 1)
+				}
+			}
+		}
+	}
 }
 
 // memory returns what a member exposes.
