@@ -17,7 +17,14 @@ type mark struct {
 // mark remembers a call in the present separate region.
 func (p *proc) mark(c *call) {
 	s := &p.segs[len(p.segs)-1]
-	s.marks = append(s.marks, mark{p.pos, c.Fn, c.Stack, p.event.Strand})
+	const room = 256
+	n := len(s.marks)
+	if len(p.marks) == cap(p.marks) {
+		p.marks = append(make([]mark, 0, room+2*n), s.marks...)
+	}
+	p.marks = append(p.marks, mark{p.pos, c.Fn, c.Stack, p.event.Strand})
+	all := len(p.marks)
+	s.marks = p.marks[all-n-1 : all : all]
 }
 
 func (m *mark) info(rank int32) *CallInfo {

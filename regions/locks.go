@@ -28,7 +28,8 @@ type LockSet struct {
 }
 
 func newLockSet(locks []heldLock) *LockSet {
-	key := make([]byte, 0, 16*len(locks))
+	var room [64]byte // of most sets
+	key := room[:0]
 	for _, l := range locks {
 		key = binary.AppendVarint(key, l.win)
 		key = binary.AppendVarint(key, int64(l.target))

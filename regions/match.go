@@ -7,7 +7,7 @@ import (
 // chanKey names a channel of signals from one process to another that match in
 // order: messages of one communicator and tag, posts, completes.
 type chanKey struct {
-	kind     byte // 'm' message, 'p' post → start, 'c' complete → wait
+	kind     int64 // 'm' message, 'p' post → start, 'c' complete → wait
 	on       int64
 	from, to int32
 	tag      int64

@@ -141,7 +141,7 @@ func doSendrecv(m *Machine, p *proc, c *call, _ *rule) {
 			m.instant(p, a)
 		}
 	}
-	var signals []*signal
+	signals := make([]*signal, 0, 2)
 	if s != nil {
 		signals = append(signals, &s.forth)
 	}

@@ -159,7 +159,10 @@ func (m *Machine) keepCalls(out *Region, floor []uint32) {
 	}
 	m.keptMoments(floor, out.moments, out.spill, func(t *moment) {
 		for i := range uint64(t.count) {
-			again(out.accessWithCalls(t, i))
+			a := m.accessRoom()
+			out.fullAccess(t, i, a)
+			a.Old = true
+			calls = append(calls, a)
 		}
 	})
 	m.old = len(calls)

@@ -38,6 +38,7 @@ type proc struct {
 	recentBuffers   [8]*buffer // some of the last asked for
 	infos           []CallInfo // room for the next
 	bounds          []Bounds   // room for the next
+	marks           []mark     // of several separate regions, those of the present one last
 	current         call       // the call under way
 	room            []wait     // storage of waits
 	waits           []wait

@@ -285,12 +285,18 @@ func (r *Region) access(m *moment, i uint64, a *Access) {
 // accessWithCalls returns access i of a moment.
 func (r *Region) accessWithCalls(m *moment, i uint64) *Access {
 	a := &Access{}
+	r.fullAccess(m, i, a)
+	return a
+}
+
+// fullAccess fills in access i of a moment, with its calls.
+func (r *Region) fullAccess(m *moment, i uint64, a *Access) {
 	r.access(m, i, a)
 	call := *a.Call
 	call.Pos = a.Start.Pos
 	a.Call = &call
 	if m.by == instantaneous {
-		return a
+		return
 	}
 	a.Span = &Completion{}
 	if m.by != nobody {
@@ -298,7 +304,6 @@ func (r *Region) accessWithCalls(m *moment, i uint64) *Access {
 		by.Pos = a.End.Pos
 		a.Span.By = &by
 	}
-	return a
 }
 
 // Series is accesses of calls to the memory of one process that differ only in
