@@ -60,7 +60,6 @@ int64_t *mcchk_call_begin(uint16_t function, uint64_t words, void *frame)
 	uint64_t seq = __atomic_add_fetch(&mcchk_seq, 1, __ATOMIC_SEQ_CST);
 	if (!t)
 		return NULL;
-	t->marked = seq;
 	t->call = r;
 	t->call_size = (uint32_t)length;
 	if (!r) {

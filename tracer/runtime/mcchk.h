@@ -2,9 +2,10 @@
  *
  * Data flow: MPI calls enter through the generated wrappers (wrappers.c, made
  * from mpi.tbl), loads and stores through the compiler's call-backs
- * (callbacks.c, or inlined from inline.c). Both write records into the
- * thread's open chunk of the trace file (writer.c), whose format is described
- * in docs/trace-format.md. shadow.c says which memory matters.
+ * (callbacks.c, or inlined from inline.c). Both write records into open chunks
+ * of the trace file that are the thread's own, one for calls and one for
+ * accesses (writer.c); the format is described in docs/trace-format.md.
+ * shadow.c says which memory matters.
  *
  * Promises: nothing here changes what the program computes; the load/store
  * path neither allocates nor locks; when the file cannot grow the program
@@ -53,7 +54,7 @@ int mcchk_hot_granules(uintptr_t addr, uint64_t size);
 struct mcchk_chunk {
 	uint32_t magic, size, strand, crc, state, used;
 	uint64_t seq;
-	uint32_t region, zero;
+	uint32_t region, kind; /* 0: calls and all else; not 0: accesses */
 	char payload[];
 };
 
@@ -64,6 +65,12 @@ struct mcchk_access {
 	uint64_t addr;
 	int64_t stride;
 	uint64_t count;
+};
+
+struct mcchk_mark {
+	uint8_t type, zero[3];
+	uint32_t length;
+	uint64_t seq;
 };
 
 enum { MCCHK_STORE = 1, MCCHK_ATOMIC = 2, MCCHK_LIBRARY = 4 };
@@ -104,6 +111,15 @@ struct mcchk_start {
 #define MCCHK_MAX_FRAMES 64
 #define MCCHK_SITES 256 /* armed at a time */
 
+/* A chunk that a thread writes. */
+struct mcchk_open {
+	struct mcchk_chunk *chunk; /* NULL: none yet, or the file is full */
+	void *map;
+	size_t map_size;
+	uint64_t file_offset; /* of the chunk */
+	uint32_t limit;       /* payload bytes that ordinary records may fill */
+};
+
 struct mcchk_stack_slot {
 	uint64_t hash; /* 0: empty */
 	uint64_t id;
@@ -114,13 +130,10 @@ struct mcchk_call_record;
 /* What one thread (strand) owns. */
 struct mcchk_thread {
 	uint32_t strand;
-	struct mcchk_chunk *chunk; /* NULL: none yet, or the file is full */
-	void *map;
-	size_t map_size;
-	uint64_t file_offset; /* of the chunk */
-	uint32_t limit;       /* payload bytes that ordinary records may fill */
-	uint64_t marked;      /* the call that the strand's records follow */
-	struct mcchk_run *runs;
+	struct mcchk_open calls; /* and all that is not an access */
+	struct mcchk_open accesses;
+	uint64_t marked; /* the call that the last accesses follow */
+	struct mcchk_run *runs; /* into the chunk of accesses, as `starts` and `armed` */
 	struct mcchk_start *starts;
 	struct mcchk_stack_slot *stacks;
 	uint32_t stack_slots, stack_count;
@@ -183,8 +196,16 @@ struct mcchk_thread *mcchk_thread_get(void);
 void mcchk_disarm(struct mcchk_thread *t);
 void *mcchk_reserve(struct mcchk_thread *t, uint64_t bytes);
 void mcchk_commit(struct mcchk_thread *t, uint64_t bytes);
+struct mcchk_access *mcchk_reserve_access(struct mcchk_thread *t);
+void mcchk_commit_access(struct mcchk_thread *t);
 uint64_t mcchk_now(void);
 uint32_t mcchk_crc32c(const void *data, size_t size);
+
+/* ---- index.c: what a chunk of accesses holds ---- */
+
+#define MCCHK_INDEX 56u /* bytes of an index without groups */
+#define MCCHK_GROUP 8u  /* and more for each mark */
+uint32_t mcchk_write_index(struct mcchk_chunk *c, uint64_t *elements);
 
 /* ---- records.c: definitions ---- */
 
@@ -193,7 +214,6 @@ static inline uint64_t mcchk_pad8(uint64_t n) { return (n + 7) & ~7ull; }
 void mcchk_write_info(const char *key, const char *value);
 void mcchk_write_modules(void);
 void mcchk_write_clock(uint64_t local, uint64_t reference, uint64_t round_trip);
-void mcchk_write_mark(struct mcchk_thread *t, uint64_t seq);
 
 /* ---- memory.c: memory that ceases to exist ---- */
 

@@ -43,20 +43,6 @@ void mcchk_write_clock(uint64_t local, uint64_t reference, uint64_t round_trip)
 	mcchk_commit(t, sizeof *r);
 }
 
-void mcchk_write_mark(struct mcchk_thread *t, uint64_t seq)
-{
-	struct record {
-		uint8_t type, zero[3];
-		uint32_t length;
-		uint64_t seq;
-	};
-	struct record *r = mcchk_reserve(t, sizeof *r);
-	if (!r)
-		return;
-	*r = (struct record){.type = 8, .length = sizeof *r, .seq = seq};
-	mcchk_commit(t, sizeof *r);
-}
-
 /* ---- modules ---- */
 
 struct module {

@@ -8,7 +8,7 @@
  * over the same memory again and again writes each run once.
  *
  * A span ends at every call that any thread of the process records, and with
- * the chunk: then no run goes on.
+ * the chunk of accesses: then no run goes on.
  */
 #include "mcchk.h"
 
@@ -72,20 +72,15 @@ static int belongs(struct mcchk_run *r, uintptr_t addr)
 static struct mcchk_access *new_record(struct mcchk_thread *t, uintptr_t addr, uintptr_t pc, void **frame,
 				       uint32_t size, uint32_t flags, int64_t stride, uint64_t count)
 {
-	uint64_t seq = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE);
-	if (t->marked != seq) {
-		mcchk_write_mark(t, seq);
-		t->marked = seq;
-	}
 	uint32_t stack = mcchk_stack(t, pc, frame);
-	struct mcchk_access *rec = mcchk_reserve(t, sizeof *rec);
+	struct mcchk_access *rec = mcchk_reserve_access(t);
 	if (!rec) {
 		mcchk_lost(0, count);
 		return NULL;
 	}
 	*rec = (struct mcchk_access){.type = 2, .flags = (uint8_t)flags, .size = (uint16_t)size, .stack = stack,
 				     .addr = addr, .stride = stride, .count = count};
-	mcchk_commit(t, sizeof *rec);
+	mcchk_commit_access(t);
 	return rec;
 }
 

@@ -1,10 +1,12 @@
-/* The trace file: chunks in shared mappings, one open chunk a thread.
+/* The trace file: chunks in shared mappings. A thread has one open for calls and
+ * all else, and from its first access on another for accesses alone.
  *
  * A chunk's place in the file is claimed with one atomic addition, so threads
  * extend the file without a lock. The file is extended before it is mapped: a
  * full disk is an error here and never a SIGBUS. When that happens recording
  * stops for the whole process, and what is lost from then on is counted in a
- * `lost` record, for which every chunk keeps room.
+ * `lost` record, for which every chunk of calls keeps room, as every chunk of
+ * accesses does for its index.
  */
 #include "mcchk.h"
 
@@ -22,9 +24,10 @@
 
 #define FILE_HEADER 128u
 #define CHUNK_HEADER 40u
-#define KEPT_ROOM 64u /* in each chunk, for a lost and an end record */
+#define KEPT_ROOM 128u /* in each chunk: for a lost and an end record; or for an index without groups and END_CHUNK */
+#define END_CHUNK (CHUNK_HEADER + (uint32_t)sizeof(struct end_record)) /* with an end record alone */
 #define PAGE 4096u
-#define SMALL_CHUNK (32u << 10) /* first chunk of threads but the first */
+#define SMALL_CHUNK (16u << 10) /* first chunks of threads but the first */
 
 struct lost_record {
 	uint8_t type, reason;
@@ -132,19 +135,20 @@ void mcchk_lost(uint64_t calls, uint64_t accesses)
 	show_losses();
 }
 
-/* Puts the lost record into the room kept at the end of the thread's chunk. */
+/* Puts the lost record into the room kept at the end of the thread's chunk of calls. */
 static void place_lost(struct mcchk_thread *t, int reason)
 {
-	if (!t->chunk || file.lost)
+	struct mcchk_chunk *c = t->calls.chunk;
+	if (!c || file.lost)
 		return;
-	uint32_t used = t->chunk->used;
-	struct lost_record *r = (void *)(t->chunk->payload + used);
+	uint32_t used = c->used;
+	struct lost_record *r = (void *)(c->payload + used);
 	*r = (struct lost_record){.type = 10, .reason = (uint8_t)reason, .length = sizeof *r};
 	struct lost_record *none = NULL;
 	if (!atomic_compare_exchange_strong(&file.lost, &none, r))
 		return;
 	show_losses();
-	__atomic_store_n(&t->chunk->used, used + (uint32_t)sizeof *r, __ATOMIC_RELEASE);
+	__atomic_store_n(&c->used, used + (uint32_t)sizeof *r, __ATOMIC_RELEASE);
 }
 
 static void stop_recording(struct mcchk_thread *t, int reason, int error)
@@ -182,7 +186,7 @@ void mcchk_disarm(struct mcchk_thread *t)
 		__atomic_store_n(&t->armed[i]->owner, 0, __ATOMIC_RELAXED);
 }
 
-/* The places of runs in a chunk must be forgotten before it is closed. */
+/* The places of runs in a chunk of accesses must be forgotten before it is closed. */
 static void forget_runs(struct mcchk_thread *t)
 {
 	mcchk_disarm(t);
@@ -191,31 +195,43 @@ static void forget_runs(struct mcchk_thread *t)
 	memset(t->starts, 0, MCCHK_STARTS * sizeof *t->starts);
 }
 
-static uint64_t count_elements(const struct mcchk_chunk *c)
-{
-	uint64_t n = 0;
-	for (uint32_t at = 0; at < c->used;) {
-		const struct mcchk_access *a = (const void *)(c->payload + at);
-		if (a->type == 2) {
-			n += a->count;
-			at += sizeof *a;
-		} else {
-			at += a->stack; /* every other record has its length there */
-		}
-	}
-	return n;
-}
-
 static void seal(struct mcchk_chunk *c)
 {
-	file.accesses += count_elements(c);
-	c->crc = mcchk_crc32c(c->payload, c->used);
+	uint32_t kind = c->kind, used = c->used;
+	if (kind != 0 && used != 0) {
+		uint64_t elements;
+		kind = CHUNK_HEADER + used;
+		used += mcchk_write_index(c, &elements);
+		file.accesses += elements;
+	}
+	c->crc = mcchk_crc32c(c->payload, used);
+	__atomic_store_n(&c->used, used, __ATOMIC_RELEASE);
 	__atomic_store_n(&c->state, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&c->kind, kind, __ATOMIC_RELEASE);
 }
 
-static int open_chunk(struct mcchk_thread *t, uint64_t payload)
+static void begin_chunk(struct mcchk_chunk *c, uint32_t size, uint32_t strand, uint32_t kind)
 {
-	uint64_t size = t->strand == 0 || t->chunk ? file.chunk_size : SMALL_CHUNK;
+	c->size = size;
+	c->strand = strand;
+	c->seq = __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED) - !mcchk_recording; /* mcchk_file_finish adds one */
+	c->region = mcchk_region;
+	c->kind = kind;
+	__atomic_store_n(&c->magic, 0x4b4e4843u, __ATOMIC_RELEASE);
+}
+
+static void close_chunk(struct mcchk_open *o)
+{
+	if (!o->chunk)
+		return;
+	seal(o->chunk);
+	munmap(o->map, o->map_size);
+	o->chunk = NULL;
+}
+
+static int open_chunk(struct mcchk_thread *t, struct mcchk_open *o, uint64_t payload)
+{
+	uint64_t size = t->strand == 0 || o->chunk ? file.chunk_size : SMALL_CHUNK;
 	uint64_t need = (CHUNK_HEADER + FILE_HEADER + KEPT_ROOM + payload + PAGE - 1) / PAGE * PAGE;
 	if (size > file.chunk_size)
 		size = file.chunk_size;
@@ -236,43 +252,78 @@ static int open_chunk(struct mcchk_thread *t, uint64_t payload)
 		stop_recording(t, MCCHK_LOST_MEMORY, errno);
 		return 0;
 	}
-	if (t->chunk) {
-		seal(t->chunk);
+	if (o->chunk && o == &t->accesses)
 		forget_runs(t);
-		munmap(t->map, t->map_size);
-	}
+	close_chunk(o);
 	uint32_t before = offset == 0 ? FILE_HEADER : 0;
 	struct mcchk_chunk *c = (void *)(map + before);
-	c->size = (uint32_t)size - before;
-	c->strand = t->strand;
-	c->seq = __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED);
-	c->region = mcchk_region;
-	__atomic_store_n(&c->magic, 0x4b4e4843u, __ATOMIC_RELEASE);
-	t->map = map;
-	t->map_size = size;
-	t->file_offset = offset + before;
-	t->limit = c->size - CHUNK_HEADER - KEPT_ROOM;
-	t->chunk = c;
+	begin_chunk(c, (uint32_t)size - before, t->strand, o == &t->accesses);
+	*o = (struct mcchk_open){.chunk = c, .map = map, .map_size = size, .file_offset = offset + before,
+				 .limit = c->size - CHUNK_HEADER - KEPT_ROOM};
 	return 1;
 }
 
-/* Room for a record of the given length (a multiple of 8) in the thread's
- * chunk. The record counts once it is committed. NULL: it is lost. */
+static int may_record(struct mcchk_thread *t)
+{
+	if (MCCHK_LIKELY(t && mcchk_recording && !file.full))
+		return 1;
+	if (t && file.full && !file.lost)
+		place_lost(t, file.full);
+	return 0;
+}
+
+/* Room for a record of the given length (a multiple of 8), not an access, in
+ * the thread's chunk. The record counts once it is committed. NULL: it is lost. */
 void *mcchk_reserve(struct mcchk_thread *t, uint64_t bytes)
 {
-	if (!t || !mcchk_recording || file.full) {
-		if (t && file.full && !file.lost)
-			place_lost(t, file.full);
+	if (!may_record(t))
 		return NULL;
-	}
-	if ((!t->chunk || t->chunk->used + bytes > t->limit) && !open_chunk(t, bytes))
+	struct mcchk_open *o = &t->calls;
+	if ((!o->chunk || o->chunk->used + bytes > o->limit) && !open_chunk(t, o, bytes))
 		return NULL;
-	return t->chunk->payload + t->chunk->used;
+	return o->chunk->payload + o->chunk->used;
 }
 
 void mcchk_commit(struct mcchk_thread *t, uint64_t bytes)
 {
-	__atomic_store_n(&t->chunk->used, t->chunk->used + (uint32_t)bytes, __ATOMIC_RELEASE);
+	struct mcchk_chunk *c = t->calls.chunk;
+	__atomic_store_n(&c->used, c->used + (uint32_t)bytes, __ATOMIC_RELEASE);
+}
+
+/* Says which call the next accesses follow. */
+static void write_mark(struct mcchk_thread *t, uint64_t seq)
+{
+	struct mcchk_open *o = &t->accesses;
+	struct mcchk_mark *m = (void *)(o->chunk->payload + o->chunk->used);
+	*m = (struct mcchk_mark){.type = 8, .length = sizeof *m, .seq = seq};
+	__atomic_store_n(&o->chunk->used, o->chunk->used + (uint32_t)sizeof *m, __ATOMIC_RELEASE);
+	o->limit -= MCCHK_GROUP;
+	t->marked = seq;
+}
+
+/* The same as mcchk_reserve for an access, which stands behind a mark of the
+ * last call. */
+struct mcchk_access *mcchk_reserve_access(struct mcchk_thread *t)
+{
+	const uint32_t most = sizeof(struct mcchk_mark) + MCCHK_GROUP + sizeof(struct mcchk_access);
+	if (!may_record(t))
+		return NULL;
+	struct mcchk_open *o = &t->accesses;
+	uint64_t seq = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE);
+	if (!o->chunk || o->chunk->used + most > o->limit || seq - t->marked > UINT32_MAX) {
+		if (!open_chunk(t, o, most))
+			return NULL;
+		seq = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE); /* no less than the chunk's header says */
+	}
+	if (o->chunk->used == 0 || t->marked != seq)
+		write_mark(t, seq);
+	return (void *)(o->chunk->payload + o->chunk->used);
+}
+
+void mcchk_commit_access(struct mcchk_thread *t)
+{
+	struct mcchk_chunk *c = t->accesses.chunk;
+	__atomic_store_n(&c->used, c->used + (uint32_t)sizeof(struct mcchk_access), __ATOMIC_RELEASE);
 }
 
 /* ---- threads ---- */
@@ -340,14 +391,13 @@ static void thread_exits(void *p)
 	self->busy = 1;
 	self->runs = no_runs;
 	self->thread = NULL;
-	if (t->chunk && !file.full && mcchk_recording) {
-		seal(t->chunk);
-		munmap(t->map, t->map_size);
-	}
 	forget_runs(t);
-	t->chunk = NULL;
-	t->map = NULL;
-	t->marked = 0;
+	if (mcchk_recording) {
+		close_chunk(&t->accesses);
+		if (!file.full) /* else it may have the lost record */
+			close_chunk(&t->calls);
+	}
+	t->calls = t->accesses = (struct mcchk_open){0};
 	t->call = NULL;
 	t->stack_lo = t->stack_hi = 0;
 	t->stack_lookups = 0;
@@ -372,7 +422,7 @@ static void forked(void)
 
 /* ---- opening and closing ---- */
 
-/* An analysis holds a chunk of each process: the more processes, the smaller. */
+/* An analysis holds two chunks of each process: the more processes, the smaller. */
 static uint32_t chunk_size(uint32_t ranks)
 {
 	const char *s = getenv("MCCHK_CHUNK_KIB");
@@ -446,22 +496,80 @@ int mcchk_file_open(const char *path, const struct mcchk_file_header *h)
 		return ENOMEM;
 	mcchk_recording = 1;
 	struct mcchk_thread *t = mcchk_thread_get();
-	if (!t || !open_chunk(t, 0))
+	if (!t || !open_chunk(t, &t->calls, 0))
 		return -1;
-	write_header(h, t->map);
+	write_header(h, t->calls.map);
 	return 0;
 }
 
-/* Cuts the rest of the chunk off the file when nothing follows it. */
-static void cut_last(struct mcchk_thread *t)
+/* Takes back the room of the file's last chunk behind its first `size` bytes. */
+static int give_back(struct mcchk_open *o, uint64_t size)
 {
-	uint64_t end = t->file_offset + t->chunk->size;
-	uint64_t size = CHUNK_HEADER + mcchk_pad8(t->chunk->used);
-	if (atomic_compare_exchange_strong(&file.end, &end, t->file_offset + size)) {
-		t->chunk->size = (uint32_t)size;
-		munmap(t->map, t->map_size);
-		t->chunk = NULL;
-		if (ftruncate(file.fd, (off_t)(t->file_offset + size)) != 0) { /* the reader skips zeros */ }
+	uint64_t end = o->chunk ? o->file_offset + o->chunk->size : 0;
+	return o->chunk && atomic_compare_exchange_strong(&file.end, &end, o->file_offset + size);
+}
+
+/* Moves the last `size` bytes of the file, where chunks begin, into the room that
+ * the chunk before them does not use, so that few records make a small file. One
+ * store decides which of the two copies is there, should the process be killed. */
+static void move_up(struct mcchk_open *before, struct mcchk_open *last, uint32_t size)
+{
+	struct mcchk_chunk *c = before->chunk;
+	uint64_t end = last->file_offset + size;
+	if (!c || before->file_offset + c->size != last->file_offset || CHUNK_HEADER + c->used + size > c->size ||
+	    !atomic_compare_exchange_strong(&file.end, &end, before->file_offset + CHUNK_HEADER + c->used + size))
+		return;
+	memcpy(c->payload + c->used, last->chunk, size);
+	__atomic_store_n(&c->size, CHUNK_HEADER + c->used, __ATOMIC_RELEASE);
+}
+
+static void add_end(struct mcchk_chunk *c, uint64_t units)
+{
+	struct end_record *e = (void *)(c->payload + c->used);
+	*e = (struct end_record){.type = 11, .length = sizeof *e, .units = units, .accesses = file.accesses};
+	__atomic_store_n(&c->used, c->used + (uint32_t)sizeof *e, __ATOMIC_RELEASE);
+}
+
+static void cut_file(struct mcchk_open *last)
+{
+	munmap(last->map, last->map_size);
+	last->chunk = NULL;
+	if (ftruncate(file.fd, (off_t)file.end) != 0) { /* the reader skips zeros */ }
+}
+
+/* The calling thread's chunks, when all others are sealed. The end record comes
+ * into the last chunk of the file: a new one when that is not one for calls. */
+static void finish_own(struct mcchk_thread *t, uint64_t units, int with_end)
+{
+	struct mcchk_open *calls = &t->calls, *accesses = &t->accesses;
+	uint32_t end = with_end ? sizeof(struct end_record) : 0, end_chunk = with_end ? END_CHUNK : 0;
+
+	if (accesses->chunk && give_back(accesses, CHUNK_HEADER + accesses->chunk->used + end_chunk)) {
+		uint32_t size = CHUNK_HEADER + accesses->chunk->used;
+		if (calls->chunk)
+			seal(calls->chunk);
+		if (with_end) {
+			struct mcchk_chunk *c = (void *)((char *)accesses->chunk + size);
+			begin_chunk(c, END_CHUNK, t->strand, 0);
+			add_end(c, units);
+			seal(c);
+		}
+		__atomic_store_n(&accesses->chunk->size, size, __ATOMIC_RELEASE);
+		move_up(calls, accesses, size + end_chunk);
+		cut_file(accesses);
+		return;
+	}
+	if (!calls->chunk)
+		return;
+	int last = give_back(calls, CHUNK_HEADER + calls->chunk->used + end);
+	if (!last && with_end && !file.full && open_chunk(t, calls, end))
+		last = give_back(calls, CHUNK_HEADER + end);
+	if (with_end)
+		add_end(calls->chunk, units);
+	seal(calls->chunk);
+	if (last) {
+		calls->chunk->size = CHUNK_HEADER + calls->chunk->used;
+		cut_file(calls);
 	}
 }
 
@@ -477,17 +585,12 @@ void mcchk_file_finish(uint64_t units, int with_end)
 	__atomic_add_fetch(&mcchk_seq, 1, __ATOMIC_SEQ_CST); /* no run goes on */
 	for (struct mcchk_thread *t = threads; t; t = t->next)
 		mcchk_disarm(t);
-	for (struct mcchk_thread *t = threads; t; t = t->next)
-		if (t != own && t->chunk)
-			seal(t->chunk);
-	if (own && own->chunk) {
-		if (with_end) {
-			struct end_record *e = (void *)(own->chunk->payload + own->chunk->used);
-			*e = (struct end_record){.type = 11, .length = sizeof *e, .units = units,
-						 .accesses = file.accesses + count_elements(own->chunk)};
-			mcchk_commit(own, sizeof *e);
-		}
-		seal(own->chunk);
-		cut_last(own);
+	for (struct mcchk_thread *t = threads; t; t = t->next) {
+		if (t->accesses.chunk)
+			seal(t->accesses.chunk);
+		if (t != own && t->calls.chunk)
+			seal(t->calls.chunk);
 	}
+	if (own)
+		finish_own(own, units, with_end);
 }
