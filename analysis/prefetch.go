@@ -161,8 +161,12 @@ func (s *prefetch) ReadEvent(ev *trace.Event) error {
 		if err != nil {
 			return err
 		}
-		if item.Kind != trace.KindAccess {
-			ev.Kind, ev.Strand, ev.Call, ev.Lost, ev.End, ev.Skipped = item.Kind, item.Strand, item.Call, item.Lost, item.End, item.Skipped
+		switch {
+		case item.Other != nil:
+			*ev = *item.Other
+			return nil
+		case item.Kind == trace.KindCall:
+			ev.Kind, ev.Strand, ev.Call = trace.KindCall, item.Strand, item.Call
 			return nil
 		}
 		s.single, s.strand = slices.AppendSeq(s.single[:0], trace.InOrder(item.Stretch.Rows)), item.Strand

@@ -46,7 +46,7 @@ func emptyEncoded(primes []uint64, b *base) *encodedClock {
 	strands := len(primes)
 	return &encodedClock{
 		base: b, primes: primes,
-		stamps: make([]encoded, 1, 4*strands+1), now: make([]Stamp, strands), fresh: make([]bool, strands),
+		stamps: make([]encoded, 1, 2*strands+1), now: make([]Stamp, strands), fresh: make([]bool, strands),
 	}
 }
 

@@ -24,9 +24,7 @@ type Item struct {
 	Strand  uint32
 	Stretch Stretch
 	Call    *Call
-	Lost    Lost
-	End     End
-	Skipped Skipped
+	Other   *Event // a loss, an end, or what was passed over
 	// Defines is what is known with this item and was not before it.
 	Defines []Definition
 }
@@ -156,12 +154,8 @@ func (b *Batch) take(ev *Event, defines []Definition) {
 				item.Call.Args[i].List = b.words[n-len(list) : n : n]
 			}
 		}
-	case KindLost:
-		item.Lost = ev.Lost
-	case KindEnd:
-		item.End = ev.End
-	case KindSkipped:
-		item.Skipped = ev.Skipped
+	default:
+		item.Other = &Event{Kind: ev.Kind, Strand: ev.Strand, Lost: ev.Lost, End: ev.End, Skipped: ev.Skipped}
 	}
 	b.Items = append(b.Items, item)
 }

@@ -114,7 +114,10 @@ func batched(t *testing.T, path string, n int) (events []seen, known [][]bool) {
 					types[int64(d.Type.ID)] = d.Type
 				}
 			}
-			ev := trace.Event{Kind: item.Kind, Strand: item.Strand, Call: item.Call, Lost: item.Lost, End: item.End}
+			ev := trace.Event{Kind: item.Kind, Strand: item.Strand, Call: item.Call}
+			if item.Other != nil {
+				ev = *item.Other
+			}
 			size += len(item.Stretch.Rows)
 			for a := range trace.InOrder(item.Stretch.Rows) {
 				ev.Access = a
