@@ -7,10 +7,10 @@ import (
 )
 
 // chunkLength returns the length of records at which a Writer begins a new chunk,
-// bytes. An analysis holds a chunk of each process: the more processes, the
+// bytes. An analysis holds two chunks of each process: the more processes, the
 // smaller.
 func chunkLength(ranks int) int {
-	const all, least, most = 128 << 20, 16 << 10, 256 << 10
+	const all, least, most = 64 << 20, 8 << 10, 256 << 10
 	return min(max(all/max(ranks, 1), least), most)
 }
 

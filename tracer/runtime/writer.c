@@ -426,8 +426,8 @@ static void forked(void)
 static uint32_t chunk_size(uint32_t ranks)
 {
 	const char *s = getenv("MCCHK_CHUNK_KIB");
-	unsigned long kib = (128u << 10) / (ranks ? ranks : 1);
-	kib = kib > 256 ? 256 : kib < 16 ? 16 : kib;
+	unsigned long kib = (64u << 10) / (ranks ? ranks : 1);
+	kib = kib > 256 ? 256 : kib < 8 ? 8 : kib;
 	if (s)
 		kib = strtoul(s, NULL, 10);
 	if (kib < 4)
