@@ -267,14 +267,8 @@ func (r *run) tell() {
 
 func (r *run) basis() Basis {
 	s := r.machine.Stats()
-	ended := 0
-	for _, reader := range r.readers {
-		if reader != nil && reader.End() != nil {
-			ended++
-		}
-	}
 	return Basis{
-		Ended: ended,
+		Ended: s.Ended,
 		Ranks: len(r.dir.Files), RanksInRun: r.dir.Ranks,
 		Windows: s.Windows, Regions: r.regions,
 		Calls: s.Calls, Operations: s.Operations,

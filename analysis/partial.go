@@ -305,7 +305,7 @@ func (p *Partial) differs(q *Partial) string {
 	case p.Options != q.Options:
 		return fmt.Sprintf("analyses with different options (%s and %s)", p.Options, q.Options)
 	case p.Basis != q.Basis, !same(p.Usages, q.Usages), !same(p.MayOrder, q.MayOrder), !same(p.Problems, q.Problems):
-		return "different traces: files were added, removed or cut between the two"
+		return "different traces: files were added, removed or cut between the two, or one is damaged where only one part reads it (mcchk analyze without --shard tells)"
 	}
 	return ""
 }

@@ -21,17 +21,18 @@ const (
 //
 // How far a trace is read depends on what was replayed, and never on time.
 type prefetch struct {
-	reader *trace.Reader
-	size   int               // events of a batch
-	ready  chan *trace.Batch // the next batch
-	batch  *trace.Batch      // under way
-	items  []trace.Item      // of it, yet to come
-	single []trace.Access    // of the last item taken, which are given one by one, yet to come
-	strand uint32            // theirs
-	over   bool              // all was given
-	types  map[int64]*trace.Type
-	comms  map[int64]*trace.Comm
-	ops    map[int64]string
+	reader  *trace.Reader
+	size    int               // events of a batch
+	ready   chan *trace.Batch // the next batch
+	batch   *trace.Batch      // under way
+	items   []trace.Item      // of it, yet to come
+	single  []trace.Access    // of the last item taken, which are given one by one, yet to come
+	strand  uint32            // theirs
+	counted bool              // their elements are
+	over    bool              // all was given
+	types   map[int64]*trace.Type
+	comms   map[int64]*trace.Comm
+	ops     map[int64]string
 }
 
 // newPrefetch begins to read.
@@ -59,9 +60,11 @@ func prefetchPart(readers []*trace.Reader, part regions.Part) prefetched {
 	all := make(prefetched, len(readers))
 	for i, r := range readers {
 		if r != nil {
+			var skip func(lo, hi uint64) bool
 			if !part.Whole() {
-				r.Skip(func(lo, hi uint64) bool { return !part.Wants(int32(i), lo, hi) })
+				skip = func(lo, hi uint64) bool { return !part.Wants(int32(i), lo, hi) }
 			}
+			r.Skip(skip)
 			all[i] = newPrefetch(r, len(readers))
 		}
 	}
@@ -170,8 +173,9 @@ func (s *prefetch) ReadEvent(ev *trace.Event) error {
 			return nil
 		}
 		s.single, s.strand = slices.AppendSeq(s.single[:0], trace.InOrder(item.Stretch.Rows)), item.Strand
+		s.counted = item.Stretch.Counted
 	}
-	ev.Kind, ev.Strand, ev.Access = trace.KindAccess, s.strand, s.single[0]
+	ev.Kind, ev.Strand, ev.Access, ev.Counted = trace.KindAccess, s.strand, s.single[0], s.counted
 	s.single = s.single[1:]
 	return nil
 }

@@ -44,7 +44,7 @@ type Doubt struct {
 type Basis struct {
 	Ranks       int    // processes with a trace
 	RanksInRun  int    // processes that the run had
-	Ended       int    // processes of which the trace is whole: they passed MPI_Finalize
+	Ended       int    // processes that the analysis followed to their end: they passed MPI_Finalize
 	Windows     int    // windows created
 	Regions     int    // concurrent regions analysed
 	Calls       uint64 // recorded calls

@@ -14,6 +14,7 @@ import (
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/internal/oracle"
 	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/synth"
 )
 
 func TestParseShard(t *testing.T) {
@@ -213,4 +214,29 @@ func TestPartsOfSharedMemory(t *testing.T) {
 	require.Equal(t, want, inParts(t, files, opts, 2))
 	opts.part.Processes = true
 	require.Equal(t, want, inParts(t, files, opts, 2))
+}
+
+// TestPartsOfCutTraces: a trace that was cut is taken as far as it goes, by all
+// parts alike.
+func TestPartsOfCutTraces(t *testing.T) {
+	dir := t.TempDir()
+	const ranks = 4
+	_, err := synth.Generate(t.Context(), dir, synth.Config{Pattern: "halo", Ranks: ranks, Accesses: 120_000, Races: 3})
+	require.NoError(t, err)
+	files := make([][]byte, ranks)
+	for i := range files {
+		files[i], err = os.ReadFile(filepath.Join(dir, fmt.Sprintf("rank-%d.mcct", i)))
+		require.NoError(t, err)
+	}
+	whole := files[1]
+	for n := 5000; n < len(whole); n += len(whole) / 15 {
+		files[1] = whole[:n]
+		opts := Options{Clock: evc.Encoded, Jobs: 1}
+		want := inMemoryWith(t, files, opts)
+		require.NotEmpty(t, want.Doubts)
+		for _, processes := range []bool{true, false} {
+			opts.part.Processes = processes
+			require.Equal(t, want, inParts(t, files, opts, 2), "%d bytes, by process: %t", n, processes)
+		}
+	}
 }

@@ -40,6 +40,7 @@ func (s *Stretch) PosOf(i, k int) uint64 { return s.Pos + uint64(s.Rows[i].Numbe
 // local takes the run of loads or stores that is the event.
 func (p *proc) local(m *Machine) {
 	s := trace.StretchOf(&p.event.Access)
+	s.Counted = p.event.Counted
 	p.pos--
 	p.stretch(m, &s, p.event.Strand)
 }
@@ -47,8 +48,10 @@ func (p *proc) local(m *Machine) {
 // stretch takes consecutive runs of loads and stores of one strand, the events
 // that follow p.pos.
 func (p *proc) stretch(m *Machine, s *trace.Stretch, strand uint32) {
-	m.stats.Loads += s.Loads
-	m.stats.Stores += s.Stores
+	if !s.Counted {
+		m.stats.Loads += s.Loads
+		m.stats.Stores += s.Stores
+	}
 	if strand != 0 {
 		p.strands[strand] = true
 	}
@@ -95,12 +98,13 @@ func (p *proc) count(m *Machine, accesses int) {
 // over accesses that may belong to it.
 var ErrSkipped = errors.New("accesses were passed over that may lie in the memory of another process")
 
-// passOver counts the accesses that the event says were passed over.
+// passOver counts the accesses that the event says were passed over, and elements
+// that are coming.
 func (p *proc) passOver(m *Machine) error {
-	if len(p.shared) > 0 {
+	s := &p.event.Skipped
+	if len(p.shared) > 0 && s.Accesses > 0 {
 		return ErrSkipped
 	}
-	s := &p.event.Skipped
 	m.stats.Loads += s.Loads
 	m.stats.Stores += s.Stores
 	if p.event.Strand != 0 {

@@ -43,6 +43,7 @@ type Stats struct {
 	LostCalls  uint64
 	LostAccess uint64
 	Units      uint64 // instrumented translation units, the sum over processes
+	Ended      int    // processes that came to their end
 	Spilled    SpillStats
 }
 
@@ -451,6 +452,7 @@ func (m *Machine) event(p *proc) {
 		})
 	case trace.KindEnd:
 		m.stats.Units += p.event.End.Units
+		m.stats.Ended++
 		p.finished = true
 	}
 }

@@ -151,6 +151,7 @@ type Event struct {
 	End    End
 
 	Skipped Skipped
+	Counted bool // of an access: its elements were told with those of its chunk (see Reader.Skip)
 }
 
 // Lost counts what a tracer could not record.

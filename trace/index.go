@@ -18,9 +18,11 @@ type Index struct {
 type Group struct{ Later, Accesses uint32 }
 
 // Skipped is accesses that a Reader was told to pass over: those behind one mark.
+// The elements are those of the whole chunk, with what comes first of it. Of a
+// chunk that is not passed over they are told as well, with no accesses.
 type Skipped struct {
 	Accesses      uint64
-	Loads, Stores uint64 // elements, those of the whole chunk with the first of its groups
+	Loads, Stores uint64 // elements
 }
 
 const (

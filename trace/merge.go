@@ -39,6 +39,8 @@ type strand struct {
 	pos      int
 	skipped  *Index   // instead of records; pos is the next of its groups
 	group    uint64   // the call of the last group
+	coming   *Index   // of the chunk, when nothing was given of it yet
+	counted  bool     // the elements of the chunk are told as a whole
 	queue    []loaded // the strand's next chunks
 	seq      uint64   // the last call or mark passed
 	call     uint64   // the strand's own last call
@@ -52,6 +54,7 @@ type loaded struct {
 	chunk   Chunk
 	buf     []byte
 	skipped *Index // instead of records
+	coming  *Index // of the records, where it is to be told
 }
 
 func (s *strand) position() int64 {
@@ -64,7 +67,7 @@ func (s *strand) called(seq uint64) {
 }
 
 func (s *strand) open(l loaded) {
-	s.chunk, s.buf, s.pos, s.skipped = l.chunk, l.buf, 0, l.skipped
+	s.chunk, s.buf, s.pos, s.skipped, s.coming, s.counted = l.chunk, l.buf, 0, l.skipped, l.coming, l.coming != nil
 	s.seq, s.group = max(s.seq, l.chunk.Seq), l.chunk.Seq
 }
 
@@ -164,6 +167,7 @@ func (r *Reader) load() bool {
 			return true // nothing came of it; peek will say that nothing follows
 		}
 		l.buf = trimTorn(buf, &l.chunk)
+		l.coming = r.comingIndex(&l)
 	}
 	m := &r.merge
 	if s := m.find(&l.chunk); s != nil {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 )
 
 var errAccess = errors.New("an access without size, or past the end of the address space")
@@ -33,6 +32,7 @@ type Reader struct {
 	region uint32
 	closed bool
 	skip   func(lo, hi uint64) bool // see Skip
+	told   bool                     // elements are told chunk by chunk
 }
 
 // Open opens a trace file, plain or compressed with zstd. The header is read;
@@ -83,14 +83,12 @@ func (r *Reader) Cut() *Cut { return r.chunks.cut }
 
 // Skip lets the Reader pass over accesses without reading them, where the file
 // tells what they are and skip says that none of those in the addresses [lo, hi)
-// are wanted. Instead there are events of KindSkipped with their number. It is
-// called before the first event is read.
-func (r *Reader) Skip(skip func(lo, hi uint64) bool) { r.skip = skip }
-
-// Defines reports whether a function of that name was defined so far.
-func (r *Reader) Defines(name string) bool {
-	return slices.ContainsFunc(r.defs.fns, func(f *Fn) bool { return f != nil && f.Name == name })
-}
+// are wanted. Instead there are events of KindSkipped with their number. Loads and
+// stores are told chunk by chunk then, in such an event too, so that what is
+// counted up to some call is the same whatever is passed over; so they are also
+// where skip is nil, and nothing is passed over. Skip is called before the first
+// event is read.
+func (r *Reader) Skip(skip func(lo, hi uint64) bool) { r.skip, r.told = skip, true }
 
 // pass passes over a chunk, the one that comes next, whose accesses are not
 // wanted, and returns what it holds; nil where it must be read.
@@ -103,6 +101,20 @@ func (r *Reader) pass(c *Chunk) *Index {
 		return nil
 	}
 	r.chunks.pass()
+	return &x
+}
+
+// comingIndex returns the index of a chunk that was read; nil where there is none to
+// be told.
+func (r *Reader) comingIndex(l *loaded) *Index {
+	at := int(l.chunk.index) - chunkHeaderSize
+	if !r.told || l.chunk.index == 0 || at >= len(l.buf) || RecordKind(l.buf[at]) != RecordIndex {
+		return nil
+	}
+	x, err := decodeIndex(l.buf[at:])
+	if err != nil {
+		return nil
+	}
 	return &x
 }
 
@@ -122,7 +134,7 @@ func (r *Reader) ReadEvent(ev *Event) error {
 			s.pos += accessSize
 			if _, state := ev.Access.normalise(); state == accessOK {
 				ev.Kind = KindAccess
-				ev.Strand = s.id
+				ev.Strand, ev.Counted = s.id, s.counted
 				return nil
 			}
 			s.pos -= accessSize
@@ -171,12 +183,19 @@ func (r *Reader) deliver(s *strand, ev *Event) (err error) {
 		r.merge.run = s
 		return nil
 	}
+	if x := s.coming; x != nil {
+		ev.Kind, ev.Strand = KindSkipped, s.id
+		ev.Skipped = Skipped{Loads: x.Loads, Stores: x.Stores}
+		s.coming = nil
+		r.merge.run = s
+		return nil
+	}
 	n, err := recordLength(s.buf[s.pos:])
 	if err != nil {
 		return err
 	}
 	b := s.buf[s.pos : s.pos+n]
-	ev.Strand = s.id
+	ev.Strand, ev.Counted = s.id, s.counted
 	switch RecordKind(b[0]) {
 	case RecordAccess:
 		ev.Kind = KindAccess

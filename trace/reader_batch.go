@@ -89,7 +89,7 @@ func (r *Reader) takeAccesses(b *Batch, n int) (rows, taken int) {
 		return 0, 0
 	}
 	item := &b.Items[len(b.Items)-1]
-	if item.Kind != KindAccess || item.Strand != s.id {
+	if item.Kind != KindAccess || item.Strand != s.id || item.Stretch.Counted != s.counted {
 		return 0, 0
 	}
 	st, f := item.Stretch, &b.fold
@@ -141,6 +141,7 @@ func (b *Batch) take(ev *Event, defines []Definition) {
 		n := len(b.rows)
 		item.Stretch.Rows = b.rows[n-1 : n : n]
 		item.Stretch.add(&item.Stretch.Rows[0])
+		item.Stretch.Counted = ev.Counted
 		b.fold.begin(item.Stretch.Rows)
 	case KindCall:
 		b.calls = append(b.calls, *ev.Call)

@@ -119,6 +119,7 @@ type Stretch struct {
 	Len           int    // accesses
 	Lo, Hi        uint64 // a range of addresses that holds all of them, half-open
 	Loads, Stores uint64 // elements
+	Counted       bool   // they were told with those of their chunk
 }
 
 // MaxStretch is how many rows a Stretch of a Batch has at most: the fewer, the
