@@ -188,6 +188,10 @@ func TestWriterRefuses(t *testing.T) {
 	}{
 		{"an access past the end", func(w *Writer) error { return w.Access(&Access{Addr: math.MaxUint64, Size: 8, Count: 1}) }, "impossible access"},
 		{"an access of 64 KiB elements", func(w *Writer) error { return w.Access(&Access{Size: 1 << 16, Count: 1}) }, "impossible access"},
+		{"a definition among accesses", func(w *Writer) error {
+			w.BeginChunk(Chunk{Accesses: true})
+			return w.Stack(1, []uint64{2})
+		}, "a chunk of accesses takes nothing but accesses and marks"},
 		{"an undefined function", func(w *Writer) error { return w.Call(&Call{Fn: &Fn{}}) }, "not defined"},
 		{"too few arguments", func(w *Writer) error {
 			fn, _ := w.Define("MPI_Win_free", nil)

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -154,7 +155,13 @@ func (w *Writer) room() error {
 
 // took takes the result of an encoder.
 func (w *Writer) took(b []byte, err error) error {
+	from := len(w.buf)
 	w.buf = b
+	if err == nil && w.chunk.Accesses && from < len(b) {
+		if kind := RecordKind(b[from]); kind != RecordAccess && kind != RecordMark {
+			err = errors.New("a chunk of accesses takes nothing but accesses and marks; stacks and all else are defined in a chunk before it")
+		}
+	}
 	if err == nil && len(b) > maxChunkSize {
 		err = fmt.Errorf("a chunk longer than %d bytes", maxChunkSize)
 	}
