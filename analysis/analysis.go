@@ -112,12 +112,43 @@ func start(ctx context.Context, dir string, opts Options) (*run, error) {
 	return &run{ctx: ctx, opts: opts, dir: d, readers: readers, reopen: d.Open}, nil
 }
 
-func (r *run) close() {
-	for _, reader := range r.readers {
+func (r *run) close() { closeAll(r.readers) }
+
+// openAgain opens the traces once more. Also with an error, those that are open
+// are to be closed.
+func (r *run) openAgain() ([]*trace.Reader, error) {
+	readers := make([]*trace.Reader, len(r.readers))
+	for rank, reader := range r.readers {
+		if reader == nil {
+			continue
+		}
+		again, err := r.reopen(rank)
+		if err != nil {
+			return readers, fmt.Errorf("reading the trace of rank %d once more: %w", rank, err)
+		}
+		readers[rank] = again
+	}
+	return readers, nil
+}
+
+func closeAll(readers []*trace.Reader) {
+	for _, reader := range readers {
 		if reader != nil {
 			reader.Close()
 		}
 	}
+}
+
+// again goes back to where nothing was read.
+func (r *run) again() error {
+	readers, err := r.openAgain()
+	if err != nil {
+		closeAll(readers)
+		return err
+	}
+	closeAll(r.readers)
+	r.readers, r.regions, r.stats, r.at, r.vain = readers, 0, Stats{}, Progress{}, r.dir.BytesRead()
+	return nil
 }
 
 // run is one analysis under way.
@@ -133,6 +164,7 @@ type run struct {
 	stats   Stats
 	at      Progress
 	told    time.Time // when progress was told last
+	vain    int64     // bytes read before all began again
 	stopped error     // why the replay did not come to its end: the context is done
 }
 
@@ -261,7 +293,7 @@ func (r *run) tell() {
 		return
 	}
 	r.told = time.Now()
-	r.at.Read, r.at.Bytes = r.dir.BytesRead(), r.bytes()
+	r.at.Read, r.at.Bytes = r.dir.BytesRead()-r.vain, r.bytes()
 	r.opts.Progress(r.at)
 }
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/mcchk/mcchk/conflicts"
-	"github.com/mcchk/mcchk/trace"
 )
 
 // predict replays the run once more without the order in which locks were
@@ -26,43 +25,6 @@ func (r *run) predict() ([]*conflicts.Group, error) {
 		rule, ok := conflicts.Lookup(g.Rule)
 		return !ok || rule.Severity != conflicts.Error
 	}), nil
-}
-
-// openAgain opens the traces once more. Also with an error, those that are open
-// are to be closed.
-func (r *run) openAgain() ([]*trace.Reader, error) {
-	readers := make([]*trace.Reader, len(r.readers))
-	for rank, reader := range r.readers {
-		if reader == nil {
-			continue
-		}
-		again, err := r.reopen(rank)
-		if err != nil {
-			return readers, fmt.Errorf("reading the trace of rank %d once more: %w", rank, err)
-		}
-		readers[rank] = again
-	}
-	return readers, nil
-}
-
-func closeAll(readers []*trace.Reader) {
-	for _, reader := range readers {
-		if reader != nil {
-			reader.Close()
-		}
-	}
-}
-
-// again goes back to where nothing was read.
-func (r *run) again() error {
-	readers, err := r.openAgain()
-	if err != nil {
-		closeAll(readers)
-		return err
-	}
-	closeAll(r.readers)
-	r.readers, r.regions, r.stats, r.at = readers, 0, Stats{}, Progress{}
-	return nil
 }
 
 // predicted turns what conflicts without the order of locks into findings of

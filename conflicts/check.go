@@ -230,27 +230,14 @@ func (s *searcher) search(ctx context.Context, owner int32, calls []*regions.Acc
 		if ctx.Err() != nil {
 			return
 		}
-		s.compareWithLater(l, i)
-	}
-	s.searchLocals(ctx, owner)
-}
-
-// compareWithLater compares lane i with itself and with those behind it.
-func (s *searcher) compareWithLater(l *lane, i int) {
-	if len(s.lanes) > fewLanes {
 		s.overlapping(l.class, l.lo, l.hi, func(j int32) bool {
 			if int32(i) <= j {
 				s.compareLanes(l, s.lanes[j])
 			}
 			return true
 		})
-		return
 	}
-	for _, m := range s.lanes[i:] {
-		if m.lo < l.hi && l.lo < m.hi && !l.class.compatible(m.class) {
-			s.compareLanes(l, m)
-		}
-	}
+	s.searchLocals(ctx, owner)
 }
 
 // build prepares the look-up of lanes.
@@ -411,7 +398,7 @@ func (s *searcher) near(owner int32, st *regions.Stretch) bool {
 func (s *searcher) compareStretch(owner int32, st *regions.Stretch, n nearLane) {
 	loads := mayConflict(regions.Read, n.class.kind)
 	for i := range st.Rows {
-		if r := &st.Rows[i]; loads || r.Store {
+		if r := &st.Rows[i]; (loads || r.Store) && n.near(r) {
 			s.compareRows(owner, st, i, n)
 		}
 	}
@@ -429,7 +416,7 @@ func (s *searcher) lookUp(owner int32, st *regions.Stretch, i int) {
 	at := regions.Point{Rank: owner, Seg: st.Seg, Pos: st.Pos}
 	s.overlapping(c, lo, hi, func(j int32) bool {
 		l := s.lanes[j]
-		if l.own || s.old && l.old || !l.meetsRows(r) {
+		if l.own || s.old && l.old || !l.near(r) {
 			return true
 		}
 		if from, to := l.concurrentWith(s.region, at); from < to {
@@ -439,28 +426,27 @@ func (s *searcher) lookUp(owner int32, st *regions.Stretch, i int) {
 	})
 }
 
-// compareRows compares row i of a stretch with a lane.
+// compareRows compares row i of a stretch with a lane that it is near.
 func (s *searcher) compareRows(owner int32, st *regions.Stretch, i int, n nearLane) {
 	r := &st.Rows[i]
-	if r.N == 1 {
-		if hi := r.Addr + r.Span(); r.Addr < n.hi && hi > n.lo && n.meets(r, hi) {
-			s.compareLocal(owner, st, i, 0, n)
-		}
-		return
-	}
 	from, to := r.Within(n.lo, n.hi)
-	if from == to || !n.meetsRows(r) {
-		return
-	}
 	for k := from; k < to; k++ {
-		if one := r.Part(k, k+1); n.meets(&one, one.Addr+one.Span()) {
+		if one := r.Part(k, k+1); r.N == 1 || n.meets(&one, one.Addr+one.Span()) {
 			s.compareLocal(owner, st, i, k, n)
 		}
 	}
 }
 
-// meetsRows reports whether any of the rows may share bytes with the lane.
-func (l *lane) meetsRows(r *trace.Rows) bool {
+// near reports whether any of the rows may share bytes with the lane; of one that
+// is a single access, whether it does.
+func (l *lane) near(r *trace.Rows) bool {
+	lo, hi := r.Bounds()
+	switch {
+	case lo >= l.hi || hi <= l.lo:
+		return false
+	case r.N == 1:
+		return l.meets(r, hi)
+	}
 	first := l.first()
 	return first.Layout.Meets(first.Base, footprint(r))
 }
@@ -479,7 +465,8 @@ func footprint(r *trace.Rows) intervals.Run {
 // lane. It must meet the lane's bounds.
 func (l *lane) meets(a *trace.Rows, hi uint64) bool {
 	if l.step == 0 || a.Count > 1 && uint64(a.Stride) > uint64(a.Size) {
-		return l.meetsRows(a)
+		first := l.first()
+		return first.Layout.Meets(first.Base, footprint(a))
 	}
 	// A range without holes, and blocks at equal distances.
 	if a.Addr <= l.lo {

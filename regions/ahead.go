@@ -16,6 +16,7 @@ type ahead struct {
 	stream   Stream
 	many     accessStream        // the stream, where it is one
 	queue    []trace.Event       // read ahead, not yet replayed
+	events   int                 // of them, accesses that were passed over included
 	err      error               // that the stream ended with, behind the queue
 	statuses map[int64][][]int64 // of the requests that the queue completes; persistent ones several times
 }
@@ -25,6 +26,7 @@ func (a *ahead) read(ev *trace.Event) error {
 	if len(a.queue) > 0 {
 		*ev = a.queue[0]
 		a.queue = a.queue[1:]
+		a.events -= events(ev)
 		return nil
 	}
 	if a.queue != nil {
@@ -62,7 +64,7 @@ func (a *ahead) coming(request int64) []int64 {
 		if st := a.statuses[request]; len(st) > 0 {
 			return st[0]
 		}
-		if len(a.queue) >= maxAhead || !a.more() {
+		if a.events >= maxAhead || !a.more() {
 			return nil
 		}
 	}
@@ -89,7 +91,16 @@ func (a *ahead) more() bool {
 		a.note(&call{Call: ev.Call})
 	}
 	a.queue = append(a.queue, ev)
+	a.events += events(&ev)
 	return true
+}
+
+// events returns how many events one stands for, whatever is passed over.
+func events(ev *trace.Event) int {
+	if ev.Kind == trace.KindSkipped {
+		return int(ev.Skipped.Accesses)
+	}
+	return 1
 }
 
 // note remembers the statuses of the requests that a call completes.

@@ -262,7 +262,11 @@ func (c *chunkReader) index() (Index, bool) {
 		return Index{}, false
 	}
 	head := &c.ahead
-	b := slices.Grow(c.tail[:0], int(chunkHeaderSize+head.Used-head.index))[:chunkHeaderSize+head.Used-head.index]
+	size := int(chunkHeaderSize + head.Used - head.index)
+	if size > readStep { // nothing has shown yet that the file is as long as the chunk claims
+		return Index{}, false
+	}
+	b := slices.Grow(c.tail[:0], size)[:size]
 	c.tail = b
 	if n, _ := c.at.ReadAt(b, c.from+head.Offset+int64(head.index)); n < len(b) || RecordKind(b[0]) != RecordIndex {
 		return Index{}, false

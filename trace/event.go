@@ -137,21 +137,22 @@ const (
 	KindAccess                  // Event.Access
 	KindLost                    // Event.Lost
 	KindEnd                     // Event.End: the process passed its finalize call
-	KindSkipped                 // Event.Skipped: accesses that the Reader was told to pass over
+	KindSkipped                 // Event.Skipped: accesses that were passed over, or elements that are coming
 )
 
 // Event is one event of one process. Strand is the thread, 0 for the one that
 // initialised. The pointers stay valid until the next event is read.
 type Event struct {
-	Kind   Kind
-	Strand uint32
-	Access Access
-	Call   *Call
-	Lost   Lost
-	End    End
-
+	Kind    Kind
+	Strand  uint32
+	Access  Access
+	Call    *Call
+	Lost    Lost
+	End     End
 	Skipped Skipped
-	Counted bool // of an access: its elements were told with those of its chunk (see Reader.Skip)
+	// Counted says of an access that its elements were told with
+	// those of its chunk (see Reader.Skip).
+	Counted bool
 }
 
 // Lost counts what a tracer could not record.

@@ -92,8 +92,8 @@ func (f *lazyFile) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadAt reads from an offset in the piece. It reads less than p has room for
-// only with an error.
+// ReadAt reads from an offset in the piece, which does not count as read. It reads
+// less than p has room for only with an error.
 func (f *lazyFile) ReadAt(p []byte, off int64) (int, error) {
 	if at := f.from + off; f.closed || f.end >= 0 && at+int64(len(p)) > f.end {
 		return 0, io.ErrUnexpectedEOF
@@ -102,7 +102,6 @@ func (f *lazyFile) ReadAt(p []byte, off int64) (int, error) {
 		return 0, err
 	}
 	n, err := f.os.ReadAt(p, f.from+off)
-	f.all.read.Add(int64(n))
 	f.giveBack()
 	return n, err
 }

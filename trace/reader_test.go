@@ -40,12 +40,17 @@ func events(t testing.TB, data []byte) ([]Event, *Reader) {
 	t.Helper()
 	r, err := NewReader(bytes.NewReader(data), "test")
 	require.NoError(t, err)
-	var all []Event
+	return drain(t, r), r
+}
+
+// drain reads what is left of a stream.
+func drain(t testing.TB, r *Reader) (all []Event) {
+	t.Helper()
 	for {
 		var ev Event
 		err := r.ReadEvent(&ev)
 		if errors.Is(err, io.EOF) {
-			return all, r
+			return all
 		}
 		require.NoError(t, err)
 		all = append(all, copyEvent(ev))
