@@ -21,7 +21,7 @@ import (
 
 // partialFormat is the version of the files. It changes with any change of
 // what they hold.
-const partialFormat = 3
+const partialFormat = 4
 
 // Errors of partial results.
 var (
@@ -185,13 +185,12 @@ func (p *Partial) check() error {
 	}
 	for _, g := range slices.Concat(p.Groups, p.Predicted) {
 		a, b := g.Sample.First.Call, g.Sample.Second.Call
-		if a == nil || b == nil || g.First.Role > regions.Detached || g.Second.Role > regions.Detached ||
-			a.Epoch > regions.LockAllEpoch || b.Epoch > regions.LockAllEpoch {
+		if a == nil || b == nil {
 			return errors.New("a conflict that is none")
 		}
 	}
 	for _, u := range p.Usages {
-		if u.Call == nil || u.Role > regions.Detached || u.Call.Epoch > regions.LockAllEpoch || u.Other != nil && u.Other.Epoch > regions.LockAllEpoch {
+		if u.Call == nil {
 			return errors.New("a usage error that is none")
 		}
 	}

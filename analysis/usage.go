@@ -36,22 +36,22 @@ func (n *namer) usage(u *regions.Usage) conflicts.Finding {
 		Explanation: conflicts.Explanation{Why: u.Why, Mends: []conflicts.Mend{{Kind: conflicts.MendOther, Text: u.Mend}}},
 	}
 	f.First.Started = n.syncPoint(u.Last)
-	if u.OneOp {
-		f.First.Role = u.Role.String()
-		f.First.Write = u.Role != regions.GetTarget
+	if u.As != "" {
+		f.First.Role, f.First.Class = u.As, regions.Target
+		f.First.Write = u.Writes
 	}
 	if u.Other != nil {
 		f.Second = n.caller(u.Other)
 		if u.Kind == regions.UsedAfterFree {
-			f.Second.Role = regions.Freed.String()
+			f.Second.Role, f.Second.Class = regions.Freed.Name, regions.Freed.Class
 			f.Second.Write = true
 		}
 	}
 	if u.Via != nil {
 		f.Why += fmt.Sprintf(" (%s was issued in it)", newWording(&f).call(n.syncPoint(u.Via)))
 	}
-	if w := u.Window; w != nil {
-		f.Window, f.WinName = w.ID, n.window(w)
+	if w := u.Object; w != nil {
+		f.Window, f.WinName = w.ID, n.object(w)
 	}
 	if u.Lo < u.Hi {
 		f.Lo, f.Hi = u.Lo-u.Base, u.Hi-u.Base
@@ -69,18 +69,18 @@ func (n *namer) usage(u *regions.Usage) conflicts.Finding {
 func (n *namer) caller(c *regions.CallInfo) conflicts.Side {
 	return conflicts.Side{
 		Rank: int(c.Rank), Strand: c.Strand, Event: c.Pos, Call: c.Fn, Role: "call",
-		Stack: n.stack(c.Rank, c.Stack), Epoch: c.Epoch.String(),
+		Stack: n.stack(c.Rank, c.Stack), Epoch: c.Mode,
 	}
 }
 
 // gone reports whether a side is memory that was given up.
 func gone(s *conflicts.Side) bool {
-	return s.Role == regions.Detached.String() || s.Call == "" && (s.Role == regions.Freed.String() || s.Role == regions.OutOfScope.String())
+	return s.Role == regions.Detached.Name || s.Call == "" && (s.Role == regions.Freed.Name || s.Role == regions.OutOfScope.Name)
 }
 
 // givesUp is the verb for what a side that gives memory up does.
 func givesUp(s *conflicts.Side) string {
-	if s.Role == regions.Detached.String() {
+	if s.Role == regions.Detached.Name {
 		return "detaches"
 	}
 	return "frees"
@@ -105,7 +105,7 @@ func (w *wording) gone() conflicts.Explanation {
 			Text: fmt.Sprintf("a call that completes %s before %s: %s", w.access(a), w.access(b), w.between(a, b)),
 		}},
 	}
-	if b.Role == regions.OutOfScope.String() {
+	if b.Role == regions.OutOfScope.Name {
 		e.Why = fmt.Sprintf("%s is not complete when the function returns whose variable it uses%s", w.access(a), w.at(b.Stack))
 	}
 	if how := w.completing(a); how != "" {

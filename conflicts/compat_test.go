@@ -16,7 +16,7 @@ func atomically(rank int32, op, typ string, size, addr, n uint64) *regions.Acces
 	a := &regions.Access{
 		Rank: rank, Kind: regions.AtomicWrite, Role: regions.AccumulateTarget, Base: addr,
 		Layout: intervals.NewLayout([]intervals.Run{intervals.Solid(0, n*size)}),
-		Elem:   &regions.Element{Type: typ, Size: size, Op: op, Ordering: trace.OrderAll}, Call: &regions.CallInfo{Win: 1},
+		Elem:   &regions.Element{Type: typ, Size: size, Op: op, Promises: regions.Promises(trace.OrderAll, false)}, Call: &regions.CallInfo{Object: 1},
 	}
 	if op == "MPI_NO_OP" {
 		a.Kind = regions.AtomicRead
@@ -26,11 +26,11 @@ func atomically(rank int32, op, typ string, size, addr, n uint64) *regions.Acces
 
 // informed gives an atomic access what info keys of its window say.
 func informed(a *regions.Access, ordering int64, sameOp bool) *regions.Access {
-	a.Elem.Ordering, a.Elem.SameOp = ordering, sameOp
+	a.Elem.Promises = regions.Promises(ordering, sameOp)
 	return a
 }
 
-func plain(rank int32, kind regions.Kind, role regions.Role) *regions.Access {
+func plain(rank int32, kind regions.Kind, role *regions.Role) *regions.Access {
 	return &regions.Access{
 		Rank: rank, Kind: kind, Role: role, Call: &regions.CallInfo{},
 		Layout: intervals.NewLayout([]intervals.Run{intervals.Solid(0, 4)}),
@@ -51,7 +51,7 @@ func TestCompatibility(t *testing.T) {
 	sum := func(rank int32) *regions.Access { return atomically(rank, "MPI_SUM", "MPI_INT", 4, 0, 1) }
 	fetch := func(rank int32) *regions.Access { return atomically(rank, "MPI_NO_OP", "MPI_INT", 4, 0, 1) }
 	other := sum(1)
-	other.Call = &regions.CallInfo{Win: 2}
+	other.Call = &regions.CallInfo{Object: 2}
 	tests := []struct {
 		name string
 		a, b *regions.Access

@@ -46,16 +46,17 @@ func newCopiesChecker(mine regions.Part) *copiesChecker {
 
 // check searches a region. It costs nothing where all windows are unified.
 func (c *copiesChecker) check(r *regions.Region) error {
-	if len(r.Copies) == 0 {
+	copies, _ := r.Kept.([]regions.Copies)
+	if len(copies) == 0 {
 		clear(c.kept)
 		return nil
 	}
-	parts := make(map[partKey]*part, len(r.Copies))
-	for i := range r.Copies {
-		if !c.mine.HasProcess(r.Copies[i].Owner) {
+	parts := make(map[partKey]*part, len(copies))
+	for i := range copies {
+		if !c.mine.HasProcess(copies[i].Owner) {
 			continue
 		}
-		p := newPart(r, &r.Copies[i])
+		p := newPart(r, &copies[i])
 		parts[p.key()] = p
 		if c.kept[p.key()] == nil {
 			c.kept[p.key()] = newKept()
@@ -68,8 +69,8 @@ func (c *copiesChecker) check(r *regions.Region) error {
 	}
 	for _, a := range calls {
 		switch {
-		case a.Role.AtTarget():
-			if p := parts[partKey{a.Call.Win, a.Owner}]; p != nil {
+		case a.Role.Class == regions.Target:
+			if p := parts[partKey{a.Call.Object, a.Owner}]; p != nil {
 				p.operations = append(p.operations, a)
 			}
 		case a.Rank == a.Owner:

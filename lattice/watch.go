@@ -156,7 +156,7 @@ func (w *watch) Call(c *regions.ObservedCall) {
 	l.calls++
 	l.call = &record{
 		strand: c.Strand, stack: c.Call.Stack, pos: c.Pos, kind: kinds[c.Kind], name: c.Call.Fn.Name,
-		epoch: c.Epoch.String(), window: c.Win, target: int(c.Target), nth: l.count(c.Strand), gap: l.calls,
+		epoch: string(c.Mode), window: c.Object, target: int(c.Target), nth: l.count(c.Strand), gap: l.calls,
 	}
 	l.begun, l.waits, l.first = false, false, nil
 }

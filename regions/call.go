@@ -127,7 +127,7 @@ func (m *Machine) call(p *proc) {
 			r.check(m, p, c)
 		}
 		if r.marked {
-			p.mark(c)
+			p.mark(c, false)
 		}
 		if r.do != nil {
 			r.do(m, p, c, r)

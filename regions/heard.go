@@ -12,24 +12,24 @@ type mark struct {
 	pos           uint64
 	fn            *trace.Fn
 	stack, strand uint32
+	loose         bool // CallInfo.Loose
 }
 
 // mark remembers a call in the present separate region.
-func (p *proc) mark(c *call) {
+func (p *proc) mark(c *call, loose bool) {
 	s := &p.segs[len(p.segs)-1]
 	const room = 256
 	n := len(s.marks)
 	if len(p.marks) == cap(p.marks) {
 		p.marks = append(make([]mark, 0, room+2*n), s.marks...)
 	}
-	p.marks = append(p.marks, mark{p.pos, c.Fn, c.Stack, p.event.Strand})
+	p.marks = append(p.marks, mark{p.pos, c.Fn, c.Stack, p.event.Strand, loose})
 	all := len(p.marks)
 	s.marks = p.marks[all-n-1 : all : all]
 }
 
 func (m *mark) info(rank int32) *CallInfo {
-	// Other fences begin separate regions, and are no marks.
-	return &CallInfo{Fn: m.fn.Name, Rank: rank, Strand: m.strand, Stack: m.stack, Pos: m.pos, Loose: m.fn.Name == "MPI_Win_fence"}
+	return &CallInfo{Fn: m.fn.Name, Rank: rank, Strand: m.strand, Stack: m.stack, Pos: m.pos, Loose: m.loose}
 }
 
 // Around returns the last call on a window before a moment and the first after

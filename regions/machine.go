@@ -350,7 +350,7 @@ func (m *Machine) releaseSoft() bool {
 // region returns the phase that ends.
 func (m *Machine) region() *Region {
 	m.listOpen()
-	r := &Region{moments: m.moments, settled: m.settled, shapes: m.shapes, enders: m.enders, Index: m.index, Weight: m.grown, Clock: m.clock, Calls: m.calls, windows: m.windows.snapshot(), lockSets: m.lockSets, lockSpans: m.regionLocks(), Copies: m.regionCopies(), store: m.store, spill: m.store.spill}
+	r := &Region{moments: m.moments, settled: m.settled, shapes: m.shapes, enders: m.enders, Index: m.index, Weight: m.grown, Clock: m.clock, Calls: m.calls, Exposed: m.windows.snapshot(), lockSets: m.lockSets, lockSpans: m.regionLocks(), Kept: m.regionCopies(), store: m.store, spill: m.store.spill}
 	m.store.spill = nil
 	for _, p := range m.procs {
 		r.Segments = append(r.Segments, p.segs)

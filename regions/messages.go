@@ -67,7 +67,7 @@ func actual(c *call, source, tag int64) (int64, int64) {
 }
 
 // message is the access to a buffer of a message.
-func (m *Machine) messageBuffer(p *proc, c *call, buf, count, typ string, role Role, kind Kind) (Access, bool) {
+func (m *Machine) messageBuffer(p *proc, c *call, buf, count, typ string, role *Role, kind Kind) (Access, bool) {
 	layout, _, err := p.buffer(c.num(count), c.num(typ))
 	if err != nil {
 		m.problems.notUnderstood(c.Fn.Name, p.info(c), err.Error())

@@ -51,21 +51,38 @@ type ObservedCall struct {
 	Pos    uint64 // number of the event in the process's trace, from 1
 	Kind   CallKind
 	Call   *trace.Call // until the next event
-	Epoch  Epoch       // of an operation
-	Win    int64       // window of the call; 0: none
-	Number int         // of the window, as Window.Number; 0: none, or not known
-	Target int32       // world rank that the call names on a window; -1: none
+	Mode   Mode        // of an operation
+	Object int64       // that the call names; 0: none
+	Number int         // of the object, as Object.Number; 0: none, or not known
+	Target int32       // world rank that the call names in the object; -1: none
 }
 
 // ObservedEpoch is the opening or closing of an epoch of one process.
 type ObservedEpoch struct {
 	Rank   int32
-	Window *Window
+	Object *Object
 	Target int32 // world rank, of a lock; -1: not one process's
-	Epoch  Epoch // meaningless for exposure epochs
-	// Exposure: an exposure epoch, from MPI_Win_post to MPI_Win_wait.
-	Exposure bool
-	Opens    bool // otherwise it closes
+	Mode   Mode
+	Family EpochFamily // epochs of one family and target do not overlap
+	Opens  bool        // otherwise it closes
+}
+
+// EpochFamily tells apart epochs that may be open side by side.
+type EpochFamily uint8
+
+// Families of epochs.
+const (
+	ActiveFamily   EpochFamily = iota // from fence to fence, or start to complete
+	LockFamily                        // of locks
+	ExposureFamily                    // from post to wait
+)
+
+func familyOf(epoch Mode) EpochFamily {
+	switch epoch {
+	case SharedLockEpoch, ExclusiveLockEpoch, LockAllEpoch:
+		return LockFamily
+	}
+	return ActiveFamily
 }
 
 // observe tells of the call that begins.
@@ -73,18 +90,18 @@ func (m *Machine) observe(p *proc, c *call, r *rule) {
 	o := &m.observed
 	*o = ObservedCall{Rank: p.rank, Strand: p.event.Strand, Pos: p.pos, Call: c.Call, Kind: kindOf(c, r), Target: -1}
 	if c.has("win") {
-		o.Win = c.num("win")
+		o.Object = c.num("win")
 	}
 	rank := "target_rank"
 	if o.Kind != OperationCall {
 		rank = "rank"
 	}
-	if e := p.wins[o.Win]; e != nil {
+	if e := p.wins[o.Object]; e != nil {
 		o.Number = e.win.Number
 		if member := e.member(c, rank); member >= 0 {
 			o.Target = e.win.members[member]
 			if o.Kind == OperationCall {
-				o.Epoch = e.epochTo(member)
+				o.Mode = e.epochTo(member)
 			}
 		}
 	}
@@ -167,11 +184,11 @@ func (m *Machine) released() {
 
 // epoch tells of an epoch of the process that opens or closes. target is a rank in
 // the window, or -1.
-func (m *Machine) epoch(p *proc, e *epochs, kind Epoch, target int32, opens bool) {
+func (m *Machine) epoch(p *proc, e *epochs, kind Mode, target int32, opens bool) {
 	if m.observer == nil {
 		return
 	}
-	o := ObservedEpoch{Rank: p.rank, Window: &e.win.Window, Target: -1, Epoch: kind, Opens: opens}
+	o := ObservedEpoch{Rank: p.rank, Object: &e.win.Object, Target: -1, Mode: kind, Family: familyOf(kind), Opens: opens}
 	if target >= 0 {
 		o.Target = e.win.members[target]
 	}
@@ -181,6 +198,6 @@ func (m *Machine) epoch(p *proc, e *epochs, kind Epoch, target int32, opens bool
 // exposure is epoch for an exposure epoch.
 func (m *Machine) exposure(p *proc, e *epochs, opens bool) {
 	if m.observer != nil {
-		m.observer.Epoch(&ObservedEpoch{Rank: p.rank, Window: &e.win.Window, Target: -1, Exposure: true, Opens: opens})
+		m.observer.Epoch(&ObservedEpoch{Rank: p.rank, Object: &e.win.Object, Target: -1, Mode: ExposureEpoch, Family: ExposureFamily, Opens: opens})
 	}
 }

@@ -30,60 +30,47 @@ const (
 	AtomicWrite
 )
 
-// Role tells what an access is within the call or instruction that makes it.
-type Role uint8
-
-// Roles of accesses.
-const (
-	Load Role = iota
-	Store
-	PutTarget
-	GetTarget
-	AccumulateTarget
-	FetchTarget // Get_accumulate, Fetch_and_op
-	SwapTarget  // Compare_and_swap
-	OriginBuffer
-	ResultBuffer
-	CompareBuffer
-	SendBuffer
-	ReceiveBuffer
-	Freed      // memory that is freed
-	OutOfScope // a local variable of a function that returns
-	Detached   // memory that is taken out of a dynamic window
-)
-
-var roleNames = [...]string{
-	"load", "store", "put", "get", "accumulate", "fetch", "compare-and-swap",
-	"origin buffer", "result buffer", "compare buffer", "send buffer", "receive buffer", "free", "return", "detach",
+// Role says what an access is within the call or instruction that makes it.
+// Each model has its own, one value each: roles are told apart by identity.
+type Role struct {
+	Name  string // as reports have it: "put"
+	Class Class
+	// Order tells which comes first of several accesses that one call makes.
+	Order int
 }
 
-func (r Role) String() string { return roleNames[r] }
+// Class groups roles by what they mean to any model.
+type Class string
 
-// OneSided reports whether the access belongs to a one-sided operation.
-func (r Role) OneSided() bool { return r >= PutTarget && r <= CompareBuffer }
-
-// Gone reports whether the access stands for memory that its process gives up.
-func (r Role) Gone() bool { return r >= Freed }
-
-// Local reports whether the access is a load or store of the program.
-func (r Role) Local() bool { return r <= Store }
-
-// Epoch is the kind of access epoch that a one-sided operation was issued in.
-type Epoch uint8
-
-// Kinds of epochs.
+// Classes of roles.
 const (
-	NoEpoch Epoch = iota
-	FenceEpoch
-	StartEpoch
-	SharedLockEpoch
-	ExclusiveLockEpoch
-	LockAllEpoch
+	Local      Class = "local"       // a load or store of the program
+	Target     Class = "target"      // of a one-sided operation, in the memory that it names
+	OwnBuffer  Class = "own buffer"  // of a one-sided operation, in a buffer of the process that makes it
+	CallBuffer Class = "call buffer" // of any other call
+	GivenUp    Class = "given up"    // stands for memory that its process frees, or leaves
+	Withdrawn  Class = "withdrawn"   // stands for memory that its process exposes no longer
 )
 
-var epochNames = [...]string{"", "fence", "start–complete", "lock (shared)", "lock (exclusive)", "lock_all"}
+// Roles of loads and stores.
+var (
+	Load  = &Role{Name: "load", Class: Local, Order: 0}
+	Store = &Role{Name: "store", Class: Local, Order: 1}
+)
 
-func (e Epoch) String() string { return epochNames[e] }
+// OneSided reports whether accesses of the class belong to a one-sided operation.
+func (c Class) OneSided() bool { return c == Target || c == OwnBuffer }
+
+// Buffer reports whether they are to a buffer that a call was given.
+func (c Class) Buffer() bool { return c == OwnBuffer || c == CallBuffer }
+
+// Gone reports whether they stand for memory that its process gives up.
+func (c Class) Gone() bool { return c == GivenUp || c == Withdrawn }
+
+// Mode says how a call was made, in the terms of its model: for a one-sided
+// operation of MPI the kind of access epoch that it was issued in. Models
+// define what there is; "" is nothing in particular.
+type Mode string
 
 // CallInfo is what findings tell of a call.
 type CallInfo struct {
@@ -92,9 +79,9 @@ type CallInfo struct {
 	Strand uint32
 	Stack  uint32 // stack identifier in the caller's trace
 	Pos    uint64 // number of the event in the caller's trace, from 1
-	Win    int64  // window of a one-sided call; otherwise 0
-	Epoch  Epoch
-	// Loose: a fence with MPI_MODE_NOPRECEDE, which makes no process wait.
+	Object int64  // what exposes the memory that the call accesses (Object.ID); otherwise 0
+	Mode   Mode
+	// Loose: by what it asserts, it makes no process wait, as others like it do.
 	Loose bool
 	// Members are the world ranks that a collective call has, where they are
 	// not all processes of the run; otherwise nil.
@@ -141,9 +128,9 @@ type Element struct {
 	Grid *intervals.Layout // the elements as blocks, where they have holes within; otherwise nil
 	Op   string            // "MPI_SUM"; "MPI_NO_OP"; "compare-and-swap"
 
-	// What the window promises (MPI 4.1, 12.2.1).
-	Ordering int64 // bits of trace.OrderRAR and so on: accumulate_ordering
-	SameOp   bool  // accumulate_ops is same_op: not even MPI_NO_OP may meet another operation
+	// Promises is what the exposing object promises of atomic accesses that
+	// meet, as its model reads it.
+	Promises int64
 }
 
 // Access is one access of the detection model: who, how, which bytes, from
@@ -152,7 +139,7 @@ type Access struct {
 	Owner  int32 // world rank whose memory it is
 	Rank   int32 // world rank of the process that makes the access
 	Kind   Kind
-	Role   Role
+	Role   *Role
 	Base   uint64
 	Layout *intervals.Layout
 	Start  Point
@@ -203,19 +190,22 @@ type Completion struct {
 // Region is one phase of a concurrent region: all of it, unless it is so long
 // that it comes in several (see Machine.Next).
 type Region struct {
-	Index     int // of the concurrent region
-	Weight    int // what it takes in memory, in loads or stores that take as much
-	Clock     evc.Clock
-	Segments  [][]Segment // by world rank; those before the first are past
-	first     []int32     // by world rank: the number of the first of Segments
-	locals    []*room     // by world rank, in program order
-	Calls     []*Access   // what calls access, but for those of Series
-	moments   []moments   // of what calls access, by world rank of the owner
-	settled   int         // accesses in moments
-	shapes    []*shape    // that moments are of
-	enders    []CallInfo  // that moments end with
-	Copies    []Copies    // windows of the separate memory model, a part for each process
-	windows   *windows
+	Index    int // of the concurrent region
+	Weight   int // what it takes in memory, in loads or stores that take as much
+	Clock    evc.Clock
+	Segments [][]Segment // by world rank; those before the first are past
+	first    []int32     // by world rank: the number of the first of Segments
+	locals   []*room     // by world rank, in program order
+	Calls    []*Access   // what calls access, but for those of Series
+	moments  []moments   // of what calls access, by world rank of the owner
+	settled  int         // accesses in moments
+	shapes   []*shape    // that moments are of
+	enders   []CallInfo  // that moments end with
+	// Exposed is what exposed memory in the region; nil: nothing did.
+	Exposed Exposure
+	// Kept is what a model keeps of the region for its own checks. Where it is
+	// not nil, accesses of calls stay valid when the region is released.
+	Kept      any
 	lockSets  []*LockSet // of loads and stores; the first is the empty set
 	lockSpans []lockSpan // the lock epochs in it, where their order was left out
 	store     *store     // that locals belong to
@@ -225,7 +215,7 @@ type Region struct {
 // Release gives the memory of the region's accesses back to the Machine. The
 // region and its accesses must not be used afterwards.
 func (r *Region) Release() {
-	if len(r.Copies) == 0 { // otherwise some are kept for the regions to come
+	if r.Kept == nil {
 		r.store.putCalls(r.Calls)
 	}
 	r.store.put(r.locals)
@@ -260,20 +250,4 @@ func (r *Region) Segment(p Point) *Segment {
 // Precedes reports whether access a is ordered before access b.
 func (r *Region) Precedes(a, b *Access) bool {
 	return r.Before(a.End, b.Start) || b.Gated && r.Before(a.End, b.Gate)
-}
-
-// Window is what reports tell of a window.
-type Window struct {
-	ID      int64
-	Number  int       // 1 for the first window created in the run
-	Created *CallInfo // by the lowest rank
-	Unified bool
-	SameOp  bool // accumulate_ops is same_op: not even MPI_NO_OP may meet another operation
-}
-
-// WindowAt returns the window that holds address addr of a process, and the
-// address of the window's first byte there; or nil. A window named by prefer
-// comes first where windows overlap.
-func (r *Region) WindowAt(owner int32, addr uint64, prefer int64) (*Window, uint64) {
-	return r.windows.at(owner, addr, prefer)
 }

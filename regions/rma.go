@@ -41,7 +41,7 @@ type lockEpoch struct {
 }
 
 // kind is that of an epoch of one lock.
-func (l *lockEpoch) kind() Epoch {
+func (l *lockEpoch) kind() Mode {
 	if l.exclusive {
 		return ExclusiveLockEpoch
 	}
@@ -51,7 +51,7 @@ func (l *lockEpoch) kind() Epoch {
 // operation is a one-sided operation that is pending.
 type operation struct {
 	target int32 // rank in the window
-	epoch  Epoch
+	epoch  Mode
 	call   *CallInfo
 	reads  bool    // it changes nothing at its target
 	held   bool    // not only its window refers to it
@@ -88,7 +88,7 @@ func (m *Machine) newOperation() *operation {
 
 // operationRole says what an operation's call does at its target.
 type operationRole struct {
-	role Role
+	role *Role
 	kind Kind
 	op   string // of a call without an op argument
 }
@@ -115,7 +115,7 @@ type bufferArgsAt struct{ addr, count, typ int }
 // oneElement stands for a count that is 1 in each call.
 const oneElement = -2
 
-func newOperationArgs(fn *trace.Fn, role Role) operationArgs {
+func newOperationArgs(fn *trace.Fn, role *Role) operationArgs {
 	at := operationArgs{rank: fn.Arg("target_rank"), disp: fn.Arg("target_disp"), op: fn.Arg("op"), request: fn.Arg("request")}
 	single := role == SwapTarget || role == FetchTarget && fn.Arg("result_count") < 0
 	buffer := func(which string) bufferArgsAt {
@@ -155,9 +155,9 @@ func (m *Machine) oneSided(p *proc, c *call, role operationRole) *operation {
 	info := p.newInfo(c)
 	op := m.newOperation()
 	op.target, op.call = target, info
-	info.Win = e.win.ID
-	info.Epoch = e.epochTo(target)
-	op.epoch = info.Epoch
+	info.Object = e.win.ID
+	info.Mode = e.epochTo(target)
+	op.epoch = info.Mode
 	m.checkEpoch(p, c, e, op, role)
 	b := opBuilder{m: m, p: p, c: c, e: e, op: op, info: info}
 	err := b.build(role)
@@ -178,7 +178,7 @@ func (m *Machine) oneSided(p *proc, c *call, role operationRole) *operation {
 }
 
 // epochTo returns the kind of access epoch that covers a target.
-func (e *epochs) epochTo(target int32) Epoch {
+func (e *epochs) epochTo(target int32) Mode {
 	switch l := e.locks[target]; {
 	case l != nil && l.exclusive:
 		return ExclusiveLockEpoch
@@ -257,7 +257,7 @@ func (b *opBuilder) elements(at bufferArgsAt) (count, typ int64) {
 }
 
 // buffer adds the access to one of the operation's buffers at the origin.
-func (b *opBuilder) buffer(at bufferArgsAt, kind Kind, role Role) error {
+func (b *opBuilder) buffer(at bufferArgsAt, kind Kind, role *Role) error {
 	layout, _, err := b.p.buffer(b.elements(at))
 	if err != nil {
 		return err
@@ -308,7 +308,7 @@ func (b *opBuilder) target(role operationRole) error {
 		if err != nil {
 			return err
 		}
-		elem := Element{Grid: grid, Type: t.basic, Size: t.size, Op: role.op, Ordering: w.order, SameOp: w.SameOp}
+		elem := Element{Grid: grid, Type: t.basic, Size: t.size, Op: role.op, Promises: Promises(w.order, w.sameOp)}
 		if role.op == "" {
 			elem.Op = b.operationName()
 		}

@@ -24,13 +24,13 @@ const (
 type Copies struct {
 	Window int64
 	Owner  int32 // world rank
-	Memory []Exposure
+	Memory []CopyMemory
 	Syncs  []CopySync // in program order of the owner
 }
 
-// Exposure is memory [Lo, Hi) of the owner that is in the window from its event
+// CopyMemory is memory [Lo, Hi) of the owner that is in the window from its event
 // From to its event To, both excluded.
-type Exposure struct {
+type CopyMemory struct {
 	Lo, Hi   uint64
 	From, To uint64
 }
@@ -51,7 +51,7 @@ type copies struct {
 
 // separate reports whether a window has the separate memory model.
 func (m *Machine) separate(w *window) bool {
-	return !w.shared && (m.model == ModelSeparate || m.model == ModelAuto && !w.Unified)
+	return !w.shared && (m.model == ModelSeparate || m.model == ModelAuto && !w.unified)
 }
 
 // expose begins to follow a process's part of a window that it has made.
@@ -70,7 +70,7 @@ func (m *Machine) expose(p *proc, e *epochs) {
 // attach adds memory to the part.
 func (s *copies) attach(p *proc, lo, size uint64) {
 	if s != nil && size > 0 {
-		s.Memory = append(s.Memory, Exposure{Lo: lo, Hi: lo + size, From: p.pos, To: math.MaxUint64})
+		s.Memory = append(s.Memory, CopyMemory{Lo: lo, Hi: lo + size, From: p.pos, To: math.MaxUint64})
 	}
 }
 
@@ -124,8 +124,11 @@ func doSync(m *Machine, p *proc, c *call, _ *rule) {
 
 // regionCopies returns the windows of the separate memory model as the region
 // that ends saw them.
-func (m *Machine) regionCopies() []Copies {
-	var out []Copies
+func (m *Machine) regionCopies() any {
+	if len(m.copies) == 0 {
+		return nil
+	}
+	out := make([]Copies, 0, len(m.copies))
 	for _, s := range m.copies {
 		c := s.Copies
 		c.Memory = slices.Clone(s.Memory)
@@ -139,16 +142,12 @@ func (m *Machine) beginCopies() {
 	m.copies = slices.DeleteFunc(m.copies, func(s *copies) bool { return s.gone })
 	for _, s := range m.copies {
 		s.Syncs = nil
-		s.Memory = slices.DeleteFunc(s.Memory, func(x Exposure) bool { return x.To != math.MaxUint64 })
+		s.Memory = slices.DeleteFunc(s.Memory, func(x CopyMemory) bool { return x.To != math.MaxUint64 })
 		for i := range s.Memory {
 			s.Memory[i].From = 0
 		}
 	}
 }
-
-// AtTarget reports whether an access is that of a one-sided operation to the
-// memory of its target.
-func (r Role) AtTarget() bool { return r >= PutTarget && r <= SwapTarget }
 
 // BeforeRegion is a moment of a process before the region.
 func BeforeRegion(rank int32) Point { return Point{Rank: rank, Seg: before} }

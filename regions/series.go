@@ -32,10 +32,10 @@ type shape struct {
 type likeness struct {
 	shapeKey
 	fn             string
-	win            int64
+	object         int64
 	strand, atomic uint32
 	kind           Kind
-	epoch          Epoch
+	mode           Mode
 	spans          bool
 }
 
@@ -45,14 +45,15 @@ type shapeKey struct {
 	layout      *intervals.Layout
 	locks       *LockSet
 	owner, rank int32
-	stack, role uint32
+	stack       uint32
+	role        *Role
 }
 
 func (a *Access) likeness() likeness {
 	c := a.Call
 	return likeness{
-		shapeKey: shapeKey{base: a.Base, layout: a.Layout, locks: a.Locks, owner: a.Owner, rank: a.Rank, stack: c.Stack, role: uint32(a.Role)},
-		fn:       c.Fn, win: c.Win, strand: c.Strand, atomic: a.Atomic, kind: a.Kind, epoch: c.Epoch, spans: a.Span != nil,
+		shapeKey: shapeKey{base: a.Base, layout: a.Layout, locks: a.Locks, owner: a.Owner, rank: a.Rank, stack: c.Stack, role: a.Role},
+		fn:       c.Fn, object: c.Object, strand: c.Strand, atomic: a.Atomic, kind: a.Kind, mode: c.Mode, spans: a.Span != nil,
 	}
 }
 
@@ -61,7 +62,7 @@ func (a *Access) likeness() likeness {
 type recentShapes [16]*shape
 
 func (r *recentShapes) of(a *Access) **shape {
-	h := (a.Base ^ uint64(a.Owner)<<40 ^ uint64(a.Call.Stack)<<8 ^ uint64(a.Role)) * 0x9e3779b97f4a7c15
+	h := (a.Base ^ uint64(a.Owner)<<40 ^ uint64(a.Call.Stack)<<8 ^ uint64(a.Role.Order)) * 0x9e3779b97f4a7c15
 	return &r[h>>60]
 }
 

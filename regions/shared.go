@@ -61,7 +61,7 @@ func (m *Machine) sharedLocal(p *proc) bool {
 		own = own.Without(a.Addr, s.lo, s.hi)
 		acc := loadOrStore(a)
 		acc.Base, acc.Layout = a.Addr+s.shift, part
-		acc.Call = &CallInfo{Rank: p.rank, Strand: p.event.Strand, Stack: a.Stack, Pos: p.pos, Win: s.win}
+		acc.Call = &CallInfo{Rank: p.rank, Strand: p.event.Strand, Stack: a.Stack, Pos: p.pos, Object: s.win}
 		m.instantAt(p, acc, s.owner, s.win)
 	}
 	if own.IsEmpty() {

@@ -445,7 +445,7 @@ func doWinCreate(m *Machine, p *proc, c *call, _ *rule) {
 		}
 	}
 	w.inform(c)
-	w.Unified, w.shared = c.num("model") != 0, c.Fn.Name == "MPI_Win_allocate_shared"
+	w.unified, w.shared = c.num("model") != 0, c.Fn.Name == "MPI_Win_allocate_shared"
 	if w.Created == nil || p.rank < w.Created.Rank {
 		w.Created = p.info(c)
 	}
@@ -457,7 +457,10 @@ func doWinCreate(m *Machine, p *proc, c *call, _ *rule) {
 // inform takes what the tracer says of a window's info keys.
 func (w *window) inform(c *call) {
 	if c.has("accumulate_ops") {
-		w.SameOp, w.order = c.num("accumulate_ops") == 1, c.num("accumulate_ordering")
+		w.sameOp, w.order, w.Mode = c.num("accumulate_ops") == 1, c.num("accumulate_ordering"), ""
+		if w.sameOp {
+			w.Mode = SameOp
+		}
 	}
 }
 
@@ -536,7 +539,7 @@ func doFence(m *Machine, p *proc, c *call, _ *rule) {
 	if e.loose = assert&trace.AssertNoPrecede != 0; e.loose {
 		m.inOrder(p, c, p.take(collKey{on: e.win.ID, of: onWindow}), e.win.group)
 		m.pass(p, e)
-		p.mark(c)
+		p.mark(c, true)
 		e.copies.refresh(p)
 		return
 	}

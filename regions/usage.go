@@ -30,13 +30,12 @@ type Usage struct {
 	Other  *CallInfo // the second call that is involved; nil where there is none
 	Via    *CallInfo // an operation that makes it an error; nil where none does
 	Last   *CallInfo // the caller's last synchronization of the window before; nil where there was none
-	Role   Role      // of a one-sided operation's call; otherwise meaningless
-	OneOp  bool      // Call is a one-sided operation
-	Freed  Role      // of UsedAfterFree: what made the memory go
+	As     string    // the role of the access that Call makes, where it is a one-sided operation; otherwise ""
+	Writes bool      // that access writes
 	Owner  int32     // world rank whose memory or window it is
-	Window *Window   // nil for a communicator's calls
+	Object *Object   // window; nil for a communicator's calls
 	Lo, Hi uint64    // OutsideWindow, UsedAfterFree: bytes concerned, addresses of Owner; half-open
-	Base   uint64    // address of the window's first byte at Owner
+	Base   uint64    // address of the object's first byte at Owner
 	Why    string    // what is wrong, one sentence without a full stop
 	Mend   string    // what would be right
 	Region int       // the concurrent region of the first

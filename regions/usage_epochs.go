@@ -54,8 +54,8 @@ func (e *epochs) lowestLock() (target int32, l *lockEpoch) {
 // misused reports a call that is wrong by the epochs of its window.
 func (m *Machine) misused(p *proc, c *call, e *epochs, u Usage) {
 	u.Call = p.newInfo(c)
-	u.Call.Win = e.win.ID
-	u.Last, u.Window = e.last, &e.win.Window
+	u.Call.Object = e.win.ID
+	u.Last, u.Object = e.last, &e.win.Object
 	u.Owner = p.rank
 	m.misuse(u)
 }
@@ -67,7 +67,7 @@ func (m *Machine) checkEpoch(p *proc, c *call, e *epochs, op *operation, role op
 		return
 	}
 	target := e.win.members[op.target]
-	u := Usage{Kind: OutsideEpoch, Call: op.call, Last: e.last, Role: role.role, OneOp: true, Owner: target, Window: &e.win.Window}
+	u := Usage{Kind: OutsideEpoch, Call: op.call, Last: e.last, As: role.role.Name, Writes: role.role != GetTarget, Owner: target, Object: &e.win.Object}
 	switch {
 	case op.epoch == NoEpoch:
 		u.Why, u.Other = e.whyNoEpoch(target)
@@ -319,7 +319,7 @@ func (m *Machine) unclosed(p *proc, c *call, e *epochs, except func(*CallInfo) b
 		if except(opening) {
 			return
 		}
-		m.misuse(Usage{Kind: NeverClosed, Call: opening, Other: end, Via: via, Owner: p.rank, Window: &e.win.Window,
+		m.misuse(Usage{Kind: NeverClosed, Call: opening, Other: end, Via: via, Owner: p.rank, Object: &e.win.Object,
 			Why:  fmt.Sprintf("no %s closed the epoch before %s", closing, c.Fn.Name),
 			Mend: fmt.Sprintf("call %s after the last operation of the epoch", closing)})
 	}

@@ -60,7 +60,7 @@ func (m *Machine) detached(p *proc, c *call, e *epochs) {
 			continue
 		}
 		info := p.newInfo(c)
-		info.Win = e.win.ID
+		info.Object = e.win.ID
 		m.instantAt(p, Access{
 			Kind: Write, Role: Detached, Base: s.lo, Call: info,
 			Layout: intervals.NewLayout([]intervals.Run{intervals.Solid(0, s.hi-s.lo)}),
@@ -77,7 +77,7 @@ func (p *proc) giveUp(m *Machine, lo, hi uint64) {
 	after.Pos++
 	for s := range m.spans.all {
 		a := s.access
-		if a.Rank != p.rank || a.Owner != p.rank || a.Role < OriginBuffer || a.Role > ReceiveBuffer {
+		if a.Rank != p.rank || a.Owner != p.rank || !a.Role.Class.Buffer() {
 			continue
 		}
 		if from, to := a.Layout.Bounds(a.Base); from >= lo && to <= hi {
@@ -121,14 +121,14 @@ func (m *Machine) checkGone(b *opBuilder, a *Access) {
 			continue
 		}
 		if g.detached {
-			m.misuse(Usage{Kind: OutsideWindow, Call: b.op.call, Other: g.call, Last: b.e.last, Role: a.Role, OneOp: true, Owner: a.Owner,
-				Window: &w.Window, Lo: lo, Hi: hi,
+			m.misuse(Usage{Kind: OutsideWindow, Call: b.op.call, Other: g.call, Last: b.e.last, As: a.Role.Name, Writes: a.Role != GetTarget, Owner: a.Owner,
+				Object: &w.Object, Lo: lo, Hi: hi,
 				Why:  fmt.Sprintf("rank %d has detached the memory from the window before", a.Owner),
 				Mend: "detach the memory after the last operation on it, and synchronize the two processes between"})
 			return
 		}
-		m.misuse(Usage{Kind: UsedAfterFree, Call: b.op.call, Other: g.call, Last: b.e.last, Role: a.Role, OneOp: true, Owner: a.Owner,
-			Window: &w.Window, Lo: lo, Hi: hi, Base: w.start(int(b.op.target)),
+		m.misuse(Usage{Kind: UsedAfterFree, Call: b.op.call, Other: g.call, Last: b.e.last, As: a.Role.Name, Writes: a.Role != GetTarget, Owner: a.Owner,
+			Object: &w.Object, Lo: lo, Hi: hi, Base: w.start(int(b.op.target)),
 			Why:  fmt.Sprintf("rank %d freed memory of its part of the window, which is not freed itself", a.Owner),
 			Mend: "free the memory after MPI_Win_free, or after MPI_Win_detach"})
 		return

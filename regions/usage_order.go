@@ -104,7 +104,7 @@ func (m *Machine) outOfOrder(a, b *orderedCall, u Usage) {
 	}
 	u.Kind, u.Call, u.Other, u.Owner = CallOrder, a.call, b.call, a.call.Rank
 	if w := m.windows.byID[a.key.on]; w != nil && a.key.of == onWindow {
-		u.Window = &w.Window
+		u.Object = &w.Object
 	}
 	m.misuse(u)
 }

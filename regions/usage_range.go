@@ -33,7 +33,7 @@ func (m *Machine) checkRange(b *opBuilder, a *Access) {
 	first := outside[0].Shift(a.Base)
 	from := int64(first.Lo - wlo)
 	if b.p.knows(b.e) {
-		m.misuse(Usage{Kind: OutsideWindow, Call: b.op.call, Last: b.e.last, Role: a.Role, OneOp: true, Owner: a.Owner, Window: &w.Window,
+		m.misuse(Usage{Kind: OutsideWindow, Call: b.op.call, Last: b.e.last, As: a.Role.Name, Writes: a.Role != GetTarget, Owner: a.Owner, Object: &w.Object,
 			Lo: first.Lo, Hi: first.Lo + first.Size, Base: wlo,
 			Why: fmt.Sprintf("rank %d's part of the window has %d bytes, and %s accesses there the bytes from %d up to %d",
 				a.Owner, w.size[i], b.c.Fn.Name, from, from+int64(first.Size)),
@@ -66,7 +66,7 @@ func (m *Machine) checkReaches() {
 			continue
 		}
 		first := rest.Runs()[0].Shift(a.Base)
-		m.misuse(Usage{Kind: OutsideWindow, Call: r.op.call, Role: a.Role, OneOp: true, Owner: a.Owner, Window: &r.win.Window,
+		m.misuse(Usage{Kind: OutsideWindow, Call: r.op.call, As: a.Role.Name, Writes: a.Role != GetTarget, Owner: a.Owner, Object: &r.win.Object,
 			Lo: first.Lo, Hi: first.Lo + first.Size,
 			Why: fmt.Sprintf("rank %d has no memory attached to the window at the addresses from 0x%x up to 0x%x, which %s accesses",
 				a.Owner, first.Lo, first.Lo+first.Size, r.op.call.Fn),

@@ -9,13 +9,15 @@ import (
 
 // window is an MPI window: the memory that each member exposes.
 type window struct {
-	Window
+	Object
 	group     *group
 	members   []int32 // world ranks, by rank in the window's communicator
 	base      []uint64
 	size      []uint64
 	unit      []uint64 // displacement unit
 	known     []bool
+	unified   bool
+	sameOp    bool       // accumulate_ops is same_op
 	order     int64      // accumulate_ordering
 	dynamic   [][]span64 // attached memory by member; nil unless the window is dynamic
 	ever      [][]span64 // what of it was attached at any moment of the region
@@ -48,45 +50,15 @@ func (w *window) detach(member int32, base uint64) {
 	w.changed = true
 }
 
-// holds returns the address of the first byte of the part of a window that
-// holds addr at a member, and whether there is one. Displacements in a dynamic
-// window are addresses: its parts begin at 0.
-func (w *window) holds(member int, addr uint64) (base uint64, ok bool) {
+// holds reports whether the part of a window that a member has holds addr.
+func (w *window) holds(member int, addr uint64) bool {
 	if !w.known[member] {
-		return 0, false
+		return false
 	}
 	if w.dynamic != nil {
-		return 0, slices.ContainsFunc(w.dynamic[member], func(s span64) bool { return addr >= s.lo && addr < s.hi })
+		return slices.ContainsFunc(w.dynamic[member], func(s span64) bool { return addr >= s.lo && addr < s.hi })
 	}
-	return w.base[member], addr-w.base[member] < w.size[member]
-}
-
-// Exposed is the memory of a window that an address lies in, as reports tell
-// of it.
-type Exposed struct {
-	Unit     uint64    // displacement unit of its owner, bytes
-	Lo       uint64    // address of its first byte
-	Attached *CallInfo // that attached it to a dynamic window; otherwise nil
-}
-
-// ExposedAt returns what memory of a window an address of a process lies in; the
-// zero Exposed where the window is nil or is not known there.
-func (r *Region) ExposedAt(of *Window, owner int32, addr uint64) Exposed {
-	for _, w := range r.windows.live {
-		i := slices.Index(w.members, owner)
-		if of == nil || w.ID != of.ID || i < 0 || !w.known[i] {
-			continue
-		}
-		if w.dynamic == nil {
-			return Exposed{Unit: w.unit[i], Lo: w.base[i]}
-		}
-		for _, s := range slices.Backward(w.dynamic[i]) {
-			if addr >= s.lo && addr < s.hi {
-				return Exposed{Unit: w.unit[i], Lo: s.lo, Attached: s.by}
-			}
-		}
-	}
-	return Exposed{}
+	return addr-w.base[member] < w.size[member]
 }
 
 // fenceKey names the n-th fence of a member of a window.
@@ -135,7 +107,7 @@ func (ws *windows) add(id int64, g *group) *window {
 	ws.created++
 	n := len(g.local)
 	w := &window{
-		Window: Window{ID: id, Number: ws.created}, group: g, members: g.local, order: trace.OrderAll,
+		Object: Object{ID: id, Number: ws.created, Kind: "window"}, group: g, members: g.local, order: trace.OrderAll,
 		base: make([]uint64, n), size: make([]uint64, n), unit: make([]uint64, n), known: make([]bool, n),
 		lockers: map[int32]*lockOrder{}, resources: map[resourceKey]*resource{}, gates: map[fenceKey]*gate{},
 	}
@@ -179,22 +151,39 @@ func (ws *windows) snapshot() *windows {
 	return &windows{live: live}
 }
 
-func (ws *windows) at(owner int32, addr uint64, prefer int64) (*Window, uint64) {
+// At is that of Exposure.
+func (ws *windows) At(owner int32, addr uint64, prefer int64) (Exposed, bool) {
 	var found *window
-	var base uint64
+	var member int
 	for _, w := range ws.live {
 		i := slices.Index(w.members, owner)
 		if i < 0 {
 			continue
 		}
-		if b, ok := w.holds(i, addr); ok && (found == nil || w.ID == prefer) {
-			found, base = w, b
+		if w.holds(i, addr) && (found == nil || w.ID == prefer) {
+			found, member = w, i
 		}
 	}
 	if found == nil {
-		return nil, 0
+		return Exposed{}, false
 	}
-	return &found.Window, base
+	return found.exposed(member, addr), true
+}
+
+// exposed returns the memory of a member that holds addr.
+func (w *window) exposed(member int, addr uint64) Exposed {
+	if w.dynamic == nil {
+		lo := w.base[member]
+		return Exposed{Object: &w.Object, Base: lo, Lo: lo, Hi: lo + w.size[member], Unit: w.unit[member]}
+	}
+	e := Exposed{Object: &w.Object}
+	for _, s := range slices.Backward(w.dynamic[member]) {
+		if addr >= s.lo && addr < s.hi {
+			e.Lo, e.Hi, e.Unit, e.Attached = s.lo, s.hi, w.unit[member], s.by
+			break
+		}
+	}
+	return e
 }
 
 // lockOrder orders the lock epochs of one target of a window by the tickets
@@ -261,27 +250,19 @@ func (o *lockOrder) prune() {
 	}
 }
 
-// WindowPart is memory of a process that belongs to a window.
-type WindowPart struct {
-	*Window
-	Base   uint64 // address that offsets in the window count from; 0 in a dynamic window
-	Lo, Hi uint64 // addresses, half-open
-}
-
-// WindowParts returns the memory of a process that windows had in the region,
-// in the order in which the windows were created.
-func (r *Region) WindowParts(owner int32) []WindowPart {
-	var out []WindowPart
-	for _, w := range r.windows.live {
+// Parts is that of Exposure.
+func (ws *windows) Parts(owner int32) []Exposed {
+	var out []Exposed
+	for _, w := range ws.live {
 		i := slices.Index(w.members, owner)
 		switch {
 		case i < 0 || !w.known[i]:
 		case w.dynamic != nil:
 			for _, s := range w.dynamic[i] {
-				out = append(out, WindowPart{&w.Window, 0, s.lo, s.hi})
+				out = append(out, Exposed{Object: &w.Object, Lo: s.lo, Hi: s.hi})
 			}
 		case w.size[i] > 0:
-			out = append(out, WindowPart{&w.Window, w.base[i], w.base[i], w.base[i] + w.size[i]})
+			out = append(out, Exposed{Object: &w.Object, Base: w.base[i], Lo: w.base[i], Hi: w.base[i] + w.size[i]})
 		}
 	}
 	return out

@@ -250,7 +250,7 @@ func (d *dataWriter) side(f *conflicts.Finding, s *conflicts.Side) htmlSide {
 	out := htmlSide{
 		Rank: s.Rank, What: d.text(second(s)), Short: d.text(cmp.Or(s.Call, s.Role)),
 		Span: d.text(spanText(f, s, d.opts.Dir)), Place: d.text(stackPlace(s.Stack, d.opts.Dir)),
-		Pending: bit(s.Pending), Epoch: d.text(s.Epoch), Stack: d.stack(s.Stack), Event: s.Event,
+		Pending: bit(s.Pending), Epoch: d.text(string(s.Epoch)), Stack: d.stack(s.Stack), Event: s.Event,
 		Started: d.sync(&s.Started), Next: d.sync(&s.Next), Done: d.sync(&s.Done), Heard: d.sync(&s.Heard),
 	}
 	if here, _ := symbols.Here(s.Stack); here.File != "" {

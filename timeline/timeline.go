@@ -108,10 +108,10 @@ type source struct {
 type meeting struct{ last source }
 
 type epochKey struct {
-	win      int
-	target   int32
-	exposure bool
-	lock     bool
+	kind   string // of the object
+	number int    // of the object
+	target int32
+	family regions.EpochFamily
 }
 
 type epoch struct {

@@ -24,7 +24,7 @@ func (t *Writer) Call(c *regions.ObservedCall) {
 	p.open = true
 	p.call = slice{
 		strand: c.Strand, pos: c.Pos, name: c.Call.Fn.Name, category: categories[c.Kind],
-		place: t.from.Place(rank, c.Call.Stack), epoch: c.Epoch.String(), window: c.Number, target: c.Target,
+		place: t.from.Place(rank, c.Call.Stack), epoch: string(c.Mode), window: c.Number, target: c.Target,
 		returned: c.Call.Returned,
 	}
 	if t.from.Time == nil {
@@ -104,8 +104,7 @@ func (t *Writer) Region(int) {}
 // Epoch is that of regions.Observer.
 func (t *Writer) Epoch(o *regions.ObservedEpoch) {
 	p := &t.procs[o.Rank]
-	lock := o.Epoch >= regions.SharedLockEpoch && !o.Exposure
-	key := epochKey{o.Window.Number, o.Target, o.Exposure, lock}
+	key := epochKey{o.Object.Kind, o.Object.Number, o.Target, o.Family}
 	e, known := p.epochs[key]
 	switch {
 	case !o.Opens && known:
@@ -121,14 +120,11 @@ func (t *Writer) Epoch(o *regions.ObservedEpoch) {
 }
 
 func epochName(o *regions.ObservedEpoch) string {
-	name := o.Epoch.String()
-	if o.Exposure {
-		name = "exposure"
-	}
+	name := string(o.Mode)
 	if o.Target >= 0 {
 		name += fmt.Sprintf(" of rank %d", o.Target)
 	}
-	return fmt.Sprintf("%s, window %d", name, o.Window.Number)
+	return fmt.Sprintf("%s, %s %d", name, o.Object.Kind, o.Object.Number)
 }
 
 // finish writes the call under way of a process, and what belongs to it.
