@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/symbols"
 )
@@ -53,7 +54,7 @@ type entry struct {
 
 // findings turns groups and usage errors into findings, joined by source place
 // and sorted.
-func (n *namer) findings(groups []*conflicts.Group, usages []regions.Usage) []conflicts.Finding {
+func (n *namer) findings(groups []*conflicts.Group, usages []core.Usage) []conflicts.Finding {
 	entries := map[findingKey]*entry{}
 	for _, g := range groups {
 		f := n.finding(g)
@@ -204,7 +205,7 @@ func (n *namer) side(site conflicts.Site, t *conflicts.Touch) conflicts.Side {
 	before, after := t.Turns()
 	s.Before, s.After = n.turn(before), n.turn(after)
 	for _, l := range t.Held() {
-		s.Locks = append(s.Locks, conflicts.Lock{Exclusive: l.Exclusive, Target: int(l.Target), Window: l.Window})
+		s.Locks = append(s.Locks, conflicts.Lock{Exclusive: l.Exclusive, Target: int(l.Target), Window: l.Object})
 	}
 	if t.Elem != nil {
 		s.Op, s.Type = t.Elem.Op, t.Elem.Type

@@ -14,8 +14,8 @@ import (
 	"slices"
 
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/evc"
-	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/symbols"
 )
 
@@ -43,9 +43,9 @@ type Partial struct {
 	Run      string
 	Options  partialOptions
 	Basis    Basis
-	Usages   []regions.Usage
+	Usages   []core.Usage
 	MayOrder []string
-	Problems []regions.Problem
+	Problems []core.Problem
 
 	// What may differ with the machine.
 	Directory string

@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"github.com/mcchk/mcchk/intervals"
+	"github.com/mcchk/mcchk/mpi"
 	"github.com/mcchk/mcchk/regions"
 )
 
@@ -120,7 +121,7 @@ func classOf(a *regions.Access) class {
 	if a.Elem == nil {
 		return class{kind: a.Kind}
 	}
-	c := class{kind: a.Kind, object: a.Call.Object, elem: a.Elem.Type, op: a.Elem.Op, same: a.Elem.SameOp(), phase: -1}
+	c := class{kind: a.Kind, object: a.Call.Object, elem: a.Elem.Type, op: a.Elem.Op, same: mpi.OneOp(a.Elem), phase: -1}
 	if size := a.Elem.Size; size > 0 {
 		c.phase = int64(a.Base % size)
 		for _, r := range a.Layout.Runs() {

@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/mcchk/mcchk/intervals"
+	"github.com/mcchk/mcchk/mpi"
 	"github.com/mcchk/mcchk/regions"
 )
 
@@ -46,7 +47,7 @@ func newCopiesChecker(mine regions.Part) *copiesChecker {
 
 // check searches a region. It costs nothing where all windows are unified.
 func (c *copiesChecker) check(r *regions.Region) error {
-	copies, _ := r.Kept.([]regions.Copies)
+	copies := copiesOf(r)
 	if len(copies) == 0 {
 		clear(c.kept)
 		return nil
@@ -90,6 +91,16 @@ func (c *copiesChecker) check(r *regions.Region) error {
 	return nil
 }
 
+// copiesOf returns the windows of the separate memory model in a region.
+func copiesOf(r *regions.Region) []mpi.Copies {
+	for _, kept := range r.Kept {
+		if copies, ok := kept.([]mpi.Copies); ok {
+			return copies
+		}
+	}
+	return nil
+}
+
 func (c *copiesChecker) part(p *part, k *kept, calls []*regions.Access) error {
 	c.lanes.sortLanes(p.operations)
 	p.lanes = slices.Clone(c.lanes.lanes)
@@ -117,7 +128,7 @@ func (c *copiesChecker) part(p *part, k *kept, calls []*regions.Access) error {
 // part is the part of a window at one process in one region, and who accesses it.
 type part struct {
 	r          *regions.Region
-	c          *regions.Copies
+	c          *mpi.Copies
 	operations []*regions.Access
 	lanes      []*lane // of operations
 	refreshes  []regions.Point
@@ -129,7 +140,7 @@ type part struct {
 	byKey      map[eraKey]*group
 }
 
-func newPart(r *regions.Region, c *regions.Copies) *part {
+func newPart(r *regions.Region, c *mpi.Copies) *part {
 	p := &part{r: r, c: c, byKey: map[eraKey]*group{}}
 	for _, s := range c.Syncs {
 		if s.Publishes {

@@ -13,17 +13,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcchk/mcchk/analysis"
+	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/lattice"
-	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/mpi"
 	"github.com/mcchk/mcchk/synth"
 	"github.com/mcchk/mcchk/trace"
 )
 
 // written packs traces written by hand, one text a process, and returns a
 // machine that shows them to an observer.
-func written(t *testing.T, o regions.Observer, texts ...string) *regions.Machine {
-	streams := make([]regions.Stream, len(texts))
+func written(t *testing.T, o core.Observer, texts ...string) *core.Machine {
+	streams := make([]core.Stream, len(texts))
 	for i, text := range texts {
 		head := fmt.Sprintf(`{"mcct":1,"rank":%d,"ranks":%d}`+"\n"+`{"comm":1,"rank":%d,"ranks":[[0,1,%d]]}`+"\n", i, len(texts), i, len(texts))
 		var packed bytes.Buffer
@@ -32,12 +33,12 @@ func written(t *testing.T, o regions.Observer, texts ...string) *regions.Machine
 		require.NoError(t, err)
 		streams[i] = r
 	}
-	m, err := regions.NewMachine(streams, regions.Options{Clock: evc.Vector, Observer: o})
+	m, err := core.NewMachine(streams, core.Options{Clock: evc.Vector, Observer: o}, mpi.New(mpi.MemoryAuto))
 	require.NoError(t, err)
 	return m
 }
 
-func run(t *testing.T, m *regions.Machine) {
+func run(t *testing.T, m *core.Machine) {
 	for {
 		_, err := m.Next(context.Background())
 		if err == io.EOF {

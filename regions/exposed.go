@@ -32,18 +32,23 @@ type Exposure interface {
 	Parts(owner int32) []Exposed
 }
 
-// ExposedAt is Exposure.At of the region.
+// ExposedAt is Exposure.At of all that exposed memory in the region.
 func (r *Region) ExposedAt(owner int32, addr uint64, prefer int64) (Exposed, bool) {
-	if r.Exposed == nil {
-		return Exposed{}, false
+	var found Exposed
+	any := false
+	for _, x := range r.Exposures {
+		if e, ok := x.At(owner, addr, prefer); ok && (!any || e.ID == prefer) {
+			found, any = e, true
+		}
 	}
-	return r.Exposed.At(owner, addr, prefer)
+	return found, any
 }
 
-// ExposedParts is Exposure.Parts of the region.
+// ExposedParts is Exposure.Parts of all that exposed memory in the region.
 func (r *Region) ExposedParts(owner int32) []Exposed {
-	if r.Exposed == nil {
-		return nil
+	var all []Exposed
+	for _, x := range r.Exposures {
+		all = append(all, x.Parts(owner)...)
 	}
-	return r.Exposed.Parts(owner)
+	return all
 }

@@ -1,17 +1,15 @@
-// Package regions turns the event streams of the processes of a run into
-// concurrent regions, one at a time.
+// Package regions is what a concurrent region is, and the storage of its
+// accesses, in memory and on disk.
 //
-// A Machine replays the streams side by side. Each call is looked up in one
-// table (table.go), which says what it signals, waits for, completes and
-// touches; a process that waits for a signal that was not given yet stands
-// still until it is. When all processes stand at the same synchronization over
-// all of them, the concurrent region is complete: a Region holds the accesses
-// of that stretch, each with its start and its completion, and the timestamps
-// of the separate regions these lie in. Operations that are still pending are
-// carried into the next region.
+// Storage takes the accesses of the region under way one by one, and hands them
+// over as a Region: all of the concurrent region, or a phase of a long one. A
+// Region says of two moments whether the one happens before the other, and
+// gives the accesses: loads and stores as stretches (locals.go), what calls
+// access one by one, or as series of those that differ only in time (series.go).
+// A region that is released gives its memory back to the Storage.
 //
-// The package knows what calls mean (detection model, sections 2 and 3), and
-// nothing of which accesses conflict. It holds one region, never a whole trace.
+// The package knows nothing of who made the accesses: models define what roles,
+// modes and objects there are. It holds one region, never a whole trace.
 package regions
 
 import (
@@ -96,26 +94,27 @@ type CallInfo struct {
 // process, within its separate region Seg.
 type Point struct {
 	Rank int32
-	Seg  int32 // the number of its separate region in the concurrent region, from 0; before, never or later
+	Seg  int32 // the number of its separate region in the concurrent region, from 0; or Earlier, Never, Later
 	Pos  uint64
 }
 
+// Separate regions of moments that lie in none of the region.
 const (
-	before int32 = -1 // the access started in an earlier concurrent region
-	never  int32 = -2 // the access does not complete in this region
-	later  int32 = -3 // the access does not start in this region
+	Earlier int32 = -1 // the access started in an earlier concurrent region
+	Never   int32 = -2 // the access does not complete in this region
+	Later   int32 = -3 // the access does not start in this region
 )
 
-// region is the number of a moment's separate region as clocks count them.
-func (p Point) region() uint32 { return uint32(p.Seg) + 1 }
+// Number is the number of a moment's separate region as clocks count them.
+func (p Point) Number() uint32 { return uint32(p.Seg) + 1 }
 
 // NotAfter reports whether p is q or, on the same process, comes before it;
 // the moments before and after the region included.
 func (p Point) NotAfter(q Point) bool {
 	switch {
-	case p.Seg == before || q.Seg == never:
+	case p.Seg == Earlier || q.Seg == Never:
 		return true
-	case p.Seg == never || q.Seg == before:
+	case p.Seg == Never || q.Seg == Earlier:
 		return false
 	}
 	return p.Rank == q.Rank && p.Pos <= q.Pos
@@ -167,11 +166,11 @@ type Access struct {
 // Segment is one separate region: the events of one process from a
 // synchronization event to the next.
 type Segment struct {
-	Stamp evc.Stamp
-	Calls *Bounds
-	loads int    // loads and stores in it, those of other parts included
-	ended int    // accesses of calls that end in it and are left out
-	marks []mark // calls in it that lock or complete
+	Stamp     evc.Stamp
+	Calls     *Bounds
+	Landmarks []Landmark // in it, in program order
+	Loads     int        // loads and stores in it, those of other parts of memory included
+	Ended     int        // accesses of calls that end in it and are left out
 }
 
 // Bounds are the synchronization calls that a separate region lies between. As
@@ -188,38 +187,31 @@ type Completion struct {
 }
 
 // Region is one phase of a concurrent region: all of it, unless it is so long
-// that it comes in several (see Machine.Next).
+// that it comes in several.
 type Region struct {
 	Index    int // of the concurrent region
 	Weight   int // what it takes in memory, in loads or stores that take as much
 	Clock    evc.Clock
 	Segments [][]Segment // by world rank; those before the first are past
-	first    []int32     // by world rank: the number of the first of Segments
-	locals   []*room     // by world rank, in program order
+	First    []int32     // by world rank: the number of the first of Segments
 	Calls    []*Access   // what calls access, but for those of Series
-	moments  []moments   // of what calls access, by world rank of the owner
-	settled  int         // accesses in moments
-	shapes   []*shape    // that moments are of
-	enders   []CallInfo  // that moments end with
-	// Exposed is what exposed memory in the region; nil: nothing did.
-	Exposed Exposure
-	// Kept is what a model keeps of the region for its own checks. Where it is
-	// not nil, accesses of calls stay valid when the region is released.
-	Kept      any
-	lockSets  []*LockSet // of loads and stores; the first is the empty set
-	lockSpans []lockSpan // the lock epochs in it, where their order was left out
-	store     *store     // that locals belong to
-	spill     *spillFile // where those lie that do not fit into memory
+	// Exposures say what exposed memory in the region, for each model.
+	Exposures []Exposure
+	// Kept is what models keep of the region for checks of their own. Where
+	// there is any, accesses of calls stay valid when the region is released.
+	Kept      []any
+	LockSpans []LockSpan // the locks held in it, where their order was left out
+	contents
 }
 
 // Release gives the memory of the region's accesses back to the Machine. The
 // region and its accesses must not be used afterwards.
 func (r *Region) Release() {
-	if r.Kept == nil {
-		r.store.putCalls(r.Calls)
+	if len(r.Kept) == 0 {
+		r.pool.putCalls(r.Calls)
 	}
-	r.store.put(r.locals)
-	r.store.putMoments(r.moments)
+	r.pool.put(r.locals)
+	r.pool.putMoments(r.moments)
 	r.moments = nil
 	r.locals = nil
 	r.spill.close()
@@ -229,19 +221,19 @@ func (r *Region) Release() {
 // happens before a moment b, at which another starts.
 func (r *Region) Before(a, b Point) bool {
 	if a.Seg < 0 || b.Seg < 0 {
-		return a.Seg >= 0 && b.Seg == later
+		return a.Seg >= 0 && b.Seg == Later
 	}
 	if a.Rank == b.Rank {
 		return a.Pos <= b.Pos
 	}
 	s := r.Segment(b)
-	return s != nil && r.Clock.Knows(s.Stamp, int(a.Rank), a.region())
+	return s != nil && r.Clock.Knows(s.Stamp, int(a.Rank), a.Number())
 }
 
 // Segment returns the separate region of a moment; nil when it lies in an
 // earlier phase or region, or in none.
 func (r *Region) Segment(p Point) *Segment {
-	if i := p.Seg - r.first[p.Rank]; p.Seg >= 0 && i >= 0 {
+	if i := p.Seg - r.First[p.Rank]; p.Seg >= 0 && i >= 0 {
 		return &r.Segments[p.Rank][i]
 	}
 	return nil
@@ -251,3 +243,12 @@ func (r *Region) Segment(p Point) *Segment {
 func (r *Region) Precedes(a, b *Access) bool {
 	return r.Before(a.End, b.Start) || b.Gated && r.Before(a.End, b.Gate)
 }
+
+// BeforeRegion is a moment of a process before the region.
+func BeforeRegion(rank int32) Point { return Point{Rank: rank, Seg: Earlier} }
+
+// AfterRegion is a moment of a process after the region.
+func AfterRegion(rank int32) Point { return Point{Rank: rank, Seg: Never} }
+
+// Within reports whether a moment lies in the region.
+func (p Point) Within() bool { return p.Seg >= 0 }
