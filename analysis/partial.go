@@ -16,12 +16,13 @@ import (
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
 )
 
 // partialFormat is the version of the files. It changes with any change of
 // what they hold.
-const partialFormat = 3
+const partialFormat = 4
 
 // Errors of partial results.
 var (
@@ -58,6 +59,8 @@ type Partial struct {
 	Groups    []conflicts.GroupRecord
 	Predicted []conflicts.GroupRecord
 	Places    []stackPlace // of all stacks that any of this names
+
+	Sources *sources.Stored // the text kept with the traces; in the first part only
 }
 
 // partialOptions are the options that a result depends on.
@@ -228,7 +231,9 @@ func MergePartials(parts []*Partial) (*Result, error) {
 		}
 	}
 	e.Groups, e.Predicted = conflicts.Join(groups...), conflicts.Join(predicted...)
-	return e.conclude(n), nil
+	res := e.conclude(n)
+	res.showSources(first.Sources)
+	return res, nil
 }
 
 func groupsOf(records []conflicts.GroupRecord) []*conflicts.Group {
