@@ -30,7 +30,7 @@ func (res *Result) showSources(kept *sources.Stored) {
 			}
 			told[here.File] = true
 			if res.Sources.Changed(here.File) {
-				res.Warnings = append(res.Warnings, fmt.Sprintf("%s is newer than the run: it has changed since, and its lines are shown as they were then", here.File))
+				res.Warnings = append(res.Warnings, fmt.Sprintf("%s has changed since the run: its lines are shown as they were then", here.File))
 			}
 		}
 	}
