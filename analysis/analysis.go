@@ -179,7 +179,9 @@ func (r *run) result() (*Result, error) {
 	if err != nil {
 		e.Warnings = append(e.Warnings, err.Error())
 	}
+	kept := r.keptText(e)
 	res := e.conclude(n)
+	res.showSources(kept)
 	res.Stats = r.stats
 	res.Interrupted = r.stopped != nil
 	return res, nil

@@ -16,6 +16,7 @@ import (
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/evc"
+	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
 )
 
@@ -58,6 +59,8 @@ type Partial struct {
 	Groups    []conflicts.GroupRecord
 	Predicted []conflicts.GroupRecord
 	Places    []stackPlace // of all stacks that any of this names
+
+	Sources *sources.Stored // the text kept with the traces; in the first part only
 }
 
 // partialOptions are the options that a result depends on.
@@ -227,7 +230,9 @@ func MergePartials(parts []*Partial) (*Result, error) {
 		}
 	}
 	e.Groups, e.Predicted = conflicts.Join(groups...), conflicts.Join(predicted...)
-	return e.conclude(n), nil
+	res := e.conclude(n)
+	res.showSources(first.Sources)
+	return res, nil
 }
 
 func groupsOf(records []conflicts.GroupRecord) []*conflicts.Group {
