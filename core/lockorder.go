@@ -159,6 +159,7 @@ func (o *LockOrder) before(n int64, exclusive bool) []Wait {
 	}
 	return waits
 }
+
 // forget forgets the locks whose release is past: to wait for it orders nothing
 // that is not ordered already.
 func (o *LockOrder) forget(m *Machine) {

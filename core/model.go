@@ -55,4 +55,8 @@ type Meaning struct {
 	Landmark bool
 	MayOrder bool // it may order processes, but need not
 	Aborts   bool // it ends the run: that it never returns is no mistake
+	// Known is what users know the call as, where that is not its name: the
+	// tracer's own notes are made within a call of the program, whose place they
+	// have.
+	Known string
 }

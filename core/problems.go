@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/mcchk/mcchk/regions"
-	"github.com/mcchk/mcchk/trace"
 )
 
 // ProblemKind names what a Machine could not do.
@@ -91,18 +90,19 @@ func (ps *problems) add(p Problem, key problemKey) {
 }
 
 func (ps *problems) unreturned(s *Strand, c *Call) {
-	text, tail := fmt.Sprintf("rank %d never returned from %s", s.Rank, known(c.Fn.Name)), ""
+	text, tail := fmt.Sprintf("rank %d never returned from %s", s.Rank, s.known(c.Fn.Name)), ""
 	if w := c.function.meaning; w != nil && w.Aborts {
 		text, tail = fmt.Sprintf("rank %d called %s", s.Rank, c.Fn.Name), ": the run is analysed up to there"
 	}
 	s.m.Report(Problem{Kind: Unmatched, Rank: s.Rank, Fn: c.Fn.Name, Call: s.Info(c), Text: text, Tail: tail})
 }
 
-// known is a function as a user knows it: the tracer's own notes are made within
-// a call of the program, whose place they have.
-func known(fn string) string {
-	if trace.IsNote(fn) {
-		return "a communication call"
+// known is a function that the strand called as a user knows it.
+func (s *Strand) known(fn string) string {
+	for _, f := range s.calls.all {
+		if f.fn.Name == fn && f.meaning != nil && f.meaning.Known != "" {
+			return f.meaning.Known
+		}
 	}
 	return fn
 }
@@ -137,7 +137,7 @@ func (ps *problems) stuck(m *Machine) {
 			tail += ", but the trace of rank " + strings.Join(gone, ", ") + " ends before that"
 		}
 		m.Report(Problem{Kind: Unmatched, Rank: s.Rank, Fn: call.Fn, Call: call, Tail: tail,
-			Text: fmt.Sprintf("rank %d waits in %s", s.Rank, known(call.Fn))})
+			Text: fmt.Sprintf("rank %d waits in %s", s.Rank, s.known(call.Fn))})
 	}
 }
 

@@ -121,7 +121,12 @@ func (m *Model) Bind(s *core.Strand, fn *trace.Fn) *core.Meaning {
 		b.at = newOperationArgs(fn, r.op.role)
 	}
 	p := m.procs[s.Rank]
+	known := ""
+	if trace.IsNote(fn.Name) {
+		known = "an MPI call"
+	}
 	return &core.Meaning{
+		Known:    known,
 		Kind:     kindOf(fn.Name, r),
 		Landmark: r.marked, MayOrder: r.mayOrder, Aborts: r.aborts,
 		Replay: func(_ *core.Strand, c *core.Call) {
