@@ -1,7 +1,9 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/mcchk/mcchk/regions"
@@ -15,12 +17,16 @@ type LockKey struct {
 }
 
 // LockOrder orders those who held a lock by tickets that were drawn when it was
-// granted.
+// granted. What it keeps does not grow with the locks that were released.
 type LockOrder struct {
 	key     LockKey
 	next    int64 // the lowest ticket not yet seen
 	tickets map[int64]*lockTicket
-	order   []int64 // tickets in tickets below next, ascending
+	// Tickets in tickets below next, ascending: of shared and of exclusive locks.
+	shared, exclusive []int64
+	// released are the last of the shared locks before those in shared that
+	// each strand released: who comes after it comes after the others too.
+	released map[int32]*lockTicket
 	// Whether a shared, and an exclusive lock were forgotten, because their
 	// releases are ordered before whatever is to come.
 	pastShared, pastExclusive bool
@@ -28,16 +34,21 @@ type LockOrder struct {
 
 // lockTicket is one granted lock.
 type lockTicket struct {
+	n         int64
+	rank      int32 // of the strand that held it; noRank: of none, as it excluded nobody
 	exclusive bool
 	seen      Signal // its lock call was replayed
 	released  Signal // its unlock was
 }
 
+// noRank stands for no strand.
+const noRank int32 = -1
+
 // LockOrder returns the order of a lock.
 func (m *Machine) LockOrder(k LockKey) *LockOrder {
 	o := m.sync.locks[k]
 	if o == nil {
-		o = &LockOrder{key: k, tickets: map[int64]*lockTicket{}}
+		o = &LockOrder{key: k, tickets: map[int64]*lockTicket{}, released: map[int32]*lockTicket{}}
 		m.sync.locks[k] = o
 	}
 	return o
@@ -65,8 +76,9 @@ func (s *Strand) Grant(c *Call, o *LockOrder, ticket int64, exclusive bool, call
 		after()
 		return g
 	}
-	g := &Grant{ticket: o.saw(s.m, ticket, exclusive)}
+	g := &Grant{ticket: o.saw(s.m, ticket, s.Rank, exclusive)}
 	waits := o.before(ticket, exclusive)
+	o.fold()
 	if len(waits) == 0 && !o.pastExclusive && !(exclusive && o.pastShared) {
 		after()
 		return g
@@ -78,7 +90,7 @@ func (s *Strand) Grant(c *Call, o *LockOrder, ticket int64, exclusive bool, call
 // Skip notes a ticket of a lock that excludes nobody.
 func (m *Machine) Skip(o *LockOrder, ticket int64) {
 	if !m.opts.AnyLockOrder {
-		m.Announce(&o.saw(m, ticket, false).released)
+		m.Announce(&o.saw(m, ticket, noRank, false).released)
 	}
 }
 
@@ -95,19 +107,23 @@ func (s *Strand) Released(g *Grant) *Signal {
 func (o *LockOrder) ticket(n int64) *lockTicket {
 	t := o.tickets[n]
 	if t == nil {
-		t = &lockTicket{}
+		t = &lockTicket{n: n}
 		o.tickets[n] = t
 	}
 	return t
 }
 
 // saw notes that the lock with ticket n was replayed.
-func (o *LockOrder) saw(m *Machine, n int64, exclusive bool) *lockTicket {
+func (o *LockOrder) saw(m *Machine, n int64, rank int32, exclusive bool) *lockTicket {
 	t := o.ticket(n)
-	t.exclusive = exclusive
+	t.rank, t.exclusive = rank, exclusive
 	m.Announce(&t.seen)
-	for o.tickets[o.next] != nil && o.tickets[o.next].seen.given {
-		o.order = append(o.order, o.next)
+	for x := o.tickets[o.next]; x != nil && x.seen.given; x = o.tickets[o.next] {
+		if x.exclusive {
+			o.exclusive = append(o.exclusive, o.next)
+		} else {
+			o.shared = append(o.shared, o.next)
+		}
 		o.next++
 	}
 	o.prune()
@@ -117,15 +133,41 @@ func (o *LockOrder) saw(m *Machine, n int64, exclusive bool) *lockTicket {
 // prune forgets the locks before the last exclusive one that was released:
 // what comes later waits for that one, which had waited for them.
 func (o *LockOrder) prune() {
-	for i := len(o.order) - 1; i > 0; i-- {
-		t := o.tickets[o.order[i]]
-		if t.exclusive && t.released.given {
-			for _, n := range o.order[:i] {
-				delete(o.tickets, n)
-			}
-			o.order = slices.Delete(o.order, 0, i)
+	i := len(o.exclusive) - 1
+	for i >= 0 && !o.tickets[o.exclusive[i]].released.given {
+		i--
+	}
+	if i < 0 {
+		return
+	}
+	last := o.exclusive[i]
+	for _, n := range o.exclusive[:i] {
+		delete(o.tickets, n)
+	}
+	o.exclusive = o.exclusive[i:]
+	for len(o.shared) > 0 && o.shared[0] < last {
+		delete(o.tickets, o.shared[0])
+		o.shared = o.shared[1:]
+	}
+	for rank, t := range o.released {
+		if t.n < last {
+			delete(o.released, rank)
+		}
+	}
+}
+
+// fold forgets shared locks that were released, but for the last of each strand.
+// Who came before any of them was granted its lock already: all lower tickets
+// were seen.
+func (o *LockOrder) fold() {
+	for len(o.shared) > 0 {
+		t := o.tickets[o.shared[0]]
+		if !t.released.given {
 			return
 		}
+		o.released[t.rank] = t
+		delete(o.tickets, t.n)
+		o.shared = o.shared[1:]
 	}
 }
 
@@ -144,18 +186,29 @@ func (o *LockOrder) before(n int64, exclusive bool) []Wait {
 			return nil
 		}})
 	}
-	for i := len(o.order) - 1; i >= 0; i-- {
-		k := o.order[i]
-		if k >= n {
-			continue
-		}
-		t := o.tickets[k]
-		if exclusive || t.exclusive {
-			waits = append(waits, Wait{On: &t.released, Soft: true, What: what})
-		}
-		if t.exclusive {
+	last := int64(-1) // the last exclusive one before
+	for _, k := range slices.Backward(o.exclusive) {
+		if k < n {
+			last = k
 			break
 		}
+	}
+	if exclusive {
+		for _, k := range slices.Backward(o.shared) {
+			if k < last {
+				break
+			}
+			if k < n {
+				waits = append(waits, Wait{On: &o.tickets[k].released, Soft: true, What: what})
+			}
+		}
+		folded := slices.SortedFunc(maps.Values(o.released), func(a, b *lockTicket) int { return cmp.Compare(b.n, a.n) })
+		for _, t := range folded {
+			waits = append(waits, Wait{On: &t.released, Soft: true, What: what})
+		}
+	}
+	if last >= 0 {
+		waits = append(waits, Wait{On: &o.tickets[last].released, Soft: true, What: what})
 	}
 	return waits
 }
@@ -163,14 +216,22 @@ func (o *LockOrder) before(n int64, exclusive bool) []Wait {
 // forget forgets the locks whose release is past: to wait for it orders nothing
 // that is not ordered already.
 func (o *LockOrder) forget(m *Machine) {
-	o.order = slices.DeleteFunc(o.order, func(n int64) bool {
+	gone := func(n int64) bool {
 		t := o.tickets[n]
 		if !t.released.given || !m.past(&t.released) {
 			return false
 		}
-		o.pastShared = o.pastShared || !t.exclusive
-		o.pastExclusive = o.pastExclusive || t.exclusive
 		delete(o.tickets, n)
 		return true
-	})
+	}
+	shared, exclusive := len(o.shared), len(o.exclusive)
+	o.shared, o.exclusive = slices.DeleteFunc(o.shared, gone), slices.DeleteFunc(o.exclusive, gone)
+	o.pastShared = o.pastShared || len(o.shared) < shared
+	o.pastExclusive = o.pastExclusive || len(o.exclusive) < exclusive
+	for rank, t := range o.released {
+		if m.past(&t.released) {
+			delete(o.released, rank)
+			o.pastShared = true
+		}
+	}
 }

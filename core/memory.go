@@ -13,7 +13,6 @@ type memory struct {
 	aliases []Alias
 	holds   []*Hold          // locks held, in the order in which they were taken
 	own     *regions.LockSet // those that cover the process's own memory
-	taken   uint64           // locks so far
 	locked  []*Pending       // accesses to buffers that locks of the strand protect
 	whole   bool             // all that is done in the process's memory matters to the part that has the process
 	rows    []trace.Rows     // room for those of one part
@@ -78,7 +77,6 @@ func (s *Strand) locate(a *regions.Access) (object int64) {
 
 // Hold is a lock that a strand holds.
 type Hold struct {
-	id   uint64
 	lock regions.Lock
 	set  *regions.LockSet // of it alone; nil when it excludes nobody
 }
@@ -90,16 +88,14 @@ func (h *Hold) Locks() *regions.LockSet { return h.set }
 // Hold notes that the strand holds a lock from now on; void: it excludes nobody.
 func (s *Strand) Hold(l regions.Lock, void bool) *Hold {
 	y := &s.memory
-	y.taken++
-	l.Hold = uint64(s.Rank)<<40 | y.taken
-	h := &Hold{id: l.Hold, lock: l}
+	h := &Hold{lock: l}
 	y.holds = append(y.holds, h)
 	if void {
 		return h
 	}
-	h.set = h.set.With(l)
+	h.set = s.m.sync.lockSets.Only(l)
 	if l.Covers(s.Rank) {
-		s.setOwn(y.own.With(l))
+		s.setOwn(y.own.With(h.set))
 	}
 	return h
 }
@@ -109,13 +105,16 @@ func (s *Strand) Hold(l regions.Lock, void bool) *Hold {
 func (s *Strand) Release(h *Hold) {
 	y := &s.memory
 	y.holds = slices.DeleteFunc(y.holds, func(x *Hold) bool { return x == h })
-	s.setOwn(y.own.Without(h.id))
+	if h.set == nil {
+		return
+	}
+	s.setOwn(y.own.Without(h.lock))
 	open := y.locked[:0]
 	for _, p := range y.locked {
 		if p.done {
 			continue
 		}
-		if p.access.Locks = p.access.Locks.Without(h.id); p.access.Locks != nil {
+		if p.access.Locks = p.access.Locks.Without(h.lock); p.access.Locks != nil {
 			open = append(open, p)
 		}
 	}
@@ -125,8 +124,10 @@ func (s *Strand) Release(h *Hold) {
 
 // setOwn changes the locks that cover the process's own memory.
 func (s *Strand) setOwn(set *regions.LockSet) {
-	s.memory.own = set
-	s.m.store.SetLocks(s.Rank, set)
+	if set != s.memory.own {
+		s.memory.own = set
+		s.m.store.SetLocks(s.Rank, set)
+	}
 }
 
 // locksOn returns the locks that cover what the strand itself accesses in the
@@ -196,7 +197,7 @@ func (m *Machine) settleLocks() {
 			p.settled = true
 			for _, l := range p.access.Locks.Held() {
 				if !m.heldUntil(s, p.Number, l) {
-					p.access.Locks = p.access.Locks.Without(l.Hold)
+					p.access.Locks = p.access.Locks.Without(l)
 				}
 			}
 		}

@@ -13,6 +13,7 @@ type registry struct {
 	channels  map[ChannelKey]*Channel
 	counters  map[CounterKey]*Counter
 	locks     map[LockKey]*LockOrder
+	lockSets  regions.LockSets
 	lockSpans []*regions.LockSpan // of the region, and those still open; where the order of locks is left out
 }
 

@@ -12,8 +12,6 @@ type Lock struct {
 	Object    int64
 	Target    int32 // world rank of the process whose memory is locked; AnyTarget: of all
 	Exclusive bool
-	// Hold tells the times apart that one process held a lock.
-	Hold uint64 `json:"-"`
 }
 
 // AnyTarget is the target of a lock of the memory of all processes.
@@ -30,10 +28,19 @@ func (l *Lock) Covers(rank int32) bool { return l.Target == rank || l.Target == 
 // immutable; nil is the empty set.
 type LockSet struct {
 	locks []Lock
-	key   string // the locks without their holds
+	key   string
+	sets  *LockSets
 }
 
-func newLockSet(locks []Lock) *LockSet {
+// LockSets makes the lock sets of a run: equal ones are one. The zero value has
+// none yet.
+type LockSets struct{ byKey map[string]*LockSet }
+
+// of returns the set of some locks, which it may keep.
+func (x *LockSets) of(locks []Lock) *LockSet {
+	if len(locks) == 0 {
+		return nil
+	}
 	var room [64]byte // of most sets
 	key := room[:0]
 	for _, l := range locks {
@@ -41,10 +48,24 @@ func newLockSet(locks []Lock) *LockSet {
 		key = binary.AppendVarint(key, int64(l.Target))
 		key = strconv.AppendBool(key, l.Exclusive)
 	}
-	return &LockSet{locks: locks, key: string(key)}
+	s := x.byKey[string(key)]
+	if s == nil {
+		s = &LockSet{locks: slices.Clone(locks), key: string(key), sets: x}
+		if x.byKey == nil {
+			x.byKey = map[string]*LockSet{}
+		}
+		x.byKey[s.key] = s
+	}
+	return s
 }
 
-// Key is equal for sets of the same locks, whatever their holds.
+// Only returns the set of one lock.
+func (x *LockSets) Only(l Lock) *LockSet {
+	one := [1]Lock{l}
+	return x.of(one[:])
+}
+
+// Key is equal for equal sets.
 func (s *LockSet) Key() string {
 	if s == nil {
 		return ""
@@ -60,12 +81,27 @@ func (s *LockSet) Held() []Lock {
 	return s.locks
 }
 
-// With returns the set with a lock.
-func (s *LockSet) With(l Lock) *LockSet {
-	if s == nil {
-		return newLockSet([]Lock{l})
+// With returns the set with the locks of another one.
+func (s *LockSet) With(t *LockSet) *LockSet {
+	switch {
+	case s == nil:
+		return t
+	case t == nil:
+		return s
 	}
-	return newLockSet(append(slices.Clip(s.locks), l))
+	return s.sets.of(append(slices.Clip(s.locks), t.locks...))
+}
+
+// Without returns the set without a lock.
+func (s *LockSet) Without(l Lock) *LockSet {
+	if s == nil {
+		return nil
+	}
+	i := slices.Index(s.locks, l)
+	if i < 0 {
+		return s
+	}
+	return s.sets.of(slices.Delete(slices.Clone(s.locks), i, i+1))
 }
 
 // At returns the set if a lock in it covers the memory of a process; otherwise
@@ -75,18 +111,6 @@ func (s *LockSet) At(rank int32) *LockSet {
 		return s
 	}
 	return nil
-}
-
-// Without returns the set without the lock of one hold.
-func (s *LockSet) Without(hold uint64) *LockSet {
-	if s == nil {
-		return nil
-	}
-	kept := slices.DeleteFunc(slices.Clone(s.locks), func(l Lock) bool { return l.Hold == hold })
-	if len(kept) == 0 {
-		return nil
-	}
-	return newLockSet(kept)
 }
 
 // Exclude reports whether two accesses of different processes, made under
