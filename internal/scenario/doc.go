@@ -31,11 +31,11 @@
 // are those of main in a.c.
 //
 // The trace of a process ends with MPI_Finalize (at line 99, where the scenario
-// has none) and the tracer's summary, unless a call never returned or one of
-// these says something else:
+// has none) and the tracer's summary (units=1 accesses=1), unless a call never
+// returned or one of these says something else:
 //
 //	killed             the process ended here, without a summary
-//	end units=0        the summary, with other numbers than units=1 accesses=1
+//	end units=0        the summary; MPI_Finalize is not added
 //	cut bytes=120      the last bytes of the file are missing
 //	no trace           there is no file
 //

@@ -110,6 +110,7 @@ func TestEnds(t *testing.T) {
 		{"barrier (fails)\nfinalize", `{"call":"MPI_Barrier","failed":true,"args":{"comm:c":1}}` + "\n" + finalize + "\n" + end},
 		{"finalize\nsync", finalize + "\n" + `{"call":"MPI_Win_sync","args":{"win:w":5}}` + "\n" + end},
 		{"finalize\nend units=0 idle=3", finalize + "\n" + `{"end":{"idle":3,"accesses":0,"units":0}}`},
+		{"sync\nend units=1 accesses=2", `{"call":"MPI_Win_sync","args":{"win:w":5}}` + "\n" + `{"end":{"idle":0,"accesses":2,"units":1}}`},
 		{"sync\nkilled", `{"call":"MPI_Win_sync","args":{"win:w":5}}`},
 	} {
 		require.True(t, strings.HasSuffix(lines(t, "rank 1\n"+tt.text, 1), tt.want+"\n"), tt.text)

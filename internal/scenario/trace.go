@@ -239,7 +239,7 @@ func (t *Trace) Lines(rank int) (string, error) {
 		b.WriteString(line + "\n")
 	}
 	killed, finalized := false, false
-	end := map[string]int64{"units": 1, "accesses": 1}
+	var end map[string]int64
 	for i := range t.records {
 		r := &t.records[i]
 		if !r.of(rank) {
@@ -257,13 +257,17 @@ func (t *Trace) Lines(rank int) (string, error) {
 			b.WriteString(line + "\n")
 		}
 	}
-	if !killed {
+	if killed {
+		return b.String(), nil
+	}
+	if end == nil {
+		end = map[string]int64{"units": 1, "accesses": 1}
 		if !finalized {
 			last := record{call: "MPI_Finalize", stack: t.Every().place(finalizeLine)}
 			b.WriteString(last.line(rank) + "\n")
 		}
-		b.WriteString(endLine(end) + "\n")
 	}
+	b.WriteString(endLine(end) + "\n")
 	return b.String(), nil
 }
 
