@@ -18,7 +18,8 @@
 //
 // A file begins with its story, in lines that begin with #. A .txt file is one
 // scenario. A .txtar file holds several on one topic, each behind a line
-// "-- name --"; what stands before the first of them stands before each.
+// "-- name --"; what stands before the first of them stands before each. Lines
+// that begin with # are remarks anywhere, and so is what follows " #" behind a call.
 //
 // # Processes
 //
@@ -101,8 +102,9 @@
 //	verdict race
 //	doubt unmatched: rank 0 never returned from MPI_Barrier...
 //
-// All findings are listed: the rule and the places that the finding is about, in
-// its order, - for an unknown one. "expect nothing" means that there are none.
+// All findings are listed, in any order (those that read alike in that of the
+// report): the rule and the places that the finding is about, in its order, - for
+// an unknown one. "expect nothing" means that there are none.
 // Findings are errors unless they are marked. A scenario has one verdict and all
 // its doubts. Of a finding the explanation may be given: why, what was sought and
 // in vain, and what is proposed; if one proposal is given then all are. In texts
