@@ -19,7 +19,9 @@ import (
 	"time"
 
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/evc"
+	"github.com/mcchk/mcchk/mpi"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
 )
@@ -41,7 +43,7 @@ type Options struct {
 	// needs. What does not fit is written to files without a name in os.TempDir.
 	// The result is the same.
 	MaxMemory   int64
-	phase, turn int // of regions.Options, for tests
+	phase, turn int // of core.Options, for tests
 	part        regions.Part
 	// Progress, if set, is called now and then from the goroutine of Run.
 	Progress func(Progress)
@@ -67,8 +69,8 @@ const (
 	ModelSeparate Model = "separate" // the separate one: errors of rules MC109 and MC110 too
 )
 
-var memoryModels = map[Model]regions.MemoryModel{
-	"": regions.ModelAuto, ModelAuto: regions.ModelAuto, ModelUnified: regions.ModelUnified, ModelSeparate: regions.ModelSeparate,
+var memoryModels = map[Model]mpi.MemoryModel{
+	"": mpi.MemoryAuto, ModelAuto: mpi.MemoryAuto, ModelUnified: mpi.MemoryUnified, ModelSeparate: mpi.MemorySeparate,
 }
 
 // ErrModel is the error of a memory model that does not exist.
@@ -159,7 +161,7 @@ type run struct {
 	readers []*trace.Reader // by rank; nil where there is no trace
 	reopen  func(rank int) (*trace.Reader, error)
 	streams prefetched
-	machine *regions.Machine
+	machine *core.Machine
 	regions int
 	stats   Stats
 	at      Progress
@@ -177,7 +179,9 @@ func (r *run) result() (*Result, error) {
 	if err != nil {
 		e.Warnings = append(e.Warnings, err.Error())
 	}
+	kept := r.keptText(e)
 	res := e.conclude(n)
+	res.showSources(kept)
 	res.Stats = r.stats
 	res.Interrupted = r.stopped != nil
 	return res, nil
@@ -208,15 +212,18 @@ func VerdictOn(res *Result) Verdict {
 // the search, for timestamps, and for reading.
 const accessShare = 3
 
-func (r *run) replayOptions() regions.Options {
-	return regions.Options{Clock: r.opts.Clock, Model: memoryModels[r.opts.Model], Part: r.opts.part, Phase: r.opts.phase, Turn: r.opts.turn, Tick: r.tick, Memory: r.opts.MaxMemory / accessShare}
+func (r *run) replayOptions() core.Options {
+	return core.Options{Clock: r.opts.Clock, Part: r.opts.part, Phase: r.opts.phase, Turn: r.opts.turn, Tick: r.tick, Memory: r.opts.MaxMemory / accessShare}
 }
+
+// models returns the programming models for a replay.
+func (r *run) models() []core.Model { return []core.Model{mpi.New(memoryModels[r.opts.Model])} }
 
 // search decodes, replays and searches, the one ahead of the other. The readers
 // are free afterwards.
-func (r *run) search(streams prefetched, opts regions.Options) (*regions.Machine, []*conflicts.Group, error) {
+func (r *run) search(streams prefetched, opts core.Options) (*core.Machine, []*conflicts.Group, error) {
 	defer streams.stop()
-	m, err := regions.NewMachine(streams.streams(), opts)
+	m, err := core.NewMachine(streams.streams(), opts, r.models()...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -244,8 +251,8 @@ func (r *run) search(streams prefetched, opts regions.Options) (*regions.Machine
 
 // replayed replays a run and gives its regions, or the phases of long ones, each
 // to be released. The last may be an error instead, that of
-// regions.Machine.Next.
-func (r *run) replayed(m *regions.Machine) iter.Seq2[*regions.Region, error] {
+// core.Machine.Next.
+func (r *run) replayed(m *core.Machine) iter.Seq2[*regions.Region, error] {
 	return func(yield func(*regions.Region, error) bool) {
 		for {
 			region, err := m.Next(r.ctx)
@@ -258,7 +265,7 @@ func (r *run) replayed(m *regions.Machine) iter.Seq2[*regions.Region, error] {
 
 // replay replays the run and hands its regions to the checker. It ends early
 // when the checker failed.
-func (r *run) replay(m *regions.Machine, checker *conflicts.Checker) error {
+func (r *run) replay(m *core.Machine, checker *conflicts.Checker) error {
 	for region, err := range r.replayed(m) {
 		if err != nil {
 			return err
@@ -302,7 +309,7 @@ func (r *run) basis() Basis {
 	return Basis{
 		Ended: s.Ended,
 		Ranks: len(r.dir.Files), RanksInRun: r.dir.Ranks,
-		Windows: s.Windows, Regions: r.regions,
+		Windows: s.Objects, Regions: r.regions,
 		Calls: s.Calls, Operations: s.Operations,
 		Loads: s.Loads, Stores: s.Stores, Accesses: s.Accesses,
 		LostCalls: s.LostCalls, LostAccess: s.LostAccess,

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/core"
 )
 
 // doubts lists why the result does not rest on the whole run, as far as the
@@ -147,32 +147,32 @@ func (r *run) uninstrumented() []Doubt {
 }
 
 // doubt words a problem of the replay.
-func (n *namer) doubt(p regions.Problem) Doubt {
+func (n *namer) doubt(p core.Problem) Doubt {
 	d := Doubt{Ranks: p.Ranks, Count: p.Count, Text: p.Text}
 	where := ""
 	if p.Call != nil {
 		where = n.where(p.Call)
 	}
 	switch p.Kind {
-	case regions.NotUnderstood:
+	case core.NotUnderstood:
 		d.Kind = NotUnderstood
 		d.Text = fmt.Sprintf("%s of %s %s not understood", plural(p.Count, "call", "calls"), p.Fn, was(p.Count))
 		if p.Text != "" {
 			d.Text += " (" + p.Text + ")"
 		}
 		d.Text += where + ": what they order, complete or access is not part of the result"
-	case regions.Lost:
+	case core.Lost:
 		d.Kind = LostEvents
 		d.Text = fmt.Sprintf("%s lost: %s", plural(p.Count, "event was", "events were"), p.Text)
-	case regions.Damaged:
+	case core.Damaged:
 		d.Kind = CutTrace
-	case regions.Threads:
+	case core.Threads:
 		d.Kind = Threads
 		d.Text += "; the order among threads is taken as it was observed, so that conflicts between them may go unseen"
-	case regions.Failed:
+	case core.Failed:
 		d.Kind = NotUnderstood
 		d.Text = fmt.Sprintf("%s of %s returned an error%s and counted as if not made", plural(p.Count, "call", "calls"), p.Fn, where)
-	case regions.Mismatch:
+	case core.Mismatch:
 		d.Kind = Unmatched
 		d.Text += where + ": what the calls order after that is not known"
 	default: // Unmatched

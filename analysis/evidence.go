@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/mcchk/mcchk/conflicts"
-	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/core"
 )
 
 // evidence is what an analysis has found, in the terms of the traces: all that
@@ -20,10 +20,10 @@ type evidence struct {
 	Basis     Basis
 	Groups    []*conflicts.Group
 	Predicted []*conflicts.Group // errors when the order of locks is left out
-	Usages    []regions.Usage
+	Usages    []core.Usage
 	MayOrder  []string // functions called that may order processes in ways not known
 	Doubts    []Doubt  // those that name no places
-	Problems  []regions.Problem
+	Problems  []core.Problem
 	Warnings  []string
 }
 
@@ -32,7 +32,7 @@ func (r *run) gather() (*evidence, error) {
 	opts := r.replayOptions()
 	r.streams = prefetchPart(r.readers, opts.Part)
 	m, groups, err := r.search(r.streams, opts)
-	if errors.Is(err, regions.ErrSkipped) {
+	if errors.Is(err, core.ErrSkipped) {
 		if err := r.again(); err != nil {
 			return nil, err
 		}

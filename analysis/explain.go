@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/mcchk/mcchk/conflicts"
-	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/mpi"
 	"github.com/mcchk/mcchk/symbols"
 )
 
@@ -162,7 +162,7 @@ func (w *wording) mendWithin(span, other *conflicts.Side) []conflicts.Mend {
 	case buffer(span) && (other.Write || !span.Write):
 		out = append(out, mendAt(conflicts.MendSeparate, place(other), "use a second buffer in %s", w.access(other)))
 	case !buffer(span) && !buffer(other) && oneSided(other.Call):
-		if w.f.Rule == conflicts.RuleSameOrigin && !(span.Atomic && other.Atomic) && !w.f.SameOp && aligned(span, other) && joins(span, other) && joins(other, span) {
+		if w.f.Rule == conflicts.RuleSameOrigin && !(span.Atomic && other.Atomic) && w.f.Mode != mpi.SameOp && aligned(span, other) && joins(span, other) && joins(other, span) {
 			out = append(out, mend(conflicts.MendOperation,
 				"use accumulate operations for both (MPI_REPLACE for a put, MPI_NO_OP for a get): those of one process to one place take effect in their order"))
 		}
@@ -180,9 +180,9 @@ func (w *wording) completing(s *conflicts.Side) string {
 		return "complete its request (MPI_Wait, or an MPI_Test that succeeds)"
 	case buffer(s) && strings.HasPrefix(s.Call, "MPI_R"):
 		return "complete its request (MPI_Wait)"
-	case s.Epoch == regions.FenceEpoch.String():
+	case s.Epoch == mpi.FenceEpoch:
 		return "call MPI_Win_fence in all processes of the window"
-	case s.Epoch == regions.StartEpoch.String():
+	case s.Epoch == mpi.StartEpoch:
 		return "close the epoch with MPI_Win_complete"
 	case !isLock(s.Epoch):
 		return ""

@@ -84,7 +84,7 @@ func ordersPartly(call string) string {
 // heedless says that a process waited for somebody before its access, and not
 // for the other access.
 func (w *wording) heedless(a, b *conflicts.Side) string {
-	if !a.Pending || !waits(b.Started.Call) || b.Started.Loose || b.Heard.Call == "" || samePoint(b.Heard, b.Started) {
+	if !a.Pending || !waits(b.Started.Call) || b.Started.With != "" || b.Heard.Call == "" || samePoint(b.Heard, b.Started) {
 		return ""
 	}
 	if b.Started.Call == "MPI_Win_fence" && b.Heard.Call == b.Started.Call { // the same fence, at another line

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/mpi"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/symbols"
 )
@@ -35,10 +36,10 @@ func (w *wording) mendAcross(a, b *conflicts.Side) []conflicts.Mend {
 func (w *wording) mendLate(a, b *conflicts.Side) []conflicts.Mend {
 	var out []conflicts.Mend
 	how := w.completing(a)
-	if isLock(a.Epoch) && a.Epoch != regions.LockAllEpoch.String() {
+	if isLock(a.Epoch) && a.Epoch != mpi.LockAllEpoch {
 		how += " (or MPI_Win_unlock)"
 	}
-	if how != "" && b.Heard.Call != "" && a.Epoch != regions.FenceEpoch.String() {
+	if how != "" && b.Heard.Call != "" && a.Epoch != mpi.FenceEpoch {
 		out = append(out, mendAt(conflicts.MendComplete, b.Heard, "%s after %s and before %s of rank %d, so that rank %d hears of it in time",
 			how, w.access(a), w.call(b.Heard), a.Rank, b.Rank))
 	}
@@ -47,7 +48,7 @@ func (w *wording) mendLate(a, b *conflicts.Side) []conflicts.Mend {
 		out = append(out, mendAt(conflicts.MendMove, a.Done, "move %s behind %s", w.deed(b), w.call(a.Done)))
 	case closedBy(a, b):
 		out = append(out, w.mendExposed(a, b)...)
-	case a.Epoch == regions.StartEpoch.String() && b.Rank == w.f.Owner:
+	case a.Epoch == mpi.StartEpoch && b.Rank == w.f.Owner:
 		out = append(out, mend(conflicts.MendMove, "move %s behind the MPI_Win_wait that closes the exposure epoch", w.access(b)))
 	case a.Done.Call != "" && earlier(b, a.Done):
 		out = append(out, mendAt(conflicts.MendMove, a.Done, "make %s only after %s, when rank %d has waited for rank %d (a barrier that both call, or a message)",
@@ -147,7 +148,7 @@ func (w *wording) mendUnordered(a, b *conflicts.Side) []conflicts.Mend {
 // mendAccumulate says with which accumulate operations the two may meet. There
 // are none where elements would overlap in part, or operations differ.
 func (w *wording) mendAccumulate(a, b *conflicts.Side) (conflicts.Mend, bool) {
-	if w.f.SameOp && a.Write != b.Write || a.Atomic && b.Atomic || !aligned(a, b) || !joins(a, b) || !joins(b, a) {
+	if w.f.Mode == mpi.SameOp && a.Write != b.Write || a.Atomic && b.Atomic || !aligned(a, b) || !joins(a, b) || !joins(b, a) {
 		return conflicts.Mend{}, false
 	}
 	var parts []string
@@ -196,7 +197,7 @@ func aligned(a, b *conflicts.Side) bool {
 // mendOrder says which synchronization would order two accesses of which either
 // may come first.
 func (w *wording) mendOrder(a, b *conflicts.Side) []conflicts.Mend {
-	fence := regions.FenceEpoch.String()
+	fence := mpi.FenceEpoch
 	x, y, lines := meant(a, b)
 	switch {
 	case a.Epoch == fence || b.Epoch == fence:
@@ -277,7 +278,7 @@ func (w *wording) turned(x, y *conflicts.Side) conflicts.Mend {
 		first, w.deed(x), after, x.Rank, y.Rank, w.outcome(y, x)+w.again(y, x))
 }
 
-func isStart(s *conflicts.Side) bool { return s.Epoch == regions.StartEpoch.String() }
+func isStart(s *conflicts.Side) bool { return s.Epoch == mpi.StartEpoch }
 
 // mendLock says which locks would do, where the program locks already. A lock
 // must not be taken around a call that waits for other processes, nor within
@@ -305,7 +306,7 @@ func (w *wording) own(s *conflicts.Side) bool {
 
 // lockedAll reports whether an access is made within MPI_Win_lock_all.
 func lockedAll(s *conflicts.Side) bool {
-	if s.Epoch == regions.LockAllEpoch.String() {
+	if s.Epoch == mpi.LockAllEpoch {
 		return true
 	}
 	for _, l := range s.Locks {
@@ -316,9 +317,9 @@ func lockedAll(s *conflicts.Side) bool {
 	return false
 }
 
-func isLock(epoch string) bool {
+func isLock(epoch regions.Mode) bool {
 	switch epoch {
-	case regions.SharedLockEpoch.String(), regions.ExclusiveLockEpoch.String(), regions.LockAllEpoch.String():
+	case mpi.SharedLockEpoch, mpi.ExclusiveLockEpoch, mpi.LockAllEpoch:
 		return true
 	}
 	return false

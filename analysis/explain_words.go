@@ -56,8 +56,8 @@ func (w *wording) access(s *conflicts.Side) string {
 
 // call names a call: "MPI_Win_fence (line 12)".
 func (w *wording) call(p conflicts.SyncPoint) string {
-	if p.Loose {
-		return p.Call + " with MPI_MODE_NOPRECEDE" + w.at(p.Stack)
+	if p.With != "" {
+		return p.Call + " with " + p.With + w.at(p.Stack)
 	}
 	return p.Call + w.at(p.Stack)
 }

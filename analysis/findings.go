@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/symbols"
 )
@@ -53,7 +54,7 @@ type entry struct {
 
 // findings turns groups and usage errors into findings, joined by source place
 // and sorted.
-func (n *namer) findings(groups []*conflicts.Group, usages []regions.Usage) []conflicts.Finding {
+func (n *namer) findings(groups []*conflicts.Group, usages []core.Usage) []conflicts.Finding {
 	entries := map[findingKey]*entry{}
 	for _, g := range groups {
 		f := n.finding(g)
@@ -135,16 +136,16 @@ func (n *namer) finding(g *conflicts.Group) conflicts.Finding {
 	case s.SecondBegan:
 		f.Began = 2
 	}
-	if w := s.Window; w != nil {
-		f.Window = w.ID
-		f.WinName = n.window(w)
-		f.Lo, f.Hi = s.Lo-s.Base, s.Hi-s.Base
-		f.SameOp, f.DispUnit = w.SameOp, s.Exposed.Unit
-		if at := s.Exposed.Attached; at != nil {
-			f.Attached, f.Part = n.syncPoint(at), s.Exposed.Lo-s.Base
+	if x := s.Exposed; x != nil {
+		f.Window = x.ID
+		f.WinName = n.object(x.Object)
+		f.Lo, f.Hi = s.Lo-x.Base, s.Hi-x.Base
+		f.Mode, f.DispUnit = x.Mode, x.Unit
+		if x.Attached != nil {
+			f.Attached, f.Part = n.syncPoint(x.Attached), x.Lo-x.Base
 		}
 		for _, side := range []*conflicts.Side{&f.First, &f.Second} {
-			side.Lo, side.Hi = side.Lo-s.Base, side.Hi-s.Base
+			side.Lo, side.Hi = side.Lo-x.Base, side.Hi-x.Base
 		}
 	}
 	if g.Rule == conflicts.RuleMemoryGone {
@@ -162,9 +163,9 @@ func (n *namer) finding(g *conflicts.Group) conflicts.Finding {
 	return f
 }
 
-// window names a window by its creation.
-func (n *namer) window(w *regions.Window) string {
-	name := fmt.Sprintf("window %d", w.Number)
+// object names what exposes memory by its creation.
+func (n *namer) object(w *regions.Object) string {
+	name := fmt.Sprintf("%s %d", w.Kind, w.Number)
 	if w.Created != nil {
 		name += fmt.Sprintf(" (%s%s)", w.Created.Fn, n.where(w.Created))
 	}
@@ -187,11 +188,11 @@ func swapped(f *conflicts.Finding) bool {
 
 func (n *namer) side(site conflicts.Site, t *conflicts.Touch) conflicts.Side {
 	s := conflicts.Side{
-		Rank: int(site.Rank), Strand: t.Call.Strand, Event: t.Call.Pos, Call: site.Fn, Role: site.Role.String(),
+		Rank: int(site.Rank), Strand: t.Call.Strand, Event: t.Call.Pos, Call: site.Fn, Role: site.Role, Class: t.Class,
 		Write:   t.Kind == regions.Write || t.Kind == regions.AtomicWrite,
 		Atomic:  t.Kind == regions.AtomicRead || t.Kind == regions.AtomicWrite,
 		Stack:   n.stack(site.Rank, site.Stack),
-		Epoch:   t.Call.Epoch.String(),
+		Epoch:   t.Call.Mode,
 		Started: n.syncPoint(t.Started()),
 		Next:    n.syncPoint(t.Next()),
 		Done:    n.syncPoint(t.Done()),
@@ -204,7 +205,7 @@ func (n *namer) side(site conflicts.Site, t *conflicts.Touch) conflicts.Side {
 	before, after := t.Turns()
 	s.Before, s.After = n.turn(before), n.turn(after)
 	for _, l := range t.Held() {
-		s.Locks = append(s.Locks, conflicts.Lock{Exclusive: l.Exclusive, Target: int(l.Target), Window: l.Window})
+		s.Locks = append(s.Locks, conflicts.Lock{Exclusive: l.Exclusive, Target: int(l.Target), Window: l.Object})
 	}
 	if t.Elem != nil {
 		s.Op, s.Type = t.Elem.Op, t.Elem.Type
@@ -216,7 +217,11 @@ func (n *namer) syncPoint(c *regions.CallInfo) conflicts.SyncPoint {
 	if c == nil {
 		return conflicts.SyncPoint{}
 	}
-	return conflicts.SyncPoint{Call: c.Fn, Loose: c.Loose, Rank: int(c.Rank), Event: c.Pos, Stack: n.stack(c.Rank, c.Stack)}
+	p := conflicts.SyncPoint{Call: c.Fn, Rank: int(c.Rank), Event: c.Pos, Stack: n.stack(c.Rank, c.Stack)}
+	if c.Loose {
+		p.With = "MPI_MODE_NOPRECEDE"
+	}
+	return p
 }
 
 func (n *namer) turn(c *regions.CallInfo) conflicts.Turn {

@@ -6,7 +6,9 @@ import (
 	"fmt"
 
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/lattice"
+	"github.com/mcchk/mcchk/mpi"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/symbols"
 )
@@ -60,13 +62,13 @@ func RegionLattice(ctx context.Context, dir string, region int, findings []confl
 
 // watch replays the run for an observer until that is done, and returns how many
 // concurrent regions were begun.
-func (r *run) watch(o regions.Observer, done func() bool) (int, error) {
+func (r *run) watch(o core.Observer, done func() bool) (int, error) {
 	r.streams = prefetchAll(r.readers)
 	defer r.streams.stop()
 	opts := r.replayOptions()
 	opts.Observer = o
 	opts.Part = noMemory
-	m, err := regions.NewMachine(r.streams.streams(), opts)
+	m, err := core.NewMachine(r.streams.streams(), opts, r.models()...)
 	if err != nil {
 		return 0, err
 	}
@@ -119,7 +121,7 @@ func targetsOf(findings []conflicts.Finding, ranks, region int) []lattice.Target
 func targetOf(finding, number int, s *conflicts.Side, ranks int) lattice.Target {
 	t := lattice.Target{
 		Finding: finding, Side: number, At: lattice.Point{Rank: s.Rank, Pos: s.Event}, Strand: s.Strand, Name: s.Call,
-		Returns: s.Role == regions.ReceiveBuffer.String() && !s.Pending,
+		Returns: s.Role == mpi.ReceiveBuffer.Name && !s.Pending,
 	}
 	if s.Call == "" {
 		t.Name, t.Memory, t.Place = s.Role, true, placeOf(s.Stack)

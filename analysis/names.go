@@ -3,8 +3,8 @@ package analysis
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/mcchk/mcchk/regions"
@@ -30,17 +30,17 @@ type stackKey struct {
 // traces. The error says why it does not, where they are there and cannot be
 // read: then the places are taken from the program, as far as that is there.
 func newNamer(dir *trace.Dir, readers []*trace.Reader) (*namer, error) {
-	path := filepath.Join(dir.Path, symbols.TableFile)
-	table, err := readTable(path)
+	table, err := readBeside(dir, symbols.TableFile, symbols.ReadTable)
 	if err != nil {
-		err = fmt.Errorf("the stored source places cannot be read, and are taken from the program where it is still there: %s: %w", path, err)
+		err = fmt.Errorf("the stored source places cannot be read, and are taken from the program where it is still there: %w", err)
 	}
 	resolver := symbols.NewResolver(symbols.Options{Table: table})
 	return &namer{readers: readers, resolver: resolver, stacks: map[stackKey][]symbols.Frame{}}, err
 }
 
-func readTable(path string) (*symbols.Table, error) {
-	f, err := os.Open(path)
+// readBeside reads a file that lies beside the traces; nil where there is none.
+func readBeside[T any](dir *trace.Dir, name string, read func(io.Reader) (*T, error)) (*T, error) {
+	f, err := dir.OpenBeside(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -48,7 +48,11 @@ func readTable(path string) (*symbols.Table, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return symbols.ReadTable(f)
+	content, err := read(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.Path, err)
+	}
+	return content, nil
 }
 
 // stack returns the frames of a recorded stack, innermost first.

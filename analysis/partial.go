@@ -14,14 +14,15 @@ import (
 	"slices"
 
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/evc"
-	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
 )
 
 // partialFormat is the version of the files. It changes with any change of
 // what they hold.
-const partialFormat = 3
+const partialFormat = 4
 
 // Errors of partial results.
 var (
@@ -43,9 +44,9 @@ type Partial struct {
 	Run      string
 	Options  partialOptions
 	Basis    Basis
-	Usages   []regions.Usage
+	Usages   []core.Usage
 	MayOrder []string
-	Problems []regions.Problem
+	Problems []core.Problem
 
 	// What may differ with the machine.
 	Directory string
@@ -58,6 +59,8 @@ type Partial struct {
 	Groups    []conflicts.GroupRecord
 	Predicted []conflicts.GroupRecord
 	Places    []stackPlace // of all stacks that any of this names
+
+	Sources *sources.Stored // the text kept with the traces; in the first part only
 }
 
 // partialOptions are the options that a result depends on.
@@ -185,13 +188,12 @@ func (p *Partial) check() error {
 	}
 	for _, g := range slices.Concat(p.Groups, p.Predicted) {
 		a, b := g.Sample.First.Call, g.Sample.Second.Call
-		if a == nil || b == nil || g.First.Role > regions.Detached || g.Second.Role > regions.Detached ||
-			a.Epoch > regions.LockAllEpoch || b.Epoch > regions.LockAllEpoch {
+		if a == nil || b == nil {
 			return errors.New("a conflict that is none")
 		}
 	}
 	for _, u := range p.Usages {
-		if u.Call == nil || u.Role > regions.Detached || u.Call.Epoch > regions.LockAllEpoch || u.Other != nil && u.Other.Epoch > regions.LockAllEpoch {
+		if u.Call == nil {
 			return errors.New("a usage error that is none")
 		}
 	}
@@ -228,7 +230,9 @@ func MergePartials(parts []*Partial) (*Result, error) {
 		}
 	}
 	e.Groups, e.Predicted = conflicts.Join(groups...), conflicts.Join(predicted...)
-	return e.conclude(n), nil
+	res := e.conclude(n)
+	res.showSources(first.Sources)
+	return res, nil
 }
 
 func groupsOf(records []conflicts.GroupRecord) []*conflicts.Group {

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/lattice"
-	"github.com/mcchk/mcchk/regions"
 )
 
 // Pictures is what the drawings of a report need beside the findings.
@@ -64,7 +64,7 @@ func (r *run) draw(maps *mapBuilder, around *lattice.Neighbourhoods) error {
 	defer r.streams.stop()
 	opts := r.replayOptions()
 	opts.Observer = around
-	m, err := regions.NewMachine(r.streams.streams(), opts)
+	m, err := core.NewMachine(r.streams.streams(), opts, r.models()...)
 	if err != nil {
 		return err
 	}

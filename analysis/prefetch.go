@@ -3,6 +3,7 @@ package analysis
 import (
 	"slices"
 
+	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
 )
@@ -71,8 +72,8 @@ func prefetchPart(readers []*trace.Reader, part regions.Part) prefetched {
 	return all
 }
 
-func (all prefetched) streams() []regions.Stream {
-	streams := make([]regions.Stream, len(all))
+func (all prefetched) streams() []core.Stream {
+	streams := make([]core.Stream, len(all))
 	for i, s := range all {
 		if s != nil {
 			streams[i] = s

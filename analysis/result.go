@@ -1,6 +1,9 @@
 package analysis
 
-import "github.com/mcchk/mcchk/conflicts"
+import (
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/sources"
+)
 
 // Verdict is what an analysis concludes.
 type Verdict string
@@ -91,6 +94,9 @@ type Result struct {
 	Run       string // run identifier, hexadecimal
 	Clock     string // the one asked for: a name of package evc
 	Stats     Stats  // where Options.Stats asked for it
+	// Sources has the lines of source files: those kept with the run, and where
+	// none were, those on this machine; nil: none are at hand.
+	Sources *sources.Reader
 	// Pictures is for the report that draws; nil unless somebody asked Draw.
 	Pictures *Pictures
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/sources"
 )
 
 // Shard names one of several parts of an analysis. Each replays what orders
@@ -68,7 +69,12 @@ func (r *run) partial(s Shard) (*Partial, error) {
 	if err != nil {
 		e.Warnings = append(e.Warnings, err.Error())
 	}
+	var kept *sources.Stored
+	if s.Index == 1 {
+		kept = r.keptText(e)
+	}
 	p := newPartial(s, r.opts, hex.EncodeToString(r.dir.Run[:]), e)
+	p.Sources = kept
 	e.conclude(n) // the places that it names are the ones that the merge will
 	p.Places = placesOfStacks(n)
 	return p, nil

@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"github.com/mcchk/mcchk/conflicts"
-	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/timeline"
 )
 
@@ -45,7 +45,7 @@ func Timeline(ctx context.Context, dir string, findings []conflicts.Finding, w i
 // follow replays the run for a timeline. The traces are not read ahead: the
 // places of calls are looked up as they come.
 func (r *run) follow(t *timeline.Writer) error {
-	streams := make([]regions.Stream, len(r.readers))
+	streams := make([]core.Stream, len(r.readers))
 	for i, reader := range r.readers {
 		if reader != nil {
 			streams[i] = reader
@@ -54,7 +54,7 @@ func (r *run) follow(t *timeline.Writer) error {
 	opts := r.replayOptions()
 	opts.Observer = t
 	opts.Part = noMemory
-	m, err := regions.NewMachine(streams, opts)
+	m, err := core.NewMachine(streams, opts, r.models()...)
 	if err != nil {
 		return err
 	}

@@ -4,12 +4,14 @@ import (
 	"fmt"
 
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/mpi"
 	"github.com/mcchk/mcchk/regions"
 )
 
 // addUsages adds usage errors to the findings, those of equal source places
 // joined. They come in the order of the replay: the first is the one shown.
-func (n *namer) addUsages(entries map[findingKey]*entry, usages []regions.Usage) {
+func (n *namer) addUsages(entries map[findingKey]*entry, usages []core.Usage) {
 	for i := range usages {
 		u := &usages[i]
 		f := n.usage(u)
@@ -29,29 +31,29 @@ func (n *namer) addUsages(entries map[findingKey]*entry, usages []regions.Usage)
 }
 
 // usage turns a usage error into a finding.
-func (n *namer) usage(u *regions.Usage) conflicts.Finding {
+func (n *namer) usage(u *core.Usage) conflicts.Finding {
 	f := conflicts.Finding{
-		Rule: conflicts.UsageRule(u.Kind), Severity: conflicts.Error, Class: conflicts.Usage,
+		Rule: u.Rule, Severity: conflicts.Error, Class: conflicts.Usage,
 		First: n.caller(u.Call), Owner: int(u.Owner), Region: u.Region, Count: u.Count,
-		Explanation: conflicts.Explanation{Why: u.Why, Mends: []conflicts.Mend{{Kind: conflicts.MendOther, Text: u.Mend}}},
+		Explanation: conflicts.Explanation{Why: u.Why, Mends: []conflicts.Mend{{Kind: conflicts.MendOther, Text: u.Fix}}},
 	}
 	f.First.Started = n.syncPoint(u.Last)
-	if u.OneOp {
-		f.First.Role = u.Role.String()
-		f.First.Write = u.Role != regions.GetTarget
+	if u.As != "" {
+		f.First.Role, f.First.Class = u.As, regions.Target
+		f.First.Write = u.Writes
 	}
 	if u.Other != nil {
 		f.Second = n.caller(u.Other)
-		if u.Kind == regions.UsedAfterFree {
-			f.Second.Role = regions.Freed.String()
+		if u.Freed {
+			f.Second.Role, f.Second.Class = mpi.Freed.Name, mpi.Freed.Class
 			f.Second.Write = true
 		}
 	}
 	if u.Via != nil {
 		f.Why += fmt.Sprintf(" (%s was issued in it)", newWording(&f).call(n.syncPoint(u.Via)))
 	}
-	if w := u.Window; w != nil {
-		f.Window, f.WinName = w.ID, n.window(w)
+	if w := u.Object; w != nil {
+		f.Window, f.WinName = w.ID, n.object(w)
 	}
 	if u.Lo < u.Hi {
 		f.Lo, f.Hi = u.Lo-u.Base, u.Hi-u.Base
@@ -59,7 +61,7 @@ func (n *namer) usage(u *regions.Usage) conflicts.Finding {
 			f.Lo, f.Hi, f.Window, f.WinName = u.Lo, u.Hi, 0, ""
 		}
 	}
-	if u.Kind == regions.CallOrder && keyOf(&f.First).compare(keyOf(&f.Second)) > 0 {
+	if u.Either && keyOf(&f.First).compare(keyOf(&f.Second)) > 0 {
 		f.First, f.Second = f.Second, f.First
 	}
 	return f
@@ -69,18 +71,18 @@ func (n *namer) usage(u *regions.Usage) conflicts.Finding {
 func (n *namer) caller(c *regions.CallInfo) conflicts.Side {
 	return conflicts.Side{
 		Rank: int(c.Rank), Strand: c.Strand, Event: c.Pos, Call: c.Fn, Role: "call",
-		Stack: n.stack(c.Rank, c.Stack), Epoch: c.Epoch.String(),
+		Stack: n.stack(c.Rank, c.Stack), Epoch: c.Mode,
 	}
 }
 
 // gone reports whether a side is memory that was given up.
 func gone(s *conflicts.Side) bool {
-	return s.Role == regions.Detached.String() || s.Call == "" && (s.Role == regions.Freed.String() || s.Role == regions.OutOfScope.String())
+	return s.Role == mpi.Detached.Name || s.Call == "" && (s.Role == mpi.Freed.Name || s.Role == mpi.OutOfScope.Name)
 }
 
 // givesUp is the verb for what a side that gives memory up does.
 func givesUp(s *conflicts.Side) string {
-	if s.Role == regions.Detached.String() {
+	if s.Role == mpi.Detached.Name {
 		return "detaches"
 	}
 	return "frees"
@@ -105,7 +107,7 @@ func (w *wording) gone() conflicts.Explanation {
 			Text: fmt.Sprintf("a call that completes %s before %s: %s", w.access(a), w.access(b), w.between(a, b)),
 		}},
 	}
-	if b.Role == regions.OutOfScope.String() {
+	if b.Role == mpi.OutOfScope.Name {
 		e.Why = fmt.Sprintf("%s is not complete when the function returns whose variable it uses%s", w.access(a), w.at(b.Stack))
 	}
 	if how := w.completing(a); how != "" {

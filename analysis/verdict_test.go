@@ -17,7 +17,7 @@ func TestFindingTellsBothSides(t *testing.T) {
 	require.Equal(t, "MPI_Put", f.First.Call)
 	require.Equal(t, "a.c", f.First.Stack[0].File)
 	require.Equal(t, 10, f.First.Stack[0].Line)
-	require.Equal(t, "fence", f.First.Epoch)
+	require.EqualValues(t, "fence", f.First.Epoch)
 	require.True(t, f.First.Pending)
 	require.Equal(t, "MPI_Win_fence", f.First.Done.Call)
 	require.Equal(t, "store", f.Second.Role)

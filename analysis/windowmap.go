@@ -66,7 +66,7 @@ type partKey struct {
 }
 
 type windowBuilder struct {
-	window *regions.Window
+	window *regions.Object
 	owners map[int32]*partBuilder // nil: left out
 	shown  int
 }
@@ -102,9 +102,9 @@ func newMapBuilder(findings []conflicts.Finding) *mapBuilder {
 // add takes the accesses of a region. The error is that of reading what did not
 // fit into memory.
 func (b *mapBuilder) add(r *regions.Region) (err error) {
-	parts := make([][]regions.WindowPart, len(r.Segments))
+	parts := make([][]regions.Exposed, len(r.Segments))
 	for rank := range r.Segments {
-		parts[rank] = r.WindowParts(int32(rank))
+		parts[rank] = r.ExposedParts(int32(rank))
 		for stretches, old := range r.Stretches(int32(rank), 0, math.MaxUint64, &b.scratch, &err) {
 			for i := range stretches {
 				if !old {
@@ -121,14 +121,14 @@ func (b *mapBuilder) add(r *regions.Region) (err error) {
 		return err
 	}
 	for _, a := range calls {
-		if a.Old || a.Role.Gone() {
+		if a.Old || a.Role.Class.Gone() {
 			continue
 		}
 		lo, hi := a.Layout.Bounds(a.Base)
-		target := a.Role.OneSided() && a.Role < regions.OriginBuffer
+		target := a.Role.Class == regions.Target
 		for k := range parts[a.Owner] {
 			p := &parts[a.Owner][k]
-			if p.Lo >= hi || lo >= p.Hi || target && p.ID != a.Call.Win {
+			if p.Lo >= hi || lo >= p.Hi || target && p.ID != a.Call.Object {
 				continue
 			}
 			b.track(p, a.Owner, a.Rank, a.Kind).addLayout(p, a.Base, a.Layout)
@@ -138,7 +138,7 @@ func (b *mapBuilder) add(r *regions.Region) (err error) {
 }
 
 // stretch takes loads and stores of a process in its own windows.
-func (b *mapBuilder) stretch(rank int32, s *regions.Stretch, parts []regions.WindowPart) {
+func (b *mapBuilder) stretch(rank int32, s *regions.Stretch, parts []regions.Exposed) {
 	for k := range parts {
 		p := &parts[k]
 		if p.Lo >= s.Hi || s.Lo >= p.Hi {
@@ -170,8 +170,8 @@ func (b *mapBuilder) stretch(rank int32, s *regions.Stretch, parts []regions.Win
 
 // track returns where to add what a process touches in a part of a window; nil,
 // to which nothing is added, where the part is left out.
-func (b *mapBuilder) track(w *regions.WindowPart, owner, rank int32, kind regions.Kind) *trackBuilder {
-	window := b.window(w.Window)
+func (b *mapBuilder) track(w *regions.Exposed, owner, rank int32, kind regions.Kind) *trackBuilder {
+	window := b.window(w.Object)
 	if window == nil {
 		return nil
 	}
@@ -196,7 +196,7 @@ func (b *mapBuilder) track(w *regions.WindowPart, owner, rank int32, kind region
 	return part.track(rank, kind)
 }
 
-func (b *mapBuilder) window(w *regions.Window) *windowBuilder {
+func (b *mapBuilder) window(w *regions.Object) *windowBuilder {
 	window, known := b.windows[w.ID]
 	if window == nil && (known || len(b.windows) < mapWindows) {
 		window = &windowBuilder{window: w, owners: map[int32]*partBuilder{}}
@@ -211,7 +211,7 @@ func (b *mapBuilder) maps(n *namer) []WindowMap {
 	slices.SortStableFunc(b.order, func(x, y *windowBuilder) int { return cmp.Compare(x.window.Number, y.window.Number) })
 	var out []WindowMap
 	for _, w := range b.order {
-		m := WindowMap{Window: w.window.ID, Name: n.window(w.window)}
+		m := WindowMap{Window: w.window.ID, Name: n.object(w.window)}
 		for owner, p := range w.owners {
 			if p == nil {
 				m.Others++
@@ -261,7 +261,7 @@ func (p *partBuilder) track(rank int32, kind regions.Kind) *trackBuilder {
 }
 
 // addLayout adds what the layout at a base address has in a part of a window.
-func (t *trackBuilder) addLayout(p *regions.WindowPart, base uint64, l *intervals.Layout) {
+func (t *trackBuilder) addLayout(p *regions.Exposed, base uint64, l *intervals.Layout) {
 	for _, run := range l.Within(base, p.Lo, p.Hi).Runs() {
 		t.add(base+run.Lo-p.Base, run.Size, run.Stride, run.Count)
 	}

@@ -497,7 +497,7 @@ func newPair(r *regions.Region, a, b *regions.Access, lo, hi uint64, v verdict) 
 // less orders accesses: one-sided operations before others, then by process
 // and by time.
 func less(a, b *regions.Access) bool {
-	if x, y := a.Role.Local(), b.Role.Local(); x != y {
+	if x, y := a.Role.Class == regions.Local, b.Role.Class == regions.Local; x != y {
 		return y
 	}
 	if a.Rank != b.Rank {
@@ -506,25 +506,26 @@ func less(a, b *regions.Access) bool {
 	if a.Start.Pos != b.Start.Pos {
 		return a.Start.Pos < b.Start.Pos
 	}
-	return a.Role < b.Role
+	return a.Role.Order < b.Role.Order
 }
 
 // ruleOf names the rule that a conflicting pair breaks.
 func ruleOf(a, b *regions.Access, v verdict) string {
+	x, y := a.Role.Class, b.Role.Class
 	switch {
-	case a.Role.Gone() || b.Role.Gone():
+	case x.Gone() || y.Gone():
 		return RuleMemoryGone
 	case v == otherAtomic:
 		return RuleAtomicType
 	case v == otherOp:
 		return RuleAtomicOp
-	case !a.Role.OneSided() && !b.Role.OneSided() && a.Rank != b.Rank:
+	case !x.OneSided() && !y.OneSided() && a.Rank != b.Rank:
 		return RuleShared
-	case !a.Role.OneSided() && !b.Role.OneSided():
+	case !x.OneSided() && !y.OneSided():
 		return RuleRequest
-	case a.Role >= regions.SendBuffer || b.Role >= regions.SendBuffer:
+	case x == regions.CallBuffer || y == regions.CallBuffer:
 		return RuleCallBuffer
-	case a.Role.Local() || b.Role.Local():
+	case x == regions.Local || y == regions.Local:
 		if a.Rank == b.Rank {
 			return RuleBuffer
 		}

@@ -13,7 +13,7 @@ import (
 type Site struct {
 	Rank  int32
 	Stack uint32
-	Role  regions.Role
+	Role  string // regions.Role.Name
 	Fn    string // of the call; "" for loads and stores
 }
 
@@ -36,9 +36,7 @@ type Sample struct {
 	Owner         int32
 	Lo, Hi        uint64 // addresses of Owner, half-open
 	First, Second Touch
-	Window        *regions.Window // that the bytes lie in; nil when in none
-	Base          uint64          // address of the window's first byte at Owner
-	Exposed       regions.Exposed // the memory of the window that the bytes lie in
+	Exposed       *regions.Exposed // the memory that the bytes lie in; nil when in none that is exposed
 	// Locks are two calls that took locks which exclude each other, in the order
 	// of the run: nothing else orders the accesses. nil unless the order of
 	// locks was left out.
@@ -51,6 +49,7 @@ type Sample struct {
 // Touch is one access of a sample.
 type Touch struct {
 	Kind   regions.Kind
+	Class  regions.Class // of its role
 	Elem   *regions.Element
 	Call   *regions.CallInfo
 	within *regions.Bounds     // of the separate region that it starts in
@@ -134,7 +133,7 @@ type Collector struct {
 func NewCollector() *Collector { return &Collector{groups: map[groupKey]*Group{}} }
 
 func siteOf(a *regions.Access) Site {
-	return Site{Rank: a.Rank, Stack: a.Call.Stack, Role: a.Role, Fn: a.Call.Fn}
+	return Site{Rank: a.Rank, Stack: a.Call.Stack, Role: a.Role.Name, Fn: a.Call.Fn}
 }
 
 // add takes count pairs of which p is the first.
@@ -170,10 +169,11 @@ func (p *Pair) sample() Sample {
 		Region: p.Region.Index, Owner: p.First.Owner, Lo: p.Lo, Hi: p.Hi,
 		First: p.touch(p.First), Second: p.touch(p.Second),
 	}
-	prefer := max(p.First.Call.Win, p.Second.Call.Win)
+	prefer := max(p.First.Call.Object, p.Second.Call.Object)
 	s.Locks[0], s.Locks[1] = p.Region.LockOrder(p.First, p.Second)
-	s.Window, s.Base = p.Region.WindowAt(s.Owner, s.Lo, prefer)
-	s.Exposed = p.Region.ExposedAt(s.Window, s.Owner, s.Lo)
+	if e, ok := p.Region.ExposedAt(s.Owner, s.Lo, prefer); ok {
+		s.Exposed = &e
+	}
 	s.FirstBegan, s.SecondBegan = p.Region.StartsBefore(p.First, p.Second), p.Region.StartsBefore(p.Second, p.First)
 	if p.First.Rank != p.Second.Rank {
 		s.First.heard, s.Second.heard = p.Region.Heard(p.First, p.Second.Rank), p.Region.Heard(p.Second, p.First.Rank)
@@ -182,7 +182,7 @@ func (p *Pair) sample() Sample {
 }
 
 func (p *Pair) touch(a *regions.Access) Touch {
-	t := Touch{Kind: a.Kind, Elem: a.Elem, Call: a.Call, within: a.Within, span: a.Span, locks: a.Locks, pos: a.Start.Pos}
+	t := Touch{Kind: a.Kind, Class: a.Role.Class, Elem: a.Elem, Call: a.Call, within: a.Within, span: a.Span, locks: a.Locks, pos: a.Start.Pos}
 	t.before, t.after = p.Region.Around(a.Start)
 	t.Lo, t.Hi = a.Layout.Bounds(a.Base)
 	t.Holes, t.Unit = a.Layout.Bytes() < t.Hi-t.Lo, a.Unit

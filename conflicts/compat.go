@@ -10,6 +10,7 @@ package conflicts
 
 import (
 	"github.com/mcchk/mcchk/intervals"
+	"github.com/mcchk/mcchk/mpi"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
 )
@@ -36,9 +37,9 @@ func compare(a, b *regions.Access) verdict {
 	if !mayConflict(a.Kind, b.Kind) {
 		return compatible
 	}
-	if a.Role == regions.Detached || b.Role == regions.Detached {
-		// Only to operations on the window does it matter what is attached.
-		if a.Call.Win == b.Call.Win && (a.Role.AtTarget() || b.Role.AtTarget()) {
+	if a.Role.Class == regions.Withdrawn || b.Role.Class == regions.Withdrawn {
+		// Only to operations on the object does it matter what it exposes.
+		if a.Call.Object == b.Call.Object && (a.Role.Class == regions.Target || b.Role.Class == regions.Target) {
 			return race
 		}
 		return compatible
@@ -46,7 +47,7 @@ func compare(a, b *regions.Access) verdict {
 	if a.Atomic > 0 && sameObjects(a, b) {
 		return compatible // the language orders its atomics
 	}
-	if a.Elem == nil || b.Elem == nil || a.Call.Win != b.Call.Win {
+	if a.Elem == nil || b.Elem == nil || a.Call.Object != b.Call.Object {
 		// Atomicity holds within one window (12.2.1).
 		return race
 	}
@@ -57,7 +58,7 @@ func compare(a, b *regions.Access) verdict {
 	case a.Elem.Op == b.Elem.Op, a.Rank == b.Rank && inOrder(a, b):
 		return compatible
 	case a.Kind == regions.AtomicRead || b.Kind == regions.AtomicRead:
-		if !a.Elem.SameOp {
+		if !mpi.OneOp(a.Elem) {
 			return compatible
 		}
 	}
@@ -85,7 +86,7 @@ func sameObjects(a, b *regions.Access) bool {
 // inOrder reports whether the window's accumulate_ordering, by default all of
 // it, orders two accumulates from one origin (MPI 4.1, 12.7.2).
 func inOrder(a, b *regions.Access) bool {
-	if a.Elem.Ordering == trace.OrderAll {
+	if mpi.Ordering(a.Elem) == trace.OrderAll {
 		return true
 	}
 	if b.Start.NotAfter(a.Start) {
@@ -105,11 +106,11 @@ func inOrder(a, b *regions.Access) bool {
 			need |= x.bit
 		}
 	}
-	return need&^a.Elem.Ordering == 0
+	return need&^mpi.Ordering(a.Elem) == 0
 }
 
 // reads and changes say what an accumulate does that ordering speaks of.
-func reads(a *regions.Access) bool   { return a.Role != regions.AccumulateTarget }
+func reads(a *regions.Access) bool   { return a.Role != mpi.AccumulateTarget }
 func changes(a *regions.Access) bool { return a.Kind == regions.AtomicWrite }
 
 // misaligned reports whether two elements of one size overlap without starting

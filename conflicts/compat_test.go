@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcchk/mcchk/intervals"
+	"github.com/mcchk/mcchk/mpi"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
 )
@@ -14,9 +15,9 @@ import (
 // atomically makes an atomic access to n elements of a type at an address.
 func atomically(rank int32, op, typ string, size, addr, n uint64) *regions.Access {
 	a := &regions.Access{
-		Rank: rank, Kind: regions.AtomicWrite, Role: regions.AccumulateTarget, Base: addr,
+		Rank: rank, Kind: regions.AtomicWrite, Role: mpi.AccumulateTarget, Base: addr,
 		Layout: intervals.NewLayout([]intervals.Run{intervals.Solid(0, n*size)}),
-		Elem:   &regions.Element{Type: typ, Size: size, Op: op, Ordering: trace.OrderAll}, Call: &regions.CallInfo{Win: 1},
+		Elem:   &regions.Element{Type: typ, Size: size, Op: op, Promises: mpi.Promises(trace.OrderAll, false)}, Call: &regions.CallInfo{Object: 1},
 	}
 	if op == "MPI_NO_OP" {
 		a.Kind = regions.AtomicRead
@@ -26,11 +27,11 @@ func atomically(rank int32, op, typ string, size, addr, n uint64) *regions.Acces
 
 // informed gives an atomic access what info keys of its window say.
 func informed(a *regions.Access, ordering int64, sameOp bool) *regions.Access {
-	a.Elem.Ordering, a.Elem.SameOp = ordering, sameOp
+	a.Elem.Promises = mpi.Promises(ordering, sameOp)
 	return a
 }
 
-func plain(rank int32, kind regions.Kind, role regions.Role) *regions.Access {
+func plain(rank int32, kind regions.Kind, role *regions.Role) *regions.Access {
 	return &regions.Access{
 		Rank: rank, Kind: kind, Role: role, Call: &regions.CallInfo{},
 		Layout: intervals.NewLayout([]intervals.Run{intervals.Solid(0, 4)}),
@@ -51,7 +52,7 @@ func TestCompatibility(t *testing.T) {
 	sum := func(rank int32) *regions.Access { return atomically(rank, "MPI_SUM", "MPI_INT", 4, 0, 1) }
 	fetch := func(rank int32) *regions.Access { return atomically(rank, "MPI_NO_OP", "MPI_INT", 4, 0, 1) }
 	other := sum(1)
-	other.Call = &regions.CallInfo{Win: 2}
+	other.Call = &regions.CallInfo{Object: 2}
 	tests := []struct {
 		name string
 		a, b *regions.Access
@@ -126,10 +127,10 @@ func TestMisalignedAgainstElements(t *testing.T) {
 }
 
 func TestRuleOfPairs(t *testing.T) {
-	put, get := plain(0, regions.Write, regions.PutTarget), plain(1, regions.Read, regions.GetTarget)
-	origin := plain(0, regions.Read, regions.OriginBuffer)
+	put, get := plain(0, regions.Write, mpi.PutTarget), plain(1, regions.Read, mpi.GetTarget)
+	origin := plain(0, regions.Read, mpi.OriginBuffer)
 	load, store := plain(1, regions.Read, regions.Load), plain(0, regions.Write, regions.Store)
-	recv := plain(0, regions.Write, regions.ReceiveBuffer)
+	recv := plain(0, regions.Write, mpi.ReceiveBuffer)
 	tests := []struct {
 		name string
 		a, b *regions.Access

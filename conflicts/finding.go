@@ -17,8 +17,10 @@ const (
 
 // SyncPoint is a call that orders or completes, as an explanation names it.
 type SyncPoint struct {
-	Call  string // "MPI_Win_fence"; "" where there is none
-	Loose bool   // a fence with MPI_MODE_NOPRECEDE: it makes no process wait
+	Call string // "MPI_Win_fence"; "" where there is none
+	// With is what the call asserts, where that changes whom it orders:
+	// "MPI_MODE_NOPRECEDE", with which a fence makes no process wait.
+	With  string
 	Rank  int    // world rank of the process that called it
 	Event uint64 // number of the call in the trace of that process, from 1; 0: unknown
 	Stack []symbols.Frame
@@ -33,17 +35,18 @@ type Turn struct {
 
 // Side is one of the two accesses of a finding.
 type Side struct {
-	Rank    int    // world rank of the process that made the access
-	Strand  uint32 // its thread, 0 for the main one
-	Event   uint64 // number of the event, call or run of loads or stores, in the trace of that process, from 1
-	Call    string // "MPI_Put"; "" for a load or store of the program
-	Role    string // "load", "store", "put", "get", "accumulate", "origin buffer", "result buffer", "compare buffer", "send buffer", "receive buffer", …
+	Rank    int           // world rank of the process that made the access
+	Strand  uint32        // its thread, 0 for the main one
+	Event   uint64        // number of the event, call or run of loads or stores, in the trace of that process, from 1
+	Call    string        // "MPI_Put"; "" for a load or store of the program
+	Role    string        // "load", "store", "put", "get", "accumulate", "origin buffer", "result buffer", "compare buffer", "send buffer", "receive buffer", …
+	Class   regions.Class // of Role; "" of a call that is no access
 	Write   bool
 	Atomic  bool            // an accumulate's or fetch's access to the target
 	Op      string          // "MPI_SUM" of an atomic access; otherwise ""
 	Type    string          // basic type of an atomic access, "MPI_INT"; otherwise ""
 	Stack   []symbols.Frame // innermost first; empty when unknown
-	Epoch   string          // the kind of epoch it was made in: "fence", "lock (exclusive)", "lock_all", "start–complete", or "" when in none
+	Epoch   regions.Mode    // the kind of epoch it was made in: "fence", "lock (exclusive)", "lock_all", "start–complete", or "" when in none
 	Locks   []Lock          // that protect it
 	Started SyncPoint       // last synchronization of its process before it
 	Next    SyncPoint       // first synchronization of its process after it
@@ -84,11 +87,11 @@ type Finding struct {
 	DispUnit uint64
 	Attached SyncPoint
 	Part     uint64
-	SameOp   bool   // the window allows no two operations to meet, MPI_NO_OP included
-	Again    bool   // the same lines meet more than once between two processes: in a loop, say
-	Region   int    // the concurrent region of the first pair, from 0
-	Count    uint64 // pairs of accesses that are this finding (runs count once)
-	Ranks    []int  // world ranks involved in any of the pairs, ascending
+	Mode     regions.Mode // of the object that the bytes lie in
+	Again    bool         // the same lines meet more than once between two processes: in a loop, say
+	Region   int          // the concurrent region of the first pair, from 0
+	Count    uint64       // pairs of accesses that are this finding (runs count once)
+	Ranks    []int        // world ranks involved in any of the pairs, ascending
 	// Began tells which access starts before the other whatever the timing: 1
 	// the first, 2 the second, 0 neither.
 	Began int
@@ -101,25 +104,3 @@ func (f *Finding) Alone() bool { return f.Second.Role == "" }
 // HasBytes reports whether the finding is about certain bytes: [Lo, Hi) of the
 // memory of Owner.
 func (f *Finding) HasBytes() bool { return f.Lo < f.Hi }
-
-// UsageRule returns the identifier of the rule for a kind of usage error.
-func UsageRule(k regions.UsageKind) string {
-	switch k {
-	case regions.OutsideEpoch:
-		return RuleOutsideEpoch
-	case regions.OutsideWindow:
-		return RuleOutsideWindow
-	case regions.NotOpened:
-		return RuleNotOpened
-	case regions.MixedEpochs:
-		return RuleMixedEpochs
-	case regions.NeverClosed:
-		return RuleNeverClosed
-	case regions.FreedPending:
-		return RuleFreedPending
-	case regions.UsedAfterFree:
-		return RuleMemoryGone
-	default:
-		return RuleCallOrder
-	}
-}

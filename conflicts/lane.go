@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"github.com/mcchk/mcchk/intervals"
+	"github.com/mcchk/mcchk/mpi"
 	"github.com/mcchk/mcchk/regions"
 )
 
@@ -13,18 +14,18 @@ import (
 type laneKey struct {
 	base   uint64
 	layout *intervals.Layout
-	win    int64
+	object int64
 	rank   int32
 	stack  uint32
 	atomic uint32
-	role   regions.Role
+	role   *regions.Role
 	kind   regions.Kind
 	old    bool
 }
 
 func keyOf(a *regions.Access) laneKey {
 	return laneKey{
-		base: a.Base, layout: a.Layout, win: a.Call.Win, rank: a.Rank, stack: a.Call.Stack,
+		base: a.Base, layout: a.Layout, object: a.Call.Object, rank: a.Rank, stack: a.Call.Stack,
 		atomic: a.Atomic, role: a.Role, kind: a.Kind, old: a.Old,
 	}
 }
@@ -106,12 +107,12 @@ func (l *lane) add(a *regions.Access) {
 
 // class groups accesses by what they are compatible with.
 type class struct {
-	kind  regions.Kind
-	win   int64
-	elem  string // basic type of atomic accesses
-	op    string
-	same  bool  // not even MPI_NO_OP may meet another operation
-	phase int64 // of the elements' addresses modulo their size; -1: not all the same
+	kind   regions.Kind
+	object int64
+	elem   string // basic type of atomic accesses
+	op     string
+	same   bool  // not even MPI_NO_OP may meet another operation
+	phase  int64 // of the elements' addresses modulo their size; -1: not all the same
 }
 
 // classOf returns the class of an access. Two atomic accesses whose classes
@@ -120,7 +121,7 @@ func classOf(a *regions.Access) class {
 	if a.Elem == nil {
 		return class{kind: a.Kind}
 	}
-	c := class{kind: a.Kind, win: a.Call.Win, elem: a.Elem.Type, op: a.Elem.Op, same: a.Elem.SameOp, phase: -1}
+	c := class{kind: a.Kind, object: a.Call.Object, elem: a.Elem.Type, op: a.Elem.Op, same: mpi.OneOp(a.Elem), phase: -1}
 	if size := a.Elem.Size; size > 0 {
 		c.phase = int64(a.Base % size)
 		for _, r := range a.Layout.Runs() {
@@ -137,7 +138,7 @@ func (c class) compatible(d class) bool {
 	if !mayConflict(c.kind, d.kind) {
 		return true
 	}
-	return c.elem != "" && c.elem == d.elem && c.win == d.win && c.phase >= 0 && c.phase == d.phase &&
+	return c.elem != "" && c.elem == d.elem && c.object == d.object && c.phase >= 0 && c.phase == d.phase &&
 		(c.op == d.op || !c.same && (c.kind == regions.AtomicRead || d.kind == regions.AtomicRead))
 }
 

@@ -17,9 +17,7 @@ type SampleRecord struct {
 	Owner         int32
 	Lo, Hi        uint64
 	First, Second TouchRecord
-	Window        *regions.Window
-	Base          uint64
-	Exposed       regions.Exposed
+	Exposed       *regions.Exposed
 	Locks         [2]*regions.CallInfo
 
 	FirstBegan, SecondBegan bool
@@ -29,6 +27,7 @@ type SampleRecord struct {
 // it has the type and the operation.
 type TouchRecord struct {
 	Kind          regions.Kind
+	Class         regions.Class
 	Atomic        bool
 	Type, Op      string
 	Call          *regions.CallInfo
@@ -51,14 +50,14 @@ func (g *Group) Record() GroupRecord {
 		Sample: SampleRecord{
 			Region: s.Region, Owner: s.Owner, Lo: s.Lo, Hi: s.Hi,
 			First: s.First.toRecord(), Second: s.Second.toRecord(),
-			Window: s.Window, Base: s.Base, Exposed: s.Exposed, Locks: s.Locks, FirstBegan: s.FirstBegan, SecondBegan: s.SecondBegan,
+			Exposed: s.Exposed, Locks: s.Locks, FirstBegan: s.FirstBegan, SecondBegan: s.SecondBegan,
 		},
 	}
 }
 
 func (t *Touch) toRecord() TouchRecord {
 	r := TouchRecord{
-		Kind: t.Kind, Call: t.Call, Started: t.Started(), Next: t.Next(), Done: t.Done(),
+		Kind: t.Kind, Class: t.Class, Call: t.Call, Started: t.Started(), Next: t.Next(), Done: t.Done(),
 		Heard: t.Heard(), Held: t.Held(), Spans: t.Spans(), Pos: t.pos,
 		Lo: t.Lo, Hi: t.Hi, Holes: t.Holes, Unit: t.Unit,
 	}
@@ -77,7 +76,7 @@ func (r *GroupRecord) Group() *Group {
 		Sample: Sample{
 			Region: s.Region, Owner: s.Owner, Lo: s.Lo, Hi: s.Hi,
 			First: s.First.touch(), Second: s.Second.touch(),
-			Window: s.Window, Base: s.Base, Exposed: s.Exposed, Locks: s.Locks, FirstBegan: s.FirstBegan, SecondBegan: s.SecondBegan,
+			Exposed: s.Exposed, Locks: s.Locks, FirstBegan: s.FirstBegan, SecondBegan: s.SecondBegan,
 		},
 	}
 	for _, o := range r.Owners {
@@ -88,7 +87,7 @@ func (r *GroupRecord) Group() *Group {
 
 func (r *TouchRecord) touch() Touch {
 	t := Touch{
-		Kind: r.Kind, Call: r.Call, within: &regions.Bounds{Begin: r.Before, End: r.After}, before: r.Started, after: r.Next,
+		Kind: r.Kind, Class: r.Class, Call: r.Call, within: &regions.Bounds{Begin: r.Before, End: r.After}, before: r.Started, after: r.Next,
 		pos: r.Pos, Lo: r.Lo, Hi: r.Hi, Holes: r.Holes, Unit: r.Unit, record: r,
 	}
 	if r.Atomic {

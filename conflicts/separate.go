@@ -7,6 +7,7 @@ import (
 	"sort"
 
 	"github.com/mcchk/mcchk/intervals"
+	"github.com/mcchk/mcchk/mpi"
 	"github.com/mcchk/mcchk/regions"
 )
 
@@ -46,16 +47,17 @@ func newCopiesChecker(mine regions.Part) *copiesChecker {
 
 // check searches a region. It costs nothing where all windows are unified.
 func (c *copiesChecker) check(r *regions.Region) error {
-	if len(r.Copies) == 0 {
+	copies := copiesOf(r)
+	if len(copies) == 0 {
 		clear(c.kept)
 		return nil
 	}
-	parts := make(map[partKey]*part, len(r.Copies))
-	for i := range r.Copies {
-		if !c.mine.HasProcess(r.Copies[i].Owner) {
+	parts := make(map[partKey]*part, len(copies))
+	for i := range copies {
+		if !c.mine.HasProcess(copies[i].Owner) {
 			continue
 		}
-		p := newPart(r, &r.Copies[i])
+		p := newPart(r, &copies[i])
 		parts[p.key()] = p
 		if c.kept[p.key()] == nil {
 			c.kept[p.key()] = newKept()
@@ -68,8 +70,8 @@ func (c *copiesChecker) check(r *regions.Region) error {
 	}
 	for _, a := range calls {
 		switch {
-		case a.Role.AtTarget():
-			if p := parts[partKey{a.Call.Win, a.Owner}]; p != nil {
+		case a.Role.Class == regions.Target:
+			if p := parts[partKey{a.Call.Object, a.Owner}]; p != nil {
 				p.operations = append(p.operations, a)
 			}
 		case a.Rank == a.Owner:
@@ -84,6 +86,16 @@ func (c *copiesChecker) check(r *regions.Region) error {
 	for key := range c.kept {
 		if parts[key] == nil {
 			delete(c.kept, key)
+		}
+	}
+	return nil
+}
+
+// copiesOf returns the windows of the separate memory model in a region.
+func copiesOf(r *regions.Region) []mpi.Copies {
+	for _, kept := range r.Kept {
+		if copies, ok := kept.([]mpi.Copies); ok {
+			return copies
 		}
 	}
 	return nil
@@ -116,7 +128,7 @@ func (c *copiesChecker) part(p *part, k *kept, calls []*regions.Access) error {
 // part is the part of a window at one process in one region, and who accesses it.
 type part struct {
 	r          *regions.Region
-	c          *regions.Copies
+	c          *mpi.Copies
 	operations []*regions.Access
 	lanes      []*lane // of operations
 	refreshes  []regions.Point
@@ -128,7 +140,7 @@ type part struct {
 	byKey      map[eraKey]*group
 }
 
-func newPart(r *regions.Region, c *regions.Copies) *part {
+func newPart(r *regions.Region, c *mpi.Copies) *part {
 	p := &part{r: r, c: c, byKey: map[eraKey]*group{}}
 	for _, s := range c.Syncs {
 		if s.Publishes {

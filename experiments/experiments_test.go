@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/csv"
-	"encoding/xml"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,10 +46,8 @@ func TestGrowth(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, res, again, "whatever the number of workers")
 
-	tables, plots := res.Tables(), res.Plots()
-	require.Len(t, tables, 5)
-	require.Len(t, plots, 5)
-	checkWritten(t, tables, plots)
+	require.Len(t, res.Tables(), 5)
+	checkWritten(t, res.Tables())
 	require.Len(t, res.Summary().Rows, 10)
 }
 
@@ -62,30 +58,19 @@ func TestGrowthIsInterrupted(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// checkWritten writes tables and plots, and reads them back.
-func checkWritten(t *testing.T, tables []Table, plots []Plot) {
+// checkWritten writes tables and reads them back.
+func checkWritten(t *testing.T, tables []Table) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "a", "b")
-	paths, err := Write(dir, tables, plots)
+	paths, err := Write(dir, tables)
 	require.NoError(t, err)
-	require.Len(t, paths, len(tables)+len(plots))
+	require.Len(t, paths, len(tables))
 	for _, table := range tables {
 		b, err := os.ReadFile(filepath.Join(dir, table.Name+".csv"))
 		require.NoError(t, err)
 		rows, err := csv.NewReader(bytes.NewReader(b)).ReadAll()
 		require.NoError(t, err)
 		require.Equal(t, append([][]string{table.Columns}, table.Rows...), rows)
-	}
-	for _, p := range plots {
-		b, err := os.ReadFile(filepath.Join(dir, p.Name+".svg"))
-		require.NoError(t, err)
-		require.Contains(t, string(b), p.Title)
-		for d := xml.NewDecoder(bytes.NewReader(b)); ; {
-			if _, err := d.Token(); err == io.EOF {
-				break
-			}
-			require.NoError(t, err)
-		}
 	}
 }
 
@@ -115,8 +100,7 @@ func TestScale(t *testing.T) {
 		{"lockopts", "5", "2", "60", "b", "3", "10.000", "1.000", "5.0"},
 	}, res.Tables()[0].Rows)
 	require.Equal(t, [][]string{{"3", "18.00", "1.00", "3", "6.00", "1.00", "3"}, {"5", "30.00", "1.00", "5", "10.00", "1.00", "5"}}, res.Summary().Rows)
-	require.Equal(t, []Point{{3, 18}, {5, 30}}, res.Plots()[0].Series[0].Points)
-	checkWritten(t, res.Tables(), res.Plots())
+	checkWritten(t, res.Tables())
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	require.Empty(t, left, "traces are removed")

@@ -1,7 +1,7 @@
 // Package experiments repeats measurements of the papers that mcchk rests on:
 // how fast encoded vector clocks grow, and what they cost against plain vector
-// clocks. Each returns its figures as tables and plots, which Write stores as
-// CSV and SVG files; docs/experiments.md holds them beside the papers'.
+// clocks. Each returns its figures as tables, which Write stores as CSV files and
+// the command in plot draws; docs/experiments.md holds them beside the papers'.
 package experiments
 
 import (
@@ -164,9 +164,9 @@ func (g Growth) point(ctx context.Context, p *growthPoint) {
 func (r *GrowthResult) Tables() []Table {
 	tables := []Table{growthTable("growth-figure3", r.figure3), growthTable("growth-figure7", r.figure7)}
 	for i, n := range figure4Processes() {
-		t := Table{Name: fmt.Sprintf("growth-figure%d", 4+i), Columns: []string{"event", "bits"}}
+		t := Table{Name: fmt.Sprintf("growth-figure%d", 4+i), Columns: []string{"processes", "event", "bits"}}
 		for _, s := range r.sizes[n] {
-			t.Rows = append(t.Rows, []string{strconv.Itoa(s.event), strconv.Itoa(s.bits)})
+			t.Rows = append(t.Rows, []string{strconv.Itoa(n), strconv.Itoa(s.event), strconv.Itoa(s.bits)})
 		}
 		tables = append(tables, t)
 	}
@@ -185,40 +185,6 @@ func growthTable(name string, points []growthPoint) Table {
 		})
 	}
 	return t
-}
-
-// Plots returns the figures as plots.
-func (r *GrowthResult) Plots() []Plot {
-	line := Series{Name: "pr_s = 0.6"}
-	for _, p := range r.figure3 {
-		line.Points = append(line.Points, Point{float64(p.processes), p.events.value})
-	}
-	plots := []Plot{{
-		Name: "growth-figure3", Title: "Events until an encoded clock has 32n bits",
-		X: "processes n", Y: "events", Series: []Series{line},
-	}}
-	for i, n := range figure4Processes() {
-		s := Series{Name: "timestamps", Dots: true}
-		for _, x := range r.sizes[n] {
-			s.Points = append(s.Points, Point{float64(x.event), float64(x.bits)})
-		}
-		plots = append(plots, Plot{
-			Name: fmt.Sprintf("growth-figure%d", 4+i), Title: fmt.Sprintf("Size of encoded clocks, n = %d", n),
-			X: "events", Y: "bits", Series: []Series{s},
-		})
-	}
-	var shares []Series
-	for _, p := range r.figure7 {
-		if len(shares) == 0 || shares[len(shares)-1].Name != fmt.Sprintf("n = %d", p.processes) {
-			shares = append(shares, Series{Name: fmt.Sprintf("n = %d", p.processes)})
-		}
-		s := &shares[len(shares)-1]
-		s.Points = append(s.Points, Point{100 * p.internal, p.events.value})
-	}
-	return append(plots, Plot{
-		Name: "growth-figure7", Title: "Events until an encoded clock has 32n bits",
-		X: "internal events, % of all", Y: "events", Series: shares,
-	})
 }
 
 // Summary returns what is held against the paper's text: events until an

@@ -124,28 +124,6 @@ func (r *ScaleResult) Tables() []Table {
 	return []Table{t}
 }
 
-// Plots returns time, processor time and memory as plots.
-func (r *ScaleResult) Plots() []Plot {
-	draw := func(name, title, y string, figure func(Cost) float64) Plot {
-		p := Plot{Name: name, Title: title + ", pattern " + r.scale.Pattern, X: "processes", Y: y}
-		for _, clock := range r.scale.Clocks {
-			s := Series{Name: clock}
-			for _, row := range r.rows {
-				if row.clock == clock {
-					s.Points = append(s.Points, Point{float64(row.ranks), row.median(figure)})
-				}
-			}
-			p.Series = append(p.Series, s)
-		}
-		return p
-	}
-	return []Plot{
-		draw("scale-time", "Time of an analysis", "seconds", wallSeconds),
-		draw("scale-cpu", "Processor time of an analysis", "seconds, all threads", cpuSeconds),
-		draw("scale-memory", "Memory of an analysis", "MiB, peak", mebibytes),
-	}
-}
-
 // Summary returns the figures for people: a line for each number of processes.
 func (r *ScaleResult) Summary() Table {
 	t := Table{Columns: []string{"processes"}}

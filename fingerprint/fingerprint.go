@@ -22,6 +22,7 @@ import (
 	"strings"
 
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
 )
 
@@ -45,48 +46,18 @@ type Finding struct {
 	Sides []Side `json:"sides"` // one or two, in an order of their own
 }
 
-// Sources reads the lines of source files, each file once.
-type Sources struct {
-	read  func(path string) ([]byte, error)
-	lines map[string][]string
-}
-
-// NewSources reads files with the given function, such as os.ReadFile; nil
-// means that no source is at hand.
-func NewSources(read func(path string) ([]byte, error)) *Sources {
-	return &Sources{read: read, lines: map[string][]string{}}
-}
-
-// Line is the text of a line, from 1, without white space at its ends; "" when
-// it cannot be read.
-func (s *Sources) Line(path string, line int) string {
-	if s == nil || s.read == nil || path == "" || line < 1 {
-		return ""
-	}
-	lines, known := s.lines[path]
-	if !known {
-		if data, err := s.read(path); err == nil {
-			lines = strings.Split(string(data), "\n")
-		}
-		s.lines[path] = lines
-	}
-	if line > len(lines) {
-		return ""
-	}
-	return strings.TrimSpace(lines[line-1])
-}
-
-// Of is the fingerprint of a finding.
-func Of(f *conflicts.Finding, sources *Sources) Finding {
-	out := Finding{Rule: f.Rule, Sides: []Side{sideOf(&f.First, sources)}}
+// Of is the fingerprint of a finding, with lines from a reader (nil: none are at
+// hand).
+func Of(f *conflicts.Finding, lines *sources.Reader) Finding {
+	out := Finding{Rule: f.Rule, Sides: []Side{sideOf(&f.First, lines)}}
 	if !f.Alone() {
-		out.Sides = append(out.Sides, sideOf(&f.Second, sources))
+		out.Sides = append(out.Sides, sideOf(&f.Second, lines))
 	}
 	slices.SortStableFunc(out.Sides, func(a, b Side) int { return strings.Compare(a.sortKey(), b.sortKey()) })
 	return out
 }
 
-func sideOf(s *conflicts.Side, sources *Sources) Side {
+func sideOf(s *conflicts.Side, lines *sources.Reader) Side {
 	out := Side{Call: s.Call}
 	if out.Call == "" {
 		out.Call = s.Role
@@ -99,7 +70,7 @@ func sideOf(s *conflicts.Side, sources *Sources) Side {
 	switch {
 	case f.File != "":
 		out.File, out.Line = filepath.Base(f.File), f.Line
-		out.Text = sources.Line(f.File, f.Line)
+		out.Text = strings.TrimSpace(lines.Line(f.File, f.Line))
 	case f.Module != "":
 		out.File, out.Offset = filepath.Base(f.Module), f.Offset
 	}

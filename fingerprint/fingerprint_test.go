@@ -1,12 +1,12 @@
 package fingerprint
 
 import (
-	"io/fs"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
 )
 
@@ -15,9 +15,12 @@ const source = "int f(void) {\n  MPI_Get(a, 1);\n  x = a[0];\n}\n"
 // moved is source with two lines more above, and other white space.
 const moved = "\n\nint f(void) {\n\tMPI_Get(a,  1);\n\tx = a[0];\n}\n"
 
-func reading(text string) *Sources {
-	return NewSources(func(string) ([]byte, error) { return []byte(text), nil })
-}
+// oneFile is a machine on which every file has that text.
+type oneFile string
+
+func (f oneFile) ReadFile(string) ([]byte, error) { return []byte(f), nil }
+
+func reading(text string) *sources.Reader { return sources.NewReader(nil, oneFile(text)) }
 
 // example is a get at the first and a load at the second line of dir/f.c.
 func example(dir string, get, load int) *conflicts.Finding {
@@ -50,7 +53,7 @@ func TestHashKeeps(t *testing.T) {
 func TestHashTellsApart(t *testing.T) {
 	base := example("/home/u", 2, 3)
 	all := map[string]string{"": Of(base, reading(source)).Hash()}
-	add := func(name string, f *conflicts.Finding, s *Sources) {
+	add := func(name string, f *conflicts.Finding, s *sources.Reader) {
 		hash := Of(f, s).Hash()
 		for other, h := range all {
 			require.NotEqual(t, h, hash, "%s and %s", name, other)
@@ -76,7 +79,7 @@ func TestHashTellsApart(t *testing.T) {
 
 func TestSameLines(t *testing.T) {
 	with := Of(example("/a", 2, 3), reading(source))
-	without := Of(example("/b", 2, 3), NewSources(func(string) ([]byte, error) { return nil, fs.ErrNotExist }))
+	without := Of(example("/b", 2, 3), sources.NewReader(nil, nil))
 	require.NotEqual(t, with.Hash(), without.Hash())
 	require.True(t, with.SameLines(without))
 	require.True(t, without.SameLines(with))

@@ -14,6 +14,7 @@ import (
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/fingerprint"
+	"github.com/mcchk/mcchk/sources"
 )
 
 // baselineVersion changes when older versions of mcchk would misread the file.
@@ -42,10 +43,10 @@ type baselineFile struct {
 // NewBaseline makes a baseline of all findings of a result, and of those
 // accepted because they were in a baseline before. Suppressed ones are none of
 // a baseline's business.
-func NewBaseline(res *analysis.Result, sources *fingerprint.Sources) *Baseline {
+func NewBaseline(res *analysis.Result) *Baseline {
 	b := &Baseline{Findings: []Known{}}
 	add := func(f *conflicts.Finding) {
-		print := fingerprint.Of(f, sources)
+		print := fingerprint.Of(f, res.Sources)
 		b.Findings = append(b.Findings, Known{print.Hash(), print})
 	}
 	for i := range res.Findings {
@@ -131,7 +132,7 @@ func parseBaseline(data []byte) (*Baseline, error) {
 // match says which findings the baseline knows, and which of its own are none
 // of them. Each entry knows one finding: a second one like it is new. Of
 // several alike, those at their old lines are matched first.
-func (b *Baseline) match(findings []conflicts.Finding, sources *fingerprint.Sources) (known []bool, vanished []Known) {
+func (b *Baseline) match(findings []conflicts.Finding, lines *sources.Reader) (known []bool, vanished []Known) {
 	known = make([]bool, len(findings))
 	if b == nil {
 		return known, nil
@@ -140,7 +141,7 @@ func (b *Baseline) match(findings []conflicts.Finding, sources *fingerprint.Sour
 	byHash := map[string][]int{} // findings
 	byPlaces := map[string][]int{}
 	for i := range findings {
-		prints[i] = fingerprint.Of(&findings[i], sources)
+		prints[i] = fingerprint.Of(&findings[i], lines)
 		hash, places := prints[i].Hash(), prints[i].Places()
 		byHash[hash] = append(byHash[hash], i)
 		byPlaces[places] = append(byPlaces[places], i)

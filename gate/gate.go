@@ -10,14 +10,12 @@ package gate
 
 import (
 	"github.com/mcchk/mcchk/analysis"
-	"github.com/mcchk/mcchk/fingerprint"
 )
 
 // Gate is what a result is held against. The zero value accepts nothing.
 type Gate struct {
 	Baseline     *Baseline     // nil: none
 	Suppressions *Suppressions // nil: none
-	Sources      *fingerprint.Sources
 }
 
 // Outcome is what the files of a gate name and a result does not have.
@@ -33,7 +31,7 @@ func (g *Gate) Apply(res *analysis.Result) (*analysis.Result, Outcome) {
 	out.Findings = nil
 	out.Accepted = nil
 	used := make([]bool, g.Suppressions.len())
-	known, vanished := g.Baseline.match(res.Findings, g.Sources)
+	known, vanished := g.Baseline.match(res.Findings, res.Sources)
 	for i := range res.Findings {
 		f := &res.Findings[i]
 		if s := g.Suppressions.match(f, used); s != nil {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
-	"github.com/mcchk/mcchk/fingerprint"
+	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
 )
 
@@ -63,7 +63,7 @@ func TestBaseline(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			g := Gate{Baseline: NewBaseline(known, nil)}
+			g := Gate{Baseline: NewBaseline(known)}
 			res, outcome := g.Apply(result(analysis.Race, test.now...))
 			require.Equal(t, test.new, lines(res.Findings))
 			require.Len(t, outcome.Vanished, test.vanished)
@@ -72,22 +72,29 @@ func TestBaseline(t *testing.T) {
 	}
 }
 
-func TestBaselineAfterLinesMoved(t *testing.T) {
-	before := fingerprint.NewSources(func(string) ([]byte, error) { return []byte("get\nx = a;\nx = a;\n"), nil })
-	after := fingerprint.NewSources(func(string) ([]byte, error) { return []byte("\n\nget\nx = a;\nx = a;\nx = a;\n"), nil })
-	b := NewBaseline(result(analysis.Race, halo(1, 2), halo(1, 3)), before)
+// oneFile is a machine on which every file has that text.
+type oneFile string
 
-	g := Gate{Baseline: b, Sources: after}
-	res, outcome := g.Apply(result(analysis.Race, halo(3, 4), halo(3, 5)))
+func (f oneFile) ReadFile(string) ([]byte, error) { return []byte(f), nil }
+
+func TestBaselineAfterLinesMoved(t *testing.T) {
+	with := func(text oneFile, res *analysis.Result) *analysis.Result {
+		res.Sources = sources.NewReader(nil, text)
+		return res
+	}
+	const after = "\n\nget\nx = a;\nx = a;\nx = a;\n"
+	b := NewBaseline(with("get\nx = a;\nx = a;\n", result(analysis.Race, halo(1, 2), halo(1, 3))))
+
+	g := Gate{Baseline: b}
+	res, outcome := g.Apply(with(after, result(analysis.Race, halo(3, 4), halo(3, 5))))
 	require.Empty(t, res.Findings)
 	require.Empty(t, outcome.Vanished)
 	require.Equal(t, analysis.NothingNew, res.Verdict)
 
-	res, _ = g.Apply(result(analysis.Race, halo(3, 4), halo(3, 5), halo(3, 6)))
+	res, _ = g.Apply(with(after, result(analysis.Race, halo(3, 4), halo(3, 5), halo(3, 6))))
 	require.Len(t, res.Findings, 1, "a third line of the same text is new")
 	require.Equal(t, analysis.Race, res.Verdict)
 
-	g.Sources = nil
 	res, outcome = g.Apply(result(analysis.Race, halo(1, 2), halo(1, 3)))
 	require.Empty(t, res.Findings, "without the source, by line")
 	require.Empty(t, outcome.Vanished)
@@ -95,7 +102,7 @@ func TestBaselineAfterLinesMoved(t *testing.T) {
 
 func TestBaselineFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "baseline.json")
-	b := NewBaseline(result(analysis.Race, halo(10, 20), outside(7)), nil)
+	b := NewBaseline(result(analysis.Race, halo(10, 20), outside(7)))
 	require.NoError(t, b.WriteFile(path))
 	got, err := ReadBaseline(path)
 	require.NoError(t, err)
@@ -123,9 +130,9 @@ func TestBaselineFile(t *testing.T) {
 }
 
 func TestNewBaselineKeepsTheOldOne(t *testing.T) {
-	old := Gate{Baseline: NewBaseline(result(analysis.Race, halo(10, 20)), nil)}
+	old := Gate{Baseline: NewBaseline(result(analysis.Race, halo(10, 20)))}
 	res, _ := old.Apply(result(analysis.Race, halo(10, 20), outside(7)))
-	require.Len(t, NewBaseline(res, nil).Findings, 2)
+	require.Len(t, NewBaseline(res).Findings, 2)
 }
 
 func TestVerdict(t *testing.T) {
@@ -163,9 +170,9 @@ func TestVerdict(t *testing.T) {
 
 func TestSuppressionsComeFirst(t *testing.T) {
 	known := result(analysis.Race, halo(1, 2))
-	g := Gate{Baseline: NewBaseline(known, nil), Suppressions: &Suppressions{Entries: []Suppression{{Rule: "MC103", Reason: "trying"}}}}
+	g := Gate{Baseline: NewBaseline(known), Suppressions: &Suppressions{Entries: []Suppression{{Rule: "MC103", Reason: "trying"}}}}
 	res, outcome := g.Apply(known)
 	require.Equal(t, []analysis.Accepted{{Finding: known.Findings[0], By: analysis.Suppression, Reason: "trying"}}, res.Accepted)
 	require.Zero(t, outcome, "it has not vanished")
-	require.Empty(t, NewBaseline(res, nil).Findings)
+	require.Empty(t, NewBaseline(res).Findings)
 }

@@ -3,7 +3,8 @@ package lattice
 import (
 	"cmp"
 	"slices"
-	"strings"
+
+	"github.com/mcchk/mcchk/core"
 )
 
 // assembly makes a lattice of the events that were kept.
@@ -263,7 +264,7 @@ func (a *assembly) edgesTo(r *record) {
 		is := func(s source) bool { return s.column == c.column && s.pos == c.pos }
 		switch {
 		case slices.ContainsFunc(r.from, is):
-			kind = edgeKind(c.name)
+			kind = edgeKinds[c.order]
 		case slices.ContainsFunc(r.joins, func(j *join) bool { return slices.ContainsFunc(j.from, is) }):
 			kind = Collective
 		}
@@ -333,19 +334,10 @@ func covers(p *record, j *join) bool {
 	return true
 }
 
-// edgeKind says what kind of order a call's signal gives.
-func edgeKind(fn string) EdgeKind {
-	switch {
-	case strings.HasPrefix(fn, "mcchk_"):
-		return Declared
-	case fn == "MPI_Win_post" || fn == "MPI_Win_complete":
-		return Exposure
-	case strings.HasPrefix(fn, "MPI_Win_unlock"):
-		return LockOrder
-	case strings.Contains(fn, "end"), strings.Contains(fn, "ecv"), strings.HasPrefix(fn, "MPI_Start"), strings.HasPrefix(fn, "MPI_Pready"):
-		return Message
-	}
-	return Collective
+// edgeKinds says what a call's signal gives.
+var edgeKinds = map[core.OrderKind]EdgeKind{
+	core.CollectiveOrder: Collective, core.MessageOrder: Message, core.ExposureOrder: Exposure,
+	core.LockOrders: LockOrder, core.DeclaredOrder: Declared,
 }
 
 // layers finds the longest path to each event.

@@ -7,14 +7,14 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/core"
 )
 
 // Places tells where a recorded stack of a process is.
 type Places func(rank int, stack uint32) Place
 
 // Region builds the lattice of one concurrent region from a replay: it is the
-// replay's regions.Observer.
+// replay's core.Observer.
 type Region struct {
 	watch
 	index   int
@@ -43,7 +43,7 @@ func NewRegion(ranks, index, limit int, targets []Target) *Region {
 	return b
 }
 
-// Region is that of regions.Observer.
+// Region is that of core.Observer.
 func (b *Region) Region(index int) {
 	if index > b.index && !b.Done() {
 		b.finishAll(0) // the loads and stores still to come are of later regions
@@ -80,7 +80,7 @@ func (b *Region) Lattice(places Places) *Lattice {
 }
 
 // Neighbourhoods builds the lattices around the accesses of findings, all from
-// one replay: it is the replay's regions.Observer. Each has the events that are
+// one replay: it is the replay's core.Observer. Each has the events that are
 // at most so many away from where an access begins or is completed, on the
 // lines of the processes that do so.
 type Neighbourhoods struct {
@@ -234,7 +234,7 @@ func lastOf(records []*record, n *Line) int32 {
 	return 0
 }
 
-var _, _ regions.Observer = (*Region)(nil), (*Neighbourhoods)(nil)
+var _, _ core.Observer = (*Region)(nil), (*Neighbourhoods)(nil)
 
 // byColumn finds kept events of a line of interest by number.
 type byColumn [][]*record

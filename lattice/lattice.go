@@ -3,7 +3,7 @@
 // Only direct dependences are kept: none that others imply (Consistent Global
 // Views, seed 004, sections 2.3 and 3.3).
 //
-// A Region and Neighbourhoods watch a replay (regions.Observer) and keep the
+// A Region and Neighbourhoods watch a replay (core.Observer) and keep the
 // events that are wanted: those of one concurrent region, or those around the
 // accesses of findings. Two kept events are ordered in the lattice if and only if they are
 // ordered in the run, whatever was left out between them. The events come in an

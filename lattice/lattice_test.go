@@ -13,33 +13,34 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcchk/mcchk/analysis"
+	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/internal/scenario"
 	"github.com/mcchk/mcchk/lattice"
-	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/mpi"
 	"github.com/mcchk/mcchk/synth"
 	"github.com/mcchk/mcchk/trace"
 )
 
 // written returns a machine that shows a run, in the notation of package
 // scenario, to an observer.
-func written(t *testing.T, o regions.Observer, text string) *regions.Machine {
+func written(t *testing.T, o core.Observer, text string) *core.Machine {
 	s, err := scenario.Parse(t.Name(), text)
 	require.NoError(t, err)
 	files, err := s.Trace.Files()
 	require.NoError(t, err)
-	streams := make([]regions.Stream, len(files))
+	streams := make([]core.Stream, len(files))
 	for i, file := range files {
 		r, err := trace.NewReader(bytes.NewReader(file), fmt.Sprintf("rank %d", i))
 		require.NoError(t, err)
 		streams[i] = r
 	}
-	m, err := regions.NewMachine(streams, regions.Options{Clock: evc.Vector, Observer: o})
+	m, err := core.NewMachine(streams, core.Options{Clock: evc.Vector, Observer: o}, mpi.New(mpi.MemoryAuto))
 	require.NoError(t, err)
 	return m
 }
 
-func run(t *testing.T, m *regions.Machine) {
+func run(t *testing.T, m *core.Machine) {
 	for {
 		_, err := m.Next(context.Background())
 		if err == io.EOF {

@@ -13,10 +13,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/internal/oracle"
 	"github.com/mcchk/mcchk/lattice"
-	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/mpi"
 	"github.com/mcchk/mcchk/trace"
 )
 
@@ -68,13 +69,13 @@ func (r *recorded) open(t *testing.T) []*trace.Reader {
 
 // replay shows the run to an observer, and returns the places of its stacks and
 // the number of regions.
-func (r *recorded) replay(t *testing.T, o regions.Observer) (lattice.Places, int) {
+func (r *recorded) replay(t *testing.T, o core.Observer) (lattice.Places, int) {
 	readers := r.open(t)
-	streams := make([]regions.Stream, len(readers))
+	streams := make([]core.Stream, len(readers))
 	for i := range readers {
 		streams[i] = readers[i]
 	}
-	m, err := regions.NewMachine(streams, regions.Options{Clock: evc.Vector, Observer: o, Phase: 64})
+	m, err := core.NewMachine(streams, core.Options{Clock: evc.Vector, Observer: o, Phase: 64}, mpi.New(mpi.MemoryAuto))
 	require.NoError(t, err)
 	n := 0
 	for {

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/core"
 )
 
 // Point names an event: the number of an event in the trace of a process.
@@ -28,7 +28,7 @@ type Target struct {
 }
 
 // watch is the half of a Builder that watches a replay and keeps events.
-// It is a regions.Observer for one replay, by a Machine for the same processes.
+// It is a core.Observer for one replay, by a Machine for the same processes.
 //
 // What is known of a process at any moment is how many events of each line of
 // interest happened before it: so order among the kept events is known,
@@ -91,6 +91,7 @@ type record struct {
 	place  *Place // of a load or store
 	pos    uint64
 	kind   Kind
+	order  core.OrderKind // of what it signals
 	part   Part
 	name   string
 	epoch  string
@@ -114,7 +115,7 @@ type mark struct {
 	source
 }
 
-var _ regions.Observer = (*watch)(nil)
+var _ core.Observer = (*watch)(nil)
 
 // newWatch watches the processes of a run, and keeps events of some.
 func newWatch(ranks int, of []int, targets []Target, keep func(*line, *record)) *watch {
@@ -141,22 +142,22 @@ func newWatch(ranks int, of []int, targets []Target, keep func(*line, *record)) 
 	return w
 }
 
-var kinds = map[regions.CallKind]Kind{
-	regions.OtherCall: Local, regions.OperationCall: Operation, regions.SynchronizingCall: Synchronization,
+var kinds = map[core.CallKind]Kind{
+	core.OtherCall: Local, core.OperationCall: Operation, core.SynchronizingCall: Synchronization,
 }
 
-// Call is that of regions.Observer.
-func (w *watch) Call(c *regions.ObservedCall) {
+// Call is that of core.Observer.
+func (w *watch) Call(c *core.ObservedCall) {
 	l := &w.lines[c.Rank]
 	w.finish(l)
 	w.loads(l, c.Pos)
-	if w.off || l.column < 0 || c.Kind == regions.NoteCall {
+	if w.off || l.column < 0 || c.Kind == core.NoteCall {
 		return
 	}
 	l.calls++
 	l.call = &record{
-		strand: c.Strand, stack: c.Call.Stack, pos: c.Pos, kind: kinds[c.Kind], name: c.Call.Fn.Name,
-		epoch: c.Epoch.String(), window: c.Win, target: int(c.Target), nth: l.count(c.Strand), gap: l.calls,
+		strand: c.Strand, stack: c.Call.Stack, pos: c.Pos, kind: kinds[c.Kind], order: c.Order, name: c.Call.Fn.Name,
+		epoch: string(c.Mode), window: c.Object, target: int(c.Target), nth: l.count(c.Strand), gap: l.calls,
 	}
 	l.begun, l.waits, l.first = false, false, nil
 }
@@ -234,15 +235,15 @@ func (l *line) source() source {
 	return s
 }
 
-// Signal is that of regions.Observer.
-func (w *watch) Signal(rank int32) regions.Mark {
+// Signal is that of core.Observer.
+func (w *watch) Signal(rank int32) core.Mark {
 	l := &w.lines[rank]
 	w.begin(l)
 	return &mark{l.knows, l.source()}
 }
 
-// Meet is that of regions.Observer.
-func (w *watch) Meet(met regions.Mark, rank int32) regions.Mark {
+// Meet is that of core.Observer.
+func (w *watch) Meet(met core.Mark, rank int32) core.Mark {
 	l := &w.lines[rank]
 	w.begin(l)
 	j, ok := met.(*join)
@@ -271,8 +272,8 @@ func (w *watch) Meet(met regions.Mark, rank int32) regions.Mark {
 	return j
 }
 
-// Wait is that of regions.Observer.
-func (w *watch) Wait(rank int32, on regions.Mark) {
+// Wait is that of core.Observer.
+func (w *watch) Wait(rank int32, on core.Mark) {
 	l := &w.lines[rank]
 	l.waits = true
 	if w.off {
@@ -314,7 +315,7 @@ func (l *line) learn(knows []int32, s source) {
 	l.knows = all
 }
 
-// Over is that of regions.Observer.
+// Over is that of core.Observer.
 func (w *watch) Over(rank int32) {
 	l := &w.lines[rank]
 	if !l.waits && l.first != nil {
@@ -334,10 +335,10 @@ func (w *watch) Over(rank int32) {
 	w.event(l, r)
 }
 
-// Epoch is that of regions.Observer.
-func (w *watch) Epoch(*regions.ObservedEpoch) {}
+// Interval is that of core.Observer.
+func (w *watch) Interval(*core.ObservedInterval) {}
 
-// Region is that of regions.Observer.
+// Region is that of core.Observer.
 func (w *watch) Region(index int) { w.region = index }
 
 // end makes events of what the replay left under way, and of the wanted loads and

@@ -6,33 +6,20 @@ import (
 	"github.com/mcchk/mcchk/trace"
 )
 
-// mark is a call on a window that opens or closes a lock epoch or completes
-// operations, as explanations name it: not each of them begins a separate region.
-type mark struct {
-	pos           uint64
-	fn            *trace.Fn
-	stack, strand uint32
+// Landmark is a call that explanations name though it need not begin a separate
+// region: one that takes or gives up a lock, or completes operations.
+type Landmark struct {
+	Pos           uint64
+	Fn            *trace.Fn
+	Stack, Strand uint32
+	Loose         bool // CallInfo.Loose
 }
 
-// mark remembers a call in the present separate region.
-func (p *proc) mark(c *call) {
-	s := &p.segs[len(p.segs)-1]
-	const room = 256
-	n := len(s.marks)
-	if len(p.marks) == cap(p.marks) {
-		p.marks = append(make([]mark, 0, room+2*n), s.marks...)
-	}
-	p.marks = append(p.marks, mark{p.pos, c.Fn, c.Stack, p.event.Strand})
-	all := len(p.marks)
-	s.marks = p.marks[all-n-1 : all : all]
+func (m *Landmark) info(rank int32) *CallInfo {
+	return &CallInfo{Fn: m.Fn.Name, Rank: rank, Strand: m.Strand, Stack: m.Stack, Pos: m.Pos, Loose: m.Loose}
 }
 
-func (m *mark) info(rank int32) *CallInfo {
-	// Other fences begin separate regions, and are no marks.
-	return &CallInfo{Fn: m.fn.Name, Rank: rank, Strand: m.strand, Stack: m.stack, Pos: m.pos, Loose: m.fn.Name == "MPI_Win_fence"}
-}
-
-// Around returns the last call on a window before a moment and the first after
+// Around returns the last landmark before a moment and the first after
 // it, within its separate region; nil where there is none, so that the region's
 // own Bounds are the nearest.
 func (r *Region) Around(p Point) (before, after *CallInfo) {
@@ -40,15 +27,15 @@ func (r *Region) Around(p Point) (before, after *CallInfo) {
 	if s == nil {
 		return nil, nil
 	}
-	n := sort.Search(len(s.marks), func(i int) bool { return s.marks[i].pos >= p.Pos })
+	n := sort.Search(len(s.Landmarks), func(i int) bool { return s.Landmarks[i].Pos >= p.Pos })
 	if n > 0 {
-		before = s.marks[n-1].info(p.Rank)
+		before = s.Landmarks[n-1].info(p.Rank)
 	}
-	if n < len(s.marks) && s.marks[n].pos == p.Pos {
+	if n < len(s.Landmarks) && s.Landmarks[n].Pos == p.Pos {
 		n++
 	}
-	if n < len(s.marks) {
-		after = s.marks[n].info(p.Rank)
+	if n < len(s.Landmarks) {
+		after = s.Landmarks[n].info(p.Rank)
 	}
 	return before, after
 }
@@ -82,12 +69,12 @@ func (r *Region) Heard(a *Access, of int32) Heard {
 		return Heard{}
 	}
 	n := sort.Search(len(segments), func(i int) bool {
-		return !r.Clock.Knows(s.Stamp, int(of), uint32(r.first[of])+uint32(i)+1)
+		return !r.Clock.Knows(s.Stamp, int(of), uint32(r.First[of])+uint32(i)+1)
 	})
 	if n > 0 {
 		return Heard{bounds: segments[n-1].Calls, end: true}
 	}
-	if r.first[of] > 0 {
+	if r.First[of] > 0 {
 		return Heard{} // of something before this phase, of which more is not kept
 	}
 	return Heard{bounds: segments[0].Calls}
@@ -96,30 +83,11 @@ func (r *Region) Heard(a *Access, of int32) Heard {
 // StartsBefore reports whether access a starts before access b does, whatever
 // the timing of the run.
 func (r *Region) StartsBefore(a, b *Access) bool {
-	if a.Start.Seg == before || b.Start.Seg == before {
-		return b.Start.Seg != before
+	if a.Start.Seg == Earlier || b.Start.Seg == Earlier {
+		return b.Start.Seg != Earlier
 	}
 	if a.Rank == b.Rank {
 		return a.Start.Pos < b.Start.Pos
 	}
 	return r.Before(a.Start, b.Start)
-}
-
-// Lock is a lock that protects an access.
-type Lock struct {
-	Window    int64
-	Target    int32 // world rank of the process whose memory is locked; -1: of all (MPI_Win_lock_all)
-	Exclusive bool
-}
-
-// Held returns the locks of the set.
-func (s *LockSet) Held() []Lock {
-	if s == nil {
-		return nil
-	}
-	var out []Lock
-	for _, l := range s.locks {
-		out = append(out, Lock{l.win, l.target, l.exclusive})
-	}
-	return out
 }

@@ -52,9 +52,9 @@ func (p Part) Touches(owner int32, lo, hi uint64) bool {
 	return skip <= last-first
 }
 
-// oneBlock reports whether the bytes [lo, hi) lie in one block, and so in one
+// OneBlock reports whether the bytes [lo, hi) lie in one block, and so in one
 // part.
-func oneBlock(lo, hi uint64) bool { return lo>>blockBits == (hi-1)>>blockBits }
+func OneBlock(lo, hi uint64) bool { return lo>>blockBits == (hi-1)>>blockBits }
 
 // HasProcess reports whether the part has what can only be looked at for all of
 // a process's memory together.
@@ -67,40 +67,4 @@ func (p Part) HasProcess(owner int32) bool {
 // may have it.
 func (p Part) Wants(rank int32, lo, hi uint64) bool {
 	return p.HasProcess(rank) || p.Touches(rank, lo, hi)
-}
-
-// mine reports whether what a process does now in [lo, hi) of its memory may
-// matter to the part of memory that the replay is for.
-func (m *Machine) mine(p *proc, lo, hi uint64) bool {
-	return m.part.Whole() || p.copied && m.part.HasProcess(p.rank) || m.part.Touches(p.rank, lo, hi)
-}
-
-// leftOut counts accesses of calls that no byte of the part touches, and that
-// are not made. What is counted is the same in all parts, since it decides on the
-// phases.
-type leftOut struct {
-	open int // not complete yet
-	new  int // since the phase, or with the concurrent region, began
-}
-
-// leaveOut counts an access that begins.
-func (m *Machine) leaveOut() {
-	m.grown++
-	m.leftOut.open++
-	m.leftOut.new++
-}
-
-// endLeftOut counts accesses that are complete at the present moment of a process.
-func (m *Machine) endLeftOut(p *proc, n int) {
-	m.leftOut.open -= n
-	p.segs[len(p.segs)-1].ended += n
-}
-
-// mineAtTarget is mine for the access of an operation on a window to its target.
-func (m *Machine) mineAtTarget(w *window, a *Access) bool {
-	if m.part.Whole() || m.separate(w) && m.part.HasProcess(a.Owner) {
-		return true
-	}
-	lo, hi := a.Layout.Bounds(a.Base)
-	return m.part.Touches(a.Owner, lo, hi)
 }

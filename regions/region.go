@@ -1,17 +1,15 @@
-// Package regions turns the event streams of the processes of a run into
-// concurrent regions, one at a time.
+// Package regions is what a concurrent region is, and the storage of its
+// accesses, in memory and on disk.
 //
-// A Machine replays the streams side by side. Each call is looked up in one
-// table (table.go), which says what it signals, waits for, completes and
-// touches; a process that waits for a signal that was not given yet stands
-// still until it is. When all processes stand at the same synchronization over
-// all of them, the concurrent region is complete: a Region holds the accesses
-// of that stretch, each with its start and its completion, and the timestamps
-// of the separate regions these lie in. Operations that are still pending are
-// carried into the next region.
+// Storage takes the accesses of the region under way one by one, and hands them
+// over as a Region: all of the concurrent region, or a phase of a long one. A
+// Region says of two moments whether the one happens before the other, and
+// gives the accesses: loads and stores as stretches (locals.go), what calls
+// access one by one, or as series of those that differ only in time (series.go).
+// A region that is released gives its memory back to the Storage.
 //
-// The package knows what calls mean (detection model, sections 2 and 3), and
-// nothing of which accesses conflict. It holds one region, never a whole trace.
+// The package knows nothing of who made the accesses: models define what roles,
+// modes and objects there are. It holds one region, never a whole trace.
 package regions
 
 import (
@@ -30,60 +28,47 @@ const (
 	AtomicWrite
 )
 
-// Role tells what an access is within the call or instruction that makes it.
-type Role uint8
-
-// Roles of accesses.
-const (
-	Load Role = iota
-	Store
-	PutTarget
-	GetTarget
-	AccumulateTarget
-	FetchTarget // Get_accumulate, Fetch_and_op
-	SwapTarget  // Compare_and_swap
-	OriginBuffer
-	ResultBuffer
-	CompareBuffer
-	SendBuffer
-	ReceiveBuffer
-	Freed      // memory that is freed
-	OutOfScope // a local variable of a function that returns
-	Detached   // memory that is taken out of a dynamic window
-)
-
-var roleNames = [...]string{
-	"load", "store", "put", "get", "accumulate", "fetch", "compare-and-swap",
-	"origin buffer", "result buffer", "compare buffer", "send buffer", "receive buffer", "free", "return", "detach",
+// Role says what an access is within the call or instruction that makes it.
+// Each model has its own, one value each: roles are told apart by identity.
+type Role struct {
+	Name  string // as reports have it: "put"
+	Class Class
+	// Order tells which comes first of several accesses that one call makes.
+	Order int
 }
 
-func (r Role) String() string { return roleNames[r] }
+// Class groups roles by what they mean to any model.
+type Class string
 
-// OneSided reports whether the access belongs to a one-sided operation.
-func (r Role) OneSided() bool { return r >= PutTarget && r <= CompareBuffer }
-
-// Gone reports whether the access stands for memory that its process gives up.
-func (r Role) Gone() bool { return r >= Freed }
-
-// Local reports whether the access is a load or store of the program.
-func (r Role) Local() bool { return r <= Store }
-
-// Epoch is the kind of access epoch that a one-sided operation was issued in.
-type Epoch uint8
-
-// Kinds of epochs.
+// Classes of roles.
 const (
-	NoEpoch Epoch = iota
-	FenceEpoch
-	StartEpoch
-	SharedLockEpoch
-	ExclusiveLockEpoch
-	LockAllEpoch
+	Local      Class = "local"       // a load or store of the program
+	Target     Class = "target"      // of a one-sided operation, in the memory that it names
+	OwnBuffer  Class = "own buffer"  // of a one-sided operation, in a buffer of the process that makes it
+	CallBuffer Class = "call buffer" // of any other call
+	GivenUp    Class = "given up"    // stands for memory that its process frees, or leaves
+	Withdrawn  Class = "withdrawn"   // stands for memory that its process exposes no longer
 )
 
-var epochNames = [...]string{"", "fence", "start–complete", "lock (shared)", "lock (exclusive)", "lock_all"}
+// Roles of loads and stores.
+var (
+	Load  = &Role{Name: "load", Class: Local, Order: 0}
+	Store = &Role{Name: "store", Class: Local, Order: 1}
+)
 
-func (e Epoch) String() string { return epochNames[e] }
+// OneSided reports whether accesses of the class belong to a one-sided operation.
+func (c Class) OneSided() bool { return c == Target || c == OwnBuffer }
+
+// Buffer reports whether they are to a buffer that a call was given.
+func (c Class) Buffer() bool { return c == OwnBuffer || c == CallBuffer }
+
+// Gone reports whether they stand for memory that its process gives up.
+func (c Class) Gone() bool { return c == GivenUp || c == Withdrawn }
+
+// Mode says how a call was made, in the terms of its model: for a one-sided
+// operation of MPI the kind of access epoch that it was issued in. Models
+// define what there is; "" is nothing in particular.
+type Mode string
 
 // CallInfo is what findings tell of a call.
 type CallInfo struct {
@@ -92,9 +77,9 @@ type CallInfo struct {
 	Strand uint32
 	Stack  uint32 // stack identifier in the caller's trace
 	Pos    uint64 // number of the event in the caller's trace, from 1
-	Win    int64  // window of a one-sided call; otherwise 0
-	Epoch  Epoch
-	// Loose: a fence with MPI_MODE_NOPRECEDE, which makes no process wait.
+	Object int64  // what exposes the memory that the call accesses (Object.ID); otherwise 0
+	Mode   Mode
+	// Loose: by what it asserts, it makes no process wait, as others like it do.
 	Loose bool
 	// Members are the world ranks that a collective call has, where they are
 	// not all processes of the run; otherwise nil.
@@ -109,26 +94,27 @@ type CallInfo struct {
 // process, within its separate region Seg.
 type Point struct {
 	Rank int32
-	Seg  int32 // the number of its separate region in the concurrent region, from 0; before, never or later
+	Seg  int32 // the number of its separate region in the concurrent region, from 0; or Earlier, Never, Later
 	Pos  uint64
 }
 
+// Separate regions of moments that lie in none of the region.
 const (
-	before int32 = -1 // the access started in an earlier concurrent region
-	never  int32 = -2 // the access does not complete in this region
-	later  int32 = -3 // the access does not start in this region
+	Earlier int32 = -1 // the access started in an earlier concurrent region
+	Never   int32 = -2 // the access does not complete in this region
+	Later   int32 = -3 // the access does not start in this region
 )
 
-// region is the number of a moment's separate region as clocks count them.
-func (p Point) region() uint32 { return uint32(p.Seg) + 1 }
+// Number is the number of a moment's separate region as clocks count them.
+func (p Point) Number() uint32 { return uint32(p.Seg) + 1 }
 
 // NotAfter reports whether p is q or, on the same process, comes before it;
 // the moments before and after the region included.
 func (p Point) NotAfter(q Point) bool {
 	switch {
-	case p.Seg == before || q.Seg == never:
+	case p.Seg == Earlier || q.Seg == Never:
 		return true
-	case p.Seg == never || q.Seg == before:
+	case p.Seg == Never || q.Seg == Earlier:
 		return false
 	}
 	return p.Rank == q.Rank && p.Pos <= q.Pos
@@ -141,9 +127,9 @@ type Element struct {
 	Grid *intervals.Layout // the elements as blocks, where they have holes within; otherwise nil
 	Op   string            // "MPI_SUM"; "MPI_NO_OP"; "compare-and-swap"
 
-	// What the window promises (MPI 4.1, 12.2.1).
-	Ordering int64 // bits of trace.OrderRAR and so on: accumulate_ordering
-	SameOp   bool  // accumulate_ops is same_op: not even MPI_NO_OP may meet another operation
+	// Promises is what the exposing object promises of atomic accesses that
+	// meet, as its model reads it.
+	Promises int64
 }
 
 // Access is one access of the detection model: who, how, which bytes, from
@@ -152,7 +138,7 @@ type Access struct {
 	Owner  int32 // world rank whose memory it is
 	Rank   int32 // world rank of the process that makes the access
 	Kind   Kind
-	Role   Role
+	Role   *Role
 	Base   uint64
 	Layout *intervals.Layout
 	Start  Point
@@ -180,11 +166,11 @@ type Access struct {
 // Segment is one separate region: the events of one process from a
 // synchronization event to the next.
 type Segment struct {
-	Stamp evc.Stamp
-	Calls *Bounds
-	loads int    // loads and stores in it, those of other parts included
-	ended int    // accesses of calls that end in it and are left out
-	marks []mark // calls in it that lock or complete
+	Stamp     evc.Stamp
+	Calls     *Bounds
+	Landmarks []Landmark // in it, in program order
+	Loads     int        // loads and stores in it, those of other parts of memory included
+	Ended     int        // accesses of calls that end in it and are left out
 }
 
 // Bounds are the synchronization calls that a separate region lies between. As
@@ -201,35 +187,31 @@ type Completion struct {
 }
 
 // Region is one phase of a concurrent region: all of it, unless it is so long
-// that it comes in several (see Machine.Next).
+// that it comes in several.
 type Region struct {
-	Index     int // of the concurrent region
-	Weight    int // what it takes in memory, in loads or stores that take as much
-	Clock     evc.Clock
-	Segments  [][]Segment // by world rank; those before the first are past
-	first     []int32     // by world rank: the number of the first of Segments
-	locals    []*room     // by world rank, in program order
-	Calls     []*Access   // what calls access, but for those of Series
-	moments   []moments   // of what calls access, by world rank of the owner
-	settled   int         // accesses in moments
-	shapes    []*shape    // that moments are of
-	enders    []CallInfo  // that moments end with
-	Copies    []Copies    // windows of the separate memory model, a part for each process
-	windows   *windows
-	lockSets  []*LockSet // of loads and stores; the first is the empty set
-	lockSpans []lockSpan // the lock epochs in it, where their order was left out
-	store     *store     // that locals belong to
-	spill     *spillFile // where those lie that do not fit into memory
+	Index    int // of the concurrent region
+	Weight   int // what it takes in memory, in loads or stores that take as much
+	Clock    evc.Clock
+	Segments [][]Segment // by world rank; those before the first are past
+	First    []int32     // by world rank: the number of the first of Segments
+	Calls    []*Access   // what calls access, but for those of Series
+	// Exposures say what exposed memory in the region, for each model.
+	Exposures []Exposure
+	// Kept is what models keep of the region for checks of their own. Where
+	// there is any, accesses of calls stay valid when the region is released.
+	Kept      []any
+	LockSpans []LockSpan // the locks held in it, where their order was left out
+	contents
 }
 
 // Release gives the memory of the region's accesses back to the Machine. The
 // region and its accesses must not be used afterwards.
 func (r *Region) Release() {
-	if len(r.Copies) == 0 { // otherwise some are kept for the regions to come
-		r.store.putCalls(r.Calls)
+	if len(r.Kept) == 0 {
+		r.pool.putCalls(r.Calls)
 	}
-	r.store.put(r.locals)
-	r.store.putMoments(r.moments)
+	r.pool.put(r.locals)
+	r.pool.putMoments(r.moments)
 	r.moments = nil
 	r.locals = nil
 	r.spill.close()
@@ -239,19 +221,19 @@ func (r *Region) Release() {
 // happens before a moment b, at which another starts.
 func (r *Region) Before(a, b Point) bool {
 	if a.Seg < 0 || b.Seg < 0 {
-		return a.Seg >= 0 && b.Seg == later
+		return a.Seg >= 0 && b.Seg == Later
 	}
 	if a.Rank == b.Rank {
 		return a.Pos <= b.Pos
 	}
 	s := r.Segment(b)
-	return s != nil && r.Clock.Knows(s.Stamp, int(a.Rank), a.region())
+	return s != nil && r.Clock.Knows(s.Stamp, int(a.Rank), a.Number())
 }
 
 // Segment returns the separate region of a moment; nil when it lies in an
 // earlier phase or region, or in none.
 func (r *Region) Segment(p Point) *Segment {
-	if i := p.Seg - r.first[p.Rank]; p.Seg >= 0 && i >= 0 {
+	if i := p.Seg - r.First[p.Rank]; p.Seg >= 0 && i >= 0 {
 		return &r.Segments[p.Rank][i]
 	}
 	return nil
@@ -262,18 +244,11 @@ func (r *Region) Precedes(a, b *Access) bool {
 	return r.Before(a.End, b.Start) || b.Gated && r.Before(a.End, b.Gate)
 }
 
-// Window is what reports tell of a window.
-type Window struct {
-	ID      int64
-	Number  int       // 1 for the first window created in the run
-	Created *CallInfo // by the lowest rank
-	Unified bool
-	SameOp  bool // accumulate_ops is same_op: not even MPI_NO_OP may meet another operation
-}
+// BeforeRegion is a moment of a process before the region.
+func BeforeRegion(rank int32) Point { return Point{Rank: rank, Seg: Earlier} }
 
-// WindowAt returns the window that holds address addr of a process, and the
-// address of the window's first byte there; or nil. A window named by prefer
-// comes first where windows overlap.
-func (r *Region) WindowAt(owner int32, addr uint64, prefer int64) (*Window, uint64) {
-	return r.windows.at(owner, addr, prefer)
-}
+// AfterRegion is a moment of a process after the region.
+func AfterRegion(rank int32) Point { return Point{Rank: rank, Seg: Never} }
+
+// Within reports whether a moment lies in the region.
+func (p Point) Within() bool { return p.Seg >= 0 }

@@ -11,7 +11,7 @@ import (
 // Loads and stores are most of a large trace. Those of a process in a phase lie
 // in rooms, in program order, of which all but the last are full. Rooms of
 // regions that have been searched serve the regions to come. Where rooms take
-// more than may be held (Options.Memory), full ones are written to a file, and
+// more than may be held (NewStorage), full ones are written to a file, and
 // what is kept of them is only their bounds.
 
 // room is some of the loads and stores of one process in a phase.
@@ -21,7 +21,7 @@ type room struct {
 	next      *room
 	old       bool // they were in the phase before as well
 	stored    *storedRoom
-	counted   int64 // bytes that store.held has of it
+	counted   int64 // bytes that pool.held has of it
 }
 
 // storedRoom is what is known of a room that lies in a file.
@@ -53,7 +53,7 @@ type locals struct {
 
 // newRoom begins a room for at least n rows. Where that were more than may
 // be held, the last room is written to a file, and its storage used again.
-func (l *locals) newRoom(st *store, n int) {
+func (l *locals) newRoom(st *pool, n int) {
 	wanted := 0
 	if l.last != nil {
 		wanted = 2 * cap(l.last.rows)
@@ -73,7 +73,7 @@ func (l *locals) newRoom(st *store, n int) {
 }
 
 // add adds a copy of a stretch.
-func (l *locals) add(st *store, s Stretch) {
+func (l *locals) add(st *pool, s Stretch) {
 	n := len(s.Rows)
 	if l.last == nil || l.last.old || cap(l.last.rows)-len(l.last.rows) < n {
 		l.newRoom(st, n)
@@ -165,8 +165,8 @@ func (r *Region) LocalCount(rank int32) int {
 	return n
 }
 
-// store is where rooms come from and go to.
-type store struct {
+// pool is where rooms come from and go to.
+type pool struct {
 	mu    sync.Mutex
 	spare []*room // not in use
 	extra int     // rows that spare has room for
@@ -200,9 +200,9 @@ const (
 	smallRoom = 1 << 18 // rows for which spare rooms are kept in any case
 )
 
-// newStore returns a store for that many processes.
-func newStore(limit int64, processes int) *store {
-	s := &store{limit: limit}
+// newPool returns a pool for that many processes.
+func newPool(limit int64, processes int) *pool {
+	s := &pool{limit: limit}
 	if limit > 0 {
 		each := limit / 4 / int64(max(processes, 1)) / (rowsBytes + stretchBytes)
 		s.each = int(min(max(each, 1), mostRoom))
@@ -218,7 +218,7 @@ const (
 // room returns room for at least n rows, and when it is new for about as
 // many as are wanted. Where there is no room left to hold, it is nil: then the
 // last room of the process is to be used again.
-func (s *store) room(n, wanted int, last *room) *room {
+func (s *pool) room(n, wanted int, last *room) *room {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if last != nil {
@@ -247,14 +247,14 @@ func (s *store) room(n, wanted int, last *room) *room {
 }
 
 // count brings what is held up to date with a room in use.
-func (s *store) count(r *room) {
+func (s *pool) count(r *room) {
 	n := int64(cap(r.rows))*rowsBytes + int64(cap(r.stretches))*stretchBytes
 	s.held += n - r.counted
 	r.counted = n
 }
 
 // put takes the rooms of a region back.
-func (s *store) put(all []*room) {
+func (s *pool) put(all []*room) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	size := 0
@@ -279,7 +279,7 @@ func (s *store) put(all []*room) {
 }
 
 // write writes a full room to the file of the phase.
-func (s *store) write(r *room) *storedRoom {
+func (s *pool) write(r *room) *storedRoom {
 	w := &storedRoom{
 		rows: len(r.rows), accesses: r.len(), lo: r.stretches[0].Lo, hi: r.stretches[0].Hi,
 		from: r.stretches[0].Seg, to: r.stretches[len(r.stretches)-1].Seg,
@@ -299,7 +299,7 @@ func (s *store) write(r *room) *storedRoom {
 
 // save writes what fill appends to the file of the phase, and returns where that
 // lies.
-func (s *store) save(fill func([]byte) []byte) (at int64) {
+func (s *pool) save(fill func([]byte) []byte) (at int64) {
 	s.buf = fill(s.buf[:0])
 	if s.spill == nil {
 		s.spill, s.err = newSpillFile()
@@ -318,7 +318,7 @@ func (s *store) save(fill func([]byte) []byte) (at int64) {
 const mostCalls = 1 << 15
 
 // putCalls takes the accesses of calls of a region back.
-func (s *store) putCalls(calls []*Access) {
+func (s *pool) putCalls(calls []*Access) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, a := range calls {
@@ -333,7 +333,7 @@ func (s *store) putCalls(calls []*Access) {
 }
 
 // takeCalls returns what can be used again, in place of a list that is empty.
-func (s *store) takeCalls(empty []*Access) []*Access {
+func (s *pool) takeCalls(empty []*Access) []*Access {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	calls := s.calls

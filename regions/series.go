@@ -22,7 +22,7 @@ type shape struct {
 	other  *shape    // the same, for accesses that are not in program order with those of this one; or nil
 	last   *moment   // of the phase
 	phase  int       // of last
-	index  uint32    // among the shapes of the Machine
+	index  uint32    // among the shapes of the builder
 	stored bool      // last is in a file: it is a copy
 	access Access    // one of them
 }
@@ -32,10 +32,10 @@ type shape struct {
 type likeness struct {
 	shapeKey
 	fn             string
-	win            int64
+	object         int64
 	strand, atomic uint32
 	kind           Kind
-	epoch          Epoch
+	mode           Mode
 	spans          bool
 }
 
@@ -45,14 +45,15 @@ type shapeKey struct {
 	layout      *intervals.Layout
 	locks       *LockSet
 	owner, rank int32
-	stack, role uint32
+	stack       uint32
+	role        *Role
 }
 
 func (a *Access) likeness() likeness {
 	c := a.Call
 	return likeness{
-		shapeKey: shapeKey{base: a.Base, layout: a.Layout, locks: a.Locks, owner: a.Owner, rank: a.Rank, stack: c.Stack, role: uint32(a.Role)},
-		fn:       c.Fn, win: c.Win, strand: c.Strand, atomic: a.Atomic, kind: a.Kind, epoch: c.Epoch, spans: a.Span != nil,
+		shapeKey: shapeKey{base: a.Base, layout: a.Layout, locks: a.Locks, owner: a.Owner, rank: a.Rank, stack: c.Stack, role: a.Role},
+		fn:       c.Fn, object: c.Object, strand: c.Strand, atomic: a.Atomic, kind: a.Kind, mode: c.Mode, spans: a.Span != nil,
 	}
 }
 
@@ -61,7 +62,7 @@ func (a *Access) likeness() likeness {
 type recentShapes [16]*shape
 
 func (r *recentShapes) of(a *Access) **shape {
-	h := (a.Base ^ uint64(a.Owner)<<40 ^ uint64(a.Call.Stack)<<8 ^ uint64(a.Role)) * 0x9e3779b97f4a7c15
+	h := (a.Base ^ uint64(a.Owner)<<40 ^ uint64(a.Call.Stack)<<8 ^ uint64(a.Role.Order)) * 0x9e3779b97f4a7c15
 	return &r[h>>60]
 }
 
@@ -99,22 +100,37 @@ const (
 	fewShapes  = 1 << 10 // that may be made though hardly any has a second access
 )
 
+// seriesBuilder makes series of the accesses of a phase.
+type seriesBuilder struct {
+	pool       *pool
+	moments    []moments // of accesses that are complete, by the owner of the memory
+	settled    int       // accesses in them
+	phases     int       // so far
+	shapes     []*shape
+	shapeOfKey map[shapeKey]*shape
+	recent     []recentShapes // by rank
+	enders     []CallInfo     // calls that completed accesses, without their Pos; two that are none first
+	enderOf    map[CallInfo]uint32
+	lastBy     *CallInfo // the last of them, which has number lastEnder
+	lastEnder  uint32
+}
+
 // addMoment adds a moment of accesses to the memory of a process. Where more is
 // held than may be, a full chunk is written to a file, and its storage used again.
-func (m *Machine) addMoment(owner int32, t moment) *moment {
-	l := &m.moments[owner]
+func (b *seriesBuilder) addMoment(owner int32, t moment) *moment {
+	l := &b.moments[owner]
 	n := len(l.chunks)
 	if n == 0 || len(l.chunks[n-1].moments) == cap(l.chunks[n-1].moments) {
 		have := 0
 		if n > 0 {
 			have = cap(l.chunks[n-1].moments)
 		}
-		room := m.store.takeMoments(have)
+		room := b.pool.takeMoments(have)
 		if room == nil {
 			last := &l.chunks[n-1]
-			m.forgetLast(last.moments)
+			b.forgetLast(last.moments)
 			room = last.moments[:0]
-			*last = m.store.writeMoments(last.moments)
+			*last = b.pool.writeMoments(last.moments)
 		}
 		l.chunks = append(l.chunks, momentChunk{moments: room})
 		n++
@@ -125,9 +141,9 @@ func (m *Machine) addMoment(owner int32, t moment) *moment {
 }
 
 // forgetLast lets go of moments that are to be written to a file.
-func (m *Machine) forgetLast(c []moment) {
+func (b *seriesBuilder) forgetLast(c []moment) {
 	for i := range c {
-		if s := m.shapes[c[i].shape]; s.last == &c[i] {
+		if s := b.shapes[c[i].shape]; s.last == &c[i] {
 			last := c[i]
 			s.last, s.stored = &last, true
 		}
@@ -143,28 +159,28 @@ const (
 
 // settle takes an access that is complete, and was made in this phase, as a
 // moment. It reports whether it did: then the access may be used again.
-func (m *Machine) settle(p *proc, a *Access, by *CallInfo) bool {
+func (b *seriesBuilder) settle(a *Access, by *CallInfo) bool {
 	if a.Gated || a.Old || a.Start.Seg < 0 || a.End.Seg < 0 || a.Call.Pos != a.Start.Pos || by != nil && by.Pos != a.End.Pos {
 		return false
 	}
 	t := moment{
-		by: m.ender(a, by), startSeg: a.Start.Seg, endSeg: a.End.Seg, endRank: a.End.Rank,
+		by: b.ender(a, by), startSeg: a.Start.Seg, endSeg: a.End.Seg, endRank: a.End.Rank,
 		count: 1, start: a.Start.Pos, end: a.End.Pos,
 	}
-	s := m.shapeOf(p, a)
-	for n := 1; s != nil && !s.continues(m.phases, &t); s, n = s.other, n+1 {
+	s := b.shapeOf(a)
+	for n := 1; s != nil && !s.continues(b.phases, &t); s, n = s.other, n+1 {
 		if s.other == nil && n < mostOthers {
-			s.other = m.newShape(a)
+			s.other = b.newShape(a)
 		}
 	}
 	if s == nil {
 		return false
 	}
-	m.settled++
-	if s.phase != m.phases || s.stored || !s.last.extend(&t) {
+	b.settled++
+	if s.phase != b.phases || s.stored || !s.last.extend(&t) {
 		t.shape = s.index
-		s.last = m.addMoment(a.Owner, t)
-		s.phase, s.stored = m.phases, false
+		s.last = b.addMoment(a.Owner, t)
+		s.phase, s.stored = b.phases, false
 	}
 	return true
 }
@@ -190,35 +206,35 @@ func (m *moment) extend(t *moment) bool {
 
 // shapeOf returns the shape of an access; nil where shapes would take more than
 // they save.
-func (m *Machine) shapeOf(p *proc, a *Access) *shape {
+func (b *seriesBuilder) shapeOf(a *Access) *shape {
 	like := a.likeness()
-	recent := p.recent.of(a)
+	recent := b.recent[a.Rank].of(a)
 	if s := *recent; s != nil && s.fits(&like, a) {
 		return s
 	}
-	first := m.shapeOfKey[like.shapeKey]
+	first := b.shapeOfKey[like.shapeKey]
 	s := first
 	for s != nil && !s.fits(&like, a) {
 		s = s.next
 	}
 	if s == nil {
-		if n := len(m.shapes); n >= fewShapes && n >= m.settled/4 {
+		if n := len(b.shapes); n >= fewShapes && n >= b.settled/4 {
 			return nil
 		}
-		s = m.newShape(a)
+		s = b.newShape(a)
 		s.next = first
-		m.shapeOfKey[like.shapeKey] = s
+		b.shapeOfKey[like.shapeKey] = s
 	}
 	*recent = s
 	return s
 }
 
-func (m *Machine) newShape(a *Access) *shape {
-	s := &shape{likeness: a.likeness(), elem: a.Elem, local: a.Call.Local, access: *a, index: uint32(len(m.shapes))}
+func (b *seriesBuilder) newShape(a *Access) *shape {
+	s := &shape{likeness: a.likeness(), elem: a.Elem, local: a.Call.Local, access: *a, index: uint32(len(b.shapes))}
 	if a.Span != nil {
 		s.access.Span = &Completion{} // that of the access is used again
 	}
-	m.shapes = append(m.shapes, s)
+	b.shapes = append(b.shapes, s)
 	return s
 }
 
@@ -235,41 +251,39 @@ func (c *CallInfo) alike(d *CallInfo) bool {
 }
 
 // ender returns the index of what completed an access.
-func (m *Machine) ender(a *Access, by *CallInfo) uint32 {
+func (b *seriesBuilder) ender(a *Access, by *CallInfo) uint32 {
 	switch {
 	case a.Span == nil:
 		return instantaneous
 	case by == nil:
 		return nobody
 	}
-	if by == m.lastBy {
-		return m.lastEnder
+	if by == b.lastBy {
+		return b.lastEnder
 	}
 	call := *by
 	call.Pos, call.Members = 0, nil
-	n, ok := m.enderOf[call]
+	n, ok := b.enderOf[call]
 	if !ok {
-		n = uint32(len(m.enders))
-		m.enders = append(m.enders, call)
-		m.enderOf[call] = n
+		n = uint32(len(b.enders))
+		b.enders = append(b.enders, call)
+		b.enderOf[call] = n
 	}
-	m.lastBy, m.lastEnder = by, n
+	b.lastBy, b.lastEnder = by, n
 	return n
 }
 
-// beginMoments begins with a phase that has no moments.
-func (m *Machine) beginMoments() {
-	m.phases++
-	m.settled = 0
-	m.moments = make([]moments, len(m.procs))
-	if len(m.shapes) > mostShapes || m.shapeOfKey == nil {
-		m.shapes, m.shapeOfKey = nil, map[shapeKey]*shape{}
-		for _, p := range m.procs {
-			clear(p.recent[:])
-		}
+// begin begins with a phase that has no moments.
+func (b *seriesBuilder) begin() {
+	b.phases++
+	b.settled = 0
+	b.moments = make([]moments, len(b.recent))
+	if len(b.shapes) > mostShapes || b.shapeOfKey == nil {
+		b.shapes, b.shapeOfKey = nil, map[shapeKey]*shape{}
+		clear(b.recent)
 	}
-	if m.enderOf == nil {
-		m.enders, m.enderOf = make([]CallInfo, nobody+1), map[CallInfo]uint32{}
+	if b.enderOf == nil {
+		b.enders, b.enderOf = make([]CallInfo, nobody+1), map[CallInfo]uint32{}
 	}
 }
 
@@ -457,7 +471,7 @@ func (r *Region) CallCount() int { return len(r.Calls) + r.settled }
 
 // takeMoments returns room for moments, for about twice as many as there were in
 // the chunk before. Where there is no room left to hold, it is nil.
-func (s *store) takeMoments(have int) []moment {
+func (s *pool) takeMoments(have int) []moment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	size := min(max(firstChunk, 2*have), mostChunk)
@@ -485,7 +499,7 @@ const (
 	mostMoments = 1 << 15 // that there may be room for that is not in use
 )
 
-func (s *store) putMoments(all []moments) {
+func (s *pool) putMoments(all []moments) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range all {
@@ -501,7 +515,7 @@ func (s *store) putMoments(all []moments) {
 }
 
 // writeMoments writes moments to the file of the phase.
-func (s *store) writeMoments(c []moment) momentChunk {
+func (s *pool) writeMoments(c []moment) momentChunk {
 	n := uint64(0)
 	at := s.save(func(b []byte) []byte {
 		for i := range c {

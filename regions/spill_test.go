@@ -1,8 +1,6 @@
 package regions
 
 import (
-	"context"
-	"io"
 	"os"
 	"slices"
 	"testing"
@@ -12,28 +10,24 @@ import (
 	"github.com/mcchk/mcchk/trace"
 )
 
-// loads is a stream of nothing but loads, one behind the other.
-type loads struct{ left int }
-
-func (l *loads) ReadEvent(ev *trace.Event) error {
-	if l.left == 0 {
-		return io.EOF
-	}
-	l.left--
-	*ev = trace.Event{Kind: trace.KindAccess, Access: trace.Access{Addr: uint64(1000 + 8*l.left), Size: 8, Count: 1, Stack: 7, Library: l.left%2 == 0}}
-	return nil
+// loadsOf returns a region of n loads of one process, one behind the other, of
+// which limit bytes may be held.
+func loadsOf(t *testing.T, limit int64, n int) *Region {
+	s := NewStorage(1, limit)
+	s.Begin()
+	addLoads(s, n)
+	require.NoError(t, s.Err())
+	r := &Region{First: []int32{0}, Segments: [][]Segment{{{}}}}
+	s.HandOver(r)
+	return r
 }
 
-func (*loads) Type(int64) *trace.Type { return nil }
-func (*loads) Comm(int64) *trace.Comm { return nil }
-func (*loads) Op(int64) string        { return "" }
-
-func loadsOf(t *testing.T, limit int64, n int) *Region {
-	m, err := NewMachine([]Stream{&loads{n}}, Options{Clock: "vector", Memory: limit})
-	require.NoError(t, err)
-	r, err := m.Next(context.Background())
-	require.NoError(t, err)
-	return r
+func addLoads(s *Storage, n int) {
+	for i := range n {
+		a := trace.Access{Addr: uint64(1000 + 8*(n-i)), Size: 8, Count: 1, Stack: 7, Library: i%2 == 0}
+		st := trace.StretchOf(&a)
+		s.AddLocals(0, NewStretch(&st, st.Rows, uint64(i+1), 0, 0))
+	}
 }
 
 // TestStored: rooms in a file hold what was in memory, and those that lie apart
@@ -60,7 +54,7 @@ func TestStored(t *testing.T) {
 	require.Less(t, len(collect(stored, 1000, 1008)), n/10)
 	stored.Release()
 	whole.Release()
-	require.Zero(t, stored.store.held)
+	require.Zero(t, stored.pool.held)
 }
 
 // TestFullDisk: what cannot be written or read is an error that says what was
@@ -68,11 +62,11 @@ func TestStored(t *testing.T) {
 func TestFullDisk(t *testing.T) {
 	f, err := os.Open("/dev/null")
 	require.NoError(t, err)
-	m, err := NewMachine([]Stream{&loads{1000}}, Options{Clock: "vector", Memory: 4000})
-	require.NoError(t, err)
-	m.store.spill = &spillFile{f: f}
-	_, err = m.Next(context.Background())
-	require.ErrorContains(t, err, "accesses that do not fit into memory: write /dev/null")
+	full := NewStorage(1, 4000)
+	full.Begin()
+	full.pool.spill = &spillFile{f: f}
+	addLoads(full, 1000)
+	require.ErrorContains(t, full.Err(), "accesses that do not fit into memory: write /dev/null")
 
 	r := loadsOf(t, 4000, 1000)
 	require.NoError(t, r.spill.f.Truncate(10))

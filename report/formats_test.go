@@ -22,7 +22,7 @@ func render(t *testing.T, format string, res *analysis.Result) []byte {
 	f, ok := Lookup(format)
 	require.True(t, ok)
 	var buf bytes.Buffer
-	require.NoError(t, f(&buf, res, Options{Dir: "/home/u/src", ReadFile: source, Version: "v1.2.3"}))
+	require.NoError(t, f(&buf, with(res, source), Options{Dir: "/home/u/src", Version: "v1.2.3"}))
 	return buf.Bytes()
 }
 
@@ -274,7 +274,7 @@ func TestSamePairOfLinesIsShownOnce(t *testing.T) {
 	a, b := bufferFinding(), bufferFinding()
 	b.Rule = conflicts.RuleSameOrigin
 	var buf bytes.Buffer
-	require.NoError(t, Text(&buf, &analysis.Result{Findings: []conflicts.Finding{a, b}, Basis: goodBasis}, Options{ReadFile: source}))
+	require.NoError(t, Text(&buf, with(&analysis.Result{Findings: []conflicts.Finding{a, b}, Basis: goodBasis}, source), Options{}))
 	require.Equal(t, 1, strings.Count(buf.String(), "| total += halo"))
 	require.Contains(t, buf.String(), "the same two places as above")
 }

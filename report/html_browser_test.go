@@ -203,9 +203,7 @@ func fixture(t *testing.T, name string) (*analysis.Result, Options) {
 	require.NoError(t, err)
 	res.Pictures, err = analysis.Draw(t.Context(), res, analysis.Options{})
 	require.NoError(t, err)
-	return res, Options{Dir: "/tmp/mcchk-fixtures/" + name, Version: "v1.2.3", ReadFile: func(path string) ([]byte, error) {
-		return os.ReadFile(filepath.Join("..", "fixtures", "programs", filepath.Base(path)))
-	}}
+	return res, Options{Dir: "/tmp/mcchk-fixtures/" + name, Version: "v1.2.3"}
 }
 
 func htmlOf(t *testing.T, res *analysis.Result, opts Options) []byte {

@@ -10,6 +10,7 @@ import (
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/fingerprint"
+	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
 )
 
@@ -149,8 +150,7 @@ type htmlMend struct {
 type dataWriter struct {
 	data    htmlData
 	opts    Options
-	sources *sources
-	prints  *fingerprint.Sources
+	sources *sources.Reader
 	around  int // lines shown around one that a finding names
 
 	swapped []bool // of the findings whose sides are the other way round than in conflicts.Finding
@@ -170,9 +170,9 @@ const shownPrint = 12
 // fewFindings is up to how many findings lines around theirs are shown.
 const fewFindings = 1000
 
-func newDataWriter(opts Options) *dataWriter {
+func newDataWriter(opts Options, lines *sources.Reader) *dataWriter {
 	return &dataWriter{
-		opts: opts, sources: newSources(opts), prints: fingerprint.NewSources(opts.ReadFile),
+		opts: opts, sources: lines,
 		texts: map[string]int{"": 0}, frames: map[symbols.Frame]int{}, stacks: map[string]int{}, syncs: map[string]int{},
 		files: map[string]int{}, windows: map[int64]int{}, rules: map[string]int{},
 		data: htmlData{
@@ -183,7 +183,7 @@ func newDataWriter(opts Options) *dataWriter {
 }
 
 func newHTMLData(res *analysis.Result, opts Options) *htmlData {
-	d := newDataWriter(opts)
+	d := newDataWriter(opts, res.Sources)
 	d.data.Directory = res.Directory
 	if len(res.Findings)+len(res.Accepted) <= fewFindings {
 		d.around = 2
@@ -219,7 +219,7 @@ func (d *dataWriter) finding(f *conflicts.Finding) htmlFinding {
 		Rule: d.rule(f.Rule), Severity: d.text(string(f.Severity)), Message: d.text(Message(f)),
 		Sides: 1, Owner: f.Owner, Window: d.window(f), Lo: f.Lo, Hi: f.Hi, Region: f.Region,
 		Why: d.text(f.Why), Began: f.Began, Sought: len(f.Sought), Mends: len(f.Mends), Ranks: d.text(Ranks(f.Ranks)),
-		Print: fingerprint.Of(f, d.prints).Hash()[:shownPrint],
+		Print: fingerprint.Of(f, d.sources).Hash()[:shownPrint],
 	}
 	d.data.Sides = append(d.data.Sides, d.side(f, lead))
 	if !f.Alone() {
@@ -250,15 +250,15 @@ func (d *dataWriter) side(f *conflicts.Finding, s *conflicts.Side) htmlSide {
 	out := htmlSide{
 		Rank: s.Rank, What: d.text(second(s)), Short: d.text(cmp.Or(s.Call, s.Role)),
 		Span: d.text(spanText(f, s, d.opts.Dir)), Place: d.text(stackPlace(s.Stack, d.opts.Dir)),
-		Pending: bit(s.Pending), Epoch: d.text(s.Epoch), Stack: d.stack(s.Stack), Event: s.Event,
+		Pending: bit(s.Pending), Epoch: d.text(string(s.Epoch)), Stack: d.stack(s.Stack), Event: s.Event,
 		Started: d.sync(&s.Started), Next: d.sync(&s.Next), Done: d.sync(&s.Done), Heard: d.sync(&s.Heard),
 	}
 	if here, _ := symbols.Here(s.Stack); here.File != "" {
 		file := d.file(here.File)
 		out.File, out.Line = file+1, here.Line
 		d.lines(file, here)
-		if e, ok := d.sources.of(s); ok && e.marked {
-			out.Caret = e.at + len(indentOf(d.sources.line(here.File, here.Line))) + 1
+		if e, ok := excerptOf(d.sources, s); ok && e.marked {
+			out.Caret = e.at + len(indentOf(d.sources.Line(here.File, here.Line))) + 1
 		}
 	}
 	return out
@@ -395,8 +395,9 @@ func (d *dataWriter) file(path string) int {
 // lines takes the line of a place, and some around it, into the table.
 func (d *dataWriter) lines(file int, at symbols.Frame) {
 	for n := at.Line - d.around; n <= at.Line+d.around; n++ {
-		if source := d.sources.line(at.File, n); source != "" {
-			d.data.Files[file].Lines[strconv.Itoa(n)] = indentOf(source) + printable(strings.TrimSpace(source))
+		source := d.sources.Line(at.File, n)
+		if text := strings.TrimSpace(source); text != "" {
+			d.data.Files[file].Lines[strconv.Itoa(n)] = indentOf(source) + printable(text)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/fingerprint"
 	"github.com/mcchk/mcchk/lattice"
+	"github.com/mcchk/mcchk/sources"
 )
 
 func TestHTMLInDarkAndLight(t *testing.T) {
@@ -323,7 +324,7 @@ func TestHTMLEventsElsewhere(t *testing.T) {
 	x := open(t, render(t, "html", res), "#finding-1")
 	require.Contains(t, x.eval(`document.getElementById('finding').textContent`), "The traces have no events of its accesses.")
 	x.visit("#finding-3")
-	hash := fingerprint.Of(&res.Findings[2], fingerprint.NewSources(source)).Hash()[:shownPrint]
+	hash := fingerprint.Of(&res.Findings[2], sources.NewReader(nil, fileFunc(source))).Hash()[:shownPrint]
 	require.Contains(t, x.eval(`document.getElementById('finding').textContent`), "mcchk lattice --predict 'my traces' --finding "+hash+" -o finding.svg")
 	x.quiet()
 }
@@ -332,7 +333,7 @@ func TestHTMLEventsElsewhere(t *testing.T) {
 func TestHTMLOfManyFindings(t *testing.T) {
 	const n = 10_000
 	res := manyFindings(n)
-	x := open(t, htmlOf(t, res, Options{Dir: "/home/u/src", ReadFile: manySources}), "#findings")
+	x := open(t, htmlOf(t, with(res, manySources), Options{Dir: "/home/u/src"}), "#findings")
 	require.Equal(t, "10,000 findings", x.eval(`document.getElementById('filter-count').textContent`))
 	require.Equal(t, "200", x.eval(`document.querySelectorAll('#list a').length`))
 	x.screenshot("many-findings")
@@ -363,7 +364,7 @@ func TestHTMLStrangeTexts(t *testing.T) {
 		Findings: []conflicts.Finding{f}, Doubts: []analysis.Doubt{{Kind: "kind", Text: evil}},
 		Pictures: &analysis.Pictures{Missing: evil, Windows: []analysis.WindowMap{{Window: 3, Name: evil}}},
 	}
-	page := htmlOf(t, res, Options{ReadFile: func(string) ([]byte, error) { return []byte(strings.Repeat(evil+"\n", 20)), nil }})
+	page := htmlOf(t, with(res, func(string) ([]byte, error) { return []byte(strings.Repeat(evil+"\n", 20)), nil }), Options{})
 	x := open(t, page, "#finding-1")
 	require.Equal(t, "2", x.eval(`document.scripts.length`))
 	require.Contains(t, x.eval(`document.querySelector('.why').textContent`), `</script><script>console.error(1)</script><!--<img src=x onerror=alert(1)>`)

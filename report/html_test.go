@@ -105,7 +105,7 @@ func TestHTMLTextsComeBack(t *testing.T) {
 		"", "a", "line 12", "#", "# 12", "0", "007", "0x7ffe10", "12345678901234567890123", "1.50", "a1b2c3", "-5", "</script><!-- 3 -->", "\u2028 \u0000 4", "1 # 2",
 	} {
 		t.Run(text, func(t *testing.T) {
-			d := newDataWriter(Options{})
+			d := newDataWriter(Options{}, nil)
 			ref, err := d.text(text).MarshalJSON()
 			require.NoError(t, err)
 			got := &pageData{Texts: d.data.Texts}
@@ -199,7 +199,7 @@ func manySources(string) ([]byte, error) {
 }
 
 func TestHTMLOfManyFindingsIsSmall(t *testing.T) {
-	page := htmlOf(t, manyFindings(10_000), Options{Dir: "/home/u/src", ReadFile: manySources})
+	page := htmlOf(t, with(manyFindings(10_000), manySources), Options{Dir: "/home/u/src"})
 	require.Less(t, len(page), 10_000_000)
 	t.Logf("%d bytes", len(page))
 }

@@ -232,7 +232,7 @@ func sideToJSON(s *conflicts.Side) jsonSide {
 	out := jsonSide{
 		Rank: s.Rank, Strand: s.Strand, Call: s.Call, Role: s.Role,
 		Write: s.Write, Atomic: s.Atomic, Op: s.Op, Type: s.Type,
-		Epoch: s.Epoch, Pending: s.Pending,
+		Epoch: string(s.Epoch), Pending: s.Pending,
 		Started: syncToJSON(s.Started), Next: syncToJSON(s.Next), Done: syncToJSON(s.Done), Heard: syncToJSON(s.Heard),
 		Stack: framesToJSON(s.Stack),
 	}

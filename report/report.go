@@ -8,14 +8,13 @@ package report
 
 import (
 	"io"
-	"os"
 
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
 )
 
 // Options are what a format may need of its surroundings. The zero value gives
-// plain output with paths as recorded and no source excerpts.
+// plain output with paths as recorded.
 type Options struct {
 	// Color: write ANSI colours (text).
 	Color bool
@@ -26,14 +25,6 @@ type Options struct {
 	Version string
 	// Dir makes paths below it relative; "" leaves them as recorded.
 	Dir string
-	// ReadFile reads a source file for excerpts; nil means no excerpts.
-	ReadFile func(path string) ([]byte, error)
-}
-
-// FileOptions are Options for a terminal or file of a user who works in the
-// directory dir.
-func FileOptions(dir string, color bool) Options {
-	return Options{Color: color, Dir: dir, ReadFile: os.ReadFile}
 }
 
 // Func renders a result. It writes nothing else than the report.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
 )
 
@@ -156,6 +157,18 @@ func samples() map[string]*analysis.Result {
 	}
 }
 
+// fileFunc reads files for a sources.Reader.
+type fileFunc func(path string) ([]byte, error)
+
+func (f fileFunc) ReadFile(path string) ([]byte, error) { return f(path) }
+
+// with returns a result whose source lines are those of some files.
+func with(res *analysis.Result, files fileFunc) *analysis.Result {
+	out := *res
+	out.Sources = sources.NewReader(nil, files)
+	return &out
+}
+
 // source stands for the file system of a user whose sources are there.
 func source(path string) ([]byte, error) {
 	if path != "/home/u/src/halo.c" {
@@ -190,7 +203,7 @@ func TestText(t *testing.T) {
 	for name, res := range samples() {
 		t.Run(name, func(t *testing.T) {
 			var buf bytes.Buffer
-			require.NoError(t, Text(&buf, res, Options{Dir: "/home/u/src", ReadFile: source}))
+			require.NoError(t, Text(&buf, with(res, source), Options{Dir: "/home/u/src"}))
 			require.NotContains(t, buf.String(), "\x1b")
 			golden(t, name+".txt", buf.Bytes())
 		})

@@ -11,6 +11,7 @@ import (
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/fingerprint"
+	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
 )
 
@@ -27,7 +28,7 @@ const (
 // synchronization before the access to what completes it. Findings that package
 // gate took out are results too, marked as suppressed.
 func SARIF(w io.Writer, res *analysis.Result, opts Options) error {
-	s := &sarifWriter{opts: opts, sources: fingerprint.NewSources(opts.ReadFile), ruleAt: map[string]int{}}
+	s := &sarifWriter{opts: opts, sources: res.Sources, ruleAt: map[string]int{}}
 	run := sarifRun{
 		Results:     []sarifResult{},
 		ColumnKind:  "utf16CodeUnits",
@@ -69,7 +70,7 @@ func SARIF(w io.Writer, res *analysis.Result, opts Options) error {
 
 type sarifWriter struct {
 	opts    Options
-	sources *fingerprint.Sources
+	sources *sources.Reader
 	ruleAt  map[string]int
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/sources"
 )
 
 // Text writes a result for people: one block a finding, sorted by place (those
@@ -20,7 +21,7 @@ import (
 // what the verdict does not rest on, and the verdict as the last line.
 func Text(w io.Writer, res *analysis.Result, opts Options) error {
 	bw := bufio.NewWriter(w)
-	t := &textWriter{w: bw, opts: opts, paint: newPalette(opts.Color), sources: newSources(opts)}
+	t := &textWriter{w: bw, opts: opts, paint: newPalette(opts.Color), sources: res.Sources}
 	findings := make([]*conflicts.Finding, len(res.Findings))
 	for i := range res.Findings {
 		findings[i] = &res.Findings[i]
@@ -77,7 +78,7 @@ type textWriter struct {
 	w       *bufio.Writer
 	opts    Options
 	paint   palette
-	sources *sources
+	sources *sources.Reader
 }
 
 func (t *textWriter) line(format string, args ...any) { fmt.Fprintf(t.w, format+"\n", args...) }

@@ -5,36 +5,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
 )
-
-// sources are the source files of a report's places, each read once.
-type sources struct {
-	read  func(path string) ([]byte, error) // nil: none can be read
-	files map[string][]string               // their lines; nil where one cannot be read
-}
-
-func newSources(opts Options) *sources {
-	return &sources{read: opts.ReadFile, files: map[string][]string{}}
-}
-
-// line returns a line of a file, from 1; "" where it cannot be read or is blank.
-func (s *sources) line(file string, line int) string {
-	if s.read == nil || file == "" || line < 1 {
-		return ""
-	}
-	lines, known := s.files[file]
-	if !known {
-		if data, err := s.read(file); err == nil {
-			lines = strings.Split(string(data), "\n")
-		}
-		s.files[file] = lines
-	}
-	if line > len(lines) || strings.TrimSpace(lines[line-1]) == "" {
-		return ""
-	}
-	return lines[line-1]
-}
 
 // excerpt is the source line of an access, without the white space around it.
 type excerpt struct {
@@ -44,25 +17,27 @@ type excerpt struct {
 	at     int // where marked: the rune of text below which a caret belongs
 }
 
-// of returns the source line of an access, where it can be read.
-func (s *sources) of(side *conflicts.Side) (excerpt, bool) {
+// excerptOf returns the source line of an access, where it is at hand and not
+// blank.
+func excerptOf(lines *sources.Reader, side *conflicts.Side) (excerpt, bool) {
 	f, ok := symbols.Here(side.Stack)
 	if !ok {
 		return excerpt{}, false
 	}
-	source := s.line(f.File, f.Line)
-	if source == "" {
+	source := lines.Line(f.File, f.Line)
+	text := strings.TrimSpace(source)
+	if text == "" {
 		return excerpt{}, false
 	}
-	e := excerpt{line: f.Line, text: printable(strings.TrimSpace(source))}
+	e := excerpt{line: f.Line, text: printable(text)}
 	e.at, e.marked = caret(source, f.Column, side.Call)
 	return e, true
 }
 
-// excerpt shows the source line of an access, when it can be read, with a caret
+// excerpt shows the source line of an access, where it is at hand, with a caret
 // below the access.
 func (t *textWriter) excerpt(s *conflicts.Side) {
-	e, ok := t.sources.of(s)
+	e, ok := excerptOf(t.sources, s)
 	if !ok {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/mcchk/mcchk/conflicts"
-	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/mpi"
 	"github.com/mcchk/mcchk/symbols"
 )
 
@@ -113,13 +113,13 @@ func usageMessage(f *conflicts.Finding) string {
 // gone says how memory goes.
 func gone(a, b *conflicts.Side) string {
 	switch {
-	case b.Role == regions.OutOfScope.String():
+	case b.Role == mpi.OutOfScope.Name:
 		return "goes out of scope before the operation completes"
-	case a.Rank == b.Rank && a.Pending && b.Role == regions.Detached.String():
+	case a.Rank == b.Rank && a.Pending && b.Role == mpi.Detached.Name:
 		return "is detached before the operation completes"
 	case a.Rank == b.Rank && a.Pending:
 		return "is freed before the operation completes"
-	case a.Pending && b.Role == regions.Detached.String():
+	case a.Pending && b.Role == mpi.Detached.Name:
 		return fmt.Sprintf("is detached by %s, and nothing orders the two", who(b))
 	case a.Pending:
 		return fmt.Sprintf("is freed by %s, and nothing orders the two", who(b))
@@ -144,7 +144,7 @@ func touches(s *conflicts.Side) string {
 // "MPI_Accumulate (MPI_SUM, MPI_INT)".
 func what(s *conflicts.Side) string {
 	switch {
-	case s.Call == "" && s.Role == regions.OutOfScope.String():
+	case s.Call == "" && s.Role == mpi.OutOfScope.Name:
 		return "the return of the function"
 	case s.Call == "":
 		return s.Role

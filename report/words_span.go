@@ -18,7 +18,7 @@ func spanText(f *conflicts.Finding, s *conflicts.Side, dir string) string {
 	parts := []string{who(s)}
 	switch {
 	case s.Epoch != "":
-		parts = append(parts, s.Epoch+" epoch")
+		parts = append(parts, string(s.Epoch)+" epoch")
 	case s.Call != "" && !isBuffer(s) && f.Class != conflicts.Usage:
 		parts = append(parts, "in no epoch")
 	}
@@ -64,8 +64,8 @@ func syncText(s *conflicts.Side, p *conflicts.SyncPoint, dir string) string {
 
 // name is that of a call, with what makes it order nothing.
 func name(p *conflicts.SyncPoint) string {
-	if p.Loose {
-		return p.Call + " with MPI_MODE_NOPRECEDE"
+	if p.With != "" {
+		return p.Call + " with " + p.With
 	}
 	return p.Call
 }

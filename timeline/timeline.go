@@ -3,7 +3,7 @@
 // threads, calls as slices, epochs as nestable asynchronous slices, messages and
 // other order between processes as flows, accesses of findings as instants.
 //
-// A Writer watches a replay (regions.Observer) and writes as it goes: it holds
+// A Writer watches a replay (core.Observer) and writes as it goes: it holds
 // the call under way of each process, and no more. Events are not sorted by
 // time; viewers do that.
 package timeline
@@ -16,7 +16,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/core"
 )
 
 // Moment is a time in nanoseconds.
@@ -108,10 +108,10 @@ type source struct {
 type meeting struct{ last source }
 
 type epochKey struct {
-	win      int
-	target   int32
-	exposure bool
-	lock     bool
+	kind   string // of the object
+	number int    // of the object
+	target int32
+	family int
 }
 
 type epoch struct {
@@ -126,7 +126,7 @@ type change struct {
 	opens  bool
 }
 
-var _ regions.Observer = (*Writer)(nil)
+var _ core.Observer = (*Writer)(nil)
 
 // NewWriter begins a timeline. Marks are the accesses of findings.
 func NewWriter(w io.Writer, from Source, marks []Mark) *Writer {

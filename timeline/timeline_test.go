@@ -11,9 +11,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/internal/oracle"
-	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/mpi"
 	"github.com/mcchk/mcchk/timeline"
 	"github.com/mcchk/mcchk/trace"
 )
@@ -26,7 +27,7 @@ func written(t *testing.T, seed int64, wall bool) ([]byte, int) {
 	}
 	files, err := p.Files()
 	require.NoError(t, err)
-	streams := make([]regions.Stream, len(files))
+	streams := make([]core.Stream, len(files))
 	calls := 0
 	for i, b := range files {
 		reader, err := trace.NewReader(bytes.NewReader(b), "trace")
@@ -52,7 +53,7 @@ func written(t *testing.T, seed int64, wall bool) ([]byte, int) {
 	}
 	var out bytes.Buffer
 	w := timeline.NewWriter(&out, from, marks)
-	m, err := regions.NewMachine(streams, regions.Options{Clock: evc.Vector, Observer: w})
+	m, err := core.NewMachine(streams, core.Options{Clock: evc.Vector, Observer: w}, mpi.New(mpi.MemoryAuto))
 	require.NoError(t, err)
 	for {
 		if _, err := m.Next(context.Background()); errors.Is(err, io.EOF) {

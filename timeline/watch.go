@@ -4,19 +4,19 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/core"
 )
 
-var categories = map[regions.CallKind]string{
-	regions.OtherCall: "call", regions.OperationCall: "one-sided", regions.SynchronizingCall: "synchronization",
+var categories = map[core.CallKind]string{
+	core.OtherCall: "call", core.OperationCall: "one-sided", core.SynchronizingCall: "synchronization",
 }
 
-// Call is that of regions.Observer.
-func (t *Writer) Call(c *regions.ObservedCall) {
+// Call is that of core.Observer.
+func (t *Writer) Call(c *core.ObservedCall) {
 	rank := int(c.Rank)
 	t.finish(rank)
 	t.instants(rank, c.Pos)
-	if c.Kind == regions.NoteCall {
+	if c.Kind == core.NoteCall {
 		return
 	}
 	p := &t.procs[rank]
@@ -24,7 +24,7 @@ func (t *Writer) Call(c *regions.ObservedCall) {
 	p.open = true
 	p.call = slice{
 		strand: c.Strand, pos: c.Pos, name: c.Call.Fn.Name, category: categories[c.Kind],
-		place: t.from.Place(rank, c.Call.Stack), epoch: c.Epoch.String(), window: c.Number, target: c.Target,
+		place: t.from.Place(rank, c.Call.Stack), epoch: string(c.Mode), window: c.Number, target: c.Target,
 		returned: c.Call.Returned,
 	}
 	if t.from.Time == nil {
@@ -56,8 +56,8 @@ func (t *Writer) strand(rank int, id uint32) *strand {
 	return &p.strands[i]
 }
 
-// Signal is that of regions.Observer.
-func (t *Writer) Signal(rank int32) regions.Mark {
+// Signal is that of core.Observer.
+func (t *Writer) Signal(rank int32) core.Mark {
 	s := t.here(int(rank))
 	return &s
 }
@@ -68,8 +68,8 @@ func (t *Writer) here(rank int) source {
 	return source{rank: rank, strand: c.strand, at: c.begin, name: c.name}
 }
 
-// Meet is that of regions.Observer.
-func (t *Writer) Meet(met regions.Mark, rank int32) regions.Mark {
+// Meet is that of core.Observer.
+func (t *Writer) Meet(met core.Mark, rank int32) core.Mark {
 	m, ok := met.(*meeting)
 	if here := t.here(int(rank)); !ok {
 		m = &meeting{here}
@@ -79,8 +79,8 @@ func (t *Writer) Meet(met regions.Mark, rank int32) regions.Mark {
 	return m
 }
 
-// Wait is that of regions.Observer.
-func (t *Writer) Wait(rank int32, on regions.Mark) {
+// Wait is that of core.Observer.
+func (t *Writer) Wait(rank int32, on core.Mark) {
 	var from source
 	switch m := on.(type) {
 	case *source:
@@ -95,40 +95,36 @@ func (t *Writer) Wait(rank int32, on regions.Mark) {
 	}
 }
 
-// Over is that of regions.Observer.
+// Over is that of core.Observer.
 func (t *Writer) Over(int32) {}
 
-// Region is that of regions.Observer.
+// Region is that of core.Observer.
 func (t *Writer) Region(int) {}
 
-// Epoch is that of regions.Observer.
-func (t *Writer) Epoch(o *regions.ObservedEpoch) {
+// Interval is that of core.Observer.
+func (t *Writer) Interval(o *core.ObservedInterval) {
 	p := &t.procs[o.Rank]
-	lock := o.Epoch >= regions.SharedLockEpoch && !o.Exposure
-	key := epochKey{o.Window.Number, o.Target, o.Exposure, lock}
+	key := epochKey{o.Object.Kind, o.Object.Number, o.Target, o.Family}
 	e, known := p.epochs[key]
 	switch {
-	case !o.Opens && known:
+	case !o.Begins && known:
 		delete(p.epochs, key)
-	case o.Opens && !known:
+	case o.Begins && !known:
 		t.epochs++
 		e = epoch{t.epochs, epochName(o)}
 		p.epochs[key] = e
 	default:
 		return // a call that is wrong where it stands
 	}
-	p.changes = append(p.changes, change{e, p.call.strand, o.Opens})
+	p.changes = append(p.changes, change{e, p.call.strand, o.Begins})
 }
 
-func epochName(o *regions.ObservedEpoch) string {
-	name := o.Epoch.String()
-	if o.Exposure {
-		name = "exposure"
-	}
+func epochName(o *core.ObservedInterval) string {
+	name := string(o.Mode)
 	if o.Target >= 0 {
 		name += fmt.Sprintf(" of rank %d", o.Target)
 	}
-	return fmt.Sprintf("%s, window %d", name, o.Window.Number)
+	return fmt.Sprintf("%s, %s %d", name, o.Object.Kind, o.Object.Number)
 }
 
 // finish writes the call under way of a process, and what belongs to it.

@@ -3,13 +3,15 @@
 //
 // A file holds calls (a name and typed arguments), runs of loads and stores,
 // and definitions of what the identifiers in them stand for. The package
-// knows nothing of MPI: what a call means is decided in package regions.
+// knows nothing of what calls mean: models decide that (packages core and mpi).
 //
 // Data flows from a RecordReader (the records of a file in file order) through
 // a Reader (the events of one process in program order, definitions applied).
 // Both stream: neither holds more than a few chunks of the file. The format is
 // described in docs/trace-format.md.
 package trace
+
+import "strings"
 
 // ArgKind says what an argument of a call holds. The values are the letters
 // of the file format (docs/trace-format.md, "call").
@@ -83,6 +85,13 @@ type Fn struct {
 	ID   uint16
 	Name string
 	Args []Arg
+}
+
+// IsNote reports whether a recorded call is the tracer's own, and none of the
+// program, which declares order by calls in small letters.
+func IsNote(fn string) bool {
+	name, ok := strings.CutPrefix(fn, "mcchk_")
+	return ok && name != "" && name[0] >= 'A' && name[0] <= 'Z'
 }
 
 // Arg returns the index of the argument of that name, or -1.

@@ -170,5 +170,9 @@ func (d *examination) symbolTable(dir string) {
 		d.add(check, Warning, "analyse on the machine of the run, where the program lies", "they are not stored with the traces: %v", err)
 		return
 	}
-	d.add(check, OK, "", "stored with the traces")
+	text := "with their text"
+	if _, err := os.Stat(filepath.Join(dir, SourcesFile)); err != nil {
+		text = "without their text, which reports take from the files as far as they are at hand"
+	}
+	d.add(check, OK, "", "stored with the traces, %s", text)
 }

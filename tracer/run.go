@@ -24,6 +24,7 @@ import (
 const (
 	RunFile     = "run.json"     // a RunRecord
 	SymbolsFile = "symbols.json" // source places, made after the run
+	SourcesFile = "sources.json" // their text, made after the run
 )
 
 // Variables that tell the run-time where to write, and which run it is part of.
@@ -161,22 +162,26 @@ func prepareTraceDir(dir string) error {
 	if err != nil {
 		return fmt.Errorf("trace directory: %w", err)
 	}
-	var ours []string
+	var ours, made []string
 	foreign, wasTraced := "", false
 	for _, e := range entries {
 		name := e.Name()
 		switch {
-		case e.Type().IsRegular() && (isTraceFile(name) || name == SymbolsFile || name == RunFile):
-			ours = append(ours, name)
-			wasTraced = wasTraced || name == RunFile || isTraceFile(name)
+		case e.Type().IsRegular() && (isTraceFile(name) || name == RunFile):
+			ours, wasTraced = append(ours, name), true
+		case e.Type().IsRegular() && (name == SymbolsFile || name == SourcesFile):
+			made = append(made, name)
 		case foreign == "":
 			foreign = name
 		}
 	}
+	if foreign == "" && len(made) > 0 {
+		foreign = made[0] // without a trace they may be anybody's
+	}
 	if foreign != "" && !wasTraced {
 		return fmt.Errorf("trace directory %s: holds other files (%s) and no traces; give a new or empty directory", dir, foreign)
 	}
-	for _, name := range ours {
+	for _, name := range append(ours, made...) {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
 			return fmt.Errorf("trace directory: %w", err)
 		}

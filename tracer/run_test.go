@@ -123,11 +123,12 @@ func TestTraceDirectory(t *testing.T) {
 		left  []string // nil: refused
 	}{
 		"empty":                    {nil, []string{}},
-		"earlier traces":           {[]string{"rank-0.mcct", "rank-12.mcct.zst", "run.json", "symbols.json"}, []string{}},
+		"earlier traces":           {[]string{"rank-0.mcct", "rank-12.mcct.zst", "run.json", "sources.json", "symbols.json"}, []string{}},
 		"earlier run without any":  {[]string{"run.json"}, []string{}},
 		"others beside traces":     {[]string{"rank-0.mcct", "notes.txt", "rank-x.mcct", "rank-1.mcct.bak"}, []string{"notes.txt", "rank-1.mcct.bak", "rank-x.mcct"}},
 		"other files":              {[]string{"main.c"}, nil},
 		"other files and symbols":  {[]string{"main.c", "symbols.json"}, nil},
+		"somebody's sources":       {[]string{"sources.json"}, nil},
 		"folder named like traces": {[]string{"rank-0.mcct/file"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

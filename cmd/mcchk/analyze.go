@@ -245,8 +245,7 @@ func (a *app) report(res *analysis.Result, out output, failOn string) error {
 	if err != nil {
 		dir = "" // paths stay absolute
 	}
-	opts := report.FileOptions(dir, a.color == colorAlways)
-	opts.Version = currentVersion().Version
+	opts := report.Options{Dir: dir, Color: a.color == colorAlways, Version: currentVersion().Version}
 	opts.Fails = func(s conflicts.Severity) bool { return fails(s, failOn) }
 	if out.path == "" {
 		opts.Color = a.colorOn(a.out)

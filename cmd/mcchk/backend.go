@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/mcchk/mcchk/analysis"
-	"github.com/mcchk/mcchk/symbols"
 	"github.com/mcchk/mcchk/symbols/collect"
 	"github.com/mcchk/mcchk/tracer"
 )
@@ -14,7 +13,7 @@ type backend struct {
 	compile     func(context.Context, tracer.CompileOptions) (int, error)
 	run         func(context.Context, tracer.RunOptions) (int, error)
 	doctor      func(context.Context, tracer.DoctorOptions) ([]tracer.Finding, error)
-	resolve     func(ctx context.Context, dir string) (places int, err error)
+	collect     func(ctx context.Context, dir string, o collect.Options) (places int, err error)
 	analyzePart func(ctx context.Context, dir string, s analysis.Shard, o analysis.Options) (*analysis.Partial, error)
 	analyze     func(ctx context.Context, dir string, o analysis.Options) (*analysis.Result, error)
 	draw        func(ctx context.Context, res *analysis.Result, o analysis.Options) (*analysis.Pictures, error)
@@ -22,12 +21,10 @@ type backend struct {
 
 func realBackend() backend {
 	return backend{
-		compile: tracer.Compile,
-		run:     tracer.Run,
-		doctor:  tracer.Doctor,
-		resolve: func(ctx context.Context, dir string) (int, error) {
-			return collect.Write(ctx, dir, symbols.NewResolver(symbols.Options{}))
-		},
+		compile:     tracer.Compile,
+		run:         tracer.Run,
+		doctor:      tracer.Doctor,
+		collect:     collect.Write,
 		analyze:     analysis.Run,
 		analyzePart: analysis.RunShard,
 		draw:        analysis.Draw,

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/mpi"
 	"github.com/mcchk/mcchk/tracer"
 )
 
@@ -41,17 +41,17 @@ func TestTablesAgree(t *testing.T) {
 	recorded := map[string]bool{}
 	for _, f := range functions {
 		if f.Unobserved != "" {
-			require.False(t, regions.Understands(f.Name), "%s has a meaning, but the tracer does not record it", f.Name)
+			require.False(t, mpi.Understands(f.Name), "%s has a meaning, but the tracer does not record it", f.Name)
 			continue
 		}
 		recorded[f.Name] = true
 		if !slices.Contains(notUnderstood, f.Name) {
-			require.True(t, regions.Understands(f.Name), "%s is recorded, but has no meaning in regions/table.go", f.Name)
+			require.True(t, mpi.Understands(f.Name), "%s is recorded, but has no meaning in regions/table.go", f.Name)
 		} else {
-			require.False(t, regions.Understands(f.Name), "%s is understood now", f.Name)
+			require.False(t, mpi.Understands(f.Name), "%s is understood now", f.Name)
 		}
 	}
-	for _, m := range regions.Meanings() {
+	for _, m := range mpi.Meanings() {
 		require.True(t, recorded[m.Call], "%s has a meaning, but the tracer does not record it", m.Call)
 	}
 	for _, name := range notUnderstood {
@@ -84,7 +84,7 @@ All functions of the C interface of MPI 4.0. Large-count forms (` + "`MPI_Name_c
 | call | signals | waits | completes | memory | notes |
 | --- | --- | --- | --- | --- | --- |
 `)
-	for _, m := range regions.Meanings() {
+	for _, m := range mpi.Meanings() {
 		note := m.Note
 		if byName[m.Call].Version >= 4 {
 			note = strings.TrimPrefix(note+"; MPI 4", "; ")

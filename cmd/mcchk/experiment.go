@@ -24,8 +24,9 @@ func newExperimentCommand(a *app) *cobra.Command {
 		Use:   "experiment growth|scale",
 		Short: "Repeat measurements of the papers on encoded vector clocks",
 		Long: `Repeats measurements of "On the Growth of the Prime Numbers Based Encoded Vector
-Clock" (Kshemkalyani and Voleti). Figures go to standard output, and as CSV and
-SVG files into a directory.`,
+Clock" (Kshemkalyani and Voleti). Figures go to standard output, and as CSV
+files into a directory. In a checkout of mcchk, 'go run ./experiments/plot DIR'
+draws those of a directory.`,
 		Args: needs(1, 1, "growth or scale"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			names := []string{"growth", "scale"}
@@ -40,11 +41,10 @@ SVG files into a directory.`,
 type result interface {
 	Summary() experiments.Table
 	Tables() []experiments.Table
-	Plots() []experiments.Plot
 }
 
 func (a *app) writeExperiment(dir string, r result) error {
-	paths, err := experiments.Write(dir, r.Tables(), r.Plots())
+	paths, err := experiments.Write(dir, r.Tables())
 	if err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ until an encoded clock has 32n bits, the size of a plain vector, for n = 10 to
 }
 
 func addOutputFlag(cmd *cobra.Command, dir *string) {
-	cmd.Flags().StringVarP(dir, "output", "o", "", "directory for CSV and SVG files")
+	cmd.Flags().StringVarP(dir, "output", "o", "", "directory for CSV files")
 	registerCompletion(cmd, "output", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveFilterDirs
 	})

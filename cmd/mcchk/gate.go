@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcchk/mcchk/analysis"
-	"github.com/mcchk/mcchk/fingerprint"
 	"github.com/mcchk/mcchk/gate"
 )
 
@@ -47,7 +46,6 @@ func (o *gateOptions) read() error {
 // gate takes what does not count out of the findings, and tells what the files
 // name in vain.
 func (a *app) gate(res *analysis.Result, o *gateOptions) *analysis.Result {
-	o.files.Sources = fingerprint.NewSources(os.ReadFile)
 	res, outcome := o.files.Apply(res)
 	a.sayOutcome(res, outcome, o)
 	return res
@@ -59,7 +57,7 @@ func (a *app) writeGate(res *analysis.Result, o *gateOptions) error {
 		if len(res.Doubts) > 0 {
 			a.say("warning: the baseline rests on an incomplete run, see the doubts of the report")
 		}
-		if err := gate.NewBaseline(res, o.files.Sources).WriteFile(o.writeBaseline); err != nil {
+		if err := gate.NewBaseline(res).WriteFile(o.writeBaseline); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"debug/buildinfo"
 	"debug/elf"
 	"encoding/json"
 	"os"
@@ -48,6 +49,15 @@ func TestDist(t *testing.T) {
 	}
 }
 
+// neededModules are the modules that mcchk may need. What draws plots for
+// developers, and what only tests need, is none of them.
+var neededModules = []string{
+	"github.com/cpuguy83/go-md2man/v2", "github.com/russross/blackfriday/v2", // manual pages
+	"github.com/fatih/color", "github.com/mattn/go-colorable", "github.com/mattn/go-isatty",
+	"github.com/ianlancetaylor/demangle", "github.com/klauspost/compress",
+	"github.com/spf13/cobra", "github.com/spf13/pflag", "go.yaml.in/yaml/v3", "golang.org/x/sys",
+}
+
 func checkInstalled(t *testing.T, prefix string) {
 	binary := filepath.Join(prefix, "bin", "mcchk")
 	f, err := elf.Open(binary)
@@ -56,6 +66,13 @@ func checkInstalled(t *testing.T, prefix string) {
 	libraries, err := f.ImportedLibraries()
 	require.NoError(t, err)
 	require.Empty(t, libraries, "the program is static")
+	info, err := buildinfo.ReadFile(binary)
+	require.NoError(t, err)
+	var linked []string
+	for _, m := range info.Deps {
+		linked = append(linked, m.Path)
+	}
+	require.Subset(t, neededModules, linked, "who installs mcchk downloads and links these")
 
 	var v versionInfo
 	require.NoError(t, json.Unmarshal([]byte(tool(t, prefix, binary, "version", "--json")), &v))

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcchk/mcchk/analysis"
-	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/fingerprint"
 	"github.com/mcchk/mcchk/lattice"
 )
@@ -186,7 +185,7 @@ func (a *app) buildLattice(ctx context.Context, res *analysis.Result, o latticeO
 		}
 		return l, err
 	}
-	i, err := findingAt(res.Findings, o.finding)
+	i, err := findingAt(res, o.finding)
 	if err != nil {
 		return nil, err
 	}
@@ -201,16 +200,16 @@ func (a *app) buildLattice(ctx context.Context, res *analysis.Result, o latticeO
 }
 
 // findingAt finds a finding by number or fingerprint.
-func findingAt(findings []conflicts.Finding, name string) (int, error) {
+func findingAt(res *analysis.Result, name string) (int, error) {
+	findings := res.Findings
 	if n, err := strconv.Atoi(name); err == nil && n >= 1 && n <= len(findings) {
 		return n - 1, nil
 	}
-	sources := fingerprint.NewSources(os.ReadFile)
 	var list []string
 	found := -1
 	const most, shortest = 20, 4
 	for i := range findings {
-		f := fingerprint.Of(&findings[i], sources)
+		f := fingerprint.Of(&findings[i], res.Sources)
 		hash := f.Hash()
 		if len(name) >= shortest && strings.HasPrefix(hash, strings.ToLower(name)) {
 			if found >= 0 {

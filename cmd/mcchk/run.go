@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcchk/mcchk/symbols/collect"
 	"github.com/mcchk/mcchk/tracer"
 )
 
@@ -17,6 +18,7 @@ const defaultTraceDir = "mcchk-traces"
 type runOptions struct {
 	dir       string
 	noAnalyze bool
+	noSources bool
 	timeout   time.Duration
 	analyze   analyzeOptions
 }
@@ -25,6 +27,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVarP(&o.dir, "output", "o", defaultTraceDir, "directory for the traces; those of an earlier run there are replaced")
 	f.BoolVar(&o.noAnalyze, "no-analyze", false, "only record")
+	f.BoolVar(&o.noSources, "no-sources", false, "keep no source text with the traces")
 	f.DurationVar(&o.timeout, "timeout", 0, "end the program after this time, such as 10m (default never)")
 	o.analyze.addFlags(cmd)
 }
@@ -36,7 +39,9 @@ func newRunCommand(a *app) *cobra.Command {
 		Short: "Run a program traced, and analyse the traces",
 		Long: `Runs a command, usually an MPI launcher with a program that 'mcchk cc' built, with
 a fresh trace directory, and reports what 'mcchk analyze' finds in it. Source
-lines are stored with the traces, which can then be analysed on any machine.
+lines are stored with the traces, which can then be analysed on any machine:
+where they are, and the text of those recorded with four lines around each.
+--no-sources leaves the text out.
 
 Exit status: that of the analysis, but 3 instead of 0 when the program itself
 failed.`,
@@ -83,7 +88,7 @@ func (a *app) runProgram(ctx context.Context, command []string, o runOptions) er
 	case exit != 0:
 		a.say("the program %s", ending(exit))
 	}
-	_, unresolved := a.backend.resolve(ctx, o.dir)
+	_, unresolved := a.backend.collect(ctx, o.dir, collect.Options{NoSources: o.noSources})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

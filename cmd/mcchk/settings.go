@@ -28,6 +28,7 @@ func settings() []config.Setting {
 		{Name: "jobs", Kind: config.Count, Default: "0", Usage: "workers of the analysis; 0 takes one a processor"},
 		{Name: "max-memory", Kind: config.Bytes, Default: "0", Usage: "memory that an analysis should take, such as 2GiB; 0: no limit"},
 		{Name: "output", Kind: config.Path, Default: defaultTraceDir, Usage: "directory for the traces of mcchk run"},
+		{Name: "no-sources", Kind: config.Bool, Default: "false", Usage: "mcchk run keeps no source text with the traces"},
 		{Name: "timeout", Kind: config.Duration, Default: "0s", Usage: "time after which mcchk run ends the program; 0s: never"},
 		{Name: "mpicc", Usage: "MPI compiler for C; mpicc when not set"},
 		{Name: "mpicxx", Usage: "MPI compiler for C++; mpicxx when not set"},

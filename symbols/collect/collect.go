@@ -1,58 +1,97 @@
-// Package collect resolves every program counter of a directory of traces, so
-// that the traces can be analysed on a machine without the program's files.
+// Package collect keeps with a directory of traces what an analysis elsewhere
+// would lack: the source places of all program counters, and the source text of
+// these places.
 //
 // It reads the call stacks and the memory map of each trace, asks a
 // symbols.Resolver, and stores what that answers as symbols.json beside the
-// traces, where the analysis looks first.
+// traces, where the analysis looks first; and what the files of these places have
+// there as sources.json.
 package collect
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 
+	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
 	"github.com/mcchk/mcchk/trace"
 )
 
-// Write resolves the traces of a directory and stores symbols.json there,
-// replacing one that lies there. It returns the number of places stored.
-func Write(ctx context.Context, dir string, resolver *symbols.Resolver) (int, error) {
-	table, err := Table(ctx, dir, resolver)
-	if err != nil {
+// Options of Write. The zero value is useful.
+type Options struct {
+	Resolver *symbols.Resolver // nil: one of its own
+	// NoSources: no source text is kept.
+	NoSources bool
+}
+
+// Write resolves the traces of a directory and stores symbols.json and
+// sources.json there, replacing those that lie there. It returns the number of
+// source places stored in symbols.json.
+func Write(ctx context.Context, dir string, opts Options) (int, error) {
+	c := &collection{resolver: opts.Resolver, table: &symbols.Table{}, places: map[sources.Place]bool{}}
+	if c.resolver == nil {
+		c.resolver = symbols.NewResolver(symbols.Options{})
+	}
+	if err := c.addTraces(ctx, dir); err != nil {
 		return 0, err
 	}
-	f, err := os.CreateTemp(dir, ".symbols-*")
-	if err != nil {
+	if err := replace(dir, symbols.TableFile, c.table.Write); err != nil {
 		return 0, err
+	}
+	if opts.NoSources {
+		return c.table.Len(), nil
+	}
+	var places []sources.Place
+	for p := range c.places {
+		places = append(places, p)
+	}
+	if err := replace(dir, sources.FileName, sources.Keep(places, sources.Disk{}).Write); err != nil {
+		return c.table.Len(), fmt.Errorf("their text: %w", err)
+	}
+	return c.table.Len(), nil
+}
+
+// replace writes a file so that it is never there in part.
+func replace(dir, name string, write func(io.Writer) error) error {
+	f, err := os.CreateTemp(dir, ".collect-*")
+	if err != nil {
+		return err
 	}
 	defer os.Remove(f.Name())
-	if err := errors.Join(table.Write(f), f.Chmod(0o644), f.Close()); err != nil {
-		return 0, err
+	if err := errors.Join(write(f), f.Chmod(0o644), f.Close()); err != nil {
+		return err
 	}
-	return table.Len(), os.Rename(f.Name(), filepath.Join(dir, symbols.TableFile))
+	return os.Rename(f.Name(), filepath.Join(dir, name))
 }
 
-// Table resolves all program counters of the stacks in the traces of a
+// collection is what the traces of a directory name.
+type collection struct {
+	resolver *symbols.Resolver
+	table    *symbols.Table
+	places   map[sources.Place]bool
+}
+
+// addTraces takes all program counters of the stacks in the traces of a
 // directory. Damaged traces count as far as they can be read.
-func Table(ctx context.Context, dir string, resolver *symbols.Resolver) (*symbols.Table, error) {
+func (c *collection) addTraces(ctx context.Context, dir string) error {
 	traces, err := trace.OpenDir(dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	table := &symbols.Table{}
 	for _, f := range traces.Files {
-		if err := addFile(ctx, f.Path, resolver, table); err != nil {
-			return nil, err
+		if err := c.addFile(ctx, f.Path); err != nil {
+			return err
 		}
 	}
-	return table, nil
+	return nil
 }
 
-func addFile(ctx context.Context, path string, resolver *symbols.Resolver, table *symbols.Table) error {
+func (c *collection) addFile(ctx context.Context, path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -84,16 +123,18 @@ func addFile(ctx context.Context, path string, resolver *symbols.Resolver, table
 			}
 		case trace.RecordModule:
 			modules = append(modules, rec.Module)
+		case trace.RecordSource:
+			c.places[sources.Place{File: rec.Source.File, Line: int(rec.Source.Line)}] = true
 		}
 	}
 	for pc := range counters {
-		addCounter(pc, modules, resolver, table)
+		c.addCounter(pc, modules)
 	}
 	return nil
 }
 
 // addCounter resolves a return address: the instruction before it is meant.
-func addCounter(pc uint64, modules []trace.Module, resolver *symbols.Resolver, table *symbols.Table) {
+func (c *collection) addCounter(pc uint64, modules []trace.Module) {
 	at := pc - 1
 	i := slices.IndexFunc(modules, func(m trace.Module) bool { return at >= m.Start && at < m.End })
 	if i < 0 {
@@ -101,7 +142,12 @@ func addCounter(pc uint64, modules []trace.Module, resolver *symbols.Resolver, t
 	}
 	m := symbols.Module{Path: modules[i].Path, BuildID: modules[i].BuildID}
 	addr := at - modules[i].Bias
-	if _, known := table.Lookup(m, addr); !known {
-		table.Add(m, addr, resolver.Resolve(m, addr))
+	if _, known := c.table.Lookup(m, addr); known {
+		return
+	}
+	frames := c.resolver.Resolve(m, addr)
+	c.table.Add(m, addr, frames)
+	for _, f := range frames {
+		c.places[sources.Place{File: f.File, Line: f.Line}] = true
 	}
 }

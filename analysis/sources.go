@@ -1,0 +1,37 @@
+package analysis
+
+import (
+	"fmt"
+
+	"github.com/mcchk/mcchk/sources"
+	"github.com/mcchk/mcchk/symbols"
+)
+
+// keptText returns the source text that was kept with the traces; nil where none
+// was. Where it cannot be read, that becomes a warning.
+func (r *run) keptText(e *evidence) *sources.Stored {
+	text, err := readBeside(r.dir, sources.FileName, sources.ReadStored)
+	if err != nil {
+		e.Warnings = append(e.Warnings, fmt.Sprintf("the stored source text cannot be read, and source lines are taken from the files as they are now: %v", err))
+	}
+	return text
+}
+
+// showSources gives a result the lines of its source places, and warns of files
+// that are not what they were.
+func (res *Result) showSources(kept *sources.Stored) {
+	res.Sources = sources.NewReader(kept, sources.Disk{})
+	told := map[string]bool{}
+	for i := range res.Findings {
+		for _, stack := range [][]symbols.Frame{res.Findings[i].First.Stack, res.Findings[i].Second.Stack} {
+			here, ok := symbols.Here(stack)
+			if !ok || told[here.File] {
+				continue
+			}
+			told[here.File] = true
+			if res.Sources.Changed(here.File) {
+				res.Warnings = append(res.Warnings, fmt.Sprintf("%s has changed since the run: its lines are shown as they were then", here.File))
+			}
+		}
+	}
+}

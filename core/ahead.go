@@ -1,0 +1,136 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/mcchk/mcchk/trace"
+)
+
+// maxAhead bounds how many events are read ahead of the replay.
+const maxAhead = 1 << 20
+
+// ahead reads a stream ahead of the replay, for what a call turns out to have
+// done to be known when it is replayed.
+type ahead struct {
+	strand *Strand
+	stream Stream
+	many   accessStream  // the stream, where it is one
+	queue  []trace.Event // read ahead, not yet replayed
+	events int           // of them, accesses that were passed over included
+	taken  int           // how many of the queue were replayed
+	times  int           // how often all of a queue was replayed
+	err    error         // that the stream ended with, behind the queue
+}
+
+// read returns the next event of the replay.
+func (a *ahead) read(ev *trace.Event) error {
+	if len(a.queue) > 0 {
+		*ev = a.queue[0]
+		a.queue = a.queue[1:]
+		a.taken++
+		a.events -= events(ev)
+		return nil
+	}
+	if a.queue != nil {
+		a.queue, a.taken = nil, 0
+		a.times++
+	}
+	if a.err != nil {
+		return a.err
+	}
+	return a.stream.ReadEvent(ev)
+}
+
+// stretch returns the accesses that come next, and their thread, where the
+// stream gives several at once.
+func (a *ahead) stretch() (st trace.Stretch, thread uint32, ok bool) {
+	if a.many == nil || a.queue != nil || a.err != nil {
+		return st, 0, false
+	}
+	return a.many.ReadStretch()
+}
+
+// more reads one more event ahead, and reports whether there was one.
+func (a *ahead) more() bool {
+	a.strand.keepCall()
+	var ev trace.Event
+	if a.err == nil {
+		a.err = a.stream.ReadEvent(&ev)
+	}
+	if a.err != nil {
+		return false
+	}
+	if ev.Kind == trace.KindCall {
+		ev.Call = keep(ev.Call)
+	}
+	a.queue = append(a.queue, ev)
+	a.events += events(&ev)
+	return true
+}
+
+// events returns how many events one stands for, whatever is passed over.
+func events(ev *trace.Event) int {
+	if ev.Kind == trace.KindSkipped {
+		return int(ev.Skipped.Accesses)
+	}
+	return 1
+}
+
+// keep copies a call, which a stream uses again.
+func keep(c *trace.Call) *trace.Call {
+	d := *c
+	d.Args = slices.Clone(c.Args)
+	for i := range d.Args {
+		d.Args[i].List = slices.Clone(d.Args[i].List)
+	}
+	return &d
+}
+
+// keepCall keeps the call under way, of which reading ahead uses the storage
+// again. Lists of its arguments that were asked for before are not kept.
+func (s *Strand) keepCall() {
+	if s.call.Call != nil && s.call.Call == s.event.Call && !s.call.kept {
+		s.call.Call = keep(s.call.Call)
+		s.event.Call = s.call.Call
+		s.call.kept = true
+	}
+}
+
+// Lookahead is a place in the events of a strand that are still to come.
+type Lookahead struct {
+	ahead *ahead
+	times int
+	next  int // its number in the queue, from the first that the queue had
+}
+
+// Ahead returns the place of the next event.
+func (s *Strand) Ahead() Lookahead {
+	return Lookahead{ahead: &s.ahead, times: s.ahead.times, next: s.ahead.taken}
+}
+
+// Over reports whether all that was read ahead has been replayed.
+func (l *Lookahead) Over() bool { return l.ahead == nil || l.times != l.ahead.times }
+
+// Call returns the next call behind the place, and moves the place behind it;
+// nil when there is none, or it is too far ahead. The call stays as it is.
+func (l *Lookahead) Call() *trace.Call {
+	a := l.ahead
+	for l.next = max(l.next, a.taken); ; {
+		if l.next-a.taken == len(a.queue) && (a.events >= maxAhead || !a.more()) {
+			return nil
+		}
+		ev := &a.queue[l.next-a.taken]
+		l.next++
+		if ev.Kind == trace.KindCall {
+			return ev.Call
+		}
+	}
+}
+
+// ReadAhead reads one event ahead if none was: what the trace defines before it is
+// known then.
+func (s *Strand) ReadAhead() {
+	if len(s.ahead.queue) == 0 {
+		s.ahead.more()
+	}
+}

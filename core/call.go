@@ -1,0 +1,196 @@
+package core
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// function is a function of one trace, as its calls need it.
+type function struct {
+	fn      *trace.Fn
+	model   Model    // nil when no model knows it
+	meaning *Meaning // nil then
+	// at is where the arguments are, by slot of their names.
+	at [argSlots]int8
+}
+
+const (
+	argSlots  = 32
+	noArg     = -1
+	severalIn = -2 // arguments whose names have that slot in common
+)
+
+// argSlot deals out the names of arguments to slots, so that most of those of
+// one function have their own.
+func argSlot(name string) int {
+	if name == "" {
+		return 0
+	}
+	return int(uint(5*len(name)+11*int(name[0])+7*int(name[len(name)-1])) % argSlots)
+}
+
+func newFunction(fn *trace.Fn) *function {
+	f := &function{fn: fn}
+	for i := range f.at {
+		f.at[i] = noArg
+	}
+	for i := range fn.Args {
+		if at := &f.at[argSlot(fn.Args[i].Name)]; *at == noArg && i <= math.MaxInt8 {
+			*at = int8(i)
+		} else {
+			*at = severalIn
+		}
+	}
+	return f
+}
+
+// functions are those of the strand's trace that were called.
+type functions struct {
+	recent [8]*function // some of the last called
+	all    map[*trace.Fn]*function
+	infos  []regions.CallInfo // room for the next
+}
+
+// function returns what is known of a function of the strand's trace.
+func (s *Strand) function(fn *trace.Fn) *function {
+	recent := &s.calls.recent[fn.ID%uint16(len(s.calls.recent))]
+	if f := *recent; f != nil && f.fn == fn {
+		return f
+	}
+	f := s.calls.all[fn]
+	if f == nil {
+		f = newFunction(fn)
+		for _, model := range s.m.models {
+			if f.meaning = model.Bind(s, fn); f.meaning != nil {
+				f.model = model
+				break
+			}
+		}
+		s.calls.all[fn] = f
+	}
+	*recent = f
+	return f
+}
+
+// Call is a recorded call with its arguments by name. It is valid until the
+// strand's next event.
+type Call struct {
+	*trace.Call
+	function *function         // its Fn, where that is one of the trace; otherwise nil
+	info     *regions.CallInfo // what findings tell of it, once asked for
+	members  *[]int32          // of a meeting that not all strands come to
+	bad      bool              // an argument that its meaning depends on is not in the trace
+	kept     bool              // it stays as it is when events are read ahead
+}
+
+// NewCall returns a call that the trace does not have as such.
+func NewCall(c *trace.Call) *Call { return &Call{Call: c} }
+
+// Find returns the index of the argument of that name, or -1.
+func (c *Call) Find(name string) int {
+	if c.function != nil {
+		switch i := c.function.at[argSlot(name)]; {
+		case i == noArg:
+			return -1
+		case i >= 0 && c.Fn.Args[i].Name == name:
+			return int(i)
+		case i >= 0:
+			return -1
+		}
+	}
+	return c.Fn.Arg(name)
+}
+
+// Has reports whether the call has an argument of that name.
+func (c *Call) Has(name string) bool { return c.Find(name) >= 0 }
+
+// Arg returns an argument; one that is not there makes the call Bad.
+func (c *Call) Arg(name string) *trace.Value { return c.ArgAt(c.Find(name)) }
+
+// ArgAt returns the argument with that index; -1: it has none, which makes it Bad.
+func (c *Call) ArgAt(i int) *trace.Value {
+	if i < 0 || i >= len(c.Args) {
+		c.bad = true
+		return &trace.Value{}
+	}
+	return &c.Args[i]
+}
+
+// Int, Addr and List return an argument as a number, an address and a list.
+func (c *Call) Int(name string) int64    { return c.Arg(name).Int }
+func (c *Call) Addr(name string) uint64  { return uint64(c.Arg(name).Int) }
+func (c *Call) List(name string) []int64 { return c.Arg(name).List }
+
+// Bad reports whether an argument was asked for that is not in the trace. A bad
+// call is reported as not understood.
+func (c *Call) Bad() bool { return c.bad }
+
+// SetBad makes the call bad: an argument has a value that it cannot have.
+func (c *Call) SetBad() { c.bad = true }
+
+// Kept returns a copy of the recorded call that stays as it is.
+func (c *Call) Kept() *trace.Call { return keep(c.Call) }
+
+// Info returns what findings tell of a call of the strand. It is the call's, and
+// stays as it is.
+func (s *Strand) Info(c *Call) *regions.CallInfo {
+	if c.info == nil {
+		c.info = s.NewInfo(c)
+	}
+	return c.info
+}
+
+// NewInfo returns one of its own, to add to.
+func (s *Strand) NewInfo(c *Call) *regions.CallInfo {
+	f := &s.calls
+	if len(f.infos) == 0 {
+		f.infos = make([]regions.CallInfo, 64)
+	}
+	i := &f.infos[0]
+	f.infos = f.infos[1:]
+	*i = regions.CallInfo{Fn: c.Fn.Name, Rank: s.Rank, Strand: s.event.Strand, Stack: c.Stack, Pos: s.pos}
+	return i
+}
+
+// replayCall replays the call that was read, as its model says.
+func (s *Strand) replayCall() {
+	c := &s.call
+	*c = Call{Call: s.event.Call, function: s.function(s.event.Call.Fn)}
+	w := c.function.meaning
+	if s.m.watch.observer != nil {
+		s.m.watch.call(s, c)
+	}
+	switch {
+	case w == nil:
+		s.NotUnderstood(c, "")
+	case c.Failed:
+		if w.Failed != nil {
+			w.Failed(s, c)
+		}
+		s.m.Report(Problem{Kind: Failed, Rank: s.Rank, Fn: c.Fn.Name, Call: s.Info(c),
+			Text: fmt.Sprintf("%s returned an error on rank %d", c.Fn.Name, s.Rank)})
+	default:
+		if w.MayOrder {
+			s.m.problems.mayHaveOrdered(c.Fn.Name)
+		}
+		if w.Landmark {
+			s.Landmark(c, false)
+		}
+		if w.Replay != nil {
+			w.Replay(s, c)
+		}
+	}
+	if c.bad {
+		s.NotUnderstood(c, "an argument that its meaning depends on is not in the trace")
+	}
+	if !c.Returned {
+		// Nothing follows a call that never returned.
+		s.m.problems.unreturned(s, c)
+		if s.state != arrived {
+			s.state = ended
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package core
+
+import (
+	"errors"
+
+	"github.com/mcchk/mcchk/intervals"
+	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// local takes the run of loads or stores that is the event.
+func (s *Strand) local() {
+	st := trace.StretchOf(&s.event.Access)
+	st.Counted = s.event.Counted
+	s.pos--
+	s.stretch(&st, s.event.Strand)
+}
+
+// stretch takes consecutive runs of loads and stores of one thread, the events
+// that follow s.pos.
+func (s *Strand) stretch(st *trace.Stretch, thread uint32) {
+	if !st.Counted {
+		s.m.stats.Loads += st.Loads
+		s.m.stats.Stores += st.Stores
+	}
+	if thread != 0 {
+		s.threads[thread] = true
+	}
+	s.event.Strand = thread
+	if s.alias(st.Lo, st.Hi) == nil {
+		s.ownAccesses(st)
+		return
+	}
+	for a := range trace.InOrder(st.Rows) {
+		s.event.Access = a
+		s.pos++
+		if s.aliased() {
+			continue
+		}
+		s.pos--
+		one := trace.StretchOf(&a)
+		s.ownAccesses(&one)
+	}
+}
+
+// aliased takes a load or store of which some bytes may lie in the memory of
+// other processes. What does becomes an access of its own, in the memory of its
+// owner; it reports whether that was all.
+func (s *Strand) aliased() bool {
+	a := &s.event.Access
+	all := intervals.NewLayout([]intervals.Run{intervals.Strided(0, uint64(a.Size), uint64(a.Stride), a.Count)})
+	own := all
+	for i := range s.memory.aliases {
+		x := &s.memory.aliases[i]
+		part := all.Within(a.Addr, x.Lo, x.Hi)
+		if part.IsEmpty() {
+			continue
+		}
+		own = own.Without(a.Addr, x.Lo, x.Hi)
+		s.loadOrStore(a.Addr+x.Shift, part, x.Owner, x.Object)
+	}
+	if own.IsEmpty() {
+		return true
+	}
+	if own != all {
+		// The rest is in this process's own memory.
+		s.loadOrStore(a.Addr, own, s.Rank, 0)
+		return true
+	}
+	return false
+}
+
+// loadOrStore adds the load or store that is the event as an access of its own.
+func (s *Strand) loadOrStore(base uint64, layout *intervals.Layout, owner int32, object int64) {
+	a := &s.event.Access
+	acc := regions.LoadOrStore(a)
+	acc.Base, acc.Layout = base, layout
+	acc.Call = &regions.CallInfo{Rank: s.Rank, Strand: s.event.Strand, Stack: a.Stack, Pos: s.pos, Object: object}
+	s.InstantAt(acc, owner, object)
+}
+
+// ownAccesses takes accesses to the memory of the process itself. What is
+// counted decides on the phases, which so are the same in all parts.
+func (s *Strand) ownAccesses(st *trace.Stretch) {
+	switch part := s.m.opts.Part; {
+	case part.Whole():
+		s.hold(st, st.Rows)
+	case !s.m.wants(s.Rank, st.Lo, st.Hi):
+	case part.Processes || regions.OneBlock(st.Lo, st.Hi):
+		s.hold(st, st.Rows)
+	default:
+		s.takePart(st)
+	}
+	s.count(st.Len)
+}
+
+func (s *Strand) count(accesses int) {
+	s.m.phase.grown += accesses
+	s.path.last().Loads += accesses
+	s.pos += uint64(accesses)
+	s.taken += accesses
+}
+
+// ErrSkipped is the error of a replay for a part of memory whose streams pass
+// over accesses that may belong to it.
+var ErrSkipped = errors.New("accesses were passed over that may lie in the memory of another process")
+
+// passOver counts the accesses that the event says were passed over, and elements
+// that are coming.
+func (s *Strand) passOver() error {
+	x := &s.event.Skipped
+	if len(s.memory.aliases) > 0 && x.Accesses > 0 {
+		return ErrSkipped
+	}
+	s.m.stats.Loads += x.Loads
+	s.m.stats.Stores += x.Stores
+	if s.event.Strand != 0 {
+		s.threads[s.event.Strand] = true
+	}
+	s.count(int(x.Accesses))
+	return nil
+}
+
+// takePart takes those of the accesses that may matter to the part of memory.
+func (s *Strand) takePart(st *trace.Stretch) {
+	mine := func(r *trace.Rows, k int) bool {
+		a := r.Access(k)
+		return s.m.wants(s.Rank, a.Addr, a.End())
+	}
+	rows := s.memory.rows[:0]
+	for i := range st.Rows {
+		r := &st.Rows[i]
+		if lo, hi := r.Bounds(); !s.m.wants(s.Rank, lo, hi) {
+			continue
+		}
+		for k, n := 0, int(r.N); k < n; {
+			from := k
+			for k < n && mine(r, k) {
+				k++
+			}
+			if from < k {
+				rows = append(rows, r.Part(from, k))
+			}
+			for k < n && !mine(r, k) {
+				k++
+			}
+		}
+	}
+	s.memory.rows = rows
+	for len(rows) > 0 {
+		n := min(len(rows), trace.MaxStretch)
+		s.hold(st, rows[:n])
+		rows = rows[n:]
+	}
+}
+
+// hold takes rows of a stretch.
+func (s *Strand) hold(st *trace.Stretch, rows []trace.Rows) {
+	s.m.store.AddLocals(s.Rank, regions.NewStretch(st, rows, s.pos+1, s.path.segment(), s.event.Strand))
+}

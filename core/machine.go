@@ -1,0 +1,327 @@
+// Package core replays the event streams of the processes of a run and yields
+// concurrent regions, one at a time.
+//
+// It knows the primitives that order strands and make accesses, and no
+// programming model: signals and waits (signals.go), channels on which they match
+// in order (channel.go), meetings of groups (meet.go), counters (counter.go), the
+// order of locks (lockorder.go), accesses that are pending until something
+// completes them (pending.go) or that start no earlier than something else
+// (guard.go), and locks that protect accesses (memory.go). A Model says of each
+// recorded call which of them it stands for.
+//
+// A Machine replays the strands side by side: one that waits for a signal that
+// was not given yet stands still until it is. When all strands stand at a meeting
+// of all, the concurrent region is over: a regions.Region holds the accesses of
+// that stretch, each with its start and its completion, and the timestamps of the
+// separate regions these lie in. What is still pending is carried into the next
+// region. Long regions come in phases (phase.go).
+//
+// A strand is one process for now: its program order is that of its trace.
+package core
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/mcchk/mcchk/evc"
+	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// Machine replays the streams of a run.
+type Machine struct {
+	models  []Model
+	opts    Options
+	clocks  *evc.Maker
+	clock   evc.Clock // of the present phase
+	index   int       // of the present concurrent region
+	strands []*Strand
+	queue   []*Strand // that can go on, in order
+
+	store   *regions.Storage // of accesses
+	pending pendingAccesses
+	phase   phase
+	ended   globalMeeting
+	sync    registry
+
+	watch    watch
+	stats    Stats
+	problems problems
+	usages   usages
+	stopped  bool // nothing more can be replayed
+}
+
+// Options of a replay.
+type Options struct {
+	Clock string // a name that evc.NewMaker knows
+	// Part of the memory whose accesses regions hold. All else, counts
+	// included, is the same for all parts.
+	Part regions.Part
+	// AnyLockOrder leaves out the order in which locks were granted: then
+	// locks only exclude. What such a replay finds could have happened had
+	// they been granted in another order.
+	AnyLockOrder bool
+	// Memory is how many bytes of accesses may be held; what is more is
+	// written to files without a name in os.TempDir. 0 means no limit.
+	Memory int64
+	// Tick, if set, is called every few hundred events.
+	Tick func()
+	// Phase is how many loads, stores, accesses of calls and separate regions
+	// a phase of a concurrent region holds before it may end; 0 means a
+	// default that takes some ten megabytes.
+	Phase int
+	// Observer, if set, is told what is replayed.
+	Observer Observer
+	// Turn is how many events of a strand are replayed before others have
+	// their turn, so that none gets far ahead, and its accesses become past;
+	// 0 means a default.
+	Turn int
+}
+
+func (o Options) phase() int {
+	switch {
+	case o.AnyLockOrder:
+		return math.MaxInt // what orders locks is looked for in whole regions
+	case o.Phase > 0:
+		return o.Phase
+	}
+	return 1 << 17
+}
+
+// Stats counts what a Machine has replayed.
+type Stats struct {
+	Calls      uint64
+	Loads      uint64 // elements
+	Stores     uint64
+	Runs       uint64 // load and store records
+	Accesses   uint64 // Runs and the accesses that calls make
+	LostCalls  uint64
+	LostAccess uint64
+	Units      uint64 // instrumented translation units, the sum over processes
+	Ended      int    // processes that came to their end
+	Spilled    regions.SpillStats
+	Counts
+}
+
+// NewMachine returns a Machine for the streams of all processes of a run, by
+// world rank; nil for a process without a trace. A call is of the first of the
+// models that knows its function. The error is that of evc.NewMaker.
+func NewMachine(streams []Stream, opts Options, models ...Model) (*Machine, error) {
+	clocks, err := evc.NewMaker(opts.Clock, len(streams))
+	if err != nil {
+		return nil, err
+	}
+	opts.Turn = cmp.Or(opts.Turn, 512)
+	m := &Machine{
+		models: models, opts: opts, clocks: clocks,
+		store: regions.NewStorage(len(streams), opts.Memory),
+		phase: phase{least: opts.phase()},
+		sync:  newRegistry(),
+		watch: watch{observer: opts.Observer},
+	}
+	m.pending.machine = m
+	for i, s := range streams {
+		m.strands = append(m.strands, newStrand(m, i, s))
+	}
+	for _, model := range models {
+		model.Attach(m)
+	}
+	m.beginRegion()
+	return m, nil
+}
+
+// Strands returns the number of strands: world ranks are below it.
+func (m *Machine) Strands() int { return len(m.strands) }
+
+// Strand returns the strand of a process.
+func (m *Machine) Strand(rank int32) *Strand { return m.strands[rank] }
+
+// Index returns the number of the present concurrent region, from 0.
+func (m *Machine) Index() int { return m.index }
+
+// AnyLockOrder reports whether the order of locks is left out.
+func (m *Machine) AnyLockOrder() bool { return m.opts.AnyLockOrder }
+
+// Stats returns what was replayed so far.
+func (m *Machine) Stats() Stats {
+	s := m.stats
+	s.Spilled = m.store.Spilled()
+	for _, model := range m.models {
+		c := model.Counts()
+		s.Operations += c.Operations
+		s.Objects += c.Objects
+	}
+	return s
+}
+
+// MayOrder names the calls met so far that may have ordered processes without
+// the Machine knowing: those that are not understood, and those that need not
+// synchronise. Sorted.
+func (m *Machine) MayOrder() []string {
+	names := maps.Clone(m.problems.mayOrder)
+	for _, p := range m.Problems() {
+		if p.MayOrder {
+			if names == nil {
+				names = map[string]bool{}
+			}
+			names[p.Fn] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+func (m *Machine) beginRegion() {
+	m.clock = m.clocks.New()
+	m.phase.beginRegion()
+	m.ended.arrived = 0
+	m.store.Begin()
+	for _, model := range m.models {
+		model.BeginRegion()
+	}
+	m.forgetPast()
+	for _, s := range m.strands {
+		s.beginRegion()
+		if s.state == running {
+			m.queue = append(m.queue, s)
+		}
+	}
+	m.pending.carry()
+	m.sync.carryLocks()
+	m.watch.released(m)
+	for _, s := range m.strands {
+		if after := s.sync.after; after != nil {
+			s.sync.after = nil
+			after()
+		}
+	}
+}
+
+// Next replays one concurrent region, or the next phase of a long one: all
+// accesses that are not past, those of the phase before among them (see
+// phase.go). It returns io.EOF after the last; other errors are the context's, and
+// those of files that hold what does not fit into memory.
+func (m *Machine) Next(ctx context.Context) (*regions.Region, error) {
+	if m.stopped {
+		return nil, io.EOF
+	}
+	for {
+		r, err := m.drain(ctx)
+		if r != nil || err != nil {
+			return r, err
+		}
+		if m.ended.arrived == len(m.strands) {
+			return m.endRegion(false), nil
+		}
+		if m.ended.arrived == 0 && m.allEnded() {
+			return m.endRegion(true), nil
+		}
+		if !m.releaseSoft() {
+			m.problems.stuck(m)
+			return m.endRegion(true), nil
+		}
+	}
+}
+
+// drain lets every strand go on as far as it can. It returns a phase when one
+// is over before that.
+func (m *Machine) drain(ctx context.Context) (*regions.Region, error) {
+	for len(m.queue) > 0 {
+		s := m.queue[0]
+		m.queue = m.queue[1:]
+		if err := s.run(ctx); err != nil {
+			return nil, err
+		}
+		if m.store.Err() == nil && m.phase.full() {
+			if r := m.endPhase(); r != nil {
+				return r, m.store.Err()
+			}
+		}
+		if err := m.store.Err(); err != nil {
+			return nil, err
+		}
+	}
+	m.queue = nil
+	return nil, nil
+}
+
+func (m *Machine) allEnded() bool {
+	for _, s := range m.strands {
+		if s.state != ended {
+			return false
+		}
+	}
+	return true
+}
+
+// releaseSoft lets one strand go on that waits only because its model draws an
+// order where the run may have passed without it (Wait.Soft). It reports whether
+// there was one.
+func (m *Machine) releaseSoft() bool {
+	for _, s := range m.strands {
+		if s.state == waiting && s.sync.waits[0].Soft {
+			s.sync.waits = s.sync.waits[1:]
+			s.state = running
+			m.queue = append(m.queue, s)
+			return true
+		}
+	}
+	return false
+}
+
+// region returns the phase that ends.
+func (m *Machine) region() *regions.Region {
+	m.pending.list()
+	r := &regions.Region{Index: m.index, Weight: m.phase.grown, Clock: m.clock, LockSpans: m.sync.lockSpansNow()}
+	m.stats.Accesses += uint64(m.store.New() + m.pending.leftOutNew)
+	m.pending.leftOutNew = 0
+	m.store.HandOver(r)
+	for _, s := range m.strands {
+		r.Segments = append(r.Segments, s.path.segs)
+		r.First = append(r.First, s.path.first)
+		n := uint64(s.taken)
+		m.stats.Runs += n
+		m.stats.Accesses += n
+		s.taken = 0
+	}
+	for _, model := range m.models {
+		model.EndPhase(r)
+	}
+	return r
+}
+
+func (m *Machine) endRegion(last bool) *regions.Region {
+	for _, s := range m.strands {
+		s.path.last().Calls.End = s.closing
+	}
+	m.settleLocks()
+	r := m.region()
+	for _, model := range m.models {
+		model.EndRegion(last)
+	}
+	m.index++
+	if last {
+		m.stopped = true
+		return r
+	}
+	m.beginRegion()
+	return r
+}
+
+// Stream is what a Machine needs of one process's trace; *trace.Reader is one.
+// Models may ask more of it.
+type Stream interface {
+	ReadEvent(*trace.Event) error
+}
+
+// accessStream is a Stream that gives several accesses at once.
+type accessStream interface {
+	Stream
+	// ReadStretch returns some of the accesses that come next, all of one
+	// thread, and the thread; false where something else comes. They stay as
+	// they are until the next event is read.
+	ReadStretch() (trace.Stretch, uint32, bool)
+}

@@ -1,0 +1,206 @@
+package core
+
+import (
+	"fmt"
+
+	"github.com/mcchk/mcchk/evc"
+)
+
+// Group is who takes part in a meeting, as one of them sees it: world ranks.
+type Group struct {
+	Local []int32
+	// Remote is the other group of a meeting of two, in which directions go from
+	// the one to the other; otherwise nil.
+	Remote []int32
+	Side   uint8 // which of the two groups is Local: 0 or 1
+}
+
+// Two reports whether the meeting is one of two groups.
+func (g *Group) Two() bool { return g.Remote != nil }
+
+// Size is the number of strands in both groups.
+func (g *Group) Size() int { return len(g.Local) + len(g.Remote) }
+
+// Direction is how a meeting orders those who take part (detection model,
+// section 3).
+type Direction uint8
+
+// Directions.
+const (
+	NoOrder    Direction = iota
+	AllToAll             // of two groups: all to all of the other
+	OneToAll             // from the root
+	AllToOne             // to the root
+	Prefix               // each after those before it in the group
+	Neighbours           // each after its sources
+	Everybody            // AllToAll, and of two groups with the own group as well
+)
+
+// meets reports whether anybody waits for all of a group.
+func (d Direction) meets() bool { return d == AllToAll || d == Everybody || d == AllToOne }
+
+// MeetKey names one meeting, in the terms of its model.
+type MeetKey struct {
+	On    int64
+	Of    uint64
+	N     uint64
+	Round uint64
+}
+
+// Meeting is one meeting as a strand comes to it.
+type Meeting struct {
+	Key   MeetKey
+	Group *Group
+	Dir   Direction
+	Root  int32 // world rank, for the directions that have one; NoRoot: it takes no part
+	// Sources are the world ranks that the strand is ordered after, with
+	// Neighbours.
+	Sources []int32
+}
+
+// NoRoot stands for the root of a meeting that a strand takes no part in.
+const NoRoot int32 = -1
+
+// gathering is a meeting: what those who came have deposited.
+type gathering struct {
+	fn    string
+	left  int
+	sides [2]side // of the groups; the first where there is one
+	each  map[int32]*Signal
+}
+
+// side is the arrival of one group at a meeting.
+type side struct {
+	arrived int
+	region  int
+	joined  evc.Time // of those that arrived in this region
+	met     Mark     // of all that arrived
+	full    Signal   // given when all have arrived
+}
+
+func (g *gathering) from(rank int32) *Signal {
+	s := g.each[rank]
+	if s == nil {
+		s = &Signal{}
+		g.each[rank] = s
+	}
+	return s
+}
+
+// Join lets the strand take part in a meeting, and returns what it gives and
+// waits for, and what is to be done when it has waited.
+func (s *Strand) Join(c *Call, at Meeting) (signals []*Signal, waits []Wait, done func()) {
+	m, g := s.m, at.Group
+	coll := m.sync.meetings[at.Key]
+	if coll == nil {
+		coll = &gathering{fn: c.Fn.Name, each: map[int32]*Signal{}}
+		m.sync.meetings[at.Key] = coll
+	}
+	own := &coll.sides[g.Side]
+	if own.region != m.index {
+		own.region, own.joined = m.index, evc.Time{}
+	}
+	own.joined = m.clock.Join(own.joined, m.clock.Time(m.clock.Now(int(s.Rank))))
+	if at.Dir.meets() {
+		own.met = m.watch.meet(own.met, s.Rank)
+	}
+	if own.arrived++; own.arrived == len(g.Local) {
+		own.full.mark = own.met
+		m.give(&own.full, own.joined)
+	}
+	signals, waits = coll.ordering(s.Rank, &at)
+	return signals, waits, func() {
+		if coll.left++; coll.left == g.Size() {
+			delete(m.sync.meetings, at.Key)
+		}
+	}
+}
+
+// ordering returns what a member gives and waits for.
+func (g *gathering) ordering(rank int32, at *Meeting) (signals []*Signal, waits []Wait) {
+	what := func() string { return fmt.Sprintf("for the other processes to call %s", g.fn) }
+	await := func(s *Signal) { waits = append(waits, Wait{On: s, What: what}) }
+	own, other := &g.sides[at.Group.Side], &g.sides[at.Group.Side]
+	if at.Group.Two() {
+		other = &g.sides[1-at.Group.Side]
+	}
+	switch at.Dir {
+	case AllToAll:
+		await(&other.full)
+	case Everybody:
+		await(&other.full)
+		if at.Group.Two() {
+			await(&own.full)
+		}
+	case OneToAll:
+		switch at.Root {
+		case rank:
+			signals = []*Signal{g.from(rank)}
+		case NoRoot:
+		default:
+			await(g.from(at.Root))
+		}
+	case AllToOne:
+		if at.Root == rank {
+			await(&other.full)
+		}
+	case Prefix:
+		signals = []*Signal{g.from(rank)}
+		for _, r := range at.Group.Local {
+			if r == rank {
+				break
+			}
+			await(g.from(r))
+		}
+	case Neighbours:
+		signals = []*Signal{g.from(rank)}
+		for _, r := range at.Sources {
+			await(g.from(r))
+		}
+	}
+	return signals, waits
+}
+
+// Meet lets the strand come to a meeting and wait there for those whom it is
+// ordered after; then it goes on with after, which may be nil. A meeting of all
+// strands, all to all, ends the concurrent region; Meet reports whether it is
+// one.
+func (s *Strand) Meet(c *Call, at Meeting, after func()) (all bool) {
+	g := at.Group
+	if (at.Dir == AllToAll || at.Dir == Everybody) && len(g.Local) == len(s.m.strands) {
+		s.Arrive(c, after)
+		return true
+	}
+	signals, waits, done := s.Join(c, at)
+	if len(g.Local) < len(s.m.strands) && !g.Two() {
+		c.members = &g.Local
+	}
+	s.Synchronize(c, signals, waits, func() {
+		done()
+		if after != nil {
+			after()
+		}
+	})
+	return false
+}
+
+// globalMeeting is the meeting of all strands that ends a concurrent region.
+type globalMeeting struct {
+	arrived int  // strands that stand there
+	met     Mark // of these
+}
+
+// Arrive stops the strand at a meeting of all strands, which ends the concurrent
+// region; then it goes on with after, which may be nil.
+func (s *Strand) Arrive(c *Call, after func()) {
+	m := s.m
+	s.closing = s.Info(c)
+	s.state, s.sync.after = arrived, after
+	m.ended.met = m.watch.meet(m.ended.met, s.Rank)
+	if !c.Returned {
+		// It reached the call, so that the others may have passed it; but
+		// nothing of what it did after that was recorded.
+		s.left, s.sync.after = true, nil
+	}
+	m.ended.arrived++
+}

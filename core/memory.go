@@ -1,0 +1,214 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// memory is what is known of the memory that a strand sees, and of the locks
+// that protect what it does there.
+type memory struct {
+	aliases []Alias
+	holds   []*Hold          // locks held, in the order in which they were taken
+	own     *regions.LockSet // those that cover the process's own memory
+	taken   uint64           // locks so far
+	locked  []*Pending       // accesses to buffers that locks of the strand protect
+	whole   bool             // all that is done in the process's memory matters to the part that has the process
+	rows    []trace.Rows     // room for those of one part
+}
+
+// KeepAll says that all that is done in the memory of the strand's process from
+// now on matters to that part of memory that has the process.
+func (s *Strand) KeepAll() { s.memory.whole = true }
+
+// wants reports whether what is done in [lo, hi) of a process's memory matters to
+// the part of memory that the replay is for.
+func (m *Machine) wants(owner int32, lo, hi uint64) bool {
+	part := m.opts.Part
+	return part.Whole() || m.strands[owner].memory.whole && part.HasProcess(owner) || part.Touches(owner, lo, hi)
+}
+
+// Alias is memory of another process as it lies in the address space of this
+// one. What is accessed there is the owner's memory (detection model, section 1).
+type Alias struct {
+	Lo, Hi uint64 // addresses of this process, half-open
+	Shift  uint64 // added to them: addresses of the owner
+	Owner  int32
+	Object int64 // by which it is shared
+}
+
+// AddAlias notes that memory of another process lies in this one's.
+func (s *Strand) AddAlias(a Alias) { s.memory.aliases = append(slices.Clip(s.memory.aliases), a) }
+
+// DropAliases forgets the memory that an object shared.
+func (s *Strand) DropAliases(object int64) {
+	s.memory.aliases = slices.DeleteFunc(slices.Clone(s.memory.aliases), func(a Alias) bool { return a.Object == object })
+}
+
+// alias returns the first alias that holds any of [lo, hi); nil where that is all
+// memory of the process itself.
+func (s *Strand) alias(lo, hi uint64) *Alias {
+	for i := range s.memory.aliases {
+		if a := &s.memory.aliases[i]; lo < a.Hi && a.Lo < hi {
+			return a
+		}
+	}
+	return nil
+}
+
+// locate gives an access to a buffer of this process its owner: another process
+// when the buffer lies in an alias. A buffer that lies in several counts to that
+// of its first byte. It returns the object that shares the memory, or 0.
+func (s *Strand) locate(a *regions.Access) (object int64) {
+	a.Owner = s.Rank
+	if len(s.memory.aliases) == 0 {
+		return 0
+	}
+	lo, hi := a.Layout.Bounds(a.Base)
+	x := s.alias(lo, hi)
+	if x == nil || lo < x.Lo {
+		return 0
+	}
+	a.Owner = x.Owner
+	a.Base += x.Shift
+	return x.Object
+}
+
+// Hold is a lock that a strand holds.
+type Hold struct {
+	id   uint64
+	lock regions.Lock
+	set  *regions.LockSet // of it alone; nil when it excludes nobody
+}
+
+// Locks returns the lock as a set, for what it protects; the empty set of a lock
+// that excludes nobody.
+func (h *Hold) Locks() *regions.LockSet { return h.set }
+
+// Hold notes that the strand holds a lock from now on; void: it excludes nobody.
+func (s *Strand) Hold(l regions.Lock, void bool) *Hold {
+	y := &s.memory
+	y.taken++
+	l.Hold = uint64(s.Rank)<<40 | y.taken
+	h := &Hold{id: l.Hold, lock: l}
+	y.holds = append(y.holds, h)
+	if void {
+		return h
+	}
+	h.set = h.set.With(l)
+	if l.Covers(s.Rank) {
+		s.setOwn(y.own.With(l))
+	}
+	return h
+}
+
+// Release notes that a lock is given up. Pending buffers that it protected
+// outlast it.
+func (s *Strand) Release(h *Hold) {
+	y := &s.memory
+	y.holds = slices.DeleteFunc(y.holds, func(x *Hold) bool { return x == h })
+	s.setOwn(y.own.Without(h.id))
+	open := y.locked[:0]
+	for _, p := range y.locked {
+		if p.done {
+			continue
+		}
+		if p.access.Locks = p.access.Locks.Without(h.id); p.access.Locks != nil {
+			open = append(open, p)
+		}
+	}
+	clear(y.locked[len(open):])
+	y.locked = open
+}
+
+// setOwn changes the locks that cover the process's own memory.
+func (s *Strand) setOwn(set *regions.LockSet) {
+	s.memory.own = set
+	s.m.store.SetLocks(s.Rank, set)
+}
+
+// locksOn returns the locks that cover what the strand itself accesses in the
+// memory of owner: its own memory, or an alias, where only locks of that object
+// count (MPI 4.1, 12.5.3).
+func (s *Strand) locksOn(owner int32, object int64) *regions.LockSet {
+	if owner == s.Rank {
+		return s.memory.own
+	}
+	var all *Hold
+	for _, h := range slices.Backward(s.memory.holds) {
+		switch {
+		case h.lock.Object != object:
+		case h.lock.Target == owner:
+			return h.set
+		case h.lock.Target == regions.AnyTarget && all == nil:
+			all = h
+		}
+	}
+	if all == nil {
+		return nil
+	}
+	return all.set
+}
+
+// OpenBuffer begins an access to a buffer of the process. The locks that the
+// strand holds there protect it as long as it holds them.
+func (s *Strand) OpenBuffer(a *regions.Access) *Pending {
+	object := s.locate(a)
+	a.Locks = s.locksOn(a.Owner, object)
+	return s.openBuffer(a, a.Locks != nil)
+}
+
+// OpenUnder begins an access to a buffer of the process by an operation that is
+// issued under locks, which protect it where they cover the process's own memory.
+func (s *Strand) OpenUnder(a *regions.Access, locks *regions.LockSet) *Pending {
+	object := s.locate(a)
+	if object == 0 {
+		a.Locks = locks.At(a.Owner)
+		return s.openBuffer(a, false)
+	}
+	a.Locks = s.locksOn(a.Owner, object)
+	return s.openBuffer(a, a.Locks != nil)
+}
+
+func (s *Strand) openBuffer(a *regions.Access, locked bool) *Pending {
+	own := a.Owner == s.Rank
+	p := s.openIf(a, s.m.opts.Part.HasProcess(a.Owner))
+	p.buffer = own
+	if locked && p.access != nil {
+		p.locked = true
+		s.memory.locked = append(s.memory.locked, p)
+	}
+	return p
+}
+
+// settleLocks decides, where a phase or a region ends, which of the locks that
+// protect pending buffers will still be held when these complete. The others do
+// not protect them: a lock excludes only what lies between lock and unlock.
+func (m *Machine) settleLocks() {
+	for _, s := range m.strands {
+		y := &s.memory
+		for _, p := range y.locked {
+			if p.done || p.Number == 0 || p.settled {
+				continue
+			}
+			p.settled = true
+			for _, l := range p.access.Locks.Held() {
+				if !m.heldUntil(s, p.Number, l) {
+					p.access.Locks = p.access.Locks.Without(l.Hold)
+				}
+			}
+		}
+		y.locked = slices.DeleteFunc(y.locked, func(p *Pending) bool { return p.done || p.access.Locks == nil })
+	}
+}
+
+func (m *Machine) heldUntil(s *Strand, number int64, l regions.Lock) bool {
+	for _, model := range m.models {
+		if model.HeldUntil(s, number, l) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,62 @@
+package core
+
+import (
+	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// Model is a programming model: it says what recorded calls mean, in terms of
+// the primitives that Strand and Machine offer. Its methods are called from the
+// goroutine of Machine.Next.
+type Model interface {
+	// Attach tells the model the Machine that it is to work for, once, before
+	// anything is replayed.
+	Attach(m *Machine)
+	// Bind returns what calls of a function of the strand's trace mean; nil when
+	// the function is none of the model's. It is asked once for each function.
+	Bind(s *Strand, fn *trace.Fn) *Meaning
+	// Describe says more of a call to an Observer. Calls of functions that no
+	// model knows are described by all.
+	Describe(s *Strand, c *Call, o *ObservedCall)
+	// Lost says that calls of a strand were not recorded.
+	Lost(s *Strand)
+	// HeldUntil reports whether a strand will hold a lock until what completes
+	// the pending accesses with that number (Pending.Number) is called.
+	HeldUntil(s *Strand, number int64, l regions.Lock) bool
+
+	// BeginRegion: a concurrent region begins.
+	BeginRegion()
+	// EndPhase: a region, or a phase of one, was replayed. The model adds what
+	// exposed memory in it, and what it keeps for checks of its own.
+	EndPhase(r *regions.Region)
+	// EndRegion: the concurrent region was replayed; last: and so was the run.
+	EndRegion(last bool)
+	// WholeRegions reports whether regions must not be cut into phases now.
+	WholeRegions() bool
+	// Counts returns what the model has counted so far.
+	Counts() Counts
+}
+
+// Counts is what models count.
+type Counts struct {
+	Operations uint64 // one-sided operations
+	Objects    int    // objects that exposed memory
+}
+
+// Meaning is what calls of one function mean.
+type Meaning struct {
+	Kind CallKind
+	// Replay replays a call; nil: it orders, completes and touches nothing.
+	Replay func(*Strand, *Call)
+	// Failed takes a call that returned an error; nil: it counts as not made.
+	Failed func(*Strand, *Call)
+	// Landmark: explanations name the call, though it may begin no separate
+	// region.
+	Landmark bool
+	MayOrder bool // it may order processes, but need not
+	Aborts   bool // it ends the run: that it never returns is no mistake
+	// Known is what users know the call as, where that is not its name: the
+	// tracer's own notes are made within a call of the program, whose place they
+	// have.
+	Known string
+}

@@ -1,0 +1,179 @@
+package core
+
+import (
+	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// Observer is told what a Machine replays: calls, and what orders them, causes
+// before effects. It is called from the goroutine of Next, must not block, and
+// must not use the Machine.
+//
+// What a signal or a meeting carries is a Mark, which the observer makes and gets
+// back where somebody waits for it; the Machine keeps it as long as that may be.
+// Whoever waits for a Mark of an earlier concurrent region is not told so: what
+// ended that region has ordered them already.
+type Observer interface {
+	// Call: a process makes a call. All that follows of that process until its
+	// next Call is about this one.
+	Call(c *ObservedCall)
+	// Signal: the call orders others after itself. The Mark goes to all that wait
+	// for any of the call's signals.
+	Signal(rank int32) Mark
+	// Meet: the process has come to a meeting of which the Mark is that of those
+	// that came before it, nil for the first. The Mark returned takes its place.
+	Meet(met Mark, rank int32) Mark
+	// Wait: the call is ordered after what carries the Mark.
+	Wait(rank int32, on Mark)
+	// Over: the call has waited for all that it waits for.
+	Over(rank int32)
+	// Interval: the process begins or ends something that lasts.
+	Interval(e *ObservedInterval)
+	// Region: the concurrent region with that number begins.
+	Region(index int)
+}
+
+// Mark is what an Observer has signals carry.
+type Mark any
+
+// CallKind says what a call is for.
+type CallKind uint8
+
+// Kinds of calls.
+const (
+	OtherCall         CallKind = iota
+	OperationCall              // issues a one-sided operation
+	SynchronizingCall          // orders processes, opens or closes an interval, or completes something
+	NoteCall                   // the tracer's own: no call of the program
+)
+
+// OrderKind says what kind of order the signals of a call give.
+type OrderKind uint8
+
+// Kinds of order.
+const (
+	CollectiveOrder OrderKind = iota // of a meeting
+	MessageOrder
+	ExposureOrder // between those who expose memory and those who access it
+	LockOrders    // of one who held a lock before another
+	DeclaredOrder // that the program declared
+)
+
+// ObservedCall is a call as an Observer sees it.
+type ObservedCall struct {
+	Rank   int32 // world rank
+	Strand uint32
+	Pos    uint64 // number of the event in the process's trace, from 1
+	Kind   CallKind
+	Order  OrderKind    // of what it signals
+	Call   *trace.Call  // until the next event
+	Mode   regions.Mode // of an operation
+	Object int64        // that the call names; 0: none
+	Number int          // of the object, as Object.Number; 0: none, or not known
+	Target int32        // world rank that the call names in the object; -1: none
+}
+
+// ObservedInterval is the beginning or the end of something that lasts at one
+// process: an epoch of MPI, for example.
+type ObservedInterval struct {
+	Rank   int32
+	Object *regions.Object
+	Target int32 // world rank, of a lock; -1: not one process's
+	Mode   regions.Mode
+	Family int  // a number of the model: intervals of one family, object and target do not overlap
+	Begins bool // otherwise it ends
+}
+
+// watch tells an Observer; nil: there is none.
+type watch struct {
+	observer Observer
+	observed ObservedCall // room for what it is told
+}
+
+// Observed reports whether the replay has an Observer.
+func (m *Machine) Observed() bool { return m.watch.observer != nil }
+
+// Interval tells of something that begins or ends, where the replay has an
+// Observer.
+func (m *Machine) Interval(e *ObservedInterval) {
+	if m.watch.observer != nil {
+		m.watch.observer.Interval(e)
+	}
+}
+
+// call tells of the call that begins.
+func (w *watch) call(s *Strand, c *Call) {
+	o := &w.observed
+	*o = ObservedCall{Rank: s.Rank, Strand: s.event.Strand, Pos: s.pos, Call: c.Call, Target: -1}
+	if meaning := c.function.meaning; meaning != nil {
+		o.Kind = meaning.Kind
+	}
+	for _, model := range s.m.models {
+		if c.function.model == nil || c.function.model == model {
+			model.Describe(s, c, o)
+		}
+	}
+	if trace.IsNote(c.Fn.Name) {
+		o.Kind = NoteCall
+	}
+	w.observer.Call(o)
+}
+
+// meet tells that a strand has come to where all members of a group meet.
+func (w *watch) meet(met Mark, rank int32) Mark {
+	if w.observer == nil {
+		return nil
+	}
+	return w.observer.Meet(met, rank)
+}
+
+// signal has signals of the strand's call carry its mark.
+func (w *watch) signal(rank int32, signals []*Signal) {
+	if w.observer == nil || len(signals) == 0 {
+		return
+	}
+	mark := w.observer.Signal(rank)
+	for _, s := range signals {
+		s.mark = mark
+	}
+}
+
+// markList is the marks of several signals.
+type markList []Mark
+
+// waited tells that a strand has waited for a signal that carried a mark.
+func (w *watch) waited(rank int32, on Mark) {
+	if w.observer == nil || on == nil {
+		return
+	}
+	all, ok := on.(markList)
+	if !ok {
+		all = markList{on}
+	}
+	for _, mark := range all {
+		w.observer.Wait(rank, mark)
+	}
+}
+
+// over tells that a strand has waited for all that its call waits for.
+func (w *watch) over(rank int32) {
+	if w.observer != nil {
+		w.observer.Over(rank)
+	}
+}
+
+// released tells that all strands have left the meeting that ended the region
+// before.
+func (w *watch) released(m *Machine) {
+	if w.observer == nil {
+		return
+	}
+	w.observer.Region(m.index)
+	for _, s := range m.strands {
+		if s.state == running && m.ended.met != nil {
+			w.observer.Wait(s.Rank, m.ended.met)
+			w.observer.Over(s.Rank)
+		}
+	}
+	m.ended.met = nil
+}

@@ -1,0 +1,248 @@
+package core
+
+import "github.com/mcchk/mcchk/regions"
+
+// Pending is an access that is not yet complete. In each region that it spans it
+// is another regions.Access. Where no byte of it lies in the part of memory that
+// the replay is for, it is only counted: what is counted is the same in all
+// parts, since it decides on the phases.
+type Pending struct {
+	// Number tells, by a number of its model, what completes it: see
+	// Model.HeldUntil. 0: nothing that has one.
+	Number int64
+
+	access     *regions.Access // nil: left out
+	strand     *Strand         // that makes it
+	lo, hi     uint64          // its bounds as the strand sees them
+	buffer     bool            // it is to a buffer of the strand's own process
+	done       bool
+	listed     bool // it is among the calls of the phase, before it is complete
+	guarded    bool // waits for a Guard that is not passed yet
+	settled    bool // which locks protect it until it is complete is decided
+	locked     bool // it was among those of its strand that locks protect
+	completion regions.Completion
+
+	before, after *Pending // of those that are open
+}
+
+// pendingAccesses are those that are open, in the order in which they began.
+type pendingAccesses struct {
+	machine     *Machine
+	first, last *Pending
+	spare       []*Pending
+
+	leftOut    int // open ones that are left out
+	leftOutNew int // since the phase, or with the concurrent region, began
+}
+
+func (l *pendingAccesses) add(p *Pending) {
+	p.before = l.last
+	if l.last == nil {
+		l.first = p
+	} else {
+		l.last.after = p
+	}
+	l.last = p
+}
+
+func (l *pendingAccesses) remove(p *Pending) {
+	if p.before == nil {
+		l.first = p.after
+	} else {
+		p.before.after = p.after
+	}
+	if p.after == nil {
+		l.last = p.before
+	} else {
+		p.after.before = p.before
+	}
+	p.before, p.after = nil, nil
+}
+
+// all visits those that are open. That which is visited may be completed.
+func (l *pendingAccesses) all(visit func(*Pending) bool) {
+	for p := l.first; p != nil; {
+		next := p.after
+		if !visit(p) {
+			return
+		}
+		p = next
+	}
+}
+
+func (l *pendingAccesses) room() *Pending {
+	if n := len(l.spare); n > 0 {
+		p := l.spare[n-1]
+		l.spare = l.spare[:n-1]
+		*p = Pending{}
+		return p
+	}
+	return &Pending{}
+}
+
+// NewAccess returns room for an access, with whatever was there before. It is for
+// Open or Unused.
+func (m *Machine) NewAccess() *regions.Access { return m.store.Room() }
+
+// Unused takes back room for an access that is not needed.
+func (m *Machine) Unused(a *regions.Access) { m.store.GiveBack(a) }
+
+// Open begins an access of the strand that spans from now until it is completed.
+// The access, of which all but the times is given, is the Machine's from now on.
+func (s *Strand) Open(a *regions.Access) *Pending { return s.openIf(a, false) }
+
+// openIf is Open, and leaves nothing out that is wanted in any case.
+func (s *Strand) openIf(a *regions.Access, wanted bool) *Pending {
+	lo, hi := a.Layout.Bounds(a.Base)
+	if wanted || s.m.wants(a.Owner, lo, hi) {
+		return s.open(a, lo, hi)
+	}
+	s.m.store.GiveBack(a)
+	return s.leaveOut(lo, hi)
+}
+
+// OpenBehind is Open for an access that starts no earlier than a guard is
+// passed.
+func (s *Strand) OpenBehind(a *regions.Access, g *Guard) *Pending {
+	lo, hi := a.Layout.Bounds(a.Base)
+	p := s.open(a, lo, hi)
+	g.hold(s.m, p)
+	return p
+}
+
+func (s *Strand) open(a *regions.Access, lo, hi uint64) *Pending {
+	p := s.m.pending.room()
+	p.access, p.strand, p.lo, p.hi = a, s, lo, hi
+	a.Start, a.End, a.Span = s.Now(), regions.Point{Rank: s.Rank, Seg: regions.Never}, &p.completion
+	a.Within = s.within()
+	s.m.phase.grown++
+	s.m.pending.add(p)
+	return p
+}
+
+// leaveOut begins an access that is only counted.
+func (s *Strand) leaveOut(lo, hi uint64) *Pending {
+	l := &s.m.pending
+	p := l.room()
+	p.strand, p.lo, p.hi = s, lo, hi
+	s.m.phase.grown++
+	l.leftOut++
+	l.leftOutNew++
+	l.add(p)
+	return p
+}
+
+// Complete ends the access at a moment, unless it is complete; by is the call
+// that does, or nil.
+func (p *Pending) Complete(at regions.Point, by *regions.CallInfo) {
+	if p.done {
+		return
+	}
+	p.done = true
+	m := p.strand.m
+	m.pending.remove(p)
+	if p.access == nil {
+		m.pending.leftOut--
+		m.strands[at.Rank].path.last().Ended++
+		return
+	}
+	p.access.End, p.completion.By = at, by
+	switch {
+	case p.listed:
+	case m.store.Settle(p.access, by):
+		m.store.GiveBack(p.access)
+	default:
+		p.list()
+	}
+}
+
+// Drop takes back an access that is complete, and that nothing refers to but
+// its model's operation.
+func (p *Pending) Drop() {
+	if !p.listed && !p.locked { // accesses of the phase refer to it
+		l := &p.strand.m.pending
+		l.spare = append(l.spare, p)
+	}
+}
+
+// list adds the access to those of the phase.
+func (p *Pending) list() {
+	if !p.listed && p.access != nil {
+		p.listed = true
+		p.strand.m.store.Add(p.access)
+	}
+}
+
+// list adds the accesses that are not complete to those of the phase.
+func (l *pendingAccesses) list() {
+	for p := range l.all {
+		p.list()
+	}
+}
+
+// carry takes the accesses that are not complete into the region that begins:
+// there they start with it.
+func (l *pendingAccesses) carry() {
+	l.leftOutNew = l.leftOut
+	store := l.machine.store
+	for p := range l.all {
+		if p.access == nil {
+			continue
+		}
+		a := store.Copy(p.access)
+		a.Start = regions.Point{Rank: a.Rank, Seg: regions.Earlier}
+		a.Gated = p.guarded
+		a.Gate = regions.Point{Rank: a.Owner, Seg: regions.Later}
+		a.Old = !a.Gated
+		p.access, p.listed = a, true
+		store.Add(a)
+	}
+}
+
+// goOn takes them into the next phase, as other accesses.
+func (l *pendingAccesses) goOn(carry func(*regions.Access) *regions.Access) {
+	for p := range l.all {
+		if p.access != nil {
+			p.access, p.listed = carry(p.access), true
+		}
+	}
+}
+
+// GiveUp ends the accesses of pending operations to buffers that lay in memory
+// [lo, hi) of the strand's process, just after this moment: what the program does
+// there later is done to other variables.
+func (s *Strand) GiveUp(lo, hi uint64) {
+	after := s.Now()
+	after.Pos++
+	for p := range s.m.pending.all {
+		if p.strand == s && p.buffer && p.lo >= lo && p.hi <= hi {
+			p.Complete(after, nil)
+		}
+	}
+}
+
+// Instant adds an access of a call to its process's own memory that starts and
+// completes now.
+func (s *Strand) Instant(a regions.Access) {
+	object := s.locate(&a)
+	s.InstantAt(a, a.Owner, object)
+}
+
+// InstantAt adds an access of a call to the memory of owner that starts and
+// completes now. Where that is another process, it is seen through an object
+// (Alias).
+func (s *Strand) InstantAt(a regions.Access, owner int32, object int64) {
+	m := s.m
+	a.Start = s.Now()
+	a.End = a.Start
+	m.phase.grown++
+	if lo, hi := a.Layout.Bounds(a.Base); !m.wants(owner, lo, hi) {
+		m.pending.leftOutNew++
+		s.path.last().Ended++
+		return
+	}
+	a.Rank, a.Owner, a.Locks, a.Within = s.Rank, owner, s.locksOn(owner, object), s.within()
+	if !m.store.Settle(&a, nil) {
+		m.store.Add(m.store.Copy(&a))
+	}
+}

@@ -1,0 +1,120 @@
+package core
+
+import (
+	"math"
+
+	"github.com/mcchk/mcchk/evc"
+	"github.com/mcchk/mcchk/regions"
+)
+
+// A concurrent region may be as long as the run: a program whose processes only
+// exchange messages has one. So it is cut into phases. Where every strand that
+// may still make accesses in the region knows of a separate region, that is,
+// knows a synchronization event behind it, what was completed in it is *past*:
+// ordered before all that is to come. A phase ends when enough has become past;
+// the next goes on with the rest. The accesses that two phases have in common
+// are marked as old in the second, so that no pair is looked at twice.
+
+// phase is how much the present phase holds.
+type phase struct {
+	grown int // loads, stores, accesses of calls and separate regions, by what they take
+	limit int // of grown, at which the phase may end
+	least int // of limits
+}
+
+func (p *phase) beginRegion() { p.grown, p.limit = 0, p.least }
+
+func (p *phase) full() bool { return p.grown >= p.limit }
+
+// endPhase ends the phase when half of it is past, and returns it. Otherwise it
+// returns nil, and tries again when the phase has grown to twice its size.
+func (m *Machine) endPhase() *regions.Region {
+	for _, model := range m.models {
+		if model.WholeRegions() {
+			m.phase.limit = math.MaxInt
+			return nil
+		}
+	}
+	floor := m.floor()
+	if floor == nil {
+		return nil
+	}
+	m.pending.list()
+	past := m.limit(floor)
+	kept := m.kept(floor, past)
+	if 2*kept > m.phase.grown {
+		m.phase.limit = 2 * m.phase.grown
+		return nil
+	}
+	if m.store.Err() != nil {
+		return nil
+	}
+	m.settleLocks()
+	out := m.region()
+	before := m.clock
+	m.clock = before.Next(floor)
+	m.store.GoOn(out, past, m.pending.goOn)
+	m.keepSegments(before, floor)
+	m.forgetPast()
+	m.phase.grown, m.phase.limit = kept, max(m.phase.least, 4*kept)
+	return out
+}
+
+// floor returns for each strand how many of its separate regions of the phase
+// are past; nil where no strand makes accesses any more.
+func (m *Machine) floor() []uint32 {
+	var active []int
+	for _, s := range m.strands {
+		if s.state == running || s.state == waiting {
+			active = append(active, int(s.Rank))
+		}
+	}
+	if len(active) == 0 {
+		return nil
+	}
+	floor := m.clock.Floor(active)
+	for i, s := range m.strands {
+		floor[i] = min(floor[i], uint32(len(s.path.segs)-1))
+	}
+	return floor
+}
+
+func (m *Machine) limit(floor []uint32) regions.Limit {
+	past := make(regions.Limit, len(floor))
+	for i, s := range m.strands {
+		past[i] = s.path.first + int32(floor[i])
+	}
+	return past
+}
+
+// localBits is the size of a load or store in the memory of a phase, bits.
+const localBits = 8 * 64
+
+// weight is what a separate region takes, in loads and stores that take as much:
+// the timestamp can be far larger than the rest.
+func (m *Machine) weight(s evc.Stamp) int { return 1 + m.clock.Bits(s)/localBits }
+
+// kept counts what is not past.
+func (m *Machine) kept(floor []uint32, past regions.Limit) int {
+	n := m.pending.leftOut
+	for i, s := range m.strands {
+		for k := range s.path.segs[floor[i]:] {
+			seg := &s.path.segs[int(floor[i])+k]
+			n += m.weight(seg.Stamp) + seg.Loads + seg.Ended
+		}
+	}
+	return n + m.store.Kept(past)
+}
+
+// keepSegments takes the separate regions above the floor into the next phase.
+func (m *Machine) keepSegments(before evc.Clock, floor []uint32) {
+	for i, s := range m.strands {
+		p := &s.path
+		segs := make([]regions.Segment, 0, 2*(len(p.segs)-int(floor[i])))
+		for _, seg := range p.segs[floor[i]:] {
+			seg.Stamp = m.clock.Enter(before.Time(seg.Stamp))
+			segs = append(segs, seg)
+		}
+		p.segs, p.first = segs, p.first+int32(floor[i])
+	}
+}

@@ -1,0 +1,164 @@
+package core
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcchk/mcchk/regions"
+)
+
+// ProblemKind names what a Machine could not do.
+type ProblemKind string
+
+// Kinds of problems.
+const (
+	NotUnderstood ProblemKind = "not-understood" // a call that no model knows, or with arguments that have no meaning
+	Unmatched     ProblemKind = "unmatched"      // processes that wait for what never came
+	Mismatch      ProblemKind = "mismatch"       // calls with which processes meet, in different order
+	Lost          ProblemKind = "lost"           // the tracer could not record
+	Damaged       ProblemKind = "damaged"        // a trace that could not be read on
+	Threads       ProblemKind = "threads"        // accesses of several threads of a process
+	Failed        ProblemKind = "failed"         // calls that returned an error
+)
+
+// Problem is something that a verdict must not pass over.
+type Problem struct {
+	Kind  ProblemKind
+	Rank  int32 // where it was met first
+	Ranks []int // all of them, ascending
+	Fn    string
+	Call  *regions.CallInfo // of the first; nil where there is no call
+	Count uint64
+	Text  string // of the first; the place of Call belongs behind it
+	Tail  string // what comes behind the place
+	// MayOrder: a call that is not understood may have ordered processes.
+	MayOrder bool
+}
+
+// problems gathers equal ones: of one kind, function and reason.
+type problems struct {
+	byKey    map[problemKey]*Problem
+	rank     map[problemKey]map[int]bool
+	mayOrder map[string]bool // calls met that may order processes, but need not
+}
+
+type problemKey struct {
+	kind   ProblemKind
+	fn     string
+	reason string
+}
+
+// Problems returns what was not understood, not matched or missing so far, in
+// a stable order.
+func (m *Machine) Problems() []Problem { return m.problems.list(m) }
+
+// Report notes a problem. Those of one kind and function are one.
+func (m *Machine) Report(p Problem) { m.problems.add(p, problemKey{p.Kind, p.Fn, ""}) }
+
+// NotUnderstood reports a call of the strand; reason: why, where the function is
+// known.
+func (s *Strand) NotUnderstood(c *Call, reason string) {
+	fn := c.Fn.Name
+	// A one-sided operation orders nothing.
+	known := c.function != nil && c.function.meaning != nil && c.function.meaning.Kind == OperationCall
+	s.m.problems.add(Problem{
+		Kind: NotUnderstood, Rank: s.Rank, Fn: fn, Call: s.Info(c), Text: reason, MayOrder: !known,
+	}, problemKey{NotUnderstood, fn, reason})
+}
+
+func (ps *problems) mayHaveOrdered(fn string) {
+	if ps.mayOrder == nil {
+		ps.mayOrder = map[string]bool{}
+	}
+	ps.mayOrder[fn] = true
+}
+
+func (ps *problems) add(p Problem, key problemKey) {
+	if ps.byKey == nil {
+		ps.byKey, ps.rank = map[problemKey]*Problem{}, map[problemKey]map[int]bool{}
+	}
+	p.Count = max(p.Count, 1)
+	if old := ps.byKey[key]; old != nil {
+		old.Count += p.Count
+	} else {
+		ps.byKey[key] = &p
+		ps.rank[key] = map[int]bool{}
+	}
+	ps.rank[key][int(p.Rank)] = true
+}
+
+func (ps *problems) unreturned(s *Strand, c *Call) {
+	text, tail := fmt.Sprintf("rank %d never returned from %s", s.Rank, s.known(c.Fn.Name)), ""
+	if w := c.function.meaning; w != nil && w.Aborts {
+		text, tail = fmt.Sprintf("rank %d called %s", s.Rank, c.Fn.Name), ": the run is analysed up to there"
+	}
+	s.m.Report(Problem{Kind: Unmatched, Rank: s.Rank, Fn: c.Fn.Name, Call: s.Info(c), Text: text, Tail: tail})
+}
+
+// known is a function that the strand called as a user knows it.
+func (s *Strand) known(fn string) string {
+	for _, f := range s.calls.all {
+		if f.fn.Name == fn && f.meaning != nil && f.meaning.Known != "" {
+			return f.meaning.Known
+		}
+	}
+	return fn
+}
+
+// stuck notes which strands wait for what, when none can go on.
+func (ps *problems) stuck(m *Machine) {
+	var gone []string
+	for _, s := range m.strands {
+		if s.state == ended && !s.done {
+			gone = append(gone, fmt.Sprint(s.Rank))
+		}
+	}
+	for _, s := range m.strands {
+		var call *regions.CallInfo
+		var tail string
+		switch s.state {
+		case waiting:
+			call = s.sync.call
+			if what := s.sync.waits[0].What; what != nil {
+				tail = " " + what()
+			}
+		case arrived:
+			if s.left {
+				continue // said already
+			}
+			call = s.closing
+			tail = " for all processes"
+		default:
+			continue
+		}
+		if len(gone) > 0 {
+			tail += ", but the trace of rank " + strings.Join(gone, ", ") + " ends before that"
+		}
+		m.Report(Problem{Kind: Unmatched, Rank: s.Rank, Fn: call.Fn, Call: call, Tail: tail,
+			Text: fmt.Sprintf("rank %d waits in %s", s.Rank, s.known(call.Fn))})
+	}
+}
+
+func (ps *problems) list(m *Machine) []Problem {
+	var out []Problem
+	for key, p := range ps.byKey {
+		q := *p
+		for r := range ps.rank[key] {
+			q.Ranks = append(q.Ranks, r)
+		}
+		slices.Sort(q.Ranks)
+		out = append(out, q)
+	}
+	for _, s := range m.strands {
+		if n := len(s.threads); n > 0 {
+			out = append(out, Problem{Kind: Threads, Rank: s.Rank, Ranks: []int{int(s.Rank)}, Count: uint64(n),
+				Text: fmt.Sprintf("rank %d accessed exposed memory or buffers from %d further threads", s.Rank, n)})
+		}
+	}
+	slices.SortFunc(out, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Fn, b.Fn), cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Text, b.Text))
+	})
+	return out
+}

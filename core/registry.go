@@ -1,0 +1,67 @@
+package core
+
+import (
+	"maps"
+
+	"github.com/mcchk/mcchk/regions"
+)
+
+// registry is what strands find one another by: meetings, channels, counters and
+// the orders of locks, by the names that models give them.
+type registry struct {
+	meetings  map[MeetKey]*gathering
+	channels  map[ChannelKey]*Channel
+	counters  map[CounterKey]*Counter
+	locks     map[LockKey]*LockOrder
+	lockSpans []*regions.LockSpan // of the region, and those still open; where the order of locks is left out
+}
+
+func newRegistry() registry {
+	return registry{
+		meetings: map[MeetKey]*gathering{}, channels: map[ChannelKey]*Channel{},
+		counters: map[CounterKey]*Counter{}, locks: map[LockKey]*LockOrder{},
+	}
+}
+
+// Forget forgets the counters and locks of an object that nobody uses any more.
+func (m *Machine) Forget(object int64) {
+	maps.DeleteFunc(m.sync.counters, func(k CounterKey, _ *Counter) bool { return k.Object == object })
+	maps.DeleteFunc(m.sync.locks, func(k LockKey, _ *LockOrder) bool { return k.Object == object })
+}
+
+// forgetPast forgets releases of locks and counted signals of which all that is
+// to come knows.
+func (m *Machine) forgetPast() {
+	for _, o := range m.sync.counters {
+		o.forget(m)
+	}
+	for _, o := range m.sync.locks {
+		o.forget(m)
+	}
+}
+
+// lockSpansNow returns the locks held in the region that ends; later changes do
+// not touch them.
+func (r *registry) lockSpansNow() []regions.LockSpan {
+	if len(r.lockSpans) == 0 {
+		return nil
+	}
+	out := make([]regions.LockSpan, len(r.lockSpans))
+	for i, s := range r.lockSpans {
+		out[i] = *s
+	}
+	return out
+}
+
+// carryLocks takes the locks that are still held into the region that begins.
+func (r *registry) carryLocks() {
+	open := r.lockSpans[:0]
+	for _, s := range r.lockSpans {
+		if s.To.Seg == regions.Never {
+			s.From = regions.Point{Rank: s.From.Rank, Seg: regions.Earlier}
+			open = append(open, s)
+		}
+	}
+	clear(r.lockSpans[len(open):])
+	r.lockSpans = open
+}

@@ -1,0 +1,116 @@
+package core
+
+import (
+	"github.com/mcchk/mcchk/evc"
+	"github.com/mcchk/mcchk/regions"
+)
+
+// Signal is what a signal event deposits for the wait events that match it
+// (seed 001, definitions 4 and 5). The zero Signal was not given yet.
+type Signal struct {
+	given   bool
+	region  int
+	time    evc.Time
+	mark    Mark // what an Observer has it carry
+	waiters []*Strand
+}
+
+// Given reports whether the signal was given.
+func (s *Signal) Given() bool { return s.given }
+
+// Wait is a wait event on a signal.
+type Wait struct {
+	On *Signal
+	// Soft: the model draws an order where the run may have passed without it.
+	// It is given up when nothing else can go on.
+	Soft bool
+	What func() string // what is waited for, for a strand that stands still; may be nil
+	Then func() []Wait // what else to wait for, known only when this is over; may be nil
+}
+
+// synchronization is the synchronization event that a strand is in.
+type synchronization struct {
+	waits []Wait            // that are not over; nil: the strand is in none
+	room  []Wait            // storage of waits
+	call  *regions.CallInfo // whose waits these are
+	after func()            // to do once they are over
+}
+
+func (m *Machine) give(s *Signal, t evc.Time) {
+	s.given, s.region, s.time = true, m.index, t
+	for _, w := range s.waiters {
+		if w.state == waiting {
+			w.state = running
+			m.queue = append(m.queue, w)
+		}
+	}
+	s.waiters = nil
+}
+
+// Announce gives a signal that orders nobody: who waits for it goes on.
+func (m *Machine) Announce(s *Signal) { m.give(s, evc.Time{}) }
+
+// past reports whether to wait for a signal that was given orders nothing any
+// more that is to come.
+func (m *Machine) past(s *Signal) bool { return s.region != m.index || m.clock.Past(s.time) }
+
+// Synchronize performs a synchronization event of the strand: the signals carry
+// its timestamp, its clock ticks once (R1), and it goes on with after, which may
+// be nil, when every wait is over.
+func (s *Strand) Synchronize(c *Call, signals []*Signal, waits []Wait, after func()) {
+	m, y := s.m, &s.sync
+	now := m.clock.Time(m.clock.Now(int(s.Rank)))
+	m.clock.Tick(int(s.Rank))
+	y.call, y.after = s.Info(c), after
+	if c.members != nil {
+		y.call = s.NewInfo(c)
+		y.call.Members = c.members
+	}
+	y.room = append(y.room[:0], waits...)
+	y.waits = y.room // not nil: an event is under way
+	m.watch.signal(s.Rank, signals)
+	for _, g := range signals {
+		m.give(g, now)
+	}
+	if !c.Returned {
+		// The strand never left this call: its signals stand, and nothing of
+		// what comes after it was recorded.
+		s.state = ended
+		return
+	}
+	s.goOn()
+}
+
+// Synchronizing returns the call whose waits were over last.
+func (s *Strand) Synchronizing() *regions.CallInfo { return s.sync.call }
+
+// goOn takes the waits of the strand's synchronization event as far as they
+// are over. It reports whether the event is finished.
+func (s *Strand) goOn() bool {
+	m, y := s.m, &s.sync
+	for len(y.waits) > 0 {
+		w := y.waits[0]
+		if !w.On.given {
+			w.On.waiters = append(w.On.waiters, s)
+			s.state = waiting
+			return false
+		}
+		if w.On.region == m.index {
+			m.clock.Merge(int(s.Rank), w.On.time)
+			m.watch.waited(s.Rank, w.On.mark)
+		}
+		y.waits = y.waits[1:]
+		if w.Then != nil {
+			y.waits = append(w.Then(), y.waits...)
+		}
+	}
+	y.waits = nil
+	s.state = running
+	m.watch.over(s.Rank)
+	s.beginSegment(y.call)
+	if after := y.after; after != nil {
+		y.after = nil
+		after()
+	}
+	return true
+}

@@ -1,0 +1,264 @@
+package mpi
+
+import (
+	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// awaitReceive is the wait of a synchronous send. It is soft: a wildcard receive
+// that completes too far ahead has no known match.
+func awaitReceive(s *core.Match) core.Wait {
+	return core.Wait{On: &s.Back, Soft: true, What: func() string { return "for the message to be received" }}
+}
+
+// sent matches a send, and returns its match, nil where there is none, and what
+// it waits for.
+func (m *Model) sent(p *process, c *core.Call, dest, tag string, mode sendMode) (s *core.Match, waits []core.Wait) {
+	to := c.Int(dest)
+	if to == trace.ProcNull {
+		return nil, nil
+	}
+	g := m.group(p, c, "comm")
+	if g == nil {
+		return nil, nil
+	}
+	ch := m.channelOf(c, p.Rank, peer(g, to), c.Int(tag))
+	if ch == nil {
+		return nil, nil
+	}
+	s = ch.Send()
+	if mode == synchronous {
+		waits = append(waits, awaitReceive(s))
+	}
+	return s, waits
+}
+
+// incoming returns the channel of a receive of which source and tag are known,
+// or nil.
+func (m *Model) incoming(p *process, c *core.Call, source, tag int64) *core.Channel {
+	if source == trace.ProcNull {
+		return nil
+	}
+	g := m.group(p, c, "comm")
+	if g == nil {
+		return nil
+	}
+	return m.channelOf(c, peer(g, source), p.Rank, tag)
+}
+
+// channelOf returns the channel of a message between two processes over the
+// call's communicator; nil when one of the two is none.
+func (m *Model) channelOf(c *core.Call, from, to int32, tag int64) *core.Channel {
+	if from < 0 || to < 0 {
+		return nil
+	}
+	return m.Channel(core.ChannelKey{Kind: 'm', On: c.Int("comm"), From: from, To: to, Tag: tag})
+}
+
+// received matches such a receive.
+func (m *Model) received(p *process, c *core.Call, source, tag int64) *core.Match {
+	if ch := m.incoming(p, c, source, tag); ch != nil {
+		return ch.Receive()
+	}
+	return nil
+}
+
+// actual returns the source and tag that a blocking receive got.
+func actual(c *core.Call, source, tag int64) (int64, int64) {
+	if st := c.List("status"); len(st) >= 2 && source != trace.ProcNull {
+		if source == trace.AnySource {
+			source = st[0]
+		}
+		if tag == trace.AnyTag {
+			tag = st[1]
+		}
+	}
+	return source, tag
+}
+
+// message is the access to a buffer of a message.
+func (m *Model) messageBuffer(p *process, c *core.Call, buf, count, typ string, role *regions.Role, kind regions.Kind) (regions.Access, bool) {
+	layout, _, err := p.buffer(c.Int(count), c.Int(typ))
+	if err != nil {
+		p.NotUnderstood(c, err.Error())
+		return regions.Access{}, false
+	}
+	a := regions.Access{Owner: p.Rank, Rank: p.Rank, Kind: kind, Role: role, Base: c.Addr(buf), Layout: layout, Call: p.Info(c)}
+	return a, !layout.IsEmpty()
+}
+
+// receivedBytes shortens a receive's buffer to what arrived, when that is known.
+func receivedBytes(a *regions.Access, status []int64) {
+	if len(status) >= 3 && status[2] >= 0 {
+		a.Layout = a.Layout.First(uint64(status[2]))
+	}
+}
+
+func doSend(m *Model, p *process, c *core.Call, r *binding) {
+	s, waits := m.sent(p, c, "dest", "tag", r.send)
+	if c.Int("dest") != trace.ProcNull {
+		if a, ok := m.messageBuffer(p, c, "buf", "count", "datatype", SendBuffer, regions.Read); ok {
+			p.Instant(a)
+		}
+	}
+	if s != nil {
+		p.Synchronize(c, []*core.Signal{&s.Forth}, waits, nil)
+	}
+}
+
+func doRecv(m *Model, p *process, c *core.Call, _ *binding) {
+	if !c.Returned || c.Int("source") == trace.ProcNull {
+		return
+	}
+	source, tag := actual(c, c.Int("source"), c.Int("tag"))
+	s := m.received(p, c, source, tag)
+	if s == nil {
+		return
+	}
+	p.Synchronize(c, []*core.Signal{&s.Back}, []core.Wait{awaitMessage(s)}, func() {
+		s.Finish(p.Strand, p.Synchronizing())
+		m.receiveInto(p, c, "buf", "count", "datatype")
+	})
+}
+
+func (m *Model) receiveInto(p *process, c *core.Call, buf, count, typ string) {
+	a, ok := m.messageBuffer(p, c, buf, count, typ, ReceiveBuffer, regions.Write)
+	if !ok {
+		return
+	}
+	if receivedBytes(&a, c.List("status")); !a.Layout.IsEmpty() {
+		p.Instant(a)
+	}
+}
+
+// bufferArgs are the names of the arguments that tell a buffer.
+type bufferArgs struct{ buf, count, typ string }
+
+// exchangeBuffers returns those of a call that sends and receives.
+func exchangeBuffers(c *core.Call) (out, in bufferArgs) {
+	if c.Has("sendbuf") {
+		return bufferArgs{"sendbuf", "sendcount", "sendtype"}, bufferArgs{"recvbuf", "recvcount", "recvtype"}
+	}
+	both := bufferArgs{"buf", "count", "datatype"}
+	return both, both
+}
+
+func doSendrecv(m *Model, p *process, c *core.Call, _ *binding) {
+	out, in := exchangeBuffers(c)
+	s, waits := m.sent(p, c, "dest", "sendtag", standard)
+	if c.Int("dest") != trace.ProcNull {
+		if a, ok := m.messageBuffer(p, c, out.buf, out.count, out.typ, SendBuffer, regions.Read); ok {
+			p.Instant(a)
+		}
+	}
+	signals := make([]*core.Signal, 0, 2)
+	if s != nil {
+		signals = append(signals, &s.Forth)
+	}
+	var after func()
+	if c.Returned && c.Int("source") != trace.ProcNull {
+		source, tag := actual(c, c.Int("source"), c.Int("recvtag"))
+		if s := m.received(p, c, source, tag); s != nil {
+			signals = append(signals, &s.Back)
+			waits = append(waits, awaitMessage(s))
+			after = func() {
+				s.Finish(p.Strand, p.Synchronizing())
+				m.receiveInto(p, c, in.buf, in.count, in.typ)
+			}
+		}
+	}
+	if len(signals) > 0 {
+		p.Synchronize(c, signals, waits, after)
+	}
+}
+
+// doIsendrecv: MPI 4.1, 3.10. Its request is complete when both are.
+func doIsendrecv(m *Model, p *process, c *core.Call, _ *binding) {
+	out, in := exchangeBuffers(c)
+	req := &request{}
+	receives := c.Int("source") != trace.ProcNull
+	if c.Int("dest") != trace.ProcNull && !(receives && in == out) { // one buffer is used once
+		if a, ok := m.messageBuffer(p, c, out.buf, out.count, out.typ, SendBuffer, regions.Read); ok {
+			req.spans = append(req.spans, p.openBuffer(a))
+		}
+	}
+	if receives {
+		if a, ok := m.messageBuffer(p, c, in.buf, in.count, in.typ, ReceiveBuffer, regions.Write); ok {
+			req.spans = append(req.spans, p.openBuffer(a))
+		}
+	}
+	m.addRequest(p, c, req)
+	var signals []*core.Signal
+	if s, _ := m.sent(p, c, "dest", "sendtag", standard); s != nil {
+		signals = append(signals, &s.Forth)
+	}
+	if s := m.posted(p, c, "recvtag"); s != nil {
+		req.arrives(p, s)
+		signals = append(signals, &s.Back)
+	}
+	if len(signals) > 0 {
+		p.Synchronize(c, signals, nil, nil)
+	}
+}
+
+func doIsend(m *Model, p *process, c *core.Call, r *binding) {
+	s, waits := m.sent(p, c, "dest", "tag", r.send)
+	req := &request{waits: waits, sent: s}
+	if c.Int("dest") != trace.ProcNull {
+		if a, ok := m.messageBuffer(p, c, "buf", "count", "datatype", SendBuffer, regions.Read); ok {
+			req.spans = append(req.spans, p.openBuffer(a))
+		}
+	}
+	m.addRequest(p, c, req)
+	if s != nil {
+		p.Synchronize(c, []*core.Signal{&s.Forth}, nil, nil)
+	}
+}
+
+func doIrecv(m *Model, p *process, c *core.Call, _ *binding) {
+	req := &request{}
+	if c.Int("source") != trace.ProcNull {
+		if a, ok := m.messageBuffer(p, c, "buf", "count", "datatype", ReceiveBuffer, regions.Write); ok {
+			req.spans = append(req.spans, p.openBuffer(a))
+		}
+	}
+	m.addRequest(p, c, req)
+	if s := m.posted(p, c, "tag"); s != nil {
+		req.arrives(p, s)
+		p.Synchronize(c, []*core.Signal{&s.Back}, nil, nil)
+	}
+}
+
+// posted matches a non-blocking receive. Of one with wildcards the request's
+// completion tells which message it got; nil when it never got any.
+func (m *Model) posted(p *process, c *core.Call, tagArg string) *core.Match {
+	source, tag := c.Int("source"), c.Int(tagArg)
+	if source == trace.AnySource || source != trace.ProcNull && tag == trace.AnyTag {
+		st := p.status(c.Int("request"))
+		if len(st) < trace.StatusWords || st[3] != 0 {
+			return nil
+		}
+		source, tag = st[0], st[1]
+	}
+	return m.received(p, c, source, tag)
+}
+
+// doProbe: a probe that found a message comes after its send. Softly: which
+// message it saw is known only where all receives posted before are.
+func doProbe(m *Model, p *process, c *core.Call, _ *binding) {
+	st := c.List("status")
+	if !c.Returned || c.Has("flag") && c.Int("flag") == 0 || len(st) < 2 || st[0] < 0 {
+		return
+	}
+	if ch := m.incoming(p, c, st[0], st[1]); ch != nil {
+		w := awaitMessage(ch.Peek())
+		w.Soft = true
+		p.Synchronize(c, nil, []core.Wait{w}, nil)
+	}
+}
+
+// awaitMessage is the wait of a receive.
+func awaitMessage(s *core.Match) core.Wait {
+	return core.Wait{On: &s.Forth, What: func() string { return "for a message" }}
+}

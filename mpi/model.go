@@ -1,0 +1,273 @@
+// Package mpi is the model of MPI: what its calls order, complete and touch
+// (detection model, sections 2 and 3), and where they must not stand.
+//
+// One table (table.go) says what each call means, for people and for the replay;
+// the files beside it hold the state that a part of MPI needs: datatypes
+// (types.go), communicators (comms.go), windows (window.go) and epochs (epochs.go),
+// one-sided operations (rma.go), messages (messages.go), collective calls
+// (collectives.go), requests (requests.go). Checks of usage stand in usage_*.go.
+//
+// The package knows nothing of how strands are ordered and accesses are stored:
+// it says everything in the primitives of package core. Nor does it know which
+// accesses conflict.
+package mpi
+
+import (
+	"strings"
+
+	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// MemoryModel says which windows have the separate memory model (MPI 4.1,
+// 12.4), in which loads and stores work on a private copy of the memory, and
+// one-sided operations of others on a public copy for each window.
+type MemoryModel uint8
+
+// Memory models. In any of them windows made by MPI_Win_allocate_shared are
+// unified: MPI defines no semantics for others (12.2.3).
+const (
+	MemoryAuto     MemoryModel = iota // what MPI_WIN_MODEL said when the window was made
+	MemoryUnified                     // all are unified
+	MemorySeparate                    // all are separate
+)
+
+// Model is MPI in one replay.
+type Model struct {
+	*core.Machine
+	memory     MemoryModel
+	procs      []*process
+	comms      map[int64]*communicator
+	windows    windows
+	copies     []*copies    // parts of windows with the separate memory model
+	reaches    []*reach     // into dynamic windows, of operations issued in this region
+	spare      []*operation // for reuse
+	order      callOrder
+	operations uint64 // one-sided operations so far
+}
+
+var _ core.Model = (*Model)(nil)
+
+// New returns the model for one replay.
+func New(memory MemoryModel) *Model {
+	return &Model{memory: memory, comms: map[int64]*communicator{}, windows: windows{byID: map[int64]*window{}}}
+}
+
+// definitions is what a trace of MPI calls defines; *trace.Reader is one.
+type definitions interface {
+	Type(id int64) *trace.Type
+	Comm(id int64) *trace.Comm
+	Op(id int64) string
+}
+
+// process is one process, which the model knows more of than its strand.
+type process struct {
+	*core.Strand
+	m    *Model
+	defs definitions
+	datatypes
+	requests
+	epochsOn
+	order      processOrder
+	neighbours map[int64]neighbours    // by communicator
+	messages   map[int64]*core.Match   // found by matched probes, by handle
+	files      map[int64]*core.Pending // buffers of split collective calls, by file
+	unsure     bool                    // calls were lost: which epochs are open is not known
+}
+
+// noDefinitions is the trace of a process that defines nothing.
+type noDefinitions struct{}
+
+func (noDefinitions) Type(int64) *trace.Type { return nil }
+func (noDefinitions) Comm(int64) *trace.Comm { return nil }
+func (noDefinitions) Op(int64) string        { return "" }
+
+// Attach is that of core.Model.
+func (m *Model) Attach(machine *core.Machine) {
+	m.Machine = machine
+	for rank := range machine.Strands() {
+		p := &process{
+			Strand: machine.Strand(int32(rank)), m: m, defs: noDefinitions{},
+			datatypes:  newDatatypes(),
+			requests:   newRequests(),
+			epochsOn:   epochsOn{wins: map[int64]*epochs{}},
+			order:      processOrder{taken: map[core.MeetKey]uint64{}},
+			neighbours: map[int64]neighbours{},
+			messages:   map[int64]*core.Match{},
+			files:      map[int64]*core.Pending{},
+		}
+		if defs, ok := p.Stream().(definitions); ok {
+			p.defs = defs
+		}
+		m.procs = append(m.procs, p)
+	}
+}
+
+// binding is a rule with what it needs of one function of a trace.
+type binding struct {
+	*rule
+	at operationArgs // of a one-sided operation
+}
+
+// Bind is that of core.Model.
+func (m *Model) Bind(s *core.Strand, fn *trace.Fn) *core.Meaning {
+	r := table[fn.Name]
+	if r == nil {
+		return nil
+	}
+	b := &binding{rule: r}
+	if r.op != (operationRole{}) {
+		b.at = newOperationArgs(fn, r.op.role)
+	}
+	p := m.procs[s.Rank]
+	known := ""
+	if trace.IsNote(fn.Name) {
+		known = "an MPI call"
+	}
+	return &core.Meaning{
+		Known:    known,
+		Kind:     kindOf(fn.Name, r),
+		Landmark: r.marked, MayOrder: r.mayOrder, Aborts: r.aborts,
+		Replay: func(_ *core.Strand, c *core.Call) {
+			if r.check != nil {
+				r.check(m, p, c)
+			}
+			if r.do != nil {
+				r.do(m, p, c, b)
+			}
+		},
+		Failed: func(_ *core.Strand, c *core.Call) { m.failed(p, c, b) },
+	}
+}
+
+// Lost is that of core.Model.
+func (m *Model) Lost(s *core.Strand) {
+	p := m.procs[s.Rank]
+	p.unsure, p.order.lost = true, true
+}
+
+// BeginRegion is that of core.Model.
+func (m *Model) BeginRegion() {
+	for _, w := range m.windows.purge() {
+		m.Forget(w.ID)
+	}
+	m.beginCopies()
+	m.order.first, m.order.arrived = nil, 0
+}
+
+// EndPhase is that of core.Model.
+func (m *Model) EndPhase(r *regions.Region) {
+	r.Exposures = append(r.Exposures, m.windows.snapshot())
+	if copies := m.regionCopies(); len(copies) > 0 {
+		r.Kept = append(r.Kept, copies)
+	}
+}
+
+// EndRegion is that of core.Model.
+func (m *Model) EndRegion(last bool) {
+	m.checkReaches()
+	if last {
+		m.checkDeadlock()
+	}
+}
+
+// WholeRegions is that of core.Model: the separate memory model is checked in
+// whole regions.
+func (m *Model) WholeRegions() bool { return len(m.copies) > 0 }
+
+// Counts is that of core.Model.
+func (m *Model) Counts() core.Counts {
+	return core.Counts{Operations: m.operations, Objects: m.windows.created}
+}
+
+// kindOf says what calls of a function are for.
+func kindOf(fn string, r *rule) core.CallKind {
+	switch {
+	case r.do == nil:
+		return core.OtherCall
+	case r.op != (operationRole{}):
+		return core.OperationCall
+	case windowSync[fn] != nil, r.order != core.NoOrder && r.form != persisted, r.signals != "", r.waits != "", r.completes != "":
+		return core.SynchronizingCall
+	}
+	return core.OtherCall
+}
+
+// Describe is that of core.Model.
+func (m *Model) Describe(s *core.Strand, c *core.Call, o *core.ObservedCall) {
+	p := m.procs[s.Rank]
+	o.Order = orderOf(c.Fn.Name)
+	if c.Has("win") {
+		o.Object = c.Int("win")
+	}
+	rank := "target_rank"
+	if o.Kind != core.OperationCall {
+		rank = "rank"
+	}
+	if e := p.wins[o.Object]; e != nil {
+		o.Number = e.win.Number
+		if member := e.member(c, rank); member >= 0 {
+			o.Target = e.win.members[member]
+			if o.Kind == core.OperationCall {
+				o.Mode = e.epochTo(member)
+			}
+		}
+	}
+}
+
+// orderOf says what kind of order the signals of a function give.
+func orderOf(fn string) core.OrderKind {
+	switch {
+	case declaredCalls[fn] != nil:
+		return core.DeclaredOrder
+	case fn == "MPI_Win_post", fn == "MPI_Win_complete":
+		return core.ExposureOrder
+	case fn == "MPI_Win_unlock", fn == "MPI_Win_unlock_all":
+		return core.LockOrders
+	case messageCalls[fn] != nil:
+		return core.MessageOrder
+	}
+	return core.CollectiveOrder
+}
+
+// member returns the member of the window that an argument of a call names, or -1.
+func (e *epochs) member(c *core.Call, arg string) int32 {
+	if !c.Has(arg) {
+		return -1
+	}
+	return e.win.target(c.Int(arg))
+}
+
+// Families of epochs, for core.ObservedInterval: those that may be open side by
+// side are of different ones.
+const (
+	activeFamily   = iota // from fence to fence, or start to complete
+	lockFamily            // of locks
+	exposureFamily        // from post to wait
+)
+
+// epoch tells an observer of an epoch of the process that opens or closes. target
+// is a rank in the window, or -1.
+func (m *Model) epoch(p *process, e *epochs, kind regions.Mode, target int32, opens bool) {
+	if !m.Observed() {
+		return
+	}
+	o := core.ObservedInterval{Rank: p.Rank, Object: &e.win.Object, Target: -1, Mode: kind, Begins: opens}
+	switch kind {
+	case SharedLockEpoch, ExclusiveLockEpoch, LockAllEpoch:
+		o.Family = lockFamily
+	case ExposureEpoch:
+		o.Family = exposureFamily
+	default:
+		o.Family = activeFamily
+	}
+	if target >= 0 {
+		o.Target = e.win.members[target]
+	}
+	m.Interval(&o)
+}
+
+// isProgramCall reports whether a name in the table is a call of MPI, and no
+// note of the tracer or declaration.
+func isProgramCall(name string) bool { return strings.HasPrefix(name, "MPI_") }

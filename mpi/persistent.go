@@ -1,0 +1,102 @@
+package mpi
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// persistent is a persistent request: the call that made it, to be done again
+// at each start (MPI 4.1, 3.9).
+type persistent struct {
+	call *trace.Call
+	*binding
+	start func(*Model, *process, *core.Call, *persistent)
+	key   core.MeetKey // of a collective call
+	parts *partitioned // of a partitioned message
+	round uint64       // of a partitioned message: starts so far
+}
+
+func doInit(_ *Model, p *process, c *core.Call, r *binding) {
+	p.persist(c, &persistent{binding: r, start: (*Model).startMessage})
+}
+
+func (p *process) persist(c *core.Call, t *persistent) {
+	if id := c.Int("request"); id != 0 {
+		t.call = c.Kept()
+		p.persistent[id] = t
+	}
+}
+
+func (m *Model) startMessage(p *process, c *core.Call, t *persistent) {
+	if c.Has("source") {
+		doIrecv(m, p, c, t.binding)
+	} else {
+		doIsend(m, p, c, t.binding)
+	}
+}
+
+// doStartRequests begins what persistent requests stand for.
+func doStartRequests(m *Model, p *process, c *core.Call, _ *binding) {
+	var ids []int64
+	if c.Has("requests") {
+		ids = slices.Clone(c.List("requests")) // a wildcard receive reads ahead
+	} else {
+		ids = []int64{c.Int("request")}
+	}
+	for _, id := range ids {
+		t := p.persistent[id]
+		if t == nil {
+			p.NotUnderstood(c, fmt.Sprintf("request %d was made by a call that is not understood", id))
+			continue
+		}
+		again, fn := *t.call, *t.call.Fn
+		fn.Name = c.Fn.Name
+		again.Fn, again.Stack, again.Returned = &fn, c.Stack, c.Returned
+		t.start(m, p, core.NewCall(&again), t)
+	}
+}
+
+// doMprobe: the message was sent, and is taken off the queue here, to be
+// received later.
+func doMprobe(m *Model, p *process, c *core.Call, _ *binding) {
+	st := c.List("status")
+	if !c.Returned || c.Has("flag") && c.Int("flag") == 0 || len(st) < 2 || st[0] < 0 {
+		return
+	}
+	if s := m.received(p, c, st[0], st[1]); s != nil {
+		p.messages[c.Int("handle")] = s
+		p.Synchronize(c, nil, []core.Wait{awaitMessage(s)}, nil)
+	}
+}
+
+func (p *process) takeMessage(c *core.Call) *core.Match {
+	h := c.Int("message")
+	s := p.messages[h]
+	delete(p.messages, h)
+	return s
+}
+
+func doMrecv(m *Model, p *process, c *core.Call, _ *binding) {
+	if s := p.takeMessage(c); s != nil && c.Returned {
+		p.Synchronize(c, []*core.Signal{&s.Back}, []core.Wait{awaitMessage(s)}, func() {
+			s.Finish(p.Strand, p.Synchronizing())
+			m.receiveInto(p, c, "buf", "count", "datatype")
+		})
+	}
+}
+
+func doImrecv(m *Model, p *process, c *core.Call, _ *binding) {
+	req := &request{}
+	if a, ok := m.messageBuffer(p, c, "buf", "count", "datatype", ReceiveBuffer, regions.Write); ok {
+		req.spans = append(req.spans, p.openBuffer(a))
+	}
+	m.addRequest(p, c, req)
+	if s := p.takeMessage(c); s != nil {
+		req.arrives(p, s)
+		p.Synchronize(c, []*core.Signal{&s.Back}, nil, nil)
+	}
+}

@@ -1,0 +1,281 @@
+package mpi
+
+import (
+	"slices"
+
+	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// requests are those of one process.
+type requests struct {
+	requests   map[int64]*request
+	persistent map[int64]*persistent
+	coming     coming
+}
+
+func newRequests() requests {
+	return requests{requests: map[int64]*request{}, persistent: map[int64]*persistent{}}
+}
+
+// request is a non-blocking operation that is not yet complete.
+type request struct {
+	spans   []*core.Pending
+	waits   []core.Wait
+	after   func(by *regions.CallInfo) // to do when the waits are over; may be nil
+	op      *operation                 // of a one-sided operation with a request
+	epoch   *epochs
+	sent    *core.Match // of a send
+	awaited *core.Match // of a receive
+	part    *partitions
+}
+
+// arrives makes the request wait for a message.
+func (r *request) arrives(p *process, s *core.Match) {
+	r.awaited = s
+	r.waits = append(r.waits, awaitMessage(s))
+	r.after = func(by *regions.CallInfo) { s.Finish(p.Strand, by) }
+}
+
+func (m *Model) addRequest(p *process, c *core.Call, r *request) {
+	id := c.Int("request")
+	if id == 0 {
+		return
+	}
+	p.requests.requests[id] = r
+	for _, s := range r.spans {
+		s.Number = id
+	}
+}
+
+// openBuffer begins an access to a buffer of a request.
+func (p *process) openBuffer(a regions.Access) *core.Pending {
+	x := p.m.NewAccess()
+	*x = a
+	return p.OpenBuffer(x)
+}
+
+// completeRequests performs the completion of requests by one call.
+func (m *Model) completeRequests(p *process, c *core.Call, ids, statuses []int64) {
+	info := p.Info(c)
+	var waits []core.Wait
+	var after []func(*regions.CallInfo)
+	for i, id := range ids {
+		r := p.requests.requests[id]
+		if r == nil {
+			continue
+		}
+		delete(p.requests.requests, id)
+		for _, s := range r.spans {
+			s.Complete(p.Now(), info)
+		}
+		if r.op != nil {
+			m.finish(p, r.epoch, info, buffers, func(o *operation) bool { return o == r.op })
+		}
+		if n := (i + 1) * trace.StatusWords; n <= len(statuses) && statuses[n-1] != 0 {
+			continue // cancelled
+		}
+		waits = append(waits, r.waits...)
+		if r.after != nil {
+			after = append(after, r.after)
+		}
+	}
+	if len(waits)+len(after) > 0 {
+		p.Synchronize(c, nil, waits, func() {
+			for _, f := range after {
+				f(info)
+			}
+		})
+	}
+}
+
+// completions says for each call of the Wait and Test family which requests it
+// completes, and with what statuses.
+var completions = map[string]func(*core.Call) (ids, statuses []int64){
+	"MPI_Wait":     waitOne,
+	"MPI_Test":     waitOne,
+	"MPI_Waitall":  waitAll,
+	"MPI_Testall":  waitAll,
+	"MPI_Waitany":  waitAny,
+	"MPI_Testany":  waitAny,
+	"MPI_Waitsome": waitSome,
+	"MPI_Testsome": waitSome,
+
+	"MPI_Request_get_status": waitOne,
+}
+
+func doWait(m *Model, p *process, c *core.Call, _ *binding) {
+	if ids, statuses := completions[c.Fn.Name](c); len(ids) > 0 {
+		m.completeRequests(p, c, ids, statuses)
+	}
+}
+
+// over reports whether a call of the Wait or Test family completed anything.
+func over(c *core.Call) bool { return c.Returned && (!c.Has("flag") || c.Int("flag") != 0) }
+
+func waitOne(c *core.Call) (ids, statuses []int64) {
+	if !over(c) {
+		return nil, nil
+	}
+	return []int64{c.Int("request")}, c.List("status")
+}
+
+func waitAll(c *core.Call) (ids, statuses []int64) {
+	if !over(c) {
+		return nil, nil
+	}
+	return c.List("requests"), c.List("statuses")
+}
+
+func waitAny(c *core.Call) (ids, statuses []int64) {
+	all := c.List("requests")
+	i := c.Int("index")
+	if !over(c) || i < 0 || i >= int64(len(all)) {
+		return nil, nil
+	}
+	return all[i : i+1], c.List("status")
+}
+
+func waitSome(c *core.Call) (ids, statuses []int64) {
+	if !over(c) {
+		return nil, nil
+	}
+	all := c.List("requests")
+	for _, i := range c.List("indices") {
+		if i >= 0 && i < int64(len(all)) {
+			ids = append(ids, all[i])
+		}
+	}
+	return ids, c.List("statuses")
+}
+
+// doRequestFree: the operation goes on. A send is over when its message has been
+// received, which the process may come to know by an answer (MPI 4.1, example
+// 3.14); of what else goes on, nothing tells when it is over, and its buffers
+// stay in use until the process ends.
+func doRequestFree(m *Model, p *process, c *core.Call, _ *binding) {
+	id := c.Int("request")
+	if m.oneSidedRequest(p, c) {
+		return
+	}
+	if r := p.requests.requests[id]; r != nil && r.sent != nil {
+		r.sent.Carry(r.spans...)
+		if r.sent.Over() {
+			r.sent.Finish(p.Strand, p.Info(c))
+		}
+	}
+	delete(p.requests.requests, id)
+	delete(p.persistent, id)
+}
+
+// oneSidedRequest reports whether a call that gives up or cancels a request names
+// that of a one-sided operation, for which both are errors.
+func (m *Model) oneSidedRequest(p *process, c *core.Call) bool {
+	r := p.requests.requests[c.Int("request")]
+	if r == nil || r.op == nil {
+		return false
+	}
+	p.NotUnderstood(c, "the request of a one-sided operation can neither be freed nor cancelled (MPI 4.1, 12.3.5)")
+	return true
+}
+
+// doCancel: a receive that will turn out to be cancelled gets no message, so
+// that the one it was matched with goes to the next.
+func doCancel(m *Model, p *process, c *core.Call, _ *binding) {
+	id := c.Int("request")
+	r := p.requests.requests[id]
+	if m.oneSidedRequest(p, c) || r == nil || r.sent == nil && r.awaited == nil {
+		return
+	}
+	st := p.peekStatus(id)
+	switch {
+	case len(st) < trace.StatusWords || st[3] == 0: // it was too late
+	case r.awaited != nil && r.awaited.GiveBack():
+		r.waits, r.after, r.awaited = nil, nil, nil
+	case r.awaited != nil:
+		p.NotUnderstood(c, "it cancels a receive behind which others wait for the same messages")
+	default:
+		p.NotUnderstood(c, "it cancels a send")
+	}
+}
+
+// coming is what the calls to come will complete: messages match in the order in
+// which receives are posted, so which one a wildcard receive will turn out to have
+// got must be known then.
+type coming struct {
+	at       core.Lookahead
+	statuses map[int64][][]int64 // of requests; persistent ones several times
+}
+
+// status returns the status with which a request will complete, or nil when it
+// never does or that is too far ahead. The next time it is about the request's
+// next completion.
+func (p *process) status(request int64) []int64 {
+	st := p.peekStatus(request)
+	if st != nil {
+		all := p.coming.statuses
+		all[request] = all[request][1:]
+	}
+	return st
+}
+
+// peekStatus is status, and the next time the answer is the same.
+func (p *process) peekStatus(request int64) []int64 {
+	x := &p.coming
+	if x.at.Over() {
+		*x = coming{at: p.Ahead(), statuses: map[int64][][]int64{}}
+	}
+	for {
+		if st := x.statuses[request]; len(st) > 0 {
+			return st[0]
+		}
+		c := x.at.Call()
+		if c == nil {
+			return nil
+		}
+		x.note(core.NewCall(c))
+	}
+}
+
+// note remembers the statuses of the requests that a call completes.
+func (x *coming) note(c *core.Call) {
+	completes := completions[c.Fn.Name]
+	if completes == nil {
+		return
+	}
+	ids, statuses := completes(c)
+	for i, id := range ids {
+		if n := (i + 1) * trace.StatusWords; id != 0 && n <= len(statuses) {
+			x.statuses[id] = append(x.statuses[id], statuses[n-trace.StatusWords:n])
+		}
+	}
+}
+
+// HeldUntil is that of core.Model: it reports whether a request will be complete
+// before a lock is given up.
+func (m *Model) HeldUntil(s *core.Strand, request int64, l regions.Lock) bool {
+	e := m.procs[s.Rank].wins[l.Object]
+	if e == nil {
+		return false
+	}
+	member := int64(rankIn(e.win.group, l.Target))
+	ahead := s.Ahead()
+	for {
+		next := ahead.Call()
+		if next == nil {
+			return false
+		}
+		c := core.NewCall(next)
+		if done := completions[c.Fn.Name]; done != nil {
+			if ids, _ := done(c); slices.Contains(ids, request) {
+				return true
+			}
+		}
+		switch {
+		case c.Fn.Name == "MPI_Win_unlock_all" && l.Target == regions.AnyTarget && c.Int("win") == l.Object,
+			c.Fn.Name == "MPI_Win_unlock" && l.Target != regions.AnyTarget && c.Int("win") == l.Object && c.Int("rank") == member:
+			return false
+		}
+	}
+}

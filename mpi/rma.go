@@ -1,0 +1,381 @@
+package mpi
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// epochs are the access and exposure epochs of one process on one window, and
+// the operations that it has pending there.
+type epochs struct {
+	win     *window
+	rank    int32 // own rank in the window's communicator
+	fence   bool
+	fences  uint64  // calls of MPI_Win_fence so far
+	loose   bool    // the last of them did not synchronise
+	started []int32 // world ranks of the start group; nil outside of start–complete
+	posted  []int32 // world ranks of the post group
+	locks   map[int32]*lockEpoch
+	lockAll *lockEpoch
+	ops     []*operation
+	copies  *copies // nil unless the window has the separate memory model
+
+	// Calls that findings name.
+	last      *regions.CallInfo // the last synchronization of the window
+	startCall *regions.CallInfo
+	postCall  *regions.CallInfo
+	fenceCall *regions.CallInfo // that the fence epoch began with
+	fenceOp   *regions.CallInfo // the first operation in the fence epoch, without which there is none
+	unsure    bool              // a call on the window returned an error: which epochs are open is not known
+}
+
+type lockEpoch struct {
+	call      *regions.CallInfo
+	exclusive bool
+	noCheck   bool       // MPI_MODE_NOCHECK: no lock is really taken
+	hold      *core.Hold // void then
+	grants    []*core.Grant
+}
+
+// kind is that of an epoch of one lock.
+func (l *lockEpoch) kind() regions.Mode {
+	if l.exclusive {
+		return ExclusiveLockEpoch
+	}
+	return SharedLockEpoch
+}
+
+// operation is a one-sided operation that is pending.
+type operation struct {
+	target int32 // rank in the window
+	epoch  regions.Mode
+	call   *regions.CallInfo
+	reads  bool            // it changes nothing at its target
+	held   bool            // not only its window refers to it
+	local  []*core.Pending // its buffers at the origin; none once complete
+	remote *core.Pending   // its access to the target; nil once complete
+}
+
+// pending reports whether any access of the operation is not complete.
+func (op *operation) pending() bool { return len(op.local) > 0 || op.remote != nil }
+
+// newOperation returns an operation that is about to begin.
+func (m *Model) newOperation() *operation {
+	n := len(m.spare)
+	if n == 0 {
+		return &operation{}
+	}
+	op := m.spare[n-1]
+	m.spare = m.spare[:n-1]
+	*op = operation{local: op.local[:0]}
+	return op
+}
+
+// operationRole says what an operation's call does at its target.
+type operationRole struct {
+	role *regions.Role
+	kind regions.Kind
+	op   string // of a call without an op argument
+}
+
+// epochsOn are the epochs of a process on its windows.
+type epochsOn struct {
+	wins map[int64]*epochs
+	last *epochs // of those, the last that was asked for; or nil
+}
+
+// window returns the process's epochs on a window, or nil.
+func (o *epochsOn) window(id int64) *epochs {
+	if e := o.last; e != nil && e.win.ID == id {
+		return e
+	}
+	o.last = o.wins[id]
+	return o.last
+}
+
+// operationArgs is where the arguments of a one-sided operation are in its calls.
+type operationArgs struct {
+	rank, disp, op, request         int
+	origin, compare, result, target bufferArgsAt
+}
+
+// bufferArgsAt is where those are that tell a buffer. That of the target has no
+// address.
+type bufferArgsAt struct{ addr, count, typ int }
+
+// oneElement stands for a count that is 1 in each call.
+const oneElement = -2
+
+func newOperationArgs(fn *trace.Fn, role *regions.Role) operationArgs {
+	at := operationArgs{rank: fn.Arg("target_rank"), disp: fn.Arg("target_disp"), op: fn.Arg("op"), request: fn.Arg("request")}
+	single := role == SwapTarget || role == FetchTarget && fn.Arg("result_count") < 0
+	buffer := func(which string) bufferArgsAt {
+		if single {
+			return bufferArgsAt{fn.Arg(which + "_addr"), oneElement, fn.Arg("datatype")}
+		}
+		return bufferArgsAt{fn.Arg(which + "_addr"), fn.Arg(which + "_count"), fn.Arg(which + "_datatype")}
+	}
+	at.origin, at.compare, at.result, at.target = buffer("origin"), buffer("compare"), buffer("result"), buffer("target")
+	return at
+}
+
+func (m *Model) epochsOf(p *process, c *core.Call) *epochs {
+	id := c.Int("win")
+	if e := p.window(id); e != nil {
+		return e
+	}
+	if !c.Bad() && !(trace.IsNote(c.Fn.Name) && !c.Returned) { // a note is filled in before it returns
+		p.NotUnderstood(c, fmt.Sprintf("it names window %d, whose creation was not understood", id))
+	}
+	return nil
+}
+
+// oneSided replays the call of a one-sided operation and returns it, or nil
+// when it does nothing.
+func (m *Model) oneSided(p *process, c *core.Call, bound *binding) *operation {
+	role := bound.rule.op
+	e := m.epochsOf(p, c)
+	rank := c.ArgAt(bound.at.rank).Int
+	if e == nil || rank == trace.ProcNull {
+		return nil
+	}
+	target := e.win.target(rank)
+	if target < 0 || !e.win.known[target] {
+		p.NotUnderstood(c, fmt.Sprintf("target rank %d has no memory in the window", rank))
+		return nil
+	}
+	info := p.NewInfo(c)
+	op := m.newOperation()
+	op.target, op.call = target, info
+	info.Object = e.win.ID
+	info.Mode = e.epochTo(target)
+	op.epoch = info.Mode
+	m.checkEpoch(p, c, e, op, bound)
+	b := opBuilder{m: m, p: p, c: c, e: e, op: op, at: &bound.at, info: info}
+	err := b.build(role)
+	if c.Failed {
+		return nil
+	}
+	if err != nil {
+		p.NotUnderstood(c, err.Error())
+	}
+	if op.epoch == FenceEpoch && e.fenceOp == nil {
+		e.fenceOp = info
+	}
+	m.operations++
+	if op.pending() {
+		e.ops = append(e.ops, op)
+	}
+	return op
+}
+
+// epochTo returns the kind of access epoch that covers a target.
+func (e *epochs) epochTo(target int32) regions.Mode {
+	switch l := e.locks[target]; {
+	case l != nil && l.exclusive:
+		return ExclusiveLockEpoch
+	case l != nil:
+		return SharedLockEpoch
+	case e.lockAll != nil:
+		return LockAllEpoch
+	case slices.Contains(e.started, e.win.members[target]):
+		return StartEpoch
+	case e.fence:
+		return FenceEpoch
+	}
+	return NoEpoch
+}
+
+// lockOn returns the lock under which an operation accesses a target.
+func (e *epochs) lockOn(target int32) *regions.LockSet {
+	l := e.locks[target]
+	if l == nil {
+		l = e.lockAll
+	}
+	if l == nil {
+		return nil
+	}
+	return l.hold.Locks()
+}
+
+// opBuilder makes the accesses of one operation (detection model, section 2).
+type opBuilder struct {
+	m    *Model
+	p    *process
+	c    *core.Call
+	e    *epochs
+	op   *operation
+	at   *operationArgs
+	info *regions.CallInfo
+}
+
+func (b *opBuilder) build(role operationRole) error {
+	at := b.at
+	kind := regions.Read
+	if role.role == GetTarget {
+		kind = regions.Write
+	}
+	if role.role != FetchTarget || b.operationName() != noOp {
+		if err := b.buffer(at.origin, kind, OriginBuffer); err != nil {
+			return err
+		}
+	}
+	if role.role == SwapTarget {
+		if err := b.buffer(at.compare, regions.Read, CompareBuffer); err != nil {
+			return err
+		}
+	}
+	if role.role == SwapTarget || role.role == FetchTarget {
+		if err := b.buffer(at.result, regions.Write, ResultBuffer); err != nil {
+			return err
+		}
+	}
+	return b.target(role)
+}
+
+const (
+	noOp           = "MPI_NO_OP"
+	compareAndSwap = "compare-and-swap"
+)
+
+func (b *opBuilder) operationName() string {
+	return b.p.defs.Op(b.c.ArgAt(b.at.op).Int)
+}
+
+// elements returns the number of elements in a buffer, and their datatype.
+func (b *opBuilder) elements(at bufferArgsAt) (count, typ int64) {
+	if count = 1; at.count != oneElement {
+		count = b.c.ArgAt(at.count).Int
+	}
+	return count, b.c.ArgAt(at.typ).Int
+}
+
+// buffer adds the access to one of the operation's buffers at the origin.
+func (b *opBuilder) buffer(at bufferArgsAt, kind regions.Kind, role *regions.Role) error {
+	layout, _, err := b.p.buffer(b.elements(at))
+	if err != nil {
+		return err
+	}
+	if layout.IsEmpty() || b.c.Failed {
+		return nil
+	}
+	a := b.m.NewAccess()
+	*a = regions.Access{
+		Rank: b.p.Rank, Kind: kind, Role: role, Base: uint64(b.c.ArgAt(at.addr).Int), Layout: layout, Call: b.info,
+	}
+	b.op.local = append(b.op.local, b.p.OpenUnder(a, b.e.lockOn(b.op.target)))
+	return nil
+}
+
+// target adds the access to the target's memory.
+func (b *opBuilder) target(role operationRole) error {
+	count, typ := b.elements(b.at.target)
+	layout, t, err := b.p.buffer(count, typ)
+	if err != nil {
+		return err
+	}
+	w, i := b.e.win, b.op.target
+	a := b.m.NewAccess()
+	*a = regions.Access{
+		Owner: w.members[i], Rank: b.p.Rank, Kind: role.kind, Role: role.role, Layout: layout, Call: b.info,
+		Base: w.base[i] + w.unit[i]*uint64(b.c.ArgAt(b.at.disp).Int), Locks: b.e.lockOn(i),
+	}
+	if t.basic != "" {
+		a.Unit = uint32(t.size)
+	}
+	if role.kind == regions.AtomicWrite {
+		grid, err := b.p.grid(count, typ, t)
+		if err != nil {
+			return err
+		}
+		elem := regions.Element{Grid: grid, Type: t.basic, Size: t.size, Op: role.op, Promises: Promises(w.order, w.sameOp)}
+		if role.op == "" {
+			elem.Op = b.operationName()
+		}
+		a.Elem = b.p.element(elem)
+		if elem.Op == noOp {
+			a.Kind = regions.AtomicRead
+		}
+	}
+	b.op.reads = a.Kind == regions.Read || a.Kind == regions.AtomicRead
+	if len(w.gone) > 0 {
+		b.m.checkGone(b, a)
+	}
+	b.m.checkRange(b, a)
+	switch {
+	case a.Layout.IsEmpty() || b.c.Failed:
+		b.m.Unused(a)
+	case b.op.epoch == FenceEpoch && b.e.loose:
+		// The operation accesses its target only after the target's call of the
+		// fence that opened the epoch and did not synchronise (MPI 4.1, 12.5.1).
+		b.op.remote = b.p.OpenBehind(a, w.guard(i, b.e.fences))
+	default:
+		b.op.remote = b.p.Open(a)
+	}
+	return nil
+}
+
+// element returns the last element of the process again, where it is equal.
+func (p *process) element(e regions.Element) *regions.Element {
+	if p.lastElem == nil || *p.lastElem != e {
+		p.lastElem = &e
+	}
+	return p.lastElem
+}
+
+// part says which accesses of an operation a call completes.
+type part uint8
+
+const (
+	buffers part = 1 << iota // at the origin
+	targets                  // at the target
+)
+
+// finish completes the operations on a window that which selects: their
+// buffers, their accesses to the target, or both.
+func (m *Model) finish(p *process, e *epochs, by *regions.CallInfo, parts part, which func(*operation) bool) {
+	at := p.Now()
+	kept := e.ops[:0]
+	for _, op := range e.ops {
+		if which == nil || which(op) {
+			m.finishOperation(op, at, by, parts)
+		}
+		switch {
+		case op.pending():
+			kept = append(kept, op)
+		case !op.held:
+			m.spare = append(m.spare, op)
+		}
+	}
+	clear(e.ops[len(kept):])
+	e.ops = kept
+}
+
+func (m *Model) finishOperation(op *operation, at regions.Point, by *regions.CallInfo, parts part) {
+	if parts&buffers != 0 {
+		if op.reads { // its data is here, so its read is done
+			parts |= targets
+		}
+		for _, p := range op.local {
+			p.Complete(at, by)
+			p.Drop()
+		}
+		if parts&targets == 0 && op.remote != nil && op.call.Local == nil {
+			op.call.Local = by
+		}
+		op.local = op.local[:0]
+	}
+	if parts&targets != 0 && op.remote != nil {
+		op.remote.Complete(at, by)
+		op.remote.Drop()
+		op.remote = nil
+	}
+}
+
+func toTarget(target int32) func(*operation) bool {
+	return func(op *operation) bool { return op.target == target }
+}

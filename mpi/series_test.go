@@ -1,0 +1,71 @@
+package mpi
+
+import (
+	"context"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// calls is a stream of calls, in a trace with one datatype.
+type calls struct{ list []*trace.Call }
+
+func (s *calls) ReadEvent(ev *trace.Event) error {
+	if len(s.list) == 0 {
+		return io.EOF
+	}
+	*ev = trace.Event{Kind: trace.KindCall, Call: s.list[0]}
+	s.list = s.list[1:]
+	return nil
+}
+
+func (*calls) Type(int64) *trace.Type {
+	return &trace.Type{Combiner: trace.Named, Name: "MPI_INT", Size: 4, Extent: 4}
+}
+func (*calls) Comm(int64) *trace.Comm { return nil }
+func (*calls) Op(int64) string        { return "" }
+
+func callOf(name string, values ...any) *trace.Call {
+	c := &trace.Call{Fn: &trace.Fn{Name: name}, Returned: true}
+	for i := 0; i < len(values); i += 2 {
+		c.Fn.Args = append(c.Fn.Args, trace.Arg{Name: values[i].(string)})
+		c.Args = append(c.Args, trace.Value{Int: int64(values[i+1].(int))})
+	}
+	return c
+}
+
+// TestShapesOfFlushedLocally: operations in a loop have shapes in common, also
+// where what completes their buffers is known only after these were complete.
+func TestShapesOfFlushedLocally(t *testing.T) {
+	const n = 100
+	put := callOf("MPI_Put", "origin_addr", 5000, "origin_count", 1, "origin_datatype", 1, "target_rank", 0,
+		"target_disp", 0, "target_count", 1, "target_datatype", 1, "win", 1)
+	list := []*trace.Call{
+		callOf("MPI_Win_create", "comm", int(trace.CommWorld), "base", 1000, "size", 64, "disp_unit", 1, "model", 1, "win", 1),
+		callOf("MPI_Win_lock_all", "assert", 0, "win", 1),
+	}
+	for range n {
+		list = append(list, put, callOf("MPI_Win_flush_local_all", "win", 1), callOf("MPI_Win_flush_all", "win", 1))
+	}
+	m, err := core.NewMachine([]core.Stream{&calls{list}}, core.Options{Clock: "vector"}, New(MemoryAuto))
+	require.NoError(t, err)
+	for {
+		r, err := m.Next(context.Background())
+		if err == io.EOF {
+			break
+		}
+		require.NoError(t, err)
+		require.Empty(t, r.Calls)
+		var s regions.Scratch
+		series, err := r.Series(0, &s)
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(series), 4)
+	}
+	require.Empty(t, m.Problems())
+	require.EqualValues(t, n, m.Stats().Operations)
+}

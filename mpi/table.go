@@ -1,0 +1,570 @@
+package mpi
+
+import (
+	"maps"
+	"strings"
+
+	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// rule is what one MPI call means: which processes it orders and how, which
+// operations it completes, and which memory it touches. It is read beside the
+// detection model, sections 2 and 3. The texts are for people
+// (docs/mpi-calls.md); of what the other fields tell, they say nothing.
+type rule struct {
+	do      func(*Model, *process, *core.Call, *binding)
+	check   func(*Model, *process, *core.Call) // before do: whether the call may stand here
+	order   core.Direction                     // of collective calls
+	touches []touch                            // buffers of calls other than one-sided operations
+	op      operationRole                      // of one-sided operations
+	part    part                               // what flushes complete
+	send    sendMode
+
+	form     form
+	reads    bool // of file calls: into the buffer
+	mayOrder bool // it may order processes, but need not
+	marked   bool // explanations name it, though it may begin no separate region
+	aborts   bool // it ends the run
+
+	signals   string
+	waits     string
+	completes string
+	memory    string
+	note      string
+}
+
+// form tells the forms of a collective call apart.
+type form uint8
+
+const (
+	blocking form = iota
+	nonblocking
+	persisted
+)
+
+// sendMode tells how a send orders.
+type sendMode uint8
+
+const (
+	standard    sendMode = iota
+	synchronous          // completes after its receive was called
+)
+
+// table says what each MPI call means. A call that is not in it is not
+// understood, and named in the verdict; a rule without `do` orders, completes
+// and touches nothing.
+var table = makeTable()
+
+func makeTable() map[string]*rule {
+	t := map[string]*rule{}
+	for _, part := range []map[string]*rule{environment, windowCalls, oneSidedCalls, windowSync, messageCalls, requestCalls, communicators, fileCalls(), declaredCalls} {
+		for name, r := range part {
+			t[name] = r
+		}
+	}
+	for name, c := range collectives {
+		do, start, init := doCollective, doStartCollective, doInitCollective
+		if c.order == core.Neighbours {
+			do, start, init = doNeighborhood, doStartNeighborhood, doInitNeighborhood
+		}
+		lower := strings.ToLower(name[:1]) + name[1:]
+		t["MPI_"+name] = &rule{do: do, order: c.order, touches: c.touches}
+		t["MPI_I"+lower] = &rule{do: start, order: c.order, touches: c.touches, form: nonblocking}
+		t["MPI_"+name+"_init"] = &rule{do: init, order: c.order, touches: c.touches, form: persisted}
+	}
+	for name, check := range usageChecks {
+		t[name].check = check
+	}
+	return t
+}
+
+// Start and end, and what is local (MPI 4.1, chapters 4 to 6 and 11).
+var environment = map[string]*rule{
+	"MPI_Init":        {note: "its order is that of the trace's beginning"},
+	"MPI_Init_thread": {note: "its order is that of the trace's beginning"},
+	"MPI_Finalize":    {do: doFinalize, signals: "all processes", waits: "all processes"},
+	"MPI_Abort":       {aborts: true, note: "nothing follows it"},
+	"MPI_Type_free":   {},
+
+	"MPI_Grequest_start":    {note: "its request completes nothing that MPI does"},
+	"MPI_Grequest_complete": {note: "orders the threads of its process only"},
+
+	"MPI_Publish_name":   {mayOrder: true},
+	"MPI_Unpublish_name": {mayOrder: true},
+	"MPI_Lookup_name":    {mayOrder: true},
+	"MPI_Op_free":        {},
+
+	"MPI_Alloc_mem":        {},
+	"MPI_Free_mem":         {},
+	"MPI_Buffer_attach":    {},
+	"MPI_Buffer_detach":    {},
+	"MPI_Comm_set_info":    {},
+	"MPI_Win_set_info":     {},
+	"MPI_Session_finalize": {},
+
+	"MPI_Reduce_local": {do: doLocal, touches: []touch{
+		{buf: "inbuf", count: "count", typ: "datatype"},
+		{buf: "inoutbuf", count: "count", typ: "datatype", write: true},
+	}},
+	"MPI_Pack": {do: doLocal, touches: []touch{
+		{buf: "inbuf", count: "incount", typ: "datatype"},
+		{buf: "packed_at", count: "packed", bytes: true, write: true},
+	}},
+	"MPI_Pack_external": {do: doLocal, touches: []touch{
+		{buf: "inbuf", count: "incount", typ: "datatype"},
+		{buf: "packed_at", count: "packed", bytes: true, write: true},
+	}},
+	"MPI_Unpack": {do: doLocal, touches: []touch{
+		{buf: "packed_at", count: "packed", bytes: true},
+		{buf: "outbuf", count: "outcount", typ: "datatype", write: true},
+	}},
+	"MPI_Unpack_external": {do: doLocal, touches: []touch{
+		{buf: "packed_at", count: "packed", bytes: true},
+		{buf: "outbuf", count: "outcount", typ: "datatype", write: true},
+	}},
+}
+
+// Calls of MPI_Pcontrol by which the program declares order (tracer/include/mcchk.h).
+var declaredCalls = map[string]*rule{
+	"mcchk_signal":         {do: doDeclaredSignal, signals: "who waits for the resource from then on"},
+	"mcchk_wait":           {do: doDeclaredWait, waits: "all signals on the resource so far"},
+	"mcchk_signal_process": {do: doProcessSignal, signals: "the matching mcchk_wait_process"},
+	"mcchk_wait_process":   {do: doProcessWait, waits: "the matching mcchk_signal_process"},
+}
+
+// Windows (12.2).
+var windowCalls = map[string]*rule{
+	"MPI_Win_create":          {do: doWinCreate, order: core.AllToAll},
+	"MPI_Win_allocate":        {do: doWinCreate, order: core.AllToAll},
+	"MPI_Win_allocate_shared": {do: doWinCreate, order: core.AllToAll, note: "loads and stores in the parts of others are accesses to their memory"},
+	"MPI_Win_create_dynamic":  {do: doWinCreate, order: core.AllToAll},
+	"MPI_Win_attach":          {do: doAttach, note: "displacements are absolute addresses"},
+	"MPI_Win_detach":          {do: doDetach},
+	"MPI_Win_free":            {do: doWinFree, order: core.AllToAll, completes: "nothing that is pending: that is MC306"},
+	"MPI_Win_shared_query":    {note: "the trace tells where the parts of the others lie"},
+	"mcchk_Shared_segment":    {do: doSegment},
+	"MPI_Win_set_info":        {note: "accumulate_ops and accumulate_ordering hold from then on"},
+	"mcchk_Win_info":          {do: doWinInfo},
+	"mcchk_Memory_gone":       {do: doMemoryGone},
+}
+
+// One-sided operations (12.3).
+var oneSidedCalls = map[string]*rule{
+	"MPI_Put":              {do: doOperation, op: operationRole{role: PutTarget, kind: regions.Write}},
+	"MPI_Rput":             {do: doOperation, op: operationRole{role: PutTarget, kind: regions.Write}},
+	"MPI_Get":              {do: doOperation, op: operationRole{role: GetTarget, kind: regions.Read}},
+	"MPI_Rget":             {do: doOperation, op: operationRole{role: GetTarget, kind: regions.Read}},
+	"MPI_Accumulate":       {do: doOperation, op: operationRole{role: AccumulateTarget, kind: regions.AtomicWrite}},
+	"MPI_Raccumulate":      {do: doOperation, op: operationRole{role: AccumulateTarget, kind: regions.AtomicWrite}},
+	"MPI_Get_accumulate":   {do: doOperation, op: operationRole{role: FetchTarget, kind: regions.AtomicWrite}},
+	"MPI_Rget_accumulate":  {do: doOperation, op: operationRole{role: FetchTarget, kind: regions.AtomicWrite}},
+	"MPI_Fetch_and_op":     {do: doOperation, op: operationRole{role: FetchTarget, kind: regions.AtomicWrite}},
+	"MPI_Compare_and_swap": {do: doOperation, op: operationRole{role: SwapTarget, kind: regions.AtomicWrite, op: compareAndSwap}},
+}
+
+// Synchronization of windows (12.5).
+var windowSync = map[string]*rule{
+	"MPI_Win_fence": {do: doFence, order: core.AllToAll, completes: "the caller's operations since the last fence",
+		note: "with MPI_MODE_NOPRECEDE it orders no processes, but operations issued after it reach their target after the target's fence"},
+	"MPI_Win_post":  {do: doPost, signals: "MPI_Win_start of the group"},
+	"MPI_Win_start": {do: doStart, waits: "MPI_Win_post of the group; not with MPI_MODE_NOCHECK"},
+	"MPI_Win_complete": {do: doComplete, signals: "MPI_Win_wait of the group",
+		completes: "the operations of the epoch: their buffers, and what only reads at the target"},
+	"MPI_Win_wait": {do: doExposureEnd, waits: "MPI_Win_complete of the group", completes: "the group's operations at the caller"},
+	"MPI_Win_test": {do: doExposureEnd, waits: "when it succeeds, as MPI_Win_wait", completes: "then as MPI_Win_wait"},
+	"MPI_Win_lock": {marked: true, do: doLock, waits: "the unlock of every lock granted before that it excludes",
+		note: "accesses of other processes under a lock that it excludes do not race with its own; nothing of this with MPI_MODE_NOCHECK"},
+	"MPI_Win_unlock": {marked: true, do: doUnlock, signals: "the next locks that it excluded", completes: "the operations to the target"},
+	"MPI_Win_lock_all": {marked: true, do: doLockAll, waits: "at the first operation to each target, as MPI_Win_lock",
+		note: "a shared lock of each process"},
+	"MPI_Win_unlock_all":      {marked: true, do: doUnlock, signals: "as MPI_Win_unlock", completes: "all operations on the window"},
+	"MPI_Win_flush":           {marked: true, do: doFlush, part: buffers | targets, completes: "the operations to the target"},
+	"MPI_Win_flush_all":       {marked: true, do: doFlush, part: buffers | targets, completes: "all operations on the window"},
+	"MPI_Win_flush_local":     {marked: true, do: doFlush, part: buffers, completes: "the buffers of the operations to the target, and what only reads there"},
+	"MPI_Win_flush_local_all": {marked: true, do: doFlush, part: buffers, completes: "the buffers of all operations on the window, and what only reads at its target"},
+	"MPI_Win_sync":            {do: doSync, note: "orders nothing between processes; brings the copies of a window of the separate memory model together"},
+	"mcchk_Lock_ticket":       {do: doLockTicket},
+}
+
+// Messages (3.2, 3.4, 3.7, 3.8, 4.2).
+var messageCalls = map[string]*rule{
+	"MPI_Send":  send(doSend, standard),
+	"MPI_Bsend": send(doSend, standard),
+	"MPI_Rsend": send(doSend, standard),
+	"MPI_Ssend": send(doSend, synchronous),
+	"MPI_Recv":  {do: doRecv, signals: "the synchronous send", waits: "the send", memory: "writes what was received"},
+
+	"MPI_Isend":  send(doIsend, standard),
+	"MPI_Ibsend": send(doIsend, standard),
+	"MPI_Irsend": send(doIsend, standard),
+	"MPI_Issend": send(doIsend, synchronous),
+	"MPI_Irecv":  {do: doIrecv, signals: "the synchronous send", waits: "when completed, the send", memory: untilDone("writes buf")},
+
+	"MPI_Sendrecv":          exchangeMessages(doSendrecv),
+	"MPI_Sendrecv_replace":  exchangeMessages(doSendrecv),
+	"MPI_Isendrecv":         exchangeMessages(doIsendrecv),
+	"MPI_Isendrecv_replace": exchangeMessages(doIsendrecv),
+
+	"MPI_Probe":   {do: doProbe, waits: "the send of the message found"},
+	"MPI_Iprobe":  {do: doProbe, waits: "when there is one, the send of the message found"},
+	"MPI_Mprobe":  {do: doMprobe, waits: "the send of the message found", note: "takes the message from the queue"},
+	"MPI_Improbe": {do: doMprobe, waits: "when there is one, the send of the message found", note: "takes the message, if there is one, from the queue"},
+	"MPI_Mrecv":   {do: doMrecv, signals: "the synchronous send", waits: "the send", memory: "writes what was received"},
+	"MPI_Imrecv":  {do: doImrecv, signals: "the synchronous send", waits: "when completed, the send", memory: untilDone("writes buf")},
+
+	"MPI_Send_init":  send(doInit, standard),
+	"MPI_Bsend_init": send(doInit, standard),
+	"MPI_Rsend_init": send(doInit, standard),
+	"MPI_Ssend_init": send(doInit, synchronous),
+	"MPI_Recv_init":  {do: doInit, note: "as MPI_Irecv, at each start"},
+	"MPI_Start":      {do: doStartRequests, note: "does what the request was made for"},
+	"MPI_Startall":   {do: doStartRequests, note: "does what the requests were made for"},
+
+	"MPI_Psend_init":   {do: doPsendInit, note: "partitions are sent one by one"},
+	"MPI_Precv_init":   {do: doPrecvInit, memory: "writes buf, each partition from the start until it has arrived", waits: "when completed, MPI_Pready of all partitions"},
+	"MPI_Pready":       {do: doPready, signals: "the partition's arrival", memory: untilDone("reads the partition")},
+	"MPI_Pready_range": {do: doPready, signals: "the partitions' arrival", memory: untilDone("reads the partitions")},
+	"MPI_Pready_list":  {do: doPready, signals: "the partitions' arrival", memory: untilDone("reads the partitions")},
+	"MPI_Parrived":     {do: doParrived, waits: "when it says yes, MPI_Pready of the partition's data", completes: "the partition's buffer"},
+
+	"MPI_Buffer_attach": {},
+	"MPI_Buffer_detach": {note: "that buffered messages have left says nothing of their receipt"},
+}
+
+func untilDone(what string) string { return what + ", from the call until its request is complete" }
+
+func send(do func(*Model, *process, *core.Call, *binding), mode sendMode) *rule {
+	r := &rule{do: do, send: mode, signals: "the receive", memory: "reads buf"}
+	if mode == synchronous {
+		r.waits = "the call of the receive"
+	}
+	return r
+}
+
+func exchangeMessages(do func(*Model, *process, *core.Call, *binding)) *rule {
+	return &rule{do: do, signals: "the receive of what it sends", waits: "the send of what it receives",
+		memory: "reads the send buffer, writes the receive buffer"}
+}
+
+// Completion of requests (3.7.3 to 3.7.5, 3.8.4).
+var requestCalls = map[string]*rule{
+	"MPI_Wait":         completion("the request"),
+	"MPI_Test":         completion("the request, when it succeeds"),
+	"MPI_Waitall":      completion("the requests"),
+	"MPI_Testall":      completion("the requests, when it succeeds"),
+	"MPI_Waitany":      completion("the request that index tells"),
+	"MPI_Testany":      completion("the request that index tells, when it succeeds"),
+	"MPI_Waitsome":     completion("the requests that indices tell"),
+	"MPI_Testsome":     completion("the requests that indices tell"),
+	"MPI_Request_free": {do: doRequestFree, note: "a send is then complete when its message was received; what else goes on is never known to be complete"},
+	// A flag of true says that the operation is over, as MPI_Test does.
+	"MPI_Request_get_status": completion("the request, when the flag is true"),
+	"MPI_Cancel":             {do: doCancel, note: "a receive that turns out cancelled leaves its message to the next"},
+}
+
+func completion(what string) *rule {
+	return &rule{do: doWait, waits: "what the operation waits for", completes: what}
+}
+
+// Communicators (7.4.2, 7.6.2, 8.5): their constructors synchronise.
+var communicators = map[string]*rule{
+	"MPI_Comm_dup":                     {do: doCollective, order: core.Everybody},
+	"MPI_Comm_dup_with_info":           {do: doCollective, order: core.Everybody},
+	"MPI_Comm_idup":                    {do: doStartCollective, order: core.Everybody, form: nonblocking},
+	"MPI_Comm_idup_with_info":          {do: doStartCollective, order: core.Everybody, form: nonblocking},
+	"MPI_Comm_create":                  {do: doCollective, order: core.Everybody},
+	"MPI_Comm_split":                   {do: doCollective, order: core.Everybody},
+	"MPI_Comm_split_type":              {do: doCollective, order: core.Everybody},
+	"MPI_Cart_create":                  {do: doCollective, order: core.Everybody},
+	"MPI_Cart_sub":                     {do: doCollective, order: core.Everybody},
+	"MPI_Graph_create":                 {do: doCollective, order: core.Everybody},
+	"MPI_Dist_graph_create":            {do: doCollective, order: core.Everybody},
+	"MPI_Dist_graph_create_adjacent":   {do: doCollective, order: core.Everybody},
+	"MPI_Comm_create_group":            {do: doCreateGroup, order: core.Everybody, note: "the processes of the new communicator only"},
+	"MPI_Comm_create_from_group":       {do: doCreateGroup, order: core.Everybody, note: "the processes of the new communicator only"},
+	"MPI_Intercomm_create":             {do: doCreateGroup, order: core.Everybody, note: "both groups"},
+	"MPI_Intercomm_create_from_groups": {do: doCreateGroup, order: core.Everybody, note: "both groups"},
+	"MPI_Intercomm_merge":              {do: doMerge, order: core.Everybody, note: "both groups"},
+	"MPI_Comm_free":                    {},
+	"MPI_Comm_disconnect":              {},
+	"mcchk_Neighbors":                  {do: doNeighbors},
+}
+
+// collectiveCall is the meaning of a collective call in its blocking, non-blocking
+// and persistent forms (chapters 6 and 8).
+type collectiveCall struct {
+	order   core.Direction
+	touches []touch
+}
+
+var collectives = map[string]collectiveCall{
+	"Barrier":              {core.AllToAll, nil},
+	"Bcast":                {core.OneToAll, broadcast},
+	"Scatter":              {core.OneToAll, scatter(false)},
+	"Scatterv":             {core.OneToAll, scatter(true)},
+	"Reduce":               {core.AllToOne, reductionToRoot},
+	"Gather":               {core.AllToOne, gather(false)},
+	"Gatherv":              {core.AllToOne, gather(true)},
+	"Scan":                 {core.Prefix, reduction},
+	"Exscan":               {core.Prefix, exclusiveScan},
+	"Allreduce":            {core.AllToAll, reduction},
+	"Reduce_scatter_block": {core.AllToAll, reduceScatterBlock},
+	"Reduce_scatter":       {core.AllToAll, reduceScatter},
+	"Allgather":            {core.AllToAll, allgather(false)},
+	"Allgatherv":           {core.AllToAll, allgather(true)},
+	"Alltoall":             {core.AllToAll, exchange("", perPeer, perPeer)},
+	"Alltoallv":            {core.AllToAll, exchange("v", perPeer, perPeer)},
+	"Alltoallw":            {core.AllToAll, exchange("w", perPeer, perPeer)},
+
+	"Neighbor_allgather":  {core.Neighbours, neighborAllgather("")},
+	"Neighbor_allgatherv": {core.Neighbours, neighborAllgather("v")},
+	"Neighbor_alltoall":   {core.Neighbours, exchange("", perNeighbor, perSource)},
+	"Neighbor_alltoallv":  {core.Neighbours, exchange("v", perNeighbor, perSource)},
+	"Neighbor_alltoallw":  {core.Neighbours, exchange("w", perNeighbor, perSource)},
+}
+
+// The buffers of collective calls.
+var (
+	broadcast = []touch{
+		{buf: "buffer", count: "count", typ: "datatype", at: atRoot},
+		{buf: "buffer", count: "count", typ: "datatype", at: others, write: true},
+	}
+	reduction = []touch{
+		{buf: "sendbuf", count: "count", typ: "datatype"},
+		{buf: "recvbuf", count: "count", typ: "datatype", placed: "sendbuf", then: onlyThen},
+		{buf: "recvbuf", count: "count", typ: "datatype", write: true},
+	}
+	exclusiveScan = []touch{
+		{buf: "sendbuf", count: "count", typ: "datatype"},
+		{buf: "recvbuf", count: "count", typ: "datatype", placed: "sendbuf", then: onlyThen},
+		{buf: "recvbuf", count: "count", typ: "datatype", at: notFirst, write: true},
+	}
+	reductionToRoot = []touch{
+		{buf: "sendbuf", count: "count", typ: "datatype"},
+		{buf: "recvbuf", count: "count", typ: "datatype", at: atRoot, placed: "sendbuf", then: onlyThen},
+		{buf: "recvbuf", count: "count", typ: "datatype", at: atRoot, write: true},
+	}
+	reduceScatterBlock = []touch{
+		{buf: "sendbuf", count: "recvcount", typ: "datatype", each: perMember},
+		{buf: "recvbuf", count: "recvcount", typ: "datatype", each: perMember, placed: "sendbuf", then: onlyThen},
+		{buf: "recvbuf", count: "recvcount", typ: "datatype", write: true},
+	}
+	reduceScatter = []touch{
+		{buf: "sendbuf", count: "recvcounts", typ: "datatype", sum: true},
+		{buf: "recvbuf", count: "recvcounts", typ: "datatype", sum: true, placed: "sendbuf", then: onlyThen},
+		{buf: "recvbuf", count: "recvcounts", typ: "datatype", own: true, write: true},
+	}
+)
+
+// gather is the buffers of calls that bring the data of all to the root.
+func gather(vector bool) []touch {
+	in := parts("recv", "displs", perPeer, vector)
+	in.at, in.write, in.placed, in.then = atRoot, true, "sendbuf", ownLeftOut
+	return []touch{{buf: "sendbuf", count: "sendcount", typ: "sendtype"}, in}
+}
+
+// allgather is those of calls that bring the data of all to everyone.
+func allgather(vector bool) []touch {
+	own, in := parts("recv", "displs", perPeer, vector), parts("recv", "displs", perPeer, vector)
+	own.placed, own.then = "sendbuf", ownOnly
+	in.write, in.placed, in.then = true, "sendbuf", ownLeftOut
+	return []touch{{buf: "sendbuf", count: "sendcount", typ: "sendtype"}, own, in}
+}
+
+// neighborAllgather is those of MPI_Neighbor_allgather and its forms.
+func neighborAllgather(form string) []touch {
+	in := parts("recv", "displs", perSource, form == "v")
+	in.write = true
+	return []touch{{buf: "sendbuf", count: "sendcount", typ: "sendtype", at: havingOne}, in}
+}
+
+// scatter is those of calls that deal out the data of the root.
+func scatter(vector bool) []touch {
+	out := parts("send", "displs", perPeer, vector)
+	out.at, out.placed, out.then = atRoot, "recvbuf", ownLeftOut
+	return []touch{out, {buf: "recvbuf", count: "recvcount", typ: "recvtype", write: true}}
+}
+
+// exchange is those of calls in which each has data for each.
+func exchange(form string, to, from each) []touch {
+	out, in := parts("send", "sdispls", to, form != ""), parts("recv", "rdispls", from, form != "")
+	if form == "w" {
+		out.typ, in.typ = "sendtypes", "recvtypes"
+	}
+	before := in
+	before.placed, before.then = "sendbuf", onlyThen
+	in.write = true
+	return []touch{out, before, in}
+}
+
+// parts is a buffer with a part for each of several processes: equal ones, or
+// with counts and displacements.
+func parts(prefix, displs string, e each, vector bool) touch {
+	t := touch{buf: prefix + "buf", count: prefix + "count", typ: prefix + "type", each: e}
+	if vector {
+		t.count, t.displs, t.list = prefix+"counts", displs, true
+	}
+	return t
+}
+
+func doFinalize(m *Model, p *process, c *core.Call, _ *binding) {
+	p.order.last, p.order.at = p.Info(c), core.MeetKey{}
+	p.Arrive(c, nil)
+	m.meets(p, p.order.last)
+}
+
+func doWinCreate(m *Model, p *process, c *core.Call, _ *binding) {
+	g := m.group(p, c, "comm")
+	id := c.Int("win")
+	switch {
+	case g == nil:
+		return
+	case id == 0 && !c.Returned: // no window, but the process stands in the call
+		m.collect(p, c, core.MeetKey{On: c.Int("comm")}, g, core.AllToAll, core.NoRoot, nil)
+		return
+	case id == 0:
+		return
+	}
+	w := m.windows.byID[id]
+	if w == nil {
+		w = m.windows.add(id, g)
+	}
+	i := rankIn(g, p.Rank)
+	if i < 0 {
+		p.NotUnderstood(c, "the caller is not in the communicator")
+		return
+	}
+	if !w.known[i] {
+		w.known[i] = true
+		w.missing--
+	}
+	switch {
+	case c.Has("base"):
+		w.base[i], w.size[i], w.unit[i] = c.Addr("base"), c.Addr("size"), c.Addr("disp_unit")
+	case c.Has("baseptr"):
+		w.base[i], w.size[i], w.unit[i] = c.Addr("baseptr"), c.Addr("size"), c.Addr("disp_unit")
+	default: // dynamic: displacements are addresses
+		w.unit[i] = 1
+		if w.dynamic == nil {
+			w.dynamic, w.ever = make([][]span64, len(g.Local)), make([][]span64, len(g.Local))
+		}
+	}
+	w.inform(c)
+	w.unified, w.shared = c.Int("model") != 0, c.Fn.Name == "MPI_Win_allocate_shared"
+	if w.Created == nil || p.Rank < w.Created.Rank {
+		w.Created = p.Info(c)
+	}
+	e := &epochs{win: w, rank: i, locks: map[int32]*lockEpoch{}}
+	p.wins[id], p.epochsOn.last = e, e
+	m.collect(p, c, core.MeetKey{On: c.Int("comm")}, g, core.AllToAll, core.NoRoot, func() { m.expose(p, e) })
+}
+
+// inform takes what the tracer says of a window's info keys.
+func (w *window) inform(c *core.Call) {
+	if c.Has("accumulate_ops") {
+		w.sameOp, w.order, w.Mode = c.Int("accumulate_ops") == 1, c.Int("accumulate_ordering"), ""
+		if w.sameOp {
+			w.Mode = SameOp
+		}
+	}
+}
+
+func doWinInfo(m *Model, p *process, c *core.Call, _ *binding) {
+	if e := m.epochsOf(p, c); e != nil {
+		e.win.inform(c)
+	}
+}
+
+func doAttach(m *Model, p *process, c *core.Call, _ *binding) {
+	if e := m.epochsOf(p, c); e != nil && e.win.dynamic != nil {
+		lo := c.Addr("base")
+		e.copies.attach(p, lo, c.Addr("size"))
+		e.win.attach(e.rank, span64{lo: lo, hi: lo + c.Addr("size"), by: p.Info(c)})
+	}
+}
+
+func doDetach(m *Model, p *process, c *core.Call, _ *binding) {
+	if e := m.epochsOf(p, c); e != nil && e.win.dynamic != nil {
+		e.copies.detach(p, c.Addr("base"))
+		m.detached(p, c, e)
+		e.win.detach(e.rank, c.Addr("base"))
+	}
+}
+
+func doWinFree(m *Model, p *process, c *core.Call, _ *binding) {
+	e := m.epochsOf(p, c)
+	if e == nil {
+		return
+	}
+	m.finish(p, e, p.Info(c), buffers|targets, nil)
+	e.copies.free(p)
+	m.closeFence(p, e)
+	id := e.win.ID
+	m.collect(p, c, core.MeetKey{On: id, Of: onWindow}, e.win.group, core.AllToAll, core.NoRoot, func() {
+		delete(p.wins, id)
+		p.epochsOn.last = nil
+		p.DropAliases(id)
+		m.windows.free(e.win)
+	})
+}
+
+func doOperation(m *Model, p *process, c *core.Call, r *binding) {
+	op := m.oneSided(p, c, r)
+	if op != nil && r.at.request >= 0 {
+		op.held = true
+		m.addRequest(p, c, &request{op: op, epoch: p.window(c.Int("win"))})
+	}
+}
+
+// closeFence ends the fence epoch of a process, if there is one.
+func (m *Model) closeFence(p *process, e *epochs) {
+	if e.fence {
+		m.epoch(p, e, FenceEpoch, -1, false)
+	}
+	e.fence = false
+}
+
+// doFence: completes what the process issued since the last fence, then orders
+// all processes of the window; unless it says that no operation precedes, when
+// it does not necessarily act as a barrier (12.5.1).
+func doFence(m *Model, p *process, c *core.Call, _ *binding) {
+	e := m.epochsOf(p, c)
+	if e == nil {
+		return
+	}
+	assert := c.Int("assert")
+	m.closeFence(p, e)
+	e.fence = assert&trace.AssertNoSucceed == 0
+	if e.fence {
+		m.epoch(p, e, FenceEpoch, -1, true)
+	}
+	e.fenced(p.Info(c), assert)
+	e.fences++
+	e.copies.publish(p)
+	if e.loose = assert&trace.AssertNoPrecede != 0; e.loose {
+		m.inOrder(p, c, p.take(core.MeetKey{On: e.win.ID, Of: onWindow}), e.win.group)
+		p.Pass(e.win.guard(e.rank, e.fences))
+		p.Landmark(c, true)
+		e.copies.refresh(p)
+		return
+	}
+	m.finish(p, e, p.Info(c), buffers|targets, nil)
+	m.collect(p, c, core.MeetKey{On: e.win.ID, Of: onWindow}, e.win.group, core.AllToAll, core.NoRoot, func() {
+		maps.DeleteFunc(e.win.guards, func(k fenceKey, _ *core.Guard) bool { return k.n < e.fences })
+		e.copies.refresh(p)
+	})
+}
+
+func doFlush(m *Model, p *process, c *core.Call, r *binding) {
+	e := m.epochsOf(p, c)
+	if e == nil {
+		return
+	}
+	var which func(*operation) bool
+	if c.Has("rank") {
+		which = toTarget(int32(c.Int("rank")))
+	}
+	m.finish(p, e, p.Info(c), r.part, which)
+}

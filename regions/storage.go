@@ -1,0 +1,271 @@
+package regions
+
+import (
+	"slices"
+)
+
+// Storage holds the accesses of the phase of a concurrent region that is under
+// way, and hands them over as a Region. It belongs to the goroutine of the
+// replay; regions that it handed over may be searched and released by others.
+type Storage struct {
+	pool   *pool
+	calls  []*Access // what calls access, but for those of series
+	old    int       // of calls, the phase before had already
+	series seriesBuilder
+	locals []locals // loads and stores, by rank
+	own    []uint32 // by rank: the lock set, in sets, that protects its loads and stores
+	sets   []*LockSet
+	again  []*Access // room that was given back
+	slab   []Access  // room
+}
+
+// Limit says which separate regions are past: those of process i with a
+// number below element i.
+type Limit []int32
+
+// past reports whether an access is over in a separate region that is past.
+func (l Limit) past(a *Access) bool { return a.End.Seg >= 0 && a.End.Seg < l[a.End.Rank] }
+
+// NewStorage returns Storage for that many processes. memory is how many bytes of
+// accesses may be held; what is more is written to files without a name in
+// os.TempDir. 0 means no limit.
+func NewStorage(processes int, memory int64) *Storage {
+	p := newPool(memory, processes)
+	return &Storage{
+		pool: p, locals: make([]locals, processes), own: make([]uint32, processes),
+		series: seriesBuilder{pool: p, recent: make([]recentShapes, processes)},
+	}
+}
+
+// Begin begins a concurrent region, which has no accesses yet.
+func (s *Storage) Begin() {
+	s.calls, s.old, s.sets = nil, 0, []*LockSet{nil}
+	clear(s.locals)
+	clear(s.own)
+	s.series.begin()
+}
+
+// Err returns the error of writing to a file, after which nothing more is
+// written, or of reading it; otherwise nil.
+func (s *Storage) Err() error { return s.pool.err }
+
+// Spilled returns what did not fit into memory so far.
+func (s *Storage) Spilled() SpillStats { return s.pool.spilled }
+
+// Room returns room for an access, with whatever was there before.
+func (s *Storage) Room() *Access {
+	if len(s.again) == 0 {
+		s.again = s.pool.takeCalls(s.again)
+	}
+	if n := len(s.again); n > 0 {
+		a := s.again[n-1]
+		s.again = s.again[:n-1]
+		return a
+	}
+	if len(s.slab) == 0 {
+		s.slab = make([]Access, 256)
+	}
+	a := &s.slab[0]
+	s.slab = s.slab[1:]
+	return a
+}
+
+// GiveBack takes room back that nothing refers to.
+func (s *Storage) GiveBack(a *Access) { s.again = append(s.again, a) }
+
+// Copy returns a copy of an access.
+func (s *Storage) Copy(a *Access) *Access {
+	b := s.Room()
+	*b = *a
+	return b
+}
+
+// Add adds an access of a call, which may be complete later. It is the Storage's
+// from now on.
+func (s *Storage) Add(a *Access) { s.calls = append(s.calls, a) }
+
+// Settle adds an access that is complete, and was not added yet, as a part of a
+// series; by is the call that completed it, or nil. It reports whether it did:
+// then the access may be given back.
+func (s *Storage) Settle(a *Access, by *CallInfo) bool { return s.series.settle(a, by) }
+
+// SetLocks says which locks protect the loads and stores of a process from now
+// on.
+func (s *Storage) SetLocks(rank int32, set *LockSet) { s.own[rank] = s.lockIndex(set) }
+
+func (s *Storage) lockIndex(set *LockSet) uint32 {
+	if set == nil {
+		return 0
+	}
+	s.sets = append(s.sets, set)
+	return uint32(len(s.sets) - 1)
+}
+
+// AddLocals adds loads and stores of a process: a copy of the stretch.
+func (s *Storage) AddLocals(rank int32, st Stretch) {
+	st.locks = s.own[rank]
+	s.locals[rank].add(s.pool, st)
+}
+
+// New returns how many accesses of calls the phase has that the one before did
+// not have.
+func (s *Storage) New() int { return len(s.calls) - s.old + s.series.settled }
+
+// Kept counts the accesses of calls that are not past.
+func (s *Storage) Kept(past Limit) int {
+	n := 0
+	for _, a := range s.calls {
+		if !past.past(a) {
+			n++
+		}
+	}
+	s.keptMoments(past, s.series.moments, s.pool.spill, func(t *moment) { n += int(t.count) })
+	return n
+}
+
+// HandOver gives all accesses to a region. The Storage is to Begin, or to GoOn.
+func (s *Storage) HandOver(r *Region) {
+	r.Calls = s.calls
+	r.contents = contents{
+		locals: make([]*room, len(s.locals)), moments: s.series.moments, settled: s.series.settled,
+		shapes: s.series.shapes, enders: s.series.enders, lockSets: s.sets, pool: s.pool, spill: s.pool.spill,
+	}
+	s.pool.spill = nil
+	for i := range s.locals {
+		r.locals[i] = s.locals[i].first
+	}
+}
+
+// GoOn begins the next phase with what is not past of the region that was
+// handed over, marked as old. An access that waits for its Gate to be known goes
+// on in the next phase only. pending says of each access that is not complete, by
+// carry, that it goes on as another one: the region keeps its own.
+func (s *Storage) GoOn(r *Region, past Limit, pending func(carry func(*Access) *Access)) {
+	all := s.calls
+	if slices.ContainsFunc(all, (*Access).gateOpen) {
+		r.Calls = slices.DeleteFunc(slices.Clone(all), (*Access).gateOpen)
+	}
+	s.calls = make([]*Access, 0, 64)
+	pending(func(a *Access) *Access {
+		if a.gateOpen() {
+			return a
+		}
+		return s.carry(a)
+	})
+	s.goOnCalls(r, all, past)
+	s.series.begin()
+	s.goOnLocals(r, past)
+}
+
+// carry takes a copy of an access into the next phase.
+func (s *Storage) carry(a *Access) *Access {
+	b := s.Copy(a)
+	b.Old = true
+	s.calls = append(s.calls, b)
+	return b
+}
+
+// goOnCalls takes the accesses of calls that are complete and not past into the
+// next phase, and those that have not begun.
+func (s *Storage) goOnCalls(r *Region, all []*Access, past Limit) {
+	for _, a := range all {
+		if a.End.Seg != Never && !a.gateOpen() && !past.past(a) {
+			s.carry(a)
+		}
+	}
+	s.keptMoments(past, r.moments, r.spill, func(t *moment) {
+		for i := range uint64(t.count) {
+			a := s.Room()
+			r.fullAccess(t, i, a)
+			a.Old = true
+			s.calls = append(s.calls, a)
+		}
+	})
+	s.old = len(s.calls)
+	for _, a := range all {
+		if a.gateOpen() {
+			s.calls = append(s.calls, a)
+		}
+	}
+}
+
+// gateOpen reports whether the access waits for its Gate: when it starts is not
+// known yet.
+func (a *Access) gateOpen() bool { return a.Gated && a.Gate.Seg == Later }
+
+// goOnLocals takes the loads and stores that are not past into the next phase,
+// with the lock sets that they refer to.
+func (s *Storage) goOnLocals(r *Region, past Limit) {
+	before := s.sets
+	s.sets = []*LockSet{nil}
+	moved := map[uint32]uint32{0: 0}
+	move := func(i uint32) uint32 {
+		j, ok := moved[i]
+		if !ok {
+			j = s.lockIndex(before[i])
+			moved[i] = j
+		}
+		return j
+	}
+	for rank := range s.locals {
+		var kept locals
+		s.keptLocals(int32(rank), past, r.spill, func(st *Stretch) {
+			t := *st
+			t.locks = move(st.locks)
+			kept.add(s.pool, t)
+		})
+		kept.markOld()
+		s.locals[rank] = kept
+		s.own[rank] = move(s.own[rank])
+	}
+}
+
+// keptLocals visits the loads and stores of a process that are not past, those
+// in the file of the phase included.
+func (s *Storage) keptLocals(rank int32, past Limit, f *spillFile, visit func(*Stretch)) {
+	p := s.pool
+	for r := s.locals[rank].first; r != nil; r = r.next {
+		stretches := r.stretches
+		if w := r.stored; w != nil && p.err == nil {
+			if w.to < past[rank] {
+				continue
+			}
+			if p.err = f.read(w, &p.scratch); p.err != nil {
+				return
+			}
+			stretches = p.scratch.room.stretches
+		}
+		for k := range stretches {
+			if st := &stretches[k]; st.Seg >= past[rank] {
+				visit(st)
+			}
+		}
+	}
+}
+
+// keptMoments visits those of accesses that are not past.
+func (s *Storage) keptMoments(past Limit, all []moments, f *spillFile, visit func(*moment)) {
+	p := s.pool
+	for i := range all {
+		err := all[i].each(f, &p.scratch, func(t *moment) {
+			if t.endSeg >= past[t.endRank] {
+				visit(t)
+			}
+		})
+		if p.err == nil {
+			p.err = err
+		}
+	}
+}
+
+// contents are the accesses of a region.
+type contents struct {
+	locals   []*room   // by world rank, in program order
+	moments  []moments // of what calls access, by world rank of the owner
+	settled  int       // accesses in moments
+	shapes   []*shape  // that moments are of
+	enders   []CallInfo
+	lockSets []*LockSet // of loads and stores; the first is the empty set
+	pool     *pool      // that all of it belongs to
+	spill    *spillFile // where that lies that does not fit into memory
+}
