@@ -1,15 +1,14 @@
 package analysis
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcchk/mcchk/evc"
+	"github.com/mcchk/mcchk/internal/scenario"
 )
 
 // declaredStep is a step of a program whose processes declare order.
@@ -63,29 +62,28 @@ func declaredProgram(rng *rand.Rand, ranks int) []declaredStep {
 func lineOf(step int) int { return 10 + step }
 
 func declaredTrace(t *testing.T, ranks int, steps []declaredStep) [][]byte {
-	var b strings.Builder
-	b.WriteString(create + `{"call":"MPI_Win_lock_all","args":{"win":5}}` + "\n")
+	run := scenario.NewTrace(ranks)
+	run.Every().Call(1, "win_create", nil)
+	run.Every().Call(2, "lock_all", nil)
 	for i, s := range steps {
-		fn, args := "", ""
+		process, line := run.Rank(s.rank), lineOf(i)
 		switch s.kind {
 		case "put":
-			fn, args = "MPI_Put", fmt.Sprintf(`"origin_addr":"0x%x","origin_count":1,"origin_datatype":1,"target_rank":0,"target_disp":%d,"target_count":1,"target_datatype":1,"win":5`, 0x5000+16*i, 4*s.cell)
+			process.Call(line, "put", scenario.Args{"to": 0, "disp": 4 * s.cell, "addr": 0x5000 + 16*i})
 		case "flush":
-			fn, args = "MPI_Win_flush", `"rank":0,"win":5`
+			process.Call(line, "flush", scenario.Args{"rank": 0})
 		case "signal", "wait":
-			fn, args = "mcchk_"+s.kind, fmt.Sprintf(`"win":5,"rank":%d,"resource":7,"count":%d`, s.res, s.n)
+			process.Call(line, "mcchk_"+s.kind, scenario.Args{"rank": s.res, "resource": 7, "count": s.n})
 		case "to":
-			fn, args = "mcchk_signal_process", fmt.Sprintf(`"comm":1,"dest":%d,"tag":3`, s.res)
+			process.Call(line, "mcchk_signal_process", scenario.Args{"to": s.res, "tag": 3})
 		case "from":
-			fn, args = "mcchk_wait_process", fmt.Sprintf(`"comm":1,"source":%d,"tag":3`, s.res)
+			process.Call(line, "mcchk_wait_process", scenario.Args{"from": s.res, "tag": 3})
 		case "barrier":
-			fmt.Fprintf(&b, "rank -1\n"+`{"call":"MPI_Barrier","args":{"comm":1}}`+"\n")
-			continue
+			run.Every().Call(line, "barrier", nil)
 		}
-		fmt.Fprintf(&b, "rank %d\n"+`{"call":"%s","stack":[{"func":"main","file":"a.c","line":%d}],"args":{%s}}`+"\n", s.rank, fn, lineOf(i), args)
 	}
-	b.WriteString("rank -1\n" + `{"call":"MPI_Win_unlock_all","args":{"win":5}}` + "\n" + finish)
-	return packed(t, ranks, b.String())
+	run.Every().Call(3, "unlock_all", nil)
+	return traceFiles(t, run)
 }
 
 // declaredRaces returns the lines of all pairs of puts that nothing orders: by

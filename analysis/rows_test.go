@@ -1,15 +1,15 @@
 package analysis
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcchk/mcchk/evc"
+	"github.com/mcchk/mcchk/internal/scenario"
+	"github.com/mcchk/mcchk/trace"
 )
 
 // loopAccess is one load or store of a loop over the rows of a matrix.
@@ -19,15 +19,6 @@ type loopAccess struct {
 	addr        int
 	size        int
 	stride, len int
-}
-
-func (a *loopAccess) String() string {
-	kind := "load"
-	if a.store {
-		kind = "store"
-	}
-	return fmt.Sprintf(`{"access":"%s","addr":"%#x","size":%d,"stride":%d,"count":%d,"stack":[{"func":"f","file":"b.c","line":%d}]}`+"\n",
-		kind, a.addr, a.size, a.stride, a.len, a.line)
 }
 
 func (a *loopAccess) touches(b int) bool {
@@ -75,20 +66,23 @@ func drawLoops(rng *rand.Rand) []loopAccess {
 // loopTrace lets process 1 do the accesses between two fences, and process 0
 // put columns into its window: count blocks of 4 bytes, 512 apart.
 func loopTrace(t *testing.T, accesses []loopAccess, puts [][2]int) [][]byte {
-	var b strings.Builder
-	fmt.Fprintf(&b, `{"call":"MPI_Win_create","args":{"base":"%#x","size":%d,"disp_unit":1,"comm":1,"win":5,"model":1}}`+"\n"+fence, loopBase, loopBytes)
-	b.WriteString("rank 0\n")
+	run := scenario.NewTrace(2)
+	run.Every().Call(1, "win_create", scenario.Args{"base": loopBase, "size": loopBytes})
+	run.Every().Call(2, "fence", nil)
+	zero, one := run.Rank(0), run.Rank(1)
 	for i, p := range puts {
-		fmt.Fprintf(&b, `{"type":%d,"combiner":"vector","size":%d,"lb":0,"extent":%d,"ints":[%d,1,128],"types":[1]}`+"\n", 10+i, 4*p[1], 512*(p[1]-1)+4, p[1])
-		fmt.Fprintf(&b, `{"call":"MPI_Put","stack":[{"func":"main","file":"a.c","line":%d}],"args":{"origin_addr":"0x5000","origin_count":%d,"origin_datatype":1,"target_rank":1,"target_disp":%d,"target_count":1,"target_datatype":%d,"win":5}}`+"\n",
-			10+i, p[1], p[0], 10+i)
+		disp, count := p[0], p[1]
+		zero.Type(trace.Type{
+			ID: uint32(10 + i), Combiner: trace.Vector, Size: int64(4 * count), Extent: int64(512*(count-1) + 4),
+			Ints: []int64{int64(count), 1, 128}, Types: []int64{1},
+		})
+		zero.Call(10+i, "put", scenario.Args{"to": 1, "disp": disp, "origin_count": count, "target_datatype": 10 + i})
 	}
-	b.WriteString("rank 1\n")
-	for i := range accesses {
-		b.WriteString(accesses[i].String())
+	for _, a := range accesses {
+		one.Access(a.line, trace.Access{Store: a.store, Addr: uint64(a.addr), Size: uint32(a.size), Stride: int64(a.stride), Count: uint64(a.len)})
 	}
-	b.WriteString("rank -1\n" + fence + finish)
-	return packed(t, 2, b.String())
+	run.Every().Call(3, "fence", nil)
+	return traceFiles(t, run)
 }
 
 // loopRaces counts, for each pair of lines, the accesses that share a byte with

@@ -6,15 +6,16 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/internal/oracle"
+	"github.com/mcchk/mcchk/internal/scenario"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/synth"
+	"github.com/mcchk/mcchk/trace"
 )
 
 func TestParseShard(t *testing.T) {
@@ -165,10 +166,15 @@ func TestDamagedPart(t *testing.T) {
 
 // An analysis that is interrupted tells what it had found by then.
 func TestInterrupted(t *testing.T) {
-	step := winFence(10) + winPut(11, 1)
-	text := twoWindows + "rank 0\n" + strings.Repeat(step, 40) + winFence(12) + "rank 1\n" +
-		strings.Repeat(winFence(10)+`{"access":"store","addr":"0x1000","size":4,"stack":[{"func":"main","file":"a.c","line":20}]}`+"\n", 40) + winFence(12)
-	files := packed(t, 2, text)
+	run := scenario.NewTrace(2)
+	run.Every().Call(1, "win_create", nil)
+	for range 40 {
+		run.Every().Call(10, "fence", nil)
+		run.Rank(0).Call(11, "put", scenario.Args{"to": 1})
+		run.Rank(1).Access(20, trace.Access{Store: true, Addr: 0x1000, Size: 4})
+	}
+	run.Every().Call(12, "fence", nil)
+	files := traceFiles(t, run)
 	whole := inMemory(t, files, evc.Encoded, 1)
 	require.Equal(t, Race, whole.Verdict)
 
@@ -199,15 +205,14 @@ func TestInterrupted(t *testing.T) {
 // TestPartsOfSharedMemory: loads and stores in the memory of another process are
 // not passed over by the part that has that memory.
 func TestPartsOfSharedMemory(t *testing.T) {
-	create := func(rank int) string { // each part lies elsewhere in each process
-		return fmt.Sprintf(`{"call":"MPI_Win_allocate_shared","args":{"baseptr":"%#x","size":64,"disp_unit":1,"comm":1,"win":5,"model":1}}`+"\n"+
-			`{"call":"mcchk_Shared_segment","args":{"win":5,"rank":%d,"base":"%#x","size":64}}`+"\n", 0x10000*(1+rank), 1-rank, 0x90000+0x10000*rank)
+	run := scenario.NewTrace(2)
+	for rank := range 2 { // each part lies elsewhere in each process
+		run.Rank(rank).Call(1, "win_allocate_shared", scenario.Args{"baseptr": 0x10000 * (1 + rank)})
+		run.Rank(rank).Call(1, "mcchk_Shared_segment", scenario.Args{"rank": 1 - rank, "base": 0x90000 + 0x10000*rank})
 	}
-	files := packed(t, 2, "rank 0\n"+create(0)+
-		`{"access":"store","addr":"0x90008","size":4,"stack":[{"func":"f","file":"b.c","line":3}]}`+"\n"+ // in the part of rank 1
-		"rank 1\n"+create(1)+
-		`{"access":"load","addr":"0x20008","size":4,"stack":[{"func":"g","file":"b.c","line":9}]}`+"\n"+
-		"rank -1\n"+finish)
+	run.Rank(0).Access(3, trace.Access{Store: true, Addr: 0x90008, Size: 4}) // in the part of rank 1
+	run.Rank(1).Access(9, trace.Access{Addr: 0x20008, Size: 4})
+	files := traceFiles(t, run)
 	opts := Options{Clock: evc.Encoded, Jobs: 1}
 	want := inMemoryWith(t, files, opts)
 	require.Len(t, want.Findings, 1)

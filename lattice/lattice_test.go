@@ -15,21 +15,23 @@ import (
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/evc"
+	"github.com/mcchk/mcchk/internal/scenario"
 	"github.com/mcchk/mcchk/lattice"
 	"github.com/mcchk/mcchk/mpi"
 	"github.com/mcchk/mcchk/synth"
 	"github.com/mcchk/mcchk/trace"
 )
 
-// written packs traces written by hand, one text a process, and returns a
-// machine that shows them to an observer.
-func written(t *testing.T, o core.Observer, texts ...string) *core.Machine {
-	streams := make([]core.Stream, len(texts))
-	for i, text := range texts {
-		head := fmt.Sprintf(`{"mcct":1,"rank":%d,"ranks":%d}`+"\n"+`{"comm":1,"rank":%d,"ranks":[[0,1,%d]]}`+"\n", i, len(texts), i, len(texts))
-		var packed bytes.Buffer
-		require.NoError(t, trace.Pack(context.Background(), strings.NewReader(head+text), &packed))
-		r, err := trace.NewReader(&packed, fmt.Sprintf("rank %d", i))
+// written returns a machine that shows a run, in the notation of package
+// scenario, to an observer.
+func written(t *testing.T, o core.Observer, text string) *core.Machine {
+	s, err := scenario.Parse(t.Name(), text)
+	require.NoError(t, err)
+	files, err := s.Trace.Files()
+	require.NoError(t, err)
+	streams := make([]core.Stream, len(files))
+	for i, file := range files {
+		r, err := trace.NewReader(bytes.NewReader(file), fmt.Sprintf("rank %d", i))
 		require.NoError(t, err)
 		streams[i] = r
 	}
@@ -70,21 +72,21 @@ func describe(l *lattice.Lattice) string {
 	return b.String()
 }
 
-func call(fn, args string) string { return fmt.Sprintf(`{"call":"%s","args":{%s}}`+"\n", fn, args) }
-
-const end = `{"end":{"units":1}}` + "\n"
-
 // Accesses of two threads between two calls have no order; calls order all
 // threads.
 func TestThreads(t *testing.T) {
-	text := call("MPI_Alloc_mem", "") +
-		`{"access":"store","addr":"0x1000","size":4}` + "\n" +
-		`{"access":"load","addr":"0x1000","size":4}` + "\n" +
-		`{"chunk":{"strand":1,"seq":1}}` + "\n" +
-		`{"mark":1}` + "\n" +
-		`{"access":"store","addr":"0x1004","size":4}` + "\n" +
-		`{"chunk":{"strand":0,"seq":1}}` + "\n" +
-		call("MPI_Free_mem", "") + end
+	const text = `
+processes 1
+rank 0
+  alloc_mem
+  store 0x1000
+  load 0x1000
+thread 1
+  store 0x1004
+thread 0
+  free_mem
+  end units=1
+`
 	target := func(side int, pos uint64, strand uint32, name string) lattice.Target {
 		return lattice.Target{Side: side, At: lattice.Point{Pos: pos}, Strand: strand, Name: name, Memory: true}
 	}
@@ -100,11 +102,16 @@ func TestThreads(t *testing.T) {
 
 // A call that never returned has begun; what it waits for it has not got.
 func TestNeverReturned(t *testing.T) {
-	barrier := `"comm:c":1`
-	one := call("MPI_Alloc_mem", "") + call("MPI_Barrier", barrier) + end
-	two := call("MPI_Alloc_mem", "") + `{"call":"MPI_Barrier","returned":false,"args":{"comm:c":1}}` + "\n"
 	b := lattice.NewRegion(2, 0, 0, nil)
-	m := written(t, b, one, two)
+	m := written(t, b, `
+rank 0
+  alloc_mem
+  barrier
+  end units=1
+rank 1
+  alloc_mem
+  barrier (never returns)
+`)
 	run(t, m)
 	require.Equal(t, `0 rank 0: MPI_Alloc_mem
 1 rank 0: MPI_Barrier (begin)
@@ -117,15 +124,17 @@ func TestNeverReturned(t *testing.T) {
 // Two messages that are received in the order in which they were not sent: the
 // second dependence is implied by the first.
 func TestImplied(t *testing.T) {
-	message := func(fn string, tag int, extra string) string {
-		return call(fn, fmt.Sprintf(`"buf:p":0,"count:i":0,"datatype:t":0,%s,"tag:g":%d,"comm:c":1`, extra, tag))
-	}
-	send := func(tag int) string { return message("MPI_Send", tag, `"dest:r":1`) }
-	receive := func(tag int) string {
-		return call("MPI_Recv", fmt.Sprintf(`"buf:p":0,"count:i":0,"datatype:t":0,"source:r":0,"tag:g":%d,"comm:c":1,"status:S":[0,%d,0,0]`, tag, tag))
-	}
 	b := lattice.NewRegion(2, 0, 0, nil)
-	run(t, written(t, b, send(1)+send(2)+end, receive(2)+receive(1)+end))
+	run(t, written(t, b, `
+rank 0
+  send to=1 tag=1
+  send to=1 tag=2
+rank 1
+  recv from=0 tag=2
+  recv from=0 tag=1
+every rank
+  end units=1
+`))
 	require.Equal(t, `0 rank 0: MPI_Send
 1 rank 0: MPI_Send
 2 rank 1: MPI_Recv <message 1
@@ -169,9 +178,14 @@ func BenchmarkGrowth(b *testing.B) {
 // Order that the program declares is order.
 func TestDeclared(t *testing.T) {
 	b := lattice.NewRegion(2, 0, 0, nil)
-	run(t, written(t, b,
-		call("mcchk_signal_process", `"dest:r":1,"tag:g":3,"comm:c":1`)+end,
-		call("mcchk_wait_process", `"source:r":0,"tag:g":3,"comm:c":1`)+end))
+	run(t, written(t, b, `
+rank 0
+  mcchk_signal_process to=1 tag=3
+rank 1
+  mcchk_wait_process from=0 tag=3
+every rank
+  end units=1
+`))
 	require.Equal(t, `0 rank 0: mcchk_signal_process
 1 rank 1: mcchk_wait_process <declared 0
 `, describe(b.Lattice(nowhere)))
@@ -180,7 +194,7 @@ func TestDeclared(t *testing.T) {
 // Names from a trace may hold anything; what is written is well-formed.
 func TestStrangeNames(t *testing.T) {
 	b := lattice.NewRegion(1, 0, 0, nil)
-	run(t, written(t, b, call("MPI_Alloc_mem", "")+end))
+	run(t, written(t, b, "processes 1\nrank 0\n  alloc_mem\n  end units=1\n"))
 	l := b.Lattice(func(int, uint32) lattice.Place {
 		return lattice.Place{File: "a<b>&\"c\\\x01\xff.c", Line: 3}
 	})

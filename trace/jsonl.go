@@ -234,6 +234,13 @@ func parseWord(raw []byte) (int64, error) {
 	return int64(v), nil
 }
 
+// Constant returns the value of a constant that traces written by hand may name,
+// such as MPI_ANY_SOURCE.
+func Constant(name string) (value int64, ok bool) {
+	value, ok = constants[name]
+	return value, ok
+}
+
 // constants may stand for their values in lines written by hand. It is never
 // changed.
 var constants = map[string]int64{

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +18,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/internal/scenario"
 )
 
 var update = flag.Bool("update", false, "write the expected output in testdata/script anew")
@@ -30,6 +33,8 @@ func TestMain(m *testing.M) {
 //
 //	status N COMMAND...   run a command, whose exit status must be N
 //	truncate FILE BYTES   cut a file
+//	scenario FILE NAME    write the traces of a scenario (package internal/scenario)
+//	                      as JSON Lines: NAME0.jsonl, NAME1.jsonl, …
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
@@ -47,6 +52,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status":   scriptStatus,
 			"truncate": scriptTruncate,
+			"scenario": scriptScenario,
 		},
 	})
 }
@@ -77,6 +83,19 @@ func scriptTruncate(ts *testscript.TestScript, neg bool, args []string) {
 	size, err := strconv.ParseInt(args[1], 10, 64)
 	ts.Check(err)
 	ts.Check(os.Truncate(ts.MkAbs(args[0]), size))
+}
+
+func scriptScenario(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: scenario FILE NAME")
+	}
+	s, err := scenario.Parse(args[0], ts.ReadFile(args[0]))
+	ts.Check(err)
+	for rank := range s.Trace.Ranks() {
+		lines, err := s.Trace.Lines(rank)
+		ts.Check(err)
+		ts.Check(os.WriteFile(ts.MkAbs(fmt.Sprintf("%s%d.jsonl", args[1], rank)), []byte(lines), 0o666))
+	}
 }
 
 // TestReportFollowsItsSchema checks the report of a real analysis, the one that
