@@ -2,7 +2,6 @@ package mpi
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/regions"
@@ -77,15 +76,20 @@ func doComplete(m *Model, p *process, c *core.Call, _ *binding) {
 	info := p.Info(c)
 	e.last = info
 	m.epoch(p, e, StartEpoch, -1, false)
-	inEpoch := func(op *operation) bool { return op.epoch == StartEpoch }
-	m.finish(p, e, info, buffers, inEpoch)
+	at := p.Now()
 	open := map[int32][]*core.Pending{}
-	for _, op := range e.ops {
-		if target := e.win.members[op.target]; inEpoch(op) && op.remote != nil {
-			open[target] = append(open[target], op.remote)
+	for _, op := range e.ops.all() {
+		if op.epoch != StartEpoch {
+			continue
 		}
+		m.finishOperation(e, op, at, info, buffers)
+		if op.list == nil {
+			continue // all of it is complete
+		}
+		target := e.win.members[op.target]
+		open[target] = append(open[target], op.remote)
+		op.remove()
 	}
-	e.ops = slices.DeleteFunc(e.ops, inEpoch)
 	var signals []*core.Signal
 	for _, target := range e.started {
 		s := m.Channel(core.ChannelKey{Kind: 'c', On: e.win.ID, From: p.Rank, To: target}).Send()
@@ -194,13 +198,13 @@ func doUnlock(m *Model, p *process, c *core.Call, _ *binding) {
 			m.epoch(p, e, l.kind(), target, false)
 		}
 		delete(e.locks, target)
-		m.finish(p, e, info, buffers|targets, toTarget(target))
+		m.finish(p, e, info, buffers|targets, target)
 	} else {
 		if l != nil {
 			m.epoch(p, e, LockAllEpoch, -1, false)
 		}
 		e.lockAll = nil
-		m.finish(p, e, info, buffers|targets, nil)
+		m.finish(p, e, info, buffers|targets, anyTarget)
 	}
 	if l == nil {
 		return

@@ -21,7 +21,7 @@ type epochs struct {
 	posted  []int32 // world ranks of the post group
 	locks   map[int32]*lockEpoch
 	lockAll *lockEpoch
-	ops     []*operation
+	ops     pendingOps
 	copies  *copies // nil unless the window has the separate memory model
 
 	// Calls that findings name.
@@ -58,6 +58,10 @@ type operation struct {
 	held   bool            // not only its window refers to it
 	local  []*core.Pending // its buffers at the origin; none once complete
 	remote *core.Pending   // its access to the target; nil once complete
+
+	number        uint64  // in the order of issue, of those on the window
+	list          *opList // that it is on; nil: none
+	before, after *operation
 }
 
 // pending reports whether any access of the operation is not complete.
@@ -168,7 +172,7 @@ func (m *Model) oneSided(p *process, c *core.Call, bound *binding) *operation {
 	}
 	m.operations++
 	if op.pending() {
-		e.ops = append(e.ops, op)
+		e.ops.add(op)
 	}
 	return op
 }
@@ -325,57 +329,4 @@ func (p *process) element(e regions.Element) *regions.Element {
 		p.lastElem = &e
 	}
 	return p.lastElem
-}
-
-// part says which accesses of an operation a call completes.
-type part uint8
-
-const (
-	buffers part = 1 << iota // at the origin
-	targets                  // at the target
-)
-
-// finish completes the operations on a window that which selects: their
-// buffers, their accesses to the target, or both.
-func (m *Model) finish(p *process, e *epochs, by *regions.CallInfo, parts part, which func(*operation) bool) {
-	at := p.Now()
-	kept := e.ops[:0]
-	for _, op := range e.ops {
-		if which == nil || which(op) {
-			m.finishOperation(op, at, by, parts)
-		}
-		switch {
-		case op.pending():
-			kept = append(kept, op)
-		case !op.held:
-			m.spare = append(m.spare, op)
-		}
-	}
-	clear(e.ops[len(kept):])
-	e.ops = kept
-}
-
-func (m *Model) finishOperation(op *operation, at regions.Point, by *regions.CallInfo, parts part) {
-	if parts&buffers != 0 {
-		if op.reads { // its data is here, so its read is done
-			parts |= targets
-		}
-		for _, p := range op.local {
-			p.Complete(at, by)
-			p.Drop()
-		}
-		if parts&targets == 0 && op.remote != nil && op.call.Local == nil {
-			op.call.Local = by
-		}
-		op.local = op.local[:0]
-	}
-	if parts&targets != 0 && op.remote != nil {
-		op.remote.Complete(at, by)
-		op.remote.Drop()
-		op.remote = nil
-	}
-}
-
-func toTarget(target int32) func(*operation) bool {
-	return func(op *operation) bool { return op.target == target }
 }

@@ -498,7 +498,7 @@ func doWinFree(m *Model, p *process, c *core.Call, _ *binding) {
 	if e == nil {
 		return
 	}
-	m.finish(p, e, p.Info(c), buffers|targets, nil)
+	m.finish(p, e, p.Info(c), buffers|targets, anyTarget)
 	e.copies.free(p)
 	m.closeFence(p, e)
 	id := e.win.ID
@@ -550,7 +550,7 @@ func doFence(m *Model, p *process, c *core.Call, _ *binding) {
 		e.copies.refresh(p)
 		return
 	}
-	m.finish(p, e, p.Info(c), buffers|targets, nil)
+	m.finish(p, e, p.Info(c), buffers|targets, anyTarget)
 	m.collect(p, c, core.MeetKey{On: e.win.ID, Of: onWindow}, e.win.group, core.AllToAll, core.NoRoot, func() {
 		maps.DeleteFunc(e.win.guards, func(k fenceKey, _ *core.Guard) bool { return k.n < e.fences })
 		e.copies.refresh(p)
@@ -562,9 +562,9 @@ func doFlush(m *Model, p *process, c *core.Call, r *binding) {
 	if e == nil {
 		return
 	}
-	var which func(*operation) bool
+	target := anyTarget
 	if c.Has("rank") {
-		which = toTarget(int32(c.Int("rank")))
+		target = int32(c.Int("rank"))
 	}
-	m.finish(p, e, p.Info(c), r.part, which)
+	m.finish(p, e, p.Info(c), r.part, target)
 }

@@ -268,7 +268,7 @@ func checkFree(m *Model, p *process, c *core.Call) {
 		return
 	}
 	pending := map[*regions.CallInfo]bool{} // calls whose epochs have operations pending
-	for _, op := range e.ops {
+	for _, op := range e.ops.all() {
 		opening := e.opening(op)
 		if opening == nil {
 			continue // in no epoch: a finding of its own

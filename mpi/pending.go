@@ -1,0 +1,171 @@
+package mpi
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/regions"
+)
+
+// pendingOps are the operations of one process on one window that are pending, so
+// kept that a call which completes some of them looks at no others: by target,
+// those whose buffers are in use apart from those of which only the access to the
+// target is left.
+type pendingOps struct {
+	issued uint64 // so far
+	fresh  opsByTarget
+	sent   opsByTarget
+	some   []*operation // room for those that a call completes
+}
+
+// opsByTarget are lists of operations, none of them empty, by rank in the window.
+type opsByTarget map[int32]*opList
+
+// opList is operations in the order in which they came to the list.
+type opList struct {
+	first, last *operation
+	of          opsByTarget
+	target      int32
+}
+
+func (x opsByTarget) add(op *operation) {
+	l := x[op.target]
+	if l == nil {
+		l = &opList{of: x, target: op.target}
+		x[op.target] = l
+	}
+	op.list, op.before, op.after = l, l.last, nil
+	if l.last == nil {
+		l.first = op
+	} else {
+		l.last.after = op
+	}
+	l.last = op
+}
+
+// remove takes an operation off its list.
+func (op *operation) remove() {
+	l := op.list
+	if op.before == nil {
+		l.first = op.after
+	} else {
+		op.before.after = op.after
+	}
+	if op.after == nil {
+		l.last = op.before
+	} else {
+		op.after.before = op.before
+	}
+	op.list, op.before, op.after = nil, nil, nil
+	if l.first == nil {
+		delete(l.of, l.target)
+	}
+}
+
+// add takes an operation that was issued.
+func (x *pendingOps) add(op *operation) {
+	if x.fresh == nil {
+		x.fresh, x.sent = opsByTarget{}, opsByTarget{}
+	}
+	x.issued++
+	op.number = x.issued
+	if len(op.local) > 0 {
+		x.fresh.add(op)
+	} else {
+		x.sent.add(op)
+	}
+}
+
+// anyTarget selects the operations to all targets.
+const anyTarget int32 = math.MinInt32
+
+// to returns the operations to a target, or to all, of which some of the parts
+// are pending, in the order in which they were issued. It is valid until the next
+// use.
+func (x *pendingOps) to(target int32, parts part) []*operation {
+	some := x.some[:0]
+	take := func(l *opList) {
+		for op := l.first; op != nil; op = op.after {
+			some = append(some, op)
+		}
+	}
+	lists := [...]opsByTarget{x.fresh, x.sent}
+	for i, of := range lists {
+		switch l := of[target]; {
+		case i == 1 && parts&targets == 0: // their buffers are free already
+		case target == anyTarget:
+			for _, l := range of {
+				take(l)
+			}
+		case l != nil:
+			take(l)
+		}
+	}
+	x.some = some
+	if !slices.IsSortedFunc(some, inOrderOfIssue) {
+		slices.SortFunc(some, inOrderOfIssue)
+	}
+	return some
+}
+
+func inOrderOfIssue(a, b *operation) int { return cmp.Compare(a.number, b.number) }
+
+// all returns all operations that are pending.
+func (x *pendingOps) all() []*operation { return x.to(anyTarget, buffers|targets) }
+
+// part says which accesses of an operation a call completes.
+type part uint8
+
+const (
+	buffers part = 1 << iota // at the origin
+	targets                  // at the target
+)
+
+// finish completes the operations on a window to a target, or to anyTarget: their
+// buffers, their accesses to the target, or both.
+func (m *Model) finish(p *process, e *epochs, by *regions.CallInfo, parts part, target int32) {
+	at := p.Now()
+	for _, op := range e.ops.to(target, parts) {
+		m.finishOperation(e, op, at, by, parts)
+	}
+}
+
+// finishOperation completes one of the operations on a window.
+func (m *Model) finishOperation(e *epochs, op *operation, at regions.Point, by *regions.CallInfo, parts part) {
+	fresh := len(op.local) > 0
+	if parts&buffers != 0 {
+		if op.reads { // its data is here, so its read is done
+			parts |= targets
+		}
+		finishAll(op.local, at, by)
+		if parts&targets == 0 && op.remote != nil && op.call.Local == nil {
+			op.call.Local = by
+		}
+		op.local = op.local[:0]
+	}
+	if parts&targets != 0 && op.remote != nil {
+		op.remote.Complete(at, by)
+		op.remote.Drop()
+		op.remote = nil
+	}
+	switch {
+	case op.list == nil:
+	case !op.pending():
+		op.remove()
+		if !op.held {
+			m.spare = append(m.spare, op)
+		}
+	case fresh && len(op.local) == 0:
+		op.remove()
+		e.ops.sent.add(op)
+	}
+}
+
+func finishAll(pending []*core.Pending, at regions.Point, by *regions.CallInfo) {
+	for _, p := range pending {
+		p.Complete(at, by)
+		p.Drop()
+	}
+}
