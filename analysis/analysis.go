@@ -20,6 +20,7 @@ import (
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/evc"
+	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
 )
@@ -224,7 +225,7 @@ func (r *run) search(streams prefetched, opts regions.Options) (*regions.Machine
 	if jobs <= 0 {
 		jobs = runtime.GOMAXPROCS(0)
 	}
-	checker := conflicts.NewChecker(r.ctx, jobs, opts.Part, r.opts.Pairwise)
+	checker := conflicts.NewChecker(r.ctx, jobs, models.Judge(), opts.Part, r.opts.Pairwise)
 	err = r.replay(m, checker)
 	groups, failed := checker.Close()
 	if failed != nil {

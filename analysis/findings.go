@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/symbols"
 )
@@ -94,6 +95,30 @@ func (n *namer) findings(groups []*conflicts.Group, usages []regions.Usage) []co
 	return out
 }
 
+// dropCovered drops findings of rules that yield to another one, where the same
+// two places are in an error of that.
+func dropCovered(fs []conflicts.Finding) []conflicts.Finding {
+	covered := map[placePair]int{}
+	yields := func(f *conflicts.Finding) int {
+		rule, _ := models.Lookup(f.Rule)
+		return rule.Yields
+	}
+	for i := range fs {
+		f := &fs[i]
+		if f.Severity != conflicts.Error || f.Class == conflicts.Usage {
+			continue
+		}
+		least, ok := covered[placesOf(f)]
+		if y := yields(f); !ok || y < least {
+			covered[placesOf(f)] = y
+		}
+	}
+	return slices.DeleteFunc(fs, func(f conflicts.Finding) bool {
+		least, ok := covered[placesOf(&f)]
+		return ok && least < yields(&f)
+	})
+}
+
 // sortFindings sorts by place, then by rule.
 func sortFindings(fs []conflicts.Finding) {
 	slices.SortFunc(fs, func(a, b conflicts.Finding) int {
@@ -123,7 +148,7 @@ func (n *namer) finding(g *conflicts.Group) conflicts.Finding {
 		Owner: int(s.Owner), Lo: s.Lo, Hi: s.Hi, Region: s.Region, Count: g.Count,
 		Again: g.Count > uint64(len(g.Owners())),
 	}
-	if rule, ok := conflicts.Lookup(g.Rule); ok {
+	if rule, ok := models.Lookup(g.Rule); ok {
 		f.Severity = rule.Severity
 	}
 	if g.First.Rank == g.Second.Rank {

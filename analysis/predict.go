@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/models"
 )
 
 // predict replays the run once more without the order in which locks were
@@ -22,7 +23,7 @@ func (r *run) predict() ([]*conflicts.Group, error) {
 		return nil, err
 	}
 	return slices.DeleteFunc(groups, func(g *conflicts.Group) bool {
-		rule, ok := conflicts.Lookup(g.Rule)
+		rule, ok := models.Lookup(g.Rule)
 		return !ok || rule.Severity != conflicts.Error
 	}), nil
 }

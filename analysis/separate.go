@@ -2,36 +2,9 @@ package analysis
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/mcchk/mcchk/conflicts"
 )
-
-// dropCovered drops what only the separate memory model forbids where the same
-// two places are in an error of any model already: MC109 besides those, and MC110
-// besides any.
-func dropCovered(fs []conflicts.Finding) []conflicts.Finding {
-	const any, copies = 2, 1
-	covered := map[placePair]int{}
-	for i := range fs {
-		switch f := &fs[i]; {
-		case f.Severity != conflicts.Error || f.Class == conflicts.Usage || f.Rule == conflicts.RuleCopyUpdates:
-		case f.Rule == conflicts.RuleCopies:
-			covered[placesOf(f)] = max(covered[placesOf(f)], copies)
-		default:
-			covered[placesOf(f)] = any
-		}
-	}
-	return slices.DeleteFunc(fs, func(f conflicts.Finding) bool {
-		switch f.Rule {
-		case conflicts.RuleCopies:
-			return covered[placesOf(&f)] == any
-		case conflicts.RuleCopyUpdates:
-			return covered[placesOf(&f)] != 0
-		}
-		return false
-	})
-}
 
 // copies says which call is missing under the separate memory model.
 func (w *wording) copies() conflicts.Explanation {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/regions"
 )
 
@@ -31,7 +32,7 @@ func (n *namer) addUsages(entries map[findingKey]*entry, usages []regions.Usage)
 // usage turns a usage error into a finding.
 func (n *namer) usage(u *regions.Usage) conflicts.Finding {
 	f := conflicts.Finding{
-		Rule: conflicts.UsageRule(u.Kind), Severity: conflicts.Error, Class: conflicts.Usage,
+		Rule: models.UsageRule(u.Kind), Severity: conflicts.Error, Class: conflicts.Usage,
 		First: n.caller(u.Call), Owner: int(u.Owner), Region: u.Region, Count: u.Count,
 		Explanation: conflicts.Explanation{Why: u.Why, Mends: []conflicts.Mend{{Kind: conflicts.MendOther, Text: u.Mend}}},
 	}

@@ -132,13 +132,14 @@ type Collector struct {
 // NewCollector returns an empty collector.
 func NewCollector() *Collector { return &Collector{groups: map[groupKey]*Group{}} }
 
-func siteOf(a *regions.Access) Site {
+// SiteOf returns where an access comes from.
+func SiteOf(a *regions.Access) Site {
 	return Site{Rank: a.Rank, Stack: a.Call.Stack, Role: a.Role.Name, Fn: a.Call.Fn}
 }
 
-// add takes count pairs of which p is the first.
-func (c *Collector) add(p Pair, count uint64) {
-	key := groupKey{p.Rule, siteOf(p.First), siteOf(p.Second)}
+// Add takes count pairs of which p is the first.
+func (c *Collector) Add(p Pair, count uint64) {
+	key := groupKey{p.Rule, SiteOf(p.First), SiteOf(p.Second)}
 	g := c.groups[key]
 	if g == nil {
 		g = &Group{Rule: p.Rule, First: key.first, Second: key.second, owners: map[int32]bool{}}

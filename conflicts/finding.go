@@ -104,25 +104,3 @@ func (f *Finding) Alone() bool { return f.Second.Role == "" }
 // HasBytes reports whether the finding is about certain bytes: [Lo, Hi) of the
 // memory of Owner.
 func (f *Finding) HasBytes() bool { return f.Lo < f.Hi }
-
-// UsageRule returns the identifier of the rule for a kind of usage error.
-func UsageRule(k regions.UsageKind) string {
-	switch k {
-	case regions.OutsideEpoch:
-		return RuleOutsideEpoch
-	case regions.OutsideWindow:
-		return RuleOutsideWindow
-	case regions.NotOpened:
-		return RuleNotOpened
-	case regions.MixedEpochs:
-		return RuleMixedEpochs
-	case regions.NeverClosed:
-		return RuleNeverClosed
-	case regions.FreedPending:
-		return RuleFreedPending
-	case regions.UsedAfterFree:
-		return RuleMemoryGone
-	default:
-		return RuleCallOrder
-	}
-}

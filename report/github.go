@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/symbols"
 )
 
@@ -59,7 +60,7 @@ func annotate(w io.Writer, f *conflicts.Finding, opts Options) {
 			properties = append(properties, fmt.Sprintf("col=%d", here.Column))
 		}
 	}
-	rule, _ := conflicts.Lookup(f.Rule)
+	rule, _ := models.Lookup(f.Rule)
 	properties = append(properties, "title="+commandValue(f.Rule+": "+rule.Title))
 	fmt.Fprintf(w, "::%s %s::%s\n", kind, strings.Join(properties, ","), commandText(plainFinding(f, opts)))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/fingerprint"
+	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/symbols"
 )
 
@@ -269,8 +270,8 @@ func (d *dataWriter) rule(id string) int {
 	if !ok {
 		i = len(d.data.Rules)
 		d.rules[id] = i
-		r, _ := conflicts.Lookup(id)
-		d.data.Rules = append(d.data.Rules, htmlRule{id, r.Title, r.Text, r.Mend})
+		r, _ := models.Lookup(id)
+		d.data.Rules = append(d.data.Rules, htmlRule{id, r.Title, r.Text, r.Fix})
 	}
 	return i
 }

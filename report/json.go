@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/symbols"
 )
 
@@ -187,7 +188,7 @@ type jsonFrame struct {
 }
 
 func findingToJSON(f *conflicts.Finding) jsonFinding {
-	rule, _ := conflicts.Lookup(f.Rule)
+	rule, _ := models.Lookup(f.Rule)
 	out := jsonFinding{
 		Rule:     f.Rule,
 		Title:    rule.Title,

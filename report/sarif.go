@@ -11,6 +11,7 @@ import (
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/fingerprint"
+	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/symbols"
 )
 
@@ -36,7 +37,7 @@ func SARIF(w io.Writer, res *analysis.Result, opts Options) error {
 		Invocations: []sarifInvocation{{Successful: true, Notifications: []sarifNotification{}}},
 	}
 	run.Tool.Driver = sarifDriver{Name: "mcchk", Version: opts.Version, FullName: "mcchk, a checker for memory consistency errors in MPI one-sided programs"}
-	for i, r := range conflicts.Rules() {
+	for i, r := range models.Rules() {
 		s.ruleAt[r.ID] = i
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRuleOf(r))
 	}
@@ -79,9 +80,9 @@ func sarifRuleOf(r conflicts.Rule) sarifRule {
 	return sarifRule{
 		ID: r.ID, Short: sarifMessage{Text: r.Title}, Full: sarifMessage{Text: r.Text},
 		Help: sarifHelp{
-			Text: fmt.Sprintf("%s\n\nWrong:\n%s\n\nRight:\n%s\n\n%s", r.Text, r.Wrong, r.Right, r.Mend),
+			Text: fmt.Sprintf("%s\n\nWrong:\n%s\n\nRight:\n%s\n\n%s", r.Text, r.Wrong, r.Right, r.Fix),
 			Markdown: fmt.Sprintf("%s\n\nWrong:\n\n```c\n%s\n```\n\nRight:\n\n```c\n%s\n```\n\n%s",
-				r.Text, r.Wrong, r.Right, r.Mend),
+				r.Text, r.Wrong, r.Right, r.Fix),
 		},
 		Default: sarifDefault{Level: sarifLevel(r.Severity)},
 	}
