@@ -215,7 +215,7 @@ func (r *run) replayOptions() regions.Options {
 
 // search decodes, replays and searches, the one ahead of the other. The readers
 // are free afterwards.
-func (r *run) search(streams prefetched, opts regions.Options) (*regions.Machine, []*conflicts.Group, error) {
+func (r *run) search(streams prefetched, opts regions.Options) (*regions.Machine, []conflicts.Group, error) {
 	defer streams.stop()
 	m, err := regions.NewMachine(streams.streams(), opts)
 	if err != nil {

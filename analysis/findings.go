@@ -54,9 +54,10 @@ type entry struct {
 
 // findings turns groups and usage errors into findings, joined by source place
 // and sorted.
-func (n *namer) findings(groups []*conflicts.Group, usages []regions.Usage) []conflicts.Finding {
+func (n *namer) findings(groups []conflicts.Group, usages []regions.Usage) []conflicts.Finding {
 	entries := map[findingKey]*entry{}
-	for _, g := range groups {
+	for i := range groups {
+		g := &groups[i]
 		f := n.finding(g)
 		key := findingKey{g.Rule, keyOf(&f.First), keyOf(&f.Second)}
 		e := entries[key]
@@ -64,7 +65,7 @@ func (n *namer) findings(groups []*conflicts.Group, usages []regions.Usage) []co
 		case e == nil:
 			e = &entry{finding: f, sample: &g.Sample, ranks: map[int]bool{}}
 			entries[key] = e
-		case g.Sample.Before(e.sample):
+		case g.Sample.EarlierThan(e.sample):
 			f.Count += e.finding.Count
 			e.finding, e.sample = f, &g.Sample
 		default:
@@ -72,7 +73,7 @@ func (n *namer) findings(groups []*conflicts.Group, usages []regions.Usage) []co
 		}
 		e.ranks[int(g.First.Rank)] = true
 		e.ranks[int(g.Second.Rank)] = true
-		for _, o := range g.Owners() {
+		for _, o := range g.Owners {
 			e.ranks[int(o)] = true
 		}
 	}
@@ -146,7 +147,7 @@ func (n *namer) finding(g *conflicts.Group) conflicts.Finding {
 		Rule: g.Rule, Class: conflicts.AcrossProcesses,
 		First: n.side(g.First, &s.First), Second: n.side(g.Second, &s.Second),
 		Owner: int(s.Owner), Lo: s.Lo, Hi: s.Hi, Region: s.Region, Count: g.Count,
-		Again: g.Count > uint64(len(g.Owners())),
+		Again: g.Count > uint64(len(g.Owners)),
 	}
 	if rule, ok := models.Lookup(g.Rule); ok {
 		f.Severity = rule.Severity
@@ -213,26 +214,21 @@ func swapped(f *conflicts.Finding) bool {
 func (n *namer) side(site conflicts.Site, t *conflicts.Touch) conflicts.Side {
 	s := conflicts.Side{
 		Rank: int(site.Rank), Strand: t.Call.Strand, Event: t.Call.Pos, Call: site.Fn, Role: site.Role, Class: t.Class,
-		Write:   t.Kind == regions.Write || t.Kind == regions.AtomicWrite,
-		Atomic:  t.Kind == regions.AtomicRead || t.Kind == regions.AtomicWrite,
+		Write: t.Write, Atomic: t.Atomic, Op: t.Op, Type: t.Type,
 		Stack:   n.stack(site.Rank, site.Stack),
 		Epoch:   t.Call.Mode,
-		Started: n.syncPoint(t.Started()),
-		Next:    n.syncPoint(t.Next()),
-		Done:    n.syncPoint(t.Done()),
-		Heard:   n.syncPoint(t.Heard()),
-		Pending: t.Spans(),
+		Started: n.syncPoint(t.Started),
+		Next:    n.syncPoint(t.Next),
+		Done:    n.syncPoint(t.Done),
+		Heard:   n.syncPoint(t.Heard),
+		Pending: t.Spans,
 		Local:   n.syncPoint(t.Call.Local),
 		Lo:      t.Lo, Hi: t.Hi, Holes: t.Holes, Unit: t.Unit,
 	}
 	s.Local.Event = 0 // may be that of another access of the same line
-	before, after := t.Turns()
-	s.Before, s.After = n.turn(before), n.turn(after)
-	for _, l := range t.Held() {
+	s.Before, s.After = n.turn(t.Before), n.turn(t.After)
+	for _, l := range t.Held {
 		s.Locks = append(s.Locks, conflicts.Lock{Exclusive: l.Exclusive, Target: int(l.Target), Window: l.Window})
-	}
-	if t.Elem != nil {
-		s.Op, s.Type = t.Elem.Op, t.Elem.Type
 	}
 	return s
 }

@@ -10,7 +10,7 @@ import (
 
 // predict replays the run once more without the order in which locks were
 // granted, and returns the errors that there are then. Locks still exclude.
-func (r *run) predict() ([]*conflicts.Group, error) {
+func (r *run) predict() ([]conflicts.Group, error) {
 	readers, err := r.openAgain()
 	defer closeAll(readers)
 	if err != nil {
@@ -22,7 +22,7 @@ func (r *run) predict() ([]*conflicts.Group, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(groups, func(g *conflicts.Group) bool {
+	return slices.DeleteFunc(groups, func(g conflicts.Group) bool {
 		rule, ok := models.Lookup(g.Rule)
 		return !ok || rule.Severity != conflicts.Error
 	}), nil
@@ -31,15 +31,16 @@ func (r *run) predict() ([]*conflicts.Group, error) {
 // predicted turns what conflicts without the order of locks into findings of
 // rule MC202: the accesses that only this order kept apart. Pairs of places that
 // already have a finding of rule MC1xx are not repeated.
-func (n *namer) predicted(groups []*conflicts.Group, found []conflicts.Finding) []conflicts.Finding {
+func (n *namer) predicted(groups []conflicts.Group, found []conflicts.Finding) []conflicts.Finding {
 	known := map[placePair]bool{}
 	for i := range found {
 		if found[i].Class != conflicts.Usage && found[i].Rule != conflicts.RuleAtomicOp {
 			known[placesOf(&found[i])] = true
 		}
 	}
-	for _, g := range groups {
-		g.Rule = conflicts.RuleLockOrder
+	groups = slices.Clone(groups)
+	for i := range groups {
+		groups[i].Rule = conflicts.RuleLockOrder
 	}
 	return slices.DeleteFunc(n.findings(groups, nil), func(f conflicts.Finding) bool { return known[placesOf(&f)] })
 }

@@ -124,14 +124,19 @@ func (c *Checker) Failed() error {
 }
 
 // Close waits until everything is searched, and returns what was found: all, or
-// some of it when the context is done. The error is that of Failed.
-func (c *Checker) Close() ([]*Group, error) {
+// some of it when the context is done. The replay must be over. The error is that
+// of Failed.
+func (c *Checker) Close() ([]Group, error) {
 	c.flush()
 	close(c.work)
 	c.workers.Wait()
 	err := c.Failed()
 	c.fail(nil)
-	return Merge(c.collectors), err
+	lists := make([][]Group, len(c.collectors))
+	for i, out := range c.collectors {
+		lists[i] = out.Groups()
+	}
+	return Join(lists...), err
 }
 
 // byOwner sorts what calls access in a part of memory by whose it is.
