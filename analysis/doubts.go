@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/regions"
 )
 
@@ -95,7 +96,7 @@ func (r *run) cuts() []Doubt {
 // buildInfo is what mcchk cc leaves in the program at link time.
 type buildInfo struct {
 	Uninstrumented []string `json:"uninstrumented"`
-	Bypassed       []string `json:"bypassed"` // MPI functions called as PMPI_X
+	Bypassed       []string `json:"bypassed"` // functions called past the tracer
 }
 
 // uninstrumented tells of code whose loads and stores nobody records.
@@ -140,7 +141,7 @@ func (r *run) uninstrumented() []Doubt {
 	for list, ranks := range past {
 		out = append(out, Doubt{
 			Kind: NotUnderstood, Ranks: ranks, Count: uint64(strings.Count(list, ", ") + 1),
-			Text: fmt.Sprintf("the program has calls of %s, which are not recorded: call the functions as MPI_…", list),
+			Text: models.Bypassed(list),
 		})
 	}
 	return out

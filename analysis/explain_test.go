@@ -38,7 +38,7 @@ func TestExplanations(t *testing.T) {
 		zero, one func() string
 		why       string
 		sought    []string // "kind: part of the text"
-		mends     []string // "kind: part of the text"
+		fixes     []string // "kind: part of the text"
 	}{
 		{
 			name:   "a flush of another target",
@@ -46,7 +46,7 @@ func TestExplanations(t *testing.T) {
 			one:    func() string { return "" },
 			why:    "MPI_Get (line 2) is complete only with MPI_Win_unlock_all (line 5), and the load (line 4) comes before that; MPI_Win_flush (line 3) stands between them, but does not complete it: it is of another window, target or kind",
 			sought: []string{"completion: there is only MPI_Win_flush (line 3)"},
-			mends:  []string{"complete: MPI_Win_flush_local for its target", "move: move the load (line 4) behind MPI_Win_unlock_all (line 5)"},
+			fixes:  []string{"complete: MPI_Win_flush_local for its target", "move: move the load (line 4) behind MPI_Win_unlock_all (line 5)"},
 		},
 		{
 			name:   "a barrier before the completion",
@@ -54,7 +54,7 @@ func TestExplanations(t *testing.T) {
 			one:    func() string { return barrier() + load("0x1008") },
 			why:    "MPI_Put (line 2) of rank 0 is complete only with MPI_Win_unlock_all (line 4), and nothing makes rank 1 wait for that before the load (line 6); the last that rank 1 had heard of rank 0 by then is MPI_Barrier (line 3), which does not complete it; a lock of rank 1 excludes only those that lock too, which rank 1 does not for the load (line 6)",
 			sought: []string{"path: rank 1 waiting for MPI_Win_unlock_all (line 4) of rank 0 before the load (line 6): it has heard of rank 0 only up to MPI_Barrier (line 3)", "lock: rank 0 holds a shared lock of all ranks (MPI_Win_lock_all), rank 1 none"},
-			mends: []string{"complete: call MPI_Win_flush for rank 1 after MPI_Put (line 2) and before MPI_Barrier (line 3) of rank 0",
+			fixes: []string{"complete: call MPI_Win_flush for rank 1 after MPI_Put (line 2) and before MPI_Barrier (line 3) of rank 0",
 				"synchronize: let rank 1 wait for rank 0", "lock: instead of within MPI_Win_lock_all"},
 		},
 		{
@@ -63,7 +63,7 @@ func TestExplanations(t *testing.T) {
 			one:    func() string { return win("fence") + load("0x1008") + win("fence") },
 			why:    "MPI_Put (line 2) of rank 0 may access the bytes until MPI_Win_fence (line 3); the load (line 5) of rank 1 lies between MPI_Win_fence (line 4) and MPI_Win_fence (line 6); nothing makes the one wait for the other",
 			sought: []string{"path: heard of rank 0 only up to MPI_Win_fence (line 1)", "path: heard of rank 1 only up to MPI_Win_fence (line 4)"},
-			mends:  []string{"synchronize: call MPI_Win_fence in all processes of the window after MPI_Put (line 2) and before the load (line 5), so that the load reads what MPI_Put wrote"},
+			fixes:  []string{"synchronize: call MPI_Win_fence in all processes of the window after MPI_Put (line 2) and before the load (line 5), so that the load reads what MPI_Put wrote"},
 		},
 		{
 			name:   "two puts in one lock_all epoch",
@@ -71,7 +71,7 @@ func TestExplanations(t *testing.T) {
 			one:    func() string { return "" },
 			why:    "MPI_Put (line 2) is complete only with MPI_Win_unlock_all (line 4), and MPI_Get (line 3) comes before that",
 			sought: []string{"completion: there is none"},
-			mends:  []string{"complete: call MPI_Win_flush for rank 1 between MPI_Put (line 2) and MPI_Get (line 3)", "operation: accumulate", "separate: different places"},
+			fixes:  []string{"complete: call MPI_Win_flush for rank 1 between MPI_Put (line 2) and MPI_Get (line 3)", "operation: accumulate", "separate: different places"},
 		},
 	}
 	for _, tt := range tests {
@@ -94,11 +94,11 @@ func TestExplanations(t *testing.T) {
 				require.Equal(t, kind, string(f.Sought[i].Kind))
 				require.Contains(t, f.Sought[i].Text, part)
 			}
-			require.Len(t, f.Mends, len(tt.mends))
-			for i, want := range tt.mends {
+			require.Len(t, f.Fixes, len(tt.fixes))
+			for i, want := range tt.fixes {
 				kind, part, _ := strings.Cut(want, ": ")
-				require.Equal(t, kind, string(f.Mends[i].Kind))
-				require.Contains(t, f.Mends[i].Text, part)
+				require.Equal(t, kind, string(f.Fixes[i].Kind))
+				require.Contains(t, f.Fixes[i].Text, part)
 			}
 		})
 	}

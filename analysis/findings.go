@@ -181,10 +181,9 @@ func (n *namer) finding(g *conflicts.Group) conflicts.Finding {
 		f.Began = [...]int{0, 2, 1}[f.Began]
 	}
 	if g.Rule == conflicts.RuleLockOrder {
-		f.Explanation = n.explainLocks(&f, s)
-	} else {
-		f.Explanation = explain(&f)
+		f.Granted = [2]conflicts.SyncPoint{n.syncPoint(s.Locks[0]), n.syncPoint(s.Locks[1])}
 	}
+	f.Explanation = models.Explain(&f)
 	return f
 }
 
@@ -202,7 +201,7 @@ func (n *namer) object(w *regions.Object) string {
 // lines is one finding whatever the ranks.
 func swapped(f *conflicts.Finding) bool {
 	if f.Rule == conflicts.RuleMemoryGone {
-		return gone(&f.First)
+		return f.First.Class.Gone()
 	}
 	a, b := f.First.Call == "", f.Second.Call == ""
 	if a != b {
@@ -239,7 +238,7 @@ func (n *namer) syncPoint(c *regions.CallInfo) conflicts.SyncPoint {
 	}
 	p := conflicts.SyncPoint{Call: c.Fn, Rank: int(c.Rank), Event: c.Pos, Stack: n.stack(c.Rank, c.Stack)}
 	if c.Loose {
-		p.With = "MPI_MODE_NOPRECEDE"
+		p.With = models.Loose(c)
 	}
 	return p
 }

@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/mcchk/mcchk/conflicts"
@@ -59,29 +58,4 @@ func placesOf(f *conflicts.Finding) placePair {
 		p.first, p.second = p.second, p.first
 	}
 	return p
-}
-
-// explainLocks says which order of locks would let the accesses race.
-func (n *namer) explainLocks(f *conflicts.Finding, s *conflicts.Sample) conflicts.Explanation {
-	w := newWording(f)
-	a, b := &f.First, &f.Second
-	first, then := s.Locks[0], s.Locks[1]
-	e := conflicts.Explanation{
-		Why: fmt.Sprintf("only the order in which locks were granted in this run keeps %s of rank %d and %s of rank %d apart",
-			w.access(a), a.Rank, w.access(b), b.Rank),
-		Mends: []conflicts.Mend{
-			mend(conflicts.MendLock, "make both accesses under a lock that excludes the other"),
-			mend(conflicts.MendSynchronize, "synchronize the two processes otherwise (message, barrier or fence)"),
-		},
-	}
-	if first != nil {
-		e.Why = fmt.Sprintf("only because rank %d got its lock (%s%s) before rank %d (%s%s) do %s of rank %d and %s of rank %d not meet; had rank %d got it first, nothing would order them",
-			first.Rank, first.Fn, n.where(first), then.Rank, then.Fn, n.where(then),
-			w.access(a), a.Rank, w.access(b), b.Rank, then.Rank)
-		e.Sought = []conflicts.Sought{{
-			Kind: conflicts.SoughtPath, From: n.syncPoint(first), Found: n.syncPoint(then),
-			Text: fmt.Sprintf("a message, barrier or fence between rank %d and rank %d: there are the locks alone", a.Rank, b.Rank),
-		}}
-	}
-	return e
 }

@@ -146,7 +146,7 @@ func (tt usageCase) run(t *testing.T) {
 			require.Equal(t, conflicts.Usage, f.Class)
 			require.Equal(t, conflicts.Error, f.Severity)
 			require.NotEmpty(t, f.Why)
-			require.NotEmpty(t, f.Mends)
+			require.NotEmpty(t, f.Fixes)
 			require.NotEmpty(t, f.Ranks)
 			require.Positive(t, f.Count)
 		}

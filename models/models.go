@@ -1,6 +1,6 @@
-// Package models has the list of the programming models that mcchk knows, and
-// what each says of conflicts: who compares, explains and reports asks here, and
-// knows none of them.
+// Package models has what the programming models that mcchk knows say of
+// conflicts: who compares, explains and reports asks here, and knows none of them.
+// There is one, MPI.
 package models
 
 import (
@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/mpi/judge"
+	"github.com/mcchk/mcchk/mpi/words"
 	"github.com/mcchk/mcchk/regions"
 )
 
@@ -27,5 +28,28 @@ func Lookup(id string) (conflicts.Rule, bool) {
 	return conflicts.Rule{}, false
 }
 
-// UsageRule returns the identifier of the rule for a kind of usage error.
-func UsageRule(k regions.UsageKind) string { return judge.UsageRule(k) }
+// Usage returns the identifier of the rule for a kind of usage error, and the role
+// of the second call, where that is an access; otherwise nil.
+func Usage(k regions.UsageKind) (rule string, second *regions.Role) { return judge.Usage(k) }
+
+// Explain says why nothing orders the accesses of a finding, what was looked for,
+// and what would fix it.
+func Explain(f *conflicts.Finding) conflicts.Explanation { return words.Explain(f) }
+
+// Issued names an operation that makes a usage error of another call.
+func Issued(f *conflicts.Finding, call conflicts.SyncPoint) string { return words.Issued(f, call) }
+
+// Message says in one line what a finding is, without places.
+func Message(f *conflicts.Finding) string { return words.Message(f) }
+
+// What names an access: "load", "MPI_Put", "the send buffer of MPI_Send".
+func What(s *conflicts.Side) string { return words.What(s) }
+
+// Mode says how an access was made, where it matters: "fence epoch"; otherwise "".
+func Mode(f *conflicts.Finding, s *conflicts.Side) string { return words.Epoch(f, s) }
+
+// Loose is what a call asserts that therefore makes no process wait.
+func Loose(*regions.CallInfo) string { return words.Loose }
+
+// Bypassed says that a program calls functions in a way that is not recorded.
+func Bypassed(functions string) string { return words.Bypassed(functions) }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/explain"
 	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/symbols"
 )
@@ -49,7 +50,7 @@ func annotate(w io.Writer, f *conflicts.Finding, opts Options) {
 	if f.Severity == conflicts.Note {
 		kind = "notice"
 	}
-	lead, _ := sides(f)
+	lead, _ := explain.Sides(f)
 	var properties []string
 	if file, line := fileLine(lead, opts.Dir); file != "" {
 		properties = append(properties, "file="+commandValue(file))

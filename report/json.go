@@ -199,7 +199,7 @@ func findingToJSON(f *conflicts.Finding) jsonFinding {
 		Memory:   jsonMemory{f.Owner, f.Window, f.WinName, f.Lo, f.Hi},
 		Region:   f.Region,
 		Why:      f.Why,
-		Mend:     f.Mend(),
+		Mend:     f.Fix(),
 		Began:    [...]string{"either", "first", "second"}[f.Began],
 		Sought:   soughtToJSON(f),
 		Mends:    mendsToJSON(f),
@@ -223,7 +223,7 @@ func soughtToJSON(f *conflicts.Finding) []jsonSought {
 
 func mendsToJSON(f *conflicts.Finding) []jsonMend {
 	out := []jsonMend{}
-	for _, m := range f.Mends {
+	for _, m := range f.Fixes {
 		out = append(out, jsonMend{string(m.Kind), m.Text, syncToJSON(m.At)})
 	}
 	return out

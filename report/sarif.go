@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/explain"
 	"github.com/mcchk/mcchk/fingerprint"
 	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/symbols"
@@ -89,7 +90,7 @@ func sarifRuleOf(r conflicts.Rule) sarifRule {
 }
 
 func (s *sarifWriter) result(f *conflicts.Finding) sarifResult {
-	lead, other := sides(f)
+	lead, other := explain.Sides(f)
 	r := sarifResult{
 		RuleID: f.Rule, RuleIndex: s.ruleAt[f.Rule], Level: sarifLevel(f.Severity),
 		Message:      sarifMessage{Text: s.message(f, other)},
@@ -122,7 +123,7 @@ func (s *sarifWriter) message(f *conflicts.Finding, other *conflicts.Side) strin
 		text = fmt.Sprintf("%s. The other: [%s](1), %s", text, escape.Replace(second(other)), stackPlace(other.Stack, s.opts.Dir))
 	}
 	text += ". Why: " + f.Why
-	for _, m := range f.Mends {
+	for _, m := range f.Fixes {
 		text += ". Mend: " + m.Text
 	}
 	return text + "."
@@ -130,14 +131,14 @@ func (s *sarifWriter) message(f *conflicts.Finding, other *conflicts.Side) strin
 
 // flow is what one process does around its access.
 func (s *sarifWriter) flow(id string, side *conflicts.Side) sarifThreadFlow {
-	flow := sarifThreadFlow{ID: id, Message: &sarifMessage{Text: who(side)}}
+	flow := sarifThreadFlow{ID: id, Message: &sarifMessage{Text: explain.Who(side)}}
 	step := func(stack []symbols.Frame, importance, format string, args ...any) {
 		flow.Locations = append(flow.Locations, sarifStep{Location: s.location(stack, fmt.Sprintf(format, args...)), Importance: importance})
 	}
 	if p := side.Started; p.Call != "" {
 		step(p.Stack, "important", "%s: the last synchronization before", p.Call)
 	}
-	step(side.Stack, "essential", "%s", what(side))
+	step(side.Stack, "essential", "%s", models.What(side))
 	if p := side.Done; p.Call != "" {
 		word := "the next synchronization"
 		if side.Pending {

@@ -99,24 +99,24 @@ func (Judge) Check(part regions.Part, out *conflicts.Collector) conflicts.Region
 	return newCopiesChecker(part, out).check
 }
 
-// UsageRule returns the identifier of the rule for a kind of usage error.
-func UsageRule(k regions.UsageKind) string {
+// Usage returns the identifier of the rule for a kind of usage error, and the role
+// of the second call, where that is an access; otherwise nil.
+func Usage(k regions.UsageKind) (rule string, second *regions.Role) {
 	switch k {
 	case regions.OutsideEpoch:
-		return conflicts.RuleOutsideEpoch
+		return conflicts.RuleOutsideEpoch, nil
 	case regions.OutsideWindow:
-		return conflicts.RuleOutsideWindow
+		return conflicts.RuleOutsideWindow, nil
 	case regions.NotOpened:
-		return conflicts.RuleNotOpened
+		return conflicts.RuleNotOpened, nil
 	case regions.MixedEpochs:
-		return conflicts.RuleMixedEpochs
+		return conflicts.RuleMixedEpochs, nil
 	case regions.NeverClosed:
-		return conflicts.RuleNeverClosed
+		return conflicts.RuleNeverClosed, nil
 	case regions.FreedPending:
-		return conflicts.RuleFreedPending
+		return conflicts.RuleFreedPending, nil
 	case regions.UsedAfterFree:
-		return conflicts.RuleMemoryGone
-	default:
-		return conflicts.RuleCallOrder
+		return conflicts.RuleMemoryGone, regions.Freed
 	}
+	return conflicts.RuleCallOrder, nil
 }
