@@ -8,6 +8,7 @@
 package analysis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ import (
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/evc"
-	"github.com/mcchk/mcchk/mpi"
+	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
 )
@@ -69,9 +70,7 @@ const (
 	ModelSeparate Model = "separate" // the separate one: errors of rules MC109 and MC110 too
 )
 
-var memoryModels = map[Model]mpi.MemoryModel{
-	"": mpi.MemoryAuto, ModelAuto: mpi.MemoryAuto, ModelUnified: mpi.MemoryUnified, ModelSeparate: mpi.MemorySeparate,
-}
+var memoryModels = []Model{"", ModelAuto, ModelUnified, ModelSeparate}
 
 // ErrModel is the error of a memory model that does not exist.
 var ErrModel = errors.New("no such memory model")
@@ -100,7 +99,7 @@ func start(ctx context.Context, dir string, opts Options) (*run, error) {
 	if !slices.Contains(evc.Names(), opts.Clock) {
 		return nil, fmt.Errorf("%w: %q; there are %s", ErrClock, opts.Clock, strings.Join(evc.Names(), ", "))
 	}
-	if _, ok := memoryModels[opts.Model]; !ok {
+	if !slices.Contains(memoryModels, opts.Model) {
 		return nil, fmt.Errorf("%w: %q; there are %s, %s and %s", ErrModel, opts.Model, ModelAuto, ModelUnified, ModelSeparate)
 	}
 	d, err := trace.OpenDir(dir)
@@ -217,11 +216,11 @@ func (r *run) replayOptions() core.Options {
 }
 
 // models returns the programming models for a replay.
-func (r *run) models() []core.Model { return []core.Model{mpi.New(memoryModels[r.opts.Model])} }
+func (r *run) models() []core.Model { return models.New(string(cmp.Or(r.opts.Model, ModelAuto))) }
 
 // search decodes, replays and searches, the one ahead of the other. The readers
 // are free afterwards.
-func (r *run) search(streams prefetched, opts core.Options) (*core.Machine, []*conflicts.Group, error) {
+func (r *run) search(streams prefetched, opts core.Options) (*core.Machine, []conflicts.Group, error) {
 	defer streams.stop()
 	m, err := core.NewMachine(streams.streams(), opts, r.models()...)
 	if err != nil {
@@ -231,7 +230,7 @@ func (r *run) search(streams prefetched, opts core.Options) (*core.Machine, []*c
 	if jobs <= 0 {
 		jobs = runtime.GOMAXPROCS(0)
 	}
-	checker := conflicts.NewChecker(r.ctx, jobs, opts.Part, r.opts.Pairwise)
+	checker := conflicts.NewChecker(r.ctx, jobs, models.Judge(), opts.Part, r.opts.Pairwise)
 	err = r.replay(m, checker)
 	groups, failed := checker.Close()
 	if failed != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/models"
 )
 
 // doubts lists why the result does not rest on the whole run, as far as the
@@ -95,7 +96,7 @@ func (r *run) cuts() []Doubt {
 // buildInfo is what mcchk cc leaves in the program at link time.
 type buildInfo struct {
 	Uninstrumented []string `json:"uninstrumented"`
-	Bypassed       []string `json:"bypassed"` // MPI functions called as PMPI_X
+	Bypassed       []string `json:"bypassed"` // functions called past the tracer
 }
 
 // uninstrumented tells of code whose loads and stores nobody records.
@@ -140,7 +141,7 @@ func (r *run) uninstrumented() []Doubt {
 	for list, ranks := range past {
 		out = append(out, Doubt{
 			Kind: NotUnderstood, Ranks: ranks, Count: uint64(strings.Count(list, ", ") + 1),
-			Text: fmt.Sprintf("the program has calls of %s, which are not recorded: call the functions as MPI_…", list),
+			Text: models.Bypassed(list),
 		})
 	}
 	return out

@@ -18,8 +18,8 @@ type evidence struct {
 	Program   string
 	Library   string
 	Basis     Basis
-	Groups    []*conflicts.Group
-	Predicted []*conflicts.Group // errors when the order of locks is left out
+	Groups    []conflicts.Group
+	Predicted []conflicts.Group // errors when the order of locks is left out
 	Usages    []core.Usage
 	MayOrder  []string // functions called that may order processes in ways not known
 	Doubts    []Doubt  // those that name no places
@@ -69,8 +69,7 @@ func (r *run) gather() (*evidence, error) {
 	return e, nil
 }
 
-// conclude names the places and comes to a verdict. The evidence must not be
-// used afterwards.
+// conclude names the places and comes to a verdict.
 func (e *evidence) conclude(n *namer) *Result {
 	res := &Result{
 		Directory: e.Directory,

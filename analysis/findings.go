@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/symbols"
 )
@@ -54,9 +55,10 @@ type entry struct {
 
 // findings turns groups and usage errors into findings, joined by source place
 // and sorted.
-func (n *namer) findings(groups []*conflicts.Group, usages []core.Usage) []conflicts.Finding {
+func (n *namer) findings(groups []conflicts.Group, usages []core.Usage) []conflicts.Finding {
 	entries := map[findingKey]*entry{}
-	for _, g := range groups {
+	for i := range groups {
+		g := &groups[i]
 		f := n.finding(g)
 		key := findingKey{g.Rule, keyOf(&f.First), keyOf(&f.Second)}
 		e := entries[key]
@@ -64,7 +66,7 @@ func (n *namer) findings(groups []*conflicts.Group, usages []core.Usage) []confl
 		case e == nil:
 			e = &entry{finding: f, sample: &g.Sample, ranks: map[int]bool{}}
 			entries[key] = e
-		case g.Sample.Before(e.sample):
+		case g.Sample.EarlierThan(e.sample):
 			f.Count += e.finding.Count
 			e.finding, e.sample = f, &g.Sample
 		default:
@@ -72,7 +74,7 @@ func (n *namer) findings(groups []*conflicts.Group, usages []core.Usage) []confl
 		}
 		e.ranks[int(g.First.Rank)] = true
 		e.ranks[int(g.Second.Rank)] = true
-		for _, o := range g.Owners() {
+		for _, o := range g.Owners {
 			e.ranks[int(o)] = true
 		}
 	}
@@ -93,6 +95,30 @@ func (n *namer) findings(groups []*conflicts.Group, usages []core.Usage) []confl
 	}
 	sortFindings(out)
 	return out
+}
+
+// dropCovered drops findings of rules that yield to another one, where the same
+// two places are in an error of that.
+func dropCovered(fs []conflicts.Finding) []conflicts.Finding {
+	covered := map[placePair]int{}
+	yields := func(f *conflicts.Finding) int {
+		rule, _ := models.Lookup(f.Rule)
+		return rule.Yields
+	}
+	for i := range fs {
+		f := &fs[i]
+		if f.Severity != conflicts.Error || f.Class == conflicts.Usage {
+			continue
+		}
+		least, ok := covered[placesOf(f)]
+		if y := yields(f); !ok || y < least {
+			covered[placesOf(f)] = y
+		}
+	}
+	return slices.DeleteFunc(fs, func(f conflicts.Finding) bool {
+		least, ok := covered[placesOf(&f)]
+		return ok && least < yields(&f)
+	})
 }
 
 // sortFindings sorts by place, then by rule.
@@ -122,9 +148,9 @@ func (n *namer) finding(g *conflicts.Group) conflicts.Finding {
 		Rule: g.Rule, Class: conflicts.AcrossProcesses,
 		First: n.side(g.First, &s.First), Second: n.side(g.Second, &s.Second),
 		Owner: int(s.Owner), Lo: s.Lo, Hi: s.Hi, Region: s.Region, Count: g.Count,
-		Again: g.Count > uint64(len(g.Owners())),
+		Again: g.Count > uint64(len(g.Owners)),
 	}
-	if rule, ok := conflicts.Lookup(g.Rule); ok {
+	if rule, ok := models.Lookup(g.Rule); ok {
 		f.Severity = rule.Severity
 	}
 	if g.First.Rank == g.Second.Rank {
@@ -156,10 +182,9 @@ func (n *namer) finding(g *conflicts.Group) conflicts.Finding {
 		f.Began = [...]int{0, 2, 1}[f.Began]
 	}
 	if g.Rule == conflicts.RuleLockOrder {
-		f.Explanation = n.explainLocks(&f, s)
-	} else {
-		f.Explanation = explain(&f)
+		f.Granted = [2]conflicts.SyncPoint{n.syncPoint(s.Locks[0]), n.syncPoint(s.Locks[1])}
 	}
+	f.Explanation = models.Explain(&f)
 	return f
 }
 
@@ -177,7 +202,7 @@ func (n *namer) object(w *regions.Object) string {
 // lines is one finding whatever the ranks.
 func swapped(f *conflicts.Finding) bool {
 	if f.Rule == conflicts.RuleMemoryGone {
-		return gone(&f.First)
+		return f.First.Class.Gone()
 	}
 	a, b := f.First.Call == "", f.Second.Call == ""
 	if a != b {
@@ -189,26 +214,21 @@ func swapped(f *conflicts.Finding) bool {
 func (n *namer) side(site conflicts.Site, t *conflicts.Touch) conflicts.Side {
 	s := conflicts.Side{
 		Rank: int(site.Rank), Strand: t.Call.Strand, Event: t.Call.Pos, Call: site.Fn, Role: site.Role, Class: t.Class,
-		Write:   t.Kind == regions.Write || t.Kind == regions.AtomicWrite,
-		Atomic:  t.Kind == regions.AtomicRead || t.Kind == regions.AtomicWrite,
+		Write: t.Write, Atomic: t.Atomic, Op: t.Op, Type: t.Type,
 		Stack:   n.stack(site.Rank, site.Stack),
 		Epoch:   t.Call.Mode,
-		Started: n.syncPoint(t.Started()),
-		Next:    n.syncPoint(t.Next()),
-		Done:    n.syncPoint(t.Done()),
-		Heard:   n.syncPoint(t.Heard()),
-		Pending: t.Spans(),
+		Started: n.syncPoint(t.Started),
+		Next:    n.syncPoint(t.Next),
+		Done:    n.syncPoint(t.Done),
+		Heard:   n.syncPoint(t.Heard),
+		Pending: t.Spans,
 		Local:   n.syncPoint(t.Call.Local),
 		Lo:      t.Lo, Hi: t.Hi, Holes: t.Holes, Unit: t.Unit,
 	}
 	s.Local.Event = 0 // may be that of another access of the same line
-	before, after := t.Turns()
-	s.Before, s.After = n.turn(before), n.turn(after)
-	for _, l := range t.Held() {
+	s.Before, s.After = n.turn(t.Before), n.turn(t.After)
+	for _, l := range t.Held {
 		s.Locks = append(s.Locks, conflicts.Lock{Exclusive: l.Exclusive, Target: int(l.Target), Window: l.Object})
-	}
-	if t.Elem != nil {
-		s.Op, s.Type = t.Elem.Op, t.Elem.Type
 	}
 	return s
 }
@@ -219,7 +239,7 @@ func (n *namer) syncPoint(c *regions.CallInfo) conflicts.SyncPoint {
 	}
 	p := conflicts.SyncPoint{Call: c.Fn, Rank: int(c.Rank), Event: c.Pos, Stack: n.stack(c.Rank, c.Stack)}
 	if c.Loose {
-		p.With = "MPI_MODE_NOPRECEDE"
+		p.With = models.Loose(c)
 	}
 	return p
 }

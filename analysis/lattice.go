@@ -8,7 +8,6 @@ import (
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/lattice"
-	"github.com/mcchk/mcchk/mpi"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/symbols"
 )
@@ -121,7 +120,7 @@ func targetsOf(findings []conflicts.Finding, ranks, region int) []lattice.Target
 func targetOf(finding, number int, s *conflicts.Side, ranks int) lattice.Target {
 	t := lattice.Target{
 		Finding: finding, Side: number, At: lattice.Point{Rank: s.Rank, Pos: s.Event}, Strand: s.Strand, Name: s.Call,
-		Returns: s.Role == mpi.ReceiveBuffer.Name && !s.Pending,
+		Returns: s.Class == regions.CallBuffer && s.Write && !s.Pending,
 	}
 	if s.Call == "" {
 		t.Name, t.Memory, t.Place = s.Role, true, placeOf(s.Stack)

@@ -22,7 +22,7 @@ import (
 
 // partialFormat is the version of the files. It changes with any change of
 // what they hold.
-const partialFormat = 4
+const partialFormat = 5
 
 // Errors of partial results.
 var (
@@ -56,8 +56,8 @@ type Partial struct {
 	Warnings  []string
 
 	// What is this part's own.
-	Groups    []conflicts.GroupRecord
-	Predicted []conflicts.GroupRecord
+	Groups    []conflicts.Group
+	Predicted []conflicts.Group
 	Places    []stackPlace // of all stacks that any of this names
 
 	Sources *sources.Stored // the text kept with the traces; in the first part only
@@ -83,16 +83,8 @@ func newPartial(s Shard, o Options, run string, e *evidence) *Partial {
 		Run: run, Options: partialOptions{o.Clock, cmp.Or(o.Model, ModelAuto), o.Predict},
 		Basis: e.Basis, Usages: e.Usages, MayOrder: e.MayOrder, Problems: e.Problems,
 		Directory: e.Directory, Program: e.Program, Library: e.Library, Doubts: e.Doubts, Warnings: e.Warnings,
-		Groups: records(e.Groups), Predicted: records(e.Predicted),
+		Groups: e.Groups, Predicted: e.Predicted,
 	}
-}
-
-func records(groups []*conflicts.Group) []conflicts.GroupRecord {
-	var out []conflicts.GroupRecord
-	for _, g := range groups {
-		out = append(out, g.Record())
-	}
-	return out
 }
 
 // placesOfStacks lists the stacks that were named.
@@ -217,9 +209,9 @@ func MergePartials(parts []*Partial) (*Result, error) {
 		Doubts: first.Doubts, Problems: first.Problems,
 	}
 	n := &namer{stacks: map[stackKey][]symbols.Frame{}}
-	var groups, predicted [][]*conflicts.Group
+	var groups, predicted [][]conflicts.Group
 	for _, p := range parts {
-		groups, predicted = append(groups, groupsOf(p.Groups)), append(predicted, groupsOf(p.Predicted))
+		groups, predicted = append(groups, p.Groups), append(predicted, p.Predicted)
 		for _, w := range p.Warnings {
 			if !slices.Contains(e.Warnings, w) {
 				e.Warnings = append(e.Warnings, w)
@@ -233,14 +225,6 @@ func MergePartials(parts []*Partial) (*Result, error) {
 	res := e.conclude(n)
 	res.showSources(first.Sources)
 	return res, nil
-}
-
-func groupsOf(records []conflicts.GroupRecord) []*conflicts.Group {
-	groups := make([]*conflicts.Group, len(records))
-	for i := range records {
-		groups[i] = records[i].Group()
-	}
-	return groups
 }
 
 // belongTogether checks that some parts, in their order, are one analysis.

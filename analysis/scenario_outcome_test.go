@@ -23,7 +23,7 @@ func outcome(res *Result) *scenario.Outcome {
 		for _, s := range f.Sought {
 			found.Sought = append(found.Sought, scenario.Note{Kind: string(s.Kind), Text: s.Text})
 		}
-		for _, m := range f.Mends {
+		for _, m := range f.Fixes {
 			found.Proposals = append(found.Proposals, scenario.Note{Kind: string(m.Kind), Text: m.Text})
 		}
 		o.Findings = append(o.Findings, found)
@@ -65,7 +65,7 @@ func requireWhole(t testing.TB, res *Result) {
 		f := &res.Findings[i]
 		require.Equal(t, strings.HasPrefix(f.Rule, "MC3"), f.Class == conflicts.Usage, f.Rule)
 		require.NotEmpty(t, f.Why, f.Rule)
-		require.NotEmpty(t, f.Mends, f.Rule)
+		require.NotEmpty(t, f.Fixes, f.Rule)
 		require.NotEmpty(t, f.Ranks, f.Rule)
 		require.Positive(t, f.Count, f.Rule)
 	}

@@ -1,11 +1,9 @@
 package analysis
 
 import (
-	"fmt"
-
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/core"
-	"github.com/mcchk/mcchk/mpi"
+	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/regions"
 )
 
@@ -35,7 +33,7 @@ func (n *namer) usage(u *core.Usage) conflicts.Finding {
 	f := conflicts.Finding{
 		Rule: u.Rule, Severity: conflicts.Error, Class: conflicts.Usage,
 		First: n.caller(u.Call), Owner: int(u.Owner), Region: u.Region, Count: u.Count,
-		Explanation: conflicts.Explanation{Why: u.Why, Mends: []conflicts.Mend{{Kind: conflicts.MendOther, Text: u.Fix}}},
+		Explanation: conflicts.Explanation{Why: u.Why, Fixes: []conflicts.Fix{{Kind: conflicts.FixOther, Text: u.Fix}}},
 	}
 	f.First.Started = n.syncPoint(u.Last)
 	if u.As != "" {
@@ -44,13 +42,13 @@ func (n *namer) usage(u *core.Usage) conflicts.Finding {
 	}
 	if u.Other != nil {
 		f.Second = n.caller(u.Other)
-		if u.Freed {
-			f.Second.Role, f.Second.Class = mpi.Freed.Name, mpi.Freed.Class
+		if as := u.OtherAs; as != nil {
+			f.Second.Role, f.Second.Class = as.Name, as.Class
 			f.Second.Write = true
 		}
 	}
 	if u.Via != nil {
-		f.Why += fmt.Sprintf(" (%s was issued in it)", newWording(&f).call(n.syncPoint(u.Via)))
+		f.Why += models.Issued(&f, n.syncPoint(u.Via))
 	}
 	if w := u.Object; w != nil {
 		f.Window, f.WinName = w.ID, n.object(w)
@@ -73,48 +71,4 @@ func (n *namer) caller(c *regions.CallInfo) conflicts.Side {
 		Rank: int(c.Rank), Strand: c.Strand, Event: c.Pos, Call: c.Fn, Role: "call",
 		Stack: n.stack(c.Rank, c.Stack), Epoch: c.Mode,
 	}
-}
-
-// gone reports whether a side is memory that was given up.
-func gone(s *conflicts.Side) bool {
-	return s.Role == mpi.Detached.Name || s.Call == "" && (s.Role == mpi.Freed.Name || s.Role == mpi.OutOfScope.Name)
-}
-
-// givesUp is the verb for what a side that gives memory up does.
-func givesUp(s *conflicts.Side) string {
-	if s.Role == mpi.Detached.Name {
-		return "detaches"
-	}
-	return "frees"
-}
-
-// gone explains a conflict with memory that was given up.
-func (w *wording) gone() conflicts.Explanation {
-	a, b := &w.f.First, &w.f.Second
-	if a.Rank != b.Rank {
-		return conflicts.Explanation{
-			Why: fmt.Sprintf("%s of rank %d may access the memory when rank %d %s it%s, and no synchronization puts the one before the other",
-				w.access(a), a.Rank, b.Rank, givesUp(b), w.at(b.Stack)),
-			Sought: []conflicts.Sought{w.path(a, b)},
-			Mends: []conflicts.Mend{mend(conflicts.MendSynchronize,
-				"complete the operation and synchronize the two processes before the memory is given up: MPI_Win_free does both for window memory")},
-		}
-	}
-	e := conflicts.Explanation{
-		Why: fmt.Sprintf("%s is not complete when rank %d %s the memory that it uses%s", w.access(a), b.Rank, givesUp(b), w.at(b.Stack)),
-		Sought: []conflicts.Sought{{
-			Kind: conflicts.SoughtCompletion, From: a.Done,
-			Text: fmt.Sprintf("a call that completes %s before %s: %s", w.access(a), w.access(b), w.between(a, b)),
-		}},
-	}
-	if b.Role == mpi.OutOfScope.Name {
-		e.Why = fmt.Sprintf("%s is not complete when the function returns whose variable it uses%s", w.access(a), w.at(b.Stack))
-	}
-	if how := w.completing(a); how != "" {
-		e.Mends = append(e.Mends, mendAt(conflicts.MendComplete, place(b), "%s between %s and %s", how, w.access(a), w.access(b)))
-	} else {
-		e.Mends = append(e.Mends, mendAt(conflicts.MendComplete, place(b), "complete %s before (close the epoch, flush it, or wait for the request)", w.access(a)))
-	}
-	e.Mends = append(e.Mends, mend(conflicts.MendSeparate, "let the memory live longer"))
-	return e
 }

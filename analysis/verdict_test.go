@@ -28,7 +28,7 @@ func TestFindingTellsBothSides(t *testing.T) {
 	require.Equal(t, []int{0, 1}, f.Ranks)
 	require.Equal(t, 2, f.Region)
 	require.NotEmpty(t, f.Why)
-	require.NotEmpty(t, f.Mends)
+	require.NotEmpty(t, f.Fixes)
 }
 
 // The findings do not depend on the number of workers.

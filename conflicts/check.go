@@ -30,7 +30,7 @@ type Checker struct {
 	batch      []unit // small regions not yet handed out
 	weight     int    // of the regions in batch
 	collectors []*Collector
-	copies     *copiesChecker
+	check      RegionCheck // nil: none
 	workers    sync.WaitGroup
 }
 
@@ -58,15 +58,17 @@ const (
 // workers stop when Close is called, and search nothing more once the context
 // is done. With pairwise, every two accesses are compared: the check that the
 // papers describe, to compare with.
-func NewChecker(ctx context.Context, workers int, part regions.Part, pairwise bool) *Checker {
+func NewChecker(ctx context.Context, workers int, judge Judge, part regions.Part, pairwise bool) *Checker {
 	ctx, fail := context.WithCancelCause(ctx)
-	c := &Checker{ctx: ctx, fail: fail, part: part, work: make(chan []unit, workers), copies: newCopiesChecker(part)}
-	c.collectors = append(c.collectors, c.copies.out)
+	c := &Checker{ctx: ctx, fail: fail, part: part, work: make(chan []unit, workers)}
+	checked := NewCollector()
+	c.check = judge.Check(part, checked)
+	c.collectors = append(c.collectors, checked)
 	for range workers {
 		out := NewCollector()
 		c.collectors = append(c.collectors, out)
 		c.workers.Go(func() {
-			s := newSearcher(out)
+			s := newSearcher(judge, out)
 			s.part, s.pairwise = part, pairwise
 			for units := range c.work {
 				for _, u := range units {
@@ -83,8 +85,10 @@ func NewChecker(ctx context.Context, workers int, part regions.Part, pairwise bo
 
 // Add searches a region, at once or later, and releases it.
 func (c *Checker) Add(r *regions.Region) {
-	if err := c.copies.check(r); err != nil {
-		c.fail(err)
+	if c.check != nil {
+		if err := c.check(r); err != nil {
+			c.fail(err)
+		}
 	}
 	sh := &sharedRegion{Region: r, owners: byOwner(r, c.part)}
 	weight := r.Weight
@@ -120,14 +124,19 @@ func (c *Checker) Failed() error {
 }
 
 // Close waits until everything is searched, and returns what was found: all, or
-// some of it when the context is done. The error is that of Failed.
-func (c *Checker) Close() ([]*Group, error) {
+// some of it when the context is done. The replay must be over. The error is that
+// of Failed.
+func (c *Checker) Close() ([]Group, error) {
 	c.flush()
 	close(c.work)
 	c.workers.Wait()
 	err := c.Failed()
 	c.fail(nil)
-	return Merge(c.collectors), err
+	lists := make([][]Group, len(c.collectors))
+	for i, out := range c.collectors {
+		lists[i] = out.Groups()
+	}
+	return Join(lists...), err
 }
 
 // byOwner sorts what calls access in a part of memory by whose it is.
@@ -157,13 +166,12 @@ func byOwner(r *regions.Region, part regions.Part) [][]*regions.Access {
 // searcher looks for conflicts in the memory of one process at a time. Its
 // storage serves one search after the other.
 type searcher struct {
+	Lanes
+	judge    Judge
 	region   *regions.Region
 	part     regions.Part
 	out      *Collector
 	pairwise bool // compare every two accesses
-	lanes    []*lane
-	spare    []*lane // for reuse
-	byKey    map[laneKey]*lane
 	ranges   map[class][]intervals.Range
 	index    map[class]*intervals.Index // of the lanes of each class; nil where they are few
 	// Bounding boxes of the lanes that loads of the owner, and that stores, may
@@ -190,9 +198,9 @@ func (b *box) meets(lo, hi uint64) bool { return b.lo < hi && lo < b.hi }
 // fewLanes is how many lanes are looked through one by one rather than indexed.
 const fewLanes = 16
 
-func newSearcher(out *Collector) *searcher {
+func newSearcher(judge Judge, out *Collector) *searcher {
 	return &searcher{
-		out: out, byKey: map[laneKey]*lane{},
+		Lanes: *NewLanes(), judge: judge, out: out,
 		ranges: map[class][]intervals.Range{}, index: map[class]*intervals.Index{},
 	}
 }
@@ -220,7 +228,7 @@ func (s *searcher) search(ctx context.Context, owner int32, calls []*regions.Acc
 		s.searchPairs(ctx, owner, calls)
 		return
 	}
-	s.sortLanes(calls)
+	s.Sort(calls)
 	s.addSeries(owner)
 	if len(s.lanes) == 0 {
 		return
@@ -244,7 +252,7 @@ func (s *searcher) search(ctx context.Context, owner int32, calls []*regions.Acc
 func (s *searcher) build(owner int32) {
 	s.loads, s.stores = box{}, box{}
 	for _, l := range s.lanes {
-		a := l.first()
+		a := l.First()
 		l.own = a.Span == nil && a.Rank == owner
 		if l.own {
 			continue // loads and stores are all before or after it
@@ -273,7 +281,7 @@ func (s *searcher) build(owner int32) {
 func (s *searcher) overlapping(c class, lo, hi uint64, visit func(int32) bool) bool {
 	if len(s.lanes) <= fewLanes {
 		for j, l := range s.lanes {
-			if l.lo < hi && lo < l.hi && !c.compatible(l.class) && !visit(int32(j)) {
+			if l.lo < hi && lo < l.hi && !c.compatible(s.judge, l.class) && !visit(int32(j)) {
 				return false
 			}
 		}
@@ -281,7 +289,7 @@ func (s *searcher) overlapping(c class, lo, hi uint64, visit func(int32) bool) b
 	}
 	all := true
 	for d, x := range s.index {
-		if all && !c.compatible(d) {
+		if all && !c.compatible(s.judge, d) {
 			x.Overlapping(lo, hi, func(j int32) bool { all = visit(j); return all })
 		}
 	}
@@ -290,11 +298,11 @@ func (s *searcher) overlapping(c class, lo, hi uint64, visit func(int32) bool) b
 
 // compareLanes compares each access of one lane with those of another, or with
 // the later ones of the same lane.
-func (s *searcher) compareLanes(a, b *lane) {
-	if a.old && b.old || a.first().Span == nil && b.first().Span == nil && a.first().Rank == b.first().Rank {
+func (s *searcher) compareLanes(a, b *Lane) {
+	if a.old && b.old || a.First().Span == nil && b.First().Span == nil && a.First().Rank == b.First().Rank {
 		return // compared before; or one after the other
 	}
-	m, ok := s.meet(a.first(), b.first())
+	m, ok := s.meet(a.First(), b.First())
 	if !ok {
 		return
 	}
@@ -304,8 +312,8 @@ func (s *searcher) compareLanes(a, b *lane) {
 		if a == b {
 			from = i + 1
 		}
-		if lo, hi := b.concurrent(s.region, a.times(i, &room), from); lo < hi {
-			s.out.add(newPair(s.region, a.access(i), b.access(lo), m.lo, m.hi, m.v), uint64(hi-lo))
+		if lo, hi := b.Concurrent(s.region, a.times(i, &room), from); lo < hi {
+			s.out.Add(NewPair(s.region, a.access(i), b.access(lo), m.lo, m.hi, m.rule), uint64(hi-lo))
 		}
 	}
 }
@@ -313,7 +321,7 @@ func (s *searcher) compareLanes(a, b *lane) {
 // meeting is what holds for all pairs of a pair of lanes.
 type meeting struct {
 	lo, hi uint64
-	v      verdict
+	rule   string
 }
 
 // meet says whether accesses conflict if nothing orders them.
@@ -324,8 +332,12 @@ func (s *searcher) meet(a, b *regions.Access) (m meeting, ok bool) {
 	if m.lo, m.hi, ok = intervals.MeetLayouts(a.Base, a.Layout, b.Base, b.Layout); !ok || !s.part.Has(a.Owner, m.lo) {
 		return m, false
 	}
-	m.v = compare(a, b)
-	return m, m.v != compatible
+	v := Compare(s.judge, a, b)
+	if v == Compatible {
+		return m, false
+	}
+	m.rule = s.judge.Rule(a, b, v)
+	return m, true
 }
 
 // searchLocals looks up each load and store in the lanes.
@@ -362,7 +374,7 @@ func (s *searcher) searchStretch(owner int32, st *regions.Stretch) {
 // nearLane is a lane of which the accesses [from, to) are concurrent with those
 // of a stretch.
 type nearLane struct {
-	*lane
+	*Lane
 	from, to int
 }
 
@@ -439,7 +451,7 @@ func (s *searcher) compareRows(owner int32, st *regions.Stretch, i int, n nearLa
 
 // near reports whether any of the rows may share bytes with the lane; of one that
 // is a single access, whether it does.
-func (l *lane) near(r *trace.Rows) bool {
+func (l *Lane) near(r *trace.Rows) bool {
 	lo, hi := r.Bounds()
 	switch {
 	case lo >= l.hi || hi <= l.lo:
@@ -447,7 +459,7 @@ func (l *lane) near(r *trace.Rows) bool {
 	case r.N == 1:
 		return l.meets(r, hi)
 	}
-	first := l.first()
+	first := l.First()
 	return first.Layout.Meets(first.Base, footprint(r))
 }
 
@@ -463,9 +475,9 @@ func footprint(r *trace.Rows) intervals.Run {
 
 // meets reports whether a load or store, which ends at hi, shares bytes with the
 // lane. It must meet the lane's bounds.
-func (l *lane) meets(a *trace.Rows, hi uint64) bool {
+func (l *Lane) meets(a *trace.Rows, hi uint64) bool {
 	if l.step == 0 || a.Count > 1 && uint64(a.Stride) > uint64(a.Size) {
-		first := l.first()
+		first := l.First()
 		return first.Layout.Meets(first.Base, footprint(a))
 	}
 	// A range without holes, and blocks at equal distances.
@@ -480,18 +492,18 @@ func (l *lane) meets(a *trace.Rows, hi uint64) bool {
 // lane whose bytes it meets.
 func (s *searcher) compareLocal(owner int32, st *regions.Stretch, i, k int, n nearLane) {
 	a := s.region.LocalAccess(owner, st, i, k)
-	if m, ok := s.meet(a, n.first()); ok {
-		s.out.add(newPair(s.region, a, n.access(n.from), m.lo, m.hi, m.v), uint64(n.to-n.from))
+	if m, ok := s.meet(a, n.First()); ok {
+		s.out.Add(NewPair(s.region, a, n.access(n.from), m.lo, m.hi, m.rule), uint64(n.to-n.from))
 	}
 }
 
-// newPair puts the two accesses into their order: by process, then by role and
-// time, so that the same pair reads the same however it was found.
-func newPair(r *regions.Region, a, b *regions.Access, lo, hi uint64, v verdict) Pair {
+// NewPair puts two accesses that break a rule into their order: by process, then
+// by role and time, so that the same pair reads the same however it was found.
+func NewPair(r *regions.Region, a, b *regions.Access, lo, hi uint64, rule string) Pair {
 	if less(b, a) {
 		a, b = b, a
 	}
-	return Pair{Region: r, First: a, Second: b, Lo: lo, Hi: hi, Rule: ruleOf(a, b, v)}
+	return Pair{Region: r, First: a, Second: b, Lo: lo, Hi: hi, Rule: rule}
 }
 
 // less orders accesses: one-sided operations before others, then by process
@@ -507,31 +519,4 @@ func less(a, b *regions.Access) bool {
 		return a.Start.Pos < b.Start.Pos
 	}
 	return a.Role.Order < b.Role.Order
-}
-
-// ruleOf names the rule that a conflicting pair breaks.
-func ruleOf(a, b *regions.Access, v verdict) string {
-	x, y := a.Role.Class, b.Role.Class
-	switch {
-	case x.Gone() || y.Gone():
-		return RuleMemoryGone
-	case v == otherAtomic:
-		return RuleAtomicType
-	case v == otherOp:
-		return RuleAtomicOp
-	case !x.OneSided() && !y.OneSided() && a.Rank != b.Rank:
-		return RuleShared
-	case !x.OneSided() && !y.OneSided():
-		return RuleRequest
-	case x == regions.CallBuffer || y == regions.CallBuffer:
-		return RuleCallBuffer
-	case x == regions.Local || y == regions.Local:
-		if a.Rank == b.Rank {
-			return RuleBuffer
-		}
-		return RuleLocalRemote
-	case a.Rank == b.Rank:
-		return RuleSameOrigin
-	}
-	return RuleRemoteRemote
 }

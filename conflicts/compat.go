@@ -10,19 +10,7 @@ package conflicts
 
 import (
 	"github.com/mcchk/mcchk/intervals"
-	"github.com/mcchk/mcchk/mpi"
 	"github.com/mcchk/mcchk/regions"
-	"github.com/mcchk/mcchk/trace"
-)
-
-// verdict on a pair of concurrent accesses that share bytes.
-type verdict uint8
-
-const (
-	compatible  verdict = iota
-	race                // an error
-	otherAtomic         // atomic, and an error: basic types or alignment differ
-	otherOp             // atomic, and a warning: operations differ
 )
 
 // mayConflict reports whether the table forbids any pair of these kinds.
@@ -31,38 +19,29 @@ func mayConflict(a, b regions.Kind) bool {
 	return writes(a) || writes(b)
 }
 
-// compare applies the table to two accesses that share bytes (MPI 4.1, 12.7.1,
-// 12.3.4).
-func compare(a, b *regions.Access) verdict {
+// Compare applies the table to two accesses that share bytes. What it leaves to
+// the judge is which atomic accesses of one object are atomic to each other.
+func Compare(j Judge, a, b *regions.Access) Verdict {
 	if !mayConflict(a.Kind, b.Kind) {
-		return compatible
+		return Compatible
 	}
 	if a.Role.Class == regions.Withdrawn || b.Role.Class == regions.Withdrawn {
 		// Only to operations on the object does it matter what it exposes.
 		if a.Call.Object == b.Call.Object && (a.Role.Class == regions.Target || b.Role.Class == regions.Target) {
-			return race
+			return Race
 		}
-		return compatible
+		return Compatible
 	}
 	if a.Atomic > 0 && sameObjects(a, b) {
-		return compatible // the language orders its atomics
+		return Compatible // the language orders its atomics
 	}
 	if a.Elem == nil || b.Elem == nil || a.Call.Object != b.Call.Object {
-		// Atomicity holds within one window (12.2.1).
-		return race
+		return Race // atomicity holds within one object
 	}
 	if a.Elem.Type != b.Elem.Type || a.Elem.Type == "" || misaligned(a, b) {
-		return otherAtomic
+		return OtherType
 	}
-	switch {
-	case a.Elem.Op == b.Elem.Op, a.Rank == b.Rank && inOrder(a, b):
-		return compatible
-	case a.Kind == regions.AtomicRead || b.Kind == regions.AtomicRead:
-		if !mpi.OneOp(a.Elem) {
-			return compatible
-		}
-	}
-	return otherOp
+	return j.Atomic(a, b)
 }
 
 // sameObjects reports whether loads and stores by the language's atomics are
@@ -82,36 +61,6 @@ func sameObjects(a, b *regions.Access) bool {
 	}
 	return true
 }
-
-// inOrder reports whether the window's accumulate_ordering, by default all of
-// it, orders two accumulates from one origin (MPI 4.1, 12.7.2).
-func inOrder(a, b *regions.Access) bool {
-	if mpi.Ordering(a.Elem) == trace.OrderAll {
-		return true
-	}
-	if b.Start.NotAfter(a.Start) {
-		a, b = b, a
-	}
-	var need int64
-	for _, x := range []struct {
-		bit           int64
-		first, second bool
-	}{
-		{trace.OrderRAR, reads(a), reads(b)},
-		{trace.OrderRAW, changes(a), reads(b)},
-		{trace.OrderWAR, reads(a), changes(b)},
-		{trace.OrderWAW, changes(a), changes(b)},
-	} {
-		if x.first && x.second {
-			need |= x.bit
-		}
-	}
-	return need&^mpi.Ordering(a.Elem) == 0
-}
-
-// reads and changes say what an accumulate does that ordering speaks of.
-func reads(a *regions.Access) bool   { return a.Role != mpi.AccumulateTarget }
-func changes(a *regions.Access) bool { return a.Kind == regions.AtomicWrite }
 
 // misaligned reports whether two elements of one size overlap without starting
 // at the same byte.

@@ -3,12 +3,12 @@ package conflicts
 import "strings"
 
 // Explanation says why nothing orders the two accesses of a finding, or why a
-// call is wrong, and what would mend it. All formats of a report render it; none
+// call is wrong, and what would fix it. All formats of a report render it; none
 // adds to it.
 type Explanation struct {
 	Why    string   // one sentence
 	Sought []Sought // what would have ordered the accesses, and what there was; none for a usage error
-	Mends  []Mend   // each on its own would do; what the program seems to mean comes first
+	Fixes  []Fix    // each on its own would do; what the program seems to mean comes first
 }
 
 // SoughtKind is a kind of order between two accesses.
@@ -37,23 +37,23 @@ type Sought struct {
 	Found SyncPoint
 }
 
-// MendKind is a kind of change to a program.
-type MendKind string
+// FixKind is a kind of change to a program.
+type FixKind string
 
 // Kinds of changes.
 const (
-	MendComplete    MendKind = "complete"    // complete an operation earlier
-	MendMove        MendKind = "move"        // move an access behind a call that is there
-	MendSynchronize MendKind = "synchronize" // make processes wait for each other
-	MendLock        MendKind = "lock"        // take locks that exclude
-	MendSeparate    MendKind = "separate"    // use other memory
-	MendOperation   MendKind = "operation"   // use other operations or types
-	MendOther       MendKind = "other"
+	FixComplete    FixKind = "complete"    // complete an operation earlier
+	FixMove        FixKind = "move"        // move an access behind a call that is there
+	FixSynchronize FixKind = "synchronize" // make processes wait for each other
+	FixLock        FixKind = "lock"        // take locks that exclude
+	FixSeparate    FixKind = "separate"    // use other memory
+	FixOperation   FixKind = "operation"   // use other operations or types
+	FixOther       FixKind = "other"
 )
 
-// Mend is a change after which the finding is gone.
-type Mend struct {
-	Kind MendKind
+// Fix is a change after which the finding is gone.
+type Fix struct {
+	Kind FixKind
 	Text string    // what to do, an imperative with the places
 	At   SyncPoint // the place of the program that the change is at or before; Call "" if several
 }
@@ -65,10 +65,10 @@ type Lock struct {
 	Window    int64 // identifier of the window
 }
 
-// Mend returns all that would mend the finding in one sentence.
-func (e *Explanation) Mend() string {
-	texts := make([]string, len(e.Mends))
-	for i, m := range e.Mends {
+// Fix returns all that would fix the finding in one sentence.
+func (e *Explanation) Fix() string {
+	texts := make([]string, len(e.Fixes))
+	for i, m := range e.Fixes {
 		texts[i] = m.Text
 	}
 	return strings.Join(texts, "; or ")

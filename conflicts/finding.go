@@ -95,6 +95,9 @@ type Finding struct {
 	// Began tells which access starts before the other whatever the timing: 1
 	// the first, 2 the second, 0 neither.
 	Began int
+	// Granted, of rule MC202, are the two calls that took locks which exclude each
+	// other, in the order of the run; Call "" where these are not known.
+	Granted [2]SyncPoint
 	Explanation
 }
 

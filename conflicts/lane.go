@@ -4,7 +4,6 @@ import (
 	"sort"
 
 	"github.com/mcchk/mcchk/intervals"
-	"github.com/mcchk/mcchk/mpi"
 	"github.com/mcchk/mcchk/regions"
 )
 
@@ -30,12 +29,12 @@ func keyOf(a *regions.Access) laneKey {
 	}
 }
 
-// lane is accesses that cannot be told apart but for their time, in program
+// Lane is accesses of calls that cannot be told apart but for their time, in program
 // order of their start and of their completion. Whether one of them is
 // ordered before or after some other access changes only once along the lane,
 // so that those concurrent with it are found by binary search, and need not be
 // enumerated.
-type lane struct {
+type Lane struct {
 	accesses []*regions.Access // of a lane that is no series
 	series   *regions.Series   // or nil
 	class    class
@@ -44,7 +43,7 @@ type lane struct {
 	own      bool   // they are instantaneous, and the owner's
 	// The bytes are blocks at equal distances; step is 0 when they are not.
 	step, block uint64
-	next        *lane // with the same key
+	next        *Lane // with the same key
 
 	// away: no moment of its accesses is one of the owner. Then all loads and
 	// stores of a separate region of the owner are concurrent with the same
@@ -54,15 +53,22 @@ type lane struct {
 	from, to int
 }
 
-// first returns an access that differs from the others in time only.
-func (l *lane) first() *regions.Access {
+// First returns an access that differs from the others in time only.
+func (l *Lane) First() *regions.Access {
 	if l.series != nil {
 		return l.series.Like()
 	}
 	return l.accesses[0]
 }
 
-func (l *lane) len() int {
+// Accesses returns the accesses of a lane that Lanes.Sort made.
+func (l *Lane) Accesses() []*regions.Access { return l.accesses }
+
+// Bounds returns the lowest address of the bytes accessed, and one beyond the
+// highest.
+func (l *Lane) Bounds() (lo, hi uint64) { return l.lo, l.hi }
+
+func (l *Lane) len() int {
 	if l.series != nil {
 		return l.series.Len()
 	}
@@ -70,7 +76,7 @@ func (l *lane) len() int {
 }
 
 // access returns access i.
-func (l *lane) access(i int) *regions.Access {
+func (l *Lane) access(i int) *regions.Access {
 	if l.series != nil {
 		return l.series.Access(i)
 	}
@@ -79,7 +85,7 @@ func (l *lane) access(i int) *regions.Access {
 
 // times returns access i, of which only the times need to be right. It is valid
 // until the next use of room.
-func (l *lane) times(i int, room *regions.Access) *regions.Access {
+func (l *Lane) times(i int, room *regions.Access) *regions.Access {
 	if l.series == nil {
 		return l.accesses[i]
 	}
@@ -88,8 +94,8 @@ func (l *lane) times(i int, room *regions.Access) *regions.Access {
 }
 
 // holds reports whether an access with the lane's key belongs to it.
-func (l *lane) holds(a *regions.Access) bool {
-	first := l.first()
+func (l *Lane) holds(a *regions.Access) bool {
+	first := l.First()
 	if a.Call.Fn != first.Call.Fn || a.Locks != first.Locks && a.Locks.Key() != first.Locks.Key() {
 		return false
 	}
@@ -100,19 +106,19 @@ func (l *lane) holds(a *regions.Access) bool {
 	return !a.Gated && !last.Gated && last.End.NotAfter(a.End)
 }
 
-func (l *lane) add(a *regions.Access) {
+func (l *Lane) add(a *regions.Access) {
 	l.accesses = append(l.accesses, a)
 	l.away = l.away && a.Start.Rank != a.Owner && a.End.Rank != a.Owner && !a.Gated
 }
 
 // class groups accesses by what they are compatible with.
 type class struct {
-	kind   regions.Kind
-	object int64
-	elem   string // basic type of atomic accesses
-	op     string
-	same   bool  // not even MPI_NO_OP may meet another operation
-	phase  int64 // of the elements' addresses modulo their size; -1: not all the same
+	kind     regions.Kind
+	object   int64
+	elem     string // basic type of atomic accesses
+	op       string
+	promises int64
+	phase    int64 // of the elements' addresses modulo their size; -1: not all the same
 }
 
 // classOf returns the class of an access. Two atomic accesses whose classes
@@ -121,7 +127,7 @@ func classOf(a *regions.Access) class {
 	if a.Elem == nil {
 		return class{kind: a.Kind}
 	}
-	c := class{kind: a.Kind, object: a.Call.Object, elem: a.Elem.Type, op: a.Elem.Op, same: mpi.OneOp(a.Elem), phase: -1}
+	c := class{kind: a.Kind, object: a.Call.Object, elem: a.Elem.Type, op: a.Elem.Op, promises: a.Elem.Promises, phase: -1}
 	if size := a.Elem.Size; size > 0 {
 		c.phase = int64(a.Base % size)
 		for _, r := range a.Layout.Runs() {
@@ -134,16 +140,29 @@ func classOf(a *regions.Access) class {
 }
 
 // compatible reports whether no two accesses of the classes can conflict.
-func (c class) compatible(d class) bool {
+func (c class) compatible(j Judge, d class) bool {
 	if !mayConflict(c.kind, d.kind) {
 		return true
 	}
 	return c.elem != "" && c.elem == d.elem && c.object == d.object && c.phase >= 0 && c.phase == d.phase &&
-		(c.op == d.op || !c.same && (c.kind == regions.AtomicRead || d.kind == regions.AtomicRead))
+		j.Compatible(c.atomics(), d.atomics())
 }
 
-// sortLanes sorts the accesses that calls make in the memory of one process.
-func (s *searcher) sortLanes(calls []*regions.Access) {
+func (c class) atomics() Atomics { return Atomics{Kind: c.kind, Op: c.op, Promises: c.promises} }
+
+// Lanes sorts accesses into lanes. Its storage serves one sort after the other.
+type Lanes struct {
+	lanes []*Lane
+	spare []*Lane // for reuse
+	byKey map[laneKey]*Lane
+}
+
+// NewLanes returns a Lanes for any number of sorts.
+func NewLanes() *Lanes { return &Lanes{byKey: map[laneKey]*Lane{}} }
+
+// Sort sorts accesses that calls make in the memory of one process. The lanes are
+// valid until the next sort.
+func (s *Lanes) Sort(calls []*regions.Access) []*Lane {
 	clear(s.byKey)
 	s.spare = append(s.spare, s.lanes...)
 	s.lanes = s.lanes[:0]
@@ -161,10 +180,28 @@ func (s *searcher) sortLanes(calls []*regions.Access) {
 			} else {
 				s.byKey[k] = l
 			}
-			s.lanes = append(s.lanes, l)
 		}
 		l.add(a)
 	}
+	return s.lanes
+}
+
+// newLane adds an empty lane for accesses like one.
+func (s *Lanes) newLane(a *regions.Access, old bool) *Lane {
+	var l *Lane
+	if n := len(s.spare); n > 0 {
+		l, s.spare = s.spare[n-1], s.spare[:n-1]
+		clear(l.accesses)
+	} else {
+		l = &Lane{}
+	}
+	*l = Lane{accesses: l.accesses[:0], class: classOf(a), old: old, away: true, seg: noSegment}
+	l.lo, l.hi = a.Layout.Bounds(a.Base)
+	if runs := a.Layout.Runs(); len(runs) == 1 {
+		l.block, l.step = runs[0].Size, max(runs[0].Stride, runs[0].Size)
+	}
+	s.lanes = append(s.lanes, l)
+	return l
 }
 
 // addSeries adds the lanes of what calls access in the memory of one process that
@@ -185,32 +222,15 @@ func (s *searcher) addSeries(owner int32) {
 		l := s.newLane(a, false)
 		l.series = &all[i]
 		l.away = a.Rank != owner && all[i].EndRank() != owner
-		s.lanes = append(s.lanes, l)
 	}
-}
-
-func (s *searcher) newLane(a *regions.Access, old bool) *lane {
-	var l *lane
-	if n := len(s.spare); n > 0 {
-		l, s.spare = s.spare[n-1], s.spare[:n-1]
-		clear(l.accesses)
-	} else {
-		l = &lane{}
-	}
-	*l = lane{accesses: l.accesses[:0], class: classOf(a), old: old, away: true, seg: noSegment}
-	l.lo, l.hi = a.Layout.Bounds(a.Base)
-	if runs := a.Layout.Runs(); len(runs) == 1 {
-		l.block, l.step = runs[0].Size, max(runs[0].Stride, runs[0].Size)
-	}
-	return l
 }
 
 // noSegment is the number of no separate region.
 const noSegment int32 = -1
 
-// concurrent returns the accesses of the lane from index from on that nothing
+// Concurrent returns the accesses of the lane from index from on that nothing
 // orders with a, as a range of indices; it is empty when both are equal.
-func (l *lane) concurrent(r *regions.Region, a *regions.Access, from int) (lo, hi int) {
+func (l *Lane) Concurrent(r *regions.Region, a *regions.Access, from int) (lo, hi int) {
 	if l.series != nil {
 		return l.series.Concurrent(a, from)
 	}
@@ -223,12 +243,12 @@ func (l *lane) concurrent(r *regions.Region, a *regions.Access, from int) (lo, h
 
 // concurrentWith returns the accesses of the lane that nothing orders with one
 // that starts and completes at a moment of the owner.
-func (l *lane) concurrentWith(r *regions.Region, at regions.Point) (lo, hi int) {
+func (l *Lane) concurrentWith(r *regions.Region, at regions.Point) (lo, hi int) {
 	if l.away && l.seg == at.Seg {
 		return l.from, l.to
 	}
 	a := regions.Access{Start: at, End: at}
-	l.from, l.to = l.concurrent(r, &a, 0)
+	l.from, l.to = l.Concurrent(r, &a, 0)
 	l.seg = at.Seg
 	return l.from, l.to
 }

@@ -66,6 +66,6 @@ func (s *searcher) comparePair(a, b *regions.Access) {
 		return
 	}
 	if m, ok := s.meet(a, b); ok {
-		s.out.add(newPair(s.region, a, b, m.lo, m.hi, m.v), 1)
+		s.out.Add(NewPair(s.region, a, b, m.lo, m.hi, m.rule), 1)
 	}
 }

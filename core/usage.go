@@ -12,24 +12,24 @@ import (
 // what comes of it is not defined. Equal ones, from the same source places, are
 // one with a count.
 type Usage struct {
-	Rule   string            // its identifier
-	Call   *regions.CallInfo // the call that is wrong
-	Other  *regions.CallInfo // the second call that is involved; nil where there is none
-	Via    *regions.CallInfo // an operation that makes it an error; nil where none does
-	Last   *regions.CallInfo // the caller's last synchronization of the object before; nil where there was none
-	As     string            // the role of the access that Call makes, where it is a one-sided operation; otherwise ""
-	Writes bool              // that access writes
-	Freed  bool              // Other gives memory up
-	Either bool              // Call and Other are equally wrong: which comes first says nothing
-	Owner  int32             // world rank whose memory or object it is
-	Object *regions.Object   // nil where it is about none
-	Lo, Hi uint64            // bytes concerned, addresses of Owner; half-open. Both 0 where it is about none
-	Base   uint64            // address of the object's first byte at Owner
-	Why    string            // what is wrong, one sentence without a full stop
-	Fix    string            // what would be right
-	Region int               // the concurrent region of the first
-	Count  uint64
-	order  int
+	Rule    string            // its identifier
+	Call    *regions.CallInfo // the call that is wrong
+	Other   *regions.CallInfo // the second call that is involved; nil where there is none
+	Via     *regions.CallInfo // an operation that makes it an error; nil where none does
+	Last    *regions.CallInfo // the caller's last synchronization of the object before; nil where there was none
+	As      string            // the role of the access that Call makes, where it is a one-sided operation; otherwise ""
+	Writes  bool              // that access writes
+	OtherAs *regions.Role     // what access Other is; nil: it is none
+	Either  bool              // Call and Other are equally wrong: which comes first says nothing
+	Owner   int32             // world rank whose memory or object it is
+	Object  *regions.Object   // nil where it is about none
+	Lo, Hi  uint64            // bytes concerned, addresses of Owner; half-open. Both 0 where it is about none
+	Base    uint64            // address of the object's first byte at Owner
+	Why     string            // what is wrong, one sentence without a full stop
+	Fix     string            // what would be right
+	Region  int               // the concurrent region of the first
+	Count   uint64
+	order   int
 }
 
 // usages gathers usage errors.

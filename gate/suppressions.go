@@ -13,6 +13,7 @@ import (
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/internal/mapping"
+	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/symbols"
 )
 
@@ -116,7 +117,7 @@ func parseEntry(item *yaml.Node) (Suppression, error) {
 // checkRule refuses patterns that fit no rule there is.
 func checkRule(n *yaml.Node) error {
 	pattern := n.Value
-	for _, r := range conflicts.Rules() {
+	for _, r := range models.Rules() {
 		if pattern == "" || fits(pattern, r.ID) {
 			return nil
 		}

@@ -23,14 +23,14 @@ import (
 // MemoryModel says which windows have the separate memory model (MPI 4.1,
 // 12.4), in which loads and stores work on a private copy of the memory, and
 // one-sided operations of others on a public copy for each window.
-type MemoryModel uint8
+type MemoryModel string
 
 // Memory models. In any of them windows made by MPI_Win_allocate_shared are
 // unified: MPI defines no semantics for others (12.2.3).
 const (
-	MemoryAuto     MemoryModel = iota // what MPI_WIN_MODEL said when the window was made
-	MemoryUnified                     // all are unified
-	MemorySeparate                    // all are separate
+	MemoryAuto     MemoryModel = "auto"     // what MPI_WIN_MODEL said when the window was made
+	MemoryUnified  MemoryModel = "unified"  // all are unified
+	MemorySeparate MemoryModel = "separate" // all are separate
 )
 
 // Model is MPI in one replay.

@@ -4,19 +4,6 @@ import (
 	"github.com/mcchk/mcchk/core"
 )
 
-// Rules for calls that MPI forbids where they stand (MPI 4.1, 12.5 and 6.14).
-// Their identifiers are stable.
-const (
-	RuleOutsideEpoch  = "MC301" // a one-sided call to a target that no access epoch covers
-	RuleOutsideWindow = "MC302" // a target range that is not in the window
-	RuleNotOpened     = "MC303" // what ends or needs an epoch, without the call that begins it
-	RuleMixedEpochs   = "MC304" // an epoch that overlaps another one in a way that is forbidden
-	RuleNeverClosed   = "MC305" // an epoch that nothing ended
-	RuleFreedPending  = "MC306" // a window freed with operations pending
-	RuleMemoryGone    = "MC307" // an operation on window memory that was freed
-	RuleCallOrder     = "MC308" // collective calls in different order
-)
-
 // certain returns the epochs of the process on the window that a call names, or
 // nil when they are not known for sure: calls were lost, or returned an error.
 func (m *Model) certain(p *process, c *core.Call) *epochs {

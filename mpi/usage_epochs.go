@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
@@ -69,7 +70,7 @@ func (m *Model) checkEpoch(p *process, c *core.Call, e *epochs, op *operation, b
 		return
 	}
 	target := e.win.members[op.target]
-	u := core.Usage{Rule: RuleOutsideEpoch, Call: op.call, Last: e.last, As: bound.rule.op.role.Name, Writes: bound.rule.op.role != GetTarget, Owner: target, Object: &e.win.Object}
+	u := core.Usage{Rule: conflicts.RuleOutsideEpoch, Call: op.call, Last: e.last, As: bound.rule.op.role.Name, Writes: bound.rule.op.role != GetTarget, Owner: target, Object: &e.win.Object}
 	switch {
 	case op.epoch == NoEpoch:
 		u.Why, u.Other = e.whyNoEpoch(target)
@@ -104,7 +105,7 @@ func (e *epochs) whyNoEpoch(target int32) (why string, other *regions.CallInfo) 
 // that it may not overlap: "distinct access epochs for win at the same process
 // must be disjoint" (12.5). A fence opens one only if operations follow it.
 func (m *Model) openAccess(p *process, c *core.Call, e *epochs, target int32) bool {
-	u := core.Usage{Rule: RuleMixedEpochs}
+	u := core.Usage{Rule: conflicts.RuleMixedEpochs}
 	held, l := e.lowestLock()
 	switch {
 	case e.lockAll != nil:
@@ -171,7 +172,7 @@ func checkLockAll(m *Model, p *process, c *core.Call) {
 
 func (m *Model) exposed(p *process, c *core.Call, e *epochs) {
 	if e.posted != nil {
-		m.misused(p, c, e, core.Usage{Rule: RuleMixedEpochs, Other: e.postCall,
+		m.misused(p, c, e, core.Usage{Rule: conflicts.RuleMixedEpochs, Other: e.postCall,
 			Why: "the process's own part of the window is exposed by MPI_Win_post, and must not be locked before MPI_Win_wait", Fix: "call MPI_Win_wait first"})
 	}
 }
@@ -187,17 +188,17 @@ func checkPost(m *Model, p *process, c *core.Call) {
 	}
 	switch {
 	case e.posted != nil:
-		m.misused(p, c, e, core.Usage{Rule: RuleMixedEpochs, Other: e.postCall,
+		m.misused(p, c, e, core.Usage{Rule: conflicts.RuleMixedEpochs, Other: e.postCall,
 			Why: "the exposure epoch of the MPI_Win_post before is not closed yet, and exposure epochs on one window must not overlap", Fix: "call MPI_Win_wait first"})
 	case l != nil:
-		m.misused(p, c, e, core.Usage{Rule: RuleMixedEpochs, Other: l.call,
+		m.misused(p, c, e, core.Usage{Rule: conflicts.RuleMixedEpochs, Other: l.call,
 			Why: "the process holds a lock of its own part of the window, which must not be exposed before it is unlocked", Fix: "call MPI_Win_unlock or MPI_Win_unlock_all first"})
 	}
 }
 
 // missing reports a call that ends, or needs, an epoch that is not open.
 func (m *Model) missing(p *process, c *core.Call, e *epochs, why, mend string) {
-	m.misused(p, c, e, core.Usage{Rule: RuleNotOpened, Why: why, Fix: mend})
+	m.misused(p, c, e, core.Usage{Rule: conflicts.RuleNotOpened, Why: why, Fix: mend})
 }
 
 func checkComplete(m *Model, p *process, c *core.Call) {
@@ -225,10 +226,10 @@ func checkUnlock(m *Model, p *process, c *core.Call) {
 	held, l := e.lowestLock()
 	switch {
 	case e.lockAll != nil:
-		m.misused(p, c, e, core.Usage{Rule: RuleNotOpened, Other: e.lockAll.call,
+		m.misused(p, c, e, core.Usage{Rule: conflicts.RuleNotOpened, Other: e.lockAll.call,
 			Why: "the targets were locked by MPI_Win_lock_all, which MPI_Win_unlock does not end", Fix: "call MPI_Win_unlock_all"})
 	case l != nil:
-		m.misused(p, c, e, core.Usage{Rule: RuleNotOpened, Other: l.call,
+		m.misused(p, c, e, core.Usage{Rule: conflicts.RuleNotOpened, Other: l.call,
 			Why: fmt.Sprintf("the process holds a lock of rank %d, not of rank %d", e.win.members[held], world),
 			Fix: "unlock the rank that was locked"})
 	default:
@@ -242,7 +243,7 @@ func checkUnlockAll(m *Model, p *process, c *core.Call) {
 		return
 	}
 	if held, l := e.lowestLock(); l != nil {
-		m.misused(p, c, e, core.Usage{Rule: RuleNotOpened, Other: l.call,
+		m.misused(p, c, e, core.Usage{Rule: conflicts.RuleNotOpened, Other: l.call,
 			Why: fmt.Sprintf("rank %d was locked by MPI_Win_lock, which MPI_Win_unlock_all does not end", e.win.members[held]),
 			Fix: "call MPI_Win_unlock for each target"})
 		return
@@ -274,7 +275,7 @@ func checkFree(m *Model, p *process, c *core.Call) {
 			continue // in no epoch: a finding of its own
 		}
 		pending[opening] = true
-		m.misused(p, c, e, core.Usage{Rule: RuleFreedPending, Other: op.call,
+		m.misused(p, c, e, core.Usage{Rule: conflicts.RuleFreedPending, Other: op.call,
 			Why: fmt.Sprintf("%s is not complete: nothing closed the %s epoch, or flushed it, before the window is freed", op.call.Fn, op.epoch),
 			Fix: "close the epoch before MPI_Win_free"})
 	}
@@ -321,7 +322,7 @@ func (m *Model) unclosed(p *process, c *core.Call, e *epochs, except func(*regio
 		if except(opening) {
 			return
 		}
-		m.Misuse(core.Usage{Rule: RuleNeverClosed, Call: opening, Other: end, Via: via, Owner: p.Rank, Object: &e.win.Object,
+		m.Misuse(core.Usage{Rule: conflicts.RuleNeverClosed, Call: opening, Other: end, Via: via, Owner: p.Rank, Object: &e.win.Object,
 			Why: fmt.Sprintf("no %s closed the epoch before %s", closing, c.Fn.Name),
 			Fix: fmt.Sprintf("call %s after the last operation of the epoch", closing)})
 	}

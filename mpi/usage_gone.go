@@ -3,6 +3,7 @@ package mpi
 import (
 	"fmt"
 
+	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/intervals"
 	"github.com/mcchk/mcchk/regions"
@@ -96,13 +97,13 @@ func (m *Model) checkGone(b *opBuilder, a *regions.Access) {
 			continue
 		}
 		if g.detached {
-			m.Misuse(core.Usage{Rule: RuleOutsideWindow, Call: b.op.call, Other: g.call, Last: b.e.last, As: a.Role.Name, Writes: a.Role != GetTarget, Owner: a.Owner,
+			m.Misuse(core.Usage{Rule: conflicts.RuleOutsideWindow, Call: b.op.call, Other: g.call, Last: b.e.last, As: a.Role.Name, Writes: a.Role != GetTarget, Owner: a.Owner,
 				Object: &w.Object, Lo: lo, Hi: hi,
 				Why: fmt.Sprintf("rank %d has detached the memory from the window before", a.Owner),
 				Fix: "detach the memory after the last operation on it, and synchronize the two processes between"})
 			return
 		}
-		m.Misuse(core.Usage{Rule: RuleMemoryGone, Freed: true, Call: b.op.call, Other: g.call, Last: b.e.last, As: a.Role.Name, Writes: a.Role != GetTarget, Owner: a.Owner,
+		m.Misuse(core.Usage{Rule: conflicts.RuleMemoryGone, OtherAs: Freed, Call: b.op.call, Other: g.call, Last: b.e.last, As: a.Role.Name, Writes: a.Role != GetTarget, Owner: a.Owner,
 			Object: &w.Object, Lo: lo, Hi: hi, Base: w.start(int(b.op.target)),
 			Why: fmt.Sprintf("rank %d freed memory of its part of the window, which is not freed itself", a.Owner),
 			Fix: "free the memory after MPI_Win_free, or after MPI_Win_detach"})

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
@@ -118,7 +119,7 @@ func (m *Model) outOfOrder(a, b *orderedCall, u core.Usage) {
 	if b.call.Rank < a.call.Rank {
 		a, b = b, a
 	}
-	u.Rule, u.Call, u.Other, u.Owner, u.Either = RuleCallOrder, a.call, b.call, a.call.Rank, true
+	u.Rule, u.Call, u.Other, u.Owner, u.Either = conflicts.RuleCallOrder, a.call, b.call, a.call.Rank, true
 	if w := m.windows.byID[a.key.On]; w != nil && a.key.Of == onWindow {
 		u.Object = &w.Object
 	}

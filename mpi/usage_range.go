@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/regions"
 )
@@ -36,7 +37,7 @@ func (m *Model) checkRange(b *opBuilder, a *regions.Access) {
 	first := outside[0].Shift(a.Base)
 	from := int64(first.Lo - wlo)
 	if b.p.knows(b.e) {
-		m.Misuse(core.Usage{Rule: RuleOutsideWindow, Call: b.op.call, Last: b.e.last, As: a.Role.Name, Writes: a.Role != GetTarget, Owner: a.Owner, Object: &w.Object,
+		m.Misuse(core.Usage{Rule: conflicts.RuleOutsideWindow, Call: b.op.call, Last: b.e.last, As: a.Role.Name, Writes: a.Role != GetTarget, Owner: a.Owner, Object: &w.Object,
 			Lo: first.Lo, Hi: first.Lo + first.Size, Base: wlo,
 			Why: fmt.Sprintf("rank %d's part of the window has %d bytes, and %s accesses there the bytes from %d up to %d",
 				a.Owner, w.size[i], b.c.Fn.Name, from, from+int64(first.Size)),
@@ -69,7 +70,7 @@ func (m *Model) checkReaches() {
 			continue
 		}
 		first := rest.Runs()[0].Shift(a.Base)
-		m.Misuse(core.Usage{Rule: RuleOutsideWindow, Call: r.op.call, As: a.Role.Name, Writes: a.Role != GetTarget, Owner: a.Owner, Object: &r.win.Object,
+		m.Misuse(core.Usage{Rule: conflicts.RuleOutsideWindow, Call: r.op.call, As: a.Role.Name, Writes: a.Role != GetTarget, Owner: a.Owner, Object: &r.win.Object,
 			Lo: first.Lo, Hi: first.Lo + first.Size,
 			Why: fmt.Sprintf("rank %d has no memory attached to the window at the addresses from 0x%x up to 0x%x, which %s accesses",
 				a.Owner, first.Lo, first.Lo+first.Size, r.op.call.Fn),

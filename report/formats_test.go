@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/explain"
 )
 
 // render writes a result in a format as a user in /home/u/src gets it.
@@ -103,7 +104,7 @@ func TestFormatsSayTheSame(t *testing.T) {
 	for i := range res.Findings { // texts that tell whose they are
 		f := &res.Findings[i]
 		f.Why = fmt.Sprintf("reason <%d>", i)
-		f.Mends = []conflicts.Mend{{Kind: conflicts.MendMove, Text: fmt.Sprintf("change A%d", i)}, {Kind: conflicts.MendOther, Text: fmt.Sprintf("change B%d", i)}}
+		f.Fixes = []conflicts.Fix{{Kind: conflicts.FixMove, Text: fmt.Sprintf("change A%d", i)}, {Kind: conflicts.FixOther, Text: fmt.Sprintf("change B%d", i)}}
 	}
 	said := map[string][]string{
 		"text": textBlocks(t, res), "json": jsonBlocks(t, res), "sarif": sarifBlocks(t, res),
@@ -113,8 +114,8 @@ func TestFormatsSayTheSame(t *testing.T) {
 		require.Len(t, blocks, len(res.Findings), format)
 		for i := range res.Findings {
 			f := &res.Findings[i]
-			lead, other := sides(f)
-			wants := []string{f.Rule, string(f.Severity), Message(f), f.Why, f.Mends[0].Text, f.Mends[1].Text, second(lead)}
+			lead, other := explain.Sides(f)
+			wants := []string{f.Rule, string(f.Severity), Message(f), f.Why, f.Fixes[0].Text, f.Fixes[1].Text, second(lead)}
 			if format == "json" { // which has the parts of what the others say
 				wants = wants[:6]
 			} else {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/explain"
+	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/symbols"
 )
 
@@ -48,7 +50,7 @@ func annotate(w io.Writer, f *conflicts.Finding, opts Options) {
 	if f.Severity == conflicts.Note {
 		kind = "notice"
 	}
-	lead, _ := sides(f)
+	lead, _ := explain.Sides(f)
 	var properties []string
 	if file, line := fileLine(lead, opts.Dir); file != "" {
 		properties = append(properties, "file="+commandValue(file))
@@ -59,7 +61,7 @@ func annotate(w io.Writer, f *conflicts.Finding, opts Options) {
 			properties = append(properties, fmt.Sprintf("col=%d", here.Column))
 		}
 	}
-	rule, _ := conflicts.Lookup(f.Rule)
+	rule, _ := models.Lookup(f.Rule)
 	properties = append(properties, "title="+commandValue(f.Rule+": "+rule.Title))
 	fmt.Fprintf(w, "::%s %s::%s\n", kind, strings.Join(properties, ","), commandText(plainFinding(f, opts)))
 }

@@ -9,7 +9,9 @@ import (
 
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/explain"
 	"github.com/mcchk/mcchk/fingerprint"
+	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
 )
@@ -214,11 +216,11 @@ func acceptedBy(a *analysis.Accepted) string {
 
 // finding adds what belongs to a finding, and returns the finding.
 func (d *dataWriter) finding(f *conflicts.Finding) htmlFinding {
-	lead, other := sides(f)
+	lead, other := explain.Sides(f)
 	out := htmlFinding{
 		Rule: d.rule(f.Rule), Severity: d.text(string(f.Severity)), Message: d.text(Message(f)),
 		Sides: 1, Owner: f.Owner, Window: d.window(f), Lo: f.Lo, Hi: f.Hi, Region: f.Region,
-		Why: d.text(f.Why), Began: f.Began, Sought: len(f.Sought), Mends: len(f.Mends), Ranks: d.text(Ranks(f.Ranks)),
+		Why: d.text(f.Why), Began: f.Began, Sought: len(f.Sought), Mends: len(f.Fixes), Ranks: d.text(Ranks(f.Ranks)),
 		Print: fingerprint.Of(f, d.sources).Hash()[:shownPrint],
 	}
 	d.data.Sides = append(d.data.Sides, d.side(f, lead))
@@ -237,7 +239,7 @@ func (d *dataWriter) finding(f *conflicts.Finding) htmlFinding {
 	for _, q := range f.Sought {
 		d.data.Sought = append(d.data.Sought, htmlSought{d.text(string(q.Kind)), d.text(q.Text)})
 	}
-	for _, m := range f.Mends {
+	for _, m := range f.Fixes {
 		d.data.Mends = append(d.data.Mends, htmlMend{d.text(string(m.Kind)), d.text(m.Text)})
 	}
 	if f.Count > 1 || len(f.Ranks) > 2 {
@@ -269,8 +271,8 @@ func (d *dataWriter) rule(id string) int {
 	if !ok {
 		i = len(d.data.Rules)
 		d.rules[id] = i
-		r, _ := conflicts.Lookup(id)
-		d.data.Rules = append(d.data.Rules, htmlRule{id, r.Title, r.Text, r.Mend})
+		r, _ := models.Lookup(id)
+		d.data.Rules = append(d.data.Rules, htmlRule{id, r.Title, r.Text, r.Fix})
 	}
 	return i
 }

@@ -358,7 +358,7 @@ func TestHTMLStrangeTexts(t *testing.T) {
 	evil := `</script><script>console.error(1)</script><!--<img src=x onerror=alert(1)> ${1} {{.}} "'` + "`\u2028\x00\xff#1"
 	f := crossFinding()
 	f.Why, f.WinName, f.First.Stack = evil, evil, at(evil, "/home/u/src/"+evil, 12)
-	f.Mends = []conflicts.Mend{{Text: evil}}
+	f.Fixes = []conflicts.Fix{{Text: evil}}
 	res := &analysis.Result{
 		Verdict: analysis.Race, Basis: goodBasis, Program: evil, Library: strings.Repeat(evil, 9), Directory: evil,
 		Findings: []conflicts.Finding{f}, Doubts: []analysis.Doubt{{Kind: "kind", Text: evil}},

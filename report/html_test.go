@@ -169,8 +169,8 @@ func manyFindings(n int) *analysis.Result {
 		for k := range f.Sought {
 			f.Sought[k].Text = fmt.Sprintf("a message, barrier or fence from MPI_Win_unlock (line %d) of rank %d, which completes MPI_Put (line %d), to MPI_Put (line %d) of rank %d", 2*i+9, lead, 2*i+1, 2*i+2, other)
 		}
-		for k := range f.Mends {
-			f.Mends[k].Text = fmt.Sprintf("call MPI_Win_flush for rank %d (or MPI_Win_unlock) after MPI_Put (line %d) and before MPI_Barrier (line %d) of rank %d", other, 2*i+1, 2*i+3, lead)
+		for k := range f.Fixes {
+			f.Fixes[k].Text = fmt.Sprintf("call MPI_Win_flush for rank %d (or MPI_Win_unlock) after MPI_Put (line %d) and before MPI_Barrier (line %d) of rank %d", other, 2*i+1, 2*i+3, lead)
 		}
 		res.Findings = append(res.Findings, f)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/symbols"
 )
 
@@ -187,7 +188,7 @@ type jsonFrame struct {
 }
 
 func findingToJSON(f *conflicts.Finding) jsonFinding {
-	rule, _ := conflicts.Lookup(f.Rule)
+	rule, _ := models.Lookup(f.Rule)
 	out := jsonFinding{
 		Rule:     f.Rule,
 		Title:    rule.Title,
@@ -198,7 +199,7 @@ func findingToJSON(f *conflicts.Finding) jsonFinding {
 		Memory:   jsonMemory{f.Owner, f.Window, f.WinName, f.Lo, f.Hi},
 		Region:   f.Region,
 		Why:      f.Why,
-		Mend:     f.Mend(),
+		Mend:     f.Fix(),
 		Began:    [...]string{"either", "first", "second"}[f.Began],
 		Sought:   soughtToJSON(f),
 		Mends:    mendsToJSON(f),
@@ -222,7 +223,7 @@ func soughtToJSON(f *conflicts.Finding) []jsonSought {
 
 func mendsToJSON(f *conflicts.Finding) []jsonMend {
 	out := []jsonMend{}
-	for _, m := range f.Mends {
+	for _, m := range f.Fixes {
 		out = append(out, jsonMend{string(m.Kind), m.Text, syncToJSON(m.At)})
 	}
 	return out

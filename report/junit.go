@@ -8,6 +8,8 @@ import (
 
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/explain"
+	"github.com/mcchk/mcchk/models"
 )
 
 // JUnit writes a result as one test suite in the XML that JUnit's Ant task
@@ -107,10 +109,10 @@ type junitSkipped struct {
 // junitCaseOf names the test case of a finding by its rule and places, so that
 // it has the same name in the next run.
 func junitCaseOf(f *conflicts.Finding, opts Options) junitCase {
-	lead, other := sides(f)
-	c := junitCase{Class: "mcchk." + f.Rule, Name: what(lead) + " at " + stackPlace(lead.Stack, opts.Dir)}
+	lead, other := explain.Sides(f)
+	c := junitCase{Class: "mcchk." + f.Rule, Name: models.What(lead) + " at " + stackPlace(lead.Stack, opts.Dir)}
 	if !f.Alone() {
-		c.Name += ", " + what(other) + " at " + stackPlace(other.Stack, opts.Dir)
+		c.Name += ", " + models.What(other) + " at " + stackPlace(other.Stack, opts.Dir)
 	}
 	c.Name = xmlText(c.Name)
 	c.File, c.Line = fileLine(lead, opts.Dir)

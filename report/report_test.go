@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
 )
@@ -40,9 +41,9 @@ var goodBasis = analysis.Basis{Ranks: 4, RanksInRun: 4, Ended: 4, Windows: 1, Re
 func bufferFinding() conflicts.Finding {
 	return conflicts.Finding{
 		Rule: conflicts.RuleBuffer, Severity: conflicts.Error, Class: conflicts.WithinEpoch,
-		First: conflicts.Side{Rank: 0, Call: "MPI_Get", Role: "result buffer", Write: true, Pending: true, Epoch: "fence",
+		First: conflicts.Side{Rank: 0, Call: "MPI_Get", Role: "result buffer", Class: regions.OwnBuffer, Write: true, Pending: true, Epoch: "fence",
 			Stack: at("exchange", "/home/u/src/halo.c", 29), Started: sync("MPI_Win_fence", 0, 28), Done: sync("MPI_Win_fence", 0, 33)},
-		Second: conflicts.Side{Rank: 0, Role: "load", Epoch: "fence",
+		Second: conflicts.Side{Rank: 0, Role: "load", Class: regions.Local, Epoch: "fence",
 			Stack: at("sum", "/home/u/src/halo.c", 31), Started: sync("MPI_Win_fence", 0, 28), Done: sync("MPI_Win_fence", 0, 33)},
 		Owner: 0, Lo: 0x7ffe1000, Hi: 0x7ffe1004, Region: 2,
 		Began: 1, Count: 12, Ranks: []int{0, 1, 2, 3},
@@ -50,9 +51,9 @@ func bufferFinding() conflicts.Finding {
 			Why: "MPI_Get (line 29) is complete only with MPI_Win_fence (line 33), and the load (line 31) comes before that",
 			Sought: []conflicts.Sought{{Kind: conflicts.SoughtCompletion, From: sync("MPI_Win_fence", 0, 33),
 				Text: "a call that completes MPI_Get (line 29) before the load (line 31): no synchronization stands between them"}},
-			Mends: []conflicts.Mend{
-				{Kind: conflicts.MendMove, At: sync("MPI_Win_fence", 0, 33), Text: "move the load (line 31) behind MPI_Win_fence (line 33)"},
-				{Kind: conflicts.MendSeparate, Text: "use a second buffer"},
+			Fixes: []conflicts.Fix{
+				{Kind: conflicts.FixMove, At: sync("MPI_Win_fence", 0, 33), Text: "move the load (line 31) behind MPI_Win_fence (line 33)"},
+				{Kind: conflicts.FixSeparate, Text: "use a second buffer"},
 			},
 		},
 	}
@@ -61,7 +62,7 @@ func bufferFinding() conflicts.Finding {
 // crossFinding: two ranks put to one place of a third.
 func crossFinding() conflicts.Finding {
 	put := func(rank, line int) conflicts.Side {
-		return conflicts.Side{Rank: rank, Call: "MPI_Put", Role: "put", Write: true, Pending: true, Epoch: "lock (shared)",
+		return conflicts.Side{Rank: rank, Call: "MPI_Put", Role: "put", Class: regions.Target, Write: true, Pending: true, Epoch: "lock (shared)",
 			Stack: at("exchange", "/home/u/src/halo.c", line), Started: sync("MPI_Win_lock", rank, 10), Done: sync("MPI_Win_unlock", rank, 14)}
 	}
 	return conflicts.Finding{
@@ -74,7 +75,7 @@ func crossFinding() conflicts.Finding {
 				{Kind: conflicts.SoughtPath, From: sync("MPI_Win_unlock", 1, 14), Found: sync("MPI_Win_create", 1, 5), Text: "a message, barrier or fence from rank 1 to rank 2"},
 				{Kind: conflicts.SoughtLock, Text: "locks of the same window and rank, one of them exclusive: rank 1 holds a shared lock of rank 0, rank 2 holds a shared lock of rank 0"},
 			},
-			Mends: []conflicts.Mend{{Kind: conflicts.MendLock, Text: "use MPI_LOCK_EXCLUSIVE"}},
+			Fixes: []conflicts.Fix{{Kind: conflicts.FixLock, Text: "use MPI_LOCK_EXCLUSIVE"}},
 		},
 	}
 }
@@ -83,7 +84,7 @@ func crossFinding() conflicts.Finding {
 // nothing completes.
 func atomicFinding() conflicts.Finding {
 	side := func(rank int, op string) conflicts.Side {
-		return conflicts.Side{Rank: rank, Strand: uint32(rank), Call: "MPI_Accumulate", Role: "accumulate", Write: true, Atomic: true,
+		return conflicts.Side{Rank: rank, Strand: uint32(rank), Call: "MPI_Accumulate", Role: "accumulate", Class: regions.Target, Write: true, Atomic: true,
 			Op: op, Type: "MPI_INT", Pending: true,
 			Stack: []symbols.Frame{{Func: "update", Module: "/home/u/app", Offset: 0x99, Reason: "no debug information (compile with -g)"}}}
 	}
@@ -91,7 +92,7 @@ func atomicFinding() conflicts.Finding {
 		Rule: conflicts.RuleAtomicOp, Severity: conflicts.Warning, Class: conflicts.AcrossProcesses,
 		First: side(0, "MPI_SUM"), Second: side(1, "MPI_REPLACE"), Owner: 1, Window: 7, Lo: 0, Hi: 1,
 		Count: 1, Ranks: []int{0, 1},
-		Explanation: conflicts.Explanation{Why: "nothing orders them", Mends: []conflicts.Mend{{Kind: conflicts.MendOperation, Text: "use one operation"}}},
+		Explanation: conflicts.Explanation{Why: "nothing orders them", Fixes: []conflicts.Fix{{Kind: conflicts.FixOperation, Text: "use one operation"}}},
 	}
 }
 
@@ -100,36 +101,36 @@ func usageFindings() []conflicts.Finding {
 	call := func(fn string, rank, line int) conflicts.Side {
 		return conflicts.Side{Rank: rank, Call: fn, Role: "call", Stack: at("exchange", "/home/u/src/halo.c", line), Started: sync("MPI_Win_fence", rank, 5)}
 	}
-	operation := func(rank, line int, role string) conflicts.Side {
+	operation := func(rank, line int, role string, class regions.Class) conflicts.Side {
 		s := call("MPI_Put", rank, line)
-		s.Role = role
+		s.Role, s.Class = role, class
 		return s
 	}
 	usage := func(rule string, first, second conflicts.Side) conflicts.Finding {
 		return conflicts.Finding{Rule: rule, Severity: conflicts.Error, Class: conflicts.Usage, First: first, Second: second,
 			Window: 1<<32 + 1, WinName: "window 1 (MPI_Win_create at halo.c:5)", Count: 1, Ranks: []int{first.Rank},
-			Explanation: conflicts.Explanation{Why: "why", Mends: []conflicts.Mend{{Kind: conflicts.MendOther, Text: "mend"}}}}
+			Explanation: conflicts.Explanation{Why: "why", Fixes: []conflicts.Fix{{Kind: conflicts.FixOther, Text: "mend"}}}}
 	}
 	none := conflicts.Side{}
-	outside := usage(conflicts.RuleOutsideWindow, operation(0, 11, "put"), none)
+	outside := usage(conflicts.RuleOutsideWindow, operation(0, 11, "put", regions.Target), none)
 	outside.Owner, outside.Lo, outside.Hi = 1, 64, 68
-	pending := operation(0, 20, "origin buffer")
+	pending := operation(0, 20, "origin buffer", regions.OwnBuffer)
 	pending.Pending, pending.Done = true, sync("MPI_Win_fence", 0, 30)
-	returned := conflicts.Side{Rank: 0, Role: "return", Write: true, Stack: at("exchange", "/home/u/src/halo.c", 21)}
+	returned := conflicts.Side{Rank: 0, Role: "return", Class: regions.GivenUp, Write: true, Stack: at("exchange", "/home/u/src/halo.c", 21)}
 	scope := usage(conflicts.RuleMemoryGone, pending, returned)
 	scope.Window, scope.WinName, scope.Lo, scope.Hi = 0, "", 0x7ffe1000, 0x7ffe1004
-	target := operation(1, 22, "put")
+	target := operation(1, 22, "put", regions.Target)
 	target.Pending = true
-	freed := usage(conflicts.RuleMemoryGone, target, conflicts.Side{Rank: 0, Role: "free", Write: true, Stack: at("exchange", "/home/u/src/halo.c", 23)})
+	freed := usage(conflicts.RuleMemoryGone, target, conflicts.Side{Rank: 0, Role: "free", Class: regions.GivenUp, Write: true, Stack: at("exchange", "/home/u/src/halo.c", 23)})
 	freed.Lo, freed.Hi = 0, 4
 	order := usage(conflicts.RuleCallOrder, call("MPI_Barrier", 0, 24), call("MPI_Bcast", 1, 25))
 	order.Window, order.WinName, order.Ranks = 0, "", []int{0, 1}
 	return []conflicts.Finding{
-		usage(conflicts.RuleOutsideEpoch, operation(0, 10, "put"), none), outside,
+		usage(conflicts.RuleOutsideEpoch, operation(0, 10, "put", regions.Target), none), outside,
 		usage(conflicts.RuleNotOpened, call("MPI_Win_unlock", 0, 12), none),
 		usage(conflicts.RuleMixedEpochs, call("MPI_Win_lock", 0, 14), call("MPI_Win_fence", 0, 13)),
 		usage(conflicts.RuleNeverClosed, call("MPI_Win_lock", 0, 15), call("MPI_Finalize", 0, 16)),
-		usage(conflicts.RuleFreedPending, call("MPI_Win_free", 0, 18), operation(0, 17, "call")),
+		usage(conflicts.RuleFreedPending, call("MPI_Win_free", 0, 18), operation(0, 17, "call", "")),
 		scope, freed, order,
 	}
 }
@@ -322,15 +323,15 @@ func TestRanks(t *testing.T) {
 }
 
 func TestMessage(t *testing.T) {
-	load := conflicts.Side{Rank: 0, Role: "load"}
-	store := conflicts.Side{Rank: 0, Role: "store", Write: true}
-	get := conflicts.Side{Rank: 0, Call: "MPI_Get", Role: "result buffer", Write: true, Pending: true}
-	put := conflicts.Side{Rank: 0, Call: "MPI_Put", Role: "origin buffer", Pending: true}
-	irecv := conflicts.Side{Rank: 0, Call: "MPI_Irecv", Role: "receive buffer", Write: true, Pending: true}
-	send := conflicts.Side{Rank: 0, Call: "MPI_Send", Role: "send buffer"}
-	remotePut := conflicts.Side{Rank: 1, Call: "MPI_Put", Role: "put", Write: true, Pending: true}
-	ownPut := conflicts.Side{Rank: 0, Call: "MPI_Put", Role: "put", Write: true, Pending: true}
-	ownGet := conflicts.Side{Rank: 0, Call: "MPI_Get", Role: "get", Pending: true}
+	load := conflicts.Side{Rank: 0, Role: "load", Class: regions.Local}
+	store := conflicts.Side{Rank: 0, Role: "store", Class: regions.Local, Write: true}
+	get := conflicts.Side{Rank: 0, Call: "MPI_Get", Role: "result buffer", Class: regions.OwnBuffer, Write: true, Pending: true}
+	put := conflicts.Side{Rank: 0, Call: "MPI_Put", Role: "origin buffer", Class: regions.OwnBuffer, Pending: true}
+	irecv := conflicts.Side{Rank: 0, Call: "MPI_Irecv", Role: "receive buffer", Class: regions.CallBuffer, Write: true, Pending: true}
+	send := conflicts.Side{Rank: 0, Call: "MPI_Send", Role: "send buffer", Class: regions.CallBuffer}
+	remotePut := conflicts.Side{Rank: 1, Call: "MPI_Put", Role: "put", Class: regions.Target, Write: true, Pending: true}
+	ownPut := conflicts.Side{Rank: 0, Call: "MPI_Put", Role: "put", Class: regions.Target, Write: true, Pending: true}
+	ownGet := conflicts.Side{Rank: 0, Call: "MPI_Get", Role: "get", Class: regions.Target, Pending: true}
 	tests := []struct {
 		name          string
 		rule          string

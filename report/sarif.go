@@ -10,7 +10,9 @@ import (
 
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/explain"
 	"github.com/mcchk/mcchk/fingerprint"
+	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
 )
@@ -37,7 +39,7 @@ func SARIF(w io.Writer, res *analysis.Result, opts Options) error {
 		Invocations: []sarifInvocation{{Successful: true, Notifications: []sarifNotification{}}},
 	}
 	run.Tool.Driver = sarifDriver{Name: "mcchk", Version: opts.Version, FullName: "mcchk, a checker for memory consistency errors in MPI one-sided programs"}
-	for i, r := range conflicts.Rules() {
+	for i, r := range models.Rules() {
 		s.ruleAt[r.ID] = i
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRuleOf(r))
 	}
@@ -80,16 +82,16 @@ func sarifRuleOf(r conflicts.Rule) sarifRule {
 	return sarifRule{
 		ID: r.ID, Short: sarifMessage{Text: r.Title}, Full: sarifMessage{Text: r.Text},
 		Help: sarifHelp{
-			Text: fmt.Sprintf("%s\n\nWrong:\n%s\n\nRight:\n%s\n\n%s", r.Text, r.Wrong, r.Right, r.Mend),
+			Text: fmt.Sprintf("%s\n\nWrong:\n%s\n\nRight:\n%s\n\n%s", r.Text, r.Wrong, r.Right, r.Fix),
 			Markdown: fmt.Sprintf("%s\n\nWrong:\n\n```c\n%s\n```\n\nRight:\n\n```c\n%s\n```\n\n%s",
-				r.Text, r.Wrong, r.Right, r.Mend),
+				r.Text, r.Wrong, r.Right, r.Fix),
 		},
 		Default: sarifDefault{Level: sarifLevel(r.Severity)},
 	}
 }
 
 func (s *sarifWriter) result(f *conflicts.Finding) sarifResult {
-	lead, other := sides(f)
+	lead, other := explain.Sides(f)
 	r := sarifResult{
 		RuleID: f.Rule, RuleIndex: s.ruleAt[f.Rule], Level: sarifLevel(f.Severity),
 		Message:      sarifMessage{Text: s.message(f, other)},
@@ -122,7 +124,7 @@ func (s *sarifWriter) message(f *conflicts.Finding, other *conflicts.Side) strin
 		text = fmt.Sprintf("%s. The other: [%s](1), %s", text, escape.Replace(second(other)), stackPlace(other.Stack, s.opts.Dir))
 	}
 	text += ". Why: " + f.Why
-	for _, m := range f.Mends {
+	for _, m := range f.Fixes {
 		text += ". Mend: " + m.Text
 	}
 	return text + "."
@@ -130,14 +132,14 @@ func (s *sarifWriter) message(f *conflicts.Finding, other *conflicts.Side) strin
 
 // flow is what one process does around its access.
 func (s *sarifWriter) flow(id string, side *conflicts.Side) sarifThreadFlow {
-	flow := sarifThreadFlow{ID: id, Message: &sarifMessage{Text: who(side)}}
+	flow := sarifThreadFlow{ID: id, Message: &sarifMessage{Text: explain.Who(side)}}
 	step := func(stack []symbols.Frame, importance, format string, args ...any) {
 		flow.Locations = append(flow.Locations, sarifStep{Location: s.location(stack, fmt.Sprintf(format, args...)), Importance: importance})
 	}
 	if p := side.Started; p.Call != "" {
 		step(p.Stack, "important", "%s: the last synchronization before", p.Call)
 	}
-	step(side.Stack, "essential", "%s", what(side))
+	step(side.Stack, "essential", "%s", models.What(side))
 	if p := side.Done; p.Call != "" {
 		word := "the next synchronization"
 		if side.Pending {

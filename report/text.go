@@ -13,6 +13,7 @@ import (
 
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/explain"
 	"github.com/mcchk/mcchk/sources"
 )
 
@@ -86,7 +87,7 @@ func (t *textWriter) line(format string, args ...any) { fmt.Fprintf(t.w, format+
 // finding writes one finding. again: the finding before is about the same two
 // places, whose source need not be shown once more.
 func (t *textWriter) finding(f *conflicts.Finding, again bool) {
-	lead, other := sides(f)
+	lead, other := explain.Sides(f)
 	t.line("%s %s %s [%s]", t.paint.strong.Sprint(stackPlace(lead.Stack, t.opts.Dir)+":"),
 		t.paint.severity(f.Severity).Sprintf("%s:", f.Severity), Message(f), f.Rule)
 	if !again {
@@ -123,7 +124,7 @@ func (t *textWriter) finding(f *conflicts.Finding, again bool) {
 	for i, q := range f.Sought {
 		add(label("looked for", i), "- "+q.Text, true)
 	}
-	for i, m := range f.Mends {
+	for i, m := range f.Fixes {
 		text := m.Text
 		if i > 0 {
 			text = "or " + text

@@ -9,166 +9,20 @@ import (
 	"strings"
 
 	"github.com/mcchk/mcchk/conflicts"
-	"github.com/mcchk/mcchk/mpi"
+	"github.com/mcchk/mcchk/explain"
+	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/symbols"
 )
 
-// sides returns the two accesses of a finding in the order in which a report
-// speaks of them: where one uses the buffer of the other, the one that uses it
-// first, because that is the line to change.
-func sides(f *conflicts.Finding) (lead, other *conflicts.Side) {
-	lead, other = &f.First, &f.Second
-	if f.Class == conflicts.Usage {
-		return lead, other
-	}
-	if isBuffer(lead) && lead.Pending && !(isBuffer(other) && other.Pending) {
-		lead, other = other, lead
-	}
-	return lead, other
-}
-
-func isBuffer(s *conflicts.Side) bool { return s.Call != "" && strings.HasSuffix(s.Role, "buffer") }
-
 // Message says in one line what a finding is, without places.
-func Message(f *conflicts.Finding) string {
-	if f.Class == conflicts.Usage {
-		return usageMessage(f)
-	}
-	lead, other := sides(f)
-	switch {
-	case lead.Rank != other.Rank || !isBuffer(other) || !other.Pending:
-	case isBuffer(lead) && lead.Pending && lead.Call == other.Call:
-		return fmt.Sprintf("%s and another %s use the same buffer before the first completes", lead.Call, other.Call)
-	case isBuffer(lead) && lead.Pending:
-		return fmt.Sprintf("%s and %s use the same buffer before the first completes", lead.Call, other.Call)
-	default:
-		return fmt.Sprintf("%s the %s of %s before it completes", touches(lead), other.Role, other.Call)
-	}
-	where := "the memory of rank " + strconv.Itoa(f.Owner)
-	if f.Window != 0 {
-		where = "the window of rank " + strconv.Itoa(f.Owner)
-	}
-	tail := ", and nothing orders them"
-	switch f.Rule {
-	case conflicts.RuleSameOrigin:
-		tail = " before the first completes"
-	case conflicts.RuleAtomicType:
-		tail = typesOf(lead, other)
-	case conflicts.RuleAtomicOp:
-		tail = " with different operations"
-	case conflicts.RuleCopies:
-		tail = " without a call that makes the one visible to the other"
-	case conflicts.RuleCopyUpdates:
-		return fmt.Sprintf("%s by %s and %s by %s update different places of %s, and no call between them brings its copies together", what(lead), who(lead), what(other), who(other), where)
-	case conflicts.RuleLockOrder:
-		tail = " if locks are granted in another order"
-	}
-	if lead.Rank == other.Rank && who(lead) == who(other) {
-		return fmt.Sprintf("%s and %s, both by %s, meet in %s%s", what(lead), what(other), who(lead), where, tail)
-	}
-	return fmt.Sprintf("%s by %s and %s by %s meet in %s%s", what(lead), who(lead), what(other), who(other), where, tail)
-}
-
-// typesOf says in what the elements of two atomic accesses do not agree.
-func typesOf(a, b *conflicts.Side) string {
-	switch {
-	case a.Type == "" || b.Type == "":
-		return " with different datatypes or partly overlapping elements"
-	case a.Type == b.Type:
-		return " with elements that overlap only in part"
-	}
-	return " as " + a.Type + " and as " + b.Type
-}
-
-// usageMessage says in one line what a usage error is.
-func usageMessage(f *conflicts.Finding) string {
-	a, b := &f.First, &f.Second
-	call := what(a) + " by " + who(a)
-	switch f.Rule {
-	case conflicts.RuleOutsideEpoch:
-		return call + " stands outside of any epoch in which it may be called"
-	case conflicts.RuleOutsideWindow:
-		return fmt.Sprintf("%s accesses memory outside of the window of rank %d", call, f.Owner)
-	case conflicts.RuleNotOpened:
-		return call + " stands without the call that opens its epoch"
-	case conflicts.RuleMixedEpochs:
-		return call + " overlaps an epoch that is open on the window"
-	case conflicts.RuleNeverClosed:
-		return "the epoch that " + call + " opens is never closed"
-	case conflicts.RuleFreedPending:
-		return fmt.Sprintf("%s frees the window while %s is pending", call, b.Call)
-	case conflicts.RuleCallOrder:
-		return fmt.Sprintf("%s and %s by %s do not match as collective calls", call, b.Call, who(b))
-	}
-	memory := "the target memory of "
-	switch {
-	case isBuffer(a):
-		memory = "" // what names it
-	case a.Call == "":
-		memory = "memory of the "
-	}
-	return fmt.Sprintf("%s%s %s", memory, call, gone(a, b))
-}
-
-// gone says how memory goes.
-func gone(a, b *conflicts.Side) string {
-	switch {
-	case b.Role == mpi.OutOfScope.Name:
-		return "goes out of scope before the operation completes"
-	case a.Rank == b.Rank && a.Pending && b.Role == mpi.Detached.Name:
-		return "is detached before the operation completes"
-	case a.Rank == b.Rank && a.Pending:
-		return "is freed before the operation completes"
-	case a.Pending && b.Role == mpi.Detached.Name:
-		return fmt.Sprintf("is detached by %s, and nothing orders the two", who(b))
-	case a.Pending:
-		return fmt.Sprintf("is freed by %s, and nothing orders the two", who(b))
-	}
-	return fmt.Sprintf("was freed by %s", who(b))
-}
-
-// touches says what an access does to a buffer: "load from", "MPI_Put writes".
-func touches(s *conflicts.Side) string {
-	switch {
-	case s.Call == "" && s.Write:
-		return s.Role + " to"
-	case s.Call == "":
-		return s.Role + " from"
-	case s.Write:
-		return s.Call + " writes"
-	}
-	return s.Call + " reads"
-}
-
-// what names an access: "load", "MPI_Put", "the send buffer of MPI_Send",
-// "MPI_Accumulate (MPI_SUM, MPI_INT)".
-func what(s *conflicts.Side) string {
-	switch {
-	case s.Call == "" && s.Role == mpi.OutOfScope.Name:
-		return "the return of the function"
-	case s.Call == "":
-		return s.Role
-	case isBuffer(s):
-		return "the " + s.Role + " of " + s.Call
-	case s.Op != "" && s.Type != "":
-		return s.Call + " (" + s.Op + ", " + s.Type + ")"
-	}
-	return s.Call
-}
+func Message(f *conflicts.Finding) string { return models.Message(f) }
 
 // second names an access on its own line below the message.
 func second(s *conflicts.Side) string {
-	if isBuffer(s) {
-		return s.Call + " by " + who(s) + " (" + s.Role + ")"
+	if s.Class.Buffer() {
+		return s.Call + " by " + explain.Who(s) + " (" + s.Role + ")"
 	}
-	return what(s) + " by " + who(s)
-}
-
-func who(s *conflicts.Side) string {
-	if s.Strand != 0 {
-		return fmt.Sprintf("rank %d (thread %d)", s.Rank, s.Strand)
-	}
-	return "rank " + strconv.Itoa(s.Rank)
+	return models.What(s) + " by " + explain.Who(s)
 }
 
 // locks names the locks that protect an access: "a shared lock of rank 1".
@@ -254,7 +108,7 @@ func fileLine(s *conflicts.Side, dir string) (string, int) {
 // plainFinding says all of a finding in a few lines of plain text: for formats
 // that have room for one text.
 func plainFinding(f *conflicts.Finding, opts Options) string {
-	lead, other := sides(f)
+	lead, other := explain.Sides(f)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s [%s]\n", Message(f), f.Rule)
 	fmt.Fprintf(&b, "%s: %s\n", stackPlace(lead.Stack, opts.Dir), second(lead))
@@ -262,7 +116,7 @@ func plainFinding(f *conflicts.Finding, opts Options) string {
 		fmt.Fprintf(&b, "%s: %s\n", stackPlace(other.Stack, opts.Dir), second(other))
 	}
 	fmt.Fprintf(&b, "why: %s", f.Why)
-	for _, m := range f.Mends {
+	for _, m := range f.Fixes {
 		fmt.Fprintf(&b, "\nmend: %s", m.Text)
 	}
 	return b.String()
@@ -296,7 +150,7 @@ func memory(f *conflicts.Finding, dir string) string {
 // inBuffer says where in the buffer of a pending call the bytes lie.
 func inBuffer(f *conflicts.Finding) string {
 	for _, s := range []*conflicts.Side{&f.First, &f.Second} {
-		if !isBuffer(s) || !s.Pending || s.Hi <= s.Lo || f.Lo < s.Lo || f.Hi > s.Hi {
+		if !s.Class.Buffer() || !s.Pending || s.Hi <= s.Lo || f.Lo < s.Lo || f.Hi > s.Hi {
 			continue
 		}
 		if f.Lo == s.Lo && f.Hi == s.Hi {
@@ -316,7 +170,7 @@ func extents(f *conflicts.Finding) string {
 	var parts []string
 	all := true
 	for _, s := range []*conflicts.Side{&f.First, &f.Second} {
-		if s.Hi <= s.Lo || isBuffer(s) {
+		if s.Hi <= s.Lo || s.Class.Buffer() {
 			continue
 		}
 		all = all && s.Lo == f.Lo && s.Hi == f.Hi
@@ -350,8 +204,8 @@ func byPlace(a, b *conflicts.Finding) int {
 }
 
 func comparePlaces(a, b *conflicts.Finding) int {
-	al, ao := sides(a)
-	bl, bo := sides(b)
+	al, ao := explain.Sides(a)
+	bl, bo := explain.Sides(b)
 	return cmp.Or(compareStacks(al.Stack, bl.Stack), compareStacks(ao.Stack, bo.Stack))
 }
 

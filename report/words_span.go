@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/explain"
+	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/symbols"
 )
 
@@ -15,12 +17,9 @@ func spanText(f *conflicts.Finding, s *conflicts.Side, dir string) string {
 	if s.Role == "" {
 		return ""
 	}
-	parts := []string{who(s)}
-	switch {
-	case s.Epoch != "":
-		parts = append(parts, string(s.Epoch)+" epoch")
-	case s.Call != "" && !isBuffer(s) && f.Class != conflicts.Usage:
-		parts = append(parts, "in no epoch")
+	parts := []string{explain.Who(s)}
+	if mode := models.Mode(f, s); mode != "" {
+		parts = append(parts, mode)
 	}
 	if s.Epoch == "" && len(s.Locks) > 0 {
 		parts = append(parts, "holding "+locks(s))

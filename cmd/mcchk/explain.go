@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/models"
 )
 
 func newExplainCommand(a *app) *cobra.Command {
@@ -34,14 +34,14 @@ func newExplainCommand(a *app) *cobra.Command {
 
 func ruleIDs() []string {
 	var ids []string
-	for _, r := range conflicts.Rules() {
+	for _, r := range models.Rules() {
 		ids = append(ids, r.ID)
 	}
 	return ids
 }
 
 func listRules(w io.Writer) error {
-	for _, r := range conflicts.Rules() {
+	for _, r := range models.Rules() {
 		if _, err := fmt.Fprintf(w, "%s  %-7s  %s\n", r.ID, r.Severity, r.Title); err != nil {
 			return err
 		}
@@ -50,12 +50,12 @@ func listRules(w io.Writer) error {
 }
 
 func explainRule(w io.Writer, id string) error {
-	r, ok := conflicts.Lookup(id)
+	r, ok := models.Lookup(id)
 	if !ok {
 		return usagef("there is no rule %q%s; 'mcchk explain' lists all", id, didYouMean(id, ruleIDs()))
 	}
 	_, err := fmt.Fprintf(w, "%s (%s): %s\n\n%s\n\nWrong:\n\n%s\n\nRight:\n\n%s\n\nHow to mend it:\n\n%s\n",
-		r.ID, r.Severity, r.Title, wrap(r.Text, textWidth), indent(r.Wrong), indent(r.Right), wrap(r.Mend, textWidth))
+		r.ID, r.Severity, r.Title, wrap(r.Text, textWidth), indent(r.Wrong), indent(r.Right), wrap(r.Fix, textWidth))
 	return err
 }
 

@@ -1,4 +1,4 @@
-package conflicts
+package judge
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/intervals"
 	"github.com/mcchk/mcchk/mpi"
 	"github.com/mcchk/mcchk/regions"
@@ -28,10 +29,11 @@ import (
 // unified one. Regions come in their order: what no call has made visible is
 // carried from one to the next.
 type copiesChecker struct {
-	mine  regions.Part // of the memory; a window at a process is one piece
-	out   *Collector
-	lanes *searcher // sorts operations into lanes
-	kept  map[partKey]*kept
+	mine    regions.Part // of the memory; a window at a process is one piece
+	out     *conflicts.Collector
+	lanes   *conflicts.Lanes // of operations
+	scratch regions.Scratch
+	kept    map[partKey]*kept
 }
 
 // partKey names the part of a window at one process.
@@ -40,9 +42,8 @@ type partKey struct {
 	owner int32
 }
 
-func newCopiesChecker(mine regions.Part) *copiesChecker {
-	out := NewCollector()
-	return &copiesChecker{mine: mine, out: out, lanes: newSearcher(out), kept: map[partKey]*kept{}}
+func newCopiesChecker(mine regions.Part, out *conflicts.Collector) *copiesChecker {
+	return &copiesChecker{mine: mine, out: out, lanes: conflicts.NewLanes(), kept: map[partKey]*kept{}}
 }
 
 // check searches a region. It costs nothing where all windows are unified.
@@ -64,7 +65,7 @@ func (c *copiesChecker) check(r *regions.Region) error {
 		}
 	}
 	locals := map[int32][]*regions.Access{}
-	calls, err := r.AllCalls(&c.lanes.scratch)
+	calls, err := r.AllCalls(&c.scratch)
 	if err != nil {
 		return err
 	}
@@ -102,13 +103,12 @@ func copiesOf(r *regions.Region) []mpi.Copies {
 }
 
 func (c *copiesChecker) part(p *part, k *kept, calls []*regions.Access) error {
-	c.lanes.sortLanes(p.operations)
-	p.lanes = slices.Clone(c.lanes.lanes)
+	p.lanes = c.lanes.Sort(p.operations)
 	p.cutAtOwnOperations()
 	if p.quiet = len(p.lanes) == 0 && len(k.unseen) == 0; p.quiet && len(p.publishes) > 0 {
 		p.from = p.publishes[len(p.publishes)-1].Pos
 	}
-	if err := p.addLocals(&c.lanes.scratch); err != nil {
+	if err := p.addLocals(&c.scratch); err != nil {
 		return err
 	}
 	for _, a := range calls {
@@ -130,7 +130,7 @@ type part struct {
 	r          *regions.Region
 	c          *mpi.Copies
 	operations []*regions.Access
-	lanes      []*lane // of operations
+	lanes      []*conflicts.Lane // of operations
 	refreshes  []regions.Point
 	publishes  []regions.Point
 	cuts       []uint64 // where operations of the owner itself start and complete
@@ -223,18 +223,15 @@ func (p *part) addLocals(scratch *regions.Scratch) (err error) {
 	if len(p.c.Memory) == 0 {
 		return nil
 	}
-	var bounds box
-	for _, x := range p.c.Memory {
-		bounds.add(x.Lo, x.Hi)
-	}
-	for stretches := range p.r.Stretches(p.c.Owner, bounds.lo, bounds.hi, scratch, &err) {
+	lo, hi := p.bounds()
+	for stretches := range p.r.Stretches(p.c.Owner, lo, hi, scratch, &err) {
 		for k := range stretches {
 			s := &stretches[k]
-			if !bounds.meets(s.Lo, s.Hi) || p.quiet && !s.Stores {
+			if s.Lo >= hi || s.Hi <= lo || p.quiet && !s.Stores {
 				continue
 			}
 			for i := range s.Rows {
-				from, to := s.Rows[i].Within(bounds.lo, bounds.hi)
+				from, to := s.Rows[i].Within(lo, hi)
 				for k := from; k < to; k++ {
 					p.addLocal(s, i, k)
 				}
@@ -242,6 +239,16 @@ func (p *part) addLocals(scratch *regions.Scratch) (err error) {
 		}
 	}
 	return err
+}
+
+// bounds returns a range of addresses that holds all memory of the part, of which
+// there is some.
+func (p *part) bounds() (lo, hi uint64) {
+	lo = math.MaxUint64
+	for _, x := range p.c.Memory {
+		lo, hi = min(lo, x.Lo), max(hi, x.Hi)
+	}
+	return lo, hi
 }
 
 // addLocal adds access k of row i of a stretch to its group.
@@ -307,13 +314,13 @@ func (p *part) within(from, to uint64, run intervals.Run) []intervals.Run {
 // compare holds local accesses against operations on the part. Pairs that
 // share bytes and are concurrent in any memory model are left to the search
 // for those.
-func (c *copiesChecker) compare(p *part, g *group, l *lane) {
-	op := l.first()
-	updates := mayConflict(regions.Read, op.Kind)
+func (c *copiesChecker) compare(p *part, g *group, l *conflicts.Lane) {
+	op := l.First()
+	updates := writes(op.Kind)
 	if !updates && !g.stores() || p.excluded(g.Locks, op) || inLaterRegion(op) {
 		return
 	}
-	if lo, hi := g.Layout.Bounds(0); !(updates && g.stores()) && (lo >= l.hi || l.lo >= hi) {
+	if !(updates && g.stores()) && apart(g, l) {
 		return // they share no bytes
 	}
 	stretched := g.Access
@@ -323,24 +330,35 @@ func (c *copiesChecker) compare(p *part, g *group, l *lane) {
 	if g.stores() {
 		stretched.End = g.published
 	}
-	from, to := l.concurrent(p.r, &stretched, 0)
+	from, to := l.Concurrent(p.r, &stretched, 0)
 	if from == to {
 		return
 	}
 	lo, hi, meet := intervals.MeetLayouts(0, g.Layout, op.Base, op.Layout)
 	switch {
 	case meet:
-		first, last := l.concurrent(p.r, &g.Access, 0)
+		first, last := l.Concurrent(p.r, &g.Access, 0)
 		if first == last {
 			first, last = to, to
 		}
-		c.out.addCopies(p.r, &g.Access, l.accesses[from:first], lo, hi, RuleCopies)
-		c.out.addCopies(p.r, &g.Access, l.accesses[last:to], lo, hi, RuleCopies)
+		add(c.out, p.r, &g.Access, l.Accesses()[from:first], lo, hi, conflicts.RuleCopies)
+		add(c.out, p.r, &g.Access, l.Accesses()[last:to], lo, hi, conflicts.RuleCopies)
 	case updates && g.stores():
 		lo, hi = firstBlock(op)
-		c.out.addCopies(p.r, &g.Access, l.accesses[from:to], lo, hi, RuleCopyUpdates)
+		add(c.out, p.r, &g.Access, l.Accesses()[from:to], lo, hi, conflicts.RuleCopyUpdates)
 	}
 }
+
+// apart reports whether the bounds of local accesses and of operations share no
+// bytes.
+func apart(g *group, l *conflicts.Lane) bool {
+	lo, hi := g.Layout.Bounds(0)
+	from, to := l.Bounds()
+	return lo >= to || from >= hi
+}
+
+// writes reports whether accesses of a kind change memory.
+func writes(k regions.Kind) bool { return k == regions.Write || k == regions.AtomicWrite }
 
 // union returns the bytes of some runs, which it sorts.
 func union(runs []intervals.Run) *intervals.Layout {
@@ -365,14 +383,9 @@ func firstBlock(a *regions.Access) (lo, hi uint64) {
 	return run.Lo, run.Lo + run.Size
 }
 
-// addCopies collects the pairs of an access with each of some others.
-func (c *Collector) addCopies(r *regions.Region, a *regions.Access, others []*regions.Access, lo, hi uint64, rule string) {
-	if len(others) == 0 {
-		return
+// add collects the pairs of an access with each of some others.
+func add(out *conflicts.Collector, r *regions.Region, a *regions.Access, others []*regions.Access, lo, hi uint64, rule string) {
+	if len(others) > 0 {
+		out.Add(conflicts.NewPair(r, a, others[0], lo, hi, rule), uint64(len(others)))
 	}
-	first, second := a, others[0]
-	if less(second, first) {
-		first, second = second, first
-	}
-	c.add(Pair{Region: r, First: first, Second: second, Lo: lo, Hi: hi, Rule: rule}, uint64(len(others)))
 }

@@ -1,21 +1,22 @@
-package analysis
+package explain
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/mcchk/mcchk/conflicts"
 )
 
 // across explains accesses by two processes.
-func (w *wording) across() conflicts.Explanation {
-	a, b := w.inOrder()
+func (w *Wording) across() conflicts.Explanation {
+	a, b := w.InOrder()
 	e := conflicts.Explanation{Sought: w.paths(a, b)}
 	switch {
-	case w.f.Began != 0 && a.Pending && a.Done.Call != "":
+	case w.Finding.Began != 0 && a.Pending && a.Done.Call != "":
 		e.Why = fmt.Sprintf("%s of rank %d is complete only with %s, and nothing makes rank %d wait for that before %s",
-			w.access(a), a.Rank, w.call(a.Done), b.Rank, w.access(b))
+			w.Access(a), a.Rank, w.Call(a.Done), b.Rank, w.Access(b))
 		if b.Heard.Call != "" {
-			e.Why += fmt.Sprintf("; the last that rank %d had heard of rank %d by then is %s, which does not complete it", b.Rank, a.Rank, w.call(b.Heard))
+			e.Why += fmt.Sprintf("; the last that rank %d had heard of rank %d by then is %s, which does not complete it", b.Rank, a.Rank, w.Call(b.Heard))
 		}
 	case endless(a):
 		e.Why = w.never(a)
@@ -23,7 +24,7 @@ func (w *wording) across() conflicts.Explanation {
 		e.Why = w.never(b)
 	case sameStretch(a, b):
 		e.Why = fmt.Sprintf("both lie between %s and %s, and there nothing makes rank %d and rank %d wait for each other",
-			w.call(a.Started), w.callOf(a.Done, a.Rank), a.Rank, b.Rank)
+			w.Call(a.Started), w.CallOf(a.Done, a.Rank), a.Rank, b.Rank)
 	default:
 		e.Why = fmt.Sprintf("%s; %s; nothing makes the one wait for the other", w.extent(a), w.extent(b))
 		e.Why += w.misses(a, b)
@@ -36,20 +37,20 @@ func (w *wording) across() conflicts.Explanation {
 		e.Sought = append(e.Sought, locks)
 		e.Why += w.sharing(a, b)
 	}
-	e.Mends = w.mendAcross(a, b)
+	e.Fixes = w.fixAcross(a, b)
 	return e
 }
 
 // sharing says that locks do not keep the accesses apart, where one looks as if
 // they did.
-func (w *wording) sharing(a, b *conflicts.Side) string {
+func (w *Wording) sharing(a, b *conflicts.Side) string {
 	switch {
 	case len(a.Locks) > 0 && len(b.Locks) > 0:
 		return "; shared locks do not exclude each other"
 	case len(a.Locks) > 0:
-		return fmt.Sprintf("; a lock of rank %d excludes only those that lock too, which rank %d does not for %s", w.f.Owner, b.Rank, w.access(b))
+		return fmt.Sprintf("; a lock of rank %d excludes only those that lock too, which rank %d does not for %s", w.Finding.Owner, b.Rank, w.Access(b))
 	case len(b.Locks) > 0:
-		return fmt.Sprintf("; a lock of rank %d excludes only those that lock too, which rank %d does not for %s", w.f.Owner, a.Rank, w.access(a))
+		return fmt.Sprintf("; a lock of rank %d excludes only those that lock too, which rank %d does not for %s", w.Finding.Owner, a.Rank, w.Access(a))
 	}
 	return ""
 }
@@ -57,8 +58,8 @@ func (w *wording) sharing(a, b *conflicts.Side) string {
 // endless reports whether an access is pending and no call completes it.
 func endless(s *conflicts.Side) bool { return s.Pending && s.Done.Call == "" }
 
-func (w *wording) never(s *conflicts.Side) string {
-	return fmt.Sprintf("no call completes %s of rank %d in the recorded run, so nothing can come after it", w.access(s), s.Rank)
+func (w *Wording) never(s *conflicts.Side) string {
+	return fmt.Sprintf("no call completes %s of rank %d in the recorded run, so nothing can come after it", w.Access(s), s.Rank)
 }
 
 // sameStretch reports whether both accesses lie between the same two calls.
@@ -67,17 +68,17 @@ func sameStretch(a, b *conflicts.Side) bool {
 }
 
 // extent says from when until when an access may touch memory.
-func (w *wording) extent(s *conflicts.Side) string {
-	name := fmt.Sprintf("%s of rank %d", w.access(s), s.Rank)
+func (w *Wording) extent(s *conflicts.Side) string {
+	name := fmt.Sprintf("%s of rank %d", w.Access(s), s.Rank)
 	switch {
 	case s.Pending:
-		return fmt.Sprintf("%s may access the bytes until %s", name, w.callOf(s.Done, s.Rank))
+		return fmt.Sprintf("%s may access the bytes until %s", name, w.CallOf(s.Done, s.Rank))
 	case s.Started.Call != "" && s.Done.Call != "" && !itself(s):
-		return fmt.Sprintf("%s lies between %s and %s", name, w.call(s.Started), w.call(s.Done))
+		return fmt.Sprintf("%s lies between %s and %s", name, w.Call(s.Started), w.Call(s.Done))
 	case s.Done.Call != "" && !itself(s):
-		return fmt.Sprintf("%s lies before %s", name, w.call(s.Done))
+		return fmt.Sprintf("%s lies before %s", name, w.Call(s.Done))
 	case s.Started.Call != "":
-		return fmt.Sprintf("%s lies after %s", name, w.call(s.Started))
+		return fmt.Sprintf("%s lies after %s", name, w.Call(s.Started))
 	}
 	return name + " has no synchronization around it"
 }
@@ -85,16 +86,16 @@ func (w *wording) extent(s *conflicts.Side) string {
 // itself reports whether the synchronization after an access is the call that
 // makes it.
 func itself(s *conflicts.Side) bool {
-	return s.Done.Call == s.Call && samePlace(s.Done.Stack, s.Stack)
+	return s.Done.Call == s.Call && SamePlace(s.Done.Stack, s.Stack)
 }
 
 // paths tells of the paths from the end of one access to the start of the other
 // that were looked for: both ways, unless the one starts first in any case.
-func (w *wording) paths(a, b *conflicts.Side) []conflicts.Sought {
+func (w *Wording) paths(a, b *conflicts.Side) []conflicts.Sought {
 	out := []conflicts.Sought{w.path(a, b)}
 	switch {
-	case w.f.Began != 0:
-	case samePlace(a.Stack, b.Stack) && samePoint(a.Done, b.Done) && samePoint(a.Heard, b.Heard):
+	case w.Finding.Began != 0:
+	case SamePlace(a.Stack, b.Stack) && samePoint(a.Done, b.Done) && samePoint(a.Heard, b.Heard):
 		out[0].Text += "; and the other way round"
 	default:
 		out = append(out, w.path(b, a))
@@ -103,48 +104,45 @@ func (w *wording) paths(a, b *conflicts.Side) []conflicts.Sought {
 }
 
 // path tells of the path from a to b.
-func (w *wording) path(a, b *conflicts.Side) conflicts.Sought {
-	if a.Done.Call != "" && a.Done.Rank == b.Rank { // its own MPI_Win_wait
+func (w *Wording) path(a, b *conflicts.Side) conflicts.Sought {
+	if a.Done.Call != "" && a.Done.Rank == b.Rank { // a call of its own
 		return conflicts.Sought{
 			Kind: conflicts.SoughtCompletion, From: a.Done,
-			Text: fmt.Sprintf("%s of rank %d, which completes %s, before %s: it comes after that", w.call(a.Done), a.Done.Rank, w.access(a), w.access(b)),
+			Text: fmt.Sprintf("%s of rank %d, which completes %s, before %s: it comes after that", w.Call(a.Done), a.Done.Rank, w.Access(a), w.Access(b)),
 		}
 	}
 	s := conflicts.Sought{Kind: conflicts.SoughtPath, From: a.Done, Found: b.Heard}
-	end := w.access(a)
+	end := w.Access(a)
 	if a.Done.Call != "" && !itself(a) {
-		end = w.call(a.Done)
+		end = w.Call(a.Done)
 	}
 	found := fmt.Sprintf("it has heard nothing of rank %d", a.Rank)
 	if b.Heard.Call != "" {
-		found = fmt.Sprintf("it has heard of rank %d only up to %s", a.Rank, w.call(b.Heard))
+		found = fmt.Sprintf("it has heard of rank %d only up to %s", a.Rank, w.Call(b.Heard))
 	}
-	s.Text = fmt.Sprintf("rank %d waiting for %s of rank %d before %s: %s", b.Rank, end, a.Done.Rank, w.access(b), found)
+	s.Text = fmt.Sprintf("rank %d waiting for %s of rank %d before %s: %s", b.Rank, end, a.Done.Rank, w.Access(b), found)
 	if a.Done.Call == "" || itself(a) {
-		s.Text = fmt.Sprintf("rank %d waiting for %s of rank %d before %s: %s", b.Rank, end, a.Rank, w.access(b), found)
+		s.Text = fmt.Sprintf("rank %d waiting for %s of rank %d before %s: %s", b.Rank, end, a.Rank, w.Access(b), found)
 	}
 	return s
 }
 
 // locks tells which locks protect the accesses, where one does or seems to.
-func (w *wording) locks(a, b *conflicts.Side) (conflicts.Sought, bool) {
-	if len(a.Locks)+len(b.Locks) == 0 && !isLock(a.Epoch) && !isLock(b.Epoch) {
+func (w *Wording) locks(a, b *conflicts.Side) (conflicts.Sought, bool) {
+	if len(a.Locks)+len(b.Locks) == 0 && w.model.Unlocked(a) == "" && w.model.Unlocked(b) == "" {
 		return conflicts.Sought{}, false
 	}
 	both := fmt.Sprintf("rank %d holds %s, rank %d %s", a.Rank, w.held(a), b.Rank, w.held(b))
 	if w.held(a) == w.held(b) {
 		both = "both hold " + w.held(a)
 	}
-	return conflicts.Sought{Kind: conflicts.SoughtLock, Text: "an exclusive lock of the window: " + both}, true
+	return conflicts.Sought{Kind: conflicts.SoughtLock, Text: fmt.Sprintf("an exclusive lock of the %s: %s", w.model.Terms().Object, both)}, true
 }
 
 // held says which locks protect an access.
-func (w *wording) held(s *conflicts.Side) string {
+func (w *Wording) held(s *conflicts.Side) string {
 	if len(s.Locks) == 0 {
-		if isLock(s.Epoch) {
-			return "one with MPI_MODE_NOCHECK, which excludes nobody"
-		}
-		return "none"
+		return cmp.Or(w.model.Unlocked(s), "none")
 	}
 	text := ""
 	for i, l := range s.Locks {
@@ -153,10 +151,10 @@ func (w *wording) held(s *conflicts.Side) string {
 			kind = "an exclusive lock"
 		}
 		if l.Target < 0 {
-			target = "of all ranks (MPI_Win_lock_all)"
+			target = "of " + w.model.Terms().LockOfAll
 		}
-		if l.Window != w.f.Window {
-			target += " at another window"
+		if l.Window != w.Finding.Window {
+			target += " at another " + w.model.Terms().Object
 		}
 		if i > 0 {
 			text += " and "

@@ -1,10 +1,11 @@
-package conflicts
+package judge
 
 import (
 	"cmp"
 	"math"
 	"slices"
 
+	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/intervals"
 	"github.com/mcchk/mcchk/regions"
 )
@@ -17,7 +18,7 @@ type kept struct {
 }
 
 type keptKey struct {
-	site  Site
+	site  conflicts.Site
 	kind  regions.Kind
 	locks string
 }
@@ -38,7 +39,7 @@ func newKept() *kept {
 }
 
 // compare holds what earlier regions left against the accesses of a region.
-func (k *kept) compare(out *Collector, p *part) {
+func (k *kept) compare(out *conflicts.Collector, p *part) {
 	for _, u := range k.unseen {
 		for _, g := range p.groups {
 			// What had begun before was held against the update itself.
@@ -55,15 +56,15 @@ func (k *kept) compare(out *Collector, p *part) {
 		stretched := s.Access
 		stretched.End = published
 		for _, l := range p.lanes {
-			if p.excluded(s.Locks, l.first()) || inLaterRegion(l.first()) {
+			if p.excluded(s.Locks, l.First()) || inLaterRegion(l.First()) {
 				continue
 			}
-			from, to := l.concurrent(p.r, &stretched, 0)
-			for from < to && !l.accesses[from].Start.Within() {
+			from, to := l.Concurrent(p.r, &stretched, 0)
+			for from < to && !l.Accesses()[from].Start.Within() {
 				from++
 			}
 			if from < to {
-				k.report(out, p, &s.Access, l.accesses[from], mayConflict(regions.Read, l.first().Kind))
+				k.report(out, p, &s.Access, l.Accesses()[from], writes(l.First().Kind))
 			}
 		}
 	}
@@ -71,14 +72,14 @@ func (k *kept) compare(out *Collector, p *part) {
 
 // report collects a pair of which one is of an earlier region. both: each
 // updates its copy, so that they need not share bytes.
-func (k *kept) report(out *Collector, p *part, local, op *regions.Access, both bool) {
+func (k *kept) report(out *conflicts.Collector, p *part, local, op *regions.Access, both bool) {
 	lo, hi, meet := intervals.MeetLayouts(local.Base, local.Layout, op.Base, op.Layout)
 	switch {
 	case meet:
-		out.addCopies(p.r, local, []*regions.Access{op}, lo, hi, RuleCopies)
+		add(out, p.r, local, []*regions.Access{op}, lo, hi, conflicts.RuleCopies)
 	case both:
 		lo, hi = firstBlock(op)
-		out.addCopies(p.r, local, []*regions.Access{op}, lo, hi, RuleCopyUpdates)
+		add(out, p.r, local, []*regions.Access{op}, lo, hi, conflicts.RuleCopyUpdates)
 	}
 }
 
@@ -91,7 +92,7 @@ func (k *kept) update(p *part) {
 		clear(k.unpublished)
 	}
 	for _, l := range p.lanes {
-		if mayConflict(regions.Read, l.first().Kind) {
+		if writes(l.First().Kind) {
 			k.keepUnseen(p, l)
 		}
 	}
@@ -112,8 +113,8 @@ func (k *kept) update(p *part) {
 
 // keepUnseen keeps the updates of a lane that are complete and that the last
 // refresh came too early for.
-func (k *kept) keepUnseen(p *part, l *lane) {
-	for _, a := range slices.Backward(l.accesses) {
+func (k *kept) keepUnseen(p *part, l *conflicts.Lane) {
+	for _, a := range slices.Backward(l.Accesses()) {
 		if !a.End.Within() {
 			continue
 		}
@@ -125,7 +126,7 @@ func (k *kept) keepUnseen(p *part, l *lane) {
 }
 
 func keep(sets map[keptKey]*keptSet, a *regions.Access) {
-	key := keptKey{siteOf(a), a.Kind, a.Locks.Key()}
+	key := keptKey{conflicts.SiteOf(a), a.Kind, a.Locks.Key()}
 	s := sets[key]
 	if s == nil {
 		s = &keptSet{Access: *a}

@@ -1,4 +1,4 @@
-package analysis
+package words
 
 import (
 	"testing"
@@ -13,7 +13,7 @@ func TestOrdersPartly(t *testing.T) {
 		"MPI_Neighbor_alltoallw": "neighbours", "MPI_Ineighbor_allgather": "neighbours", "MPI_Exscan": "lower rank", "MPI_Scan": "lower rank",
 		"MPI_Barrier": "", "MPI_Allreduce": "", "MPI_Ireduce_scatter": "", "MPI_Ibarrier": "", "MPI_Win_fence": "",
 	} {
-		got := ordersPartly(call)
+		got := vocabulary{}.Call(call).Partly
 		require.Contains(t, got, want, call)
 		require.Equal(t, want == "", got == "", call)
 	}

@@ -1,4 +1,4 @@
-package conflicts
+package models
 
 import (
 	"flag"
@@ -9,31 +9,33 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/conflicts"
 )
 
 var update = flag.Bool("update", false, "write docs/rules.md anew")
 
 func TestRules(t *testing.T) {
 	want := []string{
-		RuleRemoteRemote, RuleLocalRemote, RuleBuffer, RuleSameOrigin,
-		RuleAtomicType, RuleCallBuffer, RuleRequest, RuleShared, RuleCopies, RuleCopyUpdates, RuleAtomicOp, RuleLockOrder,
-		RuleOutsideEpoch, RuleOutsideWindow, RuleNotOpened, RuleMixedEpochs,
-		RuleNeverClosed, RuleFreedPending, RuleMemoryGone, RuleCallOrder,
+		conflicts.RuleRemoteRemote, conflicts.RuleLocalRemote, conflicts.RuleBuffer, conflicts.RuleSameOrigin,
+		conflicts.RuleAtomicType, conflicts.RuleCallBuffer, conflicts.RuleRequest, conflicts.RuleShared, conflicts.RuleCopies, conflicts.RuleCopyUpdates, conflicts.RuleAtomicOp, conflicts.RuleLockOrder,
+		conflicts.RuleOutsideEpoch, conflicts.RuleOutsideWindow, conflicts.RuleNotOpened, conflicts.RuleMixedEpochs,
+		conflicts.RuleNeverClosed, conflicts.RuleFreedPending, conflicts.RuleMemoryGone, conflicts.RuleCallOrder,
 	}
 	var got []string
 	for _, r := range Rules() {
 		got = append(got, r.ID)
 		for name, text := range map[string]string{
-			"Title": r.Title, "Text": r.Text, "Wrong": r.Wrong, "Right": r.Right, "Mend": r.Mend,
+			"Title": r.Title, "Text": r.Text, "Wrong": r.Wrong, "Right": r.Right, "Fix": r.Fix,
 		} {
 			require.NotEmpty(t, text, "%s: %s", r.ID, name)
 			require.Equal(t, strings.TrimSpace(text), text, "%s: %s", r.ID, name)
 		}
 		require.Contains(t, r.Text, "section", "%s does not say where the standard says so", r.ID)
 		if strings.HasPrefix(r.ID, "MC2") {
-			require.Equal(t, Warning, r.Severity, r.ID)
+			require.Equal(t, conflicts.Warning, r.Severity, r.ID)
 		} else {
-			require.Equal(t, Error, r.Severity, r.ID)
+			require.Equal(t, conflicts.Error, r.Severity, r.ID)
 		}
 	}
 	require.Equal(t, want, got)
@@ -42,7 +44,7 @@ func TestRules(t *testing.T) {
 func TestLookup(t *testing.T) {
 	r, ok := Lookup("mc103")
 	require.True(t, ok)
-	require.Equal(t, RuleBuffer, r.ID)
+	require.Equal(t, conflicts.RuleBuffer, r.ID)
 	_, ok = Lookup("MC999")
 	require.False(t, ok)
 	_, ok = Lookup("")
@@ -50,7 +52,7 @@ func TestLookup(t *testing.T) {
 }
 
 // TestRulesPage keeps docs/rules.md equal to the rules:
-// go test ./conflicts -run TestRulesPage -update writes it anew.
+// go test ./models -run TestRulesPage -update writes it anew.
 func TestRulesPage(t *testing.T) {
 	path := filepath.Join("..", "docs", "rules.md")
 	page := rulesPage()
@@ -59,12 +61,12 @@ func TestRulesPage(t *testing.T) {
 	}
 	got, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Equal(t, page, string(got), "docs/rules.md is not what the rules say: go test ./conflicts -run TestRulesPage -update")
+	require.Equal(t, page, string(got), "docs/rules.md is not what the rules say: go test ./models -run TestRulesPage -update")
 }
 
 func rulesPage() string {
 	var b strings.Builder
-	b.WriteString("# Rules\n\n<!-- Written by go test ./conflicts -run TestRulesPage -update. Change conflicts/rules.go instead. -->\n\n")
+	b.WriteString("# Rules\n\n<!-- Written by go test ./models -run TestRulesPage -update. Change the rules of the programming models instead (mpi/judge/rules.go). -->\n\n")
 	b.WriteString("What mcchk reports. Identifiers are stable. `mcchk explain RULE` prints the same on a terminal.\nSections are those of the MPI standard, version 4.1.\n\n")
 	b.WriteString("| rule | severity | what |\n| --- | --- | --- |\n")
 	for _, r := range Rules() {
@@ -72,7 +74,7 @@ func rulesPage() string {
 	}
 	for _, r := range Rules() {
 		fmt.Fprintf(&b, "\n## %s\n\n**%s%s** (%s)\n\n%s\n\n", r.ID, strings.ToUpper(r.Title[:1]), r.Title[1:], r.Severity, r.Text)
-		fmt.Fprintf(&b, "Wrong:\n\n```c\n%s\n```\n\nRight:\n\n```c\n%s\n```\n\nHow to mend it: %s\n", r.Wrong, r.Right, r.Mend)
+		fmt.Fprintf(&b, "Wrong:\n\n```c\n%s\n```\n\nRight:\n\n```c\n%s\n```\n\nHow to mend it: %s\n", r.Wrong, r.Right, r.Fix)
 	}
 	return b.String()
 }

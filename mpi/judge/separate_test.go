@@ -1,4 +1,4 @@
-package conflicts
+package judge
 
 import (
 	"testing"

@@ -1,0 +1,156 @@
+// Package explain words why nothing orders the accesses of a finding, what was
+// looked for, and what would fix it, as far as that is the same in all programming
+// models. What a model calls things, and what it alone proposes, it says itself
+// (Model).
+package explain
+
+import (
+	"fmt"
+
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/symbols"
+)
+
+// Explain explains a finding whose rule means the same in all models.
+func (w *Wording) Explain() conflicts.Explanation {
+	switch w.Finding.Rule {
+	case conflicts.RuleMemoryGone:
+		return w.gone()
+	case conflicts.RuleLockOrder:
+		return w.lockOrder()
+	case conflicts.RuleAtomicType:
+		return w.otherType()
+	}
+	return w.unordered()
+}
+
+// otherType explains atomic operations whose elements do not fit.
+func (w *Wording) otherType() conflicts.Explanation {
+	f := w.Finding
+	e := w.unordered()
+	if f.First.Type != "" && f.First.Type == f.Second.Type {
+		e.Why = "atomic operations are only defined for elements at the same address, and the elements of these overlap only in part; " + e.Why
+		return First(e, Propose(conflicts.FixSeparate, "let the elements lie at the same places, or at different ones%s", w.Places()))
+	}
+	e.Why = fmt.Sprintf("atomic operations on shared bytes are only defined for the same basic type at the same address, and these use %s and %s; %s",
+		elements(&f.First), elements(&f.Second), e.Why)
+	return First(e, Propose(conflicts.FixOperation, "use one datatype for all atomic operations on these bytes"))
+}
+
+// First puts a fix before the others.
+func First(e conflicts.Explanation, m conflicts.Fix) conflicts.Explanation {
+	e.Fixes = append([]conflicts.Fix{m}, e.Fixes...)
+	return e
+}
+
+// Propose makes a fix of which the places are several.
+func Propose(kind conflicts.FixKind, format string, args ...any) conflicts.Fix {
+	return conflicts.Fix{Kind: kind, Text: fmt.Sprintf(format, args...)}
+}
+
+// ProposeAt makes a fix at or before a place.
+func ProposeAt(kind conflicts.FixKind, at conflicts.SyncPoint, format string, args ...any) conflicts.Fix {
+	return conflicts.Fix{Kind: kind, At: at, Text: fmt.Sprintf(format, args...)}
+}
+
+func elements(s *conflicts.Side) string {
+	if s.Type == "" {
+		return "a type of several basic types"
+	}
+	return s.Type
+}
+
+// unordered explains two accesses that nothing orders.
+func (w *Wording) unordered() conflicts.Explanation {
+	if w.Finding.First.Rank == w.Finding.Second.Rank {
+		return w.within()
+	}
+	return w.across()
+}
+
+// within explains accesses by one process, of which the one spans the other.
+func (w *Wording) within() conflicts.Explanation {
+	span, other := w.InOrder()
+	if !span.Pending {
+		span, other = other, span
+	}
+	e := conflicts.Explanation{Why: w.open(span, other)}
+	sought := conflicts.Sought{
+		Kind: conflicts.SoughtCompletion, From: span.Done,
+		Text: fmt.Sprintf("a call that completes %s before %s: there is none", w.Access(span), w.Access(other)),
+	}
+	if crossed(span, other) {
+		sought.Found = other.Started
+		sought.Text = fmt.Sprintf("a call that completes %s before %s: there is only %s", w.Access(span), w.Access(other), w.Call(other.Started))
+	}
+	e.Sought = append(e.Sought, sought)
+	e.Fixes = w.fixWithin(span, other)
+	return e
+}
+
+// open says until when an operation is pending.
+func (w *Wording) open(span, other *conflicts.Side) string {
+	if span.Done.Call == "" {
+		return fmt.Sprintf("no call completes %s in the recorded run, so %s may touch the bytes at the same time", w.Access(span), w.Access(other))
+	}
+	round := ""
+	if earlierLine(other, span) {
+		round = " when it comes round again"
+	}
+	why := fmt.Sprintf("%s is complete only with %s, and %s comes before that%s", w.Access(span), w.Call(span.Done), w.Access(other), round)
+	if crossed(span, other) {
+		why += "; " + w.between(span, other)
+	}
+	return why
+}
+
+// earlierLine reports whether an access that was made later stands earlier in the
+// same function: the program comes by in a loop.
+func earlierLine(later, sooner *conflicts.Side) bool {
+	x, _ := symbols.Here(later.Stack)
+	y, _ := symbols.Here(sooner.Stack)
+	return x.File != "" && x.File == y.File && x.Func == y.Func && x.Line > 0 && x.Line < y.Line
+}
+
+// between says what stands between two accesses of one process.
+func (w *Wording) between(span, other *conflicts.Side) string {
+	if !crossed(span, other) {
+		return "no synchronization stands between them"
+	}
+	return w.Call(other.Started) + " stands between them, but " + w.model.Idle(other.Started.Call, span)
+}
+
+// crossed reports whether a synchronization is known to stand between the
+// accesses.
+func crossed(span, other *conflicts.Side) bool {
+	return other.Started.Call != "" && !samePoint(span.Started, other.Started) &&
+		!(other.Started.Call == span.Call && SamePlace(other.Started.Stack, span.Stack))
+}
+
+// fixWithin lists what would order an operation and what the same process does
+// before it is complete.
+func (w *Wording) fixWithin(span, other *conflicts.Side) []conflicts.Fix {
+	var out []conflicts.Fix
+	if how := w.model.Completing(w, span).How; how != "" {
+		out = append(out, ProposeAt(conflicts.FixComplete, Place(other), "%s between %s and %s", how, w.Access(span), w.Access(other)))
+	}
+	fence := w.model.Call(span.Done.Call).Fence
+	if span.Done.Call != "" && (!other.Class.OneSided() || fence) {
+		move := ProposeAt(conflicts.FixMove, span.Done, "move %s behind %s", w.Access(other), w.Call(span.Done))
+		if fence { // which all processes call: one more is the greater change
+			out = append([]conflicts.Fix{move}, out...)
+		} else {
+			out = append(out, move)
+		}
+	}
+	switch {
+	case span.Class.Buffer() && (other.Write || !span.Write):
+		out = append(out, ProposeAt(conflicts.FixSeparate, Place(other), "use a second buffer in %s", w.Access(other)))
+	case !span.Class.Buffer() && !other.Class.Buffer() && other.Class.OneSided():
+		if atomic, ok := w.model.Atomic(w, span, other); ok {
+			out = append(out, atomic)
+		}
+		out = append(out, Propose(conflicts.FixSeparate, "use different places of the %s", w.model.Terms().Object))
+	}
+	return out
+}

@@ -1,0 +1,81 @@
+package explain
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/symbols"
+)
+
+// givesUp is the verb for what a side that gives memory up does.
+func givesUp(s *conflicts.Side) string {
+	if s.Class == regions.Withdrawn {
+		return "detaches"
+	}
+	return "frees"
+}
+
+// gone explains a conflict with memory that was given up.
+func (w *Wording) gone() conflicts.Explanation {
+	a, b := &w.Finding.First, &w.Finding.Second
+	if a.Rank != b.Rank {
+		return conflicts.Explanation{
+			Why: fmt.Sprintf("%s of rank %d may access the memory when rank %d %s it%s, and no synchronization puts the one before the other",
+				w.Access(a), a.Rank, b.Rank, givesUp(b), w.At(b.Stack)),
+			Sought: []conflicts.Sought{w.path(a, b)},
+			Fixes: []conflicts.Fix{Propose(conflicts.FixSynchronize,
+				"complete the operation and synchronize the two processes before the memory is given up: %s", w.model.Terms().GivesUp)},
+		}
+	}
+	e := conflicts.Explanation{
+		Why: fmt.Sprintf("%s is not complete when rank %d %s the memory that it uses%s", w.Access(a), b.Rank, givesUp(b), w.At(b.Stack)),
+		Sought: []conflicts.Sought{{
+			Kind: conflicts.SoughtCompletion, From: a.Done,
+			Text: fmt.Sprintf("a call that completes %s before %s: %s", w.Access(a), w.Access(b), w.between(a, b)),
+		}},
+	}
+	if w.model.OutOfScope(b) {
+		e.Why = fmt.Sprintf("%s is not complete when the function returns whose variable it uses%s", w.Access(a), w.At(b.Stack))
+	}
+	complete := ProposeAt(conflicts.FixComplete, Place(b), "complete %s before (%s)", w.Access(a), w.model.Terms().Complete)
+	if how := w.model.Completing(w, a).How; how != "" {
+		complete.Text = fmt.Sprintf("%s between %s and %s", how, w.Access(a), w.Access(b))
+	}
+	e.Fixes = append(e.Fixes, complete, Propose(conflicts.FixSeparate, "let the memory live longer"))
+	return e
+}
+
+// lockOrder says which order of locks would let the accesses race.
+func (w *Wording) lockOrder() conflicts.Explanation {
+	a, b := &w.Finding.First, &w.Finding.Second
+	order := w.model.Terms().Order
+	e := conflicts.Explanation{
+		Why: fmt.Sprintf("only the order in which locks were granted in this run keeps %s of rank %d and %s of rank %d apart",
+			w.Access(a), a.Rank, w.Access(b), b.Rank),
+		Fixes: []conflicts.Fix{
+			Propose(conflicts.FixLock, "make both accesses under a lock that excludes the other"),
+			Propose(conflicts.FixSynchronize, "synchronize the two processes otherwise (%s)", order),
+		},
+	}
+	first, then := w.Finding.Granted[0], w.Finding.Granted[1]
+	if first.Call != "" {
+		e.Why = fmt.Sprintf("only because rank %d got its lock (%s%s) before rank %d (%s%s) do %s of rank %d and %s of rank %d not meet; had rank %d got it first, nothing would order them",
+			first.Rank, first.Call, where(first), then.Rank, then.Call, where(then),
+			w.Access(a), a.Rank, w.Access(b), b.Rank, then.Rank)
+		e.Sought = []conflicts.Sought{{
+			Kind: conflicts.SoughtPath, From: first, Found: then,
+			Text: fmt.Sprintf("a %s between rank %d and rank %d: there are the locks alone", order, a.Rank, b.Rank),
+		}}
+	}
+	return e
+}
+
+// where names the place of a call: " at a.c:12", or nothing.
+func where(p conflicts.SyncPoint) string {
+	if f, ok := symbols.Here(p.Stack); ok && f.File != "" {
+		return fmt.Sprintf(" at %s:%d", filepath.Base(f.File), f.Line)
+	}
+	return ""
+}

@@ -1,0 +1,73 @@
+package explain
+
+import "github.com/mcchk/mcchk/conflicts"
+
+// Model is what a programming model says in explanations: its words, and what it
+// proposes.
+type Model interface {
+	Vocabulary
+	Proposals
+}
+
+// Vocabulary is how a model names things, and what it knows of its calls.
+type Vocabulary interface {
+	Terms() Terms
+	// Call says what is to be known of a call.
+	Call(fn string) Call
+	// Completing says how to complete an access earlier than it is.
+	Completing(w *Wording, s *conflicts.Side) Completing
+	// Idle says why a call that stands behind an access does not complete it:
+	// "completes no operation".
+	Idle(fn string, s *conflicts.Side) string
+	// Unlocked says what an access holds that looks like a lock and excludes
+	// nobody: "one with MPI_MODE_NOCHECK, which excludes nobody"; otherwise "".
+	Unlocked(s *conflicts.Side) string
+	// OutOfScope reports whether a side of class GivenUp is a variable of a function
+	// that returned, rather than memory that was freed.
+	OutOfScope(s *conflicts.Side) bool
+	// Message says in one line what a finding is, of a rule that only the model
+	// has; "" of others.
+	Message(w *Wording) string
+}
+
+// Terms are the words of a model for what others have too.
+type Terms struct {
+	Object    string // what exposes memory: "window"
+	Wait      string // how one process waits for another: "a barrier that both call, or a message"
+	Between   string // the same, as what stands between two accesses: "a barrier that both call or a message"
+	Order     string // what orders processes: "message, barrier or fence"
+	Complete  string // how operations are completed: "close the epoch, flush it, or wait for the request"
+	GivesUp   string // which call is right before exposed memory is given up: "MPI_Win_free does both for window memory"
+	LockOfAll string // what a lock of all processes is of: "all ranks (MPI_Win_lock_all)"
+}
+
+// Call is what explanations need to know of a call.
+type Call struct {
+	Waits  bool   // programs order processes with it
+	Fence  bool   // it completes operations, and makes all processes that have some wait for each other
+	Only   bool   // it is called for nothing else than to complete, and has done so
+	Known  bool   // it completes operations at their origin only, and what it leaves is said anyway
+	Partly string // whom it makes wait, where that is not all for all: "only its root wait"; otherwise ""
+}
+
+// Completing is how an access can be completed earlier than it is.
+type Completing struct {
+	How string // "call MPI_Win_flush for rank 1"; "": the model has no call for that
+	Or  string // what else would do, at the end of the epoch: " (or MPI_Win_unlock)"; otherwise ""
+	All bool   // all processes have to make the call
+}
+
+// Proposals are fixes that only one model has. They come in addition to those of
+// all models, or in their place.
+type Proposals interface {
+	// Late says what to do with b, which comes before a is complete though after
+	// its start; nil: what one does in all models.
+	Late(w *Wording, a, b *conflicts.Side) []conflicts.Fix
+	// Order says how to order two accesses of two processes of which either may
+	// come first; nil: as in all models.
+	Order(w *Wording, a, b *conflicts.Side) []conflicts.Fix
+	// Atomic says with which atomic operations two one-sided operations may meet.
+	Atomic(w *Wording, a, b *conflicts.Side) (conflicts.Fix, bool)
+	// Lock says which locks would keep accesses of two processes apart.
+	Lock(w *Wording, a, b *conflicts.Side) (conflicts.Fix, bool)
+}

@@ -1,0 +1,105 @@
+package explain
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/symbols"
+)
+
+// Wording names the accesses and calls of one finding, in the words of a model.
+type Wording struct {
+	Finding *conflicts.Finding
+	model   Model
+	file    string // the file that all of them are in; "" when they are in several
+}
+
+// New returns the wording for a finding.
+func New(m Model, f *conflicts.Finding) *Wording {
+	w := &Wording{Finding: f, model: m}
+	for i, stack := range [][]symbols.Frame{
+		f.First.Stack, f.Second.Stack, f.First.Started.Stack, f.First.Next.Stack, f.First.Done.Stack, f.First.Heard.Stack,
+		f.Second.Started.Stack, f.Second.Next.Stack, f.Second.Done.Stack, f.Second.Heard.Stack,
+	} {
+		here, ok := symbols.Here(stack)
+		switch {
+		case i == 0:
+			w.file = here.File
+		case ok && here.File != "" && here.File != w.file:
+			w.file = ""
+			return w
+		}
+	}
+	return w
+}
+
+// InOrder returns the sides with the one first that starts first.
+func (w *Wording) InOrder() (a, b *conflicts.Side) {
+	if w.Finding.Began == 2 {
+		return &w.Finding.Second, &w.Finding.First
+	}
+	return &w.Finding.First, &w.Finding.Second
+}
+
+// Access names an access: "MPI_Put (line 9)", "the load (a.c:12)", "the send
+// buffer of MPI_Send (line 7)".
+func (w *Wording) Access(s *conflicts.Side) string {
+	name := s.Call
+	switch {
+	case name == "":
+		name = "the " + s.Role
+	case s.Class.Buffer() && !s.Class.OneSided() && !s.Pending:
+		name = "the " + s.Role + " of " + s.Call
+	}
+	return name + w.At(s.Stack)
+}
+
+// Call names a call: "MPI_Win_fence (line 12)".
+func (w *Wording) Call(p conflicts.SyncPoint) string {
+	if p.With != "" {
+		return p.Call + " with " + p.With + w.At(p.Stack)
+	}
+	return p.Call + w.At(p.Stack)
+}
+
+// CallOf names a call, and its process where that is not rank.
+func (w *Wording) CallOf(p conflicts.SyncPoint, rank int) string {
+	if p.Rank == rank {
+		return w.Call(p)
+	}
+	return fmt.Sprintf("%s of rank %d", w.Call(p), p.Rank)
+}
+
+// At names the place of a stack: " (line 12)"; "" where it is not known.
+func (w *Wording) At(stack []symbols.Frame) string {
+	f, _ := symbols.Here(stack)
+	switch {
+	case f.Line <= 0 || f.File == "":
+		return ""
+	case w.file != "":
+		return fmt.Sprintf(" (line %d)", f.Line)
+	}
+	return fmt.Sprintf(" (%s:%d)", filepath.Base(f.File), f.Line)
+}
+
+// Place is an access as the place of a fix.
+func Place(s *conflicts.Side) conflicts.SyncPoint {
+	name := s.Call
+	if name == "" {
+		name = s.Role
+	}
+	return conflicts.SyncPoint{Call: name, Rank: s.Rank, Stack: s.Stack}
+}
+
+// samePoint reports whether two calls are the same function at the same place.
+func samePoint(a, b conflicts.SyncPoint) bool {
+	return a.Call == b.Call && SamePlace(a.Stack, b.Stack)
+}
+
+// SamePlace reports whether two stacks are of the same place.
+func SamePlace(a, b []symbols.Frame) bool {
+	x, _ := symbols.Here(a)
+	y, _ := symbols.Here(b)
+	return x.File == y.File && x.Line == y.Line && x.Module == y.Module && x.Offset == y.Offset
+}

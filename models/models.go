@@ -1,0 +1,57 @@
+// Package models has what the programming models that mcchk knows say of
+// conflicts: who compares, explains and reports asks here, and knows none of them.
+// There is one, MPI.
+package models
+
+import (
+	"strings"
+
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/mpi"
+	"github.com/mcchk/mcchk/mpi/judge"
+	"github.com/mcchk/mcchk/mpi/words"
+	"github.com/mcchk/mcchk/regions"
+)
+
+// New returns the models for one replay. memory is by which memory model the
+// windows of MPI are judged: "auto", "unified" or "separate".
+func New(memory string) []core.Model { return []core.Model{mpi.New(mpi.MemoryModel(memory))} }
+
+// Judge returns the judge of what conflicts, over all models.
+func Judge() conflicts.Judge { return judge.Judge{} }
+
+// Rules returns the rules of all models in the order of their identifiers.
+func Rules() []conflicts.Rule { return judge.Rules() }
+
+// Lookup returns the rule with that identifier. Case does not matter.
+func Lookup(id string) (conflicts.Rule, bool) {
+	for _, r := range Rules() {
+		if strings.EqualFold(r.ID, id) {
+			return r, true
+		}
+	}
+	return conflicts.Rule{}, false
+}
+
+// Explain says why nothing orders the accesses of a finding, what was looked for,
+// and what would fix it.
+func Explain(f *conflicts.Finding) conflicts.Explanation { return words.Explain(f) }
+
+// Issued names an operation that makes a usage error of another call.
+func Issued(f *conflicts.Finding, call conflicts.SyncPoint) string { return words.Issued(f, call) }
+
+// Message says in one line what a finding is, without places.
+func Message(f *conflicts.Finding) string { return words.Message(f) }
+
+// What names an access: "load", "MPI_Put", "the send buffer of MPI_Send".
+func What(s *conflicts.Side) string { return words.What(s) }
+
+// Mode says how an access was made, where it matters: "fence epoch"; otherwise "".
+func Mode(f *conflicts.Finding, s *conflicts.Side) string { return words.Epoch(f, s) }
+
+// Loose is what a call asserts that therefore makes no process wait.
+func Loose(*regions.CallInfo) string { return words.Loose }
+
+// Bypassed says that a program calls functions in a way that is not recorded.
+func Bypassed(functions string) string { return words.Bypassed(functions) }

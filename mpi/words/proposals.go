@@ -1,0 +1,166 @@
+package words
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/explain"
+	"github.com/mcchk/mcchk/mpi"
+)
+
+// Late: what completes an access in an epoch of MPI_Win_start is a call of the
+// process whose memory it is.
+func (vocabulary) Late(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
+	switch {
+	case explain.ClosedBy(a, b):
+		return exposed(w, a, b)
+	case isStart(a) && b.Rank == w.Finding.Owner:
+		return []conflicts.Fix{explain.Propose(conflicts.FixMove, "move %s behind the MPI_Win_wait that closes the exposure epoch", w.Access(b))}
+	}
+	return nil
+}
+
+// Order says what orders accesses in fence epochs, and in those of MPI_Win_start.
+func (vocabulary) Order(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
+	switch {
+	case a.Epoch == mpi.FenceEpoch || b.Epoch == mpi.FenceEpoch:
+		return []conflicts.Fix{fence(w, a, b)}
+	case explain.ClosedBy(a, b):
+		return exposed(w, a, b)
+	case explain.ClosedBy(b, a):
+		return exposed(w, b, a)
+	case isStart(a) || isStart(b):
+		return []conflicts.Fix{explain.Propose(conflicts.FixSynchronize,
+			"make the accesses in different exposure epochs of rank %d (MPI_Win_complete and MPI_Win_wait between the two)", w.Finding.Owner)}
+	}
+	return nil
+}
+
+func isStart(s *conflicts.Side) bool { return s.Epoch == mpi.StartEpoch }
+
+// fence puts a fence between two accesses.
+func fence(w *explain.Wording, a, b *conflicts.Side) conflicts.Fix {
+	if explain.SamePlace(a.Stack, b.Stack) {
+		return explain.Propose(conflicts.FixSynchronize, "let the two processes take turns, with MPI_Win_fence, called by all processes of the window, between them")
+	}
+	if x, y, lines := explain.Meant(a, b); lines {
+		return explain.Propose(conflicts.FixSynchronize, "call MPI_Win_fence in all processes of the window after %s and before %s%s",
+			w.Access(x), w.Access(y), w.Outcome(x, y))
+	}
+	return explain.Propose(conflicts.FixSynchronize, "put MPI_Win_fence, called by all processes of the window, between the two accesses")
+}
+
+// exposed: a process accesses its memory between its MPI_Win_post and its
+// MPI_Win_wait. It may do so before or behind, and the value is another.
+func exposed(w *explain.Wording, op, own *conflicts.Side) []conflicts.Fix {
+	post := "the MPI_Win_post that opens the exposure epoch"
+	if mpi.FactsOf(own.Started.Call).Opens == mpi.ExposureEpoch {
+		post = w.Call(own.Started)
+	}
+	before := explain.ProposeAt(conflicts.FixMove, own.Started, "move %s before %s%s", w.Deed(own), post, w.Outcome(own, op))
+	behind := explain.ProposeAt(conflicts.FixMove, op.Done, "move %s behind %s%s", w.Deed(own), w.Call(op.Done), w.Outcome(op, own))
+	if op.Write && !own.Write {
+		return []conflicts.Fix{behind, before}
+	}
+	return []conflicts.Fix{before, behind}
+}
+
+// Atomic says with which accumulate operations the two may meet. There are none
+// where elements would overlap in part, or operations differ.
+func (vocabulary) Atomic(w *explain.Wording, a, b *conflicts.Side) (conflicts.Fix, bool) {
+	if a.Rank == b.Rank {
+		return inTheirOrder(w, a, b)
+	}
+	if w.Finding.Mode == mpi.SameOp && a.Write != b.Write || a.Atomic && b.Atomic || !aligned(a, b) || !joins(a, b) || !joins(b, a) {
+		return conflicts.Fix{}, false
+	}
+	var parts []string
+	kind := ""
+	for _, s := range []*conflicts.Side{a, b} {
+		switch {
+		case s.Atomic:
+			kind = " of the same datatype"
+			if s.Type != "" {
+				kind = fmt.Sprintf(" of the same datatype (%s)", s.Type)
+			}
+			continue
+		case s.Write:
+			parts = append(parts, "MPI_Accumulate with MPI_REPLACE in place of "+w.Access(s))
+		default:
+			parts = append(parts, "MPI_Get_accumulate or MPI_Fetch_and_op with MPI_NO_OP in place of "+w.Access(s))
+		}
+	}
+	if len(parts) == 2 && parts[0] == parts[1] {
+		parts = parts[:1]
+	}
+	if kind == "" {
+		kind = " of one datatype"
+	}
+	return explain.Propose(conflicts.FixOperation, "use %s, if any order will do: accumulate operations%s may meet", strings.Join(parts, " and "), kind), true
+}
+
+// inTheirOrder: accumulate operations of one process are ordered.
+func inTheirOrder(w *explain.Wording, a, b *conflicts.Side) (conflicts.Fix, bool) {
+	if w.Finding.Rule != conflicts.RuleSameOrigin || w.Finding.Mode == mpi.SameOp || a.Atomic && b.Atomic ||
+		!aligned(a, b) || !joins(a, b) || !joins(b, a) {
+		return conflicts.Fix{}, false
+	}
+	return explain.Propose(conflicts.FixOperation,
+		"use accumulate operations for both (MPI_REPLACE for a put, MPI_NO_OP for a get): those of one process to one place take effect in their order"), true
+}
+
+// joins reports whether the accumulate operation that would take the place of s
+// may meet the other one.
+func joins(s, other *conflicts.Side) bool {
+	return s.Atomic || !other.Atomic || !s.Write || !other.Write || other.Op == "MPI_REPLACE"
+}
+
+// aligned reports whether the elements of two operations are of one size and lie
+// at the same places, as far as they overlap.
+func aligned(a, b *conflicts.Side) bool {
+	if a.Unit == 0 || a.Unit != b.Unit {
+		return false
+	}
+	if a.Holes || b.Holes {
+		return a.Lo == b.Lo && a.Hi == b.Hi
+	}
+	return a.Lo%uint64(a.Unit) == b.Lo%uint64(a.Unit)
+}
+
+// Lock says which locks would do, where the program locks already. A lock
+// must not be taken around a call that waits for other processes, nor within
+// MPI_Win_lock_all (MPI 4.1, 12.5.3).
+func (vocabulary) Lock(w *explain.Wording, a, b *conflicts.Side) (conflicts.Fix, bool) {
+	lockA, lockB := isLock(a.Epoch), isLock(b.Epoch)
+	if w.Finding.Attached.Call != "" { // a lock does not keep the memory attached
+		return conflicts.Fix{}, false
+	}
+	if !(lockA && (lockB || own(w, b)) || lockB && own(w, a)) {
+		return conflicts.Fix{}, false
+	}
+	instead := ""
+	if lockedAll(a) || lockedAll(b) {
+		instead = ", instead of within MPI_Win_lock_all, where MPI allows no other lock"
+	}
+	return explain.Propose(conflicts.FixLock, "make each access between an MPI_Win_lock(MPI_LOCK_EXCLUSIVE, …) of rank %d and an MPI_Win_unlock of its own%s, if either order will do",
+		w.Finding.Owner, instead), true
+}
+
+// own reports whether an access is a load or store of the owner's.
+func own(w *explain.Wording, s *conflicts.Side) bool {
+	return s.Call == "" && s.Rank == w.Finding.Owner && !s.Pending && s.Epoch == ""
+}
+
+// lockedAll reports whether an access is made within MPI_Win_lock_all.
+func lockedAll(s *conflicts.Side) bool {
+	if s.Epoch == mpi.LockAllEpoch {
+		return true
+	}
+	for _, l := range s.Locks {
+		if l.Target < 0 {
+			return true
+		}
+	}
+	return false
+}

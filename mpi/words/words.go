@@ -1,0 +1,176 @@
+// Package words says what MPI calls things in explanations, and explains what only
+// MPI has: epochs, accumulate operations, the separate memory model, and calls
+// that are wrong where they stand.
+package words
+
+import (
+	"fmt"
+
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/explain"
+	"github.com/mcchk/mcchk/mpi"
+	"github.com/mcchk/mcchk/regions"
+)
+
+// vocabulary is the explain.Model of MPI.
+type vocabulary struct{}
+
+// Explain says why nothing orders the accesses of a finding, what was looked for,
+// and what would fix it.
+func Explain(f *conflicts.Finding) conflicts.Explanation {
+	w := explain.New(vocabulary{}, f)
+	switch f.Rule {
+	case conflicts.RuleCopies, conflicts.RuleCopyUpdates:
+		return copies(w)
+	case conflicts.RuleShared:
+		e := w.Explain()
+		e.Fixes = []conflicts.Fix{
+			explain.Propose(conflicts.FixSynchronize, "put MPI_Win_sync, a barrier or a message from the one process to the other, and MPI_Win_sync again between the two accesses"),
+			explain.Propose(conflicts.FixSynchronize, "put MPI_Win_fence between the two accesses"),
+		}
+		return e
+	case conflicts.RuleAtomicOp:
+		e := w.Explain()
+		e.Why = fmt.Sprintf("MPI promises atomicity only for the same operation or MPI_NO_OP, and these are %s and %s; %s", f.First.Op, f.Second.Op, e.Why)
+		e = explain.First(e, explain.Propose(conflicts.FixOperation, "use the same operation in both"))
+		e.Fixes = append(e.Fixes, explain.Propose(conflicts.FixOther, "leave it if the MPI library in use promises that the two are atomic to each other"))
+		return e
+	}
+	return w.Explain()
+}
+
+// Message says in one line what a finding is, without places.
+func Message(f *conflicts.Finding) string { return explain.New(vocabulary{}, f).Message() }
+
+// What names an access: "MPI_Put", "the send buffer of MPI_Send".
+func What(s *conflicts.Side) string { return explain.What(vocabulary{}, s) }
+
+// Issued names a call of a usage error that explains it: " (MPI_Put (line 9) was
+// issued in it)".
+func Issued(f *conflicts.Finding, call conflicts.SyncPoint) string {
+	return fmt.Sprintf(" (%s was issued in it)", explain.New(vocabulary{}, f).Call(call))
+}
+
+// Loose is what a call asserts that makes no process wait by that.
+const Loose = "MPI_MODE_NOPRECEDE"
+
+// Bypassed says that a program calls functions of the profiling interface.
+func Bypassed(functions string) string {
+	return fmt.Sprintf("the program has calls of %s, which are not recorded: call the functions as MPI_…", functions)
+}
+
+// Epoch says in which epoch an access was made: "fence epoch"; "" where none
+// matters.
+func Epoch(f *conflicts.Finding, s *conflicts.Side) string {
+	switch {
+	case s.Epoch != "":
+		return string(s.Epoch) + " epoch"
+	case s.Call != "" && !s.Class.Buffer() && f.Class != conflicts.Usage:
+		return "in no epoch"
+	}
+	return ""
+}
+
+func (vocabulary) Terms() explain.Terms {
+	return explain.Terms{
+		Object:    "window",
+		Wait:      "a barrier that both call, or a message",
+		Between:   "a barrier that both call or a message",
+		Order:     "message, barrier or fence",
+		Complete:  "close the epoch, flush it, or wait for the request",
+		GivesUp:   "MPI_Win_free does both for window memory",
+		LockOfAll: "all ranks (MPI_Win_lock_all)",
+	}
+}
+
+func (vocabulary) Call(fn string) explain.Call {
+	facts := mpi.FactsOf(fn)
+	return explain.Call{
+		Waits:  facts.Waits,
+		Fence:  facts.Completes == mpi.CompletesAll,
+		Only:   facts.Only,
+		Known:  facts.Closes == mpi.StartEpoch, // what MPI_Win_complete leaves
+		Partly: partly(facts.Orders),
+	}
+}
+
+// partly says whom a collective call makes wait, where that is not all for all
+// (MPI 4.1, 6.1 and 8.6); "" otherwise.
+func partly(o mpi.Orders) string {
+	switch o {
+	case mpi.OrdersNeighbours:
+		return "each process wait for its neighbours only"
+	case mpi.OrdersRootLast:
+		return "only its root wait"
+	case mpi.OrdersRootFirst:
+		return "the others wait for its root only"
+	case mpi.OrdersByRank:
+		return "each process wait for those of lower rank only"
+	}
+	return ""
+}
+
+func (vocabulary) Idle(fn string, s *conflicts.Side) string {
+	if !s.Class.OneSided() {
+		return "does not complete its request"
+	}
+	switch call := mpi.FactsOf(fn); {
+	case call.Only && call.Completes == mpi.CompletesAtOrigin && !s.Class.Buffer():
+		return "completes operations at their origin only"
+	case call.Copies:
+		return "completes no operation"
+	case call.Window:
+		return "does not complete it: it is of another window, target or kind"
+	case call.Completes == mpi.CompletesRequests:
+		return "completes requests only, and not this one"
+	}
+	return "it completes no one-sided operation"
+}
+
+// Completing says which call would complete an access earlier than it is.
+func (vocabulary) Completing(w *explain.Wording, s *conflicts.Side) explain.Completing {
+	c := explain.Completing{How: completing(w, s), All: s.Epoch == mpi.FenceEpoch}
+	if isLock(s.Epoch) && s.Epoch != mpi.LockAllEpoch {
+		c.Or = " (or MPI_Win_unlock)"
+	}
+	return c
+}
+
+func completing(w *explain.Wording, s *conflicts.Side) string {
+	switch {
+	case !s.Pending:
+		return ""
+	case !s.Class.OneSided():
+		return "complete its request (MPI_Wait, or an MPI_Test that succeeds)"
+	case s.Class.Buffer() && mpi.FactsOf(s.Call).Request:
+		return "complete its request (MPI_Wait)"
+	case s.Epoch == mpi.FenceEpoch:
+		return "call MPI_Win_fence in all processes of the window"
+	case s.Epoch == mpi.StartEpoch:
+		return "close the epoch with MPI_Win_complete"
+	case !isLock(s.Epoch):
+		return ""
+	case s.Class.Buffer():
+		return "call MPI_Win_flush_local for its target (MPI_Win_flush will do too)"
+	}
+	return fmt.Sprintf("call MPI_Win_flush for rank %d", w.Finding.Owner)
+}
+
+func (vocabulary) Unlocked(s *conflicts.Side) string {
+	if isLock(s.Epoch) {
+		return "one with MPI_MODE_NOCHECK, which excludes nobody"
+	}
+	return ""
+}
+
+func (vocabulary) OutOfScope(s *conflicts.Side) bool {
+	return s.Class == regions.GivenUp && s.Role == mpi.OutOfScope.Name
+}
+
+func isLock(epoch regions.Mode) bool {
+	switch epoch {
+	case mpi.SharedLockEpoch, mpi.ExclusiveLockEpoch, mpi.LockAllEpoch:
+		return true
+	}
+	return false
+}
