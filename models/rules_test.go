@@ -74,7 +74,7 @@ func rulesPage() string {
 	}
 	for _, r := range Rules() {
 		fmt.Fprintf(&b, "\n## %s\n\n**%s%s** (%s)\n\n%s\n\n", r.ID, strings.ToUpper(r.Title[:1]), r.Title[1:], r.Severity, r.Text)
-		fmt.Fprintf(&b, "Wrong:\n\n```c\n%s\n```\n\nRight:\n\n```c\n%s\n```\n\nHow to mend it: %s\n", r.Wrong, r.Right, r.Fix)
+		fmt.Fprintf(&b, "Wrong:\n\n```c\n%s\n```\n\nRight:\n\n```c\n%s\n```\n\nHow to fix it: %s\n", r.Wrong, r.Right, r.Fix)
 	}
 	return b.String()
 }

@@ -197,8 +197,8 @@ func checkPost(m *Model, p *process, c *core.Call) {
 }
 
 // missing reports a call that ends, or needs, an epoch that is not open.
-func (m *Model) missing(p *process, c *core.Call, e *epochs, why, mend string) {
-	m.misused(p, c, e, core.Usage{Rule: conflicts.RuleNotOpened, Why: why, Fix: mend})
+func (m *Model) missing(p *process, c *core.Call, e *epochs, why, fix string) {
+	m.misused(p, c, e, core.Usage{Rule: conflicts.RuleNotOpened, Why: why, Fix: fix})
 }
 
 func checkComplete(m *Model, p *process, c *core.Call) {

@@ -96,7 +96,7 @@ func TestFingerprintsAreStable(t *testing.T) {
 }
 
 // TestFormatsSayTheSame: each format has each finding with its rule, severity,
-// message, both places, the reason, what would mend it.
+// message, both places, the reason, what would fix it.
 func TestFormatsSayTheSame(t *testing.T) {
 	res := &analysis.Result{Verdict: analysis.Race, Basis: goodBasis}
 	res.Findings = append(res.Findings, bufferFinding(), crossFinding(), atomicFinding())
@@ -174,7 +174,7 @@ func sarifBlocks(t *testing.T, res *analysis.Result) []string {
 		for _, s := range r.Stacks {
 			fmt.Fprintln(&b, s.Message.Text, s.Frames[0].Location.Message.Text)
 		}
-		fmt.Fprintln(&b, r.Properties.Why, r.Properties.Mends)
+		fmt.Fprintln(&b, r.Properties.Why, r.Properties.Fixes)
 		out = append(out, b.String())
 	}
 	return out

@@ -18,7 +18,7 @@ import (
 
 // htmlData is what the script of the page reads. What occurs more than once
 // stands in a table, and is named by its index there; texts[0] is "", so that 0
-// is no text. The sides, the sought and the mends of all findings stand one after
+// is no text. The sides, the sought and the fixes of all findings stand one after
 // another.
 type htmlData struct {
 	Texts     []string             `json:"texts"`
@@ -31,7 +31,7 @@ type htmlData struct {
 	Findings  columns[htmlFinding] `json:"findings"`
 	Sides     columns[htmlSide]    `json:"sides"`
 	Sought    columns[htmlSought]  `json:"sought"`
-	Mends     columns[htmlMend]    `json:"mends"`
+	Fixes     columns[htmlFix]     `json:"fixes"`
 	Events    map[int]*htmlLattice `json:"events,omitempty"` // around findings, by their index
 	Drawn     int                  `json:"drawn"`            // findings, from the first on, of which events were looked for
 	Directory string               `json:"directory"`
@@ -95,7 +95,7 @@ type htmlRule struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
 	Text  string `json:"text"`
-	Mend  string `json:"mend"`
+	Fix   string `json:"fix"`
 }
 
 type htmlFinding struct {
@@ -112,7 +112,7 @@ type htmlFinding struct {
 	Why      textRef `json:"why"`
 	Began    int     `json:"began"` // 1: the first side starts before the other, 2: the other way round
 	Sought   int     `json:"sought"`
-	Mends    int     `json:"mends"`
+	Fixes    int     `json:"fixes"`
 	Seen     textRef `json:"seen"`
 	Ranks    textRef `json:"ranks"` // "0,4-7"
 	Accepted textRef `json:"acc"`
@@ -143,7 +143,7 @@ type htmlSought struct {
 	Text textRef `json:"text"`
 }
 
-type htmlMend struct {
+type htmlFix struct {
 	Kind textRef `json:"kind"`
 	Text textRef `json:"text"`
 }
@@ -220,7 +220,7 @@ func (d *dataWriter) finding(f *conflicts.Finding) htmlFinding {
 	out := htmlFinding{
 		Rule: d.rule(f.Rule), Severity: d.text(string(f.Severity)), Message: d.text(Message(f)),
 		Sides: 1, Owner: f.Owner, Window: d.window(f), Lo: f.Lo, Hi: f.Hi, Region: f.Region,
-		Why: d.text(f.Why), Began: f.Began, Sought: len(f.Sought), Mends: len(f.Fixes), Ranks: d.text(Ranks(f.Ranks)),
+		Why: d.text(f.Why), Began: f.Began, Sought: len(f.Sought), Fixes: len(f.Fixes), Ranks: d.text(Ranks(f.Ranks)),
 		Print: fingerprint.Of(f, d.sources).Hash()[:shownPrint],
 	}
 	d.data.Sides = append(d.data.Sides, d.side(f, lead))
@@ -240,7 +240,7 @@ func (d *dataWriter) finding(f *conflicts.Finding) htmlFinding {
 		d.data.Sought = append(d.data.Sought, htmlSought{d.text(string(q.Kind)), d.text(q.Text)})
 	}
 	for _, m := range f.Fixes {
-		d.data.Mends = append(d.data.Mends, htmlMend{d.text(string(m.Kind)), d.text(m.Text)})
+		d.data.Fixes = append(d.data.Fixes, htmlFix{d.text(string(m.Kind)), d.text(m.Text)})
 	}
 	if f.Count > 1 || len(f.Ranks) > 2 {
 		out.Seen = d.text(seen(f))

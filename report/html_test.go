@@ -21,7 +21,7 @@ type pageData struct {
 	Findings map[string][]json.RawMessage
 	Sides    map[string][]json.RawMessage
 	Sought   map[string][]json.RawMessage
-	Mends    map[string][]json.RawMessage
+	Fixes    map[string][]json.RawMessage
 	Windows  []struct{ Parts []htmlPart }
 	Events   map[int]struct {
 		Events []struct {
@@ -71,7 +71,7 @@ func number(t *testing.T, ref json.RawMessage) int {
 func htmlBlocks(t *testing.T, res *analysis.Result) []string {
 	d := dataOf(t, render(t, "html", res))
 	var out []string
-	side, sought, mend := 0, 0, 0
+	side, sought, fix := 0, 0, 0
 	for i := range d.Findings["msg"] {
 		var b strings.Builder
 		fmt.Fprintln(&b, d.Rules[number(t, d.Findings["rule"][i])].ID)
@@ -88,15 +88,15 @@ func htmlBlocks(t *testing.T, res *analysis.Result) []string {
 			fmt.Fprintln(&b, d.text(t, d.Sought["text"][sought]))
 			sought++
 		}
-		for range number(t, d.Findings["mends"][i]) {
-			fmt.Fprintln(&b, d.text(t, d.Mends["text"][mend]))
-			mend++
+		for range number(t, d.Findings["fixes"][i]) {
+			fmt.Fprintln(&b, d.text(t, d.Fixes["text"][fix]))
+			fix++
 		}
 		out = append(out, b.String())
 	}
 	require.Len(t, d.Sides["what"], side)
 	require.Len(t, d.Sought["text"], sought)
-	require.Len(t, d.Mends["text"], mend)
+	require.Len(t, d.Fixes["text"], fix)
 	return out
 }
 

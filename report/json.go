@@ -114,10 +114,12 @@ type jsonFinding struct {
 	Memory   jsonMemory   `json:"memory"`
 	Region   int          `json:"region"`
 	Why      string       `json:"why"`
-	Mend     string       `json:"mend"`
+	Fix      string       `json:"fix"`
+	Mend     string       `json:"mend"` // the same, under the name that it had at first
 	Began    string       `json:"began"`
 	Sought   []jsonSought `json:"sought"`
-	Mends    []jsonMend   `json:"mends"`
+	Fixes    []jsonFix    `json:"fixes"`
+	Mends    []jsonFix    `json:"mends"` // the same
 	Count    uint64       `json:"count"`
 	Ranks    []int        `json:"ranks"`
 }
@@ -158,7 +160,7 @@ type jsonSought struct {
 	Found *jsonSync `json:"found,omitempty"`
 }
 
-type jsonMend struct {
+type jsonFix struct {
 	Kind string    `json:"kind"`
 	Text string    `json:"text"`
 	At   *jsonSync `json:"at,omitempty"`
@@ -189,6 +191,7 @@ type jsonFrame struct {
 
 func findingToJSON(f *conflicts.Finding) jsonFinding {
 	rule, _ := models.Lookup(f.Rule)
+	fixes := fixesToJSON(f)
 	out := jsonFinding{
 		Rule:     f.Rule,
 		Title:    rule.Title,
@@ -199,10 +202,12 @@ func findingToJSON(f *conflicts.Finding) jsonFinding {
 		Memory:   jsonMemory{f.Owner, f.Window, f.WinName, f.Lo, f.Hi},
 		Region:   f.Region,
 		Why:      f.Why,
+		Fix:      f.Fix(),
 		Mend:     f.Fix(),
 		Began:    [...]string{"either", "first", "second"}[f.Began],
 		Sought:   soughtToJSON(f),
-		Mends:    mendsToJSON(f),
+		Fixes:    fixes,
+		Mends:    fixes,
 		Count:    f.Count,
 		Ranks:    list(f.Ranks),
 	}
@@ -221,10 +226,10 @@ func soughtToJSON(f *conflicts.Finding) []jsonSought {
 	return out
 }
 
-func mendsToJSON(f *conflicts.Finding) []jsonMend {
-	out := []jsonMend{}
+func fixesToJSON(f *conflicts.Finding) []jsonFix {
+	out := []jsonFix{}
 	for _, m := range f.Fixes {
-		out = append(out, jsonMend{string(m.Kind), m.Text, syncToJSON(m.At)})
+		out = append(out, jsonFix{string(m.Kind), m.Text, syncToJSON(m.At)})
 	}
 	return out
 }

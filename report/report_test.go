@@ -109,7 +109,7 @@ func usageFindings() []conflicts.Finding {
 	usage := func(rule string, first, second conflicts.Side) conflicts.Finding {
 		return conflicts.Finding{Rule: rule, Severity: conflicts.Error, Class: conflicts.Usage, First: first, Second: second,
 			Window: 1<<32 + 1, WinName: "window 1 (MPI_Win_create at halo.c:5)", Count: 1, Ranks: []int{first.Rank},
-			Explanation: conflicts.Explanation{Why: "why", Fixes: []conflicts.Fix{{Kind: conflicts.FixOther, Text: "mend"}}}}
+			Explanation: conflicts.Explanation{Why: "why", Fixes: []conflicts.Fix{{Kind: conflicts.FixOther, Text: "fix"}}}}
 	}
 	none := conflicts.Side{}
 	outside := usage(conflicts.RuleOutsideWindow, operation(0, 11, "put", regions.Target), none)

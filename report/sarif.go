@@ -102,7 +102,7 @@ func (s *sarifWriter) result(f *conflicts.Finding) sarifResult {
 		Occurrences:  f.Count,
 		Properties: sarifProperties{
 			Class: string(f.Class), Memory: jsonMemory{f.Owner, f.Window, f.WinName, f.Lo, f.Hi}, Region: f.Region, Ranks: list(f.Ranks),
-			Why: f.Why, Sought: soughtToJSON(f), Mends: mendsToJSON(f),
+			Why: f.Why, Sought: soughtToJSON(f), Fixes: fixesToJSON(f),
 		},
 	}
 	if !f.Alone() {
@@ -116,7 +116,7 @@ func (s *sarifWriter) result(f *conflicts.Finding) sarifResult {
 }
 
 // message is all that a viewer shows at the first place: what, the other place
-// as a link, why, and what would mend it.
+// as a link, why, and what would fix it.
 func (s *sarifWriter) message(f *conflicts.Finding, other *conflicts.Side) string {
 	text := Message(f)
 	if !f.Alone() {
@@ -125,7 +125,7 @@ func (s *sarifWriter) message(f *conflicts.Finding, other *conflicts.Side) strin
 	}
 	text += ". Why: " + f.Why
 	for _, m := range f.Fixes {
-		text += ". Mend: " + m.Text
+		text += ". Fix: " + m.Text
 	}
 	return text + "."
 }

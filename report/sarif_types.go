@@ -100,7 +100,7 @@ type sarifProperties struct {
 	Ranks  []int        `json:"ranks"`
 	Why    string       `json:"why"`
 	Sought []jsonSought `json:"sought"`
-	Mends  []jsonMend   `json:"mends"`
+	Fixes  []jsonFix    `json:"fixes"`
 }
 
 type sarifLocation struct {

@@ -129,7 +129,7 @@ func (t *textWriter) finding(f *conflicts.Finding, again bool) {
 		if i > 0 {
 			text = "or " + text
 		}
-		add(label("mend", i), text, true)
+		add(label("fix", i), text, true)
 	}
 	if f.Count > 1 || len(f.Ranks) > 2 {
 		add("seen", seen(f), false)

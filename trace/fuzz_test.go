@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// mend makes the checksums of a mutated file right, so that the mutation
+// repair makes the checksums of a mutated file right, so that the mutation
 // reaches the decoders behind them.
-func mend(data []byte) []byte {
+func repair(data []byte) []byte {
 	data = bytes.Clone(data)
 	if len(data) < headerSize {
 		return data
@@ -44,7 +44,7 @@ func addSeeds(f *testing.F) {
 func FuzzReader(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for i, data := range [][]byte{data, mend(data), data, mend(data)} {
+		for i, data := range [][]byte{data, repair(data), data, repair(data)} {
 			r, err := NewReader(bytes.NewReader(data), "f")
 			if err != nil {
 				continue
@@ -96,7 +96,7 @@ func checkEvent(t *testing.T, r *Reader, ev *Event) {
 func FuzzRecordReader(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, data := range [][]byte{data, mend(data)} {
+		for _, data := range [][]byte{data, repair(data)} {
 			if r, err := NewRecordReader(bytes.NewReader(data), "f"); err == nil {
 				r.Close()
 				sameAgain(t, data)

@@ -25,8 +25,8 @@ const (
 type Finding struct {
 	Check  string `json:"check"` // what was looked at, such as "MPI compiler"
 	Health Health `json:"health"`
-	Text   string `json:"text"`           // what was found, one sentence
-	Mend   string `json:"mend,omitempty"` // what to do about it, "" when ok
+	Text   string `json:"text"`          // what was found, one sentence
+	Fix    string `json:"fix,omitempty"` // what to do about it, "" when ok
 }
 
 // DoctorOptions say what Doctor looks at.
@@ -76,8 +76,8 @@ type examination struct {
 	findings []Finding
 }
 
-func (d *examination) add(check string, h Health, mend, format string, args ...any) {
-	d.findings = append(d.findings, Finding{Check: check, Health: h, Text: fmt.Sprintf(format, args...), Mend: mend})
+func (d *examination) add(check string, h Health, fix, format string, args ...any) {
+	d.findings = append(d.findings, Finding{Check: check, Health: h, Text: fmt.Sprintf(format, args...), Fix: fix})
 }
 
 // reservedSpace is the address space, in bytes, that the run-time reserves
@@ -151,15 +151,15 @@ func (d *examination) mode(ctx context.Context, t *tools, tc *Toolchain) {
 		d.add(check, Warning, fmt.Sprintf("install llvm-link of LLVM %s (Debian: apt install llvm-%s)", major, major),
 			"by calls: there is no llvm-link of clang's version %s; inlining is several times faster", major)
 	default:
-		mend := "install clang and llvm-link (Debian: apt install clang llvm) and compile with --compiler clang"
+		fix := "install clang and llvm-link (Debian: apt install clang llvm) and compile with --compiler clang"
 		if clang, err := t.look("clang"); err == nil {
 			out, _, err := t.output(ctx, "", clang, "-dumpversion")
 			major, _, _ := strings.Cut(strings.TrimSpace(out), ".")
 			if err == nil && findLLVMLink(ctx, t, clang, major) != "" {
-				mend = "compile with --compiler clang (it is installed, with llvm-link)"
+				fix = "compile with --compiler clang (it is installed, with llvm-link)"
 			}
 		}
-		d.add(check, Warning, mend, "by calls, with %s; clang with llvm-link inlines the test, which is several times faster", tc.Compiler())
+		d.add(check, Warning, fix, "by calls, with %s; clang with llvm-link inlines the test, which is several times faster", tc.Compiler())
 	}
 }
 

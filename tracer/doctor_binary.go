@@ -15,16 +15,16 @@ func (d *examination) binary(ctx context.Context, path string) {
 	const check = "binary"
 	f, err := elf.Open(path)
 	if err != nil {
-		mend := "give the program itself"
+		fix := "give the program itself"
 		if isNotELF(err) {
-			mend = "give the executable itself, not a script that starts it"
+			fix = "give the executable itself, not a script that starts it"
 		}
 		switch strings.ToLower(filepath.Ext(path)) {
 		case ".c", ".cc", ".cpp", ".cxx", ".h", ".f", ".f90":
 			d.add(check, Problem, "give the program that is made of it", "%s is a source file", path)
 			return
 		}
-		d.add(check, Problem, mend, "%s cannot be read: %v", path, err)
+		d.add(check, Problem, fix, "%s cannot be read: %v", path, err)
 		return
 	}
 	defer f.Close()

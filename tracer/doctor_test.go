@@ -18,7 +18,7 @@ func (b *bench) findings(binary, mpiexec string, env []string) map[string]Findin
 	for _, f := range list {
 		found[f.Check] = f
 		if f.Health == OK {
-			require.Empty(b.t, f.Mend, f.Check)
+			require.Empty(b.t, f.Fix, f.Check)
 		}
 	}
 	return found
@@ -33,7 +33,7 @@ func TestDoctorHealthy(t *testing.T) {
 			for check, f := range found {
 				if p.compiler == "gcc" && strings.HasSuffix(check, "instrumentation") {
 					require.Equal(t, Warning, f.Health, check)
-					require.Contains(t, f.Mend, "--compiler clang", check)
+					require.Contains(t, f.Fix, "--compiler clang", check)
 					continue
 				}
 				require.Equal(t, OK, f.Health, "%s: %s", check, f.Text)
@@ -77,6 +77,6 @@ func TestDoctorWithoutMPI(t *testing.T) {
 		found[f.Check] = f
 	}
 	require.Equal(t, Problem, found["MPI C compiler"].Health)
-	require.Contains(t, found["MPI C compiler"].Mend, "MCCHK_MPICC")
+	require.Contains(t, found["MPI C compiler"].Fix, "MCCHK_MPICC")
 	require.Contains(t, found["MPI C++ compiler"].Text, "mpi.h")
 }

@@ -38,12 +38,12 @@ func (d *examination) traceDir(dir string) {
 		return
 	}
 	free := s.Bavail * uint64(s.Bsize)
-	const mend = "make room, or choose another with mcchk run -o; when the disk is full recording stops and the verdict is undecided"
+	const fix = "make room, or choose another with mcchk run -o; when the disk is full recording stops and the verdict is undecided"
 	switch {
 	case free < noSpace:
-		d.add(check, Problem, mend, "%s: the disk is full (%d KiB are free)", dir, free>>10)
+		d.add(check, Problem, fix, "%s: the disk is full (%d KiB are free)", dir, free>>10)
 	case free < littleSpace:
-		d.add(check, Warning, mend, "%s: only %d MiB are free", dir, free>>20)
+		d.add(check, Warning, fix, "%s: only %d MiB are free", dir, free>>20)
 	default:
 		d.add(check, OK, "", "%s can be written, %d GiB are free", dir, free>>30)
 	}

@@ -34,7 +34,7 @@ func TestDoctorTraceDir(t *testing.T) {
 		f := look(path)
 		require.Equal(t, Problem, f.Health, path)
 		require.Contains(t, f.Text, "cannot be written")
-		require.NotEmpty(t, f.Mend)
+		require.NotEmpty(t, f.Fix)
 	}
 }
 
@@ -71,7 +71,7 @@ func TestDoctorTraces(t *testing.T) {
 	copyFile("other/rank-1.mcct", "mixed/rank-1.mcct")
 	f := look("mixed")["traces"]
 	require.Equal(t, Problem, f.Health)
-	require.Contains(t, f.Mend, "a directory of its own")
+	require.Contains(t, f.Fix, "a directory of its own")
 
 	require.NoError(t, os.Truncate(b.path("whole/rank-1.mcct"), 0))
 	found = look("whole")
@@ -79,7 +79,7 @@ func TestDoctorTraces(t *testing.T) {
 	require.Contains(t, found["trace file"].Text, "was the disk full")
 
 	require.NoError(t, os.Mkdir(b.path("empty"), 0o755))
-	require.Contains(t, look("empty")["traces"].Mend, "mcchk run")
+	require.Contains(t, look("empty")["traces"].Fix, "mcchk run")
 }
 
 func TestDoctorLibraryOfRun(t *testing.T) {

@@ -155,7 +155,7 @@ func TestDoctor(t *testing.T) {
 	require.Equal(t, "ok       MPI C compiler: mpicc: MPICH 4.0.2 with gcc 12.2.0\n", out.String())
 
 	out.Reset()
-	found = append(found, tracer.Finding{Check: "debug information", Health: tracer.Problem, Text: "there is none", Mend: "compile with -g"})
+	found = append(found, tracer.Finding{Check: "debug information", Health: tracer.Problem, Text: "there is none", Fix: "compile with -g"})
 	require.Equal(t, exitFindings, a.run(context.Background(), argv))
 	require.Contains(t, out.String(), "problem  debug information: there is none\n         compile with -g\n")
 

@@ -73,7 +73,7 @@ func callsPage(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString(`# What mcchk does about each MPI call
 
-<!-- Written by go test ./cmd/mcchk -run TestCallsPage -update, from regions/table.go, tracer/runtime/mpi.tbl and tracer/unobserved.tbl. -->
+<!-- Written by go test ./cmd/mcchk -run TestCallsPage -update, from mpi/table.go, tracer/runtime/mpi.tbl and tracer/unobserved.tbl. -->
 
 All functions of the C interface of MPI 4.0. Large-count forms (` + "`MPI_Name_c`" + `) go with ` + "`MPI_Name`" + `; those marked "MPI 4" are recorded where the library has them.
 [detection-model.md](detection-model.md) says what the words mean. *Signals*: which processes' later calls come after it. *Waits*: which earlier calls come before its return.

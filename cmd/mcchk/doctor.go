@@ -97,8 +97,8 @@ func (a *app) printFindings(findings []tracer.Finding) error {
 		if _, err := fmt.Fprintf(a.out, "%s  %s: %s\n", word, f.Check, f.Text); err != nil {
 			return err
 		}
-		if f.Mend != "" {
-			if _, err := fmt.Fprintf(a.out, "         %s\n", f.Mend); err != nil {
+		if f.Fix != "" {
+			if _, err := fmt.Fprintf(a.out, "         %s\n", f.Fix); err != nil {
 				return err
 			}
 		}

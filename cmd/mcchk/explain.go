@@ -13,8 +13,8 @@ import (
 func newExplainCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:     "explain [RULE]",
-		Short:   "Say what a rule means, with an example and how to mend it",
-		Long:    "Says what a rule means, with an example and how to mend it. Without a rule, lists all.",
+		Short:   "Say what a rule means, with an example and how to fix it",
+		Long:    "Says what a rule means, with an example and how to fix it. Without a rule, lists all.",
 		Example: "  mcchk explain MC103",
 		Args:    needs(0, 1, "one rule or none"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -54,7 +54,7 @@ func explainRule(w io.Writer, id string) error {
 	if !ok {
 		return usagef("there is no rule %q%s; 'mcchk explain' lists all", id, didYouMean(id, ruleIDs()))
 	}
-	_, err := fmt.Fprintf(w, "%s (%s): %s\n\n%s\n\nWrong:\n\n%s\n\nRight:\n\n%s\n\nHow to mend it:\n\n%s\n",
+	_, err := fmt.Fprintf(w, "%s (%s): %s\n\n%s\n\nWrong:\n\n%s\n\nRight:\n\n%s\n\nHow to fix it:\n\n%s\n",
 		r.ID, r.Severity, r.Title, wrap(r.Text, textWidth), indent(r.Wrong), indent(r.Right), wrap(r.Fix, textWidth))
 	return err
 }

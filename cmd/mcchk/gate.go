@@ -71,7 +71,7 @@ func (a *app) writeGate(res *analysis.Result, o *gateOptions) error {
 
 func (a *app) sayOutcome(res *analysis.Result, outcome gate.Outcome, o *gateOptions) {
 	if n := len(outcome.Vanished); n > 0 {
-		why := "mended, or not met in this run; --write-baseline leaves them out"
+		why := "fixed, or not met in this run; --write-baseline leaves them out"
 		if len(res.Doubts) > 0 {
 			why = "the run is incomplete, so they may still be there"
 		}

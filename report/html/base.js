@@ -15,8 +15,8 @@ function rows(columns) {
 
 // unpack puts the tables, and what belongs to a finding, in their places.
 function unpack() {
-  for (const name of ['frames', 'syncs', 'findings', 'sides', 'sought', 'mends']) data[name] = rows(data[name]);
-  const at = { sides: 0, sought: 0, mends: 0 };
+  for (const name of ['frames', 'syncs', 'findings', 'sides', 'sought', 'fixes']) data[name] = rows(data[name]);
+  const at = { sides: 0, sought: 0, fixes: 0 };
   data.findings.forEach((f, i) => {
     for (const name of Object.keys(at)) {
       const n = f[name];

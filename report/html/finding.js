@@ -14,8 +14,8 @@ function showFinding(i) {
     h('div', { class: 'columns' }, f.sides.map((s, n) => sideOf(f, s, n))),
     h('div', { class: 'columns' },
       f.sought.length > 0 && section('What would have ordered them, and what there was', h('ul', { class: 'sought' }, f.sought.map((q) => h('li', {}, text(q.text))))),
-      f.mends.length > 0 && section('What mends it', h('ol', { class: 'mends' }, f.mends.map((m) => h('li', {}, text(m.text)))),
-        f.mends.length > 1 && h('p', {}, 'Each of these mends the finding on its own. Where they differ in which value remains, they say so.'))),
+      f.fixes.length > 0 && section('What fixes it', h('ol', { class: 'fixes' }, f.fixes.map((m) => h('li', {}, text(m.text)))),
+        f.fixes.length > 1 && h('p', {}, 'Each of these fixes the finding on its own. Where they differ in which value remains, they say so.'))),
     section('The processes', laneDrawing(f)),
     section('The events around it', f.events ? latticeView(f) : eventsElsewhere(f, i)),
     ruleText(rule),
@@ -69,6 +69,6 @@ function sourceOf(s) {
 
 function ruleText(rule) {
   return h('details', { class: 'rule-text' }, h('summary', {}, `${rule.id}: ${rule.title}`),
-    rule.text.split('\n\n').map((p) => h('p', {}, p)), rule.mend && h('p', {}, rule.mend),
+    rule.text.split('\n\n').map((p) => h('p', {}, p)), rule.fix && h('p', {}, rule.fix),
     h('p', {}, 'More, with an example: ', h('code', {}, 'mcchk explain ' + rule.id)));
 }
