@@ -8,10 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/internal/turns"
 )
 
 // platform is a combination of MPI library and compiler.
@@ -42,6 +46,13 @@ func need(t *testing.T, programs ...string) {
 		require.NoError(t, err, "install it: apt install %s", aptPackages[p])
 	}
 }
+
+// What all tests of this package share: the machine, and for each compiler a
+// *sync.Once that has its run-time compiled.
+var (
+	machine = turns.New(runtime.NumCPU())
+	ready   sync.Map
+)
 
 // bench is a folder in which a test compiles with one platform.
 type bench struct {
@@ -85,10 +96,28 @@ func (b *bench) compile(language Language, args ...string) (code int, output str
 	if language == CXX {
 		wrapper = "mpicxx." + b.p.mpi
 	}
-	code, err = Compile(b.context(), CompileOptions{
-		Language: language, MPICC: wrapper, Compiler: b.p.compiler, Args: args, Dir: b.dir, Stdout: &out, Stderr: &out,
-	})
+	options := CompileOptions{Language: language, MPICC: wrapper, Compiler: b.p.compiler, Dir: b.dir, Stdout: &out, Stderr: &out}
+	b.prepare(options)
+	options.Args = args
+	machine.Shared(func() { code, err = Compile(b.context(), options) })
 	return code, out.String(), err
+}
+
+// prepare has the run-time for a compiler built. Those who need the same one at
+// once wait for it here, before their turns.
+func (b *bench) prepare(o CompileOptions) {
+	b.t.Helper()
+	once, _ := ready.LoadOrStore(o.MPICC+" "+o.Compiler, new(sync.Once))
+	once.(*sync.Once).Do(func() {
+		var out bytes.Buffer
+		o.Dir, o.Args, o.Stdout, o.Stderr = b.t.TempDir(), []string{"empty.c"}, &out, &out
+		require.NoError(b.t, os.WriteFile(filepath.Join(o.Dir, "empty.c"), []byte("int main(void) { return 0; }\n"), 0o644))
+		machine.Shared(func() {
+			code, err := Compile(b.context(), o)
+			require.NoError(b.t, err, out.String())
+			require.Zero(b.t, code, out.String())
+		})
+	})
 }
 
 // cc compiles and expects that to succeed.
@@ -108,10 +137,14 @@ func (b *bench) must(language Language, args ...string) string {
 // command runs another program in the folder and expects it to succeed.
 func (b *bench) command(env []string, name string, args ...string) string {
 	b.t.Helper()
-	cmd := exec.CommandContext(b.context(), name, args...)
-	cmd.Dir = b.dir
-	cmd.Env = append(os.Environ(), env...)
-	out, err := cmd.CombinedOutput()
+	var out []byte
+	var err error
+	machine.Shared(func() {
+		cmd := exec.CommandContext(b.context(), name, args...)
+		cmd.Dir = b.dir
+		cmd.Env = append(os.Environ(), env...)
+		out, err = cmd.CombinedOutput()
+	})
 	require.NoError(b.t, err, "%s %s\n%s", name, strings.Join(args, " "), out)
 	return string(out)
 }
@@ -139,6 +172,16 @@ func (b *bench) info(binary string) *BuildInfo {
 func (b *bench) run(program string, args ...string) string {
 	b.t.Helper()
 	return b.command(nil, b.launcher()[0], append(append(b.launcher()[1:], "-n", "1", b.path(program)), args...)...)
+}
+
+// launch waits until an MPI program of several processes may run, and runs it.
+// MPICH's processes keep their processors while they wait.
+func (b *bench) launch(run func()) {
+	if b.p.mpi == "mpich" {
+		machine.Alone(run)
+	} else {
+		machine.Shared(run)
+	}
 }
 
 func (b *bench) launcher() []string {

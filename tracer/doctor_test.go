@@ -13,10 +13,14 @@ import (
 // findings runs Doctor and returns what it says of each check.
 func (b *bench) findings(binary, mpiexec string, env []string) map[string]Finding {
 	b.t.Helper()
-	list, err := Doctor(b.context(), DoctorOptions{
-		MPICC: "mpicc." + b.p.mpi, MPICXX: "mpicxx." + b.p.mpi, Compiler: b.p.compiler, MPIExec: mpiexec, Binary: binary, Dir: b.dir, Env: env,
+	var list []Finding
+	machine.Shared(func() {
+		var err error
+		list, err = Doctor(b.context(), DoctorOptions{
+			MPICC: "mpicc." + b.p.mpi, MPICXX: "mpicxx." + b.p.mpi, Compiler: b.p.compiler, MPIExec: mpiexec, Binary: binary, Dir: b.dir, Env: env,
+		})
+		require.NoError(b.t, err)
 	})
-	require.NoError(b.t, err)
 	found := map[string]Finding{}
 	for _, f := range list {
 		found[f.Check] = f
@@ -28,8 +32,10 @@ func (b *bench) findings(binary, mpiexec string, env []string) map[string]Findin
 }
 
 func TestDoctorHealthy(t *testing.T) {
+	t.Parallel()
 	for _, p := range platforms {
 		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t, p, sumFiles())
 			b.cc("-g", "main.c", "lib.c", "-o", "app")
 			found := b.findings("app", "mpiexec."+p.mpi, nil)
@@ -49,6 +55,7 @@ func TestDoctorHealthy(t *testing.T) {
 }
 
 func TestDoctorFindsTrouble(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, platform{"mpich", "gcc"}, sumFiles())
 	b.command(nil, "mpicc.mpich", "main.c", "lib.c", "-o", "plain")
 	b.command(nil, "gcc", "-c", "lib.c")
@@ -73,6 +80,7 @@ func TestDoctorFindsTrouble(t *testing.T) {
 }
 
 func TestDoctorWithoutMPI(t *testing.T) {
+	t.Parallel()
 	list, err := Doctor(t.Context(), DoctorOptions{MPICC: "no-such-mpicc", MPICXX: "gcc"})
 	require.NoError(t, err)
 	found := map[string]Finding{}
@@ -96,12 +104,15 @@ func checks(list []Finding) map[string]Finding {
 }
 
 func TestDoctorTraces(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, platform{"mpich", "gcc"}, sumFiles())
 	b.cc("-g", "main.c", "lib.c", "-o", "app")
 	record := func(dir string) {
-		exit, err := Run(b.context(), RunOptions{Dir: b.path(dir), Command: append(b.launcher(), "-n", "2", b.path("app"))})
-		require.NoError(t, err)
-		require.Zero(t, exit)
+		b.launch(func() {
+			exit, err := Run(b.context(), RunOptions{Dir: b.path(dir), Command: append(b.launcher(), "-n", "2", b.path("app"))})
+			require.NoError(t, err)
+			require.Zero(t, exit)
+		})
 	}
 	record("whole")
 	look := func(dir string) map[string]Finding {

@@ -43,6 +43,7 @@ func TestLauncherEnvironment(t *testing.T) {
 // Two programs below one command are of the same ranks: both traces stay, and
 // nobody takes one of them for the run.
 func TestTwoProgramsInOneRun(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, platform{"openmpi", "gcc"}, map[string]string{"a.c": `#include <mpi.h>
 int main(int argc, char **argv) { MPI_Init(&argc, &argv); MPI_Finalize(); return 0; }
 `})
@@ -50,13 +51,15 @@ int main(int argc, char **argv) { MPI_Init(&argc, &argv); MPI_Finalize(); return
 	dir := b.path("traces")
 	launch := strings.Join(b.launcher(), " ") + " -n 1 " + b.path("a")
 	var stderr bytes.Buffer
-	exit, err := Run(b.context(), RunOptions{
-		Dir: dir, Command: []string{"sh", "-c", launch + " && " + launch}, Stdout: io.Discard, Stderr: &stderr,
+	b.launch(func() {
+		exit, err := Run(b.context(), RunOptions{
+			Dir: dir, Command: []string{"sh", "-c", launch + " && " + launch}, Stdout: io.Discard, Stderr: &stderr,
+		})
+		require.NoError(t, err, "%s", &stderr)
+		require.Zero(t, exit)
 	})
-	require.NoError(t, err, "%s", &stderr)
-	require.Zero(t, exit)
 	require.Contains(t, stderr.String(), "there is a trace of rank 0 of this run already")
-	_, err = trace.OpenDir(dir)
+	_, err := trace.OpenDir(dir)
 	require.ErrorContains(t, err, "two files of rank 0")
 	require.NoError(t, prepareTraceDir(dir))
 	left, err := os.ReadDir(dir)
