@@ -14,8 +14,19 @@ PROGRAMS   ?= 100000
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 NFPM        = github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.44.0
 
-# Packages that share memory between goroutines: tested with the race detector as well.
-CONCURRENT = ./analysis/... ./conflicts/... ./symbols/...
+# Test files that begin so run compilers, MPI programs, a browser or packaging
+# tools; the tests in all others need nothing but Go (go test -tags quick).
+LAUNCHES   = ^//go:build !quick
+LAUNCHING  = $(sort $(shell grep -rl --include='*_test.go' '$(LAUNCHES)' .))
+QUICK_PROGRAMS = 150
+
+# Packages that share memory between goroutines are tested with the race detector.
+# It makes analysis ten times slower, which then draws fewer random programs, and
+# is tested without it too. Of the rest, some launch MPI programs, or a browser.
+RACE       = $(shell $(GO) list ./conflicts/... ./internal/turns ./symbols/...)
+MPI        = $(filter-out $(RACE),$(shell $(GO) list $(sort $(dir $(LAUNCHING)))))
+PLAIN      = $(filter-out $(RACE) $(MPI),$(shell $(GO) list ./...))
+RUNTIMES   = $(CURDIR)/bin/test-runtimes
 
 # Open MPI refuses to start as root without these.
 export OMPI_ALLOW_RUN_AS_ROOT = 1
@@ -24,7 +35,7 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
 ROOT = $(DESTDIR)$(PREFIX)
 
 .DEFAULT_GOAL := build
-.PHONY: help build test packages lint bench soak fixtures install dist clean slurm
+.PHONY: help build quick test packages lint bench soak fixtures install dist clean slurm format vet
 
 # Manual pages and archives bear the date of the last commit, so that the same
 # sources give the same bytes.
@@ -39,15 +50,31 @@ build: ## build bin/mcchk
 packages: ## install the Debian packages that the tests need, where they are missing
 	@.ci/packages
 
-# Programs of an MPI library spin while they wait: one test package at a time.
-test: packages lint ## check the sources and run all tests
-	$(GO) test -race -timeout 10m $(CONCURRENT)
-	$(GO) test -p 1 -timeout 14m ./...
+quick: format vet ## gofmt, go vet and all tests that need nothing but Go, with few random programs: below 90 seconds. Says what it leaves out
+	MCCHK_PROGRAMS=$(QUICK_PROGRAMS) $(GO) test -vet=off -tags quick ./...
+	@echo "Passed. Left out, and done by make test: staticcheck, the race detector, random programs after the first $(QUICK_PROGRAMS) of each test,"
+	@echo "and these tests, which run compilers, MPI programs, a browser or packaging tools:"
+	@for file in $(LAUNCHING); do \
+		echo "$$file:" $$(sed -n 's/^func \(Test[A-Za-z0-9_]*\)(t .*/\1/p' "$$file"); \
+	done | sed '/:$$/d' | fold -s -w 120
 
-lint: ## gofmt, go vet and staticcheck
-	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
-	$(GO) vet ./...
+# One test package at a time has the machine, and divides it among its tests: so
+# more of these may be under way than there are processors. Run-times of mcchk
+# are compiled once for all of them.
+test: packages lint ## check the sources (staticcheck too, half a minute after a change) and run all tests
+	$(GO) test -race -timeout 10m ./analysis $(RACE)
+	$(GO) test -timeout 10m $(PLAIN)
+	rm -rf $(RUNTIMES)
+	MCCHK_CACHE=$(RUNTIMES) $(GO) test -p 1 -parallel 16 -timeout 14m $(MPI)
+
+lint: format vet ## gofmt, go vet and staticcheck
 	$(GO) run $(STATICCHECK) ./...
+
+format:
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
+
+vet:
+	$(GO) vet ./...
 
 slurm: ## analyse in parts under a real Slurm, started here as root (packages slurmctld, slurmd, slurm-client)
 	$(GO) test -count 1 -tags slurm -run TestSlurm ./cmd/mcchk
@@ -56,7 +83,7 @@ bench: ## measure tracing and analysis beside their aims (8 minutes)
 	$(GO) run ./bench
 
 soak: packages ## run every fixture in every way, 400 random programs with each MPI library, PROGRAMS (100000) random programs, and every fuzz target for SOAK_TIME (10m)
-	MCCHK_SOAK=400 $(GO) test -count 1 -timeout 90m ./fixtures
+	MCCHK_SOAK=400 $(GO) test -count 1 -parallel 16 -timeout 90m ./fixtures
 	MCCHK_PROGRAMS=$(PROGRAMS) $(GO) test -count 1 -timeout 10h -run TestEngineAgainstBruteForce ./analysis
 	@for package in $$($(GO) list ./...); do \
 		for target in $$($(GO) test -list '^Fuzz' "$$package" | grep '^Fuzz' || true); do \

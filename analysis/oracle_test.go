@@ -119,12 +119,22 @@ func disagreement(t testing.TB, p *oracle.Program, clock string, jobs int) strin
 	return text
 }
 
-// programs is how many random programs the property test draws for each clock;
-// MCCHK_PROGRAMS asks for another number (make soak).
+// asked returns the number of random programs that MCCHK_PROGRAMS asks for: more
+// of them in make soak, fewer in make quick.
+func asked(t *testing.T) (n int64, ok bool) {
+	t.Helper()
+	s := os.Getenv("MCCHK_PROGRAMS")
+	if s == "" {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	require.NoError(t, err, "MCCHK_PROGRAMS")
+	return n, true
+}
+
+// programs is how many random programs the property test draws for each clock.
 func programs(t *testing.T) int64 {
-	if s := os.Getenv("MCCHK_PROGRAMS"); s != "" {
-		n, err := strconv.ParseInt(s, 10, 64)
-		require.NoError(t, err)
+	if n, ok := asked(t); ok {
 		return n
 	}
 	if raceDetector {
@@ -135,10 +145,20 @@ func programs(t *testing.T) int64 {
 
 // part returns how many programs a test draws that takes longer for each.
 func part(t *testing.T, of int64) int64 {
+	n := programs(t)
 	if raceDetector {
-		return programs(t)
+		return n
 	}
-	return max(programs(t)/of, 400)
+	return min(n, max(n/of, 400))
+}
+
+// upTo returns how many a test draws that draws n otherwise, unless
+// MCCHK_PROGRAMS asks for fewer.
+func upTo(t *testing.T, n int64) int64 {
+	if fewer, ok := asked(t); ok {
+		return min(n, fewer)
+	}
+	return n
 }
 
 // TestEngineAgainstBruteForce holds the engine against the brute-force

@@ -1,7 +1,8 @@
+//go:build !quick
+
 package report
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,8 +21,6 @@ import (
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
-
-	"github.com/mcchk/mcchk/analysis"
 )
 
 // browserTimeout bounds each test in the browser; it takes a second or two.
@@ -194,21 +193,4 @@ func prefers(scheme string) step {
 		})
 		return err
 	})
-}
-
-// fixture is the report on a recorded trace of fixtures/traces.
-func fixture(t *testing.T, name string) (*analysis.Result, Options) {
-	t.Helper()
-	res, err := analysis.Run(t.Context(), filepath.Join("..", "fixtures", "traces", name), analysis.Options{})
-	require.NoError(t, err)
-	res.Pictures, err = analysis.Draw(t.Context(), res, analysis.Options{})
-	require.NoError(t, err)
-	return res, Options{Dir: "/tmp/mcchk-fixtures/" + name, Version: "v1.2.3"}
-}
-
-func htmlOf(t *testing.T, res *analysis.Result, opts Options) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	require.NoError(t, HTML(&b, res, opts))
-	return b.Bytes()
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -202,4 +203,21 @@ func TestHTMLOfManyFindingsIsSmall(t *testing.T) {
 	page := htmlOf(t, with(manyFindings(10_000), manySources), Options{Dir: "/home/u/src"})
 	require.Less(t, len(page), 10_000_000)
 	t.Logf("%d bytes", len(page))
+}
+
+// fixture is the report on a recorded trace of fixtures/traces.
+func fixture(t *testing.T, name string) (*analysis.Result, Options) {
+	t.Helper()
+	res, err := analysis.Run(t.Context(), filepath.Join("..", "fixtures", "traces", name), analysis.Options{})
+	require.NoError(t, err)
+	res.Pictures, err = analysis.Draw(t.Context(), res, analysis.Options{})
+	require.NoError(t, err)
+	return res, Options{Dir: "/tmp/mcchk-fixtures/" + name, Version: "v1.2.3"}
+}
+
+func htmlOf(t *testing.T, res *analysis.Result, opts Options) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, HTML(&b, res, opts))
+	return b.Bytes()
 }

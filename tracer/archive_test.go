@@ -3,7 +3,6 @@ package tracer
 import (
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -21,26 +20,6 @@ func archiveText(t *testing.T, path string) map[string]string {
 		return err
 	}))
 	return members
-}
-
-func TestArchiveMembers(t *testing.T) {
-	need(t, "ar")
-	dir := t.TempDir()
-	long := "a-name-that-is-longer-than-sixteen-bytes.o"
-	want := map[string]string{"a.o": "odd", long: "even"}
-	for name, text := range want {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
-	}
-	for name, flags := range map[string]string{"normal": "rc", "thin": "rcT", "indexed": "rcs"} {
-		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(dir, name+".a")
-			cmd := exec.CommandContext(t.Context(), "ar", flags, path, "a.o", long)
-			cmd.Dir = dir
-			out, err := cmd.CombinedOutput()
-			require.NoError(t, err, string(out))
-			require.Equal(t, want, archiveText(t, path))
-		})
-	}
 }
 
 // header is an archive member's header.

@@ -1,3 +1,5 @@
+//go:build !quick
+
 package tracer
 
 import (
@@ -9,6 +11,7 @@ import (
 )
 
 func TestMakeInParallel(t *testing.T) {
+	t.Parallel()
 	need(t, "make")
 	const makefile = `OBJS := main.o lib.o $(foreach n,1 2 3 4 5 6,part$(n).o)
 app: $(OBJS)
@@ -19,6 +22,7 @@ app: $(OBJS)
 `
 	for _, p := range platforms[1:3] { // both modes and libraries; each builds the run-time anew
 		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t, p, sumFiles())
 			parts := map[string]string{"Makefile": makefile}
 			for _, n := range []string{"1", "2", "3", "4", "5", "6"} {
@@ -44,6 +48,7 @@ app: $(OBJS)
 }
 
 func TestCMake(t *testing.T) {
+	t.Parallel()
 	need(t, "cmake", "make", "g++")
 	const lists = `cmake_minimum_required(VERSION 3.13)
 project(sums C CXX)
@@ -62,6 +67,7 @@ target_link_libraries(app++ PRIVATE sum other MPI::MPI_CXX)
 `
 	for _, p := range platforms {
 		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t, p, sumFiles())
 			b.write(map[string]string{
 				"CMakeLists.txt": lists,

@@ -1,3 +1,5 @@
+//go:build !quick
+
 package tracer
 
 import (
@@ -98,6 +100,7 @@ func (c *contents) add(r []byte) {
 }
 
 func TestAccessesHaveChunksOfTheirOwn(t *testing.T) {
+	t.Parallel()
 	const source = head + `
 enum { N = 3000 };
 static double memory[4 * N];
@@ -140,6 +143,7 @@ int main(int argc, char **argv)
 `
 	for _, options := range [][]string{{"-DCALLS=300", "-DTHREADS"}, {"-DCALLS=3"}, {"-DCALLS=0"}} {
 		t.Run(options[0], func(t *testing.T) {
+			t.Parallel()
 			onAll(t, source, append(options, "-O2", "-pthread"), func(t *testing.T, b *bench) {
 				dir, out, exit := b.attempt(2, "export MCCHK_CHUNK_KIB=16;", "app")
 				require.Zero(t, exit, out)

@@ -1,3 +1,5 @@
+//go:build !quick
+
 package tracer
 
 import (
@@ -14,6 +16,7 @@ func consecutive(first, count int64) []trace.RankRun {
 }
 
 func TestIntercommunicators(t *testing.T) {
+	t.Parallel()
 	const source = head + `
 int main(int argc, char **argv)
 {

@@ -1,8 +1,11 @@
+//go:build !quick
+
 package tracer
 
 import (
 	"debug/elf"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -43,9 +46,11 @@ func sumFiles() map[string]string {
 }
 
 func TestCompileAndLink(t *testing.T) {
+	t.Parallel()
 	for _, p := range platforms {
 		for _, level := range []string{"-O0", "-O2"} {
 			t.Run(p.String()+" "+level, func(t *testing.T) {
+				t.Parallel()
 				b := newBench(t, p, sumFiles())
 				b.cc(level, "-g", "main.c", "lib.c", "-o", "one")
 				b.cc(level, "-g", "-c", "main.c")
@@ -71,8 +76,10 @@ func TestCompileAndLink(t *testing.T) {
 }
 
 func TestCompileSeveralObjects(t *testing.T) {
+	t.Parallel()
 	for _, p := range platforms[:2] {
 		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t, p, sumFiles())
 			b.write(map[string]string{"sub/other.c": "int other;\n"})
 			b.cc("-c", "main.c", "lib.c", "sub/other.c")
@@ -84,21 +91,26 @@ func TestCompileSeveralObjects(t *testing.T) {
 }
 
 func TestCompileFromStandardInput(t *testing.T) {
+	t.Parallel()
 	for _, p := range platforms[:2] {
 		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t, p, nil)
-			code, err := Compile(b.context(), CompileOptions{
-				MPICC: "mpicc." + p.mpi, Compiler: p.compiler, Dir: b.dir,
-				Args: []string{"-x", "c", "-", "-o", "app"}, Stdin: strings.NewReader("int main(void) { return 0; }\n"),
+			machine.Shared(func() {
+				code, err := Compile(b.context(), CompileOptions{
+					MPICC: "mpicc." + p.mpi, Compiler: p.compiler, Dir: b.dir,
+					Args: []string{"-x", "c", "-", "-o", "app"}, Stdin: strings.NewReader("int main(void) { return 0; }\n"),
+				})
+				require.NoError(t, err)
+				require.Zero(t, code)
 			})
-			require.NoError(t, err)
-			require.Zero(t, code)
 			b.run("app")
 		})
 	}
 }
 
 func TestCompileCXX(t *testing.T) {
+	t.Parallel()
 	const text = `#include <mpi.h>
 #include <algorithm>
 #include <atomic>
@@ -121,6 +133,7 @@ int main(int argc, char **argv)
 `
 	for _, p := range platforms {
 		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
 			need(t, "g++")
 			b := newBench(t, p, map[string]string{"app.cpp": text})
 			b.must(CXX, "-O2", "-g", "-std=c++17", "app.cpp", "-o", "app")
@@ -131,8 +144,10 @@ int main(int argc, char **argv)
 }
 
 func TestPassThrough(t *testing.T) {
+	t.Parallel()
 	for _, p := range platforms[:2] {
 		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t, p, sumFiles())
 			require.Contains(t, b.cc("--version"), p.compiler)
 			require.NotEmpty(t, b.cc("-dumpmachine"))
@@ -154,8 +169,10 @@ func TestPassThrough(t *testing.T) {
 }
 
 func TestCompilerErrorsAreTheCompilers(t *testing.T) {
+	t.Parallel()
 	for _, p := range platforms[:2] {
 		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t, p, map[string]string{"bad.c": "int f( { return 1; }\n", "undefined.c": "int g(void); int main(void) { return g(); }\n"})
 			for _, args := range [][]string{{"-c", "bad.c"}, {"bad.c", "-o", "app"}, {"-c", "absent.c"}, {"undefined.c"}} {
 				code, out, err := b.compile(C, args...)
@@ -169,6 +186,7 @@ func TestCompilerErrorsAreTheCompilers(t *testing.T) {
 }
 
 func TestDependencyFiles(t *testing.T) {
+	t.Parallel()
 	for _, p := range platforms[:2] {
 		for name, c := range map[string]struct{ args, file, text string }{
 			"beside the object":   {"-MD -c lib.c -o out/x.o", "out/x.d", "out/x.o:"},
@@ -181,6 +199,7 @@ func TestDependencyFiles(t *testing.T) {
 			"with default link":   {"-MMD main.c lib.c", "lib.d", "lib.o:"},
 		} {
 			t.Run(p.String()+" "+name, func(t *testing.T) {
+				t.Parallel()
 				b := newBench(t, p, sumFiles())
 				b.write(map[string]string{"out/empty": ""})
 				b.cc(strings.Fields(c.args)...)
@@ -198,8 +217,10 @@ func TestDependencyFiles(t *testing.T) {
 }
 
 func TestSharedLibrary(t *testing.T) {
+	t.Parallel()
 	for _, p := range platforms {
 		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t, p, sumFiles())
 			b.write(map[string]string{"copy.c": "#include <string.h>\nvoid copy(void *d, const void *s, unsigned long n) { memcpy(d, s, n); }\n"})
 			b.cc("-O2", "-fPIC", "-shared", "-Wl,-z,defs", "lib.c", "copy.c", "-o", "libsum.so")
@@ -225,8 +246,10 @@ func TestSharedLibrary(t *testing.T) {
 }
 
 func TestUninstrumentedParts(t *testing.T) {
+	t.Parallel()
 	for _, p := range platforms[:2] {
 		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t, p, sumFiles())
 			b.write(map[string]string{
 				"data.c": "int table[4] = {1, 2, 3, 4};\n", "asm.s": ".text\n.globl nothing\nnothing:\n\tret\n",
@@ -255,6 +278,7 @@ func TestUninstrumentedParts(t *testing.T) {
 }
 
 func TestMixedModes(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, platform{"mpich", "gcc"}, sumFiles())
 	b.cc("-c", "-O1", "lib.c")
 	b.p.compiler = "clang"
@@ -264,8 +288,10 @@ func TestMixedModes(t *testing.T) {
 }
 
 func TestRelocatableLink(t *testing.T) {
+	t.Parallel()
 	for _, p := range platforms[:2] {
 		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t, p, sumFiles())
 			b.write(map[string]string{"other.c": "int other(int *p) { return *p; }\n"})
 			b.cc("-r", "-nostdlib", "lib.c", "other.c", "-o", "both.o")
@@ -277,8 +303,10 @@ func TestRelocatableLink(t *testing.T) {
 }
 
 func TestResponseFileCommand(t *testing.T) {
+	t.Parallel()
 	for _, p := range platforms[:2] {
 		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t, p, sumFiles())
 			filler := strings.Repeat("-DUNUSED_NAME_THAT_IS_LONG=1\n", 2500)
 			b.write(map[string]string{"args": "-O1 main.c\nlib.c -o 'my app'\n" + filler})
@@ -289,6 +317,7 @@ func TestResponseFileCommand(t *testing.T) {
 }
 
 func TestOptionsThatChangeCode(t *testing.T) {
+	t.Parallel()
 	both := []string{
 		"-flto", "-static-libgcc", "-gsplit-dwarf", "-fPIE -pie", "-fno-pie -no-pie", "-pg", "-x c",
 		"-ffunction-sections -fdata-sections -Wl,--gc-sections", "-Wl,--as-needed",
@@ -300,6 +329,7 @@ func TestOptionsThatChangeCode(t *testing.T) {
 	} {
 		for _, options := range list {
 			t.Run(compiler+" "+options, func(t *testing.T) {
+				t.Parallel()
 				b := newBench(t, platform{"mpich", compiler}, sumFiles())
 				b.cc(append(strings.Fields(options), "-O2", "main.c", "lib.c", "-o", "app")...)
 				require.Empty(t, b.info("app").Uninstrumented)
@@ -310,6 +340,7 @@ func TestOptionsThatChangeCode(t *testing.T) {
 }
 
 func TestCoverageIsNotInlined(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, platform{"mpich", "clang"}, sumFiles())
 	require.Contains(t, b.cc("-v", "--coverage", "-c", "lib.c"), "coverage is on")
 	require.FileExists(t, b.path("lib.gcno"))
@@ -332,6 +363,8 @@ func TestRefusals(t *testing.T) {
 	require.ErrorContains(t, err, "no-such-gcc")
 }
 
+// It writes a program and starts it, so nothing may run beside it: a process that
+// is being started there could hold that program open for writing.
 func TestNoLLVMLinkFallsBackToCalls(t *testing.T) {
 	b := newBench(t, platform{"mpich", "clang"}, sumFiles())
 	// A PATH without llvm-link, and a clang that does not lie beside one.
@@ -360,4 +393,24 @@ func TestNoLLVMLinkFallsBackToCalls(t *testing.T) {
 func newToolsPath(program string) (string, error) {
 	t := newTools("", nil)
 	return t.look(program)
+}
+
+func TestArchiveMembers(t *testing.T) {
+	need(t, "ar")
+	dir := t.TempDir()
+	long := "a-name-that-is-longer-than-sixteen-bytes.o"
+	want := map[string]string{"a.o": "odd", long: "even"}
+	for name, text := range want {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	for name, flags := range map[string]string{"normal": "rc", "thin": "rcT", "indexed": "rcs"} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(dir, name+".a")
+			cmd := exec.CommandContext(t.Context(), "ar", flags, path, "a.o", long)
+			cmd.Dir = dir
+			out, err := cmd.CombinedOutput()
+			require.NoError(t, err, string(out))
+			require.Equal(t, want, archiveText(t, path))
+		})
+	}
 }

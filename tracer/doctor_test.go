@@ -1,6 +1,9 @@
+//go:build !quick
+
 package tracer
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -10,10 +13,14 @@ import (
 // findings runs Doctor and returns what it says of each check.
 func (b *bench) findings(binary, mpiexec string, env []string) map[string]Finding {
 	b.t.Helper()
-	list, err := Doctor(b.context(), DoctorOptions{
-		MPICC: "mpicc." + b.p.mpi, MPICXX: "mpicxx." + b.p.mpi, Compiler: b.p.compiler, MPIExec: mpiexec, Binary: binary, Dir: b.dir, Env: env,
+	var list []Finding
+	machine.Shared(func() {
+		var err error
+		list, err = Doctor(b.context(), DoctorOptions{
+			MPICC: "mpicc." + b.p.mpi, MPICXX: "mpicxx." + b.p.mpi, Compiler: b.p.compiler, MPIExec: mpiexec, Binary: binary, Dir: b.dir, Env: env,
+		})
+		require.NoError(b.t, err)
 	})
-	require.NoError(b.t, err)
 	found := map[string]Finding{}
 	for _, f := range list {
 		found[f.Check] = f
@@ -25,8 +32,10 @@ func (b *bench) findings(binary, mpiexec string, env []string) map[string]Findin
 }
 
 func TestDoctorHealthy(t *testing.T) {
+	t.Parallel()
 	for _, p := range platforms {
 		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t, p, sumFiles())
 			b.cc("-g", "main.c", "lib.c", "-o", "app")
 			found := b.findings("app", "mpiexec."+p.mpi, nil)
@@ -46,6 +55,7 @@ func TestDoctorHealthy(t *testing.T) {
 }
 
 func TestDoctorFindsTrouble(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, platform{"mpich", "gcc"}, sumFiles())
 	b.command(nil, "mpicc.mpich", "main.c", "lib.c", "-o", "plain")
 	b.command(nil, "gcc", "-c", "lib.c")
@@ -70,6 +80,7 @@ func TestDoctorFindsTrouble(t *testing.T) {
 }
 
 func TestDoctorWithoutMPI(t *testing.T) {
+	t.Parallel()
 	list, err := Doctor(t.Context(), DoctorOptions{MPICC: "no-such-mpicc", MPICXX: "gcc"})
 	require.NoError(t, err)
 	found := map[string]Finding{}
@@ -79,4 +90,62 @@ func TestDoctorWithoutMPI(t *testing.T) {
 	require.Equal(t, Problem, found["MPI C compiler"].Health)
 	require.Contains(t, found["MPI C compiler"].Fix, "MCCHK_MPICC")
 	require.Contains(t, found["MPI C++ compiler"].Text, "mpi.h")
+}
+
+// checks are the findings of an examination by check; the worst of each.
+func checks(list []Finding) map[string]Finding {
+	found := map[string]Finding{}
+	for _, f := range list {
+		if old, ok := found[f.Check]; !ok || old.Health == OK {
+			found[f.Check] = f
+		}
+	}
+	return found
+}
+
+func TestDoctorTraces(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, platform{"mpich", "gcc"}, sumFiles())
+	b.cc("-g", "main.c", "lib.c", "-o", "app")
+	record := func(dir string) {
+		b.launch(func() {
+			exit, err := Run(b.context(), RunOptions{Dir: b.path(dir), Command: append(b.launcher(), "-n", "2", b.path("app"))})
+			require.NoError(t, err)
+			require.Zero(t, exit)
+		})
+	}
+	record("whole")
+	look := func(dir string) map[string]Finding {
+		list, err := Doctor(b.context(), DoctorOptions{Binary: dir, Dir: b.dir})
+		require.NoError(t, err)
+		return checks(list)
+	}
+	found := look("whole")
+	require.Equal(t, Finding{Check: "traces", Health: OK, Text: "of all 2 processes of one run"}, found["traces"])
+	require.Equal(t, OK, found["run"].Health)
+	require.Equal(t, Warning, found["source lines"].Health, "mcchk run stores them after tracer.Run")
+	require.NotContains(t, found, "MPI C compiler")
+	require.Equal(t, OK, found["MPI library of compilation and run"].Health, found["MPI library of compilation and run"].Text)
+	require.Contains(t, found["binary's instrumentation"].Text, "gcc")
+
+	record("other")
+	require.NoError(t, os.Mkdir(b.path("mixed"), 0o755))
+	copyFile := func(from, to string) {
+		data, err := os.ReadFile(b.path(from))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(b.path(to), data, 0o600))
+	}
+	copyFile("whole/rank-0.mcct", "mixed/rank-0.mcct")
+	copyFile("other/rank-1.mcct", "mixed/rank-1.mcct")
+	f := look("mixed")["traces"]
+	require.Equal(t, Problem, f.Health)
+	require.Contains(t, f.Fix, "a directory of its own")
+
+	require.NoError(t, os.Truncate(b.path("whole/rank-1.mcct"), 0))
+	found = look("whole")
+	require.Contains(t, found["traces"].Text, "1 of 2 processes have no readable trace")
+	require.Contains(t, found["trace file"].Text, "was the disk full")
+
+	require.NoError(t, os.Mkdir(b.path("empty"), 0o755))
+	require.Contains(t, look("empty")["traces"].Fix, "mcchk run")
 }

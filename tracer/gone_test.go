@@ -1,3 +1,5 @@
+//go:build !quick
+
 package tracer
 
 import (
@@ -174,6 +176,7 @@ int main(int argc, char **argv)
 `
 
 func TestMemoryGone(t *testing.T) {
+	t.Parallel()
 	wrong := []struct{ name, want, call, buffer string }{
 		{"free", "0 after MPI_Irecv", "MPI_Irecv", "buf"},
 		{"realloc", "0 after MPI_Irecv", "MPI_Irecv", "buf"},
@@ -185,6 +188,7 @@ func TestMemoryGone(t *testing.T) {
 	}
 	for _, p := range platforms {
 		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t, p, map[string]string{"right.c": goneRight, "wrong.c": goneWrong})
 			for _, level := range []string{"-O0", "-O2"} {
 				b.cc(level, "-g", "right.c", "-o", "right"+level)
@@ -206,6 +210,7 @@ func TestMemoryGone(t *testing.T) {
 }
 
 func TestMemoryGoneInCxx(t *testing.T) {
+	t.Parallel()
 	const source = `#include <mpi.h>
 #include <memory>
 #include <vector>
@@ -254,6 +259,7 @@ int main(int argc, char **argv)
 `
 	for _, p := range platforms {
 		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t, p, map[string]string{"app.cpp": source})
 			b.must(CXX, "-O1", "-g", "app.cpp", "-o", "app")
 			dir, out, _ := b.attempt(1, "", "app")
@@ -265,6 +271,7 @@ int main(int argc, char **argv)
 
 // A function that announces nothing is noticed at the next MPI call.
 func TestMemoryGoneWithoutInstrumentation(t *testing.T) {
+	t.Parallel()
 	const part = head + `
 void start(MPI_Request *r)
 {
@@ -287,6 +294,7 @@ int main(int argc, char **argv)
 `
 	for _, p := range platforms {
 		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t, p, map[string]string{"app.c": source, "part.c": part})
 			b.command([]string{"MPICH_CC=" + p.compiler, "OMPI_CC=" + p.compiler}, "mpicc."+p.mpi, "-O1", "-c", "part.c")
 			b.cc("-O1", "app.c", "part.o", "-o", "app")

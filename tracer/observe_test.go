@@ -1,3 +1,5 @@
+//go:build !quick
+
 package tracer
 
 import (
@@ -34,6 +36,7 @@ func (f *file) stores(seq uint64) []uint64 {
 }
 
 func TestNeighbours(t *testing.T) {
+	t.Parallel()
 	const source = head + `
 int main(int argc, char **argv)
 {
@@ -79,6 +82,7 @@ int main(int argc, char **argv)
 }
 
 func TestAccumulateSettings(t *testing.T) {
+	t.Parallel()
 	const source = head + `
 int main(int argc, char **argv)
 {
@@ -114,6 +118,7 @@ int main(int argc, char **argv)
 }
 
 func TestFilesAndPacking(t *testing.T) {
+	t.Parallel()
 	const source = head + `
 __attribute__((noinline)) void touch(volatile int *p) { *p = 1; }
 int main(int argc, char **argv)

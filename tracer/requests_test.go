@@ -1,3 +1,5 @@
+//go:build !quick
+
 package tracer
 
 import (
@@ -8,6 +10,7 @@ import (
 
 // What completes, and what only looks as if it did.
 func TestRequestsOfAllKinds(t *testing.T) {
+	t.Parallel()
 	const source = head + `
 static int a[64], b[64], c[64];
 __attribute__((noinline)) void touch(volatile int *p) { *p += 1; }
@@ -74,6 +77,7 @@ int main(int argc, char **argv)
 
 // The functions of MPI 4, which MPICH has.
 func TestVersion4(t *testing.T) {
+	t.Parallel()
 	const source = head + `
 static int a[64] __attribute__((aligned(64))), b[64], d[64];
 __attribute__((noinline)) void touch(volatile int *p) { *p += 1; }
@@ -150,6 +154,7 @@ int main(int argc, char **argv)
 `
 	for _, p := range platforms[:2] {
 		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t, p, map[string]string{"app.c": source})
 			b.cc("-O1", "app.c", "-o", "app")
 			f := readFile(t, rankFile(b.traced(2, "app"), 1))

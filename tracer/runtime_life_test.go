@@ -1,3 +1,5 @@
+//go:build !quick
+
 package tracer
 
 import (
@@ -11,6 +13,7 @@ import (
 )
 
 func TestKilledProcessLeavesItsTrace(t *testing.T) {
+	t.Parallel()
 	const source = head + `
 static double memory[1000];
 __attribute__((noinline)) void touch(volatile double *p) { *p = 1; }
@@ -37,6 +40,7 @@ int main(int argc, char **argv)
 		"SIGSEGV":   "if (rank == 0) *(volatile int *)8 = 1",
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			onAll(t, source, []string{"-O1", "-DEND=" + end}, func(t *testing.T, b *bench) {
 				dir, out, exit := b.attempt(2, "", "app")
 				require.NotZero(t, exit, out)
@@ -55,6 +59,7 @@ int main(int argc, char **argv)
 }
 
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	const source = head + `
 static double memory[100000];
 __attribute__((noinline)) void touch(volatile double *p) { *p += 1; }
@@ -95,6 +100,7 @@ int main(int argc, char **argv)
 // TestNoSpaceLeft has a disk that is full from the start for rank 1, and gets
 // full during the run for rank 0.
 func TestNoSpaceLeft(t *testing.T) {
+	t.Parallel()
 	const source = head + `
 #include <errno.h>
 static int rank = -1;
@@ -144,6 +150,7 @@ int main(int argc, char **argv)
 }
 
 func TestThreads(t *testing.T) {
+	t.Parallel()
 	const source = head + `
 static double memory[4000];
 static pthread_barrier_t barrier;
@@ -214,6 +221,7 @@ int main(int argc, char **argv)
 // The program forks, handles signals, unwinds the stack out of a call-back of
 // the MPI library, and starts threads that end: what it prints must not change.
 func TestProgramIsUnchanged(t *testing.T) {
+	t.Parallel()
 	const source = head + `
 #include <setjmp.h>
 #include <sys/wait.h>
@@ -278,6 +286,7 @@ int main(int argc, char **argv)
 }
 
 func TestNotRecording(t *testing.T) {
+	t.Parallel()
 	const source = head + `
 int main(int argc, char **argv)
 {
@@ -297,6 +306,7 @@ int main(int argc, char **argv)
 }
 
 func TestNoAddressSpace(t *testing.T) {
+	t.Parallel()
 	b := newBench(t, platforms[0], map[string]string{"app.c": "int main(void) { return 0; }\n"})
 	b.cc("app.c", "-o", "app")
 	out, err := exec.CommandContext(b.context(), "sh", "-c", "ulimit -v 8000000; exec "+b.path("app")).CombinedOutput()

@@ -1,3 +1,5 @@
+//go:build !quick
+
 package tracer
 
 import (
@@ -118,11 +120,14 @@ func (b *bench) attempt(ranks int, shell, program string) (dir, output string, e
 	dir = b.path("traces-" + program)
 	require.NoError(b.t, os.Mkdir(dir, 0o755))
 	command := append(b.launcher(), "-n", fmt.Sprint(ranks), "sh", "-c", shell+" exec "+b.path(program))
-	cmd := exec.CommandContext(b.context(), command[0], command[1:]...)
 	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr, cmd.Dir = &out, &out, b.dir
-	cmd.Env = append(os.Environ(), "MCCHK_TRACE_DIR="+dir)
-	err := cmd.Run()
+	var err error
+	b.launch(func() {
+		cmd := exec.CommandContext(b.context(), command[0], command[1:]...)
+		cmd.Stdout, cmd.Stderr, cmd.Dir = &out, &out, b.dir
+		cmd.Env = append(os.Environ(), "MCCHK_TRACE_DIR="+dir)
+		err = cmd.Run()
+	})
 	var status *exec.ExitError
 	if err != nil {
 		require.ErrorAs(b.t, err, &status, out.String())
@@ -136,6 +141,7 @@ func onAll(t *testing.T, source string, options []string, check func(t *testing.
 	t.Helper()
 	for _, p := range platforms {
 		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t, p, map[string]string{"app.c": source})
 			b.cc(append(options, "app.c", "-o", "app")...)
 			check(t, b)
@@ -154,6 +160,7 @@ const head = `#include <mpi.h>
 `
 
 func TestRecordedArguments(t *testing.T) {
+	t.Parallel()
 	const source = head + `
 int main(int argc, char **argv)
 {
@@ -297,6 +304,7 @@ func checkArguments(t *testing.T, rank int, f *file) {
 }
 
 func TestAccessRuns(t *testing.T) {
+	t.Parallel()
 	const source = head + `
 static char memory[3 * 4096] __attribute__((aligned(4096)));
 struct __attribute__((packed)) odd { char c; double d; };
@@ -369,6 +377,7 @@ int main(int argc, char **argv)
 }
 
 func TestPendingBuffers(t *testing.T) {
+	t.Parallel()
 	const source = head + `
 static int memory[64], buffer[5000], other[64];
 __attribute__((noinline)) void touch(volatile int *p) { *p = 1; }
@@ -420,6 +429,7 @@ int main(int argc, char **argv)
 }
 
 func TestManyPendingOperations(t *testing.T) {
+	t.Parallel()
 	const source = head + `
 #define N 60000
 static double memory[8];

@@ -1,3 +1,5 @@
+//go:build !quick
+
 package tracer
 
 import (
@@ -21,9 +23,11 @@ func (b *bench) traced(ranks int, program string) string {
 	dir := b.path("traces")
 	var out bytes.Buffer
 	command := append(b.launcher(), "-n", fmt.Sprint(ranks), b.path(program))
-	exit, err := Run(b.context(), RunOptions{Dir: dir, Command: command, WorkDir: b.dir, Stdout: &out, Stderr: &out, Timeout: testTimeout})
-	require.NoError(b.t, err, out.String())
-	require.Zero(b.t, exit, out.String())
+	b.launch(func() {
+		exit, err := Run(b.context(), RunOptions{Dir: dir, Command: command, WorkDir: b.dir, Stdout: &out, Stderr: &out, Timeout: testTimeout})
+		require.NoError(b.t, err, out.String())
+		require.Zero(b.t, exit, out.String())
+	})
 	return dir
 }
 
@@ -106,6 +110,7 @@ func (r *recorded) bytesOf(phase int, store bool) string {
 }
 
 func TestTraceOfTwoRanks(t *testing.T) {
+	t.Parallel()
 	const text = `#include <mpi.h>
 int main(int argc, char **argv)
 {
@@ -126,6 +131,7 @@ int main(int argc, char **argv)
 `
 	for _, p := range platforms {
 		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
 			b := newBench(t, p, map[string]string{"app.c": text})
 			b.cc("-O1", "-g", "app.c", "-o", "app")
 			dir := b.traced(2, "app")
@@ -218,6 +224,7 @@ int main(int argc, char **argv)
 `
 
 func TestNoHolesInInstrumentation(t *testing.T) {
+	t.Parallel()
 	phases := []struct{ name, stores, loads string }{
 		{"vectorized stores", "0-4096", ""},
 		{"vectorized loads", "", "0-4096"},
@@ -238,6 +245,7 @@ func TestNoHolesInInstrumentation(t *testing.T) {
 	for _, compiler := range []string{"gcc", "clang"} {
 		for _, options := range []string{"-O0", "-O1", "-O2", "-O3 -march=native", "-Os", "-O2 -D_FORTIFY_SOURCE=2", "-O2 -flto", "-O3 -march=native -ffast-math -mprefer-vector-width=512"} {
 			t.Run(compiler+" "+options, func(t *testing.T) {
+				t.Parallel()
 				b := newBench(t, platform{"mpich", compiler}, map[string]string{"holes.c": holesSource})
 				b.cc(append(strings.Fields(options), "-g", "holes.c", "-o", "holes")...)
 				r := readTrace(t, filepath.Join(b.traced(1, "holes"), "rank-0.mcct"))
@@ -255,6 +263,7 @@ func TestNoHolesInInstrumentation(t *testing.T) {
 }
 
 func TestTraceThroughLibraries(t *testing.T) {
+	t.Parallel()
 	const text = `#include <mpi.h>
 void fill(char *to, int n);
 void copy(char *to, const char *from, unsigned long n);
@@ -293,6 +302,7 @@ int main(int argc, char **argv)
 			},
 		} {
 			t.Run(p.String()+" "+name, func(t *testing.T) {
+				t.Parallel()
 				b := newBench(t, p, files)
 				build(b)
 				r := readTrace(t, filepath.Join(b.traced(2, "app"), "rank-0.mcct"))
@@ -306,6 +316,7 @@ int main(int argc, char **argv)
 // A compiler may hold an element of a local array for private though the
 // array's address has gone to MPI.
 func TestStackBuffersAreSeen(t *testing.T) {
+	t.Parallel()
 	const text = `#include <mpi.h>
 static double memory[8] __attribute__((aligned(64)));
 int main(int argc, char **argv)
@@ -330,6 +341,7 @@ int main(int argc, char **argv)
 	for _, compiler := range []string{"gcc", "clang"} {
 		for _, level := range []string{"-O0", "-O1", "-O2", "-O3"} {
 			t.Run(compiler+" "+level, func(t *testing.T) {
+				t.Parallel()
 				b := newBench(t, platform{"mpich", compiler}, map[string]string{"stack.c": text})
 				b.cc(level, "-g", "stack.c", "-o", "stack")
 				r, err := trace.Open(filepath.Join(b.traced(1, "stack"), "rank-0.mcct"))

@@ -24,8 +24,9 @@ import (
 
 var update = flag.Bool("update", false, "write the expected output in testdata/script anew")
 
+// TestMain lets the test binary stand in for the program, under two of its names.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"mcchk": main})
+	testscript.Main(m, map[string]func(){"mcchk": main, "mcchk-cc": main})
 }
 
 // TestScripts runs testdata/script/*.txtar. On top of testscript's commands
