@@ -77,7 +77,7 @@ func doComplete(m *Model, p *process, c *core.Call, _ *binding) {
 	info := p.Info(c)
 	e.last = info
 	m.epoch(p, e, StartEpoch, -1, false)
-	inEpoch := func(op *operation) bool { return op.epoch == StartEpoch }
+	inEpoch := covered(c)
 	m.finish(p, e, info, buffers, inEpoch)
 	open := map[int32][]*core.Pending{}
 	for _, op := range e.ops {
@@ -194,14 +194,13 @@ func doUnlock(m *Model, p *process, c *core.Call, _ *binding) {
 			m.epoch(p, e, l.kind(), target, false)
 		}
 		delete(e.locks, target)
-		m.finish(p, e, info, buffers|targets, toTarget(target))
 	} else {
 		if l != nil {
 			m.epoch(p, e, LockAllEpoch, -1, false)
 		}
 		e.lockAll = nil
-		m.finish(p, e, info, buffers|targets, nil)
 	}
+	m.finish(p, e, info, buffers|targets, covered(c))
 	if l == nil {
 		return
 	}

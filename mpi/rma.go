@@ -54,6 +54,7 @@ type operation struct {
 	target int32 // rank in the window
 	epoch  regions.Mode
 	call   *regions.CallInfo
+	id     int64           // of its request; 0: it has none
 	reads  bool            // it changes nothing at its target
 	held   bool            // not only its window refers to it
 	local  []*core.Pending // its buffers at the origin; none once complete
@@ -267,7 +268,9 @@ func (b *opBuilder) buffer(at bufferArgsAt, kind regions.Kind, role *regions.Rol
 	*a = regions.Access{
 		Rank: b.p.Rank, Kind: kind, Role: role, Base: uint64(b.c.ArgAt(at.addr).Int), Layout: layout, Call: b.info,
 	}
-	b.op.local = append(b.op.local, b.p.OpenUnder(a, b.e.lockOn(b.op.target)))
+	s := b.p.OpenUnder(a, b.e.lockOn(b.op.target))
+	s.Of = b.op
+	b.op.local = append(b.op.local, s)
 	return nil
 }
 
@@ -341,7 +344,7 @@ func (m *Model) finish(p *process, e *epochs, by *regions.CallInfo, parts part, 
 	at := p.Now()
 	kept := e.ops[:0]
 	for _, op := range e.ops {
-		if which == nil || which(op) {
+		if which(op) {
 			m.finishOperation(op, at, by, parts)
 		}
 		switch {
@@ -374,8 +377,4 @@ func (m *Model) finishOperation(op *operation, at regions.Point, by *regions.Cal
 		op.remote.Drop()
 		op.remote = nil
 	}
-}
-
-func toTarget(target int32) func(*operation) bool {
-	return func(op *operation) bool { return op.target == target }
 }
