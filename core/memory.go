@@ -191,12 +191,12 @@ func (m *Machine) settleLocks() {
 	for _, s := range m.strands {
 		y := &s.memory
 		for _, p := range y.locked {
-			if p.done || p.Number == 0 || p.settled {
+			if p.done || p.settled {
 				continue
 			}
 			p.settled = true
 			for _, l := range p.access.Locks.Held() {
-				if !m.heldUntil(s, p.Number, l) {
+				if !m.heldUntil(s, p.Of, l) {
 					p.access.Locks = p.access.Locks.Without(l)
 				}
 			}
@@ -205,9 +205,9 @@ func (m *Machine) settleLocks() {
 	}
 }
 
-func (m *Machine) heldUntil(s *Strand, number int64, l regions.Lock) bool {
+func (m *Machine) heldUntil(s *Strand, of any, l regions.Lock) bool {
 	for _, model := range m.models {
-		if model.HeldUntil(s, number, l) {
+		if model.HeldUntil(s, of, l) {
 			return true
 		}
 	}

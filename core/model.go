@@ -21,8 +21,9 @@ type Model interface {
 	// Lost says that calls of a strand were not recorded.
 	Lost(s *Strand)
 	// HeldUntil reports whether a strand will hold a lock until what completes
-	// the pending accesses with that number (Pending.Number) is called.
-	HeldUntil(s *Strand, number int64, l regions.Lock) bool
+	// the pending accesses of an operation (Pending.Of) is called. It is asked of
+	// operations of any model.
+	HeldUntil(s *Strand, of any, l regions.Lock) bool
 
 	// BeginRegion: a concurrent region begins.
 	BeginRegion()

@@ -7,9 +7,9 @@ import "github.com/mcchk/mcchk/regions"
 // the replay is for, it is only counted: what is counted is the same in all
 // parts, since it decides on the phases.
 type Pending struct {
-	// Number tells, by a number of its model, what completes it: see
-	// Model.HeldUntil. 0: nothing that has one.
-	Number int64
+	// Of is the operation of its model that the access is part of, by which the
+	// model knows what completes it: see Model.HeldUntil. nil: nothing will.
+	Of any
 
 	access     *regions.Access // nil: left out
 	strand     *Strand         // that makes it

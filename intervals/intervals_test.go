@@ -149,3 +149,56 @@ func TestClipAgainstBytes(t *testing.T) {
 		require.Equal(t, out, all(base, l.Without(base, lo, hi)), "%v at %d outside of [%d,%d)", l.Runs(), base, lo, hi)
 	}
 }
+
+// Bytes of random nested sequences, and the first of them, lie where they do when
+// they are listed one by one.
+func TestSequenceAgainstLists(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	type listed struct {
+		seq   *Sequence
+		bytes []int64
+	}
+	backward := 0
+	for range 5_000 {
+		n := 1 + rng.Uint64N(4)
+		one := listed{seq: Ascending(Solid(0, n))}
+		for b := range n {
+			one.bytes = append(one.bytes, int64(b))
+		}
+		for range 1 + rng.IntN(3) {
+			var parts []Part
+			var bytes []int64
+			at := int64(0)
+			for range 1 + rng.IntN(3) {
+				p := Part{Of: one.seq, At: at, Count: rng.Uint64N(4), Step: rng.Int64N(24) - 8}
+				for k := range p.Count {
+					for _, b := range one.bytes {
+						bytes = append(bytes, at+int64(k)*p.Step+b)
+					}
+				}
+				parts = append(parts, p)
+				at += rng.Int64N(60) - 20
+			}
+			one = listed{Chain(parts...), bytes}
+		}
+		if !slices.IsSorted(one.bytes) {
+			backward++
+		}
+		for _, limit := range []int{0, rng.IntN(len(one.bytes) + 1), len(one.bytes), len(one.bytes) + 1} {
+			got, want := map[int64]bool{}, map[int64]bool{}
+			for _, r := range one.seq.First(uint64(limit)).Runs() {
+				for k := range r.Count {
+					for b := range r.Size {
+						got[int64(r.Lo+k*r.Stride+b)] = true
+					}
+				}
+			}
+			for _, b := range one.bytes[:min(limit, len(one.bytes))] {
+				want[b] = true
+			}
+			require.Equal(t, want, got, "the first %d of %v", limit, one.bytes)
+		}
+	}
+	require.Greater(t, backward, 1_000)
+	require.Less(t, backward, 4_900)
+}

@@ -195,9 +195,9 @@ func meetRun(ra Run, bbase uint64, b *Layout) (lo, hi uint64, ok bool) {
 	return 0, 0, false
 }
 
-// First returns the layout without what comes after its first n bytes, in the
-// order of the addresses.
-func (l *Layout) First(n uint64) *Layout {
+// first returns the layout without what comes after its first n bytes, in the
+// order of the addresses. Runs that lie within one another are not understood.
+func (l *Layout) first(n uint64) *Layout {
 	if n >= l.Bytes() {
 		return l
 	}

@@ -78,8 +78,9 @@ func doComplete(m *Model, p *process, c *core.Call, _ *binding) {
 	m.epoch(p, e, StartEpoch, -1, false)
 	at := p.Now()
 	open := map[int32][]*core.Pending{}
+	which := covered(c)
 	for _, op := range e.ops.all() {
-		if op.epoch != StartEpoch {
+		if !which.has(op) {
 			continue
 		}
 		m.finishOperation(e, op, at, info, buffers)
@@ -198,14 +199,13 @@ func doUnlock(m *Model, p *process, c *core.Call, _ *binding) {
 			m.epoch(p, e, l.kind(), target, false)
 		}
 		delete(e.locks, target)
-		m.finish(p, e, info, buffers|targets, target)
 	} else {
 		if l != nil {
 			m.epoch(p, e, LockAllEpoch, -1, false)
 		}
 		e.lockAll = nil
-		m.finish(p, e, info, buffers|targets, anyTarget)
 	}
+	m.finish(p, e, info, buffers|targets, covered(c))
 	if l == nil {
 		return
 	}

@@ -22,7 +22,7 @@ func (m *Model) fileAccess(p *process, c *core.Call, r *binding) (regions.Access
 func doFile(m *Model, p *process, c *core.Call, r *binding) {
 	if a, ok := m.fileAccess(p, c, r); ok {
 		if r.reads {
-			receivedBytes(&a, c.List("status"))
+			p.receivedBytes(&a, c, "count", "datatype")
 		}
 		if !a.Layout.IsEmpty() {
 			p.Instant(a)
@@ -40,7 +40,10 @@ func doStartFile(m *Model, p *process, c *core.Call, r *binding) {
 
 func doBeginFile(m *Model, p *process, c *core.Call, r *binding) {
 	if a, ok := m.fileAccess(p, c, r); ok {
-		p.files[c.Int("fh")] = p.openBuffer(a)
+		fh := c.Int("fh")
+		s := p.openBuffer(a)
+		s.Of = splitFile(fh)
+		p.files[fh] = s
 	}
 }
 

@@ -88,10 +88,15 @@ func (m *Model) messageBuffer(p *process, c *core.Call, buf, count, typ string, 
 	return a, !layout.IsEmpty()
 }
 
-// receivedBytes shortens a receive's buffer to what arrived, when that is known.
-func receivedBytes(a *regions.Access, status []int64) {
-	if len(status) >= 3 && status[2] >= 0 {
-		a.Layout = a.Layout.First(uint64(status[2]))
+// receivedBytes shortens a receive's buffer to what arrived, when that is known:
+// data fill it in the order of its datatype (MPI 4.1, 5.1).
+func (p *process) receivedBytes(a *regions.Access, c *core.Call, count, typ string) {
+	status := c.List("status")
+	if len(status) < 3 || status[2] < 0 {
+		return
+	}
+	if b, err := p.bufferOf(c.Int(count), c.Int(typ)); err == nil {
+		a.Layout = b.bytes.First(uint64(status[2]))
 	}
 }
 
@@ -127,7 +132,7 @@ func (m *Model) receiveInto(p *process, c *core.Call, buf, count, typ string) {
 	if !ok {
 		return
 	}
-	if receivedBytes(&a, c.List("status")); !a.Layout.IsEmpty() {
+	if p.receivedBytes(&a, c, count, typ); !a.Layout.IsEmpty() {
 		p.Instant(a)
 	}
 }

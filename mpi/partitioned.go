@@ -173,7 +173,7 @@ func doPready(m *Model, p *process, c *core.Call, _ *binding) {
 		if a, ok := r.part.buffer(i); ok {
 			a.Call = p.Info(c)
 			s := p.openBuffer(a)
-			s.Number = c.Int("request")
+			s.Of = r
 			r.spans = append(r.spans, s)
 		}
 		signals = append(signals, r.part.of.signal(r.part.round, i))

@@ -123,12 +123,14 @@ const (
 	targets                  // at the target
 )
 
-// finish completes the operations on a window to a target, or to anyTarget: their
-// buffers, their accesses to the target, or both.
-func (m *Model) finish(p *process, e *epochs, by *regions.CallInfo, parts part, target int32) {
+// finish completes some of the operations on a window: their buffers, their
+// accesses to the target, or both.
+func (m *Model) finish(p *process, e *epochs, by *regions.CallInfo, parts part, which coverage) {
 	at := p.Now()
-	for _, op := range e.ops.to(target, parts) {
-		m.finishOperation(e, op, at, by, parts)
+	for _, op := range e.ops.to(which.target, parts) {
+		if which.has(op) {
+			m.finishOperation(e, op, at, by, parts)
+		}
 	}
 }
 

@@ -1,8 +1,6 @@
 package mpi
 
 import (
-	"slices"
-
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
@@ -21,6 +19,7 @@ func newRequests() requests {
 
 // request is a non-blocking operation that is not yet complete.
 type request struct {
+	id      int64
 	spans   []*core.Pending
 	waits   []core.Wait
 	after   func(by *regions.CallInfo) // to do when the waits are over; may be nil
@@ -44,8 +43,9 @@ func (m *Model) addRequest(p *process, c *core.Call, r *request) {
 		return
 	}
 	p.requests.requests[id] = r
+	r.id = id
 	for _, s := range r.spans {
-		s.Number = id
+		s.Of = r
 	}
 }
 
@@ -248,34 +248,6 @@ func (x *coming) note(c *core.Call) {
 	for i, id := range ids {
 		if n := (i + 1) * trace.StatusWords; id != 0 && n <= len(statuses) {
 			x.statuses[id] = append(x.statuses[id], statuses[n-trace.StatusWords:n])
-		}
-	}
-}
-
-// HeldUntil is that of core.Model: it reports whether a request will be complete
-// before a lock is given up.
-func (m *Model) HeldUntil(s *core.Strand, request int64, l regions.Lock) bool {
-	e := m.procs[s.Rank].wins[l.Object]
-	if e == nil {
-		return false
-	}
-	member := int64(rankIn(e.win.group, l.Target))
-	ahead := s.Ahead()
-	for {
-		next := ahead.Call()
-		if next == nil {
-			return false
-		}
-		c := core.NewCall(next)
-		if done := completions[c.Fn.Name]; done != nil {
-			if ids, _ := done(c); slices.Contains(ids, request) {
-				return true
-			}
-		}
-		switch {
-		case c.Fn.Name == "MPI_Win_unlock_all" && l.Target == regions.AnyTarget && c.Int("win") == l.Object,
-			c.Fn.Name == "MPI_Win_unlock" && l.Target != regions.AnyTarget && c.Int("win") == l.Object && c.Int("rank") == member:
-			return false
 		}
 	}
 }

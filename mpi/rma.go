@@ -54,6 +54,7 @@ type operation struct {
 	target int32 // rank in the window
 	epoch  regions.Mode
 	call   *regions.CallInfo
+	id     int64           // of its request; 0: it has none
 	reads  bool            // it changes nothing at its target
 	held   bool            // not only its window refers to it
 	local  []*core.Pending // its buffers at the origin; none once complete
@@ -271,7 +272,9 @@ func (b *opBuilder) buffer(at bufferArgsAt, kind regions.Kind, role *regions.Rol
 	*a = regions.Access{
 		Rank: b.p.Rank, Kind: kind, Role: role, Base: uint64(b.c.ArgAt(at.addr).Int), Layout: layout, Call: b.info,
 	}
-	b.op.local = append(b.op.local, b.p.OpenUnder(a, b.e.lockOn(b.op.target)))
+	s := b.p.OpenUnder(a, b.e.lockOn(b.op.target))
+	s.Of = b.op
+	b.op.local = append(b.op.local, s)
 	return nil
 }
 

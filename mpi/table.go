@@ -498,7 +498,7 @@ func doWinFree(m *Model, p *process, c *core.Call, _ *binding) {
 	if e == nil {
 		return
 	}
-	m.finish(p, e, p.Info(c), buffers|targets, anyTarget)
+	m.finish(p, e, p.Info(c), buffers|targets, covered(c))
 	e.copies.free(p)
 	m.closeFence(p, e)
 	id := e.win.ID
@@ -513,7 +513,7 @@ func doWinFree(m *Model, p *process, c *core.Call, _ *binding) {
 func doOperation(m *Model, p *process, c *core.Call, r *binding) {
 	op := m.oneSided(p, c, r)
 	if op != nil && r.at.request >= 0 {
-		op.held = true
+		op.held, op.id = true, c.Int("request")
 		m.addRequest(p, c, &request{op: op, epoch: p.window(c.Int("win"))})
 	}
 }
@@ -550,7 +550,7 @@ func doFence(m *Model, p *process, c *core.Call, _ *binding) {
 		e.copies.refresh(p)
 		return
 	}
-	m.finish(p, e, p.Info(c), buffers|targets, anyTarget)
+	m.finish(p, e, p.Info(c), buffers|targets, covered(c))
 	m.collect(p, c, core.MeetKey{On: e.win.ID, Of: onWindow}, e.win.group, core.AllToAll, core.NoRoot, func() {
 		maps.DeleteFunc(e.win.guards, func(k fenceKey, _ *core.Guard) bool { return k.n < e.fences })
 		e.copies.refresh(p)
@@ -559,12 +559,7 @@ func doFence(m *Model, p *process, c *core.Call, _ *binding) {
 
 func doFlush(m *Model, p *process, c *core.Call, r *binding) {
 	e := m.epochsOf(p, c)
-	if e == nil {
-		return
+	if e != nil {
+		m.finish(p, e, p.Info(c), r.part, covered(c))
 	}
-	target := anyTarget
-	if c.Has("rank") {
-		target = int32(c.Int("rank"))
-	}
-	m.finish(p, e, p.Info(c), r.part, target)
 }

@@ -11,7 +11,7 @@ import (
 // datatype is a flattened datatype: the bytes of one element, and its basic
 // type where that is one and the same throughout.
 type datatype struct {
-	layout *intervals.Layout
+	bytes  *intervals.Sequence
 	extent int64
 	basic  string // "" when it has several basic types
 	size   uint64 // bytes of one basic element
@@ -71,14 +71,14 @@ func (p *process) flatten(id int64, depth int, filled bool) (*datatype, error) {
 		parts[i] = part
 	}
 	b := typeBuilder{def: def, parts: parts}
-	layout, err := b.build()
+	bytes, err := b.build()
 	if err != nil {
 		return nil, fmt.Errorf("datatype %d (combiner %d): %w", id, def.Combiner, err)
 	}
-	if len(layout.Runs()) > maxRuns {
+	if len(bytes.Layout().Runs()) > maxRuns {
 		return nil, fmt.Errorf("datatype %d has more than %d separate blocks", id, maxRuns)
 	}
-	out := &datatype{layout: layout, extent: def.Extent}
+	out := &datatype{bytes: bytes, extent: def.Extent}
 	for i, part := range parts {
 		if i == 0 {
 			out.basic, out.size = part.basic, part.size
@@ -90,17 +90,17 @@ func (p *process) flatten(id int64, depth int, filled bool) (*datatype, error) {
 }
 
 func namedType(def *trace.Type, filled bool) *datatype {
-	t := &datatype{layout: intervals.Empty, extent: def.Extent, basic: def.Name, size: uint64(max(def.Size, 0))}
+	t := &datatype{bytes: intervals.Nothing, extent: def.Extent, basic: def.Name, size: uint64(max(def.Size, 0))}
 	if def.Size > 0 {
-		t.layout = intervals.NewLayout([]intervals.Run{intervals.Solid(uint64(def.LB), uint64(def.LB)+uint64(def.Size))})
+		t.bytes = intervals.Ascending(intervals.Solid(uint64(def.LB), uint64(def.LB)+uint64(def.Size)))
 	}
 	if def.Name == shortInt && def.Extent > def.Size {
 		const short = 2
 		n := uint64(def.Size) - short
 		t.size = uint64(def.Extent)
-		t.layout = intervals.NewLayout([]intervals.Run{intervals.Solid(0, short), intervals.Solid(uint64(def.Extent)-n, uint64(def.Extent))})
+		t.bytes = intervals.Ascending(intervals.Solid(0, short), intervals.Solid(uint64(def.Extent)-n, uint64(def.Extent)))
 		if filled {
-			t.layout = intervals.NewLayout([]intervals.Run{intervals.Solid(0, t.size)})
+			t.bytes = intervals.Ascending(intervals.Solid(0, t.size))
 		}
 	}
 	return t
@@ -132,25 +132,34 @@ func (b *typeBuilder) addr(i int) int64 {
 func (b *typeBuilder) part(i int) *datatype {
 	if i >= len(b.parts) {
 		b.bad = fmt.Errorf("datatype %d of the constructor is missing", i)
-		return &datatype{layout: intervals.Empty}
+		return &datatype{bytes: intervals.Nothing}
 	}
 	return b.parts[i]
 }
 
 // times returns n copies of a part, one extent apart.
-func (b *typeBuilder) times(part *datatype, n int64) *intervals.Layout {
-	if n < 0 || (n > maxRuns && len(part.layout.Runs()) > 1) {
-		b.bad = fmt.Errorf("count %d", n)
-		return intervals.Empty
-	}
-	return part.layout.Repeat(uint64(n), part.extent)
+func (b *typeBuilder) times(part *datatype, n int64) *intervals.Sequence {
+	x := b.block(part, n, 0)
+	return x.Of.Repeat(x.Count, x.Step)
 }
 
-func (b *typeBuilder) build() (*intervals.Layout, error) {
-	var l *intervals.Layout
+// block returns n copies of a part, one extent apart, as a part of a sequence.
+func (b *typeBuilder) block(part *datatype, n, at int64) intervals.Part {
+	if n < 0 || (n > maxRuns && part.scattered()) {
+		b.bad = fmt.Errorf("count %d", n)
+		n = 0
+	}
+	return intervals.Part{Of: part.bytes, At: at, Count: uint64(n), Step: part.extent}
+}
+
+// scattered reports whether the bytes of one element are several runs.
+func (t *datatype) scattered() bool { return len(t.bytes.Layout().Runs()) > 1 }
+
+func (b *typeBuilder) build() (*intervals.Sequence, error) {
+	var l *intervals.Sequence
 	switch b.def.Combiner {
 	case trace.Dup, trace.Resized:
-		l = b.part(0).layout
+		l = b.part(0).bytes
 	case trace.Contiguous:
 		l = b.times(b.part(0), b.int(0))
 	case trace.Vector:
@@ -169,23 +178,23 @@ func (b *typeBuilder) build() (*intervals.Layout, error) {
 	return l, b.bad
 }
 
-func (b *typeBuilder) vector(stride int64) *intervals.Layout {
+func (b *typeBuilder) vector(stride int64) *intervals.Sequence {
 	block := b.times(b.part(0), b.int(1))
 	count := b.int(0)
-	if b.bad != nil || count < 0 || count > maxRuns && len(block.Runs()) > 1 {
-		return intervals.Empty
+	if b.bad != nil || count < 0 || count > maxRuns && len(block.Layout().Runs()) > 1 {
+		return intervals.Nothing
 	}
 	return block.Repeat(uint64(count), stride)
 }
 
 // blocks handles the constructors that place blocks at listed displacements.
-func (b *typeBuilder) blocks() *intervals.Layout {
+func (b *typeBuilder) blocks() *intervals.Sequence {
 	n := b.int(0)
 	if n < 0 || n > int64(len(b.def.Ints)+len(b.def.Addrs)) {
 		b.bad = fmt.Errorf("count %d", n)
-		return intervals.Empty
+		return intervals.Nothing
 	}
-	ls := make([]*intervals.Layout, 0, n)
+	all := make([]intervals.Part, 0, n)
 	for i := range int(n) {
 		part := b.part(0)
 		var length, at int64
@@ -202,19 +211,19 @@ func (b *typeBuilder) blocks() *intervals.Layout {
 			part = b.part(i)
 			length, at = b.int(1+i), b.addr(i)
 		}
-		ls = append(ls, b.times(part, length).Shifted(at))
+		all = append(all, b.block(part, length, at))
 	}
-	return intervals.Join(ls...)
+	return intervals.Chain(all...)
 }
 
 // subarray: integers are ndims, sizes, subsizes, starts, order (0 C, 1 Fortran).
-func (b *typeBuilder) subarray() *intervals.Layout {
+func (b *typeBuilder) subarray() *intervals.Sequence {
 	n := int(b.int(0))
 	if n < 1 || len(b.def.Ints) < 3*n+2 {
 		b.bad = fmt.Errorf("a subarray of %d dimensions with %d integers", n, len(b.def.Ints))
-		return intervals.Empty
+		return intervals.Nothing
 	}
-	l := b.part(0).layout
+	l := b.part(0).bytes
 	extent := b.part(0).extent
 	for k := range n {
 		d := k // Fortran order: the first dimension is contiguous
@@ -222,9 +231,9 @@ func (b *typeBuilder) subarray() *intervals.Layout {
 			d = n - 1 - k
 		}
 		size, sub, start := b.int(1+d), b.int(1+n+d), b.int(1+2*n+d)
-		if sub < 0 || sub > maxRuns && len(l.Runs()) > 1 {
+		if sub < 0 || sub > maxRuns && len(l.Layout().Runs()) > 1 {
 			b.bad = fmt.Errorf("subsize %d", sub)
-			return intervals.Empty
+			return intervals.Nothing
 		}
 		l = l.Repeat(uint64(sub), extent).Shifted(start * extent)
 		extent *= size
@@ -242,31 +251,31 @@ const (
 
 // darray is one process's part of a distributed array (MPI 4.1, 5.1.4).
 // Integers are size, rank, ndims, gsizes, distribs, dargs, psizes, order.
-func (b *typeBuilder) darray() *intervals.Layout {
+func (b *typeBuilder) darray() *intervals.Sequence {
 	n := int(b.int(2))
 	if n < 1 || len(b.def.Ints) < 4*n+4 {
 		b.bad = fmt.Errorf("a darray of %d dimensions with %d integers", n, len(b.def.Ints))
-		return intervals.Empty
+		return intervals.Nothing
 	}
 	at := make([]int64, n) // in the grid of processes, which is in row-major order
 	for k, rank := n-1, b.int(1); k >= 0; k-- {
 		procs := b.int(3 + 3*n + k)
 		if procs < 1 {
 			b.bad = fmt.Errorf("%d processes in dimension %d", procs, k)
-			return intervals.Empty
+			return intervals.Nothing
 		}
 		at[k], rank = rank%procs, rank/procs
 	}
-	l, extent := b.part(0).layout, b.part(0).extent
+	l, extent := b.part(0).bytes, b.part(0).extent
 	for k := range n {
 		d := k // Fortran order: the first dimension is contiguous
 		if b.int(4*n+3) == 0 {
 			d = n - 1 - k
 		}
 		size, how, arg, procs := b.int(3+d), b.int(3+n+d), b.int(3+2*n+d), b.int(3+3*n+d)
-		if size < 0 || arg < defaultArg || size > maxRuns && len(l.Runs()) > 1 {
+		if size < 0 || arg < defaultArg || size > maxRuns && len(l.Layout().Runs()) > 1 {
 			b.bad = fmt.Errorf("dimension %d has %d elements, distribution argument %d", d, size, arg)
-			return intervals.Empty
+			return intervals.Nothing
 		}
 		l = dealt(l, extent, size, how, arg, procs, at[d])
 		extent *= size
@@ -276,7 +285,7 @@ func (b *typeBuilder) darray() *intervals.Layout {
 
 // dealt returns the elements of one dimension that belong to process `at` of
 // `procs`, each l, extent bytes apart.
-func dealt(l *intervals.Layout, extent, size, how, arg, procs, at int64) *intervals.Layout {
+func dealt(l *intervals.Sequence, extent, size, how, arg, procs, at int64) *intervals.Sequence {
 	switch how {
 	case notDistributed:
 		return l.Repeat(uint64(size), extent)
@@ -291,7 +300,7 @@ func dealt(l *intervals.Layout, extent, size, how, arg, procs, at int64) *interv
 		arg = 1
 	}
 	if arg == 0 || at*arg >= size {
-		return intervals.Empty
+		return intervals.Nothing
 	}
 	left, round := size-at*arg, procs*arg
 	full := left / round
@@ -299,16 +308,18 @@ func dealt(l *intervals.Layout, extent, size, how, arg, procs, at int64) *interv
 	if rest == arg {
 		full, rest = full+1, 0
 	}
-	blocks := l.Repeat(uint64(arg), extent).Repeat(uint64(full), round*extent)
-	last := l.Repeat(uint64(rest), extent).Shifted(full * round * extent)
-	return intervals.Join(blocks, last).Shifted(at * arg * extent)
+	first := at * arg * extent
+	block := l.Repeat(uint64(arg), extent)
+	return intervals.Chain(
+		intervals.Part{Of: block, At: first, Count: uint64(full), Step: round * extent},
+		intervals.Part{Of: l, At: first + full*round*extent, Count: uint64(rest), Step: extent})
 }
 
 // buffer is a number of elements of a datatype.
 type buffer struct {
 	bufferKey
-	layout *intervals.Layout // relative to the buffer's address
-	typ    *datatype
+	bytes *intervals.Sequence // relative to the buffer's address
+	typ   *datatype
 }
 
 type bufferKey struct{ count, typ int64 }
@@ -316,17 +327,25 @@ type bufferKey struct{ count, typ int64 }
 // buffer returns the bytes of count elements of a datatype, relative to the
 // buffer's address, and the datatype.
 func (p *process) buffer(count, id int64) (*intervals.Layout, *datatype, error) {
+	b, err := p.bufferOf(count, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	return b.bytes.Layout(), b.typ, nil
+}
+
+func (p *process) bufferOf(count, id int64) (*buffer, error) {
 	key := bufferKey{count, id}
 	recent := &p.recent[uint64(count^id)%uint64(len(p.recent))]
 	b := *recent
 	if b == nil || b.bufferKey != key {
 		var err error
 		if b, err = p.newBuffer(key); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		*recent = b
 	}
-	return b.layout, b.typ, nil
+	return b, nil
 }
 
 // newBuffer returns the buffer of that key, which is not among the recent ones.
@@ -335,7 +354,7 @@ func (p *process) newBuffer(key bufferKey) (*buffer, error) {
 	case key.count < 0:
 		return nil, fmt.Errorf("a negative count (%d)", key.count)
 	case key.count == 0:
-		return &buffer{bufferKey: key, layout: intervals.Empty, typ: &datatype{}}, nil
+		return &buffer{bufferKey: key, bytes: intervals.Nothing, typ: &datatype{}}, nil
 	}
 	if b := p.buffers[key]; b != nil {
 		return b, nil
@@ -344,10 +363,10 @@ func (p *process) newBuffer(key bufferKey) (*buffer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if key.count > maxRuns && len(t.layout.Runs()) > 1 {
-		return nil, fmt.Errorf("%d elements of a datatype with %d blocks", key.count, len(t.layout.Runs()))
+	if key.count > maxRuns && t.scattered() {
+		return nil, fmt.Errorf("%d elements of a datatype with %d blocks", key.count, len(t.bytes.Layout().Runs()))
 	}
-	b := &buffer{bufferKey: key, layout: t.layout.Repeat(uint64(key.count), t.extent), typ: t}
+	b := &buffer{bufferKey: key, bytes: t.bytes.Repeat(uint64(key.count), t.extent), typ: t}
 	if len(p.buffers) >= 4096 { // programs with ever new counts
 		clear(p.buffers)
 	}
@@ -365,5 +384,5 @@ func (p *process) grid(count, id int64, t *datatype) (*intervals.Layout, error) 
 	if err != nil {
 		return nil, err
 	}
-	return filled.layout.Repeat(uint64(count), filled.extent), nil
+	return filled.bytes.Layout().Repeat(uint64(count), filled.extent), nil
 }

@@ -73,7 +73,7 @@ func TestDatatypes(t *testing.T) {
 			tt.typ.ID = 9
 			got, err := typesOf(intType, doubleType, &tt.typ).typeOf(9)
 			require.NoError(t, err)
-			require.Equal(t, tt.want, got.layout.Runs())
+			require.Equal(t, tt.want, got.bytes.Layout().Runs())
 			require.Equal(t, tt.basic, got.basic)
 		})
 	}
@@ -168,7 +168,7 @@ func TestDarrays(t *testing.T) {
 			def := &trace.Type{ID: 9, Combiner: trace.Darray, Extent: 4 * all, Ints: append(ints, order), Types: []int64{1}}
 			got, err := typesOf(intType, def).typeOf(9)
 			require.NoError(t, err)
-			for _, r := range got.layout.Runs() {
+			for _, r := range got.bytes.Layout().Runs() {
 				for k := range r.Count {
 					for b := uint64(0); b < r.Size; b += 4 {
 						at := int64(r.Lo+k*r.Stride+b) / 4
