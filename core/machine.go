@@ -307,6 +307,7 @@ func (m *Machine) endRegion(last bool) *regions.Region {
 		m.stopped = true
 		return r
 	}
+	m.store.PutOff(r)
 	m.beginRegion()
 	return r
 }

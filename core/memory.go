@@ -65,9 +65,9 @@ func (s *Strand) locate(a *regions.Access) (object int64) {
 	if len(s.memory.aliases) == 0 {
 		return 0
 	}
-	lo, hi := a.Layout.Bounds(a.Base)
-	x := s.alias(lo, hi)
-	if x == nil || lo < x.Lo {
+	lo, _ := a.Layout.Bounds(a.Base)
+	x := s.alias(lo, lo+1)
+	if x == nil {
 		return 0
 	}
 	a.Owner = x.Owner

@@ -136,15 +136,27 @@ func (s *Storage) HandOver(r *Region) {
 	}
 }
 
+// PutOff leaves accesses out of a region that was handed over, and that another
+// one follows, which are not complete and wait for their Gate to be known: where
+// that is, the next region has to say what they are ordered after.
+func (s *Storage) PutOff(r *Region) {
+	r.leaveOut(func(a *Access) bool { return a.gateOpen() && a.End.Seg == Never })
+}
+
+// leaveOut takes accesses of calls out of the region.
+func (r *Region) leaveOut(which func(*Access) bool) {
+	if slices.ContainsFunc(r.Calls, which) {
+		r.Calls = slices.DeleteFunc(slices.Clone(r.Calls), which)
+	}
+}
+
 // GoOn begins the next phase with what is not past of the region that was
 // handed over, marked as old. An access that waits for its Gate to be known goes
 // on in the next phase only. pending says of each access that is not complete, by
 // carry, that it goes on as another one: the region keeps its own.
 func (s *Storage) GoOn(r *Region, past Limit, pending func(carry func(*Access) *Access)) {
 	all := s.calls
-	if slices.ContainsFunc(all, (*Access).gateOpen) {
-		r.Calls = slices.DeleteFunc(slices.Clone(all), (*Access).gateOpen)
-	}
+	r.leaveOut((*Access).gateOpen)
 	s.calls = make([]*Access, 0, 64)
 	pending(func(a *Access) *Access {
 		if a.gateOpen() {
