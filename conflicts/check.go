@@ -3,6 +3,7 @@ package conflicts
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -32,6 +33,7 @@ type Checker struct {
 	collectors []*Collector
 	check      RegionCheck // nil: none
 	workers    sync.WaitGroup
+	spare      sync.Pool // of sharedRegion
 }
 
 // unit is the memory of one process in one region, or of all when owner is -1.
@@ -44,13 +46,24 @@ type unit struct {
 type sharedRegion struct {
 	*regions.Region
 	owners [][]*regions.Access // what calls access, by whose memory it is
+	all    []*regions.Access   // what owners are parts of
+	ends   []int               // of these parts
 	units  atomic.Int32
+}
+
+// over notes that a unit was searched, and releases the region with the last.
+func (sh *sharedRegion) over(spare *sync.Pool) {
+	if sh.units.Add(-1) == 0 {
+		sh.Release()
+		sh.Region = nil
+		spare.Put(sh)
+	}
 }
 
 const (
 	allOwners = -1
 	// batchWeight is how many accesses are worth handing to another goroutine.
-	batchWeight = 1 << 13
+	batchWeight = 1 << 11
 )
 
 // NewChecker starts that many workers, for conflicts in one part of memory. A
@@ -73,6 +86,7 @@ func NewChecker(ctx context.Context, workers int, judge Judge, part regions.Part
 			for units := range c.work {
 				for _, u := range units {
 					s.unit(ctx, u)
+					u.region.over(&c.spare)
 				}
 				if s.err != nil {
 					fail(s.err)
@@ -90,7 +104,15 @@ func (c *Checker) Add(r *regions.Region) {
 			c.fail(err)
 		}
 	}
-	sh := &sharedRegion{Region: r, owners: byOwner(r, c.part)}
+	if r.CallCount() == 0 { // loads and stores alone do not conflict
+		r.Release()
+		return
+	}
+	sh, _ := c.spare.Get().(*sharedRegion)
+	if sh == nil {
+		sh = &sharedRegion{}
+	}
+	sh.sort(r, c.part)
 	weight := r.Weight
 	if weight < batchWeight {
 		sh.units.Store(1)
@@ -139,18 +161,24 @@ func (c *Checker) Close() ([]Group, error) {
 	return Join(lists...), err
 }
 
-// byOwner sorts what calls access in a part of memory by whose it is.
-func byOwner(r *regions.Region, part regions.Part) [][]*regions.Access {
-	ends := make([]int, len(r.Segments)+1)
+// sort makes it a region, of which it sorts what calls access in a part of memory
+// by whose it is.
+func (sh *sharedRegion) sort(r *regions.Region, part regions.Part) {
+	n := len(r.Segments)
+	sh.Region = r
+	sh.ends = append(sh.ends[:0], make([]int, n+1)...)
+	ends := sh.ends
 	for _, a := range r.Calls {
 		ends[a.Owner+1]++
 	}
-	for i := range r.Segments {
+	for i := range n {
 		ends[i+1] += ends[i]
 	}
-	all, owners := make([]*regions.Access, len(r.Calls)), make([][]*regions.Access, len(r.Segments))
+	clear(sh.all)
+	sh.all, sh.owners = slices.Grow(sh.all[:0], len(r.Calls))[:len(r.Calls)], slices.Grow(sh.owners[:0], n)[:n]
+	owners := sh.owners
 	for i := range owners {
-		owners[i] = all[ends[i]:ends[i]:ends[i+1]]
+		owners[i] = sh.all[ends[i]:ends[i]:ends[i+1]]
 	}
 	for _, a := range r.Calls {
 		if !part.Whole() {
@@ -160,7 +188,6 @@ func byOwner(r *regions.Region, part regions.Part) [][]*regions.Access {
 		}
 		owners[a.Owner] = append(owners[a.Owner], a)
 	}
-	return owners
 }
 
 // searcher looks for conflicts in the memory of one process at a time. Its
@@ -215,9 +242,6 @@ func (s *searcher) unit(ctx context.Context, u unit) {
 		s.search(ctx, u.owner, u.region.owners[u.owner])
 	}
 	s.region = nil
-	if u.region.units.Add(-1) == 0 {
-		u.region.Release()
-	}
 }
 
 func (s *searcher) search(ctx context.Context, owner int32, calls []*regions.Access) {

@@ -12,10 +12,19 @@ type ChannelKey struct {
 	Tag      int64
 }
 
+// slot is one of n places for channels of which some of the last are kept.
+func (k *ChannelKey) slot(n int) int {
+	h := uint64(k.On)*3 ^ uint64(k.From)*5 ^ uint64(k.To)*7 ^ uint64(k.Tag)*11 ^ uint64(k.Kind)
+	return int(h % uint64(n))
+}
+
 // Channel matches the n-th signal with the n-th wait.
 type Channel struct {
+	key            ChannelKey
 	sent, received uint64
-	matches        map[uint64]*Match
+	open           line[*Match] // that one side has yet to take, in order
+	first          uint64       // the number of the first of these
+	spare          []*Match     // for reuse
 }
 
 // Match is one signal and the wait that matches it.
@@ -29,51 +38,68 @@ type Match struct {
 	over    bool // the wait is over
 	of      *Channel
 	n       uint64 // its number there, from 1
-	sides   uint8  // how many of the two sides have it
+	sides   uint8  // how many of the two sides have taken it
+	left    uint8  // and how many have left it
 }
 
 // Channel returns the channel of that name.
 func (m *Machine) Channel(k ChannelKey) *Channel {
+	recent := &m.sync.recent[k.slot(len(m.sync.recent))]
+	if c := *recent; c != nil && c.key == k {
+		return c
+	}
 	c := m.sync.channels[k]
 	if c == nil {
-		c = &Channel{matches: map[uint64]*Match{}}
+		c = &Channel{key: k, first: 1}
 		m.sync.channels[k] = c
 	}
+	*recent = c
 	return c
 }
 
 // Send returns the next match to its sender.
 func (c *Channel) Send() *Match {
 	c.sent++
-	return c.at(c.sent)
+	return c.take(c.sent)
 }
 
 // Receive returns the next match to its receiver.
 func (c *Channel) Receive() *Match {
 	c.received++
-	return c.at(c.received)
+	return c.take(c.received)
 }
 
 // Peek returns the match that the next Receive will return.
 func (c *Channel) Peek() *Match { return c.look(c.received + 1) }
 
-// at returns the n-th match to one of its two sides.
-func (c *Channel) at(n uint64) *Match {
+// take gives the n-th match to one of its two sides.
+func (c *Channel) take(n uint64) *Match {
 	x := c.look(n)
 	if x.sides++; x.sides == 2 {
-		delete(c.matches, n)
+		// Both sides take all before it first, so that it is the first.
+		c.open.take()
+		c.first++
 	}
 	return x
 }
 
 // look returns the n-th match, of which at least one side is to come.
 func (c *Channel) look(n uint64) *Match {
-	x := c.matches[n]
-	if x == nil {
-		x = &Match{of: c, n: n}
-		c.matches[n] = x
+	i := int(n - c.first)
+	for i >= c.open.len() {
+		c.open.add(c.newMatch(c.first + uint64(c.open.len())))
 	}
-	return x
+	return c.open.at(i)
+}
+
+func (c *Channel) newMatch(n uint64) *Match {
+	if k := len(c.spare); k > 0 {
+		x := c.spare[k-1]
+		c.spare = c.spare[:k-1]
+		*x = Match{of: c, n: n}
+		return x
+	}
+	return &Match{of: c, n: n}
 }
 
 // GiveBack takes the match back from its receiver, for the next Receive. It
@@ -84,9 +110,20 @@ func (x *Match) GiveBack() bool {
 		return false
 	}
 	c.received--
-	x.sides--
-	c.matches[x.n] = x
+	if x.sides--; x.sides == 1 {
+		c.open.putBack(x)
+		c.first--
+	}
 	return true
+}
+
+// Leave says that one side will not use the match any more: the sender, which
+// has given its signal, or the receiver, whose wait is over. The match may serve
+// again once both have left it; who never says so costs its memory only.
+func (x *Match) Leave() {
+	if x.left++; x.left == 2 {
+		x.of.spare = append(x.of.spare, x)
+	}
 }
 
 // Carry lets the end of the wait complete accesses.

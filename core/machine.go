@@ -40,7 +40,7 @@ type Machine struct {
 	clock   evc.Clock // of the present phase
 	index   int       // of the present concurrent region
 	strands []*Strand
-	queue   []*Strand // that can go on, in order
+	queue   line[*Strand] // that can go on, each at most once
 
 	store   *regions.Storage // of accesses
 	pending pendingAccesses
@@ -175,10 +175,10 @@ func (m *Machine) MayOrder() []string {
 }
 
 func (m *Machine) beginRegion() {
-	m.clock = m.clocks.New()
+	m.store.Begin()
+	m.clock = m.clocks.Again(m.store.Region().Clock)
 	m.phase.beginRegion()
 	m.ended.arrived = 0
-	m.store.Begin()
 	for _, model := range m.models {
 		model.BeginRegion()
 	}
@@ -186,7 +186,7 @@ func (m *Machine) beginRegion() {
 	for _, s := range m.strands {
 		s.beginRegion()
 		if s.state == running {
-			m.queue = append(m.queue, s)
+			m.queue.add(s)
 		}
 	}
 	m.pending.carry()
@@ -229,9 +229,8 @@ func (m *Machine) Next(ctx context.Context) (*regions.Region, error) {
 // drain lets every strand go on as far as it can. It returns a phase when one
 // is over before that.
 func (m *Machine) drain(ctx context.Context) (*regions.Region, error) {
-	for len(m.queue) > 0 {
-		s := m.queue[0]
-		m.queue = m.queue[1:]
+	for m.queue.len() > 0 {
+		s := m.queue.take()
 		if err := s.run(ctx); err != nil {
 			return nil, err
 		}
@@ -244,7 +243,6 @@ func (m *Machine) drain(ctx context.Context) (*regions.Region, error) {
 			return nil, err
 		}
 	}
-	m.queue = nil
 	return nil, nil
 }
 
@@ -263,9 +261,10 @@ func (m *Machine) allEnded() bool {
 func (m *Machine) releaseSoft() bool {
 	for _, s := range m.strands {
 		if s.state == waiting && s.sync.waits[0].Soft {
+			s.sync.waits[0].On.forsake(s)
 			s.sync.waits = s.sync.waits[1:]
 			s.state = running
-			m.queue = append(m.queue, s)
+			m.queue.add(s)
 			return true
 		}
 	}
@@ -275,13 +274,12 @@ func (m *Machine) releaseSoft() bool {
 // region returns the phase that ends.
 func (m *Machine) region() *regions.Region {
 	m.pending.list()
-	r := &regions.Region{Index: m.index, Weight: m.phase.grown, Clock: m.clock, LockSpans: m.sync.lockSpansNow()}
 	m.stats.Accesses += uint64(m.store.New() + m.pending.leftOutNew)
 	m.pending.leftOutNew = 0
-	m.store.HandOver(r)
-	for _, s := range m.strands {
-		r.Segments = append(r.Segments, s.path.segs)
-		r.First = append(r.First, s.path.first)
+	r := m.store.HandOver()
+	r.Index, r.Weight, r.Clock, r.LockSpans = m.index, m.phase.grown, m.clock, m.sync.lockSpansNow()
+	for i, s := range m.strands {
+		r.Segments[i], r.First[i] = s.path.segs, s.path.first
 		n := uint64(s.taken)
 		m.stats.Runs += n
 		m.stats.Accesses += n

@@ -2,6 +2,7 @@ package core
 
 import (
 	"math"
+	"slices"
 
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/regions"
@@ -110,7 +111,7 @@ func (m *Machine) kept(floor []uint32, past regions.Limit) int {
 func (m *Machine) keepSegments(before evc.Clock, floor []uint32) {
 	for i, s := range m.strands {
 		p := &s.path
-		segs := make([]regions.Segment, 0, 2*(len(p.segs)-int(floor[i])))
+		segs := slices.Grow(m.store.Region().Segments[i], 2*(len(p.segs)-int(floor[i])))
 		for _, seg := range p.segs[floor[i]:] {
 			seg.Stamp = m.clock.Enter(before.Time(seg.Stamp))
 			segs = append(segs, seg)

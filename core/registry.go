@@ -11,6 +11,7 @@ import (
 type registry struct {
 	meetings  map[MeetKey]*gathering
 	channels  map[ChannelKey]*Channel
+	recent    [16]*Channel // some of the last asked for
 	counters  map[CounterKey]*Counter
 	locks     map[LockKey]*LockOrder
 	lockSets  regions.LockSets

@@ -8,11 +8,13 @@ import (
 // Signal is what a signal event deposits for the wait events that match it
 // (seed 001, definitions 4 and 5). The zero Signal was not given yet.
 type Signal struct {
-	given   bool
-	region  int
-	time    evc.Time
-	mark    Mark // what an Observer has it carry
-	waiters []*Strand
+	given  bool
+	region int
+	time   evc.Time
+	mark   Mark // what an Observer has it carry
+	// first and last are the strands that wait for it, in the order in which they
+	// began to; those between are behind the first (synchronization.behind).
+	first, last *Strand
 }
 
 // Given reports whether the signal was given.
@@ -34,17 +36,44 @@ type synchronization struct {
 	room  []Wait            // storage of waits
 	call  *regions.CallInfo // whose waits these are
 	after func()            // to do once they are over
+	// behind is the strand that began to wait for the same signal next.
+	behind *Strand
 }
 
 func (m *Machine) give(s *Signal, t evc.Time) {
 	s.given, s.region, s.time = true, m.index, t
-	for _, w := range s.waiters {
-		if w.state == waiting {
-			w.state = running
-			m.queue = append(m.queue, w)
-		}
+	for w := s.first; w != nil; {
+		next := w.sync.behind
+		w.sync.behind = nil
+		w.state = running
+		m.queue.add(w)
+		w = next
 	}
-	s.waiters = nil
+	s.first, s.last = nil, nil
+}
+
+// await lets a strand wait for the signal, which was not given yet.
+func (s *Signal) await(w *Strand) {
+	if s.last == nil {
+		s.first = w
+	} else {
+		s.last.sync.behind = w
+	}
+	s.last = w
+	w.state = waiting
+}
+
+// forsake lets a strand wait for the signal no more.
+func (s *Signal) forsake(w *Strand) {
+	var before *Strand
+	at := &s.first
+	for *at != w {
+		before = *at
+		at = &before.sync.behind
+	}
+	if *at, w.sync.behind = w.sync.behind, nil; s.last == w {
+		s.last = before
+	}
 }
 
 // Announce gives a signal that orders nobody: who waits for it goes on.
@@ -91,8 +120,7 @@ func (s *Strand) goOn() bool {
 	for len(y.waits) > 0 {
 		w := y.waits[0]
 		if !w.On.given {
-			w.On.waiters = append(w.On.waiters, s)
-			s.state = waiting
+			w.On.await(s)
 			return false
 		}
 		if w.On.region == m.index {

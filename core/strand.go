@@ -78,7 +78,7 @@ func (s *Strand) Knows(at regions.Point) bool {
 }
 
 func (s *Strand) beginRegion() {
-	s.path.clear()
+	s.path.segs, s.path.first = s.m.store.Region().Segments[s.Rank], 0
 	s.beginSegment(s.closing)
 	s.m.store.SetLocks(s.Rank, s.memory.own)
 	s.closing = nil
@@ -98,8 +98,6 @@ type path struct {
 	bounds []regions.Bounds  // room for the next
 	marks  []regions.Landmark
 }
-
-func (p *path) clear() { p.segs, p.first = nil, 0 }
 
 // segment returns the number of the present separate region.
 func (p *path) segment() int32 { return p.first + int32(len(p.segs)) - 1 }
@@ -190,7 +188,7 @@ func (s *Strand) run(ctx context.Context) error {
 		}
 		s.replay()
 		if n++; n >= s.m.opts.Turn && s.event.Kind == trace.KindCall && s.state == running {
-			s.m.queue = append(s.m.queue, s)
+			s.m.queue.add(s)
 			return nil
 		}
 	}

@@ -120,6 +120,7 @@ type Maker struct {
 	name    string
 	strands int
 	primes  []uint64
+	start   base // of the first phases of all regions
 }
 
 // NewMaker returns a Maker of clocks of that name for that many strands.
@@ -137,16 +138,21 @@ func NewMaker(name string, strands int) (*Maker, error) {
 
 // New returns the clock of a concurrent region, in which each strand has been
 // ticked once.
-func (m *Maker) New() Clock {
-	switch m.name {
-	case Encoded:
-		return newEncoded(m.primes, vectorBits(m.strands))
-	case Auto:
-		c := newEncoded(m.primes, min(quickBits(m.strands), vectorBits(m.strands)))
-		c.auto = true
-		return c
+func (m *Maker) New() Clock { return m.Again(nil) }
+
+// Again is New, in the storage of a clock of the Maker that is not used any more;
+// nil: there is none. Times that the clock gave keep their meaning.
+func (m *Maker) Again(old Clock) Clock {
+	if m.name == Vector {
+		c, _ := old.(*vectorClock)
+		return newVector(c, m.strands, &m.start)
 	}
-	return newVector(m.strands)
+	c, _ := old.(*encodedClock)
+	c = newEncoded(c, m.primes, &m.start)
+	if c.limit = vectorBits(m.strands); m.name == Auto {
+		c.limit, c.auto = min(quickBits(m.strands), c.limit), true
+	}
+	return c
 }
 
 // lowest takes the least of each component.

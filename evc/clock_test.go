@@ -159,7 +159,8 @@ func everyone(n int) []int {
 }
 
 func TestEncodedNumbers(t *testing.T) {
-	c := newEncoded(firstPrimes(3), 1000)
+	c := newEncoded(nil, firstPrimes(3), &base{})
+	c.limit = 1000
 	require.Equal(t, []uint64{2, 3, 5}, c.primes)
 	for range 100 {
 		c.Tick(1)
@@ -240,7 +241,8 @@ func TestFactor(t *testing.T) {
 
 // A clock without global synchronization keeps bounded timestamps.
 func TestEncodedNeverOutgrowsTheVector(t *testing.T) {
-	c := newEncoded(firstPrimes(4), vectorBits(4))
+	c := newEncoded(nil, firstPrimes(4), &base{})
+	c.limit = vectorBits(4)
 	for i := range 1000 {
 		from, to := i%4, (i*7+1)%4
 		s := c.Time(c.Now(from))

@@ -21,6 +21,7 @@ type encodedClock struct {
 	fresh  []bool // the timestamp of now was given to nobody: a merge may change it
 	wide   bool   // a number outgrew the limit: new timestamps are vectors
 	auto   bool   // and so they are in later phases
+	room   vectorRoom
 }
 
 // encoded is a timestamp: a number, or a vector where that is set.
@@ -29,11 +30,10 @@ type encoded struct {
 	v []uint32
 }
 
-// newEncoded returns a clock of a strand for each of the primes, of numbers of
-// at most limit bits.
-func newEncoded(primes []uint64, limit int) *encodedClock {
-	c := emptyEncoded(primes, &base{})
-	c.limit = limit
+// newEncoded returns a clock of a strand for each of the primes, which has no
+// limit yet. old, which may be nil, is one whose storage serves it.
+func newEncoded(old *encodedClock, primes []uint64, b *base) *encodedClock {
+	c := emptyEncoded(old, primes, b)
 	for i, p := range c.primes {
 		// Each strand's first separate region is ticked once already: a
 		// timestamp of 1 would divide every other.
@@ -42,12 +42,15 @@ func newEncoded(primes []uint64, limit int) *encodedClock {
 	return c
 }
 
-func emptyEncoded(primes []uint64, b *base) *encodedClock {
-	strands := len(primes)
-	return &encodedClock{
-		base: b, primes: primes,
-		stamps: make([]encoded, 1, 2*strands+1), now: make([]Stamp, strands), fresh: make([]bool, strands),
+func emptyEncoded(old *encodedClock, primes []uint64, b *base) *encodedClock {
+	c := old
+	if strands := len(primes); c == nil {
+		c = &encodedClock{stamps: make([]encoded, 1, 2*strands+1), now: make([]Stamp, strands), fresh: make([]bool, strands)}
 	}
+	clear(c.stamps)
+	clear(c.fresh)
+	*c = encodedClock{base: b, primes: primes, stamps: c.stamps[:1], now: c.now, fresh: c.fresh, room: c.room}
+	return c
 }
 
 // vectorBits is the size of a plain vector in bits; of a single word, numbers
@@ -93,7 +96,7 @@ func (c *encodedClock) Tick(strand int) {
 		}
 		c.wide = true
 	}
-	v := append([]uint32(nil), c.vector(x)...)
+	v := c.room.copy(c.vector(x))
 	v[strand]++
 	c.now[strand] = c.add(encoded{v: v})
 }
@@ -244,7 +247,7 @@ func (c *encodedClock) Floor(active []int) []uint32 {
 }
 
 func (c *encodedClock) Next(floor []uint32) Clock {
-	d := emptyEncoded(c.primes, c.base.next(floor))
+	d := emptyEncoded(nil, c.primes, c.base.next(floor))
 	d.limit, d.auto, d.wide = c.limit, c.auto, c.auto && c.wide
 	for i := range d.now {
 		d.now[i] = d.Enter(c.Time(c.now[i]))

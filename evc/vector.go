@@ -8,10 +8,29 @@ type vectorClock struct {
 	stamps [][]uint32 // by Stamp; stamps[0] is unused
 	now    []Stamp
 	fresh  []bool // the timestamp of now was given to nobody: a merge may change it
+	room   vectorRoom
 }
 
-func newVector(strands int) *vectorClock {
-	c := emptyVector(strands, &base{})
+// vectorRoom is room for vectors. Small ones are made several at a time.
+type vectorRoom []uint32
+
+// copy returns a copy of a vector.
+func (r *vectorRoom) copy(v []uint32) []uint32 {
+	const words = 256
+	n := len(v)
+	if len(*r) < n {
+		*r = make([]uint32, max(n, words))
+	}
+	c := (*r)[:n:n]
+	*r = (*r)[n:]
+	copy(c, v)
+	return c
+}
+
+// newVector returns a clock of that many strands. old, which may be nil, is one
+// whose storage serves it.
+func newVector(old *vectorClock, strands int, b *base) *vectorClock {
+	c := emptyVector(old, strands, b)
 	for i := range c.now {
 		v := make([]uint32, strands)
 		v[i] = 1
@@ -20,10 +39,15 @@ func newVector(strands int) *vectorClock {
 	return c
 }
 
-func emptyVector(strands int, b *base) *vectorClock {
-	return &vectorClock{
-		base: b, n: strands, stamps: make([][]uint32, 1, strands+1), now: make([]Stamp, strands), fresh: make([]bool, strands),
+func emptyVector(old *vectorClock, strands int, b *base) *vectorClock {
+	c := old
+	if c == nil {
+		c = &vectorClock{stamps: make([][]uint32, 1, strands+1), now: make([]Stamp, strands), fresh: make([]bool, strands)}
 	}
+	clear(c.stamps)
+	clear(c.fresh)
+	*c = vectorClock{base: b, n: strands, stamps: c.stamps[:1], now: c.now, fresh: c.fresh, room: c.room}
+	return c
 }
 
 func (c *vectorClock) add(v []uint32) Stamp {
@@ -44,7 +68,7 @@ func (c *vectorClock) Time(s Stamp) Time {
 }
 
 func (c *vectorClock) Tick(strand int) {
-	v := append([]uint32(nil), c.stamps[c.now[strand]]...)
+	v := c.room.copy(c.stamps[c.now[strand]])
 	v[strand]++
 	c.now[strand] = c.add(v)
 	c.fresh[strand] = true
@@ -135,7 +159,7 @@ func (c *vectorClock) Floor(active []int) []uint32 {
 }
 
 func (c *vectorClock) Next(floor []uint32) Clock {
-	d := emptyVector(c.n, c.base.next(floor))
+	d := emptyVector(nil, c.n, c.base.next(floor))
 	for i := range d.now {
 		d.now[i] = d.Enter(c.Time(c.now[i]))
 	}

@@ -64,9 +64,9 @@ func sequence(k core.MeetKey) core.MeetKey { return core.MeetKey{On: k.On, Of: k
 
 // take takes the process's next number in a sequence of collective calls.
 func (p *process) take(key core.MeetKey) core.MeetKey {
-	seq := sequence(key)
-	key.N = p.order.taken[seq] + 1
-	p.order.taken[seq] = key.N
+	taken := p.order.sequence(sequence(key))
+	taken.calls++
+	key.N = taken.calls
 	return key
 }
 

@@ -109,7 +109,39 @@ func doSend(m *Model, p *process, c *core.Call, r *binding) {
 	}
 	if s != nil {
 		p.Synchronize(c, []*core.Signal{&s.Forth}, waits, nil)
+		leave(s, waits)
 	}
+}
+
+// leave says that a blocking send is done with its match, unless it waits for the
+// receiver.
+func leave(s *core.Match, waits []core.Wait) {
+	if len(waits) == 0 {
+		s.Leave()
+	}
+}
+
+// receipt is the blocking receive that a process is in.
+type receipt struct {
+	match   *core.Match
+	call    *core.Call
+	into    bufferArgs
+	arrived func() // what is to do when the message is there
+}
+
+// receive lets a process wait for a message in a blocking receive, which gives
+// signals; waits are what else it waits for, first.
+func (p *process) receive(c *core.Call, s *core.Match, into bufferArgs, signals []*core.Signal, waits []core.Wait) {
+	p.receipt.match, p.receipt.call, p.receipt.into = s, c, into
+	p.Synchronize(c, append(signals, &s.Back), append(waits, awaitMessage(s)), p.receipt.arrived)
+}
+
+// arrived ends the blocking receive that a process is in.
+func (m *Model) arrived(p *process) {
+	x := &p.receipt
+	x.match.Finish(p.Strand, p.Synchronizing())
+	x.match.Leave()
+	m.receiveInto(p, x.call, x.into)
 }
 
 func doRecv(m *Model, p *process, c *core.Call, _ *binding) {
@@ -121,18 +153,15 @@ func doRecv(m *Model, p *process, c *core.Call, _ *binding) {
 	if s == nil {
 		return
 	}
-	p.Synchronize(c, []*core.Signal{&s.Back}, []core.Wait{awaitMessage(s)}, func() {
-		s.Finish(p.Strand, p.Synchronizing())
-		m.receiveInto(p, c, "buf", "count", "datatype")
-	})
+	p.receive(c, s, oneBuffer, nil, nil)
 }
 
-func (m *Model) receiveInto(p *process, c *core.Call, buf, count, typ string) {
-	a, ok := m.messageBuffer(p, c, buf, count, typ, ReceiveBuffer, regions.Write)
+func (m *Model) receiveInto(p *process, c *core.Call, into bufferArgs) {
+	a, ok := m.messageBuffer(p, c, into.buf, into.count, into.typ, ReceiveBuffer, regions.Write)
 	if !ok {
 		return
 	}
-	if p.receivedBytes(&a, c, count, typ); !a.Layout.IsEmpty() {
+	if p.receivedBytes(&a, c, into.count, into.typ); !a.Layout.IsEmpty() {
 		p.Instant(a)
 	}
 }
@@ -140,13 +169,15 @@ func (m *Model) receiveInto(p *process, c *core.Call, buf, count, typ string) {
 // bufferArgs are the names of the arguments that tell a buffer.
 type bufferArgs struct{ buf, count, typ string }
 
+// oneBuffer are those of a call that has one.
+var oneBuffer = bufferArgs{"buf", "count", "datatype"}
+
 // exchangeBuffers returns those of a call that sends and receives.
 func exchangeBuffers(c *core.Call) (out, in bufferArgs) {
 	if c.Has("sendbuf") {
 		return bufferArgs{"sendbuf", "sendcount", "sendtype"}, bufferArgs{"recvbuf", "recvcount", "recvtype"}
 	}
-	both := bufferArgs{"buf", "count", "datatype"}
-	return both, both
+	return oneBuffer, oneBuffer
 }
 
 func doSendrecv(m *Model, p *process, c *core.Call, _ *binding) {
@@ -157,24 +188,23 @@ func doSendrecv(m *Model, p *process, c *core.Call, _ *binding) {
 			p.Instant(a)
 		}
 	}
+	var incoming *core.Match
+	if c.Returned && c.Int("source") != trace.ProcNull {
+		source, tag := actual(c, c.Int("source"), c.Int("recvtag"))
+		incoming = m.received(p, c, source, tag)
+	}
 	signals := make([]*core.Signal, 0, 2)
 	if s != nil {
 		signals = append(signals, &s.Forth)
 	}
-	var after func()
-	if c.Returned && c.Int("source") != trace.ProcNull {
-		source, tag := actual(c, c.Int("source"), c.Int("recvtag"))
-		if s := m.received(p, c, source, tag); s != nil {
-			signals = append(signals, &s.Back)
-			waits = append(waits, awaitMessage(s))
-			after = func() {
-				s.Finish(p.Strand, p.Synchronizing())
-				m.receiveInto(p, c, in.buf, in.count, in.typ)
-			}
-		}
+	switch {
+	case incoming != nil:
+		p.receive(c, incoming, in, signals, waits)
+	case s != nil:
+		p.Synchronize(c, signals, waits, nil)
 	}
-	if len(signals) > 0 {
-		p.Synchronize(c, signals, waits, after)
+	if s != nil {
+		leave(s, waits)
 	}
 }
 

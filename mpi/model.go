@@ -51,7 +51,7 @@ var _ core.Model = (*Model)(nil)
 
 // New returns the model for one replay.
 func New(memory MemoryModel) *Model {
-	return &Model{memory: memory, comms: map[int64]*communicator{}, windows: windows{byID: map[int64]*window{}}}
+	return &Model{memory: memory, comms: map[int64]*communicator{}, windows: windows{byID: map[int64]*window{}}, order: callOrder{lost: map[core.MeetKey]bool{}}}
 }
 
 // definitions is what a trace of MPI calls defines; *trace.Reader is one.
@@ -73,7 +73,8 @@ type process struct {
 	neighbours map[int64]neighbours    // by communicator
 	messages   map[int64]*core.Match   // found by matched probes, by handle
 	files      map[int64]*core.Pending // buffers of split collective calls, by file
-	unsure     bool                    // calls were lost: which epochs are open is not known
+	receipt    receipt
+	unsure     bool // calls were lost: which epochs are open is not known
 }
 
 // noDefinitions is the trace of a process that defines nothing.
@@ -92,7 +93,7 @@ func (m *Model) Attach(machine *core.Machine) {
 			datatypes:  newDatatypes(),
 			requests:   newRequests(),
 			epochsOn:   epochsOn{wins: map[int64]*epochs{}},
-			order:      processOrder{taken: map[core.MeetKey]uint64{}},
+			order:      processOrder{taken: map[core.MeetKey]*taken{}},
 			neighbours: map[int64]neighbours{},
 			messages:   map[int64]*core.Match{},
 			files:      map[int64]*core.Pending{},
@@ -100,6 +101,7 @@ func (m *Model) Attach(machine *core.Machine) {
 		if defs, ok := p.Stream().(definitions); ok {
 			p.defs = defs
 		}
+		p.receipt.arrived = func() { m.arrived(p) }
 		m.procs = append(m.procs, p)
 	}
 }

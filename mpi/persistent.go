@@ -82,10 +82,7 @@ func (p *process) takeMessage(c *core.Call) *core.Match {
 
 func doMrecv(m *Model, p *process, c *core.Call, _ *binding) {
 	if s := p.takeMessage(c); s != nil && c.Returned {
-		p.Synchronize(c, []*core.Signal{&s.Back}, []core.Wait{awaitMessage(s)}, func() {
-			s.Finish(p.Strand, p.Synchronizing())
-			m.receiveInto(p, c, "buf", "count", "datatype")
-		})
+		p.receive(c, s, oneBuffer, nil, nil)
 	}
 }
 

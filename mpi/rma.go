@@ -12,17 +12,20 @@ import (
 // epochs are the access and exposure epochs of one process on one window, and
 // the operations that it has pending there.
 type epochs struct {
-	win     *window
-	rank    int32 // own rank in the window's communicator
-	fence   bool
-	fences  uint64  // calls of MPI_Win_fence so far
-	loose   bool    // the last of them did not synchronise
-	started []int32 // world ranks of the start group; nil outside of start–complete
-	posted  []int32 // world ranks of the post group
-	locks   map[int32]*lockEpoch
-	lockAll *lockEpoch
-	ops     pendingOps
-	copies  *copies // nil unless the window has the separate memory model
+	win    *window
+	rank   int32 // own rank in the window's communicator
+	fence  bool
+	fences uint64 // calls of MPI_Win_fence so far
+	loose  bool   // the last of them did not synchronise
+	// afterFence is what is to do when the process leaves a fence that
+	// synchronises; nil before the first.
+	afterFence func()
+	started    []int32 // world ranks of the start group; nil outside of start–complete
+	posted     []int32 // world ranks of the post group
+	locks      map[int32]*lockEpoch
+	lockAll    *lockEpoch
+	ops        pendingOps
+	copies     *copies // nil unless the window has the separate memory model
 
 	// Calls that findings name.
 	last      *regions.CallInfo // the last synchronization of the window

@@ -410,9 +410,9 @@ func parts(prefix, displs string, e each, vector bool) touch {
 }
 
 func doFinalize(m *Model, p *process, c *core.Call, _ *binding) {
-	p.order.last, p.order.at = p.Info(c), core.MeetKey{}
+	p.order.end, p.order.at = p.Info(c), core.MeetKey{}
 	p.Arrive(c, nil)
-	m.meets(p, p.order.last)
+	m.meets(p, p.order.end)
 }
 
 func doWinCreate(m *Model, p *process, c *core.Call, _ *binding) {
@@ -551,10 +551,13 @@ func doFence(m *Model, p *process, c *core.Call, _ *binding) {
 		return
 	}
 	m.finish(p, e, p.Info(c), buffers|targets, covered(c))
-	m.collect(p, c, core.MeetKey{On: e.win.ID, Of: onWindow}, e.win.group, core.AllToAll, core.NoRoot, func() {
-		maps.DeleteFunc(e.win.guards, func(k fenceKey, _ *core.Guard) bool { return k.n < e.fences })
-		e.copies.refresh(p)
-	})
+	if e.afterFence == nil {
+		e.afterFence = func() {
+			maps.DeleteFunc(e.win.guards, func(k fenceKey, _ *core.Guard) bool { return k.n < e.fences })
+			e.copies.refresh(p)
+		}
+	}
+	m.collect(p, c, core.MeetKey{On: e.win.ID, Of: onWindow}, e.win.group, core.AllToAll, core.NoRoot, e.afterFence)
 }
 
 func doFlush(m *Model, p *process, c *core.Call, r *binding) {

@@ -15,7 +15,7 @@ import (
 // communicator and window: all members make the same calls in the same order
 // (MPI 4.1, 6.14 and 12.5.1).
 type callOrder struct {
-	open map[core.MeetKey]*orderedCall
+	open openCalls
 	lost map[core.MeetKey]bool // communicators and windows (by sequence) on which the order is lost
 	any  bool                  // on some it is
 
@@ -25,13 +25,32 @@ type callOrder struct {
 
 // processOrder is the collective calls of one process.
 type processOrder struct {
-	taken   map[core.MeetKey]uint64 // calls so far, by sequence
+	taken   map[core.MeetKey]*taken // by sequence
+	last    *taken                  // the last of these that was asked for; or nil
 	callers []uint32                // threads that made some
 	lost    bool                    // which it made is not known
 	at      core.MeetKey            // its last blocking one
 	closing *regions.CallInfo       // the last synchronization of all processes that it came to
 	stuck   *orderedCall            // the one that it never returned from
-	last    *regions.CallInfo       // its call of MPI_Finalize
+	end     *regions.CallInfo       // its call of MPI_Finalize
+}
+
+// taken counts the calls that a process has made in a sequence.
+type taken struct {
+	of    core.MeetKey
+	calls uint64
+}
+
+// sequence returns the calls that the process has made in a sequence.
+func (o *processOrder) sequence(of core.MeetKey) *taken {
+	if o.last != nil && o.last.of == of {
+		return o.last
+	}
+	if o.last = o.taken[of]; o.last == nil {
+		o.last = &taken{of: of}
+		o.taken[of] = o.last
+	}
+	return o.last
 }
 
 // orderedCall is a collective call, as the first process made it.
@@ -43,6 +62,45 @@ type orderedCall struct {
 	call    *regions.CallInfo
 	members *core.Group
 	left    int // members that have yet to call
+}
+
+// openCalls are the collective calls that some members have yet to make.
+type openCalls struct {
+	recent *orderedCall // the one that was added last; or nil
+	others map[core.MeetKey]*orderedCall
+	spare  *orderedCall // room for the next; or nil
+}
+
+// find returns the call with that key, or nil.
+func (o *openCalls) find(key core.MeetKey) *orderedCall {
+	if o.recent != nil && o.recent.key == key {
+		return o.recent
+	}
+	return o.others[key]
+}
+
+// add adds a copy of a call.
+func (o *openCalls) add(c *orderedCall) {
+	if o.recent != nil {
+		if o.others == nil {
+			o.others = map[core.MeetKey]*orderedCall{}
+		}
+		o.others[o.recent.key] = o.recent
+	}
+	if o.recent, o.spare = o.spare, nil; o.recent == nil {
+		o.recent = &orderedCall{}
+	}
+	*o.recent = *c
+}
+
+// remove takes out a call that all members have made. It stays as it is until the
+// next is added.
+func (o *openCalls) remove(c *orderedCall) {
+	if o.spare = c; c == o.recent {
+		o.recent = nil
+	} else {
+		delete(o.others, c.key)
+	}
 }
 
 // noRank stands for the root of a call that names none.
@@ -58,7 +116,7 @@ func (m *Model) inOrder(p *process, c *core.Call, key core.MeetKey, g *core.Grou
 	if g.Size() == 1 {
 		return
 	}
-	own := orderedCall{key: key, fn: sameCall(c.Fn.Name), root: noRank, call: p.Info(c), members: g}
+	own := orderedCall{key: key, fn: c.Fn.Name, root: noRank, call: p.Info(c), members: g}
 	if c.Has("root") && c.Int("root") >= 0 {
 		own.root = c.Int("root")
 	}
@@ -69,23 +127,32 @@ func (m *Model) inOrder(p *process, c *core.Call, key core.MeetKey, g *core.Grou
 		stuck := own
 		p.order.stuck = &stuck
 	}
-	first := m.order.open[key]
+	first := m.order.open.find(key)
 	if first == nil {
-		if m.order.open == nil {
-			m.order.open, m.order.lost = map[core.MeetKey]*orderedCall{}, map[core.MeetKey]bool{}
-		}
-		first := own
-		first.left = g.Size() - 1
-		m.order.open[key] = &first
+		own.left = g.Size() - 1
+		m.order.open.add(&own)
 		return
 	}
 	if first.left--; first.left == 0 {
-		delete(m.order.open, key)
+		m.order.open.remove(first)
 	}
-	m.compare(p, &own, first)
+	if !own.agrees(first) {
+		m.compare(p, &own, first)
+	}
 }
 
-// compare reports a call that is not the one that another process made.
+// agrees reports whether two processes make the same call.
+func (c *orderedCall) agrees(d *orderedCall) bool {
+	return c.alike(d) && (c.root == d.root || c.root == noRank || d.root == noRank) && c.assert == d.assert
+}
+
+// alike reports whether two calls are to the same procedure.
+func (c *orderedCall) alike(d *orderedCall) bool {
+	return c.fn == d.fn || sameCall(c.fn) == sameCall(d.fn)
+}
+
+// compare reports a call that does not agree with the one that another process
+// made.
 func (m *Model) compare(p *process, own, first *orderedCall) {
 	seq := sequence(own.key)
 	if m.order.lost[seq] || m.disordered(p) || m.disordered(m.procs[first.call.Rank]) {
@@ -93,7 +160,7 @@ func (m *Model) compare(p *process, own, first *orderedCall) {
 	}
 	u := core.Usage{Fix: "let all members make the same collective calls in the same order"}
 	switch {
-	case own.fn != first.fn:
+	case !own.alike(first):
 		m.order.lost[seq], m.order.any = true, true
 		u.Why = fmt.Sprintf("rank %d calls %s where rank %d calls %s on the same %s", first.call.Rank, first.call.Fn, p.Rank, own.call.Fn, groupKind(seq))
 		m.mismatch(p, own, first, u.Why)
@@ -101,7 +168,7 @@ func (m *Model) compare(p *process, own, first *orderedCall) {
 		u.Why = fmt.Sprintf("rank %d gives root %d where rank %d gives root %d", first.call.Rank, first.root, p.Rank, own.root)
 		u.Fix = "let all members give the same root"
 		m.mismatch(p, own, first, u.Why)
-	case own.assert != first.assert:
+	default:
 		if (own.assert^first.assert)&trace.AssertNoPrecede != 0 {
 			// Some wait for all and some do not: what meets what is lost.
 			m.order.lost[seq], m.order.any = true, true
@@ -109,8 +176,6 @@ func (m *Model) compare(p *process, own, first *orderedCall) {
 		u.Why = fmt.Sprintf("rank %d asserts %s where rank %d asserts %s, and these must be given by all members or by none",
 			first.call.Rank, assertion(first.assert), p.Rank, assertion(own.assert))
 		u.Fix = "let all members give the same assertions"
-	default:
-		return
 	}
 	m.outOfOrder(own, first, u)
 }
@@ -209,8 +274,8 @@ func (m *Model) checkDeadlock() {
 			b := q.order.stuck
 			switch {
 			case q == p || m.disordered(q) || q.called(a.key):
-			case q.order.last != nil:
-				m.outOfOrder(a, &orderedCall{call: q.order.last, key: a.key}, core.Usage{
+			case q.order.end != nil:
+				m.outOfOrder(a, &orderedCall{call: q.order.end, key: a.key}, core.Usage{
 					Why: fmt.Sprintf("rank %d waits in %s, which rank %d never calls before MPI_Finalize", p.Rank, a.call.Fn, q.Rank),
 					Fix: "let all members make the same collective calls"})
 				return
@@ -226,4 +291,4 @@ func (m *Model) checkDeadlock() {
 }
 
 // called reports whether the process has made that collective call.
-func (p *process) called(k core.MeetKey) bool { return p.order.taken[sequence(k)] >= k.N }
+func (p *process) called(k core.MeetKey) bool { return p.order.sequence(sequence(k)).calls >= k.N }

@@ -94,6 +94,7 @@ type windows struct {
 	live    []*window // in the order of creation
 	gone    []*window // freed in this region
 	created int
+	seen    *windows // the last snapshot; nil where the next may be another
 }
 
 func (ws *windows) add(id int64, g *core.Group) *window {
@@ -106,6 +107,7 @@ func (ws *windows) add(id int64, g *core.Group) *window {
 	}
 	ws.byID[id] = w
 	ws.live = append(ws.live, w)
+	ws.seen = nil
 	return w
 }
 
@@ -121,20 +123,26 @@ func (ws *windows) purge() []*window {
 	gone := ws.gone
 	if len(gone) > 0 {
 		ws.live = slices.DeleteFunc(slices.Clone(ws.live), func(w *window) bool { return slices.Contains(gone, w) })
-		ws.gone = nil
+		ws.gone, ws.seen = nil, nil
 	}
 	return gone
 }
 
 // snapshot returns the windows that a region saw; later changes do not touch it.
 func (ws *windows) snapshot() *windows {
-	live := slices.Clone(ws.live)
-	for i, w := range live {
+	if ws.seen != nil {
+		return ws.seen
+	}
+	now, changing := &windows{live: slices.Clone(ws.live)}, false
+	for i, w := range now.live {
 		if w.dynamic != nil || w.missing > 0 {
-			live[i] = w.snapshot()
+			now.live[i], changing = w.snapshot(), true
 		}
 	}
-	return &windows{live: live}
+	if !changing {
+		ws.seen = now
+	}
+	return now
 }
 
 // snapshot returns a copy of a window that may change still.

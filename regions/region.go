@@ -187,7 +187,8 @@ type Completion struct {
 }
 
 // Region is one phase of a concurrent region: all of it, unless it is so long
-// that it comes in several.
+// that it comes in several. Where it is made, storage of a region that was
+// released may serve it.
 type Region struct {
 	Index    int // of the concurrent region
 	Weight   int // what it takes in memory, in loads or stores that take as much
@@ -204,17 +205,11 @@ type Region struct {
 	contents
 }
 
-// Release gives the memory of the region's accesses back to the Machine. The
-// region and its accesses must not be used afterwards.
+// Release gives the memory of the region, its accesses and its timestamps back to
+// the Storage. None of them must be used afterwards.
 func (r *Region) Release() {
-	if len(r.Kept) == 0 {
-		r.pool.putCalls(r.Calls)
-	}
-	r.pool.put(r.locals)
-	r.pool.putMoments(r.moments)
-	r.moments = nil
-	r.locals = nil
 	r.spill.close()
+	r.pool.release(r)
 }
 
 // Before reports whether a moment a, at which an access completes, is or

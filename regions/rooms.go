@@ -180,6 +180,9 @@ type pool struct {
 	moments      [][]moment // not in use
 	spareMoments int        // that moments has room for
 
+	regions      []*Region // that were released
+	spareRegions int       // what they have room for
+
 	spill   *spillFile // of the phase under way; nil: nothing was written
 	spilled SpillStats
 	scratch Scratch // of the replay, to read to
@@ -253,10 +256,8 @@ func (s *pool) count(r *room) {
 	r.counted = n
 }
 
-// put takes the rooms of a region back.
+// put takes the rooms of a region back. The pool must be locked.
 func (s *pool) put(all []*room) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	size := 0
 	for _, first := range all {
 		for r := first; r != nil; r = r.next {
@@ -276,6 +277,7 @@ func (s *pool) put(all []*room) {
 			r = next
 		}
 	}
+	clear(all)
 }
 
 // write writes a full room to the file of the phase.
@@ -317,10 +319,8 @@ func (s *pool) save(fill func([]byte) []byte) (at int64) {
 // mostCalls is how many accesses of calls are kept for reuse.
 const mostCalls = 1 << 15
 
-// putCalls takes the accesses of calls of a region back.
+// putCalls takes the accesses of calls of a region back. The pool must be locked.
 func (s *pool) putCalls(calls []*Access) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for _, a := range calls {
 		if len(s.calls) == mostCalls {
 			return

@@ -111,7 +111,8 @@ type seriesBuilder struct {
 	recent     []recentShapes // by rank
 	enders     []CallInfo     // calls that completed accesses, without their Pos; two that are none first
 	enderOf    map[CallInfo]uint32
-	lastBy     *CallInfo // the last of them, which has number lastEnder
+	lastEnders [16]uint32 // some of the last enders
+	lastBy     *CallInfo  // the last of them, which has number lastEnder
 	lastEnder  uint32
 }
 
@@ -263,21 +264,30 @@ func (b *seriesBuilder) ender(a *Access, by *CallInfo) uint32 {
 	}
 	call := *by
 	call.Pos, call.Members = 0, nil
+	recent := &b.lastEnders[(uint32(by.Rank)^by.Stack)%uint32(len(b.lastEnders))]
+	if b.enders[*recent] != call {
+		*recent = b.newEnder(call)
+	}
+	b.lastBy, b.lastEnder = by, *recent
+	return *recent
+}
+
+// newEnder returns the index of a call that is not among the last enders.
+func (b *seriesBuilder) newEnder(call CallInfo) uint32 {
 	n, ok := b.enderOf[call]
 	if !ok {
 		n = uint32(len(b.enders))
 		b.enders = append(b.enders, call)
 		b.enderOf[call] = n
 	}
-	b.lastBy, b.lastEnder = by, n
 	return n
 }
 
-// begin begins with a phase that has no moments.
-func (b *seriesBuilder) begin() {
+// begin begins with a phase that has no moments: room for those of each process.
+func (b *seriesBuilder) begin(room []moments) {
 	b.phases++
 	b.settled = 0
-	b.moments = make([]moments, len(b.recent))
+	b.moments = room
 	if len(b.shapes) > mostShapes || b.shapeOfKey == nil {
 		b.shapes, b.shapeOfKey = nil, map[shapeKey]*shape{}
 		clear(b.recent)
@@ -499,18 +509,20 @@ const (
 	mostMoments = 1 << 15 // that there may be room for that is not in use
 )
 
+// putMoments takes the moments of a region back. The pool must be locked.
 func (s *pool) putMoments(all []moments) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	for i := range all {
-		for k := range all[i].chunks {
-			c := all[i].chunks[k].moments
+		chunks := all[i].chunks
+		for k := range chunks {
+			c := chunks[k].moments
 			s.held -= int64(cap(c)) * momentBytes
 			if cap(c) > 0 && s.spareMoments+cap(c) <= mostMoments {
 				s.moments = append(s.moments, c)
 				s.spareMoments += cap(c)
 			}
 		}
+		clear(chunks)
+		all[i].chunks = chunks[:0]
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/trace"
 )
 
@@ -17,8 +18,11 @@ func loadsOf(t *testing.T, limit int64, n int) *Region {
 	s.Begin()
 	addLoads(s, n)
 	require.NoError(t, s.Err())
-	r := &Region{First: []int32{0}, Segments: [][]Segment{{{}}}}
-	s.HandOver(r)
+	clocks, err := evc.NewMaker(evc.Vector, 1)
+	require.NoError(t, err)
+	s.Region().Segments[0] = []Segment{{}}
+	r := s.HandOver()
+	r.Clock = clocks.New()
 	return r
 }
 
@@ -52,9 +56,10 @@ func TestStored(t *testing.T) {
 	require.Equal(t, n, stored.LocalCount(0))
 	require.Equal(t, collect(whole, 0, 1<<32), collect(stored, 0, 1<<32))
 	require.Less(t, len(collect(stored, 1000, 1008)), n/10)
+	pool := stored.pool
 	stored.Release()
 	whole.Release()
-	require.Zero(t, stored.pool.held)
+	require.Zero(t, pool.held)
 }
 
 // TestFullDisk: what cannot be written or read is an error that says what was

@@ -9,6 +9,7 @@ import (
 // replay; regions that it handed over may be searched and released by others.
 type Storage struct {
 	pool   *pool
+	region *Region   // that the phase will be
 	calls  []*Access // what calls access, but for those of series
 	old    int       // of calls, the phase before had already
 	series seriesBuilder
@@ -39,11 +40,24 @@ func NewStorage(processes int, memory int64) *Storage {
 
 // Begin begins a concurrent region, which has no accesses yet.
 func (s *Storage) Begin() {
-	s.calls, s.old, s.sets = nil, 0, []*LockSet{nil}
+	s.begin()
+	s.old = 0
 	clear(s.locals)
 	clear(s.own)
-	s.series.begin()
 }
+
+// begin begins a phase.
+func (s *Storage) begin() {
+	s.region = s.pool.region(len(s.locals))
+	s.calls, s.sets = s.region.Calls, append(s.region.lockSets, nil)
+	s.series.begin(s.region.moments)
+}
+
+// Region returns the region that the phase under way will be. It has no accesses
+// before HandOver; whatever else it is belongs to the caller. Its Clock is one
+// that is not used any more, or nil, and Segments and First are as long as there
+// are processes.
+func (s *Storage) Region() *Region { return s.region }
 
 // Err returns the error of writing to a file, after which nothing more is
 // written, or of reading it; otherwise nil.
@@ -123,17 +137,20 @@ func (s *Storage) Kept(past Limit) int {
 	return n
 }
 
-// HandOver gives all accesses to a region. The Storage is to Begin, or to GoOn.
-func (s *Storage) HandOver(r *Region) {
+// HandOver gives all accesses to the Region, and returns it. The Storage is to
+// Begin, or to GoOn.
+func (s *Storage) HandOver() *Region {
+	r := s.region
 	r.Calls = s.calls
 	r.contents = contents{
-		locals: make([]*room, len(s.locals)), moments: s.series.moments, settled: s.series.settled,
+		locals: r.locals, moments: s.series.moments, settled: s.series.settled,
 		shapes: s.series.shapes, enders: s.series.enders, lockSets: s.sets, pool: s.pool, spill: s.pool.spill,
 	}
 	s.pool.spill = nil
 	for i := range s.locals {
 		r.locals[i] = s.locals[i].first
 	}
+	return r
 }
 
 // PutOff leaves accesses out of a region that was handed over, and that another
@@ -155,9 +172,9 @@ func (r *Region) leaveOut(which func(*Access) bool) {
 // on in the next phase only. pending says of each access that is not complete, by
 // carry, that it goes on as another one: the region keeps its own.
 func (s *Storage) GoOn(r *Region, past Limit, pending func(carry func(*Access) *Access)) {
-	all := s.calls
+	all, sets := s.calls, s.sets
+	s.begin()
 	r.leaveOut((*Access).gateOpen)
-	s.calls = make([]*Access, 0, 64)
 	pending(func(a *Access) *Access {
 		if a.gateOpen() {
 			return a
@@ -165,8 +182,7 @@ func (s *Storage) GoOn(r *Region, past Limit, pending func(carry func(*Access) *
 		return s.carry(a)
 	})
 	s.goOnCalls(r, all, past)
-	s.series.begin()
-	s.goOnLocals(r, past)
+	s.goOnLocals(r, sets, past)
 }
 
 // carry takes a copy of an access into the next phase.
@@ -206,10 +222,8 @@ func (s *Storage) goOnCalls(r *Region, all []*Access, past Limit) {
 func (a *Access) gateOpen() bool { return a.Gated && a.Gate.Seg == Later }
 
 // goOnLocals takes the loads and stores that are not past into the next phase,
-// with the lock sets that they refer to.
-func (s *Storage) goOnLocals(r *Region, past Limit) {
-	before := s.sets
-	s.sets = []*LockSet{nil}
+// with the lock sets that they refer to, which have the numbers of before.
+func (s *Storage) goOnLocals(r *Region, before []*LockSet, past Limit) {
 	moved := map[uint32]uint32{0: 0}
 	move := func(i uint32) uint32 {
 		j, ok := moved[i]
@@ -272,7 +286,7 @@ func (s *Storage) keptMoments(past Limit, all []moments, f *spillFile, visit fun
 
 // contents are the accesses of a region.
 type contents struct {
-	locals   []*room   // by world rank, in program order
+	locals   []*room   // by world rank, in program order; nil: none
 	moments  []moments // of what calls access, by world rank of the owner
 	settled  int       // accesses in moments
 	shapes   []*shape  // that moments are of
@@ -280,4 +294,5 @@ type contents struct {
 	lockSets []*LockSet // of loads and stores; the first is the empty set
 	pool     *pool      // that all of it belongs to
 	spill    *spillFile // where that lies that does not fit into memory
+	room     int        // of a region that is not in use: what it has room for
 }
