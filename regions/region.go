@@ -234,7 +234,8 @@ func (r *Region) Segment(p Point) *Segment {
 	return nil
 }
 
-// Precedes reports whether access a is ordered before access b.
+// Precedes reports whether access a is ordered before access b. Of two that are
+// Old it need not know: the phase before did.
 func (r *Region) Precedes(a, b *Access) bool {
 	return r.Before(a.End, b.Start) || b.Gated && r.Before(a.End, b.Gate)
 }

@@ -1,0 +1,206 @@
+package core_test
+
+import (
+	"fmt"
+
+	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// others is a second model, with calls for the primitives that toy has none for.
+// It stands beside toy in one replay: their signals meet on the same channels, and
+// its accesses are made as toy makes them.
+type others struct {
+	*core.Machine
+	toy     *toy
+	strands []*otherStrand
+	guards  map[int64]*core.Guard
+}
+
+type otherStrand struct {
+	*toyStrand
+	others *others
+	behind map[int64]*core.Pending  // puts behind guards, by number
+	sent   map[int64][]*core.Match  // of which the receipt was not waited for, by tag
+	joined map[int64]*joinedMeeting // by id
+}
+
+type joinedMeeting struct {
+	waits []core.Wait
+	done  func()
+}
+
+var givenUp = &regions.Role{Name: "memory given up", Class: regions.GivenUp}
+
+// otherRule is what a call means, and the names of its arguments.
+type otherRule struct {
+	args string
+	do   func(*otherStrand, *core.Call)
+}
+
+var otherTable = map[string]otherRule{
+	// The members of one meeting give the same id; others: the second group.
+	"other_meet":   {"id direction root members[] others[] side sources[]", (*otherStrand).meet},
+	"other_join":   {"id direction root members[] others[] side sources[]", (*otherStrand).join},
+	"other_joined": {"id", (*otherStrand).waitJoined},
+	// A signal of which the receipt can be waited for.
+	"other_send": {"to tag", (*otherStrand).send},
+	"other_sent": {"tag", (*otherStrand).waitSent},
+	// Wait for the signal that the next wait will get; get it, and give it back.
+	"other_peek": {"from tag", (*otherStrand).peek},
+	"other_undo": {"from tag", (*otherStrand).undo},
+	// The n-th signal of a counter, from 0; wait for the first n.
+	"other_count": {"owner counter n", (*otherStrand).count},
+	"other_await": {"owner counter n", (*otherStrand).await},
+	// A put that starts no earlier than the guard, which its target passes.
+	"other_behind": {"guard target addr size number", (*otherStrand).putBehind},
+	"other_pass":   {"guard", (*otherStrand).pass},
+	"other_finish": {"number", (*otherStrand).finishBehind},
+	// [lo, hi) is memory of another strand, shift bytes above; it is that no more.
+	"other_alias":   {"owner lo hi shift object", (*otherStrand).alias},
+	"other_unalias": {"object", (*otherStrand).unalias},
+	// The memory [lo, hi) is given up.
+	"other_give_up": {"lo hi", (*otherStrand).giveUp},
+}
+
+func newOthers(t *toy) *others { return &others{toy: t, guards: map[int64]*core.Guard{}} }
+
+func (o *others) Attach(m *core.Machine) {
+	o.Machine = m
+	for _, s := range o.toy.strands {
+		o.strands = append(o.strands, &otherStrand{
+			toyStrand: s, others: o, behind: map[int64]*core.Pending{}, sent: map[int64][]*core.Match{},
+			joined: map[int64]*joinedMeeting{},
+		})
+	}
+}
+
+func (o *others) Bind(s *core.Strand, fn *trace.Fn) *core.Meaning {
+	rule, ok := otherTable[fn.Name]
+	if !ok {
+		return nil
+	}
+	t := o.strands[s.Rank]
+	return &core.Meaning{Kind: core.SynchronizingCall, Replay: func(_ *core.Strand, c *core.Call) { rule.do(t, c) }}
+}
+
+func (o *others) Describe(*core.Strand, *core.Call, *core.ObservedCall) {}
+func (o *others) Lost(*core.Strand)                                     {}
+func (o *others) HeldUntil(*core.Strand, int64, regions.Lock) bool      { return false }
+func (o *others) BeginRegion()                                          {}
+func (o *others) EndPhase(*regions.Region)                              {}
+func (o *others) EndRegion(bool)                                        {}
+func (o *others) WholeRegions() bool                                    { return false }
+func (o *others) Counts() core.Counts                                   { return core.Counts{} }
+
+// meeting is a meeting as the call tells of it.
+func (s *otherStrand) meeting(c *core.Call) core.Meeting {
+	g := &core.Group{Local: ranks(c, "members"), Remote: ranks(c, "others"), Side: uint8(c.Int("side"))}
+	return core.Meeting{
+		Key: core.MeetKey{On: c.Int("id")}, Dir: core.Direction(c.Int("direction")), Root: int32(c.Int("root")),
+		Group: g, Sources: ranks(c, "sources"),
+	}
+}
+
+func ranks(c *core.Call, list string) (all []int32) {
+	for _, r := range c.List(list) {
+		all = append(all, int32(r))
+	}
+	return all
+}
+
+func (s *otherStrand) meet(c *core.Call) { s.Meet(c, s.meeting(c), nil) }
+
+// join: the strand takes part now, and waits later.
+func (s *otherStrand) join(c *core.Call) {
+	signals, waits, done := s.Join(c, s.meeting(c))
+	s.joined[c.Int("id")] = &joinedMeeting{waits, done}
+	s.Synchronize(c, signals, nil, nil)
+}
+
+func (s *otherStrand) waitJoined(c *core.Call) {
+	j := s.joined[c.Int("id")]
+	s.Synchronize(c, nil, j.waits, j.done)
+}
+
+func (s *otherStrand) send(c *core.Call) {
+	match := s.toy.channel(s.Rank, int32(c.Int("to")), c.Int("tag")).Send()
+	s.sent[c.Int("tag")] = append(s.sent[c.Int("tag")], match)
+	s.Synchronize(c, []*core.Signal{&match.Forth}, nil, nil)
+}
+
+func (s *otherStrand) waitSent(c *core.Call) {
+	sent := s.sent[c.Int("tag")]
+	if len(sent) == 0 {
+		s.NotUnderstood(c, "there was no such signal")
+		return
+	}
+	match := sent[0]
+	s.sent[c.Int("tag")] = sent[1:]
+	s.Synchronize(c, nil, []core.Wait{{On: &match.Back}}, nil)
+}
+
+func (s *otherStrand) peek(c *core.Call) {
+	match := s.toy.channel(int32(c.Int("from")), s.Rank, c.Int("tag")).Peek()
+	s.Synchronize(c, nil, []core.Wait{{On: &match.Forth}}, nil)
+}
+
+func (s *otherStrand) undo(c *core.Call) {
+	if !s.toy.channel(int32(c.Int("from")), s.Rank, c.Int("tag")).Receive().GiveBack() {
+		s.NotUnderstood(c, "others wait behind it")
+	}
+}
+
+func (s *otherStrand) counter(c *core.Call) *core.Counter {
+	return s.toy.Counter(core.CounterKey{Object: toyObject, Owner: int32(c.Int("owner")), Number: c.Int("counter")})
+}
+
+func (s *otherStrand) count(c *core.Call) {
+	if !s.Count(c, s.counter(c), c.Int("n")) {
+		s.NotUnderstood(c, "it was counted before")
+	}
+}
+
+func (s *otherStrand) await(c *core.Call) {
+	n := c.Int("n")
+	s.Await(c, s.counter(c), n, func() string { return fmt.Sprintf("for %d signals", n) })
+}
+
+func (s *otherStrand) guard(c *core.Call) *core.Guard {
+	n := c.Int("guard")
+	if s.others.guards[n] == nil {
+		s.others.guards[n] = &core.Guard{}
+	}
+	return s.others.guards[n]
+}
+
+func (s *otherStrand) putBehind(c *core.Call) {
+	a := s.access(c, "addr", regions.Write, putTarget)
+	a.Owner = int32(c.Int("target"))
+	s.behind[c.Int("number")] = s.OpenBehind(s.toy.room(a), s.guard(c))
+}
+
+func (s *otherStrand) pass(c *core.Call) { s.Pass(s.guard(c)) }
+
+func (s *otherStrand) finishBehind(c *core.Call) {
+	s.finish(c, s.behind[c.Int("number")])
+	delete(s.behind, c.Int("number"))
+}
+
+func (s *otherStrand) alias(c *core.Call) {
+	s.AddAlias(core.Alias{
+		Lo: c.Addr("lo"), Hi: c.Addr("hi"), Shift: c.Addr("shift"), Owner: int32(c.Int("owner")), Object: c.Int("object"),
+	})
+}
+
+func (s *otherStrand) unalias(c *core.Call) { s.DropAliases(c.Int("object")) }
+
+// giveUp: what is pending there is complete only after the call.
+func (s *otherStrand) giveUp(c *core.Call) {
+	lo, hi := c.Addr("lo"), c.Addr("hi")
+	s.Instant(regions.Access{
+		Rank: s.Rank, Kind: regions.Write, Role: givenUp, Base: lo, Layout: s.toy.bytes(int64(hi - lo)), Call: s.Info(c),
+	})
+	s.GiveUp(lo, hi)
+}
