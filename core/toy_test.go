@@ -110,11 +110,11 @@ func bind(table map[string]toyRule, s *toyStrand, fn *trace.Fn) *core.Meaning {
 
 // HeldUntil is that of core.Model: what comes first, the call that completes the
 // sources of puts with that number, or the one that gives up the lock?
-func (t *toy) HeldUntil(s *core.Strand, number int64, l regions.Lock) bool {
+func (t *toy) HeldUntil(s *core.Strand, of any, l regions.Lock) bool {
 	ahead := s.Ahead()
 	for next := ahead.Call(); next != nil; next = ahead.Call() {
 		switch c := core.NewCall(next); {
-		case c.Has("number") && c.Fn.Name != "toy_put" && c.Int("number") == number:
+		case c.Has("number") && c.Fn.Name != "toy_put" && c.Int("number") == of.(int64):
 			return true
 		case c.Fn.Name == "toy_unlock" && c.Int("target") == int64(l.Target):
 			return false
@@ -174,7 +174,7 @@ func (s *toyStrand) put(c *core.Call) {
 	}
 	put := toyPut{s.OpenBuffer(s.toy.room(from)), s.Open(s.toy.room(to))}
 	n := c.Int("number")
-	put.source.Number = n
+	put.source.Of = n
 	s.puts[n] = append(s.puts[n], put)
 }
 

@@ -320,13 +320,12 @@ func (x *exercise) handOver(last bool) {
 			x.s.Add(m.room)
 		}
 	}
-	r := &Region{}
-	for rank := range x.strands {
-		r.Segments, r.First = append(r.Segments, x.strands[rank].segs), append(r.First, x.strands[rank].first)
-	}
 	past := x.limit()
 	x.counts(past)
-	x.s.HandOver(r)
+	r := x.s.HandOver()
+	for rank := range x.strands {
+		r.Segments[rank], r.First[rank] = x.strands[rank].segs, x.strands[rank].first
+	}
 	goOn := !last && x.IntN(3) > 0
 	switch {
 	case goOn:

@@ -39,7 +39,10 @@ func (s *pool) region(processes int) *Region {
 
 // hasRoom returns what a region has room for, as mostSpare counts.
 func (r *Region) hasRoom() int {
-	n := cap(r.Calls) + r.Clock.Stamps()
+	n := cap(r.Calls)
+	if r.Clock != nil {
+		n += r.Clock.Stamps()
+	}
 	for _, all := range r.Segments {
 		n += 1 + cap(all)
 	}

@@ -181,8 +181,8 @@ func TestReleasedIsUsedAgain(t *testing.T) {
 		s.Add(call)
 		p := Point{Pos: 20}
 		require.True(t, s.Settle(&Access{Role: testBuffer, Start: p, End: p, Call: &CallInfo{Pos: 20}}, nil))
-		r = &Region{First: []int32{0}, Segments: [][]Segment{{{}}}}
-		s.HandOver(r)
+		r = s.HandOver()
+		r.First[0], r.Segments[0] = 0, []Segment{{}}
 		return r, r.locals[0], call, &r.moments[0].chunks[0].moments[0]
 	}
 	first, room1, call1, moment1 := region()
