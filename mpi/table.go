@@ -436,11 +436,7 @@ func doWinCreate(m *Model, p *process, c *core.Call, _ *binding) {
 		p.NotUnderstood(c, "the caller is not in the communicator")
 		return
 	}
-	if !w.known[i] {
-		w.known[i] = true
-		w.missing--
-	}
-	switch {
+	switch w.known[i] = true; {
 	case c.Has("base"):
 		w.base[i], w.size[i], w.unit[i] = c.Addr("base"), c.Addr("size"), c.Addr("disp_unit")
 	case c.Has("baseptr"):

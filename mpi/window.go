@@ -17,7 +17,6 @@ type window struct {
 	size    []uint64
 	unit    []uint64 // displacement unit
 	known   []bool
-	missing int // members of which it is not
 	unified bool
 	sameOp  bool       // accumulate_ops is same_op
 	order   int64      // accumulate_ordering
@@ -102,7 +101,7 @@ func (ws *windows) add(id int64, g *core.Group) *window {
 	n := len(g.Local)
 	w := &window{
 		Object: regions.Object{ID: id, Number: ws.created, Kind: "window"}, group: g, members: g.Local, order: trace.OrderAll,
-		missing: n, base: make([]uint64, n), size: make([]uint64, n), unit: make([]uint64, n), known: make([]bool, n),
+		base: make([]uint64, n), size: make([]uint64, n), unit: make([]uint64, n), known: make([]bool, n),
 		guards: map[fenceKey]*core.Guard{},
 	}
 	ws.byID[id] = w
@@ -135,7 +134,7 @@ func (ws *windows) snapshot() *windows {
 	}
 	now, changing := &windows{live: slices.Clone(ws.live)}, false
 	for i, w := range now.live {
-		if w.dynamic != nil || w.missing > 0 {
+		if w.dynamic != nil { // others change only while they are being created
 			now.live[i], changing = w.snapshot(), true
 		}
 	}
