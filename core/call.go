@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
@@ -13,36 +14,47 @@ type function struct {
 	fn      *trace.Fn
 	model   Model    // nil when no model knows it
 	meaning *Meaning // nil then
-	// at is where the arguments are, by slot of their names.
-	at [argSlots]int8
+	at      []int8   // where its arguments are, by ArgName
 }
 
-const (
-	argSlots  = 32
-	noArg     = -1
-	severalIn = -2 // arguments whose names have that slot in common
-)
+const noArg = -1
 
-// argSlot deals out the names of arguments to slots, so that most of those of
-// one function have their own.
-func argSlot(name string) int {
-	if name == "" {
-		return 0
+// ArgName is the name of an argument, by which calls find theirs without looking
+// at the text. 0 is the name of none.
+type ArgName uint8
+
+// argNames are the texts of all names.
+var argNames = []string{""}
+
+// NewArgName returns the ArgName of a text. It is for the variables of packages:
+// names have to be known before anything is replayed.
+func NewArgName(text string) ArgName {
+	n := slices.Index(argNames, text)
+	if n < 0 {
+		n = len(argNames)
+		argNames = append(argNames, text)
 	}
-	return int(uint(5*len(name)+11*int(name[0])+7*int(name[len(name)-1])) % argSlots)
+	if n > math.MaxUint8 {
+		panic("more names of arguments than an ArgName can tell apart")
+	}
+	return ArgName(n)
+}
+
+// String returns the text.
+func (a ArgName) String() string { return argNames[a] }
+
+// argAt returns where a function has the argument of that name; noArg: nowhere.
+func argAt(fn *trace.Fn, name string) int {
+	if at := fn.Arg(name); name != "" && at <= math.MaxInt8 {
+		return at
+	}
+	return noArg
 }
 
 func newFunction(fn *trace.Fn) *function {
-	f := &function{fn: fn}
-	for i := range f.at {
-		f.at[i] = noArg
-	}
-	for i := range fn.Args {
-		if at := &f.at[argSlot(fn.Args[i].Name)]; *at == noArg && i <= math.MaxInt8 {
-			*at = int8(i)
-		} else {
-			*at = severalIn
-		}
+	f := &function{fn: fn, at: make([]int8, len(argNames))}
+	for name, text := range argNames {
+		f.at[name] = int8(argAt(fn, text))
 	}
 	return f
 }
@@ -89,40 +101,37 @@ type Call struct {
 // NewCall returns a call that the trace does not have as such.
 func NewCall(c *trace.Call) *Call { return &Call{Call: c} }
 
-// Find returns the index of the argument of that name, or -1.
-func (c *Call) Find(name string) int {
+// find returns the index of the argument of that name, or noArg.
+func (c *Call) find(name ArgName) int {
 	if c.function != nil {
-		switch i := c.function.at[argSlot(name)]; {
-		case i == noArg:
-			return -1
-		case i >= 0 && c.Fn.Args[i].Name == name:
-			return int(i)
-		case i >= 0:
-			return -1
-		}
+		return int(c.function.at[name])
 	}
-	return c.Fn.Arg(name)
+	return argAt(c.Fn, argNames[name])
 }
 
 // Has reports whether the call has an argument of that name.
-func (c *Call) Has(name string) bool { return c.Find(name) >= 0 }
+func (c *Call) Has(name ArgName) bool { return c.find(name) >= 0 }
 
-// Arg returns an argument; one that is not there makes the call Bad.
-func (c *Call) Arg(name string) *trace.Value { return c.ArgAt(c.Find(name)) }
-
-// ArgAt returns the argument with that index; -1: it has none, which makes it Bad.
-func (c *Call) ArgAt(i int) *trace.Value {
-	if i < 0 || i >= len(c.Args) {
-		c.bad = true
-		return &trace.Value{}
+// arg returns an argument; one that is not there makes the call Bad.
+func (c *Call) arg(name ArgName) *trace.Value {
+	if i := c.find(name); i >= 0 && i < len(c.Args) {
+		return &c.Args[i]
 	}
-	return &c.Args[i]
+	c.bad = true
+	return &trace.Value{}
 }
 
-// Int, Addr and List return an argument as a number, an address and a list.
-func (c *Call) Int(name string) int64    { return c.Arg(name).Int }
-func (c *Call) Addr(name string) uint64  { return uint64(c.Arg(name).Int) }
-func (c *Call) List(name string) []int64 { return c.Arg(name).List }
+// Int, Addr and List return an argument as a number, an address and a list; one
+// that is not there makes the call Bad.
+func (c *Call) Int(name ArgName) int64    { return c.arg(name).Int }
+func (c *Call) Addr(name ArgName) uint64  { return uint64(c.arg(name).Int) }
+func (c *Call) List(name ArgName) []int64 { return c.arg(name).List }
+
+// IsList reports whether an argument is a list.
+func (c *Call) IsList(name ArgName) bool {
+	i := c.find(name)
+	return i >= 0 && c.Fn.Args[i].Kind.IsList()
+}
 
 // Bad reports whether an argument was asked for that is not in the trace. A bad
 // call is reported as not understood.

@@ -31,6 +31,25 @@ type joinedMeeting struct {
 	done  func()
 }
 
+// Arguments that the calls of the toy model do not have.
+var (
+	argCounter   = core.NewArgName("counter")
+	argDirection = core.NewArgName("direction")
+	argGuard     = core.NewArgName("guard")
+	argHi        = core.NewArgName("hi")
+	argID        = core.NewArgName("id")
+	argLo        = core.NewArgName("lo")
+	argMembers   = core.NewArgName("members")
+	argN         = core.NewArgName("n")
+	argObject    = core.NewArgName("object")
+	argOthers    = core.NewArgName("others")
+	argOwner     = core.NewArgName("owner")
+	argRoot      = core.NewArgName("root")
+	argShift     = core.NewArgName("shift")
+	argSide      = core.NewArgName("side")
+	argSources   = core.NewArgName("sources")
+)
+
 var givenUp = &regions.Role{Name: "memory given up", Class: regions.GivenUp}
 
 // otherRule is what a call means, and the names of its arguments.
@@ -96,14 +115,14 @@ func (o *others) Counts() core.Counts                                   { return
 
 // meeting is a meeting as the call tells of it.
 func (s *otherStrand) meeting(c *core.Call) core.Meeting {
-	g := &core.Group{Local: ranks(c, "members"), Remote: ranks(c, "others"), Side: uint8(c.Int("side"))}
+	g := &core.Group{Local: ranks(c, argMembers), Remote: ranks(c, argOthers), Side: uint8(c.Int(argSide))}
 	return core.Meeting{
-		Key: core.MeetKey{On: c.Int("id")}, Dir: core.Direction(c.Int("direction")), Root: int32(c.Int("root")),
-		Group: g, Sources: ranks(c, "sources"),
+		Key: core.MeetKey{On: c.Int(argID)}, Dir: core.Direction(c.Int(argDirection)), Root: int32(c.Int(argRoot)),
+		Group: g, Sources: ranks(c, argSources),
 	}
 }
 
-func ranks(c *core.Call, list string) (all []int32) {
+func ranks(c *core.Call, list core.ArgName) (all []int32) {
 	for _, r := range c.List(list) {
 		all = append(all, int32(r))
 	}
@@ -115,60 +134,60 @@ func (s *otherStrand) meet(c *core.Call) { s.Meet(c, s.meeting(c), nil) }
 // join: the strand takes part now, and waits later.
 func (s *otherStrand) join(c *core.Call) {
 	signals, waits, done := s.Join(c, s.meeting(c))
-	s.joined[c.Int("id")] = &joinedMeeting{waits, done}
+	s.joined[c.Int(argID)] = &joinedMeeting{waits, done}
 	s.Synchronize(c, signals, nil, nil)
 }
 
 func (s *otherStrand) waitJoined(c *core.Call) {
-	j := s.joined[c.Int("id")]
+	j := s.joined[c.Int(argID)]
 	s.Synchronize(c, nil, j.waits, j.done)
 }
 
 func (s *otherStrand) send(c *core.Call) {
-	match := s.toy.channel(s.Rank, int32(c.Int("to")), c.Int("tag")).Send()
-	s.sent[c.Int("tag")] = append(s.sent[c.Int("tag")], match)
+	match := s.toy.channel(s.Rank, int32(c.Int(argTo)), c.Int(argTag)).Send()
+	s.sent[c.Int(argTag)] = append(s.sent[c.Int(argTag)], match)
 	s.Synchronize(c, []*core.Signal{&match.Forth}, nil, nil)
 }
 
 func (s *otherStrand) waitSent(c *core.Call) {
-	sent := s.sent[c.Int("tag")]
+	sent := s.sent[c.Int(argTag)]
 	if len(sent) == 0 {
 		s.NotUnderstood(c, "there was no such signal")
 		return
 	}
 	match := sent[0]
-	s.sent[c.Int("tag")] = sent[1:]
+	s.sent[c.Int(argTag)] = sent[1:]
 	s.Synchronize(c, nil, []core.Wait{{On: &match.Back}}, nil)
 }
 
 func (s *otherStrand) peek(c *core.Call) {
-	match := s.toy.channel(int32(c.Int("from")), s.Rank, c.Int("tag")).Peek()
+	match := s.toy.channel(int32(c.Int(argFrom)), s.Rank, c.Int(argTag)).Peek()
 	s.Synchronize(c, nil, []core.Wait{{On: &match.Forth}}, nil)
 }
 
 func (s *otherStrand) undo(c *core.Call) {
-	if !s.toy.channel(int32(c.Int("from")), s.Rank, c.Int("tag")).Receive().GiveBack() {
+	if !s.toy.channel(int32(c.Int(argFrom)), s.Rank, c.Int(argTag)).Receive().GiveBack() {
 		s.NotUnderstood(c, "others wait behind it")
 	}
 }
 
 func (s *otherStrand) counter(c *core.Call) *core.Counter {
-	return s.toy.Counter(core.CounterKey{Object: toyObject, Owner: int32(c.Int("owner")), Number: c.Int("counter")})
+	return s.toy.Counter(core.CounterKey{Object: toyObject, Owner: int32(c.Int(argOwner)), Number: c.Int(argCounter)})
 }
 
 func (s *otherStrand) count(c *core.Call) {
-	if !s.Count(c, s.counter(c), c.Int("n")) {
+	if !s.Count(c, s.counter(c), c.Int(argN)) {
 		s.NotUnderstood(c, "it was counted before")
 	}
 }
 
 func (s *otherStrand) await(c *core.Call) {
-	n := c.Int("n")
+	n := c.Int(argN)
 	s.Await(c, s.counter(c), n, func() string { return fmt.Sprintf("for %d signals", n) })
 }
 
 func (s *otherStrand) guard(c *core.Call) *core.Guard {
-	n := c.Int("guard")
+	n := c.Int(argGuard)
 	if s.others.guards[n] == nil {
 		s.others.guards[n] = &core.Guard{}
 	}
@@ -176,29 +195,29 @@ func (s *otherStrand) guard(c *core.Call) *core.Guard {
 }
 
 func (s *otherStrand) putBehind(c *core.Call) {
-	a := s.access(c, "addr", regions.Write, putTarget)
-	a.Owner = int32(c.Int("target"))
-	s.behind[c.Int("number")] = s.OpenBehind(s.toy.room(a), s.guard(c))
+	a := s.access(c, argAddr, regions.Write, putTarget)
+	a.Owner = int32(c.Int(argTarget))
+	s.behind[c.Int(argNumber)] = s.OpenBehind(s.toy.room(a), s.guard(c))
 }
 
 func (s *otherStrand) pass(c *core.Call) { s.Pass(s.guard(c)) }
 
 func (s *otherStrand) finishBehind(c *core.Call) {
-	s.finish(c, s.behind[c.Int("number")])
-	delete(s.behind, c.Int("number"))
+	s.finish(c, s.behind[c.Int(argNumber)])
+	delete(s.behind, c.Int(argNumber))
 }
 
 func (s *otherStrand) alias(c *core.Call) {
 	s.AddAlias(core.Alias{
-		Lo: c.Addr("lo"), Hi: c.Addr("hi"), Shift: c.Addr("shift"), Owner: int32(c.Int("owner")), Object: c.Int("object"),
+		Lo: c.Addr(argLo), Hi: c.Addr(argHi), Shift: c.Addr(argShift), Owner: int32(c.Int(argOwner)), Object: c.Int(argObject),
 	})
 }
 
-func (s *otherStrand) unalias(c *core.Call) { s.DropAliases(c.Int("object")) }
+func (s *otherStrand) unalias(c *core.Call) { s.DropAliases(c.Int(argObject)) }
 
 // giveUp: what is pending there is complete only after the call.
 func (s *otherStrand) giveUp(c *core.Call) {
-	lo, hi := c.Addr("lo"), c.Addr("hi")
+	lo, hi := c.Addr(argLo), c.Addr(argHi)
 	s.Instant(regions.Access{
 		Rank: s.Rank, Kind: regions.Write, Role: givenUp, Base: lo, Layout: s.toy.bytes(int64(hi - lo)), Call: s.Info(c),
 	})

@@ -45,6 +45,20 @@ const (
 	toySignals = 's'
 )
 
+// Arguments of the calls.
+var (
+	argAddr   = core.NewArgName("addr")
+	argFrom   = core.NewArgName("from")
+	argKind   = core.NewArgName("kind")
+	argNumber = core.NewArgName("number")
+	argSize   = core.NewArgName("size")
+	argSource = core.NewArgName("source")
+	argTag    = core.NewArgName("tag")
+	argTarget = core.NewArgName("target")
+	argTicket = core.NewArgName("ticket")
+	argTo     = core.NewArgName("to")
+)
+
 // Kinds of locks, as toy_lock has them.
 const (
 	sharedLock = iota
@@ -114,9 +128,9 @@ func (t *toy) HeldUntil(s *core.Strand, of any, l regions.Lock) bool {
 	ahead := s.Ahead()
 	for next := ahead.Call(); next != nil; next = ahead.Call() {
 		switch c := core.NewCall(next); {
-		case c.Has("number") && c.Fn.Name != "toy_put" && c.Int("number") == of.(int64):
+		case c.Has(argNumber) && c.Fn.Name != "toy_put" && c.Int(argNumber) == of.(int64):
 			return true
-		case c.Fn.Name == "toy_unlock" && c.Int("target") == int64(l.Target):
+		case c.Fn.Name == "toy_unlock" && c.Int(argTarget) == int64(l.Target):
 			return false
 		}
 	}
@@ -125,8 +139,8 @@ func (t *toy) HeldUntil(s *core.Strand, of any, l regions.Lock) bool {
 
 // Describe is that of core.Model.
 func (t *toy) Describe(_ *core.Strand, c *core.Call, o *core.ObservedCall) {
-	if c.Has("target") {
-		o.Object, o.Target = toyObject, int32(c.Int("target"))
+	if c.Has(argTarget) {
+		o.Object, o.Target = toyObject, int32(c.Int(argTarget))
 	}
 }
 
@@ -146,7 +160,7 @@ func (t *toy) channel(from, to int32, tag int64) *core.Channel {
 
 // signal: the n-th signal to a strand goes to its n-th wait.
 func (s *toyStrand) signal(c *core.Call) {
-	match := s.toy.channel(s.Rank, int32(c.Int("to")), c.Int("tag")).Send()
+	match := s.toy.channel(s.Rank, int32(c.Int(argTo)), c.Int(argTag)).Send()
 	for _, put := range s.taken(c) {
 		s.finish(c, put.source)
 		match.Carry(put.target)
@@ -155,8 +169,8 @@ func (s *toyStrand) signal(c *core.Call) {
 }
 
 func (s *toyStrand) wait(c *core.Call) {
-	from := int32(c.Int("from"))
-	match := s.toy.channel(from, s.Rank, c.Int("tag")).Receive()
+	from := int32(c.Int(argFrom))
+	match := s.toy.channel(from, s.Rank, c.Int(argTag)).Receive()
 	what := func() string { return fmt.Sprintf("for rank %d to call toy_signal", from) }
 	s.Synchronize(c, []*core.Signal{&match.Back}, []core.Wait{{On: &match.Forth, What: what}}, func() {
 		match.Finish(s.Strand, s.Synchronizing())
@@ -167,21 +181,21 @@ func (s *toyStrand) wait(c *core.Call) {
 // protects the one there.
 func (s *toyStrand) put(c *core.Call) {
 	s.toy.issued++
-	from, to := s.access(c, "source", regions.Read, putSource), s.access(c, "addr", regions.Write, putTarget)
-	to.Owner = int32(c.Int("target"))
-	if l, held := s.locks[c.Int("target")]; held {
+	from, to := s.access(c, argSource, regions.Read, putSource), s.access(c, argAddr, regions.Write, putTarget)
+	to.Owner = int32(c.Int(argTarget))
+	if l, held := s.locks[c.Int(argTarget)]; held {
 		to.Locks = l.hold.Locks()
 	}
 	put := toyPut{s.OpenBuffer(s.toy.room(from)), s.Open(s.toy.room(to))}
-	n := c.Int("number")
+	n := c.Int(argNumber)
 	put.source.Of = n
 	s.puts[n] = append(s.puts[n], put)
 }
 
 // taken returns the puts with the number that the call has, and forgets them.
 func (s *toyStrand) taken(c *core.Call) []toyPut {
-	puts := s.puts[c.Int("number")]
-	delete(s.puts, c.Int("number"))
+	puts := s.puts[c.Int(argNumber)]
+	delete(s.puts, c.Int(argNumber))
 	return puts
 }
 
@@ -198,15 +212,15 @@ func (s *toyStrand) finish(c *core.Call, p *core.Pending) {
 	p.Drop()
 }
 
-func (s *toyStrand) load(c *core.Call)  { s.Instant(s.access(c, "addr", regions.Read, loadCall)) }
-func (s *toyStrand) store(c *core.Call) { s.Instant(s.access(c, "addr", regions.Write, storeCall)) }
+func (s *toyStrand) load(c *core.Call)  { s.Instant(s.access(c, argAddr, regions.Read, loadCall)) }
+func (s *toyStrand) store(c *core.Call) { s.Instant(s.access(c, argAddr, regions.Write, storeCall)) }
 
 // access returns what a call does at the address that an argument names.
-func (s *toyStrand) access(c *core.Call, addr string, kind regions.Kind, role *regions.Role) regions.Access {
+func (s *toyStrand) access(c *core.Call, addr core.ArgName, kind regions.Kind, role *regions.Role) regions.Access {
 	s.Info(c).Object = toyObject
 	return regions.Access{
 		Rank: s.Rank, Owner: s.Rank, Kind: kind, Role: role,
-		Base: c.Addr(addr), Layout: s.toy.bytes(c.Int("size")), Call: s.Info(c),
+		Base: c.Addr(addr), Layout: s.toy.bytes(c.Int(argSize)), Call: s.Info(c),
 	}
 }
 
@@ -228,7 +242,7 @@ func (t *toy) room(a regions.Access) *regions.Access {
 
 // lock: locks were granted in the order of their tickets.
 func (s *toyStrand) lock(c *core.Call) {
-	target, kind, ticket := c.Int("target"), c.Int("kind"), c.Int("ticket")
+	target, kind, ticket := c.Int(argTarget), c.Int(argKind), c.Int(argTicket)
 	order := s.toy.LockOrder(core.LockKey{Object: toyObject, Target: int32(target)})
 	l := toyLock{hold: s.Hold(regions.Lock{Object: toyObject, Target: int32(target), Exclusive: kind == exclusiveLock}, kind == voidLock)}
 	if kind == voidLock {
@@ -240,8 +254,8 @@ func (s *toyStrand) lock(c *core.Call) {
 }
 
 func (s *toyStrand) unlock(c *core.Call) {
-	l := s.locks[c.Int("target")]
-	delete(s.locks, c.Int("target"))
+	l := s.locks[c.Int(argTarget)]
+	delete(s.locks, c.Int(argTarget))
 	s.Release(l.hold)
 	if l.grant == nil {
 		return

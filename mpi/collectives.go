@@ -12,7 +12,7 @@ import (
 
 // doCollective: a blocking collective call reads its buffers before it signals,
 // and writes them after it has waited.
-func doCollective(m *Model, p *process, c *core.Call, r *binding) {
+func doCollective(m *Model, p *process, c *core.Call, r *rule) {
 	g, root, ok := m.groupAndRoot(p, c)
 	if !ok {
 		return
@@ -21,7 +21,7 @@ func doCollective(m *Model, p *process, c *core.Call, r *binding) {
 	for _, a := range read {
 		p.Instant(a)
 	}
-	m.collect(p, c, core.MeetKey{On: c.Int("comm")}, g, r.order, root, func() {
+	m.collect(p, c, core.MeetKey{On: c.Int(argComm)}, g, r.order, root, func() {
 		for _, a := range written {
 			p.Instant(a)
 		}
@@ -32,7 +32,7 @@ func doCollective(m *Model, p *process, c *core.Call, r *binding) {
 func (p *process) meeting(c *core.Call, key core.MeetKey, g *core.Group, dir core.Direction, root int32) core.Meeting {
 	at := core.Meeting{Key: key, Group: g, Dir: dir, Root: root}
 	if dir == core.Neighbours {
-		for _, n := range p.neighbours[c.Int("comm")].sources {
+		for _, n := range p.neighbours[c.Int(argComm)].sources {
 			if r := peer(g, n); r >= 0 {
 				at.Sources = append(at.Sources, r)
 			}
@@ -72,11 +72,11 @@ func (p *process) take(key core.MeetKey) core.MeetKey {
 
 // doStartCollective: a non-blocking collective call signals where it starts and
 // waits where it is completed; its buffers are in use from one to the other.
-func doStartCollective(m *Model, p *process, c *core.Call, r *binding) {
-	m.startCollective(p, c, r, p.take(core.MeetKey{On: c.Int("comm")}))
+func doStartCollective(m *Model, p *process, c *core.Call, r *rule) {
+	m.startCollective(p, c, r, p.take(core.MeetKey{On: c.Int(argComm)}))
 }
 
-func (m *Model) startCollective(p *process, c *core.Call, r *binding, key core.MeetKey) {
+func (m *Model) startCollective(p *process, c *core.Call, r *rule, key core.MeetKey) {
 	g, root, ok := m.groupAndRoot(p, c)
 	if !ok {
 		return
@@ -86,7 +86,7 @@ func (m *Model) startCollective(p *process, c *core.Call, r *binding, key core.M
 	}
 	req := &request{}
 	read, written := m.touches(p, c, r, g, root)
-	if c.Has("sendbuf") && c.Int("sendbuf") == trace.InPlace {
+	if c.Has(argSendbuf) && c.Int(argSendbuf) == trace.InPlace {
 		read, written = nil, usedInPlace(read, written)
 	}
 	for _, a := range append(read, written...) {
@@ -116,25 +116,25 @@ func usedInPlace(read, written []regions.Access) []regions.Access {
 // doInitCollective: a persistent collective call. Those of one communicator
 // belong together in the order in which they are made, whatever the order of
 // their starts (MPI 4.1, 6.13).
-func doInitCollective(m *Model, p *process, c *core.Call, r *binding) {
-	key := p.take(core.MeetKey{On: c.Int("comm"), Of: persisting})
-	if g := m.group(p, c, "comm"); g != nil {
+func doInitCollective(m *Model, p *process, c *core.Call, r *rule) {
+	key := p.take(core.MeetKey{On: c.Int(argComm), Of: persisting})
+	if g := m.group(p, c, argComm); g != nil {
 		m.inOrder(p, c, key, g)
 	}
-	p.persist(c, &persistent{binding: r, key: key, start: (*Model).startPersistentCollective})
+	p.persist(c, &persistent{rule: r, key: key, start: (*Model).startPersistentCollective})
 }
 
 func (m *Model) startPersistentCollective(p *process, c *core.Call, t *persistent) {
 	t.key.Round++
-	m.startCollective(p, c, t.binding, t.key)
+	m.startCollective(p, c, t.rule, t.key)
 }
 
 // doCreateGroup: a constructor that only the processes of the new communicator
 // call, or of both groups of it. They find one another by what they made.
-func doCreateGroup(m *Model, p *process, c *core.Call, _ *binding) {
-	arg := "newcomm"
-	if c.Has("newintercomm") {
-		arg = "newintercomm"
+func doCreateGroup(m *Model, p *process, c *core.Call, _ *rule) {
+	arg := argNewcomm
+	if c.Has(argNewintercomm) {
+		arg = argNewintercomm
 	}
 	id := c.Int(arg)
 	if id == 0 {
@@ -147,9 +147,9 @@ func doCreateGroup(m *Model, p *process, c *core.Call, _ *binding) {
 }
 
 // doMerge: MPI_Intercomm_merge, over both groups.
-func doMerge(m *Model, p *process, c *core.Call, _ *binding) {
-	if g := m.group(p, c, "intercomm"); g != nil {
-		m.collect(p, c, core.MeetKey{On: c.Int("intercomm")}, g, core.Everybody, core.NoRoot, nil)
+func doMerge(m *Model, p *process, c *core.Call, _ *rule) {
+	if g := m.group(p, c, argIntercomm); g != nil {
+		m.collect(p, c, core.MeetKey{On: c.Int(argIntercomm)}, g, core.Everybody, core.NoRoot, nil)
 	}
 }
 
@@ -157,13 +157,13 @@ func doMerge(m *Model, p *process, c *core.Call, _ *binding) {
 // the world rank of its root: core.NoRoot where it has none, or the process takes no
 // part (MPI 4.1, 6.2.3).
 func (m *Model) groupAndRoot(p *process, c *core.Call) (g *core.Group, root int32, ok bool) {
-	if g = m.group(p, c, "comm"); g == nil {
+	if g = m.group(p, c, argComm); g == nil {
 		return nil, core.NoRoot, false
 	}
-	if !c.Has("root") {
+	if !c.Has(argRoot) {
 		return g, core.NoRoot, true
 	}
-	switch n := c.Int("root"); {
+	switch n := c.Int(argRoot); {
 	case g.Two() && n == trace.RootRank:
 		return g, p.Rank, true
 	case g.Two() && n == trace.ProcNull:
@@ -178,7 +178,7 @@ func (m *Model) groupAndRoot(p *process, c *core.Call) (g *core.Group, root int3
 }
 
 // touches returns what a collective call reads and what it writes.
-func (m *Model) touches(p *process, c *core.Call, r *binding, g *core.Group, root int32) (read, written []regions.Access) {
+func (m *Model) touches(p *process, c *core.Call, r *rule, g *core.Group, root int32) (read, written []regions.Access) {
 	for _, t := range r.touches {
 		if !m.covers(p, c, t.at, g, root) {
 			continue
@@ -200,7 +200,7 @@ func (m *Model) touches(p *process, c *core.Call, r *binding, g *core.Group, roo
 // intercommunicator with a root, the processes beside the root take no part,
 // and it itself only as the root.
 func (m *Model) covers(p *process, c *core.Call, at place, g *core.Group, root int32) bool {
-	switch inter := g.Two() && c.Has("root"); {
+	switch inter := g.Two() && c.Has(argRoot); {
 	case inter && root == core.NoRoot:
 		return false
 	case inter:
@@ -212,33 +212,33 @@ func (m *Model) covers(p *process, c *core.Call, at place, g *core.Group, root i
 	case at == notFirst:
 		return rankIn(g, p.Rank) > 0
 	case at == havingOne:
-		return slices.ContainsFunc(p.neighbours[c.Int("comm")].destinations, func(n int64) bool { return n >= 0 })
+		return slices.ContainsFunc(p.neighbours[c.Int(argComm)].destinations, func(n int64) bool { return n >= 0 })
 	}
 	return true
 }
 
 // doNeighborhood: core.Neighbours collectives need the tracer's note of the
 // neighbours.
-func doNeighborhood(m *Model, p *process, c *core.Call, r *binding) {
+func doNeighborhood(m *Model, p *process, c *core.Call, r *rule) {
 	if m.knowsNeighbours(p, c) {
 		doCollective(m, p, c, r)
 	}
 }
 
-func doStartNeighborhood(m *Model, p *process, c *core.Call, r *binding) {
+func doStartNeighborhood(m *Model, p *process, c *core.Call, r *rule) {
 	if m.knowsNeighbours(p, c) {
 		doStartCollective(m, p, c, r)
 	}
 }
 
-func doInitNeighborhood(m *Model, p *process, c *core.Call, r *binding) {
+func doInitNeighborhood(m *Model, p *process, c *core.Call, r *rule) {
 	if m.knowsNeighbours(p, c) {
 		doInitCollective(m, p, c, r)
 	}
 }
 
 func (m *Model) knowsNeighbours(p *process, c *core.Call) bool {
-	if _, ok := p.neighbours[c.Int("comm")]; ok {
+	if _, ok := p.neighbours[c.Int(argComm)]; ok {
 		return true
 	}
 	p.NotUnderstood(c, "the trace does not tell the neighbours in its communicator")
@@ -246,7 +246,7 @@ func (m *Model) knowsNeighbours(p *process, c *core.Call) bool {
 }
 
 // doLocal: a call that touches memory and orders nothing, such as MPI_Pack.
-func doLocal(m *Model, p *process, c *core.Call, r *binding) {
+func doLocal(m *Model, p *process, c *core.Call, r *rule) {
 	read, written := m.touches(p, c, r, &core.Group{Local: []int32{p.Rank}}, core.NoRoot)
 	for _, a := range slices.Concat(read, written) {
 		p.Instant(a)

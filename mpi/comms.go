@@ -54,7 +54,7 @@ func (c *communicator) side(world int32) *core.Group {
 
 // group returns the communicator that an argument names; nil, and a problem
 // noted, when it is not known.
-func (m *Model) group(p *process, c *core.Call, arg string) *core.Group {
+func (m *Model) group(p *process, c *core.Call, arg core.ArgName) *core.Group {
 	id := c.Int(arg)
 	if comm, ok := m.comms[id]; ok {
 		if g := comm.side(p.Rank); g != nil {
@@ -123,6 +123,6 @@ type neighbours struct {
 }
 
 // doNeighbors: the tracer's note of a process's neighbours in a communicator.
-func doNeighbors(_ *Model, p *process, c *core.Call, _ *binding) {
-	p.neighbours[c.Int("comm")] = neighbours{slices.Clone(c.List("sources")), slices.Clone(c.List("destinations"))}
+func doNeighbors(_ *Model, p *process, c *core.Call, _ *rule) {
+	p.neighbours[c.Int(argComm)] = neighbours{slices.Clone(c.List(argSources)), slices.Clone(c.List(argDestinations))}
 }

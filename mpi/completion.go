@@ -27,7 +27,7 @@ func completesRequest(c *core.Call, id int64) bool {
 }
 
 func (op *operation) endsBuffers(c *core.Call) bool {
-	return completesRequest(c, op.id) || c.Has("win") && c.Int("win") == op.call.Object && covered(c).has(op)
+	return completesRequest(c, op.id) || c.Has(argWin) && c.Int(argWin) == op.call.Object && covered(c).has(op)
 }
 
 // splitFile is a split collective read or write, by the handle of its file
@@ -35,7 +35,7 @@ func (op *operation) endsBuffers(c *core.Call) bool {
 type splitFile int64
 
 func (f splitFile) endsBuffers(c *core.Call) bool {
-	return strings.HasPrefix(c.Fn.Name, "MPI_File_") && strings.HasSuffix(c.Fn.Name, "_end") && c.Int("fh") == int64(f)
+	return strings.HasPrefix(c.Fn.Name, "MPI_File_") && strings.HasSuffix(c.Fn.Name, "_end") && c.Int(argFh) == int64(f)
 }
 
 // coverage is some of the operations that a process issued on a window.
@@ -54,11 +54,11 @@ func (x coverage) has(op *operation) bool {
 func covered(c *core.Call) coverage {
 	switch c.Fn.Name {
 	case "MPI_Win_unlock", "MPI_Win_flush", "MPI_Win_flush_local":
-		return coverage{target: int32(c.Int("rank"))}
+		return coverage{target: int32(c.Int(argRank))}
 	case "MPI_Win_unlock_all", "MPI_Win_flush_all", "MPI_Win_flush_local_all", "MPI_Win_free":
 		return coverage{target: anyTarget}
 	case "MPI_Win_fence":
-		return coverage{target: anyTarget, none: c.Int("assert")&trace.AssertNoPrecede != 0}
+		return coverage{target: anyTarget, none: c.Int(argAssert)&trace.AssertNoPrecede != 0}
 	case "MPI_Win_complete":
 		return coverage{target: anyTarget, epoch: StartEpoch}
 	}
@@ -85,8 +85,8 @@ func (m *Model) HeldUntil(s *core.Strand, of any, l regions.Lock) bool {
 		case c.Failed:
 		case x.endsBuffers(c):
 			return true
-		case c.Fn.Name == "MPI_Win_unlock_all" && l.Target == regions.AnyTarget && c.Int("win") == l.Object,
-			c.Fn.Name == "MPI_Win_unlock" && l.Target != regions.AnyTarget && c.Int("win") == l.Object && c.Int("rank") == member:
+		case c.Fn.Name == "MPI_Win_unlock_all" && l.Target == regions.AnyTarget && c.Int(argWin) == l.Object,
+			c.Fn.Name == "MPI_Win_unlock" && l.Target != regions.AnyTarget && c.Int(argWin) == l.Object && c.Int(argRank) == member:
 			return false
 		}
 	}

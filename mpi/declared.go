@@ -17,14 +17,14 @@ func (m *Model) resource(p *process, c *core.Call) *core.Counter {
 	if e == nil {
 		return nil
 	}
-	member, number := e.win.target(c.Int("rank")), c.Int("resource")
+	member, number := e.win.target(c.Int(argRank)), c.Int(argResource)
 	switch {
 	case c.Bad():
 		return nil
 	case member < 0:
-		p.NotUnderstood(c, fmt.Sprintf("rank %d is not in the window's group", c.Int("rank")))
+		p.NotUnderstood(c, fmt.Sprintf("rank %d is not in the window's group", c.Int(argRank)))
 		return nil
-	case c.Int("count") < 0:
+	case c.Int(argCount) < 0:
 		p.NotUnderstood(c, fmt.Sprintf("signals on resource %d could not be counted: resources are numbers from 0 to 62", number))
 		return nil
 	}
@@ -32,22 +32,22 @@ func (m *Model) resource(p *process, c *core.Call) *core.Counter {
 }
 
 // doDeclaredSignal: signals whoever waits for the resource from then on.
-func doDeclaredSignal(m *Model, p *process, c *core.Call, _ *binding) {
-	if o := m.resource(p, c); o != nil && !p.Count(c, o, c.Int("count")) {
+func doDeclaredSignal(m *Model, p *process, c *core.Call, _ *rule) {
+	if o := m.resource(p, c); o != nil && !p.Count(c, o, c.Int(argCount)) {
 		p.NotUnderstood(c, "a signal on a resource was counted twice")
 	}
 }
 
 // doDeclaredWait: waits for the signals on the resource so far.
-func doDeclaredWait(m *Model, p *process, c *core.Call, _ *binding) {
+func doDeclaredWait(m *Model, p *process, c *core.Call, _ *rule) {
 	if o := m.resource(p, c); o != nil {
-		p.Await(c, o, c.Int("count"), func() string { return fmt.Sprintf("for a signal on resource %d", c.Int("resource")) })
+		p.Await(c, o, c.Int(argCount), func() string { return fmt.Sprintf("for a signal on resource %d", c.Int(argResource)) })
 	}
 }
 
 // declared returns the channel of the signals from one process to another.
-func (m *Model) declared(p *process, c *core.Call, arg string, sent bool) *core.Channel {
-	g := m.group(p, c, "comm")
+func (m *Model) declared(p *process, c *core.Call, arg core.ArgName, sent bool) *core.Channel {
+	g := m.group(p, c, argComm)
 	if g == nil {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (m *Model) declared(p *process, c *core.Call, arg string, sent bool) *core.
 		p.NotUnderstood(c, fmt.Sprintf("rank %d is not in the communicator", c.Int(arg)))
 		return nil
 	}
-	key := core.ChannelKey{Kind: 'd', On: c.Int("comm"), Tag: c.Int("tag"), From: other, To: p.Rank}
+	key := core.ChannelKey{Kind: 'd', On: c.Int(argComm), Tag: c.Int(argTag), From: other, To: p.Rank}
 	if sent {
 		key.From, key.To = p.Rank, other
 	}
@@ -64,19 +64,19 @@ func (m *Model) declared(p *process, c *core.Call, arg string, sent bool) *core.
 }
 
 // doProcessSignal: signals another process.
-func doProcessSignal(m *Model, p *process, c *core.Call, _ *binding) {
-	if ch := m.declared(p, c, "dest", true); ch != nil {
+func doProcessSignal(m *Model, p *process, c *core.Call, _ *rule) {
+	if ch := m.declared(p, c, argDest, true); ch != nil {
 		p.Synchronize(c, []*core.Signal{&ch.Send().Forth}, nil, nil)
 	}
 }
 
 // doProcessWait: waits for the signal of another process that it matches.
-func doProcessWait(m *Model, p *process, c *core.Call, _ *binding) {
-	ch := m.declared(p, c, "source", false)
+func doProcessWait(m *Model, p *process, c *core.Call, _ *rule) {
+	ch := m.declared(p, c, argSource, false)
 	if ch == nil {
 		return
 	}
-	from := c.Int("source")
+	from := c.Int(argSource)
 	what := func() string { return fmt.Sprintf("for rank %d to call mcchk_signal_process", from) }
 	p.Synchronize(c, nil, []core.Wait{{On: &ch.Receive().Forth, Soft: true, What: what}}, nil)
 }

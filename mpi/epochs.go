@@ -11,7 +11,7 @@ import (
 // groupOf returns the world ranks in a recorded group that are processes.
 func (m *Model) groupOf(c *core.Call) []int32 {
 	ranks := []int32{}
-	for _, r := range c.List("group") {
+	for _, r := range c.List(argGroup) {
 		if r < 0 || r >= int64(len(m.procs)) {
 			c.SetBad()
 			continue
@@ -22,7 +22,7 @@ func (m *Model) groupOf(c *core.Call) []int32 {
 }
 
 // doPost: signals each process that may access (post → start).
-func doPost(m *Model, p *process, c *core.Call, _ *binding) {
+func doPost(m *Model, p *process, c *core.Call, _ *rule) {
 	e := m.epochsOf(p, c)
 	if e == nil {
 		return
@@ -44,7 +44,7 @@ func doPost(m *Model, p *process, c *core.Call, _ *binding) {
 // before the post, and delay the operations instead (12.5.2). With
 // MPI_MODE_NOCHECK it does not wait: what put the posts before it, as the
 // program vouches, is another synchronization (12.5.5).
-func doStart(m *Model, p *process, c *core.Call, _ *binding) {
+func doStart(m *Model, p *process, c *core.Call, _ *rule) {
 	e := m.epochsOf(p, c)
 	if e == nil {
 		return
@@ -55,7 +55,7 @@ func doStart(m *Model, p *process, c *core.Call, _ *binding) {
 	m.epoch(p, e, StartEpoch, -1, true)
 	e.last = e.startCall
 	var waits []core.Wait
-	check := c.Int("assert")&trace.AssertNoCheck == 0
+	check := c.Int(argAssert)&trace.AssertNoCheck == 0
 	for _, target := range e.started {
 		s := m.Channel(core.ChannelKey{Kind: 'p', On: e.win.ID, From: target, To: p.Rank}).Receive()
 		what := func() string { return fmt.Sprintf("for rank %d to call MPI_Win_post", target) }
@@ -68,7 +68,7 @@ func doStart(m *Model, p *process, c *core.Call, _ *binding) {
 
 // doComplete: completes the buffers at the origin, and what only reads; the targets' memory
 // completes at their MPI_Win_wait.
-func doComplete(m *Model, p *process, c *core.Call, _ *binding) {
+func doComplete(m *Model, p *process, c *core.Call, _ *rule) {
 	e := m.epochsOf(p, c)
 	if e == nil {
 		return
@@ -103,9 +103,9 @@ func doComplete(m *Model, p *process, c *core.Call, _ *binding) {
 
 // doExposureEnd: MPI_Win_wait, and MPI_Win_test that succeeds, wait for the
 // complete of each origin and complete its operations here.
-func doExposureEnd(m *Model, p *process, c *core.Call, _ *binding) {
+func doExposureEnd(m *Model, p *process, c *core.Call, _ *rule) {
 	e := m.epochsOf(p, c)
-	if e == nil || c.Has("flag") && c.Int("flag") == 0 {
+	if e == nil || c.Has(argFlag) && c.Int(argFlag) == 0 {
 		return
 	}
 	var waits []core.Wait
@@ -130,9 +130,9 @@ func doExposureEnd(m *Model, p *process, c *core.Call, _ *binding) {
 
 // doLock: begins a lock epoch. It waits for the unlock of every lock that was
 // granted before it and that it excludes, as the tickets tell.
-func doLock(m *Model, p *process, c *core.Call, _ *binding) {
+func doLock(m *Model, p *process, c *core.Call, _ *rule) {
 	e := m.epochsOf(p, c)
-	rank := c.Int("rank")
+	rank := c.Int(argRank)
 	if e == nil || rank == trace.ProcNull {
 		return
 	}
@@ -142,7 +142,7 @@ func doLock(m *Model, p *process, c *core.Call, _ *binding) {
 		return
 	}
 	l := &lockEpoch{
-		exclusive: c.Int("lock_type") == trace.LockExclusive, noCheck: c.Int("assert")&trace.AssertNoCheck != 0, call: p.Info(c),
+		exclusive: c.Int(argLockType) == trace.LockExclusive, noCheck: c.Int(argAssert)&trace.AssertNoCheck != 0, call: p.Info(c),
 	}
 	e.locks[target] = l
 	e.last = l.call
@@ -154,12 +154,12 @@ func doLock(m *Model, p *process, c *core.Call, _ *binding) {
 
 // doLockTicket: the tracer's note that the process, in a lock_all epoch, drew
 // a ticket before its first operation to a target.
-func doLockTicket(m *Model, p *process, c *core.Call, _ *binding) {
+func doLockTicket(m *Model, p *process, c *core.Call, _ *rule) {
 	e := m.epochsOf(p, c)
 	if e == nil || e.lockAll == nil {
 		return
 	}
-	if target := e.win.target(c.Int("rank")); target >= 0 {
+	if target := e.win.target(c.Int(argRank)); target >= 0 {
 		m.granted(p, c, e, e.lockAll, target, nil)
 	}
 }
@@ -168,7 +168,7 @@ func doLockTicket(m *Model, p *process, c *core.Call, _ *binding) {
 // after. With MPI_MODE_NOCHECK the user vouches that nobody else locks: nothing
 // is locked, and nothing waits for it.
 func (m *Model) granted(p *process, c *core.Call, e *epochs, l *lockEpoch, target int32, after func()) {
-	n := c.Int("ticket")
+	n := c.Int(argTicket)
 	if n >= 0 {
 		o := m.LockOrder(core.LockKey{Object: e.win.ID, Target: e.win.members[target]})
 		if !l.noCheck {
@@ -184,7 +184,7 @@ func (m *Model) granted(p *process, c *core.Call, e *epochs, l *lockEpoch, targe
 
 // doUnlock: MPI_Win_unlock and MPI_Win_unlock_all complete everything at their
 // targets, then signal the next lock that they excluded.
-func doUnlock(m *Model, p *process, c *core.Call, _ *binding) {
+func doUnlock(m *Model, p *process, c *core.Call, _ *rule) {
 	e := m.epochsOf(p, c)
 	if e == nil {
 		return
@@ -193,8 +193,8 @@ func doUnlock(m *Model, p *process, c *core.Call, _ *binding) {
 	l := e.lockAll
 	info := p.Info(c)
 	e.last = info
-	if c.Has("rank") {
-		target := int32(c.Int("rank"))
+	if c.Has(argRank) {
+		target := int32(c.Int(argRank))
 		if l = e.locks[target]; l != nil {
 			m.epoch(p, e, l.kind(), target, false)
 		}
@@ -221,12 +221,12 @@ func doUnlock(m *Model, p *process, c *core.Call, _ *binding) {
 	}
 }
 
-func doLockAll(m *Model, p *process, c *core.Call, _ *binding) {
+func doLockAll(m *Model, p *process, c *core.Call, _ *rule) {
 	e := m.epochsOf(p, c)
 	if e == nil {
 		return
 	}
-	e.lockAll = &lockEpoch{noCheck: c.Int("assert")&trace.AssertNoCheck != 0, call: p.Info(c)}
+	e.lockAll = &lockEpoch{noCheck: c.Int(argAssert)&trace.AssertNoCheck != 0, call: p.Info(c)}
 	e.last = e.lockAll.call
 	m.closeFence(p, e)
 	m.epoch(p, e, LockAllEpoch, -1, true)

@@ -11,18 +11,18 @@ import (
 // they were met.
 
 // fileAccess returns the access to the buffer of a read or write.
-func (m *Model) fileAccess(p *process, c *core.Call, r *binding) (regions.Access, bool) {
+func (m *Model) fileAccess(p *process, c *core.Call, r *rule) (regions.Access, bool) {
 	role, kind := SendBuffer, regions.Read
 	if r.reads {
 		role, kind = ReceiveBuffer, regions.Write
 	}
-	return m.messageBuffer(p, c, "buf", "count", "datatype", role, kind)
+	return m.messageBuffer(p, c, argBuf, argCount, argDatatype, role, kind)
 }
 
-func doFile(m *Model, p *process, c *core.Call, r *binding) {
+func doFile(m *Model, p *process, c *core.Call, r *rule) {
 	if a, ok := m.fileAccess(p, c, r); ok {
 		if r.reads {
-			p.receivedBytes(&a, c, "count", "datatype")
+			p.receivedBytes(&a, c, argCount, argDatatype)
 		}
 		if !a.Layout.IsEmpty() {
 			p.Instant(a)
@@ -30,7 +30,7 @@ func doFile(m *Model, p *process, c *core.Call, r *binding) {
 	}
 }
 
-func doStartFile(m *Model, p *process, c *core.Call, r *binding) {
+func doStartFile(m *Model, p *process, c *core.Call, r *rule) {
 	req := &request{}
 	if a, ok := m.fileAccess(p, c, r); ok {
 		req.spans = append(req.spans, p.openBuffer(a))
@@ -38,17 +38,17 @@ func doStartFile(m *Model, p *process, c *core.Call, r *binding) {
 	m.addRequest(p, c, req)
 }
 
-func doBeginFile(m *Model, p *process, c *core.Call, r *binding) {
+func doBeginFile(m *Model, p *process, c *core.Call, r *rule) {
 	if a, ok := m.fileAccess(p, c, r); ok {
-		fh := c.Int("fh")
+		fh := c.Int(argFh)
 		s := p.openBuffer(a)
 		s.Of = splitFile(fh)
 		p.files[fh] = s
 	}
 }
 
-func doEndFile(_ *Model, p *process, c *core.Call, _ *binding) {
-	key := c.Int("fh")
+func doEndFile(_ *Model, p *process, c *core.Call, _ *rule) {
+	key := c.Int(argFh)
 	if s := p.files[key]; s != nil {
 		s.Complete(p.Now(), p.Info(c))
 		delete(p.files, key)

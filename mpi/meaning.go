@@ -86,7 +86,7 @@ func touchWords(touches []touch) string {
 		if t.then == onlyThen || t.then == ownOnly {
 			continue // what MPI_IN_PLACE changes goes without saying
 		}
-		what := t.buf
+		what := t.buf.String()
 		if t.bytes {
 			what = "the packed data"
 		}

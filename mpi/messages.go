@@ -14,12 +14,12 @@ func awaitReceive(s *core.Match) core.Wait {
 
 // sent matches a send, and returns its match, nil where there is none, and what
 // it waits for.
-func (m *Model) sent(p *process, c *core.Call, dest, tag string, mode sendMode) (s *core.Match, waits []core.Wait) {
+func (m *Model) sent(p *process, c *core.Call, dest, tag core.ArgName, mode sendMode) (s *core.Match, waits []core.Wait) {
 	to := c.Int(dest)
 	if to == trace.ProcNull {
 		return nil, nil
 	}
-	g := m.group(p, c, "comm")
+	g := m.group(p, c, argComm)
 	if g == nil {
 		return nil, nil
 	}
@@ -40,7 +40,7 @@ func (m *Model) incoming(p *process, c *core.Call, source, tag int64) *core.Chan
 	if source == trace.ProcNull {
 		return nil
 	}
-	g := m.group(p, c, "comm")
+	g := m.group(p, c, argComm)
 	if g == nil {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (m *Model) channelOf(c *core.Call, from, to int32, tag int64) *core.Channel
 	if from < 0 || to < 0 {
 		return nil
 	}
-	return m.Channel(core.ChannelKey{Kind: 'm', On: c.Int("comm"), From: from, To: to, Tag: tag})
+	return m.Channel(core.ChannelKey{Kind: 'm', On: c.Int(argComm), From: from, To: to, Tag: tag})
 }
 
 // received matches such a receive.
@@ -66,7 +66,7 @@ func (m *Model) received(p *process, c *core.Call, source, tag int64) *core.Matc
 
 // actual returns the source and tag that a blocking receive got.
 func actual(c *core.Call, source, tag int64) (int64, int64) {
-	if st := c.List("status"); len(st) >= 2 && source != trace.ProcNull {
+	if st := c.List(argStatus); len(st) >= 2 && source != trace.ProcNull {
 		if source == trace.AnySource {
 			source = st[0]
 		}
@@ -78,7 +78,7 @@ func actual(c *core.Call, source, tag int64) (int64, int64) {
 }
 
 // message is the access to a buffer of a message.
-func (m *Model) messageBuffer(p *process, c *core.Call, buf, count, typ string, role *regions.Role, kind regions.Kind) (regions.Access, bool) {
+func (m *Model) messageBuffer(p *process, c *core.Call, buf, count, typ core.ArgName, role *regions.Role, kind regions.Kind) (regions.Access, bool) {
 	layout, _, err := p.buffer(c.Int(count), c.Int(typ))
 	if err != nil {
 		p.NotUnderstood(c, err.Error())
@@ -90,8 +90,8 @@ func (m *Model) messageBuffer(p *process, c *core.Call, buf, count, typ string, 
 
 // receivedBytes shortens a receive's buffer to what arrived, when that is known:
 // data fill it in the order of its datatype (MPI 4.1, 5.1).
-func (p *process) receivedBytes(a *regions.Access, c *core.Call, count, typ string) {
-	status := c.List("status")
+func (p *process) receivedBytes(a *regions.Access, c *core.Call, count, typ core.ArgName) {
+	status := c.List(argStatus)
 	if len(status) < 3 || status[2] < 0 {
 		return
 	}
@@ -100,10 +100,10 @@ func (p *process) receivedBytes(a *regions.Access, c *core.Call, count, typ stri
 	}
 }
 
-func doSend(m *Model, p *process, c *core.Call, r *binding) {
-	s, waits := m.sent(p, c, "dest", "tag", r.send)
-	if c.Int("dest") != trace.ProcNull {
-		if a, ok := m.messageBuffer(p, c, "buf", "count", "datatype", SendBuffer, regions.Read); ok {
+func doSend(m *Model, p *process, c *core.Call, r *rule) {
+	s, waits := m.sent(p, c, argDest, argTag, r.send)
+	if c.Int(argDest) != trace.ProcNull {
+		if a, ok := m.messageBuffer(p, c, argBuf, argCount, argDatatype, SendBuffer, regions.Read); ok {
 			p.Instant(a)
 		}
 	}
@@ -144,11 +144,11 @@ func (m *Model) arrived(p *process) {
 	m.receiveInto(p, x.call, x.into)
 }
 
-func doRecv(m *Model, p *process, c *core.Call, _ *binding) {
-	if !c.Returned || c.Int("source") == trace.ProcNull {
+func doRecv(m *Model, p *process, c *core.Call, _ *rule) {
+	if !c.Returned || c.Int(argSource) == trace.ProcNull {
 		return
 	}
-	source, tag := actual(c, c.Int("source"), c.Int("tag"))
+	source, tag := actual(c, c.Int(argSource), c.Int(argTag))
 	s := m.received(p, c, source, tag)
 	if s == nil {
 		return
@@ -167,30 +167,30 @@ func (m *Model) receiveInto(p *process, c *core.Call, into bufferArgs) {
 }
 
 // bufferArgs are the names of the arguments that tell a buffer.
-type bufferArgs struct{ buf, count, typ string }
+type bufferArgs struct{ buf, count, typ core.ArgName }
 
 // oneBuffer are those of a call that has one.
-var oneBuffer = bufferArgs{"buf", "count", "datatype"}
+var oneBuffer = bufferArgs{argBuf, argCount, argDatatype}
 
 // exchangeBuffers returns those of a call that sends and receives.
 func exchangeBuffers(c *core.Call) (out, in bufferArgs) {
-	if c.Has("sendbuf") {
-		return bufferArgs{"sendbuf", "sendcount", "sendtype"}, bufferArgs{"recvbuf", "recvcount", "recvtype"}
+	if c.Has(argSendbuf) {
+		return bufferArgs{argSendbuf, argSendcount, argSendtype}, bufferArgs{argRecvbuf, argRecvcount, argRecvtype}
 	}
 	return oneBuffer, oneBuffer
 }
 
-func doSendrecv(m *Model, p *process, c *core.Call, _ *binding) {
+func doSendrecv(m *Model, p *process, c *core.Call, _ *rule) {
 	out, in := exchangeBuffers(c)
-	s, waits := m.sent(p, c, "dest", "sendtag", standard)
-	if c.Int("dest") != trace.ProcNull {
+	s, waits := m.sent(p, c, argDest, argSendtag, standard)
+	if c.Int(argDest) != trace.ProcNull {
 		if a, ok := m.messageBuffer(p, c, out.buf, out.count, out.typ, SendBuffer, regions.Read); ok {
 			p.Instant(a)
 		}
 	}
 	var incoming *core.Match
-	if c.Returned && c.Int("source") != trace.ProcNull {
-		source, tag := actual(c, c.Int("source"), c.Int("recvtag"))
+	if c.Returned && c.Int(argSource) != trace.ProcNull {
+		source, tag := actual(c, c.Int(argSource), c.Int(argRecvtag))
 		incoming = m.received(p, c, source, tag)
 	}
 	signals := make([]*core.Signal, 0, 2)
@@ -209,11 +209,11 @@ func doSendrecv(m *Model, p *process, c *core.Call, _ *binding) {
 }
 
 // doIsendrecv: MPI 4.1, 3.10. Its request is complete when both are.
-func doIsendrecv(m *Model, p *process, c *core.Call, _ *binding) {
+func doIsendrecv(m *Model, p *process, c *core.Call, _ *rule) {
 	out, in := exchangeBuffers(c)
 	req := &request{}
-	receives := c.Int("source") != trace.ProcNull
-	if c.Int("dest") != trace.ProcNull && !(receives && in == out) { // one buffer is used once
+	receives := c.Int(argSource) != trace.ProcNull
+	if c.Int(argDest) != trace.ProcNull && !(receives && in == out) { // one buffer is used once
 		if a, ok := m.messageBuffer(p, c, out.buf, out.count, out.typ, SendBuffer, regions.Read); ok {
 			req.spans = append(req.spans, p.openBuffer(a))
 		}
@@ -225,10 +225,10 @@ func doIsendrecv(m *Model, p *process, c *core.Call, _ *binding) {
 	}
 	m.addRequest(p, c, req)
 	var signals []*core.Signal
-	if s, _ := m.sent(p, c, "dest", "sendtag", standard); s != nil {
+	if s, _ := m.sent(p, c, argDest, argSendtag, standard); s != nil {
 		signals = append(signals, &s.Forth)
 	}
-	if s := m.posted(p, c, "recvtag"); s != nil {
+	if s := m.posted(p, c, argRecvtag); s != nil {
 		req.arrives(p, s)
 		signals = append(signals, &s.Back)
 	}
@@ -237,11 +237,11 @@ func doIsendrecv(m *Model, p *process, c *core.Call, _ *binding) {
 	}
 }
 
-func doIsend(m *Model, p *process, c *core.Call, r *binding) {
-	s, waits := m.sent(p, c, "dest", "tag", r.send)
+func doIsend(m *Model, p *process, c *core.Call, r *rule) {
+	s, waits := m.sent(p, c, argDest, argTag, r.send)
 	req := &request{waits: waits, sent: s}
-	if c.Int("dest") != trace.ProcNull {
-		if a, ok := m.messageBuffer(p, c, "buf", "count", "datatype", SendBuffer, regions.Read); ok {
+	if c.Int(argDest) != trace.ProcNull {
+		if a, ok := m.messageBuffer(p, c, argBuf, argCount, argDatatype, SendBuffer, regions.Read); ok {
 			req.spans = append(req.spans, p.openBuffer(a))
 		}
 	}
@@ -251,15 +251,15 @@ func doIsend(m *Model, p *process, c *core.Call, r *binding) {
 	}
 }
 
-func doIrecv(m *Model, p *process, c *core.Call, _ *binding) {
+func doIrecv(m *Model, p *process, c *core.Call, _ *rule) {
 	req := &request{}
-	if c.Int("source") != trace.ProcNull {
-		if a, ok := m.messageBuffer(p, c, "buf", "count", "datatype", ReceiveBuffer, regions.Write); ok {
+	if c.Int(argSource) != trace.ProcNull {
+		if a, ok := m.messageBuffer(p, c, argBuf, argCount, argDatatype, ReceiveBuffer, regions.Write); ok {
 			req.spans = append(req.spans, p.openBuffer(a))
 		}
 	}
 	m.addRequest(p, c, req)
-	if s := m.posted(p, c, "tag"); s != nil {
+	if s := m.posted(p, c, argTag); s != nil {
 		req.arrives(p, s)
 		p.Synchronize(c, []*core.Signal{&s.Back}, nil, nil)
 	}
@@ -267,10 +267,10 @@ func doIrecv(m *Model, p *process, c *core.Call, _ *binding) {
 
 // posted matches a non-blocking receive. Of one with wildcards the request's
 // completion tells which message it got; nil when it never got any.
-func (m *Model) posted(p *process, c *core.Call, tagArg string) *core.Match {
-	source, tag := c.Int("source"), c.Int(tagArg)
+func (m *Model) posted(p *process, c *core.Call, tagArg core.ArgName) *core.Match {
+	source, tag := c.Int(argSource), c.Int(tagArg)
 	if source == trace.AnySource || source != trace.ProcNull && tag == trace.AnyTag {
-		st := p.status(c.Int("request"))
+		st := p.status(c.Int(argRequest))
 		if len(st) < trace.StatusWords || st[3] != 0 {
 			return nil
 		}
@@ -281,9 +281,9 @@ func (m *Model) posted(p *process, c *core.Call, tagArg string) *core.Match {
 
 // doProbe: a probe that found a message comes after its send. Softly: which
 // message it saw is known only where all receives posted before are.
-func doProbe(m *Model, p *process, c *core.Call, _ *binding) {
-	st := c.List("status")
-	if !c.Returned || c.Has("flag") && c.Int("flag") == 0 || len(st) < 2 || st[0] < 0 {
+func doProbe(m *Model, p *process, c *core.Call, _ *rule) {
+	st := c.List(argStatus)
+	if !c.Returned || c.Has(argFlag) && c.Int(argFlag) == 0 || len(st) < 2 || st[0] < 0 {
 		return
 	}
 	if ch := m.incoming(p, c, st[0], st[1]); ch != nil {

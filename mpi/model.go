@@ -106,21 +106,11 @@ func (m *Model) Attach(machine *core.Machine) {
 	}
 }
 
-// binding is a rule with what it needs of one function of a trace.
-type binding struct {
-	*rule
-	at operationArgs // of a one-sided operation
-}
-
 // Bind is that of core.Model.
 func (m *Model) Bind(s *core.Strand, fn *trace.Fn) *core.Meaning {
 	r := table[fn.Name]
 	if r == nil {
 		return nil
-	}
-	b := &binding{rule: r}
-	if r.op != (operationRole{}) {
-		b.at = newOperationArgs(fn, r.op.role)
 	}
 	p := m.procs[s.Rank]
 	known := ""
@@ -136,10 +126,10 @@ func (m *Model) Bind(s *core.Strand, fn *trace.Fn) *core.Meaning {
 				r.check(m, p, c)
 			}
 			if r.do != nil {
-				r.do(m, p, c, b)
+				r.do(m, p, c, r)
 			}
 		},
-		Failed: func(_ *core.Strand, c *core.Call) { m.failed(p, c, b) },
+		Failed: func(_ *core.Strand, c *core.Call) { m.failed(p, c, r) },
 	}
 }
 
@@ -200,12 +190,12 @@ func kindOf(fn string, r *rule) core.CallKind {
 func (m *Model) Describe(s *core.Strand, c *core.Call, o *core.ObservedCall) {
 	p := m.procs[s.Rank]
 	o.Order = orderOf(c.Fn.Name)
-	if c.Has("win") {
-		o.Object = c.Int("win")
+	if c.Has(argWin) {
+		o.Object = c.Int(argWin)
 	}
-	rank := "target_rank"
+	rank := argTargetRank
 	if o.Kind != core.OperationCall {
-		rank = "rank"
+		rank = argRank
 	}
 	if e := p.wins[o.Object]; e != nil {
 		o.Number = e.win.Number
@@ -234,7 +224,7 @@ func orderOf(fn string) core.OrderKind {
 }
 
 // member returns the member of the window that an argument of a call names, or -1.
-func (e *epochs) member(c *core.Call, arg string) int32 {
+func (e *epochs) member(c *core.Call, arg core.ArgName) int32 {
 	if !c.Has(arg) {
 		return -1
 	}

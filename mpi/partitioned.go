@@ -41,27 +41,27 @@ type partitions struct {
 	arrived []*core.Pending // at the receiver, by partition
 }
 
-func doPsendInit(m *Model, p *process, c *core.Call, r *binding) {
-	t := &persistent{binding: r, start: (*Model).startPartitions}
-	if s := m.partner(p, c, "dest"); s != nil {
+func doPsendInit(m *Model, p *process, c *core.Call, r *rule) {
+	t := &persistent{rule: r, start: (*Model).startPartitions}
+	if s := m.partner(p, c, argDest); s != nil {
 		t.parts = partsOf(s)
-		t.parts.n, t.parts.bytes = c.Int("partitions"), p.dataSize(c)
+		t.parts.n, t.parts.bytes = c.Int(argPartitions), p.dataSize(c)
 		m.Announce(&t.parts.known)
 	}
 	p.persist(c, t)
 }
 
-func doPrecvInit(m *Model, p *process, c *core.Call, r *binding) {
-	t := &persistent{binding: r, start: (*Model).startPartitions}
-	if s := m.partner(p, c, "source"); s != nil {
+func doPrecvInit(m *Model, p *process, c *core.Call, r *rule) {
+	t := &persistent{rule: r, start: (*Model).startPartitions}
+	if s := m.partner(p, c, argSource); s != nil {
 		t.parts = partsOf(s)
 	}
 	p.persist(c, t)
 }
 
 // partner matches the making of a partitioned request; nil with MPI_PROC_NULL.
-func (m *Model) partner(p *process, c *core.Call, arg string) *core.Match {
-	g := m.group(p, c, "comm")
+func (m *Model) partner(p *process, c *core.Call, arg core.ArgName) *core.Match {
+	g := m.group(p, c, argComm)
 	if g == nil {
 		return nil
 	}
@@ -69,9 +69,9 @@ func (m *Model) partner(p *process, c *core.Call, arg string) *core.Match {
 	if other < 0 {
 		return nil
 	}
-	key := core.ChannelKey{Kind: 'P', On: c.Int("comm"), From: p.Rank, To: other, Tag: c.Int("tag")}
+	key := core.ChannelKey{Kind: 'P', On: c.Int(argComm), From: p.Rank, To: other, Tag: c.Int(argTag)}
 	var s *core.Match
-	if arg == "dest" {
+	if arg == argDest {
 		s = m.Channel(key).Send()
 	} else {
 		key.From, key.To = key.To, key.From
@@ -92,8 +92,8 @@ func partsOf(s *core.Match) *partitioned {
 
 // dataSize returns the bytes of data in one partition.
 func (p *process) dataSize(c *core.Call) int64 {
-	if def := p.defs.Type(c.Int("datatype")); def != nil {
-		return c.Int("count") * def.Size
+	if def := p.defs.Type(c.Int(argDatatype)); def != nil {
+		return c.Int(argCount) * def.Size
 	}
 	return 0
 }
@@ -102,25 +102,25 @@ func (p *process) dataSize(c *core.Call) int64 {
 // sender's each from its MPI_Pready on.
 func (m *Model) startPartitions(p *process, c *core.Call, t *persistent) {
 	t.round++
-	role, kind, receives := SendBuffer, regions.Read, c.Has("source")
+	role, kind, receives := SendBuffer, regions.Read, c.Has(argSource)
 	if receives {
 		role, kind = ReceiveBuffer, regions.Write
 	}
 	x := &partitions{of: t.parts, round: t.round, bytes: p.dataSize(c)}
 	info := p.Info(c)
 	x.buffer = func(part int64) (regions.Access, bool) {
-		layout, typ, err := p.buffer(c.Int("count"), c.Int("datatype"))
+		layout, typ, err := p.buffer(c.Int(argCount), c.Int(argDatatype))
 		if err != nil {
 			p.NotUnderstood(c, err.Error())
 			return regions.Access{}, false
 		}
-		a := regions.Access{Rank: p.Rank, Kind: kind, Role: role, Base: c.Addr("buf"), Call: info,
-			Layout: layout.Shifted(part * c.Int("count") * typ.extent)}
+		a := regions.Access{Rank: p.Rank, Kind: kind, Role: role, Base: c.Addr(argBuf), Call: info,
+			Layout: layout.Shifted(part * c.Int(argCount) * typ.extent)}
 		return a, !layout.IsEmpty()
 	}
 	req := &request{part: x}
 	if receives && x.of != nil {
-		for i := range c.Int("partitions") {
+		for i := range c.Int(argPartitions) {
 			if a, ok := x.buffer(i); ok {
 				s := p.openBuffer(a)
 				x.arrived = append(x.arrived, s)
@@ -152,19 +152,19 @@ func (x *partitions) waits(lo, hi int64) []core.Wait {
 }
 
 // doPready: MPI_Pready and its range and list forms signal the receiver.
-func doPready(m *Model, p *process, c *core.Call, _ *binding) {
+func doPready(m *Model, p *process, c *core.Call, _ *rule) {
 	var ready []int64
 	switch {
-	case c.Has("array_of_partitions"):
-		ready = c.List("array_of_partitions")
-	case c.Has("partition_low"):
-		for i := c.Int("partition_low"); i <= c.Int("partition_high"); i++ {
+	case c.Has(argArrayOfPartitions):
+		ready = c.List(argArrayOfPartitions)
+	case c.Has(argPartitionLow):
+		for i := c.Int(argPartitionLow); i <= c.Int(argPartitionHigh); i++ {
 			ready = append(ready, i)
 		}
 	default:
-		ready = []int64{c.Int("partition")}
+		ready = []int64{c.Int(argPartition)}
 	}
-	r := p.requests.requests[c.Int("request")]
+	r := p.requests.requests[c.Int(argRequest)]
 	if r == nil || r.part == nil || r.part.of == nil {
 		return
 	}
@@ -182,10 +182,10 @@ func doPready(m *Model, p *process, c *core.Call, _ *binding) {
 }
 
 // doParrived: one that says yes waits for the data of that partition.
-func doParrived(m *Model, p *process, c *core.Call, _ *binding) {
-	r := p.requests.requests[c.Int("request")]
-	i := c.Int("partition")
-	if c.Int("flag") == 0 || r == nil || r.part == nil || r.part.of == nil || i < 0 || i >= int64(len(r.part.arrived)) {
+func doParrived(m *Model, p *process, c *core.Call, _ *rule) {
+	r := p.requests.requests[c.Int(argRequest)]
+	i := c.Int(argPartition)
+	if c.Int(argFlag) == 0 || r == nil || r.part == nil || r.part.of == nil || i < 0 || i >= int64(len(r.part.arrived)) {
 		return
 	}
 	x := r.part

@@ -13,39 +13,39 @@ import (
 // at each start (MPI 4.1, 3.9).
 type persistent struct {
 	call *trace.Call
-	*binding
+	*rule
 	start func(*Model, *process, *core.Call, *persistent)
 	key   core.MeetKey // of a collective call
 	parts *partitioned // of a partitioned message
 	round uint64       // of a partitioned message: starts so far
 }
 
-func doInit(_ *Model, p *process, c *core.Call, r *binding) {
-	p.persist(c, &persistent{binding: r, start: (*Model).startMessage})
+func doInit(_ *Model, p *process, c *core.Call, r *rule) {
+	p.persist(c, &persistent{rule: r, start: (*Model).startMessage})
 }
 
 func (p *process) persist(c *core.Call, t *persistent) {
-	if id := c.Int("request"); id != 0 {
+	if id := c.Int(argRequest); id != 0 {
 		t.call = c.Kept()
 		p.persistent[id] = t
 	}
 }
 
 func (m *Model) startMessage(p *process, c *core.Call, t *persistent) {
-	if c.Has("source") {
-		doIrecv(m, p, c, t.binding)
+	if c.Has(argSource) {
+		doIrecv(m, p, c, t.rule)
 	} else {
-		doIsend(m, p, c, t.binding)
+		doIsend(m, p, c, t.rule)
 	}
 }
 
 // doStartRequests begins what persistent requests stand for.
-func doStartRequests(m *Model, p *process, c *core.Call, _ *binding) {
+func doStartRequests(m *Model, p *process, c *core.Call, _ *rule) {
 	var ids []int64
-	if c.Has("requests") {
-		ids = slices.Clone(c.List("requests")) // a wildcard receive reads ahead
+	if c.Has(argRequests) {
+		ids = slices.Clone(c.List(argRequests)) // a wildcard receive reads ahead
 	} else {
-		ids = []int64{c.Int("request")}
+		ids = []int64{c.Int(argRequest)}
 	}
 	for _, id := range ids {
 		t := p.persistent[id]
@@ -62,33 +62,33 @@ func doStartRequests(m *Model, p *process, c *core.Call, _ *binding) {
 
 // doMprobe: the message was sent, and is taken off the queue here, to be
 // received later.
-func doMprobe(m *Model, p *process, c *core.Call, _ *binding) {
-	st := c.List("status")
-	if !c.Returned || c.Has("flag") && c.Int("flag") == 0 || len(st) < 2 || st[0] < 0 {
+func doMprobe(m *Model, p *process, c *core.Call, _ *rule) {
+	st := c.List(argStatus)
+	if !c.Returned || c.Has(argFlag) && c.Int(argFlag) == 0 || len(st) < 2 || st[0] < 0 {
 		return
 	}
 	if s := m.received(p, c, st[0], st[1]); s != nil {
-		p.messages[c.Int("handle")] = s
+		p.messages[c.Int(argHandle)] = s
 		p.Synchronize(c, nil, []core.Wait{awaitMessage(s)}, nil)
 	}
 }
 
 func (p *process) takeMessage(c *core.Call) *core.Match {
-	h := c.Int("message")
+	h := c.Int(argMessage)
 	s := p.messages[h]
 	delete(p.messages, h)
 	return s
 }
 
-func doMrecv(m *Model, p *process, c *core.Call, _ *binding) {
+func doMrecv(m *Model, p *process, c *core.Call, _ *rule) {
 	if s := p.takeMessage(c); s != nil && c.Returned {
 		p.receive(c, s, oneBuffer, nil, nil)
 	}
 }
 
-func doImrecv(m *Model, p *process, c *core.Call, _ *binding) {
+func doImrecv(m *Model, p *process, c *core.Call, _ *rule) {
 	req := &request{}
-	if a, ok := m.messageBuffer(p, c, "buf", "count", "datatype", ReceiveBuffer, regions.Write); ok {
+	if a, ok := m.messageBuffer(p, c, argBuf, argCount, argDatatype, ReceiveBuffer, regions.Write); ok {
 		req.spans = append(req.spans, p.openBuffer(a))
 	}
 	m.addRequest(p, c, req)

@@ -38,7 +38,7 @@ func (r *request) arrives(p *process, s *core.Match) {
 }
 
 func (m *Model) addRequest(p *process, c *core.Call, r *request) {
-	id := c.Int("request")
+	id := c.Int(argRequest)
 	if id == 0 {
 		return
 	}
@@ -105,57 +105,57 @@ var completions = map[string]func(*core.Call) (ids, statuses []int64){
 	"MPI_Request_get_status": waitOne,
 }
 
-func doWait(m *Model, p *process, c *core.Call, _ *binding) {
+func doWait(m *Model, p *process, c *core.Call, _ *rule) {
 	if ids, statuses := completions[c.Fn.Name](c); len(ids) > 0 {
 		m.completeRequests(p, c, ids, statuses)
 	}
 }
 
 // over reports whether a call of the Wait or Test family completed anything.
-func over(c *core.Call) bool { return c.Returned && (!c.Has("flag") || c.Int("flag") != 0) }
+func over(c *core.Call) bool { return c.Returned && (!c.Has(argFlag) || c.Int(argFlag) != 0) }
 
 func waitOne(c *core.Call) (ids, statuses []int64) {
 	if !over(c) {
 		return nil, nil
 	}
-	return []int64{c.Int("request")}, c.List("status")
+	return []int64{c.Int(argRequest)}, c.List(argStatus)
 }
 
 func waitAll(c *core.Call) (ids, statuses []int64) {
 	if !over(c) {
 		return nil, nil
 	}
-	return c.List("requests"), c.List("statuses")
+	return c.List(argRequests), c.List(argStatuses)
 }
 
 func waitAny(c *core.Call) (ids, statuses []int64) {
-	all := c.List("requests")
-	i := c.Int("index")
+	all := c.List(argRequests)
+	i := c.Int(argIndex)
 	if !over(c) || i < 0 || i >= int64(len(all)) {
 		return nil, nil
 	}
-	return all[i : i+1], c.List("status")
+	return all[i : i+1], c.List(argStatus)
 }
 
 func waitSome(c *core.Call) (ids, statuses []int64) {
 	if !over(c) {
 		return nil, nil
 	}
-	all := c.List("requests")
-	for _, i := range c.List("indices") {
+	all := c.List(argRequests)
+	for _, i := range c.List(argIndices) {
 		if i >= 0 && i < int64(len(all)) {
 			ids = append(ids, all[i])
 		}
 	}
-	return ids, c.List("statuses")
+	return ids, c.List(argStatuses)
 }
 
 // doRequestFree: the operation goes on. A send is over when its message has been
 // received, which the process may come to know by an answer (MPI 4.1, example
 // 3.14); of what else goes on, nothing tells when it is over, and its buffers
 // stay in use until the process ends.
-func doRequestFree(m *Model, p *process, c *core.Call, _ *binding) {
-	id := c.Int("request")
+func doRequestFree(m *Model, p *process, c *core.Call, _ *rule) {
+	id := c.Int(argRequest)
 	if m.oneSidedRequest(p, c) {
 		return
 	}
@@ -172,7 +172,7 @@ func doRequestFree(m *Model, p *process, c *core.Call, _ *binding) {
 // oneSidedRequest reports whether a call that gives up or cancels a request names
 // that of a one-sided operation, for which both are errors.
 func (m *Model) oneSidedRequest(p *process, c *core.Call) bool {
-	r := p.requests.requests[c.Int("request")]
+	r := p.requests.requests[c.Int(argRequest)]
 	if r == nil || r.op == nil {
 		return false
 	}
@@ -182,8 +182,8 @@ func (m *Model) oneSidedRequest(p *process, c *core.Call) bool {
 
 // doCancel: a receive that will turn out to be cancelled gets no message, so
 // that the one it was matched with goes to the next.
-func doCancel(m *Model, p *process, c *core.Call, _ *binding) {
-	id := c.Int("request")
+func doCancel(m *Model, p *process, c *core.Call, _ *rule) {
+	id := c.Int(argRequest)
 	r := p.requests.requests[id]
 	if m.oneSidedRequest(p, c) || r == nil || r.sent == nil && r.awaited == nil {
 		return

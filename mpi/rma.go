@@ -105,34 +105,8 @@ func (o *epochsOn) window(id int64) *epochs {
 	return o.last
 }
 
-// operationArgs is where the arguments of a one-sided operation are in its calls.
-type operationArgs struct {
-	rank, disp, op, request         int
-	origin, compare, result, target bufferArgsAt
-}
-
-// bufferArgsAt is where those are that tell a buffer. That of the target has no
-// address.
-type bufferArgsAt struct{ addr, count, typ int }
-
-// oneElement stands for a count that is 1 in each call.
-const oneElement = -2
-
-func newOperationArgs(fn *trace.Fn, role *regions.Role) operationArgs {
-	at := operationArgs{rank: fn.Arg("target_rank"), disp: fn.Arg("target_disp"), op: fn.Arg("op"), request: fn.Arg("request")}
-	single := role == SwapTarget || role == FetchTarget && fn.Arg("result_count") < 0
-	buffer := func(which string) bufferArgsAt {
-		if single {
-			return bufferArgsAt{fn.Arg(which + "_addr"), oneElement, fn.Arg("datatype")}
-		}
-		return bufferArgsAt{fn.Arg(which + "_addr"), fn.Arg(which + "_count"), fn.Arg(which + "_datatype")}
-	}
-	at.origin, at.compare, at.result, at.target = buffer("origin"), buffer("compare"), buffer("result"), buffer("target")
-	return at
-}
-
 func (m *Model) epochsOf(p *process, c *core.Call) *epochs {
-	id := c.Int("win")
+	id := c.Int(argWin)
 	if e := p.window(id); e != nil {
 		return e
 	}
@@ -144,10 +118,9 @@ func (m *Model) epochsOf(p *process, c *core.Call) *epochs {
 
 // oneSided replays the call of a one-sided operation and returns it, or nil
 // when it does nothing.
-func (m *Model) oneSided(p *process, c *core.Call, bound *binding) *operation {
-	role := bound.rule.op
+func (m *Model) oneSided(p *process, c *core.Call, r *rule) *operation {
 	e := m.epochsOf(p, c)
-	rank := c.ArgAt(bound.at.rank).Int
+	rank := c.Int(argTargetRank)
 	if e == nil || rank == trace.ProcNull {
 		return nil
 	}
@@ -162,9 +135,9 @@ func (m *Model) oneSided(p *process, c *core.Call, bound *binding) *operation {
 	info.Object = e.win.ID
 	info.Mode = e.epochTo(target)
 	op.epoch = info.Mode
-	m.checkEpoch(p, c, e, op, bound)
-	b := opBuilder{m: m, p: p, c: c, e: e, op: op, at: &bound.at, info: info}
-	err := b.build(role)
+	m.checkEpoch(p, c, e, op, r)
+	b := opBuilder{m: m, p: p, c: c, e: e, op: op, info: info}
+	err := b.build(r.op)
 	if c.Failed {
 		return nil
 	}
@@ -212,33 +185,42 @@ func (e *epochs) lockOn(target int32) *regions.LockSet {
 
 // opBuilder makes the accesses of one operation (detection model, section 2).
 type opBuilder struct {
-	m    *Model
-	p    *process
-	c    *core.Call
-	e    *epochs
-	op   *operation
-	at   *operationArgs
-	info *regions.CallInfo
+	m      *Model
+	p      *process
+	c      *core.Call
+	e      *epochs
+	op     *operation
+	info   *regions.CallInfo
+	single bool // its buffers are of one element
 }
 
+// Buffers of one-sided operations. That of the target has no address, and that to
+// compare with is always of one element.
+var (
+	originArgs  = bufferArgs{argOriginAddr, argOriginCount, argOriginDatatype}
+	resultArgs  = bufferArgs{argResultAddr, argResultCount, argResultDatatype}
+	compareArgs = bufferArgs{buf: argCompareAddr}
+	targetArgs  = bufferArgs{count: argTargetCount, typ: argTargetDatatype}
+)
+
 func (b *opBuilder) build(role operationRole) error {
-	at := b.at
+	b.single = role.role == SwapTarget || role.role == FetchTarget && !b.c.Has(argResultCount)
 	kind := regions.Read
 	if role.role == GetTarget {
 		kind = regions.Write
 	}
 	if role.role != FetchTarget || b.operationName() != noOp {
-		if err := b.buffer(at.origin, kind, OriginBuffer); err != nil {
+		if err := b.buffer(originArgs, kind, OriginBuffer); err != nil {
 			return err
 		}
 	}
 	if role.role == SwapTarget {
-		if err := b.buffer(at.compare, regions.Read, CompareBuffer); err != nil {
+		if err := b.buffer(compareArgs, regions.Read, CompareBuffer); err != nil {
 			return err
 		}
 	}
 	if role.role == SwapTarget || role.role == FetchTarget {
-		if err := b.buffer(at.result, regions.Write, ResultBuffer); err != nil {
+		if err := b.buffer(resultArgs, regions.Write, ResultBuffer); err != nil {
 			return err
 		}
 	}
@@ -251,19 +233,19 @@ const (
 )
 
 func (b *opBuilder) operationName() string {
-	return b.p.defs.Op(b.c.ArgAt(b.at.op).Int)
+	return b.p.defs.Op(b.c.Int(argOp))
 }
 
 // elements returns the number of elements in a buffer, and their datatype.
-func (b *opBuilder) elements(at bufferArgsAt) (count, typ int64) {
-	if count = 1; at.count != oneElement {
-		count = b.c.ArgAt(at.count).Int
+func (b *opBuilder) elements(at bufferArgs) (count, typ int64) {
+	if b.single {
+		return 1, b.c.Int(argDatatype)
 	}
-	return count, b.c.ArgAt(at.typ).Int
+	return b.c.Int(at.count), b.c.Int(at.typ)
 }
 
 // buffer adds the access to one of the operation's buffers at the origin.
-func (b *opBuilder) buffer(at bufferArgsAt, kind regions.Kind, role *regions.Role) error {
+func (b *opBuilder) buffer(at bufferArgs, kind regions.Kind, role *regions.Role) error {
 	layout, _, err := b.p.buffer(b.elements(at))
 	if err != nil {
 		return err
@@ -273,7 +255,7 @@ func (b *opBuilder) buffer(at bufferArgsAt, kind regions.Kind, role *regions.Rol
 	}
 	a := b.m.NewAccess()
 	*a = regions.Access{
-		Rank: b.p.Rank, Kind: kind, Role: role, Base: uint64(b.c.ArgAt(at.addr).Int), Layout: layout, Call: b.info,
+		Rank: b.p.Rank, Kind: kind, Role: role, Base: b.c.Addr(at.buf), Layout: layout, Call: b.info,
 	}
 	s := b.p.OpenUnder(a, b.e.lockOn(b.op.target))
 	s.Of = b.op
@@ -283,7 +265,7 @@ func (b *opBuilder) buffer(at bufferArgsAt, kind regions.Kind, role *regions.Rol
 
 // target adds the access to the target's memory.
 func (b *opBuilder) target(role operationRole) error {
-	count, typ := b.elements(b.at.target)
+	count, typ := b.elements(targetArgs)
 	layout, t, err := b.p.buffer(count, typ)
 	if err != nil {
 		return err
@@ -292,7 +274,7 @@ func (b *opBuilder) target(role operationRole) error {
 	a := b.m.NewAccess()
 	*a = regions.Access{
 		Owner: w.members[i], Rank: b.p.Rank, Kind: role.kind, Role: role.role, Layout: layout, Call: b.info,
-		Base: w.base[i] + w.unit[i]*uint64(b.c.ArgAt(b.at.disp).Int), Locks: b.e.lockOn(i),
+		Base: w.base[i] + w.unit[i]*b.c.Addr(argTargetDisp), Locks: b.e.lockOn(i),
 	}
 	if t.basic != "" {
 		a.Unit = uint32(t.size)

@@ -14,7 +14,7 @@ import (
 // detection model, sections 2 and 3. The texts are for people
 // (docs/mpi-calls.md); of what the other fields tell, they say nothing.
 type rule struct {
-	do      func(*Model, *process, *core.Call, *binding)
+	do      func(*Model, *process, *core.Call, *rule)
 	check   func(*Model, *process, *core.Call) // before do: whether the call may stand here
 	order   core.Direction                     // of collective calls
 	touches []touch                            // buffers of calls other than one-sided operations
@@ -105,24 +105,24 @@ var environment = map[string]*rule{
 	"MPI_Session_finalize": {},
 
 	"MPI_Reduce_local": {do: doLocal, touches: []touch{
-		{buf: "inbuf", count: "count", typ: "datatype"},
-		{buf: "inoutbuf", count: "count", typ: "datatype", write: true},
+		{buf: argInbuf, count: argCount, typ: argDatatype},
+		{buf: argInoutbuf, count: argCount, typ: argDatatype, write: true},
 	}},
 	"MPI_Pack": {do: doLocal, touches: []touch{
-		{buf: "inbuf", count: "incount", typ: "datatype"},
-		{buf: "packed_at", count: "packed", bytes: true, write: true},
+		{buf: argInbuf, count: argIncount, typ: argDatatype},
+		{buf: argPackedAt, count: argPacked, bytes: true, write: true},
 	}},
 	"MPI_Pack_external": {do: doLocal, touches: []touch{
-		{buf: "inbuf", count: "incount", typ: "datatype"},
-		{buf: "packed_at", count: "packed", bytes: true, write: true},
+		{buf: argInbuf, count: argIncount, typ: argDatatype},
+		{buf: argPackedAt, count: argPacked, bytes: true, write: true},
 	}},
 	"MPI_Unpack": {do: doLocal, touches: []touch{
-		{buf: "packed_at", count: "packed", bytes: true},
-		{buf: "outbuf", count: "outcount", typ: "datatype", write: true},
+		{buf: argPackedAt, count: argPacked, bytes: true},
+		{buf: argOutbuf, count: argOutcount, typ: argDatatype, write: true},
 	}},
 	"MPI_Unpack_external": {do: doLocal, touches: []touch{
-		{buf: "packed_at", count: "packed", bytes: true},
-		{buf: "outbuf", count: "outcount", typ: "datatype", write: true},
+		{buf: argPackedAt, count: argPacked, bytes: true},
+		{buf: argOutbuf, count: argOutcount, typ: argDatatype, write: true},
 	}},
 }
 
@@ -235,7 +235,7 @@ var messageCalls = map[string]*rule{
 
 func untilDone(what string) string { return what + ", from the call until its request is complete" }
 
-func send(do func(*Model, *process, *core.Call, *binding), mode sendMode) *rule {
+func send(do func(*Model, *process, *core.Call, *rule), mode sendMode) *rule {
 	r := &rule{do: do, send: mode, signals: "the receive", memory: "reads buf"}
 	if mode == synchronous {
 		r.waits = "the call of the receive"
@@ -243,7 +243,7 @@ func send(do func(*Model, *process, *core.Call, *binding), mode sendMode) *rule 
 	return r
 }
 
-func exchangeMessages(do func(*Model, *process, *core.Call, *binding)) *rule {
+func exchangeMessages(do func(*Model, *process, *core.Call, *rule)) *rule {
 	return &rule{do: do, signals: "the receive of what it sends", waits: "the send of what it receives",
 		memory: "reads the send buffer, writes the receive buffer"}
 }
@@ -328,101 +328,107 @@ var collectives = map[string]collectiveCall{
 // The buffers of collective calls.
 var (
 	broadcast = []touch{
-		{buf: "buffer", count: "count", typ: "datatype", at: atRoot},
-		{buf: "buffer", count: "count", typ: "datatype", at: others, write: true},
+		{buf: argBuffer, count: argCount, typ: argDatatype, at: atRoot},
+		{buf: argBuffer, count: argCount, typ: argDatatype, at: others, write: true},
 	}
 	reduction = []touch{
-		{buf: "sendbuf", count: "count", typ: "datatype"},
-		{buf: "recvbuf", count: "count", typ: "datatype", placed: "sendbuf", then: onlyThen},
-		{buf: "recvbuf", count: "count", typ: "datatype", write: true},
+		{buf: argSendbuf, count: argCount, typ: argDatatype},
+		{buf: argRecvbuf, count: argCount, typ: argDatatype, placed: argSendbuf, then: onlyThen},
+		{buf: argRecvbuf, count: argCount, typ: argDatatype, write: true},
 	}
 	exclusiveScan = []touch{
-		{buf: "sendbuf", count: "count", typ: "datatype"},
-		{buf: "recvbuf", count: "count", typ: "datatype", placed: "sendbuf", then: onlyThen},
-		{buf: "recvbuf", count: "count", typ: "datatype", at: notFirst, write: true},
+		{buf: argSendbuf, count: argCount, typ: argDatatype},
+		{buf: argRecvbuf, count: argCount, typ: argDatatype, placed: argSendbuf, then: onlyThen},
+		{buf: argRecvbuf, count: argCount, typ: argDatatype, at: notFirst, write: true},
 	}
 	reductionToRoot = []touch{
-		{buf: "sendbuf", count: "count", typ: "datatype"},
-		{buf: "recvbuf", count: "count", typ: "datatype", at: atRoot, placed: "sendbuf", then: onlyThen},
-		{buf: "recvbuf", count: "count", typ: "datatype", at: atRoot, write: true},
+		{buf: argSendbuf, count: argCount, typ: argDatatype},
+		{buf: argRecvbuf, count: argCount, typ: argDatatype, at: atRoot, placed: argSendbuf, then: onlyThen},
+		{buf: argRecvbuf, count: argCount, typ: argDatatype, at: atRoot, write: true},
 	}
 	reduceScatterBlock = []touch{
-		{buf: "sendbuf", count: "recvcount", typ: "datatype", each: perMember},
-		{buf: "recvbuf", count: "recvcount", typ: "datatype", each: perMember, placed: "sendbuf", then: onlyThen},
-		{buf: "recvbuf", count: "recvcount", typ: "datatype", write: true},
+		{buf: argSendbuf, count: argRecvcount, typ: argDatatype, each: perMember},
+		{buf: argRecvbuf, count: argRecvcount, typ: argDatatype, each: perMember, placed: argSendbuf, then: onlyThen},
+		{buf: argRecvbuf, count: argRecvcount, typ: argDatatype, write: true},
 	}
 	reduceScatter = []touch{
-		{buf: "sendbuf", count: "recvcounts", typ: "datatype", sum: true},
-		{buf: "recvbuf", count: "recvcounts", typ: "datatype", sum: true, placed: "sendbuf", then: onlyThen},
-		{buf: "recvbuf", count: "recvcounts", typ: "datatype", own: true, write: true},
+		{buf: argSendbuf, count: argRecvcounts, typ: argDatatype, sum: true},
+		{buf: argRecvbuf, count: argRecvcounts, typ: argDatatype, sum: true, placed: argSendbuf, then: onlyThen},
+		{buf: argRecvbuf, count: argRecvcounts, typ: argDatatype, own: true, write: true},
 	}
 )
 
 // gather is the buffers of calls that bring the data of all to the root.
 func gather(vector bool) []touch {
-	in := parts("recv", "displs", perPeer, vector)
-	in.at, in.write, in.placed, in.then = atRoot, true, "sendbuf", ownLeftOut
-	return []touch{{buf: "sendbuf", count: "sendcount", typ: "sendtype"}, in}
+	in := parts(incoming, argRecvcounts, argDispls, perPeer, vector)
+	in.at, in.write, in.placed, in.then = atRoot, true, argSendbuf, ownLeftOut
+	return []touch{outgoing, in}
 }
 
 // allgather is those of calls that bring the data of all to everyone.
 func allgather(vector bool) []touch {
-	own, in := parts("recv", "displs", perPeer, vector), parts("recv", "displs", perPeer, vector)
-	own.placed, own.then = "sendbuf", ownOnly
-	in.write, in.placed, in.then = true, "sendbuf", ownLeftOut
-	return []touch{{buf: "sendbuf", count: "sendcount", typ: "sendtype"}, own, in}
+	own, in := parts(incoming, argRecvcounts, argDispls, perPeer, vector), parts(incoming, argRecvcounts, argDispls, perPeer, vector)
+	own.placed, own.then = argSendbuf, ownOnly
+	in.write, in.placed, in.then = true, argSendbuf, ownLeftOut
+	return []touch{outgoing, own, in}
 }
 
 // neighborAllgather is those of MPI_Neighbor_allgather and its forms.
 func neighborAllgather(form string) []touch {
-	in := parts("recv", "displs", perSource, form == "v")
+	in := parts(incoming, argRecvcounts, argDispls, perSource, form == "v")
 	in.write = true
-	return []touch{{buf: "sendbuf", count: "sendcount", typ: "sendtype", at: havingOne}, in}
+	return []touch{{buf: argSendbuf, count: argSendcount, typ: argSendtype, at: havingOne}, in}
 }
 
 // scatter is those of calls that deal out the data of the root.
 func scatter(vector bool) []touch {
-	out := parts("send", "displs", perPeer, vector)
-	out.at, out.placed, out.then = atRoot, "recvbuf", ownLeftOut
-	return []touch{out, {buf: "recvbuf", count: "recvcount", typ: "recvtype", write: true}}
+	out := parts(outgoing, argSendcounts, argDispls, perPeer, vector)
+	out.at, out.placed, out.then = atRoot, argRecvbuf, ownLeftOut
+	return []touch{out, {buf: argRecvbuf, count: argRecvcount, typ: argRecvtype, write: true}}
 }
 
 // exchange is those of calls in which each has data for each.
 func exchange(form string, to, from each) []touch {
-	out, in := parts("send", "sdispls", to, form != ""), parts("recv", "rdispls", from, form != "")
+	out, in := parts(outgoing, argSendcounts, argSdispls, to, form != ""), parts(incoming, argRecvcounts, argRdispls, from, form != "")
 	if form == "w" {
-		out.typ, in.typ = "sendtypes", "recvtypes"
+		out.typ, in.typ = argSendtypes, argRecvtypes
 	}
 	before := in
-	before.placed, before.then = "sendbuf", onlyThen
+	before.placed, before.then = argSendbuf, onlyThen
 	in.write = true
 	return []touch{out, before, in}
 }
 
-// parts is a buffer with a part for each of several processes: equal ones, or
-// with counts and displacements.
-func parts(prefix, displs string, e each, vector bool) touch {
-	t := touch{buf: prefix + "buf", count: prefix + "count", typ: prefix + "type", each: e}
+// Buffers with a part for each of several processes, equal ones.
+var (
+	outgoing = touch{buf: argSendbuf, count: argSendcount, typ: argSendtype}
+	incoming = touch{buf: argRecvbuf, count: argRecvcount, typ: argRecvtype}
+)
+
+// parts is such a buffer, or with a list of counts and one of displacements in
+// place of what it has.
+func parts(t touch, counts, displs core.ArgName, e each, vector bool) touch {
+	t.each = e
 	if vector {
-		t.count, t.displs, t.list = prefix+"counts", displs, true
+		t.count, t.displs, t.list = counts, displs, true
 	}
 	return t
 }
 
-func doFinalize(m *Model, p *process, c *core.Call, _ *binding) {
+func doFinalize(m *Model, p *process, c *core.Call, _ *rule) {
 	p.order.end, p.order.at = p.Info(c), core.MeetKey{}
 	p.Arrive(c, nil)
 	m.meets(p, p.order.end)
 }
 
-func doWinCreate(m *Model, p *process, c *core.Call, _ *binding) {
-	g := m.group(p, c, "comm")
-	id := c.Int("win")
+func doWinCreate(m *Model, p *process, c *core.Call, _ *rule) {
+	g := m.group(p, c, argComm)
+	id := c.Int(argWin)
 	switch {
 	case g == nil:
 		return
 	case id == 0 && !c.Returned: // no window, but the process stands in the call
-		m.collect(p, c, core.MeetKey{On: c.Int("comm")}, g, core.AllToAll, core.NoRoot, nil)
+		m.collect(p, c, core.MeetKey{On: c.Int(argComm)}, g, core.AllToAll, core.NoRoot, nil)
 		return
 	case id == 0:
 		return
@@ -437,10 +443,10 @@ func doWinCreate(m *Model, p *process, c *core.Call, _ *binding) {
 		return
 	}
 	switch w.known[i] = true; {
-	case c.Has("base"):
-		w.base[i], w.size[i], w.unit[i] = c.Addr("base"), c.Addr("size"), c.Addr("disp_unit")
-	case c.Has("baseptr"):
-		w.base[i], w.size[i], w.unit[i] = c.Addr("baseptr"), c.Addr("size"), c.Addr("disp_unit")
+	case c.Has(argBase):
+		w.base[i], w.size[i], w.unit[i] = c.Addr(argBase), c.Addr(argSize), c.Addr(argDispUnit)
+	case c.Has(argBaseptr):
+		w.base[i], w.size[i], w.unit[i] = c.Addr(argBaseptr), c.Addr(argSize), c.Addr(argDispUnit)
 	default: // dynamic: displacements are addresses
 		w.unit[i] = 1
 		if w.dynamic == nil {
@@ -448,48 +454,48 @@ func doWinCreate(m *Model, p *process, c *core.Call, _ *binding) {
 		}
 	}
 	w.inform(c)
-	w.unified, w.shared = c.Int("model") != 0, c.Fn.Name == "MPI_Win_allocate_shared"
+	w.unified, w.shared = c.Int(argModel) != 0, c.Fn.Name == "MPI_Win_allocate_shared"
 	if w.Created == nil || p.Rank < w.Created.Rank {
 		w.Created = p.Info(c)
 	}
 	e := &epochs{win: w, rank: i, locks: map[int32]*lockEpoch{}}
 	p.wins[id], p.epochsOn.last = e, e
-	m.collect(p, c, core.MeetKey{On: c.Int("comm")}, g, core.AllToAll, core.NoRoot, func() { m.expose(p, e) })
+	m.collect(p, c, core.MeetKey{On: c.Int(argComm)}, g, core.AllToAll, core.NoRoot, func() { m.expose(p, e) })
 }
 
 // inform takes what the tracer says of a window's info keys.
 func (w *window) inform(c *core.Call) {
-	if c.Has("accumulate_ops") {
-		w.sameOp, w.order, w.Mode = c.Int("accumulate_ops") == 1, c.Int("accumulate_ordering"), ""
+	if c.Has(argAccumulateOps) {
+		w.sameOp, w.order, w.Mode = c.Int(argAccumulateOps) == 1, c.Int(argAccumulateOrdering), ""
 		if w.sameOp {
 			w.Mode = SameOp
 		}
 	}
 }
 
-func doWinInfo(m *Model, p *process, c *core.Call, _ *binding) {
+func doWinInfo(m *Model, p *process, c *core.Call, _ *rule) {
 	if e := m.epochsOf(p, c); e != nil {
 		e.win.inform(c)
 	}
 }
 
-func doAttach(m *Model, p *process, c *core.Call, _ *binding) {
+func doAttach(m *Model, p *process, c *core.Call, _ *rule) {
 	if e := m.epochsOf(p, c); e != nil && e.win.dynamic != nil {
-		lo := c.Addr("base")
-		e.copies.attach(p, lo, c.Addr("size"))
-		e.win.attach(e.rank, span64{lo: lo, hi: lo + c.Addr("size"), by: p.Info(c)})
+		lo := c.Addr(argBase)
+		e.copies.attach(p, lo, c.Addr(argSize))
+		e.win.attach(e.rank, span64{lo: lo, hi: lo + c.Addr(argSize), by: p.Info(c)})
 	}
 }
 
-func doDetach(m *Model, p *process, c *core.Call, _ *binding) {
+func doDetach(m *Model, p *process, c *core.Call, _ *rule) {
 	if e := m.epochsOf(p, c); e != nil && e.win.dynamic != nil {
-		e.copies.detach(p, c.Addr("base"))
+		e.copies.detach(p, c.Addr(argBase))
 		m.detached(p, c, e)
-		e.win.detach(e.rank, c.Addr("base"))
+		e.win.detach(e.rank, c.Addr(argBase))
 	}
 }
 
-func doWinFree(m *Model, p *process, c *core.Call, _ *binding) {
+func doWinFree(m *Model, p *process, c *core.Call, _ *rule) {
 	e := m.epochsOf(p, c)
 	if e == nil {
 		return
@@ -506,11 +512,11 @@ func doWinFree(m *Model, p *process, c *core.Call, _ *binding) {
 	})
 }
 
-func doOperation(m *Model, p *process, c *core.Call, r *binding) {
+func doOperation(m *Model, p *process, c *core.Call, r *rule) {
 	op := m.oneSided(p, c, r)
-	if op != nil && r.at.request >= 0 {
-		op.held, op.id = true, c.Int("request")
-		m.addRequest(p, c, &request{op: op, epoch: p.window(c.Int("win"))})
+	if op != nil && c.Has(argRequest) {
+		op.held, op.id = true, c.Int(argRequest)
+		m.addRequest(p, c, &request{op: op, epoch: p.window(c.Int(argWin))})
 	}
 }
 
@@ -525,12 +531,12 @@ func (m *Model) closeFence(p *process, e *epochs) {
 // doFence: completes what the process issued since the last fence, then orders
 // all processes of the window; unless it says that no operation precedes, when
 // it does not necessarily act as a barrier (12.5.1).
-func doFence(m *Model, p *process, c *core.Call, _ *binding) {
+func doFence(m *Model, p *process, c *core.Call, _ *rule) {
 	e := m.epochsOf(p, c)
 	if e == nil {
 		return
 	}
-	assert := c.Int("assert")
+	assert := c.Int(argAssert)
 	m.closeFence(p, e)
 	e.fence = assert&trace.AssertNoSucceed == 0
 	if e.fence {
@@ -556,7 +562,7 @@ func doFence(m *Model, p *process, c *core.Call, _ *binding) {
 	m.collect(p, c, core.MeetKey{On: e.win.ID, Of: onWindow}, e.win.group, core.AllToAll, core.NoRoot, e.afterFence)
 }
 
-func doFlush(m *Model, p *process, c *core.Call, r *binding) {
+func doFlush(m *Model, p *process, c *core.Call, r *rule) {
 	e := m.epochsOf(p, c)
 	if e != nil {
 		m.finish(p, e, p.Info(c), r.part, covered(c))

@@ -45,10 +45,10 @@ const (
 // touch is one buffer that a call reads or writes. Bytes are read before what
 // the call signals, and written after what it waits for.
 type touch struct {
-	buf    string
-	count  string // a number of elements of one part, or a list with one for each part
-	typ    string // datatype; a list where each part has its own
-	displs string // where each part begins, in extents (bytes where typ is a list); "": one behind the other
+	buf    core.ArgName
+	count  core.ArgName // a number of elements of one part, or a list with one for each part
+	typ    core.ArgName // datatype; a list where each part has its own
+	displs core.ArgName // where each part begins, in extents (bytes where typ is a list); none: one behind the other
 	at     place
 	each   each
 	list   bool // count is a list
@@ -57,15 +57,15 @@ type touch struct {
 	bytes  bool // count is in bytes, there is no datatype
 	write  bool
 
-	placed string
+	placed core.ArgName
 	then   inPlace
 }
 
 // touched returns the access of a touch, if it has any bytes. A pending call has
 // all of its buffers until it is complete.
 func (p *process) touched(c *core.Call, t touch, g *core.Group, pending bool) (regions.Access, bool, error) {
-	inPlace := t.placed != "" && c.Arg(t.placed).Int == trace.InPlace
-	base := c.Arg(t.buf).Int
+	inPlace := t.placed != 0 && c.Int(t.placed) == trace.InPlace
+	base := c.Int(t.buf)
 	if base == trace.InPlace || !inPlace && (t.then == onlyThen || t.then == ownOnly) {
 		return regions.Access{}, false, nil
 	}
@@ -134,13 +134,13 @@ func (p *process) parts(c *core.Call, t touch, g *core.Group, with func(int) boo
 		return nil, fmt.Errorf("%d counts and %d displacements for %d processes", len(counts), len(displs), n)
 	}
 	typeOf := func(int) int64 { return c.Int(t.typ) }
-	if types := c.Arg(t.typ).List; len(types) > 0 {
+	if types := c.List(t.typ); len(types) > 0 {
 		if len(types) != n {
 			return nil, fmt.Errorf("%d datatypes for %d processes", len(types), n)
 		}
 		typeOf = func(i int) int64 { return types[i] }
 	}
-	typed := c.Fn.Args[c.Find(t.typ)].Kind.IsList()
+	typed := c.IsList(t.typ)
 	var all []*intervals.Layout
 	for i, count := range counts {
 		if absent(i) || !with(i) || count == 0 {
@@ -185,9 +185,9 @@ func (p *process) partners(c *core.Call, e each, g *core.Group) (n int, absent f
 	case perMember:
 		return len(g.Local), none
 	}
-	around := p.neighbours[c.Int("comm")].sources
+	around := p.neighbours[c.Int(argComm)].sources
 	if e == perNeighbor {
-		around = p.neighbours[c.Int("comm")].destinations
+		around = p.neighbours[c.Int(argComm)].destinations
 	}
 	return len(around), func(i int) bool { return around[i] < 0 }
 }

@@ -7,10 +7,10 @@ import (
 // certain returns the epochs of the process on the window that a call names, or
 // nil when they are not known for sure: calls were lost, or returned an error.
 func (m *Model) certain(p *process, c *core.Call) *epochs {
-	if p.unsure || !c.Has("win") {
+	if p.unsure || !c.Has(argWin) {
 		return nil
 	}
-	if e := p.window(c.Int("win")); e != nil && p.knows(e) {
+	if e := p.window(c.Int(argWin)); e != nil && p.knows(e) {
 		return e
 	}
 	return nil
@@ -21,7 +21,7 @@ func (p *process) knows(e *epochs) bool { return !p.unsure && !e.unsure }
 
 // failed takes a call that returned an error. It counts as not made; what is
 // wrong with its use is said all the same, since that may be why.
-func (m *Model) failed(p *process, c *core.Call, r *binding) {
+func (m *Model) failed(p *process, c *core.Call, r *rule) {
 	if r.check != nil {
 		r.check(m, p, c)
 	}
@@ -32,9 +32,9 @@ func (m *Model) failed(p *process, c *core.Call, r *binding) {
 		p.order.lost = true
 	}
 	switch {
-	case !c.Has("win"):
-		p.order.lost = p.order.lost || c.Has("comm")
-	case p.wins[c.Int("win")] != nil:
-		p.wins[c.Int("win")].unsure = true
+	case !c.Has(argWin):
+		p.order.lost = p.order.lost || c.Has(argComm)
+	case p.wins[c.Int(argWin)] != nil:
+		p.wins[c.Int(argWin)].unsure = true
 	}
 }

@@ -65,17 +65,17 @@ func (m *Model) misused(p *process, c *core.Call, e *epochs, u core.Usage) {
 
 // checkEpoch says whether an access epoch covers the target of a one-sided
 // operation (12.5), and one of the kind that it needs (12.3.5).
-func (m *Model) checkEpoch(p *process, c *core.Call, e *epochs, op *operation, bound *binding) {
+func (m *Model) checkEpoch(p *process, c *core.Call, e *epochs, op *operation, r *rule) {
 	if !p.knows(e) {
 		return
 	}
 	target := e.win.members[op.target]
-	u := core.Usage{Rule: conflicts.RuleOutsideEpoch, Call: op.call, Last: e.last, As: bound.rule.op.role.Name, Writes: bound.rule.op.role != GetTarget, Owner: target, Object: &e.win.Object}
+	u := core.Usage{Rule: conflicts.RuleOutsideEpoch, Call: op.call, Last: e.last, As: r.op.role.Name, Writes: r.op.role != GetTarget, Owner: target, Object: &e.win.Object}
 	switch {
 	case op.epoch == NoEpoch:
 		u.Why, u.Other = e.whyNoEpoch(target)
 		u.Fix = fmt.Sprintf("call %s between the calls that open and close an access epoch to rank %d: two MPI_Win_fence, MPI_Win_start and MPI_Win_complete, or MPI_Win_lock and MPI_Win_unlock", c.Fn.Name, target)
-	case bound.at.request >= 0 && (op.epoch == FenceEpoch || op.epoch == StartEpoch):
+	case c.Has(argRequest) && (op.epoch == FenceEpoch || op.epoch == StartEpoch):
 		u.Why = fmt.Sprintf("operations with a request may be called in lock epochs only, and this is a %s epoch", op.epoch)
 		u.Fix = "call the form without a request, or lock the target"
 	default:
@@ -136,7 +136,7 @@ func (m *Model) openAccess(p *process, c *core.Call, e *epochs, target int32) bo
 func checkFence(m *Model, p *process, c *core.Call) {
 	e := m.certain(p, c)
 	const neither = trace.AssertNoPrecede | trace.AssertNoSucceed
-	if e == nil || c.Int("assert")&neither == neither {
+	if e == nil || c.Int(argAssert)&neither == neither {
 		return
 	}
 	m.openAccess(p, c, e, -1)
@@ -152,10 +152,10 @@ func checkStart(m *Model, p *process, c *core.Call) {
 // be locked and exposed at once (12.5.3). That is certain of the own window.
 func checkLock(m *Model, p *process, c *core.Call) {
 	e := m.certain(p, c)
-	if e == nil || c.Int("rank") == trace.ProcNull {
+	if e == nil || c.Int(argRank) == trace.ProcNull {
 		return
 	}
-	target := e.win.target(c.Int("rank"))
+	target := e.win.target(c.Int(argRank))
 	if target < 0 || m.openAccess(p, c, e, target) {
 		return
 	}
@@ -215,10 +215,10 @@ func checkWait(m *Model, p *process, c *core.Call) {
 
 func checkUnlock(m *Model, p *process, c *core.Call) {
 	e := m.certain(p, c)
-	if e == nil || c.Int("rank") == trace.ProcNull {
+	if e == nil || c.Int(argRank) == trace.ProcNull {
 		return
 	}
-	target := e.win.target(c.Int("rank"))
+	target := e.win.target(c.Int(argRank))
 	if target < 0 || e.locks[target] != nil {
 		return
 	}
@@ -255,7 +255,7 @@ func checkUnlockAll(m *Model, p *process, c *core.Call) {
 // (12.5.4). One of a target that is not locked, beside locks of others, is let
 // pass: it completes nothing, and does no harm.
 func checkFlush(m *Model, p *process, c *core.Call) {
-	if e := m.certain(p, c); e != nil && e.lockAll == nil && len(e.locks) == 0 && !(c.Has("rank") && c.Int("rank") == trace.ProcNull) {
+	if e := m.certain(p, c); e != nil && e.lockAll == nil && len(e.locks) == 0 && !(c.Has(argRank) && c.Int(argRank) == trace.ProcNull) {
 		m.missing(p, c, e, "flushes may be called in lock epochs only, and none of this process is open on the window",
 			"call it between MPI_Win_lock and MPI_Win_unlock, or close the epoch that is open")
 	}

@@ -23,13 +23,13 @@ type goneMemory struct {
 // the function returned whose variable it was. To what is pending on it that is
 // like a store: it must come after (MPI 4.1, 3.7.2 and 12.3). Where window
 // memory is freed, nothing may access it any more.
-func doMemoryGone(m *Model, p *process, c *core.Call, _ *binding) {
-	lo, size := c.Addr("base"), c.Addr("size")
+func doMemoryGone(m *Model, p *process, c *core.Call, _ *rule) {
+	lo, size := c.Addr(argBase), c.Addr(argSize)
 	if size == 0 || c.Bad() {
 		return
 	}
 	role := Freed
-	if c.Int("why") != 0 {
+	if c.Int(argWhy) != 0 {
 		role = OutOfScope
 	}
 	info := p.NewInfo(c)
@@ -59,7 +59,7 @@ func doMemoryGone(m *Model, p *process, c *core.Call, _ *binding) {
 // what comes later must not access it (MPI 4.1, 12.2.4).
 func (m *Model) detached(p *process, c *core.Call, e *epochs) {
 	for _, s := range e.win.dynamic[e.rank] {
-		if s.lo != c.Addr("base") {
+		if s.lo != c.Addr(argBase) {
 			continue
 		}
 		info := p.NewInfo(c)

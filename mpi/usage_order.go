@@ -117,11 +117,11 @@ func (m *Model) inOrder(p *process, c *core.Call, key core.MeetKey, g *core.Grou
 		return
 	}
 	own := orderedCall{key: key, fn: c.Fn.Name, root: noRank, call: p.Info(c), members: g}
-	if c.Has("root") && c.Int("root") >= 0 {
-		own.root = c.Int("root")
+	if c.Has(argRoot) && c.Int(argRoot) >= 0 {
+		own.root = c.Int(argRoot)
 	}
-	if c.Has("assert") {
-		own.assert = c.Int("assert") & (trace.AssertNoPrecede | trace.AssertNoSucceed)
+	if c.Has(argAssert) {
+		own.assert = c.Int(argAssert) & (trace.AssertNoPrecede | trace.AssertNoSucceed)
 	}
 	if !c.Returned {
 		stuck := own
