@@ -37,7 +37,7 @@ func TestJudge(t *testing.T) {
 		return &regions.Access{
 			Kind: regions.AtomicWrite, Role: &regions.Role{Name: "atomic", Class: regions.Target}, Base: base,
 			Layout: intervals.NewLayout([]intervals.Run{intervals.Solid(0, 4)}),
-			Elem:   &regions.Element{Type: typ, Size: 4, Op: op}, Call: &regions.CallInfo{Object: object},
+			Elem:   &regions.Element{Type: typ, Size: 4, Op: op}, Call: regions.NewCallInfo(regions.CallSite{Object: object}, 0),
 		}
 	}
 	first := atomic("add", "int", 0, 1)

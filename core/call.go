@@ -64,6 +64,9 @@ type functions struct {
 	recent [8]*function // some of the last called
 	all    map[*trace.Fn]*function
 	infos  []regions.CallInfo // room for the next
+	// sites are where calls are made, and recentSites some of the last.
+	sites       map[regions.CallSite]*regions.CallSite
+	recentSites [32]*regions.CallSite
 }
 
 // function returns what is known of a function of the strand's trace.
@@ -147,21 +150,57 @@ func (c *Call) Kept() *trace.Call { return keep(c.Call) }
 // stays as it is.
 func (s *Strand) Info(c *Call) *regions.CallInfo {
 	if c.info == nil {
-		c.info = s.NewInfo(c)
+		c.info = s.InfoOn(c, 0, "")
 	}
 	return c.info
 }
 
-// NewInfo returns one of its own, to add to.
-func (s *Strand) NewInfo(c *Call) *regions.CallInfo {
-	f := &s.calls
+// InfoOn returns what findings tell of a call that accesses what an object
+// exposes. It is one of its own, to add to.
+func (s *Strand) InfoOn(c *Call, object int64, mode regions.Mode) *regions.CallInfo {
+	return s.calls.info(&regions.CallSite{
+		Fn: c.Fn.Name, Rank: s.Rank, Strand: s.event.Strand, Stack: c.Stack, Object: object, Mode: mode,
+	}, s.pos)
+}
+
+// Unnamed returns what findings tell of a call that the tracer records where the
+// program makes none.
+func (s *Strand) Unnamed(c *Call) *regions.CallInfo {
+	return s.calls.info(&regions.CallSite{Rank: s.Rank, Strand: s.event.Strand, Stack: c.Stack}, s.pos)
+}
+
+// info returns a CallInfo of its own.
+func (f *functions) info(site *regions.CallSite, pos uint64) *regions.CallInfo {
 	if len(f.infos) == 0 {
-		f.infos = make([]regions.CallInfo, 64)
+		f.infos = make([]regions.CallInfo, 128)
 	}
 	i := &f.infos[0]
 	f.infos = f.infos[1:]
-	*i = regions.CallInfo{Fn: c.Fn.Name, Rank: s.Rank, Strand: s.event.Strand, Stack: c.Stack, Pos: s.pos}
+	i.CallSite, i.Pos = f.site(site), pos
 	return i
+}
+
+// mostSites is how many call sites of a strand are remembered.
+const mostSites = 1 << 14
+
+// site returns the same pointer for equal sites, most of the time.
+func (f *functions) site(site *regions.CallSite) *regions.CallSite {
+	h := (uint64(site.Stack)<<32 ^ uint64(site.Object) ^ uint64(len(site.Fn))<<8 ^ uint64(len(site.Mode))<<16) * 0x9e3779b97f4a7c15
+	recent := &f.recentSites[h>>59]
+	if *recent != nil && **recent == *site {
+		return *recent
+	}
+	known := f.sites[*site]
+	if known == nil {
+		if len(f.sites) >= mostSites || f.sites == nil {
+			f.sites = map[regions.CallSite]*regions.CallSite{}
+		}
+		own := *site
+		known = &own
+		f.sites[own] = known
+	}
+	*recent = known
+	return known
 }
 
 // replayCall replays the call that was read, as its model says.

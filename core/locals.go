@@ -75,7 +75,7 @@ func (s *Strand) loadOrStore(base uint64, layout *intervals.Layout, owner int32,
 	a := &s.event.Access
 	acc := regions.LoadOrStore(a)
 	acc.Base, acc.Layout = base, layout
-	acc.Call = &regions.CallInfo{Rank: s.Rank, Strand: s.event.Strand, Stack: a.Stack, Pos: s.pos, Object: object}
+	acc.Call = s.calls.info(&regions.CallSite{Rank: s.Rank, Strand: s.event.Strand, Stack: a.Stack, Object: object}, s.pos)
 	s.InstantAt(acc, owner, object)
 }
 

@@ -92,7 +92,7 @@ func (s *Strand) Synchronize(c *Call, signals []*Signal, waits []Wait, after fun
 	m.clock.Tick(int(s.Rank))
 	y.call, y.after = s.Info(c), after
 	if c.members != nil {
-		y.call = s.NewInfo(c)
+		y.call = s.InfoOn(c, 0, "")
 		y.call.Members = c.members
 	}
 	y.room = append(y.room[:0], waits...)

@@ -129,11 +129,9 @@ func (m *Model) oneSided(p *process, c *core.Call, r *rule) *operation {
 		p.NotUnderstood(c, fmt.Sprintf("target rank %d has no memory in the window", rank))
 		return nil
 	}
-	info := p.NewInfo(c)
+	info := p.InfoOn(c, e.win.ID, e.epochTo(target))
 	op := m.newOperation()
 	op.target, op.call = target, info
-	info.Object = e.win.ID
-	info.Mode = e.epochTo(target)
 	op.epoch = info.Mode
 	m.checkEpoch(p, c, e, op, r)
 	b := opBuilder{m: m, p: p, c: c, e: e, op: op, info: info}

@@ -32,8 +32,7 @@ func doMemoryGone(m *Model, p *process, c *core.Call, _ *rule) {
 	if c.Int(argWhy) != 0 {
 		role = OutOfScope
 	}
-	info := p.NewInfo(c)
-	info.Fn = ""
+	info := p.Unnamed(c)
 	p.InstantAt(regions.Access{
 		Kind: regions.Write, Role: role, Base: lo, Call: info,
 		Layout: intervals.NewLayout([]intervals.Run{intervals.Solid(0, size)}),
@@ -62,8 +61,7 @@ func (m *Model) detached(p *process, c *core.Call, e *epochs) {
 		if s.lo != c.Addr(argBase) {
 			continue
 		}
-		info := p.NewInfo(c)
-		info.Object = e.win.ID
+		info := p.InfoOn(c, e.win.ID, "")
 		p.InstantAt(regions.Access{
 			Kind: regions.Write, Role: Detached, Base: s.lo, Call: info,
 			Layout: intervals.NewLayout([]intervals.Run{intervals.Solid(0, s.hi-s.lo)}),

@@ -229,7 +229,7 @@ func (x *exercise) access(rank int32, p *strand, role *Role) Access {
 	return Access{
 		Owner: int32(x.IntN(len(x.strands))), Rank: rank, Kind: Write, Role: role, Base: 1000 + 8*uint64(x.IntN(4)), Layout: layout,
 		Start: Point{Rank: rank, Seg: p.seg(), Pos: p.pos}, End: Point{Rank: rank, Seg: Never}, Locks: x.sets[x.IntN(len(x.sets))],
-		Call: &CallInfo{Fn: "begin", Rank: rank, Stack: uint32(x.IntN(2)), Pos: p.pos}, Within: p.segs[len(p.segs)-1].Calls, Unit: 4,
+		Call: NewCallInfo(CallSite{Fn: "begin", Rank: rank, Stack: uint32(x.IntN(2))}, p.pos), Within: p.segs[len(p.segs)-1].Calls, Unit: 4,
 	}
 }
 
@@ -298,7 +298,7 @@ func (x *exercise) complete(rank int32, p *strand) {
 		return
 	}
 	p.pos++
-	m, by := open[x.IntN(len(open))], &CallInfo{Fn: fmt.Sprint("end ", x.IntN(2)), Rank: rank, Pos: p.pos, Stack: 5}
+	m, by := open[x.IntN(len(open))], NewCallInfo(CallSite{Fn: fmt.Sprint("end ", x.IntN(2)), Rank: rank, Stack: 5}, p.pos)
 	m.End, m.By, m.ByPos = Point{Rank: rank, Seg: p.seg(), Pos: p.pos}, by.Fn, by.Pos
 	m.room.End, m.span.By = m.End, by
 	switch {

@@ -16,7 +16,7 @@ type Landmark struct {
 }
 
 func (m *Landmark) info(rank int32) *CallInfo {
-	return &CallInfo{Fn: m.Fn.Name, Rank: rank, Strand: m.Strand, Stack: m.Stack, Pos: m.Pos, Loose: m.Loose}
+	return NewCallInfo(CallSite{Fn: m.Fn.Name, Rank: rank, Strand: m.Strand, Stack: m.Stack, Loose: m.Loose}, m.Pos)
 }
 
 // Around returns the last landmark before a moment and the first after

@@ -28,7 +28,7 @@ func (r *Region) LocalAccess(rank int32, s *Stretch, i, k int) *Access {
 	a.Owner, a.Rank = rank, rank
 	a.Base, a.Layout = l.Addr, intervals.NewLayout([]intervals.Run{run})
 	a.Start, a.End, a.Locks, a.Within = p, p, r.lockSets[s.locks], r.Segment(p).Calls
-	a.Call = &CallInfo{Rank: rank, Strand: s.Strand, Stack: l.Stack, Pos: p.Pos}
+	a.Call = NewCallInfo(CallSite{Rank: rank, Strand: s.Strand, Stack: l.Stack}, p.Pos)
 	return &a
 }
 

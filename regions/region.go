@@ -70,17 +70,26 @@ func (c Class) Gone() bool { return c == GivenUp || c == Withdrawn }
 // define what there is; "" is nothing in particular.
 type Mode string
 
-// CallInfo is what findings tell of a call.
-type CallInfo struct {
+// CallSite is what calls have in common that one place in a program makes again
+// and again.
+type CallSite struct {
 	Fn     string
 	Rank   int32 // world rank of the caller
 	Strand uint32
 	Stack  uint32 // stack identifier in the caller's trace
-	Pos    uint64 // number of the event in the caller's trace, from 1
-	Object int64  // what exposes the memory that the call accesses (Object.ID); otherwise 0
-	Mode   Mode
 	// Loose: by what it asserts, it makes no process wait, as others like it do.
-	Loose bool
+	Loose  bool
+	Object int64 // what exposes the memory that the calls access (Object.ID); otherwise 0
+	Mode   Mode
+}
+
+// same reports whether two call sites, either of which may be nil, are equal.
+func (s *CallSite) same(t *CallSite) bool { return s == t || s != nil && t != nil && *s == *t }
+
+// CallInfo is what findings tell of a call.
+type CallInfo struct {
+	*CallSite
+	Pos uint64 // number of the event in the caller's trace, from 1
 	// Members are the world ranks that a collective call has, where they are
 	// not all processes of the run; otherwise nil.
 	Members *[]int32
@@ -88,6 +97,16 @@ type CallInfo struct {
 	// did not complete it at the target too; otherwise nil. It is known once
 	// the replay is over, and its Pos may be that of a later such call.
 	Local *CallInfo
+}
+
+// NewCallInfo returns what findings tell of a call that has a site of its own.
+func NewCallInfo(site CallSite, pos uint64) *CallInfo {
+	both := struct {
+		CallInfo
+		site CallSite
+	}{site: site}
+	both.CallInfo = CallInfo{CallSite: &both.site, Pos: pos}
+	return &both.CallInfo
 }
 
 // Point is a moment of a concurrent region: the event with number Pos of the

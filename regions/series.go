@@ -31,12 +31,9 @@ type shape struct {
 // one place seldom differ in.
 type likeness struct {
 	shapeKey
-	fn             string
-	object         int64
-	strand, atomic uint32
-	kind           Kind
-	mode           Mode
-	spans          bool
+	atomic uint32
+	kind   Kind
+	spans  bool
 }
 
 // shapeKey is what tells most shapes apart, and is looked up fast.
@@ -50,10 +47,9 @@ type shapeKey struct {
 }
 
 func (a *Access) likeness() likeness {
-	c := a.Call
 	return likeness{
-		shapeKey: shapeKey{base: a.Base, layout: a.Layout, locks: a.Locks, owner: a.Owner, rank: a.Rank, stack: c.Stack, role: a.Role},
-		fn:       c.Fn, object: c.Object, strand: c.Strand, atomic: a.Atomic, kind: a.Kind, mode: c.Mode, spans: a.Span != nil,
+		shapeKey: shapeKey{base: a.Base, layout: a.Layout, locks: a.Locks, owner: a.Owner, rank: a.Rank, stack: a.Call.Stack, role: a.Role},
+		atomic:   a.Atomic, kind: a.Kind, spans: a.Span != nil,
 	}
 }
 
@@ -109,8 +105,8 @@ type seriesBuilder struct {
 	shapes     []*shape
 	shapeOfKey map[shapeKey]*shape
 	recent     []recentShapes // by rank
-	enders     []CallInfo     // calls that completed accesses, without their Pos; two that are none first
-	enderOf    map[CallInfo]uint32
+	enders     []*CallSite    // of calls that completed accesses; two that are none first
+	enderOf    map[CallSite]uint32
 	lastEnders [16]uint32 // some of the last enders
 	lastBy     *CallInfo  // the last of them, which has number lastEnder
 	lastEnder  uint32
@@ -241,7 +237,7 @@ func (b *seriesBuilder) newShape(a *Access) *shape {
 
 // fits reports whether an access, which is like that, has the shape.
 func (s *shape) fits(like *likeness, a *Access) bool {
-	return s.likeness == *like && a.Call.Local.alike(s.local) &&
+	return s.likeness == *like && a.Call.CallSite.same(s.access.Call.CallSite) && a.Call.Local.alike(s.local) &&
 		(a.Elem == s.elem || a.Elem != nil && s.elem != nil && *a.Elem == *s.elem)
 }
 
@@ -262,23 +258,21 @@ func (b *seriesBuilder) ender(a *Access, by *CallInfo) uint32 {
 	if by == b.lastBy {
 		return b.lastEnder
 	}
-	call := *by
-	call.Pos, call.Members = 0, nil
 	recent := &b.lastEnders[(uint32(by.Rank)^by.Stack)%uint32(len(b.lastEnders))]
-	if b.enders[*recent] != call {
-		*recent = b.newEnder(call)
+	if !by.CallSite.same(b.enders[*recent]) {
+		*recent = b.newEnder(by.CallSite)
 	}
 	b.lastBy, b.lastEnder = by, *recent
 	return *recent
 }
 
 // newEnder returns the index of a call that is not among the last enders.
-func (b *seriesBuilder) newEnder(call CallInfo) uint32 {
-	n, ok := b.enderOf[call]
+func (b *seriesBuilder) newEnder(site *CallSite) uint32 {
+	n, ok := b.enderOf[*site]
 	if !ok {
 		n = uint32(len(b.enders))
-		b.enders = append(b.enders, call)
-		b.enderOf[call] = n
+		b.enders = append(b.enders, site)
+		b.enderOf[*site] = n
 	}
 	return n
 }
@@ -293,7 +287,7 @@ func (b *seriesBuilder) begin(room []moments) {
 		clear(b.recent)
 	}
 	if b.enderOf == nil {
-		b.enders, b.enderOf = make([]CallInfo, nobody+1), map[CallInfo]uint32{}
+		b.enders, b.enderOf = make([]*CallSite, nobody+1), map[CallSite]uint32{}
 	}
 }
 
@@ -324,9 +318,7 @@ func (r *Region) fullAccess(m *moment, i uint64, a *Access) {
 	}
 	a.Span = &Completion{}
 	if m.by != nobody {
-		by := r.enders[m.by]
-		by.Pos = a.End.Pos
-		a.Span.By = &by
+		a.Span.By = &CallInfo{CallSite: r.enders[m.by], Pos: a.End.Pos}
 	}
 }
 

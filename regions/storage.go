@@ -290,7 +290,7 @@ type contents struct {
 	moments  []moments // of what calls access, by world rank of the owner
 	settled  int       // accesses in moments
 	shapes   []*shape  // that moments are of
-	enders   []CallInfo
+	enders   []*CallSite
 	lockSets []*LockSet // of loads and stores; the first is the empty set
 	pool     *pool      // that all of it belongs to
 	spill    *spillFile // where that lies that does not fit into memory

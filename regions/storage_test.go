@@ -177,10 +177,10 @@ func TestReleasedIsUsedAgain(t *testing.T) {
 		s.Begin()
 		addLoads(s, 10)
 		call = s.Room()
-		*call = Access{End: Point{Seg: Never}, Call: &CallInfo{}}
+		*call = Access{End: Point{Seg: Never}, Call: NewCallInfo(CallSite{}, 0)}
 		s.Add(call)
 		p := Point{Pos: 20}
-		require.True(t, s.Settle(&Access{Role: testBuffer, Start: p, End: p, Call: &CallInfo{Pos: 20}}, nil))
+		require.True(t, s.Settle(&Access{Role: testBuffer, Start: p, End: p, Call: NewCallInfo(CallSite{}, 20)}, nil))
 		r = s.HandOver()
 		r.First[0], r.Segments[0] = 0, []Segment{{}}
 		return r, r.locals[0], call, &r.moments[0].chunks[0].moments[0]

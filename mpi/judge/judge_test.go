@@ -18,7 +18,7 @@ func atomically(rank int32, op, typ string, size, addr, n uint64) *regions.Acces
 	a := &regions.Access{
 		Rank: rank, Kind: regions.AtomicWrite, Role: mpi.AccumulateTarget, Base: addr,
 		Layout: intervals.NewLayout([]intervals.Run{intervals.Solid(0, n*size)}),
-		Elem:   &regions.Element{Type: typ, Size: size, Op: op, Promises: mpi.Promises(trace.OrderAll, false)}, Call: &regions.CallInfo{Object: 1},
+		Elem:   &regions.Element{Type: typ, Size: size, Op: op, Promises: mpi.Promises(trace.OrderAll, false)}, Call: regions.NewCallInfo(regions.CallSite{Object: 1}, 0),
 	}
 	if op == "MPI_NO_OP" {
 		a.Kind = regions.AtomicRead
@@ -34,7 +34,7 @@ func informed(a *regions.Access, ordering int64, sameOp bool) *regions.Access {
 
 func plain(rank int32, kind regions.Kind, role *regions.Role) *regions.Access {
 	return &regions.Access{
-		Rank: rank, Kind: kind, Role: role, Call: &regions.CallInfo{},
+		Rank: rank, Kind: kind, Role: role, Call: regions.NewCallInfo(regions.CallSite{}, 0),
 		Layout: intervals.NewLayout([]intervals.Run{intervals.Solid(0, 4)}),
 	}
 }
@@ -53,7 +53,7 @@ func TestCompatibility(t *testing.T) {
 	sum := func(rank int32) *regions.Access { return atomically(rank, "MPI_SUM", "MPI_INT", 4, 0, 1) }
 	fetch := func(rank int32) *regions.Access { return atomically(rank, "MPI_NO_OP", "MPI_INT", 4, 0, 1) }
 	other := sum(1)
-	other.Call = &regions.CallInfo{Object: 2}
+	other.Call = regions.NewCallInfo(regions.CallSite{Object: 2}, 0)
 	tests := []struct {
 		name string
 		a, b *regions.Access

@@ -29,7 +29,7 @@ func TestKeptIsMerged(t *testing.T) {
 			sets := map[keptKey]*keptSet{}
 			for i := range uint64(3 * maxRuns) {
 				keep(sets, &regions.Access{
-					Kind: regions.Write, Role: regions.Store, Call: &regions.CallInfo{Stack: 7},
+					Kind: regions.Write, Role: regions.Store, Call: regions.NewCallInfo(regions.CallSite{Stack: 7}, 0),
 					Layout: intervals.NewLayout([]intervals.Run{tt.run(i)}),
 				})
 				for _, s := range sets {
