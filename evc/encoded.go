@@ -49,7 +49,8 @@ func emptyEncoded(old *encodedClock, primes []uint64, b *base) *encodedClock {
 	}
 	clear(c.stamps)
 	clear(c.fresh)
-	*c = encodedClock{base: b, primes: primes, stamps: c.stamps[:1], now: c.now, fresh: c.fresh, room: c.room}
+	c.base, c.primes, c.stamps = b, primes, c.stamps[:1]
+	c.limit, c.wide, c.auto = 0, false, false
 	return c
 }
 

@@ -20,25 +20,32 @@ type pendingOps struct {
 	some   []*operation // room for those that a call completes
 }
 
-// opsByTarget are lists of operations, none of them empty, by rank in the window.
-type opsByTarget map[int32]*opList
+// opsByTarget are lists of operations, by rank in the window.
+type opsByTarget struct {
+	lists map[int32]*opList
+	first *opList // of those that are not empty
+}
 
 // opList is operations in the order in which they came to the list.
 type opList struct {
-	first, last *operation
-	of          opsByTarget
-	target      int32
+	first, last   *operation
+	of            *opsByTarget
+	before, after *opList // of those that are not empty
 }
 
-func (x opsByTarget) add(op *operation) {
-	l := x[op.target]
+func (x *opsByTarget) add(op *operation) {
+	l := x.lists[op.target]
 	if l == nil {
-		l = &opList{of: x, target: op.target}
-		x[op.target] = l
+		l = &opList{of: x}
+		x.lists[op.target] = l
 	}
 	op.list, op.before, op.after = l, l.last, nil
 	if l.last == nil {
 		l.first = op
+		if l.after = x.first; l.after != nil {
+			l.after.before = l
+		}
+		x.first = l
 	} else {
 		l.last.after = op
 	}
@@ -60,14 +67,27 @@ func (op *operation) remove() {
 	}
 	op.list, op.before, op.after = nil, nil, nil
 	if l.first == nil {
-		delete(l.of, l.target)
+		l.remove()
 	}
+}
+
+// remove takes a list that has become empty off those that are not.
+func (l *opList) remove() {
+	if l.before == nil {
+		l.of.first = l.after
+	} else {
+		l.before.after = l.after
+	}
+	if l.after != nil {
+		l.after.before = l.before
+	}
+	l.before, l.after = nil, nil
 }
 
 // add takes an operation that was issued.
 func (x *pendingOps) add(op *operation) {
-	if x.fresh == nil {
-		x.fresh, x.sent = opsByTarget{}, opsByTarget{}
+	if x.fresh.lists == nil {
+		x.fresh.lists, x.sent.lists = map[int32]*opList{}, map[int32]*opList{}
 	}
 	x.issued++
 	op.number = x.issued
@@ -91,16 +111,17 @@ func (x *pendingOps) to(target int32, parts part) []*operation {
 			some = append(some, op)
 		}
 	}
-	lists := [...]opsByTarget{x.fresh, x.sent}
-	for i, of := range lists {
-		switch l := of[target]; {
-		case i == 1 && parts&targets == 0: // their buffers are free already
+	for _, of := range [...]*opsByTarget{&x.fresh, &x.sent} {
+		switch {
+		case of == &x.sent && parts&targets == 0: // their buffers are free already
 		case target == anyTarget:
-			for _, l := range of {
+			for l := of.first; l != nil; l = l.after {
 				take(l)
 			}
-		case l != nil:
-			take(l)
+		default:
+			if l := of.lists[target]; l != nil {
+				take(l)
+			}
 		}
 	}
 	x.some = some

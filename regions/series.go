@@ -329,6 +329,7 @@ type Series struct {
 	moments []moment
 	before  []int // accesses of the moments before each
 	n       int
+	near    [2]int // moments where Concurrent looked last: the next time it looks there first
 }
 
 // Len returns the number of accesses.
@@ -358,25 +359,47 @@ func (s *Series) Access(i int) *Access {
 // as a range of indices; it is empty when both are equal.
 func (s *Series) Concurrent(a *Access, from int) (lo, hi int) {
 	r, rank := s.region, s.Like().Rank
-	lo = s.first(from, func(m *moment, i uint64) bool {
+	lo = s.first(&s.near[0], from, func(m *moment, i uint64) bool {
 		end := Point{Rank: m.endRank, Seg: m.endSeg, Pos: m.end + i*m.step}
 		return !r.Before(end, a.Start) && !(a.Gated && r.Before(end, a.Gate))
 	})
-	hi = s.first(lo, func(m *moment, i uint64) bool {
+	hi = s.first(&s.near[1], lo, func(m *moment, i uint64) bool {
 		return r.Before(a.End, Point{Rank: rank, Seg: m.startSeg, Pos: m.start + i*m.step})
 	})
 	return lo, hi
 }
 
 // first returns the first access from index from on that is behind, which all
-// after it are then too.
-func (s *Series) first(from int, behind func(m *moment, i uint64) bool) int {
-	k := sort.Search(len(s.moments), func(k int) bool { return behind(&s.moments[k], uint64(s.moments[k].count)-1) })
+// after it are then too. near is a moment to look at first, and becomes the one
+// that was found.
+func (s *Series) first(near *int, from int, behind func(m *moment, i uint64) bool) int {
+	k := searchFrom(*near, len(s.moments), func(k int) bool { return behind(&s.moments[k], uint64(s.moments[k].count)-1) })
+	*near = k
 	if k == len(s.moments) {
 		return s.n
 	}
 	m := &s.moments[k]
+	if m.count == 1 {
+		return max(from, s.before[k])
+	}
 	return max(from, s.before[k]+sort.Search(int(m.count)-1, func(i int) bool { return behind(m, uint64(i)) }))
+}
+
+// searchFrom is sort.Search, and takes a time that grows with the logarithm of the
+// distance between what it finds and near.
+func searchFrom(near, n int, is func(int) bool) int {
+	lo, hi := near, near // it is of all from hi on, and of none below lo
+	if near < n && !is(near) {
+		lo, hi = near+1, near+1
+		for step := 1; hi < n && !is(hi); step *= 2 {
+			lo, hi = hi+1, min(n, hi+step)
+		}
+	} else {
+		for step := 1; lo > 0 && is(lo-1); step *= 2 {
+			hi, lo = lo-1, max(0, lo-1-step)
+		}
+	}
+	return lo + sort.Search(hi-lo, func(i int) bool { return is(lo + i) })
 }
 
 // Times fills in when access i starts and ends.

@@ -62,7 +62,7 @@ func (r *Reader) ReadBatch(b *Batch, n int) {
 		if b.Err = r.ReadEvent(&ev); b.Err != nil {
 			return
 		}
-		b.take(&ev, b.defined[defined:len(b.defined):len(b.defined)])
+		b.take(&ev, r.words, b.defined[defined:len(b.defined):len(b.defined)])
 		n--
 		events++
 	}
@@ -132,8 +132,8 @@ func (r *Reader) lend(b *Batch) {
 	r.call.Args, r.words = b.args[len(b.args):], b.words[len(b.words):]
 }
 
-// take adds an event.
-func (b *Batch) take(ev *Event, defines []Definition) {
+// take adds an event; words are those of the lists of a call.
+func (b *Batch) take(ev *Event, words []int64, defines []Definition) {
 	item := Item{Kind: ev.Kind, Strand: ev.Strand, Defines: defines}
 	switch ev.Kind {
 	case KindAccess:
@@ -146,17 +146,34 @@ func (b *Batch) take(ev *Event, defines []Definition) {
 	case KindCall:
 		b.calls = append(b.calls, *ev.Call)
 		item.Call = &b.calls[len(b.calls)-1]
-		b.args = append(b.args, item.Call.Args...)
-		item.Call.Args = b.args[len(b.args)-len(item.Call.Args) : len(b.args) : len(b.args)]
-		for i := range item.Call.Args {
-			if list := item.Call.Args[i].List; len(list) > 0 {
-				b.words = append(b.words, list...)
-				n := len(b.words)
-				item.Call.Args[i].List = b.words[n-len(list) : n : n]
-			}
-		}
+		b.keep(item.Call, words)
 	default:
 		item.Other = &Event{Kind: ev.Kind, Strand: ev.Strand, Lost: ev.Lost, End: ev.End, Skipped: ev.Skipped}
 	}
 	b.Items = append(b.Items, item)
+}
+
+// keep makes the arguments of a call the batch's own. Those that stand in the room
+// that was lent are there already.
+func (b *Batch) keep(c *Call, words []int64) {
+	if n := len(c.Args); n > 0 && &c.Args[0] == &b.args[:cap(b.args)][len(b.args)] {
+		b.args = b.args[:len(b.args)+n]
+	} else {
+		b.args = append(b.args, c.Args...)
+		c.Args = b.args[len(b.args)-n : len(b.args)]
+	}
+	c.Args = slices.Clip(c.Args)
+	if len(words) == 0 {
+		return
+	}
+	if &words[0] == &b.words[:cap(b.words)][len(b.words)] {
+		b.words = b.words[:len(b.words)+len(words)]
+		return
+	}
+	for i := range c.Args {
+		if list := c.Args[i].List; len(list) > 0 {
+			b.words = append(b.words, list...)
+			c.Args[i].List = slices.Clip(b.words[len(b.words)-len(list):])
+		}
+	}
 }
