@@ -62,10 +62,10 @@ quick: format vet ## gofmt, go vet and all tests that need nothing but Go, with 
 # more of these may be under way than there are processors. Run-times of mcchk
 # are compiled once for all of them.
 test: packages lint ## check the sources (staticcheck too, half a minute after a change) and run all tests
-	$(GO) test -race -timeout 10m ./analysis $(RACE)
-	$(GO) test -timeout 10m $(PLAIN)
+	$(GO) test -race -timeout 40m ./analysis $(RACE)
+	$(GO) test -timeout 40m $(PLAIN)
 	rm -rf $(RUNTIMES)
-	MCCHK_CACHE=$(RUNTIMES) $(GO) test -p 1 -parallel 16 -timeout 14m $(MPI)
+	MCCHK_CACHE=$(RUNTIMES) $(GO) test -p 1 -parallel 16 -timeout 75m $(MPI)
 
 lint: format vet ## gofmt, go vet and staticcheck
 	$(GO) run $(STATICCHECK) ./...

@@ -181,17 +181,17 @@ func (s *prefetch) ReadEvent(ev *trace.Event) error {
 	return nil
 }
 
-// ReadStretch returns the accesses of one strand that come next, and the
-// strand; false where something else comes, or some of them were given.
-func (s *prefetch) ReadStretch() (st trace.Stretch, strand uint32, ok bool) {
+// ReadStretch returns the accesses of one strand that come next, and the strand;
+// nil where something else comes, or some of them were given.
+func (s *prefetch) ReadStretch() (st *trace.Stretch, strand uint32) {
 	if len(s.single) > 0 || !s.more() || s.items[0].Kind != trace.KindAccess {
-		return st, 0, false
+		return nil, 0
 	}
 	item, err := s.item()
 	if err != nil {
-		return st, 0, false
+		return nil, 0
 	}
-	return item.Stretch, item.Strand, true
+	return &item.Stretch, item.Strand
 }
 
 func (s *prefetch) Type(id int64) *trace.Type { return s.types[id] }

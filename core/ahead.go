@@ -42,10 +42,10 @@ func (a *ahead) read(ev *trace.Event) error {
 }
 
 // stretch returns the accesses that come next, and their thread, where the
-// stream gives several at once.
-func (a *ahead) stretch() (st trace.Stretch, thread uint32, ok bool) {
+// stream gives several at once; otherwise nil.
+func (a *ahead) stretch() (st *trace.Stretch, thread uint32) {
 	if a.many == nil || a.queue != nil || a.err != nil {
-		return st, 0, false
+		return nil, 0
 	}
 	return a.many.ReadStretch()
 }

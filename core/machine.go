@@ -320,7 +320,7 @@ type Stream interface {
 type accessStream interface {
 	Stream
 	// ReadStretch returns some of the accesses that come next, all of one
-	// thread, and the thread; false where something else comes. They stay as
+	// thread, and the thread; nil where something else comes. They stay as
 	// they are until the next event is read.
-	ReadStretch() (trace.Stretch, uint32, bool)
+	ReadStretch() (*trace.Stretch, uint32)
 }

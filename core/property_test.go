@@ -327,7 +327,8 @@ type stream struct {
 }
 
 // ReadStretch gives some of the accesses that come next at once.
-func (s *stream) ReadStretch() (st trace.Stretch, thread uint32, ok bool) {
+func (s *stream) ReadStretch() (*trace.Stretch, uint32) {
+	var st trace.Stretch
 	for s.rng != nil && len(s.events) > 0 && s.events[0].Kind == trace.KindAccess {
 		a := &s.events[0].Access
 		if n := len(st.Rows); n == 0 || !follows(&st.Rows[n-1], a) {
@@ -353,7 +354,10 @@ func (s *stream) ReadStretch() (st trace.Stretch, thread uint32, ok bool) {
 			break
 		}
 	}
-	return st, 0, st.Len > 0
+	if st.Len == 0 {
+		return nil, 0
+	}
+	return &st, 0
 }
 
 // follows reports whether an access can be the next of a row.

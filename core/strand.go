@@ -171,8 +171,8 @@ func (s *Strand) run(ctx context.Context) error {
 	// Others have their turn behind a call: so it does not depend on which
 	// accesses are passed over.
 	for n := 0; s.state == running; {
-		if st, thread, ok := s.ahead.stretch(); ok {
-			s.stretch(&st, thread)
+		if st, thread := s.ahead.stretch(); st != nil {
+			s.stretch(st, thread)
 			n += st.Len
 			continue
 		}

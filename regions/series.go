@@ -15,8 +15,6 @@ import (
 
 // shape is what accesses of calls have in common.
 type shape struct {
-	likeness
-	elem   *Element  // of atomic accesses
 	local  *CallInfo // what its call's Local was when the first was complete; it may have become known since
 	next   *shape    // another one with the same shapeKey; or nil
 	other  *shape    // the same, for accesses that are not in program order with those of this one; or nil
@@ -24,16 +22,7 @@ type shape struct {
 	phase  int       // of last
 	index  uint32    // among the shapes of the builder
 	stored bool      // last is in a file: it is a copy
-	access Access    // one of them
-}
-
-// likeness is what accesses of a shape have in common, but for what accesses of
-// one place seldom differ in.
-type likeness struct {
-	shapeKey
-	atomic uint32
-	kind   Kind
-	spans  bool
+	access Access    // one of them, whose times mean nothing
 }
 
 // shapeKey is what tells most shapes apart, and is looked up fast.
@@ -46,11 +35,8 @@ type shapeKey struct {
 	role        *Role
 }
 
-func (a *Access) likeness() likeness {
-	return likeness{
-		shapeKey: shapeKey{base: a.Base, layout: a.Layout, locks: a.Locks, owner: a.Owner, rank: a.Rank, stack: a.Call.Stack, role: a.Role},
-		atomic:   a.Atomic, kind: a.Kind, spans: a.Span != nil,
-	}
+func (a *Access) shapeKey() shapeKey {
+	return shapeKey{base: a.Base, layout: a.Layout, locks: a.Locks, owner: a.Owner, rank: a.Rank, stack: a.Call.Stack, role: a.Role}
 }
 
 // recentShapes is the shapes of some of the last accesses of a process that
@@ -204,14 +190,14 @@ func (m *moment) extend(t *moment) bool {
 // shapeOf returns the shape of an access; nil where shapes would take more than
 // they save.
 func (b *seriesBuilder) shapeOf(a *Access) *shape {
-	like := a.likeness()
 	recent := b.recent[a.Rank].of(a)
-	if s := *recent; s != nil && s.fits(&like, a) {
+	if s := *recent; s != nil && s.fits(a) {
 		return s
 	}
-	first := b.shapeOfKey[like.shapeKey]
+	key := a.shapeKey()
+	first := b.shapeOfKey[key]
 	s := first
-	for s != nil && !s.fits(&like, a) {
+	for s != nil && !s.fits(a) {
 		s = s.next
 	}
 	if s == nil {
@@ -220,14 +206,14 @@ func (b *seriesBuilder) shapeOf(a *Access) *shape {
 		}
 		s = b.newShape(a)
 		s.next = first
-		b.shapeOfKey[like.shapeKey] = s
+		b.shapeOfKey[key] = s
 	}
 	*recent = s
 	return s
 }
 
 func (b *seriesBuilder) newShape(a *Access) *shape {
-	s := &shape{likeness: a.likeness(), elem: a.Elem, local: a.Call.Local, access: *a, index: uint32(len(b.shapes))}
+	s := &shape{local: a.Call.Local, access: *a, index: uint32(len(b.shapes))}
 	if a.Span != nil {
 		s.access.Span = &Completion{} // that of the access is used again
 	}
@@ -235,10 +221,13 @@ func (b *seriesBuilder) newShape(a *Access) *shape {
 	return s
 }
 
-// fits reports whether an access, which is like that, has the shape.
-func (s *shape) fits(like *likeness, a *Access) bool {
-	return s.likeness == *like && a.Call.CallSite.same(s.access.Call.CallSite) && a.Call.Local.alike(s.local) &&
-		(a.Elem == s.elem || a.Elem != nil && s.elem != nil && *a.Elem == *s.elem)
+// fits reports whether an access has the shape.
+func (s *shape) fits(a *Access) bool {
+	b := &s.access
+	return a.Base == b.Base && a.Layout == b.Layout && a.Owner == b.Owner && a.Rank == b.Rank && a.Role == b.Role && a.Locks == b.Locks &&
+		a.Atomic == b.Atomic && a.Kind == b.Kind && (a.Span != nil) == (b.Span != nil) &&
+		a.Call.CallSite.same(b.Call.CallSite) && a.Call.Local.alike(s.local) &&
+		(a.Elem == b.Elem || a.Elem != nil && b.Elem != nil && *a.Elem == *b.Elem)
 }
 
 // alike reports whether two calls, either of which may be none, differ in time
