@@ -130,8 +130,8 @@ func TestCompileTrouble(t *testing.T) {
 		argv []string
 		want string
 	}{
-		{"an option of ours behind others", []string{"mcchk", "cc", "-o", "app", "app.c", "--mpicc", "mpicc.mpich"}, "mcchk's own options come first: --mpicc stands behind -o"},
-		{"the same with a value", []string{"mcchk", "cc", "-c", "--compiler=clang"}, "--compiler stands behind -c"},
+		{"an option of ours behind others", []string{"mcchk", "cc", "-o", "app", "app.c", "--mpicc", "mpicc.mpich"}, "mcchk's own options come first: --mpicc follows -o"},
+		{"the same with a value", []string{"mcchk", "cc", "-c", "--compiler=clang"}, "--compiler follows -c"},
 		{"nothing to compile", []string{"mcchk", "cc"}, "there is nothing to compile"},
 		{"options of ours alone", []string{"mcchk", "cc", "--verbose"}, "there is nothing to compile"},
 	} {
