@@ -37,7 +37,7 @@ func (r *run) interrupted() Doubt {
 	}
 	return Doubt{
 		Kind: Interrupted,
-		Text: fmt.Sprintf("the analysis was interrupted after %s%s: what follows was not analysed, and calls there that complete or order something are not known",
+		Text: fmt.Sprintf("the analysis was interrupted after %s%s: the rest was not analysed, so calls in it that complete or order accesses are not known",
 			plural(uint64(r.regions), "concurrent region", "concurrent regions"), at),
 	}
 }
@@ -161,7 +161,7 @@ func (n *namer) doubt(p core.Problem) Doubt {
 		if p.Text != "" {
 			d.Text += " (" + p.Text + ")"
 		}
-		d.Text += where + ": what they order, complete or access is not part of the result"
+		d.Text += where + ": what they order, complete or access is missing from the result"
 	case core.Lost:
 		d.Kind = LostEvents
 		d.Text = fmt.Sprintf("%s lost: %s", plural(p.Count, "event was", "events were"), p.Text)
@@ -169,10 +169,10 @@ func (n *namer) doubt(p core.Problem) Doubt {
 		d.Kind = CutTrace
 	case core.Threads:
 		d.Kind = Threads
-		d.Text += "; the order among threads is taken as it was observed, so that conflicts between them may go unseen"
+		d.Text += "; threads count as ordered the way they ran, so conflicts between them may go unseen"
 	case core.Failed:
 		d.Kind = NotUnderstood
-		d.Text = fmt.Sprintf("%s of %s returned an error%s and counted as if not made", plural(p.Count, "call", "calls"), p.Fn, where)
+		d.Text = fmt.Sprintf("%s of %s returned an error%s and %s ignored", plural(p.Count, "call", "calls"), p.Fn, where, was(p.Count))
 	case core.Mismatch:
 		d.Kind = Unmatched
 		d.Text += where + ": what the calls order after that is not known"

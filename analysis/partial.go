@@ -27,9 +27,9 @@ const partialFormat = 5
 // Errors of partial results.
 var (
 	// ErrPartial: a file is no partial result, or is damaged.
-	ErrPartial = errors.New("no partial result")
+	ErrPartial = errors.New("not a partial result")
 	// ErrParts: partial results that do not belong together, or not all of them.
-	ErrParts = errors.New("parts that are no whole")
+	ErrParts = errors.New("cannot merge the parts")
 )
 
 // Partial is what the analysis of one part has found: compressed JSON, which

@@ -268,7 +268,7 @@ func TestHTMLCut(t *testing.T) {
 		return n
 	}
 	meet := count()
-	require.Contains(t, status(), "A is under way. B has happened.")
+	require.Contains(t, status(), "A is pending. B has happened.")
 	all := len(events.Events)
 	x.eval(`document.querySelector('.lattice').focus()`)
 	x.keys(kb.ArrowRight)

@@ -114,5 +114,5 @@ func TestInterruptedAnalysis(t *testing.T) {
 	require.Equal(t, exitFailure, exit.ExitCode(), said.String())
 	require.Contains(t, said.String(), "mcchk: analysing: ")
 	require.Contains(t, said.String(), "mcchk: interrupted; the report holds what was found until then")
-	require.Contains(t, out.String(), "doubt: the analysis was interrupted after ")
+	require.Contains(t, out.String(), "caveat: the analysis was interrupted after ")
 }
