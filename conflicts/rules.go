@@ -33,13 +33,13 @@ const (
 	RuleLocalRemote  = "MC102" // a process's own access conflicts with another's one-sided operation
 	RuleBuffer       = "MC103" // a buffer of a pending one-sided operation is used before it completes
 	RuleSameOrigin   = "MC104" // one-sided operations of one process conflict before the first completes
-	RuleAtomicType   = "MC105" // concurrent atomic operations with different basic types or a misaligned overlap
+	RuleAtomicType   = "MC105" // concurrent accumulates with different basic types or a misaligned overlap
 	RuleCallBuffer   = "MC106" // a buffer of a send, receive or collective call conflicts with a one-sided operation
 	RuleRequest      = "MC107" // a buffer of a pending send or receive is used before it completes
 	RuleShared       = "MC108" // data race between two processes in a shared window
 	RuleCopies       = "MC109" // separate memory model: no call makes an update visible in the other copy of the window
 	RuleCopyUpdates  = "MC110" // separate memory model: a store and an update by an operation of one window at once
-	RuleAtomicOp     = "MC201" // concurrent atomic operations with different operations (warning)
+	RuleAtomicOp     = "MC201" // concurrent accumulates with different operations (warning)
 	RuleLockOrder    = "MC202" // accesses ordered only by the order in which this run granted locks (warning)
 
 	RuleOutsideEpoch  = "MC301" // a one-sided call outside any epoch

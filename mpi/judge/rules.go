@@ -15,7 +15,7 @@ var remoteRemote = conflicts.Rule{
 	ID:       conflicts.RuleRemoteRemote,
 	Title:    "one-sided operations of two processes conflict at a target",
 	Severity: conflicts.Error,
-	Text: `Two processes operate on the same bytes of a window, at least one of them writing (put or accumulate), and neither operation is complete before the other starts. Which value remains in the window, or which value a get returns, is undefined; the bytes may even be a mixture.
+	Text: `Two processes operate on the same bytes of a window, at least one of them writing (put or accumulate), and nothing orders the completion of one before the start of the other. Which value remains in the window, or which value a get returns, is undefined; the bytes may even be a mixture.
 
 MPI forbids conflicting operations on the same location within the same or overlapping epochs (section 12.7). Only accumulate operations may be concurrent, under the conditions of sections 12.7.1 and 12.7.2. MPI_LOCK_SHARED does not exclude other holders of a shared lock (section 12.5.3), and MPI_Win_flush completes operations but does not order processes (section 12.5.4).`,
 	Wrong: `// ranks 1 and 2 both do this
@@ -34,7 +34,7 @@ var localRemote = conflicts.Rule{
 	Severity: conflicts.Error,
 	Text: `A process reads or writes its own window memory with ordinary loads and stores while another process may have an operation on the same bytes in flight, and at least one of the two writes. The process may see the old value, the new one or a mixture, or its store may be lost.
 
-Window memory may be accessed locally only when no conflicting operation can be pending there (section 12.7): after the call that closes the epoch in which the process is a target (MPI_Win_fence, MPI_Win_wait), under a lock on its own rank that excludes the other process, or after synchronizing (a message, a barrier) with the other process once that has completed the operation. A barrier alone completes no operation: it stays pending until a fence, unlock, flush or complete at its origin.`,
+Window memory may be accessed locally only when no conflicting operation can be pending there (section 12.7): after the call that closes the epoch in which the process is a target (MPI_Win_fence, MPI_Win_wait), under a lock on its own rank that excludes the other process, or after synchronizing (a message, a barrier) with the other process once that has completed the operation. A barrier alone completes no operation: an operation stays pending until a fence, unlock, flush or complete at its origin.`,
 	Wrong: `// rank 0
 MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
 MPI_Put(&x, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
@@ -80,7 +80,7 @@ var sameOrigin = conflicts.Rule{
 	ID:       conflicts.RuleSameOrigin,
 	Title:    "one-sided operations of one process conflict before the first is complete",
 	Severity: conflicts.Error,
-	Text: `One process issues two operations that touch the same bytes, at the target or in its own buffers, at least one of them writing, and the first is not complete when the second is issued. Operations within an epoch do not take effect in program order (section 12.7.2): a get may run before an earlier put, and of two puts either may win.
+	Text: `One process issues two operations that touch the same bytes, at the target or in its own buffers, at least one of them writing, and the first is not complete when the second is issued. Operations within an epoch need not take effect in program order (section 12.7.2): a get may run before an earlier put, and of two puts either may win.
 
 The exception is accumulate operations from one origin to the same target with the same basic datatype: these take effect in program order by default (section 12.7.2, info key accumulate_ordering).`,
 	Wrong: `MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
@@ -97,9 +97,9 @@ MPI_Win_unlock(1, win);`,
 
 var atomicType = conflicts.Rule{
 	ID:       conflicts.RuleAtomicType,
-	Title:    "concurrent atomic operations use different basic datatypes or partly overlapping elements",
+	Title:    "concurrent accumulates use different basic datatypes or partly overlapping elements",
 	Severity: conflicts.Error,
-	Text:     `Two accumulate operations (MPI_Accumulate, MPI_Get_accumulate, MPI_Fetch_and_op, MPI_Compare_and_swap and their request-based forms) access the same bytes of a target concurrently. They are atomic with respect to each other only element by element, for elements of the same predefined datatype that start at the same address (section 12.7.1). With different basic datatypes, or when an element of one covers only part of an element of the other, the outcome is undefined.`,
+	Text:     `Two accumulate operations (MPI_Accumulate, MPI_Get_accumulate, MPI_Fetch_and_op, MPI_Compare_and_swap and their request-based forms) access the same bytes of a target concurrently. They are atomic with respect to each other only element by element, for elements of the same predefined datatype that start at the same address (section 12.7.1). With different basic datatypes, or when elements of the two overlap only in part, the outcome is undefined.`,
 	Wrong: `// rank 1
 MPI_Accumulate(&i, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, win);
 // rank 2, in the same epoch
@@ -204,7 +204,7 @@ MPI_Win_fence(0, win);`,
 
 var atomicOp = conflicts.Rule{
 	ID:       conflicts.RuleAtomicOp,
-	Title:    "concurrent atomic operations use different operations",
+	Title:    "concurrent accumulates use different operations",
 	Severity: conflicts.Warning,
 	Text: `Two accumulate calls with the same basic datatype access the same bytes of a target concurrently, but use different operations (say MPI_SUM and MPI_REPLACE, or a fetch and MPI_Compare_and_swap). By default MPI guarantees atomicity only for the same operation, or for one operation and MPI_NO_OP: the info key accumulate_ops is "same_op_no_op" (sections 12.2.1 and 12.7.1).
 

@@ -51,7 +51,7 @@ var notOpened = conflicts.Rule{
 	ID:       conflicts.RuleNotOpened,
 	Title:    "a synchronization call has no matching call that opens its epoch",
 	Severity: conflicts.Error,
-	Text:     `A call that closes an epoch, or is allowed only within one, is made while no such epoch is open: MPI_Win_unlock of a target that is not locked, MPI_Win_unlock_all without MPI_Win_lock_all, MPI_Win_complete without MPI_Win_start, MPI_Win_wait or MPI_Win_test without MPI_Win_post (sections 12.5.2 and 12.5.3), or a flush outside of a lock epoch (section 12.5.4). The call completes nothing, so the operations that it was meant to complete are still pending.`,
+	Text:     `A call that closes an epoch, or is allowed only within one, is made while no such epoch is open: MPI_Win_unlock of a target that is not locked, MPI_Win_unlock_all without MPI_Win_lock_all, MPI_Win_complete without MPI_Win_start, MPI_Win_wait or MPI_Win_test without MPI_Win_post (sections 12.5.2 and 12.5.3), or a flush outside a lock epoch (section 12.5.4). The call completes nothing, so the operations that it was meant to complete are still pending.`,
 	Wrong: `MPI_Win_lock_all(0, win);
 MPI_Put(&a, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
 MPI_Win_unlock(1, win);`,
