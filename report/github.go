@@ -34,7 +34,7 @@ func GitHub(w io.Writer, res *analysis.Result, opts Options) error {
 		}
 	}
 	if res.Verdict == analysis.Undecided {
-		for _, d := range res.Doubts {
+		for _, d := range res.Caveats {
 			fmt.Fprintf(bw, "::warning title=mcchk is undecided::%s\n", commandText(d.Text))
 		}
 	}

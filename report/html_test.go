@@ -125,7 +125,7 @@ func TestHTMLIsTheSameBytes(t *testing.T) {
 			require.Equal(t, string(page), string(render(t, "html", res)))
 			require.Contains(t, string(page), Verdict(res))
 			require.Contains(t, string(page), foundation(&res.Basis))
-			for _, d := range res.Doubts {
+			for _, d := range res.Caveats {
 				require.Contains(t, string(page), d.Text)
 			}
 		})

@@ -148,7 +148,7 @@ func samples() map[string]*analysis.Result {
 		"race": {Verdict: analysis.Race, Findings: []conflicts.Finding{bufferFinding(), crossFinding(), atomicFinding()}, Basis: goodBasis,
 			Directory: "traces", Program: "./app", Library: "MPICH 4.0.2", Run: "00112233445566778899aabbccddeeff", Clock: "evc"},
 		"clean": {Verdict: analysis.NoRace, Basis: goodBasis, Directory: "traces", Clock: "vector"},
-		"undecided": {Verdict: analysis.Undecided, Basis: partial, Directory: "traces", Clock: "evc", Doubts: []analysis.Doubt{
+		"undecided": {Verdict: analysis.Undecided, Basis: partial, Directory: "traces", Clock: "evc", Caveats: []analysis.Caveat{
 			{Kind: analysis.MissingRank, Ranks: []int{2}, Text: "There is no trace of one process: copy its file beside the others."},
 			{Kind: analysis.NotUnderstood, Ranks: []int{0, 1, 3}, Count: 12, Text: "12 calls of MPI_Ibarrier were not understood."}}},
 		"untouched": {Verdict: analysis.NoRace, Basis: untouched, Directory: "traces", Clock: "evc"},

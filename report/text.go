@@ -217,7 +217,7 @@ func (t *textWriter) basis(res *analysis.Result) {
 			}
 		}
 	}
-	for _, d := range res.Doubts {
+	for _, d := range res.Caveats {
 		ranks := ""
 		if len(d.Ranks) > 0 {
 			ranks = " [" + ranksOf(d.Ranks) + "]"

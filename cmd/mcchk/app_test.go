@@ -29,12 +29,12 @@ func findings(severities ...conflicts.Severity) []conflicts.Finding {
 }
 
 func TestVerdictStatus(t *testing.T) {
-	doubts := []analysis.Doubt{{Kind: analysis.MissingRank}}
-	race := &analysis.Result{Verdict: analysis.Race, Findings: findings(conflicts.Error, conflicts.Warning), Doubts: doubts}
+	caveats := []analysis.Caveat{{Kind: analysis.MissingRank}}
+	race := &analysis.Result{Verdict: analysis.Race, Findings: findings(conflicts.Error, conflicts.Warning), Caveats: caveats}
 	warned := &analysis.Result{Verdict: analysis.NoRace, Findings: findings(conflicts.Warning)}
 	noted := &analysis.Result{Verdict: analysis.NoRace, Findings: findings(conflicts.Note)}
 	clean := &analysis.Result{Verdict: analysis.NoRace}
-	undecided := &analysis.Result{Verdict: analysis.Undecided, Findings: findings(conflicts.Warning), Doubts: doubts}
+	undecided := &analysis.Result{Verdict: analysis.Undecided, Findings: findings(conflicts.Warning), Caveats: caveats}
 	tests := []struct {
 		name   string
 		res    *analysis.Result

@@ -54,7 +54,7 @@ func (a *app) gate(res *analysis.Result, o *gateOptions) *analysis.Result {
 // writeGate writes the baseline and the suppressions that were asked for.
 func (a *app) writeGate(res *analysis.Result, o *gateOptions) error {
 	if o.writeBaseline != "" {
-		if len(res.Doubts) > 0 {
+		if len(res.Caveats) > 0 {
 			a.say("warning: the baseline comes from an incomplete run; see the caveats in the report")
 		}
 		if err := gate.NewBaseline(res).WriteFile(o.writeBaseline); err != nil {
@@ -72,7 +72,7 @@ func (a *app) writeGate(res *analysis.Result, o *gateOptions) error {
 func (a *app) sayOutcome(res *analysis.Result, outcome gate.Outcome, o *gateOptions) {
 	if n := len(outcome.Vanished); n > 0 {
 		why := "fixed, or not reached in this run; --write-baseline drops them"
-		if len(res.Doubts) > 0 {
+		if len(res.Caveats) > 0 {
 			why = "the run is incomplete, so they may still be there"
 		}
 		a.say("%s: %d of %d known findings were not found (%s):", o.baseline, n, len(o.files.Baseline.Findings), why)

@@ -155,7 +155,7 @@ func (a *app) analyzed(ctx context.Context, dir string, o foundOptions) (*analys
 	for _, w := range res.Warnings {
 		a.say("warning: %s", w)
 	}
-	for _, d := range res.Doubts {
+	for _, d := range res.Caveats {
 		a.say("note: %s", d.Text)
 	}
 	return res, nil
