@@ -27,7 +27,7 @@ func (s *Strand) stretch(st *trace.Stretch, thread uint32) {
 		s.threads[thread] = true
 	}
 	s.event.Strand = thread
-	if s.alias(st.Lo, st.Hi) == nil {
+	if len(s.memory.aliases.Overlapping(st.Lo, st.Hi)) == 0 {
 		s.ownAccesses(st)
 		return
 	}
@@ -50,8 +50,8 @@ func (s *Strand) aliased() bool {
 	a := &s.event.Access
 	all := intervals.NewLayout([]intervals.Run{intervals.Strided(0, uint64(a.Size), uint64(a.Stride), a.Count)})
 	own := all
-	for i := range s.memory.aliases {
-		x := &s.memory.aliases[i]
+	for _, e := range s.memory.aliases.Overlapping(all.Bounds(a.Addr)) {
+		x := &e.Value
 		part := all.Within(a.Addr, x.Lo, x.Hi)
 		if part.IsEmpty() {
 			continue
@@ -109,7 +109,7 @@ var ErrSkipped = errors.New("accesses were passed over that may lie in the memor
 // that are coming.
 func (s *Strand) passOver() error {
 	x := &s.event.Skipped
-	if len(s.memory.aliases) > 0 && x.Accesses > 0 {
+	if s.memory.aliases.Len() > 0 && x.Accesses > 0 {
 		return ErrSkipped
 	}
 	s.m.stats.Loads += x.Loads

@@ -3,6 +3,7 @@ package core
 import (
 	"slices"
 
+	"github.com/mcchk/mcchk/intervals"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
 )
@@ -10,12 +11,13 @@ import (
 // memory is what is known of the memory that a strand sees, and of the locks
 // that protect what it does there.
 type memory struct {
-	aliases []Alias
-	holds   []*Hold          // locks held, in the order in which they were taken
-	own     *regions.LockSet // those that cover the process's own memory
-	locked  []*Pending       // accesses to buffers that locks of the strand protect
-	whole   bool             // all that is done in the process's memory matters to the part that has the process
-	rows    []trace.Rows     // room for those of one part
+	aliases intervals.Set[Alias]
+	buffers intervals.Set[*Pending] // accesses of the strand to buffers of its process that are open
+	holds   []*Hold                 // locks held, in the order in which they were taken
+	own     *regions.LockSet        // those that cover the process's own memory
+	locked  []*Pending              // accesses to buffers that locks of the strand protect
+	whole   bool                    // all that is done in the process's memory matters to the part that has the process
+	rows    []trace.Rows            // room for those of one part
 }
 
 // KeepAll says that all that is done in the memory of the strand's process from
@@ -39,22 +41,13 @@ type Alias struct {
 }
 
 // AddAlias notes that memory of another process lies in this one's.
-func (s *Strand) AddAlias(a Alias) { s.memory.aliases = append(slices.Clip(s.memory.aliases), a) }
+func (s *Strand) AddAlias(a Alias) {
+	s.memory.aliases.Add(&intervals.Entry[Alias]{Lo: a.Lo, Hi: a.Hi, Value: a})
+}
 
 // DropAliases forgets the memory that an object shared.
 func (s *Strand) DropAliases(object int64) {
-	s.memory.aliases = slices.DeleteFunc(slices.Clone(s.memory.aliases), func(a Alias) bool { return a.Object == object })
-}
-
-// alias returns the first alias that holds any of [lo, hi); nil where that is all
-// memory of the process itself.
-func (s *Strand) alias(lo, hi uint64) *Alias {
-	for i := range s.memory.aliases {
-		if a := &s.memory.aliases[i]; lo < a.Hi && a.Lo < hi {
-			return a
-		}
-	}
-	return nil
+	s.memory.aliases.RemoveFunc(func(a Alias) bool { return a.Object == object })
 }
 
 // locate gives an access to a buffer of this process its owner: another process
@@ -62,14 +55,15 @@ func (s *Strand) alias(lo, hi uint64) *Alias {
 // of its first byte. It returns the object that shares the memory, or 0.
 func (s *Strand) locate(a *regions.Access) (object int64) {
 	a.Owner = s.Rank
-	if len(s.memory.aliases) == 0 {
+	if s.memory.aliases.Len() == 0 {
 		return 0
 	}
 	lo, _ := a.Layout.Bounds(a.Base)
-	x := s.alias(lo, lo+1)
-	if x == nil {
+	first := s.memory.aliases.Overlapping(lo, lo+1)
+	if len(first) == 0 {
 		return 0
 	}
+	x := &first[0].Value
 	a.Owner = x.Owner
 	a.Base += x.Shift
 	return x.Object
@@ -176,7 +170,10 @@ func (s *Strand) OpenUnder(a *regions.Access, locks *regions.LockSet) *Pending {
 func (s *Strand) openBuffer(a *regions.Access, locked bool) *Pending {
 	own := a.Owner == s.Rank
 	p := s.openIf(a, s.m.opts.Part.HasProcess(a.Owner))
-	p.buffer = own
+	if own {
+		p.bounds.Value = p
+		s.memory.buffers.Add(&p.bounds)
+	}
 	if locked && p.access != nil {
 		p.locked = true
 		s.memory.locked = append(s.memory.locked, p)

@@ -1,6 +1,9 @@
 package core
 
-import "github.com/mcchk/mcchk/regions"
+import (
+	"github.com/mcchk/mcchk/intervals"
+	"github.com/mcchk/mcchk/regions"
+)
 
 // Pending is an access that is not yet complete. In each region that it spans it
 // is another regions.Access. Where no byte of it lies in the part of memory that
@@ -11,10 +14,9 @@ type Pending struct {
 	// model knows what completes it: see Model.HeldUntil. nil: nothing will.
 	Of any
 
-	access     *regions.Access // nil: left out
-	strand     *Strand         // that makes it
-	lo, hi     uint64          // its bounds as the strand sees them
-	buffer     bool            // it is to a buffer of the strand's own process
+	access     *regions.Access           // nil: left out
+	strand     *Strand                   // that makes it
+	bounds     intervals.Entry[*Pending] // as the strand sees them; of a buffer of its own process, in memory.buffers
 	done       bool
 	listed     bool // it is among the calls of the phase, before it is complete
 	guarded    bool // waits for a Guard that is not passed yet
@@ -112,7 +114,7 @@ func (s *Strand) OpenBehind(a *regions.Access, g *Guard) *Pending {
 
 func (s *Strand) open(a *regions.Access, lo, hi uint64) *Pending {
 	p := s.m.pending.room()
-	p.access, p.strand, p.lo, p.hi = a, s, lo, hi
+	p.access, p.strand, p.bounds.Lo, p.bounds.Hi = a, s, lo, hi
 	a.Start, a.End, a.Span = s.Now(), regions.Point{Rank: s.Rank, Seg: regions.Never}, &p.completion
 	a.Within = s.within()
 	s.m.phase.grown++
@@ -124,7 +126,7 @@ func (s *Strand) open(a *regions.Access, lo, hi uint64) *Pending {
 func (s *Strand) leaveOut(lo, hi uint64) *Pending {
 	l := &s.m.pending
 	p := l.room()
-	p.strand, p.lo, p.hi = s, lo, hi
+	p.strand, p.bounds.Lo, p.bounds.Hi = s, lo, hi
 	s.m.phase.grown++
 	l.leftOut++
 	l.leftOutNew++
@@ -141,6 +143,7 @@ func (p *Pending) Complete(at regions.Point, by *regions.CallInfo) {
 	p.done = true
 	m := p.strand.m
 	m.pending.remove(p)
+	p.strand.memory.buffers.Remove(&p.bounds)
 	if p.access == nil {
 		m.pending.leftOut--
 		m.strands[at.Rank].path.last().Ended++
@@ -214,9 +217,9 @@ func (l *pendingAccesses) goOn(carry func(*regions.Access) *regions.Access) {
 func (s *Strand) GiveUp(lo, hi uint64) {
 	after := s.Now()
 	after.Pos++
-	for p := range s.m.pending.all {
-		if p.strand == s && p.buffer && p.lo >= lo && p.hi <= hi {
-			p.Complete(after, nil)
+	for _, b := range s.memory.buffers.Overlapping(lo, hi) {
+		if b.Lo >= lo && b.Hi <= hi {
+			b.Value.Complete(after, nil)
 		}
 	}
 }

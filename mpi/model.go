@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/intervals"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
 )
@@ -69,6 +70,7 @@ type process struct {
 	datatypes
 	requests
 	epochsOn
+	exposed    intervals.Set[*piece] // memory of it, by windows
 	order      processOrder
 	neighbours map[int64]neighbours    // by communicator
 	messages   map[int64]*core.Match   // found by matched probes, by handle
@@ -143,6 +145,7 @@ func (m *Model) Lost(s *core.Strand) {
 func (m *Model) BeginRegion() {
 	for _, w := range m.windows.purge() {
 		m.Forget(w.ID)
+		m.withdraw(w)
 	}
 	m.beginCopies()
 	m.order.first, m.order.arrived = nil, 0

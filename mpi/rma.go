@@ -14,6 +14,7 @@ import (
 type epochs struct {
 	win    *window
 	rank   int32 // own rank in the window's communicator
+	part   piece // what the process exposes; not of a dynamic window
 	fence  bool
 	fences uint64 // calls of MPI_Win_fence so far
 	loose  bool   // the last of them did not synchronise
@@ -292,7 +293,7 @@ func (b *opBuilder) target(role operationRole) error {
 		}
 	}
 	b.op.reads = a.Kind == regions.Read || a.Kind == regions.AtomicRead
-	if len(w.gone) > 0 {
+	if w.gone != nil {
 		b.m.checkGone(b, a)
 	}
 	b.m.checkRange(b, a)

@@ -35,8 +35,9 @@ type CopySync struct {
 
 // copies is a Copies under way; nil for windows of the unified model.
 type copies struct {
-	Copies
-	gone bool // the owner has freed the window
+	Copies // but for Memory
+	memory []*CopyMemory
+	gone   bool // the owner has freed the window
 }
 
 // separate reports whether a window has the separate memory model.
@@ -57,22 +58,20 @@ func (m *Model) expose(p *process, e *epochs) {
 	}
 }
 
-// attach adds memory to the part.
-func (s *copies) attach(p *process, lo, size uint64) {
-	if s != nil && size > 0 {
-		s.Memory = append(s.Memory, CopyMemory{Lo: lo, Hi: lo + size, From: p.Pos(), To: math.MaxUint64})
+// attach adds memory to the part, and returns it; nil where none is followed.
+func (s *copies) attach(p *process, lo, size uint64) *CopyMemory {
+	if s == nil || size == 0 {
+		return nil
 	}
+	x := &CopyMemory{Lo: lo, Hi: lo + size, From: p.Pos(), To: math.MaxUint64}
+	s.memory = append(s.memory, x)
+	return x
 }
 
-// detach takes the memory that begins at lo out of the part.
-func (s *copies) detach(p *process, lo uint64) {
-	if s == nil {
-		return
-	}
-	for i := range s.Memory {
-		if x := &s.Memory[i]; x.Lo == lo && x.To == math.MaxUint64 {
-			x.To = p.Pos()
-		}
+// end takes the memory out of the part, unless it is out.
+func (x *CopyMemory) end(p *process) {
+	if x != nil {
+		x.To = min(x.To, p.Pos())
 	}
 }
 
@@ -82,8 +81,8 @@ func (s *copies) free(p *process) {
 		return
 	}
 	s.gone = true
-	for i := range s.Memory {
-		s.Memory[i].To = min(s.Memory[i].To, p.Pos())
+	for _, x := range s.memory {
+		x.end(p)
 	}
 }
 
@@ -118,7 +117,9 @@ func (m *Model) regionCopies() []Copies {
 	var out []Copies
 	for _, s := range m.copies {
 		c := s.Copies
-		c.Memory = slices.Clone(s.Memory)
+		for _, x := range s.memory {
+			c.Memory = append(c.Memory, *x)
+		}
 		out = append(out, c)
 	}
 	return out
@@ -129,9 +130,9 @@ func (m *Model) beginCopies() {
 	m.copies = slices.DeleteFunc(m.copies, func(s *copies) bool { return s.gone })
 	for _, s := range m.copies {
 		s.Syncs = nil
-		s.Memory = slices.DeleteFunc(s.Memory, func(x CopyMemory) bool { return x.To != math.MaxUint64 })
-		for i := range s.Memory {
-			s.Memory[i].From = 0
+		s.memory = slices.DeleteFunc(s.memory, func(x *CopyMemory) bool { return x.To != math.MaxUint64 })
+		for _, x := range s.memory {
+			x.From = 0
 		}
 	}
 }

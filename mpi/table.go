@@ -450,7 +450,7 @@ func doWinCreate(m *Model, p *process, c *core.Call, _ *rule) {
 	default: // dynamic: displacements are addresses
 		w.unit[i] = 1
 		if w.dynamic == nil {
-			w.dynamic, w.ever = make([][]span64, len(g.Local)), make([][]span64, len(g.Local))
+			w.dynamic = make([]attachments, len(g.Local))
 		}
 	}
 	w.inform(c)
@@ -458,7 +458,13 @@ func doWinCreate(m *Model, p *process, c *core.Call, _ *rule) {
 	if w.Created == nil || p.Rank < w.Created.Rank {
 		w.Created = p.Info(c)
 	}
-	e := &epochs{win: w, rank: i, locks: map[int32]*lockEpoch{}}
+	if before := p.wins[id]; before != nil { // its call of MPI_Win_free was lost
+		p.exposed.Remove(&before.part.Entry)
+	}
+	e := &epochs{win: w, rank: i, locks: map[int32]*lockEpoch{}, part: piece{window: w}}
+	if w.dynamic == nil {
+		p.expose(&e.part, w.base[i], w.size[i])
+	}
 	p.wins[id], p.epochsOn.last = e, e
 	m.collect(p, c, core.MeetKey{On: c.Int(argComm)}, g, core.AllToAll, core.NoRoot, func() { m.expose(p, e) })
 }
@@ -481,17 +487,13 @@ func doWinInfo(m *Model, p *process, c *core.Call, _ *rule) {
 
 func doAttach(m *Model, p *process, c *core.Call, _ *rule) {
 	if e := m.epochsOf(p, c); e != nil && e.win.dynamic != nil {
-		lo := c.Addr(argBase)
-		e.copies.attach(p, lo, c.Addr(argSize))
-		e.win.attach(e.rank, span64{lo: lo, hi: lo + c.Addr(argSize), by: p.Info(c)})
+		m.attach(p, c, e)
 	}
 }
 
 func doDetach(m *Model, p *process, c *core.Call, _ *rule) {
 	if e := m.epochsOf(p, c); e != nil && e.win.dynamic != nil {
-		e.copies.detach(p, c.Addr(argBase))
-		m.detached(p, c, e)
-		e.win.detach(e.rank, c.Addr(argBase))
+		m.detach(p, c, e)
 	}
 }
 
@@ -507,6 +509,7 @@ func doWinFree(m *Model, p *process, c *core.Call, _ *rule) {
 	m.collect(p, c, core.MeetKey{On: id, Of: onWindow}, e.win.group, core.AllToAll, core.NoRoot, func() {
 		delete(p.wins, id)
 		p.epochsOn.last = nil
+		p.exposed.Remove(&e.part.Entry)
 		p.DropAliases(id)
 		m.windows.free(e.win)
 	})

@@ -11,12 +11,34 @@ import (
 
 // goneMemory is memory of a live window that its process has freed or detached.
 type goneMemory struct {
+	intervals.Entry[*goneMemory]
 	detached bool // and not freed
-	member   int32
-	lo, hi   uint64
 	call     *regions.CallInfo
 	at       regions.Point
 	region   int
+}
+
+// isGone notes that the process has given up memory [lo, hi) of a window.
+func (m *Model) isGone(p *process, e *epochs, lo, hi uint64, call *regions.CallInfo, detached bool) *goneMemory {
+	g := &goneMemory{detached: detached, call: call, at: p.Now(), region: m.Index()}
+	g.Lo, g.Hi, g.Value = lo, hi, g
+	if e.win.gone == nil {
+		e.win.gone = make([]intervals.Set[*goneMemory], len(e.win.members))
+	}
+	e.win.gone[e.rank].Add(&g.Entry)
+	return g
+}
+
+// isBack notes that a member has attached memory, of which some may have been given
+// up before.
+func (w *window) isBack(member int32, x *piece) {
+	if w.gone == nil {
+		return
+	}
+	gone := &w.gone[member]
+	for _, g := range gone.Overlapping(x.Lo, x.Hi) {
+		gone.Remove(g)
+	}
 }
 
 // doMemoryGone: the tracer's note that memory of the process was freed, or that
@@ -41,56 +63,32 @@ func doMemoryGone(m *Model, p *process, c *core.Call, _ *rule) {
 	if role == OutOfScope {
 		return
 	}
-	for _, w := range m.windows.live {
-		e := p.wins[w.ID]
-		if e == nil {
-			continue
-		}
-		for _, s := range w.memory(int(e.rank)) {
-			if from, to := max(s.lo, lo), min(s.hi, lo+size); from < to {
-				w.gone = append(w.gone, goneMemory{member: e.rank, lo: from, hi: to, call: info, at: p.Now(), region: m.Index()})
-			}
+	for _, s := range p.exposed.Overlapping(lo, lo+size) {
+		x := s.Value
+		if e := p.wins[x.window.ID]; e != nil && e.win == x.window && x.detached == nil {
+			m.isGone(p, e, max(x.Lo, lo), min(x.Hi, lo+size), info, false)
 		}
 	}
 }
 
 // detached: what is pending on memory that is detached must be complete, and
 // what comes later must not access it (MPI 4.1, 12.2.4).
-func (m *Model) detached(p *process, c *core.Call, e *epochs) {
-	for _, s := range e.win.dynamic[e.rank] {
-		if s.lo != c.Addr(argBase) {
-			continue
-		}
-		info := p.InfoOn(c, e.win.ID, "")
-		p.InstantAt(regions.Access{
-			Kind: regions.Write, Role: Detached, Base: s.lo, Call: info,
-			Layout: intervals.NewLayout([]intervals.Run{intervals.Solid(0, s.hi-s.lo)}),
-		}, p.Rank, 0)
-		e.win.gone = append(e.win.gone, goneMemory{detached: true, member: e.rank, lo: s.lo, hi: s.hi, call: info, at: p.Now(), region: m.Index()})
-	}
-}
-
-// memory returns what a member exposes.
-func (w *window) memory(member int) []span64 {
-	switch {
-	case !w.known[member]:
-		return nil
-	case w.dynamic != nil:
-		return w.dynamic[member]
-	}
-	return []span64{{lo: w.base[member], hi: w.base[member] + w.size[member]}}
+func (m *Model) detached(p *process, c *core.Call, e *epochs, x *piece) {
+	info := p.InfoOn(c, e.win.ID, "")
+	p.InstantAt(regions.Access{
+		Kind: regions.Write, Role: Detached, Base: x.Lo, Call: info,
+		Layout: intervals.NewLayout([]intervals.Run{intervals.Solid(0, x.Hi-x.Lo)}),
+	}, p.Rank, 0)
+	x.detached = m.isGone(p, e, x.Lo, x.Hi, info, true)
 }
 
 // checkGone says whether an operation begins after the memory that it accesses
 // was freed or detached. What is concurrent with that is found as a conflict.
 func (m *Model) checkGone(b *opBuilder, a *regions.Access) {
 	w := b.e.win
-	for i := range w.gone {
-		g := &w.gone[i]
-		if g.member != b.op.target {
-			continue
-		}
-		lo, hi, ok := intervals.MeetLayouts(a.Base, a.Layout, g.lo, intervals.NewLayout([]intervals.Run{intervals.Solid(0, g.hi-g.lo)}))
+	for _, s := range w.gone[b.op.target].Overlapping(a.Layout.Bounds(a.Base)) {
+		g := s.Value
+		lo, hi, ok := intervals.MeetLayouts(a.Base, a.Layout, g.Lo, intervals.NewLayout([]intervals.Run{intervals.Solid(0, g.Hi-g.Lo)}))
 		if !ok || !m.happenedBefore(g, b.p) {
 			continue
 		}

@@ -2,7 +2,6 @@ package mpi
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/core"
@@ -63,8 +62,10 @@ func (m *Model) checkReaches() {
 	for _, r := range m.reaches {
 		a := &r.access
 		rest := a.Layout
-		for _, s := range r.win.ever[r.op.target] {
-			rest = rest.Without(a.Base, s.lo, s.hi)
+		for _, s := range m.procs[a.Owner].exposed.Overlapping(rest.Bounds(a.Base)) {
+			if s.Value.window == r.win {
+				rest = rest.Without(a.Base, s.Lo, s.Hi)
+			}
 		}
 		if rest.IsEmpty() || m.procs[a.Owner].unsure {
 			continue
@@ -79,18 +80,6 @@ func (m *Model) checkReaches() {
 	clear(m.reaches)
 	m.reaches = m.reaches[:0]
 	for _, w := range m.windows.live {
-		w.resetEver()
-	}
-}
-
-// resetEver begins a region: only what is attached now counts as attached in it.
-func (w *window) resetEver() {
-	if !w.changed {
-		return
-	}
-	w.changed = false
-	w.gone = slices.DeleteFunc(w.gone, func(g goneMemory) bool { return g.detached })
-	for i := range w.ever {
-		w.ever[i] = append(w.ever[i][:0], w.dynamic[i]...)
+		m.forgetDetached(w)
 	}
 }

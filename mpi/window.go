@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/intervals"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
 )
@@ -18,35 +19,89 @@ type window struct {
 	unit    []uint64 // displacement unit
 	known   []bool
 	unified bool
-	sameOp  bool       // accumulate_ops is same_op
-	order   int64      // accumulate_ordering
-	dynamic [][]span64 // attached memory by member; nil unless the window is dynamic
-	ever    [][]span64 // what of it was attached at any moment of the region
-	changed bool       // ever is more than dynamic
-	gone    []goneMemory
-	freed   int  // members that have freed it
-	shared  bool // made by MPI_Win_allocate_shared
+	sameOp  bool                         // accumulate_ops is same_op
+	order   int64                        // accumulate_ordering
+	dynamic []attachments                // by member; nil unless the window is dynamic
+	gone    []intervals.Set[*goneMemory] // by member; nil as long as no memory is gone
+	freed   int                          // members that have freed it
+	shared  bool                         // made by MPI_Win_allocate_shared
 	guards  map[fenceKey]*core.Guard
 }
 
-// span64 is memory [lo, hi) attached to a dynamic window.
-type span64 struct {
-	lo, hi uint64
-	by     *regions.CallInfo // the call that attached it; nil of other windows
+// attachments are the memory that a member has attached to a dynamic window.
+type attachments struct {
+	ever     []*piece // at any moment of the region, in the order of attachment; snapshots share the array
+	detached []*piece // of it, detached again
 }
 
-// attach adds memory to a dynamic window.
-func (w *window) attach(member int32, s span64) {
-	w.dynamic[member] = append(slices.Clip(w.dynamic[member]), s)
-	w.ever[member] = append(w.ever[member], s)
-	w.gone = slices.DeleteFunc(w.gone, func(g goneMemory) bool { return g.member == member && g.lo < s.hi && s.lo < g.hi })
-	w.changed = true
+// piece is memory of a process that a window exposes: its part of the window, or
+// memory that it attached. It is among the exposed memory of the process: until
+// the process has freed the window, or what was detached until the region ends.
+type piece struct {
+	intervals.Entry[*piece]
+	window   *window
+	by       *regions.CallInfo // the call that attached it; nil of other windows
+	copy     *CopyMemory       // of attached memory in the separate memory model; otherwise nil
+	detached *goneMemory       // nil while it is attached
 }
 
-// detach takes the memory that begins at base from a dynamic window.
-func (w *window) detach(member int32, base uint64) {
-	w.dynamic[member] = slices.DeleteFunc(slices.Clone(w.dynamic[member]), func(s span64) bool { return s.lo == base })
-	w.changed = true
+// expose adds a piece of memory to what the process exposes.
+func (p *process) expose(x *piece, lo, size uint64) {
+	x.Lo, x.Hi, x.Value = lo, lo+size, x
+	p.exposed.Add(&x.Entry)
+}
+
+// attach adds memory of a process to a dynamic window.
+func (m *Model) attach(p *process, c *core.Call, e *epochs) {
+	lo, size := c.Addr(argBase), c.Addr(argSize)
+	x := &piece{window: e.win, by: p.Info(c), copy: e.copies.attach(p, lo, size)}
+	p.expose(x, lo, size)
+	all := &e.win.dynamic[e.rank]
+	all.ever = append(all.ever, x)
+	e.win.isBack(e.rank, x)
+}
+
+// detach takes the memory that begins at an address out of a dynamic window.
+func (m *Model) detach(p *process, c *core.Call, e *epochs) {
+	all := &e.win.dynamic[e.rank]
+	for _, s := range p.exposed.Starting(c.Addr(argBase)) {
+		if x := s.Value; x.window == e.win && x.detached == nil {
+			x.copy.end(p)
+			m.detached(p, c, e, x)
+			all.detached = append(all.detached, x)
+		}
+	}
+}
+
+// forgetDetached begins a region: only what is attached now counts as attached in it.
+func (m *Model) forgetDetached(w *window) {
+	for i := range w.dynamic {
+		all := &w.dynamic[i]
+		if len(all.detached) == 0 {
+			continue
+		}
+		for _, x := range all.detached {
+			m.procs[w.members[i]].exposed.Remove(&x.Entry)
+			w.gone[i].Remove(&x.detached.Entry)
+		}
+		ever := make([]*piece, 0, len(all.ever)-len(all.detached))
+		for _, x := range all.ever {
+			if x.detached == nil {
+				ever = append(ever, x)
+			}
+		}
+		*all = attachments{ever: ever}
+	}
+}
+
+// withdraw takes a dynamic window that all members have freed out of what they
+// expose.
+func (m *Model) withdraw(w *window) {
+	for i := range w.dynamic {
+		for _, x := range w.dynamic[i].ever {
+			m.procs[w.members[i]].exposed.Remove(&x.Entry)
+		}
+	}
 }
 
 // holds reports whether the part of a window that a member has holds addr.
@@ -55,7 +110,7 @@ func (w *window) holds(member int, addr uint64) bool {
 		return false
 	}
 	if w.dynamic != nil {
-		return slices.ContainsFunc(w.dynamic[member], func(s span64) bool { return addr >= s.lo && addr < s.hi })
+		return slices.ContainsFunc(w.dynamic[member].ever, func(x *piece) bool { return addr >= x.Lo && addr < x.Hi })
 	}
 	return addr-w.base[member] < w.size[member]
 }
@@ -149,12 +204,7 @@ func (w *window) snapshot() *window {
 	now := *w
 	now.base, now.size, now.unit = slices.Clone(w.base), slices.Clone(w.size), slices.Clone(w.unit)
 	now.known = slices.Clone(w.known)
-	if w.dynamic != nil {
-		now.dynamic = make([][]span64, len(w.ever)) // detached memory keeps its name until the region ends
-		for member, spans := range w.ever {
-			now.dynamic[member] = slices.Clone(spans)
-		}
-	}
+	now.dynamic = slices.Clone(w.dynamic) // detached memory keeps its name until the region ends
 	return &now
 }
 
@@ -184,9 +234,9 @@ func (w *window) exposed(member int, addr uint64) regions.Exposed {
 		return regions.Exposed{Object: &w.Object, Base: lo, Lo: lo, Hi: lo + w.size[member], Unit: w.unit[member]}
 	}
 	e := regions.Exposed{Object: &w.Object}
-	for _, s := range slices.Backward(w.dynamic[member]) {
-		if addr >= s.lo && addr < s.hi {
-			e.Lo, e.Hi, e.Unit, e.Attached = s.lo, s.hi, w.unit[member], s.by
+	for _, x := range slices.Backward(w.dynamic[member].ever) {
+		if addr >= x.Lo && addr < x.Hi {
+			e.Lo, e.Hi, e.Unit, e.Attached = x.Lo, x.Hi, w.unit[member], x.by
 			break
 		}
 	}
@@ -201,8 +251,8 @@ func (ws *windows) Parts(owner int32) []regions.Exposed {
 		switch {
 		case i < 0 || !w.known[i]:
 		case w.dynamic != nil:
-			for _, s := range w.dynamic[i] {
-				out = append(out, regions.Exposed{Object: &w.Object, Lo: s.lo, Hi: s.hi})
+			for _, x := range w.dynamic[i].ever {
+				out = append(out, regions.Exposed{Object: &w.Object, Lo: x.Lo, Hi: x.Hi})
 			}
 		case w.size[i] > 0:
 			out = append(out, regions.Exposed{Object: &w.Object, Base: w.base[i], Lo: w.base[i], Hi: w.base[i] + w.size[i]})
