@@ -169,10 +169,11 @@ func (s *Strand) OpenUnder(a *regions.Access, locks *regions.LockSet) *Pending {
 
 func (s *Strand) openBuffer(a *regions.Access, locked bool) *Pending {
 	own := a.Owner == s.Rank
+	lo, hi := a.Layout.Bounds(a.Base)
 	p := s.openIf(a, s.m.opts.Part.HasProcess(a.Owner))
 	if own {
-		p.bounds.Value = p
-		s.memory.buffers.Add(&p.bounds)
+		p.buffer.Lo, p.buffer.Hi, p.buffer.Value = lo, hi, p
+		s.memory.buffers.Add(&p.buffer)
 	}
 	if locked && p.access != nil {
 		p.locked = true

@@ -16,7 +16,7 @@ type Pending struct {
 
 	access     *regions.Access           // nil: left out
 	strand     *Strand                   // that makes it
-	bounds     intervals.Entry[*Pending] // as the strand sees them; of a buffer of its own process, in memory.buffers
+	buffer     intervals.Entry[*Pending] // of the strand's own process, in memory.buffers
 	done       bool
 	listed     bool // it is among the calls of the phase, before it is complete
 	guarded    bool // waits for a Guard that is not passed yet
@@ -95,26 +95,24 @@ func (s *Strand) Open(a *regions.Access) *Pending { return s.openIf(a, false) }
 
 // openIf is Open, and leaves nothing out that is wanted in any case.
 func (s *Strand) openIf(a *regions.Access, wanted bool) *Pending {
-	lo, hi := a.Layout.Bounds(a.Base)
-	if wanted || s.m.wants(a.Owner, lo, hi) {
-		return s.open(a, lo, hi)
+	if lo, hi := a.Layout.Bounds(a.Base); wanted || s.m.wants(a.Owner, lo, hi) {
+		return s.open(a)
 	}
 	s.m.store.GiveBack(a)
-	return s.leaveOut(lo, hi)
+	return s.leaveOut()
 }
 
 // OpenBehind is Open for an access that starts no earlier than a guard is
 // passed.
 func (s *Strand) OpenBehind(a *regions.Access, g *Guard) *Pending {
-	lo, hi := a.Layout.Bounds(a.Base)
-	p := s.open(a, lo, hi)
+	p := s.open(a)
 	g.hold(s.m, p)
 	return p
 }
 
-func (s *Strand) open(a *regions.Access, lo, hi uint64) *Pending {
+func (s *Strand) open(a *regions.Access) *Pending {
 	p := s.m.pending.room()
-	p.access, p.strand, p.bounds.Lo, p.bounds.Hi = a, s, lo, hi
+	p.access, p.strand = a, s
 	a.Start, a.End, a.Span = s.Now(), regions.Point{Rank: s.Rank, Seg: regions.Never}, &p.completion
 	a.Within = s.within()
 	s.m.phase.grown++
@@ -123,10 +121,10 @@ func (s *Strand) open(a *regions.Access, lo, hi uint64) *Pending {
 }
 
 // leaveOut begins an access that is only counted.
-func (s *Strand) leaveOut(lo, hi uint64) *Pending {
+func (s *Strand) leaveOut() *Pending {
 	l := &s.m.pending
 	p := l.room()
-	p.strand, p.bounds.Lo, p.bounds.Hi = s, lo, hi
+	p.strand = s
 	s.m.phase.grown++
 	l.leftOut++
 	l.leftOutNew++
@@ -143,7 +141,7 @@ func (p *Pending) Complete(at regions.Point, by *regions.CallInfo) {
 	p.done = true
 	m := p.strand.m
 	m.pending.remove(p)
-	p.strand.memory.buffers.Remove(&p.bounds)
+	p.strand.memory.buffers.Remove(&p.buffer)
 	if p.access == nil {
 		m.pending.leftOut--
 		m.strands[at.Rank].path.last().Ended++
