@@ -57,7 +57,37 @@ type mapBuilder struct {
 	ranks   map[partKey]map[int32]bool
 	windows map[int64]*windowBuilder
 	order   []*windowBuilder
+	exposed []exposedParts // by owner, in the region that is added
 	scratch regions.Scratch
+}
+
+// exposedParts are the parts of windows that a process has in one region.
+type exposedParts struct {
+	parts []regions.Exposed // the oldest window first
+	index intervals.Index
+	found []int32
+}
+
+// set takes the parts in place of those of another region.
+func (x *exposedParts) set(parts []regions.Exposed) {
+	x.parts = parts
+	ranges := make([]intervals.Range, len(parts))
+	for i := range parts {
+		ranges[i] = intervals.Range{Lo: parts[i].Lo, Hi: parts[i].Hi, ID: int32(i)}
+	}
+	x.index.Build(ranges)
+}
+
+// overlapping returns the numbers of the parts that overlap [lo, hi), ascending.
+// The slice is valid until the next call.
+func (x *exposedParts) overlapping(lo, hi uint64) []int32 {
+	x.found = x.found[:0]
+	x.index.Overlapping(lo, hi, func(id int32) bool {
+		x.found = append(x.found, id)
+		return true
+	})
+	slices.Sort(x.found)
+	return x.found
 }
 
 type partKey struct {
@@ -102,13 +132,15 @@ func newMapBuilder(findings []conflicts.Finding) *mapBuilder {
 // add takes the accesses of a region. The error is that of reading what did not
 // fit into memory.
 func (b *mapBuilder) add(r *regions.Region) (err error) {
-	parts := make([][]regions.Exposed, len(r.Segments))
+	if b.exposed == nil {
+		b.exposed = make([]exposedParts, len(r.Segments))
+	}
 	for rank := range r.Segments {
-		parts[rank] = r.ExposedParts(int32(rank))
+		b.exposed[rank].set(r.ExposedParts(int32(rank)))
 		for stretches, old := range r.Stretches(int32(rank), 0, math.MaxUint64, &b.scratch, &err) {
 			for i := range stretches {
 				if !old {
-					b.stretch(int32(rank), &stretches[i], parts[rank])
+					b.stretch(int32(rank), &stretches[i])
 				}
 			}
 		}
@@ -126,24 +158,21 @@ func (b *mapBuilder) add(r *regions.Region) (err error) {
 		}
 		lo, hi := a.Layout.Bounds(a.Base)
 		target := a.Role.Class == regions.Target
-		for k := range parts[a.Owner] {
-			p := &parts[a.Owner][k]
-			if p.Lo >= hi || lo >= p.Hi || target && p.ID != a.Call.Object {
-				continue
+		exposed := &b.exposed[a.Owner]
+		for _, k := range exposed.overlapping(lo, hi) {
+			if p := &exposed.parts[k]; !target || p.ID == a.Call.Object {
+				b.track(p, a.Owner, a.Rank, a.Kind).addLayout(p, a.Base, a.Layout)
 			}
-			b.track(p, a.Owner, a.Rank, a.Kind).addLayout(p, a.Base, a.Layout)
 		}
 	}
 	return nil
 }
 
 // stretch takes loads and stores of a process in its own windows.
-func (b *mapBuilder) stretch(rank int32, s *regions.Stretch, parts []regions.Exposed) {
-	for k := range parts {
-		p := &parts[k]
-		if p.Lo >= s.Hi || s.Lo >= p.Hi {
-			continue
-		}
+func (b *mapBuilder) stretch(rank int32, s *regions.Stretch) {
+	exposed := &b.exposed[rank]
+	for _, k := range exposed.overlapping(s.Lo, s.Hi) {
+		p := &exposed.parts[k]
 		for i := range s.Rows {
 			r := &s.Rows[i]
 			from, to := r.Within(p.Lo, p.Hi)

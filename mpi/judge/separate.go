@@ -129,6 +129,7 @@ func (c *copiesChecker) part(p *part, k *kept, calls []*regions.Access) error {
 type part struct {
 	r          *regions.Region
 	c          *mpi.Copies
+	memory     intervals.Index // of c.Memory
 	operations []*regions.Access
 	lanes      []*conflicts.Lane // of operations
 	refreshes  []regions.Point
@@ -142,6 +143,11 @@ type part struct {
 
 func newPart(r *regions.Region, c *mpi.Copies) *part {
 	p := &part{r: r, c: c, byKey: map[eraKey]*group{}}
+	memory := make([]intervals.Range, len(c.Memory))
+	for i, x := range c.Memory {
+		memory[i] = intervals.Range{Lo: x.Lo, Hi: x.Hi, ID: int32(i)}
+	}
+	p.memory.Build(memory)
 	for _, s := range c.Syncs {
 		if s.Publishes {
 			p.publishes = append(p.publishes, s.At)
@@ -299,15 +305,18 @@ func (p *part) newGroup(a *regions.Access) *group {
 // owner.
 func (p *part) within(from, to uint64, run intervals.Run) []intervals.Run {
 	var out []intervals.Run
-	for _, x := range p.c.Memory {
+	p.memory.Overlapping(run.Lo, run.Hi(), func(id int32) bool {
+		x := &p.c.Memory[id]
 		if x.From >= to || from >= x.To {
-			continue
+			return true
 		}
 		if run.Lo >= x.Lo && run.Hi() <= x.Hi {
-			return []intervals.Run{run}
+			out = []intervals.Run{run}
+			return false
 		}
 		out = append(out, intervals.NewLayout([]intervals.Run{run}).Within(0, x.Lo, x.Hi).Runs()...)
-	}
+		return true
+	})
 	return out
 }
 
