@@ -12,7 +12,7 @@ import (
 // that protect what it does there.
 type memory struct {
 	aliases intervals.Set[Alias]
-	buffers intervals.Set[*Pending] // accesses of the strand to buffers of its process that are open
+	buffers intervals.Set[*Pending] // accesses of the strand to buffers of its process that are open and were asked for
 	holds   []*Hold                 // locks held, in the order in which they were taken
 	own     *regions.LockSet        // those that cover the process's own memory
 	locked  []*Pending              // accesses to buffers that locks of the strand protect
@@ -171,10 +171,7 @@ func (s *Strand) openBuffer(a *regions.Access, locked bool) *Pending {
 	own := a.Owner == s.Rank
 	lo, hi := a.Layout.Bounds(a.Base)
 	p := s.openIf(a, s.m.opts.Part.HasProcess(a.Owner))
-	if own {
-		p.buffer.Lo, p.buffer.Hi, p.buffer.Value = lo, hi, p
-		s.memory.buffers.Add(&p.buffer)
-	}
+	p.buffer, p.lo, p.hi = own, lo, hi
 	if locked && p.access != nil {
 		p.locked = true
 		s.memory.locked = append(s.memory.locked, p)

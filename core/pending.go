@@ -14,9 +14,11 @@ type Pending struct {
 	// model knows what completes it: see Model.HeldUntil. nil: nothing will.
 	Of any
 
-	access     *regions.Access           // nil: left out
-	strand     *Strand                   // that makes it
-	buffer     intervals.Entry[*Pending] // of the strand's own process, in memory.buffers
+	access     *regions.Access            // nil: left out
+	strand     *Strand                    // that makes it
+	buffer     bool                       // it is to a buffer of the strand's own process
+	lo, hi     uint64                     // then, its bounds
+	indexed    *intervals.Entry[*Pending] // then, in memory.buffers; nil as long as nobody asked
 	done       bool
 	listed     bool // it is among the calls of the phase, before it is complete
 	guarded    bool // waits for a Guard that is not passed yet
@@ -33,6 +35,10 @@ type pendingAccesses struct {
 	first, last *Pending
 	spare       []*Pending
 
+	// indexed is the last of those that were looked at for memory.buffers: all
+	// before it were; nil: none of the open ones was.
+	indexed *Pending
+
 	leftOut    int // open ones that are left out
 	leftOutNew int // since the phase, or with the concurrent region, began
 }
@@ -48,6 +54,9 @@ func (l *pendingAccesses) add(p *Pending) {
 }
 
 func (l *pendingAccesses) remove(p *Pending) {
+	if p == l.indexed {
+		l.indexed = p.before
+	}
 	if p.before == nil {
 		l.first = p.after
 	} else {
@@ -59,6 +68,22 @@ func (l *pendingAccesses) remove(p *Pending) {
 		p.after.before = p.before
 	}
 	p.before, p.after = nil, nil
+}
+
+// index adds the accesses to buffers that are not yet in memory.buffers of their
+// strands. Most are complete before anybody asks for them.
+func (l *pendingAccesses) index() {
+	p := l.first
+	if l.indexed != nil {
+		p = l.indexed.after
+	}
+	for ; p != nil; p = p.after {
+		if p.buffer {
+			p.indexed = &intervals.Entry[*Pending]{Lo: p.lo, Hi: p.hi, Value: p}
+			p.strand.memory.buffers.Add(p.indexed)
+		}
+	}
+	l.indexed = l.last
 }
 
 // all visits those that are open. That which is visited may be completed.
@@ -141,7 +166,9 @@ func (p *Pending) Complete(at regions.Point, by *regions.CallInfo) {
 	p.done = true
 	m := p.strand.m
 	m.pending.remove(p)
-	p.strand.memory.buffers.Remove(&p.buffer)
+	if p.indexed != nil {
+		p.strand.memory.buffers.Remove(p.indexed)
+	}
 	if p.access == nil {
 		m.pending.leftOut--
 		m.strands[at.Rank].path.last().Ended++
@@ -215,6 +242,7 @@ func (l *pendingAccesses) goOn(carry func(*regions.Access) *regions.Access) {
 func (s *Strand) GiveUp(lo, hi uint64) {
 	after := s.Now()
 	after.Pos++
+	s.m.pending.index()
 	for _, b := range s.memory.buffers.Overlapping(lo, hi) {
 		if b.Lo >= lo && b.Hi <= hi {
 			b.Value.Complete(after, nil)

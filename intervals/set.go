@@ -12,15 +12,17 @@ import (
 // all known before the first question there is Index, which is faster.
 //
 // Ranges may touch, overlap and be equal: each entry is one of its own, and the
-// answers to a question have all of them, in the order in which they were added. A
-// question and a change take O(log n), and each range found the same again.
+// answers to a question have all of them, in the order in which they were added.
+// Questions and changes take O(log n) each, in the long run, and as much for each
+// range found.
 //
 // The zero value is a set without ranges. A Set is for one goroutine at a time.
 type Set[V any] struct {
-	// Entries wait in a list, and are put into the tree where a question finds
-	// more than maxWaiting of them: so those of a small set, and those that go
-	// before anybody asks, cost next to nothing.
+	// Entries wait in a list. Once looking through it has taken as long as putting
+	// them into the tree would, that is done: so those of a small set, and those
+	// that go before anybody asks, cost next to nothing.
 	waiting []*Entry[V] // in no order
+	looked  int         // entries that questions have looked at while too many waited
 	tree    *interval.SearchTree[*Entry[V], bound]
 	planted int // entries in the tree
 	added   uint64
@@ -43,6 +45,10 @@ type Entry[V any] struct {
 // maxWaiting is up to how many entries are looked at one by one: with so many,
 // that takes about as long as a question to the tree (BenchmarkSet).
 const maxWaiting = 32
+
+// plantCost is how many entries are looked at in the time in which one is put into
+// the tree.
+const plantCost = 200
 
 const inTree = -1
 
@@ -126,8 +132,10 @@ func (s *Set[V]) Starting(lo uint64) []*Entry[V] {
 // ask returns the entries that are asked for. In the tree all of these lie between
 // start and end.
 func (s *Set[V]) ask(start, end bound, asked func(*Entry[V]) bool) []*Entry[V] {
-	if len(s.waiting) > maxWaiting {
-		s.plant()
+	if n := len(s.waiting); n > maxWaiting {
+		if s.looked += n; s.looked > plantCost*n {
+			s.plant()
+		}
 	}
 	clear(s.found)
 	s.found = s.found[:0]
@@ -162,7 +170,7 @@ func (s *Set[V]) plant() {
 	}
 	s.planted += len(s.waiting)
 	clear(s.waiting)
-	s.waiting = s.waiting[:0]
+	s.waiting, s.looked = s.waiting[:0], 0
 }
 
 // must panics where the tree refuses a range because it ends before it starts,

@@ -41,7 +41,7 @@ func values(found []*Entry[int]) []int {
 func TestSetAgainstList(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	trees, equal, empty, found := 0, 0, 0, 0
-	for round := range 600 {
+	for round := range 150 {
 		var s Set[int]
 		var all listSet
 		space := 1 + rng.Uint64N(300)
@@ -51,7 +51,7 @@ func TestSetAgainstList(t *testing.T) {
 		}
 		most := 1 + rng.IntN(4*maxWaiting)
 		adds := 1 + rng.IntN(9)
-		for range 400 {
+		for range 3_000 {
 			lo := base + rng.Uint64N(space+1)
 			hi := lo + rng.Uint64N(min(math.MaxUint64-lo, 1+rng.Uint64N(40))+1)
 			switch action := rng.IntN(14); {
@@ -88,15 +88,15 @@ func TestSetAgainstList(t *testing.T) {
 				want := all.overlapping(lo, hi)
 				require.Equal(t, want, values(s.Overlapping(lo, hi)), "[%d, %d)", lo, hi)
 				found += len(want)
+				if s.planted > 0 && len(s.waiting) > 0 {
+					trees++
+				}
 			}
 			require.Equal(t, len(all), s.Len())
 		}
 		require.Equal(t, all.where(func(e *Entry[int]) bool { return e.Lo < e.Hi }), values(s.Overlapping(0, math.MaxUint64)))
-		if s.planted > 0 && len(s.waiting) > 0 {
-			trees++
-		}
 	}
-	require.Greater(t, trees, 50, "sets with entries in the tree and others that wait")
+	require.Greater(t, trees, 10_000, "questions to sets with entries in the tree and others that wait")
 	require.Greater(t, equal, 1_000)
 	require.Greater(t, empty, 1_000)
 	require.Greater(t, found, 100_000)
@@ -108,6 +108,9 @@ func TestSetKeepsWhatIsFound(t *testing.T) {
 		var s Set[int]
 		for i := range n {
 			s.Add(&Entry[int]{Lo: 8, Hi: 16, Value: i})
+			if i == n/2 {
+				s.plant()
+			}
 		}
 		next := 0
 		for _, e := range s.Overlapping(15, 16) {
@@ -121,11 +124,11 @@ func TestSetKeepsWhatIsFound(t *testing.T) {
 	}
 }
 
-// BenchmarkSet compares a Set, its tree alone and a list: a question for one
-// address that one range holds, one that none holds, and a range that goes and
-// comes back between two questions.
+// BenchmarkSet compares a Set, its tree alone, an Index and a list: a question
+// for bytes that one range holds, and for some that none holds; a range that
+// goes and comes back between two questions; and all ranges of a set that is new.
 func BenchmarkSet(b *testing.B) {
-	for _, n := range []int{1, 8, 16, 32, 64, 128, 512, 4096} {
+	for _, n := range []int{1, 8, 32, 64, 512, 4096} {
 		const each = 128 // bytes from one range to the next, of which half are in it
 		var set, tree Set[int]
 		var list []*Entry[int]
@@ -136,6 +139,19 @@ func BenchmarkSet(b *testing.B) {
 			list = append(list, &Entry[int]{Lo: lo, Hi: lo + each/2, Value: i})
 		}
 		tree.plant()
+		ranges := make([]Range, n)
+		build := func(index *Index) {
+			for i, e := range list {
+				ranges[i] = Range{e.Lo, e.Hi, int32(i)}
+			}
+			index.Build(ranges)
+		}
+		var index Index
+		build(&index)
+		inIndex := func(lo, hi uint64) (found int) {
+			index.Overlapping(lo, hi, func(int32) bool { found++; return true })
+			return found
+		}
 		scan := func(lo, hi uint64) (found int) {
 			for _, e := range list {
 				if e.Lo < hi && lo < e.Hi {
@@ -165,9 +181,11 @@ func BenchmarkSet(b *testing.B) {
 		ask("hit/list", 0, scan)
 		ask("hit/set", 0, inSet(&set))
 		ask("hit/tree", 0, inSet(&tree))
+		ask("hit/index", 0, inIndex)
 		ask("miss/list", each/2, scan)
 		ask("miss/set", each/2, inSet(&set))
 		ask("miss/tree", each/2, inSet(&tree))
+		ask("miss/index", each/2, inIndex)
 		b.Run(fmt.Sprintf("change/list/%d", n), func(b *testing.B) {
 			for b.Loop() {
 				i := rng.IntN(n)
@@ -187,5 +205,21 @@ func BenchmarkSet(b *testing.B) {
 			}
 		}
 		b.Run(fmt.Sprintf("change/set/%d", n), change(&set))
+		b.Run(fmt.Sprintf("build/tree/%d", n), func(b *testing.B) {
+			entries := make([]Entry[int], n)
+			for b.Loop() {
+				var s Set[int]
+				for i := range entries {
+					entries[i] = Entry[int]{Lo: uint64(i) * each, Hi: uint64(i)*each + each/2}
+					s.Add(&entries[i])
+				}
+				s.plant()
+			}
+		})
+		b.Run(fmt.Sprintf("build/index/%d", n), func(b *testing.B) {
+			for b.Loop() {
+				build(&index)
+			}
+		})
 	}
 }
