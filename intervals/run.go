@@ -5,7 +5,8 @@
 // relative to a base address, as a datatype lays it out. Strided runs are never
 // expanded: whether two of them meet is decided arithmetically, so that a
 // column of a large matrix costs as much as one element. An Index finds those
-// of many byte ranges that overlap a given one. All ranges are half-open.
+// of many byte ranges that overlap a given one, and a Set does where ranges come
+// and go between questions. All ranges are half-open.
 package intervals
 
 import "math/bits"
