@@ -254,11 +254,13 @@ func (s *searcher) search(ctx context.Context, owner int32, calls []*regions.Acc
 	}
 	s.Sort(calls)
 	s.addSeries(owner)
+	fresh := len(s.lanes)
+	s.addCarried(owner)
 	if len(s.lanes) == 0 {
 		return
 	}
 	s.build(owner)
-	for i, l := range s.lanes {
+	for i, l := range s.lanes[:fresh] { // pairs of carried accesses were compared before
 		if ctx.Err() != nil {
 			return
 		}

@@ -36,6 +36,7 @@ func keyOf(a *regions.Access) laneKey {
 // enumerated.
 type Lane struct {
 	accesses []*regions.Access // of a lane that is no series
+	lent     bool              // they are the region's
 	series   *regions.Series   // or nil
 	class    class
 	lo, hi   uint64 // bounding box
@@ -191,6 +192,9 @@ func (s *Lanes) newLane(a *regions.Access, old bool) *Lane {
 	var l *Lane
 	if n := len(s.spare); n > 0 {
 		l, s.spare = s.spare[n-1], s.spare[:n-1]
+		if l.lent {
+			l.accesses = nil
+		}
 		clear(l.accesses)
 	} else {
 		l = &Lane{}
@@ -222,6 +226,21 @@ func (s *searcher) addSeries(owner int32) {
 		l := s.newLane(a, false)
 		l.series = &all[i]
 		l.away = a.Rank != owner && all[i].EndRank() != owner
+	}
+}
+
+// addCarried adds the lanes of what is carried in the memory of one process.
+func (s *searcher) addCarried(owner int32) {
+	for _, all := range s.region.CarriedOf(owner) {
+		a := all[0]
+		if !s.part.Whole() {
+			if lo, hi := a.Layout.Bounds(a.Base); !s.part.Touches(owner, lo, hi) {
+				continue
+			}
+		}
+		l := s.newLane(a, true)
+		l.accesses, l.lent = all, true
+		l.away = a.Rank != owner
 	}
 }
 

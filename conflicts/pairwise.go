@@ -24,6 +24,9 @@ func (s *searcher) searchPairs(ctx context.Context, owner int32, calls []*region
 			calls = append(calls, series.Access(i))
 		}
 	}
+	for _, all := range s.region.CarriedOf(owner) {
+		calls = append(calls, all...)
+	}
 	if len(calls) == 0 {
 		return
 	}

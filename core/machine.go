@@ -276,7 +276,7 @@ func (m *Machine) region() *regions.Region {
 	m.pending.list()
 	m.stats.Accesses += uint64(m.store.New() + m.pending.leftOutNew)
 	m.pending.leftOutNew = 0
-	r := m.store.HandOver()
+	r := m.store.HandOver(m.wholeRegions())
 	r.Index, r.Weight, r.Clock, r.LockSpans = m.index, m.phase.grown, m.clock, m.sync.lockSpansNow()
 	for i, s := range m.strands {
 		r.Segments[i], r.First[i] = s.path.segs, s.path.first

@@ -20,16 +20,19 @@ type Pending struct {
 	lo, hi     uint64                     // then, its bounds
 	indexed    *intervals.Entry[*Pending] // then, in memory.buffers; nil as long as nobody asked
 	done       bool
-	listed     bool // it is among the calls of the phase, before it is complete
-	guarded    bool // waits for a Guard that is not passed yet
-	settled    bool // which locks protect it until it is complete is decided
-	locked     bool // it was among those of its strand that locks protect
+	carried    *regions.Carried // in the storage, from the region after the one it began in
+	away       bool             // it is not among the open ones any more
+	listed     bool             // it is among the calls of the phase, before it is complete
+	guarded    bool             // waits for a Guard that is not passed yet
+	settled    bool             // which locks protect it until it is complete is decided
+	locked     bool             // it was among those of its strand that locks protect
 	completion regions.Completion
 
 	before, after *Pending // of those that are open
 }
 
-// pendingAccesses are those that are open, in the order in which they began.
+// pendingAccesses are those that are open, in the order in which they began, but
+// for those that were put away.
 type pendingAccesses struct {
 	machine     *Machine
 	first, last *Pending
@@ -78,12 +81,17 @@ func (l *pendingAccesses) index() {
 		p = l.indexed.after
 	}
 	for ; p != nil; p = p.after {
-		if p.buffer {
-			p.indexed = &intervals.Entry[*Pending]{Lo: p.lo, Hi: p.hi, Value: p}
-			p.strand.memory.buffers.Add(p.indexed)
-		}
+		p.index()
 	}
 	l.indexed = l.last
+}
+
+// index adds an access to memory.buffers, where it is to a buffer.
+func (p *Pending) index() {
+	if p.buffer && p.indexed == nil {
+		p.indexed = &intervals.Entry[*Pending]{Lo: p.lo, Hi: p.hi, Value: p}
+		p.strand.memory.buffers.Add(p.indexed)
+	}
 }
 
 // all visits those that are open. That which is visited may be completed.
@@ -165,7 +173,9 @@ func (p *Pending) Complete(at regions.Point, by *regions.CallInfo) {
 	}
 	p.done = true
 	m := p.strand.m
-	m.pending.remove(p)
+	if !p.away {
+		m.pending.remove(p)
+	}
 	if p.indexed != nil {
 		p.strand.memory.buffers.Remove(p.indexed)
 	}
@@ -173,6 +183,9 @@ func (p *Pending) Complete(at regions.Point, by *regions.CallInfo) {
 		m.pending.leftOut--
 		m.strands[at.Rank].path.last().Ended++
 		return
+	}
+	if p.carried != nil {
+		p.access, p.carried = m.store.Finish(p.carried), nil
 	}
 	p.access.End, p.completion.By = at, by
 	switch {
@@ -209,22 +222,38 @@ func (l *pendingAccesses) list() {
 }
 
 // carry takes the accesses that are not complete into the region that begins:
-// there they start with it.
+// there they start before it. It leaves to the storage all that nothing will change
+// but its completion.
 func (l *pendingAccesses) carry() {
 	l.leftOutNew = l.leftOut
 	store := l.machine.store
 	for p := range l.all {
 		if p.access == nil {
+			l.putAway(p)
 			continue
 		}
-		a := store.Copy(p.access)
+		a := *p.access
 		a.Start = regions.Point{Rank: a.Rank, Seg: regions.Earlier}
 		a.Gated = p.guarded
 		a.Gate = regions.Point{Rank: a.Owner, Seg: regions.Later}
 		a.Old = !a.Gated
-		p.access, p.listed = a, true
-		store.Add(a)
+		if p.listed = true; a.Gated || p.locked {
+			p.access = store.Copy(&a)
+			store.Add(p.access)
+			continue
+		}
+		p.access = &a
+		p.carried = store.Carry(p.access)
+		l.putAway(p)
 	}
+}
+
+// putAway takes an access off those that are looked at where phases and regions
+// end. It is still open.
+func (l *pendingAccesses) putAway(p *Pending) {
+	p.index()
+	l.remove(p)
+	p.away = true
 }
 
 // goOn takes them into the next phase, as other accesses.

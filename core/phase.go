@@ -30,11 +30,9 @@ func (p *phase) full() bool { return p.grown >= p.limit }
 // endPhase ends the phase when half of it is past, and returns it. Otherwise it
 // returns nil, and tries again when the phase has grown to twice its size.
 func (m *Machine) endPhase() *regions.Region {
-	for _, model := range m.models {
-		if model.WholeRegions() {
-			m.phase.limit = math.MaxInt
-			return nil
-		}
+	if m.wholeRegions() {
+		m.phase.limit = math.MaxInt
+		return nil
 	}
 	floor := m.floor()
 	if floor == nil {
@@ -59,6 +57,10 @@ func (m *Machine) endPhase() *regions.Region {
 	m.forgetPast()
 	m.phase.grown, m.phase.limit = kept, max(m.phase.least, 4*kept)
 	return out
+}
+
+func (m *Machine) wholeRegions() bool {
+	return slices.ContainsFunc(m.models, Model.WholeRegions)
 }
 
 // floor returns for each strand how many of its separate regions of the phase

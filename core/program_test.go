@@ -142,6 +142,13 @@ func (a *access) bounds() (lo, hi, n uint64) {
 	return lo, hi, n
 }
 
+// near reports whether two accesses may share bytes.
+func (a *access) near(b *access) bool {
+	alo, ahi, _ := a.bounds()
+	blo, bhi, _ := b.bounds()
+	return a.owner == b.owner && alo < bhi && blo < ahi
+}
+
 func (a *access) String() string {
 	return fmt.Sprintf("%s of rank %d, event %d, at %#x of rank %d", a.role.Name, a.rank, a.pos, a.base, a.owner)
 }

@@ -54,7 +54,7 @@ func accesses(t require.TestingT, r *regions.Region) []*regions.Access {
 	var room regions.Scratch
 	calls, err := r.AllCalls(&room)
 	require.NoError(t, err)
-	all := slices.Clone(calls)
+	all := slices.Concat(append(slices.Clone(r.Carried), calls)...)
 	for rank := range int32(len(r.Segments)) {
 		for stretches, old := range r.Stretches(rank, 0, math.MaxUint64, &room, &err) {
 			for i := range stretches {

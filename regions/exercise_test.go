@@ -322,7 +322,7 @@ func (x *exercise) handOver(last bool) {
 	}
 	past := x.limit()
 	x.counts(past)
-	r := x.s.HandOver()
+	r := x.s.HandOver(x.IntN(2) == 0)
 	for rank := range x.strands {
 		r.Segments[rank], r.First[rank] = x.strands[rank].segs, x.strands[rank].first
 	}

@@ -214,7 +214,11 @@ type Region struct {
 	Clock    evc.Clock
 	Segments [][]Segment // by world rank; those before the first are past
 	First    []int32     // by world rank: the number of the first of Segments
-	Calls    []*Access   // what calls access, but for those of Series
+	Calls    []*Access   // what calls access, but for those of Series and Carried
+	// Carried are accesses of calls that started before the concurrent region and
+	// are not complete when it ends, those of one element alike but for the time of
+	// their calls. They are in the order of their owners.
+	Carried [][]*Access
 	// Exposures say what exposed memory in the region, for each model.
 	Exposures []Exposure
 	// Kept is what models keep of the region for checks of their own. Where

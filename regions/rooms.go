@@ -119,6 +119,22 @@ func (l *locals) markOld() {
 	}
 }
 
+// bounds visits ranges of addresses that hold all that was added in the phase, some
+// of what was there before included.
+func (l *locals) bounds(visit func(lo, hi uint64)) {
+	for r := l.first; r != nil; r = r.next {
+		switch {
+		case r.old:
+		case r.stored != nil:
+			visit(r.stored.lo, r.stored.hi)
+		default:
+			for i := range r.stretches {
+				visit(r.stretches[i].Lo, r.stretches[i].Hi)
+			}
+		}
+	}
+}
+
 // Scratch is where rooms are read to from a file. It serves one goroutine.
 type Scratch struct {
 	room room

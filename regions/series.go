@@ -87,6 +87,7 @@ type seriesBuilder struct {
 	pool       *pool
 	moments    []moments // of accesses that are complete, by the owner of the memory
 	settled    int       // accesses in them
+	met        []*shape  // that have some
 	phases     int       // so far
 	shapes     []*shape
 	shapeOfKey map[shapeKey]*shape
@@ -162,6 +163,9 @@ func (b *seriesBuilder) settle(a *Access, by *CallInfo) bool {
 	b.settled++
 	if s.phase != b.phases || s.stored || !s.last.extend(&t) {
 		t.shape = s.index
+		if s.phase != b.phases {
+			b.met = append(b.met, s)
+		}
 		s.last = b.addMoment(a.Owner, t)
 		s.phase, s.stored = b.phases, false
 	}
@@ -270,6 +274,8 @@ func (b *seriesBuilder) newEnder(site *CallSite) uint32 {
 func (b *seriesBuilder) begin(room []moments) {
 	b.phases++
 	b.settled = 0
+	clear(b.met)
+	b.met = b.met[:0]
 	b.moments = room
 	if len(b.shapes) > mostShapes || b.shapeOfKey == nil {
 		b.shapes, b.shapeOfKey = nil, map[shapeKey]*shape{}
@@ -461,7 +467,8 @@ func (l *moments) each(f *spillFile, s *Scratch, visit func(*moment)) error {
 	return nil
 }
 
-// AllCalls returns what calls access, one by one: Calls, and those of all series.
+// AllCalls returns what calls access, one by one: Calls, and those of all series,
+// but for what is carried.
 func (r *Region) AllCalls(s *Scratch) ([]*Access, error) {
 	if r.settled == 0 {
 		return r.Calls, nil
@@ -480,8 +487,8 @@ func (r *Region) AllCalls(s *Scratch) ([]*Access, error) {
 	return all, nil
 }
 
-// CallCount returns the number of accesses of calls.
-func (r *Region) CallCount() int { return len(r.Calls) + r.settled }
+// CallCount returns the number of accesses of calls, all that are carried included.
+func (r *Region) CallCount() int { return len(r.Calls) + r.settled + r.carried }
 
 // takeMoments returns room for moments, for about twice as many as there were in
 // the chunk before. Where there is no room left to hold, it is nil.

@@ -56,10 +56,11 @@ func (r *Region) reset() {
 		r.Segments[i] = all[:0]
 	}
 	clear(r.Calls)
+	clear(r.Carried)
 	clear(r.Exposures)
 	clear(r.lockSets)
 	*r = Region{
-		Clock: r.Clock, Segments: r.Segments, First: r.First, Calls: r.Calls[:0], Exposures: r.Exposures[:0],
+		Clock: r.Clock, Segments: r.Segments, First: r.First, Calls: r.Calls[:0], Carried: r.Carried[:0], Exposures: r.Exposures[:0],
 		contents: contents{locals: r.locals, moments: r.moments, lockSets: r.lockSets[:0], room: r.room},
 	}
 }

@@ -21,7 +21,7 @@ func loadsOf(t *testing.T, limit int64, n int) *Region {
 	clocks, err := evc.NewMaker(evc.Vector, 1)
 	require.NoError(t, err)
 	s.Region().Segments[0] = []Segment{{}}
-	r := s.HandOver()
+	r := s.HandOver(true)
 	r.Clock = clocks.New()
 	return r
 }

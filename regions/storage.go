@@ -8,16 +8,18 @@ import (
 // way, and hands them over as a Region. It belongs to the goroutine of the
 // replay; regions that it handed over may be searched and released by others.
 type Storage struct {
-	pool   *pool
-	region *Region   // that the phase will be
-	calls  []*Access // what calls access, but for those of series
-	old    int       // of calls, the phase before had already
-	series seriesBuilder
-	locals []locals // loads and stores, by rank
-	own    []uint32 // by rank: the lock set, in sets, that protects its loads and stores
-	sets   []*LockSet
-	again  []*Access // room that was given back
-	slab   []Access  // room
+	pool       *pool
+	region     *Region   // that the phase will be
+	calls      []*Access // what calls access, but for those of series
+	old        int       // of calls, the phase before had already
+	series     seriesBuilder
+	locals     []locals // loads and stores, by rank
+	own        []uint32 // by rank: the lock set, in sets, that protects its loads and stores
+	sets       []*LockSet
+	carried    carriedAccesses
+	carriedNew int       // carried accesses that the region began with and that are not complete, in its first phase
+	again      []*Access // room that was given back
+	slab       []Access  // room
 }
 
 // Limit says which separate regions are past: those of process i with a
@@ -41,7 +43,7 @@ func NewStorage(processes int, memory int64) *Storage {
 // Begin begins a concurrent region, which has no accesses yet.
 func (s *Storage) Begin() {
 	s.begin()
-	s.old = 0
+	s.old, s.carriedNew = 0, s.carried.n
 	clear(s.locals)
 	clear(s.own)
 }
@@ -123,11 +125,11 @@ func (s *Storage) AddLocals(rank int32, st Stretch) {
 
 // New returns how many accesses of calls the phase has that the one before did
 // not have.
-func (s *Storage) New() int { return len(s.calls) - s.old + s.series.settled }
+func (s *Storage) New() int { return len(s.calls) - s.old + s.series.settled + s.carriedNew }
 
 // Kept counts the accesses of calls that are not past.
 func (s *Storage) Kept(past Limit) int {
-	n := 0
+	n := s.carried.n
 	for _, a := range s.calls {
 		if !past.past(a) {
 			n++
@@ -138,12 +140,15 @@ func (s *Storage) Kept(past Limit) int {
 }
 
 // HandOver gives all accesses to the Region, and returns it. The Storage is to
-// Begin, or to GoOn.
-func (s *Storage) HandOver() *Region {
+// Begin, or to GoOn. Of carried accesses the Region gets those that may share bytes
+// with something new in it; with allCarried, it gets all.
+func (s *Storage) HandOver(allCarried bool) *Region {
 	r := s.region
+	s.giveCarried(r, allCarried)
 	r.Calls = s.calls
 	r.contents = contents{
-		locals: r.locals, moments: s.series.moments, settled: s.series.settled,
+		carried: r.carried,
+		locals:  r.locals, moments: s.series.moments, settled: s.series.settled,
 		shapes: s.series.shapes, enders: s.series.enders, lockSets: s.sets, pool: s.pool, spill: s.pool.spill,
 	}
 	s.pool.spill = nil
@@ -174,6 +179,7 @@ func (r *Region) leaveOut(which func(*Access) bool) {
 func (s *Storage) GoOn(r *Region, past Limit, pending func(carry func(*Access) *Access)) {
 	all, sets := s.calls, s.sets
 	s.begin()
+	s.carriedNew = 0
 	r.leaveOut((*Access).gateOpen)
 	pending(func(a *Access) *Access {
 		if a.gateOpen() {
@@ -289,6 +295,7 @@ type contents struct {
 	locals   []*room   // by world rank, in program order; nil: none
 	moments  []moments // of what calls access, by world rank of the owner
 	settled  int       // accesses in moments
+	carried  int       // carried accesses, those that the region was not given included
 	shapes   []*shape  // that moments are of
 	enders   []*CallSite
 	lockSets []*LockSet // of loads and stores; the first is the empty set

@@ -181,7 +181,7 @@ func TestReleasedIsUsedAgain(t *testing.T) {
 		s.Add(call)
 		p := Point{Pos: 20}
 		require.True(t, s.Settle(&Access{Role: testBuffer, Start: p, End: p, Call: NewCallInfo(CallSite{}, 20)}, nil))
-		r = s.HandOver()
+		r = s.HandOver(true)
 		r.First[0], r.Segments[0] = 0, []Segment{{}}
 		return r, r.locals[0], call, &r.moments[0].chunks[0].moments[0]
 	}

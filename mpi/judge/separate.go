@@ -69,7 +69,7 @@ func (c *copiesChecker) check(r *regions.Region) error {
 	if err != nil {
 		return err
 	}
-	for _, a := range calls {
+	for _, a := range slices.Concat(append(slices.Clone(r.Carried), calls)...) {
 		switch {
 		case a.Role.Class == regions.Target:
 			if p := parts[partKey{a.Call.Object, a.Owner}]; p != nil {
