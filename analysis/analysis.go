@@ -4,7 +4,7 @@
 // The traces of a directory are replayed into concurrent regions one at a time
 // (package regions) while the region before is searched for conflicts (package
 // conflicts). What is found is gathered by source place; at the end the places
-// get names (package symbols), and what the run did not show becomes a doubt.
+// get names (package symbols), and what the run did not show becomes a caveat.
 package analysis
 
 import (
@@ -80,7 +80,7 @@ var ErrClock = errors.New("no such clock")
 
 // Run analyses the traces of a directory. Errors are those of trace.OpenDir
 // (trace.ErrNoTraces, trace.ErrMixedRuns, no readable file), ErrClock and
-// ErrModel; a trace that is damaged, cut or missing is no error but a doubt.
+// ErrModel; a trace that is damaged, cut or missing is no error but a caveat.
 // When the context is done, the result is what was found by then.
 func Run(ctx context.Context, dir string, opts Options) (*Result, error) {
 	r, err := start(ctx, dir, opts)
@@ -186,7 +186,7 @@ func (r *run) result() (*Result, error) {
 	return res, nil
 }
 
-// VerdictOn is the verdict that the findings and doubts of a result lead to.
+// VerdictOn is the verdict that the findings and caveats of a result lead to.
 func VerdictOn(res *Result) Verdict {
 	misused := false
 	for i := range res.Findings {
@@ -201,7 +201,7 @@ func VerdictOn(res *Result) Verdict {
 	if misused {
 		return Misuse
 	}
-	if len(res.Doubts) > 0 {
+	if len(res.Caveats) > 0 {
 		return Undecided
 	}
 	return NoRace

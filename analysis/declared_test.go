@@ -180,7 +180,7 @@ func TestDeclaredOrder(t *testing.T) {
 			{Clock: evc.Encoded}, {Clock: evc.Vector, turn: 1}, {Clock: evc.Auto, phase: 4 + int(seed%9), turn: 1 + int(seed%3)},
 		} {
 			res := inMemoryWith(t, files, opts)
-			require.Empty(t, res.Doubts, "seed %d", seed)
+			require.Empty(t, res.Caveats, "seed %d", seed)
 			var got [][2]int
 			for i := range res.Findings {
 				f := &res.Findings[i]

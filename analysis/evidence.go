@@ -22,7 +22,7 @@ type evidence struct {
 	Predicted []conflicts.Group // errors when the order of locks is left out
 	Usages    []core.Usage
 	MayOrder  []string // functions called that may order processes in ways not known
-	Doubts    []Doubt  // those that name no places
+	Caveats   []Caveat // those that name no places
 	Problems  []core.Problem
 	Warnings  []string
 }
@@ -62,9 +62,9 @@ func (r *run) gather() (*evidence, error) {
 			}
 		}
 	}
-	e.Doubts = r.doubts()
+	e.Caveats = r.caveats()
 	if r.stopped != nil {
-		e.Doubts = append(e.Doubts, r.interrupted())
+		e.Caveats = append(e.Caveats, r.interrupted())
 	}
 	return e, nil
 }
@@ -86,7 +86,7 @@ func (e *evidence) conclude(n *namer) *Result {
 		res.Findings = append(res.Findings, n.predicted(e.Predicted, res.Findings)...)
 		sortFindings(res.Findings)
 	}
-	res.Doubts = n.doubts(e)
+	res.Caveats = n.caveats(e)
 	res.Verdict = VerdictOn(res)
 	return res
 }

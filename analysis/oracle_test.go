@@ -103,8 +103,8 @@ func disagreement(t testing.TB, p *oracle.Program, clock string, jobs int) strin
 	res := inMemory(t, files, clock, jobs)
 	got := pairsOf(res)
 	text := ""
-	for _, d := range res.Doubts {
-		text += fmt.Sprintf("doubt: %s\n", d.Text)
+	for _, d := range res.Caveats {
+		text += fmt.Sprintf("caveat: %s\n", d.Text)
 	}
 	for _, w := range want {
 		if !slices.Contains(got, w) {

@@ -27,9 +27,9 @@ const partialFormat = 5
 // Errors of partial results.
 var (
 	// ErrPartial: a file is no partial result, or is damaged.
-	ErrPartial = errors.New("no partial result")
+	ErrPartial = errors.New("not a partial result")
 	// ErrParts: partial results that do not belong together, or not all of them.
-	ErrParts = errors.New("parts that are no whole")
+	ErrParts = errors.New("cannot merge the parts")
 )
 
 // Partial is what the analysis of one part has found: compressed JSON, which
@@ -52,7 +52,7 @@ type Partial struct {
 	Directory string
 	Program   string
 	Library   string
-	Doubts    []Doubt
+	Caveats   []Caveat
 	Warnings  []string
 
 	// What is this part's own.
@@ -82,7 +82,7 @@ func newPartial(s Shard, o Options, run string, e *evidence) *Partial {
 		Format: partialFormat, Shard: s,
 		Run: run, Options: partialOptions{o.Clock, cmp.Or(o.Model, ModelAuto), o.Predict},
 		Basis: e.Basis, Usages: e.Usages, MayOrder: e.MayOrder, Problems: e.Problems,
-		Directory: e.Directory, Program: e.Program, Library: e.Library, Doubts: e.Doubts, Warnings: e.Warnings,
+		Directory: e.Directory, Program: e.Program, Library: e.Library, Caveats: e.Caveats, Warnings: e.Warnings,
 		Groups: e.Groups, Predicted: e.Predicted,
 	}
 }
@@ -206,7 +206,7 @@ func MergePartials(parts []*Partial) (*Result, error) {
 		Directory: first.Directory, Run: first.Run, Clock: first.Options.Clock,
 		Program: first.Program, Library: first.Library,
 		Basis: first.Basis, Usages: first.Usages, MayOrder: first.MayOrder,
-		Doubts: first.Doubts, Problems: first.Problems,
+		Caveats: first.Caveats, Problems: first.Problems,
 	}
 	n := &namer{stacks: map[stackKey][]symbols.Frame{}}
 	var groups, predicted [][]conflicts.Group

@@ -20,24 +20,24 @@ const (
 	NothingNew Verdict = "nothing new found"
 )
 
-// DoubtKind names a reason why a result does not rest on the whole run.
-type DoubtKind string
+// CaveatKind names a reason why a result does not rest on the whole run.
+type CaveatKind string
 
-// Kinds of doubts.
+// Kinds of caveats.
 const (
-	NotUnderstood   DoubtKind = "not-understood"   // calls without a meaning in the model yet
-	MissingRank     DoubtKind = "missing-rank"     // no trace file of a process
-	CutTrace        DoubtKind = "cut-trace"        // a file ends before its process did, or is damaged
-	LostEvents      DoubtKind = "lost-events"      // the tracer could not record everything
-	NotInstrumented DoubtKind = "not-instrumented" // code without load/store instrumentation
-	Unmatched       DoubtKind = "unmatched"        // a call that waits for one that never came, …
-	Interrupted     DoubtKind = "interrupted"      // the analysis was ended before it was through
-	Threads         DoubtKind = "threads"          // several threads, whose order among each other is not known
+	NotUnderstood   CaveatKind = "not-understood"   // calls without a meaning in the model yet
+	MissingRank     CaveatKind = "missing-rank"     // no trace file of a process
+	CutTrace        CaveatKind = "cut-trace"        // a file ends before its process did, or is damaged
+	LostEvents      CaveatKind = "lost-events"      // the tracer could not record everything
+	NotInstrumented CaveatKind = "not-instrumented" // code without load/store instrumentation
+	Unmatched       CaveatKind = "unmatched"        // a call that waits for one that never came, …
+	Interrupted     CaveatKind = "interrupted"      // the analysis was ended before it was through
+	Threads         CaveatKind = "threads"          // several threads, whose order among each other is not known
 )
 
-// Doubt is one such reason. The same wherever it is printed.
-type Doubt struct {
-	Kind  DoubtKind
+// Caveat is one such reason. The same wherever it is printed.
+type Caveat struct {
+	Kind  CaveatKind
 	Ranks []int  // world ranks concerned, ascending
 	Count uint64 // calls, events or bytes, as the kind has it; 0 when not countable
 	Text  string // one sentence: what, where, and what to do
@@ -79,13 +79,13 @@ const (
 // Result is the outcome of an analysis.
 type Result struct {
 	// Interrupted: the context ended the analysis, and this is what it had
-	// found by then. There is a doubt that says so.
+	// found by then. There is a caveat that says so.
 	Interrupted bool
 
 	Verdict   Verdict
 	Findings  []conflicts.Finding // sorted by place, rule
 	Accepted  []Accepted          // found, but taken out of Findings by package gate; the same order
-	Doubts    []Doubt
+	Caveats   []Caveat
 	Warnings  []string // what went wrong, and took nothing from the findings but perhaps their places
 	Basis     Basis
 	Directory string // the traces analysed

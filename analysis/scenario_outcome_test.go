@@ -28,8 +28,8 @@ func outcome(res *Result) *scenario.Outcome {
 		}
 		o.Findings = append(o.Findings, found)
 	}
-	for _, d := range res.Doubts {
-		o.Doubts = append(o.Doubts, scenario.Note{Kind: string(d.Kind), Text: d.Text})
+	for _, d := range res.Caveats {
+		o.Caveats = append(o.Caveats, scenario.Note{Kind: string(d.Kind), Text: d.Text})
 	}
 	return o
 }

@@ -88,8 +88,8 @@ func separateDisagreement(t testing.TB, p *oracle.Program, clock string) string 
 	compare("any model", races, func(r string) bool { return r != conflicts.RuleCopies && r != conflicts.RuleCopyUpdates })
 	compare("MC109", names(pairs.Overlapping), func(r string) bool { return r == conflicts.RuleCopies })
 	compare("MC110", names(pairs.Disjoint), func(r string) bool { return r == conflicts.RuleCopyUpdates })
-	for _, d := range res.Doubts {
-		text += "doubt: " + d.Text + "\n"
+	for _, d := range res.Caveats {
+		text += "caveat: " + d.Text + "\n"
 	}
 	return text
 }

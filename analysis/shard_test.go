@@ -190,9 +190,9 @@ func TestInterrupted(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, res.Interrupted)
 	require.Equal(t, 10, res.Basis.Regions)
-	require.Len(t, res.Doubts, 1)
-	require.Equal(t, Interrupted, res.Doubts[0].Kind)
-	require.Contains(t, res.Doubts[0].Text, "after 10 concurrent regions")
+	require.Len(t, res.Caveats, 1)
+	require.Equal(t, Interrupted, res.Caveats[0].Kind)
+	require.Contains(t, res.Caveats[0].Text, "after 10 concurrent regions")
 
 	_, err = RunShard(ctx, t.TempDir(), Shard{1, 2}, Options{})
 	require.Error(t, err)
@@ -238,7 +238,7 @@ func TestPartsOfCutTraces(t *testing.T) {
 		files[1] = whole[:n]
 		opts := Options{Clock: evc.Encoded, Jobs: 1}
 		want := inMemoryWith(t, files, opts)
-		require.NotEmpty(t, want.Doubts)
+		require.NotEmpty(t, want.Caveats)
 		for _, processes := range []bool{true, false} {
 			opts.part.Processes = processes
 			require.Equal(t, want, inParts(t, files, opts, 2), "%d bytes, by process: %t", n, processes)

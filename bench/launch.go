@@ -209,7 +209,7 @@ func sizeOf(ctx context.Context, dir string) (traceSize, error) {
 	return size, clean(res)
 }
 
-// clean reports an error unless an analysis found nothing and doubts nothing.
+// clean reports an error unless an analysis found nothing and has no caveats.
 func clean(res *analysis.Result) error {
 	if res.Verdict == analysis.NoRace && len(res.Findings) == 0 {
 		return nil
@@ -218,7 +218,7 @@ func clean(res *analysis.Result) error {
 	for _, f := range res.Findings {
 		err = fmt.Errorf("%w; %s: %s", err, f.Rule, f.Why)
 	}
-	for _, d := range res.Doubts {
+	for _, d := range res.Caveats {
 		err = fmt.Errorf("%w; %s", err, d.Text)
 	}
 	return err

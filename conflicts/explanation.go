@@ -33,7 +33,7 @@ type Sought struct {
 	From SyncPoint
 	// Found is what there was: of a completion the synchronization between the
 	// accesses that completes neither; of a path the last call of the one
-	// process that the other had heard of by its access. Call "" if nothing.
+	// process that happens before the access of the other. Call "" if nothing.
 	Found SyncPoint
 }
 
@@ -43,7 +43,7 @@ type FixKind string
 // Kinds of changes.
 const (
 	FixComplete    FixKind = "complete"    // complete an operation earlier
-	FixMove        FixKind = "move"        // move an access behind a call that is there
+	FixMove        FixKind = "move"        // move an access after an existing call
 	FixSynchronize FixKind = "synchronize" // make processes wait for each other
 	FixLock        FixKind = "lock"        // take locks that exclude
 	FixSeparate    FixKind = "separate"    // use other memory

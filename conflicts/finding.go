@@ -51,7 +51,7 @@ type Side struct {
 	Started SyncPoint       // last synchronization of its process before it
 	Next    SyncPoint       // first synchronization of its process after it
 	Done    SyncPoint       // the call that completes it, or of one that is not pending Next; Call "" when nothing did
-	Heard   SyncPoint       // last call of the other access's process that its process had heard of by then; Call "" if none, or both are one process
+	Heard   SyncPoint       // last call of the other access's process that happens before this access; Call "" if none, or both are one process
 	Pending bool            // the access is not instantaneous: it spans from its call to Done
 	Local   SyncPoint       // what completed a one-sided operation at its origin and not at its target, without its Event; Call "" if nothing
 	Before  Turn            // last call before it that may make processes wait for each other

@@ -29,21 +29,21 @@ type Rule struct {
 
 // Identifiers of the rules. They are stable: never reused, never renamed.
 const (
-	RuleRemoteRemote = "MC101" // one-sided operations of two processes meet at a target
-	RuleLocalRemote  = "MC102" // a process's own access meets another's one-sided operation
+	RuleRemoteRemote = "MC101" // one-sided operations of two processes conflict at a target
+	RuleLocalRemote  = "MC102" // a process's own access conflicts with another's one-sided operation
 	RuleBuffer       = "MC103" // a buffer of a pending one-sided operation is used before it completes
-	RuleSameOrigin   = "MC104" // one-sided operations of one process meet before the first completes
-	RuleAtomicType   = "MC105" // atomic operations with different basic types or a misaligned overlap
-	RuleCallBuffer   = "MC106" // a buffer of a send, receive or collective call meets a one-sided operation
+	RuleSameOrigin   = "MC104" // one-sided operations of one process conflict before the first completes
+	RuleAtomicType   = "MC105" // concurrent accumulates with different basic types or a misaligned overlap
+	RuleCallBuffer   = "MC106" // a buffer of a send, receive or collective call conflicts with a one-sided operation
 	RuleRequest      = "MC107" // a buffer of a pending send or receive is used before it completes
-	RuleShared       = "MC108" // two processes access shared window memory without order
+	RuleShared       = "MC108" // data race between two processes in a shared window
 	RuleCopies       = "MC109" // separate memory model: no call makes an update visible in the other copy of the window
 	RuleCopyUpdates  = "MC110" // separate memory model: a store and an update by an operation of one window at once
-	RuleAtomicOp     = "MC201" // atomic operations with different operations (warning)
-	RuleLockOrder    = "MC202" // accesses that only the order of locks in this run keeps apart (warning)
+	RuleAtomicOp     = "MC201" // concurrent accumulates with different operations (warning)
+	RuleLockOrder    = "MC202" // accesses ordered only by the order in which this run granted locks (warning)
 
-	RuleOutsideEpoch  = "MC301" // a one-sided call outside of any epoch
-	RuleOutsideWindow = "MC302" // a target range outside of the window
+	RuleOutsideEpoch  = "MC301" // a one-sided call outside any epoch
+	RuleOutsideWindow = "MC302" // a target range outside the window
 	RuleNotOpened     = "MC303" // a synchronization call without the one that opens its epoch
 	RuleMixedEpochs   = "MC304" // epochs that overlap and must not
 	RuleNeverClosed   = "MC305" // an epoch that is never closed

@@ -13,20 +13,20 @@ func (w *Wording) across() conflicts.Explanation {
 	e := conflicts.Explanation{Sought: w.paths(a, b)}
 	switch {
 	case w.Finding.Began != 0 && a.Pending && a.Done.Call != "":
-		e.Why = fmt.Sprintf("%s of rank %d is complete only with %s, and nothing makes rank %d wait for that before %s",
+		e.Why = fmt.Sprintf("%s of rank %d is not complete until %s, and nothing makes rank %d wait for that before %s",
 			w.Access(a), a.Rank, w.Call(a.Done), b.Rank, w.Access(b))
 		if b.Heard.Call != "" {
-			e.Why += fmt.Sprintf("; the last that rank %d had heard of rank %d by then is %s, which does not complete it", b.Rank, a.Rank, w.Call(b.Heard))
+			e.Why += fmt.Sprintf("; the last call of rank %d that happens before it is %s, which does not complete the operation", a.Rank, w.Call(b.Heard))
 		}
 	case endless(a):
 		e.Why = w.never(a)
 	case endless(b):
 		e.Why = w.never(b)
 	case sameStretch(a, b):
-		e.Why = fmt.Sprintf("both lie between %s and %s, and there nothing makes rank %d and rank %d wait for each other",
+		e.Why = fmt.Sprintf("both lie between %s and %s, where nothing makes rank %d and rank %d wait for each other",
 			w.Call(a.Started), w.CallOf(a.Done, a.Rank), a.Rank, b.Rank)
 	default:
-		e.Why = fmt.Sprintf("%s; %s; nothing makes the one wait for the other", w.extent(a), w.extent(b))
+		e.Why = fmt.Sprintf("%s; %s; nothing makes one wait for the other", w.extent(a), w.extent(b))
 		e.Why += w.misses(a, b)
 	}
 	e.Why += w.bytes(a, b) + w.local(a)
@@ -48,9 +48,9 @@ func (w *Wording) sharing(a, b *conflicts.Side) string {
 	case len(a.Locks) > 0 && len(b.Locks) > 0:
 		return "; shared locks do not exclude each other"
 	case len(a.Locks) > 0:
-		return fmt.Sprintf("; a lock of rank %d excludes only those that lock too, which rank %d does not for %s", w.Finding.Owner, b.Rank, w.Access(b))
+		return fmt.Sprintf("; a lock on rank %d excludes only processes that lock it too, and rank %d does not for %s", w.Finding.Owner, b.Rank, w.Access(b))
 	case len(b.Locks) > 0:
-		return fmt.Sprintf("; a lock of rank %d excludes only those that lock too, which rank %d does not for %s", w.Finding.Owner, a.Rank, w.Access(a))
+		return fmt.Sprintf("; a lock on rank %d excludes only processes that lock it too, and rank %d does not for %s", w.Finding.Owner, a.Rank, w.Access(a))
 	}
 	return ""
 }
@@ -59,7 +59,7 @@ func (w *Wording) sharing(a, b *conflicts.Side) string {
 func endless(s *conflicts.Side) bool { return s.Pending && s.Done.Call == "" }
 
 func (w *Wording) never(s *conflicts.Side) string {
-	return fmt.Sprintf("no call completes %s of rank %d in the recorded run, so nothing can come after it", w.Access(s), s.Rank)
+	return fmt.Sprintf("no call completes %s of rank %d in the recorded run, so nothing is ordered after it", w.Access(s), s.Rank)
 }
 
 // sameStretch reports whether both accesses lie between the same two calls.
@@ -116,9 +116,9 @@ func (w *Wording) path(a, b *conflicts.Side) conflicts.Sought {
 	if a.Done.Call != "" && !itself(a) {
 		end = w.Call(a.Done)
 	}
-	found := fmt.Sprintf("it has heard nothing of rank %d", a.Rank)
+	found := fmt.Sprintf("nothing of rank %d happens before it", a.Rank)
 	if b.Heard.Call != "" {
-		found = fmt.Sprintf("it has heard of rank %d only up to %s", a.Rank, w.Call(b.Heard))
+		found = fmt.Sprintf("the last call of rank %d that happens before it is %s", a.Rank, w.Call(b.Heard))
 	}
 	s.Text = fmt.Sprintf("rank %d waiting for %s of rank %d before %s: %s", b.Rank, end, a.Done.Rank, w.Access(b), found)
 	if a.Done.Call == "" || itself(a) {
@@ -136,7 +136,7 @@ func (w *Wording) locks(a, b *conflicts.Side) (conflicts.Sought, bool) {
 	if w.held(a) == w.held(b) {
 		both = "both hold " + w.held(a)
 	}
-	return conflicts.Sought{Kind: conflicts.SoughtLock, Text: fmt.Sprintf("an exclusive lock of the %s: %s", w.model.Terms().Object, both)}, true
+	return conflicts.Sought{Kind: conflicts.SoughtLock, Text: fmt.Sprintf("an exclusive lock on the %s: %s", w.model.Terms().Object, both)}, true
 }
 
 // held says which locks protect an access.
@@ -146,15 +146,15 @@ func (w *Wording) held(s *conflicts.Side) string {
 	}
 	text := ""
 	for i, l := range s.Locks {
-		kind, target := "a shared lock", fmt.Sprintf("of rank %d", l.Target)
+		kind, target := "a shared lock", fmt.Sprintf("on rank %d", l.Target)
 		if l.Exclusive {
 			kind = "an exclusive lock"
 		}
 		if l.Target < 0 {
-			target = "of " + w.model.Terms().LockOfAll
+			target = "on " + w.model.Terms().LockOfAll
 		}
 		if l.Window != w.Finding.Window {
-			target += " at another " + w.model.Terms().Object
+			target += " in another " + w.model.Terms().Object
 		}
 		if i > 0 {
 			text += " and "

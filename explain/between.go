@@ -55,10 +55,10 @@ func (w *Wording) passes(x, y *conflicts.Side, t *conflicts.Turn, at *conflicts.
 	case t.Call == "" || t.Rank != at.Rank || at == x && x.Done.Rank == x.Rank && t.Event < x.Done.Event:
 		return "" // not between them
 	case t.Members != nil && !slices.Contains(t.Members, other.Rank):
-		return fmt.Sprintf("; %s stands between them, but rank %d takes no part in it", w.CallOf(t.SyncPoint, -1), other.Rank)
+		return fmt.Sprintf("; %s is called between them, but rank %d takes no part in it", w.CallOf(t.SyncPoint, -1), other.Rank)
 	}
 	if partly := w.model.Call(t.Call).Partly; partly != "" {
-		return fmt.Sprintf("; %s stands between them, but makes %s", w.Call(t.SyncPoint), partly)
+		return fmt.Sprintf("; %s is called between them, but makes %s", w.Call(t.SyncPoint), partly)
 	}
 	return ""
 }
@@ -73,7 +73,7 @@ func (w *Wording) heedless(a, b *conflicts.Side) string {
 	if started.Fence && b.Heard.Call == b.Started.Call { // the same fence, at another line
 		return ""
 	}
-	return fmt.Sprintf("; %s, which stands before %s, does not wait for %s of rank %d", w.Call(b.Started), w.Access(b), w.Access(a), a.Rank)
+	return fmt.Sprintf("; %s is called before %s, but does not wait for %s of rank %d", w.Call(b.Started), w.Access(b), w.Access(a), a.Rank)
 }
 
 // local says what completed an operation at its origin only, which is easily

@@ -30,7 +30,7 @@ func (w *Wording) otherType() conflicts.Explanation {
 	e := w.unordered()
 	if f.First.Type != "" && f.First.Type == f.Second.Type {
 		e.Why = "atomic operations are only defined for elements at the same address, and the elements of these overlap only in part; " + e.Why
-		return First(e, Propose(conflicts.FixSeparate, "let the elements lie at the same places, or at different ones%s", w.Places()))
+		return First(e, Propose(conflicts.FixSeparate, "make the elements coincide, or not overlap at all%s", w.Places()))
 	}
 	e.Why = fmt.Sprintf("atomic operations on shared bytes are only defined for the same basic type at the same address, and these use %s and %s; %s",
 		elements(&f.First), elements(&f.Second), e.Why)
@@ -55,7 +55,7 @@ func ProposeAt(kind conflicts.FixKind, at conflicts.SyncPoint, format string, ar
 
 func elements(s *conflicts.Side) string {
 	if s.Type == "" {
-		return "a type of several basic types"
+		return "a datatype of several basic types"
 	}
 	return s.Type
 }
@@ -95,9 +95,9 @@ func (w *Wording) open(span, other *conflicts.Side) string {
 	}
 	round := ""
 	if earlierLine(other, span) {
-		round = " when it comes round again"
+		round = ", in the next iteration"
 	}
-	why := fmt.Sprintf("%s is complete only with %s, and %s comes before that%s", w.Access(span), w.Call(span.Done), w.Access(other), round)
+	why := fmt.Sprintf("%s is not complete until %s, and %s comes before that%s", w.Access(span), w.Call(span.Done), w.Access(other), round)
 	if crossed(span, other) {
 		why += "; " + w.between(span, other)
 	}
@@ -115,9 +115,9 @@ func earlierLine(later, sooner *conflicts.Side) bool {
 // between says what stands between two accesses of one process.
 func (w *Wording) between(span, other *conflicts.Side) string {
 	if !crossed(span, other) {
-		return "no synchronization stands between them"
+		return "there is no synchronization between them"
 	}
-	return w.Call(other.Started) + " stands between them, but " + w.model.Idle(other.Started.Call, span)
+	return w.Call(other.Started) + " is called between them, but " + w.model.Idle(other.Started.Call, span)
 }
 
 // crossed reports whether a synchronization is known to stand between the
@@ -136,7 +136,7 @@ func (w *Wording) fixWithin(span, other *conflicts.Side) []conflicts.Fix {
 	}
 	fence := w.model.Call(span.Done.Call).Fence
 	if span.Done.Call != "" && (!other.Class.OneSided() || fence) {
-		move := ProposeAt(conflicts.FixMove, span.Done, "move %s behind %s", w.Access(other), w.Call(span.Done))
+		move := ProposeAt(conflicts.FixMove, span.Done, "move %s after %s", w.Access(other), w.Call(span.Done))
 		if fence { // which all processes call: one more is the greater change
 			out = append([]conflicts.Fix{move}, out...)
 		} else {

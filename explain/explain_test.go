@@ -71,24 +71,24 @@ func TestToyModel(t *testing.T) {
 		{
 			name:    "a put and a load of its target",
 			f:       conflicts.Finding{Rule: conflicts.RuleLocalRemote, First: put(0, 10, "toy_quiet"), Second: load(1, 20), Owner: 1, Window: 1},
-			message: "toy_put by rank 0 and load by rank 1 meet in the heap of rank 1, and nothing orders them",
-			why:     "toy_put (line 10) of rank 0 may access the bytes until toy_quiet (line 30); the load (line 20) of rank 1 lies between toy_barrier (line 1) and toy_barrier (line 40); nothing makes the one wait for the other",
+			message: "toy_put by rank 0 and load by rank 1 conflict in the heap of rank 1, and nothing orders them",
+			why:     "toy_put (line 10) of rank 0 may access the bytes until toy_quiet (line 30); the load (line 20) of rank 1 lies between toy_barrier (line 1) and toy_barrier (line 40); nothing makes one wait for the other",
 			fixes: []string{
 				"let rank 1 wait for rank 0 (a toy barrier) after toy_quiet (line 30) and before the load (line 20), so that the load reads what toy_put wrote",
-				"the other way round: make toy_put (line 10) only after the load (line 20), when rank 0 has waited for rank 1 (a toy barrier), so that the load reads the value from before toy_put",
+				"the other way round: move toy_put (line 10) after the load (line 20), with rank 0 waiting for rank 1 in between (a toy barrier), so that the load reads the value from before toy_put",
 			},
 		},
 		{
 			name:    "a load before the barrier that completes a put",
 			f:       conflicts.Finding{Rule: conflicts.RuleBuffer, First: put(0, 10, "toy_barrier"), Second: load(0, 20), Began: 1, Window: 1},
-			message: "toy_put and load, both by rank 0, meet in the heap of rank 0, and nothing orders them",
-			why:     "toy_put (line 10) is complete only with toy_barrier (line 30), and the load (line 20) comes before that",
-			fixes:   []string{"move the load (line 20) behind toy_barrier (line 30)", "call toy_quiet between toy_put (line 10) and the load (line 20)"},
+			message: "toy_put and load, both by rank 0, conflict in the heap of rank 0, and nothing orders them",
+			why:     "toy_put (line 10) is not complete until toy_barrier (line 30), and the load (line 20) comes before that",
+			fixes:   []string{"move the load (line 20) after toy_barrier (line 30)", "call toy_quiet between toy_put (line 10) and the load (line 20)"},
 		},
 		{
 			name:    "two puts of one process",
 			f:       conflicts.Finding{Rule: conflicts.RuleSameOrigin, First: put(0, 10, ""), Second: put(0, 20, ""), Began: 1, Window: 1},
-			message: "toy_put and toy_put, both by rank 0, meet in the heap of rank 0 before the first completes",
+			message: "toy_put and toy_put, both by rank 0, conflict in the heap of rank 0 before the first completes",
 			why:     "no call completes toy_put (line 10) in the recorded run, so toy_put (line 20) may touch the bytes at the same time",
 			fixes:   []string{"call toy_quiet between toy_put (line 10) and toy_put (line 20)", "use different places of the heap"},
 		},
@@ -96,8 +96,8 @@ func TestToyModel(t *testing.T) {
 			name:    "memory that is freed",
 			f:       conflicts.Finding{Rule: conflicts.RuleMemoryGone, Class: conflicts.Usage, First: put(0, 10, "toy_quiet"), Second: freed, Owner: 1},
 			message: "the target memory of toy_put by rank 0 is freed by rank 1, and nothing orders the two",
-			why:     "toy_put (line 10) of rank 0 may access the memory when rank 1 frees it (line 20), and no synchronization puts the one before the other",
-			fixes:   []string{"complete the operation and synchronize the two processes before the memory is given up: toy_free does both"},
+			why:     "toy_put (line 10) of rank 0 may access the memory when rank 1 frees it (line 20), and no synchronization orders the two",
+			fixes:   []string{"complete the operation and synchronize the two processes before the memory is released: toy_free does both"},
 		},
 	}
 	for _, tt := range tests {

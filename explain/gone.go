@@ -22,11 +22,11 @@ func (w *Wording) gone() conflicts.Explanation {
 	a, b := &w.Finding.First, &w.Finding.Second
 	if a.Rank != b.Rank {
 		return conflicts.Explanation{
-			Why: fmt.Sprintf("%s of rank %d may access the memory when rank %d %s it%s, and no synchronization puts the one before the other",
+			Why: fmt.Sprintf("%s of rank %d may access the memory when rank %d %s it%s, and no synchronization orders the two",
 				w.Access(a), a.Rank, b.Rank, givesUp(b), w.At(b.Stack)),
 			Sought: []conflicts.Sought{w.path(a, b)},
 			Fixes: []conflicts.Fix{Propose(conflicts.FixSynchronize,
-				"complete the operation and synchronize the two processes before the memory is given up: %s", w.model.Terms().GivesUp)},
+				"complete the operation and synchronize the two processes before the memory is released: %s", w.model.Terms().GivesUp)},
 		}
 	}
 	e := conflicts.Explanation{
@@ -37,13 +37,13 @@ func (w *Wording) gone() conflicts.Explanation {
 		}},
 	}
 	if w.model.OutOfScope(b) {
-		e.Why = fmt.Sprintf("%s is not complete when the function returns whose variable it uses%s", w.Access(a), w.At(b.Stack))
+		e.Why = fmt.Sprintf("%s is not complete when the function whose variable it uses returns%s", w.Access(a), w.At(b.Stack))
 	}
 	complete := ProposeAt(conflicts.FixComplete, Place(b), "complete %s before (%s)", w.Access(a), w.model.Terms().Complete)
 	if how := w.model.Completing(w, a).How; how != "" {
 		complete.Text = fmt.Sprintf("%s between %s and %s", how, w.Access(a), w.Access(b))
 	}
-	e.Fixes = append(e.Fixes, complete, Propose(conflicts.FixSeparate, "let the memory live longer"))
+	e.Fixes = append(e.Fixes, complete, Propose(conflicts.FixSeparate, "keep the memory until the operation is complete"))
 	return e
 }
 
@@ -52,21 +52,21 @@ func (w *Wording) lockOrder() conflicts.Explanation {
 	a, b := &w.Finding.First, &w.Finding.Second
 	order := w.model.Terms().Order
 	e := conflicts.Explanation{
-		Why: fmt.Sprintf("only the order in which locks were granted in this run keeps %s of rank %d and %s of rank %d apart",
+		Why: fmt.Sprintf("%s of rank %d and %s of rank %d are ordered only by the order in which this run granted locks",
 			w.Access(a), a.Rank, w.Access(b), b.Rank),
 		Fixes: []conflicts.Fix{
-			Propose(conflicts.FixLock, "make both accesses under a lock that excludes the other"),
-			Propose(conflicts.FixSynchronize, "synchronize the two processes otherwise (%s)", order),
+			Propose(conflicts.FixLock, "make the two accesses under locks that exclude each other"),
+			Propose(conflicts.FixSynchronize, "synchronize the two processes in another way (%s)", order),
 		},
 	}
 	first, then := w.Finding.Granted[0], w.Finding.Granted[1]
 	if first.Call != "" {
-		e.Why = fmt.Sprintf("only because rank %d got its lock (%s%s) before rank %d (%s%s) do %s of rank %d and %s of rank %d not meet; had rank %d got it first, nothing would order them",
-			first.Rank, first.Call, where(first), then.Rank, then.Call, where(then),
-			w.Access(a), a.Rank, w.Access(b), b.Rank, then.Rank)
+		e.Why = fmt.Sprintf("%s of rank %d and %s of rank %d are ordered only because rank %d got its lock (%s%s) before rank %d (%s%s); had rank %d got it first, nothing would order them",
+			w.Access(a), a.Rank, w.Access(b), b.Rank,
+			first.Rank, first.Call, where(first), then.Rank, then.Call, where(then), then.Rank)
 		e.Sought = []conflicts.Sought{{
 			Kind: conflicts.SoughtPath, From: first, Found: then,
-			Text: fmt.Sprintf("a %s between rank %d and rank %d: there are the locks alone", order, a.Rank, b.Rank),
+			Text: fmt.Sprintf("a %s between rank %d and rank %d: there are only the locks", order, a.Rank, b.Rank),
 		}}
 	}
 	return e

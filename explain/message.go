@@ -44,27 +44,27 @@ func (w *Wording) Message() string {
 	}
 	switch f.Rule {
 	case conflicts.RuleSameOrigin:
-		return w.Meet(" before the first completes")
+		return w.Conflict(" before the first completes")
 	case conflicts.RuleAtomicType:
-		return w.Meet(typesOf(lead, other))
+		return w.Conflict(typesOf(lead, other))
 	case conflicts.RuleAtomicOp:
-		return w.Meet(" with different operations")
+		return w.Conflict(" with different operations")
 	case conflicts.RuleLockOrder:
-		return w.Meet(" if locks are granted in another order")
+		return w.Conflict(" if locks are granted in another order")
 	}
 	if own := w.model.Message(w); own != "" {
 		return own
 	}
-	return w.Meet(", and nothing orders them")
+	return w.Conflict(", and nothing orders them")
 }
 
-// Meet says who meet where, and how.
-func (w *Wording) Meet(how string) string {
+// Conflict says which accesses conflict where, and how.
+func (w *Wording) Conflict(how string) string {
 	lead, other := Sides(w.Finding)
 	if lead.Rank == other.Rank && Who(lead) == Who(other) {
-		return fmt.Sprintf("%s and %s, both by %s, meet in %s%s", What(w.model, lead), What(w.model, other), Who(lead), w.Where(), how)
+		return fmt.Sprintf("%s and %s, both by %s, conflict in %s%s", What(w.model, lead), What(w.model, other), Who(lead), w.Where(), how)
 	}
-	return fmt.Sprintf("%s and %s meet in %s%s", w.By(lead), w.By(other), w.Where(), how)
+	return fmt.Sprintf("%s and %s conflict in %s%s", w.By(lead), w.By(other), w.Where(), how)
 }
 
 // Where names the memory that the finding is about.
@@ -85,9 +85,9 @@ func typesOf(a, b *conflicts.Side) string {
 	case a.Type == "" || b.Type == "":
 		return " with different datatypes or partly overlapping elements"
 	case a.Type == b.Type:
-		return " with elements that overlap only in part"
+		return " with elements that partly overlap"
 	}
-	return " as " + a.Type + " and as " + b.Type
+	return " with datatypes " + a.Type + " and " + b.Type
 }
 
 // lost says that memory was given up that an operation uses.

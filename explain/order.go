@@ -28,18 +28,18 @@ func (w *Wording) fixAcross(a, b *conflicts.Side) []conflicts.Fix {
 func (w *Wording) fixLate(a, b *conflicts.Side) []conflicts.Fix {
 	var out []conflicts.Fix
 	if how := w.model.Completing(w, a); how.How != "" && b.Heard.Call != "" && !how.All {
-		out = append(out, ProposeAt(conflicts.FixComplete, b.Heard, "%s%s after %s and before %s of rank %d, so that rank %d hears of it in time",
-			how.How, how.Or, w.Access(a), w.Call(b.Heard), a.Rank, b.Rank))
+		out = append(out, ProposeAt(conflicts.FixComplete, b.Heard, "%s%s after %s and before %s of rank %d, which happens before %s",
+			how.How, how.Or, w.Access(a), w.Call(b.Heard), a.Rank, w.Access(b)))
 	}
 	if w.model.Call(a.Done.Call).Fence {
-		return append(out, ProposeAt(conflicts.FixMove, a.Done, "move %s behind %s", w.Deed(b), w.Call(a.Done)))
+		return append(out, ProposeAt(conflicts.FixMove, a.Done, "move %s after %s", w.Deed(b), w.Call(a.Done)))
 	}
 	if own := w.model.Late(w, a, b); own != nil {
 		return append(out, own...)
 	}
 	switch wait := w.model.Terms().Wait; {
 	case a.Done.Call != "" && earlier(b, a.Done):
-		return append(out, ProposeAt(conflicts.FixMove, a.Done, "make %s only after %s, when rank %d has waited for rank %d (%s)",
+		return append(out, ProposeAt(conflicts.FixMove, a.Done, "move %s after %s, with rank %d waiting for rank %d in between (%s)",
 			w.Deed(b), w.Call(a.Done), b.Rank, a.Rank, wait))
 	case a.Done.Call != "":
 		return append(out, ProposeAt(conflicts.FixSynchronize, a.Done, "let rank %d wait for rank %d (%s) after %s and before %s",
@@ -125,7 +125,7 @@ func (w *Wording) fixOrder(a, b *conflicts.Side) []conflicts.Fix {
 	if SamePlace(a.Stack, b.Stack) {
 		again := ""
 		if w.Finding.Again {
-			again = "; in a loop, each time, and the other way round before the next"
+			again = "; in a loop, do so in each iteration, and let the first wait for the second before the next one"
 		}
 		return []conflicts.Fix{Propose(conflicts.FixSynchronize, "let one process wait for the other: %s%s, then the other access%s",
 			w.ending(a), w.model.Terms().Between, again)}
@@ -182,6 +182,6 @@ func (w *Wording) again(x, y *conflicts.Side) string {
 // so the one has to move.
 func (w *Wording) turned(x, y *conflicts.Side) conflicts.Fix {
 	first, after := w.after(y)
-	return ProposeAt(conflicts.FixMove, Place(x), "the other way round: %smake %s only %s, when rank %d has waited for rank %d (%s)%s",
+	return ProposeAt(conflicts.FixMove, Place(x), "the other way round: %smove %s %s, with rank %d waiting for rank %d in between (%s)%s",
 		first, w.Deed(x), after, x.Rank, y.Rank, w.model.Terms().Wait, w.Outcome(y, x)+w.again(y, x))
 }

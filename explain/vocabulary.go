@@ -16,7 +16,7 @@ type Vocabulary interface {
 	Call(fn string) Call
 	// Completing says how to complete an access earlier than it is.
 	Completing(w *Wording, s *conflicts.Side) Completing
-	// Idle says why a call that stands behind an access does not complete it:
+	// Idle says why a call that follows an access does not complete it:
 	// "completes no operation".
 	Idle(fn string, s *conflicts.Side) string
 	// Unlocked says what an access holds that looks like a lock and excludes

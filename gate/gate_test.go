@@ -137,7 +137,7 @@ func TestNewBaselineKeepsTheOldOne(t *testing.T) {
 
 func TestVerdict(t *testing.T) {
 	all := &Suppressions{Entries: []Suppression{{Rule: "MC*", Reason: "trying"}}}
-	doubt := []analysis.Doubt{{Kind: analysis.CutTrace}}
+	caveat := []analysis.Caveat{{Kind: analysis.CutTrace}}
 	warning := halo(1, 2)
 	warning.Severity = conflicts.Warning
 	tests := []struct {
@@ -146,10 +146,10 @@ func TestVerdict(t *testing.T) {
 		want analysis.Verdict
 	}{
 		{"a race accepted", result(analysis.Race, halo(1, 2)), analysis.NothingNew},
-		{"a race accepted, with doubts", &analysis.Result{Verdict: analysis.Race, Findings: []conflicts.Finding{halo(1, 2)}, Doubts: doubt}, analysis.Undecided},
+		{"a race accepted, with caveats", &analysis.Result{Verdict: analysis.Race, Findings: []conflicts.Finding{halo(1, 2)}, Caveats: caveat}, analysis.Undecided},
 		{"a warning accepted", result(analysis.NoRace, warning), analysis.NoRace},
 		{"nothing found", result(analysis.NoRace), analysis.NoRace},
-		{"undecided", &analysis.Result{Verdict: analysis.Undecided, Doubts: doubt}, analysis.Undecided},
+		{"undecided", &analysis.Result{Verdict: analysis.Undecided, Caveats: caveat}, analysis.Undecided},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

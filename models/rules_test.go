@@ -67,7 +67,7 @@ func TestRulesPage(t *testing.T) {
 func rulesPage() string {
 	var b strings.Builder
 	b.WriteString("# Rules\n\n<!-- Written by go test ./models -run TestRulesPage -update. Change the rules of the programming models instead (mpi/judge/rules.go). -->\n\n")
-	b.WriteString("What mcchk reports. Identifiers are stable. `mcchk explain RULE` prints the same on a terminal.\nSections are those of the MPI standard, version 4.1.\n\n")
+	b.WriteString("The kinds of findings that mcchk reports. Their identifiers are stable. `mcchk explain RULE` prints the same text.\nSections are those of the MPI standard, version 4.1.\n\n")
 	b.WriteString("| rule | severity | what |\n| --- | --- | --- |\n")
 	for _, r := range Rules() {
 		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", r.ID, strings.ToLower(r.ID), r.Severity, r.Title)

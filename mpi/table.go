@@ -82,8 +82,8 @@ func makeTable() map[string]*rule {
 
 // Start and end, and what is local (MPI 4.1, chapters 4 to 6 and 11).
 var environment = map[string]*rule{
-	"MPI_Init":        {note: "its order is that of the trace's beginning"},
-	"MPI_Init_thread": {note: "its order is that of the trace's beginning"},
+	"MPI_Init":        {note: "ordered as the beginning of the trace"},
+	"MPI_Init_thread": {note: "ordered as the beginning of the trace"},
 	"MPI_Finalize":    {do: doFinalize, signals: "all processes", waits: "all processes"},
 	"MPI_Abort":       {aborts: true, note: "nothing follows it"},
 	"MPI_Type_free":   {},
@@ -138,14 +138,14 @@ var declaredCalls = map[string]*rule{
 var windowCalls = map[string]*rule{
 	"MPI_Win_create":          {do: doWinCreate, order: core.AllToAll},
 	"MPI_Win_allocate":        {do: doWinCreate, order: core.AllToAll},
-	"MPI_Win_allocate_shared": {do: doWinCreate, order: core.AllToAll, note: "loads and stores in the parts of others are accesses to their memory"},
+	"MPI_Win_allocate_shared": {do: doWinCreate, order: core.AllToAll, note: "loads and stores in the parts of others access the memory of those"},
 	"MPI_Win_create_dynamic":  {do: doWinCreate, order: core.AllToAll},
 	"MPI_Win_attach":          {do: doAttach, note: "displacements are absolute addresses"},
 	"MPI_Win_detach":          {do: doDetach},
-	"MPI_Win_free":            {do: doWinFree, order: core.AllToAll, completes: "nothing that is pending: that is MC306"},
-	"MPI_Win_shared_query":    {note: "the trace tells where the parts of the others lie"},
+	"MPI_Win_free":            {do: doWinFree, order: core.AllToAll, completes: "nothing that is pending: see MC306"},
+	"MPI_Win_shared_query":    {note: "the trace tells where the parts of the others are"},
 	"mcchk_Shared_segment":    {do: doSegment},
-	"MPI_Win_set_info":        {note: "accumulate_ops and accumulate_ordering hold from then on"},
+	"MPI_Win_set_info":        {note: "accumulate_ops and accumulate_ordering apply from then on"},
 	"mcchk_Win_info":          {do: doWinInfo},
 	"mcchk_Memory_gone":       {do: doMemoryGone},
 }
@@ -175,7 +175,7 @@ var windowSync = map[string]*rule{
 	"MPI_Win_wait": {do: doExposureEnd, waits: "MPI_Win_complete of the group", completes: "the group's operations at the caller"},
 	"MPI_Win_test": {do: doExposureEnd, waits: "when it succeeds, as MPI_Win_wait", completes: "then as MPI_Win_wait"},
 	"MPI_Win_lock": {marked: true, do: doLock, waits: "the unlock of every lock granted before that it excludes",
-		note: "accesses of other processes under a lock that it excludes do not race with its own; nothing of this with MPI_MODE_NOCHECK"},
+		note: "its accesses do not race with those of other processes under locks that it excludes; none of this with MPI_MODE_NOCHECK"},
 	"MPI_Win_unlock": {marked: true, do: doUnlock, signals: "the next locks that it excluded", completes: "the operations to the target"},
 	"MPI_Win_lock_all": {marked: true, do: doLockAll, waits: "at the first operation to each target, as MPI_Win_lock",
 		note: "a shared lock of each process"},
@@ -184,7 +184,7 @@ var windowSync = map[string]*rule{
 	"MPI_Win_flush_all":       {marked: true, do: doFlush, part: buffers | targets, completes: "all operations on the window"},
 	"MPI_Win_flush_local":     {marked: true, do: doFlush, part: buffers, completes: "the buffers of the operations to the target, and what only reads there"},
 	"MPI_Win_flush_local_all": {marked: true, do: doFlush, part: buffers, completes: "the buffers of all operations on the window, and what only reads at its target"},
-	"MPI_Win_sync":            {do: doSync, note: "orders nothing between processes; brings the copies of a window of the separate memory model together"},
+	"MPI_Win_sync":            {do: doSync, note: "orders no processes; synchronizes the copies of a window with the separate memory model"},
 	"mcchk_Lock_ticket":       {do: doLockTicket},
 }
 
@@ -209,8 +209,8 @@ var messageCalls = map[string]*rule{
 
 	"MPI_Probe":   {do: doProbe, waits: "the send of the message found"},
 	"MPI_Iprobe":  {do: doProbe, waits: "when there is one, the send of the message found"},
-	"MPI_Mprobe":  {do: doMprobe, waits: "the send of the message found", note: "takes the message from the queue"},
-	"MPI_Improbe": {do: doMprobe, waits: "when there is one, the send of the message found", note: "takes the message, if there is one, from the queue"},
+	"MPI_Mprobe":  {do: doMprobe, waits: "the send of the message found", note: "removes the message from the queue"},
+	"MPI_Improbe": {do: doMprobe, waits: "when there is one, the send of the message found", note: "removes the message, if there is one, from the queue"},
 	"MPI_Mrecv":   {do: doMrecv, signals: "the synchronous send", waits: "the send", memory: "writes what was received"},
 	"MPI_Imrecv":  {do: doImrecv, signals: "the synchronous send", waits: "when completed, the send", memory: untilDone("writes buf")},
 
@@ -222,7 +222,7 @@ var messageCalls = map[string]*rule{
 	"MPI_Start":      {do: doStartRequests, note: "does what the request was made for"},
 	"MPI_Startall":   {do: doStartRequests, note: "does what the requests were made for"},
 
-	"MPI_Psend_init":   {do: doPsendInit, note: "partitions are sent one by one"},
+	"MPI_Psend_init":   {do: doPsendInit, note: "each partition is sent on its own"},
 	"MPI_Precv_init":   {do: doPrecvInit, memory: "writes buf, each partition from the start until it has arrived", waits: "when completed, MPI_Pready of all partitions"},
 	"MPI_Pready":       {do: doPready, signals: "the partition's arrival", memory: untilDone("reads the partition")},
 	"MPI_Pready_range": {do: doPready, signals: "the partitions' arrival", memory: untilDone("reads the partitions")},
@@ -230,7 +230,7 @@ var messageCalls = map[string]*rule{
 	"MPI_Parrived":     {do: doParrived, waits: "when it says yes, MPI_Pready of the partition's data", completes: "the partition's buffer"},
 
 	"MPI_Buffer_attach": {},
-	"MPI_Buffer_detach": {note: "that buffered messages have left says nothing of their receipt"},
+	"MPI_Buffer_detach": {note: "that buffered messages have been sent says nothing about their receipt"},
 }
 
 func untilDone(what string) string { return what + ", from the call until its request is complete" }
@@ -258,10 +258,10 @@ var requestCalls = map[string]*rule{
 	"MPI_Testany":      completion("the request that index tells, when it succeeds"),
 	"MPI_Waitsome":     completion("the requests that indices tell"),
 	"MPI_Testsome":     completion("the requests that indices tell"),
-	"MPI_Request_free": {do: doRequestFree, note: "a send is then complete when its message was received; what else goes on is never known to be complete"},
+	"MPI_Request_free": {do: doRequestFree, note: "a send is then complete when its message was received; anything else is never known to be complete"},
 	// A flag of true says that the operation is over, as MPI_Test does.
 	"MPI_Request_get_status": completion("the request, when the flag is true"),
-	"MPI_Cancel":             {do: doCancel, note: "a receive that turns out cancelled leaves its message to the next"},
+	"MPI_Cancel":             {do: doCancel, note: "a cancelled receive leaves its message to the next"},
 }
 
 func completion(what string) *rule {

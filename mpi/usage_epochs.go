@@ -93,11 +93,11 @@ func (e *epochs) whyNoEpoch(target int32) (why string, other *regions.CallInfo) 
 	case e.started != nil:
 		return fmt.Sprintf("rank %d is not in the group of the open MPI_Win_start", target), e.startCall
 	case e.last == nil:
-		return "no call before it opens an epoch on this window", nil
+		return "no earlier call opens an epoch on this window", nil
 	case e.last.Fn == "MPI_Win_fence":
-		return "the fence before it asserts MPI_MODE_NOSUCCEED, so that no epoch follows", e.last
+		return "the preceding fence asserts MPI_MODE_NOSUCCEED, so no epoch follows it", e.last
 	}
-	return fmt.Sprintf("no access epoch is open: the last synchronization of the window before it is %s", e.last.Fn), nil
+	return fmt.Sprintf("no access epoch is open: the last synchronization of the window is %s", e.last.Fn), nil
 }
 
 // openAccess reports a call that begins an access epoch while another is open
@@ -114,7 +114,7 @@ func (m *Model) openAccess(p *process, c *core.Call, e *epochs, target int32) bo
 		u.Other, u.Why = l.call, fmt.Sprintf("the lock epoch of rank %d is not closed yet", e.win.members[held])
 		u.Fix = "call MPI_Win_unlock first"
 	case target >= 0 && e.locks[target] != nil:
-		u.Other, u.Why = e.locks[target].call, fmt.Sprintf("the process holds a lock of rank %d already, and lock epochs that are open at once must be of different targets", e.win.members[target])
+		u.Other, u.Why = e.locks[target].call, fmt.Sprintf("the process already holds a lock on rank %d, and lock epochs open at the same time must have different targets", e.win.members[target])
 		u.Fix = "call MPI_Win_unlock first"
 	case e.started != nil:
 		u.Other, u.Why = e.startCall, "the epoch that MPI_Win_start opened is not closed yet"
@@ -188,10 +188,10 @@ func checkPost(m *Model, p *process, c *core.Call) {
 	switch {
 	case e.posted != nil:
 		m.misused(p, c, e, core.Usage{Rule: conflicts.RuleMixedEpochs, Other: e.postCall,
-			Why: "the exposure epoch of the MPI_Win_post before is not closed yet, and exposure epochs on one window must not overlap", Fix: "call MPI_Win_wait first"})
+			Why: "the exposure epoch of the previous MPI_Win_post is not closed yet, and exposure epochs on one window must not overlap", Fix: "call MPI_Win_wait first"})
 	case l != nil:
 		m.misused(p, c, e, core.Usage{Rule: conflicts.RuleMixedEpochs, Other: l.call,
-			Why: "the process holds a lock of its own part of the window, which must not be exposed before it is unlocked", Fix: "call MPI_Win_unlock or MPI_Win_unlock_all first"})
+			Why: "the process holds a lock on its own part of the window, which must not be exposed before it is unlocked", Fix: "call MPI_Win_unlock or MPI_Win_unlock_all first"})
 	}
 }
 
@@ -229,10 +229,10 @@ func checkUnlock(m *Model, p *process, c *core.Call) {
 			Why: "the targets were locked by MPI_Win_lock_all, which MPI_Win_unlock does not end", Fix: "call MPI_Win_unlock_all"})
 	case l != nil:
 		m.misused(p, c, e, core.Usage{Rule: conflicts.RuleNotOpened, Other: l.call,
-			Why: fmt.Sprintf("the process holds a lock of rank %d, not of rank %d", e.win.members[held], world),
+			Why: fmt.Sprintf("the process holds a lock on rank %d, not on rank %d", e.win.members[held], world),
 			Fix: "unlock the rank that was locked"})
 	default:
-		m.missing(p, c, e, fmt.Sprintf("the process holds no lock of rank %d on this window", world), "call MPI_Win_lock before the operations of the epoch")
+		m.missing(p, c, e, fmt.Sprintf("the process holds no lock on rank %d on this window", world), "call MPI_Win_lock before the operations of the epoch")
 	}
 }
 

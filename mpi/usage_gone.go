@@ -97,13 +97,13 @@ func (m *Model) checkGone(b *opBuilder, a *regions.Access) {
 		if g.detached {
 			m.Misuse(core.Usage{Rule: conflicts.RuleOutsideWindow, Call: b.op.call, Other: g.call, Last: b.e.last, As: a.Role.Name, Writes: a.Role != GetTarget, Owner: a.Owner,
 				Object: &w.Object, Lo: lo, Hi: hi,
-				Why: fmt.Sprintf("rank %d has detached the memory from the window before", a.Owner),
-				Fix: "detach the memory after the last operation on it, and synchronize the two processes between"})
+				Why: fmt.Sprintf("rank %d detached the memory from the window earlier", a.Owner),
+				Fix: "detach the memory after the last operation on it, and synchronize the two processes in between"})
 			return
 		}
 		m.Misuse(core.Usage{Rule: conflicts.RuleMemoryGone, OtherAs: Freed, Call: b.op.call, Other: g.call, Last: b.e.last, As: a.Role.Name, Writes: a.Role != GetTarget, Owner: a.Owner,
 			Object: &w.Object, Lo: lo, Hi: hi, Base: w.start(int(b.op.target)),
-			Why: fmt.Sprintf("rank %d freed memory of its part of the window, which is not freed itself", a.Owner),
+			Why: fmt.Sprintf("rank %d freed memory of its part of the window before the window itself was freed", a.Owner),
 			Fix: "free the memory after MPI_Win_free, or after MPI_Win_detach"})
 		return
 	}

@@ -228,7 +228,7 @@ func TestGitHubShowsTen(t *testing.T) {
 	got := string(render(t, "github", res))
 	require.Equal(t, maxAnnotations, strings.Count(got, "::error "))
 	require.Equal(t, 1, strings.Count(got, "::warning "))
-	require.Contains(t, got, "mcchk: 2 errors more")
+	require.Contains(t, got, "mcchk: 2 more errors")
 }
 
 // TestStrangeTexts: what a program's names and sources may hold breaks no format.
@@ -267,7 +267,7 @@ func TestMarksAndWraps(t *testing.T) {
 			require.Equal(t, test.want, at)
 		})
 	}
-	require.Equal(t, []string{"move the load", "(line 12) behind", "MPI_Win_fence"}, wrapped("move the load (line 12) behind MPI_Win_fence", 17))
+	require.Equal(t, []string{"move the load", "(line 12) after", "MPI_Win_fence"}, wrapped("move the load (line 12) after MPI_Win_fence", 17))
 	require.Equal(t, []string{""}, wrapped("", 10))
 }
 

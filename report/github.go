@@ -30,11 +30,11 @@ func GitHub(w io.Writer, res *analysis.Result, opts Options) error {
 	}
 	for _, s := range []conflicts.Severity{conflicts.Error, conflicts.Warning, conflicts.Note} {
 		if more := shown[s] - maxAnnotations; more > 0 {
-			fmt.Fprintf(bw, "mcchk: %s more, of which GitHub would show no annotations; the text report has them\n", plural(more, string(s)))
+			fmt.Fprintf(bw, "mcchk: %s, for which GitHub shows no annotations; the text report has all\n", plural(more, "more "+string(s)))
 		}
 	}
 	if res.Verdict == analysis.Undecided {
-		for _, d := range res.Doubts {
+		for _, d := range res.Caveats {
 			fmt.Fprintf(bw, "::warning title=mcchk is undecided::%s\n", commandText(d.Text))
 		}
 	}

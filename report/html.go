@@ -35,11 +35,11 @@ type page struct {
 	VerdictKind string // "bad", "good" or "open"
 	Foundation  string
 	Silence     string // what no recorded load or store means
-	Doubts      []pageDoubt
+	Caveats     []pageCaveat
 	Facts       []pageFact
 }
 
-type pageDoubt struct{ Kind, Text, Ranks string }
+type pageCaveat struct{ Kind, Text, Ranks string }
 
 // pageFact is a fact of the run. What is long has its end in Rest.
 type pageFact struct{ Name, Value, Rest string }
@@ -98,12 +98,12 @@ func newPage(res *analysis.Result, opts Options) (*page, error) {
 	if label, text := silence(res); label != "" {
 		p.Silence = label + ": " + strings.ReplaceAll(text, "\n", " ")
 	}
-	for _, d := range res.Doubts {
+	for _, d := range res.Caveats {
 		ranks := ""
 		if len(d.Ranks) > 0 {
 			ranks = ranksOf(d.Ranks)
 		}
-		p.Doubts = append(p.Doubts, pageDoubt{string(d.Kind), d.Text, ranks})
+		p.Caveats = append(p.Caveats, pageCaveat{string(d.Kind), d.Text, ranks})
 	}
 	for _, f := range []pageFact{
 		newFact("program", res.Program), newFact("MPI library", res.Library), newFact("traces", res.Directory),

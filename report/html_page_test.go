@@ -268,7 +268,7 @@ func TestHTMLCut(t *testing.T) {
 		return n
 	}
 	meet := count()
-	require.Contains(t, status(), "A is under way. B has happened.")
+	require.Contains(t, status(), "A is pending. B has happened.")
 	all := len(events.Events)
 	x.eval(`document.querySelector('.lattice').focus()`)
 	x.keys(kb.ArrowRight)
@@ -363,7 +363,7 @@ func TestHTMLStrangeTexts(t *testing.T) {
 	f.Fixes = []conflicts.Fix{{Text: evil}}
 	res := &analysis.Result{
 		Verdict: analysis.Race, Basis: goodBasis, Program: evil, Library: strings.Repeat(evil, 9), Directory: evil,
-		Findings: []conflicts.Finding{f}, Doubts: []analysis.Doubt{{Kind: "kind", Text: evil}},
+		Findings: []conflicts.Finding{f}, Caveats: []analysis.Caveat{{Kind: "kind", Text: evil}},
 		Pictures: &analysis.Pictures{Missing: evil, Windows: []analysis.WindowMap{{Window: 3, Name: evil}}},
 	}
 	page := htmlOf(t, with(res, func(string) ([]byte, error) { return []byte(strings.Repeat(evil+"\n", 20)), nil }), Options{})

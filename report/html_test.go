@@ -125,7 +125,7 @@ func TestHTMLIsTheSameBytes(t *testing.T) {
 			require.Equal(t, string(page), string(render(t, "html", res)))
 			require.Contains(t, string(page), Verdict(res))
 			require.Contains(t, string(page), foundation(&res.Basis))
-			for _, d := range res.Doubts {
+			for _, d := range res.Caveats {
 				require.Contains(t, string(page), d.Text)
 			}
 		})
@@ -166,7 +166,7 @@ func manyFindings(n int) *analysis.Result {
 		}
 		f.Ranks = []int{f.First.Rank, f.Second.Rank}
 		f.Region = i
-		f.Why = fmt.Sprintf("MPI_Put (line %d) of rank %d is complete only with MPI_Win_unlock (line %d), and nothing makes rank %d wait for that before MPI_Put (line %d)", 2*i+1, lead, 2*i+9, other, 2*i+2)
+		f.Why = fmt.Sprintf("MPI_Put (line %d) of rank %d is not complete until MPI_Win_unlock (line %d), and nothing makes rank %d wait for that before MPI_Put (line %d)", 2*i+1, lead, 2*i+9, other, 2*i+2)
 		for k := range f.Sought {
 			f.Sought[k].Text = fmt.Sprintf("a message, barrier or fence from MPI_Win_unlock (line %d) of rank %d, which completes MPI_Put (line %d), to MPI_Put (line %d) of rank %d", 2*i+9, lead, 2*i+1, 2*i+2, other)
 		}

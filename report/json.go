@@ -29,11 +29,11 @@ func JSON(w io.Writer, res *analysis.Result) error {
 		Clock:     res.Clock,
 		Summary:   jsonSummary(c),
 		Basis:     jsonBasis(res.Basis),
-		Doubts:    []jsonDoubt{},
+		Caveats:   []jsonCaveat{},
 		Findings:  []jsonFinding{},
 	}
-	for _, d := range res.Doubts {
-		out.Doubts = append(out.Doubts, jsonDoubt{string(d.Kind), list(d.Ranks), d.Count, d.Text})
+	for _, d := range res.Caveats {
+		out.Caveats = append(out.Caveats, jsonCaveat{string(d.Kind), list(d.Ranks), d.Count, d.Text})
 	}
 	for i := range res.Findings {
 		out.Findings = append(out.Findings, findingToJSON(&res.Findings[i]))
@@ -61,7 +61,7 @@ type jsonReport struct {
 	Clock     string         `json:"clock,omitempty"`
 	Summary   jsonSummary    `json:"summary"`
 	Basis     jsonBasis      `json:"basis"`
-	Doubts    []jsonDoubt    `json:"doubts"`
+	Caveats   []jsonCaveat   `json:"doubts"`
 	Findings  []jsonFinding  `json:"findings"`
 	Accepted  []jsonAccepted `json:"accepted,omitempty"`
 }
@@ -96,7 +96,7 @@ type jsonBasis struct {
 	Instruments uint64 `json:"instrumented_units"`
 }
 
-type jsonDoubt struct {
+type jsonCaveat struct {
 	Kind  string `json:"kind"`
 	Ranks []int  `json:"ranks"`
 	Count uint64 `json:"count,omitempty"`

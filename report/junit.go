@@ -46,11 +46,11 @@ func JUnit(w io.Writer, res *analysis.Result, opts Options) error {
 	}
 	verdict := junitCase{Class: "mcchk", Name: "verdict"}
 	if res.Verdict == analysis.Undecided {
-		var doubts []string
-		for _, d := range res.Doubts {
-			doubts = append(doubts, d.Text)
+		var caveats []string
+		for _, d := range res.Caveats {
+			caveats = append(caveats, d.Text)
 		}
-		verdict.Error = &junitProblem{Message: "undecided", Type: "undecided", Text: xmlText(strings.Join(doubts, "\n"))}
+		verdict.Error = &junitProblem{Message: "undecided", Type: "undecided", Text: xmlText(strings.Join(caveats, "\n"))}
 		suite.Errors++
 	}
 	verdict.Output = string(res.Verdict) + ": " + foundation(&res.Basis)

@@ -48,11 +48,11 @@ func bufferFinding() conflicts.Finding {
 		Owner: 0, Lo: 0x7ffe1000, Hi: 0x7ffe1004, Region: 2,
 		Began: 1, Count: 12, Ranks: []int{0, 1, 2, 3},
 		Explanation: conflicts.Explanation{
-			Why: "MPI_Get (line 29) is complete only with MPI_Win_fence (line 33), and the load (line 31) comes before that",
+			Why: "MPI_Get (line 29) is not complete until MPI_Win_fence (line 33), and the load (line 31) comes before that",
 			Sought: []conflicts.Sought{{Kind: conflicts.SoughtCompletion, From: sync("MPI_Win_fence", 0, 33),
-				Text: "a call that completes MPI_Get (line 29) before the load (line 31): no synchronization stands between them"}},
+				Text: "a call that completes MPI_Get (line 29) before the load (line 31): there is no synchronization between them"}},
 			Fixes: []conflicts.Fix{
-				{Kind: conflicts.FixMove, At: sync("MPI_Win_fence", 0, 33), Text: "move the load (line 31) behind MPI_Win_fence (line 33)"},
+				{Kind: conflicts.FixMove, At: sync("MPI_Win_fence", 0, 33), Text: "move the load (line 31) after MPI_Win_fence (line 33)"},
 				{Kind: conflicts.FixSeparate, Text: "use a second buffer"},
 			},
 		},
@@ -70,10 +70,10 @@ func crossFinding() conflicts.Finding {
 		First: put(1, 12), Second: put(2, 13), Owner: 0, Window: 1<<32 + 1, WinName: "window 1 (MPI_Win_create at halo.c:5)",
 		Lo: 16, Hi: 24, Count: 1, Ranks: []int{1, 2},
 		Explanation: conflicts.Explanation{
-			Why: "both hold a shared lock of rank 0, which excludes neither",
+			Why: "both hold a shared lock on rank 0, which excludes neither",
 			Sought: []conflicts.Sought{
 				{Kind: conflicts.SoughtPath, From: sync("MPI_Win_unlock", 1, 14), Found: sync("MPI_Win_create", 1, 5), Text: "a message, barrier or fence from rank 1 to rank 2"},
-				{Kind: conflicts.SoughtLock, Text: "locks of the same window and rank, one of them exclusive: rank 1 holds a shared lock of rank 0, rank 2 holds a shared lock of rank 0"},
+				{Kind: conflicts.SoughtLock, Text: "locks of the same window and rank, one of them exclusive: rank 1 holds a shared lock on rank 0, rank 2 holds a shared lock on rank 0"},
 			},
 			Fixes: []conflicts.Fix{{Kind: conflicts.FixLock, Text: "use MPI_LOCK_EXCLUSIVE"}},
 		},
@@ -148,7 +148,7 @@ func samples() map[string]*analysis.Result {
 		"race": {Verdict: analysis.Race, Findings: []conflicts.Finding{bufferFinding(), crossFinding(), atomicFinding()}, Basis: goodBasis,
 			Directory: "traces", Program: "./app", Library: "MPICH 4.0.2", Run: "00112233445566778899aabbccddeeff", Clock: "evc"},
 		"clean": {Verdict: analysis.NoRace, Basis: goodBasis, Directory: "traces", Clock: "vector"},
-		"undecided": {Verdict: analysis.Undecided, Basis: partial, Directory: "traces", Clock: "evc", Doubts: []analysis.Doubt{
+		"undecided": {Verdict: analysis.Undecided, Basis: partial, Directory: "traces", Clock: "evc", Caveats: []analysis.Caveat{
 			{Kind: analysis.MissingRank, Ranks: []int{2}, Text: "There is no trace of one process: copy its file beside the others."},
 			{Kind: analysis.NotUnderstood, Ranks: []int{0, 1, 3}, Count: 12, Text: "12 calls of MPI_Ibarrier were not understood."}}},
 		"untouched": {Verdict: analysis.NoRace, Basis: untouched, Directory: "traces", Clock: "evc"},
@@ -346,9 +346,9 @@ func TestMessage(t *testing.T) {
 		{"one call twice", "MC104", get, get, 0, "MPI_Get and another MPI_Get use the same buffer before the first completes"},
 		{"send of a get's buffer", "MC106", get, send, 0, "MPI_Send reads the result buffer of MPI_Get before it completes"},
 		{"store to a receive's buffer", "MC107", irecv, store, 0, "store to the receive buffer of MPI_Irecv before it completes"},
-		{"local and remote", "MC102", load, remotePut, 1, "load by rank 0 and MPI_Put by rank 1 meet in the window of rank 0, and nothing orders them"},
-		{"message and remote", "MC106", send, remotePut, 1, "the send buffer of MPI_Send by rank 0 and MPI_Put by rank 1 meet in the window of rank 0, and nothing orders them"},
-		{"same origin", "MC104", ownPut, ownGet, 1, "MPI_Put and MPI_Get, both by rank 0, meet in the window of rank 0 before the first completes"},
+		{"local and remote", "MC102", load, remotePut, 1, "load by rank 0 and MPI_Put by rank 1 conflict in the window of rank 0, and nothing orders them"},
+		{"message and remote", "MC106", send, remotePut, 1, "the send buffer of MPI_Send by rank 0 and MPI_Put by rank 1 conflict in the window of rank 0, and nothing orders them"},
+		{"same origin", "MC104", ownPut, ownGet, 1, "MPI_Put and MPI_Get, both by rank 0, conflict in the window of rank 0 before the first completes"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -43,9 +43,9 @@ func SARIF(w io.Writer, res *analysis.Result, opts Options) error {
 		s.ruleAt[r.ID] = i
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRuleOf(r))
 	}
-	for _, d := range res.Doubts {
+	for _, d := range res.Caveats {
 		run.Invocations[0].Notifications = append(run.Invocations[0].Notifications, sarifNotification{
-			Level: "warning", Message: sarifMessage{Text: d.Text}, Properties: sarifDoubt{string(d.Kind), list(d.Ranks), d.Count},
+			Level: "warning", Message: sarifMessage{Text: d.Text}, Properties: sarifCaveat{string(d.Kind), list(d.Ranks), d.Count},
 		})
 	}
 	for i := range res.Findings {

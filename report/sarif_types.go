@@ -63,10 +63,10 @@ type sarifInvocation struct {
 type sarifNotification struct {
 	Level      string       `json:"level"`
 	Message    sarifMessage `json:"message"`
-	Properties sarifDoubt   `json:"properties"`
+	Properties sarifCaveat  `json:"properties"`
 }
 
-type sarifDoubt struct {
+type sarifCaveat struct {
 	Kind  string `json:"kind"`
 	Ranks []int  `json:"ranks"`
 	Count uint64 `json:"count,omitempty"`

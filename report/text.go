@@ -202,7 +202,7 @@ func wrapped(text string, width int) []string {
 	return append(lines, line)
 }
 
-// basis writes the doubts and the verdict.
+// basis writes the caveats and the verdict.
 func (t *textWriter) basis(res *analysis.Result) {
 	if label, text := silence(res); label != "" {
 		paint := t.paint.note
@@ -217,12 +217,12 @@ func (t *textWriter) basis(res *analysis.Result) {
 			}
 		}
 	}
-	for _, d := range res.Doubts {
+	for _, d := range res.Caveats {
 		ranks := ""
 		if len(d.Ranks) > 0 {
 			ranks = " [" + ranksOf(d.Ranks) + "]"
 		}
-		t.line("%s %s%s", t.paint.warning.Sprint("doubt:"), d.Text, ranks)
+		t.line("%s %s%s", t.paint.warning.Sprint("caveat:"), d.Text, ranks)
 	}
 	t.line("%s: %s", t.verdict(res), foundation(&res.Basis))
 }
@@ -237,15 +237,15 @@ func silence(res *analysis.Result) (label, text string) {
 	case b.Loads+b.Stores > 0 || b.Ranks < b.RanksInRun: // with ranks missing, little of the others is read
 		return "", ""
 	case b.Ended == 0: // how many parts are instrumented is said at the end
-		return "note", "no loads or stores were recorded before the run came to its end."
+		return "note", "no loads or stores were recorded before the run broke off."
 	case b.Instruments > 0 && len(res.Findings) > 0: // what calls access is all that they need
 		return "", ""
 	case b.Instruments == 0:
 		return silenceWarning, "no loads or stores of the program were recorded, so only MPI calls were compared with one another.\n" +
-			"Was the program compiled and linked with `mcchk cc`? `mcchk doctor PROGRAM` says."
+			"Was the program compiled and linked with `mcchk cc`? Check with `mcchk doctor PROGRAM`."
 	}
 	return "note", "no loads or stores were recorded: the code compiled with `mcchk cc` touched neither window memory nor\n" +
-		"buffers of pending operations. If it should have, `mcchk doctor PROGRAM` lists the parts compiled otherwise."
+		"buffers of pending operations. If it should have, `mcchk doctor PROGRAM` lists the parts not compiled with it."
 }
 
 // seen says how often there was what a finding is, and where.

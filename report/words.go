@@ -25,16 +25,16 @@ func second(s *conflicts.Side) string {
 	return models.What(s) + " by " + explain.Who(s)
 }
 
-// locks names the locks that protect an access: "a shared lock of rank 1".
+// locks names the locks that protect an access: "a shared lock on rank 1".
 func locks(s *conflicts.Side) string {
 	var parts []string
 	for _, l := range s.Locks {
-		kind, target := "a shared lock", fmt.Sprintf(" of rank %d", l.Target)
+		kind, target := "a shared lock", fmt.Sprintf(" on rank %d", l.Target)
 		if l.Exclusive {
 			kind = "an exclusive lock"
 		}
 		if l.Target < 0 {
-			target = " of all ranks"
+			target = " on all ranks"
 		}
 		parts = append(parts, kind+target)
 	}
@@ -117,7 +117,7 @@ func plainFinding(f *conflicts.Finding, opts Options) string {
 	}
 	fmt.Fprintf(&b, "why: %s", f.Why)
 	for _, m := range f.Fixes {
-		fmt.Fprintf(&b, "\nmend: %s", m.Text)
+		fmt.Fprintf(&b, "\nfix: %s", m.Text)
 	}
 	return b.String()
 }

@@ -64,7 +64,7 @@ func TestFindingsAreThePlantedOnes(t *testing.T) {
 				dir, e := generate(t, c)
 				res, err := analysis.Run(context.Background(), dir, analysis.Options{Clock: size.clock})
 				require.NoError(t, err)
-				require.Empty(t, res.Doubts)
+				require.Empty(t, res.Caveats)
 				planted := slices.Clone(e.Races)
 				for i := range planted {
 					planted[i].Step = 0 // not to be seen in a finding

@@ -21,7 +21,7 @@ func (d *examination) binary(ctx context.Context, path string) {
 		}
 		switch strings.ToLower(filepath.Ext(path)) {
 		case ".c", ".cc", ".cpp", ".cxx", ".h", ".f", ".f90":
-			d.add(check, Problem, "give the program that is made of it", "%s is a source file", path)
+			d.add(check, Problem, "give the program built from it", "%s is a source file", path)
 			return
 		}
 		d.add(check, Problem, fix, "%s cannot be read: %v", path, err)
@@ -62,7 +62,7 @@ func (d *examination) build(path string, info *BuildInfo) {
 		d.add(check, Warning, "compile with --compiler clang (needs clang and llvm-link) for the fast way",
 			"%s: by calls (slower than inline), %s, %s", path, info.Compiler, info.MPI)
 	default:
-		d.add(check, Problem, "compile its sources, too, with mcchk cc", "%s: no load or store is recorded, only MPI calls", path)
+		d.add(check, Problem, "compile its sources with mcchk cc, too", "%s: no load or store is recorded, only MPI calls", path)
 	}
 	if n := len(info.Uninstrumented); n > 0 && info.Mode != ModeNone {
 		named := info.Uninstrumented[:min(n, maxNamed)]
@@ -118,7 +118,7 @@ func (d *examination) debugInformation(f *elf.File) {
 		if units == 1 {
 			files = "source file"
 		}
-		d.add(check, OK, "", "of %d %s: reports name source lines", units, files)
+		d.add(check, OK, "", "for %d %s: reports name source lines", units, files)
 	}
 }
 

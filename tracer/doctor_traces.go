@@ -29,7 +29,7 @@ func (d *examination) traceDir(dir string) {
 		err = unix.Access(place, unix.W_OK|unix.X_OK)
 	}
 	if err != nil {
-		d.add(check, Problem, "choose another with mcchk run -o, or have its permissions changed", "%s cannot be written: %v", dir, err)
+		d.add(check, Problem, "choose another with mcchk run -o, or change its permissions", "%s cannot be written: %v", dir, err)
 		return
 	}
 	var s unix.Statfs_t
@@ -78,7 +78,7 @@ func (d *examination) traces(dir string) {
 		d.add(check, Problem, "give each run a directory of its own (mcchk run -o), and move the files of the others elsewhere", "%v", err)
 		return
 	case errors.Is(err, fs.ErrPermission):
-		d.add(check, Problem, "have the permissions of the directory and its files changed", "%v", err)
+		d.add(check, Problem, "change the permissions of the directory and its files", "%v", err)
 		return
 	case err != nil:
 		d.add(check, Problem, "record the run again", "%v", err)
@@ -157,7 +157,7 @@ func (d *examination) runRecord(dir string) {
 	case r.Exit == nil:
 		d.add(check, Warning, "wait for its end, or record it again", "it has not ended, or mcchk run was killed: the traces may be cut")
 	case *r.Exit != 0:
-		d.add(check, Warning, "see what the program said; its traces count as far as they go", "the program ended with status %d", *r.Exit)
+		d.add(check, Warning, "see the program's messages; its traces are usable up to that point", "the program ended with status %d", *r.Exit)
 	default:
 		d.add(check, OK, "", "the program ended with status 0")
 	}
@@ -167,12 +167,12 @@ func (d *examination) runRecord(dir string) {
 func (d *examination) symbolTable(dir string) {
 	const check = "source lines"
 	if _, err := os.Stat(filepath.Join(dir, SymbolsFile)); err != nil {
-		d.add(check, Warning, "analyse on the machine of the run, where the program lies", "they are not stored with the traces: %v", err)
+		d.add(check, Warning, "analyse on the machine of the run, where the program is", "they are not stored with the traces: %v", err)
 		return
 	}
 	text := "with their text"
 	if _, err := os.Stat(filepath.Join(dir, SourcesFile)); err != nil {
-		text = "without their text, which reports take from the files as far as they are at hand"
+		text = "without their text, which reports take from the files if they are available"
 	}
 	d.add(check, OK, "", "stored with the traces, %s", text)
 }

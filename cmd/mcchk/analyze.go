@@ -49,12 +49,12 @@ type output struct {
 
 func (o *analyzeOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.clock, "clock", evc.Auto, "clocks to order events by: evc (encoded vector clocks), vector, or auto, which takes the cheaper one")
+	f.StringVar(&o.clock, "clock", evc.Auto, "clocks that order events: evc (encoded vector clocks), vector, or auto (the cheaper)")
 	f.StringVar(&o.model, "memory-model", "auto", "memory model of windows: auto (what MPI_WIN_MODEL says), unified or separate")
-	f.BoolVar(&o.predict, "predict", false, "also warn of what would race had locks been granted in another order (MC202)")
-	f.IntVar(&o.jobs, "jobs", 0, "workers; 0 takes one a processor")
-	f.BoolVar(&o.pairwise, "pairwise", false, "compare every two accesses, as the papers do: the same findings, for comparison of the time")
-	f.BoolVar(&o.stats, "stats", false, "say on standard error what the analysis took: regions, clocks, memory, time")
+	f.BoolVar(&o.predict, "predict", false, "also warn of accesses that would race if locks were granted in another order (MC202)")
+	f.IntVar(&o.jobs, "jobs", 0, "parallel workers; 0: one per processor")
+	f.BoolVar(&o.pairwise, "pairwise", false, "compare every pair of accesses, as the papers do: slower, with the same findings")
+	f.BoolVar(&o.stats, "stats", false, "print the cost of the analysis on standard error: regions, clocks, memory, time")
 	registerCompletion(cmd, "memory-model", fixedWords(memoryModels...))
 	registerCompletion(cmd, "clock", fixedWords(evc.Names()...))
 	o.report.addFlags(cmd)
@@ -63,9 +63,9 @@ func (o *analyzeOptions) addFlags(cmd *cobra.Command) {
 func (o *reportOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	formats := strings.Join(report.Formats(), ", ")
-	f.StringArrayVar(&o.formats, "format", nil, "report as `FORMAT[=FILE]`: "+formats+"; repeatable (default text)")
-	f.StringVar(&o.failOn, "fail-on", "error", "exit with 1 for findings from this severity on: error, warning, note, never")
-	f.Var(&o.memory, "max-memory", "keep to about `SIZE` of memory, such as 512MiB or 2GiB; what does not fit goes to files in $TMPDIR; 0: no limit")
+	f.StringArrayVar(&o.formats, "format", nil, "write a report as `FORMAT[=FILE]`: "+formats+"; repeatable (default text)")
+	f.StringVar(&o.failOn, "fail-on", "error", "least severity of findings that gives exit status 1: error, warning, note, never")
+	f.Var(&o.memory, "max-memory", "use about `SIZE` of memory at most, such as 512MiB or 2GiB, and files in $TMPDIR for the rest; 0: no limit")
 	o.gate.addFlags(f)
 	registerCompletion(cmd, "format", fixedWords(report.Formats()...))
 	registerCompletion(cmd, "fail-on", fixedWords(severityNames()...))
@@ -135,17 +135,17 @@ func newAnalyzeCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "analyze DIR",
 		Short: "Report the races in recorded traces",
-		Long: `Reports the pairs of accesses in a directory of traces that conflict and that
-nothing orders. Findings go to standard output, all else to standard error.
+		Long: `Reports pairs of accesses, in a directory of traces, that conflict and that nothing
+orders. Findings go to standard output, everything else to standard error.
 
 Findings that a baseline (--baseline) or a suppressions file (--suppressions)
 accepts do not count.
 
-With --shard I/N it analyses one of N parts, and writes what it found to the file
-that -o names; 'mcchk merge' joins the parts. Started by srun or mpiexec with
-several tasks, it takes the part of its task, and adds ".I-of-N" to the name.
+With --shard I/N it analyses one of N parts and writes a partial result to the file
+named by -o; 'mcchk merge' joins the parts. Under srun or mpiexec with several
+tasks, each task analyses its own part, and ".I-of-N" is added to the name.
 
-Ctrl-C ends the analysis with a report of what it has found so far, and status 3.
+Ctrl-C ends the analysis with a report of the findings so far, and exit status 3.
 
 Exit status: 0 nothing found at or above --fail-on, 1 findings, 2 wrong use,
 3 no verdict possible: traces unreadable or incomplete.`,
@@ -219,7 +219,7 @@ func (a *app) conclude(ctx context.Context, res *analysis.Result, o reportOption
 		return err
 	}
 	if interrupted {
-		return &statusError{exitFailure, errors.New("interrupted; the report holds what was found until then")}
+		return &statusError{exitFailure, errors.New("interrupted; the report has the findings so far")}
 	}
 	if status := verdictStatus(res, o.failOn); status != exitOK {
 		return &statusError{status: status}

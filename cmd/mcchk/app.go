@@ -101,8 +101,8 @@ func newRootCommand(a *app) *cobra.Command {
 		Use:   "mcchk",
 		Short: "Find memory consistency errors in MPI one-sided programs",
 		Long: `mcchk finds memory consistency errors (data races) in MPI programs that use
-one-sided communication: it compiles a program with 'mcchk cc', runs it traced
-with 'mcchk run', and reports pairs of accesses that nothing orders.
+one-sided communication. Compile the program with 'mcchk cc' and run it with
+'mcchk run', which reports pairs of conflicting accesses that nothing orders.
 
 Exit status: 0 nothing found at or above the threshold, 1 findings,
 2 wrong use, 3 no verdict possible.`,

@@ -29,12 +29,12 @@ func findings(severities ...conflicts.Severity) []conflicts.Finding {
 }
 
 func TestVerdictStatus(t *testing.T) {
-	doubts := []analysis.Doubt{{Kind: analysis.MissingRank}}
-	race := &analysis.Result{Verdict: analysis.Race, Findings: findings(conflicts.Error, conflicts.Warning), Doubts: doubts}
+	caveats := []analysis.Caveat{{Kind: analysis.MissingRank}}
+	race := &analysis.Result{Verdict: analysis.Race, Findings: findings(conflicts.Error, conflicts.Warning), Caveats: caveats}
 	warned := &analysis.Result{Verdict: analysis.NoRace, Findings: findings(conflicts.Warning)}
 	noted := &analysis.Result{Verdict: analysis.NoRace, Findings: findings(conflicts.Note)}
 	clean := &analysis.Result{Verdict: analysis.NoRace}
-	undecided := &analysis.Result{Verdict: analysis.Undecided, Findings: findings(conflicts.Warning), Doubts: doubts}
+	undecided := &analysis.Result{Verdict: analysis.Undecided, Findings: findings(conflicts.Warning), Caveats: caveats}
 	tests := []struct {
 		name   string
 		res    *analysis.Result
@@ -130,8 +130,8 @@ func TestCompileTrouble(t *testing.T) {
 		argv []string
 		want string
 	}{
-		{"an option of ours behind others", []string{"mcchk", "cc", "-o", "app", "app.c", "--mpicc", "mpicc.mpich"}, "mcchk's own options come first: --mpicc stands behind -o"},
-		{"the same with a value", []string{"mcchk", "cc", "-c", "--compiler=clang"}, "--compiler stands behind -c"},
+		{"an option of ours behind others", []string{"mcchk", "cc", "-o", "app", "app.c", "--mpicc", "mpicc.mpich"}, "mcchk's own options come first: --mpicc follows -o"},
+		{"the same with a value", []string{"mcchk", "cc", "-c", "--compiler=clang"}, "--compiler follows -c"},
 		{"nothing to compile", []string{"mcchk", "cc"}, "there is nothing to compile"},
 		{"options of ours alone", []string{"mcchk", "cc", "--verbose"}, "there is nothing to compile"},
 	} {

@@ -76,8 +76,12 @@ func callsPage(t *testing.T) string {
 <!-- Written by go test ./cmd/mcchk -run TestCallsPage -update, from mpi/table.go, tracer/runtime/mpi.tbl and tracer/unobserved.tbl. -->
 
 All functions of the C interface of MPI 4.0. Large-count forms (` + "`MPI_Name_c`" + `) go with ` + "`MPI_Name`" + `; those marked "MPI 4" are recorded where the library has them.
-[detection-model.md](detection-model.md) says what the words mean. *Signals*: which processes' later calls come after it. *Waits*: which earlier calls come before its return.
-*Completes*: which pending operations are over. *Memory*: which buffers it reads and writes; writes of a blocking call lie behind its waits, reads before its signals.
+[detection-model.md](detection-model.md) defines the words:
+
+- *signals*: the call happens before later calls of these processes
+- *waits*: these earlier calls happen before its return
+- *completes*: the pending operations that it completes
+- *memory*: the buffers that it reads and writes. A blocking call reads them before its signals, and writes them after its waits
 
 ## Calls that are understood
 
@@ -94,7 +98,7 @@ All functions of the C interface of MPI 4.0. Large-count forms (` + "`MPI_Name_c
 	b.WriteString(`
 ## Calls that are recorded, but not understood
 
-They bring in processes that the trace of a run knows nothing of. A run that calls one is never "no race found", and conflicts that it may have ordered are warnings.
+They add processes to a run that are not in its traces. The verdict on a run that calls one is never "no race found", and conflicts that the call may have ordered are warnings.
 
 `)
 	for _, name := range notUnderstood {
@@ -103,7 +107,7 @@ They bring in processes that the trace of a run knows nothing of. A run that cal
 	b.WriteString(`
 ## Calls that are not recorded
 
-Local calls: they order no processes, complete nothing, and touch no memory but their own small results.
+Local calls: they order no processes, complete no operations, and touch no memory except their own small results.
 
 | call | what it is |
 | --- | --- |

@@ -15,12 +15,12 @@ traced. Takes the place of the compiler in builds: make CC="mcchk cc",
 CMAKE_C_COMPILER=mcchk-cc (a link to mcchk under that name).
 
 Options of mcchk's own come first; everything after them goes to the compiler:
-  --mpicc X        the MPI compiler to use (else $MCCHK_MPICC, $MCCHK_MPICXX,
-                   else as .mcchk.yaml says, else mpicc, mpicxx)
-  --compiler X     the compiler under it: gcc or clang (else $MCCHK_COMPILER,
-                   else as .mcchk.yaml says, else its own)
-  --verbose        say on standard error what is done
-  -h, --help       this text; of the compiler only after another argument`
+  --mpicc X        the MPI compiler to use (default: $MCCHK_MPICC or
+                   $MCCHK_MPICXX, then .mcchk.yaml, then mpicc or mpicxx)
+  --compiler X     the compiler underneath: gcc or clang (default:
+                   $MCCHK_COMPILER, then .mcchk.yaml, then the MPI compiler's)
+  --verbose        print on standard error what is done
+  -h, --help       this text; after another argument, the compiler's own help`
 
 // newCompileCommand makes cc and cxx.
 func newCompileCommand(a *app, language tracer.Language) *cobra.Command {
@@ -105,7 +105,7 @@ func compileOptions(args []string) (tracer.CompileOptions, error) {
 func misplaced(args []string) error {
 	for _, arg := range args {
 		if name, _, _ := strings.Cut(arg, "="); name == "--mpicc" || name == "--compiler" {
-			return usagef("mcchk's own options come first: %s stands behind %s, where it would go to the compiler", name, args[0])
+			return usagef("mcchk's own options come first: %s follows %s, so it would go to the compiler", name, args[0])
 		}
 	}
 	return nil

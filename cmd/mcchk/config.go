@@ -26,10 +26,10 @@ func newConfigCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Print the settings in force, and where each comes from",
-		Long: `Prints every setting with its value and where the value comes from: the command
-line (the flags of analyze, run and doctor are taken here, too), the environment
-(MCCHK_NAME), the nearest ` + config.FileName + ` in the working directory or above it, or
-the default, in this order.`,
+		Long: `Prints every setting with its value and its source. In order of precedence: the
+command line (this command accepts the flags of analyze, run and doctor), the
+environment (MCCHK_NAME), the nearest ` + config.FileName + ` in the working directory or
+above it, and the default.`,
 		Example: "  mcchk config\n  mcchk config --fail-on warning --json",
 		Args:    needs(0, 0, "nothing"),
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -22,7 +22,7 @@ func (o *doctorOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.tracer.MPICXX, "mpicxx", "", "MPI compiler for C++ (default $MCCHK_MPICXX, else mpicxx)")
 	f.StringVar(&o.tracer.Compiler, "compiler", "", "compiler under it: gcc or clang (default $MCCHK_COMPILER, else its own)")
 	f.StringVar(&o.tracer.MPIExec, "mpiexec", "", "launcher to compare the program with (default mpiexec)")
-	f.StringVarP(&o.tracer.TraceDir, "output", "o", defaultTraceDir, "directory in which mcchk run will write traces: can it be written, is there room?")
+	f.StringVarP(&o.tracer.TraceDir, "output", "o", defaultTraceDir, "directory for the traces of mcchk run: check that it is writable and has room")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 }
 
@@ -30,15 +30,15 @@ func newDoctorCommand(a *app) *cobra.Command {
 	var o doctorOptions
 	cmd := &cobra.Command{
 		Use:   "doctor [PROGRAM | DIR]",
-		Short: "Say whether compilers, MPI, a program or traces are as they must be",
-		Long: `Says whether compilers, MPI library and the directory for traces are as tracing
-needs them, and of a program: how it was instrumented, which parts are not,
-whether it has debug information, and which MPI library it is of.
+		Short: "Check compilers and MPI, a program, or recorded traces",
+		Long: `Checks that the compilers, the MPI library and the directory for traces meet the
+needs of tracing. For a program, also tells how it was instrumented, which parts
+were not, whether it has debug information, and which MPI library it uses.
 
-Of a directory of traces: whether they are whole, and all of one run, and how
-that run ended.
+For a directory of traces, tells whether they are complete and all from one run,
+and how that run ended.
 
-Exit status: 0 no problem, 1 problems, 2 wrong use, 3 it could not be found out.`,
+Exit status: 0 no problem, 1 problems, 2 wrong use, 3 the checks failed.`,
 		Example: "  mcchk doctor ./app\n  mcchk doctor mcchk-traces",
 		Args:    needs(0, 1, "one program or one directory of traces, or none"),
 		RunE: func(cmd *cobra.Command, args []string) error {

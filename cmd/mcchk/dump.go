@@ -21,7 +21,7 @@ type dumpOptions struct {
 }
 
 func (o *dumpOptions) addFlags(f *pflag.FlagSet) {
-	f.IntSliceVar(&o.ranks, "rank", nil, "of a directory only these ranks (default all)")
+	f.IntSliceVar(&o.ranks, "rank", nil, "only these ranks of a directory (default all)")
 }
 
 func newDumpCommand(a *app) *cobra.Command {
@@ -29,9 +29,9 @@ func newDumpCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dump FILE|DIR",
 		Short: "Print traces as JSON Lines",
-		Long: `Prints a trace file, or those of a directory one after another by rank, as JSON
-Lines: one object a line, a header first. 'mcchk pack' makes trace files of them.
-What can be read of a damaged file is printed; the exit status is then 3.`,
+		Long: `Prints a trace file, or all those of a directory in rank order, as JSON Lines: one
+object per line, header first. 'mcchk pack' turns them back into trace files.
+Of a damaged file it prints what can be read, and the exit status is 3.`,
 		Example: "  mcchk dump traces --rank 0 | grep MPI_Win_fence",
 		Args:    needs(1, 1, "a trace file or a directory of traces"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.dump(cmd.Context(), args[0], o) },

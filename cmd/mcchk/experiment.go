@@ -30,7 +30,7 @@ draws those of a directory.`,
 		Args: needs(1, 1, "growth or scale"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			names := []string{"growth", "scale"}
-			return usagef("there is no experiment %q%s; there are growth and scale", args[0], didYouMean(args[0], names))
+			return usagef("there is no experiment %q%s; the experiments are growth and scale", args[0], didYouMean(args[0], names))
 		},
 	}
 	cmd.AddCommand(newGrowthCommand(a), newScaleCommand(a))
@@ -75,10 +75,10 @@ until an encoded clock has 32n bits, the size of a plain vector, for n = 10 to
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.experimentGrowth(cmd.Context(), o) },
 	}
 	f, g := cmd.Flags(), &o.growth
-	f.IntVar(&g.Runs, "runs", 10, "simulations that each point of figures 3 and 7 is the mean of")
+	f.IntVar(&g.Runs, "runs", 10, "simulations averaged for each point of figures 3 and 7")
 	f.Float64Var(&g.Delay, "delay", experiments.DefaultDelay, "mean delay of messages, in events of one process")
-	f.Uint64Var(&g.Seed, "seed", 1, "seed of all that is drawn at random")
-	f.IntVar(&g.Jobs, "jobs", 0, "simulations at a time; 0 takes one a processor")
+	f.Uint64Var(&g.Seed, "seed", 1, "random seed")
+	f.IntVar(&g.Jobs, "jobs", 0, "parallel simulations; 0: one per processor")
 	addOutputFlag(cmd, &o.output)
 	return cmd
 }
@@ -121,10 +121,10 @@ func newScaleCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scale -o DIR",
 		Short: "Time and memory with encoded and with vector clocks, 512 to 8,192 processes",
-		Long: `Generates traces of more and more processes, analyses each with one clock after
-the other, every time in a process of its own, and compares time and peak
-memory. Vector clocks of 8,192 processes take several GiB; --ranks asks for
-other numbers. GOGC and GOMEMLIMIT are passed on; GOGC is 100 when not set.`,
+		Long: `Generates traces of growing numbers of processes, analyses each with every clock,
+each time in a separate process, and compares time and peak memory. Vector clocks
+of 8,192 processes take several GiB; --ranks selects other numbers. GOGC and
+GOMEMLIMIT are passed on; GOGC is 100 when not set.`,
 		Example: "  mcchk experiment scale -o experiments\n  mcchk experiment scale --pattern ring --ranks 64,128 --steps 1000 -o experiments",
 		Args:    needs(0, 0, "nothing"),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return a.experimentScale(cmd.Context(), o) },
@@ -132,11 +132,11 @@ other numbers. GOGC and GOMEMLIMIT are passed on; GOGC is 100 when not set.`,
 	f, s := cmd.Flags(), &o.scale
 	f.StringVar(&s.Pattern, "pattern", synth.LockOptions, "what the programs do: "+strings.Join(synth.Patterns(), ", "))
 	f.IntSliceVar(&s.Ranks, "ranks", []int{512, 1024, 2048, 4096, 8192}, "numbers of processes")
-	f.StringSliceVar(&s.Clocks, "clock", []string{evc.Encoded, evc.Vector}, "clocks, as analyze --clock takes them")
+	f.StringSliceVar(&s.Clocks, "clock", []string{evc.Encoded, evc.Vector}, "clocks, as for analyze --clock")
 	f.Int64Var(&s.Steps, "steps", 4, "repetitions of the pattern in each trace")
 	f.IntVar(&s.Runs, "runs", 3, "analyses of each trace with each clock; the median counts")
-	f.Uint64Var(&s.Seed, "seed", 1, "seed of all that is drawn at random")
-	f.StringVar(&s.Dir, "traces", "", "directory in which traces are made for a while (default that for temporary files)")
+	f.Uint64Var(&s.Seed, "seed", 1, "random seed")
+	f.StringVar(&s.Dir, "traces", "", "directory for temporary traces (default: that for temporary files)")
 	addOutputFlag(cmd, &o.output)
 	registerCompletion(cmd, "pattern", cobra.FixedCompletions(describedPatterns("\t"), cobra.ShellCompDirectiveNoFileComp))
 	registerCompletion(cmd, "clock", cobra.FixedCompletions([]string{evc.Encoded, evc.Vector}, cobra.ShellCompDirectiveNoFileComp))

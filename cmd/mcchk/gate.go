@@ -20,10 +20,10 @@ type gateOptions struct {
 }
 
 func (o *gateOptions) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.baseline, "baseline", "", "`FILE` of known findings: only others count")
+	f.StringVar(&o.baseline, "baseline", "", "`FILE` of known findings, which do not count")
 	f.StringVar(&o.writeBaseline, "write-baseline", "", "write all findings that are not suppressed to `FILE`, for --baseline")
 	f.StringVar(&o.suppressions, "suppressions", "", "`FILE` of findings that do not count, with reasons")
-	f.StringVar(&o.writeSuppression, "gen-suppressions", "", "write entries for --suppressions to `FILE`, one a finding, their reasons left open")
+	f.StringVar(&o.writeSuppression, "gen-suppressions", "", "write entries for --suppressions to `FILE`, one per finding, for you to fill in the reasons")
 }
 
 // read reads the files, before anything takes time.
@@ -54,8 +54,8 @@ func (a *app) gate(res *analysis.Result, o *gateOptions) *analysis.Result {
 // writeGate writes the baseline and the suppressions that were asked for.
 func (a *app) writeGate(res *analysis.Result, o *gateOptions) error {
 	if o.writeBaseline != "" {
-		if len(res.Doubts) > 0 {
-			a.say("warning: the baseline rests on an incomplete run, see the doubts of the report")
+		if len(res.Caveats) > 0 {
+			a.say("warning: the baseline comes from an incomplete run; see the caveats in the report")
 		}
 		if err := gate.NewBaseline(res).WriteFile(o.writeBaseline); err != nil {
 			return err
@@ -71,8 +71,8 @@ func (a *app) writeGate(res *analysis.Result, o *gateOptions) error {
 
 func (a *app) sayOutcome(res *analysis.Result, outcome gate.Outcome, o *gateOptions) {
 	if n := len(outcome.Vanished); n > 0 {
-		why := "fixed, or not met in this run; --write-baseline leaves them out"
-		if len(res.Doubts) > 0 {
+		why := "fixed, or not reached in this run; --write-baseline drops them"
+		if len(res.Caveats) > 0 {
 			why = "the run is incomplete, so they may still be there"
 		}
 		a.say("%s: %d of %d known findings were not found (%s):", o.baseline, n, len(o.files.Baseline.Findings), why)
@@ -82,6 +82,6 @@ func (a *app) sayOutcome(res *analysis.Result, outcome gate.Outcome, o *gateOpti
 	}
 	for i := range outcome.Unused {
 		s := &outcome.Unused[i]
-		a.say("warning: %s:%d: the entry fits no finding (%s)", o.suppressions, s.Line, s)
+		a.say("warning: %s:%d: the entry matches no finding (%s)", o.suppressions, s.Line, s)
 	}
 }

@@ -22,14 +22,14 @@ func (o *generateOptions) addFlags(cmd *cobra.Command) {
 	f, c := cmd.Flags(), &o.config
 	f.StringVar(&c.Pattern, "pattern", "", "what the program does: "+strings.Join(synth.Patterns(), ", "))
 	f.IntVar(&c.Ranks, "ranks", 4, "processes")
-	f.Int64Var(&c.Accesses, "accesses", 0, "accesses in all: runs of loads or stores, and one-sided operations")
-	f.Int64Var(&c.Steps, "steps", 0, "repetitions of the pattern (default as many as --accesses needs)")
-	f.Uint64Var(&c.Seed, "seed", 1, "seed of all that is drawn at random")
+	f.Int64Var(&c.Accesses, "accesses", 0, "total accesses: runs of loads or stores, and one-sided operations")
+	f.Int64Var(&c.Steps, "steps", 0, "repetitions of the pattern (default: as many as --accesses needs)")
+	f.Uint64Var(&c.Seed, "seed", 1, "random seed")
 	f.IntVar(&c.Races, "races", 0, "planted races; "+synth.ExpectedFile+" lists them")
 	f.IntVar(&c.Dims, "dims", 0, "halo: dimensions of the grid of processes, 2 or 3 (default 2)")
 	f.StringVar(&c.Sync, "sync", "", "halo: synchronization, fence, pscw or messages (default fence)")
 	f.BoolVar(&c.Compress, "compress", false, "compress the files with zstd")
-	f.IntVar(&c.Jobs, "jobs", 0, "files written side by side; 0 takes one a processor")
+	f.IntVar(&c.Jobs, "jobs", 0, "files written in parallel; 0: one per processor")
 	f.StringVarP(&o.output, "output", "o", "", "directory for the traces")
 	fixed := func(words ...string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
@@ -60,19 +60,18 @@ func newGenerateCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "generate --pattern PATTERN (--accesses M | --steps S) -o DIR",
 		Short: "Write synthetic traces of any size, with races at known places",
-		Long: `Writes the traces of a program that does not exist: to try mcchk, to measure it,
-and to see that it finds what it should. Patterns:
+		Long: `Writes traces of an imaginary program: to try out mcchk, to measure it, and to
+check that it finds what it should. Patterns:
 
 ` + patterns + `
-No pattern races by itself. --races plants races: pairs of accesses with source
-places of their own (planted.c), one finding each. ` + synth.ExpectedFile + ` beside the traces
-says what was generated and what must be found, with rules, places, processes
-and bytes.
+No pattern has races of its own. --races plants races: pairs of accesses with
+their own source lines (planted.c), one finding each. ` + synth.ExpectedFile + ` in the same
+directory lists what was generated and what must be found, with rules, lines,
+processes and bytes.
 
-An access is one record that touches memory which others may touch: a run of
-loads or stores, as a tracer records the loop over a row, or a one-sided
-operation. The same options write the same bytes. A directory with other files
-in it is refused.`,
+An access is one record that touches memory others may touch: a run of loads or
+stores, as the tracer records the loop over a row, or a one-sided operation. The
+same options write the same bytes. A directory with other files in it is refused.`,
 		Example: `  mcchk generate --pattern halo --ranks 16 --accesses 1000000 --races 5 -o traces
   mcchk analyze traces`,
 		Args: needs(0, 0, "nothing"),

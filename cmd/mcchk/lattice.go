@@ -60,10 +60,10 @@ func (o *foundOptions) check() error {
 
 func (o *latticeOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.IntVar(&o.region, "region", -1, "concurrent region `N`, from 0 on, as findings name it in the JSON report")
-	f.StringVar(&o.finding, "finding", "", "what is around a finding: its `NUMBER`, from 1 on in the order of the JSON report, or the beginning of its fingerprint")
-	f.IntVar(&o.around, "around", 5, "with --finding: calls before and behind where its accesses begin and are complete")
-	f.IntVar(&o.limit, "limit", 2000, "with --region: events, of which the first are kept; 0: all")
+	f.IntVar(&o.region, "region", -1, "concurrent region `N`, from 0, as numbered in the JSON report")
+	f.StringVar(&o.finding, "finding", "", "a finding: its `NUMBER`, from 1 in the order of the JSON report, or the beginning of its fingerprint")
+	f.IntVar(&o.around, "around", 5, "with --finding: calls to show before and after the start and the completion of its accesses")
+	f.IntVar(&o.limit, "limit", 2000, "with --region: show at most this many events, the first ones; 0: all")
 	f.StringVar(&o.format, "format", "", "svg, dot (Graphviz) or json (default svg); with --total-order text or json (default text)")
 	f.StringVarP(&o.output, "output", "o", "", "file to write (default standard output)")
 	f.BoolVar(&o.order, "total-order", false, "list all events in one order that is consistent with all dependences")
@@ -76,16 +76,16 @@ func newLatticeCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lattice DIR (--finding N | --region N)",
 		Short: "Draw what orders the events around a finding, or of a region",
-		Long: `Draws the event lattice of one concurrent region, or of what is around the
-accesses of a finding: a line for each process, its calls, the accesses of
-findings, and what orders events of different processes directly; what other
-dependences imply is left out.
+		Long: `Draws the event lattice of one concurrent region, or of the surroundings of a
+finding: a line for each process with its calls and the accesses of findings, and
+the direct dependences between processes. Dependences that others imply are left
+out.
 
-The events are in an order in which every prefix is a consistent cut.
---total-order lists them in such an order that does not depend on the replay.
+Every prefix of the events, in the order written, is a consistent cut.
+--total-order lists them in such an order that does not depend on timing.
 
-Exit status: 0 drawn, 2 wrong use, also a finding or region that does not exist,
-3 the traces cannot be read.`,
+Exit status: 0 drawn, 2 wrong use (including a finding or region that does not
+exist), 3 the traces cannot be read.`,
 		Example: `  mcchk lattice traces --finding 1 -o finding.svg
   mcchk lattice traces --region 2 --format dot | dot -Tpdf -o region.pdf
   mcchk lattice traces --region 2 --total-order`,
@@ -155,7 +155,7 @@ func (a *app) analyzed(ctx context.Context, dir string, o foundOptions) (*analys
 	for _, w := range res.Warnings {
 		a.say("warning: %s", w)
 	}
-	for _, d := range res.Doubts {
+	for _, d := range res.Caveats {
 		a.say("note: %s", d.Text)
 	}
 	return res, nil

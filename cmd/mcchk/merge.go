@@ -17,12 +17,12 @@ func newMergeCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "merge FILE...",
 		Short: "Join the partial results of an analysis in parts",
-		Long: `Joins the partial results that 'mcchk analyze --shard' wrote, and reports the same
-that one analysis of all would have reported. All parts must be there, of the same
-traces, analysed with the same options by the same version of mcchk.
+		Long: `Joins the partial results of 'mcchk analyze --shard' into the report that a single
+analysis would have written. All parts must be present, and come from the same
+traces, options and version of mcchk.
 
-Exit status: as of 'mcchk analyze'; 3 also when a part is missing, damaged, or
-does not belong to the others.`,
+Exit status: as for 'mcchk analyze'; also 3 when a part is missing, damaged, or
+does not belong with the others.`,
 		Example: `  mcchk analyze --shard 1/2 traces -o part-1
   mcchk analyze --shard 2/2 traces -o part-2
   mcchk merge part-1 part-2`,
@@ -50,12 +50,12 @@ func (a *app) merge(ctx context.Context, paths []string, o reportOptions) error 
 		parts = append(parts, p)
 	}
 	if len(bad) > 0 {
-		return fmt.Errorf("%w\nanalyse such parts again: mcchk analyze --shard I/N DIR -o FILE", errors.Join(bad...))
+		return fmt.Errorf("%w\nanalyse these parts again: mcchk analyze --shard I/N DIR -o FILE", errors.Join(bad...))
 	}
 	res, err := analysis.MergePartials(parts)
 	var missing *analysis.MissingParts
 	if errors.As(err, &missing) {
-		return fmt.Errorf("%w\nanalyse such a part: mcchk analyze --shard %s%s %s -o %s", err,
+		return fmt.Errorf("%w\nto analyse one: mcchk analyze --shard %s%s %s -o %s", err,
 			missing.Parts[0], parts[0].Options.Flags(), parts[0].Directory, filepath.Join(filepath.Dir(paths[0]), "mcchk-part."+strings.Replace(missing.Parts[0], "/", "-of-", 1)))
 	}
 	if err != nil {

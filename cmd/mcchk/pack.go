@@ -29,11 +29,11 @@ func newPackCommand(a *app) *cobra.Command {
 	var o packOptions
 	cmd := &cobra.Command{
 		Use:   "pack FILE.jsonl... -o FILE|DIR",
-		Short: "Make trace files of JSON Lines",
-		Long: `Makes trace files of JSON Lines as 'mcchk dump' prints them, or as written by
-hand (docs/trace-format.md). Each header line begins a new process, so one file
-may hold several. With a directory as the output, the files there are named
-after their ranks; "-" reads standard input.`,
+		Short: "Make trace files from JSON Lines",
+		Long: `Makes trace files from JSON Lines, printed by 'mcchk dump' or written by hand
+(docs/trace-format.md). Each header line begins a new process, so one file may
+hold several. In an output directory, files are named after their ranks; "-"
+reads standard input.`,
 		Example: "  mcchk pack rank0.jsonl rank1.jsonl -o traces",
 		Args:    needs(1, -1, "a file of JSON Lines"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return a.pack(cmd.Context(), args, o) },
@@ -99,7 +99,7 @@ func (p *packing) input(ctx context.Context, stdin io.Reader, path string) error
 // process writes one trace file. It appears under its name when it is whole.
 func (p *packing) process(ctx context.Context, lines io.Reader, rank int, where string) error {
 	if other, ok := p.from[rank]; ok {
-		return fmt.Errorf("rank %d came already, from %s", rank, other)
+		return fmt.Errorf("rank %d is there already, from %s", rank, other)
 	}
 	if p.single && len(p.from) > 0 {
 		return usagef("%s is one file, and there are several processes: give a directory", p.output)

@@ -21,7 +21,7 @@ func (a *app) draw(ctx context.Context, res *analysis.Result, o reportOptions) {
 	pictures, err := a.backend.draw(ctx, res, analysis.Options{Progress: progress.update, MaxMemory: o.memory.limit()})
 	progress.clear()
 	if err != nil {
-		a.say("warning: the HTML report has no drawings of windows and events, for which the traces are read once more: %v", err)
+		a.say("warning: the HTML report has no drawings of windows and events, because the traces could not be read again: %v", err)
 		pictures = &analysis.Pictures{Missing: "The traces could not be read for the drawings of windows and events."}
 	}
 	res.Pictures = pictures

@@ -37,14 +37,13 @@ func newRunCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [-o DIR] -- COMMAND...",
 		Short: "Run a program traced, and analyse the traces",
-		Long: `Runs a command, usually an MPI launcher with a program that 'mcchk cc' built, with
-a fresh trace directory, and reports what 'mcchk analyze' finds in it. Source
-lines are stored with the traces, which can then be analysed on any machine:
-where they are, and the text of those recorded with four lines around each.
---no-sources leaves the text out.
+		Long: `Runs a command, usually an MPI launcher and a program built by 'mcchk cc', with a
+fresh trace directory, then analyses the traces as 'mcchk analyze' does. Source
+places, and the text of the recorded lines with four lines around each, are stored
+with the traces, so that they can be analysed on any machine. --no-sources leaves
+the text out.
 
-Exit status: that of the analysis, but 3 instead of 0 when the program itself
-failed.`,
+Exit status: that of the analysis, but 3 instead of 0 if the program itself failed.`,
 		Example: "  mcchk run -- mpiexec -n 2 ./app\n  mcchk run -o traces --no-analyze -- mpiexec -n 2 ./app",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if at := cmd.ArgsLenAtDash(); at > 0 || (at < 0 && len(args) > 0) {
@@ -82,7 +81,7 @@ func (a *app) runProgram(ctx context.Context, command []string, o runOptions) er
 	timedOut := errors.Is(err, tracer.ErrTimeout)
 	switch {
 	case timedOut:
-		a.say("%v; what was recorded until then is in %s", err, o.dir)
+		a.say("%v; what it recorded is in %s", err, o.dir)
 	case err != nil:
 		return programError(err, exit)
 	case exit != 0:
@@ -108,7 +107,7 @@ func (a *app) runProgram(ctx context.Context, command []string, o runOptions) er
 	}
 	if exit != 0 || timedOut {
 		// A run that failed is not passed, whatever its traces say.
-		a.say("the traces of the program have no findings, but it did not end well, so the exit status is %d", exitFailure)
+		a.say("the traces have no findings, but the program failed, so the exit status is %d", exitFailure)
 		return &statusError{status: exitFailure}
 	}
 	return nil

@@ -27,7 +27,7 @@ type shardOptions struct {
 }
 
 func (o *shardOptions) addFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.shard, "shard", shardAuto, "analyse part `I/N` only, and write a partial result for 'mcchk merge'; auto asks srun or mpiexec, none analyses all")
+	f.StringVar(&o.shard, "shard", shardAuto, "analyse part `I/N` only, and write a partial result for 'mcchk merge'; auto: the part that srun or mpiexec gives; none: analyse everything")
 	f.StringVarP(&o.output, "partial", "o", "", "`FILE` for the partial result (default "+defaultPartial+".I-of-N)")
 }
 

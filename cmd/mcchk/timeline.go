@@ -15,13 +15,13 @@ func newTimelineCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "timeline DIR",
 		Short: "Write the traces as a timeline for Perfetto or Chrome",
-		Long: `Writes the traces of a run as trace events (JSON) that https://ui.perfetto.dev
-and chrome://tracing open: a process for each rank with its threads, calls and
-epochs as slices, messages and other order between processes as flows, the
+		Long: `Writes the traces of a run as trace events (JSON), which https://ui.perfetto.dev
+and chrome://tracing display: a process for each rank with its threads; calls and
+epochs as slices; messages and other order between processes as flows; the
 accesses of findings as marks.
 
-Times are those that were recorded. Traces without recorded times, written by
-hand or by 'mcchk generate', get logical ones; the metadata say which.
+Times are the recorded ones. Traces without times, written by hand or by
+'mcchk generate', get logical times; the metadata tells which.
 
 Exit status: 0 written, 2 wrong use, 3 the traces cannot be read.`,
 		Example: "  mcchk timeline traces -o timeline.json",

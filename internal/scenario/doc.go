@@ -100,13 +100,13 @@
 //	  proposal synchronize: let rank 1 wait...
 //	  no proposal: ...accumulate...
 //	verdict race
-//	doubt unmatched: rank 0 never returned from MPI_Barrier...
+//	caveat unmatched: rank 0 never returned from MPI_Barrier...
 //
 // All findings are listed, in any order (those that read alike in that of the
 // report): the rule and the places that the finding is about, in its order, - for
 // an unknown one. "expect nothing" means that there are none.
 // Findings are errors unless they are marked. A scenario has one verdict and all
-// its doubts. Of a finding the explanation may be given: why, what was sought and
+// its caveats. Of a finding the explanation may be given: why, what was sought and
 // in vain, and what is proposed; if one proposal is given then all are. In texts
 // ... stands for anything; a text may be continued in a line that begins with |.
 //

@@ -13,7 +13,7 @@ type Expectation struct {
 	Under    string // the condition, "" for none
 	Verdict  string
 	Findings []*Finding
-	Doubts   []Note // whose texts are patterns
+	Caveats  []Note // whose texts are patterns
 	nothing  bool
 }
 
@@ -60,9 +60,9 @@ var expectations = map[string]func(*parser, string) error{
 		e.Verdict = rest
 		return nil
 	},
-	"doubt": func(p *parser, rest string) error {
+	"caveat": func(p *parser, rest string) error {
 		e := p.expectation()
-		return p.note(&e.Doubts, rest)
+		return p.note(&e.Caveats, rest)
 	},
 	"why:": func(p *parser, rest string) error {
 		return p.explain(func(f *Finding) *string {
@@ -133,7 +133,7 @@ func (p *parser) note(to *[]Note, text string) error {
 type Outcome struct {
 	Verdict  string
 	Findings []Found
-	Doubts   []Note
+	Caveats  []Note
 }
 
 // Found is a finding of it.
@@ -153,8 +153,8 @@ func (e *Expectation) Check(got *Outcome) error {
 	if e.Verdict != got.Verdict {
 		differ(e.Where, "the verdict is %q, not %q", got.Verdict, e.Verdict)
 	}
-	for _, d := range unlike(e.Doubts, got.Doubts) {
-		differ(e.Where, "doubts: %s", d)
+	for _, d := range unlike(e.Caveats, got.Caveats) {
+		differ(e.Where, "caveats: %s", d)
 	}
 	left := slices.Clone(got.Findings)
 	for _, f := range e.Findings {
@@ -249,8 +249,8 @@ func (o *Outcome) String() string {
 		b.WriteString("expect nothing\n")
 	}
 	fmt.Fprintf(&b, "verdict %s\n", o.Verdict)
-	for _, n := range o.Doubts {
-		fmt.Fprintf(&b, "doubt %s\n", n)
+	for _, n := range o.Caveats {
+		fmt.Fprintf(&b, "caveat %s\n", n)
 	}
 	return b.String()
 }

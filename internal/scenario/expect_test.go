@@ -24,7 +24,7 @@ func outcome() *Outcome {
 				Proposals: []Note{{"move", "move the load"}, {"lock", "take a lock, or two"}}},
 			{Text: "MC301 9 (warning)", Why: "no epoch"},
 		},
-		Doubts: []Note{{"unmatched", "rank 0 waits at a.c:12"}},
+		Caveats: []Note{{"unmatched", "rank 0 waits at a.c:12"}},
 	}
 }
 
@@ -40,9 +40,9 @@ expect MC102 3 b.c:7
   proposal lock: ... lock, or ...
   no proposal: ...fence...
 verdict race
-doubt unmatched: rank 0 waits...
+caveat unmatched: rank 0 waits...
 `
-	inShort = "expect MC102 3 b.c:7\nexpect MC301 9 (warning)\nverdict race\ndoubt unmatched: ...\n"
+	inShort = "expect MC102 3 b.c:7\nexpect MC301 9 (warning)\nverdict race\ncaveat unmatched: ...\n"
 )
 
 func TestCheck(t *testing.T) {
@@ -67,8 +67,8 @@ func TestCheckFails(t *testing.T) {
 		{"  proposal move: move ...\n", "", `"lock: take a lock, or two" is too many`},
 		{"proposal move: move ...", "proposal move: ... store", `"move: move the load" does not fit`},
 		{"...fence...", "...load...", `there is a proposal "move the load"`},
-		{"doubt unmatched: rank 0", "doubt lost: rank 0", "t.txt:1: doubts:"},
-		{"doubt unmatched: rank 0 waits...\n", "", `t.txt:1: doubts: "unmatched: rank 0 waits at a.c:12" is too many`},
+		{"caveat unmatched: rank 0", "caveat lost: rank 0", "t.txt:1: caveats:"},
+		{"caveat unmatched: rank 0 waits...\n", "", `t.txt:1: caveats: "unmatched: rank 0 waits at a.c:12" is too many`},
 	} {
 		text := strings.Replace(inDetail, tt.old, tt.new, 1)
 		require.NotEqual(t, inDetail, text)

@@ -246,7 +246,7 @@ func TestErrors(t *testing.T) {
 		{"expect", `t.txt:1: "expect RULE PLACE…" or "expect nothing" is expected`},
 		{"why: so", `t.txt:1: an explanation stands behind`},
 		{"expect nothing\nproposal move: it", `t.txt:2: an explanation stands behind`},
-		{"doubt unmatched", `t.txt:1: "KIND: TEXT" is expected`},
+		{"caveat unmatched", `t.txt:1: "KIND: TEXT" is expected`},
 		{"verdict race\nverdict race", "t.txt:2: a second verdict"},
 		{"under", "t.txt:1: a condition is expected"},
 	} {

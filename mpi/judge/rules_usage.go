@@ -7,11 +7,11 @@ import "github.com/mcchk/mcchk/conflicts"
 
 var outsideEpoch = conflicts.Rule{
 	ID:       conflicts.RuleOutsideEpoch,
-	Title:    "a one-sided call is made outside of any epoch",
+	Title:    "a one-sided call is made outside any epoch",
 	Severity: conflicts.Error,
-	Text: `A one-sided operation is called while no access epoch of the process covers its target. Such operations may be called only between the synchronization calls that open and close an access epoch on the window (section 12.5): two fences, MPI_Win_start and MPI_Win_complete with the target in the group, MPI_Win_lock and MPI_Win_unlock of the target, or MPI_Win_lock_all and MPI_Win_unlock_all. No call completes an operation that belongs to no epoch.
+	Text: `A one-sided operation is called while no access epoch of the process covers its target. Such operations are allowed only between the synchronization calls that open and close an access epoch on the window (section 12.5): two fences, MPI_Win_start and MPI_Win_complete with the target in the group, MPI_Win_lock and MPI_Win_unlock of the target, or MPI_Win_lock_all and MPI_Win_unlock_all. An operation outside any epoch is never completed.
 
-A fence with MPI_MODE_NOSUCCEED opens no epoch (section 12.5.5). A lock epoch covers the locked target only. Calls of the request forms (MPI_Rput, MPI_Rget, MPI_Raccumulate, MPI_Rget_accumulate) are for lock epochs only (section 12.3.5).`,
+A fence with MPI_MODE_NOSUCCEED opens no epoch (section 12.5.5). A lock epoch covers only the locked target. The request-based calls (MPI_Rput, MPI_Rget, MPI_Raccumulate, MPI_Rget_accumulate) are allowed in lock epochs only (section 12.3.5).`,
 	Wrong: `MPI_Win_lock(MPI_LOCK_SHARED, 1, 0, win);
 MPI_Put(&a, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
 MPI_Put(&b, 1, MPI_INT, 2, 0, 1, MPI_INT, win); // rank 2 is not locked
@@ -22,18 +22,18 @@ MPI_Put(&a, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
 MPI_Put(&b, 1, MPI_INT, 2, 0, 1, MPI_INT, win);
 MPI_Win_unlock(2, win);
 MPI_Win_unlock(1, win);`,
-	Fix: "Move the call between the calls that open and close an epoch, or open one for its target before it.",
+	Fix: "Move the call between the calls that open and close an epoch, or open an epoch for its target first.",
 }
 
 var outsideWindow = conflicts.Rule{
 	ID:       conflicts.RuleOutsideWindow,
-	Title:    "a one-sided operation accesses memory outside of the window",
+	Title:    "a one-sided operation accesses memory outside the window",
 	Severity: conflicts.Error,
-	Text: `The bytes that an operation accesses at its target do not all lie in the target's part of the window. They begin at the base that the target gave, plus the target displacement times the displacement unit that the target gave, and must be contained in the window (section 12.3). Each process may expose a part of its own size, also none. What counts are the bytes of the target datatype; its holes may lie anywhere.
+	Text: `The bytes that an operation accesses at its target do not all lie in the target's part of the window. They start at the target's base address, plus the target displacement times the target's displacement unit, and must be contained in the window (section 12.3). Each process chooses the size of its own part, which may be zero. Only the bytes of the target datatype count; its holes may lie anywhere.
 
 In a dynamic window the displacement is an address at the target (MPI_Get_address there), and the bytes must lie in memory that the target has attached and not detached (section 12.2.4).
 
-Such an operation may overwrite other memory of the target, end the program, or seem to work.`,
+Such an operation may overwrite other memory of the target, crash the program, or appear to work.`,
 	Wrong: `int memory[10];
 MPI_Win_create(memory, sizeof memory, sizeof(int), MPI_INFO_NULL, comm, &win);
 MPI_Win_fence(0, win);
@@ -44,28 +44,28 @@ MPI_Win_create(memory, sizeof memory, sizeof(int), MPI_INFO_NULL, comm, &win);
 MPI_Win_fence(0, win);
 MPI_Put(&x, 1, MPI_INT, 1, 9, 1, MPI_INT, win);
 MPI_Win_fence(0, win);`,
-	Fix: "Correct the target displacement (in units of the target's disp_unit, not in bytes unless that is 1), the count or the datatype; or let the target expose a larger part; in a dynamic window let it attach the memory first.",
+	Fix: "Correct the target displacement (in units of the target's disp_unit, not in bytes unless that is 1), the count or the datatype; or let the target expose a larger part; in a dynamic window, let the target attach the memory first.",
 }
 
 var notOpened = conflicts.Rule{
 	ID:       conflicts.RuleNotOpened,
-	Title:    "a synchronization call lacks the call that opens its epoch",
+	Title:    "a synchronization call has no matching call that opens its epoch",
 	Severity: conflicts.Error,
-	Text:     `A call that ends an epoch, or is allowed in an epoch only, is made while no such epoch is open: MPI_Win_unlock of a target that is not locked, MPI_Win_unlock_all without MPI_Win_lock_all, MPI_Win_complete without MPI_Win_start, MPI_Win_wait or MPI_Win_test without MPI_Win_post (sections 12.5.2 and 12.5.3), or a flush outside of a lock epoch (section 12.5.4). The call completes nothing, so that operations which it was meant for are pending still.`,
+	Text:     `A call that closes an epoch, or is allowed only within one, is made while no such epoch is open: MPI_Win_unlock of a target that is not locked, MPI_Win_unlock_all without MPI_Win_lock_all, MPI_Win_complete without MPI_Win_start, MPI_Win_wait or MPI_Win_test without MPI_Win_post (sections 12.5.2 and 12.5.3), or a flush outside a lock epoch (section 12.5.4). The call completes nothing, so the operations that it was meant to complete are still pending.`,
 	Wrong: `MPI_Win_lock_all(0, win);
 MPI_Put(&a, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
 MPI_Win_unlock(1, win);`,
 	Right: `MPI_Win_lock_all(0, win);
 MPI_Put(&a, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
 MPI_Win_unlock_all(win);`,
-	Fix: "Open the epoch before, on the same window and for the same target; or drop the call.",
+	Fix: "Open the epoch first, on the same window and for the same target; or remove the call.",
 }
 
 var mixedEpochs = conflicts.Rule{
 	ID:       conflicts.RuleMixedEpochs,
-	Title:    "epochs on one window overlap that must not",
+	Title:    "epochs on one window overlap",
 	Severity: conflicts.Error,
-	Text: `A process opens an access epoch on a window while another of its access epochs on the same window is open. Access epochs of a process on one window must be disjoint, and so must its exposure epochs (section 12.5). Only lock epochs of different targets may be open at once, but not beside MPI_Win_lock_all. A process's part of a window must not be locked and exposed (between MPI_Win_post and MPI_Win_wait) at the same time (section 12.5.3).
+	Text: `A process opens an access epoch on a window while another of its access epochs on the same window is open. Access epochs of a process on one window must be disjoint, and so must its exposure epochs (section 12.5). Only lock epochs of different targets may be open at the same time, and none together with MPI_Win_lock_all. A process's part of a window must not be locked and exposed (between MPI_Win_post and MPI_Win_wait) at the same time (section 12.5.3).
 
 A fence opens an epoch only if operations follow it: a lock or MPI_Win_start right after a fence is allowed. Once operations have been issued, another fence has to close the epoch first. Epochs on different windows are independent.`,
 	Wrong: `MPI_Win_fence(0, win);
@@ -79,14 +79,14 @@ MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
 MPI_Win_lock(MPI_LOCK_SHARED, 2, 0, win);
 MPI_Put(&b, 1, MPI_INT, 2, 0, 1, MPI_INT, win);
 MPI_Win_unlock(2, win);`,
-	Fix: "Close the epoch that is open before the next one is opened, or use a second window over the same memory.",
+	Fix: "Close the open epoch before opening the next, or use a second window over the same memory.",
 }
 
 var neverClosed = conflicts.Rule{
 	ID:       conflicts.RuleNeverClosed,
 	Title:    "an epoch is never closed",
 	Severity: conflicts.Error,
-	Text:     `An epoch is open when its window is freed or the process calls MPI_Finalize: a lock without unlock, MPI_Win_start without MPI_Win_complete, MPI_Win_post without MPI_Win_wait, or operations after a fence that no other fence follows. Each call that opens an epoch has to be matched by the one that closes it (section 12.5); the window may be freed only when the process has completed its part in all communication on it (section 12.2.5). Operations of such an epoch may never reach their target, and a lock keeps others out for ever.`,
+	Text:     `An epoch is open when its window is freed or the process calls MPI_Finalize: a lock without unlock, MPI_Win_start without MPI_Win_complete, MPI_Win_post without MPI_Win_wait, or operations after a fence that no other fence follows. Each call that opens an epoch has to be matched by the one that closes it (section 12.5); the window may be freed only when the process has completed its part in all communication on it (section 12.2.5). Operations of such an epoch may never reach their target, and a lock is never released.`,
 	Wrong: `MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, win);
 MPI_Put(&a, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
 MPI_Win_flush(1, win);
@@ -102,7 +102,7 @@ var freedPending = conflicts.Rule{
 	ID:       conflicts.RuleFreedPending,
 	Title:    "a window is freed while operations on it are pending",
 	Severity: conflicts.Error,
-	Text:     `MPI_Win_free is called while operations that the process issued on the window are not complete: the epoch that they belong to is still open, and no flush completed them. A process may free a window only after it has completed its part in all communication on it (section 12.2.5). MPI_Win_free completes nothing: the data may never arrive, or be written to memory that has another use by then.`,
+	Text:     `MPI_Win_free is called while operations that the process issued on the window are not complete: the epoch that they belong to is still open, and no flush completed them. A process may free a window only after it has completed its part in all communication on it (section 12.2.5). MPI_Win_free completes nothing: the data may never arrive, or may be written to memory that is in use for something else by then.`,
 	Wrong: `MPI_Win_fence(0, win);
 MPI_Put(&a, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
 MPI_Win_free(&win);`,
@@ -117,13 +117,13 @@ var memoryGone = conflicts.Rule{
 	ID:       conflicts.RuleMemoryGone,
 	Title:    "memory of a pending operation is freed or goes out of scope",
 	Severity: conflicts.Error,
-	Text: `Memory is given up while an operation may still access it: a buffer of a one-sided operation, a message or a collective call that is not complete is freed, or was a local variable of a function that returns; or window memory is freed, or detached from a dynamic window, while operations of other processes on it may be under way, or freed before later ones. The memory must stay until the operation completes (section 3.7.2 for messages, section 12.3 for one-sided operations), and window memory until MPI_Win_free or MPI_Win_detach (sections 12.2.4 and 12.2.5). What was put there next may be sent, or be overwritten.
+	Text: `Memory is released while an operation may still access it. Either the buffer of a pending one-sided operation, message or collective call is freed, or is a local variable of a function that returns; or window memory is freed, or detached from a dynamic window, while operations of other processes on it may be in flight, or freed before later ones. The memory must stay valid until the operation completes (section 3.7.2 for messages, section 12.3 for one-sided operations), and window memory until MPI_Win_free or MPI_Win_detach (sections 12.2.4 and 12.2.5). Whatever is stored there next may be sent, or be overwritten.
 
-The second place is where the memory was freed or detached, or the function that returned.`,
+The second place in the report is where the memory was freed or detached, or the function that returned.`,
 	Wrong: `void send_mark(MPI_Win win) {
     int mark = 1;
     MPI_Put(&mark, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
-}                                // mark is gone, the put pending
+}                                // mark is gone, the put is pending
 
 send_mark(win);
 MPI_Win_fence(0, win);`,
@@ -134,16 +134,16 @@ MPI_Win_fence(0, win);`,
 
 send_mark(win);
 MPI_Win_fence(0, win);`,
-	Fix: "Complete the operation before the memory is given up (close the epoch, flush, or wait for the request), or let the memory live longer.",
+	Fix: "Complete the operation before the memory is released (close the epoch, flush, or wait for the request), or keep the memory for longer.",
 }
 
 var callOrder = conflicts.Rule{
 	ID:       conflicts.RuleCallOrder,
-	Title:    "processes make collective calls in different order",
+	Title:    "processes make collective calls in different orders",
 	Severity: conflicts.Error,
-	Text: `All members of a communicator make the same collective calls on it, in the same order, with the same root (section 6.14 and the descriptions of the calls); and so do all members of a window (fences, MPI_Win_free). The assertions MPI_MODE_NOPRECEDE and MPI_MODE_NOSUCCEED are given by all members or by none (section 12.5.5). Blocking calls on different communicators or windows must come in one order as well, since each may wait for all members: a program that could deadlock is wrong also where the MPI library lets it pass.
+	Text: `All members of a communicator must make the same collective calls on it, in the same order and with the same root (section 6.14 and the descriptions of the calls), and so must all members of a window (fences, MPI_Win_free). MPI_MODE_NOPRECEDE and MPI_MODE_NOSUCCEED must be asserted by all members or by none (section 12.5.5). Blocking calls on different communicators or windows must come in the same order as well, since each may wait for all members: a program that could deadlock is wrong even where the MPI library does not deadlock.
 
-What the processes exchange after such calls, and what is ordered before what, is not defined; conflicts found after that point may be consequences.`,
+After such calls it is undefined what the processes exchange and what is ordered; conflicts found after that point may be consequences.`,
 	Wrong: `if (rank == 0) {
     MPI_Barrier(comm);
     MPI_Win_fence(0, win);

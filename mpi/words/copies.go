@@ -18,11 +18,11 @@ func copies(w *explain.Wording) conflicts.Explanation {
 	owner := fmt.Sprintf("rank %d", f.Owner)
 	sought := conflicts.Sought{
 		Kind: conflicts.SoughtVisibility,
-		Text: fmt.Sprintf("a call of %s that brings the copies of its window together, between %s and %s: there is none", owner, w.Access(local), w.Access(op)),
+		Text: fmt.Sprintf("a call of %s that synchronizes the copies of its window, between %s and %s: there is none", owner, w.Access(local), w.Access(op)),
 	}
 	e := conflicts.Explanation{Sought: []conflicts.Sought{sought}}
 	if f.Rule == conflicts.RuleCopyUpdates {
-		e.Why = fmt.Sprintf("%s of %s changes the private copy of its window, and %s of rank %d the public one, with no call of %s between the two that brings the copies together; MPI forbids that under the separate memory model even at different places",
+		e.Why = fmt.Sprintf("%s of %s changes the private copy of its window, and %s of rank %d the public one, with no call of %s between the two that synchronizes the copies; MPI forbids that under the separate memory model even at different places",
 			w.Access(local), owner, w.Access(op), op.Rank, owner)
 		e.Fixes = []conflicts.Fix{
 			explain.Propose(conflicts.FixSynchronize, "let %s synchronize the window between the two (fence, or complete the operation, synchronize the processes and call MPI_Win_sync)", owner),
@@ -30,7 +30,7 @@ func copies(w *explain.Wording) conflicts.Explanation {
 		}
 		return e
 	}
-	e.Why = fmt.Sprintf("under the separate memory model %s of %s uses the private copy of its window, and %s of rank %d the public one; %s makes no call between the two that brings the copies together",
+	e.Why = fmt.Sprintf("under the separate memory model %s of %s uses the private copy of its window, and %s of rank %d the public one; %s makes no call between the two that synchronizes the copies",
 		w.Access(local), owner, w.Access(op), op.Rank, owner)
 	call := "MPI_Win_sync on this window between the two, once the first is complete"
 	switch {

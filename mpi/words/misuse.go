@@ -15,10 +15,10 @@ func (vocabulary) Message(w *explain.Wording) string {
 	}
 	switch f.Rule {
 	case conflicts.RuleCopies:
-		return w.Meet(" without a call that makes the one visible to the other")
+		return w.Conflict(" without a call that makes one visible to the other")
 	case conflicts.RuleCopyUpdates:
 		lead, other := explain.Sides(f)
-		return fmt.Sprintf("%s and %s update different places of %s, and no call between them brings its copies together", w.By(lead), w.By(other), w.Where())
+		return fmt.Sprintf("%s and %s update different places of %s, and no call between them synchronizes its copies", w.By(lead), w.By(other), w.Where())
 	}
 	return ""
 }
@@ -29,11 +29,11 @@ func misuse(w *explain.Wording) string {
 	call, other := w.By(&f.First), &f.Second
 	switch f.Rule {
 	case conflicts.RuleOutsideEpoch:
-		return call + " stands outside of any epoch in which it may be called"
+		return call + " is called outside any epoch that allows it"
 	case conflicts.RuleOutsideWindow:
-		return fmt.Sprintf("%s accesses memory outside of the window of rank %d", call, f.Owner)
+		return fmt.Sprintf("%s accesses memory outside the window of rank %d", call, f.Owner)
 	case conflicts.RuleNotOpened:
-		return call + " stands without the call that opens its epoch"
+		return call + " has no matching call that opens its epoch"
 	case conflicts.RuleMixedEpochs:
 		return call + " overlaps an epoch that is open on the window"
 	case conflicts.RuleNeverClosed:

@@ -16,7 +16,7 @@ func (vocabulary) Late(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix
 	case explain.ClosedBy(a, b):
 		return exposed(w, a, b)
 	case isStart(a) && b.Rank == w.Finding.Owner:
-		return []conflicts.Fix{explain.Propose(conflicts.FixMove, "move %s behind the MPI_Win_wait that closes the exposure epoch", w.Access(b))}
+		return []conflicts.Fix{explain.Propose(conflicts.FixMove, "move %s after the MPI_Win_wait that closes the exposure epoch", w.Access(b))}
 	}
 	return nil
 }
@@ -52,18 +52,18 @@ func fence(w *explain.Wording, a, b *conflicts.Side) conflicts.Fix {
 }
 
 // exposed: a process accesses its memory between its MPI_Win_post and its
-// MPI_Win_wait. It may do so before or behind, and the value is another.
+// MPI_Win_wait. It may do so before or after, and the value is another.
 func exposed(w *explain.Wording, op, own *conflicts.Side) []conflicts.Fix {
 	post := "the MPI_Win_post that opens the exposure epoch"
 	if mpi.FactsOf(own.Started.Call).Opens == mpi.ExposureEpoch {
 		post = w.Call(own.Started)
 	}
 	before := explain.ProposeAt(conflicts.FixMove, own.Started, "move %s before %s%s", w.Deed(own), post, w.Outcome(own, op))
-	behind := explain.ProposeAt(conflicts.FixMove, op.Done, "move %s behind %s%s", w.Deed(own), w.Call(op.Done), w.Outcome(op, own))
+	after := explain.ProposeAt(conflicts.FixMove, op.Done, "move %s after %s%s", w.Deed(own), w.Call(op.Done), w.Outcome(op, own))
 	if op.Write && !own.Write {
-		return []conflicts.Fix{behind, before}
+		return []conflicts.Fix{after, before}
 	}
-	return []conflicts.Fix{before, behind}
+	return []conflicts.Fix{before, after}
 }
 
 // Atomic says with which accumulate operations the two may meet. There are none
@@ -97,7 +97,7 @@ func (vocabulary) Atomic(w *explain.Wording, a, b *conflicts.Side) (conflicts.Fi
 	if kind == "" {
 		kind = " of one datatype"
 	}
-	return explain.Propose(conflicts.FixOperation, "use %s, if any order will do: accumulate operations%s may meet", strings.Join(parts, " and "), kind), true
+	return explain.Propose(conflicts.FixOperation, "use %s, if any order will do: concurrent accumulate operations%s are allowed", strings.Join(parts, " and "), kind), true
 }
 
 // inTheirOrder: accumulate operations of one process are ordered.
@@ -107,7 +107,7 @@ func inTheirOrder(w *explain.Wording, a, b *conflicts.Side) (conflicts.Fix, bool
 		return conflicts.Fix{}, false
 	}
 	return explain.Propose(conflicts.FixOperation,
-		"use accumulate operations for both (MPI_REPLACE for a put, MPI_NO_OP for a get): those of one process to one place take effect in their order"), true
+		"use accumulate operations for both (MPI_REPLACE for a put, MPI_NO_OP for a get): those of one process to one location take effect in program order"), true
 }
 
 // joins reports whether the accumulate operation that would take the place of s
@@ -141,9 +141,9 @@ func (vocabulary) Lock(w *explain.Wording, a, b *conflicts.Side) (conflicts.Fix,
 	}
 	instead := ""
 	if lockedAll(a) || lockedAll(b) {
-		instead = ", instead of within MPI_Win_lock_all, where MPI allows no other lock"
+		instead = ", instead of MPI_Win_lock_all, within which MPI allows no other lock"
 	}
-	return explain.Propose(conflicts.FixLock, "make each access between an MPI_Win_lock(MPI_LOCK_EXCLUSIVE, …) of rank %d and an MPI_Win_unlock of its own%s, if either order will do",
+	return explain.Propose(conflicts.FixLock, "enclose each access in its own MPI_Win_lock(MPI_LOCK_EXCLUSIVE, …) on rank %d and MPI_Win_unlock%s, if either order will do",
 		w.Finding.Owner, instead), true
 }
 

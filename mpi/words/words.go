@@ -25,15 +25,15 @@ func Explain(f *conflicts.Finding) conflicts.Explanation {
 	case conflicts.RuleShared:
 		e := w.Explain()
 		e.Fixes = []conflicts.Fix{
-			explain.Propose(conflicts.FixSynchronize, "put MPI_Win_sync, a barrier or a message from the one process to the other, and MPI_Win_sync again between the two accesses"),
-			explain.Propose(conflicts.FixSynchronize, "put MPI_Win_fence between the two accesses"),
+			explain.Propose(conflicts.FixSynchronize, "between the two accesses, call MPI_Win_sync, then synchronize the processes (a barrier, or a message from one to the other), then call MPI_Win_sync again"),
+			explain.Propose(conflicts.FixSynchronize, "call MPI_Win_fence between the two accesses"),
 		}
 		return e
 	case conflicts.RuleAtomicOp:
 		e := w.Explain()
-		e.Why = fmt.Sprintf("MPI promises atomicity only for the same operation or MPI_NO_OP, and these are %s and %s; %s", f.First.Op, f.Second.Op, e.Why)
-		e = explain.First(e, explain.Propose(conflicts.FixOperation, "use the same operation in both"))
-		e.Fixes = append(e.Fixes, explain.Propose(conflicts.FixOther, "leave it if the MPI library in use promises that the two are atomic to each other"))
+		e.Why = fmt.Sprintf("MPI guarantees atomicity only for the same operation or MPI_NO_OP, and these are %s and %s; %s", f.First.Op, f.Second.Op, e.Why)
+		e = explain.First(e, explain.Propose(conflicts.FixOperation, "use the same operation in both calls"))
+		e.Fixes = append(e.Fixes, explain.Propose(conflicts.FixOther, "leave it as it is if the MPI library in use guarantees that the two are atomic with respect to each other"))
 		return e
 	}
 	return w.Explain()
@@ -56,7 +56,7 @@ const Loose = "MPI_MODE_NOPRECEDE"
 
 // Bypassed says that a program calls functions of the profiling interface.
 func Bypassed(functions string) string {
-	return fmt.Sprintf("the program has calls of %s, which are not recorded: call the functions as MPI_…", functions)
+	return fmt.Sprintf("calls of %s are not recorded: call the functions as MPI_…", functions)
 }
 
 // Epoch says in which epoch an access was made: "fence epoch"; "" where none
@@ -120,11 +120,11 @@ func (vocabulary) Idle(fn string, s *conflicts.Side) string {
 	case call.Copies:
 		return "completes no operation"
 	case call.Window:
-		return "does not complete it: it is of another window, target or kind"
+		return "does not complete it: it is for another window, target or kind of epoch"
 	case call.Completes == mpi.CompletesRequests:
 		return "completes requests only, and not this one"
 	}
-	return "it completes no one-sided operation"
+	return "completes no one-sided operation"
 }
 
 // Completing says which call would complete an access earlier than it is.

@@ -55,7 +55,7 @@ function frameOf(frame) {
 // sourceOf shows the line of an access with some around it, and a caret.
 function sourceOf(s) {
   const lines = s.file ? data.files[s.file - 1].lines || {} : {};
-  if (lines[s.line] === undefined) return h('p', { class: 'nosource' }, 'The source is not at hand.');
+  if (lines[s.line] === undefined) return h('p', { class: 'nosource' }, 'The source is not available.');
   const numbers = Object.keys(lines).map(Number).filter((n) => Math.abs(n - s.line) <= 2).sort((a, b) => a - b);
   const width = String(numbers[numbers.length - 1]).length;
   const rows = [];

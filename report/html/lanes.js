@@ -191,7 +191,7 @@ function laneDescription(sides, lanes) {
 function laneLegend(sides, edges, missing) {
   const parts = ['A', 'B'].slice(0, sides.length).map((name, n) => `${name}: ${text(sides[n].what)}`);
   if (sides.some((s) => s.pending)) parts.push('thick bar: from the call until what completes it');
-  if (edges.length > 0) parts.push('arrow: as far as the one process had heard of the other');
+  if (edges.length > 0) parts.push('arrow: the last call of one process that happens before the other access');
   if (missing) parts.push('dashed line with ✕: the order that is missing');
   return parts.join(' · ');
 }

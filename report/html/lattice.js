@@ -148,7 +148,7 @@ function stateAt(l, cut, a) {
   if (!cut.has[a.e]) return 'has not begun';
   const ends = a.d >= 0 ? a.d : a.e;
   if (a.d < 0 || cut.has[ends]) return a.d < 0 ? 'has happened' : 'is complete';
-  return 'is under way';
+  return 'is pending';
 }
 
 function cutText(f, cut) {

@@ -6,7 +6,7 @@ const mostMarks = 40; // findings that a table names
 
 function setUpWindows() {
   const at = byId('window-maps');
-  if (data.missing) at.append(h('p', { class: 'doubt' }, data.missing));
+  if (data.missing) at.append(h('p', { class: 'caveat' }, data.missing));
   if (data.windows.length === 0 && !data.missing) at.append(h('p', {}, 'No window was touched.'));
   if (data.windows.length > 0 && !data.missing) at.append(h('p', {}, 'What each process touched in the whole run, whenever it did. Bytes that findings are about are marked with ✖; where many lie close together, one mark with their number stands for all. A fold, ⋯, stands for bytes that nobody touched.'));
   data.windows.forEach((w, i) => at.append(windowSection(w, i)));

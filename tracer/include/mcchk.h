@@ -1,9 +1,9 @@
 /* mcchk.h - order that no MPI call shows, declared to mcchk
  *
- * For programs whose processes agree by polling: on a flag that a put sets, on
- * a lock of compare-and-swap, on a counter. What a process did before
- * mcchk_signal comes before what another does after the mcchk_wait that matches
- * it. See "Order that no MPI call shows" in the user guide.
+ * For programs whose processes synchronize by polling: a flag that a put sets, a
+ * lock built from compare-and-swap, a counter. What a process did before
+ * mcchk_signal happens before what another does after the matching mcchk_wait.
+ * See "Order that no MPI call shows" in the user guide.
  *
  * These are calls of MPI_Pcontrol, which does nothing in a program that is not
  * compiled with mcchk cc; no library is needed.
@@ -15,8 +15,8 @@
 
 /* Signal on, and wait for, a resource: a number from 0 to 62 at a process of a
  * window. Signal before the operation that others look for (the release of a
- * lock, the flag), and after the flush that completes what they are to find; wait
- * behind the loop that found it. A wait waits for all signals so far. */
+ * lock, the flag), and after the flush that completes what they are to find. Wait
+ * after the loop that found it. A wait waits for all signals so far. */
 #define mcchk_signal(win, rank, resource) MPI_Pcontrol(7101, (win), (int)(rank), (int)(resource))
 #define mcchk_wait(win, rank, resource) MPI_Pcontrol(7102, (win), (int)(rank), (int)(resource))
 

@@ -11,33 +11,33 @@ import (
 	"github.com/mcchk/mcchk/models"
 )
 
-// doubts lists why the result does not rest on the whole run, as far as the
+// caveats lists why the result does not rest on the whole run, as far as the
 // traces say so by themselves.
-func (r *run) doubts() []Doubt {
-	var out []Doubt
+func (r *run) caveats() []Caveat {
+	var out []Caveat
 	if missing := r.dir.Missing; len(missing) > 0 {
-		out = append(out, Doubt{
+		out = append(out, Caveat{
 			Kind: MissingRank, Ranks: missing, Count: uint64(len(missing)),
 			Text: fmt.Sprintf("%d of %d processes have no readable trace, so nothing is known of what they did or ordered; copy all rank files into one directory",
 				len(missing), r.dir.Ranks),
 		})
 	}
 	for _, bad := range r.dir.Bad {
-		out = append(out, Doubt{Kind: CutTrace, Text: fmt.Sprintf("a trace file cannot be read: %v", bad.Err)})
+		out = append(out, Caveat{Kind: CutTrace, Text: fmt.Sprintf("a trace file cannot be read: %v", bad.Err)})
 	}
 	out = append(out, r.cuts()...)
 	return append(out, r.uninstrumented()...)
 }
 
 // interrupted says how far an analysis came that was interrupted.
-func (r *run) interrupted() Doubt {
+func (r *run) interrupted() Caveat {
 	at := ""
 	if read, all := r.dir.BytesRead(), r.bytes(); all > 0 {
 		at = fmt.Sprintf(" and %d %% of the traces", 100*min(read, all)/all)
 	}
-	return Doubt{
+	return Caveat{
 		Kind: Interrupted,
-		Text: fmt.Sprintf("the analysis was interrupted after %s%s: what follows was not analysed, and calls there that complete or order something are not known",
+		Text: fmt.Sprintf("the analysis was interrupted after %s%s: the rest was not analysed, so calls in it that complete or order accesses are not known",
 			plural(uint64(r.regions), "concurrent region", "concurrent regions"), at),
 	}
 }
@@ -50,27 +50,27 @@ func (r *run) bytes() int64 {
 	return r.dir.Bytes()
 }
 
-// doubts lists all doubts, sorted.
-func (n *namer) doubts(e *evidence) []Doubt {
-	out := slices.Clone(e.Doubts)
+// caveats lists all caveats, sorted.
+func (n *namer) caveats(e *evidence) []Caveat {
+	out := slices.Clone(e.Caveats)
 	for _, p := range e.Problems {
-		out = append(out, n.doubt(p))
+		out = append(out, n.caveat(p))
 	}
 	if n.weakened > 0 {
-		out = append(out, Doubt{
+		out = append(out, Caveat{
 			Kind: NotUnderstood, Count: n.weakened,
 			Text: fmt.Sprintf("%s between processes counted as a warning, because %s may have ordered them",
 				plural(n.weakened, "conflict", "conflicts"), strings.Join(n.unknown, ", ")),
 		})
 	}
-	slices.SortStableFunc(out, func(a, b Doubt) int {
+	slices.SortStableFunc(out, func(a, b Caveat) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), slices.Compare(a.Ranks, b.Ranks), cmp.Compare(a.Text, b.Text))
 	})
 	return out
 }
 
 // cuts tells of traces that end before their process did; equal ones together.
-func (r *run) cuts() []Doubt {
+func (r *run) cuts() []Caveat {
 	byReason := map[string][]int{}
 	at := map[string]int64{}
 	for rank, reader := range r.readers {
@@ -83,9 +83,9 @@ func (r *run) cuts() []Doubt {
 			at[cut.Reason] = cut.Offset
 		}
 	}
-	var out []Doubt
+	var out []Caveat
 	for reason, ranks := range byReason {
-		out = append(out, Doubt{
+		out = append(out, Caveat{
 			Kind: CutTrace, Ranks: ranks, Count: uint64(len(ranks)),
 			Text: fmt.Sprintf("a trace ends early (%s, offset %d of the first): the run was analysed up to there", reason, at[reason]),
 		})
@@ -100,7 +100,7 @@ type buildInfo struct {
 }
 
 // uninstrumented tells of code whose loads and stores nobody records.
-func (r *run) uninstrumented() []Doubt {
+func (r *run) uninstrumented() []Caveat {
 	var none []int
 	parts, past := map[string][]int{}, map[string][]int{}
 	for rank, reader := range r.readers {
@@ -125,21 +125,21 @@ func (r *run) uninstrumented() []Doubt {
 			}
 		}
 	}
-	var out []Doubt
+	var out []Caveat
 	if len(none) > 0 {
-		out = append(out, Doubt{
+		out = append(out, Caveat{
 			Kind: NotInstrumented, Ranks: none, Count: uint64(len(none)),
 			Text: "no part of the program is instrumented, so its loads and stores were not seen: compile it with mcchk cc, not only link it",
 		})
 	}
 	for list, ranks := range parts {
-		out = append(out, Doubt{
+		out = append(out, Caveat{
 			Kind: NotInstrumented, Ranks: ranks, Count: uint64(strings.Count(list, ", ") + 1),
 			Text: fmt.Sprintf("loads and stores of these parts of the program were not seen, because mcchk cc did not compile them: %s", list),
 		})
 	}
 	for list, ranks := range past {
-		out = append(out, Doubt{
+		out = append(out, Caveat{
 			Kind: NotUnderstood, Ranks: ranks, Count: uint64(strings.Count(list, ", ") + 1),
 			Text: models.Bypassed(list),
 		})
@@ -147,9 +147,9 @@ func (r *run) uninstrumented() []Doubt {
 	return out
 }
 
-// doubt words a problem of the replay.
-func (n *namer) doubt(p core.Problem) Doubt {
-	d := Doubt{Ranks: p.Ranks, Count: p.Count, Text: p.Text}
+// caveat words a problem of the replay.
+func (n *namer) caveat(p core.Problem) Caveat {
+	d := Caveat{Ranks: p.Ranks, Count: p.Count, Text: p.Text}
 	where := ""
 	if p.Call != nil {
 		where = n.where(p.Call)
@@ -161,7 +161,7 @@ func (n *namer) doubt(p core.Problem) Doubt {
 		if p.Text != "" {
 			d.Text += " (" + p.Text + ")"
 		}
-		d.Text += where + ": what they order, complete or access is not part of the result"
+		d.Text += where + ": what they order, complete or access is missing from the result"
 	case core.Lost:
 		d.Kind = LostEvents
 		d.Text = fmt.Sprintf("%s lost: %s", plural(p.Count, "event was", "events were"), p.Text)
@@ -169,10 +169,10 @@ func (n *namer) doubt(p core.Problem) Doubt {
 		d.Kind = CutTrace
 	case core.Threads:
 		d.Kind = Threads
-		d.Text += "; the order among threads is taken as it was observed, so that conflicts between them may go unseen"
+		d.Text += "; threads count as ordered the way they ran, so conflicts between them may go unseen"
 	case core.Failed:
 		d.Kind = NotUnderstood
-		d.Text = fmt.Sprintf("%s of %s returned an error%s and counted as if not made", plural(p.Count, "call", "calls"), p.Fn, where)
+		d.Text = fmt.Sprintf("%s of %s returned an error%s and %s ignored", plural(p.Count, "call", "calls"), p.Fn, where, was(p.Count))
 	case core.Mismatch:
 		d.Kind = Unmatched
 		d.Text += where + ": what the calls order after that is not known"
