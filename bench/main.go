@@ -30,7 +30,7 @@ func main() {
 	var o options
 	flag.IntVar(&o.rounds, "rounds", 5, "at most so many launches of each program with Open MPI, plain and traced in turn; half as many with MPICH, and of each analysis")
 	flag.StringVar(&o.only, "only", "", "run one part: programs, analysis, growth, matrix or report")
-	flag.StringVar(&o.match, "match", "", "of the matrix, only patterns with this text in their name")
+	flag.StringVar(&o.match, "match", "", "of the matrix, only patterns whose names match a regular expression")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
