@@ -29,7 +29,8 @@ import (
 func main() {
 	var o options
 	flag.IntVar(&o.rounds, "rounds", 5, "at most so many launches of each program with Open MPI, plain and traced in turn; half as many with MPICH, and of each analysis")
-	flag.StringVar(&o.only, "only", "", "run one part: programs, analysis, growth or report")
+	flag.StringVar(&o.only, "only", "", "run one part: programs, analysis, growth, matrix or report")
+	flag.StringVar(&o.match, "match", "", "of the matrix, only patterns whose names match a regular expression")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -42,11 +43,12 @@ func main() {
 type options struct {
 	rounds int
 	only   string
+	match  string
 }
 
 func (o options) run(ctx context.Context, out io.Writer) error {
-	if o.rounds < 1 || !slices.Contains([]string{"", "programs", "analysis", "growth", "report"}, o.only) {
-		return errors.New("-rounds must be positive, and -only programs, analysis, growth or report")
+	if o.rounds < 1 || !slices.Contains([]string{"", "programs", "analysis", "growth", "matrix", "report"}, o.only) {
+		return errors.New("-rounds must be positive, and -only programs, analysis, growth, matrix or report")
 	}
 	work, err := os.MkdirTemp("", "mcchk-bench-")
 	if err != nil {
@@ -67,6 +69,11 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 	}
 	if o.only == "" || o.only == "growth" {
 		if err := o.growth(ctx, out, work); err != nil {
+			return err
+		}
+	}
+	if o.only == "matrix" {
+		if err := o.matrix(ctx, out, work); err != nil {
 			return err
 		}
 	}

@@ -143,6 +143,26 @@ func (p *script) access(line int, store bool, addr, count uint64) error {
 	return p.w.Access(&trace.Access{Addr: addr, Size: element, Stride: element, Count: count, Stack: stack, Store: store})
 }
 
+// atomic writes an atomic load of a number.
+func (p *script) atomic(line int, addr uint64) error {
+	stack, err := p.stack(line)
+	if err != nil {
+		return err
+	}
+	p.elements++
+	return p.w.Access(&trace.Access{Addr: addr, Size: element, Stride: element, Count: 1, Stack: stack, Atomic: true})
+}
+
+// exchange writes a message to the next process, and one from that before.
+func (p *script) exchange() error {
+	right, left := (p.rank+1)%p.ranks, (p.rank+p.ranks-1)%p.ranks
+	return p.call(13, "MPI_Sendrecv", trace.Args{
+		"sendbuf": buffersBase + 1<<40, "sendcount": 1, "sendtype": intType, "dest": right,
+		"recvbuf": buffersBase + 1<<41, "recvcount": 1, "recvtype": intType, "source": left,
+		"comm": trace.CommWorld, "status": []int{left, 0, 4, 0},
+	})
+}
+
 // put writes a put of adjacent numbers to an offset in the target's window.
 func (p *script) put(line, target int, from uint64, to, count int) error {
 	return p.call(line, "MPI_Put", trace.Args{
@@ -222,17 +242,13 @@ func ringScript(barriers, steps int) func(*script) error {
 	const block = 16
 	return func(p *script) error {
 		p.call(10, "MPI_Win_lock_all", trace.Args{"win": window})
-		right, left := (p.rank+1)%p.ranks, (p.rank+p.ranks-1)%p.ranks
+		right := (p.rank + 1) % p.ranks
 		for range barriers {
 			for step := range steps {
 				slot := step % p.ranks * block
 				p.put(11, right, buffersBase, slot, block)
 				p.call(12, "MPI_Win_flush", trace.Args{"rank": right, "win": window})
-				p.call(13, "MPI_Sendrecv", trace.Args{
-					"sendbuf": buffersBase + 1<<20, "sendcount": 1, "sendtype": intType, "dest": right,
-					"recvbuf": buffersBase + 1<<21, "recvcount": 1, "recvtype": intType, "source": left,
-					"comm": trace.CommWorld, "status": []int{left, 0, 4, 0},
-				})
+				p.exchange()
 				p.access(14, false, windowBase+uint64(slot)*element, block)
 			}
 			if err := p.call(15, "MPI_Barrier", trace.Args{"comm": trace.CommWorld}); err != nil {
