@@ -33,7 +33,7 @@ const (
 	matrixRanks  = 3
 	// Below these, figures are those of starting and of chance.
 	matrixSeconds = 0.03
-	matrixBytes   = 6 << 20
+	matrixBytes   = 16 << 20
 	// How often a pattern is measured before it counts as one that grows too fast.
 	matrixTries = 4
 	// matrixTimeout is how long an analysis may take, which counts as for ever.
