@@ -29,9 +29,9 @@ import (
 
 // Options of an analysis. The zero value is useful.
 type Options struct {
-	Clock string // evc.Auto (the default), evc.Encoded or evc.Vector
-	Jobs  int    // goroutines that search; 0: one for each CPU
-	Model Model  // of windows; "" is ModelAuto
+	Clock       string      // evc.Auto (the default), evc.Encoded or evc.Vector
+	Jobs        int         // goroutines that search; 0: one for each CPU
+	MemoryModel MemoryModel // of windows; "" is ModelAuto
 	// Pairwise compares every two accesses, as the papers do: the same findings,
 	// in a time that grows with the square of the accesses in a region.
 	Pairwise bool
@@ -60,17 +60,17 @@ type Progress struct {
 	Read, Bytes int64
 }
 
-// Model says by which memory model windows are judged (MPI 4.1, 12.4).
-type Model string
+// MemoryModel says by which memory model windows are judged (MPI 4.1, 12.4).
+type MemoryModel string
 
 // Memory models.
 const (
-	ModelAuto     Model = "auto"     // that of MPI_WIN_MODEL
-	ModelUnified  Model = "unified"  // the unified one
-	ModelSeparate Model = "separate" // the separate one: errors of rules MC109 and MC110 too
+	ModelAuto     MemoryModel = "auto"     // that of MPI_WIN_MODEL
+	ModelUnified  MemoryModel = "unified"  // the unified one
+	ModelSeparate MemoryModel = "separate" // the separate one: errors of rules MC109 and MC110 too
 )
 
-var memoryModels = []Model{"", ModelAuto, ModelUnified, ModelSeparate}
+var memoryModels = []MemoryModel{"", ModelAuto, ModelUnified, ModelSeparate}
 
 // ErrModel is the error of a memory model that does not exist.
 var ErrModel = errors.New("no such memory model")
@@ -99,8 +99,8 @@ func start(ctx context.Context, dir string, opts Options) (*run, error) {
 	if !slices.Contains(evc.Names(), opts.Clock) {
 		return nil, fmt.Errorf("%w: %q; there are %s", ErrClock, opts.Clock, strings.Join(evc.Names(), ", "))
 	}
-	if !slices.Contains(memoryModels, opts.Model) {
-		return nil, fmt.Errorf("%w: %q; there are %s, %s and %s", ErrModel, opts.Model, ModelAuto, ModelUnified, ModelSeparate)
+	if !slices.Contains(memoryModels, opts.MemoryModel) {
+		return nil, fmt.Errorf("%w: %q; there are %s, %s and %s", ErrModel, opts.MemoryModel, ModelAuto, ModelUnified, ModelSeparate)
 	}
 	d, err := trace.OpenDir(dir)
 	if err != nil {
@@ -216,7 +216,7 @@ func (r *run) replayOptions() core.Options {
 }
 
 // models returns the programming models for a replay.
-func (r *run) models() []core.Model { return models.New(string(cmp.Or(r.opts.Model, ModelAuto))) }
+func (r *run) models() []core.Model { return models.New(string(cmp.Or(r.opts.MemoryModel, ModelAuto))) }
 
 // search decodes, replays and searches, the one ahead of the other. The readers
 // are free afterwards.

@@ -213,7 +213,7 @@ func swapped(f *conflicts.Finding) bool {
 
 func (n *namer) side(site conflicts.Site, t *conflicts.Touch) conflicts.Side {
 	s := conflicts.Side{
-		Rank: int(site.Rank), Strand: t.Call.Strand, Event: t.Call.Pos, Call: site.Fn, Role: site.Role, Class: t.Class,
+		Rank: int(site.Rank), Thread: t.Call.Thread, Event: t.Call.Pos, Call: site.Fn, Role: site.Role, Class: t.Class,
 		Write: t.Write, Atomic: t.Atomic, Op: t.Op, Type: t.Type,
 		Stack:   n.stack(site.Rank, site.Stack),
 		Epoch:   t.Call.Mode,

@@ -119,7 +119,7 @@ func targetsOf(findings []conflicts.Finding, ranks, region int) []lattice.Target
 
 func targetOf(finding, number int, s *conflicts.Side, ranks int) lattice.Target {
 	t := lattice.Target{
-		Finding: finding, Side: number, At: lattice.Point{Rank: s.Rank, Pos: s.Event}, Strand: s.Strand, Name: s.Call,
+		Finding: finding, Side: number, At: lattice.Point{Rank: s.Rank, Pos: s.Event}, Strand: s.Thread, Name: s.Call,
 		Returns: s.Class == regions.CallBuffer && s.Write && !s.Pending,
 	}
 	if s.Call == "" {

@@ -29,7 +29,7 @@ func TestMaxMemory(t *testing.T) {
 			opts.phase = 6 + int(seed%30)
 		}
 		if seed%7 == 0 {
-			opts.Model = ModelSeparate
+			opts.MemoryModel = ModelSeparate
 		}
 		whole := inMemoryWith(t, files, opts)
 		opts.MaxMemory = tiny

@@ -22,7 +22,7 @@ import (
 
 // partialFormat is the version of the files. It changes with any change of
 // what they hold.
-const partialFormat = 5
+const partialFormat = 6
 
 // Errors of partial results.
 var (
@@ -66,7 +66,7 @@ type Partial struct {
 // partialOptions are the options that a result depends on.
 type partialOptions struct {
 	Clock   string
-	Model   Model
+	Model   MemoryModel
 	Predict bool
 }
 
@@ -80,7 +80,7 @@ type stackPlace struct {
 func newPartial(s Shard, o Options, run string, e *evidence) *Partial {
 	return &Partial{
 		Format: partialFormat, Shard: s,
-		Run: run, Options: partialOptions{o.Clock, cmp.Or(o.Model, ModelAuto), o.Predict},
+		Run: run, Options: partialOptions{o.Clock, cmp.Or(o.MemoryModel, ModelAuto), o.Predict},
 		Basis: e.Basis, Usages: e.Usages, MayOrder: e.MayOrder, Problems: e.Problems,
 		Directory: e.Directory, Program: e.Program, Library: e.Library, Caveats: e.Caveats, Warnings: e.Warnings,
 		Groups: e.Groups, Predicted: e.Predicted,

@@ -22,8 +22,8 @@ type condition struct {
 var conditions = map[string][]condition{
 	"":                   {{}},
 	"--predict":          {{opts: Options{Predict: true}}},
-	"the separate model": {{recorded: "separate"}, {recorded: "unified", opts: Options{Model: ModelSeparate}}},
-	"the unified model":  {{recorded: "unified"}, {recorded: "separate", opts: Options{Model: ModelUnified}}},
+	"the separate model": {{recorded: "separate"}, {recorded: "unified", opts: Options{MemoryModel: ModelSeparate}}},
+	"the unified model":  {{recorded: "unified"}, {recorded: "separate", opts: Options{MemoryModel: ModelUnified}}},
 }
 
 // TestScenarios: what testdata/scenarios expect, with both clocks. Package

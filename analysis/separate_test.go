@@ -56,7 +56,7 @@ func separateDisagreement(t testing.TB, p *oracle.Program, clock string) string 
 	if err != nil {
 		return ""
 	}
-	res := inMemoryWith(t, files, Options{Clock: clock, Jobs: 2, Model: ModelSeparate})
+	res := inMemoryWith(t, files, Options{Clock: clock, Jobs: 2, MemoryModel: ModelSeparate})
 	text := ""
 	compare := func(what string, want []string, rules func(rule string) bool) {
 		part := *res

@@ -69,8 +69,8 @@ func TestParts(t *testing.T) {
 		require.NoError(t, err)
 		opts := Options{
 			Clock: []string{evc.Encoded, evc.Vector, evc.Auto}[r.IntN(3)], Jobs: 1, Predict: r.IntN(2) == 0,
-			Model: []Model{ModelAuto, ModelUnified, ModelSeparate}[r.IntN(3)],
-			phase: r.IntN(30), turn: r.IntN(5),
+			MemoryModel: []MemoryModel{ModelAuto, ModelUnified, ModelSeparate}[r.IntN(3)],
+			phase:       r.IntN(30), turn: r.IntN(5),
 		}
 		want := inMemoryWith(t, files, opts)
 		found += len(want.Findings)

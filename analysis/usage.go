@@ -68,7 +68,7 @@ func (n *namer) usage(u *core.Usage) conflicts.Finding {
 // caller is the side of a call that is not an access.
 func (n *namer) caller(c *regions.CallInfo) conflicts.Side {
 	return conflicts.Side{
-		Rank: int(c.Rank), Strand: c.Strand, Event: c.Pos, Call: c.Fn, Role: "call",
+		Rank: int(c.Rank), Thread: c.Thread, Event: c.Pos, Call: c.Fn, Role: "call",
 		Stack: n.stack(c.Rank, c.Stack), Epoch: c.Mode,
 	}
 }

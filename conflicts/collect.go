@@ -95,7 +95,7 @@ func touch(a *regions.Access) Touch {
 }
 
 func (p *Pair) outcome(a *regions.Access) outcome {
-	o := outcome{within: a.Within, span: a.Span, locks: a.Locks}
+	o := outcome{within: a.Bounds, span: a.Span, locks: a.Locks}
 	o.before, o.after = p.Region.Around(a.Start)
 	return o
 }

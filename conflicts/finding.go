@@ -36,7 +36,7 @@ type Turn struct {
 // Side is one of the two accesses of a finding.
 type Side struct {
 	Rank    int           // world rank of the process that made the access
-	Strand  uint32        // its thread, 0 for the main one
+	Thread  uint32        // its thread, 0 for the main one
 	Event   uint64        // number of the event, call or run of loads or stores, in the trace of that process, from 1
 	Call    string        // "MPI_Put"; "" for a load or store of the program
 	Role    string        // "load", "store", "put", "get", "accumulate", "origin buffer", "result buffer", "compare buffer", "send buffer", "receive buffer", …

@@ -119,7 +119,7 @@ type class struct {
 	elem     string // basic type of atomic accesses
 	op       string
 	promises int64
-	phase    int64 // of the elements' addresses modulo their size; -1: not all the same
+	offset   int64 // of the elements' addresses modulo their size; -1: not all the same
 }
 
 // classOf returns the class of an access. Two atomic accesses whose classes
@@ -128,12 +128,12 @@ func classOf(a *regions.Access) class {
 	if a.Elem == nil {
 		return class{kind: a.Kind}
 	}
-	c := class{kind: a.Kind, object: a.Call.Object, elem: a.Elem.Type, op: a.Elem.Op, promises: a.Elem.Promises, phase: -1}
+	c := class{kind: a.Kind, object: a.Call.Object, elem: a.Elem.Type, op: a.Elem.Op, promises: a.Elem.Promises, offset: -1}
 	if size := a.Elem.Size; size > 0 {
-		c.phase = int64(a.Base % size)
+		c.offset = int64(a.Base % size)
 		for _, r := range a.Layout.Runs() {
 			if r.Lo%size != 0 || r.Stride%size != 0 {
-				c.phase = -1
+				c.offset = -1
 			}
 		}
 	}
@@ -145,7 +145,7 @@ func (c class) compatible(j Judge, d class) bool {
 	if !mayConflict(c.kind, d.kind) {
 		return true
 	}
-	return c.elem != "" && c.elem == d.elem && c.object == d.object && c.phase >= 0 && c.phase == d.phase &&
+	return c.elem != "" && c.elem == d.elem && c.object == d.object && c.offset >= 0 && c.offset == d.offset &&
 		j.Compatible(c.atomics(), d.atomics())
 }
 

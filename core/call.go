@@ -143,8 +143,8 @@ func (c *Call) Bad() bool { return c.bad }
 // SetBad makes the call bad: an argument has a value that it cannot have.
 func (c *Call) SetBad() { c.bad = true }
 
-// Kept returns a copy of the recorded call that stays as it is.
-func (c *Call) Kept() *trace.Call { return keep(c.Call) }
+// Copy returns a copy of the recorded call that stays as it is.
+func (c *Call) Copy() *trace.Call { return keep(c.Call) }
 
 // Info returns what findings tell of a call of the strand. It is the call's, and
 // stays as it is.
@@ -159,14 +159,14 @@ func (s *Strand) Info(c *Call) *regions.CallInfo {
 // exposes. It is one of its own, to add to.
 func (s *Strand) InfoOn(c *Call, object int64, mode regions.Mode) *regions.CallInfo {
 	return s.calls.info(&regions.CallSite{
-		Fn: c.Fn.Name, Rank: s.Rank, Strand: s.event.Strand, Stack: c.Stack, Object: object, Mode: mode,
+		Fn: c.Fn.Name, Rank: s.Rank, Thread: s.event.Strand, Stack: c.Stack, Object: object, Mode: mode,
 	}, s.pos)
 }
 
 // Unnamed returns what findings tell of a call that the tracer records where the
 // program makes none.
 func (s *Strand) Unnamed(c *Call) *regions.CallInfo {
-	return s.calls.info(&regions.CallSite{Rank: s.Rank, Strand: s.event.Strand, Stack: c.Stack}, s.pos)
+	return s.calls.info(&regions.CallSite{Rank: s.Rank, Thread: s.event.Strand, Stack: c.Stack}, s.pos)
 }
 
 // info returns a CallInfo of its own.

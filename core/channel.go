@@ -44,14 +44,14 @@ type Match struct {
 
 // Channel returns the channel of that name.
 func (m *Machine) Channel(k ChannelKey) *Channel {
-	recent := &m.sync.recent[k.slot(len(m.sync.recent))]
+	recent := &m.registry.recent[k.slot(len(m.registry.recent))]
 	if c := *recent; c != nil && c.key == k {
 		return c
 	}
-	c := m.sync.channels[k]
+	c := m.registry.channels[k]
 	if c == nil {
 		c = &Channel{key: k, first: 1}
-		m.sync.channels[k] = c
+		m.registry.channels[k] = c
 	}
 	*recent = c
 	return c

@@ -23,10 +23,10 @@ type Counter struct {
 
 // Counter returns the counter of that name.
 func (m *Machine) Counter(k CounterKey) *Counter {
-	o := m.sync.counters[k]
+	o := m.registry.counters[k]
 	if o == nil {
 		o = &Counter{early: map[int64]*Signal{}, upTo: map[int64]*Signal{}}
-		m.sync.counters[k] = o
+		m.registry.counters[k] = o
 	}
 	return o
 }

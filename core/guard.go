@@ -11,8 +11,8 @@ type Guard struct {
 	pending []*Pending
 }
 
-// hold makes an access start after the guard, which its owner passes.
-func (g *Guard) hold(m *Machine, p *Pending) {
+// delay makes an access start after the guard, which its owner passes.
+func (g *Guard) delay(m *Machine, p *Pending) {
 	a := p.access
 	switch {
 	case !g.passed:

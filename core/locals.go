@@ -75,7 +75,7 @@ func (s *Strand) loadOrStore(base uint64, layout *intervals.Layout, owner int32,
 	a := &s.event.Access
 	acc := regions.LoadOrStore(a)
 	acc.Base, acc.Layout = base, layout
-	acc.Call = s.calls.info(&regions.CallSite{Rank: s.Rank, Strand: s.event.Strand, Stack: a.Stack, Object: object}, s.pos)
+	acc.Call = s.calls.info(&regions.CallSite{Rank: s.Rank, Thread: s.event.Strand, Stack: a.Stack, Object: object}, s.pos)
 	s.InstantAt(acc, owner, object)
 }
 
@@ -84,10 +84,10 @@ func (s *Strand) loadOrStore(base uint64, layout *intervals.Layout, owner int32,
 func (s *Strand) ownAccesses(st *trace.Stretch) {
 	switch part := s.m.opts.Part; {
 	case part.Whole():
-		s.hold(st, st.Rows)
+		s.keepRows(st, st.Rows)
 	case !s.m.wants(s.Rank, st.Lo, st.Hi):
 	case part.Processes || regions.OneBlock(st.Lo, st.Hi):
-		s.hold(st, st.Rows)
+		s.keepRows(st, st.Rows)
 	default:
 		s.takePart(st)
 	}
@@ -149,12 +149,12 @@ func (s *Strand) takePart(st *trace.Stretch) {
 	s.memory.rows = rows
 	for len(rows) > 0 {
 		n := min(len(rows), trace.MaxStretch)
-		s.hold(st, rows[:n])
+		s.keepRows(st, rows[:n])
 		rows = rows[n:]
 	}
 }
 
-// hold takes rows of a stretch.
-func (s *Strand) hold(st *trace.Stretch, rows []trace.Rows) {
+// keepRows takes rows of a stretch.
+func (s *Strand) keepRows(st *trace.Stretch, rows []trace.Rows) {
 	s.m.store.AddLocals(s.Rank, regions.NewStretch(st, rows, s.pos+1, s.path.segment(), s.event.Strand))
 }

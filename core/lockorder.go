@@ -46,10 +46,10 @@ const noRank int32 = -1
 
 // LockOrder returns the order of a lock.
 func (m *Machine) LockOrder(k LockKey) *LockOrder {
-	o := m.sync.locks[k]
+	o := m.registry.locks[k]
 	if o == nil {
 		o = &LockOrder{key: k, tickets: map[int64]*lockTicket{}, released: map[int32]*lockTicket{}}
-		m.sync.locks[k] = o
+		m.registry.locks[k] = o
 	}
 	return o
 }
@@ -72,7 +72,7 @@ func (s *Strand) Grant(c *Call, o *LockOrder, ticket int64, exclusive bool, call
 			Lock:   regions.Lock{Object: o.key.Object, Target: o.key.Target, Exclusive: exclusive},
 			Ticket: ticket, From: s.Now(), To: regions.Point{Rank: s.Rank, Seg: regions.Never}, Call: call,
 		}}
-		s.m.sync.lockSpans = append(s.m.sync.lockSpans, g.span)
+		s.m.registry.lockSpans = append(s.m.registry.lockSpans, g.span)
 		after()
 		return g
 	}

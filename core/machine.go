@@ -42,17 +42,22 @@ type Machine struct {
 	strands []*Strand
 	queue   line[*Strand] // that can go on, each at most once
 
-	store   *regions.Storage // of accesses
-	pending pendingAccesses
-	phase   phase
-	ended   globalMeeting
-	sync    registry
+	store    *regions.Storage // of accesses
+	pending  pendingAccesses
+	phase    phase
+	ending   globalMeeting
+	registry registry
 
-	watch    watch
+	watch watch
+	record
+	stopped bool // nothing more can be replayed
+}
+
+// record is what is told of a replay beside its regions.
+type record struct {
 	stats    Stats
 	problems problems
 	usages   usages
-	stopped  bool // nothing more can be replayed
 }
 
 // Options of a replay.
@@ -118,10 +123,10 @@ func NewMachine(streams []Stream, opts Options, models ...Model) (*Machine, erro
 	opts.Turn = cmp.Or(opts.Turn, 512)
 	m := &Machine{
 		models: models, opts: opts, clocks: clocks,
-		store: regions.NewStorage(len(streams), opts.Memory),
-		phase: phase{least: opts.phase()},
-		sync:  newRegistry(),
-		watch: watch{observer: opts.Observer},
+		store:    regions.NewStorage(len(streams), opts.Memory),
+		phase:    phase{first: opts.phase()},
+		registry: newRegistry(),
+		watch:    watch{observer: opts.Observer},
 	}
 	m.pending.machine = m
 	for i, s := range streams {
@@ -178,7 +183,7 @@ func (m *Machine) beginRegion() {
 	m.store.Begin()
 	m.clock = m.clocks.Again(m.store.Region().Clock)
 	m.phase.beginRegion()
-	m.ended.arrived = 0
+	m.ending.arrived = 0
 	for _, model := range m.models {
 		model.BeginRegion()
 	}
@@ -190,7 +195,7 @@ func (m *Machine) beginRegion() {
 		}
 	}
 	m.pending.carry()
-	m.sync.carryLocks()
+	m.registry.carryLocks()
 	m.watch.released(m)
 	for _, s := range m.strands {
 		if after := s.sync.after; after != nil {
@@ -213,10 +218,10 @@ func (m *Machine) Next(ctx context.Context) (*regions.Region, error) {
 		if r != nil || err != nil {
 			return r, err
 		}
-		if m.ended.arrived == len(m.strands) {
+		if m.ending.arrived == len(m.strands) {
 			return m.endRegion(false), nil
 		}
-		if m.ended.arrived == 0 && m.allEnded() {
+		if m.ending.arrived == 0 && m.allEnded() {
 			return m.endRegion(true), nil
 		}
 		if !m.releaseSoft() {
@@ -274,10 +279,10 @@ func (m *Machine) releaseSoft() bool {
 // region returns the phase that ends.
 func (m *Machine) region() *regions.Region {
 	m.pending.list()
-	m.stats.Accesses += uint64(m.store.New() + m.pending.leftOutNew)
+	m.stats.Accesses += uint64(m.store.NewCalls() + m.pending.leftOutNew)
 	m.pending.leftOutNew = 0
 	r := m.store.HandOver(m.wholeRegions())
-	r.Index, r.Weight, r.Clock, r.LockSpans = m.index, m.phase.grown, m.clock, m.sync.lockSpansNow()
+	r.Index, r.Weight, r.Clock, r.LockSpans = m.index, m.phase.grown, m.clock, m.registry.lockSpansNow()
 	for i, s := range m.strands {
 		r.Segments[i], r.First[i] = s.path.segs, s.path.first
 		n := uint64(s.taken)
@@ -293,9 +298,9 @@ func (m *Machine) region() *regions.Region {
 
 func (m *Machine) endRegion(last bool) *regions.Region {
 	for _, s := range m.strands {
-		s.path.last().Calls.End = s.closing
+		s.path.last().Bounds.End = s.closing
 	}
-	m.settleLocks()
+	m.decideLocks()
 	r := m.region()
 	for _, model := range m.models {
 		model.EndRegion(last)

@@ -91,10 +91,10 @@ func (g *gathering) from(rank int32) *Signal {
 // waits for, and what is to be done when it has waited.
 func (s *Strand) Join(c *Call, at Meeting) (signals []*Signal, waits []Wait, done func()) {
 	m, g := s.m, at.Group
-	coll := m.sync.meetings[at.Key]
+	coll := m.registry.meetings[at.Key]
 	if coll == nil {
 		coll = &gathering{fn: c.Fn.Name, each: map[int32]*Signal{}}
-		m.sync.meetings[at.Key] = coll
+		m.registry.meetings[at.Key] = coll
 	}
 	own := &coll.sides[g.Side]
 	if own.region != m.index {
@@ -111,7 +111,7 @@ func (s *Strand) Join(c *Call, at Meeting) (signals []*Signal, waits []Wait, don
 	signals, waits = coll.ordering(s.Rank, &at)
 	return signals, waits, func() {
 		if coll.left++; coll.left == g.Size() {
-			delete(m.sync.meetings, at.Key)
+			delete(m.registry.meetings, at.Key)
 		}
 	}
 }
@@ -196,11 +196,11 @@ func (s *Strand) Arrive(c *Call, after func()) {
 	m := s.m
 	s.closing = s.Info(c)
 	s.state, s.sync.after = arrived, after
-	m.ended.met = m.watch.meet(m.ended.met, s.Rank)
+	m.ending.met = m.watch.meet(m.ending.met, s.Rank)
 	if !c.Returned {
 		// It reached the call, so that the others may have passed it; but
 		// nothing of what it did after that was recorded.
 		s.left, s.sync.after = true, nil
 	}
-	m.ended.arrived++
+	m.ending.arrived++
 }

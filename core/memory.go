@@ -87,7 +87,7 @@ func (s *Strand) Hold(l regions.Lock, void bool) *Hold {
 	if void {
 		return h
 	}
-	h.set = s.m.sync.lockSets.Only(l)
+	h.set = s.m.registry.lockSets.Only(l)
 	if l.Covers(s.Rank) {
 		s.setOwn(y.own.With(h.set))
 	}
@@ -179,17 +179,17 @@ func (s *Strand) openBuffer(a *regions.Access, locked bool) *Pending {
 	return p
 }
 
-// settleLocks decides, where a phase or a region ends, which of the locks that
+// decideLocks decides, where a phase or a region ends, which of the locks that
 // protect pending buffers will still be held when these complete. The others do
 // not protect them: a lock excludes only what lies between lock and unlock.
-func (m *Machine) settleLocks() {
+func (m *Machine) decideLocks() {
 	for _, s := range m.strands {
 		y := &s.memory
 		for _, p := range y.locked {
-			if p.done || p.settled {
+			if p.done || p.locksDecided {
 				continue
 			}
-			p.settled = true
+			p.locksDecided = true
 			for _, l := range p.access.Locks.Held() {
 				if !m.heldUntil(s, p.Of, l) {
 					p.access.Locks = p.access.Locks.Without(l)

@@ -55,14 +55,14 @@ const (
 	CollectiveOrder OrderKind = iota // of a meeting
 	MessageOrder
 	ExposureOrder // between those who expose memory and those who access it
-	LockOrders    // of one who held a lock before another
+	GrantOrder    // of one who held a lock before another
 	DeclaredOrder // that the program declared
 )
 
 // ObservedCall is a call as an Observer sees it.
 type ObservedCall struct {
 	Rank   int32 // world rank
-	Strand uint32
+	Thread uint32
 	Pos    uint64 // number of the event in the process's trace, from 1
 	Kind   CallKind
 	Order  OrderKind    // of what it signals
@@ -104,7 +104,7 @@ func (m *Machine) Interval(e *ObservedInterval) {
 // call tells of the call that begins.
 func (w *watch) call(s *Strand, c *Call) {
 	o := &w.observed
-	*o = ObservedCall{Rank: s.Rank, Strand: s.event.Strand, Pos: s.pos, Call: c.Call, Target: -1}
+	*o = ObservedCall{Rank: s.Rank, Thread: s.event.Strand, Pos: s.pos, Call: c.Call, Target: -1}
 	if meaning := c.function.meaning; meaning != nil {
 		o.Kind = meaning.Kind
 	}
@@ -170,10 +170,10 @@ func (w *watch) released(m *Machine) {
 	}
 	w.observer.Region(m.index)
 	for _, s := range m.strands {
-		if s.state == running && m.ended.met != nil {
-			w.observer.Wait(s.Rank, m.ended.met)
+		if s.state == running && m.ending.met != nil {
+			w.observer.Wait(s.Rank, m.ending.met)
 			w.observer.Over(s.Rank)
 		}
 	}
-	m.ended.met = nil
+	m.ending.met = nil
 }

@@ -14,19 +14,19 @@ type Pending struct {
 	// model knows what completes it: see Model.HeldUntil. nil: nothing will.
 	Of any
 
-	access     *regions.Access            // nil: left out
-	strand     *Strand                    // that makes it
-	buffer     bool                       // it is to a buffer of the strand's own process
-	lo, hi     uint64                     // then, its bounds
-	indexed    *intervals.Entry[*Pending] // then, in memory.buffers; nil as long as nobody asked
-	done       bool
-	carried    *regions.Carried // in the storage, from the region after the one it began in
-	away       bool             // it is not among the open ones any more
-	listed     bool             // it is among the calls of the phase, before it is complete
-	guarded    bool             // waits for a Guard that is not passed yet
-	settled    bool             // which locks protect it until it is complete is decided
-	locked     bool             // it was among those of its strand that locks protect
-	completion regions.Completion
+	access       *regions.Access            // nil: left out
+	strand       *Strand                    // that makes it
+	buffer       bool                       // it is to a buffer of the strand's own process
+	lo, hi       uint64                     // then, its bounds
+	indexed      *intervals.Entry[*Pending] // then, in memory.buffers; nil as long as nobody asked
+	done         bool
+	carried      *regions.Carried // in the storage, from the region after the one it began in
+	away         bool             // it is not among the open ones any more
+	listed       bool             // it is among the calls of the phase, before it is complete
+	guarded      bool             // waits for a Guard that is not passed yet
+	locksDecided bool             // which locks protect it until it is complete is decided
+	locked       bool             // it was among those of its strand that locks protect
+	completion   regions.Completion
 
 	before, after *Pending // of those that are open
 }
@@ -105,7 +105,7 @@ func (l *pendingAccesses) all(visit func(*Pending) bool) {
 	}
 }
 
-func (l *pendingAccesses) room() *Pending {
+func (l *pendingAccesses) take() *Pending {
 	if n := len(l.spare); n > 0 {
 		p := l.spare[n-1]
 		l.spare = l.spare[:n-1]
@@ -117,7 +117,7 @@ func (l *pendingAccesses) room() *Pending {
 
 // NewAccess returns room for an access, with whatever was there before. It is for
 // Open or Unused.
-func (m *Machine) NewAccess() *regions.Access { return m.store.Room() }
+func (m *Machine) NewAccess() *regions.Access { return m.store.NewAccess() }
 
 // Unused takes back room for an access that is not needed.
 func (m *Machine) Unused(a *regions.Access) { m.store.GiveBack(a) }
@@ -139,15 +139,15 @@ func (s *Strand) openIf(a *regions.Access, wanted bool) *Pending {
 // passed.
 func (s *Strand) OpenBehind(a *regions.Access, g *Guard) *Pending {
 	p := s.open(a)
-	g.hold(s.m, p)
+	g.delay(s.m, p)
 	return p
 }
 
 func (s *Strand) open(a *regions.Access) *Pending {
-	p := s.m.pending.room()
+	p := s.m.pending.take()
 	p.access, p.strand = a, s
 	a.Start, a.End, a.Span = s.Now(), regions.Point{Rank: s.Rank, Seg: regions.Never}, &p.completion
-	a.Within = s.within()
+	a.Bounds = s.within()
 	s.m.phase.grown++
 	s.m.pending.add(p)
 	return p
@@ -156,7 +156,7 @@ func (s *Strand) open(a *regions.Access) *Pending {
 // leaveOut begins an access that is only counted.
 func (s *Strand) leaveOut() *Pending {
 	l := &s.m.pending
-	p := l.room()
+	p := l.take()
 	p.strand = s
 	s.m.phase.grown++
 	l.leftOut++
@@ -299,7 +299,7 @@ func (s *Strand) InstantAt(a regions.Access, owner int32, object int64) {
 		s.path.last().Ended++
 		return
 	}
-	a.Rank, a.Owner, a.Locks, a.Within = s.Rank, owner, s.locksOn(owner, object), s.within()
+	a.Rank, a.Owner, a.Locks, a.Bounds = s.Rank, owner, s.locksOn(owner, object), s.within()
 	if !m.store.Settle(&a, nil) {
 		m.store.Add(m.store.Copy(&a))
 	}

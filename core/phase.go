@@ -20,10 +20,10 @@ import (
 type phase struct {
 	grown int // loads, stores, accesses of calls and separate regions, by what they take
 	limit int // of grown, at which the phase may end
-	least int // of limits
+	first int // of limits
 }
 
-func (p *phase) beginRegion() { p.grown, p.limit = 0, p.least }
+func (p *phase) beginRegion() { p.grown, p.limit = 0, p.first }
 
 func (p *phase) full() bool { return p.grown >= p.limit }
 
@@ -39,7 +39,7 @@ func (m *Machine) endPhase() *regions.Region {
 		return nil
 	}
 	m.pending.list()
-	past := m.limit(floor)
+	past := m.pastBelow(floor)
 	kept := m.kept(floor, past)
 	if 2*kept > m.phase.grown {
 		m.phase.limit = 2 * m.phase.grown
@@ -48,14 +48,14 @@ func (m *Machine) endPhase() *regions.Region {
 	if m.store.Err() != nil {
 		return nil
 	}
-	m.settleLocks()
+	m.decideLocks()
 	out := m.region()
 	before := m.clock
 	m.clock = before.Next(floor)
 	m.store.GoOn(out, past, m.pending.goOn)
 	m.keepSegments(before, floor)
 	m.forgetPast()
-	m.phase.grown, m.phase.limit = kept, max(m.phase.least, 4*kept)
+	m.phase.grown, m.phase.limit = kept, max(m.phase.first, 4*kept)
 	return out
 }
 
@@ -82,8 +82,8 @@ func (m *Machine) floor() []uint32 {
 	return floor
 }
 
-func (m *Machine) limit(floor []uint32) regions.Limit {
-	past := make(regions.Limit, len(floor))
+func (m *Machine) pastBelow(floor []uint32) regions.Past {
+	past := make(regions.Past, len(floor))
 	for i, s := range m.strands {
 		past[i] = s.path.first + int32(floor[i])
 	}
@@ -98,7 +98,7 @@ const localBits = 8 * 64
 func (m *Machine) weight(s evc.Stamp) int { return 1 + m.clock.Bits(s)/localBits }
 
 // kept counts what is not past.
-func (m *Machine) kept(floor []uint32, past regions.Limit) int {
+func (m *Machine) kept(floor []uint32, past regions.Past) int {
 	n := m.pending.leftOut
 	for i, s := range m.strands {
 		for k := range s.path.segs[floor[i]:] {
@@ -106,7 +106,7 @@ func (m *Machine) kept(floor []uint32, past regions.Limit) int {
 			n += m.weight(seg.Stamp) + seg.Loads + seg.Ended
 		}
 	}
-	return n + m.store.Kept(past)
+	return n + m.store.Remaining(past)
 }
 
 // keepSegments takes the separate regions above the floor into the next phase.

@@ -27,17 +27,17 @@ func newRegistry() registry {
 
 // Forget forgets the counters and locks of an object that nobody uses any more.
 func (m *Machine) Forget(object int64) {
-	maps.DeleteFunc(m.sync.counters, func(k CounterKey, _ *Counter) bool { return k.Object == object })
-	maps.DeleteFunc(m.sync.locks, func(k LockKey, _ *LockOrder) bool { return k.Object == object })
+	maps.DeleteFunc(m.registry.counters, func(k CounterKey, _ *Counter) bool { return k.Object == object })
+	maps.DeleteFunc(m.registry.locks, func(k LockKey, _ *LockOrder) bool { return k.Object == object })
 }
 
 // forgetPast forgets releases of locks and counted signals of which all that is
 // to come knows.
 func (m *Machine) forgetPast() {
-	for _, o := range m.sync.counters {
+	for _, o := range m.registry.counters {
 		o.forget(m)
 	}
-	for _, o := range m.sync.locks {
+	for _, o := range m.registry.locks {
 		o.forget(m)
 	}
 }

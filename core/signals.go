@@ -32,10 +32,10 @@ type Wait struct {
 
 // synchronization is the synchronization event that a strand is in.
 type synchronization struct {
-	waits []Wait            // that are not over; nil: the strand is in none
-	room  []Wait            // storage of waits
-	call  *regions.CallInfo // whose waits these are
-	after func()            // to do once they are over
+	waits  []Wait            // that are not over; nil: the strand is in none
+	buffer []Wait            // storage of waits
+	call   *regions.CallInfo // whose waits these are
+	after  func()            // to do once they are over
 	// behind is the strand that began to wait for the same signal next.
 	behind *Strand
 }
@@ -95,8 +95,8 @@ func (s *Strand) Synchronize(c *Call, signals []*Signal, waits []Wait, after fun
 		y.call = s.InfoOn(c, 0, "")
 		y.call.Members = c.members
 	}
-	y.room = append(y.room[:0], waits...)
-	y.waits = y.room // not nil: an event is under way
+	y.buffer = append(y.buffer[:0], waits...)
+	y.waits = y.buffer // not nil: an event is under way
 	m.watch.signal(s.Rank, signals)
 	for _, g := range signals {
 		m.give(g, now)

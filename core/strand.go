@@ -23,30 +23,35 @@ const (
 type Strand struct {
 	Rank int32 // world rank of its process
 
-	m       *Machine
+	m *Machine
+	reading
 	state   state
-	stream  Stream
-	ahead   ahead
-	event   trace.Event
-	pos     uint64 // events so far
 	calls   functions
 	call    Call // the call under way
 	path    path
 	sync    synchronization
 	memory  memory
 	taken   int               // loads and stores of the phase that are new in it, those of other parts included
-	threads map[uint32]bool   // beside the first
 	closing *regions.CallInfo // the meeting of all strands at which it stands
 	left    bool              // and from which it never returned
-	done    bool              // its trace is complete
+}
+
+// reading is the trace of a strand, as far as it was read.
+type reading struct {
+	stream  Stream
+	ahead   ahead
+	event   trace.Event
+	pos     uint64          // events so far
+	threads map[uint32]bool // beside the first
+	done    bool            // it is complete
 }
 
 func newStrand(m *Machine, rank int, stream Stream) *Strand {
 	s := &Strand{
-		Rank: int32(rank), m: m, stream: stream, ahead: ahead{stream: stream},
+		Rank: int32(rank), m: m,
+		reading: reading{stream: stream, ahead: ahead{stream: stream}, threads: map[uint32]bool{}},
 		calls:   functions{all: map[*trace.Fn]*function{}},
-		sync:    synchronization{room: make([]Wait, 0, 4)},
-		threads: map[uint32]bool{},
+		sync:    synchronization{buffer: make([]Wait, 0, 4)},
 	}
 	s.path.rank = s.Rank
 	s.ahead.strand = s
@@ -117,7 +122,7 @@ func (p *path) newBounds(by *regions.CallInfo) *regions.Bounds {
 }
 
 // within returns the bounds of the present separate region.
-func (s *Strand) within() *regions.Bounds { return s.path.last().Calls }
+func (s *Strand) within() *regions.Bounds { return s.path.last().Bounds }
 
 // beginSegment begins a separate region with a synchronization event, which
 // ends the one before.
@@ -126,17 +131,17 @@ func (s *Strand) beginSegment(by *regions.CallInfo) {
 	n := len(p.segs)
 	if n > 0 && by != nil && trace.IsNote(by.Fn) {
 		// The tracer's own notes are no calls that a user knows.
-		s.addSegment(p.segs[n-1].Calls)
+		s.addSegment(p.segs[n-1].Bounds)
 		return
 	}
 	if n > 0 {
-		p.segs[n-1].Calls.End = by
+		p.segs[n-1].Bounds.End = by
 	}
 	s.addSegment(p.newBounds(by))
 }
 
 func (s *Strand) addSegment(calls *regions.Bounds) {
-	seg := regions.Segment{Stamp: s.m.clock.Now(int(s.Rank)), Calls: calls}
+	seg := regions.Segment{Stamp: s.m.clock.Now(int(s.Rank)), Bounds: calls}
 	s.path.segs = append(s.path.segs, seg)
 	s.m.phase.grown += s.m.weight(seg.Stamp)
 }
@@ -150,7 +155,7 @@ func (s *Strand) Landmark(c *Call, loose bool) {
 	if len(p.marks) == cap(p.marks) {
 		p.marks = append(make([]regions.Landmark, 0, room+2*n), seg.Landmarks...)
 	}
-	p.marks = append(p.marks, regions.Landmark{Pos: s.pos, Fn: c.Fn, Stack: c.Stack, Strand: s.event.Strand, Loose: loose})
+	p.marks = append(p.marks, regions.Landmark{Pos: s.pos, Fn: c.Fn, Stack: c.Stack, Thread: s.event.Strand, Loose: loose})
 	all := len(p.marks)
 	seg.Landmarks = p.marks[all-n-1 : all : all]
 }

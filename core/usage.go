@@ -21,15 +21,20 @@ type Usage struct {
 	Writes  bool              // that access writes
 	OtherAs *regions.Role     // what access Other is; nil: it is none
 	Either  bool              // Call and Other are equally wrong: which comes first says nothing
-	Owner   int32             // world rank whose memory or object it is
-	Object  *regions.Object   // nil where it is about none
-	Lo, Hi  uint64            // bytes concerned, addresses of Owner; half-open. Both 0 where it is about none
-	Base    uint64            // address of the object's first byte at Owner
-	Why     string            // what is wrong, one sentence without a full stop
-	Fix     string            // what would be right
-	Region  int               // the concurrent region of the first
-	Count   uint64
-	order   int
+	Concerned
+	Why    string // what is wrong, one sentence without a full stop
+	Fix    string // what would be right
+	Region int    // the concurrent region of the first
+	Count  uint64
+	order  int
+}
+
+// Concerned is the memory, or the object, that a usage error is about.
+type Concerned struct {
+	Owner  int32           // world rank whose memory or object it is
+	Object *regions.Object // nil where it is about none
+	Lo, Hi uint64          // bytes, addresses of Owner; half-open. Both 0 where it is about none
+	Base   uint64          // address of the object's first byte at Owner
 }
 
 // usages gathers usage errors.

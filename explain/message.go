@@ -151,8 +151,8 @@ func What(v Vocabulary, s *conflicts.Side) string {
 
 // Who names the process of an access, and its thread unless that is the main one.
 func Who(s *conflicts.Side) string {
-	if s.Strand != 0 {
-		return fmt.Sprintf("rank %d (thread %d)", s.Rank, s.Strand)
+	if s.Thread != 0 {
+		return fmt.Sprintf("rank %d (thread %d)", s.Rank, s.Thread)
 	}
 	return "rank " + strconv.Itoa(s.Rank)
 }

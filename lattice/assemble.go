@@ -337,7 +337,7 @@ func covers(p *record, j *join) bool {
 // edgeKinds says what a call's signal gives.
 var edgeKinds = map[core.OrderKind]EdgeKind{
 	core.CollectiveOrder: Collective, core.MessageOrder: Message, core.ExposureOrder: Exposure,
-	core.LockOrders: LockOrder, core.DeclaredOrder: Declared,
+	core.GrantOrder: LockOrder, core.DeclaredOrder: Declared,
 }
 
 // layers finds the longest path to each event.

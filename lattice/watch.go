@@ -156,8 +156,8 @@ func (w *watch) Call(c *core.ObservedCall) {
 	}
 	l.calls++
 	l.call = &record{
-		strand: c.Strand, stack: c.Call.Stack, pos: c.Pos, kind: kinds[c.Kind], order: c.Order, name: c.Call.Fn.Name,
-		epoch: string(c.Mode), window: c.Object, target: int(c.Target), nth: l.count(c.Strand), gap: l.calls,
+		strand: c.Thread, stack: c.Call.Stack, pos: c.Pos, kind: kinds[c.Kind], order: c.Order, name: c.Call.Fn.Name,
+		epoch: string(c.Mode), window: c.Object, target: int(c.Target), nth: l.count(c.Thread), gap: l.calls,
 	}
 	l.begun, l.waits, l.first = false, false, nil
 }

@@ -12,7 +12,7 @@ import (
 
 // doCollective: a blocking collective call reads its buffers before it signals,
 // and writes them after it has waited.
-func doCollective(m *Model, p *process, c *core.Call, r *rule) {
+func doCollective(m *Model, p *process, c *core.Call, r *entry) {
 	g, root, ok := m.groupAndRoot(p, c)
 	if !ok {
 		return
@@ -72,11 +72,11 @@ func (p *process) take(key core.MeetKey) core.MeetKey {
 
 // doStartCollective: a non-blocking collective call signals where it starts and
 // waits where it is completed; its buffers are in use from one to the other.
-func doStartCollective(m *Model, p *process, c *core.Call, r *rule) {
+func doStartCollective(m *Model, p *process, c *core.Call, r *entry) {
 	m.startCollective(p, c, r, p.take(core.MeetKey{On: c.Int(argComm)}))
 }
 
-func (m *Model) startCollective(p *process, c *core.Call, r *rule, key core.MeetKey) {
+func (m *Model) startCollective(p *process, c *core.Call, r *entry, key core.MeetKey) {
 	g, root, ok := m.groupAndRoot(p, c)
 	if !ok {
 		return
@@ -116,22 +116,22 @@ func usedInPlace(read, written []regions.Access) []regions.Access {
 // doInitCollective: a persistent collective call. Those of one communicator
 // belong together in the order in which they are made, whatever the order of
 // their starts (MPI 4.1, 6.13).
-func doInitCollective(m *Model, p *process, c *core.Call, r *rule) {
+func doInitCollective(m *Model, p *process, c *core.Call, r *entry) {
 	key := p.take(core.MeetKey{On: c.Int(argComm), Of: persisting})
 	if g := m.group(p, c, argComm); g != nil {
 		m.inOrder(p, c, key, g)
 	}
-	p.persist(c, &persistent{rule: r, key: key, start: (*Model).startPersistentCollective})
+	p.persist(c, &persistent{entry: r, key: key, start: (*Model).startPersistentCollective})
 }
 
 func (m *Model) startPersistentCollective(p *process, c *core.Call, t *persistent) {
 	t.key.Round++
-	m.startCollective(p, c, t.rule, t.key)
+	m.startCollective(p, c, t.entry, t.key)
 }
 
 // doCreateGroup: a constructor that only the processes of the new communicator
 // call, or of both groups of it. They find one another by what they made.
-func doCreateGroup(m *Model, p *process, c *core.Call, _ *rule) {
+func doCreateGroup(m *Model, p *process, c *core.Call, _ *entry) {
 	arg := argNewcomm
 	if c.Has(argNewintercomm) {
 		arg = argNewintercomm
@@ -147,7 +147,7 @@ func doCreateGroup(m *Model, p *process, c *core.Call, _ *rule) {
 }
 
 // doMerge: MPI_Intercomm_merge, over both groups.
-func doMerge(m *Model, p *process, c *core.Call, _ *rule) {
+func doMerge(m *Model, p *process, c *core.Call, _ *entry) {
 	if g := m.group(p, c, argIntercomm); g != nil {
 		m.collect(p, c, core.MeetKey{On: c.Int(argIntercomm)}, g, core.Everybody, core.NoRoot, nil)
 	}
@@ -178,7 +178,7 @@ func (m *Model) groupAndRoot(p *process, c *core.Call) (g *core.Group, root int3
 }
 
 // touches returns what a collective call reads and what it writes.
-func (m *Model) touches(p *process, c *core.Call, r *rule, g *core.Group, root int32) (read, written []regions.Access) {
+func (m *Model) touches(p *process, c *core.Call, r *entry, g *core.Group, root int32) (read, written []regions.Access) {
 	for _, t := range r.touches {
 		if !m.covers(p, c, t.at, g, root) {
 			continue
@@ -219,19 +219,19 @@ func (m *Model) covers(p *process, c *core.Call, at place, g *core.Group, root i
 
 // doNeighborhood: core.Neighbours collectives need the tracer's note of the
 // neighbours.
-func doNeighborhood(m *Model, p *process, c *core.Call, r *rule) {
+func doNeighborhood(m *Model, p *process, c *core.Call, r *entry) {
 	if m.knowsNeighbours(p, c) {
 		doCollective(m, p, c, r)
 	}
 }
 
-func doStartNeighborhood(m *Model, p *process, c *core.Call, r *rule) {
+func doStartNeighborhood(m *Model, p *process, c *core.Call, r *entry) {
 	if m.knowsNeighbours(p, c) {
 		doStartCollective(m, p, c, r)
 	}
 }
 
-func doInitNeighborhood(m *Model, p *process, c *core.Call, r *rule) {
+func doInitNeighborhood(m *Model, p *process, c *core.Call, r *entry) {
 	if m.knowsNeighbours(p, c) {
 		doInitCollective(m, p, c, r)
 	}
@@ -246,7 +246,7 @@ func (m *Model) knowsNeighbours(p *process, c *core.Call) bool {
 }
 
 // doLocal: a call that touches memory and orders nothing, such as MPI_Pack.
-func doLocal(m *Model, p *process, c *core.Call, r *rule) {
+func doLocal(m *Model, p *process, c *core.Call, r *entry) {
 	read, written := m.touches(p, c, r, &core.Group{Local: []int32{p.Rank}}, core.NoRoot)
 	for _, a := range slices.Concat(read, written) {
 		p.Instant(a)

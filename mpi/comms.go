@@ -123,6 +123,6 @@ type neighbours struct {
 }
 
 // doNeighbors: the tracer's note of a process's neighbours in a communicator.
-func doNeighbors(_ *Model, p *process, c *core.Call, _ *rule) {
+func doNeighbors(_ *Model, p *process, c *core.Call, _ *entry) {
 	p.neighbours[c.Int(argComm)] = neighbours{slices.Clone(c.List(argSources)), slices.Clone(c.List(argDestinations))}
 }

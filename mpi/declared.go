@@ -32,14 +32,14 @@ func (m *Model) resource(p *process, c *core.Call) *core.Counter {
 }
 
 // doDeclaredSignal: signals whoever waits for the resource from then on.
-func doDeclaredSignal(m *Model, p *process, c *core.Call, _ *rule) {
+func doDeclaredSignal(m *Model, p *process, c *core.Call, _ *entry) {
 	if o := m.resource(p, c); o != nil && !p.Count(c, o, c.Int(argCount)) {
 		p.NotUnderstood(c, "a signal on a resource was counted twice")
 	}
 }
 
 // doDeclaredWait: waits for the signals on the resource so far.
-func doDeclaredWait(m *Model, p *process, c *core.Call, _ *rule) {
+func doDeclaredWait(m *Model, p *process, c *core.Call, _ *entry) {
 	if o := m.resource(p, c); o != nil {
 		p.Await(c, o, c.Int(argCount), func() string { return fmt.Sprintf("for a signal on resource %d", c.Int(argResource)) })
 	}
@@ -64,14 +64,14 @@ func (m *Model) declared(p *process, c *core.Call, arg core.ArgName, sent bool) 
 }
 
 // doProcessSignal: signals another process.
-func doProcessSignal(m *Model, p *process, c *core.Call, _ *rule) {
+func doProcessSignal(m *Model, p *process, c *core.Call, _ *entry) {
 	if ch := m.declared(p, c, argDest, true); ch != nil {
 		p.Synchronize(c, []*core.Signal{&ch.Send().Forth}, nil, nil)
 	}
 }
 
 // doProcessWait: waits for the signal of another process that it matches.
-func doProcessWait(m *Model, p *process, c *core.Call, _ *rule) {
+func doProcessWait(m *Model, p *process, c *core.Call, _ *entry) {
 	ch := m.declared(p, c, argSource, false)
 	if ch == nil {
 		return

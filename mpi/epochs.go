@@ -22,7 +22,7 @@ func (m *Model) groupOf(c *core.Call) []int32 {
 }
 
 // doPost: signals each process that may access (post → start).
-func doPost(m *Model, p *process, c *core.Call, _ *rule) {
+func doPost(m *Model, p *process, c *core.Call, _ *entry) {
 	e := m.epochsOf(p, c)
 	if e == nil {
 		return
@@ -44,7 +44,7 @@ func doPost(m *Model, p *process, c *core.Call, _ *rule) {
 // before the post, and delay the operations instead (12.5.2). With
 // MPI_MODE_NOCHECK it does not wait: what put the posts before it, as the
 // program vouches, is another synchronization (12.5.5).
-func doStart(m *Model, p *process, c *core.Call, _ *rule) {
+func doStart(m *Model, p *process, c *core.Call, _ *entry) {
 	e := m.epochsOf(p, c)
 	if e == nil {
 		return
@@ -68,7 +68,7 @@ func doStart(m *Model, p *process, c *core.Call, _ *rule) {
 
 // doComplete: completes the buffers at the origin, and what only reads; the targets' memory
 // completes at their MPI_Win_wait.
-func doComplete(m *Model, p *process, c *core.Call, _ *rule) {
+func doComplete(m *Model, p *process, c *core.Call, _ *entry) {
 	e := m.epochsOf(p, c)
 	if e == nil {
 		return
@@ -103,7 +103,7 @@ func doComplete(m *Model, p *process, c *core.Call, _ *rule) {
 
 // doExposureEnd: MPI_Win_wait, and MPI_Win_test that succeeds, wait for the
 // complete of each origin and complete its operations here.
-func doExposureEnd(m *Model, p *process, c *core.Call, _ *rule) {
+func doExposureEnd(m *Model, p *process, c *core.Call, _ *entry) {
 	e := m.epochsOf(p, c)
 	if e == nil || c.Has(argFlag) && c.Int(argFlag) == 0 {
 		return
@@ -130,7 +130,7 @@ func doExposureEnd(m *Model, p *process, c *core.Call, _ *rule) {
 
 // doLock: begins a lock epoch. It waits for the unlock of every lock that was
 // granted before it and that it excludes, as the tickets tell.
-func doLock(m *Model, p *process, c *core.Call, _ *rule) {
+func doLock(m *Model, p *process, c *core.Call, _ *entry) {
 	e := m.epochsOf(p, c)
 	rank := c.Int(argRank)
 	if e == nil || rank == trace.ProcNull {
@@ -154,7 +154,7 @@ func doLock(m *Model, p *process, c *core.Call, _ *rule) {
 
 // doLockTicket: the tracer's note that the process, in a lock_all epoch, drew
 // a ticket before its first operation to a target.
-func doLockTicket(m *Model, p *process, c *core.Call, _ *rule) {
+func doLockTicket(m *Model, p *process, c *core.Call, _ *entry) {
 	e := m.epochsOf(p, c)
 	if e == nil || e.lockAll == nil {
 		return
@@ -184,7 +184,7 @@ func (m *Model) granted(p *process, c *core.Call, e *epochs, l *lockEpoch, targe
 
 // doUnlock: MPI_Win_unlock and MPI_Win_unlock_all complete everything at their
 // targets, then signal the next lock that they excluded.
-func doUnlock(m *Model, p *process, c *core.Call, _ *rule) {
+func doUnlock(m *Model, p *process, c *core.Call, _ *entry) {
 	e := m.epochsOf(p, c)
 	if e == nil {
 		return
@@ -221,7 +221,7 @@ func doUnlock(m *Model, p *process, c *core.Call, _ *rule) {
 	}
 }
 
-func doLockAll(m *Model, p *process, c *core.Call, _ *rule) {
+func doLockAll(m *Model, p *process, c *core.Call, _ *entry) {
 	e := m.epochsOf(p, c)
 	if e == nil {
 		return

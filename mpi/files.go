@@ -11,7 +11,7 @@ import (
 // they were met.
 
 // fileAccess returns the access to the buffer of a read or write.
-func (m *Model) fileAccess(p *process, c *core.Call, r *rule) (regions.Access, bool) {
+func (m *Model) fileAccess(p *process, c *core.Call, r *entry) (regions.Access, bool) {
 	role, kind := SendBuffer, regions.Read
 	if r.reads {
 		role, kind = ReceiveBuffer, regions.Write
@@ -19,7 +19,7 @@ func (m *Model) fileAccess(p *process, c *core.Call, r *rule) (regions.Access, b
 	return m.messageBuffer(p, c, argBuf, argCount, argDatatype, role, kind)
 }
 
-func doFile(m *Model, p *process, c *core.Call, r *rule) {
+func doFile(m *Model, p *process, c *core.Call, r *entry) {
 	if a, ok := m.fileAccess(p, c, r); ok {
 		if r.reads {
 			p.receivedBytes(&a, c, argCount, argDatatype)
@@ -30,7 +30,7 @@ func doFile(m *Model, p *process, c *core.Call, r *rule) {
 	}
 }
 
-func doStartFile(m *Model, p *process, c *core.Call, r *rule) {
+func doStartFile(m *Model, p *process, c *core.Call, r *entry) {
 	req := &request{}
 	if a, ok := m.fileAccess(p, c, r); ok {
 		req.spans = append(req.spans, p.openBuffer(a))
@@ -38,7 +38,7 @@ func doStartFile(m *Model, p *process, c *core.Call, r *rule) {
 	m.addRequest(p, c, req)
 }
 
-func doBeginFile(m *Model, p *process, c *core.Call, r *rule) {
+func doBeginFile(m *Model, p *process, c *core.Call, r *entry) {
 	if a, ok := m.fileAccess(p, c, r); ok {
 		fh := c.Int(argFh)
 		s := p.openBuffer(a)
@@ -47,7 +47,7 @@ func doBeginFile(m *Model, p *process, c *core.Call, r *rule) {
 	}
 }
 
-func doEndFile(_ *Model, p *process, c *core.Call, _ *rule) {
+func doEndFile(_ *Model, p *process, c *core.Call, _ *entry) {
 	key := c.Int(argFh)
 	if s := p.files[key]; s != nil {
 		s.Complete(p.Now(), p.Info(c))
@@ -56,13 +56,13 @@ func doEndFile(_ *Model, p *process, c *core.Call, _ *rule) {
 }
 
 // fileCalls makes the rules of MPI-IO.
-func fileCalls() map[string]*rule {
-	t := map[string]*rule{}
+func fileCalls() map[string]*entry {
+	t := map[string]*entry{}
 	const note = "a collective call on a file may order processes: where that matters, the verdict is undecided"
 	for _, name := range []string{
 		"open", "close", "set_size", "preallocate", "set_info", "set_view", "set_atomicity", "seek_shared", "sync",
 	} {
-		t["MPI_File_"+name] = &rule{mayOrder: true, note: note}
+		t["MPI_File_"+name] = &entry{mayOrder: true, note: note}
 	}
 	for _, dir := range []struct {
 		name  string
@@ -74,14 +74,14 @@ func fileCalls() map[string]*rule {
 			if collective {
 				n = note
 			}
-			t["MPI_File_"+dir.name+suffix] = &rule{do: doFile, reads: dir.reads, mayOrder: collective, memory: dir.does, note: n}
+			t["MPI_File_"+dir.name+suffix] = &entry{do: doFile, reads: dir.reads, mayOrder: collective, memory: dir.does, note: n}
 			if suffix != "_ordered" {
-				t["MPI_File_i"+dir.name+suffix] = &rule{do: doStartFile, reads: dir.reads, mayOrder: collective, memory: untilDone(dir.does), note: n}
+				t["MPI_File_i"+dir.name+suffix] = &entry{do: doStartFile, reads: dir.reads, mayOrder: collective, memory: untilDone(dir.does), note: n}
 			}
 			if collective {
-				t["MPI_File_"+dir.name+suffix+"_begin"] = &rule{do: doBeginFile, reads: dir.reads, mayOrder: true,
+				t["MPI_File_"+dir.name+suffix+"_begin"] = &entry{do: doBeginFile, reads: dir.reads, mayOrder: true,
 					memory: dir.does + ", until the call that ends it", note: note}
-				t["MPI_File_"+dir.name+suffix+"_end"] = &rule{do: doEndFile, mayOrder: true, completes: "the buffer", note: note}
+				t["MPI_File_"+dir.name+suffix+"_end"] = &entry{do: doEndFile, mayOrder: true, completes: "the buffer", note: note}
 			}
 		}
 	}

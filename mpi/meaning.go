@@ -9,9 +9,9 @@ import (
 	"github.com/mcchk/mcchk/regions"
 )
 
-// Meaning is what the table says of one MPI call, in words. An empty field
+// Description is what the table says of one MPI call, in words. An empty field
 // says: nothing.
-type Meaning struct {
+type Description struct {
 	Call      string
 	Signals   string // which processes are ordered after the call
 	Waits     string // after which it is ordered
@@ -22,22 +22,22 @@ type Meaning struct {
 
 // Meanings returns what the table says of each MPI call, by name. Calls that it
 // does not list are not understood.
-func Meanings() []Meaning {
-	var out []Meaning
+func Meanings() []Description {
+	var out []Description
 	for name, r := range table {
 		if isProgramCall(name) {
 			out = append(out, r.meaning(name))
 		}
 	}
-	slices.SortFunc(out, func(a, b Meaning) int { return cmp.Compare(a.Call, b.Call) })
+	slices.SortFunc(out, func(a, b Description) int { return cmp.Compare(a.Call, b.Call) })
 	return out
 }
 
 // Understands reports whether the table has a call.
 func Understands(call string) bool { return table[call] != nil }
 
-func (r *rule) meaning(name string) Meaning {
-	w := Meaning{Call: name, Signals: r.signals, Waits: r.waits, Completes: r.completes, Memory: r.memory, Note: r.note}
+func (r *entry) meaning(name string) Description {
+	w := Description{Call: name, Signals: r.signals, Waits: r.waits, Completes: r.completes, Memory: r.memory, Note: r.note}
 	if r.order != core.NoOrder {
 		w.Signals, w.Waits = words(r.order)
 		if r.form != blocking {

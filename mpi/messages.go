@@ -100,7 +100,7 @@ func (p *process) receivedBytes(a *regions.Access, c *core.Call, count, typ core
 	}
 }
 
-func doSend(m *Model, p *process, c *core.Call, r *rule) {
+func doSend(m *Model, p *process, c *core.Call, r *entry) {
 	s, waits := m.sent(p, c, argDest, argTag, r.send)
 	if c.Int(argDest) != trace.ProcNull {
 		if a, ok := m.messageBuffer(p, c, argBuf, argCount, argDatatype, SendBuffer, regions.Read); ok {
@@ -144,7 +144,7 @@ func (m *Model) arrived(p *process) {
 	m.receiveInto(p, x.call, x.into)
 }
 
-func doRecv(m *Model, p *process, c *core.Call, _ *rule) {
+func doRecv(m *Model, p *process, c *core.Call, _ *entry) {
 	if !c.Returned || c.Int(argSource) == trace.ProcNull {
 		return
 	}
@@ -180,7 +180,7 @@ func exchangeBuffers(c *core.Call) (out, in bufferArgs) {
 	return oneBuffer, oneBuffer
 }
 
-func doSendrecv(m *Model, p *process, c *core.Call, _ *rule) {
+func doSendrecv(m *Model, p *process, c *core.Call, _ *entry) {
 	out, in := exchangeBuffers(c)
 	s, waits := m.sent(p, c, argDest, argSendtag, standard)
 	if c.Int(argDest) != trace.ProcNull {
@@ -209,7 +209,7 @@ func doSendrecv(m *Model, p *process, c *core.Call, _ *rule) {
 }
 
 // doIsendrecv: MPI 4.1, 3.10. Its request is complete when both are.
-func doIsendrecv(m *Model, p *process, c *core.Call, _ *rule) {
+func doIsendrecv(m *Model, p *process, c *core.Call, _ *entry) {
 	out, in := exchangeBuffers(c)
 	req := &request{}
 	receives := c.Int(argSource) != trace.ProcNull
@@ -237,7 +237,7 @@ func doIsendrecv(m *Model, p *process, c *core.Call, _ *rule) {
 	}
 }
 
-func doIsend(m *Model, p *process, c *core.Call, r *rule) {
+func doIsend(m *Model, p *process, c *core.Call, r *entry) {
 	s, waits := m.sent(p, c, argDest, argTag, r.send)
 	req := &request{waits: waits, sent: s}
 	if c.Int(argDest) != trace.ProcNull {
@@ -251,7 +251,7 @@ func doIsend(m *Model, p *process, c *core.Call, r *rule) {
 	}
 }
 
-func doIrecv(m *Model, p *process, c *core.Call, _ *rule) {
+func doIrecv(m *Model, p *process, c *core.Call, _ *entry) {
 	req := &request{}
 	if c.Int(argSource) != trace.ProcNull {
 		if a, ok := m.messageBuffer(p, c, argBuf, argCount, argDatatype, ReceiveBuffer, regions.Write); ok {
@@ -281,7 +281,7 @@ func (m *Model) posted(p *process, c *core.Call, tagArg core.ArgName) *core.Matc
 
 // doProbe: a probe that found a message comes after its send. Softly: which
 // message it saw is known only where all receives posted before are.
-func doProbe(m *Model, p *process, c *core.Call, _ *rule) {
+func doProbe(m *Model, p *process, c *core.Call, _ *entry) {
 	st := c.List(argStatus)
 	if !c.Returned || c.Has(argFlag) && c.Int(argFlag) == 0 || len(st) < 2 || st[0] < 0 {
 		return

@@ -155,7 +155,7 @@ func (m *Model) BeginRegion() {
 func (m *Model) EndPhase(r *regions.Region) {
 	r.Exposures = append(r.Exposures, m.windows.snapshot())
 	if copies := m.regionCopies(); len(copies) > 0 {
-		r.Kept = append(r.Kept, copies)
+		r.ForChecks = append(r.ForChecks, copies)
 	}
 }
 
@@ -177,7 +177,7 @@ func (m *Model) Counts() core.Counts {
 }
 
 // kindOf says what calls of a function are for.
-func kindOf(fn string, r *rule) core.CallKind {
+func kindOf(fn string, r *entry) core.CallKind {
 	switch {
 	case r.do == nil:
 		return core.OtherCall
@@ -219,7 +219,7 @@ func orderOf(fn string) core.OrderKind {
 	case fn == "MPI_Win_post", fn == "MPI_Win_complete":
 		return core.ExposureOrder
 	case fn == "MPI_Win_unlock", fn == "MPI_Win_unlock_all":
-		return core.LockOrders
+		return core.GrantOrder
 	case messageCalls[fn] != nil:
 		return core.MessageOrder
 	}

@@ -41,8 +41,8 @@ type partitions struct {
 	arrived []*core.Pending // at the receiver, by partition
 }
 
-func doPsendInit(m *Model, p *process, c *core.Call, r *rule) {
-	t := &persistent{rule: r, start: (*Model).startPartitions}
+func doPsendInit(m *Model, p *process, c *core.Call, r *entry) {
+	t := &persistent{entry: r, start: (*Model).startPartitions}
 	if s := m.partner(p, c, argDest); s != nil {
 		t.parts = partsOf(s)
 		t.parts.n, t.parts.bytes = c.Int(argPartitions), p.dataSize(c)
@@ -51,8 +51,8 @@ func doPsendInit(m *Model, p *process, c *core.Call, r *rule) {
 	p.persist(c, t)
 }
 
-func doPrecvInit(m *Model, p *process, c *core.Call, r *rule) {
-	t := &persistent{rule: r, start: (*Model).startPartitions}
+func doPrecvInit(m *Model, p *process, c *core.Call, r *entry) {
+	t := &persistent{entry: r, start: (*Model).startPartitions}
 	if s := m.partner(p, c, argSource); s != nil {
 		t.parts = partsOf(s)
 	}
@@ -152,7 +152,7 @@ func (x *partitions) waits(lo, hi int64) []core.Wait {
 }
 
 // doPready: MPI_Pready and its range and list forms signal the receiver.
-func doPready(m *Model, p *process, c *core.Call, _ *rule) {
+func doPready(m *Model, p *process, c *core.Call, _ *entry) {
 	var ready []int64
 	switch {
 	case c.Has(argArrayOfPartitions):
@@ -182,7 +182,7 @@ func doPready(m *Model, p *process, c *core.Call, _ *rule) {
 }
 
 // doParrived: one that says yes waits for the data of that partition.
-func doParrived(m *Model, p *process, c *core.Call, _ *rule) {
+func doParrived(m *Model, p *process, c *core.Call, _ *entry) {
 	r := p.requests.requests[c.Int(argRequest)]
 	i := c.Int(argPartition)
 	if c.Int(argFlag) == 0 || r == nil || r.part == nil || r.part.of == nil || i < 0 || i >= int64(len(r.part.arrived)) {

@@ -104,7 +104,7 @@ const anyTarget int32 = math.MinInt32
 // to returns the operations to a target, or to all, of which some of the parts
 // are pending, in the order in which they were issued. It is valid until the next
 // use.
-func (x *pendingOps) to(target int32, parts part) []*operation {
+func (x *pendingOps) to(target int32, parts sides) []*operation {
 	some := x.some[:0]
 	take := func(l *opList) {
 		for op := l.first; op != nil; op = op.after {
@@ -136,17 +136,17 @@ func inOrderOfIssue(a, b *operation) int { return cmp.Compare(a.number, b.number
 // all returns all operations that are pending.
 func (x *pendingOps) all() []*operation { return x.to(anyTarget, buffers|targets) }
 
-// part says which accesses of an operation a call completes.
-type part uint8
+// sides says which accesses of an operation a call completes.
+type sides uint8
 
 const (
-	buffers part = 1 << iota // at the origin
-	targets                  // at the target
+	buffers sides = 1 << iota // at the origin
+	targets                   // at the target
 )
 
 // finish completes some of the operations on a window: their buffers, their
 // accesses to the target, or both.
-func (m *Model) finish(p *process, e *epochs, by *regions.CallInfo, parts part, which coverage) {
+func (m *Model) finish(p *process, e *epochs, by *regions.CallInfo, parts sides, which coverage) {
 	at := p.Now()
 	for _, op := range e.ops.to(which.target, parts) {
 		if which.has(op) {
@@ -156,7 +156,7 @@ func (m *Model) finish(p *process, e *epochs, by *regions.CallInfo, parts part, 
 }
 
 // finishOperation completes one of the operations on a window.
-func (m *Model) finishOperation(e *epochs, op *operation, at regions.Point, by *regions.CallInfo, parts part) {
+func (m *Model) finishOperation(e *epochs, op *operation, at regions.Point, by *regions.CallInfo, parts sides) {
 	fresh := len(op.local) > 0
 	if parts&buffers != 0 {
 		if op.reads { // its data is here, so its read is done

@@ -13,34 +13,34 @@ import (
 // at each start (MPI 4.1, 3.9).
 type persistent struct {
 	call *trace.Call
-	*rule
+	*entry
 	start func(*Model, *process, *core.Call, *persistent)
 	key   core.MeetKey // of a collective call
 	parts *partitioned // of a partitioned message
 	round uint64       // of a partitioned message: starts so far
 }
 
-func doInit(_ *Model, p *process, c *core.Call, r *rule) {
-	p.persist(c, &persistent{rule: r, start: (*Model).startMessage})
+func doInit(_ *Model, p *process, c *core.Call, r *entry) {
+	p.persist(c, &persistent{entry: r, start: (*Model).startMessage})
 }
 
 func (p *process) persist(c *core.Call, t *persistent) {
 	if id := c.Int(argRequest); id != 0 {
-		t.call = c.Kept()
+		t.call = c.Copy()
 		p.persistent[id] = t
 	}
 }
 
 func (m *Model) startMessage(p *process, c *core.Call, t *persistent) {
 	if c.Has(argSource) {
-		doIrecv(m, p, c, t.rule)
+		doIrecv(m, p, c, t.entry)
 	} else {
-		doIsend(m, p, c, t.rule)
+		doIsend(m, p, c, t.entry)
 	}
 }
 
 // doStartRequests begins what persistent requests stand for.
-func doStartRequests(m *Model, p *process, c *core.Call, _ *rule) {
+func doStartRequests(m *Model, p *process, c *core.Call, _ *entry) {
 	var ids []int64
 	if c.Has(argRequests) {
 		ids = slices.Clone(c.List(argRequests)) // a wildcard receive reads ahead
@@ -62,7 +62,7 @@ func doStartRequests(m *Model, p *process, c *core.Call, _ *rule) {
 
 // doMprobe: the message was sent, and is taken off the queue here, to be
 // received later.
-func doMprobe(m *Model, p *process, c *core.Call, _ *rule) {
+func doMprobe(m *Model, p *process, c *core.Call, _ *entry) {
 	st := c.List(argStatus)
 	if !c.Returned || c.Has(argFlag) && c.Int(argFlag) == 0 || len(st) < 2 || st[0] < 0 {
 		return
@@ -80,13 +80,13 @@ func (p *process) takeMessage(c *core.Call) *core.Match {
 	return s
 }
 
-func doMrecv(m *Model, p *process, c *core.Call, _ *rule) {
+func doMrecv(m *Model, p *process, c *core.Call, _ *entry) {
 	if s := p.takeMessage(c); s != nil && c.Returned {
 		p.receive(c, s, oneBuffer, nil, nil)
 	}
 }
 
-func doImrecv(m *Model, p *process, c *core.Call, _ *rule) {
+func doImrecv(m *Model, p *process, c *core.Call, _ *entry) {
 	req := &request{}
 	if a, ok := m.messageBuffer(p, c, argBuf, argCount, argDatatype, ReceiveBuffer, regions.Write); ok {
 		req.spans = append(req.spans, p.openBuffer(a))

@@ -105,7 +105,7 @@ var completions = map[string]func(*core.Call) (ids, statuses []int64){
 	"MPI_Request_get_status": waitOne,
 }
 
-func doWait(m *Model, p *process, c *core.Call, _ *rule) {
+func doWait(m *Model, p *process, c *core.Call, _ *entry) {
 	if ids, statuses := completions[c.Fn.Name](c); len(ids) > 0 {
 		m.completeRequests(p, c, ids, statuses)
 	}
@@ -154,7 +154,7 @@ func waitSome(c *core.Call) (ids, statuses []int64) {
 // received, which the process may come to know by an answer (MPI 4.1, example
 // 3.14); of what else goes on, nothing tells when it is over, and its buffers
 // stay in use until the process ends.
-func doRequestFree(m *Model, p *process, c *core.Call, _ *rule) {
+func doRequestFree(m *Model, p *process, c *core.Call, _ *entry) {
 	id := c.Int(argRequest)
 	if m.oneSidedRequest(p, c) {
 		return
@@ -182,7 +182,7 @@ func (m *Model) oneSidedRequest(p *process, c *core.Call) bool {
 
 // doCancel: a receive that will turn out to be cancelled gets no message, so
 // that the one it was matched with goes to the next.
-func doCancel(m *Model, p *process, c *core.Call, _ *rule) {
+func doCancel(m *Model, p *process, c *core.Call, _ *entry) {
 	id := c.Int(argRequest)
 	r := p.requests.requests[id]
 	if m.oneSidedRequest(p, c) || r == nil || r.sent == nil && r.awaited == nil {

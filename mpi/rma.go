@@ -119,7 +119,7 @@ func (m *Model) epochsOf(p *process, c *core.Call) *epochs {
 
 // oneSided replays the call of a one-sided operation and returns it, or nil
 // when it does nothing.
-func (m *Model) oneSided(p *process, c *core.Call, r *rule) *operation {
+func (m *Model) oneSided(p *process, c *core.Call, r *entry) *operation {
 	e := m.epochsOf(p, c)
 	rank := c.Int(argTargetRank)
 	if e == nil || rank == trace.ProcNull {

@@ -104,7 +104,7 @@ func (s *copies) refresh(p *process) {
 
 // doSync: MPI_Win_sync brings both copies together (12.5.4). It orders no
 // processes.
-func doSync(m *Model, p *process, c *core.Call, _ *rule) {
+func doSync(m *Model, p *process, c *core.Call, _ *entry) {
 	if e := m.epochsOf(p, c); e != nil {
 		e.copies.publish(p)
 		e.copies.refresh(p)

@@ -6,7 +6,7 @@ import (
 
 // doSegment: the tracer's note where the part of a member of a shared-memory
 // window lies.
-func doSegment(m *Model, p *process, c *core.Call, _ *rule) {
+func doSegment(m *Model, p *process, c *core.Call, _ *entry) {
 	e := m.epochsOf(p, c)
 	if e == nil {
 		return

@@ -9,17 +9,17 @@ import (
 	"github.com/mcchk/mcchk/trace"
 )
 
-// rule is what one MPI call means: which processes it orders and how, which
+// entry is what one MPI call means: which processes it orders and how, which
 // operations it completes, and which memory it touches. It is read beside the
 // detection model, sections 2 and 3. The texts are for people
 // (docs/mpi-calls.md); of what the other fields tell, they say nothing.
-type rule struct {
-	do      func(*Model, *process, *core.Call, *rule)
+type entry struct {
+	do      func(*Model, *process, *core.Call, *entry)
 	check   func(*Model, *process, *core.Call) // before do: whether the call may stand here
 	order   core.Direction                     // of collective calls
 	touches []touch                            // buffers of calls other than one-sided operations
 	op      operationRole                      // of one-sided operations
-	part    part                               // what flushes complete
+	part    sides                              // what flushes complete
 	send    sendMode
 
 	form     form
@@ -57,9 +57,9 @@ const (
 // and touches nothing.
 var table = makeTable()
 
-func makeTable() map[string]*rule {
-	t := map[string]*rule{}
-	for _, part := range []map[string]*rule{environment, windowCalls, oneSidedCalls, windowSync, messageCalls, requestCalls, communicators, fileCalls(), declaredCalls} {
+func makeTable() map[string]*entry {
+	t := map[string]*entry{}
+	for _, part := range []map[string]*entry{environment, windowCalls, oneSidedCalls, windowSync, messageCalls, requestCalls, communicators, fileCalls(), declaredCalls} {
 		for name, r := range part {
 			t[name] = r
 		}
@@ -70,9 +70,9 @@ func makeTable() map[string]*rule {
 			do, start, init = doNeighborhood, doStartNeighborhood, doInitNeighborhood
 		}
 		lower := strings.ToLower(name[:1]) + name[1:]
-		t["MPI_"+name] = &rule{do: do, order: c.order, touches: c.touches}
-		t["MPI_I"+lower] = &rule{do: start, order: c.order, touches: c.touches, form: nonblocking}
-		t["MPI_"+name+"_init"] = &rule{do: init, order: c.order, touches: c.touches, form: persisted}
+		t["MPI_"+name] = &entry{do: do, order: c.order, touches: c.touches}
+		t["MPI_I"+lower] = &entry{do: start, order: c.order, touches: c.touches, form: nonblocking}
+		t["MPI_"+name+"_init"] = &entry{do: init, order: c.order, touches: c.touches, form: persisted}
 	}
 	for name, check := range usageChecks {
 		t[name].check = check
@@ -81,7 +81,7 @@ func makeTable() map[string]*rule {
 }
 
 // Start and end, and what is local (MPI 4.1, chapters 4 to 6 and 11).
-var environment = map[string]*rule{
+var environment = map[string]*entry{
 	"MPI_Init":        {note: "ordered as the beginning of the trace"},
 	"MPI_Init_thread": {note: "ordered as the beginning of the trace"},
 	"MPI_Finalize":    {do: doFinalize, signals: "all processes", waits: "all processes"},
@@ -127,7 +127,7 @@ var environment = map[string]*rule{
 }
 
 // Calls of MPI_Pcontrol by which the program declares order (tracer/include/mcchk.h).
-var declaredCalls = map[string]*rule{
+var declaredCalls = map[string]*entry{
 	"mcchk_signal":         {do: doDeclaredSignal, signals: "who waits for the resource from then on"},
 	"mcchk_wait":           {do: doDeclaredWait, waits: "all signals on the resource so far"},
 	"mcchk_signal_process": {do: doProcessSignal, signals: "the matching mcchk_wait_process"},
@@ -135,7 +135,7 @@ var declaredCalls = map[string]*rule{
 }
 
 // Windows (12.2).
-var windowCalls = map[string]*rule{
+var windowCalls = map[string]*entry{
 	"MPI_Win_create":          {do: doWinCreate, order: core.AllToAll},
 	"MPI_Win_allocate":        {do: doWinCreate, order: core.AllToAll},
 	"MPI_Win_allocate_shared": {do: doWinCreate, order: core.AllToAll, note: "loads and stores in the parts of others access the memory of those"},
@@ -151,7 +151,7 @@ var windowCalls = map[string]*rule{
 }
 
 // One-sided operations (12.3).
-var oneSidedCalls = map[string]*rule{
+var oneSidedCalls = map[string]*entry{
 	"MPI_Put":              {do: doOperation, op: operationRole{role: PutTarget, kind: regions.Write}},
 	"MPI_Rput":             {do: doOperation, op: operationRole{role: PutTarget, kind: regions.Write}},
 	"MPI_Get":              {do: doOperation, op: operationRole{role: GetTarget, kind: regions.Read}},
@@ -165,7 +165,7 @@ var oneSidedCalls = map[string]*rule{
 }
 
 // Synchronization of windows (12.5).
-var windowSync = map[string]*rule{
+var windowSync = map[string]*entry{
 	"MPI_Win_fence": {do: doFence, order: core.AllToAll, completes: "the caller's operations since the last fence",
 		note: "with MPI_MODE_NOPRECEDE it orders no processes, but operations issued after it reach their target after the target's fence"},
 	"MPI_Win_post":  {do: doPost, signals: "MPI_Win_start of the group"},
@@ -189,7 +189,7 @@ var windowSync = map[string]*rule{
 }
 
 // Messages (3.2, 3.4, 3.7, 3.8, 4.2).
-var messageCalls = map[string]*rule{
+var messageCalls = map[string]*entry{
 	"MPI_Send":  send(doSend, standard),
 	"MPI_Bsend": send(doSend, standard),
 	"MPI_Rsend": send(doSend, standard),
@@ -235,21 +235,21 @@ var messageCalls = map[string]*rule{
 
 func untilDone(what string) string { return what + ", from the call until its request is complete" }
 
-func send(do func(*Model, *process, *core.Call, *rule), mode sendMode) *rule {
-	r := &rule{do: do, send: mode, signals: "the receive", memory: "reads buf"}
+func send(do func(*Model, *process, *core.Call, *entry), mode sendMode) *entry {
+	r := &entry{do: do, send: mode, signals: "the receive", memory: "reads buf"}
 	if mode == synchronous {
 		r.waits = "the call of the receive"
 	}
 	return r
 }
 
-func exchangeMessages(do func(*Model, *process, *core.Call, *rule)) *rule {
-	return &rule{do: do, signals: "the receive of what it sends", waits: "the send of what it receives",
+func exchangeMessages(do func(*Model, *process, *core.Call, *entry)) *entry {
+	return &entry{do: do, signals: "the receive of what it sends", waits: "the send of what it receives",
 		memory: "reads the send buffer, writes the receive buffer"}
 }
 
 // Completion of requests (3.7.3 to 3.7.5, 3.8.4).
-var requestCalls = map[string]*rule{
+var requestCalls = map[string]*entry{
 	"MPI_Wait":         completion("the request"),
 	"MPI_Test":         completion("the request, when it succeeds"),
 	"MPI_Waitall":      completion("the requests"),
@@ -264,12 +264,12 @@ var requestCalls = map[string]*rule{
 	"MPI_Cancel":             {do: doCancel, note: "a cancelled receive leaves its message to the next"},
 }
 
-func completion(what string) *rule {
-	return &rule{do: doWait, waits: "what the operation waits for", completes: what}
+func completion(what string) *entry {
+	return &entry{do: doWait, waits: "what the operation waits for", completes: what}
 }
 
 // Communicators (7.4.2, 7.6.2, 8.5): their constructors synchronise.
-var communicators = map[string]*rule{
+var communicators = map[string]*entry{
 	"MPI_Comm_dup":                     {do: doCollective, order: core.Everybody},
 	"MPI_Comm_dup_with_info":           {do: doCollective, order: core.Everybody},
 	"MPI_Comm_idup":                    {do: doStartCollective, order: core.Everybody, form: nonblocking},
@@ -415,13 +415,13 @@ func parts(t touch, counts, displs core.ArgName, e each, vector bool) touch {
 	return t
 }
 
-func doFinalize(m *Model, p *process, c *core.Call, _ *rule) {
+func doFinalize(m *Model, p *process, c *core.Call, _ *entry) {
 	p.order.end, p.order.at = p.Info(c), core.MeetKey{}
 	p.Arrive(c, nil)
 	m.meets(p, p.order.end)
 }
 
-func doWinCreate(m *Model, p *process, c *core.Call, _ *rule) {
+func doWinCreate(m *Model, p *process, c *core.Call, _ *entry) {
 	g := m.group(p, c, argComm)
 	id := c.Int(argWin)
 	switch {
@@ -479,25 +479,25 @@ func (w *window) inform(c *core.Call) {
 	}
 }
 
-func doWinInfo(m *Model, p *process, c *core.Call, _ *rule) {
+func doWinInfo(m *Model, p *process, c *core.Call, _ *entry) {
 	if e := m.epochsOf(p, c); e != nil {
 		e.win.inform(c)
 	}
 }
 
-func doAttach(m *Model, p *process, c *core.Call, _ *rule) {
+func doAttach(m *Model, p *process, c *core.Call, _ *entry) {
 	if e := m.epochsOf(p, c); e != nil && e.win.dynamic != nil {
 		m.attach(p, c, e)
 	}
 }
 
-func doDetach(m *Model, p *process, c *core.Call, _ *rule) {
+func doDetach(m *Model, p *process, c *core.Call, _ *entry) {
 	if e := m.epochsOf(p, c); e != nil && e.win.dynamic != nil {
 		m.detach(p, c, e)
 	}
 }
 
-func doWinFree(m *Model, p *process, c *core.Call, _ *rule) {
+func doWinFree(m *Model, p *process, c *core.Call, _ *entry) {
 	e := m.epochsOf(p, c)
 	if e == nil {
 		return
@@ -515,7 +515,7 @@ func doWinFree(m *Model, p *process, c *core.Call, _ *rule) {
 	})
 }
 
-func doOperation(m *Model, p *process, c *core.Call, r *rule) {
+func doOperation(m *Model, p *process, c *core.Call, r *entry) {
 	op := m.oneSided(p, c, r)
 	if op != nil && c.Has(argRequest) {
 		op.held, op.id = true, c.Int(argRequest)
@@ -534,7 +534,7 @@ func (m *Model) closeFence(p *process, e *epochs) {
 // doFence: completes what the process issued since the last fence, then orders
 // all processes of the window; unless it says that no operation precedes, when
 // it does not necessarily act as a barrier (12.5.1).
-func doFence(m *Model, p *process, c *core.Call, _ *rule) {
+func doFence(m *Model, p *process, c *core.Call, _ *entry) {
 	e := m.epochsOf(p, c)
 	if e == nil {
 		return
@@ -565,7 +565,7 @@ func doFence(m *Model, p *process, c *core.Call, _ *rule) {
 	m.collect(p, c, core.MeetKey{On: e.win.ID, Of: onWindow}, e.win.group, core.AllToAll, core.NoRoot, e.afterFence)
 }
 
-func doFlush(m *Model, p *process, c *core.Call, r *rule) {
+func doFlush(m *Model, p *process, c *core.Call, r *entry) {
 	e := m.epochsOf(p, c)
 	if e != nil {
 		m.finish(p, e, p.Info(c), r.part, covered(c))

@@ -21,7 +21,7 @@ func (p *process) knows(e *epochs) bool { return !p.unsure && !e.unsure }
 
 // failed takes a call that returned an error. It counts as not made; what is
 // wrong with its use is said all the same, since that may be why.
-func (m *Model) failed(p *process, c *core.Call, r *rule) {
+func (m *Model) failed(p *process, c *core.Call, r *entry) {
 	if r.check != nil {
 		r.check(m, p, c)
 	}

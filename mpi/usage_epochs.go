@@ -64,12 +64,12 @@ func (m *Model) misused(p *process, c *core.Call, e *epochs, u core.Usage) {
 
 // checkEpoch says whether an access epoch covers the target of a one-sided
 // operation (12.5), and one of the kind that it needs (12.3.5).
-func (m *Model) checkEpoch(p *process, c *core.Call, e *epochs, op *operation, r *rule) {
+func (m *Model) checkEpoch(p *process, c *core.Call, e *epochs, op *operation, r *entry) {
 	if !p.knows(e) {
 		return
 	}
 	target := e.win.members[op.target]
-	u := core.Usage{Rule: conflicts.RuleOutsideEpoch, Call: op.call, Last: e.last, As: r.op.role.Name, Writes: r.op.role != GetTarget, Owner: target, Object: &e.win.Object}
+	u := core.Usage{Rule: conflicts.RuleOutsideEpoch, Call: op.call, Last: e.last, As: r.op.role.Name, Writes: r.op.role != GetTarget, Concerned: core.Concerned{Owner: target, Object: &e.win.Object}}
 	switch {
 	case op.epoch == NoEpoch:
 		u.Why, u.Other = e.whyNoEpoch(target)
@@ -321,7 +321,7 @@ func (m *Model) unclosed(p *process, c *core.Call, e *epochs, except func(*regio
 		if except(opening) {
 			return
 		}
-		m.Misuse(core.Usage{Rule: conflicts.RuleNeverClosed, Call: opening, Other: end, Via: via, Owner: p.Rank, Object: &e.win.Object,
+		m.Misuse(core.Usage{Rule: conflicts.RuleNeverClosed, Call: opening, Other: end, Via: via, Concerned: core.Concerned{Owner: p.Rank, Object: &e.win.Object},
 			Why: fmt.Sprintf("no %s closed the epoch before %s", closing, c.Fn.Name),
 			Fix: fmt.Sprintf("call %s after the last operation of the epoch", closing)})
 	}

@@ -45,7 +45,7 @@ func (w *window) isBack(member int32, x *piece) {
 // the function returned whose variable it was. To what is pending on it that is
 // like a store: it must come after (MPI 4.1, 3.7.2 and 12.3). Where window
 // memory is freed, nothing may access it any more.
-func doMemoryGone(m *Model, p *process, c *core.Call, _ *rule) {
+func doMemoryGone(m *Model, p *process, c *core.Call, _ *entry) {
 	lo, size := c.Addr(argBase), c.Addr(argSize)
 	if size == 0 || c.Bad() {
 		return
@@ -93,16 +93,16 @@ func (m *Model) checkGone(b *opBuilder, a *regions.Access) {
 			continue
 		}
 		if g.detached {
-			m.Misuse(core.Usage{Rule: conflicts.RuleOutsideWindow, Call: b.op.call, Other: g.call, Last: b.e.last, As: a.Role.Name, Writes: a.Role != GetTarget, Owner: a.Owner,
-				Object: &w.Object, Lo: lo, Hi: hi,
-				Why: fmt.Sprintf("rank %d detached the memory from the window earlier", a.Owner),
-				Fix: "detach the memory after the last operation on it, and synchronize the two processes in between"})
+			m.Misuse(core.Usage{Rule: conflicts.RuleOutsideWindow, Call: b.op.call, Other: g.call, Last: b.e.last, As: a.Role.Name, Writes: a.Role != GetTarget,
+				Concerned: core.Concerned{Owner: a.Owner, Object: &w.Object, Lo: lo, Hi: hi},
+				Why:       fmt.Sprintf("rank %d detached the memory from the window earlier", a.Owner),
+				Fix:       "detach the memory after the last operation on it, and synchronize the two processes in between"})
 			return
 		}
-		m.Misuse(core.Usage{Rule: conflicts.RuleMemoryGone, OtherAs: Freed, Call: b.op.call, Other: g.call, Last: b.e.last, As: a.Role.Name, Writes: a.Role != GetTarget, Owner: a.Owner,
-			Object: &w.Object, Lo: lo, Hi: hi, Base: w.start(int(b.op.target)),
-			Why: fmt.Sprintf("rank %d freed memory of its part of the window before the window itself was freed", a.Owner),
-			Fix: "free the memory after MPI_Win_free, or after MPI_Win_detach"})
+		m.Misuse(core.Usage{Rule: conflicts.RuleMemoryGone, OtherAs: Freed, Call: b.op.call, Other: g.call, Last: b.e.last, As: a.Role.Name, Writes: a.Role != GetTarget,
+			Concerned: core.Concerned{Owner: a.Owner, Object: &w.Object, Lo: lo, Hi: hi, Base: w.start(int(b.op.target))},
+			Why:       fmt.Sprintf("rank %d freed memory of its part of the window before the window itself was freed", a.Owner),
+			Fix:       "free the memory after MPI_Win_free, or after MPI_Win_detach"})
 		return
 	}
 }

@@ -36,8 +36,8 @@ func (m *Model) checkRange(b *opBuilder, a *regions.Access) {
 	first := outside[0].Shift(a.Base)
 	from := int64(first.Lo - wlo)
 	if b.p.knows(b.e) {
-		m.Misuse(core.Usage{Rule: conflicts.RuleOutsideWindow, Call: b.op.call, Last: b.e.last, As: a.Role.Name, Writes: a.Role != GetTarget, Owner: a.Owner, Object: &w.Object,
-			Lo: first.Lo, Hi: first.Lo + first.Size, Base: wlo,
+		m.Misuse(core.Usage{Rule: conflicts.RuleOutsideWindow, Call: b.op.call, Last: b.e.last, As: a.Role.Name, Writes: a.Role != GetTarget,
+			Concerned: core.Concerned{Owner: a.Owner, Object: &w.Object, Lo: first.Lo, Hi: first.Lo + first.Size, Base: wlo},
 			Why: fmt.Sprintf("rank %d's part of the window has %d bytes, and %s accesses bytes %d to %d of it",
 				a.Owner, w.size[i], b.c.Fn.Name, from, from+int64(first.Size)-1),
 			Fix: fmt.Sprintf("keep target displacement, count and datatype within the %d bytes (displacements count in rank %d's displacement unit, %d)",
@@ -71,8 +71,8 @@ func (m *Model) checkReaches() {
 			continue
 		}
 		first := rest.Runs()[0].Shift(a.Base)
-		m.Misuse(core.Usage{Rule: conflicts.RuleOutsideWindow, Call: r.op.call, As: a.Role.Name, Writes: a.Role != GetTarget, Owner: a.Owner, Object: &r.win.Object,
-			Lo: first.Lo, Hi: first.Lo + first.Size,
+		m.Misuse(core.Usage{Rule: conflicts.RuleOutsideWindow, Call: r.op.call, As: a.Role.Name, Writes: a.Role != GetTarget,
+			Concerned: core.Concerned{Owner: a.Owner, Object: &r.win.Object, Lo: first.Lo, Hi: first.Lo + first.Size},
 			Why: fmt.Sprintf("rank %d has no memory attached to the window at addresses 0x%x to 0x%x, which %s accesses",
 				a.Owner, first.Lo, first.Lo+first.Size-1, r.op.call.Fn),
 			Fix: fmt.Sprintf("let rank %d attach the memory before the operation and detach it after; the target displacement is an address in rank %d (MPI_Get_address)", a.Owner, a.Owner)})

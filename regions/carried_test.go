@@ -47,14 +47,14 @@ func TestCarried(t *testing.T) {
 	for range 300 {
 		s.Begin()
 		for rank := range s.Region().Segments {
-			s.Region().Segments[rank] = append(s.Region().Segments[rank], Segment{Calls: &Bounds{}})
+			s.Region().Segments[rank] = append(s.Region().Segments[rank], Segment{Bounds: &Bounds{}})
 		}
 		for range rng.IntN(6) {
 			a := access(Earlier)
 			a.Old = true
 			all = append(all, open{s.Carry(a), a})
 		}
-		require.Equal(t, len(all), s.New())
+		require.Equal(t, len(all), s.NewCalls())
 		var fresh []*Access
 		for range rng.IntN(4) {
 			a := access(0)
@@ -71,7 +71,7 @@ func TestCarried(t *testing.T) {
 			s.AddLocals(a.Owner, stretchOf(&trace.Access{Addr: a.Base, Size: 8, Count: 1}))
 			fresh = append(fresh, a)
 		}
-		before := s.New()
+		before := s.NewCalls()
 		for range rng.IntN(6) {
 			if len(all) == 0 {
 				break
@@ -86,7 +86,7 @@ func TestCarried(t *testing.T) {
 			done.End = Point{Rank: done.Rank, Pos: pos}
 			all = append(all[:i:i], all[i+1:]...)
 		}
-		require.Equal(t, before, s.New())
+		require.Equal(t, before, s.NewCalls())
 		whole := rng.IntN(8) == 0
 		want := map[*Access]bool{}
 		for _, c := range all {

@@ -70,8 +70,8 @@ type fact struct {
 func factOf(a *Access) fact {
 	f := fact{
 		Owner: a.Owner, Rank: a.Rank, Kind: a.Kind, Role: a.Role, Base: a.Base, Bytes: a.Layout.Bytes(), Start: a.Start, End: a.End,
-		Gate: a.Gate, Gated: a.Gated, Old: a.Old, Locks: a.Locks.Key(), Pos: a.Call.Pos, Stack: a.Call.Stack, Within: a.Within,
-		Spans: a.Span != nil, Strand: a.Call.Strand, Unit: a.Unit,
+		Gate: a.Gate, Gated: a.Gated, Old: a.Old, Locks: a.Locks.Key(), Pos: a.Call.Pos, Stack: a.Call.Stack, Within: a.Bounds,
+		Spans: a.Span != nil, Strand: a.Call.Thread, Unit: a.Unit,
 	}
 	if a.Span != nil && a.Span.By != nil && a.End.Within() {
 		f.By, f.ByPos = a.Span.By.Fn, a.Span.By.Pos
@@ -82,7 +82,7 @@ func factOf(a *Access) fact {
 // gateOpen reports whether the access waits for its gate.
 func (f *fact) gateOpen() bool { return f.Gated && f.Gate.Seg == Later }
 
-func (f *fact) past(past Limit) bool { return f.End.Seg >= 0 && f.End.Seg < past[f.End.Rank] }
+func (f *fact) past(past Past) bool { return f.End.Seg >= 0 && f.End.Seg < past[f.End.Rank] }
 
 func inOrder(a, b fact) int {
 	return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.Role.Name, b.Role.Name), cmp.Compare(a.Base, b.Base))
@@ -134,7 +134,7 @@ func (x *exercise) begin() {
 	}
 }
 
-func (x *exercise) newSegment(p *strand) { p.segs = append(p.segs, Segment{Calls: &Bounds{}}) }
+func (x *exercise) newSegment(p *strand) { p.segs = append(p.segs, Segment{Bounds: &Bounds{}}) }
 
 // phase does random things.
 func (x *exercise) phase() {
@@ -172,7 +172,7 @@ func (x *exercise) addLocals(rank int32, p *strand) {
 				a := r.Access(k)
 				f := fact{
 					Owner: rank, Rank: rank, Role: Load, Base: a.Addr, Bytes: uint64(a.Size) * a.Count, Locks: p.locks.Key(),
-					Pos: p.pos + 1 + uint64(r.Number(k)), Stack: a.Stack, Within: p.segs[len(p.segs)-1].Calls, Strand: thread,
+					Pos: p.pos + 1 + uint64(r.Number(k)), Stack: a.Stack, Within: p.segs[len(p.segs)-1].Bounds, Strand: thread,
 				}
 				if a.Store {
 					f.Role, f.Kind = Store, Write
@@ -229,7 +229,7 @@ func (x *exercise) access(rank int32, p *strand, role *Role) Access {
 	return Access{
 		Owner: int32(x.IntN(len(x.strands))), Rank: rank, Kind: Write, Role: role, Base: 1000 + 8*uint64(x.IntN(4)), Layout: layout,
 		Start: Point{Rank: rank, Seg: p.seg(), Pos: p.pos}, End: Point{Rank: rank, Seg: Never}, Locks: x.sets[x.IntN(len(x.sets))],
-		Call: NewCallInfo(CallSite{Fn: "begin", Rank: rank, Stack: uint32(x.IntN(2))}, p.pos), Within: p.segs[len(p.segs)-1].Calls, Unit: 4,
+		Call: NewCallInfo(CallSite{Fn: "begin", Rank: rank, Stack: uint32(x.IntN(2))}, p.pos), Bounds: p.segs[len(p.segs)-1].Bounds, Unit: 4,
 	}
 }
 
@@ -262,7 +262,7 @@ func (x *exercise) instants(rank int32, p *strand) {
 
 // open begins an access, which perhaps waits for its gate.
 func (x *exercise) open(rank int32, p *strand) {
-	a := x.s.Room()
+	a := x.s.NewAccess()
 	*a = x.access(rank, p, testTarget)
 	m := &made{room: a, span: &Completion{}}
 	a.Span = m.span
@@ -364,7 +364,7 @@ func (x *exercise) hold(r *Region, waits func(*made) bool) {
 }
 
 // limit returns random separate regions to be past; the present ones are not.
-func (x *exercise) limit() (past Limit) {
+func (x *exercise) limit() (past Past) {
 	for i := range x.strands {
 		p := &x.strands[i]
 		past = append(past, p.first+int32(x.IntN(len(p.segs))))
@@ -373,7 +373,7 @@ func (x *exercise) limit() (past Limit) {
 }
 
 // counts compares what the Storage counts.
-func (x *exercise) counts(past Limit) {
+func (x *exercise) counts(past Past) {
 	added, kept := 0, 0
 	for _, m := range x.calls {
 		if x.first || !m.Old {
@@ -383,12 +383,12 @@ func (x *exercise) counts(past Limit) {
 			kept++
 		}
 	}
-	require.Equal(x, added, x.s.New())
-	require.Equal(x, kept, x.s.Kept(past))
+	require.Equal(x, added, x.s.NewCalls())
+	require.Equal(x, kept, x.s.Remaining(past))
 }
 
 // goOn takes the lists into the next phase.
-func (x *exercise) goOn(past Limit) {
+func (x *exercise) goOn(past Past) {
 	n := len(x.locals) + len(x.calls)
 	x.first = false
 	x.locals = slices.DeleteFunc(x.locals, func(f fact) bool { return f.past(past) })

@@ -11,12 +11,12 @@ import (
 type Landmark struct {
 	Pos           uint64
 	Fn            *trace.Fn
-	Stack, Strand uint32
+	Stack, Thread uint32
 	Loose         bool // CallInfo.Loose
 }
 
 func (m *Landmark) info(rank int32) *CallInfo {
-	return NewCallInfo(CallSite{Fn: m.Fn.Name, Rank: rank, Strand: m.Strand, Stack: m.Stack, Loose: m.Loose}, m.Pos)
+	return NewCallInfo(CallSite{Fn: m.Fn.Name, Rank: rank, Thread: m.Thread, Stack: m.Stack, Loose: m.Loose}, m.Pos)
 }
 
 // Around returns the last landmark before a moment and the first after
@@ -72,12 +72,12 @@ func (r *Region) Heard(a *Access, of int32) Heard {
 		return !r.Clock.Knows(s.Stamp, int(of), uint32(r.First[of])+uint32(i)+1)
 	})
 	if n > 0 {
-		return Heard{bounds: segments[n-1].Calls, end: true}
+		return Heard{bounds: segments[n-1].Bounds, end: true}
 	}
 	if r.First[of] > 0 {
 		return Heard{} // of something before this phase, of which more is not kept
 	}
-	return Heard{bounds: segments[0].Calls}
+	return Heard{bounds: segments[0].Bounds}
 }
 
 // StartsBefore reports whether access a starts before access b does, whatever

@@ -14,7 +14,7 @@ type Stretch struct {
 	Lo, Hi        uint64 // a range of addresses that holds all of them, half-open
 	Pos           uint64
 	Seg           int32
-	Strand        uint32
+	Thread        uint32
 	locks         uint32 // index in Region.lockSets
 	Loads, Stores bool   // there are some
 }
@@ -27,8 +27,8 @@ func (r *Region) LocalAccess(rank int32, s *Stretch, i, k int) *Access {
 	a := LoadOrStore(&l)
 	a.Owner, a.Rank = rank, rank
 	a.Base, a.Layout = l.Addr, intervals.NewLayout([]intervals.Run{run})
-	a.Start, a.End, a.Locks, a.Within = p, p, r.lockSets[s.locks], r.Segment(p).Calls
-	a.Call = NewCallInfo(CallSite{Rank: rank, Strand: s.Strand, Stack: l.Stack}, p.Pos)
+	a.Start, a.End, a.Locks, a.Bounds = p, p, r.lockSets[s.locks], r.Segment(p).Bounds
+	a.Call = NewCallInfo(CallSite{Rank: rank, Thread: s.Thread, Stack: l.Stack}, p.Pos)
 	return &a
 }
 
@@ -40,7 +40,7 @@ func (s *Stretch) PosOf(i, k int) uint64 { return s.Pos + uint64(s.Rows[i].Numbe
 func NewStretch(s *trace.Stretch, rows []trace.Rows, pos uint64, seg int32, strand uint32) Stretch {
 	held := Stretch{
 		Rows: rows, Len: s.Len, Lo: s.Lo, Hi: s.Hi, Loads: s.Loads > 0, Stores: s.Stores > 0,
-		Pos: pos, Seg: seg, Strand: strand,
+		Pos: pos, Seg: seg, Thread: strand,
 	}
 	if len(rows) < len(s.Rows) {
 		held.bound()

@@ -75,7 +75,7 @@ type Mode string
 type CallSite struct {
 	Fn     string
 	Rank   int32 // world rank of the caller
-	Strand uint32
+	Thread uint32
 	Stack  uint32 // stack identifier in the caller's trace
 	// Loose: by what it asserts, it makes no process wait, as others like it do.
 	Loose  bool
@@ -170,8 +170,8 @@ type Access struct {
 	Elem  *Element // of atomic accesses; otherwise nil
 	Call  *CallInfo
 	Span  *Completion // of an access that spans from a call until another; nil: instantaneous
-	// Within are the bounds of the separate region that it starts in.
-	Within *Bounds
+	// Bounds are the bounds of the separate region that it starts in.
+	Bounds *Bounds
 	// Old: the access was in the phase before as well.
 	Old bool
 	// Atomic is the size of each element, bytes, of a load or store by C11 or
@@ -186,7 +186,7 @@ type Access struct {
 // synchronization event to the next.
 type Segment struct {
 	Stamp     evc.Stamp
-	Calls     *Bounds
+	Bounds    *Bounds
 	Landmarks []Landmark // in it, in program order
 	Loads     int        // loads and stores in it, those of other parts of memory included
 	Ended     int        // accesses of calls that end in it and are left out
@@ -221,9 +221,9 @@ type Region struct {
 	Carried [][]*Access
 	// Exposures say what exposed memory in the region, for each model.
 	Exposures []Exposure
-	// Kept is what models keep of the region for checks of their own. Where
+	// ForChecks is what models keep of the region for checks of their own. Where
 	// there is any, accesses of calls stay valid when the region is released.
-	Kept      []any
+	ForChecks []any
 	LockSpans []LockSpan // the locks held in it, where their order was left out
 	contents
 }

@@ -96,7 +96,7 @@ func (r *room) extend(s *Stretch) bool {
 	}
 	last, n := &r.stretches[k], len(s.Rows)
 	if m := len(last.Rows); m+n > trace.MaxStretch || last.Len+s.Len > trace.MaxLen || last.Pos+uint64(last.Len) != s.Pos ||
-		last.Seg != s.Seg || last.Strand != s.Strand || last.locks != s.locks {
+		last.Seg != s.Seg || last.Thread != s.Thread || last.locks != s.locks {
 		return false
 	}
 	from := len(r.rows) - len(last.Rows)

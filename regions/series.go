@@ -237,7 +237,7 @@ func (s *shape) fits(a *Access) bool {
 // alike reports whether two calls, either of which may be none, differ in time
 // only.
 func (c *CallInfo) alike(d *CallInfo) bool {
-	return c == d || c != nil && d != nil && c.Fn == d.Fn && c.Stack == d.Stack && c.Strand == d.Strand
+	return c == d || c != nil && d != nil && c.Fn == d.Fn && c.Stack == d.Stack && c.Thread == d.Thread
 }
 
 // ender returns the index of what completed an access.
@@ -292,7 +292,7 @@ func (r *Region) access(m *moment, i uint64, a *Access) {
 	*a = r.shapes[m.shape].access
 	a.Start = Point{Rank: a.Rank, Seg: m.startSeg, Pos: m.start + i*m.step}
 	a.End = Point{Rank: m.endRank, Seg: m.endSeg, Pos: m.end + i*m.step}
-	a.Within = r.Segment(a.Start).Calls
+	a.Bounds = r.Segment(a.Start).Bounds
 }
 
 // accessWithCalls returns access i of a moment.

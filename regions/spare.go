@@ -11,12 +11,12 @@ func (s *pool) release(r *Region) {
 	defer s.mu.Unlock()
 	s.put(r.locals)
 	s.putMoments(r.moments)
-	if len(r.Kept) > 0 {
+	if len(r.ForChecks) > 0 {
 		return
 	}
 	s.putCalls(r.Calls)
-	r.room = r.hasRoom()
-	if n := s.spareRegions + r.room; n <= mostSpare {
+	r.capacity = r.hasRoom()
+	if n := s.spareRegions + r.capacity; n <= mostSpare {
 		r.reset()
 		s.regions, s.spareRegions = append(s.regions, r), n
 	}
@@ -28,7 +28,7 @@ func (s *pool) region(processes int) *Region {
 	defer s.mu.Unlock()
 	if n := len(s.regions); n > 0 {
 		r := s.regions[n-1]
-		s.regions, s.spareRegions = s.regions[:n-1], s.spareRegions-r.room
+		s.regions, s.spareRegions = s.regions[:n-1], s.spareRegions-r.capacity
 		return r
 	}
 	return &Region{
@@ -61,6 +61,6 @@ func (r *Region) reset() {
 	clear(r.lockSets)
 	*r = Region{
 		Clock: r.Clock, Segments: r.Segments, First: r.First, Calls: r.Calls[:0], Carried: r.Carried[:0], Exposures: r.Exposures[:0],
-		contents: contents{locals: r.locals, moments: r.moments, lockSets: r.lockSets[:0], room: r.room},
+		contents: contents{locals: r.locals, moments: r.moments, lockSets: r.lockSets[:0], capacity: r.capacity},
 	}
 }

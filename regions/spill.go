@@ -70,7 +70,7 @@ func appendStretch(b []byte, s *Stretch) []byte {
 	b = le.AppendUint64(b, s.Hi)
 	b = le.AppendUint64(b, s.Pos)
 	b = le.AppendUint32(b, uint32(s.Seg))
-	b = le.AppendUint32(b, s.Strand)
+	b = le.AppendUint32(b, s.Thread)
 	b = le.AppendUint32(b, s.locks)
 	b = le.AppendUint32(b, uint32(s.Len))
 	b = le.AppendUint32(b, uint32(len(s.Rows)))
@@ -118,7 +118,7 @@ func (f *spillFile) read(w *storedRoom, s *Scratch) error {
 func takeStretch(b []byte, s *Stretch, r *room) []byte {
 	le := binary.LittleEndian
 	s.Lo, s.Hi, s.Pos = le.Uint64(b), le.Uint64(b[8:]), le.Uint64(b[16:])
-	s.Seg, s.Strand, s.locks = int32(le.Uint32(b[24:])), le.Uint32(b[28:]), le.Uint32(b[32:])
+	s.Seg, s.Thread, s.locks = int32(le.Uint32(b[24:])), le.Uint32(b[28:]), le.Uint32(b[32:])
 	s.Len = int(le.Uint32(b[36:]))
 	n := int(le.Uint32(b[40:]))
 	s.Loads, s.Stores = b[44]&1 != 0, b[44]&2 != 0

@@ -22,12 +22,12 @@ type Storage struct {
 	slab       []Access  // room
 }
 
-// Limit says which separate regions are past: those of process i with a
+// Past says which separate regions are past: those of process i with a
 // number below element i.
-type Limit []int32
+type Past []int32
 
 // past reports whether an access is over in a separate region that is past.
-func (l Limit) past(a *Access) bool { return a.End.Seg >= 0 && a.End.Seg < l[a.End.Rank] }
+func (l Past) past(a *Access) bool { return a.End.Seg >= 0 && a.End.Seg < l[a.End.Rank] }
 
 // NewStorage returns Storage for that many processes. memory is how many bytes of
 // accesses may be held; what is more is written to files without a name in
@@ -68,8 +68,8 @@ func (s *Storage) Err() error { return s.pool.err }
 // Spilled returns what did not fit into memory so far.
 func (s *Storage) Spilled() SpillStats { return s.pool.spilled }
 
-// Room returns room for an access, with whatever was there before.
-func (s *Storage) Room() *Access {
+// NewAccess returns room for an access, with whatever was there before.
+func (s *Storage) NewAccess() *Access {
 	if len(s.again) == 0 {
 		s.again = s.pool.takeCalls(s.again)
 	}
@@ -91,7 +91,7 @@ func (s *Storage) GiveBack(a *Access) { s.again = append(s.again, a) }
 
 // Copy returns a copy of an access.
 func (s *Storage) Copy(a *Access) *Access {
-	b := s.Room()
+	b := s.NewAccess()
 	*b = *a
 	return b
 }
@@ -123,12 +123,12 @@ func (s *Storage) AddLocals(rank int32, st Stretch) {
 	s.locals[rank].add(s.pool, st)
 }
 
-// New returns how many accesses of calls the phase has that the one before did
+// NewCalls returns how many accesses of calls the phase has that the one before did
 // not have.
-func (s *Storage) New() int { return len(s.calls) - s.old + s.series.settled + s.carriedNew }
+func (s *Storage) NewCalls() int { return len(s.calls) - s.old + s.series.settled + s.carriedNew }
 
-// Kept counts the accesses of calls that are not past.
-func (s *Storage) Kept(past Limit) int {
+// Remaining counts the accesses of calls that are not past.
+func (s *Storage) Remaining(past Past) int {
 	n := s.carried.n
 	for _, a := range s.calls {
 		if !past.past(a) {
@@ -176,7 +176,7 @@ func (r *Region) leaveOut(which func(*Access) bool) {
 // handed over, marked as old. An access that waits for its Gate to be known goes
 // on in the next phase only. pending says of each access that is not complete, by
 // carry, that it goes on as another one: the region keeps its own.
-func (s *Storage) GoOn(r *Region, past Limit, pending func(carry func(*Access) *Access)) {
+func (s *Storage) GoOn(r *Region, past Past, pending func(carry func(*Access) *Access)) {
 	all, sets := s.calls, s.sets
 	s.begin()
 	s.carriedNew = 0
@@ -201,7 +201,7 @@ func (s *Storage) carry(a *Access) *Access {
 
 // goOnCalls takes the accesses of calls that are complete and not past into the
 // next phase, and those that have not begun.
-func (s *Storage) goOnCalls(r *Region, all []*Access, past Limit) {
+func (s *Storage) goOnCalls(r *Region, all []*Access, past Past) {
 	for _, a := range all {
 		if a.End.Seg != Never && !a.gateOpen() && !past.past(a) {
 			s.carry(a)
@@ -209,7 +209,7 @@ func (s *Storage) goOnCalls(r *Region, all []*Access, past Limit) {
 	}
 	s.keptMoments(past, r.moments, r.spill, func(t *moment) {
 		for i := range uint64(t.count) {
-			a := s.Room()
+			a := s.NewAccess()
 			r.fullAccess(t, i, a)
 			a.Old = true
 			s.calls = append(s.calls, a)
@@ -229,7 +229,7 @@ func (a *Access) gateOpen() bool { return a.Gated && a.Gate.Seg == Later }
 
 // goOnLocals takes the loads and stores that are not past into the next phase,
 // with the lock sets that they refer to, which have the numbers of before.
-func (s *Storage) goOnLocals(r *Region, before []*LockSet, past Limit) {
+func (s *Storage) goOnLocals(r *Region, before []*LockSet, past Past) {
 	moved := map[uint32]uint32{0: 0}
 	move := func(i uint32) uint32 {
 		j, ok := moved[i]
@@ -254,7 +254,7 @@ func (s *Storage) goOnLocals(r *Region, before []*LockSet, past Limit) {
 
 // keptLocals visits the loads and stores of a process that are not past, those
 // in the file of the phase included.
-func (s *Storage) keptLocals(rank int32, past Limit, f *spillFile, visit func(*Stretch)) {
+func (s *Storage) keptLocals(rank int32, past Past, f *spillFile, visit func(*Stretch)) {
 	p := s.pool
 	for r := s.locals[rank].first; r != nil; r = r.next {
 		stretches := r.stretches
@@ -276,7 +276,7 @@ func (s *Storage) keptLocals(rank int32, past Limit, f *spillFile, visit func(*S
 }
 
 // keptMoments visits those of accesses that are not past.
-func (s *Storage) keptMoments(past Limit, all []moments, f *spillFile, visit func(*moment)) {
+func (s *Storage) keptMoments(past Past, all []moments, f *spillFile, visit func(*moment)) {
 	p := s.pool
 	for i := range all {
 		err := all[i].each(f, &p.scratch, func(t *moment) {
@@ -301,5 +301,5 @@ type contents struct {
 	lockSets []*LockSet // of loads and stores; the first is the empty set
 	pool     *pool      // that all of it belongs to
 	spill    *spillFile // where that lies that does not fit into memory
-	room     int        // of a region that is not in use: what it has room for
+	capacity int        // of a region that is not in use: what it has room for
 }

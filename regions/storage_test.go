@@ -176,7 +176,7 @@ func TestReleasedIsUsedAgain(t *testing.T) {
 	region := func() (r *Region, room *room, call *Access, first *moment) {
 		s.Begin()
 		addLoads(s, 10)
-		call = s.Room()
+		call = s.NewAccess()
 		*call = Access{End: Point{Seg: Never}, Call: NewCallInfo(CallSite{}, 0)}
 		s.Add(call)
 		p := Point{Pos: 20}

@@ -236,7 +236,7 @@ func fixesToJSON(f *conflicts.Finding) []jsonFix {
 
 func sideToJSON(s *conflicts.Side) jsonSide {
 	out := jsonSide{
-		Rank: s.Rank, Strand: s.Strand, Call: s.Call, Role: s.Role,
+		Rank: s.Rank, Strand: s.Thread, Call: s.Call, Role: s.Role,
 		Write: s.Write, Atomic: s.Atomic, Op: s.Op, Type: s.Type,
 		Epoch: string(s.Epoch), Pending: s.Pending,
 		Started: syncToJSON(s.Started), Next: syncToJSON(s.Next), Done: syncToJSON(s.Done), Heard: syncToJSON(s.Heard),

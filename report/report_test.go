@@ -84,7 +84,7 @@ func crossFinding() conflicts.Finding {
 // nothing completes.
 func atomicFinding() conflicts.Finding {
 	side := func(rank int, op string) conflicts.Side {
-		return conflicts.Side{Rank: rank, Strand: uint32(rank), Call: "MPI_Accumulate", Role: "accumulate", Class: regions.Target, Write: true, Atomic: true,
+		return conflicts.Side{Rank: rank, Thread: uint32(rank), Call: "MPI_Accumulate", Role: "accumulate", Class: regions.Target, Write: true, Atomic: true,
 			Op: op, Type: "MPI_INT", Pending: true,
 			Stack: []symbols.Frame{{Func: "update", Module: "/home/u/app", Offset: 0x99, Reason: "no debug information (compile with -g)"}}}
 	}

@@ -20,10 +20,10 @@ func (t *Writer) Call(c *core.ObservedCall) {
 		return
 	}
 	p := &t.procs[rank]
-	s := t.strand(rank, c.Strand)
+	s := t.strand(rank, c.Thread)
 	p.open = true
 	p.call = slice{
-		strand: c.Strand, pos: c.Pos, name: c.Call.Fn.Name, category: categories[c.Kind],
+		strand: c.Thread, pos: c.Pos, name: c.Call.Fn.Name, category: categories[c.Kind],
 		place: t.from.Place(rank, c.Call.Stack), epoch: string(c.Mode), window: c.Number, target: c.Target,
 		returned: c.Call.Returned,
 	}

@@ -181,7 +181,7 @@ Exit status: 0 nothing found at or above --fail-on, 1 findings, 2 wrong use,
 // analysis returns the options of the analysis itself.
 func (o *analyzeOptions) analysis(p *progress) analysis.Options {
 	return analysis.Options{
-		Clock: o.clock, Jobs: o.jobs, Model: analysis.Model(o.model), Predict: o.predict,
+		Clock: o.clock, Jobs: o.jobs, MemoryModel: analysis.MemoryModel(o.model), Predict: o.predict,
 		Pairwise: o.pairwise, Stats: o.stats, MaxMemory: o.report.memory.limit(), Progress: p.update,
 	}
 }

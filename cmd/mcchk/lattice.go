@@ -144,7 +144,7 @@ func (a *app) lattice(ctx context.Context, dir string, o latticeOptions) error {
 // not rest on.
 func (a *app) analyzed(ctx context.Context, dir string, o foundOptions) (*analysis.Result, error) {
 	progress := a.newProgress()
-	res, err := a.backend.analyze(ctx, dir, analysis.Options{Model: analysis.Model(o.model), Predict: o.predict, Progress: progress.update})
+	res, err := a.backend.analyze(ctx, dir, analysis.Options{MemoryModel: analysis.MemoryModel(o.model), Predict: o.predict, Progress: progress.update})
 	progress.clear()
 	if err != nil {
 		return nil, err

@@ -94,7 +94,7 @@ func (c *copiesChecker) check(r *regions.Region) error {
 
 // copiesOf returns the windows of the separate memory model in a region.
 func copiesOf(r *regions.Region) []mpi.Copies {
-	for _, kept := range r.Kept {
+	for _, kept := range r.ForChecks {
 		if copies, ok := kept.([]mpi.Copies); ok {
 			return copies
 		}
