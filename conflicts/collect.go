@@ -20,6 +20,10 @@ type growing struct {
 	owners        map[int32]bool
 	sample        Sample // but for what is not known yet
 	first, second outcome
+	// exposures say what exposes the memory, once the replay is over: objects that
+	// it was still making are known then. prefer is the object that comes first.
+	exposures []regions.Exposure
+	prefer    int64
 }
 
 // outcome is what a Touch says that is known only once the replay is over.
@@ -70,11 +74,8 @@ func (p *Pair) earlier(s *Sample) bool {
 // show makes a pair the one that the group shows.
 func (g *growing) show(p *Pair) {
 	s := Sample{Region: p.Region.Index, Owner: p.First.Owner, Lo: p.Lo, Hi: p.Hi, First: touch(p.First), Second: touch(p.Second)}
-	prefer := max(p.First.Call.Object, p.Second.Call.Object)
+	g.exposures, g.prefer = append(g.exposures[:0], p.Region.Exposures...), max(p.First.Call.Object, p.Second.Call.Object)
 	s.Locks[0], s.Locks[1] = p.Region.LockOrder(p.First, p.Second)
-	if e, ok := p.Region.ExposedAt(s.Owner, s.Lo, prefer); ok {
-		s.Exposed = &e
-	}
 	s.FirstBegan, s.SecondBegan = p.Region.StartsBefore(p.First, p.Second), p.Region.StartsBefore(p.Second, p.First)
 	g.sample, g.first, g.second = s, p.outcome(p.First), p.outcome(p.Second)
 	if p.First.Rank != p.Second.Rank {
@@ -118,6 +119,9 @@ func (c *Collector) Groups() []Group {
 		s := g.sample
 		g.first.complete(&s.First)
 		g.second.complete(&s.Second)
+		if e, ok := regions.ExposedAt(g.exposures, s.Owner, s.Lo, g.prefer); ok {
+			s.Exposed = &e
+		}
 		out = append(out, Group{
 			Rule: key.rule, First: key.first, Second: key.second,
 			Sample: s, Count: g.count, Owners: slices.Sorted(maps.Keys(g.owners)),

@@ -20,8 +20,9 @@ type Exposed struct {
 	Attached *CallInfo // that added the memory to the object after its creation; otherwise nil
 }
 
-// Exposure is what exposed memory in a region. Later changes do not touch it,
-// and several goroutines may ask it.
+// Exposure is what exposed memory in a region. It is asked in the goroutine of the
+// replay, or once the replay is over: objects that processes were still making
+// when it was taken are known as they became; no other change touches it.
 type Exposure interface {
 	// At returns what exposes the byte at addr of a process, and whether
 	// anything does. Where several objects do, that with the identifier prefer
@@ -32,11 +33,11 @@ type Exposure interface {
 	Parts(owner int32) []Exposed
 }
 
-// ExposedAt is Exposure.At of all that exposed memory in the region.
-func (r *Region) ExposedAt(owner int32, addr uint64, prefer int64) (Exposed, bool) {
+// ExposedAt is Exposure.At of all that exposed memory in a region.
+func ExposedAt(all []Exposure, owner int32, addr uint64, prefer int64) (Exposed, bool) {
 	var found Exposed
 	any := false
-	for _, x := range r.Exposures {
+	for _, x := range all {
 		if e, ok := x.At(owner, addr, prefer); ok && (!any || e.ID == prefer) {
 			found, any = e, true
 		}
