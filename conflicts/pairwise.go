@@ -9,7 +9,7 @@ import (
 )
 
 // searchPairs is the check of the papers: every two accesses to the memory of
-// one process are compared (seed 001, section 4). It finds what search finds,
+// one process are compared (MC-Checker, MC-CChecker). It finds what search finds,
 // and stands beside it for comparison. Two loads or stores of the owner are
 // ordered, so that they need not be.
 func (s *searcher) searchPairs(ctx context.Context, owner int32, calls []*regions.Access) {

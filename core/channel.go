@@ -6,7 +6,7 @@ import "github.com/mcchk/mcchk/regions"
 // order, in the terms of its model: messages of one communicator and tag, for
 // example.
 type ChannelKey struct {
-	Kind     int64 // tells what kinds of channels a model has apart
+	Kind     int64 // of channel: one that no other model uses
 	On       int64
 	From, To int32
 	Tag      int64

@@ -10,7 +10,7 @@ type CounterKey struct {
 }
 
 // Counter orders signals as they were counted in the run. Who waits for a count
-// waits for all signals counted before it (seed 001, section 4.6).
+// waits for all signals counted before it (section 4.6 of the paper that signals.go names).
 type Counter struct {
 	next   int64             // signals 0 to next-1 were replayed
 	early  map[int64]*Signal // replayed, from next on

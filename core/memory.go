@@ -125,8 +125,8 @@ func (s *Strand) setOwn(set *regions.LockSet) {
 }
 
 // locksOn returns the locks that cover what the strand itself accesses in the
-// memory of owner: its own memory, or an alias, where only locks of that object
-// count (MPI 4.1, 12.5.3).
+// memory of owner: its own memory, or an alias, where only locks of the object that
+// shares it count.
 func (s *Strand) locksOn(owner int32, object int64) *regions.LockSet {
 	if owner == s.Rank {
 		return s.memory.own

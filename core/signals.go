@@ -6,7 +6,9 @@ import (
 )
 
 // Signal is what a signal event deposits for the wait events that match it
-// (seed 001, definitions 4 and 5). The zero Signal was not given yet.
+// (Schwitanski et al.,
+// "An On-the-Fly Method to Exchange Vector Clocks in Distributed-Memory Programs",
+// definitions 4 and 5). The zero Signal was not given yet.
 type Signal struct {
 	given  bool
 	region int
@@ -84,7 +86,7 @@ func (m *Machine) Announce(s *Signal) { m.give(s, evc.Time{}) }
 func (m *Machine) past(s *Signal) bool { return s.region != m.index || m.clock.Past(s.time) }
 
 // Synchronize performs a synchronization event of the strand: the signals carry
-// its timestamp, its clock ticks once (R1), and it goes on with after, which may
+// its timestamp, its clock ticks once (rule R1 of package evc), and it goes on with after, which may
 // be nil, when every wait is over.
 func (s *Strand) Synchronize(c *Call, signals []*Signal, waits []Wait, after func()) {
 	m, y := s.m, &s.sync

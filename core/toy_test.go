@@ -125,10 +125,14 @@ func bind(table map[string]toyRule, s *toyStrand, fn *trace.Fn) *core.Meaning {
 // HeldUntil is that of core.Model: what comes first, the call that completes the
 // sources of puts with that number, or the one that gives up the lock?
 func (t *toy) HeldUntil(s *core.Strand, of any, l regions.Lock) bool {
+	number, mine := of.(int64)
+	if !mine { // an operation of another model, or nothing will complete it
+		return false
+	}
 	ahead := s.Ahead()
 	for next := ahead.Call(); next != nil; next = ahead.Call() {
 		switch c := core.NewCall(next); {
-		case c.Has(argNumber) && c.Fn.Name != "toy_put" && c.Int(argNumber) == of.(int64):
+		case c.Has(argNumber) && c.Fn.Name != "toy_put" && c.Int(argNumber) == number:
 			return true
 		case c.Fn.Name == "toy_unlock" && c.Int(argTarget) == int64(l.Target):
 			return false

@@ -1,7 +1,7 @@
 // Package lattice is the event lattice of a stretch of a run: lines of
 // processes, the events on them, and what orders events of different lines.
-// Only direct dependences are kept: none that others imply (Consistent Global
-// Views, seed 004, sections 2.3 and 3.3).
+// Only direct dependences are kept: none that others imply ("Consistent Global
+// Views", sections 2.3 and 3.3).
 //
 // A Region and Neighbourhoods watch a replay (core.Observer) and keep the
 // events that are wanted: those of one concurrent region, or those around the

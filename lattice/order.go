@@ -16,7 +16,7 @@ import (
 // on how the run was replayed. It takes O(n log n) of n events and edges.
 //
 // The order also agrees with every order of writes to a place, and every mapping
-// of reads to writes, that the run had (seed 004, definition 2.2) where these
+// of reads to writes, that the run had ("Consistent Global Views", definition 2.2) where these
 // follow from the dependences: that is so of all accesses that do not race. For
 // accesses that do race a trace holds neither, and any order of them is one that
 // the run may have had.

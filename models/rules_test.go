@@ -78,3 +78,19 @@ func rulesPage() string {
 	}
 	return b.String()
 }
+
+// TestMessagesOfUsageErrors: each kind of usage error says something of its own.
+func TestMessagesOfUsageErrors(t *testing.T) {
+	said := map[string]string{}
+	for _, r := range Rules() {
+		if !r.Usage() {
+			continue
+		}
+		side := conflicts.Side{Call: "MPI_Call"}
+		text := Message(&conflicts.Finding{Rule: r.ID, Class: conflicts.Usage, First: side, Second: side})
+		require.NotEmpty(t, text, r.ID)
+		require.Empty(t, said[text], "%s says what %s does", r.ID, said[text])
+		said[text] = r.ID
+	}
+	require.Len(t, said, 8)
+}

@@ -252,3 +252,9 @@ func doLocal(m *Model, p *process, c *core.Call, r *entry) {
 		p.Instant(a)
 	}
 }
+
+func doFinalize(m *Model, p *process, c *core.Call, _ *entry) {
+	p.order.end, p.order.at = p.Info(c), core.MeetKey{}
+	p.Arrive(c, nil)
+	m.meets(p, p.order.end)
+}

@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/regions"
@@ -232,4 +233,53 @@ func doLockAll(m *Model, p *process, c *core.Call, _ *entry) {
 	m.epoch(p, e, LockAllEpoch, -1, true)
 	e.copies.refresh(p)
 	e.lockAll.hold = p.Hold(regions.Lock{Object: e.win.ID, Target: regions.AnyTarget}, e.lockAll.noCheck)
+}
+
+// closeFence ends the fence epoch of a process, if there is one.
+func (m *Model) closeFence(p *process, e *epochs) {
+	if e.fence {
+		m.epoch(p, e, FenceEpoch, -1, false)
+	}
+	e.fence = false
+}
+
+// doFence: completes what the process issued since the last fence, then orders
+// all processes of the window; unless it says that no operation precedes, when
+// it does not necessarily act as a barrier (12.5.1).
+func doFence(m *Model, p *process, c *core.Call, _ *entry) {
+	e := m.epochsOf(p, c)
+	if e == nil {
+		return
+	}
+	assert := c.Int(argAssert)
+	m.closeFence(p, e)
+	e.fence = assert&trace.AssertNoSucceed == 0
+	if e.fence {
+		m.epoch(p, e, FenceEpoch, -1, true)
+	}
+	e.fenced(p.Info(c), assert)
+	e.fences++
+	e.copies.publish(p)
+	if e.loose = assert&trace.AssertNoPrecede != 0; e.loose {
+		m.inOrder(p, c, p.take(core.MeetKey{On: e.win.ID, Of: onWindow}), e.win.group)
+		p.Pass(e.win.guard(e.rank, e.fences))
+		p.Landmark(c, true)
+		e.copies.refresh(p)
+		return
+	}
+	m.finish(p, e, p.Info(c), buffers|targets, covered(c))
+	if e.afterFence == nil {
+		e.afterFence = func() {
+			maps.DeleteFunc(e.win.guards, func(k fenceKey, _ *core.Guard) bool { return k.n < e.fences })
+			e.copies.refresh(p)
+		}
+	}
+	m.collect(p, c, core.MeetKey{On: e.win.ID, Of: onWindow}, e.win.group, core.AllToAll, core.NoRoot, e.afterFence)
+}
+
+func doFlush(m *Model, p *process, c *core.Call, r *entry) {
+	e := m.epochsOf(p, c)
+	if e != nil {
+		m.finish(p, e, p.Info(c), r.part, covered(c))
+	}
 }

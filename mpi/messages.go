@@ -297,3 +297,41 @@ func doProbe(m *Model, p *process, c *core.Call, _ *entry) {
 func awaitMessage(s *core.Match) core.Wait {
 	return core.Wait{On: &s.Forth, What: func() string { return "for a message" }}
 }
+
+// doMprobe: the message was sent, and is taken off the queue here, to be
+// received later.
+func doMprobe(m *Model, p *process, c *core.Call, _ *entry) {
+	st := c.List(argStatus)
+	if !c.Returned || c.Has(argFlag) && c.Int(argFlag) == 0 || len(st) < 2 || st[0] < 0 {
+		return
+	}
+	if s := m.received(p, c, st[0], st[1]); s != nil {
+		p.messages[c.Int(argHandle)] = s
+		p.Synchronize(c, nil, []core.Wait{awaitMessage(s)}, nil)
+	}
+}
+
+func (p *process) takeMessage(c *core.Call) *core.Match {
+	h := c.Int(argMessage)
+	s := p.messages[h]
+	delete(p.messages, h)
+	return s
+}
+
+func doMrecv(m *Model, p *process, c *core.Call, _ *entry) {
+	if s := p.takeMessage(c); s != nil && c.Returned {
+		p.receive(c, s, oneBuffer, nil, nil)
+	}
+}
+
+func doImrecv(m *Model, p *process, c *core.Call, _ *entry) {
+	req := &request{}
+	if a, ok := m.messageBuffer(p, c, argBuf, argCount, argDatatype, ReceiveBuffer, regions.Write); ok {
+		req.spans = append(req.spans, p.openBuffer(a))
+	}
+	m.addRequest(p, c, req)
+	if s := p.takeMessage(c); s != nil {
+		req.arrives(p, s)
+		p.Synchronize(c, []*core.Signal{&s.Back}, nil, nil)
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/mcchk/mcchk/core"
-	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
 )
 
@@ -57,43 +56,5 @@ func doStartRequests(m *Model, p *process, c *core.Call, _ *entry) {
 		fn.Name = c.Fn.Name
 		again.Fn, again.Stack, again.Returned = &fn, c.Stack, c.Returned
 		t.start(m, p, core.NewCall(&again), t)
-	}
-}
-
-// doMprobe: the message was sent, and is taken off the queue here, to be
-// received later.
-func doMprobe(m *Model, p *process, c *core.Call, _ *entry) {
-	st := c.List(argStatus)
-	if !c.Returned || c.Has(argFlag) && c.Int(argFlag) == 0 || len(st) < 2 || st[0] < 0 {
-		return
-	}
-	if s := m.received(p, c, st[0], st[1]); s != nil {
-		p.messages[c.Int(argHandle)] = s
-		p.Synchronize(c, nil, []core.Wait{awaitMessage(s)}, nil)
-	}
-}
-
-func (p *process) takeMessage(c *core.Call) *core.Match {
-	h := c.Int(argMessage)
-	s := p.messages[h]
-	delete(p.messages, h)
-	return s
-}
-
-func doMrecv(m *Model, p *process, c *core.Call, _ *entry) {
-	if s := p.takeMessage(c); s != nil && c.Returned {
-		p.receive(c, s, oneBuffer, nil, nil)
-	}
-}
-
-func doImrecv(m *Model, p *process, c *core.Call, _ *entry) {
-	req := &request{}
-	if a, ok := m.messageBuffer(p, c, argBuf, argCount, argDatatype, ReceiveBuffer, regions.Write); ok {
-		req.spans = append(req.spans, p.openBuffer(a))
-	}
-	m.addRequest(p, c, req)
-	if s := p.takeMessage(c); s != nil {
-		req.arrives(p, s)
-		p.Synchronize(c, []*core.Signal{&s.Back}, nil, nil)
 	}
 }

@@ -317,3 +317,11 @@ func (p *process) element(e regions.Element) *regions.Element {
 	}
 	return p.lastElem
 }
+
+func doOperation(m *Model, p *process, c *core.Call, r *entry) {
+	op := m.oneSided(p, c, r)
+	if op != nil && c.Has(argRequest) {
+		op.held, op.id = true, c.Int(argRequest)
+		m.addRequest(p, c, &request{op: op, epoch: p.window(c.Int(argWin))})
+	}
+}

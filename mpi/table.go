@@ -1,18 +1,17 @@
 package mpi
 
 import (
-	"maps"
 	"strings"
 
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/regions"
-	"github.com/mcchk/mcchk/trace"
 )
 
 // entry is what one MPI call means: which processes it orders and how, which
 // operations it completes, and which memory it touches. It is read beside the
 // detection model, sections 2 and 3. The texts are for people
-// (docs/mpi-calls.md); of what the other fields tell, they say nothing.
+// (docs/mpi-calls.md); of what the other fields tell, they say nothing. Only whether
+// a call has any of signals, waits and completes matters elsewhere (kindOf).
 type entry struct {
 	do      func(*Model, *process, *core.Call, *entry)
 	check   func(*Model, *process, *core.Call) // before do: whether the call may stand here
@@ -126,7 +125,8 @@ var environment = map[string]*entry{
 	}},
 }
 
-// Calls of MPI_Pcontrol by which the program declares order (tracer/include/mcchk.h).
+// Calls of MPI_Pcontrol by which the program declares order
+// (tracer/include/mcchk.h), and which pictures call so (orderOf).
 var declaredCalls = map[string]*entry{
 	"mcchk_signal":         {do: doDeclaredSignal, signals: "who waits for the resource from then on"},
 	"mcchk_wait":           {do: doDeclaredWait, waits: "all signals on the resource so far"},
@@ -134,7 +134,7 @@ var declaredCalls = map[string]*entry{
 	"mcchk_wait_process":   {do: doProcessWait, waits: "the matching mcchk_signal_process"},
 }
 
-// Windows (12.2).
+// Windows (12.2). Each call is about one window (FactsOf).
 var windowCalls = map[string]*entry{
 	"MPI_Win_create":          {do: doWinCreate, order: core.AllToAll},
 	"MPI_Win_allocate":        {do: doWinCreate, order: core.AllToAll},
@@ -164,7 +164,8 @@ var oneSidedCalls = map[string]*entry{
 	"MPI_Compare_and_swap": {do: doOperation, op: operationRole{role: SwapTarget, kind: regions.AtomicWrite, op: compareAndSwap}},
 }
 
-// Synchronization of windows (12.5).
+// Synchronization of windows (12.5). Each call is about one window (FactsOf), and
+// synchronizes (kindOf).
 var windowSync = map[string]*entry{
 	"MPI_Win_fence": {do: doFence, order: core.AllToAll, completes: "the caller's operations since the last fence",
 		note: "with MPI_MODE_NOPRECEDE it orders no processes, but operations issued after it reach their target after the target's fence"},
@@ -188,7 +189,8 @@ var windowSync = map[string]*entry{
 	"mcchk_Lock_ticket":       {do: doLockTicket},
 }
 
-// Messages (3.2, 3.4, 3.7, 3.8, 4.2).
+// Messages (3.2, 3.4, 3.7, 3.8, 4.2). What they order is called so in pictures
+// (orderOf).
 var messageCalls = map[string]*entry{
 	"MPI_Send":  send(doSend, standard),
 	"MPI_Bsend": send(doSend, standard),
@@ -413,161 +415,4 @@ func parts(t touch, counts, displs core.ArgName, e each, vector bool) touch {
 		t.count, t.displs, t.list = counts, displs, true
 	}
 	return t
-}
-
-func doFinalize(m *Model, p *process, c *core.Call, _ *entry) {
-	p.order.end, p.order.at = p.Info(c), core.MeetKey{}
-	p.Arrive(c, nil)
-	m.meets(p, p.order.end)
-}
-
-func doWinCreate(m *Model, p *process, c *core.Call, _ *entry) {
-	g := m.group(p, c, argComm)
-	id := c.Int(argWin)
-	switch {
-	case g == nil:
-		return
-	case id == 0 && !c.Returned: // no window, but the process stands in the call
-		m.collect(p, c, core.MeetKey{On: c.Int(argComm)}, g, core.AllToAll, core.NoRoot, nil)
-		return
-	case id == 0:
-		return
-	}
-	w := m.windows.byID[id]
-	if w == nil {
-		w = m.windows.add(id, g)
-	}
-	i := rankIn(g, p.Rank)
-	if i < 0 {
-		p.NotUnderstood(c, "the caller is not in the communicator")
-		return
-	}
-	switch w.known[i] = true; {
-	case c.Has(argBase):
-		w.base[i], w.size[i], w.unit[i] = c.Addr(argBase), c.Addr(argSize), c.Addr(argDispUnit)
-	case c.Has(argBaseptr):
-		w.base[i], w.size[i], w.unit[i] = c.Addr(argBaseptr), c.Addr(argSize), c.Addr(argDispUnit)
-	default: // dynamic: displacements are addresses
-		w.unit[i] = 1
-		if w.dynamic == nil {
-			w.dynamic = make([]attachments, len(g.Local))
-		}
-	}
-	w.inform(c)
-	w.unified, w.shared = c.Int(argModel) != 0, c.Fn.Name == "MPI_Win_allocate_shared"
-	if w.Created == nil || p.Rank < w.Created.Rank {
-		w.Created = p.Info(c)
-	}
-	if before := p.wins[id]; before != nil { // its call of MPI_Win_free was lost
-		p.exposed.Remove(&before.part.Entry)
-	}
-	e := &epochs{win: w, rank: i, locks: map[int32]*lockEpoch{}, part: piece{window: w}}
-	if w.dynamic == nil {
-		p.expose(&e.part, w.base[i], w.size[i])
-	}
-	p.wins[id], p.epochsOn.last = e, e
-	m.collect(p, c, core.MeetKey{On: c.Int(argComm)}, g, core.AllToAll, core.NoRoot, func() { m.expose(p, e) })
-}
-
-// inform takes what the tracer says of a window's info keys.
-func (w *window) inform(c *core.Call) {
-	if c.Has(argAccumulateOps) {
-		w.sameOp, w.order, w.Mode = c.Int(argAccumulateOps) == 1, c.Int(argAccumulateOrdering), ""
-		if w.sameOp {
-			w.Mode = SameOp
-		}
-	}
-}
-
-func doWinInfo(m *Model, p *process, c *core.Call, _ *entry) {
-	if e := m.epochsOf(p, c); e != nil {
-		e.win.inform(c)
-	}
-}
-
-func doAttach(m *Model, p *process, c *core.Call, _ *entry) {
-	if e := m.epochsOf(p, c); e != nil && e.win.dynamic != nil {
-		m.attach(p, c, e)
-	}
-}
-
-func doDetach(m *Model, p *process, c *core.Call, _ *entry) {
-	if e := m.epochsOf(p, c); e != nil && e.win.dynamic != nil {
-		m.detach(p, c, e)
-	}
-}
-
-func doWinFree(m *Model, p *process, c *core.Call, _ *entry) {
-	e := m.epochsOf(p, c)
-	if e == nil {
-		return
-	}
-	m.finish(p, e, p.Info(c), buffers|targets, covered(c))
-	e.copies.free(p)
-	m.closeFence(p, e)
-	id := e.win.ID
-	m.collect(p, c, core.MeetKey{On: id, Of: onWindow}, e.win.group, core.AllToAll, core.NoRoot, func() {
-		delete(p.wins, id)
-		p.epochsOn.last = nil
-		p.exposed.Remove(&e.part.Entry)
-		p.DropAliases(id)
-		m.windows.free(e.win)
-	})
-}
-
-func doOperation(m *Model, p *process, c *core.Call, r *entry) {
-	op := m.oneSided(p, c, r)
-	if op != nil && c.Has(argRequest) {
-		op.held, op.id = true, c.Int(argRequest)
-		m.addRequest(p, c, &request{op: op, epoch: p.window(c.Int(argWin))})
-	}
-}
-
-// closeFence ends the fence epoch of a process, if there is one.
-func (m *Model) closeFence(p *process, e *epochs) {
-	if e.fence {
-		m.epoch(p, e, FenceEpoch, -1, false)
-	}
-	e.fence = false
-}
-
-// doFence: completes what the process issued since the last fence, then orders
-// all processes of the window; unless it says that no operation precedes, when
-// it does not necessarily act as a barrier (12.5.1).
-func doFence(m *Model, p *process, c *core.Call, _ *entry) {
-	e := m.epochsOf(p, c)
-	if e == nil {
-		return
-	}
-	assert := c.Int(argAssert)
-	m.closeFence(p, e)
-	e.fence = assert&trace.AssertNoSucceed == 0
-	if e.fence {
-		m.epoch(p, e, FenceEpoch, -1, true)
-	}
-	e.fenced(p.Info(c), assert)
-	e.fences++
-	e.copies.publish(p)
-	if e.loose = assert&trace.AssertNoPrecede != 0; e.loose {
-		m.inOrder(p, c, p.take(core.MeetKey{On: e.win.ID, Of: onWindow}), e.win.group)
-		p.Pass(e.win.guard(e.rank, e.fences))
-		p.Landmark(c, true)
-		e.copies.refresh(p)
-		return
-	}
-	m.finish(p, e, p.Info(c), buffers|targets, covered(c))
-	if e.afterFence == nil {
-		e.afterFence = func() {
-			maps.DeleteFunc(e.win.guards, func(k fenceKey, _ *core.Guard) bool { return k.n < e.fences })
-			e.copies.refresh(p)
-		}
-	}
-	m.collect(p, c, core.MeetKey{On: e.win.ID, Of: onWindow}, e.win.group, core.AllToAll, core.NoRoot, e.afterFence)
-}
-
-func doFlush(m *Model, p *process, c *core.Call, r *entry) {
-	e := m.epochsOf(p, c)
-	if e != nil {
-		m.finish(p, e, p.Info(c), r.part, covered(c))
-	}
 }

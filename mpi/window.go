@@ -260,3 +260,97 @@ func (ws *windows) Parts(owner int32) []regions.Exposed {
 	}
 	return out
 }
+
+func doWinCreate(m *Model, p *process, c *core.Call, _ *entry) {
+	g := m.group(p, c, argComm)
+	id := c.Int(argWin)
+	switch {
+	case g == nil:
+		return
+	case id == 0 && !c.Returned: // no window, but the process stands in the call
+		m.collect(p, c, core.MeetKey{On: c.Int(argComm)}, g, core.AllToAll, core.NoRoot, nil)
+		return
+	case id == 0:
+		return
+	}
+	w := m.windows.byID[id]
+	if w == nil {
+		w = m.windows.add(id, g)
+	}
+	i := rankIn(g, p.Rank)
+	if i < 0 {
+		p.NotUnderstood(c, "the caller is not in the communicator")
+		return
+	}
+	switch w.known[i] = true; {
+	case c.Has(argBase):
+		w.base[i], w.size[i], w.unit[i] = c.Addr(argBase), c.Addr(argSize), c.Addr(argDispUnit)
+	case c.Has(argBaseptr):
+		w.base[i], w.size[i], w.unit[i] = c.Addr(argBaseptr), c.Addr(argSize), c.Addr(argDispUnit)
+	default: // dynamic: displacements are addresses
+		w.unit[i] = 1
+		if w.dynamic == nil {
+			w.dynamic = make([]attachments, len(g.Local))
+		}
+	}
+	w.inform(c)
+	w.unified, w.shared = c.Int(argModel) != 0, c.Fn.Name == "MPI_Win_allocate_shared"
+	if w.Created == nil || p.Rank < w.Created.Rank {
+		w.Created = p.Info(c)
+	}
+	if before := p.wins[id]; before != nil { // its call of MPI_Win_free was lost
+		p.exposed.Remove(&before.part.Entry)
+	}
+	e := &epochs{win: w, rank: i, locks: map[int32]*lockEpoch{}, part: piece{window: w}}
+	if w.dynamic == nil {
+		p.expose(&e.part, w.base[i], w.size[i])
+	}
+	p.wins[id], p.epochsOn.last = e, e
+	m.collect(p, c, core.MeetKey{On: c.Int(argComm)}, g, core.AllToAll, core.NoRoot, func() { m.expose(p, e) })
+}
+
+// inform takes what the tracer says of a window's info keys.
+func (w *window) inform(c *core.Call) {
+	if c.Has(argAccumulateOps) {
+		w.sameOp, w.order, w.Mode = c.Int(argAccumulateOps) == 1, c.Int(argAccumulateOrdering), ""
+		if w.sameOp {
+			w.Mode = SameOp
+		}
+	}
+}
+
+func doWinInfo(m *Model, p *process, c *core.Call, _ *entry) {
+	if e := m.epochsOf(p, c); e != nil {
+		e.win.inform(c)
+	}
+}
+
+func doAttach(m *Model, p *process, c *core.Call, _ *entry) {
+	if e := m.epochsOf(p, c); e != nil && e.win.dynamic != nil {
+		m.attach(p, c, e)
+	}
+}
+
+func doDetach(m *Model, p *process, c *core.Call, _ *entry) {
+	if e := m.epochsOf(p, c); e != nil && e.win.dynamic != nil {
+		m.detach(p, c, e)
+	}
+}
+
+func doWinFree(m *Model, p *process, c *core.Call, _ *entry) {
+	e := m.epochsOf(p, c)
+	if e == nil {
+		return
+	}
+	m.finish(p, e, p.Info(c), buffers|targets, covered(c))
+	e.copies.free(p)
+	m.closeFence(p, e)
+	id := e.win.ID
+	m.collect(p, c, core.MeetKey{On: id, Of: onWindow}, e.win.group, core.AllToAll, core.NoRoot, func() {
+		delete(p.wins, id)
+		p.epochsOn.last = nil
+		p.exposed.Remove(&e.part.Entry)
+		p.DropAliases(id)
+		m.windows.free(e.win)
+	})
+}

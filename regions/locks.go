@@ -23,8 +23,8 @@ func (l *Lock) Covers(rank int32) bool { return l.Target == rank || l.Target == 
 // LockSet is the set of locks that protect an access: for a one-sided
 // operation the lock that it was issued under (its buffers only if that covers
 // its own process), for what else a process accesses the locks that it holds on
-// itself. Locks exclude only at the object and target that they name (MPI 4.1,
-// 12.5.3); what else locking orders, the order of locks tells. A LockSet is
+// itself. Locks exclude only at the object and target that they name; what else
+// locking orders, the order of locks tells. A LockSet is
 // immutable; nil is the empty set.
 type LockSet struct {
 	locks []Lock
@@ -115,7 +115,7 @@ func (s *LockSet) At(rank int32) *LockSet {
 
 // Exclude reports whether two accesses of different processes, made under
 // these locks, cannot happen at once: both sets hold a lock of the same object
-// and target, and at least one of the two is exclusive (MPI 4.1, 12.5.3).
+// and target, and at least one of the two is exclusive.
 func Exclude(s, t *LockSet) bool {
 	if s == nil || t == nil {
 		return false

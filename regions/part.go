@@ -63,8 +63,8 @@ func (p Part) HasProcess(owner int32) bool {
 }
 
 // Wants reports whether what a process does in [lo, hi) of its own memory may
-// matter to the part, also later, when a window of the separate memory model
-// may have it.
+// matter to the part, also later, when its model looks at all of the process's
+// memory together.
 func (p Part) Wants(rank int32, lo, hi uint64) bool {
 	return p.HasProcess(rank) || p.Touches(rank, lo, hi)
 }

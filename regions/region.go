@@ -141,10 +141,10 @@ func (p Point) NotAfter(q Point) bool {
 
 // Element describes the elements of an atomic access.
 type Element struct {
-	Type string            // basic type, such as "MPI_INT"
+	Type string            // basic type, by the name that its model has for it
 	Size uint64            // bytes, from the first to the last
 	Grid *intervals.Layout // the elements as blocks, where they have holes within; otherwise nil
-	Op   string            // "MPI_SUM"; "MPI_NO_OP"; "compare-and-swap"
+	Op   string            // operation, by the name that its model has for it
 
 	// Promises is what the exposing object promises of atomic accesses that
 	// meet, as its model reads it.

@@ -135,7 +135,8 @@ func (l *locals) bounds(visit func(lo, hi uint64)) {
 	}
 }
 
-// Scratch is where rooms are read to from a file. It serves one goroutine.
+// Scratch is room for what reading a region takes: rooms and moments that lie in a
+// file, and series. It serves one goroutine.
 type Scratch struct {
 	room room
 	buf  []byte

@@ -46,7 +46,7 @@ func TestTablesAgree(t *testing.T) {
 		}
 		recorded[f.Name] = true
 		if !slices.Contains(notUnderstood, f.Name) {
-			require.True(t, mpi.Understands(f.Name), "%s is recorded, but has no meaning in regions/table.go", f.Name)
+			require.True(t, mpi.Understands(f.Name), "%s is recorded, but has no meaning in mpi/table.go", f.Name)
 		} else {
 			require.False(t, mpi.Understands(f.Name), "%s is understood now", f.Name)
 		}

@@ -40,6 +40,8 @@ func misuse(w *explain.Wording) string {
 		return "the epoch that " + call + " opens is never closed"
 	case conflicts.RuleFreedPending:
 		return fmt.Sprintf("%s frees the window while %s is pending", call, other.Call)
+	case conflicts.RuleCallOrder:
+		return fmt.Sprintf("%s and %s by %s do not match as collective calls", call, other.Call, explain.Who(other))
 	}
-	return fmt.Sprintf("%s and %s by %s do not match as collective calls", call, other.Call, explain.Who(other))
+	return ""
 }
