@@ -50,6 +50,7 @@ const (
 	RuleFreedPending  = "MC306" // a window freed with operations pending
 	RuleMemoryGone    = "MC307" // memory of a pending operation freed, or out of scope
 	RuleCallOrder     = "MC308" // collective calls in different order
+	RuleData          = "MC309" // data of origin and target that do not fit each other
 )
 
 // Usage reports whether findings of the rule are of the class Usage.

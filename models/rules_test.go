@@ -20,7 +20,7 @@ func TestRules(t *testing.T) {
 		conflicts.RuleRemoteRemote, conflicts.RuleLocalRemote, conflicts.RuleBuffer, conflicts.RuleSameOrigin,
 		conflicts.RuleAtomicType, conflicts.RuleCallBuffer, conflicts.RuleRequest, conflicts.RuleShared, conflicts.RuleCopies, conflicts.RuleCopyUpdates, conflicts.RuleAtomicOp, conflicts.RuleLockOrder,
 		conflicts.RuleOutsideEpoch, conflicts.RuleOutsideWindow, conflicts.RuleNotOpened, conflicts.RuleMixedEpochs,
-		conflicts.RuleNeverClosed, conflicts.RuleFreedPending, conflicts.RuleMemoryGone, conflicts.RuleCallOrder,
+		conflicts.RuleNeverClosed, conflicts.RuleFreedPending, conflicts.RuleMemoryGone, conflicts.RuleCallOrder, conflicts.RuleData,
 	}
 	var got []string
 	for _, r := range Rules() {
@@ -92,5 +92,5 @@ func TestMessagesOfUsageErrors(t *testing.T) {
 		require.Empty(t, said[text], "%s says what %s does", r.ID, said[text])
 		said[text] = r.ID
 	}
-	require.Len(t, said, 8)
+	require.Len(t, said, 9)
 }

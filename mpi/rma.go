@@ -208,6 +208,7 @@ func (b *opBuilder) build(role operationRole) error {
 	if role.role == GetTarget {
 		kind = regions.Write
 	}
+	b.checkData(role)
 	if role.role != FetchTarget || b.operationName() != noOp {
 		if err := b.buffer(originArgs, kind, OriginBuffer); err != nil {
 			return err

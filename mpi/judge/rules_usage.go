@@ -155,3 +155,19 @@ After such calls it is undefined what the processes exchange and what is ordered
 MPI_Win_fence(0, win);`,
 	Fix: "Let all members make the same collective calls in the same order.",
 }
+
+var dataMismatch = conflicts.Rule{
+	ID:       conflicts.RuleData,
+	Title:    "origin and target data of a one-sided operation do not fit each other",
+	Severity: conflicts.Error,
+	Text: `A one-sided operation moves data as a message would: what one side sends must fit, without truncation, into what the other side takes, and both must have the same basic datatypes in the same order (section 12.3.1 for MPI_Put, 12.3.2 for MPI_Get; section 3.3.1 for matching types). An MPI_Get of ten elements into a buffer of five overwrites memory behind the buffer, or fails.
+
+All data of an accumulate, at its origin, its target and in its result, must be of one and the same predefined datatype (section 12.3.4): a structure of integers and floating-point numbers cannot be combined.
+
+mcchk compares sizes, and basic datatypes where a side has only one; MPI_BYTE and other datatypes of one byte fit all but accumulates.`,
+	Wrong: `int values[5];
+MPI_Get(values, 5, MPI_INT, 1, 0, 10, MPI_INT, win); // 40 bytes into 20`,
+	Right: `int values[10];
+MPI_Get(values, 10, MPI_INT, 1, 0, 10, MPI_INT, win);`,
+	Fix: "Give counts and datatypes that describe the same data at the origin and at the target.",
+}

@@ -1,0 +1,115 @@
+package mpi
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/regions"
+)
+
+// side is the data that an operation names at one side: so many elements of a
+// datatype in a buffer.
+type side struct {
+	name  string // "origin buffer"
+	count int64
+	id    int64 // of the datatype
+}
+
+// checkData says whether the data that a one-sided operation names at its origin
+// and at its target fit each other: what is sent has to fit into where it goes,
+// and to be of the same basic types (MPI 4.1, 3.3.1 and 12.3); those of an
+// accumulate have to be of one basic type (12.3.4).
+func (b *opBuilder) checkData(role operationRole) {
+	if b.single { // one datatype for all
+		return
+	}
+	of := func(name string, at bufferArgs) side {
+		count, id := b.elements(at)
+		return side{name, count, id}
+	}
+	origin, target := of("origin buffer", originArgs), of("target", targetArgs)
+	atomic := role.kind == regions.AtomicWrite
+	var why string
+	switch {
+	case role.role == GetTarget:
+		why = b.unfit(target, origin, atomic)
+	case role.role != FetchTarget:
+		why = b.unfit(origin, target, atomic)
+	default:
+		if b.operationName() != noOp {
+			why = b.unfit(origin, target, atomic)
+		}
+		if why == "" {
+			why = b.unfit(target, of("result buffer", resultArgs), atomic)
+		}
+	}
+	if why == "" || !b.p.knows(b.e) {
+		return
+	}
+	b.m.Misuse(core.Usage{
+		Rule: conflicts.RuleData, Call: b.op.call, Last: b.e.last, As: role.role.Name, Writes: role.role != GetTarget,
+		Concerned: core.Concerned{Owner: b.e.win.members[b.op.target], Object: &b.e.win.Object},
+		Why:       why, Fix: "give counts and datatypes that describe the same data at both sides",
+	})
+}
+
+// unfit says why data of one side cannot go to another; "" where they can, or that
+// is not known. atomic: they are combined there.
+func (b *opBuilder) unfit(from, to side, atomic bool) string {
+	if from.id == to.id && from.count == to.count && !atomic {
+		return ""
+	}
+	t, err := b.p.typeOf(from.id)
+	if err != nil || from.count <= 0 {
+		return ""
+	}
+	u, err := b.p.typeOf(to.id)
+	if err != nil {
+		return ""
+	}
+	switch n, room := b.p.dataBytes(from), b.p.dataBytes(to); {
+	case n > room:
+		return fmt.Sprintf("the data of the %s are %d bytes, and the %s takes %d", from.name, n, to.name, room)
+	case atomic && t.basic == "":
+		return fmt.Sprintf("the datatype of the %s has several basic types", from.name)
+	case atomic && u.basic == "":
+		return fmt.Sprintf("the datatype of the %s has several basic types", to.name)
+	case !alike(t, u, atomic):
+		return fmt.Sprintf("the data of the %s are %s, and those of the %s %s", from.name, t.basic, to.name, u.basic)
+	}
+	return ""
+}
+
+// dataBytes returns the bytes of data in a buffer, without holes.
+func (p *process) dataBytes(s side) int64 {
+	if def := p.defs.Type(s.id); def != nil && s.count > 0 {
+		return s.count * def.Size
+	}
+	return 0
+}
+
+// alike reports whether data of two datatypes may be the same: of basic types that
+// have one size, and are numbers of one kind. Bytes may be anything but the
+// operands of an accumulate. Of datatypes with several basic types it is not known.
+func alike(t, u *datatype, atomic bool) bool {
+	switch {
+	case t.basic == u.basic || t.basic == "" || u.basic == "":
+		return true
+	case !atomic && (t.size == 1 || u.size == 1):
+		return true
+	}
+	return t.size == u.size && numberKind(t.basic) == numberKind(u.basic)
+}
+
+// numberKind tells basic types of numbers apart, by their names in C and Fortran.
+func numberKind(basic string) string {
+	switch {
+	case strings.Contains(basic, "COMPLEX"):
+		return "complex"
+	case strings.Contains(basic, "FLOAT"), strings.Contains(basic, "DOUBLE"), strings.Contains(basic, "REAL"):
+		return "real"
+	}
+	return "integer"
+}
