@@ -318,6 +318,10 @@ func (g form) finish() {
 		}
 	}
 	g.indented(func() { g.hook("done") })
+	if g.f.Hooks["failed"] != "" {
+		g.line("\t} else {")
+		g.indented(func() { g.hook("failed") })
+	}
 	g.line("\t}")
 	for i := range g.f.Args {
 		switch a := &g.f.Args[i]; a.Kind {

@@ -315,3 +315,46 @@ func TestNoAddressSpace(t *testing.T) {
 	require.Equal(t, 2, status.ExitCode())
 	require.Contains(t, string(out), "ulimit -v")
 }
+
+// TestRefusedFree: a window that the library refuses to free is what it was before.
+func TestRefusedFree(t *testing.T) {
+	t.Parallel()
+	const source = head + `
+int main(int argc, char **argv)
+{
+	MPI_Win win;
+	int *memory, rank;
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Win_allocate(64, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+	MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+	MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
+	if (MPI_Win_free(&win) == MPI_SUCCESS)
+		MPI_Abort(MPI_COMM_WORLD, 7);
+	memory[3] = 5;
+	MPI_Win_unlock(rank, win);
+	MPI_Win_free(&win);
+	MPI_Finalize();
+	return 0;
+}
+`
+	for _, p := range platforms {
+		if p.mpi != "mpich" { // Open MPI frees a locked window
+			continue
+		}
+		b := newBench(t, p, map[string]string{"app.c": source})
+		b.cc("app.c", "-o", "app")
+		dir, out, exit := b.attempt(2, "", "app")
+		require.Zero(t, exit, out)
+		f := readFile(t, rankFile(dir, 0))
+		id := f.all("MPI_Win_allocate")[0].arg["win"]
+		frees := f.all("MPI_Win_free")
+		require.Len(t, frees, 2)
+		require.True(t, frees[0].Failed)
+		require.False(t, frees[1].Failed)
+		for _, c := range append(frees, f.all("MPI_Win_unlock")...) {
+			require.Equal(t, id, c.arg["win"], c.Fn.Name)
+		}
+		require.Len(t, f.stores(frees[0].Seq), 1)
+	}
+}

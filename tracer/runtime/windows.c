@@ -69,14 +69,6 @@ static void add_range(struct ranges *list, struct mcchk_range r)
 	list->range[list->count++] = r;
 }
 
-static void drop_ranges(struct ranges *list)
-{
-	for (uint32_t i = 0; i < list->count; i++)
-		mcchk_unmark(&list->range[i]);
-	free(list->range);
-	*list = (struct ranges){0};
-}
-
 int64_t mcchk_win_id(MPI_Win win)
 {
 	struct window *w = get(win);
@@ -306,25 +298,62 @@ void mcchk_win_detached(MPI_Win win, const void *base)
 	mcchk_unlock(&lock);
 }
 
-/* Before the program's window is freed: its memory may go with it. */
-void mcchk_win_freed(MPI_Win win)
+static void watch_range(struct mcchk_range *r, int on)
+{
+	if (on)
+		mcchk_mark(r);
+	else
+		mcchk_unmark(r);
+}
+
+/* Watches all memory of a window again, or no more. */
+static void watch(struct window *w, int on)
+{
+	for (uint32_t i = 0; i < w->memory.count; i++)
+		watch_range(&w->memory.range[i], on);
+	for (uint32_t i = 0; i < w->pending.count; i++)
+		watch_range(&w->pending.range[i], on);
+	for (uint32_t i = 0; i < MAX_DETACHED && w->detached[i].hi; i++)
+		watch_range(&w->detached[i], on);
+}
+
+/* Before the program's window is freed: its memory may go with it. The window is
+ * given to one of the two below. */
+void *mcchk_win_freeing(MPI_Win win)
 {
 	mcchk_lock(&lock);
 	struct window *w = mcchk_map_get(&windows, mcchk_handle(win));
 	mcchk_map_set(&windows, mcchk_handle(win), NULL);
 	mcchk_unlock(&lock);
+	if (w)
+		watch(w, 0);
+	return w;
+}
+
+/* The library refused to free the window. */
+void mcchk_win_kept(MPI_Win win, void *window)
+{
+	if (!window)
+		return;
+	watch(window, 1);
+	mcchk_lock(&lock);
+	mcchk_map_set(&windows, mcchk_handle(win), window);
+	mcchk_unlock(&lock);
+}
+
+void mcchk_win_freed(void *window)
+{
+	struct window *w = window;
 	if (!w)
 		return;
 	if (w->has_tickets) {
 		PMPI_Win_unlock_all(w->tickets);
 		PMPI_Win_free(&w->tickets);
 	}
-	drop_ranges(&w->memory);
-	drop_ranges(&w->pending);
-	for (uint32_t i = 0; i < MAX_DETACHED && w->detached[i].hi; i++)
-		mcchk_unmark(&w->detached[i]);
 	if (w->whole)
 		__atomic_add_fetch(&mcchk_region, 1, __ATOMIC_RELAXED);
+	free(w->memory.range);
+	free(w->pending.range);
 	free(w->ticketed);
 	free(w);
 }

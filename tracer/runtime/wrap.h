@@ -194,7 +194,9 @@ int64_t mcchk_win_declared(MPI_Win win, int rank, int resource, int signal);
 void mcchk_win_attached(MPI_Win win, const void *base, MPI_Aint size);
 void mcchk_win_detached(MPI_Win win, const void *base);
 void mcchk_win_segments(MPI_Win win); /* of a shared-memory window */
-void mcchk_win_freed(MPI_Win win);
+void *mcchk_win_freeing(MPI_Win win);
+void mcchk_win_freed(void *window);
+void mcchk_win_kept(MPI_Win win, void *window);
 void mcchk_win_access(MPI_Win win, int rank); /* an operation is about to be recorded */
 void mcchk_win_pending(MPI_Win win, int rank, struct mcchk_range box);
 void mcchk_win_completed(MPI_Win win, int rank);
