@@ -14,7 +14,7 @@ type Explanation struct {
 // SoughtKind is a kind of order between two accesses.
 type SoughtKind string
 
-// Kinds of order (detection model, section 3).
+// Kinds of order (detection model, "Order").
 const (
 	SoughtCompletion SoughtKind = "completion" // a call that completes one access before the other
 	SoughtPath       SoughtKind = "path"       // messages, barriers, fences and the like from one process to the other

@@ -8,7 +8,7 @@ import (
 // Class tells between whom the accesses of a finding conflict.
 type Class string
 
-// Classes of findings (detection model, section 5).
+// Classes of findings (detection model, "Findings").
 const (
 	WithinEpoch     Class = "within-epoch"     // both by one process
 	AcrossProcesses Class = "across-processes" // by two processes

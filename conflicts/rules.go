@@ -27,7 +27,8 @@ type Rule struct {
 	Yields int
 }
 
-// Identifiers of the rules. They are stable: never reused, never renamed.
+// Identifiers of the rules. They are stable: never reused, never renamed. Those of
+// warnings begin with MC2, and those of usage errors with MC3 (Rule.Usage).
 const (
 	RuleRemoteRemote = "MC101" // one-sided operations of two processes conflict at a target
 	RuleLocalRemote  = "MC102" // a process's own access conflicts with another's one-sided operation

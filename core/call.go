@@ -136,8 +136,8 @@ func (c *Call) IsList(name ArgName) bool {
 	return i >= 0 && c.Fn.Args[i].Kind.IsList()
 }
 
-// Bad reports whether an argument was asked for that is not in the trace. A bad
-// call is reported as not understood.
+// Bad reports whether an argument was asked for that is not in the trace, or
+// SetBad was called. A bad call is reported as not understood.
 func (c *Call) Bad() bool { return c.bad }
 
 // SetBad makes the call bad: an argument has a value that it cannot have.
@@ -232,7 +232,7 @@ func (s *Strand) replayCall() {
 		}
 	}
 	if c.bad {
-		s.NotUnderstood(c, "an argument that its meaning depends on is not in the trace")
+		s.NotUnderstood(c, "an argument that its meaning depends on is not in the trace, or has a value that it cannot have")
 	}
 	if !c.Returned {
 		// Nothing follows a call that never returned.

@@ -22,10 +22,11 @@ type LockOrder struct {
 	key     LockKey
 	next    int64 // the lowest ticket not yet seen
 	tickets map[int64]*lockTicket
-	// Tickets in tickets below next, ascending: of shared and of exclusive locks.
+	// Tickets below next that are in tickets, ascending: of shared and of exclusive
+	// locks.
 	shared, exclusive []int64
-	// released are the last of the shared locks before those in shared that
-	// each strand released: who comes after it comes after the others too.
+	// released has, by strand, the last of its shared locks that fold took out of
+	// shared: who comes after that comes after those before it too.
 	released map[int32]*lockTicket
 	// Whether a shared, and an exclusive lock were forgotten, because their
 	// releases are ordered before whatever is to come.

@@ -73,7 +73,7 @@ type Options struct {
 	// Memory is how many bytes of accesses may be held; what is more is
 	// written to files without a name in os.TempDir. 0 means no limit.
 	Memory int64
-	// Tick, if set, is called every few hundred events.
+	// Tick, if set, is called at each turn of a strand.
 	Tick func()
 	// Phase is how many loads, stores, accesses of calls and separate regions
 	// a phase of a concurrent region holds before it may end; 0 means a
@@ -82,7 +82,7 @@ type Options struct {
 	// Observer, if set, is told what is replayed.
 	Observer Observer
 	// Turn is how many events of a strand are replayed before others have
-	// their turn, so that none gets far ahead, and its accesses become past;
+	// their turn at its next call, so that none gets far ahead, and its accesses become past;
 	// 0 means a default.
 	Turn int
 }

@@ -32,7 +32,7 @@ func (m *Machine) wants(owner int32, lo, hi uint64) bool {
 }
 
 // Alias is memory of another process as it lies in the address space of this
-// one. What is accessed there is the owner's memory (detection model, section 1).
+// one. What is accessed there is the owner's memory (detection model, "Accesses").
 type Alias struct {
 	Lo, Hi uint64 // addresses of this process, half-open
 	Shift  uint64 // added to them: addresses of the owner

@@ -14,21 +14,26 @@ type Pending struct {
 	// model knows what completes it: see Model.HeldUntil. nil: nothing will.
 	Of any
 
-	access       *regions.Access            // nil: left out
-	strand       *Strand                    // that makes it
-	buffer       bool                       // it is to a buffer of the strand's own process
-	lo, hi       uint64                     // then, its bounds
-	indexed      *intervals.Entry[*Pending] // then, in memory.buffers; nil as long as nobody asked
+	access *regions.Access // nil: left out
+	strand *Strand         // that makes it
+	bufferBytes
 	done         bool
 	carried      *regions.Carried // in the storage, from the region after the one it began in
 	away         bool             // it is not among the open ones any more
-	listed       bool             // it is among the calls of the phase, before it is complete
+	listed       bool             // the storage has it: Complete must not add it
 	guarded      bool             // waits for a Guard that is not passed yet
 	locksDecided bool             // which locks protect it until it is complete is decided
 	locked       bool             // it was among those of its strand that locks protect
 	completion   regions.Completion
 
 	before, after *Pending // of those that are open
+}
+
+// bufferBytes is where an access to a buffer of the strand's own process lies.
+type bufferBytes struct {
+	buffer  bool // it is one
+	lo, hi  uint64
+	indexed *intervals.Entry[*Pending] // in memory.buffers; nil as long as nobody asked
 }
 
 // pendingAccesses are those that are open, in the order in which they began, but
@@ -135,8 +140,8 @@ func (s *Strand) openIf(a *regions.Access, wanted bool) *Pending {
 	return s.leaveOut()
 }
 
-// OpenBehind is Open for an access that starts no earlier than a guard is
-// passed.
+// OpenBehind begins an access that starts no earlier than a guard is passed. It is
+// never left out: whether it matters to a part of memory is asked when it starts.
 func (s *Strand) OpenBehind(a *regions.Access, g *Guard) *Pending {
 	p := s.open(a)
 	g.delay(s.m, p)

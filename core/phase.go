@@ -18,7 +18,7 @@ import (
 
 // phase is how much the present phase holds.
 type phase struct {
-	grown int // loads, stores, accesses of calls and separate regions, by what they take
+	grown int // loads, stores, accesses of calls, and separate regions by what their timestamps take
 	limit int // of grown, at which the phase may end
 	first int // of limits
 }
@@ -28,7 +28,8 @@ func (p *phase) beginRegion() { p.grown, p.limit = 0, p.first }
 func (p *phase) full() bool { return p.grown >= p.limit }
 
 // endPhase ends the phase when half of it is past, and returns it. Otherwise it
-// returns nil, and tries again when the phase has grown to twice its size.
+// returns nil, and tries again when the phase has grown to twice its size, or at once
+// where no strand makes accesses any more.
 func (m *Machine) endPhase() *regions.Region {
 	if m.wholeRegions() {
 		m.phase.limit = math.MaxInt

@@ -6,8 +6,8 @@ import (
 	"github.com/mcchk/mcchk/core"
 )
 
-// Order that the program declares, where its processes agree by polling (seed
-// 001, section 4.6): signals and waits on a resource of a window, and on a
+// Order that the program declares, where its processes agree by polling (section
+// 4.6 of the paper that core/signals.go names): signals and waits on a resource of a window, and on a
 // process.
 
 // resource returns the counter that stands for the resource that a call names;

@@ -77,7 +77,8 @@ func actual(c *core.Call, source, tag int64) (int64, int64) {
 	return source, tag
 }
 
-// message is the access to a buffer of a message.
+// messageBuffer returns the access to a buffer of a message, and whether it has any
+// bytes.
 func (m *Model) messageBuffer(p *process, c *core.Call, buf, count, typ core.ArgName, role *regions.Role, kind regions.Kind) (regions.Access, bool) {
 	layout, _, err := p.buffer(c.Int(count), c.Int(typ))
 	if err != nil {

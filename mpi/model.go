@@ -1,11 +1,15 @@
 // Package mpi is the model of MPI: what its calls order, complete and touch
-// (detection model, sections 2 and 3), and where they must not stand.
+// (detection model, "Accesses" and "Order"), and where they must not stand.
 //
 // One table (table.go) says what each call means, for people and for the replay;
 // the files beside it hold the state that a part of MPI needs: datatypes
 // (types.go), communicators (comms.go), windows (window.go) and epochs (epochs.go),
 // one-sided operations (rma.go), messages (messages.go), collective calls
-// (collectives.go), requests (requests.go). Checks of usage stand in usage_*.go.
+// (collectives.go) and the buffers of both (touches.go), requests (requests.go),
+// persistent and partitioned ones (persistent.go, partitioned.go), files (files.go),
+// shared windows (shared.go), windows with the separate memory model (separate.go),
+// order that the program declares (declared.go). completion.go says what completes
+// pending buffers. Checks of usage stand in usage_*.go.
 //
 // The package knows nothing of how strands are ordered and accesses are stored:
 // it says everything in the primitives of package core. Nor does it know which

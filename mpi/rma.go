@@ -182,7 +182,7 @@ func (e *epochs) lockOn(target int32) *regions.LockSet {
 	return l.hold.Locks()
 }
 
-// opBuilder makes the accesses of one operation (detection model, section 2).
+// opBuilder makes the accesses of one operation (detection model, "Accesses").
 type opBuilder struct {
 	m      *Model
 	p      *process

@@ -9,7 +9,7 @@ import (
 
 // entry is what one MPI call means: which processes it orders and how, which
 // operations it completes, and which memory it touches. It is read beside the
-// detection model, sections 2 and 3. The texts are for people
+// detection model, "Accesses" and "Order". The texts are for people
 // (docs/mpi-calls.md); of what the other fields tell, they say nothing. Only whether
 // a call has any of signals, waits and completes matters elsewhere (kindOf).
 type entry struct {
@@ -52,7 +52,7 @@ const (
 )
 
 // table says what each MPI call means. A call that is not in it is not
-// understood, and named in the verdict; a rule without `do` orders, completes
+// understood, and named in the verdict; an entry without `do` orders, completes
 // and touches nothing.
 var table = makeTable()
 

@@ -17,7 +17,7 @@ import (
 	"github.com/mcchk/mcchk/intervals"
 )
 
-// Kind tells how an access touches memory (detection model, section 4).
+// Kind tells how an access touches memory (detection model, "Conflicts").
 type Kind uint8
 
 // Kinds of accesses: the rows of the compatibility table.
@@ -161,9 +161,9 @@ type Access struct {
 	Base   uint64
 	Layout *intervals.Layout
 	Start  Point
-	End    Point // on Rank, or on the target for what its MPI_Win_wait completes
-	// Gate, when Gated, is a second moment that the access starts after: the
-	// target's own call of a fence that did not synchronise (MPI 4.1, 12.5.1).
+	End    Point // on Rank, or on Owner where a call of the owner completes it
+	// Gate, when Gated, is a second moment that the access starts after: one
+	// of the owner of the memory (core.Guard).
 	Gate  Point
 	Gated bool
 	Locks *LockSet

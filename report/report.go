@@ -1,7 +1,7 @@
 // Package report renders the result of an analysis: one file a format, all
 // from the same *analysis.Result, none knowing how it was found.
 //
-// A format is a function and a line in the table of Lookup. What several
+// A format is a function and a line in formats. What several
 // formats say alike (the message of a finding, how ranks and places are
 // written) is in words.go.
 package report

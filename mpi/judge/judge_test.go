@@ -47,7 +47,7 @@ func object(rank int32, kind regions.Kind, base uint64, size uint32) *regions.Ac
 	return a
 }
 
-// TestCompatibility is the table of the detection model, section 4.
+// TestCompatibility is the table of the detection model, "Conflicts".
 func TestCompatibility(t *testing.T) {
 	read, write := plain(0, regions.Read, regions.Load), plain(1, regions.Write, regions.Store)
 	sum := func(rank int32) *regions.Access { return atomically(rank, "MPI_SUM", "MPI_INT", 4, 0, 1) }
