@@ -64,9 +64,10 @@ type functions struct {
 	recent [8]*function // some of the last called
 	all    map[*trace.Fn]*function
 	infos  []regions.CallInfo // room for the next
+	made   int                // of them at once, the last time
 	// sites are where calls are made, and recentSites some of the last.
 	sites       map[regions.CallSite]*regions.CallSite
-	recentSites [32]*regions.CallSite
+	recentSites [16]*regions.CallSite
 }
 
 // function returns what is known of a function of the strand's trace.
@@ -172,7 +173,8 @@ func (s *Strand) Unnamed(c *Call) *regions.CallInfo {
 // info returns a CallInfo of its own.
 func (f *functions) info(site *regions.CallSite, pos uint64) *regions.CallInfo {
 	if len(f.infos) == 0 {
-		f.infos = make([]regions.CallInfo, 128)
+		f.made = min(max(8, 2*f.made), 128) // few where there are many strands, of which each does little
+		f.infos = make([]regions.CallInfo, f.made)
 	}
 	i := &f.infos[0]
 	f.infos = f.infos[1:]
@@ -186,7 +188,7 @@ const mostSites = 1 << 14
 // site returns the same pointer for equal sites, most of the time.
 func (f *functions) site(site *regions.CallSite) *regions.CallSite {
 	h := (uint64(site.Stack)<<32 ^ uint64(site.Object) ^ uint64(len(site.Fn))<<8 ^ uint64(len(site.Mode))<<16) * 0x9e3779b97f4a7c15
-	recent := &f.recentSites[h>>59]
+	recent := &f.recentSites[h>>60]
 	if *recent != nil && **recent == *site {
 		return *recent
 	}

@@ -101,6 +101,7 @@ type path struct {
 	segs   []regions.Segment // those that are not past
 	first  int32             // the number of segs[0] in the concurrent region
 	bounds []regions.Bounds  // room for the next
+	made   int               // of them at once, the last time
 	marks  []regions.Landmark
 }
 
@@ -113,7 +114,8 @@ func (p *path) last() *regions.Segment { return &p.segs[len(p.segs)-1] }
 // newBounds returns the bounds of a separate region that begins with a call.
 func (p *path) newBounds(by *regions.CallInfo) *regions.Bounds {
 	if len(p.bounds) == 0 {
-		p.bounds = make([]regions.Bounds, 64)
+		p.made = min(max(4, 2*p.made), 64)
+		p.bounds = make([]regions.Bounds, p.made)
 	}
 	b := &p.bounds[0]
 	p.bounds = p.bounds[1:]
@@ -150,7 +152,7 @@ func (s *Strand) addSegment(calls *regions.Bounds) {
 // explanations name.
 func (s *Strand) Landmark(c *Call, loose bool) {
 	seg, p := s.path.last(), &s.path
-	const room = 256
+	room := min(max(8, 2*cap(p.marks)), 256)
 	n := len(seg.Landmarks)
 	if len(p.marks) == cap(p.marks) {
 		p.marks = append(make([]regions.Landmark, 0, room+2*n), seg.Landmarks...)
