@@ -46,7 +46,7 @@ type places struct {
 	calls    *[callPlaces]callPlace // nil while there is none
 	seq, end uint64                 // of the last call
 	accesses *[accessPlaces]accessPlace
-	access   accessPlace // the last, whatever its place
+	last     uint8 // place of the last access
 	mark     uint64
 }
 
@@ -72,7 +72,7 @@ func (p *places) reset(seq uint64) {
 		clear(p.accesses[:])
 	}
 	p.seq, p.end, p.mark = seq, 0, seq
-	p.access = accessPlace{}
+	p.last = 0
 }
 
 func (p *places) haveCalls() {
@@ -340,6 +340,11 @@ func (p *places) expandAccesses(out, b []byte) error {
 	s := numbers{b: b}
 	p.haveAccesses()
 	for len(out) > 0 {
+		n := p.expandOn(out, b[s.at:])
+		s.at += n
+		if out = out[n*accessSize:]; len(out) == 0 {
+			break
+		}
 		tag := s.byte()
 		if tag >= compactMark {
 			n, err := p.expandOther(tag, out, &s)
@@ -349,39 +354,64 @@ func (p *places) expandAccesses(out, b []byte) error {
 			out = out[n:]
 			continue
 		}
-		l := &p.accesses[tag%accessPlaces]
-		switch {
-		case tag < accessAgain:
-			l.addr += l.step
-		case tag < accessBy:
-			l.step = p.access.addr - l.addr
-			l.addr, l.stride, l.count = p.access.addr, p.access.stride, p.access.count
-		default:
+		if len(out) < accessSize {
+			return errCompactLong
+		}
+		k := tag % accessPlaces
+		l, last := &p.accesses[k], &p.accesses[p.last]
+		if tag < accessBy {
+			l.step = last.addr - l.addr
+			l.stride, l.count = last.stride, last.count
+		} else {
 			l.step = signed(s.next())
-			l.addr += l.step
-			if tag >= accessOther {
-				l.stride += signed(s.next())
-				l.count += signed(s.next())
-			}
+		}
+		if tag >= accessOther {
+			l.stride += signed(s.next())
+			l.count += signed(s.next())
 		}
 		if l.head == 0 {
 			return errNoPlace
 		}
-		if len(out) < accessSize {
-			return errCompactLong
-		}
-		p.access = *l
-		record := (*[accessSize]byte)(out)
-		le.PutUint64(record[0:], l.head)
-		le.PutUint64(record[8:], l.addr)
-		le.PutUint64(record[16:], l.stride)
-		le.PutUint64(record[24:], l.count)
+		l.addr += l.step
+		l.put((*[accessSize]byte)(out))
+		p.last = k
 		out = out[accessSize:]
 	}
 	if s.bad {
 		return errCompactShort
 	}
 	return s.end()
+}
+
+// expandOn fills out with accesses that are each as far from the one before it of
+// their place as that was from its own, as long as they follow one another. It
+// returns how many they are.
+func (p *places) expandOn(out, b []byte) int {
+	accesses := p.accesses
+	most := min(len(b), len(out)/accessSize)
+	n := 0
+	for ; n < most; n++ {
+		tag := b[n]
+		if tag >= accessAgain {
+			break
+		}
+		l := &accesses[tag]
+		if l.head == 0 {
+			break
+		}
+		l.addr += l.step
+		l.put((*[accessSize]byte)(out[n*accessSize:]))
+		p.last = tag
+	}
+	return n
+}
+
+// put writes the last access as a record.
+func (l *accessPlace) put(b *[accessSize]byte) {
+	le.PutUint64(b[0:], l.head)
+	le.PutUint64(b[8:], l.addr)
+	le.PutUint64(b[16:], l.stride)
+	le.PutUint64(b[24:], l.count)
 }
 
 // expandOther expands a mark, or an access that stands as it is. It returns the
@@ -405,7 +435,7 @@ func (p *places) expandOther(tag byte, out []byte, s *numbers) (int, error) {
 	if RecordKind(record[0]) != RecordAccess {
 		return 0, fmt.Errorf("a record of type %d among compact accesses", record[0])
 	}
-	p.access = accessPlace{head: u64(record, 0), addr: u64(record, 8), stride: u64(record, 16), count: u64(record, 24)}
-	p.accesses[u32(record, 4)%accessPlaces] = p.access
+	p.last = uint8(u32(record, 4) % accessPlaces)
+	p.accesses[p.last] = accessPlace{head: u64(record, 0), addr: u64(record, 8), stride: u64(record, 16), count: u64(record, 24)}
 	return accessSize, nil
 }

@@ -104,7 +104,7 @@ func (p *compactor) call(b []byte) {
 
 func (p *compactor) access(b []byte) {
 	k := u32(b, 4) % accessPlaces
-	l, last := &p.places.accesses[k], p.places.access
+	l, last := &p.places.accesses[k], p.places.accesses[p.places.last]
 	a := accessPlace{head: u64(b, 0), addr: u64(b, 8), stride: u64(b, 16), count: u64(b, 24)}
 	if l.head == a.head {
 		a.step = a.addr - l.addr
@@ -126,7 +126,7 @@ func (p *compactor) access(b []byte) {
 	} else {
 		p.literal(b)
 	}
-	*l, p.places.access = a, a
+	*l, p.places.last = a, uint8(k)
 }
 
 func (p *compactor) mark(b []byte) {

@@ -470,12 +470,18 @@ static void forked(void)
 
 /* ---- opening and closing ---- */
 
-/* The bytes that each of the processes may write: equal parts of those of the run. */
+/* The bytes that each of the processes may write: equal parts of those of the run,
+ * a size such as 512MiB. */
 static uint64_t most_bytes(uint32_t ranks)
 {
+	static const char units[] = "KMGT";
 	const char *s = getenv("MCCHK_MAX_TRACE");
-	uint64_t all = s ? strtoull(s, NULL, 10) : 0;
-	return all ? all / (ranks ? ranks : 1) : UINT64_MAX;
+	char *end = NULL;
+	double all = s ? strtod(s, &end) : 0;
+	const char *unit = s && *end ? strchr(units, *end) : NULL;
+	for (; unit && unit >= units; unit--)
+		all *= 1024;
+	return all >= 1 && all < 0x1p63 ? (uint64_t)all / (ranks ? ranks : 1) : UINT64_MAX;
 }
 
 /* An analysis holds two chunks of each process: the more processes, the smaller. */
