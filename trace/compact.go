@@ -7,9 +7,9 @@ import (
 	"slices"
 )
 
-// Records are compact several at a time (docs/trace-format.md, "compact calls" and
-// "compact accesses"): each as what is different from the last one of its place.
-// Readers expand them into records as they are written otherwise, so that
+// Most records of a file are compact: several together stand in one, each as what
+// differs from the last one of its place (docs/trace-format.md, "compact calls" and
+// "compact accesses"). Readers expand them into records of full length, so that
 // nothing else knows of it.
 
 const (
@@ -29,8 +29,8 @@ const (
 	markSize = 16
 )
 
-// reading is the reading of the records of a chunk, those that are compact expanded when they are
-// come to.
+// reading is the reading of the records of a chunk, in which compact ones are expanded
+// when they are reached.
 type reading struct {
 	buf      []byte // those being read …
 	pos      int    // … from here on
@@ -104,7 +104,7 @@ func (r *reading) storage() []byte {
 // empty returns what is worth keeping when nothing is left.
 func (r *reading) empty() reading { return reading{expanded: r.expanded, places: r.places} }
 
-// offset returns where in the chunk the present record begins, or what it was compact in.
+// offset returns where in the chunk the present record begins, or the compact one that holds it.
 func (r *reading) offset() int {
 	if r.chunk != nil {
 		return r.from
@@ -124,7 +124,7 @@ func (r *reading) leave() bool {
 
 var errNested = errors.New("a compact record within another")
 
-// enter expands the compact record b, the present one, and goes on with its first record.
+// enter expands the compact record b, the present one, and goes on with the first record in it.
 func (r *reading) enter(b []byte) error {
 	if r.chunk != nil {
 		return errNested

@@ -2,16 +2,16 @@ package trace
 
 import "math/bits"
 
-// expandedMost is how many bytes of records a Writer makes compact together.
+// expandedMost is how many bytes of records a Writer puts into a compact one.
 const expandedMost = 8 << 10
 
-// compactor makes compact the records of a chunk.
+// compactor makes the records of a chunk compact.
 type compactor struct {
 	places places
 	b      []byte
 }
 
-// pack returns the records of a chunk that was begun at call seq in fewer bytes, valid
+// compact returns the records of a chunk that was begun at call seq in fewer bytes, valid
 // until the next call; false where that cannot be done.
 func (p *compactor) compact(records []byte, seq uint64) ([]byte, bool) {
 	p.places.haveCalls()

@@ -1,21 +1,21 @@
 /* Records in few bytes. What a thread writes into its chunks is at first as long
- * as it likes, and may change; when a chunk is full, or the run is over, its
- * records are packed where they stand (docs/trace-format.md, "packed calls" and
- * "packed accesses"), and the room that this leaves is written on.
+ * is convenient, and may change; when a chunk is full, or the run is over, its
+ * records are made compact where they stand (docs/trace-format.md, "compact calls"
+ * and "compact accesses"), and the room that this leaves is written on.
  *
- * Before the records that are not packed yet lies a `room` record, which says
- * nothing. Some of the first records are packed into the room; a shorter `room`
- * record behind them takes the place of what is left of it and of the records
- * themselves; and one store of eight bytes, the head of the new record over that
- * of the old one, puts both into force. So the chunk is whole at any moment,
+ * Before the records that are not compact yet lies a `room` record, which says
+ * nothing. Some of the first records are written into the room in compact form; a
+ * shorter `room` record behind that takes the place of what is left of it and of the
+ * records themselves; and one store of eight bytes, the head of the new record over
+ * that of the old one, puts both into force. So the chunk is whole at any moment,
  * should the process be killed.
  */
 #include "mcchk.h"
 
 #include <string.h>
 
-#define HEAD 8u             /* of a packed record, of a room record */
-#define EXPANDED_MOST 8192u /* bytes of the records that one packed record stands for */
+#define HEAD 8u             /* of a compact record, of a room record */
+#define EXPANDED_MOST 8192u /* bytes of the records that one compact record stands for */
 #define STREAM 4096u        /* and of its own */
 
 #define CALL_PLACES 128u
@@ -136,8 +136,8 @@ static unsigned char *compact_call(struct mcchk_compactor *p, unsigned char *out
 	return out;
 }
 
-/* Packs calls and what else is among them, from `in` on, into the stream, which may have
- * up to `most` bytes. Returns where it ends. */
+/* Writes calls and what else is among them, from *in on, into the stream, which may have
+ * up to `most` bytes. Returns where it ends, and in *in what comes next. */
 static unsigned char *compact_calls(struct mcchk_compactor *p, const char **in, const char *end, uint32_t most)
 {
 	unsigned char *out = p->stream;
@@ -223,7 +223,7 @@ static unsigned char *compact_accesses(struct mcchk_compactor *p, struct mcchk_o
 
 /* ---- chunks ---- */
 
-/* Puts room behind what the chunk holds, all of it packed, before what will be written. */
+/* Puts room behind what the chunk holds, all of it compact, before what will be written. */
 void mcchk_compact_on(struct mcchk_open *o)
 {
 	struct mcchk_chunk *c = o->chunk;
@@ -245,8 +245,9 @@ void mcchk_compact_begin(struct mcchk_compactor *p, struct mcchk_open *o)
 	mcchk_compact_on(o);
 }
 
-/* Packs the records of a chunk that are not. Nobody may know where any of them
- * is. They may be written on behind it when that was possible for all of them. */
+/* Makes the records of a chunk compact that are not. Nobody may know where any of
+ * them is. Returns whether that was possible for all: then `mcchk_compact_on` goes on
+ * with the chunk. */
 int mcchk_compact(struct mcchk_compactor *p, struct mcchk_open *o)
 {
 	struct mcchk_chunk *c = o->chunk;
@@ -274,7 +275,6 @@ int mcchk_compact(struct mcchk_compactor *p, struct mcchk_open *o)
 	return 1;
 }
 
-
 static uint64_t read_number(const unsigned char **at)
 {
 	const unsigned char *p = *at;
@@ -286,7 +286,7 @@ static uint64_t read_number(const unsigned char **at)
 	return n > 8 ? v : v >> n;
 }
 
-/* Whether the thing at *at in the stream of packed accesses is a mark, and not an
+/* Whether the thing at *at in the stream of compact accesses is a mark, and not an
  * access; *later is how much later its call is. Goes behind it. */
 int mcchk_compact_mark(const unsigned char **at, uint64_t *later)
 {

@@ -50,7 +50,7 @@ static void add_group(struct groups *g, uint64_t later)
 	g->accesses = 0;
 }
 
-/* Those of packed accesses, the last of which may be followed by padding. */
+/* Those of the accesses in a compact record. */
 static void add_compact(struct groups *g, const char *record, uint64_t *seq)
 {
 	uint32_t length, left;
@@ -73,7 +73,7 @@ static void add_compact(struct groups *g, const char *record, uint64_t *seq)
 }
 
 /* Writes the index behind the records of a chunk of accesses, which keeps room
- * for it. The sums are of its packed records. Returns its length, and in *elements
+ * for it. The sums are of its compact records. Returns its length, and in *elements
  * how many accesses there are; 0 when there are none. */
 uint32_t mcchk_write_index(struct mcchk_chunk *c, struct mcchk_sums sums, uint64_t *elements)
 {

@@ -124,8 +124,8 @@ struct mcchk_open {
 	size_t map_size;
 	uint64_t file_offset; /* of the chunk */
 	uint32_t limit;       /* payload bytes that ordinary records may fill */
-	uint32_t compact;     /* payload bytes; behind them MCCHK_ROOM and records that are not packed */
-	/* Of packed accesses: */
+	uint32_t compact;     /* payload bytes that are; behind them MCCHK_ROOM and records that are not */
+	/* Of compact accesses: */
 	struct mcchk_sums sums;
 	uint32_t groups; /* bytes that their groups take in the index, but for the last number */
 	uint64_t group;  /* accesses of the last group */
@@ -218,7 +218,7 @@ uint32_t mcchk_crc32c(const void *data, size_t size);
 /* ---- compact.c: records in few bytes ---- */
 
 enum { MCCHK_TYPE_COMPACT_CALLS = 16, MCCHK_TYPE_COMPACT_ACCESSES = 17, MCCHK_TYPE_ROOM = 18 };
-#define MCCHK_ROOM 1024u /* bytes before records that are not packed yet */
+#define MCCHK_ROOM 1024u /* bytes before records that are not compact yet */
 
 extern const size_t mcchk_compactor_size;
 void mcchk_compact_begin(struct mcchk_compactor *p, struct mcchk_open *o);

@@ -1,6 +1,6 @@
 /* The trace file: chunks in shared mappings. A thread has one open for calls and
- * all else, and from its first access on another for accesses alone. What is full is
- * packed (compact.c).
+ * all else, and from its first access on another for accesses alone. The records of
+ * one that is full are made compact (compact.c), so that it takes more.
  *
  * A chunk's place in the file is claimed with one atomic addition, so threads
  * extend the file without a lock. The file is extended before it is mapped: a
@@ -214,8 +214,8 @@ static void seal(struct mcchk_open *o, int with_index)
 	__atomic_store_n(&c->kind, kind, __ATOMIC_RELEASE);
 }
 
-/* Packs the records of one of the thread's own chunks, and reports whether it may be
- * written on. Whoever ends recording waits until it is done. */
+/* Makes the records of one of the thread's own chunks compact, and reports whether more
+ * may be written into it. Whoever ends recording waits until it is done. */
 static int compact(struct mcchk_thread *t, struct mcchk_open *o)
 {
 	int on = 0;
@@ -289,9 +289,9 @@ static int open_chunk(struct mcchk_thread *t, struct mcchk_open *o, uint64_t pay
 	return 1;
 }
 
-/* Makes room for a record in the thread's chunk, or in a new one. A chunk is packed
- * again and again until an eighth of it is left: what is packed must not be much less
- * than what that costs. */
+/* Makes room for a record in the thread's chunk, or in a new one. A chunk is made
+ * compact again and again until only an eighth of it is left: each time runs are
+ * forgotten, which costs as much however few records there are. */
 static int make_room(struct mcchk_thread *t, struct mcchk_open *o, uint64_t bytes)
 {
 	if (compact(t, o)) {
@@ -628,7 +628,7 @@ static void finish_own(struct mcchk_thread *t, uint64_t units, int with_end)
 		return;
 	int last = give_back(calls, CHUNK_HEADER + calls->chunk->used + end);
 	if (!last && with_end && !file.full && open_chunk(t, calls, end)) {
-		calls->chunk->used = 0; /* nothing will be packed in it */
+		calls->chunk->used = 0; /* no room: nothing will be made compact in it */
 		last = give_back(calls, CHUNK_HEADER + end);
 	}
 	if (with_end)
