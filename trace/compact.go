@@ -406,6 +406,11 @@ func (p *places) expandOn(out, b []byte) int {
 	return n
 }
 
+// accessPlaceOf returns the number of the place of an access.
+func accessPlaceOf(record []byte) uint64 {
+	return (2*uint64(u32(record, 4)) + uint64(record[1]&accessStore)) % accessPlaces
+}
+
 // put writes the last access as a record.
 func (l *accessPlace) put(b *[accessSize]byte) {
 	le.PutUint64(b[0:], l.head)
@@ -435,7 +440,7 @@ func (p *places) expandOther(tag byte, out []byte, s *numbers) (int, error) {
 	if RecordKind(record[0]) != RecordAccess {
 		return 0, fmt.Errorf("a record of type %d among compact accesses", record[0])
 	}
-	p.last = uint8(u32(record, 4) % accessPlaces)
+	p.last = uint8(accessPlaceOf(record))
 	p.accesses[p.last] = accessPlace{head: u64(record, 0), addr: u64(record, 8), stride: u64(record, 16), count: u64(record, 24)}
 	return accessSize, nil
 }

@@ -103,7 +103,7 @@ func (p *compactor) call(b []byte) {
 }
 
 func (p *compactor) access(b []byte) {
-	k := u32(b, 4) % accessPlaces
+	k := accessPlaceOf(b)
 	l, last := &p.places.accesses[k], p.places.accesses[p.places.last]
 	a := accessPlace{head: u64(b, 0), addr: u64(b, 8), stride: u64(b, 16), count: u64(b, 24)}
 	if l.head == a.head {

@@ -167,7 +167,7 @@ static uint64_t access_head(const struct mcchk_access *a)
 static inline unsigned char *compact_access(struct mcchk_compactor *p, unsigned char *out, const struct mcchk_access *a)
 {
 	uint64_t head = access_head(a);
-	uint32_t k = a->stack % PLACES;
+	uint32_t k = (2ull * a->stack + (a->flags & MCCHK_STORE)) % PLACES;
 	struct place *l = &p->accesses.place[k];
 	uint64_t again = (p->accesses.addr ^ a->addr) | (p->accesses.stride ^ (uint64_t)a->stride) | (p->accesses.count ^ a->count);
 
