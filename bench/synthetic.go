@@ -221,12 +221,12 @@ func gridScript(steps, rows int) func(*script) error {
 				p.put(10, target, from, to, columns)
 			}
 			p.call(11, "MPI_Win_fence", trace.Args{"win": window})
-			for r := 1; r <= rows; r++ {
+			for r := 1; r <= rows; r++ { // each of them is a place of its own, as with a compiler
 				p.access(20, false, at(now, r-1)+element, columns-2)
-				p.access(20, false, at(now, r+1)+element, columns-2)
-				p.access(20, false, at(now, r), columns-2)
-				p.access(20, false, at(now, r)+2*element, columns-2)
-				p.access(20, true, at(next, r)+element, columns-2)
+				p.access(21, false, at(now, r+1)+element, columns-2)
+				p.access(22, false, at(now, r), columns-2)
+				p.access(23, false, at(now, r)+2*element, columns-2)
+				p.access(24, true, at(next, r)+element, columns-2)
 			}
 			if err := p.call(12, "MPI_Win_fence", trace.Args{"win": window}); err != nil {
 				return err

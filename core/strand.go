@@ -247,6 +247,8 @@ func lostReason(r uint8) string {
 		return "the disk was full"
 	case 2:
 		return "the tracer reached its memory limit"
+	case 4:
+		return "the trace had the size that --max-trace allows"
 	}
 	return "the tracer could not record"
 }

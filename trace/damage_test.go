@@ -118,12 +118,13 @@ func TestCutAnywhere(t *testing.T) {
 
 func TestCutKeepsWholeRecords(t *testing.T) {
 	data := file(t, func(w *Writer) {
+		w.plain = true
 		w.CallNamed("MPI_Init", 0, nil)
 		for range 3 {
 			w.Access(&Access{Addr: 8, Size: 8, Count: 1})
 		}
 	})
-	index := indexHead + groupSize + indexTail
+	index := indexHead + 8 + indexTail
 	got, r := events(t, data[:len(data)-index-1])
 	require.Len(t, got, 3)
 	require.Equal(t, &Cut{Offset: int64(len(data) - index - 1), Reason: "the file ends inside a chunk"}, r.Cut())
@@ -177,7 +178,7 @@ func TestHeaderErrors(t *testing.T) {
 		{"empty", nil, "f: offset 128: "},
 		{"random", bytes.Repeat([]byte{0x5a}, 4096), "f: offset 0: not a trace file"},
 		{"random and short", []byte("ELF"), "f: offset 0: not a trace file"},
-		{"version", change(8, 2), "f: offset 8: version 2 of the trace format"},
+		{"version", change(8, 3), "f: offset 8: version 3 of the trace format"},
 		{"length", change(12, 127), "f: offset 12: impossible length 127"},
 		{"longer than the file", change(14, 1)[:headerSize+1], "f: offset 12: impossible length"},
 		{"rank", change(32, 9), "f: offset 32: impossible rank 9 of 2 processes"},
@@ -210,6 +211,7 @@ func TestLongerHeaderIsSkipped(t *testing.T) {
 // raw makes a file of one sealed chunk with these records.
 func raw(t testing.TB, payload ...[]byte) []byte {
 	return file(t, func(w *Writer) {
+		w.plain = true
 		w.BeginChunk(Chunk{Sealed: true})
 		for _, p := range payload {
 			w.buf = append(w.buf, p...)
@@ -400,6 +402,7 @@ func compress(t testing.TB, data []byte) []byte {
 
 func TestCompressed(t *testing.T) {
 	data := file(t, func(w *Writer) {
+		w.plain = true
 		w.CallNamed("MPI_Init", 0, nil)
 		for i := range 1000 {
 			w.Access(&Access{Addr: uint64(i * i), Size: 8, Count: 1})

@@ -169,7 +169,7 @@ func appendText(b []byte, s string) []byte {
 
 func (d *dumper) header(h Header) []byte {
 	d.b = append(d.b[:0], '{')
-	d.num("mcct", formatVersion)
+	d.num("mcct", linesVersion)
 	d.text("run", hex.EncodeToString(h.Run[:]))
 	d.num("rank", int64(h.Rank))
 	d.num("ranks", int64(h.Ranks))

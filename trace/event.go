@@ -166,7 +166,7 @@ type Event struct {
 
 // Lost counts what a tracer could not record.
 type Lost struct {
-	Reason   uint8 // 1 disk full, 2 memory limit, 3 other
+	Reason   uint8 // 1 disk full, 2 memory limit, 3 other, 4 limit of the size of traces
 	Calls    uint64
 	Accesses uint64 // may be a lower bound
 }

@@ -5,7 +5,8 @@ import "hash/crc32"
 // Layout of the file; docs/trace-format.md is the reference.
 const (
 	headerMagic   = "MCCHKTR1"
-	formatVersion = 1
+	formatVersion = 2
+	linesVersion  = 1 // of the JSON Lines twin
 	headerSize    = 128
 	maxHeaderSize = 1 << 16
 	hostOffset    = 64
@@ -62,7 +63,20 @@ const (
 	RecordOp     RecordKind = 13
 	RecordSource RecordKind = 14
 	RecordIndex  RecordKind = 15
+
+	RecordCompactCalls    RecordKind = 16
+	RecordCompactAccesses RecordKind = 17
+	RecordRoom            RecordKind = 18 // says nothing
 )
+
+// amongAccesses reports whether records of this kind may stand in a chunk of accesses alone.
+func (k RecordKind) amongAccesses() bool {
+	switch k {
+	case RecordAccess, RecordMark, RecordIndex, RecordCompactAccesses, RecordRoom:
+		return true
+	}
+	return false
+}
 
 // Chunk is the header of a chunk.
 type Chunk struct {

@@ -35,6 +35,7 @@ func addSeeds(f *testing.F) {
 	f.Add(chunked(f))
 	f.Add(twoStrands(f))
 	f.Add(apart(f))
+	f.Add(someCompact(f))
 	f.Add(compress(f, chunked(f)))
 }
 

@@ -39,8 +39,9 @@ func parseHeader(b *[headerSize]byte) (h Header, size uint32, at int64, err erro
 	if string(b[:8]) != headerMagic {
 		return h, 0, 0, errors.New("not a trace file (no MCCHKTR1 at its beginning)")
 	}
-	if v := le.Uint32(b[8:]); v != formatVersion {
-		return h, 0, 8, fmt.Errorf("version %d of the trace format; this program reads version %d", v, formatVersion)
+	version := le.Uint32(b[8:])
+	if version < 1 || version > formatVersion {
+		return h, 0, 8, fmt.Errorf("version %d of the trace format; this program reads versions 1 to %d", version, formatVersion)
 	}
 	if sum := checksum(b[:headerCRC]); sum != le.Uint32(b[headerCRC:]) {
 		return h, 0, headerCRC, errors.New("the checksum of the file header is wrong")
@@ -55,7 +56,7 @@ func parseHeader(b *[headerSize]byte) (h Header, size uint32, at int64, err erro
 	}
 	host, _, _ := bytes.Cut(b[hostOffset:hostOffset+hostSize], []byte{0})
 	h = Header{
-		Version:   formatVersion,
+		Version:   version,
 		Rank:      int(rank),
 		Ranks:     int(ranks),
 		PID:       int(le.Uint32(b[40:])),

@@ -28,7 +28,9 @@ type Skipped struct {
 const (
 	indexHead = 48 // without groups
 	indexTail = 8
-	groupSize = 8
+	groupSize = 8 // of version 1
+
+	indexNumbers = 1 // the form in which groups are numbers
 )
 
 // indexOf returns the index of the records of a chunk that was begun at call seq;
@@ -80,14 +82,14 @@ func (x *Index) add(a *Access, hi uint64) {
 
 func appendIndex(b []byte, x *Index) []byte {
 	from := len(b)
-	b = begin(b, RecordIndex, 0, 0)
+	b = begin(b, RecordIndex, indexNumbers, 0)
 	for _, v := range [...]uint64{x.Loads, x.Stores, x.Lo, x.Hi, uint64(len(x.Groups))} {
 		b = app64(b, v)
 	}
 	for _, g := range x.Groups {
-		b = le.AppendUint32(b, g.Later)
-		b = le.AppendUint32(b, g.Accesses)
+		b = appendNumber(appendNumber(b, uint64(g.Later)), uint64(g.Accesses))
 	}
+	b = pad(b, from)
 	le.PutUint32(b[from+4:], uint32(len(b)-from+indexTail))
 	b = le.AppendUint32(b, checksum(b[from:]))
 	return le.AppendUint32(b, 0)
@@ -99,14 +101,37 @@ func decodeIndex(b []byte) (x Index, err error) {
 	if len(b) < indexHead+indexTail {
 		return x, errShort
 	}
-	n := uint64(u32(b, 40))
-	if uint64(len(b)) != indexHead+indexTail+groupSize*n || u32(b, len(b)-indexTail) != checksum(b[:len(b)-indexTail]) {
+	body := b[:len(b)-indexTail]
+	n, groups := int64(u32(b, 40)), body[indexHead:]
+	if u32(b, len(body)) != checksum(body) || n > int64(len(groups)) {
 		return x, errIndex
 	}
 	x = Index{Loads: u64(b, 8), Stores: u64(b, 16), Lo: u64(b, 24), Hi: u64(b, 32), Groups: make([]Group, n)}
+	if b[1] == indexNumbers {
+		return x, decodeGroups(groups, x.Groups)
+	}
+	if int64(len(groups)) != groupSize*n {
+		return x, errIndex
+	}
 	for i := range x.Groups {
-		at := indexHead + groupSize*i
-		x.Groups[i] = Group{Later: u32(b, at), Accesses: u32(b, at+4)}
+		at := groupSize * i
+		x.Groups[i] = Group{Later: u32(groups, at), Accesses: u32(groups, at+4)}
 	}
 	return x, nil
+}
+
+// decodeGroups reads groups that are numbers.
+func decodeGroups(b []byte, groups []Group) error {
+	s := numbers{b: b}
+	for i := range groups {
+		later, accesses := s.next(), s.next()
+		if max(later, accesses) > math.MaxUint32 {
+			return errIndex
+		}
+		groups[i] = Group{Later: uint32(later), Accesses: uint32(accesses)}
+	}
+	if s.bad || s.end() != nil {
+		return errIndex
+	}
+	return nil
 }

@@ -35,8 +35,7 @@ type strand struct {
 	id       uint32
 	accesses bool
 	chunk    Chunk
-	buf      []byte // the chunk's records
-	pos      int
+	reading           // the chunk's
 	skipped  *Index   // instead of records; pos is the next of its groups
 	group    uint64   // the call of the last group
 	coming   *Index   // of the chunk, when nothing was given of it yet
@@ -58,7 +57,7 @@ type loaded struct {
 }
 
 func (s *strand) position() int64 {
-	return s.chunk.Offset + chunkHeaderSize + int64(s.pos)
+	return s.chunk.Offset + chunkHeaderSize + int64(s.offset())
 }
 
 func (s *strand) called(seq uint64) {
@@ -67,7 +66,8 @@ func (s *strand) called(seq uint64) {
 }
 
 func (s *strand) open(l loaded) {
-	s.chunk, s.buf, s.pos, s.skipped, s.coming, s.counted = l.chunk, l.buf, 0, l.skipped, l.coming, l.coming != nil
+	s.chunk, s.skipped, s.coming, s.counted = l.chunk, l.skipped, l.coming, l.coming != nil
+	s.begin(l.buf, l.chunk.Seq)
 	s.seq, s.group = max(s.seq, l.chunk.Seq), l.chunk.Seq
 }
 
@@ -113,7 +113,7 @@ func (m *merge) find(c *Chunk) *strand {
 
 // drop forgets a strand that has no more records.
 func (m *merge) drop(s *strand, c *chunkReader) {
-	c.release(s.buf)
+	c.release(s.storage())
 	for _, l := range s.queue {
 		c.release(l.buf)
 	}
@@ -126,7 +126,7 @@ func (m *merge) drop(s *strand, c *chunkReader) {
 			break
 		}
 	}
-	*s = strand{queue: s.queue[:0]}
+	*s = strand{queue: s.queue[:0], reading: s.empty()}
 	m.spare = append(m.spare, s)
 }
 
@@ -203,7 +203,7 @@ func (r *Reader) advance(s *strand) {
 		if s.nextGroup() {
 			return
 		}
-		for s.pos < len(s.buf) {
+		for s.leave() {
 			event, err := r.absorb(s)
 			if err != nil {
 				r.damage(s, err)
@@ -217,7 +217,7 @@ func (r *Reader) advance(s *strand) {
 			r.merge.drop(s, r.chunks)
 			return
 		}
-		r.chunks.release(s.buf)
+		r.chunks.release(s.storage())
 		l := s.queue[0]
 		s.queue = append(s.queue[:0], s.queue[1:]...)
 		r.merge.waiting--
@@ -256,10 +256,12 @@ func (r *Reader) absorb(s *strand) (event bool, err error) {
 	b := s.buf[s.pos : s.pos+n]
 	s.ending = false
 	kind := RecordKind(b[0])
-	if s.accesses && kind != RecordAccess && kind != RecordMark && kind != RecordIndex {
+	if s.accesses && !kind.amongAccesses() {
 		return false, fmt.Errorf("a record of type %d in a chunk of accesses", kind)
 	}
 	switch kind {
+	case RecordCompactCalls, RecordCompactAccesses:
+		return false, s.enter(b)
 	case RecordAccess:
 		if u64(b, 24) == 0 {
 			break

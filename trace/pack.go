@@ -85,8 +85,8 @@ func newPacker(o *object, out io.Writer) (*packer, error) {
 	if err := o.done(); err != nil {
 		return nil, err
 	}
-	if version != formatVersion {
-		return nil, o.at(0, fmt.Sprintf("version %d of the trace format; this program writes version %d", version, formatVersion))
+	if version != linesVersion {
+		return nil, o.at(0, fmt.Sprintf("version %d of the lines; this program knows version %d", version, linesVersion))
 	}
 	w, err := NewWriter(out, h)
 	if err != nil {

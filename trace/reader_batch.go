@@ -97,7 +97,14 @@ func (r *Reader) takeAccesses(b *Batch, n int) (rows, taken int) {
 	from, most := len(b.rows)-had, min(n+had, MaxStretch)
 	st.Rows = b.rows[from:] // with room for more
 	rest := s.buf[s.pos:]
-	for len(rest) >= accessSize && rest[0] == byte(RecordAccess) && st.Len < MaxLen {
+	for st.Len < MaxLen {
+		if len(rest) < accessSize || rest[0] != byte(RecordAccess) {
+			if s.pos = len(s.buf) - len(rest); !s.moreAccesses() {
+				break
+			}
+			rest = s.buf
+			continue
+		}
 		if f.period > 0 {
 			if n := f.follow(rest, &st); n > 0 {
 				rest = rest[n*accessSize:]

@@ -10,7 +10,7 @@ import (
 // of definitions (Fn, PCs, Type, Comm), which stay valid for good.
 type Record struct {
 	Kind   RecordKind
-	Offset int64 // in the uncompressed file, bytes
+	Offset int64 // in the uncompressed file, bytes; of a packed record that holds it
 	Chunk  Chunk // the chunk it lies in; RecordChunk: which begins
 
 	Access Access  // as written, not normalised
@@ -40,8 +40,7 @@ type Record struct {
 type RecordReader struct {
 	chunks *chunkReader
 	chunk  Chunk
-	buf    []byte // the chunk's records
-	pos    int
+	at     reading // the chunk's
 	fns    []*Fn
 	words  []int64
 	ended  bool
@@ -73,7 +72,7 @@ func (r *RecordReader) Close() { r.chunks.close() }
 // cannot be read. Records of unknown types are skipped.
 func (r *RecordReader) Read(rec *Record) error {
 	for !r.stop {
-		if r.pos == len(r.buf) {
+		if !r.at.leave() {
 			if !r.nextChunk() {
 				break
 			}
@@ -98,7 +97,7 @@ func (r *RecordReader) Read(rec *Record) error {
 }
 
 func (r *RecordReader) position() int64 {
-	return r.chunk.Offset + chunkHeaderSize + int64(r.pos)
+	return r.chunk.Offset + chunkHeaderSize + int64(r.at.offset())
 }
 
 func (r *RecordReader) nextChunk() bool {
@@ -107,14 +106,10 @@ func (r *RecordReader) nextChunk() bool {
 		return false
 	}
 	r.chunk = *head
-	r.chunks.release(r.buf)
+	r.chunks.release(r.at.storage())
 	buf, ok := r.chunks.read()
-	if !ok {
-		r.buf, r.pos = nil, 0
-		return false
-	}
-	r.buf, r.pos = trimTorn(buf, &r.chunk), 0
-	return true
+	r.at.begin(trimTorn(buf, &r.chunk), r.chunk.Seq)
+	return ok
 }
 
 // trimTorn cuts off the record that the end of a cut file leaves unfinished.
@@ -137,21 +132,24 @@ func trimTorn(buf []byte, head *Chunk) []byte {
 // decode reads the record at pos and passes it. It reports false for a record
 // of an unknown type.
 func (r *RecordReader) decode(rec *Record) (bool, error) {
-	n, err := recordLength(r.buf[r.pos:])
+	n, err := recordLength(r.at.buf[r.at.pos:])
 	if err != nil {
 		return false, err
 	}
-	b := r.buf[r.pos : r.pos+n]
+	b := r.at.buf[r.at.pos : r.at.pos+n]
 	kind := RecordKind(b[0])
+	if kind == RecordCompactCalls || kind == RecordCompactAccesses {
+		return false, r.at.enter(b)
+	}
 	if kind < RecordCall || kind > RecordSource {
-		r.pos += n
+		r.at.pos += n
 		return false, nil
 	}
 	rec.Kind, rec.Offset, rec.Chunk = kind, r.position(), r.chunk
 	if err := r.fields(rec, b); err != nil {
 		return false, err
 	}
-	r.pos += n
+	r.at.pos += n
 	return true, nil
 }
 

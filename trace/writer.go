@@ -22,19 +22,21 @@ func chunkLength(ranks int) int {
 // The first error stays: every later method returns it, and so does Close, so
 // that a caller may check only there.
 type Writer struct {
-	out      io.Writer
-	err      error
-	chunk    Chunk // of all but accesses
-	begun    bool
-	whole    bool       // the chunk is not divided, however long, and takes accesses as well
-	buf      []byte     // the chunk: header and records
-	accesses accessPart // the other chunk, of the same strand
-	length   int        // of a chunk that is divided, bytes
-	seq      uint64     // the last call written
-	at       uint64     // the call that the strand has come to
-	time     int64      // of the last call, for CallNamed
-	fns      map[uint16]*Fn
-	names    named
+	out       io.Writer
+	err       error
+	chunk     Chunk // of all but accesses
+	begun     bool
+	whole     bool       // the chunk is not divided, however long, and takes accesses as well
+	buf       []byte     // the chunk: header and records
+	accesses  accessPart // the other chunk, of the same strand
+	length    int        // of a chunk that is divided, bytes
+	seq       uint64     // the last call written
+	at        uint64     // the call that the strand has come to
+	time      int64      // of the last call, for CallNamed
+	fns       map[uint16]*Fn
+	names     named
+	plain     bool // records are written at full length
+	compactor compactor
 }
 
 // accessPart is a chunk of accesses alone.
@@ -118,14 +120,23 @@ func (w *Writer) write(c *Chunk, b []byte) []byte {
 	if w.err != nil {
 		return b
 	}
-	kind := chunkAny
-	if c.Accesses {
-		kind = chunkAccesses
-		x, ok := indexOf(b[chunkHeaderSize:], c.Seq)
-		if ok && c.Sealed {
-			kind = len(b)
-			b = appendIndex(b, &x)
+	var x Index
+	indexed := false
+	if c.Accesses && c.Sealed {
+		x, indexed = indexOf(b[chunkHeaderSize:], c.Seq)
+	}
+	if !w.plain {
+		if short, ok := w.compactor.compact(b[chunkHeaderSize:], c.Seq); ok {
+			b = append(b[:chunkHeaderSize], short...)
 		}
+	}
+	kind := chunkAny
+	switch {
+	case indexed:
+		kind = len(b)
+		b = appendIndex(b, &x)
+	case c.Accesses:
+		kind = chunkAccesses
 	}
 	copy(b, chunkMagic)
 	le.PutUint32(b[4:], uint32(len(b)))

@@ -3,12 +3,18 @@
 package tracer
 
 import (
+	"bytes"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
+	"io"
+	"math/bits"
 	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/trace"
 )
 
 // chunk is one of a trace file, as docs/trace-format.md describes it.
@@ -34,82 +40,126 @@ func readChunks(t *testing.T, path string) (list []chunk, elements uint64) {
 	le, castagnoli := binary.LittleEndian, crc32.MakeTable(crc32.Castagnoli)
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
+	found := chunkContents(t, data)
 	for data = data[128:]; len(data) > 0; {
 		require.Equal(t, "CHNK", string(data[:4]))
 		c := chunk{size: le.Uint32(data[4:]), strand: le.Uint32(data[8:]), state: le.Uint32(data[16:])}
-		kind, seq := le.Uint32(data[36:]), le.Uint64(data[24:])
+		kind := le.Uint32(data[36:])
 		records := data[40 : 40+le.Uint32(data[20:])]
 		require.Equal(t, uint32(1), c.state)
 		require.Equal(t, le.Uint32(data[12:]), crc32.Checksum(records, castagnoli))
-		c.accesses = kind != 0
-		var found contents
-		for at := 0; at < len(records); {
-			r, length := records[at:], 32
-			if r[0] != 2 {
-				length = int(le.Uint32(r[4:]))
-			}
-			switch {
-			case r[0] == 2:
-				require.NotEmpty(t, found.Groups, "an access before the first mark, or among calls")
-				found.add(r)
-				c.records++
-			case r[0] == 15:
-				require.Equal(t, kind, uint32(40+at))
-				require.Len(t, r, length, "the index is the last record")
-				require.Equal(t, le.Uint32(r[length-8:]), crc32.Checksum(r[:length-8], castagnoli))
-				var told contents
-				n := int(le.Uint32(r[40:]))
-				require.Equal(t, 56+8*n, length)
-				told.Elements = [2]uint64{le.Uint64(r[8:]), le.Uint64(r[16:])}
-				told.Lo, told.Hi = le.Uint64(r[24:]), le.Uint64(r[32:])
-				for i := range n {
-					told.Groups = append(told.Groups, [2]uint32{le.Uint32(r[48+8*i:]), le.Uint32(r[52+8*i:])})
-				}
-				require.Equal(t, found, told)
-				elements += told.Elements[0] + told.Elements[1]
-			case r[0] == 8:
-				require.True(t, c.accesses, "a mark among calls")
-				mark := le.Uint64(r[8:])
-				require.True(t, mark > seq || len(found.Groups) == 0 && mark == seq, "mark %d behind %d", mark, seq)
-				found.Groups = append(found.Groups, [2]uint32{uint32(mark - seq)})
-				seq = mark
-			default:
-				require.False(t, c.accesses, "a record of type %d in a chunk of accesses", r[0])
-				c.records++
-				c.ended = r[0] == 11
-			}
-			at += length
-		}
+		in := found[len(list)]
+		c.accesses, c.records, c.ended = kind != 0, in.records, in.ended
 		require.False(t, c.accesses && kind == 1, "accesses without an index")
+		require.False(t, !c.accesses && len(in.Groups) > 0, "a mark among calls")
+		if c.accesses {
+			told := readIndex(t, records[kind-40:])
+			require.Equal(t, in.contents, told)
+			elements += told.Elements[0] + told.Elements[1]
+		}
 		list = append(list, c)
 		data = data[c.size:]
 	}
+	require.Len(t, found, len(list))
 	return list, elements
 }
 
-func (c *contents) add(r []byte) {
+// readIndex reads the index that the rest of a chunk is.
+func readIndex(t *testing.T, r []byte) (told contents) {
+	t.Helper()
 	le := binary.LittleEndian
-	size, addr, stride, count := uint64(le.Uint16(r[2:])), le.Uint64(r[8:]), le.Uint64(r[16:]), le.Uint64(r[24:])
-	last := addr + (count-1)*stride
-	if c.Hi == 0 {
-		c.Lo = addr
+	length := int(le.Uint32(r[4:]))
+	require.Equal(t, []byte{15, 1, 0, 0}, r[:4])
+	require.Len(t, r, length, "the index is the last record")
+	require.Equal(t, le.Uint32(r[length-8:]), crc32.Checksum(r[:length-8], crc32.MakeTable(crc32.Castagnoli)))
+	told.Elements = [2]uint64{le.Uint64(r[8:]), le.Uint64(r[16:])}
+	told.Lo, told.Hi = le.Uint64(r[24:]), le.Uint64(r[32:])
+	groups := r[48 : length-8]
+	number := func() uint32 {
+		n := bits.TrailingZeros8(groups[0]) + 1
+		v := uint64(0)
+		for i := range n {
+			v |= uint64(groups[i]) << (8 * i)
+		}
+		groups = groups[n:]
+		return uint32(v >> n)
 	}
-	c.Lo, c.Hi = min(c.Lo, addr, last), max(c.Hi, addr+size, last+size)
-	c.Elements[r[1]&1] += count
+	for range le.Uint32(r[40:]) {
+		told.Groups = append(told.Groups, [2]uint32{number(), number()})
+	}
+	require.Less(t, len(groups), 8)
+	return told
+}
+
+// inside is what a chunk holds.
+type inside struct {
+	contents
+	records int // that are no marks
+	ended   bool
+}
+
+// chunkContents reads the records of a file, chunk by chunk.
+func chunkContents(t *testing.T, data []byte) (found []inside) {
+	t.Helper()
+	r, err := trace.NewRecordReader(bytes.NewReader(data), "test")
+	require.NoError(t, err)
+	defer r.Close()
+	var rec trace.Record
+	var seq uint64
+	for {
+		err := r.Read(&rec)
+		if errors.Is(err, io.EOF) {
+			require.Nil(t, r.Cut())
+			return found
+		}
+		require.NoError(t, err)
+		if rec.Kind == trace.RecordChunk {
+			found, seq = append(found, inside{}), rec.Chunk.Seq
+			continue
+		}
+		c := &found[len(found)-1]
+		switch rec.Kind {
+		case trace.RecordAccess:
+			require.NotEmpty(t, c.Groups, "an access before the first mark, or among calls")
+			c.add(&rec.Access)
+			c.records++
+		case trace.RecordMark:
+			require.True(t, rec.Mark > seq || len(c.Groups) == 0 && rec.Mark == seq, "mark %d behind %d", rec.Mark, seq)
+			c.Groups = append(c.Groups, [2]uint32{uint32(rec.Mark - seq)})
+			seq = rec.Mark
+		default:
+			require.False(t, rec.Chunk.Accesses, "a record of type %d in a chunk of accesses", rec.Kind)
+			c.records++
+			c.ended = rec.Kind == trace.RecordEnd
+		}
+	}
+}
+
+func (c *contents) add(a *trace.Access) {
+	last := a.Addr + (a.Count-1)*uint64(a.Stride)
+	if c.Hi == 0 {
+		c.Lo = a.Addr
+	}
+	c.Lo, c.Hi = min(c.Lo, a.Addr, last), max(c.Hi, a.Addr+uint64(a.Size), last+uint64(a.Size))
+	kind := 0
+	if a.Store {
+		kind = 1
+	}
+	c.Elements[kind] += a.Count
 	c.Groups[len(c.Groups)-1][1]++
 }
 
 func TestAccessesHaveChunksOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	const source = head + `
-enum { N = 3000 };
+enum { N = 1 << 14 };
 static double memory[4 * N];
 __attribute__((noinline)) void touch(volatile double *p) { *p += 1; }
 static void *work(void *arg)
 {
 	double *mine = memory + N * (long)arg;
 	for (int i = 0; i < N; i++)
-		touch(mine + i * 7919L % N);
+		touch(mine + i * (i + 1L) / 2 % N);
 	for (int i = N; i-- > 0;)
 		touch(mine + i);
 	return NULL;

@@ -23,8 +23,8 @@ func TestLauncherEnvironment(t *testing.T) {
 		want    string
 	}{
 		"one host":           {"mpiexec.openmpi -n 2 ./app", nil, ""},
-		"hosts":              {"mpiexec.openmpi --host a,b ./app", nil, "MCCHK_TRACE_DIR;MCCHK_RUN_ID"},
-		"hosts and a list":   {"mpiexec.openmpi -H a,b ./app", []string{list + "X"}, "X;MCCHK_TRACE_DIR;MCCHK_RUN_ID"},
+		"hosts":              {"mpiexec.openmpi --host a,b ./app", nil, "MCCHK_TRACE_DIR;MCCHK_RUN_ID;MCCHK_MAX_TRACE"},
+		"hosts and a list":   {"mpiexec.openmpi -H a,b ./app", []string{list + "X"}, "X;MCCHK_TRACE_DIR;MCCHK_RUN_ID;MCCHK_MAX_TRACE"},
 		"exported by hand":   {"mpiexec.openmpi -H a,b -x MCCHK_TRACE_DIR ./app", nil, ""},
 		"MPICH passes all":   {"mpiexec.mpich -host a,b ./app", nil, ""},
 		"no launcher at all": {"sh -host x", nil, ""},

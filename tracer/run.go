@@ -31,6 +31,7 @@ const (
 const (
 	envTraceDir = "MCCHK_TRACE_DIR"
 	envRunID    = "MCCHK_RUN_ID"
+	envMaxTrace = "MCCHK_MAX_TRACE"
 )
 
 // killDelay is how long a program that was asked to end may take.
@@ -53,6 +54,10 @@ type RunOptions struct {
 	Stderr  io.Writer
 	Timeout time.Duration // 0: none
 	Version string        // of mcchk, for the record
+
+	// MaxTrace is how many bytes the traces of all processes may have together; each
+	// may write an equal part of them. Recording ends there. 0: no limit.
+	MaxTrace int64
 }
 
 // RunRecord is what run.json holds.
@@ -101,8 +106,11 @@ func Run(ctx context.Context, o RunOptions) (exit int, err error) {
 	if err := record.write(dir); err != nil {
 		return 1, err
 	}
-	t.env = launcherEnvironment(t, path, o.Command, append(slices.Clone(t.env), envTraceDir+"="+dir, envRunID+"="+record.Run))
+	t.env = launcherEnvironment(t, path, o.Command, append(slices.Clone(t.env),
+		envTraceDir+"="+dir, envRunID+"="+record.Run, envMaxTrace+"="+sizeInKiB(o.MaxTrace)))
+	watched := watchSize(dir, o.MaxTrace, t.stderr)
 	exit, err = supervise(ctx, &t, path, o.Command, o.Timeout)
+	watched()
 	if ctx.Err() != nil || errors.Is(err, ErrTimeout) {
 		endStragglers(record.Run)
 	}
@@ -226,7 +234,7 @@ func launcherEnvironment(t tools, path string, command, env []string) []string {
 	if !remote {
 		return env
 	}
-	value := envTraceDir + ";" + envRunID
+	value := envTraceDir + ";" + envRunID + ";" + envMaxTrace
 	if earlier := t.getenv(list); earlier != "" {
 		value = earlier + ";" + value
 	}

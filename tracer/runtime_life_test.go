@@ -58,10 +58,10 @@ int main(int argc, char **argv)
 	}
 }
 
-func TestFullDisk(t *testing.T) {
-	t.Parallel()
-	const source = head + `
-static double memory[100000];
+// writesMuch is a program with many loads and stores in no order.
+const writesMuch = head + `
+enum { N = 1 << 17 };
+static double memory[N];
 __attribute__((noinline)) void touch(volatile double *p) { *p += 1; }
 int main(int argc, char **argv)
 {
@@ -70,13 +70,14 @@ int main(int argc, char **argv)
 	MPI_Init(&argc, &argv);
 	MPI_Win_create(memory, sizeof memory, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
 	/* Now that the library has made its files. */
-	setrlimit(RLIMIT_FSIZE, &(struct rlimit){200 << 10, RLIM_INFINITY});
+	if (getenv("LIMIT"))
+		setrlimit(RLIMIT_FSIZE, &(struct rlimit){200 << 10, RLIM_INFINITY});
 	MPI_Win_fence(0, win);
-	for (int i = 0; i < 100000; i++)
-		touch(memory + i * 7919L % 100000);
+	for (long i = 0; i < N; i++)
+		touch(memory + i * (i + 1) / 2 % N); /* each once, and no two steps are alike */
 	for (int i = 0; i < 100; i++)
 		MPI_Win_fence(0, win);
-	for (int i = 0; i < 100000; i++)
+	for (int i = 0; i < N; i++)
 		sum += memory[i];
 	MPI_Win_free(&win);
 	MPI_Finalize();
@@ -84,16 +85,44 @@ int main(int argc, char **argv)
 	return 0;
 }
 `
-	onAll(t, source, []string{"-O1"}, func(t *testing.T, b *bench) {
-		dir, out, exit := b.attempt(2, "export MCCHK_CHUNK_KIB=64;", "app")
+
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	onAll(t, writesMuch, []string{"-O1"}, func(t *testing.T, b *bench) {
+		dir, out, exit := b.attempt(2, "export MCCHK_CHUNK_KIB=64 LIMIT=1;", "app")
 		require.Zero(t, exit, out)
-		require.Contains(t, out, "sum 100000")
+		require.Contains(t, out, "sum 131072")
 		require.Contains(t, out, "mcchk: rank 0: the trace cannot grow")
 		f := readFile(t, rankFile(dir, 0))
 		require.Len(t, f.lost, 1)
 		require.Equal(t, uint8(1), f.lost[0].Reason)
 		require.NotZero(t, f.lost[0].Accesses)
 		require.NotNil(t, f.End())
+	})
+}
+
+// TestMaxTrace: recording ends in each process where it has its part of the size, and
+// the program goes on.
+func TestMaxTrace(t *testing.T) {
+	t.Parallel()
+	onAll(t, writesMuch, []string{"-O1"}, func(t *testing.T, b *bench) {
+		const each = 256 << 10
+		dir, out, exit := b.attempt(2, "export MCCHK_MAX_TRACE=0.5MiB;", "app")
+		require.Zero(t, exit, out)
+		require.Equal(t, 2, strings.Count(out, "sum 131072\n"), out)
+		for rank := range 2 {
+			require.Contains(t, out, fmt.Sprintf("mcchk: rank %d: the trace cannot grow (it has the size that --max-trace allows); recording stops, the program goes on\n", rank))
+			info, err := os.Stat(rankFile(dir, rank))
+			require.NoError(t, err)
+			require.LessOrEqual(t, info.Size(), int64(each))
+			require.Greater(t, info.Size(), int64(each/2))
+			f := readFile(t, rankFile(dir, rank))
+			require.Len(t, f.lost, 1)
+			require.Equal(t, uint8(4), f.lost[0].Reason)
+			require.NotZero(t, f.lost[0].Accesses)
+			require.NotNil(t, f.End())
+			require.Nil(t, f.Cut())
+		}
 	})
 }
 
@@ -112,7 +141,8 @@ __attribute__((no_sanitize("thread"))) int posix_fallocate(int fd, off_t offset,
 		return ENOSPC;
 	return ftruncate(fd, offset + size) == 0 ? 0 : errno;
 }
-static double memory[100000];
+enum { N = 1 << 17 };
+static double memory[N];
 __attribute__((noinline)) void touch(volatile double *p) { *p += 1; }
 int main(int argc, char **argv)
 {
@@ -121,10 +151,10 @@ int main(int argc, char **argv)
 	MPI_Init(&argc, &argv);
 	MPI_Win_create(memory, sizeof memory, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
 	MPI_Win_fence(0, win);
-	for (int i = 0; i < 100000; i++)
-		touch(memory + i * 7919L % 100000);
+	for (long i = 0; i < N; i++)
+		touch(memory + i * (i + 1) / 2 % N); /* each once, and no two steps are alike */
 	MPI_Win_fence(0, win);
-	for (int i = 0; i < 100000; i++)
+	for (int i = 0; i < N; i++)
 		sum += memory[i];
 	MPI_Win_free(&win);
 	MPI_Finalize();
@@ -135,7 +165,7 @@ int main(int argc, char **argv)
 	onAll(t, source, []string{"-O1"}, func(t *testing.T, b *bench) {
 		dir, out, exit := b.attempt(2, "export MCCHK_CHUNK_KIB=64;", "app")
 		require.Zero(t, exit, out)
-		require.Equal(t, 2, strings.Count(out, "sum 100000\n"), "the program goes on:\n%s", out)
+		require.Equal(t, 2, strings.Count(out, "sum 131072\n"), "the program goes on:\n%s", out)
 		for rank := range 2 {
 			require.Contains(t, out, fmt.Sprintf("mcchk: rank %d: the trace cannot grow (No space left on device); recording stops, the program goes on\n", rank))
 		}

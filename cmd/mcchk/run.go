@@ -20,6 +20,7 @@ type runOptions struct {
 	noAnalyze bool
 	noSources bool
 	timeout   time.Duration
+	maxTrace  bytesValue
 	analyze   analyzeOptions
 }
 
@@ -29,6 +30,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.noAnalyze, "no-analyze", false, "only record")
 	f.BoolVar(&o.noSources, "no-sources", false, "keep no source text with the traces")
 	f.DurationVar(&o.timeout, "timeout", 0, "end the program after this time, such as 10m (default never)")
+	f.Var(&o.maxTrace, "max-trace", "end recording, not the program, where the traces would have more than `SIZE` together, such as 10GiB; each process may write an equal part; 0: no limit")
 	o.analyze.addFlags(cmd)
 }
 
@@ -72,7 +74,7 @@ Exit status: that of the analysis, but 3 instead of 0 if the program itself fail
 // runProgram runs, resolves and analyses.
 func (a *app) runProgram(ctx context.Context, command []string, o runOptions) error {
 	exit, err := a.backend.run(ctx, tracer.RunOptions{
-		Dir: o.dir, Command: command, Timeout: o.timeout, Version: currentVersion().Version,
+		Dir: o.dir, Command: command, Timeout: o.timeout, MaxTrace: o.maxTrace.bytes, Version: currentVersion().Version,
 		Stdin: a.in, Stdout: a.out, Stderr: a.err,
 	})
 	if ctx.Err() != nil {

@@ -30,6 +30,7 @@ func settings() []config.Setting {
 		{Name: "output", Kind: config.Path, Default: defaultTraceDir, Usage: "directory for the traces of mcchk run"},
 		{Name: "no-sources", Kind: config.Bool, Default: "false", Usage: "mcchk run stores no source text with the traces"},
 		{Name: "timeout", Kind: config.Duration, Default: "0s", Usage: "time after which mcchk run ends the program; 0s: never"},
+		{Name: "max-trace", Kind: config.Bytes, Default: "0", Usage: "size that the traces of mcchk run may have together, such as 10GiB; recording ends there; 0: no limit"},
 		{Name: "mpicc", Usage: "MPI compiler for C; mpicc when not set"},
 		{Name: "mpicxx", Usage: "MPI compiler for C++; mpicxx when not set"},
 		{Name: "compiler", Usage: "compiler underneath the MPI compiler: gcc or clang; the MPI compiler's default when not set"},

@@ -3,25 +3,25 @@
  */
 #include "mcchk.h"
 
-struct group {
-	uint32_t seq; /* how much greater than that of the mark before */
-	uint32_t accesses;
-};
+#include <string.h>
 
 struct index {
-	uint8_t type, zero[3];
+	uint8_t type, form; /* 1: groups are numbers */
+	uint16_t zero;
 	uint32_t length;
 	uint64_t elements[2]; /* loads, stores */
 	uint64_t lo, hi;
 	uint32_t n, zero2;
-	struct group groups[];
-	/* and the checksum of all this, and four bytes of zero */
+	/* For each mark how much greater its call is than that of the mark before, and how
+	 * many accesses follow; and the checksum of all this, and four bytes of zero. */
+	unsigned char groups[];
 };
 
 _Static_assert(sizeof(struct mcchk_mark) == 16 && sizeof(struct mcchk_access) == 32, "records");
-_Static_assert(sizeof(struct index) + 8 == MCCHK_INDEX && sizeof(struct group) == MCCHK_GROUP, "index");
+_Static_assert(sizeof(struct index) + 8 + 7 <= MCCHK_INDEX, "index");
 
-static void add(struct index *x, const struct mcchk_access *a)
+/* Adds an access to the sums of its chunk. */
+void mcchk_count(struct mcchk_sums *x, const struct mcchk_access *a)
 {
 	if (a->count == 0)
 		return;
@@ -33,34 +33,84 @@ static void add(struct index *x, const struct mcchk_access *a)
 	if (hi > x->hi)
 		x->hi = hi;
 	x->elements[a->flags & MCCHK_STORE] += a->count;
-	x->groups[x->n - 1].accesses++;
+}
+
+/* Groups being written. */
+struct groups {
+	unsigned char *at;
+	uint32_t n;
+	uint64_t accesses; /* of the last */
+};
+
+static void add_group(struct groups *g, uint64_t later)
+{
+	if (g->n++ > 0)
+		g->at = mcchk_number(g->at, g->accesses);
+	g->at = mcchk_number(g->at, later);
+	g->accesses = 0;
+}
+
+/* Those of the accesses in a compact record. */
+static void add_compact(struct groups *g, const char *record, uint64_t *seq)
+{
+	uint32_t length, left;
+	uint16_t words;
+	memcpy(&words, record + 2, sizeof words);
+	memcpy(&length, record + 4, sizeof length);
+	const unsigned char *at = (const unsigned char *)record + 8;
+
+	for (left = 8u * words; left > 0;) {
+		uint64_t later;
+		if (mcchk_compact_mark(&at, &later)) {
+			add_group(g, later);
+			*seq += later;
+			left -= (uint32_t)sizeof(struct mcchk_mark);
+		} else {
+			g->accesses++;
+			left -= (uint32_t)sizeof(struct mcchk_access);
+		}
+	}
 }
 
 /* Writes the index behind the records of a chunk of accesses, which keeps room
- * for it. Returns its length, and in *elements how many accesses there are. */
-uint32_t mcchk_write_index(struct mcchk_chunk *c, uint64_t *elements)
+ * for it. The sums are of its compact records. Returns its length, and in *elements
+ * how many accesses there are; 0 when there are none. */
+uint32_t mcchk_write_index(struct mcchk_chunk *c, struct mcchk_sums sums, uint64_t *elements)
 {
-	uint32_t used = c->used;
+	uint32_t used = c->used, length;
 	uint64_t seq = c->seq;
 	struct index *x = (void *)(c->payload + used);
+	struct groups g = {.at = x->groups};
 
-	*x = (struct index){.type = 15};
 	for (uint32_t at = 0; at < used;) {
 		const char *r = c->payload + at;
-		if (*r == 2) {
-			add(x, (const void *)r);
-			at += sizeof(struct mcchk_access);
-			continue;
-		}
 		const struct mcchk_mark *m = (const void *)r;
-		x->groups[x->n++] = (struct group){.seq = (uint32_t)(m->seq - seq)};
-		seq = m->seq;
-		at += sizeof *m;
+		memcpy(&length, r + 4, sizeof length);
+		switch (m->type) {
+		case 2:
+			mcchk_count(&sums, (const void *)r);
+			g.accesses += ((const struct mcchk_access *)(const void *)r)->count != 0;
+			length = sizeof(struct mcchk_access);
+			break;
+		case 8:
+			add_group(&g, m->seq - seq);
+			seq = m->seq;
+			break;
+		case MCCHK_TYPE_COMPACT_ACCESSES:
+			add_compact(&g, r, &seq);
+			break;
+		}
+		at += length;
 	}
-	x->length = MCCHK_INDEX + x->n * MCCHK_GROUP;
-	uint32_t *crc = (void *)&x->groups[x->n];
+	*elements = sums.elements[0] + sums.elements[1];
+	if (g.n == 0)
+		return 0;
+	g.at = mcchk_number(g.at, g.accesses);
+	*x = (struct index){.type = 15, .form = 1, .elements = {sums.elements[0], sums.elements[1]}, .lo = sums.lo, .hi = sums.hi, .n = g.n};
+	uint32_t *crc = (void *)((char *)x + mcchk_pad8((uint64_t)(g.at - (unsigned char *)x)));
+	memset(g.at, 0, (size_t)((unsigned char *)crc - g.at));
+	x->length = (uint32_t)((char *)crc - (char *)x) + 8;
 	crc[0] = mcchk_crc32c(x, x->length - 8);
 	crc[1] = 0;
-	*elements = x->elements[0] + x->elements[1];
 	return x->length;
 }

@@ -74,7 +74,7 @@ struct mcchk_mark {
 };
 
 enum { MCCHK_STORE = 1, MCCHK_ATOMIC = 2, MCCHK_LIBRARY = 4 };
-enum { MCCHK_LOST_DISK = 1, MCCHK_LOST_MEMORY = 2, MCCHK_LOST_OTHER = 3 };
+enum { MCCHK_LOST_DISK = 1, MCCHK_LOST_MEMORY = 2, MCCHK_LOST_OTHER = 3, MCCHK_LOST_SIZE = 4 };
 
 /* An access run that may still grow, in a table indexed by program counter. */
 struct mcchk_run {
@@ -111,6 +111,12 @@ struct mcchk_start {
 #define MCCHK_MAX_FRAMES 64
 #define MCCHK_SITES 256 /* armed at a time */
 
+/* What accesses come to. */
+struct mcchk_sums {
+	uint64_t elements[2]; /* loads, stores */
+	uint64_t lo, hi;      /* a range of addresses that holds all of them; hi 0: none */
+};
+
 /* A chunk that a thread writes. */
 struct mcchk_open {
 	struct mcchk_chunk *chunk; /* NULL: none yet, or the file is full */
@@ -118,6 +124,11 @@ struct mcchk_open {
 	size_t map_size;
 	uint64_t file_offset; /* of the chunk */
 	uint32_t limit;       /* payload bytes that ordinary records may fill */
+	uint32_t compact;     /* payload bytes that are; behind them MCCHK_ROOM and records that are not */
+	/* Of compact accesses: */
+	struct mcchk_sums sums;
+	uint32_t groups; /* bytes that their groups take in the index, but for the last number */
+	uint64_t group;  /* accesses of the last group */
 };
 
 struct mcchk_stack_slot {
@@ -126,13 +137,16 @@ struct mcchk_stack_slot {
 };
 
 struct mcchk_call_record;
+struct mcchk_compactor;
 
 /* What one thread (strand) owns. */
 struct mcchk_thread {
 	uint32_t strand;
 	struct mcchk_open calls; /* and all that is not an access */
 	struct mcchk_open accesses;
-	uint64_t marked; /* the call that the last accesses follow */
+	uint64_t marked; /* the call that the last accesses follow; UINT64_MAX: none in this chunk */
+	struct mcchk_compactor *compactor;
+	int compacting; /* its records are being moved; atomic */
 	struct mcchk_run *runs; /* into the chunk of accesses, as `starts` and `armed` */
 	struct mcchk_start *starts;
 	struct mcchk_stack_slot *stacks;
@@ -201,11 +215,27 @@ void mcchk_commit_access(struct mcchk_thread *t);
 uint64_t mcchk_now(void);
 uint32_t mcchk_crc32c(const void *data, size_t size);
 
+/* ---- compact.c: records in few bytes ---- */
+
+enum { MCCHK_TYPE_COMPACT_CALLS = 16, MCCHK_TYPE_COMPACT_ACCESSES = 17, MCCHK_TYPE_ROOM = 18 };
+#define MCCHK_ROOM 1024u /* bytes before records that are not compact yet */
+
+extern const size_t mcchk_compactor_size;
+void mcchk_compact_begin(struct mcchk_compactor *p, struct mcchk_open *o);
+int mcchk_compact(struct mcchk_compactor *p, struct mcchk_open *o);
+void mcchk_compact_on(struct mcchk_open *o);
+unsigned char *mcchk_number(unsigned char *p, uint64_t v);
+int mcchk_compact_mark(const unsigned char **at, uint64_t *later);
+
+/* The bytes that a number takes, 1 to 9 (10 stands for 9). */
+static inline uint32_t mcchk_number_length(uint64_t v) { return (70u - (uint32_t)__builtin_clzll(v | 1)) / 7; }
+
 /* ---- index.c: what a chunk of accesses holds ---- */
 
-#define MCCHK_INDEX 56u /* bytes of an index without groups */
-#define MCCHK_GROUP 8u  /* and more for each mark */
-uint32_t mcchk_write_index(struct mcchk_chunk *c, uint64_t *elements);
+#define MCCHK_INDEX 64u /* bytes of an index without groups */
+#define MCCHK_GROUP 10u /* and more for each mark, at most */
+void mcchk_count(struct mcchk_sums *x, const struct mcchk_access *a);
+uint32_t mcchk_write_index(struct mcchk_chunk *c, struct mcchk_sums sums, uint64_t *elements);
 
 /* ---- records.c: definitions ---- */
 

@@ -1,5 +1,6 @@
 /* The trace file: chunks in shared mappings. A thread has one open for calls and
- * all else, and from its first access on another for accesses alone.
+ * all else, and from its first access on another for accesses alone. The records of
+ * one that is full are made compact (compact.c), so that it takes more.
  *
  * A chunk's place in the file is claimed with one atomic addition, so threads
  * extend the file without a lock. The file is extended before it is mapped: a
@@ -12,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +26,7 @@
 
 #define FILE_HEADER 128u
 #define CHUNK_HEADER 40u
-#define KEPT_ROOM 128u /* in each chunk: for a lost and an end record; or for an index without groups and END_CHUNK */
+#define KEPT_ROOM 136u /* in each chunk: for a lost and an end record; or for an index without groups and END_CHUNK */
 #define END_CHUNK (CHUNK_HEADER + (uint32_t)sizeof(struct end_record)) /* with an end record alone */
 #define PAGE 4096u
 #define SMALL_CHUNK (16u << 10) /* first chunks of threads but the first */
@@ -49,8 +51,8 @@ static struct {
 	_Atomic int full;     /* a lost reason: nothing can be recorded any more */
 	_Atomic uint64_t lost_calls, lost_accesses, accesses;
 	_Atomic(struct lost_record *) lost;
+	uint64_t most; /* bytes that the file may have */
 	int rank;
-	struct mcchk_file_header header;
 } file = {.fd = -1};
 
 static _Atomic(struct mcchk_thread *) threads;
@@ -151,13 +153,13 @@ static void place_lost(struct mcchk_thread *t, int reason)
 	__atomic_store_n(&c->used, used + (uint32_t)sizeof *r, __ATOMIC_RELEASE);
 }
 
-static void stop_recording(struct mcchk_thread *t, int reason, int error)
+static void stop_recording(struct mcchk_thread *t, int reason, const char *why)
 {
 	int none = 0;
 	if (atomic_compare_exchange_strong(&file.full, &none, reason)) {
 		char text[200];
 		int n = snprintf(text, sizeof text, "mcchk: rank %d: the trace cannot grow (%s); recording stops, the program goes on\n",
-				 file.rank, strerror(error));
+				 file.rank, why);
 		if (write(2, text, (size_t)n) < 0) { /* nothing more can be said */ }
 	}
 	place_lost(t, reason);
@@ -195,19 +197,37 @@ static void forget_runs(struct mcchk_thread *t)
 	memset(t->starts, 0, MCCHK_STARTS * sizeof *t->starts);
 }
 
-static void seal(struct mcchk_chunk *c)
+static void seal(struct mcchk_open *o, int with_index)
 {
+	struct mcchk_chunk *c = o->chunk;
 	uint32_t kind = c->kind, used = c->used;
-	if (kind != 0 && used != 0) {
+	if (kind != 0 && with_index) {
 		uint64_t elements;
-		kind = CHUNK_HEADER + used;
-		used += mcchk_write_index(c, &elements);
+		uint32_t index = mcchk_write_index(c, o->sums, &elements);
+		kind = index ? CHUNK_HEADER + used : kind;
+		used += index;
 		file.accesses += elements;
 	}
 	c->crc = mcchk_crc32c(c->payload, used);
 	__atomic_store_n(&c->used, used, __ATOMIC_RELEASE);
 	__atomic_store_n(&c->state, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&c->kind, kind, __ATOMIC_RELEASE);
+}
+
+/* Makes the records of one of the thread's own chunks compact, and reports whether more
+ * may be written into it. Whoever ends recording waits until it is done. */
+static int compact(struct mcchk_thread *t, struct mcchk_open *o)
+{
+	int on = 0;
+	if (!o->chunk || file.full || t->compacting)
+		return 0; /* a lost record stays where it is */
+	if (o == &t->accesses)
+		forget_runs(t);
+	__atomic_store_n(&t->compacting, 1, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&mcchk_recording, __ATOMIC_SEQ_CST))
+		on = mcchk_compact(t->compactor, o);
+	__atomic_store_n(&t->compacting, 0, __ATOMIC_RELEASE);
+	return on;
 }
 
 static void begin_chunk(struct mcchk_chunk *c, uint32_t size, uint32_t strand, uint32_t kind)
@@ -217,6 +237,7 @@ static void begin_chunk(struct mcchk_chunk *c, uint32_t size, uint32_t strand, u
 	c->seq = __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED) - !mcchk_recording; /* mcchk_file_finish adds one */
 	c->region = mcchk_region;
 	c->kind = kind;
+	c->state = c->used = 0;
 	__atomic_store_n(&c->magic, 0x4b4e4843u, __ATOMIC_RELEASE);
 }
 
@@ -224,7 +245,7 @@ static void close_chunk(struct mcchk_open *o)
 {
 	if (!o->chunk)
 		return;
-	seal(o->chunk);
+	seal(o, 1);
 	munmap(o->map, o->map_size);
 	o->chunk = NULL;
 }
@@ -232,24 +253,26 @@ static void close_chunk(struct mcchk_open *o)
 static int open_chunk(struct mcchk_thread *t, struct mcchk_open *o, uint64_t payload)
 {
 	uint64_t size = t->strand == 0 || o->chunk ? file.chunk_size : SMALL_CHUNK;
-	uint64_t need = (CHUNK_HEADER + FILE_HEADER + KEPT_ROOM + payload + PAGE - 1) / PAGE * PAGE;
+	uint64_t need = (CHUNK_HEADER + FILE_HEADER + KEPT_ROOM + MCCHK_ROOM + payload + PAGE - 1) / PAGE * PAGE;
 	if (size > file.chunk_size)
 		size = file.chunk_size;
 	if (size < need)
 		size = need;
 	if (size > UINT32_MAX) {
-		stop_recording(t, MCCHK_LOST_OTHER, EFBIG);
+		stop_recording(t, MCCHK_LOST_OTHER, strerror(EFBIG));
 		return 0;
 	}
-	uint64_t offset = atomic_fetch_add(&file.end, size);
-	int e = extend(offset, size);
-	if (e != 0) {
-		stop_recording(t, MCCHK_LOST_DISK, e);
-		return 0;
-	}
-	char *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file.fd, (off_t)offset);
+	uint64_t offset = atomic_fetch_add(&file.end, size), end = offset + size;
+	int e = 0;
+	char *map = MAP_FAILED;
+	if (offset != 0 && end > file.most)
+		stop_recording(t, MCCHK_LOST_SIZE, "it has the size that --max-trace allows");
+	else if ((e = extend(offset, size)) != 0)
+		stop_recording(t, MCCHK_LOST_DISK, strerror(e));
+	else if ((map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file.fd, (off_t)offset)) == MAP_FAILED)
+		stop_recording(t, MCCHK_LOST_MEMORY, strerror(errno));
 	if (map == MAP_FAILED) {
-		stop_recording(t, MCCHK_LOST_MEMORY, errno);
+		atomic_compare_exchange_strong(&file.end, &end, offset);
 		return 0;
 	}
 	if (o->chunk && o == &t->accesses)
@@ -260,7 +283,27 @@ static int open_chunk(struct mcchk_thread *t, struct mcchk_open *o, uint64_t pay
 	begin_chunk(c, (uint32_t)size - before, t->strand, o == &t->accesses);
 	*o = (struct mcchk_open){.chunk = c, .map = map, .map_size = size, .file_offset = offset + before,
 				 .limit = c->size - CHUNK_HEADER - KEPT_ROOM};
+	mcchk_compact_begin(t->compactor, o);
+	if (o == &t->accesses)
+		t->marked = UINT64_MAX;
 	return 1;
+}
+
+/* Makes room for a record in the thread's chunk, or in a new one. A chunk is made
+ * compact again and again until only an eighth of it is left: each time runs are
+ * forgotten, which costs as much however few records there are. */
+static int make_room(struct mcchk_thread *t, struct mcchk_open *o, uint64_t bytes)
+{
+	if (compact(t, o)) {
+		struct mcchk_chunk *c = o->chunk;
+		uint32_t limit = c->size - CHUNK_HEADER - KEPT_ROOM - o->groups - MCCHK_GROUP;
+		if (c->used + MCCHK_ROOM + bytes + c->size / 8 <= limit) {
+			o->limit = limit;
+			mcchk_compact_on(o);
+			return 1;
+		}
+	}
+	return open_chunk(t, o, bytes);
 }
 
 static int may_record(struct mcchk_thread *t)
@@ -272,16 +315,16 @@ static int may_record(struct mcchk_thread *t)
 	return 0;
 }
 
-/* Room for a record of the given length (a multiple of 8), not an access, in
+/* Room, zeroed, for a record of the given length (a multiple of 8), not an access, in
  * the thread's chunk. The record counts once it is committed. NULL: it is lost. */
 void *mcchk_reserve(struct mcchk_thread *t, uint64_t bytes)
 {
 	if (!may_record(t))
 		return NULL;
 	struct mcchk_open *o = &t->calls;
-	if ((!o->chunk || o->chunk->used + bytes > o->limit) && !open_chunk(t, o, bytes))
+	if ((!o->chunk || o->chunk->used + bytes > o->limit) && !make_room(t, o, bytes))
 		return NULL;
-	return o->chunk->payload + o->chunk->used;
+	return memset(o->chunk->payload + o->chunk->used, 0, bytes); /* other records may have been here */
 }
 
 void mcchk_commit(struct mcchk_thread *t, uint64_t bytes)
@@ -310,12 +353,12 @@ struct mcchk_access *mcchk_reserve_access(struct mcchk_thread *t)
 		return NULL;
 	struct mcchk_open *o = &t->accesses;
 	uint64_t seq = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE);
-	if (!o->chunk || o->chunk->used + most > o->limit || seq - t->marked > UINT32_MAX) {
-		if (!open_chunk(t, o, most))
+	if (!o->chunk || o->chunk->used + most > o->limit) {
+		if (!make_room(t, o, most))
 			return NULL;
 		seq = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE); /* no less than the chunk's header says */
 	}
-	if (o->chunk->used == 0 || t->marked != seq)
+	if (t->marked != seq)
 		write_mark(t, seq);
 	return (void *)(o->chunk->payload + o->chunk->used);
 }
@@ -338,6 +381,7 @@ struct thread_memory {
 	struct mcchk_thread thread;
 	struct mcchk_run runs[MCCHK_RUNS] __attribute__((aligned(64)));
 	struct mcchk_start starts[MCCHK_STARTS];
+	char compactor[] __attribute__((aligned(64)));
 };
 
 static struct mcchk_thread *new_thread(void)
@@ -347,12 +391,13 @@ static struct mcchk_thread *new_thread(void)
 		if (atomic_compare_exchange_strong((_Atomic int *)&t->used, &idle, 1))
 			return t;
 	}
-	struct thread_memory *m = zeroed(sizeof *m);
+	struct thread_memory *m = zeroed(sizeof *m + mcchk_compactor_size);
 	if (!m)
 		return NULL;
 	m->thread.used = 1;
 	m->thread.runs = m->runs;
 	m->thread.starts = m->starts;
+	m->thread.compactor = (void *)m->compactor;
 	m->thread.next = threads;
 	while (!atomic_compare_exchange_weak(&threads, &m->thread.next, &m->thread)) { }
 	return &m->thread;
@@ -369,7 +414,7 @@ struct mcchk_thread *mcchk_thread_get(void)
 		return NULL;
 	struct mcchk_thread *t = new_thread();
 	if (!t) {
-		stop_recording(&(struct mcchk_thread){0}, MCCHK_LOST_MEMORY, ENOMEM);
+		stop_recording(&(struct mcchk_thread){0}, MCCHK_LOST_MEMORY, strerror(ENOMEM));
 		return NULL;
 	}
 	t->strand = atomic_fetch_add(&strands, 1);
@@ -393,9 +438,12 @@ static void thread_exits(void *p)
 	self->thread = NULL;
 	forget_runs(t);
 	if (mcchk_recording) {
+		compact(t, &t->accesses);
 		close_chunk(&t->accesses);
-		if (!file.full) /* else it may have the lost record */
+		if (!file.full) { /* else it may have the lost record */
+			compact(t, &t->calls);
 			close_chunk(&t->calls);
+		}
 	}
 	t->calls = t->accesses = (struct mcchk_open){0};
 	t->call = NULL;
@@ -422,12 +470,28 @@ static void forked(void)
 
 /* ---- opening and closing ---- */
 
+/* The bytes that each of the processes may write: equal parts of those of the run,
+ * a size such as 512MiB. */
+static uint64_t most_bytes(uint32_t ranks)
+{
+	static const char units[] = "KMGT";
+	const char *s = getenv("MCCHK_MAX_TRACE");
+	char *end = NULL;
+	double all = s ? strtod(s, &end) : 0;
+	const char *unit = s && *end ? strchr(units, *end) : NULL;
+	for (; unit && unit >= units; unit--)
+		all *= 1024;
+	return all >= 1 && all < 0x1p63 ? (uint64_t)all / (ranks ? ranks : 1) : UINT64_MAX;
+}
+
 /* An analysis holds two chunks of each process: the more processes, the smaller. */
 static uint32_t chunk_size(uint32_t ranks)
 {
 	const char *s = getenv("MCCHK_CHUNK_KIB");
 	unsigned long kib = (64u << 10) / (ranks ? ranks : 1);
 	kib = kib > 256 ? 256 : kib < 8 ? 8 : kib;
+	while (kib > 8 && file.most / 8 < kib * 1024)
+		kib /= 2;
 	if (s)
 		kib = strtoul(s, NULL, 10);
 	if (kib < 4)
@@ -447,7 +511,7 @@ static void write_header(const struct mcchk_file_header *h, char *at)
 		uint64_t monotonic, realtime;
 		char host[60];
 		uint32_t crc;
-	} f = {.magic = "MCCHKTR1", .version = 1, .length = FILE_HEADER, .rank = h->rank, .ranks = h->ranks,
+	} f = {.magic = "MCCHKTR1", .version = 2, .length = FILE_HEADER, .rank = h->rank, .ranks = h->ranks,
 	       .pid = (uint32_t)getpid(), .monotonic = h->monotonic, .realtime = h->realtime};
 	_Static_assert(sizeof f == FILE_HEADER, "header");
 	memcpy(f.run, h->run, sizeof f.run);
@@ -488,6 +552,7 @@ int mcchk_file_open(const char *path, const struct mcchk_file_header *h)
 {
 	make_crc_table();
 	file.rank = (int)h->rank;
+	file.most = most_bytes(h->ranks);
 	file.chunk_size = chunk_size(h->ranks);
 	file.fd = open_new(path, h);
 	if (file.fd < 0)
@@ -547,12 +612,12 @@ static void finish_own(struct mcchk_thread *t, uint64_t units, int with_end)
 	if (accesses->chunk && give_back(accesses, CHUNK_HEADER + accesses->chunk->used + end_chunk)) {
 		uint32_t size = CHUNK_HEADER + accesses->chunk->used;
 		if (calls->chunk)
-			seal(calls->chunk);
+			seal(calls, 1);
 		if (with_end) {
 			struct mcchk_chunk *c = (void *)((char *)accesses->chunk + size);
 			begin_chunk(c, END_CHUNK, t->strand, 0);
 			add_end(c, units);
-			seal(c);
+			seal(&(struct mcchk_open){.chunk = c}, 1);
 		}
 		__atomic_store_n(&accesses->chunk->size, size, __ATOMIC_RELEASE);
 		move_up(calls, accesses, size + end_chunk);
@@ -562,13 +627,16 @@ static void finish_own(struct mcchk_thread *t, uint64_t units, int with_end)
 	if (!calls->chunk)
 		return;
 	int last = give_back(calls, CHUNK_HEADER + calls->chunk->used + end);
-	if (!last && with_end && !file.full && open_chunk(t, calls, end))
+	if (!last && with_end && !file.full && open_chunk(t, calls, end)) {
+		calls->chunk->used = 0; /* no room: nothing will be made compact in it */
 		last = give_back(calls, CHUNK_HEADER + end);
+	}
 	if (with_end)
 		add_end(calls->chunk, units);
-	seal(calls->chunk);
+	seal(calls, 1);
 	if (last) {
 		calls->chunk->size = CHUNK_HEADER + calls->chunk->used;
+		move_up(accesses, calls, calls->chunk->size);
 		cut_file(calls);
 	}
 }
@@ -581,15 +649,21 @@ void mcchk_file_finish(uint64_t units, int with_end)
 	struct mcchk_thread *own = mcchk_self.thread;
 	if (!mcchk_recording)
 		return;
+	if (own) {
+		compact(own, &own->accesses);
+		compact(own, &own->calls);
+	}
 	__atomic_store_n(&mcchk_recording, 0, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&mcchk_seq, 1, __ATOMIC_SEQ_CST); /* no run goes on */
 	for (struct mcchk_thread *t = threads; t; t = t->next)
 		mcchk_disarm(t);
 	for (struct mcchk_thread *t = threads; t; t = t->next) {
+		while (t != own && __atomic_load_n(&t->compacting, __ATOMIC_SEQ_CST))
+			sched_yield();
 		if (t->accesses.chunk)
-			seal(t->accesses.chunk);
+			seal(&t->accesses, !t->compacting); /* a signal handler may have ended the program just then */
 		if (t != own && t->calls.chunk)
-			seal(t->calls.chunk);
+			seal(&t->calls, 1);
 	}
 	if (own)
 		finish_own(own, units, with_end);

@@ -1,0 +1,446 @@
+package trace
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+)
+
+// Most records of a file are compact: several together stand in one, each as what
+// differs from the last one of its place (docs/trace-format.md, "compact calls" and
+// "compact accesses"). Readers expand them into records of full length, so that
+// nothing else knows of it.
+
+const (
+	compactHead = 8 // of a compact record, before its stream
+
+	callPlaces     = 128
+	callWordsMost  = 64 // calls with more are not compared with others
+	compactOdd     = 0x80
+	compactLiteral = 0xff
+
+	accessPlaces = 60
+	accessAgain  = accessPlaces // as the access before it, of whatever place
+	accessBy     = 2 * accessPlaces
+	accessOther  = 3 * accessPlaces
+	compactMark  = 4 * accessPlaces
+
+	markSize = 16
+)
+
+// reading is the reading of the records of a chunk, in which compact ones are expanded
+// when they are reached.
+type reading struct {
+	buf      []byte // those being read …
+	pos      int    // … from here on
+	chunk    []byte // where buf is expanded: the records of the chunk, …
+	rest     int    // … from where on they are to be read then, …
+	from     int    // … and where those in buf come from
+	expanded []byte // storage
+	places   places
+}
+
+// places is the last call or access of each place, as far as a chunk was read.
+type places struct {
+	calls    *[callPlaces]callPlace // nil while there is none
+	seq, end uint64                 // of the last call
+	accesses *[accessPlaces]accessPlace
+	last     uint8 // place of the last access
+	mark     uint64
+}
+
+type callPlace struct {
+	head  uint64 // the first eight bytes of a call that returned; 0: none
+	stack uint32
+	words []uint64
+}
+
+type accessPlace struct {
+	head, addr, stride, count uint64 // head: the first eight bytes; 0: none
+	step                      uint64
+}
+
+// reset forgets the places, for a chunk that was begun at call seq.
+func (p *places) reset(seq uint64) {
+	if p.calls != nil {
+		for i := range p.calls {
+			p.calls[i].head = 0
+		}
+	}
+	if p.accesses != nil {
+		clear(p.accesses[:])
+	}
+	p.seq, p.end, p.mark = seq, 0, seq
+	p.last = 0
+}
+
+func (p *places) haveCalls() {
+	if p.calls == nil {
+		p.calls = new([callPlaces]callPlace)
+	}
+}
+
+func (p *places) haveAccesses() {
+	if p.accesses == nil {
+		p.accesses = new([accessPlaces]accessPlace)
+	}
+}
+
+// begin begins with the records of a chunk that was begun at call seq.
+func (r *reading) begin(buf []byte, seq uint64) {
+	r.buf, r.pos, r.chunk = buf, 0, nil
+	r.places.reset(seq)
+}
+
+// storage returns the buffer of the chunk.
+func (r *reading) storage() []byte {
+	if r.chunk != nil {
+		return r.chunk
+	}
+	return r.buf
+}
+
+// empty returns what is worth keeping when nothing is left.
+func (r *reading) empty() reading { return reading{expanded: r.expanded, places: r.places} }
+
+// offset returns where in the chunk the present record begins, or the compact one that holds it.
+func (r *reading) offset() int {
+	if r.chunk != nil {
+		return r.from
+	}
+	return r.pos
+}
+
+// leave goes on in the chunk when all that was expanded has been read. It reports
+// whether there is more.
+func (r *reading) leave() bool {
+	if r.chunk == nil || r.pos < len(r.buf) {
+		return r.pos < len(r.buf)
+	}
+	r.buf, r.pos, r.chunk = r.chunk, r.rest, nil
+	return r.pos < len(r.buf)
+}
+
+var errNested = errors.New("a compact record within another")
+
+// enter expands the compact record b, the present one, and goes on with the first record in it.
+func (r *reading) enter(b []byte) error {
+	if r.chunk != nil {
+		return errNested
+	}
+	if err := r.expand(b); err != nil {
+		return err
+	}
+	r.chunk, r.from, r.rest = r.buf, r.pos, r.pos+len(b)
+	r.buf, r.pos = r.expanded, 0
+	return nil
+}
+
+// moreAccesses goes on with the compact accesses that follow those that were
+// expanded and read last, and reports whether there are any.
+func (r *reading) moreAccesses() bool {
+	if r.chunk == nil || r.pos < len(r.buf) || r.rest == len(r.chunk) || RecordKind(r.chunk[r.rest]) != RecordCompactAccesses {
+		return false
+	}
+	n, err := recordLength(r.chunk[r.rest:])
+	if err != nil {
+		return false // it will be met again
+	}
+	if err := r.expand(r.chunk[r.rest : r.rest+n]); err != nil {
+		r.places.reset(0)
+		return false // nor can it be expanded then
+	}
+	r.from, r.rest = r.rest, r.rest+n
+	r.buf, r.pos = r.expanded, 0
+	return true
+}
+
+func (r *reading) expand(b []byte) (err error) {
+	size := 8 * int(u16(b, 2))
+	r.expanded = slices.Grow(r.expanded[:0], size)[:size]
+	if RecordKind(b[0]) == RecordCompactCalls {
+		return r.places.expandCalls(r.expanded, b[compactHead:])
+	}
+	return r.places.expandAccesses(r.expanded, b[compactHead:])
+}
+
+// numbers reads a stream of bytes and numbers.
+type numbers struct {
+	b   []byte
+	at  int
+	bad bool // it was too short
+}
+
+// next reads a number. How many bytes follow its first is how many of the lowest
+// bits of that are zero.
+func (s *numbers) next() uint64 {
+	if len(s.b)-s.at < 9 {
+		return s.last()
+	}
+	b := s.b[s.at:]
+	w := le.Uint64(b)
+	n := bits.TrailingZeros8(uint8(w))
+	s.at += n + 1
+	if n == 8 {
+		return le.Uint64(b[1:])
+	}
+	return w << (56 - 8*n) >> (57 - 7*n)
+}
+
+// last is next close to the end of the stream.
+func (s *numbers) last() uint64 {
+	var room [16]byte
+	left := copy(room[:], s.b[s.at:])
+	t := numbers{b: room[:]}
+	v := t.next()
+	s.at += t.at
+	if t.at > left {
+		s.bad, s.at = true, len(s.b)
+		return 0
+	}
+	return v
+}
+
+func (s *numbers) byte() byte {
+	if s.at >= len(s.b) {
+		s.bad = true
+		return compactLiteral
+	}
+	s.at++
+	return s.b[s.at-1]
+}
+
+// signed is the inverse of zigzag.
+func signed(v uint64) uint64 { return v>>1 ^ -(v & 1) }
+
+func zigzag(v uint64) uint64 { return v<<1 ^ uint64(int64(v)>>63) }
+
+func appendNumber(b []byte, v uint64) []byte {
+	n := max(1, (bits.Len64(v)+6)/7)
+	if n > 8 {
+		return le.AppendUint64(append(b, 0), v)
+	}
+	v = (v<<1 | 1) << (n - 1)
+	for range n {
+		b = append(b, byte(v))
+		v >>= 8
+	}
+	return b
+}
+
+var (
+	errCompactShort = errors.New("a compact record is shorter than what it says it holds")
+	errCompactLong  = errors.New("a compact record is longer than what it says it holds")
+	errNoPlace      = errors.New("a compact record refers to a place that no earlier one has")
+)
+
+// end checks that nothing but padding follows.
+func (s *numbers) end() error {
+	if len(s.b)-s.at >= 8 {
+		return errCompactLong
+	}
+	return nil
+}
+
+// literal copies a record as it is to the beginning of out.
+func (s *numbers) literal(out []byte) (record []byte, err error) {
+	rest := s.b[s.at:]
+	n, err := recordLength(rest)
+	switch {
+	case s.bad || err != nil:
+		return nil, errCompactShort
+	case n > len(out):
+		return nil, errCompactLong
+	}
+	s.at += n
+	copy(out, rest[:n])
+	return out[:n], nil
+}
+
+// expandCalls fills out with records.
+func (p *places) expandCalls(out, b []byte) error {
+	s := numbers{b: b}
+	p.haveCalls()
+	for len(out) > 0 {
+		tag := s.byte()
+		if tag == compactLiteral {
+			record, err := s.literal(out)
+			if err != nil {
+				return err
+			}
+			if RecordKind(record[0]) == RecordCall && len(record) >= callSize {
+				p.keepCall(record)
+			}
+			out = out[len(record):]
+			continue
+		}
+		flags, seq := byte(callReturned), p.seq+1
+		if tag == compactOdd {
+			tag, flags = s.byte(), s.byte()
+			seq = p.seq + signed(s.next())
+		}
+		if tag >= callPlaces {
+			return fmt.Errorf("a compact record with a call that begins with %d", tag)
+		}
+		l := &p.calls[tag]
+		if l.head == 0 {
+			return errNoPlace
+		}
+		size := callSize + 8*len(l.words)
+		if len(out) < size {
+			return errCompactLong
+		}
+		record := out[:size]
+		out = out[size:]
+		begin := p.end + signed(s.next())
+		p.seq, p.end = seq, begin+signed(s.next())
+		le.PutUint64(record, l.head)
+		record[1] = flags
+		le.PutUint64(record[8:], seq)
+		le.PutUint64(record[16:], begin)
+		le.PutUint64(record[24:], p.end)
+		le.PutUint64(record[32:], uint64(l.stack))
+		for changed := s.next(); changed != 0; changed &= changed - 1 {
+			i := bits.TrailingZeros64(changed)
+			if i >= len(l.words) {
+				return errCompactLong
+			}
+			l.words[i] += signed(s.next())
+		}
+		words := record[callSize:]
+		for _, w := range l.words {
+			le.PutUint64(words, w)
+			words = words[8:]
+		}
+	}
+	if s.bad {
+		return errCompactShort
+	}
+	return s.end()
+}
+
+// keepCall notes a call that stands as it is.
+func (p *places) keepCall(record []byte) {
+	p.seq, p.end = u64(record, 8), u64(record, 24)
+	words := record[callSize:]
+	if len(words) > 8*callWordsMost {
+		return
+	}
+	l := &p.calls[u32(record, 32)%callPlaces]
+	l.head, l.stack = u64(record, 0)&^0xff00, u32(record, 32)
+	l.words = slices.Grow(l.words[:0], len(words)/8)[:len(words)/8]
+	for i := range l.words {
+		l.words[i] = u64(words, 8*i)
+	}
+}
+
+// expandAccesses fills out with accesses and marks.
+func (p *places) expandAccesses(out, b []byte) error {
+	s := numbers{b: b}
+	p.haveAccesses()
+	for len(out) > 0 {
+		n := p.expandOn(out, b[s.at:])
+		s.at += n
+		if out = out[n*accessSize:]; len(out) == 0 {
+			break
+		}
+		tag := s.byte()
+		if tag >= compactMark {
+			n, err := p.expandOther(tag, out, &s)
+			if err != nil {
+				return err
+			}
+			out = out[n:]
+			continue
+		}
+		if len(out) < accessSize {
+			return errCompactLong
+		}
+		k := tag % accessPlaces
+		l, last := &p.accesses[k], &p.accesses[p.last]
+		if tag < accessBy {
+			l.step = last.addr - l.addr
+			l.stride, l.count = last.stride, last.count
+		} else {
+			l.step = signed(s.next())
+		}
+		if tag >= accessOther {
+			l.stride += signed(s.next())
+			l.count += signed(s.next())
+		}
+		if l.head == 0 {
+			return errNoPlace
+		}
+		l.addr += l.step
+		l.put((*[accessSize]byte)(out))
+		p.last = k
+		out = out[accessSize:]
+	}
+	if s.bad {
+		return errCompactShort
+	}
+	return s.end()
+}
+
+// expandOn fills out with accesses that are each as far from the one before it of
+// their place as that was from its own, as long as they follow one another. It
+// returns how many they are.
+func (p *places) expandOn(out, b []byte) int {
+	accesses := p.accesses
+	most := min(len(b), len(out)/accessSize)
+	n := 0
+	for ; n < most; n++ {
+		tag := b[n]
+		if tag >= accessAgain {
+			break
+		}
+		l := &accesses[tag]
+		if l.head == 0 {
+			break
+		}
+		l.addr += l.step
+		l.put((*[accessSize]byte)(out[n*accessSize:]))
+		p.last = tag
+	}
+	return n
+}
+
+// accessPlaceOf returns the number of the place of an access.
+func accessPlaceOf(record []byte) uint64 {
+	return (2*uint64(u32(record, 4)) + uint64(record[1]&accessStore)) % accessPlaces
+}
+
+// put writes the last access as a record.
+func (l *accessPlace) put(b *[accessSize]byte) {
+	le.PutUint64(b[0:], l.head)
+	le.PutUint64(b[8:], l.addr)
+	le.PutUint64(b[16:], l.stride)
+	le.PutUint64(b[24:], l.count)
+}
+
+// expandOther expands a mark, or an access that stands as it is. It returns the
+// length of the record.
+func (p *places) expandOther(tag byte, out []byte, s *numbers) (int, error) {
+	switch {
+	case tag == compactMark && len(out) >= markSize:
+		p.mark += s.next()
+		le.PutUint64(out, uint64(RecordMark)|markSize<<32)
+		le.PutUint64(out[8:], p.mark)
+		return markSize, nil
+	case tag == compactMark:
+		return 0, errCompactLong
+	case tag != compactLiteral:
+		return 0, fmt.Errorf("a compact record with an access that begins with %d", tag)
+	}
+	record, err := s.literal(out)
+	if err != nil {
+		return 0, err
+	}
+	if RecordKind(record[0]) != RecordAccess {
+		return 0, fmt.Errorf("a record of type %d among compact accesses", record[0])
+	}
+	p.last = uint8(accessPlaceOf(record))
+	p.accesses[p.last] = accessPlace{head: u64(record, 0), addr: u64(record, 8), stride: u64(record, 16), count: u64(record, 24)}
+	return accessSize, nil
+}

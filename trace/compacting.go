@@ -1,0 +1,137 @@
+package trace
+
+import "math/bits"
+
+// expandedMost is how many bytes of records a Writer puts into a compact one.
+const expandedMost = 8 << 10
+
+// compactor makes the records of a chunk compact.
+type compactor struct {
+	places places
+	b      []byte
+}
+
+// compact returns the records of a chunk that was begun at call seq in fewer bytes, valid
+// until the next call; false where that cannot be done.
+func (p *compactor) compact(records []byte, seq uint64) ([]byte, bool) {
+	p.places.haveCalls()
+	p.places.haveAccesses()
+	p.places.reset(seq)
+	p.b = p.b[:0]
+	for rest := records; len(rest) > 0; {
+		from := len(p.b)
+		p.b = append(p.b, make([]byte, compactHead)...)
+		taken := 0
+		for len(rest) > taken {
+			n, err := recordLength(rest[taken:])
+			if err != nil || RecordKind(rest[taken]) >= RecordIndex {
+				return nil, false
+			}
+			if taken > 0 && (taken+n > expandedMost || compactAs(rest[taken:]) != compactAs(rest)) {
+				break
+			}
+			p.record(rest[taken : taken+n])
+			taken += n
+		}
+		if taken > expandedMost {
+			p.b = append(p.b[:from], rest[:taken]...) // a long record, alone
+		} else {
+			p.b = pad(p.b, from)
+			le.PutUint64(p.b[from:], uint64(compactAs(rest))|uint64(taken/8)<<16|uint64(len(p.b)-from)<<32)
+		}
+		rest = rest[taken:]
+	}
+	return p.b, len(p.b) < len(records)
+}
+
+// compactAs tells which kind of compact record takes the record at the beginning of b.
+func compactAs(b []byte) RecordKind {
+	if kind := RecordKind(b[0]); kind == RecordAccess || kind == RecordMark {
+		return RecordCompactAccesses
+	}
+	return RecordCompactCalls
+}
+
+func (p *compactor) record(b []byte) {
+	switch kind := RecordKind(b[0]); {
+	case kind == RecordCall && len(b) >= callSize:
+		p.call(b)
+	case kind == RecordAccess:
+		p.access(b)
+	case kind == RecordMark && len(b) == markSize:
+		p.mark(b)
+	default:
+		p.literal(b)
+	}
+}
+
+func (p *compactor) literal(b []byte) { p.b = append(append(p.b, compactLiteral), b...) }
+
+func (p *compactor) number(v uint64) { p.b = appendNumber(p.b, v) }
+
+func (p *compactor) call(b []byte) {
+	k := u32(b, 32) % callPlaces
+	l := &p.places.calls[k]
+	seq, begin, end := u64(b, 8), u64(b, 16), u64(b, 24)
+	if l.head != u64(b, 0)&^0xff00 || uint64(l.stack) != u64(b, 32) {
+		p.literal(b)
+		p.places.keepCall(b)
+		return
+	}
+	if b[1] != callReturned || seq != p.places.seq+1 {
+		p.b = append(p.b, compactOdd, byte(k), b[1])
+		p.number(zigzag(seq - p.places.seq))
+	} else {
+		p.b = append(p.b, byte(k))
+	}
+	p.number(zigzag(begin - p.places.end))
+	p.number(zigzag(end - begin))
+	p.places.seq, p.places.end = seq, end
+	changed := uint64(0)
+	for i, w := range l.words {
+		if u64(b, callSize+8*i) != w {
+			changed |= 1 << i
+		}
+	}
+	p.number(changed)
+	for ; changed != 0; changed &= changed - 1 {
+		i := bits.TrailingZeros64(changed)
+		w := u64(b, callSize+8*i)
+		p.number(zigzag(w - l.words[i]))
+		l.words[i] = w
+	}
+}
+
+func (p *compactor) access(b []byte) {
+	k := accessPlaceOf(b)
+	l, last := &p.places.accesses[k], p.places.accesses[p.places.last]
+	a := accessPlace{head: u64(b, 0), addr: u64(b, 8), stride: u64(b, 16), count: u64(b, 24)}
+	if l.head == a.head {
+		a.step = a.addr - l.addr
+		same := a.stride == l.stride && a.count == l.count
+		switch {
+		case same && a.step == l.step:
+			p.b = append(p.b, byte(k))
+		case a.addr == last.addr && a.stride == last.stride && a.count == last.count:
+			p.b = append(p.b, byte(accessAgain+k))
+		case same:
+			p.b = append(p.b, byte(accessBy+k))
+			p.number(zigzag(a.step))
+		default:
+			p.b = append(p.b, byte(accessOther+k))
+			p.number(zigzag(a.step))
+			p.number(zigzag(a.stride - l.stride))
+			p.number(zigzag(a.count - l.count))
+		}
+	} else {
+		p.literal(b)
+	}
+	*l, p.places.last = a, uint8(k)
+}
+
+func (p *compactor) mark(b []byte) {
+	seq := u64(b, 8)
+	p.b = append(p.b, compactMark)
+	p.number(seq - p.places.mark)
+	p.places.mark = seq
+}

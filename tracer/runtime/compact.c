@@ -1,0 +1,305 @@
+/* Records in few bytes. What a thread writes into its chunks is at first as long
+ * is convenient, and may change; when a chunk is full, or the run is over, its
+ * records are made compact where they stand (docs/trace-format.md, "compact calls"
+ * and "compact accesses"), and the room that this leaves is written on.
+ *
+ * Before the records that are not compact yet lies a `room` record, which says
+ * nothing. Some of the first records are written into the room in compact form; a
+ * shorter `room` record behind that takes the place of what is left of it and of the
+ * records themselves; and one store of eight bytes, the head of the new record over
+ * that of the old one, puts both into force. So the chunk is whole at any moment,
+ * should the process be killed.
+ */
+#include "mcchk.h"
+
+#include <string.h>
+
+#define HEAD 8u             /* of a compact record, of a room record */
+#define EXPANDED_MOST 8192u /* bytes of the records that one compact record stands for */
+#define STREAM 4096u        /* and of its own */
+
+#define CALL_PLACES 128u
+#define CALL_WORDS 64u /* calls with more are not compared */
+enum { IRREGULAR = 0x80, LITERAL = 0xff };
+
+#define PLACES 60u
+enum { ON = 0, AGAIN = PLACES, BY = 2 * PLACES, OTHER = 3 * PLACES, MARK = 4 * PLACES }; /* all but the last and the number of a place */
+
+#define CALL_HEAD 40u
+
+struct call {
+	uint8_t type, flags;
+	uint16_t function;
+	uint32_t length;
+	uint64_t seq, begin, end;
+	uint32_t stack, zero;
+	uint64_t words[];
+};
+
+/* The last call, or access, of each place. */
+struct mcchk_compactor {
+	struct {
+		uint64_t key[CALL_PLACES]; /* function, stack and number of words; 0: none */
+		uint64_t words[CALL_PLACES][CALL_WORDS];
+		uint64_t seq, end; /* of the last call */
+	} calls;
+	struct {
+		struct place {
+			uint64_t head, addr, stride, count;
+			uint64_t step; /* from the address before it */
+		} place[PLACES];
+		uint64_t addr, stride, count; /* of the last access */
+		uint64_t mark;
+	} accesses;
+	unsigned char stream[STREAM + 16]; /* numbers are written eight bytes at a time */
+};
+
+const size_t mcchk_compactor_size = sizeof(struct mcchk_compactor);
+
+static inline uint64_t zigzag(uint64_t v) { return v << 1 ^ (uint64_t)((int64_t)v >> 63); }
+
+/* Writes a number into 1 to 9 bytes, and up to 7 behind it. How many bytes follow
+ * the first is how many of its lowest bits are zero. Returns where it ends. */
+static inline unsigned char *number(unsigned char *p, uint64_t v)
+{
+	if (MCCHK_LIKELY(v < 128)) {
+		*p = (unsigned char)(v << 1 | 1);
+		return p + 1;
+	}
+	unsigned n = mcchk_number_length(v);
+	if (n > 8) {
+		*p = 0;
+		memcpy(p + 1, &v, 8);
+		return p + 9;
+	}
+	v = (v << 1 | 1) << (n - 1);
+	memcpy(p, &v, 8);
+	return p + n;
+}
+
+unsigned char *mcchk_number(unsigned char *p, uint64_t v) { return number(p, v); }
+
+static uint64_t head_of(uint32_t type, uint32_t expanded, uint32_t length)
+{
+	return type | (uint64_t)(expanded / 8) << 16 | (uint64_t)length << 32;
+}
+
+static void put_head(char *at, uint64_t head) { __atomic_store_n((uint64_t *)(void *)at, head, __ATOMIC_RELEASE); }
+
+static unsigned char *literal(unsigned char *out, const void *record, uint32_t length)
+{
+	*out++ = LITERAL;
+	memcpy(out, record, length);
+	return out + length;
+}
+
+/* ---- calls ---- */
+
+static unsigned char *compact_call(struct mcchk_compactor *p, unsigned char *out, const struct call *c)
+{
+	uint32_t n = (c->length - CALL_HEAD) / 8, k = c->stack % CALL_PLACES;
+	uint64_t key = (uint64_t)c->stack << 32 | n << 16 | c->function, *words = p->calls.words[k];
+
+	if (n > CALL_WORDS || p->calls.key[k] != key) {
+		if (n <= CALL_WORDS) {
+			p->calls.key[k] = key;
+			memcpy(words, c->words, n * sizeof *words);
+		}
+		out = literal(out, c, c->length);
+	} else {
+		unsigned char values[9 * CALL_WORDS + 8], *v = values;
+		uint64_t changed = 0;
+		if (c->flags != 1 || c->seq != p->calls.seq + 1) {
+			*out++ = IRREGULAR;
+			*out++ = (unsigned char)k;
+			*out++ = c->flags;
+			out = number(out, zigzag(c->seq - p->calls.seq));
+		} else {
+			*out++ = (unsigned char)k;
+		}
+		out = number(out, zigzag(c->begin - p->calls.end));
+		out = number(out, zigzag(c->end - c->begin));
+		for (uint32_t i = 0; i < n; i++) {
+			uint64_t d = c->words[i] - words[i];
+			if (d != 0) {
+				changed |= 1ull << i;
+				v = number(v, zigzag(d));
+				words[i] = c->words[i];
+			}
+		}
+		out = number(out, changed);
+		memcpy(out, values, (size_t)(v - values));
+		out += v - values;
+	}
+	p->calls.seq = c->seq;
+	p->calls.end = c->end;
+	return out;
+}
+
+/* Writes calls and what else is among them, from *in on, into the stream, which may have
+ * up to `most` bytes. Returns where it ends, and in *in what comes next. */
+static unsigned char *compact_calls(struct mcchk_compactor *p, const char **in, const char *end, uint32_t most)
+{
+	unsigned char *out = p->stream;
+	const char *from = *in, *at = from;
+
+	while (at < end) {
+		const struct call *c = (const void *)at;
+		uint64_t longest = c->length + c->length / 8 + 16;
+		if ((uint64_t)(out - p->stream) + longest > most || (uint64_t)(at - from) + c->length > EXPANDED_MOST)
+			break;
+		out = c->type == 1 ? compact_call(p, out, c) : literal(out, c, c->length);
+		at += c->length;
+	}
+	*in = at;
+	return out;
+}
+
+/* ---- accesses ---- */
+
+static uint64_t access_head(const struct mcchk_access *a)
+{
+	uint64_t head;
+	memcpy(&head, a, sizeof head);
+	return head;
+}
+
+static inline unsigned char *compact_access(struct mcchk_compactor *p, unsigned char *out, const struct mcchk_access *a)
+{
+	uint64_t head = access_head(a);
+	uint32_t k = (2ull * a->stack + (a->flags & MCCHK_STORE)) % PLACES;
+	struct place *l = &p->accesses.place[k];
+	uint64_t again = (p->accesses.addr ^ a->addr) | (p->accesses.stride ^ (uint64_t)a->stride) | (p->accesses.count ^ a->count);
+
+	p->accesses.addr = a->addr;
+	p->accesses.stride = (uint64_t)a->stride;
+	p->accesses.count = a->count;
+	if (l->head != head) {
+		*l = (struct place){.head = head, .addr = a->addr, .stride = (uint64_t)a->stride, .count = a->count};
+		return literal(out, a, sizeof *a);
+	}
+	uint64_t step = a->addr - l->addr, stride = (uint64_t)a->stride - l->stride, count = a->count - l->count;
+	uint64_t on = (step ^ l->step) | stride | count;
+	*l = (struct place){.head = head, .addr = a->addr, .stride = (uint64_t)a->stride, .count = a->count, .step = step};
+	if (on == 0 || again == 0) {
+		*out++ = (unsigned char)(k + (on == 0 ? ON : AGAIN));
+		return out;
+	}
+	if ((stride | count) == 0) {
+		*out++ = (unsigned char)(BY + k);
+		return number(out, zigzag(step));
+	}
+	*out++ = (unsigned char)(OTHER + k);
+	return number(number(number(out, zigzag(step)), zigzag(stride)), zigzag(count));
+}
+
+static unsigned char *compact_accesses(struct mcchk_compactor *p, struct mcchk_open *o, const char **in, const char *end, uint32_t most)
+{
+	unsigned char *out = p->stream;
+	const char *from = *in, *at = from;
+
+	while (at < end && (uint32_t)(out - p->stream) + sizeof(struct mcchk_access) + 1 <= most &&
+	       (uint64_t)(at - from) + sizeof(struct mcchk_access) <= EXPANDED_MOST) {
+		if (*at == 2) {
+			const struct mcchk_access *a = (const void *)at;
+			mcchk_count(&o->sums, a);
+			o->group += a->count != 0;
+			out = compact_access(p, out, a);
+			at += sizeof *a;
+			continue;
+		}
+		const struct mcchk_mark *m = (const void *)at;
+		uint64_t later = m->seq - p->accesses.mark;
+		o->groups += mcchk_number_length(later) + mcchk_number_length(o->group);
+		o->group = 0;
+		p->accesses.mark = m->seq;
+		*out++ = MARK;
+		out = number(out, later);
+		at += sizeof *m;
+	}
+	*in = at;
+	return out;
+}
+
+/* ---- chunks ---- */
+
+/* Puts room behind what the chunk holds, all of it compact, before what will be written. */
+void mcchk_compact_on(struct mcchk_open *o)
+{
+	struct mcchk_chunk *c = o->chunk;
+	put_head(c->payload + c->used, head_of(MCCHK_TYPE_ROOM, 0, MCCHK_ROOM));
+	__atomic_store_n(&c->used, c->used + MCCHK_ROOM, __ATOMIC_RELEASE);
+}
+
+/* The first record is about to be written into a chunk. */
+void mcchk_compact_begin(struct mcchk_compactor *p, struct mcchk_open *o)
+{
+	if (o->chunk->kind == 0) {
+		memset(p->calls.key, 0, sizeof p->calls.key);
+		p->calls.seq = o->chunk->seq;
+		p->calls.end = 0;
+	} else {
+		memset(&p->accesses, 0, sizeof p->accesses);
+		p->accesses.mark = o->chunk->seq;
+	}
+	mcchk_compact_on(o);
+}
+
+/* Makes the records of a chunk compact that are not. Nobody may know where any of
+ * them is. Returns whether that was possible for all: then `mcchk_compact_on` goes on
+ * with the chunk. */
+int mcchk_compact(struct mcchk_compactor *p, struct mcchk_open *o)
+{
+	struct mcchk_chunk *c = o->chunk;
+	const char *end = c->payload + c->used, *in = c->payload + o->compact + MCCHK_ROOM;
+	char *out = c->payload + o->compact;
+
+	while (in < end) {
+		const char *from = in;
+		uint64_t room = (uint64_t)(in - out);
+		uint32_t most = room < STREAM + 2 * HEAD ? (uint32_t)room - 2 * HEAD : STREAM;
+		unsigned char *last = c->kind == 0 ? compact_calls(p, &in, end, most) : compact_accesses(p, o, &in, end, most);
+		uint32_t length = HEAD + (uint32_t)mcchk_pad8((uint64_t)(last - p->stream));
+		if (in == from)
+			break; /* too long a record */
+		memset(last, 0, 8);
+		memcpy(out + HEAD, p->stream, length - HEAD);
+		put_head(out + length, head_of(MCCHK_TYPE_ROOM, 0, (uint32_t)(in - out) - length));
+		put_head(out, head_of(c->kind == 0 ? MCCHK_TYPE_COMPACT_CALLS : MCCHK_TYPE_COMPACT_ACCESSES, (uint32_t)(in - from), length));
+		out += length;
+	}
+	o->compact = (uint32_t)(out - c->payload);
+	if (in < end)
+		return 0;
+	__atomic_store_n(&c->used, o->compact, __ATOMIC_RELEASE);
+	return 1;
+}
+
+static uint64_t read_number(const unsigned char **at)
+{
+	const unsigned char *p = *at;
+	uint64_t v = 0;
+	unsigned n = *p ? (unsigned)__builtin_ctz(*p) + 1 : 9;
+
+	memcpy(&v, n > 8 ? p + 1 : p, n > 8 ? 8 : n);
+	*at = p + n;
+	return n > 8 ? v : v >> n;
+}
+
+/* Whether the thing at *at in the stream of compact accesses is a mark, and not an
+ * access; *later is how much later its call is. Goes behind it. */
+int mcchk_compact_mark(const unsigned char **at, uint64_t *later)
+{
+	const unsigned char *p = *at;
+	unsigned tag = *p++, numbers = tag < BY ? 0 : tag < OTHER ? 1 : tag < MARK ? 3 : 0;
+
+	if (tag == MARK) {
+		*later = read_number(&p);
+		*at = p;
+		return 1;
+	}
+	for (; numbers > 0; numbers--)
+		p += *p ? __builtin_ctz(*p) + 1 : 9;
+	*at = tag == LITERAL ? p + sizeof(struct mcchk_access) : p;
+	return 0;
+}
