@@ -466,3 +466,54 @@ int main(int argc, char **argv)
 	require.Equal(t, uint64(60), elements)
 	require.Equal(t, elements, f.End().Accesses)
 }
+
+// TestIrregularAccesses: addresses that have nothing to do with one another make no
+// runs, which would seem to touch all between them; those at equal distances do.
+func TestIrregularAccesses(t *testing.T) {
+	t.Parallel()
+	const source = head + `
+static double memory[1 << 16];
+int main(int argc, char **argv)
+{
+	MPI_Win win;
+	unsigned x = 12345;
+	MPI_Init(&argc, &argv);
+	MPI_Win_create(memory, sizeof memory, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	for (int i = 0; i < 500; i++) {
+		x = x * 1103515245 + 12345;
+		memory[x >> 16 & 0xffff] = i;
+	}
+	MPI_Win_fence(0, win);
+	for (int i = 0; i < 100; i++)
+		memory[500 * i] = i;
+	MPI_Win_fence(0, win);
+	MPI_Win_free(&win);
+	MPI_Finalize();
+	return 0;
+}
+`
+	onAll(t, source, []string{"-O1"}, func(t *testing.T, b *bench) {
+		dir, out, exit := b.attempt(2, "", "app")
+		require.Zero(t, exit, out)
+		f := readFile(t, rankFile(dir, 0))
+		fences, spans := f.all("MPI_Win_fence"), map[uint64][]trace.Access{}
+		at := uint64(0)
+		for _, e := range f.events {
+			if e.access == nil {
+				at = e.Seq
+			} else {
+				spans[at] = append(spans[at], *e.access)
+			}
+		}
+		single := 0
+		for _, a := range spans[fences[0].Seq-1] {
+			if a.Count == 1 {
+				single++
+			} else {
+				require.Less(t, a.Stride, int64(2048), "%d elements", a.Count)
+			}
+		}
+		require.Greater(t, single, 400)
+		require.LessOrEqual(t, len(spans[fences[0].Seq]), 2, "a loop")
+	})
+}

@@ -82,7 +82,7 @@ struct mcchk_run {
 	uint64_t seq;   /* the span it belongs to */
 	uint64_t next;  /* the address that extends it; 0 with one element */
 	int64_t stride; /* 0 with one element */
-	uint64_t sweep; /* the next address of another pass over its elements */
+	uint64_t sweep; /* the next address of another pass over its elements; of a run of one, the element recorded before it */
 	uint64_t base;
 	struct mcchk_access *rec;
 	struct mcchk_site *site; /* where the program's own code carries the run on */

@@ -31,6 +31,17 @@ static void resume(struct mcchk_run *r, uint64_t key, uint64_t seq, struct mcchk
 	r->site = NULL;
 }
 
+/* Beyond this distance, bytes, two elements are no run yet: addresses that have
+ * nothing to do with one another, as in a hash table, would make runs that seem
+ * to touch all between them. Three at equal distances are one, but for the first. */
+#define NEAR 1024
+
+/* Whether an element at that distance may be the second of a run of one. */
+static int second(const struct mcchk_run *r, int64_t offset)
+{
+	return (offset <= NEAR && offset >= -NEAR) || offset == (int64_t)(r->base - r->sweep);
+}
+
 /* Whether the access is one of the run's, or its second; moves the cursor. */
 static int belongs(struct mcchk_run *r, uintptr_t addr)
 {
@@ -47,6 +58,8 @@ static int belongs(struct mcchk_run *r, uintptr_t addr)
 		return 1;
 	}
 	if (r->stride == 0) { /* a second element: not yet another address */
+		if (!second(r, offset))
+			return 0;
 		rec->stride = offset;
 		__atomic_store_n(&rec->count, 2, __ATOMIC_RELEASE);
 		r->stride = offset;
@@ -93,10 +106,12 @@ static void begin(struct mcchk_thread *t, uint64_t key, struct mcchk_run *r, uin
 		resume(r, key, seq, s->rec);
 		return;
 	}
+	uint64_t before = r->key == key && r->seq == seq && r->stride == 0 ? r->base : addr;
 	struct mcchk_access *rec = new_record(t, addr, pc, frame, size, flags, 0, 1);
 	if (!rec)
 		return;
 	resume(r, key, seq, rec);
+	r->sweep = before;
 	*s = (struct mcchk_start){.key = key, .seq = seq, .rec = rec};
 }
 
