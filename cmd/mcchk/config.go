@@ -18,6 +18,7 @@ type settingInForce struct {
 	Values []string      `json:"values"`
 	From   config.Source `json:"from"`
 	Where  string        `json:"where,omitempty"`
+	Means  string        `json:"means,omitempty"` // here, of a value that depends on the machine
 	Usage  string        `json:"usage"`
 }
 
@@ -37,7 +38,7 @@ above it, and the default.`,
 			if err != nil {
 				return err
 			}
-			list, err := inForce(c, cmd.Flags())
+			list, err := inForce(c, cmd.Flags(), a.getenv)
 			if err != nil {
 				return err
 			}
@@ -73,7 +74,7 @@ above it, and the default.`,
 }
 
 // inForce lists all settings, those on the command line first of all.
-func inForce(c *config.Config, flags *pflag.FlagSet) ([]settingInForce, error) {
+func inForce(c *config.Config, flags *pflag.FlagSet, getenv func(string) string) ([]settingInForce, error) {
 	var list []settingInForce
 	for _, s := range settings() {
 		v := c.Of(s.Name)
@@ -88,9 +89,17 @@ func inForce(c *config.Config, flags *pflag.FlagSet) ([]settingInForce, error) {
 				}
 			}
 		}
-		list = append(list, settingInForce{s.Name, append([]string{}, v.Values...), v.From, v.Where, s.Usage})
+		list = append(list, settingInForce{s.Name, append([]string{}, v.Values...), v.From, v.Where, meaning(s, v, getenv), s.Usage})
 	}
 	return list, nil
+}
+
+// meaning says what a value means on this machine; "" where it is the same anywhere.
+func meaning(s config.Setting, v config.Value, getenv func(string) string) string {
+	if s.Kind != config.Bytes || v.String() != config.AutoBytes {
+		return ""
+	}
+	return sizeText(halfOfMemory(getenv))
 }
 
 func (a *app) printSettings(c *config.Config, list []settingInForce) error {
@@ -99,6 +108,9 @@ func (a *app) printSettings(c *config.Config, list []settingInForce) error {
 		value := config.Value{Values: s.Values}.String()
 		if value == "" {
 			value = "-"
+		}
+		if s.Means != "" {
+			value += " (" + s.Means + ")"
 		}
 		from := string(s.From)
 		if s.Where != "" {
