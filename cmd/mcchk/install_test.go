@@ -57,7 +57,7 @@ var neededModules = []string{
 	"github.com/cpuguy83/go-md2man/v2", "github.com/russross/blackfriday/v2", // manual pages
 	"github.com/fatih/color", "github.com/mattn/go-colorable", "github.com/mattn/go-isatty",
 	"github.com/ianlancetaylor/demangle", "github.com/klauspost/compress",
-		"github.com/rdleal/intervalst",
+	"github.com/rdleal/intervalst",
 	"github.com/spf13/cobra", "github.com/spf13/pflag", "go.yaml.in/yaml/v3", "golang.org/x/sys",
 }
 

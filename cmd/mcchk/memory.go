@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -43,6 +44,23 @@ func (v *bytesValue) Set(text string) error {
 	}
 	v.bytes, v.text = n, text
 	return nil
+}
+
+// sizeValue is a flag that is a size; 0 by default.
+type sizeValue struct {
+	bytes int64
+	text  string
+}
+
+func (v *sizeValue) String() string { return cmp.Or(v.text, "0") }
+func (v *sizeValue) Type() string   { return "size" }
+
+func (v *sizeValue) Set(text string) error {
+	n, err := config.ParseBytes(text)
+	if err == nil {
+		v.bytes, v.text = n, text
+	}
+	return err
 }
 
 const (

@@ -20,7 +20,7 @@ type runOptions struct {
 	noAnalyze bool
 	noSources bool
 	timeout   time.Duration
-	maxTrace  bytesValue
+	maxTrace  sizeValue
 	analyze   analyzeOptions
 }
 
