@@ -222,13 +222,16 @@ func (c *growthCase) command(ctx context.Context, mcchk string, args ...string) 
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return growthCost{}, fmt.Errorf("%w\n%s", errors.Join(err, ctx.Err()), text)
 	}
-	cost := growthCost{wall: time.Since(began).Seconds()}
-	state := cmd.ProcessState
-	cost.cpu = (state.UserTime() + state.SystemTime()).Seconds()
+	return costOf(cmd.ProcessState, time.Since(began)), nil
+}
+
+// costOf returns what a process took that has ended.
+func costOf(state *os.ProcessState, wall time.Duration) growthCost {
+	cost := growthCost{wall: wall.Seconds(), cpu: (state.UserTime() + state.SystemTime()).Seconds()}
 	if usage, ok := state.SysUsage().(*syscall.Rusage); ok {
 		cost.peak = float64(usage.Maxrss) / 1024
 	}
-	return cost, nil
+	return cost
 }
 
 // line is the case's line of the table, behind the cases before it.

@@ -19,6 +19,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -29,8 +30,8 @@ import (
 func main() {
 	var o options
 	flag.IntVar(&o.rounds, "rounds", 5, "at most so many launches of each program with Open MPI, plain and traced in turn; half as many with MPICH, and of each analysis")
-	flag.StringVar(&o.only, "only", "", "run one part: programs, analysis, growth, matrix or report")
-	flag.StringVar(&o.match, "match", "", "of the matrix, only patterns whose names match a regular expression")
+	flag.StringVar(&o.only, "only", "", "run one part: programs, analysis, growth, memory, matrix or report")
+	flag.StringVar(&o.match, "match", "", "of the matrix and of memory, only what has a name that matches a regular expression")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -47,8 +48,8 @@ type options struct {
 }
 
 func (o options) run(ctx context.Context, out io.Writer) error {
-	if o.rounds < 1 || !slices.Contains([]string{"", "programs", "analysis", "growth", "matrix", "report"}, o.only) {
-		return errors.New("-rounds must be positive, and -only programs, analysis, growth, matrix or report")
+	if o.rounds < 1 || !slices.Contains([]string{"", "programs", "analysis", "growth", "memory", "matrix", "report"}, o.only) {
+		return errors.New("-rounds must be positive, and -only programs, analysis, growth, memory, matrix or report")
 	}
 	work, err := os.MkdirTemp("", "mcchk-bench-")
 	if err != nil {
@@ -72,6 +73,11 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 			return err
 		}
 	}
+	if o.only == "memory" {
+		if err := o.memory(ctx, out, work); err != nil {
+			return err
+		}
+	}
 	if o.only == "matrix" {
 		if err := o.matrix(ctx, out, work); err != nil {
 			return err
@@ -84,6 +90,15 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 	}
 	fmt.Fprintf(out, "\n%s in all\n", time.Since(began).Round(time.Second))
 	return nil
+}
+
+// matcher returns what names are to match.
+func (o options) matcher() (*regexp.Regexp, error) {
+	match, err := regexp.Compile(o.match)
+	if err != nil {
+		return nil, fmt.Errorf("-match: %w", err)
+	}
+	return match, nil
 }
 
 // programs measures what tracing costs.

@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -151,9 +150,9 @@ func (c matrixCost) least(d matrixCost) matrixCost {
 // prints what grows faster than the run.
 func (o options) matrix(ctx context.Context, out io.Writer, work string) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(25)) // so that what is live is known often
-	match, err := regexp.Compile(o.match)
+	match, err := o.matcher()
 	if err != nil {
-		return fmt.Errorf("-match: %w", err)
+		return err
 	}
 	var all []pattern
 	for _, p := range matrix() {
