@@ -207,9 +207,9 @@ func VerdictOn(res *Result) Verdict {
 	return NoRace
 }
 
-// accessShare is which part of Options.MaxMemory is for accesses. The rest is for
-// the search, for timestamps, and for reading.
-const accessShare = 3
+// accessShare is which part of Options.MaxMemory is for accesses, and searchShare
+// which is for their search. The rest is for timestamps, findings, and reading.
+const accessShare, searchShare = 4, 4
 
 func (r *run) replayOptions() core.Options {
 	return core.Options{Clock: r.opts.Clock, Part: r.opts.part, Phase: r.opts.phase, Turn: r.opts.turn, Tick: r.tick, Memory: r.opts.MaxMemory / accessShare}
@@ -230,7 +230,7 @@ func (r *run) search(streams prefetched, opts core.Options) (*core.Machine, []co
 	if jobs <= 0 {
 		jobs = runtime.GOMAXPROCS(0)
 	}
-	checker := conflicts.NewChecker(r.ctx, jobs, models.Judge(), opts.Part, r.opts.Pairwise)
+	checker := conflicts.NewChecker(r.ctx, jobs, models.Judge(), opts.Part, r.opts.MaxMemory/searchShare, r.opts.Pairwise)
 	err = r.replay(m, checker)
 	groups, failed := checker.Close()
 	if failed != nil {

@@ -69,9 +69,10 @@ const (
 // NewChecker starts that many workers, for conflicts in one part of memory. A
 // conflict belongs to the part that has the first byte that both access. The
 // workers stop when Close is called, and search nothing more once the context
-// is done. With pairwise, every two accesses are compared: the check that the
-// papers describe, to compare with.
-func NewChecker(ctx context.Context, workers int, judge Judge, part regions.Part, pairwise bool) *Checker {
+// is done. memory is about how many bytes they should take together, as far as
+// regions can be searched slice by slice; 0: what is best. With pairwise, every two accesses
+// are compared: the check that the papers describe, to compare with.
+func NewChecker(ctx context.Context, workers int, judge Judge, part regions.Part, memory int64, pairwise bool) *Checker {
 	ctx, fail := context.WithCancelCause(ctx)
 	c := &Checker{ctx: ctx, fail: fail, part: part, work: make(chan []unit, workers)}
 	checked := NewCollector()
@@ -82,7 +83,10 @@ func NewChecker(ctx context.Context, workers int, judge Judge, part regions.Part
 		c.collectors = append(c.collectors, out)
 		c.workers.Go(func() {
 			s := newSearcher(judge, out)
-			s.part, s.pairwise = part, pairwise
+			s.part, s.pairwise, s.most = part, pairwise, mostInSlice
+			if memory > 0 {
+				s.most = int(max(1, min(memory/int64(workers)/laneBytes, mostInSlice)))
+			}
 			for units := range c.work {
 				for _, u := range units {
 					s.unit(ctx, u)
@@ -112,7 +116,7 @@ func (c *Checker) Add(r *regions.Region) {
 	if sh == nil {
 		sh = &sharedRegion{}
 	}
-	sh.sort(r, c.part)
+	sh.sort(r)
 	weight := r.Weight
 	if weight < batchWeight {
 		sh.units.Store(1)
@@ -161,9 +165,8 @@ func (c *Checker) Close() ([]Group, error) {
 	return Join(lists...), err
 }
 
-// sort makes it a region, of which it sorts what calls access in a part of memory
-// by whose it is.
-func (sh *sharedRegion) sort(r *regions.Region, part regions.Part) {
+// sort makes it a region, of which it sorts what calls access by whose it is.
+func (sh *sharedRegion) sort(r *regions.Region) {
 	n := len(r.Segments)
 	sh.Region = r
 	sh.ends = append(sh.ends[:0], make([]int, n+1)...)
@@ -181,11 +184,6 @@ func (sh *sharedRegion) sort(r *regions.Region, part regions.Part) {
 		owners[i] = sh.all[ends[i]:ends[i]:ends[i+1]]
 	}
 	for _, a := range r.Calls {
-		if !part.Whole() {
-			if lo, hi := a.Layout.Bounds(a.Base); !part.Touches(a.Owner, lo, hi) {
-				continue
-			}
-		}
 		owners[a.Owner] = append(owners[a.Owner], a)
 	}
 }
@@ -197,6 +195,8 @@ type searcher struct {
 	judge    Judge
 	region   *regions.Region
 	part     regions.Part
+	slice    regions.Slice // of the memory of the process
+	most     int           // accesses of calls that a slice should have at most
 	out      *Collector
 	pairwise bool // compare every two accesses
 	ranges   map[class][]intervals.Range
@@ -221,6 +221,15 @@ func (b *box) add(lo, hi uint64) {
 }
 
 func (b *box) meets(lo, hi uint64) bool { return b.lo < hi && lo < b.hi }
+
+const (
+	// laneBytes is about what an access of a call takes while it is searched, when it
+	// is a lane by itself.
+	laneBytes = 1 << 10
+	// mostInSlice is how many accesses of calls are searched at once, where they can
+	// be divided: more are searched no faster, since they stay in no cache.
+	mostInSlice = 1 << 15
+)
 
 // fewLanes is how many lanes are looked through one by one rather than indexed.
 const fewLanes = 16
@@ -252,7 +261,15 @@ func (s *searcher) search(ctx context.Context, owner int32, calls []*regions.Acc
 		s.searchPairs(ctx, owner, calls)
 		return
 	}
-	s.Sort(calls)
+	for _, slice := range s.region.Slices(owner, s.most) {
+		s.slice = slice
+		s.searchSlice(ctx, owner, calls)
+	}
+}
+
+// searchSlice looks for conflicts in a slice of the memory of a process.
+func (s *searcher) searchSlice(ctx context.Context, owner int32, calls []*regions.Access) {
+	s.sortSlice(calls)
 	s.addSeries(owner)
 	fresh := len(s.lanes)
 	s.addCarried(owner)
@@ -355,7 +372,7 @@ func (s *searcher) meet(a, b *regions.Access) (m meeting, ok bool) {
 	if a.Rank != b.Rank && regions.Exclude(a.Locks, b.Locks) {
 		return m, false
 	}
-	if m.lo, m.hi, ok = intervals.MeetLayouts(a.Base, a.Layout, b.Base, b.Layout); !ok || !s.part.Has(a.Owner, m.lo) {
+	if m.lo, m.hi, ok = intervals.MeetLayouts(a.Base, a.Layout, b.Base, b.Layout); !ok || !s.part.Has(a.Owner, m.lo) || !s.slice.Has(m.lo) {
 		return m, false
 	}
 	v := Compare(s.judge, a, b)
@@ -384,6 +401,15 @@ func (s *searcher) searchLocals(ctx context.Context, owner int32) {
 
 func (s *searcher) searchStretch(owner int32, st *regions.Stretch) {
 	if !s.stores.meets(st.Lo, st.Hi) || !st.Stores && !s.loads.meets(st.Lo, st.Hi) {
+		return
+	}
+	if !s.slice.Whole() {
+		// Hardly any of them lie in the slice.
+		for i := range st.Rows {
+			if s.slice.Touches(st.Rows[i].Bounds()) {
+				s.lookUp(owner, st, i)
+			}
+		}
 		return
 	}
 	if s.near(owner, st) {

@@ -164,27 +164,53 @@ func NewLanes() *Lanes { return &Lanes{byKey: map[laneKey]*Lane{}} }
 // Sort sorts accesses that calls make in the memory of one process. The lanes are
 // valid until the next sort.
 func (s *Lanes) Sort(calls []*regions.Access) []*Lane {
+	s.begin()
+	for _, a := range calls {
+		s.sort(a)
+	}
+	return s.lanes
+}
+
+func (s *Lanes) begin() {
 	clear(s.byKey)
 	s.spare = append(s.spare, s.lanes...)
 	s.lanes = s.lanes[:0]
-	for _, a := range calls {
-		k := keyOf(a)
-		head := s.byKey[k]
-		l := head
-		for l != nil && !l.holds(a) {
-			l = l.next
-		}
-		if l == nil {
-			l = s.newLane(a, a.Old)
-			if l.next = head; head != nil {
-				l.next, head.next = head.next, l
-			} else {
-				s.byKey[k] = l
-			}
-		}
-		l.add(a)
+}
+
+// sort adds an access to its lane.
+func (s *Lanes) sort(a *regions.Access) {
+	k := keyOf(a)
+	head := s.byKey[k]
+	l := head
+	for l != nil && !l.holds(a) {
+		l = l.next
 	}
-	return s.lanes
+	if l == nil {
+		l = s.newLane(a, a.Old)
+		if l.next = head; head != nil {
+			l.next, head.next = head.next, l
+		} else {
+			s.byKey[k] = l
+		}
+	}
+	l.add(a)
+}
+
+// sortSlice is Sort for those of the accesses that touch the slice.
+func (s *searcher) sortSlice(calls []*regions.Access) {
+	s.begin()
+	for _, a := range calls {
+		if s.wants(a) {
+			s.sort(a)
+		}
+	}
+}
+
+// wants reports whether an access touches the part of memory and the slice that are
+// searched.
+func (s *searcher) wants(a *regions.Access) bool {
+	lo, hi := a.Layout.Bounds(a.Base)
+	return s.part.Touches(a.Owner, lo, hi) && s.slice.Touches(lo, hi)
 }
 
 // newLane adds an empty lane for accesses like one.
@@ -211,19 +237,17 @@ func (s *Lanes) newLane(a *regions.Access, old bool) *Lane {
 // addSeries adds the lanes of what calls access in the memory of one process that
 // is kept as series.
 func (s *searcher) addSeries(owner int32) {
-	all, err := s.region.Series(owner, &s.scratch)
+	all, err := s.region.Series(owner, s.slice, &s.scratch)
 	if err != nil {
 		s.err = err
 		return
 	}
 	for i := range all {
 		a := all[i].Like()
-		if !s.part.Whole() {
-			if lo, hi := a.Layout.Bounds(a.Base); !s.part.Touches(owner, lo, hi) {
-				continue
-			}
+		if !s.wants(a) {
+			continue
 		}
-		l := s.newLane(a, false)
+		l := s.newLane(a, a.Old)
 		l.series = &all[i]
 		l.away = a.Rank != owner && all[i].EndRank() != owner
 	}
@@ -233,10 +257,8 @@ func (s *searcher) addSeries(owner int32) {
 func (s *searcher) addCarried(owner int32) {
 	for _, all := range s.region.CarriedOf(owner) {
 		a := all[0]
-		if !s.part.Whole() {
-			if lo, hi := a.Layout.Bounds(a.Base); !s.part.Touches(owner, lo, hi) {
-				continue
-			}
+		if !s.wants(a) {
+			continue
 		}
 		l := s.newLane(a, true)
 		l.accesses, l.lent = all, true

@@ -14,7 +14,7 @@ import (
 // ordered, so that they need not be.
 func (s *searcher) searchPairs(ctx context.Context, owner int32, calls []*regions.Access) {
 	calls = slices.Clone(calls)
-	all, err := s.region.Series(owner, &s.scratch)
+	all, err := s.region.Series(owner, regions.Slice{}, &s.scratch)
 	if err != nil {
 		s.err = err
 		return

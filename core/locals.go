@@ -48,7 +48,7 @@ func (s *Strand) stretch(st *trace.Stretch, thread uint32) {
 // owner; it reports whether that was all.
 func (s *Strand) aliased() bool {
 	a := &s.event.Access
-	all := intervals.NewLayout([]intervals.Run{intervals.Strided(0, uint64(a.Size), uint64(a.Stride), a.Count)})
+	all := s.memory.layout(a)
 	own := all
 	for _, e := range s.memory.aliases.Overlapping(all.Bounds(a.Addr)) {
 		x := &e.Value
@@ -68,6 +68,23 @@ func (s *Strand) aliased() bool {
 		return true
 	}
 	return false
+}
+
+// recentLayouts is what some of the last loads and stores through aliases covered.
+type recentLayouts [16]struct {
+	run    intervals.Run
+	layout *intervals.Layout
+}
+
+// layout returns what a load or store covers from its address on: mostly the same
+// for equal ones.
+func (y *recentLayouts) layout(a *trace.Access) *intervals.Layout {
+	run := intervals.Strided(0, uint64(a.Size), uint64(a.Stride), a.Count)
+	recent := &y[(run.Size^run.Count^run.Stride>>3)%uint64(len(y))]
+	if recent.layout == nil || recent.run != run {
+		recent.run, recent.layout = run, intervals.NewLayout([]intervals.Run{run})
+	}
+	return recent.layout
 }
 
 // loadOrStore adds the load or store that is the event as an access of its own.

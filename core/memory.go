@@ -18,6 +18,7 @@ type memory struct {
 	locked  []*Pending              // accesses to buffers that locks of the strand protect
 	whole   bool                    // all that is done in the process's memory matters to the part that has the process
 	rows    []trace.Rows            // room for those of one part
+	recentLayouts
 }
 
 // KeepAll says that all that is done in the memory of the strand's process from

@@ -301,7 +301,7 @@ func (c *checker) missing() {
 func (c *checker) checkSeries(r *regions.Region, all []*regions.Access) {
 	var room regions.Scratch
 	for owner := range int32(len(r.Segments)) {
-		list, err := r.Series(owner, &room)
+		list, err := r.Series(owner, regions.Slice{}, &room)
 		require.NoError(c, err)
 		for i := range list {
 			s := &list[i]

@@ -62,7 +62,7 @@ func TestShapesOfFlushedLocally(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, r.Calls)
 		var s regions.Scratch
-		series, err := r.Series(0, &s)
+		series, err := r.Series(0, regions.Slice{}, &s)
 		require.NoError(t, err)
 		require.LessOrEqual(t, len(series), 4)
 	}

@@ -26,6 +26,7 @@ type Carried struct {
 // call tells apart.
 type carriedKey struct {
 	shapeKey
+	base   uint64
 	site   CallSite
 	elem   Element // zero: of none
 	atomic uint32
@@ -33,7 +34,7 @@ type carriedKey struct {
 }
 
 func (a *Access) carriedKey() carriedKey {
-	k := carriedKey{shapeKey: a.shapeKey(), site: *a.Call.CallSite, atomic: a.Atomic, kind: a.Kind}
+	k := carriedKey{shapeKey: a.shapeKey(), base: a.Base, site: *a.Call.CallSite, atomic: a.Atomic, kind: a.Kind}
 	if a.Elem != nil {
 		k.elem = *a.Elem
 	}
@@ -166,14 +167,11 @@ func (s *Storage) chooseCarried() {
 			x.choose(a.Owner, lo, hi)
 		}
 	}
-	for _, shape := range s.series.met {
-		a := &shape.access
-		lo, hi := a.Layout.Bounds(a.Base)
-		x.choose(a.Owner, lo, hi)
-	}
 	for owner := range s.locals {
 		if x.sets[owner].Len() > 0 {
-			s.locals[owner].bounds(func(lo, hi uint64) { x.choose(int32(owner), lo, hi) })
+			choose := func(lo, hi uint64) { x.choose(int32(owner), lo, hi) }
+			s.locals[owner].bounds(choose)
+			s.series.bounds(int32(owner), choose)
 		}
 	}
 }

@@ -141,12 +141,12 @@ type Scratch struct {
 	room room
 	buf  []byte
 
-	series  []Series
-	chunk   []moment // that was read
-	moments []moment // of series
-	before  []int    // of series
-	number  []int32  // of shapes among them, from 1; 0: none
-	ends    []int
+	series   []Series
+	chunk    []moment // that was read
+	moments  []moment // of series
+	before   []int    // of series
+	seriesOf []int32  // of each moment
+	sorter   seriesSorter
 }
 
 // Stretches visits the loads and stores of a process, room by room, with whether
@@ -202,9 +202,10 @@ type pool struct {
 
 	spill   *spillFile // of the phase under way; nil: nothing was written
 	spilled SpillStats
-	scratch Scratch // of the replay, to read to
-	buf     []byte  // of the replay, to write from
-	err     error   // of writing; from then on nothing is written
+	scratch Scratch  // of the replay, to read to
+	buf     []byte   // of the replay, to write from
+	order   []uint16 // of moments that are written
+	err     error    // of writing; from then on nothing is written
 }
 
 // SpillStats counts what did not fit into memory.

@@ -1,6 +1,7 @@
 package regions
 
 import (
+	"math"
 	"slices"
 	"sort"
 
@@ -8,26 +9,21 @@ import (
 )
 
 // A program makes the same call at the same place again and again. Accesses of
-// calls that differ only in time have a shape in common, and once one of them is
-// complete, only its moment is kept. Moments at equal distances in the same
-// separate regions are one, so that operations that cannot be told apart take no
-// memory, however many they are.
+// calls that differ only in time and address have a shape in common, and once one of
+// them is complete, only its moment is kept. Moments at equal distances in the same
+// separate regions, of accesses to the same address, are one, so that operations
+// that cannot be told apart take no memory, however many they are.
 
 // shape is what accesses of calls have in common.
 type shape struct {
 	local  *CallInfo // what its call's Local was when the first was complete; it may have become known since
 	next   *shape    // another one with the same shapeKey; or nil
-	other  *shape    // the same, for accesses that are not in program order with those of this one; or nil
-	last   *moment   // of the phase
-	phase  int       // of last
 	index  uint32    // among the shapes of the builder
-	stored bool      // last is in a file: it is a copy
-	access Access    // one of them, whose times mean nothing
+	access Access    // one of them, whose times and address mean nothing
 }
 
 // shapeKey is what tells most shapes apart, and is looked up fast.
 type shapeKey struct {
-	base        uint64
 	layout      *intervals.Layout
 	locks       *LockSet
 	owner, rank int32
@@ -36,7 +32,7 @@ type shapeKey struct {
 }
 
 func (a *Access) shapeKey() shapeKey {
-	return shapeKey{base: a.Base, layout: a.Layout, locks: a.Locks, owner: a.Owner, rank: a.Rank, stack: a.Call.Stack, role: a.Role}
+	return shapeKey{layout: a.Layout, locks: a.Locks, owner: a.Owner, rank: a.Rank, stack: a.Call.Stack, role: a.Role}
 }
 
 // recentShapes is the shapes of some of the last accesses of a process that
@@ -44,12 +40,15 @@ func (a *Access) shapeKey() shapeKey {
 type recentShapes [16]*shape
 
 func (r *recentShapes) of(a *Access) **shape {
-	h := (a.Base ^ uint64(a.Owner)<<40 ^ uint64(a.Call.Stack)<<8 ^ uint64(a.Role.Order)) * 0x9e3779b97f4a7c15
-	return &r[h>>60]
+	return &r[hash(uint64(a.Owner)<<40^uint64(a.Call.Stack)<<8^uint64(a.Role.Order))>>60]
 }
 
-// moment is the time of count accesses of a shape.
+// hash spreads a number: its upper bits are as good as random.
+func hash(x uint64) uint64 { return x * 0x9e3779b97f4a7c15 }
+
+// moment is the time of count accesses of a shape to one address.
 type moment struct {
+	base             uint64
 	shape            uint32
 	by               uint32 // of Region.enders: what completed it
 	startSeg, endSeg int32
@@ -70,28 +69,39 @@ type moments struct{ chunks []momentChunk }
 // momentChunk is some moments, in memory or in the file of the phase.
 type momentChunk struct {
 	moments []moment
-	at      int64 // in the file, bytes
-	stored  int   // moments in the file
+	old     bool // they were in the phase before as well
+	stored  *storedMoments
 }
+
+// storedMoments is what is known of moments that lie in a file: those of one slice
+// behind those of the other.
+type storedMoments struct {
+	at     int64 // in the file, bytes
+	lo, hi uint64
+	ends   [sliceCount + 1]uint16 // of each slice; the last is of those that lie in several
+}
+
+func (w *storedMoments) len() int { return int(w.ends[sliceCount]) }
 
 const (
 	firstChunk = 4 // moments
-	mostChunk  = 1 << 10
-	mostOthers = 8       // shapes that are the same
+	mostChunk  = 1 << 12
 	mostShapes = 1 << 12 // that are known beyond the end of a phase
 	fewShapes  = 1 << 10 // that may be made though hardly any has a second access
+	lastBits   = 13      // of the number of places whose last moment is known
 )
 
 // seriesBuilder makes series of the accesses of a phase.
 type seriesBuilder struct {
 	pool       *pool
 	moments    []moments // of accesses that are complete, by the owner of the memory
-	settled    int       // accesses in them
-	met        []*shape  // that have some
+	settled    int       // accesses in them, but for those of the phase before
+	kept       int       // those of the phase before
 	phases     int       // so far
 	shapes     []*shape
 	shapeOfKey map[shapeKey]*shape
 	recent     []recentShapes // by rank
+	last       []lastMoment   // of some shapes and addresses
 	enders     []*CallSite    // of calls that completed accesses; two that are none first
 	enderOf    map[CallSite]uint32
 	lastEnders [16]uint32 // some of the last enders
@@ -99,14 +109,26 @@ type seriesBuilder struct {
 	lastEnder  uint32
 }
 
+// lastMoment is the last moment of a shape and address, in memory.
+type lastMoment struct {
+	moment *moment
+	phase  int
+}
+
+// lastOf returns where the last moment of a shape and address is, if it is known: it
+// may be that of others.
+func (b *seriesBuilder) lastOf(shape uint32, base uint64) *lastMoment {
+	return &b.last[hash(base^uint64(shape)<<44)>>(64-lastBits)]
+}
+
 // addMoment adds a moment of accesses to the memory of a process. Where more is
 // held than may be, a full chunk is written to a file, and its storage used again.
 func (b *seriesBuilder) addMoment(owner int32, t moment) *moment {
 	l := &b.moments[owner]
 	n := len(l.chunks)
-	if n == 0 || len(l.chunks[n-1].moments) == cap(l.chunks[n-1].moments) {
+	if n == 0 || l.chunks[n-1].old || len(l.chunks[n-1].moments) == cap(l.chunks[n-1].moments) {
 		have := 0
-		if n > 0 {
+		if n > 0 && !l.chunks[n-1].old {
 			have = cap(l.chunks[n-1].moments)
 		}
 		room := b.pool.takeMoments(have)
@@ -114,7 +136,7 @@ func (b *seriesBuilder) addMoment(owner int32, t moment) *moment {
 			last := &l.chunks[n-1]
 			b.forgetLast(last.moments)
 			room = last.moments[:0]
-			*last = b.pool.writeMoments(last.moments)
+			*last = momentChunk{stored: b.pool.writeMoments(last.moments, b.shapes)}
 		}
 		l.chunks = append(l.chunks, momentChunk{moments: room})
 		n++
@@ -127,9 +149,8 @@ func (b *seriesBuilder) addMoment(owner int32, t moment) *moment {
 // forgetLast lets go of moments that are to be written to a file.
 func (b *seriesBuilder) forgetLast(c []moment) {
 	for i := range c {
-		if s := b.shapes[c[i].shape]; s.last == &c[i] {
-			last := c[i]
-			s.last, s.stored = &last, true
+		if x := b.lastOf(c[i].shape, c[i].base); x.moment == &c[i] {
+			x.moment = nil
 		}
 	}
 }
@@ -147,48 +168,41 @@ func (b *seriesBuilder) settle(a *Access, by *CallInfo) bool {
 	if a.Gated || a.Old || a.Start.Seg < 0 || a.End.Seg < 0 || a.Call.Pos != a.Start.Pos || by != nil && by.Pos != a.End.Pos {
 		return false
 	}
-	t := moment{
-		by: b.ender(a, by), startSeg: a.Start.Seg, endSeg: a.End.Seg, endRank: a.End.Rank,
-		count: 1, start: a.Start.Pos, end: a.End.Pos,
-	}
 	s := b.shapeOf(a)
-	for n := 1; s != nil && !s.continues(b.phases, &t); s, n = s.other, n+1 {
-		if s.other == nil && n < mostOthers {
-			s.other = b.newShape(a)
-		}
-	}
 	if s == nil {
 		return false
 	}
 	b.settled++
-	if s.phase != b.phases || s.stored || !s.last.extend(&t) {
-		t.shape = s.index
-		if s.phase != b.phases {
-			b.met = append(b.met, s)
-		}
-		s.last = b.addMoment(a.Owner, t)
-		s.phase, s.stored = b.phases, false
+	t := moment{
+		base: a.Base, shape: s.index, by: b.ender(a, by), startSeg: a.Start.Seg, endSeg: a.End.Seg, endRank: a.End.Rank,
+		count: 1, start: a.Start.Pos, end: a.End.Pos,
+	}
+	x := b.lastOf(s.index, a.Base)
+	if x.moment == nil || x.phase != b.phases || !x.moment.extend(&t) {
+		*x = lastMoment{b.addMoment(a.Owner, t), b.phases}
 	}
 	return true
 }
 
-// continues reports whether the accesses of the shape in a phase and a moment
-// after them are in program order of both start and end.
-func (s *shape) continues(phase int, t *moment) bool {
-	last := s.last
-	return s.phase != phase || t.endRank == last.endRank && t.start >= last.lastStart() && t.end >= last.lastEnd()
-}
-
 // extend adds the access of another moment, when it is like those of this one.
 func (m *moment) extend(t *moment) bool {
+	if t.base != m.base || t.shape != m.shape || t.startSeg != m.startSeg || t.endSeg != m.endSeg || t.by != m.by || t.endRank != m.endRank ||
+		!m.precedes(t) || m.count == 1<<32-1 {
+		return false
+	}
 	step := t.start - m.lastStart()
-	if t.startSeg != m.startSeg || t.endSeg != m.endSeg || t.by != m.by || step != t.end-m.lastEnd() ||
-		m.count > 1 && step != m.step || m.count == 1<<32-1 {
+	if step != t.end-m.lastEnd() || m.count > 1 && step != m.step {
 		return false
 	}
 	m.step = step
 	m.count++
 	return true
+}
+
+// precedes reports whether another moment of the shape comes behind this one in the
+// order of start and in that of end.
+func (m *moment) precedes(t *moment) bool {
+	return t.endRank == m.endRank && t.start >= m.lastStart() && t.end >= m.lastEnd()
 }
 
 // shapeOf returns the shape of an access; nil where shapes would take more than
@@ -199,8 +213,7 @@ func (b *seriesBuilder) shapeOf(a *Access) *shape {
 		return s
 	}
 	key := a.shapeKey()
-	first := b.shapeOfKey[key]
-	s := first
+	s := b.shapeOfKey[key]
 	for s != nil && !s.fits(a) {
 		s = s.next
 	}
@@ -208,28 +221,29 @@ func (b *seriesBuilder) shapeOf(a *Access) *shape {
 		if n := len(b.shapes); n >= fewShapes && n >= b.settled/4 {
 			return nil
 		}
-		s = b.newShape(a)
-		s.next = first
-		b.shapeOfKey[key] = s
+		s = b.addShape(shape{local: a.Call.Local, access: *a})
+		if a.Span != nil {
+			s.access.Span = &Completion{} // that of the access is used again
+		}
 	}
 	*recent = s
 	return s
 }
 
-func (b *seriesBuilder) newShape(a *Access) *shape {
-	s := &shape{local: a.Call.Local, access: *a, index: uint32(len(b.shapes))}
-	if a.Span != nil {
-		s.access.Span = &Completion{} // that of the access is used again
-	}
-	b.shapes = append(b.shapes, s)
-	return s
+// addShape adds a shape.
+func (b *seriesBuilder) addShape(s shape) *shape {
+	key := s.access.shapeKey()
+	s.next, s.index = b.shapeOfKey[key], uint32(len(b.shapes))
+	b.shapes = append(b.shapes, &s)
+	b.shapeOfKey[key] = &s
+	return &s
 }
 
 // fits reports whether an access has the shape.
 func (s *shape) fits(a *Access) bool {
 	b := &s.access
-	return a.Base == b.Base && a.Layout == b.Layout && a.Owner == b.Owner && a.Rank == b.Rank && a.Role == b.Role && a.Locks == b.Locks &&
-		a.Atomic == b.Atomic && a.Kind == b.Kind && (a.Span != nil) == (b.Span != nil) &&
+	return a.Layout == b.Layout && a.Owner == b.Owner && a.Rank == b.Rank && a.Role == b.Role && a.Locks == b.Locks &&
+		a.Atomic == b.Atomic && a.Unit == b.Unit && a.Kind == b.Kind && (a.Span != nil) == (b.Span != nil) &&
 		a.Call.CallSite.same(b.Call.CallSite) && a.Call.Local.alike(s.local) &&
 		(a.Elem == b.Elem || a.Elem != nil && b.Elem != nil && *a.Elem == *b.Elem)
 }
@@ -273,9 +287,7 @@ func (b *seriesBuilder) newEnder(site *CallSite) uint32 {
 // begin begins with a phase that has no moments: room for those of each process.
 func (b *seriesBuilder) begin(room []moments) {
 	b.phases++
-	b.settled = 0
-	clear(b.met)
-	b.met = b.met[:0]
+	b.settled, b.kept = 0, 0
 	b.moments = room
 	if len(b.shapes) > mostShapes || b.shapeOfKey == nil {
 		b.shapes, b.shapeOfKey = nil, map[shapeKey]*shape{}
@@ -283,6 +295,49 @@ func (b *seriesBuilder) begin(room []moments) {
 	}
 	if b.enderOf == nil {
 		b.enders, b.enderOf = make([]*CallSite, nobody+1), map[CallSite]uint32{}
+		b.last = make([]lastMoment, 1<<lastBits)
+	}
+}
+
+// keep takes a moment of the phase before, of which the shapes are given, into the
+// one that begins. moved says which shapes it has already, where it has others.
+func (b *seriesBuilder) keep(owner int32, t moment, shapes []*shape, moved map[uint32]uint32) {
+	if moved != nil {
+		index, ok := moved[t.shape]
+		if !ok {
+			s := shapes[t.shape]
+			index = b.addShape(shape{local: s.local, access: s.access}).index
+			moved[t.shape] = index
+		}
+		t.shape = index
+	}
+	b.kept += int(t.count)
+	b.addMoment(owner, t)
+}
+
+// markOld marks what was added as in the phase before as well.
+func (b *seriesBuilder) markOld() {
+	for i := range b.moments {
+		for k := range b.moments[i].chunks {
+			b.moments[i].chunks[k].old = true
+		}
+	}
+}
+
+// bounds visits ranges of addresses that hold all that was added in the phase to the
+// memory of a process.
+func (b *seriesBuilder) bounds(owner int32, visit func(lo, hi uint64)) {
+	for i := range b.moments[owner].chunks {
+		switch c := &b.moments[owner].chunks[i]; {
+		case c.old:
+		case c.stored != nil:
+			visit(c.stored.lo, c.stored.hi)
+		default:
+			for k := range c.moments {
+				m := &c.moments[k]
+				visit(b.shapes[m.shape].access.Layout.Bounds(m.base))
+			}
+		}
 	}
 }
 
@@ -290,6 +345,7 @@ func (b *seriesBuilder) begin(room []moments) {
 // completed it.
 func (r *Region) access(m *moment, i uint64, a *Access) {
 	*a = r.shapes[m.shape].access
+	a.Base = m.base
 	a.Start = Point{Rank: a.Rank, Seg: m.startSeg, Pos: m.start + i*m.step}
 	a.End = Point{Rank: m.endRank, Seg: m.endSeg, Pos: m.end + i*m.step}
 	a.Bounds = r.Segment(a.Start).Bounds
@@ -321,6 +377,7 @@ func (r *Region) fullAccess(m *moment, i uint64, a *Access) {
 // time, in program order of their start and of their completion.
 type Series struct {
 	region  *Region
+	like    Access
 	moments []moment
 	before  []int // accesses of the moments before each
 	n       int
@@ -331,7 +388,10 @@ type Series struct {
 func (s *Series) Len() int { return s.n }
 
 // Like returns an access that differs from those of the series in time only.
-func (s *Series) Like() *Access { return &s.region.shapes[s.moments[0].shape].access }
+func (s *Series) Like() *Access { return &s.like }
+
+// Old reports whether the accesses were in the phase before as well.
+func (s *Series) Old() bool { return s.like.Old }
 
 // EndRank returns the process at whose moments the accesses end.
 func (s *Series) EndRank() int32 { return s.moments[0].endRank }
@@ -347,7 +407,9 @@ func (s *Series) at(i int) (*moment, uint64) {
 // Access returns access i.
 func (s *Series) Access(i int) *Access {
 	m, k := s.at(i)
-	return s.region.accessWithCalls(m, k)
+	a := s.region.accessWithCalls(m, k)
+	a.Old = s.like.Old
+	return a
 }
 
 // Concurrent returns the accesses from index from on that nothing orders with a,
@@ -405,63 +467,132 @@ func (s *Series) Times(i int, a *Access) {
 }
 
 // Series returns the accesses of calls to the memory of a process that are not
-// among Calls. They stay valid until the next use of s. The error is that of
-// reading what did not fit into memory.
-func (r *Region) Series(owner int32, s *Scratch) ([]Series, error) {
-	n := r.moments[owner].len()
+// among Calls and touch the slice. They stay valid until the next use of s. The error
+// is that of reading what did not fit into memory.
+func (r *Region) Series(owner int32, slice Slice, s *Scratch) ([]Series, error) {
 	s.series = s.series[:0]
-	if n == 0 {
+	if len(r.moments[owner].chunks) == 0 {
 		return nil, nil
 	}
-	s.moments, s.before = slices.Grow(s.moments[:0], n)[:n], slices.Grow(s.before[:0], n)[:n]
-	s.number = slices.Grow(s.number[:0], len(r.shapes))[:len(r.shapes)]
-	clear(s.number)
-	s.ends = s.ends[:0]
-	err := r.moments[owner].each(r.spill, s, func(m *moment) { // number the shapes, and count
-		k := &s.number[m.shape]
-		if *k == 0 {
-			s.ends = append(s.ends, 0)
-			*k = int32(len(s.ends))
-		}
-		s.ends[*k-1]++
+	s.sorter.begin()
+	s.seriesOf = s.seriesOf[:0]
+	err := r.each(owner, slice, s, func(m *moment, old bool) { // find the series of each, and count
+		s.seriesOf = append(s.seriesOf, s.sorter.sort(m, old))
 	})
 	if err != nil {
 		return nil, err
 	}
+	n := len(s.seriesOf)
+	s.moments, s.before = slices.Grow(s.moments[:0], n)[:n], slices.Grow(s.before[:0], n)[:n]
 	at := 0
-	for k, count := range s.ends {
-		s.series = append(s.series, Series{region: r, moments: s.moments[at : at : at+count], before: s.before[at : at : at+count]})
-		at += count
-		s.ends[k] = at
+	for i := range s.sorter.lines {
+		l := &s.sorter.lines[i]
+		s.series = append(s.series, Series{
+			region: r, like: r.shapes[l.last.shape].access,
+			moments: s.moments[at : at : at+l.moments], before: s.before[at : at : at+l.moments],
+		})
+		like := &s.series[i].like
+		like.Base, like.Old = l.last.base, l.old
+		at += l.moments
 	}
-	err = r.moments[owner].each(r.spill, s, func(m *moment) {
-		t := &s.series[s.number[m.shape]-1]
+	next := 0
+	err = r.each(owner, slice, s, func(m *moment, _ bool) {
+		t := &s.series[s.seriesOf[next]]
 		t.moments, t.before = append(t.moments, *m), append(t.before, t.n)
 		t.n += int(m.count)
+		next++
 	})
 	return s.series, err
+}
+
+// seriesSorter finds out which moments belong to one series: those of one shape and
+// address, as long as they are in order.
+type seriesSorter struct {
+	lines []seriesLine
+	table []int32 // of lines by shape and address, from 1; 0: none. Its length is a power of two
+	bits  int     // of its length
+}
+
+// seriesLine is a series as far as it was read.
+type seriesLine struct {
+	last    moment
+	old     bool
+	moments int
+	next    int32 // another one with the same place in the table, from 1; or 0
+}
+
+func (x *seriesSorter) begin() {
+	if x.bits == 0 || x.bits > 8 {
+		x.bits = 4
+		x.table = make([]int32, 1<<x.bits)
+	} else {
+		clear(x.table)
+	}
+	x.lines = x.lines[:0]
+}
+
+func (x *seriesSorter) place(shape uint32, base uint64) *int32 {
+	return &x.table[hash(base^uint64(shape)<<44)>>(64-x.bits)]
+}
+
+// sort adds a moment to a series, and returns its number.
+func (x *seriesSorter) sort(m *moment, old bool) int32 {
+	at := x.place(m.shape, m.base)
+	for i := *at; i > 0; i = x.lines[i-1].next {
+		if l := &x.lines[i-1]; l.last.base == m.base && l.last.shape == m.shape && l.old == old && l.last.precedes(m) {
+			l.last = *m
+			l.moments++
+			return i - 1
+		}
+	}
+	if len(x.lines) == len(x.table) {
+		x.grow()
+		at = x.place(m.shape, m.base)
+	}
+	x.lines = append(x.lines, seriesLine{last: *m, old: old, moments: 1, next: *at})
+	*at = int32(len(x.lines))
+	return *at - 1
+}
+
+func (x *seriesSorter) grow() {
+	x.bits++
+	x.table = make([]int32, 1<<x.bits)
+	for i := range x.lines {
+		l := &x.lines[i]
+		at := x.place(l.last.shape, l.last.base)
+		l.next, *at = *at, int32(i+1)
+	}
 }
 
 func (l *moments) len() int {
 	n := 0
 	for i := range l.chunks {
-		n += len(l.chunks[i].moments) + l.chunks[i].stored
+		if w := l.chunks[i].stored; w != nil {
+			n += w.len()
+		}
+		n += len(l.chunks[i].moments)
 	}
 	return n
 }
 
-// each visits the moments, those in a file included.
-func (l *moments) each(f *spillFile, s *Scratch, visit func(*moment)) error {
-	for i := range l.chunks {
-		c := l.chunks[i].moments
-		if l.chunks[i].stored > 0 {
-			if err := f.readMoments(&l.chunks[i], s); err != nil {
+// each visits the moments of accesses to the memory of a process that touch a slice,
+// those in a file included, with whether they were in the phase before as well.
+func (r *Region) each(owner int32, slice Slice, s *Scratch, visit func(m *moment, old bool)) error {
+	all := &r.moments[owner]
+	for i := range all.chunks {
+		c := &all.chunks[i]
+		list := c.moments
+		if c.stored != nil {
+			if err := r.spill.readMoments(c.stored, slice, s); err != nil {
 				return err
 			}
-			c = s.chunk
+			list = s.chunk
 		}
-		for k := range c {
-			visit(&c[k])
+		for k := range list {
+			m := &list[k]
+			if slice.Whole() || slice.Touches(r.shapes[m.shape].access.Layout.Bounds(m.base)) {
+				visit(m, c.old)
+			}
 		}
 	}
 	return nil
@@ -475,9 +606,11 @@ func (r *Region) AllCalls(s *Scratch) ([]*Access, error) {
 	}
 	all := slices.Clone(r.Calls)
 	for owner := range r.moments {
-		err := r.moments[owner].each(r.spill, s, func(m *moment) {
+		err := r.each(int32(owner), Slice{}, s, func(m *moment, old bool) {
 			for i := range uint64(m.count) {
-				all = append(all, r.accessWithCalls(m, i))
+				a := r.accessWithCalls(m, i)
+				a.Old = old
+				all = append(all, a)
 			}
 		})
 		if err != nil {
@@ -516,7 +649,7 @@ func (s *pool) takeMoments(have int) []moment {
 }
 
 const (
-	momentBytes = 48
+	momentBytes = 56
 	mostMoments = 1 << 15 // that there may be room for that is not in use
 )
 
@@ -538,15 +671,35 @@ func (s *pool) putMoments(all []moments) {
 }
 
 // writeMoments writes moments to the file of the phase.
-func (s *pool) writeMoments(c []moment) momentChunk {
+func (s *pool) writeMoments(c []moment, shapes []*shape) *storedMoments {
+	w := &storedMoments{lo: math.MaxUint64}
+	var count [sliceCount + 1]uint16
+	bounds := func(m *moment) (lo, hi uint64) { return shapes[m.shape].access.Layout.Bounds(m.base) }
 	n := uint64(0)
-	at := s.save(func(b []byte) []byte {
-		for i := range c {
+	for i := range c {
+		lo, hi := bounds(&c[i])
+		w.lo, w.hi = min(w.lo, lo), max(w.hi, hi)
+		count[sliceOf(lo, hi)]++
+		n += uint64(c[i].count)
+	}
+	end := uint16(0)
+	for i := range count {
+		end += count[i]
+		w.ends[i] = end
+		count[i] = end - count[i] // where the next one of the slice goes
+	}
+	s.order = slices.Grow(s.order[:0], len(c))[:len(c)]
+	for i := range c {
+		k := &count[sliceOf(bounds(&c[i]))]
+		s.order[*k] = uint16(i)
+		*k++
+	}
+	w.at = s.save(func(b []byte) []byte {
+		for _, i := range s.order {
 			b = appendMoment(b, &c[i])
-			n += uint64(c[i].count)
 		}
 		return b
 	})
 	s.spilled.Accesses += n
-	return momentChunk{at: at, stored: len(c)}
+	return w
 }

@@ -42,7 +42,7 @@ func (f *spillFile) close() error {
 const (
 	storedStretch = 8 + 8 + 8 + 4 + 4 + 4 + 4 + 4 + 1
 	storedRows    = 8 + 8 + 8 + 8 + 4 + 4 + 2 + 2 + 1 + 1
-	storedMoment  = 6*4 + 3*8
+	storedMoment  = 6*4 + 4*8
 )
 
 // write adds bytes, and returns where they lie.
@@ -142,24 +142,42 @@ func appendMoment(b []byte, m *moment) []byte {
 	for _, v := range [...]uint32{m.shape, m.by, uint32(m.startSeg), uint32(m.endSeg), uint32(m.endRank), m.count} {
 		b = le.AppendUint32(b, v)
 	}
-	for _, v := range [...]uint64{m.step, m.start, m.end} {
+	for _, v := range [...]uint64{m.base, m.step, m.start, m.end} {
 		b = le.AppendUint64(b, v)
 	}
 	return b
 }
 
-// readMoments reads a chunk into s.chunk.
-func (f *spillFile) readMoments(c *momentChunk, s *Scratch) error {
-	if err := f.load(c.at, c.stored*storedMoment, s); err != nil {
+// readMoments reads those moments of a chunk into s.chunk that may touch a slice.
+func (f *spillFile) readMoments(w *storedMoments, slice Slice, s *Scratch) error {
+	s.chunk = s.chunk[:0]
+	if slice.Whole() {
+		return f.readSome(w, 0, w.len(), s)
+	}
+	from := 0
+	if slice.from > 0 {
+		from = int(w.ends[slice.from-1])
+	}
+	if err := f.readSome(w, from, int(w.ends[slice.to-1]), s); err != nil {
+		return err
+	}
+	return f.readSome(w, int(w.ends[wideSlice-1]), w.len(), s)
+}
+
+// readSome adds moments [from, to) of a chunk to s.chunk.
+func (f *spillFile) readSome(w *storedMoments, from, to int, s *Scratch) error {
+	if from == to {
+		return nil
+	}
+	if err := f.load(w.at+int64(from)*storedMoment, (to-from)*storedMoment, s); err != nil {
 		return err
 	}
 	le := binary.LittleEndian
-	s.chunk = s.chunk[:0]
 	for b := s.buf; len(b) > 0; b = b[storedMoment:] {
 		s.chunk = append(s.chunk, moment{
 			shape: le.Uint32(b), by: le.Uint32(b[4:]), startSeg: int32(le.Uint32(b[8:])), endSeg: int32(le.Uint32(b[12:])),
 			endRank: int32(le.Uint32(b[16:])), count: le.Uint32(b[20:]),
-			step: le.Uint64(b[24:]), start: le.Uint64(b[32:]), end: le.Uint64(b[40:]),
+			base: le.Uint64(b[24:]), step: le.Uint64(b[32:]), start: le.Uint64(b[40:]), end: le.Uint64(b[48:]),
 		})
 	}
 	return nil

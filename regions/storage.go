@@ -135,7 +135,9 @@ func (s *Storage) Remaining(past Past) int {
 			n++
 		}
 	}
-	s.keptMoments(past, s.series.moments, s.pool.spill, func(t *moment) { n += int(t.count) })
+	r := s.region
+	r.moments, r.shapes, r.spill = s.series.moments, s.series.shapes, s.pool.spill
+	s.keptMoments(past, r, func(_ int32, t *moment) { n += int(t.count) })
 	return n
 }
 
@@ -148,7 +150,7 @@ func (s *Storage) HandOver(allCarried bool) *Region {
 	r.Calls = s.calls
 	r.contents = contents{
 		carried: r.carried,
-		locals:  r.locals, moments: s.series.moments, settled: s.series.settled,
+		locals:  r.locals, moments: s.series.moments, settled: s.series.settled + s.series.kept,
 		shapes: s.series.shapes, enders: s.series.enders, lockSets: s.sets, pool: s.pool, spill: s.pool.spill,
 	}
 	s.pool.spill = nil
@@ -207,7 +209,28 @@ func (s *Storage) goOnCalls(r *Region, all []*Access, past Past) {
 			s.carry(a)
 		}
 	}
-	s.keptMoments(past, r.moments, r.spill, func(t *moment) {
+	s.goOnMoments(r, past)
+	s.old = len(s.calls)
+	for _, a := range all {
+		if a.gateOpen() {
+			s.calls = append(s.calls, a)
+		}
+	}
+}
+
+// goOnMoments takes the moments that are not past into the next phase. Accesses that
+// start in a separate region that is past are its only ones that have to keep what
+// that was.
+func (s *Storage) goOnMoments(r *Region, past Past) {
+	var moved map[uint32]uint32
+	if len(s.series.shapes) < len(r.shapes) {
+		moved = map[uint32]uint32{}
+	}
+	s.keptMoments(past, r, func(owner int32, t *moment) {
+		if t.startSeg >= past[r.shapes[t.shape].access.Rank] {
+			s.series.keep(owner, *t, r.shapes, moved)
+			return
+		}
 		for i := range uint64(t.count) {
 			a := s.NewAccess()
 			r.fullAccess(t, i, a)
@@ -215,12 +238,7 @@ func (s *Storage) goOnCalls(r *Region, all []*Access, past Past) {
 			s.calls = append(s.calls, a)
 		}
 	})
-	s.old = len(s.calls)
-	for _, a := range all {
-		if a.gateOpen() {
-			s.calls = append(s.calls, a)
-		}
-	}
+	s.series.markOld()
 }
 
 // gateOpen reports whether the access waits for its Gate: when it starts is not
@@ -275,13 +293,13 @@ func (s *Storage) keptLocals(rank int32, past Past, f *spillFile, visit func(*St
 	}
 }
 
-// keptMoments visits those of accesses that are not past.
-func (s *Storage) keptMoments(past Past, all []moments, f *spillFile, visit func(*moment)) {
+// keptMoments visits those of a region's accesses that are not past.
+func (s *Storage) keptMoments(past Past, r *Region, visit func(owner int32, t *moment)) {
 	p := s.pool
-	for i := range all {
-		err := all[i].each(f, &p.scratch, func(t *moment) {
+	for owner := range r.moments {
+		err := r.each(int32(owner), Slice{}, &p.scratch, func(t *moment, _ bool) {
 			if t.endSeg >= past[t.endRank] {
-				visit(t)
+				visit(int32(owner), t)
 			}
 		})
 		if p.err == nil {

@@ -145,7 +145,7 @@ func (x *exercise) compareRange(h *heldRegion, room *Scratch) {
 func (x *exercise) compareSeries(h *heldRegion, room *Scratch) {
 	all := slices.Clone(h.Calls)
 	for owner := range int32(len(x.strands)) {
-		list, err := h.Series(owner, room)
+		list, err := h.Series(owner, Slice{}, room)
 		require.NoError(x, err)
 		for i := range list {
 			s := &list[i]
