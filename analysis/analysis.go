@@ -17,6 +17,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcchk/mcchk/conflicts"
@@ -43,7 +44,11 @@ type Options struct {
 	// MaxMemory is about how many bytes the analysis should take; 0: whatever it
 	// needs. What does not fit is written to files without a name in os.TempDir.
 	// The result is the same.
-	MaxMemory   int64
+	MaxMemory int64
+	// Heap is how many bytes the whole program may take; 0: no limit. The analysis
+	// ends before it has more in use, with what it found by then and a caveat of kind
+	// TooLarge. debug.SetMemoryLimit should be told the same.
+	Heap        int64
 	phase, turn int // of core.Options, for tests
 	part        regions.Part
 	// Progress, if set, is called now and then from the goroutine of Run.
@@ -110,10 +115,15 @@ func start(ctx context.Context, dir string, opts Options) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &run{ctx: ctx, opts: opts, dir: d, readers: readers, reopen: d.Open}, nil
+	r := &run{opts: opts, dir: d, readers: readers, reopen: d.Open}
+	r.ctx, r.unguard = r.guard(ctx)
+	return r, nil
 }
 
-func (r *run) close() { closeAll(r.readers) }
+func (r *run) close() {
+	r.unguard()
+	closeAll(r.readers)
+}
 
 // openAgain opens the traces once more. Also with an error, those that are open
 // are to be closed.
@@ -160,13 +170,15 @@ type run struct {
 	readers []*trace.Reader // by rank; nil where there is no trace
 	reopen  func(rank int) (*trace.Reader, error)
 	streams prefetched
-	machine *core.Machine
 	regions int
 	stats   Stats
 	at      Progress
-	told    time.Time // when progress was told last
-	vain    int64     // bytes read before all began again
-	stopped error     // why the replay did not come to its end: the context is done
+	told    time.Time     // when progress was told last
+	vain    int64         // bytes read before all began again
+	stopped error         // why the replay did not come to its end: the cause of the context
+	unguard func()        // ends the guard
+	found   atomic.Int64  // findings of the search under way that are yet to be named
+	held    core.Holdings // when the replay was stopped
 }
 
 func (r *run) result() (*Result, error) {
@@ -230,7 +242,7 @@ func (r *run) search(streams prefetched, opts core.Options) (*core.Machine, []co
 	if jobs <= 0 {
 		jobs = runtime.GOMAXPROCS(0)
 	}
-	checker := conflicts.NewChecker(r.ctx, jobs, models.Judge(), opts.Part, r.opts.MaxMemory/searchShare, r.opts.Pairwise)
+	checker := conflicts.NewChecker(r.ctx, jobs, models.Judge(), opts.Part, r.opts.MaxMemory/searchShare, r.opts.Pairwise, &r.found)
 	err = r.replay(m, checker)
 	groups, failed := checker.Close()
 	if failed != nil {
@@ -242,8 +254,8 @@ func (r *run) search(streams prefetched, opts core.Options) (*core.Machine, []co
 	spilled := m.Stats().Spilled
 	r.stats.Spilled.Accesses += spilled.Accesses
 	r.stats.Spilled.Bytes += spilled.Bytes
-	if r.stopped = err; r.stopped == nil {
-		r.stopped = r.ctx.Err() // the search may not be complete
+	if r.ctx.Err() != nil { // the search may not be complete
+		r.stopped, r.held = context.Cause(r.ctx), m.Holdings()
 	}
 	return m, groups, nil
 }
@@ -303,8 +315,8 @@ func (r *run) tell() {
 	r.opts.Progress(r.at)
 }
 
-func (r *run) basis() Basis {
-	s := r.machine.Stats()
+func (r *run) basis(m *core.Machine) Basis {
+	s := m.Stats()
 	return Basis{
 		Ended: s.Ended,
 		Ranks: len(r.dir.Files), RanksInRun: r.dir.Ranks,

@@ -31,15 +31,19 @@ func (r *run) caveats() []Caveat {
 
 // interrupted says how far an analysis came that was interrupted.
 func (r *run) interrupted() Caveat {
-	at := ""
-	if read, all := r.dir.BytesRead(), r.bytes(); all > 0 {
-		at = fmt.Sprintf(" and %d %% of the traces", 100*min(read, all)/all)
-	}
 	return Caveat{
 		Kind: Interrupted,
-		Text: fmt.Sprintf("the analysis was interrupted after %s%s: the rest was not analysed, so calls in it that complete or order accesses are not known",
-			plural(uint64(r.regions), "concurrent region", "concurrent regions"), at),
+		Text: fmt.Sprintf("the analysis was interrupted after %s: the rest was not analysed, so calls in it that complete or order accesses are not known", r.howFar()),
 	}
+}
+
+// howFar says what was analysed.
+func (r *run) howFar() string {
+	text := plural(uint64(r.regions), "concurrent region", "concurrent regions")
+	if read, all := r.dir.BytesRead(), r.bytes(); all > 0 {
+		text += fmt.Sprintf(" and %d %% of the traces", 100*min(read, all)/all)
+	}
+	return text
 }
 
 // bytes is how much there is to read of the traces.

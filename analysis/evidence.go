@@ -42,14 +42,13 @@ func (r *run) gather() (*evidence, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.machine = m
 	e := &evidence{
 		Directory: r.dir.Path,
 		Run:       hex.EncodeToString(r.dir.Run[:]),
 		Clock:     r.opts.Clock,
 		Program:   r.info("program"),
 		Library:   r.info("mpi.library"),
-		Basis:     r.basis(),
+		Basis:     r.basis(m),
 		Groups:    groups,
 		Usages:    m.Usages(),
 		MayOrder:  m.MayOrder(),
@@ -63,7 +62,11 @@ func (r *run) gather() (*evidence, error) {
 		}
 	}
 	e.Caveats = r.caveats()
-	if r.stopped != nil {
+	var memory *memoryError
+	switch {
+	case errors.As(r.stopped, &memory):
+		e.Caveats = append(e.Caveats, r.tooLarge(r.held))
+	case r.stopped != nil:
 		e.Caveats = append(e.Caveats, r.interrupted())
 	}
 	return e, nil

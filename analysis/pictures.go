@@ -33,10 +33,10 @@ var ErrOtherRun = errors.New("the traces are of another run")
 
 // Draw reads the traces of a result once more, and returns what drawings need.
 // It asks for the traces, so that it can be done, and gives the same, for the
-// result of Run and for that of MergePartials. Of the options it heeds Progress and MaxMemory.
+// result of Run and for that of MergePartials. Of the options it heeds Progress, MaxMemory and Heap.
 // Errors are those of Run, ErrOtherRun, and the context's.
 func Draw(ctx context.Context, res *Result, opts Options) (*Pictures, error) {
-	r, err := start(ctx, res.Directory, Options{Progress: opts.Progress, MaxMemory: opts.MaxMemory, phase: opts.phase, turn: opts.turn})
+	r, err := start(ctx, res.Directory, Options{Progress: opts.Progress, MaxMemory: opts.MaxMemory, Heap: opts.Heap, phase: opts.phase, turn: opts.turn})
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,7 @@ const (
 	NotInstrumented CaveatKind = "not-instrumented" // code without load/store instrumentation
 	Unmatched       CaveatKind = "unmatched"        // a call that waits for one that never came, …
 	Interrupted     CaveatKind = "interrupted"      // the analysis was ended before it was through
+	TooLarge        CaveatKind = "too-large"        // the analysis needs more memory than it may take
 	Threads         CaveatKind = "threads"          // several threads, whose order among each other is not known
 )
 
@@ -78,8 +79,8 @@ const (
 
 // Result is the outcome of an analysis.
 type Result struct {
-	// Interrupted: the context ended the analysis, and this is what it had
-	// found by then. There is a caveat that says so.
+	// Interrupted: the context ended the analysis, or it needed more memory than it
+	// may take, and this is what it had found by then. There is a caveat that says so.
 	Interrupted bool
 
 	Verdict   Verdict

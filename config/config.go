@@ -35,7 +35,7 @@ const (
 	Bool                 // true or false
 	Count                // a whole number from 0
 	Duration             // such as 10m
-	Bytes                // such as 512MiB; 0
+	Bytes                // such as 512MiB; 0; AutoBytes
 	Formats              // a list of FORMAT or FORMAT=FILE, FORMAT of Choices
 )
 
@@ -70,6 +70,9 @@ func (s *Setting) Check(value string) error {
 			return fmt.Errorf("%q is no length of time, such as 90s or 10m", value)
 		}
 	case Bytes:
+		if value == AutoBytes {
+			return nil
+		}
 		_, err := ParseBytes(value)
 		return err
 	case Formats:
@@ -90,6 +93,9 @@ func (s *Setting) choose(value string) error {
 	}
 	return fmt.Errorf("%q is none of %s%s", value, strings.Join(s.Choices, ", "), spelling.DidYouMean(value, s.Choices))
 }
+
+// AutoBytes stands for a size that depends on the machine.
+const AutoBytes = "auto"
 
 // Source is where a value comes from.
 type Source string

@@ -71,15 +71,18 @@ const (
 // workers stop when Close is called, and search nothing more once the context
 // is done. memory is about how many bytes they should take together, as far as
 // regions can be searched slice by slice; 0: what is best. With pairwise, every two accesses
-// are compared: the check that the papers describe, to compare with.
-func NewChecker(ctx context.Context, workers int, judge Judge, part regions.Part, memory int64, pairwise bool) *Checker {
+// are compared: the check that the papers describe, to compare with. found counts the
+// groups that are held, also while workers search; nil: nobody asks.
+func NewChecker(ctx context.Context, workers int, judge Judge, part regions.Part, memory int64, pairwise bool, found *atomic.Int64) *Checker {
 	ctx, fail := context.WithCancelCause(ctx)
 	c := &Checker{ctx: ctx, fail: fail, part: part, work: make(chan []unit, workers)}
 	checked := NewCollector()
+	checked.found = found
 	c.check = judge.Check(part, checked)
 	c.collectors = append(c.collectors, checked)
 	for range workers {
 		out := NewCollector()
+		out.found = found
 		c.collectors = append(c.collectors, out)
 		c.workers.Go(func() {
 			s := newSearcher(judge, out)

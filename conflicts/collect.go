@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/mcchk/mcchk/regions"
 )
@@ -12,6 +13,7 @@ import (
 // belongs to one goroutine.
 type Collector struct {
 	groups map[groupKey]*growing
+	found  *atomic.Int64 // counts them, with those of others; or nil
 }
 
 // growing is a Group that pairs are added to.
@@ -50,6 +52,9 @@ func (c *Collector) Add(p Pair, count uint64) {
 	if g == nil {
 		g = &growing{owners: map[int32]bool{}}
 		c.groups[key] = g
+		if c.found != nil {
+			c.found.Add(1)
+		}
 	}
 	first := g.count == 0
 	g.count += count

@@ -127,6 +127,11 @@ func (s *Storage) AddLocals(rank int32, st Stretch) {
 // not have.
 func (s *Storage) NewCalls() int { return len(s.calls) - s.old + s.series.settled + s.carriedNew }
 
+// CarriedCount returns how many accesses are carried, and CallCount how many others
+// of calls are held one by one.
+func (s *Storage) CarriedCount() int { return s.carried.n }
+func (s *Storage) CallCount() int    { return len(s.calls) }
+
 // Remaining counts the accesses of calls that are not past.
 func (s *Storage) Remaining(past Past) int {
 	n := s.carried.n

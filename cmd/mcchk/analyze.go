@@ -65,7 +65,7 @@ func (o *reportOptions) addFlags(cmd *cobra.Command) {
 	formats := strings.Join(report.Formats(), ", ")
 	f.StringArrayVar(&o.formats, "format", nil, "write a report as `FORMAT[=FILE]`: "+formats+"; repeatable (default text)")
 	f.StringVar(&o.failOn, "fail-on", "error", "least severity of findings that gives exit status 1: error, warning, note, never")
-	f.Var(&o.memory, "max-memory", "use about `SIZE` of memory at most, such as 512MiB or 2GiB, and files in $TMPDIR for the rest; 0: no limit")
+	f.Var(&o.memory, "max-memory", "use `SIZE` of memory at most, such as 512MiB or 2GiB, and files in $TMPDIR for the rest; auto: half of what the machine, its control group or Slurm gives; 0: no limit")
 	o.gate.addFlags(f)
 	registerCompletion(cmd, "format", fixedWords(report.Formats()...))
 	registerCompletion(cmd, "fail-on", fixedWords(severityNames()...))
@@ -180,10 +180,12 @@ Exit status: 0 nothing found at or above --fail-on, 1 findings, 2 wrong use,
 
 // analysis returns the options of the analysis itself.
 func (o *analyzeOptions) analysis(p *progress) analysis.Options {
-	return analysis.Options{
+	opts := analysis.Options{
 		Clock: o.clock, Jobs: o.jobs, MemoryModel: analysis.MemoryModel(o.model), Predict: o.predict,
-		Pairwise: o.pairwise, Stats: o.stats, MaxMemory: o.report.memory.limit(), Progress: p.update,
+		Pairwise: o.pairwise, Stats: o.stats, Progress: p.update,
 	}
+	o.report.memory.bound(&opts)
+	return opts
 }
 
 // analyze analyses a directory, reports, and returns the verdict as a status.
@@ -206,7 +208,7 @@ func (a *app) conclude(ctx context.Context, res *analysis.Result, o reportOption
 	for _, w := range res.Warnings {
 		a.say("warning: %s", w)
 	}
-	interrupted := res.Interrupted
+	interrupted := whyInterrupted(res)
 	res = a.gate(res, &o.gate)
 	a.draw(ctx, res, o)
 	for _, out := range o.outputs {
@@ -218,13 +220,25 @@ func (a *app) conclude(ctx context.Context, res *analysis.Result, o reportOption
 	if err := a.writeGate(res, &o.gate); err != nil {
 		return err
 	}
-	if interrupted {
-		return &statusError{exitFailure, errors.New("interrupted; the report has the findings so far")}
+	if interrupted != "" {
+		return &statusError{exitFailure, errors.New(interrupted + "; the report has the findings so far")}
 	}
 	if status := verdictStatus(res, o.failOn); status != exitOK {
 		return &statusError{status: status}
 	}
 	return nil
+}
+
+// whyInterrupted says why an analysis was ended before it was through; "" if it was
+// not.
+func whyInterrupted(res *analysis.Result) string {
+	switch {
+	case !res.Interrupted:
+		return ""
+	case slices.ContainsFunc(res.Caveats, func(c analysis.Caveat) bool { return c.Kind == analysis.TooLarge }):
+		return "more memory was needed than --max-memory allows"
+	}
+	return "interrupted"
 }
 
 // sayWhere names the verdict and the files that tell more, where all reports go

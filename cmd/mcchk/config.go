@@ -18,6 +18,7 @@ type settingInForce struct {
 	Values []string      `json:"values"`
 	From   config.Source `json:"from"`
 	Where  string        `json:"where,omitempty"`
+	Means  string        `json:"means,omitempty"` // here, of a value that depends on the machine
 	Usage  string        `json:"usage"`
 }
 
@@ -88,9 +89,17 @@ func inForce(c *config.Config, flags *pflag.FlagSet) ([]settingInForce, error) {
 				}
 			}
 		}
-		list = append(list, settingInForce{s.Name, append([]string{}, v.Values...), v.From, v.Where, s.Usage})
+		list = append(list, settingInForce{s.Name, append([]string{}, v.Values...), v.From, v.Where, meaning(s, v), s.Usage})
 	}
 	return list, nil
+}
+
+// meaning says what a value means on this machine; "" where it is the same anywhere.
+func meaning(s config.Setting, v config.Value) string {
+	if s.Kind != config.Bytes || v.String() != config.AutoBytes {
+		return ""
+	}
+	return sizeText(memoryHere(os.Getenv, "/") / 2)
 }
 
 func (a *app) printSettings(c *config.Config, list []settingInForce) error {
@@ -99,6 +108,9 @@ func (a *app) printSettings(c *config.Config, list []settingInForce) error {
 		value := config.Value{Values: s.Values}.String()
 		if value == "" {
 			value = "-"
+		}
+		if s.Means != "" {
+			value += " (" + s.Means + ")"
 		}
 		from := string(s.From)
 		if s.Where != "" {

@@ -144,13 +144,15 @@ func (a *app) lattice(ctx context.Context, dir string, o latticeOptions) error {
 // not rest on.
 func (a *app) analyzed(ctx context.Context, dir string, o foundOptions) (*analysis.Result, error) {
 	progress := a.newProgress()
-	res, err := a.backend.analyze(ctx, dir, analysis.Options{MemoryModel: analysis.MemoryModel(o.model), Predict: o.predict, Progress: progress.update})
+	opts := analysis.Options{MemoryModel: analysis.MemoryModel(o.model), Predict: o.predict, Progress: progress.update}
+	(&bytesValue{}).bound(&opts)
+	res, err := a.backend.analyze(ctx, dir, opts)
 	progress.clear()
 	if err != nil {
 		return nil, err
 	}
-	if res.Interrupted {
-		return nil, ctx.Err()
+	if why := whyInterrupted(res); why != "" {
+		return nil, &statusError{exitFailure, errors.New(why)}
 	}
 	for _, w := range res.Warnings {
 		a.say("warning: %s", w)

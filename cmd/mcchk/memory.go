@@ -1,20 +1,31 @@
 package main
 
 import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
 	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
 
+	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/config"
 )
 
-// bytesValue is a flag that is a size.
+// memoryAuto is the --max-memory that is half of what there is.
+const memoryAuto = config.AutoBytes
+
+// bytesValue is a flag that is a size, or memoryAuto.
 type bytesValue struct {
 	bytes int64
-	text  string
+	text  string // "": memoryAuto
 }
 
 func (v *bytesValue) String() string {
 	if v.text == "" {
-		return "0"
+		return memoryAuto
 	}
 	return v.text
 }
@@ -22,6 +33,10 @@ func (v *bytesValue) String() string {
 func (v *bytesValue) Type() string { return "size" }
 
 func (v *bytesValue) Set(text string) error {
+	if text == memoryAuto {
+		*v = bytesValue{}
+		return nil
+	}
 	n, err := config.ParseBytes(text)
 	if err != nil {
 		return err
@@ -30,10 +45,89 @@ func (v *bytesValue) Set(text string) error {
 	return nil
 }
 
-// limit returns the size, and lets the collector keep to it where there is one.
-func (v *bytesValue) limit() int64 {
-	if v.bytes > 0 {
-		debug.SetMemoryLimit(v.bytes)
+const (
+	// programBytes is about what the program has resident beside what its run-time
+	// system counts: its code, above all.
+	programBytes = 16 << 20
+	// leastMemory is the least that an analysis is held to: with less it would end
+	// before it began.
+	leastMemory = 48 << 20
+)
+
+// bound gives an analysis its limit, and lets the garbage collector keep to it. Of
+// the memory that may be resident, a sixteenth is for what the collector does not see.
+func (v *bytesValue) bound(o *analysis.Options) {
+	limit := v.bytes
+	if v.text == "" {
+		limit = memoryHere(os.Getenv, "/") / 2
 	}
-	return v.bytes
+	if limit == 0 {
+		return
+	}
+	o.MaxMemory, o.Heap = limit, max(limit-limit/16-programBytes, leastMemory)
+	debug.SetMemoryLimit(o.Heap)
+}
+
+// memoryHere returns how much memory there is for this process, bytes: what the
+// machine has, or less where its control group (of version 1 or 2) or Slurm gives
+// it less. 0: nobody knows. root is where /proc and /sys lie.
+func memoryHere(getenv func(string) string, root string) int64 {
+	least := int64(math.MaxInt64)
+	add := func(n int64) {
+		if n > 0 {
+			least = min(least, n)
+		}
+	}
+	read := func(path string) string {
+		text, _ := os.ReadFile(filepath.Join(root, path)) // without one, there is no limit
+		return strings.TrimSpace(string(text))
+	}
+	for line := range strings.Lines(read("proc/meminfo")) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == "MemTotal:" {
+			add(1024 * number(f[1]))
+		}
+	}
+	for line := range strings.Lines(read("proc/self/cgroup")) {
+		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(f) < 3 {
+			continue
+		}
+		// Within a container, a group's path may be that outside of it; then the
+		// mounted root is the group.
+		dir, file := "sys/fs/cgroup", "memory.max"
+		if f[1] != "" {
+			if !slices.Contains(strings.Split(f[1], ","), "memory") {
+				continue
+			}
+			dir, file = "sys/fs/cgroup/memory", "memory.limit_in_bytes"
+		}
+		for at := filepath.Clean("/" + f[2]); ; at = filepath.Dir(at) {
+			add(number(read(filepath.Join(dir, at, file))))
+			if at == "/" {
+				break
+			}
+		}
+	}
+	add(number(getenv("SLURM_MEM_PER_NODE")) << 20) // MiB; 0: all of the node
+	if least == math.MaxInt64 {
+		return 0
+	}
+	return least
+}
+
+// number returns a positive number, and 0 for "max" and whatever else is none.
+func number(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// sizeText words a number of bytes.
+func sizeText(n int64) string {
+	if n >= 10<<30 {
+		return fmt.Sprintf("%d GiB", n>>30)
+	}
+	return fmt.Sprintf("%d MiB", n>>20)
 }

@@ -18,7 +18,9 @@ func (a *app) draw(ctx context.Context, res *analysis.Result, o reportOptions) {
 		return
 	}
 	progress := a.newProgress()
-	pictures, err := a.backend.draw(ctx, res, analysis.Options{Progress: progress.update, MaxMemory: o.memory.limit()})
+	opts := analysis.Options{Progress: progress.update}
+	o.memory.bound(&opts)
+	pictures, err := a.backend.draw(ctx, res, opts)
 	progress.clear()
 	if err != nil {
 		a.say("warning: the HTML report has no drawings of windows and events, because the traces could not be read again: %v", err)

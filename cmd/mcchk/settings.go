@@ -26,7 +26,7 @@ func settings() []config.Setting {
 		{Name: "predict", Kind: config.Bool, Default: "false", Usage: "also warn of accesses that would race if locks were granted in another order"},
 		{Name: "clock", Default: evc.Auto, Choices: evc.Names(), Usage: "clocks that order events"},
 		{Name: "jobs", Kind: config.Count, Default: "0", Usage: "parallel workers of the analysis; 0: one per processor"},
-		{Name: "max-memory", Kind: config.Bytes, Default: "0", Usage: "approximate limit on the memory of an analysis, such as 2GiB; 0: no limit"},
+		{Name: "max-memory", Kind: config.Bytes, Default: memoryAuto, Usage: "most memory that an analysis takes, such as 2GiB; auto: half of what the machine, its control group or Slurm gives; 0: no limit"},
 		{Name: "output", Kind: config.Path, Default: defaultTraceDir, Usage: "directory for the traces of mcchk run"},
 		{Name: "no-sources", Kind: config.Bool, Default: "false", Usage: "mcchk run stores no source text with the traces"},
 		{Name: "timeout", Kind: config.Duration, Default: "0s", Usage: "time after which mcchk run ends the program; 0s: never"},

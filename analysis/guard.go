@@ -1,0 +1,104 @@
+package analysis
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"runtime/metrics"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcchk/mcchk/core"
+)
+
+// What cannot be written to files grows all the same: pending operations,
+// timestamps, findings. So a guard watches what the program has in use, and ends
+// the analysis before that is more than it may be.
+
+const (
+	guardEvery = 5 * time.Millisecond
+	// heapShare is which part of the memory that a program may take its heap may
+	// have in use, in percent. The rest is garbage, the stacks, and the program.
+	heapShare = 75
+	// findingBytes is about what a finding takes that is yet to be named, explained
+	// and reported.
+	findingBytes = 12 << 10
+)
+
+// memoryError is the error of an analysis that needs more memory than it may take.
+type memoryError struct{ limit int64 }
+
+func (e *memoryError) Error() string {
+	return fmt.Sprintf("the analysis needs more memory than the %d MiB that it may take", e.limit>>20)
+}
+
+// guard returns a context that is done when the program has more memory in use
+// than Options.Heap allows, and what ends the watch.
+func (r *run) guard(ctx context.Context) (context.Context, func()) {
+	limit := r.opts.Heap
+	if limit == 0 {
+		return ctx, func() {}
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		tick := time.NewTicker(guardEvery)
+		defer tick.Stop()
+		for {
+			metrics.Read(live)
+			if int64(live[0].Value.Uint64())+r.found.Load()*findingBytes > limit*heapShare/100 {
+				end(&memoryError{limit})
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	})
+	return ctx, func() {
+		end(nil)
+		watch.Wait()
+	}
+}
+
+// held is what an analysis holds of one kind.
+type held struct {
+	n, each   int64 // each: about what one takes, bytes
+	one, many string
+	advice    string
+}
+
+// tooLarge says what took the memory of an analysis that needs more than it may.
+func (r *run) tooLarge(h core.Holdings) Caveat {
+	kinds := []held{
+		{
+			h.Pending, 600, "pending access of an operation", "pending accesses of operations",
+			"complete operations more often in the program, analyse with more memory (--max-memory) or in parts (--shard)",
+		},
+		{
+			h.Separate, 150 + h.StampBytes, "separate region with its timestamp", "separate regions with their timestamps",
+			"let all processes synchronize more often in the program, run it with fewer processes or steps, or analyse with more memory (--max-memory)",
+		},
+		{
+			h.Landmarks, 48, "call that locks, flushes or completes", "calls that lock, flush or complete",
+			"let all processes synchronize more often in the program, run it with fewer steps, or analyse with more memory (--max-memory)",
+		},
+		{
+			h.Accesses, 300, "access", "accesses",
+			"let all processes synchronize more often in the program, analyse with more memory (--max-memory) or in parts (--shard)",
+		},
+		{
+			r.found.Load(), findingBytes, "finding", "findings",
+			"repair what is reported and run the program again, or analyse with more memory (--max-memory) or in parts (--shard)",
+		},
+	}
+	most := slices.MaxFunc(kinds, func(a, b held) int { return cmp.Compare(a.n*a.each, b.n*b.each) })
+	return Caveat{
+		Kind: TooLarge, Count: uint64(most.n),
+		Text: fmt.Sprintf("the analysis ended after %s, because it needs more than the %d MiB of memory that it may take: most of it is for %s. The rest was not analysed; %s",
+			r.howFar(), r.opts.Heap>>20, plural(uint64(most.n), most.one, most.many), most.advice),
+	}
+}
