@@ -54,13 +54,13 @@ type moment struct {
 	startSeg, endSeg int32
 	endRank          int32
 	count            uint32
-	step             uint64 // between two of them, of start and of end
 	start, end       uint64 // of the first
+	step, endStep    uint64 // between two of them
 }
 
 // lastStart and lastEnd are those of the last access.
 func (m *moment) lastStart() uint64 { return m.start + m.step*uint64(m.count-1) }
-func (m *moment) lastEnd() uint64   { return m.end + m.step*uint64(m.count-1) }
+func (m *moment) lastEnd() uint64   { return m.end + m.endStep*uint64(m.count-1) }
 
 // moments are those of accesses to the memory of one process, in the order in
 // which the accesses were completed.
@@ -190,11 +190,11 @@ func (m *moment) extend(t *moment) bool {
 		!m.precedes(t) || m.count == 1<<32-1 {
 		return false
 	}
-	step := t.start - m.lastStart()
-	if step != t.end-m.lastEnd() || m.count > 1 && step != m.step {
+	step, endStep := t.start-m.lastStart(), t.end-m.lastEnd()
+	if m.count > 1 && (step != m.step || endStep != m.endStep) {
 		return false
 	}
-	m.step = step
+	m.step, m.endStep = step, endStep
 	m.count++
 	return true
 }
@@ -347,7 +347,7 @@ func (r *Region) access(m *moment, i uint64, a *Access) {
 	*a = r.shapes[m.shape].access
 	a.Base = m.base
 	a.Start = Point{Rank: a.Rank, Seg: m.startSeg, Pos: m.start + i*m.step}
-	a.End = Point{Rank: m.endRank, Seg: m.endSeg, Pos: m.end + i*m.step}
+	a.End = Point{Rank: m.endRank, Seg: m.endSeg, Pos: m.end + i*m.endStep}
 	a.Bounds = r.Segment(a.Start).Bounds
 }
 
@@ -417,7 +417,7 @@ func (s *Series) Access(i int) *Access {
 func (s *Series) Concurrent(a *Access, from int) (lo, hi int) {
 	r, rank := s.region, s.Like().Rank
 	lo = s.first(&s.near[0], from, func(m *moment, i uint64) bool {
-		end := Point{Rank: m.endRank, Seg: m.endSeg, Pos: m.end + i*m.step}
+		end := Point{Rank: m.endRank, Seg: m.endSeg, Pos: m.end + i*m.endStep}
 		return !r.Before(end, a.Start) && !(a.Gated && r.Before(end, a.Gate))
 	})
 	hi = s.first(&s.near[1], lo, func(m *moment, i uint64) bool {
@@ -463,7 +463,7 @@ func searchFrom(near, n int, is func(int) bool) int {
 func (s *Series) Times(i int, a *Access) {
 	m, k := s.at(i)
 	a.Start = Point{Rank: s.Like().Rank, Seg: m.startSeg, Pos: m.start + k*m.step}
-	a.End = Point{Rank: m.endRank, Seg: m.endSeg, Pos: m.end + k*m.step}
+	a.End = Point{Rank: m.endRank, Seg: m.endSeg, Pos: m.end + k*m.endStep}
 }
 
 // Series returns the accesses of calls to the memory of a process that are not
@@ -649,7 +649,7 @@ func (s *pool) takeMoments(have int) []moment {
 }
 
 const (
-	momentBytes = 56
+	momentBytes = 64
 	mostMoments = 1 << 15 // that there may be room for that is not in use
 )
 

@@ -42,7 +42,7 @@ func (f *spillFile) close() error {
 const (
 	storedStretch = 8 + 8 + 8 + 4 + 4 + 4 + 4 + 4 + 1
 	storedRows    = 8 + 8 + 8 + 8 + 4 + 4 + 2 + 2 + 1 + 1
-	storedMoment  = 6*4 + 4*8
+	storedMoment  = 6*4 + 5*8
 )
 
 // write adds bytes, and returns where they lie.
@@ -142,7 +142,7 @@ func appendMoment(b []byte, m *moment) []byte {
 	for _, v := range [...]uint32{m.shape, m.by, uint32(m.startSeg), uint32(m.endSeg), uint32(m.endRank), m.count} {
 		b = le.AppendUint32(b, v)
 	}
-	for _, v := range [...]uint64{m.base, m.step, m.start, m.end} {
+	for _, v := range [...]uint64{m.base, m.start, m.end, m.step, m.endStep} {
 		b = le.AppendUint64(b, v)
 	}
 	return b
@@ -177,7 +177,7 @@ func (f *spillFile) readSome(w *storedMoments, from, to int, s *Scratch) error {
 		s.chunk = append(s.chunk, moment{
 			shape: le.Uint32(b), by: le.Uint32(b[4:]), startSeg: int32(le.Uint32(b[8:])), endSeg: int32(le.Uint32(b[12:])),
 			endRank: int32(le.Uint32(b[16:])), count: le.Uint32(b[20:]),
-			base: le.Uint64(b[24:]), step: le.Uint64(b[32:]), start: le.Uint64(b[40:]), end: le.Uint64(b[48:]),
+			base: le.Uint64(b[24:]), start: le.Uint64(b[32:]), end: le.Uint64(b[40:]), step: le.Uint64(b[48:]), endStep: le.Uint64(b[56:]),
 		})
 	}
 	return nil
