@@ -2,7 +2,9 @@ package analysis
 
 import (
 	"context"
+	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,6 +24,13 @@ func TestMaxMemory(t *testing.T) {
 	n := min(300, programs(t))
 	for seed := range n {
 		p := oracle.Generate(seed, oracle.Options{Calls: 150, All: seed%4 == 0})
+		// So that windows lie across blocks of memory, which slices are made of.
+		r := rand.New(rand.NewPCG(uint64(seed), 3))
+		base := slices.Clone(p.Base)
+		for i := range base {
+			base[i] += uint64(4096 - r.IntN(600))
+		}
+		p = p.MoveMemory(base)
 		files, err := p.Files()
 		require.NoError(t, err)
 		opts := Options{Clock: []string{evc.Encoded, evc.Vector}[seed%2], Jobs: 1 + int(seed%3), Pairwise: seed%5 == 0, turn: 1 + int(seed%4)}

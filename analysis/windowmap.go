@@ -148,24 +148,22 @@ func (b *mapBuilder) add(r *regions.Region) (err error) {
 			return err
 		}
 	}
-	calls, err := r.AllCalls(&b.scratch)
-	if err != nil {
-		return err
+	return r.EachCall(&b.scratch, b.call)
+}
+
+// call takes what a call accesses.
+func (b *mapBuilder) call(a *regions.Access) {
+	if a.Old || a.Role.Class.Gone() {
+		return
 	}
-	for _, a := range calls {
-		if a.Old || a.Role.Class.Gone() {
-			continue
-		}
-		lo, hi := a.Layout.Bounds(a.Base)
-		target := a.Role.Class == regions.Target
-		exposed := &b.exposed[a.Owner]
-		for _, k := range exposed.overlapping(lo, hi) {
-			if p := &exposed.parts[k]; !target || p.ID == a.Call.Object {
-				b.track(p, a.Owner, a.Rank, a.Kind).addLayout(p, a.Base, a.Layout)
-			}
+	lo, hi := a.Layout.Bounds(a.Base)
+	target := a.Role.Class == regions.Target
+	exposed := &b.exposed[a.Owner]
+	for _, k := range exposed.overlapping(lo, hi) {
+		if p := &exposed.parts[k]; !target || p.ID == a.Call.Object {
+			b.track(p, a.Owner, a.Rank, a.Kind).addLayout(p, a.Base, a.Layout)
 		}
 	}
-	return nil
 }
 
 // stretch takes loads and stores of a process in its own windows.

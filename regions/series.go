@@ -598,26 +598,43 @@ func (r *Region) each(owner int32, slice Slice, s *Scratch, visit func(m *moment
 	return nil
 }
 
-// AllCalls returns what calls access, one by one: Calls, and those of all series,
-// but for what is carried.
+// EachCall visits what calls access, one by one: Calls, and those of all series, but
+// for what is carried. An access of a series is valid until the next one is visited.
+// The error is that of reading what did not fit into memory.
+func (r *Region) EachCall(s *Scratch, visit func(*Access)) error {
+	for _, a := range r.Calls {
+		visit(a)
+	}
+	var room Access
+	for owner := range r.moments {
+		err := r.each(int32(owner), Slice{}, s, func(m *moment, old bool) {
+			for i := range uint64(m.count) {
+				r.fullAccess(m, i, &room)
+				room.Old = old
+				visit(&room)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AllCalls returns what EachCall visits.
 func (r *Region) AllCalls(s *Scratch) ([]*Access, error) {
 	if r.settled == 0 {
 		return r.Calls, nil
 	}
-	all := slices.Clone(r.Calls)
-	for owner := range r.moments {
-		err := r.each(int32(owner), Slice{}, s, func(m *moment, old bool) {
-			for i := range uint64(m.count) {
-				a := r.accessWithCalls(m, i)
-				a.Old = old
-				all = append(all, a)
-			}
-		})
-		if err != nil {
-			return nil, err
+	all := make([]*Access, 0, len(r.Calls)+r.settled)
+	err := r.EachCall(s, func(a *Access) {
+		if len(all) >= len(r.Calls) {
+			b := *a
+			a = &b
 		}
-	}
-	return all, nil
+		all = append(all, a)
+	})
+	return all, err
 }
 
 // CallCount returns the number of accesses of calls, all that are carried included.

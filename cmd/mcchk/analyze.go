@@ -179,12 +179,12 @@ Exit status: 0 nothing found at or above --fail-on, 1 findings, 2 wrong use,
 }
 
 // analysis returns the options of the analysis itself.
-func (o *analyzeOptions) analysis(p *progress) analysis.Options {
+func (o *analyzeOptions) analysis(p *progress, getenv func(string) string) analysis.Options {
 	opts := analysis.Options{
 		Clock: o.clock, Jobs: o.jobs, MemoryModel: analysis.MemoryModel(o.model), Predict: o.predict,
 		Pairwise: o.pairwise, Stats: o.stats, Progress: p.update,
 	}
-	o.report.memory.bound(&opts)
+	o.report.memory.bound(&opts, getenv)
 	return opts
 }
 
@@ -192,7 +192,7 @@ func (o *analyzeOptions) analysis(p *progress) analysis.Options {
 func (a *app) analyze(ctx context.Context, dir string, o analyzeOptions) error {
 	progress := a.newProgress()
 	began := time.Now()
-	res, err := a.backend.analyze(ctx, dir, o.analysis(progress))
+	res, err := a.backend.analyze(ctx, dir, o.analysis(progress, a.getenv))
 	progress.clear()
 	if err != nil {
 		return err

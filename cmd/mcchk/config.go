@@ -38,7 +38,7 @@ above it, and the default.`,
 			if err != nil {
 				return err
 			}
-			list, err := inForce(c, cmd.Flags())
+			list, err := inForce(c, cmd.Flags(), a.getenv)
 			if err != nil {
 				return err
 			}
@@ -74,7 +74,7 @@ above it, and the default.`,
 }
 
 // inForce lists all settings, those on the command line first of all.
-func inForce(c *config.Config, flags *pflag.FlagSet) ([]settingInForce, error) {
+func inForce(c *config.Config, flags *pflag.FlagSet, getenv func(string) string) ([]settingInForce, error) {
 	var list []settingInForce
 	for _, s := range settings() {
 		v := c.Of(s.Name)
@@ -89,17 +89,17 @@ func inForce(c *config.Config, flags *pflag.FlagSet) ([]settingInForce, error) {
 				}
 			}
 		}
-		list = append(list, settingInForce{s.Name, append([]string{}, v.Values...), v.From, v.Where, meaning(s, v), s.Usage})
+		list = append(list, settingInForce{s.Name, append([]string{}, v.Values...), v.From, v.Where, meaning(s, v, getenv), s.Usage})
 	}
 	return list, nil
 }
 
 // meaning says what a value means on this machine; "" where it is the same anywhere.
-func meaning(s config.Setting, v config.Value) string {
+func meaning(s config.Setting, v config.Value, getenv func(string) string) string {
 	if s.Kind != config.Bytes || v.String() != config.AutoBytes {
 		return ""
 	}
-	return sizeText(memoryHere(os.Getenv, "/") / 2)
+	return sizeText(halfOfMemory(getenv))
 }
 
 func (a *app) printSettings(c *config.Config, list []settingInForce) error {

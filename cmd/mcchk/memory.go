@@ -56,10 +56,10 @@ const (
 
 // bound gives an analysis its limit, and lets the garbage collector keep to it. Of
 // the memory that may be resident, a sixteenth is for what the collector does not see.
-func (v *bytesValue) bound(o *analysis.Options) {
+func (v *bytesValue) bound(o *analysis.Options, getenv func(string) string) {
 	limit := v.bytes
 	if v.text == "" {
-		limit = memoryHere(os.Getenv, "/") / 2
+		limit = halfOfMemory(getenv)
 	}
 	if limit == 0 {
 		return
@@ -67,6 +67,9 @@ func (v *bytesValue) bound(o *analysis.Options) {
 	o.MaxMemory, o.Heap = limit, max(limit-limit/16-programBytes, leastMemory)
 	debug.SetMemoryLimit(o.Heap)
 }
+
+// halfOfMemory is what memoryAuto stands for, bytes.
+func halfOfMemory(getenv func(string) string) int64 { return memoryHere(getenv, "/") / 2 }
 
 // memoryHere returns how much memory there is for this process, bytes: what the
 // machine has, or less where its control group (of version 1 or 2) or Slurm gives

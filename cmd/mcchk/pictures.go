@@ -19,7 +19,7 @@ func (a *app) draw(ctx context.Context, res *analysis.Result, o reportOptions) {
 	}
 	progress := a.newProgress()
 	opts := analysis.Options{Progress: progress.update}
-	o.memory.bound(&opts)
+	o.memory.bound(&opts, a.getenv)
 	pictures, err := a.backend.draw(ctx, res, opts)
 	progress.clear()
 	if err != nil {

@@ -83,7 +83,7 @@ func launched(getenv func(string) string) (analysis.Shard, bool) {
 // analyzePart analyses one part and writes what it found.
 func (a *app) analyzePart(ctx context.Context, dir string, s analysis.Shard, path string, o analyzeOptions) error {
 	progress := a.newProgress()
-	p, err := a.backend.analyzePart(ctx, dir, s, o.analysis(progress))
+	p, err := a.backend.analyzePart(ctx, dir, s, o.analysis(progress, a.getenv))
 	progress.clear()
 	if err == nil {
 		p.Version = versionOfParts()

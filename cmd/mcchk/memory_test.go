@@ -1,0 +1,59 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/analysis"
+)
+
+// TestMemoryHere: the least of what machine, control groups and Slurm give is what
+// there is.
+func TestMemoryHere(t *testing.T) {
+	const machine = "MemTotal:        4194304 kB\nMemFree: 1 kB\n"
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		slurm string
+		want  int64
+	}{
+		{name: "nothing is known"},
+		{name: "a machine", files: map[string]string{"proc/meminfo": machine}, want: 4 << 30},
+		{name: "version 2", files: map[string]string{
+			"proc/meminfo": machine, "proc/self/cgroup": "0::/user/job\n",
+			"sys/fs/cgroup/user/job/memory.max": "max\n", "sys/fs/cgroup/user/memory.max": "1073741824\n",
+		}, want: 1 << 30},
+		{name: "version 2, in a container", files: map[string]string{
+			"proc/meminfo": machine, "proc/self/cgroup": "0::/not/here\n", "sys/fs/cgroup/memory.max": "536870912\n",
+		}, want: 512 << 20},
+		{name: "version 1", files: map[string]string{
+			"proc/meminfo": machine, "proc/self/cgroup": "5:cpu:/job\n4:hugetlb,memory:/job\n",
+			"sys/fs/cgroup/memory/job/memory.limit_in_bytes": "268435456\n", "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712\n",
+			"sys/fs/cgroup/memory.max": "1\n",
+		}, want: 256 << 20},
+		{name: "Slurm", files: map[string]string{"proc/meminfo": machine}, slurm: "2000", want: 2000 << 20},
+		{name: "Slurm gives all", files: map[string]string{"proc/meminfo": machine}, slurm: "0", want: 4 << 30},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			for name, text := range c.files {
+				path := filepath.Join(root, name)
+				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+				require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+			}
+			getenv := func(name string) string { return map[string]string{"SLURM_MEM_PER_NODE": c.slurm}[name] }
+			require.Equal(t, c.want, memoryHere(getenv, root))
+		})
+	}
+}
+
+// TestWhyInterrupted: what ended an analysis has its own words.
+func TestWhyInterrupted(t *testing.T) {
+	require.Empty(t, whyInterrupted(&analysis.Result{}))
+	require.Equal(t, "interrupted", whyInterrupted(&analysis.Result{Interrupted: true}))
+	res := &analysis.Result{Interrupted: true, Caveats: []analysis.Caveat{{Kind: analysis.TooLarge}}}
+	require.Equal(t, "more memory was needed than --max-memory allows", whyInterrupted(res))
+}
