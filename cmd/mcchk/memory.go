@@ -68,8 +68,11 @@ func (v *bytesValue) bound(o *analysis.Options, getenv func(string) string) {
 	debug.SetMemoryLimit(o.Heap)
 }
 
-// halfOfMemory is what memoryAuto stands for, bytes.
-func halfOfMemory(getenv func(string) string) int64 { return memoryHere(getenv, "/") / 2 }
+// halfOfMemory is what memoryAuto stands for, bytes: processes that one launcher
+// started on a machine share it.
+func halfOfMemory(getenv func(string) string) int64 {
+	return memoryHere(getenv, "/") / 2 / launchedHere(getenv)
+}
 
 // memoryHere returns how much memory there is for this process, bytes: what the
 // machine has, or less where its control group (of version 1 or 2) or Slurm gives

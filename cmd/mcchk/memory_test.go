@@ -57,3 +57,21 @@ func TestWhyInterrupted(t *testing.T) {
 	res := &analysis.Result{Interrupted: true, Caveats: []analysis.Caveat{{Kind: analysis.TooLarge}}}
 	require.Equal(t, "more memory was needed than --max-memory allows", whyInterrupted(res))
 }
+
+// TestLaunchedHere: processes that a launcher starts on one machine share its memory.
+func TestLaunchedHere(t *testing.T) {
+	for _, c := range []struct {
+		name, value string
+		want        int64
+	}{
+		{"", "", 1},
+		{"OMPI_COMM_WORLD_LOCAL_SIZE", "4", 4},
+		{"MPI_LOCALNRANKS", "3", 3},
+		{"SLURM_STEP_TASKS_PER_NODE", "2", 2},
+		{"SLURM_STEP_TASKS_PER_NODE", "8(x2),4", 8},
+		{"SLURM_STEP_TASKS_PER_NODE", "some", 1},
+	} {
+		getenv := func(name string) string { return map[string]string{c.name: c.value}[name] }
+		require.Equal(t, c.want, launchedHere(getenv), "%s=%s", c.name, c.value)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -60,12 +61,13 @@ func (o *shardOptions) part(getenv func(string) string) (s analysis.Shard, path 
 	return s, "", false, nil
 }
 
-// launchers tell a process which of how many it is. Those of MPI come first:
-// in a Slurm job, their processes see the variables of the job's script too.
-var launchers = [...]struct{ rank, size string }{
-	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-	{"PMI_RANK", "PMI_SIZE"},
-	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}, // not SLURM_NTASKS, which a job's script sees without srun
+// launchers tell a process which of how many it is, and how many of them are on its
+// machine. Those of MPI come first: in a Slurm job, their processes see the variables
+// of the job's script too.
+var launchers = [...]struct{ rank, size, here string }{
+	{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE"},
+	{"PMI_RANK", "PMI_SIZE", "MPI_LOCALNRANKS"},
+	{"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_STEP_TASKS_PER_NODE"}, // not SLURM_NTASKS, which a job's script sees without srun
 }
 
 // launched returns the part of a process that a launcher started.
@@ -78,6 +80,19 @@ func launched(getenv func(string) string) (analysis.Shard, bool) {
 		}
 	}
 	return analysis.Shard{}, false
+}
+
+// launchedHere returns how many processes a launcher started on this machine, this
+// one included; 1 where it does not say so.
+func launchedHere(getenv func(string) string) int64 {
+	for _, l := range launchers {
+		// Slurm has "8(x2),4": tasks of nodes, of which the first stands for all.
+		text, _, _ := strings.Cut(strings.ReplaceAll(getenv(l.here), "(", ","), ",")
+		if n := number(text); n > 0 {
+			return n
+		}
+	}
+	return 1
 }
 
 // analyzePart analyses one part and writes what it found.
