@@ -120,7 +120,7 @@ func (o options) memory(ctx context.Context, out io.Writer, work string) error {
 	if err != nil {
 		return err
 	}
-	lines := [][]string{{"case", "MiB of traces", "wall s", "cpu s", "verdict", "peak MiB", "aim", ""}}
+	lines := [][]string{{"case", "MiB of traces", "wall s", "cpu s", "outcome", "peak MiB", "aim", ""}}
 	for _, c := range memoryCases() {
 		if !match.MatchString(c.title) {
 			continue
@@ -132,14 +132,14 @@ func (o options) memory(ctx context.Context, out io.Writer, work string) error {
 		if err != nil {
 			return err
 		}
-		cost, conclusion, err := c.run(ctx, l.mcchk, dir)
+		cost, outcome, err := c.run(ctx, l.mcchk, dir)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.title, err)
 		}
 		aim, ok := verdict(cost.peak, memoryMiB)
 		lines = append(lines, []string{
 			c.title, fmt.Sprintf("%.0f", float64(size)/mebi), fmt.Sprintf("%.1f", cost.wall), fmt.Sprintf("%.1f", cost.cpu),
-			conclusion, fmt.Sprintf("%.0f", cost.peak), aim, ok,
+			outcome, fmt.Sprintf("%.0f", cost.peak), aim, ok,
 		})
 		if err := os.RemoveAll(dir); err != nil {
 			return err
@@ -171,21 +171,21 @@ func bytesIn(dir string) (size int64, err error) {
 	return size, err
 }
 
-// verdictOf names the verdict by the exit status of mcchk analyze.
-func verdictOf(status int) (string, error) {
+// outcomeOf names what came out by the exit status of mcchk analyze.
+func outcomeOf(status int) (string, error) {
 	switch status {
 	case 0:
 		return "no race found", nil
 	case 1:
 		return "race", nil
 	case 3:
-		return "undecided", nil
+		return "too large", nil
 	}
 	return "", fmt.Errorf("exit status %d", status)
 }
 
 // run analyses the trace.
-func (c *memoryCase) run(ctx context.Context, mcchk, dir string) (cost growthCost, verdict string, err error) {
+func (c *memoryCase) run(ctx context.Context, mcchk, dir string) (cost growthCost, outcome string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, memoryTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, mcchk, "analyze", "--max-memory", memoryLimit, "--format", "json="+os.DevNull, dir)
@@ -195,8 +195,8 @@ func (c *memoryCase) run(ctx context.Context, mcchk, dir string) (cost growthCos
 	if err != nil && !errors.As(err, &exit) || ctx.Err() != nil {
 		return cost, "", fmt.Errorf("%w\n%s", errors.Join(err, ctx.Err()), text)
 	}
-	if verdict, err = verdictOf(cmd.ProcessState.ExitCode()); err != nil {
+	if outcome, err = outcomeOf(cmd.ProcessState.ExitCode()); err != nil {
 		return cost, "", fmt.Errorf("%w\n%s", err, text)
 	}
-	return costOf(cmd.ProcessState, time.Since(began)), verdict, nil
+	return costOf(cmd.ProcessState, time.Since(began)), outcome, nil
 }

@@ -1,9 +1,6 @@
 package report
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -37,82 +34,35 @@ func JSON(w io.Writer, res *analysis.Result) error {
 	for _, d := range res.Caveats {
 		out.Caveats = append(out.Caveats, jsonCaveat{string(d.Kind), list(d.Ranks), d.Count, d.Text})
 	}
-	if err := out.write(w, res); err != nil {
+	findings := longList{"findings", len(res.Findings), func(i int) any { return findingToJSON(&res.Findings[i]) }}
+	lists := []longList{findings}
+	if len(res.Accepted) > 0 {
+		out.Accepted = &[]jsonAccepted{}
+		lists = append(lists, longList{"accepted", len(res.Accepted), func(i int) any {
+			a := &res.Accepted[i]
+			return jsonAccepted{string(a.By), a.Reason, findingToJSON(&a.Finding)}
+		}})
+	}
+	if err := writeLong(w, out, lists...); err != nil {
 		return fmt.Errorf("write JSON report: %w", err)
 	}
 	return nil
 }
 
-// write writes the report, of which all is given but the findings. There may be very
-// many of them, so that they are written one by one.
-func (out *jsonReport) write(w io.Writer, res *analysis.Result) error {
-	b := bufio.NewWriter(w)
-	head, err := indented(out, "")
-	if err != nil {
-		return err
-	}
-	b.Write(bytes.TrimSuffix(head, []byte("[]\n}")))
-	if err := writeList(b, len(res.Findings), func(i int) any { return findingToJSON(&res.Findings[i]) }); err != nil {
-		return err
-	}
-	if len(res.Accepted) > 0 {
-		b.WriteString(",\n  \"accepted\": ")
-		err := writeList(b, len(res.Accepted), func(i int) any {
-			a := &res.Accepted[i]
-			return jsonAccepted{string(a.By), a.Reason, findingToJSON(&a.Finding)}
-		})
-		if err != nil {
-			return err
-		}
-	}
-	b.WriteString("\n}\n")
-	return b.Flush() // has the error of any of the writes
-}
-
-// indented is a value as it stands in the report, behind a prefix in each line but
-// the first.
-func indented(v any, prefix string) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent(prefix, "  ")
-	err := enc.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
-}
-
-// writeList writes a list that is a member of the report.
-func writeList(b *bufio.Writer, n int, element func(int) any) error {
-	const indent = "    "
-	b.WriteByte('[')
-	for i := range n {
-		text, err := indented(element(i), indent)
-		if err != nil {
-			return err
-		}
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString("\n" + indent)
-		b.Write(text)
-	}
-	if n > 0 {
-		b.WriteString("\n  ")
-	}
-	return b.WriteByte(']')
-}
-
 type jsonReport struct {
-	Version   int           `json:"version"`
-	Verdict   string        `json:"verdict"`
-	Directory string        `json:"directory"`
-	Program   string        `json:"program,omitempty"`
-	Library   string        `json:"library,omitempty"`
-	Run       string        `json:"run,omitempty"`
-	Clock     string        `json:"clock,omitempty"`
-	Summary   jsonSummary   `json:"summary"`
-	Basis     jsonBasis     `json:"basis"`
-	Caveats   []jsonCaveat  `json:"doubts"`
-	Findings  []jsonFinding `json:"findings"` // the last; accepted ones come behind it where there are some
+	Version   int          `json:"version"`
+	Verdict   string       `json:"verdict"`
+	Directory string       `json:"directory"`
+	Program   string       `json:"program,omitempty"`
+	Library   string       `json:"library,omitempty"`
+	Run       string       `json:"run,omitempty"`
+	Clock     string       `json:"clock,omitempty"`
+	Summary   jsonSummary  `json:"summary"`
+	Basis     jsonBasis    `json:"basis"`
+	Caveats   []jsonCaveat `json:"doubts"`
+	// The elements of these come later.
+	Findings []jsonFinding   `json:"findings"`
+	Accepted *[]jsonAccepted `json:"accepted,omitempty"`
 }
 
 // jsonAccepted is a finding that does not count.

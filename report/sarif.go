@@ -1,7 +1,6 @@
 package report
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
@@ -48,23 +47,20 @@ func SARIF(w io.Writer, res *analysis.Result, opts Options) error {
 			Level: "warning", Message: sarifMessage{Text: d.Text}, Properties: sarifCaveat{string(d.Kind), list(d.Ranks), d.Count},
 		})
 	}
-	for i := range res.Findings {
-		run.Results = append(run.Results, s.result(&res.Findings[i]))
-	}
-	for i := range res.Accepted {
-		a := &res.Accepted[i]
+	results := longList{"results", len(res.Findings) + len(res.Accepted), func(i int) any {
+		if i < len(res.Findings) {
+			return s.result(&res.Findings[i])
+		}
+		a := &res.Accepted[i-len(res.Findings)]
 		r := s.result(&a.Finding)
 		r.Suppressions = []sarifSuppression{{Kind: "external", Justification: a.Reason}}
 		if a.By == analysis.Baseline {
 			r.BaselineState = "unchanged"
 			r.Suppressions[0].Justification = "known when the baseline was written"
 		}
-		run.Results = append(run.Results, r)
-	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(sarifLog{sarifSchema, sarifVersion, []sarifRun{run}}); err != nil {
+		return r
+	}}
+	if err := writeLong(w, sarifLog{sarifSchema, sarifVersion, []sarifRun{run}}, results); err != nil {
 		return fmt.Errorf("write SARIF report: %w", err)
 	}
 	return nil
