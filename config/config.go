@@ -35,7 +35,7 @@ const (
 	Bool                 // true or false
 	Count                // a whole number from 0
 	Duration             // such as 10m
-	Bytes                // such as 512MiB; 0; AutoBytes
+	Bytes                // such as 512MiB; 0; or the default, which may be a word
 	Formats              // a list of FORMAT or FORMAT=FILE, FORMAT of Choices
 )
 
@@ -70,7 +70,7 @@ func (s *Setting) Check(value string) error {
 			return fmt.Errorf("%q is no length of time, such as 90s or 10m", value)
 		}
 	case Bytes:
-		if value == AutoBytes {
+		if value == s.Default {
 			return nil
 		}
 		_, err := ParseBytes(value)
@@ -93,9 +93,6 @@ func (s *Setting) choose(value string) error {
 	}
 	return fmt.Errorf("%q is none of %s%s", value, strings.Join(s.Choices, ", "), spelling.DidYouMean(value, s.Choices))
 }
-
-// AutoBytes stands for a size that depends on the machine.
-const AutoBytes = "auto"
 
 // Source is where a value comes from.
 type Source string

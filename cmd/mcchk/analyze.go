@@ -35,7 +35,7 @@ type reportOptions struct {
 	formats []string
 	failOn  string
 	gate    gateOptions
-	memory  bytesValue // also for the analysis itself
+	memory  memoryValue // also for the analysis itself
 
 	outputs []output // what formats mean
 }

@@ -96,7 +96,7 @@ func inForce(c *config.Config, flags *pflag.FlagSet, getenv func(string) string)
 
 // meaning says what a value means on this machine; "" where it is the same anywhere.
 func meaning(s config.Setting, v config.Value, getenv func(string) string) string {
-	if s.Kind != config.Bytes || v.String() != config.AutoBytes {
+	if s.Kind != config.Bytes || v.String() != memoryAuto {
 		return ""
 	}
 	return sizeText(halfOfMemory(getenv))

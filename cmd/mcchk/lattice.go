@@ -145,7 +145,7 @@ func (a *app) lattice(ctx context.Context, dir string, o latticeOptions) error {
 func (a *app) analyzed(ctx context.Context, dir string, o foundOptions) (*analysis.Result, error) {
 	progress := a.newProgress()
 	opts := analysis.Options{MemoryModel: analysis.MemoryModel(o.model), Predict: o.predict, Progress: progress.update}
-	(&bytesValue{}).bound(&opts, a.getenv)
+	(&memoryValue{}).bound(&opts, a.getenv)
 	res, err := a.backend.analyze(ctx, dir, opts)
 	progress.clear()
 	if err != nil {

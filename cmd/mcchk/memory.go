@@ -15,37 +15,6 @@ import (
 	"github.com/mcchk/mcchk/config"
 )
 
-// memoryAuto is the --max-memory that is half of what there is.
-const memoryAuto = config.AutoBytes
-
-// bytesValue is a flag that is a size, or memoryAuto.
-type bytesValue struct {
-	bytes int64
-	text  string // "": memoryAuto
-}
-
-func (v *bytesValue) String() string {
-	if v.text == "" {
-		return memoryAuto
-	}
-	return v.text
-}
-
-func (v *bytesValue) Type() string { return "size" }
-
-func (v *bytesValue) Set(text string) error {
-	if text == memoryAuto {
-		*v = bytesValue{}
-		return nil
-	}
-	n, err := config.ParseBytes(text)
-	if err != nil {
-		return err
-	}
-	v.bytes, v.text = n, text
-	return nil
-}
-
 // sizeValue is a flag that is a size; 0 by default.
 type sizeValue struct {
 	bytes int64
@@ -63,6 +32,30 @@ func (v *sizeValue) Set(text string) error {
 	return err
 }
 
+// memoryAuto is the --max-memory that is half of what there is.
+const memoryAuto = "auto"
+
+// memoryValue is a flag that is a size, or memoryAuto: the zero value.
+type memoryValue struct{ size *sizeValue }
+
+func (v *memoryValue) String() string {
+	if v.size == nil {
+		return memoryAuto
+	}
+	return v.size.String()
+}
+
+func (v *memoryValue) Type() string { return "size" }
+
+func (v *memoryValue) Set(text string) error {
+	if text == memoryAuto {
+		v.size = nil
+		return nil
+	}
+	v.size = &sizeValue{}
+	return v.size.Set(text)
+}
+
 const (
 	// programBytes is about what the program has resident beside what its run-time
 	// system counts: its code, above all.
@@ -74,10 +67,10 @@ const (
 
 // bound gives an analysis its limit, and lets the garbage collector keep to it. Of
 // the memory that may be resident, a sixteenth is for what the collector does not see.
-func (v *bytesValue) bound(o *analysis.Options, getenv func(string) string) {
-	limit := v.bytes
-	if v.text == "" {
-		limit = halfOfMemory(getenv)
+func (v *memoryValue) bound(o *analysis.Options, getenv func(string) string) {
+	limit := halfOfMemory(getenv)
+	if v.size != nil {
+		limit = v.size.bytes
 	}
 	if limit == 0 {
 		return

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,4 +75,29 @@ func TestLaunchedHere(t *testing.T) {
 		getenv := func(name string) string { return map[string]string{c.name: c.value}[name] }
 		require.Equal(t, c.want, launchedHere(getenv), "%s=%s", c.name, c.value)
 	}
+}
+
+// TestMemoryValue: what the flag says is what the analysis may take.
+func TestMemoryValue(t *testing.T) {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1))
+	getenv := func(name string) string { return map[string]string{"SLURM_MEM_PER_NODE": "1000"}[name] }
+	for _, c := range []struct {
+		flag         string
+		memory, heap int64
+	}{
+		{"auto", 500 << 20, (500 - 500.0/16 - 16) * (1 << 20)},
+		{"0", 0, 0},
+		{"256MiB", 256 << 20, 224 << 20},
+		{"1MiB", 1 << 20, leastMemory},
+	} {
+		v := memoryValue{size: &sizeValue{}}
+		require.NoError(t, v.Set(c.flag))
+		require.Equal(t, c.flag, v.String())
+		var o analysis.Options
+		v.bound(&o, getenv)
+		require.Equal(t, analysis.Options{MaxMemory: c.memory, Heap: c.heap}, o, c.flag)
+	}
+	v := memoryValue{}
+	require.Equal(t, memoryAuto, v.String())
+	require.Error(t, v.Set("2G"))
 }
