@@ -49,7 +49,7 @@ func (r *run) guard(ctx context.Context) (context.Context, func()) {
 		for {
 			metrics.Read(live)
 			if int64(live[0].Value.Uint64())+r.found.Load()*findingBytes > limit*heapShare/100 {
-				end(&memoryError{limit})
+				end(&memoryError{r.allowed()})
 			}
 			select {
 			case <-ctx.Done():
@@ -63,6 +63,9 @@ func (r *run) guard(ctx context.Context) (context.Context, func()) {
 		watch.Wait()
 	}
 }
+
+// allowed is the limit as whoever set it knows it, bytes.
+func (r *run) allowed() int64 { return cmp.Or(r.opts.MaxMemory, r.opts.Heap) }
 
 // held is what an analysis holds of one kind.
 type held struct {
@@ -99,6 +102,6 @@ func (r *run) tooLarge(h core.Holdings) Caveat {
 	return Caveat{
 		Kind: TooLarge, Count: uint64(most.n),
 		Text: fmt.Sprintf("the analysis ended after %s, because it needs more than the %d MiB of memory that it may take: most of it is for %s. The rest was not analysed; %s",
-			r.howFar(), r.opts.Heap>>20, plural(uint64(most.n), most.one, most.many), most.advice),
+			r.howFar(), r.allowed()>>20, plural(uint64(most.n), most.one, most.many), most.advice),
 	}
 }

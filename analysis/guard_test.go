@@ -19,13 +19,13 @@ func TestHeap(t *testing.T) {
 	_, err := synth.Generate(context.Background(), dir, synth.Config{Pattern: synth.Halo, Ranks: 4, Accesses: 400_000})
 	require.NoError(t, err)
 	runtime.GC() // then what is in use is known
-	res, err := Run(context.Background(), dir, Options{Heap: 1 << 10})
+	res, err := Run(context.Background(), dir, Options{Heap: 1 << 10, MaxMemory: 5 << 20})
 	require.NoError(t, err)
 	require.True(t, res.Interrupted)
 	require.Equal(t, Undecided, res.Verdict)
 	require.Len(t, res.Caveats, 1)
 	require.Equal(t, TooLarge, res.Caveats[0].Kind)
-	require.Contains(t, res.Caveats[0].Text, "because it needs more than the 0 MiB of memory that it may take")
+	require.Contains(t, res.Caveats[0].Text, "because it needs more than the 5 MiB of memory that it may take")
 
 	_, err = RunShard(context.Background(), dir, Shard{1, 2}, Options{Heap: 1 << 10})
 	require.ErrorContains(t, err, "the analysis needs more memory than the 0 MiB that it may take")
