@@ -95,7 +95,7 @@ func (r *run) tooLarge(h core.Holdings) Caveat {
 		},
 		{
 			r.found.Load(), findingBytes, "finding", "findings",
-			"repair what is reported and run the program again, or analyse with more memory (--max-memory) or in parts (--shard)",
+			"fix what is reported and run the program again, or analyse with more memory (--max-memory) or in parts (--shard)",
 		},
 	}
 	most := slices.MaxFunc(kinds, func(a, b held) int { return cmp.Compare(a.n*a.each, b.n*b.each) })

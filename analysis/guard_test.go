@@ -53,7 +53,7 @@ func TestHeapForFindings(t *testing.T) {
 	require.Less(t, len(res.Findings), races)
 	require.Len(t, res.Caveats, 1)
 	require.Contains(t, res.Caveats[0].Text, "most of it is for")
-	require.Contains(t, res.Caveats[0].Text, "findings. The rest was not analysed; repair what is reported")
+	require.Contains(t, res.Caveats[0].Text, "findings. The rest was not analysed; fix what is reported")
 }
 
 // TestTooLarge: the caveat names what takes most, and what helps.

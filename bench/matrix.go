@@ -139,7 +139,7 @@ func matrix() (all []pattern) {
 	return all
 }
 
-// growth is how much more the longer run took.
+// matrixCost is what an analysis took.
 type matrixCost struct{ seconds, bytes float64 }
 
 func (c matrixCost) least(d matrixCost) matrixCost {
@@ -264,8 +264,8 @@ func matrixRun(ctx context.Context, dir string) (matrixCost, error) {
 	case ctx.Err() != nil:
 		return matrixCost{seconds: math.Inf(1)}, nil
 	}
-	for _, d := range res.Caveats {
-		return matrixCost{}, fmt.Errorf("the trace is not understood: %s", d.Text)
+	if len(res.Caveats) > 0 {
+		return matrixCost{}, fmt.Errorf("the trace is not understood: %s", res.Caveats[0].Text)
 	}
 	return matrixCost{seconds: took, bytes: max(1<<20, float64(most)-float64(before))}, nil
 }

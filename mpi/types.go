@@ -79,13 +79,7 @@ func (p *process) flatten(id int64, depth int, filled bool) (*datatype, error) {
 		return nil, fmt.Errorf("datatype %d has more than %d separate blocks", id, maxRuns)
 	}
 	out := &datatype{bytes: bytes, extent: def.Extent}
-	for i, part := range parts {
-		if i == 0 {
-			out.basic, out.size = part.basic, part.size
-		} else if part.basic != out.basic {
-			out.basic, out.size = "", 0
-		}
-	}
+	out.basic, out.size = b.basic()
 	return out, nil
 }
 
@@ -111,6 +105,26 @@ type typeBuilder struct {
 	def   *trace.Type
 	parts []*datatype
 	bad   error
+}
+
+// basic returns the basic type of all that the datatype has, and the bytes of one
+// element of it; "" when there are several. Members of a structure that have no
+// elements do not count.
+func (b *typeBuilder) basic() (name string, size uint64) {
+	var one *datatype
+	for i, part := range b.parts {
+		switch {
+		case b.def.Combiner == trace.Struct && b.int(1+i) == 0:
+		case one == nil:
+			one = part
+		case part.basic != one.basic:
+			return "", 0
+		}
+	}
+	if one == nil {
+		return "", 0
+	}
+	return one.basic, one.size
 }
 
 func (b *typeBuilder) int(i int) int64 {

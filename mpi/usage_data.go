@@ -61,15 +61,19 @@ func (b *opBuilder) unfit(from, to side, atomic bool) string {
 	if from.id == to.id && from.count == to.count && !atomic {
 		return ""
 	}
+	n := b.p.dataBytes(from)
+	if n == 0 {
+		return ""
+	}
 	t, err := b.p.typeOf(from.id)
-	if err != nil || from.count <= 0 {
+	if err != nil {
 		return ""
 	}
 	u, err := b.p.typeOf(to.id)
 	if err != nil {
 		return ""
 	}
-	switch n, room := b.p.dataBytes(from), b.p.dataBytes(to); {
+	switch room := b.p.dataBytes(to); {
 	case n > room:
 		return fmt.Sprintf("the data of the %s are %d bytes, and the %s takes %d", from.name, n, to.name, room)
 	case atomic && t.basic == "":
