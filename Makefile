@@ -99,8 +99,7 @@ install: build ## install to $(DESTDIR)$(PREFIX): the program, manual pages, com
 	install -d $(ROOT)/bin $(ROOT)/share/doc/mcchk/images $(ROOT)/share/man/man1 $(ROOT)/share/bash-completion/completions \
 		$(ROOT)/share/zsh/site-functions $(ROOT)/share/fish/vendor_completions.d
 	install -m 755 $(BIN)/mcchk $(ROOT)/bin/mcchk
-	ln -sf mcchk $(ROOT)/bin/mcchk-cc
-	ln -sf mcchk $(ROOT)/bin/mcchk-cxx
+	for name in cc cxx gcc g++ clang clang++; do ln -sf mcchk $(ROOT)/bin/mcchk-$$name; done
 	install -d $(ROOT)/include
 	install -m 644 tracer/include/mcchk.h $(ROOT)/include/mcchk.h
 	install -m 644 README.md LICENSE docs/*.md docs/*.json $(ROOT)/share/doc/mcchk

@@ -25,7 +25,6 @@ func (r *run) caveats() []Caveat {
 	for _, bad := range r.dir.Bad {
 		out = append(out, Caveat{Kind: CutTrace, Text: fmt.Sprintf("a trace file cannot be read: %v", bad.Err)})
 	}
-	out = append(out, r.cuts()...)
 	return append(out, r.uninstrumented()...)
 }
 
@@ -73,26 +72,38 @@ func (n *namer) caveats(e *evidence) []Caveat {
 	return out
 }
 
-// cuts tells of traces that end before their process did; equal ones together.
-func (r *run) cuts() []Caveat {
-	byReason := map[string][]int{}
-	at := map[string]int64{}
+// cuts tells of traces that end before their process did; those with one reason and
+// one last call together.
+func (r *run) cuts(m *core.Machine) []core.Problem {
+	type key struct{ reason, fn string }
+	var keys []key
+	found := map[key]*core.Problem{}
 	for rank, reader := range r.readers {
 		if reader == nil || !r.streams.over(rank) || reader.Cut() == nil {
 			continue
 		}
-		cut := reader.Cut()
-		byReason[cut.Reason] = append(byReason[cut.Reason], rank)
-		if _, ok := at[cut.Reason]; !ok {
-			at[cut.Reason] = cut.Offset
+		cut, last := reader.Cut(), m.Strand(int32(rank)).LastCall()
+		k := key{reason: cut.Reason}
+		if last != nil {
+			k.fn = last.Fn
 		}
+		p := found[k]
+		if p == nil {
+			p = &core.Problem{
+				Kind: core.Damaged, Rank: int32(rank), Call: last, Text: fmt.Sprintf("the trace of rank %d ends early", rank),
+				Tail: fmt.Sprintf(" (%s; offset %d): the run was analysed up to there", cut.Reason, cut.Offset),
+			}
+			if last != nil {
+				p.Text += ", after " + last.Fn
+			}
+			found[k], keys = p, append(keys, k)
+		}
+		p.Ranks = append(p.Ranks, rank)
+		p.Count++
 	}
-	var out []Caveat
-	for reason, ranks := range byReason {
-		out = append(out, Caveat{
-			Kind: CutTrace, Ranks: ranks, Count: uint64(len(ranks)),
-			Text: fmt.Sprintf("a trace ends early (%s, offset %d of the first): the run was analysed up to there", reason, at[reason]),
-		})
+	out := make([]core.Problem, len(keys))
+	for i, k := range keys {
+		out[i] = *found[k]
 	}
 	return out
 }
@@ -171,6 +182,10 @@ func (n *namer) caveat(p core.Problem) Caveat {
 		d.Text = fmt.Sprintf("%s lost: %s", plural(p.Count, "event was", "events were"), p.Text)
 	case core.Damaged:
 		d.Kind = CutTrace
+		d.Text += where + p.Tail
+		if p.Count > 1 {
+			d.Text += fmt.Sprintf(" (and %d more)", p.Count-1)
+		}
 	case core.Threads:
 		d.Kind = Threads
 		d.Text += "; threads count as ordered the way they ran, so conflicts between them may go unseen"

@@ -61,6 +61,7 @@ func (r *run) gather() (*evidence, error) {
 			}
 		}
 	}
+	e.Problems = append(e.Problems, r.cuts(m)...)
 	e.Caveats = r.caveats()
 	var memory *memoryError
 	switch {

@@ -212,10 +212,10 @@ func (c *Config) readEnv(s *Setting, getenv func(string) string) error {
 
 // UnknownVariables returns those of an environment (NAME=VALUE) that begin like
 // ours and that nobody reads; others names further ones that are known.
-func (c *Config) UnknownVariables(environ, others []string) []string {
+func UnknownVariables(settings []Setting, environ, others []string) []string {
 	known := slices.Clone(others)
-	for i := range c.settings {
-		known = append(known, c.settings[i].Env())
+	for i := range settings {
+		known = append(known, settings[i].Env())
 	}
 	var out []string
 	for _, e := range environ {

@@ -114,9 +114,7 @@ func TestMistakesInTheEnvironment(t *testing.T) {
 }
 
 func TestUnknownVariables(t *testing.T) {
-	c, err := Load(testSettings(), t.TempDir(), environment(nil))
-	require.NoError(t, err)
-	got := c.UnknownVariables([]string{"HOME=/", "MCCHK_JOBS=1", "MCCHK_FAILON=x", "MCCHK_CACHE=/c"}, []string{"MCCHK_CACHE"})
+	got := UnknownVariables(testSettings(), []string{"HOME=/", "MCCHK_JOBS=1", "MCCHK_FAILON=x", "MCCHK_CACHE=/c"}, []string{"MCCHK_CACHE"})
 	require.Equal(t, []string{"MCCHK_FAILON (did you mean MCCHK_FAIL_ON?)"}, got)
 }
 

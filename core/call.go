@@ -205,6 +205,16 @@ func (f *functions) site(site *regions.CallSite) *regions.CallSite {
 	return known
 }
 
+// LastCall returns the last call of the strand that was replayed; where that is one
+// that the tracer records for itself, the last that synchronized. nil: there is none.
+func (s *Strand) LastCall() *regions.CallInfo {
+	c := &s.call
+	if c.Fn == nil || trace.IsNote(c.Fn.Name) {
+		return s.within().Begin
+	}
+	return s.calls.info(&regions.CallSite{Fn: c.Fn.Name, Rank: s.Rank, Stack: c.Stack}, 0)
+}
+
 // replayCall replays the call that was read, as its model says.
 func (s *Strand) replayCall() {
 	c := &s.call

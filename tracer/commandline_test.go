@@ -140,13 +140,16 @@ func TestQuoteWordIsReadBack(t *testing.T) {
 	require.Equal(t, args, splitWords(responseFile(args)))
 }
 
-func TestCompilerName(t *testing.T) {
-	for name, want := range map[string]Language{
-		"mcchk-cc": C, "/usr/bin/mcchk-cc": C, "mcchk-cxx": CXX, "./mcchk-c++": CXX, "mcchk": "", "cc": "",
+func TestCompilerNamed(t *testing.T) {
+	for name, want := range map[string]CompileOptions{
+		"mcchk-cc": {Language: C}, "/usr/bin/mcchk-cc": {Language: C}, "mcchk-cxx": {Language: CXX}, "./mcchk-c++": {Language: CXX},
+		"mcchk-gcc": {Language: C, Compiler: "gcc"}, "mcchk-g++": {Language: CXX, Compiler: "gcc"},
+		"mcchk-clang": {Language: C, Compiler: "clang"}, "bin/mcchk-clang++": {Language: CXX, Compiler: "clang"},
+		"mcchk": {}, "cc": {},
 	} {
-		language, ok := CompilerName(name)
-		require.Equal(t, want, language, name)
-		require.Equal(t, want != "", ok, name)
+		got, ok := CompilerNamed(name)
+		require.Equal(t, want, got, name)
+		require.Equal(t, want.Language != "", ok, name)
 	}
 }
 

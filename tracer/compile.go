@@ -30,17 +30,26 @@ type CompileOptions struct {
 	Stderr   io.Writer
 }
 
-// CompilerName is the name of the program under which mcchk acts as a compiler:
-// build systems that take the compiler as one word call a link or copy of mcchk
-// named "mcchk-cc" or "mcchk-cxx". It reports whether argv0 is such a name.
-func CompilerName(argv0 string) (Language, bool) {
+// CompilerNamed returns what a name of the program stands for under which mcchk acts
+// as a compiler: build systems that take the compiler as one word call a link or copy
+// of mcchk named mcchk-cc or mcchk-cxx, or after the compiler that is to lie underneath,
+// such as mcchk-clang. It reports whether argv0 is such a name.
+func CompilerNamed(argv0 string) (o CompileOptions, ok bool) {
 	switch strings.TrimSuffix(filepath.Base(argv0), ".exe") {
 	case "mcchk-cc":
-		return C, true
+		return CompileOptions{Language: C}, true
 	case "mcchk-cxx", "mcchk-c++":
-		return CXX, true
+		return CompileOptions{Language: CXX}, true
+	case "mcchk-gcc":
+		return CompileOptions{Language: C, Compiler: "gcc"}, true
+	case "mcchk-g++":
+		return CompileOptions{Language: CXX, Compiler: "gcc"}, true
+	case "mcchk-clang":
+		return CompileOptions{Language: C, Compiler: "clang"}, true
+	case "mcchk-clang++":
+		return CompileOptions{Language: CXX, Compiler: "clang"}, true
 	}
-	return "", false
+	return CompileOptions{}, false
 }
 
 // Compile runs the MPI compiler wrapper so that what it compiles and links is

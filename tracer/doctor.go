@@ -152,12 +152,8 @@ func (d *examination) mode(ctx context.Context, t *tools, tc *Toolchain) {
 			"by calls: there is no llvm-link of clang's version %s; inlining is several times faster", major)
 	default:
 		fix := "install clang and llvm-link (Debian: apt install clang llvm) and compile with --compiler clang"
-		if clang, err := t.look("clang"); err == nil {
-			out, _, err := t.output(ctx, "", clang, "-dumpversion")
-			major, _, _ := strings.Cut(strings.TrimSpace(out), ".")
-			if err == nil && findLLVMLink(ctx, t, clang, major) != "" {
-				fix = "compile with --compiler clang (it is installed, with llvm-link)"
-			}
+		if inlines(ctx, t) {
+			fix = "compile with --compiler clang (it is installed, with llvm-link)"
 		}
 		d.add(check, Warning, fix, "by calls, with %s; clang with llvm-link inlines the test, which is several times faster", tc.Compiler())
 	}

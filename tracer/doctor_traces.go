@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -157,9 +158,9 @@ func (d *examination) runRecord(dir string) {
 	case r.Exit == nil:
 		d.add(check, Warning, "wait for its end, or record it again", "it has not ended, or mcchk run was killed: the traces may be cut")
 	case *r.Exit != 0:
-		d.add(check, Warning, "see the program's messages; its traces are usable up to that point", "the program ended with status %d", *r.Exit)
+		d.add(check, Warning, "see the program's messages; its traces are usable up to that point", "the program %v", Exit{*r.Exit, syscall.Signal(r.Signal)})
 	default:
-		d.add(check, OK, "", "the program ended with status 0")
+		d.add(check, OK, "", "the program exited with status 0")
 	}
 }
 

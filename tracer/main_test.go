@@ -14,10 +14,9 @@ const testTimeout = 2 * time.Minute
 // TestMain lets the test binary stand in for the command: a link to it named
 // mcchk-cc or mcchk-cxx is a compiler.
 func TestMain(m *testing.M) {
-	if language, ok := CompilerName(os.Args[0]); ok {
-		code, err := Compile(context.Background(), CompileOptions{
-			Language: language, Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		})
+	if o, ok := CompilerNamed(os.Args[0]); ok {
+		o.Args, o.Stdin, o.Stdout, o.Stderr = os.Args[1:], os.Stdin, os.Stdout, os.Stderr
+		code, err := Compile(context.Background(), o)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "mcchk:", err)
 		}

@@ -38,7 +38,7 @@ const (
 const killDelay = 5 * time.Second
 
 // ErrNoTraces says that a program ended without having written a trace.
-var ErrNoTraces = errors.New("no traces were written: was the program compiled with mcchk cc?")
+var ErrNoTraces = errors.New("no traces were written: was the program compiled with mcchk cc, and did it call MPI_Init, where traces begin?")
 
 // ErrTimeout says that a program was ended because it ran longer than allowed.
 var ErrTimeout = errors.New("the program ran longer than allowed")
@@ -69,42 +69,58 @@ type RunRecord struct {
 	Start   time.Time  `json:"start"`
 	End     *time.Time `json:"end,omitempty"`  // none while the program runs
 	Exit    *int       `json:"exit,omitempty"` // its exit status, 128 + n after signal n
+	// Signal is the signal that ended the command itself, as it ends a launcher; 0: none.
+	Signal int `json:"signal,omitempty"`
+}
+
+// Exit is how a program ended. Of a program under a launcher, it is how the launcher
+// did: its status may stand for a signal that ended a process, and need not.
+type Exit struct {
+	Status int            // 128 + n after signal n
+	Signal syscall.Signal // that ended it; 0: none
+}
+
+// String says how the program ended, as the rest of a sentence.
+func (e Exit) String() string {
+	if e.Signal != 0 {
+		return fmt.Sprintf("was ended by signal %d (%v)", int(e.Signal), e.Signal)
+	}
+	return fmt.Sprintf("exited with status %d", e.Status)
 }
 
 // Run starts a program with a fresh trace directory and waits for it. SIGINT
 // and SIGTERM sent to this process are passed on to it (but not an interrupt
-// typed at a terminal, which reaches it anyway). The exit status is the
-// program's (128 + n when signal n ended it), and valid unless the program could
-// not be started; an error is trouble of the tracing, among them ErrNoTraces and
-// ErrTimeout.
-func Run(ctx context.Context, o RunOptions) (exit int, err error) {
+// typed at a terminal, which reaches it anyway). How the program ended is valid
+// unless it could not be started; an error is trouble of the tracing, among them
+// ErrNoTraces and ErrTimeout.
+func Run(ctx context.Context, o RunOptions) (exit Exit, err error) {
 	if len(o.Command) == 0 {
-		return 1, errors.New("no program to run")
+		return Exit{}, errors.New("no program to run")
 	}
 	t := newTools(o.WorkDir, o.Env)
 	t.stdin, t.stdout, t.stderr = o.Stdin, orDiscard(o.Stdout), orDiscard(o.Stderr)
 	path, err := t.look(o.Command[0])
 	if err != nil {
-		return 127, fmt.Errorf("program to run: %w", err)
+		return Exit{}, fmt.Errorf("program to run: %w", err)
 	}
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
-		return 1, err
+		return Exit{}, err
 	}
 	if err := prepareTraceDir(dir); err != nil {
-		return 1, err
+		return Exit{}, err
 	}
 	var id [16]byte
 	if _, err := rand.Read(id[:]); err != nil {
-		return 1, err
+		return Exit{}, err
 	}
 	workDir, err := filepath.Abs(o.WorkDir)
 	if err != nil {
-		return 1, err
+		return Exit{}, err
 	}
 	record := RunRecord{Command: o.Command, WorkDir: workDir, Run: hex.EncodeToString(id[:]), Version: o.Version, Start: time.Now().UTC()}
 	if err := record.write(dir); err != nil {
-		return 1, err
+		return Exit{}, err
 	}
 	t.env = launcherEnvironment(t, path, o.Command, append(slices.Clone(t.env),
 		envTraceDir+"="+dir, envRunID+"="+record.Run, envMaxTrace+"="+sizeInKiB(o.MaxTrace)))
@@ -115,7 +131,7 @@ func Run(ctx context.Context, o RunOptions) (exit int, err error) {
 		endStragglers(record.Run)
 	}
 	end := time.Now().UTC()
-	record.End, record.Exit = &end, &exit
+	record.End, record.Exit, record.Signal = &end, &exit.Status, int(exit.Signal)
 	if e := record.write(dir); e != nil { // the disk is full, perhaps: the record made before the run stays
 		fmt.Fprintf(t.stderr, "mcchk: how the run ended was not recorded: %v\n", e)
 	}
@@ -243,7 +259,7 @@ func launcherEnvironment(t tools, path string, command, env []string) []string {
 
 // supervise runs a program to its end, passes signals on, and ends it when its
 // time is over or the context is cancelled.
-func supervise(ctx context.Context, t *tools, path string, command []string, timeout time.Duration) (int, error) {
+func supervise(ctx context.Context, t *tools, path string, command []string, timeout time.Duration) (Exit, error) {
 	if timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, timeout, fmt.Errorf("%w (%v)", ErrTimeout, timeout))
@@ -259,7 +275,7 @@ func supervise(ctx context.Context, t *tools, path string, command []string, tim
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	defer signal.Stop(signals)
 	if err := cmd.Start(); err != nil {
-		return 127, fmt.Errorf("program to run: %w", err)
+		return Exit{}, fmt.Errorf("program to run: %w", err)
 	}
 	done := make(chan struct{})
 	defer close(done)
@@ -267,20 +283,20 @@ func supervise(ctx context.Context, t *tools, path string, command []string, tim
 	err := cmd.Wait()
 	status := cmd.ProcessState
 	if ctx.Err() != nil && !status.Success() {
-		return statusOf(status), context.Cause(ctx)
+		return exitOf(status), context.Cause(ctx)
 	}
 	var exitError *exec.ExitError
 	if err != nil && !errors.As(err, &exitError) && !errors.Is(err, exec.ErrWaitDelay) {
-		return statusOf(status), err
+		return exitOf(status), err
 	}
-	return statusOf(status), nil
+	return exitOf(status), nil
 }
 
-func statusOf(p *os.ProcessState) int {
+func exitOf(p *os.ProcessState) Exit {
 	if w, ok := p.Sys().(syscall.WaitStatus); ok && w.Signaled() {
-		return 128 + int(w.Signal())
+		return Exit{Status: 128 + int(w.Signal()), Signal: w.Signal()}
 	}
-	return p.ExitCode()
+	return Exit{Status: p.ExitCode()}
 }
 
 // forward passes signals on until done. A program that is gone needs none. In

@@ -14,7 +14,7 @@ import (
 )
 
 // script runs a shell script in place of a launcher.
-func script(t *testing.T, dir, text string) (int, string, error) {
+func script(t *testing.T, dir, text string) (Exit, string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
@@ -52,20 +52,23 @@ func TestRunTellsTheProgram(t *testing.T) {
 func TestRunExitStatus(t *testing.T) {
 	for name, c := range map[string]struct {
 		script string
-		exit   int
+		exit   Exit
+		text   string
 	}{
-		"success": {"exit 0", 0},
-		"failure": {"exit 7", 7},
-		"signal":  {"kill -KILL $$", 137},
+		"success":           {"exit 0", Exit{}, "exited with status 0"},
+		"failure":           {"exit 7", Exit{Status: 7}, "exited with status 7"},
+		"signal":            {"kill -KILL $$", Exit{137, syscall.SIGKILL}, "was ended by signal 9 (killed)"},
+		"status of a child": {"sh -c 'kill -KILL $$'; exit $?", Exit{Status: 137}, "exited with status 137"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			exit, _, err := script(t, dir, writeTrace+c.script)
 			require.NoError(t, err)
 			require.Equal(t, c.exit, exit)
+			require.Equal(t, c.text, exit.String())
 			record, err := ReadRunRecord(dir)
 			require.NoError(t, err)
-			require.Equal(t, c.exit, *record.Exit)
+			require.Equal(t, c.exit, Exit{*record.Exit, syscall.Signal(record.Signal)})
 		})
 	}
 }
@@ -73,7 +76,7 @@ func TestRunExitStatus(t *testing.T) {
 func TestRunWithoutTraces(t *testing.T) {
 	exit, _, err := script(t, t.TempDir(), "exit 3")
 	require.ErrorIs(t, err, ErrNoTraces)
-	require.Equal(t, 3, exit)
+	require.Equal(t, Exit{Status: 3}, exit)
 }
 
 func TestRunUnknownProgram(t *testing.T) {
@@ -88,7 +91,7 @@ func TestRunUnknownProgram(t *testing.T) {
 func TestRunTimeout(t *testing.T) {
 	exit, err := Run(t.Context(), RunOptions{Dir: t.TempDir(), Command: []string{"sleep", "1000"}, Timeout: 50 * time.Millisecond})
 	require.ErrorIs(t, err, ErrTimeout)
-	require.Equal(t, 128+int(syscall.SIGTERM), exit)
+	require.Equal(t, syscall.SIGTERM, exit.Signal)
 }
 
 func TestRunCancelled(t *testing.T) {
@@ -110,7 +113,7 @@ func TestRunPassesSignalsOn(t *testing.T) {
 	// The program asks its parent, this process, to end.
 	exit, out, err := script(t, dir, writeTrace+`trap 'echo asked to end; exit 5' TERM; kill -TERM $PPID; while :; do :; done`)
 	require.NoError(t, err)
-	require.Equal(t, 5, exit)
+	require.Equal(t, 5, exit.Status)
 	require.Equal(t, "asked to end\n", out)
 }
 

@@ -133,7 +133,7 @@ func newAnalyzeCommand(a *app) *cobra.Command {
 	var o analyzeOptions
 	var shard shardOptions
 	cmd := &cobra.Command{
-		Use:   "analyze DIR",
+		Use:   "analyze [DIR]",
 		Short: "Report the races in recorded traces",
 		Long: `Reports pairs of accesses, in a directory of traces, that conflict and that nothing
 orders. Findings go to standard output, everything else to standard error.
@@ -154,7 +154,7 @@ Exit status: 0 nothing found at or above --fail-on, 1 findings, 2 wrong use,
   mcchk analyze traces --write-baseline baseline.json
   mcchk analyze traces --baseline baseline.json
   srun mcchk analyze traces -o part && mcchk merge part.*`,
-		Args: needs(1, 1, "a directory of traces"),
+		Args: needs(0, 1, "a directory of traces"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {
 				return err
@@ -163,19 +163,38 @@ Exit status: 0 nothing found at or above --fail-on, 1 findings, 2 wrong use,
 			if err != nil {
 				return err
 			}
-			if !ok {
-				return a.analyze(cmd.Context(), args[0], o)
+			if ok {
+				err = refuseForParts(cmd, s)
+			} else {
+				err = a.refuseTerminal(o.report.outputs)
 			}
-			if err := refuseForParts(cmd, s); err != nil {
+			if err != nil {
 				return err
 			}
-			return a.analyzePart(cmd.Context(), args[0], s, path, o)
+			dir, err := a.traceDir(args)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				return a.analyze(cmd.Context(), dir, o)
+			}
+			return a.analyzePart(cmd.Context(), dir, s, path, o)
 		},
 	}
 	o.addFlags(cmd)
 	shard.addFlags(cmd.Flags())
 	registerCompletion(cmd, "shard", fixedWords(shardAuto, shardNone))
 	return cmd
+}
+
+// refuseTerminal refuses to write a page for browsers to a terminal.
+func (a *app) refuseTerminal(outputs []output) error {
+	for _, out := range outputs {
+		if out.format == "html" && out.path == "" && isTerminal(a.out) {
+			return usagef("an HTML report is for a browser: name a file with --format html=FILE")
+		}
+	}
+	return nil
 }
 
 // analysis returns the options of the analysis itself.

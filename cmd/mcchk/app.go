@@ -57,8 +57,8 @@ func usagef(format string, args ...any) error {
 // run executes a command line, argv[0] included, and returns the exit status.
 func (a *app) run(ctx context.Context, argv []string) int {
 	if len(argv) > 0 {
-		if language, ok := tracer.CompilerName(argv[0]); ok {
-			return a.finish(ctx, a.compile(ctx, language, argv[1:]))
+		if named, ok := tracer.CompilerNamed(argv[0]); ok {
+			return a.finish(ctx, a.compile(ctx, named, argv[1:]))
 		}
 		argv = argv[1:]
 	}
@@ -109,6 +109,7 @@ Exit status: 0 nothing found at or above the threshold, 1 findings,
 		Example: `  mcchk cc -O2 -g -o app app.c
   mcchk run -o traces -- mpiexec -n 2 ./app
   mcchk analyze traces`,
+		Version:           versionLine(),
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
@@ -119,10 +120,12 @@ Exit status: 0 nothing found at or above the threshold, 1 findings,
 			if err := checkColor(a.color); err != nil {
 				return err
 			}
+			a.warnOfVariables(cmd)
 			a.started = true
 			return nil
 		},
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)

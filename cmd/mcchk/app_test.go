@@ -74,9 +74,9 @@ func TestInterrupt(t *testing.T) {
 func TestInterruptedProgramIsNotAnalysed(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	a, _, diag := testApp()
-	a.backend.run = func(context.Context, tracer.RunOptions) (int, error) {
+	a.backend.run = func(context.Context, tracer.RunOptions) (tracer.Exit, error) {
 		cancel()
-		return 130, nil
+		return tracer.Exit{Status: 130}, nil
 	}
 	require.Equal(t, exitFailure, a.run(ctx, []string{"mcchk", "run", "--", "app"}))
 	require.Equal(t, "mcchk: interrupted\n", diag.String())
@@ -94,6 +94,8 @@ func TestCompile(t *testing.T) {
 		{"help of the compiler", []string{"mcchk", "cc", "-c", "--help"}, tracer.CompileOptions{Language: tracer.C, Args: []string{"-c", "--help"}}},
 		{"color is no option of ours here", []string{"mcchk", "cc", "--color", "x"}, tracer.CompileOptions{Language: tracer.C, Args: []string{"--color", "x"}}},
 		{"called as mcchk-cc", []string{"/bin/mcchk-cc", "-c", "a.c"}, tracer.CompileOptions{Language: tracer.C, Args: []string{"-c", "a.c"}}},
+		{"called as mcchk-clang++", []string{"mcchk-clang++", "-c", "a.cc"}, tracer.CompileOptions{Language: tracer.CXX, Compiler: "clang", Args: []string{"-c", "a.cc"}}},
+		{"an option beside the name", []string{"mcchk-gcc", "--compiler", "gcc-11", "-c", "a.c"}, tracer.CompileOptions{Language: tracer.C, Compiler: "gcc-11", Args: []string{"-c", "a.c"}}},
 		{"called as mcchk-cxx", []string{"mcchk-cxx", "--version"}, tracer.CompileOptions{Language: tracer.CXX, Args: []string{"--version"}}},
 	}
 	for _, test := range tests {
@@ -176,10 +178,18 @@ func TestColorOn(t *testing.T) {
 	}
 }
 
-func TestEnding(t *testing.T) {
-	require.Equal(t, "exited with status 3", ending(3))
-	require.Contains(t, ending(137), "signal 9")
-	require.Equal(t, "exited with status 255", ending(255))
+// A timeline or a page for browsers is not written to a terminal.
+func TestRefuseTerminal(t *testing.T) {
+	for want, argv := range map[string][]string{
+		"name one with -o":                    {"timeline", recordedTraces("jacobi_halo_right")},
+		"name a file with --format html=FILE": {"analyze", recordedTraces("jacobi_halo_right"), "--format", "html"},
+	} {
+		a, _, diag := testApp()
+		_, a.out = terminal(t)
+		a.backend = realBackend()
+		require.Equal(t, exitUsage, a.run(t.Context(), append([]string{"mcchk"}, argv...)))
+		require.Contains(t, diag.String(), want)
+	}
 }
 
 func TestWrap(t *testing.T) {

@@ -11,7 +11,8 @@ import (
 // backend is what the commands have done by other packages. Tests replace it.
 type backend struct {
 	compile     func(context.Context, tracer.CompileOptions) (int, error)
-	run         func(context.Context, tracer.RunOptions) (int, error)
+	run         func(context.Context, tracer.RunOptions) (tracer.Exit, error)
+	advice      func(ctx context.Context, dir string, command []string, first bool) []string
 	doctor      func(context.Context, tracer.DoctorOptions) ([]tracer.Finding, error)
 	collect     func(ctx context.Context, dir string, o collect.Options) (places int, err error)
 	analyzePart func(ctx context.Context, dir string, s analysis.Shard, o analysis.Options) (*analysis.Partial, error)
@@ -23,6 +24,7 @@ func realBackend() backend {
 	return backend{
 		compile:     tracer.Compile,
 		run:         tracer.Run,
+		advice:      tracer.Advice,
 		doctor:      tracer.Doctor,
 		collect:     collect.Write,
 		analyze:     analysis.Run,

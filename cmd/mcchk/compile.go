@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"strings"
@@ -12,7 +13,8 @@ import (
 
 const compileHelp = `Compiles and links an MPI program with your own MPI compiler so that it can be
 traced. Takes the place of the compiler in builds: make CC="mcchk cc",
-CMAKE_C_COMPILER=mcchk-cc (a link to mcchk under that name).
+CMAKE_C_COMPILER=mcchk-cc (a link to mcchk under that name). The names mcchk-gcc,
+mcchk-g++, mcchk-clang and mcchk-clang++ also say which compiler lies underneath.
 
 Options of mcchk's own come first; everything after them goes to the compiler:
   --mpicc X        the MPI compiler to use (default: $MCCHK_MPICC or
@@ -38,18 +40,19 @@ func newCompileCommand(a *app, language tracer.Language) *cobra.Command {
 			if len(args) == 1 && (args[0] == "--help" || args[0] == "-h") {
 				return cmd.Help()
 			}
-			return a.compile(cmd.Context(), language, args)
+			return a.compile(cmd.Context(), tracer.CompileOptions{Language: language}, args)
 		},
 	}
 }
 
-// compile runs the compiler. The exit status is the compiler's.
-func (a *app) compile(ctx context.Context, language tracer.Language, args []string) error {
+// compile runs the compiler that the name of the command stands for. The exit status is
+// the compiler's.
+func (a *app) compile(ctx context.Context, named tracer.CompileOptions, args []string) error {
 	o, err := compileOptions(args)
 	if err != nil {
 		return err
 	}
-	o.Language = language
+	o.Language, o.Compiler = named.Language, cmp.Or(o.Compiler, named.Compiler)
 	if err := a.compilerSettings(&o); err != nil {
 		return err
 	}

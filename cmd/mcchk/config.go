@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -41,9 +40,6 @@ above it, and the default.`,
 			list, err := inForce(c, cmd.Flags(), a.getenv)
 			if err != nil {
 				return err
-			}
-			for _, name := range c.UnknownVariables(os.Environ(), otherVariables()) {
-				a.say("warning: the environment variable %s means nothing to mcchk", name)
 			}
 			if asJSON {
 				enc := json.NewEncoder(a.out)

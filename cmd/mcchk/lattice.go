@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,10 +62,10 @@ func (o *foundOptions) check() error {
 func (o *latticeOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.IntVar(&o.region, "region", -1, "concurrent region `N`, from 0, as numbered in the JSON report")
-	f.StringVar(&o.finding, "finding", "", "a finding: its `NUMBER`, from 1 in the order of the JSON report, or the beginning of its fingerprint")
+	f.StringVar(&o.finding, "finding", "", "a finding: its `NUMBER`, from 1 in the order of the JSON report, or the beginning of its fingerprint (default 1, without --region)")
 	f.IntVar(&o.around, "around", 5, "with --finding: calls to show before and after the start and the completion of its accesses")
 	f.IntVar(&o.limit, "limit", 2000, "with --region: show at most this many events, the first ones; 0: all")
-	f.StringVar(&o.format, "format", "", "svg, dot (Graphviz) or json (default svg); with --total-order text or json (default text)")
+	f.StringVar(&o.format, "format", "", "svg, dot (Graphviz) or json; with --total-order text or json (default: what the file's name ends with, else svg or text)")
 	f.StringVarP(&o.output, "output", "o", "", "file to write (default standard output)")
 	f.BoolVar(&o.order, "total-order", false, "list all events in one order that is consistent with all dependences")
 	registerCompletion(cmd, "format", fixedWords(latticeSVG, latticeDOT, latticeJSON, latticeText))
@@ -74,7 +75,7 @@ func (o *latticeOptions) addFlags(cmd *cobra.Command) {
 func newLatticeCommand(a *app) *cobra.Command {
 	var o latticeOptions
 	cmd := &cobra.Command{
-		Use:   "lattice DIR (--finding N | --region N)",
+		Use:   "lattice [DIR] [--finding N | --region N]",
 		Short: "Draw what orders the events around a finding, or of a region",
 		Long: `Draws the event lattice of one concurrent region, or of the surroundings of a
 finding: a line for each process with its calls and the accesses of findings, and
@@ -87,14 +88,19 @@ Every prefix of the events, in the order written, is a consistent cut.
 Exit status: 0 drawn, 2 wrong use (including a finding or region that does not
 exist), 3 the traces cannot be read.`,
 		Example: `  mcchk lattice traces --finding 1 -o finding.svg
+  mcchk lattice -o finding.svg
   mcchk lattice traces --region 2 --format dot | dot -Tpdf -o region.pdf
   mcchk lattice traces --region 2 --total-order`,
-		Args: needs(1, 1, "a directory of traces"),
+		Args: needs(0, 1, "a directory of traces"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(cmd); err != nil {
 				return err
 			}
-			return a.lattice(cmd.Context(), args[0], o)
+			dir, err := a.traceDir(args)
+			if err != nil {
+				return err
+			}
+			return a.lattice(cmd.Context(), dir, o)
 		},
 	}
 	o.addFlags(cmd)
@@ -107,12 +113,16 @@ func (o *latticeOptions) check(cmd *cobra.Command) error {
 	if o.order {
 		formats = []string{latticeText, latticeJSON}
 	}
+	if ending := strings.TrimPrefix(filepath.Ext(o.output), "."); o.format == "" && slices.Contains(formats, ending) {
+		o.format = ending
+	}
 	o.format = cmp.Or(o.format, formats[0])
+	if !region && o.finding == "" {
+		o.finding = "1"
+	}
 	switch {
-	case region && o.finding != "":
+	case region && cmd.Flags().Changed("finding"):
 		return usagef("lattice draws a region or a finding: give --region or --finding, not both")
-	case !region && o.finding == "":
-		return usagef("lattice needs --finding N or --region N")
 	case region && o.region < 0:
 		return usagef("--region: %d is negative", o.region)
 	case o.around < 0:

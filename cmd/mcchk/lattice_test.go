@@ -97,7 +97,6 @@ func TestLatticeErrors(t *testing.T) {
 		status int
 		says   string
 	}{
-		"nothing chosen":         {[]string{wrong}, exitUsage, "lattice needs --finding N or --region N"},
 		"both chosen":            {[]string{wrong, "--finding", "1", "--region", "1"}, exitUsage, "not both"},
 		"no such region":         {[]string{wrong, "--region", "99"}, exitUsage, "--region: no such region: 99; there are 8, from 0 to 7"},
 		"a region below 0":       {[]string{wrong, "--region", "-3"}, exitUsage, "--region: -3 is negative"},
@@ -116,6 +115,19 @@ func TestLatticeErrors(t *testing.T) {
 			require.Empty(t, out)
 		})
 	}
+}
+
+// Without a choice it is the first finding, and the file's name says the format.
+func TestLatticeDefaults(t *testing.T) {
+	dir := recordedTraces("jacobi_halo_wrong")
+	_, want, _ := drawn("lattice", dir, "--finding", "1", "--format", "dot")
+	path := filepath.Join(t.TempDir(), "first.dot")
+	status, out, diag := drawn("lattice", dir, "-o", path)
+	require.Equal(t, exitOK, status, diag)
+	require.Empty(t, out)
+	got, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, want, string(got))
 }
 
 // A finding is known by its fingerprint, as the list of findings names it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -60,6 +61,9 @@ Exit status: that of the analysis, but 3 instead of 0 if the program itself fail
 			if err := o.analyze.check(); err != nil {
 				return err
 			}
+			if err := a.refuseTerminal(o.analyze.report.outputs); err != nil && !o.noAnalyze {
+				return err
+			}
 			if o.timeout < 0 {
 				return usagef("--timeout: %v is negative", o.timeout)
 			}
@@ -73,6 +77,8 @@ Exit status: that of the analysis, but 3 instead of 0 if the program itself fail
 
 // runProgram runs, resolves and analyses.
 func (a *app) runProgram(ctx context.Context, command []string, o runOptions) error {
+	_, err := os.Stat(o.dir)
+	first := err != nil
 	exit, err := a.backend.run(ctx, tracer.RunOptions{
 		Dir: o.dir, Command: command, Timeout: o.timeout, MaxTrace: o.maxTrace.bytes, Version: currentVersion().Version,
 		Stdin: a.in, Stdout: a.out, Stderr: a.err,
@@ -86,12 +92,15 @@ func (a *app) runProgram(ctx context.Context, command []string, o runOptions) er
 		a.say("%v; what it recorded is in %s", err, o.dir)
 	case err != nil:
 		return programError(err, exit)
-	case exit != 0:
-		a.say("the program %s", ending(exit))
+	case exit.Status != 0:
+		a.say("the program %v", exit)
 	}
 	_, unresolved := a.backend.collect(ctx, o.dir, collect.Options{NoSources: o.noSources})
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	for _, advice := range a.backend.advice(ctx, o.dir, command, first) {
+		a.say("note: %s", advice)
 	}
 	err = nil
 	if !o.noAnalyze {
@@ -107,26 +116,20 @@ func (a *app) runProgram(ctx context.Context, command []string, o runOptions) er
 	if err != nil {
 		return err
 	}
-	if exit != 0 || timedOut {
+	if exit.Status != 0 || timedOut {
 		// A run that failed is not passed, whatever its traces say.
-		a.say("the traces have no findings, but the program failed, so the exit status is %d", exitFailure)
+		if !o.noAnalyze {
+			a.say("the traces have no findings, but the program failed, so the exit status is %d", exitFailure)
+		}
 		return &statusError{status: exitFailure}
 	}
 	return nil
 }
 
 // programError adds how the program ended to an error of the tracing.
-func programError(err error, exit int) error {
-	if errors.Is(err, tracer.ErrNoTraces) && exit != 0 {
-		return fmt.Errorf("the program %s, and no traces were written: did it start (its messages are above), and was it compiled with mcchk cc?", ending(exit))
+func programError(err error, exit tracer.Exit) error {
+	if errors.Is(err, tracer.ErrNoTraces) && exit.Status != 0 {
+		return fmt.Errorf("the program %v, and no traces were written: did it start (its messages are above), was it compiled with mcchk cc, and did it come to MPI_Init, where traces begin?", exit)
 	}
 	return err
-}
-
-// ending says how a program ended; 128 + n stands for signal n.
-func ending(exit int) string {
-	if exit > 128 && exit < 128+65 {
-		return fmt.Sprintf("was ended by signal %d (or exited with status %d)", exit-128, exit)
-	}
-	return fmt.Sprintf("exited with status %d", exit)
 }

@@ -97,6 +97,35 @@ func (a *app) applySettings(cmd *cobra.Command) error {
 	return nil
 }
 
+// traceDir returns the directory of traces that a command is to read: that of its
+// arguments, else the one that mcchk run writes, which is then named.
+func (a *app) traceDir(args []string) (string, error) {
+	if len(args) > 0 {
+		return args[0], nil
+	}
+	c, err := a.loadSettings()
+	if err != nil {
+		return "", err
+	}
+	dir := c.Of("output").String()
+	if _, err := os.Stat(dir); err != nil {
+		return "", usagef("a directory of traces is missing, and %s, which mcchk run would write, does not exist", dir)
+	}
+	a.say("the traces are those in %s", dir)
+	return dir, nil
+}
+
+// warnOfVariables names variables of the environment that look like settings and are
+// none. Compiler commands say nothing: build systems read what they print.
+func (a *app) warnOfVariables(cmd *cobra.Command) {
+	if cmd.DisableFlagParsing {
+		return
+	}
+	for _, name := range config.UnknownVariables(settings(), os.Environ(), otherVariables()) {
+		a.say("warning: the environment variable %s means nothing to mcchk", name)
+	}
+}
+
 // compilerSettings fills in what neither the command line nor the environment,
 // which the tracer reads itself, says of the compiler.
 func (a *app) compilerSettings(o *tracer.CompileOptions) error {

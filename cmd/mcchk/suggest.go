@@ -13,6 +13,9 @@ import (
 // suggestFlag adds the nearest flag to the message of an unknown one.
 func suggestFlag(cmd *cobra.Command, err error) error {
 	_, name, ok := strings.Cut(err.Error(), "unknown flag: --")
+	if cmd.Name() == "run" && strings.HasPrefix(err.Error(), "unknown ") {
+		err = fmt.Errorf("%w; launcher and program come after --, as in: mcchk run -- mpiexec -n 2 ./app", err)
+	}
 	if !ok {
 		return err
 	}

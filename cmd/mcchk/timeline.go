@@ -13,7 +13,7 @@ func newTimelineCommand(a *app) *cobra.Command {
 	var output string
 	var found foundOptions
 	cmd := &cobra.Command{
-		Use:   "timeline DIR",
+		Use:   "timeline [DIR]",
 		Short: "Write the traces as a timeline for Perfetto or Chrome",
 		Long: `Writes the traces of a run as trace events (JSON), which https://ui.perfetto.dev
 and chrome://tracing display: a process for each rank with its threads; calls and
@@ -25,12 +25,19 @@ Times are the recorded ones. Traces without times, written by hand or by
 
 Exit status: 0 written, 2 wrong use, 3 the traces cannot be read.`,
 		Example: "  mcchk timeline traces -o timeline.json",
-		Args:    needs(1, 1, "a directory of traces"),
+		Args:    needs(0, 1, "a directory of traces"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := found.check(); err != nil {
 				return err
 			}
-			return a.timeline(cmd.Context(), args[0], output, found)
+			if output == "" && isTerminal(a.out) {
+				return usagef("a timeline is a file of many thousand lines, for Perfetto or Chrome: name one with -o")
+			}
+			dir, err := a.traceDir(args)
+			if err != nil {
+				return err
+			}
+			return a.timeline(cmd.Context(), dir, output, found)
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "file to write (default standard output)")

@@ -27,18 +27,23 @@ func newVersionCommand(a *app) *cobra.Command {
 		Short: "Print the version",
 		Args:  needs(0, 0, "nothing"),
 		RunE: func(*cobra.Command, []string) error {
-			v := currentVersion()
 			if asJSON {
 				enc := json.NewEncoder(a.out)
 				enc.SetIndent("", "  ")
-				return enc.Encode(v)
+				return enc.Encode(currentVersion())
 			}
-			_, err := fmt.Fprintf(a.out, "mcchk %s (%s, %s)\n", v.Version, v.Go, v.Platform)
+			_, err := fmt.Fprintln(a.out, versionLine())
 			return err
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// versionLine is what mcchk version and mcchk --version print.
+func versionLine() string {
+	v := currentVersion()
+	return fmt.Sprintf("mcchk %s (%s, %s)", v.Version, v.Go, v.Platform)
 }
 
 func currentVersion() versionInfo {
