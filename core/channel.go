@@ -25,6 +25,7 @@ type Channel struct {
 	open           line[*Match] // that one side has yet to take, in order
 	first          uint64       // the number of the first of these
 	spare          []*Match     // for reuse
+	absent         *Machine     // set where one side has no trace: what that gives counts as given
 }
 
 // Match is one signal and the wait that matches it.
@@ -51,6 +52,9 @@ func (m *Machine) Channel(k ChannelKey) *Channel {
 	c := m.registry.channels[k]
 	if c == nil {
 		c = &Channel{key: k, first: 1}
+		if m.Absent(k.From) || m.Absent(k.To) {
+			c.absent = m
+		}
 		m.registry.channels[k] = c
 	}
 	*recent = c
@@ -75,7 +79,13 @@ func (c *Channel) Peek() *Match { return c.look(c.received + 1) }
 // take gives the n-th match to one of its two sides.
 func (c *Channel) take(n uint64) *Match {
 	x := c.look(n)
-	if x.sides++; x.sides == 2 {
+	x.sides++
+	if c.absent != nil {
+		x.sides = 2
+		c.absent.Announce(&x.Forth)
+		c.absent.Announce(&x.Back)
+	}
+	if x.sides == 2 {
 		// Both sides take all before it first, so that it is the first.
 		c.open.take()
 		c.first++

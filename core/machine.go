@@ -22,6 +22,7 @@ package core
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"maps"
 	"math"
@@ -40,6 +41,7 @@ type Machine struct {
 	clock   evc.Clock // of the present phase
 	index   int       // of the present concurrent region
 	strands []*Strand
+	absent  []int32         // strands without a trace
 	queue   line[*Strand] // that can go on, each at most once
 
 	store    *regions.Storage // of accesses
@@ -131,6 +133,9 @@ func NewMachine(streams []Stream, opts Options, models ...Model) (*Machine, erro
 	m.pending.machine = m
 	for i, s := range streams {
 		m.strands = append(m.strands, newStrand(m, i, s))
+		if s == nil {
+			m.absent = append(m.absent, int32(i))
+		}
 	}
 	for _, model := range models {
 		model.Attach(m)
@@ -141,6 +146,22 @@ func NewMachine(streams []Stream, opts Options, models ...Model) (*Machine, erro
 
 // Strands returns the number of strands: world ranks are below it.
 func (m *Machine) Strands() int { return len(m.strands) }
+
+// Absent reports whether there is no trace of a process. What it did is not known: the
+// others meet without it, and what it gave them counts as given, and as ordering
+// nobody. So order between processes is not known for certain (MayOrder).
+func (m *Machine) Absent(rank int32) bool { return slices.Contains(m.absent, rank) }
+
+// Present returns how many of some processes have a trace.
+func (m *Machine) Present(ranks []int32) int {
+	n := len(ranks)
+	for _, r := range m.absent {
+		if slices.Contains(ranks, r) {
+			n--
+		}
+	}
+	return n
+}
 
 // Strand returns the strand of a process.
 func (m *Machine) Strand(rank int32) *Strand { return m.strands[rank] }
@@ -165,16 +186,19 @@ func (m *Machine) Stats() Stats {
 
 // MayOrder names the calls met so far that may have ordered processes without
 // the Machine knowing: those that are not understood, and those that need not
-// synchronise. Sorted.
+// synchronise; and processes without a trace. Sorted.
 func (m *Machine) MayOrder() []string {
-	names := maps.Clone(m.problems.mayOrder)
+	names := map[string]bool{}
+	maps.Copy(names, m.problems.mayOrder)
 	for _, p := range m.Problems() {
 		if p.MayOrder {
-			if names == nil {
-				names = map[string]bool{}
-			}
 			names[p.Fn] = true
 		}
+	}
+	if n := len(m.absent); n == 1 {
+		names[fmt.Sprintf("rank %d (of which there is no trace)", m.absent[0])] = true
+	} else if n > 1 {
+		names[fmt.Sprintf("%d processes (of which there is no trace)", n)] = true
 	}
 	return slices.Sorted(maps.Keys(names))
 }
@@ -218,7 +242,7 @@ func (m *Machine) Next(ctx context.Context) (*regions.Region, error) {
 		if r != nil || err != nil {
 			return r, err
 		}
-		if m.ending.arrived == len(m.strands) {
+		if m.ending.arrived > 0 && m.ending.arrived == len(m.strands)-len(m.absent) {
 			return m.endRegion(false), nil
 		}
 		if m.ending.arrived == 0 && m.allEnded() {
@@ -265,13 +289,19 @@ func (m *Machine) allEnded() bool {
 // there was one.
 func (m *Machine) releaseSoft() bool {
 	for _, s := range m.strands {
-		if s.state == waiting && s.sync.waits[0].Soft {
-			s.sync.waits[0].On.forsake(s)
-			s.sync.waits = s.sync.waits[1:]
-			s.state = running
-			m.queue.add(s)
+		if s.state != waiting || !s.sync.waits[0].Soft {
+			continue
+		}
+		on := s.sync.waits[0].On
+		if len(m.absent) > 0 { // others that wait for it would wait in vain too
+			m.Announce(on)
 			return true
 		}
+		on.forsake(s)
+		s.sync.waits = s.sync.waits[1:]
+		s.state = running
+		m.queue.add(s)
+		return true
 	}
 	return false
 }

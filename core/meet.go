@@ -78,11 +78,14 @@ type side struct {
 	full    Signal   // given when all have arrived
 }
 
-func (g *gathering) from(rank int32) *Signal {
+func (g *gathering) from(m *Machine, rank int32) *Signal {
 	s := g.each[rank]
 	if s == nil {
 		s = &Signal{}
 		g.each[rank] = s
+		if m.Absent(rank) {
+			m.Announce(s)
+		}
 	}
 	return s
 }
@@ -104,20 +107,23 @@ func (s *Strand) Join(c *Call, at Meeting) (signals []*Signal, waits []Wait, don
 	if at.Dir.meets() {
 		own.met = m.watch.meet(own.met, s.Rank)
 	}
-	if own.arrived++; own.arrived == len(g.Local) {
+	if own.arrived++; own.arrived == m.Present(g.Local) {
 		own.full.mark = own.met
 		m.give(&own.full, own.joined)
 	}
-	signals, waits = coll.ordering(s.Rank, &at)
+	if g.Two() && m.Present(g.Remote) == 0 {
+		m.Announce(&coll.sides[1-g.Side].full)
+	}
+	signals, waits = coll.ordering(m, s.Rank, &at)
 	return signals, waits, func() {
-		if coll.left++; coll.left == g.Size() {
+		if coll.left++; coll.left == m.Present(g.Local)+m.Present(g.Remote) {
 			delete(m.registry.meetings, at.Key)
 		}
 	}
 }
 
 // ordering returns what a member gives and waits for.
-func (g *gathering) ordering(rank int32, at *Meeting) (signals []*Signal, waits []Wait) {
+func (g *gathering) ordering(m *Machine, rank int32, at *Meeting) (signals []*Signal, waits []Wait) {
 	what := func() string { return fmt.Sprintf("for the other processes to call %s", g.fn) }
 	await := func(s *Signal) { waits = append(waits, Wait{On: s, What: what}) }
 	own, other := &g.sides[at.Group.Side], &g.sides[at.Group.Side]
@@ -135,27 +141,27 @@ func (g *gathering) ordering(rank int32, at *Meeting) (signals []*Signal, waits 
 	case OneToAll:
 		switch at.Root {
 		case rank:
-			signals = []*Signal{g.from(rank)}
+			signals = []*Signal{g.from(m, rank)}
 		case NoRoot:
 		default:
-			await(g.from(at.Root))
+			await(g.from(m, at.Root))
 		}
 	case AllToOne:
 		if at.Root == rank {
 			await(&other.full)
 		}
 	case Prefix:
-		signals = []*Signal{g.from(rank)}
+		signals = []*Signal{g.from(m, rank)}
 		for _, r := range at.Group.Local {
 			if r == rank {
 				break
 			}
-			await(g.from(r))
+			await(g.from(m, r))
 		}
 	case Neighbours:
-		signals = []*Signal{g.from(rank)}
+		signals = []*Signal{g.from(m, rank)}
 		for _, r := range at.Sources {
-			await(g.from(r))
+			await(g.from(m, r))
 		}
 	}
 	return signals, waits

@@ -126,7 +126,7 @@ func (m *Model) oneSided(p *process, c *core.Call, r *entry) *operation {
 		return nil
 	}
 	target := e.win.target(rank)
-	if target < 0 || !e.win.known[target] {
+	if target < 0 || !e.win.known[target] && !m.Absent(e.win.members[target]) {
 		p.NotUnderstood(c, fmt.Sprintf("target rank %d has no memory in the window", rank))
 		return nil
 	}
@@ -271,6 +271,9 @@ func (b *opBuilder) target(role operationRole) error {
 		return err
 	}
 	w, i := b.e.win, b.op.target
+	if !w.known[i] { // its process has no trace
+		return nil
+	}
 	a := b.m.NewAccess()
 	*a = regions.Access{
 		Owner: w.members[i], Rank: b.p.Rank, Kind: role.kind, Role: role.role, Layout: layout, Call: b.info,

@@ -113,7 +113,7 @@ func (m *Model) inOrder(p *process, c *core.Call, key core.MeetKey, g *core.Grou
 	if s := p.Thread(); !slices.Contains(p.order.callers, s) {
 		p.order.callers = append(p.order.callers, s)
 	}
-	if g.Size() == 1 {
+	if m.Present(g.Local)+m.Present(g.Remote) == 1 {
 		return
 	}
 	own := orderedCall{key: key, fn: c.Fn.Name, root: noRank, call: p.Info(c), members: g}
@@ -129,7 +129,7 @@ func (m *Model) inOrder(p *process, c *core.Call, key core.MeetKey, g *core.Grou
 	}
 	first := m.order.open.find(key)
 	if first == nil {
-		own.left = g.Size() - 1
+		own.left = m.Present(g.Local) + m.Present(g.Remote) - 1
 		m.order.open.add(&own)
 		return
 	}

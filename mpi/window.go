@@ -165,8 +165,9 @@ func (ws *windows) add(id int64, g *core.Group) *window {
 	return w
 }
 
-func (ws *windows) free(w *window) {
-	if w.freed++; w.freed == len(w.members) {
+func (m *Model) freed(w *window) {
+	ws := &m.windows
+	if w.freed++; w.freed == m.Present(w.members) {
 		delete(ws.byID, w.ID)
 		ws.gone = append(ws.gone, w)
 	}
@@ -351,6 +352,6 @@ func doWinFree(m *Model, p *process, c *core.Call, _ *entry) {
 		p.epochsOn.last = nil
 		p.exposed.Remove(&e.part.Entry)
 		p.DropAliases(id)
-		m.windows.free(e.win)
+		m.freed(e.win)
 	})
 }
