@@ -25,6 +25,7 @@ import (
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/symbols"
 	"github.com/mcchk/mcchk/trace"
 )
 
@@ -48,7 +49,10 @@ type Options struct {
 	// Heap is how many bytes the whole program may take; 0: no limit. The analysis
 	// ends before it has more in use, with what it found by then and a caveat of kind
 	// TooLarge. debug.SetMemoryLimit should be told the same.
-	Heap        int64
+	Heap int64
+	// Layers say which frames of call stacks are not the application's: reports
+	// do not point at them.
+	Layers      symbols.Layers
 	phase, turn int // of core.Options, for tests
 	part        regions.Part
 	// Progress, if set, is called now and then from the goroutine of Run.
@@ -186,7 +190,7 @@ func (r *run) result() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, err := newNamer(r.dir, r.readers)
+	n, err := r.newNamer()
 	if err != nil {
 		e.Warnings = append(e.Warnings, err.Error())
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/symbols"
 )
 
 // evidence is what an analysis has found, in the terms of the traces: all that
@@ -17,6 +18,7 @@ type evidence struct {
 	Clock     string
 	Program   string
 	Library   string
+	Layers    symbols.Layers // as the places were marked
 	Basis     Basis
 	Groups    []conflicts.Group
 	Predicted []conflicts.Group // errors when the order of locks is left out
@@ -46,6 +48,7 @@ func (r *run) gather() (*evidence, error) {
 		Directory: r.dir.Path,
 		Run:       hex.EncodeToString(r.dir.Run[:]),
 		Clock:     r.opts.Clock,
+		Layers:    r.opts.Layers,
 		Program:   r.info("program"),
 		Library:   r.info("mpi.library"),
 		Basis:     r.basis(m),
@@ -83,13 +86,14 @@ func (e *evidence) conclude(n *namer) *Result {
 		Library:   e.Library,
 		Basis:     e.Basis,
 		Warnings:  e.Warnings,
+		Layers:    e.Layers,
 	}
 	n.unknown = e.MayOrder
-	res.Findings = n.findings(e.Groups, e.Usages)
+	all := n.findings(e.Groups, e.Usages)
 	if len(e.Predicted) > 0 {
-		res.Findings = append(res.Findings, n.predicted(e.Predicted, res.Findings)...)
-		sortFindings(res.Findings)
+		all = append(all, n.predicted(e.Predicted, all)...)
 	}
+	res.Findings = sorted(all)
 	res.Caveats = n.caveats(e)
 	res.Verdict = VerdictOn(res)
 	return res

@@ -13,23 +13,46 @@ import (
 	"github.com/mcchk/mcchk/symbols"
 )
 
-// findingKey is what makes two groups one finding: the rule, and the source
-// places and kinds of both accesses.
+// findingKey is what makes two groups one finding: the rule, and of both accesses
+// what they are, their call paths and where their windows were made.
 type findingKey struct {
 	rule          string
 	first, second sideKey
 }
 
+// compare sorts by place, then by rule, then by call path.
+func (k *findingKey) compare(l *findingKey) int {
+	return cmp.Or(
+		k.first.comparePlace(&l.first), k.second.comparePlace(&l.second), cmp.Compare(k.rule, l.rule),
+		k.first.comparePath(&l.first), k.second.comparePath(&l.second),
+	)
+}
+
 type sideKey struct {
-	file string
+	file string // where a report points at
 	line int
 	addr uint64 // where there is no line
 	role string
 	call string
+	path string // symbols.Path of the access, as a text
+	made string // the same of the call that made its window
 }
 
-func keyOf(s *conflicts.Side) sideKey {
-	k := sideKey{role: s.Role, call: s.Call}
+func (k *sideKey) compare(l *sideKey) int { return cmp.Or(k.comparePlace(l), k.comparePath(l)) }
+
+func (k *sideKey) comparePlace(l *sideKey) int {
+	return cmp.Or(
+		cmp.Compare(k.file, l.file), cmp.Compare(k.line, l.line), cmp.Compare(k.addr, l.addr),
+		cmp.Compare(k.role, l.role), cmp.Compare(k.call, l.call),
+	)
+}
+
+func (k *sideKey) comparePath(l *sideKey) int {
+	return cmp.Or(cmp.Compare(k.path, l.path), cmp.Compare(k.made, l.made))
+}
+
+func (n *namer) keyOf(s *conflicts.Side) sideKey {
+	k := sideKey{role: s.Role, call: s.Call, path: n.path(s.Stack), made: n.path(s.Made.Stack)}
 	if f, ok := symbols.Here(s.Stack); ok {
 		k.file, k.line = f.File, f.Line
 		if f.File == "" {
@@ -39,11 +62,14 @@ func keyOf(s *conflicts.Side) sideKey {
 	return k
 }
 
-func (k sideKey) compare(l sideKey) int {
-	return cmp.Or(
-		cmp.Compare(k.file, l.file), cmp.Compare(k.line, l.line), cmp.Compare(k.addr, l.addr),
-		cmp.Compare(k.role, l.role), cmp.Compare(k.call, l.call),
-	)
+func (n *namer) keyOfFinding(f *conflicts.Finding) findingKey {
+	return findingKey{f.Rule, n.keyOf(&f.First), n.keyOf(&f.Second)}
+}
+
+// found is a finding with what tells it from others.
+type found struct {
+	conflicts.Finding
+	key findingKey
 }
 
 // entry is a finding that grows.
@@ -53,14 +79,14 @@ type entry struct {
 	ranks   map[int]bool
 }
 
-// findings turns groups and usage errors into findings, joined by source place
-// and sorted.
-func (n *namer) findings(groups []conflicts.Group, usages []core.Usage) []conflicts.Finding {
+// findings turns groups and usage errors into findings, in no order: those of
+// the same call paths are one.
+func (n *namer) findings(groups []conflicts.Group, usages []core.Usage) []found {
 	entries := map[findingKey]*entry{}
 	for i := range groups {
 		g := &groups[i]
 		f := n.finding(g)
-		key := findingKey{g.Rule, keyOf(&f.First), keyOf(&f.Second)}
+		key := n.keyOfFinding(&f)
 		e := entries[key]
 		switch {
 		case e == nil:
@@ -79,29 +105,28 @@ func (n *namer) findings(groups []conflicts.Group, usages []core.Usage) []confli
 		}
 	}
 	n.addUsages(entries, usages)
-	out := make([]conflicts.Finding, 0, len(entries))
-	for _, e := range entries {
+	out := make([]found, 0, len(entries))
+	for key, e := range entries {
 		for r := range e.ranks {
 			e.finding.Ranks = append(e.finding.Ranks, r)
 		}
 		slices.Sort(e.finding.Ranks)
-		out = append(out, e.finding)
+		out = append(out, found{e.finding, key})
 	}
 	out = dropCovered(out)
 	if len(n.unknown) > 0 {
 		for i := range out {
-			n.weaken(&out[i])
+			n.weaken(&out[i].Finding)
 		}
 	}
-	sortFindings(out)
 	return out
 }
 
 // dropCovered drops findings of rules that yield to another one, where the same
-// two places are in an error of that.
-func dropCovered(fs []conflicts.Finding) []conflicts.Finding {
-	covered := map[placePair]int{}
-	yields := func(f *conflicts.Finding) int {
+// two call paths are in an error of that.
+func dropCovered(fs []found) []found {
+	covered := map[pathPair]int{}
+	yields := func(f *found) int {
 		rule, _ := models.Lookup(f.Rule)
 		return rule.Yields
 	}
@@ -110,25 +135,26 @@ func dropCovered(fs []conflicts.Finding) []conflicts.Finding {
 		if f.Severity != conflicts.Error || f.Class == conflicts.Usage {
 			continue
 		}
-		least, ok := covered[placesOf(f)]
+		pair := f.key.pair()
+		least, ok := covered[pair]
 		if y := yields(f); !ok || y < least {
-			covered[placesOf(f)] = y
+			covered[pair] = y
 		}
 	}
-	return slices.DeleteFunc(fs, func(f conflicts.Finding) bool {
-		least, ok := covered[placesOf(&f)]
+	return slices.DeleteFunc(fs, func(f found) bool {
+		least, ok := covered[f.key.pair()]
 		return ok && least < yields(&f)
 	})
 }
 
-// sortFindings sorts by place, then by rule.
-func sortFindings(fs []conflicts.Finding) {
-	slices.SortFunc(fs, func(a, b conflicts.Finding) int {
-		return cmp.Or(
-			keyOf(&a.First).compare(keyOf(&b.First)), keyOf(&a.Second).compare(keyOf(&b.Second)),
-			cmp.Compare(a.Rule, b.Rule),
-		)
-	})
+// sorted returns findings by place, rule and call path.
+func sorted(fs []found) []conflicts.Finding {
+	slices.SortFunc(fs, func(a, b found) int { return a.key.compare(&b.key) })
+	out := make([]conflicts.Finding, len(fs))
+	for i := range fs {
+		out[i] = fs[i].Finding
+	}
+	return out
 }
 
 // weaken makes an error between two processes a warning when calls that are not
@@ -177,7 +203,7 @@ func (n *namer) finding(g *conflicts.Group) conflicts.Finding {
 	if g.Rule == conflicts.RuleMemoryGone {
 		f.Class = conflicts.Usage
 	}
-	if swapped(&f) {
+	if n.swapped(&f) {
 		f.First, f.Second = f.Second, f.First
 		f.Began = [...]int{0, 2, 1}[f.Began]
 	}
@@ -197,10 +223,10 @@ func (n *namer) object(w *regions.Object) string {
 	return name
 }
 
-// swapped puts the sides of a finding in an order that depends on the source
-// places alone: one-sided operations first, then by place. So the same pair of
-// lines is one finding whatever the ranks.
-func swapped(f *conflicts.Finding) bool {
+// swapped puts the sides of a finding in an order that depends on the call paths
+// alone: one-sided operations first, then by place. So the same pair of paths is
+// one finding whatever the ranks.
+func (n *namer) swapped(f *conflicts.Finding) bool {
 	if f.Rule == conflicts.RuleMemoryGone {
 		return f.First.Class.Gone()
 	}
@@ -208,7 +234,8 @@ func swapped(f *conflicts.Finding) bool {
 	if a != b {
 		return a
 	}
-	return keyOf(&f.First).compare(keyOf(&f.Second)) > 0
+	x, y := n.keyOf(&f.First), n.keyOf(&f.Second)
+	return x.compare(&y) > 0
 }
 
 func (n *namer) side(site conflicts.Site, t *conflicts.Touch) conflicts.Side {
@@ -219,6 +246,7 @@ func (n *namer) side(site conflicts.Site, t *conflicts.Touch) conflicts.Side {
 		Epoch:   t.Call.Mode,
 		Started: n.syncPoint(t.Started),
 		Next:    n.syncPoint(t.Next),
+		Made:    n.syncPoint(t.Made),
 		Done:    n.syncPoint(t.Done),
 		Heard:   n.syncPoint(t.Heard),
 		Pending: t.Spans,

@@ -24,8 +24,8 @@ var ErrRegion = errors.New("no such region")
 // written by others for example, has an empty lattice.
 //
 // Errors are those of Run but for its options, and the context's.
-func Neighbourhoods(ctx context.Context, dir string, findings []conflicts.Finding, around int) ([]*lattice.Lattice, error) {
-	r, err := start(ctx, dir, Options{})
+func Neighbourhoods(ctx context.Context, dir string, layers symbols.Layers, findings []conflicts.Finding, around int) ([]*lattice.Lattice, error) {
+	r, err := start(ctx, dir, Options{Layers: layers})
 	if err != nil {
 		return nil, err
 	}
@@ -42,8 +42,8 @@ func Neighbourhoods(ctx context.Context, dir string, findings []conflicts.Findin
 // Access.Finding counts as the list does. Of more than limit events the first
 // are kept (0: no limit). An error wraps ErrRegion when there is no such region;
 // others are those of Neighbourhoods.
-func RegionLattice(ctx context.Context, dir string, region int, findings []conflicts.Finding, limit int) (*lattice.Lattice, error) {
-	r, err := start(ctx, dir, Options{})
+func RegionLattice(ctx context.Context, dir string, layers symbols.Layers, region int, findings []conflicts.Finding, limit int) (*lattice.Lattice, error) {
+	r, err := start(ctx, dir, Options{Layers: layers})
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (r *run) watch(o core.Observer, done func() bool) (int, error) {
 
 // places names stacks for a lattice.
 func (r *run) places() lattice.Places {
-	n, _ := newNamer(r.dir, r.readers) // Run has warned of what cannot be read
+	n, _ := r.newNamer() // Run has warned of what cannot be read
 	return func(rank int, stack uint32) lattice.Place { return placeOf(n.stack(int32(rank), stack)) }
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
+	"strings"
 
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/symbols"
@@ -16,9 +17,11 @@ import (
 type namer struct {
 	readers  []*trace.Reader // by rank; none where all stacks are known
 	resolver *symbols.Resolver
+	layers   symbols.Layers
 	stacks   map[stackKey][]symbols.Frame
-	unknown  []string // functions called that may order processes in ways not known
-	weakened uint64   // findings that are warnings on account of them
+	paths    map[*symbols.Frame]string // by the innermost frame of a stack
+	unknown  []string                  // functions called that may order processes in ways not known
+	weakened uint64                    // findings that are warnings on account of them
 }
 
 type stackKey struct {
@@ -29,13 +32,13 @@ type stackKey struct {
 // newNamer returns a namer that knows the places that were stored with the
 // traces. The error says why it does not, where they are there and cannot be
 // read: then the places are taken from the program, as far as that is there.
-func newNamer(dir *trace.Dir, readers []*trace.Reader) (*namer, error) {
-	table, err := readBeside(dir, symbols.TableFile, symbols.ReadTable)
+func (r *run) newNamer() (*namer, error) {
+	table, err := readBeside(r.dir, symbols.TableFile, symbols.ReadTable)
 	if err != nil {
 		err = fmt.Errorf("the stored source places cannot be read, and are taken from the program where it is still there: %w", err)
 	}
 	resolver := symbols.NewResolver(symbols.Options{Table: table})
-	return &namer{readers: readers, resolver: resolver, stacks: map[stackKey][]symbols.Frame{}}, err
+	return &namer{readers: r.readers, resolver: resolver, layers: r.opts.Layers, stacks: map[stackKey][]symbols.Frame{}}, err
 }
 
 // readBeside reads a file that lies beside the traces; nil where there is none.
@@ -68,8 +71,33 @@ func (n *namer) stack(rank int32, id uint32) []symbols.Frame {
 			frames = append(frames, n.frames(reader, pc)...)
 		}
 	}
+	n.layers.Mark(frames)
 	n.stacks[key] = frames
 	return frames
+}
+
+// path returns symbols.Path of a stack that the namer made as a text, the same
+// for the same path; "" of none.
+func (n *namer) path(stack []symbols.Frame) string {
+	if len(stack) == 0 {
+		return ""
+	}
+	if text, ok := n.paths[&stack[0]]; ok {
+		return text
+	}
+	var b strings.Builder
+	for i, f := range symbols.Path(stack) {
+		fmt.Fprintf(&b, "%s\x00%s\x00%d", f.Func, f.File, f.Line)
+		if f.File == "" && (i == 0 || f.Func == "") {
+			fmt.Fprintf(&b, "\x00%s\x00%x", f.Module, f.Offset)
+		}
+		b.WriteByte('\n')
+	}
+	if n.paths == nil {
+		n.paths = map[*symbols.Frame]string{}
+	}
+	n.paths[&stack[0]] = b.String()
+	return b.String()
 }
 
 // frames returns the place of one program counter, with what is inlined there.

@@ -22,7 +22,7 @@ import (
 
 // partialFormat is the version of the files. It changes with any change of
 // what they hold.
-const partialFormat = 6
+const partialFormat = 7
 
 // Errors of partial results.
 var (
@@ -68,6 +68,7 @@ type partialOptions struct {
 	Clock   string
 	Model   MemoryModel
 	Predict bool
+	Layers  symbols.Layers
 }
 
 // stackPlace is where a recorded stack was.
@@ -80,7 +81,7 @@ type stackPlace struct {
 func newPartial(s Shard, o Options, run string, e *evidence) *Partial {
 	return &Partial{
 		Format: partialFormat, Shard: s,
-		Run: run, Options: partialOptions{o.Clock, cmp.Or(o.MemoryModel, ModelAuto), o.Predict},
+		Run: run, Options: partialOptions{o.Clock, cmp.Or(o.MemoryModel, ModelAuto), o.Predict, o.Layers},
 		Basis: e.Basis, Usages: e.Usages, MayOrder: e.MayOrder, Problems: e.Problems,
 		Directory: e.Directory, Program: e.Program, Library: e.Library, Caveats: e.Caveats, Warnings: e.Warnings,
 		Groups: e.Groups, Predicted: e.Predicted,
@@ -204,7 +205,7 @@ func MergePartials(parts []*Partial) (*Result, error) {
 	first := parts[0]
 	e := &evidence{
 		Directory: first.Directory, Run: first.Run, Clock: first.Options.Clock,
-		Program: first.Program, Library: first.Library,
+		Program: first.Program, Library: first.Library, Layers: first.Options.Layers,
 		Basis: first.Basis, Usages: first.Usages, MayOrder: first.MayOrder,
 		Caveats: first.Caveats, Problems: first.Problems,
 	}
@@ -290,7 +291,7 @@ func (p *Partial) differs(q *Partial) string {
 		return fmt.Sprintf("different runs (%s and %s)", p.Run, q.Run)
 	case p.Shard.Of != q.Shard.Of:
 		return fmt.Sprintf("analyses in different numbers of parts (%d and %d)", p.Shard.Of, q.Shard.Of)
-	case p.Options != q.Options:
+	case !reflect.DeepEqual(p.Options, q.Options):
 		return fmt.Sprintf("analyses with different options (%s and %s)", p.Options, q.Options)
 	case p.Basis != q.Basis, !same(p.Usages, q.Usages), !same(p.MayOrder, q.MayOrder), !same(p.Problems, q.Problems):
 		return "different traces: files were added, removed or cut between the two, or one is damaged where only one part reads it (mcchk analyze without --shard tells)"
@@ -308,6 +309,18 @@ func (o partialOptions) String() string {
 	if o.Predict {
 		text += " --predict"
 	}
+	return text + o.layerFlags()
+}
+
+// layerFlags are the flags for Layers, each behind a space.
+func (o partialOptions) layerFlags() string {
+	text := ""
+	for _, pattern := range o.Layers.Libraries {
+		text += fmt.Sprintf(" --libraries '%s'", pattern)
+	}
+	for _, pattern := range o.Layers.Wrappers {
+		text += fmt.Sprintf(" --wrappers '%s'", pattern)
+	}
 	return text
 }
 
@@ -324,5 +337,5 @@ func (o partialOptions) Flags() string {
 	if o.Predict {
 		text += " --predict"
 	}
-	return text
+	return text + o.layerFlags()
 }

@@ -36,7 +36,7 @@ var ErrOtherRun = errors.New("the traces are of another run")
 // result of Run and for that of MergePartials. Of the options it heeds Progress, MaxMemory and Heap.
 // Errors are those of Run, ErrOtherRun, and the context's.
 func Draw(ctx context.Context, res *Result, opts Options) (*Pictures, error) {
-	r, err := start(ctx, res.Directory, Options{Progress: opts.Progress, MaxMemory: opts.MaxMemory, Heap: opts.Heap, phase: opts.phase, turn: opts.turn})
+	r, err := start(ctx, res.Directory, Options{Layers: res.Layers, Progress: opts.Progress, MaxMemory: opts.MaxMemory, Heap: opts.Heap, phase: opts.phase, turn: opts.turn})
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func Draw(ctx context.Context, res *Result, opts Options) (*Pictures, error) {
 	if err := r.draw(maps, around); err != nil {
 		return nil, err
 	}
-	n, _ := newNamer(r.dir, r.readers) // the error is a warning of the result already
+	n, _ := r.newNamer() // the error is a warning of the result already
 	return &Pictures{Windows: maps.maps(n), Lattices: around.Lattices(r.places())}, nil
 }
 

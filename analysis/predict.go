@@ -28,34 +28,25 @@ func (r *run) predict() ([]conflicts.Group, error) {
 }
 
 // predicted turns what conflicts without the order of locks into findings of
-// rule MC202: the accesses that only this order kept apart. Pairs of places that
-// already have a finding of rule MC1xx are not repeated.
-func (n *namer) predicted(groups []conflicts.Group, found []conflicts.Finding) []conflicts.Finding {
-	known := map[placePair]bool{}
-	for i := range found {
-		if found[i].Class != conflicts.Usage && found[i].Rule != conflicts.RuleAtomicOp {
-			known[placesOf(&found[i])] = true
+// rule MC202: the accesses that only this order kept apart. Pairs of call paths
+// that already have a finding of rule MC1xx are not repeated.
+func (n *namer) predicted(groups []conflicts.Group, first []found) []found {
+	known := map[pathPair]bool{}
+	for i := range first {
+		if f := &first[i]; f.Class != conflicts.Usage && f.Rule != conflicts.RuleAtomicOp {
+			known[f.key.pair()] = true
 		}
 	}
 	groups = slices.Clone(groups)
 	for i := range groups {
 		groups[i].Rule = conflicts.RuleLockOrder
 	}
-	return slices.DeleteFunc(n.findings(groups, nil), func(f conflicts.Finding) bool { return known[placesOf(&f)] })
+	return slices.DeleteFunc(n.findings(groups, nil), func(f found) bool { return known[f.key.pair()] })
 }
 
-// placePair is two source places, whatever was done there.
-type placePair struct{ first, second sideKey }
+// pathPair is two call paths, whatever was done there.
+type pathPair struct{ first, second string }
 
-func placesOf(f *conflicts.Finding) placePair {
-	place := func(s *conflicts.Side) sideKey {
-		k := keyOf(s)
-		k.role, k.call = "", ""
-		return k
-	}
-	p := placePair{place(&f.First), place(&f.Second)}
-	if p.first.compare(p.second) > 0 {
-		p.first, p.second = p.second, p.first
-	}
-	return p
+func (k *findingKey) pair() pathPair {
+	return pathPair{min(k.first.path, k.second.path), max(k.first.path, k.second.path)}
 }

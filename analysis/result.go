@@ -3,6 +3,7 @@ package analysis
 import (
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/sources"
+	"github.com/mcchk/mcchk/symbols"
 )
 
 // Verdict is what an analysis concludes.
@@ -94,7 +95,8 @@ type Result struct {
 	Library   string // MPI library as recorded
 	Run       string // run identifier, hexadecimal
 	Clock     string // the one asked for: a name of package evc
-	Stats     Stats  // where Options.Stats asked for it
+	Layers    symbols.Layers
+	Stats     Stats // where Options.Stats asked for it
 	// Sources has the lines of source files: those kept with the run, and where
 	// none were, those on this machine; nil: none are at hand.
 	Sources *sources.Reader

@@ -65,7 +65,7 @@ func (r *run) partial(s Shard) (*Partial, error) {
 	if r.stopped != nil {
 		return nil, r.stopped
 	}
-	n, err := newNamer(r.dir, r.readers)
+	n, err := r.newNamer()
 	if err != nil {
 		e.Warnings = append(e.Warnings, err.Error())
 	}

@@ -2,7 +2,9 @@ package analysis
 
 import (
 	"fmt"
+	"slices"
 
+	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
 )
@@ -23,14 +25,15 @@ func (res *Result) showSources(kept *sources.Stored) {
 	res.Sources = sources.NewReader(kept, sources.Disk{})
 	told := map[string]bool{}
 	for i := range res.Findings {
-		for _, stack := range [][]symbols.Frame{res.Findings[i].First.Stack, res.Findings[i].Second.Stack} {
-			here, ok := symbols.Here(stack)
-			if !ok || told[here.File] {
-				continue
-			}
-			told[here.File] = true
-			if res.Sources.Changed(here.File) {
-				res.Warnings = append(res.Warnings, fmt.Sprintf("%s has changed since the run: its lines are shown as they were then", here.File))
+		for _, s := range []*conflicts.Side{&res.Findings[i].First, &res.Findings[i].Second} {
+			for _, f := range slices.Concat(symbols.Path(s.Stack), symbols.Path(s.Made.Stack)) {
+				if f.File == "" || told[f.File] {
+					continue
+				}
+				told[f.File] = true
+				if res.Sources.Changed(f.File) {
+					res.Warnings = append(res.Warnings, fmt.Sprintf("%s has changed since the run: its lines are shown as they were then", f.File))
+				}
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/symbols"
 	"github.com/mcchk/mcchk/timeline"
 )
 
@@ -19,13 +20,13 @@ import (
 //
 // Errors are those of Run, of writing, and the context's; what was written by
 // then is no complete file.
-func Timeline(ctx context.Context, dir string, findings []conflicts.Finding, w io.Writer) error {
-	r, err := start(ctx, dir, Options{})
+func Timeline(ctx context.Context, dir string, layers symbols.Layers, findings []conflicts.Finding, w io.Writer) error {
+	r, err := start(ctx, dir, Options{Layers: layers})
 	if err != nil {
 		return err
 	}
 	defer r.close()
-	n, _ := newNamer(r.dir, r.readers) // Run has warned of what cannot be read
+	n, _ := r.newNamer() // Run has warned of what cannot be read
 	from := timeline.Source{
 		Ranks: r.dir.Ranks,
 		Time:  r.wallClock(),

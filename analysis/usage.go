@@ -7,13 +7,13 @@ import (
 	"github.com/mcchk/mcchk/regions"
 )
 
-// addUsages adds usage errors to the findings, those of equal source places
+// addUsages adds usage errors to the findings, those of equal call paths
 // joined. They come in the order of the replay: the first is the one shown.
 func (n *namer) addUsages(entries map[findingKey]*entry, usages []core.Usage) {
 	for i := range usages {
 		u := &usages[i]
 		f := n.usage(u)
-		key := findingKey{f.Rule, keyOf(&f.First), keyOf(&f.Second)}
+		key := n.keyOfFinding(&f)
 		e := entries[key]
 		if e == nil {
 			e = &entry{finding: f, ranks: map[int]bool{}}
@@ -52,6 +52,7 @@ func (n *namer) usage(u *core.Usage) conflicts.Finding {
 	}
 	if w := u.Object; w != nil {
 		f.Window, f.WinName = w.ID, n.object(w)
+		f.First.Made = n.syncPoint(w.Created)
 	}
 	if u.Lo < u.Hi {
 		f.Lo, f.Hi = u.Lo-u.Base, u.Hi-u.Base
@@ -59,8 +60,10 @@ func (n *namer) usage(u *core.Usage) conflicts.Finding {
 			f.Lo, f.Hi, f.Window, f.WinName = u.Lo, u.Hi, 0, ""
 		}
 	}
-	if u.Either && keyOf(&f.First).compare(keyOf(&f.Second)) > 0 {
-		f.First, f.Second = f.Second, f.First
+	if u.Either {
+		if x, y := n.keyOf(&f.First), n.keyOf(&f.Second); x.compare(&y) > 0 {
+			f.First, f.Second = f.Second, f.First
+		}
 	}
 	return f
 }

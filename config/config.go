@@ -36,6 +36,7 @@ const (
 	Count                // a whole number from 0
 	Duration             // such as 10m
 	Bytes                // such as 512MiB; 0; or the default, which may be a word
+	Patterns             // a list of patterns of paths
 	Formats              // a list of FORMAT or FORMAT=FILE, FORMAT of Choices
 )
 
@@ -44,9 +45,13 @@ type Setting struct {
 	Name    string // as in the file, and behind -- on the command line
 	Kind    Kind
 	Default string
-	Choices []string // of Text and Formats; empty: any
-	Usage   string   // what it does, a phrase
+	Choices []string                 // of Text and Formats; empty: any
+	Valid   func(value string) error // of Patterns; nil: all are
+	Usage   string                   // what it does, a phrase
 }
+
+// List reports whether the setting takes any number of values.
+func (s *Setting) List() bool { return s.Kind == Formats || s.Kind == Patterns }
 
 // Env is the environment variable of a setting.
 func (s *Setting) Env() string {
@@ -81,6 +86,10 @@ func (s *Setting) Check(value string) error {
 			return fmt.Errorf("%s: the file is missing", value)
 		}
 		return s.choose(name)
+	case Patterns:
+		if s.Valid != nil {
+			return s.Valid(value)
+		}
 	case Text:
 		return s.choose(value)
 	}
@@ -107,7 +116,7 @@ const (
 
 // Value is what a setting has.
 type Value struct {
-	Values []string // one, but any number of Formats
+	Values []string // one, but any number of a list
 	From   Source
 	Where  string // "--fail-on", "MCCHK_FAIL_ON", ".mcchk.yaml:3"; "" of a default
 }
@@ -198,7 +207,7 @@ func (c *Config) readEnv(s *Setting, getenv func(string) string) error {
 		return nil
 	}
 	values := []string{text}
-	if s.Kind == Formats {
+	if s.List() {
 		values = strings.Fields(text)
 	}
 	for _, v := range values {

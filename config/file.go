@@ -53,7 +53,7 @@ func (c *Config) parse(data []byte, dir, name string) error {
 // null, which leaves the default.
 func (s *Setting) fromYAML(n *yaml.Node, dir string) ([]string, error) {
 	items := []*yaml.Node{n}
-	if s.Kind == Formats && n.Kind == yaml.SequenceNode {
+	if s.List() && n.Kind == yaml.SequenceNode {
 		list, err := mapping.Items(n)
 		if err != nil {
 			return nil, err

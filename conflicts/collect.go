@@ -42,7 +42,7 @@ func NewCollector() *Collector { return &Collector{groups: map[groupKey]*growing
 
 // SiteOf returns where an access comes from.
 func SiteOf(a *regions.Access) Site {
-	return Site{Rank: a.Rank, Stack: a.Call.Stack, Role: a.Role.Name, Fn: a.Call.Fn}
+	return Site{Rank: a.Rank, Stack: a.Call.Stack, Made: a.Call.Made, Role: a.Role.Name, Fn: a.Call.Fn}
 }
 
 // Add takes count pairs of which p is the first.
@@ -117,6 +117,20 @@ func (o *outcome) complete(t *Touch) {
 	t.Heard, t.Held = o.heard.Call(), o.locks.Held()
 }
 
+// made returns the call that made the object that a call accesses memory
+// through, as all processes know it.
+func (g *growing) made(c *regions.CallInfo) *regions.CallInfo {
+	if c.Made == 0 {
+		return nil
+	}
+	for _, x := range g.exposures {
+		if made := x.Made(c.Object); made != nil {
+			return made
+		}
+	}
+	return nil
+}
+
 // Groups returns what was gathered, once the replay is over, in no order.
 func (c *Collector) Groups() []Group {
 	out := make([]Group, 0, len(c.groups))
@@ -124,6 +138,7 @@ func (c *Collector) Groups() []Group {
 		s := g.sample
 		g.first.complete(&s.First)
 		g.second.complete(&s.Second)
+		s.First.Made, s.Second.Made = g.made(s.First.Call), g.made(s.Second.Call)
 		if e, ok := regions.ExposedAt(g.exposures, s.Owner, s.Lo, g.prefer); ok {
 			s.Exposed = &e
 		}

@@ -50,6 +50,7 @@ type Side struct {
 	Locks   []Lock          // that protect it
 	Started SyncPoint       // last synchronization of its process before it
 	Next    SyncPoint       // first synchronization of its process after it
+	Made    SyncPoint       // the call that made the window that it is made through; Call "" of others
 	Done    SyncPoint       // the call that completes it, or of one that is not pending Next; Call "" when nothing did
 	Heard   SyncPoint       // last call of the other access's process that happens before this access; Call "" if none, or both are one process
 	Pending bool            // the access is not instantaneous: it spans from its call to Done

@@ -9,10 +9,12 @@ import (
 )
 
 // Site is where an access comes from, in the terms of its process's trace: its
-// rank and stack, and what it is.
+// rank and stack, where it made the object that the access is made through, and
+// what it is.
 type Site struct {
 	Rank  int32
 	Stack uint32
+	Made  uint32 // regions.CallSite.Made
 	Role  string // regions.Role.Name
 	Fn    string // of the call; "" for loads and stores
 }
@@ -58,7 +60,8 @@ type Touch struct {
 	Heard         *regions.CallInfo // last call of the other access's process that its process had heard of when it was made; nil when of none
 	// Before and After are Started and Next of the calls that order processes.
 	Before, After *regions.CallInfo
-	Held          []regions.Lock // that protect it
+	Held          []regions.Lock    // that protect it
+	Made          *regions.CallInfo // that made the object it is made through (regions.Object.Created); nil of others
 	// Lo and Hi bound the bytes accessed, as addresses of the owner, half-open;
 	// Holes: there are others between. Unit is that of the Access.
 	Lo, Hi uint64
@@ -77,7 +80,7 @@ func (s *Sample) EarlierThan(t *Sample) bool {
 }
 
 func (s Site) compare(t Site) int {
-	return cmp.Or(cmp.Compare(s.Rank, t.Rank), cmp.Compare(s.Stack, t.Stack), cmp.Compare(s.Role, t.Role), cmp.Compare(s.Fn, t.Fn))
+	return cmp.Or(cmp.Compare(s.Rank, t.Rank), cmp.Compare(s.Stack, t.Stack), cmp.Compare(s.Made, t.Made), cmp.Compare(s.Role, t.Role), cmp.Compare(s.Fn, t.Fn))
 }
 
 type groupKey struct {

@@ -151,16 +151,23 @@ func (c *Call) Copy() *trace.Call { return keep(c.Call) }
 // stays as it is.
 func (s *Strand) Info(c *Call) *regions.CallInfo {
 	if c.info == nil {
-		c.info = s.InfoOn(c, 0, "")
+		c.info = s.InfoOn(c, Exposer{}, "")
 	}
 	return c.info
 }
 
+// Exposer is an object that exposes memory, as a strand knows it. The zero value
+// is none.
+type Exposer struct {
+	Object int64  // Object.ID
+	Made   uint32 // stack identifier of the strand's call that made it
+}
+
 // InfoOn returns what findings tell of a call that accesses what an object
 // exposes. It is one of its own, to add to.
-func (s *Strand) InfoOn(c *Call, object int64, mode regions.Mode) *regions.CallInfo {
+func (s *Strand) InfoOn(c *Call, on Exposer, mode regions.Mode) *regions.CallInfo {
 	return s.calls.info(&regions.CallSite{
-		Fn: c.Fn.Name, Rank: s.Rank, Thread: s.event.Strand, Stack: c.Stack, Object: object, Mode: mode,
+		Fn: c.Fn.Name, Rank: s.Rank, Thread: s.event.Strand, Stack: c.Stack, Object: on.Object, Made: on.Made, Mode: mode,
 	}, s.pos)
 }
 

@@ -57,14 +57,14 @@ func (s *Strand) aliased() bool {
 			continue
 		}
 		own = own.Without(a.Addr, x.Lo, x.Hi)
-		s.loadOrStore(a.Addr+x.Shift, part, x.Owner, x.Object)
+		s.loadOrStore(a.Addr+x.Shift, part, x.Owner, x.Exposer)
 	}
 	if own.IsEmpty() {
 		return true
 	}
 	if own != all {
 		// The rest is in this process's own memory.
-		s.loadOrStore(a.Addr, own, s.Rank, 0)
+		s.loadOrStore(a.Addr, own, s.Rank, Exposer{})
 		return true
 	}
 	return false
@@ -88,12 +88,12 @@ func (y *recentLayouts) layout(a *trace.Access) *intervals.Layout {
 }
 
 // loadOrStore adds the load or store that is the event as an access of its own.
-func (s *Strand) loadOrStore(base uint64, layout *intervals.Layout, owner int32, object int64) {
+func (s *Strand) loadOrStore(base uint64, layout *intervals.Layout, owner int32, on Exposer) {
 	a := &s.event.Access
 	acc := regions.LoadOrStore(a)
 	acc.Base, acc.Layout = base, layout
-	acc.Call = s.calls.info(&regions.CallSite{Rank: s.Rank, Thread: s.event.Strand, Stack: a.Stack, Object: object}, s.pos)
-	s.InstantAt(acc, owner, object)
+	acc.Call = s.calls.info(&regions.CallSite{Rank: s.Rank, Thread: s.event.Strand, Stack: a.Stack, Object: on.Object, Made: on.Made}, s.pos)
+	s.InstantAt(acc, owner, on.Object)
 }
 
 // ownAccesses takes accesses to the memory of the process itself. What is

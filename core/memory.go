@@ -35,10 +35,10 @@ func (m *Machine) wants(owner int32, lo, hi uint64) bool {
 // Alias is memory of another process as it lies in the address space of this
 // one. What is accessed there is the owner's memory (detection model, "Accesses").
 type Alias struct {
-	Lo, Hi uint64 // addresses of this process, half-open
-	Shift  uint64 // added to them: addresses of the owner
-	Owner  int32
-	Object int64 // by which it is shared
+	Lo, Hi  uint64 // addresses of this process, half-open
+	Shift   uint64 // added to them: addresses of the owner
+	Owner   int32
+	Exposer // by which it is shared
 }
 
 // AddAlias notes that memory of another process lies in this one's.

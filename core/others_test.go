@@ -209,7 +209,7 @@ func (s *otherStrand) finishBehind(c *core.Call) {
 
 func (s *otherStrand) alias(c *core.Call) {
 	s.AddAlias(core.Alias{
-		Lo: c.Addr(argLo), Hi: c.Addr(argHi), Shift: c.Addr(argShift), Owner: int32(c.Int(argOwner)), Object: c.Int(argObject),
+		Lo: c.Addr(argLo), Hi: c.Addr(argHi), Shift: c.Addr(argShift), Owner: int32(c.Int(argOwner)), Exposer: core.Exposer{Object: c.Int(argObject)},
 	})
 }
 

@@ -94,7 +94,7 @@ func (s *Strand) Synchronize(c *Call, signals []*Signal, waits []Wait, after fun
 	m.clock.Tick(int(s.Rank))
 	y.call, y.after = s.Info(c), after
 	if c.members != nil {
-		y.call = s.InfoOn(c, 0, "")
+		y.call = s.InfoOn(c, Exposer{}, "")
 		y.call.Members = c.members
 	}
 	y.buffer = append(y.buffer[:0], waits...)

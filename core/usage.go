@@ -51,6 +51,8 @@ type usageKey struct {
 	otherRank  int32
 	otherFn    string
 	otherStack uint32
+	madeBy     int32 // who made the object, and where
+	made       uint32
 }
 
 // Misuse reports a usage error.
@@ -58,6 +60,9 @@ func (m *Machine) Misuse(u Usage) {
 	key := usageKey{rule: u.Rule, rank: u.Call.Rank, fn: u.Call.Fn, stack: u.Call.Stack}
 	if u.Other != nil {
 		key.otherRank, key.otherFn, key.otherStack = u.Other.Rank, u.Other.Fn, u.Other.Stack
+	}
+	if u.Object != nil && u.Object.Created != nil {
+		key.madeBy, key.made = u.Object.Created.Rank, u.Object.Created.Stack
 	}
 	if old := m.usages.byKey[key]; old != nil {
 		old.Count++

@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/symbols"
@@ -97,9 +98,6 @@ func samePoint(a, b conflicts.SyncPoint) bool {
 	return a.Call == b.Call && SamePlace(a.Stack, b.Stack)
 }
 
-// SamePlace reports whether two stacks are of the same place.
-func SamePlace(a, b []symbols.Frame) bool {
-	x, _ := symbols.Here(a)
-	y, _ := symbols.Here(b)
-	return x.File == y.File && x.Line == y.Line && x.Module == y.Module && x.Offset == y.Offset
-}
+// SamePlace reports whether two stacks are of the same instruction, on the same
+// call path.
+func SamePlace(a, b []symbols.Frame) bool { return slices.Equal(a, b) }

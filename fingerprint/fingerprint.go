@@ -3,13 +3,15 @@
 // processes, on another machine.
 //
 // A fingerprint is made of the rule and, for each of the two accesses, the MPI
-// call or kind of access, the function, the file's name without its folders,
-// and the text of the source line without its white space. Neither ranks,
-// addresses, line numbers, counts nor the order of the two sides are part of
-// it. Where the text of a line is not at hand, its number takes its place;
-// where there is no debug information, the module's name and the offset in it.
+// call or kind of access and the call path, and of the call paths on which the
+// windows were made. A call path is a list of frames (symbols.Path): the
+// function, the file's name without its folders, and the text of the source line
+// without its white space. Neither ranks, addresses, line numbers, counts nor the
+// order of the two sides are part of it. Where the text of a line is not at hand,
+// its number takes its place; where there is no debug information, the function,
+// or if that is not known either the module's name and the offset in it.
 //
-// Two findings at lines of the same text in the same functions have the same
+// Two findings at lines of the same text on the same call paths have the same
 // fingerprint: who compares lists of them counts.
 package fingerprint
 
@@ -28,11 +30,10 @@ import (
 
 // Name is that of this kind of fingerprint and its version, as SARIF's
 // partialFingerprints want it.
-const Name = "mcchk/v1"
+const Name = "mcchk/v2"
 
-// Side is one access of a finding, without what changes from run to run.
-type Side struct {
-	Call     string `json:"call"`               // "MPI_Put", or "load" and the like for what is no call
+// Frame is one place of a call path, without what changes from run to run.
+type Frame struct {
 	Function string `json:"function,omitempty"` // demangled; "" when unknown
 	File     string `json:"file,omitempty"`     // without folders; of the module when there is no debug information
 	Line     int    `json:"line,omitempty"`     // 0 when unknown
@@ -40,33 +41,66 @@ type Side struct {
 	Offset   uint64 `json:"offset,omitempty"`   // in the module, when there is no debug information
 }
 
+// Side is one access of a finding, or a call that made a window.
+type Side struct {
+	Call string  `json:"call"`           // "MPI_Put", or "load" and the like for what is no call
+	Path []Frame `json:"path,omitempty"` // innermost first
+	Here int     `json:"here,omitempty"` // which of them a report points at
+}
+
 // Finding is what a finding is recognized by.
 type Finding struct {
-	Rule  string `json:"rule"`
-	Sides []Side `json:"sides"` // one or two, in an order of their own
+	Rule    string `json:"rule"`
+	Sides   []Side `json:"sides"`             // one or two, in an order of their own
+	Windows []Side `json:"windows,omitempty"` // the calls that made the windows, likewise
 }
 
 // Of is the fingerprint of a finding, with lines from a reader (nil: none are at
 // hand).
 func Of(f *conflicts.Finding, lines *sources.Reader) Finding {
-	out := Finding{Rule: f.Rule, Sides: []Side{sideOf(&f.First, lines)}}
-	if !f.Alone() {
-		out.Sides = append(out.Sides, sideOf(&f.Second, lines))
+	out := Finding{Rule: f.Rule}
+	for _, s := range sidesOf(f) {
+		out.Sides = append(out.Sides, sideOf(callOf(s), s.Stack, lines))
+		if made := s.Made; made.Call != "" {
+			out.Windows = append(out.Windows, sideOf(made.Call, made.Stack, lines))
+		}
 	}
-	slices.SortStableFunc(out.Sides, func(a, b Side) int { return strings.Compare(a.sortKey(), b.sortKey()) })
+	inOrder(out.Sides)
+	inOrder(out.Windows)
+	out.Windows = slices.CompactFunc(out.Windows, func(a, b Side) bool { return a.key() == b.key() })
 	return out
 }
 
-func sideOf(s *conflicts.Side, lines *sources.Reader) Side {
-	out := Side{Call: s.Call}
-	if out.Call == "" {
-		out.Call = s.Role
+func sidesOf(f *conflicts.Finding) []*conflicts.Side {
+	if f.Alone() {
+		return []*conflicts.Side{&f.First}
 	}
-	f, ok := symbols.Here(s.Stack)
-	if !ok {
-		return out
+	return []*conflicts.Side{&f.First, &f.Second}
+}
+
+func callOf(s *conflicts.Side) string {
+	if s.Call == "" {
+		return s.Role
 	}
-	out.Function = f.Func
+	return s.Call
+}
+
+func inOrder(sides []Side) {
+	slices.SortStableFunc(sides, func(a, b Side) int { return strings.Compare(a.sortKey(), b.sortKey()) })
+}
+
+func sideOf(call string, stack []symbols.Frame, lines *sources.Reader) Side {
+	out := Side{Call: call}
+	path := symbols.Path(stack)
+	for _, f := range path {
+		out.Path = append(out.Path, frameOf(f, lines))
+	}
+	out.Here = max(0, symbols.HereAt(path))
+	return out
+}
+
+func frameOf(f symbols.Frame, lines *sources.Reader) Frame {
+	out := Frame{Function: f.Func}
 	switch {
 	case f.File != "":
 		out.File, out.Line = filepath.Base(f.File), f.Line
@@ -77,23 +111,52 @@ func sideOf(s *conflicts.Side, lines *sources.Reader) Side {
 	return out
 }
 
-// key is the side as it counts: with the line's number only where its text is
+// key is the frame as it counts: with the line's number only where its text is
 // not known.
-func (s Side) key() string {
-	if s.Text != "" {
-		return s.place() + "\x00" + strings.Join(strings.Fields(s.Text), "")
+func (f Frame) key() string {
+	switch {
+	case f.Text != "":
+		return f.place() + "\x00" + strings.Join(strings.Fields(f.Text), "")
+	case f.Function != "" && f.Line == 0: // an offset changes with every change of the program
+		return f.place()
 	}
-	return fmt.Sprintf("%s\x00%d\x00%x", s.place(), s.Line, s.Offset)
+	return fmt.Sprintf("%s\x00%d\x00%x", f.place(), f.Line, f.Offset)
 }
 
-func (s Side) place() string { return s.Call + "\x00" + s.Function + "\x00" + s.File }
+func (f Frame) place() string { return f.Function + "\x00" + f.File }
 
-func (s Side) sortKey() string { return fmt.Sprintf("%s\x00%09d", s.key(), s.Line) }
+func (f Frame) sameLine(g Frame) bool {
+	textKnown := f.Text != "" && g.Text != ""
+	return f.place() == g.place() && f.Line == g.Line && f.Offset == g.Offset && (!textKnown || f.key() == g.key())
+}
+
+// joined is a side with one text for each frame.
+func (s Side) joined(text func(Frame) string) string {
+	parts := []string{s.Call}
+	for _, f := range s.Path {
+		parts = append(parts, text(f))
+	}
+	return strings.Join(parts, "\x02")
+}
+
+func (s Side) key() string { return s.joined(Frame.key) }
+
+func (s Side) place() string { return s.joined(Frame.place) }
+
+func (s Side) lines() string {
+	return s.joined(func(f Frame) string { return fmt.Sprintf("%09d", f.Line) })
+}
+
+func (s Side) sortKey() string { return s.key() + "\x00" + s.lines() }
+
+func (s Side) sameLines(t Side) bool {
+	return s.Call == t.Call && slices.EqualFunc(s.Path, t.Path, Frame.sameLine)
+}
 
 // Hash is the fingerprint in 32 hexadecimal digits.
 func (f Finding) Hash() string {
 	parts := []string{f.Rule}
-	for _, s := range f.Sides {
+	for _, s := range slices.Concat(f.Sides, f.Windows) {
 		parts = append(parts, s.key())
 	}
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x01")))
@@ -104,7 +167,7 @@ func (f Finding) Hash() string {
 // the source at hand: the rule, calls, functions and files.
 func (f Finding) Places() string {
 	parts := []string{f.Rule}
-	for _, s := range f.byPlace() {
+	for _, s := range slices.Concat(byPlace(f.Sides), byPlace(f.Windows)) {
 		parts = append(parts, s.place())
 	}
 	return strings.Join(parts, "\x01")
@@ -114,18 +177,13 @@ func (f Finding) Places() string {
 // functions: the finding is the same although the text of a line is known for
 // only one of them.
 func (f Finding) SameLines(g Finding) bool {
-	if f.Rule != g.Rule || len(f.Sides) != len(g.Sides) {
-		return false
-	}
-	return slices.EqualFunc(f.byPlace(), g.byPlace(), func(a, b Side) bool {
-		textKnown := a.Text != "" && b.Text != ""
-		return a.place() == b.place() && a.Line == b.Line && a.Offset == b.Offset && (!textKnown || a.key() == b.key())
-	})
+	return f.Rule == g.Rule && slices.EqualFunc(byPlace(f.Sides), byPlace(g.Sides), Side.sameLines) &&
+		slices.EqualFunc(byPlace(f.Windows), byPlace(g.Windows), Side.sameLines)
 }
 
-func (f Finding) byPlace() []Side {
-	return slices.SortedStableFunc(slices.Values(f.Sides), func(a, b Side) int {
-		return strings.Compare(fmt.Sprintf("%s\x00%09d", a.place(), a.Line), fmt.Sprintf("%s\x00%09d", b.place(), b.Line))
+func byPlace(sides []Side) []Side {
+	return slices.SortedStableFunc(slices.Values(sides), func(a, b Side) int {
+		return strings.Compare(a.place()+"\x00"+a.lines(), b.place()+"\x00"+b.lines())
 	})
 }
 
@@ -133,14 +191,23 @@ func (f Finding) byPlace() []Side {
 func (f Finding) String() string {
 	var sides []string
 	for _, s := range f.Sides {
-		where := strings.Trim(s.Function+", "+s.File, ", ")
-		if s.Line > 0 {
-			where += fmt.Sprintf(":%d", s.Line)
-		}
-		if where != "" {
-			where = " (" + where + ")"
-		}
-		sides = append(sides, s.Call+where)
+		sides = append(sides, s.Call+s.where())
 	}
 	return f.Rule + ": " + strings.Join(sides, " and ")
+}
+
+// where is the place that a report points at.
+func (s Side) where() string {
+	if s.Here < 0 || s.Here >= len(s.Path) {
+		return ""
+	}
+	f := s.Path[s.Here]
+	where := strings.Trim(f.Function+", "+f.File, ", ")
+	if f.Line > 0 {
+		where += fmt.Sprintf(":%d", f.Line)
+	}
+	if where == "" {
+		return ""
+	}
+	return " (" + where + ")"
 }

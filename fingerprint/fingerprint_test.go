@@ -73,8 +73,52 @@ func TestHashTellsApart(t *testing.T) {
 	alone.Second = conflicts.Side{}
 	add("one side", &alone, reading(source))
 	add("another line's text", example("/home/u", 2, 1), reading(source))
+	caller := example("/home/u", 2, 3)
+	caller.First.Stack = append(caller.First.Stack, symbols.Frame{Func: "main", File: "m.c", Line: 1})
+	add("another way there", caller, reading(source))
+	other := example("/home/u", 2, 3)
+	other.First.Stack = append(other.First.Stack, symbols.Frame{Func: "main", File: "m.c", Line: 2})
+	add("a third way", other, reading(source))
+	window := example("/home/u", 2, 3)
+	window.First.Made = conflicts.SyncPoint{Call: "MPI_Win_create", Stack: []symbols.Frame{{Func: "f", File: "f.c", Line: 1}}}
+	add("another window", window, reading(source))
 	add("no source", base, nil)
 	add("no source, another line", example("/home/u", 2, 4), nil)
+}
+
+// TestPathsThatCount: what a library does on the way, and how deep a recursion is,
+// says nothing.
+func TestPathsThatCount(t *testing.T) {
+	with := func(frames ...symbols.Frame) string {
+		f := example("/home/u", 2, 3)
+		f.First.Stack = append(f.First.Stack, frames...)
+		return Of(f, reading(source)).Hash()
+	}
+	user := symbols.Frame{Func: "main", File: "m.c", Line: 1}
+	again := symbols.Frame{Func: "f", File: "/home/u/f.c", Line: 3}
+	library := symbols.Frame{Func: "apply", Module: "/lib/libx.so", Offset: 5, Layer: symbols.Library}
+	want := with(user)
+	require.Equal(t, want, with(library, user))
+	require.Equal(t, want, with(again, again, user))
+	require.NotEqual(t, want, with(symbols.Frame{Func: "apply", Module: "/home/u/app", Offset: 5}, user))
+	require.Equal(t,
+		with(symbols.Frame{Func: "apply", Module: "/home/u/app", Offset: 5}, user),
+		with(symbols.Frame{Func: "apply", Module: "/home/u/app", Offset: 6}, user), "an offset, where the function is known")
+}
+
+func TestInnermost(t *testing.T) {
+	f := example("/home/u", 2, 3)
+	f.First.Stack = append(f.First.Stack, symbols.Frame{Func: "main", File: "m.c", Line: 1})
+	want, err := ReadInnermost([]byte(`{"rule": "MC103", "sides": [
+		{"call": "MPI_Get", "function": "f", "file": "f.c", "line": 2, "text": "MPI_Get(a, 1);"},
+		{"call": "load", "function": "f", "file": "f.c", "line": 3, "text": "x = a[0];"}]}`))
+	require.NoError(t, err)
+	require.Equal(t, want, Innermost(f, reading(source)))
+	f.First.Stack = nil
+	got := Innermost(f, nil)
+	require.Equal(t, "MC103: MPI_Get and load (f, f.c:3)", got.String())
+	_, err = ReadInnermost([]byte("[]"))
+	require.Error(t, err)
 }
 
 func TestSameLines(t *testing.T) {
@@ -90,7 +134,7 @@ func TestSameLines(t *testing.T) {
 func TestWithoutDebugInformation(t *testing.T) {
 	f := &conflicts.Finding{Rule: "MC301", First: conflicts.Side{Call: "MPI_Put", Role: "put", Stack: []symbols.Frame{{Module: "/x/app", Offset: 0x10}}}}
 	got := Of(f, reading(source))
-	require.Equal(t, Finding{Rule: "MC301", Sides: []Side{{Call: "MPI_Put", File: "app", Offset: 0x10}}}, got)
+	require.Equal(t, Finding{Rule: "MC301", Sides: []Side{{Call: "MPI_Put", Path: []Frame{{File: "app", Offset: 0x10}}}}}, got)
 	require.Equal(t, "MC301: MPI_Put (app)", got.String())
 	f.First.Stack = nil
 	require.Equal(t, "MC301: MPI_Put", Of(f, nil).String())

@@ -18,7 +18,11 @@ import (
 )
 
 // baselineVersion changes when older versions of mcchk would misread the file.
-const baselineVersion = 1
+const baselineVersion = 2
+
+// innermostVersion is that of files which recognize findings by their innermost
+// lines alone. They are read still.
+const innermostVersion = 1
 
 // ErrNoBaseline is the error of a file that holds something else.
 var ErrNoBaseline = errors.New("no baseline of mcchk")
@@ -32,12 +36,15 @@ type Known struct {
 // Baseline is a list of findings that are known, in the order of its file.
 type Baseline struct {
 	Findings []Known
+	// Old: the file is of a version that recognizes findings by their innermost
+	// lines alone. So each of its entries knows all findings that share them.
+	Old bool
 }
 
 // baselineFile is the form of a baseline in a file.
 type baselineFile struct {
-	Version  int     `json:"mcchk_baseline"`
-	Findings []Known `json:"findings"`
+	Version  int               `json:"mcchk_baseline"`
+	Findings []json.RawMessage `json:"findings"`
 }
 
 // NewBaseline makes a baseline of all findings of a result, and of those
@@ -69,7 +76,10 @@ func (b *Baseline) WriteFile(path string) error {
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(baselineFile{baselineVersion, b.Findings}); err != nil {
+	if err := enc.Encode(struct {
+		Version  int     `json:"mcchk_baseline"`
+		Findings []Known `json:"findings"`
+	}{baselineVersion, b.Findings}); err != nil {
 		return fmt.Errorf("baseline: %w", err)
 	}
 	if err := replaceFile(path, buf.Bytes()); err != nil {
@@ -118,15 +128,59 @@ func parseBaseline(data []byte) (*Baseline, error) {
 	switch {
 	case file.Version == 0:
 		return nil, ErrNoBaseline
-	case file.Version != baselineVersion:
+	case file.Version != baselineVersion && file.Version != innermostVersion:
 		return nil, fmt.Errorf("version %d of baselines; this mcchk knows version %d: write it anew with --write-baseline", file.Version, baselineVersion)
 	}
-	for i, k := range file.Findings {
+	b := &Baseline{Old: file.Version == innermostVersion, Findings: []Known{}}
+	for i, data := range file.Findings {
+		k, err := b.known(data)
+		if err != nil {
+			return nil, fmt.Errorf("%w: finding %d: %w", ErrNoBaseline, i+1, err)
+		}
 		if k.Rule == "" || len(k.Sides) < 1 || len(k.Sides) > 2 {
 			return nil, fmt.Errorf("%w: finding %d has no rule, or not one or two sides", ErrNoBaseline, i+1)
 		}
+		b.Findings = append(b.Findings, k)
 	}
-	return &Baseline{Findings: file.Findings}, nil
+	return b, nil
+}
+
+// known reads an entry.
+func (b *Baseline) known(data []byte) (k Known, err error) {
+	if !b.Old {
+		return k, json.Unmarshal(data, &k)
+	}
+	k.Finding, err = fingerprint.ReadInnermost(data)
+	return k, err
+}
+
+// class is findings that a baseline cannot tell apart.
+type class struct {
+	fingerprint.Finding
+	members []int // indices of findings
+}
+
+// classes sorts findings by what the baseline recognizes them by.
+func (b *Baseline) classes(findings []conflicts.Finding, lines *sources.Reader) []*class {
+	var out []*class
+	byHash := map[string][]*class{}
+	for i := range findings {
+		if !b.Old {
+			out = append(out, &class{fingerprint.Of(&findings[i], lines), []int{i}})
+			continue
+		}
+		print := fingerprint.Innermost(&findings[i], lines)
+		hash := print.Hash()
+		k := slices.IndexFunc(byHash[hash], func(c *class) bool { return c.SameLines(print) })
+		if k >= 0 {
+			byHash[hash][k].members = append(byHash[hash][k].members, i)
+			continue
+		}
+		c := &class{print, []int{i}}
+		byHash[hash] = append(byHash[hash], c)
+		out = append(out, c)
+	}
+	return out
 }
 
 // match says which findings the baseline knows, and which of its own are none
@@ -137,35 +191,37 @@ func (b *Baseline) match(findings []conflicts.Finding, lines *sources.Reader) (k
 	if b == nil {
 		return known, nil
 	}
-	prints := make([]fingerprint.Finding, len(findings))
-	byHash := map[string][]int{} // findings
-	byPlaces := map[string][]int{}
-	for i := range findings {
-		prints[i] = fingerprint.Of(&findings[i], lines)
-		hash, places := prints[i].Hash(), prints[i].Places()
-		byHash[hash] = append(byHash[hash], i)
-		byPlaces[places] = append(byPlaces[places], i)
+	classes := b.classes(findings, lines)
+	byHash := map[string][]*class{}
+	byPlaces := map[string][]*class{}
+	for _, c := range classes {
+		hash, places := c.Hash(), c.Places()
+		byHash[hash] = append(byHash[hash], c)
+		byPlaces[places] = append(byPlaces[places], c)
 	}
 	matched := make([]bool, len(b.Findings))
-	pass := func(candidates func(k *Known) []int, fits func(k *Known, i int) bool) {
+	pass := func(candidates func(k *Known) []*class, fits func(k *Known, c *class) bool) {
 		for n := range b.Findings {
 			k := &b.Findings[n]
 			if matched[n] {
 				continue
 			}
-			for _, i := range candidates(k) {
-				if !known[i] && fits(k, i) {
-					known[i], matched[n] = true, true
+			for _, c := range candidates(k) {
+				if !known[c.members[0]] && fits(k, c) {
+					matched[n] = true
+					for _, i := range c.members {
+						known[i] = true
+					}
 					break
 				}
 			}
 		}
 	}
-	alike := func(k *Known) []int { return byHash[k.Hash()] }
-	inPlace := func(k *Known) []int { return byPlaces[k.Places()] }
-	sameLines := func(k *Known, i int) bool { return k.SameLines(prints[i]) }
+	alike := func(k *Known) []*class { return byHash[k.Hash()] }
+	inPlace := func(k *Known) []*class { return byPlaces[k.Places()] }
+	sameLines := func(k *Known, c *class) bool { return k.SameLines(c.Finding) }
 	pass(alike, sameLines)
-	pass(alike, func(*Known, int) bool { return true })
+	pass(alike, func(*Known, *class) bool { return true })
 	pass(inPlace, sameLines)
 	for n, k := range b.Findings {
 		if !matched[n] {

@@ -112,21 +112,52 @@ func TestBaselineFile(t *testing.T) {
 		"empty":         "",
 		"no JSON":       "findings",
 		"another JSON":  `{"version": 1, "findings": []}`,
-		"cut":           `{"mcchk_baseline": 1, "findings": [`,
-		"more behind":   `{"mcchk_baseline": 1, "findings": []} x`,
-		"without sides": `{"mcchk_baseline": 1, "findings": [{"rule": "MC101", "sides": []}]}`,
+		"cut":           `{"mcchk_baseline": 2, "findings": [`,
+		"more behind":   `{"mcchk_baseline": 2, "findings": []} x`,
+		"without sides": `{"mcchk_baseline": 2, "findings": [{"rule": "MC101", "sides": []}]}`,
 	} {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		_, err := ReadBaseline(path)
 		require.ErrorIs(t, err, ErrNoBaseline, name)
 		require.ErrorContains(t, err, path)
 	}
-	require.NoError(t, os.WriteFile(path, []byte(`{"mcchk_baseline": 2}`), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(`{"mcchk_baseline": 3}`), 0o600))
 	_, err = ReadBaseline(path)
 	require.ErrorContains(t, err, "write it anew")
 	_, err = ReadBaseline(filepath.Join(t.TempDir(), "absent"))
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.ErrorContains(t, b.WriteFile(filepath.Join(path, "below")), "baseline")
+}
+
+// TestWaysThere: two mistakes through the same function are two findings, and a
+// baseline that knows the one does not know the other.
+func TestWaysThere(t *testing.T) {
+	from := func(caller string, line int) conflicts.Finding {
+		f := halo(10, 20)
+		f.First.Stack = append(f.First.Stack, symbols.Frame{Func: caller, File: "/src/app.c", Line: line})
+		return f
+	}
+	g := Gate{Baseline: NewBaseline(result(analysis.Race, from("left", 3)))}
+	res, outcome := g.Apply(result(analysis.Race, from("left", 3), from("right", 9)))
+	require.Len(t, res.Findings, 1)
+	require.Equal(t, "right", res.Findings[0].First.Stack[1].Func)
+	require.Empty(t, outcome.Vanished)
+	res, outcome = g.Apply(result(analysis.Race, from("right", 9)))
+	require.Equal(t, analysis.Race, res.Verdict, "the old one mended, the new one there")
+	require.Len(t, outcome.Vanished, 1)
+
+	path := filepath.Join(t.TempDir(), "old.json")
+	require.NoError(t, os.WriteFile(path, []byte(`{"mcchk_baseline": 1, "findings": [{"fingerprint": "x", "rule": "MC103", "sides": [
+		{"call": "MPI_Get", "function": "fetch", "file": "halo.c", "line": 10}, {"call": "load", "function": "sum", "file": "halo.c", "line": 20}]}]}`), 0o600))
+	old, err := ReadBaseline(path)
+	require.NoError(t, err)
+	require.True(t, old.Old)
+	g = Gate{Baseline: old}
+	res, outcome = g.Apply(result(analysis.Race, from("left", 3), from("right", 9), halo(11, 20)))
+	require.Equal(t, []int{11}, lines(res.Findings), "an old baseline knows findings by their innermost lines")
+	require.Len(t, res.Accepted, 2)
+	require.Empty(t, outcome.Vanished)
+	require.Len(t, NewBaseline(res).Findings, 3)
 }
 
 func TestNewBaselineKeepsTheOldOne(t *testing.T) {

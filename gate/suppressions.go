@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -33,6 +34,7 @@ type SidePattern struct {
 	Call     string // MPI call, or kind of access such as "load"
 	Function string // that the source line belongs to, demangled
 	File     string // its source file: as many of the last elements of the path as the pattern has
+	Frame    string // function, source file or library of any frame of the call stack
 }
 
 // Suppressions are the entries of a file, in its order.
@@ -43,8 +45,8 @@ type Suppressions struct {
 
 // Keys of an entry, and of what other holds.
 var (
-	entryKeys = []string{"rule", "call", "function", "file", "other", "reason"}
-	sideKeys  = []string{"call", "function", "file"}
+	entryKeys = []string{"rule", "call", "function", "file", "frame", "other", "reason"}
+	sideKeys  = []string{"call", "function", "file", "frame"}
 )
 
 // ReadSuppressions reads a suppressions file. Errors name the file, and the
@@ -109,7 +111,7 @@ func parseEntry(item *yaml.Node) (Suppression, error) {
 	case s.Reason == "":
 		return s, mapping.Errorf(item, "the reason is missing: say why these findings are none (reason: ...)")
 	case s.Rule == "" && s.Side == (SidePattern{}) && s.Other == nil:
-		return s, mapping.Errorf(item, "it would fit every finding: give a rule, call, function or file")
+		return s, mapping.Errorf(item, "it would fit every finding: give a rule, call, function, file or frame")
 	}
 	return s, nil
 }
@@ -133,6 +135,8 @@ func (p *SidePattern) set(key, text string) {
 		p.Function = text
 	case "file":
 		p.File = text
+	case "frame":
+		p.Frame = text
 	}
 }
 
@@ -149,7 +153,14 @@ func (p *SidePattern) parse(n *yaml.Node) error {
 
 func (p *SidePattern) fits(s *conflicts.Side) bool {
 	call, function, file := describe(s)
-	return fits(p.Call, call) && fits(p.Function, function) && fitsPath(p.File, file)
+	return fits(p.Call, call) && fits(p.Function, function) && fitsPath(p.File, file) && p.fitsFrame(s.Stack)
+}
+
+// fitsFrame reports whether a frame of a stack fits.
+func (p *SidePattern) fitsFrame(stack []symbols.Frame) bool {
+	return p.Frame == "" || slices.ContainsFunc(stack, func(f symbols.Frame) bool {
+		return fits(p.Frame, f.Func) || fitsPath(p.Frame, f.File) || fitsPath(p.Frame, f.Module)
+	})
 }
 
 // describe says of a side what patterns are compared with.
@@ -226,6 +237,7 @@ func (s *Suppression) String() string {
 	add("call", s.Side.Call)
 	add("function", s.Side.Function)
 	add("file", s.Side.File)
+	add("frame", s.Side.Frame)
 	return strings.Join(parts, ", ")
 }
 
@@ -297,7 +309,21 @@ func sideText(s *conflicts.Side, indent string) string {
 	if file != "" {
 		text += indent + "file: " + quote(filepath.Base(file)) + "\n"
 	}
+	if caller := callerOf(s.Stack); caller != "" {
+		text += indent + "frame: " + quote(caller) + "\n"
+	}
 	return text
+}
+
+// callerOf is the function that calls the one that a report points at; "" where
+// that says nothing: it is the main function, or not known.
+func callerOf(stack []symbols.Frame) string {
+	path := symbols.Path(stack)
+	i := symbols.HereAt(path) + 1
+	if i == 0 || i >= len(path) || path[i].Func == "main" || path[i].Func == "MAIN__" {
+		return ""
+	}
+	return path[i].Func
 }
 
 // quote writes a value so that YAML reads it as text, whatever it holds.

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcchk/mcchk/analysis"
+	"github.com/mcchk/mcchk/symbols"
 )
 
 func TestSuppressionFits(t *testing.T) {
@@ -33,6 +34,11 @@ func TestSuppressionFits(t *testing.T) {
 		{"rule of one and call of another", "rule: MC103\n  call: MPI_Put", false, false},
 		{"both of one side", "function: fetch\n  call: MPI_Get", true, false},
 		{"mixed sides", "function: fetch\n  call: load", false, false},
+		{"any frame, by function", "frame: sum", true, false},
+		{"any frame, by file", "frame: halo/halo.c", true, false},
+		{"any frame, further out", "frame: 'exchange*'", false, true},
+		{"any frame, by library", "frame: libgrid.so*", false, true},
+		{"no such frame", "frame: other", false, false},
 		{"two sides", "function: fetch\n  other: {function: sum, call: load}", true, false},
 		{"the other way round", "call: load\n  other: {call: MPI_Get}", true, false},
 		{"the other does not fit", "call: load\n  other: {call: MPI_Put}", false, false},
@@ -44,6 +50,8 @@ func TestSuppressionFits(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, entries, 1)
 			h, p := halo(10, 20), outside(7)
+			p.First.Stack = append(p.First.Stack,
+				symbols.Frame{Func: "apply", Module: "/x/libgrid.so.2"}, symbols.Frame{Func: "exchange(int)", File: "/src/app.cc"})
 			require.Equal(t, test.halo, entries[0].Fits(&h), "halo")
 			require.Equal(t, test.put, entries[0].Fits(&p), "put")
 		})
@@ -124,6 +132,7 @@ func TestWrittenSuppressionsFit(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("- rule: MC103\n  other: {function: 'a*'}\n  reason: x\n"))
+	f.Add([]byte(`{"mcchk_baseline": 2, "findings": [{"rule": "MC101", "sides": [{"call": "load", "path": [{"file": "a.c"}]}]}]}`))
 	f.Add([]byte(`{"mcchk_baseline": 1, "findings": [{"rule": "MC101", "sides": [{"call": "load"}]}]}`))
 	f.Add([]byte("a: &a [*a]\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {

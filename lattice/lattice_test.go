@@ -18,6 +18,7 @@ import (
 	"github.com/mcchk/mcchk/internal/scenario"
 	"github.com/mcchk/mcchk/lattice"
 	"github.com/mcchk/mcchk/mpi"
+	"github.com/mcchk/mcchk/symbols"
 	"github.com/mcchk/mcchk/synth"
 	"github.com/mcchk/mcchk/trace"
 )
@@ -166,7 +167,7 @@ func BenchmarkGrowth(b *testing.B) {
 		b.Run(fmt.Sprintf("steps=%d", steps), func(b *testing.B) {
 			events := 0
 			for b.Loop() {
-				l, err := analysis.RegionLattice(b.Context(), dir, 1, nil, 0)
+				l, err := analysis.RegionLattice(b.Context(), dir, symbols.Layers{}, 1, nil, 0)
 				require.NoError(b, err)
 				events = len(l.TotalOrder())
 			}

@@ -26,6 +26,7 @@ type epochs struct {
 	locks      map[int32]*lockEpoch
 	lockAll    *lockEpoch
 	ops        pendingOps
+	made       uint32  // stack identifier of the process's call that made the window
 	copies     *copies // nil unless the window has the separate memory model
 
 	// Calls that findings name.
@@ -130,7 +131,7 @@ func (m *Model) oneSided(p *process, c *core.Call, r *entry) *operation {
 		p.NotUnderstood(c, fmt.Sprintf("target rank %d has no memory in the window", rank))
 		return nil
 	}
-	info := p.InfoOn(c, e.win.ID, e.epochTo(target))
+	info := p.InfoOn(c, e.exposer(), e.epochTo(target))
 	op := m.newOperation()
 	op.target, op.call = target, info
 	op.epoch = info.Mode

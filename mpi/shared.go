@@ -18,6 +18,6 @@ func doSegment(m *Model, p *process, c *core.Call, _ *entry) {
 	lo := c.Addr(argBase)
 	p.AddAlias(core.Alias{
 		Lo: lo, Hi: lo + c.Addr(argSize), Shift: e.win.base[member] - lo,
-		Owner: e.win.members[member], Object: e.win.ID,
+		Owner: e.win.members[member], Exposer: e.exposer(),
 	})
 }

@@ -56,7 +56,7 @@ func (e *epochs) lowestLock() (target int32, l *lockEpoch) {
 
 // misused reports a call that is wrong by the epochs of its window.
 func (m *Model) misused(p *process, c *core.Call, e *epochs, u core.Usage) {
-	u.Call = p.InfoOn(c, e.win.ID, "")
+	u.Call = p.InfoOn(c, e.exposer(), "")
 	u.Last, u.Object = e.last, &e.win.Object
 	u.Owner = p.Rank
 	m.Misuse(u)

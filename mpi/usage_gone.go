@@ -74,7 +74,7 @@ func doMemoryGone(m *Model, p *process, c *core.Call, _ *entry) {
 // detached: what is pending on memory that is detached must be complete, and
 // what comes later must not access it (MPI 4.1, 12.2.4).
 func (m *Model) detached(p *process, c *core.Call, e *epochs, x *piece) {
-	info := p.InfoOn(c, e.win.ID, "")
+	info := p.InfoOn(c, e.exposer(), "")
 	p.InstantAt(regions.Access{
 		Kind: regions.Write, Role: Detached, Base: x.Lo, Call: info,
 		Layout: intervals.NewLayout([]intervals.Run{intervals.Solid(0, x.Hi-x.Lo)}),

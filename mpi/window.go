@@ -228,6 +228,9 @@ func (ws *windows) At(owner int32, addr uint64, prefer int64) (regions.Exposed, 
 	return found.exposed(member, addr), true
 }
 
+// exposer is the window as findings tell it apart from others of the process.
+func (e *epochs) exposer() core.Exposer { return core.Exposer{Object: e.win.ID, Made: e.made} }
+
 // exposed returns the memory of a member that holds addr.
 func (w *window) exposed(member int, addr uint64) regions.Exposed {
 	if w.dynamic == nil {
@@ -242,6 +245,16 @@ func (w *window) exposed(member int, addr uint64) regions.Exposed {
 		}
 	}
 	return e
+}
+
+// Made is that of Exposure.
+func (ws *windows) Made(id int64) *regions.CallInfo {
+	for _, w := range ws.live {
+		if w.ID == id {
+			return w.Created
+		}
+	}
+	return nil
 }
 
 // Parts is that of Exposure.
@@ -302,7 +315,7 @@ func doWinCreate(m *Model, p *process, c *core.Call, _ *entry) {
 	if before := p.wins[id]; before != nil { // its call of MPI_Win_free was lost
 		p.exposed.Remove(&before.part.Entry)
 	}
-	e := &epochs{win: w, rank: i, locks: map[int32]*lockEpoch{}, part: piece{window: w}}
+	e := &epochs{win: w, rank: i, made: c.Stack, locks: map[int32]*lockEpoch{}, part: piece{window: w}}
 	if w.dynamic == nil {
 		p.expose(&e.part, w.base[i], w.size[i])
 	}

@@ -28,6 +28,9 @@ type Exposure interface {
 	// anything does. Where several objects do, that with the identifier prefer
 	// comes first, then the oldest.
 	At(owner int32, addr uint64, prefer int64) (Exposed, bool)
+	// Made returns the call that made an object, as Object.Created; nil where
+	// that is not known.
+	Made(id int64) *CallInfo
 	// Parts returns all memory of a process that objects expose, the oldest
 	// object first.
 	Parts(owner int32) []Exposed

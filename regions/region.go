@@ -79,7 +79,8 @@ type CallSite struct {
 	Stack  uint32 // stack identifier in the caller's trace
 	// Loose: by what it asserts, it makes no process wait, as others like it do.
 	Loose  bool
-	Object int64 // what exposes the memory that the calls access (Object.ID); otherwise 0
+	Object int64  // what exposes the memory that the calls access (Object.ID); otherwise 0
+	Made   uint32 // stack identifier of the call of this rank that made that object; 0: not known
 	Mode   Mode
 }
 

@@ -6,7 +6,9 @@ import (
 
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/fingerprint"
 	"github.com/mcchk/mcchk/models"
+	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
 )
 
@@ -34,13 +36,13 @@ func JSON(w io.Writer, res *analysis.Result) error {
 	for _, d := range res.Caveats {
 		out.Caveats = append(out.Caveats, jsonCaveat{string(d.Kind), list(d.Ranks), d.Count, d.Text})
 	}
-	findings := longList{"findings", len(res.Findings), func(i int) any { return findingToJSON(&res.Findings[i]) }}
+	findings := longList{"findings", len(res.Findings), func(i int) any { return findingToJSON(&res.Findings[i], res.Sources) }}
 	lists := []longList{findings}
 	if len(res.Accepted) > 0 {
 		out.Accepted = &[]jsonAccepted{}
 		lists = append(lists, longList{"accepted", len(res.Accepted), func(i int) any {
 			a := &res.Accepted[i]
-			return jsonAccepted{string(a.By), a.Reason, findingToJSON(&a.Finding)}
+			return jsonAccepted{string(a.By), a.Reason, findingToJSON(&a.Finding, res.Sources)}
 		}})
 	}
 	if err := writeLong(w, out, lists...); err != nil {
@@ -107,6 +109,7 @@ type jsonFinding struct {
 	Title    string       `json:"title"`
 	Severity string       `json:"severity"`
 	Class    string       `json:"class"`
+	Print    string       `json:"fingerprint"`
 	Message  string       `json:"message"`
 	First    jsonSide     `json:"first"`
 	Second   *jsonSide    `json:"second,omitempty"`
@@ -147,6 +150,7 @@ type jsonSide struct {
 	Pending bool        `json:"pending"`
 	Started *jsonSync   `json:"started,omitempty"`
 	Next    *jsonSync   `json:"next,omitempty"`
+	Made    *jsonSync   `json:"made,omitempty"`
 	Done    *jsonSync   `json:"done,omitempty"`
 	Heard   *jsonSync   `json:"heard,omitempty"`
 	Stack   []jsonFrame `json:"stack"`
@@ -186,9 +190,10 @@ type jsonFrame struct {
 	Offset  string `json:"offset,omitempty"`
 	Inlined bool   `json:"inlined"`
 	Reason  string `json:"reason,omitempty"`
+	Layer   string `json:"layer,omitempty"`
 }
 
-func findingToJSON(f *conflicts.Finding) jsonFinding {
+func findingToJSON(f *conflicts.Finding, lines *sources.Reader) jsonFinding {
 	rule, _ := models.Lookup(f.Rule)
 	fixes := fixesToJSON(f)
 	out := jsonFinding{
@@ -196,6 +201,7 @@ func findingToJSON(f *conflicts.Finding) jsonFinding {
 		Title:    rule.Title,
 		Severity: string(f.Severity),
 		Class:    string(f.Class),
+		Print:    fingerprint.Of(f, lines).Hash(),
 		Message:  Message(f),
 		First:    sideToJSON(&f.First),
 		Memory:   jsonMemory{f.Owner, f.Window, f.WinName, f.Lo, f.Hi},
@@ -238,7 +244,7 @@ func sideToJSON(s *conflicts.Side) jsonSide {
 		Rank: s.Rank, Strand: s.Thread, Call: s.Call, Role: s.Role,
 		Write: s.Write, Atomic: s.Atomic, Op: s.Op, Type: s.Type,
 		Epoch: string(s.Epoch), Pending: s.Pending,
-		Started: syncToJSON(s.Started), Next: syncToJSON(s.Next), Done: syncToJSON(s.Done), Heard: syncToJSON(s.Heard),
+		Made: syncToJSON(s.Made), Started: syncToJSON(s.Started), Next: syncToJSON(s.Next), Done: syncToJSON(s.Done), Heard: syncToJSON(s.Heard),
 		Stack: framesToJSON(s.Stack),
 	}
 	for _, l := range s.Locks {
@@ -257,7 +263,7 @@ func syncToJSON(p conflicts.SyncPoint) *jsonSync {
 func framesToJSON(frames []symbols.Frame) []jsonFrame {
 	out := []jsonFrame{}
 	for _, f := range frames {
-		jf := jsonFrame{Func: f.Func, File: f.File, Line: f.Line, Column: f.Column, Module: f.Module, Inlined: f.Inlined, Reason: f.Reason}
+		jf := jsonFrame{Func: f.Func, File: f.File, Line: f.Line, Column: f.Column, Module: f.Module, Inlined: f.Inlined, Reason: f.Reason, Layer: string(f.Layer)}
 		if f.Module != "" {
 			jf.Offset = fmt.Sprintf("0x%x", f.Offset)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/explain"
+	"github.com/mcchk/mcchk/fingerprint"
 	"github.com/mcchk/mcchk/models"
 )
 
@@ -26,9 +27,10 @@ func JUnit(w io.Writer, res *analysis.Result, opts Options) error {
 	if res.Program != "" {
 		suite.Name += " " + xmlText(res.Program)
 	}
+	named := newJUnitNames(res, opts)
 	for i := range res.Findings {
 		f := &res.Findings[i]
-		c := junitCaseOf(f, opts)
+		c := named.caseOf(f)
 		if fails(f.Severity) {
 			c.Failure = &junitProblem{Message: xmlText(Message(f)), Type: f.Rule, Text: xmlText(plainFinding(f, opts))}
 			suite.Failures++
@@ -39,7 +41,7 @@ func JUnit(w io.Writer, res *analysis.Result, opts Options) error {
 	}
 	for i := range res.Accepted {
 		a := &res.Accepted[i]
-		c := junitCaseOf(&a.Finding, opts)
+		c := named.caseOf(&a.Finding)
 		c.Skipped = &junitSkipped{Message: xmlText(strings.TrimSuffix(string(a.By)+": "+a.Reason, ": "))}
 		suite.Cases = append(suite.Cases, c)
 		suite.Skipped++
@@ -106,17 +108,45 @@ type junitSkipped struct {
 	Message string `xml:"message,attr"`
 }
 
-// junitCaseOf names the test case of a finding by its rule and places, so that
-// it has the same name in the next run.
-func junitCaseOf(f *conflicts.Finding, opts Options) junitCase {
-	lead, other := explain.Sides(f)
-	c := junitCase{Class: "mcchk." + f.Rule, Name: models.What(lead) + " at " + stackPlace(lead.Stack, opts.Dir)}
-	if !f.Alone() {
-		c.Name += ", " + models.What(other) + " at " + stackPlace(other.Stack, opts.Dir)
+// junitNames names test cases.
+type junitNames struct {
+	res  *analysis.Result
+	opts Options
+	seen map[string]int // findings by rule and places
+}
+
+func newJUnitNames(res *analysis.Result, opts Options) *junitNames {
+	n := &junitNames{res, opts, map[string]int{}}
+	for i := range res.Findings {
+		n.seen[res.Findings[i].Rule+n.places(&res.Findings[i])]++
+	}
+	for i := range res.Accepted {
+		n.seen[res.Accepted[i].Rule+n.places(&res.Accepted[i].Finding)]++
+	}
+	return n
+}
+
+// caseOf returns the test case of a finding. It is named by its places, and where
+// there are several of the same by its fingerprint too, so that it has the same
+// name in the next run.
+func (n *junitNames) caseOf(f *conflicts.Finding) junitCase {
+	lead, _ := explain.Sides(f)
+	c := junitCase{Class: "mcchk." + f.Rule, Name: n.places(f)}
+	if n.seen[f.Rule+c.Name] > 1 {
+		c.Name += " (" + fingerprint.Of(f, n.res.Sources).Hash()[:shownPrint] + ")"
 	}
 	c.Name = xmlText(c.Name)
-	c.File, c.Line = fileLine(lead, opts.Dir)
+	c.File, c.Line = fileLine(lead, n.opts.Dir)
 	return c
+}
+
+func (n *junitNames) places(f *conflicts.Finding) string {
+	lead, other := explain.Sides(f)
+	text := models.What(lead) + " at " + stackPlace(lead.Stack, n.opts.Dir)
+	if !f.Alone() {
+		text += ", " + models.What(other) + " at " + stackPlace(other.Stack, n.opts.Dir)
+	}
+	return text
 }
 
 // xmlText replaces what XML cannot hold.

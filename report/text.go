@@ -15,6 +15,7 @@ import (
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/explain"
 	"github.com/mcchk/mcchk/sources"
+	"github.com/mcchk/mcchk/symbols"
 )
 
 // Text writes a result for people: one block a finding, sorted by place (those
@@ -29,7 +30,11 @@ func Text(w io.Writer, res *analysis.Result, opts Options) error {
 	}
 	slices.SortStableFunc(findings, byPlace)
 	for i, f := range findings {
-		t.finding(f, i > 0 && samePlaces(f, findings[i-1]))
+		again := ""
+		if i > 0 && samePlaces(f, findings[i-1]) {
+			again = t.again(f, findings[i-1])
+		}
+		t.finding(f, again)
 	}
 	t.basis(res)
 	if err := bw.Flush(); err != nil {
@@ -84,23 +89,41 @@ type textWriter struct {
 
 func (t *textWriter) line(format string, args ...any) { fmt.Fprintf(t.w, format+"\n", args...) }
 
-// finding writes one finding. again: the finding before is about the same two
-// places, whose source need not be shown once more.
-func (t *textWriter) finding(f *conflicts.Finding, again bool) {
+// again says what a finding has in common with the one before, which is about the
+// same two places, and what tells it from that.
+func (t *textWriter) again(f, before *conflicts.Finding) string {
+	const same = "the same two places as above"
+	lead, other := explain.Sides(f)
+	oldLead, oldOther := explain.Sides(before)
+	differ := func(a, b []symbols.Frame) bool { return !explain.SamePlace(symbols.Path(a), symbols.Path(b)) }
+	switch {
+	case differ(lead.Stack, oldLead.Stack) || differ(other.Stack, oldOther.Stack):
+		return same + ", on other call paths"
+	case differ(lead.Made.Stack, oldLead.Made.Stack):
+		return same + ", with the window of " + lead.Made.Call + " at " + stackPlace(lead.Made.Stack, t.opts.Dir)
+	case differ(other.Made.Stack, oldOther.Made.Stack):
+		return same + ", with the window of " + other.Made.Call + " at " + stackPlace(other.Made.Stack, t.opts.Dir)
+	}
+	return same
+}
+
+// finding writes one finding. again, if not "", says that the finding before is
+// about the same two places, whose source need not be shown once more.
+func (t *textWriter) finding(f *conflicts.Finding, again string) {
 	lead, other := explain.Sides(f)
 	t.line("%s %s %s [%s]", t.paint.strong.Sprint(stackPlace(lead.Stack, t.opts.Dir)+":"),
 		t.paint.severity(f.Severity).Sprintf("%s:", f.Severity), Message(f), f.Rule)
-	if !again {
+	if again == "" {
 		t.excerpt(lead)
 	}
 	if !f.Alone() {
 		t.line("    %s %s", t.paint.strong.Sprint(stackPlace(other.Stack, t.opts.Dir)+":"), second(other))
-		if !again && compareStacks(lead.Stack, other.Stack) != 0 {
+		if again == "" && compareStacks(lead.Stack, other.Stack) != 0 {
 			t.excerpt(other)
 		}
 	}
-	if again {
-		t.line("    %s", t.paint.faint.Sprint("(the same two places as above)"))
+	if again != "" {
+		t.line("    %s", t.paint.faint.Sprint("("+again+")"))
 	}
 
 	var rows []row

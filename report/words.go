@@ -111,9 +111,14 @@ func plainFinding(f *conflicts.Finding, opts Options) string {
 	lead, other := explain.Sides(f)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s [%s]\n", Message(f), f.Rule)
-	fmt.Fprintf(&b, "%s: %s\n", stackPlace(lead.Stack, opts.Dir), second(lead))
-	if !f.Alone() {
-		fmt.Fprintf(&b, "%s: %s\n", stackPlace(other.Stack, opts.Dir), second(other))
+	for _, s := range []*conflicts.Side{lead, other} {
+		if s.Role == "" {
+			continue
+		}
+		fmt.Fprintf(&b, "%s: %s\n", stackPlace(s.Stack, opts.Dir), second(s))
+		if len(symbols.Path(s.Stack)) > 1 || symbols.HereAt(s.Stack) > 0 {
+			fmt.Fprintf(&b, "  stack: %s\n", stackText(s.Stack, opts.Dir))
+		}
 	}
 	fmt.Fprintf(&b, "why: %s", f.Why)
 	for _, m := range f.Fixes {

@@ -6,9 +6,10 @@
 // own file, and then into the separate debug file that belongs to it. What was
 // found once is kept. A Resolver never fails: where something is missing, the
 // frame says what and why.
+//
+// Which frames are those of the application, and which of libraries and
+// wrappers, a Layers says; Here and Path go by that.
 package symbols
-
-import "strings"
 
 // Frame is one place of a call stack.
 type Frame struct {
@@ -20,34 +21,52 @@ type Frame struct {
 	Offset  uint64 // address in the module's file (virtual address)
 	Inlined bool   // inlined into the next frame
 	Reason  string // why File is missing: "no debug information (compile with -g)", …
+	Layer   Layer  // whose code it is, as Layers.Mark says
 }
-
-// systemDirs hold headers and sources that are not the user's.
-var systemDirs = []string{"/usr/include/", "/usr/lib/", "/usr/local/include/", "/opt/"}
 
 // Here returns the frame of a stack, innermost first, that a report points at:
-// the innermost, but for inlined or small functions of system headers (C++'s
-// std::vector) the user's code that called them. It is false for an empty stack.
+// the innermost one of the application that has a source line; where there is
+// none, the innermost of all. It is false for an empty stack.
 func Here(stack []Frame) (Frame, bool) {
-	for i, f := range stack {
-		if f.File == "" {
-			break // no debug information: a frame further out is another place
-		}
-		if !systemFile(f.File) {
-			return stack[i], true
-		}
-	}
-	if len(stack) == 0 {
+	i := HereAt(stack)
+	if i < 0 {
 		return Frame{}, false
 	}
-	return stack[0], true
+	return stack[i], true
 }
 
-func systemFile(path string) bool {
-	for _, dir := range systemDirs {
-		if strings.HasPrefix(path, dir) {
-			return true
+// HereAt returns the index of the frame that Here returns; -1 for an empty stack.
+func HereAt(stack []Frame) int {
+	for i, f := range stack {
+		if f.Layer == Application && f.File != "" {
+			return i
 		}
 	}
-	return false
+	return min(0, len(stack)-1)
+}
+
+// Path returns the frames that tell one call path of a program from another: all
+// but those of libraries, and of a recursive function the innermost one. So
+// there are no more paths than functions can call one another, however deep the
+// recursion. Where there are only frames of libraries, these are the path.
+func Path(stack []Frame) []Frame {
+	type function struct{ name, file string }
+	var own, all []Frame
+	seen := map[function]bool{}
+	for _, f := range stack {
+		if of := (function{f.Func, f.File}); f.Func != "" {
+			if seen[of] {
+				continue
+			}
+			seen[of] = true
+		}
+		all = append(all, f)
+		if f.Layer != Library {
+			own = append(own, f)
+		}
+	}
+	if len(own) == 0 {
+		return all
+	}
+	return own
 }

@@ -27,6 +27,7 @@ type analyzeOptions struct {
 	model    string
 	pairwise bool
 	stats    bool
+	layers   layerOptions
 	report   reportOptions
 }
 
@@ -57,6 +58,7 @@ func (o *analyzeOptions) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.stats, "stats", false, "print the cost of the analysis on standard error: regions, clocks, memory, time")
 	registerCompletion(cmd, "memory-model", fixedWords(memoryModels...))
 	registerCompletion(cmd, "clock", fixedWords(evc.Names()...))
+	o.layers.addFlags(f)
 	o.report.addFlags(cmd)
 }
 
@@ -96,6 +98,9 @@ func (o *analyzeOptions) check() error {
 	}
 	if o.jobs < 0 {
 		return usagef("--jobs: %d is negative", o.jobs)
+	}
+	if err := o.layers.check(); err != nil {
+		return err
 	}
 	return o.report.check()
 }
@@ -201,7 +206,7 @@ func (a *app) refuseTerminal(outputs []output) error {
 func (o *analyzeOptions) analysis(p *progress, getenv func(string) string) analysis.Options {
 	opts := analysis.Options{
 		Clock: o.clock, Jobs: o.jobs, MemoryModel: analysis.MemoryModel(o.model), Predict: o.predict,
-		Pairwise: o.pairwise, Stats: o.stats, Progress: p.update,
+		Layers: o.layers.Layers, Pairwise: o.pairwise, Stats: o.stats, Progress: p.update,
 	}
 	o.report.memory.bound(&opts, getenv)
 	return opts

@@ -60,7 +60,7 @@ above it, and the default.`,
 		case s.Name == "color": // all commands have it
 		case s.Kind == config.Bool:
 			f.Bool(s.Name, false, s.Usage)
-		case s.Kind == config.Formats:
+		case s.List():
 			f.StringArray(s.Name, nil, s.Usage)
 		default:
 			f.String(s.Name, s.Default, s.Usage)

@@ -70,6 +70,9 @@ func (a *app) writeGate(res *analysis.Result, o *gateOptions) error {
 }
 
 func (a *app) sayOutcome(res *analysis.Result, outcome gate.Outcome, o *gateOptions) {
+	if b := o.files.Baseline; b != nil && b.Old && o.writeBaseline != o.baseline {
+		a.say("warning: %s is of an older mcchk: each of its findings also accepts new ones that share its innermost lines. Write it anew: --baseline %[1]s --write-baseline %[1]s", o.baseline)
+	}
 	if n := len(outcome.Vanished); n > 0 {
 		why := "fixed, or not reached in this run; --write-baseline drops them"
 		if len(res.Caveats) > 0 {

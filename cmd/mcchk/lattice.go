@@ -43,6 +43,7 @@ type latticeOptions struct {
 type foundOptions struct {
 	model   string
 	predict bool
+	layers  layerOptions
 }
 
 func (o *foundOptions) addFlags(cmd *cobra.Command) {
@@ -50,13 +51,14 @@ func (o *foundOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.model, "memory-model", memoryModels[0], "memory model of windows, as for analyze: auto, unified or separate")
 	f.BoolVar(&o.predict, "predict", false, "with the findings that analyze --predict adds")
 	registerCompletion(cmd, "memory-model", fixedWords(memoryModels...))
+	o.layers.addFlags(f)
 }
 
 func (o *foundOptions) check() error {
 	if !slices.Contains(memoryModels, o.model) {
 		return usagef("--memory-model: %q is none of %s%s", o.model, strings.Join(memoryModels, ", "), didYouMean(o.model, memoryModels))
 	}
-	return nil
+	return o.layers.check()
 }
 
 func (o *latticeOptions) addFlags(cmd *cobra.Command) {
@@ -154,7 +156,7 @@ func (a *app) lattice(ctx context.Context, dir string, o latticeOptions) error {
 // not rest on.
 func (a *app) analyzed(ctx context.Context, dir string, o foundOptions) (*analysis.Result, error) {
 	progress := a.newProgress()
-	opts := analysis.Options{MemoryModel: analysis.MemoryModel(o.model), Predict: o.predict, Progress: progress.update}
+	opts := analysis.Options{MemoryModel: analysis.MemoryModel(o.model), Predict: o.predict, Layers: o.layers.Layers, Progress: progress.update}
 	(&memoryValue{}).bound(&opts, a.getenv)
 	res, err := a.backend.analyze(ctx, dir, opts)
 	progress.clear()
@@ -191,7 +193,7 @@ func (a *app) write(path string, render func(io.Writer) error) error {
 
 func (a *app) buildLattice(ctx context.Context, res *analysis.Result, o latticeOptions) (*lattice.Lattice, error) {
 	if o.finding == "" {
-		l, err := analysis.RegionLattice(ctx, res.Directory, o.region, res.Findings, o.limit)
+		l, err := analysis.RegionLattice(ctx, res.Directory, res.Layers, o.region, res.Findings, o.limit)
 		if errors.Is(err, analysis.ErrRegion) {
 			return nil, usagef("--region: %w", err)
 		}
@@ -201,7 +203,7 @@ func (a *app) buildLattice(ctx context.Context, res *analysis.Result, o latticeO
 	if err != nil {
 		return nil, err
 	}
-	all, err := analysis.Neighbourhoods(ctx, res.Directory, res.Findings[i:i+1], o.around)
+	all, err := analysis.Neighbourhoods(ctx, res.Directory, res.Layers, res.Findings[i:i+1], o.around)
 	if err != nil {
 		return nil, err
 	}

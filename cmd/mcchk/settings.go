@@ -10,6 +10,7 @@ import (
 	"github.com/mcchk/mcchk/config"
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/report"
+	"github.com/mcchk/mcchk/symbols"
 	"github.com/mcchk/mcchk/tracer"
 )
 
@@ -22,6 +23,8 @@ func settings() []config.Setting {
 		{Name: "fail-on", Default: "error", Choices: severityNames(), Usage: "least severity of findings that gives exit status 1"},
 		{Name: "baseline", Kind: config.Path, Usage: "file of known findings, which do not count"},
 		{Name: "suppressions", Kind: config.Path, Usage: "file of findings that do not count, with reasons"},
+		{Name: "libraries", Kind: config.Patterns, Valid: symbols.CheckPattern, Usage: "files or folders of libraries: findings are reported where the program calls them, and told apart there"},
+		{Name: "wrappers", Kind: config.Patterns, Valid: symbols.CheckPattern, Usage: "files or folders of the program that wrap MPI: findings are reported where they are called"},
 		{Name: "memory-model", Default: memoryModels[0], Choices: memoryModels, Usage: "memory model by which windows are judged"},
 		{Name: "predict", Kind: config.Bool, Default: "false", Usage: "also warn of accesses that would race if locks were granted in another order"},
 		{Name: "clock", Default: evc.Auto, Choices: evc.Names(), Usage: "clocks that order events"},
@@ -53,7 +56,7 @@ func configured(cmd *cobra.Command) bool {
 // heeds reports whether such a command takes a setting. Pictures have formats and
 // output files of their own, and of the settings those that findings depend on.
 func heeds(cmd *cobra.Command, setting string) bool {
-	return !slices.Contains([]string{"lattice", "timeline"}, cmd.Name()) || slices.Contains([]string{"memory-model", "predict"}, setting)
+	return !slices.Contains([]string{"lattice", "timeline"}, cmd.Name()) || slices.Contains([]string{"memory-model", "predict", "libraries", "wrappers"}, setting)
 }
 
 // loadSettings reads settings file and environment.

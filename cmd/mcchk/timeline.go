@@ -50,5 +50,5 @@ func (a *app) timeline(ctx context.Context, dir, output string, o foundOptions) 
 	if err != nil {
 		return err
 	}
-	return a.write(output, func(w io.Writer) error { return analysis.Timeline(ctx, res.Directory, res.Findings, w) })
+	return a.write(output, func(w io.Writer) error { return analysis.Timeline(ctx, res.Directory, res.Layers, res.Findings, w) })
 }
