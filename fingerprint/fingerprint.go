@@ -8,8 +8,8 @@
 // function, the file's name without its folders, and the text of the source line
 // without its white space. Neither ranks, addresses, line numbers, counts nor the
 // order of the two sides are part of it. Where the text of a line is not at hand,
-// its number takes its place; where there is no debug information, the function,
-// or if that is not known either the module's name and the offset in it.
+// its number takes its place; where there is no debug information, the function
+// alone, or if that is not known either the module's name and the offset in it.
 //
 // Two findings at lines of the same text on the same call paths have the same
 // fingerprint: who compares lists of them counts.
@@ -117,13 +117,23 @@ func (f Frame) key() string {
 	switch {
 	case f.Text != "":
 		return f.place() + "\x00" + strings.Join(strings.Fields(f.Text), "")
-	case f.Function != "" && f.Line == 0: // an offset changes with every change of the program
+	case f.nameOnly():
 		return f.place()
 	}
 	return fmt.Sprintf("%s\x00%d\x00%x", f.place(), f.Line, f.Offset)
 }
 
-func (f Frame) place() string { return f.Function + "\x00" + f.File }
+func (f Frame) place() string {
+	if f.nameOnly() {
+		return f.Function
+	}
+	return f.Function + "\x00" + f.File
+}
+
+// nameOnly reports that a function has no debug information: then its name is all
+// that counts, since offsets change with every change of the program, and programs
+// are renamed.
+func (f Frame) nameOnly() bool { return f.Function != "" && f.Line == 0 }
 
 func (f Frame) sameLine(g Frame) bool {
 	textKnown := f.Text != "" && g.Text != ""

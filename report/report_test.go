@@ -23,11 +23,13 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func at(function, file string, line int) []symbols.Frame {
-	return []symbols.Frame{
+	stack := []symbols.Frame{
 		{Func: function, File: file, Line: line, Column: 5, Module: "/home/u/app", Offset: 0x1234},
 		{Func: "main", File: "/home/u/src/main.c", Line: 60, Module: "/home/u/app", Offset: 0x2000},
 		{Func: "__libc_start_call_main", Module: "/lib/libc.so.6", Offset: 0x27000, Reason: "no debug information (compile with -g)"},
 	}
+	symbols.Layers{}.Mark(stack)
+	return stack
 }
 
 func sync(call string, rank, line int) conflicts.SyncPoint {
