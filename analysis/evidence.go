@@ -15,6 +15,7 @@ import (
 type evidence struct {
 	Directory string
 	Run       string
+	Began     int64 // when the run did, ns since 1970; 0 where that was not recorded
 	Clock     string
 	Program   string
 	Library   string
@@ -47,6 +48,7 @@ func (r *run) gather() (*evidence, error) {
 	e := &evidence{
 		Directory: r.dir.Path,
 		Run:       hex.EncodeToString(r.dir.Run[:]),
+		Began:     r.began(),
 		Clock:     r.opts.Clock,
 		Layers:    r.opts.Layers,
 		Program:   r.info("program"),
@@ -74,6 +76,22 @@ func (r *run) gather() (*evidence, error) {
 		e.Caveats = append(e.Caveats, r.interrupted())
 	}
 	return e, nil
+}
+
+// began returns when the first process of the run began to record, ns since 1970; 0
+// where that is not known of all.
+func (r *run) began() int64 {
+	first := int64(0)
+	for i, f := range r.dir.Files {
+		t := int64(f.Header.Realtime)
+		if t == 0 {
+			return 0
+		}
+		if i == 0 || t < first {
+			first = t
+		}
+	}
+	return first
 }
 
 // conclude names the places and comes to a verdict.

@@ -50,6 +50,7 @@ type Partial struct {
 
 	// What may differ with the machine.
 	Directory string
+	Began     int64 // as in evidence
 	Program   string
 	Library   string
 	Caveats   []Caveat
@@ -83,7 +84,7 @@ func newPartial(s Shard, o Options, run string, e *evidence) *Partial {
 		Format: partialFormat, Shard: s,
 		Run: run, Options: partialOptions{o.Clock, cmp.Or(o.MemoryModel, ModelAuto), o.Predict, o.Layers},
 		Basis: e.Basis, Usages: e.Usages, MayOrder: e.MayOrder, Problems: e.Problems,
-		Directory: e.Directory, Program: e.Program, Library: e.Library, Caveats: e.Caveats, Warnings: e.Warnings,
+		Directory: e.Directory, Began: e.Began, Program: e.Program, Library: e.Library, Caveats: e.Caveats, Warnings: e.Warnings,
 		Groups: e.Groups, Predicted: e.Predicted,
 	}
 }
@@ -207,7 +208,7 @@ func MergePartials(parts []*Partial) (*Result, error) {
 		Directory: first.Directory, Run: first.Run, Clock: first.Options.Clock,
 		Program: first.Program, Library: first.Library, Layers: first.Options.Layers,
 		Basis: first.Basis, Usages: first.Usages, MayOrder: first.MayOrder,
-		Caveats: first.Caveats, Problems: first.Problems,
+		Caveats: first.Caveats, Problems: first.Problems, Began: first.Began,
 	}
 	n := &namer{stacks: map[stackKey][]symbols.Frame{}}
 	var groups, predicted [][]conflicts.Group
@@ -224,7 +225,7 @@ func MergePartials(parts []*Partial) (*Result, error) {
 	}
 	e.Groups, e.Predicted = conflicts.Join(groups...), conflicts.Join(predicted...)
 	res := e.conclude(n)
-	res.showSources(first.Sources)
+	res.showSources(first.Sources, e.Began)
 	return res, nil
 }
 

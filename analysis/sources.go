@@ -3,6 +3,7 @@ package analysis
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/sources"
@@ -20,8 +21,9 @@ func (r *run) keptText(e *evidence) *sources.Stored {
 }
 
 // showSources gives a result the lines of its source places, and warns of files
-// that are not what they were.
-func (res *Result) showSources(kept *sources.Stored) {
+// that are not what they were. The run began so many ns after 1970; 0: that is not
+// known.
+func (res *Result) showSources(kept *sources.Stored, began int64) {
 	res.Sources = sources.NewReader(kept, sources.Disk{})
 	told := map[string]bool{}
 	for i := range res.Findings {
@@ -31,8 +33,11 @@ func (res *Result) showSources(kept *sources.Stored) {
 					continue
 				}
 				told[f.File] = true
-				if res.Sources.Changed(f.File) {
+				switch {
+				case res.Sources.Changed(f.File):
 					res.Warnings = append(res.Warnings, fmt.Sprintf("%s has changed since the run: its lines are shown as they were then", f.File))
+				case began > 0 && res.Sources.Newer(f.File, time.Unix(0, began)):
+					res.Warnings = append(res.Warnings, fmt.Sprintf("%s is newer than the run, and its text was not kept with the traces: its lines may be others than those that ran", f.File))
 				}
 			}
 		}

@@ -74,14 +74,9 @@ func (r *run) follow(t *timeline.Writer) error {
 // wallClock returns what turns times of processes into those of the run, from
 // the beginning of its first trace on; nil where they were not recorded.
 func (r *run) wallClock() func(rank int, local int64) timeline.Moment {
-	first := int64(0) // ns since 1970
-	for i, f := range r.dir.Files {
-		if f.Header.Realtime == 0 {
-			return nil
-		}
-		if t := int64(f.Header.Realtime); i == 0 || t < first {
-			first = t
-		}
+	first := r.began()
+	if first == 0 {
+		return nil
 	}
 	// The clock of rank 0, or of the first that there is, is the reference.
 	reference := r.dir.Files[0].Header

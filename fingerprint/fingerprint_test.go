@@ -2,6 +2,7 @@ package fingerprint
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -19,6 +20,8 @@ const moved = "\n\nint f(void) {\n\tMPI_Get(a,  1);\n\tx = a[0];\n}\n"
 type oneFile string
 
 func (f oneFile) ReadFile(string) ([]byte, error) { return []byte(f), nil }
+
+func (f oneFile) ModTime(string) time.Time { return time.Time{} }
 
 func reading(text string) *sources.Reader { return sources.NewReader(nil, oneFile(text)) }
 

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -76,6 +77,8 @@ func TestBaseline(t *testing.T) {
 type oneFile string
 
 func (f oneFile) ReadFile(string) ([]byte, error) { return []byte(f), nil }
+
+func (f oneFile) ModTime(string) time.Time { return time.Time{} }
 
 func TestBaselineAfterLinesMoved(t *testing.T) {
 	with := func(text oneFile, res *analysis.Result) *analysis.Result {

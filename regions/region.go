@@ -77,10 +77,10 @@ type CallSite struct {
 	Rank   int32 // world rank of the caller
 	Thread uint32
 	Stack  uint32 // stack identifier in the caller's trace
+	Made   uint32 // that of the caller's call that made Object; 0: not known
 	// Loose: by what it asserts, it makes no process wait, as others like it do.
 	Loose  bool
-	Object int64  // what exposes the memory that the calls access (Object.ID); otherwise 0
-	Made   uint32 // stack identifier of the call of this rank that made that object; 0: not known
+	Object int64 // what exposes the memory that the calls access (Object.ID); otherwise 0
 	Mode   Mode
 }
 

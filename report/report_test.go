@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
@@ -164,6 +165,8 @@ func samples() map[string]*analysis.Result {
 type fileFunc func(path string) ([]byte, error)
 
 func (f fileFunc) ReadFile(path string) ([]byte, error) { return f(path) }
+
+func (f fileFunc) ModTime(string) time.Time { return time.Time{} }
 
 // with returns a result whose source lines are those of some files.
 func with(res *analysis.Result, files fileFunc) *analysis.Result {

@@ -9,12 +9,16 @@ import (
 	"io"
 	"os"
 	"sync"
+	"time"
 )
 
 // Files reads source files.
 type Files interface {
 	// ReadFile returns the content of a file.
 	ReadFile(path string) ([]byte, error)
+	// ModTime returns when a file was changed last; the zero time where that is
+	// not known.
+	ModTime(path string) time.Time
 }
 
 // Disk reads the files of this machine: regular ones, up to a size that no source
@@ -46,6 +50,15 @@ func (Disk) ReadFile(path string) ([]byte, error) {
 		return nil, fmt.Errorf("%s: larger than %d bytes", path, maxSource)
 	}
 	return data, nil
+}
+
+// ModTime returns when a file was changed last.
+func (Disk) ModTime(path string) time.Time {
+	info, err := os.Stat(path)
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
 }
 
 // Reader gives lines of source files. Each file is read once at most, and only
@@ -91,6 +104,12 @@ func (r *Reader) Line(path string, line int) string {
 // what it was when the run ended.
 func (r *Reader) Changed(path string) bool {
 	return r != nil && r.stored.file(path) != nil && r.present(path).changed
+}
+
+// Newer reports whether the lines of a file are those that it has now, and it was
+// changed after a moment.
+func (r *Reader) Newer(path string, than time.Time) bool {
+	return r != nil && r.files != nil && r.stored.file(path) == nil && r.files.ModTime(path).After(than)
 }
 
 func (r *Reader) present(path string) *present {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -22,6 +23,13 @@ func (m memory) ReadFile(path string) ([]byte, error) {
 		return []byte(text), nil
 	}
 	return nil, fs.ErrNotExist
+}
+
+func (m memory) ModTime(path string) time.Time {
+	if _, ok := m[path]; ok {
+		return time.Unix(100, 0)
+	}
+	return time.Time{}
 }
 
 // again writes source text and reads it back.
@@ -258,4 +266,15 @@ func FuzzReadStored(f *testing.F) {
 			require.Equal(t, s, back)
 		}
 	})
+}
+
+func TestNewer(t *testing.T) {
+	files := memory{"a.c": "x\n", "b.c": "y\n"}
+	r := NewReader(Keep([]Place{{"a.c", 1}}, files), files)
+	before, after := time.Unix(99, 0), time.Unix(101, 0)
+	require.True(t, r.Newer("b.c", before))
+	require.False(t, r.Newer("b.c", after))
+	require.False(t, r.Newer("a.c", before), "its text was kept")
+	require.False(t, r.Newer("c.c", before), "it is not there")
+	require.False(t, (*Reader)(nil).Newer("b.c", before))
 }
