@@ -50,6 +50,9 @@ type Options struct {
 	// ends before it has more in use, with what it found by then and a caveat of kind
 	// TooLarge. debug.SetMemoryLimit should be told the same.
 	Heap int64
+	// Unseen are parts of the program that need not be instrumented: what is not
+	// seen of them is no caveat, but in Result.Allowed.
+	Unseen []Unseen
 	// Layers say which frames of call stacks are not the application's: reports
 	// do not point at them.
 	Layers      symbols.Layers

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/models"
+	"github.com/mcchk/mcchk/trace"
 )
 
 // caveats lists why the result does not rest on the whole run, as far as the
@@ -125,13 +127,10 @@ func (r *run) uninstrumented() []Caveat {
 		if end := reader.End(); end != nil && end.Units == 0 {
 			none = append(none, rank)
 		}
-		for _, text := range reader.Info("build") {
-			var b buildInfo
-			if err := json.Unmarshal([]byte(text), &b); err != nil {
-				continue
-			}
-			if len(b.Uninstrumented) > 0 {
-				list := strings.Join(b.Uninstrumented, ", ")
+		for _, b := range builds(reader) {
+			unseen, _ := r.unseen(b.Uninstrumented)
+			if len(unseen) > 0 {
+				list := strings.Join(unseen, ", ")
 				parts[list] = append(parts[list], rank)
 			}
 			if len(b.Bypassed) > 0 {
@@ -158,6 +157,71 @@ func (r *run) uninstrumented() []Caveat {
 			Kind: NotUnderstood, Ranks: ranks, Count: uint64(strings.Count(list, ", ") + 1),
 			Text: models.Bypassed(list),
 		})
+	}
+	return out
+}
+
+// unseen divides parts that are not instrumented into those that nobody allowed to
+// be so, and the others by the entry that allows them.
+func (r *run) unseen(parts []string) (unseen []string, allowed map[Unseen][]string) {
+	allowed = map[Unseen][]string{}
+	for _, part := range parts {
+		i := slices.IndexFunc(r.opts.Unseen, func(u Unseen) bool { return fitsName(u.Part, part) })
+		if i < 0 {
+			unseen = append(unseen, part)
+		} else {
+			allowed[r.opts.Unseen[i]] = append(allowed[r.opts.Unseen[i]], part)
+		}
+	}
+	return unseen, allowed
+}
+
+// fitsName reports whether a name fits a pattern in which * stands for any
+// characters.
+func fitsName(pattern, name string) bool {
+	quoted := strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*")
+	fits, err := regexp.MatchString("^(?s:"+quoted+")$", name)
+	return err == nil && fits
+}
+
+// mayGoUnseen lists what is not seen of the program, and need not be.
+func (r *run) mayGoUnseen() []Caveat {
+	type entry struct {
+		parts  string
+		reason string
+	}
+	ranks := map[entry][]int{}
+	for rank, reader := range r.readers {
+		if reader == nil {
+			continue
+		}
+		for _, b := range builds(reader) {
+			_, allowed := r.unseen(b.Uninstrumented)
+			for u, parts := range allowed {
+				e := entry{strings.Join(parts, ", "), u.Reason}
+				ranks[e] = append(ranks[e], rank)
+			}
+		}
+	}
+	var out []Caveat
+	for e, ranks := range ranks {
+		out = append(out, Caveat{
+			Kind: NotInstrumented, Ranks: ranks, Count: uint64(strings.Count(e.parts, ", ") + 1),
+			Text: fmt.Sprintf("loads and stores of these parts of the program were not seen, which is allowed: %s (%s)", e.parts, e.reason),
+		})
+	}
+	slices.SortFunc(out, func(a, b Caveat) int { return cmp.Or(slices.Compare(a.Ranks, b.Ranks), cmp.Compare(a.Text, b.Text)) })
+	return out
+}
+
+// builds reads what mcchk cc left in the program of a trace.
+func builds(reader *trace.Reader) []buildInfo {
+	var out []buildInfo
+	for _, text := range reader.Info("build") {
+		var b buildInfo
+		if err := json.Unmarshal([]byte(text), &b); err == nil {
+			out = append(out, b)
+		}
 	}
 	return out
 }

@@ -26,6 +26,7 @@ type evidence struct {
 	Usages    []core.Usage
 	MayOrder  []string // functions called that may order processes in ways not known
 	Caveats   []Caveat // those that name no places
+	Allowed   []Caveat
 	Problems  []core.Problem
 	Warnings  []string
 }
@@ -67,7 +68,7 @@ func (r *run) gather() (*evidence, error) {
 		}
 	}
 	e.Problems = append(e.Problems, r.cuts(m)...)
-	e.Caveats = r.caveats()
+	e.Caveats, e.Allowed = r.caveats(), r.mayGoUnseen()
 	var memory *memoryError
 	switch {
 	case errors.As(r.stopped, &memory):
@@ -112,7 +113,7 @@ func (e *evidence) conclude(n *namer) *Result {
 		all = append(all, n.predicted(e.Predicted, all)...)
 	}
 	res.Findings = sorted(all)
-	res.Caveats = n.caveats(e)
+	res.Caveats, res.Allowed = n.caveats(e), e.Allowed
 	res.Verdict = VerdictOn(res)
 	return res
 }

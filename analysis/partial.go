@@ -54,6 +54,7 @@ type Partial struct {
 	Program   string
 	Library   string
 	Caveats   []Caveat
+	Allowed   []Caveat
 	Warnings  []string
 
 	// What is this part's own.
@@ -70,6 +71,7 @@ type partialOptions struct {
 	Model   MemoryModel
 	Predict bool
 	Layers  symbols.Layers
+	Unseen  []Unseen
 }
 
 // stackPlace is where a recorded stack was.
@@ -82,9 +84,9 @@ type stackPlace struct {
 func newPartial(s Shard, o Options, run string, e *evidence) *Partial {
 	return &Partial{
 		Format: partialFormat, Shard: s,
-		Run: run, Options: partialOptions{o.Clock, cmp.Or(o.MemoryModel, ModelAuto), o.Predict, o.Layers},
+		Run: run, Options: partialOptions{o.Clock, cmp.Or(o.MemoryModel, ModelAuto), o.Predict, o.Layers, o.Unseen},
 		Basis: e.Basis, Usages: e.Usages, MayOrder: e.MayOrder, Problems: e.Problems,
-		Directory: e.Directory, Began: e.Began, Program: e.Program, Library: e.Library, Caveats: e.Caveats, Warnings: e.Warnings,
+		Directory: e.Directory, Began: e.Began, Program: e.Program, Library: e.Library, Caveats: e.Caveats, Allowed: e.Allowed, Warnings: e.Warnings,
 		Groups: e.Groups, Predicted: e.Predicted,
 	}
 }
@@ -208,7 +210,7 @@ func MergePartials(parts []*Partial) (*Result, error) {
 		Directory: first.Directory, Run: first.Run, Clock: first.Options.Clock,
 		Program: first.Program, Library: first.Library, Layers: first.Options.Layers,
 		Basis: first.Basis, Usages: first.Usages, MayOrder: first.MayOrder,
-		Caveats: first.Caveats, Problems: first.Problems, Began: first.Began,
+		Caveats: first.Caveats, Allowed: first.Allowed, Problems: first.Problems, Began: first.Began,
 	}
 	n := &namer{stacks: map[stackKey][]symbols.Frame{}}
 	var groups, predicted [][]conflicts.Group
@@ -310,17 +312,20 @@ func (o partialOptions) String() string {
 	if o.Predict {
 		text += " --predict"
 	}
-	return text + o.layerFlags()
+	return text + o.listFlags()
 }
 
-// layerFlags are the flags for Layers, each behind a space.
-func (o partialOptions) layerFlags() string {
+// listFlags are the flags for Layers and Unseen, each behind a space.
+func (o partialOptions) listFlags() string {
 	text := ""
 	for _, pattern := range o.Layers.Libraries {
 		text += fmt.Sprintf(" --libraries '%s'", pattern)
 	}
 	for _, pattern := range o.Layers.Wrappers {
 		text += fmt.Sprintf(" --wrappers '%s'", pattern)
+	}
+	for _, u := range o.Unseen {
+		text += fmt.Sprintf(" --unseen '%s=%s'", u.Part, u.Reason)
 	}
 	return text
 }
@@ -338,5 +343,5 @@ func (o partialOptions) Flags() string {
 	if o.Predict {
 		text += " --predict"
 	}
-	return text + o.layerFlags()
+	return text + o.listFlags()
 }

@@ -45,6 +45,12 @@ type Caveat struct {
 	Text  string // one sentence: what, where, and what to do
 }
 
+// Unseen allows that loads and stores of some parts of a program are not seen.
+type Unseen struct {
+	Part   string // pattern of the names that caveats give, in which * stands for any characters
+	Reason string
+}
+
 // Basis says what a verdict rests on.
 type Basis struct {
 	Ranks       int    // processes with a trace
@@ -88,6 +94,7 @@ type Result struct {
 	Findings  []conflicts.Finding // sorted by place, rule
 	Accepted  []Accepted          // found, but taken out of Findings by package gate; the same order
 	Caveats   []Caveat
+	Allowed   []Caveat // that Options.Unseen allows: the verdict does not depend on them
 	Warnings  []string // what went wrong, and took nothing from the findings but perhaps their places
 	Basis     Basis
 	Directory string // the traces analysed

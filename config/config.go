@@ -37,6 +37,7 @@ const (
 	Duration             // such as 10m
 	Bytes                // such as 512MiB; 0; or the default, which may be a word
 	Patterns             // a list of patterns of paths
+	Parts                // a list of NAME=REASON; in a settings file also of part: and reason:
 	Formats              // a list of FORMAT or FORMAT=FILE, FORMAT of Choices
 )
 
@@ -46,12 +47,12 @@ type Setting struct {
 	Kind    Kind
 	Default string
 	Choices []string                 // of Text and Formats; empty: any
-	Valid   func(value string) error // of Patterns; nil: all are
+	Valid   func(value string) error // of Patterns and Parts; nil: all are
 	Usage   string                   // what it does, a phrase
 }
 
 // List reports whether the setting takes any number of values.
-func (s *Setting) List() bool { return s.Kind == Formats || s.Kind == Patterns }
+func (s *Setting) List() bool { return s.Kind == Formats || s.Kind == Patterns || s.Kind == Parts }
 
 // Env is the environment variable of a setting.
 func (s *Setting) Env() string {
@@ -86,7 +87,7 @@ func (s *Setting) Check(value string) error {
 			return fmt.Errorf("%s: the file is missing", value)
 		}
 		return s.choose(name)
-	case Patterns:
+	case Patterns, Parts:
 		if s.Valid != nil {
 			return s.Valid(value)
 		}
@@ -207,7 +208,10 @@ func (c *Config) readEnv(s *Setting, getenv func(string) string) error {
 		return nil
 	}
 	values := []string{text}
-	if s.List() {
+	switch {
+	case s.Kind == Parts: // reasons have blanks
+		values = strings.Split(text, ";")
+	case s.List():
 		values = strings.Fields(text)
 	}
 	for _, v := range values {

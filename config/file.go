@@ -62,7 +62,7 @@ func (s *Setting) fromYAML(n *yaml.Node, dir string) ([]string, error) {
 	}
 	var out []string
 	for _, item := range items {
-		text, err := mapping.Text(item)
+		text, err := s.text(item)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %s", err, s.Name)
 		}
@@ -75,6 +75,24 @@ func (s *Setting) fromYAML(n *yaml.Node, dir string) ([]string, error) {
 		out = append(out, s.below(dir, text))
 	}
 	return out, nil
+}
+
+// text returns the value that an item of a list, or the only one, has.
+func (s *Setting) text(item *yaml.Node) (string, error) {
+	if s.Kind != Parts || item.Kind != yaml.MappingNode {
+		return mapping.Text(item)
+	}
+	entries, err := mapping.Entries(item, []string{"part", "reason"})
+	if err != nil {
+		return "", err
+	}
+	values := map[string]string{}
+	for _, e := range entries {
+		if values[e.Key], err = mapping.Text(e.Value); err != nil {
+			return "", err
+		}
+	}
+	return values["part"] + "=" + values["reason"], nil
 }
 
 // below makes the file that a value names one of the settings file's folder.

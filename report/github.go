@@ -38,6 +38,9 @@ func GitHub(w io.Writer, res *analysis.Result, opts Options) error {
 			fmt.Fprintf(bw, "::warning title=mcchk is undecided::%s\n", commandText(d.Text))
 		}
 	}
+	for _, d := range res.Allowed {
+		fmt.Fprintf(bw, "mcchk: %s\n", d.Text)
+	}
 	fmt.Fprintf(bw, "mcchk: %s: %s\n", Verdict(res), foundation(&res.Basis))
 	if err := bw.Flush(); err != nil {
 		return fmt.Errorf("write GitHub annotations: %w", err)

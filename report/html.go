@@ -34,7 +34,8 @@ type page struct {
 	Verdict     string
 	VerdictKind string // "bad", "good" or "open"
 	Foundation  string
-	Silence     string // what no recorded load or store means
+	Silence     string   // what no recorded load or store means
+	Allowed     []string // parts that may go unseen
 	Caveats     []pageCaveat
 	Facts       []pageFact
 }
@@ -104,6 +105,9 @@ func newPage(res *analysis.Result, opts Options) (*page, error) {
 			ranks = ranksOf(d.Ranks)
 		}
 		p.Caveats = append(p.Caveats, pageCaveat{string(d.Kind), d.Text, ranks})
+	}
+	for _, d := range res.Allowed {
+		p.Allowed = append(p.Allowed, d.Text+ranksBehind(d.Ranks))
 	}
 	for _, f := range []pageFact{
 		newFact("program", res.Program), newFact("MPI library", res.Library), newFact("traces", res.Directory),

@@ -36,6 +36,9 @@ func JSON(w io.Writer, res *analysis.Result) error {
 	for _, d := range res.Caveats {
 		out.Caveats = append(out.Caveats, jsonCaveat{string(d.Kind), list(d.Ranks), d.Count, d.Text})
 	}
+	for _, d := range res.Allowed {
+		out.Allowed = append(out.Allowed, jsonCaveat{string(d.Kind), list(d.Ranks), d.Count, d.Text})
+	}
 	findings := longList{"findings", len(res.Findings), func(i int) any { return findingToJSON(&res.Findings[i], res.Sources) }}
 	lists := []longList{findings}
 	if len(res.Accepted) > 0 {
@@ -62,6 +65,7 @@ type jsonReport struct {
 	Summary   jsonSummary  `json:"summary"`
 	Basis     jsonBasis    `json:"basis"`
 	Caveats   []jsonCaveat `json:"doubts"`
+	Allowed   []jsonCaveat `json:"allowed,omitempty"` // unseen parts
 	// The elements of these come later.
 	Findings []jsonFinding   `json:"findings"`
 	Accepted *[]jsonAccepted `json:"accepted,omitempty"`

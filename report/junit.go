@@ -56,6 +56,9 @@ func JUnit(w io.Writer, res *analysis.Result, opts Options) error {
 		suite.Errors++
 	}
 	verdict.Output = string(res.Verdict) + ": " + foundation(&res.Basis)
+	for _, d := range res.Allowed {
+		verdict.Output += "\n" + xmlText(d.Text)
+	}
 	suite.Cases = append(suite.Cases, verdict)
 	suite.Tests = len(suite.Cases)
 

@@ -47,6 +47,11 @@ func SARIF(w io.Writer, res *analysis.Result, opts Options) error {
 			Level: "warning", Message: sarifMessage{Text: d.Text}, Properties: sarifCaveat{string(d.Kind), list(d.Ranks), d.Count},
 		})
 	}
+	for _, d := range res.Allowed {
+		run.Invocations[0].Notifications = append(run.Invocations[0].Notifications, sarifNotification{
+			Level: "note", Message: sarifMessage{Text: d.Text}, Properties: sarifCaveat{string(d.Kind), list(d.Ranks), d.Count},
+		})
+	}
 	results := longList{"results", len(res.Findings) + len(res.Accepted), func(i int) any {
 		if i < len(res.Findings) {
 			return s.result(&res.Findings[i])

@@ -241,13 +241,20 @@ func (t *textWriter) basis(res *analysis.Result) {
 		}
 	}
 	for _, d := range res.Caveats {
-		ranks := ""
-		if len(d.Ranks) > 0 {
-			ranks = " [" + ranksOf(d.Ranks) + "]"
-		}
-		t.line("%s %s%s", t.paint.warning.Sprint("caveat:"), d.Text, ranks)
+		t.line("%s %s%s", t.paint.warning.Sprint("caveat:"), d.Text, ranksBehind(d.Ranks))
+	}
+	for _, d := range res.Allowed {
+		t.line("%s %s%s", t.paint.note.Sprint("note:"), d.Text, ranksBehind(d.Ranks))
 	}
 	t.line("%s: %s", t.verdict(res), foundation(&res.Basis))
+}
+
+// ranksBehind names the processes that a caveat concerns, behind its text.
+func ranksBehind(ranks []int) string {
+	if len(ranks) == 0 {
+		return ""
+	}
+	return " [" + ranksOf(ranks) + "]"
 }
 
 const silenceWarning = "WARNING"
@@ -289,7 +296,7 @@ func (t *textWriter) verdict(res *analysis.Result) string {
 	switch {
 	case res.Verdict == analysis.Race, res.Verdict == analysis.Misuse:
 		return t.paint.err.Sprint(text)
-	case res.Verdict == analysis.NoRace && text == string(res.Verdict):
+	case res.Verdict == analysis.NoRace && len(res.Findings) == 0:
 		return t.paint.good.Sprint(text)
 	}
 	return t.paint.warning.Sprint(text)
@@ -309,6 +316,13 @@ func Verdict(res *analysis.Result) string {
 	}
 	if n := len(res.Accepted); n > 0 {
 		counts = append(counts, fmt.Sprintf("%d accepted", n))
+	}
+	unseen := uint64(0)
+	for _, d := range res.Allowed {
+		unseen += d.Count
+	}
+	if unseen > 0 {
+		counts = append(counts, plural(unseen, "part")+" unseen")
 	}
 	if len(counts) == 0 {
 		return string(res.Verdict)

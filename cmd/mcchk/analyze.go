@@ -28,6 +28,7 @@ type analyzeOptions struct {
 	pairwise bool
 	stats    bool
 	layers   layerOptions
+	unseen   unseenOptions
 	report   reportOptions
 }
 
@@ -59,6 +60,7 @@ func (o *analyzeOptions) addFlags(cmd *cobra.Command) {
 	registerCompletion(cmd, "memory-model", fixedWords(memoryModels...))
 	registerCompletion(cmd, "clock", fixedWords(evc.Names()...))
 	o.layers.addFlags(f)
+	o.unseen.addFlags(f)
 	o.report.addFlags(cmd)
 }
 
@@ -100,6 +102,9 @@ func (o *analyzeOptions) check() error {
 		return usagef("--jobs: %d is negative", o.jobs)
 	}
 	if err := o.layers.check(); err != nil {
+		return err
+	}
+	if _, err := o.unseen.parts(); err != nil {
 		return err
 	}
 	return o.report.check()
@@ -208,6 +213,7 @@ func (o *analyzeOptions) analysis(p *progress, getenv func(string) string) analy
 		Clock: o.clock, Jobs: o.jobs, MemoryModel: analysis.MemoryModel(o.model), Predict: o.predict,
 		Layers: o.layers.Layers, Pairwise: o.pairwise, Stats: o.stats, Progress: p.update,
 	}
+	opts.Unseen, _ = o.unseen.parts() // check has tried
 	o.report.memory.bound(&opts, getenv)
 	return opts
 }

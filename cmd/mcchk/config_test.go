@@ -106,6 +106,8 @@ func TestConfigSchema(t *testing.T) {
 	}{
 		{"all kinds", "fail-on: warning\nformat: [text, json=a.json]\njobs: 2\npredict: true\ntimeout: 1h30m\nbaseline: b.json\n", true},
 		{"one format", "format: text\n", true},
+		{"parts", "unseen:\n- part: libvend*\n  reason: no windows\n", true},
+		{"part without a reason", "unseen:\n- part: libvend*\n", false},
 		{"unknown key", "fail_on: warning\n", false},
 		{"choice", "fail-on: eror\n", false},
 		{"format", "format: [jsn]\n", false},
@@ -130,6 +132,13 @@ func configSchema(t *testing.T) string {
 			p["type"], p["minimum"] = "integer", 0
 		case config.Duration:
 			p["pattern"] = `^([0-9.]+(ns|us|µs|ms|s|m|h))+$`
+		case config.Parts:
+			one := map[string]any{"type": "string", "pattern": "^[^=]+=.+$"}
+			pair := map[string]any{
+				"type": "object", "required": []string{"part", "reason"}, "additionalProperties": false,
+				"properties": map[string]any{"part": map[string]any{"type": "string"}, "reason": map[string]any{"type": "string"}},
+			}
+			p = map[string]any{"anyOf": []any{one, map[string]any{"type": "array", "items": map[string]any{"anyOf": []any{one, pair}}}}}
 		case config.Patterns:
 			one := map[string]any{"type": "string"}
 			p = map[string]any{"anyOf": []any{one, map[string]any{"type": "array", "items": one}}}

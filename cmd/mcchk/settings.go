@@ -25,6 +25,7 @@ func settings() []config.Setting {
 		{Name: "suppressions", Kind: config.Path, Usage: "file of findings that do not count, with reasons"},
 		{Name: "libraries", Kind: config.Patterns, Valid: symbols.CheckPattern, Usage: "files or folders of libraries: findings are reported where the program calls them, and told apart there"},
 		{Name: "wrappers", Kind: config.Patterns, Valid: symbols.CheckPattern, Usage: "files or folders of the program that wrap MPI: findings are reported where they are called"},
+		{Name: "unseen", Kind: config.Parts, Valid: checkUnseen, Usage: "parts of the program whose loads and stores may go unseen, with reasons: a list of part: and reason:, or of PART=REASON"},
 		{Name: "memory-model", Default: memoryModels[0], Choices: memoryModels, Usage: "memory model by which windows are judged"},
 		{Name: "predict", Kind: config.Bool, Default: "false", Usage: "also warn of accesses that would race if locks were granted in another order"},
 		{Name: "clock", Default: evc.Auto, Choices: evc.Names(), Usage: "clocks that order events"},
