@@ -41,7 +41,7 @@ type Machine struct {
 	clock   evc.Clock // of the present phase
 	index   int       // of the present concurrent region
 	strands []*Strand
-	absent  []int32         // strands without a trace
+	absent  []int32       // strands without a trace
 	queue   line[*Strand] // that can go on, each at most once
 
 	store    *regions.Storage // of accesses
