@@ -449,7 +449,7 @@ func (g *generator) buffer(r, basic, n int) Buf {
 		if g.p.basic(t) != basic || k == 0 || n%k != 0 || g.chance(0.5) {
 			continue
 		}
-		if lo, hi := g.p.elements(t, n/k).reach(); hi-lo <= private {
+		if lo, hi := g.p.reach(t, n/k); hi-lo <= private {
 			b.Type, b.Count = t, n/k
 		}
 	}
@@ -457,7 +457,7 @@ func (g *generator) buffer(r, basic, n int) Buf {
 }
 
 func (g *generator) place(r int, b Buf) Buf {
-	lo, hi := g.p.elements(b.Type, b.Count).reach()
+	lo, hi := g.p.reach(b.Type, b.Count)
 	if b.Of, b.Off = g.elsewhere(r, lo, hi); b.Of == 0 {
 		b.Off = g.offset(r, lo, hi)
 	}

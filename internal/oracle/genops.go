@@ -103,10 +103,9 @@ func (g *generator) operands(c *Call, basic, n int, single bool) {
 	c.Origin, c.Result, c.Compare = buffer(c.Rank, basic, n), buffer(c.Rank, basic, n), buffer(c.Rank, basic, n)
 	t := buffer(c.Peer, basic, n)
 	c.TCount, c.TType = t.Count, t.Type
-	l := g.p.elements(t.Type, t.Count)
 	win := &g.p.Wins[c.Win]
 	unit := win.Unit[c.Peer]
-	lo, hi := l.reach()
+	lo, hi := g.p.reach(t.Type, t.Count)
 	if win.Make == "MPI_Win_create_dynamic" {
 		c.Disp = g.memory[c.Win].Off[c.Peer]
 	}

@@ -13,7 +13,7 @@ func (g *generator) derivedTypes() {
 		g.p.Types = append(g.p.Types, t)
 		last := len(g.p.Types) - 1
 		if l := g.p.layout(last); g.p.bytes(last, 1) > 24 || l.count > 12 || l.ub-l.lb > 64 || l.ub <= l.lb || len(l.parts) == 0 {
-			g.p.Types = g.p.Types[:last]
+			g.p.Types, g.p.layouts = g.p.Types[:last], g.p.layouts[:last]
 		}
 	}
 }
