@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/internal/oracle"
+	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
 )
@@ -97,24 +99,58 @@ type way struct {
 	name  string
 	opts  Options
 	parts int
+	named bool // to the result, in which findings are explained; most of the time goes there
 }
 
-func (w way) analyse(t testing.TB, files [][]byte) *Result {
+// analyse returns the pairs of places that are found, as the oracle names
+// conflicts, and what is there besides: caveats and usage errors.
+func (w way) analyse(t testing.TB, files [][]byte) (pairs, besides []string) {
 	t.Helper()
-	if w.parts <= 1 {
-		return inMemoryWith(t, files, w.opts)
+	if w.named {
+		res := inMemoryWith(t, files, w.opts)
+		for _, d := range res.Caveats {
+			besides = append(besides, d.Text)
+		}
+		return pairsOf(res), besides
 	}
-	parts := make([]*Partial, w.parts)
-	for i := range parts {
+	for i := range max(w.parts, 1) {
 		opts := w.opts
-		opts.part.Index, opts.part.Of = i, w.parts
-		var err error
-		parts[i], err = runInMemory(t, files, opts).partial(Shard{i + 1, w.parts})
+		if w.parts > 1 {
+			opts.part.Index, opts.part.Of = i, w.parts
+		}
+		r := runInMemory(t, files, opts)
+		e, err := r.gather()
 		require.NoError(t, err)
+		pairs = append(pairs, r.pairsOfGroups(e.Groups)...)
+		for _, u := range e.Usages {
+			besides = append(besides, u.Rule+": "+u.Why)
+		}
+		for _, p := range e.Problems {
+			besides = append(besides, fmt.Sprint(p))
+		}
+		for _, c := range e.Caveats {
+			besides = append(besides, c.Text)
+		}
+		besides = append(besides, e.MayOrder...)
 	}
-	res, err := MergePartials(parts)
-	require.NoError(t, err)
-	return res
+	slices.Sort(pairs)
+	return slices.Compact(pairs), besides
+}
+
+func (r *run) pairsOfGroups(groups []conflicts.Group) []string {
+	place := func(s conflicts.Site) string {
+		reader := r.readers[s.Rank]
+		at := reader.Sources(reader.Stack(s.Stack)[0])[0]
+		return fmt.Sprintf("%s:%d", at.File, at.Line)
+	}
+	var out []string
+	for i := range groups {
+		g := &groups[i]
+		rule, _ := models.Lookup(g.Rule)
+		a, b := place(g.First), place(g.Second)
+		out = append(out, fmt.Sprintf("%s: %s and %s", rule.Severity, min(a, b), max(a, b)))
+	}
+	return out
 }
 
 // fourWays are the ways that the property test compares: with each clock, in
@@ -127,7 +163,7 @@ func fourWays(r *rand.Rand) []way {
 		little.phase = 6 + r.IntN(30)
 	}
 	return []way{
-		{name: "encoded clock", opts: Options{Clock: evc.Encoded, Jobs: 1 + r.IntN(3)}},
+		{name: "encoded clock", named: true, opts: Options{Clock: evc.Encoded, Jobs: 1 + r.IntN(3)}},
 		{name: "vector clock", opts: Options{Clock: evc.Vector, Jobs: 1 + r.IntN(3)}},
 		{name: "in parts", opts: parts, parts: 2 + r.IntN(3)},
 		{name: "little memory", opts: little},
@@ -143,10 +179,9 @@ func disagreement(t testing.TB, p *oracle.Program, want []string, ways ...way) s
 	require.NoError(t, err)
 	text := ""
 	for _, w := range ways {
-		res := w.analyse(t, files)
-		got := pairsOf(res)
-		for _, d := range res.Caveats {
-			text += fmt.Sprintf("%s: caveat: %s\n", w.name, d.Text)
+		got, besides := w.analyse(t, files)
+		for _, what := range besides {
+			text += fmt.Sprintf("%s: besides: %s\n", w.name, what)
 		}
 		for _, q := range want {
 			if !slices.Contains(got, q) {
@@ -251,6 +286,7 @@ type tally struct {
 // programs: each goes through the checker once, and through the engine in four
 // ways. Programs are divided among GOMAXPROCS workers.
 func TestEngineAgainstBruteForce(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(1_000)) // the heap is small
 	first, n := firstSeed(t), programs(t)
 	run := tally{end: first + n}
 	run.next.Store(first)
