@@ -286,7 +286,8 @@ type tally struct {
 // programs: each goes through the checker once, and through the engine in four
 // ways. Programs are divided among GOMAXPROCS workers.
 func TestEngineAgainstBruteForce(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(1_000)) // the heap is small
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // the heap is small
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(256 << 20))
 	first, n := firstSeed(t), programs(t)
 	run := tally{end: first + n}
 	run.next.Store(first)

@@ -138,6 +138,11 @@ func (g *generator) receiveBuffer(r int, send Call) Buf {
 	if g.with(ShortMessages) && g.chance(0.1) {
 		n++
 	}
+	if g.with(Scattered) && g.chance(0.5) {
+		if b, ok := g.longer(g.p.basic(send.Origin.Type), n); ok {
+			return g.place(r, b)
+		}
+	}
 	return g.buffer(r, g.p.basic(send.Origin.Type), n)
 }
 
