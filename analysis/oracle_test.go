@@ -249,7 +249,8 @@ func upTo(t *testing.T, n int64) int64 {
 }
 
 // firstSeed is where the property test begins to draw, with MCCHK_FIRST_SEED: so
-// that a long run can be made of several.
+// that a long run can be made of several, or go on where it was ended. With -v it
+// tells how far it has come.
 func firstSeed(t *testing.T) int64 {
 	t.Helper()
 	s := os.Getenv("MCCHK_FIRST_SEED")
@@ -316,6 +317,9 @@ func (run *tally) work(t *testing.T) {
 		if seed >= run.end {
 			run.next.Store(run.end)
 			return
+		}
+		if seed%10_000 == 0 {
+			t.Logf("at seed %d", seed)
 		}
 		p, r := randomProgram(seed)
 		ways := fourWays(r)
