@@ -19,26 +19,26 @@ func (g *generator) outlast() {
 	members := g.shuffled(g.p.Comms[g.p.Wins[w].Comm].Ranks)
 	r, owner := members[0], members[1]
 	meet := func() {}
-	if g.chance(0.6) {
+	if g.chance(0.7) {
 		u := g.unit()
 		meet = func() {
-			for _, q := range members {
-				g.push(q, Call{Fn: "MPI_Barrier", Unit: u, Comm: g.p.Wins[w].Comm}, 0)
+			for q := range g.p.Ranks {
+				g.push(q, Call{Fn: "MPI_Barrier", Unit: u}, 0)
 			}
 		}
 	}
-	early := g.chance(0.5)
+	at, ends := g.useMapped(r, w, owner)
+	early := g.chance(0.6)
 	if early {
-		g.useOwn(w, owner)
+		g.useOwn(w, owner, at)
 	}
-	ends := g.useMapped(r, w, owner)
 	if before := g.IntN(len(ends) + 1); g.chance(0.7) {
 		g.pushAll(r, ends[:before])
 		ends = ends[before:]
 	}
 	meet()
 	if !early {
-		g.useOwn(w, owner)
+		g.useOwn(w, owner, at)
 	}
 	g.pushAll(r, ends)
 }
@@ -78,10 +78,11 @@ func (g *generator) lockPair(w, target int, all float64) (lock, unlock Call) {
 }
 
 // useMapped queues locks and an operation of a process whose buffer lies in the
-// owner's part of a shared window, and returns the calls that complete the
-// operation and give up the locks, in some order.
-func (g *generator) useMapped(r, w, owner int) (ends []Call) {
-	lock, unlock := g.lockPair(w, owner, 0.5)
+// owner's part of a shared window. It returns where in the memory of the owner the
+// buffer begins, and the calls that complete the operation and give up the locks, in
+// some order.
+func (g *generator) useMapped(r, w, owner int) (at int, ends []Call) {
+	lock, unlock := g.lockPair(w, owner, 0.6)
 	g.pushAll(r, []Call{lock})
 	v := g.lockedWindow(func(v int) bool { return slices.Contains(g.p.Comms[g.p.Wins[v].Comm].Ranks, r) })
 	if fence := slices.Index(g.plan, fenced); fence >= 0 && g.chance(0.3) && slices.Contains(g.p.Comms[g.p.Wins[fence].Comm].Ranks, r) {
@@ -96,10 +97,10 @@ func (g *generator) useMapped(r, w, owner int) (ends []Call) {
 		ends = append(ends, unlock)
 	}
 	op := g.someOperation(r, v, target, requests)
-	for _, b := range []*Buf{&op.Origin, &op.Result} {
-		if g.chance(0.7) {
-			*b = g.inPart(*b, w, owner)
-		}
+	op.Result = g.inPart(op.Result, w, owner)
+	if at = op.Result.Off; op.does() == "MPI_Put" || op.does() == "MPI_Accumulate" || g.chance(0.2) {
+		op.Origin = g.inPart(op.Origin, w, owner)
+		at = op.Origin.Off
 	}
 	g.pushAll(r, []Call{op})
 	switch {
@@ -112,7 +113,7 @@ func (g *generator) useMapped(r, w, owner int) (ends []Call) {
 	if g.chance(0.4) { // else what protects the buffer is given up first
 		g.Shuffle(len(ends), func(i, j int) { ends[i], ends[j] = ends[j], ends[i] })
 	}
-	return ends
+	return at, ends
 }
 
 // inPart moves a buffer to a process's part of a window, where there is room.
@@ -126,8 +127,8 @@ func (g *generator) inPart(b Buf, w, owner int) Buf {
 }
 
 // useOwn queues what the owner of a part of a window does there under a lock of
-// itself: loads and stores, or an operation.
-func (g *generator) useOwn(w, owner int) {
+// itself: loads and stores, most of them at one place, or an operation.
+func (g *generator) useOwn(w, owner, at int) {
 	lock, unlock := g.lockPair(w, owner, 0.2)
 	if lock.Fn == "MPI_Win_lock" && g.chance(0.7) {
 		lock.Lock = trace.LockExclusive
@@ -142,6 +143,9 @@ func (g *generator) useOwn(w, owner int) {
 		c := Call{Fn: pick(g.Rand, []string{"load", "store", "store"}), Unit: g.unit(), Elem: 4, Count: 1}
 		if room := win.Size[owner] - c.Elem; room >= 0 {
 			c.Off = win.Off[owner] + g.IntN(room+1)&^3
+			if part := win.part(owner); g.chance(0.7) && at >= part.lo && at+c.Elem <= part.hi {
+				c.Off = at
+			}
 			calls = append(calls, c)
 		}
 	}
