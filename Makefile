@@ -10,7 +10,8 @@ BIN        ?= bin
 DIST       ?= dist
 VERSION    ?=
 SOAK_TIME  ?= 10m
-PROGRAMS   ?= 100000
+PROGRAMS   ?= 1000000
+FIRST_SEED ?= 0
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 NFPM        = github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.44.0
 
@@ -82,9 +83,9 @@ slurm: ## analyse in parts under a real Slurm, started here as root (packages sl
 bench: ## measure tracing and analysis beside their aims (8 minutes)
 	$(GO) run ./bench
 
-soak: packages ## run every fixture in every way, 400 random programs with each MPI library, PROGRAMS (100000) random programs, and every fuzz target for SOAK_TIME (10m)
+soak: packages ## run every fixture in every way, 400 random programs with each MPI library, PROGRAMS (1000000) random programs from FIRST_SEED (0) on against the brute-force checker, and every fuzz target for SOAK_TIME (10m)
 	MCCHK_SOAK=400 $(GO) test -count 1 -parallel 16 -timeout 90m ./fixtures
-	MCCHK_PROGRAMS=$(PROGRAMS) $(GO) test -count 1 -timeout 10h -run TestEngineAgainstBruteForce ./analysis
+	MCCHK_FIRST_SEED=$(FIRST_SEED) MCCHK_PROGRAMS=$(PROGRAMS) $(GO) test -v -count 1 -timeout 10h -run TestEngineAgainstBruteForce ./analysis
 	@for package in $$($(GO) list ./...); do \
 		for target in $$($(GO) test -list '^Fuzz' "$$package" | grep '^Fuzz' || true); do \
 			echo "== $$package $$target"; \

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -15,6 +18,8 @@ import (
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/internal/oracle"
+	"github.com/mcchk/mcchk/models"
+	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
 )
 
@@ -89,34 +94,116 @@ func pairsWanted(p *oracle.Program) ([]string, error) {
 	return out, nil
 }
 
-// disagreement returns what the engine and the brute-force checker say
-// differently of a program, or "".
-func disagreement(t testing.TB, p *oracle.Program, clock string, jobs int) string {
-	want, err := pairsWanted(p)
-	if err != nil {
-		return ""
-	}
-	files, err := p.Files()
-	if err != nil {
-		return ""
-	}
-	res := inMemory(t, files, clock, jobs)
-	got := pairsOf(res)
-	text := ""
-	for _, d := range res.Caveats {
-		text += fmt.Sprintf("caveat: %s\n", d.Text)
-	}
-	for _, w := range want {
-		if !slices.Contains(got, w) {
-			text += "missed: " + w + "\n"
+// way is one of the ways to analyse a program: options, and in how many parts.
+type way struct {
+	name  string
+	opts  Options
+	parts int
+	named bool // to the result, in which findings are explained; most of the time goes there
+}
+
+// analyse returns the pairs of places that are found, as the oracle names
+// conflicts, and what is there besides: caveats and usage errors.
+func (w way) analyse(t testing.TB, files [][]byte) (pairs, besides []string) {
+	t.Helper()
+	if w.named {
+		res := inMemoryWith(t, files, w.opts)
+		for _, d := range res.Caveats {
+			besides = append(besides, d.Text)
 		}
+		return pairsOf(res), besides
 	}
-	for _, g := range got {
-		if !slices.Contains(want, g) {
-			text += "false alarm: " + g + "\n"
+	for i := range max(w.parts, 1) {
+		opts := w.opts
+		if w.parts > 1 {
+			opts.part.Index, opts.part.Of = i, w.parts
+		}
+		r := runInMemory(t, files, opts)
+		e, err := r.gather()
+		require.NoError(t, err)
+		pairs = append(pairs, r.pairsOfGroups(e.Groups)...)
+		for _, u := range e.Usages {
+			besides = append(besides, u.Rule+": "+u.Why)
+		}
+		for _, p := range e.Problems {
+			besides = append(besides, fmt.Sprint(p))
+		}
+		for _, c := range e.Caveats {
+			besides = append(besides, c.Text)
+		}
+		besides = append(besides, e.MayOrder...)
+	}
+	slices.Sort(pairs)
+	return slices.Compact(pairs), besides
+}
+
+func (r *run) pairsOfGroups(groups []conflicts.Group) []string {
+	place := func(s conflicts.Site) string {
+		reader := r.readers[s.Rank]
+		at := reader.Sources(reader.Stack(s.Stack)[0])[0]
+		return fmt.Sprintf("%s:%d", at.File, at.Line)
+	}
+	var out []string
+	for i := range groups {
+		g := &groups[i]
+		rule, _ := models.Lookup(g.Rule)
+		a, b := place(g.First), place(g.Second)
+		out = append(out, fmt.Sprintf("%s: %s and %s", rule.Severity, min(a, b), max(a, b)))
+	}
+	return out
+}
+
+// fourWays are the ways that the property test compares: with each clock, in
+// parts, and with next to no memory, cut into phases or not.
+func fourWays(r *rand.Rand) []way {
+	clock := func() string { return []string{evc.Encoded, evc.Vector}[r.IntN(2)] }
+	parts := Options{Clock: clock(), Jobs: 1, part: regions.Part{Processes: r.IntN(2) == 0}}
+	little := Options{Clock: clock(), Jobs: 1, MaxMemory: tiny, turn: r.IntN(5)}
+	if r.IntN(2) == 0 {
+		little.phase = 6 + r.IntN(30)
+	}
+	return []way{
+		{name: "encoded clock", named: true, opts: Options{Clock: evc.Encoded, Jobs: 1 + r.IntN(3)}},
+		{name: "vector clock", opts: Options{Clock: evc.Vector, Jobs: 1 + r.IntN(3)}},
+		{name: "in parts", opts: parts, parts: []int{2, 2, 2, 3, 4}[r.IntN(5)]},
+		{name: "little memory", opts: little},
+	}
+}
+
+// disagreement returns what the engine says differently of a program than the
+// brute-force checker, whose pairs are wanted, in some of these ways; "" where
+// they agree.
+func disagreement(t testing.TB, p *oracle.Program, want []string, ways ...way) string {
+	t.Helper()
+	files, err := p.Files()
+	require.NoError(t, err)
+	text := ""
+	for _, w := range ways {
+		got, besides := w.analyse(t, files)
+		for _, what := range besides {
+			text += fmt.Sprintf("%s: besides: %s\n", w.name, what)
+		}
+		for _, q := range want {
+			if !slices.Contains(got, q) {
+				text += fmt.Sprintf("%s: missed %s\n", w.name, q)
+			}
+		}
+		for _, q := range got {
+			if !slices.Contains(want, q) {
+				text += fmt.Sprintf("%s: false alarm %s\n", w.name, q)
+			}
 		}
 	}
 	return text
+}
+
+// disagrees is disagreement for a program that shrinking made.
+func disagrees(t testing.TB, p *oracle.Program, ways []way) string {
+	want, err := pairsWanted(p)
+	if err != nil {
+		return "" // nothing that could happen
+	}
+	return disagreement(t, p, want, ways...)
 }
 
 // asked returns the number of random programs that MCCHK_PROGRAMS asks for: more
@@ -132,7 +219,7 @@ func asked(t *testing.T) (n int64, ok bool) {
 	return n, true
 }
 
-// programs is how many random programs the property test draws for each clock.
+// programs is how many random programs the property test draws.
 func programs(t *testing.T) int64 {
 	if n, ok := asked(t); ok {
 		return n
@@ -161,29 +248,93 @@ func upTo(t *testing.T, n int64) int64 {
 	return n
 }
 
+// firstSeed is where the property test begins to draw, with MCCHK_FIRST_SEED: so
+// that a long run can be made of several, or go on where it was ended. With -v it
+// tells how far it has come.
+func firstSeed(t *testing.T) int64 {
+	t.Helper()
+	s := os.Getenv("MCCHK_FIRST_SEED")
+	if s == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	require.NoError(t, err, "MCCHK_FIRST_SEED")
+	return n
+}
+
+// randomProgram is the program of a seed. Its memory lies anywhere, and often across the
+// borders of the blocks that slices and parts are made of.
+func randomProgram(seed int64) (*oracle.Program, *rand.Rand) {
+	p := oracle.Generate(seed, oracle.Options{All: seed%8 == 0})
+	r := rand.New(rand.NewPCG(uint64(seed), 4))
+	base := slices.Clone(p.Base)
+	for i := range base {
+		block := []uint64{1, 1 << 12, 1 << 16}[r.IntN(3)]
+		base[i] = (1<<20+r.Uint64N(1<<20))/block*block - r.Uint64N(600)
+		base[i] &^= 15
+	}
+	return p.MoveMemory(base), r
+}
+
+// tally is how a run of the property test goes, which its workers share.
+type tally struct {
+	next, racy, bad atomic.Int64
+	end             int64
+}
+
 // TestEngineAgainstBruteForce holds the engine against the brute-force
 // checker, which was written from the detection model alone, on random
-// programs, with both clocks.
+// programs: each goes through the checker once, and through the engine in four
+// ways. Programs are divided among GOMAXPROCS workers.
 func TestEngineAgainstBruteForce(t *testing.T) {
-	for _, clock := range []string{evc.Encoded, evc.Vector} {
-		t.Run(clock, func(t *testing.T) {
-			t.Parallel()
-			racy := 0
-			n := programs(t)
-			for seed := range n {
-				p := oracle.Generate(seed, oracle.Options{All: seed%8 == 0})
-				if races, err := p.Races(); err == nil && len(races) > 0 {
-					racy++
-				}
-				if text := disagreement(t, p, clock, 1+int(seed%3)); text != "" {
-					small := oracle.Shrink(p, func(q *oracle.Program) bool { return disagreement(t, q, clock, 1) != "" })
-					t.Fatalf("seed %d, %s:\n%s\n%s\nbefore shrinking:\n%s", seed, clock, small, disagreement(t, small, clock, 1), text)
-				}
-			}
-			t.Logf("%d programs, %d with races", n, racy)
-			require.Greater(t, racy, int(n/10))
-			require.Less(t, racy, int(n-n/10))
-		})
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // the heap is small
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(256 << 20))
+	first, n := firstSeed(t), programs(t)
+	run := tally{end: first + n}
+	run.next.Store(first)
+	t.Run("programs", func(t *testing.T) {
+		for range runtime.GOMAXPROCS(0) {
+			t.Run("", func(t *testing.T) {
+				t.Parallel()
+				run.work(t)
+			})
+		}
+	})
+	racy := run.racy.Load()
+	t.Logf("%d programs from seed %d, %d with races, %d disagreements", run.next.Load()-first, first, racy, run.bad.Load())
+	if !t.Failed() {
+		require.Greater(t, racy, n/10)
+		require.Less(t, racy, n-n/10)
+	}
+}
+
+// work takes one seed after the other, until none is left or the engine
+// disagreed on several programs.
+func (run *tally) work(t *testing.T) {
+	const enough = 5
+	for run.bad.Load() < enough {
+		seed := run.next.Add(1) - 1
+		if seed >= run.end {
+			run.next.Store(run.end)
+			return
+		}
+		if seed%10_000 == 0 {
+			t.Logf("at seed %d", seed)
+		}
+		p, r := randomProgram(seed)
+		ways := fourWays(r)
+		want, err := pairsWanted(p)
+		require.NoError(t, err, "seed %d\n%s", seed, p)
+		if len(want) > 0 {
+			run.racy.Add(1)
+		}
+		text := disagreement(t, p, want, ways...)
+		if text == "" {
+			continue
+		}
+		run.bad.Add(1)
+		small := oracle.Shrink(p, func(q *oracle.Program) bool { return disagrees(t, q, ways) != "" })
+		t.Errorf("seed %d:\n%s\n%s\nbefore shrinking:\n%s", seed, small, disagrees(t, small, ways), text)
 	}
 }
 
@@ -209,10 +360,11 @@ func TestEngineOnChangedPrograms(t *testing.T) {
 			variants["put in two parts"] = p.SplitPut(puts[r.IntN(len(puts))])
 		}
 		for name, q := range variants {
-			_, err := q.Races()
+			want, err := pairsWanted(q)
 			require.NoError(t, err, "seed %d, %s\n%s", seed, name, q)
 			clock := []string{evc.Encoded, evc.Vector}[r.IntN(2)]
-			require.Empty(t, disagreement(t, q, clock, 1), "seed %d, %s, clock %s\n%s", seed, name, clock, q)
+			text := disagreement(t, q, want, way{name: name, opts: Options{Clock: clock, Jobs: 1}})
+			require.Empty(t, text, "seed %d, clock %s\n%s", seed, clock, q)
 		}
 	}
 }

@@ -36,11 +36,19 @@ type Match struct {
 	With any
 
 	carried []*Pending
-	over    bool // the wait is over
+	over    bool     // the wait is over
+	end     matchEnd // when it is
 	of      *Channel
 	n       uint64 // its number there, from 1
 	sides   uint8  // how many of the two sides have taken it
 	left    uint8  // and how many have left it
+}
+
+// matchEnd is the end of the wait of a match.
+type matchEnd struct {
+	at     regions.Point
+	region int
+	by     *regions.CallInfo // the call that ended it, or nil
 }
 
 // Channel returns the channel of that name.
@@ -136,18 +144,31 @@ func (x *Match) Leave() {
 	}
 }
 
-// Carry lets the end of the wait complete accesses.
-func (x *Match) Carry(pending ...*Pending) { x.carried = append(x.carried, pending...) }
+// Carry lets the end of the wait complete accesses. Where it is over already, and
+// the strand whose accesses they are does not know of it (KnownTo), they were
+// complete at that moment.
+func (x *Match) Carry(pending ...*Pending) {
+	if !x.over {
+		x.carried = append(x.carried, pending...)
+		return
+	}
+	for _, p := range pending {
+		p.Complete(x.end.at, x.end.by)
+	}
+}
 
-// Over reports whether Finish was called.
-func (x *Match) Over() bool { return x.over }
+// KnownTo reports whether the end of the wait comes before the present moment of
+// a strand.
+func (x *Match) KnownTo(s *Strand) bool {
+	return x.over && (x.end.region < s.m.Index() || s.Knows(x.end.at))
+}
 
-// Finish notes that the receiver's wait is over, and completes what the match
-// carries at the present moment of a strand; by is the call that does.
+// Finish ends the receiver's wait at the present moment of a strand, and
+// completes what the match carries; by is the call that does.
 func (x *Match) Finish(s *Strand, by *regions.CallInfo) {
-	x.over = true
+	x.over, x.end = true, matchEnd{at: s.Now(), region: s.m.Index(), by: by}
 	for _, p := range x.carried {
-		p.Complete(s.Now(), by)
+		p.Complete(x.end.at, by)
 	}
 	x.carried = nil
 }

@@ -202,6 +202,27 @@ func (p *Pending) Complete(at regions.Point, by *regions.CallInfo) {
 	}
 }
 
+// Renew completes the access at the present moment of its strand and begins it once
+// more there, for something else to complete; by is the call that does.
+func (p *Pending) Renew(by *regions.CallInfo) *Pending {
+	s := p.strand
+	var again *Pending
+	if p.access == nil {
+		again = s.leaveOut()
+	} else {
+		a := s.m.store.NewAccess()
+		*a = *p.access
+		a.Old = false
+		again = s.open(a)
+	}
+	again.buffer, again.lo, again.hi = p.buffer, p.lo, p.hi
+	if again.locked = p.locked && p.access.Locks != nil; again.locked {
+		s.memory.locked = append(s.memory.locked, again)
+	}
+	p.Complete(s.Now(), by)
+	return again
+}
+
 // Drop takes back an access that is complete, and that nothing refers to but
 // its model's operation.
 func (p *Pending) Drop() {

@@ -152,17 +152,21 @@ func waitSome(c *core.Call) (ids, statuses []int64) {
 
 // doRequestFree: the operation goes on. A send is over when its message has been
 // received, which the process may come to know by an answer (MPI 4.1, example
-// 3.14); of what else goes on, nothing tells when it is over, and its buffers
-// stay in use until the process ends.
+// 3.14), before the request is freed or later; of what else goes on, nothing tells
+// when it is over, and its buffers stay in use until the process ends.
 func doRequestFree(m *Model, p *process, c *core.Call, _ *entry) {
 	id := c.Int(argRequest)
 	if m.oneSidedRequest(p, c) {
 		return
 	}
 	if r := p.requests.requests[id]; r != nil && r.sent != nil {
-		r.sent.Carry(r.spans...)
-		if r.sent.Over() {
-			r.sent.Finish(p.Strand, p.Info(c))
+		info := p.Info(c)
+		for _, s := range r.spans {
+			if r.sent.KnownTo(p.Strand) {
+				s.Complete(p.Now(), info)
+			} else {
+				r.sent.Carry(s.Renew(info))
+			}
 		}
 	}
 	delete(p.requests.requests, id)

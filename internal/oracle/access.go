@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"math/bits"
 	"slices"
 
 	"github.com/mcchk/mcchk/trace"
@@ -16,8 +17,16 @@ const (
 	atomicWrite
 )
 
-// never is the completion of an access that nothing completes.
+// never is a point that the run does not come to.
 const never point = -1
+
+// list returns the point as a list, without it where it is never.
+func (a point) list() []point {
+	if a == never {
+		return nil
+	}
+	return []point{a}
+}
 
 // access is one access of a call to the memory of one process.
 type access struct {
@@ -26,12 +35,54 @@ type access struct {
 	owner  int // whose memory
 	kind   accessKind
 	role   string
-	op     string          // of an atomic access
-	bytes  map[int]element // by offset from the owner's Program.Base
-	starts []point         // it starts when all of these have happened
-	done   point
-	remote bool // made by a one-sided operation (its buffers or its target)
-	target bool // the target memory of a one-sided operation
+	op     string // of an atomic access
+	bytes  byteSet
+	elems  []element // of an atomic access: by offset, as bytes is
+	starts []point   // it starts when all of these have happened
+	dones  []point   // it is complete when all of these have; none: never
+	remote bool      // made by a one-sided operation (its buffers or its target)
+	target bool      // the target memory of a one-sided operation
+}
+
+// byteSet is a set of bytes of one process: a bit for each, by its offset from the
+// process's Program.Base.
+type byteSet []uint64
+
+func (s byteSet) add(x int)      { s[x/64] |= 1 << (x % 64) }
+func (s byteSet) has(x int) bool { return s[x/64]&(1<<(x%64)) != 0 }
+func (s byteSet) empty() bool    { return !slices.ContainsFunc(s, func(w uint64) bool { return w != 0 }) }
+
+// meets reports whether two sets of one process share a byte.
+func (s byteSet) meets(t byteSet) bool {
+	for i, w := range s {
+		if w&t[i] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// all visits the bytes, ascending.
+func (s byteSet) all(visit func(x int) bool) {
+	for i, w := range s {
+		for ; w != 0; w &= w - 1 {
+			if !visit(64*i + bits.TrailingZeros64(w)) {
+				return
+			}
+		}
+	}
+}
+
+// newSet returns an empty set of bytes of a process.
+func (o *order) newSet(owner int) byteSet {
+	const many = 1 << 10
+	n := (o.p.Size[owner] + 63) / 64
+	if len(o.room) < n {
+		o.room = make([]uint64, max(n, many))
+	}
+	set := o.room[:n:n]
+	o.room = o.room[n:]
+	return set
 }
 
 // element is the basic element that a byte belongs to.
@@ -57,7 +108,7 @@ func (o *order) accesses() []access {
 			}
 		}
 	}
-	return slices.DeleteFunc(out, func(a access) bool { return len(a.bytes) == 0 })
+	return slices.DeleteFunc(out, func(a access) bool { return a.bytes.empty() })
 }
 
 // local is the access of a load or store.
@@ -69,7 +120,7 @@ func (o *order) local(i int) access {
 	}
 	for k := range c.Count {
 		for b := range c.Elem {
-			a.bytes[c.Off+k*c.Stride+b] = element{}
+			a.bytes.add(c.Off + k*c.Stride + b)
 		}
 	}
 	return a
@@ -78,20 +129,26 @@ func (o *order) local(i int) access {
 // access is one that starts and completes where a call begins.
 func (o *order) access(i, owner int, kind accessKind, role string) access {
 	return access{call: i, rank: o.p.Calls[i].Rank, owner: owner, kind: kind, role: role,
-		bytes: map[int]element{}, starts: []point{at(i, enter)}, done: at(i, enter)}
+		bytes: o.newSet(owner), starts: []point{at(i, enter)}, dones: []point{at(i, enter)}}
 }
 
 // addBytes adds the bytes of a buffer; of the first limit bytes of data only,
 // unless limit is negative.
-func (o *order) addBytes(set map[int]element, off, typ, count, limit int) {
-	l := o.p.elements(typ, count)
-	for _, q := range l.parts {
-		for b := range q.size {
-			if limit == 0 {
-				return
+func (o *order) addBytes(a *access, off, typ, count, limit int) {
+	l := o.p.layout(typ)
+	for k := range count {
+		at := off + k*(l.ub-l.lb)
+		for _, q := range l.parts {
+			for b := range q.size {
+				if limit == 0 {
+					return
+				}
+				limit--
+				a.bytes.add(at + q.off + b)
+				if a.elems != nil {
+					a.elems[at+q.off+b] = element{first: at + q.first, basic: q.basic}
+				}
 			}
-			limit--
-			set[off+q.off+b] = element{first: off + q.first, basic: q.basic}
 		}
 	}
 }
@@ -108,7 +165,7 @@ func (o *order) buffers(x *activation, u use, limit int) []access {
 			k = len(out)
 			out = append(out, o.access(x.start, owner, u.kind, u.role))
 		}
-		o.addBytes(out[k].bytes, b.Off, b.Type, b.Count, limit)
+		o.addBytes(&out[k], b.Off, b.Type, b.Count, limit)
 	}
 	return out
 }
@@ -130,11 +187,11 @@ func (o *order) callBuffers(x *activation) []access {
 		for _, a := range o.buffers(x, u, limit) {
 			switch {
 			case c.form() != blocking && x.done >= 0:
-				a.done = at(x.done, leave)
+				a.dones = []point{at(x.done, leave)}
 			case c.form() != blocking:
-				a.done = o.receivedAt(x)
+				a.dones = o.givenUp(x)
 			case u.kind == write:
-				a.starts, a.done = []point{at(x.start, leave)}, at(x.start, leave)
+				a.starts, a.dones = []point{at(x.start, leave)}, []point{at(x.start, leave)}
 			}
 			out = append(out, a)
 		}
@@ -142,17 +199,22 @@ func (o *order) callBuffers(x *activation) []access {
 	return out
 }
 
-// receivedAt returns where the message of a send was received whose request was
-// freed: a reply can tell that (MPI standard, example of MPI_REQUEST_FREE in
-// 3.7.4).
-func (o *order) receivedAt(x *activation) point {
+// givenUp returns where a send is complete whose request was freed: where that was
+// done and the message was received, as a reply can tell (MPI standard, example of
+// MPI_REQUEST_FREE in 3.7.4).
+func (o *order) givenUp(x *activation) []point {
 	for i := range o.m.acts {
 		y := &o.m.acts[i]
-		if y.sent >= 0 && &o.m.acts[y.sent] == x && y.done >= 0 {
-			return at(y.done, leave)
+		if y.sent < 0 || &o.m.acts[y.sent] != x || y.done < 0 {
+			continue
+		}
+		for _, j := range o.after(x.start) {
+			if d := &o.p.Calls[j]; d.Fn == "MPI_Request_free" && d.Reqs[0] == x.req {
+				return []point{at(j, enter), at(y.done, leave)}
+			}
 		}
 	}
-	return never
+	return nil
 }
 
 // operation lists the accesses of a one-sided operation.
@@ -166,17 +228,20 @@ func (o *order) operation(x *activation) []access {
 	var out []access
 	for _, u := range o.p.uses(c) {
 		for _, a := range o.buffers(x, u, -1) {
-			a.done, a.remote = buffers, true
+			a.dones, a.remote = buffers.list(), true
 			out = append(out, a)
 		}
 	}
 	win := &o.p.Wins[c.Win]
 	a := o.access(i, c.Peer, targetKind(c), "target")
-	a.op, a.starts, a.done, a.remote, a.target = c.Op, o.targetStarts(i), target, true, true
+	a.op, a.starts, a.dones, a.remote, a.target = c.Op, o.targetStarts(i), target.list(), true, true
 	if c.Fn == "MPI_Compare_and_swap" {
 		a.op = c.Fn
 	}
-	o.addBytes(a.bytes, win.Off[c.Peer]+c.Disp*win.Unit[c.Peer], c.TType, c.TCount, -1)
+	if a.kind == atomicRead || a.kind == atomicWrite {
+		a.elems = make([]element, 64*len(a.bytes))
+	}
+	o.addBytes(&a, win.Off[c.Peer]+c.Disp*win.Unit[c.Peer], c.TType, c.TCount, -1)
 	return append(out, a)
 }
 

@@ -250,8 +250,7 @@ func (p *Program) spans(c *Call) []span {
 			if b.Count == 0 {
 				continue
 			}
-			if l := p.elements(b.Type, b.Count); len(l.parts) > 0 {
-				lo, hi := l.reach()
+			if lo, hi := p.reach(b.Type, b.Count); lo < hi {
 				out = append(out, span{c.owner(b.Of), b.Off + lo, b.Off + hi})
 			}
 		}
@@ -271,15 +270,4 @@ func (c *Call) owner(of int) int {
 		return of - 1
 	}
 	return c.Rank
-}
-
-// reach returns the bounds of the bytes of a type map.
-func (l layout) reach() (lo, hi int) {
-	for i, q := range l.parts {
-		if i == 0 {
-			lo, hi = q.off, q.off+q.size
-		}
-		lo, hi = min(lo, q.off), max(hi, q.off+q.size)
-	}
-	return lo, hi
 }

@@ -72,8 +72,8 @@
 //     be touched (S, 3.7.2), also when it is then cancelled.
 //  11. A non-blocking send reads its buffer until the call that completes it, also
 //     when an answer shows that the message has been received. That of a request
-//     freed while active is complete where the message has been received (S,
-//     3.7.4, example of MPI_Request_free).
+//     freed while active is complete where it was freed and the message has been
+//     received (S, 3.7.4, example of MPI_Request_free).
 //  12. A synchronous send completes after the matching receive was begun or
 //     posted, for a message matched by a probe after its MPI_Mrecv or MPI_Imrecv.
 //     The mode of a send makes no other difference.

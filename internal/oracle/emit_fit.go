@@ -139,8 +139,7 @@ func overlapsItself(p *Program, c *Call) bool {
 
 // span returns the bounds of a buffer; false when it holds no bytes.
 func (p *Program) span(c *Call, b Buf) (span, bool) {
-	l := p.elements(b.Type, b.Count)
-	lo, hi := l.reach()
+	lo, hi := p.reach(b.Type, b.Count)
 	return span{c.owner(b.Of), b.Off + lo, b.Off + hi}, lo < hi
 }
 

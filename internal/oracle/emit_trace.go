@@ -97,12 +97,12 @@ func (p *Program) required() (map[int]map[uint64]bool, error) {
 		live := p.liveWindows(o, i)
 		pending := slices.DeleteFunc(slices.Clone(all), func(a access) bool {
 			return a.rank != c.Rank || a.owner != local.owner || a.target || a.call >= i || p.Calls[a.call].isLocal() ||
-				a.done != never && int(a.done)/points < i
+				a.over(i)
 		})
 		must := map[uint64]bool{}
-		for off := range local.bytes {
+		for off := range local.bytes.all {
 			at := span{local.owner, off, off + 1}
-			if slices.ContainsFunc(live, at.meets) || slices.ContainsFunc(pending, func(a access) bool { _, ok := a.bytes[off]; return ok }) {
+			if slices.ContainsFunc(live, at.meets) || slices.ContainsFunc(pending, func(a access) bool { return a.bytes.has(off) }) {
 				must[p.Base[c.Rank]+uint64(p.seen(c.Rank, c.Of, off))] = true
 			}
 		}

@@ -45,6 +45,8 @@ const (
 	NoCheck     // MPI_MODE_NOCHECK
 	PairTypes   // MPI_DOUBLE_INT and the like
 	AllTypes    // every datatype constructor; otherwise contiguous and vector
+	Outlasting  // locks of shared windows that are given up before what uses the memory is complete
+	Scattered   // short messages, into datatypes whose data are not in the order of their addresses
 	features
 )
 
@@ -131,6 +133,7 @@ type task struct {
 	quiet bool  // its request may not be waited for yet
 	opens int   // index + 1 of the window whose mode it is, where the call does not name it
 	frees []int // requests that may be waited for from then on
+	may   bool  // it is left out where it cannot be made
 }
 
 // closing is an exposure of a window that has yet to be ended.
@@ -175,6 +178,17 @@ func (o Options) draw(r *rand.Rand) Feature {
 			has |= f
 		}
 	}
+	for f, needs := range map[Feature]Feature{
+		Outlasting: SharedWins | Locks | RequestOps,
+		Scattered:  ShortMessages | Derived | Messages,
+	} {
+		switch {
+		case o.Without&(f|needs) != 0:
+			has &^= f
+		case has&f != 0:
+			has |= needs
+		}
+	}
 	return has &^ o.Without
 }
 
@@ -189,9 +203,13 @@ func (g *generator) push(r int, c Call, m mode) {
 
 // run generates the whole history.
 func (g *generator) run() error {
-	g.newWindow()
+	if g.with(Outlasting) {
+		g.newWindow("MPI_Win_allocate_shared", locked)
+	} else {
+		g.newWindow(g.someWindow(), g.someMode())
+	}
 	if g.chance(0.4) {
-		g.newWindow()
+		g.newWindow(g.someWindow(), g.someMode())
 	}
 	for tries := 0; len(g.p.Calls) < g.limit && tries < 20*g.limit; tries++ {
 		if g.chance(0.16) && g.backlog() < 3*g.p.Ranks {
@@ -277,6 +295,12 @@ func (g *generator) emit(c Call) bool {
 		return false
 	}
 	g.p.Calls = append(g.p.Calls, c)
+	switch c.Fn {
+	case "MPI_Win_lock":
+		g.locks[[3]int{c.Rank, c.Win, c.Peer}] = c.Unit
+	case "MPI_Win_lock_all":
+		g.locks[[3]int{c.Rank, c.Win, -1}] = c.Unit
+	}
 	return true
 }
 
@@ -294,6 +318,10 @@ func (g *generator) number() {
 // first.
 func (g *generator) advance(r int) {
 	t := g.queue[r][0]
+	if t.may {
+		g.tryOut(r, t.Call)
+		return
+	}
 	if t.Fn == "MPI_Win_fence" || t.Fn == "MPI_Win_free" || t.Fn == "MPI_Win_detach" || t.Fn == "MPI_Win_post" || t.Fn == "MPI_Win_start" {
 		if g.unlockAny(r, t.Win) {
 			return
@@ -449,7 +477,7 @@ func (g *generator) buffer(r, basic, n int) Buf {
 		if g.p.basic(t) != basic || k == 0 || n%k != 0 || g.chance(0.5) {
 			continue
 		}
-		if lo, hi := g.p.elements(t, n/k).reach(); hi-lo <= private {
+		if lo, hi := g.p.reach(t, n/k); hi-lo <= private {
 			b.Type, b.Count = t, n/k
 		}
 	}
@@ -457,7 +485,7 @@ func (g *generator) buffer(r, basic, n int) Buf {
 }
 
 func (g *generator) place(r int, b Buf) Buf {
-	lo, hi := g.p.elements(b.Type, b.Count).reach()
+	lo, hi := g.p.reach(b.Type, b.Count)
 	if b.Of, b.Off = g.elsewhere(r, lo, hi); b.Of == 0 {
 		b.Off = g.offset(r, lo, hi)
 	}

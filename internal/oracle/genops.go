@@ -23,9 +23,21 @@ func (g *generator) oneSided(r int) bool {
 		for try := 0; try < 3 && ws.locks[target] == 0; try++ {
 			target = pick(g.Rand, members)
 		}
-	case !ws.all && g.seen[w][r] != fenced:
-		return false // a fence may have begun an epoch, but none that the plan ends
+	case !g.mayOperate(r, w):
+		return false
 	}
+	ws := g.s.ranks[r].wins[w]
+	c := g.someOperation(r, w, target, ws.all || len(ws.locks) > 0)
+	if !g.emit(c) {
+		return false
+	}
+	g.track(r, &c)
+	return true
+}
+
+// someOperation draws a one-sided operation, with a request only where there may be
+// one.
+func (g *generator) someOperation(r, w, target int, requests bool) Call {
 	fns := []string{"MPI_Put", "MPI_Get"}
 	if g.with(Atomics) && g.chance(0.5) {
 		fns = []string{"MPI_Accumulate", "MPI_Accumulate", "MPI_Get_accumulate", "MPI_Fetch_and_op", "MPI_Compare_and_swap"}
@@ -36,7 +48,7 @@ func (g *generator) oneSided(r int) bool {
 	}
 	basic, n := g.basicType(), 1
 	single := c.Fn == "MPI_Fetch_and_op" || c.Fn == "MPI_Compare_and_swap"
-	if ws := g.s.ranks[r].wins[w]; g.with(RequestOps) && !single && (ws.all || len(ws.locks) > 0) && g.chance(0.5) {
+	if g.with(RequestOps) && !single && requests && g.chance(0.5) {
 		c.Fn = "MPI_R" + strings.ToLower(c.Fn[4:])
 		c.Reqs = g.newRequest()
 	}
@@ -58,11 +70,7 @@ func (g *generator) oneSided(r int) bool {
 	if c.does() == "MPI_Put" || c.does() == "MPI_Get" {
 		c.Op = ""
 	}
-	if !g.emit(c) {
-		return false
-	}
-	g.track(r, &c)
-	return true
+	return c
 }
 
 // basicType picks a predefined type for data, most often MPI_INT.
@@ -103,10 +111,9 @@ func (g *generator) operands(c *Call, basic, n int, single bool) {
 	c.Origin, c.Result, c.Compare = buffer(c.Rank, basic, n), buffer(c.Rank, basic, n), buffer(c.Rank, basic, n)
 	t := buffer(c.Peer, basic, n)
 	c.TCount, c.TType = t.Count, t.Type
-	l := g.p.elements(t.Type, t.Count)
 	win := &g.p.Wins[c.Win]
 	unit := win.Unit[c.Peer]
-	lo, hi := l.reach()
+	lo, hi := g.p.reach(t.Type, t.Count)
 	if win.Make == "MPI_Win_create_dynamic" {
 		c.Disp = g.memory[c.Win].Off[c.Peer]
 	}
@@ -137,17 +144,10 @@ func (g *generator) lockCall(r int) bool {
 		return g.emit(Call{Rank: r, Fn: fn, Unit: g.unit(), Win: w, Peer: target})
 	case !open && x < 0.3:
 		u := g.unit()
-		if g.emit(Call{Rank: r, Fn: "MPI_Win_lock_all", Unit: u, Win: w, Assert: g.unchecked()}) {
-			g.locks[[3]int{r, w, -1}] = u
-			return true
-		}
+		return g.emit(Call{Rank: r, Fn: "MPI_Win_lock_all", Unit: u, Win: w, Assert: g.unchecked()})
 	default:
 		u := g.unit()
 		kind := pick(g.Rand, []int64{trace.LockShared, trace.LockExclusive})
-		if g.emit(Call{Rank: r, Fn: "MPI_Win_lock", Unit: u, Win: w, Peer: target, Lock: kind, Assert: g.unchecked()}) {
-			g.locks[[3]int{r, w, target}] = u
-			return true
-		}
+		return g.emit(Call{Rank: r, Fn: "MPI_Win_lock", Unit: u, Win: w, Peer: target, Lock: kind, Assert: g.unchecked()})
 	}
-	return false
 }

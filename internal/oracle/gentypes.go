@@ -1,6 +1,10 @@
 package oracle
 
-import "github.com/mcchk/mcchk/trace"
+import (
+	"slices"
+
+	"github.com/mcchk/mcchk/trace"
+)
 
 // derivedTypes adds a few datatypes to the program.
 func (g *generator) derivedTypes() {
@@ -10,12 +14,55 @@ func (g *generator) derivedTypes() {
 			old = g.IntN(len(g.p.Types))
 		}
 		t := g.derivedType(old)
+		if g.with(Scattered) && g.chance(0.5) {
+			t = g.scatteredType(old)
+		}
+		last := len(g.p.Types)
 		g.p.Types = append(g.p.Types, t)
-		last := len(g.p.Types) - 1
 		if l := g.p.layout(last); g.p.bytes(last, 1) > 24 || l.count > 12 || l.ub-l.lb > 64 || l.ub <= l.lb || len(l.parts) == 0 {
-			g.p.Types = g.p.Types[:last]
+			g.p.Types, g.p.layouts = g.p.Types[:last], g.p.layouts[:last]
 		}
 	}
+}
+
+// scatteredType makes a type of another whose data are not in the order of their
+// addresses, most often: where several follow each other at the latest.
+func (g *generator) scatteredType(old int) Type {
+	if old >= pairs {
+		old = Int
+	}
+	n, extent := 2+g.IntN(2), g.p.extent(old)
+	t := Type{Olds: []int{old}}
+	switch g.IntN(5) {
+	case 0:
+		t.Make, t.Ints = trace.IndexedBlock, append([]int{n, 1}, g.displacements(n, 1, 1)...)
+	case 1:
+		t.Make, t.Ints, t.Addrs = trace.Hindexed, append([]int{n}, slices.Repeat([]int{1}, n)...), g.displacements(n, 1, extent)
+	case 2:
+		t.Make, t.Ints = trace.Vector, []int{n, 1, -1 - g.IntN(3)}
+	case 3:
+		t.Make, t.Ints, t.Addrs = trace.Hvector, []int{n, 1}, []int{-extent * (1 + g.IntN(3))}
+	default: // elements that follow each other are woven into one another
+		g.p.Types = append(g.p.Types, Type{Make: trace.Vector, Ints: []int{2, 1, 4}, Olds: []int{old}})
+		t.Make, t.Addrs, t.Olds = trace.Resized, []int{0, extent}, []int{len(g.p.Types) - 1}
+	}
+	return t
+}
+
+// longer picks a buffer, of which the place is to be drawn, for a message of n
+// elements of a predefined type that fill a part of it, in a derived type.
+func (g *generator) longer(basic, n int) (b Buf, ok bool) {
+	for t := predefined; t < len(g.p.Types); t++ {
+		k := g.p.layout(t).count
+		if g.p.basic(t) != basic || k < 2 || g.chance(0.3) {
+			continue
+		}
+		b = Buf{Type: t, Count: min((n+k)/k, 4)}
+		if lo, hi := g.p.reach(t, b.Count); g.p.count(b) > n && hi-lo <= private {
+			return b, true
+		}
+	}
+	return b, false
 }
 
 // derivedType makes a type of another by one of the constructors.

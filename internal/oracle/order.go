@@ -29,8 +29,10 @@ type order struct {
 	p     *Program
 	m     *matching
 	of    [][]int // indices of the calls of each process, in program order
+	place []int   // of each call among those of its process
 	next  [][]point
 	reach [][]uint64 // bit set of the points that each point reaches, itself included
+	room  []uint64   // for sets of bytes
 }
 
 // before reports whether a happens before b, or is b.
@@ -47,12 +49,17 @@ func newOrder(p *Program) (*order, error) { return buildOrder(p, true) }
 // buildOrder builds the graph with or without the order in which locks were
 // granted.
 func buildOrder(p *Program, locks bool) (*order, error) {
-	o := &order{p: p, m: p.match(), of: make([][]int, p.Ranks), next: make([][]point, len(p.Calls)*points)}
+	o := &order{p: p, m: p.match(), of: make([][]int, p.Ranks), place: make([]int, len(p.Calls)), next: make([][]point, len(p.Calls)*points)}
+	room := make([]point, 2*len(o.next)) // most have one or two
+	for i := range o.next {
+		o.next[i] = room[2*i : 2*i : 2*i+2]
+	}
 	for i := range p.Calls {
 		r := p.Calls[i].Rank
 		if n := len(o.of[r]); n > 0 {
 			o.edge(at(o.of[r][n-1], leave), at(i, enter))
 		}
+		o.place[i] = len(o.of[r])
 		o.of[r] = append(o.of[r], i)
 		for k := range points - 1 {
 			o.edge(at(i, k), at(i, k+1))
@@ -137,8 +144,7 @@ func (o *order) messages() {
 
 // after returns the calls of the same process that follow a call.
 func (o *order) after(i int) []int {
-	calls := o.of[o.p.Calls[i].Rank]
-	return calls[slices.Index(calls, i)+1:]
+	return o.of[o.p.Calls[i].Rank][o.place[i]+1:]
 }
 
 // exposures: the n-th start towards a target matches its n-th post towards the
@@ -278,8 +284,10 @@ func (o *order) close() error {
 	}
 	words := (len(o.next) + 63) / 64
 	o.reach = make([][]uint64, len(o.next))
+	room := make([]uint64, words*len(o.next))
 	for _, a := range slices.Backward(sorted) {
-		set := make([]uint64, words)
+		set := room[:words:words]
+		room = room[words:]
 		set[a/64] |= 1 << (a % 64)
 		for _, b := range o.next[a] {
 			for w, v := range o.reach[b] {

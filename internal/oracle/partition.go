@@ -113,8 +113,8 @@ func (o *order) partitionAccesses(x *activation) []access {
 	add := func(call, k int, kind accessKind, role string, b Buf, done point) {
 		b.Off += k * b.Count * o.p.extent(b.Type)
 		a := o.access(call, c.owner(b.Of), kind, role)
-		a.done = done
-		o.addBytes(a.bytes, b.Off, b.Type, b.Count, -1)
+		a.dones = done.list()
+		o.addBytes(&a, b.Off, b.Type, b.Count, -1)
 		out = append(out, a)
 	}
 	self := slices.IndexFunc(o.m.acts, func(y activation) bool { return y.start == x.start && y.req == x.req })

@@ -8,6 +8,10 @@ import (
 
 // plot queues something that several processes do together.
 func (g *generator) plot() {
+	if g.with(Outlasting) && g.chance(0.25) {
+		g.outlast()
+		return
+	}
 	switch x := g.Float64(); {
 	case x < 0.24:
 		g.collective()
@@ -16,7 +20,7 @@ func (g *generator) plot() {
 			g.communicate()
 		}
 	case x < 0.58 && len(g.p.Wins) < 3:
-		g.newWindow()
+		g.newWindow(g.someWindow(), g.someMode())
 	case x < 0.60:
 		if w := g.IntN(len(g.p.Wins)); g.plan[w] != dead && g.plan[w] != fenced && !g.exposedNow(w) && !(g.p.Wins[w].allocates() && g.keepsMemory()) {
 			g.freeWindow(w)
@@ -73,9 +77,9 @@ func (g *generator) someMode() mode {
 	return modes[g.IntN(len(modes))]
 }
 
-// newWindow queues the creation of a window.
-func (g *generator) newWindow() {
-	win := Window{Comm: g.intracomm(), Make: g.someWindow()}
+// newWindow queues the creation of a window that has epochs of some mode first.
+func (g *generator) newWindow(fn string, first mode) {
+	win := Window{Comm: g.intracomm(), Make: fn}
 	if g.with(WindowInfo) {
 		win.SameOp = g.chance(0.5)
 		if g.chance(0.5) {
@@ -113,10 +117,9 @@ func (g *generator) newWindow() {
 	g.memory = append(g.memory, Window{Off: win.Off, Size: win.Size})
 	g.layOut(&win, w)
 	g.p.Wins = append(g.p.Wins, win)
-	g.plan = append(g.plan, g.someMode())
+	g.plan = append(g.plan, first)
 	g.seen = append(g.seen, make([]mode, g.p.Ranks))
 	u := g.unit()
-	first := g.plan[w]
 	if first == fenced {
 		g.plan[w] = idle // until its first fence
 	}

@@ -18,6 +18,8 @@ type Program struct {
 	Wins  []Window
 	Types []Type
 	Calls []Call // of all processes, in the order in which they began
+
+	layouts []*layout // of the first of Types, as far as they were asked for
 }
 
 // Comm is a communicator. Ranks are world ranks unless said otherwise. One that
@@ -167,6 +169,7 @@ func (p *Program) clone() *Program {
 	q.Wins = append([]Window(nil), p.Wins...)
 	q.Types = append([]Type(nil), p.Types...)
 	q.Calls = append([]Call(nil), p.Calls...)
+	q.layouts = slices.Clip(p.layouts)
 	return &q
 }
 

@@ -95,56 +95,65 @@ func (o *order) conflicts() []Conflict {
 	for i := range all {
 		for j := i + 1; j < len(all); j++ {
 			a, b := &all[i], &all[j]
-			shared := common(a, b)
-			if len(shared) == 0 || o.ordered(a, b) || o.ordered(b, a) {
+			if a.owner != b.owner || !a.bytes.meets(b.bytes) || o.ordered(a, b) || o.ordered(b, a) {
 				continue
 			}
-			kind, conflict := o.conflict(a, b, shared)
+			kind, conflict := o.conflict(a, b)
 			if !conflict || o.excluded(a, b, held) {
 				continue
 			}
-			out = append(out, o.report(a, b, kind, shared))
+			out = append(out, o.report(a, b, kind))
 		}
 	}
 	return out
 }
 
-func (o *order) report(a, b *access, kind Kind, shared []int) Conflict {
+func (o *order) report(a, b *access, kind Kind) Conflict {
 	ca, cb := &o.p.Calls[a.call], &o.p.Calls[b.call]
 	if comparePlaces(ca.Place(), cb.Place()) > 0 {
 		a, b, ca, cb = b, a, cb, ca
 	}
 	return Conflict{
 		Pair:  Pair{ca.Place(), cb.Place(), kind},
-		CallA: a.call, CallB: b.call, RoleA: a.role, RoleB: b.role, Owner: a.owner, Bytes: shared,
+		CallA: a.call, CallB: b.call, RoleA: a.role, RoleB: b.role, Owner: a.owner, Bytes: common(a, b),
 	}
 }
 
-// common returns the bytes that two accesses share, ascending.
+// common returns the bytes that two accesses to the memory of one process share,
+// ascending.
 func common(a, b *access) []int {
-	if a.owner != b.owner {
-		return nil
-	}
 	var out []int
-	for x := range a.bytes {
-		if _, ok := b.bytes[x]; ok {
+	for x := range a.bytes.all {
+		if b.bytes.has(x) {
 			out = append(out, x)
 		}
 	}
-	slices.Sort(out)
 	return out
 }
 
 // ordered reports whether a completes before b starts.
 func (o *order) ordered(a, b *access) bool {
-	if a.done == never {
-		return false
+	for _, d := range a.dones {
+		if !slices.ContainsFunc(b.starts, func(s point) bool { return o.before(d, s) }) {
+			return false
+		}
 	}
-	return slices.ContainsFunc(b.starts, func(s point) bool { return o.before(a.done, s) })
+	return len(a.dones) > 0
+}
+
+// completeBefore reports whether an access is complete at a point.
+func (o *order) completeBefore(a *access, at point) bool {
+	return len(a.dones) > 0 && !slices.ContainsFunc(a.dones, func(d point) bool { return !o.before(d, at) })
+}
+
+// over reports whether an access is complete before a call, in the order in which
+// calls began.
+func (a *access) over(call int) bool {
+	return len(a.dones) > 0 && !slices.ContainsFunc(a.dones, func(d point) bool { return int(d)/points >= call })
 }
 
 // conflict is the table of the model's section 4.
-func (o *order) conflict(a, b *access, shared []int) (Kind, bool) {
+func (o *order) conflict(a, b *access) (Kind, bool) {
 	if a.kind > b.kind {
 		a, b = b, a
 	}
@@ -156,17 +165,17 @@ func (o *order) conflict(a, b *access, shared []int) (Kind, bool) {
 	case b.kind == atomicRead:
 		return Error, false
 	}
-	return o.atomics(a, b, shared)
+	return o.atomics(a, b)
 }
 
 // atomics decides on two atomic accesses of which at least one writes.
-func (o *order) atomics(a, b *access, shared []int) (Kind, bool) {
+func (o *order) atomics(a, b *access) (Kind, bool) {
 	ca, cb := &o.p.Calls[a.call], &o.p.Calls[b.call]
 	if ca.Win != cb.Win {
 		return Error, true
 	}
-	for _, x := range shared {
-		if a.bytes[x] != b.bytes[x] {
+	for x := range a.bytes.all {
+		if b.bytes.has(x) && a.elems[x] != b.elems[x] {
 			return Error, true
 		}
 	}
@@ -229,7 +238,7 @@ func (w *Window) shares(a *access) bool {
 		return false
 	}
 	part := w.part(a.owner)
-	for x := range a.bytes {
+	for x := range a.bytes.all {
 		if x < part.lo || x >= part.hi {
 			return false
 		}
@@ -253,8 +262,5 @@ func (o *order) protects(h holding, a *access) bool {
 	case a.remote && a.owner == a.rank && (c.Win != h.win || c.Peer != a.rank && o.p.Calls[h.begin].Fn != "MPI_Win_lock_all"):
 		return false
 	}
-	if h.end < 0 || a.done == never || !o.before(a.done, at(h.end, enter)) {
-		return false
-	}
-	return o.before(at(h.begin, leave), at(a.call, enter))
+	return h.end >= 0 && o.completeBefore(a, at(h.end, enter)) && o.before(at(h.begin, leave), at(a.call, enter))
 }

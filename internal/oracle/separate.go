@@ -85,7 +85,7 @@ func (o *order) separate(all bool) (overlapping, disjoint map[Pair]bool) {
 			if o.visibleToOperation(l, r, w) || o.visibleToOwner(r, l, w) || o.excluded(l, r, held) {
 				continue
 			}
-			q := o.report(l, r, Error, nil).Pair
+			q := o.report(l, r, Error).Pair
 			switch {
 			case !shared:
 				disjoint[q] = true
@@ -100,12 +100,10 @@ func (o *order) separate(all bool) (overlapping, disjoint map[Pair]bool) {
 // inWindow reports whether a local access touches the memory of a window while
 // that exists, and whether it shares bytes with an operation.
 func (o *order) inWindow(l *access, w int, r *access) (shared, inside bool) {
-	for x := range l.bytes {
+	for x := range l.bytes.all {
 		if o.exposed(l, w, x) {
 			inside = true
-			if _, ok := r.bytes[x]; ok {
-				shared = true
-			}
+			shared = shared || r.bytes.has(x)
 		}
 	}
 	return shared, inside
@@ -120,7 +118,7 @@ func (o *order) exposed(l *access, w, x int) bool {
 		return slices.ContainsFunc(parts, func(p [2]int) bool { return p[0] <= x && x < p[1] })
 	}
 	for _, i := range o.of[l.owner] {
-		if l.done != never && i >= int(l.done)/points {
+		if l.over(i + 1) {
 			break
 		}
 		if i >= l.call && in() {
@@ -150,8 +148,8 @@ func (o *order) visibleToOperation(l, r *access, w int) bool {
 	if l.kind != write {
 		return o.ordered(l, r)
 	}
-	return l.done != never && slices.ContainsFunc(o.of[l.owner], func(j int) bool {
-		return o.synchronizes(j, w, publishes) && o.before(l.done, at(j, enter)) &&
+	return slices.ContainsFunc(o.of[l.owner], func(j int) bool {
+		return o.synchronizes(j, w, publishes) && o.completeBefore(l, at(j, enter)) &&
 			slices.ContainsFunc(r.starts, func(s point) bool { return o.before(at(j, enter), s) })
 	})
 }
@@ -162,8 +160,8 @@ func (o *order) visibleToOwner(r, l *access, w int) bool {
 	if r.kind != write && r.kind != atomicWrite {
 		return o.ordered(r, l)
 	}
-	return r.done != never && slices.ContainsFunc(o.of[l.owner], func(j int) bool {
-		return o.synchronizes(j, w, refreshes) && o.before(r.done, at(j, leave)) &&
+	return slices.ContainsFunc(o.of[l.owner], func(j int) bool {
+		return o.synchronizes(j, w, refreshes) && o.completeBefore(r, at(j, leave)) &&
 			slices.ContainsFunc(l.starts, func(s point) bool { return o.before(at(j, leave), s) })
 	})
 }

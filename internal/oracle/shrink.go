@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"slices"
 )
@@ -136,39 +137,37 @@ func purge(p *Program, r *rand.Rand) *Program {
 			return p
 		}
 		n := len(p.Calls)
-		for range 1 + len(all)/4 {
-			x := all[r.IntN(len(all))]
-			p = p.dropEither(x, r)
-		}
-		if len(p.Calls) == n {
+		if p = p.dropSides(all, leave, r); len(p.Calls) == n {
 			return p
 		}
 	}
 }
 
-// dropEither takes one of the two sides of a conflict out, by their places,
-// since the calls may have moved.
-func (p *Program) dropEither(x Conflict, r *rand.Rand) *Program {
-	places := []Place{x.A, x.B}
-	if r.IntN(2) == 0 {
-		slices.Reverse(places)
+// dropSides takes one of the two sides of each conflict out, unless another one
+// took one of them already, as long as more conflicts are there than are to be
+// left.
+func (p *Program) dropSides(all []Conflict, leave int, r *rand.Rand) *Program {
+	gone := map[int]bool{}
+	var units [][2]int // to be dropped, each with the other side's
+	has := func(x Conflict) bool { return gone[p.Calls[x.CallA].Unit] || gone[p.Calls[x.CallB].Unit] }
+	for left := slices.Clone(all); len(left) > leave; left = slices.DeleteFunc(left, has) {
+		x := left[r.IntN(len(left))]
+		a, b := p.Calls[x.CallA].Unit, p.Calls[x.CallB].Unit
+		if r.IntN(2) == 0 {
+			a, b = b, a
+		}
+		gone[a] = true
+		units = append(units, [2]int{a, b})
 	}
-	var units [2]int
-	for i := range p.Calls {
-		for k, at := range places {
-			if p.Calls[i].Place() == at {
-				units[k] = p.Calls[i].Unit
+	if q, err := p.drop(slices.Collect(maps.Keys(gone))...); err == nil {
+		return q
+	}
+	for _, u := range units {
+		for _, side := range u {
+			if q, err := p.drop(side); err == nil {
+				p = q
+				break
 			}
-		}
-	}
-	for _, u := range units {
-		if u == 0 {
-			return p // gone already
-		}
-	}
-	for _, u := range units {
-		if q, err := p.drop(u); err == nil {
-			return q
 		}
 	}
 	return p

@@ -64,7 +64,7 @@ func (s *signer) place(name string, b Buf) {
 // bufferSeen returns where a process sees a buffer, as seen does. Its address
 // may lie before its first byte, and so before the window that this lies in.
 func (p *Program) bufferSeen(rank int, b Buf) int {
-	lo, _ := p.elements(b.Type, b.Count).reach()
+	lo, _ := p.reach(b.Type, b.Count)
 	return p.seen(rank, b.Of, b.Off+lo) - lo
 }
 

@@ -244,8 +244,7 @@ func (s *simulation) operation(c *Call) error {
 	if !slices.Contains(s.p.Comms[win.Comm].Ranks, c.Peer) {
 		return errors.New("target outside the window's communicator")
 	}
-	if l := s.p.elements(c.TType, c.TCount); len(l.parts) > 0 {
-		lo, hi := l.reach()
+	if lo, hi := s.p.reach(c.TType, c.TCount); lo < hi {
 		if at := c.Disp * win.Unit[c.Peer]; !s.inside(c.Win, span{c.Peer, at + lo, at + hi}) {
 			return errors.New("target outside the window")
 		}

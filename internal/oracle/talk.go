@@ -92,7 +92,7 @@ func (g *generator) message(comm, a, b int) {
 
 // privately moves a buffer to memory of no window.
 func (g *generator) privately(b Buf) Buf {
-	lo, hi := g.p.elements(b.Type, b.Count).reach()
+	lo, hi := g.p.reach(b.Type, b.Count)
 	b.Of, b.Off = 0, g.IntN(private-(hi-lo)+1)&^3-lo
 	return b
 }
@@ -134,9 +134,14 @@ func (g *generator) receiveSide(fn string, r, from int, send Call) Call {
 
 // receiveBuffer picks a buffer for a message.
 func (g *generator) receiveBuffer(r int, send Call) Buf {
-	n := g.p.elements(send.Origin.Type, send.Origin.Count).count
+	n := g.p.count(send.Origin)
 	if g.with(ShortMessages) && g.chance(0.1) {
 		n++
+	}
+	if g.with(Scattered) && g.chance(0.5) {
+		if b, ok := g.longer(g.p.basic(send.Origin.Type), n); ok {
+			return g.place(r, b)
+		}
 	}
 	return g.buffer(r, g.p.basic(send.Origin.Type), n)
 }
@@ -150,7 +155,7 @@ func (g *generator) exchange(comm, a, b int) {
 	u := g.unit()
 	x := g.sendSide(pick(g.Rand, forms), u, comm, a, b)
 	y := g.sendSide(pick(g.Rand, forms), u, comm, b, a)
-	basic, n := g.p.basic(x.Origin.Type), g.p.elements(x.Origin.Type, x.Origin.Count).count
+	basic, n := g.p.basic(x.Origin.Type), g.p.count(x.Origin)
 	y.Origin = g.buffer(b, basic, n)
 	x.Result, y.Result = g.receiveBuffer(a, y), g.receiveBuffer(b, x)
 	x.Source, x.RTag, y.Source, y.RTag = b, y.Tag, a, x.Tag

@@ -106,8 +106,17 @@ func predefinedLayout(t, size int) layout {
 	return one(size)
 }
 
-// layout works out the type map by its definition in the MPI standard (5.1).
-func (p *Program) layout(t int) layout {
+// layout returns the type map of a type.
+func (p *Program) layout(t int) *layout {
+	for n := len(p.layouts); n <= t; n++ {
+		l := p.layOut(n)
+		p.layouts = append(p.layouts, &l)
+	}
+	return p.layouts[t]
+}
+
+// layOut works out the type map by its definition in the MPI standard (5.1).
+func (p *Program) layOut(t int) layout {
 	d := p.Types[t]
 	if d.Make == trace.Named {
 		return predefinedLayout(t, d.Bytes)
@@ -250,7 +259,7 @@ const (
 )
 
 // copies places a layout at each of these offsets.
-func (l layout) copies(at []int) layout {
+func (l *layout) copies(at []int) layout {
 	var r layout
 	for i, a := range at {
 		r.add(l, a, i == 0)
@@ -259,7 +268,7 @@ func (l layout) copies(at []int) layout {
 }
 
 // add puts a copy of another layout at an offset.
-func (l *layout) add(m layout, at int, first bool) {
+func (l *layout) add(m *layout, at int, first bool) {
 	for _, q := range m.parts {
 		q.off += at
 		q.first += at
@@ -282,6 +291,23 @@ func (p *Program) elements(t, count int) layout {
 		at[i] = i * (l.ub - l.lb)
 	}
 	return l.copies(at)
+}
+
+// reach returns the bounds of the data of count elements of type t, from the
+// buffer's address on: two zeros where there are none.
+func (p *Program) reach(t, count int) (lo, hi int) {
+	l := p.layout(t)
+	if count == 0 || len(l.parts) == 0 {
+		return 0, 0
+	}
+	for i, q := range l.parts {
+		if i == 0 {
+			lo, hi = q.off, q.off+q.size
+		}
+		lo, hi = min(lo, q.off), max(hi, q.off+q.size)
+	}
+	last := (count - 1) * (l.ub - l.lb)
+	return min(lo, lo+last), max(hi, hi+last)
 }
 
 // extent returns the extent in bytes of a type.
@@ -310,8 +336,11 @@ func (p *Program) basic(t int) int {
 // bytes returns the size in bytes of the data of count elements of type t.
 func (p *Program) bytes(t, count int) int {
 	n := 0
-	for _, q := range p.elements(t, count).parts {
+	for _, q := range p.layout(t).parts {
 		n += q.size
 	}
-	return n
+	return n * count
 }
+
+// count returns how many elements of predefined types a buffer has.
+func (p *Program) count(b Buf) int { return b.Count * p.layout(b.Type).count }
