@@ -3,6 +3,7 @@ package evc
 import (
 	"math/big"
 	"math/bits"
+	"unsafe"
 )
 
 // number is a positive integer: w, or b where that is set.
@@ -12,6 +13,16 @@ type number struct {
 }
 
 func (x number) isZero() bool { return x.b == nil && x.w == 0 }
+
+func (x number) isOne() bool { return x.b == nil && x.w == 1 }
+
+// room is what a big number takes in memory, bytes.
+func (x number) room() int {
+	if x.b == nil {
+		return 0
+	}
+	return int(unsafe.Sizeof(*x.b)) + len(x.b.Bits())*bits.UintSize/8
+}
 
 func (x number) bits() int {
 	if x.b != nil {
