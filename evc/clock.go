@@ -77,7 +77,9 @@ const (
 	Encoded = "evc"
 	Vector  = "vector"
 	// Auto is encoded while numbers are quicker than vectors, and vectors from
-	// then on to the end of the concurrent region.
+	// then on to the end of the concurrent region; of so many strands that
+	// vectors share pages, vectors at once: there, to find the factors of the
+	// numbers takes longer than everything else.
 	Auto = "auto"
 )
 
@@ -94,7 +96,10 @@ type Maker struct {
 // NewMaker returns a Maker of clocks of that name for that many strands.
 func NewMaker(name string, strands int) (*Maker, error) {
 	m := &Maker{name: name, strands: strands}
-	switch name {
+	if name == Auto && strands > onePage {
+		m.name = Vector
+	}
+	switch m.name {
 	case Encoded, Auto:
 		m.primes = firstPrimes(strands)
 	case Vector:

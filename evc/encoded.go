@@ -62,9 +62,11 @@ func emptyEncoded(p *phase, primes []uint64) *encodedClock {
 	}
 }
 
-// vectorBits is the size of a plain vector in bits; of a single word, numbers
-// cost nothing.
-func vectorBits(strands int) int { return max(64, 32*strands) }
+// wordBits is the size of numbers that cost no more than a word of memory.
+const wordBits = 64
+
+// vectorBits is the size of a plain vector in bits, or wordBits.
+func vectorBits(strands int) int { return max(wordBits, 32*strands) }
 
 // quickBits is the size of numbers, in bits, up to which they are quicker than
 // vectors: the least common multiple of numbers of w words takes some 5·w²
@@ -74,7 +76,7 @@ func quickBits(strands int) int {
 	for 4*(words+1)*(words+1) <= strands {
 		words++
 	}
-	return 64 * words
+	return wordBits * words
 }
 
 func (c *encodedClock) add(x encoded) Stamp {
