@@ -89,9 +89,13 @@ func TestVerdict(t *testing.T) {
 
 func TestTables(t *testing.T) {
 	var out bytes.Buffer
-	writeRunTimes(&out, []measured{{
+	results := []measured{{
 		setup: setup{"openmpi", "clang"}, program: programs()[0],
-		plain: []sample{{seconds: 0.1}}, traced: []sample{{seconds: 0.15}},
-	}})
+		plain: []sample{{seconds: 0.1}}, traced: []sample{{seconds: 0.15}}, analyses: []float64{0.12},
+	}}
+	writeRunTimes(&out, results)
 	require.Contains(t, out.String(), "stencil, halo in a window  openmpi  clang     1     100.0     150.0      1.50    1.50  2    ok")
+	out.Reset()
+	writeAnalyses(&out, results)
+	require.Contains(t, out.String(), "stencil, halo in a window  openmpi  clang     1     100.0     120.0        1.20    1.20  1    over")
 }

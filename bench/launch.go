@@ -73,6 +73,7 @@ type measured struct {
 	program       program
 	plain, traced []sample
 	size          traceSize // of the last traced run
+	analyses      []float64 // of its traces, seconds
 }
 
 // traceSize is what the traces of one run hold, over all processes.
@@ -117,8 +118,17 @@ func (l *launcher) measure(ctx context.Context, s setup, p program, rounds int) 
 		}
 		m.plain, m.traced = append(m.plain, a), append(m.traced, b)
 	}
-	m.size, err = sizeOf(ctx, dir)
-	return m, err
+	if m.size, err = sizeOf(dir); err != nil {
+		return m, err
+	}
+	for range m.plain {
+		seconds, err := analyse(ctx, dir)
+		if err != nil {
+			return m, err
+		}
+		m.analyses = append(m.analyses, seconds)
+	}
+	return m, nil
 }
 
 // build compiles a program with -O2, plain or with mcchk cc, unless that was
@@ -182,9 +192,8 @@ func (l *launcher) output(ctx context.Context, timeout time.Duration, env []stri
 	return stdout.String(), nil
 }
 
-// sizeOf counts what the traces of a directory hold, and analyses them: the
-// programs have no races.
-func sizeOf(ctx context.Context, dir string) (traceSize, error) {
+// sizeOf counts what the traces of a directory hold.
+func sizeOf(dir string) (traceSize, error) {
 	var size traceSize
 	d, err := trace.OpenDir(dir)
 	if err != nil {
@@ -200,13 +209,20 @@ func sizeOf(ctx context.Context, dir string) (traceSize, error) {
 			return size, err
 		}
 	}
+	return size, nil
+}
+
+// analyse analyses the traces of a program, which has no races, and returns how
+// long that takes, seconds.
+func analyse(ctx context.Context, dir string) (float64, error) {
 	ctx, cancel := context.WithTimeout(ctx, runTimeout)
 	defer cancel()
+	start := time.Now()
 	res, err := analysis.Run(ctx, dir, analysis.Options{})
 	if err != nil {
-		return size, err
+		return 0, err
 	}
-	return size, clean(res)
+	return time.Since(start).Seconds(), clean(res)
 }
 
 // clean reports an error unless an analysis found nothing and has no caveats.

@@ -122,6 +122,7 @@ func (o options) programs(ctx context.Context, out io.Writer, work string) error
 	}
 	writeRunTimes(out, results)
 	writeTraceSizes(out, results)
+	writeAnalyses(out, results)
 	writeMemory(out, results)
 	return nil
 }

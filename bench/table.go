@@ -95,6 +95,24 @@ func writeTraceSizes(out io.Writer, results []measured) {
 	table(out, "Traces of a run (both processes; records of accesses, loads and stores in them)", lines)
 }
 
+// analysisAim is how long the analysis of a run may take, to the plain kernel.
+const analysisAim = 1
+
+func writeAnalyses(out io.Writer, results []measured) {
+	lines := [][]string{{"program", "MPI", "compiler", "runs", "plain ms", "analysis ms", "median", "best", "aim", ""}}
+	for _, m := range results {
+		plain := pick(m.plain, seconds)
+		middle := median(m.analyses) / median(plain)
+		aim, ok := verdict(middle, analysisAim)
+		lines = append(lines, []string{
+			m.program.title, m.setup.mpi, m.setup.compiler, fmt.Sprint(len(plain)),
+			fmt.Sprintf("%.1f", 1000*median(plain)), fmt.Sprintf("%.1f", 1000*median(m.analyses)),
+			fmt.Sprintf("%.2f", middle), fmt.Sprintf("%.2f", slices.Min(m.analyses)/slices.Min(plain)), aim, ok,
+		})
+	}
+	table(out, "Analysis of a run's traces, against the plain kernel (ratios of the medians, and of the best)", lines)
+}
+
 func per(bytes int64, n uint64) string {
 	if n == 0 {
 		return "-"

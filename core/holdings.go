@@ -16,15 +16,15 @@ func (m *Machine) Holdings() Holdings {
 	for p := m.pending.first; p != nil; p = p.after {
 		h.Pending++
 	}
-	bits := int64(0)
+	bytes := int64(0)
 	for _, s := range m.strands {
 		h.Separate += int64(len(s.path.segs))
 		for i := range s.path.segs {
-			bits += int64(m.clock.Bits(s.path.segs[i].Stamp))
+			bytes += int64(m.clock.Size(s.path.segs[i].Stamp))
 			h.Landmarks += int64(len(s.path.segs[i].Landmarks))
 		}
 	}
-	h.StampBytes = bits / 8 / max(1, h.Separate)
+	h.StampBytes = bytes / max(1, h.Separate)
 	h.Accesses = int64(m.store.CallCount())
 	return h
 }

@@ -91,12 +91,12 @@ func (m *Machine) pastBelow(floor []uint32) regions.Past {
 	return past
 }
 
-// localBits is the size of a load or store in the memory of a phase, bits.
-const localBits = 8 * 64
+// localSize is the size of a load or store in the memory of a phase, bytes.
+const localSize = 64
 
 // weight is what a separate region takes, in loads and stores that take as much:
 // the timestamp can be far larger than the rest.
-func (m *Machine) weight(s evc.Stamp) int { return 1 + m.clock.Bits(s)/localBits }
+func (m *Machine) weight(s evc.Stamp) int { return 1 + m.clock.Size(s)/localSize }
 
 // kept counts what is not past.
 func (m *Machine) kept(floor []uint32, past regions.Past) int {

@@ -10,7 +10,6 @@ package evc
 
 import (
 	"fmt"
-	"math"
 	"strings"
 )
 
@@ -39,8 +38,12 @@ type Clock interface {
 	// whether that strand's own component of its timestamp is in s. For
 	// regions of one strand program order decides instead.
 	Knows(s Stamp, strand int, n uint32) bool
-	// Bits returns the size of a timestamp in bits.
+	// Bits returns the size of a timestamp in bits: of a number, or of a vector
+	// with a component of 32 bits for each strand.
 	Bits(s Stamp) int
+	// Size returns how many bytes a timestamp takes in memory, beside what it
+	// has in common with those made before it.
+	Size(s Stamp) int
 	// Stamps returns the number of timestamps made.
 	Stamps() int
 
@@ -58,57 +61,25 @@ type Clock interface {
 	Past(t Time) bool
 }
 
-// Time is a timestamp apart from its clock.
+// Time is a timestamp apart from its clock. It has a meaning in all phases of the
+// concurrent region.
 type Time struct {
-	n    number
-	v    []uint32 // in vector form; n is unused then
-	base *base
+	n     number
+	v     vector // where n is zero
+	phase *phase
 }
 
 // IsZero reports whether the time lies before every event.
-func (t Time) IsZero() bool { return t.base == nil }
-
-// base says where a phase counts from.
-type base struct {
-	below []uint32 // separate regions of each strand before it; nil: none
-}
-
-// above returns the number of a separate region in a phase with this base, and
-// whether it belongs to an earlier one.
-func (b *base) above(strand int, n uint32) (uint32, bool) {
-	below := b.of(strand)
-	return n - below, n <= below
-}
-
-func (b *base) of(strand int) uint32 {
-	if b.below == nil {
-		return 0
-	}
-	return b.below[strand]
-}
-
-// next returns the base that lies floor above.
-func (b *base) next(floor []uint32) *base {
-	below := make([]uint32, len(floor))
-	for i, n := range floor {
-		below[i] = b.of(i) + n
-	}
-	return &base{below: below}
-}
-
-// lower takes the difference of two phases off a vector, which it changes.
-func lower(v []uint32, from, to *base) {
-	for i := range v {
-		v[i] -= min(v[i], to.of(i)-from.of(i))
-	}
-}
+func (t Time) IsZero() bool { return t.phase == nil }
 
 // Names of the clocks that New makes.
 const (
 	Encoded = "evc"
 	Vector  = "vector"
 	// Auto is encoded while numbers are quicker than vectors, and vectors from
-	// then on to the end of the concurrent region.
+	// then on to the end of the concurrent region; of so many strands that
+	// vectors share pages, vectors at once: there, to find the factors of the
+	// numbers takes longer than everything else.
 	Auto = "auto"
 )
 
@@ -120,13 +91,15 @@ type Maker struct {
 	name    string
 	strands int
 	primes  []uint64
-	start   base // of the first phases of all regions
 }
 
 // NewMaker returns a Maker of clocks of that name for that many strands.
 func NewMaker(name string, strands int) (*Maker, error) {
 	m := &Maker{name: name, strands: strands}
-	switch name {
+	if name == Auto && strands > onePage {
+		m.name = Vector
+	}
+	switch m.name {
 	case Encoded, Auto:
 		m.primes = firstPrimes(strands)
 	case Vector:
@@ -141,38 +114,16 @@ func NewMaker(name string, strands int) (*Maker, error) {
 func (m *Maker) New() Clock { return m.Again(nil) }
 
 // Again is New, in the storage of a clock of the Maker that is not used any more;
-// nil: there is none. Times that the clock gave keep their meaning.
+// nil: there is none. Times that it gave have no meaning then.
 func (m *Maker) Again(old Clock) Clock {
 	if m.name == Vector {
 		c, _ := old.(*vectorClock)
-		return newVector(c, m.strands, &m.start)
+		return newVector(c, m.strands)
 	}
 	c, _ := old.(*encodedClock)
-	c = newEncoded(c, m.primes, &m.start)
+	c = newEncoded(c, m.primes)
 	if c.limit = vectorBits(m.strands); m.name == Auto {
 		c.limit, c.auto = min(quickBits(m.strands), c.limit), true
 	}
 	return c
-}
-
-// lowest takes the least of each component.
-type lowest struct{ floor []uint32 }
-
-func newLowest(strands int) lowest {
-	l := lowest{make([]uint32, strands)}
-	for i := range l.floor {
-		l.floor[i] = math.MaxUint32
-	}
-	return l
-}
-
-// add takes in what an active strand knows. Its own present separate region is
-// not over.
-func (l lowest) add(strand int, v []uint32) {
-	for i, n := range v {
-		if i == strand && n > 0 {
-			n--
-		}
-		l.floor[i] = min(l.floor[i], n)
-	}
 }

@@ -159,7 +159,7 @@ func everyone(n int) []int {
 }
 
 func TestEncodedNumbers(t *testing.T) {
-	c := newEncoded(nil, firstPrimes(3), &base{})
+	c := newEncoded(nil, firstPrimes(3))
 	c.limit = 1000
 	require.Equal(t, []uint64{2, 3, 5}, c.primes)
 	for range 100 {
@@ -241,7 +241,7 @@ func TestFactor(t *testing.T) {
 
 // A clock without global synchronization keeps bounded timestamps.
 func TestEncodedNeverOutgrowsTheVector(t *testing.T) {
-	c := newEncoded(nil, firstPrimes(4), &base{})
+	c := newEncoded(nil, firstPrimes(4))
 	c.limit = vectorBits(4)
 	for i := range 1000 {
 		from, to := i%4, (i*7+1)%4

@@ -1,6 +1,9 @@
 package evc
 
-import "math/bits"
+import (
+	"math/bits"
+	"unsafe"
+)
 
 // encodedClock is the encoded vector clock: strand i owns the i-th prime, a
 // tick multiplies by it, a merge is the least common multiple, and a separate
@@ -13,27 +16,37 @@ import "math/bits"
 // on with vectors (section 4.3 of the paper: the encoded clock must not cost
 // more than the vector).
 type encodedClock struct {
-	base   *base
+	*phase
 	primes []uint64
 	limit  int       // bits of a number that are too many
 	stamps []encoded // by Stamp; stamps[0] is unused
 	now    []Stamp
 	fresh  []bool // the timestamp of now was given to nobody: a merge may change it
+	taken  int    // bytes of the phase that are counted in timestamps
 	wide   bool   // a number outgrew the limit: new timestamps are vectors
 	auto   bool   // and so they are in later phases
-	room   vectorRoom
 }
 
-// encoded is a timestamp: a number, or a vector where that is set.
+// encoded is a timestamp: a number, or where that is zero a vector.
 type encoded struct {
-	n number
-	v []uint32
+	n     number
+	v     vector
+	pages uint32 // bytes of the vector that are of no earlier one
 }
+
+func (x *encoded) isVector() bool { return x.n.isZero() }
 
 // newEncoded returns a clock of a strand for each of the primes, which has no
 // limit yet. old, which may be nil, is one whose storage serves it.
-func newEncoded(old *encodedClock, primes []uint64, b *base) *encodedClock {
-	c := emptyEncoded(old, primes, b)
+func newEncoded(old *encodedClock, primes []uint64) *encodedClock {
+	c := old
+	if c == nil {
+		c = emptyEncoded(newPhase(len(primes)), primes)
+	}
+	c.phase.reset()
+	clear(c.stamps)
+	clear(c.fresh)
+	c.stamps, c.taken, c.limit, c.wide, c.auto = c.stamps[:1], 0, 0, false, false
 	for i, p := range c.primes {
 		// Each strand's first separate region is ticked once already: a
 		// timestamp of 1 would divide every other.
@@ -42,21 +55,18 @@ func newEncoded(old *encodedClock, primes []uint64, b *base) *encodedClock {
 	return c
 }
 
-func emptyEncoded(old *encodedClock, primes []uint64, b *base) *encodedClock {
-	c := old
-	if strands := len(primes); c == nil {
-		c = &encodedClock{stamps: make([]encoded, 1, 2*strands+1), now: make([]Stamp, strands), fresh: make([]bool, strands)}
+func emptyEncoded(p *phase, primes []uint64) *encodedClock {
+	return &encodedClock{
+		phase: p, primes: primes,
+		stamps: make([]encoded, 1, 2*p.strands+1), now: make([]Stamp, p.strands), fresh: make([]bool, p.strands),
 	}
-	clear(c.stamps)
-	clear(c.fresh)
-	c.base, c.primes, c.stamps = b, primes, c.stamps[:1]
-	c.limit, c.wide, c.auto = 0, false, false
-	return c
 }
 
-// vectorBits is the size of a plain vector in bits; of a single word, numbers
-// cost nothing.
-func vectorBits(strands int) int { return max(64, 32*strands) }
+// wordBits is the size of numbers that cost no more than a word of memory.
+const wordBits = 64
+
+// vectorBits is the size of a plain vector in bits, or wordBits.
+func vectorBits(strands int) int { return max(wordBits, 32*strands) }
 
 // quickBits is the size of numbers, in bits, up to which they are quicker than
 // vectors: the least common multiple of numbers of w words takes some 5·w²
@@ -66,10 +76,11 @@ func quickBits(strands int) int {
 	for 4*(words+1)*(words+1) <= strands {
 		words++
 	}
-	return 64 * words
+	return wordBits * words
 }
 
 func (c *encodedClock) add(x encoded) Stamp {
+	x.pages = c.grown(&c.taken)
 	c.stamps = append(c.stamps, x)
 	return Stamp(len(c.stamps) - 1)
 }
@@ -83,13 +94,15 @@ func (c *encodedClock) Time(s Stamp) Time {
 	if s == 0 {
 		return Time{}
 	}
-	return Time{n: c.stamps[s].n, v: c.stamps[s].v, base: c.base}
+	return c.time(c.stamps[s])
 }
+
+func (c *encodedClock) time(x encoded) Time { return Time{n: x.n, v: x.v, phase: c.phase} }
 
 func (c *encodedClock) Tick(strand int) {
 	x := c.stamps[c.now[strand]]
 	c.fresh[strand] = true
-	if !c.wide && x.v == nil {
+	if !c.wide && !x.isVector() {
 		y := x.n.times(c.primes[strand])
 		if y.bits() <= c.limit {
 			c.now[strand] = c.add(encoded{n: y})
@@ -97,8 +110,8 @@ func (c *encodedClock) Tick(strand int) {
 		}
 		c.wide = true
 	}
-	v := c.room.copy(c.vector(x))
-	v[strand]++
+	v := c.vector(x, strand)
+	v.own++
 	c.now[strand] = c.add(encoded{v: v})
 }
 
@@ -106,14 +119,10 @@ func (c *encodedClock) Merge(strand int, t Time) {
 	if t.IsZero() {
 		return
 	}
-	own := c.stamps[c.now[strand]]
-	if own.v != nil && c.fresh[strand] {
-		raise(own.v, c.vector(c.local(t)))
-		return
-	}
-	switch x, same := c.join(own, c.local(t)); {
+	switch x, same := c.join(c.stamps[c.now[strand]], c.local(t), strand); {
 	case same:
 	case c.fresh[strand]:
+		x.pages += c.grown(&c.taken)
 		c.stamps[c.now[strand]] = x
 	default:
 		c.now[strand] = c.add(x)
@@ -127,14 +136,14 @@ func (c *encodedClock) Join(a, b Time) Time {
 	if b.IsZero() {
 		return a
 	}
-	x, _ := c.join(c.local(a), c.local(b))
-	return Time{n: x.n, v: x.v, base: c.base}
+	x, _ := c.join(c.local(a), c.local(b), 0)
+	return c.time(x)
 }
 
 // join returns the least upper bound of two timestamps, and whether it is the
-// first.
-func (c *encodedClock) join(x, y encoded) (z encoded, same bool) {
-	if x.v == nil && y.v == nil && !c.wide {
+// first, which is of the strand or of none.
+func (c *encodedClock) join(x, y encoded, strand int) (z encoded, same bool) {
+	if !x.isVector() && !y.isVector() && !c.wide {
 		switch {
 		case y.n.divides(x.n):
 			return x, true
@@ -147,70 +156,83 @@ func (c *encodedClock) join(x, y encoded) (z encoded, same bool) {
 		}
 		c.wide = true
 	}
-	a, b := c.vector(x), c.vector(y)
-	if below(b, a) {
-		return encoded{v: a}, x.v != nil
+	w := y.v
+	if !y.isVector() {
+		w = c.vector(y, strand)
 	}
-	return encoded{v: joined(a, b)}, false
+	z = encoded{v: c.upper(c.vector(x, strand), w), pages: x.pages}
+	return z, z == x
 }
 
-// vector returns a timestamp in vector form.
-func (c *encodedClock) vector(x encoded) []uint32 {
-	if x.v != nil {
-		return x.v
+// vector returns a timestamp as a vector of the strand.
+func (c *encodedClock) vector(x encoded, strand int) vector {
+	if x.isVector() {
+		return c.owned(x.v, strand)
 	}
-	return x.n.factor(c.primes)
+	return c.gather(x.n.factor(c.primes), strand)
 }
 
 // local returns a time as a timestamp of this phase.
 func (c *encodedClock) local(t Time) encoded {
-	x := encoded{n: t.n, v: t.v}
-	if t.base == c.base {
+	switch x := (encoded{n: t.n, v: t.v}); {
+	case t.phase == c.phase:
 		return x
+	case x.isVector():
+		return encoded{v: c.bring(t.phase, x.v)}
 	}
-	v := append([]uint32(nil), c.vector(x)...)
-	lower(v, t.base, c.base)
+	v := t.n.factor(c.primes)
+	for i, n := range v {
+		v[i] = c.since(t.phase, i, n)
+	}
 	return c.encode(v)
 }
 
 // encode returns a vector as a number where that is small enough.
 func (c *encodedClock) encode(v []uint32) encoded {
-	if c.wide {
-		return encoded{v: v}
+	if c.small(v) {
+		if n := product(c.primes, v); n.bits() <= c.limit {
+			return encoded{n: n}
+		}
 	}
+	return encoded{v: c.gather(v, 0)}
+}
+
+// small reports whether the number of a vector may be within the limit.
+func (c *encodedClock) small(v []uint32) bool {
 	least := 0 // bits that the number has at least
 	for i, n := range v {
 		if least += int(n) * (bits.Len64(c.primes[i]) - 1); least > c.limit {
-			return encoded{v: v}
+			return false
 		}
 	}
-	x := product(c.primes, v)
-	if x.bits() > c.limit {
-		return encoded{v: v}
-	}
-	return encoded{n: x}
+	return !c.wide
 }
 
 func (c *encodedClock) Knows(s Stamp, strand int, n uint32) bool {
 	if s == 0 {
 		return false
 	}
-	n, past := c.base.above(strand, n)
+	n, past := c.above(strand, n)
 	switch x := &c.stamps[s]; {
 	case past:
 		return true
-	case x.v != nil:
-		return x.v[strand] >= n
+	case x.isVector():
+		return c.component(x.v, strand) >= n
 	default:
 		return x.n.hasPower(c.primes[strand], n)
 	}
 }
 
 func (c *encodedClock) Bits(s Stamp) int {
-	if x := c.stamps[s]; x.v != nil {
-		return 32 * len(x.v)
+	if x := &c.stamps[s]; !x.isVector() {
+		return x.n.bits()
 	}
-	return c.stamps[s].n.bits()
+	return 32 * c.strands
+}
+
+func (c *encodedClock) Size(s Stamp) int {
+	x := &c.stamps[s]
+	return int(unsafe.Sizeof(*x)) + int(x.pages) + x.n.room()
 }
 
 func (c *encodedClock) Stamps() int { return len(c.stamps) - 1 }
@@ -218,12 +240,14 @@ func (c *encodedClock) Stamps() int { return len(c.stamps) - 1 }
 // Floor: the least power of each prime is that in the greatest common divisor,
 // which mostly is 1 after a few numbers.
 func (c *encodedClock) Floor(active []int) []uint32 {
-	l := newLowest(len(c.primes))
+	l := c.lowest()
 	var common number // 0: of no numbers
 	for _, i := range active {
-		x := c.stamps[c.now[i]]
-		if x.v != nil {
-			l.add(i, x.v)
+		x := &c.stamps[c.now[i]]
+		if x.isVector() {
+			if !l.add(c.owned(x.v, i)) {
+				break
+			}
 			continue
 		}
 		n := x.n
@@ -235,20 +259,21 @@ func (c *encodedClock) Floor(active []int) []uint32 {
 		} else {
 			common = gcd(common, n)
 		}
-		if common.b == nil && common.w == 1 {
-			return make([]uint32, len(c.primes))
+		if common.isOne() {
+			return make([]uint32, c.strands)
 		}
 	}
+	floor := l.floor()
 	if !common.isZero() {
 		for i, n := range common.factor(c.primes) {
-			l.floor[i] = min(l.floor[i], n)
+			floor[i] = min(floor[i], n)
 		}
 	}
-	return l.floor
+	return floor
 }
 
 func (c *encodedClock) Next(floor []uint32) Clock {
-	d := emptyEncoded(nil, c.primes, c.base.next(floor))
+	d := emptyEncoded(c.next(floor), c.primes)
 	d.limit, d.auto, d.wide = c.limit, c.auto, c.auto && c.wide
 	for i := range d.now {
 		d.now[i] = d.Enter(c.Time(c.now[i]))
@@ -268,10 +293,7 @@ func (c *encodedClock) Past(t Time) bool {
 		return true
 	}
 	x := c.local(t)
-	if x.v != nil {
-		return isZero(x.v)
-	}
-	return x.n.b == nil && x.n.w == 1
+	return x.n.isOne() || x.isVector() && c.isZero(x.v)
 }
 
 // firstPrimes returns the first n primes, by the sieve of Eratosthenes.

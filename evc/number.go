@@ -3,6 +3,7 @@ package evc
 import (
 	"math/big"
 	"math/bits"
+	"unsafe"
 )
 
 // number is a positive integer: w, or b where that is set.
@@ -12,6 +13,16 @@ type number struct {
 }
 
 func (x number) isZero() bool { return x.b == nil && x.w == 0 }
+
+func (x number) isOne() bool { return x.b == nil && x.w == 1 }
+
+// room is what a big number takes in memory, bytes.
+func (x number) room() int {
+	if x.b == nil {
+		return 0
+	}
+	return int(unsafe.Sizeof(*x.b)) + len(x.b.Bits())*bits.UintSize/8
+}
 
 func (x number) bits() int {
 	if x.b != nil {
@@ -135,17 +146,15 @@ func modWord(b *big.Int, m uint64) uint64 {
 // factor returns how often each prime divides x.
 func (x number) factor(primes []uint64) []uint32 {
 	v := make([]uint32, len(primes))
-	rest := new(big.Int).Set(x.big())
+	if x.b == nil {
+		factorWord(v, x.w, primes)
+		return v
+	}
+	rest := new(big.Int).Set(x.b)
 	p, q, r := new(big.Int), new(big.Int), new(big.Int)
 	for i, prime := range primes {
 		if rest.IsUint64() {
-			word := rest.Uint64()
-			for ; i < len(primes) && word > 1; i++ {
-				for word%primes[i] == 0 {
-					word /= primes[i]
-					v[i]++
-				}
-			}
+			factorWord(v[i:], rest.Uint64(), primes[i:])
 			break
 		}
 		if modWord(rest, prime) != 0 {
@@ -161,6 +170,16 @@ func (x number) factor(primes []uint64) []uint32 {
 		}
 	}
 	return v
+}
+
+// factorWord adds to v how often each prime divides x.
+func factorWord(v []uint32, x uint64, primes []uint64) {
+	for i := 0; x > 1 && i < len(primes); i++ {
+		for x%primes[i] == 0 {
+			x /= primes[i]
+			v[i]++
+		}
+	}
 }
 
 // lcm returns the least common multiple: x·y / gcd(x, y).

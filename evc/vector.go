@@ -1,57 +1,47 @@
 package evc
 
+import "unsafe"
+
 // vectorClock is the plain vector clock (Fidge, Mattern): one component a
 // strand, the reference that the encoded clock is held against.
 type vectorClock struct {
-	base   *base
-	n      int
-	stamps [][]uint32 // by Stamp; stamps[0] is unused
+	*phase
+	stamps []vectorStamp // by Stamp; stamps[0] is unused
 	now    []Stamp
 	fresh  []bool // the timestamp of now was given to nobody: a merge may change it
-	room   vectorRoom
+	taken  int    // bytes of the phase that are counted in timestamps
 }
 
-// vectorRoom is room for vectors. Small ones are made several at a time.
-type vectorRoom []uint32
-
-// copy returns a copy of a vector.
-func (r *vectorRoom) copy(v []uint32) []uint32 {
-	const words = 256
-	n := len(v)
-	if len(*r) < n {
-		*r = make([]uint32, max(n, words))
-	}
-	c := (*r)[:n:n]
-	*r = (*r)[n:]
-	copy(c, v)
-	return c
+// vectorStamp is a timestamp.
+type vectorStamp struct {
+	vector
+	pages uint32 // bytes of it that are of no earlier one
 }
 
 // newVector returns a clock of that many strands. old, which may be nil, is one
 // whose storage serves it.
-func newVector(old *vectorClock, strands int, b *base) *vectorClock {
-	c := emptyVector(old, strands, b)
-	for i := range c.now {
-		v := make([]uint32, strands)
-		v[i] = 1
-		c.now[i] = c.add(v)
-	}
-	return c
-}
-
-func emptyVector(old *vectorClock, strands int, b *base) *vectorClock {
+func newVector(old *vectorClock, strands int) *vectorClock {
 	c := old
 	if c == nil {
-		c = &vectorClock{stamps: make([][]uint32, 1, strands+1), now: make([]Stamp, strands), fresh: make([]bool, strands)}
+		c = emptyVector(newPhase(strands))
 	}
-	clear(c.stamps)
+	c.phase.reset()
 	clear(c.fresh)
-	*c = vectorClock{base: b, n: strands, stamps: c.stamps[:1], now: c.now, fresh: c.fresh, room: c.room}
+	c.stamps, c.taken = c.stamps[:1], 0
+	for i := range c.now {
+		c.now[i] = c.add(vector{own: 1, strand: int32(i)})
+	}
 	return c
 }
 
-func (c *vectorClock) add(v []uint32) Stamp {
-	c.stamps = append(c.stamps, v)
+func emptyVector(p *phase) *vectorClock {
+	return &vectorClock{
+		phase: p, stamps: make([]vectorStamp, 1, p.strands+1), now: make([]Stamp, p.strands), fresh: make([]bool, p.strands),
+	}
+}
+
+func (c *vectorClock) add(v vector) Stamp {
+	c.stamps = append(c.stamps, vectorStamp{v, c.grown(&c.taken)})
 	return Stamp(len(c.stamps) - 1)
 }
 
@@ -64,12 +54,12 @@ func (c *vectorClock) Time(s Stamp) Time {
 	if s == 0 {
 		return Time{}
 	}
-	return Time{v: c.stamps[s], base: c.base}
+	return Time{v: c.stamps[s].vector, phase: c.phase}
 }
 
 func (c *vectorClock) Tick(strand int) {
-	v := c.room.copy(c.stamps[c.now[strand]])
-	v[strand]++
+	v := c.stamps[c.now[strand]].vector
+	v.own++
 	c.now[strand] = c.add(v)
 	c.fresh[strand] = true
 }
@@ -78,12 +68,14 @@ func (c *vectorClock) Merge(strand int, t Time) {
 	if t.IsZero() {
 		return
 	}
-	own, other := c.stamps[c.now[strand]], c.local(t)
-	if c.fresh[strand] {
-		raise(own, other)
-		return
-	}
-	if v := joined(own, other); &v[0] != &own[0] {
+	own := &c.stamps[c.now[strand]]
+	v := c.upper(own.vector, c.bring(t.phase, t.v))
+	switch {
+	case v == own.vector:
+	case c.fresh[strand]:
+		own.vector = v
+		own.pages += c.grown(&c.taken)
+	default:
 		c.now[strand] = c.add(v)
 	}
 }
@@ -95,71 +87,38 @@ func (c *vectorClock) Join(a, b Time) Time {
 	if b.IsZero() {
 		return a
 	}
-	return Time{v: joined(c.local(a), c.local(b)), base: c.base}
-}
-
-// local returns the components of a time in this phase.
-func (c *vectorClock) local(t Time) []uint32 {
-	if t.base == c.base {
-		return t.v
-	}
-	v := append([]uint32(nil), t.v...)
-	lower(v, t.base, c.base)
-	return v
-}
-
-// raise makes the components of a no less than those of b.
-func raise(a, b []uint32) {
-	for i, x := range b {
-		a[i] = max(a[i], x)
-	}
-}
-
-// joined returns the greater of each component; one of the two where that is it.
-func joined(a, b []uint32) []uint32 {
-	switch {
-	case below(b, a):
-		return a
-	case below(a, b):
-		return b
-	}
-	v := append([]uint32(nil), a...)
-	raise(v, b)
-	return v
-}
-
-// below reports whether no component of a is greater than that of b.
-func below(a, b []uint32) bool {
-	for i, x := range a {
-		if x > b[i] {
-			return false
-		}
-	}
-	return true
+	return Time{v: c.upper(c.bring(a.phase, a.v), c.bring(b.phase, b.v)), phase: c.phase}
 }
 
 func (c *vectorClock) Knows(s Stamp, strand int, n uint32) bool {
 	if s == 0 {
 		return false
 	}
-	n, past := c.base.above(strand, n)
-	return past || c.stamps[s][strand] >= n
+	n, past := c.above(strand, n)
+	return past || c.component(c.stamps[s].vector, strand) >= n
 }
 
-func (c *vectorClock) Bits(s Stamp) int { return 32 * len(c.stamps[s]) }
+func (c *vectorClock) Bits(Stamp) int { return 32 * c.strands }
+
+func (c *vectorClock) Size(s Stamp) int {
+	x := &c.stamps[s]
+	return int(unsafe.Sizeof(*x)) + int(x.pages)
+}
 
 func (c *vectorClock) Stamps() int { return len(c.stamps) - 1 }
 
 func (c *vectorClock) Floor(active []int) []uint32 {
-	l := newLowest(c.n)
+	l := c.lowest()
 	for _, i := range active {
-		l.add(i, c.stamps[c.now[i]])
+		if !l.add(c.stamps[c.now[i]].vector) {
+			break
+		}
 	}
-	return l.floor
+	return l.floor()
 }
 
 func (c *vectorClock) Next(floor []uint32) Clock {
-	d := emptyVector(nil, c.n, c.base.next(floor))
+	d := emptyVector(c.next(floor))
 	for i := range d.now {
 		d.now[i] = d.Enter(c.Time(c.now[i]))
 	}
@@ -170,19 +129,9 @@ func (c *vectorClock) Enter(t Time) Stamp {
 	if t.IsZero() {
 		return 0
 	}
-	return c.add(c.local(t))
-}
-
-// isZero reports whether every component is 0.
-func isZero(v []uint32) bool {
-	for _, n := range v {
-		if n > 0 {
-			return false
-		}
-	}
-	return true
+	return c.add(c.bring(t.phase, t.v))
 }
 
 func (c *vectorClock) Past(t Time) bool {
-	return t.IsZero() || isZero(c.local(t))
+	return t.IsZero() || c.isZero(c.bring(t.phase, t.v))
 }
