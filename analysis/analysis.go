@@ -17,7 +17,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/mcchk/mcchk/conflicts"
@@ -180,12 +179,10 @@ type run struct {
 	regions int
 	stats   Stats
 	at      Progress
-	told    time.Time     // when progress was told last
-	vain    int64         // bytes read before all began again
-	stopped error         // why the replay did not come to its end: the cause of the context
-	unguard func()        // ends the guard
-	found   atomic.Int64  // findings of the search under way that are yet to be named
-	held    core.Holdings // when the replay was stopped
+	told    time.Time // when progress was told last
+	vain    int64     // bytes read before all began again
+	stopped error     // why the replay did not come to its end: the cause of the context
+	guarded
 }
 
 func (r *run) result() (*Result, error) {
@@ -241,6 +238,8 @@ func (r *run) models() []core.Model { return models.New(string(cmp.Or(r.opts.Mem
 // are free afterwards.
 func (r *run) search(streams prefetched, opts core.Options) (*core.Machine, []conflicts.Group, error) {
 	defer streams.stop()
+	var m *core.Machine
+	opts.Enough = func() bool { return r.hadEnough(m) }
 	m, err := core.NewMachine(streams.streams(), opts, r.models()...)
 	if err != nil {
 		return nil, nil, err
@@ -255,13 +254,13 @@ func (r *run) search(streams prefetched, opts core.Options) (*core.Machine, []co
 	if failed != nil {
 		err = failed
 	}
-	if err != nil && r.ctx.Err() == nil {
+	if err != nil && !errors.Is(err, r.ctx.Err()) && !errors.Is(err, context.Cause(r.ctx)) {
 		return nil, nil, err
 	}
 	spilled := m.Stats().Spilled
 	r.stats.Spilled.Accesses += spilled.Accesses
 	r.stats.Spilled.Bytes += spilled.Bytes
-	if r.ctx.Err() != nil { // the search may not be complete
+	if r.ctx.Err() != nil && r.stopped == nil { // the search may not be complete
 		r.stopped, r.held = context.Cause(r.ctx), m.Holdings()
 	}
 	return m, groups, nil

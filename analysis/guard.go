@@ -7,24 +7,38 @@ import (
 	"runtime/metrics"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcchk/mcchk/core"
 )
 
 // What cannot be written to files grows all the same: pending operations,
-// timestamps, findings. So a guard watches what the program has in use, and ends
-// the analysis before that is more than it may be.
+// timestamps, findings. So a guard watches what the program has in use. It first ends
+// the replay, so that what was replayed is searched, and where that takes too much as
+// well, the analysis.
 
 const (
 	guardEvery = 5 * time.Millisecond
-	// heapShare is which part of the memory that a program may take its heap may
-	// have in use, in percent. The rest is garbage, the stacks, and the program.
-	heapShare = 75
+	// replayShare and heapShare are which part of the memory that a program may take
+	// its heap may have in use while it replays, and at all, in percent. The rest is
+	// garbage, the stacks, and the program.
+	replayShare, heapShare = 70, 85
+	// searchBytes is about what the search of an access takes that is held one by one.
+	searchBytes = 1 << 10
 	// findingBytes is about what a finding takes that is yet to be named, explained
 	// and reported.
 	findingBytes = 12 << 10
 )
+
+// guarded is what a guard and the analysis that it watches tell one another.
+type guarded struct {
+	unguard func()        // ends the guard
+	end     func(error)   // ends the analysis; nil without a guard
+	enough  atomic.Bool   // the replay is to end: little memory is left
+	found   atomic.Int64  // findings of the search under way that are yet to be named
+	held    core.Holdings // when the replay was stopped
+}
 
 // memoryError is the error of an analysis that needs more memory than it may take.
 type memoryError struct{ limit int64 }
@@ -34,13 +48,14 @@ func (e *memoryError) Error() string {
 }
 
 // guard returns a context that is done when the program has more memory in use
-// than Options.Heap allows, and what ends the watch.
+// than Options.Heap allows, and what ends the watch. Before that, r.enough is set.
 func (r *run) guard(ctx context.Context) (context.Context, func()) {
 	limit := r.opts.Heap
 	if limit == 0 {
 		return ctx, func() {}
 	}
 	ctx, end := context.WithCancelCause(ctx)
+	r.end = end
 	var watch sync.WaitGroup
 	watch.Go(func() {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
@@ -48,7 +63,11 @@ func (r *run) guard(ctx context.Context) (context.Context, func()) {
 		defer tick.Stop()
 		for {
 			metrics.Read(live)
-			if int64(live[0].Value.Uint64())+r.found.Load()*findingBytes > limit*heapShare/100 {
+			inUse := int64(live[0].Value.Uint64()) + r.found.Load()*findingBytes
+			if inUse > limit/100*replayShare {
+				r.enough.Store(true)
+			}
+			if inUse > limit/100*heapShare {
 				end(&memoryError{r.allowed()})
 			}
 			select {
@@ -62,6 +81,20 @@ func (r *run) guard(ctx context.Context) (context.Context, func()) {
 		end(nil)
 		watch.Wait()
 	}
+}
+
+// hadEnough is asked after each turn of a replay. Once little memory is left, it keeps
+// what is held; and where that is so much that a search of it would not fit, it ends the
+// analysis.
+func (r *run) hadEnough(m *core.Machine) bool {
+	if r.stopped != nil || !r.enough.Load() {
+		return r.stopped != nil
+	}
+	r.stopped, r.held = &memoryError{r.allowed()}, m.Holdings()
+	if r.end != nil && (r.held.Pending+r.held.Accesses)*searchBytes > r.opts.Heap/100*(heapShare-replayShare) {
+		r.end(r.stopped)
+	}
+	return true
 }
 
 // allowed is the limit as whoever set it knows it, bytes.

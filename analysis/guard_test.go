@@ -56,6 +56,34 @@ func TestHeapForFindings(t *testing.T) {
 	require.Contains(t, res.Caveats[0].Text, "findings. The rest was not analysed; fix what is reported")
 }
 
+// TestSearchAfterEnough: where memory runs out within a long region, what was replayed
+// of it is searched.
+func TestSearchAfterEnough(t *testing.T) {
+	const races = 100
+	dir := filepath.Join(t.TempDir(), "traces")
+	_, err := synth.Generate(context.Background(), dir, synth.Config{Pattern: synth.Halo, Ranks: 4, Accesses: 400_000, Races: races})
+	require.NoError(t, err)
+	r, err := start(context.Background(), dir, Options{})
+	require.NoError(t, err)
+	defer r.close()
+	turns := 0
+	opts := r.replayOptions()
+	opts.Tick = func() {
+		if turns++; turns == 400 {
+			r.enough.Store(true)
+		}
+	}
+	r.streams = prefetchAll(r.readers)
+	_, groups, err := r.search(r.streams, opts)
+	require.NoError(t, err)
+	require.Equal(t, 400, turns, "the replay ends there")
+	require.NotEmpty(t, groups)
+	require.Less(t, len(groups), races)
+	var memory *memoryError
+	require.ErrorAs(t, r.stopped, &memory)
+	require.NotZero(t, r.held)
+}
+
 // TestTooLarge: the caveat names what takes most, and what helps.
 func TestTooLarge(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "traces")

@@ -77,6 +77,9 @@ type Options struct {
 	Memory int64
 	// Tick, if set, is called at each turn of a strand.
 	Tick func()
+	// Enough, if set, is asked after each turn of a strand. Once it is true, the region
+	// ends with what there is of it, and is the last: as where all traces are cut.
+	Enough func() bool
 	// Phase is how many loads, stores, accesses of calls and separate regions
 	// a phase of a concurrent region holds before it may end; 0 means a
 	// default that takes some ten megabytes.
@@ -242,6 +245,9 @@ func (m *Machine) Next(ctx context.Context) (*regions.Region, error) {
 		if r != nil || err != nil {
 			return r, err
 		}
+		if m.queue.len() > 0 { // it is enough
+			return m.endRegion(true), m.store.Err()
+		}
 		if m.ending.arrived > 0 && m.ending.arrived == len(m.strands)-len(m.absent) {
 			return m.endRegion(false), nil
 		}
@@ -255,8 +261,8 @@ func (m *Machine) Next(ctx context.Context) (*regions.Region, error) {
 	}
 }
 
-// drain lets every strand go on as far as it can. It returns a phase when one
-// is over before that.
+// drain lets every strand go on as far as it can, or until it is enough. It returns
+// a phase when one is over before that.
 func (m *Machine) drain(ctx context.Context) (*regions.Region, error) {
 	for m.queue.len() > 0 {
 		s := m.queue.take()
@@ -270,6 +276,10 @@ func (m *Machine) drain(ctx context.Context) (*regions.Region, error) {
 		}
 		if err := m.store.Err(); err != nil {
 			return nil, err
+		}
+		if m.opts.Enough != nil && m.opts.Enough() {
+			m.queue.add(s) // something is left
+			return nil, nil
 		}
 	}
 	return nil, nil

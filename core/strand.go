@@ -180,6 +180,9 @@ func (s *Strand) run(ctx context.Context) error {
 	for n := 0; s.state == running; {
 		if st, thread := s.ahead.stretch(); st != nil {
 			s.stretch(st, thread)
+			if s.m.store.Err() != nil { // there may be no call for long
+				return nil
+			}
 			n += st.Len
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/fingerprint"
 	"github.com/mcchk/mcchk/models"
+	"github.com/mcchk/mcchk/problems"
 	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
 )
@@ -30,8 +31,12 @@ func JSON(w io.Writer, res *analysis.Result) error {
 		Clock:     res.Clock,
 		Summary:   jsonSummary(c),
 		Basis:     jsonBasis(res.Basis),
+		Problems:  []jsonProblem{},
 		Caveats:   []jsonCaveat{},
 		Findings:  []jsonFinding{},
+	}
+	for _, p := range problems.Of(res.Findings) {
+		out.Problems = append(out.Problems, problemToJSON(&p))
 	}
 	for _, d := range res.Caveats {
 		out.Caveats = append(out.Caveats, jsonCaveat{string(d.Kind), list(d.Ranks), d.Count, d.Text})
@@ -55,20 +60,35 @@ func JSON(w io.Writer, res *analysis.Result) error {
 }
 
 type jsonReport struct {
-	Version   int          `json:"version"`
-	Verdict   string       `json:"verdict"`
-	Directory string       `json:"directory"`
-	Program   string       `json:"program,omitempty"`
-	Library   string       `json:"library,omitempty"`
-	Run       string       `json:"run,omitempty"`
-	Clock     string       `json:"clock,omitempty"`
-	Summary   jsonSummary  `json:"summary"`
-	Basis     jsonBasis    `json:"basis"`
-	Caveats   []jsonCaveat `json:"doubts"`
-	Allowed   []jsonCaveat `json:"allowed,omitempty"` // unseen parts
+	Version   int           `json:"version"`
+	Verdict   string        `json:"verdict"`
+	Directory string        `json:"directory"`
+	Program   string        `json:"program,omitempty"`
+	Library   string        `json:"library,omitempty"`
+	Run       string        `json:"run,omitempty"`
+	Clock     string        `json:"clock,omitempty"`
+	Summary   jsonSummary   `json:"summary"`
+	Basis     jsonBasis     `json:"basis"`
+	Problems  []jsonProblem `json:"problems"`
+	Caveats   []jsonCaveat  `json:"doubts"`
+	Allowed   []jsonCaveat  `json:"allowed,omitempty"` // unseen parts
 	// The elements of these come later.
 	Findings []jsonFinding   `json:"findings"`
 	Accepted *[]jsonAccepted `json:"accepted,omitempty"`
+}
+
+// jsonProblem is findings that one change would remove together: their numbers from 1
+// in the order of the report, first the one to read first.
+type jsonProblem struct {
+	Findings []int `json:"findings"`
+}
+
+func problemToJSON(p *problems.Problem) jsonProblem {
+	var out jsonProblem
+	for _, i := range p.Findings {
+		out.Findings = append(out.Findings, i+1)
+	}
+	return out
 }
 
 // jsonAccepted is a finding that does not count.

@@ -14,27 +14,24 @@ import (
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/explain"
+	"github.com/mcchk/mcchk/problems"
 	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
 )
 
-// Text writes a result for people: one block a finding, sorted by place (those
-// without a known source last), then
-// what the verdict does not rest on, and the verdict as the last line.
+// Text writes a result for people: one block a problem, sorted by place (those
+// without a known source last), with one finding in full and the places of the
+// others; then what the verdict does not rest on, and the verdict as the last line.
 func Text(w io.Writer, res *analysis.Result, opts Options) error {
 	bw := bufio.NewWriter(w)
 	t := &textWriter{w: bw, opts: opts, paint: newPalette(opts.Color), sources: res.Sources}
-	findings := make([]*conflicts.Finding, len(res.Findings))
-	for i := range res.Findings {
-		findings[i] = &res.Findings[i]
-	}
-	slices.SortStableFunc(findings, byPlace)
-	for i, f := range findings {
-		again := ""
-		if i > 0 && samePlaces(f, findings[i-1]) {
-			again = t.again(f, findings[i-1])
-		}
-		t.finding(f, again)
+	all := problems.Of(res.Findings)
+	slices.SortStableFunc(all, func(p, q problems.Problem) int {
+		return byPlace(&res.Findings[p.Lead()], &res.Findings[q.Lead()])
+	})
+	var before *conflicts.Finding
+	for i := range all {
+		before = t.problem(res, &all[i], before)
 	}
 	t.basis(res)
 	if err := bw.Flush(); err != nil {
@@ -107,9 +104,42 @@ func (t *textWriter) again(f, before *conflicts.Finding) string {
 	return same
 }
 
-// finding writes one finding. again, if not "", says that the finding before is
+// problem writes one problem, and returns the finding that it wrote in full. before is
+// that of the problem before; nil: this is the first.
+func (t *textWriter) problem(res *analysis.Result, p *problems.Problem, before *conflicts.Finding) *conflicts.Finding {
+	f := &res.Findings[p.Lead()]
+	again := ""
+	if before != nil && samePlaces(f, before) {
+		again = t.again(f, before)
+	}
+	var others []string
+	for i, k := range p.Findings[1:] {
+		if i == mostPlaces {
+			others = append(others, fmt.Sprintf("and %d more (the JSON report has all)", len(p.Findings)-1-i))
+			break
+		}
+		others = append(others, "- "+t.places(&res.Findings[k]))
+	}
+	t.finding(f, again, others)
+	return f
+}
+
+// mostPlaces is how many findings of a problem are named beside the first.
+const mostPlaces = 20
+
+// places is a finding in one line.
+func (t *textWriter) places(f *conflicts.Finding) string {
+	lead, other := explain.Sides(f)
+	text := stackPlace(lead.Stack, t.opts.Dir) + ": " + Message(f)
+	if !f.Alone() {
+		text += ", " + stackPlace(other.Stack, t.opts.Dir)
+	}
+	return text + " [" + f.Rule + "]"
+}
+
+// finding writes one finding; others are those of the same problem, a line each. again, if not "", says that the finding before is
 // about the same two places, whose source need not be shown once more.
-func (t *textWriter) finding(f *conflicts.Finding, again string) {
+func (t *textWriter) finding(f *conflicts.Finding, again string, others []string) {
 	lead, other := explain.Sides(f)
 	t.line("%s %s %s [%s]", t.paint.strong.Sprint(stackPlace(lead.Stack, t.opts.Dir)+":"),
 		t.paint.severity(f.Severity).Sprintf("%s:", f.Severity), Message(f), f.Rule)
@@ -156,6 +186,12 @@ func (t *textWriter) finding(f *conflicts.Finding, again string) {
 	}
 	if f.Count > 1 || len(f.Ranks) > 2 {
 		add("seen", seen(f), false)
+	}
+	for i, text := range others {
+		if i == 0 {
+			add("also", "the same change would remove:", false)
+		}
+		add("", text, true)
 	}
 	t.rows(rows)
 	t.line("")
@@ -323,6 +359,9 @@ func Verdict(res *analysis.Result) string {
 	}
 	if unseen > 0 {
 		counts = append(counts, plural(unseen, "part")+" unseen")
+	}
+	if n := len(problems.Of(res.Findings)); n < len(res.Findings) {
+		counts = append(counts, "in "+plural(n, "problem"))
 	}
 	if len(counts) == 0 {
 		return string(res.Verdict)

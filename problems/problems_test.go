@@ -1,0 +1,82 @@
+package problems
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/symbols"
+)
+
+func at(call string, line int) conflicts.SyncPoint {
+	return conflicts.SyncPoint{Call: call, Stack: []symbols.Frame{{Func: "main", File: "a.c", Line: line}}}
+}
+
+// between is a conflict of two processes that nothing orders, between the calls at two
+// lines.
+func between(before, after int) conflicts.Finding {
+	side := func(rank int) conflicts.Side {
+		return conflicts.Side{
+			Rank: rank, Role: "store",
+			Before: conflicts.Turn{SyncPoint: at("MPI_Barrier", before)}, After: conflicts.Turn{SyncPoint: at("MPI_Barrier", after)},
+		}
+	}
+	return conflicts.Finding{Rule: "MC102", Severity: conflicts.Error, Class: conflicts.AcrossProcesses, First: side(0), Second: side(1)}
+}
+
+// pending is a conflict of a process with its own operation, which the call at a line
+// completes.
+func pending(from, to uint64, done int) conflicts.Finding {
+	return conflicts.Finding{
+		Rule: "MC103", Severity: conflicts.Error, Class: conflicts.WithinEpoch, Began: 1,
+		First:  conflicts.Side{Role: "origin buffer", Pending: true, Event: from, Done: at("MPI_Win_unlock", done)},
+		Second: conflicts.Side{Role: "store", Event: to},
+	}
+}
+
+// unflushed is a conflict of two processes that are ordered, with an operation that
+// the call at a line completes too late.
+func unflushed(turn, done int) conflicts.Finding {
+	f := between(turn, turn)
+	f.Began, f.First.Pending, f.First.Done = 1, true, at("MPI_Win_flush", done)
+	return f
+}
+
+func usage(rule string, started int) conflicts.Finding {
+	return conflicts.Finding{Rule: rule, Severity: conflicts.Error, Class: conflicts.Usage, First: conflicts.Side{Started: at("MPI_Win_unlock", started)}}
+}
+
+func TestOf(t *testing.T) {
+	warning := between(10, 20)
+	warning.Severity = conflicts.Warning
+	for name, tt := range map[string]struct {
+		findings []conflicts.Finding
+		want     [][]int
+	}{
+		"nothing":                            {nil, nil},
+		"one":                                {[]conflicts.Finding{between(10, 20)}, [][]int{{0}}},
+		"between the same calls":             {[]conflicts.Finding{between(10, 20), between(10, 20)}, [][]int{{0, 1}}},
+		"in a loop, and before it":           {[]conflicts.Finding{between(5, 20), between(20, 20)}, [][]int{{0, 1}}},
+		"in two phases":                      {[]conflicts.Finding{between(10, 20), between(20, 30)}, [][]int{{0}, {1}}},
+		"an error first":                     {[]conflicts.Finding{warning, between(10, 20)}, [][]int{{1, 0}}},
+		"one flush for two":                  {[]conflicts.Finding{pending(1, 3, 9), pending(2, 4, 9)}, [][]int{{0, 1}}},
+		"each its own flush":                 {[]conflicts.Finding{pending(1, 2, 9), pending(3, 4, 9)}, [][]int{{0}, {1}}},
+		"three that two flushes mend":        {[]conflicts.Finding{pending(1, 3, 9), pending(2, 6, 9), pending(4, 5, 9)}, [][]int{{0, 1}, {2}}},
+		"completed elsewhere":                {[]conflicts.Finding{pending(1, 3, 9), pending(2, 4, 8)}, [][]int{{0}, {1}}},
+		"late by the same call":              {[]conflicts.Finding{unflushed(10, 30), unflushed(10, 30)}, [][]int{{0, 1}}},
+		"late, but past another barrier":     {[]conflicts.Finding{unflushed(10, 30), unflushed(20, 30)}, [][]int{{0}, {1}}},
+		"late and unordered are two":         {[]conflicts.Finding{unflushed(10, 30), between(10, 10)}, [][]int{{0}, {1}}},
+		"calls that one lock would allow":    {[]conflicts.Finding{usage("MC301", 7), usage("MC301", 7)}, [][]int{{0, 1}}},
+		"wrong calls of different kinds":     {[]conflicts.Finding{usage("MC301", 7), usage("MC302", 7)}, [][]int{{0}, {1}}},
+		"others between, in their own order": {[]conflicts.Finding{between(10, 20), usage("MC301", 7), between(10, 20)}, [][]int{{0, 2}, {1}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got [][]int
+			for _, p := range Of(tt.findings) {
+				got = append(got, p.Findings)
+			}
+			require.Equal(t, tt.want, got)
+		})
+	}
+}
