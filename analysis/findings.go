@@ -150,9 +150,8 @@ func (n *namer) finding(g *conflicts.Group) conflicts.Finding {
 		Owner: int(s.Owner), Lo: s.Lo, Hi: s.Hi, Region: s.Region, Count: g.Count,
 		Again: g.Count > uint64(len(g.Owners)),
 	}
-	if rule, ok := models.Lookup(g.Rule); ok {
-		f.Severity = rule.Severity
-	}
+	rule, _ := models.Lookup(g.Rule)
+	f.Severity = rule.Severity
 	if g.First.Rank == g.Second.Rank {
 		f.Class = conflicts.WithinEpoch
 	}
@@ -174,7 +173,7 @@ func (n *namer) finding(g *conflicts.Group) conflicts.Finding {
 			side.Lo, side.Hi = side.Lo-x.Base, side.Hi-x.Base
 		}
 	}
-	if g.Rule == conflicts.RuleMemoryGone {
+	if rule.Usage() {
 		f.Class = conflicts.Usage
 	}
 	if swapped(&f) {
@@ -201,8 +200,11 @@ func (n *namer) object(w *regions.Object) string {
 // places alone: one-sided operations first, then by place. So the same pair of
 // lines is one finding whatever the ranks.
 func swapped(f *conflicts.Finding) bool {
-	if f.Rule == conflicts.RuleMemoryGone {
+	switch f.Rule {
+	case conflicts.RuleMemoryGone:
 		return f.First.Class.Gone()
+	case conflicts.RuleAssertion:
+		return f.Second.Class == regions.Vouched
 	}
 	a, b := f.First.Call == "", f.Second.Call == ""
 	if a != b {
@@ -221,7 +223,7 @@ func (n *namer) side(site conflicts.Site, t *conflicts.Touch) conflicts.Side {
 		Next:    n.syncPoint(t.Next),
 		Done:    n.syncPoint(t.Done),
 		Heard:   n.syncPoint(t.Heard),
-		Pending: t.Spans,
+		Pending: t.Spans && t.Class != regions.Vouched,
 		Local:   n.syncPoint(t.Call.Local),
 		Lo:      t.Lo, Hi: t.Hi, Holes: t.Holes, Unit: t.Unit,
 	}
