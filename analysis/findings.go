@@ -176,9 +176,8 @@ func (n *namer) finding(g *conflicts.Group) conflicts.Finding {
 		Owner: int(s.Owner), Lo: s.Lo, Hi: s.Hi, Region: s.Region, Count: g.Count,
 		Again: g.Count > uint64(len(g.Owners)),
 	}
-	if rule, ok := models.Lookup(g.Rule); ok {
-		f.Severity = rule.Severity
-	}
+	rule, _ := models.Lookup(g.Rule)
+	f.Severity = rule.Severity
 	if g.First.Rank == g.Second.Rank {
 		f.Class = conflicts.WithinEpoch
 	}
@@ -200,7 +199,7 @@ func (n *namer) finding(g *conflicts.Group) conflicts.Finding {
 			side.Lo, side.Hi = side.Lo-x.Base, side.Hi-x.Base
 		}
 	}
-	if g.Rule == conflicts.RuleMemoryGone {
+	if rule.Usage() {
 		f.Class = conflicts.Usage
 	}
 	if n.swapped(&f) {
@@ -227,8 +226,11 @@ func (n *namer) object(w *regions.Object) string {
 // alone: one-sided operations first, then by place. So the same pair of paths is
 // one finding whatever the ranks.
 func (n *namer) swapped(f *conflicts.Finding) bool {
-	if f.Rule == conflicts.RuleMemoryGone {
+	switch f.Rule {
+	case conflicts.RuleMemoryGone:
 		return f.First.Class.Gone()
+	case conflicts.RuleAssertion:
+		return f.Second.Class == regions.Vouched
 	}
 	a, b := f.First.Call == "", f.Second.Call == ""
 	if a != b {
@@ -249,7 +251,7 @@ func (n *namer) side(site conflicts.Site, t *conflicts.Touch) conflicts.Side {
 		Made:    n.syncPoint(t.Made),
 		Done:    n.syncPoint(t.Done),
 		Heard:   n.syncPoint(t.Heard),
-		Pending: t.Spans,
+		Pending: t.Spans && t.Class != regions.Vouched,
 		Local:   n.syncPoint(t.Call.Local),
 		Lo:      t.Lo, Hi: t.Hi, Holes: t.Holes, Unit: t.Unit,
 	}

@@ -30,8 +30,9 @@ func (n *namer) addUsages(entries map[findingKey]*entry, usages []core.Usage) {
 
 // usage turns a usage error into a finding.
 func (n *namer) usage(u *core.Usage) conflicts.Finding {
+	rule, _ := models.Lookup(u.Rule)
 	f := conflicts.Finding{
-		Rule: u.Rule, Severity: conflicts.Error, Class: conflicts.Usage,
+		Rule: u.Rule, Severity: rule.Severity, Class: conflicts.Usage,
 		First: n.caller(u.Call), Owner: int(u.Owner), Region: u.Region, Count: u.Count,
 		Explanation: conflicts.Explanation{Why: u.Why, Fixes: []conflicts.Fix{{Kind: conflicts.FixOther, Text: u.Fix}}},
 	}

@@ -153,7 +153,7 @@ func (b *mapBuilder) add(r *regions.Region) (err error) {
 
 // call takes what a call accesses.
 func (b *mapBuilder) call(a *regions.Access) {
-	if a.Old || a.Role.Class.Gone() {
+	if a.Old || a.Role.Class.Gone() || a.Role.Class == regions.Vouched {
 		return
 	}
 	lo, hi := a.Layout.Bounds(a.Base)

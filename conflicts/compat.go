@@ -32,6 +32,12 @@ func Compare(j Judge, a, b *regions.Access) Verdict {
 		}
 		return Compatible
 	}
+	if a.Role.Class == regions.Vouched || b.Role.Class == regions.Vouched {
+		if a.Rank == b.Rank && (a.Role.Class.Changes() || b.Role.Class.Changes()) {
+			return Race
+		}
+		return Compatible
+	}
 	if a.Atomic > 0 && sameObjects(a, b) {
 		return Compatible // the language orders its atomics
 	}

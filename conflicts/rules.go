@@ -28,7 +28,8 @@ type Rule struct {
 }
 
 // Identifiers of the rules. They are stable: never reused, never renamed. Those of
-// warnings begin with MC2, and those of usage errors with MC3 (Rule.Usage).
+// conflicts that are warnings begin with MC2, and those of usage errors with MC3
+// (Rule.Usage).
 const (
 	RuleRemoteRemote = "MC101" // one-sided operations of two processes conflict at a target
 	RuleLocalRemote  = "MC102" // a process's own access conflicts with another's one-sided operation
@@ -52,6 +53,7 @@ const (
 	RuleMemoryGone    = "MC307" // memory of a pending operation freed, or out of scope
 	RuleCallOrder     = "MC308" // collective calls in different order
 	RuleData          = "MC309" // data of origin and target that do not fit each other
+	RuleAssertion     = "MC310" // an assertion that does not hold (warning)
 )
 
 // Usage reports whether findings of the rule are of the class Usage.

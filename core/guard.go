@@ -11,6 +11,9 @@ type Guard struct {
 	pending []*Pending
 }
 
+// Passed reports whether the guard was passed.
+func (g *Guard) Passed() bool { return g.passed }
+
 // delay makes an access start after the guard, which its owner passes.
 func (g *Guard) delay(m *Machine, p *Pending) {
 	a := p.access

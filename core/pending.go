@@ -158,6 +158,17 @@ func (s *Strand) open(a *regions.Access) *Pending {
 	return p
 }
 
+// OpenSince begins an access to memory of the strand's own process that spans from an
+// earlier moment of the strand, in this concurrent region or before it; by is the
+// call that findings name as the last synchronization before.
+func (s *Strand) OpenSince(a *regions.Access, at regions.Point, by *regions.CallInfo) *Pending {
+	p := s.Open(a)
+	if p.access != nil {
+		p.access.Start, p.access.Bounds = at, &regions.Bounds{Begin: by}
+	}
+	return p
+}
+
 // leaveOut begins an access that is only counted.
 func (s *Strand) leaveOut() *Pending {
 	l := &s.m.pending

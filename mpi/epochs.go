@@ -31,11 +31,17 @@ func doPost(m *Model, p *process, c *core.Call, _ *entry) {
 	e.copies.publish(p)
 	e.posted = m.groupOf(c)
 	e.postCall = p.Info(c)
+	e.noPut = nil
+	if c.Int(argAssert)&trace.AssertNoPut != 0 && p.knows(e) {
+		e.noPut = m.voucher(p, e, e.postCall)
+	}
 	m.epoch(p, e, ExposureEpoch, -1, true)
-	e.last = e.postCall
+	ready := m.vouch(p, e, c, e.postCall)
+	e.synchronized(e.postCall, m.now(p))
 	var signals []*core.Signal
 	for _, origin := range e.posted {
 		s := m.Channel(core.ChannelKey{Kind: 'p', On: e.win.ID, From: p.Rank, To: origin}).Send()
+		m.checkReady(p, e, s, ready)
 		signals = append(signals, &s.Forth)
 	}
 	p.Synchronize(c, signals, nil, nil)
@@ -54,17 +60,25 @@ func doStart(m *Model, p *process, c *core.Call, _ *entry) {
 	e.started = m.groupOf(c)
 	e.startCall = p.Info(c)
 	m.epoch(p, e, StartEpoch, -1, true)
-	e.last = e.startCall
+	ready := m.vouch(p, e, c, e.startCall)
+	e.synchronized(e.startCall, m.now(p))
 	var waits []core.Wait
 	check := c.Int(argAssert)&trace.AssertNoCheck == 0
 	for _, target := range e.started {
 		s := m.Channel(core.ChannelKey{Kind: 'p', On: e.win.ID, From: target, To: p.Rank}).Receive()
+		m.checkReady(p, e, s, ready)
 		what := func() string { return fmt.Sprintf("for rank %d to call MPI_Win_post", target) }
 		if check {
 			waits = append(waits, core.Wait{On: &s.Forth, Soft: true, What: what})
 		}
 	}
 	p.Synchronize(c, nil, waits, nil)
+}
+
+// sentUpdates are the updates of a target that an epoch of MPI_Win_start made.
+type sentUpdates struct {
+	pending []*core.Pending
+	first   *regions.CallInfo // the call of the first; nil: there is none
 }
 
 // doComplete: completes the buffers at the origin, and what only reads; the targets' memory
@@ -75,10 +89,10 @@ func doComplete(m *Model, p *process, c *core.Call, _ *entry) {
 		return
 	}
 	info := p.Info(c)
-	e.last = info
+	e.synchronized(info, m.now(p))
 	m.epoch(p, e, StartEpoch, -1, false)
 	at := p.Now()
-	open := map[int32][]*core.Pending{}
+	open := map[int32]sentUpdates{}
 	which := covered(c)
 	for _, op := range e.ops.all() {
 		if !which.has(op) {
@@ -89,13 +103,22 @@ func doComplete(m *Model, p *process, c *core.Call, _ *entry) {
 			continue // all of it is complete
 		}
 		target := e.win.members[op.target]
-		open[target] = append(open[target], op.remote)
+		u := open[target]
+		u.pending = append(u.pending, op.remote)
+		if u.first == nil {
+			u.first = op.call
+		}
+		open[target] = u
 		op.remove()
 	}
 	var signals []*core.Signal
 	for _, target := range e.started {
 		s := m.Channel(core.ChannelKey{Kind: 'c', On: e.win.ID, From: p.Rank, To: target}).Send()
-		s.Carry(open[target]...)
+		u := open[target]
+		s.Carry(u.pending...)
+		if u.first != nil && p.knows(e) {
+			s.With = u.first
+		}
 		signals = append(signals, &s.Forth)
 	}
 	e.started = nil
@@ -120,10 +143,11 @@ func doExposureEnd(m *Model, p *process, c *core.Call, _ *entry) {
 	e.posted = nil
 	m.epoch(p, e, ExposureEpoch, -1, false)
 	info := p.Info(c)
-	e.last = info
+	e.synchronized(info, m.now(p))
 	p.Synchronize(c, nil, waits, func() {
 		for _, s := range slots {
 			s.Finish(p.Strand, info)
+			m.checkExposed(e, s)
 		}
 		e.copies.refresh(p)
 	})
@@ -142,11 +166,7 @@ func doLock(m *Model, p *process, c *core.Call, _ *entry) {
 		p.NotUnderstood(c, fmt.Sprintf("rank %d is not in the window's group", rank))
 		return
 	}
-	l := &lockEpoch{
-		exclusive: c.Int(argLockType) == trace.LockExclusive, noCheck: c.Int(argAssert)&trace.AssertNoCheck != 0, call: p.Info(c),
-	}
-	e.locks[target] = l
-	e.last = l.call
+	l := m.beginLock(p, e, c, target, c.Int(argLockType) == trace.LockExclusive)
 	m.closeFence(p, e)
 	m.epoch(p, e, l.kind(), target, true)
 	l.hold = p.Hold(regions.Lock{Object: e.win.ID, Target: e.win.members[target], Exclusive: l.exclusive}, l.noCheck)
@@ -157,11 +177,11 @@ func doLock(m *Model, p *process, c *core.Call, _ *entry) {
 // a ticket before its first operation to a target.
 func doLockTicket(m *Model, p *process, c *core.Call, _ *entry) {
 	e := m.epochsOf(p, c)
-	if e == nil || e.lockAll == nil {
+	if e == nil {
 		return
 	}
-	if target := e.win.target(c.Int(argRank)); target >= 0 {
-		m.granted(p, c, e, e.lockAll, target, nil)
+	if l, target := e.locks.all(), e.win.target(c.Int(argRank)); l != nil && target >= 0 {
+		m.granted(p, c, e, l, target, nil)
 	}
 }
 
@@ -191,25 +211,22 @@ func doUnlock(m *Model, p *process, c *core.Call, _ *entry) {
 		return
 	}
 	e.copies.publish(p)
-	l := e.lockAll
+	l := e.locks.all()
 	info := p.Info(c)
-	e.last = info
+	e.synchronized(info, m.now(p))
 	if c.Has(argRank) {
 		target := int32(c.Int(argRank))
-		if l = e.locks[target]; l != nil {
+		if l = e.locks.on(target); l != nil {
 			m.epoch(p, e, l.kind(), target, false)
 		}
-		delete(e.locks, target)
-	} else {
-		if l != nil {
-			m.epoch(p, e, LockAllEpoch, -1, false)
-		}
-		e.lockAll = nil
+	} else if l != nil {
+		m.epoch(p, e, LockAllEpoch, -1, false)
 	}
 	m.finish(p, e, info, buffers|targets, covered(c))
 	if l == nil {
 		return
 	}
+	e.locks.end(l, e.since)
 	p.Release(l.hold)
 	var signals []*core.Signal
 	for _, g := range l.grants {
@@ -222,17 +239,28 @@ func doUnlock(m *Model, p *process, c *core.Call, _ *entry) {
 	}
 }
 
+// beginLock opens a lock epoch of a target, or of all.
+func (m *Model) beginLock(p *process, e *epochs, c *core.Call, target int32, exclusive bool) *lockEpoch {
+	now := m.now(p)
+	l := e.locks.begin(lockEpoch{
+		of: e, target: target, call: p.Info(c), before: e.last,
+		exclusive: exclusive, noCheck: c.Int(argAssert)&trace.AssertNoCheck != 0,
+	}, now)
+	e.synchronized(l.call, now)
+	m.checkLocked(p, l)
+	return l
+}
+
 func doLockAll(m *Model, p *process, c *core.Call, _ *entry) {
 	e := m.epochsOf(p, c)
 	if e == nil {
 		return
 	}
-	e.lockAll = &lockEpoch{noCheck: c.Int(argAssert)&trace.AssertNoCheck != 0, call: p.Info(c)}
-	e.last = e.lockAll.call
+	l := m.beginLock(p, e, c, anyTarget, false)
 	m.closeFence(p, e)
 	m.epoch(p, e, LockAllEpoch, -1, true)
 	e.copies.refresh(p)
-	e.lockAll.hold = p.Hold(regions.Lock{Object: e.win.ID, Target: regions.AnyTarget}, e.lockAll.noCheck)
+	l.hold = p.Hold(regions.Lock{Object: e.win.ID, Target: regions.AnyTarget}, l.noCheck)
 }
 
 // closeFence ends the fence epoch of a process, if there is one.
@@ -258,11 +286,14 @@ func doFence(m *Model, p *process, c *core.Call, _ *entry) {
 		m.epoch(p, e, FenceEpoch, -1, true)
 	}
 	e.fenced(p.Info(c), assert)
+	e.since = m.now(p)
 	e.fences++
 	e.copies.publish(p)
 	if e.loose = assert&trace.AssertNoPrecede != 0; e.loose {
 		m.inOrder(p, c, p.take(core.MeetKey{On: e.win.ID, Of: onWindow}), e.win.group)
-		p.Pass(e.win.guard(e.rank, e.fences))
+		f := e.win.fence(e.rank, e.fences)
+		p.Pass(&f.Guard)
+		f.early = nil
 		p.Landmark(c, true)
 		e.copies.refresh(p)
 		return
@@ -270,7 +301,7 @@ func doFence(m *Model, p *process, c *core.Call, _ *entry) {
 	m.finish(p, e, p.Info(c), buffers|targets, covered(c))
 	if e.afterFence == nil {
 		e.afterFence = func() {
-			maps.DeleteFunc(e.win.guards, func(k fenceKey, _ *core.Guard) bool { return k.n < e.fences })
+			maps.DeleteFunc(e.win.fences, func(k fenceKey, _ *fenceCall) bool { return k.n < e.fences })
 			e.copies.refresh(p)
 		}
 	}

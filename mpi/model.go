@@ -3,7 +3,7 @@
 //
 // One table (table.go) says what each call means, for people and for the replay;
 // the files beside it hold the state that a part of MPI needs: datatypes
-// (types.go), communicators (comms.go), windows (window.go) and epochs (epochs.go),
+// (types.go), communicators (comms.go), windows (window.go), epochs (epochs.go, locks.go),
 // one-sided operations (rma.go), messages (messages.go), collective calls
 // (collectives.go) and the buffers of both (touches.go), requests (requests.go),
 // persistent and partitioned ones (persistent.go, partitioned.go), files (files.go),

@@ -21,37 +21,22 @@ type epochs struct {
 	// afterFence is what is to do when the process leaves a fence that
 	// synchronises; nil before the first.
 	afterFence func()
-	started    []int32 // world ranks of the start group; nil outside of start–complete
-	posted     []int32 // world ranks of the post group
-	locks      map[int32]*lockEpoch
-	lockAll    *lockEpoch
+	started    []int32  // world ranks of the start group; nil outside of start–complete
+	posted     []int32  // world ranks of the post group
+	noPut      *voucher // the post asserts MPI_MODE_NOPUT; otherwise nil
+	locks      lockEpochs
 	ops        pendingOps
 	made       uint32  // stack identifier of the process's call that made the window
 	copies     *copies // nil unless the window has the separate memory model
 
 	// Calls that findings name.
-	last      *regions.CallInfo // the last synchronization of the window
+	last      *regions.CallInfo // the last synchronization of the window; nil: its creation
+	since     moment            // when that was
 	startCall *regions.CallInfo
 	postCall  *regions.CallInfo
 	fenceCall *regions.CallInfo // that the fence epoch began with
 	fenceOp   *regions.CallInfo // the first operation in the fence epoch, without which there is none
 	unsure    bool              // a call on the window returned an error: which epochs are open is not known
-}
-
-type lockEpoch struct {
-	call      *regions.CallInfo
-	exclusive bool
-	noCheck   bool       // MPI_MODE_NOCHECK: no lock is really taken
-	hold      *core.Hold // void then
-	grants    []*core.Grant
-}
-
-// kind is that of an epoch of one lock.
-func (l *lockEpoch) kind() regions.Mode {
-	if l.exclusive {
-		return ExclusiveLockEpoch
-	}
-	return SharedLockEpoch
 }
 
 // operation is a one-sided operation that is pending.
@@ -156,12 +141,10 @@ func (m *Model) oneSided(p *process, c *core.Call, r *entry) *operation {
 
 // epochTo returns the kind of access epoch that covers a target.
 func (e *epochs) epochTo(target int32) regions.Mode {
-	switch l := e.locks[target]; {
-	case l != nil && l.exclusive:
-		return ExclusiveLockEpoch
+	switch l := e.locks.on(target); {
 	case l != nil:
-		return SharedLockEpoch
-	case e.lockAll != nil:
+		return l.kind()
+	case e.locks.all() != nil:
 		return LockAllEpoch
 	case slices.Contains(e.started, e.win.members[target]):
 		return StartEpoch
@@ -173,14 +156,10 @@ func (e *epochs) epochTo(target int32) regions.Mode {
 
 // lockOn returns the lock under which an operation accesses a target.
 func (e *epochs) lockOn(target int32) *regions.LockSet {
-	l := e.locks[target]
-	if l == nil {
-		l = e.lockAll
+	if l := e.locks.covering(target); l != nil {
+		return l.hold.Locks()
 	}
-	if l == nil {
-		return nil
-	}
-	return l.hold.Locks()
+	return nil
 }
 
 // opBuilder makes the accesses of one operation (detection model, "Accesses").
@@ -302,15 +281,34 @@ func (b *opBuilder) target(role operationRole) error {
 		b.m.checkGone(b, a)
 	}
 	b.m.checkRange(b, a)
-	switch {
-	case a.Layout.IsEmpty() || b.c.Failed:
+	if a.Layout.IsEmpty() || b.c.Failed {
 		b.m.Unused(a)
-	case b.op.epoch == FenceEpoch && b.e.loose:
+		return nil
+	}
+	f := b.openedBy()
+	if f != nil && !b.op.reads {
+		b.m.checkNoPut(b, f)
+	}
+	if b.e.loose && f != nil {
 		// The operation accesses its target only after the target's call of the
 		// fence that opened the epoch and did not synchronise (MPI 4.1, 12.5.1).
-		b.op.remote = b.p.OpenBehind(a, w.guard(i, b.e.fences))
-	default:
+		b.op.remote = b.p.OpenBehind(a, &f.Guard)
+	} else {
 		b.op.remote = b.p.Open(a)
+	}
+	return nil
+}
+
+// openedBy returns the target's fence that opened the epoch of an operation; nil
+// where there is none, or nothing depends on it.
+func (b *opBuilder) openedBy() *fenceCall {
+	switch w := b.e.win; {
+	case b.op.epoch != FenceEpoch:
+		return nil
+	case b.e.loose:
+		return w.fence(b.op.target, b.e.fences)
+	case len(w.fences) > 0:
+		return w.fences[fenceKey{b.op.target, b.e.fences}]
 	}
 	return nil
 }

@@ -20,6 +20,9 @@ var (
 	Freed            = &regions.Role{Name: "free", Class: regions.GivenUp, Order: 12}     // memory that is freed
 	OutOfScope       = &regions.Role{Name: "return", Class: regions.GivenUp, Order: 13}   // a local variable of a function that returns
 	Detached         = &regions.Role{Name: "detach", Class: regions.Withdrawn, Order: 14} // memory that is taken out of a dynamic window
+	// Unchanged is a process's part of a window that a call asserts it has left
+	// alone. In reports it is a call like others that are wrong.
+	Unchanged = &regions.Role{Name: "call", Class: regions.Vouched, Order: 15}
 )
 
 // Kinds of access epochs that a one-sided operation is issued in (MPI 4.1, 12.5).

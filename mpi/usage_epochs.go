@@ -45,13 +45,16 @@ func (e *epochs) fenced(call *regions.CallInfo, assert int64) {
 	}
 }
 
+// synchronized notes a synchronization of the window.
+func (e *epochs) synchronized(call *regions.CallInfo, at moment) { e.last, e.since = call, at }
+
 // lowestLock returns the open lock epoch of the lowest target, or nil.
 func (e *epochs) lowestLock() (target int32, l *lockEpoch) {
-	if len(e.locks) == 0 {
+	if e.locks.open == 0 {
 		return -1, nil
 	}
-	target = slices.Min(slices.Collect(maps.Keys(e.locks)))
-	return target, e.locks[target]
+	target = e.locks.targets()[0]
+	return target, e.locks.on(target)
 }
 
 // misused reports a call that is wrong by the epochs of its window.
@@ -107,14 +110,14 @@ func (m *Model) openAccess(p *process, c *core.Call, e *epochs, target int32) bo
 	u := core.Usage{Rule: conflicts.RuleMixedEpochs}
 	held, l := e.lowestLock()
 	switch {
-	case e.lockAll != nil:
-		u.Other, u.Why = e.lockAll.call, "the epoch that MPI_Win_lock_all opened is not closed yet"
+	case e.locks.all() != nil:
+		u.Other, u.Why = e.locks.all().call, "the epoch that MPI_Win_lock_all opened is not closed yet"
 		u.Fix = "call MPI_Win_unlock_all first"
 	case l != nil && target < 0:
 		u.Other, u.Why = l.call, fmt.Sprintf("the lock epoch of rank %d is not closed yet", e.win.members[held])
 		u.Fix = "call MPI_Win_unlock first"
-	case target >= 0 && e.locks[target] != nil:
-		u.Other, u.Why = e.locks[target].call, fmt.Sprintf("the process already holds a lock on rank %d, and lock epochs open at the same time must have different targets", e.win.members[target])
+	case target >= 0 && e.locks.on(target) != nil:
+		u.Other, u.Why = e.locks.on(target).call, fmt.Sprintf("the process already holds a lock on rank %d, and lock epochs open at the same time must have different targets", e.win.members[target])
 		u.Fix = "call MPI_Win_unlock first"
 	case e.started != nil:
 		u.Other, u.Why = e.startCall, "the epoch that MPI_Win_start opened is not closed yet"
@@ -134,11 +137,14 @@ func (m *Model) openAccess(p *process, c *core.Call, e *epochs, target int32) bo
 // epoch.
 func checkFence(m *Model, p *process, c *core.Call) {
 	e := m.certain(p, c)
-	const neither = trace.AssertNoPrecede | trace.AssertNoSucceed
-	if e == nil || c.Int(argAssert)&neither == neither {
+	if e == nil {
 		return
 	}
-	m.openAccess(p, c, e, -1)
+	m.checkFenceAsserts(p, e, c)
+	const neither = trace.AssertNoPrecede | trace.AssertNoSucceed
+	if c.Int(argAssert)&neither != neither {
+		m.openAccess(p, c, e, -1)
+	}
 }
 
 func checkStart(m *Model, p *process, c *core.Call) {
@@ -181,10 +187,10 @@ func checkPost(m *Model, p *process, c *core.Call) {
 	if e == nil {
 		return
 	}
-	l := e.locks[e.rank]
-	if e.lockAll != nil {
-		l = e.lockAll
+	if c.Int(argAssert)&trace.AssertNoStore != 0 && !c.Failed {
+		m.checkNoStore(p, e, c)
 	}
+	l := e.locks.covering(e.rank)
 	switch {
 	case e.posted != nil:
 		m.misused(p, c, e, core.Usage{Rule: conflicts.RuleMixedEpochs, Other: e.postCall,
@@ -218,14 +224,14 @@ func checkUnlock(m *Model, p *process, c *core.Call) {
 		return
 	}
 	target := e.win.target(c.Int(argRank))
-	if target < 0 || e.locks[target] != nil {
+	if target < 0 || e.locks.on(target) != nil {
 		return
 	}
 	world := e.win.members[target]
 	held, l := e.lowestLock()
 	switch {
-	case e.lockAll != nil:
-		m.misused(p, c, e, core.Usage{Rule: conflicts.RuleNotOpened, Other: e.lockAll.call,
+	case e.locks.all() != nil:
+		m.misused(p, c, e, core.Usage{Rule: conflicts.RuleNotOpened, Other: e.locks.all().call,
 			Why: "the targets were locked by MPI_Win_lock_all, which MPI_Win_unlock does not end", Fix: "call MPI_Win_unlock_all"})
 	case l != nil:
 		m.misused(p, c, e, core.Usage{Rule: conflicts.RuleNotOpened, Other: l.call,
@@ -238,7 +244,7 @@ func checkUnlock(m *Model, p *process, c *core.Call) {
 
 func checkUnlockAll(m *Model, p *process, c *core.Call) {
 	e := m.certain(p, c)
-	if e == nil || e.lockAll != nil {
+	if e == nil || e.locks.all() != nil {
 		return
 	}
 	if held, l := e.lowestLock(); l != nil {
@@ -254,7 +260,7 @@ func checkUnlockAll(m *Model, p *process, c *core.Call) {
 // (12.5.4). One of a target that is not locked, beside locks of others, is let
 // pass: it completes nothing, and does no harm.
 func checkFlush(m *Model, p *process, c *core.Call) {
-	if e := m.certain(p, c); e != nil && e.lockAll == nil && len(e.locks) == 0 && !(c.Has(argRank) && c.Int(argRank) == trace.ProcNull) {
+	if e := m.certain(p, c); e != nil && e.locks.all() == nil && e.locks.open == 0 && !(c.Has(argRank) && c.Int(argRank) == trace.ProcNull) {
 		m.missing(p, c, e, "flushes may be called in lock epochs only, and none of this process is open on the window",
 			"call it between MPI_Win_lock and MPI_Win_unlock, or close the epoch that is open")
 	}
@@ -290,12 +296,12 @@ func (e *epochs) opening(op *operation) *regions.CallInfo {
 	case StartEpoch:
 		return e.startCall
 	case SharedLockEpoch, ExclusiveLockEpoch:
-		if l := e.locks[op.target]; l != nil {
+		if l := e.locks.on(op.target); l != nil {
 			return l.call
 		}
 	case LockAllEpoch:
-		if e.lockAll != nil {
-			return e.lockAll.call
+		if l := e.locks.all(); l != nil {
+			return l.call
 		}
 	}
 	return nil
@@ -325,11 +331,11 @@ func (m *Model) unclosed(p *process, c *core.Call, e *epochs, except func(*regio
 			Why: fmt.Sprintf("no %s closed the epoch before %s", closing, c.Fn.Name),
 			Fix: fmt.Sprintf("call %s after the last operation of the epoch", closing)})
 	}
-	for _, target := range slices.Sorted(maps.Keys(e.locks)) {
-		report(e.locks[target].call, nil, "MPI_Win_unlock")
+	for _, target := range e.locks.targets() {
+		report(e.locks.on(target).call, nil, "MPI_Win_unlock")
 	}
-	if e.lockAll != nil {
-		report(e.lockAll.call, nil, "MPI_Win_unlock_all")
+	if l := e.locks.all(); l != nil {
+		report(l.call, nil, "MPI_Win_unlock_all")
 	}
 	if e.started != nil {
 		report(e.startCall, nil, "MPI_Win_complete")

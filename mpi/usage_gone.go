@@ -14,13 +14,12 @@ type goneMemory struct {
 	intervals.Entry[*goneMemory]
 	detached bool // and not freed
 	call     *regions.CallInfo
-	at       regions.Point
-	region   int
+	when     moment
 }
 
 // isGone notes that the process has given up memory [lo, hi) of a window.
 func (m *Model) isGone(p *process, e *epochs, lo, hi uint64, call *regions.CallInfo, detached bool) *goneMemory {
-	g := &goneMemory{detached: detached, call: call, at: p.Now(), region: m.Index()}
+	g := &goneMemory{detached: detached, call: call, when: m.now(p)}
 	g.Lo, g.Hi, g.Value = lo, hi, g
 	if e.win.gone == nil {
 		e.win.gone = make([]intervals.Set[*goneMemory], len(e.win.members))
@@ -75,10 +74,7 @@ func doMemoryGone(m *Model, p *process, c *core.Call, _ *entry) {
 // what comes later must not access it (MPI 4.1, 12.2.4).
 func (m *Model) detached(p *process, c *core.Call, e *epochs, x *piece) {
 	info := p.InfoOn(c, e.exposer(), "")
-	p.InstantAt(regions.Access{
-		Kind: regions.Write, Role: Detached, Base: x.Lo, Call: info,
-		Layout: intervals.NewLayout([]intervals.Run{intervals.Solid(0, x.Hi-x.Lo)}),
-	}, p.Rank, 0)
+	p.InstantAt(regions.Access{Kind: regions.Write, Role: Detached, Base: x.Lo, Call: info, Layout: x.all()}, p.Rank, 0)
 	x.detached = m.isGone(p, e, x.Lo, x.Hi, info, true)
 }
 
@@ -89,7 +85,7 @@ func (m *Model) checkGone(b *opBuilder, a *regions.Access) {
 	for _, s := range w.gone[b.op.target].Overlapping(a.Layout.Bounds(a.Base)) {
 		g := s.Value
 		lo, hi, ok := intervals.MeetLayouts(a.Base, a.Layout, g.Lo, intervals.NewLayout([]intervals.Run{intervals.Solid(0, g.Hi-g.Lo)}))
-		if !ok || !m.happenedBefore(g, b.p) {
+		if !ok || !m.isPast(g.when, b.p) {
 			continue
 		}
 		if g.detached {
@@ -105,12 +101,6 @@ func (m *Model) checkGone(b *opBuilder, a *regions.Access) {
 			Fix:       "free the memory after MPI_Win_free, or after MPI_Win_detach"})
 		return
 	}
-}
-
-// happenedBefore reports whether memory was freed before the present moment of
-// a process.
-func (m *Model) happenedBefore(g *goneMemory, p *process) bool {
-	return g.region != m.Index() || p.Knows(g.at)
 }
 
 // start returns the address of the first byte of a member's part.

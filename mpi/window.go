@@ -25,7 +25,8 @@ type window struct {
 	gone    []intervals.Set[*goneMemory] // by member; nil as long as no memory is gone
 	freed   int                          // members that have freed it
 	shared  bool                         // made by MPI_Win_allocate_shared
-	guards  map[fenceKey]*core.Guard
+	fences  map[fenceKey]*fenceCall      // that do not synchronise, or assert MPI_MODE_NOPUT
+	lockers lockers
 }
 
 // attachments are the memory that a member has attached to a dynamic window.
@@ -43,6 +44,15 @@ type piece struct {
 	by       *regions.CallInfo // the call that attached it; nil of other windows
 	copy     *CopyMemory       // of attached memory in the separate memory model; otherwise nil
 	detached *goneMemory       // nil while it is attached
+	layout   *intervals.Layout // of its bytes from its first on, once asked for
+}
+
+// all returns the layout of the piece's bytes, from its first on.
+func (x *piece) all() *intervals.Layout {
+	if x.layout == nil {
+		x.layout = intervals.NewLayout([]intervals.Run{intervals.Solid(0, x.Hi-x.Lo)})
+	}
+	return x.layout
 }
 
 // expose adds a piece of memory to what the process exposes.
@@ -121,16 +131,26 @@ type fenceKey struct {
 	n      uint64
 }
 
-// guard returns what a fence of a member that does not synchronise is passed by:
-// no operation of the epoch that it opens accesses the member's memory before.
-func (w *window) guard(target int32, fence uint64) *core.Guard {
-	key := fenceKey{target, fence}
-	g := w.guards[key]
-	if g == nil {
-		g = &core.Guard{}
-		w.guards[key] = g
+// fenceCall is a fence of a member.
+type fenceCall struct {
+	// Guard is what operations wait for where the fence does not synchronise: none of
+	// the epoch that it opens accesses the member's memory before.
+	core.Guard
+	noPut *voucher // it asserts MPI_MODE_NOPUT; otherwise nil
+	// early are operations of the epoch that update the member's memory, and were
+	// issued before the fence was replayed.
+	early []*regions.CallInfo
+}
+
+// fence returns a fence of a member, which may be to come.
+func (w *window) fence(target int32, n uint64) *fenceCall {
+	key := fenceKey{target, n}
+	f := w.fences[key]
+	if f == nil {
+		f = &fenceCall{}
+		w.fences[key] = f
 	}
-	return g
+	return f
 }
 
 // target returns the member with that rank, or -1.
@@ -157,7 +177,7 @@ func (ws *windows) add(id int64, g *core.Group) *window {
 	w := &window{
 		Object: regions.Object{ID: id, Number: ws.created, Kind: "window"}, group: g, members: g.Local, order: trace.OrderAll,
 		base: make([]uint64, n), size: make([]uint64, n), unit: make([]uint64, n), known: make([]bool, n),
-		guards: map[fenceKey]*core.Guard{},
+		fences: map[fenceKey]*fenceCall{},
 	}
 	ws.byID[id] = w
 	ws.live = append(ws.live, w)
@@ -315,12 +335,15 @@ func doWinCreate(m *Model, p *process, c *core.Call, _ *entry) {
 	if before := p.wins[id]; before != nil { // its call of MPI_Win_free was lost
 		p.exposed.Remove(&before.part.Entry)
 	}
-	e := &epochs{win: w, rank: i, made: c.Stack, locks: map[int32]*lockEpoch{}, part: piece{window: w}}
+	e := &epochs{win: w, rank: i, made: c.Stack, locks: lockEpochs{last: map[int32]*lockEpoch{}}, part: piece{window: w}}
 	if w.dynamic == nil {
 		p.expose(&e.part, w.base[i], w.size[i])
 	}
 	p.wins[id], p.epochsOn.last = e, e
-	m.collect(p, c, core.MeetKey{On: c.Int(argComm)}, g, core.AllToAll, core.NoRoot, func() { m.expose(p, e) })
+	m.collect(p, c, core.MeetKey{On: c.Int(argComm)}, g, core.AllToAll, core.NoRoot, func() {
+		e.since = m.now(p)
+		m.expose(p, e)
+	})
 }
 
 // inform takes what the tracer says of a window's info keys.

@@ -48,6 +48,7 @@ const (
 	CallBuffer Class = "call buffer" // of any other call
 	GivenUp    Class = "given up"    // stands for memory that its process frees, or leaves
 	Withdrawn  Class = "withdrawn"   // stands for memory that its process exposes no longer
+	Vouched    Class = "vouched"     // stands for memory that its process says it did not change
 )
 
 // Roles of loads and stores.
@@ -64,6 +65,10 @@ func (c Class) Buffer() bool { return c == OwnBuffer || c == CallBuffer }
 
 // Gone reports whether they stand for memory that its process gives up.
 func (c Class) Gone() bool { return c == GivenUp || c == Withdrawn }
+
+// Changes reports whether an access of the class may break what its own process said
+// of memory by Vouched.
+func (c Class) Changes() bool { return c == Local || c.Buffer() }
 
 // Mode says how a call was made, in the terms of its model: for a one-sided
 // operation of MPI the kind of access epoch that it was issued in. Models

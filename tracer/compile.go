@@ -247,7 +247,22 @@ func (t *Toolchain) instrumentFlags() []string {
 		flags = append(flags,
 			"-mllvm", "-tsan-instrument-read-before-write", "-mllvm", "-capture-tracking-max-uses-to-explore=0")
 	}
-	return flags
+	return append(flags, t.placeFlags()...)
+}
+
+// placeFlags keep calls and accesses that stand at several places apart: made one,
+// in the code behind or before a branch, they would be of one of the lines, or of
+// none.
+func (t *Toolchain) placeFlags() []string {
+	switch {
+	case t.Family == familyGCC:
+		return []string{"-fno-tree-tail-merge", "-fno-crossjumping", "-fno-code-hoisting", "-fno-ipa-icf"}
+	case t.Family == familyClang && t.major() >= 13:
+		return []string{
+			"-mllvm", "-simplifycfg-sink-common=false", "-mllvm", "-simplifycfg-hoist-common=false", "-mllvm", "-enable-tail-merge=false",
+		}
+	}
+	return nil
 }
 
 // major returns the compiler's major version, 0 when it is not known.
@@ -266,7 +281,7 @@ func (t *Toolchain) secondFlags() []string {
 	if t.X86 {
 		flags = append(flags, "-mprefer-vector-width=128")
 	}
-	return flags
+	return append(flags, t.placeFlags()...)
 }
 
 // inline reports whether this compilation inlines the test, and if clang cannot,

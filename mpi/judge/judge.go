@@ -71,6 +71,8 @@ func changes(a *regions.Access) bool { return a.Kind == regions.AtomicWrite }
 func (Judge) Rule(a, b *regions.Access, v conflicts.Verdict) string {
 	x, y := a.Role.Class, b.Role.Class
 	switch {
+	case x == regions.Vouched || y == regions.Vouched:
+		return conflicts.RuleAssertion
 	case x.Gone() || y.Gone():
 		return conflicts.RuleMemoryGone
 	case v == conflicts.OtherType:

@@ -171,3 +171,23 @@ MPI_Get(values, 5, MPI_INT, 1, 0, 10, MPI_INT, win); // 40 bytes into 20`,
 MPI_Get(values, 10, MPI_INT, 1, 0, 10, MPI_INT, win);`,
 	Fix: "Give counts and datatypes that describe the same data at the origin and at the target.",
 }
+
+var falseAssertion = conflicts.Rule{
+	ID:       conflicts.RuleAssertion,
+	Title:    "a call asserts what does not hold",
+	Severity: conflicts.Warning,
+	Text: `A synchronization call gives an assertion that the run contradicts. Assertions change nothing about what a correct program means, but an MPI library may rely on them (section 12.5.5): with a false one the program is wrong, even where the library in use ignores assertions and the program works with it.
+
+MPI_MODE_NOSTORE of a fence or post says that the process itself has not changed its part of the window, by stores, gets or receives, since its last synchronization of the window; what others put there does not count. MPI_MODE_NOPUT says that no put or accumulate, the process's own included, updates its part in the epoch that begins. MPI_MODE_NOCHECK of a start says that the matching posts have been made before; both calls assert it or neither. MPI_MODE_NOCHECK of a lock says that no other process holds or requests a conflicting lock while this one is held.
+
+That processes wait for each other in some way other than MPI is not seen. MPI_MODE_NOPRECEDE and MPI_MODE_NOSUCCEED are judged as MC301, MC304 and MC308.`,
+	Wrong: `memory[0] = rank;
+MPI_Win_fence(MPI_MODE_NOSTORE | MPI_MODE_NOPRECEDE, win); // there was a store
+MPI_Get(&x, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
+MPI_Win_fence(MPI_MODE_NOSUCCEED, win);`,
+	Right: `memory[0] = rank;
+MPI_Win_fence(MPI_MODE_NOPUT | MPI_MODE_NOPRECEDE, win);   // gets only
+MPI_Get(&x, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
+MPI_Win_fence(MPI_MODE_NOSTORE | MPI_MODE_NOSUCCEED, win);`,
+	Fix: "Leave the assertion out, or make it true: with MPI_MODE_NOCHECK, synchronize the processes by messages or a barrier first.",
+}

@@ -75,7 +75,7 @@ func (c *copiesChecker) check(r *regions.Region) error {
 			if p := parts[partKey{a.Call.Object, a.Owner}]; p != nil {
 				p.operations = append(p.operations, a)
 			}
-		case a.Rank == a.Owner:
+		case a.Rank == a.Owner && a.Role.Class != regions.Vouched:
 			locals[a.Rank] = append(locals[a.Rank], a)
 		}
 	}

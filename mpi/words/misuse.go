@@ -42,6 +42,8 @@ func misuse(w *explain.Wording) string {
 		return fmt.Sprintf("%s frees the window while %s is pending", call, other.Call)
 	case conflicts.RuleData:
 		return call + " names data that do not fit each other at its origin and its target"
+	case conflicts.RuleAssertion:
+		return call + " asserts what does not hold"
 	case conflicts.RuleCallOrder:
 		return fmt.Sprintf("%s and %s by %s do not match as collective calls", call, other.Call, explain.Who(other))
 	}

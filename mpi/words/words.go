@@ -35,8 +35,23 @@ func Explain(f *conflicts.Finding) conflicts.Explanation {
 		e = explain.First(e, explain.Propose(conflicts.FixOperation, "use the same operation in both calls"))
 		e.Fixes = append(e.Fixes, explain.Propose(conflicts.FixOther, "leave it as it is if the MPI library in use guarantees that the two are atomic with respect to each other"))
 		return e
+	case conflicts.RuleAssertion:
+		return changed(w)
 	}
 	return w.Explain()
+}
+
+// changed explains that a process changed memory of which it asserts the contrary.
+func changed(w *explain.Wording) conflicts.Explanation {
+	a, b := &w.Finding.First, &w.Finding.Second
+	since := "it was created"
+	if last := a.Before.SyncPoint; last.Call != "" {
+		since = "its last synchronization of it, " + w.Call(last)
+	}
+	return conflicts.Explanation{
+		Why:   fmt.Sprintf("%s of rank %d asserts MPI_MODE_NOSTORE, but %s changes the process's part of the window after %s", a.Call, a.Rank, w.Access(b), since),
+		Fixes: []conflicts.Fix{{Kind: conflicts.FixOther, Text: "leave out MPI_MODE_NOSTORE"}},
+	}
 }
 
 // Message says in one line what a finding is, without places.
