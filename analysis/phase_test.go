@@ -55,13 +55,13 @@ func forget(whole, phased *conflicts.Finding) {
 		}
 	}
 	for _, s := range [][2]*conflicts.Side{{&whole.First, &phased.First}, {&whole.Second, &phased.Second}} {
-		if s[0].Next.Call != s[1].Next.Call { // a nearer one that came after the phase
+		if s[0].Next.Event != s[1].Next.Event { // a nearer one that came after the phase
 			s[0].Next, s[1].Next, differ = conflicts.SyncPoint{}, conflicts.SyncPoint{}, true
 			if !s[0].Pending {
 				s[0].Done, s[1].Done = conflicts.SyncPoint{}, conflicts.SyncPoint{}
 			}
 		}
-		if s[1].Started.Call != s[0].Started.Call { // of an access that started before the phase
+		if s[1].Started.Event != s[0].Started.Event { // of an access that started before the phase
 			s[0].Started, s[1].Started, differ = conflicts.SyncPoint{}, conflicts.SyncPoint{}, true
 		}
 	}

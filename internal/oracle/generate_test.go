@@ -53,7 +53,7 @@ func TestGenerateIsMixed(t *testing.T) {
 // Where every feature is in every program, all calls must come up.
 func TestGenerateHasEverything(t *testing.T) {
 	seen := map[string]int{}
-	for seed := range int64(1500) {
+	for seed := range int64(2500) {
 		p := Generate(seed, Options{All: true, Purge: -1})
 		for i := range p.Calls {
 			seen[p.Calls[i].Fn]++
