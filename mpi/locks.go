@@ -124,7 +124,7 @@ func (x *lockEpochs) begin(l lockEpoch, now moment) *lockEpoch {
 		*last = l
 		return last
 	}
-	own := &l
+	var own *lockEpoch
 	for at := &last; *at != nil; {
 		switch o := *at; {
 		case o.like(&l):
@@ -137,9 +137,10 @@ func (x *lockEpochs) begin(l lockEpoch, now moment) *lockEpoch {
 		}
 		at = &(*at).older
 	}
-	if own != &l {
-		*own = l
+	if own == nil {
+		own = &lockEpoch{}
 	}
+	*own = l
 	own.older = last
 	x.setLast(l.target, own)
 	return own

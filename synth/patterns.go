@@ -87,12 +87,12 @@ func (p *process) unlockAll() { p.call(at(40), "MPI_Win_unlock_all", num(window)
 
 func (p *process) barrier(line int) { p.call(at(line), "MPI_Barrier", num(trace.CommWorld)) }
 
-func (p *process) lock(line int, kind int64, target int, assert, ticket int64) {
-	p.call(at(line), "MPI_Win_lock", num(kind), num(target), num(assert), num(window), num(ticket))
+func (p *process) lock(line int, kind int64, target int, assert, win, ticket int64) {
+	p.call(at(line), "MPI_Win_lock", num(kind), num(target), num(assert), num(win), num(ticket))
 }
 
-func (p *process) unlock(line, target int) {
-	p.call(at(line), "MPI_Win_unlock", num(target), num(window))
+func (p *process) unlock(line, target int, win int64) {
+	p.call(at(line), "MPI_Win_unlock", num(target), num(win))
 }
 
 // neighbour is the process so many ranks further on, or back.
@@ -101,7 +101,7 @@ func (p *process) neighbour(by int) int { return ((p.rank+by)%p.Ranks + p.Ranks)
 // startLockOptions: in each step a process uses its own block 0 under an exclusive lock
 // and puts into that of the next process under another; both then read its block
 // 1 under shared locks; it puts into block 2 of the one after that under a lock
-// with MPI_MODE_NOCHECK. Which of the two exclusive locks of a process comes
+// with MPI_MODE_NOCHECK, of a window that has no others. Which of the two exclusive locks of a process comes
 // first is drawn, the shared ones follow them. A barrier ends the step.
 //
 // It locks itself before it locks the next one, and process 0 is always locked
@@ -117,25 +117,27 @@ func startLockOptions(p *process) kernel {
 	}
 	own := func(b uint64) uint64 { return windowBase + b*block*element }
 	return kernel{
-		size: (3 + fillBlocks) * block,
+		size:  (3 + fillBlocks) * block,
+		open:  func() { p.create(own(2), block, uncheckedWindow) },
+		close: func() { p.main(lineFree, "MPI_Win_free", trace.Args{"win": uncheckedWindow}) },
 		step: func(step, accesses int64) {
 			first := step * locks
-			p.lock(11, trace.LockExclusive, p.rank, 0, first+1-ownFirst(p.rank, step))
+			p.lock(11, trace.LockExclusive, p.rank, 0, window, first+1-ownFirst(p.rank, step))
 			p.run(at(12), true, own(0), block, 1)
 			p.run(at(13), false, own(0), block, 1)
-			p.unlock(14, p.rank)
-			p.lock(15, trace.LockExclusive, next, 0, first+ownFirst(next, step))
+			p.unlock(14, p.rank, window)
+			p.lock(15, trace.LockExclusive, next, 0, window, first+ownFirst(next, step))
 			p.operation(at(16), "MPI_Put", buffersBase, next, 0, block, doubleType, window)
-			p.unlock(17, next)
-			p.lock(18, trace.LockShared, next, 0, first+2)
+			p.unlock(17, next, window)
+			p.lock(18, trace.LockShared, next, 0, window, first+2)
 			p.operation(at(19), "MPI_Get", buffersBase+block*element, next, block, block, doubleType, window)
-			p.unlock(20, next)
-			p.lock(21, trace.LockShared, p.rank, 0, first+3)
+			p.unlock(20, next, window)
+			p.lock(21, trace.LockShared, p.rank, 0, window, first+3)
 			p.run(at(22), false, own(1), block, 1)
-			p.unlock(23, p.rank)
-			p.lock(24, trace.LockShared, after, trace.AssertNoCheck, -1)
-			p.operation(at(25), "MPI_Put", buffersBase, after, 2*block, block, doubleType, window)
-			p.unlock(26, after)
+			p.unlock(23, p.rank, window)
+			p.lock(24, trace.LockShared, after, trace.AssertNoCheck, uncheckedWindow, -1)
+			p.operation(at(25), "MPI_Put", buffersBase, after, 0, block, doubleType, uncheckedWindow)
+			p.unlock(26, after, uncheckedWindow)
 			p.fill(own(3), accesses-6)
 			p.barrier(27)
 		},

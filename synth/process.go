@@ -24,8 +24,9 @@ const (
 	plantBuffer = uint64(0x80_0000_0000) // the same for planted races
 	element     = 8
 
-	window        = trace.CommWorld<<32 + 1
-	plantedWindow = trace.CommWorld<<32 + 2
+	window          = trace.CommWorld<<32 + 1
+	plantedWindow   = trace.CommWorld<<32 + 2
+	uncheckedWindow = trace.CommWorld<<32 + 3 // that is locked with MPI_MODE_NOCHECK only
 
 	doubleType = 1 // MPI_DOUBLE
 	longType   = 2 // MPI_LONG
