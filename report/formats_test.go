@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -278,4 +279,45 @@ func TestSamePairOfLinesIsShownOnce(t *testing.T) {
 	require.NoError(t, Text(&buf, with(&analysis.Result{Findings: []conflicts.Finding{a, b}, Basis: goodBasis}, source), Options{}))
 	require.Equal(t, 1, strings.Count(buf.String(), "| total += halo"))
 	require.Contains(t, buf.String(), "the same two places as above")
+}
+
+// Findings that one change would remove are told together.
+func TestProblemInEveryFormat(t *testing.T) {
+	barrier := conflicts.Turn{SyncPoint: conflicts.SyncPoint{Call: "MPI_Barrier", Stack: crossFinding().First.Stack}}
+	res := &analysis.Result{Verdict: analysis.Race, Basis: goodBasis, Directory: "traces", Clock: "evc"}
+	for i := range 3 {
+		f := crossFinding()
+		f.Began = 0
+		f.First.Before, f.Second.Before = barrier, barrier
+		f.First.Stack = slices.Clone(f.First.Stack)
+		f.First.Stack[0].Line += i
+		res.Findings = append(res.Findings, f)
+	}
+	text := string(render(t, "text", res))
+	require.Equal(t, 1, strings.Count(text, "\n    why "))
+	require.Contains(t, text, "also")
+	require.Equal(t, 2, strings.Count(text, "[MC101]")-1)
+	require.Contains(t, text, "race (3 errors, in 1 problem)")
+
+	var report struct {
+		Problems []struct{ Findings []int }
+		Findings []any
+	}
+	require.NoError(t, json.Unmarshal(render(t, "json", res), &report))
+	require.Len(t, report.Problems, 1)
+	require.Equal(t, []int{1, 2, 3}, report.Problems[0].Findings)
+	require.Len(t, report.Findings, 3)
+
+	var log struct {
+		Runs []struct {
+			Results []struct{ RelatedLocations []any }
+		}
+	}
+	require.NoError(t, json.Unmarshal(render(t, "sarif", res), &log))
+	require.Len(t, log.Runs[0].Results, 1)
+	require.Len(t, log.Runs[0].Results[0].RelatedLocations, 3, "the other access, and two findings")
+
+	junit := string(render(t, "junit", res))
+	require.Equal(t, 1, strings.Count(junit, "<failure"))
+	require.Equal(t, 2, strings.Count(junit, "The same change would remove:"))
 }

@@ -11,10 +11,11 @@ import (
 	"github.com/mcchk/mcchk/explain"
 	"github.com/mcchk/mcchk/fingerprint"
 	"github.com/mcchk/mcchk/models"
+	"github.com/mcchk/mcchk/problems"
 )
 
 // JUnit writes a result as one test suite in the XML that JUnit's Ant task
-// made common: each finding a test case, failed if it makes the run fail and
+// made common: each problem a test case, failed if it makes the run fail and
 // otherwise passed with the finding as its output; what package gate accepted a
 // skipped one; and one for the verdict, in error if that is undecided. Times are
 // left out: the analysis's own are not the program's.
@@ -28,14 +29,18 @@ func JUnit(w io.Writer, res *analysis.Result, opts Options) error {
 		suite.Name += " " + xmlText(res.Program)
 	}
 	named := newJUnitNames(res, opts)
-	for i := range res.Findings {
-		f := &res.Findings[i]
+	for _, p := range problems.Of(res.Findings) {
+		f := &res.Findings[p.Lead()]
 		c := named.caseOf(f)
+		text := plainFinding(f, opts)
+		for _, k := range p.Findings[1:] {
+			text += "\n\nThe same change would remove:\n" + plainFinding(&res.Findings[k], opts)
+		}
 		if fails(f.Severity) {
-			c.Failure = &junitProblem{Message: xmlText(Message(f)), Type: f.Rule, Text: xmlText(plainFinding(f, opts))}
+			c.Failure = &junitProblem{Message: xmlText(Message(f)), Type: f.Rule, Text: xmlText(text)}
 			suite.Failures++
 		} else {
-			c.Output = xmlText(plainFinding(f, opts))
+			c.Output = xmlText(text)
 		}
 		suite.Cases = append(suite.Cases, c)
 	}

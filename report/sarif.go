@@ -12,6 +12,7 @@ import (
 	"github.com/mcchk/mcchk/explain"
 	"github.com/mcchk/mcchk/fingerprint"
 	"github.com/mcchk/mcchk/models"
+	"github.com/mcchk/mcchk/problems"
 	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
 )
@@ -23,11 +24,12 @@ const (
 )
 
 // SARIF writes a result as one run of the Static Analysis Results Interchange
-// Format, version 2.1.0. A finding is a result: its place is the access that a
-// report speaks of first, the other is a related location; both have their call
-// stack, and a code flow with a thread flow for each process, from the
-// synchronization before the access to what completes it. Findings that package
-// gate took out are results too, marked as suppressed.
+// Format, version 2.1.0. A problem is a result, that of the finding to read first:
+// its place is the access that a report speaks of first, the other is a related
+// location; both have their call stack, and a code flow with a thread flow for each
+// process, from the synchronization before the access to what completes it. The other
+// findings of the problem are related locations. Findings that package gate took out
+// are results too, one by one, marked as suppressed.
 func SARIF(w io.Writer, res *analysis.Result, opts Options) error {
 	s := &sarifWriter{opts: opts, sources: res.Sources, ruleAt: map[string]int{}}
 	run := sarifRun{
@@ -52,11 +54,16 @@ func SARIF(w io.Writer, res *analysis.Result, opts Options) error {
 			Level: "note", Message: sarifMessage{Text: d.Text}, Properties: sarifCaveat{string(d.Kind), list(d.Ranks), d.Count},
 		})
 	}
-	results := longList{"results", len(res.Findings) + len(res.Accepted), func(i int) any {
-		if i < len(res.Findings) {
-			return s.result(&res.Findings[i])
+	all := problems.Of(res.Findings)
+	results := longList{"results", len(all) + len(res.Accepted), func(i int) any {
+		if i < len(all) {
+			r := s.result(&res.Findings[all[i].Lead()])
+			for _, k := range all[i].Findings[1:] {
+				s.relate(&r, &res.Findings[k])
+			}
+			return r
 		}
-		a := &res.Accepted[i-len(res.Findings)]
+		a := &res.Accepted[i-len(all)]
 		r := s.result(&a.Finding)
 		r.Suppressions = []sarifSuppression{{Kind: "external", Justification: a.Reason}}
 		if a.By == analysis.Baseline {
@@ -114,6 +121,14 @@ func (s *sarifWriter) result(f *conflicts.Finding) sarifResult {
 		r.CodeFlows[0].ThreadFlows = append(r.CodeFlows[0].ThreadFlows, s.flow("2", other))
 	}
 	return r
+}
+
+// relate adds another finding of the same problem to a result.
+func (s *sarifWriter) relate(r *sarifResult, f *conflicts.Finding) {
+	lead, _ := explain.Sides(f)
+	l := s.location(lead.Stack, "the same change would remove: "+Message(f)+" ["+f.Rule+"]")
+	l.ID = len(r.Related) + 1
+	r.Related = append(r.Related, l)
 }
 
 // message is all that a viewer shows at the first place: what, the other place
