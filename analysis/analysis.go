@@ -196,7 +196,7 @@ func (r *run) result() (*Result, error) {
 	}
 	kept := r.keptText(e)
 	res := e.conclude(n)
-	res.showSources(kept, e.Began)
+	res.showSources(kept)
 	res.Stats = r.stats
 	res.Interrupted = r.stopped != nil
 	return res, nil

@@ -102,6 +102,7 @@ func (e *evidence) conclude(n *namer) *Result {
 		Run:       e.Run,
 		Clock:     e.Clock,
 		Program:   e.Program,
+		Began:     beganAt(e.Began),
 		Library:   e.Library,
 		Basis:     e.Basis,
 		Warnings:  e.Warnings,

@@ -227,7 +227,7 @@ func MergePartials(parts []*Partial) (*Result, error) {
 	}
 	e.Groups, e.Predicted = conflicts.Join(groups...), conflicts.Join(predicted...)
 	res := e.conclude(n)
-	res.showSources(first.Sources, e.Began)
+	res.showSources(first.Sources)
 	return res, nil
 }
 

@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"time"
+
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
@@ -97,11 +99,12 @@ type Result struct {
 	Allowed   []Caveat // that Options.Unseen allows: the verdict does not depend on them
 	Warnings  []string // what went wrong, and took nothing from the findings but perhaps their places
 	Basis     Basis
-	Directory string // the traces analysed
-	Program   string // as recorded, "" when unknown
-	Library   string // MPI library as recorded
-	Run       string // run identifier, hexadecimal
-	Clock     string // the one asked for: a name of package evc
+	Directory string    // the traces analysed
+	Program   string    // as recorded, "" when unknown
+	Began     time.Time // when the run did; zero where that was not recorded
+	Library   string    // MPI library as recorded
+	Run       string    // run identifier, hexadecimal
+	Clock     string    // the one asked for: a name of package evc
 	Layers    symbols.Layers
 	Stats     Stats // where Options.Stats asked for it
 	// Sources has the lines of source files: those kept with the run, and where

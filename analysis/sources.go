@@ -10,6 +10,14 @@ import (
 	"github.com/mcchk/mcchk/symbols"
 )
 
+// beganAt is a moment of evidence as a time; zero for 0.
+func beganAt(ns int64) time.Time {
+	if ns == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, ns).UTC()
+}
+
 // keptText returns the source text that was kept with the traces; nil where none
 // was. Where it cannot be read, that becomes a warning.
 func (r *run) keptText(e *evidence) *sources.Stored {
@@ -23,7 +31,7 @@ func (r *run) keptText(e *evidence) *sources.Stored {
 // showSources gives a result the lines of its source places, and warns of files
 // that are not what they were. The run began so many ns after 1970; 0: that is not
 // known.
-func (res *Result) showSources(kept *sources.Stored, began int64) {
+func (res *Result) showSources(kept *sources.Stored) {
 	res.Sources = sources.NewReader(kept, sources.Disk{})
 	told := map[string]bool{}
 	for i := range res.Findings {
@@ -36,7 +44,7 @@ func (res *Result) showSources(kept *sources.Stored, began int64) {
 				switch {
 				case res.Sources.Changed(f.File):
 					res.Warnings = append(res.Warnings, fmt.Sprintf("%s has changed since the run: its lines are shown as they were then", f.File))
-				case began > 0 && res.Sources.Newer(f.File, time.Unix(0, began)):
+				case !res.Began.IsZero() && res.Sources.Newer(f.File, res.Began):
 					res.Warnings = append(res.Warnings, fmt.Sprintf("%s is newer than the run, and its text was not kept with the traces: its lines may be others than those that ran", f.File))
 				}
 			}

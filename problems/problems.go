@@ -114,6 +114,9 @@ func keys(f *conflicts.Finding) []string {
 	switch p := late(f); {
 	case f.Class == conflicts.Usage:
 		add("usage "+f.Rule+" "+f.WinName, &f.First.Started)
+	case f.Class == conflicts.AcrossProcesses && p == nil && sameCall(f) && !f.Again:
+		// Both processes do the same in one place: no call that both make would
+		// come between.
 	case f.Class == conflicts.AcrossProcesses && p == nil:
 		add("after", &f.First.Before.SyncPoint, &f.Second.Before.SyncPoint)
 		add("before", &f.First.After.SyncPoint, &f.Second.After.SyncPoint)
@@ -121,6 +124,12 @@ func keys(f *conflicts.Finding) []string {
 		add("late", &p.Done, &p.After.SyncPoint)
 	}
 	return out
+}
+
+// sameCall reports whether both accesses are made on one call path.
+func sameCall(f *conflicts.Finding) bool {
+	at := func(s *conflicts.Side) string { return site(&conflicts.SyncPoint{Call: s.Call, Stack: s.Stack}) }
+	return f.First.Role == f.Second.Role && at(&f.First) == at(&f.Second)
 }
 
 // late returns the side that starts before the other whatever the timing, and is not

@@ -18,7 +18,7 @@ func at(call string, line int) conflicts.SyncPoint {
 func between(before, after int) conflicts.Finding {
 	side := func(rank int) conflicts.Side {
 		return conflicts.Side{
-			Rank: rank, Role: "store",
+			Rank: rank, Role: "store", Stack: at("", before+1+rank).Stack,
 			Before: conflicts.Turn{SyncPoint: at("MPI_Barrier", before)}, After: conflicts.Turn{SyncPoint: at("MPI_Barrier", after)},
 		}
 	}
@@ -48,6 +48,10 @@ func usage(rule string, started int) conflicts.Finding {
 }
 
 func TestOf(t *testing.T) {
+	same := between(10, 20)
+	same.Second.Stack = same.First.Stack
+	loop := same
+	loop.Again = true
 	warning := between(10, 20)
 	warning.Severity = conflicts.Warning
 	for name, tt := range map[string]struct {
@@ -58,6 +62,8 @@ func TestOf(t *testing.T) {
 		"one":                                {[]conflicts.Finding{between(10, 20)}, [][]int{{0}}},
 		"between the same calls":             {[]conflicts.Finding{between(10, 20), between(10, 20)}, [][]int{{0, 1}}},
 		"in a loop, and before it":           {[]conflicts.Finding{between(5, 20), between(20, 20)}, [][]int{{0, 1}}},
+		"the same call in both processes":    {[]conflicts.Finding{same, same}, [][]int{{0}, {1}}},
+		"the same call in a loop":            {[]conflicts.Finding{between(10, 20), loop}, [][]int{{0, 1}}},
 		"in two phases":                      {[]conflicts.Finding{between(10, 20), between(20, 30)}, [][]int{{0}, {1}}},
 		"an error first":                     {[]conflicts.Finding{warning, between(10, 20)}, [][]int{{1, 0}}},
 		"one flush for two":                  {[]conflicts.Finding{pending(1, 3, 9), pending(2, 4, 9)}, [][]int{{0, 1}}},

@@ -290,7 +290,7 @@ func TestProblemInEveryFormat(t *testing.T) {
 		f.Began = 0
 		f.First.Before, f.Second.Before = barrier, barrier
 		f.First.Stack = slices.Clone(f.First.Stack)
-		f.First.Stack[0].Line += i
+		f.First.Stack[0].Line += 100 + i
 		res.Findings = append(res.Findings, f)
 	}
 	text := string(render(t, "text", res))

@@ -110,7 +110,7 @@ func newPage(res *analysis.Result, opts Options) (*page, error) {
 		p.Allowed = append(p.Allowed, d.Text+ranksBehind(d.Ranks))
 	}
 	for _, f := range []pageFact{
-		newFact("program", res.Program), newFact("MPI library", res.Library), newFact("traces", res.Directory),
+		newFact("program", res.Program), newFact("began", beganJSON(res)), newFact("MPI library", res.Library), newFact("traces", res.Directory),
 		newFact("run", res.Run), newFact("clock", res.Clock), newFact("mcchk", opts.Version),
 	} {
 		if f.Value != "" {

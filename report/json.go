@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
@@ -26,6 +27,7 @@ func JSON(w io.Writer, res *analysis.Result) error {
 		Verdict:   string(res.Verdict),
 		Directory: res.Directory,
 		Program:   res.Program,
+		Began:     beganJSON(res),
 		Library:   res.Library,
 		Run:       res.Run,
 		Clock:     res.Clock,
@@ -59,11 +61,20 @@ func JSON(w io.Writer, res *analysis.Result) error {
 	return nil
 }
 
+// beganJSON is when the run began, by RFC 3339.
+func beganJSON(res *analysis.Result) string {
+	if res.Began.IsZero() {
+		return ""
+	}
+	return res.Began.UTC().Format(time.RFC3339)
+}
+
 type jsonReport struct {
 	Version   int           `json:"version"`
 	Verdict   string        `json:"verdict"`
 	Directory string        `json:"directory"`
 	Program   string        `json:"program,omitempty"`
+	Began     string        `json:"began,omitempty"`
 	Library   string        `json:"library,omitempty"`
 	Run       string        `json:"run,omitempty"`
 	Clock     string        `json:"clock,omitempty"`

@@ -282,6 +282,9 @@ func (t *textWriter) basis(res *analysis.Result) {
 	for _, d := range res.Allowed {
 		t.line("%s %s%s", t.paint.note.Sprint("note:"), d.Text, ranksBehind(d.Ranks))
 	}
+	if !res.Began.IsZero() {
+		t.line("%s", t.paint.faint.Sprint("the run of "+cmp.Or(res.Program, res.Directory)+" that began on "+began(res)))
+	}
 	t.line("%s: %s", t.verdict(res), foundation(&res.Basis))
 }
 
@@ -292,6 +295,9 @@ func ranksBehind(ranks []int) string {
 	}
 	return " [" + ranksOf(ranks) + "]"
 }
+
+// began is when the run began.
+func began(res *analysis.Result) string { return res.Began.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 const silenceWarning = "WARNING"
 

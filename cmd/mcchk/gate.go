@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 
 	"github.com/spf13/pflag"
@@ -17,9 +19,12 @@ type gateOptions struct {
 	writeSuppression string
 
 	files gate.Gate // what baseline and suppressions hold
+	flags *pflag.FlagSet
+	none  bool // the baseline does not exist yet
 }
 
 func (o *gateOptions) addFlags(f *pflag.FlagSet) {
+	o.flags = f
 	f.StringVar(&o.baseline, "baseline", "", "`FILE` of known findings, which do not count")
 	f.StringVar(&o.writeBaseline, "write-baseline", "", "write all findings that are not suppressed to `FILE`, for --baseline")
 	f.StringVar(&o.suppressions, "suppressions", "", "`FILE` of findings that do not count, with reasons")
@@ -31,7 +36,10 @@ func (o *gateOptions) read() error {
 	o.files = gate.Gate{}
 	var err error
 	if o.baseline != "" {
-		if o.files.Baseline, err = gate.ReadBaseline(o.baseline); err != nil {
+		o.files.Baseline, err = gate.ReadBaseline(o.baseline)
+		// Settings may name one that is yet to be made.
+		o.none = errors.Is(err, fs.ErrNotExist) && (!o.flags.Changed("baseline") || o.writeBaseline == o.baseline)
+		if err != nil && !o.none {
 			return usagef("%w", err)
 		}
 	}
@@ -57,9 +65,11 @@ func (a *app) writeGate(res *analysis.Result, o *gateOptions) error {
 		if len(res.Caveats) > 0 {
 			a.say("warning: the baseline comes from an incomplete run; see the caveats in the report")
 		}
-		if err := gate.NewBaseline(res).WriteFile(o.writeBaseline); err != nil {
+		b := gate.NewBaseline(res)
+		if err := b.WriteFile(o.writeBaseline); err != nil {
 			return err
 		}
+		a.say("%s: %d known findings written", o.writeBaseline, len(b.Findings))
 	}
 	if o.writeSuppression != "" {
 		if err := os.WriteFile(o.writeSuppression, gate.WriteSuppressions(res), 0o644); err != nil {
@@ -70,6 +80,9 @@ func (a *app) writeGate(res *analysis.Result, o *gateOptions) error {
 }
 
 func (a *app) sayOutcome(res *analysis.Result, outcome gate.Outcome, o *gateOptions) {
+	if o.none && o.writeBaseline == "" {
+		a.say("the baseline %s does not exist yet, so no finding is known; --write-baseline %[1]s makes it of what is found", o.baseline)
+	}
 	if b := o.files.Baseline; b != nil && b.Old && o.writeBaseline != o.baseline {
 		a.say("warning: %s is of an older mcchk: each of its findings also accepts new ones that share its innermost lines. Write it anew: --baseline %[1]s --write-baseline %[1]s", o.baseline)
 	}
