@@ -8,7 +8,8 @@
 //   - both are conflicts of processes that nothing made wait for each other, between
 //     the same calls with which these processes wait: a call that is missing there
 //     would have ordered them;
-//   - both are of operations that are complete too late, by the same call;
+//   - both are of operations that are complete too late, and one call would have
+//     completed both in time;
 //   - both are calls that the same earlier call should have allowed.
 package problems
 
@@ -42,6 +43,7 @@ func Of(findings []conflicts.Finding) []Problem {
 		}
 	}
 	g.joinLate(findings)
+	g.joinUnordered(findings)
 	var out []Problem
 	at := map[int]int{}
 	for i := range findings {
@@ -95,8 +97,7 @@ func (g *grouping) join(i int, key string) {
 }
 
 // keys returns what a finding has in common with others of its problem; none where
-// that takes more than equal keys (joinLate), and where the calls are not known that
-// would tell.
+// the calls are not known that would tell.
 func keys(f *conflicts.Finding) []string {
 	var out []string
 	add := func(kind string, calls ...*conflicts.SyncPoint) {
@@ -111,25 +112,46 @@ func keys(f *conflicts.Finding) []string {
 			out = append(out, kind+"\x00"+strings.Join(sites, "\x00"))
 		}
 	}
-	switch p := late(f); {
-	case f.Class == conflicts.Usage:
+	if f.Class == conflicts.Usage {
 		add("usage "+f.Rule+" "+f.WinName, &f.First.Started)
-	case f.Class == conflicts.AcrossProcesses && p == nil && sameCall(f) && !f.Again:
+	}
+	switch op := operation(f); {
+	case op != nil:
+		add("operation", callOf(op))
+		if f.Class == conflicts.AcrossProcesses {
+			add("late", &op.Next)
+		}
+	case f.Class == conflicts.Usage:
+	case sameCall(f) && !f.Again:
 		// Both processes do the same in one place: no call that both make would
 		// come between.
-	case f.Class == conflicts.AcrossProcesses && p == nil:
+	default:
 		add("after", &f.First.Before.SyncPoint, &f.Second.Before.SyncPoint)
 		add("before", &f.First.After.SyncPoint, &f.Second.After.SyncPoint)
-	case f.Class == conflicts.AcrossProcesses:
-		add("late", &p.Done, &p.After.SyncPoint)
 	}
 	return out
 }
 
+// callOf is the call that makes an access.
+func callOf(s *conflicts.Side) *conflicts.SyncPoint {
+	return &conflicts.SyncPoint{Call: s.Call, Rank: s.Rank, Event: s.Event, Stack: s.Stack}
+}
+
+// operation returns the operation that is not complete where it should be, or is in no
+// epoch; nil where that is not what is wrong.
+func operation(f *conflicts.Finding) *conflicts.Side {
+	switch {
+	case f.Rule == conflicts.RuleFreedPending && f.Second.Call != "":
+		return &f.Second
+	case f.Rule == conflicts.RuleMemoryGone, f.Rule == conflicts.RuleOutsideEpoch:
+		return &f.First
+	}
+	return late(f)
+}
+
 // sameCall reports whether both accesses are made on one call path.
 func sameCall(f *conflicts.Finding) bool {
-	at := func(s *conflicts.Side) string { return site(&conflicts.SyncPoint{Call: s.Call, Stack: s.Stack}) }
-	return f.First.Role == f.Second.Role && at(&f.First) == at(&f.Second)
+	return f.First.Role == f.Second.Role && site(callOf(&f.First)) == site(callOf(&f.Second))
 }
 
 // late returns the side that starts before the other whatever the timing, and is not
@@ -153,25 +175,26 @@ type span struct {
 
 // joinLate joins findings within processes: operations that one completion would have
 // completed in time, because it comes after all of them and before all that conflicts
-// with them.
+// with them. Of processes that miss several between the same calls, the first belong
+// together, and so on.
 func (g *grouping) joinLate(findings []conflicts.Finding) {
-	type key struct {
-		done string
+	type process struct {
+		next string
 		rank int
 	}
-	var order []key
-	spans := map[key][]span{}
+	var order []process
+	spans := map[process][]span{}
 	for i := range findings {
 		f := &findings[i]
 		p := late(f)
-		if f.Class != conflicts.WithinEpoch || p == nil {
+		if f.Class != conflicts.WithinEpoch || p == nil || p.Next.Call == "" {
 			continue
 		}
 		other := &f.First
 		if p == other {
 			other = &f.Second
 		}
-		k := key{site(&p.Done), p.Rank}
+		k := process{site(&p.Next), p.Rank}
 		if spans[k] == nil {
 			order = append(order, k)
 		}
@@ -180,7 +203,7 @@ func (g *grouping) joinLate(findings []conflicts.Finding) {
 	for _, k := range order {
 		all := spans[k]
 		slices.SortStableFunc(all, func(a, b span) int { return cmp.Compare(a.to, b.to) })
-		for len(all) > 0 {
+		for n := 0; len(all) > 0; n++ {
 			first := all[0] // the completion stands just before what conflicts here
 			all = slices.DeleteFunc(all, func(s span) bool {
 				if s.from < first.to || s == first {
@@ -189,14 +212,37 @@ func (g *grouping) joinLate(findings []conflicts.Finding) {
 				}
 				return false
 			})
+			g.join(first.finding, fmt.Sprintf("completion %d\x00%s", n, k.next))
 		}
 	}
 }
 
+// joinUnordered joins conflicts that nothing orders with findings of an operation that
+// is complete too late or in no epoch: the call that is missing there orders them.
+func (g *grouping) joinUnordered(findings []conflicts.Finding) {
+	for i := range findings {
+		f := &findings[i]
+		if f.Class != conflicts.AcrossProcesses || late(f) != nil {
+			continue
+		}
+		for _, s := range []*conflicts.Side{&f.First, &f.Second} {
+			if first, ok := g.of["operation\x00"+site(callOf(s))]; ok && s.Call != "" {
+				g.union(i, first)
+			}
+		}
+	}
+}
+
+// nearFrames is how many frames of a call path tell places apart: so what is wrong in
+// a function is one problem wherever that is called from, and what is wrong in two
+// callers of one wrapper is two.
+const nearFrames = 2
+
 // site names the place of a call, wherever the program runs.
 func site(s *conflicts.SyncPoint) string {
 	parts := []string{s.Call}
-	for _, f := range symbols.Path(s.Stack) {
+	path := symbols.Path(s.Stack)
+	for _, f := range path[:min(nearFrames, len(path))] {
 		if f.File != "" {
 			parts = append(parts, fmt.Sprintf("%s %s:%d", f.Func, f.File, f.Line))
 		} else {

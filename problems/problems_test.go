@@ -1,6 +1,8 @@
 package problems
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,21 +27,50 @@ func between(before, after int) conflicts.Finding {
 	return conflicts.Finding{Rule: "MC102", Severity: conflicts.Error, Class: conflicts.AcrossProcesses, First: side(0), Second: side(1)}
 }
 
-// pending is a conflict of a process with its own operation, which the call at a line
-// completes.
-func pending(from, to uint64, done int) conflicts.Finding {
+// pending is a conflict of a process with its own operation, before the call at a line.
+func pending(from, to uint64, next int) conflicts.Finding {
 	return conflicts.Finding{
 		Rule: "MC103", Severity: conflicts.Error, Class: conflicts.WithinEpoch, Began: 1,
-		First:  conflicts.Side{Role: "origin buffer", Pending: true, Event: from, Done: at("MPI_Win_unlock", done)},
+		First:  conflicts.Side{Role: "origin buffer", Pending: true, Event: from, Next: at("MPI_Win_unlock", next)},
 		Second: conflicts.Side{Role: "store", Event: to},
 	}
 }
 
-// unflushed is a conflict of two processes that are ordered, with an operation that
-// the call at a line completes too late.
-func unflushed(turn, done int) conflicts.Finding {
-	f := between(turn, turn)
-	f.Began, f.First.Pending, f.First.Done = 1, true, at("MPI_Win_flush", done)
+// unflushed is a conflict of two processes that are ordered, with an operation at a
+// line that is not complete before the next call.
+func unflushed(line, next int) conflicts.Finding {
+	f := between(line, line)
+	f.First.Call, f.First.Stack = "MPI_Put", at("", line).Stack
+	f.Began, f.First.Pending, f.First.Next = 1, true, at("MPI_Barrier", next)
+	return f
+}
+
+// elsewhere is a finding that the process of the other rank has.
+func elsewhere(f conflicts.Finding) conflicts.Finding {
+	f.First.Rank, f.First.Event, f.Second.Event = f.First.Rank+1, f.First.Event+100, f.Second.Event+100
+	return f
+}
+
+// unordered is a conflict of two processes with the operation at a line.
+func unordered(line int) conflicts.Finding {
+	f := unflushed(line, 99)
+	f.Began = 0
+	return f
+}
+
+// outside is an operation at a line in no epoch.
+func outside(line int) conflicts.Finding {
+	f := usage("MC301", 0)
+	f.First = unflushed(line, 99).First
+	return f
+}
+
+// called is a finding of which the operation is called from lines of other functions,
+// the innermost first.
+func called(f conflicts.Finding, from ...int) conflicts.Finding {
+	for _, line := range from {
+		f.First.Stack = append(slices.Clone(f.First.Stack), symbols.Frame{Func: fmt.Sprintf("f%d", line), File: "b.c", Line: line})
+	}
 	return f
 }
 
@@ -69,10 +100,15 @@ func TestOf(t *testing.T) {
 		"one flush for two":                  {[]conflicts.Finding{pending(1, 3, 9), pending(2, 4, 9)}, [][]int{{0, 1}}},
 		"each its own flush":                 {[]conflicts.Finding{pending(1, 2, 9), pending(3, 4, 9)}, [][]int{{0}, {1}}},
 		"three that two flushes mend":        {[]conflicts.Finding{pending(1, 3, 9), pending(2, 6, 9), pending(4, 5, 9)}, [][]int{{0, 1}, {2}}},
-		"completed elsewhere":                {[]conflicts.Finding{pending(1, 3, 9), pending(2, 4, 8)}, [][]int{{0}, {1}}},
-		"late by the same call":              {[]conflicts.Finding{unflushed(10, 30), unflushed(10, 30)}, [][]int{{0, 1}}},
-		"late, but past another barrier":     {[]conflicts.Finding{unflushed(10, 30), unflushed(20, 30)}, [][]int{{0}, {1}}},
-		"late and unordered are two":         {[]conflicts.Finding{unflushed(10, 30), between(10, 10)}, [][]int{{0}, {1}}},
+		"before another call":                {[]conflicts.Finding{pending(1, 3, 9), pending(2, 4, 8)}, [][]int{{0}, {1}}},
+		"two flushes, in two processes":      {[]conflicts.Finding{pending(1, 2, 9), pending(3, 4, 9), elsewhere(pending(1, 2, 9)), elsewhere(pending(3, 4, 9))}, [][]int{{0, 2}, {1, 3}}},
+		"late before the same call":          {[]conflicts.Finding{unflushed(10, 30), unflushed(20, 30)}, [][]int{{0, 1}}},
+		"late, but before another call":      {[]conflicts.Finding{unflushed(10, 30), unflushed(20, 40)}, [][]int{{0}, {1}}},
+		"late, and unordered elsewhere":      {[]conflicts.Finding{unflushed(10, 30), between(40, 50)}, [][]int{{0}, {1}}},
+		"one operation, late and unordered":  {[]conflicts.Finding{unordered(10), unflushed(10, 30)}, [][]int{{0, 1}}},
+		"in no epoch, and so unordered":      {[]conflicts.Finding{outside(10), unordered(10)}, [][]int{{0, 1}}},
+		"one function, two callers":          {[]conflicts.Finding{called(unflushed(10, 30), 1, 2), called(unflushed(10, 30), 1, 3)}, [][]int{{0, 1}}},
+		"two callers of a wrapper":           {[]conflicts.Finding{called(unflushed(10, 30), 2), called(unflushed(10, 40), 3)}, [][]int{{0}, {1}}},
 		"calls that one lock would allow":    {[]conflicts.Finding{usage("MC301", 7), usage("MC301", 7)}, [][]int{{0, 1}}},
 		"wrong calls of different kinds":     {[]conflicts.Finding{usage("MC301", 7), usage("MC302", 7)}, [][]int{{0}, {1}}},
 		"others between, in their own order": {[]conflicts.Finding{between(10, 20), usage("MC301", 7), between(10, 20)}, [][]int{{0, 2}, {1}}},
