@@ -273,8 +273,10 @@ func TestMarksAndWraps(t *testing.T) {
 }
 
 func TestSamePairOfLinesIsShownOnce(t *testing.T) {
-	a, b := bufferFinding(), bufferFinding()
-	b.Rule = conflicts.RuleSameOrigin
+	a := crossFinding()
+	a.First.Stack, a.Second.Stack = bufferFinding().First.Stack, bufferFinding().Second.Stack
+	b := a
+	b.Rule = conflicts.RuleAtomicOp
 	var buf bytes.Buffer
 	require.NoError(t, Text(&buf, with(&analysis.Result{Findings: []conflicts.Finding{a, b}, Basis: goodBasis}, source), Options{}))
 	require.Equal(t, 1, strings.Count(buf.String(), "| total += halo"))
