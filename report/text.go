@@ -283,7 +283,7 @@ func (t *textWriter) basis(res *analysis.Result) {
 		t.line("%s %s%s", t.paint.note.Sprint("note:"), d.Text, ranksBehind(d.Ranks))
 	}
 	if !res.Began.IsZero() {
-		t.line("%s", t.paint.faint.Sprint("the run of "+cmp.Or(res.Program, res.Directory)+" that began on "+began(res)))
+		t.line("%s", t.paint.faint.Sprint("the run of "+relative(cmp.Or(res.Program, res.Directory), t.opts.Dir)+" that began on "+began(res)))
 	}
 	t.line("%s: %s", t.verdict(res), foundation(&res.Basis))
 }
