@@ -20,7 +20,7 @@ type gateOptions struct {
 
 	files gate.Gate // what baseline and suppressions hold
 	flags *pflag.FlagSet
-	none  bool // the baseline does not exist yet
+	none  []string // files that settings name and that do not exist yet
 }
 
 func (o *gateOptions) addFlags(f *pflag.FlagSet) {
@@ -31,24 +31,35 @@ func (o *gateOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.writeSuppression, "gen-suppressions", "", "write entries for --suppressions to `FILE`, one per finding, for you to fill in the reasons")
 }
 
-// read reads the files, before anything takes time.
+// read reads the files, before anything takes time. Settings may name files that are yet
+// to be made: nothing is accepted by them.
 func (o *gateOptions) read() error {
-	o.files = gate.Gate{}
-	var err error
+	o.files, o.none = gate.Gate{}, nil
 	if o.baseline != "" {
-		o.files.Baseline, err = gate.ReadBaseline(o.baseline)
-		// Settings may name one that is yet to be made.
-		o.none = errors.Is(err, fs.ErrNotExist) && (!o.flags.Changed("baseline") || o.writeBaseline == o.baseline)
-		if err != nil && !o.none {
+		b, err := gate.ReadBaseline(o.baseline)
+		if o.files.Baseline = b; err != nil && !o.yetToCome("baseline", o.baseline, o.writeBaseline, err) {
 			return usagef("%w", err)
 		}
 	}
 	if o.suppressions != "" {
-		if o.files.Suppressions, err = gate.ReadSuppressions(o.suppressions); err != nil {
+		s, err := gate.ReadSuppressions(o.suppressions)
+		if o.files.Suppressions = s; err != nil && !o.yetToCome("suppressions", o.suppressions, o.writeSuppression, err) {
 			return usagef("%w", err)
 		}
 	}
 	return nil
+}
+
+// yetToCome reports whether a file that cannot be read may be missing, and notes it
+// unless this command writes it.
+func (o *gateOptions) yetToCome(flag, path, written string, err error) bool {
+	if !errors.Is(err, fs.ErrNotExist) || o.flags.Changed(flag) && path != written {
+		return false
+	}
+	if written == "" {
+		o.none = append(o.none, path)
+	}
+	return true
 }
 
 // gate takes what does not count out of the findings, and tells what the files
@@ -80,8 +91,8 @@ func (a *app) writeGate(res *analysis.Result, o *gateOptions) error {
 }
 
 func (a *app) sayOutcome(res *analysis.Result, outcome gate.Outcome, o *gateOptions) {
-	if o.none && o.writeBaseline == "" {
-		a.say("the baseline %s does not exist yet, so no finding is known; --write-baseline %[1]s makes it of what is found", o.baseline)
+	for _, path := range o.none {
+		a.say("%s does not exist yet, so it accepts nothing", path)
 	}
 	if b := o.files.Baseline; b != nil && b.Old && o.writeBaseline != o.baseline {
 		a.say("warning: %s is of an older mcchk: each of its findings also accepts new ones that share its innermost lines. Write it anew: --baseline %[1]s --write-baseline %[1]s", o.baseline)
