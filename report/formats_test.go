@@ -143,7 +143,11 @@ func TestFormatsSayTheSame(t *testing.T) {
 
 func textBlocks(t *testing.T, res *analysis.Result) []string {
 	blocks := strings.Split(string(render(t, "text", res)), "\n\n")
-	return blocks[:len(blocks)-1] // the last is the verdict
+	blocks = blocks[:len(blocks)-1] // the last is the verdict
+	if n := len(blocks) - 1; n >= 0 && strings.Contains(blocks[n], " problems:\n") {
+		blocks = blocks[:n]
+	}
+	return blocks
 }
 
 func jsonBlocks(t *testing.T, res *analysis.Result) []string {
@@ -281,6 +285,28 @@ func TestSamePairOfLinesIsShownOnce(t *testing.T) {
 	require.NoError(t, Text(&buf, with(&analysis.Result{Findings: []conflicts.Finding{a, b}, Basis: goodBasis}, source), Options{}))
 	require.Equal(t, 1, strings.Count(buf.String(), "| total += halo"))
 	require.Contains(t, buf.String(), "the same two places as above")
+}
+
+// A long report ends with a list, and tells the first problems only in full.
+func TestLongTextReport(t *testing.T) {
+	res := &analysis.Result{Verdict: analysis.Race, Basis: goodBasis, Directory: "traces", Clock: "evc"}
+	add := func(n int) string {
+		for range n {
+			f := crossFinding()
+			f.First.Stack = slices.Clone(f.First.Stack)
+			f.First.Stack[0].Line += len(res.Findings)
+			res.Findings = append(res.Findings, f)
+		}
+		return string(render(t, "text", res))
+	}
+	require.NotContains(t, add(mostAtSight), "problems:")
+	text := add(1)
+	require.Contains(t, text, "\n6 problems:\n    1  halo.c:12: error: MPI_Put by rank 1")
+	require.Contains(t, text, "\n    6  halo.c:17: error: MPI_Put by rank 1")
+	text = add(mostInFull)
+	require.Equal(t, mostInFull, strings.Count(text, "\n    why "))
+	require.Contains(t, text, "\n   56  halo.c:67: error: ")
+	require.Contains(t, text, "The first 50 are told in full above")
 }
 
 // Findings that one change would remove are told together.

@@ -30,9 +30,10 @@ func Text(w io.Writer, res *analysis.Result, opts Options) error {
 		return byPlace(&res.Findings[p.Lead()], &res.Findings[q.Lead()])
 	})
 	var before *conflicts.Finding
-	for i := range all {
+	for i := range all[:min(len(all), mostInFull)] {
 		before = t.problem(res, &all[i], before)
 	}
+	t.summary(res, all)
 	t.basis(res)
 	if err := bw.Flush(); err != nil {
 		return fmt.Errorf("write text report: %w", err)
@@ -122,6 +123,32 @@ func (t *textWriter) problem(res *analysis.Result, p *problems.Problem, before *
 	}
 	t.finding(f, again, others)
 	return f
+}
+
+const (
+	mostInFull  = 50 // problems that are told in full
+	mostAtSight = 5  // problems that need no summary
+)
+
+// summary lists the problems of a long report, a line each.
+func (t *textWriter) summary(res *analysis.Result, all []problems.Problem) {
+	if len(all) <= mostAtSight {
+		return
+	}
+	t.line("%s", t.paint.strong.Sprintf("%d problems:", len(all)))
+	for i := range all {
+		f := &res.Findings[all[i].Lead()]
+		lead, _ := explain.Sides(f)
+		more := ""
+		if n := len(all[i].Findings); n > 1 {
+			more = fmt.Sprintf(" (%d findings)", n)
+		}
+		t.line("%5d  %s: %s %s [%s]%s", i+1, stackPlace(lead.Stack, t.opts.Dir), t.paint.severity(f.Severity).Sprintf("%s:", f.Severity), Message(f), f.Rule, more)
+	}
+	if len(all) > mostInFull {
+		t.line("The first %d are told in full above, and all in the HTML and JSON reports.", mostInFull)
+	}
+	t.line("")
 }
 
 // mostPlaces is how many findings of a problem are named beside the first.
