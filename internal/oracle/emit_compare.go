@@ -257,13 +257,13 @@ func (m *matcher) same(line int, a trace.Arg, want, got trace.Value) bool {
 	case trace.ArgComm, trace.ArgWin:
 		return m.rename(nameKey{kind: a.Kind}, want.Int, got.Int)
 	case trace.ArgRequest:
-		return m.rename(nameKey{kind: trace.ArgRequest, rank: m.rank}, want.Int, got.Int)
+		return m.sameRequest(want.Int, got.Int)
 	case trace.ArgRequests:
 		if len(want.List) != len(got.List) {
 			return false
 		}
 		for i := range want.List {
-			if !m.rename(nameKey{kind: trace.ArgRequest, rank: m.rank}, want.List[i], got.List[i]) {
+			if !m.sameRequest(want.List[i], got.List[i]) {
 				return false
 			}
 		}
@@ -329,6 +329,36 @@ func (p *Program) at(at Place) *Call {
 func (p *Program) waitsForSendrecv(c *Call) bool {
 	return c.family() == requestCall && slices.ContainsFunc(p.Calls, func(d Call) bool {
 		return d.Rank == c.Rank && d.form() == nonblocking && d.sends() && d.receives() && slices.Contains(c.Reqs, d.Reqs[0])
+	})
+}
+
+// sameRequest compares two requests of the process. A library may give one handle to
+// several sends that are complete at once, as MPICH does: which of them a call
+// completes cannot be told when the program has copied the handles, so there they
+// change places.
+func (m *matcher) sameRequest(want, got int64) bool {
+	k := nameKey{kind: trace.ArgRequest, rank: m.rank}
+	if m.rename(k, want, got) {
+		return true
+	}
+	w, g := k, k
+	w.id, g.id = want, got
+	have, named := m.names[w]
+	other, taken := m.back[g]
+	if want == 0 || got == 0 || !named || !taken || !m.p.sendsBy(m.rank, want) || !m.p.sendsBy(m.rank, other) {
+		return false
+	}
+	o, h := k, k
+	o.id, h.id = other, have
+	m.names[w], m.names[o] = got, have
+	m.back[g], m.back[h] = want, other
+	return true
+}
+
+// sendsBy reports whether a request of a process is that of a send.
+func (p *Program) sendsBy(rank int, request int64) bool {
+	return slices.ContainsFunc(p.Calls, func(d Call) bool {
+		return d.Rank == rank && d.form() == nonblocking && d.sends() && !d.receives() && reqID(rank, d.Reqs[0]) == request
 	})
 }
 
