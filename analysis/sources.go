@@ -29,8 +29,7 @@ func (r *run) keptText(e *evidence) *sources.Stored {
 }
 
 // showSources gives a result the lines of its source places, and warns of files
-// that are not what they were. The run began so many ns after 1970; 0: that is not
-// known.
+// that are not what they were.
 func (res *Result) showSources(kept *sources.Stored) {
 	res.Sources = sources.NewReader(kept, sources.Disk{})
 	told := map[string]bool{}
