@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/lattice"
 )
@@ -34,8 +35,48 @@ var ErrOtherRun = errors.New("the traces are of another run")
 // Draw reads the traces of a result once more, and returns what drawings need.
 // It asks for the traces, so that it can be done, and gives the same, for the
 // result of Run and for that of MergePartials. Of the options it heeds Progress, MaxMemory and Heap.
+// Of a result of several runs, each finding is drawn from the run that it is shown of.
 // Errors are those of Run, ErrOtherRun, and the context's.
 func Draw(ctx context.Context, res *Result, opts Options) (*Pictures, error) {
+	findings := slices.Clone(res.Findings)
+	for i := range res.Accepted {
+		findings = append(findings, res.Accepted[i].Finding)
+	}
+	if len(res.Runs) > 0 {
+		return drawRuns(ctx, res.Runs, findings, opts)
+	}
+	return drawRun(ctx, res, findings, opts)
+}
+
+// drawRuns draws from several runs. The maps are those of all of them.
+func drawRuns(ctx context.Context, runs []*Result, findings []conflicts.Finding, opts Options) (*Pictures, error) {
+	out := &Pictures{Lattices: make([]*lattice.Lattice, min(len(findings), drawnFindings))}
+	for k, run := range runs {
+		var at []int // in findings
+		var of []conflicts.Finding
+		for i := range findings {
+			if findings[i].Runs.Shown == k {
+				at, of = append(at, i), append(of, findings[i])
+			}
+		}
+		p, err := drawRun(ctx, run, of, opts)
+		if err != nil {
+			return nil, err
+		}
+		for n, l := range p.Lattices {
+			if at[n] < len(out.Lattices) {
+				out.Lattices[at[n]] = l
+			}
+		}
+		for _, m := range p.Windows {
+			m.Run = k
+			out.Windows = append(out.Windows, m)
+		}
+	}
+	return out, nil
+}
+
+func drawRun(ctx context.Context, res *Result, findings []conflicts.Finding, opts Options) (*Pictures, error) {
 	r, err := start(ctx, res.Directory, Options{Layers: res.Layers, Progress: opts.Progress, MaxMemory: opts.MaxMemory, Heap: opts.Heap, phase: opts.phase, turn: opts.turn})
 	if err != nil {
 		return nil, err
@@ -43,10 +84,6 @@ func Draw(ctx context.Context, res *Result, opts Options) (*Pictures, error) {
 	defer r.close()
 	if run := hex.EncodeToString(r.dir.Run[:]); run != res.Run {
 		return nil, fmt.Errorf("%w: %s, not %s", ErrOtherRun, run, res.Run)
-	}
-	findings := slices.Clone(res.Findings)
-	for i := range res.Accepted {
-		findings = append(findings, res.Accepted[i].Finding)
 	}
 	drawn := findings[:min(len(findings), drawnFindings)]
 	maps := newMapBuilder(findings)

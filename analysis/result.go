@@ -107,6 +107,8 @@ type Result struct {
 	Clock     string    // the one asked for: a name of package evc
 	Layers    symbols.Layers
 	Stats     Stats // where Options.Stats asked for it
+	// Runs are the results that Join made this one of; nil: it is of one run.
+	Runs []*Result
 	// Sources has the lines of source files: those kept with the run, and where
 	// none were, those on this machine; nil: none are at hand.
 	Sources *sources.Reader

@@ -12,6 +12,7 @@ import (
 
 // WindowMap tells which processes touched which bytes of a window in the run.
 type WindowMap struct {
+	Run    int   // index of the run, of a result of several
 	Window int64 // identifier
 	Name   string
 	Parts  []PartMap // by owner

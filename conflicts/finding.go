@@ -99,7 +99,27 @@ type Finding struct {
 	// Granted, of rule MC202, are the two calls that took locks which exclude each
 	// other, in the order of the run; Call "" where these are not known.
 	Granted [2]SyncPoint
+	// Runs says in which of several runs there was what the finding is. Count and
+	// Ranks are those of all of them then.
+	Runs Runs
 	Explanation
+}
+
+// Runs is a finding in several runs of a program that were judged together.
+type Runs struct {
+	Counts []uint64 // by run, as Finding.Count; 0 where there was none. nil: there is one run only
+	Shown  int      // index of the run that the finding's accesses are those of
+}
+
+// Of is how many of the runs there was something in.
+func (r *Runs) Of() int {
+	n := 0
+	for _, c := range r.Counts {
+		if c > 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // Alone reports whether the finding has no second side.

@@ -41,7 +41,7 @@ func GitHub(w io.Writer, res *analysis.Result, opts Options) error {
 	for _, d := range res.Allowed {
 		fmt.Fprintf(bw, "mcchk: %s\n", d.Text)
 	}
-	fmt.Fprintf(bw, "mcchk: %s: %s\n", Verdict(res), foundation(&res.Basis))
+	fmt.Fprintf(bw, "mcchk: %s: %s\n", Verdict(res), foundation(res))
 	if err := bw.Flush(); err != nil {
 		return fmt.Errorf("write GitHub annotations: %w", err)
 	}

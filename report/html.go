@@ -94,7 +94,7 @@ func newPage(res *analysis.Result, opts Options) (*page, error) {
 		Title: "mcchk: " + Verdict(res),
 		Style: template.CSS(style), StyleHash: contentHash(style),
 		Script: template.JS(script), ScriptHash: contentHash(script),
-		Verdict: Verdict(res), VerdictKind: verdictKind(res), Foundation: foundation(&res.Basis),
+		Verdict: Verdict(res), VerdictKind: verdictKind(res), Foundation: foundation(res),
 	}
 	if label, text := silence(res); label != "" {
 		p.Silence = label + ": " + strings.ReplaceAll(text, "\n", " ")

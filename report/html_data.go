@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -21,21 +22,21 @@ import (
 // is no text. The sides, the sought and the fixes of all findings stand one after
 // another.
 type htmlData struct {
-	Texts     []string             `json:"texts"`
-	Frames    columns[htmlFrame]   `json:"frames"`
-	Stacks    [][]int              `json:"stacks"`
-	Syncs     columns[htmlSync]    `json:"syncs"`
-	Files     []htmlFile           `json:"files"`
-	Windows   []htmlWindow         `json:"windows"`
-	Rules     []htmlRule           `json:"rules"`
-	Findings  columns[htmlFinding] `json:"findings"`
-	Sides     columns[htmlSide]    `json:"sides"`
-	Sought    columns[htmlSought]  `json:"sought"`
-	Fixes     columns[htmlFix]     `json:"fixes"`
-	Events    map[int]*htmlLattice `json:"events,omitempty"` // around findings, by their index
-	Drawn     int                  `json:"drawn"`            // findings, from the first on, of which events were looked for
-	Directory string               `json:"directory"`
-	Missing   string               `json:"missing,omitempty"` // why there are no drawings of windows and events
+	Texts       []string             `json:"texts"`
+	Frames      columns[htmlFrame]   `json:"frames"`
+	Stacks      [][]int              `json:"stacks"`
+	Syncs       columns[htmlSync]    `json:"syncs"`
+	Files       []htmlFile           `json:"files"`
+	Windows     []htmlWindow         `json:"windows"`
+	Rules       []htmlRule           `json:"rules"`
+	Findings    columns[htmlFinding] `json:"findings"`
+	Sides       columns[htmlSide]    `json:"sides"`
+	Sought      columns[htmlSought]  `json:"sought"`
+	Fixes       columns[htmlFix]     `json:"fixes"`
+	Events      map[int]*htmlLattice `json:"events,omitempty"`  // around findings, by their index
+	Drawn       int                  `json:"drawn"`             // findings, from the first on, of which events were looked for
+	Directories []string             `json:"directories"`       // of traces, by run
+	Missing     string               `json:"missing,omitempty"` // why there are no drawings of windows and events
 }
 
 // textRef names a text: the index of its form in htmlData.Texts, or, of a text
@@ -117,6 +118,7 @@ type htmlFinding struct {
 	Ranks    textRef `json:"ranks"` // "0,4-7"
 	Accepted textRef `json:"acc"`
 	Print    string  `json:"print"` // the beginning of its fingerprint
+	Run      int     `json:"run"`   // index in htmlData.Directories
 }
 
 type htmlSide struct {
@@ -153,6 +155,7 @@ type dataWriter struct {
 	data    htmlData
 	opts    Options
 	sources *sources.Reader
+	runs    int // 0: one
 	around  int // lines shown around one that a finding names
 
 	swapped []bool // of the findings whose sides are the other way round than in conflicts.Finding
@@ -162,8 +165,14 @@ type dataWriter struct {
 	stacks  map[string]int
 	syncs   map[string]int
 	files   map[string]int
-	windows map[int64]int
+	windows map[windowKey]int
 	rules   map[string]int
+}
+
+// windowKey is a window of one of the runs.
+type windowKey struct {
+	run int
+	id  int64
 }
 
 // shownPrint is how much of a fingerprint tells findings apart.
@@ -176,7 +185,7 @@ func newDataWriter(opts Options, lines *sources.Reader) *dataWriter {
 	return &dataWriter{
 		opts: opts, sources: lines,
 		texts: map[string]int{"": 0}, frames: map[symbols.Frame]int{}, stacks: map[string]int{}, syncs: map[string]int{},
-		files: map[string]int{}, windows: map[int64]int{}, rules: map[string]int{},
+		files: map[string]int{}, windows: map[windowKey]int{}, rules: map[string]int{},
 		data: htmlData{
 			Texts: []string{""}, Stacks: [][]int{}, Files: []htmlFile{}, Windows: []htmlWindow{}, Rules: []htmlRule{},
 			Events: map[int]*htmlLattice{},
@@ -186,7 +195,13 @@ func newDataWriter(opts Options, lines *sources.Reader) *dataWriter {
 
 func newHTMLData(res *analysis.Result, opts Options) *htmlData {
 	d := newDataWriter(opts, res.Sources)
-	d.data.Directory = res.Directory
+	d.data.Directories, d.runs = []string{res.Directory}, len(res.Runs)
+	if d.runs > 0 {
+		d.data.Directories = nil
+	}
+	for _, r := range res.Runs {
+		d.data.Directories = append(d.data.Directories, r.Directory)
+	}
 	if len(res.Findings)+len(res.Accepted) <= fewFindings {
 		d.around = 2
 	}
@@ -221,7 +236,7 @@ func (d *dataWriter) finding(f *conflicts.Finding) htmlFinding {
 		Rule: d.rule(f.Rule), Severity: d.text(string(f.Severity)), Message: d.text(Message(f)),
 		Sides: 1, Owner: f.Owner, Window: d.window(f), Lo: f.Lo, Hi: f.Hi, Region: f.Region,
 		Why: d.text(f.Why), Began: f.Began, Sought: len(f.Sought), Fixes: len(f.Fixes), Ranks: d.text(Ranks(f.Ranks)),
-		Print: fingerprint.Of(f, d.sources).Hash()[:shownPrint],
+		Print: fingerprint.Of(f, d.sources).Hash()[:shownPrint], Run: f.Runs.Shown,
 	}
 	d.data.Sides = append(d.data.Sides, d.side(f, lead))
 	if !f.Alone() {
@@ -242,9 +257,7 @@ func (d *dataWriter) finding(f *conflicts.Finding) htmlFinding {
 	for _, m := range f.Fixes {
 		d.data.Fixes = append(d.data.Fixes, htmlFix{d.text(string(m.Kind)), d.text(m.Text)})
 	}
-	if f.Count > 1 || len(f.Ranks) > 2 {
-		out.Seen = d.text(seen(f))
-	}
+	out.Seen = d.text(seen(f))
 	return out
 }
 
@@ -281,14 +294,17 @@ func (d *dataWriter) window(f *conflicts.Finding) int {
 	if f.Window == 0 {
 		return 0
 	}
-	return d.windowIndex(f.Window, windowName(f)) + 1
+	return d.windowIndex(windowKey{f.Runs.Shown, f.Window}, windowName(f)) + 1
 }
 
-func (d *dataWriter) windowIndex(id int64, name string) int {
-	i, ok := d.windows[id]
+func (d *dataWriter) windowIndex(key windowKey, name string) int {
+	i, ok := d.windows[key]
 	if !ok {
 		i = len(d.data.Windows)
-		d.windows[id] = i
+		d.windows[key] = i
+		if d.runs > 0 {
+			name = fmt.Sprintf("%s of run %d", name, key.run+1)
+		}
 		d.data.Windows = append(d.data.Windows, htmlWindow{Name: d.text(name)})
 	}
 	return i

@@ -80,7 +80,7 @@ func (d *dataWriter) pictures(p *analysis.Pictures) {
 func (d *dataWriter) windowMaps(maps []analysis.WindowMap) {
 	left := mostBounds
 	for _, m := range maps {
-		w := &d.data.Windows[d.windowIndex(m.Window, m.Name)]
+		w := &d.data.Windows[d.windowIndex(windowKey{m.Run, m.Window}, m.Name)]
 		w.Others = m.Others
 		for _, part := range m.Parts {
 			size := 0

@@ -124,7 +124,7 @@ func TestHTMLIsTheSameBytes(t *testing.T) {
 			page := render(t, "html", res)
 			require.Equal(t, string(page), string(render(t, "html", res)))
 			require.Contains(t, string(page), Verdict(res))
-			require.Contains(t, string(page), foundation(&res.Basis))
+			require.Contains(t, string(page), foundation(res))
 			for _, d := range res.Caveats {
 				require.Contains(t, string(page), d.Text)
 			}

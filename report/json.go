@@ -37,6 +37,9 @@ func JSON(w io.Writer, res *analysis.Result) error {
 		Caveats:   []jsonCaveat{},
 		Findings:  []jsonFinding{},
 	}
+	for _, r := range res.Runs {
+		out.Runs = append(out.Runs, jsonRun{string(r.Verdict), r.Directory, beganJSON(r), r.Run})
+	}
 	for _, p := range problems.Of(res.Findings) {
 		out.Problems = append(out.Problems, problemToJSON(&p))
 	}
@@ -77,6 +80,7 @@ type jsonReport struct {
 	Began     string        `json:"began,omitempty"`
 	Library   string        `json:"library,omitempty"`
 	Run       string        `json:"run,omitempty"`
+	Runs      []jsonRun     `json:"runs,omitempty"` // where there are several
 	Clock     string        `json:"clock,omitempty"`
 	Summary   jsonSummary   `json:"summary"`
 	Basis     jsonBasis     `json:"basis"`
@@ -86,6 +90,29 @@ type jsonReport struct {
 	// The elements of these come later.
 	Findings []jsonFinding   `json:"findings"`
 	Accepted *[]jsonAccepted `json:"accepted,omitempty"`
+}
+
+// jsonRun is one of several runs.
+type jsonRun struct {
+	Verdict   string `json:"verdict"`
+	Directory string `json:"directory"`
+	Began     string `json:"began,omitempty"`
+	Run       string `json:"run,omitempty"`
+}
+
+// jsonRuns is in which of them a finding was found.
+type jsonRuns struct {
+	Found  int      `json:"found"`
+	Of     int      `json:"of"`
+	Counts []uint64 `json:"counts"`
+	Shown  int      `json:"shown"`
+}
+
+func runsToJSON(r *conflicts.Runs) *jsonRuns {
+	if r.Counts == nil {
+		return nil
+	}
+	return &jsonRuns{r.Of(), len(r.Counts), r.Counts, r.Shown + 1}
 }
 
 // jsonProblem is findings that one change would remove together: their numbers from 1
@@ -159,6 +186,7 @@ type jsonFinding struct {
 	Mends    []jsonFix    `json:"mends"` // the same
 	Count    uint64       `json:"count"`
 	Ranks    []int        `json:"ranks"`
+	Runs     *jsonRuns    `json:"runs,omitempty"`
 }
 
 // jsonMemory: bytes [lo, hi) of the window's memory of the owner, or
@@ -250,6 +278,7 @@ func findingToJSON(f *conflicts.Finding, lines *sources.Reader) jsonFinding {
 		Mends:    fixes,
 		Count:    f.Count,
 		Ranks:    list(f.Ranks),
+		Runs:     runsToJSON(&f.Runs),
 	}
 	if !f.Alone() {
 		second := sideToJSON(&f.Second)

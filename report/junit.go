@@ -60,7 +60,7 @@ func JUnit(w io.Writer, res *analysis.Result, opts Options) error {
 		verdict.Error = &junitProblem{Message: "undecided", Type: "undecided", Text: xmlText(strings.Join(caveats, "\n"))}
 		suite.Errors++
 	}
-	verdict.Output = string(res.Verdict) + ": " + foundation(&res.Basis)
+	verdict.Output = string(res.Verdict) + ": " + foundation(res)
 	for _, d := range res.Allowed {
 		verdict.Output += "\n" + xmlText(d.Text)
 	}

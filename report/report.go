@@ -39,6 +39,7 @@ type format struct {
 func formats() []format {
 	return []format{
 		{"text", Text},
+		{"short", Short},
 		{"json", func(w io.Writer, res *analysis.Result, _ Options) error { return JSON(w, res) }},
 		{"sarif", SARIF},
 		{"junit", JUnit},

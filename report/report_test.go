@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -158,7 +161,22 @@ func samples() map[string]*analysis.Result {
 		"silent":    {Verdict: analysis.Undecided, Basis: silent, Directory: "traces", Clock: "evc"},
 		"usage":     {Verdict: analysis.Misuse, Findings: usageFindings(), Basis: goodBasis, Directory: "traces", Clock: "evc"},
 		"nowhere":   {Verdict: analysis.Race, Findings: []conflicts.Finding{nowhere}, Basis: goodBasis, Directory: "traces", Clock: "evc"},
+		"runs":      severalRuns(goodBasis),
 	}
+}
+
+// severalRuns is three runs, of which one has two findings, one the first of them, and one
+// none, but a caveat.
+func severalRuns(basis analysis.Basis) *analysis.Result {
+	run := func(n int, v analysis.Verdict, fs ...conflicts.Finding) *analysis.Result {
+		return &analysis.Result{Verdict: v, Findings: fs, Basis: basis, Directory: fmt.Sprintf("traces/run-%d", n), Program: "./app", Library: "MPICH 4.0.2",
+			Run: strings.Repeat(strconv.Itoa(n), 32), Clock: "evc", Began: time.Date(2026, 3, 1, 10, n, 0, 0, time.UTC)}
+	}
+	rare := bufferFinding()
+	rare.Count = 7
+	cut := run(2, analysis.Undecided)
+	cut.Caveats = []analysis.Caveat{{Kind: analysis.CutTrace, Ranks: []int{1}, Text: "the trace of rank 1 ends early"}}
+	return analysis.Join([]*analysis.Result{run(1, analysis.Race, bufferFinding(), crossFinding()), cut, run(3, analysis.Race, rare)})
 }
 
 // fileFunc reads files for a sources.Reader.
@@ -213,6 +231,14 @@ func TestText(t *testing.T) {
 			require.NotContains(t, buf.String(), "\x1b")
 			golden(t, name+".txt", buf.Bytes())
 		})
+	}
+}
+
+func TestShort(t *testing.T) {
+	for _, name := range []string{"race", "clean", "undecided", "usage", "runs"} {
+		var buf bytes.Buffer
+		require.NoError(t, Short(&buf, with(samples()[name], source), Options{Dir: "/home/u/src"}))
+		golden(t, name+"-short.txt", buf.Bytes())
 	}
 }
 

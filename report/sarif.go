@@ -109,7 +109,7 @@ func (s *sarifWriter) result(f *conflicts.Finding) sarifResult {
 		Fingerprints: map[string]string{fingerprint.Name: fingerprint.Of(f, s.sources).Hash()},
 		Occurrences:  f.Count,
 		Properties: sarifProperties{
-			Class: string(f.Class), Memory: jsonMemory{f.Owner, f.Window, f.WinName, f.Lo, f.Hi}, Region: f.Region, Ranks: list(f.Ranks),
+			Class: string(f.Class), Memory: jsonMemory{f.Owner, f.Window, f.WinName, f.Lo, f.Hi}, Region: f.Region, Ranks: list(f.Ranks), Runs: runsToJSON(&f.Runs),
 			Why: f.Why, Sought: soughtToJSON(f), Fixes: fixesToJSON(f),
 		},
 	}
@@ -126,7 +126,7 @@ func (s *sarifWriter) result(f *conflicts.Finding) sarifResult {
 // relate adds another finding of the same problem to a result.
 func (s *sarifWriter) relate(r *sarifResult, f *conflicts.Finding) {
 	lead, _ := explain.Sides(f)
-	l := s.location(lead.Stack, "the same change would remove: "+Message(f)+" ["+f.Rule+"]")
+	l := s.location(lead.Stack, "the same change would remove: "+Message(f)+" ["+f.Rule+"]"+runsBehind(f))
 	l.ID = len(r.Related) + 1
 	r.Related = append(r.Related, l)
 }
@@ -139,7 +139,7 @@ func (s *sarifWriter) message(f *conflicts.Finding, other *conflicts.Side) strin
 		escape := strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`)
 		text = fmt.Sprintf("%s. The other: [%s](1), %s", text, escape.Replace(second(other)), stackPlace(other.Stack, s.opts.Dir))
 	}
-	text += ". Why: " + f.Why
+	text += runsBehind(f) + ". Why: " + f.Why
 	for _, m := range f.Fixes {
 		text += ". Fix: " + m.Text
 	}

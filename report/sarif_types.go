@@ -101,6 +101,7 @@ type sarifProperties struct {
 	Why    string       `json:"why"`
 	Sought []jsonSought `json:"sought"`
 	Fixes  []jsonFix    `json:"fixes"`
+	Runs   *jsonRuns    `json:"runs,omitempty"`
 }
 
 type sarifLocation struct {

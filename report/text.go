@@ -211,9 +211,7 @@ func (t *textWriter) finding(f *conflicts.Finding, again string, others []string
 		}
 		add(label("fix", i), text, true)
 	}
-	if f.Count > 1 || len(f.Ranks) > 2 {
-		add("seen", seen(f), false)
-	}
+	add("seen", seen(f), false)
 	for i, text := range others {
 		if i == 0 {
 			add("also", "the same change would remove:", false)
@@ -310,9 +308,9 @@ func (t *textWriter) basis(res *analysis.Result) {
 		t.line("%s %s%s", t.paint.note.Sprint("note:"), d.Text, ranksBehind(d.Ranks))
 	}
 	if !res.Began.IsZero() {
-		t.line("%s", t.paint.faint.Sprint("the run of "+relative(cmp.Or(res.Program, res.Directory), t.opts.Dir)+" that began on "+began(res)))
+		t.line("%s", t.paint.faint.Sprint(runsOf(res)+" of "+relative(cmp.Or(res.Program, res.Directory), t.opts.Dir)+" that began "+began(res)))
 	}
-	t.line("%s: %s", t.verdict(res), foundation(&res.Basis))
+	t.line("%s: %s", t.verdict(res), foundation(res))
 }
 
 // ranksBehind names the processes that a caveat concerns, behind its text.
@@ -323,8 +321,22 @@ func ranksBehind(ranks []int) string {
 	return " [" + ranksOf(ranks) + "]"
 }
 
-// began is when the run began.
-func began(res *analysis.Result) string { return res.Began.UTC().Format("2006-01-02 15:04:05 UTC") }
+// runsOf names the run, or the runs.
+func runsOf(res *analysis.Result) string {
+	if len(res.Runs) == 0 {
+		return "the run"
+	}
+	return fmt.Sprintf("the %d runs", len(res.Runs))
+}
+
+// began is when the run began, or when the runs did.
+func began(res *analysis.Result) string {
+	const layout = "2006-01-02 15:04:05 UTC"
+	if n := len(res.Runs); n > 0 && !res.Runs[n-1].Began.IsZero() {
+		return "between " + res.Began.UTC().Format(layout) + " and " + res.Runs[n-1].Began.UTC().Format(layout)
+	}
+	return "on " + res.Began.UTC().Format(layout)
+}
 
 const silenceWarning = "WARNING"
 
@@ -347,9 +359,16 @@ func silence(res *analysis.Result) (label, text string) {
 		"buffers of pending operations. If it should have, `mcchk doctor PROGRAM` lists the parts not compiled with it."
 }
 
-// seen says how often there was what a finding is, and where.
+// seen says how often there was what a finding is, and where; "" where that goes
+// without saying.
 func seen(f *conflicts.Finding) string {
-	return plural(f.Count, "time") + ", in " + ranksOf(f.Ranks)
+	switch {
+	case f.Runs.Counts != nil:
+		return inRuns(f) + " (" + timesInRuns(f.Runs.Counts) + "), in " + ranksOf(f.Ranks)
+	case f.Count > 1 || len(f.Ranks) > 2:
+		return plural(f.Count, "time") + ", in " + ranksOf(f.Ranks)
+	}
+	return ""
 }
 
 func ranksOf(ranks []int) string {
@@ -403,7 +422,8 @@ func Verdict(res *analysis.Result) string {
 }
 
 // foundation says what a verdict rests on.
-func foundation(b *analysis.Basis) string {
+func foundation(res *analysis.Result) string {
+	b := &res.Basis
 	ranks := plural(b.Ranks, "rank")
 	if b.RanksInRun > b.Ranks {
 		ranks = fmt.Sprintf("%d of %d ranks", b.Ranks, b.RanksInRun)
@@ -412,8 +432,12 @@ func foundation(b *analysis.Basis) string {
 	if b.LostCalls+b.LostAccess > 0 {
 		lost = fmt.Sprintf("LOST %s and %s", plural(b.LostCalls, "call"), plural(b.LostAccess, "access"))
 	}
+	windows := plural(b.Windows, "window")
+	if n := len(res.Runs); n > 0 {
+		ranks, windows = fmt.Sprintf("%d runs of %s", n, ranks), "in all "+windows
+	}
 	return strings.Join([]string{
-		ranks, plural(b.Windows, "window"), plural(b.Operations, "one-sided operation"),
+		ranks, windows, plural(b.Operations, "one-sided operation"),
 		plural(b.Loads, "load"), plural(b.Stores, "store"), plural(b.Regions, "concurrent region"), lost,
 	}, ", ")
 }

@@ -60,6 +60,38 @@ func Ranks(ranks []int) string {
 	return strings.Join(parts, ",")
 }
 
+// inRuns says in how many runs there was what a finding is: "in 2 of 3 runs".
+func inRuns(f *conflicts.Finding) string {
+	return fmt.Sprintf("in %d of %d runs", f.Runs.Of(), len(f.Runs.Counts))
+}
+
+// runsBehind is inRuns behind a message, and "" where there is one run only.
+func runsBehind(f *conflicts.Finding) string {
+	if f.Runs.Counts == nil {
+		return ""
+	}
+	return ", " + inRuns(f)
+}
+
+// timesInRuns says how often there was something in each run: "4, 0 and 6 times", and of
+// many runs "0 to 6 times".
+func timesInRuns(counts []uint64) string {
+	const few = 8
+	least, most := slices.Min(counts), slices.Max(counts)
+	switch last := len(counts) - 1; {
+	case least == most:
+		return plural(most, "time") + " in each"
+	case len(counts) > few:
+		return fmt.Sprintf("%d to %s", least, plural(most, "time"))
+	default:
+		var parts []string
+		for _, c := range counts[:last] {
+			parts = append(parts, strconv.FormatUint(c, 10))
+		}
+		return strings.Join(parts, ", ") + " and " + plural(counts[last], "time")
+	}
+}
+
 // plural writes a count with its noun: "1 window", "2 windows".
 func plural[T int | uint64](n T, noun string) string {
 	if n == 1 {
@@ -110,7 +142,7 @@ func fileLine(s *conflicts.Side, dir string) (string, int) {
 func plainFinding(f *conflicts.Finding, opts Options) string {
 	lead, other := explain.Sides(f)
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s [%s]\n", Message(f), f.Rule)
+	fmt.Fprintf(&b, "%s [%s]%s\n", Message(f), f.Rule, runsBehind(f))
 	for _, s := range []*conflicts.Side{lead, other} {
 		if s.Role == "" {
 			continue

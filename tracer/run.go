@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -45,7 +46,10 @@ var ErrTimeout = errors.New("the program ran longer than allowed")
 
 // RunOptions say what Run starts.
 type RunOptions struct {
-	Dir     string   // trace directory; made when it does not exist
+	Dir string // trace directory; made when it does not exist
+	// Number is that of one of several runs of a program, from 1: its traces go to
+	// RunDir. With the first, those of earlier runs are removed. 0: there is one run.
+	Number  int
 	Command []string // launcher and program, such as mpiexec -n 2 ./app
 	WorkDir string   // "" means the current one
 	Env     []string // nil means os.Environ()
@@ -107,8 +111,16 @@ func Run(ctx context.Context, o RunOptions) (exit Exit, err error) {
 	if err != nil {
 		return Exit{}, err
 	}
-	if err := prepareTraceDir(dir); err != nil {
-		return Exit{}, err
+	if o.Number <= 1 {
+		if err := prepareTraceDir(dir); err != nil {
+			return Exit{}, err
+		}
+	}
+	if o.Number > 0 {
+		dir = RunDir(dir, o.Number)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return Exit{}, fmt.Errorf("trace directory: %w", err)
+		}
 	}
 	var id [16]byte
 	if _, err := rand.Read(id[:]); err != nil {
@@ -175,8 +187,43 @@ func isTraceFile(name string) bool {
 	return ok && number != "" && strings.Trim(number, "0123456789-") == "" && number[0] != '-'
 }
 
+// runPrefix is what the directories of several runs are called, before their numbers.
+const runPrefix = "run-"
+
+// RunDir is the directory for the traces of one of several runs, from 1, below the one
+// that they have in common.
+func RunDir(dir string, number int) string {
+	return filepath.Join(dir, runPrefix+strconv.Itoa(number))
+}
+
+// RunDirs returns the directories of several runs below a directory, by number; none
+// where it holds something else.
+func RunDirs(dir string) []string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var numbers []int
+	for _, e := range entries {
+		number, isRun := strings.CutPrefix(e.Name(), runPrefix)
+		n, err := strconv.Atoi(number)
+		if !isRun || err != nil || strconv.Itoa(n) != number {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(dir, e.Name(), RunFile)); err == nil {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	var out []string
+	for _, n := range numbers {
+		out = append(out, RunDir(dir, n))
+	}
+	return out
+}
+
 // prepareTraceDir makes an empty trace directory: it creates it, or removes the
-// traces of an earlier run. A directory with other files in it that was not a
+// traces of an earlier run, or of several. A directory with other files in it that was not a
 // trace directory before is refused, and nothing but traces is ever removed.
 func prepareTraceDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -186,11 +233,13 @@ func prepareTraceDir(dir string) error {
 	if err != nil {
 		return fmt.Errorf("trace directory: %w", err)
 	}
+	earlier := RunDirs(dir)
 	var ours, made []string
-	foreign, wasTraced := "", false
+	foreign, wasTraced := "", len(earlier) > 0
 	for _, e := range entries {
 		name := e.Name()
 		switch {
+		case slices.Contains(earlier, filepath.Join(dir, name)):
 		case e.Type().IsRegular() && (isTraceFile(name) || name == RunFile):
 			ours, wasTraced = append(ours, name), true
 		case e.Type().IsRegular() && (name == SymbolsFile || name == SourcesFile):
@@ -209,6 +258,12 @@ func prepareTraceDir(dir string) error {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
 			return fmt.Errorf("trace directory: %w", err)
 		}
+	}
+	for _, run := range earlier {
+		if err := prepareTraceDir(run); err != nil {
+			return err
+		}
+		_ = os.Remove(run) // unless somebody put something else there
 	}
 	return nil
 }

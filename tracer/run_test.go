@@ -173,3 +173,33 @@ func TestRunEndsWhatTheLauncherLeaves(t *testing.T) {
 		return err != nil || strings.Contains(string(status), ") Z ") // gone, or not yet taken away by its parent
 	}, 10*time.Second, 10*time.Millisecond)
 }
+
+// Several runs lie side by side, and leave nothing of those before them.
+func TestRunDirs(t *testing.T) {
+	dir := t.TempDir()
+	run := func(number int) error {
+		_, err := Run(t.Context(), RunOptions{Dir: dir, Number: number, Command: []string{"sh", "-c", writeTrace}})
+		return err
+	}
+	require.NoError(t, run(0))
+	require.Empty(t, RunDirs(dir))
+	for number := range 11 {
+		require.NoError(t, run(number+1))
+	}
+	dirs := RunDirs(dir)
+	require.Len(t, dirs, 11)
+	require.Equal(t, filepath.Join(dir, "run-2"), dirs[1], "by number")
+	require.NoFileExists(t, filepath.Join(dir, "rank-0.mcct"))
+
+	kept := filepath.Join(RunDir(dir, 3), "notes.txt")
+	require.NoError(t, os.WriteFile(kept, nil, 0o600))
+	require.NoError(t, run(1))
+	require.Equal(t, []string{RunDir(dir, 1)}, RunDirs(dir))
+	require.FileExists(t, kept, "nothing but traces is removed")
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "run-x"), 0o755))
+	require.Len(t, RunDirs(dir), 1)
+	require.NoError(t, run(0))
+	require.Empty(t, RunDirs(dir))
+	require.FileExists(t, filepath.Join(dir, "rank-0.mcct"))
+	require.Empty(t, RunDirs(filepath.Join(dir, "none")))
+}

@@ -143,10 +143,14 @@ func newAnalyzeCommand(a *app) *cobra.Command {
 	var o analyzeOptions
 	var shard shardOptions
 	cmd := &cobra.Command{
-		Use:   "analyze [DIR]",
+		Use:   "analyze [DIR...]",
 		Short: "Report the races in recorded traces",
 		Long: `Reports pairs of accesses, in a directory of traces, that conflict and that nothing
 orders. Findings go to standard output, everything else to standard error.
+
+Several directories, or one that 'mcchk run --repeat' wrote, are several runs of a
+program. They give one result: it says in how many runs each finding was found, and
+its verdict is the worst of them.
 
 Findings that a baseline (--baseline) or a suppressions file (--suppressions)
 accepts do not count.
@@ -161,10 +165,11 @@ Exit status: 0 nothing found at or above --fail-on, 1 findings, 2 wrong use,
 3 no verdict possible: traces unreadable or incomplete.`,
 		Example: `  mcchk analyze traces
   mcchk analyze traces --format text --format json=report.json
+  mcchk analyze monday tuesday wednesday
   mcchk analyze traces --write-baseline baseline.json
   mcchk analyze traces --baseline baseline.json
   srun mcchk analyze traces -o part && mcchk merge part.*`,
-		Args: needs(0, 1, "a directory of traces"),
+		Args: needs(0, -1, "a directory of traces"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {
 				return err
@@ -181,14 +186,16 @@ Exit status: 0 nothing found at or above --fail-on, 1 findings, 2 wrong use,
 			if err != nil {
 				return err
 			}
-			dir, err := a.traceDir(args)
-			if err != nil {
+			dirs, err := a.runDirs(args)
+			switch {
+			case err != nil:
 				return err
+			case !ok:
+				return a.analyze(cmd.Context(), dirs, o)
+			case len(dirs) > 1:
+				return usagef("part %s is of one run, and these are %d (%s, …): analyse them one by one, or --shard none", s, len(dirs), dirs[0])
 			}
-			if !ok {
-				return a.analyze(cmd.Context(), dir, o)
-			}
-			return a.analyzePart(cmd.Context(), dir, s, path, o)
+			return a.analyzePart(cmd.Context(), dirs[0], s, path, o)
 		},
 	}
 	o.addFlags(cmd)
@@ -218,19 +225,30 @@ func (o *analyzeOptions) analysis(p *progress, getenv func(string) string) analy
 	return opts
 }
 
-// analyze analyses a directory, reports, and returns the verdict as a status.
-func (a *app) analyze(ctx context.Context, dir string, o analyzeOptions) error {
+// analyze analyses the directories of one run or of several, reports, and returns the
+// verdict as a status.
+func (a *app) analyze(ctx context.Context, dirs []string, o analyzeOptions) error {
+	var runs []*analysis.Result
+	for _, dir := range dirs {
+		res, err := a.analyzeRun(ctx, dir, o)
+		if err != nil {
+			return err
+		}
+		runs = append(runs, res)
+	}
+	return a.conclude(ctx, analysis.Join(runs), o.report)
+}
+
+// analyzeRun analyses the directory of one run.
+func (a *app) analyzeRun(ctx context.Context, dir string, o analyzeOptions) (*analysis.Result, error) {
 	progress := a.newProgress()
 	began := time.Now()
 	res, err := a.backend.analyze(ctx, dir, o.analysis(progress, a.getenv))
 	progress.clear()
-	if err != nil {
-		return err
-	}
-	if o.stats {
+	if err == nil && o.stats {
 		a.sayStats(res, time.Since(began))
 	}
-	return a.conclude(ctx, res, o.report)
+	return res, err
 }
 
 // conclude reports a result, and returns the verdict as a status.

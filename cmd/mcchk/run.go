@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ type runOptions struct {
 	dir       string
 	noAnalyze bool
 	noSources bool
+	repeat    int
 	timeout   time.Duration
 	maxTrace  sizeValue
 	analyze   analyzeOptions
@@ -30,6 +32,7 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	f.StringVarP(&o.dir, "output", "o", defaultTraceDir, "directory for the traces; those of an earlier run there are replaced")
 	f.BoolVar(&o.noAnalyze, "no-analyze", false, "only record")
 	f.BoolVar(&o.noSources, "no-sources", false, "keep no source text with the traces")
+	f.IntVar(&o.repeat, "repeat", 1, "run the program `N` times, and report what was found in how many of the runs")
 	f.DurationVar(&o.timeout, "timeout", 0, "end the program after this time, such as 10m (default never)")
 	f.Var(&o.maxTrace, "max-trace", "end recording, not the program, where the traces would have more than `SIZE` together, such as 10GiB; each process may write an equal part; 0: no limit")
 	o.analyze.addFlags(cmd)
@@ -46,8 +49,11 @@ places, and the text of the recorded lines with four lines around each, are stor
 with the traces, so that they can be analysed on any machine. --no-sources leaves
 the text out.
 
+--repeat N runs it N times, with the traces of each in a directory of its own (run-1,
+run-2, … below DIR), and judges all of them together.
+
 Exit status: that of the analysis, but 3 instead of 0 if the program itself failed.`,
-		Example: "  mcchk run -- mpiexec -n 2 ./app\n  mcchk run -o traces --no-analyze -- mpiexec -n 2 ./app",
+		Example: "  mcchk run -- mpiexec -n 2 ./app\n  mcchk run --repeat 5 -- mpiexec -n 2 ./app\n  mcchk run -o traces --no-analyze -- mpiexec -n 2 ./app",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if at := cmd.ArgsLenAtDash(); at > 0 || (at < 0 && len(args) > 0) {
 				return fmt.Errorf("unexpected %q: the command comes after --, as in: mcchk run -- mpiexec -n 2 ./app", args[0])
@@ -64,6 +70,9 @@ Exit status: that of the analysis, but 3 instead of 0 if the program itself fail
 			if err := a.refuseTerminal(o.analyze.report.outputs); err != nil && !o.noAnalyze {
 				return err
 			}
+			if o.repeat < 1 {
+				return usagef("--repeat: %d is less than 1", o.repeat)
+			}
 			if o.timeout < 0 {
 				return usagef("--timeout: %v is negative", o.timeout)
 			}
@@ -79,8 +88,44 @@ Exit status: that of the analysis, but 3 instead of 0 if the program itself fail
 func (a *app) runProgram(ctx context.Context, command []string, o runOptions) error {
 	_, err := os.Stat(o.dir)
 	first := err != nil
+	var all recorded
+	for number := range max(1, o.repeat) {
+		if o.repeat > 1 {
+			number++ // from 1: run-1, run-2, …
+			a.say("run %d of %d", number, o.repeat)
+		}
+		if err = a.record(ctx, command, number, first && number <= 1, &all, o); err != nil {
+			break
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case len(all.dirs) == 0:
+		return err
+	case err != nil: // the runs before it are judged
+		a.say("%v", err)
+		all.failed = true
+	}
+	return a.judge(ctx, &all, o)
+}
+
+// recorded is what became of one run of a program, or of several.
+type recorded struct {
+	dirs       []string // with the traces
+	failed     bool     // one of them did
+	unresolved error    // why source lines were not stored with the traces
+}
+
+// record runs the program once, and stores source lines with its traces. number is that
+// of one of several runs, from 1; 0: there is one.
+func (a *app) record(ctx context.Context, command []string, number int, first bool, all *recorded, o runOptions) error {
+	dir := o.dir
+	if number > 0 {
+		dir = tracer.RunDir(o.dir, number)
+	}
 	exit, err := a.backend.run(ctx, tracer.RunOptions{
-		Dir: o.dir, Command: command, Timeout: o.timeout, MaxTrace: o.maxTrace.bytes, Version: currentVersion().Version,
+		Dir: o.dir, Number: number, Command: command, Timeout: o.timeout, MaxTrace: o.maxTrace.bytes, Version: currentVersion().Version,
 		Stdin: a.in, Stdout: a.out, Stderr: a.err,
 	})
 	if ctx.Err() != nil {
@@ -89,26 +134,36 @@ func (a *app) runProgram(ctx context.Context, command []string, o runOptions) er
 	timedOut := errors.Is(err, tracer.ErrTimeout)
 	switch {
 	case timedOut:
-		a.say("%v; what it recorded is in %s", err, o.dir)
+		a.say("%v; what it recorded is in %s", err, dir)
 	case err != nil:
 		return programError(err, exit)
 	case exit.Status != 0:
 		a.say("the program %v", exit)
 	}
-	_, unresolved := a.backend.collect(ctx, o.dir, collect.Options{NoSources: o.noSources})
+	_, unresolved := a.backend.collect(ctx, dir, collect.Options{NoSources: o.noSources})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	for _, advice := range a.backend.advice(ctx, o.dir, command, first) {
-		a.say("note: %s", advice)
+	if number <= 1 {
+		for _, advice := range a.backend.advice(ctx, dir, command, first) {
+			a.say("note: %s", advice)
+		}
 	}
-	err = nil
+	all.dirs = append(all.dirs, dir)
+	all.failed = all.failed || timedOut || exit.Status != 0
+	all.unresolved = cmp.Or(all.unresolved, unresolved)
+	return nil
+}
+
+// judge analyses what was recorded.
+func (a *app) judge(ctx context.Context, all *recorded, o runOptions) error {
+	var err error
 	if !o.noAnalyze {
-		err = a.analyze(ctx, o.dir, o.analyze)
+		err = a.analyze(ctx, all.dirs, o.analyze)
 	}
 	var verdict *statusError
-	if unresolved != nil && (err == nil || errors.As(err, &verdict)) { // or err says it all
-		a.say("source lines were not stored with the traces: %v", unresolved)
+	if all.unresolved != nil && (err == nil || errors.As(err, &verdict)) { // or err says it all
+		a.say("source lines were not stored with the traces: %v", all.unresolved)
 	}
 	if o.noAnalyze {
 		a.say("traces are in %s", o.dir)
@@ -116,7 +171,7 @@ func (a *app) runProgram(ctx context.Context, command []string, o runOptions) er
 	if err != nil {
 		return err
 	}
-	if exit.Status != 0 || timedOut {
+	if all.failed {
 		// A run that failed is not passed, whatever its traces say.
 		if !o.noAnalyze {
 			a.say("the traces have no findings, but the program failed, so the exit status is %d", exitFailure)

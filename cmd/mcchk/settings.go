@@ -101,12 +101,42 @@ func (a *app) applySettings(cmd *cobra.Command) error {
 	return nil
 }
 
-// traceDir returns the directory of traces that a command is to read: that of its
-// arguments, else the one that mcchk run writes, which is then named.
-func (a *app) traceDir(args []string) (string, error) {
-	if len(args) > 0 {
-		return args[0], nil
+// runDirs returns the directories of traces, one a run, that a command is to read. A
+// directory that mcchk run --repeat wrote stands for those in it.
+func (a *app) runDirs(args []string) ([]string, error) {
+	if len(args) == 0 {
+		dir, err := a.writtenDir()
+		if err != nil {
+			return nil, err
+		}
+		args = []string{dir}
 	}
+	var dirs []string
+	for _, dir := range args {
+		if runs := tracer.RunDirs(dir); len(runs) > 0 {
+			dirs = append(dirs, runs...)
+		} else {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs, nil
+}
+
+// traceDir returns the directory of traces that a command for one run is to read.
+func (a *app) traceDir(args []string) (string, error) {
+	dirs, err := a.runDirs(args)
+	switch {
+	case err != nil:
+		return "", err
+	case len(dirs) > 1:
+		return "", usagef("these are %d runs: name the directory of one, such as %s", len(dirs), dirs[0])
+	}
+	return dirs[0], nil
+}
+
+// writtenDir returns the directory that mcchk run writes unless told otherwise, which is
+// then named.
+func (a *app) writtenDir() (string, error) {
 	c, err := a.loadSettings()
 	if err != nil {
 		return "", err

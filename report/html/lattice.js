@@ -10,7 +10,7 @@ function eventsElsewhere(f, i) {
   if (data.missing) return h('p', {}, data.missing);
   if (i < data.drawn) return h('p', {}, 'The traces have no events of its accesses.');
   return h('p', {}, 'The report holds the events around its first findings only. Those of this one: ',
-    h('code', {}, `mcchk lattice${optionsFor[data.rules[f.rule].id] || ''} ${quoted(data.directory)} --finding ${f.print} -o finding.svg`));
+    h('code', {}, `mcchk lattice${optionsFor[data.rules[f.rule].id] || ''} ${quoted(data.directories[f.run])} --finding ${f.print} -o finding.svg`));
 }
 
 // optionsFor has the options without which rules find nothing.

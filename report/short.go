@@ -1,0 +1,43 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/mcchk/mcchk/analysis"
+	"github.com/mcchk/mcchk/explain"
+	"github.com/mcchk/mcchk/fingerprint"
+	"github.com/mcchk/mcchk/problems"
+)
+
+// Short writes a result for people in a hurry: one line a problem, which is that of its
+// first finding as Text begins it, with the number and the fingerprint; then what Text
+// ends with.
+func Short(w io.Writer, res *analysis.Result, opts Options) error {
+	bw := bufio.NewWriter(w)
+	t := &textWriter{w: bw, opts: opts, paint: newPalette(opts.Color), sources: res.Sources}
+	for _, p := range problems.Of(res.Findings) {
+		f := &res.Findings[p.Lead()]
+		lead, _ := explain.Sides(f)
+		var more []string
+		if n := len(p.Findings); n > 1 {
+			more = append(more, plural(n, "finding"))
+		}
+		if f.Runs.Counts != nil {
+			more = append(more, inRuns(f))
+		}
+		behind := ""
+		if len(more) > 0 {
+			behind = " (" + strings.Join(more, ", ") + ")"
+		}
+		t.line("%s %s %s [%s] #%d %s%s", t.paint.strong.Sprint(stackPlace(lead.Stack, opts.Dir)+":"), t.paint.severity(f.Severity).Sprintf("%s:", f.Severity),
+			Message(f), f.Rule, p.Lead()+1, fingerprint.Of(f, res.Sources).Hash()[:shownPrint], behind)
+	}
+	t.basis(res)
+	if err := bw.Flush(); err != nil {
+		return fmt.Errorf("write short report: %w", err)
+	}
+	return nil
+}
