@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/explain"
 	"github.com/mcchk/mcchk/fingerprint"
 	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/problems"
@@ -175,6 +176,7 @@ type jsonFinding struct {
 	Message  string       `json:"message"`
 	First    jsonSide     `json:"first"`
 	Second   *jsonSide    `json:"second,omitempty"`
+	Lead     string       `json:"lead"`
 	Memory   jsonMemory   `json:"memory"`
 	Region   int          `json:"region"`
 	Why      string       `json:"why"`
@@ -267,6 +269,7 @@ func findingToJSON(f *conflicts.Finding, lines *sources.Reader) jsonFinding {
 		Print:    fingerprint.Of(f, lines).Hash(),
 		Message:  Message(f),
 		First:    sideToJSON(&f.First),
+		Lead:     "first",
 		Memory:   jsonMemory{f.Owner, f.Window, f.WinName, f.Lo, f.Hi},
 		Region:   f.Region,
 		Why:      f.Why,
@@ -279,6 +282,9 @@ func findingToJSON(f *conflicts.Finding, lines *sources.Reader) jsonFinding {
 		Count:    f.Count,
 		Ranks:    list(f.Ranks),
 		Runs:     runsToJSON(&f.Runs),
+	}
+	if lead, _ := explain.Sides(f); lead == &f.Second {
+		out.Lead = "second"
 	}
 	if !f.Alone() {
 		second := sideToJSON(&f.Second)

@@ -228,15 +228,24 @@ func (o *analyzeOptions) analysis(p *progress, getenv func(string) string) analy
 // analyze analyses the directories of one run or of several, reports, and returns the
 // verdict as a status.
 func (a *app) analyze(ctx context.Context, dirs []string, o analyzeOptions) error {
+	res, err := a.analyzeRuns(ctx, dirs, o)
+	if err != nil {
+		return err
+	}
+	return a.conclude(ctx, res, o.report)
+}
+
+// analyzeRuns analyses the directories of one run or of several into one result.
+func (a *app) analyzeRuns(ctx context.Context, dirs []string, o analyzeOptions) (*analysis.Result, error) {
 	var runs []*analysis.Result
 	for _, dir := range dirs {
 		res, err := a.analyzeRun(ctx, dir, o)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		runs = append(runs, res)
 	}
-	return a.conclude(ctx, analysis.Join(runs), o.report)
+	return analysis.Join(runs), nil
 }
 
 // analyzeRun analyses the directory of one run.

@@ -133,7 +133,7 @@ Exit status: 0 nothing found at or above the threshold, 1 findings,
 	root.PersistentFlags().StringVar(&a.color, "color", colorAuto, "colour: auto, always or never")
 	root.AddCommand(
 		newCompileCommand(a, tracer.C), newCompileCommand(a, tracer.CXX),
-		newRunCommand(a), newAnalyzeCommand(a), newMergeCommand(a),
+		newRunCommand(a), newAnalyzeCommand(a), newMergeCommand(a), newDiffCommand(a),
 		newDumpCommand(a), newPackCommand(a), newGenerateCommand(a), newExperimentCommand(a),
 		newLatticeCommand(a), newTimelineCommand(a), newExplainCommand(a), newDoctorCommand(a), newConfigCommand(a), newManualCommand(a), newVersionCommand(a),
 	)

@@ -99,16 +99,18 @@ func scriptScenario(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// TestReportFollowsItsSchema checks the report of a real analysis, the one that
-// analyze_formats.txtar expects, against the published schema.
-func TestReportFollowsItsSchema(t *testing.T) {
-	archive, err := txtar.ParseFile(filepath.Join("testdata", "script", "analyze_formats.txtar"))
-	require.NoError(t, err)
-	i := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == "want.json" })
-	require.GreaterOrEqual(t, i, 0)
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(archive.Files[i].Data))
-	require.NoError(t, err)
-	schema, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "docs", "report.schema.json"))
-	require.NoError(t, err)
-	require.NoError(t, schema.Validate(value))
+// TestReportsFollowTheirSchemas checks what scripts expect of real analyses against the
+// published schemas.
+func TestReportsFollowTheirSchemas(t *testing.T) {
+	for script, published := range map[string]string{"analyze_formats": "report.schema.json", "diff": "diff.schema.json"} {
+		archive, err := txtar.ParseFile(filepath.Join("testdata", "script", script+".txtar"))
+		require.NoError(t, err)
+		i := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == "want.json" })
+		require.GreaterOrEqual(t, i, 0)
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(archive.Files[i].Data))
+		require.NoError(t, err)
+		schema, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "docs", published))
+		require.NoError(t, err)
+		require.NoError(t, schema.Validate(value))
+	}
 }

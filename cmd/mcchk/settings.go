@@ -51,7 +51,7 @@ func otherVariables() []string {
 // configured are the commands whose flags take their values from settings. The
 // others work whatever a settings file holds.
 func configured(cmd *cobra.Command) bool {
-	return slices.Contains([]string{"analyze", "merge", "run", "doctor", "explain", "config", "lattice", "timeline"}, cmd.Name()) && cmd.Parent() == cmd.Root()
+	return slices.Contains([]string{"analyze", "merge", "run", "doctor", "explain", "config", "lattice", "timeline", "diff"}, cmd.Name()) && cmd.Parent() == cmd.Root()
 }
 
 // heeds reports whether such a command takes a setting. Pictures have formats and
