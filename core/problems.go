@@ -19,7 +19,7 @@ const (
 	Mismatch      ProblemKind = "mismatch"       // calls with which processes meet, in different order
 	Lost          ProblemKind = "lost"           // the tracer could not record
 	Damaged       ProblemKind = "damaged"        // a trace that could not be read on
-	Threads       ProblemKind = "threads"        // accesses of several threads of a process
+	Threads       ProblemKind = "threads"        // threads and tasks of a process, whose order is not known
 	Failed        ProblemKind = "failed"         // calls that returned an error
 )
 

@@ -81,6 +81,7 @@ var (
 	argTargetDisp         = core.NewArgName("target_disp")
 	argTargetRank         = core.NewArgName("target_rank")
 	argTicket             = core.NewArgName("ticket")
+	argKind               = core.NewArgName("kind")
 	argWhy                = core.NewArgName("why")
 	argWin                = core.NewArgName("win")
 )

@@ -85,6 +85,7 @@ var environment = map[string]*entry{
 	"MPI_Init_thread": {note: "ordered as the beginning of the trace"},
 	"MPI_Finalize":    {do: doFinalize, signals: "all processes", waits: "all processes"},
 	"MPI_Abort":       {aborts: true, note: "nothing follows it"},
+	"mcchk_Threads":   {do: doThreads},
 	"MPI_Type_free":   {},
 
 	"MPI_Grequest_start":    {note: "its request completes nothing that MPI does"},

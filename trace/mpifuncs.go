@@ -128,6 +128,7 @@ var mpiFunctions = map[string]string{
 	"MPI_Unpack_external": "inbuf:p,insize:i,position:i,outbuf:p,outcount:i,datatype:t,packed_at:p,packed:i",
 
 	// Communicators and datatypes.
+	"mcchk_Threads":   "kind:i",
 	"mcchk_Neighbors": "comm:c,sources:I,destinations:I",
 
 	// Declared by the program.

@@ -213,6 +213,7 @@ func (b *libraryBuild) describe(objects []string) error {
 	program := append([]string{
 		"--whole-archive", filepath.Join(b.final, libraryFile), "--no-whole-archive",
 		"--dynamic-list=" + filepath.Join(b.final, exportList),
+		"--no-as-needed", // libraries behind it that the run-time passes calls on to (threads.c)
 	}, wraps...)
 	shared := wraps
 	if b.tc.Mode() == ModeInline {

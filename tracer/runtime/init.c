@@ -174,10 +174,9 @@ static void start(uint16_t function, const int *provided, int required, uint64_t
 {
 	const char *directory = getenv("MCCHK_TRACE_DIR");
 
-	mcchk_self.depth = 1;
-	mcchk_self.frame = (uintptr_t)frame;
 	if (!mcchk_comms_start())
 		return;
+	mcchk_within(frame);
 	agree(directory);
 	if (!run.active) {
 		PMPI_Comm_free(&tool);
@@ -201,6 +200,7 @@ static void start(uint16_t function, const int *provided, int required, uint64_t
 	mcchk_multiple = level == MPI_THREAD_MULTIPLE;
 	mcchk_active = 1;
 	mcchk_leave();
+	mcchk_threads_start(frame);
 }
 
 #pragma GCC visibility push(default)
@@ -208,7 +208,9 @@ static void start(uint16_t function, const int *provided, int required, uint64_t
 int MPI_Init(int *argc, char ***argv)
 {
 	uint64_t begin = mcchk_now();
+	mcchk_within(MCCHK_FRAME);
 	int rc = PMPI_Init(argc, argv);
+	mcchk_leave();
 	if (rc == MPI_SUCCESS)
 		start(mcchk_fn_MPI_Init, NULL, 0, begin, mcchk_now(), MCCHK_FRAME);
 	return rc;
@@ -217,7 +219,9 @@ int MPI_Init(int *argc, char ***argv)
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
 	uint64_t begin = mcchk_now();
+	mcchk_within(MCCHK_FRAME);
 	int rc = PMPI_Init_thread(argc, argv, required, provided);
+	mcchk_leave();
 	if (rc == MPI_SUCCESS)
 		start(mcchk_fn_MPI_Init_thread, provided, required, begin, mcchk_now(), MCCHK_FRAME);
 	return rc;
@@ -225,6 +229,7 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 
 int MPI_Finalize(void)
 {
+	mcchk_threads_recorded(MCCHK_FRAME);
 	if (!mcchk_enter(MCCHK_FRAME))
 		return PMPI_Finalize();
 	mcchk_write_modules();

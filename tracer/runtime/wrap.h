@@ -23,10 +23,17 @@ struct mcchk_function {
 extern const struct mcchk_function mcchk_functions[];
 extern const uint16_t mcchk_fn_MPI_Init, mcchk_fn_MPI_Init_thread, mcchk_fn_MPI_Finalize, mcchk_fn_mcchk_Lock_ticket,
 	mcchk_fn_mcchk_Shared_segment, mcchk_fn_mcchk_Win_info, mcchk_fn_mcchk_Neighbors,
-	mcchk_fn_mcchk_Memory_gone, mcchk_fn_mcchk_signal, mcchk_fn_mcchk_wait,
+	mcchk_fn_mcchk_Memory_gone, mcchk_fn_mcchk_Threads, mcchk_fn_mcchk_signal, mcchk_fn_mcchk_wait,
 	mcchk_fn_mcchk_signal_process, mcchk_fn_mcchk_wait_process;
 
 /* ---- calls.c ---- */
+
+/* Until mcchk_leave the thread is within the MPI library. */
+static inline void mcchk_within(void *frame)
+{
+	mcchk_self.depth = 1;
+	mcchk_self.frame = (uintptr_t)frame;
+}
 
 /* Whether the program itself makes this call, and not the MPI library or the
  * run-time. `frame` is the wrapper's; a call from above the frame of the one
@@ -36,8 +43,7 @@ static inline int mcchk_enter(void *frame)
 	struct mcchk_tls *self = &mcchk_self;
 	if (!mcchk_active || (self->depth && (uintptr_t)frame < self->frame))
 		return 0;
-	self->depth = 1;
-	self->frame = (uintptr_t)frame;
+	mcchk_within(frame);
 	return 1;
 }
 
@@ -208,6 +214,11 @@ void mcchk_fenced(MPI_Win win, int assertion);
 
 void mcchk_memory_allocated(void *base, MPI_Aint size); /* by MPI_Alloc_mem */
 void mcchk_memory_freed(void *base);                    /* by MPI_Free_mem, soon */
+
+/* ---- threads.c ---- */
+
+void mcchk_threads_start(void *frame);
+void mcchk_threads_recorded(void *frame);
 
 /* ---- files.c ---- */
 
