@@ -74,7 +74,7 @@ type Basis struct {
 type Accepted struct {
 	conflicts.Finding
 	By     AcceptedBy
-	Reason string // that of the suppression; "" of the baseline
+	Reason string // why, as far as that was said
 }
 
 // AcceptedBy says where it was said that a finding does not count.

@@ -31,6 +31,7 @@ var ErrNoBaseline = errors.New("no baseline of mcchk")
 type Known struct {
 	Fingerprint string `json:"fingerprint"` // its Hash
 	fingerprint.Finding
+	Reason string `json:"reason,omitempty"` // why it is accepted; "" of one that was known from the start
 }
 
 // Baseline is a list of findings that are known, in the order of its file.
@@ -52,22 +53,43 @@ type baselineFile struct {
 // a baseline's business.
 func NewBaseline(res *analysis.Result) *Baseline {
 	b := &Baseline{Findings: []Known{}}
-	add := func(f *conflicts.Finding) {
-		print := fingerprint.Of(f, res.Sources)
-		b.Findings = append(b.Findings, Known{print.Hash(), print})
-	}
 	for i := range res.Findings {
-		add(&res.Findings[i])
+		b.Findings = append(b.Findings, knownOf(&res.Findings[i], res.Sources, ""))
 	}
 	for i := range res.Accepted {
-		if res.Accepted[i].By == analysis.Baseline {
-			add(&res.Accepted[i].Finding)
+		if a := &res.Accepted[i]; a.By == analysis.Baseline {
+			b.Findings = append(b.Findings, knownOf(&a.Finding, res.Sources, a.Reason))
 		}
 	}
+	b.sort()
+	return b
+}
+
+func knownOf(f *conflicts.Finding, lines *sources.Reader, reason string) Known {
+	print := fingerprint.Of(f, lines)
+	return Known{print.Hash(), print, reason}
+}
+
+// Add returns a baseline that knows findings too, with the reason why, and what was
+// added. The baseline itself, which may be nil, stays as it is.
+func (b *Baseline) Add(findings []conflicts.Finding, lines *sources.Reader, reason string) (*Baseline, []Known) {
+	out := &Baseline{Findings: []Known{}}
+	if b != nil {
+		out.Findings = append(out.Findings, b.Findings...)
+	}
+	var added []Known
+	for i := range findings {
+		added = append(added, knownOf(&findings[i], lines, reason))
+	}
+	out.Findings = append(out.Findings, added...)
+	out.sort()
+	return out, added
+}
+
+func (b *Baseline) sort() {
 	slices.SortFunc(b.Findings, func(x, y Known) int {
 		return cmp.Or(cmp.Compare(x.String(), y.String()), cmp.Compare(x.Fingerprint, y.Fingerprint))
 	})
-	return b
 }
 
 // WriteFile writes a baseline, replacing the file as a whole.
@@ -183,11 +205,11 @@ func (b *Baseline) classes(findings []conflicts.Finding, lines *sources.Reader) 
 	return out
 }
 
-// match says which findings the baseline knows, and which of its own are none
-// of them. Each entry knows one finding: a second one like it is new. Of
+// match says by which of its own the baseline knows findings, nil where it does not, and
+// which of its own are none of them. Each entry knows one finding: a second one like it is new. Of
 // several alike, those at their old lines are matched first.
-func (b *Baseline) match(findings []conflicts.Finding, lines *sources.Reader) (known []bool, vanished []Known) {
-	known = make([]bool, len(findings))
+func (b *Baseline) match(findings []conflicts.Finding, lines *sources.Reader) (known []*Known, vanished []Known) {
+	known = make([]*Known, len(findings))
 	if b == nil {
 		return known, nil
 	}
@@ -207,10 +229,10 @@ func (b *Baseline) match(findings []conflicts.Finding, lines *sources.Reader) (k
 				continue
 			}
 			for _, c := range candidates(k) {
-				if !known[c.members[0]] && fits(k, c) {
+				if known[c.members[0]] == nil && fits(k, c) {
 					matched[n] = true
 					for _, i := range c.members {
-						known[i] = true
+						known[i] = k
 					}
 					break
 				}

@@ -38,8 +38,8 @@ func (g *Gate) Apply(res *analysis.Result) (*analysis.Result, Outcome) {
 			out.Accepted = append(out.Accepted, analysis.Accepted{Finding: *f, By: analysis.Suppression, Reason: s.Reason})
 			continue
 		}
-		if known[i] {
-			out.Accepted = append(out.Accepted, analysis.Accepted{Finding: *f, By: analysis.Baseline})
+		if k := known[i]; k != nil {
+			out.Accepted = append(out.Accepted, analysis.Accepted{Finding: *f, By: analysis.Baseline, Reason: k.Reason})
 			continue
 		}
 		out.Findings = append(out.Findings, *f)

@@ -223,10 +223,14 @@ func newHTMLData(res *analysis.Result, opts Options) *htmlData {
 }
 
 func acceptedBy(a *analysis.Accepted) string {
-	if a.Reason == "" {
-		return "accepted by the " + string(a.By)
+	text := "accepted by a suppression"
+	if a.By == analysis.Baseline {
+		text = "accepted by the baseline"
 	}
-	return "accepted by a " + string(a.By) + ": " + a.Reason
+	if a.Reason != "" {
+		text += ": " + a.Reason
+	}
+	return text
 }
 
 // finding adds what belongs to a finding, and returns the finding.

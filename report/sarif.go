@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/url"
@@ -68,7 +69,7 @@ func SARIF(w io.Writer, res *analysis.Result, opts Options) error {
 		r.Suppressions = []sarifSuppression{{Kind: "external", Justification: a.Reason}}
 		if a.By == analysis.Baseline {
 			r.BaselineState = "unchanged"
-			r.Suppressions[0].Justification = "known when the baseline was written"
+			r.Suppressions[0].Justification = cmp.Or(a.Reason, "known when the baseline was written")
 		}
 		return r
 	}}

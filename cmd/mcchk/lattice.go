@@ -219,32 +219,30 @@ func findingAt(res *analysis.Result, name string) (int, error) {
 	if n, err := strconv.Atoi(name); err == nil && n >= 1 && n <= len(findings) {
 		return n - 1, nil
 	}
-	var list []string
-	found := -1
-	const most, shortest = 20, 4
-	for i := range findings {
-		f := fingerprint.Of(&findings[i], res.Sources)
-		hash := f.Hash()
-		if len(name) >= shortest && strings.HasPrefix(hash, strings.ToLower(name)) {
-			if found >= 0 {
-				return 0, usagef("--finding: %s is the beginning of several fingerprints, %s among them: give more of it, or a number", name, hash)
-			}
-			found = i
-		}
-		if i < most {
-			list = append(list, fmt.Sprintf("  %d  %s  %s", i+1, hash[:12], f))
-		}
-	}
-	if found >= 0 {
-		return found, nil
+	switch at, err := fingerprint.Find(findings, res.Sources, name); {
+	case err == nil:
+		return at[0], nil
+	case errors.Is(err, fingerprint.ErrSeveral):
+		return 0, usagef("--finding: %w: give more of it, or a number", err)
 	}
 	if len(findings) == 0 {
 		return 0, usagef("--finding: there are no findings in these traces; --region draws a region")
 	}
-	if more := len(findings) - len(list); more > 0 {
+	return 0, usagef("--finding: %q is none of the %d findings:\n%s", name, len(findings), listFindings(res))
+}
+
+// listFindings lists the findings of a result for somebody who named none of them.
+func listFindings(res *analysis.Result) string {
+	const most = 20
+	var list []string
+	for i := range res.Findings[:min(most, len(res.Findings))] {
+		f := fingerprint.Of(&res.Findings[i], res.Sources)
+		list = append(list, fmt.Sprintf("  %d  %s  %s", i+1, f.Hash()[:12], f))
+	}
+	if more := len(res.Findings) - len(list); more > 0 {
 		list = append(list, fmt.Sprintf("  and %d more", more))
 	}
-	return 0, usagef("--finding: %q is none of the %d findings:\n%s", name, len(findings), strings.Join(list, "\n"))
+	return strings.Join(list, "\n")
 }
 
 func renderLattice(w io.Writer, l *lattice.Lattice, o latticeOptions) error {

@@ -129,7 +129,7 @@ func versionOfParts() string {
 
 // refuseForParts refuses what a part has no report for.
 func refuseForParts(cmd *cobra.Command, s analysis.Shard) error {
-	for _, name := range []string{"format", "fail-on", "baseline", "write-baseline", "suppressions", "gen-suppressions", "stats"} {
+	for _, name := range []string{"format", "fail-on", "baseline", "write-baseline", "accept", "accept-problem", "suppressions", "gen-suppressions", "stats"} {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed {
 			return usagef("--%s: part %s of an analysis has no report; give it to 'mcchk merge' (or --shard none to analyse all)", name, s)
 		}
