@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/explain"
 	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/symbols"
@@ -20,7 +21,16 @@ type findingKey struct {
 	first, second sideKey
 }
 
-// compare sorts by place, then by rule, then by call path.
+// asTold is the key with the access first that a report speaks of first.
+func (f *found) asTold() findingKey {
+	if lead, _ := explain.Sides(&f.Finding); lead == &f.Second {
+		return findingKey{f.key.rule, f.key.second, f.key.first}
+	}
+	return f.key
+}
+
+// compare sorts by place, those without a known source last, then by rule, then by call
+// path.
 func (k *findingKey) compare(l *findingKey) int {
 	return cmp.Or(
 		k.first.comparePlace(&l.first), k.second.comparePlace(&l.second), cmp.Compare(k.rule, l.rule),
@@ -41,8 +51,14 @@ type sideKey struct {
 func (k *sideKey) compare(l *sideKey) int { return cmp.Or(k.comparePlace(l), k.comparePath(l)) }
 
 func (k *sideKey) comparePlace(l *sideKey) int {
+	unknown := func(k *sideKey) int {
+		if k.line == 0 {
+			return 1
+		}
+		return 0
+	}
 	return cmp.Or(
-		cmp.Compare(k.file, l.file), cmp.Compare(k.line, l.line), cmp.Compare(k.addr, l.addr),
+		cmp.Compare(unknown(k), unknown(l)), cmp.Compare(k.file, l.file), cmp.Compare(k.line, l.line), cmp.Compare(k.addr, l.addr),
 		cmp.Compare(k.role, l.role), cmp.Compare(k.call, l.call),
 	)
 }
@@ -147,9 +163,13 @@ func dropCovered(fs []found) []found {
 	})
 }
 
-// sorted returns findings by place, rule and call path.
+// sorted returns findings in the order of all reports: by the place of the access that a
+// report speaks of first, that of the other, rule and call paths.
 func sorted(fs []found) []conflicts.Finding {
-	slices.SortFunc(fs, func(a, b found) int { return a.key.compare(&b.key) })
+	slices.SortFunc(fs, func(a, b found) int {
+		x, y := a.asTold(), b.asTold()
+		return x.compare(&y)
+	})
 	out := make([]conflicts.Finding, len(fs))
 	for i := range fs {
 		out[i] = fs[i].Finding

@@ -30,8 +30,8 @@ type Problem struct{ Findings []int }
 // Lead returns the finding to read first.
 func (p *Problem) Lead() int { return p.Findings[0] }
 
-// Of groups findings. Problems are in the order of the first of their findings, and
-// each finding is in one of them.
+// Of groups findings. Problems are in the order of their leads, and each finding is in
+// one of them.
 func Of(findings []conflicts.Finding) []Problem {
 	g := grouping{parent: make([]int, len(findings)), of: map[string]int{}}
 	for i := range findings {
@@ -61,6 +61,7 @@ func Of(findings []conflicts.Finding) []Problem {
 			return cmp.Compare(rank(findings[a].Severity), rank(findings[b].Severity))
 		})
 	}
+	slices.SortFunc(out, func(p, q Problem) int { return cmp.Compare(p.Lead(), q.Lead()) })
 	return out
 }
 

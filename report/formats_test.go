@@ -301,11 +301,11 @@ func TestLongTextReport(t *testing.T) {
 	}
 	require.NotContains(t, add(mostAtSight), "problems:")
 	text := add(1)
-	require.Contains(t, text, "\n6 problems:\n    1  halo.c:12: error: MPI_Put by rank 1")
-	require.Contains(t, text, "\n    6  halo.c:17: error: MPI_Put by rank 1")
+	require.Contains(t, text, "\n6 problems:\n    #1  halo.c:12: error: MPI_Put by rank 1")
+	require.Contains(t, text, "\n    #6  halo.c:17: error: MPI_Put by rank 1")
 	text = add(mostInFull)
 	require.Equal(t, mostInFull, strings.Count(text, "\n    why "))
-	require.Contains(t, text, "\n   56  halo.c:67: error: ")
+	require.Contains(t, text, "\n   #56  halo.c:67: error: ")
 	require.Contains(t, text, "The first 50 are told in full above")
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/mcchk/mcchk/explain"
 	"github.com/mcchk/mcchk/fingerprint"
 	"github.com/mcchk/mcchk/models"
+	"github.com/mcchk/mcchk/problems"
 	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
 )
@@ -30,6 +31,7 @@ type htmlData struct {
 	Windows     []htmlWindow         `json:"windows"`
 	Rules       []htmlRule           `json:"rules"`
 	Findings    columns[htmlFinding] `json:"findings"`
+	Problems    [][]int              `json:"problems"` // findings that belong together, by their index; first the one to read first
 	Sides       columns[htmlSide]    `json:"sides"`
 	Sought      columns[htmlSought]  `json:"sought"`
 	Fixes       columns[htmlFix]     `json:"fixes"`
@@ -187,7 +189,7 @@ func newDataWriter(opts Options, lines *sources.Reader) *dataWriter {
 		texts: map[string]int{"": 0}, frames: map[symbols.Frame]int{}, stacks: map[string]int{}, syncs: map[string]int{},
 		files: map[string]int{}, windows: map[windowKey]int{}, rules: map[string]int{},
 		data: htmlData{
-			Texts: []string{""}, Stacks: [][]int{}, Files: []htmlFile{}, Windows: []htmlWindow{}, Rules: []htmlRule{},
+			Texts: []string{""}, Stacks: [][]int{}, Problems: [][]int{}, Files: []htmlFile{}, Windows: []htmlWindow{}, Rules: []htmlRule{},
 			Events: map[int]*htmlLattice{},
 		},
 	}
@@ -213,6 +215,9 @@ func newHTMLData(res *analysis.Result, opts Options) *htmlData {
 		f := d.finding(&a.Finding)
 		f.Accepted = d.text(acceptedBy(a))
 		d.data.Findings = append(d.data.Findings, f)
+	}
+	for _, p := range problems.Of(res.Findings) {
+		d.data.Problems = append(d.data.Problems, p.Findings)
 	}
 	if res.Pictures != nil {
 		d.pictures(res.Pictures)

@@ -16,6 +16,7 @@ import (
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/fingerprint"
 	"github.com/mcchk/mcchk/lattice"
+	"github.com/mcchk/mcchk/problems"
 	"github.com/mcchk/mcchk/sources"
 )
 
@@ -227,6 +228,49 @@ func TestHTMLFilters(t *testing.T) {
 	x.click(`#counts table:first-child tbody tr:last-child a`)
 	x.until(`!document.getElementById('view-findings').hidden`)
 	require.Contains(t, count(), " of 4 findings")
+	x.quiet()
+}
+
+// TestHTMLProblems: findings that one change would remove stand together, as a tree.
+func TestHTMLProblems(t *testing.T) {
+	res := *samples()["race"]
+	res.Findings = nil
+	for i := range 5 { // the first, third and fifth are of one get
+		f := bufferFinding()
+		f.Second.Event, f.Second.Stack = uint64(10+i), at("sum", "/home/u/src/halo.c", 31+i)
+		if i%2 == 1 {
+			f = crossFinding()
+			f.First.Stack = at("exchange", "/home/u/src/halo.c", 31+i)
+			f.First.Before.SyncPoint, f.First.After.SyncPoint = sync("MPI_Barrier", 1, 10*i), sync("MPI_Barrier", 1, 11*i)
+		}
+		res.Findings = append(res.Findings, f)
+	}
+	var want [][]int
+	for _, p := range problems.Of(res.Findings) {
+		want = append(want, p.Findings)
+	}
+	require.Equal(t, [][]int{{0, 2, 4}, {1}, {3}}, want, "what the test is about")
+
+	x := open(t, render(t, "html", &res), "#findings")
+	tree := `[...document.getElementById('list').children].map((li) => [...li.querySelectorAll('a')].map((a) => Number(a.dataset.finding) + 1).join()).join('; ')`
+	require.Equal(t, "1,3,5; 2; 4", x.eval(tree))
+	require.Equal(t, "5 findings in 3 problems", x.eval(`document.getElementById('filter-count').textContent`))
+	require.Equal(t, "2 more findings that the same change would remove", x.eval(`document.querySelector('#list summary').textContent`))
+	require.Equal(t, "false", x.eval(`String(document.querySelector('#list details').open)`))
+	x.visit("#finding-3")
+	require.Equal(t, "true", x.eval(`String(document.querySelector('#list details').open)`), "what is shown can be seen in the list")
+	require.Equal(t, "true", x.eval(`String(document.getElementById('finding').textContent.includes('The same change would remove'))`))
+	require.Equal(t, "#1,#5", x.eval(`[...document.querySelectorAll('#finding section:not(.side) ul a')].map((a) => a.textContent).join()`))
+	x.keys("j")
+	x.until(`location.hash === '#finding-5'`)
+	x.keys("j")
+	x.until(`location.hash === '#finding-2'`)
+
+	// Where the filters leave out the first, the next stands in its place.
+	x.eval(`setTimeout(() => { const e = document.getElementById('filter-text'); e.value = 'halo.c:33'; e.dispatchEvent(new Event('input', { bubbles: true })); })`)
+	x.until(`document.getElementById('filter-count').textContent === '1 of 5 findings'`)
+	require.Equal(t, "3", x.eval(tree))
+	x.accessible()
 	x.quiet()
 }
 

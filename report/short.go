@@ -8,7 +8,6 @@ import (
 
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/explain"
-	"github.com/mcchk/mcchk/fingerprint"
 	"github.com/mcchk/mcchk/problems"
 )
 
@@ -32,8 +31,8 @@ func Short(w io.Writer, res *analysis.Result, opts Options) error {
 		if len(more) > 0 {
 			behind = " (" + strings.Join(more, ", ") + ")"
 		}
-		t.line("%s %s %s [%s] #%d %s%s", t.paint.strong.Sprint(stackPlace(lead.Stack, opts.Dir)+":"), t.paint.severity(f.Severity).Sprintf("%s:", f.Severity),
-			Message(f), f.Rule, p.Lead()+1, fingerprint.Of(f, res.Sources).Hash()[:shownPrint], behind)
+		t.line("%s %s %s [%s] %s%s", t.paint.strong.Sprint(stackPlace(lead.Stack, opts.Dir)+":"), t.paint.severity(f.Severity).Sprintf("%s:", f.Severity),
+			Message(f), f.Rule, t.numbered(p.Lead(), f), behind)
 	}
 	t.basis(res)
 	if err := bw.Flush(); err != nil {

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -14,21 +13,18 @@ import (
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/explain"
+	"github.com/mcchk/mcchk/fingerprint"
 	"github.com/mcchk/mcchk/problems"
 	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
 )
 
-// Text writes a result for people: one block a problem, sorted by place (those
-// without a known source last), with one finding in full and the places of the
+// Text writes a result for people: one block a problem, with one finding in full and the places of the
 // others; then what the verdict does not rest on, and the verdict as the last line.
 func Text(w io.Writer, res *analysis.Result, opts Options) error {
 	bw := bufio.NewWriter(w)
 	t := &textWriter{w: bw, opts: opts, paint: newPalette(opts.Color), sources: res.Sources}
 	all := problems.Of(res.Findings)
-	slices.SortStableFunc(all, func(p, q problems.Problem) int {
-		return byPlace(&res.Findings[p.Lead()], &res.Findings[q.Lead()])
-	})
 	var before *conflicts.Finding
 	for i := range all[:min(len(all), mostInFull)] {
 		before = t.problem(res, &all[i], before)
@@ -119,9 +115,9 @@ func (t *textWriter) problem(res *analysis.Result, p *problems.Problem, before *
 			others = append(others, fmt.Sprintf("and %d more (the JSON report has all)", len(p.Findings)-1-i))
 			break
 		}
-		others = append(others, "- "+t.places(&res.Findings[k]))
+		others = append(others, "- "+t.numbered(k, &res.Findings[k])+", "+t.places(&res.Findings[k]))
 	}
-	t.finding(f, again, others)
+	t.finding(f, t.numbered(p.Lead(), f), again, others)
 	return f
 }
 
@@ -143,7 +139,7 @@ func (t *textWriter) summary(res *analysis.Result, all []problems.Problem) {
 		if n := len(all[i].Findings); n > 1 {
 			more = fmt.Sprintf(" (%d findings)", n)
 		}
-		t.line("%5d  %s: %s %s [%s]%s", i+1, stackPlace(lead.Stack, t.opts.Dir), t.paint.severity(f.Severity).Sprintf("%s:", f.Severity), Message(f), f.Rule, more)
+		t.line("%6s  %s: %s %s [%s]%s", fmt.Sprintf("#%d", all[i].Lead()+1), stackPlace(lead.Stack, t.opts.Dir), t.paint.severity(f.Severity).Sprintf("%s:", f.Severity), Message(f), f.Rule, more)
 	}
 	if len(all) > mostInFull {
 		t.line("The first %d are told in full above, and all in the HTML and JSON reports.", mostInFull)
@@ -164,9 +160,15 @@ func (t *textWriter) places(f *conflicts.Finding) string {
 	return text + " [" + f.Rule + "]"
 }
 
-// finding writes one finding; others are those of the same problem, a line each. again, if not "", says that the finding before is
-// about the same two places, whose source need not be shown once more.
-func (t *textWriter) finding(f *conflicts.Finding, again string, others []string) {
+// numbered is the number of a finding and the beginning of its fingerprint.
+func (t *textWriter) numbered(i int, f *conflicts.Finding) string {
+	return fmt.Sprintf("#%d %s", i+1, fingerprint.Of(f, t.sources).Hash()[:shownPrint])
+}
+
+// finding writes one finding; others are those of the same problem, a line each. again, if
+// not "", says that the finding before is about the same two places, whose source need not
+// be shown once more.
+func (t *textWriter) finding(f *conflicts.Finding, number, again string, others []string) {
 	lead, other := explain.Sides(f)
 	t.line("%s %s %s [%s]", t.paint.strong.Sprint(stackPlace(lead.Stack, t.opts.Dir)+":"),
 		t.paint.severity(f.Severity).Sprintf("%s:", f.Severity), Message(f), f.Rule)
@@ -212,6 +214,7 @@ func (t *textWriter) finding(f *conflicts.Finding, again string, others []string
 		add(label("fix", i), text, true)
 	}
 	add("seen", seen(f), false)
+	add("finding", number, false)
 	for i, text := range others {
 		if i == 0 {
 			add("also", "the same change would remove:", false)

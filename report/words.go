@@ -234,12 +234,6 @@ func windowName(f *conflicts.Finding) string {
 	return f.WinName
 }
 
-// byPlace orders findings as a report lists them: by place, second place, rule,
-// so that those of the same two places stand together.
-func byPlace(a, b *conflicts.Finding) int {
-	return cmp.Or(comparePlaces(a, b), cmp.Compare(a.Rule, b.Rule))
-}
-
 func comparePlaces(a, b *conflicts.Finding) int {
 	al, ao := explain.Sides(a)
 	bl, bo := explain.Sides(b)

@@ -24,7 +24,9 @@ function unpack() {
       at[name] += n;
     }
     f.events = data.events && data.events[i];
+    f.problem = [i]; // an accepted finding belongs to none
   });
+  for (const problem of data.problems) for (const i of problem) data.findings[i].problem = problem;
 }
 unpack();
 

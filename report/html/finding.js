@@ -11,6 +11,7 @@ function showFinding(i) {
     f.acc !== 0 && h('p', { class: 'accepted' }, text(f.acc)),
     h('p', { class: 'why' }, text(f.why)),
     factsOf(f),
+    othersOf(f, i),
     h('div', { class: 'columns' }, f.sides.map((s, n) => sideOf(f, s, n))),
     h('div', { class: 'columns' },
       f.sought.length > 0 && section('What would have ordered them, and what there was', h('ul', { class: 'sought' }, f.sought.map((q) => h('li', {}, text(q.text))))),
@@ -20,6 +21,18 @@ function showFinding(i) {
     section('The events around it', f.events ? latticeView(f) : eventsElsewhere(f, i)),
     ruleText(rule),
   ].filter(Boolean));
+}
+
+const mostOthers = 20; // findings of a problem that the page of one of them names
+
+// othersOf names the other findings of the same problem.
+function othersOf(f, i) {
+  const others = f.problem.filter((k) => k !== i);
+  if (others.length === 0) return null;
+  return section('The same change would remove', h('ul', {},
+    others.slice(0, mostOthers).map((k) => h('li', {}, h('a', { href: '#finding-' + (k + 1) }, '#' + (k + 1)), ' ', text(data.findings[k].msg), ', ',
+      h('span', { class: 'place' }, data.findings[k].sides.map((s) => shortPlace(text(s.at))).join(' ↔ ')))),
+    others.length > mostOthers && h('li', {}, `and ${(others.length - mostOthers).toLocaleString('en')} more, in the list`)));
 }
 
 function section(title, ...content) {

@@ -1,8 +1,10 @@
-// The list of findings and its filters.
+// The list of findings, a tree of problems, and its filters.
 
-const pageOfList = 200; // findings that the list shows at a time
+const pageOfList = 200; // problems that the list shows at a time
 
-const list = { shown: [], count: 0, current: -1 };
+// problems are those with findings that the filters let through, each with these; shown are
+// all of these findings in their order, and count is how many problems the list has so far.
+const list = { problems: [], shown: [], count: 0, current: -1 };
 
 // haystack is all the text of a finding, for the search.
 function haystack(f) {
@@ -89,35 +91,41 @@ function matcher() {
 
 function applyFilters() {
   const matches = matcher();
-  list.shown = [];
-  data.findings.forEach((f, i) => {
-    if (matches(f)) list.shown.push(i);
-  });
+  const accepted = data.findings.map((f, i) => [i]).filter(([i]) => data.findings[i].acc !== 0);
+  list.problems = data.problems.concat(accepted).map((p) => p.filter((i) => matches(data.findings[i]))).filter((p) => p.length > 0);
+  list.shown = list.problems.flat();
   list.count = 0;
   byId('list').replaceChildren();
   showMore();
   const all = data.findings.length;
-  byId('filter-count').textContent = list.shown.length === all
+  const problems = list.problems.length < list.shown.length ? ' in ' + plural(list.problems.length, 'problem') : '';
+  byId('filter-count').textContent = (list.shown.length === all
     ? plural(all, 'finding')
-    : `${list.shown.length.toLocaleString('en')} of ${plural(all, 'finding')}`;
+    : `${list.shown.length.toLocaleString('en')} of ${plural(all, 'finding')}`) + problems;
 }
 
 function showMore() {
-  const next = list.shown.slice(list.count, list.count + pageOfList);
-  byId('list').append(...next.map(listEntry));
+  const next = list.problems.slice(list.count, list.count + pageOfList);
+  byId('list').append(...next.map(problemEntry));
   list.count += next.length;
-  const rest = list.shown.length - list.count;
+  const rest = list.problems.length - list.count;
   byId('more').hidden = rest === 0;
-  byId('more').textContent = `Show ${plural(Math.min(rest, pageOfList), 'more finding')} of ${rest.toLocaleString('en')}`;
+  byId('more').textContent = `Show ${plural(Math.min(rest, pageOfList), 'more problem')} of ${rest.toLocaleString('en')}`;
 }
 
-function listEntry(i) {
+// problemEntry is a problem with its findings: the first of them, and the others below it.
+function problemEntry([first, ...others]) {
+  return h('li', {}, findingEntry(first), others.length > 0 && h('details', {},
+    h('summary', {}, plural(others.length, 'more finding') + ' that the same change would remove'),
+    h('ol', {}, others.map((i) => h('li', {}, findingEntry(i))))));
+}
+
+function findingEntry(i) {
   const f = data.findings[i];
-  return h('li', {},
-    h('a', { href: '#finding-' + (i + 1), 'aria-current': i === list.current ? 'true' : false, 'data-finding': i },
-      h('span', { class: 'head' }, badge(f), h('span', { class: 'rule' }, data.rules[f.rule].id), h('span', { class: 'number' }, '#' + (i + 1))),
-      h('span', { class: 'message' }, text(f.msg)),
-      h('span', { class: 'places' }, f.sides.map((s) => shortPlace(text(s.at))).join(' ↔ '))));
+  return h('a', { href: '#finding-' + (i + 1), 'aria-current': i === list.current ? 'true' : false, 'data-finding': i },
+    h('span', { class: 'head' }, badge(f), h('span', { class: 'rule' }, data.rules[f.rule].id), h('span', { class: 'number' }, '#' + (i + 1))),
+    h('span', { class: 'message' }, text(f.msg)),
+    h('span', { class: 'places' }, f.sides.map((s) => shortPlace(text(s.at))).join(' ↔ ')));
 }
 
 // shortPlace leaves the folders out.
@@ -138,6 +146,8 @@ function markCurrent(i) {
   for (const a of document.querySelectorAll('#list a')) {
     if (Number(a.dataset.finding) === i) {
       a.setAttribute('aria-current', 'true');
+      const others = a.closest('#list details');
+      if (others) others.open = true;
       a.scrollIntoView({ block: 'nearest' });
     } else a.removeAttribute('aria-current');
   }
