@@ -1,6 +1,7 @@
 package tracer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,9 +16,11 @@ import (
 
 // CompileOptions say what Compile runs, and where.
 type CompileOptions struct {
+	Library  Library  // "" means MPI
 	Language Language // "" means C
-	// MPICC is the MPI compiler wrapper to use; "" means $MCCHK_MPICC
-	// ($MCCHK_MPICXX for C++), else mpicc (mpicxx).
+	// MPICC is the compiler wrapper to use; "" means $MCCHK_MPICC
+	// ($MCCHK_MPICXX for C++), else mpicc (mpicxx), and for OpenSHMEM
+	// $MCCHK_OSHCC ($MCCHK_OSHCXX), else oshcc (oshcxx).
 	MPICC string
 	// Compiler is the compiler that the wrapper is made to use, such as "gcc",
 	// "clang" or "clang-15"; "" means $MCCHK_COMPILER, else the wrapper's own.
@@ -40,6 +43,10 @@ func CompilerNamed(argv0 string) (o CompileOptions, ok bool) {
 		return CompileOptions{Language: C}, true
 	case "mcchk-cxx", "mcchk-c++":
 		return CompileOptions{Language: CXX}, true
+	case "mcchk-oshcc":
+		return CompileOptions{Library: SHMEM, Language: C}, true
+	case "mcchk-oshcxx", "mcchk-oshc++":
+		return CompileOptions{Library: SHMEM, Language: CXX}, true
 	case "mcchk-gcc":
 		return CompileOptions{Language: C, Compiler: "gcc"}, true
 	case "mcchk-g++":
@@ -77,7 +84,7 @@ func compile(ctx context.Context, o CompileOptions, sources fs.FS) (int, error) 
 	if c.include, err = includeDir(c.cache); err != nil {
 		return 1, err
 	}
-	if c.tc, err = loadToolchain(ctx, &c.tools, c.cache, c.language, c.wrapper); err != nil {
+	if c.tc, err = loadToolchain(ctx, &c.tools, c.cache, c.target, c.wrapper); err != nil {
 		return 1, err
 	}
 	if c.temp, err = os.MkdirTemp("", "mcchk-"); err != nil {
@@ -93,35 +100,32 @@ func compile(ctx context.Context, o CompileOptions, sources fs.FS) (int, error) 
 
 // compilation is one run of Compile.
 type compilation struct {
-	tools    tools
-	language Language
-	wrapper  []string
-	args     []string
-	line     *commandLine
-	sources  fs.FS
-	cache    *cache
-	tc       *Toolchain
-	include  string // folder of mcchk.h
-	temp     string // folder for what is made in between
-	files    int    // names given out in temp
-	verbose  bool
+	tools   tools
+	target  target
+	wrapper []string
+	args    []string
+	line    *commandLine
+	sources fs.FS
+	cache   *cache
+	tc      *Toolchain
+	include string // folder of mcchk.h
+	temp    string // folder for what is made in between
+	files   int    // names given out in temp
+	verbose bool
 }
 
 func newCompilation(o CompileOptions, sources fs.FS) (*compilation, error) {
-	c := &compilation{language: o.Language, args: o.Args, sources: sources}
-	if c.language == "" {
-		c.language = C
-	}
-	if _, ok := wrapperVariables[c.language]; !ok {
-		return nil, fmt.Errorf("unknown language %q", c.language)
+	c := &compilation{target: target{cmp.Or(o.Library, MPI), cmp.Or(o.Language, C)}, args: o.Args, sources: sources}
+	if _, ok := wrapperVariables[c.target]; !ok {
+		return nil, fmt.Errorf("unknown library or language %q", c.target)
 	}
 	c.tools = newTools(o.Dir, o.Env)
 	c.tools.stdin, c.tools.stdout, c.tools.stderr = o.Stdin, orDiscard(o.Stdout), orDiscard(o.Stderr)
 	var err error
-	if c.wrapper, err = findWrapper(&c.tools, c.language, o.MPICC); err != nil {
+	if c.wrapper, err = findWrapper(&c.tools, c.target, o.MPICC); err != nil {
 		return nil, err
 	}
-	if err := c.tools.chooseCompiler(c.language, o.Compiler); err != nil {
+	if err := c.tools.chooseCompiler(c.target, o.Compiler); err != nil {
 		return nil, err
 	}
 	if c.line, err = parseCommandLine(o.Dir, o.Args); err != nil {

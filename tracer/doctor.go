@@ -104,17 +104,17 @@ func (d *examination) addressSpace() {
 func (d *examination) toolchain(ctx context.Context, language Language, asked string) {
 	check := "MPI " + string(language) + " compiler"
 	t := d.tools
-	wrapper, err := findWrapper(&t, language, asked)
+	wrapper, err := findWrapper(&t, target{MPI, language}, asked)
 	if err != nil {
 		health := Problem
 		if language == CXX {
 			health = Warning // not needed for C programs
 		}
 		d.add(check, health, "install an MPI library with its compilers, or name the wrapper with --mpicc or "+
-			wrapperVariables[language].name, "%v", err)
+			wrapperVariables[target{MPI, language}].name, "%v", err)
 		return
 	}
-	if err := t.chooseCompiler(language, d.options.Compiler); err != nil {
+	if err := t.chooseCompiler(target{MPI, language}, d.options.Compiler); err != nil {
 		d.add(check, Problem, "install it, or choose another with --compiler", "%v", err)
 		return
 	}
@@ -123,9 +123,9 @@ func (d *examination) toolchain(ctx context.Context, language Language, asked st
 		d.add("cache", Problem, "set MCCHK_CACHE to a folder that can be written", "%v", err)
 		return
 	}
-	tc, err := loadToolchain(ctx, &t, c, language, wrapper)
+	tc, err := loadToolchain(ctx, &t, c, target{MPI, language}, wrapper)
 	if err != nil {
-		d.add(check, Problem, "choose a working MPI compiler wrapper with --mpicc or "+wrapperVariables[language].name, "%v", err)
+		d.add(check, Problem, "choose a working MPI compiler wrapper with --mpicc or "+wrapperVariables[target{MPI, language}].name, "%v", err)
 		return
 	}
 	d.add(check, OK, "", "%s: %s with %s", strings.Join(wrapper, " "), tc.MPI, tc.Compiler())

@@ -53,3 +53,35 @@ func Functions() ([]Function, error) {
 	}
 	return list, nil
 }
+
+// ShmemFunction is one function of OpenSHMEM's C interface, or a pseudo call of the
+// run-time's.
+type ShmemFunction struct {
+	Function
+	// Family is the name of it and others that differ in a type, a size or a context:
+	// "shmem_TYPE_put", "shmem_putSIZE".
+	Family string
+}
+
+// ShmemFunctions returns all functions of OpenSHMEM that the tracer knows: first
+// those that it records, in the order of its table, then those that it does not.
+func ShmemFunctions() ([]ShmemFunction, error) {
+	text, err := runtimeFiles.ReadFile("runtime/" + shmemDir + "/" + shmemPrototypes)
+	if err != nil {
+		return nil, err
+	}
+	table, err := parseShmemTable(text)
+	if err != nil {
+		return nil, err
+	}
+	var list []ShmemFunction
+	for i := range table.funcs {
+		f := &table.funcs[i]
+		_, args, _ := strings.Cut(f.definition(), " ")
+		list = append(list, ShmemFunction{Function{Name: f.Name, Args: args}, f.Family})
+	}
+	for _, f := range table.unobserved {
+		list = append(list, ShmemFunction{f, f.Name})
+	}
+	return list, nil
+}

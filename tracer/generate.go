@@ -5,35 +5,62 @@ import (
 	"strings"
 )
 
-// generateWrappers makes the C source of the MPI wrappers (wrappers.c) from the
-// table of prototypes: one function for each entry, and one more for its
-// large-count form. Every wrapper does the same: it steps aside for calls that
-// the program does not make itself, defines what the arguments refer to, writes
-// the call's record, calls the MPI library, and completes the record in place.
-func generateWrappers(table []byte) ([]byte, error) {
-	funcs, err := parseTable(table)
-	if err != nil {
-		return nil, err
+// functionList is the functions that one run-time library records, of all models.
+type functionList struct {
+	definitions []string
+	ids         map[string]int // by definition, from 1
+	custom      []string       // definitions of those whose wrappers are written by hand
+}
+
+func (l *functionList) add(definition string, custom bool) {
+	if l.ids == nil {
+		l.ids = map[string]int{}
 	}
+	if l.ids[definition] != 0 { // a note that several models make
+		return
+	}
+	l.definitions = append(l.definitions, definition)
+	l.ids[definition] = len(l.definitions)
+	if custom {
+		l.custom = append(l.custom, definition)
+	}
+}
+
+// generate makes the C source of the list (functions.c).
+func (l *functionList) generate() []byte {
+	w := &cWriter{}
+	w.line("/* Generated from the tables of functions. Do not edit. */")
+	w.line(`#include "calls.h"`)
+	w.line("")
+	w.line("const struct mcchk_function mcchk_functions[] = {")
+	for _, d := range l.definitions {
+		w.line("\t{%q},", d)
+	}
+	w.line("};")
+	w.line("_Static_assert(%d < MCCHK_MAX_FUNCTIONS, \"functions\");", len(l.definitions))
+	for _, d := range l.custom {
+		name, _, _ := strings.Cut(d, " ")
+		w.line("extern const uint16_t mcchk_fn_%s __attribute__((visibility(\"hidden\")));", name)
+		w.line("const uint16_t mcchk_fn_%s = %d;", name, l.ids[d])
+	}
+	return []byte(w.text.String())
+}
+
+// generateWrappers makes the C source of the MPI wrappers (wrappers.c) from their
+// functions: one for each, and one more for its large-count form. Every wrapper
+// does the same: it steps aside for calls that the program does not make itself,
+// defines what the arguments refer to, writes the call's record, calls the MPI
+// library, and completes the record in place.
+func generateWrappers(funcs []tableFunc, ids map[string]int) []byte {
 	w := &cWriter{}
 	w.line("/* Generated from %s. Do not edit. */", prototypes)
 	w.line(`#include "wrap.h"`)
-	w.line("")
-	w.line("const struct mcchk_function mcchk_functions[] = {")
 	for i := range funcs {
-		w.line("\t{%q},", funcs[i].definition())
-	}
-	w.line("};")
-	w.line("_Static_assert(%d < MCCHK_MAX_FUNCTIONS, \"functions\");", len(funcs))
-	for i := range funcs {
-		f := &funcs[i]
-		if f.Custom {
-			w.line("const uint16_t mcchk_fn_%s = %d;", f.Name, i+1)
-			continue
+		if f := &funcs[i]; !f.Custom {
+			generateFunc(w, f, ids[f.definition()])
 		}
-		generateFunc(w, f, i+1)
 	}
-	return []byte(w.text.String()), nil
+	return []byte(w.text.String())
 }
 
 func generateFunc(w *cWriter, f *tableFunc, id int) {

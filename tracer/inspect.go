@@ -34,7 +34,7 @@ const (
 // objectFacts is what a look into an object file or shared library tells.
 type objectFacts struct {
 	state    instrumentation
-	bypassed []string   // functions of the MPI library called as PMPI_X
+	bypassed []string   // functions of the library called as PMPI_X or pshmem_x
 	build    *BuildInfo // of a shared library made by mcchk
 }
 
@@ -55,7 +55,7 @@ func inspectObject(r io.ReaderAt) (objectFacts, error) {
 	}
 	facts.state = instrumentationOf(names)
 	for _, name := range names {
-		if strings.HasPrefix(name, "PMPI_") {
+		if strings.HasPrefix(name, "PMPI_") || strings.HasPrefix(name, "pshmem_") {
 			facts.bypassed = append(facts.bypassed, name)
 		}
 	}

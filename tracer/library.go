@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -23,11 +24,24 @@ const (
 	inlineSource  = "inline.c"    // sources: the tests that are inlined
 	prototypes    = "mpi.tbl"     // sources: the table of MPI functions
 	wrappersFile  = "wrappers.c"  // generated from the table
+	functionsFile = "functions.c" // generated: all functions that are recorded
 	executableRsp = "program.rsp" // linker arguments for executables
 	sharedRsp     = "shared.rsp"  // linker arguments for shared libraries
 	exportList    = "exports.list"
 	factsFile     = "library.json"
 )
+
+// The part of the run-time that is for OpenSHMEM.
+const (
+	shmemDir        = "shmem"            // sources: its folder
+	shmemPrototypes = "shmem.tbl"        // in it: the table of functions
+	shmemWrappers   = "shmem_wrappers.c" // generated from the table
+)
+
+// mpiUnits are the sources that need mpi.h.
+var mpiUnits = []string{
+	"comms.c", "files.c", "init.c", "order.c", "requests.c", "types.c", "values.c", "windows.c", wrappersFile,
+}
 
 // runtimeSourceDir is where debug information says that the run-time's sources
 // are, by which its code is told from the program's.
@@ -54,7 +68,7 @@ func (l *library) path(file string) string { return filepath.Join(l.dir, file) }
 // runtimeLibrary returns the run-time library for a toolchain, and builds it
 // when the cache does not hold it.
 func runtimeLibrary(ctx context.Context, t *tools, c *cache, tc *Toolchain, sources fs.FS) (*library, error) {
-	files, err := librarySources(sources)
+	files, err := librarySources(sources, tc)
 	if err != nil {
 		return nil, fmt.Errorf("run-time library: %w", err)
 	}
@@ -64,40 +78,84 @@ func runtimeLibrary(ctx context.Context, t *tools, c *cache, tc *Toolchain, sour
 		return b.run(ctx)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("run-time library for %s with %s: %w", tc.MPI, tc.Compiler(), err)
+		return nil, fmt.Errorf("run-time library for %s with %s: %w", tc.Library(), tc.Compiler(), err)
 	}
 	return l, nil
 }
 
-// librarySources reads the embedded sources and generates the wrappers.
-func librarySources(sources fs.FS) (map[string][]byte, error) {
+// librarySources reads the embedded sources that a toolchain needs, and generates
+// the wrappers.
+func librarySources(sources fs.FS, tc *Toolchain) (map[string][]byte, error) {
 	files := map[string][]byte{}
-	entries, err := fs.ReadDir(sources, ".")
-	if err != nil {
+	if err := readSources(files, sources, "."); err != nil {
 		return nil, err
-	}
-	for _, e := range entries {
-		if e.IsDir() {
-			continue
-		}
-		data, err := fs.ReadFile(sources, e.Name())
-		if err != nil {
-			return nil, err
-		}
-		files[e.Name()] = data
 	}
 	table, ok := files[prototypes]
 	if !ok {
 		return nil, fmt.Errorf("%s is missing", prototypes)
 	}
-	files[wrappersFile], err = generateWrappers(table)
-	return files, err
+	var list functionList
+	funcs, err := parseTable(table)
+	if err != nil {
+		return nil, err
+	}
+	if tc.MPI != "" {
+		for i := range funcs {
+			list.add(funcs[i].definition(), funcs[i].Custom)
+		}
+		files[wrappersFile] = generateWrappers(funcs, list.ids)
+	} else {
+		for _, unit := range mpiUnits {
+			delete(files, unit)
+		}
+	}
+	if tc.SHMEM != "" {
+		if err := addShmemSources(files, sources, &list); err != nil {
+			return nil, err
+		}
+	}
+	files[functionsFile] = list.generate()
+	return files, nil
+}
+
+func addShmemSources(files map[string][]byte, sources fs.FS, list *functionList) error {
+	if err := readSources(files, sources, shmemDir); err != nil {
+		return err
+	}
+	table, err := parseShmemTable(files[shmemPrototypes])
+	if err != nil {
+		return err
+	}
+	for i := range table.funcs {
+		list.add(table.funcs[i].definition(), table.funcs[i].Custom)
+	}
+	files[shmemWrappers] = generateShmem(table.funcs, list.ids)
+	return nil
+}
+
+// readSources adds the files of a folder, without those of folders in it.
+func readSources(files map[string][]byte, sources fs.FS, dir string) error {
+	entries, err := fs.ReadDir(sources, dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			continue
+		}
+		data, err := fs.ReadFile(sources, path.Join(dir, e.Name()))
+		if err != nil {
+			return err
+		}
+		files[e.Name()] = data
+	}
+	return nil
 }
 
 // libraryKey names a run-time library by everything it is made of.
 func libraryKey(tc *Toolchain, files map[string][]byte) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q\n%q\n%q\n%q\n%q\n", tc.Wrapper, tc.Show, tc.MPI, tc.Compiler(), tc.Mode())
+	fmt.Fprintf(h, "%q\n%q\n%q\n%q\n%q\n%q\n", tc.Wrapper, tc.Show, tc.MPI, tc.SHMEM, tc.Compiler(), tc.Mode())
 	fmt.Fprintf(h, "%q\n%q\n", libraryFlags, inlineFlags)
 	for _, name := range sortedKeys(files) {
 		fmt.Fprintf(h, "%s %d\n", name, len(files[name]))

@@ -12,7 +12,7 @@ import (
 
 // runtimeFiles are the sources of the run-time library.
 //
-//go:embed runtime/*.c runtime/*.h runtime/mpi.tbl
+//go:embed runtime/*.c runtime/*.h runtime/mpi.tbl runtime/shmem/*
 var runtimeFiles embed.FS
 
 // publicHeader is what programs include to declare order.

@@ -23,6 +23,21 @@ const (
 	CXX Language = "C++"
 )
 
+// Library is a kind of communication library that programs are compiled for.
+type Library string
+
+// Libraries that Compile knows.
+const (
+	MPI   Library = "MPI"
+	SHMEM Library = "OpenSHMEM"
+)
+
+// target is what a compiler wrapper is for.
+type target struct {
+	library  Library
+	language Language
+}
+
 // Families of compilers whose instrumentation mcchk can use.
 const (
 	familyGCC   = "gcc"
@@ -37,20 +52,29 @@ const (
 	ModeNone   = "none"   // nothing is instrumented
 )
 
-// errNoCompiler and errNoHeader mark the two commonest troubles with MPI.
+// errNoCompiler and errNoHeader mark the two commonest troubles with libraries.
 var (
-	errNoCompiler = errors.New("MPI compiler wrapper not found")
-	errNoHeader   = errors.New("mpi.h not found")
+	errNoCompiler = errors.New("compiler wrapper not found")
+	errNoHeader   = errors.New("header not found")
 )
 
-// Toolchain is an MPI compiler wrapper and what stands behind it.
+// header is what programs for the library include.
+func (l Library) header() string {
+	if l == SHMEM {
+		return "shmem.h"
+	}
+	return "mpi.h"
+}
+
+// Toolchain is a compiler wrapper and what stands behind it.
 type Toolchain struct {
 	Wrapper  []string // absolute path, then words that always follow
 	Language Language
 	Family   string   // "gcc" or "clang"
 	Version  string   // "12.2.0"
 	Show     string   // what the wrapper says it runs
-	MPI      string   // "MPICH 4.0.2"
+	MPI      string   // "MPICH 4.0.2"; "": it has no mpi.h
+	SHMEM    string   // "OpenSHMEM 1.4 (…)"; "": it is not for OpenSHMEM
 	X86      bool     // compiles for x86
 	LLVMLink string   // llvm-link of clang's major version, "" when there is none
 	Stamps   []string // state of the files the above was read from
@@ -58,6 +82,17 @@ type Toolchain struct {
 
 // Compiler names the compiler underneath, such as "gcc 12.2.0".
 func (t *Toolchain) Compiler() string { return t.Family + " " + t.Version }
+
+// Library names the libraries that it compiles for.
+func (t *Toolchain) Library() string {
+	switch {
+	case t.SHMEM == "":
+		return t.MPI
+	case t.MPI == "":
+		return t.SHMEM
+	}
+	return t.SHMEM + " and " + t.MPI
+}
 
 // Mode is how this toolchain instruments.
 func (t *Toolchain) Mode() string {
@@ -72,21 +107,25 @@ func (t *Toolchain) command(args ...string) []string {
 	return append(slices.Clone(t.Wrapper), args...)
 }
 
-// wrapperVariables are, for each language, the variables that name the MPI
-// compiler wrapper for mcchk, the default wrapper, and the variables with which
-// MPI libraries let one choose the compiler underneath.
-var wrapperVariables = map[Language]struct {
-	name, fallback string
-	underneath     []string
+// wrapperVariables are, for each target, the variable that names the compiler
+// wrapper for mcchk, the default wrapper, the option that names one, the variables
+// with which libraries let one choose the compiler underneath, and what Debian calls
+// the packages.
+var wrapperVariables = map[target]struct {
+	name, fallback, option string
+	underneath             []string
+	install                string
 }{
-	C:   {"MCCHK_MPICC", "mpicc", []string{"MPICH_CC", "OMPI_CC", "I_MPI_CC"}},
-	CXX: {"MCCHK_MPICXX", "mpicxx", []string{"MPICH_CXX", "OMPI_CXX", "I_MPI_CXX"}},
+	{MPI, C}:     {"MCCHK_MPICC", "mpicc", "--mpicc", []string{"MPICH_CC", "OMPI_CC", "I_MPI_CC"}, "libmpich-dev mpich, or libopenmpi-dev openmpi-bin"},
+	{MPI, CXX}:   {"MCCHK_MPICXX", "mpicxx", "--mpicc", []string{"MPICH_CXX", "OMPI_CXX", "I_MPI_CXX"}, "libmpich-dev mpich, or libopenmpi-dev openmpi-bin"},
+	{SHMEM, C}:   {"MCCHK_OSHCC", "oshcc", "--oshcc", []string{"SHMEM_CC", "OSHMEM_CC", "OMPI_CC"}, "libopenmpi-dev openmpi-bin"},
+	{SHMEM, CXX}: {"MCCHK_OSHCXX", "oshcxx", "--oshcc", []string{"SHMEM_CXX", "OSHMEM_CXX", "OMPI_CXX"}, "libopenmpi-dev openmpi-bin"},
 }
 
 // findWrapper finds the MPI compiler wrapper: the one asked for, else that of
 // the environment, else the one in PATH. It may be given with arguments.
-func findWrapper(t *tools, language Language, asked string) ([]string, error) {
-	v := wrapperVariables[language]
+func findWrapper(t *tools, of target, asked string) ([]string, error) {
+	v := wrapperVariables[of]
 	from := "the option"
 	if asked == "" {
 		asked, from = t.getenv(v.name), v.name
@@ -103,9 +142,9 @@ func findWrapper(t *tools, language Language, asked string) ([]string, error) {
 			return append([]string{path}, words[1:]...), nil
 		}
 	}
-	return nil, fmt.Errorf("%w: %s (%s): install an MPI library with its compilers "+
-		"(Debian: apt install libmpich-dev mpich, or libopenmpi-dev openmpi-bin), or name the wrapper with --mpicc or %s",
-		errNoCompiler, asked, from, v.name)
+	return nil, fmt.Errorf("%s %w: %s (%s): install an %s library with its compilers "+
+		"(Debian: apt install %s), or name the wrapper with %s or %s",
+		of.library, errNoCompiler, asked, from, of.library, v.install, v.option, v.name)
 }
 
 // compilerFor is the name of a compiler family's driver for a language:
@@ -125,19 +164,19 @@ func compilerFor(language Language, name string) string {
 }
 
 // chooseCompiler sets the variables that make wrappers use a given compiler.
-func (t *tools) chooseCompiler(language Language, name string) error {
+func (t *tools) chooseCompiler(of target, name string) error {
 	if name == "" {
 		name = t.getenv("MCCHK_COMPILER")
 	}
 	if name == "" {
 		return nil
 	}
-	driver := compilerFor(language, name)
+	driver := compilerFor(of.language, name)
 	if _, err := t.look(driver); err != nil {
 		return fmt.Errorf("compiler %s: %w (Debian: apt install %s)", driver, err, strings.Replace(filepath.Base(driver), "clang++", "clang", 1))
 	}
 	t.env = slices.Clone(t.env)
-	for _, v := range wrapperVariables[language].underneath {
+	for _, v := range wrapperVariables[of].underneath {
 		t.env = append(t.env, v+"="+driver)
 	}
 	return nil
@@ -145,15 +184,15 @@ func (t *tools) chooseCompiler(language Language, name string) error {
 
 // loadToolchain looks at the wrapper, or takes what an earlier look found as
 // long as the files concerned have not changed since.
-func loadToolchain(ctx context.Context, t *tools, c *cache, language Language, wrapper []string) (*Toolchain, error) {
-	file := c.path("toolchains", toolchainKey(t, language, wrapper)+".json")
+func loadToolchain(ctx context.Context, t *tools, c *cache, of target, wrapper []string) (*Toolchain, error) {
+	file := c.path("toolchains", toolchainKey(t, of, wrapper)+".json")
 	if data, err := os.ReadFile(file); err == nil {
 		var tc Toolchain
 		if json.Unmarshal(data, &tc) == nil && tc.current() {
 			return &tc, nil
 		}
 	}
-	tc, err := probe(ctx, t, language, wrapper)
+	tc, err := probe(ctx, t, of, wrapper)
 	if err != nil {
 		return nil, err
 	}
@@ -165,9 +204,9 @@ func loadToolchain(ctx context.Context, t *tools, c *cache, language Language, w
 }
 
 // toolchainKey covers what a look at a wrapper depends on, apart from files.
-func toolchainKey(t *tools, language Language, wrapper []string) string {
+func toolchainKey(t *tools, of target, wrapper []string) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\n%q\n", language, wrapper)
+	fmt.Fprintf(h, "%s\n%s\n%q\n", of.library, of.language, wrapper)
 	var vars []string
 	for _, v := range t.env {
 		if slices.ContainsFunc(toolchainVariables, func(p string) bool { return matches(p, v) }) {
@@ -180,7 +219,7 @@ func toolchainKey(t *tools, language Language, wrapper []string) string {
 }
 
 var toolchainVariables = []string{
-	"PATH=*", "MPICH_*", "OMPI_*", "OPAL_*", "I_MPI_*", "CPATH=*", "C_INCLUDE_PATH=*", "CPLUS_INCLUDE_PATH=*",
+	"PATH=*", "MPICH_*", "OMPI_*", "OPAL_*", "I_MPI_*", "SHMEM_*", "OSHMEM_*", "CPATH=*", "C_INCLUDE_PATH=*", "CPLUS_INCLUDE_PATH=*",
 	"COMPILER_PATH=*", "GCC_EXEC_PREFIX=*",
 }
 
@@ -208,26 +247,41 @@ func (t *Toolchain) current() bool {
 
 var (
 	reDefine = regexp.MustCompile(`(?m)^#define (\w+) (.*)$`)
-	reHeader = regexp.MustCompile(`(?m)^\.+ (.*mpi\.h)$`)
+	reHeader = regexp.MustCompile(`(?m)^\.+ (.*/(?:mpi|shmem)\.h)$`)
 	reLLVM   = regexp.MustCompile(`LLVM version (\d+)`)
 )
 
+// includeBoth includes the headers of all libraries that a wrapper for OpenSHMEM may
+// have; programs for MPI have no other.
+const includeBoth = `#include <shmem.h>
+#if __has_include(<mpi.h>)
+#include <mpi.h>
+#endif
+`
+
 // probe asks the wrapper what it runs, and the compiler for the macros it and
-// mpi.h define.
-func probe(ctx context.Context, t *tools, language Language, wrapper []string) (*Toolchain, error) {
-	tc := &Toolchain{Wrapper: wrapper, Language: language}
+// the library's header define.
+func probe(ctx context.Context, t *tools, of target, wrapper []string) (*Toolchain, error) {
+	tc := &Toolchain{Wrapper: wrapper, Language: of.language}
 	tc.Show = showCommand(ctx, t, tc)
-	macros, headers, err := t.output(ctx, "#include <mpi.h>\n", tc.command("-x", "c", "-E", "-dM", "-H", "-")...)
+	program := "#include <mpi.h>\n"
+	if of.library == SHMEM {
+		program = includeBoth
+	}
+	macros, headers, err := t.output(ctx, program, tc.command("-x", "c", "-E", "-dM", "-H", "-")...)
 	if err != nil {
-		if strings.Contains(headers, "mpi.h") {
-			return nil, fmt.Errorf("%w by %s (which runs %q): is it an MPI compiler wrapper?\n%s",
-				errNoHeader, wrapper[0], tc.Show, firstLines(headers, 4))
+		if strings.Contains(headers, of.library.header()) {
+			return nil, fmt.Errorf("%s: %w by %s (which runs %q): is it a compiler wrapper of %s?\n%s",
+				of.library.header(), errNoHeader, wrapper[0], tc.Show, of.library, firstLines(headers, 4))
 		}
 		return nil, err
 	}
 	defines := map[string]string{}
 	for _, m := range reDefine.FindAllStringSubmatch(macros, -1) {
 		defines[m[1]] = strings.Trim(m[2], `" `)
+	}
+	if of.library == SHMEM {
+		tc.SHMEM = fmt.Sprintf("OpenSHMEM %s.%s", defines["SHMEM_MAJOR_VERSION"], defines["SHMEM_MINOR_VERSION"])
 	}
 	if err := tc.readMacros(defines); err != nil {
 		return nil, err
@@ -292,6 +346,8 @@ func (t *Toolchain) readMacros(defines map[string]string) error {
 		t.MPI = "MPICH " + defines["MPICH_VERSION"]
 	case defines["OMPI_MAJOR_VERSION"] != "":
 		t.MPI = "Open MPI " + join("OMPI_MAJOR_VERSION", "OMPI_MINOR_VERSION", "OMPI_RELEASE_VERSION")
+	case defines["MPI_VERSION"] == "":
+		// A library for OpenSHMEM alone.
 	default:
 		t.MPI = "unknown MPI library, standard " + join("MPI_VERSION", "MPI_SUBVERSION")
 	}

@@ -24,23 +24,37 @@ Options of mcchk's own come first; everything after them goes to the compiler:
   --verbose        print on standard error what is done
   -h, --help       this text; after another argument, the compiler's own help`
 
-// newCompileCommand makes cc and cxx.
-func newCompileCommand(a *app, language tracer.Language) *cobra.Command {
-	name, what := "cc", "C"
+const oshcompileHelp = `Compiles and links an OpenSHMEM program with your own OpenSHMEM compiler so that
+it can be traced. Takes the place of the compiler in builds: make CC="mcchk oshcc".
+
+Options of mcchk's own come first; everything after them goes to the compiler:
+  --oshcc X        the OpenSHMEM compiler to use (default: $MCCHK_OSHCC or
+                   $MCCHK_OSHCXX, then oshcc or oshcxx)
+  --compiler X     the compiler underneath: gcc or clang (default:
+                   $MCCHK_COMPILER, then .mcchk.yaml, then the OpenSHMEM compiler's)
+  --verbose        print on standard error what is done
+  -h, --help       this text; after another argument, the compiler's own help`
+
+// newCompileCommand makes cc, cxx, oshcc and oshcxx.
+func newCompileCommand(a *app, library tracer.Library, language tracer.Language) *cobra.Command {
+	name, what, ending, option, help := "cc", "C", "c", "--mpicc", compileHelp
 	if language == tracer.CXX {
-		name, what = "cxx", "C++"
+		name, what, ending = "cxx", "C++", "cc"
+	}
+	if library == tracer.SHMEM {
+		name, option, help = "osh"+name, "--oshcc", oshcompileHelp
 	}
 	return &cobra.Command{
-		Use:                name + " [--mpicc X] [--compiler gcc|clang] [--verbose] COMPILER-ARGUMENT...",
-		Short:              "Compile and link a " + what + " program for tracing",
-		Long:               compileHelp,
-		Example:            "  mcchk " + name + " -O2 -g -o app app." + map[string]string{"cc": "c", "cxx": "cc"}[name],
+		Use:                name + " [" + option + " X] [--compiler gcc|clang] [--verbose] COMPILER-ARGUMENT...",
+		Short:              "Compile and link a " + what + " program with " + string(library) + " for tracing",
+		Long:               help,
+		Example:            "  mcchk " + name + " -O2 -g -o app app." + ending,
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && (args[0] == "--help" || args[0] == "-h") {
 				return cmd.Help()
 			}
-			return a.compile(cmd.Context(), tracer.CompileOptions{Language: language}, args)
+			return a.compile(cmd.Context(), tracer.CompileOptions{Library: library, Language: language}, args)
 		},
 	}
 }
@@ -52,7 +66,7 @@ func (a *app) compile(ctx context.Context, named tracer.CompileOptions, args []s
 	if err != nil {
 		return err
 	}
-	o.Language, o.Compiler = named.Language, cmp.Or(o.Compiler, named.Compiler)
+	o.Library, o.Language, o.Compiler = named.Library, named.Language, cmp.Or(o.Compiler, named.Compiler)
 	if err := a.compilerSettings(&o); err != nil {
 		return err
 	}
@@ -81,7 +95,7 @@ func compileOptions(args []string) (tracer.CompileOptions, error) {
 			o.Env = append(os.Environ(), "MCCHK_VERBOSE=1")
 			args = args[1:]
 			continue
-		case "--mpicc":
+		case "--mpicc", "--oshcc":
 			to = &o.MPICC
 		case "--compiler":
 			to = &o.Compiler
@@ -107,7 +121,7 @@ func compileOptions(args []string) (tracer.CompileOptions, error) {
 // misplaced returns an error where an option of mcchk stands behind others.
 func misplaced(args []string) error {
 	for _, arg := range args {
-		if name, _, _ := strings.Cut(arg, "="); name == "--mpicc" || name == "--compiler" {
+		if name, _, _ := strings.Cut(arg, "="); name == "--mpicc" || name == "--oshcc" || name == "--compiler" {
 			return usagef("mcchk's own options come first: %s follows %s, so it would go to the compiler", name, args[0])
 		}
 	}

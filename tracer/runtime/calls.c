@@ -1,6 +1,6 @@
 /* Call records: begun before the MPI function is called, completed in place
  * after it has returned. */
-#include "wrap.h"
+#include "calls.h"
 
 #include <string.h>
 

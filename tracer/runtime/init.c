@@ -1,62 +1,12 @@
-/* The start and the end of a run: the trace file, and agreement between the
- * processes on what all must do alike. */
+/* The start and the end of a run of MPI: agreement between the processes on what
+ * all must do alike, and their clocks. */
 #include "wrap.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-
-#ifndef MCCHK_VERSION
-#define MCCHK_VERSION "1"
-#endif
 #define ROUNDS 8 /* of ping-pong between clocks */
 
-/* What mcchk cc has linked in about the build, JSON. */
-#pragma GCC visibility push(default)
-extern const char mcchk_build_info[] __attribute__((weak));
-#pragma GCC visibility pop
-
-/* What rank 0 tells the others. */
-struct agreement {
-	int active;
-	uint8_t run[16];
-	char boot[40];
-};
-
 static MPI_Comm tool = MPI_COMM_NULL; /* for the run-time's own messages */
-static struct agreement run;
-
-static void read_line(const char *path, char *line, size_t size)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, line, size - 1);
-	if (fd >= 0)
-		close(fd);
-	line[n > 0 ? n : 0] = 0;
-	line[strcspn(line, "\n")] = 0;
-}
-
-static void make_run_id(uint8_t *id)
-{
-	const char *s = getenv("MCCHK_RUN_ID");
-	unsigned byte;
-	int i = 0;
-
-	while (s && strlen(s) == 32 && i < 16 && sscanf(s + 2 * i, "%2x", &byte) == 1)
-		id[i++] = (uint8_t)byte;
-	if (i == 16)
-		return;
-	int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || read(fd, id, 16) != 16) {
-		uint64_t seed[2] = {mcchk_now(), (uint64_t)getpid()};
-		memcpy(id, seed, 16);
-	}
-	if (fd >= 0)
-		close(fd);
-}
+static struct mcchk_agreement run;
+static int joined; /* the trace was begun by another library, which ends it */
 
 static int spawned(void)
 {
@@ -68,38 +18,10 @@ static int spawned(void)
 /* All processes observe calls, or none: identifiers take part of them all. */
 static void agree(const char *directory)
 {
-	const char *why = NULL;
-	if (mcchk_world_rank() == 0) {
-		if (!directory || !*directory)
-			why = "start the program with 'mcchk run', or set MCCHK_TRACE_DIR";
-		else if (spawned())
-			why = "this program was started by another with MPI_Comm_spawn";
-		if (why)
-			fprintf(stderr, "mcchk: not recording: %s\n", why);
-		run.active = !why;
-		make_run_id(run.run);
-		read_line("/proc/sys/kernel/random/boot_id", run.boot, sizeof run.boot);
-	}
+	if (mcchk_world_rank() == 0)
+		mcchk_propose(&run, directory, spawned() ? "this program was started by another with MPI_Comm_spawn" : NULL);
 	PMPI_Comm_dup(MPI_COMM_WORLD, &tool);
 	PMPI_Bcast(&run, sizeof run, MPI_BYTE, 0, tool);
-}
-
-static void open_file(const char *directory)
-{
-	struct mcchk_file_header h = {.rank = (uint32_t)mcchk_world_rank()};
-	struct timespec real;
-	char path[4096];
-	int size = 1, n = snprintf(path, sizeof path, "%s/rank-%u.mcct", directory ? directory : ".", h.rank);
-
-	PMPI_Comm_size(MPI_COMM_WORLD, &size);
-	h.ranks = (uint32_t)size;
-	memcpy(h.run, run.run, sizeof h.run);
-	h.monotonic = mcchk_now();
-	clock_gettime(CLOCK_REALTIME, &real);
-	h.realtime = (uint64_t)real.tv_sec * 1000000000ull + (uint64_t)real.tv_nsec;
-	int e = n < (int)sizeof path ? mcchk_file_open(path, &h) : ENAMETOOLONG;
-	if (e > 0)
-		fprintf(stderr, "mcchk: rank %u: not recording: %s: %s\n", h.rank, path, strerror(e));
 }
 
 /* ---- clocks ---- */
@@ -120,12 +42,10 @@ static void answer_clocks(const int *away, int size)
  * the quickest counts. Collective. */
 static void relate_clocks(void)
 {
-	char boot[sizeof run.boot] = "";
 	int size = 1, away, *all = NULL;
 	uint64_t best = UINT64_MAX, local = mcchk_now(), reference = local;
 
-	read_line("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
-	away = boot[0] == 0 || strcmp(boot, run.boot) != 0;
+	away = mcchk_elsewhere(&run);
 	PMPI_Comm_size(tool, &size);
 	if (mcchk_world_rank() == 0) {
 		away = 0;
@@ -155,39 +75,55 @@ static void relate_clocks(void)
 
 static void write_infos(void)
 {
-	char library[MPI_MAX_LIBRARY_VERSION_STRING] = "", program[4096] = "";
+	char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
 	int n = 0;
-	uint32_t units = __atomic_load_n(&mcchk_units, __ATOMIC_RELAXED);
-	ssize_t p = readlink("/proc/self/exe", program, sizeof program - 1);
 
 	PMPI_Get_library_version(library, &n);
-	program[p > 0 ? p : 0] = 0;
-	mcchk_write_info("mpi.library", library);
-	mcchk_write_info("tracer.version", MCCHK_VERSION);
-	mcchk_write_info("tracer.mode", units == 0 ? "none" : mcchk_inlined_units == units ? "inline" : "call");
-	mcchk_write_info("program", program);
-	if (mcchk_build_info)
-		mcchk_write_info("build", mcchk_build_info);
+	mcchk_write_infos("mpi.library", library);
+}
+
+/* MPI is used in a program whose trace another library began. */
+void mcchk_mpi_joins(void)
+{
+	int initialized = 0;
+	PMPI_Initialized(&initialized);
+	if (joined || !initialized || !mcchk_comms_start())
+		return;
+	joined = 1;
+	mcchk_comm_define(MPI_COMM_WORLD);
+}
+
+static int begin_trace(const char *directory)
+{
+	int size = 1;
+
+	agree(directory);
+	if (!run.active) {
+		PMPI_Comm_free(&tool);
+		return 0;
+	}
+	PMPI_Comm_size(MPI_COMM_WORLD, &size);
+	mcchk_open_trace(&run, (uint32_t)mcchk_world_rank(), (uint32_t)size);
+	write_infos();
+	mcchk_write_modules();
+	mcchk_comm_define(MPI_COMM_WORLD);
+	relate_clocks();
+	return 1;
 }
 
 static void start(uint16_t function, const int *provided, int required, uint64_t begin, uint64_t end, void *frame)
 {
 	const char *directory = getenv("MCCHK_TRACE_DIR");
 
-	if (!mcchk_comms_start())
+	if (!mcchk_active && !mcchk_comms_start())
 		return;
 	mcchk_within(frame);
-	agree(directory);
-	if (!run.active) {
-		PMPI_Comm_free(&tool);
+	if (mcchk_active)
+		mcchk_mpi_joins();
+	else if (!begin_trace(directory)) {
 		mcchk_leave();
 		return;
 	}
-	open_file(directory);
-	write_infos();
-	mcchk_write_modules();
-	mcchk_comm_define(MPI_COMM_WORLD);
-	relate_clocks();
 	int64_t *words = mcchk_call_begin(function, provided ? 2 : 0, frame);
 	if (words && provided) {
 		words[0] = required;
@@ -233,24 +169,20 @@ int MPI_Finalize(void)
 	if (!mcchk_enter(MCCHK_FRAME))
 		return PMPI_Finalize();
 	mcchk_write_modules();
-	relate_clocks();
-	PMPI_Comm_free(&tool);
+	if (!joined) {
+		relate_clocks();
+		PMPI_Comm_free(&tool);
+	}
 	mcchk_call_begin(mcchk_fn_MPI_Finalize, 0, MCCHK_FRAME);
 	mcchk_call_commit();
 	int rc = PMPI_Finalize();
 	mcchk_call_end(mcchk_now(), rc != MPI_SUCCESS);
-	mcchk_active = 0;
-	mcchk_file_finish(__atomic_load_n(&mcchk_units, __ATOMIC_RELAXED), 1);
+	if (!joined) {
+		mcchk_active = 0;
+		mcchk_file_finish(__atomic_load_n(&mcchk_units, __ATOMIC_RELAXED), 1);
+	}
 	mcchk_leave();
 	return rc;
 }
 
 #pragma GCC visibility pop
-
-/* A program that ends without MPI_Finalize. */
-__attribute__((destructor)) static void finish(void)
-{
-	mcchk_self.depth = 1;
-	mcchk_active = 0;
-	mcchk_file_finish(0, 0);
-}

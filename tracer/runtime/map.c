@@ -1,5 +1,5 @@
 /* A hash map from MPI handles to pointers: open addressing, linear probing. */
-#include "wrap.h"
+#include "calls.h"
 
 static uint32_t home(const struct mcchk_map *m, uint64_t key)
 {

@@ -107,7 +107,7 @@ struct mcchk_start {
 
 #define MCCHK_RUNS 1024
 #define MCCHK_STARTS 4096
-#define MCCHK_MAX_FUNCTIONS 512
+#define MCCHK_MAX_FUNCTIONS 4096
 #define MCCHK_MAX_FRAMES 64
 #define MCCHK_SITES 256 /* armed at a time */
 

@@ -10,7 +10,7 @@
  * is the end of it. Functions that do not announce it are noticed at the next
  * call that is recorded. Both raise mcchk_stack_low to what is left.
  */
-#include "wrap.h"
+#include "calls.h"
 
 #include <dlfcn.h>
 #include <malloc.h>
@@ -50,7 +50,7 @@ static void gone(uint64_t base, uint64_t size, int why, void *frame, void *from)
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mcchk_map blocks; /* their sizes */
 
-void mcchk_memory_allocated(void *base, MPI_Aint size)
+void mcchk_memory_allocated(void *base, uint64_t size)
 {
 	mcchk_lock(&lock);
 	mcchk_map_set(&blocks, (uint64_t)(uintptr_t)base, (void *)(uintptr_t)size);

@@ -15,11 +15,12 @@
  * The definitions are weak: a program with these libraries linked statically
  * keeps theirs.
  */
-#include "wrap.h"
+#include "calls.h"
 
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <threads.h>
 

@@ -1,12 +1,9 @@
-/* What the generated wrappers call, and what the hooks of mpi.tbl may use.
- *
- * Between mcchk_call_begin and mcchk_call_end of a call its thread writes no
- * other record: what a call refers to is defined before, what it makes after.
+/* What the generated wrappers of MPI call, and what the hooks of mpi.tbl may use.
  */
 #ifndef MCCHK_WRAP_H
 #define MCCHK_WRAP_H
 
-#include "mcchk.h"
+#include "calls.h"
 
 #include <mpi.h>
 #include <stdlib.h>
@@ -14,45 +11,10 @@
 #pragma GCC visibility push(hidden)
 
 #define MCCHK_ALL (-1) /* every target rank */
-#define MCCHK_FRAME __builtin_frame_address(0)
-
-/* A function as the generator describes it; identifiers are index + 1. */
-struct mcchk_function {
-	const char *definition; /* "MPI_Put origin_addr:p,…" */
-};
-extern const struct mcchk_function mcchk_functions[];
 extern const uint16_t mcchk_fn_MPI_Init, mcchk_fn_MPI_Init_thread, mcchk_fn_MPI_Finalize, mcchk_fn_mcchk_Lock_ticket,
 	mcchk_fn_mcchk_Shared_segment, mcchk_fn_mcchk_Win_info, mcchk_fn_mcchk_Neighbors,
-	mcchk_fn_mcchk_Memory_gone, mcchk_fn_mcchk_Threads, mcchk_fn_mcchk_signal, mcchk_fn_mcchk_wait,
+	mcchk_fn_mcchk_signal, mcchk_fn_mcchk_wait,
 	mcchk_fn_mcchk_signal_process, mcchk_fn_mcchk_wait_process;
-
-/* ---- calls.c ---- */
-
-/* Until mcchk_leave the thread is within the MPI library. */
-static inline void mcchk_within(void *frame)
-{
-	mcchk_self.depth = 1;
-	mcchk_self.frame = (uintptr_t)frame;
-}
-
-/* Whether the program itself makes this call, and not the MPI library or the
- * run-time. `frame` is the wrapper's; a call from above the frame of the one
- * that is under way means that the latter was left by longjmp or an exception. */
-static inline int mcchk_enter(void *frame)
-{
-	struct mcchk_tls *self = &mcchk_self;
-	if (!mcchk_active || (self->depth && (uintptr_t)frame < self->frame))
-		return 0;
-	mcchk_within(frame);
-	return 1;
-}
-
-static inline void mcchk_leave(void) { mcchk_self.depth = 0; }
-
-int64_t *mcchk_call_begin(uint16_t function, uint64_t words, void *frame);
-void mcchk_call_commit(void);
-void mcchk_call_commit_at(uint64_t begin);
-void mcchk_call_end(uint64_t end, int failed);
 
 /* ---- values.c: MPI's constants as the format has them ---- */
 
@@ -68,15 +30,9 @@ MPI_Status *mcchk_statuses(MPI_Status *s, int n, MPI_Status **own);
 int mcchk_group_size(MPI_Group group);
 void mcchk_group_words(MPI_Group group, int64_t *words);
 
-/* ---- map.c: handles to what is known of them ---- */
+/* ---- init.c ---- */
 
-struct mcchk_map {
-	uint64_t *keys; /* 0: empty */
-	void **values;
-	uint32_t slots, count;
-};
-void *mcchk_map_get(const struct mcchk_map *m, uint64_t key);
-void mcchk_map_set(struct mcchk_map *m, uint64_t key, void *value); /* NULL removes */
+void mcchk_mpi_joins(void); /* after shmem_init, where MPI has been started too */
 
 /* ---- comms.c ---- */
 
@@ -209,16 +165,6 @@ void mcchk_win_completed(MPI_Win win, int rank);
 void mcchk_win_locked_all(MPI_Win win, int locked);
 void mcchk_fenced(MPI_Win win, int assertion);
 #define PENDING(win, rank, p, count, type) mcchk_win_pending(win, rank, mcchk_box(p, count, type))
-
-/* ---- memory.c ---- */
-
-void mcchk_memory_allocated(void *base, MPI_Aint size); /* by MPI_Alloc_mem */
-void mcchk_memory_freed(void *base);                    /* by MPI_Free_mem, soon */
-
-/* ---- threads.c ---- */
-
-void mcchk_threads_start(void *frame);
-void mcchk_threads_recorded(void *frame);
 
 /* ---- files.c ---- */
 

@@ -1,0 +1,111 @@
+/* The start of a run and its end, as far as they are the same for every library:
+ * what the processes agree on, the trace file and what stands at its head. */
+#include "calls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef MCCHK_VERSION
+#define MCCHK_VERSION "1"
+#endif
+
+/* What the compiler command has linked in about the build, JSON. */
+#pragma GCC visibility push(default)
+extern const char mcchk_build_info[] __attribute__((weak));
+#pragma GCC visibility pop
+
+static void read_line(const char *path, char *line, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, line, size - 1);
+	if (fd >= 0)
+		close(fd);
+	line[n > 0 ? n : 0] = 0;
+	line[strcspn(line, "\n")] = 0;
+}
+
+static void read_boot(char *boot, size_t size) { read_line("/proc/sys/kernel/random/boot_id", boot, size); }
+
+static void make_run_id(uint8_t *id)
+{
+	const char *s = getenv("MCCHK_RUN_ID");
+	unsigned byte;
+	int i = 0;
+
+	while (s && strlen(s) == 32 && i < 16 && sscanf(s + 2 * i, "%2x", &byte) == 1)
+		id[i++] = (uint8_t)byte;
+	if (i == 16)
+		return;
+	int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, id, 16) != 16) {
+		uint64_t seed[2] = {mcchk_now(), (uint64_t)getpid()};
+		memcpy(id, seed, 16);
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+/* What process 0 proposes; why: what speaks against recording, or NULL. */
+void mcchk_propose(struct mcchk_agreement *a, const char *directory, const char *why)
+{
+	if (!directory || !*directory)
+		why = "start the program with 'mcchk run', or set MCCHK_TRACE_DIR";
+	if (why)
+		fprintf(stderr, "mcchk: not recording: %s\n", why);
+	a->active = !why;
+	make_run_id(a->run);
+	read_boot(a->boot, sizeof a->boot);
+}
+
+int mcchk_elsewhere(const struct mcchk_agreement *a)
+{
+	char boot[sizeof a->boot] = "";
+	read_boot(boot, sizeof boot);
+	return boot[0] == 0 || strcmp(boot, a->boot) != 0;
+}
+
+void mcchk_open_trace(const struct mcchk_agreement *a, uint32_t rank, uint32_t ranks)
+{
+	const char *directory = getenv("MCCHK_TRACE_DIR");
+	struct mcchk_file_header h = {.rank = rank, .ranks = ranks};
+	struct timespec real;
+	char path[4096];
+	int n = snprintf(path, sizeof path, "%s/rank-%u.mcct", directory ? directory : ".", rank);
+
+	memcpy(h.run, a->run, sizeof h.run);
+	h.monotonic = mcchk_now();
+	clock_gettime(CLOCK_REALTIME, &real);
+	h.realtime = (uint64_t)real.tv_sec * 1000000000ull + (uint64_t)real.tv_nsec;
+	int e = n < (int)sizeof path ? mcchk_file_open(path, &h) : ENAMETOOLONG;
+	if (e > 0)
+		fprintf(stderr, "mcchk: rank %u: not recording: %s: %s\n", rank, path, strerror(e));
+}
+
+/* What stands at the head of each trace; the key says which kind of library it is. */
+void mcchk_write_infos(const char *library_key, const char *library)
+{
+	char program[4096] = "";
+	uint32_t units = __atomic_load_n(&mcchk_units, __ATOMIC_RELAXED);
+	ssize_t p = readlink("/proc/self/exe", program, sizeof program - 1);
+
+	program[p > 0 ? p : 0] = 0;
+	mcchk_write_info(library_key, library);
+	mcchk_write_info("tracer.version", MCCHK_VERSION);
+	mcchk_write_info("tracer.mode", units == 0 ? "none" : mcchk_inlined_units == units ? "inline" : "call");
+	mcchk_write_info("program", program);
+	if (mcchk_build_info)
+		mcchk_write_info("build", mcchk_build_info);
+}
+
+/* A program that ends without the call that ends its library. */
+__attribute__((destructor)) static void finish(void)
+{
+	mcchk_self.depth = 1;
+	mcchk_active = 0;
+	mcchk_file_finish(0, 0);
+}

@@ -1,0 +1,77 @@
+package tracer
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestShmemFunctions(t *testing.T) {
+	list, err := ShmemFunctions()
+	require.NoError(t, err)
+	known := map[string]ShmemFunction{}
+	for _, f := range list {
+		require.NotContains(t, known, f.Name)
+		require.NotContains(t, f.Name, "TYPE")
+		require.NotContains(t, f.Name, "SIZE")
+		known[f.Name] = f
+	}
+	require.Less(t, len(list), 4096, "MCCHK_MAX_FUNCTIONS")
+	require.Equal(t, "dest:p,source:p,nelems:i,pe:i,size:i,value:i", known["shmem_long_put"].Args)
+	require.Equal(t, "ctx:i,dest:p,source:p,nelems:i,pe:i,size:i,value:i", known["shmem_ctx_long_put"].Args)
+	require.Equal(t, "shmem_TYPE_put", known["shmem_ctx_long_put"].Family)
+	require.Equal(t, "shmem_putSIZE_nbi", known["shmem_put128_nbi"].Family)
+	require.Equal(t, "ctx:i", known["shmem_ctx_quiet"].Args)
+	require.Equal(t, "local", known["shmem_my_pe"].Unobserved)
+}
+
+func TestGenerateShmem(t *testing.T) {
+	table, err := parseShmemTable([]byte(`
+type int = int
+set FEW = int
+TYPE shmem_TYPE_g(const TYPE *source:p, int pe:i, = size:i ELEM) each FEW ctx
+void shmem_getmem_nbi(void *dest:p, size_t nelems:i) ctx
+	begun: mcchk_shmem_pending(CTX, dest, ELEM)
+int shmem_ctx_create(mcchk_ctx *ctx:c out) status
+void shmem_init() custom
+`))
+	require.NoError(t, err)
+	var list functionList
+	for i := range table.funcs {
+		list.add(table.funcs[i].definition(), table.funcs[i].Custom)
+	}
+	text := string(generateShmem(table.funcs, list.ids)) + string(list.generate())
+	for _, want := range []string{
+		`int wrap_shmem_ctx_int_g(mcchk_ctx ctx, const int * source, int pe) __asm__("shmem_ctx_int_g")`,
+		"*_w++ = (int64_t)(sizeof(int));",
+		"mcchk_shmem_pending(0, dest, 1);",
+		"mcchk_shmem_pending(mcchk_ctx_id(ctx), dest, 1);",
+		"*_at_ctx = mcchk_ctx_id(*ctx);",
+		`{"shmem_int_g source:p,pe:i,size:i"},`,
+		"const uint16_t mcchk_fn_shmem_init = 6;",
+	} {
+		require.Contains(t, text, want)
+	}
+	require.NotContains(t, text, "wrap_shmem_init")
+}
+
+func TestShmemTableErrors(t *testing.T) {
+	for name, table := range map[string]string{
+		"hook before a function": "\tdone: x()",
+		"unknown hook":           "void shmem_x()\n\tlater: x()",
+		"no result":              "shmem_x()",
+		"unknown set":            "void shmem_x() each Y",
+		"unknown type":           "set Y = int\nvoid shmem_TYPE_x() each Y",
+		"unknown word":           "void shmem_x() sometimes",
+		"unknown kind":           "void shmem_x(int a:z)",
+		"list without a length":  "void shmem_x(int *a:I)",
+		"observation, no value":  "void shmem_x(= a:i)",
+		"no reason":              "unobserved shmem_x",
+		"type of nothing":        "type int",
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := parseShmemTable([]byte(table))
+			require.ErrorContains(t, err, "shmem.tbl:")
+		})
+	}
+}
