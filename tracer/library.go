@@ -54,6 +54,10 @@ var libraryFlags = []string{
 	"-U_FORTIFY_SOURCE", "-fno-stack-protector",
 }
 
+// unitFlags are more flags for some units: the wrappers of OpenSHMEM are so many that
+// a compiler takes a minute to optimize them, for nothing that could be measured.
+var unitFlags = map[string][]string{shmemWrappers: {"-O0"}}
+
 // inlineFlags compile the bitcode that is linked into every object. It has no
 // debug information: the inlined test stands at the user's own lines.
 var inlineFlags = []string{"-x", "c", "-std=gnu11", "-O2", "-g0", "-fPIC", "-fno-lto", "-emit-llvm"}
@@ -223,7 +227,7 @@ func (b *libraryBuild) compile(ctx context.Context, src string, units []string) 
 		wait.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			args := slices.Concat(libraryFlags, []string{"-ffile-prefix-map=" + src + "=" + runtimeSourceDir,
+			args := slices.Concat(libraryFlags, unitFlags[unit], []string{"-ffile-prefix-map=" + src + "=" + runtimeSourceDir,
 				"-I", src, "-c", filepath.Join(src, unit), "-o", objects[i]})
 			_, _, errs[i] = b.tools.output(ctx, "", b.tc.command(args...)...)
 		})
