@@ -330,7 +330,7 @@ func (r *run) basis(m *core.Machine) Basis {
 		Calls: s.Calls, Operations: s.Operations,
 		Loads: s.Loads, Stores: s.Stores, Accesses: s.Accesses,
 		LostCalls: s.LostCalls, LostAccess: s.LostAccess,
-		Instruments: s.Units,
+		Instruments: s.Units, Preloaded: r.preloaded(),
 	}
 }
 

@@ -118,13 +118,17 @@ type buildInfo struct {
 
 // uninstrumented tells of code whose loads and stores nobody records.
 func (r *run) uninstrumented() []Caveat {
-	var none []int
+	var none, loaded []int
 	parts, past := map[string][]int{}, map[string][]int{}
 	for rank, reader := range r.readers {
 		if reader == nil {
 			continue
 		}
-		if end := reader.End(); end != nil && end.Units == 0 {
+		end := reader.End()
+		switch {
+		case preloaded(reader):
+			loaded = append(loaded, rank)
+		case end != nil && end.Units == 0:
 			none = append(none, rank)
 		}
 		for _, b := range builds(reader) {
@@ -146,6 +150,12 @@ func (r *run) uninstrumented() []Caveat {
 			Text: "no part of the program is instrumented, so its loads and stores were not seen: compile it with mcchk cc, not only link it",
 		})
 	}
+	if len(loaded) > 0 {
+		out = append(out, Caveat{
+			Kind: NotInstrumented, Ranks: loaded, Count: uint64(len(loaded)),
+			Text: "the program was recorded by --preload, which sees calls of MPI and their buffers, and none of its loads and stores",
+		})
+	}
 	for list, ranks := range parts {
 		out = append(out, Caveat{
 			Kind: NotInstrumented, Ranks: ranks, Count: uint64(strings.Count(list, ", ") + 1),
@@ -159,6 +169,16 @@ func (r *run) uninstrumented() []Caveat {
 		})
 	}
 	return out
+}
+
+// preloaded reports whether a trace is of the run-time as a library of its own.
+func preloaded(reader *trace.Reader) bool {
+	return slices.Contains(reader.Info("tracer.mode"), "preload")
+}
+
+// preloaded reports whether any trace is.
+func (r *run) preloaded() bool {
+	return slices.ContainsFunc(r.readers, func(reader *trace.Reader) bool { return reader != nil && preloaded(reader) })
 }
 
 // unseen divides parts that are not instrumented into those that nobody allowed to

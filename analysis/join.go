@@ -78,6 +78,7 @@ func (b *Basis) add(c *Basis, first bool) {
 	b.LostCalls += c.LostCalls
 	b.LostAccess += c.LostAccess
 	b.Instruments = max(b.Instruments, c.Instruments)
+	b.Preloaded = b.Preloaded || c.Preloaded
 }
 
 // joinFindings returns the findings of all runs, in the order of a result.

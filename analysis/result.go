@@ -68,6 +68,7 @@ type Basis struct {
 	LostCalls   uint64
 	LostAccess  uint64
 	Instruments uint64 // instrumented translation units, the sum over processes
+	Preloaded   bool   // the run-time was loaded into a program that was not compiled with mcchk
 }
 
 // Accepted is a finding that does not count, because somebody said so.

@@ -158,6 +158,7 @@ type jsonBasis struct {
 	LostCalls   uint64 `json:"lost_calls"`
 	LostAccess  uint64 `json:"lost_accesses"`
 	Instruments uint64 `json:"instrumented_units"`
+	Preloaded   bool   `json:"preloaded,omitempty"`
 }
 
 type jsonCaveat struct {

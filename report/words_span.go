@@ -87,7 +87,7 @@ func stackText(frames []symbols.Frame, dir string) string {
 		if i > 0 && f.File == "" && f.Func == "" {
 			continue
 		}
-		if f.File == "" && reason == "" {
+		if f.File == "" && f.Layer == symbols.Application && reason == "" {
 			reason = f.Reason
 		}
 		s := place(f, dir)

@@ -43,6 +43,14 @@ var mpiUnits = []string{
 	"comms.c", "files.c", "init.c", "order.c", "requests.c", "types.c", "values.c", "windows.c", wrappersFile,
 }
 
+// Sources of which a run-time has one or the other: linkedSource where it is linked
+// into programs, preloadSource where it is a library to be preloaded.
+const (
+	linkedSource  = "linked.c"
+	preloadSource = "preload.c"
+	preloadFile   = "libmcchk-preload.so"
+)
+
 // runtimeSourceDir is where debug information says that the run-time's sources
 // are, by which its code is told from the program's.
 const runtimeSourceDir = "mcchk-runtime"
@@ -72,14 +80,33 @@ func (l *library) path(file string) string { return filepath.Join(l.dir, file) }
 // runtimeLibrary returns the run-time library for a toolchain, and builds it
 // when the cache does not hold it.
 func runtimeLibrary(ctx context.Context, t *tools, c *cache, tc *Toolchain, sources fs.FS) (*library, error) {
+	return buildLibrary(ctx, "runtime", t, c, tc, sources, preloadSource, (*libraryBuild).static)
+}
+
+// preloadLibrary returns the run-time as a library that is loaded into programs as
+// they are.
+func preloadLibrary(ctx context.Context, t *tools, c *cache, tc *Toolchain, sources fs.FS) (*library, error) {
+	return buildLibrary(ctx, "preload", t, c, tc, sources, linkedSource, (*libraryBuild).shared)
+}
+
+// buildLibrary returns the library of a kind, made of all sources but one, and makes it
+// when the cache does not hold it.
+func buildLibrary(ctx context.Context, kind string, t *tools, c *cache, tc *Toolchain, sources fs.FS, without string,
+	link func(b *libraryBuild, ctx context.Context, objects []string) error,
+) (*library, error) {
 	files, err := librarySources(sources, tc)
 	if err != nil {
 		return nil, fmt.Errorf("run-time library: %w", err)
 	}
-	l := &library{dir: c.path("runtime", libraryKey(tc, files))}
+	delete(files, without)
+	l := &library{dir: c.path(kind, libraryKey(tc, files))}
 	err = c.build(l.dir, func(dir string) error {
 		b := libraryBuild{tools: t, tc: tc, files: files, dir: dir, final: l.dir}
-		return b.run(ctx)
+		objects, err := b.compile(ctx)
+		if err != nil {
+			return err
+		}
+		return link(&b, ctx, objects)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("run-time library for %s with %s: %w", tc.Library(), tc.Compiler(), err)
@@ -186,29 +213,15 @@ type libraryBuild struct {
 	dir, final string
 }
 
-func (b *libraryBuild) run(ctx context.Context) error {
-	src := filepath.Join(b.dir, "src")
-	if err := os.Mkdir(src, 0o755); err != nil {
-		return err
-	}
-	var units []string
-	for _, name := range sortedKeys(b.files) {
-		if err := os.WriteFile(filepath.Join(src, name), b.files[name], 0o644); err != nil {
-			return err
-		}
-		if filepath.Ext(name) == ".c" && name != inlineSource {
-			units = append(units, name)
-		}
-	}
-	objects, err := b.compile(ctx, src, units)
-	if err != nil {
-		return err
-	}
+func (b *libraryBuild) source(name string) string { return filepath.Join(b.dir, "src", name) }
+
+// static makes an archive, and what linking a program against it needs.
+func (b *libraryBuild) static(ctx context.Context, objects []string) error {
 	if err := b.archive(ctx, objects); err != nil {
 		return err
 	}
 	if b.tc.Mode() == ModeInline {
-		args := slices.Concat(inlineFlags, []string{"-I", src, "-c", filepath.Join(src, inlineSource), "-o", filepath.Join(b.dir, inlineBitcode)})
+		args := slices.Concat(inlineFlags, []string{"-I", b.source(""), "-c", b.source(inlineSource), "-o", filepath.Join(b.dir, inlineBitcode)})
 		if _, _, err := b.tools.output(ctx, "", b.tc.command(args...)...); err != nil {
 			return err
 		}
@@ -216,8 +229,34 @@ func (b *libraryBuild) run(ctx context.Context) error {
 	return b.describe(objects)
 }
 
-// compile translates the units side by side.
-func (b *libraryBuild) compile(ctx context.Context, src string, units []string) ([]string, error) {
+// shared makes a shared library.
+func (b *libraryBuild) shared(ctx context.Context, objects []string) error {
+	args := append([]string{"-shared", "-pthread", "-fno-lto", "-o", filepath.Join(b.dir, preloadFile)}, objects...)
+	if _, _, err := b.tools.output(ctx, "", b.tc.command(append(args, "-ldl")...)...); err != nil {
+		return err
+	}
+	for _, o := range objects {
+		if err := os.Remove(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compile translates the sources, side by side, and returns the object files.
+func (b *libraryBuild) compile(ctx context.Context) ([]string, error) {
+	if err := os.Mkdir(b.source(""), 0o755); err != nil {
+		return nil, err
+	}
+	var units []string
+	for _, name := range sortedKeys(b.files) {
+		if err := os.WriteFile(b.source(name), b.files[name], 0o644); err != nil {
+			return nil, err
+		}
+		if filepath.Ext(name) == ".c" && name != inlineSource {
+			units = append(units, name)
+		}
+	}
 	objects := make([]string, len(units))
 	errs := make([]error, len(units))
 	slots := make(chan struct{}, runtime.NumCPU())
@@ -227,8 +266,8 @@ func (b *libraryBuild) compile(ctx context.Context, src string, units []string) 
 		wait.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			args := slices.Concat(libraryFlags, unitFlags[unit], []string{"-ffile-prefix-map=" + src + "=" + runtimeSourceDir,
-				"-I", src, "-c", filepath.Join(src, unit), "-o", objects[i]})
+			args := slices.Concat(libraryFlags, unitFlags[unit], []string{"-ffile-prefix-map=" + b.source("") + "=" + runtimeSourceDir,
+				"-I", b.source(""), "-c", b.source(unit), "-o", objects[i]})
 			_, _, errs[i] = b.tools.output(ctx, "", b.tc.command(args...)...)
 		})
 	}

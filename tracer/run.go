@@ -62,6 +62,12 @@ type RunOptions struct {
 	// MaxTrace is how many bytes the traces of all processes may have together; each
 	// may write an equal part of them. Recording ends there. 0: no limit.
 	MaxTrace int64
+
+	// Preload loads the run-time into a program that was not compiled with mcchk: its
+	// calls are recorded, its loads and stores are not. MPICC is the compiler wrapper of
+	// the MPI library that it uses; "" means $MCCHK_MPICC, else mpicc.
+	Preload bool
+	MPICC   string
 }
 
 // RunRecord is what run.json holds.
@@ -134,8 +140,13 @@ func Run(ctx context.Context, o RunOptions) (exit Exit, err error) {
 	if err := record.write(dir); err != nil {
 		return Exit{}, err
 	}
-	t.env = launcherEnvironment(t, path, o.Command, append(slices.Clone(t.env),
-		envTraceDir+"="+dir, envRunID+"="+record.Run, envMaxTrace+"="+sizeInKiB(o.MaxTrace)))
+	env := append(slices.Clone(t.env), envTraceDir+"="+dir, envRunID+"="+record.Run, envMaxTrace+"="+sizeInKiB(o.MaxTrace))
+	if o.Preload {
+		if env, err = preload(ctx, &t, o.MPICC, env); err != nil {
+			return Exit{}, err
+		}
+	}
+	t.env = launcherEnvironment(t, path, o.Command, env)
 	watched := watchSize(dir, o.MaxTrace, t.stderr)
 	exit, err = supervise(ctx, &t, path, o.Command, o.Timeout)
 	watched()
@@ -149,6 +160,9 @@ func Run(ctx context.Context, o RunOptions) (exit Exit, err error) {
 	}
 	if err == nil {
 		err = checkTraces(dir)
+	}
+	if o.Preload && errors.Is(err, ErrNoTraces) {
+		err = ErrNotLoaded
 	}
 	return exit, err
 }
@@ -305,7 +319,7 @@ func launcherEnvironment(t tools, path string, command, env []string) []string {
 	if !remote {
 		return env
 	}
-	value := envTraceDir + ";" + envRunID + ";" + envMaxTrace
+	value := strings.Join([]string{envTraceDir, envRunID, envMaxTrace, envPreload}, ";")
 	if earlier := t.getenv(list); earlier != "" {
 		value = earlier + ";" + value
 	}

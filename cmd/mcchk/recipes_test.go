@@ -137,7 +137,7 @@ func TestBaselineElsewhere(t *testing.T) {
 	source, err := os.ReadFile(filepath.Join(dir, "app.c"))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(other, "app.c"), append([]byte("/* lines\n   more */\n"), source...), 0o600))
-	env = append(env, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "OMPI_MCA_rmaps_base_oversubscribe=1")
+	env = append(env, strings.Fields(openMPI)...)
 	got, out = run(other, "openmpi", "clang", "3", "--baseline", "../../baseline.json")
 	require.Equal(t, exitOK, got, out)
 	require.Contains(t, out, "nothing new found (1 accepted)")

@@ -24,6 +24,8 @@ type runOptions struct {
 	repeat    int
 	timeout   time.Duration
 	maxTrace  sizeValue
+	preload   bool
+	mpicc     string
 	analyze   analyzeOptions
 }
 
@@ -35,6 +37,8 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	f.IntVar(&o.repeat, "repeat", 1, "run the program `N` times, and report what was found in how many of the runs")
 	f.DurationVar(&o.timeout, "timeout", 0, "end the program after this time, such as 10m (default never)")
 	f.Var(&o.maxTrace, "max-trace", "end recording, not the program, where the traces would have more than `SIZE` together, such as 10GiB; each process may write an equal part; 0: no limit")
+	f.BoolVar(&o.preload, "preload", false, "record a program that was not compiled with mcchk cc: its calls, not its loads and stores")
+	f.StringVar(&o.mpicc, "mpicc", "", "with --preload: compiler of the MPI library that the program uses (default $MCCHK_MPICC, then .mcchk.yaml, then mpicc)")
 	o.analyze.addFlags(cmd)
 }
 
@@ -126,6 +130,7 @@ func (a *app) record(ctx context.Context, command []string, number int, first bo
 	}
 	exit, err := a.backend.run(ctx, tracer.RunOptions{
 		Dir: o.dir, Number: number, Command: command, Timeout: o.timeout, MaxTrace: o.maxTrace.bytes, Version: currentVersion().Version,
+		Preload: o.preload, MPICC: o.mpicc,
 		Stdin: a.in, Stdout: a.out, Stderr: a.err,
 	})
 	if ctx.Err() != nil {
@@ -185,6 +190,9 @@ func (a *app) judge(ctx context.Context, all *recorded, o runOptions) error {
 func programError(err error, exit tracer.Exit) error {
 	if errors.Is(err, tracer.ErrNoTraces) && exit.Status != 0 {
 		return fmt.Errorf("the program %v, and no traces were written: did it start (its messages are above), was it compiled with mcchk cc, and did it come to MPI_Init, where traces begin?", exit)
+	}
+	if errors.Is(err, tracer.ErrNotLoaded) && exit.Status != 0 {
+		return fmt.Errorf("the program %v, and %w", exit, err)
 	}
 	return err
 }

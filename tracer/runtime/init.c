@@ -115,6 +115,7 @@ static void start(uint16_t function, const int *provided, int required, uint64_t
 {
 	const char *directory = getenv("MCCHK_TRACE_DIR");
 
+	mcchk_prepare();
 	if (!mcchk_active && !mcchk_comms_start())
 		return;
 	mcchk_within(frame);

@@ -243,6 +243,7 @@ static inline uint64_t mcchk_pad8(uint64_t n) { return (n + 7) & ~7ull; }
 
 void mcchk_write_info(const char *key, const char *value);
 void mcchk_write_modules(void);
+void mcchk_write_source(uint64_t pc, const char *function, const char *file, uint32_t line);
 void mcchk_write_clock(uint64_t local, uint64_t reference, uint64_t round_trip);
 
 /* ---- memory.c: memory that ceases to exist ---- */
@@ -263,6 +264,18 @@ void mcchk_stack_risen(void *frame);
  * pointer is `frame`. Writes the definition when the stack is new. 0 when it
  * cannot be written. */
 uint32_t mcchk_stack(struct mcchk_thread *t, uintptr_t pc, void **frame);
+
+/* ---- linked.c, or preload.c ---- */
+
+extern const int mcchk_preloaded;
+
+/* Writes the stack that begins at pc, as above, into pcs: at most MCCHK_MAX_FRAMES
+ * program counters. Returns how many. */
+uint32_t mcchk_walk(struct mcchk_thread *t, uintptr_t pc, void **frame, uint64_t *pcs);
+
+/* What is to be done before recording begins; ends a program that cannot be recorded. */
+void mcchk_prepare(void);
+void mcchk_reserve_shadow(void);
 
 /* What inline.c takes for the thread: the word at its thread pointer. */
 static inline uint64_t mcchk_thread_pointer(void)

@@ -1,4 +1,4 @@
-/* Records that define what the trace refers to: infos, modules, clocks. */
+/* Records that define what the trace refers to: infos, modules, sources, clocks. */
 #include "mcchk.h"
 
 #include <elf.h>
@@ -41,6 +41,30 @@ void mcchk_write_clock(uint64_t local, uint64_t reference, uint64_t round_trip)
 		return;
 	*r = (struct record){.type = 9, .length = sizeof *r, .local = local, .reference = reference, .round_trip = round_trip};
 	mcchk_commit(t, sizeof *r);
+}
+
+/* Where a program counter comes from, for one that lies in no module. */
+void mcchk_write_source(uint64_t pc, const char *function, const char *file, uint32_t line)
+{
+	struct record {
+		uint8_t type, zero;
+		uint16_t function_length;
+		uint32_t length;
+		uint64_t pc;
+		uint32_t line, column, file_length, inlined;
+		char text[];
+	};
+	struct mcchk_thread *t = mcchk_thread_get();
+	size_t f = strnlen(function, UINT16_MAX), n = strlen(file);
+	uint64_t length = sizeof(struct record) + mcchk_pad8(f) + mcchk_pad8(n);
+	struct record *r = mcchk_reserve(t, length);
+	if (!r)
+		return;
+	*r = (struct record){.type = 14, .function_length = (uint16_t)f, .length = (uint32_t)length,
+			     .pc = pc, .line = line, .file_length = (uint32_t)n};
+	memcpy(r->text, function, f);
+	memcpy(r->text + mcchk_pad8(f), file, n);
+	mcchk_commit(t, length);
 }
 
 /* ---- modules ---- */

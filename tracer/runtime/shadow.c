@@ -73,15 +73,13 @@ static void *reserve_at(uintptr_t where, size_t size)
 	return p;
 }
 
-/* Runs before any constructor of the program, which may be instrumented. */
-static void reserve_shadow(void)
+/* Runs before any code that is instrumented. */
+void mcchk_reserve_shadow(void)
 {
 	if (!reserve_at((uintptr_t)MCCHK_SHADOW, PAGES) ||
 	    !reserve_at((uintptr_t)COVERS, PAGES * sizeof(uint16_t)))
 		fail(strerror(errno));
 }
-
-__attribute__((section(".preinit_array"), used)) static void (*preinit)(void) = reserve_shadow;
 
 static uint32_t home_slot(uint64_t page) { return (uint32_t)((page * 0x9E3779B97F4A7C15ull) >> 49) & (SLOTS - 1); }
 

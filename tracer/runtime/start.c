@@ -96,7 +96,7 @@ void mcchk_write_infos(const char *library_key, const char *library)
 	program[p > 0 ? p : 0] = 0;
 	mcchk_write_info(library_key, library);
 	mcchk_write_info("tracer.version", MCCHK_VERSION);
-	mcchk_write_info("tracer.mode", units == 0 ? "none" : mcchk_inlined_units == units ? "inline" : "call");
+	mcchk_write_info("tracer.mode", mcchk_preloaded ? "preload" : units == 0 ? "none" : mcchk_inlined_units == units ? "inline" : "call");
 	mcchk_write_info("program", program);
 	if (mcchk_build_info)
 		mcchk_write_info("build", mcchk_build_info);

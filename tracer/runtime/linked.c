@@ -1,0 +1,88 @@
+/* What holds where the run-time is linked into the program by mcchk cc. In a library
+ * that is preloaded, preload.c stands in its place.
+ *
+ * Stacks are walked by the frame pointers that the program is compiled to keep.
+ * Every frame is checked to lie on the thread's stack, above the last one; where
+ * that fails the walk ends, and the stack is shorter. */
+#include "mcchk.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#define MAX_LOOKUPS 64 /* of the stack's bounds by one thread */
+
+const int mcchk_preloaded = 0;
+
+/* Before any code of the program. */
+__attribute__((section(".preinit_array"), used)) static void (*preinit)(void) = mcchk_reserve_shadow;
+
+void mcchk_prepare(void) {}
+
+static int hex(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Finds the mapping that holds an address, in /proc/self/maps. Neither
+ * allocates nor locks. */
+static void find_mapping(uintptr_t addr, uintptr_t *lo, uintptr_t *hi)
+{
+	char buffer[2048];
+	uintptr_t bound[2] = {0, 0};
+	int field = 0, fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	*lo = *hi = 0;
+	if (fd < 0)
+		return;
+	while ((n = read(fd, buffer, sizeof buffer)) > 0) {
+		for (ssize_t i = 0; i < n; i++) {
+			char c = buffer[i];
+			if (c == '\n') {
+				field = 0;
+				bound[0] = bound[1] = 0;
+			} else if (field < 2 && hex(c) >= 0) {
+				bound[field] = bound[field] << 4 | (uintptr_t)hex(c);
+			} else if (field < 2 && ++field == 2 && addr >= bound[0] && addr < bound[1]) {
+				*lo = bound[0];
+				*hi = bound[1];
+				close(fd);
+				return;
+			}
+		}
+	}
+	close(fd);
+}
+
+/* Whether the calling thread's stack is known to hold the address `here`. */
+static int know_stack(struct mcchk_thread *t, uintptr_t here)
+{
+	if (here >= t->stack_lo && here < t->stack_hi)
+		return 1;
+	if (t->stack_lookups >= MAX_LOOKUPS)
+		return 0;
+	t->stack_lookups++;
+	find_mapping(here, &t->stack_lo, &t->stack_hi);
+	return here >= t->stack_lo && here < t->stack_hi;
+}
+
+uint32_t mcchk_walk(struct mcchk_thread *t, uintptr_t pc, void **frame, uint64_t *pcs)
+{
+	uint32_t n = 0;
+	uintptr_t last = (uintptr_t)&n;
+
+	pcs[n++] = pc;
+	if (!know_stack(t, last))
+		return n;
+	while (n < MCCHK_MAX_FRAMES) {
+		uintptr_t at = (uintptr_t)frame;
+		if (at <= last || at + 2 * sizeof(void *) > t->stack_hi || at % sizeof(void *) != 0)
+			break;
+		if ((uintptr_t)frame[1] < 4096)
+			break;
+		pcs[n++] = (uintptr_t)frame[1];
+		last = at;
+		frame = (void **)frame[0];
+	}
+	return n;
+}
