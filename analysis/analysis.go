@@ -238,9 +238,14 @@ func (r *run) models() []core.Model { return models.New(string(cmp.Or(r.opts.Mem
 // are free afterwards.
 func (r *run) search(streams prefetched, opts core.Options) (*core.Machine, []conflicts.Group, error) {
 	defer streams.stop()
+	return r.searchIn(streams.streams(), opts)
+}
+
+// searchIn replays streams and searches.
+func (r *run) searchIn(streams []core.Stream, opts core.Options) (*core.Machine, []conflicts.Group, error) {
 	var m *core.Machine
 	opts.Enough = func() bool { return r.hadEnough(m) }
-	m, err := core.NewMachine(streams.streams(), opts, r.models()...)
+	m, err := core.NewMachine(streams, opts, r.models()...)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"encoding/hex"
 	"errors"
 
@@ -17,6 +18,7 @@ type evidence struct {
 	Run       string
 	Began     int64 // when the run did, ns since 1970; 0 where that was not recorded
 	Clock     string
+	Model     MemoryModel
 	Program   string
 	Library   string
 	Layers    symbols.Layers // as the places were marked
@@ -51,6 +53,7 @@ func (r *run) gather() (*evidence, error) {
 		Run:       hex.EncodeToString(r.dir.Run[:]),
 		Began:     r.began(),
 		Clock:     r.opts.Clock,
+		Model:     cmp.Or(r.opts.MemoryModel, ModelAuto),
 		Layers:    r.opts.Layers,
 		Program:   r.info("program"),
 		Library:   r.info("mpi.library"),
@@ -101,6 +104,7 @@ func (e *evidence) conclude(n *namer) *Result {
 		Directory: e.Directory,
 		Run:       e.Run,
 		Clock:     e.Clock,
+		Model:     e.Model,
 		Program:   e.Program,
 		Began:     beganAt(e.Began),
 		Library:   e.Library,

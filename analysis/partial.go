@@ -207,7 +207,7 @@ func MergePartials(parts []*Partial) (*Result, error) {
 	}
 	first := parts[0]
 	e := &evidence{
-		Directory: first.Directory, Run: first.Run, Clock: first.Options.Clock,
+		Directory: first.Directory, Run: first.Run, Clock: first.Options.Clock, Model: first.Options.Model,
 		Program: first.Program, Library: first.Library, Layers: first.Options.Layers,
 		Basis: first.Basis, Usages: first.Usages, MayOrder: first.MayOrder,
 		Caveats: first.Caveats, Allowed: first.Allowed, Problems: first.Problems, Began: first.Began,

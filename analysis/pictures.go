@@ -77,14 +77,11 @@ func drawRuns(ctx context.Context, runs []*Result, findings []conflicts.Finding,
 }
 
 func drawRun(ctx context.Context, res *Result, findings []conflicts.Finding, opts Options) (*Pictures, error) {
-	r, err := start(ctx, res.Directory, Options{Layers: res.Layers, Progress: opts.Progress, MaxMemory: opts.MaxMemory, Heap: opts.Heap, phase: opts.phase, turn: opts.turn})
+	r, err := reopen(ctx, res, opts)
 	if err != nil {
 		return nil, err
 	}
 	defer r.close()
-	if run := hex.EncodeToString(r.dir.Run[:]); run != res.Run {
-		return nil, fmt.Errorf("%w: %s, not %s", ErrOtherRun, run, res.Run)
-	}
 	drawn := findings[:min(len(findings), drawnFindings)]
 	maps := newMapBuilder(findings)
 	around := lattice.NewNeighbourhoods(r.dir.Ranks, len(drawn), drawnAround, targetsOf(drawn, r.dir.Ranks, -1))
@@ -93,6 +90,22 @@ func drawRun(ctx context.Context, res *Result, findings []conflicts.Finding, opt
 	}
 	n, _ := r.newNamer() // the error is a warning of the result already
 	return &Pictures{Windows: maps.maps(n), Lattices: around.Lattices(r.places())}, nil
+}
+
+// reopen opens the traces that a result is of, for another replay. Of the options it
+// heeds those that the result does not depend on.
+func reopen(ctx context.Context, res *Result, opts Options) (*run, error) {
+	opts.Clock, opts.MemoryModel, opts.Layers = res.Clock, res.Model, res.Layers
+	opts.Predict, opts.Stats, opts.Unseen = false, false, nil
+	r, err := start(ctx, res.Directory, opts)
+	if err != nil {
+		return nil, err
+	}
+	if run := hex.EncodeToString(r.dir.Run[:]); run != res.Run {
+		r.close()
+		return nil, fmt.Errorf("%w: %s, not %s", ErrOtherRun, run, res.Run)
+	}
+	return r, nil
 }
 
 // draw replays the run for its maps and lattices.

@@ -106,6 +106,7 @@ type Result struct {
 	Library   string    // MPI library as recorded
 	Run       string    // run identifier, hexadecimal
 	Clock     string    // the one asked for: a name of package evc
+	Model     MemoryModel
 	Layers    symbols.Layers
 	Stats     Stats // where Options.Stats asked for it
 	// Runs are the results that Join made this one of; nil: it is of one run.

@@ -53,9 +53,44 @@ const (
 
 // Fix is a change after which the finding is gone.
 type Fix struct {
-	Kind FixKind
-	Text string    // what to do, an imperative with the places
-	At   SyncPoint // the place of the program that the change is at or before; Call "" if several
+	Kind  FixKind
+	Text  string    // what to do, an imperative with the places
+	At    SyncPoint // the place of the program that the change is at or before; Call "" if several
+	Steps []Step    // the change, so that it can be carried out; none where it needs to be thought out
+	// Less is a smaller change, which is enough if a trial says so; nil: there is none.
+	Less  *Fix
+	Trial Trial
+}
+
+// StepKind is what a Step does.
+type StepKind string
+
+// Kinds of steps.
+const (
+	StepInsert  StepKind = "insert"  // call Calls behind the statement At, each time that it is executed
+	StepMeet    StepKind = "meet"    // let all processes call Calls behind the statement At and before the statement To
+	StepMove    StepKind = "move"    // move the statement At behind the statement To
+	StepAdvance StepKind = "advance" // move the statement At before the statement To
+	StepReplace StepKind = "replace" // call Calls in place of the call At
+)
+
+// Step is one of the changes to the source text that make a Fix. A statement is a
+// source line, whoever executes it.
+type Step struct {
+	Do     StepKind
+	Calls  []string // functions, in their order
+	At, To SyncPoint
+	Window int64 // identifier of the window that Calls are for; 0: the one of the call At
+}
+
+// Trial is what came of trying a fix on the recorded run: the replay was repeated
+// with its steps carried out. A fix after which the finding was still there, or a new
+// one, or after which something that is sent or read would have been another value
+// without the text saying so, is none: it is not in the list.
+type Trial struct {
+	Tried   bool
+	Removes []int  // of a fix that was tried: the findings that it removes, this one included, by their index in the result
+	Untried string // why it was not tried; "" where nobody has asked for it
 }
 
 // Lock is a lock that protects an access.

@@ -53,6 +53,37 @@ func ProposeAt(kind conflicts.FixKind, at conflicts.SyncPoint, format string, ar
 	return conflicts.Fix{Kind: kind, At: at, Text: fmt.Sprintf(format, args...)}
 }
 
+// Doing returns a fix that these steps carry out.
+func Doing(m conflicts.Fix, steps ...conflicts.Step) conflicts.Fix {
+	m.Steps = steps
+	return m
+}
+
+// Insert is the step that calls functions behind an access.
+func Insert(s *conflicts.Side, calls ...string) conflicts.Step {
+	return conflicts.Step{Do: conflicts.StepInsert, Calls: calls, At: Place(s)}
+}
+
+// Meet is the step that lets all processes call functions between two statements.
+func Meet(w *Wording, from, to conflicts.SyncPoint, calls ...string) conflicts.Step {
+	return conflicts.Step{Do: conflicts.StepMeet, Calls: calls, At: from, To: to, Window: w.Finding.Window}
+}
+
+// Move is the step that moves one statement behind another.
+func Move(at, behind conflicts.SyncPoint) conflicts.Step {
+	return conflicts.Step{Do: conflicts.StepMove, At: at, To: behind}
+}
+
+// Advance is the step that moves one statement before another.
+func Advance(at, before conflicts.SyncPoint) conflicts.Step {
+	return conflicts.Step{Do: conflicts.StepAdvance, At: at, To: before}
+}
+
+// Replace is the step that calls another function in place of one.
+func Replace(at conflicts.SyncPoint, call string) conflicts.Step {
+	return conflicts.Step{Do: conflicts.StepReplace, Calls: []string{call}, At: at}
+}
+
 func elements(s *conflicts.Side) string {
 	if s.Type == "" {
 		return "a datatype of several basic types"
@@ -127,16 +158,31 @@ func crossed(span, other *conflicts.Side) bool {
 		!(other.Started.Call == span.Call && SamePlace(other.Started.Stack, span.Stack))
 }
 
+// complete returns the steps that complete an access before a statement.
+func (w *Wording) complete(how Completing, s *conflicts.Side, before conflicts.SyncPoint) []conflicts.Step {
+	switch {
+	case how.Call == "":
+		return nil
+	case how.All:
+		return []conflicts.Step{Meet(w, Place(s), before, how.Call)}
+	case how.Call == s.Done.Call:
+		return []conflicts.Step{Advance(s.Done, before)}
+	}
+	return []conflicts.Step{Insert(s, how.Call)}
+}
+
 // fixWithin lists what would order an operation and what the same process does
 // before it is complete.
 func (w *Wording) fixWithin(span, other *conflicts.Side) []conflicts.Fix {
 	var out []conflicts.Fix
-	if how := w.model.Completing(w, span).How; how != "" {
-		out = append(out, ProposeAt(conflicts.FixComplete, Place(other), "%s between %s and %s", how, w.Access(span), w.Access(other)))
+	if how := w.model.Completing(w, span); how.How != "" {
+		out = append(out, Doing(
+			ProposeAt(conflicts.FixComplete, Place(other), "%s between %s and %s", how.How, w.Access(span), w.Access(other)),
+			w.complete(how, span, Place(other))...))
 	}
 	fence := w.model.Call(span.Done.Call).Fence
 	if span.Done.Call != "" && (!other.Class.OneSided() || fence) {
-		move := ProposeAt(conflicts.FixMove, span.Done, "move %s after %s", w.Access(other), w.Call(span.Done))
+		move := w.MoveAfter(other, span.Done, "")
 		if fence { // which all processes call: one more is the greater change
 			out = append([]conflicts.Fix{move}, out...)
 		} else {

@@ -16,6 +16,7 @@ import (
 // too. It proposes nothing of its own.
 type toy struct{}
 
+func (toy) Instead(string) string { return "" }
 func (toy) Terms() Terms {
 	return Terms{Object: "heap", Wait: "a toy barrier", Between: "a toy barrier", Order: "toy barrier", Complete: "toy_quiet", GivesUp: "toy_free does both", LockOfAll: "all"}
 }

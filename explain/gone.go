@@ -40,8 +40,9 @@ func (w *Wording) gone() conflicts.Explanation {
 		e.Why = fmt.Sprintf("%s is not complete when the function whose variable it uses returns%s", w.Access(a), w.At(b.Stack))
 	}
 	complete := ProposeAt(conflicts.FixComplete, Place(b), "complete %s before (%s)", w.Access(a), w.model.Terms().Complete)
-	if how := w.model.Completing(w, a).How; how != "" {
-		complete.Text = fmt.Sprintf("%s between %s and %s", how, w.Access(a), w.Access(b))
+	if how := w.model.Completing(w, a); how.How != "" {
+		complete.Text = fmt.Sprintf("%s between %s and %s", how.How, w.Access(a), w.Access(b))
+		complete.Steps = w.complete(how, a, Place(b))
 	}
 	e.Fixes = append(e.Fixes, complete, Propose(conflicts.FixSeparate, "keep the memory until the operation is complete"))
 	return e

@@ -2,6 +2,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/regions"
@@ -13,6 +14,11 @@ import (
 // which value remains where that is its choice.
 func (w *Wording) fixAcross(a, b *conflicts.Side) []conflicts.Fix {
 	var out []conflicts.Fix
+	for _, s := range []*conflicts.Side{a, b} {
+		if m, ok := w.instead(s); ok {
+			out = append(out, m)
+		}
+	}
 	if w.Finding.Began != 0 && a.Pending {
 		out = append(out, w.fixLate(a, b)...)
 	} else {
@@ -24,26 +30,40 @@ func (w *Wording) fixAcross(a, b *conflicts.Side) []conflicts.Fix {
 	return out
 }
 
+// instead puts a call that completes an operation in place of one that does so at its
+// origin only.
+func (w *Wording) instead(s *conflicts.Side) (conflicts.Fix, bool) {
+	call := w.model.Instead(s.Local.Call)
+	if call == "" || s.Class.Buffer() {
+		return conflicts.Fix{}, false
+	}
+	return Doing(ProposeAt(conflicts.FixComplete, s.Local, "call %s instead of %s", call, w.Call(s.Local)), Replace(s.Local, call)), true
+}
+
 // fixLate: a starts before b in any case, but is complete too late.
 func (w *Wording) fixLate(a, b *conflicts.Side) []conflicts.Fix {
 	var out []conflicts.Fix
 	if how := w.model.Completing(w, a); how.How != "" && b.Heard.Call != "" && !how.All {
-		out = append(out, ProposeAt(conflicts.FixComplete, b.Heard, "%s%s after %s and before %s of rank %d, which happens before %s",
-			how.How, how.Or, w.Access(a), w.Call(b.Heard), a.Rank, w.Access(b)))
+		out = append(out, Doing(ProposeAt(conflicts.FixComplete, b.Heard, "%s%s after %s and before %s of rank %d, which happens before %s",
+			how.How, how.Or, w.Access(a), w.Call(b.Heard), a.Rank, w.Access(b)), w.complete(how, a, b.Heard)...))
 	}
 	if w.model.Call(a.Done.Call).Fence {
-		return append(out, ProposeAt(conflicts.FixMove, a.Done, "move %s after %s", w.Deed(b), w.Call(a.Done)))
+		return append(out, w.MoveAfter(b, a.Done, ""))
 	}
 	if own := w.model.Late(w, a, b); own != nil {
 		return append(out, own...)
 	}
-	switch wait := w.model.Terms().Wait; {
+	wait, meet := w.model.Terms().Wait, Meet(w, a.Done, Place(b), w.model.Terms().Meet)
+	switch {
 	case a.Done.Call != "" && earlier(b, a.Done):
-		return append(out, ProposeAt(conflicts.FixMove, a.Done, "move %s after %s, with rank %d waiting for rank %d in between (%s)",
-			w.Deed(b), w.Call(a.Done), b.Rank, a.Rank, wait))
+		move := w.MoveAfter(b, a.Done, fmt.Sprintf(", with rank %d waiting for rank %d in between (%s)", b.Rank, a.Rank, wait))
+		if len(move.Steps) > 0 {
+			move.Steps = append(move.Steps, Meet(w, move.Steps[0].To, move.Steps[0].At, w.model.Terms().Meet))
+		}
+		return append(out, move)
 	case a.Done.Call != "":
-		return append(out, ProposeAt(conflicts.FixSynchronize, a.Done, "let rank %d wait for rank %d (%s) after %s and before %s",
-			b.Rank, a.Rank, wait, w.Call(a.Done), w.Access(b)))
+		return append(out, Doing(ProposeAt(conflicts.FixSynchronize, a.Done, "let rank %d wait for rank %d (%s) after %s and before %s",
+			b.Rank, a.Rank, wait, w.Call(a.Done), w.Access(b)), meet))
 	}
 	return append(out, Propose(conflicts.FixSynchronize, "complete %s, then synchronize the two processes", w.Access(a)))
 }
@@ -130,7 +150,10 @@ func (w *Wording) fixOrder(a, b *conflicts.Side) []conflicts.Fix {
 		return []conflicts.Fix{Propose(conflicts.FixSynchronize, "let one process wait for the other: %s%s, then the other access%s",
 			w.ending(a), w.model.Terms().Between, again)}
 	}
-	x, y, _ := Meant(a, b)
+	x, y, lines := Meant(a, b)
+	if !lines {
+		return []conflicts.Fix{w.inTurn(x, y), w.inTurn(y, x), w.turned(x, y)}
+	}
 	return []conflicts.Fix{w.inTurn(x, y), w.turned(x, y)}
 }
 
@@ -145,43 +168,73 @@ func (w *Wording) ending(s *conflicts.Side) string {
 	return "complete the operation, then "
 }
 
+// ended is what an access is over with.
+type ended struct {
+	first string              // what to do for that, as the first of several steps: "call MPI_Win_flush for rank 1 after MPI_Put (line 9), and "; otherwise ""
+	after string              // "after MPI_Win_flush (line 12)"
+	at    conflicts.SyncPoint // the statement
+	steps []conflicts.Step    // that first says
+	known bool                // steps are all
+}
+
 // after says after what an access is over, and what to call for that to be so
 // where the program completes it too late.
-func (w *Wording) after(s *conflicts.Side) (first, after string) {
-	switch how := w.model.Completing(w, s).How; {
+func (w *Wording) after(s *conflicts.Side) ended {
+	how := w.model.Completing(w, s)
+	switch {
 	case !s.Pending:
-		return "", "after " + w.Access(s)
-	case s.Done.Call != "" && (how == "" || w.model.Call(s.Done.Call).Only):
-		return "", "after " + w.Call(s.Done)
-	case how != "":
-		return fmt.Sprintf("%s after %s, and ", how, w.Access(s)), "after that"
+		return ended{after: "after " + w.Access(s), at: Place(s), known: true}
+	case s.Done.Call != "" && (how.How == "" || w.model.Call(s.Done.Call).Only):
+		return ended{after: "after " + w.Call(s.Done), at: s.Done, known: true}
+	case how.How != "":
+		e := ended{first: fmt.Sprintf("%s after %s, and ", how.How, w.Access(s)), after: "after that", at: Place(s)}
+		if e.known = how.Call != "" && !how.All && how.Call != s.Done.Call; e.known {
+			e.steps = []conflicts.Step{Insert(s, how.Call)}
+		}
+		return e
 	}
-	return fmt.Sprintf("complete %s, and ", w.Access(s)), "after that"
+	return ended{first: fmt.Sprintf("complete %s, and ", w.Access(s)), after: "after that", at: Place(s)}
 }
 
 // inTurn orders two accesses as the program names them.
 func (w *Wording) inTurn(x, y *conflicts.Side) conflicts.Fix {
-	first, after := w.after(x)
+	e, terms := w.after(x), w.model.Terms()
 	m := ProposeAt(conflicts.FixSynchronize, Place(y), "%slet rank %d wait for rank %d (%s) %s and before %s%s",
-		first, y.Rank, x.Rank, w.model.Terms().Wait, after, w.Access(y), w.Outcome(x, y))
-	m.Text += w.again(x, y)
-	return m
+		e.first, y.Rank, x.Rank, terms.Wait, e.after, w.Access(y), w.Outcome(x, y))
+	var steps []conflicts.Step
+	if e.known {
+		steps = append(e.steps, Meet(w, e.at, Place(y), terms.Meet))
+	}
+	return w.repeated(m, x, y, steps)
 }
 
-// again says what a loop needs besides, in which x comes before y: that y is
+// repeated adds to a fix what a loop needs besides, in which x comes before y: that y is
 // over before the next x.
-func (w *Wording) again(x, y *conflicts.Side) string {
+func (w *Wording) repeated(m conflicts.Fix, x, y *conflicts.Side, steps []conflicts.Step) conflicts.Fix {
+	once := Doing(m, steps...)
 	if !w.Finding.Again {
-		return ""
+		return once
 	}
-	first, after := w.after(y)
-	return fmt.Sprintf("; in a loop whose next iteration uses the same bytes, %slet rank %d wait for rank %d too %s", first, x.Rank, y.Rank, after)
+	e := w.after(y)
+	m.Text += fmt.Sprintf("; in a loop whose next iteration uses the same bytes, %slet rank %d wait for rank %d too %s", e.first, x.Rank, y.Rank, e.after)
+	if len(steps) > 0 {
+		m.Less = &once
+		if e.known {
+			m.Steps = slices.Concat(steps, e.steps, []conflicts.Step{Meet(w, e.at, Place(x), w.model.Terms().Meet)})
+		}
+	}
+	return m
 }
 
 // turned orders two accesses against the order in which the program names them:
 // so the one has to move.
 func (w *Wording) turned(x, y *conflicts.Side) conflicts.Fix {
-	first, after := w.after(y)
-	return ProposeAt(conflicts.FixMove, Place(x), "the other way round: %smove %s %s, with rank %d waiting for rank %d in between (%s)%s",
-		first, w.Deed(x), after, x.Rank, y.Rank, w.model.Terms().Wait, w.Outcome(y, x)+w.again(y, x))
+	e, terms := w.after(y), w.model.Terms()
+	m := ProposeAt(conflicts.FixMove, Place(x), "the other way round: %smove %s %s, with rank %d waiting for rank %d in between (%s)%s",
+		e.first, w.Deed(x), e.after, x.Rank, y.Rank, terms.Wait, w.Outcome(y, x))
+	var steps []conflicts.Step
+	if e.known {
+		steps = append(e.steps, Move(Place(x), e.at), Meet(w, e.at, Place(x), terms.Meet))
+	}
+	return w.repeated(m, y, x, steps)
 }

@@ -37,6 +37,7 @@ type Terms struct {
 	Between   string // the same, as what stands between two accesses: "a barrier that both call or a message"
 	Order     string // what orders processes: "message, barrier or fence"
 	Complete  string // how operations are completed: "close the epoch, flush it, or wait for the request"
+	Meet      string // the call with which all processes wait for each other: "MPI_Barrier"
 	GivesUp   string // which call is right before exposed memory is given up: "MPI_Win_free does both for window memory"
 	LockOfAll string // what a lock of all processes is of: "all ranks (MPI_Win_lock_all)"
 }
@@ -55,6 +56,9 @@ type Completing struct {
 	How string // "call MPI_Win_flush for rank 1"; "": the model has no call for that
 	Or  string // what else would do, at the end of the epoch: " (or MPI_Win_unlock)"; otherwise ""
 	All bool   // all processes have to make the call
+	// Call is the function to call: behind the access, or where it is the one that
+	// completes it already, earlier. "": which one it is depends on the program.
+	Call string
 }
 
 // Proposals are fixes that only one model has. They come in addition to those of
@@ -70,4 +74,7 @@ type Proposals interface {
 	Atomic(w *Wording, a, b *conflicts.Side) (conflicts.Fix, bool)
 	// Lock says which locks would keep accesses of two processes apart.
 	Lock(w *Wording, a, b *conflicts.Side) (conflicts.Fix, bool)
+	// Instead returns the call that would have completed an access at both ends where
+	// the program completes it at its origin only (Side.Local); "": there is none.
+	Instead(local string) string
 }

@@ -38,6 +38,12 @@ func Lookup(id string) (conflicts.Rule, bool) {
 // and what would fix it.
 func Explain(f *conflicts.Finding) conflicts.Explanation { return words.Explain(f) }
 
+// Derived makes calls that a changed program would make.
+type Derived = mpi.Derived
+
+// DerivedOp names an operation of such calls; "" of others.
+func DerivedOp(id int64) string { return mpi.DerivedOp(id) }
+
 // Issued names an operation that makes a usage error of another call.
 func Issued(f *conflicts.Finding, call conflicts.SyncPoint) string { return words.Issued(f, call) }
 

@@ -264,7 +264,7 @@ func (d *dataWriter) finding(f *conflicts.Finding) htmlFinding {
 		d.data.Sought = append(d.data.Sought, htmlSought{d.text(string(q.Kind)), d.text(q.Text)})
 	}
 	for _, m := range f.Fixes {
-		d.data.Fixes = append(d.data.Fixes, htmlFix{d.text(string(m.Kind)), d.text(m.Text)})
+		d.data.Fixes = append(d.data.Fixes, htmlFix{d.text(string(m.Kind)), d.text(fixText(&m))})
 	}
 	out.Seen = d.text(seen(f))
 	return out

@@ -230,9 +230,20 @@ type jsonSought struct {
 }
 
 type jsonFix struct {
-	Kind string    `json:"kind"`
-	Text string    `json:"text"`
-	At   *jsonSync `json:"at,omitempty"`
+	Kind    string     `json:"kind"`
+	Text    string     `json:"text"`
+	At      *jsonSync  `json:"at,omitempty"`
+	Steps   []jsonStep `json:"steps,omitempty"`
+	Tried   bool       `json:"tried"`
+	Untried string     `json:"untried,omitempty"`
+	Removes []int      `json:"removes,omitempty"`
+}
+
+type jsonStep struct {
+	Do    string    `json:"do"`
+	Calls []string  `json:"calls,omitempty"`
+	At    *jsonSync `json:"at,omitempty"`
+	To    *jsonSync `json:"to,omitempty"`
 }
 
 type jsonLock struct {
@@ -305,7 +316,15 @@ func soughtToJSON(f *conflicts.Finding) []jsonSought {
 func fixesToJSON(f *conflicts.Finding) []jsonFix {
 	out := []jsonFix{}
 	for _, m := range f.Fixes {
-		out = append(out, jsonFix{string(m.Kind), m.Text, syncToJSON(m.At)})
+		fix := jsonFix{Kind: string(m.Kind), Text: m.Text, At: syncToJSON(m.At), Tried: m.Trial.Tried, Untried: m.Trial.Untried}
+		for i := range m.Steps {
+			step := &m.Steps[i]
+			fix.Steps = append(fix.Steps, jsonStep{string(step.Do), step.Calls, syncToJSON(step.At), syncToJSON(step.To)})
+		}
+		for _, i := range m.Trial.Removes {
+			fix.Removes = append(fix.Removes, i+1)
+		}
+		out = append(out, fix)
 	}
 	return out
 }

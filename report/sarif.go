@@ -142,7 +142,7 @@ func (s *sarifWriter) message(f *conflicts.Finding, other *conflicts.Side) strin
 	}
 	text += runsBehind(f) + ". Why: " + f.Why
 	for _, m := range f.Fixes {
-		text += ". Fix: " + m.Text
+		text += ". Fix: " + fixText(&m)
 	}
 	return text + "."
 }

@@ -207,7 +207,7 @@ func (t *textWriter) finding(f *conflicts.Finding, number, again string, others 
 		add(label("looked for", i), "- "+q.Text, true)
 	}
 	for i, m := range f.Fixes {
-		text := m.Text
+		text := fixText(&m)
 		if i > 0 {
 			text = "or " + text
 		}

@@ -154,9 +154,20 @@ func plainFinding(f *conflicts.Finding, opts Options) string {
 	}
 	fmt.Fprintf(&b, "why: %s", f.Why)
 	for _, m := range f.Fixes {
-		fmt.Fprintf(&b, "\nfix: %s", m.Text)
+		fmt.Fprintf(&b, "\nfix: %s", fixText(&m))
 	}
 	return b.String()
+}
+
+// fixText says what a fix is, and what came of trying it.
+func fixText(m *conflicts.Fix) string {
+	switch n := len(m.Trial.Removes) - 1; {
+	case m.Trial.Untried != "" && m.Kind != conflicts.FixOther:
+		return m.Text + " (not tried on this run)"
+	case n > 0:
+		return fmt.Sprintf("%s (removes %s too)", m.Text, plural(n, "other finding"))
+	}
+	return m.Text
 }
 
 // relative writes a path below dir relative to it.

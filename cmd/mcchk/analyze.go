@@ -267,6 +267,7 @@ func (a *app) conclude(ctx context.Context, res *analysis.Result, o reportOption
 	}
 	interrupted := whyInterrupted(res)
 	res = a.gate(res, &o.gate)
+	a.tryFixes(ctx, res, o)
 	a.draw(ctx, res, o)
 	for _, out := range o.outputs {
 		if err := a.report(res, out, o.failOn); err != nil {

@@ -28,3 +28,19 @@ func (a *app) draw(ctx context.Context, res *analysis.Result, o reportOptions) {
 	}
 	res.Pictures = pictures
 }
+
+// tryFixes tries the fixes of the findings on the traces. Where that cannot be done, the
+// report has them as they are.
+func (a *app) tryFixes(ctx context.Context, res *analysis.Result, o reportOptions) {
+	if res.Interrupted || len(res.Findings) == 0 {
+		return
+	}
+	progress := a.newProgress()
+	opts := analysis.Options{Progress: progress.update}
+	o.memory.bound(&opts, a.getenv)
+	err := a.backend.tryFixes(ctx, res, opts)
+	progress.clear()
+	if err != nil {
+		a.say("warning: the fixes were not tried, because the traces could not be read again: %v", err)
+	}
+}

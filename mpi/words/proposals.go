@@ -25,7 +25,7 @@ func (vocabulary) Late(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix
 func (vocabulary) Order(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
 	switch {
 	case a.Epoch == mpi.FenceEpoch || b.Epoch == mpi.FenceEpoch:
-		return []conflicts.Fix{fence(w, a, b)}
+		return fence(w, a, b)
 	case explain.ClosedBy(a, b):
 		return exposed(w, a, b)
 	case explain.ClosedBy(b, a):
@@ -40,15 +40,21 @@ func (vocabulary) Order(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fi
 func isStart(s *conflicts.Side) bool { return s.Epoch == mpi.StartEpoch }
 
 // fence puts a fence between two accesses.
-func fence(w *explain.Wording, a, b *conflicts.Side) conflicts.Fix {
+func fence(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
 	if explain.SamePlace(a.Stack, b.Stack) {
-		return explain.Propose(conflicts.FixSynchronize, "let the two processes take turns, with MPI_Win_fence, called by all processes of the window, between them")
+		return []conflicts.Fix{explain.Propose(conflicts.FixSynchronize, "let the two processes take turns, with MPI_Win_fence, called by all processes of the window, between them")}
 	}
-	if x, y, lines := explain.Meant(a, b); lines {
-		return explain.Propose(conflicts.FixSynchronize, "call MPI_Win_fence in all processes of the window after %s and before %s%s",
-			w.Access(x), w.Access(y), w.Outcome(x, y))
+	x, y, lines := explain.Meant(a, b)
+	all := []conflicts.Fix{fenceBetween(w, x, y)}
+	if !lines {
+		all = append(all, fenceBetween(w, y, x))
 	}
-	return explain.Propose(conflicts.FixSynchronize, "put MPI_Win_fence, called by all processes of the window, between the two accesses")
+	return all
+}
+
+func fenceBetween(w *explain.Wording, x, y *conflicts.Side) conflicts.Fix {
+	return explain.Doing(explain.Propose(conflicts.FixSynchronize, "call MPI_Win_fence in all processes of the window after %s and before %s%s",
+		w.Access(x), w.Access(y), w.Outcome(x, y)), explain.Meet(w, explain.Place(x), explain.Place(y), "MPI_Win_fence"))
 }
 
 // exposed: a process accesses its memory between its MPI_Win_post and its
@@ -59,7 +65,10 @@ func exposed(w *explain.Wording, op, own *conflicts.Side) []conflicts.Fix {
 		post = w.Call(own.Started)
 	}
 	before := explain.ProposeAt(conflicts.FixMove, own.Started, "move %s before %s%s", w.Deed(own), post, w.Outcome(own, op))
-	after := explain.ProposeAt(conflicts.FixMove, op.Done, "move %s after %s%s", w.Deed(own), w.Call(op.Done), w.Outcome(op, own))
+	if mpi.FactsOf(own.Started.Call).Opens == mpi.ExposureEpoch {
+		before = explain.Doing(before, explain.Advance(explain.Place(own), own.Started))
+	}
+	after := w.MoveAfter(own, op.Done, w.Outcome(op, own))
 	if op.Write && !own.Write {
 		return []conflicts.Fix{after, before}
 	}
@@ -76,6 +85,7 @@ func (vocabulary) Atomic(w *explain.Wording, a, b *conflicts.Side) (conflicts.Fi
 		return conflicts.Fix{}, false
 	}
 	var parts []string
+	var steps []conflicts.Step
 	kind := ""
 	for _, s := range []*conflicts.Side{a, b} {
 		switch {
@@ -86,8 +96,10 @@ func (vocabulary) Atomic(w *explain.Wording, a, b *conflicts.Side) (conflicts.Fi
 			}
 			continue
 		case s.Write:
+			steps = append(steps, explain.Replace(explain.Place(s), "MPI_Accumulate"))
 			parts = append(parts, "MPI_Accumulate with MPI_REPLACE in place of "+w.Access(s))
 		default:
+			steps = append(steps, explain.Replace(explain.Place(s), "MPI_Get_accumulate"))
 			parts = append(parts, "MPI_Get_accumulate or MPI_Fetch_and_op with MPI_NO_OP in place of "+w.Access(s))
 		}
 	}
@@ -97,7 +109,8 @@ func (vocabulary) Atomic(w *explain.Wording, a, b *conflicts.Side) (conflicts.Fi
 	if kind == "" {
 		kind = " of one datatype"
 	}
-	return explain.Propose(conflicts.FixOperation, "use %s, if any order will do: concurrent accumulate operations%s are allowed", strings.Join(parts, " and "), kind), true
+	return explain.Doing(explain.Propose(conflicts.FixOperation, "use %s, if any order will do: concurrent accumulate operations%s are allowed",
+		strings.Join(parts, " and "), kind), steps...), true
 }
 
 // inTheirOrder: accumulate operations of one process are ordered.

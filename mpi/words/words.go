@@ -25,8 +25,8 @@ func Explain(f *conflicts.Finding) conflicts.Explanation {
 	case conflicts.RuleShared:
 		e := w.Explain()
 		e.Fixes = []conflicts.Fix{
-			explain.Propose(conflicts.FixSynchronize, "between the two accesses, call MPI_Win_sync, then synchronize the processes (a barrier, or a message from one to the other), then call MPI_Win_sync again"),
-			explain.Propose(conflicts.FixSynchronize, "call MPI_Win_fence between the two accesses"),
+			betweenShared(w, "between the two accesses, call MPI_Win_sync, then synchronize the processes (a barrier, or a message from one to the other), then call MPI_Win_sync again", "MPI_Win_sync", "MPI_Barrier", "MPI_Win_sync"),
+			betweenShared(w, "call MPI_Win_fence between the two accesses", "MPI_Win_fence"),
 		}
 		return e
 	case conflicts.RuleAtomicOp:
@@ -39,6 +39,17 @@ func Explain(f *conflicts.Finding) conflicts.Explanation {
 		return changed(w)
 	}
 	return w.Explain()
+}
+
+// betweenShared lets all processes make calls between two loads or stores.
+func betweenShared(w *explain.Wording, text string, calls ...string) conflicts.Fix {
+	a, b := w.InOrder()
+	m := explain.Propose(conflicts.FixSynchronize, "%s", text)
+	if explain.SamePlace(a.Stack, b.Stack) {
+		return m
+	}
+	x, y, _ := explain.Meant(a, b)
+	return explain.Doing(m, explain.Meet(w, explain.Place(x), explain.Place(y), calls...))
 }
 
 // changed explains that a process changed memory of which it asserts the contrary.
@@ -94,6 +105,7 @@ func (vocabulary) Terms() explain.Terms {
 		Order:     "message, barrier or fence",
 		Complete:  "close the epoch, flush it, or wait for the request",
 		GivesUp:   "MPI_Win_free does both for window memory",
+		Meet:      "MPI_Barrier",
 		LockOfAll: "all ranks (MPI_Win_lock_all)",
 	}
 }
@@ -144,31 +156,48 @@ func (vocabulary) Idle(fn string, s *conflicts.Side) string {
 
 // Completing says which call would complete an access earlier than it is.
 func (vocabulary) Completing(w *explain.Wording, s *conflicts.Side) explain.Completing {
-	c := explain.Completing{How: completing(w, s), All: s.Epoch == mpi.FenceEpoch}
-	if isLock(s.Epoch) && s.Epoch != mpi.LockAllEpoch {
-		c.Or = " (or MPI_Win_unlock)"
-	}
-	return c
-}
-
-func completing(w *explain.Wording, s *conflicts.Side) string {
 	switch {
 	case !s.Pending:
-		return ""
+		return explain.Completing{}
 	case !s.Class.OneSided():
-		return "complete its request (MPI_Wait, or an MPI_Test that succeeds)"
+		return explain.Completing{How: "complete its request (MPI_Wait, or an MPI_Test that succeeds)", Call: waiting(s)}
 	case s.Class.Buffer() && mpi.FactsOf(s.Call).Request:
-		return "complete its request (MPI_Wait)"
+		return explain.Completing{How: "complete its request (MPI_Wait)", Call: waiting(s)}
 	case s.Epoch == mpi.FenceEpoch:
-		return "call MPI_Win_fence in all processes of the window"
+		return explain.Completing{How: "call MPI_Win_fence in all processes of the window", Call: "MPI_Win_fence", All: true}
 	case s.Epoch == mpi.StartEpoch:
-		return "close the epoch with MPI_Win_complete"
+		return explain.Completing{How: "close the epoch with MPI_Win_complete", Call: "MPI_Win_complete"}
 	case !isLock(s.Epoch):
-		return ""
-	case s.Class.Buffer():
-		return "call MPI_Win_flush_local for its target (MPI_Win_flush will do too)"
+		return explain.Completing{}
 	}
-	return fmt.Sprintf("call MPI_Win_flush for rank %d", w.Finding.Owner)
+	or := ""
+	if s.Epoch != mpi.LockAllEpoch {
+		or = " (or MPI_Win_unlock)"
+	}
+	if s.Class.Buffer() {
+		return explain.Completing{How: "call MPI_Win_flush_local for its target (MPI_Win_flush will do too)", Or: or, Call: "MPI_Win_flush_local"}
+	}
+	return explain.Completing{How: fmt.Sprintf("call MPI_Win_flush for rank %d", w.Finding.Owner), Or: or, Call: "MPI_Win_flush"}
+}
+
+// waiting is the call that waits for the request of an access, where it is one that
+// can be made earlier.
+func waiting(s *conflicts.Side) string {
+	if s.Done.Rank == s.Rank && mpi.FactsOf(s.Done.Call).Completes == mpi.CompletesRequests {
+		return s.Done.Call
+	}
+	return ""
+}
+
+// Instead: MPI_Win_flush does what MPI_Win_flush_local does, and at the target too.
+func (vocabulary) Instead(local string) string {
+	switch local {
+	case "MPI_Win_flush_local":
+		return "MPI_Win_flush"
+	case "MPI_Win_flush_local_all":
+		return "MPI_Win_flush_all"
+	}
+	return ""
 }
 
 func (vocabulary) Unlocked(s *conflicts.Side) string {

@@ -1,0 +1,428 @@
+package analysis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/models"
+	"github.com/mcchk/mcchk/symbols"
+	"github.com/mcchk/mcchk/trace"
+	"github.com/mcchk/mcchk/trial"
+)
+
+// What TryFixes is bounded by: replays, and events in all of them together.
+const (
+	mostTrials  = 300
+	trialEvents = 1 << 22
+)
+
+// Why fixes are not tried.
+const (
+	neverTried = "it is not a change of single lines"
+	tooLong    = "the run is too long to try them all"
+)
+
+// TryFixes reads the traces of a result once more and tries the fixes of its findings, as
+// far as these say which lines they change: the run is replayed as the changed program
+// would have gone. A fix that does not remove its finding, brings a new one, cannot be
+// carried out or would change a value without saying so is taken out of the list; what
+// was not tried comes behind what was, and says why (conflicts.Trial).
+//
+// It asks for the traces, and gives the same for the result of Run and for that of
+// MergePartials, whatever the number of workers. Of the options it heeds Jobs, Progress,
+// MaxMemory and Heap. Errors are those of Run, ErrOtherRun, and the context's: then the
+// result is as it was. Of a result of several runs, the fixes of a finding are tried on the
+// run that it is shown of.
+func TryFixes(ctx context.Context, res *Result, opts Options) error {
+	if len(res.Runs) == 0 {
+		return tryFixes(ctx, res, opts)
+	}
+	for k, of := range res.Runs {
+		var at []int // in res.Findings
+		part := *of
+		part.Findings = nil
+		for i := range res.Findings {
+			if res.Findings[i].Runs.Shown == k {
+				at, part.Findings = append(at, i), append(part.Findings, res.Findings[i])
+			}
+		}
+		if err := tryFixes(ctx, &part, opts); err != nil {
+			return err
+		}
+		for n, i := range at {
+			fixes := part.Findings[n].Fixes
+			for x := range fixes {
+				for y, removed := range fixes[x].Trial.Removes {
+					fixes[x].Trial.Removes[y] = at[removed]
+				}
+			}
+			res.Findings[i].Fixes = fixes
+		}
+	}
+	return nil
+}
+
+func tryFixes(ctx context.Context, res *Result, opts Options) error {
+	r, err := reopen(ctx, res, opts)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	n, _ := r.newNamer() // the error is a warning of the result already
+	t := &trials{run: r, namer: n, statements: map[trial.Site]int{}, at: map[stackKey][]trial.At{}, results: map[string]*attempt{}}
+	return t.try(res)
+}
+
+// trials is the fixes of a result under trial.
+type trials struct {
+	*run
+	namer      *namer
+	statements map[trial.Site]int      // that fixes name
+	at         map[stackKey][]trial.At // which of them a stack is at
+	scan       *trial.Scan
+	maker      models.Derived
+	before     verdictOf // of the run as it was
+	results    map[string]*attempt
+	queue      []*attempt // in the order in which they are to be tried
+}
+
+// attempt is what comes of trying some steps.
+type attempt struct {
+	steps   []conflicts.Step
+	plan    *trial.Plan
+	late    *trial.Plan // the same with collective calls at other places; nil: there is none
+	why     error       // why there is no plan
+	untried string
+	changes bool // a value
+	after   verdictOf
+}
+
+// verdictOf is what a replay leads to: the findings, and what did not go well.
+type verdictOf struct {
+	findings map[findingKey]bool
+	problems map[string]bool
+	ended    int
+}
+
+func (t *trials) try(res *Result) error {
+	t.collect(res)
+	if len(t.queue) == 0 {
+		t.conclude(res)
+		return nil
+	}
+	if err := t.look(); err != nil {
+		return err
+	}
+	events := res.Basis.Accesses + res.Basis.Calls
+	room := min(mostTrials, int(trialEvents/max(events, 1))-2) // two replays come before them
+	if t.scan.Full() {
+		room = 0
+	}
+	if room > 0 {
+		t.plan()
+		if err := t.values(); err != nil {
+			return err
+		}
+	}
+	for _, o := range t.queue {
+		switch {
+		case o.why != nil || o.changes:
+			continue
+		case room <= 0:
+			o.untried = tooLong
+			continue
+		}
+		for _, plan := range []*trial.Plan{o.plan, o.late} {
+			if plan == nil || o.after.findings != nil && t.clean(o) {
+				continue
+			}
+			room--
+			after, err := t.changed(func(rank int, s trial.Stream) core.Stream { return derived{plan.Stream(rank, s)} })
+			if err != nil {
+				return err
+			}
+			o.after = after
+		}
+	}
+	t.conclude(res)
+	return nil
+}
+
+// collect lists the steps of all fixes, the first fix of each finding in front.
+func (t *trials) collect(res *Result) {
+	for k := 0; ; k++ {
+		any := false
+		for i := range res.Findings {
+			f := &res.Findings[i]
+			if k >= len(f.Fixes) {
+				continue
+			}
+			any = true
+			if f.Rule == conflicts.RuleLockOrder { // about another order of locks than that of the run
+				continue
+			}
+			if less := f.Fixes[k].Less; less != nil {
+				t.enqueue(less.Steps)
+			}
+			t.enqueue(f.Fixes[k].Steps)
+		}
+		if !any {
+			return
+		}
+	}
+}
+
+func (t *trials) enqueue(steps []conflicts.Step) {
+	if key := t.key(steps); key != "" && t.results[key] == nil {
+		t.results[key] = &attempt{steps: steps}
+		t.queue = append(t.queue, t.results[key])
+	}
+}
+
+// key tells steps apart; "" of none.
+func (t *trials) key(steps []conflicts.Step) string {
+	var b strings.Builder
+	for i := range steps {
+		s := &steps[i]
+		fmt.Fprintf(&b, "%s %v %d %s %d %s %d\n", s.Do, s.Calls, s.Window, s.At.Call, t.statement(&s.At), s.To.Call, t.statement(&s.To))
+	}
+	return b.String()
+}
+
+// statement returns the number of the statement that a call or access is at; -1 where
+// its line is not known.
+func (t *trials) statement(p *conflicts.SyncPoint) int {
+	site, ok := siteOf(p.Stack)
+	if !ok {
+		return -1
+	}
+	if _, ok := t.statements[site]; !ok {
+		t.statements[site] = len(t.statements)
+	}
+	return t.statements[site]
+}
+
+func siteOf(stack []symbols.Frame) (trial.Site, bool) {
+	f, ok := symbols.Here(stack)
+	return trial.Site{File: f.File, Line: f.Line, Func: f.Func}, ok && f.File != "" && f.Line > 0
+}
+
+// stackAt returns which of the statements a recorded stack is at, its callers' included.
+func (t *trials) stackAt(rank int, stack uint32) []trial.At {
+	key := stackKey{int32(rank), stack}
+	all, ok := t.at[key]
+	if !ok {
+		for i, f := range t.namer.stack(key.rank, stack) {
+			if n, known := t.statements[trial.Site{File: f.File, Line: f.Line, Func: f.Func}]; known {
+				all = append(all, trial.At{Site: n, Inner: i == 0})
+			}
+		}
+		t.at[key] = all
+	}
+	return all
+}
+
+// look replays the run as it was, and notes where statements are executed. It reads
+// the traces that the namer knows the stacks of.
+func (t *trials) look() error {
+	t.scan = trial.NewScan(len(t.readers), t.stackAt)
+	before, err := t.replay(t.readers, t.scan, func(rank int, s trial.Stream) core.Stream { return t.scan.Stream(rank, s) })
+	t.before = before
+	return err
+}
+
+// changed replays the run once more, with its streams changed.
+func (t *trials) changed(change func(int, trial.Stream) core.Stream) (verdictOf, error) {
+	readers, err := t.openAgain()
+	defer closeAll(readers)
+	if err != nil {
+		return verdictOf{}, err
+	}
+	return t.replay(readers, nil, change)
+}
+
+func (t *trials) replay(readers []*trace.Reader, o core.Observer, change func(int, trial.Stream) core.Stream) (verdictOf, error) {
+	opts := t.replayOptions()
+	opts.Observer = o
+	m, groups, err := t.searchIn(streamsOf(readers, change), opts)
+	switch {
+	case err != nil:
+		return verdictOf{}, err
+	case t.stopped != nil:
+		return verdictOf{}, t.stopped
+	}
+	v := verdictOf{findings: map[findingKey]bool{}, problems: map[string]bool{}, ended: m.Stats().Ended}
+	for _, f := range t.namer.findings(groups, m.Usages()) {
+		v.findings[f.key] = true
+	}
+	for _, p := range m.Problems() {
+		v.problems[fmt.Sprint(p.Kind, p.Fn, p.Text)] = true
+	}
+	return v, nil
+}
+
+// streamsOf changes the streams of some readers.
+func streamsOf(readers []*trace.Reader, change func(int, trial.Stream) core.Stream) []core.Stream {
+	streams := make([]core.Stream, len(readers))
+	for rank, reader := range readers {
+		if reader != nil {
+			streams[rank] = change(rank, reader)
+		}
+	}
+	return streams
+}
+
+// derived is a stream with calls of which the trace does not define the operations.
+type derived struct{ trial.Stream }
+
+func (s derived) Op(id int64) string {
+	if name := models.DerivedOp(id); name != "" {
+		return name
+	}
+	return s.Stream.Op(id)
+}
+
+// plan makes the plans.
+func (t *trials) plan() {
+	for _, o := range t.queue {
+		o.plan, o.why = t.scan.Plan(o.steps, t.statement, &t.maker, false)
+		if o.why == nil && slices.ContainsFunc(o.steps, func(s conflicts.Step) bool { return s.Do == conflicts.StepMeet }) {
+			o.late, _ = t.scan.Plan(o.steps, t.statement, &t.maker, true)
+		}
+	}
+}
+
+// values finds out which of the plans change values.
+func (t *trials) values() error {
+	var moving []*attempt
+	var plans []*trial.Plan
+	for _, o := range t.queue {
+		if o.why == nil && len(o.plan.Moved()) > 0 {
+			moving, plans = append(moving, o), append(plans, o.plan)
+		}
+	}
+	if len(plans) == 0 {
+		return nil
+	}
+	readers, err := t.openAgain()
+	defer closeAll(readers)
+	if err != nil {
+		return err
+	}
+	m, err := core.NewMachine(streamsOf(readers, func(_ int, s trial.Stream) core.Stream { return s }), t.replayOptions(), t.models()...)
+	if err != nil {
+		return err
+	}
+	v := trial.NewValues(plans)
+	for region, err := range t.replayed(m) {
+		if err != nil {
+			return err
+		}
+		if err := v.Add(region); err != nil {
+			return err
+		}
+		region.Release()
+	}
+	for i, o := range moving {
+		o.changes = v.Changes(i)
+	}
+	return nil
+}
+
+// works reports whether a change removes a finding, and brings nothing new.
+func (t *trials) works(o *attempt, key findingKey) bool {
+	return o.after.findings != nil && !o.after.findings[key] && t.clean(o)
+}
+
+// clean reports whether a change brings nothing new.
+func (t *trials) clean(o *attempt) bool {
+	if o.after.ended < t.before.ended {
+		return false
+	}
+	for k := range o.after.findings {
+		if !t.before.findings[k] {
+			return false
+		}
+	}
+	for p := range o.after.problems {
+		if !t.before.problems[p] {
+			return false
+		}
+	}
+	return true
+}
+
+// noFix is what is said where no fix is left.
+var noFix = conflicts.Fix{Kind: conflicts.FixOther, Trial: conflicts.Trial{Tried: true},
+	Text: "none of the usual changes will do: tried on this run, each left the finding, brought a new one, or changed what is computed"}
+
+// conclude leaves the fixes that work, and behind them those that were not tried.
+func (t *trials) conclude(res *Result) {
+	keys := make([]findingKey, len(res.Findings))
+	for i := range res.Findings {
+		keys[i] = t.namer.keyOfFinding(&res.Findings[i])
+	}
+	for i := range res.Findings {
+		f := &res.Findings[i]
+		var tried, untried []conflicts.Fix
+		for _, fix := range f.Fixes {
+			if less := fix.Less; less != nil && t.judge(less, i, keys) {
+				fix = *less
+			} else if !t.judge(&fix, i, keys) {
+				continue
+			}
+			switch {
+			case !fix.Trial.Tried:
+				untried = append(untried, fix)
+			case !slices.ContainsFunc(tried, func(x conflicts.Fix) bool { return t.within(&x, &fix) }):
+				tried = append(tried, fix)
+			}
+		}
+		if len(tried) > 0 {
+			untried = slices.DeleteFunc(untried, func(x conflicts.Fix) bool { return x.Kind == conflicts.FixLock || x.Kind == conflicts.FixMove })
+		}
+		if f.Fixes = slices.Concat(tried, untried); len(f.Fixes) == 0 {
+			f.Fixes = []conflicts.Fix{noFix}
+		}
+	}
+}
+
+// judge says of a fix of finding i what came of trying it. It is false where that is no
+// fix.
+func (t *trials) judge(fix *conflicts.Fix, i int, keys []findingKey) bool {
+	o := t.results[t.key(fix.Steps)]
+	switch {
+	case o == nil:
+		fix.Trial.Untried = neverTried
+	case errors.Is(o.why, trial.ErrUnknown):
+		fix.Trial.Untried = o.why.Error()
+	case o.untried != "":
+		fix.Trial.Untried = o.untried
+	case !t.works(o, keys[i]):
+		return false
+	default:
+		fix.Trial.Tried = true
+		for k := range keys {
+			if !o.after.findings[keys[k]] {
+				fix.Trial.Removes = append(fix.Trial.Removes, k)
+			}
+		}
+	}
+	return true
+}
+
+// within reports whether one fix is a part of another.
+func (t *trials) within(less, more *conflicts.Fix) bool {
+	for i := range less.Steps {
+		key := t.key(less.Steps[i : i+1])
+		if !slices.ContainsFunc(more.Steps, func(s conflicts.Step) bool { return t.key([]conflicts.Step{s}) == key }) {
+			return false
+		}
+	}
+	return true
+}

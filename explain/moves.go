@@ -1,0 +1,42 @@
+package explain
+
+import (
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/symbols"
+)
+
+// MoveAfter moves an access behind a call. Where they are made in different functions,
+// what moves is the statement of the function that both have in common, from which the
+// access is made.
+func (w *Wording) MoveAfter(s *conflicts.Side, to conflicts.SyncPoint, how string) conflicts.Fix {
+	at, behind := w.Deed(s), w.Call(to)
+	from, target := w.common(s, to)
+	if from.Call != Place(s).Call {
+		at = "the call of " + from.Call + w.At(from.Stack)
+	}
+	if target.Call != to.Call {
+		behind = "the call of " + target.Call + w.At(target.Stack)
+	}
+	return Doing(ProposeAt(conflicts.FixMove, to, "move %s after %s%s", at, behind, how), Move(from, target))
+}
+
+// common returns the statements of the innermost function that makes both an access and
+// a call.
+func (w *Wording) common(s *conflicts.Side, to conflicts.SyncPoint) (at, behind conflicts.SyncPoint) {
+	for i, f := range s.Stack {
+		for k, g := range to.Stack {
+			if f.Func != "" && f.Func == g.Func && f.File == g.File && f.Line != g.Line && f.Layer == symbols.Application {
+				return statement(Place(s), s.Stack, i), statement(to, to.Stack, k)
+			}
+		}
+	}
+	return Place(s), to
+}
+
+// statement is a place in a caller of what is at the innermost one.
+func statement(p conflicts.SyncPoint, stack []symbols.Frame, i int) conflicts.SyncPoint {
+	if i > symbols.HereAt(stack) {
+		p.Call, p.Stack = stack[i-1].Func, stack[i:]
+	}
+	return p
+}

@@ -1,0 +1,301 @@
+package trial
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// meet puts collective calls between two statements: in each concurrent region in which
+// some process comes by the one and some process by the other, at matching places of all
+// processes.
+func (p *planner) meet(step *conflicts.Step) error {
+	if step.Do != conflicts.StepMeet {
+		return nil
+	}
+	from, err := p.site(&step.At)
+	if err != nil {
+		return err
+	}
+	to, err := p.site(&step.To)
+	switch {
+	case err != nil:
+		return err
+	case from == to:
+		return errors.New("both are one statement")
+	}
+	calls, err := p.collective(step, from, to)
+	if err != nil {
+		return err
+	}
+	passes := p.passes(from, to)
+	if len(passes) == 0 {
+		return fmt.Errorf("%s and %s are in no concurrent region together", step.At.Call, step.To.Call)
+	}
+	for _, pass := range passes {
+		if err := p.meetIn(pass, calls, step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// collective returns the calls that a meeting makes.
+func (p *planner) collective(step *conflicts.Step, from, to int) ([]*trace.Call, error) {
+	var like *trace.Call
+	for rank := range p.runs {
+		for _, at := range []struct {
+			site int
+			call string
+		}{{from, step.At.Call}, {to, step.To.Call}} {
+			for i := range p.runs[rank][at.site] {
+				if ev := p.runs[rank][at.site][i].call(at.call); ev != nil && like == nil && ev.Call.Fn.Arg("win") >= 0 {
+					like = ev.Call
+				}
+			}
+		}
+	}
+	var calls []*trace.Call
+	for _, fn := range step.Calls {
+		c := p.maker.Call(fn, like, step.Window)
+		if c == nil {
+			return nil, fmt.Errorf("%w: the arguments of %s are not known", ErrUnknown, fn)
+		}
+		calls = append(calls, c)
+	}
+	return calls, nil
+}
+
+// pass is how processes come by two statements in a concurrent region.
+type pass struct {
+	region int
+	ranks  [][]passage // in program order
+}
+
+// passage is an execution of one of the two.
+type passage struct {
+	*execution
+	second bool
+}
+
+// passes lists the concurrent regions in which both statements are executed.
+func (p *planner) passes(from, to int) []pass {
+	at := map[int]*pass{}
+	first, second := map[int]bool{}, map[int]bool{}
+	for rank := range p.runs {
+		for _, site := range []int{from, to} {
+			all := p.runs[rank][site]
+			for i := range all {
+				e := &all[i]
+				region := p.scan.ranks[rank].region(e.end() / slotsOfEvent)
+				x := at[region]
+				if x == nil {
+					x = &pass{region, make([][]passage, len(p.runs))}
+					at[region] = x
+				}
+				x.ranks[rank] = append(x.ranks[rank], passage{e, site == to})
+				if site == to {
+					second[region] = true
+				} else {
+					first[region] = true
+				}
+			}
+		}
+	}
+	var out []pass
+	for region, x := range at {
+		if first[region] && second[region] {
+			for rank := range x.ranks {
+				slices.SortFunc(x.ranks[rank], func(a, b passage) int { return cmp.Compare(a.begin(), b.begin()) })
+			}
+			out = append(out, *x)
+		}
+	}
+	slices.SortFunc(out, func(a, b pass) int { return cmp.Compare(a.region, b.region) })
+	return out
+}
+
+// round is where a process comes by both statements once: a collective call comes behind
+// the one and before the other. Slots are 0 and noSlot where it does not come by.
+type round struct{ low, high uint64 }
+
+const noSlot = math.MaxUint64
+
+// rounds divides the executions of a process into n rounds, of which those that come by
+// both statements say how many there are; 0: these say. It is false where they do not fit.
+func rounds(all []passage, n int) ([]round, bool) {
+	var out []round
+	mixed := slices.ContainsFunc(all, func(x passage) bool { return x.second != all[0].second })
+	switch {
+	case mixed:
+		for i := 1; i < len(all); i++ {
+			if all[i].second && !all[i-1].second {
+				out = append(out, round{all[i-1].behind(), all[i].before()})
+			}
+		}
+		return out, len(out) > 0 && (n == 0 || len(out) == n)
+	case n == 0:
+		return nil, true
+	case len(all) == 0:
+		return slices.Repeat([]round{{0, noSlot}}, n), true
+	case n > 1 && len(all)%n != 0:
+		return nil, false
+	}
+	each := len(all) / n
+	for k := range n {
+		if all[0].second {
+			out = append(out, round{0, all[k*each].before()})
+		} else {
+			out = append(out, round{all[(k+1)*each-1].behind(), noSlot})
+		}
+	}
+	return out, true
+}
+
+// counts lists how many rounds a concurrent region may have, the likeliest first.
+func (x *pass) counts() []int {
+	n, same := 0, 0
+	for _, all := range x.ranks {
+		own, ok := rounds(all, 0)
+		if !ok {
+			return nil
+		}
+		n = max(n, len(own))
+		switch {
+		case len(all) == 0:
+		case same == 0:
+			same = len(all)
+		case same != len(all):
+			same = 1
+		}
+	}
+	switch {
+	case n > 0:
+		return []int{n}
+	case same > 1:
+		return []int{same, 1}
+	}
+	return []int{1}
+}
+
+// meetIn puts the calls of one concurrent region.
+func (p *planner) meetIn(x pass, calls []*trace.Call, step *conflicts.Step) error {
+	window := calls[0].Fn.Arg("win")
+	var members []int
+	for rank := range x.ranks {
+		q := &p.scan.ranks[rank]
+		if q.pos > 0 && (window < 0 || q.windows[calls[0].Args[window].Int]) {
+			members = append(members, rank)
+		}
+	}
+	for _, n := range x.counts() {
+		slots, ok := p.slots(x, members, n)
+		if !ok {
+			continue
+		}
+		for i, rank := range members {
+			for _, at := range slots[i] {
+				for _, c := range calls {
+					p.put(rank, at, callEvent(c))
+				}
+			}
+		}
+		return nil
+	}
+	return fmt.Errorf("there is no place between %s and %s at which all processes come together", step.At.Call, step.To.Call)
+}
+
+// slots returns where processes make collective calls in n rounds of a concurrent region.
+func (p *planner) slots(x pass, members []int, n int) ([][]uint64, bool) {
+	all := make([][]round, len(members))
+	for i, rank := range members {
+		var ok bool
+		if all[i], ok = rounds(x.ranks[rank], n); !ok {
+			return nil, false
+		}
+	}
+	common := p.common(members, x.region)
+	out := make([][]uint64, len(members))
+	for k := range n {
+		// The calls come between the same two collective calls of all.
+		least, most := 0, len(common[0])-1
+		for i := range members {
+			least = max(least, ahead(common[i], all[i][k].low))
+			if high := all[i][k].high; high != noSlot {
+				most = min(most, ahead(common[i], high))
+			}
+		}
+		if least > most {
+			return nil, false
+		}
+		at := least
+		if p.late {
+			at = most
+		}
+		for i := range members {
+			low, high := all[i][k].low, min(all[i][k].high, slot(common[i][at], meetBefore))
+			if at > 0 {
+				low = max(low, slot(common[i][at-1], meetBehind))
+			}
+			switch {
+			case low > high:
+				return nil, false
+			case p.late || low == 0:
+				low = high
+			}
+			out[i] = append(out[i], low)
+		}
+	}
+	return out, true
+}
+
+// ahead counts the collective calls that come before a slot.
+func ahead(meets []uint64, at uint64) int {
+	n := 0
+	for n < len(meets) && slot(meets[n], itself) < at {
+		n++
+	}
+	return n
+}
+
+// common lists the collective calls that all of some processes make in a concurrent
+// region, for each; the last is the one that ends it, or the end of the trace.
+func (p *planner) common(members []int, region int) [][]uint64 {
+	counts := make([]map[string]int, len(members))
+	for i, rank := range members {
+		counts[i] = map[string]int{}
+		for _, m := range p.scan.ranks[rank].meetsIn(region) {
+			counts[i][m.on]++
+		}
+	}
+	out := make([][]uint64, len(members))
+	for i, rank := range members {
+		q := &p.scan.ranks[rank]
+		for _, m := range q.meetsIn(region) {
+			if !slices.ContainsFunc(counts, func(c map[string]int) bool { return c[m.on] != counts[0][m.on] }) {
+				out[i] = append(out[i], m.pos)
+			}
+		}
+		if region >= len(q.regions) {
+			out[i] = append(out[i], q.pos)
+		}
+	}
+	return out
+}
+
+// meetsIn lists the collective calls of a process in a concurrent region, with the one
+// that ends it.
+func (p *process) meetsIn(region int) []met {
+	var out []met
+	for _, m := range p.meets {
+		if p.region(m.pos) == region {
+			out = append(out, m)
+		}
+	}
+	return out
+}

@@ -1,0 +1,295 @@
+package trial
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// Maker makes the calls that a changed program would make.
+type Maker interface {
+	// Call returns a call of a function with the arguments of a recorded call, as far as
+	// both have them, on a window (0: that of the call); nil where it cannot be made.
+	Call(fn string, from *trace.Call, window int64) *trace.Call
+}
+
+// Plan is a change of the streams of a run.
+type Plan struct {
+	ranks []edits
+	moved []Moved
+}
+
+// Moved is an execution of a statement that is moved over the events from From to To
+// of its process.
+type Moved struct {
+	Rank     int
+	Events   []uint64 // its own
+	From, To uint64
+	Regions  [2]int // those of From and To
+	Forward  bool
+}
+
+// Moved lists what the plan moves.
+func (p *Plan) Moved() []Moved { return p.moved }
+
+// edits is what changes in the stream of a process.
+type edits struct {
+	puts    []put // by slot
+	gone    map[uint64]bool
+	instead map[uint64]*trace.Call
+}
+
+// put is events that come at a slot.
+type put struct {
+	slot   uint64
+	events []trace.Event
+}
+
+// Slots are places in a stream: each event has some before and some behind it.
+const (
+	slotsOfEvent = 16
+	advanced     = 3 // what is moved before it
+	meetBefore   = 4
+	itself       = 8
+	inserted     = 9
+	meetBehind   = 10
+	movedBehind  = 11
+)
+
+func slot(pos, at uint64) uint64 { return pos*slotsOfEvent + at }
+
+// begin and end are the slots of an execution.
+func (e *execution) begin() uint64 { return cmp.Or(e.moved, slot(e.first, itself)) }
+func (e *execution) end() uint64   { return cmp.Or(e.moved, slot(e.last, itself)) }
+
+// before and behind are the slots for collective calls around it.
+func (e *execution) before() uint64 {
+	if e.moved != 0 {
+		return e.moved - 1
+	}
+	return slot(e.first, meetBefore)
+}
+
+func (e *execution) behind() uint64 {
+	if e.moved != 0 {
+		return e.moved + 1
+	}
+	return slot(e.last, meetBehind)
+}
+
+// planner makes a Plan.
+type planner struct {
+	scan   *Scan
+	siteAt func(*conflicts.SyncPoint) int
+	maker  Maker
+	plan   *Plan
+	runs   []map[int][]execution // by rank and site, as moved
+	late   bool                  // collective calls come as late as they can
+}
+
+// ErrUnknown: whether the steps can be carried out cannot be said. Other errors say that
+// they cannot.
+var ErrUnknown = errors.New("it cannot be tried")
+
+// Plan carries out the steps of a fix. siteAt says which of the sites of the Scan a call
+// or access is at, -1: none. Collective calls come as early as they can, or as late. The
+// error says why the steps cannot be carried out.
+func (s *Scan) Plan(steps []conflicts.Step, siteAt func(*conflicts.SyncPoint) int, maker Maker, late bool) (*Plan, error) {
+	p := &planner{scan: s, siteAt: siteAt, maker: maker, late: late, plan: &Plan{ranks: make([]edits, len(s.ranks))}}
+	for i := range s.ranks {
+		if s.ranks[i].threads {
+			return nil, fmt.Errorf("%w: a process has several threads", ErrUnknown)
+		}
+		runs := map[int][]execution{}
+		for site, all := range s.ranks[i].executions {
+			runs[site] = slices.Clone(all)
+		}
+		p.runs = append(p.runs, runs)
+		p.plan.ranks[i] = edits{gone: map[uint64]bool{}, instead: map[uint64]*trace.Call{}}
+	}
+	for _, do := range []func(*conflicts.Step) error{p.move, p.insert, p.meet} {
+		for i := range steps {
+			if err := do(&steps[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for i := range p.plan.ranks {
+		slices.SortStableFunc(p.plan.ranks[i].puts, func(a, b put) int { return cmp.Compare(a.slot, b.slot) })
+	}
+	return p.plan, nil
+}
+
+// site returns the site of a statement. The error: it has no source line.
+func (p *planner) site(at *conflicts.SyncPoint) (int, error) {
+	if site := p.siteAt(at); site >= 0 {
+		return site, nil
+	}
+	return 0, fmt.Errorf("%w: the source line of %s is not known", ErrUnknown, at.Call)
+}
+
+// put puts events into a stream.
+func (p *planner) put(rank int, at uint64, events ...trace.Event) {
+	e := &p.plan.ranks[rank]
+	e.puts = append(e.puts, put{at, events})
+}
+
+func callEvent(c *trace.Call) trace.Event { return trace.Event{Kind: trace.KindCall, Call: c} }
+
+// move moves statements.
+func (p *planner) move(step *conflicts.Step) error {
+	forward := step.Do == conflicts.StepMove
+	if !forward && step.Do != conflicts.StepAdvance {
+		return nil
+	}
+	at, err := p.site(&step.At)
+	if err != nil {
+		return err
+	}
+	to, err := p.site(&step.To)
+	switch {
+	case err != nil:
+		return err
+	case at == to:
+		return errors.New("both are one statement")
+	}
+	any := false
+	for rank := range p.runs {
+		all, others := p.runs[rank][at], p.runs[rank][to]
+		for i := range all {
+			e := &all[i]
+			other := next(others, e, forward)
+			if other == nil {
+				if forward {
+					return fmt.Errorf("rank %d does not come by %s after %s", rank, step.To.Call, step.At.Call)
+				}
+				continue // it stays where it is
+			}
+			any = true
+			p.carry(rank, e, other, forward)
+		}
+	}
+	if !any {
+		return fmt.Errorf("no process comes by %s and %s", step.At.Call, step.To.Call)
+	}
+	return nil
+}
+
+// next returns the execution of another statement that follows one, or comes before.
+func next(others []execution, e *execution, forward bool) *execution {
+	if forward {
+		i := slices.IndexFunc(others, func(o execution) bool { return o.first > e.last })
+		if i < 0 {
+			return nil
+		}
+		return &others[i]
+	}
+	var found *execution
+	for i := range others {
+		if others[i].last < e.first {
+			found = &others[i]
+		}
+	}
+	return found
+}
+
+// carry moves an execution to another.
+func (p *planner) carry(rank int, e, other *execution, forward bool) {
+	m := Moved{Rank: rank, From: e.first, To: other.last, Forward: forward}
+	e.moved = slot(other.last, movedBehind)
+	if !forward {
+		m.From, m.To = other.first, e.first
+		e.moved = slot(other.first, advanced)
+	}
+	var events []trace.Event
+	for _, ev := range e.events {
+		p.plan.ranks[rank].gone[ev.pos] = true
+		m.Events = append(m.Events, ev.pos)
+		events = append(events, ev.Event)
+	}
+	q := &p.scan.ranks[rank]
+	m.Regions = [2]int{q.region(m.From), q.region(m.To)}
+	p.put(rank, e.moved, events...)
+	p.plan.moved = append(p.plan.moved, m)
+}
+
+// insert puts calls behind a statement, or in place of one.
+func (p *planner) insert(step *conflicts.Step) error {
+	if step.Do != conflicts.StepInsert && step.Do != conflicts.StepReplace {
+		return nil
+	}
+	at, err := p.site(&step.At)
+	if err != nil {
+		return err
+	}
+	any := false
+	for rank := range p.runs {
+		all := p.runs[rank][at]
+		for i := range all {
+			e := &all[i]
+			from := e.call(step.At.Call)
+			if from == nil {
+				continue
+			}
+			any = true
+			for _, fn := range step.Calls {
+				c := p.maker.Call(fn, from.Call, step.Window)
+				switch {
+				case c == nil:
+					return fmt.Errorf("%w: the arguments of %s are not known", ErrUnknown, fn)
+				case step.Do == conflicts.StepReplace:
+					p.plan.ranks[rank].instead[from.pos] = c
+				case e.moved != 0:
+					p.put(rank, e.moved, callEvent(c))
+				default:
+					p.put(rank, slot(e.last, inserted), callEvent(c))
+				}
+			}
+		}
+	}
+	if !any {
+		return fmt.Errorf("no process comes by %s", step.At.Call)
+	}
+	return nil
+}
+
+// Stream returns the stream of a process in the changed program.
+func (p *Plan) Stream(rank int, of Stream) Stream { return &edited{Stream: of, edits: p.ranks[rank]} }
+
+// edited is a stream with its edits.
+type edited struct {
+	Stream
+	edits
+	ready []trace.Event
+	pos   uint64
+}
+
+func (s *edited) ReadEvent(ev *trace.Event) error {
+	for {
+		for len(s.ready) == 0 && len(s.puts) > 0 && s.puts[0].slot < slot(s.pos+1, itself) {
+			s.ready, s.puts = s.puts[0].events, s.puts[1:]
+		}
+		if len(s.ready) > 0 {
+			*ev, s.ready = s.ready[0], s.ready[1:]
+			return nil
+		}
+		if err := s.Stream.ReadEvent(ev); err != nil {
+			return err
+		}
+		if ev.Kind == trace.KindSkipped {
+			s.pos += ev.Skipped.Accesses
+			return nil
+		}
+		if s.pos++; s.gone[s.pos] {
+			continue
+		}
+		if c := s.instead[s.pos]; c != nil {
+			ev.Call = c
+		}
+		return nil
+	}
+}

@@ -1,0 +1,255 @@
+// Package trial carries fixes out on a recorded run, as if the program had been
+// changed: it edits the streams of events that a replay reads.
+//
+// A Scan watches one replay and notes each execution of the statements that fixes
+// name. Plan says, of the steps of a fix, which calls come, go or move where in the
+// stream of each process, or why that cannot be said; Plan.Stream is the stream of
+// the changed program. A statement is a source line. Collective calls are put in at
+// places that match on all processes of a concurrent region, and moved statements take
+// along all that is recorded of them; Moved tells which values would be others then.
+//
+// The package knows nothing of what calls mean: what is put in comes from a Maker.
+package trial
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// Site is a statement of the program: a source line of a function.
+type Site struct {
+	File string
+	Line int
+	Func string
+}
+
+// At is a site that a recorded stack is at.
+type At struct {
+	Site  int  // from 0
+	Inner bool // it is the innermost frame of the stack, and no call of a function of the program
+}
+
+// Stream is the trace of one process, with what it defines.
+type Stream interface {
+	core.Stream
+	Type(id int64) *trace.Type
+	Comm(id int64) *trace.Comm
+	Op(id int64) string
+}
+
+// Scan notes where in a run statements are executed. It is the core.Observer of the
+// replay, and reads along with it.
+type Scan struct {
+	sitesOf func(rank int, stack uint32) []At
+	ranks   []process
+	all     int // executions and calls noted
+	full    bool
+}
+
+// mostNoted is how many executions and collective calls a Scan notes.
+const mostNoted = 1 << 18
+
+// process is what is noted of one process.
+type process struct {
+	executions map[int][]execution // by site, in program order
+	before     []At                // the sites of the event before
+	span       int                 // calls so far
+	pos        uint64              // events so far
+	regions    []uint64            // the last event of each concurrent region, from the first on
+	meets      []met               // collective calls
+	at         met                 // the last call that was replayed
+	windows    map[int64]bool
+	threads    bool // it has several
+}
+
+// met is a call that may be a collective one.
+type met struct {
+	pos uint64
+	on  string // which sequence of collective calls it is one of
+}
+
+// execution is one execution of a statement: events that follow one another, as far
+// as the statement makes them.
+type execution struct {
+	first, last uint64 // events
+	span        int    // calls before it
+	events      []event
+	moved       uint64 // the slot that a Plan moves it to; 0: none
+}
+
+// event is an event with its number.
+type event struct {
+	trace.Event
+	pos uint64
+}
+
+// call returns the call of a function that an execution makes; nil: it makes none.
+func (e *execution) call(fn string) *event {
+	for i := range e.events {
+		if ev := &e.events[i]; ev.Kind == trace.KindCall && ev.Call.Fn.Name == fn {
+			return ev
+		}
+	}
+	return nil
+}
+
+// calls reports whether an execution makes calls.
+func (e *execution) calls() bool {
+	return slices.ContainsFunc(e.events, func(ev event) bool { return ev.Kind == trace.KindCall })
+}
+
+// NewScan returns a Scan of a run. sitesOf says which sites a recorded stack is at.
+func NewScan(ranks int, sitesOf func(rank int, stack uint32) []At) *Scan {
+	s := &Scan{sitesOf: sitesOf, ranks: make([]process, ranks)}
+	for i := range s.ranks {
+		s.ranks[i].executions, s.ranks[i].windows = map[int][]execution{}, map[int64]bool{}
+	}
+	return s
+}
+
+// Full reports whether there was more than a Scan notes.
+func (s *Scan) Full() bool { return s.full }
+
+// Stream returns the stream of a process that the Scan reads along with.
+func (s *Scan) Stream(rank int, of Stream) Stream { return &scanned{of, s, rank} }
+
+type scanned struct {
+	Stream
+	scan *Scan
+	rank int
+}
+
+func (s *scanned) ReadEvent(ev *trace.Event) error {
+	err := s.Stream.ReadEvent(ev)
+	if err == nil {
+		s.scan.note(s.rank, ev)
+	}
+	return err
+}
+
+// note takes an event.
+func (s *Scan) note(rank int, ev *trace.Event) {
+	p := &s.ranks[rank]
+	if ev.Kind == trace.KindSkipped {
+		p.pos += ev.Skipped.Accesses
+		return
+	}
+	p.pos++
+	stack, isCall := ev.Access.Stack, ev.Kind == trace.KindCall
+	switch {
+	case isCall:
+		p.span++
+		stack = ev.Call.Stack
+		if i := ev.Call.Fn.Arg("win"); i >= 0 && i < len(ev.Call.Args) {
+			p.windows[ev.Call.Args[i].Int] = true
+		}
+	case ev.Kind != trace.KindAccess:
+		return
+	}
+	p.threads = p.threads || ev.Strand != 0
+	sites := s.sitesOf(rank, stack)
+	for _, at := range sites {
+		if !s.full {
+			s.execute(p, at, ev)
+		}
+	}
+	p.before = sites
+}
+
+// execute notes an event of a statement: that goes on, or is executed anew.
+func (s *Scan) execute(p *process, at At, ev *trace.Event) {
+	kept := event{keep(ev), p.pos}
+	all := p.executions[at.Site]
+	if n := len(all); n > 0 {
+		e := &all[n-1]
+		called := e.calls()
+		switch {
+		case ev.Kind == trace.KindAccess && e.span == p.span, // of a loop, say
+			ev.Kind == trace.KindAccess && called && slices.Contains(p.before, at) && e.span+1 == p.span,
+			ev.Kind == trace.KindCall && e.last+1 == p.pos && !(at.Inner && called):
+			e.last = p.pos
+			e.events = append(e.events, kept)
+			s.count()
+			return
+		}
+	}
+	span := p.span
+	if ev.Kind == trace.KindCall {
+		span--
+	}
+	p.executions[at.Site] = append(all, execution{first: p.pos, last: p.pos, span: span, events: []event{kept}})
+	s.count()
+}
+
+func (s *Scan) count() {
+	if s.all++; s.all > mostNoted {
+		s.full = true
+	}
+}
+
+// keep returns an event that stays as it is.
+func keep(ev *trace.Event) trace.Event {
+	kept := *ev
+	if ev.Kind == trace.KindCall {
+		kept.Call = keepCall(ev.Call)
+	}
+	return kept
+}
+
+func keepCall(c *trace.Call) *trace.Call {
+	kept := *c
+	kept.Args = slices.Clone(c.Args)
+	for i := range kept.Args {
+		kept.Args[i].List = slices.Clone(kept.Args[i].List)
+	}
+	return &kept
+}
+
+// Call is that of core.Observer.
+func (s *Scan) Call(c *core.ObservedCall) {
+	at := met{pos: c.Pos}
+	for i, arg := range c.Call.Fn.Args {
+		if i < len(c.Call.Args) && (arg.Kind == trace.ArgComm || arg.Kind == trace.ArgWin) {
+			at.on = fmt.Sprint(string(arg.Kind), c.Call.Args[i].Int)
+			break
+		}
+	}
+	s.ranks[c.Rank].at = at
+}
+
+// Meet is that of core.Observer.
+func (s *Scan) Meet(_ core.Mark, rank int32) core.Mark {
+	p := &s.ranks[rank]
+	if n := len(p.meets); !s.full && (n == 0 || p.meets[n-1].pos != p.at.pos) {
+		p.meets = append(p.meets, p.at)
+		s.count()
+	}
+	return nil
+}
+
+// Region is that of core.Observer: all processes stand at the call that ends the
+// region before.
+func (s *Scan) Region(index int) {
+	if index == 0 || s.full {
+		return
+	}
+	for i := range s.ranks {
+		s.ranks[i].regions = append(s.ranks[i].regions, s.ranks[i].at.pos)
+		s.count()
+	}
+}
+
+// Signal, Wait, Over and Interval are those of core.Observer.
+func (s *Scan) Signal(int32) core.Mark          { return nil }
+func (s *Scan) Wait(int32, core.Mark)           {}
+func (s *Scan) Over(int32)                      {}
+func (s *Scan) Interval(*core.ObservedInterval) {}
+
+// region returns in which concurrent region an event of a process lies.
+func (p *process) region(pos uint64) int {
+	n, _ := slices.BinarySearch(p.regions, pos)
+	return n
+}
