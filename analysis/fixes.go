@@ -73,6 +73,10 @@ func tryFixes(ctx context.Context, res *Result, opts Options) error {
 		return err
 	}
 	defer r.close()
+	return r.tryFixes(res)
+}
+
+func (r *run) tryFixes(res *Result) error {
 	n, _ := r.newNamer() // the error is a warning of the result already
 	t := &trials{run: r, namer: n, statements: map[trial.Site]int{}, at: map[stackKey][]trial.At{}, results: map[string]*attempt{}}
 	return t.try(res)

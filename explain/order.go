@@ -14,12 +14,10 @@ import (
 // which value remains where that is its choice.
 func (w *Wording) fixAcross(a, b *conflicts.Side) []conflicts.Fix {
 	var out []conflicts.Fix
-	for _, s := range []*conflicts.Side{a, b} {
-		if m, ok := w.instead(s); ok {
+	if w.Finding.Began != 0 && a.Pending {
+		if m, ok := w.instead(a); ok {
 			out = append(out, m)
 		}
-	}
-	if w.Finding.Began != 0 && a.Pending {
 		out = append(out, w.fixLate(a, b)...)
 	} else {
 		out = append(out, w.fixUnordered(a, b)...)

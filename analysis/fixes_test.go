@@ -1,0 +1,109 @@
+package analysis
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/evc"
+	"github.com/mcchk/mcchk/internal/scenario"
+)
+
+// triedWith returns the result of a run with its fixes tried.
+func triedWith(t *testing.T, files [][]byte, opts Options) *Result {
+	t.Helper()
+	res := inMemoryWith(t, files, opts)
+	require.NoError(t, runInMemory(t, files, opts).tryFixes(res))
+	return res
+}
+
+// TestFixes: which fixes are left once they were tried, as testdata/fixes expect, with
+// both clocks and numbers of workers.
+func TestFixes(t *testing.T) {
+	paths, err := filepath.Glob(filepath.Join("testdata", "fixes", "*.txtar"))
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	for _, path := range paths {
+		scenarios, err := scenario.ReadFile(path)
+		require.NoError(t, err)
+		for _, s := range scenarios {
+			t.Run(filepath.Base(path)+"/"+s.Name, func(t *testing.T) {
+				files := traceFiles(t, s.Trace)
+				for jobs, clock := range []string{evc.Encoded, evc.Vector} {
+					res := triedWith(t, files, Options{Clock: clock, Jobs: 1 + 2*jobs})
+					for i := range res.Findings {
+						requireTried(t, res, i)
+					}
+					for _, expect := range s.Expect {
+						require.NoError(t, expect.Check(outcome(res)))
+					}
+				}
+			})
+		}
+	}
+}
+
+// requireTried checks what holds for all fixes once they were tried: those that were come
+// first and remove their finding; of others it is said why they were not.
+func requireTried(t *testing.T, res *Result, i int) {
+	t.Helper()
+	untried := false
+	require.NotEmpty(t, res.Findings[i].Fixes)
+	for _, fix := range res.Findings[i].Fixes {
+		what := fmt.Sprintf("finding %d: %s", i, fix.Text)
+		switch {
+		case fix.Trial.Untried != "":
+			require.False(t, fix.Trial.Tried, what)
+			untried = true
+		default:
+			require.True(t, fix.Trial.Tried, what)
+			require.False(t, untried, "%s: comes behind one that was not tried", what)
+			if fix.Kind != conflicts.FixOther {
+				require.Contains(t, fix.Trial.Removes, i, what)
+			}
+		}
+	}
+}
+
+// TestFixesRemoveOthers: a fix tells which other findings it removes.
+func TestFixesRemoveOthers(t *testing.T) {
+	s, err := scenario.Parse("two", `
+every rank
+  win_create
+  1: lock_all
+rank 0
+  10: put to=1 disp=8
+  11: flush_local rank=1
+  12: barrier
+rank 1
+  12: barrier
+  20: load 0x1008
+  21: load 0x1008
+every rank
+  99: unlock_all
+  100: win_free
+`)
+	require.NoError(t, err)
+	res := triedWith(t, traceFiles(t, s.Trace), Options{Clock: evc.Auto})
+	require.Len(t, res.Findings, 2)
+	for i := range res.Findings {
+		require.Equal(t, []int{0, 1}, res.Findings[i].Fixes[0].Trial.Removes)
+		require.Equal(t, "call MPI_Win_flush instead of MPI_Win_flush_local (line 11)", res.Findings[i].Fixes[0].Text)
+	}
+}
+
+// TestFixesOfLongRuns: where trying all would take too long, none is taken out, and it is
+// said that none was tried.
+func TestFixesOfLongRuns(t *testing.T) {
+	files := scenarioFiles(t, "proposals.txtar", "a load between post and wait")
+	res := inMemoryWith(t, files, Options{Clock: evc.Auto})
+	before := len(res.Findings[0].Fixes)
+	res.Basis.Accesses = trialEvents
+	require.NoError(t, runInMemory(t, files, Options{Clock: evc.Auto}).tryFixes(res))
+	require.Len(t, res.Findings[0].Fixes, before)
+	require.False(t, slices.ContainsFunc(res.Findings[0].Fixes, func(f conflicts.Fix) bool { return f.Trial.Tried || f.Trial.Untried == "" }))
+}
