@@ -365,7 +365,7 @@ func (t *trials) clean(o *attempt) bool {
 var noFix = conflicts.Fix{Kind: conflicts.FixOther, Trial: conflicts.Trial{Tried: true},
 	Text: "none of the usual changes will do: tried on this run, each left the finding, brought a new one, or changed what is computed"}
 
-// conclude leaves the fixes that work, and behind them those that were not tried.
+// conclude leaves what works of the fixes of all findings, and what was not tried.
 func (t *trials) conclude(res *Result) {
 	keys := make([]findingKey, len(res.Findings))
 	for i := range res.Findings {
@@ -373,33 +373,40 @@ func (t *trials) conclude(res *Result) {
 	}
 	for i := range res.Findings {
 		f := &res.Findings[i]
-		var tried, untried []conflicts.Fix
-		for _, fix := range f.Fixes {
-			if less := fix.Less; less != nil && t.judge(less, i, keys) {
-				fix = *less
-			} else if !t.judge(&fix, i, keys) {
-				continue
-			}
-			switch {
-			case !fix.Trial.Tried:
-				untried = append(untried, fix)
-			case !slices.ContainsFunc(tried, func(x conflicts.Fix) bool { return t.within(&x, &fix) }):
-				tried = append(tried, fix)
-			}
-		}
-		if len(tried) > 0 {
-			untried = slices.DeleteFunc(untried, func(x conflicts.Fix) bool { return x.Kind == conflicts.FixLock || x.Kind == conflicts.FixMove })
-		}
-		if f.Fixes = slices.Concat(tried, untried); len(f.Fixes) == 0 {
+		if f.Fixes = t.left(f.Fixes, i, keys); len(f.Fixes) == 0 {
 			f.Fixes = []conflicts.Fix{noFix}
 		}
 	}
+}
+
+// left returns what is left of the fixes of finding i. What was not tried comes last, but
+// for other memory, which stays where it was proposed; of locks, and moves that cannot be
+// tried, nothing is said where there is something better.
+func (t *trials) left(fixes []conflicts.Fix, i int, keys []findingKey) []conflicts.Fix {
+	var first, last []conflicts.Fix
+	for _, fix := range fixes {
+		if less := fix.Less; less != nil && t.judge(less, i, keys) && less.Trial.Tried {
+			fix = *less
+		}
+		switch {
+		case !t.judge(&fix, i, keys):
+		case !fix.Trial.Tried && fix.Kind != conflicts.FixSeparate:
+			last = append(last, fix)
+		case !slices.ContainsFunc(first, func(x conflicts.Fix) bool { return x.Trial.Tried && t.within(&x, &fix) }):
+			first = append(first, fix)
+		}
+	}
+	if slices.ContainsFunc(first, func(x conflicts.Fix) bool { return x.Trial.Tried }) {
+		last = slices.DeleteFunc(last, func(x conflicts.Fix) bool { return x.Kind == conflicts.FixLock || x.Kind == conflicts.FixMove })
+	}
+	return slices.Concat(first, last)
 }
 
 // judge says of a fix of finding i what came of trying it. It is false where that is no
 // fix.
 func (t *trials) judge(fix *conflicts.Fix, i int, keys []findingKey) bool {
 	o := t.results[t.key(fix.Steps)]
+	fix.Trial = conflicts.Trial{}
 	switch {
 	case o == nil:
 		fix.Trial.Untried = neverTried

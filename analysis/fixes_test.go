@@ -58,7 +58,7 @@ func requireTried(t *testing.T, res *Result, i int) {
 		switch {
 		case fix.Trial.Untried != "":
 			require.False(t, fix.Trial.Tried, what)
-			untried = true
+			untried = untried || fix.Kind != conflicts.FixSeparate
 		default:
 			require.True(t, fix.Trial.Tried, what)
 			require.False(t, untried, "%s: comes behind one that was not tried", what)
