@@ -233,9 +233,13 @@ func (n *namer) finding(g *conflicts.Group) conflicts.Finding {
 	return f
 }
 
-// object names what exposes memory by its creation.
+// object names what exposes memory: by its number, the name that the program gave it, and
+// its creation.
 func (n *namer) object(w *regions.Object) string {
 	name := fmt.Sprintf("%s %d", w.Kind, w.Number)
+	if w.Name != "" {
+		name += fmt.Sprintf(" %q", w.Name)
+	}
 	if w.Created != nil {
 		name += fmt.Sprintf(" (%s%s)", w.Created.Fn, n.where(w.Created))
 	}
@@ -278,7 +282,11 @@ func (n *namer) side(site conflicts.Site, t *conflicts.Touch) conflicts.Side {
 	s.Local.Event = 0 // may be that of another access of the same line
 	s.Before, s.After = n.turn(t.Before), n.turn(t.After)
 	for _, l := range t.Held {
-		s.Locks = append(s.Locks, conflicts.Lock{Exclusive: l.Exclusive, Target: int(l.Target), Window: l.Object})
+		lock := conflicts.Lock{Exclusive: l.Exclusive, Target: int(l.Target), Window: l.Object}
+		if l.Of != nil {
+			lock.WinName = n.object(l.Of)
+		}
+		s.Locks = append(s.Locks, lock)
 	}
 	return s
 }

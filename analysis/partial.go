@@ -22,7 +22,7 @@ import (
 
 // partialFormat is the version of the files. It changes with any change of
 // what they hold.
-const partialFormat = 7
+const partialFormat = 8
 
 // Errors of partial results.
 var (

@@ -96,8 +96,9 @@ type Trial struct {
 // Lock is a lock that protects an access.
 type Lock struct {
 	Exclusive bool
-	Target    int   // world rank of the process whose memory is locked; -1: of all (MPI_Win_lock_all)
-	Window    int64 // identifier of the window
+	Target    int    // world rank of the process whose memory is locked; -1: of all (MPI_Win_lock_all)
+	Window    int64  // identifier of the window
+	WinName   string // as Finding.WinName; "" where that is not known
 }
 
 // Fix returns all that would fix the finding in one sentence.

@@ -154,7 +154,7 @@ func (w *Wording) held(s *conflicts.Side) string {
 			target = "on " + w.model.Terms().LockOfAll
 		}
 		if l.Window != w.Finding.Window {
-			target += " in another " + w.model.Terms().Object
+			target += " of " + cmp.Or(l.WinName, "another "+w.model.Terms().Object)
 		}
 		if i > 0 {
 			text += " and "

@@ -84,4 +84,5 @@ var (
 	argKind               = core.NewArgName("kind")
 	argWhy                = core.NewArgName("why")
 	argWin                = core.NewArgName("win")
+	argWinName            = core.NewArgName("win_name")
 )

@@ -169,7 +169,7 @@ func doLock(m *Model, p *process, c *core.Call, _ *entry) {
 	l := m.beginLock(p, e, c, target, c.Int(argLockType) == trace.LockExclusive)
 	m.closeFence(p, e)
 	m.epoch(p, e, l.kind(), target, true)
-	l.hold = p.Hold(regions.Lock{Object: e.win.ID, Target: e.win.members[target], Exclusive: l.exclusive}, l.noCheck)
+	l.hold = p.Hold(regions.Lock{Object: e.win.ID, Of: &e.win.Object, Target: e.win.members[target], Exclusive: l.exclusive}, l.noCheck)
 	m.granted(p, c, e, l, target, func() { e.copies.refresh(p) })
 }
 
@@ -260,7 +260,7 @@ func doLockAll(m *Model, p *process, c *core.Call, _ *entry) {
 	m.closeFence(p, e)
 	m.epoch(p, e, LockAllEpoch, -1, true)
 	e.copies.refresh(p)
-	l.hold = p.Hold(regions.Lock{Object: e.win.ID, Target: regions.AnyTarget}, l.noCheck)
+	l.hold = p.Hold(regions.Lock{Object: e.win.ID, Of: &e.win.Object, Target: regions.AnyTarget}, l.noCheck)
 }
 
 // closeFence ends the fence epoch of a process, if there is one.

@@ -147,6 +147,7 @@ var windowCalls = map[string]*entry{
 	"MPI_Win_shared_query":    {note: "the trace tells where the parts of the others are"},
 	"mcchk_Shared_segment":    {do: doSegment},
 	"MPI_Win_set_info":        {note: "accumulate_ops and accumulate_ordering apply from then on"},
+	"MPI_Win_set_name":        {do: doWinName, note: "reports call the window so"},
 	"mcchk_Win_info":          {do: doWinInfo},
 	"mcchk_Memory_gone":       {do: doMemoryGone},
 }

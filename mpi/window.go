@@ -27,6 +27,7 @@ type window struct {
 	shared  bool                         // made by MPI_Win_allocate_shared
 	fences  map[fenceKey]*fenceCall      // that do not synchronise, or assert MPI_MODE_NOPUT
 	lockers lockers
+	namedBy int32 // who gave Name
 }
 
 // attachments are the memory that a member has attached to a dynamic window.
@@ -360,6 +361,19 @@ func doWinInfo(m *Model, p *process, c *core.Call, _ *entry) {
 	if e := m.epochsOf(p, c); e != nil {
 		e.win.inform(c)
 	}
+}
+
+// doWinName names a window as its lowest rank that does calls it.
+func doWinName(m *Model, p *process, c *core.Call, _ *entry) {
+	e := m.epochsOf(p, c)
+	if e == nil || e.win.Name != "" && e.win.namedBy < p.Rank {
+		return
+	}
+	var name []byte
+	for _, character := range c.List(argWinName) {
+		name = append(name, byte(character))
+	}
+	e.win.Name, e.win.namedBy = string(name), p.Rank
 }
 
 func doAttach(m *Model, p *process, c *core.Call, _ *entry) {

@@ -6,6 +6,7 @@ type Object struct {
 	ID      int64
 	Number  int       // 1 for the first of its kind in the run
 	Kind    string    // "window"
+	Name    string    // that the program gave it; "" if none
 	Created *CallInfo // by the lowest rank
 	Mode    Mode      // how it is to be used, where that matters to its model
 }

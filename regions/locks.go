@@ -12,6 +12,7 @@ type Lock struct {
 	Object    int64
 	Target    int32 // world rank of the process whose memory is locked; AnyTarget: of all
 	Exclusive bool
+	Of        *Object // the object, for its name; nil: not known
 }
 
 // AnyTarget is the target of a lock of the memory of all processes.

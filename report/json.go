@@ -247,9 +247,10 @@ type jsonStep struct {
 }
 
 type jsonLock struct {
-	Exclusive bool  `json:"exclusive"`
-	Target    int   `json:"target"`
-	Window    int64 `json:"window"`
+	Exclusive bool   `json:"exclusive"`
+	Target    int    `json:"target"`
+	Window    int64  `json:"window"`
+	WinName   string `json:"window_name,omitempty"`
 }
 
 type jsonSync struct {

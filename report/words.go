@@ -25,8 +25,9 @@ func second(s *conflicts.Side) string {
 	return models.What(s) + " by " + explain.Who(s)
 }
 
-// locks names the locks that protect an access: "a shared lock on rank 1".
-func locks(s *conflicts.Side) string {
+// locks names the locks that protect an access: "a shared lock on rank 1"; those of other
+// windows than that of the finding with the window.
+func locks(f *conflicts.Finding, s *conflicts.Side) string {
 	var parts []string
 	for _, l := range s.Locks {
 		kind, target := "a shared lock", fmt.Sprintf(" on rank %d", l.Target)
@@ -35,6 +36,9 @@ func locks(s *conflicts.Side) string {
 		}
 		if l.Target < 0 {
 			target = " on all ranks"
+		}
+		if l.Window != f.Window && l.WinName != "" {
+			target += " of " + l.WinName
 		}
 		parts = append(parts, kind+target)
 	}

@@ -22,7 +22,7 @@ func spanText(f *conflicts.Finding, s *conflicts.Side, dir string) string {
 		parts = append(parts, mode)
 	}
 	if s.Epoch == "" && len(s.Locks) > 0 {
-		parts = append(parts, "holding "+locks(s))
+		parts = append(parts, "holding "+locks(f, s))
 	}
 	if s.Started.Call != "" {
 		parts = append(parts, "after "+syncText(s, &s.Started, dir))

@@ -49,6 +49,7 @@ var mpiFunctions = map[string]string{
 	"mcchk_Win_info":          "win:w,accumulate_ops:i,accumulate_ordering:i",
 	"mcchk_Memory_gone":       "base:p,size:i,why:i",
 	"MPI_Win_set_info":        "win:w",
+	"MPI_Win_set_name":        "win:w,win_name:I",
 	"MPI_Win_fence":           "assert:a,win:w",
 	"MPI_Win_lock":            "lock_type:l,rank:r,assert:a,win:w,ticket:i",
 	"MPI_Win_unlock":          "rank:r,win:w",

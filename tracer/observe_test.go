@@ -117,6 +117,33 @@ int main(int argc, char **argv)
 	})
 }
 
+func TestNamesOfWindows(t *testing.T) {
+	t.Parallel()
+	const source = head + `
+int main(int argc, char **argv)
+{
+	MPI_Win win;
+	void *base;
+	MPI_Init(&argc, &argv);
+	MPI_Win_allocate(64, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win);
+	MPI_Win_set_name(win, "h\xc3\xbc");
+	MPI_Win_free(&win);
+	MPI_Finalize();
+	return 0;
+}
+`
+	onAll(t, source, nil, func(t *testing.T, b *bench) {
+		f := readFile(t, rankFile(b.traced(2, "app"), 1))
+		named := f.one(t, "MPI_Win_set_name")
+		require.Equal(t, f.one(t, "MPI_Win_allocate").arg["win"].Int, named.arg["win"].Int)
+		var text []byte
+		for _, c := range named.arg["win_name"].List {
+			text = append(text, byte(c))
+		}
+		require.Equal(t, "hü", string(text))
+	})
+}
+
 func TestFilesAndPacking(t *testing.T) {
 	t.Parallel()
 	const source = head + `
