@@ -41,9 +41,11 @@ func Advice(ctx context.Context, dir string, command []string, first bool) []str
 		tools := newTools("", os.Environ())
 		switch {
 		case info.Mode == ModeMixed:
-			out = append(out, "only parts of the program are instrumented inline, as clang does it; compiled with clang as a whole (mcchk cc --compiler clang) it runs faster while it is traced")
-		case info.Mode == ModeCall && inlines(ctx, &tools):
-			out = append(out, fmt.Sprintf("the program is compiled with %s; with clang, which is installed (mcchk cc --compiler clang), it runs several times faster while it is traced", info.Compiler))
+			out = append(out, "only parts of the program are instrumented inline; if all of it is (mcchk doctor says what that needs) it runs faster while it is traced")
+		case info.Mode == ModeCall && strings.HasPrefix(info.Compiler, familyGCC) && inlines(ctx, &tools):
+			out = append(out, fmt.Sprintf("the program is compiled with %s without mcchk's plug-in; with it (mcchk doctor says what it needs), or with clang, which is installed (mcchk cc --compiler clang), it runs several times faster while it is traced", info.Compiler))
+		case info.Mode == ModeCall:
+			out = append(out, "each load and store of the program is a call, which is the slow way; "+fasterThanCalls(info.Compiler))
 		}
 	}
 	return out

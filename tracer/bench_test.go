@@ -23,19 +23,12 @@ type platform struct{ mpi, compiler string }
 
 func (p platform) String() string { return p.mpi + " " + p.compiler }
 
-func (p platform) mode() string {
-	if p.compiler == "clang" {
-		return ModeInline
-	}
-	return ModeCall
-}
-
 var platforms = []platform{{"mpich", "gcc"}, {"mpich", "clang"}, {"openmpi", "gcc"}, {"openmpi", "clang"}}
 
 // aptPackages are what the tests need, by the program that shows them.
 var aptPackages = map[string]string{
 	"mpicc.mpich": "mpich libmpich-dev", "mpicc.openmpi": "openmpi-bin libopenmpi-dev", "gcc": "gcc", "g++": "g++",
-	"clang": "clang", "llvm-link": "llvm", "make": "make", "cmake": "cmake", "ar": "binutils",
+	"clang": "clang", "llvm-link": "llvm", "make": "make", "cmake": "cmake", "ar": "binutils", "addr2line": "binutils",
 }
 
 // need fails the test when a program is missing.
@@ -47,6 +40,17 @@ func need(t *testing.T, programs ...string) {
 	}
 }
 
+// needPlugin fails the test when the headers for plug-ins of gcc are missing.
+func needPlugin(t *testing.T) {
+	t.Helper()
+	dir, err := exec.Command("gcc", "-print-file-name=plugin").Output()
+	require.NoError(t, err)
+	version, err := exec.Command("gcc", "-dumpversion").Output()
+	require.NoError(t, err)
+	require.FileExists(t, filepath.Join(strings.TrimSpace(string(dir)), "include", "gcc-plugin.h"),
+		"install it: apt install gcc-%s-plugin-dev", strings.TrimSpace(string(version)))
+}
+
 // What all tests of this package share: the machine, and for each compiler a
 // *sync.Once that has its run-time compiled.
 var (
@@ -56,9 +60,10 @@ var (
 
 // bench is a folder in which a test compiles with one platform.
 type bench struct {
-	t   *testing.T
-	dir string
-	p   platform
+	t      *testing.T
+	dir    string
+	p      platform
+	plugin string // as in CompileOptions
 }
 
 func newBench(t *testing.T, p platform, files map[string]string) *bench {
@@ -66,6 +71,8 @@ func newBench(t *testing.T, p platform, files map[string]string) *bench {
 	need(t, "mpicc."+p.mpi, p.compiler, "ar")
 	if p.compiler == "clang" {
 		need(t, "llvm-link")
+	} else {
+		needPlugin(t)
 	}
 	b := &bench{t: t, dir: t.TempDir(), p: p}
 	b.write(files)
@@ -96,7 +103,7 @@ func (b *bench) compile(language Language, args ...string) (code int, output str
 	if language == CXX {
 		wrapper = "mpicxx." + b.p.mpi
 	}
-	options := CompileOptions{Language: language, MPICC: wrapper, Compiler: b.p.compiler, Dir: b.dir, Stdout: &out, Stderr: &out}
+	options := CompileOptions{Language: language, MPICC: wrapper, Compiler: b.p.compiler, Plugin: b.plugin, Dir: b.dir, Stdout: &out, Stderr: &out}
 	b.prepare(options)
 	options.Args = args
 	machine.Shared(func() { code, err = Compile(b.context(), options) })

@@ -16,10 +16,11 @@ const buildSection = ".mcchk_build"
 // how its parts were made. The run-time copies it into the trace (info
 // "build").
 type BuildInfo struct {
-	Compiler       string   `json:"compiler"` // "gcc 12.2.0"
-	Mode           string   `json:"mode"`     // one of the Mode constants
-	MPI            string   `json:"mpi"`      // "MPICH 4.0.2"
-	Objects        []string `json:"objects"`  // object files, archive members as "libx.a(y.o)", shared libraries
+	Compiler       string   `json:"compiler"`         // "gcc 12.2.0"
+	Mode           string   `json:"mode"`             // one of the Mode constants
+	Plugin         bool     `json:"plugin,omitempty"` // some objects were compiled with a plug-in of the compiler
+	MPI            string   `json:"mpi"`              // "MPICH 4.0.2"
+	Objects        []string `json:"objects"`          // object files, archive members as "libx.a(y.o)", shared libraries
 	Uninstrumented []string `json:"uninstrumented"`
 	// Functions that the program calls by their profiling names, such as
 	// PMPI_Send: the run-time does not see such calls.

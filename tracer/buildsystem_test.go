@@ -79,7 +79,7 @@ target_link_libraries(app++ PRIVATE sum other MPI::MPI_CXX)
 			b.command(env, "cmake", "--build", "build", "-j2")
 			for _, program := range []string{"build/app", "build/app++"} {
 				info := b.info(program)
-				require.Equal(t, p.mode(), info.Mode)
+				require.Equal(t, ModeInline, info.Mode)
 				require.Empty(t, info.Uninstrumented)
 				require.Contains(t, strings.Join(info.Objects, " "), "libsum.so")
 				require.Contains(t, strings.Join(info.Objects, " "), "libother.a(other.cpp.o)")

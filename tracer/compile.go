@@ -25,12 +25,15 @@ type CompileOptions struct {
 	// Compiler is the compiler that the wrapper is made to use, such as "gcc",
 	// "clang" or "clang-15"; "" means $MCCHK_COMPILER, else the wrapper's own.
 	Compiler string
-	Args     []string // as for the wrapper, untouched
-	Dir      string   // working directory; "" means the current one
-	Env      []string // nil means os.Environ()
-	Stdin    io.Reader
-	Stdout   io.Writer
-	Stderr   io.Writer
+	// Plugin is "off" for doing without the compiler plug-in; "" means $MCCHK_PLUGIN,
+	// else "auto": where it can be built.
+	Plugin string
+	Args   []string // as for the wrapper, untouched
+	Dir    string   // working directory; "" means the current one
+	Env    []string // nil means os.Environ()
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
 }
 
 // CompilerNamed returns what a name of the program stands for under which mcchk acts
@@ -87,6 +90,9 @@ func compile(ctx context.Context, o CompileOptions, sources fs.FS) (int, error) 
 	if c.tc, err = loadToolchain(ctx, &c.tools, c.cache, c.target, c.wrapper); err != nil {
 		return 1, err
 	}
+	if err := c.choosePlugin(ctx); err != nil {
+		return 1, err
+	}
 	if c.temp, err = os.MkdirTemp("", "mcchk-"); err != nil {
 		return 1, err
 	}
@@ -109,6 +115,7 @@ type compilation struct {
 	cache   *cache
 	tc      *Toolchain
 	include string // folder of mcchk.h
+	plugin  string // "off", "auto", or its file
 	temp    string // folder for what is made in between
 	files   int    // names given out in temp
 	verbose bool
@@ -131,8 +138,40 @@ func newCompilation(o CompileOptions, sources fs.FS) (*compilation, error) {
 	if c.line, err = parseCommandLine(o.Dir, o.Args); err != nil {
 		return nil, err
 	}
+	switch c.plugin = cmp.Or(o.Plugin, c.tools.getenv("MCCHK_PLUGIN"), pluginAuto); c.plugin {
+	case pluginOff, pluginAuto:
+	default:
+		return nil, fmt.Errorf("plug-in %q: it can be %s or %s", c.plugin, pluginAuto, pluginOff)
+	}
 	c.verbose = c.line.verbose || c.tools.getenv("MCCHK_VERBOSE") != ""
 	return c, nil
+}
+
+// choosePlugin finds the plug-in to compile with, if one is wanted and can be had.
+func (c *compilation) choosePlugin(ctx context.Context) error {
+	if c.plugin == pluginOff || pluginSources[c.tc.Family] == "" {
+		c.plugin = pluginOff
+		return nil
+	}
+	file, err := plugin(ctx, &c.tools, c.cache, c.tc)
+	switch {
+	case errors.Is(err, errNoPlugin):
+		c.note("%v", err)
+		c.plugin = pluginOff
+	case err != nil:
+		return err
+	default:
+		c.plugin = file
+	}
+	return nil
+}
+
+// mode is how the compilation instruments.
+func (c *compilation) mode() string {
+	if c.plugin != pluginOff {
+		return ModeInline
+	}
+	return c.tc.Mode()
 }
 
 func newTools(dir string, env []string) tools {
@@ -208,6 +247,9 @@ func (c *compilation) instrumentFlags() []string {
 			}
 		}
 		return false
+	}
+	if c.tc.Family == familyGCC && c.plugin != pluginOff {
+		flags = append(flags, "-fplugin="+c.plugin)
 	}
 	if c.tc.Family == familyClang && (!c.tc.X86 || slices.ContainsFunc(c.args, asks)) {
 		flags = append(flags, "-fno-vectorize")

@@ -62,7 +62,7 @@ func TestCompileAndLink(t *testing.T) {
 					"one": {"main.o", "lib.o"}, "two": {"main.o", "second.o"}, "a.out": {"main.o", "second.o"},
 				} {
 					info := b.info(program)
-					require.Equal(t, p.mode(), info.Mode)
+					require.Equal(t, ModeInline, info.Mode)
 					require.True(t, strings.HasPrefix(info.Compiler, p.compiler+" "), info.Compiler)
 					require.Equal(t, objects, info.Objects)
 					require.Empty(t, info.Uninstrumented)
@@ -137,7 +137,7 @@ int main(int argc, char **argv)
 			need(t, "g++")
 			b := newBench(t, p, map[string]string{"app.cpp": text})
 			b.must(CXX, "-O2", "-g", "-std=c++17", "app.cpp", "-o", "app")
-			require.Equal(t, p.mode(), b.info("app").Mode)
+			require.Equal(t, ModeInline, b.info("app").Mode)
 			require.Contains(t, b.run("app"), "thrown1")
 		})
 	}
@@ -264,7 +264,7 @@ func TestUninstrumentedParts(t *testing.T) {
 			b.command(nil, "ar", "rcs", "libx.a", "util.o", "data.o")
 			b.cc("main.o", "asm.s", "libx.a", "./libplain.so", "-lm", "-o", "app")
 			info := b.info("app")
-			require.Equal(t, p.mode(), info.Mode)
+			require.Equal(t, ModeInline, info.Mode)
 			require.Equal(t, []string{"main.o", "asm.o", "libx.a(util.o)", "libx.a(data.o)", "./libplain.so"}, info.Objects)
 			require.Equal(t, []string{"asm.o", "libx.a(util.o)", "./libplain.so"}, info.Uninstrumented)
 
@@ -280,8 +280,9 @@ func TestUninstrumentedParts(t *testing.T) {
 func TestMixedModes(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, platform{"mpich", "gcc"}, sumFiles())
+	b.plugin = pluginOff
 	b.cc("-c", "-O1", "lib.c")
-	b.p.compiler = "clang"
+	b.p.compiler, b.plugin = "clang", ""
 	b.cc("-O1", "main.c", "lib.o", "-o", "app")
 	require.Equal(t, ModeMixed, b.info("app").Mode)
 	require.Contains(t, b.run("app"), "499500")
@@ -388,6 +389,52 @@ func TestNoLLVMLinkFallsBackToCalls(t *testing.T) {
 	require.Contains(t, out.String(), "no llvm-link")
 	require.Equal(t, ModeCall, b.info("app").Mode)
 	require.Contains(t, b.run("app"), "499500")
+}
+
+// Compilers that have no headers for plug-ins, or cannot compile one: everything works
+// as without, and doctor says what is missing. It writes programs and starts them, as
+// the test above.
+func TestNoPluginFallsBackToCalls(t *testing.T) {
+	gcc, err := newToolsPath("gcc")
+	require.NoError(t, err)
+	version, err := exec.Command("gcc", "-dumpversion").Output()
+	require.NoError(t, err)
+	header := "gcc-" + strings.TrimSpace(string(version)) + "-plugin-dev"
+	for name, script := range map[string]string{
+		"no headers":           `case "$*" in *-print-libgcc-file-name*) echo /nowhere/libgcc.a; exit 0; esac`,
+		"no C++":               `case "$*" in *-fno-rtti*) echo "no C++ here" >&2; exit 1; esac`,
+		"a plug-in for others": `case "$*" in *-fplugin=*) echo "not for this version" >&2; exit 1; esac`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, platform{"mpich", "gcc"}, sumFiles())
+			own := filepath.Join(t.TempDir(), "gcc")
+			require.NoError(t, os.WriteFile(own, []byte("#!/bin/sh\n"+script+"\nexec "+gcc+" \"$@\"\n"), 0o755))
+			b.p.compiler = own
+			out := b.cc("-v", "main.c", "lib.c", "-o", "app")
+			require.Contains(t, out, "no compiler plug-in")
+			require.Contains(t, out, header)
+			require.Equal(t, ModeCall, b.info("app").Mode)
+			require.False(t, b.info("app").Plugin)
+			require.Contains(t, b.run("app"), "499500")
+			found := b.findings("app", "", nil)
+			for _, check := range []string{"C instrumentation", "binary's instrumentation"} {
+				require.Equal(t, Warning, found[check].Health, check)
+				require.Contains(t, found[check].Fix, header, check)
+			}
+		})
+	}
+}
+
+func TestPluginOff(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, platform{"mpich", "gcc"}, sumFiles())
+	b.plugin = pluginOff
+	b.cc("main.c", "lib.c", "-o", "app")
+	require.Equal(t, ModeCall, b.info("app").Mode)
+	require.Equal(t, "unset MCCHK_PLUGIN", b.findings("app", "", append(os.Environ(), "MCCHK_PLUGIN=off"))["C instrumentation"].Fix)
+	b.plugin = "on"
+	_, _, err := b.compile(C, "main.c")
+	require.ErrorContains(t, err, "auto or off")
 }
 
 func newToolsPath(program string) (string, error) {

@@ -129,7 +129,7 @@ func (d *examination) toolchain(ctx context.Context, language Language, asked st
 		return
 	}
 	d.add(check, OK, "", "%s: %s with %s", strings.Join(wrapper, " "), tc.MPI, tc.Compiler())
-	d.mode(ctx, &t, tc)
+	d.mode(ctx, &t, c, tc)
 	check = string(language) + " run-time library"
 	l, err := runtimeLibrary(ctx, &t, c, tc, d.sources)
 	if err != nil {
@@ -141,22 +141,36 @@ func (d *examination) toolchain(ctx context.Context, language Language, asked st
 }
 
 // mode says how loads and stores are recorded, and what the faster way needs.
-func (d *examination) mode(ctx context.Context, t *tools, tc *Toolchain) {
+func (d *examination) mode(ctx context.Context, t *tools, c *cache, tc *Toolchain) {
 	check := string(tc.Language) + " instrumentation"
 	switch {
 	case tc.Mode() == ModeInline:
 		d.add(check, OK, "", "inline, with %s (the fast way)", tc.LLVMLink)
-	case tc.Family == familyClang:
-		major, _, _ := strings.Cut(tc.Version, ".")
-		d.add(check, Warning, fmt.Sprintf("install llvm-link of LLVM %s (Debian: apt install llvm-%s)", major, major),
-			"by calls: there is no llvm-link of clang's version %s; inlining is several times faster", major)
+	case tc.Family == familyGCC:
+		d.plugin(ctx, t, c, tc)
 	default:
-		fix := "install clang and llvm-link (Debian: apt install clang llvm) and compile with --compiler clang"
-		if inlines(ctx, t) {
-			fix = "compile with --compiler clang (it is installed, with llvm-link)"
-		}
-		d.add(check, Warning, fix, "by calls, with %s; clang with llvm-link inlines the test, which is several times faster", tc.Compiler())
+		major := tc.major()
+		d.add(check, Warning, fmt.Sprintf("install llvm-link of LLVM %d (Debian: apt install llvm-%d)", major, major),
+			"by calls: there is no llvm-link of clang's version %d; inlining is several times faster", major)
 	}
+}
+
+// plugin says whether gcc has its plug-in.
+func (d *examination) plugin(ctx context.Context, t *tools, c *cache, tc *Toolchain) {
+	check := string(tc.Language) + " instrumentation"
+	if t.getenv("MCCHK_PLUGIN") == pluginOff {
+		d.add(check, Warning, "unset MCCHK_PLUGIN", "by calls: the plug-in of %s is turned off; with it tracing is many times cheaper", tc.Compiler())
+		return
+	}
+	if _, err := plugin(ctx, t, c, tc); err != nil {
+		fix := fmt.Sprintf("install what the plug-in needs (Debian: apt install %s)", tc.pluginPackages())
+		if inlines(ctx, t) {
+			fix += ", or compile with --compiler clang"
+		}
+		d.add(check, Warning, fix, "by calls: %v; with the plug-in tracing is many times cheaper", err)
+		return
+	}
+	d.add(check, OK, "", "inline and by whole loops, with a plug-in of %s (the fast way)", tc.Compiler())
 }
 
 // smallPrograms are compiled to see whether all parts fit together.

@@ -55,11 +55,15 @@ func (d *examination) build(path string, info *BuildInfo) {
 	const check = "binary's instrumentation"
 	switch info.Mode {
 	case ModeInline:
-		d.add(check, OK, "", "%s: inline (the fast way), %s, %s", path, info.Compiler, info.MPI)
+		way := "inline"
+		if info.Plugin {
+			way = "inline, and by whole loops where optimized, by a compiler plug-in"
+		}
+		d.add(check, OK, "", "%s: %s (the fast way), %s, %s", path, way, info.Compiler, info.MPI)
 	case ModeMixed:
-		d.add(check, Warning, "compile all parts with --compiler clang", "%s: some objects inline, some by calls (slower), %s, %s", path, info.Compiler, info.MPI)
+		d.add(check, Warning, "compile all parts in one way: with the plug-in of gcc, or with --compiler clang", "%s: some objects inline, some by calls (slower), %s, %s", path, info.Compiler, info.MPI)
 	case ModeCall:
-		d.add(check, Warning, "compile with --compiler clang (needs clang and llvm-link) for the fast way",
+		d.add(check, Warning, fasterThanCalls(info.Compiler),
 			"%s: by calls (slower than inline), %s, %s", path, info.Compiler, info.MPI)
 	default:
 		d.add(check, Problem, "compile its sources with mcchk cc, too", "%s: no load or store is recorded, only MPI calls", path)
@@ -73,6 +77,17 @@ func (d *examination) build(path string, info *BuildInfo) {
 		d.add("uninstrumented objects", Warning, "compile them with mcchk cc, unless they never touch window memory or buffers",
 			"loads and stores of %d of %d objects are not recorded: %s%s", n, len(info.Objects), strings.Join(named, ", "), rest)
 	}
+}
+
+// fasterThanCalls says how code compiled with a compiler, such as "gcc 12.2.0", gets
+// faster than with a call for each access.
+func fasterThanCalls(compiler string) string {
+	family, version, _ := strings.Cut(compiler, " ")
+	tc := Toolchain{Family: family, Version: version}
+	if family == familyGCC {
+		return fmt.Sprintf("compile with gcc's plug-in (Debian: apt install %s), or with --compiler clang (needs clang and llvm-link)", tc.pluginPackages())
+	}
+	return fmt.Sprintf("compile it again with llvm-link installed (Debian: apt install llvm-%d)", tc.major())
 }
 
 // callbacks looks for the run-time in the binary.

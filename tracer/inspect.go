@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -23,17 +24,21 @@ const (
 )
 
 // Call-backs by which instrumented code is known. In mode "inline" only the
-// outlined rest of a test, slowPrefix, is left of the accesses, and inlinedUnit
-// of the constructor of each object.
+// outlined rest of a test is left of the accesses, slowPrefix or, by a plug-in,
+// missPrefix, loopFunction of those of a loop, and inlinedUnit of the constructor
+// of each object.
 const (
 	callbackPrefix = "__tsan_"
 	slowPrefix     = "mcchk_slow_"
+	missPrefix     = "mcchk_miss_"
+	loopFunction   = "mcchk_loop"
 	inlinedUnit    = "mcchk_inlined_unit"
 )
 
 // objectFacts is what a look into an object file or shared library tells.
 type objectFacts struct {
 	state    instrumentation
+	plugin   bool       // compiled with a plug-in
 	bypassed []string   // functions of the library called as PMPI_X or pshmem_x
 	build    *BuildInfo // of a shared library made by mcchk
 }
@@ -54,6 +59,9 @@ func inspectObject(r io.ReaderAt) (objectFacts, error) {
 		return facts, err
 	}
 	facts.state = instrumentationOf(names)
+	facts.plugin = slices.ContainsFunc(names, func(name string) bool {
+		return strings.HasPrefix(name, missPrefix) || name == loopFunction
+	})
 	for _, name := range names {
 		if strings.HasPrefix(name, "PMPI_") || strings.HasPrefix(name, "pshmem_") {
 			facts.bypassed = append(facts.bypassed, name)
@@ -69,7 +77,7 @@ func instrumentationOf(undefined []string) instrumentation {
 	state := instrNone
 	for _, name := range undefined {
 		switch {
-		case strings.HasPrefix(name, slowPrefix), name == inlinedUnit:
+		case strings.HasPrefix(name, slowPrefix), strings.HasPrefix(name, missPrefix), name == loopFunction, name == inlinedUnit:
 			return instrInline
 		case isAccessCallback(name):
 			state = instrCall
@@ -158,6 +166,7 @@ type inspection struct {
 	bypassed       map[string]bool
 	call, inline   bool
 	some           bool
+	plugin         bool
 }
 
 // add inspects one input of a link; shown is the name to report it by. Inputs
@@ -217,6 +226,7 @@ func (n *inspection) note(shown string, facts objectFacts) {
 		}
 		n.bypassed[name] = true
 	}
+	n.plugin = n.plugin || facts.plugin
 	switch facts.state {
 	case instrNone:
 		n.uninstrumented = append(n.uninstrumented, shown)

@@ -122,7 +122,8 @@ func (c *compilation) buildInfo(objects map[int]string) (*BuildInfo, error) {
 	}
 	return &BuildInfo{
 		Compiler:       c.tc.Compiler(),
-		Mode:           n.mode(c.tc.Mode()),
+		Mode:           n.mode(c.mode()),
+		Plugin:         n.plugin,
 		MPI:            c.tc.MPI,
 		Objects:        orEmpty(n.objects),
 		Uninstrumented: orEmpty(n.uninstrumented),

@@ -37,7 +37,7 @@ func testMain(m *testing.M) int {
 		defer os.RemoveAll(cache)
 	}
 	for name, value := range map[string]string{
-		"MCCHK_CACHE": cache, "MCCHK_COMPILER": "", "MCCHK_MPICC": "", "MCCHK_MPICXX": "", "MCCHK_VERBOSE": "",
+		"MCCHK_CACHE": cache, "MCCHK_COMPILER": "", "MCCHK_MPICC": "", "MCCHK_MPICXX": "", "MCCHK_PLUGIN": "", "MCCHK_VERBOSE": "",
 		"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
 		// Open MPI yields of itself only where one run has more processes than there are processors.
 		"OMPI_MCA_mpi_yield_when_idle": "1",

@@ -15,6 +15,11 @@ import (
 //go:embed runtime/*.c runtime/*.h runtime/mpi.tbl runtime/shmem/*
 var runtimeFiles embed.FS
 
+// pluginFiles are the sources of the compiler plug-ins.
+//
+//go:embed plugin/*.cc
+var pluginFiles embed.FS
+
 // publicHeader is what programs include to declare order.
 //
 //go:embed include/mcchk.h

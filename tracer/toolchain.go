@@ -70,14 +70,16 @@ func (l Library) header() string {
 type Toolchain struct {
 	Wrapper  []string // absolute path, then words that always follow
 	Language Language
-	Family   string   // "gcc" or "clang"
-	Version  string   // "12.2.0"
-	Show     string   // what the wrapper says it runs
-	MPI      string   // "MPICH 4.0.2"; "": it has no mpi.h
-	SHMEM    string   // "OpenSHMEM 1.4 (…)"; "": it is not for OpenSHMEM
-	X86      bool     // compiles for x86
-	LLVMLink string   // llvm-link of clang's major version, "" when there is none
-	Stamps   []string // state of the files the above was read from
+	Family   string // "gcc" or "clang"
+	Version  string // "12.2.0"
+	Show     string // what the wrapper says it runs
+	MPI      string // "MPICH 4.0.2"; "": it has no mpi.h
+	SHMEM    string // "OpenSHMEM 1.4 (…)"; "": it is not for OpenSHMEM
+	X86      bool   // compiles for x86
+	LLVMLink string // llvm-link of clang's major version, "" when there is none
+	// PluginHeaders is the folder of the headers for plug-ins of the compiler, "" when there are none.
+	PluginHeaders string
+	Stamps        []string // state of the files the above was read from
 }
 
 // Compiler names the compiler underneath, such as "gcc 12.2.0".
@@ -94,7 +96,7 @@ func (t *Toolchain) Library() string {
 	return t.SHMEM + " and " + t.MPI
 }
 
-// Mode is how this toolchain instruments.
+// Mode is how this toolchain instruments without a plug-in.
 func (t *Toolchain) Mode() string {
 	if t.Family == familyClang && t.LLVMLink != "" {
 		return ModeInline
@@ -298,6 +300,9 @@ func probe(ctx context.Context, t *tools, of target, wrapper []string) (*Toolcha
 			files = append(files, tc.LLVMLink)
 		}
 	}
+	var watched []string
+	tc.PluginHeaders, watched = findPluginHeaders(ctx, t, tc)
+	files = append(files, watched...)
 	if m := reHeader.FindStringSubmatch(headers); m != nil {
 		files = append(files, m[1])
 	}

@@ -21,6 +21,9 @@ Options of mcchk's own come first; everything after them goes to the compiler:
                    $MCCHK_MPICXX, then .mcchk.yaml, then mpicc or mpicxx)
   --compiler X     the compiler underneath: gcc or clang (default:
                    $MCCHK_COMPILER, then .mcchk.yaml, then the MPI compiler's)
+  --plugin X       off: without the compiler plug-in that makes tracing cheap
+                   (default: $MCCHK_PLUGIN, then auto: with it, where the headers
+                   for plug-ins are installed)
   --verbose        print on standard error what is done
   -h, --help       this text; after another argument, the compiler's own help`
 
@@ -45,7 +48,7 @@ func newCompileCommand(a *app, library tracer.Library, language tracer.Language)
 		name, option, help = "osh"+name, "--oshcc", oshcompileHelp
 	}
 	return &cobra.Command{
-		Use:                name + " [" + option + " X] [--compiler gcc|clang] [--verbose] COMPILER-ARGUMENT...",
+		Use:                name + " [" + option + " X] [--compiler gcc|clang] [--plugin auto|off] [--verbose] COMPILER-ARGUMENT...",
 		Short:              "Compile and link a " + what + " program with " + string(library) + " for tracing",
 		Long:               help,
 		Example:            "  mcchk " + name + " -O2 -g -o app app." + ending,
@@ -99,6 +102,8 @@ func compileOptions(args []string) (tracer.CompileOptions, error) {
 			to = &o.MPICC
 		case "--compiler":
 			to = &o.Compiler
+		case "--plugin":
+			to = &o.Plugin
 		default:
 			o.Args = args
 			return o, misplaced(args)
@@ -121,7 +126,7 @@ func compileOptions(args []string) (tracer.CompileOptions, error) {
 // misplaced returns an error where an option of mcchk stands behind others.
 func misplaced(args []string) error {
 	for _, arg := range args {
-		if name, _, _ := strings.Cut(arg, "="); name == "--mpicc" || name == "--oshcc" || name == "--compiler" {
+		if name, _, _ := strings.Cut(arg, "="); name == "--mpicc" || name == "--oshcc" || name == "--compiler" || name == "--plugin" {
 			return usagef("mcchk's own options come first: %s follows %s, so it would go to the compiler", name, args[0])
 		}
 	}

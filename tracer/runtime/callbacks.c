@@ -20,7 +20,8 @@ uint32_t mcchk_inlined_units;
 #endif
 
 #define ACCESS(kind, bytes, flags)                                                                 \
-	static WITH_FRAME void slow_##kind##bytes(uintptr_t addr)                                  \
+	/* Also called by code that has the test inlined by a plug-in (../plugin). */              \
+	WITH_FRAME void mcchk_miss_##kind##bytes(uintptr_t addr)                                   \
 	{                                                                                          \
 		if (!mcchk_run_continues(addr, CALLER))                                            \
 			mcchk_run_other(addr, CALLER, MCCHK_CALLER_FRAME, bytes, flags);           \
@@ -29,7 +30,7 @@ uint32_t mcchk_inlined_units;
 	{                                                                                          \
 		uintptr_t addr = (uintptr_t)p;                                                     \
 		if (__builtin_expect(MCCHK_SHADOW[addr >> MCCHK_PAGE_SHIFT] != 0, 0))              \
-			slow_##kind##bytes(addr);                                                  \
+			mcchk_miss_##kind##bytes(addr);                                               \
 	}
 #define ALIAS(name, of) extern __typeof(of) name __attribute__((alias(#of)));
 #define WITH_PC(kind, bytes, flags)                                                                \
@@ -76,7 +77,7 @@ ALL_SIZES(write, MCCHK_STORE)
 	{                                                                                          \
 		uintptr_t addr = (uintptr_t)p;                                                     \
 		if (__builtin_expect(MCCHK_SHADOW[addr >> MCCHK_PAGE_SHIFT] != 0, 0))              \
-			slow_write##bytes(addr);                                                   \
+			mcchk_miss_write##bytes(addr);                                                \
 	}                                                                                          \
 	ALIAS(__tsan_unaligned_read_write##bytes, __tsan_read_write##bytes)
 READ_WRITE(1)
@@ -85,13 +86,18 @@ READ_WRITE(4)
 READ_WRITE(8)
 READ_WRITE(16)
 
-static WITH_FRAME void slow_range(uintptr_t addr, uint64_t size, uint32_t flags)
+WITH_FRAME void mcchk_miss_read_range(uintptr_t addr, uint64_t size)
 {
-	mcchk_range_access(addr, size, CALLER, MCCHK_CALLER_FRAME, flags);
+	mcchk_range_access(addr, size, CALLER, MCCHK_CALLER_FRAME, 0);
 }
 
-void __tsan_read_range(void *p, unsigned long size) { slow_range((uintptr_t)p, size, 0); }
-void __tsan_write_range(void *p, unsigned long size) { slow_range((uintptr_t)p, size, MCCHK_STORE); }
+WITH_FRAME void mcchk_miss_write_range(uintptr_t addr, uint64_t size)
+{
+	mcchk_range_access(addr, size, CALLER, MCCHK_CALLER_FRAME, MCCHK_STORE);
+}
+
+void __tsan_read_range(void *p, unsigned long size) { mcchk_miss_read_range((uintptr_t)p, size); }
+void __tsan_write_range(void *p, unsigned long size) { mcchk_miss_write_range((uintptr_t)p, size); }
 
 WITH_FRAME void __tsan_read_range_pc(void *p, unsigned long size, void *pc)
 {
@@ -108,7 +114,7 @@ void __tsan_vptr_update(void **p, void *value)
 {
 	(void)value;
 	if (__builtin_expect(MCCHK_SHADOW[(uintptr_t)p >> MCCHK_PAGE_SHIFT] != 0, 0))
-		slow_write8((uintptr_t)p);
+		mcchk_miss_write8((uintptr_t)p);
 }
 ALIAS(__tsan_vptr_read, __tsan_read8)
 
@@ -142,6 +148,18 @@ void __tsan_func_exit(void)
 
 void __tsan_ignore_thread_begin(void) { }
 void __tsan_ignore_thread_end(void) { }
+
+/* The same for code that has the test inlined by a plug-in. */
+WITH_FRAME void mcchk_miss_exit(uintptr_t frame) { slow_exit(frame, CALLER); }
+
+/* What a loop did, when it is left: `count` accesses from `start` on, each `stride` bytes
+ * from the last; it began at that moment (mcchk.h). */
+WITH_FRAME void mcchk_loop(uintptr_t start, int64_t stride, uint64_t count, uint64_t kind, uint64_t moment)
+{
+	struct mcchk_elements e = {.start = start, .stride = stride, .count = stride == 0 && count > 0 ? 1 : count,
+				   .size = kind & UINT16_MAX, .flags = (uint32_t)(kind >> 16)};
+	mcchk_loop_elements(&e, moment, CALLER, MCCHK_CALLER_FRAME);
+}
 
 #ifdef __clang__
 /* The slow functions of inline.c: called from the program's own code, which

@@ -58,6 +58,7 @@ int64_t *mcchk_call_begin(uint16_t function, uint64_t words, void *frame)
 		r = mcchk_reserve(t, length);
 	}
 	uint64_t seq = __atomic_add_fetch(&mcchk_seq, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&mcchk_moment, 1, __ATOMIC_SEQ_CST);
 	if (!t)
 		return NULL;
 	t->call = r;

@@ -183,6 +183,11 @@ extern int mcchk_multiple;  /* MPI calls of several threads may overlap (MPI_THR
 extern int mcchk_active;    /* MPI calls are observed (the same in all processes) */
 extern int mcchk_recording; /* this process writes a trace */
 
+/* What a loop compares before and behind: in its low bits the number of the last call
+ * begun, above them how often memory has ceased to matter. */
+extern uint64_t mcchk_moment __attribute__((visibility("default")));
+#define MCCHK_UNMARKED (1ull << 40)
+
 /* Locks what only MPI calls touch. */
 static inline void mcchk_lock(pthread_mutex_t *m)
 {
@@ -211,6 +216,7 @@ void mcchk_disarm(struct mcchk_thread *t);
 void *mcchk_reserve(struct mcchk_thread *t, uint64_t bytes);
 void mcchk_commit(struct mcchk_thread *t, uint64_t bytes);
 struct mcchk_access *mcchk_reserve_access(struct mcchk_thread *t);
+struct mcchk_access *mcchk_reserve_access_after(struct mcchk_thread *t, uint64_t *seq);
 void mcchk_commit_access(struct mcchk_thread *t);
 uint64_t mcchk_now(void);
 uint32_t mcchk_crc32c(const void *data, size_t size);
@@ -292,6 +298,17 @@ static inline uint64_t mcchk_thread_pointer(void)
 void mcchk_run_other(uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags);
 void mcchk_range_access(uintptr_t addr, uint64_t size, uintptr_t pc, void **frame, uint32_t flags);
 void mcchk_arm(struct mcchk_site *site, uintptr_t pc);
+
+/* Elements at equal distances, made by a loop. */
+struct mcchk_elements {
+	uintptr_t start;
+	int64_t stride;
+	uint64_t count;
+	uint32_t size, flags;
+};
+void mcchk_run_elements(const struct mcchk_elements *e, uintptr_t pc, void **frame);
+void mcchk_loop_elements(struct mcchk_elements *e, uint64_t moment, uintptr_t pc, void **frame);
+void mcchk_elements_since(const struct mcchk_elements *e, uint64_t seq, uintptr_t pc, void **frame);
 
 /* Whether an access of a page that matters goes on with the run of its place,
  * which then has it. Such an address is not looked up: what lies beside the

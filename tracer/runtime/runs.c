@@ -168,6 +168,80 @@ void mcchk_run_other(uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, 
 	leave(self);
 }
 
+/* Whether elements go on with the run or are among its own; counts them. */
+static int takes(struct mcchk_run *r, const struct mcchk_elements *e)
+{
+	struct mcchk_access *rec = r->rec;
+	int64_t offset = (int64_t)(e->start - r->base);
+
+	if (r->stride == 0) { /* one element */
+		if (offset != 0 && offset != e->stride)
+			return 0;
+		rec->stride = r->stride = e->stride;
+	}
+	if (r->stride != e->stride || offset % e->stride != 0)
+		return 0;
+	int64_t k = offset / e->stride;
+	if (k < 0 || (uint64_t)k > rec->count)
+		return 0;
+	if ((uint64_t)k + e->count > rec->count)
+		__atomic_store_n(&rec->count, (uint64_t)k + e->count, __ATOMIC_RELEASE);
+	r->next = r->base + rec->count * (uint64_t)r->stride;
+	return 1;
+}
+
+/* Elements that are known to matter, two or more. */
+void mcchk_run_elements(const struct mcchk_elements *e, uintptr_t pc, void **frame)
+{
+	struct mcchk_tls *self = &mcchk_self;
+	struct mcchk_thread *t = enter(self, e->count);
+	if (!t)
+		return;
+	struct mcchk_run *r = self->runs + (pc & (MCCHK_RUNS - 1));
+	uint64_t seq = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE);
+	if (r->key != pc || r->seq != seq || !takes(r, e)) {
+		struct mcchk_start *s = start_slot(t, pc, e->start);
+		int known = s->key == pc && s->seq == seq && s->rec->addr == e->start;
+		if (known)
+			resume(r, pc, seq, s->rec);
+		if (!known || !takes(r, e)) {
+			struct mcchk_access *rec = new_record(t, e->start, pc, frame, e->size, e->flags, e->stride, e->count);
+			if (rec) {
+				resume(r, pc, seq, rec);
+				*s = (struct mcchk_start){.key = pc, .seq = seq, .rec = rec};
+			}
+		}
+	}
+	leave(self);
+}
+
+/* Elements of a loop in the course of which other threads made the calls after `seq`:
+ * nothing says which of its elements come before which of them. */
+void mcchk_elements_since(const struct mcchk_elements *e, uint64_t seq, uintptr_t pc, void **frame)
+{
+	struct mcchk_tls *self = &mcchk_self;
+	struct mcchk_thread *t = enter(self, e->count);
+	if (!t)
+		return;
+	uint64_t last = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE), at = seq;
+	int begun = 0;
+	uint32_t stack = mcchk_stack(t, pc, frame);
+	if (t->calls.chunk && at < t->calls.chunk->seq) /* which defines the stack */
+		at = t->calls.chunk->seq;
+	do {
+		struct mcchk_access *rec = mcchk_reserve_access_after(t, &at);
+		if (!rec || (!begun && at > seq)) /* no room, or too late for the first of the calls */
+			mcchk_lost(0, e->count);
+		if (!rec)
+			break;
+		begun = 1;
+		*rec = (struct mcchk_access){.type = 2, .flags = (uint8_t)e->flags, .size = (uint16_t)e->size, .stack = stack,
+					     .addr = e->start, .stride = e->stride, .count = e->count};
+		mcchk_commit_access(t);
+	} while (at++ < last);
+	leave(self);
+}
+
 /* A contiguous range of any length, already known to matter. */
 static void long_range(uintptr_t addr, uint64_t size, uintptr_t pc, void **frame, uint32_t flags)
 {

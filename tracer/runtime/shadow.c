@@ -306,6 +306,7 @@ void mcchk_unmark(const struct mcchk_range *r)
 		return;
 	struct layout l = lay_out(r);
 	mcchk_lock(&lock);
+	__atomic_add_fetch(&mcchk_moment, MCCHK_UNMARKED, __ATOMIC_SEQ_CST); /* a loop that goes on was before this … */
 	if (l.before)
 		unmark_part(l.first_page - 1, 0, 0, r->coarse & COARSE_BEFORE);
 	if (l.first)
@@ -314,6 +315,7 @@ void mcchk_unmark(const struct mcchk_range *r)
 		unmark_part(l.last_page, 0, l.last_g1, r->coarse & COARSE_LAST);
 	cover(l.whole, l.whole_end, -1);
 	__atomic_store_n(&mcchk_marks, mcchk_marks - 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&mcchk_moment, MCCHK_UNMARKED, __ATOMIC_SEQ_CST); /* … or began within it */
 	mcchk_unlock(&lock);
 }
 

@@ -62,6 +62,7 @@ static struct mcchk_run no_runs[MCCHK_RUNS]; /* never written */
 
 __thread struct mcchk_tls mcchk_self = {.runs = no_runs};
 uint64_t mcchk_seq;
+uint64_t mcchk_moment;
 uint32_t mcchk_region;
 int mcchk_several;
 int mcchk_multiple;
@@ -344,23 +345,30 @@ static void write_mark(struct mcchk_thread *t, uint64_t seq)
 	t->marked = seq;
 }
 
-/* The same as mcchk_reserve for an access, which stands behind a mark of the
- * last call. */
-struct mcchk_access *mcchk_reserve_access(struct mcchk_thread *t)
+/* The same as mcchk_reserve for an access, which stands behind a mark of a call: of
+ * *seq, or the first after it that can still be said, which *seq then is. */
+struct mcchk_access *mcchk_reserve_access_after(struct mcchk_thread *t, uint64_t *seq)
 {
 	const uint32_t most = sizeof(struct mcchk_mark) + MCCHK_GROUP + sizeof(struct mcchk_access);
 	if (!may_record(t))
 		return NULL;
 	struct mcchk_open *o = &t->accesses;
-	uint64_t seq = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE);
-	if (!o->chunk || o->chunk->used + most > o->limit) {
-		if (!make_room(t, o, most))
-			return NULL;
-		seq = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE); /* no less than the chunk's header says */
-	}
-	if (t->marked != seq)
-		write_mark(t, seq);
+	if ((!o->chunk || o->chunk->used + most > o->limit) && !make_room(t, o, most))
+		return NULL;
+	if (*seq < o->chunk->seq)
+		*seq = o->chunk->seq;
+	if (t->marked != UINT64_MAX && *seq < t->marked)
+		*seq = t->marked;
+	if (t->marked != *seq)
+		write_mark(t, *seq);
 	return (void *)(o->chunk->payload + o->chunk->used);
+}
+
+/* The same behind a mark of the last call. */
+struct mcchk_access *mcchk_reserve_access(struct mcchk_thread *t)
+{
+	uint64_t seq = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE);
+	return mcchk_reserve_access_after(t, &seq);
 }
 
 void mcchk_commit_access(struct mcchk_thread *t)

@@ -1,0 +1,229 @@
+//go:build !quick
+
+package tracer
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// loopWriter draws functions with nests of loops, one access a line.
+type loopWriter struct {
+	rnd   *rand.Rand
+	out   strings.Builder
+	depth int
+	loops []string // the variables of the loops around, integers
+}
+
+// kernelsSource returns a C source, that C++ compilers take too, with n kernels, and a
+// function that runs them all.
+func kernelsSource(seed uint64, n int) string {
+	w := &loopWriter{rnd: rand.New(rand.NewPCG(seed, 1))}
+	w.out.WriteString("#include \"kernels.h\"\n\nstatic __attribute__((noinline, const)) int known(int x) { return x * x - 3; }\n" +
+		"static __attribute__((noinline, pure)) int look(const int *p) { return (int)((unsigned)*p + 1u); }\n\n")
+	for i := range n {
+		w.kernel(i)
+	}
+	w.out.WriteString("#ifdef __cplusplus\nextern \"C\"\n#endif\nvoid kernels(void)\n{\n")
+	for i := range n {
+		for range 2 {
+			// All bases lie in the middle, near enough for accesses to meet.
+			at := func(align int) int { return arenaMiddle + w.rnd.IntN(3000)/align*align }
+			fmt.Fprintf(&w.out, "\tATTEMPT(kernel%d((void *)(ARENA + %d), (void *)(ARENA + %d), (void *)(ARENA + %d), (int *)(ARENA + 64), %d, %d));\n",
+				i, at(16), at(16), at(16), w.rnd.IntN(13), w.rnd.IntN(9))
+		}
+	}
+	w.out.WriteString("}\n")
+	return w.out.String()
+}
+
+// arenaMiddle is where the kernels' memory begins, as an offset in the arena.
+const arenaMiddle = 30000
+
+var elementTypes = []string{
+	"char", "unsigned char", "short", "int", "unsigned", "long", "float", "double", "wide", "int", "double", "long",
+	"twelve", "twenty_four", "packed",
+}
+
+func (w *loopWriter) pick(list ...string) string { return list[w.rnd.IntN(len(list))] }
+
+func (w *loopWriter) line(format string, args ...any) {
+	fmt.Fprintf(&w.out, strings.Repeat("\t", w.depth)+format+"\n", args...)
+}
+
+func (w *loopWriter) kernel(i int) {
+	types := []string{w.pick(elementTypes...), w.pick(elementTypes...), w.pick(elementTypes[:12]...)}
+	w.line("static __attribute__((noinline)) void kernel%d(void *va, void *vb, void *vc, const int *idx, int n, int m)\n{", i)
+	w.depth++
+	for k, t := range types {
+		name := string(rune('a' + k))
+		w.line("%s *%s = (%s *)v%s;", t, name, t, name)
+	}
+	w.line("unsigned x = (unsigned)(n * 3 + m);")
+	w.loop(types)
+	if w.rnd.IntN(3) == 0 {
+		w.loop(types)
+	}
+	w.line("out:")
+	w.line("*(volatile unsigned *)(ARENA + 8) = x;")
+	w.depth--
+	w.line("}\n")
+}
+
+// loop writes a loop and what is in it.
+func (w *loopWriter) loop(types []string) {
+	v := fmt.Sprintf("i%d", len(w.loops))
+	from := w.pick("0", "0", "0", "1", "2", "n - m")
+	end := w.pick("n", "n", "m", "n + m", "11", "16")
+	t := w.pick("int", "int", "long", "unsigned", "size_t", "short", "unsigned char")
+	signed := t == "int" || t == "long" || t == "short"
+	if !signed && from == "n - m" {
+		from = "0"
+	}
+	if signed && len(w.loops) > 0 && w.rnd.IntN(4) == 0 {
+		from = fmt.Sprintf("(%s)%s", t, w.loops[len(w.loops)-1]) // a triangle
+	}
+	step := w.pick("1", "1", "1", "1", "2", "3")
+	var tail string
+	switch w.rnd.IntN(7) {
+	case 0:
+		if !signed {
+			t = "long"
+		}
+		w.line("for (%s %s = (%s)(%s) - 1; %s >= %s; %s -= %s) {", t, v, t, end, v, from, v, step)
+	case 1:
+		w.line("for (%s %s = 0; %s != (%s)(%s); %s++) {", t, v, v, t, end, v)
+	case 2:
+		w.line("for (%s %s = (%s)(%s); %s < (%s)(%s);) {", t, v, t, from, v, t, end)
+		w.line("\t%s += %s;", v, step)
+	case 3:
+		w.line("{ %s %s = (%s)(%s); do {", t, v, t, from)
+		tail = fmt.Sprintf("} while (++%s < (%s)(%s)); }", v, t, end)
+	case 4:
+		w.line("for (%s %s = (%s)(%s); %s <= (%s)(%s); %s += %s) {", t, v, t, from, v, t, end, v, step)
+	default:
+		w.line("for (%s %s = (%s)(%s); %s < (%s)(%s); %s += %s) {", t, v, t, from, v, t, end, v, step)
+	}
+	w.loops = append(w.loops, v)
+	w.depth++
+	for range 1 + w.rnd.IntN(4) {
+		w.statement(types)
+	}
+	w.depth--
+	w.loops = w.loops[:len(w.loops)-1]
+	if tail == "" {
+		tail = "}"
+	}
+	w.line("%s", tail)
+}
+
+// index is an expression of the loops' variables.
+func (w *loopWriter) index() string {
+	v := "(long)" + w.loops[w.rnd.IntN(len(w.loops))]
+	last := "(long)" + w.loops[len(w.loops)-1]
+	switch w.rnd.IntN(12) {
+	case 0:
+		return v
+	case 1:
+		return v + " * 17 + " + last
+	case 2:
+		return fmt.Sprintf("%d", w.rnd.IntN(9))
+	case 3:
+		return "40 - 2 * " + last
+	case 4:
+		return last + " * m"
+	case 5:
+		return last + " * " + last
+	case 6:
+		return v + " * (n + 3) + " + last
+	case 7:
+		return "(unsigned char)(x + " + w.loops[0] + ") % 32"
+	default:
+		return last + w.pick("", " + 1", " - 1", " * 2", " * 3 + 1", " + n")
+	}
+}
+
+func isStruct(t string) bool { return slices.Contains([]string{"twelve", "twenty_four", "packed"}, t) }
+
+func (w *loopWriter) statement(types []string) {
+	k := w.rnd.IntN(len(types))
+	a, t := string(rune('a'+k)), types[k]
+	switch w.rnd.IntN(20) {
+	case 0, 1, 2:
+		if len(w.loops) < 3 {
+			w.loop(types)
+			return
+		}
+		w.load(a, t)
+	case 3:
+		w.guarded(types)
+	case 4:
+		w.line("if ((x & 15) == %d)", w.rnd.IntN(16))
+		w.line("\t%s;", w.pick("break", "continue", "goto out", "return"))
+	case 5:
+		w.line("%s;", w.pick("x += opaque(x)", "x += (unsigned)known((int)(x & 7))", "x += (unsigned)look(idx + (x & 7))",
+			"x += (unsigned)sqrt((double)(x & 1023))", "x ^= *(const volatile unsigned *)(ARENA + 32)"))
+	case 6:
+		w.line("x ^= (unsigned)idx[%s & 15];", w.loops[len(w.loops)-1])
+	case 7, 8, 9, 10, 11, 12:
+		w.load(a, t)
+	case 13:
+		if isStruct(t) {
+			w.line("%s[%s] = %s[%s];", a, w.index(), a, w.index())
+			return
+		}
+		w.update(a, t)
+	default:
+		w.store(a, t)
+	}
+}
+
+// guarded is a statement under a condition: of the loop's values, or the same in all of
+// its iterations.
+func (w *loopWriter) guarded(types []string) {
+	w.line("if (%s) {", w.pick("x & 1", "n > 5", "m & 1", w.loops[len(w.loops)-1]+" > 3"))
+	w.depth++
+	w.statement(types)
+	w.depth--
+	w.line("}")
+}
+
+func (w *loopWriter) load(a, t string) {
+	switch t {
+	case "float", "double":
+		w.line("x = x * 3 + (%s[%s] < (%s)1);", a, w.index(), t)
+	case "twelve":
+		w.line("x += (unsigned)%s[%s].%s;", a, w.index(), w.pick("a", "c", "f"))
+	case "twenty_four":
+		w.line("x += (unsigned)%s[%s].%s;", a, w.index(), w.pick("a", "c"))
+	case "packed":
+		w.line("x += (unsigned)%s[%s].%s;", a, w.index(), w.pick("tag", "value"))
+	default:
+		w.line("x ^= (unsigned)%s[%s];", a, w.index())
+	}
+}
+
+// update loads and stores one element.
+func (w *loopWriter) update(a, t string) {
+	at := w.index()
+	if t == "float" || t == "double" {
+		w.line("%s[%s] = -%s[%s];", a, at, a, at)
+		return
+	}
+	w.line("%s[%s] ^= 3;", a, at)
+}
+
+func (w *loopWriter) store(a, t string) {
+	switch t {
+	case "twelve":
+		w.line("%s[%s].%s = (short)x;", a, w.index(), w.pick("a", "c", "f"))
+	case "twenty_four":
+		w.line("%s[%s].%s = (long)x;", a, w.index(), w.pick("a", "c"))
+	case "packed":
+		w.line("%s[%s].%s = (char)x;", a, w.index(), w.pick("tag", "value"))
+	default:
+		w.line("%s[%s] = (%s)(x & 255);", a, w.index(), t)
+	}
+}

@@ -1,0 +1,126 @@
+package tracer
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A plug-in of the compiler (folder plugin) inlines the test whether a load or store
+// matters, and announces loops as a whole. It is compiled by the user's compiler against
+// the headers of that, once, and kept in the cache; without the headers it is done
+// without.
+
+// What can be said of a plug-in in place of its file.
+const (
+	pluginAuto = "auto" // the one that can be built
+	pluginOff  = "off"
+)
+
+// Files of a built plug-in.
+const (
+	pluginObject  = "mcchk.so"
+	pluginFailure = "failure.txt" // instead: why it cannot be built
+)
+
+// pluginSources are the plug-ins for the families of compilers.
+var pluginSources = map[string]string{familyGCC: "plugin/gcc.cc"}
+
+// pluginFlags compile a plug-in.
+var pluginFlags = []string{"-x", "c++", "-O2", "-fPIC", "-shared", "-fno-rtti", "-fno-exceptions", "-w"}
+
+// errNoPlugin says that there is no plug-in for the compiler, and why.
+var errNoPlugin = errors.New("no compiler plug-in")
+
+// findPluginHeaders looks for the headers of the compiler underneath the wrapper. It
+// returns their folder, "" when they are not there, and the files to be watched for
+// changes of that.
+func findPluginHeaders(ctx context.Context, t *tools, tc *Toolchain) (dir string, watched []string) {
+	if tc.Family != familyGCC {
+		return "", nil
+	}
+	libgcc, _, err := t.output(ctx, "", tc.command("-print-libgcc-file-name")...)
+	if err != nil {
+		return "", nil
+	}
+	dir = filepath.Join(filepath.Dir(strings.TrimSpace(libgcc)), "plugin", "include")
+	header := filepath.Join(dir, "gcc-plugin.h")
+	watched = []string{header}
+	if cc1plus, _, err := t.output(ctx, "", tc.command("-print-prog-name=cc1plus")...); err == nil {
+		watched = append(watched, strings.TrimSpace(cc1plus))
+	}
+	if _, err := os.Stat(header); err != nil {
+		return "", watched
+	}
+	return dir, watched
+}
+
+// pluginPackages are what Debian calls the packages that a plug-in needs.
+func (t *Toolchain) pluginPackages() string {
+	return fmt.Sprintf("g++-%d gcc-%[1]d-plugin-dev", t.major())
+}
+
+// plugin returns the plug-in for a toolchain, and builds it when the cache does not hold
+// it. The error is errNoPlugin when it cannot be had.
+func plugin(ctx context.Context, t *tools, c *cache, tc *Toolchain) (string, error) {
+	if tc.PluginHeaders == "" {
+		return "", fmt.Errorf("%w: %s has no headers for it (Debian: apt install %s)", errNoPlugin, tc.Compiler(), tc.pluginPackages())
+	}
+	source, err := fs.ReadFile(pluginFiles, pluginSources[tc.Family])
+	if err != nil {
+		return "", err
+	}
+	dir := c.path("plugin", pluginKey(tc, source))
+	err = c.build(dir, func(dir string) error {
+		err := buildPlugin(ctx, t, tc, dir, source)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(dir, pluginFailure), []byte(err.Error()), 0o644)
+	})
+	if err != nil {
+		return "", err
+	}
+	if why, err := os.ReadFile(filepath.Join(dir, pluginFailure)); err == nil {
+		return "", fmt.Errorf("%w: it cannot be built (Debian: apt install %s):\n%s", errNoPlugin, tc.pluginPackages(), why)
+	}
+	return filepath.Join(dir, pluginObject), nil
+}
+
+// pluginKey names a plug-in by everything it is made of.
+func pluginKey(tc *Toolchain, source []byte) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%q\n%q\n%q\n%s", tc.Compiler(), tc.Stamps, pluginFlags, source)
+	return hex.EncodeToString(h.Sum(nil)[:12])
+}
+
+// buildPlugin compiles a plug-in, and a few lines with it.
+func buildPlugin(ctx context.Context, t *tools, tc *Toolchain, dir string, source []byte) error {
+	file, object := filepath.Join(dir, filepath.Base(pluginSources[tc.Family])), filepath.Join(dir, pluginObject)
+	if err := os.WriteFile(file, source, 0o644); err != nil {
+		return err
+	}
+	compiler := tc.command() // the wrapper would have the plug-in need the MPI library
+	if words := strings.Fields(tc.Show); len(words) > 0 {
+		if path, err := t.look(words[0]); err == nil {
+			compiler = []string{path}
+		}
+	}
+	build := append(compiler, pluginFlags...)
+	if _, _, err := t.output(ctx, "", append(build, "-I", tc.PluginHeaders, file, "-o", object)...); err != nil {
+		return err
+	}
+	const program = "int sum(int *p, int n) { int s = 0; for (int i = 0; i < n; i++) s += p[i]; return s; }\n"
+	try := append(compiler, "-fsanitize=thread", "-fplugin="+object, "-O2", "-x", "c", "-S", "-o", "-", "-")
+	out, _, err := t.output(ctx, program, try...)
+	if err == nil && !strings.Contains(out, loopFunction) {
+		err = fmt.Errorf("%s: the plug-in does nothing", tc.Compiler())
+	}
+	return err
+}

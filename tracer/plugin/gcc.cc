@@ -1,0 +1,520 @@
+/* A plug-in for gcc, g++ and gfortran: makes what -fsanitize=thread announces cheap.
+ *
+ * The pass of the sanitizer puts a call before every load and store that others may
+ * see. This one comes right after it, where loops are not vectorized yet, and
+ *
+ * - takes the calls of a loop that has nothing in it by which another process could be
+ *   ordered: an access of every iteration whose address moves by the same step is
+ *   announced behind the loop, all its elements at once (mcchk_loop in ../runtime/runs.c);
+ * - puts the test whether the page matters (one byte of the shadow) in place of the calls
+ *   that are left, and the call behind it.
+ *
+ * What is announced is the same to the byte, with the same source lines.
+ *
+ * Compiled by the user's g++ against the headers of the user's compiler (../plugin.go).
+ */
+#include "gcc-plugin.h"
+#include "plugin-version.h"
+
+#include "tree.h"
+#include "gimple.h"
+#include "tree-pass.h"
+#include "ssa.h"
+#include "stringpool.h"
+#include "attribs.h"
+#include "asan.h"
+#include "cfgloop.h"
+#include "context.h"
+#include "fold-const.h"
+#include "gimple-iterator.h"
+#include "gimplify-me.h"
+#include "gimplify.h"
+#include "tree-cfg.h"
+#include "tree-into-ssa.h"
+#include "tree-scalar-evolution.h"
+#include "tree-ssa-loop.h"
+#include "tree-ssa-loop-manip.h"
+#include "tree-ssa-loop-niter.h"
+#include "varasm.h"
+
+int plugin_is_GPL_compatible;
+
+namespace {
+
+/* What ../runtime/mcchk.h calls MCCHK_SHADOW and MCCHK_PAGE_SHIFT, and MCCHK_STORE. */
+const unsigned long long shadow = 0x100000000000ull;
+const int page_shift = 12;
+const unsigned page = 1u << page_shift;
+const unsigned store_flag = 1;
+
+/* Loops that have more ways out, or accesses for all of them, keep their tests: code
+ * would grow by a call for each. */
+const unsigned most_exits = 8;
+const unsigned most_calls = 64;
+
+/* A call of the sanitizer that announces an access. */
+struct access {
+	gimple *call;
+	tree address;
+	unsigned size;
+	bool store;
+};
+
+/* The size of an access that is announced by one of the functions with a fixed size,
+ * 0 for others. */
+unsigned fixed_size(built_in_function code, bool &store)
+{
+	struct entry {
+		built_in_function code;
+		unsigned size;
+		bool store;
+	};
+	static const entry known[] = {
+		{BUILT_IN_TSAN_READ1, 1, false}, {BUILT_IN_TSAN_READ2, 2, false}, {BUILT_IN_TSAN_READ4, 4, false},
+		{BUILT_IN_TSAN_READ8, 8, false}, {BUILT_IN_TSAN_READ16, 16, false},
+		{BUILT_IN_TSAN_WRITE1, 1, true}, {BUILT_IN_TSAN_WRITE2, 2, true}, {BUILT_IN_TSAN_WRITE4, 4, true},
+		{BUILT_IN_TSAN_WRITE8, 8, true}, {BUILT_IN_TSAN_WRITE16, 16, true},
+		{BUILT_IN_TSAN_VPTR_UPDATE, 8, true},
+	};
+	for (const entry &e : known)
+		if (e.code == code) {
+			store = e.store;
+			return e.size;
+		}
+	return 0;
+}
+
+/* Whether the statement announces an access of known size, and which. */
+bool announces(gimple *stmt, access &a)
+{
+	if (!gimple_call_builtin_p(stmt, BUILT_IN_NORMAL))
+		return false;
+	built_in_function code = DECL_FUNCTION_CODE(gimple_call_fndecl(stmt));
+	a.call = stmt;
+	a.size = fixed_size(code, a.store);
+	if (a.size == 0) {
+		if (code != BUILT_IN_TSAN_READ_RANGE && code != BUILT_IN_TSAN_WRITE_RANGE)
+			return false;
+		tree size = gimple_call_arg(stmt, 1);
+		if (!tree_fits_uhwi_p(size) || tree_to_uhwi(size) == 0 || tree_to_uhwi(size) > page)
+			return false;
+		a.size = tree_to_uhwi(size);
+		a.store = code == BUILT_IN_TSAN_WRITE_RANGE;
+	}
+	a.address = gimple_call_arg(stmt, 0);
+	return true;
+}
+
+/* ---- what calls the run-time ---- */
+
+/* The functions and variables of the run-time that have been declared, by name. */
+tree declared;
+
+tree known(tree name)
+{
+	tree entry = purpose_member(name, declared);
+	return entry ? TREE_VALUE(entry) : NULL_TREE;
+}
+
+tree remember(tree name, tree decl)
+{
+	declared = tree_cons(name, decl, declared);
+	return decl;
+}
+
+/* A function of the run-time, of numbers. It touches no memory of the program, of which
+ * "fn spec" tells the optimizer. */
+tree runtime_function(const char *name, unsigned arguments)
+{
+	tree id = get_identifier(name);
+	if (tree decl = known(id))
+		return decl;
+	tree types = void_list_node;
+	char spec[] = ".c. . . . . ";
+	gcc_assert(2 + 2 * arguments < sizeof spec);
+	spec[2 + 2 * arguments] = 0;
+	for (unsigned i = 0; i < arguments; i++)
+		types = tree_cons(NULL_TREE, pointer_sized_int_node, types);
+	tree attribute = build_tree_list(get_identifier("fn spec"),
+					 build_tree_list(NULL_TREE, build_string(strlen(spec) + 1, spec)));
+	tree type = build_type_attribute_variant(build_function_type(void_type_node, types), attribute);
+	tree decl = build_fn_decl(name, type);
+	TREE_NOTHROW(decl) = 1;
+	DECL_ATTRIBUTES(decl) = tree_cons(get_identifier("leaf"), NULL_TREE, DECL_ATTRIBUTES(decl));
+	return remember(id, decl);
+}
+
+/* A variable of the run-time. */
+tree runtime_variable(const char *name, tree type, bool of_thread)
+{
+	tree id = get_identifier(name);
+	if (tree decl = known(id))
+		return decl;
+	tree decl = build_decl(UNKNOWN_LOCATION, VAR_DECL, id, type);
+	TREE_PUBLIC(decl) = 1;
+	DECL_EXTERNAL(decl) = 1;
+	DECL_ARTIFICIAL(decl) = 1;
+	TREE_USED(decl) = 1;
+	if (of_thread)
+		set_decl_tls_model(decl, TLS_MODEL_INITIAL_EXEC);
+	return remember(id, decl);
+}
+
+/* The call that tells of an access of a page that matters. */
+gcall *miss_call(const access &a, tree address)
+{
+	char name[48];
+	if (a.size <= 16 && pow2p_hwi(a.size)) {
+		snprintf(name, sizeof name, "mcchk_miss_%s%u", a.store ? "write" : "read", a.size);
+		return gimple_build_call(runtime_function(name, 1), 1, address);
+	}
+	snprintf(name, sizeof name, "mcchk_miss_%s_range", a.store ? "write" : "read");
+	return gimple_build_call(runtime_function(name, 2), 2, address, build_int_cst(pointer_sized_int_node, a.size));
+}
+
+/* The value of an expression as an integer of the pointer's size. */
+tree as_number(gimple_seq *seq, tree expression)
+{
+	gimple_seq more = NULL;
+	tree value = force_gimple_operand(fold_convert(pointer_sized_int_node, unshare_expr(expression)), &more, true, NULL_TREE);
+	gimple_seq_add_seq(seq, more);
+	return value;
+}
+
+tree assign(gimple_seq *seq, tree type, tree_code code, tree a, tree b = NULL_TREE)
+{
+	tree name = make_ssa_name(type);
+	gimple_seq_add_stmt(seq, b ? gimple_build_assign(name, code, a, b) : gimple_build_assign(name, code, a));
+	return name;
+}
+
+/* The source line of a statement. Some that the optimizer has made have none, and count
+ * as that of what comes before them. */
+location_t line_of(gimple *stmt)
+{
+	for (basic_block block = gimple_bb(stmt); block; block = get_immediate_dominator(CDI_DOMINATORS, block)) {
+		gimple_stmt_iterator at = block == gimple_bb(stmt) ? gsi_for_stmt(stmt) : gsi_last_bb(block);
+		for (; !gsi_end_p(at); gsi_prev(&at))
+			if (!is_gimple_debug(gsi_stmt(at)) && LOCATION_LOCUS(gimple_location(gsi_stmt(at))) != UNKNOWN_LOCATION)
+				return gimple_location(gsi_stmt(at));
+	}
+	return DECL_SOURCE_LOCATION(cfun->decl);
+}
+
+void remove(gimple *stmt)
+{
+	gimple_stmt_iterator at = gsi_for_stmt(stmt);
+	unlink_stmt_vdef(stmt);
+	gsi_remove(&at, true);
+	release_defs(stmt);
+}
+
+/* ---- loops ---- */
+
+/* Whether a call is of a function that computes numbers of numbers: those of <math.h>
+ * that may set errno are neither const nor pure. */
+bool mathematical(gimple *call)
+{
+	if (!gimple_call_builtin_p(call, BUILT_IN_NORMAL) || !gimple_call_lhs(call) ||
+	    !FLOAT_TYPE_P(TREE_TYPE(gimple_call_lhs(call))))
+		return false;
+	for (unsigned i = 0; i < gimple_call_num_args(call); i++) {
+		tree type = TREE_TYPE(gimple_call_arg(call, i));
+		if (!FLOAT_TYPE_P(type) && !INTEGRAL_TYPE_P(type))
+			return false;
+	}
+	return true;
+}
+
+/* Whether nothing in the statement orders this thread with others, and control goes on
+ * behind it. */
+bool is_quiet(gimple *stmt)
+{
+	if (is_gimple_debug(stmt))
+		return true;
+	access a;
+	if (is_gimple_call(stmt)) {
+		int flags = gimple_call_flags(stmt);
+		return announces(stmt, a) || mathematical(stmt) ||
+		       ((flags & (ECF_CONST | ECF_PURE)) && !(flags & (ECF_NORETURN | ECF_RETURNS_TWICE)));
+	}
+	if (gimple_has_volatile_ops(stmt))
+		return false;
+	if (gasm *assembler = dyn_cast<gasm *>(stmt))
+		return !gimple_asm_volatile_p(assembler) && !gimple_asm_clobbers_memory_p(assembler);
+	return true;
+}
+
+/* Whether nothing in the loop, or in those in it, orders this thread with others, and
+ * it is left by its exits only. */
+bool is_quiet(class loop *loop)
+{
+	basic_block *body = get_loop_body(loop);
+	bool quiet = true;
+	for (unsigned i = 0; quiet && i < loop->num_nodes; i++) {
+		edge e;
+		edge_iterator edges;
+		FOR_EACH_EDGE(e, edges, body[i]->succs)
+			quiet = quiet && !(e->flags & (EDGE_COMPLEX | EDGE_FAKE | EDGE_IRREDUCIBLE_LOOP));
+		for (gimple_stmt_iterator at = gsi_start_bb(body[i]); quiet && !gsi_end_p(at); gsi_next(&at))
+			quiet = is_quiet(gsi_stmt(at));
+	}
+	free(body);
+	return quiet;
+}
+
+/* A loop that announces accesses behind it. */
+class announcing_loop {
+public:
+	explicit announcing_loop(class loop *l) : loop(l), exits(get_loop_exit_edges(l)) {}
+	bool possible() const;
+	void take_accesses();
+
+private:
+	class loop *loop;
+	auto_vec<edge> exits;
+	tree passes = NULL_TREE; /* of the latch, up to an exit */
+	tree moment = NULL_TREE;
+
+	bool take(const access &a, unsigned others);
+	bool made_before(const access &a, edge exit) const;
+	void begin();
+	void announce(const access &a, const affine_iv &address, edge exit);
+};
+
+bool announcing_loop::possible() const
+{
+	return loop->latch && !exits.is_empty() && exits.length() <= most_exits && is_quiet(loop);
+}
+
+/* Whether the access is made before the loop is left there, in the last iteration. */
+bool announcing_loop::made_before(const access &a, edge exit) const
+{
+	return dominated_by_p(CDI_DOMINATORS, exit->src, gimple_bb(a.call));
+}
+
+/* What all announcements need: the moment at which the loop began, and how often it has
+ * gone round when it is left. That is counted where it cannot be known. */
+void announcing_loop::begin()
+{
+	if (moment)
+		return;
+	tree type = build_qualified_type(pointer_sized_int_node, TYPE_QUAL_VOLATILE);
+	moment = make_ssa_name(pointer_sized_int_node);
+	gimple *load = gimple_build_assign(moment, runtime_variable("mcchk_moment", type, false));
+	gimple_set_location(load, UNKNOWN_LOCATION);
+	gsi_insert_on_edge(loop_preheader_edge(loop), load);
+	if (exits.length() == 1) {
+		tree known = number_of_latch_executions(loop);
+		if (known != chrec_dont_know) {
+			passes = fold_convert(pointer_sized_int_node, known);
+			return;
+		}
+	}
+	gimple_stmt_iterator at;
+	bool after;
+	standard_iv_increment_position(loop, &at, &after);
+	create_iv(build_zero_cst(pointer_sized_int_node), build_one_cst(pointer_sized_int_node), NULL_TREE, loop, &at, after,
+		  &passes, NULL);
+}
+
+/* Takes an access out of the loop, if that can be done: one made once in each iteration,
+ * at addresses of one step. `others` have been taken before. */
+bool announcing_loop::take(const access &a, unsigned others)
+{
+	basic_block block = gimple_bb(a.call);
+	affine_iv address;
+	if (block->loop_father != loop || (others + 1) * exits.length() > most_calls ||
+	    !dominated_by_p(CDI_DOMINATORS, loop->latch, block) || !simple_iv(loop, loop, a.address, &address, true))
+		return false;
+	for (edge exit : exits)
+		if (!made_before(a, exit) && !dominated_by_p(CDI_DOMINATORS, block, exit->src))
+			return false;
+	begin();
+	for (edge exit : exits)
+		announce(a, address, exit);
+	remove(a.call);
+	return true;
+}
+
+/* mcchk_loop(start, stride, count, size | flags << 16, moment) on an exit. */
+void announcing_loop::announce(const access &a, const affine_iv &address, edge exit)
+{
+	gimple_seq seq = NULL;
+	tree start = as_number(&seq, address.base), stride = as_number(&seq, address.step);
+	tree count = passes;
+	if (made_before(a, exit))
+		count = fold_build2(PLUS_EXPR, pointer_sized_int_node, count, build_one_cst(pointer_sized_int_node));
+	count = as_number(&seq, count);
+	tree kind = build_int_cst(pointer_sized_int_node, a.size | (a.store ? store_flag << 16 : 0));
+	gimple_seq_add_stmt(&seq, gimple_build_call(runtime_function("mcchk_loop", 5), 5, start, stride, count, kind, moment));
+	annotate_all_with_location(seq, line_of(a.call));
+	gsi_insert_seq_on_edge(exit, seq);
+}
+
+void announcing_loop::take_accesses()
+{
+	basic_block *body = get_loop_body_in_dom_order(loop);
+	auto_vec<access> candidates;
+	for (unsigned i = 0; i < loop->num_nodes; i++)
+		for (gimple_stmt_iterator at = gsi_start_bb(body[i]); !gsi_end_p(at); gsi_next(&at)) {
+			access a;
+			if (announces(gsi_stmt(at), a))
+				candidates.safe_push(a);
+		}
+	free(body);
+	unsigned taken = 0;
+	for (const access &a : candidates)
+		taken += take(a, taken);
+}
+
+void take_loops(function *f)
+{
+	loop_optimizer_init(LOOPS_NORMAL | LOOPS_HAVE_RECORDED_EXITS);
+	if (number_of_loops(f) > 1) {
+		scev_initialize();
+		auto_vec<class loop *> possible; /* known before anything is changed */
+		for (auto loop : loops_list(f, LI_FROM_INNERMOST))
+			if (announcing_loop(loop).possible())
+				possible.safe_push(loop);
+		for (class loop *loop : possible)
+			announcing_loop(loop).take_accesses();
+		gsi_commit_edge_inserts();
+		scev_finalize();
+	}
+	loop_optimizer_finalize();
+}
+
+/* ---- single accesses ---- */
+
+/* The byte of the shadow for the page of an address. */
+tree shadow_byte(gimple_seq *seq, tree address)
+{
+	tree number = assign(seq, pointer_sized_int_node, RSHIFT_EXPR, address, build_int_cst(integer_type_node, page_shift));
+	number = assign(seq, pointer_sized_int_node, PLUS_EXPR, number, build_int_cst(pointer_sized_int_node, shadow));
+	tree type = build_pointer_type(unsigned_char_type_node);
+	tree pointer = assign(seq, type, NOP_EXPR, number);
+	return assign(seq, unsigned_char_type_node, MEM_REF, build2(MEM_REF, unsigned_char_type_node, pointer, build_zero_cst(type)));
+}
+
+/* Splits the block before a statement: the call is made there if a comparison holds,
+ * which it hardly ever does. What computes the operands of the comparison is put in
+ * front. */
+void call_if(gimple *before, gimple_seq operands, tree_code code, tree a, tree b, gcall *call)
+{
+	gimple_stmt_iterator at = gsi_for_stmt(before);
+	location_t line = line_of(before);
+	basic_block then, after;
+	annotate_all_with_location(operands, line);
+	gsi_insert_seq_before(&at, operands, GSI_SAME_STMT);
+	at = gsi_for_stmt(before);
+	gimple_stmt_iterator condition = create_cond_insert_point(&at, true, false, true, &then, &after);
+	gimple *test = gimple_build_cond(code, a, b, NULL_TREE, NULL_TREE);
+	gimple_set_location(test, line);
+	gsi_insert_after(&condition, test, GSI_NEW_STMT);
+	gimple_set_location(call, line);
+	at = gsi_start_bb(then);
+	gsi_insert_after(&at, call, GSI_NEW_STMT);
+}
+
+/* Puts the test in place of the call. An access of more than 16 bytes may begin on a page
+ * that does not matter and end on one that does. */
+void test_access(const access &a)
+{
+	gimple_seq seq = NULL;
+	tree address = as_number(&seq, a.address);
+	tree value = shadow_byte(&seq, address);
+	if (a.size > 16) {
+		tree last = assign(&seq, pointer_sized_int_node, PLUS_EXPR, address,
+				   build_int_cst(pointer_sized_int_node, a.size - 1));
+		value = assign(&seq, unsigned_char_type_node, BIT_IOR_EXPR, value, shadow_byte(&seq, last));
+	}
+	call_if(a.call, seq, NE_EXPR, value, build_zero_cst(unsigned_char_type_node), miss_call(a, address));
+	remove(a.call);
+}
+
+/* A function returns: whether a pending buffer may lie in its frame. */
+void test_exit(gimple *stmt)
+{
+	gimple_seq seq = NULL;
+	tree pointer = make_ssa_name(ptr_type_node), low = make_ssa_name(pointer_sized_int_node);
+	gcall *frame = gimple_build_call(builtin_decl_explicit(BUILT_IN_FRAME_ADDRESS), 1, integer_zero_node);
+	gimple_call_set_lhs(frame, pointer);
+	gimple_seq_add_stmt(&seq, frame);
+	tree number = assign(&seq, pointer_sized_int_node, NOP_EXPR, pointer);
+	gimple_seq_add_stmt(&seq, gimple_build_assign(low, runtime_variable("mcchk_stack_low", pointer_sized_int_node, true)));
+	call_if(stmt, seq, LT_EXPR, low, number, gimple_build_call(runtime_function("mcchk_miss_exit", 1), 1, number));
+	remove(stmt);
+}
+
+/* Replaces what the pass of the sanitizer has left in the function. */
+void take_single(function *f)
+{
+	auto_vec<access> accesses;
+	auto_vec<gimple *> entries, exits, units;
+	basic_block block;
+	FOR_EACH_BB_FN(block, f)
+		for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at)) {
+			gimple *stmt = gsi_stmt(at);
+			access a;
+			if (announces(stmt, a))
+				accesses.safe_push(a);
+			else if (gimple_call_builtin_p(stmt, BUILT_IN_TSAN_FUNC_ENTRY))
+				entries.safe_push(stmt);
+			else if (gimple_call_builtin_p(stmt, BUILT_IN_TSAN_FUNC_EXIT))
+				exits.safe_push(stmt);
+			else if (gimple_call_builtin_p(stmt, BUILT_IN_TSAN_INIT))
+				units.safe_push(stmt);
+		}
+	for (const access &a : accesses)
+		test_access(a);
+	for (gimple *stmt : entries)
+		remove(stmt);
+	for (gimple *stmt : exits)
+		test_exit(stmt);
+	for (gimple *stmt : units)
+		gimple_call_set_fndecl(stmt, runtime_function("mcchk_inlined_unit", 0));
+}
+
+/* ---- the pass ---- */
+
+const pass_data description = {
+	GIMPLE_PASS, "mcchk", OPTGROUP_NONE, TV_NONE, PROP_ssa | PROP_cfg, 0, 0, 0, TODO_update_ssa,
+};
+
+class inlining_pass : public gimple_opt_pass {
+public:
+	inlining_pass() : gimple_opt_pass(description, g) {}
+	opt_pass *clone() final override { return new inlining_pass; }
+
+	unsigned execute(function *f) final override
+	{
+		calculate_dominance_info(CDI_DOMINATORS);
+		if (optimize)
+			take_loops(f);
+		take_single(f);
+		mark_virtual_operands_for_renaming(f);
+		free_dominance_info(CDI_POST_DOMINATORS);
+		return 0;
+	}
+};
+
+void insert_after(const char *plugin, const char *pass)
+{
+	register_pass_info info = {new inlining_pass, pass, 0, PASS_POS_INSERT_AFTER};
+	register_callback(plugin, PLUGIN_PASS_MANAGER_SETUP, NULL, &info);
+}
+
+const ggc_root_tab roots[] = {{&declared, 1, sizeof declared, &gt_ggc_mx_tree_node, &gt_pch_nx_tree_node}, LAST_GGC_ROOT_TAB};
+
+} // namespace
+
+int plugin_init(plugin_name_args *arguments, plugin_gcc_version *version)
+{
+	if (!plugin_default_version_check(version, &gcc_version))
+		return 1;
+	insert_after(arguments->base_name, "tsan");
+	insert_after(arguments->base_name, "tsan0");
+	register_callback(arguments->base_name, PLUGIN_REGISTER_GGC_ROOTS, NULL, const_cast<ggc_root_tab *>(roots));
+	return 0;
+}

@@ -1,0 +1,112 @@
+/* Loops whose accesses are announced behind them (../plugin): which of their elements
+ * matter.
+ *
+ * What is recorded is what would have been, had each element been looked at: those on
+ * pages that matter, and of a page that matters in part those from the first that lies in
+ * such a part.
+ */
+#include "mcchk.h"
+
+/* Elements [first, end) of a loop as a record. */
+static void record(const struct mcchk_elements *e, uint64_t first, uint64_t end, uintptr_t pc, void **frame)
+{
+	struct mcchk_elements part = *e;
+	part.start += first * (uint64_t)e->stride;
+	part.count = end - first;
+	if (part.count > 1)
+		mcchk_run_elements(&part, pc, frame);
+	else if (part.count == 1)
+		mcchk_run_other(part.start, pc, frame, e->size, e->flags);
+}
+
+static uint8_t shadow_of(uintptr_t addr) { return __atomic_load_n(&MCCHK_SHADOW[addr >> MCCHK_PAGE_SHIFT], __ATOMIC_ACQUIRE); }
+
+/* The number of elements from `addr` on, of `left`, that begin on the same page. */
+static uint64_t on_page(uintptr_t addr, int64_t stride, uint64_t left)
+{
+	const uintptr_t mask = (1u << MCCHK_PAGE_SHIFT) - 1;
+	if (left == 1)
+		return 1; /* it may have no stride */
+	uint64_t room = stride > 0 ? mask - (addr & mask) : addr & mask;
+	uint64_t n = 1 + room / (uint64_t)(stride > 0 ? stride : -stride);
+	return n < left ? n : left;
+}
+
+/* Accesses of a size that has a call-back of its own: a page is looked up for the byte
+ * that an element begins with. */
+static void by_page(const struct mcchk_elements *e, uintptr_t pc, void **frame)
+{
+	uint64_t first = 0, n;
+	int open = 0;
+
+	for (uint64_t i = 0; i < e->count; i += n) {
+		uintptr_t addr = e->start + i * (uint64_t)e->stride;
+		uint8_t v = shadow_of(addr);
+		n = on_page(addr, e->stride, e->count - i);
+		if (v == 0) {
+			if (open)
+				record(e, first, i, pc, frame);
+			open = 0;
+			continue;
+		}
+		for (uint64_t k = 0; !open && k < n; k++) {
+			first = i + k;
+			open = v == 1 || mcchk_hot_granules(addr + k * (uint64_t)e->stride, e->size);
+		}
+	}
+	if (open)
+		record(e, first, e->count, pc, frame);
+}
+
+/* Accesses of other sizes: each is looked up whole. */
+static void by_element(const struct mcchk_elements *e, uintptr_t pc, void **frame)
+{
+	uint64_t first = 0;
+
+	for (uint64_t i = 0; i <= e->count; i++) {
+		if (i < e->count && mcchk_hot(e->start + i * (uint64_t)e->stride, e->size))
+			continue;
+		if (first < i)
+			record(e, first, i, pc, frame);
+		first = i + 1;
+	}
+}
+
+/* Whether any page of [lo, hi] matters. */
+static int any_page(uintptr_t lo, uintptr_t hi)
+{
+	const uint8_t *p = MCCHK_SHADOW + (lo >> MCCHK_PAGE_SHIFT), *end = MCCHK_SHADOW + (hi >> MCCHK_PAGE_SHIFT);
+
+	for (; p <= end && ((uintptr_t)p & 7) != 0; p++)
+		if (*p != 0)
+			return 1;
+	for (uint64_t eight; p + 7 <= end; p += 8) {
+		__builtin_memcpy(&eight, p, 8);
+		if (eight != 0)
+			return 1;
+	}
+	for (; p <= end; p++)
+		if (*p != 0)
+			return 1;
+	return 0;
+}
+
+void mcchk_loop_elements(struct mcchk_elements *e, uint64_t moment, uintptr_t pc, void **frame)
+{
+	uint64_t now = __atomic_load_n(&mcchk_moment, __ATOMIC_ACQUIRE);
+
+	if (e->count == 0)
+		return;
+	if (now != moment) { /* what matters now may not be what did */
+		mcchk_elements_since(e, moment & (MCCHK_UNMARKED - 1), pc, frame);
+		return;
+	}
+	uintptr_t last = e->start + (e->count - 1) * (uint64_t)e->stride;
+	uintptr_t lo = e->stride < 0 ? last : e->start, hi = (e->stride < 0 ? e->start : last) + e->size - 1;
+	if (MCCHK_LIKELY(!any_page(lo, hi)))
+		return;
+	if (e->size <= 16 && (e->size & (e->size - 1)) == 0)
+		by_page(e, pc, frame);
+	else
+		by_element(e, pc, frame);
+}
