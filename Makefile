@@ -97,14 +97,17 @@ fixtures: build packages ## record the traces in fixtures/traces again
 	$(GO) run ./fixtures/record -mcchk bin/mcchk
 
 install: build ## install to $(DESTDIR)$(PREFIX): the program, manual pages, completions, documentation
-	install -d $(ROOT)/bin $(ROOT)/share/doc/mcchk/images $(ROOT)/share/man/man1 $(ROOT)/share/bash-completion/completions \
+	install -d $(ROOT)/bin $(ROOT)/share/doc/mcchk/docs/images $(ROOT)/share/doc/mcchk/docs/experiments $(ROOT)/share/doc/mcchk/fixtures $(ROOT)/share/man/man1 $(ROOT)/share/bash-completion/completions \
 		$(ROOT)/share/zsh/site-functions $(ROOT)/share/fish/vendor_completions.d
 	install -m 755 $(BIN)/mcchk $(ROOT)/bin/mcchk
 	for name in cc cxx gcc g++ clang clang++; do ln -sf mcchk $(ROOT)/bin/mcchk-$$name; done
 	install -d $(ROOT)/include
 	install -m 644 tracer/include/mcchk.h $(ROOT)/include/mcchk.h
-	install -m 644 README.md LICENSE docs/*.md docs/*.json $(ROOT)/share/doc/mcchk
-	install -m 644 docs/images/*.png $(ROOT)/share/doc/mcchk/images
+	install -m 644 README.md LICENSE $(ROOT)/share/doc/mcchk
+	install -m 644 docs/*.md docs/*.json $(ROOT)/share/doc/mcchk/docs
+	install -m 644 docs/images/*.png $(ROOT)/share/doc/mcchk/docs/images
+	install -m 644 docs/experiments/* $(ROOT)/share/doc/mcchk/docs/experiments
+	install -m 644 fixtures/README.md $(ROOT)/share/doc/mcchk/fixtures
 	$(BIN)/mcchk manual -o $(ROOT)/share/man/man1
 	$(BIN)/mcchk completion bash > $(ROOT)/share/bash-completion/completions/mcchk
 	$(BIN)/mcchk completion zsh > $(ROOT)/share/zsh/site-functions/_mcchk

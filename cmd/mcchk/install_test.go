@@ -7,15 +7,18 @@ import (
 	"debug/buildinfo"
 	"debug/elf"
 	"encoding/json"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 )
 
 // tool runs a program of the system in a folder and returns what it prints.
@@ -98,8 +101,104 @@ func checkInstalled(t *testing.T, prefix string) {
 		require.Contains(t, string(text), ".SH SYNOPSIS", page)
 	}
 	for _, name := range []string{"bash-completion/completions/mcchk", "zsh/site-functions/_mcchk", "fish/vendor_completions.d/mcchk.fish",
-		"doc/mcchk/LICENSE", "doc/mcchk/user-guide.md", "doc/mcchk/config.schema.json"} {
+		"doc/mcchk/LICENSE", "doc/mcchk/docs/user-guide.md", "doc/mcchk/docs/config.schema.json"} {
 		require.FileExists(t, filepath.Join(prefix, "share", name))
 	}
 	tool(t, prefix, "bash", "-n", filepath.Join(prefix, "share/bash-completion/completions/mcchk"))
+	checkLinks(t, filepath.Join(prefix, "share/doc/mcchk"))
+}
+
+// actionlint checks workflows, and how they use actions.
+const actionlint = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12"
+
+// TestAction: the action is valid, and the workflow of the documentation uses it as
+// it is to be used.
+func TestAction(t *testing.T) {
+	dir := t.TempDir()
+	workflows := filepath.Join(dir, ".github", "workflows")
+	require.NoError(t, os.MkdirAll(workflows, 0o755))
+	require.NoError(t, os.Mkdir(filepath.Join(dir, ".git"), 0o755))
+	for _, text := range blocks(t, "ci.md", "yaml") {
+		if strings.HasPrefix(text, "# .github/workflows/") {
+			text = strings.ReplaceAll(text, "mcchk/mcchk@main", "./")
+			require.Contains(t, text, "uses: ./")
+			require.NoError(t, os.WriteFile(filepath.Join(workflows, "races.yml"), []byte(text), 0o600))
+		}
+	}
+	action := readPage(t, filepath.Join("..", "..", "action.yml"))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "action.yml"), []byte(action), 0o600))
+	tool(t, dir, "go", "run", actionlint, "-no-color")
+
+	page := readPage(t, filepath.Join("..", "..", "docs", "ci.md"))
+	var a struct {
+		Inputs map[string]struct{ Default string }
+		Runs   struct {
+			Steps []struct{ Run string }
+		}
+	}
+	require.NoError(t, yaml.Unmarshal([]byte(action), &a))
+	for name := range a.Inputs {
+		require.Contains(t, page, "| `"+name+"` |", "ci.md has all inputs")
+	}
+	for _, step := range a.Runs.Steps {
+		script := filepath.Join(dir, "step.sh")
+		require.NoError(t, os.WriteFile(script, []byte(step.Run), 0o600))
+		tool(t, dir, "bash", "-n", script)
+	}
+}
+
+var (
+	code     = regexp.MustCompile("(?s)```.*?```")
+	link     = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading  = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	anchor   = regexp.MustCompile(`<a (?:id|name)="([^"]+)"`)
+	unlinked = regexp.MustCompile(`[^\p{L}\p{N}\-_ ]`) // what the name of a heading has not
+)
+
+// checkLinks: no link within installed pages is dead.
+func checkLinks(t *testing.T, root string) {
+	t.Helper()
+	checked := 0
+	require.NoError(t, filepath.WalkDir(root, func(page string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(page) != ".md" {
+			return err
+		}
+		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(readPage(t, page), ""), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			to, name, _ := strings.Cut(m[1], "#")
+			target := page
+			if to != "" {
+				target = filepath.Join(filepath.Dir(page), to)
+			}
+			checked++
+			if name == "" {
+				_, err := os.Stat(target)
+				require.NoError(t, err, "%s links to %s", page, m[1])
+				continue
+			}
+			require.Contains(t, places(readPage(t, target)), name, "%s links to %s", page, m[1])
+		}
+		return nil
+	}))
+	require.Greater(t, checked, 50)
+}
+
+func readPage(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// places returns what a link to a page can name.
+func places(page string) (names []string) {
+	for _, m := range heading.FindAllStringSubmatch(code.ReplaceAllString(page, ""), -1) {
+		names = append(names, strings.ReplaceAll(unlinked.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
+	}
+	for _, m := range anchor.FindAllStringSubmatch(page, -1) {
+		names = append(names, m[1])
+	}
+	return names
 }
