@@ -45,16 +45,20 @@ func fence(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
 		return []conflicts.Fix{explain.Propose(conflicts.FixSynchronize, "let the two processes take turns, with MPI_Win_fence, called by all processes of the window, between them")}
 	}
 	x, y, lines := explain.Meant(a, b)
-	all := []conflicts.Fix{fenceBetween(w, x, y)}
-	if !lines {
-		all = append(all, fenceBetween(w, y, x))
+	all := []conflicts.Fix{fenceBetween(w, x, y, "")}
+	switch {
+	case !lines:
+		all = append(all, fenceBetween(w, y, x, ""))
+	case w.Finding.Again: // it may be the next iteration that one of them is ahead in
+		all = append(all, fenceBetween(w, y, x, "the next "))
 	}
 	return all
 }
 
-func fenceBetween(w *explain.Wording, x, y *conflicts.Side) conflicts.Fix {
-	return explain.Doing(explain.Propose(conflicts.FixSynchronize, "call MPI_Win_fence in all processes of the window after %s and before %s%s",
-		w.Access(x), w.Access(y), w.Outcome(x, y)), explain.Meet(w, explain.Place(x), explain.Place(y), "MPI_Win_fence"))
+// fenceBetween puts a fence behind x and before y; which says which y.
+func fenceBetween(w *explain.Wording, x, y *conflicts.Side, which string) conflicts.Fix {
+	return explain.Doing(explain.Propose(conflicts.FixSynchronize, "call MPI_Win_fence in all processes of the window after %s and before %s%s%s",
+		w.Access(x), which, w.Access(y), w.Outcome(x, y)), explain.Meet(w, explain.Place(x), explain.Place(y), "MPI_Win_fence"))
 }
 
 // exposed: a process accesses its memory between its MPI_Win_post and its
