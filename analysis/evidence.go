@@ -113,6 +113,7 @@ func (e *evidence) conclude(n *namer) *Result {
 		Layers:    e.Layers,
 	}
 	n.unknown = e.MayOrder
+	n.tellApart(e)
 	all := n.findings(e.Groups, e.Usages)
 	if len(e.Predicted) > 0 {
 		all = append(all, n.predicted(e.Predicted, all)...)

@@ -126,10 +126,15 @@ func (n *namer) where(c *regions.CallInfo) string {
 	return ""
 }
 
-// place returns "a.c:12" for a call, or "".
+// place returns "a.c:12" for a call, "a.c:12, in f" where it is made in f called there, or
+// "".
 func (n *namer) place(c *regions.CallInfo) string {
-	if f, ok := symbols.Here(n.stack(c.Rank, c.Stack)); ok && f.File != "" {
-		return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
+	f, within, ok := symbols.Site(n.stack(c.Rank, c.Stack))
+	switch {
+	case !ok || f.File == "":
+		return ""
+	case within != "":
+		return fmt.Sprintf("%s:%d, in %s", filepath.Base(f.File), f.Line, within)
 	}
-	return ""
+	return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
 }

@@ -75,8 +75,8 @@ func (w *Wording) lockOrder() conflicts.Explanation {
 
 // where names the place of a call: " at a.c:12", or nothing.
 func where(p conflicts.SyncPoint) string {
-	if f, ok := symbols.Here(p.Stack); ok && f.File != "" {
-		return fmt.Sprintf(" at %s:%d", filepath.Base(f.File), f.Line)
+	if f, within, ok := symbols.Site(p.Stack); ok && f.File != "" {
+		return fmt.Sprintf(" at %s:%d", filepath.Base(f.File), f.Line) + inFunction(within)
 	}
 	return ""
 }

@@ -23,7 +23,7 @@ func New(m Model, f *conflicts.Finding) *Wording {
 		f.First.Stack, f.Second.Stack, f.First.Started.Stack, f.First.Next.Stack, f.First.Done.Stack, f.First.Heard.Stack,
 		f.Second.Started.Stack, f.Second.Next.Stack, f.Second.Done.Stack, f.Second.Heard.Stack,
 	} {
-		here, ok := symbols.Here(stack)
+		here, _, ok := symbols.Site(stack)
 		switch {
 		case i == 0:
 			w.file = here.File
@@ -72,16 +72,26 @@ func (w *Wording) CallOf(p conflicts.SyncPoint, rank int) string {
 	return fmt.Sprintf("%s of rank %d", w.Call(p), p.Rank)
 }
 
-// At names the place of a stack: " (line 12)"; "" where it is not known.
+// At names the place of a stack: " (line 12)", " (halo.cpp:35, in Window::fence)"; "" where
+// it is not known.
 func (w *Wording) At(stack []symbols.Frame) string {
-	f, _ := symbols.Here(stack)
+	f, within, _ := symbols.Site(stack)
+	within = inFunction(within)
 	switch {
 	case f.Line <= 0 || f.File == "":
 		return ""
 	case w.file != "":
-		return fmt.Sprintf(" (line %d)", f.Line)
+		return fmt.Sprintf(" (line %d%s)", f.Line, within)
 	}
-	return fmt.Sprintf(" (%s:%d)", filepath.Base(f.File), f.Line)
+	return fmt.Sprintf(" (%s:%d%s)", filepath.Base(f.File), f.Line, within)
+}
+
+// inFunction is the function that makes a call, behind its place.
+func inFunction(name string) string {
+	if name == "" {
+		return ""
+	}
+	return ", in " + name
 }
 
 // Place is an access as the place of a fix.
@@ -100,4 +110,9 @@ func samePoint(a, b conflicts.SyncPoint) bool {
 
 // SamePlace reports whether two stacks are of the same instruction, on the same
 // call path.
-func SamePlace(a, b []symbols.Frame) bool { return slices.Equal(a, b) }
+func SamePlace(a, b []symbols.Frame) bool {
+	return slices.EqualFunc(a, b, func(f, g symbols.Frame) bool {
+		f.Site, g.Site = false, false // it may be marked on one only
+		return f == g
+	})
+}

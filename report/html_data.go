@@ -85,7 +85,7 @@ type htmlSync struct {
 	Call  textRef `json:"call"`
 	Rank  int     `json:"rank"`
 	Place textRef `json:"at"`
-	Line  int     `json:"line"`
+	In    textRef `json:"in"` // the function that makes it, where the place is in another
 }
 
 // htmlFile is a source file with those of its lines that are shown.
@@ -379,6 +379,7 @@ func (d *dataWriter) stack(frames []symbols.Frame) int {
 }
 
 func (d *dataWriter) frame(f symbols.Frame) int {
+	f.Site = false // told where it matters
 	i, ok := d.frames[f]
 	if !ok {
 		i = len(d.data.Frames)
@@ -397,9 +398,9 @@ func (d *dataWriter) sync(p *conflicts.SyncPoint) callRef {
 	if p.Call == "" {
 		return nil
 	}
-	here, _ := symbols.Here(p.Stack)
-	s := htmlSync{d.text(p.Call), p.Rank, d.text(stackPlace(p.Stack, d.opts.Dir)), here.Line}
-	key := p.Call + " " + strconv.Itoa(p.Rank) + " " + string(s.Place)
+	site, within, _ := symbols.Site(p.Stack)
+	s := htmlSync{d.text(p.Call), p.Rank, d.text(place(site, d.opts.Dir)), d.text(within)}
+	key := p.Call + " " + strconv.Itoa(p.Rank) + " " + string(s.Place) + " " + string(s.In)
 	i, ok := d.syncs[key]
 	if !ok {
 		i = len(d.data.Syncs)

@@ -1,6 +1,9 @@
 package report
 
 import (
+	"fmt"
+	"path/filepath"
+
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/lattice"
 )
@@ -44,8 +47,8 @@ type htmlEvent struct {
 	Kind  string  `json:"k"`
 	Part  string  `json:"p,omitempty"`
 	Name  textRef `json:"n"`
-	Row   int     `json:"row,omitempty"` // line of the source
-	To    textRef `json:"to"`            // of what has one target
+	At    textRef `json:"at"` // place in the source, without folders
+	To    textRef `json:"to"` // of what has one target
 	Gap   bool    `json:"gap,omitempty"`
 	Layer int     `json:"y,omitempty"`
 }
@@ -104,6 +107,14 @@ func (d *dataWriter) windowMaps(maps []analysis.WindowMap) {
 	}
 }
 
+// eventPlace is the place of an event, "halo.c:12"; "" where it is not known.
+func eventPlace(e *lattice.Event) string {
+	if e.Place.File == "" || e.Place.Line == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", filepath.Base(e.Place.File), e.Place.Line)
+}
+
 // lattice takes the events around a finding.
 func (d *dataWriter) lattice(l *lattice.Lattice, swapped bool) *htmlLattice {
 	out := &htmlLattice{Lines: []htmlLine{}, Events: []htmlEvent{}, Edges: []htmlEdge{}, Accesses: []htmlAccess{}}
@@ -117,7 +128,7 @@ func (d *dataWriter) lattice(l *lattice.Lattice, swapped bool) *htmlLattice {
 			to = ranksOf([]int{e.Target})
 		}
 		out.Events = append(out.Events, htmlEvent{
-			Line: e.Line, Kind: string(e.Kind), Part: string(e.Part), Name: d.text(e.Name), Row: e.Place.Line,
+			Line: e.Line, Kind: string(e.Kind), Part: string(e.Part), Name: d.text(e.Name), At: d.text(eventPlace(e)),
 			To: d.text(to), Gap: e.Gap, Layer: e.Layer,
 		})
 	}

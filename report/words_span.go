@@ -51,14 +51,18 @@ func completed(s *conflicts.Side) string {
 
 // syncText names a call by its place, in the access's own file by the line alone.
 func syncText(s *conflicts.Side, p *conflicts.SyncPoint, dir string) string {
-	there, ok := symbols.Here(p.Stack)
+	there, within, ok := symbols.Site(p.Stack)
 	if !ok {
 		return name(p)
 	}
+	at := place(there, dir)
 	if here, _ := symbols.Here(s.Stack); there.File != "" && there.File == here.File {
-		return fmt.Sprintf("%s (line %d)%s", name(p), there.Line, elsewhere(s, p))
+		at = fmt.Sprintf("line %d", there.Line)
 	}
-	return name(p) + " (" + place(there, dir) + ")" + elsewhere(s, p)
+	if within != "" {
+		at += ", in " + within
+	}
+	return name(p) + " (" + at + ")" + elsewhere(s, p)
 }
 
 // name is that of a call, with what makes it order nothing.

@@ -27,10 +27,10 @@ function momentsOf(f) {
   };
   const call = (ref, role) => {
     const s = syncOf(ref);
-    return s && moment(s.rank, ref[1], role, ref[0], { label: shortCall(text(s.call)), sub: lineOf(s) });
+    return s && moment(s.rank, ref[1], role, ref[0], { label: shortCall(text(s.call)), sub: shortPlace(text(s.at)) + (s.in ? ', in ' + text(s.in) : '') });
   };
   const sides = f.sides.map((s, n) => ({
-    ...s, access: moment(s.rank, s.event, 'access', n, { label: shortCall(text(s.short)), sub: s.line ? 'line ' + s.line : text(s.at), side: n }),
+    ...s, access: moment(s.rank, s.event, 'access', n, { label: shortCall(text(s.short)), sub: shortPlace(text(s.at)), side: n }),
   }));
   for (const s of sides) {
     s.begin = call(s.started, 'before');
@@ -51,10 +51,6 @@ function momentsOf(f) {
 
 function shortCall(name) {
   return name.replace(/^MPI_/, '');
-}
-
-function lineOf(s) {
-  return s.line ? 'line ' + s.line : shortPlace(text(s.at));
 }
 
 // columnsOf gives each moment a column, so that what comes before something

@@ -167,14 +167,14 @@ function lineName(line) {
 }
 
 function eventName(e) {
-  return text(e.n) + (e.row ? ` (line ${e.row})` : '') + (e.p ? `, ${e.p === 'begin' ? 'called' : 'returned'}` : '');
+  return text(e.n) + (e.at ? ` (${text(e.at)})` : '') + (e.p ? `, ${e.p === 'begin' ? 'called' : 'returned'}` : '');
 }
 
 // latticeDrawing draws the events at a cut.
 function latticeDrawing(f, cut, choose) {
   const l = f.events;
   const label = (e) => shortCall(text(e.n));
-  const sub = (e) => [e.row ? 'line ' + e.row : '', e.p ? (e.p === 'begin' ? 'call' : 'return') : '', e.to ? '→ ' + text(e.to) : ''].filter((s) => s !== '');
+  const sub = (e) => [text(e.at), e.p ? (e.p === 'begin' ? 'call' : 'return') : '', e.to ? '→ ' + text(e.to) : ''].filter((s) => s !== '');
   const longest = Math.max(6, ...l.events.map((e) => Math.max(label(e).length, sub(e).join(' ').length * 0.92)));
   const layers = [...new Set(l.events.map((e) => e.y || 0))].sort((a, b) => a - b);
   const column = new Map(layers.map((y, i) => [y, i]));

@@ -1,0 +1,50 @@
+package analysis
+
+import (
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/symbols"
+)
+
+// tellApart marks by which frames the calls are named that findings speak of beside their
+// accesses: synchronizations, and what made windows. It comes before anything is named.
+func (n *namer) tellApart(e *evidence) {
+	byName := map[string][][]symbols.Frame{}
+	seen := map[stackKey]bool{}
+	add := func(calls ...*regions.CallInfo) {
+		for _, c := range calls {
+			if c == nil || seen[stackKey{c.Rank, c.Stack}] {
+				continue
+			}
+			seen[stackKey{c.Rank, c.Stack}] = true
+			byName[c.Fn] = append(byName[c.Fn], n.stack(c.Rank, c.Stack))
+		}
+	}
+	for _, groups := range [][]conflicts.Group{e.Groups, e.Predicted} {
+		for i := range groups {
+			s := &groups[i].Sample
+			for _, t := range []*conflicts.Touch{&s.First, &s.Second} {
+				add(t.Started, t.Next, t.Done, t.Heard, t.Before, t.After, t.Made, t.Call.Local)
+				for _, l := range t.Held {
+					if l.Of != nil {
+						add(l.Of.Created)
+					}
+				}
+			}
+			add(s.Locks[0], s.Locks[1])
+			if s.Exposed != nil {
+				add(s.Exposed.Created, s.Exposed.Attached)
+			}
+		}
+	}
+	for i := range e.Usages {
+		u := &e.Usages[i]
+		add(u.Last, u.Via)
+		if u.Object != nil {
+			add(u.Object.Created)
+		}
+	}
+	for _, stacks := range byName {
+		symbols.TellApart(stacks)
+	}
+}
