@@ -25,6 +25,9 @@ func Compare(j Judge, a, b *regions.Access) Verdict {
 	if !mayConflict(a.Kind, b.Kind) {
 		return Compatible
 	}
+	if chained(a, b) || chained(b, a) {
+		return Compatible
+	}
 	if a.Role.Class == regions.Withdrawn || b.Role.Class == regions.Withdrawn {
 		// Only to operations on the object does it matter what it exposes.
 		if a.Call.Object == b.Call.Object && (a.Role.Class == regions.Target || b.Role.Class == regions.Target) {
@@ -48,6 +51,12 @@ func Compare(j Judge, a, b *regions.Access) Verdict {
 		return OtherType
 	}
 	return j.Atomic(a, b)
+}
+
+// chained reports whether an access takes effect before another, which its process
+// issued later, though it is pending.
+func chained(a, b *regions.Access) bool {
+	return a.Role.Chained && a.Rank == b.Rank && b.Role.Class == regions.Target && !b.Role.Unchained && a.Call.Mode == b.Call.Mode
 }
 
 // sameObjects reports whether loads and stores by the language's atomics are

@@ -104,12 +104,12 @@ func (l *Lane) holds(a *regions.Access) bool {
 		return false
 	}
 	last := l.accesses[len(l.accesses)-1]
-	return !a.Gated && !last.Gated && last.End.NotAfter(a.End)
+	return !a.Gated && !last.Gated && a.Seen == nil && last.Seen == nil && last.End.NotAfter(a.End)
 }
 
 func (l *Lane) add(a *regions.Access) {
 	l.accesses = append(l.accesses, a)
-	l.away = l.away && a.Start.Rank != a.Owner && a.End.Rank != a.Owner && !a.Gated
+	l.away = l.away && a.Start.Rank != a.Owner && a.End.Rank != a.Owner && !a.Gated && a.Seen == nil
 }
 
 // class groups accesses by what they are compatible with.

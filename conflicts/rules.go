@@ -41,6 +41,12 @@ const (
 	RuleShared       = "MC108" // data race between two processes in a shared window
 	RuleCopies       = "MC109" // separate memory model: no call makes an update visible in the other copy of the window
 	RuleCopyUpdates  = "MC110" // separate memory model: a store and an update by an operation of one window at once
+	RuleShmemRemote  = "MC121" // OpenSHMEM: operations of two PEs conflict at a target
+	RuleShmemLocal   = "MC122" // OpenSHMEM: a PE's own access conflicts with another's operation
+	RuleShmemBuffer  = "MC123" // OpenSHMEM: a buffer of a pending operation is used
+	RuleShmemOrder   = "MC124" // OpenSHMEM: operations of one PE conflict, and no fence or quiet is between them
+	RuleShmemAtomic  = "MC125" // OpenSHMEM: atomic operations of different types or domains
+	RuleShmemCall    = "MC126" // OpenSHMEM: a buffer of a collective call conflicts with an operation
 	RuleAtomicOp     = "MC201" // concurrent accumulates with different operations (warning)
 	RuleLockOrder    = "MC202" // accesses ordered only by the order in which this run granted locks (warning)
 
@@ -54,6 +60,8 @@ const (
 	RuleCallOrder     = "MC308" // collective calls in different order
 	RuleData          = "MC309" // data of origin and target that do not fit each other
 	RuleAssertion     = "MC310" // an assertion that does not hold (warning)
+	RuleNotSymmetric  = "MC320" // OpenSHMEM: an address that is not symmetric
+	RuleContextGone   = "MC321" // OpenSHMEM: a context that is used after its end
 )
 
 // Usage reports whether findings of the rule are of the class Usage.

@@ -1,6 +1,8 @@
 package core
 
 import (
+	"slices"
+
 	"github.com/mcchk/mcchk/intervals"
 	"github.com/mcchk/mcchk/regions"
 )
@@ -25,6 +27,8 @@ type Pending struct {
 	locksDecided bool             // which locks protect it until it is complete is decided
 	locked       bool             // it was among those of its strand that locks protect
 	completion   regions.Completion
+	first        *Pending // the part of it before the last Part; nil where there is none
+	region       int      // in which it was completed
 
 	before, after *Pending // of those that are open
 }
@@ -187,8 +191,8 @@ func (p *Pending) Complete(at regions.Point, by *regions.CallInfo) {
 	if p.done {
 		return
 	}
-	p.done = true
 	m := p.strand.m
+	p.done, p.region = true, m.index
 	if !p.away {
 		m.pending.remove(p)
 	}
@@ -203,7 +207,10 @@ func (p *Pending) Complete(at regions.Point, by *regions.CallInfo) {
 	if p.carried != nil {
 		p.access, p.carried = m.store.Finish(p.carried), nil
 	}
-	p.access.End, p.completion.By = at, by
+	p.access.End = at
+	for q := p; q != nil; q = q.first {
+		q.completion.By = by
+	}
 	switch {
 	case p.listed:
 	case m.store.Settle(p.access, by):
@@ -232,6 +239,58 @@ func (p *Pending) Renew(by *regions.CallInfo) *Pending {
 	}
 	p.Complete(s.Now(), by)
 	return again
+}
+
+// Keep says that the access may be Seen after it is complete: it must not be dropped,
+// and is held one by one. Regions are not to be cut into phases before that.
+func (p *Pending) Keep() { p.list() }
+
+// Seen says that the access is complete for whatever comes after a moment, where
+// somebody has seen what takes effect after it, though the call that completes it may
+// come later, or be unordered with that.
+func (p *Pending) Seen(at regions.Point) {
+	m := p.strand.m
+	switch {
+	case p.access == nil, p.done && p.region != m.index:
+		return
+	case p.carried != nil:
+		p.access, p.carried = m.store.Finish(p.carried), nil
+		m.store.Add(p.access)
+		p.listed = true
+	}
+	p.access.Seen = append(slices.Clip(p.access.Seen), at)
+}
+
+// Part ends a first part of the access at the present moment of its strand, and goes on
+// with it as another part that has another role, until that is completed. To findings
+// both have the same completion. What comes between the parts for whom is for
+// regions.Role to say (Chained).
+func (p *Pending) Part(role *regions.Role) *Pending {
+	s := p.strand
+	if p.done || p.access == nil {
+		return p
+	}
+	a := s.m.store.NewAccess()
+	*a = *p.access
+	a.Old, a.Role = false, role
+	again := s.open(a)
+	again.buffer, again.lo, again.hi, again.first = p.buffer, p.lo, p.hi, p
+	p.end(s.Now())
+	return again
+}
+
+// end ends an access of which the completion is not known yet.
+func (p *Pending) end(at regions.Point) {
+	m := p.strand.m
+	p.done = true
+	if !p.away {
+		m.pending.remove(p)
+	}
+	if p.carried != nil {
+		p.access, p.carried = m.store.Finish(p.carried), nil
+	}
+	p.access.End = at
+	p.list()
 }
 
 // Drop takes back an access that is complete, and that nothing refers to but

@@ -1,9 +1,11 @@
 // Package models has what the programming models that mcchk knows say of
 // conflicts: who compares, explains and reports asks here, and knows none of them.
-// There is one, MPI.
+// There are MPI and OpenSHMEM.
 package models
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/mcchk/mcchk/conflicts"
@@ -12,17 +14,58 @@ import (
 	"github.com/mcchk/mcchk/mpi/judge"
 	"github.com/mcchk/mcchk/mpi/words"
 	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/shmem"
+	shmemjudge "github.com/mcchk/mcchk/shmem/judge"
+	shmemwords "github.com/mcchk/mcchk/shmem/words"
 )
 
 // New returns the models for one replay. memory is by which memory model the
 // windows of MPI are judged: "auto", "unified" or "separate".
-func New(memory string) []core.Model { return []core.Model{mpi.New(mpi.MemoryModel(memory))} }
+func New(memory string) []core.Model {
+	return []core.Model{mpi.New(mpi.MemoryModel(memory)), shmem.New()}
+}
 
 // Judge returns the judge of what conflicts, over all models.
-func Judge() conflicts.Judge { return judge.Judge{} }
+func Judge() conflicts.Judge { return judges{} }
+
+// judges asks the judge of the model that accesses are of. Where they are of two
+// models, that is OpenSHMEM's, whose memory it is.
+type judges struct {
+	mpi   judge.Judge
+	shmem shmemjudge.Judge
+}
+
+func (j judges) Atomic(a, b *regions.Access) conflicts.Verdict {
+	if shmem.IsRole(a.Role) || shmem.IsRole(b.Role) {
+		return j.shmem.Atomic(a, b)
+	}
+	return j.mpi.Atomic(a, b)
+}
+
+func (j judges) Compatible(x, y conflicts.Atomics) bool {
+	if shmem.IsOp(x.Op) || shmem.IsOp(y.Op) {
+		return j.shmem.Compatible(x, y)
+	}
+	return j.mpi.Compatible(x, y)
+}
+
+func (j judges) Rule(a, b *regions.Access, v conflicts.Verdict) string {
+	if shmem.IsRole(a.Role) || shmem.IsRole(b.Role) {
+		return j.shmem.Rule(a, b, v)
+	}
+	return j.mpi.Rule(a, b, v)
+}
+
+func (j judges) Check(part regions.Part, out *conflicts.Collector) conflicts.RegionCheck {
+	return j.mpi.Check(part, out)
+}
 
 // Rules returns the rules of all models in the order of their identifiers.
-func Rules() []conflicts.Rule { return judge.Rules() }
+func Rules() []conflicts.Rule {
+	all := append(judge.Rules(), shmemjudge.Rules()...)
+	slices.SortFunc(all, func(a, b conflicts.Rule) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+}
 
 // Lookup returns the rule with that identifier. Case does not matter.
 func Lookup(id string) (conflicts.Rule, bool) {
@@ -36,7 +79,12 @@ func Lookup(id string) (conflicts.Rule, bool) {
 
 // Explain says why nothing orders the accesses of a finding, what was looked for,
 // and what would fix it.
-func Explain(f *conflicts.Finding) conflicts.Explanation { return words.Explain(f) }
+func Explain(f *conflicts.Finding) conflicts.Explanation {
+	if shmemwords.Has(f) {
+		return shmemwords.Explain(f)
+	}
+	return words.Explain(f)
+}
 
 // Derived makes calls that a changed program would make.
 type Derived = mpi.Derived
@@ -48,13 +96,28 @@ func DerivedOp(id int64) string { return mpi.DerivedOp(id) }
 func Issued(f *conflicts.Finding, call conflicts.SyncPoint) string { return words.Issued(f, call) }
 
 // Message says in one line what a finding is, without places.
-func Message(f *conflicts.Finding) string { return words.Message(f) }
+func Message(f *conflicts.Finding) string {
+	if shmemwords.Has(f) {
+		return shmemwords.Message(f)
+	}
+	return words.Message(f)
+}
 
 // What names an access: "load", "MPI_Put", "the send buffer of MPI_Send".
-func What(s *conflicts.Side) string { return words.What(s) }
+func What(s *conflicts.Side) string {
+	if shmemwords.HasSide(s) {
+		return shmemwords.What(s)
+	}
+	return words.What(s)
+}
 
 // Mode says how an access was made, where it matters: "fence epoch"; otherwise "".
-func Mode(f *conflicts.Finding, s *conflicts.Side) string { return words.Epoch(f, s) }
+func Mode(f *conflicts.Finding, s *conflicts.Side) string {
+	if shmemwords.Has(f) {
+		return string(s.Epoch)
+	}
+	return words.Epoch(f, s)
+}
 
 // Loose is what a call asserts that therefore makes no process wait.
 func Loose(*regions.CallInfo) string { return words.Loose }

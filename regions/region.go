@@ -13,6 +13,8 @@
 package regions
 
 import (
+	"slices"
+
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/intervals"
 )
@@ -35,6 +37,9 @@ type Role struct {
 	Class Class
 	// Order tells which comes first of several accesses that one call makes.
 	Order int
+	// Chained: the access takes effect before whatever its process issues later in
+	// the same mode, but for what is Unchained.
+	Chained, Unchained bool
 }
 
 // Class groups roles by what they mean to any model.
@@ -172,6 +177,8 @@ type Access struct {
 	// of the owner of the memory (core.Guard).
 	Gate  Point
 	Gated bool
+	// Seen are further moments, any of which the access is complete before.
+	Seen  []Point
 	Locks *LockSet
 	Elem  *Element // of atomic accesses; otherwise nil
 	Call  *CallInfo
@@ -266,7 +273,10 @@ func (r *Region) Segment(p Point) *Segment {
 // Precedes reports whether access a is ordered before access b. Of two that are
 // Old it need not know: the phase before did.
 func (r *Region) Precedes(a, b *Access) bool {
-	return r.Before(a.End, b.Start) || b.Gated && r.Before(a.End, b.Gate)
+	if r.Before(a.End, b.Start) || b.Gated && r.Before(a.End, b.Gate) {
+		return true
+	}
+	return slices.ContainsFunc(a.Seen, func(p Point) bool { return r.Before(p, b.Start) })
 }
 
 // BeforeRegion is a moment of a process before the region.

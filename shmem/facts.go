@@ -1,0 +1,37 @@
+package shmem
+
+import "github.com/mcchk/mcchk/core"
+
+// Facts is what explanations have to know of a call by its name. The zero value is
+// that of a call that is none of OpenSHMEM's.
+type Facts struct {
+	Known     bool
+	Operation bool // a one-sided operation
+	Completes bool // it completes operations
+	Only      bool // and is called for nothing else
+	Waits     bool // programs order PEs with it
+	Fence     bool // it completes operations of all, who all make the call
+	Context   bool // it has a context of its own
+}
+
+// FactsOf returns the facts of a call, as the table says them.
+func FactsOf(fn string) Facts {
+	e, f := lookup(fn)
+	if e == nil {
+		return Facts{}
+	}
+	return Facts{
+		Known: true, Operation: e.kind == core.OperationCall, Completes: e.completes != "", Only: f.family == "shmem_quiet",
+		Waits: e.kind == core.SynchronizingCall && e.orders != "", Fence: f.family == "shmem_barrier_all",
+		Context: f.family != fn,
+	}
+}
+
+// IsOp reports whether an operation of an atomic access is one of OpenSHMEM's.
+func IsOp(op string) bool {
+	switch op {
+	case "fetch", "compare_swap", "swap", "set", "add", "and", "or", "xor":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,145 @@
+// Package shmem is the model of OpenSHMEM: what its calls order, complete and touch
+// (detection model, "OpenSHMEM").
+//
+// One table (table.go) says what each family of functions means; the files beside it
+// hold the state that a part needs: symmetric memory (symmetric.go), contexts and
+// teams (contexts.go), operations and their completion (operations.go), collective
+// calls (collectives.go), waits for values (waits.go), and locks (locks.go).
+package shmem
+
+import (
+	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/intervals"
+	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// Model is OpenSHMEM in one replay.
+type Model struct {
+	*core.Machine
+	pes        []*pe
+	symmetric  symmetric
+	world      *team
+	teams      map[teamKey]*team
+	locations  map[place]*location
+	elements   map[regions.Element]*regions.Element
+	layouts    map[intervals.Run]*intervals.Layout
+	collected  map[core.MeetKey]*collected
+	operations uint64
+}
+
+var _ core.Model = (*Model)(nil)
+
+// New returns the model for one replay.
+func New() *Model {
+	return &Model{
+		symmetric: newSymmetric(), teams: map[teamKey]*team{}, locations: map[place]*location{},
+		elements: map[regions.Element]*regions.Element{}, layouts: map[intervals.Run]*intervals.Layout{},
+		collected: map[core.MeetKey]*collected{},
+	}
+}
+
+// pe is one processing element, which the model knows more of than its strand.
+type pe struct {
+	*core.Strand
+	m        *Model
+	parts    []part // of its symmetric memory; never changed in place
+	made     int    // blocks of the symmetric heap so far
+	contexts map[int64]*context
+	teams    map[int64]*team
+	calls    map[meetingOf]uint64 // collective calls so far
+	locks    map[place]*heldLock
+	unsure   bool // calls were lost: what is pending, and which blocks there are, is not known
+}
+
+// Attach is that of core.Model.
+func (m *Model) Attach(machine *core.Machine) {
+	m.Machine = machine
+	m.world = &team{domain: worldDomain}
+	for rank := range machine.Strands() {
+		m.world.members = append(m.world.members, int32(rank))
+	}
+	for rank := range machine.Strands() {
+		m.pes = append(m.pes, &pe{
+			Strand: machine.Strand(int32(rank)), m: m,
+			contexts: map[int64]*context{defaultContext: {team: m.world}},
+			teams:    map[int64]*team{worldTeam: m.world},
+			calls:    map[meetingOf]uint64{}, locks: map[place]*heldLock{},
+		})
+	}
+}
+
+// Bind is that of core.Model.
+func (m *Model) Bind(s *core.Strand, fn *trace.Fn) *core.Meaning {
+	e, f := lookup(fn.Name)
+	if e == nil {
+		return nil
+	}
+	p := m.pes[s.Rank]
+	f.signed = f.signed || e.signed
+	w := &core.Meaning{Kind: e.kind, MayOrder: e.mayOrder, Aborts: e.aborts}
+	if trace.IsNote(fn.Name) {
+		w.Known = "an OpenSHMEM call"
+	}
+	if e.do != nil {
+		w.Replay = func(_ *core.Strand, c *core.Call) {
+			if p.unsure && e.kind != core.OtherCall {
+				p.NotUnderstood(c, "calls before it were not recorded")
+			}
+			e.do(p, &call{Call: c, function: f})
+		}
+	}
+	return w
+}
+
+// call is a call, and what its function's name says.
+type call struct {
+	*core.Call
+	function
+}
+
+// Describe is that of core.Model.
+func (m *Model) Describe(s *core.Strand, c *core.Call, o *core.ObservedCall) {
+	e, _ := lookup(c.Fn.Name)
+	if e == nil {
+		return
+	}
+	o.Object = symmetricMemory
+	if e.kind == core.OperationCall && c.Has(argPE) {
+		if x := m.pes[s.Rank].contexts[ctxOf(c)]; x != nil {
+			o.Target = x.team.member(c.Int(argPE))
+		}
+	}
+}
+
+// Lost is that of core.Model.
+func (m *Model) Lost(s *core.Strand) { m.pes[s.Rank].unsure = true }
+
+// HeldUntil is that of core.Model: shmem_clear_lock completes what is pending on the
+// default context before it gives up the lock.
+func (m *Model) HeldUntil(_ *core.Strand, of any, _ regions.Lock) bool {
+	op, mine := of.(*operation)
+	return mine && op.ctx == defaultContext
+}
+
+// BeginRegion is that of core.Model.
+func (m *Model) BeginRegion() { clear(m.locations) }
+
+// EndPhase is that of core.Model.
+func (m *Model) EndPhase(r *regions.Region) {
+	if x := m.exposed(); x != nil {
+		r.Exposures = append(r.Exposures, x)
+	}
+}
+
+// EndRegion is that of core.Model.
+func (m *Model) EndRegion(bool) {}
+
+// WholeRegions is that of core.Model: a wait may show that accesses are complete which
+// were completed before it in the replay.
+func (m *Model) WholeRegions() bool { return len(m.locations) > 0 }
+
+// Counts is that of core.Model.
+func (m *Model) Counts() core.Counts {
+	return core.Counts{Operations: m.operations, Objects: len(m.symmetric.heap)}
+}

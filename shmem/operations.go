@@ -1,0 +1,337 @@
+package shmem
+
+import (
+	"math"
+
+	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/intervals"
+	"github.com/mcchk/mcchk/regions"
+)
+
+// operation is an operation that is pending.
+type operation struct {
+	ctx    int64
+	target int32
+	remote *core.Pending // its access to the target; nil: complete
+	local  *core.Pending // its buffer at the caller; nil: complete
+	role   *regions.Role // of the access to the target
+	fenced bool          // it takes effect before what is issued now
+}
+
+// contextMode is the mode of calls of a context: those of one are chained by fences.
+func contextMode(id int64) regions.Mode {
+	if id == defaultContext {
+		return ""
+	}
+	return OtherContext
+}
+
+// OtherContext is the mode of operations of contexts that the program made.
+const OtherContext regions.Mode = "context"
+
+// strided returns the layout of n elements, every stride-th of them.
+func (m *Model) strided(n, size, stride uint64) *intervals.Layout {
+	run := intervals.Strided(0, size, stride, n)
+	l := m.layouts[run]
+	if l == nil {
+		l = intervals.NewLayout([]intervals.Run{run})
+		m.layouts[run] = l
+	}
+	return l
+}
+
+// element returns the one value for equal elements of atomic accesses.
+func (m *Model) element(e regions.Element) *regions.Element {
+	if m.elements[e] == nil {
+		m.elements[e] = &e
+	}
+	return m.elements[e]
+}
+
+// transfer is an operation as its call tells of it.
+type transfer struct {
+	p        *pe
+	c        *call
+	x        *context
+	info     *regions.CallInfo
+	owner    int32
+	n, size  uint64
+	dst, sst uint64 // strides, in elements
+}
+
+// begin reads what all operations have in common; nil: it does nothing, or is not
+// understood, which is reported.
+func (p *pe) begin(c *call) *transfer {
+	x := p.context(c)
+	if x == nil {
+		return nil
+	}
+	owner := x.team.member(c.Int(argPE))
+	if owner < 0 {
+		c.SetBad()
+		return nil
+	}
+	t := &transfer{p: p, c: c, x: x, owner: owner, n: 1, size: uint64(c.Int(argSize)), dst: 1, sst: 1}
+	t.info = p.InfoOn(c.Call, core.Exposer{Object: symmetricMemory}, contextMode(ctxOf(c.Call)))
+	if c.Has(argNelems) {
+		t.n = uint64(c.Int(argNelems))
+	}
+	if c.Has(argDst) {
+		t.dst, t.sst = uint64(c.Int(argDst)), uint64(c.Int(argSst))
+	}
+	if t.n == 0 {
+		return nil
+	}
+	if t.n > math.MaxInt32*uint64(256) || t.size == 0 || t.dst == 0 || t.sst == 0 {
+		c.SetBad()
+		return nil
+	}
+	p.m.operations++
+	return t
+}
+
+// buffer begins the access to the caller's own buffer.
+func (t *transfer) buffer(arg core.ArgName, stride uint64, kind regions.Kind, role *regions.Role) *core.Pending {
+	a := t.p.m.NewAccess()
+	*a = regions.Access{
+		Rank: t.p.Rank, Owner: t.p.Rank, Kind: kind, Role: role, Base: t.c.Addr(arg),
+		Layout: t.p.m.strided(t.n, t.size, stride*t.size), Call: t.info,
+	}
+	return t.p.OpenBuffer(a)
+}
+
+// remote begins the access to the target; nil: its address is not symmetric, which is
+// reported.
+func (t *transfer) remote(arg core.ArgName, stride uint64, kind regions.Kind, role *regions.Role, elem *regions.Element) (*core.Pending, place) {
+	at, base, ok := t.p.at(t.c.Addr(arg), t.owner)
+	if !ok {
+		t.p.notSymmetric(t.c, arg, t.c.Addr(arg))
+		return nil, place{}
+	}
+	a := t.p.m.NewAccess()
+	*a = regions.Access{
+		Rank: t.p.Rank, Owner: t.owner, Kind: kind, Role: role, Base: base,
+		Layout: t.p.m.strided(t.n, t.size, stride*t.size), Elem: elem, Call: t.info, Unit: uint32(t.size),
+	}
+	if ctxOf(t.c.Call) == defaultContext { // what shmem_clear_lock completes
+		a.Locks = t.p.heldLocks()
+	}
+	return t.p.Open(a), at
+}
+
+// done completes an access at once.
+func (t *transfer) done(a *core.Pending) {
+	if a != nil {
+		a.Complete(t.p.Now(), t.info)
+		a.Drop()
+	}
+}
+
+// pending adds an operation to those that its context has to complete.
+func (t *transfer) pending(remote, local *core.Pending, role *regions.Role) *operation {
+	op := &operation{ctx: ctxOf(t.c.Call), target: t.owner, remote: remote, local: local, role: role}
+	for _, a := range []*core.Pending{remote, local} {
+		if a != nil {
+			a.Of = op
+		}
+	}
+	t.x.pending = append(t.x.pending, op)
+	return op
+}
+
+func put(p *pe, c *call)    { putWith(p, c, true) }
+func putNBI(p *pe, c *call) { putWith(p, c, false) }
+
+// putWith replays a put; blocking: its source is read when it returns.
+func putWith(p *pe, c *call, blocking bool) {
+	t := p.begin(c)
+	if t == nil {
+		return
+	}
+	var local *core.Pending
+	if c.Has(argSource) {
+		if local = t.buffer(argSource, t.sst, regions.Read, Source); blocking {
+			t.done(local)
+			local = nil
+		}
+	}
+	remote, at := t.remote(argDest, t.dst, regions.Write, PutTarget, nil)
+	op := t.pending(remote, local, PutTarget)
+	if bytes := t.n * t.size; remote != nil && t.dst == 1 && bytes <= 8 && bytes&(bytes-1) == 0 && c.Has(argValue) {
+		p.wrote(c, t, at, bytes, op, c.Int(argValue), known)
+	}
+}
+
+func get(p *pe, c *call) {
+	t := p.begin(c)
+	if t == nil {
+		return
+	}
+	remote, _ := t.remote(argSource, t.sst, regions.Read, GetTarget, nil)
+	t.done(remote)
+	if c.Has(argDest) {
+		t.done(t.buffer(argDest, t.dst, regions.Write, Dest))
+	}
+}
+
+func getNBI(p *pe, c *call) {
+	t := p.begin(c)
+	if t == nil {
+		return
+	}
+	remote, _ := t.remote(argSource, t.sst, regions.Read, GetLater, nil)
+	t.pending(remote, t.buffer(argDest, t.dst, regions.Write, Dest), GetLater)
+}
+
+// atomicDo replays an atomic operation: that of the family's name.
+func atomicDo(o atomicOp) func(*pe, *call) {
+	return func(p *pe, c *call) {
+		t := p.begin(c)
+		if t == nil {
+			return
+		}
+		kind, role, arg := regions.AtomicWrite, AtomicTarget, argDest
+		if o.op == "fetch" {
+			kind, arg = regions.AtomicRead, argSource
+		}
+		if o.nbi && kind == regions.AtomicRead {
+			role = FetchLater
+		}
+		elem := p.m.element(regions.Element{Type: c.element(t.size), Size: t.size, Op: o.op, Promises: t.x.team.domain})
+		remote, at := t.remote(arg, 1, kind, role, elem)
+		if remote == nil {
+			return
+		}
+		if o.fetches && !o.nbi {
+			t.done(remote)
+			remote = nil
+		}
+		var local *core.Pending
+		if o.nbi {
+			local = t.buffer(argFetch, 1, regions.Write, Dest)
+		}
+		var op *operation
+		if remote != nil {
+			op = t.pending(remote, local, role)
+		}
+		if kind == regions.AtomicWrite {
+			sure := unknown
+			value := int64(0)
+			if o.op == "set" || o.op == "swap" {
+				sure, value = known, c.Int(argValue)
+			}
+			p.wrote(c, t, at, t.size, op, value, sure)
+		}
+	}
+}
+
+func putSignal(p *pe, c *call)    { putSignalWith(p, c, true) }
+func putSignalNBI(p *pe, c *call) { putSignalWith(p, c, false) }
+
+// putSignalWith replays a put with a signal, which takes effect after the data.
+func putSignalWith(p *pe, c *call, blocking bool) {
+	s := *c
+	t := p.begin(c)
+	if t == nil {
+		return
+	}
+	local := t.buffer(argSource, 1, regions.Read, Source)
+	if blocking {
+		t.done(local)
+		local = nil
+	}
+	remote, _ := t.remote(argDest, 1, regions.Write, PutTarget, nil)
+	data := t.pending(remote, local, PutTarget)
+	data.parts().keep()
+	t.n, t.size = 1, 8
+	op := map[bool]string{true: "set", false: "add"}[s.Int(argSet) == 1]
+	elem := p.m.element(regions.Element{Type: signalType, Size: 8, Op: op, Promises: t.x.team.domain})
+	signal, at := t.remote(argSigAddr, 1, regions.AtomicWrite, SignalTarget, elem)
+	if signal == nil {
+		return
+	}
+	sure := unknown
+	if s.Int(argSet) == 1 {
+		sure = known
+	}
+	w := p.wrote(c, t, at, 8, t.pending(signal, nil, SignalTarget), s.Int(argSignal), sure)
+	w.chained = append(w.chained, data.parts())
+}
+
+// signalType is the type of what puts with signals update (OpenSHMEM 1.5, 9.8.1).
+const signalType = "signal"
+
+// parts are the accesses of an operation, as they were when something was issued that
+// takes effect after it.
+type parts []*core.Pending
+
+// parts returns the accesses of an operation that is pending.
+func (op *operation) parts() parts {
+	var list parts
+	for _, a := range []*core.Pending{op.remote, op.local} {
+		if a != nil {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// keep says that they may be seen to be complete.
+func (l parts) keep() {
+	for _, a := range l {
+		a.Keep()
+	}
+}
+
+// seen: whoever comes after a moment comes after them.
+func (l parts) seen(at regions.Point) {
+	for _, a := range l {
+		a.Seen(at)
+	}
+}
+
+// quiet completes all that is pending on a context.
+func (p *pe) quiet(c *call, x *context) {
+	for _, op := range x.pending {
+		op.complete(p.Now(), p.Info(c.Call))
+	}
+	clear(x.pending)
+	x.pending = x.pending[:0]
+}
+
+// complete completes an operation, by a call of the caller or of its target.
+func (op *operation) complete(at regions.Point, by *regions.CallInfo) {
+	for _, a := range []**core.Pending{&op.remote, &op.local} {
+		if *a != nil {
+			(*a).Complete(at, by)
+			(*a).Drop()
+			*a = nil
+		}
+	}
+}
+
+func quiet(p *pe, c *call) {
+	if x := p.context(c); x != nil {
+		p.quiet(c, x)
+	}
+}
+
+// fence: what the context issued before takes effect at each target before what it
+// issues later.
+func fence(p *pe, c *call) {
+	x := p.context(c)
+	if x == nil {
+		return
+	}
+	for _, op := range x.pending {
+		role := fenced[op.role]
+		if op.fenced || role == nil {
+			continue
+		}
+		op.fenced = true
+		if op.remote != nil {
+			op.remote = op.remote.Part(role)
+		}
+		op.parts().keep()
+	}
+}

@@ -1,0 +1,146 @@
+// Package words says what OpenSHMEM calls things in explanations, and which fixes
+// only OpenSHMEM has.
+package words
+
+import (
+	"slices"
+
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/explain"
+	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/shmem"
+)
+
+// vocabulary is the explain.Model of OpenSHMEM.
+type vocabulary struct{}
+
+// rules are those that OpenSHMEM has the texts of.
+var rules = []string{
+	conflicts.RuleShmemRemote, conflicts.RuleShmemLocal, conflicts.RuleShmemBuffer, conflicts.RuleShmemOrder,
+	conflicts.RuleShmemAtomic, conflicts.RuleShmemCall, conflicts.RuleNotSymmetric, conflicts.RuleContextGone,
+}
+
+// Has reports whether a finding is of OpenSHMEM: of one of its rules, or of its calls.
+func Has(f *conflicts.Finding) bool {
+	return slices.Contains(rules, f.Rule) || HasSide(&f.First) || HasSide(&f.Second)
+}
+
+// HasSide reports whether an access is one of a call of OpenSHMEM.
+func HasSide(s *conflicts.Side) bool { return shmem.FactsOf(s.Call).Known }
+
+// Explain says why nothing orders the accesses of a finding, what was looked for,
+// and what would fix it.
+func Explain(f *conflicts.Finding) conflicts.Explanation {
+	return explain.New(vocabulary{}, f).Explain()
+}
+
+// Message says in one line what a finding is, without places.
+func Message(f *conflicts.Finding) string { return explain.New(vocabulary{}, f).Message() }
+
+// What names an access: "shmem_int_put", "the source of shmem_int_put_nbi".
+func What(s *conflicts.Side) string { return explain.What(vocabulary{}, s) }
+
+func (vocabulary) Terms() explain.Terms {
+	return explain.Terms{
+		Object:    "symmetric memory",
+		Wait:      "a barrier that both call, or a wait for a value that the other PE sends after a quiet or a fence",
+		Between:   "a barrier that both call, or a value that one sends and the other waits for",
+		Order:     "barrier, value that is waited for, or lock",
+		Complete:  "call shmem_quiet or a barrier",
+		GivesUp:   "shmem_free begins with a barrier, which does both for the default context",
+		LockOfAll: "all PEs",
+	}
+}
+
+func (vocabulary) Call(fn string) explain.Call {
+	facts := shmem.FactsOf(fn)
+	c := explain.Call{Waits: facts.Waits, Fence: facts.Fence, Only: facts.Only}
+	return c
+}
+
+// Completing: a quiet of its context completes everything.
+func (vocabulary) Completing(_ *explain.Wording, s *conflicts.Side) explain.Completing {
+	switch {
+	case !s.Pending:
+		return explain.Completing{}
+	case s.Epoch == shmem.OtherContext:
+		return explain.Completing{How: "call shmem_ctx_quiet for its context"}
+	}
+	return explain.Completing{How: "call shmem_quiet"}
+}
+
+func (vocabulary) Idle(fn string, s *conflicts.Side) string {
+	switch facts := shmem.FactsOf(fn); {
+	case fn == "shmem_fence" || fn == "shmem_ctx_fence":
+		return "orders operations, and completes none"
+	case facts.Completes && s.Epoch == shmem.OtherContext:
+		return "does not complete operations of its context"
+	case facts.Completes:
+		return "does not complete it"
+	}
+	return "completes no operation"
+}
+
+func (vocabulary) Unlocked(*conflicts.Side) string { return "" }
+
+func (vocabulary) OutOfScope(s *conflicts.Side) bool {
+	return s.Class == regions.GivenUp && s.Role == "return"
+}
+
+// Instead: no call of OpenSHMEM completes at the origin only.
+func (vocabulary) Instead(string) string { return "" }
+
+// Message says what a finding of a rule is that only OpenSHMEM has.
+func (vocabulary) Message(w *explain.Wording) string {
+	f := w.Finding
+	switch f.Rule {
+	case conflicts.RuleNotSymmetric:
+		return w.By(&f.First) + " names an address that is not symmetric"
+	case conflicts.RuleContextGone:
+		return w.By(&f.First) + " uses a context that has been destroyed"
+	case conflicts.RuleShmemOrder:
+		return w.Conflict(", and no fence orders them")
+	case conflicts.RuleShmemAtomic:
+		return w.Conflict(" with different types or atomicity domains")
+	}
+	return ""
+}
+
+// Late: what is sent after a fence, and waited for, shows that what was sent before
+// has arrived.
+func (vocabulary) Late(_ *explain.Wording, a, _ *conflicts.Side) []conflicts.Fix {
+	if a.Class != regions.Target || !a.Write || a.Epoch == shmem.OtherContext {
+		return nil
+	}
+	return []conflicts.Fix{
+		explain.Propose(conflicts.FixComplete, "call shmem_fence (or shmem_quiet) between %s and the update that the other PE waits for", a.Call),
+		explain.Propose(conflicts.FixSynchronize, "call shmem_barrier_all between the two accesses"),
+	}
+}
+
+func (vocabulary) Order(_ *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
+	if a.Rank == b.Rank {
+		return nil
+	}
+	return []conflicts.Fix{explain.Propose(conflicts.FixSynchronize, "call shmem_barrier_all in all PEs between the two accesses")}
+}
+
+// Atomic says with which atomic operations two operations may meet, and what orders
+// those of one PE.
+func (vocabulary) Atomic(_ *explain.Wording, a, b *conflicts.Side) (conflicts.Fix, bool) {
+	switch {
+	case a.Rank == b.Rank:
+		return explain.Propose(conflicts.FixComplete, "call shmem_fence between the two, which orders what one context sends to one PE"), true
+	case a.Atomic && b.Atomic:
+		return conflicts.Fix{}, false
+	}
+	return explain.Propose(conflicts.FixOperation, "use atomic operations of one type for both, if any order will do"), true
+}
+
+// Lock: a lock on PE 0's copy excludes all who take it.
+func (vocabulary) Lock(_ *explain.Wording, a, b *conflicts.Side) (conflicts.Fix, bool) {
+	if len(a.Locks) == 0 && len(b.Locks) == 0 {
+		return conflicts.Fix{}, false
+	}
+	return explain.Propose(conflicts.FixLock, "make both accesses between shmem_set_lock and shmem_clear_lock of one lock"), true
+}
