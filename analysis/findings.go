@@ -209,7 +209,7 @@ func (n *namer) finding(g *conflicts.Group) conflicts.Finding {
 	}
 	if x := s.Exposed; x != nil {
 		f.Window = x.ID
-		f.WinName = n.object(x.Object)
+		f.WinName, f.WinNumber = n.object(x.Object), x.Number
 		f.Lo, f.Hi = s.Lo-x.Base, s.Hi-x.Base
 		f.Mode, f.DispUnit = x.Mode, x.Unit
 		if x.Attached != nil {

@@ -52,13 +52,13 @@ func (n *namer) usage(u *core.Usage) conflicts.Finding {
 		f.Why += models.Issued(&f, n.syncPoint(u.Via))
 	}
 	if w := u.Object; w != nil {
-		f.Window, f.WinName = w.ID, n.object(w)
+		f.Window, f.WinName, f.WinNumber = w.ID, n.object(w), w.Number
 		f.First.Made = n.syncPoint(w.Created)
 	}
 	if u.Lo < u.Hi {
 		f.Lo, f.Hi = u.Lo-u.Base, u.Hi-u.Base
 		if u.Lo < u.Base { // before the window: no offset in it
-			f.Lo, f.Hi, f.Window, f.WinName = u.Lo, u.Hi, 0, ""
+			f.Lo, f.Hi, f.Window, f.WinName, f.WinNumber = u.Lo, u.Hi, 0, "", 0
 		}
 	}
 	if u.Either {

@@ -14,6 +14,7 @@ import (
 type WindowMap struct {
 	Run    int   // index of the run, of a result of several
 	Window int64 // identifier
+	Number int   // 1 for the first window of the run
 	Name   string
 	Parts  []PartMap // by owner
 	// Others is the number of processes whose part was touched and is left out.
@@ -239,7 +240,7 @@ func (b *mapBuilder) maps(n *namer) []WindowMap {
 	slices.SortStableFunc(b.order, func(x, y *windowBuilder) int { return cmp.Compare(x.window.Number, y.window.Number) })
 	var out []WindowMap
 	for _, w := range b.order {
-		m := WindowMap{Window: w.window.ID, Name: n.object(w.window)}
+		m := WindowMap{Window: w.window.ID, Number: w.window.Number, Name: n.object(w.window)}
 		for owner, p := range w.owners {
 			if p == nil {
 				m.Others++

@@ -78,6 +78,8 @@ type Finding struct {
 	Owner    int    // world rank whose memory it is
 	Window   int64  // identifier of the window the bytes lie in; 0 when in none
 	WinName  string // "window 1 (MPI_Win_create at a.c:12)"; "" when in none
+	// WinNumber is the number in WinName: 1 for the first window of the run; 0 when in none.
+	WinNumber int
 	// Lo and Hi are the first conflicting byte range of the first pair,
 	// half-open: offsets in the window's memory of Owner, or addresses of
 	// Owner when Window is 0.

@@ -303,18 +303,21 @@ func (d *dataWriter) window(f *conflicts.Finding) int {
 	if f.Window == 0 {
 		return 0
 	}
-	return d.windowIndex(windowKey{f.Runs.Shown, f.Window}, windowName(f)) + 1
+	return d.windowIndex(windowKey{f.Runs.Shown, f.Window}, f.WinNumber, windowName(f)) + 1
 }
 
-func (d *dataWriter) windowIndex(key windowKey, name string) int {
+func (d *dataWriter) windowIndex(key windowKey, number int, name string) int {
 	i, ok := d.windows[key]
 	if !ok {
 		i = len(d.data.Windows)
 		d.windows[key] = i
+		w := htmlWindow{Number: number}
 		if d.runs > 0 {
-			name = fmt.Sprintf("%s of run %d", name, key.run+1)
+			w.Run = key.run + 1
+			name = fmt.Sprintf("%s of run %d", name, w.Run)
 		}
-		d.data.Windows = append(d.data.Windows, htmlWindow{Name: d.text(name)})
+		w.Name = d.text(name)
+		d.data.Windows = append(d.data.Windows, w)
 	}
 	return i
 }

@@ -343,6 +343,22 @@ func TestHTMLCut(t *testing.T) {
 	x.quiet()
 }
 
+// A window has the address of the number that texts call it by, whichever finding comes first.
+func TestHTMLWindowNumbers(t *testing.T) {
+	res := *samples()["race"]
+	second := crossFinding()
+	second.Window, second.WinNumber, second.WinName = 1<<32+2, 2, "window 2 (MPI_Win_create at halo.c:6)"
+	res.Findings = []conflicts.Finding{second, crossFinding()}
+	res.Pictures = &analysis.Pictures{}
+	x := open(t, render(t, "html", &res), "#window-1")
+	require.Equal(t, "windows", x.view())
+	require.Contains(t, x.eval(`document.querySelector('.window[open] h3').textContent`), "window 1 ")
+	require.Equal(t, "window-1,window-2", x.eval(`[...document.querySelectorAll('.window')].map((e) => e.id).join()`))
+	x.visit("#finding-1")
+	require.Equal(t, "#window-2", x.eval(`document.querySelector('#finding .facts a').getAttribute('href')`))
+	x.quiet()
+}
+
 func TestHTMLWindowMaps(t *testing.T) {
 	res, opts := fixture(t, "jacobi_halo_wrong")
 	x := open(t, htmlOf(t, res, opts), "#windows")

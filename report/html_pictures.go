@@ -10,6 +10,8 @@ import (
 
 type htmlWindow struct {
 	Name   textRef    `json:"name"`
+	Run    int        `json:"run,omitempty"` // number of the run, of several
+	Number int        `json:"number"`        // of the window in its run, from 1; 0: not known
 	Parts  []htmlPart `json:"parts,omitempty"`
 	Others int        `json:"others,omitempty"` // parts that are left out
 }
@@ -83,7 +85,7 @@ func (d *dataWriter) pictures(p *analysis.Pictures) {
 func (d *dataWriter) windowMaps(maps []analysis.WindowMap) {
 	left := mostBounds
 	for _, m := range maps {
-		w := &d.data.Windows[d.windowIndex(windowKey{m.Run, m.Window}, m.Name)]
+		w := &d.data.Windows[d.windowIndex(windowKey{m.Run, m.Window}, m.Number, m.Name)]
 		w.Others = m.Others
 		for _, part := range m.Parts {
 			size := 0

@@ -198,6 +198,7 @@ type jsonMemory struct {
 	Owner      int    `json:"owner"`
 	Window     int64  `json:"window"`
 	WindowName string `json:"window_name,omitempty"`
+	Number     int    `json:"window_number,omitempty"`
 	Lo         uint64 `json:"lo"`
 	Hi         uint64 `json:"hi"`
 }
@@ -283,7 +284,7 @@ func findingToJSON(f *conflicts.Finding, lines *sources.Reader) jsonFinding {
 		Message:  Message(f),
 		First:    sideToJSON(&f.First),
 		Lead:     "first",
-		Memory:   jsonMemory{f.Owner, f.Window, f.WinName, f.Lo, f.Hi},
+		Memory:   jsonMemory{f.Owner, f.Window, f.WinName, f.WinNumber, f.Lo, f.Hi},
 		Region:   f.Region,
 		Why:      f.Why,
 		Fix:      f.Fix(),

@@ -73,7 +73,7 @@ func crossFinding() conflicts.Finding {
 	}
 	return conflicts.Finding{
 		Rule: conflicts.RuleRemoteRemote, Severity: conflicts.Error, Class: conflicts.AcrossProcesses,
-		First: put(1, 12), Second: put(2, 13), Owner: 0, Window: 1<<32 + 1, WinName: "window 1 (MPI_Win_create at halo.c:5)",
+		First: put(1, 12), Second: put(2, 13), Owner: 0, Window: 1<<32 + 1, WinNumber: 1, WinName: "window 1 (MPI_Win_create at halo.c:5)",
 		Lo: 16, Hi: 24, Count: 1, Ranks: []int{1, 2},
 		Explanation: conflicts.Explanation{
 			Why: "both hold a shared lock on rank 0, which excludes neither",
@@ -114,7 +114,7 @@ func usageFindings() []conflicts.Finding {
 	}
 	usage := func(rule string, first, second conflicts.Side) conflicts.Finding {
 		return conflicts.Finding{Rule: rule, Severity: conflicts.Error, Class: conflicts.Usage, First: first, Second: second,
-			Window: 1<<32 + 1, WinName: "window 1 (MPI_Win_create at halo.c:5)", Count: 1, Ranks: []int{first.Rank},
+			Window: 1<<32 + 1, WinNumber: 1, WinName: "window 1 (MPI_Win_create at halo.c:5)", Count: 1, Ranks: []int{first.Rank},
 			Explanation: conflicts.Explanation{Why: "why", Fixes: []conflicts.Fix{{Kind: conflicts.FixOther, Text: "fix"}}}}
 	}
 	none := conflicts.Side{}
@@ -124,13 +124,13 @@ func usageFindings() []conflicts.Finding {
 	pending.Pending, pending.Done = true, sync("MPI_Win_fence", 0, 30)
 	returned := conflicts.Side{Rank: 0, Role: "return", Class: regions.GivenUp, Write: true, Stack: at("exchange", "/home/u/src/halo.c", 21)}
 	scope := usage(conflicts.RuleMemoryGone, pending, returned)
-	scope.Window, scope.WinName, scope.Lo, scope.Hi = 0, "", 0x7ffe1000, 0x7ffe1004
+	scope.Window, scope.WinName, scope.WinNumber, scope.Lo, scope.Hi = 0, "", 0, 0x7ffe1000, 0x7ffe1004
 	target := operation(1, 22, "put", regions.Target)
 	target.Pending = true
 	freed := usage(conflicts.RuleMemoryGone, target, conflicts.Side{Rank: 0, Role: "free", Class: regions.GivenUp, Write: true, Stack: at("exchange", "/home/u/src/halo.c", 23)})
 	freed.Lo, freed.Hi = 0, 4
 	order := usage(conflicts.RuleCallOrder, call("MPI_Barrier", 0, 24), call("MPI_Bcast", 1, 25))
-	order.Window, order.WinName, order.Ranks = 0, "", []int{0, 1}
+	order.Window, order.WinName, order.WinNumber, order.Ranks = 0, "", 0, []int{0, 1}
 	return []conflicts.Finding{
 		usage(conflicts.RuleOutsideEpoch, operation(0, 10, "put", regions.Target), none), outside,
 		usage(conflicts.RuleNotOpened, call("MPI_Win_unlock", 0, 12), none),

@@ -41,7 +41,7 @@ function section(title, ...content) {
 
 function factsOf(f) {
   const facts = [];
-  const map = f.win && !data.missing ? [' (', h('a', { href: '#window-' + f.win }, 'map'), ')'] : [];
+  const map = f.win && !data.missing ? [' (', h('a', { href: '#' + windowId(f.win - 1) }, 'map'), ')'] : [];
   if (f.mem) facts.push(['memory', [text(f.mem), map]]);
   else if (f.win) facts.push(['window', [windowOf(f.win), map]]);
   if (f.seen) facts.push(['seen', text(f.seen)]);

@@ -39,7 +39,7 @@ function show(focus) {
     byId('finding').scrollIntoView({ block: 'nearest' });
     return;
   }
-  const box = /^window-[0-9]+$/.test(name) && byId(name);
+  const box = /^window-[0-9]+(-of-run-[0-9]+)?$/.test(name) && byId(name);
   if (box) {
     showView('windows');
     document.title = title;

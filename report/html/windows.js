@@ -9,13 +9,20 @@ function setUpWindows() {
   if (data.missing) at.append(h('p', { class: 'caveat' }, data.missing));
   if (data.windows.length === 0 && !data.missing) at.append(h('p', {}, 'No window was touched.'));
   if (data.windows.length > 0 && !data.missing) at.append(h('p', {}, 'What each process touched in the whole run, whenever it did. Bytes that findings are about are marked with ✖; where many lie close together, one mark with their number stands for all. A fold, ⋯, stands for bytes that nobody touched.'));
-  data.windows.forEach((w, i) => at.append(windowSection(w, i)));
+  const inOrder = data.windows.map((w, i) => i).sort((i, k) => (data.windows[i].run || 0) - (data.windows[k].run || 0) || data.windows[i].number - data.windows[k].number || i - k);
+  for (const i of inOrder) at.append(windowSection(data.windows[i], i));
+}
+
+// windowId is the address of a window: "window-2" is that which is called window 2.
+function windowId(i) {
+  const w = data.windows[i];
+  return 'window-' + (w.number || i + 1) + (w.run > 1 ? '-of-run-' + w.run : '');
 }
 
 function windowSection(w, i) {
   const findings = data.findings.filter((f) => f.win === i + 1).length;
   const parts = h('div', { class: 'parts' });
-  const box = h('details', { class: 'window', id: 'window-' + (i + 1) },
+  const box = h('details', { class: 'window', id: windowId(i) },
     h('summary', {}, h('h3', {}, text(w.name)), ` ${plural((w.parts || []).length, 'part')}, ${plural(findings, 'finding')}`),
     findings > 0 && h('p', {}, h('a', { href: '#findings', onclick: () => setFilters({ window: i + 1 }) }, 'the findings of this window')),
     parts);
