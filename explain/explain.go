@@ -175,14 +175,18 @@ func (w *Wording) complete(how Completing, s *conflicts.Side, before conflicts.S
 // before it is complete.
 func (w *Wording) fixWithin(span, other *conflicts.Side) []conflicts.Fix {
 	var out []conflicts.Fix
+	remains := ""
+	if span.Write && other.Write {
+		remains = w.Outcome(span, other)
+	}
 	if how := w.model.Completing(w, span); how.How != "" {
 		out = append(out, Doing(
-			ProposeAt(conflicts.FixComplete, Place(other), "%s between %s and %s", how.How, w.Access(span), w.Access(other)),
+			ProposeAt(conflicts.FixComplete, Place(other), "%s between %s and %s%s", how.How, w.Access(span), w.Access(other), remains),
 			w.complete(how, span, Place(other))...))
 	}
 	fence := w.model.Call(span.Done.Call).Fence
 	if span.Done.Call != "" && (!other.Class.OneSided() || fence) {
-		move := w.MoveAfter(other, span.Done, "")
+		move := w.MoveAfter(other, span.Done, remains)
 		if fence { // which all processes call: one more is the greater change
 			out = append([]conflicts.Fix{move}, out...)
 		} else {
@@ -191,7 +195,11 @@ func (w *Wording) fixWithin(span, other *conflicts.Side) []conflicts.Fix {
 	}
 	switch {
 	case span.Class.Buffer() && (other.Write || !span.Write):
-		out = append(out, ProposeAt(conflicts.FixSeparate, Place(other), "use a second buffer in %s", w.Access(other)))
+		second := ProposeAt(conflicts.FixSeparate, Place(other), "use a second buffer in %s", w.Deed(other))
+		if !span.Write { // what is sent stays as it is, and waits for nobody
+			return First(conflicts.Explanation{Fixes: out}, second).Fixes
+		}
+		out = append(out, second)
 	case !span.Class.Buffer() && !other.Class.Buffer() && other.Class.OneSided():
 		if atomic, ok := w.model.Atomic(w, span, other); ok {
 			out = append(out, atomic)
