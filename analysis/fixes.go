@@ -89,6 +89,7 @@ type trials struct {
 	statements map[trial.Site]int      // that fixes name
 	at         map[stackKey][]trial.At // which of them a stack is at
 	scan       *trial.Scan
+	polls      *polls
 	maker      models.Derived
 	before     verdictOf // of the run as it was
 	results    map[string]*attempt
@@ -135,7 +136,7 @@ func (t *trials) try(res *Result) error {
 	}
 	for _, o := range t.queue {
 		switch {
-		case o.why != nil || o.changes:
+		case o.why != nil || o.changes || o.untried != "":
 			continue
 		case room <= 0:
 			o.untried = tooLong
@@ -235,7 +236,8 @@ func (t *trials) stackAt(rank int, stack uint32) []trial.At {
 // the traces that the namer knows the stacks of.
 func (t *trials) look() error {
 	t.scan = trial.NewScan(len(t.readers), t.stackAt)
-	before, err := t.replay(t.readers, t.scan, func(rank int, s trial.Stream) core.Stream { return t.scan.Stream(rank, s) })
+	t.polls = newPolls(t.scan, len(t.readers))
+	before, err := t.replay(t.readers, t.polls, func(rank int, s trial.Stream) core.Stream { return t.scan.Stream(rank, s) })
 	t.before = before
 	return err
 }
@@ -333,7 +335,9 @@ func (t *trials) values() error {
 		region.Release()
 	}
 	for i, o := range moving {
-		o.changes = v.Changes(i)
+		if o.changes = v.Changes(i); v.Enough() && !o.changes {
+			o.untried = tooLong
+		}
 	}
 	return nil
 }
@@ -375,6 +379,12 @@ func (t *trials) conclude(res *Result) {
 		f := &res.Findings[i]
 		if f.Fixes = t.left(f.Fixes, i, keys); len(f.Fixes) == 0 {
 			f.Fixes = []conflicts.Fix{noFix}
+		}
+		if t.polls == nil {
+			continue
+		}
+		if fix, ok := t.declare(f); ok {
+			f.Fixes = append(f.Fixes, fix)
 		}
 	}
 }

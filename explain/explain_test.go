@@ -91,7 +91,7 @@ func TestToyModel(t *testing.T) {
 			f:       conflicts.Finding{Rule: conflicts.RuleSameOrigin, First: put(0, 10, ""), Second: put(0, 20, ""), Began: 1, Window: 1},
 			message: "toy_put and toy_put, both by rank 0, conflict in the heap of rank 0 before the first completes",
 			why:     "no call completes toy_put (line 10) in the recorded run, so toy_put (line 20) may touch the bytes at the same time",
-			fixes:   []string{"call toy_quiet between toy_put (line 10) and toy_put (line 20)", "use different places of the heap"},
+			fixes:   []string{"call toy_quiet between toy_put (line 10) and toy_put (line 20), so that the value of toy_put (line 20) remains", "use different places of the heap"},
 		},
 		{
 			name:    "memory that is freed",

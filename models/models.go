@@ -17,6 +17,7 @@ import (
 	"github.com/mcchk/mcchk/shmem"
 	shmemjudge "github.com/mcchk/mcchk/shmem/judge"
 	shmemwords "github.com/mcchk/mcchk/shmem/words"
+	"github.com/mcchk/mcchk/trace"
 )
 
 // New returns the models for one replay. memory is by which memory model the
@@ -91,6 +92,19 @@ type Derived = mpi.Derived
 
 // DerivedOp names an operation of such calls; "" of others.
 func DerivedOp(id int64) string { return mpi.DerivedOp(id) }
+
+// Location is where a one-sided operation accesses its target.
+type Location = mpi.Location
+
+// Polls says of a one-sided operation where it is, and whether it fetches what is there and
+// whether it changes it. It is false of other calls.
+func Polls(c *trace.Call) (at Location, fetches, changes, ok bool) { return mpi.Polls(c) }
+
+// Declare says how to declare that a process which fetches a value waits for the one that
+// leaves it there.
+func Declare(f *conflicts.Finding, at Location, leaves, fetches conflicts.SyncPoint) conflicts.Fix {
+	return words.Declare(f, at.Target, leaves, fetches)
+}
 
 // Issued names an operation that makes a usage error of another call.
 func Issued(f *conflicts.Finding, call conflicts.SyncPoint) string { return words.Issued(f, call) }

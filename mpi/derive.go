@@ -113,3 +113,29 @@ func argOf(c *trace.Call, name string) (trace.Value, bool) {
 	}
 	return c.Args[i], true
 }
+
+// Location is where a one-sided operation accesses its target.
+type Location struct{ Window, Target, Disp int64 }
+
+// Polls says of a one-sided operation where it is, and whether it fetches what is there and
+// whether it changes it. It is false of other calls.
+func Polls(c *trace.Call) (at Location, fetches, changes, ok bool) {
+	r := table[c.Fn.Name]
+	if r == nil || r.op == (operationRole{}) {
+		return Location{}, false, false, false
+	}
+	for name, to := range map[string]*int64{"win": &at.Window, "target_rank": &at.Target, "target_disp": &at.Disp} {
+		v, known := argOf(c, name)
+		if !known {
+			return Location{}, false, false, false
+		}
+		*to = v.Int
+	}
+	switch r.op.role {
+	case GetTarget:
+		return at, true, false, true
+	case PutTarget, AccumulateTarget:
+		return at, false, true, true
+	}
+	return at, true, true, true
+}

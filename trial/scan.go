@@ -49,8 +49,8 @@ type Scan struct {
 	full    bool
 }
 
-// mostNoted is how many executions and collective calls a Scan notes.
-const mostNoted = 1 << 18
+// MostNoted is how many executions and collective calls a Scan notes.
+const MostNoted = 1 << 18
 
 // process is what is noted of one process.
 type process struct {
@@ -185,7 +185,7 @@ func (s *Scan) execute(p *process, at At, ev *trace.Event) {
 }
 
 func (s *Scan) count() {
-	if s.all++; s.all > mostNoted {
+	if s.all++; s.all > MostNoted {
 		s.full = true
 	}
 }
@@ -247,6 +247,14 @@ func (s *Scan) Signal(int32) core.Mark          { return nil }
 func (s *Scan) Wait(int32, core.Mark)           {}
 func (s *Scan) Over(int32)                      {}
 func (s *Scan) Interval(*core.ObservedInterval) {}
+
+// Regions returns how many concurrent regions are over.
+func (s *Scan) Regions() int {
+	if len(s.ranks) == 0 {
+		return 0
+	}
+	return len(s.ranks[0].regions)
+}
 
 // region returns in which concurrent region an event of a process lies.
 func (p *process) region(pos uint64) int {

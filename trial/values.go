@@ -14,12 +14,16 @@ import (
 type Values struct {
 	moves   []moves
 	scratch regions.Scratch
+	work    int // comparisons so far
 }
+
+// mostWork is how many comparisons are made: some tenths of a second.
+const mostWork = 1 << 26
 
 // moves are those of one plan.
 type moves struct {
 	all     []Moved
-	own     map[at]bool
+	own     map[at]int // which of all an event belongs to
 	sums    []touched
 	changes bool
 }
@@ -40,10 +44,10 @@ type touched struct {
 func NewValues(plans []*Plan) *Values {
 	v := &Values{}
 	for _, p := range plans {
-		m := moves{all: p.moved, own: map[at]bool{}}
+		m := moves{all: p.moved, own: map[at]int{}}
 		for i := range p.moved {
 			for _, pos := range p.moved[i].Events {
-				m.own[at{int32(p.moved[i].Rank), pos}] = true
+				m.own[at{int32(p.moved[i].Rank), pos}] = i
 			}
 		}
 		v.moves = append(v.moves, m)
@@ -54,6 +58,10 @@ func NewValues(plans []*Plan) *Values {
 // Changes reports whether a plan changes values. The regions of the run must have been
 // added.
 func (v *Values) Changes(plan int) bool { return v.moves[plan].changes }
+
+// Enough reports whether there was too much to compare: then it is not known which plans
+// change values.
+func (v *Values) Enough() bool { return v.work > mostWork }
 
 // Add takes the next concurrent region, or phase of one. The error is that of reading
 // what did not fit into memory.
@@ -83,7 +91,11 @@ func (v *Values) Add(r *regions.Region) error {
 	}
 	for i := range v.moves {
 		m := &v.moves[i]
+		m.sums = slices.DeleteFunc(m.sums, func(t touched) bool { return t.Regions[1] < r.Index })
 		m.note(all, r.Index)
+		if v.work += len(m.sums) * len(all); v.Enough() {
+			return nil
+		}
 		m.compare(all, r)
 	}
 	return nil
@@ -91,15 +103,15 @@ func (v *Values) Add(r *regions.Region) error {
 
 // note notes what moved statements access.
 func (m *moves) note(all []*regions.Access, region int) {
-	for i := range m.all {
+	for _, a := range all {
+		i, ok := m.own[at{a.Rank, a.Start.Pos}]
+		if !ok {
+			continue
+		}
 		moved := &m.all[i]
-		for _, a := range all {
-			if int(a.Rank) == moved.Rank && m.own[at{a.Rank, a.Start.Pos}] && slices.Contains(moved.Events, a.Start.Pos) {
-				m.sums = append(m.sums, touched{moved, *a, region})
-				if !moved.Forward && moved.Regions[0] < region { // what it passes there is not at hand any more
-					m.changes = true
-				}
-			}
+		m.sums = append(m.sums, touched{moved, *a, region})
+		if !moved.Forward && moved.Regions[0] < region { // what it passes there is not at hand any more
+			m.changes = true
 		}
 	}
 }
@@ -112,7 +124,10 @@ func (m *moves) compare(all []*regions.Access, r *regions.Region) {
 			if m.changes {
 				return
 			}
-			if t.Owner != a.Owner || !writes(t.Kind) && !writes(a.Kind) || m.own[at{a.Rank, a.Start.Pos}] {
+			if t.Owner != a.Owner || !writes(t.Kind) && !writes(a.Kind) {
+				continue
+			}
+			if _, own := m.own[at{a.Rank, a.Start.Pos}]; own {
 				continue
 			}
 			if _, _, ok := intervals.MeetLayouts(t.Base, t.Layout, a.Base, a.Layout); ok && t.passes(a, r) {

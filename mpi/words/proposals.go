@@ -181,3 +181,12 @@ func lockedAll(s *conflicts.Side) bool {
 	}
 	return false
 }
+
+// Declare says how to declare that a process which fetches a value in a loop waits for the
+// one that leaves it there. target is the rank in the window.
+func Declare(f *conflicts.Finding, target int64, leaves, fetches conflicts.SyncPoint) conflicts.Fix {
+	w := explain.New(vocabulary{}, f)
+	return explain.ProposeAt(conflicts.FixSynchronize, fetches,
+		"if rank %d waits in a loop for the value that %s of rank %d leaves, and finds it with %s, the two are in order: declare it, with mcchk_signal(win, %d, 0) before %s and mcchk_wait(win, %d, 0) after the loop",
+		fetches.Rank, w.Call(leaves), leaves.Rank, w.Call(fetches), target, w.Call(leaves), target)
+}

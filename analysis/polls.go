@@ -1,0 +1,82 @@
+package analysis
+
+import (
+	"slices"
+
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/models"
+	"github.com/mcchk/mcchk/trial"
+)
+
+// polls notes the one-sided operations of a replay, to find out where a process may have
+// waited for a value that another one left.
+type polls struct {
+	*trial.Scan
+	ranks [][]polled // in program order
+	left  int        // how many more are noted
+}
+
+// polled is an operation.
+type polled struct {
+	at               models.Location
+	fetches, changes bool
+	region           int
+	call             conflicts.SyncPoint // without its stack
+	stack            uint32
+}
+
+func newPolls(scan *trial.Scan, ranks int) *polls {
+	return &polls{Scan: scan, ranks: make([][]polled, ranks), left: trial.MostNoted}
+}
+
+// Call is that of core.Observer.
+func (p *polls) Call(c *core.ObservedCall) {
+	p.Scan.Call(c)
+	if at, fetches, changes, ok := models.Polls(c.Call); ok && p.left > 0 {
+		p.left--
+		p.ranks[c.Rank] = append(p.ranks[c.Rank], polled{at, fetches, changes, p.Scan.Regions(), conflicts.SyncPoint{Call: c.Call.Fn.Name, Rank: int(c.Rank), Event: c.Pos}, c.Call.Stack})
+	}
+}
+
+// between returns an operation of the process of x, behind x, and one of the process of y,
+// before y, of which the second may have fetched what the first left there.
+func (p *polls) between(x, y *conflicts.Side) (leaves, fetches *polled) {
+	if x.Event == 0 || y.Event == 0 {
+		return nil, nil
+	}
+	for i := range slices.Backward(p.ranks[y.Rank]) {
+		f := &p.ranks[y.Rank][i]
+		if f.call.Event >= y.Event || !f.fetches {
+			continue
+		}
+		for k := range p.ranks[x.Rank] {
+			if l := &p.ranks[x.Rank][k]; l.call.Event > x.Event && l.changes && l.at == f.at && l.region == f.region {
+				return l, f
+			}
+		}
+		return nil, nil
+	}
+	return nil, nil
+}
+
+// declare proposes to declare the order of two accesses, where a process may have waited
+// for a value.
+func (t *trials) declare(f *conflicts.Finding) (conflicts.Fix, bool) {
+	if f.Class != conflicts.AcrossProcesses {
+		return conflicts.Fix{}, false
+	}
+	for _, s := range [][2]*conflicts.Side{{&f.First, &f.Second}, {&f.Second, &f.First}} {
+		leaves, fetches := t.polls.between(s[0], s[1])
+		if leaves == nil {
+			continue
+		}
+		for _, x := range []*polled{leaves, fetches} {
+			x.call.Stack = t.namer.stack(int32(x.call.Rank), x.stack)
+		}
+		fix := models.Declare(f, fetches.at, leaves.call, fetches.call)
+		fix.Trial.Untried = "only who wrote the program knows"
+		return fix, true
+	}
+	return conflicts.Fix{}, false
+}
