@@ -2,7 +2,6 @@ package shmem
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/regions"
@@ -34,6 +33,8 @@ type waiter struct {
 	p       *pe
 	test    condition
 	signal  core.Signal
+	already bool   // the value was there when the call was made
+	before  *write // that the PE has waited for before, and that may have ended this wait too
 	chosen  *write
 	over    regions.Point // when it was over
 	reports func()        // says that what ended it is not known
@@ -124,10 +125,14 @@ func (p *pe) wrote(c *call, t *transfer, at place, bytes uint64, op *operation, 
 	for _, x := range l.waiters {
 		switch {
 		case !w.may(x.test):
-		case x.chosen == nil && !x.signal.Given():
+		case x.chosen == nil && x.over == (regions.Point{}):
 			x.chosen = w
 			p.m.Announce(&x.signal)
-		case x.chosen == nil || !w.follows(x):
+			if x.before != nil {
+				x.reports()
+			}
+		case x.chosen == nil: // nothing else could go on before it was over, so that this comes after it
+		case !w.follows(x):
 			x.reports()
 		}
 	}
@@ -160,7 +165,13 @@ func waitUntil(p *pe, c *call) {
 		c.SetBad()
 		return
 	}
-	p.await(c, c.Addr(arg), t, t.met(c.Int(argBefore)))
+	rising := t.cmp != equal && t.cmp != notEqual
+	already := t.met(c.Int(argBefore))
+	if already {
+		// It saw what was there, or something later.
+		t.cmp, t.value = equal, c.Int(argBefore)
+	}
+	p.await(c, c.Addr(arg), t, already, rising)
 }
 
 // test replays a test for one value: a wait, where it is true.
@@ -173,12 +184,12 @@ func test(p *pe, c *call) {
 		c.SetBad()
 		return
 	}
-	p.await(c, c.Addr(argIvar), t, true)
+	p.await(c, c.Addr(argIvar), t, false, true)
 }
 
 // await orders the PE after the write that met the condition. already: it was met when
-// the call was made.
-func (p *pe) await(c *call, addr uint64, t condition, already bool) {
+// the call was made; rising: values are not used again, as those of counters are.
+func (p *pe) await(c *call, addr uint64, t condition, already, rising bool) {
 	at, _, ok := p.at(addr, p.Rank)
 	if !ok {
 		p.notSymmetric(c, argIvar, addr)
@@ -186,10 +197,10 @@ func (p *pe) await(c *call, addr uint64, t condition, already bool) {
 	}
 	l, kept := p.m.location(at), *c.Call
 	kept.Call = c.Copy()
-	x := &waiter{p: p, test: t, reports: func() {
+	x := &waiter{p: p, test: t, already: already, reports: func() {
 		p.NotUnderstood(&kept, "which update it waited for cannot be told from the values")
 	}}
-	if p.choose(l, x, already) {
+	if p.choose(l, x, rising) {
 		l.waiters = append(l.waiters, x)
 		p.over(c, x, core.Wait{On: x.chosen.signal})
 		return
@@ -209,7 +220,9 @@ func (p *pe) over(c *call, x *waiter, w core.Wait) {
 	p.Synchronize(c.Call, nil, []core.Wait{w}, func() {
 		x.over = p.Now()
 		if x.chosen == nil {
-			x.reports()
+			if !x.already {
+				x.reports()
+			}
 			return
 		}
 		x.chosen.seen = true
@@ -223,38 +236,35 @@ func (p *pe) over(c *call, x *waiter, w core.Wait) {
 }
 
 // choose chooses the write that ended a wait among those that were issued; false: there
-// is none yet. One that the PE has waited for before is none, unless nothing else can
-// have been; that it may have been is reported.
-func (p *pe) choose(l *location, x *waiter, already bool) bool {
+// is none yet. One that the PE knows already is chosen where its value is not used
+// again.
+func (p *pe) choose(l *location, x *waiter, rising bool) bool {
 	var candidates []*write
 	for _, w := range l.writes {
 		switch {
 		case !w.may(x.test):
 		case w.seen || p.Knows(w.issued):
-			if already && w.sure == known && !p.replaced(l, w) {
-				x.reports()
-			}
+			x.before = w
 		default:
 			candidates = append(candidates, w)
 		}
 	}
 	if len(candidates) == 0 {
-		return false
+		if rising && x.before != nil {
+			x.chosen = x.before
+		}
+		return x.chosen != nil
 	}
 	x.chosen = candidates[0]
+	if x.before != nil && !rising {
+		x.reports()
+	}
 	for _, w := range candidates[1:] {
 		if !bool(w.sure) || w.by != x.chosen.by {
 			x.reports()
 		}
 	}
 	return true
-}
-
-// replaced reports whether a write of the location that the PE knows of came after
-// another one, so that that one's value was there no more.
-func (p *pe) replaced(l *location, w *write) bool {
-	i := slices.Index(l.writes, w)
-	return slices.ContainsFunc(l.writes[i+1:], func(v *write) bool { return v.by == w.by && (v.seen || p.Knows(v.issued)) })
 }
 
 // waitMany replays the waits and tests for several values: of all of them, where it is
@@ -270,7 +280,7 @@ func waitMany(p *pe, c *call) {
 		}
 	}
 	if len(waits) == 1 && c.Has(argResult) == false {
-		p.await(c, base+uint64(waits[0])*t.bytes, t, true)
+		p.await(c, base+uint64(waits[0])*t.bytes, t, false, true)
 		return
 	}
 	if len(waits) > 0 {
@@ -285,7 +295,7 @@ func waitAny(p *pe, c *call) {
 		return
 	}
 	t := condition{cmp: c.Int(argCmp), value: c.Int(argCmpValue), bytes: uint64(c.Int(argSize)), signed: c.signed}
-	p.await(c, c.Addr(argIvars)+uint64(i)*t.bytes, t, true)
+	p.await(c, c.Addr(argIvars)+uint64(i)*t.bytes, t, false, true)
 }
 
 // waitUnknown replays those of which the values are not recorded.
