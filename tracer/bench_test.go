@@ -40,9 +40,18 @@ func need(t *testing.T, programs ...string) {
 	}
 }
 
-// needPlugin fails the test when the headers for plug-ins of gcc are missing.
-func needPlugin(t *testing.T) {
+// needPlugin fails the test when the headers for plug-ins of the compiler are missing.
+func needPlugin(t *testing.T, compiler string) {
 	t.Helper()
+	if compiler == "clang" {
+		path, err := exec.LookPath("clang")
+		require.NoError(t, err)
+		clang, err := filepath.EvalSymlinks(path)
+		require.NoError(t, err)
+		require.FileExists(t, filepath.Join(filepath.Dir(filepath.Dir(clang)), "include", "llvm", "Passes", "PassPlugin.h"),
+			"install it: apt install llvm-dev of clang's version")
+		return
+	}
 	dir, err := exec.Command("gcc", "-print-file-name=plugin").Output()
 	require.NoError(t, err)
 	version, err := exec.Command("gcc", "-dumpversion").Output()
@@ -71,9 +80,8 @@ func newBench(t *testing.T, p platform, files map[string]string) *bench {
 	need(t, "mpicc."+p.mpi, p.compiler, "ar")
 	if p.compiler == "clang" {
 		need(t, "llvm-link")
-	} else {
-		needPlugin(t)
 	}
+	needPlugin(t, p.compiler)
 	b := &bench{t: t, dir: t.TempDir(), p: p}
 	b.write(files)
 	return b

@@ -149,8 +149,7 @@ func newCompilation(o CompileOptions, sources fs.FS) (*compilation, error) {
 
 // choosePlugin finds the plug-in to compile with, if one is wanted and can be had.
 func (c *compilation) choosePlugin(ctx context.Context) error {
-	if c.plugin == pluginOff || pluginSources[c.tc.Family] == "" {
-		c.plugin = pluginOff
+	if c.plugin == pluginOff {
 		return nil
 	}
 	file, err := plugin(ctx, &c.tools, c.cache, c.tc)
@@ -248,8 +247,13 @@ func (c *compilation) instrumentFlags() []string {
 		}
 		return false
 	}
-	if c.tc.Family == familyGCC && c.plugin != pluginOff {
-		flags = append(flags, "-fplugin="+c.plugin)
+	switch {
+	case c.plugin == pluginOff:
+	case c.tc.Family == familyGCC:
+		// A loop of which nothing is left but its stores would become a call of memset.
+		flags = append(flags, "-fplugin="+c.plugin, "-fno-tree-loop-distribute-patterns")
+	default:
+		flags = append(flags, "-fno-vectorize", "-fno-unroll-loops") // that comes behind the plug-in
 	}
 	if c.tc.Family == familyClang && (!c.tc.X86 || slices.ContainsFunc(c.args, asks)) {
 		flags = append(flags, "-fno-vectorize")
@@ -434,7 +438,11 @@ func (c *compilation) secondStage(bitcode, object string) []string {
 	args := c.line.words(func(t token) bool {
 		return t.kind == tokOption && t.words[0] != "-v" && !strings.HasPrefix(t.words[0], "-gsplit-dwarf")
 	})
-	return slices.Concat(args, c.tc.secondFlags(), []string{"-c", bitcode, "-o", object})
+	flags := c.tc.secondFlags()
+	if c.plugin != pluginOff {
+		flags = append(flags, "-fpass-plugin="+c.plugin)
+	}
+	return slices.Concat(args, flags, []string{"-c", bitcode, "-o", object})
 }
 
 // plainDebug turns split debug information off: its files would be named after

@@ -145,9 +145,9 @@ func (d *examination) mode(ctx context.Context, t *tools, c *cache, tc *Toolchai
 	check := string(tc.Language) + " instrumentation"
 	switch {
 	case tc.Mode() == ModeInline:
-		d.add(check, OK, "", "inline, with %s (the fast way)", tc.LLVMLink)
+		d.plugin(ctx, t, c, tc, "inline, each access by itself")
 	case tc.Family == familyGCC:
-		d.plugin(ctx, t, c, tc)
+		d.plugin(ctx, t, c, tc, "by calls")
 	default:
 		major := tc.major()
 		d.add(check, Warning, fmt.Sprintf("install llvm-link of LLVM %d (Debian: apt install llvm-%d)", major, major),
@@ -155,19 +155,19 @@ func (d *examination) mode(ctx context.Context, t *tools, c *cache, tc *Toolchai
 	}
 }
 
-// plugin says whether gcc has its plug-in.
-func (d *examination) plugin(ctx context.Context, t *tools, c *cache, tc *Toolchain) {
+// plugin says whether the compiler has its plug-in, and how it instruments without.
+func (d *examination) plugin(ctx context.Context, t *tools, c *cache, tc *Toolchain, without string) {
 	check := string(tc.Language) + " instrumentation"
 	if t.getenv("MCCHK_PLUGIN") == pluginOff {
-		d.add(check, Warning, "unset MCCHK_PLUGIN", "by calls: the plug-in of %s is turned off; with it tracing is many times cheaper", tc.Compiler())
+		d.add(check, Warning, "unset MCCHK_PLUGIN", "%s: the plug-in of %s is turned off; with it tracing is much cheaper", without, tc.Compiler())
 		return
 	}
 	if _, err := plugin(ctx, t, c, tc); err != nil {
 		fix := fmt.Sprintf("install what the plug-in needs (Debian: apt install %s)", tc.pluginPackages())
-		if inlines(ctx, t) {
+		if tc.Family == familyGCC && inlines(ctx, t) {
 			fix += ", or compile with --compiler clang"
 		}
-		d.add(check, Warning, fix, "by calls: %v; with the plug-in tracing is many times cheaper", err)
+		d.add(check, Warning, fix, "%s: %v; with the plug-in tracing is much cheaper", without, err)
 		return
 	}
 	d.add(check, OK, "", "inline and by whole loops, with a plug-in of %s (the fast way)", tc.Compiler())

@@ -50,16 +50,26 @@ type kernelRuns struct {
 
 // ways are how kernels are compiled. Loads and stores that the optimizer has made outside
 // of loops have no line of their own, and are shown with one beside them.
-var ways = []struct {
+var ways = map[string][]way{
+	"gcc": {
+		{"O0", []string{"-O0"}, true},
+		{"O1", []string{"-O1"}, false},
+		{"O2", []string{"-O2"}, false},
+		{"O2 lines", []string{"-O2", "-fno-tree-loop-im", "-fno-tree-pre"}, true},
+		{"O3", []string{"-O3", "-march=native"}, false},
+	},
+	"clang": {
+		{"O1", []string{"-O1"}, false},
+		{"O2", []string{"-O2"}, false},
+		{"O2 lines", []string{"-O2", "-mllvm", "-licm-max-num-uses-traversed=0"}, true},
+		{"O3", []string{"-O3", "-march=native"}, false},
+	},
+}
+
+type way struct {
 	name    string
 	options []string
 	lines   bool
-}{
-	{"O0", []string{"-O0"}, true},
-	{"O1", []string{"-O1"}, false},
-	{"O2", []string{"-O2"}, false},
-	{"O2 lines", []string{"-O2", "-fno-tree-loop-im", "-fno-tree-pre"}, true},
-	{"O3", []string{"-O3"}, false},
 }
 
 // TestLoopsAreRecordedExactly draws nests of loops and compares what is recorded of them
@@ -68,10 +78,10 @@ var ways = []struct {
 func TestLoopsAreRecordedExactly(t *testing.T) {
 	t.Parallel()
 	need(t, "addr2line")
-	kernels, first := numberFrom(t, "MCCHK_KERNELS", 40), uint64(numberFrom(t, "MCCHK_KERNELS_SEED", 0))
-	for _, compiler := range []string{"gcc"} {
+	kernels, first := numberFrom(t, "MCCHK_KERNELS", 20), uint64(numberFrom(t, "MCCHK_KERNELS_SEED", 0))
+	for _, compiler := range []string{"gcc", "clang"} {
 		for _, language := range []Language{C, CXX} {
-			for _, way := range ways {
+			for _, way := range ways[compiler] {
 				first += 1 << 20
 				seed := first
 				t.Run(fmt.Sprint(compiler, " ", language, " ", way.name), func(t *testing.T) {
@@ -126,13 +136,16 @@ func (r *kernelRuns) build() {
 	}
 	compiler := compilerFor(r.language, b.p.compiler)
 	options := append(r.options, "-g", "-fno-strict-aliasing", "-w", "-fno-pie")
-	tc := &Toolchain{Family: b.p.compiler, X86: true, Version: "12"}
+	tc := &Toolchain{Family: b.p.compiler, X86: true, Version: "14"}
 	instrumented := append(slices.Clone(options), tc.instrumentFlags()...)
+	if b.p.compiler == "clang" {
+		instrumented = append(instrumented, "-fno-vectorize", "-fno-unroll-loops")
+	}
 	b.command(nil, compiler, append(instrumented, "-x", x, "-c", "kernels.c", "-o", "logged.o")...)
 	b.command(nil, compiler, append(options, "-x", x, "-c", "opaque.c", "-o", "opaque.o")...)
-	b.command(nil, b.p.compiler, append(options, "-c", "logger.c", "-o", "logger.o")...)
-	b.command(nil, compiler, "-no-pie", "logged.o", "logger.o", "opaque.o", "-o", "logged", "-lm")
-	b.command(nil, "mpicc."+b.p.mpi, append(options, "-c", "traced.c", "-o", "harness.o")...)
+	b.command(nil, b.p.compiler, "-g", "-c", "logger.c", "-o", "logger.o")
+	b.command(nil, compiler, "-no-pie", "-Wl,--wrap=memcpy,--wrap=memset", "logged.o", "logger.o", "opaque.o", "-o", "logged", "-lm")
+	b.command(nil, "mpicc."+b.p.mpi, "-g", "-c", "traced.c", "-o", "harness.o")
 	b.must(r.language, append(options, "-x", x, "-c", "kernels.c", "-o", "kernels.o")...)
 	b.must(r.language, "-no-pie", "kernels.o", "harness.o", "opaque.o", "-o", "traced", "-lm")
 }

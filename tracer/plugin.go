@@ -30,10 +30,10 @@ const (
 )
 
 // pluginSources are the plug-ins for the families of compilers.
-var pluginSources = map[string]string{familyGCC: "plugin/gcc.cc"}
+var pluginSources = map[string]string{familyGCC: "plugin/gcc.cc", familyClang: "plugin/clang.cc"}
 
 // pluginFlags compile a plug-in.
-var pluginFlags = []string{"-x", "c++", "-O2", "-fPIC", "-shared", "-fno-rtti", "-fno-exceptions", "-w"}
+var pluginFlags = []string{"-x", "c++", "-std=c++17", "-O2", "-fPIC", "-shared", "-fno-rtti", "-fno-exceptions", "-w"}
 
 // errNoPlugin says that there is no plug-in for the compiler, and why.
 var errNoPlugin = errors.New("no compiler plug-in")
@@ -42,27 +42,49 @@ var errNoPlugin = errors.New("no compiler plug-in")
 // returns their folder, "" when they are not there, and the files to be watched for
 // changes of that.
 func findPluginHeaders(ctx context.Context, t *tools, tc *Toolchain) (dir string, watched []string) {
-	if tc.Family != familyGCC {
-		return "", nil
+	if tc.Family == familyClang {
+		clang, err := filepath.EvalSymlinks(tc.underneath(t)[0])
+		if err != nil || tc.LLVMLink == "" {
+			return "", nil
+		}
+		dir = filepath.Join(filepath.Dir(filepath.Dir(clang)), "include")
+		return thereWith(dir, filepath.Join(dir, "llvm", "Passes", "PassPlugin.h"))
 	}
 	libgcc, _, err := t.output(ctx, "", tc.command("-print-libgcc-file-name")...)
 	if err != nil {
 		return "", nil
 	}
 	dir = filepath.Join(filepath.Dir(strings.TrimSpace(libgcc)), "plugin", "include")
-	header := filepath.Join(dir, "gcc-plugin.h")
-	watched = []string{header}
+	dir, watched = thereWith(dir, filepath.Join(dir, "gcc-plugin.h"))
 	if cc1plus, _, err := t.output(ctx, "", tc.command("-print-prog-name=cc1plus")...); err == nil {
 		watched = append(watched, strings.TrimSpace(cc1plus))
-	}
-	if _, err := os.Stat(header); err != nil {
-		return "", watched
 	}
 	return dir, watched
 }
 
+// thereWith returns a folder if a header is there, and what to watch for that.
+func thereWith(dir, header string) (string, []string) {
+	if _, err := os.Stat(header); err != nil {
+		dir = ""
+	}
+	return dir, []string{header}
+}
+
+// underneath is the compiler that the wrapper runs, or the wrapper if it does not say.
+func (t *Toolchain) underneath(tools *tools) []string {
+	if words := strings.Fields(t.Show); len(words) > 0 {
+		if path, err := tools.look(words[0]); err == nil {
+			return []string{path}
+		}
+	}
+	return t.command()
+}
+
 // pluginPackages are what Debian calls the packages that a plug-in needs.
 func (t *Toolchain) pluginPackages() string {
+	if t.Family == familyClang {
+		return fmt.Sprintf("g++ llvm-%d-dev", t.major())
+	}
 	return fmt.Sprintf("g++-%d gcc-%[1]d-plugin-dev", t.major())
 }
 
@@ -106,21 +128,30 @@ func buildPlugin(ctx context.Context, t *tools, tc *Toolchain, dir string, sourc
 	if err := os.WriteFile(file, source, 0o644); err != nil {
 		return err
 	}
-	compiler := tc.command() // the wrapper would have the plug-in need the MPI library
-	if words := strings.Fields(tc.Show); len(words) > 0 {
-		if path, err := t.look(words[0]); err == nil {
-			compiler = []string{path}
-		}
-	}
-	build := append(compiler, pluginFlags...)
+	// The wrapper would have the plug-in need the MPI library.
+	build := append(tc.underneath(t), pluginFlags...)
 	if _, _, err := t.output(ctx, "", append(build, "-I", tc.PluginHeaders, file, "-o", object)...); err != nil {
 		return err
 	}
-	const program = "int sum(int *p, int n) { int s = 0; for (int i = 0; i < n; i++) s += p[i]; return s; }\n"
-	try := append(compiler, "-fsanitize=thread", "-fplugin="+object, "-O2", "-x", "c", "-S", "-o", "-", "-")
-	out, _, err := t.output(ctx, program, try...)
+	out, err := tryPlugin(ctx, t, tc, object)
 	if err == nil && !strings.Contains(out, loopFunction) {
 		err = fmt.Errorf("%s: the plug-in does nothing", tc.Compiler())
 	}
 	return err
+}
+
+// tryPlugin compiles a loop with a plug-in, to text.
+func tryPlugin(ctx context.Context, t *tools, tc *Toolchain, object string) (string, error) {
+	const program = "int sum(int *p, int n) { int s = 0; for (int i = 0; i < n; i++) s += p[i]; return s; }\n"
+	first := append(tc.underneath(t), "-fsanitize=thread", "-O2", "-x", "c", "-S", "-o", "-", "-")
+	if tc.Family == familyGCC {
+		out, _, err := t.output(ctx, program, append(first, "-fplugin="+object)...)
+		return out, err
+	}
+	bitcode, _, err := t.output(ctx, program, append(first, "-emit-llvm", "-fno-vectorize", "-fno-unroll-loops")...)
+	if err != nil {
+		return "", err
+	}
+	out, _, err := t.output(ctx, bitcode, append(tc.underneath(t), "-O2", "-x", "ir", "-S", "-o", "-", "-", "-fpass-plugin="+object)...)
+	return out, err
 }

@@ -205,9 +205,14 @@ func loadToolchain(ctx context.Context, t *tools, c *cache, of target, wrapper [
 	return tc, c.write(file, data)
 }
 
+// toolchainFormat goes up when more is asked of wrappers than before: what an earlier
+// version of mcchk found out does not do then.
+const toolchainFormat = 2
+
 // toolchainKey covers what a look at a wrapper depends on, apart from files.
 func toolchainKey(t *tools, of target, wrapper []string) string {
 	h := sha256.New()
+	fmt.Fprintln(h, toolchainFormat)
 	fmt.Fprintf(h, "%s\n%s\n%q\n", of.library, of.language, wrapper)
 	var vars []string
 	for _, v := range t.env {

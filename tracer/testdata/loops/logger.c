@@ -4,8 +4,10 @@
 #include "arena.h"
 
 #include <stdint.h>
+#include <string.h>
 
 void kernels(void);
+void *__real_memset(void *, int, size_t);
 
 static long kernel;
 static FILE *log_file;
@@ -16,7 +18,7 @@ void begin(void)
 	fill_arena();
 }
 
-static void access(void *p, unsigned long size, int store, void *pc)
+static void access(const void *p, unsigned long size, int store, void *pc)
 {
 	fprintf(log_file, "%ld %lx %lx %lu %d\n", kernel, (unsigned long)pc, (unsigned long)p, size, store);
 }
@@ -36,6 +38,17 @@ SIZE(8)
 SIZE(16)
 void __tsan_read_range(void *p, unsigned long size) { access(p, size, 0, PC); }
 void __tsan_write_range(void *p, unsigned long size) { access(p, size, 1, PC); }
+void *__wrap_memcpy(void *to, const void *from, size_t n)
+{
+	access(from, n, 0, PC);
+	access(to, n, 1, PC);
+	return memmove(to, from, n);
+}
+void *__wrap_memset(void *to, int value, size_t n)
+{
+	access(to, n, 1, PC);
+	return __real_memset(to, value, n);
+}
 void __tsan_func_entry(void *pc) { (void)pc; }
 void __tsan_func_exit(void) {}
 void __tsan_init(void) {}
