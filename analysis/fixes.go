@@ -120,13 +120,15 @@ func (t *trials) try(res *Result) error {
 		t.conclude(res)
 		return nil
 	}
-	if err := t.look(); err != nil {
-		return err
-	}
 	events := res.Basis.Accesses + res.Basis.Calls
 	room := min(mostTrials, int(trialEvents/max(events, 1))-2) // two replays come before them
-	if t.scan.Full() {
-		room = 0
+	if room > 0 {
+		if err := t.look(); err != nil {
+			return err
+		}
+		if t.scan.Full() {
+			room = 0
+		}
 	}
 	if room > 0 {
 		t.plan()
