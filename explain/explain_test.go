@@ -34,6 +34,7 @@ func (toy) Completing(w *Wording, s *conflicts.Side) Completing {
 
 func (toy) Idle(string, *conflicts.Side) string                                          { return "completes nothing" }
 func (toy) Unlocked(*conflicts.Side) string                                              { return "" }
+func (toy) Copy(*conflicts.Side) bool                                                    { return false }
 func (toy) OutOfScope(*conflicts.Side) bool                                              { return false }
 func (toy) Message(*Wording) string                                                      { return "" }
 func (toy) Late(*Wording, *conflicts.Side, *conflicts.Side) []conflicts.Fix              { return nil }

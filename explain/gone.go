@@ -39,6 +39,11 @@ func (w *Wording) gone() conflicts.Explanation {
 	if w.model.OutOfScope(b) {
 		e.Why = fmt.Sprintf("%s is not complete when the function whose variable it uses returns%s", w.Access(a), w.At(b.Stack))
 	}
+	if w.model.Copy(b) {
+		e.Why = fmt.Sprintf("%s was given a copy of the array section or expression, which the compiler made for the call and frees when it returns%s, while the operation still uses it", w.Access(a), w.At(b.Stack))
+		e.Fixes = append(e.Fixes, Propose(conflicts.FixSeparate, "pass contiguous memory that lasts until the operation is complete: a variable, or the first element of the section with a datatype that describes it (MPI_Type_vector)"))
+		return e
+	}
 	complete := ProposeAt(conflicts.FixComplete, Place(b), "complete %s before (%s)", w.Access(a), w.model.Terms().Complete)
 	if how := w.model.Completing(w, a); how.How != "" {
 		complete.Text = fmt.Sprintf("%s between %s and %s", how.How, w.Access(a), w.Access(b))

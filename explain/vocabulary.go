@@ -22,6 +22,9 @@ type Vocabulary interface {
 	// Unlocked says what an access holds that looks like a lock and excludes
 	// nobody: "one with MPI_MODE_NOCHECK, which excludes nobody"; otherwise "".
 	Unlocked(s *conflicts.Side) string
+	// Copy reports whether a side of class GivenUp is a copy of an argument, which the
+	// compiler made for a call.
+	Copy(s *conflicts.Side) bool
 	// OutOfScope reports whether a side of class GivenUp is a variable of a function
 	// that returned, rather than memory that was freed.
 	OutOfScope(s *conflicts.Side) bool

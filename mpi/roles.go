@@ -17,9 +17,10 @@ var (
 	CompareBuffer    = &regions.Role{Name: "compare buffer", Class: regions.OwnBuffer, Order: 9}
 	SendBuffer       = &regions.Role{Name: "send buffer", Class: regions.CallBuffer, Order: 10}
 	ReceiveBuffer    = &regions.Role{Name: "receive buffer", Class: regions.CallBuffer, Order: 11}
-	Freed            = &regions.Role{Name: "free", Class: regions.GivenUp, Order: 12}     // memory that is freed
-	OutOfScope       = &regions.Role{Name: "return", Class: regions.GivenUp, Order: 13}   // a local variable of a function that returns
-	Detached         = &regions.Role{Name: "detach", Class: regions.Withdrawn, Order: 14} // memory that is taken out of a dynamic window
+	Freed            = &regions.Role{Name: "free", Class: regions.GivenUp, Order: 12}           // memory that is freed
+	OutOfScope       = &regions.Role{Name: "return", Class: regions.GivenUp, Order: 13}         // a local variable of a function that returns
+	CopyFreed        = &regions.Role{Name: "free of a copy", Class: regions.GivenUp, Order: 16} // that the compiler passed to a call
+	Detached         = &regions.Role{Name: "detach", Class: regions.Withdrawn, Order: 14}       // memory that is taken out of a dynamic window
 	// Unchanged is a process's part of a window that a call asserts it has left
 	// alone. In reports it is a call like others that are wrong.
 	Unchanged = &regions.Role{Name: "call", Class: regions.Vouched, Order: 15}

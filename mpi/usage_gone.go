@@ -50,8 +50,11 @@ func doMemoryGone(m *Model, p *process, c *core.Call, _ *entry) {
 		return
 	}
 	role := Freed
-	if c.Int(argWhy) != 0 {
+	switch c.Int(argWhy) {
+	case 1:
 		role = OutOfScope
+	case 2:
+		role = CopyFreed
 	}
 	info := p.Unnamed(c)
 	p.InstantAt(regions.Access{

@@ -66,8 +66,8 @@ func (l Layers) Mark(stack []Frame) {
 }
 
 // isMain reports whether a program begins with that function: gfortran's main
-// calls MAIN__.
-func isMain(function string) bool { return function == "main" || function == "MAIN__" }
+// calls MAIN__, which names were once stored under.
+func isMain(function string) bool { return function == "main" || function == fortranMain }
 
 func (l Layers) of(f *Frame) Layer {
 	shared := strings.Contains(filepath.Base(f.Module), ".so")

@@ -75,15 +75,22 @@ func origin(e *dwarf.Entry) (dwarf.Offset, bool) {
 }
 
 // ownName returns the name that stands in the entry itself: the demangled C++
-// name, or the plain one. Linkage names of other languages are not wanted.
+// name or that of a procedure of a Fortran module, or the plain one. Linkage names
+// of other languages are not wanted.
 func ownName(e *dwarf.Entry, mangled bool) string {
 	if !mangled {
 		s, _ := e.Val(dwarf.AttrName).(string)
+		if s == fortranMain {
+			return "main"
+		}
 		return s
 	}
 	for _, a := range []dwarf.Attr{dwarf.AttrLinkageName, attrMIPSLinkageName} {
 		if s, ok := e.Val(a).(string); ok {
 			if d, ok := demangled(s); ok {
+				return d
+			}
+			if d, ok := moduleProcedure(s); ok {
 				return d
 			}
 		}
@@ -111,10 +118,26 @@ func sourceName(s string) string {
 	if d, ok := demangled(s); ok {
 		return d
 	}
-	if rest, ok := strings.CutPrefix(s, "__"); ok {
-		if module, procedure, ok := strings.Cut(rest, "_MOD_"); ok && module != "" && procedure != "" {
-			return module + "::" + procedure
-		}
+	if name, ok := moduleProcedure(s); ok {
+		return name
+	}
+	if s == fortranMain {
+		return "main"
 	}
 	return s
+}
+
+// fortranMain is what gfortran calls a main program, unless that has another name
+// than main.
+const fortranMain = "MAIN__"
+
+// moduleProcedure returns module::procedure for the symbol of a procedure of a
+// gfortran module.
+func moduleProcedure(s string) (string, bool) {
+	rest, ok := strings.CutPrefix(s, "__")
+	if !ok {
+		return "", false
+	}
+	module, procedure, ok := strings.Cut(rest, "_MOD_")
+	return module + "::" + procedure, ok && module != "" && procedure != ""
 }

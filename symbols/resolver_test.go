@@ -109,7 +109,7 @@ func TestResolve(t *testing.T) {
 	// lines are right, the functions those of the symbol table.
 	split := []string{"outer app.c:6", "outer app.c:19", "lib_call lib.c:5"}
 	cxx := []string{"halo::Grid<double>::exchange app.cc:8", "hidden app.cc:17"}
-	fortran := []string{"exchange app.f90:5", "app app.f90:15"}
+	fortran := []string{"halo::exchange app.f90:5", "app app.f90:15"}
 	tests := []struct {
 		name, compiler, source string
 		flags                  []string

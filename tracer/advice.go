@@ -44,7 +44,7 @@ func Advice(ctx context.Context, dir string, command []string, first bool) []str
 			out = append(out, "only parts of the program are instrumented inline; if all of it is (mcchk doctor says what that needs) it runs faster while it is traced")
 		case info.Mode == ModeCall && strings.HasPrefix(info.Compiler, familyGCC) && inlines(ctx, &tools):
 			out = append(out, fmt.Sprintf("the program is compiled with %s without mcchk's plug-in; with it (mcchk doctor says what it needs), or with clang, which is installed (mcchk cc --compiler clang), it runs several times faster while it is traced", info.Compiler))
-		case info.Mode == ModeCall:
+		case info.Mode == ModeCall && !strings.HasPrefix(info.Compiler, "gfortran"):
 			out = append(out, "each load and store of the program is a call, which is the slow way; "+fasterThanCalls(info.Compiler))
 		}
 	}

@@ -67,8 +67,8 @@ var withValue = map[string]tokenKind{
 	"-idirafter": tokPreprocessor, "-iprefix": tokPreprocessor, "-iwithprefix": tokPreprocessor,
 	"-iwithprefixbefore": tokPreprocessor, "-imultilib": tokPreprocessor, "-include-pch": tokPreprocessor,
 	"-cxx-isystem": tokPreprocessor, "-stdlib++-isystem": tokPreprocessor, "-ivfsoverlay": tokPreprocessor,
-	"-Xpreprocessor": tokPreprocessor,
-	"-MF":            tokDependency, "-MT": tokDependency, "-MQ": tokDependency, "-MJ": tokDependency,
+	"-Xpreprocessor": tokPreprocessor, "-J": tokPreprocessor, "-fintrinsic-modules-path": tokPreprocessor,
+	"-MF": tokDependency, "-MT": tokDependency, "-MQ": tokDependency, "-MJ": tokDependency,
 	"-Xclang": tokFrontend, "-aux-info": tokFrontend, "--serialize-diagnostics": tokFrontend,
 	"-serialize-diagnostics": tokFrontend, "-dumpbase": tokFrontend, "-dumpbase-ext": tokFrontend, "-dumpdir": tokFrontend,
 	"-L": tokLinker, "-Xlinker": tokLinker, "-T": tokLinker, "-u": tokLinker, "-z": tokLinker, "-e": tokLinker,
@@ -79,7 +79,7 @@ var withValue = map[string]tokenKind{
 }
 
 // joined lists the options of one letter whose value may follow at once.
-var joined = []string{"-o", "-x", "-l", "-D", "-U", "-I", "-A", "-L", "-T", "-u", "-z", "-B", "-R"}
+var joined = []string{"-o", "-x", "-l", "-D", "-U", "-I", "-J", "-A", "-L", "-T", "-u", "-z", "-B", "-R"}
 
 // prefixes classifies the other options by how they begin; the first that fits counts.
 var prefixes = []struct {
@@ -263,20 +263,30 @@ func (c *commandLine) checkSanitizers() error {
 		"remove the option from the flags of the build traced by mcchk", name)
 }
 
-// checkLanguages refuses sources that would become code which nothing records.
-func (c *commandLine) checkLanguages() error {
+// checkLanguages refuses sources that the command does not instrument.
+func (c *commandLine) checkLanguages(language Language) error {
 	for _, i := range c.inputs() {
 		t := c.tokens[i]
-		fortran := strings.HasPrefix(t.lang, "f77") || strings.HasPrefix(t.lang, "f95")
-		switch strings.ToLower(filepath.Ext(t.value)) {
-		case ".f", ".for", ".ftn", ".fpp", ".f77", ".f90", ".f95", ".f03", ".f08":
-			fortran = fortran || t.lang == ""
-		}
-		if fortran {
-			return fmt.Errorf("%s: mcchk does not trace Fortran: neither its loads and stores nor all of its MPI calls would be recorded", t.value)
+		switch {
+		case t.fortran() && language != Fortran:
+			return fmt.Errorf("%s: Fortran is compiled with mcchk fc: this command would not record its loads and stores", t.value)
+		case !t.fortran() && t.source() == sourceCode && language == Fortran:
+			return fmt.Errorf("%s: C and C++ are compiled with mcchk cc and mcchk cxx, and the objects linked with mcchk fc", t.value)
 		}
 	}
 	return nil
+}
+
+// fortran reports whether an input is a source in Fortran.
+func (t token) fortran() bool {
+	if t.lang != "" {
+		return strings.HasPrefix(t.lang, "f77") || strings.HasPrefix(t.lang, "f95")
+	}
+	switch strings.ToLower(filepath.Ext(t.value)) {
+	case ".f", ".for", ".ftn", ".fpp", ".f77", ".f90", ".f95", ".f03", ".f08":
+		return true
+	}
+	return false
 }
 
 // inputs returns the indices of the tokens that are files.
@@ -325,7 +335,8 @@ const (
 var extensions = map[string]sourceKind{
 	".c": sourceCode, ".i": sourceCode, ".ii": sourceCode, ".cc": sourceCode, ".cp": sourceCode, ".cxx": sourceCode,
 	".cpp": sourceCode, ".CPP": sourceCode, ".c++": sourceCode, ".C": sourceCode, ".m": sourceCode, ".mm": sourceCode,
-	".f": sourceCode, ".F": sourceCode, ".for": sourceCode, ".f90": sourceCode, ".F90": sourceCode, ".f95": sourceCode,
+	".f": sourceCode, ".F": sourceCode, ".for": sourceCode, ".FOR": sourceCode, ".ftn": sourceCode, ".FTN": sourceCode,
+	".fpp": sourceCode, ".FPP": sourceCode, ".f90": sourceCode, ".F90": sourceCode, ".f95": sourceCode,
 	".F95": sourceCode, ".f03": sourceCode, ".F03": sourceCode, ".f08": sourceCode, ".F08": sourceCode,
 	".s": sourceAssembly, ".S": sourceAssembly, ".sx": sourceAssembly, ".ll": sourceAssembly, ".bc": sourceAssembly,
 	".h": sourceHeader, ".H": sourceHeader, ".hh": sourceHeader, ".hp": sourceHeader, ".hxx": sourceHeader,

@@ -104,16 +104,29 @@ func TestForeignSanitizers(t *testing.T) {
 	require.NoError(t, line.checkSanitizers())
 }
 
-func TestFortranIsRefused(t *testing.T) {
-	for args, refused := range map[string]bool{
-		"-c part.f90": true, "a.c part.F -o app": true, "-x f95 part": true, "-xc part.f90": false, "a.c part.o -lgfortran": false,
+func TestLanguagesOfSources(t *testing.T) {
+	for _, test := range []struct {
+		args     string
+		language Language
+		refused  string
+	}{
+		{"-c part.f90", C, "mcchk fc"},
+		{"a.c part.F -o app", C, "mcchk fc"},
+		{"-x f95 part", CXX, "mcchk fc"},
+		{"-xc part.f90", C, ""},
+		{"a.c part.o -lgfortran", C, ""},
+		{"-c part.f90", Fortran, ""},
+		{"-x f77 part -J mod -o app", Fortran, ""},
+		{"part.F08 c.o lib.a start.s", Fortran, ""},
+		{"part.f90 c.c", Fortran, "mcchk cc"},
 	} {
-		line, err := parseCommandLine("", strings.Fields(args))
+		line, err := parseCommandLine("", strings.Fields(test.args))
 		require.NoError(t, err)
-		if refused {
-			require.ErrorContains(t, line.checkLanguages(), "does not trace Fortran", args)
+		err = line.checkLanguages(test.language)
+		if test.refused == "" {
+			require.NoError(t, err, test.args)
 		} else {
-			require.NoError(t, line.checkLanguages(), args)
+			require.ErrorContains(t, err, test.refused, test.args)
 		}
 	}
 }

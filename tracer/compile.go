@@ -19,8 +19,8 @@ type CompileOptions struct {
 	Library  Library  // "" means MPI
 	Language Language // "" means C
 	// MPICC is the compiler wrapper to use; "" means $MCCHK_MPICC
-	// ($MCCHK_MPICXX for C++), else mpicc (mpicxx), and for OpenSHMEM
-	// $MCCHK_OSHCC ($MCCHK_OSHCXX), else oshcc (oshcxx).
+	// ($MCCHK_MPICXX for C++, $MCCHK_MPIFC for Fortran), else mpicc (mpicxx,
+	// mpifort), and for OpenSHMEM $MCCHK_OSHCC ($MCCHK_OSHCXX), else oshcc (oshcxx).
 	MPICC string
 	// Compiler is the compiler that the wrapper is made to use, such as "gcc",
 	// "clang" or "clang-15"; "" means $MCCHK_COMPILER, else the wrapper's own.
@@ -50,6 +50,10 @@ func CompilerNamed(argv0 string) (o CompileOptions, ok bool) {
 		return CompileOptions{Library: SHMEM, Language: C}, true
 	case "mcchk-oshcxx", "mcchk-oshc++":
 		return CompileOptions{Library: SHMEM, Language: CXX}, true
+	case "mcchk-fc", "mcchk-fort":
+		return CompileOptions{Language: Fortran}, true
+	case "mcchk-gfortran":
+		return CompileOptions{Language: Fortran, Compiler: "gcc"}, true
 	case "mcchk-gcc":
 		return CompileOptions{Language: C, Compiler: "gcc"}, true
 	case "mcchk-g++":
@@ -78,7 +82,7 @@ func compile(ctx context.Context, o CompileOptions, sources fs.FS) (int, error) 
 	if c.line.stage == stagePassThrough {
 		return c.tools.run(ctx, append(slices.Clone(c.wrapper), o.Args...))
 	}
-	if err := errors.Join(c.line.checkSanitizers(), c.line.checkLanguages()); err != nil {
+	if err := errors.Join(c.line.checkSanitizers(), c.line.checkLanguages(c.target.language)); err != nil {
 		return 2, err
 	}
 	if c.cache, err = openCache(&c.tools); err != nil {
@@ -238,6 +242,9 @@ func (c *compilation) tempFile(name string) string {
 // and gathering accesses none of those: they get no call-back. Without a -m
 // option that asks for such a processor, vectorized loops have plain accesses.
 func (c *compilation) instrumentFlags() []string {
+	if c.target.language == Fortran {
+		return c.tc.fortranFlags()
+	}
 	flags := append(c.tc.instrumentFlags(), "-idirafter", c.include)
 	asks := func(word string) bool {
 		for _, prefix := range []string{"-march", "-mcpu", "-mavx", "-msve", "-mtarget", "@"} {
@@ -296,6 +303,19 @@ func (t *Toolchain) instrumentFlags() []string {
 		// explored, all of the stack counts as shared.
 		flags = append(flags,
 			"-mllvm", "-tsan-instrument-read-before-write", "-mllvm", "-capture-tracking-max-uses-to-explore=0")
+	}
+	return append(flags, t.placeFlags()...)
+}
+
+// fortranFlags are those for gfortran. What packs an argument must stay a call
+// (of libgfortran), by which the copy is known for one.
+func (t *Toolchain) fortranFlags() []string {
+	flags := []string{
+		"-fsanitize=thread", "-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-fno-lto", "-Wno-tsan",
+		"-fno-inline-arg-packing", "-fno-tree-pta",
+	}
+	if t.X86 {
+		flags = append(flags, "-mmemcpy-strategy=libcall:-1:noalign", "-mmemset-strategy=libcall:-1:noalign")
 	}
 	return append(flags, t.placeFlags()...)
 }

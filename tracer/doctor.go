@@ -33,6 +33,7 @@ type Finding struct {
 type DoctorOptions struct {
 	MPICC    string // as in CompileOptions
 	MPICXX   string
+	MPIFC    string
 	Compiler string
 	MPIExec  string // launcher to compare a binary with; "" means mpiexec
 	Binary   string // executable to look at, or a directory of traces; "" means only the toolchain
@@ -62,6 +63,7 @@ func doctor(ctx context.Context, o DoctorOptions, sources fs.FS) ([]Finding, err
 	}
 	d.toolchain(ctx, C, o.MPICC)
 	d.toolchain(ctx, CXX, o.MPICXX)
+	d.toolchain(ctx, Fortran, o.MPIFC)
 	if o.Binary != "" {
 		d.binary(ctx, subject)
 	}
@@ -103,18 +105,18 @@ func (d *examination) addressSpace() {
 // toolchain looks at the MPI compiler of a language, and builds with it.
 func (d *examination) toolchain(ctx context.Context, language Language, asked string) {
 	check := "MPI " + string(language) + " compiler"
-	t := d.tools
-	wrapper, err := findWrapper(&t, target{MPI, language}, asked)
+	of := target{MPI, language}
+	t, v := d.tools, wrapperVariables[of]
+	wrapper, err := findWrapper(&t, of, asked)
 	if err != nil {
 		health := Problem
-		if language == CXX {
+		if language != C {
 			health = Warning // not needed for C programs
 		}
-		d.add(check, health, "install an MPI library with its compilers, or name the wrapper with --mpicc or "+
-			wrapperVariables[target{MPI, language}].name, "%v", err)
+		d.add(check, health, "install an MPI library with its compilers, or name the wrapper with "+v.option+" or "+v.name, "%v", err)
 		return
 	}
-	if err := t.chooseCompiler(target{MPI, language}, d.options.Compiler); err != nil {
+	if err := t.chooseCompiler(of, d.options.Compiler); err != nil {
 		d.add(check, Problem, "install it, or choose another with --compiler", "%v", err)
 		return
 	}
@@ -123,15 +125,15 @@ func (d *examination) toolchain(ctx context.Context, language Language, asked st
 		d.add("cache", Problem, "set MCCHK_CACHE to a folder that can be written", "%v", err)
 		return
 	}
-	tc, err := loadToolchain(ctx, &t, c, target{MPI, language}, wrapper)
+	tc, err := loadToolchain(ctx, &t, c, of, wrapper)
 	if err != nil {
-		d.add(check, Problem, "choose a working MPI compiler wrapper with --mpicc or "+wrapperVariables[target{MPI, language}].name, "%v", err)
+		d.add(check, Problem, "choose a working MPI compiler wrapper with "+v.option+" or "+v.name, "%v", err)
 		return
 	}
 	d.add(check, OK, "", "%s: %s with %s", strings.Join(wrapper, " "), tc.MPI, tc.Compiler())
 	d.mode(ctx, &t, c, tc)
 	check = string(language) + " run-time library"
-	l, err := runtimeLibrary(ctx, &t, c, tc, d.sources)
+	l, err := runtimeLibrary(ctx, &t, c, tc.forC(), d.sources)
 	if err != nil {
 		d.add(check, Problem, "see the compiler's messages; they concern its own files, not the program's", "%v", err)
 		return
@@ -144,6 +146,8 @@ func (d *examination) toolchain(ctx context.Context, language Language, asked st
 func (d *examination) mode(ctx context.Context, t *tools, c *cache, tc *Toolchain) {
 	check := string(tc.Language) + " instrumentation"
 	switch {
+	case tc.Language == Fortran:
+		d.add(check, OK, "", "by calls, with %s (the only way for Fortran)", tc.Compiler())
 	case tc.Mode() == ModeInline:
 		d.plugin(ctx, t, c, tc, "inline, each access by itself")
 	case tc.Family == familyGCC:
@@ -175,7 +179,8 @@ func (d *examination) plugin(ctx context.Context, t *tools, c *cache, tc *Toolch
 
 // smallPrograms are compiled to see whether all parts fit together.
 var smallPrograms = map[Language]struct{ file, text string }{
-	C: {"program.c", "#include <mpi.h>\nint main(int argc, char **argv)\n{\n\tMPI_Init(&argc, &argv);\n\treturn MPI_Finalize();\n}\n"},
+	C:       {"program.c", "#include <mpi.h>\nint main(int argc, char **argv)\n{\n\tMPI_Init(&argc, &argv);\n\treturn MPI_Finalize();\n}\n"},
+	Fortran: {"program.f90", "program main\n\tuse mpi\n\tinteger :: error\n\tcall MPI_Init(error)\n\tcall MPI_Finalize(error)\nend program\n"},
 	CXX: {"program.cc", "#include <mpi.h>\n#include <vector>\nint main(int argc, char **argv)\n{\n\tstd::vector<int> v(argc);\n" +
 		"\tMPI_Init(&argc, &argv);\n\treturn MPI_Finalize() + v[0];\n}\n"},
 }

@@ -55,6 +55,9 @@ func generateWrappers(funcs []tableFunc, ids map[string]int) []byte {
 	w := &cWriter{}
 	w.line("/* Generated from %s. Do not edit. */", prototypes)
 	w.line(`#include "wrap.h"`)
+	w.line("")
+	w.line("#define FORTRAN 0")
+	w.line("#define KEPT(argument) argument")
 	for i := range funcs {
 		if f := &funcs[i]; !f.Custom {
 			generateFunc(w, f, ids[f.definition()])
@@ -76,12 +79,16 @@ func generateFunc(w *cWriter, f *tableFunc, id int) {
 // form is one wrapper being written.
 type form struct {
 	*cWriter
-	f  *tableFunc
-	id int
+	f     *tableFunc
+	id    int
+	types *strings.Replacer // of the names for types of the table
+	// fortran: the arguments of the Fortran call are f_NAME, and each NAME in C
+	// is made of them.
+	fortran bool
 }
 
 func generateForm(w *cWriter, f *tableFunc, id int, name string, types *strings.Replacer) {
-	g := form{w, f, id}
+	g := form{cWriter: w, f: f, id: id, types: types}
 	var params, args, own []string
 	for i := range f.Args {
 		a := &f.Args[i]
@@ -104,7 +111,8 @@ func generateForm(w *cWriter, f *tableFunc, id int, name string, types *strings.
 	w.line("int wrap_%s(%s) __asm__(\"%s\");", name, strings.Join(params, ", "), name)
 	w.line("int wrap_%s(%s)", name, strings.Join(params, ", "))
 	w.line("{")
-	w.line("\tif (!mcchk_enter(MCCHK_FRAME))")
+	w.line("\tvoid *_frame = mcchk_caller(MCCHK_FRAME);")
+	w.line("\tif (!mcchk_enter(_frame))")
 	w.line("\t\treturn P%s(%s);", name, strings.Join(args, ", "))
 	g.prepare()
 	g.hook("define")
@@ -158,6 +166,9 @@ func (g form) prepare() {
 		if a.Room != "" {
 			g.line("\tint64_t _n_%s = %s;", a.Name, conditional(inCond(a), a.Room, "0"))
 		}
+		if g.fortran {
+			g.convertList(a)
+		}
 		switch a.Kind {
 		case 'c', 't', 'o', 'w':
 			if !a.Out {
@@ -168,12 +179,12 @@ func (g form) prepare() {
 				break
 			}
 			if a.pointer() {
-				g.line("\tstruct mcchk_request *_%s = mcchk_request_find(*%s, %s);", a.Name, a.Name, a.Name)
+				g.line("\tstruct mcchk_request *_%s = mcchk_request_find(*%s, %s);", a.Name, a.Name, g.variable(a))
 			} else {
 				g.line("\tstruct mcchk_request *_%s = mcchk_request_find(%s, NULL);", a.Name, a.Name)
 			}
 		case 'Q':
-			g.line("\tstruct mcchk_request **_%s = mcchk_requests_find((int)_n_%s, %s);", a.Name, a.Name, a.Name)
+			g.line("\tstruct mcchk_request **_%s = mcchk_requests_find((int)_n_%s, %s, %s, sizeof *%s);", a.Name, a.Name, a.Name, g.variable(a), g.variable(a))
 		case 'T':
 			g.line("\tfor (int64_t _k = 0; _k < _n_%s; _k++)", a.Name)
 			g.line("\t\tmcchk_type_id(%s[_k]);", a.Name)
@@ -186,9 +197,21 @@ func (g form) prepare() {
 			} else {
 				g.line("\tint64_t _n_%s = 1;", a.Name)
 			}
+			if g.fortran {
+				g.line("\tMPI_Fint *_own_%s, *_f_%s = mcchk_f_statuses(f_%s, %s, &_own_%s);", a.Name, a.Name, a.Name, n, a.Name)
+				break
+			}
 			g.line("\tMPI_Status *_own_%s, *_%s = mcchk_statuses(%s, %s, &_own_%s);", a.Name, a.Name, a.Name, n, a.Name)
 		}
 	}
+}
+
+// variable is where the program keeps the handle of an argument that points to it.
+func (g form) variable(a *tableArg) string {
+	if g.fortran {
+		return "f_" + a.Name
+	}
+	return a.Name
 }
 
 // inCond is the condition under which a list is read before the call. That of
@@ -235,7 +258,7 @@ func (g form) begin() {
 		}
 	}
 	words = append([]string{fmt.Sprint(scalars)}, words...)
-	g.line("\tint64_t *_w = mcchk_call_begin(%d, %s, MCCHK_FRAME);", g.id, strings.Join(words, " + "))
+	g.line("\tint64_t *_w = mcchk_call_begin(%d, %s, _frame);", g.id, strings.Join(words, " + "))
 	for i := range g.f.Args {
 		if a := &g.f.Args[i]; a.Out && a.Kind != '-' {
 			g.line("\tint64_t *_at_%s = NULL;", a.Name)
@@ -357,6 +380,9 @@ func (g form) finish() {
 		case 'S':
 			g.line("\tfree(_own_%s);", a.Name)
 		}
+		if a := &g.f.Args[i]; g.fortran && g.converted(a) {
+			g.line("\tfree(%s);", map[bool]string{true: "_" + a.Name, false: a.Name}[a.Kind == 'S'])
+		}
 	}
 }
 
@@ -383,7 +409,7 @@ func (g form) result(a *tableArg) {
 		g.line("\t\tint64_t _v_%s = (int64_t)(%s);", a.Name, a.Value)
 		g.line("\t\t%s_v_%s;", set, a.Name)
 	case a.Kind == 'q':
-		g.line("\t\tstruct mcchk_request *_made = mcchk_request_new(%s);", a.Name)
+		g.line("\t\tstruct mcchk_request *_made = mcchk_request_new(*%s, %s);", a.Name, g.variable(a))
 		if made != "" {
 			g.line("\t\tif (_made) {")
 			g.indented(func() { g.indented(func() { g.hook("made") }) })

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -40,6 +42,7 @@ type objectFacts struct {
 	state    instrumentation
 	plugin   bool       // compiled with a plug-in
 	bypassed []string   // functions of the library called as PMPI_X or pshmem_x
+	fortran  []string   // functions of gfortran's library whose accesses can be told
 	build    *BuildInfo // of a shared library made by mcchk
 }
 
@@ -63,8 +66,11 @@ func inspectObject(r io.ReaderAt) (objectFacts, error) {
 		return strings.HasPrefix(name, missPrefix) || name == loopFunction
 	})
 	for _, name := range names {
-		if strings.HasPrefix(name, "PMPI_") || strings.HasPrefix(name, "pshmem_") {
+		if strings.HasPrefix(name, "PMPI_") || strings.HasPrefix(name, "pshmem_") || isFortranName(name) {
 			facts.bypassed = append(facts.bypassed, name)
+		}
+		if f.Type == elf.ET_REL && libgfortranReads(name) != "" {
+			facts.fortran = append(facts.fortran, name)
 		}
 	}
 	if f.Type == elf.ET_DYN {
@@ -164,6 +170,7 @@ type inspection struct {
 	objects        []string
 	uninstrumented []string
 	bypassed       map[string]bool
+	fortran        map[string]bool // functions of gfortran's library, called by objects
 	call, inline   bool
 	some           bool
 	plugin         bool
@@ -227,6 +234,12 @@ func (n *inspection) note(shown string, facts objectFacts) {
 		n.bypassed[name] = true
 	}
 	n.plugin = n.plugin || facts.plugin
+	for _, name := range facts.fortran {
+		if n.fortran == nil {
+			n.fortran = map[string]bool{}
+		}
+		n.fortran[name] = true
+	}
 	switch facts.state {
 	case instrNone:
 		n.uninstrumented = append(n.uninstrumented, shown)
@@ -255,14 +268,31 @@ func (n *inspection) unseen() ([]string, error) {
 		return nil, err
 	}
 	var list []string
+	observed := map[string]bool{}
 	for _, f := range functions {
+		observed[strings.ToLower(f.Name)] = f.Unobserved == "" && !f.Pseudo()
 		for _, name := range []string{"P" + f.Name, "P" + f.Name + "_c"} {
 			if f.Unobserved == "" && n.bypassed[name] {
 				list = append(list, name)
 			}
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(n.bypassed)) {
+		if m := reFortranName.FindStringSubmatch(name); m != nil && observed["mpi_"+strings.ToLower(m[2])] && !(m[1] == "mpi_" && m[4] == "_") {
+			list = append(list, name)
+		}
+	}
 	return list, nil
+}
+
+// reFortranName fits the names that Fortran compilers and MPI libraries give to MPI's
+// procedures: those of the profiling interface too, and of other ways of writing
+// names than the wrappers have (gfortran's own: small letters and one underscore).
+var reFortranName = regexp.MustCompile(`^(mpi_|pmpir?_|MPI_|PMPI_)([A-Za-z_0-9]*[A-Za-z0-9])??(_f08(?:ts)?(?:_large)?)?(_{0,2})$`)
+
+// isFortranName tells such a name from one in C, which has a small letter behind its first.
+func isFortranName(name string) bool {
+	return reFortranName.MatchString(name) && (name == strings.ToLower(name) || name == strings.ToUpper(name))
 }
 
 // mode is that of all inputs together; own is the mode of the toolchain that

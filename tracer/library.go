@@ -21,12 +21,13 @@ import (
 const (
 	libraryFile   = "libmcchk.a"
 	inlineBitcode = "inline.bc"
-	inlineSource  = "inline.c"    // sources: the tests that are inlined
-	prototypes    = "mpi.tbl"     // sources: the table of MPI functions
-	wrappersFile  = "wrappers.c"  // generated from the table
-	functionsFile = "functions.c" // generated: all functions that are recorded
-	executableRsp = "program.rsp" // linker arguments for executables
-	sharedRsp     = "shared.rsp"  // linker arguments for shared libraries
+	inlineSource  = "inline.c"           // sources: the tests that are inlined
+	prototypes    = "mpi.tbl"            // sources: the table of MPI functions
+	wrappersFile  = "wrappers.c"         // generated from the table
+	fortranFile   = "fortran_wrappers.c" // the same for Fortran
+	functionsFile = "functions.c"        // generated: all functions that are recorded
+	executableRsp = "program.rsp"        // linker arguments for executables
+	sharedRsp     = "shared.rsp"         // linker arguments for shared libraries
 	exportList    = "exports.list"
 	factsFile     = "library.json"
 )
@@ -40,7 +41,7 @@ const (
 
 // mpiUnits are the sources that need mpi.h.
 var mpiUnits = []string{
-	"comms.c", "files.c", "init.c", "order.c", "requests.c", "types.c", "values.c", "windows.c", wrappersFile,
+	"comms.c", "files.c", "init.c", "order.c", "requests.c", "types.c", "values.c", "windows.c", "fortran.c", wrappersFile, fortranFile,
 }
 
 // Sources of which a run-time has one or the other: linkedSource where it is linked
@@ -64,7 +65,7 @@ var libraryFlags = []string{
 
 // unitFlags are more flags for some units: the wrappers of OpenSHMEM are so many that
 // a compiler takes a minute to optimize them, for nothing that could be measured.
-var unitFlags = map[string][]string{shmemWrappers: {"-O0"}}
+var unitFlags = map[string][]string{shmemWrappers: {"-O0"}, fortranFile: {"-O1", "-w"}}
 
 // inlineFlags compile the bitcode that is linked into every object. It has no
 // debug information: the inlined test stands at the user's own lines.
@@ -135,6 +136,7 @@ func librarySources(sources fs.FS, tc *Toolchain) (map[string][]byte, error) {
 			list.add(funcs[i].definition(), funcs[i].Custom)
 		}
 		files[wrappersFile] = generateWrappers(funcs, list.ids)
+		files[fortranFile] = generateFortran(funcs, list.ids)
 	} else {
 		for _, unit := range mpiUnits {
 			delete(files, unit)

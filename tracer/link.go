@@ -33,19 +33,23 @@ func (c *compilation) link(ctx context.Context) (int, error) {
 	if c.line.relocatable {
 		return c.wrapperRun(ctx, args)
 	}
-	l, err := runtimeLibrary(ctx, &c.tools, c.cache, c.tc, c.sources)
+	l, err := runtimeLibrary(ctx, &c.tools, c.cache, c.tc.forC(), c.sources)
 	if err != nil {
 		return 1, err
 	}
-	info, err := c.buildInfo(objects)
+	info, n, err := c.buildInfo(objects)
 	if err != nil {
 		return 1, err
 	}
-	object, err := c.buildInfoObject(ctx, info)
+	var calls map[string]bool
+	if c.tc.X86 {
+		calls = n.fortran
+	}
+	object, err := c.buildInfoObject(ctx, info, libgfortranSource(calls))
 	if err != nil {
 		return 1, err
 	}
-	args = append(args, object)
+	args = append(append(args, object), libgfortranWraps(calls)...)
 	if c.line.shared {
 		args = append(args, "-Wl,@"+l.path(sharedRsp))
 		if c.line.noUndefined {
@@ -79,9 +83,9 @@ func (c *compilation) linkArguments(objects map[int]string) []string {
 }
 
 // buildInfo inspects all inputs of the link.
-func (c *compilation) buildInfo(objects map[int]string) (*BuildInfo, error) {
+func (c *compilation) buildInfo(objects map[int]string) (*BuildInfo, *inspection, error) {
 	var (
-		n        inspection
+		n        = new(inspection)
 		dirs     []string // of the user's -L
 		mpiDirs  = libraryDirs(c.tc.Show)
 		ownFiles = func(path string) bool {
@@ -113,12 +117,12 @@ func (c *compilation) buildInfo(objects map[int]string) (*BuildInfo, error) {
 			continue
 		}
 		if err := n.add(path, shown); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	bypassed, err := n.unseen()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return &BuildInfo{
 		Compiler:       c.tc.Compiler(),
@@ -128,7 +132,7 @@ func (c *compilation) buildInfo(objects map[int]string) (*BuildInfo, error) {
 		Objects:        orEmpty(n.objects),
 		Uninstrumented: orEmpty(n.uninstrumented),
 		Bypassed:       bypassed,
-	}, nil
+	}, n, nil
 }
 
 func orEmpty(list []string) []string {
@@ -167,15 +171,15 @@ func findLibrary(name string, dirs []string) string {
 	return ""
 }
 
-// buildInfoObject compiles the build information, with the user's options of
-// code generation (such as -m or --sysroot).
-func (c *compilation) buildInfoObject(ctx context.Context, info *BuildInfo) (string, error) {
+// buildInfoObject compiles the build information and more source, with the user's
+// options of code generation (such as -m or --sysroot).
+func (c *compilation) buildInfoObject(ctx context.Context, info *BuildInfo, more string) (string, error) {
 	text, err := info.source(c.line.shared)
 	if err != nil {
 		return "", err
 	}
 	file := c.tempFile("mcchk-build.c")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(text+more), 0o600); err != nil {
 		return "", err
 	}
 	object := withExtension(file, ".o")
@@ -183,7 +187,7 @@ func (c *compilation) buildInfoObject(ctx context.Context, info *BuildInfo) (str
 		return t.kind == tokOption && (strings.HasPrefix(t.words[0], "-m") && t.words[0] != "-mllvm" ||
 			slices.Contains([]string{"--sysroot", "-isysroot", "-target", "-fPIC", "-fpic", "-fPIE", "-fpie"}, t.words[0]))
 	})
-	argv := c.tc.command(slices.Concat(options, []string{"-w", "-fno-lto", "-x", "c", "-c", file, "-o", object})...)
+	argv := c.tc.forC().command(slices.Concat(options, []string{"-w", "-fno-lto", "-x", "c", "-c", file, "-o", object})...)
 	if _, _, err := c.tools.output(ctx, "", argv...); err != nil {
 		return "", fmt.Errorf("build information: %w", err)
 	}

@@ -19,8 +19,9 @@ type Language string
 
 // Languages that Compile knows.
 const (
-	C   Language = "C"
-	CXX Language = "C++"
+	C       Language = "C"
+	CXX     Language = "C++"
+	Fortran Language = "Fortran"
 )
 
 // Library is a kind of communication library that programs are compiled for.
@@ -80,10 +81,25 @@ type Toolchain struct {
 	// PluginHeaders is the folder of the headers for plug-ins of the compiler, "" when there are none.
 	PluginHeaders string
 	Stamps        []string // state of the files the above was read from
+	// C compiles the run-time where this one is for Fortran; else nil.
+	C *Toolchain
+}
+
+// forC is the toolchain that compiles C for the same MPI library.
+func (t *Toolchain) forC() *Toolchain {
+	if t.C != nil {
+		return t.C
+	}
+	return t
 }
 
 // Compiler names the compiler underneath, such as "gcc 12.2.0".
-func (t *Toolchain) Compiler() string { return t.Family + " " + t.Version }
+func (t *Toolchain) Compiler() string {
+	if t.Language == Fortran {
+		return "gfortran " + t.Version
+	}
+	return t.Family + " " + t.Version
+}
 
 // Library names the libraries that it compiles for.
 func (t *Toolchain) Library() string {
@@ -118,10 +134,11 @@ var wrapperVariables = map[target]struct {
 	underneath             []string
 	install                string
 }{
-	{MPI, C}:     {"MCCHK_MPICC", "mpicc", "--mpicc", []string{"MPICH_CC", "OMPI_CC", "I_MPI_CC"}, "libmpich-dev mpich, or libopenmpi-dev openmpi-bin"},
-	{MPI, CXX}:   {"MCCHK_MPICXX", "mpicxx", "--mpicc", []string{"MPICH_CXX", "OMPI_CXX", "I_MPI_CXX"}, "libmpich-dev mpich, or libopenmpi-dev openmpi-bin"},
-	{SHMEM, C}:   {"MCCHK_OSHCC", "oshcc", "--oshcc", []string{"SHMEM_CC", "OSHMEM_CC", "OMPI_CC"}, "libopenmpi-dev openmpi-bin"},
-	{SHMEM, CXX}: {"MCCHK_OSHCXX", "oshcxx", "--oshcc", []string{"SHMEM_CXX", "OSHMEM_CXX", "OMPI_CXX"}, "libopenmpi-dev openmpi-bin"},
+	{MPI, C}:       {"MCCHK_MPICC", "mpicc", "--mpicc", []string{"MPICH_CC", "OMPI_CC", "I_MPI_CC"}, "libmpich-dev mpich, or libopenmpi-dev openmpi-bin"},
+	{MPI, CXX}:     {"MCCHK_MPICXX", "mpicxx", "--mpicc", []string{"MPICH_CXX", "OMPI_CXX", "I_MPI_CXX"}, "libmpich-dev mpich, or libopenmpi-dev openmpi-bin"},
+	{MPI, Fortran}: {"MCCHK_MPIFC", "mpifort", "--mpifc", []string{"MPICH_FC", "OMPI_FC", "I_MPI_FC"}, "libmpich-dev mpich, or libopenmpi-dev openmpi-bin, and gfortran"},
+	{SHMEM, C}:     {"MCCHK_OSHCC", "oshcc", "--oshcc", []string{"SHMEM_CC", "OSHMEM_CC", "OMPI_CC"}, "libopenmpi-dev openmpi-bin"},
+	{SHMEM, CXX}:   {"MCCHK_OSHCXX", "oshcxx", "--oshcc", []string{"SHMEM_CXX", "OSHMEM_CXX", "OMPI_CXX"}, "libopenmpi-dev openmpi-bin"},
 }
 
 // findWrapper finds the MPI compiler wrapper: the one asked for, else that of
@@ -149,13 +166,33 @@ func findWrapper(t *tools, of target, asked string) ([]string, error) {
 		of.library, errNoCompiler, asked, from, of.library, v.install, v.option, v.name)
 }
 
+// wrapperForC is the MPI compiler wrapper for C that belongs to one for Fortran:
+// beside it, and of the same name but for the language.
+func wrapperForC(t *tools, fortran []string) ([]string, error) {
+	dir, base := filepath.Split(fortran[0])
+	for _, name := range []string{"mpifort", "mpif90", "mpif77", "mpifc"} {
+		before, after, found := strings.Cut(base, name)
+		if !found {
+			continue
+		}
+		if path, err := t.look(dir + before + "mpicc" + after); err == nil {
+			return append([]string{path}, fortran[1:]...), nil
+		}
+	}
+	return nil, fmt.Errorf("MPI %w: the one for C that belongs to %s, with which mcchk compiles what it links in; "+
+		"it is looked for in the same folder, under that name with mpicc in place of mpifort", errNoCompiler, fortran[0])
+}
+
 // compilerFor is the name of a compiler family's driver for a language:
 // "clang-15" becomes "clang++-15" for C++.
 func compilerFor(language Language, name string) string {
-	if language == C || strings.Contains(name, "++") {
+	if language == C || strings.Contains(name, "++") || strings.Contains(name, "gfortran") {
 		return name
 	}
 	dir, base := filepath.Split(name)
+	if i := strings.LastIndex(base, "gcc"); i >= 0 && language == Fortran {
+		return dir + base[:i] + "gfortran" + base[i+3:]
+	}
 	if rest, ok := strings.CutPrefix(base, "clang"); ok {
 		return dir + "clang++" + rest
 	}
@@ -172,6 +209,15 @@ func (t *tools) chooseCompiler(of target, name string) error {
 	}
 	if name == "" {
 		return nil
+	}
+	if of.language == Fortran {
+		// The run-time is compiled as for the program's parts in C.
+		if err := t.chooseCompiler(target{MPI, C}, strings.Replace(name, "gfortran", "gcc", 1)); err != nil {
+			return err
+		}
+		if strings.Contains(filepath.Base(name), familyClang) {
+			return nil
+		}
 	}
 	driver := compilerFor(of.language, name)
 	if _, err := t.look(driver); err != nil {
@@ -269,6 +315,9 @@ const includeBoth = `#include <shmem.h>
 // probe asks the wrapper what it runs, and the compiler for the macros it and
 // the library's header define.
 func probe(ctx context.Context, t *tools, of target, wrapper []string) (*Toolchain, error) {
+	if of.language == Fortran {
+		return probeFortran(ctx, t, wrapper)
+	}
 	tc := &Toolchain{Wrapper: wrapper, Language: of.language}
 	tc.Show = showCommand(ctx, t, tc)
 	program := "#include <mpi.h>\n"
@@ -313,6 +362,41 @@ func probe(ctx context.Context, t *tools, of target, wrapper []string) (*Toolcha
 	}
 	for _, f := range files {
 		tc.Stamps = append(tc.Stamps, stamp(f))
+	}
+	return tc, nil
+}
+
+// probeFortran does so for Fortran. The MPI library is asked by way of C.
+func probeFortran(ctx context.Context, t *tools, wrapper []string) (*Toolchain, error) {
+	forC, err := wrapperForC(t, wrapper)
+	if err != nil {
+		return nil, err
+	}
+	tc := &Toolchain{Wrapper: wrapper, Language: Fortran}
+	if tc.C, err = probe(ctx, t, target{MPI, C}, forC); err != nil {
+		return nil, err
+	}
+	tc.MPI, tc.X86 = tc.C.MPI, tc.C.X86
+	tc.Show = showCommand(ctx, t, tc)
+	macros, _, err := t.output(ctx, "", tc.command("-x", "f95-cpp-input", "-cpp", "-E", "-dM", "-")...)
+	if err != nil {
+		return nil, err
+	}
+	defines := map[string]string{}
+	for _, m := range reDefine.FindAllStringSubmatch(macros, -1) {
+		defines[m[1]] = strings.TrimSpace(m[2])
+	}
+	if defines["__GFORTRAN__"] == "" {
+		return nil, fmt.Errorf("%s runs a compiler that mcchk does not know (%q): for Fortran it needs gfortran; "+
+			"choose it with --compiler, if the MPI library allows it", wrapper[0], tc.Show)
+	}
+	tc.Family = familyGCC
+	tc.Version = strings.Join([]string{defines["__GNUC__"], defines["__GNUC_MINOR__"], defines["__GNUC_PATCHLEVEL__"]}, ".")
+	tc.Stamps = append(slices.Clone(tc.C.Stamps), stamp(wrapper[0]))
+	if words := strings.Fields(tc.Show); len(words) > 0 {
+		if path, err := t.look(words[0]); err == nil {
+			tc.Stamps = append(tc.Stamps, stamp(path))
+		}
 	}
 	return tc, nil
 }

@@ -132,7 +132,7 @@ Exit status: 0 nothing found at or above the threshold, 1 findings,
 	root.SetFlagErrorFunc(suggestFlag)
 	root.PersistentFlags().StringVar(&a.color, "color", colorAuto, "colour: auto, always or never")
 	root.AddCommand(
-		newCompileCommand(a, tracer.MPI, tracer.C), newCompileCommand(a, tracer.MPI, tracer.CXX),
+		newCompileCommand(a, tracer.MPI, tracer.C), newCompileCommand(a, tracer.MPI, tracer.CXX), newCompileCommand(a, tracer.MPI, tracer.Fortran),
 		newCompileCommand(a, tracer.SHMEM, tracer.C), newCompileCommand(a, tracer.SHMEM, tracer.CXX),
 		newRunCommand(a), newAnalyzeCommand(a), newMergeCommand(a), newDiffCommand(a),
 		newDumpCommand(a), newPackCommand(a), newGenerateCommand(a), newExperimentCommand(a),

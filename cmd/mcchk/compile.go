@@ -15,10 +15,12 @@ const compileHelp = `Compiles and links an MPI program with your own MPI compile
 traced. Takes the place of the compiler in builds: make CC="mcchk cc",
 CMAKE_C_COMPILER=mcchk-cc (a link to mcchk under that name). The names mcchk-gcc,
 mcchk-g++, mcchk-clang and mcchk-clang++ also say which compiler lies underneath.
+mcchk fc (mcchk-fc) is for Fortran, with gfortran.
 
 Options of mcchk's own come first; everything after them goes to the compiler:
-  --mpicc X        the MPI compiler to use (default: $MCCHK_MPICC or
-                   $MCCHK_MPICXX, then .mcchk.yaml, then mpicc or mpicxx)
+  --mpicc X        the MPI compiler to use; for fc: --mpifc X (default:
+                   $MCCHK_MPICC, $MCCHK_MPICXX or $MCCHK_MPIFC, then
+                   .mcchk.yaml, then mpicc, mpicxx or mpifort)
   --compiler X     the compiler underneath: gcc or clang (default:
                    $MCCHK_COMPILER, then .mcchk.yaml, then the MPI compiler's)
   --plugin X       off: without the compiler plug-in that makes tracing cheap
@@ -38,20 +40,22 @@ Options of mcchk's own come first; everything after them goes to the compiler:
   --verbose        print on standard error what is done
   -h, --help       this text; after another argument, the compiler's own help`
 
-// newCompileCommand makes cc, cxx, oshcc and oshcxx.
+// newCompileCommand makes cc, cxx, fc, oshcc and oshcxx.
 func newCompileCommand(a *app, library tracer.Library, language tracer.Language) *cobra.Command {
-	name, what, ending, option, help := "cc", "C", "c", "--mpicc", compileHelp
-	if language == tracer.CXX {
-		name, what, ending = "cxx", "C++", "cc"
-	}
+	l := map[tracer.Language]struct{ name, ending, option string }{
+		tracer.C:       {"cc", "c", "--mpicc"},
+		tracer.CXX:     {"cxx", "cc", "--mpicc"},
+		tracer.Fortran: {"fc", "f90", "--mpifc"},
+	}[language]
+	help := compileHelp
 	if library == tracer.SHMEM {
-		name, option, help = "osh"+name, "--oshcc", oshcompileHelp
+		l.name, l.option, help = "osh"+l.name, "--oshcc", oshcompileHelp
 	}
 	return &cobra.Command{
-		Use:                name + " [" + option + " X] [--compiler gcc|clang] [--plugin auto|off] [--verbose] COMPILER-ARGUMENT...",
-		Short:              "Compile and link a " + what + " program with " + string(library) + " for tracing",
+		Use:                l.name + " [" + l.option + " X] [--compiler gcc|clang] [--plugin auto|off] [--verbose] COMPILER-ARGUMENT...",
+		Short:              "Compile and link a " + string(language) + " program with " + string(library) + " for tracing",
 		Long:               help,
-		Example:            "  mcchk " + name + " -O2 -g -o app app." + ending,
+		Example:            "  mcchk " + l.name + " -O2 -g -o app app." + l.ending,
 		DisableFlagParsing: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && (args[0] == "--help" || args[0] == "-h") {
@@ -98,7 +102,7 @@ func compileOptions(args []string) (tracer.CompileOptions, error) {
 			o.Env = append(os.Environ(), "MCCHK_VERBOSE=1")
 			args = args[1:]
 			continue
-		case "--mpicc", "--oshcc":
+		case "--mpicc", "--mpifc", "--oshcc":
 			to = &o.MPICC
 		case "--compiler":
 			to = &o.Compiler
@@ -126,7 +130,7 @@ func compileOptions(args []string) (tracer.CompileOptions, error) {
 // misplaced returns an error where an option of mcchk stands behind others.
 func misplaced(args []string) error {
 	for _, arg := range args {
-		if name, _, _ := strings.Cut(arg, "="); name == "--mpicc" || name == "--oshcc" || name == "--compiler" || name == "--plugin" {
+		if name, _, _ := strings.Cut(arg, "="); name == "--mpicc" || name == "--mpifc" || name == "--oshcc" || name == "--compiler" || name == "--plugin" {
 			return usagef("mcchk's own options come first: %s follows %s, so it would go to the compiler", name, args[0])
 		}
 	}

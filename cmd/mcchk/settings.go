@@ -37,6 +37,7 @@ func settings() []config.Setting {
 		{Name: "max-trace", Kind: config.Bytes, Default: "0", Usage: "size that the traces of mcchk run may have together, such as 10GiB; recording ends there; 0: no limit"},
 		{Name: "mpicc", Usage: "MPI compiler for C; mpicc when not set"},
 		{Name: "mpicxx", Usage: "MPI compiler for C++; mpicxx when not set"},
+		{Name: "mpifc", Usage: "MPI compiler for Fortran; mpifort when not set"},
 		{Name: "compiler", Usage: "compiler underneath the MPI compiler: gcc or clang; the MPI compiler's default when not set"},
 		{Name: "mpiexec", Usage: "launcher that mcchk doctor checks a program against; mpiexec when not set"},
 		{Name: "color", Default: colorAuto, Choices: colors, Usage: "colours"},
@@ -167,10 +168,7 @@ func (a *app) compilerSettings(o *tracer.CompileOptions) error {
 	if err != nil {
 		return err
 	}
-	wrapper := "mpicc"
-	if o.Language == tracer.CXX {
-		wrapper = "mpicxx"
-	}
+	wrapper := map[tracer.Language]string{tracer.C: "mpicc", tracer.CXX: "mpicxx", tracer.Fortran: "mpifc"}[o.Language]
 	fill := func(to *string, name string) {
 		if v := c.Of(name); *to == "" && v.From == config.FromFile {
 			*to = v.String()

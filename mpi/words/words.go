@@ -207,6 +207,10 @@ func (vocabulary) Unlocked(s *conflicts.Side) string {
 	return ""
 }
 
+func (vocabulary) Copy(s *conflicts.Side) bool {
+	return s.Class == regions.GivenUp && s.Role == mpi.CopyFreed.Name
+}
+
 func (vocabulary) OutOfScope(s *conflicts.Side) bool {
 	return s.Class == regions.GivenUp && s.Role == mpi.OutOfScope.Name
 }

@@ -83,6 +83,8 @@ func (vocabulary) Idle(fn string, s *conflicts.Side) string {
 
 func (vocabulary) Unlocked(*conflicts.Side) string { return "" }
 
+func (vocabulary) Copy(*conflicts.Side) bool { return false }
+
 func (vocabulary) OutOfScope(s *conflicts.Side) bool {
 	return s.Class == regions.GivenUp && s.Role == "return"
 }

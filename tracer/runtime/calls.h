@@ -22,6 +22,14 @@ extern const uint16_t mcchk_fn_mcchk_Memory_gone, mcchk_fn_mcchk_Threads;
 
 /* ---- calls.c ---- */
 
+/* The frame of the program's call, when the wrapper of a call in Fortran has been
+ * passed on to the one in C whose frame this is. One above it was left by longjmp. */
+static inline void *mcchk_caller(void *frame)
+{
+	void *through = mcchk_self.through;
+	return through && (uintptr_t)frame < (uintptr_t)through ? through : frame;
+}
+
 /* Until mcchk_leave the thread is within the library. */
 static inline void mcchk_within(void *frame)
 {

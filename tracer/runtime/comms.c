@@ -198,9 +198,8 @@ int64_t mcchk_comm_met(MPI_Comm comm)
 /* MPI_Comm_idup. Its identifier follows from the old communicator's and how
  * often that was duplicated so: all members work it out alike without a message,
  * for nobody may wait here. Above 2^62, where no counted ones are. */
-void mcchk_comm_promised(MPI_Comm comm, MPI_Comm *made, MPI_Request *request)
+void mcchk_comm_promised(MPI_Comm comm, const void *made, struct mcchk_request *r, int fortran)
 {
-	struct mcchk_request *r = mcchk_request_find(*request, request);
 	struct mcchk_comm *c = mcchk_comm_get(comm);
 	if (!c)
 		return;
@@ -210,10 +209,13 @@ void mcchk_comm_promised(MPI_Comm comm, MPI_Comm *made, MPI_Request *request)
 	int64_t id = (int64_t)(1ull << 62 | (h ^ h >> 31) >> 2);
 	if (r) {
 		r->made = made;
+		r->fortran = fortran;
 		r->made_id = id;
-	} else if (*made != MPI_COMM_NULL) {
-		mcchk_comm_agreed(*made, id); /* there already */
+		return;
 	}
+	MPI_Comm now = fortran ? PMPI_Comm_f2c(*(const MPI_Fint *)made) : *(const MPI_Comm *)made;
+	if (now != MPI_COMM_NULL)
+		mcchk_comm_agreed(now, id); /* there already */
 }
 
 /* MPI_Comm_idup has completed. */

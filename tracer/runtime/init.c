@@ -111,10 +111,14 @@ static int begin_trace(const char *directory)
 	return 1;
 }
 
-static void start(uint16_t function, const int *provided, int required, uint64_t begin, uint64_t end, void *frame)
+/* The program's MPI_Init has returned; once, though in Fortran it may come to the one in C. */
+void mcchk_start(uint16_t function, const int *provided, int required, uint64_t begin, uint64_t end, void *frame)
 {
+	static int started;
 	const char *directory = getenv("MCCHK_TRACE_DIR");
 
+	if (started++)
+		return;
 	mcchk_prepare();
 	if (!mcchk_active && !mcchk_comms_start())
 		return;
@@ -149,7 +153,7 @@ int MPI_Init(int *argc, char ***argv)
 	int rc = PMPI_Init(argc, argv);
 	mcchk_leave();
 	if (rc == MPI_SUCCESS)
-		start(mcchk_fn_MPI_Init, NULL, 0, begin, mcchk_now(), MCCHK_FRAME);
+		mcchk_start(mcchk_fn_MPI_Init, NULL, 0, begin, mcchk_now(), mcchk_caller(MCCHK_FRAME));
 	return rc;
 }
 
@@ -160,21 +164,23 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 	int rc = PMPI_Init_thread(argc, argv, required, provided);
 	mcchk_leave();
 	if (rc == MPI_SUCCESS)
-		start(mcchk_fn_MPI_Init_thread, provided, required, begin, mcchk_now(), MCCHK_FRAME);
+		mcchk_start(mcchk_fn_MPI_Init_thread, provided, required, begin, mcchk_now(), mcchk_caller(MCCHK_FRAME));
 	return rc;
 }
 
 int MPI_Finalize(void)
 {
-	mcchk_threads_recorded(MCCHK_FRAME);
-	if (!mcchk_enter(MCCHK_FRAME))
+	void *frame = mcchk_caller(MCCHK_FRAME);
+
+	mcchk_threads_recorded(frame);
+	if (!mcchk_enter(frame))
 		return PMPI_Finalize();
 	mcchk_write_modules();
 	if (!joined) {
 		relate_clocks();
 		PMPI_Comm_free(&tool);
 	}
-	mcchk_call_begin(mcchk_fn_MPI_Finalize, 0, MCCHK_FRAME);
+	mcchk_call_begin(mcchk_fn_MPI_Finalize, 0, frame);
 	mcchk_call_commit();
 	int rc = PMPI_Finalize();
 	mcchk_call_end(mcchk_now(), rc != MPI_SUCCESS);

@@ -167,6 +167,7 @@ struct mcchk_tls {
 	struct mcchk_thread *thread;
 	uintptr_t frame; /* of the wrapper that set depth */
 	uint32_t depth;  /* inside an MPI call or the run-time */
+	void *through;   /* frame of the Fortran wrapper that calls the one in C; NULL */
 	uint32_t busy;   /* writing an access */
 	int stack_known;              /* its bounds have been asked for: */
 	uintptr_t stack_lo, stack_hi; /* of the stack that the thread was given; 0, 0 unknown */
@@ -260,6 +261,10 @@ extern __thread uintptr_t mcchk_stack_low __attribute__((tls_model("initial-exec
 void mcchk_watch_stack(uintptr_t lo);
 void mcchk_function_returns(uintptr_t frame, uintptr_t pc);
 void mcchk_stack_risen(void *frame);
+
+/* ---- gfortran.c ---- */
+
+int mcchk_copy(const void *p); /* whether it is a copy that the compiler made of an argument */
 
 /* ---- stacks.c ---- */
 

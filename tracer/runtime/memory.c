@@ -15,7 +15,7 @@
 #include <dlfcn.h>
 #include <malloc.h>
 
-enum { FREED, RETURNED };
+enum { FREED, RETURNED, COPY_FREED };
 
 #pragma GCC visibility push(default)
 __thread uintptr_t mcchk_stack_low __attribute__((tls_model("initial-exec"))) = UINTPTR_MAX;
@@ -102,7 +102,9 @@ static inline __attribute__((always_inline)) void freed(void *p, uint64_t size, 
 REAL(void, free, void *);
 void __wrap_free(void *p)
 {
-	freed(p, block_size(p, (void *)__real_free), MCCHK_FRAME);
+	uint64_t size = block_size(p, (void *)__real_free);
+	if (size != 0)
+		gone((uint64_t)(uintptr_t)p, size, mcchk_copy(p) ? COPY_FREED : FREED, MCCHK_FRAME, MCCHK_FRAME);
 	__real_free(p);
 }
 

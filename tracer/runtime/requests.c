@@ -10,7 +10,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mcchk_map requests;
 static int64_t last_id;
 
-static struct mcchk_request *choose(struct mcchk_request *first, const MPI_Request *variable, int untaken)
+static struct mcchk_request *choose(struct mcchk_request *first, const void *variable, int untaken)
 {
 	struct mcchk_request *oldest = NULL;
 	for (struct mcchk_request *r = first; r; r = r->next) {
@@ -24,7 +24,7 @@ static struct mcchk_request *choose(struct mcchk_request *first, const MPI_Reque
 	return oldest;
 }
 
-struct mcchk_request *mcchk_request_find(MPI_Request request, const MPI_Request *variable)
+struct mcchk_request *mcchk_request_find(MPI_Request request, const void *variable)
 {
 	if (request == MPI_REQUEST_NULL)
 		return NULL;
@@ -34,8 +34,9 @@ struct mcchk_request *mcchk_request_find(MPI_Request request, const MPI_Request 
 	return r;
 }
 
-/* The requests of an array, each entry found once; to be freed. NULL without memory. */
-struct mcchk_request **mcchk_requests_find(int n, const MPI_Request *array)
+/* The requests of an array, each entry found once; to be freed. NULL without memory.
+ * The program keeps them in `variables`, of that many bytes each. */
+struct mcchk_request **mcchk_requests_find(int n, const MPI_Request *array, const void *variables, size_t size)
 {
 	struct mcchk_request **found = calloc(n > 0 ? (size_t)n : 1, sizeof *found);
 	if (!found)
@@ -44,7 +45,8 @@ struct mcchk_request **mcchk_requests_find(int n, const MPI_Request *array)
 	for (int i = 0; i < n; i++) {
 		if (array[i] == MPI_REQUEST_NULL)
 			continue;
-		found[i] = choose(mcchk_map_get(&requests, mcchk_handle(array[i])), &array[i], 1);
+		found[i] = choose(mcchk_map_get(&requests, mcchk_handle(array[i])),
+				  (const char *)variables + (size_t)i * size, 1);
 		if (found[i])
 			found[i]->taken = 1;
 	}
@@ -57,13 +59,13 @@ struct mcchk_request **mcchk_requests_find(int n, const MPI_Request *array)
 
 /* A request that an MPI call has just made. NULL: it was complete, or there is
  * no memory. */
-struct mcchk_request *mcchk_request_new(const MPI_Request *request)
+struct mcchk_request *mcchk_request_new(MPI_Request request, const void *variable)
 {
 	struct mcchk_request *r;
-	if (*request == MPI_REQUEST_NULL || !(r = calloc(1, sizeof *r)))
+	if (request == MPI_REQUEST_NULL || !(r = calloc(1, sizeof *r)))
 		return NULL;
-	r->handle = mcchk_handle(*request);
-	r->variable = request;
+	r->handle = mcchk_handle(request);
+	r->variable = variable;
 	mcchk_lock(&lock);
 	r->id = ++last_id;
 	struct mcchk_request *same = mcchk_map_get(&requests, r->handle);
@@ -145,7 +147,7 @@ void mcchk_request_completed(struct mcchk_request *r)
 	if (r->persistent)
 		return;
 	if (r->made)
-		mcchk_comm_agreed(*r->made, r->made_id);
+		mcchk_comm_agreed(r->fortran ? PMPI_Comm_f2c(*(const MPI_Fint *)r->made) : *(const MPI_Comm *)r->made, r->made_id);
 	forget(r);
 }
 

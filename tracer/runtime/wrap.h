@@ -16,6 +16,10 @@ extern const uint16_t mcchk_fn_MPI_Init, mcchk_fn_MPI_Init_thread, mcchk_fn_MPI_
 	mcchk_fn_mcchk_signal, mcchk_fn_mcchk_wait,
 	mcchk_fn_mcchk_signal_process, mcchk_fn_mcchk_wait_process;
 
+/* ---- init.c ---- */
+
+void mcchk_start(uint16_t function, const int *provided, int required, uint64_t begin, uint64_t end, void *frame);
+
 /* ---- values.c: MPI's constants as the format has them ---- */
 
 #define mcchk_handle(h) ((uint64_t)(uintptr_t)(h))
@@ -36,6 +40,7 @@ void mcchk_mpi_joins(void); /* after shmem_init, where MPI has been started too 
 
 /* ---- comms.c ---- */
 
+struct mcchk_request;
 struct mcchk_comm {
 	int64_t id;
 	int rank, size, remote_size; /* remote_size 0: an intracommunicator */
@@ -53,7 +58,7 @@ int64_t mcchk_comm_made(MPI_Comm comm);
 int64_t mcchk_comm_met(MPI_Comm comm);
 void mcchk_comm_agreed(MPI_Comm comm, int64_t id);
 void mcchk_comm_define(MPI_Comm comm);
-void mcchk_comm_promised(MPI_Comm comm, MPI_Comm *made, MPI_Request *request);
+void mcchk_comm_promised(MPI_Comm comm, const void *made, struct mcchk_request *r, int fortran);
 void mcchk_comm_freed(MPI_Comm comm);
 void mcchk_passed(MPI_Comm comm);
 /* A new identifier that all of the communicator agree on; `last` counts this process's own. */
@@ -94,18 +99,19 @@ struct mcchk_range mcchk_box(const void *p, MPI_Count count, MPI_Datatype type);
 struct mcchk_request {
 	int64_t id;
 	uint64_t handle;
-	const MPI_Request *variable; /* where the program keeps the handle */
+	const void *variable;        /* where the program keeps the handle */
 	struct mcchk_request *next;  /* of the same handle, from the oldest */
 	struct mcchk_range range[2];
 	int ranges;
 	int persistent, marked, taken;
-	MPI_Comm *made; /* of MPI_Comm_idup */
+	const void *made; /* of MPI_Comm_idup: where the program has the communicator, */
+	int fortran;      /* an INTEGER */
 	int64_t made_id;
 };
 
-struct mcchk_request *mcchk_request_find(MPI_Request request, const MPI_Request *variable);
-struct mcchk_request **mcchk_requests_find(int n, const MPI_Request *requests);
-struct mcchk_request *mcchk_request_new(const MPI_Request *request);
+struct mcchk_request *mcchk_request_find(MPI_Request request, const void *variable);
+struct mcchk_request **mcchk_requests_find(int n, const MPI_Request *requests, const void *variables, size_t size);
+struct mcchk_request *mcchk_request_new(MPI_Request request, const void *variable);
 void mcchk_request_buffer(struct mcchk_request *r, struct mcchk_range box, int same);
 int64_t mcchk_request_ready(struct mcchk_request *r);
 void mcchk_request_started(struct mcchk_request *r);
