@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -96,6 +97,8 @@ func TestCompile(t *testing.T) {
 		{"called as mcchk-cc", []string{"/bin/mcchk-cc", "-c", "a.c"}, tracer.CompileOptions{Language: tracer.C, Args: []string{"-c", "a.c"}}},
 		{"called as mcchk-clang++", []string{"mcchk-clang++", "-c", "a.cc"}, tracer.CompileOptions{Language: tracer.CXX, Compiler: "clang", Args: []string{"-c", "a.cc"}}},
 		{"an option beside the name", []string{"mcchk-gcc", "--compiler", "gcc-11", "-c", "a.c"}, tracer.CompileOptions{Language: tracer.C, Compiler: "gcc-11", Args: []string{"-c", "a.c"}}},
+		{"OpenSHMEM", []string{"mcchk", "oshcxx", "-c", "a.cc"}, tracer.CompileOptions{Library: tracer.SHMEM, Language: tracer.CXX, Args: []string{"-c", "a.cc"}}},
+		{"called as mcchk-oshcc", []string{"mcchk-oshcc", "-c", "a.c"}, tracer.CompileOptions{Library: tracer.SHMEM, Language: tracer.C, Args: []string{"-c", "a.c"}}},
 		{"called as mcchk-cxx", []string{"mcchk-cxx", "--version"}, tracer.CompileOptions{Language: tracer.CXX, Args: []string{"--version"}}},
 	}
 	for _, test := range tests {
@@ -108,6 +111,7 @@ func TestCompile(t *testing.T) {
 			}
 			require.Equal(t, 4, a.run(context.Background(), test.argv), "the exit status is the compiler's")
 			got.Stdin, got.Stdout, got.Stderr = nil, nil, nil
+			test.want.Library, got.Library = cmp.Or(test.want.Library, tracer.MPI), cmp.Or(got.Library, tracer.MPI)
 			require.Equal(t, test.want, got)
 			require.Empty(t, diag.String())
 		})

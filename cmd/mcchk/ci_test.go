@@ -77,12 +77,19 @@ func TestDocumentedCommands(t *testing.T) {
 		commands[cmd.Name()] = cmd
 	}
 	pages := map[string]string{}
-	for _, page := range []string{"ci.md", "generate.md", "user-guide.md"} {
-		data, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
+	docs := filepath.Join("..", "..", "docs")
+	guide, err := filepath.Glob(filepath.Join(docs, "guide", "*.md"))
+	require.NoError(t, err)
+	for _, path := range append(guide, filepath.Join(docs, "user-guide.md"), filepath.Join(docs, "ci.md"), filepath.Join(docs, "generate.md")) {
+		data, err := os.ReadFile(path)
 		require.NoError(t, err)
-		pages[page] = string(data)
-		for _, line := range strings.Split(pages[page], "\n") {
-			checkCommandLine(t, root, commands, page+": "+line)
+		page := filepath.Base(path)
+		if filepath.Base(filepath.Dir(path)) == "guide" {
+			page = "user-guide.md"
+		}
+		pages[page] += string(data)
+		for _, line := range strings.Split(string(data), "\n") {
+			checkCommandLine(t, root, commands, path+": "+line)
 		}
 	}
 	for name, cmd := range commands {

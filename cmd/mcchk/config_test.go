@@ -55,11 +55,11 @@ func TestSettingsAreFlags(t *testing.T) {
 	require.False(t, configured(command("version")))
 }
 
-// TestSettingsTable keeps the table in docs/user-guide.md equal to the settings:
+// TestSettingsTable keeps the table in docs/guide/settings.md equal to the settings:
 // go test ./cmd/mcchk -run TestSettingsTable -update writes it anew.
 func TestSettingsTable(t *testing.T) {
 	const end = "<!-- end of the table -->"
-	path := filepath.Join("..", "..", "docs", "user-guide.md")
+	path := filepath.Join("..", "..", "docs", "guide", "settings.md")
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	begin, rest, found := strings.Cut(string(data), "TestSettingsTable -update. -->\n")
