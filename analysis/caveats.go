@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -186,7 +187,7 @@ func (r *run) preloaded() bool {
 func (r *run) unseen(parts []string) (unseen []string, allowed map[Unseen][]string) {
 	allowed = map[Unseen][]string{}
 	for _, part := range parts {
-		i := slices.IndexFunc(r.opts.Unseen, func(u Unseen) bool { return fitsName(u.Part, part) })
+		i := slices.IndexFunc(r.opts.Unseen, func(u Unseen) bool { return fitsPart(u.Part, part) })
 		if i < 0 {
 			unseen = append(unseen, part)
 		} else {
@@ -194,6 +195,12 @@ func (r *run) unseen(parts []string) (unseen []string, allowed map[Unseen][]stri
 		}
 	}
 	return unseen, allowed
+}
+
+// fitsPart reports whether a part is one that a pattern names, by its path or by the last
+// element of that: which of them the linker was given depends on the build.
+func fitsPart(pattern, part string) bool {
+	return fitsName(pattern, part) || fitsName(pattern, path.Base(part))
 }
 
 // fitsName reports whether a name fits a pattern in which * stands for any

@@ -216,8 +216,12 @@ func (f *functions) site(site *regions.CallSite) *regions.CallSite {
 // that the tracer records for itself, the last that synchronized. nil: there is none.
 func (s *Strand) LastCall() *regions.CallInfo {
 	c := &s.call
-	if c.Fn == nil || trace.IsNote(c.Fn.Name) {
-		return s.within().Begin
+	switch b := s.within(); {
+	case c.Call != nil && !trace.IsNote(c.Fn.Name):
+	case b == nil: // nothing was replayed
+		return nil
+	default:
+		return b.Begin
 	}
 	return s.calls.info(&regions.CallSite{Fn: c.Fn.Name, Rank: s.Rank, Stack: c.Stack}, 0)
 }
