@@ -81,6 +81,9 @@ type Step struct {
 	Calls  []string // functions, in their order
 	At, To SyncPoint
 	Window int64 // identifier of the window that Calls are for; 0: the one of the call At
+	// Private: what At accesses lies in no window, so it is recorded only where a call
+	// uses those bytes.
+	Private bool
 }
 
 // Trial is what came of trying a fix on the recorded run: the replay was repeated

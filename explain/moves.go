@@ -17,7 +17,9 @@ func (w *Wording) MoveAfter(s *conflicts.Side, to conflicts.SyncPoint, how strin
 	if target.Call != to.Call {
 		behind = "the call of " + target.Call + w.At(target.Stack)
 	}
-	return Doing(ProposeAt(conflicts.FixMove, to, "move %s after %s%s", at, behind, how), Move(from, target))
+	move := Move(from, target)
+	move.Private = w.Finding.Window == 0
+	return Doing(ProposeAt(conflicts.FixMove, to, "move %s after %s%s", at, behind, how), move)
 }
 
 // common returns the statements of the innermost function that makes both an access and

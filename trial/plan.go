@@ -160,6 +160,9 @@ func (p *planner) move(step *conflicts.Step) error {
 	any := false
 	for rank := range p.runs {
 		all, others := p.runs[rank][at], p.runs[rank][to]
+		if step.Private && p.unseen(rank, at, others) {
+			return fmt.Errorf("%w: rank %d may come by %s without its being recorded", ErrUnknown, rank, step.At.Call)
+		}
 		for i := range all {
 			e := &all[i]
 			other := next(others, e, forward)
@@ -177,6 +180,38 @@ func (p *planner) move(step *conflicts.Step) error {
 		return fmt.Errorf("no process comes by %s and %s", step.At.Call, step.To.Call)
 	}
 	return nil
+}
+
+// unseen reports whether a process may execute a statement whose accesses lie in no window
+// without that being recorded. So it may where it comes by
+// the other statement, and before that calls something with a buffer, but not by the
+// statement.
+func (p *planner) unseen(rank, at int, others []execution) bool {
+	if p.makesCalls(at) {
+		return false
+	}
+	from := uint64(0)
+	for i := range others {
+		to := others[i].first
+		buffers, own := p.scan.ranks[rank].buffers, p.runs[rank][at]
+		b, _ := slices.BinarySearch(buffers, from)
+		e, _ := slices.BinarySearchFunc(own, from, func(e execution, pos uint64) int { return cmp.Compare(e.first, pos) })
+		if b < len(buffers) && buffers[b] < to && (e == len(own) || own[e].first > to) {
+			return true
+		}
+		from = others[i].last
+	}
+	return false
+}
+
+// makesCalls reports whether a statement makes calls, which are recorded always.
+func (p *planner) makesCalls(site int) bool {
+	for _, of := range p.runs {
+		if slices.ContainsFunc(of[site], func(e execution) bool { return e.calls() }) {
+			return true
+		}
+	}
+	return false
 }
 
 // next returns the execution of another statement that follows one, or comes before.

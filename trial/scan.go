@@ -62,7 +62,8 @@ type process struct {
 	meets      []met               // collective calls
 	at         met                 // the last call that was replayed
 	windows    map[int64]bool
-	threads    bool // it has several
+	buffers    []uint64 // calls that have a buffer
+	threads    bool     // it has several
 }
 
 // met is a call that may be a collective one.
@@ -146,6 +147,10 @@ func (s *Scan) note(rank int, ev *trace.Event) {
 		if i := ev.Call.Fn.Arg("win"); i >= 0 && i < len(ev.Call.Args) {
 			p.windows[ev.Call.Args[i].Int] = true
 		}
+		if !s.full && hasBuffer(ev.Call.Fn) {
+			p.buffers = append(p.buffers, p.pos)
+			s.count()
+		}
 	case ev.Kind != trace.KindAccess:
 		return
 	}
@@ -157,6 +162,14 @@ func (s *Scan) note(rank int, ev *trace.Event) {
 		}
 	}
 	p.before = sites
+}
+
+// hasBuffer reports whether calls of a function have a buffer of some datatype.
+func hasBuffer(fn *trace.Fn) bool {
+	has := func(kind trace.ArgKind) bool {
+		return slices.ContainsFunc(fn.Args, func(a trace.Arg) bool { return a.Kind == kind })
+	}
+	return has(trace.ArgAddress) && has(trace.ArgType)
 }
 
 // execute notes an event of a statement: that goes on, or is executed anew.
