@@ -279,7 +279,7 @@ func waitMany(p *pe, c *call) {
 			waits = append(waits, i)
 		}
 	}
-	if len(waits) == 1 && c.Has(argResult) == false {
+	if len(waits) == 1 && !c.Has(argResult) {
 		p.await(c, base+uint64(waits[0])*t.bytes, t, false, true)
 		return
 	}
