@@ -131,7 +131,7 @@ func (c *compilation) buildInfo(objects map[int]string) (*BuildInfo, *inspection
 		MPI:            c.tc.MPI,
 		Objects:        orEmpty(n.objects),
 		Uninstrumented: orEmpty(n.uninstrumented),
-		Bypassed:       bypassed,
+		Bypassed:       slices.Compact(slices.Sorted(slices.Values(bypassed))),
 	}, n, nil
 }
 

@@ -319,7 +319,11 @@ func launcherEnvironment(t tools, path string, command, env []string) []string {
 	if !remote {
 		return env
 	}
-	value := strings.Join([]string{envTraceDir, envRunID, envMaxTrace, envPreload}, ";")
+	names := []string{envTraceDir, envRunID, envMaxTrace}
+	if slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, envPreload+"=") && strings.Contains(v, preloadFile) }) {
+		names = append(names, envPreload)
+	}
+	value := strings.Join(names, ";")
 	if earlier := t.getenv(list); earlier != "" {
 		value = earlier + ";" + value
 	}

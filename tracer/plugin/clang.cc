@@ -211,13 +211,21 @@ void loop_pass::announce(announcing_loop &l, SCEVExpander &expander)
 	auto *callee = cast<Function>(loop.getCallee());
 	callee->setDoesNotThrow();
 	callee->setOnlyAccessesInaccessibleMemory();
-	l.exits.clear(); /* an edge that leaves inner loops too has been split for those */
-	l.loop->getExitEdges(l.exits);
-	for (auto &edge : l.exits) {
+	SmallPtrSet<BasicBlock *, 8> split;
+	/* Splitting one edge may lead others to another block, so that each is looked up anew;
+	 * and an edge that leaves inner loops too has been split for those. */
+	for (;;) {
+		l.exits.clear();
+		l.loop->getExitEdges(l.exits);
+		auto found = find_if(l.exits, [&](auto &e) { return !split.count(e.second); });
+		if (found == l.exits.end())
+			break;
+		auto edge = *found;
 		SmallVector<bool, 16> last; /* made in the last iteration, before the loop is left there */
 		for (access &a : l.accesses)
 			last.push_back(tree->dominates(a.call->getParent(), edge.first));
 		BasicBlock *exit = SplitEdge(edge.first, edge.second, tree, loops);
+		split.insert(exit);
 		Instruction *before = exit->getTerminator();
 		IRBuilder<> at(before);
 		for (size_t i = 0; i < l.accesses.size(); i++) {
