@@ -51,7 +51,7 @@ build: ## build bin/mcchk
 packages: ## install the Debian packages that the tests need, where they are missing
 	@.ci/packages
 
-quick: format vet ## gofmt, go vet and all tests that need nothing but Go, with few random programs: below 90 seconds. Says what it leaves out
+quick: format vet ## gofmt, go vet and all tests that need nothing but Go, with few random programs: about two minutes. Says what it leaves out
 	MCCHK_PROGRAMS=$(QUICK_PROGRAMS) $(GO) test -vet=off -tags quick ./...
 	@echo "Passed. Left out, and done by make test: staticcheck, the race detector, random programs after the first $(QUICK_PROGRAMS) of each test,"
 	@echo "and these tests, which run compilers, MPI programs, a browser or packaging tools:"
