@@ -182,6 +182,7 @@ type run struct {
 	told    time.Time // when progress was told last
 	vain    int64     // bytes read before all began again
 	stopped error     // why the replay did not come to its end: the cause of the context
+	allows  allowed   // to go unseen
 	guarded
 }
 

@@ -187,7 +187,7 @@ func (r *run) preloaded() bool {
 func (r *run) unseen(parts []string) (unseen []string, allowed map[Unseen][]string) {
 	allowed = map[Unseen][]string{}
 	for _, part := range parts {
-		i := slices.IndexFunc(r.opts.Unseen, func(u Unseen) bool { return fitsPart(u.Part, part) })
+		i := r.allows.entry(part, r.opts.Unseen)
 		if i < 0 {
 			unseen = append(unseen, part)
 		} else {
@@ -197,18 +197,28 @@ func (r *run) unseen(parts []string) (unseen []string, allowed map[Unseen][]stri
 	return unseen, allowed
 }
 
-// fitsPart reports whether a part is one that a pattern names, by its path or by the last
-// element of that: which of them the linker was given depends on the build.
-func fitsPart(pattern, part string) bool {
-	return fitsName(pattern, part) || fitsName(pattern, path.Base(part))
+// allowed knows which entry of Options.Unseen, if any, names a part.
+type allowed struct {
+	patterns []*regexp.Regexp // of the entries
+	entries  map[string]int   // by part, of those asked for; -1: none
 }
 
-// fitsName reports whether a name fits a pattern in which * stands for any
-// characters.
-func fitsName(pattern, name string) bool {
-	quoted := strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*")
-	fits, err := regexp.MatchString("^(?s:"+quoted+")$", name)
-	return err == nil && fits
+// entry returns the entry that names a part by its path or by the last element of that:
+// which of them the linker was given depends on the build. -1: none.
+func (a *allowed) entry(part string, all []Unseen) int {
+	if a.entries == nil {
+		a.entries = map[string]int{}
+		for _, u := range all {
+			quoted := strings.ReplaceAll(regexp.QuoteMeta(strings.ToValidUTF8(u.Part, "\uFFFD")), `\*`, ".*")
+			a.patterns = append(a.patterns, regexp.MustCompile("^(?s:"+quoted+")$"))
+		}
+	}
+	i, known := a.entries[part]
+	if !known {
+		i = slices.IndexFunc(a.patterns, func(p *regexp.Regexp) bool { return p.MatchString(part) || p.MatchString(path.Base(part)) })
+		a.entries[part] = i
+	}
+	return i
 }
 
 // mayGoUnseen lists what is not seen of the program, and need not be.

@@ -17,24 +17,27 @@ import (
 func TestLauncherEnvironment(t *testing.T) {
 	need(t, "mpicc.openmpi", "mpicc.mpich")
 	const list = "OMPI_MCA_mca_base_env_list="
+	traced, loaded := []string{envTraceDir + "=/t", envRunID + "=1"}, []string{envTraceDir + "=/t", envPreload + "=/l"}
 	for name, c := range map[string]struct {
-		command string
-		env     []string
-		want    string
+		command   string
+		env       []string
+		variables []string
+		want      string
 	}{
-		"one host":           {"mpiexec.openmpi -n 2 ./app", nil, ""},
-		"hosts":              {"mpiexec.openmpi --host a,b ./app", nil, "MCCHK_TRACE_DIR;MCCHK_RUN_ID;MCCHK_MAX_TRACE"},
-		"hosts and a list":   {"mpiexec.openmpi -H a,b ./app", []string{list + "X"}, "X;MCCHK_TRACE_DIR;MCCHK_RUN_ID;MCCHK_MAX_TRACE"},
-		"exported by hand":   {"mpiexec.openmpi -H a,b -x MCCHK_TRACE_DIR ./app", nil, ""},
-		"MPICH passes all":   {"mpiexec.mpich -host a,b ./app", nil, ""},
-		"no launcher at all": {"sh -host x", nil, ""},
+		"one host":            {"mpiexec.openmpi -n 2 ./app", nil, traced, ""},
+		"hosts":               {"mpiexec.openmpi --host a,b ./app", nil, traced, "MCCHK_TRACE_DIR;MCCHK_RUN_ID"},
+		"hosts and a list":    {"mpiexec.openmpi -H a,b ./app", []string{list + "X"}, traced, "X;MCCHK_TRACE_DIR;MCCHK_RUN_ID"},
+		"hosts and preloaded": {"mpiexec.openmpi --host a,b ./app", nil, loaded, "MCCHK_TRACE_DIR;LD_PRELOAD"},
+		"exported by hand":    {"mpiexec.openmpi -H a,b -x MCCHK_TRACE_DIR ./app", nil, traced, ""},
+		"MPICH passes all":    {"mpiexec.mpich -host a,b ./app", nil, traced, ""},
+		"no launcher at all":  {"sh -host x", nil, traced, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tl := newTools("", append(os.Environ(), c.env...))
 			command := strings.Fields(c.command)
 			path, err := tl.look(command[0])
 			require.NoError(t, err)
-			tl.env = launcherEnvironment(tl, path, command, tl.env)
+			tl.env = launcherEnvironment(tl, path, command, c.variables)
 			require.Equal(t, c.want, strings.TrimPrefix(tl.getenv(strings.TrimSuffix(list, "=")), list))
 		})
 	}

@@ -7,31 +7,31 @@ import (
 
 const envPreload = "LD_PRELOAD"
 
-// preload returns the environment with which the dynamic linker loads the run-time into
+// preload returns the variable with which the dynamic linker loads the run-time into
 // programs that were not compiled with mcchk, and makes the library where that was not
 // done before.
-func preload(ctx context.Context, t *tools, mpicc string, env []string) ([]string, error) {
+func preload(ctx context.Context, t *tools, mpicc string) (string, error) {
 	wrapper, err := findWrapper(t, target{MPI, C}, mpicc)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	c, err := openCache(t)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	tc, err := loadToolchain(ctx, t, c, target{MPI, C}, wrapper)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	l, err := preloadLibrary(ctx, t, c, tc, runtimeSources())
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	value := l.path(preloadFile)
 	if others := t.getenv(envPreload); others != "" {
 		value += ":" + others
 	}
-	return append(env, envPreload+"="+value), nil
+	return envPreload + "=" + value, nil
 }
 
 // ErrNotLoaded is ErrNoTraces for a program into which the run-time was to be loaded.

@@ -140,13 +140,15 @@ func Run(ctx context.Context, o RunOptions) (exit Exit, err error) {
 	if err := record.write(dir); err != nil {
 		return Exit{}, err
 	}
-	env := append(slices.Clone(t.env), envTraceDir+"="+dir, envRunID+"="+record.Run, envMaxTrace+"="+sizeInKiB(o.MaxTrace))
+	variables := []string{envTraceDir + "=" + dir, envRunID + "=" + record.Run, envMaxTrace + "=" + sizeInKiB(o.MaxTrace)}
 	if o.Preload {
-		if env, err = preload(ctx, &t, o.MPICC, env); err != nil {
+		v, err := preload(ctx, &t, o.MPICC)
+		if err != nil {
 			return Exit{}, err
 		}
+		variables = append(variables, v)
 	}
-	t.env = launcherEnvironment(t, path, o.Command, env)
+	t.env = launcherEnvironment(t, path, o.Command, variables)
 	watched := watchSize(dir, o.MaxTrace, t.stderr)
 	exit, err = supervise(ctx, &t, path, o.Command, o.Timeout)
 	watched()
@@ -299,35 +301,29 @@ var hostOptions = []string{
 	"-H", "-host", "--host", "-hostfile", "--hostfile", "-machinefile", "--machinefile", "--default-hostfile", "-rf", "--rankfile",
 }
 
-// launcherEnvironment makes the variables reach all processes. Those of one host
-// inherit them, and Slurm's and MPICH's launchers hand them on to other hosts.
-// Open MPI's does that only for what it is told; it refuses to be told in two
-// ways, so a command that exports variables itself (-x) is left alone.
-func launcherEnvironment(t tools, path string, command, env []string) []string {
+// launcherEnvironment returns the environment in which the variables reach all
+// processes. Those of one host inherit them, and Slurm's and MPICH's launchers hand
+// them on to other hosts. Open MPI's does that only for what it is told; it refuses
+// to be told in two ways, so a command that exports variables itself (-x) is left alone.
+func launcherEnvironment(t tools, path string, command, variables []string) []string {
 	const list = "OMPI_MCA_mca_base_env_list"
+	env := append(slices.Clone(t.env), variables...)
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil || !slices.Contains([]string{"orterun", "prterun"}, filepath.Base(real)) {
 		return env
 	}
-	remote := false
-	for _, word := range command[1:] {
-		if word == "-x" {
-			return env
-		}
-		remote = remote || slices.Contains(hostOptions, word)
-	}
-	if !remote {
+	if slices.Contains(command[1:], "-x") || !slices.ContainsFunc(command[1:], func(word string) bool { return slices.Contains(hostOptions, word) }) {
 		return env
 	}
-	names := []string{envTraceDir, envRunID, envMaxTrace}
-	if slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, envPreload+"=") && strings.Contains(v, preloadFile) }) {
-		names = append(names, envPreload)
-	}
-	value := strings.Join(names, ";")
+	var names []string
 	if earlier := t.getenv(list); earlier != "" {
-		value = earlier + ";" + value
+		names = append(names, earlier)
 	}
-	return append(env, list+"="+value)
+	for _, v := range variables {
+		name, _, _ := strings.Cut(v, "=")
+		names = append(names, name)
+	}
+	return append(env, list+"="+strings.Join(names, ";"))
 }
 
 // supervise runs a program to its end, passes signals on, and ends it when its

@@ -2,7 +2,6 @@ package trial
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -18,16 +17,9 @@ func (p *planner) meet(step *conflicts.Step) error {
 	if step.Do != conflicts.StepMeet {
 		return nil
 	}
-	from, err := p.site(&step.At)
+	from, to, err := p.sites(step)
 	if err != nil {
 		return err
-	}
-	to, err := p.site(&step.To)
-	switch {
-	case err != nil:
-		return err
-	case from == to:
-		return errors.New("both are one statement")
 	}
 	calls, err := p.collective(step, from, to)
 	if err != nil {

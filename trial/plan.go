@@ -132,6 +132,21 @@ func (p *planner) site(at *conflicts.SyncPoint) (int, error) {
 	return 0, fmt.Errorf("%w: the source line of %s is not known", ErrUnknown, at.Call)
 }
 
+// sites returns the sites of the two statements of a step. The error: one of them has no
+// source line, or they are one.
+func (p *planner) sites(step *conflicts.Step) (at, to int, err error) {
+	if at, err = p.site(&step.At); err != nil {
+		return 0, 0, err
+	}
+	if to, err = p.site(&step.To); err != nil {
+		return 0, 0, err
+	}
+	if at == to {
+		return 0, 0, errors.New("both are one statement")
+	}
+	return at, to, nil
+}
+
 // put puts events into a stream.
 func (p *planner) put(rank int, at uint64, events ...trace.Event) {
 	e := &p.plan.ranks[rank]
@@ -146,16 +161,9 @@ func (p *planner) move(step *conflicts.Step) error {
 	if !forward && step.Do != conflicts.StepAdvance {
 		return nil
 	}
-	at, err := p.site(&step.At)
+	at, to, err := p.sites(step)
 	if err != nil {
 		return err
-	}
-	to, err := p.site(&step.To)
-	switch {
-	case err != nil:
-		return err
-	case at == to:
-		return errors.New("both are one statement")
 	}
 	any := false
 	for rank := range p.runs {
