@@ -17,9 +17,11 @@ type Stats struct {
 func (s *Stats) add(r *regions.Region) {
 	s.Phases++
 	accesses, separate := r.CallCount(), 0
-	for i := range r.Segments {
-		accesses += r.LocalCount(int32(i))
-		separate += len(r.Segments[i])
+	for rank := range r.Processes() {
+		accesses += r.LocalCount(int32(rank))
+	}
+	for _, segments := range r.Segments {
+		separate += len(segments)
 	}
 	s.Accesses, s.Separate = max(s.Accesses, accesses), max(s.Separate, separate)
 	for _, segments := range r.Segments {

@@ -135,14 +135,16 @@ func newMapBuilder(findings []conflicts.Finding) *mapBuilder {
 // fit into memory.
 func (b *mapBuilder) add(r *regions.Region) (err error) {
 	if b.exposed == nil {
-		b.exposed = make([]exposedParts, len(r.Segments))
+		b.exposed = make([]exposedParts, r.Processes())
 	}
-	for rank := range r.Segments {
+	for rank := range r.Processes() {
 		b.exposed[rank].set(r.ExposedParts(int32(rank)))
-		for stretches, old := range r.Stretches(int32(rank), 0, math.MaxUint64, &b.scratch, &err) {
+	}
+	for line := range r.Segments {
+		for stretches, old := range r.Stretches(int32(line), 0, math.MaxUint64, &b.scratch, &err) {
 			for i := range stretches {
 				if !old {
-					b.stretch(int32(rank), &stretches[i])
+					b.stretch(r.Process(int32(line)), &stretches[i])
 				}
 			}
 		}

@@ -170,7 +170,7 @@ func (c *Checker) Close() ([]Group, error) {
 
 // sort makes it a region, of which it sorts what calls access by whose it is.
 func (sh *sharedRegion) sort(r *regions.Region) {
-	n := len(r.Segments)
+	n := r.Processes()
 	sh.Region = r
 	sh.ends = append(sh.ends[:0], make([]int, n+1)...)
 	ends := sh.ends
@@ -199,6 +199,7 @@ type searcher struct {
 	region   *regions.Region
 	part     regions.Part
 	slice    regions.Slice // of the memory of the process
+	line     int32         // of the stretches looked at
 	most     int           // accesses of calls that a slice should have at most
 	out      *Collector
 	pairwise bool // compare every two accesses
@@ -297,9 +298,10 @@ func (s *searcher) searchSlice(ctx context.Context, owner int32, calls []*region
 // build prepares the look-up of lanes.
 func (s *searcher) build(owner int32) {
 	s.loads, s.stores = box{}, box{}
+	threaded := s.region.Threaded(owner)
 	for _, l := range s.lanes {
 		a := l.First()
-		l.own = a.Span == nil && a.Rank == owner
+		l.own = a.Span == nil && a.Rank == owner && !threaded
 		if l.own {
 			continue // loads and stores are all before or after it
 		}
@@ -345,7 +347,7 @@ func (s *searcher) overlapping(c class, lo, hi uint64, visit func(int32) bool) b
 // compareLanes compares each access of one lane with those of another, or with
 // the later ones of the same lane.
 func (s *searcher) compareLanes(a, b *Lane) {
-	if a.old && b.old || a.First().Span == nil && b.First().Span == nil && a.First().Rank == b.First().Rank {
+	if a.old && b.old || a.First().Span == nil && b.First().Span == nil && a.First().Start.Line == b.First().Start.Line {
 		return // compared before; or one after the other
 	}
 	m, ok := s.meet(a.First(), b.First())
@@ -391,18 +393,21 @@ func (s *searcher) searchLocals(ctx context.Context, owner int32) {
 	if s.stores.hi == 0 {
 		return // nothing that a store may conflict with
 	}
-	for stretches, old := range s.region.Stretches(owner, s.stores.lo, s.stores.hi, &s.scratch, &s.err) {
-		if ctx.Err() != nil {
-			return
-		}
-		s.old = old
-		for k := range stretches {
-			s.searchStretch(owner, &stretches[k])
+	for line := range s.region.Lines(owner) {
+		s.line = line
+		for stretches, old := range s.region.Stretches(line, s.stores.lo, s.stores.hi, &s.scratch, &s.err) {
+			if ctx.Err() != nil {
+				return
+			}
+			s.old = old
+			for k := range stretches {
+				s.searchStretch(&stretches[k])
+			}
 		}
 	}
 }
 
-func (s *searcher) searchStretch(owner int32, st *regions.Stretch) {
+func (s *searcher) searchStretch(st *regions.Stretch) {
 	if !s.stores.meets(st.Lo, st.Hi) || !st.Stores && !s.loads.meets(st.Lo, st.Hi) {
 		return
 	}
@@ -410,19 +415,19 @@ func (s *searcher) searchStretch(owner int32, st *regions.Stretch) {
 		// Hardly any of them lie in the slice.
 		for i := range st.Rows {
 			if s.slice.Touches(st.Rows[i].Bounds()) {
-				s.lookUp(owner, st, i)
+				s.lookUp(st, i)
 			}
 		}
 		return
 	}
-	if s.near(owner, st) {
+	if s.near(st) {
 		for _, n := range s.nearby {
-			s.compareStretch(owner, st, n)
+			s.compareStretch(st, n)
 		}
 		return
 	}
 	for i := range st.Rows {
-		s.lookUp(owner, st, i)
+		s.lookUp(st, i)
 	}
 }
 
@@ -436,13 +441,13 @@ type nearLane struct {
 // near finds the lanes, in s.nearby, that the loads and stores of a stretch may
 // conflict with. It reports false where these are many, or it takes long to
 // tell: then it is better to ask what each of them meets.
-func (s *searcher) near(owner int32, st *regions.Stretch) bool {
+func (s *searcher) near(st *regions.Stretch) bool {
 	s.nearby = s.nearby[:0]
 	c := class{kind: regions.Read}
 	if st.Stores {
 		c.kind = regions.Write
 	}
-	at := regions.Point{Rank: owner, Seg: st.Seg, Pos: st.Pos}
+	at := regions.Point{Line: s.line, Seg: st.Seg, Pos: st.Pos}
 	most := fewLanes + 2*len(st.Rows) // to look at
 	return s.overlapping(c, st.Lo, st.Hi, func(j int32) bool {
 		if most--; most < 0 {
@@ -462,44 +467,44 @@ func (s *searcher) near(owner int32, st *regions.Stretch) bool {
 }
 
 // compareStretch compares the loads and stores of a stretch with a lane.
-func (s *searcher) compareStretch(owner int32, st *regions.Stretch, n nearLane) {
+func (s *searcher) compareStretch(st *regions.Stretch, n nearLane) {
 	loads := mayConflict(regions.Read, n.class.kind)
 	for i := range st.Rows {
 		if r := &st.Rows[i]; (loads || r.Store) && n.near(r) {
-			s.compareRows(owner, st, i, n)
+			s.compareRows(st, i, n)
 		}
 	}
 }
 
 // lookUp compares row i of a stretch, which many lanes are near, with those that
 // its own bytes may meet.
-func (s *searcher) lookUp(owner int32, st *regions.Stretch, i int) {
+func (s *searcher) lookUp(st *regions.Stretch, i int) {
 	r := &st.Rows[i]
 	c := class{kind: regions.Read}
 	if r.Store {
 		c.kind = regions.Write
 	}
 	lo, hi := r.Bounds()
-	at := regions.Point{Rank: owner, Seg: st.Seg, Pos: st.Pos}
+	at := regions.Point{Line: s.line, Seg: st.Seg, Pos: st.Pos}
 	s.overlapping(c, lo, hi, func(j int32) bool {
 		l := s.lanes[j]
 		if l.own || s.old && l.old || !l.near(r) {
 			return true
 		}
 		if from, to := l.concurrentWith(s.region, at); from < to {
-			s.compareRows(owner, st, i, nearLane{l, from, to})
+			s.compareRows(st, i, nearLane{l, from, to})
 		}
 		return true
 	})
 }
 
 // compareRows compares row i of a stretch with a lane that it is near.
-func (s *searcher) compareRows(owner int32, st *regions.Stretch, i int, n nearLane) {
+func (s *searcher) compareRows(st *regions.Stretch, i int, n nearLane) {
 	r := &st.Rows[i]
 	from, to := r.Within(n.lo, n.hi)
 	for k := from; k < to; k++ {
 		if one := r.Part(k, k+1); r.N == 1 || n.meets(&one, one.Addr+one.Span()) {
-			s.compareLocal(owner, st, i, k, n)
+			s.compareLocal(st, i, k, n)
 		}
 	}
 }
@@ -545,8 +550,8 @@ func (l *Lane) meets(a *trace.Rows, hi uint64) bool {
 
 // compareLocal compares access k of row i of a stretch with the accesses of a
 // lane whose bytes it meets.
-func (s *searcher) compareLocal(owner int32, st *regions.Stretch, i, k int, n nearLane) {
-	a := s.region.LocalAccess(owner, st, i, k)
+func (s *searcher) compareLocal(st *regions.Stretch, i, k int, n nearLane) {
+	a := s.region.LocalAccess(s.line, st, i, k)
 	if m, ok := s.meet(a, n.First()); ok {
 		s.out.Add(NewPair(s.region, a, n.access(n.from), m.lo, m.hi, m.rule), uint64(n.to-n.from))
 	}

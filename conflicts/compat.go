@@ -22,7 +22,7 @@ func mayConflict(a, b regions.Kind) bool {
 // Compare applies the table to two accesses that share bytes. What it leaves to
 // the judge is which atomic accesses of one object are atomic to each other.
 func Compare(j Judge, a, b *regions.Access) Verdict {
-	if !mayConflict(a.Kind, b.Kind) {
+	if !mayConflict(a.Kind, b.Kind) || withinProcess(a, b) {
 		return Compatible
 	}
 	if chained(a, b) || chained(b, a) {
@@ -51,6 +51,13 @@ func Compare(j Judge, a, b *regions.Access) Verdict {
 		return OtherType
 	}
 	return j.Atomic(a, b)
+}
+
+// withinProcess reports whether two accesses are the business of one process alone:
+// its threads make them in its own memory, and neither belongs to communication.
+func withinProcess(a, b *regions.Access) bool {
+	plain := func(c regions.Class) bool { return c == regions.Local || c == regions.GivenUp }
+	return a.Rank == b.Rank && plain(a.Role.Class) && plain(b.Role.Class)
 }
 
 // chained reports whether an access takes effect before another, which its process

@@ -8,13 +8,13 @@ import (
 )
 
 // laneKey is what accesses of calls have in common that differ only in time,
-// as far as it is cheap to compare: the same process, source place and role,
+// as far as it is cheap to compare: the same line, source place and role,
 // and the same bytes. lane.holds compares the rest.
 type laneKey struct {
 	base   uint64
 	layout *intervals.Layout
 	object int64
-	rank   int32
+	line   int32
 	stack  uint32
 	atomic uint32
 	role   *regions.Role
@@ -24,7 +24,7 @@ type laneKey struct {
 
 func keyOf(a *regions.Access) laneKey {
 	return laneKey{
-		base: a.Base, layout: a.Layout, object: a.Call.Object, rank: a.Rank, stack: a.Call.Stack,
+		base: a.Base, layout: a.Layout, object: a.Call.Object, line: a.Start.Line, stack: a.Call.Stack,
 		atomic: a.Atomic, role: a.Role, kind: a.Kind, old: a.Old,
 	}
 }
@@ -49,9 +49,9 @@ type Lane struct {
 	// away: no moment of its accesses is one of the owner. Then all loads and
 	// stores of a separate region of the owner are concurrent with the same
 	// of them; those of the last one asked about are kept.
-	away     bool
-	seg      int32
-	from, to int
+	away      bool
+	line, seg int32
+	from, to  int
 }
 
 // First returns an access that differs from the others in time only.
@@ -105,11 +105,6 @@ func (l *Lane) holds(a *regions.Access) bool {
 	}
 	last := l.accesses[len(l.accesses)-1]
 	return !a.Gated && !last.Gated && a.Seen == nil && last.Seen == nil && last.End.NotAfter(a.End)
-}
-
-func (l *Lane) add(a *regions.Access) {
-	l.accesses = append(l.accesses, a)
-	l.away = l.away && a.Start.Rank != a.Owner && a.End.Rank != a.Owner && !a.Gated && a.Seen == nil
 }
 
 // class groups accesses by what they are compatible with.
@@ -178,7 +173,7 @@ func (s *Lanes) begin() {
 }
 
 // sort adds an access to its lane.
-func (s *Lanes) sort(a *regions.Access) {
+func (s *Lanes) sort(a *regions.Access) *Lane {
 	k := keyOf(a)
 	head := s.byKey[k]
 	l := head
@@ -193,7 +188,8 @@ func (s *Lanes) sort(a *regions.Access) {
 			s.byKey[k] = l
 		}
 	}
-	l.add(a)
+	l.accesses = append(l.accesses, a)
+	return l
 }
 
 // sortSlice is Sort for those of the accesses that touch the slice.
@@ -201,7 +197,8 @@ func (s *searcher) sortSlice(calls []*regions.Access) {
 	s.begin()
 	for _, a := range calls {
 		if s.wants(a) {
-			s.sort(a)
+			l := s.sort(a)
+			l.away = l.away && a.Rank != a.Owner && s.region.Process(a.End.Line) != a.Owner && !a.Gated && a.Seen == nil
 		}
 	}
 }
@@ -249,7 +246,7 @@ func (s *searcher) addSeries(owner int32) {
 		}
 		l := s.newLane(a, a.Old)
 		l.series = &all[i]
-		l.away = a.Rank != owner && all[i].EndRank() != owner
+		l.away = a.Rank != owner && s.region.Process(all[i].EndLine()) != owner
 	}
 }
 
@@ -285,11 +282,11 @@ func (l *Lane) Concurrent(r *regions.Region, a *regions.Access, from int) (lo, h
 // concurrentWith returns the accesses of the lane that nothing orders with one
 // that starts and completes at a moment of the owner.
 func (l *Lane) concurrentWith(r *regions.Region, at regions.Point) (lo, hi int) {
-	if l.away && l.seg == at.Seg {
+	if l.away && l.line == at.Line && l.seg == at.Seg {
 		return l.from, l.to
 	}
 	a := regions.Access{Start: at, End: at}
 	l.from, l.to = l.Concurrent(r, &a, 0)
-	l.seg = at.Seg
+	l.line, l.seg = at.Line, at.Seg
 	return l.from, l.to
 }

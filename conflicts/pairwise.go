@@ -38,21 +38,23 @@ func (s *searcher) searchPairs(ctx context.Context, owner int32, calls []*region
 			s.comparePair(a, b)
 		}
 	}
-	for stretches, old := range s.region.Stretches(owner, 0, math.MaxUint64, &s.scratch, &s.err) {
-		for k := range stretches {
-			if ctx.Err() != nil {
-				return
+	for line := range s.region.Lines(owner) {
+		for stretches, old := range s.region.Stretches(line, 0, math.MaxUint64, &s.scratch, &s.err) {
+			for k := range stretches {
+				if ctx.Err() != nil {
+					return
+				}
+				s.searchPairsOf(&stretches[k], old, line, calls)
 			}
-			s.searchPairsOf(&stretches[k], old, owner, calls)
 		}
 	}
 }
 
 // searchPairsOf compares the loads and stores of a stretch with what calls access.
-func (s *searcher) searchPairsOf(st *regions.Stretch, old bool, owner int32, calls []*regions.Access) {
+func (s *searcher) searchPairsOf(st *regions.Stretch, old bool, line int32, calls []*regions.Access) {
 	for i := range st.Rows {
 		for k := range int(st.Rows[i].N) {
-			a := s.region.LocalAccess(owner, st, i, k)
+			a := s.region.LocalAccess(line, st, i, k)
 			a.Old = old
 			for _, b := range calls {
 				s.comparePair(a, b)
@@ -62,7 +64,7 @@ func (s *searcher) searchPairsOf(st *regions.Stretch, old bool, owner int32, cal
 }
 
 func (s *searcher) comparePair(a, b *regions.Access) {
-	if a.Old && b.Old || a.Span == nil && b.Span == nil && a.Rank == b.Rank || !mayConflict(a.Kind, b.Kind) {
+	if a.Old && b.Old || a.Span == nil && b.Span == nil && a.Start.Line == b.Start.Line || !mayConflict(a.Kind, b.Kind) {
 		return
 	}
 	if s.region.Precedes(a, b) || s.region.Precedes(b, a) {

@@ -21,7 +21,7 @@ func (g *Guard) delay(m *Machine, p *Pending) {
 	case !g.passed:
 		g.pending = append(g.pending, p)
 		p.guarded = true
-		a.Gated, a.Gate = true, regions.Point{Rank: a.Owner, Seg: regions.Later}
+		a.Gated, a.Gate = true, regions.Point{Line: a.Owner, Seg: regions.Later}
 		p.list()
 	case g.region == m.index:
 		a.Gated, a.Gate = true, g.at

@@ -71,7 +71,7 @@ func (s *Strand) Grant(c *Call, o *LockOrder, ticket int64, exclusive bool, call
 	if s.m.opts.AnyLockOrder {
 		g := &Grant{span: &regions.LockSpan{
 			Lock:   regions.Lock{Object: o.key.Object, Target: o.key.Target, Exclusive: exclusive},
-			Ticket: ticket, From: s.Now(), To: regions.Point{Rank: s.Rank, Seg: regions.Never}, Call: call,
+			Ticket: ticket, From: s.Now(), To: regions.Point{Line: s.Rank, Seg: regions.Never}, Call: call,
 		}}
 		s.m.registry.lockSpans = append(s.m.registry.lockSpans, g.span)
 		after()

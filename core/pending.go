@@ -155,7 +155,7 @@ func (s *Strand) OpenBehind(a *regions.Access, g *Guard) *Pending {
 func (s *Strand) open(a *regions.Access) *Pending {
 	p := s.m.pending.take()
 	p.access, p.strand = a, s
-	a.Start, a.End, a.Span = s.Now(), regions.Point{Rank: s.Rank, Seg: regions.Never}, &p.completion
+	a.Start, a.End, a.Span = s.Now(), regions.Point{Line: s.Rank, Seg: regions.Never}, &p.completion
 	a.Bounds = s.within()
 	s.m.phase.grown++
 	s.m.pending.add(p)
@@ -201,7 +201,7 @@ func (p *Pending) Complete(at regions.Point, by *regions.CallInfo) {
 	}
 	if p.access == nil {
 		m.pending.leftOut--
-		m.strands[at.Rank].path.last().Ended++
+		m.strands[at.Line].path.last().Ended++
 		return
 	}
 	if p.carried != nil {
@@ -329,9 +329,9 @@ func (l *pendingAccesses) carry() {
 			continue
 		}
 		a := *p.access
-		a.Start = regions.Point{Rank: a.Rank, Seg: regions.Earlier}
+		a.Start = regions.Point{Line: a.Rank, Seg: regions.Earlier}
 		a.Gated = p.guarded
-		a.Gate = regions.Point{Rank: a.Owner, Seg: regions.Later}
+		a.Gate = regions.Point{Line: a.Owner, Seg: regions.Later}
 		a.Old = !a.Gated
 		if p.listed = true; a.Gated || p.locked {
 			p.access = store.Copy(&a)

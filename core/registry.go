@@ -60,7 +60,7 @@ func (r *registry) carryLocks() {
 	open := r.lockSpans[:0]
 	for _, s := range r.lockSpans {
 		if s.To.Seg == regions.Never {
-			s.From = regions.Point{Rank: s.From.Rank, Seg: regions.Earlier}
+			s.From = regions.Point{Line: s.From.Line, Seg: regions.Earlier}
 			open = append(open, s)
 		}
 	}

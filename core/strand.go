@@ -73,13 +73,13 @@ func (s *Strand) Thread() uint32 { return s.event.Strand }
 
 // Now returns the present moment of the strand.
 func (s *Strand) Now() regions.Point {
-	return regions.Point{Rank: s.Rank, Seg: s.path.segment(), Pos: s.pos}
+	return regions.Point{Line: s.Rank, Seg: s.path.segment(), Pos: s.pos}
 }
 
 // Knows reports whether a moment of a strand of this region comes before the
 // present moment of this one.
 func (s *Strand) Knows(at regions.Point) bool {
-	return at.Rank == s.Rank || s.m.clock.Knows(s.m.clock.Now(int(s.Rank)), int(at.Rank), at.Number())
+	return at.Line == s.Rank || s.m.clock.Knows(s.m.clock.Now(int(s.Rank)), int(at.Line), at.Number())
 }
 
 func (s *Strand) beginRegion() {

@@ -13,20 +13,20 @@ type shape struct {
 	local  *CallInfo // what its call's Local was when the first was complete; it may have become known since
 	next   *shape    // another one with the same shapeKey; or nil
 	index  uint32    // among the shapes of the builder
-	access Access    // one of them, whose times and address mean nothing
+	access Access    // one of them, of whose times and address only the line of Start means something
 }
 
 // shapeKey is what tells most shapes apart, and is looked up fast.
 type shapeKey struct {
 	layout      *intervals.Layout
 	locks       *LockSet
-	owner, rank int32
+	owner, line int32
 	stack       uint32
 	role        *Role
 }
 
 func (a *Access) shapeKey() shapeKey {
-	return shapeKey{layout: a.Layout, locks: a.Locks, owner: a.Owner, rank: a.Rank, stack: a.Call.Stack, role: a.Role}
+	return shapeKey{layout: a.Layout, locks: a.Locks, owner: a.Owner, line: a.Start.Line, stack: a.Call.Stack, role: a.Role}
 }
 
 // recentShapes is the shapes of some of the last accesses of a process that
@@ -129,7 +129,7 @@ func (b *seriesBuilder) settle(a *Access, by *CallInfo) bool {
 	}
 	b.settled++
 	t := moment{
-		base: a.Base, shape: s.index, by: b.ender(a, by), startSeg: a.Start.Seg, endSeg: a.End.Seg, endRank: a.End.Rank,
+		base: a.Base, shape: s.index, by: b.ender(a, by), startSeg: a.Start.Seg, endSeg: a.End.Seg, endLine: a.End.Line,
 		count: 1, start: a.Start.Pos, end: a.End.Pos,
 	}
 	x := b.lastOf(s.index, a.Base)
@@ -176,7 +176,7 @@ func (b *seriesBuilder) addShape(s shape) *shape {
 // fits reports whether an access has the shape.
 func (s *shape) fits(a *Access) bool {
 	b := &s.access
-	return a.Layout == b.Layout && a.Owner == b.Owner && a.Rank == b.Rank && a.Role == b.Role && a.Locks == b.Locks &&
+	return a.Layout == b.Layout && a.Owner == b.Owner && a.Start.Line == b.Start.Line && a.Role == b.Role && a.Locks == b.Locks &&
 		a.Atomic == b.Atomic && a.Unit == b.Unit && a.Kind == b.Kind && (a.Span != nil) == (b.Span != nil) &&
 		a.Call.CallSite.same(b.Call.CallSite) && a.Call.Local.alike(s.local) &&
 		(a.Elem == b.Elem || a.Elem != nil && b.Elem != nil && *a.Elem == *b.Elem)

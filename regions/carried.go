@@ -71,7 +71,7 @@ func (s *Storage) Carry(a *Access) *Carried {
 	x := &s.carried
 	if x.groups == nil {
 		x.groups = map[carriedKey]*carriedGroup{}
-		x.sets = make([]intervals.Set[*carriedGroup], len(s.locals))
+		x.sets = make([]intervals.Set[*carriedGroup], s.processes)
 	}
 	key := a.carriedKey()
 	g := x.groups[key]
@@ -167,10 +167,12 @@ func (s *Storage) chooseCarried() {
 			x.choose(a.Owner, lo, hi)
 		}
 	}
-	for owner := range s.locals {
+	for owner := range s.processes {
 		if x.sets[owner].Len() > 0 {
 			choose := func(lo, hi uint64) { x.choose(int32(owner), lo, hi) }
-			s.locals[owner].bounds(choose)
+			for line := range s.region.Lines(int32(owner)) {
+				s.locals[line].bounds(choose)
+			}
 			s.series.bounds(int32(owner), choose)
 		}
 	}

@@ -40,7 +40,7 @@ func TestCarried(t *testing.T) {
 		rank := int32(rng.IntN(processes))
 		return &Access{
 			Owner: int32(rng.IntN(processes)), Rank: rank, Kind: Write, Role: testTarget, Layout: layout, Base: 8 * uint64(rng.IntN(40)),
-			Start: Point{Rank: rank, Seg: seg, Pos: pos}, End: Point{Rank: rank, Seg: Never}, Span: &Completion{},
+			Start: Point{Line: rank, Seg: seg, Pos: pos}, End: Point{Line: rank, Seg: Never}, Span: &Completion{},
 			Call: NewCallInfo(CallSite{Fn: "put", Rank: rank, Stack: uint32(rng.IntN(2))}, pos),
 		}
 	}
@@ -83,7 +83,7 @@ func TestCarried(t *testing.T) {
 			done := s.Finish(all[i].Carried)
 			require.Equal(t, all[i].access.Call, done.Call)
 			require.True(t, done.Old)
-			done.End = Point{Rank: done.Rank, Pos: pos}
+			done.End = Point{Line: done.Rank, Pos: pos}
 			all = append(all[:i:i], all[i+1:]...)
 		}
 		require.Equal(t, before, s.NewCalls())

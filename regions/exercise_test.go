@@ -82,7 +82,7 @@ func factOf(a *Access) fact {
 // gateOpen reports whether the access waits for its gate.
 func (f *fact) gateOpen() bool { return f.Gated && f.Gate.Seg == Later }
 
-func (f *fact) past(past Past) bool { return f.End.Seg >= 0 && f.End.Seg < past[f.End.Rank] }
+func (f *fact) past(past Past) bool { return f.End.Seg >= 0 && f.End.Seg < past[f.End.Line] }
 
 func inOrder(a, b fact) int {
 	return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Pos, b.Pos), cmp.Compare(a.Role.Name, b.Role.Name), cmp.Compare(a.Base, b.Base))
@@ -124,7 +124,7 @@ func (x *exercise) begin() {
 	x.calls = slices.DeleteFunc(x.calls, func(m *made) bool { return m.End.Seg != Never })
 	for _, m := range x.calls {
 		a := x.s.Copy(m.room)
-		a.Start, a.Old = Point{Rank: a.Rank, Seg: Earlier}, true
+		a.Start, a.Old = Point{Line: a.Rank, Seg: Earlier}, true
 		if a.Gated = m.gateOpen(); a.Gated {
 			a.Old = false
 		}
@@ -177,7 +177,7 @@ func (x *exercise) addLocals(rank int32, p *strand) {
 				if a.Store {
 					f.Role, f.Kind = Store, Write
 				}
-				f.Start = Point{Rank: rank, Seg: p.seg(), Pos: f.Pos}
+				f.Start = Point{Line: rank, Seg: p.seg(), Pos: f.Pos}
 				f.End = f.Start
 				x.locals = append(x.locals, f)
 			}
@@ -228,7 +228,7 @@ func (x *exercise) access(rank int32, p *strand, role *Role) Access {
 	layout := x.layouts[x.IntN(len(x.layouts))]
 	return Access{
 		Owner: int32(x.IntN(len(x.strands))), Rank: rank, Kind: Write, Role: role, Base: 1000 + 8*uint64(x.IntN(4)), Layout: layout,
-		Start: Point{Rank: rank, Seg: p.seg(), Pos: p.pos}, End: Point{Rank: rank, Seg: Never}, Locks: x.sets[x.IntN(len(x.sets))],
+		Start: Point{Line: rank, Seg: p.seg(), Pos: p.pos}, End: Point{Line: rank, Seg: Never}, Locks: x.sets[x.IntN(len(x.sets))],
 		Call: NewCallInfo(CallSite{Fn: "begin", Rank: rank, Stack: uint32(x.IntN(2))}, p.pos), Bounds: p.segs[len(p.segs)-1].Bounds, Unit: 4,
 	}
 }
@@ -267,7 +267,7 @@ func (x *exercise) open(rank int32, p *strand) {
 	m := &made{room: a, span: &Completion{}}
 	a.Span = m.span
 	if x.IntN(4) == 0 {
-		a.Gated, a.Gate, m.listed = true, Point{Rank: a.Owner, Seg: Later}, true
+		a.Gated, a.Gate, m.listed = true, Point{Line: a.Owner, Seg: Later}, true
 		x.s.Add(a)
 	}
 	x.note(a, m)
@@ -279,7 +279,7 @@ func (x *exercise) openGate(int32, *strand) {
 		if m.gateOpen() && x.IntN(2) == 0 {
 			p := &x.strands[m.Owner]
 			p.pos++
-			m.Gate = Point{Rank: m.Owner, Seg: p.seg(), Pos: p.pos}
+			m.Gate = Point{Line: m.Owner, Seg: p.seg(), Pos: p.pos}
 			m.room.Gate = m.Gate
 			return
 		}
@@ -299,7 +299,7 @@ func (x *exercise) complete(rank int32, p *strand) {
 	}
 	p.pos++
 	m, by := open[x.IntN(len(open))], NewCallInfo(CallSite{Fn: fmt.Sprint("end ", x.IntN(2)), Rank: rank, Stack: 5}, p.pos)
-	m.End, m.By, m.ByPos = Point{Rank: rank, Seg: p.seg(), Pos: p.pos}, by.Fn, by.Pos
+	m.End, m.By, m.ByPos = Point{Line: rank, Seg: p.seg(), Pos: p.pos}, by.Fn, by.Pos
 	m.room.End, m.span.By = m.End, by
 	switch {
 	case m.listed:

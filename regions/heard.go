@@ -29,13 +29,13 @@ func (r *Region) Around(p Point) (before, after *CallInfo) {
 	}
 	n := sort.Search(len(s.Landmarks), func(i int) bool { return s.Landmarks[i].Pos >= p.Pos })
 	if n > 0 {
-		before = s.Landmarks[n-1].info(p.Rank)
+		before = s.Landmarks[n-1].info(r.Process(p.Line))
 	}
 	if n < len(s.Landmarks) && s.Landmarks[n].Pos == p.Pos {
 		n++
 	}
 	if n < len(s.Landmarks) {
-		after = s.Landmarks[n].info(p.Rank)
+		after = s.Landmarks[n].info(r.Process(p.Line))
 	}
 	return before, after
 }
@@ -59,7 +59,7 @@ func (h Heard) Call() *CallInfo {
 	return h.bounds.Begin
 }
 
-// Heard returns what the process of an access had heard of another process when
+// Heard returns what the strand of an access had heard of another line when
 // the access started. It is nothing where that cannot be told any more: the
 // access started in an earlier region or phase.
 func (r *Region) Heard(a *Access, of int32) Heard {
@@ -86,7 +86,7 @@ func (r *Region) StartsBefore(a, b *Access) bool {
 	if a.Start.Seg == Earlier || b.Start.Seg == Earlier {
 		return b.Start.Seg != Earlier
 	}
-	if a.Rank == b.Rank {
+	if a.Start.Line == b.Start.Line {
 		return a.Start.Pos < b.Start.Pos
 	}
 	return r.Before(a.Start, b.Start)

@@ -19,11 +19,11 @@ type Stretch struct {
 	Loads, Stores bool   // there are some
 }
 
-// LocalAccess returns access k of row i of a stretch as an Access.
-func (r *Region) LocalAccess(rank int32, s *Stretch, i, k int) *Access {
+// LocalAccess returns access k of row i of a stretch of a line as an Access.
+func (r *Region) LocalAccess(line int32, s *Stretch, i, k int) *Access {
 	l := s.Rows[i].Access(k)
 	run := intervals.Strided(0, uint64(l.Size), uint64(l.Stride), l.Count)
-	p := Point{Rank: rank, Seg: s.Seg, Pos: s.PosOf(i, k)}
+	p, rank := Point{Line: line, Seg: s.Seg, Pos: s.PosOf(i, k)}, r.Process(line)
 	a := LoadOrStore(&l)
 	a.Owner, a.Rank = rank, rank
 	a.Base, a.Layout = l.Addr, intervals.NewLayout([]intervals.Run{run})

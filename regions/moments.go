@@ -18,7 +18,7 @@ type moment struct {
 	shape            uint32
 	by               uint32 // of Region.enders: what completed it
 	startSeg, endSeg int32
-	endRank          int32
+	endLine          int32
 	count            uint32
 	start, end       uint64 // of the first
 	step, endStep    uint64 // between two of them
@@ -52,7 +52,7 @@ func (w *storedMoments) len() int { return int(w.ends[sliceCount]) }
 
 // extend adds the access of another moment, when it is like those of this one.
 func (m *moment) extend(t *moment) bool {
-	if t.base != m.base || t.shape != m.shape || t.startSeg != m.startSeg || t.endSeg != m.endSeg || t.by != m.by || t.endRank != m.endRank ||
+	if t.base != m.base || t.shape != m.shape || t.startSeg != m.startSeg || t.endSeg != m.endSeg || t.by != m.by || t.endLine != m.endLine ||
 		!m.precedes(t) || m.count == 1<<32-1 {
 		return false
 	}
@@ -68,7 +68,7 @@ func (m *moment) extend(t *moment) bool {
 // precedes reports whether another moment of the shape comes behind this one in the
 // order of start and in that of end.
 func (m *moment) precedes(t *moment) bool {
-	return t.endRank == m.endRank && t.start >= m.lastStart() && t.end >= m.lastEnd()
+	return t.endLine == m.endLine && t.start >= m.lastStart() && t.end >= m.lastEnd()
 }
 
 func (l *moments) len() int {

@@ -120,10 +120,14 @@ func NewCallInfo(site CallSite, pos uint64) *CallInfo {
 	return &both.CallInfo
 }
 
-// Point is a moment of a concurrent region: the event with number Pos of the
-// process, within its separate region Seg.
+// Point is a moment of a concurrent region: the event with number Pos of a
+// process, within the separate region Seg of a line.
+//
+// Lines are what clocks count: the strands of processes, of which those that come
+// one after the other may share one. The first strand of a process has the line
+// with the number of its world rank; see Region.Process.
 type Point struct {
-	Rank int32
+	Line int32
 	Seg  int32 // the number of its separate region in the concurrent region, from 0; or Earlier, Never, Later
 	Pos  uint64
 }
@@ -138,7 +142,7 @@ const (
 // Number is the number of a moment's separate region as clocks count them.
 func (p Point) Number() uint32 { return uint32(p.Seg) + 1 }
 
-// NotAfter reports whether p is q or, on the same process, comes before it;
+// NotAfter reports whether p is q or, on the same line, comes before it;
 // the moments before and after the region included.
 func (p Point) NotAfter(q Point) bool {
 	switch {
@@ -147,7 +151,7 @@ func (p Point) NotAfter(q Point) bool {
 	case p.Seg == Never || q.Seg == Earlier:
 		return false
 	}
-	return p.Rank == q.Rank && p.Pos <= q.Pos
+	return p.Line == q.Line && p.Pos <= q.Pos
 }
 
 // Element describes the elements of an atomic access.
@@ -172,7 +176,7 @@ type Access struct {
 	Base   uint64
 	Layout *intervals.Layout
 	Start  Point
-	End    Point // on Rank, or on Owner where a call of the owner completes it
+	End    Point // of any strand of Rank, or of Owner where a call of the owner completes it
 	// Gate, when Gated, is a second moment that the access starts after: one
 	// of the owner of the memory (core.Guard).
 	Gate  Point
@@ -195,7 +199,7 @@ type Access struct {
 	Unit uint32
 }
 
-// Segment is one separate region: the events of one process from a
+// Segment is one separate region: the events of one strand from a
 // synchronization event to the next.
 type Segment struct {
 	Stamp     evc.Stamp
@@ -225,8 +229,8 @@ type Region struct {
 	Index    int // of the concurrent region
 	Weight   int // what it takes in memory, in loads or stores that take as much
 	Clock    evc.Clock
-	Segments [][]Segment // by world rank; those before the first are past
-	First    []int32     // by world rank: the number of the first of Segments
+	Segments [][]Segment // by line; those before the first are past
+	First    []int32     // by line: the number of the first of Segments
 	Calls    []*Access   // what calls access, but for those of Series and Carried
 	// Carried are accesses of calls that started before the concurrent region and
 	// are not complete when it ends, those of one element alike but for the time of
@@ -254,18 +258,18 @@ func (r *Region) Before(a, b Point) bool {
 	if a.Seg < 0 || b.Seg < 0 {
 		return a.Seg >= 0 && b.Seg == Later
 	}
-	if a.Rank == b.Rank {
+	if a.Line == b.Line {
 		return a.Pos <= b.Pos
 	}
 	s := r.Segment(b)
-	return s != nil && r.Clock.Knows(s.Stamp, int(a.Rank), a.Number())
+	return s != nil && r.Clock.Knows(s.Stamp, int(a.Line), a.Number())
 }
 
 // Segment returns the separate region of a moment; nil when it lies in an
 // earlier phase or region, or in none.
 func (r *Region) Segment(p Point) *Segment {
-	if i := p.Seg - r.First[p.Rank]; p.Seg >= 0 && i >= 0 {
-		return &r.Segments[p.Rank][i]
+	if i := p.Seg - r.First[p.Line]; p.Seg >= 0 && i >= 0 {
+		return &r.Segments[p.Line][i]
 	}
 	return nil
 }
@@ -280,10 +284,10 @@ func (r *Region) Precedes(a, b *Access) bool {
 }
 
 // BeforeRegion is a moment of a process before the region.
-func BeforeRegion(rank int32) Point { return Point{Rank: rank, Seg: Earlier} }
+func BeforeRegion(rank int32) Point { return Point{Line: rank, Seg: Earlier} }
 
 // AfterRegion is a moment of a process after the region.
-func AfterRegion(rank int32) Point { return Point{Rank: rank, Seg: Never} }
+func AfterRegion(rank int32) Point { return Point{Line: rank, Seg: Never} }
 
 // Within reports whether a moment lies in the region.
 func (p Point) Within() bool { return p.Seg >= 0 }

@@ -8,13 +8,13 @@ import (
 	"github.com/mcchk/mcchk/trace"
 )
 
-// Loads and stores are most of a large trace. Those of a process in a phase lie
+// Loads and stores are most of a large trace. Those of a line in a phase lie
 // in rooms, in program order, of which all but the last are full. Rooms of
 // regions that have been searched serve the regions to come. Where rooms take
 // more than may be held (NewStorage), full ones are written to a file, and
 // what is kept of them is only their bounds.
 
-// room is some of the loads and stores of one process in a phase.
+// room is some of the loads and stores of one line in a phase.
 type room struct {
 	stretches []Stretch
 	rows      []trace.Rows // what the stretches' own rows are parts of
@@ -46,7 +46,7 @@ func (r *room) len() int {
 	return n
 }
 
-// locals holds the loads and stores of a process in a phase.
+// locals holds the loads and stores of a line in a phase.
 type locals struct {
 	first, last *room
 }
@@ -149,13 +149,13 @@ type Scratch struct {
 	sorter   seriesSorter
 }
 
-// Stretches visits the loads and stores of a process, room by room, with whether
+// Stretches visits the loads and stores of a line, room by room, with whether
 // they were in the phase before as well. Those of rooms that lie apart from the
 // addresses [lo, hi) may be left out. What a room has stays valid until the next
 // one is visited. An error, which ends the visit, is that of reading a file.
-func (r *Region) Stretches(rank int32, lo, hi uint64, s *Scratch, err *error) iter.Seq2[[]Stretch, bool] {
+func (r *Region) Stretches(line int32, lo, hi uint64, s *Scratch, err *error) iter.Seq2[[]Stretch, bool] {
 	return func(yield func([]Stretch, bool) bool) {
-		for at := r.locals[rank]; at != nil; at = at.next {
+		for at := r.locals[line]; at != nil; at = at.next {
 			stretches := at.stretches
 			if w := at.stored; w != nil {
 				if w.lo >= hi || lo >= w.hi {
@@ -176,8 +176,10 @@ func (r *Region) Stretches(rank int32, lo, hi uint64, s *Scratch, err *error) it
 // LocalCount returns the number of loads and stores of a process.
 func (r *Region) LocalCount(rank int32) int {
 	n := 0
-	for at := r.locals[rank]; at != nil; at = at.next {
-		n += at.len()
+	for line := range r.Lines(rank) {
+		for at := r.locals[line]; at != nil; at = at.next {
+			n += at.len()
+		}
 	}
 	return n
 }

@@ -10,8 +10,8 @@ import (
 func (r *Region) access(m *moment, i uint64, a *Access) {
 	*a = r.shapes[m.shape].access
 	a.Base = m.base
-	a.Start = Point{Rank: a.Rank, Seg: m.startSeg, Pos: m.start + i*m.step}
-	a.End = Point{Rank: m.endRank, Seg: m.endSeg, Pos: m.end + i*m.endStep}
+	a.Start = Point{Line: a.Start.Line, Seg: m.startSeg, Pos: m.start + i*m.step}
+	a.End = Point{Line: m.endLine, Seg: m.endSeg, Pos: m.end + i*m.endStep}
 	a.Bounds = r.Segment(a.Start).Bounds
 }
 
@@ -57,8 +57,8 @@ func (s *Series) Like() *Access { return &s.like }
 // Old reports whether the accesses were in the phase before as well.
 func (s *Series) Old() bool { return s.like.Old }
 
-// EndRank returns the process at whose moments the accesses end.
-func (s *Series) EndRank() int32 { return s.moments[0].endRank }
+// EndLine returns the line at whose moments the accesses end.
+func (s *Series) EndLine() int32 { return s.moments[0].endLine }
 
 func (s *Series) at(i int) (*moment, uint64) {
 	k, ok := slices.BinarySearch(s.before, i)
@@ -79,13 +79,13 @@ func (s *Series) Access(i int) *Access {
 // Concurrent returns the accesses from index from on that nothing orders with a,
 // as a range of indices; it is empty when both are equal.
 func (s *Series) Concurrent(a *Access, from int) (lo, hi int) {
-	r, rank := s.region, s.Like().Rank
+	r, line := s.region, s.Like().Start.Line
 	lo = s.first(&s.near[0], from, func(m *moment, i uint64) bool {
-		end := Point{Rank: m.endRank, Seg: m.endSeg, Pos: m.end + i*m.endStep}
+		end := Point{Line: m.endLine, Seg: m.endSeg, Pos: m.end + i*m.endStep}
 		return !r.Before(end, a.Start) && !(a.Gated && r.Before(end, a.Gate))
 	})
 	hi = s.first(&s.near[1], lo, func(m *moment, i uint64) bool {
-		return r.Before(a.End, Point{Rank: rank, Seg: m.startSeg, Pos: m.start + i*m.step})
+		return r.Before(a.End, Point{Line: line, Seg: m.startSeg, Pos: m.start + i*m.step})
 	})
 	return lo, hi
 }
@@ -126,8 +126,8 @@ func searchFrom(near, n int, is func(int) bool) int {
 // Times fills in when access i starts and ends.
 func (s *Series) Times(i int, a *Access) {
 	m, k := s.at(i)
-	a.Start = Point{Rank: s.Like().Rank, Seg: m.startSeg, Pos: m.start + k*m.step}
-	a.End = Point{Rank: m.endRank, Seg: m.endSeg, Pos: m.end + k*m.endStep}
+	a.Start = Point{Line: s.Like().Start.Line, Seg: m.startSeg, Pos: m.start + k*m.step}
+	a.End = Point{Line: m.endLine, Seg: m.endSeg, Pos: m.end + k*m.endStep}
 }
 
 // Series returns the accesses of calls to the memory of a process that are not

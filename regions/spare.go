@@ -33,7 +33,7 @@ func (s *pool) region(processes int) *Region {
 	}
 	return &Region{
 		Segments: make([][]Segment, processes), First: make([]int32, processes),
-		contents: contents{locals: make([]*room, processes), moments: make([]moments, processes)},
+		contents: contents{lines: lines{processes: processes}, locals: make([]*room, processes), moments: make([]moments, processes)},
 	}
 }
 
@@ -55,12 +55,15 @@ func (r *Region) reset() {
 		clear(all)
 		r.Segments[i] = all[:0]
 	}
+	n := r.processes
+	clear(r.locals[n:])
+	r.Segments, r.First, r.locals = r.Segments[:n], r.First[:n], r.locals[:n]
 	clear(r.Calls)
 	clear(r.Carried)
 	clear(r.Exposures)
 	clear(r.lockSets)
 	*r = Region{
 		Clock: r.Clock, Segments: r.Segments, First: r.First, Calls: r.Calls[:0], Carried: r.Carried[:0], Exposures: r.Exposures[:0],
-		contents: contents{locals: r.locals, moments: r.moments, lockSets: r.lockSets[:0], capacity: r.capacity},
+		contents: contents{lines: lines{processes: r.processes}, locals: r.locals, moments: r.moments, lockSets: r.lockSets[:0], capacity: r.capacity},
 	}
 }

@@ -139,7 +139,7 @@ func takeStretch(b []byte, s *Stretch, r *room) []byte {
 
 func appendMoment(b []byte, m *moment) []byte {
 	le := binary.LittleEndian
-	for _, v := range [...]uint32{m.shape, m.by, uint32(m.startSeg), uint32(m.endSeg), uint32(m.endRank), m.count} {
+	for _, v := range [...]uint32{m.shape, m.by, uint32(m.startSeg), uint32(m.endSeg), uint32(m.endLine), m.count} {
 		b = le.AppendUint32(b, v)
 	}
 	for _, v := range [...]uint64{m.base, m.start, m.end, m.step, m.endStep} {
@@ -176,7 +176,7 @@ func (f *spillFile) readSome(w *storedMoments, from, to int, s *Scratch) error {
 	for b := s.buf; len(b) > 0; b = b[storedMoment:] {
 		s.chunk = append(s.chunk, moment{
 			shape: le.Uint32(b), by: le.Uint32(b[4:]), startSeg: int32(le.Uint32(b[8:])), endSeg: int32(le.Uint32(b[12:])),
-			endRank: int32(le.Uint32(b[16:])), count: le.Uint32(b[20:]),
+			endLine: int32(le.Uint32(b[16:])), count: le.Uint32(b[20:]),
 			base: le.Uint64(b[24:]), start: le.Uint64(b[32:]), end: le.Uint64(b[40:]), step: le.Uint64(b[48:]), endStep: le.Uint64(b[56:]),
 		})
 	}

@@ -13,7 +13,8 @@ type Storage struct {
 	calls      []*Access // what calls access, but for those of series
 	old        int       // of calls, the phase before had already
 	series     seriesBuilder
-	locals     []locals // loads and stores, by rank
+	processes  int
+	locals     []locals // loads and stores, by line
 	own        []uint32 // by rank: the lock set, in sets, that protects its loads and stores
 	sets       []*LockSet
 	carried    carriedAccesses
@@ -22,12 +23,12 @@ type Storage struct {
 	slab       []Access  // room
 }
 
-// Past says which separate regions are past: those of process i with a
+// Past says which separate regions are past: those of line i with a
 // number below element i.
 type Past []int32
 
 // past reports whether an access is over in a separate region that is past.
-func (l Past) past(a *Access) bool { return a.End.Seg >= 0 && a.End.Seg < l[a.End.Rank] }
+func (l Past) past(a *Access) bool { return a.End.Seg >= 0 && a.End.Seg < l[a.End.Line] }
 
 // NewStorage returns Storage for that many processes. memory is how many bytes of
 // accesses may be held; what is more is written to files without a name in
@@ -35,7 +36,7 @@ func (l Past) past(a *Access) bool { return a.End.Seg >= 0 && a.End.Seg < l[a.En
 func NewStorage(processes int, memory int64) *Storage {
 	p := newPool(memory, processes)
 	return &Storage{
-		pool: p, locals: make([]locals, processes), own: make([]uint32, processes),
+		pool: p, processes: processes, locals: make([]locals, processes), own: make([]uint32, processes),
 		series: seriesBuilder{pool: p, recent: make([]recentShapes, processes)},
 	}
 }
@@ -44,13 +45,14 @@ func NewStorage(processes int, memory int64) *Storage {
 func (s *Storage) Begin() {
 	s.begin()
 	s.old, s.carriedNew = 0, s.carried.n
+	s.locals = s.locals[:s.processes]
 	clear(s.locals)
 	clear(s.own)
 }
 
 // begin begins a phase.
 func (s *Storage) begin() {
-	s.region = s.pool.region(len(s.locals))
+	s.region = s.pool.region(s.processes)
 	s.calls, s.sets = s.region.Calls, append(s.region.lockSets, nil)
 	s.series.begin(s.region.moments)
 }
@@ -117,10 +119,10 @@ func (s *Storage) lockIndex(set *LockSet) uint32 {
 	return uint32(len(s.sets) - 1)
 }
 
-// AddLocals adds loads and stores of a process: a copy of the stretch.
-func (s *Storage) AddLocals(rank int32, st Stretch) {
-	st.locks = s.own[rank]
-	s.locals[rank].add(s.pool, st)
+// AddLocals adds loads and stores of a line: a copy of the stretch.
+func (s *Storage) AddLocals(line int32, st Stretch) {
+	st.locks = s.own[s.region.Process(line)]
+	s.locals[line].add(s.pool, st)
 }
 
 // NewCalls returns how many accesses of calls the phase has that the one before did
@@ -154,8 +156,8 @@ func (s *Storage) HandOver(allCarried bool) *Region {
 	s.giveCarried(r, allCarried)
 	r.Calls = s.calls
 	r.contents = contents{
-		carried: r.carried,
-		locals:  r.locals, moments: s.series.moments, settled: s.series.settled + s.series.kept,
+		carried: r.carried, lines: r.lines,
+		locals: r.locals, moments: s.series.moments, settled: s.series.settled + s.series.kept,
 		shapes: s.series.shapes, enders: s.series.enders, lockSets: s.sets, pool: s.pool, spill: s.pool.spill,
 	}
 	s.pool.spill = nil
@@ -186,6 +188,7 @@ func (r *Region) leaveOut(which func(*Access) bool) {
 func (s *Storage) GoOn(r *Region, past Past, pending func(carry func(*Access) *Access)) {
 	all, sets := s.calls, s.sets
 	s.begin()
+	s.region.addLines(r.of)
 	s.carriedNew = 0
 	r.leaveOut((*Access).gateOpen)
 	pending(func(a *Access) *Access {
@@ -232,7 +235,7 @@ func (s *Storage) goOnMoments(r *Region, past Past) {
 		moved = map[uint32]uint32{}
 	}
 	s.keptMoments(past, r, func(owner int32, t *moment) {
-		if t.startSeg >= past[r.shapes[t.shape].access.Rank] {
+		if t.startSeg >= past[r.shapes[t.shape].access.Start.Line] {
 			s.series.keep(owner, *t, r.shapes, moved)
 			return
 		}
@@ -262,27 +265,29 @@ func (s *Storage) goOnLocals(r *Region, before []*LockSet, past Past) {
 		}
 		return j
 	}
-	for rank := range s.locals {
+	for line := range s.locals {
 		var kept locals
-		s.keptLocals(int32(rank), past, r.spill, func(st *Stretch) {
+		s.keptLocals(int32(line), past, r.spill, func(st *Stretch) {
 			t := *st
 			t.locks = move(st.locks)
 			kept.add(s.pool, t)
 		})
 		kept.markOld()
-		s.locals[rank] = kept
+		s.locals[line] = kept
+	}
+	for rank := range s.own {
 		s.own[rank] = move(s.own[rank])
 	}
 }
 
-// keptLocals visits the loads and stores of a process that are not past, those
+// keptLocals visits the loads and stores of a line that are not past, those
 // in the file of the phase included.
-func (s *Storage) keptLocals(rank int32, past Past, f *spillFile, visit func(*Stretch)) {
+func (s *Storage) keptLocals(line int32, past Past, f *spillFile, visit func(*Stretch)) {
 	p := s.pool
-	for r := s.locals[rank].first; r != nil; r = r.next {
+	for r := s.locals[line].first; r != nil; r = r.next {
 		stretches := r.stretches
 		if w := r.stored; w != nil && p.err == nil {
-			if w.to < past[rank] {
+			if w.to < past[line] {
 				continue
 			}
 			if p.err = f.read(w, &p.scratch); p.err != nil {
@@ -291,7 +296,7 @@ func (s *Storage) keptLocals(rank int32, past Past, f *spillFile, visit func(*St
 			stretches = p.scratch.room.stretches
 		}
 		for k := range stretches {
-			if st := &stretches[k]; st.Seg >= past[rank] {
+			if st := &stretches[k]; st.Seg >= past[line] {
 				visit(st)
 			}
 		}
@@ -303,7 +308,7 @@ func (s *Storage) keptMoments(past Past, r *Region, visit func(owner int32, t *m
 	p := s.pool
 	for owner := range r.moments {
 		err := r.each(int32(owner), Slice{}, &p.scratch, func(t *moment, _ bool) {
-			if t.endSeg >= past[t.endRank] {
+			if t.endSeg >= past[t.endLine] {
 				visit(int32(owner), t)
 			}
 		})
@@ -315,7 +320,8 @@ func (s *Storage) keptMoments(past Past, r *Region, visit func(owner int32, t *m
 
 // contents are the accesses of a region.
 type contents struct {
-	locals   []*room   // by world rank, in program order; nil: none
+	lines
+	locals   []*room   // by line, in program order; nil: none
 	moments  []moments // of what calls access, by world rank of the owner
 	settled  int       // accesses in moments
 	carried  int       // carried accesses, those that the region was not given included

@@ -157,7 +157,7 @@ func (x *exercise) compareSeries(h *heldRegion, room *Scratch) {
 				var at Access
 				s.Times(k, &at)
 				require.Equal(x, []Point{a.Start, a.End}, []Point{at.Start, at.End})
-				require.Equal(x, a.End.Rank, s.EndRank())
+				require.Equal(x, a.End.Line, s.EndLine())
 				if k > 0 {
 					b := s.Access(k - 1)
 					require.True(x, b.Start.NotAfter(a.Start) && b.End.NotAfter(a.End))

@@ -73,13 +73,13 @@ func (v *Values) Add(r *regions.Region) error {
 			all = append(all, &b)
 		}
 	})
-	for rank := range r.Segments {
-		for stretches, old := range r.Stretches(int32(rank), 0, math.MaxUint64, &v.scratch, &err) {
+	for line := range r.Segments {
+		for stretches, old := range r.Stretches(int32(line), 0, math.MaxUint64, &v.scratch, &err) {
 			for i := range stretches {
 				if s := &stretches[i]; !old {
 					for row := range s.Rows {
 						for k := range int(s.Rows[row].N) {
-							all = append(all, r.LocalAccess(int32(rank), s, row, k))
+							all = append(all, r.LocalAccess(int32(line), s, row, k))
 						}
 					}
 				}
@@ -161,5 +161,5 @@ func moment(r *regions.Region, rank int32, pos uint64) regions.Point {
 	for i > 0 && all[i].Bounds.Begin != nil && all[i].Bounds.Begin.Pos > pos {
 		i--
 	}
-	return regions.Point{Rank: rank, Seg: r.First[rank] + int32(i), Pos: pos}
+	return regions.Point{Line: rank, Seg: r.First[rank] + int32(i), Pos: pos}
 }

@@ -61,7 +61,8 @@ func TestCompatibility(t *testing.T) {
 	}{
 		{"read and read", read, read, conflicts.Compatible},
 		{"read and write", read, write, conflicts.Race},
-		{"write and write", write, write, conflicts.Race},
+		{"write and write", plain(0, regions.Write, regions.Store), write, conflicts.Race},
+		{"stores of two threads of a process", write, write, conflicts.Compatible},
 		{"atomic loads and stores of the language", object(0, regions.Read, 0, 4), object(1, regions.Write, 0, 4), conflicts.Compatible},
 		{"the same of different size", object(0, regions.Write, 0, 8), object(1, regions.Write, 0, 4), conflicts.Race},
 		{"the same, overlapping in part", object(0, regions.Write, 2, 4), object(1, regions.Write, 0, 4), conflicts.Race},

@@ -191,7 +191,7 @@ func (p *part) publishesBefore(pos uint64) int {
 func (p *part) cutAtOwnOperations() {
 	for _, a := range p.operations {
 		for _, at := range []regions.Point{a.Start, a.End} {
-			if at.Rank == p.c.Owner && at.Within() {
+			if p.r.Process(at.Line) == p.c.Owner && at.Within() {
 				p.cuts = append(p.cuts, at.Pos)
 			}
 		}
@@ -212,7 +212,7 @@ type group struct {
 type eraKey struct {
 	stack     uint32
 	store     bool
-	seg       int32
+	line, seg int32
 	refreshes int
 	publishes int
 	cuts      int
@@ -230,21 +230,26 @@ func (p *part) addLocals(scratch *regions.Scratch) (err error) {
 		return nil
 	}
 	lo, hi := p.bounds()
-	for stretches := range p.r.Stretches(p.c.Owner, lo, hi, scratch, &err) {
-		for k := range stretches {
-			s := &stretches[k]
-			if s.Lo >= hi || s.Hi <= lo || p.quiet && !s.Stores {
-				continue
-			}
-			for i := range s.Rows {
-				from, to := s.Rows[i].Within(lo, hi)
-				for k := from; k < to; k++ {
-					p.addLocal(s, i, k)
+	for line := range p.r.Lines(p.c.Owner) {
+		for stretches := range p.r.Stretches(line, lo, hi, scratch, &err) {
+			for k := range stretches {
+				if s := &stretches[k]; s.Lo < hi && lo < s.Hi && !(p.quiet && !s.Stores) {
+					p.addStretch(line, s, lo, hi)
 				}
 			}
 		}
 	}
 	return err
+}
+
+// addStretch groups those loads and stores of a stretch that may lie in the part.
+func (p *part) addStretch(line int32, s *regions.Stretch, lo, hi uint64) {
+	for i := range s.Rows {
+		from, to := s.Rows[i].Within(lo, hi)
+		for k := from; k < to; k++ {
+			p.addLocal(line, s, i, k)
+		}
+	}
 }
 
 // bounds returns a range of addresses that holds all memory of the part, of which
@@ -258,7 +263,7 @@ func (p *part) bounds() (lo, hi uint64) {
 }
 
 // addLocal adds access k of row i of a stretch to its group.
-func (p *part) addLocal(s *regions.Stretch, i, k int) {
+func (p *part) addLocal(line int32, s *regions.Stretch, i, k int) {
 	l, pos := s.Rows[i].Access(k), s.PosOf(i, k)
 	if pos <= p.from || p.quiet && !l.Store {
 		return
@@ -268,10 +273,10 @@ func (p *part) addLocal(s *regions.Stretch, i, k int) {
 		return
 	}
 	cut, _ := slices.BinarySearch(p.cuts, pos)
-	key := eraKey{l.Stack, l.Store, s.Seg, p.refreshesBefore(pos), p.publishesBefore(pos), cut}
+	key := eraKey{l.Stack, l.Store, line, s.Seg, p.refreshesBefore(pos), p.publishesBefore(pos), cut}
 	g := p.byKey[key]
 	if g == nil {
-		g = p.newGroup(p.r.LocalAccess(p.c.Owner, s, i, k))
+		g = p.newGroup(p.r.LocalAccess(line, s, i, k))
 		p.byKey[key] = g
 	}
 	g.runs = append(g.runs, runs...)
