@@ -20,7 +20,8 @@ type CompileOptions struct {
 	Language Language // "" means C
 	// MPICC is the compiler wrapper to use; "" means $MCCHK_MPICC
 	// ($MCCHK_MPICXX for C++, $MCCHK_MPIFC for Fortran), else mpicc (mpicxx,
-	// mpifort), and for OpenSHMEM $MCCHK_OSHCC ($MCCHK_OSHCXX), else oshcc (oshcxx).
+	// mpifort), for OpenSHMEM $MCCHK_OSHCC ($MCCHK_OSHCXX), else oshcc (oshcxx), and
+	// for GASPI $MCCHK_GASPICC ($MCCHK_GASPICXX), else Compiler, else cc (c++).
 	MPICC string
 	// Compiler is the compiler that the wrapper is made to use, such as "gcc",
 	// "clang" or "clang-15"; "" means $MCCHK_COMPILER, else the wrapper's own.
@@ -133,7 +134,14 @@ func newCompilation(o CompileOptions, sources fs.FS) (*compilation, error) {
 	c.tools = newTools(o.Dir, o.Env)
 	c.tools.stdin, c.tools.stdout, c.tools.stderr = o.Stdin, orDiscard(o.Stdout), orDiscard(o.Stderr)
 	var err error
-	if c.wrapper, err = findWrapper(&c.tools, c.target, o.MPICC); err != nil {
+	wrapper := o.MPICC
+	if c.target.library == GASPI {
+		c.tools.findGaspi()
+		if chosen := cmp.Or(o.Compiler, c.tools.getenv("MCCHK_COMPILER")); wrapper == "" && chosen != "" && c.tools.getenv(wrapperVariables[c.target].name) == "" {
+			wrapper = compilerFor(c.target.language, chosen)
+		}
+	}
+	if c.wrapper, err = findWrapper(&c.tools, c.target, wrapper); err != nil {
 		return nil, err
 	}
 	if err := c.tools.chooseCompiler(c.target, o.Compiler); err != nil {

@@ -54,9 +54,9 @@ func Functions() ([]Function, error) {
 	return list, nil
 }
 
-// ShmemFunction is one function of OpenSHMEM's C interface, or a pseudo call of the
-// run-time's.
-type ShmemFunction struct {
+// APIFunction is one function of the C interface of OpenSHMEM or GASPI, or a pseudo
+// call of the run-time's.
+type APIFunction struct {
 	Function
 	// Family is the name of it and others that differ in a type, a size or a context:
 	// "shmem_TYPE_put", "shmem_putSIZE".
@@ -65,23 +65,28 @@ type ShmemFunction struct {
 
 // ShmemFunctions returns all functions of OpenSHMEM that the tracer knows: first
 // those that it records, in the order of its table, then those that it does not.
-func ShmemFunctions() ([]ShmemFunction, error) {
-	text, err := runtimeFiles.ReadFile("runtime/" + shmemDir + "/" + shmemPrototypes)
+func ShmemFunctions() ([]APIFunction, error) { return shmemAPI.functions() }
+
+// GaspiFunctions returns those of GASPI in the same way.
+func GaspiFunctions() ([]APIFunction, error) { return gaspiAPI.functions() }
+
+func (i *api) functions() ([]APIFunction, error) {
+	text, err := runtimeFiles.ReadFile("runtime/" + i.dir + "/" + i.table)
 	if err != nil {
 		return nil, err
 	}
-	table, err := parseShmemTable(text)
+	table, err := i.parse(text)
 	if err != nil {
 		return nil, err
 	}
-	var list []ShmemFunction
-	for i := range table.funcs {
-		f := &table.funcs[i]
+	var list []APIFunction
+	for k := range table.funcs {
+		f := &table.funcs[k]
 		_, args, _ := strings.Cut(f.definition(), " ")
-		list = append(list, ShmemFunction{Function{Name: f.Name, Args: args}, f.Family})
+		list = append(list, APIFunction{Function{Name: f.Name, Args: args}, f.Family})
 	}
 	for _, f := range table.unobserved {
-		list = append(list, ShmemFunction{f, f.Name})
+		list = append(list, APIFunction{f, f.Name})
 	}
 	return list, nil
 }

@@ -41,7 +41,7 @@ const (
 type objectFacts struct {
 	state    instrumentation
 	plugin   bool       // compiled with a plug-in
-	bypassed []string   // functions of the library called as PMPI_X or pshmem_x
+	bypassed []string   // functions of the library called as PMPI_X, pshmem_x or pgaspi_x
 	fortran  []string   // functions of gfortran's library whose accesses can be told
 	build    *BuildInfo // of a shared library made by mcchk
 }
@@ -66,7 +66,7 @@ func inspectObject(r io.ReaderAt) (objectFacts, error) {
 		return strings.HasPrefix(name, missPrefix) || name == loopFunction
 	})
 	for _, name := range names {
-		if strings.HasPrefix(name, "PMPI_") || strings.HasPrefix(name, "pshmem_") || isFortranName(name) {
+		if strings.HasPrefix(name, "PMPI_") || strings.HasPrefix(name, "pshmem_") || strings.HasPrefix(name, "pgaspi_") || isFortranName(name) {
 			facts.bypassed = append(facts.bypassed, name)
 		}
 		if f.Type == elf.ET_REL && libgfortranReads(name) != "" {
@@ -277,6 +277,15 @@ func (n *inspection) unseen() ([]string, error) {
 			}
 		}
 	}
+	gaspi, err := GaspiFunctions()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range gaspi {
+		if name := "p" + f.Name; f.Unobserved == "" && n.bypassed[name] {
+			list = append(list, name)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(n.bypassed)) {
 		if m := reFortranName.FindStringSubmatch(name); m != nil && observed["mpi_"+strings.ToLower(m[2])] && !(m[1] == "mpi_" && m[4] == "_") {
 			list = append(list, name)
@@ -309,6 +318,38 @@ func (n *inspection) mode(own string) string {
 		return own
 	}
 	return ModeNone
+}
+
+// gaspiLibrary reports whether an input of a link is the GASPI library, which users
+// name themselves, and whose code is none of the program's.
+func gaspiLibrary(path string) bool {
+	defines := func(r io.ReaderAt) bool {
+		f, err := elf.NewFile(r)
+		if err != nil {
+			return false
+		}
+		defer f.Close()
+		read := f.Symbols
+		if f.Type == elf.ET_DYN {
+			read = f.DynamicSymbols
+		}
+		symbols, err := read()
+		return err == nil && slices.ContainsFunc(symbols, func(s elf.Symbol) bool {
+			return s.Name == "gaspi_proc_init" && s.Section != elf.SHN_UNDEF
+		})
+	}
+	if f, err := os.Open(path); err == nil {
+		defer f.Close()
+		if defines(f) {
+			return true
+		}
+	}
+	found := false
+	err := eachMember(path, func(m archiveMember) error {
+		found = found || defines(m.data)
+		return nil
+	})
+	return err == nil && found
 }
 
 // systemFile reports whether a library belongs to the system or to the MPI

@@ -32,13 +32,6 @@ const (
 	factsFile     = "library.json"
 )
 
-// The part of the run-time that is for OpenSHMEM.
-const (
-	shmemDir        = "shmem"            // sources: its folder
-	shmemPrototypes = "shmem.tbl"        // in it: the table of functions
-	shmemWrappers   = "shmem_wrappers.c" // generated from the table
-)
-
 // mpiUnits are the sources that need mpi.h.
 var mpiUnits = []string{
 	"comms.c", "files.c", "init.c", "order.c", "requests.c", "types.c", "values.c", "windows.c", "fortran.c", wrappersFile, fortranFile,
@@ -65,7 +58,7 @@ var libraryFlags = []string{
 
 // unitFlags are more flags for some units: the wrappers of OpenSHMEM are so many that
 // a compiler takes a minute to optimize them, for nothing that could be measured.
-var unitFlags = map[string][]string{shmemWrappers: {"-O0"}, fortranFile: {"-O1", "-w"}}
+var unitFlags = map[string][]string{shmemAPI.wrappers: {"-O0"}, fortranFile: {"-O1", "-w"}}
 
 // inlineFlags compile the bitcode that is linked into every object. It has no
 // debug information: the inlined test stands at the user's own lines.
@@ -143,7 +136,12 @@ func librarySources(sources fs.FS, tc *Toolchain) (map[string][]byte, error) {
 		}
 	}
 	if tc.SHMEM != "" {
-		if err := addShmemSources(files, sources, &list); err != nil {
+		if err := addSources(&shmemAPI, files, sources, &list, nil); err != nil {
+			return nil, err
+		}
+	}
+	if tc.GASPI != "" {
+		if err := addSources(&gaspiAPI, files, sources, &list, tc.Declared); err != nil {
 			return nil, err
 		}
 	}
@@ -151,18 +149,24 @@ func librarySources(sources fs.FS, tc *Toolchain) (map[string][]byte, error) {
 	return files, nil
 }
 
-func addShmemSources(files map[string][]byte, sources fs.FS, list *functionList) error {
-	if err := readSources(files, sources, shmemDir); err != nil {
+// addSources adds those of an interface: with wrappers for the functions declared, or
+// for all of the table.
+func addSources(i *api, files map[string][]byte, sources fs.FS, list *functionList, declared []string) error {
+	if err := readSources(files, sources, i.dir); err != nil {
 		return err
 	}
-	table, err := parseShmemTable(files[shmemPrototypes])
+	table, err := i.parse(files[i.table])
 	if err != nil {
 		return err
 	}
-	for i := range table.funcs {
-		list.add(table.funcs[i].definition(), table.funcs[i].Custom)
+	funcs := table.funcs
+	if i.missing == "" {
+		funcs = slices.DeleteFunc(funcs, func(f apiFunc) bool { return !f.Custom && !slices.Contains(declared, f.Name) })
 	}
-	files[shmemWrappers] = generateShmem(table.funcs, list.ids)
+	for k := range funcs {
+		list.add(funcs[k].definition(), funcs[k].Custom)
+	}
+	files[i.wrappers] = i.generate(funcs, list.ids)
 	return nil
 }
 
@@ -188,7 +192,7 @@ func readSources(files map[string][]byte, sources fs.FS, dir string) error {
 // libraryKey names a run-time library by everything it is made of.
 func libraryKey(tc *Toolchain, files map[string][]byte) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q\n%q\n%q\n%q\n%q\n%q\n", tc.Wrapper, tc.Show, tc.MPI, tc.SHMEM, tc.Compiler(), tc.Mode())
+	fmt.Fprintf(h, "%q\n%q\n%q\n%q\n%q\n%q\n%q\n", tc.Wrapper, tc.Show, tc.MPI, tc.SHMEM, tc.GASPI, tc.Compiler(), tc.Mode())
 	fmt.Fprintf(h, "%q\n%q\n", libraryFlags, inlineFlags)
 	for _, name := range sortedKeys(files) {
 		fmt.Fprintf(h, "%s %d\n", name, len(files[name]))

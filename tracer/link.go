@@ -58,8 +58,18 @@ func (c *compilation) link(ctx context.Context) (int, error) {
 		}
 		return c.wrapperRun(ctx, args)
 	}
-	args = append(args, "-Wl,@"+l.path(executableRsp), "-lpthread", "-ldl")
-	return c.wrapperRun(ctx, args)
+	args = append(args, "-Wl,@"+l.path(executableRsp))
+	if c.tc.GASPI != "" { // which is the user's to name, and the run-time calls
+		args = append(args, c.libraries()...)
+	}
+	return c.wrapperRun(ctx, append(args, "-lpthread", "-ldl"))
+}
+
+// libraries are those that the user's arguments name.
+func (c *compilation) libraries() []string {
+	return c.line.words(func(t token) bool {
+		return t.kind == tokLibrary || t.kind == tokInput && strings.HasSuffix(t.value, ".a")
+	})
 }
 
 // linkArguments are the user's, with objects in place of sources and without
@@ -89,7 +99,7 @@ func (c *compilation) buildInfo(objects map[int]string) (*BuildInfo, *inspection
 		dirs     []string // of the user's -L
 		mpiDirs  = libraryDirs(c.tc.Show)
 		ownFiles = func(path string) bool {
-			return filepath.Base(path) == libraryFile || systemFile(path, mpiDirs)
+			return filepath.Base(path) == libraryFile || systemFile(path, mpiDirs) || c.tc.GASPI != "" && gaspiLibrary(path)
 		}
 	)
 	for _, t := range c.line.tokens {

@@ -12,7 +12,7 @@ import (
 
 // runtimeFiles are the sources of the run-time library.
 //
-//go:embed runtime/*.c runtime/*.h runtime/mpi.tbl runtime/shmem/*
+//go:embed runtime/*.c runtime/*.h runtime/mpi.tbl runtime/shmem/* runtime/gaspi/*
 var runtimeFiles embed.FS
 
 // pluginFiles are the sources of the compiler plug-ins.

@@ -31,6 +31,7 @@ type Library string
 const (
 	MPI   Library = "MPI"
 	SHMEM Library = "OpenSHMEM"
+	GASPI Library = "GASPI"
 )
 
 // target is what a compiler wrapper is for.
@@ -61,8 +62,11 @@ var (
 
 // header is what programs for the library include.
 func (l Library) header() string {
-	if l == SHMEM {
+	switch l {
+	case SHMEM:
 		return "shmem.h"
+	case GASPI:
+		return "GASPI.h"
 	}
 	return "mpi.h"
 }
@@ -71,13 +75,15 @@ func (l Library) header() string {
 type Toolchain struct {
 	Wrapper  []string // absolute path, then words that always follow
 	Language Language
-	Family   string // "gcc" or "clang"
-	Version  string // "12.2.0"
-	Show     string // what the wrapper says it runs
-	MPI      string // "MPICH 4.0.2"; "": it has no mpi.h
-	SHMEM    string // "OpenSHMEM 1.4 (…)"; "": it is not for OpenSHMEM
-	X86      bool   // compiles for x86
-	LLVMLink string // llvm-link of clang's major version, "" when there is none
+	Family   string   // "gcc" or "clang"
+	Version  string   // "12.2.0"
+	Show     string   // what the wrapper says it runs
+	MPI      string   // "MPICH 4.0.2"; "": it has no mpi.h
+	SHMEM    string   // "OpenSHMEM 1.4 (…)"; "": it is not for OpenSHMEM
+	GASPI    string   // "GASPI"; "": it is not for GASPI
+	Declared []string // functions of GASPI that its header declares
+	X86      bool     // compiles for x86
+	LLVMLink string   // llvm-link of clang's major version, "" when there is none
 	// PluginHeaders is the folder of the headers for plug-ins of the compiler, "" when there are none.
 	PluginHeaders string
 	Stamps        []string // state of the files the above was read from
@@ -103,13 +109,13 @@ func (t *Toolchain) Compiler() string {
 
 // Library names the libraries that it compiles for.
 func (t *Toolchain) Library() string {
-	switch {
-	case t.SHMEM == "":
-		return t.MPI
-	case t.MPI == "":
-		return t.SHMEM
+	var names []string
+	for _, name := range []string{t.SHMEM, t.GASPI, t.MPI} {
+		if name != "" {
+			names = append(names, name)
+		}
 	}
-	return t.SHMEM + " and " + t.MPI
+	return strings.Join(names, " and ")
 }
 
 // Mode is how this toolchain instruments without a plug-in.
@@ -137,6 +143,8 @@ var wrapperVariables = map[target]struct {
 	{MPI, C}:       {"MCCHK_MPICC", "mpicc", "--mpicc", []string{"MPICH_CC", "OMPI_CC", "I_MPI_CC"}, "libmpich-dev mpich, or libopenmpi-dev openmpi-bin"},
 	{MPI, CXX}:     {"MCCHK_MPICXX", "mpicxx", "--mpicc", []string{"MPICH_CXX", "OMPI_CXX", "I_MPI_CXX"}, "libmpich-dev mpich, or libopenmpi-dev openmpi-bin"},
 	{MPI, Fortran}: {"MCCHK_MPIFC", "mpifort", "--mpifc", []string{"MPICH_FC", "OMPI_FC", "I_MPI_FC"}, "libmpich-dev mpich, or libopenmpi-dev openmpi-bin, and gfortran"},
+	{GASPI, C}:     {"MCCHK_GASPICC", "cc", "--mpicc", []string{"MPICH_CC", "OMPI_CC", "I_MPI_CC"}, "gcc"},
+	{GASPI, CXX}:   {"MCCHK_GASPICXX", "c++", "--mpicc", []string{"MPICH_CXX", "OMPI_CXX", "I_MPI_CXX"}, "g++"},
 	{SHMEM, C}:     {"MCCHK_OSHCC", "oshcc", "--oshcc", []string{"SHMEM_CC", "OSHMEM_CC", "OMPI_CC"}, "libopenmpi-dev openmpi-bin"},
 	{SHMEM, CXX}:   {"MCCHK_OSHCXX", "oshcxx", "--oshcc", []string{"SHMEM_CXX", "OSHMEM_CXX", "OMPI_CXX"}, "libopenmpi-dev openmpi-bin"},
 }
@@ -253,7 +261,7 @@ func loadToolchain(ctx context.Context, t *tools, c *cache, of target, wrapper [
 
 // toolchainFormat goes up when more is asked of wrappers than before: what an earlier
 // version of mcchk found out does not do then.
-const toolchainFormat = 2
+const toolchainFormat = 3
 
 // toolchainKey covers what a look at a wrapper depends on, apart from files.
 func toolchainKey(t *tools, of target, wrapper []string) string {
@@ -300,17 +308,48 @@ func (t *Toolchain) current() bool {
 
 var (
 	reDefine = regexp.MustCompile(`(?m)^#define (\w+) (.*)$`)
-	reHeader = regexp.MustCompile(`(?m)^\.+ (.*/(?:mpi|shmem)\.h)$`)
+	reHeader = regexp.MustCompile(`(?m)^\.+ (.*/(?:mpi|shmem|GASPI)\.h)$`)
 	reLLVM   = regexp.MustCompile(`LLVM version (\d+)`)
 )
 
-// includeBoth includes the headers of all libraries that a wrapper for OpenSHMEM may
-// have; programs for MPI have no other.
-const includeBoth = `#include <shmem.h>
-#if __has_include(<mpi.h>)
-#include <mpi.h>
-#endif
-`
+// includes is a program that includes the headers of all libraries that a wrapper may
+// be for: those for OpenSHMEM and GASPI may have MPI as well.
+func (l Library) includes() string {
+	if l == MPI {
+		return "#include <mpi.h>\n"
+	}
+	return "#include <" + l.header() + ">\n#if __has_include(<mpi.h>)\n#include <mpi.h>\n#endif\n"
+}
+
+// findGaspi lets the compiler find the header of the library that GASPI_HOME names.
+func (t *tools) findGaspi() {
+	home := t.getenv("GASPI_HOME")
+	if home == "" {
+		return
+	}
+	path := filepath.Join(home, "include")
+	if before := t.getenv("CPATH"); before != "" {
+		path += ":" + before
+	}
+	t.env = append(slices.Clone(t.env), "CPATH="+path)
+}
+
+var reDeclared = regexp.MustCompile(`\b(gaspi_\w+)\s*\(`)
+
+// probeGaspi asks which functions the header of GASPI declares.
+func (t *Toolchain) probeGaspi(ctx context.Context, tools *tools, header string) error {
+	text, _, err := tools.output(ctx, GASPI.includes(), t.command("-x", "c", "-E", "-P", "-")...)
+	if err != nil {
+		return err
+	}
+	t.GASPI = "GASPI (" + header + ")"
+	for _, m := range reDeclared.FindAllStringSubmatch(text, -1) {
+		t.Declared = append(t.Declared, m[1])
+	}
+	slices.Sort(t.Declared)
+	t.Declared = slices.Compact(t.Declared)
+	return nil
+}
 
 // probe asks the wrapper what it runs, and the compiler for the macros it and
 // the library's header define.
@@ -320,11 +359,7 @@ func probe(ctx context.Context, t *tools, of target, wrapper []string) (*Toolcha
 	}
 	tc := &Toolchain{Wrapper: wrapper, Language: of.language}
 	tc.Show = showCommand(ctx, t, tc)
-	program := "#include <mpi.h>\n"
-	if of.library == SHMEM {
-		program = includeBoth
-	}
-	macros, headers, err := t.output(ctx, program, tc.command("-x", "c", "-E", "-dM", "-H", "-")...)
+	macros, headers, err := t.output(ctx, of.library.includes(), tc.command("-x", "c", "-E", "-dM", "-H", "-")...)
 	if err != nil {
 		if strings.Contains(headers, of.library.header()) {
 			return nil, fmt.Errorf("%s: %w by %s (which runs %q): is it a compiler wrapper of %s?\n%s",
@@ -343,13 +378,24 @@ func probe(ctx context.Context, t *tools, of target, wrapper []string) (*Toolcha
 		return nil, err
 	}
 	files := []string{wrapper[0]}
+	header := reHeader.FindStringSubmatch(headers)
+	if header != nil {
+		files = append(files, header[1])
+	}
+	if of.library == GASPI && header != nil {
+		if err := tc.probeGaspi(ctx, t, header[1]); err != nil {
+			return nil, err
+		}
+	}
+	compiler := wrapper[0]
 	if words := strings.Fields(tc.Show); len(words) > 0 {
 		if path, err := t.look(words[0]); err == nil {
+			compiler = path
 			files = append(files, path)
 		}
 	}
 	if tc.Family == familyClang {
-		tc.LLVMLink = findLLVMLink(ctx, t, files[len(files)-1], defines["__clang_major__"])
+		tc.LLVMLink = findLLVMLink(ctx, t, compiler, defines["__clang_major__"])
 		if tc.LLVMLink != "" {
 			files = append(files, tc.LLVMLink)
 		}
@@ -357,9 +403,6 @@ func probe(ctx context.Context, t *tools, of target, wrapper []string) (*Toolcha
 	var watched []string
 	tc.PluginHeaders, watched = findPluginHeaders(ctx, t, tc)
 	files = append(files, watched...)
-	if m := reHeader.FindStringSubmatch(headers); m != nil {
-		files = append(files, m[1])
-	}
 	for _, f := range files {
 		tc.Stamps = append(tc.Stamps, stamp(f))
 	}

@@ -21,6 +21,11 @@ Options of mcchk's own come first; everything after them goes to the compiler:
   --mpicc X        the MPI compiler to use; for fc: --mpifc X (default:
                    $MCCHK_MPICC, $MCCHK_MPICXX or $MCCHK_MPIFC, then
                    .mcchk.yaml, then mpicc, mpicxx or mpifort)
+  --gaspi          the program uses GASPI, whose header is found in the folder
+                   include of $GASPI_HOME, or where the compiler looks. Any
+                   compiler does (default: $MCCHK_GASPICC or $MCCHK_GASPICXX, then
+                   that of --compiler, then cc or c++); where the program uses MPI
+                   too, name an MPI compiler with --mpicc
   --compiler X     the compiler underneath: gcc or clang (default:
                    $MCCHK_COMPILER, then .mcchk.yaml, then the MPI compiler's)
   --plugin X       off: without the compiler plug-in that makes tracing cheap
@@ -51,8 +56,12 @@ func newCompileCommand(a *app, library tracer.Library, language tracer.Language)
 	if library == tracer.SHMEM {
 		l.name, l.option, help = "osh"+l.name, "--oshcc", oshcompileHelp
 	}
+	gaspi := ""
+	if library == tracer.MPI && language != tracer.Fortran {
+		gaspi = "[--gaspi] "
+	}
 	return &cobra.Command{
-		Use:                l.name + " [" + l.option + " X] [--compiler gcc|clang] [--plugin auto|off] [--verbose] COMPILER-ARGUMENT...",
+		Use:                l.name + " [" + l.option + " X] " + gaspi + "[--compiler gcc|clang] [--plugin auto|off] [--verbose] COMPILER-ARGUMENT...",
 		Short:              "Compile and link a " + string(language) + " program with " + string(library) + " for tracing",
 		Long:               help,
 		Example:            "  mcchk " + l.name + " -O2 -g -o app app." + l.ending,
@@ -73,7 +82,7 @@ func (a *app) compile(ctx context.Context, named tracer.CompileOptions, args []s
 	if err != nil {
 		return err
 	}
-	o.Library, o.Language, o.Compiler = named.Library, named.Language, cmp.Or(o.Compiler, named.Compiler)
+	o.Library, o.Language, o.Compiler = cmp.Or(o.Library, named.Library), named.Language, cmp.Or(o.Compiler, named.Compiler)
 	if err := a.compilerSettings(&o); err != nil {
 		return err
 	}
@@ -100,6 +109,10 @@ func compileOptions(args []string) (tracer.CompileOptions, error) {
 		switch name {
 		case "--verbose":
 			o.Env = append(os.Environ(), "MCCHK_VERBOSE=1")
+			args = args[1:]
+			continue
+		case "--gaspi":
+			o.Library = tracer.GASPI
 			args = args[1:]
 			continue
 		case "--mpicc", "--mpifc", "--oshcc":
@@ -130,7 +143,7 @@ func compileOptions(args []string) (tracer.CompileOptions, error) {
 // misplaced returns an error where an option of mcchk stands behind others.
 func misplaced(args []string) error {
 	for _, arg := range args {
-		if name, _, _ := strings.Cut(arg, "="); name == "--mpicc" || name == "--mpifc" || name == "--oshcc" || name == "--compiler" || name == "--plugin" {
+		if name, _, _ := strings.Cut(arg, "="); name == "--mpicc" || name == "--mpifc" || name == "--oshcc" || name == "--gaspi" || name == "--compiler" || name == "--plugin" {
 			return usagef("mcchk's own options come first: %s follows %s, so it would go to the compiler", name, args[0])
 		}
 	}

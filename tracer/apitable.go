@@ -7,11 +7,44 @@ import (
 	"strings"
 )
 
-// The table of OpenSHMEM functions (runtime/shmem/shmem.tbl) in memory. Its language
-// is described at the top of the table.
+// Tables of the functions of OpenSHMEM (runtime/shmem/shmem.tbl) and of GASPI
+// (runtime/gaspi/gaspi.tbl) in memory. Their language is described at the top of the
+// former.
 
-// shmemArg is one argument of a function, or an observation of the tracer's.
-type shmemArg struct {
+// api is an interface whose functions a table lists, and whose wrappers are generated
+// from that.
+type api struct {
+	dir      string // sources: its folder
+	table    string // in it: the table of functions
+	header   string // in it: what wrappers use
+	wrappers string // generated from the table
+	// kinds are those that the interface has of its own, of arguments that become
+	// numbers, with C expressions for those.
+	kinds map[byte]string
+	// own and real are the prefixes of the assembler names of a wrapper and of the
+	// library's function that it calls.
+	own, real string
+	// missing is called in place of a function that the library does not have; "":
+	// there are wrappers only for functions that its header declares.
+	missing string
+}
+
+var shmemAPI = api{
+	dir: "shmem", table: "shmem.tbl", header: "osh.h", wrappers: "shmem_wrappers.c",
+	kinds: map[byte]string{'v': "mcchk_bits(%s)", 'h': "mcchk_team_id(%s)", 'c': "mcchk_ctx_id(%s)", 'm': "mcchk_comparison(%s)"},
+	real:  "p", missing: "mcchk_shmem_missing",
+}
+
+// gaspiAPI: GASPI has no profiling interface, so that the linker puts wrappers in the
+// places of functions (--wrap).
+var gaspiAPI = api{
+	dir: "gaspi", table: "gaspi.tbl", header: "gas.h", wrappers: "gaspi_wrappers.c",
+	kinds: map[byte]string{'g': "mcchk_group_id(%s)"},
+	own:   "__wrap_", real: "__real_",
+}
+
+// apiArg is one argument of a function, or an observation of the tracer's.
+type apiArg struct {
 	Type  string // C type; "" of an observation
 	Name  string
 	Kind  byte   // as in the table
@@ -22,30 +55,29 @@ type shmemArg struct {
 }
 
 // later reports whether the argument is known only when the call has returned.
-func (a *shmemArg) later() bool { return a.Out || a.After }
+func (a *apiArg) later() bool { return a.Out || a.After }
 
 // recorded is the kind as the trace format has it.
-func (a *shmemArg) recorded() byte {
-	switch a.Kind {
-	case 'v', 'h', 'm', 'c':
+func (a *apiArg) recorded() byte {
+	if strings.IndexByte("-ipI", a.Kind) < 0 {
 		return 'i'
 	}
 	return a.Kind
 }
 
-// shmemFunc is one function: a family of the table, with its types put in.
-type shmemFunc struct {
+// apiFunc is one function: a family of the table, with its types put in.
+type apiFunc struct {
 	Result string // C type
 	Name   string
 	Family string // the name in the table
-	Args   []shmemArg
+	Args   []apiArg
 	Status bool // a result other than 0 is an error
 	Custom bool
 	Hooks  map[string]string
 }
 
 // definition is the text of the function definition record.
-func (f *shmemFunc) definition() string {
+func (f *apiFunc) definition() string {
 	var args []string
 	for i := range f.Args {
 		if a := &f.Args[i]; a.Kind != '-' {
@@ -55,32 +87,33 @@ func (f *shmemFunc) definition() string {
 	return strings.TrimSuffix(f.Name+" "+strings.Join(args, ","), " ")
 }
 
-// shmemTable is the table as it is read.
-type shmemTable struct {
+// apiTable is a table as it is read.
+type apiTable struct {
+	api        *api
 	types      map[string]string // C types by TYPENAME
 	sets       map[string][]string
-	funcs      []shmemFunc
+	funcs      []apiFunc
 	unobserved []Function
 	last       []int // the functions of the last family, which hooks are for
 	elements   []string
 }
 
-// parseShmemTable reads the table. Errors name the line.
-func parseShmemTable(table []byte) (*shmemTable, error) {
-	t := &shmemTable{types: map[string]string{}, sets: map[string][]string{}}
+// parse reads the table of the interface. Errors name the line.
+func (i *api) parse(table []byte) (*apiTable, error) {
+	t := &apiTable{api: i, types: map[string]string{}, sets: map[string][]string{}}
 	for n, line := range strings.Split(string(table), "\n") {
 		text := strings.TrimSpace(line)
 		if text == "" || strings.HasPrefix(text, "#") {
 			continue
 		}
 		if err := t.parseLine(text, line[0] == '\t'); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", shmemPrototypes, n+1, err)
+			return nil, fmt.Errorf("%s:%d: %w", i.table, n+1, err)
 		}
 	}
 	return t, nil
 }
 
-func (t *shmemTable) parseLine(text string, hook bool) error {
+func (t *apiTable) parseLine(text string, hook bool) error {
 	word, rest, _ := strings.Cut(text, " ")
 	switch {
 	case hook:
@@ -109,7 +142,7 @@ func (t *shmemTable) parseLine(text string, hook bool) error {
 	return t.parseFamily(text)
 }
 
-func (t *shmemTable) parseHook(text string) error {
+func (t *apiTable) parseHook(text string) error {
 	name, code, ok := strings.Cut(text, ":")
 	if !ok || len(t.last) == 0 || name != "begun" && name != "done" {
 		return fmt.Errorf("want `begun: C` or `done: C` behind a function: %s", text)
@@ -126,13 +159,13 @@ func (t *shmemTable) parseHook(text string) error {
 }
 
 // parseFamily reads RESULT name(arguments) [each SET] [ctx] [status] [custom].
-func (t *shmemTable) parseFamily(text string) error {
+func (t *apiTable) parseFamily(text string) error {
 	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
 	at := strings.LastIndexAny(text[:max(open, 0)], " *") + 1
 	if open <= 0 || end < open || at == 0 {
 		return fmt.Errorf("want RESULT name(arguments): %s", text)
 	}
-	family := shmemFunc{Result: strings.TrimSpace(text[:at]), Family: text[at:open]}
+	family := apiFunc{Result: strings.TrimSpace(text[:at]), Family: text[at:open]}
 	each, ctx := []string{""}, false
 	for words := strings.Fields(text[end+1:]); len(words) > 0; words = words[1:] {
 		switch words[0] {
@@ -161,7 +194,7 @@ func (t *shmemTable) parseFamily(text string) error {
 }
 
 // add adds the function of a family for one type or size, and that with a context.
-func (t *shmemTable) add(f shmemFunc, args, of string, ctx bool) error {
+func (t *apiTable) add(f apiFunc, args, of string, ctx bool) error {
 	c, element := "", "1"
 	switch bits, err := strconv.Atoi(of); {
 	case of == "":
@@ -177,7 +210,7 @@ func (t *shmemTable) add(f shmemFunc, args, of string, ctx bool) error {
 	types := strings.NewReplacer("TYPE", c, "ELEM", element)
 	f.Result = types.Replace(f.Result)
 	for _, part := range splitArgs(types.Replace(args)) {
-		a, err := parseShmemArg(part)
+		a, err := t.parseArg(part)
 		if err != nil {
 			return err
 		}
@@ -186,25 +219,25 @@ func (t *shmemTable) add(f shmemFunc, args, of string, ctx bool) error {
 	t.append(f, element)
 	if ctx {
 		f.Name = strings.Replace(f.Name, "shmem_", "shmem_ctx_", 1)
-		f.Args = slices.Insert(slices.Clone(f.Args), 0, shmemArg{Type: "mcchk_ctx", Name: "ctx", Kind: 'c'})
+		f.Args = slices.Insert(slices.Clone(f.Args), 0, apiArg{Type: "mcchk_ctx", Name: "ctx", Kind: 'c'})
 		t.append(f, element)
 	}
 	return nil
 }
 
-func (t *shmemTable) append(f shmemFunc, element string) {
+func (t *apiTable) append(f apiFunc, element string) {
 	f.Hooks = map[string]string{}
 	t.last, t.elements = append(t.last, len(t.funcs)), append(t.elements, element)
 	t.funcs = append(t.funcs, f)
 }
 
-// parseShmemArg reads `C-type name:K[length] out`, `= name:K value` or `> name:K value`.
-func parseShmemArg(text string) (shmemArg, error) {
+// parseArg reads `C-type name:K[length] out`, `= name:K value` or `> name:K value`.
+func (t *apiTable) parseArg(text string) (apiArg, error) {
 	declared, rest, ok := strings.Cut(text, ":")
-	if !ok || rest == "" || !strings.ContainsRune("-ipvhmcI", rune(rest[0])) {
-		return shmemArg{}, fmt.Errorf("argument %q: want type name:kind", text)
+	if !ok || rest == "" || strings.IndexByte("-ipI", rest[0]) < 0 && t.api.kinds[rest[0]] == "" {
+		return apiArg{}, fmt.Errorf("argument %q: want type name:kind", text)
 	}
-	a := shmemArg{Kind: rest[0]}
+	a := apiArg{Kind: rest[0]}
 	rest = strings.TrimSpace(rest[1:])
 	if sign := declared[0]; sign == '=' || sign == '>' {
 		a.Name, a.Value, a.After = strings.TrimSpace(declared[1:]), rest, sign == '>'

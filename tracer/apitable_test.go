@@ -9,7 +9,7 @@ import (
 func TestShmemFunctions(t *testing.T) {
 	list, err := ShmemFunctions()
 	require.NoError(t, err)
-	known := map[string]ShmemFunction{}
+	known := map[string]APIFunction{}
 	for _, f := range list {
 		require.NotContains(t, known, f.Name)
 		require.NotContains(t, f.Name, "TYPE")
@@ -26,7 +26,7 @@ func TestShmemFunctions(t *testing.T) {
 }
 
 func TestGenerateShmem(t *testing.T) {
-	table, err := parseShmemTable([]byte(`
+	table, err := shmemAPI.parse([]byte(`
 type int = int
 set FEW = int
 TYPE shmem_TYPE_g(const TYPE *source:p, int pe:i, = size:i ELEM) each FEW ctx
@@ -40,7 +40,7 @@ void shmem_init() custom
 	for i := range table.funcs {
 		list.add(table.funcs[i].definition(), table.funcs[i].Custom)
 	}
-	text := string(generateShmem(table.funcs, list.ids)) + string(list.generate())
+	text := string(shmemAPI.generate(table.funcs, list.ids)) + string(list.generate())
 	for _, want := range []string{
 		`int wrap_shmem_ctx_int_g(mcchk_ctx ctx, const int * source, int pe) __asm__("shmem_ctx_int_g")`,
 		"*_w++ = (int64_t)(sizeof(int));",
@@ -70,7 +70,7 @@ func TestShmemTableErrors(t *testing.T) {
 		"type of nothing":        "type int",
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := parseShmemTable([]byte(table))
+			_, err := shmemAPI.parse([]byte(table))
 			require.ErrorContains(t, err, "shmem.tbl:")
 		})
 	}

@@ -5,29 +5,30 @@ import (
 	"strings"
 )
 
-// generateShmem makes the C source of the OpenSHMEM wrappers from their functions;
+// generate makes the C source of the wrappers of an interface from their functions;
 // ids are the identifiers of all functions. Each wrapper writes the call's record,
-// calls the function of the profiling interface, and completes the record in place.
-func generateShmem(funcs []shmemFunc, ids map[string]int) []byte {
+// calls the library's function, and completes the record in place.
+func (i *api) generate(funcs []apiFunc, ids map[string]int) []byte {
 	w := &cWriter{}
-	w.line("/* Generated from %s. Do not edit. */", shmemPrototypes)
-	w.line(`#include "osh.h"`)
-	for i := range funcs {
-		if f := &funcs[i]; !f.Custom {
-			shmemForm{w, f, ids[f.definition()]}.write()
+	w.line("/* Generated from %s. Do not edit. */", i.table)
+	w.line(`#include "%s"`, i.header)
+	for k := range funcs {
+		if f := &funcs[k]; !f.Custom {
+			apiForm{w, i, f, ids[f.definition()]}.write()
 		}
 	}
 	return []byte(w.text.String())
 }
 
-// shmemForm is one wrapper being written.
-type shmemForm struct {
+// apiForm is one wrapper being written.
+type apiForm struct {
 	*cWriter
-	f  *shmemFunc
-	id int
+	api *api
+	f   *apiFunc
+	id  int
 }
 
-func (g shmemForm) write() {
+func (g apiForm) write() {
 	f := g.f
 	var params, args []string
 	for i := range f.Args {
@@ -42,12 +43,18 @@ func (g shmemForm) write() {
 	parameters, call := strings.Join(params, ", "), fmt.Sprintf("real_%s(%s)", f.Name, strings.Join(args, ", "))
 	// Assembler names: libraries differ in their prototypes.
 	g.line("")
-	g.line("extern %s real_%s(%s) __asm__(\"p%s\") __attribute__((weak));", f.Result, f.Name, parameters, f.Name)
-	g.line("%s wrap_%s(%s) __asm__(\"%s\") __attribute__((visibility(\"default\")));", f.Result, f.Name, parameters, f.Name)
+	weak := ""
+	if g.api.missing != "" {
+		weak = " __attribute__((weak))"
+	}
+	g.line("extern %s real_%s(%s) __asm__(\"%s%s\")%s;", f.Result, f.Name, parameters, g.api.real, f.Name, weak)
+	g.line("%s wrap_%s(%s) __asm__(\"%s%s\") __attribute__((visibility(\"default\")));", f.Result, f.Name, parameters, g.api.own, f.Name)
 	g.line("%s wrap_%s(%s)", f.Result, f.Name, parameters)
 	g.line("{")
-	g.line("\tif (!real_%s)", f.Name)
-	g.line("\t\tmcchk_shmem_missing(%q);", f.Name)
+	if g.api.missing != "" {
+		g.line("\tif (!real_%s)", f.Name)
+		g.line("\t\t%s(%q);", g.api.missing, f.Name)
+	}
 	back, result := "return ", f.Result+" _rc = "
 	if f.Result == "void" {
 		back, result = "", ""
@@ -70,7 +77,7 @@ func (g shmemForm) write() {
 	g.line("}")
 }
 
-func (g shmemForm) hook(name string) {
+func (g apiForm) hook(name string) {
 	for _, s := range statements(g.f.Hooks[name]) {
 		g.line("\t%s;", s)
 	}
@@ -78,7 +85,7 @@ func (g shmemForm) hook(name string) {
 
 // begin writes the record with what is known before the call, and keeps the places
 // of the rest.
-func (g shmemForm) begin() {
+func (g apiForm) begin() {
 	words := []string{}
 	scalars := 0
 	for i := range g.f.Args {
@@ -110,7 +117,7 @@ func (g shmemForm) begin() {
 }
 
 // put writes one argument into the record that is being begun.
-func (g shmemForm) put(a *shmemArg) {
+func (g apiForm) put(a *apiArg) {
 	switch {
 	case a.Kind == '-':
 	case a.later():
@@ -120,32 +127,26 @@ func (g shmemForm) put(a *shmemArg) {
 		g.line("\t\tfor (int64_t _k = 0; _k < _n_%s; _k++)", a.Name)
 		g.line("\t\t\t*_w++ = (int64_t)%s[_k];", a.Name)
 	default:
-		g.line("\t\t*_w++ = %s;", a.expression(a.Name))
+		g.line("\t\t*_w++ = %s;", g.expression(a, a.Name))
 	}
 }
 
 // expression is a C expression for what is recorded of an argument with that value.
-func (a *shmemArg) expression(value string) string {
+func (g apiForm) expression(a *apiArg, value string) string {
 	if a.Value != "" {
 		value = a.Value
 	}
-	switch a.Kind {
-	case 'p':
+	if a.Kind == 'p' {
 		return fmt.Sprintf("(int64_t)(uintptr_t)(%s)", value)
-	case 'v':
-		return fmt.Sprintf("mcchk_bits(%s)", value)
-	case 'h':
-		return fmt.Sprintf("mcchk_team_id(%s)", value)
-	case 'c':
-		return fmt.Sprintf("mcchk_ctx_id(%s)", value)
-	case 'm':
-		return fmt.Sprintf("mcchk_comparison(%s)", value)
+	}
+	if own := g.api.kinds[a.Kind]; own != "" {
+		return fmt.Sprintf(own, value)
 	}
 	return fmt.Sprintf("(int64_t)(%s)", value)
 }
 
 // finish completes the record once the call has returned.
-func (g shmemForm) finish() {
+func (g apiForm) finish() {
 	failed := "0"
 	if g.f.Status {
 		failed = "_rc != 0"
@@ -153,7 +154,7 @@ func (g shmemForm) finish() {
 	for i := range g.f.Args {
 		if a := &g.f.Args[i]; a.later() {
 			g.line("\tif (_at_%s && !(%s))", a.Name, failed)
-			g.line("\t\t*_at_%s = %s;", a.Name, a.expression("*"+a.Name))
+			g.line("\t\t*_at_%s = %s;", a.Name, g.expression(a, "*"+a.Name))
 		}
 	}
 	g.line("\tmcchk_call_end(_end, %s);", failed)
