@@ -5,38 +5,12 @@ import (
 	"github.com/mcchk/mcchk/regions"
 )
 
-// meetingOf tells collective calls apart: those of one family by one set of PEs come
-// in the same order to all.
-type meetingOf struct {
-	family string
-	set    uint64
-}
-
 // collected is what PEs bring to a collect.
 type collected struct{ bytes uint64 }
 
-// hash names a set of PEs.
-func hash(members []int32) uint64 {
-	h := uint64(14695981039346656037)
-	for _, r := range members {
-		h = (h ^ uint64(r)) * 1099511628211
-	}
-	return h
-}
-
-func hashText(text string) uint64 {
-	h := uint64(14695981039346656037)
-	for _, b := range []byte(text) {
-		h = (h ^ uint64(b)) * 1099511628211
-	}
-	return h
-}
-
 // key names the meeting that the call is.
 func (p *pe) key(c *call, members []int32) core.MeetKey {
-	of := meetingOf{c.family, hash(members)}
-	p.calls[of]++
-	return core.MeetKey{On: symmetricMemory, Of: of.set, N: p.calls[of], Round: hashText(c.family)}
+	return p.calls.Next(symmetricMemory, c.family, members)
 }
 
 // meet lets the PE come to a collective call.
@@ -111,7 +85,7 @@ func (p *pe) touch(c *call, arg core.ArgName, n, stride uint64, kind regions.Kin
 	}
 	p.Instant(regions.Access{
 		Rank: p.Rank, Owner: p.Rank, Kind: kind, Role: role, Base: c.Addr(arg),
-		Layout: p.m.strided(n, size, stride*size), Call: p.Info(c.Call),
+		Layout: p.m.alike.Strided(n, size, stride*size), Call: p.Info(c.Call),
 	})
 }
 

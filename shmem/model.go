@@ -9,7 +9,6 @@ package shmem
 
 import (
 	"github.com/mcchk/mcchk/core"
-	"github.com/mcchk/mcchk/intervals"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
 )
@@ -22,8 +21,7 @@ type Model struct {
 	world      *team
 	teams      map[teamKey]*team
 	locations  map[place]*location
-	elements   map[regions.Element]*regions.Element
-	layouts    map[intervals.Run]*intervals.Layout
+	alike      core.Alike
 	collected  map[core.MeetKey]*collected
 	operations uint64
 }
@@ -34,8 +32,7 @@ var _ core.Model = (*Model)(nil)
 func New() *Model {
 	return &Model{
 		symmetric: newSymmetric(), teams: map[teamKey]*team{}, locations: map[place]*location{},
-		elements: map[regions.Element]*regions.Element{}, layouts: map[intervals.Run]*intervals.Layout{},
-		collected: map[core.MeetKey]*collected{},
+		alike: core.NewAlike(), collected: map[core.MeetKey]*collected{},
 	}
 }
 
@@ -47,7 +44,7 @@ type pe struct {
 	made     int    // blocks of the symmetric heap so far
 	contexts map[int64]*context
 	teams    map[int64]*team
-	calls    map[meetingOf]uint64 // collective calls so far
+	calls    core.Gatherings // collective calls so far
 	locks    map[place]*heldLock
 	unsure   bool // calls were lost: what is pending, and which blocks there are, is not known
 }
@@ -64,7 +61,7 @@ func (m *Model) Attach(machine *core.Machine) {
 			Strand: machine.Strand(int32(rank)), m: m,
 			contexts: map[int64]*context{defaultContext: {team: m.world}},
 			teams:    map[int64]*team{worldTeam: m.world},
-			calls:    map[meetingOf]uint64{}, locks: map[place]*heldLock{},
+			calls:    core.Gatherings{}, locks: map[place]*heldLock{},
 		})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/mcchk/mcchk/core"
-	"github.com/mcchk/mcchk/intervals"
 	"github.com/mcchk/mcchk/regions"
 )
 
@@ -28,25 +27,6 @@ func contextMode(id int64) regions.Mode {
 
 // OtherContext is the mode of operations of contexts that the program made.
 const OtherContext regions.Mode = "context"
-
-// strided returns the layout of n elements, every stride-th of them.
-func (m *Model) strided(n, size, stride uint64) *intervals.Layout {
-	run := intervals.Strided(0, size, stride, n)
-	l := m.layouts[run]
-	if l == nil {
-		l = intervals.NewLayout([]intervals.Run{run})
-		m.layouts[run] = l
-	}
-	return l
-}
-
-// element returns the one value for equal elements of atomic accesses.
-func (m *Model) element(e regions.Element) *regions.Element {
-	if m.elements[e] == nil {
-		m.elements[e] = &e
-	}
-	return m.elements[e]
-}
 
 // transfer is an operation as its call tells of it.
 type transfer struct {
@@ -95,7 +75,7 @@ func (t *transfer) buffer(arg core.ArgName, stride uint64, kind regions.Kind, ro
 	a := t.p.m.NewAccess()
 	*a = regions.Access{
 		Rank: t.p.Rank, Owner: t.p.Rank, Kind: kind, Role: role, Base: t.c.Addr(arg),
-		Layout: t.p.m.strided(t.n, t.size, stride*t.size), Call: t.info,
+		Layout: t.p.m.alike.Strided(t.n, t.size, stride*t.size), Call: t.info,
 	}
 	return t.p.OpenBuffer(a)
 }
@@ -111,7 +91,7 @@ func (t *transfer) remote(arg core.ArgName, stride uint64, kind regions.Kind, ro
 	a := t.p.m.NewAccess()
 	*a = regions.Access{
 		Rank: t.p.Rank, Owner: t.owner, Kind: kind, Role: role, Base: base,
-		Layout: t.p.m.strided(t.n, t.size, stride*t.size), Elem: elem, Call: t.info, Unit: uint32(t.size),
+		Layout: t.p.m.alike.Strided(t.n, t.size, stride*t.size), Elem: elem, Call: t.info, Unit: uint32(t.size),
 	}
 	if ctxOf(t.c.Call) == defaultContext { // what shmem_clear_lock completes
 		a.Locks = t.p.heldLocks()
@@ -197,7 +177,7 @@ func atomicDo(o atomicOp) func(*pe, *call) {
 		if o.nbi && kind == regions.AtomicRead {
 			role = FetchLater
 		}
-		elem := p.m.element(regions.Element{Type: c.element(t.size), Size: t.size, Op: o.op, Promises: t.x.team.domain})
+		elem := p.m.alike.Element(regions.Element{Type: c.element(t.size), Size: t.size, Op: o.op, Promises: t.x.team.domain})
 		remote, at := t.remote(arg, 1, kind, role, elem)
 		if remote == nil {
 			return
@@ -245,7 +225,7 @@ func putSignalWith(p *pe, c *call, blocking bool) {
 	data.parts().keep()
 	t.n, t.size = 1, 8
 	op := map[bool]string{true: "set", false: "add"}[s.Int(argSet) == 1]
-	elem := p.m.element(regions.Element{Type: signalType, Size: 8, Op: op, Promises: t.x.team.domain})
+	elem := p.m.alike.Element(regions.Element{Type: signalType, Size: 8, Op: op, Promises: t.x.team.domain})
 	signal, at := t.remote(argSigAddr, 1, regions.AtomicWrite, SignalTarget, elem)
 	if signal == nil {
 		return
