@@ -47,6 +47,13 @@ const (
 	RuleShmemOrder   = "MC124" // OpenSHMEM: operations of one PE conflict, and no fence or quiet is between them
 	RuleShmemAtomic  = "MC125" // OpenSHMEM: atomic operations of different types or domains
 	RuleShmemCall    = "MC126" // OpenSHMEM: a buffer of a collective call conflicts with an operation
+	RuleGaspiRemote  = "MC131" // GASPI: operations of two ranks conflict in a segment
+	RuleGaspiLocal   = "MC132" // GASPI: a rank's own access conflicts with another's operation
+	RuleGaspiBuffer  = "MC133" // GASPI: the local segment of a pending operation is used
+	RuleGaspiOrder   = "MC134" // GASPI: operations of one rank conflict before the first is complete
+	RuleGaspiAtomic  = "MC135" // GASPI: global atomics that overlap in part
+	RuleGaspiCall    = "MC136" // GASPI: a buffer of another call conflicts with an operation
+	RuleGaspiDeleted = "MC137" // GASPI: a segment is deleted while an operation on it is pending
 	RuleAtomicOp     = "MC201" // concurrent accumulates with different operations (warning)
 	RuleLockOrder    = "MC202" // accesses ordered only by the order in which this run granted locks (warning)
 
@@ -62,6 +69,7 @@ const (
 	RuleAssertion     = "MC310" // an assertion that does not hold (warning)
 	RuleNotSymmetric  = "MC320" // OpenSHMEM: an address that is not symmetric
 	RuleContextGone   = "MC321" // OpenSHMEM: a context that is used after its end
+	RuleGaspiOutside  = "MC330" // GASPI: an operation outside a segment
 )
 
 // Usage reports whether findings of the rule are of the class Usage.

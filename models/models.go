@@ -1,6 +1,6 @@
 // Package models has what the programming models that mcchk knows say of
 // conflicts: who compares, explains and reports asks here, and knows none of them.
-// There are MPI and OpenSHMEM.
+// There are MPI, OpenSHMEM and GASPI.
 package models
 
 import (
@@ -10,6 +10,9 @@ import (
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/gaspi"
+	gaspijudge "github.com/mcchk/mcchk/gaspi/judge"
+	gaspiwords "github.com/mcchk/mcchk/gaspi/words"
 	"github.com/mcchk/mcchk/mpi"
 	"github.com/mcchk/mcchk/mpi/judge"
 	"github.com/mcchk/mcchk/mpi/words"
@@ -23,7 +26,7 @@ import (
 // New returns the models for one replay. memory is by which memory model the
 // windows of MPI are judged: "auto", "unified" or "separate".
 func New(memory string) []core.Model {
-	return []core.Model{mpi.New(mpi.MemoryModel(memory)), shmem.New()}
+	return []core.Model{mpi.New(mpi.MemoryModel(memory)), shmem.New(), gaspi.New()}
 }
 
 // Judge returns the judge of what conflicts, over all models.
@@ -34,25 +37,35 @@ func Judge() conflicts.Judge { return judges{} }
 type judges struct {
 	mpi   judge.Judge
 	shmem shmemjudge.Judge
+	gaspi gaspijudge.Judge
 }
 
 func (j judges) Atomic(a, b *regions.Access) conflicts.Verdict {
-	if shmem.IsRole(a.Role) || shmem.IsRole(b.Role) {
+	switch {
+	case shmem.IsRole(a.Role) || shmem.IsRole(b.Role):
 		return j.shmem.Atomic(a, b)
+	case gaspi.IsRole(a.Role) || gaspi.IsRole(b.Role):
+		return j.gaspi.Atomic(a, b)
 	}
 	return j.mpi.Atomic(a, b)
 }
 
 func (j judges) Compatible(x, y conflicts.Atomics) bool {
-	if shmem.IsOp(x.Op) || shmem.IsOp(y.Op) {
+	switch {
+	case shmem.IsOp(x.Op) || shmem.IsOp(y.Op):
 		return j.shmem.Compatible(x, y)
+	case gaspi.IsOp(x.Op) || gaspi.IsOp(y.Op):
+		return j.gaspi.Compatible(x, y)
 	}
 	return j.mpi.Compatible(x, y)
 }
 
 func (j judges) Rule(a, b *regions.Access, v conflicts.Verdict) string {
-	if shmem.IsRole(a.Role) || shmem.IsRole(b.Role) {
+	switch {
+	case shmem.IsRole(a.Role) || shmem.IsRole(b.Role):
 		return j.shmem.Rule(a, b, v)
+	case gaspi.IsRole(a.Role) || gaspi.IsRole(b.Role):
+		return j.gaspi.Rule(a, b, v)
 	}
 	return j.mpi.Rule(a, b, v)
 }
@@ -63,7 +76,7 @@ func (j judges) Check(part regions.Part, out *conflicts.Collector) conflicts.Reg
 
 // Rules returns the rules of all models in the order of their identifiers.
 func Rules() []conflicts.Rule {
-	all := append(judge.Rules(), shmemjudge.Rules()...)
+	all := slices.Concat(judge.Rules(), shmemjudge.Rules(), gaspijudge.Rules())
 	slices.SortFunc(all, func(a, b conflicts.Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return all
 }
@@ -81,8 +94,11 @@ func Lookup(id string) (conflicts.Rule, bool) {
 // Explain says why nothing orders the accesses of a finding, what was looked for,
 // and what would fix it.
 func Explain(f *conflicts.Finding) conflicts.Explanation {
-	if shmemwords.Has(f) {
+	switch {
+	case shmemwords.Has(f):
 		return shmemwords.Explain(f)
+	case gaspiwords.Has(f):
+		return gaspiwords.Explain(f)
 	}
 	return words.Explain(f)
 }
@@ -111,23 +127,29 @@ func Issued(f *conflicts.Finding, call conflicts.SyncPoint) string { return word
 
 // Message says in one line what a finding is, without places.
 func Message(f *conflicts.Finding) string {
-	if shmemwords.Has(f) {
+	switch {
+	case shmemwords.Has(f):
 		return shmemwords.Message(f)
+	case gaspiwords.Has(f):
+		return gaspiwords.Message(f)
 	}
 	return words.Message(f)
 }
 
 // What names an access: "load", "MPI_Put", "the send buffer of MPI_Send".
 func What(s *conflicts.Side) string {
-	if shmemwords.HasSide(s) {
+	switch {
+	case shmemwords.HasSide(s):
 		return shmemwords.What(s)
+	case gaspiwords.HasSide(s):
+		return gaspiwords.What(s)
 	}
 	return words.What(s)
 }
 
 // Mode says how an access was made, where it matters: "fence epoch"; otherwise "".
 func Mode(f *conflicts.Finding, s *conflicts.Side) string {
-	if shmemwords.Has(f) {
+	if shmemwords.Has(f) || gaspiwords.Has(f) {
 		return string(s.Epoch)
 	}
 	return words.Epoch(f, s)

@@ -20,10 +20,11 @@ func TestRules(t *testing.T) {
 		conflicts.RuleRemoteRemote, conflicts.RuleLocalRemote, conflicts.RuleBuffer, conflicts.RuleSameOrigin,
 		conflicts.RuleAtomicType, conflicts.RuleCallBuffer, conflicts.RuleRequest, conflicts.RuleShared, conflicts.RuleCopies, conflicts.RuleCopyUpdates,
 		conflicts.RuleShmemRemote, conflicts.RuleShmemLocal, conflicts.RuleShmemBuffer, conflicts.RuleShmemOrder, conflicts.RuleShmemAtomic, conflicts.RuleShmemCall,
+		conflicts.RuleGaspiRemote, conflicts.RuleGaspiLocal, conflicts.RuleGaspiBuffer, conflicts.RuleGaspiOrder, conflicts.RuleGaspiAtomic, conflicts.RuleGaspiCall, conflicts.RuleGaspiDeleted,
 		conflicts.RuleAtomicOp, conflicts.RuleLockOrder,
 		conflicts.RuleOutsideEpoch, conflicts.RuleOutsideWindow, conflicts.RuleNotOpened, conflicts.RuleMixedEpochs,
 		conflicts.RuleNeverClosed, conflicts.RuleFreedPending, conflicts.RuleMemoryGone, conflicts.RuleCallOrder, conflicts.RuleData, conflicts.RuleAssertion,
-		conflicts.RuleNotSymmetric, conflicts.RuleContextGone,
+		conflicts.RuleNotSymmetric, conflicts.RuleContextGone, conflicts.RuleGaspiOutside,
 	}
 	var got []string
 	for _, r := range Rules() {
@@ -69,8 +70,8 @@ func TestRulesPage(t *testing.T) {
 
 func rulesPage() string {
 	var b strings.Builder
-	b.WriteString("# Rules\n\n<!-- Written by go test ./models -run TestRulesPage -update. Change the rules of the programming models instead (mpi/judge/rules.go, shmem/judge/rules.go). -->\n\n")
-	b.WriteString("The kinds of findings that mcchk reports. Their identifiers are stable. `mcchk explain RULE` prints the same text.\nSections are those of the MPI standard, version 4.1, and for OpenSHMEM of its specification, version 1.5.\n\n")
+	b.WriteString("# Rules\n\n<!-- Written by go test ./models -run TestRulesPage -update. Change the rules of the programming models instead (mpi/judge/rules.go, shmem/judge/rules.go, gaspi/judge/rules.go). -->\n\n")
+	b.WriteString("The kinds of findings that mcchk reports. Their identifiers are stable. `mcchk explain RULE` prints the same text.\nSections are those of the MPI standard, version 4.1, for OpenSHMEM of its specification, version 1.5, and for GASPI of its standard, version 17.1.\n\n")
 	b.WriteString("| rule | severity | what |\n| --- | --- | --- |\n")
 	for _, r := range Rules() {
 		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", r.ID, strings.ToLower(r.ID), r.Severity, r.Title)
@@ -95,5 +96,5 @@ func TestMessagesOfUsageErrors(t *testing.T) {
 		require.Empty(t, said[text], "%s says what %s does", r.ID, said[text])
 		said[text] = r.ID
 	}
-	require.Len(t, said, 12)
+	require.Len(t, said, 13)
 }

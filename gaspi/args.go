@@ -1,0 +1,28 @@
+package gaspi
+
+import "github.com/mcchk/mcchk/core"
+
+// Names of arguments (docs/trace-format.md).
+var (
+	argBase               = core.NewArgName("base")
+	argBufferReceive      = core.NewArgName("buffer_receive")
+	argBufferSend         = core.NewArgName("buffer_send")
+	argFirstID            = core.NewArgName("first_id")
+	argGroup              = core.NewArgName("group")
+	argNotificationID     = core.NewArgName("notification_id")
+	argNotificationValue  = core.NewArgName("notification_value")
+	argNum                = core.NewArgName("num")
+	argOffset             = core.NewArgName("offset")
+	argOffsetLocal        = core.NewArgName("offset_local")
+	argOffsetRemote       = core.NewArgName("offset_remote")
+	argOldNotificationVal = core.NewArgName("old_notification_val")
+	argQueue              = core.NewArgName("queue")
+	argRank               = core.NewArgName("rank")
+	argResult             = core.NewArgName("result")
+	argSegment            = core.NewArgName("segment_id")
+	argSegmentLocal       = core.NewArgName("segment_id_local")
+	argSegmentNotify      = core.NewArgName("segment_id_notification")
+	argSegmentRemote      = core.NewArgName("segment_id_remote")
+	argSize               = core.NewArgName("size")
+	argValOld             = core.NewArgName("val_old")
+)

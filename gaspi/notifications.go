@@ -1,0 +1,228 @@
+package gaspi
+
+import (
+	"fmt"
+
+	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/regions"
+)
+
+// slotKey names a notification of a process: those are bound to segments.
+type slotKey struct {
+	rank    int32
+	segment int64
+	id      int64
+}
+
+// slot is what is known of a notification.
+type slot struct {
+	posted []*notification // and not reset
+	waiter *waiter         // the process waits for one
+	heard  *waiter         // the last that it has waited for
+}
+
+// notification is a notification as it was posted.
+type notification struct {
+	by      *process
+	value   int64
+	signal  core.Signal
+	own     []*operation // its data
+	lane    *lane        // the writes before it, up to a number; nil: it is chained after its own data only
+	upTo    int
+	read    bool // it comes with what is read
+	counted bool // among Model.unseen
+	known   bool // its owner has seen it
+}
+
+// waiter is a call that saw a notification.
+type waiter struct {
+	p      *process
+	call   core.Call
+	value  int64 // that it saw; 0: any
+	signal core.Signal
+	chosen *notification
+	over   regions.Point // when it was over
+	region int
+}
+
+func (p *process) slot(rank int32, segment, id int64) *slot {
+	key := slotKey{rank, segment, id}
+	s := p.m.slots[key]
+	if s == nil {
+		s = &slot{}
+		p.m.slots[key] = s
+	}
+	return s
+}
+
+// notify: the notification takes effect after all writes of its queue to its rank.
+func notify(p *process, c *core.Call) {
+	to := p.target(c)
+	if to == nil {
+		return
+	}
+	l := p.queue(c.Int(argQueue)).lane(to.Rank)
+	p.post(c, to, c.Int(argSegmentRemote), &notification{value: c.Int(argNotificationValue), lane: l, upTo: l.next()})
+}
+
+// post sends a notification: what the process has done before comes before what its
+// receiver does after it has seen it.
+func (p *process) post(c *core.Call, to *process, segment int64, n *notification) {
+	n.by = p
+	if n.lane != nil {
+		n.counted = n.lane.keep()
+	}
+	if !n.read {
+		for _, op := range n.own {
+			n.counted = op.keep() || n.counted
+		}
+	}
+	if n.counted {
+		p.m.unseen++
+	}
+	s := p.slot(to.Rank, segment, c.Int(argNotificationID))
+	s.posted = append(s.posted, n)
+	for _, w := range []*waiter{s.heard, s.waiter} {
+		if w != nil && !w.certain(n) {
+			w.unclear()
+		}
+	}
+	p.Synchronize(c, []*core.Signal{&n.signal}, nil, nil)
+	if w := s.waiter; w != nil && w.chosen == nil && w.may(n) {
+		w.chosen = n
+		p.m.Announce(&w.signal)
+	}
+}
+
+// may reports whether a call may have seen a notification.
+func (w *waiter) may(n *notification) bool { return w.value == 0 || w.value == n.value }
+
+// certain reports whether a notification that was posted since changes nothing of what
+// a call saw: its value is another, or it came later, or what it shows is shown by the
+// one that was chosen.
+func (w *waiter) certain(n *notification) bool {
+	switch {
+	case w.chosen == nil || !w.may(n), n.includes(w.chosen):
+		return true
+	case w.over == (regions.Point{}):
+		return false
+	}
+	return w.region != n.by.m.Index() || n.by.Knows(w.over)
+}
+
+// includes reports whether whoever has seen n has seen all that an earlier one shows.
+func (n *notification) includes(earlier *notification) bool {
+	return n == earlier || n.by == earlier.by && n.lane != nil && n.lane == earlier.lane && n.upTo >= earlier.upTo
+}
+
+func (w *waiter) unclear() {
+	w.p.NotUnderstood(&w.call, "which notification of this identifier it saw cannot be told")
+}
+
+func waitsome(p *process, c *core.Call) {
+	if c.Int(argNum) != 0 {
+		p.hear(c, p.slot(p.Rank, c.Int(argSegmentLocal), c.Int(argFirstID)), 0, nil)
+	}
+}
+
+// reset takes a notification, whose value it returns.
+func reset(p *process, c *core.Call) {
+	value := c.Int(argOldNotificationVal)
+	if value == 0 {
+		return
+	}
+	s := p.slot(p.Rank, c.Int(argSegmentLocal), c.Int(argNotificationID))
+	p.hear(c, s, value, func(n *notification) {
+		for i, x := range s.posted {
+			if x == n {
+				s.posted = append(s.posted[:i:i], s.posted[i+1:]...)
+				return
+			}
+		}
+	})
+}
+
+// hear orders the process after the notification that a call saw. after, which may be
+// nil, is given that.
+func (p *process) hear(c *core.Call, s *slot, value int64, after func(*notification)) {
+	w := &waiter{p: p, call: *c, value: value}
+	w.call.Call = c.Copy()
+	w.choose(s)
+	if w.chosen != nil && w.chosen.known {
+		w.over, w.region = p.Now(), p.m.Index()
+		s.heard = w
+		if after != nil {
+			after(w.chosen)
+		}
+		return
+	}
+	wait := core.Wait{On: &w.signal, Soft: true, What: func() string { return "for a notification" }}
+	if w.chosen != nil {
+		wait = core.Wait{On: &w.chosen.signal}
+	} else {
+		s.waiter = w
+		wait.Then = func() []core.Wait {
+			if w.chosen == nil {
+				return nil
+			}
+			return []core.Wait{{On: &w.chosen.signal}}
+		}
+	}
+	p.Synchronize(c, nil, []core.Wait{wait}, func() { w.end(s, after) })
+}
+
+// choose chooses the notification among those that were posted.
+func (w *waiter) choose(s *slot) {
+	for _, n := range s.posted {
+		if !w.may(n) {
+			continue
+		}
+		if w.chosen == nil {
+			w.chosen = n
+		} else if !n.includes(w.chosen) {
+			w.unclear()
+		}
+	}
+}
+
+// end is the end of the wait.
+func (w *waiter) end(s *slot, after func(*notification)) {
+	p := w.p
+	w.over, w.region = p.Now(), p.m.Index()
+	s.waiter, s.heard = nil, w
+	if w.chosen == nil {
+		p.NotUnderstood(&w.call, fmt.Sprintf("the notification that it saw was not posted by a call that was recorded%s", w.valued()))
+		return
+	}
+	w.chosen.seen(w.over, p.Synchronizing())
+	if after != nil {
+		after(w.chosen)
+	}
+}
+
+func (w *waiter) valued() string {
+	if w.value == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (its value was %d)", w.value)
+}
+
+// seen completes what the notification shows to be complete.
+func (n *notification) seen(at regions.Point, by *regions.CallInfo) {
+	n.known = true
+	if n.counted {
+		n.counted = false
+		n.by.m.unseen = max(0, n.by.m.unseen-1)
+	}
+	ops := n.own
+	if n.lane != nil {
+		ops = n.lane.until(n.upTo)
+	}
+	for _, op := range ops {
+		if n.read {
+			op.waited(true, at, by)
+		} else {
+			op.arrived(at, by)
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package gaspi
+
+import (
+	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/regions"
+)
+
+// operation is one transfer of a call: that of a list is several.
+type operation struct {
+	remote *core.Pending // in the segment of the target; nil: complete there
+	local  *core.Pending // in that of the caller; nil: complete, and nothing else will show it
+	kept   bool          // a notification may show that the local part is complete
+}
+
+// transfer is what a call says of one operation.
+type transfer struct {
+	local, remote   int64 // segments
+	fromLocal, from uint64
+	size            uint64
+}
+
+// transfers reads the operations of a call.
+func transfers(c *core.Call) []transfer {
+	if !c.IsList(argSegmentLocal) {
+		return []transfer{{
+			local: c.Int(argSegmentLocal), remote: c.Int(argSegmentRemote),
+			fromLocal: c.Addr(argOffsetLocal), from: c.Addr(argOffsetRemote), size: uint64(c.Int(argSize)),
+		}}
+	}
+	var list []transfer
+	local, remote := c.List(argSegmentLocal), c.List(argSegmentRemote)
+	fromLocal, from, size := c.List(argOffsetLocal), c.List(argOffsetRemote), c.List(argSize)
+	for i := range local {
+		list = append(list, transfer{local[i], remote[i], uint64(fromLocal[i]), uint64(from[i]), uint64(size[i])})
+	}
+	return list
+}
+
+// direction is what an operation does to the two segments.
+type direction struct {
+	remote, local         regions.Kind
+	remoteRole, localRole *regions.Role
+}
+
+var (
+	writing = direction{regions.Write, regions.Read, WriteTarget, Source}
+	reading = direction{regions.Read, regions.Write, ReadTarget, Dest}
+)
+
+// target returns the process that a call names; nil: there is none, which is reported.
+func (p *process) target(c *core.Call) *process {
+	rank := c.Int(argRank)
+	if rank < 0 || rank >= int64(len(p.m.processes)) {
+		c.SetBad()
+		return nil
+	}
+	return p.m.processes[rank]
+}
+
+// issue begins the operations of a call, and gives them to then.
+func (p *process) issue(c *core.Call, d direction, then func(c *core.Call, to *process, ops []*operation)) {
+	to := p.target(c)
+	if to == nil {
+		return
+	}
+	list := transfers(c)
+	ids := make([]int64, len(list))
+	for i := range list {
+		ids[i] = list[i].remote
+	}
+	p.use(c, to, ids, func(c *core.Call) {
+		var ops []*operation
+		for _, t := range list {
+			if op := p.begin(c, to, d, t); op != nil {
+				ops = append(ops, op)
+			}
+		}
+		then(c, to, ops)
+	})
+}
+
+// begin begins one operation; nil: it accesses nothing, or outside a segment.
+func (p *process) begin(c *core.Call, to *process, d direction, t transfer) *operation {
+	p.m.operations++
+	if t.size == 0 {
+		return nil
+	}
+	x, remote, ok := p.within(c, to, t.remote, t.from, t.size)
+	if !ok {
+		return nil
+	}
+	_, local, ok := p.within(c, p, t.local, t.fromLocal, t.size)
+	if !ok {
+		return nil
+	}
+	info := p.InfoOn(c, core.Exposer{Object: x.ID}, "")
+	layout := p.m.alike.Strided(1, t.size, t.size)
+	op := &operation{}
+	a := p.m.NewAccess()
+	*a = regions.Access{Rank: p.Rank, Owner: to.Rank, Kind: d.remote, Role: d.remoteRole, Base: remote, Layout: layout, Call: info, Unit: 1}
+	op.remote = p.Open(a)
+	b := p.m.NewAccess()
+	*b = regions.Access{Rank: p.Rank, Owner: p.Rank, Kind: d.local, Role: d.localRole, Base: local, Layout: layout, Call: info}
+	op.local = p.OpenBuffer(b)
+	op.remote.Of, op.local.Of = op, op
+	return op
+}
+
+// finish completes an access, which nothing needs any more.
+func finish(a **core.Pending, at regions.Point, by *regions.CallInfo) {
+	if *a != nil {
+		(*a).Complete(at, by)
+		(*a).Drop()
+		*a = nil
+	}
+}
+
+// waited: gaspi_wait has completed what is complete at the caller then: a write at its
+// source, a read everywhere.
+func (op *operation) waited(read bool, at regions.Point, by *regions.CallInfo) {
+	switch {
+	case read:
+		finish(&op.remote, at, by)
+		finish(&op.local, at, by)
+	case op.kept:
+		op.local.Complete(at, by)
+	default:
+		finish(&op.local, at, by)
+	}
+}
+
+// keep says that a notification may show that the source is free.
+func (op *operation) keep() bool {
+	if op.local == nil || op.kept {
+		return op.kept
+	}
+	op.local.Keep()
+	op.kept = true
+	return true
+}
+
+// arrived: a notification that is chained after a write has been seen at a moment of
+// the target. Whoever comes after that comes after the write, and its source is free.
+func (op *operation) arrived(at regions.Point, by *regions.CallInfo) {
+	finish(&op.remote, at, by)
+	if op.local != nil {
+		op.local.Seen(at)
+	}
+}
+
+func write(p *process, c *core.Call) {
+	q := p.queue(c.Int(argQueue))
+	p.issue(c, writing, func(_ *core.Call, to *process, ops []*operation) { q.write(to.Rank, ops) })
+}
+
+func read(p *process, c *core.Call) {
+	q := p.queue(c.Int(argQueue))
+	p.issue(c, reading, func(_ *core.Call, _ *process, ops []*operation) { q.reads = append(q.reads, ops...) })
+}
+
+// notifySegment is the segment that a call's notification is bound to.
+func notifySegment(c *core.Call) int64 {
+	switch {
+	case c.Has(argSegmentNotify):
+		return c.Int(argSegmentNotify)
+	case c.Has(argNotificationValue):
+		return c.Int(argSegmentRemote)
+	}
+	return c.Int(argSegmentLocal) // of a read
+}
+
+func writeNotify(p *process, c *core.Call) {
+	q := p.queue(c.Int(argQueue))
+	p.issue(c, writing, func(c *core.Call, to *process, ops []*operation) {
+		q.write(to.Rank, ops)
+		p.post(c, to, notifySegment(c), &notification{value: c.Int(argNotificationValue), own: ops})
+	})
+}
+
+// readNotify: the notification comes to the caller when the data has, with the value 1.
+func readNotify(p *process, c *core.Call) {
+	q := p.queue(c.Int(argQueue))
+	p.issue(c, reading, func(c *core.Call, _ *process, ops []*operation) {
+		q.reads = append(q.reads, ops...)
+		p.post(c, p, notifySegment(c), &notification{value: 1, own: ops, read: true})
+	})
+}
+
+// atomic replays a global atomic, which is done when it returns.
+func atomic(p *process, c *core.Call) {
+	to := p.target(c)
+	if to == nil {
+		return
+	}
+	p.use(c, to, []int64{c.Int(argSegment)}, func(c *core.Call) {
+		size := uint64(c.Int(argSize))
+		p.m.operations++
+		x, base, ok := p.within(c, to, c.Int(argSegment), c.Addr(argOffset), size)
+		if !ok {
+			return
+		}
+		layout := p.m.alike.Strided(1, size, size)
+		p.InstantAt(regions.Access{
+			Rank: p.Rank, Owner: to.Rank, Kind: regions.AtomicWrite, Role: AtomicTarget, Base: base, Layout: layout,
+			Elem: p.m.alike.Element(regions.Element{Type: "gaspi_atomic_value_t", Size: size, Op: atomicOp}),
+			Call: p.InfoOn(c, core.Exposer{Object: x.ID}, ""), Unit: uint32(size),
+		}, to.Rank, x.ID)
+		p.Instant(regions.Access{
+			Rank: p.Rank, Owner: p.Rank, Kind: regions.Write, Role: OldValue, Base: c.Addr(argValOld), Layout: layout, Call: p.Info(c),
+		})
+	})
+}
+
+// atomicOp is what both global atomics are: they may meet.
+const atomicOp = "global atomic"
+
+// IsOp reports whether an operation of an atomic access is one of GASPI's.
+func IsOp(op string) bool { return op == atomicOp }

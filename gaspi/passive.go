@@ -1,0 +1,52 @@
+package gaspi
+
+import (
+	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/regions"
+)
+
+// passiveChannel is the kind of the channels of passive communication.
+const passiveChannel = 'g'
+
+func (p *process) channel(from, to int32) *core.Channel {
+	return p.m.Channel(core.ChannelKey{Kind: passiveChannel, On: firstObject, From: from, To: to})
+}
+
+// touch accesses the part of a segment that passive communication sends or receives.
+func (p *process) touch(c *core.Call, info *regions.CallInfo, kind regions.Kind, role *regions.Role) {
+	size := uint64(c.Int(argSize))
+	_, base, ok := p.within(c, p, c.Int(argSegmentLocal), c.Addr(argOffsetLocal), size)
+	if !ok || size == 0 {
+		return
+	}
+	p.Instant(regions.Access{
+		Rank: p.Rank, Owner: p.Rank, Kind: kind, Role: role, Base: base,
+		Layout: p.m.alike.Strided(1, size, size), Call: info,
+	})
+}
+
+// passiveSend is over when the receive has been called.
+func passiveSend(p *process, c *core.Call) {
+	to := p.target(c)
+	if to == nil {
+		return
+	}
+	p.touch(c, p.Info(c), regions.Read, SendBuffer)
+	x := p.channel(p.Rank, to.Rank).Send()
+	p.Synchronize(c, []*core.Signal{&x.Forth}, []core.Wait{{
+		On: &x.Back, Soft: true, What: func() string { return "for the passive receive" },
+	}}, nil)
+}
+
+func passiveReceive(p *process, c *core.Call) {
+	from := p.target(c)
+	if from == nil {
+		return
+	}
+	x, info := p.channel(from.Rank, p.Rank).Receive(), p.Info(c)
+	kept := *c
+	kept.Call = c.Copy()
+	p.Synchronize(c, []*core.Signal{&x.Back}, []core.Wait{{
+		On: &x.Forth, What: func() string { return "for the passive send" },
+	}}, func() { p.touch(&kept, info, regions.Write, Received) })
+}

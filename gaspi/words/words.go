@@ -1,0 +1,145 @@
+// Package words says what GASPI calls things in explanations, and which fixes only
+// GASPI has.
+package words
+
+import (
+	"slices"
+
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/explain"
+	"github.com/mcchk/mcchk/gaspi"
+	"github.com/mcchk/mcchk/regions"
+)
+
+// vocabulary is the explain.Model of GASPI.
+type vocabulary struct{}
+
+// rules are those that GASPI has the texts of.
+var rules = []string{
+	conflicts.RuleGaspiRemote, conflicts.RuleGaspiLocal, conflicts.RuleGaspiBuffer, conflicts.RuleGaspiOrder,
+	conflicts.RuleGaspiAtomic, conflicts.RuleGaspiCall, conflicts.RuleGaspiDeleted, conflicts.RuleGaspiOutside,
+}
+
+// Has reports whether a finding is of GASPI: of one of its rules, or of its calls.
+func Has(f *conflicts.Finding) bool {
+	return slices.Contains(rules, f.Rule) || HasSide(&f.First) || HasSide(&f.Second)
+}
+
+// HasSide reports whether an access is one of a call of GASPI.
+func HasSide(s *conflicts.Side) bool { return gaspi.FactsOf(s.Call).Known }
+
+// Explain says why nothing orders the accesses of a finding, what was looked for,
+// and what would fix it.
+func Explain(f *conflicts.Finding) conflicts.Explanation {
+	return explain.New(vocabulary{}, f).Explain()
+}
+
+// Message says in one line what a finding is, without places.
+func Message(f *conflicts.Finding) string { return explain.New(vocabulary{}, f).Message() }
+
+// What names an access: "gaspi_write", "the local segment of gaspi_read".
+func What(s *conflicts.Side) string { return explain.What(vocabulary{}, s) }
+
+func (vocabulary) Terms() explain.Terms {
+	return explain.Terms{
+		Object:    "segment",
+		Wait:      "a notification that is posted behind the operation and waited for",
+		Between:   "a notification, passive communication or a barrier that both take part in",
+		Order:     "notification, barrier or reduction",
+		Complete:  "call gaspi_wait for its queue",
+		Meet:      "gaspi_barrier",
+		GivesUp:   "gaspi_wait completes at the caller only; other ranks have to complete their operations, and say so",
+		LockOfAll: "all ranks",
+	}
+}
+
+func (vocabulary) Call(fn string) explain.Call {
+	facts := gaspi.FactsOf(fn)
+	return explain.Call{Waits: facts.Waits, Only: fn == "gaspi_wait"}
+}
+
+// writes reports whether an access is that of a write to its target, which no call of
+// its own rank completes.
+func writes(s *conflicts.Side) bool { return s.Class == regions.Target && s.Write && !s.Atomic }
+
+// Completing: gaspi_wait completes what is the caller's.
+func (vocabulary) Completing(_ *explain.Wording, s *conflicts.Side) explain.Completing {
+	if !s.Pending || writes(s) {
+		return explain.Completing{}
+	}
+	return explain.Completing{How: "call gaspi_wait for its queue"}
+}
+
+func (vocabulary) Idle(fn string, s *conflicts.Side) string {
+	switch facts := gaspi.FactsOf(fn); {
+	case fn == "gaspi_wait" && writes(s):
+		return "completes writes at their source only"
+	case fn == "gaspi_wait":
+		return "is for another queue"
+	case facts.Completes:
+		return "is for another notification"
+	}
+	return "completes no operation"
+}
+
+func (vocabulary) Unlocked(*conflicts.Side) string { return "" }
+
+func (vocabulary) Copy(*conflicts.Side) bool { return false }
+
+func (vocabulary) OutOfScope(*conflicts.Side) bool { return false }
+
+// Instead: no call of a write's own rank completes it at its target.
+func (vocabulary) Instead(string) string { return "" }
+
+// Message says what a finding of a rule is that only GASPI has.
+func (vocabulary) Message(w *explain.Wording) string {
+	f := w.Finding
+	switch f.Rule {
+	case conflicts.RuleGaspiOutside:
+		return w.By(&f.First) + " names bytes outside the segment"
+	case conflicts.RuleGaspiOrder:
+		return w.Conflict(", and may overtake it")
+	case conflicts.RuleGaspiAtomic:
+		return w.Conflict(", with which its value overlaps in part")
+	}
+	return ""
+}
+
+// Late: a write is complete at its target when a notification behind it has been seen.
+func (vocabulary) Late(_ *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
+	if !writes(a) {
+		return nil
+	}
+	seen := "and call gaspi_notify_waitsome for it"
+	if a.Rank == b.Rank {
+		seen = "let the target answer when it has seen it, and wait for the answer"
+	}
+	return []conflicts.Fix{
+		explain.Propose(conflicts.FixComplete, "post gaspi_notify to the queue of %s behind it (or use gaspi_write_notify), %s before the other access", a.Call, seen),
+	}
+}
+
+func (vocabulary) Order(_ *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
+	switch {
+	case a.Rank == b.Rank:
+		return nil
+	case writes(a):
+		return []conflicts.Fix{explain.Propose(conflicts.FixSynchronize, "post gaspi_notify to the queue of %s behind it (or use gaspi_write_notify), and call gaspi_notify_waitsome for it before the other access", a.Call)}
+	case writes(b):
+		return []conflicts.Fix{explain.Propose(conflicts.FixSynchronize, "post gaspi_notify to the queue of %s behind it (or use gaspi_write_notify), and call gaspi_notify_waitsome for it before the other access", b.Call)}
+	}
+	return []conflicts.Fix{explain.Propose(conflicts.FixSynchronize, "call gaspi_barrier in all ranks of a group between the two accesses")}
+}
+
+// Atomic: global atomics may meet.
+func (vocabulary) Atomic(_ *explain.Wording, a, b *conflicts.Side) (conflicts.Fix, bool) {
+	if a.Atomic && b.Atomic || a.Rank == b.Rank {
+		return conflicts.Fix{}, false
+	}
+	return explain.Propose(conflicts.FixOperation, "use global atomics for both, if any order will do"), true
+}
+
+// Lock: there are none.
+func (vocabulary) Lock(*explain.Wording, *conflicts.Side, *conflicts.Side) (conflicts.Fix, bool) {
+	return conflicts.Fix{}, false
+}
