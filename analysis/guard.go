@@ -111,7 +111,7 @@ type held struct {
 func (r *run) tooLarge(h core.Holdings) Caveat {
 	kinds := []held{
 		{
-			h.Pending, 600, "pending access of an operation", "pending accesses of operations",
+			h.Pending, h.OpenBytes / max(1, h.Pending), "pending access of an operation", "pending accesses of operations",
 			"complete operations more often in the program, analyse with more memory (--max-memory) or in parts (--shard)",
 		},
 		{

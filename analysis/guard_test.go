@@ -95,11 +95,11 @@ func TestTooLarge(t *testing.T) {
 		want  string
 		count uint64
 	}{
-		{core.Holdings{Pending: 1000, Landmarks: 5000}, 10, "1000 pending accesses of operations. The rest was not analysed; complete operations more often", 1000},
-		{core.Holdings{Separate: 1000, StampBytes: 4000, Pending: 5000}, 10, "1000 separate regions with their timestamps. The rest was not analysed; let all processes synchronize", 1000},
-		{core.Holdings{Landmarks: 1_000_000, Pending: 5000}, 10, "1000000 calls that lock, flush or complete. ", 1_000_000},
-		{core.Holdings{Accesses: 1_000_000, Pending: 5000}, 10, "1000000 accesses. ", 1_000_000},
-		{core.Holdings{Accesses: 1000, Pending: 1000}, 500, "500 findings. ", 500},
+		{core.Holdings{Pending: 1000, OpenBytes: 600_000, Landmarks: 5000}, 10, "1000 pending accesses of operations. The rest was not analysed; complete operations more often", 1000},
+		{core.Holdings{Separate: 1000, StampBytes: 4000, Pending: 5000, OpenBytes: 3_000_000}, 10, "1000 separate regions with their timestamps. The rest was not analysed; let all processes synchronize", 1000},
+		{core.Holdings{Landmarks: 1_000_000, Pending: 5000, OpenBytes: 3_000_000}, 10, "1000000 calls that lock, flush or complete. ", 1_000_000},
+		{core.Holdings{Accesses: 1_000_000, Pending: 5000, OpenBytes: 3_000_000}, 10, "1000000 accesses. ", 1_000_000},
+		{core.Holdings{Accesses: 1000, Pending: 1000, OpenBytes: 600_000}, 500, "500 findings. ", 500},
 	} {
 		r, err := start(context.Background(), dir, Options{})
 		require.NoError(t, err)

@@ -1,21 +1,35 @@
 package core
 
+import "github.com/mcchk/mcchk/regions"
+
 // Holdings are how many of the things a Machine holds that grow with the length of a
 // concurrent region and are never written to files.
 type Holdings struct {
 	Pending    int64 // accesses that are not complete
+	OpenBytes  int64 // about what they take
 	Separate   int64 // separate regions of the phase
 	StampBytes int64 // what a timestamp takes, on average
 	Landmarks  int64 // in them
 	Accesses   int64 // of calls, complete ones that are held one by one
 }
 
+// apartBytes is about what a pending access takes that is held by itself.
+const apartBytes = 600
+
 // Holdings counts what is held.
 func (m *Machine) Holdings() Holdings {
-	h := Holdings{Pending: int64(m.store.CarriedCount())}
-	for p := m.pending.first; p != nil; p = p.after {
-		h.Pending++
+	apart, moments := int64(m.store.CarriedCount()), int64(0) // accesses that are held one by one, and moments of others
+	h := Holdings{Pending: apart}
+	for p := range m.pending.all {
+		if p.open == nil {
+			apart++
+			h.Pending++
+		} else {
+			moments += int64(p.open.Moments())
+			h.Pending += int64(p.open.Len())
+		}
 	}
+	h.OpenBytes = apart*apartBytes + moments*regions.OpenBytes
 	bytes := int64(0)
 	for _, s := range m.strands {
 		h.Separate += int64(len(s.path.segs))

@@ -7,17 +7,18 @@ import (
 	"github.com/mcchk/mcchk/regions"
 )
 
-// Pending is an access that is not yet complete. In each region that it spans it
-// is another regions.Access. Where no byte of it lies in the part of memory that
-// the replay is for, it is only counted: what is counted is the same in all
-// parts, since it decides on the phases.
+// Pending is an access that is not yet complete, or several that the same completes
+// (Take). In each region that it spans it is another regions.Access. Where no byte of
+// it lies in the part of memory that the replay is for, it is only counted: what is
+// counted is the same in all parts, since it decides on the phases.
 type Pending struct {
 	// Of is the operation of its model that the access is part of, by which the
 	// model knows what completes it: see Model.HeldUntil. nil: nothing will.
 	Of any
 
-	access *regions.Access // nil: left out
+	access *regions.Access // the first of those that are not left out; nil: there is none
 	strand *Strand         // that makes it
+	others
 	bufferBytes
 	done         bool
 	carried      *regions.Carried // in the storage, from the region after the one it began in
@@ -51,7 +52,7 @@ type pendingAccesses struct {
 	// before it were; nil: none of the open ones was.
 	indexed *Pending
 
-	leftOut    int // open ones that are left out
+	leftOut    int // open accesses that are left out
 	leftOutNew int // since the phase, or with the concurrent region, began
 }
 
@@ -177,7 +178,7 @@ func (s *Strand) OpenSince(a *regions.Access, at regions.Point, by *regions.Call
 func (s *Strand) leaveOut() *Pending {
 	l := &s.m.pending
 	p := l.take()
-	p.strand = s
+	p.strand, p.leftOut = s, 1
 	s.m.phase.grown++
 	l.leftOut++
 	l.leftOutNew++
@@ -199,9 +200,11 @@ func (p *Pending) Complete(at regions.Point, by *regions.CallInfo) {
 	if p.indexed != nil {
 		p.strand.memory.buffers.Remove(p.indexed)
 	}
-	if p.access == nil {
-		m.pending.leftOut--
-		m.strands[at.Line].path.last().Ended++
+	if p.leftOut > 0 {
+		m.pending.leftOut -= p.leftOut
+		m.strands[at.Line].path.last().Ended += p.leftOut
+	}
+	if p.access == nil || p.completeOthers(at, by) {
 		return
 	}
 	if p.carried != nil {
@@ -296,6 +299,9 @@ func (p *Pending) end(at regions.Point) {
 // Drop takes back an access that is complete, and that nothing refers to but
 // its model's operation.
 func (p *Pending) Drop() {
+	for _, q := range p.apart {
+		q.Drop()
+	}
 	if !p.listed && !p.locked { // accesses of the phase refer to it
 		l := &p.strand.m.pending
 		l.spare = append(l.spare, p)
@@ -312,6 +318,7 @@ func (p *Pending) list() {
 
 // list adds the accesses that are not complete to those of the phase.
 func (l *pendingAccesses) list() {
+	l.spread()
 	for p := range l.all {
 		p.list()
 	}
@@ -368,6 +375,7 @@ func (s *Strand) GiveUp(lo, hi uint64) {
 	after := s.Now()
 	after.Pos++
 	s.m.pending.index()
+	s.spreadBuffers(lo, hi)
 	for _, b := range s.memory.buffers.Overlapping(lo, hi) {
 		if b.Lo >= lo && b.Hi <= hi {
 			b.Value.Complete(after, nil)

@@ -39,7 +39,6 @@ func (m *Machine) endPhase() *regions.Region {
 	if floor == nil {
 		return nil
 	}
-	m.pending.list()
 	past := m.pastBelow(floor)
 	kept := m.kept(floor, past)
 	if 2*kept > m.phase.grown {
@@ -100,7 +99,7 @@ func (m *Machine) weight(s evc.Stamp) int { return 1 + m.clock.Size(s)/localSize
 
 // kept counts what is not past.
 func (m *Machine) kept(floor []uint32, past regions.Past) int {
-	n := m.pending.leftOut
+	n := m.pending.leftOut + m.pending.unlisted()
 	for i, s := range m.strands {
 		for k := range s.path.segs[floor[i]:] {
 			seg := &s.path.segs[int(floor[i])+k]

@@ -111,6 +111,9 @@ func (p *path) segment() int32 { return p.first + int32(len(p.segs)) - 1 }
 // last returns the present separate region.
 func (p *path) last() *regions.Segment { return &p.segs[len(p.segs)-1] }
 
+// at returns a separate region that is not past.
+func (p *path) at(segment int32) *regions.Segment { return &p.segs[segment-p.first] }
+
 // newBounds returns the bounds of a separate region that begins with a call.
 func (p *path) newBounds(by *regions.CallInfo) *regions.Bounds {
 	if len(p.bounds) == 0 {

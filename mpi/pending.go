@@ -98,6 +98,60 @@ func (x *pendingOps) add(op *operation) {
 	}
 }
 
+// addPending adds an operation that was issued, or makes it one of those of another.
+func (m *Model) addPending(e *epochs, op *operation) {
+	e.ops.add(op)
+	m.merge(op)
+}
+
+// fewBefore is how many operations merge looks at.
+const fewBefore = 4
+
+// merge makes an operation, the last of its list, one with an earlier one there from
+// which it differs in time and address only, where that is among the last.
+func (m *Model) merge(op *operation) {
+	if op.held {
+		return
+	}
+	before := op.before
+	for range fewBefore {
+		if before == nil {
+			return
+		}
+		if before.mayTake(op) {
+			op.remove()
+			before.take(op)
+			m.spare = append(m.spare, op)
+			return
+		}
+		before = before.before
+	}
+}
+
+// mayTake reports whether an operation, which was issued later, may become one with op.
+func (op *operation) mayTake(later *operation) bool {
+	if op.held || op.number > later.number || op.epoch != later.epoch || op.reads != later.reads ||
+		op.call.CallSite != later.call.CallSite || len(op.local) != len(later.local) || (op.remote == nil) != (later.remote == nil) {
+		return false
+	}
+	for i, p := range op.local {
+		if !p.MayTake(later.local[i]) {
+			return false
+		}
+	}
+	return op.remote == nil || op.remote.MayTake(later.remote)
+}
+
+func (op *operation) take(later *operation) {
+	op.n += later.n
+	for i, p := range op.local {
+		p.Take(later.local[i])
+	}
+	if op.remote != nil {
+		op.remote.Take(later.remote)
+	}
+}
+
 // anyTarget selects the operations to all targets.
 const anyTarget int32 = math.MinInt32
 
@@ -165,6 +219,7 @@ func (m *Model) finishOperation(e *epochs, op *operation, at regions.Point, by *
 		finishAll(op.local, at, by)
 		if parts&targets == 0 && op.remote != nil && op.call.Local == nil {
 			op.call.Local = by
+			op.remote.FreedBy(by)
 		}
 		op.local = op.local[:0]
 	}
@@ -183,6 +238,7 @@ func (m *Model) finishOperation(e *epochs, op *operation, at regions.Point, by *
 	case fresh && len(op.local) == 0:
 		op.remove()
 		e.ops.sent.add(op)
+		m.merge(op)
 	}
 }
 

@@ -39,18 +39,20 @@ type epochs struct {
 	unsure    bool              // a call on the window returned an error: which epochs are open is not known
 }
 
-// operation is a one-sided operation that is pending.
+// operation is a one-sided operation that is pending, or several that differ in time
+// and address only, and that the same calls complete.
 type operation struct {
-	target int32 // rank in the window
+	n      uint64 // operations
+	target int32  // rank in the window
 	epoch  regions.Mode
-	call   *regions.CallInfo
-	id     int64           // of its request; 0: it has none
-	reads  bool            // it changes nothing at its target
-	held   bool            // not only its window refers to it
-	local  []*core.Pending // its buffers at the origin; none once complete
-	remote *core.Pending   // its access to the target; nil once complete
+	call   *regions.CallInfo // the first
+	id     int64             // of its request; 0: it has none
+	reads  bool              // it changes nothing at its target
+	held   bool              // not only its window refers to it
+	local  []*core.Pending   // its buffers at the origin; none once complete
+	remote *core.Pending     // its access to the target; nil once complete
 
-	number        uint64  // in the order of issue, of those on the window
+	number        uint64  // of the first, in the order of issue, of those on the window
 	list          *opList // that it is on; nil: none
 	before, after *operation
 }
@@ -62,11 +64,11 @@ func (op *operation) pending() bool { return len(op.local) > 0 || op.remote != n
 func (m *Model) newOperation() *operation {
 	n := len(m.spare)
 	if n == 0 {
-		return &operation{}
+		return &operation{n: 1}
 	}
 	op := m.spare[n-1]
 	m.spare = m.spare[:n-1]
-	*op = operation{local: op.local[:0]}
+	*op = operation{n: 1, local: op.local[:0]}
 	return op
 }
 
@@ -133,8 +135,11 @@ func (m *Model) oneSided(p *process, c *core.Call, r *entry) *operation {
 		e.fenceOp = info
 	}
 	m.operations++
+	if c.Has(argRequest) {
+		op.held, op.id = true, c.Int(argRequest)
+	}
 	if op.pending() {
-		e.ops.add(op)
+		m.addPending(e, op)
 	}
 	return op
 }
@@ -324,7 +329,6 @@ func (p *process) element(e regions.Element) *regions.Element {
 func doOperation(m *Model, p *process, c *core.Call, r *entry) {
 	op := m.oneSided(p, c, r)
 	if op != nil && c.Has(argRequest) {
-		op.held, op.id = true, c.Int(argRequest)
 		m.addRequest(p, c, &request{op: op, epoch: p.window(c.Int(argWin))})
 	}
 }

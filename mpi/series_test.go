@@ -69,3 +69,52 @@ func TestShapesOfFlushedLocally(t *testing.T) {
 	require.Empty(t, m.Problems())
 	require.EqualValues(t, n, m.Stats().Operations)
 }
+
+// TestPendingOperationsInALoop: operations that differ in time and address only take
+// little as long as they are pending, whether or not their buffers are complete, and are
+// complete when the others are.
+func TestPendingOperationsInALoop(t *testing.T) {
+	const n = 2000
+	for name, each := range map[string][]*trace.Call{
+		"never flushed":   nil,
+		"flushed locally": {callOf("MPI_Win_flush_local", "rank", 0, "win", 1)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list := []*trace.Call{
+				callOf("MPI_Win_create", "comm", int(trace.CommWorld), "base", 1000, "size", 4*n, "disp_unit", 4, "model", 1, "win", 1),
+				callOf("MPI_Win_lock_all", "assert", 0, "win", 1),
+			}
+			for i := range n {
+				list = append(list, callOf("MPI_Put", "origin_addr", 50000, "origin_count", 1, "origin_datatype", 1, "target_rank", 0,
+					"target_disp", i, "target_count", 1, "target_datatype", 1, "win", 1))
+				list[len(list)-1].Fn = list[2].Fn
+				list = append(list, each...)
+			}
+			list = append(list, callOf("MPI_Win_unlock_all", "win", 1))
+			var m *core.Machine
+			most := core.Holdings{}
+			opts := core.Options{Clock: "vector", Tick: func() {
+				if h := m.Holdings(); h.Pending > most.Pending {
+					most = h
+				}
+			}}
+			m, err := core.NewMachine([]core.Stream{&calls{list}}, opts, New(MemoryAuto))
+			require.NoError(t, err)
+			accesses := 0
+			for {
+				r, err := m.Next(context.Background())
+				if err == io.EOF {
+					break
+				}
+				require.NoError(t, err)
+				require.NoError(t, r.EachCall(&regions.Scratch{}, func(a *regions.Access) {
+					require.True(t, a.End.Within())
+					accesses++
+				}))
+			}
+			require.Equal(t, 2*n, accesses)
+			require.Greater(t, most.Pending, int64(n/2))
+			require.Less(t, most.OpenBytes, 64*most.Pending)
+		})
+	}
+}

@@ -280,9 +280,11 @@ func checkFree(m *Model, p *process, c *core.Call) {
 			continue // in no epoch: a finding of its own
 		}
 		pending[opening] = true
-		m.misused(p, c, e, core.Usage{Rule: conflicts.RuleFreedPending, Other: op.call,
-			Why: fmt.Sprintf("%s is not complete: nothing closed the %s epoch, or flushed it, before the window is freed", op.call.Fn, op.epoch),
-			Fix: "close the epoch before MPI_Win_free"})
+		for range op.n {
+			m.misused(p, c, e, core.Usage{Rule: conflicts.RuleFreedPending, Other: op.call,
+				Why: fmt.Sprintf("%s is not complete: nothing closed the %s epoch, or flushed it, before the window is freed", op.call.Fn, op.epoch),
+				Fix: "close the epoch before MPI_Win_free"})
+		}
 	}
 	m.unclosed(p, c, e, func(opening *regions.CallInfo) bool { return pending[opening] })
 }

@@ -128,15 +128,19 @@ func (b *seriesBuilder) settle(a *Access, by *CallInfo) bool {
 		return false
 	}
 	b.settled++
-	t := moment{
+	b.place(a.Owner, moment{
 		base: a.Base, shape: s.index, by: b.ender(a, by), startSeg: a.Start.Seg, endSeg: a.End.Seg, endLine: a.End.Line,
 		count: 1, start: a.Start.Pos, end: a.End.Pos,
-	}
-	x := b.lastOf(s.index, a.Base)
-	if x.moment == nil || x.phase != b.phases || !x.moment.extend(&t) {
-		*x = lastMoment{b.addMoment(a.Owner, t), b.phases}
-	}
+	})
 	return true
+}
+
+// place adds a moment, or its access to the last moment of the shape and address.
+func (b *seriesBuilder) place(owner int32, t moment) {
+	x := b.lastOf(t.shape, t.base)
+	if x.moment == nil || x.phase != b.phases || !x.moment.extend(&t) {
+		*x = lastMoment{b.addMoment(owner, t), b.phases}
+	}
 }
 
 // shapeOf returns the shape of an access; nil where shapes would take more than
@@ -174,11 +178,14 @@ func (b *seriesBuilder) addShape(s shape) *shape {
 }
 
 // fits reports whether an access has the shape.
-func (s *shape) fits(a *Access) bool {
-	b := &s.access
+func (s *shape) fits(a *Access) bool { return a.alike(&s.access, s.local) }
+
+// alike reports whether two accesses differ in time and address only; local is the
+// Local of the call of the second.
+func (a *Access) alike(b *Access, local *CallInfo) bool {
 	return a.Layout == b.Layout && a.Owner == b.Owner && a.Start.Line == b.Start.Line && a.Role == b.Role && a.Locks == b.Locks &&
 		a.Atomic == b.Atomic && a.Unit == b.Unit && a.Kind == b.Kind && (a.Span != nil) == (b.Span != nil) &&
-		a.Call.CallSite.same(b.Call.CallSite) && a.Call.Local.alike(s.local) &&
+		a.Call.CallSite.same(b.Call.CallSite) && a.Call.Local.alike(local) &&
 		(a.Elem == b.Elem || a.Elem != nil && b.Elem != nil && *a.Elem == *b.Elem)
 }
 

@@ -50,9 +50,10 @@ type storedMoments struct {
 
 func (w *storedMoments) len() int { return int(w.ends[sliceCount]) }
 
-// extend adds the access of another moment, when it is like those of this one.
+// extend adds the access of another moment, of one only, when it is like those of
+// this one.
 func (m *moment) extend(t *moment) bool {
-	if t.base != m.base || t.shape != m.shape || t.startSeg != m.startSeg || t.endSeg != m.endSeg || t.by != m.by || t.endLine != m.endLine ||
+	if t.count != 1 || t.base != m.base || t.shape != m.shape || t.startSeg != m.startSeg || t.endSeg != m.endSeg || t.by != m.by || t.endLine != m.endLine ||
 		!m.precedes(t) || m.count == 1<<32-1 {
 		return false
 	}
