@@ -15,13 +15,14 @@ import (
 
 // namer gives source places to the stacks of the traces.
 type namer struct {
-	readers  []*trace.Reader // by rank; none where all stacks are known
-	resolver *symbols.Resolver
-	layers   symbols.Layers
-	stacks   map[stackKey][]symbols.Frame
-	paths    map[*symbols.Frame]string // by the innermost frame of a stack
-	unknown  []string                  // functions called that may order processes in ways not known
-	weakened uint64                    // findings that are warnings on account of them
+	readers   []*trace.Reader // by rank; none where all stacks are known
+	resolver  *symbols.Resolver
+	layers    symbols.Layers
+	stacks    map[stackKey][]symbols.Frame
+	variables map[variableKey]symbols.Variable
+	paths     map[*symbols.Frame]string // by the innermost frame of a stack
+	unknown   []string                  // functions called that may order processes in ways not known
+	weakened  uint64                    // findings that are warnings on account of them
 }
 
 type stackKey struct {
@@ -38,7 +39,8 @@ func (r *run) newNamer() (*namer, error) {
 		err = fmt.Errorf("the stored source places cannot be read, and are taken from the program where it is still there: %w", err)
 	}
 	resolver := symbols.NewResolver(symbols.Options{Table: table})
-	return &namer{readers: r.readers, resolver: resolver, layers: r.opts.Layers, stacks: map[stackKey][]symbols.Frame{}}, err
+	return &namer{readers: r.readers, resolver: resolver, layers: r.opts.Layers,
+		stacks: map[stackKey][]symbols.Frame{}, variables: map[variableKey]symbols.Variable{}}, err
 }
 
 // readBeside reads a file that lies beside the traces; nil where there is none.
@@ -110,10 +112,8 @@ func (n *namer) frames(reader *trace.Reader, pc uint64) []symbols.Frame {
 		return frames
 	}
 	at := pc - 1 // counters are return addresses
-	for _, m := range reader.Modules() {
-		if at >= m.Start && at < m.End {
-			return n.resolver.Resolve(symbols.Module{Path: m.Path, BuildID: m.BuildID}, at-m.Bias)
-		}
+	if m, bias, ok := moduleOf(reader, at); ok {
+		return n.resolver.Resolve(m, at-bias)
 	}
 	return []symbols.Frame{{Offset: pc, Reason: "the address lies in no module of the recorded memory map"}}
 }

@@ -61,6 +61,7 @@ type Partial struct {
 	Groups    []conflicts.Group
 	Predicted []conflicts.Group
 	Places    []stackPlace // of all stacks that any of this names
+	Variables []variableAt // that the findings are about
 
 	Sources *sources.Stored // the text kept with the traces; in the first part only
 }
@@ -212,7 +213,7 @@ func MergePartials(parts []*Partial) (*Result, error) {
 		Basis: first.Basis, Usages: first.Usages, MayOrder: first.MayOrder,
 		Caveats: first.Caveats, Allowed: first.Allowed, Problems: first.Problems, Began: first.Began,
 	}
-	n := &namer{stacks: map[stackKey][]symbols.Frame{}}
+	n := &namer{stacks: map[stackKey][]symbols.Frame{}, variables: map[variableKey]symbols.Variable{}}
 	var groups, predicted [][]conflicts.Group
 	for _, p := range parts {
 		groups, predicted = append(groups, p.Groups), append(predicted, p.Predicted)
@@ -223,6 +224,9 @@ func MergePartials(parts []*Partial) (*Result, error) {
 		}
 		for _, s := range p.Places {
 			n.stacks[stackKey{s.Rank, s.Stack}] = s.Frames
+		}
+		for _, v := range p.Variables {
+			n.variables[v.Key] = v.Variable
 		}
 	}
 	e.Groups, e.Predicted = conflicts.Join(groups...), conflicts.Join(predicted...)

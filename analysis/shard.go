@@ -76,6 +76,6 @@ func (r *run) partial(s Shard) (*Partial, error) {
 	p := newPartial(s, r.opts, hex.EncodeToString(r.dir.Run[:]), e)
 	p.Sources = kept
 	e.conclude(n) // the places that it names are the ones that the merge will
-	p.Places = placesOfStacks(n)
+	p.Places, p.Variables = placesOfStacks(n), variablesKnown(n)
 	return p, nil
 }

@@ -84,6 +84,8 @@ type Finding struct {
 	// half-open: offsets in the window's memory of Owner, or addresses of
 	// Owner when Window is 0.
 	Lo, Hi uint64
+	// Variable is the variable that these bytes lie in; without a name where that is not known.
+	Variable symbols.Variable
 	// DispUnit is the displacement unit that Owner gave, bytes; 0 in no window.
 	// Of a dynamic window Attached is the call that attached the memory, and
 	// Part the offset at which it begins.

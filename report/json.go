@@ -195,12 +195,30 @@ type jsonFinding struct {
 // jsonMemory: bytes [lo, hi) of the window's memory of the owner, or
 // addresses when window is 0; both 0 when the finding is about no bytes.
 type jsonMemory struct {
-	Owner      int    `json:"owner"`
-	Window     int64  `json:"window"`
-	WindowName string `json:"window_name,omitempty"`
-	Number     int    `json:"window_number,omitempty"`
-	Lo         uint64 `json:"lo"`
-	Hi         uint64 `json:"hi"`
+	Owner      int           `json:"owner"`
+	Window     int64         `json:"window"`
+	WindowName string        `json:"window_name,omitempty"`
+	Number     int           `json:"window_number,omitempty"`
+	Lo         uint64        `json:"lo"`
+	Hi         uint64        `json:"hi"`
+	Variable   *jsonVariable `json:"variable,omitempty"`
+}
+
+// jsonVariable is the variable that the bytes lie in.
+type jsonVariable struct {
+	Name   string `json:"name"`
+	Func   string `json:"func,omitempty"` // the function that it is seen in; none of a global one
+	Static bool   `json:"static,omitempty"`
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line,omitempty"`
+}
+
+func memoryToJSON(f *conflicts.Finding) jsonMemory {
+	m := jsonMemory{f.Owner, f.Window, f.WinName, f.WinNumber, f.Lo, f.Hi, nil}
+	if v := f.Variable; v.Name != "" {
+		m.Variable = &jsonVariable{v.Name, v.Func, v.Static, v.File, v.Line}
+	}
+	return m
 }
 
 type jsonSide struct {
@@ -284,7 +302,7 @@ func findingToJSON(f *conflicts.Finding, lines *sources.Reader) jsonFinding {
 		Message:  Message(f),
 		First:    sideToJSON(&f.First),
 		Lead:     "first",
-		Memory:   jsonMemory{f.Owner, f.Window, f.WinName, f.WinNumber, f.Lo, f.Hi},
+		Memory:   memoryToJSON(f),
 		Region:   f.Region,
 		Why:      f.Why,
 		Fix:      f.Fix(),

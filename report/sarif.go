@@ -110,7 +110,7 @@ func (s *sarifWriter) result(f *conflicts.Finding) sarifResult {
 		Fingerprints: map[string]string{fingerprint.Name: fingerprint.Of(f, s.sources).Hash()},
 		Occurrences:  f.Count,
 		Properties: sarifProperties{
-			Class: string(f.Class), Memory: jsonMemory{f.Owner, f.Window, f.WinName, f.WinNumber, f.Lo, f.Hi}, Region: f.Region, Ranks: list(f.Ranks), Runs: runsToJSON(&f.Runs),
+			Class: string(f.Class), Memory: memoryToJSON(f), Region: f.Region, Ranks: list(f.Ranks), Runs: runsToJSON(&f.Runs),
 			Why: f.Why, Sought: soughtToJSON(f), Fixes: fixesToJSON(f),
 		},
 	}

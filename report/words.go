@@ -190,13 +190,40 @@ func relative(path, dir string) string {
 func memory(f *conflicts.Finding, dir string) string {
 	size := plural(f.Hi-f.Lo, "byte")
 	switch {
+	case f.Window == 0 && f.Variable.Name != "":
+		return fmt.Sprintf("%s of %s of rank %d%s", size, variable(&f.Variable, dir), f.Owner, inBuffer(f))
 	case f.Window == 0:
 		return fmt.Sprintf("%s at address 0x%x of rank %d%s", size, f.Lo, f.Owner, inBuffer(f))
 	case f.Attached.Call != "":
-		return fmt.Sprintf("%s at offset %d of the memory that rank %d attached (%s) to %s%s",
-			size, f.Lo-f.Part, f.Owner, f.Attached.Call+" at "+stackPlace(f.Attached.Stack, dir), windowName(f), extents(f))
+		return fmt.Sprintf("%s at offset %d of the memory that rank %d attached (%s) to %s%s%s",
+			size, f.Lo-f.Part, f.Owner, f.Attached.Call+" at "+stackPlace(f.Attached.Stack, dir), windowName(f), inVariable(f, dir), extents(f))
 	}
-	return fmt.Sprintf("%s at offset %d of rank %d's part of %s%s", size, f.Lo, f.Owner, windowName(f), extents(f))
+	return fmt.Sprintf("%s at offset %d of rank %d's part of %s%s%s", size, f.Lo, f.Owner, windowName(f), inVariable(f, dir), extents(f))
+}
+
+// inVariable names the variable that is the memory of a window, where that is known.
+func inVariable(f *conflicts.Finding, dir string) string {
+	if f.Variable.Name == "" {
+		return ""
+	}
+	return ", in " + variable(&f.Variable, dir)
+}
+
+// variable names a variable by what it is and where it is declared.
+func variable(v *symbols.Variable, dir string) string {
+	text := "`" + v.Name + "` ("
+	switch {
+	case v.Func == "":
+		text += "global"
+	case v.Static:
+		text += "static in " + v.Func
+	default:
+		text += "a local of " + v.Func
+	}
+	if v.File != "" {
+		text += ", " + relative(v.File, dir) + ":" + strconv.Itoa(v.Line)
+	}
+	return text + ")"
 }
 
 // inBuffer says where in the buffer of a pending call the bytes lie.

@@ -13,8 +13,12 @@ import (
 // debugInfo is the DWARF data of one file. Units are decoded when an address
 // of theirs is first asked for. It is not safe for concurrent use.
 type debugInfo struct {
-	data  *dwarf.Data
-	spans []unitSpan // by lo
+	data      *dwarf.Data
+	units     []*unit
+	spans     []unitSpan // by lo
+	size      uint64     // of .debug_info, bytes
+	addresses []byte     // .debug_addr
+	pointers  bool       // whether locations by frame pointer are understood: on x86-64
 }
 
 // unitSpan is a range [lo, hi) of addresses that a unit covers.
@@ -51,10 +55,12 @@ type scope struct {
 	name   string
 	call   row      // where it is inlined: file, line and column
 	inner  []*scope // the functions inlined into it
+	base   base     // of the function that is not inlined
+	locals []local
 }
 
 func (s *scope) contains(addr uint64) bool {
-	return slices.ContainsFunc(s.ranges, func(r [2]uint64) bool { return addr >= r[0] && addr < r[1] })
+	return inAny(s.ranges, addr)
 }
 
 // discarded is the highest start address of code that the linker threw away:
@@ -70,7 +76,9 @@ func newDebugInfo(f *elf.File) (*debugInfo, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &debugInfo{data: data}
+	d := &debugInfo{
+		data: data, size: f.Section(infoSection(f)).Size, addresses: sectionData(f, ".debug_addr"), pointers: f.Machine == elf.EM_X86_64,
+	}
 	r := entryReader{Reader: data.Reader()}
 	for ; ; r.SkipChildren() {
 		e, err := r.next()
@@ -86,6 +94,7 @@ func newDebugInfo(f *elf.File) (*debugInfo, error) {
 		u := &unit{entry: e}
 		u.dir, _ = e.Val(dwarf.AttrCompDir).(string)
 		u.name, _ = e.Val(dwarf.AttrName).(string)
+		d.units = append(d.units, u)
 		ranges, err := data.Ranges(e)
 		if err != nil {
 			continue // this unit is unreadable, others need not be
@@ -210,7 +219,7 @@ func (d *debugInfo) decode(u *unit) {
 	}
 	u.decoded = true
 	files := u.readRows(d.data)
-	u.readFunctions(d.data, files)
+	u.readFunctions(d, files)
 }
 
 // readRows reads the line table, and returns its file names by their number.
@@ -237,12 +246,19 @@ func (u *unit) readRows(data *dwarf.Data) []*dwarf.LineFile {
 	return lines.Files()
 }
 
-// readFunctions walks the unit's tree of entries for functions with code.
-func (u *unit) readFunctions(data *dwarf.Data, files []*dwarf.LineFile) {
-	r := entryReader{Reader: data.Reader()}
+// within is what an open entry lies in or is: a function, and in it a block.
+type within struct {
+	scope *scope
+	block [][2]uint64 // nil: all of the function
+}
+
+// readFunctions walks the unit's tree of entries for functions with code, and their
+// local variables.
+func (u *unit) readFunctions(d *debugInfo, files []*dwarf.LineFile) {
+	r := entryReader{Reader: d.data.Reader()}
 	r.Seek(u.entry.Offset)
-	names := namer{data: data, known: map[dwarf.Offset]string{}}
-	var enclosing []*scope // the scope that each open entry lies in or is
+	names := namer{data: d.data, known: map[dwarf.Offset]string{}}
+	var enclosing []within
 	for {
 		e, err := r.next()
 		if err != nil || e == nil {
@@ -257,19 +273,25 @@ func (u *unit) readFunctions(data *dwarf.Data, files []*dwarf.LineFile) {
 			}
 			continue
 		}
-		var within *scope
+		var in within
 		if len(enclosing) > 0 {
-			within = enclosing[len(enclosing)-1]
+			in = enclosing[len(enclosing)-1]
 		}
 		switch e.Tag {
 		case dwarf.TagSubprogram, dwarf.TagInlinedSubroutine:
-			within = u.addScope(data, &names, files, within, e)
+			in = within{scope: u.addScope(d.data, &names, files, in.scope, e)}
+		case dwarf.TagLexDwarfBlock:
+			if ranges, err := d.data.Ranges(e); err == nil && len(ranges) > 0 {
+				in.block = ranges
+			}
+		case dwarf.TagVariable, dwarf.TagFormalParameter:
+			d.addLocal(in, files, e)
 		case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagEnumerationType, dwarf.TagSubroutineType:
 			r.SkipChildren() // declarations only
 			continue
 		}
 		if e.Children {
-			enclosing = append(enclosing, within)
+			enclosing = append(enclosing, in)
 		} else if len(enclosing) == 0 {
 			break // a unit without anything inside
 		}
@@ -279,18 +301,18 @@ func (u *unit) readFunctions(data *dwarf.Data, files []*dwarf.LineFile) {
 
 // addScope takes in a function, or an inlined copy, that has code. It returns
 // the scope that the entry's children lie in.
-func (u *unit) addScope(data *dwarf.Data, names *namer, files []*dwarf.LineFile, within *scope, e *dwarf.Entry) *scope {
+func (u *unit) addScope(data *dwarf.Data, names *namer, files []*dwarf.LineFile, outer *scope, e *dwarf.Entry) *scope {
 	ranges, err := data.Ranges(e)
 	if err != nil || len(ranges) == 0 {
 		if e.Tag == dwarf.TagSubprogram {
 			return nil
 		}
-		return within
+		return outer
 	}
-	s := &scope{ranges: ranges, name: names.name(e)}
-	if e.Tag == dwarf.TagInlinedSubroutine && within != nil {
-		s.call = callSite(e, files)
-		within.inner = append(within.inner, s)
+	s := &scope{ranges: ranges, name: names.name(e), base: frameBase(e)}
+	if e.Tag == dwarf.TagInlinedSubroutine && outer != nil {
+		s.call, s.base = callSite(e, files), outer.base
+		outer.inner = append(outer.inner, s)
 		return s
 	}
 	for _, r := range ranges {

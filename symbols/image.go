@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Reasons why a frame has no source line.
@@ -32,7 +33,12 @@ const (
 type image struct {
 	reason  string // why there is no debug information, "" when there is
 	symbols []symbol
+	objects []Placed   // variables of the symbol table
 	info    *debugInfo // nil when there is none
+
+	writable  [][2]uint64 // addresses of data
+	once      sync.Once
+	variables []Placed // see globals
 }
 
 // symbol is a function of the symbol table.
@@ -111,6 +117,12 @@ func loadImage(m Module, debugDirs []string) *image {
 func (img *image) add(f *elf.File) {
 	if syms := functionSymbols(f); len(syms) > len(img.symbols) {
 		img.symbols = syms
+	}
+	if objects := dataSymbols(f); len(objects) > len(img.objects) {
+		img.objects = objects
+	}
+	if len(img.writable) == 0 {
+		img.writable = writableParts(f)
 	}
 	info, err := newDebugInfo(f)
 	switch {
@@ -286,11 +298,14 @@ func sectionData(f *elf.File, name string) []byte {
 }
 
 // hasDebugInfo reports whether an ELF file carries DWARF at all.
-func hasDebugInfo(f *elf.File) bool {
+func hasDebugInfo(f *elf.File) bool { return infoSection(f) != "" }
+
+// infoSection names the section that has it, or returns "".
+func infoSection(f *elf.File) string {
 	for _, name := range []string{".debug_info", ".zdebug_info"} {
 		if s := f.Section(name); s != nil && s.Type != elf.SHT_NOBITS && s.Size > 0 {
-			return true
+			return name
 		}
 	}
-	return false
+	return ""
 }

@@ -69,8 +69,13 @@ func (l Layers) Mark(stack []Frame) {
 // calls MAIN__, which names were once stored under.
 func isMain(function string) bool { return function == "main" || function == fortranMain }
 
+// System reports whether a module is a library of the system.
+func (m Module) System() bool { return isShared(m.Path) && below(m.Path, systemModules) }
+
+func isShared(module string) bool { return strings.Contains(filepath.Base(module), ".so") }
+
 func (l Layers) of(f *Frame) Layer {
-	shared := strings.Contains(filepath.Base(f.Module), ".so")
+	shared := isShared(f.Module)
 	fits := func(pattern string) bool {
 		return fitsPath(pattern, f.File) || shared && fitsPath(pattern, f.Module)
 	}

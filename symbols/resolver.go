@@ -54,8 +54,7 @@ func (r *Resolver) Resolve(m Module, addr uint64) []Frame {
 	if frames, ok := r.table.Lookup(m, addr); ok {
 		return frames
 	}
-	mod := r.module(m)
-	mod.once.Do(func() { mod.img = loadImage(m, r.debugDirs) })
+	mod := r.loaded(m)
 	mod.mu.Lock()
 	defer mod.mu.Unlock()
 	if frames, ok := mod.cache[addr]; ok {
@@ -67,6 +66,37 @@ func (r *Resolver) Resolve(m Module, addr uint64) []Frame {
 	}
 	mod.cache[addr] = frames
 	return frames
+}
+
+// Globals returns the global and static variables of a module, by address. The result
+// is shared and must not be changed.
+func (r *Resolver) Globals(m Module) []Placed {
+	if variables, ok := r.table.Globals(m); ok {
+		return variables
+	}
+	return r.loaded(m).img.globals()
+}
+
+// Locals returns the variables that lie in the frame of the function that holds an
+// address, as Resolve takes it, and are seen there: relative to its frame pointer, those of
+// inner blocks first. The result is shared and must not be changed.
+func (r *Resolver) Locals(m Module, addr uint64) []Placed {
+	if locals, ok := r.table.Locals(m, addr); ok {
+		return locals
+	}
+	mod := r.loaded(m)
+	if mod.img.info == nil {
+		return nil
+	}
+	mod.mu.Lock()
+	defer mod.mu.Unlock()
+	return mod.img.info.locals(addr)
+}
+
+func (r *Resolver) loaded(m Module) *module {
+	mod := r.module(m)
+	mod.once.Do(func() { mod.img = loadImage(m, r.debugDirs) })
+	return mod
 }
 
 func (r *Resolver) module(m Module) *module {

@@ -20,8 +20,10 @@ const tableVersion = 1
 // program's files are missing. A nil table is empty. It is safe for
 // concurrent use.
 type Table struct {
-	mu     sync.RWMutex
-	places map[Module]map[uint64][]Frame
+	mu      sync.RWMutex
+	places  map[Module]map[uint64][]Frame
+	locals  map[Module]map[uint64][]Placed // of the same addresses
+	globals map[Module][]Placed
 }
 
 // Add stores the frames of an address (as of Resolver.Resolve), which must not
@@ -49,6 +51,51 @@ func (t *Table) Lookup(m Module, addr uint64) ([]Frame, bool) {
 	return frames, ok
 }
 
+// AddLocals stores the local variables of an address (as of Resolver.Locals).
+func (t *Table) AddLocals(m Module, addr uint64, locals []Placed) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.locals == nil {
+		t.locals = map[Module]map[uint64][]Placed{}
+	}
+	if t.locals[m] == nil {
+		t.locals[m] = map[uint64][]Placed{}
+	}
+	t.locals[m][addr] = locals
+}
+
+// Locals returns what was stored for an address; false where none were.
+func (t *Table) Locals(m Module, addr uint64) ([]Placed, bool) {
+	if t == nil {
+		return nil, false
+	}
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	locals, ok := t.locals[m][addr]
+	return locals, ok
+}
+
+// AddGlobals stores the global variables of a module (as of Resolver.Globals).
+func (t *Table) AddGlobals(m Module, globals []Placed) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.globals == nil {
+		t.globals = map[Module][]Placed{}
+	}
+	t.globals[m] = globals
+}
+
+// Globals returns what was stored for a module; false where none were.
+func (t *Table) Globals(m Module) ([]Placed, bool) {
+	if t == nil {
+		return nil, false
+	}
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	globals, ok := t.globals[m]
+	return globals, ok
+}
+
 // Len returns the number of stored addresses.
 func (t *Table) Len() int {
 	if t == nil {
@@ -70,14 +117,44 @@ type tableFile struct {
 }
 
 type tableModule struct {
-	Path    string       `json:"path"`
-	BuildID string       `json:"build_id,omitempty"`
-	Places  []tablePlace `json:"places"`
+	Path    string          `json:"path"`
+	BuildID string          `json:"build_id,omitempty"`
+	Places  []tablePlace    `json:"places"`
+	Globals []tableVariable `json:"globals,omitempty"`
 }
 
 type tablePlace struct {
-	Address string       `json:"address"`
-	Frames  []tableFrame `json:"frames"`
+	Address string          `json:"address"`
+	Frames  []tableFrame    `json:"frames"`
+	Locals  []tableVariable `json:"locals,omitempty"`
+}
+
+// tableVariable is a variable: of a place relative to the frame pointer, of a module at
+// an address of its file.
+type tableVariable struct {
+	Name   string `json:"name"`
+	Static bool   `json:"static,omitempty"`
+	Func   string `json:"func,omitempty"`
+	File   string `json:"file,omitempty"`
+	Line   int    `json:"line,omitempty"`
+	From   int64  `json:"from"`
+	Size   uint64 `json:"size"`
+}
+
+func tableVariables(variables []Placed) []tableVariable {
+	var out []tableVariable
+	for _, v := range variables {
+		out = append(out, tableVariable{v.Name, v.Static, v.Func, v.File, v.Line, v.From, v.Size})
+	}
+	return out
+}
+
+func placedVariables(variables []tableVariable) []Placed {
+	var out []Placed
+	for _, v := range variables {
+		out = append(out, Placed{Variable{v.Name, v.Func, v.Static, v.File, v.Line}, v.From, v.Size})
+	}
+	return out
 }
 
 type tableFrame struct {
@@ -99,7 +176,7 @@ func (t *Table) Write(w io.Writer) error {
 			return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.BuildID, b.BuildID))
 		})
 		for _, m := range modules {
-			out.Modules = append(out.Modules, tableOf(m, t.places[m]))
+			out.Modules = append(out.Modules, t.of(m))
 		}
 	}
 	enc := json.NewEncoder(w)
@@ -111,11 +188,11 @@ func (t *Table) Write(w io.Writer) error {
 	return nil
 }
 
-func tableOf(m Module, places map[uint64][]Frame) tableModule {
-	tm := tableModule{Path: m.Path, BuildID: m.BuildID}
-	for _, addr := range slices.Sorted(maps.Keys(places)) {
-		p := tablePlace{Address: fmt.Sprintf("0x%x", addr)}
-		for _, f := range places[addr] {
+func (t *Table) of(m Module) tableModule {
+	tm := tableModule{Path: m.Path, BuildID: m.BuildID, Globals: tableVariables(t.globals[m])}
+	for _, addr := range slices.Sorted(maps.Keys(t.places[m])) {
+		p := tablePlace{Address: fmt.Sprintf("0x%x", addr), Locals: tableVariables(t.locals[m][addr])}
+		for _, f := range t.places[m][addr] {
 			p.Frames = append(p.Frames, tableFrame{f.Func, f.File, f.Line, f.Column, f.Inlined, f.Reason})
 		}
 		tm.Places = append(tm.Places, p)
@@ -149,6 +226,12 @@ func ReadTable(r io.Reader) (*Table, error) {
 					Inlined: f.Inlined, Reason: f.Reason, Module: m.Path, Offset: addr}
 			}
 			t.Add(m, addr, frames)
+			if p.Locals != nil {
+				t.AddLocals(m, addr, placedVariables(p.Locals))
+			}
+		}
+		if tm.Globals != nil {
+			t.AddGlobals(m, placedVariables(tm.Globals))
 		}
 	}
 	return t, nil

@@ -252,7 +252,7 @@ func TestDamagedRecords(t *testing.T) {
 		{"past the chunk", []byte{99, 0, 0, 0, 64, 0, 0, 0}, "passes the end of its chunk"},
 		{"short call", rec(RecordCall, 1), "shorter than its fields"},
 		{"short stack", rec(RecordStack), "shorter than its fields"},
-		{"stack", rec(RecordStack, 5<<32|1, 7), "a stack of 5 frames"},
+		{"stack", rec(RecordStack, 5<<32|1, 7), "a stack of 5 frames and 0 frame pointers in"},
 		{"type", rec(RecordType, 1, 0, 0, 0, 1<<32-1, 0), "shorter than its contents"},
 		{"comm", rec(RecordComm, 1, 0, 9), "shorter than its runs"},
 		{"comm of too many", rec(RecordComm, 1, 2<<32, 1, 0, 1, top), "impossible run of ranks"},

@@ -216,19 +216,19 @@ func (f *Fn) argText() string {
 	return t.String()
 }
 
-func decodeStack(b []byte) (uint32, []uint64, error) {
+func decodeStack(b []byte) (*Stack, error) {
 	if len(b) < 16 {
-		return 0, nil, errShort
+		return nil, errShort
 	}
-	n := u32(b, 12)
-	if int64(n) > int64(len(b)-16)/8 {
-		return 0, nil, fmt.Errorf("a stack of %d frames in %d bytes", n, len(b))
+	n, pointers := int64(u32(b, 12)), int64(u16(b, 2))
+	if n+pointers > int64(len(b)-16)/8 || pointers > n {
+		return nil, fmt.Errorf("a stack of %d frames and %d frame pointers in %d bytes", n, pointers, len(b))
 	}
-	pcs := make([]uint64, n)
-	for i := range pcs {
-		pcs[i] = u64(b, 16+8*i)
+	words := make([]uint64, n+pointers)
+	for i := range words {
+		words[i] = u64(b, 16+8*i)
 	}
-	return u32(b, 8), pcs, nil
+	return &Stack{ID: u32(b, 8), PCs: words[:n:n], Pointers: words[n:]}, nil
 }
 
 func decodeType(b []byte) (*Type, error) {

@@ -3,7 +3,7 @@ package trace
 // definitions is what the identifiers in one process's events stand for.
 type definitions struct {
 	fns     []*Fn // by identifier
-	stacks  map[uint32][]uint64
+	stacks  map[uint32]*Stack
 	types   map[int64]*Type
 	comms   map[int64]*Comm
 	ops     map[int64]string
@@ -32,8 +32,11 @@ func (d *definitions) apply(kind RecordKind, b []byte) error {
 		d.fns, err = defineFn(d.fns, fn)
 		return err
 	case RecordStack:
-		id, pcs, err := decodeStack(b)
-		return put(&d.stacks, id, pcs, err)
+		s, err := decodeStack(b)
+		if err != nil {
+			return err
+		}
+		return put(&d.stacks, s.ID, s, nil)
 	case RecordType:
 		t, err := decodeType(b)
 		if err != nil {
@@ -100,7 +103,21 @@ func (r *Reader) Op(id int64) string { return r.defs.ops[id] }
 
 // Stack returns the program counters of a call stack, innermost first, or nil
 // when no definition has come. They are return addresses. Do not change it.
-func (r *Reader) Stack(id uint32) []uint64 { return r.defs.stacks[id] }
+func (r *Reader) Stack(id uint32) []uint64 {
+	if s := r.defs.stacks[id]; s != nil {
+		return s.PCs
+	}
+	return nil
+}
+
+// FramePointers returns the frame pointers of the innermost functions of a call stack,
+// in the order of Stack, as far as they are known. Do not change it.
+func (r *Reader) FramePointers(id uint32) []uint64 {
+	if s := r.defs.stacks[id]; s != nil {
+		return s.Pointers
+	}
+	return nil
+}
 
 // Modules returns the program's memory map as far as it was seen. Do not
 // change it.

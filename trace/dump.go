@@ -293,8 +293,11 @@ func (d *dumper) definition(r *Record) {
 		d.text("name", r.Fn.Name)
 		d.text("args", r.Fn.argText())
 	case RecordStack:
-		d.num("stack", int64(r.Stack))
-		d.addrs("pcs", r.PCs)
+		d.num("stack", int64(r.Stack.ID))
+		d.addrs("pcs", r.Stack.PCs)
+		if len(r.Stack.Pointers) > 0 {
+			d.addrs("pointers", r.Stack.Pointers)
+		}
 	case RecordType:
 		d.datatype(r.Type)
 	case RecordComm:

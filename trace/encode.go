@@ -116,13 +116,19 @@ func appendFn(b []byte, f *Fn) ([]byte, error) {
 	return b, nil
 }
 
-func appendStack(b []byte, id uint32, pcs []uint64) ([]byte, error) {
+func appendStack(b []byte, s *Stack) ([]byte, error) {
 	from := len(b)
-	b = begin(b, RecordStack, 0, 0)
-	b = le.AppendUint32(b, id)
-	b = le.AppendUint32(b, uint32(len(pcs)))
-	for _, pc := range pcs {
+	if len(s.Pointers) > min(len(s.PCs), math.MaxUint16) {
+		return b, fmt.Errorf("%d frame pointers of %d frames are too many", len(s.Pointers), len(s.PCs))
+	}
+	b = begin(b, RecordStack, 0, uint16(len(s.Pointers)))
+	b = le.AppendUint32(b, s.ID)
+	b = le.AppendUint32(b, uint32(len(s.PCs)))
+	for _, pc := range s.PCs {
 		b = app64(b, pc)
+	}
+	for _, p := range s.Pointers {
+		b = app64(b, p)
 	}
 	return finish(b, from)
 }

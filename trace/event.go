@@ -267,6 +267,14 @@ type Module struct {
 // Clock relates the clock of a process to that of world rank 0.
 type Clock struct{ Local, Reference, RoundTrip uint64 }
 
+// Stack is a call stack, innermost first: return addresses, and of the innermost
+// of these functions, as far as they are known, the frame pointers.
+type Stack struct {
+	ID       uint32
+	PCs      []uint64
+	Pointers []uint64 // at most as many as PCs
+}
+
 // Source is one frame of a program counter's source place.
 type Source struct {
 	PC      uint64

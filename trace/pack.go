@@ -258,17 +258,20 @@ func (p *packer) fn(o *object) error {
 }
 
 func (p *packer) stack(o *object) error {
-	id := o.u32("stack")
-	words := o.words("pcs")
+	s := Stack{ID: o.u32("stack"), PCs: unsigned(o.words("pcs")), Pointers: unsigned(o.words("pointers"))}
 	o.need("pcs")
 	if err := o.done(); err != nil {
 		return err
 	}
-	pcs := make([]uint64, len(words))
+	return p.w.StackWith(&s)
+}
+
+func unsigned(words []int64) []uint64 {
+	out := make([]uint64, len(words))
 	for i, v := range words {
-		pcs[i] = uint64(v)
+		out[i] = uint64(v)
 	}
-	return p.w.Stack(id, pcs)
+	return out
 }
 
 func (p *packer) datatype(o *object) error {

@@ -95,7 +95,9 @@ func anyRecord(t *rapid.T, w *Writer, fns []*Fn) error {
 	case RecordFn:
 		return w.Fn(rapid.SampledFrom(fns).Draw(t, "fn"))
 	case RecordStack:
-		return w.Stack(rapid.Uint32().Draw(t, "id"), rapid.SliceOfN(rapid.Uint64(), 0, 5).Draw(t, "pcs"))
+		s := Stack{ID: rapid.Uint32().Draw(t, "id"), PCs: rapid.SliceOfN(rapid.Uint64(), 0, 5).Draw(t, "pcs")}
+		s.Pointers = rapid.SliceOfN(rapid.Uint64(), 0, len(s.PCs)).Draw(t, "pointers")
+		return w.StackWith(&s)
 	case RecordType:
 		return w.Type(&Type{
 			ID:       rapid.Uint32().Draw(t, "id"),

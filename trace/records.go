@@ -7,7 +7,7 @@ import (
 // Record is one record of a file, or the beginning of a chunk. Kind tells
 // which of the fields below it is set; the others hold what they held before.
 // Slices and pointers stay valid until the next record is read, except those
-// of definitions (Fn, PCs, Type, Comm), which stay valid for good.
+// of definitions (Fn, Stack, Type, Comm), which stay valid for good.
 type Record struct {
 	Kind   RecordKind
 	Offset int64 // in the uncompressed file, bytes; of a packed record that holds it
@@ -19,8 +19,7 @@ type Record struct {
 	Words  []int64 // RecordCall with Call.Fn == nil: the arguments as words
 
 	Fn     *Fn
-	Stack  uint32   // RecordStack: identifier of the stack PCs
-	PCs    []uint64 // RecordStack: innermost first
+	Stack  *Stack
 	Type   *Type
 	Comm   *Comm
 	Module Module
@@ -168,7 +167,7 @@ func (r *RecordReader) fields(rec *Record, b []byte) (err error) {
 			r.fns, err = defineFn(r.fns, rec.Fn)
 		}
 	case RecordStack:
-		rec.Stack, rec.PCs, err = decodeStack(b)
+		rec.Stack, err = decodeStack(b)
 	case RecordType:
 		rec.Type, err = decodeType(b)
 	case RecordComm:

@@ -260,10 +260,15 @@ func (w *Writer) beginAccesses() {
 
 // Stack defines a call stack: program counters, innermost first.
 func (w *Writer) Stack(id uint32, pcs []uint64) error {
+	return w.StackWith(&Stack{ID: id, PCs: pcs})
+}
+
+// StackWith defines a call stack with its frame pointers.
+func (w *Writer) StackWith(s *Stack) error {
 	if err := w.room(); err != nil {
 		return err
 	}
-	return w.took(appendStack(w.buf, id, pcs))
+	return w.took(appendStack(w.buf, s))
 }
 
 // Type defines a datatype.

@@ -1,6 +1,6 @@
 // Package collect keeps with a directory of traces what an analysis elsewhere
-// would lack: the source places of all program counters, and the source text of
-// these places.
+// would lack: the source places of all program counters, the variables that may lie
+// in their frames or in the program's data, and the source text of these places.
 //
 // It reads the call stacks and the memory map of each trace, asks a
 // symbols.Resolver, and stores what that answers as symbols.json beside the
@@ -102,7 +102,7 @@ func (c *collection) addFile(ctx context.Context, path string) error {
 		return err
 	}
 	defer r.Close()
-	counters := map[uint64]bool{}
+	counters := map[uint64]bool{} // whether frame pointers go with it
 	var modules []trace.Module
 	var rec trace.Record
 	for n := 0; ; n++ {
@@ -118,8 +118,8 @@ func (c *collection) addFile(ctx context.Context, path string) error {
 		}
 		switch rec.Kind {
 		case trace.RecordStack:
-			for _, pc := range rec.PCs {
-				counters[pc] = true
+			for i, pc := range rec.Stack.PCs {
+				counters[pc] = counters[pc] || i < len(rec.Stack.Pointers)
 			}
 		case trace.RecordModule:
 			modules = append(modules, rec.Module)
@@ -127,14 +127,15 @@ func (c *collection) addFile(ctx context.Context, path string) error {
 			c.places[sources.Place{File: rec.Source.File, Line: int(rec.Source.Line)}] = true
 		}
 	}
-	for pc := range counters {
-		c.addCounter(pc, modules)
+	for pc, inFrame := range counters {
+		c.addCounter(pc, inFrame, modules)
 	}
 	return nil
 }
 
-// addCounter resolves a return address: the instruction before it is meant.
-func (c *collection) addCounter(pc uint64, modules []trace.Module) {
+// addCounter resolves a return address: the instruction before it is meant. With inFrame,
+// the variables of the function's frame are wanted too.
+func (c *collection) addCounter(pc uint64, inFrame bool, modules []trace.Module) {
 	at := pc - 1
 	i := slices.IndexFunc(modules, func(m trace.Module) bool { return at >= m.Start && at < m.End })
 	if i < 0 {
@@ -149,5 +150,14 @@ func (c *collection) addCounter(pc uint64, modules []trace.Module) {
 	c.table.Add(m, addr, frames)
 	for _, f := range frames {
 		c.places[sources.Place{File: f.File, Line: f.Line}] = true
+	}
+	if frames[0].File == "" {
+		return // no debug information
+	}
+	if inFrame {
+		c.table.AddLocals(m, addr, c.resolver.Locals(m, addr))
+	}
+	if _, known := c.table.Globals(m); !known && !m.System() {
+		c.table.AddGlobals(m, c.resolver.Globals(m))
 	}
 }

@@ -66,23 +66,24 @@ static int know_stack(struct mcchk_thread *t, uintptr_t here)
 	return here >= t->stack_lo && here < t->stack_hi;
 }
 
-uint32_t mcchk_walk(struct mcchk_thread *t, uintptr_t pc, void **frame, uint64_t *pcs)
+void mcchk_walk(struct mcchk_thread *t, uintptr_t pc, void **frame, struct mcchk_walked *w)
 {
-	uint32_t n = 0;
+	uint32_t n = 0, pointers = 0;
 	uintptr_t last = (uintptr_t)&n;
 
-	pcs[n++] = pc;
-	if (!know_stack(t, last))
-		return n;
-	while (n < MCCHK_MAX_FRAMES) {
+	w->pcs[n++] = pc;
+	while (know_stack(t, last) && n < MCCHK_MAX_FRAMES) {
 		uintptr_t at = (uintptr_t)frame;
 		if (at <= last || at + 2 * sizeof(void *) > t->stack_hi || at % sizeof(void *) != 0)
 			break;
 		if ((uintptr_t)frame[1] < 4096)
 			break;
-		pcs[n++] = (uintptr_t)frame[1];
+		if (pointers < MCCHK_MAX_POINTERS)
+			w->pointer[pointers++] = at;
+		w->pcs[n++] = (uintptr_t)frame[1];
 		last = at;
 		frame = (void **)frame[0];
 	}
-	return n;
+	w->frames = n;
+	w->pointers = pointers;
 }

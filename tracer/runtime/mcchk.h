@@ -109,6 +109,7 @@ struct mcchk_start {
 #define MCCHK_STARTS 4096
 #define MCCHK_MAX_FUNCTIONS 4096
 #define MCCHK_MAX_FRAMES 64
+#define MCCHK_MAX_POINTERS 32 /* of a stack that are kept */
 #define MCCHK_SITES 256 /* armed at a time */
 
 /* What accesses come to. */
@@ -133,6 +134,7 @@ struct mcchk_open {
 
 struct mcchk_stack_slot {
 	uint64_t hash; /* 0: empty */
+	uint64_t pointers; /* hash of its frame pointers; 0: they are not always the same, or not known */
 	uint64_t id;
 };
 
@@ -280,9 +282,14 @@ uint32_t mcchk_stack(struct mcchk_thread *t, uintptr_t pc, void **frame);
 
 extern const int mcchk_preloaded;
 
-/* Writes the stack that begins at pc, as above, into pcs: at most MCCHK_MAX_FRAMES
- * program counters. Returns how many. */
-uint32_t mcchk_walk(struct mcchk_thread *t, uintptr_t pc, void **frame, uint64_t *pcs);
+struct mcchk_walked {
+	uint32_t frames, pointers; /* how many */
+	uint64_t pcs[MCCHK_MAX_FRAMES];
+	uint64_t pointer[MCCHK_MAX_POINTERS]; /* frame pointers of the innermost functions */
+};
+
+/* Walks the stack that begins at pc, as above. */
+void mcchk_walk(struct mcchk_thread *t, uintptr_t pc, void **frame, struct mcchk_walked *w);
 
 /* What is to be done before recording begins; ends a program that cannot be recorded. */
 void mcchk_prepare(void);

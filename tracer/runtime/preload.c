@@ -197,17 +197,21 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *unwi
 	return ip == 0 || u->n == MCCHK_MAX_FRAMES ? _URC_END_OF_STACK : _URC_NO_REASON;
 }
 
-uint32_t mcchk_walk(struct mcchk_thread *t, uintptr_t pc, void **frame, uint64_t *pcs)
+/* Frame pointers are not known: what is unwound need not keep them. */
+void mcchk_walk(struct mcchk_thread *t, uintptr_t pc, void **frame, struct mcchk_walked *w)
 {
-	struct unwinding u = {.pcs = pcs, .pc = pc};
+	struct unwinding u = {.pcs = w->pcs, .pc = pc};
 	uint32_t n;
 
 	(void)t;
 	(void)frame;
-	pcs[0] = pc;
-	n = python_frames(pcs + 1, MCCHK_MAX_FRAMES - 1);
-	if (n > 0)
-		return n + 1;
+	w->pointers = 0;
+	w->pcs[0] = pc;
+	n = python_frames(w->pcs + 1, MCCHK_MAX_FRAMES - 1);
+	if (n > 0) {
+		w->frames = n + 1;
+		return;
+	}
 	_Unwind_Backtrace(add_frame, &u);
-	return u.n > 0 ? u.n : 1;
+	w->frames = u.n > 0 ? u.n : 1;
 }

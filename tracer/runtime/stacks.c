@@ -9,11 +9,11 @@
 
 static uint32_t next_id;
 
-static uint64_t hash_pcs(const uint64_t *pcs, uint32_t n)
+static uint64_t hash(const uint64_t *words, uint32_t n)
 {
 	uint64_t h = n;
 	for (uint32_t i = 0; i < n; i++) {
-		h = (h ^ pcs[i]) * 0x9E3779B97F4A7C15ull;
+		h = (h ^ words[i]) * 0x9E3779B97F4A7C15ull;
 		h ^= h >> 29;
 	}
 	return h ? h : 1;
@@ -47,41 +47,48 @@ static int make_room(struct mcchk_thread *t)
 	return 1;
 }
 
-static int write_stack(struct mcchk_thread *t, uint32_t id, const uint64_t *pcs, uint32_t n)
+/* With the frame pointers, or without. */
+static int write_stack(struct mcchk_thread *t, uint32_t id, const struct mcchk_walked *w, uint32_t pointers)
 {
 	struct record {
-		uint8_t type, zero[3];
+		uint8_t type, zero;
+		uint16_t pointers;
 		uint32_t length, id, frames;
-		uint64_t pcs[];
+		uint64_t words[];
 	};
-	uint64_t length = sizeof(struct record) + n * sizeof(uint64_t);
+	uint64_t length = sizeof(struct record) + (w->frames + pointers) * sizeof(uint64_t);
 	struct record *r = mcchk_reserve(t, length);
 	if (!r)
 		return 0;
-	*r = (struct record){.type = 4, .length = (uint32_t)length, .id = id, .frames = n};
-	for (uint32_t i = 0; i < n; i++)
-		r->pcs[i] = pcs[i];
+	*r = (struct record){.type = 4, .pointers = (uint16_t)pointers, .length = (uint32_t)length, .id = id, .frames = w->frames};
+	memcpy(r->words, w->pcs, w->frames * sizeof(uint64_t));
+	memcpy(r->words + w->frames, w->pointer, pointers * sizeof(uint64_t));
 	mcchk_commit(t, length);
 	return 1;
 }
 
 uint32_t mcchk_stack(struct mcchk_thread *t, uintptr_t pc, void **frame)
 {
-	uint64_t pcs[MCCHK_MAX_FRAMES];
-	uint32_t n = mcchk_walk(t, pc, frame, pcs);
-	uint64_t h = hash_pcs(pcs, n);
+	struct mcchk_walked w;
+	mcchk_walk(t, pc, frame, &w);
+	uint64_t h = hash(w.pcs, w.frames), pointers = w.pointers > 0 ? hash(w.pointer, w.pointers) : 0;
 
 	if (!make_room(t))
 		return 0;
 	uint32_t s = (uint32_t)h & (t->stack_slots - 1);
-	for (; t->stacks[s].hash != 0; s = (s + 1) & (t->stack_slots - 1))
-		if (t->stacks[s].hash == h)
-			return (uint32_t)t->stacks[s].id;
+	for (; t->stacks[s].hash != 0; s = (s + 1) & (t->stack_slots - 1)) {
+		struct mcchk_stack_slot *known = &t->stacks[s];
+		if (known->hash != h)
+			continue;
+		if (MCCHK_LIKELY(known->pointers == pointers || known->pointers == 0))
+			return (uint32_t)known->id;
+		known->pointers = 0; /* frames of other sizes: from now on the stack has none */
+		return write_stack(t, (uint32_t)known->id, &w, 0) ? (uint32_t)known->id : 0;
+	}
 	uint32_t id = __atomic_add_fetch(&next_id, 1, __ATOMIC_RELAXED);
-	if (!write_stack(t, id, pcs, n))
+	if (!write_stack(t, id, &w, w.pointers))
 		return 0;
-	t->stacks[s].hash = h;
-	t->stacks[s].id = id;
+	t->stacks[s] = (struct mcchk_stack_slot){.hash = h, .pointers = pointers, .id = id};
 	t->stack_count++;
 	return id;
 }
