@@ -199,8 +199,10 @@ func (p *Partial) check() error {
 
 // MergePartials joins the parts of an analysis into its result. An error wraps
 // ErrParts and names the files or parts that are missing, there twice, or of
-// another run, other options or other traces.
-func MergePartials(parts []*Partial) (*Result, error) {
+// another run, other options or other traces. heap is how many bytes the program may
+// have in use, as Options.Heap: of more findings than that is enough for, the result has
+// the first only, and says so. 0: no limit.
+func MergePartials(parts []*Partial, heap int64) (*Result, error) {
 	parts = slices.Clone(parts)
 	slices.SortStableFunc(parts, func(a, b *Partial) int { return cmp.Compare(a.Shard.Index, b.Shard.Index) })
 	if err := belongTogether(parts); err != nil {
@@ -230,9 +232,26 @@ func MergePartials(parts []*Partial) (*Result, error) {
 		}
 	}
 	e.Groups, e.Predicted = conflicts.Join(groups...), conflicts.Join(predicted...)
+	e.leaveOut(heap)
 	res := e.conclude(n)
 	res.showSources(first.Sources)
 	return res, nil
+}
+
+// leaveOut leaves out the conflicts of which the findings would not fit into memory.
+func (e *evidence) leaveOut(heap int64) {
+	most, all := int(heap/100*heapShare/findingBytes), len(e.Groups)+len(e.Predicted)
+	if heap == 0 || all <= most {
+		return
+	}
+	e.Groups = e.Groups[:min(most, len(e.Groups))]
+	e.Predicted = e.Predicted[:min(most-len(e.Groups), len(e.Predicted))]
+	left := uint64(all - most)
+	e.Caveats = append(slices.Clip(e.Caveats), Caveat{
+		Kind: TooLarge, Count: left,
+		Text: fmt.Sprintf("%s left out, because all of them would need more memory than the merge may take (%d MiB of heap); fix what is reported and run the program again, or merge with more memory (--max-memory)",
+			plural(left, "conflict was", "conflicts were"), heap>>20),
+	})
 }
 
 // belongTogether checks that some parts, in their order, are one analysis.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/internal/oracle"
 	"github.com/mcchk/mcchk/internal/scenario"
@@ -48,7 +49,7 @@ func inParts(t *testing.T, files [][]byte, opts Options, n int) *Result {
 		parts = append(parts, p)
 	}
 	rand.Shuffle(n, func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
-	res, err := MergePartials(parts)
+	res, err := MergePartials(parts, 0)
 	require.NoError(t, err)
 	return res
 }
@@ -134,7 +135,7 @@ func TestPartsThatAreNoWhole(t *testing.T) {
 		{"other traces", func(p []*Partial) []*Partial { p[1].Basis.Calls++; return p }, "different traces"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := MergePartials(tt.change(twoParts(t)))
+			_, err := MergePartials(tt.change(twoParts(t)), 0)
 			require.ErrorIs(t, err, ErrParts)
 			require.ErrorContains(t, err, tt.want)
 		})
@@ -244,4 +245,21 @@ func TestPartsOfCutTraces(t *testing.T) {
 			require.Equal(t, want, inParts(t, files, opts, 2), "%d bytes, by process: %t", n, processes)
 		}
 	}
+}
+
+// TestMergeWithLittleMemory: where findings of all conflicts do not fit, the first are
+// reported, and the caveat counts the others.
+func TestMergeWithLittleMemory(t *testing.T) {
+	parts := twoParts(t)
+	all, err := MergePartials(parts, 0)
+	require.NoError(t, err)
+	n := len(conflicts.Join(parts[0].Groups, parts[1].Groups))
+	require.Greater(t, n, 1)
+	some, err := MergePartials(parts, 100*(findingBytes/heapShare+1))
+	require.NoError(t, err)
+	require.Len(t, some.Findings, 1)
+	require.Len(t, some.Caveats, len(all.Caveats)+1)
+	left := some.Caveats[len(some.Caveats)-1]
+	require.Equal(t, TooLarge, left.Kind)
+	require.EqualValues(t, n-1, left.Count)
 }

@@ -28,5 +28,8 @@ func ParseBytes(size string) (int64, error) {
 		}
 		return int64(n), nil
 	}
+	if size != "" && strings.Trim(size, "0123456789.") == "" {
+		return 0, fmt.Errorf("%q has no unit (KiB, MiB, GiB or TiB), such as 512MiB or 2GiB", size)
+	}
 	return 0, fmt.Errorf("%q is no size, such as 512MiB or 2GiB", size)
 }

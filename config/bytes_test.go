@@ -22,4 +22,6 @@ func TestParseBytes(t *testing.T) {
 			require.ErrorContains(t, err, "such as 512MiB or 2GiB")
 		})
 	}
+	_, err := ParseBytes("100")
+	require.EqualError(t, err, `"100" has no unit (KiB, MiB, GiB or TiB), such as 512MiB or 2GiB`)
 }

@@ -39,6 +39,8 @@ does not belong with the others.`,
 }
 
 func (a *app) merge(ctx context.Context, paths []string, o reportOptions) error {
+	var limits analysis.Options
+	o.memory.bound(&limits, a.getenv)
 	var parts []*analysis.Partial
 	var bad []error
 	for _, path := range paths {
@@ -52,7 +54,7 @@ func (a *app) merge(ctx context.Context, paths []string, o reportOptions) error 
 	if len(bad) > 0 {
 		return fmt.Errorf("%w\nanalyse these parts again: mcchk analyze --shard I/N DIR -o FILE", errors.Join(bad...))
 	}
-	res, err := analysis.MergePartials(parts)
+	res, err := analysis.MergePartials(parts, limits.Heap)
 	var missing *analysis.MissingParts
 	if errors.As(err, &missing) {
 		return fmt.Errorf("%w\nto analyse one: mcchk analyze --shard %s%s %s -o %s", err,
