@@ -14,6 +14,7 @@ const headerSize = 128 // of a trace, bytes
 // TestCutAnywhere: a trace that ends early, wherever that is, is analysed up to there,
 // and nothing is said to be free of races.
 func TestCutAnywhere(t *testing.T) {
+	t.Parallel()
 	whole := scenarioFiles(t, "proposals.txtar", "a load between post and wait")
 	for rank := range whole {
 		for length := headerSize; length < len(whole[rank]); length += 8 {

@@ -163,6 +163,7 @@ func declaredRaces(ranks int, steps []declaredStep) [][2]int {
 // TestDeclaredOrder: the races of random programs whose processes declare order
 // are those that reachability finds, wherever regions are cut into phases.
 func TestDeclaredOrder(t *testing.T) {
+	t.Parallel()
 	n := int(upTo(t, 400))
 	racing, clean := 0, 0
 	for seed := range uint64(n) {

@@ -20,6 +20,7 @@ const tiny = 1 << 6
 // TestMaxMemory: what does not fit into memory makes no difference, in whole
 // regions and in phases, by lanes and by pairs, in either memory model.
 func TestMaxMemory(t *testing.T) {
+	t.Parallel()
 	spilled := 0
 	n := min(300, programs(t))
 	for seed := range n {
@@ -55,6 +56,7 @@ func TestMaxMemory(t *testing.T) {
 
 // TestMaxMemorySynthetic is TestMaxMemory on traces whose races are known.
 func TestMaxMemorySynthetic(t *testing.T) {
+	t.Parallel()
 	for _, c := range []synth.Config{
 		{Pattern: "random", Ranks: 4, Accesses: 20_000, Steps: 2, Races: 5, Seed: 3},
 		{Pattern: "ring", Ranks: 8, Steps: 3_000, Races: 5, Seed: 4},

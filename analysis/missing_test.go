@@ -10,6 +10,7 @@ import (
 // TestMissingRank: without the trace of one process every error that is found is one
 // of the whole run, as the brute-force checker knows them, and some are found.
 func TestMissingRank(t *testing.T) {
+	t.Parallel()
 	found := 0
 	for seed := range part(t, 4) {
 		p, r := randomProgram(seed)

@@ -258,7 +258,7 @@ func upTo(t *testing.T, n int64) int64 {
 	if fewer, ok := asked(t); ok {
 		return min(n, fewer)
 	}
-	return n
+	return min(n, programs(t))
 }
 
 // firstSeed is where the property test begins to draw, with MCCHK_FIRST_SEED: so
@@ -359,6 +359,7 @@ func (run *tally) work(t *testing.T) {
 // memory, the pieces in which data are put, or how processes tell each other
 // that all are there.
 func TestEngineOnChangedPrograms(t *testing.T) {
+	t.Parallel()
 	n := min(programs(t)/8, 2_000)
 	for seed := range n {
 		p := oracle.Generate(seed, oracle.Options{})

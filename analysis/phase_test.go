@@ -14,6 +14,7 @@ import (
 // same, counts included. (But memory that is attached to a dynamic window after
 // a finding in it may have no name then.)
 func TestPhases(t *testing.T) {
+	t.Parallel()
 	cut := int64(0)
 	n := min(600, programs(t))
 	for seed := range n {

@@ -13,6 +13,7 @@ import (
 // hundreds of buffers are pending, each counts for itself: what is detached or
 // freed of them is found, and nothing else, in the region and in the next.
 func TestManyPieces(t *testing.T) {
+	t.Parallel()
 	const (
 		pieces             = 300
 		detached, released = 17, 203 // pieces that rank 1 gives up

@@ -69,6 +69,7 @@ func predictDisagreement(t testing.TB, p *oracle.Program, clock string) string {
 // TestPredictAgainstBruteForce holds the findings of --predict against those
 // of the brute-force checker with the order of locks left out.
 func TestPredictAgainstBruteForce(t *testing.T) {
+	t.Parallel()
 	for _, clock := range []string{evc.Encoded, evc.Vector} {
 		t.Run(clock, func(t *testing.T) {
 			t.Parallel()

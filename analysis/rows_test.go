@@ -106,6 +106,7 @@ func loopRaces(accesses []loopAccess, puts [][2]int) map[[2]int]uint64 {
 // TestLoops: what loops over rows race with is the same as for each access of
 // theirs, in whatever order they are made, and in parts of memory.
 func TestLoops(t *testing.T) {
+	t.Parallel()
 	total, n := 0, int(upTo(t, 300))
 	for seed := range uint64(n) {
 		rng := rand.New(rand.NewPCG(seed, 11))

@@ -14,6 +14,7 @@ import (
 // TestSameResult: neither the number of workers, nor the clock, nor comparing
 // every two accesses changes anything in a result.
 func TestSameResult(t *testing.T) {
+	t.Parallel()
 	found, n := 0, upTo(t, 200)
 	for seed := range n {
 		p := oracle.Generate(seed, oracle.Options{Calls: 100})
@@ -37,6 +38,7 @@ func TestSameResult(t *testing.T) {
 // TestSameResultOfLargeTraces: the same where regions are searched by several
 // workers.
 func TestSameResultOfLargeTraces(t *testing.T) {
+	t.Parallel()
 	for _, c := range []synth.Config{
 		{Pattern: "halo", Ranks: 6, Accesses: 100_000, Races: 12},
 		{Pattern: "random", Ranks: 4, Accesses: 60_000, Races: 9, Seed: 3},

@@ -97,6 +97,7 @@ func separateDisagreement(t testing.TB, p *oracle.Program, clock string) string 
 // TestSeparateAgainstBruteForce holds what the engine finds under the separate
 // memory model against a checker that reads the standard's rules pair by pair.
 func TestSeparateAgainstBruteForce(t *testing.T) {
+	t.Parallel()
 	for _, clock := range []string{evc.Encoded, evc.Vector} {
 		t.Run(clock, func(t *testing.T) {
 			t.Parallel()

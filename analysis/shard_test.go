@@ -57,6 +57,7 @@ func inParts(t *testing.T, files [][]byte, opts Options, n int) *Result {
 // TestParts: an analysis in parts finds the same as one in a whole, whatever
 // the options, and wherever memory lies; phases included.
 func TestParts(t *testing.T) {
+	t.Parallel()
 	found := 0
 	for seed := range int64(min(programs(t)/20, 400)) {
 		p := oracle.Generate(seed, oracle.Options{Calls: 40 + int(seed%100)})
@@ -84,6 +85,7 @@ func TestParts(t *testing.T) {
 
 // A part has a block or it has not; every byte is in one part.
 func TestPartsOfMemory(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 10_000 {
 		n := 1 + r.IntN(9)

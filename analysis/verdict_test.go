@@ -33,6 +33,7 @@ func TestFindingTellsBothSides(t *testing.T) {
 
 // The findings do not depend on the number of workers.
 func TestSameFindingsForAnyNumberOfWorkers(t *testing.T) {
+	t.Parallel()
 	run := scenario.NewTrace(3)
 	run.Every().Call(1, "win_create", nil)
 	run.Every().Call(2, "fence", nil)
