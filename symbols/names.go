@@ -2,6 +2,7 @@ package symbols
 
 import (
 	"debug/dwarf"
+	"regexp"
 	"strings"
 
 	"github.com/ianlancetaylor/demangle"
@@ -103,7 +104,57 @@ func demangled(s string) (string, bool) {
 		return "", false
 	}
 	d, err := demangle.ToString(s, demangle.NoParams, demangle.NoClones)
-	return strings.ReplaceAll(d, anonymousNamespace, ""), err == nil
+	d = abiTags.ReplaceAllString(strings.ReplaceAll(d, anonymousNamespace, ""), "")
+	d = clangUnnamed.ReplaceAllString(withoutNumbers(d), unnamed)
+	return strings.ReplaceAll(d, unnamed+"::operator()", lambda), err == nil
+}
+
+// What has no name in the source is numbered by gcc in its function, with the
+// parameters of a lambda, and by clang in its file ("$_0"). Names of functions have
+// neither, so that they are the same whatever the compiler.
+const lambda, unnamed = "{lambda}", "{unnamed}"
+
+var (
+	abiTags      = regexp.MustCompile(`\[abi:[^\]]*\]`)
+	clangUnnamed = regexp.MustCompile(`\$_\d+`)
+)
+
+// withoutNumbers replaces gcc's names of lambdas and unnamed types, such as
+// {lambda(int)#1}.
+func withoutNumbers(s string) string {
+	var b strings.Builder
+	for {
+		at := strings.Index(s, "{lambda(")
+		if u := strings.Index(s, "{unnamed type#"); at < 0 || u >= 0 && u < at {
+			at = u
+		}
+		end := -1
+		if at >= 0 {
+			end = closing(s[at:])
+		}
+		if end < 0 {
+			b.WriteString(s)
+			return b.String()
+		}
+		b.WriteString(s[:at] + unnamed)
+		s = s[at+end+1:]
+	}
+}
+
+// closing returns the index of the brace that closes the one that s begins with, or -1.
+func closing(s string) int {
+	depth := 0
+	for i, c := range s {
+		switch c {
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
 }
 
 // sourceName turns a name of the symbol table into that of the source: without

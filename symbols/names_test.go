@@ -44,6 +44,15 @@ func TestSourceName(t *testing.T) {
 		{"update.isra.0.cold", "update"},
 		{"main._omp_fn.0", "main._omp_fn.0"},
 		{"__libc_start_main", "__libc_start_main"},
+		// The same lambda with gcc and with clang, and one that is an argument of a template.
+		{"_ZZ4mainENKUliE_clEi", "main::{lambda}"},
+		{"_ZZ4mainENK3$_0clEi", "main::{lambda}"},
+		{"_ZZZ4mainENKUliE_clEiENKUlvE0_clEv", "main::{lambda}(int) const::{lambda}"},
+		{"_ZZZ4mainENK3$_0clEiENKUlvE_clEv", "main::{lambda}(int) const::{lambda}"},
+		{"_Z5applyIZ4mainEUliE_EvT_", "apply<main::{unnamed}>"},
+		{"_Z5applyIZ4mainE3$_1EvT_", "apply<main::{unnamed}>"},
+		{"_ZN12_GLOBAL__N_14packB5cxx11Ev", "pack"},
+		{"_ZN3MemB5cxx11Ev", "Mem"},
 	}
 	for _, test := range tests {
 		require.Equal(t, test.want, sourceName(test.symbol))

@@ -35,6 +35,8 @@ type CompileOptions struct {
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
+	// Waiting is told what takes long before the compiler runs; nil: nobody is.
+	Waiting io.Writer
 }
 
 // CompilerNamed returns what a name of the program stands for under which mcchk acts
@@ -133,6 +135,7 @@ func newCompilation(o CompileOptions, sources fs.FS) (*compilation, error) {
 	}
 	c.tools = newTools(o.Dir, o.Env)
 	c.tools.stdin, c.tools.stdout, c.tools.stderr = o.Stdin, orDiscard(o.Stdout), orDiscard(o.Stderr)
+	c.tools.waiting = o.Waiting
 	var err error
 	wrapper := o.MPICC
 	if c.target.library == GASPI {

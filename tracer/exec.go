@@ -15,11 +15,19 @@ import (
 
 // tools starts other programs in one directory with one environment.
 type tools struct {
-	dir    string // "" for the current one
-	env    []string
-	stdin  io.Reader
-	stdout io.Writer
-	stderr io.Writer
+	dir     string // "" for the current one
+	env     []string
+	stdin   io.Reader
+	stdout  io.Writer
+	stderr  io.Writer
+	waiting io.Writer // is told what takes long; nil: nobody is
+}
+
+// wait says what is done before the user's command goes on.
+func (t *tools) wait(format string, args ...any) {
+	if t.waiting != nil {
+		fmt.Fprintf(t.waiting, "mcchk: "+format+"\n", args...)
+	}
 }
 
 // command prepares a program found by look.

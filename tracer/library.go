@@ -95,6 +95,7 @@ func buildLibrary(ctx context.Context, kind string, t *tools, c *cache, tc *Tool
 	delete(files, without)
 	l := &library{dir: c.path(kind, libraryKey(tc, files))}
 	err = c.build(l.dir, func(dir string) error {
+		t.wait("making the run-time for %s with %s, which takes some seconds, and only the first time", tc.Library(), tc.Compiler())
 		b := libraryBuild{tools: t, tc: tc, files: files, dir: dir, final: l.dir}
 		objects, err := b.compile(ctx)
 		if err != nil {

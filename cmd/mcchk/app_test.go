@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/synth"
 	"github.com/mcchk/mcchk/tracer"
 )
 
@@ -79,8 +81,16 @@ func TestInterruptedProgramIsNotAnalysed(t *testing.T) {
 		cancel()
 		return tracer.Exit{Status: 130}, nil
 	}
-	require.Equal(t, exitFailure, a.run(ctx, []string{"mcchk", "run", "--", "app"}))
+	dir := filepath.Join(t.TempDir(), "traces")
+	require.Equal(t, exitFailure, a.run(ctx, []string{"mcchk", "run", "-o", dir, "--", "app"}))
 	require.Equal(t, "mcchk: interrupted\n", diag.String())
+
+	// Where there are traces, it says where.
+	_, err := synth.Generate(t.Context(), dir, synth.Config{Pattern: "hot-counter", Ranks: 2, Accesses: 10})
+	require.NoError(t, err)
+	diag.Reset()
+	require.Equal(t, exitFailure, a.run(ctx, []string{"mcchk", "run", "-o", dir, "--", "app"}))
+	require.Equal(t, "mcchk: what was recorded until the interruption is in "+dir+": mcchk analyze "+dir+"\nmcchk: interrupted\n", diag.String())
 }
 
 func TestCompile(t *testing.T) {

@@ -87,6 +87,9 @@ func (a *app) compile(ctx context.Context, named tracer.CompileOptions, args []s
 		return err
 	}
 	o.Stdin, o.Stdout, o.Stderr = a.in, a.out, a.err
+	if isTerminal(a.err) { // configure scripts read what a compiler says
+		o.Waiting = a.err
+	}
 	status, err := a.backend.compile(ctx, o)
 	if err != nil && ctx.Err() == nil {
 		a.say("%v", err)

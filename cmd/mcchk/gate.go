@@ -213,8 +213,12 @@ func (a *app) sayWritten(path, what string, written []gate.Known, all int) {
 }
 
 func (a *app) sayOutcome(res *analysis.Result, outcome gate.Outcome, o *gateOptions) {
-	for _, path := range o.none {
-		a.say("%s does not exist yet, so it accepts nothing", path)
+	if len(res.Findings) > 0 && len(o.none) > 0 { // otherwise there is nothing to accept
+		verb := "does not exist yet, so it accepts"
+		if len(o.none) > 1 {
+			verb = "do not exist yet, so they accept"
+		}
+		a.say("%s %s nothing", strings.Join(o.none, " and "), verb)
 	}
 	if b := o.files.Baseline; b != nil && b.Old && o.writeBaseline != o.baseline {
 		a.say("warning: %s is of an older mcchk: each of its findings also accepts new ones that share its innermost lines. Write it anew: --baseline %[1]s --write-baseline %[1]s", o.baseline)

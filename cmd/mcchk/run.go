@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcchk/mcchk/symbols/collect"
+	"github.com/mcchk/mcchk/trace"
 	"github.com/mcchk/mcchk/tracer"
 )
 
@@ -134,6 +135,7 @@ func (a *app) record(ctx context.Context, command []string, number int, first bo
 		Stdin: a.in, Stdout: a.out, Stderr: a.err,
 	})
 	if ctx.Err() != nil {
+		a.sayRecorded(dir)
 		return ctx.Err()
 	}
 	timedOut := errors.Is(err, tracer.ErrTimeout)
@@ -158,6 +160,13 @@ func (a *app) record(ctx context.Context, command []string, number int, first bo
 	all.failed = all.failed || timedOut || exit.Status != 0
 	all.unresolved = cmp.Or(all.unresolved, unresolved)
 	return nil
+}
+
+// sayRecorded tells where the traces are of a run that was interrupted, if there are any.
+func (a *app) sayRecorded(dir string) {
+	if d, err := trace.OpenDir(dir); err == nil && len(d.Files) > 0 {
+		a.say("what was recorded until the interruption is in %s: mcchk analyze %[1]s", dir)
+	}
 }
 
 // judge analyses what was recorded.
