@@ -3,10 +3,17 @@
  * The call-back performs the operation, always sequentially consistent, which
  * is at least what the program asked for. A failed compare-and-exchange is
  * recorded as a load.
+ *
+ * In a program with several strands they order as the program asked: a load with acquire
+ * order comes after the store with release order that it read, and after what has been
+ * added to it since by others that read and write. So that notes say what values said,
+ * an operation and its notes are made under a lock, one for each of many cells that
+ * addresses are divided among.
  */
-#include "mcchk.h"
+#include "calls.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 typedef unsigned __int128 u128;
 
@@ -22,50 +29,226 @@ static void record(uintptr_t addr, uint32_t size, uint32_t flags, uintptr_t pc, 
 			record((uintptr_t)(p), sizeof(type), flags, (uintptr_t)__builtin_return_address(0), MCCHK_CALLER_FRAME); \
 	} while (0)
 
+/* ---- order ---- */
+
+#define CELLS 4096
+#define LOADS 16   /* relaxed ones that a fence may still make acquire */
+#define FENCES 64  /* of a thread that relaxed stores may still publish */
+
+/* What is known of the addresses of a cell. */
+static struct cell {
+	int lock;
+	uint32_t stores, changes; /* what may order: stores, and all */
+	uint64_t fenced;          /* the address that was stored to behind a fence last, */
+	uint64_t fence;           /* and the object that the fence released */
+} cells[CELLS];
+
+static __thread struct {
+	int inside; /* a signal handler does not wait for the cell that it interrupted */
+	uint64_t fence, fences[FENCES];
+	uint32_t fence_count, load_count, known_count;
+	struct {
+		uint64_t address;
+		uint32_t stores;
+	} loads[LOADS];
+	struct {
+		uint64_t address, strand;
+		uint32_t changes;
+	} known[LOADS]; /* acquired already */
+} self;
+
+static struct cell *cell_of(uint64_t address) { return &cells[address * 0x9E3779B97F4A7C15ull >> 52]; }
+
+static struct cell *lock_cell(const volatile void *p)
+{
+	if (!mcchk_orders() || self.inside || mcchk_self.depth || mcchk_self.busy)
+		return NULL;
+	struct cell *c = cell_of((uintptr_t)p);
+	self.inside = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	mcchk_spin_lock(&c->lock);
+	return c;
+}
+
+static void unlock_cell(struct cell *c)
+{
+	mcchk_spin_unlock(&c->lock);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	self.inside = 0;
+}
+
+static bool acquires(int order) { return (order & 7) == __ATOMIC_SEQ_CST || (order & 7) == __ATOMIC_ACQ_REL || (order & 7) == __ATOMIC_ACQUIRE || (order & 7) == __ATOMIC_CONSUME; }
+static bool releases(int order) { return (order & 7) == __ATOMIC_SEQ_CST || (order & 7) == __ATOMIC_ACQ_REL || (order & 7) == __ATOMIC_RELEASE; }
+
+/* Whether the strand has acquired all that there is; it has from now on. */
+static bool known(uint64_t address, uint32_t changes)
+{
+	uint64_t strand = mcchk_strand_current();
+	for (int i = 0; i < LOADS; i++) {
+		if (self.known[i].address != address || self.known[i].strand != strand)
+			continue;
+		bool same = self.known[i].changes == changes;
+		self.known[i].changes = changes;
+		return same;
+	}
+	uint32_t i = self.known_count++ % LOADS;
+	self.known[i].address = address;
+	self.known[i].strand = strand;
+	self.known[i].changes = changes;
+	return false;
+}
+
+static void acquire(struct cell *c, uint64_t address, void **frame)
+{
+	if (c->changes == 0 || known(address, c->changes))
+		return;
+	MCCHK_ACQUIRE(address, frame);
+	if (c->fenced == address)
+		MCCHK_ACQUIRE(c->fence, frame);
+}
+
+/* A load with relaxed order has read what a fence behind it may acquire. */
+static void remember(const struct cell *c, uint64_t address)
+{
+	if (c->changes == 0)
+		return;
+	uint32_t i = self.load_count++ % LOADS;
+	self.loads[i].address = address;
+	self.loads[i].stores = c->stores;
+}
+
+static void loaded(struct cell *c, const volatile void *p, int order, void **frame)
+{
+	if (acquires(order))
+		acquire(c, (uintptr_t)p, frame);
+	else
+		remember(c, (uintptr_t)p);
+}
+
+static void publish(struct cell *c, uint64_t address, int order, void **frame)
+{
+	if (releases(order)) {
+		c->changes++;
+		MCCHK_RELEASE(address, frame);
+	} else if (self.fence) {
+		c->changes++;
+		c->fenced = address;
+		c->fence = self.fence;
+	}
+}
+
+/* A store begins anew; what reads it comes after nothing that others released before. */
+static void stored(struct cell *c, const volatile void *p, int order, void **frame)
+{
+	if (c->changes) {
+		c->stores++;
+		c->changes++;
+		MCCHK_OBJECT_END((uintptr_t)p, frame);
+		if (c->fenced == (uintptr_t)p)
+			c->fenced = 0;
+	}
+	publish(c, (uintptr_t)p, order, frame);
+}
+
+static void updated(struct cell *c, const volatile void *p, int order, void **frame)
+{
+	loaded(c, p, order, frame);
+	publish(c, (uintptr_t)p, order, frame);
+}
+
+/* What another part of the run-time notes as a release of this address, an atomic may
+ * acquire. */
+void mcchk_atomic_released(const void *p)
+{
+	struct cell *c = cell_of((uintptr_t)p);
+	mcchk_spin_lock(&c->lock);
+	c->changes++;
+	mcchk_spin_unlock(&c->lock);
+}
+
+static void fence_acquires(void **frame)
+{
+	for (int i = 0; i < LOADS; i++) {
+		uint64_t address = self.loads[i].address;
+		struct cell *c = address ? lock_cell((void *)(uintptr_t)address) : NULL;
+		self.loads[i].address = 0;
+		if (!c)
+			continue;
+		if (c->stores == self.loads[i].stores)
+			acquire(c, address, frame);
+		unlock_cell(c);
+	}
+}
+
+/* Each fence is an object of its own: what is stored behind it publishes what was before
+ * it, and no more. */
+static void fence_releases(void **frame)
+{
+	uint64_t *old = &self.fences[self.fence_count++ % FENCES];
+	if (*old)
+		MCCHK_OBJECT_END(*old, frame);
+	*old = self.fence = mcchk_objects(1);
+	MCCHK_RELEASE(self.fence, frame);
+}
+
+/* Performs an operation; in a program with several strands, with its notes. */
+#define ORDERED(p, operation, note)                                                                \
+	do {                                                                                       \
+		struct cell *c = lock_cell(p);                                                     \
+		operation;                                                                         \
+		if (__builtin_expect(c != NULL, 0)) {                                              \
+			note;                                                                      \
+			unlock_cell(c);                                                            \
+		}                                                                                  \
+	} while (0)
+
+/* ---- the call-backs ---- */
+
 #define LOAD_STORE(bits, type)                                                                     \
 	type __tsan_atomic##bits##_load(const volatile type *p, int order)                         \
 	{                                                                                          \
-		(void)order;                                                                       \
+		type v;                                                                            \
 		RECORD(p, type, 0);                                                                \
-		return load_##bits(p);                                                             \
+		ORDERED(p, v = load_##bits(p), loaded(c, p, order, MCCHK_FRAME));                  \
+		return v;                                                                          \
 	}                                                                                          \
 	void __tsan_atomic##bits##_store(volatile type *p, type v, int order)                      \
 	{                                                                                          \
-		(void)order;                                                                       \
 		RECORD(p, type, MCCHK_STORE);                                                      \
-		store_##bits(p, v);                                                                \
+		ORDERED(p, store_##bits(p, v), stored(c, p, order, MCCHK_FRAME));                  \
 	}
 
 #define FETCH(bits, type, name)                                                                    \
 	type __tsan_atomic##bits##_##name(volatile type *p, type v, int order)                     \
 	{                                                                                          \
-		(void)order;                                                                       \
+		type old;                                                                          \
 		RECORD(p, type, MCCHK_STORE);                                                      \
-		return name##_##bits(p, v);                                                        \
+		ORDERED(p, old = name##_##bits(p, v), updated(c, p, order, MCCHK_FRAME));          \
+		return old;                                                                        \
 	}
+
+#define EXCHANGE(p, operation)                                                                     \
+	ORDERED(p, operation, done ? updated(c, p, order, MCCHK_FRAME) : loaded(c, p, failed, MCCHK_FRAME))
 
 #define CAS(bits, type)                                                                            \
 	int __tsan_atomic##bits##_compare_exchange_strong(volatile type *p, type *expected, type v, int order, int failed) \
 	{                                                                                          \
-		(void)order;                                                                       \
-		(void)failed;                                                                      \
-		bool done = cas_##bits(p, expected, v);                                            \
+		bool done;                                                                         \
+		EXCHANGE(p, done = cas_##bits(p, expected, v));                                    \
 		RECORD(p, type, done ? MCCHK_STORE : 0);                                           \
 		return done;                                                                       \
 	}                                                                                          \
 	int __tsan_atomic##bits##_compare_exchange_weak(volatile type *p, type *expected, type v, int order, int failed) \
 	{                                                                                          \
-		(void)order;                                                                       \
-		(void)failed;                                                                      \
-		bool done = cas_##bits(p, expected, v);                                            \
+		bool done;                                                                         \
+		EXCHANGE(p, done = cas_##bits(p, expected, v));                                    \
 		RECORD(p, type, done ? MCCHK_STORE : 0);                                           \
 		return done;                                                                       \
 	}                                                                                          \
 	type __tsan_atomic##bits##_compare_exchange_val(volatile type *p, type expected, type v, int order, int failed) \
 	{                                                                                          \
-		(void)order;                                                                       \
-		(void)failed;                                                                      \
-		bool done = cas_##bits(p, &expected, v);                                           \
+		bool done;                                                                         \
+		EXCHANGE(p, done = cas_##bits(p, &expected, v));                                   \
 		RECORD(p, type, done ? MCCHK_STORE : 0);                                           \
 		return expected;                                                                   \
 	}
@@ -149,8 +332,13 @@ ALL(128, u128)
 
 void __tsan_atomic_thread_fence(int order)
 {
-	(void)order;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	if (!mcchk_orders())
+		return;
+	if (acquires(order))
+		fence_acquires(MCCHK_FRAME);
+	if (releases(order))
+		fence_releases(MCCHK_FRAME);
 }
 
 void __tsan_atomic_signal_fence(int order)

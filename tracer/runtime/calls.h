@@ -9,6 +9,8 @@
 
 #include "mcchk.h"
 
+#include <sched.h>
+
 #pragma GCC visibility push(hidden)
 
 #define MCCHK_FRAME __builtin_frame_address(0)
@@ -18,7 +20,8 @@ struct mcchk_function {
 	const char *definition; /* "MPI_Put origin_addr:p,…" */
 };
 extern const struct mcchk_function mcchk_functions[];
-extern const uint16_t mcchk_fn_mcchk_Memory_gone, mcchk_fn_mcchk_Threads;
+extern const uint16_t mcchk_fn_mcchk_Memory_gone, mcchk_fn_mcchk_Threads, mcchk_fn_mcchk_Strand, mcchk_fn_mcchk_Strand_end,
+	mcchk_fn_mcchk_Release, mcchk_fn_mcchk_Acquire, mcchk_fn_mcchk_Object_end;
 
 /* ---- calls.c ---- */
 
@@ -71,10 +74,69 @@ void mcchk_map_set(struct mcchk_map *m, uint64_t key, void *value); /* NULL remo
 void mcchk_memory_allocated(void *base, uint64_t size); /* by MPI_Alloc_mem */
 void mcchk_memory_freed(void *base);                    /* by MPI_Free_mem, soon */
 
+/* ---- strands.c: strands of the process, and what orders them ---- */
+
+/* How a thread came about. */
+enum mcchk_origin { MCCHK_UNSEEN, MCCHK_SEEN, MCCHK_OPENMP };
+
+/* What a thread that the program makes is given. */
+struct mcchk_birth {
+	enum mcchk_origin origin;
+	uint64_t start;  /* object that its first record comes after, */
+	uint64_t end;    /* and that its last one comes before; 0: none */
+	uintptr_t begin; /* where its code begins */
+};
+void mcchk_strand_born(const struct mcchk_birth *birth);
+
+uint64_t mcchk_objects(uint64_t count); /* new objects: the first of so many numbers */
+uint64_t mcchk_strand_new(void);
+uint64_t mcchk_strand_current(void);
+void mcchk_strand_switch(uint64_t strand, void *frame); /* what the calling thread does from here on */
+void mcchk_strand_over(uint64_t strand, void *frame);
+void mcchk_strands_start(void *frame); /* of the thread that called MPI_Init */
+
+/* Notes; `frame` is that of the run-time's function that the program called. */
+void mcchk_note(uint16_t function, uint64_t value, void *frame);
+#define MCCHK_RELEASE(object, frame) mcchk_note(mcchk_fn_mcchk_Release, (uint64_t)(object), frame)
+#define MCCHK_ACQUIRE(object, frame) mcchk_note(mcchk_fn_mcchk_Acquire, (uint64_t)(object), frame)
+#define MCCHK_OBJECT_END(object, frame) mcchk_note(mcchk_fn_mcchk_Object_end, (uint64_t)(object), frame)
+
+/* Whether calls of threads' functions are notes at all. */
+static inline int mcchk_orders(void) { return __builtin_expect(__atomic_load_n(&mcchk_strands, __ATOMIC_RELAXED), 0); }
+
+/* A lock of the run-time's own that is held for moments. */
+static inline void mcchk_spin_lock(int *lock)
+{
+	while (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
+		sched_yield();
+}
+
+static inline void mcchk_spin_unlock(int *lock) { __atomic_store_n(lock, 0, __ATOMIC_RELEASE); }
+
 /* ---- threads.c ---- */
 
+enum { MCCHK_THREADS, MCCHK_REGIONS, MCCHK_KINDS }; /* of what is not ordered */
 void mcchk_threads_start(void *frame);
 void mcchk_threads_recorded(void *frame);
+void mcchk_noticed(int kind, void **frame);
+void *mcchk_find(const char *name, void *caller);
+
+/* ---- atomics.c ---- */
+
+void mcchk_atomic_released(const void *p); /* is released */
+
+/* ---- openmp.c ---- */
+
+/* Where the code of an OpenMP library lies whose tasks are known. */
+extern uintptr_t mcchk_openmp_lo, mcchk_openmp_hi;
+int mcchk_openmp_within(void);
+
+/* Whether the program does it, and not its OpenMP library for itself. */
+static inline int mcchk_of_program(void **frame)
+{
+	uintptr_t pc = (uintptr_t)frame[1];
+	return pc < mcchk_openmp_lo || pc >= mcchk_openmp_hi;
+}
 
 /* ---- start.c: what the start of a run is for every model ---- */
 

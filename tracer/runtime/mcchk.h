@@ -191,18 +191,29 @@ extern int mcchk_recording; /* this process writes a trace */
 extern uint64_t mcchk_moment __attribute__((visibility("default")));
 #define MCCHK_UNMARKED (1ull << 40)
 
+/* ---- locks.c ---- */
+
+void mcchk_mutex_lock(pthread_mutex_t *m); /* of the run-time's own, which order nothing */
+void mcchk_mutex_unlock(pthread_mutex_t *m);
+
 /* Locks what only MPI calls touch. */
 static inline void mcchk_lock(pthread_mutex_t *m)
 {
 	if (mcchk_multiple)
-		pthread_mutex_lock(m);
+		mcchk_mutex_lock(m);
 }
 
 static inline void mcchk_unlock(pthread_mutex_t *m)
 {
 	if (mcchk_multiple)
-		pthread_mutex_unlock(m);
+		mcchk_mutex_unlock(m);
 }
+
+/* ---- strands.c ---- */
+
+extern int mcchk_strands; /* the process has had more than one strand of the program; atomic */
+void mcchk_strand_begins(void); /* before the first record of a thread but the first */
+void mcchk_strand_ends(void);   /* behind the last record of a thread */
 
 struct mcchk_file_header {
 	uint8_t run[16];

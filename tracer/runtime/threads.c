@@ -1,12 +1,10 @@
-/* Threads and OpenMP: that there were any, not what orders them.
+/* Threads: that there are any, and how they begin and end.
  *
  * The program is the first to define the functions below, so the calls of
- * shared libraries come here too: pthread_create and thrd_create, and what a
- * compiler calls where an OpenMP region or task begins. A region counts
- * whatever its number of threads, for its tasks and sections are as concurrent
- * when one thread runs them. The first of each kind becomes a pseudo call
- * mcchk_Threads with the place where it was, before MPI_Init as soon as that is
- * over.
+ * shared libraries come here too: those of POSIX and C11 that make threads and
+ * join them. The first thread, and the first region or task of OpenMP whose order
+ * is not known (openmp.c), become a pseudo call mcchk_Threads with the place where
+ * it was, before MPI_Init as soon as that is over.
  *
  * Threads of the MPI library do not count: those that are made within a call of
  * MPI, and those that such threads make. To all of the run-time they are within
@@ -24,7 +22,6 @@
 #include <string.h>
 #include <threads.h>
 
-enum { THREADS, OPENMP, KINDS };
 #define FRAMES 32
 #define ABOVE 8 /* frames of the run-time and of the unwinder */
 
@@ -33,7 +30,7 @@ static struct first {
 	int claimed, ready; /* atomic */
 	int frames;
 	uintptr_t pcs[FRAMES];
-} firsts[KINDS];
+} firsts[MCCHK_KINDS];
 
 /* ---- the record ---- */
 
@@ -58,7 +55,7 @@ static void record(int kind)
  * MPI calls. */
 void mcchk_threads_recorded(void *frame)
 {
-	for (int kind = 0; kind < KINDS; kind++) {
+	for (int kind = 0; kind < MCCHK_KINDS; kind++) {
 		if (!__atomic_load_n(&firsts[kind].ready, __ATOMIC_ACQUIRE) || mcchk_self.busy || !mcchk_enter(frame))
 			continue;
 		if (__atomic_exchange_n(&firsts[kind].ready, 0, __ATOMIC_ACQ_REL))
@@ -68,7 +65,7 @@ void mcchk_threads_recorded(void *frame)
 }
 
 /* The program, or a library of it, does something of a kind where `frame` returns to. */
-static __attribute__((noinline)) void noticed(int kind, void **frame)
+__attribute__((noinline)) void mcchk_noticed(int kind, void **frame)
 {
 	struct first *f = &firsts[kind];
 	uintptr_t pcs[FRAMES + ABOVE], pc = (uintptr_t)frame[1];
@@ -76,7 +73,9 @@ static __attribute__((noinline)) void noticed(int kind, void **frame)
 	if (mcchk_self.depth || __atomic_load_n(&f->claimed, __ATOMIC_RELAXED) ||
 	    __atomic_exchange_n(&f->claimed, 1, __ATOMIC_SEQ_CST))
 		return;
+	mcchk_within(frame); /* what it locks orders nothing */
 	int n = backtrace((void **)pcs, FRAMES + ABOVE), at = 0;
+	mcchk_leave();
 	while (at < n && pcs[at] != pc)
 		at++;
 	if (at == n) {
@@ -92,10 +91,12 @@ static __attribute__((noinline)) void noticed(int kind, void **frame)
 
 /* What the program would have called without the run-time. A library that was
  * loaded for itself finds its own libraries only. */
-static void *find(const char *name, void *caller)
+void *mcchk_find(const char *name, void *caller)
 {
 	Dl_info from;
-	void *f = dlsym(RTLD_NEXT, name);
+	void *f = strncmp(name, "pthread_cond_", 13) == 0 ? dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2") : NULL; /* not the ones before */
+	if (!f)
+		f = dlsym(RTLD_NEXT, name);
 	void *library = f || !dladdr(caller, &from) ? NULL : dlopen(from.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 
 	if (library) {
@@ -111,42 +112,57 @@ static void *find(const char *name, void *caller)
 
 /* ---- threads ---- */
 
-/* How a thread of the MPI library begins, in either kind of function. */
+/* How a thread begins, in either kind of function. */
 struct start {
 	void *(*run)(void *);
 	int (*run_c11)(void *);
 	void *argument;
+	int within_mpi; /* it is the MPI library's */
+	struct mcchk_birth birth;
 };
 
-static void begin_within_mpi(struct start *own, struct start *s)
+static struct start begin(void *p)
 {
-	*own = *s;
-	free(s);
-	mcchk_self.depth = 1;
-	mcchk_self.frame = UINTPTR_MAX;
+	struct start s = *(struct start *)p;
+	free(p);
+	if (s.within_mpi)
+		mcchk_within((void *)UINTPTR_MAX);
+	mcchk_strand_born(&s.birth);
+	return s;
 }
 
 static void *run(void *p)
 {
-	struct start s;
-	begin_within_mpi(&s, p);
+	struct start s = begin(p);
 	return s.run(s.argument);
 }
 
 static int run_c11(void *p)
 {
-	struct start s;
-	begin_within_mpi(&s, p);
+	struct start s = begin(p);
 	return s.run_c11(s.argument);
 }
 
-/* NULL: not of the MPI library, or no memory. */
-static struct start *within_mpi(struct start s)
+/* The objects that the ends of threads release, by the threads. Whoever knows a thread
+ * finds it here: it is locked while a thread is made. */
+static int ends_lock;
+static struct mcchk_map ends;
+
+static uint64_t end_of(pthread_t thread)
 {
-	struct start *p = mcchk_self.depth ? malloc(sizeof *p) : NULL;
-	if (p)
-		*p = s;
-	return p;
+	mcchk_spin_lock(&ends_lock);
+	uint64_t object = (uint64_t)(uintptr_t)mcchk_map_get(&ends, (uint64_t)thread);
+	mcchk_spin_unlock(&ends_lock);
+	return object;
+}
+
+/* The thread has been joined, or detached: another one may be known by its name already. */
+static void forget(pthread_t thread, uint64_t object)
+{
+	mcchk_spin_lock(&ends_lock);
+	if ((uint64_t)(uintptr_t)mcchk_map_get(&ends, (uint64_t)thread) == object)
+		mcchk_map_set(&ends, (uint64_t)thread, NULL);
+	mcchk_spin_unlock(&ends_lock);
 }
 
 static int of_openmp(void *caller)
@@ -160,21 +176,63 @@ static int of_openmp(void *caller)
 	return 0;
 }
 
-static void thread_made(void **frame) { noticed(of_openmp(frame[1]) ? OPENMP : THREADS, frame); }
+/* What a new thread is given; NULL: it begins as it is. */
+static struct start *new_start(struct start s, void **frame)
+{
+	struct start *p = malloc(sizeof *p);
+
+	if (!p) {
+		mcchk_noticed(MCCHK_THREADS, frame);
+		return NULL;
+	}
+	s.within_mpi = mcchk_self.depth != 0;
+	s.birth = (struct mcchk_birth){.origin = MCCHK_SEEN, .begin = s.run ? (uintptr_t)s.run : (uintptr_t)s.run_c11};
+	if (!s.within_mpi && of_openmp(frame[1])) {
+		s.birth.origin = MCCHK_OPENMP;
+		if (!mcchk_openmp_hi)
+			mcchk_noticed(MCCHK_REGIONS, frame);
+	} else if (!s.within_mpi) {
+		__atomic_store_n(&mcchk_strands, 1, __ATOMIC_RELAXED);
+		s.birth.start = mcchk_objects(2);
+		s.birth.end = s.birth.start + 1;
+		mcchk_noticed(MCCHK_THREADS, frame);
+		MCCHK_RELEASE(s.birth.start, frame);
+	}
+	*p = s;
+	return p;
+}
+
+static __attribute__((noinline)) void joined(pthread_t thread, uint64_t object, void **frame)
+{
+	if (!object)
+		return;
+	MCCHK_ACQUIRE(object, frame);
+	MCCHK_OBJECT_END(object, frame);
+	MCCHK_OBJECT_END(object - 1, frame); /* that of its beginning */
+	forget(thread, object);
+}
+
+#define REAL(name)                                                                                 \
+	({                                                                                         \
+		static __typeof(&name) _real;                                                      \
+		if (!_real)                                                                        \
+			_real = (__typeof(_real))mcchk_find(#name, __builtin_return_address(0));   \
+		_real;                                                                             \
+	})
 
 #pragma GCC visibility push(default)
 
 __attribute__((weak)) int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*start)(void *), void *argument)
 {
-	static __typeof(&pthread_create) real;
-	if (!real)
-		real = (__typeof(real))find("pthread_create", __builtin_return_address(0));
-	struct start *s = within_mpi((struct start){.run = start, .argument = argument});
-	if (!s) {
-		thread_made(MCCHK_FRAME);
-		return real(thread, attributes, start, argument);
-	}
-	int rc = real(thread, attributes, run, s);
+	struct start *s = new_start((struct start){.run = start, .argument = argument}, MCCHK_FRAME);
+	if (!s)
+		return REAL(pthread_create)(thread, attributes, start, argument);
+	uint64_t object = s->birth.end;
+	mcchk_spin_lock(&ends_lock);
+	int rc = REAL(pthread_create)(thread, attributes, run, s);
+	if (rc == 0 && object)
+		mcchk_map_set(&ends, (uint64_t)*thread, (void *)(uintptr_t)object);
+	mcchk_spin_unlock(&ends_lock);
 	if (rc != 0)
 		free(s);
 	return rc;
@@ -182,124 +240,58 @@ __attribute__((weak)) int pthread_create(pthread_t *thread, const pthread_attr_t
 
 __attribute__((weak)) int thrd_create(thrd_t *thread, thrd_start_t start, void *argument)
 {
-	static __typeof(&thrd_create) real;
-	if (!real)
-		real = (__typeof(real))find("thrd_create", __builtin_return_address(0));
-	struct start *s = within_mpi((struct start){.run_c11 = start, .argument = argument});
-	if (!s) {
-		thread_made(MCCHK_FRAME);
-		return real(thread, start, argument);
-	}
-	int rc = real(thread, run_c11, s);
+	struct start *s = new_start((struct start){.run_c11 = start, .argument = argument}, MCCHK_FRAME);
+	if (!s)
+		return REAL(thrd_create)(thread, start, argument);
+	uint64_t object = s->birth.end;
+	mcchk_spin_lock(&ends_lock);
+	int rc = REAL(thrd_create)(thread, run_c11, s);
+	if (rc == thrd_success && object)
+		mcchk_map_set(&ends, (uint64_t)*thread, (void *)(uintptr_t)object);
+	mcchk_spin_unlock(&ends_lock);
 	if (rc != thrd_success)
 		free(s);
 	return rc;
 }
 
-#pragma GCC visibility pop
-
-/* ---- OpenMP ---- */
-
-/* What gcc calls, then what clang calls. */
-#define BEGINNINGS(x)                                                                              \
-	x(GOMP_parallel) x(GOMP_parallel_reductions) x(GOMP_parallel_sections)                     \
-	x(GOMP_parallel_loop_static) x(GOMP_parallel_loop_dynamic) x(GOMP_parallel_loop_guided)    \
-	x(GOMP_parallel_loop_runtime) x(GOMP_parallel_loop_nonmonotonic_dynamic)                   \
-	x(GOMP_parallel_loop_nonmonotonic_guided) x(GOMP_parallel_loop_nonmonotonic_runtime)       \
-	x(GOMP_parallel_loop_maybe_nonmonotonic_runtime) x(GOMP_parallel_start)                    \
-	x(GOMP_parallel_sections_start) x(GOMP_parallel_loop_static_start)                         \
-	x(GOMP_parallel_loop_dynamic_start) x(GOMP_parallel_loop_guided_start)                     \
-	x(GOMP_parallel_loop_runtime_start) x(GOMP_task) x(GOMP_taskloop) x(GOMP_taskloop_ull)     \
-	x(GOMP_teams_reg) x(GOMP_target) x(GOMP_target_ext) x(GOACC_parallel) x(GOACC_parallel_keyed) \
-	x(__kmpc_fork_call) x(__kmpc_fork_call_if) x(__kmpc_fork_teams) x(__kmpc_serialized_parallel) \
-	x(__kmpc_omp_task_alloc) x(__kmpc_omp_target_task_alloc) x(__tgt_target)                   \
-	x(__tgt_target_mapper) x(__tgt_target_nowait_mapper) x(__tgt_target_teams)                 \
-	x(__tgt_target_teams_mapper) x(__tgt_target_teams_nowait_mapper) x(__tgt_target_kernel)
-
-/* One of them: what it is called, and where it goes on once that is known. */
-struct beginning {
-	void *real;
-	char name[];
-};
-
-/* Called by the functions below. Returns where they go on. */
-void *mcchk_openmp_begins(struct beginning *b, void **frame)
-{
-	void *real = __atomic_load_n(&b->real, __ATOMIC_RELAXED);
-	if (!real) {
-		real = find(b->name, frame[1]);
-		__atomic_store_n(&b->real, real, __ATOMIC_RELAXED);
+#define JOINS(name, parameters, ...)                                                               \
+	__attribute__((weak)) int name parameters                                                  \
+	{                                                                                          \
+		uint64_t object = mcchk_orders() ? end_of(thread) : 0;                             \
+		int rc = REAL(name)(__VA_ARGS__);                                                  \
+		if (rc == 0)                                                                       \
+			joined(thread, object, MCCHK_FRAME);                                       \
+		return rc;                                                                         \
 	}
-	noticed(OPENMP, frame);
-	return real;
+JOINS(pthread_join, (pthread_t thread, void **value), thread, value)
+JOINS(pthread_tryjoin_np, (pthread_t thread, void **value), thread, value)
+JOINS(pthread_timedjoin_np, (pthread_t thread, void **value, const struct timespec *t), thread, value, t)
+JOINS(pthread_clockjoin_np, (pthread_t thread, void **value, clockid_t c, const struct timespec *t), thread, value, c, t)
+JOINS(thrd_join, (thrd_t thread, int *value), thread, value)
+
+__attribute__((weak)) int pthread_detach(pthread_t thread)
+{
+	uint64_t object = mcchk_orders() ? end_of(thread) : 0;
+	if (object)
+		forget(thread, object);
+	return REAL(pthread_detach)(thread);
 }
 
-#ifdef __x86_64__
+__attribute__((weak)) int thrd_detach(thrd_t thread)
+{
+	uint64_t object = mcchk_orders() ? end_of(thread) : 0;
+	if (object)
+		forget(thread, object);
+	return REAL(thrd_detach)(thread);
+}
 
-/* These take any number of arguments, and leave them where they are. */
-#define PASS(name)                                                                                 \
-	__asm__(".pushsection .data\n"                                                             \
-		"\t.balign 8\n"                                                                    \
-		"1:\t.quad 0\n"                                                                    \
-		"\t.asciz \"" #name "\"\n"                                                         \
-		".popsection\n"                                                                    \
-		".pushsection .text\n"                                                             \
-		"\t.hidden mcchk_pass_" #name "\n"                                                 \
-		"\t.globl mcchk_pass_" #name "\n"                                                  \
-		"\t.weak " #name "\n"                                                              \
-		"\t.type " #name ", @function\n"                                                   \
-		"mcchk_pass_" #name ":\n"                                                          \
-		#name ":\n"                                                                        \
-		"\t.cfi_startproc\n"                                                               \
-		"\tpushq %rbp\n"                                                                   \
-		"\t.cfi_def_cfa_offset 16\n"                                                       \
-		"\t.cfi_offset 6, -16\n"                                                           \
-		"\tmovq %rsp, %rbp\n"                                                              \
-		"\t.cfi_def_cfa_register 6\n"                                                      \
-		"\tpushq %rdi\n\tpushq %rsi\n\tpushq %rdx\n\tpushq %rcx\n"                         \
-		"\tpushq %r8\n\tpushq %r9\n\tpushq %rax\n\tpushq %r10\n"                           \
-		"\tleaq 1b(%rip), %rdi\n"                                                          \
-		"\tmovq %rbp, %rsi\n"                                                              \
-		"\tcall mcchk_openmp_begins\n"                                                     \
-		"\tmovq %rax, %r11\n"                                                              \
-		"\tpopq %r10\n\tpopq %rax\n\tpopq %r9\n\tpopq %r8\n"                               \
-		"\tpopq %rcx\n\tpopq %rdx\n\tpopq %rsi\n\tpopq %rdi\n"                             \
-		"\tpopq %rbp\n"                                                                    \
-		"\t.cfi_def_cfa 7, 8\n"                                                            \
-		"\tjmp *%r11\n"                                                                    \
-		"\t.cfi_endproc\n"                                                                 \
-		"\t.size " #name ", . - " #name "\n"                                               \
-		".popsection\n");
-BEGINNINGS(PASS)
-
-extern char mcchk_pass_GOMP_parallel, mcchk_pass___kmpc_fork_call;
-#pragma GCC visibility push(default)
-extern char GOMP_parallel, __kmpc_fork_call;
 #pragma GCC visibility pop
-
-/* With an OpenMP library linked statically nothing above is called, and it may
- * run regions. The assembly keeps the compiler from knowing names apart. */
-static int differ(const char *a, const char *b)
-{
-	__asm__("" : "+r"(a), "+r"(b));
-	return a != b;
-}
-
-static int openmp_within(void)
-{
-	return differ(&GOMP_parallel, &mcchk_pass_GOMP_parallel) || differ(&__kmpc_fork_call, &mcchk_pass___kmpc_fork_call);
-}
-
-#else
-
-static int openmp_within(void) { return 0; }
-
-#endif
 
 /* The program has called MPI_Init, whose wrapper has that frame. */
 void mcchk_threads_start(void *frame)
 {
-	if (openmp_within())
-		noticed(OPENMP, frame);
+	mcchk_strands_start(frame);
+	if (mcchk_openmp_within())
+		mcchk_noticed(MCCHK_REGIONS, frame);
 	mcchk_threads_recorded(frame);
 }

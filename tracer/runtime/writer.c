@@ -432,6 +432,8 @@ struct mcchk_thread *mcchk_thread_get(void)
 	pthread_setspecific(exit_key, t);
 	self->thread = t;
 	self->runs = t->runs;
+	if (t->strand > 0)
+		mcchk_strand_begins();
 	return t;
 }
 
@@ -441,6 +443,7 @@ static void thread_exits(void *p)
 	struct mcchk_thread *t = p;
 	if (self->thread != t)
 		return;
+	mcchk_strand_ends();
 	self->busy = 1;
 	self->runs = no_runs;
 	self->thread = NULL;

@@ -1,0 +1,354 @@
+/* What orders threads beside their beginnings and ends (threads.c) and atomics: mutexes,
+ * read-write and spin locks, semaphores, barriers, and what is done once, of POSIX, C11
+ * and what C++ makes of them.
+ *
+ * The program is the first to define these functions, as in threads.c. Until it has
+ * several strands they only pass on, and so they do for calls that the MPI library or an
+ * OpenMP library makes for itself.
+ *
+ * A condition variable orders nothing but what its mutex does: a waiter may wake up, or
+ * not wait at all, before anybody signals.
+ */
+#include "calls.h"
+
+#include <semaphore.h>
+#include <stdlib.h>
+#include <threads.h>
+
+#define REAL(name)                                                                                 \
+	({                                                                                         \
+		static __typeof(&name) _real;                                                      \
+		__typeof(&name) _f = __atomic_load_n(&_real, __ATOMIC_RELAXED);                    \
+		if (!_f) {                                                                         \
+			_f = (__typeof(_f))mcchk_find(#name, __builtin_return_address(0));         \
+			__atomic_store_n(&_real, _f, __ATOMIC_RELAXED);                            \
+		}                                                                                  \
+		_f;                                                                                \
+	})
+
+#define NOTED(frame) (mcchk_orders() && mcchk_of_program(frame))
+
+static __attribute__((noinline)) void release(const volatile void *object, void **frame)
+{
+	MCCHK_RELEASE((uintptr_t)object, frame);
+}
+
+static __attribute__((noinline)) void acquire(const volatile void *object, void **frame)
+{
+	MCCHK_ACQUIRE((uintptr_t)object, frame);
+}
+
+static __attribute__((noinline)) void end(const volatile void *object, void **frame)
+{
+	MCCHK_OBJECT_END((uintptr_t)object, frame);
+}
+
+#define FUNCTION(type, name, parameters) __attribute__((weak)) type name parameters
+
+/* Functions that return 0 when they have done it. */
+#define ACQUIRES(name, object, parameters, ...)                                                    \
+	FUNCTION(int, name, parameters)                                                            \
+	{                                                                                          \
+		int rc = REAL(name)(__VA_ARGS__);                                                  \
+		if (rc == 0 && NOTED(MCCHK_FRAME))                                                 \
+			acquire(object, MCCHK_FRAME);                                              \
+		return rc;                                                                         \
+	}
+#define RELEASES(name, object, parameters, ...)                                                    \
+	FUNCTION(int, name, parameters)                                                            \
+	{                                                                                          \
+		if (NOTED(MCCHK_FRAME))                                                            \
+			release(object, MCCHK_FRAME);                                              \
+		return REAL(name)(__VA_ARGS__);                                                    \
+	}
+/* They let others have the lock meanwhile, and have it again whatever they return. */
+#define WAITS(name, object, parameters, ...)                                                       \
+	FUNCTION(int, name, parameters)                                                            \
+	{                                                                                          \
+		int noted = NOTED(MCCHK_FRAME);                                                    \
+		if (noted)                                                                         \
+			release(object, MCCHK_FRAME);                                              \
+		int rc = REAL(name)(__VA_ARGS__);                                                  \
+		if (noted)                                                                         \
+			acquire(object, MCCHK_FRAME);                                              \
+		return rc;                                                                         \
+	}
+#define ENDS(type, name, object, parameters, ...)                                                  \
+	FUNCTION(type, name, parameters)                                                           \
+	{                                                                                          \
+		if (NOTED(MCCHK_FRAME))                                                            \
+			end(object, MCCHK_FRAME);                                                  \
+		return REAL(name)(__VA_ARGS__);                                                    \
+	}
+
+#pragma GCC visibility push(default)
+
+/* ---- mutexes and condition variables ---- */
+
+ENDS(int, pthread_mutex_init, m, (pthread_mutex_t *m, const pthread_mutexattr_t *a), m, a)
+ENDS(int, pthread_mutex_destroy, m, (pthread_mutex_t *m), m)
+ACQUIRES(pthread_mutex_lock, m, (pthread_mutex_t *m), m)
+ACQUIRES(pthread_mutex_trylock, m, (pthread_mutex_t *m), m)
+ACQUIRES(pthread_mutex_timedlock, m, (pthread_mutex_t *m, const struct timespec *t), m, t)
+ACQUIRES(pthread_mutex_clocklock, m, (pthread_mutex_t *m, clockid_t c, const struct timespec *t), m, c, t)
+RELEASES(pthread_mutex_unlock, m, (pthread_mutex_t *m), m)
+WAITS(pthread_cond_wait, m, (pthread_cond_t *v, pthread_mutex_t *m), v, m)
+WAITS(pthread_cond_timedwait, m, (pthread_cond_t *v, pthread_mutex_t *m, const struct timespec *t), v, m, t)
+WAITS(pthread_cond_clockwait, m, (pthread_cond_t *v, pthread_mutex_t *m, clockid_t c, const struct timespec *t), v, m, c, t)
+
+ENDS(int, mtx_init, m, (mtx_t *m, int type), m, type)
+ENDS(void, mtx_destroy, m, (mtx_t *m), m)
+ACQUIRES(mtx_lock, m, (mtx_t *m), m)
+ACQUIRES(mtx_trylock, m, (mtx_t *m), m)
+ACQUIRES(mtx_timedlock, m, (mtx_t *m, const struct timespec *t), m, t)
+RELEASES(mtx_unlock, m, (mtx_t *m), m)
+WAITS(cnd_wait, m, (cnd_t *v, mtx_t *m), v, m)
+WAITS(cnd_timedwait, m, (cnd_t *v, mtx_t *m, const struct timespec *t), v, m, t)
+
+/* ---- spin locks and semaphores ---- */
+
+ENDS(int, pthread_spin_init, l, (pthread_spinlock_t *l, int shared), l, shared)
+ENDS(int, pthread_spin_destroy, l, (pthread_spinlock_t *l), l)
+ACQUIRES(pthread_spin_lock, l, (pthread_spinlock_t *l), l)
+ACQUIRES(pthread_spin_trylock, l, (pthread_spinlock_t *l), l)
+RELEASES(pthread_spin_unlock, l, (pthread_spinlock_t *l), l)
+
+ENDS(int, sem_init, s, (sem_t *s, int shared, unsigned value), s, shared, value)
+ENDS(int, sem_destroy, s, (sem_t *s), s)
+ACQUIRES(sem_wait, s, (sem_t *s), s)
+ACQUIRES(sem_trywait, s, (sem_t *s), s)
+ACQUIRES(sem_timedwait, s, (sem_t *s, const struct timespec *t), s, t)
+ACQUIRES(sem_clockwait, s, (sem_t *s, clockid_t c, const struct timespec *t), s, c, t)
+RELEASES(sem_post, s, (sem_t *s), s)
+
+#pragma GCC visibility pop
+
+void mcchk_mutex_lock(pthread_mutex_t *m) { REAL(pthread_mutex_lock)(m); }
+void mcchk_mutex_unlock(pthread_mutex_t *m) { REAL(pthread_mutex_unlock)(m); }
+
+/* ---- read-write locks ---- */
+
+/* Readers come after writers, and writers after both: two objects, of which the second is
+ * the lock's next byte. */
+#define BY_WRITERS(l) ((char *)(l))
+#define BY_READERS(l) ((char *)(l) + 1)
+
+/* The locks that a writer has. */
+static int writers_lock;
+static struct mcchk_map writers;
+
+static int set_writer(pthread_rwlock_t *l, void *writes)
+{
+	uint64_t key = (uint64_t)(uintptr_t)l;
+	mcchk_spin_lock(&writers_lock);
+	int wrote = mcchk_map_get(&writers, key) != NULL;
+	if (wrote || writes)
+		mcchk_map_set(&writers, key, writes);
+	mcchk_spin_unlock(&writers_lock);
+	return wrote;
+}
+
+static __attribute__((noinline)) void acquire_to_write(pthread_rwlock_t *l, void **frame)
+{
+	set_writer(l, l);
+	acquire(BY_WRITERS(l), frame);
+	acquire(BY_READERS(l), frame);
+}
+
+static __attribute__((noinline)) void end_both(pthread_rwlock_t *l, void **frame)
+{
+	end(BY_WRITERS(l), frame);
+	end(BY_READERS(l), frame);
+}
+
+#pragma GCC visibility push(default)
+
+#define WRITES(name, parameters, ...)                                                              \
+	FUNCTION(int, name, parameters)                                                            \
+	{                                                                                          \
+		int rc = REAL(name)(__VA_ARGS__);                                                  \
+		if (rc == 0 && NOTED(MCCHK_FRAME))                                                 \
+			acquire_to_write(l, MCCHK_FRAME);                                          \
+		return rc;                                                                         \
+	}
+
+WRITES(pthread_rwlock_wrlock, (pthread_rwlock_t *l), l)
+WRITES(pthread_rwlock_trywrlock, (pthread_rwlock_t *l), l)
+WRITES(pthread_rwlock_timedwrlock, (pthread_rwlock_t *l, const struct timespec *t), l, t)
+WRITES(pthread_rwlock_clockwrlock, (pthread_rwlock_t *l, clockid_t c, const struct timespec *t), l, c, t)
+ACQUIRES(pthread_rwlock_rdlock, BY_WRITERS(l), (pthread_rwlock_t *l), l)
+ACQUIRES(pthread_rwlock_tryrdlock, BY_WRITERS(l), (pthread_rwlock_t *l), l)
+ACQUIRES(pthread_rwlock_timedrdlock, BY_WRITERS(l), (pthread_rwlock_t *l, const struct timespec *t), l, t)
+ACQUIRES(pthread_rwlock_clockrdlock, BY_WRITERS(l), (pthread_rwlock_t *l, clockid_t c, const struct timespec *t), l, c, t)
+
+FUNCTION(int, pthread_rwlock_unlock, (pthread_rwlock_t *l))
+{
+	if (NOTED(MCCHK_FRAME))
+		release(set_writer(l, NULL) ? BY_WRITERS(l) : BY_READERS(l), MCCHK_FRAME);
+	return REAL(pthread_rwlock_unlock)(l);
+}
+
+FUNCTION(int, pthread_rwlock_init, (pthread_rwlock_t *l, const pthread_rwlockattr_t *a))
+{
+	if (NOTED(MCCHK_FRAME))
+		end_both(l, MCCHK_FRAME);
+	return REAL(pthread_rwlock_init)(l, a);
+}
+
+FUNCTION(int, pthread_rwlock_destroy, (pthread_rwlock_t *l))
+{
+	if (NOTED(MCCHK_FRAME))
+		end_both(l, MCCHK_FRAME);
+	return REAL(pthread_rwlock_destroy)(l);
+}
+
+#pragma GCC visibility pop
+
+/* ---- barriers ---- */
+
+/* Each time all have come is an object of its own: who comes to the next time is not
+ * waited for by those who still leave this one. */
+struct barrier {
+	unsigned count, arrived;
+	uint64_t object, last; /* of this time, and of the one before */
+};
+
+static int barriers_lock;
+static struct mcchk_map barriers;
+
+/* A thread comes. Returns the object of this time, and in *over that of an earlier one
+ * that all have left. */
+static uint64_t arrive(const pthread_barrier_t *b, uint64_t *over)
+{
+	uint64_t object = 0;
+	mcchk_spin_lock(&barriers_lock);
+	struct barrier *x = mcchk_map_get(&barriers, (uint64_t)(uintptr_t)b);
+	if (x) {
+		if (x->arrived++ == 0)
+			x->object = mcchk_objects(1);
+		object = x->object;
+		if (x->arrived == x->count) {
+			*over = x->last;
+			x->last = object;
+			x->arrived = 0;
+		}
+	}
+	mcchk_spin_unlock(&barriers_lock);
+	return object;
+}
+
+static __attribute__((noinline)) uint64_t come(const pthread_barrier_t *b, void **frame)
+{
+	uint64_t over = 0, object = arrive(b, &over);
+	if (object)
+		MCCHK_RELEASE(object, frame);
+	if (over)
+		MCCHK_OBJECT_END(over, frame);
+	return object;
+}
+
+/* Sets what is known of a barrier; count 0: it is no more. */
+static void set_barrier(const pthread_barrier_t *b, unsigned count)
+{
+	struct barrier *x = count ? calloc(1, sizeof *x) : NULL;
+	if (x)
+		x->count = count;
+	mcchk_spin_lock(&barriers_lock);
+	struct barrier *before = mcchk_map_get(&barriers, (uint64_t)(uintptr_t)b);
+	if (before || x)
+		mcchk_map_set(&barriers, (uint64_t)(uintptr_t)b, x);
+	mcchk_spin_unlock(&barriers_lock);
+	free(before);
+}
+
+#pragma GCC visibility push(default)
+
+FUNCTION(int, pthread_barrier_init, (pthread_barrier_t *b, const pthread_barrierattr_t *a, unsigned count))
+{
+	int rc = REAL(pthread_barrier_init)(b, a, count);
+	if (rc == 0 && mcchk_self.depth == 0)
+		set_barrier(b, count);
+	return rc;
+}
+
+FUNCTION(int, pthread_barrier_destroy, (pthread_barrier_t *b))
+{
+	if (mcchk_self.depth == 0)
+		set_barrier(b, 0);
+	return REAL(pthread_barrier_destroy)(b);
+}
+
+FUNCTION(int, pthread_barrier_wait, (pthread_barrier_t *b))
+{
+	uint64_t object = NOTED(MCCHK_FRAME) && mcchk_self.depth == 0 ? come(b, MCCHK_FRAME) : 0;
+	int rc = REAL(pthread_barrier_wait)(b);
+	if (object)
+		MCCHK_ACQUIRE(object, MCCHK_FRAME);
+	return rc;
+}
+
+/* ---- once ---- */
+
+#pragma GCC visibility pop
+
+static __thread struct {
+	void (*run)(void);
+	const void *control;
+} once;
+
+/* Stands in for what is done once. */
+static void run_once(void)
+{
+	const void *control = once.control;
+	once.run();
+	if (mcchk_orders())
+		release(control, MCCHK_FRAME);
+}
+
+#pragma GCC visibility push(default)
+
+FUNCTION(int, pthread_once, (pthread_once_t *control, void (*run)(void)))
+{
+	if (!NOTED(MCCHK_FRAME))
+		return REAL(pthread_once)(control, run);
+	once.run = run;
+	once.control = control;
+	int rc = REAL(pthread_once)(control, run_once);
+	acquire(control, MCCHK_FRAME);
+	return rc;
+}
+
+FUNCTION(void, call_once, (once_flag * control, void (*run)(void)))
+{
+	if (!NOTED(MCCHK_FRAME)) {
+		REAL(call_once)(control, run);
+		return;
+	}
+	once.run = run;
+	once.control = control;
+	REAL(call_once)(control, run_once);
+	acquire(control, MCCHK_FRAME);
+}
+
+/* C++: the initialization of a variable that is static in a function. */
+int __cxa_guard_acquire(int64_t *guard);
+void __cxa_guard_release(int64_t *guard);
+
+FUNCTION(int, __cxa_guard_acquire, (int64_t *guard))
+{
+	int rc = REAL(__cxa_guard_acquire)(guard);
+	if (rc == 0 && NOTED(MCCHK_FRAME))
+		acquire(guard, MCCHK_FRAME);
+	return rc;
+}
+
+FUNCTION(void, __cxa_guard_release, (int64_t *guard))
+{
+	if (NOTED(MCCHK_FRAME)) {
+		mcchk_atomic_released(guard);
+		release(guard, MCCHK_FRAME);
+	}
+	REAL(__cxa_guard_release)(guard);
+}
+
+#pragma GCC visibility pop

@@ -1,0 +1,564 @@
+/* OpenMP: strands and their order, as an OpenMP library tells its tools (OMPT).
+ *
+ * Implicit and explicit tasks are strands, whatever threads execute them, and so is each
+ * section of a sections construct: two that one thread executes one after the other are
+ * as concurrent as if two had. A section comes after what its implicit task did before the
+ * construct; what comes after it waits for it at the barrier. The iterations of a loop and
+ * a single construct belong to the implicit task that executes them.
+ *
+ * A task that an OpenMP library executes at once because the team has one thread, or its
+ * queues are full, is not taken for one that its creator waits for: that are those with a
+ * false if clause, and descendants of final tasks.
+ */
+#include "openmp.h"
+#include "ompt.h"
+
+#include <link.h>
+#include <stdlib.h>
+
+uintptr_t mcchk_openmp_lo, mcchk_openmp_hi;
+__thread struct mcchk_entry mcchk_entry;
+
+/* ---- teams and tasks ---- */
+
+#define TEAM_OBJECTS (1u << 20) /* its numbers: two, and one for each barrier, in turn */
+
+/* The implicit tasks of a parallel region. */
+struct team {
+	uint64_t objects;
+	uint64_t outside;  /* the strand that goes on behind the region */
+	uint64_t barriers; /* that its first task has passed, at its end */
+	uintptr_t pc;
+	int references; /* atomic, as that of tasks */
+};
+
+static uint64_t begin_of(const struct team *t) { return t->objects; }
+static uint64_t end_of(const struct team *t) { return t->objects + 1; }
+static uint64_t barrier_of(const struct team *t, uint64_t n) { return t->objects + 2 + n % (TEAM_OBJECTS - 2); }
+
+struct group { /* a taskgroup */
+	uint64_t object;
+	struct group *outer;
+};
+
+/* A dependence of a task: three objects of the variable for the tasks that its creator
+ * makes. They are released by tasks that exclude others, that only read, and that are of
+ * a set. */
+struct dependence {
+	uint64_t objects;
+	int type;
+};
+
+struct task {
+	uint64_t objects; /* three numbers: of its beginning, its end when its creator waits for it, and its children's ends */
+	uint64_t strand;
+	uint64_t now; /* its strand, or that of the section in which it is */
+	uint64_t section_object;
+	struct team *team;
+	struct task *creator;
+	struct group *group;
+	uint64_t barriers; /* of its team that were passed when it was made, or that it has passed */
+	struct mcchk_map variables; /* of its children's dependences */
+	struct dependence *dependences;
+	int dependence_count;
+	int index; /* of an implicit task */
+	int included, final, started, created; /* created: it has made tasks */
+	uintptr_t pc;
+	int references;
+};
+
+static __thread struct task *current; /* the task that the thread executes */
+
+/* The frame of a note: it stands where the program called the OpenMP library. */
+struct place {
+	const void *next;
+	uintptr_t pc;
+};
+
+static struct place place_of(const void *pc, uintptr_t otherwise)
+{
+	return (struct place){NULL, mcchk_entry.pc ? mcchk_entry.pc : pc ? (uintptr_t)pc : otherwise};
+}
+
+static void drop_team(struct team *t)
+{
+	if (t && __atomic_sub_fetch(&t->references, 1, __ATOMIC_ACQ_REL) == 0)
+		free(t);
+}
+
+static void end_variables(struct task *t, void *at)
+{
+	for (uint32_t i = 0; i < t->variables.slots; i++)
+		for (uint64_t k = 0; t->variables.keys[i] && k < 3; k++)
+			MCCHK_OBJECT_END((uintptr_t)t->variables.values[i] + k, at);
+	free(t->variables.keys);
+	free(t->variables.values);
+	t->variables = (struct mcchk_map){0};
+}
+
+static void drop_task(struct task *t, void *at)
+{
+	while (t && __atomic_sub_fetch(&t->references, 1, __ATOMIC_ACQ_REL) == 0) {
+		struct task *creator = t->creator;
+		end_variables(t, at);
+		if (t->creator)
+			MCCHK_OBJECT_END(t->objects, at);
+		if (t->included)
+			MCCHK_OBJECT_END(t->objects + 1, at);
+		if (t->created)
+			MCCHK_OBJECT_END(t->objects + 2, at);
+		drop_team(t->team);
+		free(t->dependences);
+		free(t);
+		t = creator;
+	}
+}
+
+/* NULL: no memory; then order is missing, and the report says so. */
+static struct task *new_task(union ompt_data *data, struct team *team, struct task *creator)
+{
+	struct task *t = calloc(1, sizeof *t);
+	if (!t) {
+		mcchk_noticed(MCCHK_REGIONS, MCCHK_FRAME);
+		return NULL;
+	}
+	t->objects = mcchk_objects(3);
+	t->references = 1;
+	t->team = team;
+	t->creator = creator;
+	if (team)
+		__atomic_add_fetch(&team->references, 1, __ATOMIC_RELAXED);
+	if (creator)
+		__atomic_add_fetch(&creator->references, 1, __ATOMIC_RELAXED);
+	data->ptr = t;
+	return t;
+}
+
+/* A task that the tool was not told of before is a thread's first. */
+static struct task *task_of(union ompt_data *data)
+{
+	struct task *t = data ? data->ptr : NULL;
+	if (t || !data)
+		return t;
+	t = new_task(data, NULL, NULL);
+	if (t) {
+		t->strand = t->now = mcchk_strand_current();
+		t->started = 1;
+		current = t;
+	}
+	return t;
+}
+
+/* ---- sections ---- */
+
+static void end_section(struct task *t, void *at)
+{
+	if (t->now == t->strand)
+		return;
+	if (t->team)
+		MCCHK_RELEASE(barrier_of(t->team, t->barriers), at);
+	mcchk_strand_over(t->now, at);
+	t->now = t->strand;
+	mcchk_strand_switch(t->now, at);
+}
+
+void mcchk_section(int begins, void **frame)
+{
+	struct task *t = current;
+	if (!t)
+		return;
+	end_section(t, frame);
+	if (begins) {
+		if (!t->section_object) {
+			t->section_object = mcchk_objects(1);
+			MCCHK_RELEASE(t->section_object, frame);
+		}
+		t->now = mcchk_strand_new();
+		mcchk_strand_switch(t->now, frame);
+		MCCHK_ACQUIRE(t->section_object, frame);
+	} else if (t->section_object) {
+		MCCHK_OBJECT_END(t->section_object, frame);
+		t->section_object = 0;
+	}
+}
+
+/* ---- parallel regions ---- */
+
+static void parallel_begin(union ompt_data *encountering, const void *frame, union ompt_data *parallel, unsigned size, int flags, const void *pc)
+{
+	struct task *t = task_of(encountering);
+	struct team *team = calloc(1, sizeof *team);
+	struct place at = place_of(pc, 0);
+
+	(void)frame, (void)size, (void)flags;
+	parallel->ptr = team;
+	if (!t || !team) {
+		mcchk_noticed(MCCHK_REGIONS, MCCHK_FRAME);
+		return;
+	}
+	__atomic_store_n(&mcchk_strands, 1, __ATOMIC_RELAXED);
+	*team = (struct team){.objects = mcchk_objects(TEAM_OBJECTS), .outside = t->now, .pc = at.pc, .references = 1};
+	MCCHK_RELEASE(begin_of(team), &at);
+}
+
+static void parallel_end(union ompt_data *parallel, union ompt_data *encountering, int flags, const void *pc)
+{
+	struct team *team = parallel->ptr;
+	struct task *t = task_of(encountering);
+	struct place at = place_of(pc, team ? team->pc : 0);
+
+	(void)flags;
+	if (!team || !t)
+		return;
+	current = t;
+	mcchk_strand_switch(team->outside, &at);
+	MCCHK_ACQUIRE(end_of(team), &at);
+	MCCHK_ACQUIRE(barrier_of(team, team->barriers), &at);
+	MCCHK_OBJECT_END(begin_of(team), &at);
+	MCCHK_OBJECT_END(end_of(team), &at);
+	for (uint64_t n = team->barriers ? team->barriers - 1 : 0; n <= team->barriers; n++)
+		MCCHK_OBJECT_END(barrier_of(team, n), &at);
+	parallel->ptr = NULL;
+	drop_team(team);
+}
+
+static void begin_implicit(struct team *team, union ompt_data *data, int index)
+{
+	struct place at = place_of(NULL, team->pc);
+	struct task *t = new_task(data, team, NULL);
+
+	if (!t)
+		return;
+	t->index = index;
+	t->pc = team->pc;
+	t->strand = t->now = mcchk_strand_new();
+	t->started = 1;
+	current = t;
+	mcchk_strand_switch(t->now, &at);
+	MCCHK_ACQUIRE(begin_of(team), &at);
+}
+
+static void end_implicit(struct task *t)
+{
+	struct place at = place_of(NULL, t->pc);
+
+	end_section(t, &at);
+	if (t->team) {
+		if (t->index == 0)
+			t->team->barriers = t->barriers;
+		MCCHK_RELEASE(end_of(t->team), &at);
+		mcchk_strand_over(t->strand, &at);
+	}
+	current = NULL;
+	drop_task(t, &at);
+}
+
+static void implicit_task(int endpoint, union ompt_data *parallel, union ompt_data *task, unsigned size, unsigned index, int flags)
+{
+	struct team *team = parallel ? parallel->ptr : NULL;
+
+	(void)size;
+	if (endpoint == OMPT_BEGIN && team) {
+		begin_implicit(team, task, (int)index);
+	} else if (endpoint == OMPT_BEGIN) {
+		if (!(flags & OMPT_TASK_INITIAL))
+			mcchk_noticed(MCCHK_REGIONS, MCCHK_FRAME); /* of a region that is not known */
+		task_of(task);
+	} else if (task && task->ptr) {
+		end_implicit(task->ptr);
+		task->ptr = NULL;
+	}
+}
+
+/* ---- synchronization ---- */
+
+static void barrier(struct task *t, int endpoint, void *at)
+{
+	if (!t->team)
+		return;
+	end_section(t, at);
+	if (endpoint == OMPT_BEGIN) {
+		MCCHK_RELEASE(barrier_of(t->team, t->barriers), at);
+		return;
+	}
+	MCCHK_ACQUIRE(barrier_of(t->team, t->barriers), at);
+	if (t->index == 0 && t->barriers > 0) /* nobody is in the barrier before */
+		MCCHK_OBJECT_END(barrier_of(t->team, t->barriers - 1), at);
+	t->barriers++;
+}
+
+static void taskgroup(struct task *t, int endpoint, void *at)
+{
+	struct group *g = t->group;
+	if (endpoint == OMPT_BEGIN) {
+		g = malloc(sizeof *g);
+		if (g) {
+			*g = (struct group){.object = mcchk_objects(1), .outer = t->group};
+			t->group = g;
+		} else {
+			mcchk_noticed(MCCHK_REGIONS, MCCHK_FRAME);
+		}
+	} else if (g) {
+		MCCHK_ACQUIRE(g->object, at);
+		MCCHK_OBJECT_END(g->object, at);
+		t->group = g->outer;
+		free(g);
+	}
+}
+
+static void sync_region(int kind, int endpoint, union ompt_data *parallel, union ompt_data *task, const void *pc)
+{
+	struct task *t = task ? task->ptr : NULL;
+
+	(void)parallel;
+	if (!t)
+		return;
+	struct place at = place_of(pc, t->pc);
+	if (kind == OMPT_SYNC_TASKGROUP) {
+		taskgroup(t, endpoint, &at);
+	} else if (kind == OMPT_SYNC_TASKWAIT) {
+		if (endpoint != OMPT_END)
+			return;
+		MCCHK_ACQUIRE(t->objects + 2, &at);
+		end_variables(t, &at); /* of tasks that are over */
+	} else if (kind != OMPT_SYNC_REDUCTION) {
+		barrier(t, endpoint, &at);
+	}
+}
+
+/* ---- explicit tasks ---- */
+
+static void task_create(union ompt_data *encountering, const void *frame, union ompt_data *task, int flags, int has_dependences, const void *pc)
+{
+	struct task *creator = task_of(encountering);
+	struct place at = place_of(pc, 0);
+	int included = mcchk_entry.included;
+
+	(void)frame, (void)has_dependences;
+	mcchk_entry = (struct mcchk_entry){0};
+	struct task *t = creator ? new_task(task, creator->team, creator) : NULL;
+	if (!t)
+		return;
+	__atomic_store_n(&mcchk_strands, 1, __ATOMIC_RELAXED);
+	creator->created = 1;
+	t->pc = at.pc;
+	t->group = creator->group;
+	t->barriers = creator->barriers;
+	t->included = included || creator->final;
+	t->final = creator->final || (flags & OMPT_TASK_FINAL) != 0;
+	MCCHK_RELEASE(t->objects, &at);
+}
+
+static uint64_t objects_of(struct task *creator, uint64_t variable)
+{
+	void *known = mcchk_map_get(&creator->variables, variable);
+	if (!known) {
+		known = (void *)(uintptr_t)mcchk_objects(3);
+		mcchk_map_set(&creator->variables, variable, known);
+	}
+	return (uint64_t)(uintptr_t)known;
+}
+
+static void dependences(union ompt_data *task, const struct ompt_dependence *list, int n)
+{
+	struct task *t = task ? task->ptr : NULL;
+	struct dependence *d = t && t->creator && !t->started ? calloc((size_t)n, sizeof *d) : NULL;
+
+	if (!d) { /* of the iterations of a loop: their order is not followed */
+		mcchk_noticed(MCCHK_REGIONS, MCCHK_FRAME);
+		return;
+	}
+	for (int i = 0; i < n; i++)
+		d[i] = (struct dependence){objects_of(t->creator, list[i].variable.value), list[i].type};
+	free(t->dependences);
+	t->dependences = d;
+	t->dependence_count = n;
+}
+
+static void wait_for_dependences(const struct task *t, void *at)
+{
+	for (int i = 0; i < t->dependence_count; i++) {
+		const struct dependence *d = &t->dependences[i];
+		MCCHK_ACQUIRE(d->objects, at);
+		if (d->type != OMPT_DEPENDENCE_IN)
+			MCCHK_ACQUIRE(d->objects + 1, at);
+		if (d->type != OMPT_DEPENDENCE_INOUTSET)
+			MCCHK_ACQUIRE(d->objects + 2, at);
+	}
+}
+
+/* What waits for the task may go on. */
+static void release_task(const struct task *t, void *at)
+{
+	for (int i = 0; i < t->dependence_count; i++) {
+		const struct dependence *d = &t->dependences[i];
+		MCCHK_RELEASE(d->objects + (d->type == OMPT_DEPENDENCE_IN ? 1 : d->type == OMPT_DEPENDENCE_INOUTSET ? 2 : 0), at);
+	}
+	if (t->included) {
+		MCCHK_RELEASE(t->objects + 1, at);
+		return;
+	}
+	MCCHK_RELEASE(t->creator->objects + 2, at);
+	if (t->group)
+		MCCHK_RELEASE(t->group->object, at);
+	if (t->team)
+		MCCHK_RELEASE(barrier_of(t->team, t->barriers), at);
+}
+
+static void resume(struct task *t)
+{
+	struct place at = {NULL, t->pc};
+	current = t;
+	if (t->started) {
+		if (t->now != mcchk_strand_current())
+			mcchk_strand_switch(t->now, &at);
+		return;
+	}
+	t->started = 1;
+	t->strand = t->now = mcchk_strand_new();
+	mcchk_strand_switch(t->now, &at);
+	MCCHK_ACQUIRE(t->objects, &at);
+	wait_for_dependences(t, &at);
+}
+
+static void task_schedule(union ompt_data *prior_data, int status, union ompt_data *next_data)
+{
+	struct task *prior = prior_data ? prior_data->ptr : NULL, *next = next_data ? next_data->ptr : NULL;
+	int explicit = prior && prior->creator, done = 0, over = 0;
+
+	switch (status) {
+	case OMPT_STATUS_COMPLETE:
+	case OMPT_STATUS_CANCEL:
+		done = over = explicit;
+		break;
+	case OMPT_STATUS_DETACH: /* what ends it has not happened yet */
+		done = explicit;
+		break;
+	case OMPT_STATUS_LATE_FULFILL: /* has happened */
+		over = explicit;
+	}
+	struct place at = {NULL, prior ? prior->pc : 0};
+	if (status == OMPT_STATUS_TASKWAIT_COMPLETE && explicit)
+		wait_for_dependences(prior, &at);
+	else if (done || over || (status == OMPT_STATUS_EARLY_FULFILL && explicit))
+		release_task(prior, &at);
+	if (done && prior->started)
+		mcchk_strand_over(prior->strand, &at);
+	if (next)
+		resume(next);
+	if (done && prior->included)
+		MCCHK_ACQUIRE(prior->objects + 1, &at);
+	if (over || (status == OMPT_STATUS_TASKWAIT_COMPLETE && explicit)) {
+		prior_data->ptr = NULL;
+		drop_task(prior, &at);
+	}
+}
+
+/* ---- locks ---- */
+
+/* The locks that somebody has whose release has not been noted yet: it is noted after it
+ * took effect. */
+static int held_lock;
+static struct mcchk_map held;
+#define PATIENCE 100000 /* times that others are let go on */
+
+static int take(uint64_t lock)
+{
+	mcchk_spin_lock(&held_lock);
+	int free = mcchk_map_get(&held, lock) == NULL;
+	if (free)
+		mcchk_map_set(&held, lock, &held);
+	mcchk_spin_unlock(&held_lock);
+	return free;
+}
+
+static void mutex_acquired(int kind, uint64_t lock, const void *pc)
+{
+	struct place at = place_of(pc, current ? current->pc : 0);
+	int tries = 0;
+
+	(void)kind;
+	while (!take(lock) && tries++ < PATIENCE)
+		sched_yield();
+	if (tries > PATIENCE)
+		mcchk_noticed(MCCHK_REGIONS, MCCHK_FRAME);
+	MCCHK_ACQUIRE(lock, &at);
+}
+
+static void mutex_released(int kind, uint64_t lock, const void *pc)
+{
+	struct place at = place_of(pc, current ? current->pc : 0);
+
+	(void)kind;
+	MCCHK_RELEASE(lock, &at);
+	mcchk_spin_lock(&held_lock);
+	mcchk_map_set(&held, lock, NULL);
+	mcchk_spin_unlock(&held_lock);
+}
+
+static void lock_init(int kind, unsigned hint, unsigned how, uint64_t lock, const void *pc)
+{
+	struct place at = place_of(pc, 0);
+
+	(void)kind, (void)hint, (void)how;
+	if (mcchk_orders())
+		MCCHK_OBJECT_END(lock, &at);
+}
+
+static void lock_destroy(int kind, uint64_t lock, const void *pc) { lock_init(kind, 0, 0, lock, pc); }
+
+/* ---- the tool ---- */
+
+static int find_library(struct dl_phdr_info *info, size_t size, void *within)
+{
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uintptr_t lo = info->dlpi_addr + p->p_vaddr, hi = lo + p->p_memsz;
+		if (p->p_type != PT_LOAD || (uintptr_t)within < lo || (uintptr_t)within >= hi)
+			continue;
+		mcchk_openmp_lo = lo;
+		__atomic_store_n(&mcchk_openmp_hi, hi, __ATOMIC_RELEASE);
+		return 1;
+	}
+	return 0;
+}
+
+static int initialize(ompt_lookup lookup, int device, union ompt_data *data)
+{
+	static const struct {
+		int which;
+		void (*callback)(void);
+	} callbacks[] = {
+		{OMPT_PARALLEL_BEGIN, (void (*)(void))parallel_begin}, {OMPT_PARALLEL_END, (void (*)(void))parallel_end},
+		{OMPT_IMPLICIT_TASK, (void (*)(void))implicit_task}, {OMPT_TASK_CREATE, (void (*)(void))task_create},
+		{OMPT_TASK_SCHEDULE, (void (*)(void))task_schedule}, {OMPT_DEPENDENCES, (void (*)(void))dependences},
+		{OMPT_SYNC_REGION, (void (*)(void))sync_region}, {OMPT_MUTEX_ACQUIRED, (void (*)(void))mutex_acquired},
+		{OMPT_MUTEX_RELEASED, (void (*)(void))mutex_released}, {OMPT_LOCK_INIT, (void (*)(void))lock_init},
+		{OMPT_LOCK_DESTROY, (void (*)(void))lock_destroy},
+	};
+	ompt_set_callback set = (ompt_set_callback)lookup("ompt_set_callback");
+
+	(void)device, (void)data;
+	if (!set)
+		return 0;
+	for (size_t i = 0; i < sizeof callbacks / sizeof *callbacks; i++)
+		if (set(callbacks[i].which, callbacks[i].callback) != OMPT_SET_ALWAYS)
+			return 0; /* order would be missing */
+	dl_iterate_phdr(find_library, (void *)lookup);
+	return mcchk_openmp_hi != 0;
+}
+
+static void finalize(union ompt_data *data) { (void)data; }
+
+#pragma GCC visibility push(default)
+
+/* Called by the OpenMP library when it starts. */
+struct ompt_start_tool_result *ompt_start_tool(unsigned version, const char *library)
+{
+	static struct ompt_start_tool_result tool = {initialize, finalize, {0}};
+	(void)version, (void)library;
+	return mcchk_preloaded ? NULL : &tool;
+}
+
+#pragma GCC visibility pop

@@ -1,0 +1,252 @@
+/* OpenMP: the functions that a compiler calls.
+ *
+ * The program is the first to define them, as pthread_create. Where the OpenMP library has
+ * told us of its tasks (ompt.c), this adds what it does not tell: which tasks are executed
+ * at once, and where sections begin and end. Where it has not, or the construct is one
+ * whose order is not followed, the program's order is not known, and a note says so.
+ */
+#include "openmp.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+/* ---- beginnings of regions and tasks ---- */
+
+/* What gcc calls, then what clang calls: first where OMPT tells the order, */
+#define REGIONS(x)                                                                                 \
+	x(GOMP_parallel) x(GOMP_parallel_reductions) x(GOMP_parallel_sections)                     \
+	x(GOMP_parallel_loop_static) x(GOMP_parallel_loop_dynamic) x(GOMP_parallel_loop_guided)    \
+	x(GOMP_parallel_loop_runtime) x(GOMP_parallel_loop_nonmonotonic_dynamic)                   \
+	x(GOMP_parallel_loop_nonmonotonic_guided) x(GOMP_parallel_loop_nonmonotonic_runtime)       \
+	x(GOMP_parallel_loop_maybe_nonmonotonic_runtime) x(GOMP_parallel_start)                    \
+	x(GOMP_parallel_sections_start) x(GOMP_parallel_loop_static_start)                         \
+	x(GOMP_parallel_loop_dynamic_start) x(GOMP_parallel_loop_guided_start)                     \
+	x(GOMP_parallel_loop_runtime_start) x(GOMP_taskloop) x(GOMP_taskloop_ull)                  \
+	x(__kmpc_fork_call) x(__kmpc_fork_call_if) x(__kmpc_serialized_parallel)                   \
+	x(__kmpc_omp_task_alloc)
+/* then where it does not. */
+#define OTHERS(x)                                                                                  \
+	x(GOMP_teams_reg) x(GOMP_target) x(GOMP_target_ext) x(GOACC_parallel) x(GOACC_parallel_keyed) \
+	x(GOMP_taskwait_depend) x(GOMP_loop_doacross_static_start) x(GOMP_loop_doacross_dynamic_start) \
+	x(GOMP_loop_doacross_guided_start) x(GOMP_loop_doacross_runtime_start) x(GOMP_loop_doacross_start) \
+	x(__kmpc_fork_teams) x(__kmpc_omp_target_task_alloc) x(__kmpc_omp_wait_deps)               \
+	x(__kmpc_omp_taskwait_deps_51) x(__kmpc_doacross_init) x(__tgt_target)                     \
+	x(__tgt_target_mapper) x(__tgt_target_nowait_mapper) x(__tgt_target_teams)                 \
+	x(__tgt_target_teams_mapper) x(__tgt_target_teams_nowait_mapper) x(__tgt_target_kernel)
+
+/* One of them: what it is called, whether OMPT tells its order, and where it goes on once
+ * that is known. */
+struct beginning {
+	void *real;
+	char region;
+	char name[];
+};
+
+/* Whether the OpenMP library tells what orders its tasks. It starts with the first of its
+ * functions that is called. */
+static int told(void)
+{
+	static int asked;
+	if (!mcchk_openmp_hi && !__atomic_exchange_n(&asked, 1, __ATOMIC_RELAXED)) {
+		int (*start)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "omp_get_max_threads");
+		if (start)
+			start();
+	}
+	return mcchk_openmp_hi != 0;
+}
+
+/* Called by the functions below. Returns where they go on. */
+void *mcchk_openmp_begins(struct beginning *b, void **frame)
+{
+	void *real = __atomic_load_n(&b->real, __ATOMIC_RELAXED);
+	if (!real) {
+		real = mcchk_find(b->name, frame[1]);
+		__atomic_store_n(&b->real, real, __ATOMIC_RELAXED);
+	}
+	told();
+	if (mcchk_of_program(frame)) /* what the notes of strands say is not analysed yet */
+		mcchk_noticed(MCCHK_REGIONS, frame);
+	return real;
+}
+
+#ifdef __x86_64__
+
+/* These take any number of arguments, and leave them where they are. */
+#define PASS(name, region)                                                                                 \
+	__asm__(".pushsection .data\n"                                                             \
+		"\t.balign 8\n"                                                                    \
+		"1:\t.quad 0\n"                                                                    \
+		"\t.byte " #region "\n"                                                            \
+		"\t.asciz \"" #name "\"\n"                                                         \
+		".popsection\n"                                                                    \
+		".pushsection .text\n"                                                             \
+		"\t.hidden mcchk_pass_" #name "\n"                                                 \
+		"\t.globl mcchk_pass_" #name "\n"                                                  \
+		"\t.weak " #name "\n"                                                              \
+		"\t.type " #name ", @function\n"                                                   \
+		"mcchk_pass_" #name ":\n"                                                          \
+		#name ":\n"                                                                        \
+		"\t.cfi_startproc\n"                                                               \
+		"\tpushq %rbp\n"                                                                   \
+		"\t.cfi_def_cfa_offset 16\n"                                                       \
+		"\t.cfi_offset 6, -16\n"                                                           \
+		"\tmovq %rsp, %rbp\n"                                                              \
+		"\t.cfi_def_cfa_register 6\n"                                                      \
+		"\tpushq %rdi\n\tpushq %rsi\n\tpushq %rdx\n\tpushq %rcx\n"                         \
+		"\tpushq %r8\n\tpushq %r9\n\tpushq %rax\n\tpushq %r10\n"                           \
+		"\tleaq 1b(%rip), %rdi\n"                                                          \
+		"\tmovq %rbp, %rsi\n"                                                              \
+		"\tcall mcchk_openmp_begins\n"                                                     \
+		"\tmovq %rax, %r11\n"                                                              \
+		"\tpopq %r10\n\tpopq %rax\n\tpopq %r9\n\tpopq %r8\n"                               \
+		"\tpopq %rcx\n\tpopq %rdx\n\tpopq %rsi\n\tpopq %rdi\n"                             \
+		"\tpopq %rbp\n"                                                                    \
+		"\t.cfi_def_cfa 7, 8\n"                                                            \
+		"\tjmp *%r11\n"                                                                    \
+		"\t.cfi_endproc\n"                                                                 \
+		"\t.size " #name ", . - " #name "\n"                                               \
+		".popsection\n");
+#define REGION(name) PASS(name, 1)
+#define OTHER(name) PASS(name, 0)
+REGIONS(REGION)
+OTHERS(OTHER)
+
+extern char mcchk_pass_GOMP_parallel, mcchk_pass___kmpc_fork_call;
+#pragma GCC visibility push(default)
+extern char GOMP_parallel, __kmpc_fork_call;
+#pragma GCC visibility pop
+
+/* With an OpenMP library linked statically nothing above is called, and it may
+ * run regions. The assembly keeps the compiler from knowing names apart. */
+static int differ(const char *a, const char *b)
+{
+	__asm__("" : "+r"(a), "+r"(b));
+	return a != b;
+}
+
+int mcchk_openmp_within(void)
+{
+	return differ(&GOMP_parallel, &mcchk_pass_GOMP_parallel) || differ(&__kmpc_fork_call, &mcchk_pass___kmpc_fork_call);
+}
+
+#else
+
+int mcchk_openmp_within(void) { return 0; }
+
+#endif
+
+/* ---- tasks that are executed at once ---- */
+
+#define REAL(name)                                                                                 \
+	({                                                                                         \
+		static __typeof(&name) _real;                                                      \
+		if (!_real)                                                                        \
+			_real = (__typeof(_real))mcchk_find(#name, __builtin_return_address(0));   \
+		_real;                                                                             \
+	})
+#define CALLER ((uintptr_t)__builtin_return_address(0))
+
+#pragma GCC visibility push(default)
+
+void GOMP_task(void (*run)(void *), void *data, void (*copy)(void *, void *), long size, long alignment, _Bool deferred,
+	       unsigned flags, void **depend, int priority, void *detach);
+void __kmpc_omp_task_begin_if0(void *where, int32_t thread, void *task);
+
+__attribute__((weak)) void GOMP_task(void (*run)(void *), void *data, void (*copy)(void *, void *), long size, long alignment,
+				     _Bool deferred, unsigned flags, void **depend, int priority, void *detach)
+{
+	const unsigned dependences = 8;
+
+	if (!told() || (!deferred && flags & dependences))
+		mcchk_noticed(MCCHK_REGIONS, MCCHK_FRAME);
+	mcchk_entry = (struct mcchk_entry){.pc = CALLER, .included = !deferred};
+	REAL(GOMP_task)(run, data, copy, size, alignment, deferred, flags, depend, priority, detach);
+	mcchk_entry = (struct mcchk_entry){0};
+}
+
+__attribute__((weak)) void __kmpc_omp_task_begin_if0(void *where, int32_t thread, void *task)
+{
+	mcchk_entry = (struct mcchk_entry){.pc = CALLER, .included = 1};
+	REAL(__kmpc_omp_task_begin_if0)(where, thread, task);
+	mcchk_entry = (struct mcchk_entry){0};
+}
+
+/* ---- sections ---- */
+
+unsigned GOMP_sections_start(unsigned count);
+unsigned GOMP_sections_next(void);
+void GOMP_sections_end(void);
+void GOMP_sections_end_nowait(void);
+_Bool GOMP_sections_end_cancel(void);
+
+__attribute__((weak)) unsigned GOMP_sections_start(unsigned count)
+{
+	unsigned section = REAL(GOMP_sections_start)(count);
+	mcchk_section(section != 0, MCCHK_FRAME);
+	return section;
+}
+
+__attribute__((weak)) unsigned GOMP_sections_next(void)
+{
+	unsigned section = REAL(GOMP_sections_next)();
+	mcchk_section(section != 0, MCCHK_FRAME);
+	return section;
+}
+
+__attribute__((weak)) void GOMP_sections_end(void)
+{
+	mcchk_section(0, MCCHK_FRAME);
+	mcchk_entry.pc = CALLER;
+	REAL(GOMP_sections_end)();
+	mcchk_entry.pc = 0;
+}
+
+__attribute__((weak)) void GOMP_sections_end_nowait(void)
+{
+	mcchk_section(0, MCCHK_FRAME);
+	REAL(GOMP_sections_end_nowait)();
+}
+
+__attribute__((weak)) _Bool GOMP_sections_end_cancel(void)
+{
+	mcchk_section(0, MCCHK_FRAME);
+	mcchk_entry.pc = CALLER;
+	_Bool cancelled = REAL(GOMP_sections_end_cancel)();
+	mcchk_entry.pc = 0;
+	return cancelled;
+}
+
+/* clang makes a loop of them, over which it calls nothing: only where a thread has one
+ * section at most are they told apart. */
+struct source { /* ident_t */
+	int32_t reserved, flags;
+};
+#define OF_SECTIONS 0x400
+
+void __kmpc_for_static_init_4(struct source *where, int32_t thread, int32_t schedule, int32_t *last, int32_t *lower, int32_t *upper,
+			      int32_t *stride, int32_t step, int32_t chunk);
+void __kmpc_for_static_fini(struct source *where, int32_t thread);
+
+__attribute__((weak)) void __kmpc_for_static_init_4(struct source *where, int32_t thread, int32_t schedule, int32_t *last, int32_t *lower,
+						    int32_t *upper, int32_t *stride, int32_t step, int32_t chunk)
+{
+	int32_t end = *upper;
+
+	REAL(__kmpc_for_static_init_4)(where, thread, schedule, last, lower, upper, stride, step, chunk);
+	if (!(where->flags & OF_SECTIONS))
+		return;
+	int32_t most = *upper < end ? *upper : end;
+	if (*lower < most)
+		mcchk_noticed(MCCHK_REGIONS, MCCHK_FRAME);
+	else
+		mcchk_section(*lower == most, MCCHK_FRAME);
+}
+
+__attribute__((weak)) void __kmpc_for_static_fini(struct source *where, int32_t thread)
+{
+	if (where->flags & OF_SECTIONS)
+		mcchk_section(0, MCCHK_FRAME);
+	REAL(__kmpc_for_static_fini)(where, thread);
+}
+
+#pragma GCC visibility pop

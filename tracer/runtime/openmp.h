@@ -1,0 +1,17 @@
+/* What the entry points of OpenMP (openmp.c) and its interface for tools (ompt.c) share. */
+#ifndef MCCHK_OPENMP_H
+#define MCCHK_OPENMP_H
+
+#include "calls.h"
+
+/* What an entry point tells the tool's call-backs, which do not know it. */
+struct mcchk_entry {
+	uintptr_t pc; /* where the program called; 0: as the call-back says */
+	int included; /* the task that is about to be made is executed at once */
+};
+extern __thread struct mcchk_entry mcchk_entry;
+
+/* The calling thread begins a section of its implicit task, or ends the last one (0). */
+void mcchk_section(int begins, void **frame);
+
+#endif

@@ -1,0 +1,132 @@
+/* Strands of program order, and what orders them.
+ *
+ * A process has several: threads, and the tasks of OpenMP. Notes (pseudo calls) in the
+ * streams of the threads say which strand the records behind them belong to, and what
+ * orders strands: a release comes before every acquire of the same object behind it, by
+ * sequence numbers. So a release is noted before it takes effect, an acquire after it has.
+ *
+ * As long as the program has one strand nothing is noted. The one that called MPI_Init
+ * has number 0 and says so only where it was another before; a thread's first record is
+ * the note of its strand.
+ *
+ * Programs into which the run-time is preloaded have no notes: what an interpreter does
+ * for itself would order all of its threads.
+ */
+#include "calls.h"
+
+#include <unistd.h>
+
+int mcchk_strands;
+
+static uint64_t last_strand, last_object; /* atomic */
+static int first_taken;                   /* strand 0 is some thread's; atomic */
+
+/* What a thread knows of its strands. */
+static __thread struct {
+	struct mcchk_birth birth;
+	int known;        /* it has a strand: */
+	uint64_t current; /* the one that it executes now */
+} own;
+
+uint64_t mcchk_objects(uint64_t count) { return 1ull << 63 | (__atomic_fetch_add(&last_object, count, __ATOMIC_RELAXED) + 1); }
+
+uint64_t mcchk_strand_new(void) { return __atomic_add_fetch(&last_strand, 1, __ATOMIC_RELAXED); }
+
+uint64_t mcchk_strand_current(void)
+{
+	if (!own.known) {
+		int first = mcchk_self.thread ? mcchk_self.thread->strand == 0 : !mcchk_recording && getpid() == gettid();
+		own.current = first && !__atomic_exchange_n(&first_taken, 1, __ATOMIC_RELAXED) ? 0 : mcchk_strand_new();
+		own.known = 1;
+	}
+	return own.current;
+}
+
+void mcchk_strand_born(const struct mcchk_birth *birth) { own.birth = *birth; }
+
+/* ---- notes ---- */
+
+static void write_note(uint16_t function, uint64_t value, void *frame)
+{
+	int64_t *w = mcchk_call_begin(function, 1, frame);
+	if (w)
+		w[0] = (int64_t)value;
+	mcchk_call_commit();
+	mcchk_call_end(mcchk_now(), 0);
+}
+
+void mcchk_note(uint16_t function, uint64_t value, void *frame)
+{
+	if (mcchk_preloaded || !mcchk_active)
+		return;
+	if (mcchk_self.busy) { /* in a signal handler */
+		mcchk_lost(1, 0);
+		return;
+	}
+	if (!mcchk_enter(frame))
+		return;
+	write_note(function, value, frame);
+	mcchk_leave();
+}
+
+void mcchk_strand_switch(uint64_t strand, void *frame)
+{
+	own.current = strand;
+	own.known = 1;
+	if (mcchk_self.thread)
+		mcchk_note(mcchk_fn_mcchk_Strand, strand, frame);
+}
+
+void mcchk_strand_over(uint64_t strand, void *frame) { mcchk_note(mcchk_fn_mcchk_Strand_end, strand, frame); }
+
+/* ---- the life of a thread ---- */
+
+/* The frame of a record that no function of the program makes: it stands where the
+ * thread's code begins. */
+struct place {
+	const void *next;
+	uintptr_t pc;
+};
+
+static struct place beginning(void) { return (struct place){NULL, own.birth.begin + 1}; }
+
+void mcchk_strand_begins(void)
+{
+	struct place at = beginning();
+
+	if (mcchk_preloaded)
+		return;
+	__atomic_store_n(&mcchk_strands, 1, __ATOMIC_RELAXED);
+	write_note(mcchk_fn_mcchk_Strand, mcchk_strand_current(), own.birth.begin ? (void *)&at : MCCHK_FRAME);
+	if (own.birth.start)
+		write_note(mcchk_fn_mcchk_Acquire, own.birth.start, &at);
+	if (own.birth.origin == MCCHK_UNSEEN && getpid() != gettid())
+		write_note(mcchk_fn_mcchk_Threads, MCCHK_THREADS, MCCHK_FRAME);
+}
+
+void mcchk_strand_ends(void)
+{
+	struct place at = beginning();
+	uint32_t depth = mcchk_self.depth;
+
+	if (mcchk_preloaded || !mcchk_active || !own.known)
+		return;
+	mcchk_self.depth = 1;
+	if (own.birth.end)
+		write_note(mcchk_fn_mcchk_Release, own.birth.end, &at);
+	write_note(mcchk_fn_mcchk_Strand_end, own.current, &at);
+	mcchk_self.depth = depth;
+}
+
+/* Its records so far are those of strand 0, which a strand that it has been before MPI_Init
+ * follows. */
+void mcchk_strands_start(void *frame)
+{
+	if (mcchk_strand_current() == 0)
+		return;
+	uint64_t object = mcchk_objects(1);
+	MCCHK_RELEASE(object, frame);
+	mcchk_strand_switch(own.current, frame);
+	MCCHK_ACQUIRE(object, frame);
+	MCCHK_OBJECT_END(object, frame);
+}
