@@ -10,7 +10,8 @@
 //     would have ordered them;
 //   - both are of operations that are complete too late, and one call would have
 //     completed both in time;
-//   - both are calls that the same earlier call should have allowed.
+//   - both are calls that the same earlier call should have allowed, or operations on one
+//     window that are in no epoch since the same call, or none: one call would open it.
 package problems
 
 import (
@@ -112,6 +113,9 @@ func keys(f *conflicts.Finding) []string {
 			slices.Sort(sites)
 			out = append(out, kind+"\x00"+strings.Join(sites, "\x00"))
 		}
+	}
+	if f.Rule == conflicts.RuleOutsideEpoch { // what would open one for all
+		out = append(out, "no epoch "+f.WinName+"\x00"+site(&f.First.Started))
 	}
 	if f.Class == conflicts.Usage {
 		add("usage "+f.Rule+" "+f.WinName, &f.First.Started)
