@@ -3,6 +3,7 @@ package trace
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 )
@@ -18,6 +19,7 @@ const (
 	callPlaces     = 128
 	callWordsMost  = 64 // calls with more are not compared with others
 	compactOdd     = 0x80
+	compactAlone   = 0x81
 	compactLiteral = 0xff
 
 	accessPlaces = 60
@@ -275,6 +277,15 @@ func (p *places) expandCalls(out, b []byte) error {
 			out = out[len(record):]
 			continue
 		}
+		if tag == compactAlone {
+			record, err := p.expandAlone(out, &s)
+			if err != nil {
+				return err
+			}
+			p.keepCall(record)
+			out = out[len(record):]
+			continue
+		}
 		flags, seq := byte(callReturned), p.seq+1
 		if tag == compactOdd {
 			tag, flags = s.byte(), s.byte()
@@ -320,7 +331,53 @@ func (p *places) expandCalls(out, b []byte) error {
 	return s.end()
 }
 
-// keepCall notes a call that stands as it is.
+// expandAlone writes a call that was compared with no other to the beginning of out.
+func (p *places) expandAlone(out []byte, s *numbers) ([]byte, error) {
+	flags := s.byte()
+	fn, stack, n := s.next(), s.next(), s.next()
+	switch {
+	case s.bad:
+		return nil, errCompactShort
+	case fn > math.MaxUint16 || stack > math.MaxUint32 || n > uint64(len(out)) || callSize+8*int(n) > len(out):
+		return nil, errCompactLong
+	}
+	record := out[:callSize+8*int(n)]
+	le.PutUint64(record, uint64(RecordCall)|uint64(flags)<<8|fn<<16|uint64(len(record))<<32)
+	le.PutUint64(record[8:], p.seq+signed(s.next()))
+	begin := p.end + signed(s.next())
+	le.PutUint64(record[16:], begin)
+	le.PutUint64(record[24:], begin+signed(s.next()))
+	le.PutUint64(record[32:], stack)
+	for i, words := 0, record[callSize:]; i < int(n); {
+		asGuessed := s.next()
+		if s.bad || asGuessed > n-uint64(i) {
+			return nil, errCompactLong
+		}
+		for range asGuessed {
+			le.PutUint64(words[8*i:], guess(words, i))
+			i++
+		}
+		if i < int(n) {
+			le.PutUint64(words[8*i:], guess(words, i)+signed(s.next()))
+			i++
+		}
+	}
+	return record, nil
+}
+
+// guess is what word i of the arguments of a call is where they are lists of equal
+// things or of what grows evenly: of numbers, or of statuses, which have four words.
+func guess(words []byte, i int) uint64 {
+	switch {
+	case i < 4:
+		return 0
+	case i < 8:
+		return u64(words, 8*(i-4))
+	}
+	return 2*u64(words, 8*(i-4)) - u64(words, 8*(i-8))
+}
+
+// keepCall notes a call that was compared with no other.
 func (p *places) keepCall(record []byte) {
 	p.seq, p.end = u64(record, 8), u64(record, 24)
 	words := record[callSize:]

@@ -64,7 +64,11 @@ func repeated(t *rapid.T) func(w *Writer) {
 				case 0:
 					c.Fn, c.Args = put, []Value{{Int: s.value + int64(k)*s.by}, {Int: 3}}
 				case 1:
-					c.Fn, c.Args = list, []Value{{List: make([]int64, s.place)}, {Int: s.by}}
+					of := make([]int64, s.place*(1+s.many/60*20)) // at most 2580: more than a compact record holds otherwise
+					for i := range of {
+						of[i] = s.value + int64(i)*s.by
+					}
+					c.Fn, c.Args = list, []Value{{List: of}, {Int: s.by}}
 				case 2:
 					c.Fn, c.Args, c.Failed, c.Seq = put, []Value{{Int: s.value}, {Int: s.by}}, s.by > 0, w.seq+uint64(s.many)
 				case 3:
@@ -246,6 +250,9 @@ func TestCompactErrors(t *testing.T) {
 		"no call before":   {compact(RecordCompactCalls, 40, 5, 1, 1, 1), errNoPlace.Error()},
 		"short":            {compact(RecordCompactCalls, 400, compactLiteral, 3, 0, 0, 0), errCompactShort.Error()},
 		"long":             {compact(RecordCompactCalls, 0, 1, 2, 3, 4, 5, 6, 7, 8), errCompactLong.Error()},
+		"alone, cut":       {compact(RecordCompactCalls, 40, compactAlone), errCompactShort.Error()},
+		"alone, too long":  {compact(RecordCompactCalls, 40, compactAlone, 1, 3, 3, 3, 1, 1, 1), errCompactLong.Error()},
+		"too many words":   {compact(RecordCompactCalls, 48, compactAlone, 1, 3, 3, 3, 1, 1, 1, 5), errCompactLong.Error()},
 		"no place":         {compact(RecordCompactAccesses, 32, 7), errNoPlace.Error()},
 		"no such access":   {compact(RecordCompactAccesses, 32, 250), "an access that begins with 250"},
 		"no such call":     {compact(RecordCompactCalls, 40, 130), "a call that begins with 130"},

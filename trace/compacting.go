@@ -1,9 +1,16 @@
 package trace
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
-// expandedMost is how many bytes of records a Writer puts into a compact one.
-const expandedMost = 8 << 10
+const (
+	// expandedMost is how many bytes of records a Writer puts into a compact one, unless
+	// it is one record: then up to expandedOne.
+	expandedMost = 8 << 10
+	expandedOne  = 8 * math.MaxUint16
+)
 
 // compactor makes the records of a chunk compact.
 type compactor struct {
@@ -30,10 +37,13 @@ func (p *compactor) compact(records []byte, seq uint64) ([]byte, bool) {
 			if taken > 0 && (taken+n > expandedMost || compactAs(rest[taken:]) != compactAs(rest)) {
 				break
 			}
+			if n > expandedOne && RecordKind(rest[taken]) == RecordCall {
+				return nil, false // those that follow refer to it
+			}
 			p.record(rest[taken : taken+n])
 			taken += n
 		}
-		if taken > expandedMost {
+		if taken > expandedOne {
 			p.b = append(p.b[:from], rest[:taken]...) // a long record, alone
 		} else {
 			p.b = pad(p.b, from)
@@ -74,7 +84,7 @@ func (p *compactor) call(b []byte) {
 	l := &p.places.calls[k]
 	seq, begin, end := u64(b, 8), u64(b, 16), u64(b, 24)
 	if l.head != u64(b, 0)&^0xff00 || uint64(l.stack) != u64(b, 32) {
-		p.literal(b)
+		p.alone(b)
 		p.places.keepCall(b)
 		return
 	}
@@ -99,6 +109,39 @@ func (p *compactor) call(b []byte) {
 		w := u64(b, callSize+8*i)
 		p.number(zigzag(w - l.words[i]))
 		l.words[i] = w
+	}
+}
+
+// alone writes a call that is compared with no other, in whichever form is shorter.
+func (p *compactor) alone(b []byte) {
+	from := len(p.b)
+	words := b[callSize:]
+	n := len(words) / 8
+	p.b = append(p.b, compactAlone, b[1])
+	for _, v := range [...]uint64{uint64(u16(b, 2)), u64(b, 32), uint64(n)} {
+		p.number(v)
+	}
+	begin := u64(b, 16)
+	for _, d := range [...]uint64{u64(b, 8) - p.places.seq, begin - p.places.end, u64(b, 24) - begin} {
+		p.number(zigzag(d))
+	}
+	asGuessed := uint64(0)
+	for i := range n {
+		d := u64(words, 8*i) - guess(words, i)
+		if d == 0 {
+			asGuessed++
+			continue
+		}
+		p.number(asGuessed)
+		p.number(zigzag(d))
+		asGuessed = 0
+	}
+	if asGuessed > 0 {
+		p.number(asGuessed)
+	}
+	if len(p.b)-from > len(b) {
+		p.b = p.b[:from]
+		p.literal(b)
 	}
 }
 

@@ -15,12 +15,15 @@
 #include <string.h>
 
 #define HEAD 8u             /* of a compact record, of a room record */
-#define EXPANDED_MOST 8192u /* bytes of the records that one compact record stands for */
-#define STREAM 4096u        /* and of its own */
+#define EXPANDED_MOST 8192u  /* bytes of the records that one compact record stands for, … */
+#define EXPANDED_ONE 524280u /* … unless it is one record */
+#define STREAM 4096u         /* and of its own */
 
 #define CALL_PLACES 128u
 #define CALL_WORDS 64u /* calls with more are not compared */
-enum { IRREGULAR = 0x80, LITERAL = 0xff };
+enum { IRREGULAR = 0x80, ALONE = 0x81, LITERAL = 0xff };
+
+#define NUMBERS_MOST 27u /* bytes that three numbers take, and what is written behind them */
 
 #define PLACES 60u
 enum { ON = 0, AGAIN = PLACES, BY = 2 * PLACES, OTHER = 3 * PLACES, MARK = 4 * PLACES }; /* all but the last and the number of a place */
@@ -95,41 +98,89 @@ static unsigned char *literal(unsigned char *out, const void *record, uint32_t l
 
 /* ---- calls ---- */
 
-static unsigned char *compact_call(struct mcchk_compactor *p, unsigned char *out, const struct call *c)
+/* Writes a call that is compared with no other: its words as they differ from what
+ * lists of equal things make of those before them. Returns NULL where that reaches the
+ * limit. */
+static unsigned char *call_alone(const struct mcchk_compactor *p, unsigned char *out, const unsigned char *limit, const struct call *c)
+{
+	uint32_t n = (c->length - CALL_HEAD) / 8;
+	const uint64_t *w = c->words;
+	uint64_t as_guessed = 0;
+
+	if (limit - out < 2 * (ptrdiff_t)NUMBERS_MOST + 2)
+		return NULL;
+	*out++ = ALONE;
+	*out++ = c->flags;
+	out = number(number(number(out, c->function), c->stack), n);
+	out = number(out, zigzag(c->seq - p->calls.seq));
+	out = number(out, zigzag(c->begin - p->calls.end));
+	out = number(out, zigzag(c->end - c->begin));
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t guess = i < 4 ? 0 : i < 8 ? w[i - 4] : 2 * w[i - 4] - w[i - 8];
+		if (w[i] == guess) {
+			as_guessed++;
+			continue;
+		}
+		if (limit - out < (ptrdiff_t)NUMBERS_MOST)
+			return NULL;
+		out = number(number(out, as_guessed), zigzag(w[i] - guess));
+		as_guessed = 0;
+	}
+	if (limit - out < (ptrdiff_t)NUMBERS_MOST)
+		return NULL;
+	return as_guessed > 0 ? number(out, as_guessed) : out;
+}
+
+/* Writes a call as what differs from the words of the last one of its place. */
+static unsigned char *call_again(struct mcchk_compactor *p, unsigned char *out, const struct call *c, uint32_t k, uint32_t n)
+{
+	unsigned char values[9 * CALL_WORDS + 8], *v = values;
+	uint64_t changed = 0, *words = p->calls.words[k];
+
+	if (c->flags != 1 || c->seq != p->calls.seq + 1) {
+		*out++ = IRREGULAR;
+		*out++ = (unsigned char)k;
+		*out++ = c->flags;
+		out = number(out, zigzag(c->seq - p->calls.seq));
+	} else {
+		*out++ = (unsigned char)k;
+	}
+	out = number(out, zigzag(c->begin - p->calls.end));
+	out = number(out, zigzag(c->end - c->begin));
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t d = c->words[i] - words[i];
+		if (d != 0) {
+			changed |= 1ull << i;
+			v = number(v, zigzag(d));
+			words[i] = c->words[i];
+		}
+	}
+	out = number(out, changed);
+	memcpy(out, values, (size_t)(v - values));
+	return out + (v - values);
+}
+
+/* Returns NULL, and has changed nothing, where the call does not fit before the limit. */
+static unsigned char *compact_call(struct mcchk_compactor *p, unsigned char *out, const unsigned char *limit, const struct call *c)
 {
 	uint32_t n = (c->length - CALL_HEAD) / 8, k = c->stack % CALL_PLACES;
-	uint64_t key = (uint64_t)c->stack << 32 | n << 16 | c->function, *words = p->calls.words[k];
+	uint64_t key = (uint64_t)c->stack << 32 | n << 16 | c->function;
+	ptrdiff_t left = limit - out;
 
-	if (n > CALL_WORDS || p->calls.key[k] != key) {
+	if (n <= CALL_WORDS && p->calls.key[k] == key) {
+		if (left < (ptrdiff_t)(c->length + c->length / 8 + 16))
+			return NULL;
+		out = call_again(p, out, c, k, n);
+	} else {
+		int fits = left > (ptrdiff_t)c->length;
+		unsigned char *end = call_alone(p, out, fits ? out + c->length : limit, c);
+		if (end == NULL && !fits)
+			return NULL;
+		out = end != NULL ? end : literal(out, c, c->length);
 		if (n <= CALL_WORDS) {
 			p->calls.key[k] = key;
-			memcpy(words, c->words, n * sizeof *words);
+			memcpy(p->calls.words[k], c->words, n * sizeof *c->words);
 		}
-		out = literal(out, c, c->length);
-	} else {
-		unsigned char values[9 * CALL_WORDS + 8], *v = values;
-		uint64_t changed = 0;
-		if (c->flags != 1 || c->seq != p->calls.seq + 1) {
-			*out++ = IRREGULAR;
-			*out++ = (unsigned char)k;
-			*out++ = c->flags;
-			out = number(out, zigzag(c->seq - p->calls.seq));
-		} else {
-			*out++ = (unsigned char)k;
-		}
-		out = number(out, zigzag(c->begin - p->calls.end));
-		out = number(out, zigzag(c->end - c->begin));
-		for (uint32_t i = 0; i < n; i++) {
-			uint64_t d = c->words[i] - words[i];
-			if (d != 0) {
-				changed |= 1ull << i;
-				v = number(v, zigzag(d));
-				words[i] = c->words[i];
-			}
-		}
-		out = number(out, changed);
-		memcpy(out, values, (size_t)(v - values));
-		out += v - values;
 	}
 	p->calls.seq = c->seq;
 	p->calls.end = c->end;
@@ -141,14 +192,21 @@ static unsigned char *compact_call(struct mcchk_compactor *p, unsigned char *out
 static unsigned char *compact_calls(struct mcchk_compactor *p, const char **in, const char *end, uint32_t most)
 {
 	unsigned char *out = p->stream;
+	const unsigned char *limit = p->stream + most;
 	const char *from = *in, *at = from;
 
 	while (at < end) {
 		const struct call *c = (const void *)at;
-		uint64_t longest = c->length + c->length / 8 + 16;
-		if ((uint64_t)(out - p->stream) + longest > most || (uint64_t)(at - from) + c->length > EXPANDED_MOST)
+		unsigned char *next = NULL;
+		if ((uint64_t)(at - from) + c->length > (at == from ? EXPANDED_ONE : EXPANDED_MOST))
 			break;
-		out = c->type == 1 ? compact_call(p, out, c) : literal(out, c, c->length);
+		if (c->type == 1)
+			next = compact_call(p, out, limit, c);
+		else if (limit - out > (ptrdiff_t)c->length)
+			next = literal(out, c, c->length);
+		if (next == NULL)
+			break;
+		out = next;
 		at += c->length;
 	}
 	*in = at;
