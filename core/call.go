@@ -245,7 +245,7 @@ func (s *Strand) replayCall() {
 			Text: fmt.Sprintf("%s returned an error on rank %d", c.Fn.Name, s.Rank)})
 	default:
 		if w.MayOrder {
-			s.m.problems.mayHaveOrdered(c.Fn.Name)
+			s.m.problems.mayOrder.add(c.Fn.Name, s.Rank)
 		}
 		if w.Landmark {
 			s.Landmark(c, false)

@@ -192,7 +192,9 @@ func (m *Machine) Stats() Stats {
 // synchronise; and processes without a trace. Sorted.
 func (m *Machine) MayOrder() []string {
 	names := map[string]bool{}
-	maps.Copy(names, m.problems.mayOrder)
+	if m.problems.mayOrder.several {
+		maps.Copy(names, m.problems.mayOrder.names)
+	}
 	for _, p := range m.Problems() {
 		if p.MayOrder {
 			names[p.Fn] = true

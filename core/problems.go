@@ -41,7 +41,7 @@ type Problem struct {
 type problems struct {
 	byKey    map[problemKey]*Problem
 	rank     map[problemKey]map[int]bool
-	mayOrder map[string]bool // calls met that may order processes, but need not
+	mayOrder orderingCalls
 }
 
 type problemKey struct {
@@ -68,11 +68,20 @@ func (s *Strand) NotUnderstood(c *Call, reason string) {
 	}, problemKey{NotUnderstood, fn, reason})
 }
 
-func (ps *problems) mayHaveOrdered(fn string) {
-	if ps.mayOrder == nil {
-		ps.mayOrder = map[string]bool{}
+// orderingCalls are calls met that may order processes, but need not. Those of one
+// process alone order none.
+type orderingCalls struct {
+	names   map[string]bool
+	rank    int32 // that made the first
+	several bool  // another made some too
+}
+
+func (o *orderingCalls) add(fn string, rank int32) {
+	if o.names == nil {
+		o.names, o.rank = map[string]bool{}, rank
 	}
-	ps.mayOrder[fn] = true
+	o.names[fn] = true
+	o.several = o.several || rank != o.rank
 }
 
 func (ps *problems) add(p Problem, key problemKey) {

@@ -77,7 +77,10 @@ func (p *process) collective(c *core.Call, after func()) {
 		return
 	}
 	if b != nil && b.worked {
-		p.NotUnderstood(c, "between a call that returned GASPI_TIMEOUT and this one, which goes on with it, the process did something else")
+		p.m.Report(core.Problem{
+			Kind: core.NotUnderstood, Rank: p.Rank, Fn: c.Fn.Name, Call: p.Info(c),
+			Text: "it was begun by a call that returned GASPI_TIMEOUT, and what the process did since then counts as before it",
+		})
 	}
 	p.Meet(c, core.Meeting{
 		Key: p.calls.Next(firstObject, c.Fn.Name, g.members), Group: &core.Group{Local: g.members}, Dir: core.AllToAll, Root: core.NoRoot,

@@ -12,7 +12,7 @@ var (
 	SendBuffer   = &regions.Role{Name: "send buffer", Class: regions.CallBuffer, Order: 127}
 	Received     = &regions.Role{Name: "receive buffer", Class: regions.CallBuffer, Order: 128}
 	OldValue     = &regions.Role{Name: "old value", Class: regions.CallBuffer, Order: 129}
-	Deleted      = &regions.Role{Name: "deletion", Class: regions.Withdrawn, Order: 130}
+	Deleted      = &regions.Role{Name: "deletion", Class: regions.GivenUp, Order: 130}
 )
 
 // IsRole reports whether an access of that role, as findings name it, is one of
