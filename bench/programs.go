@@ -58,5 +58,10 @@ func programs() []program {
 		{"compute", "compute loop", []int{1000}, 1.5, 1.5},
 		{"ring", "ring of 64 KiB puts", []int{8192, 4000}, 1.3, 1.3},
 		{"ring", "ring of 8 byte puts", []int{1, 10000}, 0, 0},
+		{"objects", "objects beside a small window", []int{3000}, 1.2, 1.3},
+		{"lu", "blocked LU, matrix in a window", []int{64}, 2.5, 3},
+		{"sparse", "sparse matrix, vectors in a window", []int{40000, 200}, 2, 2.5},
+		{"particles", "particles with neighbours, in a window", []int{20000, 60}, 2, 2.5},
+		{"calls", "small functions", []int{36, 3}, 1.1, 1.2},
 	}
 }

@@ -96,7 +96,7 @@ func (d *examination) addressSpace() {
 	}
 	if limit.Cur < reservedSpace {
 		d.add(check, Problem, "run: ulimit -v unlimited",
-			"limited to %d MiB; the run-time reserves 96 GiB of addresses (not of memory)", limit.Cur>>20)
+			"limited to %d MiB; the run-time reserves 2.1 TiB of addresses (not of memory)", limit.Cur>>20)
 		return
 	}
 	d.add(check, OK, "", "large enough")

@@ -39,6 +39,9 @@ const unsigned store_flag = 1; /* MCCHK_STORE of ../runtime/mcchk.h */
 const unsigned most_exits = 8;
 const unsigned most_calls = 64;
 
+/* Loops that are known to go round less often keep them too: the tests cost less. */
+const unsigned least_passes = 8;
+
 /* A call of the sanitizer that announces an access. */
 struct access {
 	CallInst *call = nullptr;
@@ -165,7 +168,8 @@ void loop_pass::look(Loop *loop, SmallVectorImpl<announcing_loop> &found)
 		look(inner, found);
 	announcing_loop l;
 	l.loop = loop;
-	if (!is_possible(l))
+	unsigned known = evolution->getSmallConstantTripCount(loop);
+	if ((known > 0 && known < least_passes) || !is_possible(l))
 		return;
 	for (BasicBlock *block : loop->blocks())
 		for (Instruction &i : *block) {

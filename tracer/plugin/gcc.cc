@@ -41,8 +41,9 @@ int plugin_is_GPL_compatible;
 
 namespace {
 
-/* What ../runtime/mcchk.h calls MCCHK_SHADOW and MCCHK_PAGE_SHIFT, and MCCHK_STORE. */
+/* What ../runtime/mcchk.h calls MCCHK_SHADOW, MCCHK_PARTS and MCCHK_PAGE_SHIFT, and MCCHK_STORE. */
 const unsigned long long shadow = 0x100000000000ull;
+const unsigned long long parts = 0x120000000000ull;
 const int page_shift = 12;
 const unsigned page = 1u << page_shift;
 const unsigned store_flag = 1;
@@ -51,6 +52,9 @@ const unsigned store_flag = 1;
  * would grow by a call for each. */
 const unsigned most_exits = 8;
 const unsigned most_calls = 64;
+
+/* Loops that are known to go round less often keep them too: the tests cost less. */
+const unsigned least_passes = 8;
 
 /* A call of the sanitizer that announces an access. */
 struct access {
@@ -277,6 +281,7 @@ private:
 	tree moment = NULL_TREE;
 
 	bool take(const access &a, unsigned others);
+	bool is_short() const;
 	bool made_before(const access &a, edge exit) const;
 	void begin();
 	void announce(const access &a, const affine_iv &address, edge exit);
@@ -284,7 +289,13 @@ private:
 
 bool announcing_loop::possible() const
 {
-	return loop->latch && !exits.is_empty() && exits.length() <= most_exits && is_quiet(loop);
+	return loop->latch && !exits.is_empty() && exits.length() <= most_exits && is_quiet(loop) && !is_short();
+}
+
+bool announcing_loop::is_short() const
+{
+	tree known = exits.length() == 1 ? number_of_latch_executions(loop) : chrec_dont_know;
+	return tree_fits_uhwi_p(known) && tree_to_uhwi(known) < least_passes;
 }
 
 /* Whether the access is made before the loop is left there, in the last iteration. */
@@ -387,14 +398,38 @@ void take_loops(function *f)
 
 /* ---- single accesses ---- */
 
-/* The byte of the shadow for the page of an address. */
-tree shadow_byte(gimple_seq *seq, tree address)
+tree number(unsigned long long value) { return build_int_cst(pointer_sized_int_node, value); }
+
+tree compute(gimple_seq *seq, tree_code code, tree a, tree b) { return assign(seq, pointer_sized_int_node, code, a, b); }
+
+tree shift_right(gimple_seq *seq, tree a, int bits)
 {
-	tree number = assign(seq, pointer_sized_int_node, RSHIFT_EXPR, address, build_int_cst(integer_type_node, page_shift));
-	number = assign(seq, pointer_sized_int_node, PLUS_EXPR, number, build_int_cst(pointer_sized_int_node, shadow));
+	return compute(seq, RSHIFT_EXPR, a, build_int_cst(integer_type_node, bits));
+}
+
+/* The byte at a distance from an address that is known. */
+tree byte_at(gimple_seq *seq, unsigned long long base, tree distance)
+{
+	tree number = compute(seq, PLUS_EXPR, distance, ::number(base));
 	tree type = build_pointer_type(unsigned_char_type_node);
 	tree pointer = assign(seq, type, NOP_EXPR, number);
 	return assign(seq, unsigned_char_type_node, MEM_REF, build2(MEM_REF, unsigned_char_type_node, pointer, build_zero_cst(type)));
+}
+
+/* The byte of the shadow for the page of an address. */
+tree shadow_byte(gimple_seq *seq, tree address) { return byte_at(seq, shadow, shift_right(seq, address, page_shift)); }
+
+/* Whether an access matters whose page has that byte of the shadow, not 0: MCCHK_PART. */
+tree part_matters(gimple_seq *seq, tree address, tree page, unsigned size)
+{
+	tree whole = compute(seq, BIT_AND_EXPR, assign(seq, pointer_sized_int_node, NOP_EXPR, page), number(1));
+	tree mask = compute(seq, MINUS_EXPR, whole, number(1));
+	tree distance = compute(seq, BIT_AND_EXPR, shift_right(seq, address, 6), mask);
+	tree bits = assign(seq, pointer_sized_int_node, NOP_EXPR, byte_at(seq, parts, distance));
+	tree granule = compute(seq, BIT_AND_EXPR, shift_right(seq, address, 3), number(7));
+	bits = compute(seq, RSHIFT_EXPR, bits, granule);
+	bits = compute(seq, BIT_AND_EXPR, bits, number(size > 8 ? 3 : 1));
+	return compute(seq, BIT_IOR_EXPR, bits, compute(seq, BIT_AND_EXPR, address, number(size - 1)));
 }
 
 /* Splits the block before a statement: the call is made there if a comparison holds,
@@ -429,7 +464,14 @@ void test_access(const access &a)
 				   build_int_cst(pointer_sized_int_node, a.size - 1));
 		value = assign(&seq, unsigned_char_type_node, BIT_IOR_EXPR, value, shadow_byte(&seq, last));
 	}
-	call_if(a.call, seq, NE_EXPR, value, build_zero_cst(unsigned_char_type_node), miss_call(a, address));
+	gcall *call = miss_call(a, address);
+	call_if(a.call, seq, NE_EXPR, value, build_zero_cst(unsigned_char_type_node), call);
+	if (a.size <= 16 && pow2p_hwi(a.size)) {
+		gimple_seq more = NULL;
+		tree matters = part_matters(&more, address, value, a.size);
+		call_if(call, more, NE_EXPR, matters, number(0), miss_call(a, address));
+		remove(call);
+	}
 	remove(a.call);
 }
 

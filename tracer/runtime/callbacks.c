@@ -29,15 +29,17 @@ uint32_t mcchk_inlined_units;
 	void __tsan_##kind##bytes(void *p)                                                         \
 	{                                                                                          \
 		uintptr_t addr = (uintptr_t)p;                                                     \
-		if (__builtin_expect(MCCHK_SHADOW[addr >> MCCHK_PAGE_SHIFT] != 0, 0))              \
-			mcchk_miss_##kind##bytes(addr);                                               \
+		uint8_t page = MCCHK_SHADOW[addr >> MCCHK_PAGE_SHIFT];                             \
+		if (__builtin_expect(page != 0, 0) && MCCHK_PART(addr, bytes, page))               \
+			mcchk_miss_##kind##bytes(addr);                                            \
 	}
 #define ALIAS(name, of) extern __typeof(of) name __attribute__((alias(#of)));
 #define WITH_PC(kind, bytes, flags)                                                                \
 	WITH_FRAME void __tsan_##kind##bytes##_pc(void *p, void *pc)                               \
 	{                                                                                          \
 		uintptr_t addr = (uintptr_t)p;                                                     \
-		if (__builtin_expect(MCCHK_SHADOW[addr >> MCCHK_PAGE_SHIFT] != 0, 0))              \
+		uint8_t page = MCCHK_SHADOW[addr >> MCCHK_PAGE_SHIFT];                             \
+		if (__builtin_expect(page != 0, 0) && MCCHK_PART(addr, bytes, page))               \
 			mcchk_run_other(addr, (uintptr_t)pc, MCCHK_CALLER_FRAME, bytes, flags);  \
 	}
 
@@ -73,12 +75,7 @@ ALL_SIZES(write, MCCHK_STORE)
 
 /* clang's compound access: a load and a store of one place. */
 #define READ_WRITE(bytes)                                                                          \
-	void __tsan_read_write##bytes(void *p)                                                     \
-	{                                                                                          \
-		uintptr_t addr = (uintptr_t)p;                                                     \
-		if (__builtin_expect(MCCHK_SHADOW[addr >> MCCHK_PAGE_SHIFT] != 0, 0))              \
-			mcchk_miss_write##bytes(addr);                                                \
-	}                                                                                          \
+	ALIAS(__tsan_read_write##bytes, __tsan_write##bytes)                                       \
 	ALIAS(__tsan_unaligned_read_write##bytes, __tsan_read_write##bytes)
 READ_WRITE(1)
 READ_WRITE(2)
@@ -113,8 +110,7 @@ WITH_FRAME void __tsan_write_range_pc(void *p, unsigned long size, void *pc)
 void __tsan_vptr_update(void **p, void *value)
 {
 	(void)value;
-	if (__builtin_expect(MCCHK_SHADOW[(uintptr_t)p >> MCCHK_PAGE_SHIFT] != 0, 0))
-		mcchk_miss_write8((uintptr_t)p);
+	__tsan_write8(p);
 }
 ALIAS(__tsan_vptr_read, __tsan_read8)
 
@@ -164,13 +160,15 @@ WITH_FRAME void mcchk_loop(uintptr_t start, int64_t stride, uint64_t count, uint
 #ifdef __clang__
 /* The slow functions of inline.c: called from the program's own code, which
  * keeps its registers. */
+static __attribute__((preserve_most, noinline, cold)) void arm(struct mcchk_site *site, uintptr_t pc) { mcchk_arm(site, pc); }
+
 #define INLINED(kind, bytes, flags)                                                                \
 	static __attribute__((preserve_most, noinline, cold)) void                                 \
 		slower_##kind##bytes(uintptr_t addr, struct mcchk_site *site, uintptr_t pc, void **frame) \
 	{                                                                                          \
 		mcchk_run_other(addr, pc, frame, bytes, flags);                                    \
 		if (site)                                                                          \
-			mcchk_arm(site, pc);                                                       \
+			mcchk_rest(site, pc);                                                      \
 	}                                                                                          \
 	__attribute__((preserve_most)) void mcchk_slow_##kind##bytes(uintptr_t addr, struct mcchk_site *site) \
 	{                                                                                          \
@@ -178,6 +176,8 @@ WITH_FRAME void mcchk_loop(uintptr_t start, int64_t stride, uint64_t count, uint
 			mcchk_catch_up(site, CALLER);                                              \
 		if (!mcchk_run_continues(addr, CALLER))                                            \
 			slower_##kind##bytes(addr, site, CALLER, MCCHK_CALLER_FRAME);              \
+		else if (mcchk_is_long(site, CALLER))                                              \
+			arm(site, CALLER);                                                         \
 	}
 #define INLINED_ALL(kind, flags)                                                                   \
 	INLINED(kind, 1, flags)                                                                    \

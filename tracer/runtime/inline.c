@@ -13,7 +13,12 @@
  */
 #include <stdint.h>
 
-#define SHADOW ((const uint8_t *)0x100000000000ull) /* MCCHK_SHADOW of mcchk.h */
+/* MCCHK_SHADOW, MCCHK_PARTS and MCCHK_PART of mcchk.h. */
+#define SHADOW ((const uint8_t *)0x100000000000ull)
+#define PARTS ((const uint8_t *)0x120000000000ull)
+#define PART(addr, size, page)                                                                     \
+	(((addr) & ((size) - 1)) | (PARTS[(addr) >> 6 & ((page & 1) - 1ull)] >> ((addr) >> 3 & 7) & ((size) > 8 ? 3 : 1)))
+
 #define INLINE __attribute__((always_inline)) void
 
 struct mcchk_site;
@@ -46,34 +51,35 @@ struct mcchk_site;
 #define TRY_SITE(addr, site, missed) (site = 0, missed = 1)
 #endif
 
-#define TEST(p, of)                                                                                \
+#define TEST(p, kind, bytes)                                                                       \
 	uintptr_t addr = (uintptr_t)(p);                                                           \
-	if (__builtin_expect(SHADOW[addr >> 12] != 0, 0)) {                                        \
+	uint8_t page = SHADOW[addr >> 12];                                                         \
+	if (__builtin_expect(page != 0, 0) && PART(addr, bytes, page)) {                           \
 		struct mcchk_site *site;                                                           \
 		int missed;                                                                        \
 		TRY_SITE(addr, site, missed);                                                      \
 		if (__builtin_expect(missed, 0))                                                   \
-			mcchk_slow_##of(addr, site);                                               \
+			mcchk_slow_##kind##bytes(addr, site);                                      \
 	}
 
 #define ACCESS(kind, bytes)                                                                        \
 	extern __attribute__((preserve_most, cold)) void mcchk_slow_##kind##bytes(uintptr_t addr, struct mcchk_site *site); \
-	INLINE __tsan_##kind##bytes(void *p) { TEST(p, kind##bytes) }
-#define SAME(name, of)                                                                             \
-	INLINE name(void *p) { TEST(p, of) }
+	INLINE __tsan_##kind##bytes(void *p) { TEST(p, kind, bytes) }
+#define SAME(name, kind, bytes)                                                                    \
+	INLINE name(void *p) { TEST(p, kind, bytes) }
 #define SIZE(kind, bytes)                                                                          \
 	ACCESS(kind, bytes)                                                                        \
-	SAME(__tsan_unaligned_##kind##bytes, kind##bytes)                                          \
-	SAME(__tsan_volatile_##kind##bytes, kind##bytes)                                           \
-	SAME(__tsan_unaligned_volatile_##kind##bytes, kind##bytes)
+	SAME(__tsan_unaligned_##kind##bytes, kind, bytes)                                          \
+	SAME(__tsan_volatile_##kind##bytes, kind, bytes)                                           \
+	SAME(__tsan_unaligned_volatile_##kind##bytes, kind, bytes)
 #define SIZES(kind) SIZE(kind, 1) SIZE(kind, 2) SIZE(kind, 4) SIZE(kind, 8) SIZE(kind, 16)
 
 SIZES(read)
 SIZES(write)
 
 #define READ_WRITE(bytes)                                                                          \
-	SAME(__tsan_read_write##bytes, write##bytes)                                               \
-	SAME(__tsan_unaligned_read_write##bytes, write##bytes)
+	SAME(__tsan_read_write##bytes, write, bytes)                                               \
+	SAME(__tsan_unaligned_read_write##bytes, write, bytes)
 READ_WRITE(1)
 READ_WRITE(2)
 READ_WRITE(4)
@@ -83,9 +89,9 @@ READ_WRITE(16)
 INLINE __tsan_vptr_update(void **p, void *value)
 {
 	(void)value;
-	TEST(p, write8)
+	TEST(p, write, 8)
 }
-SAME(__tsan_vptr_read, read8)
+SAME(__tsan_vptr_read, read, 8)
 
 INLINE __tsan_func_entry(void *caller) { (void)caller; }
 

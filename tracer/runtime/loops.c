@@ -2,8 +2,7 @@
  * matter.
  *
  * What is recorded is what would have been, had each element been looked at: those on
- * pages that matter, and of a page that matters in part those from the first that lies in
- * such a part.
+ * pages that matter, and of a page that matters in part those in such a part.
  */
 #include "mcchk.h"
 
@@ -49,10 +48,18 @@ static void by_page(const struct mcchk_elements *e, uintptr_t pc, void **frame)
 			open = 0;
 			continue;
 		}
-		for (uint64_t k = 0; !open && k < n; k++) {
-			first = i + k;
-			open = v == 1 || mcchk_hot_granules(addr + k * (uint64_t)e->stride, e->size);
+		if (v == 1) {
+			first = open ? first : i;
+			open = 1;
+			continue;
 		}
+		n = 1; /* the next is looked at anew */
+		int hot = MCCHK_PART(addr, e->size, v) && (!(addr & (e->size - 1)) || mcchk_hot_granules(addr, e->size));
+		if (open && !hot)
+			record(e, first, i, pc, frame);
+		else if (!open)
+			first = i;
+		open = hot;
 	}
 	if (open)
 		record(e, first, e->count, pc, frame);
@@ -105,6 +112,10 @@ void mcchk_loop_elements(struct mcchk_elements *e, uint64_t moment, uintptr_t pc
 	uintptr_t lo = e->stride < 0 ? last : e->start, hi = (e->stride < 0 ? e->start : last) + e->size - 1;
 	if (MCCHK_LIKELY(!any_page(lo, hi)))
 		return;
+	if (hi - lo < 1u << MCCHK_PAGE_SHIFT && shadow_of(lo) == 1 && shadow_of(hi) == 1) { /* most often */
+		record(e, 0, e->count, pc, frame);
+		return;
+	}
 	if (e->size <= 16 && (e->size & (e->size - 1)) == 0)
 		by_page(e, pc, frame);
 	else

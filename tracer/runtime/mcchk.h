@@ -35,6 +35,17 @@
 #define MCCHK_PAGE_SHIFT 12
 #define MCCHK_ADDRESS_BITS 47
 
+/* One bit for each 8 bytes of them, which says for pages of which parts matter whether
+ * they do. The first byte has all bits: no program has memory there. */
+#define MCCHK_PARTS ((uint8_t *)0x120000000000ull)
+
+/* Whether an access matters whose page has that byte in the shadow, not 0: a power of two of
+ * bytes, at most 16. One that is not aligned is to be looked at. inline.c and the plug-ins
+ * do the same. */
+#define MCCHK_PART(addr, size, page)                                                               \
+	((((addr) & ((size) - 1)) |                                                                \
+	  (MCCHK_PARTS[(addr) >> 6 & ((page & 1) - 1ull)] >> ((addr) >> 3 & 7) & ((size) > 8 ? 3 : 1))) != 0)
+
 /* A marked byte range [lo, hi). `coarse` remembers which of its edge pages had
  * to be marked whole, so that unmarking undoes exactly what marking did. */
 struct mcchk_range {
@@ -86,6 +97,7 @@ struct mcchk_run {
 	uint64_t base;
 	struct mcchk_access *rec;
 	struct mcchk_site *site; /* where the program's own code carries the run on */
+	uint32_t carried;        /* accesses that went on with it one after the other, by calls */
 };
 
 /* The state that inline.c keeps for each place in the program: while `owner`
@@ -111,6 +123,7 @@ struct mcchk_start {
 #define MCCHK_MAX_FRAMES 64
 #define MCCHK_MAX_POINTERS 32 /* of a stack that are kept */
 #define MCCHK_SITES 256 /* armed at a time */
+#define MCCHK_SHORT 20  /* accesses: shorter runs do not arm a site */
 
 /* What accesses come to. */
 struct mcchk_sums {
@@ -321,6 +334,7 @@ static inline uint64_t mcchk_thread_pointer(void)
 void mcchk_run_other(uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags);
 void mcchk_range_access(uintptr_t addr, uint64_t size, uintptr_t pc, void **frame, uint32_t flags);
 void mcchk_arm(struct mcchk_site *site, uintptr_t pc);
+void mcchk_rest(struct mcchk_site *site, uintptr_t pc);
 
 /* Elements at equal distances, made by a loop. */
 struct mcchk_elements {
@@ -365,6 +379,14 @@ static inline __attribute__((always_inline)) void mcchk_catch_up(struct mcchk_si
 		r->next = site->next;
 	if (__atomic_load_n(&mcchk_several, __ATOMIC_RELAXED))
 		r->site = NULL; /* never armed again */
+}
+
+/* Behind an access that went on with the run of its place: whether the program's code
+ * may carry it on. */
+static inline __attribute__((always_inline)) int mcchk_is_long(const struct mcchk_site *site, uintptr_t pc)
+{
+	struct mcchk_run *r = mcchk_self.runs + (pc & (MCCHK_RUNS - 1));
+	return site && ++r->carried >= MCCHK_SHORT;
 }
 
 #pragma GCC visibility pop

@@ -29,6 +29,7 @@ static void resume(struct mcchk_run *r, uint64_t key, uint64_t seq, struct mcchk
 	r->next = n > 1 ? rec->addr + n * (uint64_t)rec->stride : 0;
 	r->sweep = rec->addr + (uint64_t)rec->stride;
 	r->site = NULL;
+	r->carried = 0;
 }
 
 /* Beyond this distance, bytes, two elements are no run yet: addresses that have
@@ -157,7 +158,7 @@ void mcchk_run_other(uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, 
 {
 	struct mcchk_tls *self = &mcchk_self;
 
-	if (MCCHK_SHADOW[addr >> MCCHK_PAGE_SHIFT] == 2 && !mcchk_hot_granules(addr, size))
+	if (addr & (size - 1) && !mcchk_hot_granules(addr, size)) /* not aligned */
 		return;
 	struct mcchk_thread *t = enter(self, 1);
 	if (!t)
@@ -174,6 +175,13 @@ static int takes(struct mcchk_run *r, const struct mcchk_elements *e)
 	struct mcchk_access *rec = r->rec;
 	int64_t offset = (int64_t)(e->start - r->base);
 
+	if (r->stride == e->stride && e->start == r->next) { /* most often */
+		__atomic_store_n(&rec->count, rec->count + e->count, __ATOMIC_RELEASE);
+		r->next += e->count * (uint64_t)r->stride;
+		return 1;
+	}
+	if (r->stride == e->stride && offset == 0 && e->count <= rec->count)
+		return 1;
 	if (r->stride == 0) { /* one element */
 		if (offset != 0 && offset != e->stride)
 			return 0;
@@ -272,6 +280,19 @@ void mcchk_range_access(uintptr_t addr, uint64_t size, uintptr_t pc, void **fram
 		keyed_access(pc | size << 47 | (uint64_t)(flags & MCCHK_STORE) << 63, addr, pc, frame, (uint32_t)size, flags);
 }
 
+/* An access did not go on with the run: the program's code carries it on no more. */
+void mcchk_rest(struct mcchk_site *site, uintptr_t pc)
+{
+	struct mcchk_run *r = mcchk_self.runs + (pc & (MCCHK_RUNS - 1));
+
+	if (r->key != pc) /* the thread does not record */
+		return;
+	r->site = NULL;
+	r->carried = 0;
+	if (__atomic_load_n(&site->owner, __ATOMIC_RELAXED) == mcchk_thread_pointer())
+		site->next = UINT64_MAX;
+}
+
 /* Lets the program's code carry on the run that its place now has. */
 void mcchk_arm(struct mcchk_site *site, uintptr_t pc)
 {
@@ -283,18 +304,23 @@ void mcchk_arm(struct mcchk_site *site, uintptr_t pc)
 	if (!t || self->depth || self->busy || __atomic_load_n(&mcchk_several, __ATOMIC_RELAXED) || r->key != pc ||
 	    r->seq != __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED))
 		return;
-	if (!__atomic_exchange_n(&site->owner, 0, __ATOMIC_RELAXED)) {
+	r->carried = 0;
+	if (__atomic_load_n(&site->owner, __ATOMIC_RELAXED) == 0) {
 		uint32_t n = t->armed_count;
 		if (n == MCCHK_SITES)
 			return;
 		t->armed[n] = site;
 		__atomic_store_n(&t->armed_count, n + 1, __ATOMIC_RELEASE);
 	}
+	__atomic_store_n(&site->owner, 0, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	site->next = r->stride ? r->next : r->base;
 	site->stride = r->stride;
 	site->counter = r->stride ? &r->rec->count : &repeated;
 	r->site = site;
-	__atomic_store_n(&site->owner, mcchk_thread_pointer(), __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&mcchk_several, __ATOMIC_SEQ_CST))
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&site->owner, mcchk_thread_pointer(), __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the other thread has a barrier for both (become_several in writer.c) */
+	if (__atomic_load_n(&mcchk_several, __ATOMIC_RELAXED))
 		__atomic_store_n(&site->owner, 0, __ATOMIC_RELAXED);
 }

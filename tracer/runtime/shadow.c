@@ -2,10 +2,10 @@
  *
  * A page is covered whole by a number of ranges (covers, one 16-bit count for
  * each page, in a second sparse reservation), or in part: then a block holds a
- * count and a bit for each of its 8-byte granules. Counts make overlapping
- * ranges survive the release of one of them. A count that would overflow
- * stays where it is for good: marking too much is harmless. The same holds
- * when there are no blocks left: the page is then marked whole.
+ * count for each of its 8-byte granules, and a third reservation (MCCHK_PARTS) a
+ * bit. Counts make overlapping ranges survive the release of one of them. A count
+ * that would overflow stays where it is for good: marking too much is harmless. The
+ * same holds when there are no blocks left: the page is then marked whole.
  *
  * Marking happens in MPI calls under a lock; the load/store path reads without.
  */
@@ -30,13 +30,11 @@
 enum { COARSE_FIRST = 1, COARSE_LAST = 2, COARSE_BEFORE = 4 };
 
 struct block {
-	uint64_t bits[GRANULES / 64];
 	uint16_t counts[GRANULES];
 	uint32_t refs;
 };
 
 static struct {
-	uint64_t version; /* odd while slots move */
 	uint64_t page[SLOTS]; /* page number; 0: empty */
 	uint32_t index[SLOTS];
 	uint32_t used;
@@ -48,7 +46,7 @@ uint64_t mcchk_marks;
 
 static void fail(const char *why)
 {
-	static const char head[] = "mcchk: cannot reserve 96 GiB of address space for the shadow memory: ";
+	static const char head[] = "mcchk: cannot reserve 2.1 TiB of address space for the shadow memory: ";
 	static const char tail[] = "\nmcchk: raise the limit on virtual memory (ulimit -v unlimited); no memory is used by it\n";
 	ssize_t n = write(2, head, sizeof head - 1);
 	n += write(2, why, strlen(why));
@@ -77,19 +75,23 @@ static void *reserve_at(uintptr_t where, size_t size)
 void mcchk_reserve_shadow(void)
 {
 	if (!reserve_at((uintptr_t)MCCHK_SHADOW, PAGES) ||
-	    !reserve_at((uintptr_t)COVERS, PAGES * sizeof(uint16_t)))
+	    !reserve_at((uintptr_t)COVERS, PAGES * sizeof(uint16_t)) ||
+	    !reserve_at((uintptr_t)MCCHK_PARTS, PAGES * GRANULES / 8))
 		fail(strerror(errno));
+	MCCHK_PARTS[0] = 0xff;
 }
 
 static uint32_t home_slot(uint64_t page) { return (uint32_t)((page * 0x9E3779B97F4A7C15ull) >> 49) & (SLOTS - 1); }
 
+/* The bits of 64 granules of a page. */
+static uint64_t *part(uint64_t page, uint32_t g) { return (uint64_t *)(void *)(MCCHK_PARTS + (page * GRANULES + g) / 64 * 8); }
+
 static struct block *find_block(uint64_t page)
 {
 	for (uint32_t s = home_slot(page);; s = (s + 1) & (SLOTS - 1)) {
-		uint64_t p = __atomic_load_n(&table.page[s], __ATOMIC_ACQUIRE);
-		if (p == page)
+		if (table.page[s] == page)
 			return &table.blocks[table.index[s]];
-		if (p == 0)
+		if (table.page[s] == 0)
 			return NULL;
 	}
 }
@@ -100,23 +102,23 @@ static void insert_block(uint64_t page, uint32_t index)
 	while (table.page[s] != 0)
 		s = (s + 1) & (SLOTS - 1);
 	table.index[s] = index;
-	__atomic_store_n(&table.page[s], page, __ATOMIC_RELEASE);
+	table.page[s] = page;
 }
 
-/* Forgets the blocks that no range needs any more. Readers that meet an odd or
- * changed version take the page as marked. */
+/* Forgets the blocks that no range needs any more. */
 static void drop_unused_blocks(void)
 {
 	static uint64_t live[MAX_BLOCKS]; /* under the lock */
 	uint32_t n = 0;
 
-	__atomic_store_n(&table.version, table.version + 1, __ATOMIC_SEQ_CST);
 	for (uint32_t i = 0; i < MAX_BLOCKS; i++)
 		live[i] = 0;
 	for (uint32_t s = 0; s < SLOTS; s++) {
 		if (table.page[s] != 0 && table.blocks[table.index[s]].refs != 0)
 			live[table.index[s]] = table.page[s];
-		__atomic_store_n(&table.page[s], 0, __ATOMIC_RELAXED);
+		else if (table.page[s] != 0) /* of counts that overflowed */
+			memset(part(table.page[s], 0), 0, GRANULES / 8);
+		table.page[s] = 0;
 	}
 	for (uint32_t i = 0; i < table.used; i++) {
 		if (live[i] == 0)
@@ -127,7 +129,6 @@ static void drop_unused_blocks(void)
 	}
 	memset(&table.blocks[n], 0, (size_t)(table.used - n) * sizeof(struct block));
 	table.used = n;
-	__atomic_store_n(&table.version, table.version + 1, __ATOMIC_SEQ_CST);
 }
 
 static struct block *get_block(uint64_t page)
@@ -185,12 +186,12 @@ static void cover(uint64_t first, uint64_t end, int delta)
 	}
 }
 
-static void count_granule(struct block *b, uint32_t g, int delta)
+static void count_granule(struct block *b, uint64_t page, uint32_t g, int delta)
 {
 	if (b->counts[g] == STICKY)
 		return;
 	b->counts[g] = (uint16_t)(b->counts[g] + delta);
-	uint64_t bit = 1ull << (g & 63), *word = &b->bits[g >> 6];
+	uint64_t bit = 1ull << (g & 63), *word = part(page, g);
 	if (b->counts[g] != 0)
 		__atomic_store_n(word, *word | bit, __ATOMIC_RELAXED);
 	else
@@ -199,7 +200,7 @@ static void count_granule(struct block *b, uint32_t g, int delta)
 
 /* The same for the 64 granules of a word of bits at once, when they all have
  * one count, as where few ranges overlap. Returns 0 when they have not. */
-static int count_word(struct block *b, uint32_t g, int delta)
+static int count_word(struct block *b, uint64_t page, uint32_t g, int delta)
 {
 	uint16_t first = b->counts[g], next = (uint16_t)(first + delta);
 
@@ -207,17 +208,17 @@ static int count_word(struct block *b, uint32_t g, int delta)
 		return 0;
 	for (uint32_t k = g; k < g + 64; k += 4)
 		memcpy(&b->counts[k], (uint16_t[4]){next, next, next, next}, 4 * sizeof next);
-	__atomic_store_n(&b->bits[g >> 6], next != 0 ? ~0ull : 0, __ATOMIC_RELAXED);
+	__atomic_store_n(part(page, g), next != 0 ? ~0ull : 0, __ATOMIC_RELAXED);
 	return 1;
 }
 
-static void count_granules(struct block *b, uint32_t g0, uint32_t g1, int delta)
+static void count_granules(struct block *b, uint64_t page, uint32_t g0, uint32_t g1, int delta)
 {
 	for (uint32_t g = g0; g < g1;) {
-		if ((g & 63) == 0 && g + 64 <= g1 && count_word(b, g, delta))
+		if ((g & 63) == 0 && g + 64 <= g1 && count_word(b, page, g, delta))
 			g += 64;
 		else
-			count_granule(b, g++, delta);
+			count_granule(b, page, g++, delta);
 	}
 }
 
@@ -230,7 +231,7 @@ static int mark_part(uint64_t page, uint32_t g0, uint32_t g1)
 		return 1;
 	}
 	b->refs++;
-	count_granules(b, g0, g1, 1);
+	count_granules(b, page, g0, g1, 1);
 	refresh(page);
 	return 0;
 }
@@ -244,7 +245,7 @@ static void unmark_part(uint64_t page, uint32_t g0, uint32_t g1, int coarse)
 	struct block *b = find_block(page);
 	if (!b)
 		return;
-	count_granules(b, g0, g1, -1);
+	count_granules(b, page, g0, g1, -1);
 	if (--b->refs == 0)
 		refresh(page);
 }
@@ -324,15 +325,10 @@ static int page_hit(uint64_t page, uint32_t g0, uint32_t g1)
 	uint8_t v = __atomic_load_n(&MCCHK_SHADOW[page], __ATOMIC_ACQUIRE);
 	if (v != 2)
 		return v;
-	uint64_t version = __atomic_load_n(&table.version, __ATOMIC_ACQUIRE);
-	if (version & 1)
-		return 1;
-	const struct block *b = find_block(page);
-	int hit = 0;
-	for (uint32_t g = g0; b && !hit && g < g1; g++)
-		hit = (int)(__atomic_load_n(&b->bits[g >> 6], __ATOMIC_RELAXED) >> (g & 63)) & 1;
-	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return hit || __atomic_load_n(&table.version, __ATOMIC_RELAXED) != version;
+	for (uint32_t g = g0; g < g1; g++)
+		if (__atomic_load_n(part(page, g), __ATOMIC_RELAXED) >> (g & 63) & 1)
+			return 1;
+	return 0;
 }
 
 /* Whether any of [addr, addr+size) is marked. */

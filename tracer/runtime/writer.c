@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/membarrier.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -411,6 +413,20 @@ static struct mcchk_thread *new_thread(void)
 	return &m->thread;
 }
 
+static int barrier(int command) { return (int)syscall(SYS_membarrier, command, 0, 0); }
+
+/* Another thread begins to record: no place of the program is armed from now on. The
+ * barrier has all threads as if they had one between what arms a place and the look
+ * whether that may be. */
+static void become_several(void)
+{
+	if (__atomic_exchange_n(&mcchk_several, 1, __ATOMIC_SEQ_CST))
+		return;
+	barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+	for (struct mcchk_thread *t = threads; t; t = t->next)
+		mcchk_disarm(t);
+}
+
 /* The calling thread's state; NULL when this process does not record. The
  * caller has set depth or busy, so that it is not entered twice. */
 struct mcchk_thread *mcchk_thread_get(void)
@@ -426,9 +442,8 @@ struct mcchk_thread *mcchk_thread_get(void)
 		return NULL;
 	}
 	t->strand = atomic_fetch_add(&strands, 1);
-	if (t->strand > 0 && !__atomic_exchange_n(&mcchk_several, 1, __ATOMIC_SEQ_CST))
-		for (struct mcchk_thread *other = threads; other; other = other->next)
-			mcchk_disarm(other);
+	if (t->strand > 0)
+		become_several();
 	pthread_setspecific(exit_key, t);
 	self->thread = t;
 	self->runs = t->runs;
@@ -570,6 +585,8 @@ int mcchk_file_open(const char *path, const struct mcchk_file_header *h)
 		return errno;
 	if (pthread_key_create(&exit_key, thread_exits) != 0 || pthread_atfork(NULL, NULL, forked) != 0)
 		return ENOMEM;
+	if (barrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0)
+		mcchk_several = 1; /* no place is ever armed */
 	mcchk_recording = 1;
 	struct mcchk_thread *t = mcchk_thread_get();
 	if (!t || !open_chunk(t, &t->calls, 0))
