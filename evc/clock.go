@@ -48,12 +48,19 @@ type Clock interface {
 	Stamps() int
 
 	// Floor returns for each strand how many of its separate regions all of
-	// the active strands know of, or have passed.
-	Floor(active []int) []uint32
+	// the active strands know of, or have passed, and are in all of some times
+	// too: what strands that are still to begin know.
+	Floor(active []int, coming ...Time) []uint32
 	// Next returns the clock of a phase that goes on from here, without the
 	// separate regions below the floor: the first that it counts is the one
 	// behind them. Times of earlier phases keep their meaning.
 	Next(floor []uint32) Clock
+	// Strands returns how many strands the clock has, and Grow a clock that goes on
+	// from here with more. The new ones have been ticked once, and know of nothing but
+	// what lies before the phase. Times keep their meaning; timestamps are to be
+	// entered anew, as with Next.
+	Strands() int
+	Grow(strands int) Clock
 	// Enter returns a time of an earlier phase as a timestamp of this one.
 	Enter(t Time) Stamp
 	// Past reports whether a time knows of nothing but what lies before this
@@ -116,14 +123,16 @@ func (m *Maker) New() Clock { return m.Again(nil) }
 // Again is New, in the storage of a clock of the Maker that is not used any more;
 // nil: there is none. Times that it gave have no meaning then.
 func (m *Maker) Again(old Clock) Clock {
+	if old != nil && old.Strands() != m.strands {
+		old = nil // it has grown
+	}
 	if m.name == Vector {
 		c, _ := old.(*vectorClock)
 		return newVector(c, m.strands)
 	}
 	c, _ := old.(*encodedClock)
 	c = newEncoded(c, m.primes)
-	if c.limit = vectorBits(m.strands); m.name == Auto {
-		c.limit, c.auto = min(quickBits(m.strands), c.limit), true
-	}
+	c.auto = m.name == Auto
+	c.limit = limitOf(m.strands, c.auto)
 	return c
 }

@@ -109,6 +109,14 @@ func TestPhases(t *testing.T) {
 		for step := range 120 {
 			s := rng.IntN(n)
 			switch x := rng.IntN(10); {
+			case step == 60 && seed%5 == 0 && seed < 100: // and from then on has some strands more
+				n = []int{n + 1, 16, 70, 300}[int(seed%20)/5]
+				whole, phased = whole.Grow(n), phased.Grow(n)
+				for i := len(ticks); i < n; i++ {
+					ticks, passed = append(ticks, 1), append(passed, 0)
+					whole.Merge(i, whole.Time(whole.Now(0)))
+					phased.Merge(i, phased.Time(phased.Now(0)))
+				}
 			case x == 0:
 				floor := phased.Floor(everyone(n))
 				phased = phased.Next(floor)
@@ -132,7 +140,7 @@ func TestPhases(t *testing.T) {
 				phased.Tick(s)
 				ticks[s]++
 			}
-			if step%8 != 7 {
+			if step%8 != 7 || n > 20 && step != 119 {
 				continue
 			}
 			for r := range n {

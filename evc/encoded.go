@@ -79,6 +79,15 @@ func quickBits(strands int) int {
 	return wordBits * words
 }
 
+// limitOf returns how many bits a number may have in a clock of that many strands.
+func limitOf(strands int, auto bool) int {
+	limit := vectorBits(strands)
+	if auto {
+		limit = min(quickBits(strands), limit)
+	}
+	return limit
+}
+
 func (c *encodedClock) add(x encoded) Stamp {
 	x.pages = c.grown(&c.taken)
 	c.stamps = append(c.stamps, x)
@@ -239,9 +248,27 @@ func (c *encodedClock) Stamps() int { return len(c.stamps) - 1 }
 
 // Floor: the least power of each prime is that in the greatest common divisor,
 // which mostly is 1 after a few numbers.
-func (c *encodedClock) Floor(active []int) []uint32 {
+func (c *encodedClock) Floor(active []int, coming ...Time) []uint32 {
 	l := c.lowest()
 	var common number // 0: of no numbers
+	add := func(n number) bool {
+		if common.isZero() {
+			common = n
+		} else {
+			common = gcd(common, n)
+		}
+		return !common.isOne()
+	}
+	for _, t := range coming {
+		if t.IsZero() {
+			return make([]uint32, c.strands)
+		}
+		if x := c.local(t); x.isVector() {
+			l.addAll(x.v)
+		} else if !add(x.n) {
+			return make([]uint32, c.strands)
+		}
+	}
 	for _, i := range active {
 		x := &c.stamps[c.now[i]]
 		if x.isVector() {
@@ -254,12 +281,7 @@ func (c *encodedClock) Floor(active []int) []uint32 {
 		if n.hasPower(c.primes[i], 1) { // its own present separate region is not over
 			n = n.over(c.primes[i])
 		}
-		if common.isZero() {
-			common = n
-		} else {
-			common = gcd(common, n)
-		}
-		if common.isOne() {
+		if !add(n) {
 			return make([]uint32, c.strands)
 		}
 	}
@@ -273,10 +295,27 @@ func (c *encodedClock) Floor(active []int) []uint32 {
 }
 
 func (c *encodedClock) Next(floor []uint32) Clock {
-	d := emptyEncoded(c.next(floor), c.primes)
-	d.limit, d.auto, d.wide = c.limit, c.auto, c.auto && c.wide
+	return c.goOn(c.next(floor, c.strands), c.primes, c.limit)
+}
+
+func (c *encodedClock) Grow(strands int) Clock {
+	p := c.next(make([]uint32, c.strands), strands)
+	return c.goOn(p, firstPrimes(strands), limitOf(strands, c.auto))
+}
+
+// goOn returns the clock of a phase that goes on from here.
+func (c *encodedClock) goOn(p *phase, primes []uint64, limit int) Clock {
+	d := emptyEncoded(p, primes)
+	d.limit, d.auto, d.wide = limit, c.auto, c.auto && (c.wide || p.height > 0)
 	for i := range d.now {
-		d.now[i] = d.Enter(c.Time(c.now[i]))
+		switch {
+		case i < len(c.now):
+			d.now[i] = d.Enter(c.Time(c.now[i]))
+		case d.wide:
+			d.now[i] = d.add(encoded{v: vector{own: 1, strand: int32(i)}})
+		default:
+			d.now[i] = d.add(encoded{n: number{w: primes[i]}})
+		}
 	}
 	return d
 }

@@ -44,15 +44,18 @@ func (p *phase) above(strand int, n uint32) (uint32, bool) {
 }
 
 func (p *phase) of(strand int) uint32 {
-	if p.below == nil {
+	if strand >= len(p.below) {
 		return 0
 	}
 	return p.below[strand]
 }
 
-// next returns the phase that begins floor above.
-func (p *phase) next(floor []uint32) *phase {
-	q := newPhase(p.strands)
+// Strands is that of Clock.
+func (p *phase) Strands() int { return p.strands }
+
+// next returns the phase of that many strands that begins floor above.
+func (p *phase) next(floor []uint32, strands int) *phase {
+	q := newPhase(strands)
 	q.number, q.below = p.number+1, make([]uint32, len(floor))
 	for i, n := range floor {
 		q.below[i] = p.of(i) + n
@@ -67,11 +70,46 @@ func (p *phase) since(from *phase, strand int, n uint32) uint32 {
 
 // bring returns a vector of an earlier phase as one of this one.
 func (p *phase) bring(from *phase, v vector) vector {
-	if from != p {
-		v.others = p.bringPage(from, v.others, p.height, 0)
-		v.own = p.since(from, int(v.strand), v.own)
+	if from == p {
+		return v
+	}
+	v.own = p.since(from, int(v.strand), v.own)
+	if from.width != p.width {
+		v.others = p.bringFlat(from, v.others)
+		return v
+	}
+	v.others = p.bringPage(from, v.others, from.height, 0)
+	for height := from.height; height < p.height && v.others != 0; height++ {
+		var room [onePage]uint32
+		room[0] = uint32(v.others)
+		v.others = p.add(room[:p.width])
 	}
 	return v
+}
+
+// bringFlat brings the page that is a vector of a phase with fewer strands.
+func (p *phase) bringFlat(from *phase, a page) page {
+	of := foreign{from.number, a}
+	b, ok := p.brought[of]
+	if ok || a == 0 {
+		return b
+	}
+	since := page(p.used)
+	for i, n := range from.words(a) {
+		if n = p.since(from, i, n); n > 0 {
+			b = p.put(b, p.height, i, n, since)
+		}
+	}
+	p.bringAs(of, b)
+	return b
+}
+
+// bringAs notes what a page of an earlier phase is in this one.
+func (p *phase) bringAs(of foreign, b page) {
+	if p.brought == nil {
+		p.brought = map[foreign]page{}
+	}
+	p.brought[of] = b
 }
 
 // bringPage brings a page with the components from the strand first on.
@@ -100,10 +138,7 @@ func (p *phase) bringPage(from *phase, a page, height, first int) page {
 	if any {
 		b = p.add(words)
 	}
-	if p.brought == nil {
-		p.brought = map[foreign]page{}
-	}
-	p.brought[of] = b
+	p.bringAs(of, b)
 	return b
 }
 
@@ -166,8 +201,14 @@ func (p *phase) lowest() lowest { return lowest{of: p, since: p.used} }
 // add takes in what an active strand knows. Its own present separate region is
 // not over. It reports whether a component may be left that is not 0.
 func (l *lowest) add(v vector) bool {
+	v.own -= min(1, v.own)
+	return l.addAll(v)
+}
+
+// addAll takes in what a strand will know that is still to begin.
+func (l *lowest) addAll(v vector) bool {
 	p := l.of
-	others := p.put(v.others, p.height, int(v.strand), v.own-min(1, v.own), page(p.used))
+	others := p.put(v.others, p.height, int(v.strand), v.own, page(p.used))
 	if l.any {
 		others = p.least(l.least, others, p.height)
 	}

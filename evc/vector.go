@@ -107,8 +107,14 @@ func (c *vectorClock) Size(s Stamp) int {
 
 func (c *vectorClock) Stamps() int { return len(c.stamps) - 1 }
 
-func (c *vectorClock) Floor(active []int) []uint32 {
+func (c *vectorClock) Floor(active []int, coming ...Time) []uint32 {
 	l := c.lowest()
+	for _, t := range coming {
+		if t.IsZero() {
+			return make([]uint32, c.strands)
+		}
+		l.addAll(c.bring(t.phase, t.v))
+	}
 	for _, i := range active {
 		if !l.add(c.stamps[c.now[i]].vector) {
 			break
@@ -117,10 +123,21 @@ func (c *vectorClock) Floor(active []int) []uint32 {
 	return l.floor()
 }
 
-func (c *vectorClock) Next(floor []uint32) Clock {
-	d := emptyVector(c.next(floor))
+func (c *vectorClock) Next(floor []uint32) Clock { return c.goOn(c.next(floor, c.strands)) }
+
+func (c *vectorClock) Grow(strands int) Clock {
+	return c.goOn(c.next(make([]uint32, c.strands), strands))
+}
+
+// goOn returns the clock of a phase that goes on from here.
+func (c *vectorClock) goOn(p *phase) Clock {
+	d := emptyVector(p)
 	for i := range d.now {
-		d.now[i] = d.Enter(c.Time(c.now[i]))
+		if i < len(c.now) {
+			d.now[i] = d.Enter(c.Time(c.now[i]))
+		} else {
+			d.now[i] = d.add(vector{own: 1, strand: int32(i)})
+		}
 	}
 	return d
 }
