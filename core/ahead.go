@@ -12,7 +12,7 @@ const maxAhead = 1 << 20
 // ahead reads a stream ahead of the replay, for what a call turns out to have
 // done to be known when it is replayed.
 type ahead struct {
-	strand *Strand
+	of     *Process
 	stream Stream
 	many   accessStream  // the stream, where it is one
 	queue  []trace.Event // read ahead, not yet replayed
@@ -52,7 +52,7 @@ func (a *ahead) stretch() (st *trace.Stretch, thread uint32) {
 
 // more reads one more event ahead, and reports whether there was one.
 func (a *ahead) more() bool {
-	a.strand.keepCall()
+	a.of.current.keepCall()
 	var ev trace.Event
 	if a.err == nil {
 		a.err = a.stream.ReadEvent(&ev)

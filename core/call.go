@@ -14,6 +14,7 @@ type function struct {
 	fn      *trace.Fn
 	model   Model    // nil when no model knows it
 	meaning *Meaning // nil then
+	note    *note    // nil unless it is one on strands
 	at      []int8   // where its arguments are, by ArgName
 }
 
@@ -52,7 +53,7 @@ func argAt(fn *trace.Fn, name string) int {
 }
 
 func newFunction(fn *trace.Fn) *function {
-	f := &function{fn: fn, at: make([]int8, len(argNames))}
+	f := &function{fn: fn, note: notes[fn.Name], at: make([]int8, len(argNames))}
 	for name, text := range argNames {
 		f.at[name] = int8(argAt(fn, text))
 	}
@@ -80,6 +81,9 @@ func (s *Strand) function(fn *trace.Fn) *function {
 	if f == nil {
 		f = newFunction(fn)
 		for _, model := range s.m.models {
+			if f.note != nil {
+				break
+			}
 			if f.meaning = model.Bind(s, fn); f.meaning != nil {
 				f.model = model
 				break
@@ -167,14 +171,14 @@ type Exposer struct {
 // exposes. It is one of its own, to add to.
 func (s *Strand) InfoOn(c *Call, on Exposer, mode regions.Mode) *regions.CallInfo {
 	return s.calls.info(&regions.CallSite{
-		Fn: c.Fn.Name, Rank: s.Rank, Thread: s.event.Strand, Stack: c.Stack, Object: on.Object, Made: on.Made, Mode: mode,
+		Fn: c.Fn.Name, Rank: s.Rank, Thread: s.thread, Stack: c.Stack, Object: on.Object, Made: on.Made, Mode: mode,
 	}, s.pos)
 }
 
 // Unnamed returns what findings tell of a call that the tracer records where the
 // program makes none.
 func (s *Strand) Unnamed(c *Call) *regions.CallInfo {
-	return s.calls.info(&regions.CallSite{Rank: s.Rank, Thread: s.event.Strand, Stack: c.Stack}, s.pos)
+	return s.calls.info(&regions.CallSite{Rank: s.Rank, Thread: s.thread, Stack: c.Stack}, s.pos)
 }
 
 // info returns a CallInfo of its own.
@@ -230,6 +234,11 @@ func (s *Strand) LastCall() *regions.CallInfo {
 func (s *Strand) replayCall() {
 	c := &s.call
 	*c = Call{Call: s.event.Call, function: s.function(s.event.Call.Fn)}
+	if c.function.note != nil {
+		s.note(c)
+		return
+	}
+	s.turn()
 	w := c.function.meaning
 	if s.m.watch.observer != nil {
 		s.m.watch.call(s, c)

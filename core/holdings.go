@@ -31,11 +31,11 @@ func (m *Machine) Holdings() Holdings {
 	}
 	h.OpenBytes = apart*apartBytes + moments*regions.OpenBytes
 	bytes := int64(0)
-	for _, s := range m.strands {
-		h.Separate += int64(len(s.path.segs))
-		for i := range s.path.segs {
-			bytes += int64(m.clock.Size(s.path.segs[i].Stamp))
-			h.Landmarks += int64(len(s.path.segs[i].Landmarks))
+	for _, p := range m.paths {
+		h.Separate += int64(len(p.segs))
+		for i := range p.segs {
+			bytes += int64(m.clock.Size(p.segs[i].Stamp))
+			h.Landmarks += int64(len(p.segs[i].Landmarks))
 		}
 	}
 	h.StampBytes = bytes / max(1, h.Separate)

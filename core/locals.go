@@ -23,10 +23,10 @@ func (s *Strand) stretch(st *trace.Stretch, thread uint32) {
 		s.m.stats.Loads += st.Loads
 		s.m.stats.Stores += st.Stores
 	}
-	if thread != 0 {
+	if thread != 0 && s.team == nil {
 		s.threads[thread] = true
 	}
-	s.event.Strand = thread
+	s.thread = thread
 	if len(s.memory.aliases.Overlapping(st.Lo, st.Hi)) == 0 {
 		s.ownAccesses(st)
 		return
@@ -92,7 +92,7 @@ func (s *Strand) loadOrStore(base uint64, layout *intervals.Layout, owner int32,
 	a := &s.event.Access
 	acc := regions.LoadOrStore(a)
 	acc.Base, acc.Layout = base, layout
-	acc.Call = s.calls.info(&regions.CallSite{Rank: s.Rank, Thread: s.event.Strand, Stack: a.Stack, Object: on.Object, Made: on.Made}, s.pos)
+	acc.Call = s.calls.info(&regions.CallSite{Rank: s.Rank, Thread: s.thread, Stack: a.Stack, Object: on.Object, Made: on.Made}, s.pos)
 	s.InstantAt(acc, owner, on.Object)
 }
 
@@ -131,7 +131,7 @@ func (s *Strand) passOver() error {
 	}
 	s.m.stats.Loads += x.Loads
 	s.m.stats.Stores += x.Stores
-	if s.event.Strand != 0 {
+	if s.event.Strand != 0 && s.team == nil {
 		s.threads[s.event.Strand] = true
 	}
 	s.count(int(x.Accesses))
@@ -173,5 +173,5 @@ func (s *Strand) takePart(st *trace.Stretch) {
 
 // keepRows takes rows of a stretch.
 func (s *Strand) keepRows(st *trace.Stretch, rows []trace.Rows) {
-	s.m.store.AddLocals(s.Rank, regions.NewStretch(st, rows, s.pos+1, s.path.segment(), s.event.Strand))
+	s.m.store.AddLocals(s.line, regions.NewStretch(st, rows, s.pos+1, s.path.segment(), s.thread))
 }

@@ -25,7 +25,7 @@ type LockOrder struct {
 	// Tickets below next that are in tickets, ascending: of shared and of exclusive
 	// locks.
 	shared, exclusive []int64
-	// released has, by strand, the last of its shared locks that fold took out of
+	// released has, by line, the last of its shared locks that fold took out of
 	// shared: who comes after that comes after those before it too.
 	released map[int32]*lockTicket
 	// Whether a shared, and an exclusive lock were forgotten, because their
@@ -36,14 +36,11 @@ type LockOrder struct {
 // lockTicket is one granted lock.
 type lockTicket struct {
 	n         int64
-	rank      int32 // of the strand that held it; noRank: of none, as it excluded nobody
+	line      int32 // of the strand that held it; noLine: of none, as it excluded nobody
 	exclusive bool
 	seen      Signal // its lock call was replayed
 	released  Signal // its unlock was
 }
-
-// noRank stands for no strand.
-const noRank int32 = -1
 
 // LockOrder returns the order of a lock.
 func (m *Machine) LockOrder(k LockKey) *LockOrder {
@@ -71,13 +68,13 @@ func (s *Strand) Grant(c *Call, o *LockOrder, ticket int64, exclusive bool, call
 	if s.m.opts.AnyLockOrder {
 		g := &Grant{span: &regions.LockSpan{
 			Lock:   regions.Lock{Object: o.key.Object, Target: o.key.Target, Exclusive: exclusive},
-			Ticket: ticket, From: s.Now(), To: regions.Point{Line: s.Rank, Seg: regions.Never}, Call: call,
+			Ticket: ticket, From: s.Now(), To: regions.Point{Line: s.line, Seg: regions.Never}, Call: call,
 		}}
 		s.m.registry.lockSpans = append(s.m.registry.lockSpans, g.span)
 		after()
 		return g
 	}
-	g := &Grant{ticket: o.saw(s.m, ticket, s.Rank, exclusive)}
+	g := &Grant{ticket: o.saw(s.m, ticket, s.line, exclusive)}
 	waits := o.before(ticket, exclusive)
 	o.fold()
 	if len(waits) == 0 && !o.pastExclusive && !(exclusive && o.pastShared) {
@@ -91,7 +88,7 @@ func (s *Strand) Grant(c *Call, o *LockOrder, ticket int64, exclusive bool, call
 // Skip notes a ticket of a lock that excludes nobody.
 func (m *Machine) Skip(o *LockOrder, ticket int64) {
 	if !m.opts.AnyLockOrder {
-		m.Announce(&o.saw(m, ticket, noRank, false).released)
+		m.Announce(&o.saw(m, ticket, noLine, false).released)
 	}
 }
 
@@ -115,9 +112,9 @@ func (o *LockOrder) ticket(n int64) *lockTicket {
 }
 
 // saw notes that the lock with ticket n was replayed.
-func (o *LockOrder) saw(m *Machine, n int64, rank int32, exclusive bool) *lockTicket {
+func (o *LockOrder) saw(m *Machine, n int64, line int32, exclusive bool) *lockTicket {
 	t := o.ticket(n)
-	t.rank, t.exclusive = rank, exclusive
+	t.line, t.exclusive = line, exclusive
 	m.Announce(&t.seen)
 	for x := o.tickets[o.next]; x != nil && x.seen.given; x = o.tickets[o.next] {
 		if x.exclusive {
@@ -150,9 +147,9 @@ func (o *LockOrder) prune() {
 		delete(o.tickets, o.shared[0])
 		o.shared = o.shared[1:]
 	}
-	for rank, t := range o.released {
+	for line, t := range o.released {
 		if t.n < last {
-			delete(o.released, rank)
+			delete(o.released, line)
 		}
 	}
 }
@@ -166,7 +163,7 @@ func (o *LockOrder) fold() {
 		if !t.released.given {
 			return
 		}
-		o.released[t.rank] = t
+		o.released[t.line] = t
 		delete(o.tickets, t.n)
 		o.shared = o.shared[1:]
 	}
@@ -229,9 +226,9 @@ func (o *LockOrder) forget(m *Machine) {
 	o.shared, o.exclusive = slices.DeleteFunc(o.shared, gone), slices.DeleteFunc(o.exclusive, gone)
 	o.pastShared = o.pastShared || len(o.shared) < shared
 	o.pastExclusive = o.pastExclusive || len(o.exclusive) < exclusive
-	for rank, t := range o.released {
+	for line, t := range o.released {
 		if m.past(&t.released) {
-			delete(o.released, rank)
+			delete(o.released, line)
 			o.pastShared = true
 		}
 	}

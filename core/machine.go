@@ -16,7 +16,7 @@
 // separate regions these lie in. What is still pending is carried into the next
 // region. Long regions come in phases (phase.go).
 //
-// A strand is one process for now: its program order is that of its trace.
+// A strand is a process, or one of several threads or tasks of it (threads.go).
 package core
 
 import (
@@ -35,14 +35,17 @@ import (
 
 // Machine replays the streams of a run.
 type Machine struct {
-	models  []Model
-	opts    Options
-	clocks  *evc.Maker
-	clock   evc.Clock // of the present phase
-	index   int       // of the present concurrent region
-	strands []*Strand
-	absent  []int32       // strands without a trace
-	queue   line[*Strand] // that can go on, each at most once
+	models    []Model
+	opts      Options
+	clocks    *evc.Maker
+	clock     evc.Clock // of the present phase
+	index     int       // of the present concurrent region
+	processes []*Process
+	threaded  bool          // some have had more than one strand
+	phases    int           // so far
+	paths     []*path       // by line
+	absent    []int32       // processes without a trace
+	queue     line[*Strand] // that can go on
 
 	store    *regions.Storage // of accesses
 	pending  pendingAccesses
@@ -135,7 +138,8 @@ func NewMachine(streams []Stream, opts Options, models ...Model) (*Machine, erro
 	}
 	m.pending.machine = m
 	for i, s := range streams {
-		m.strands = append(m.strands, newStrand(m, i, s))
+		m.processes = append(m.processes, newProcess(m, i, s))
+		m.paths = append(m.paths, m.processes[i].first.path)
 		if s == nil {
 			m.absent = append(m.absent, int32(i))
 		}
@@ -147,8 +151,8 @@ func NewMachine(streams []Stream, opts Options, models ...Model) (*Machine, erro
 	return m, nil
 }
 
-// Strands returns the number of strands: world ranks are below it.
-func (m *Machine) Strands() int { return len(m.strands) }
+// Strands returns the number of processes: world ranks are below it.
+func (m *Machine) Strands() int { return len(m.processes) }
 
 // Absent reports whether there is no trace of a process. What it did is not known: the
 // others meet without it, and what it gave them counts as given, and as ordering
@@ -166,8 +170,8 @@ func (m *Machine) Present(ranks []int32) int {
 	return n
 }
 
-// Strand returns the strand of a process.
-func (m *Machine) Strand(rank int32) *Strand { return m.strands[rank] }
+// Strand returns the first strand of a process.
+func (m *Machine) Strand(rank int32) *Strand { return m.processes[rank].first }
 
 // Index returns the number of the present concurrent region, from 0.
 func (m *Machine) Index() int { return m.index }
@@ -208,7 +212,11 @@ func (m *Machine) MayOrder() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
+// present returns how many processes have a trace.
+func (m *Machine) present() int { return len(m.processes) - len(m.absent) }
+
 func (m *Machine) beginRegion() {
+	m.phases++
 	m.store.Begin()
 	m.clock = m.clocks.Again(m.store.Region().Clock)
 	m.phase.beginRegion()
@@ -217,20 +225,30 @@ func (m *Machine) beginRegion() {
 		model.BeginRegion()
 	}
 	m.forgetPast()
-	for _, s := range m.strands {
-		s.beginRegion()
-		if s.state == running {
-			m.queue.add(s)
+	m.paths = m.paths[:len(m.processes)]
+	for _, p := range m.processes {
+		if p.team != nil {
+			p.team.free = nil
+		}
+		p.first.beginRegion()
+		if p.first.state == running {
+			m.queue.add(p.first)
 		}
 	}
 	m.pending.carry()
 	m.registry.carryLocks()
 	m.watch.released(m)
-	for _, s := range m.strands {
-		if after := s.sync.after; after != nil {
-			s.sync.after = nil
-			after()
-		}
+	for _, p := range m.processes {
+		p.first.afterMeeting()
+	}
+}
+
+// afterMeeting does what the strand has to do when it leaves a meeting of all.
+func (s *Strand) afterMeeting() {
+	if after := s.sync.after; after != nil {
+		s.sync.after = nil
+		s.turn()
+		after()
 	}
 }
 
@@ -250,13 +268,13 @@ func (m *Machine) Next(ctx context.Context) (*regions.Region, error) {
 		if m.queue.len() > 0 { // it is enough
 			return m.endRegion(true), m.store.Err()
 		}
-		if m.ending.arrived > 0 && m.ending.arrived == len(m.strands)-len(m.absent) {
+		switch {
+		case m.together():
 			return m.endRegion(false), nil
-		}
-		if m.ending.arrived == 0 && m.allEnded() {
+		case m.ending.arrived == 0 && m.allEnded():
 			return m.endRegion(true), nil
-		}
-		if !m.releaseSoft() {
+		case m.threaded && (m.meetBeside() || m.readOn()), m.releaseSoft():
+		default:
 			m.problems.stuck(m)
 			return m.endRegion(true), nil
 		}
@@ -288,7 +306,7 @@ func (m *Machine) drain(ctx context.Context) (*regions.Region, error) {
 }
 
 func (m *Machine) allEnded() bool {
-	for _, s := range m.strands {
+	for s := range m.all {
 		if s.state != ended {
 			return false
 		}
@@ -300,7 +318,7 @@ func (m *Machine) allEnded() bool {
 // order where the run may have passed without it (Wait.Soft). It reports whether
 // there was one.
 func (m *Machine) releaseSoft() bool {
-	for _, s := range m.strands {
+	for s := range m.all {
 		if s.state != waiting || !s.sync.waits[0].Soft {
 			continue
 		}
@@ -325,12 +343,14 @@ func (m *Machine) region() *regions.Region {
 	m.pending.leftOutNew = 0
 	r := m.store.HandOver(m.wholeRegions())
 	r.Index, r.Weight, r.Clock, r.LockSpans = m.index, m.phase.grown, m.clock, m.registry.lockSpansNow()
-	for i, s := range m.strands {
-		r.Segments[i], r.First[i] = s.path.segs, s.path.first
-		n := uint64(s.taken)
+	for i, p := range m.paths {
+		r.Segments[i], r.First[i] = p.segs, p.first
+	}
+	for _, p := range m.processes {
+		n := uint64(p.taken)
 		m.stats.Runs += n
 		m.stats.Accesses += n
-		s.taken = 0
+		p.taken = 0
 	}
 	for _, model := range m.models {
 		model.EndPhase(r)
@@ -339,8 +359,8 @@ func (m *Machine) region() *regions.Region {
 }
 
 func (m *Machine) endRegion(last bool) *regions.Region {
-	for _, s := range m.strands {
-		s.path.last().Bounds.End = s.closing
+	for _, p := range m.processes {
+		p.first.path.last().Bounds.End = p.first.meeting.call
 	}
 	m.decideLocks()
 	r := m.region()

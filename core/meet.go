@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/mcchk/mcchk/evc"
+	"github.com/mcchk/mcchk/regions"
 )
 
 // Group is who takes part in a meeting, as one of them sees it: world ranks.
@@ -103,7 +104,7 @@ func (s *Strand) Join(c *Call, at Meeting) (signals []*Signal, waits []Wait, don
 	if own.region != m.index {
 		own.region, own.joined = m.index, evc.Time{}
 	}
-	own.joined = m.clock.Join(own.joined, m.clock.Time(m.clock.Now(int(s.Rank))))
+	own.joined = m.clock.Join(own.joined, m.clock.Time(m.clock.Now(int(s.line))))
 	if at.Dir.meets() {
 		own.met = m.watch.meet(own.met, s.Rank)
 	}
@@ -173,12 +174,12 @@ func (g *gathering) ordering(m *Machine, rank int32, at *Meeting) (signals []*Si
 // one.
 func (s *Strand) Meet(c *Call, at Meeting, after func()) (all bool) {
 	g := at.Group
-	if (at.Dir == AllToAll || at.Dir == Everybody) && len(g.Local) == len(s.m.strands) {
-		s.Arrive(c, after)
+	if (at.Dir == AllToAll || at.Dir == Everybody) && len(g.Local) == len(s.m.processes) {
+		s.arrive(c, at.Key, after)
 		return true
 	}
 	signals, waits, done := s.Join(c, at)
-	if len(g.Local) < len(s.m.strands) && !g.Two() {
+	if len(g.Local) < len(s.m.processes) && !g.Two() {
 		c.members = &g.Local
 	}
 	s.Synchronize(c, signals, waits, func() {
@@ -190,23 +191,33 @@ func (s *Strand) Meet(c *Call, at Meeting, after func()) (all bool) {
 	return false
 }
 
-// globalMeeting is the meeting of all strands that ends a concurrent region.
+// globalMeeting is the meeting of all processes.
 type globalMeeting struct {
 	arrived int  // strands that stand there
 	met     Mark // of these
 }
 
-// Arrive stops the strand at a meeting of all strands, which ends the concurrent
-// region; then it goes on with after, which may be nil.
-func (s *Strand) Arrive(c *Call, after func()) {
+// meetingOfAll is a meeting of all processes as a strand stands at it.
+type meetingOfAll struct {
+	key  MeetKey           // zero where there is one only
+	call *regions.CallInfo // nil: it stands at none
+	left bool              // it never returned from there
+}
+
+// Arrive stops the strand at a meeting of all processes, which ends the concurrent
+// region unless other strands of them go on beside it; then it goes on with after,
+// which may be nil.
+func (s *Strand) Arrive(c *Call, after func()) { s.arrive(c, MeetKey{}, after) }
+
+func (s *Strand) arrive(c *Call, key MeetKey, after func()) {
 	m := s.m
-	s.closing = s.Info(c)
+	s.meeting = meetingOfAll{key: key, call: s.Info(c), left: !c.Returned}
 	s.state, s.sync.after = arrived, after
 	m.ending.met = m.watch.meet(m.ending.met, s.Rank)
 	if !c.Returned {
 		// It reached the call, so that the others may have passed it; but
 		// nothing of what it did after that was recorded.
-		s.left, s.sync.after = true, nil
+		s.sync.after = nil
 	}
 	m.ending.arrived++
 }

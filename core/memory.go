@@ -8,7 +8,7 @@ import (
 	"github.com/mcchk/mcchk/trace"
 )
 
-// memory is what is known of the memory that a strand sees, and of the locks
+// memory is what is known of the memory that a process sees, and of the locks
 // that protect what it does there.
 type memory struct {
 	aliases intervals.Set[Alias]
@@ -29,7 +29,7 @@ func (s *Strand) KeepAll() { s.memory.whole = true }
 // the part of memory that the replay is for.
 func (m *Machine) wants(owner int32, lo, hi uint64) bool {
 	part := m.opts.Part
-	return part.Whole() || m.strands[owner].memory.whole && part.HasProcess(owner) || part.Touches(owner, lo, hi)
+	return part.Whole() || m.processes[owner].memory.whole && part.HasProcess(owner) || part.Touches(owner, lo, hi)
 }
 
 // Alias is memory of another process as it lies in the address space of this
@@ -184,8 +184,8 @@ func (s *Strand) openBuffer(a *regions.Access, locked bool) *Pending {
 // protect pending buffers will still be held when these complete. The others do
 // not protect them: a lock excludes only what lies between lock and unlock.
 func (m *Machine) decideLocks() {
-	for _, s := range m.strands {
-		y := &s.memory
+	for _, p := range m.processes {
+		s, y := p.first, &p.memory
 		for _, p := range y.locked {
 			if p.done || p.locksDecided {
 				continue

@@ -18,6 +18,9 @@ type Model interface {
 	// Describe says more of a call to an Observer. Calls of functions that no
 	// model knows are described by all.
 	Describe(s *Strand, c *Call, o *ObservedCall)
+	// Turn says that another strand of a process goes on: what the model is told of
+	// that process, until the next Turn, is done by that strand.
+	Turn(s *Strand)
 	// Lost says that calls of a strand were not recorded.
 	Lost(s *Strand)
 	// HeldUntil reports whether a strand will hold a lock until what completes

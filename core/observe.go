@@ -104,7 +104,7 @@ func (m *Machine) Interval(e *ObservedInterval) {
 // call tells of the call that begins.
 func (w *watch) call(s *Strand, c *Call) {
 	o := &w.observed
-	*o = ObservedCall{Rank: s.Rank, Thread: s.event.Strand, Pos: s.pos, Call: c.Call, Target: -1}
+	*o = ObservedCall{Rank: s.Rank, Thread: s.thread, Pos: s.pos, Call: c.Call, Target: -1}
 	if meaning := c.function.meaning; meaning != nil {
 		o.Kind = meaning.Kind
 	}
@@ -169,10 +169,10 @@ func (w *watch) released(m *Machine) {
 		return
 	}
 	w.observer.Region(m.index)
-	for _, s := range m.strands {
-		if s.state == running && m.ending.met != nil {
-			w.observer.Wait(s.Rank, m.ending.met)
-			w.observer.Over(s.Rank)
+	for _, p := range m.processes {
+		if p.first.state == running && m.ending.met != nil {
+			w.observer.Wait(p.Rank, m.ending.met)
+			w.observer.Over(p.Rank)
 		}
 	}
 	m.ending.met = nil

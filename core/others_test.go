@@ -106,6 +106,7 @@ func (o *others) Bind(s *core.Strand, fn *trace.Fn) *core.Meaning {
 
 func (o *others) Describe(*core.Strand, *core.Call, *core.ObservedCall) {}
 func (o *others) Lost(*core.Strand)                                     {}
+func (o *others) Turn(*core.Strand)                                     {}
 func (o *others) HeldUntil(*core.Strand, any, regions.Lock) bool        { return false }
 func (o *others) BeginRegion()                                          {}
 func (o *others) EndPhase(*regions.Region)                              {}

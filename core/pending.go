@@ -156,7 +156,7 @@ func (s *Strand) OpenBehind(a *regions.Access, g *Guard) *Pending {
 func (s *Strand) open(a *regions.Access) *Pending {
 	p := s.m.pending.take()
 	p.access, p.strand = a, s
-	a.Start, a.End, a.Span = s.Now(), regions.Point{Line: s.Rank, Seg: regions.Never}, &p.completion
+	a.Start, a.End, a.Span = s.Now(), regions.Point{Line: s.line, Seg: regions.Never}, &p.completion
 	a.Bounds = s.within()
 	s.m.phase.grown++
 	s.m.pending.add(p)
@@ -202,7 +202,7 @@ func (p *Pending) Complete(at regions.Point, by *regions.CallInfo) {
 	}
 	if p.leftOut > 0 {
 		m.pending.leftOut -= p.leftOut
-		m.strands[at.Line].path.last().Ended += p.leftOut
+		m.paths[at.Line].last().Ended += p.leftOut
 	}
 	if p.access == nil || p.completeOthers(at, by) {
 		return

@@ -52,6 +52,7 @@ func (m *Machine) endPhase() *regions.Region {
 	out := m.region()
 	before := m.clock
 	m.clock = before.Next(floor)
+	m.phases++
 	m.store.GoOn(out, past, m.pending.goOn)
 	m.keepSegments(before, floor)
 	m.forgetPast()
@@ -67,25 +68,33 @@ func (m *Machine) wholeRegions() bool {
 // are past; nil where no strand makes accesses any more.
 func (m *Machine) floor() []uint32 {
 	var active []int
-	for _, s := range m.strands {
-		if s.state == running || s.state == waiting {
-			active = append(active, int(s.Rank))
+	var coming []evc.Time
+	for _, p := range m.processes {
+		if p.first.active() {
+			active = append(active, int(p.first.line))
+		}
+		if p.team != nil {
+			active, coming = p.team.active(active, coming)
 		}
 	}
-	if len(active) == 0 {
+	if len(active)+len(coming) == 0 {
 		return nil
 	}
-	floor := m.clock.Floor(active)
-	for i, s := range m.strands {
-		floor[i] = min(floor[i], uint32(len(s.path.segs)-1))
+	floor := m.clock.Floor(active, coming...)
+	for i := range floor {
+		n := 0 // of a line that nobody has
+		if i < len(m.paths) {
+			n = len(m.paths[i].segs) - 1
+		}
+		floor[i] = min(floor[i], uint32(n))
 	}
 	return floor
 }
 
 func (m *Machine) pastBelow(floor []uint32) regions.Past {
-	past := make(regions.Past, len(floor))
-	for i, s := range m.strands {
-		past[i] = s.path.first + int32(floor[i])
+	past := make(regions.Past, len(m.paths))
+	for i, p := range m.paths {
+		past[i] = p.first + int32(floor[i])
 	}
 	return past
 }
@@ -100,9 +109,9 @@ func (m *Machine) weight(s evc.Stamp) int { return 1 + m.clock.Size(s)/localSize
 // kept counts what is not past.
 func (m *Machine) kept(floor []uint32, past regions.Past) int {
 	n := m.pending.leftOut + m.pending.unlisted()
-	for i, s := range m.strands {
-		for k := range s.path.segs[floor[i]:] {
-			seg := &s.path.segs[int(floor[i])+k]
+	for i, p := range m.paths {
+		for k := range p.segs[floor[i]:] {
+			seg := &p.segs[int(floor[i])+k]
 			n += m.weight(seg.Stamp) + seg.Loads + seg.Ended
 		}
 	}
@@ -111,8 +120,7 @@ func (m *Machine) kept(floor []uint32, past regions.Past) int {
 
 // keepSegments takes the separate regions above the floor into the next phase.
 func (m *Machine) keepSegments(before evc.Clock, floor []uint32) {
-	for i, s := range m.strands {
-		p := &s.path
+	for i, p := range m.paths {
 		segs := slices.Grow(m.store.Region().Segments[i], 2*(len(p.segs)-int(floor[i])))
 		for _, seg := range p.segs[floor[i]:] {
 			seg.Stamp = m.clock.Enter(before.Time(seg.Stamp))

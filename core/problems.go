@@ -99,7 +99,7 @@ func (ps *problems) add(p Problem, key problemKey) {
 }
 
 func (ps *problems) unreturned(s *Strand, c *Call) {
-	text, tail := fmt.Sprintf("rank %d never returned from %s", s.Rank, s.known(c.Fn.Name)), ""
+	text, tail := fmt.Sprintf("%s never returned from %s", s.name(), s.known(c.Fn.Name)), ""
 	if w := c.function.meaning; w != nil && w.Aborts {
 		text, tail = fmt.Sprintf("rank %d called %s", s.Rank, c.Fn.Name), ": the run is analysed up to there"
 	}
@@ -119,12 +119,12 @@ func (s *Strand) known(fn string) string {
 // stuck notes which strands wait for what, when none can go on.
 func (ps *problems) stuck(m *Machine) {
 	var gone []string
-	for _, s := range m.strands {
-		if s.state == ended && !s.done {
-			gone = append(gone, fmt.Sprint(s.Rank))
+	for _, p := range m.processes {
+		if p.first.state == ended && !p.done {
+			gone = append(gone, fmt.Sprint(p.Rank))
 		}
 	}
-	for _, s := range m.strands {
+	for s := range m.all {
 		var call *regions.CallInfo
 		var tail string
 		switch s.state {
@@ -134,10 +134,10 @@ func (ps *problems) stuck(m *Machine) {
 				tail = " " + what()
 			}
 		case arrived:
-			if s.left {
+			if s.meeting.left {
 				continue // said already
 			}
-			call = s.closing
+			call = s.meeting.call
 			tail = " for all processes"
 		default:
 			continue
@@ -146,7 +146,7 @@ func (ps *problems) stuck(m *Machine) {
 			tail += ", but the trace of rank " + strings.Join(gone, ", ") + " ends before that"
 		}
 		m.Report(Problem{Kind: Unmatched, Rank: s.Rank, Fn: call.Fn, Call: call, Tail: tail,
-			Text: fmt.Sprintf("rank %d waits in %s", s.Rank, s.known(call.Fn))})
+			Text: fmt.Sprintf("%s waits in %s", s.name(), s.known(call.Fn))})
 	}
 }
 
@@ -160,10 +160,10 @@ func (ps *problems) list(m *Machine) []Problem {
 		slices.Sort(q.Ranks)
 		out = append(out, q)
 	}
-	for _, s := range m.strands {
-		if n := len(s.threads); n > 0 {
-			out = append(out, Problem{Kind: Threads, Rank: s.Rank, Ranks: []int{int(s.Rank)}, Count: uint64(n),
-				Text: fmt.Sprintf("rank %d accessed exposed memory or buffers from %d further threads", s.Rank, n)})
+	for _, p := range m.processes {
+		if n := len(p.threads); n > 0 {
+			out = append(out, Problem{Kind: Threads, Rank: p.Rank, Ranks: []int{int(p.Rank)}, Count: uint64(n),
+				Text: fmt.Sprintf("rank %d accessed exposed memory or buffers from %d further threads", p.Rank, n)})
 		}
 	}
 	slices.SortFunc(out, func(a, b Problem) int {

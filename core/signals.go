@@ -90,8 +90,8 @@ func (m *Machine) past(s *Signal) bool { return s.region != m.index || m.clock.P
 // be nil, when every wait is over.
 func (s *Strand) Synchronize(c *Call, signals []*Signal, waits []Wait, after func()) {
 	m, y := s.m, &s.sync
-	now := m.clock.Time(m.clock.Now(int(s.Rank)))
-	m.clock.Tick(int(s.Rank))
+	now := m.clock.Time(m.clock.Now(int(s.line)))
+	m.clock.Tick(int(s.line))
 	y.call, y.after = s.Info(c), after
 	if c.members != nil {
 		y.call = s.InfoOn(c, Exposer{}, "")
@@ -126,7 +126,7 @@ func (s *Strand) goOn() bool {
 			return false
 		}
 		if w.On.region == m.index {
-			m.clock.Merge(int(s.Rank), w.On.time)
+			m.clock.Merge(int(s.line), w.On.time)
 			m.watch.waited(s.Rank, w.On.mark)
 		}
 		y.waits = y.waits[1:]
@@ -140,6 +140,7 @@ func (s *Strand) goOn() bool {
 	s.beginSegment(y.call)
 	if after := y.after; after != nil {
 		y.after = nil
+		s.turn()
 		after()
 	}
 	return true

@@ -2,10 +2,8 @@ package core
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
 
+	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
 )
@@ -19,85 +17,62 @@ const (
 	ended
 )
 
-// Strand is one line of program order: a process of the replay.
+// Strand is one line of program order: a process of the replay, or one of several
+// threads or tasks of it (threads.go).
 type Strand struct {
-	Rank int32 // world rank of its process
+	*Process
 
-	m *Machine
-	reading
 	state   state
-	calls   functions
-	call    Call // the call under way
-	path    path
+	call    Call   // the call under way
+	pos     uint64 // number of the present event in the trace of the process
+	thread  uint32 // that makes it
+	line    int32  // of package regions; noLine as long as the strand has done nothing
+	path    *path  // of the line
 	sync    synchronization
-	memory  memory
-	taken   int               // loads and stores of the phase that are new in it, those of other parts included
-	closing *regions.CallInfo // the meeting of all strands at which it stands
-	left    bool              // and from which it never returned
+	meeting meetingOfAll // at which it stands
+	member               // of a process with several strands
 }
-
-// reading is the trace of a strand, as far as it was read.
-type reading struct {
-	stream  Stream
-	ahead   ahead
-	event   trace.Event
-	pos     uint64          // events so far
-	threads map[uint32]bool // beside the first
-	done    bool            // it is complete
-}
-
-func newStrand(m *Machine, rank int, stream Stream) *Strand {
-	s := &Strand{
-		Rank: int32(rank), m: m,
-		reading: reading{stream: stream, ahead: ahead{stream: stream}, threads: map[uint32]bool{}},
-		calls:   functions{all: map[*trace.Fn]*function{}},
-		sync:    synchronization{buffer: make([]Wait, 0, 4)},
-	}
-	s.path.rank = s.Rank
-	s.ahead.strand = s
-	if stream == nil {
-		s.state = ended
-	}
-	s.ahead.many, _ = stream.(accessStream)
-	return s
-}
-
-// Stream returns the trace of the strand.
-func (s *Strand) Stream() Stream { return s.stream }
 
 // Pos returns the number of the present event in the trace, from 1.
 func (s *Strand) Pos() uint64 { return s.pos }
 
 // Thread returns the thread that makes the present event.
-func (s *Strand) Thread() uint32 { return s.event.Strand }
+func (s *Strand) Thread() uint32 { return s.thread }
 
 // Now returns the present moment of the strand.
 func (s *Strand) Now() regions.Point {
-	return regions.Point{Line: s.Rank, Seg: s.path.segment(), Pos: s.pos}
+	return regions.Point{Line: s.line, Seg: s.path.segment(), Pos: s.pos}
 }
 
 // Knows reports whether a moment of a strand of this region comes before the
 // present moment of this one.
 func (s *Strand) Knows(at regions.Point) bool {
-	return at.Line == s.Rank || s.m.clock.Knows(s.m.clock.Now(int(s.Rank)), int(at.Line), at.Number())
+	return at.Line == s.line || s.m.clock.Knows(s.m.clock.Now(int(s.line)), int(at.Line), at.Number())
 }
 
+// beginRegion begins a concurrent region, for the first strand of a process.
 func (s *Strand) beginRegion() {
-	s.path.segs, s.path.first = s.m.store.Region().Segments[s.Rank], 0
-	s.beginSegment(s.closing)
+	s.path.segs, s.path.first = s.m.store.Region().Segments[s.line], 0
+	s.beginSegment(s.meeting.call)
 	s.m.store.SetLocks(s.Rank, s.memory.own)
-	s.closing = nil
-	if s.state == arrived {
-		s.state = running
-		if s.left {
-			s.state = ended
-		}
+	s.leaveMeeting()
+}
+
+// leaveMeeting lets a strand go on that stands at a meeting of all strands.
+func (s *Strand) leaveMeeting() {
+	s.meeting.call = nil
+	s.due, s.stale = evc.Time{}, false
+	if s.state != arrived {
+		return
+	}
+	s.state = running
+	if s.meeting.left {
+		s.state = ended
 	}
 }
 
-// path is the separate regions of a strand in the present phase.
+// path is the separate regions of a line in the present phase.
 type path struct {
-	rank   int32
 	segs   []regions.Segment // those that are not past
 	first  int32             // the number of segs[0] in the concurrent region
 	bounds []regions.Bounds  // room for the next
@@ -132,7 +107,7 @@ func (s *Strand) within() *regions.Bounds { return s.path.last().Bounds }
 // beginSegment begins a separate region with a synchronization event, which
 // ends the one before.
 func (s *Strand) beginSegment(by *regions.CallInfo) {
-	p := &s.path
+	p := s.path
 	n := len(p.segs)
 	if n > 0 && by != nil && trace.IsNote(by.Fn) {
 		// The tracer's own notes are no calls that a user knows.
@@ -146,7 +121,7 @@ func (s *Strand) beginSegment(by *regions.CallInfo) {
 }
 
 func (s *Strand) addSegment(calls *regions.Bounds) {
-	seg := regions.Segment{Stamp: s.m.clock.Now(int(s.Rank)), Bounds: calls}
+	seg := regions.Segment{Stamp: s.m.clock.Now(int(s.line)), Bounds: calls}
 	s.path.segs = append(s.path.segs, seg)
 	s.m.phase.grown += s.m.weight(seg.Stamp)
 }
@@ -154,29 +129,31 @@ func (s *Strand) addSegment(calls *regions.Bounds) {
 // Landmark notes the call in the present separate region, as one that
 // explanations name.
 func (s *Strand) Landmark(c *Call, loose bool) {
-	seg, p := s.path.last(), &s.path
+	seg, p := s.path.last(), s.path
 	room := min(max(8, 2*cap(p.marks)), 256)
 	n := len(seg.Landmarks)
 	if len(p.marks) == cap(p.marks) {
 		p.marks = append(make([]regions.Landmark, 0, room+2*n), seg.Landmarks...)
 	}
-	p.marks = append(p.marks, regions.Landmark{Pos: s.pos, Fn: c.Fn, Stack: c.Stack, Thread: s.event.Strand, Loose: loose})
+	p.marks = append(p.marks, regions.Landmark{Pos: s.pos, Fn: c.Fn, Stack: c.Stack, Thread: s.thread, Loose: loose})
 	all := len(p.marks)
 	seg.Landmarks = p.marks[all-n-1 : all : all]
 }
 
-// run replays the events of the strand until it must wait, or its trace ends.
+// run replays the events of the process until its strands must wait, or its trace
+// ends.
 func (s *Strand) run(ctx context.Context) error {
-	if s.state == waiting || s.state == running && s.sync.waits != nil {
-		if !s.goOn() {
-			return nil
-		}
+	if s.state == running && s.sync.waits != nil && !s.goOn() && s.team == nil {
+		return nil
 	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if tick := s.m.opts.Tick; tick != nil {
 		tick()
+	}
+	if s.team != nil {
+		return s.team.run(0)
 	}
 	// Others have their turn behind a call: so it does not depend on which
 	// accesses are passed over.
@@ -200,6 +177,9 @@ func (s *Strand) run(ctx context.Context) error {
 			continue
 		}
 		s.replay()
+		if s.team != nil {
+			return s.team.run(n)
+		}
 		if n++; n >= s.m.opts.Turn && s.event.Kind == trace.KindCall && s.state == running {
 			s.m.queue.add(s)
 			return nil
@@ -215,9 +195,7 @@ func (s *Strand) read() bool {
 		return true
 	}
 	s.state = ended
-	if !errors.Is(err, io.EOF) {
-		s.m.Report(Problem{Kind: Damaged, Rank: s.Rank, Text: fmt.Sprintf("rank %d: %v", s.Rank, err)})
-	}
+	s.unreadable(err)
 	return false
 }
 
@@ -225,6 +203,7 @@ func (s *Strand) read() bool {
 func (s *Strand) replay() {
 	m, ev := s.m, &s.event
 	s.pos++
+	s.thread = ev.Strand
 	switch ev.Kind {
 	case trace.KindAccess:
 		s.local()

@@ -151,6 +151,7 @@ func (t *toy) Describe(_ *core.Strand, c *core.Call, o *core.ObservedCall) {
 // The rest of core.Model: nothing that the model keeps depends on regions, and
 // none of its own checks is to be prepared.
 func (t *toy) Lost(*core.Strand)        {}
+func (t *toy) Turn(s *core.Strand)      { t.strands[s.Rank].Strand = s }
 func (t *toy) BeginRegion()             {}
 func (t *toy) EndPhase(*regions.Region) {}
 func (t *toy) EndRegion(bool)           {}

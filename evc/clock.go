@@ -38,6 +38,8 @@ type Clock interface {
 	// whether that strand's own component of its timestamp is in s. For
 	// regions of one strand program order decides instead.
 	Knows(s Stamp, strand int, n uint32) bool
+	// Has is Knows of a time.
+	Has(t Time, strand int, n uint32) bool
 	// Bits returns the size of a timestamp in bits: of a number, or of a vector
 	// with a component of 32 bits for each strand.
 	Bits(s Stamp) int

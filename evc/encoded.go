@@ -221,8 +221,20 @@ func (c *encodedClock) Knows(s Stamp, strand int, n uint32) bool {
 	if s == 0 {
 		return false
 	}
+	return c.has(&c.stamps[s], strand, n)
+}
+
+func (c *encodedClock) Has(t Time, strand int, n uint32) bool {
+	if t.IsZero() {
+		return false
+	}
+	x := c.local(t)
+	return c.has(&x, strand, n)
+}
+
+func (c *encodedClock) has(x *encoded, strand int, n uint32) bool {
 	n, past := c.above(strand, n)
-	switch x := &c.stamps[s]; {
+	switch {
 	case past:
 		return true
 	case x.isVector():

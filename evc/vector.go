@@ -98,6 +98,14 @@ func (c *vectorClock) Knows(s Stamp, strand int, n uint32) bool {
 	return past || c.component(c.stamps[s].vector, strand) >= n
 }
 
+func (c *vectorClock) Has(t Time, strand int, n uint32) bool {
+	if t.IsZero() {
+		return false
+	}
+	n, past := c.above(strand, n)
+	return past || c.component(c.bring(t.phase, t.v), strand) >= n
+}
+
 func (c *vectorClock) Bits(Stamp) int { return 32 * c.strands }
 
 func (c *vectorClock) Size(s Stamp) int {

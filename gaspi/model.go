@@ -31,18 +31,18 @@ func New() *Model {
 	return &Model{segments: segments{all: map[segmentKey]*segment{}}, slots: map[slotKey]*slot{}, alike: core.NewAlike()}
 }
 
-// process is a GASPI process: what the model knows of it beside its strand.
+// process is a GASPI process: what the model knows of it beside its strands.
 type process struct {
-	*core.Strand
-	m        *Model
-	segments map[int64]*part // by identifier: those that it has made last
-	making   map[int64]*core.Signal
-	made     map[int64]int
-	queues   map[int64]*queue
-	groups   map[int64]*group
-	begun    map[string]*begun // collective calls that timed out, by name and group
-	calls    core.Gatherings
-	unsure   bool // calls were lost: what is pending, and which segments there are, is not known
+	*core.Strand // whose calls are replayed now
+	m            *Model
+	segments     map[int64]*part // by identifier: those that it has made last
+	making       map[int64]*core.Signal
+	made         map[int64]int
+	queues       map[int64]*queue
+	groups       map[int64]*group
+	begun        map[string]*begun // collective calls that timed out, by name and group
+	calls        core.Gatherings
+	unsure       bool // calls were lost: what is pending, and which segments there are, is not known
 }
 
 // Attach is that of core.Model.
@@ -106,6 +106,9 @@ func (m *Model) Describe(s *core.Strand, c *core.Call, o *core.ObservedCall) {
 		o.Object = x.ID
 	}
 }
+
+// Turn is that of core.Model.
+func (m *Model) Turn(s *core.Strand) { m.processes[s.Rank].Strand = s }
 
 // Lost is that of core.Model.
 func (m *Model) Lost(s *core.Strand) { m.processes[s.Rank].unsure = true }

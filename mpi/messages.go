@@ -122,9 +122,9 @@ func leave(s *core.Match, waits []core.Wait) {
 	}
 }
 
-// receipt is the blocking receive that a process is in.
+// receipt is the blocking receive that a strand is in.
 type receipt struct {
-	match   *core.Match
+	match   *core.Match // nil: it is over
 	call    *core.Call
 	into    bufferArgs
 	arrived func() // what is to do when the message is there
@@ -133,15 +133,26 @@ type receipt struct {
 // receive lets a process wait for a message in a blocking receive, which gives
 // signals; waits are what else it waits for, first.
 func (p *process) receive(c *core.Call, s *core.Match, into bufferArgs, signals []*core.Signal, waits []core.Wait) {
-	p.receipt.match, p.receipt.call, p.receipt.into = s, c, into
-	p.Synchronize(c, append(signals, &s.Back), append(waits, awaitMessage(s)), p.receipt.arrived)
+	if p.receipt.match != nil { // another strand is in a receive
+		p.receipt = p.newReceipt()
+	}
+	x := p.receipt
+	x.match, x.call, x.into = s, c, into
+	p.Synchronize(c, append(signals, &s.Back), append(waits, awaitMessage(s)), x.arrived)
 }
 
-// arrived ends the blocking receive that a process is in.
-func (m *Model) arrived(p *process) {
-	x := &p.receipt
+// newReceipt returns room for a blocking receive of the process.
+func (p *process) newReceipt() *receipt {
+	x := &receipt{}
+	x.arrived = func() { p.m.arrived(p, x) }
+	return x
+}
+
+// arrived ends a blocking receive.
+func (m *Model) arrived(p *process, x *receipt) {
 	x.match.Finish(p.Strand, p.Synchronizing())
 	x.match.Leave()
+	x.match = nil
 	m.receiveInto(p, x.call, x.into)
 }
 

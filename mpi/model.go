@@ -43,6 +43,7 @@ type Model struct {
 	*core.Machine
 	memory     MemoryModel
 	procs      []*process
+	present    int // of them that have a trace
 	comms      map[int64]*communicator
 	windows    windows
 	copies     []*copies    // parts of windows with the separate memory model
@@ -66,11 +67,11 @@ type definitions interface {
 	Op(id int64) string
 }
 
-// process is one process, which the model knows more of than its strand.
+// process is one process, which the model knows more of than its strands.
 type process struct {
-	*core.Strand
-	m    *Model
-	defs definitions
+	*core.Strand // whose calls are replayed now
+	m            *Model
+	defs         definitions
 	datatypes
 	requests
 	epochsOn
@@ -79,7 +80,7 @@ type process struct {
 	neighbours map[int64]neighbours    // by communicator
 	messages   map[int64]*core.Match   // found by matched probes, by handle
 	files      map[int64]*core.Pending // buffers of split collective calls, by file
-	receipt    receipt
+	receipt    *receipt
 	unsure     bool // calls were lost: which epochs are open is not known
 }
 
@@ -107,8 +108,11 @@ func (m *Model) Attach(machine *core.Machine) {
 		if defs, ok := p.Stream().(definitions); ok {
 			p.defs = defs
 		}
-		p.receipt.arrived = func() { m.arrived(p) }
+		p.receipt = p.newReceipt()
 		m.procs = append(m.procs, p)
+		if !m.Absent(p.Rank) {
+			m.present++
+		}
 	}
 }
 
@@ -138,6 +142,9 @@ func (m *Model) Bind(s *core.Strand, fn *trace.Fn) *core.Meaning {
 		Failed: func(_ *core.Strand, c *core.Call) { m.failed(p, c, r) },
 	}
 }
+
+// Turn is that of core.Model.
+func (m *Model) Turn(s *core.Strand) { m.procs[s.Rank].Strand = s }
 
 // Lost is that of core.Model.
 func (m *Model) Lost(s *core.Strand) {

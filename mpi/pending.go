@@ -118,7 +118,7 @@ func (m *Model) merge(op *operation) {
 		if before == nil {
 			return
 		}
-		if before.mayTake(op) {
+		if before.mayTake(op, m.Threaded()) {
 			op.remove()
 			before.take(op)
 			m.spare = append(m.spare, op)
@@ -128,9 +128,10 @@ func (m *Model) merge(op *operation) {
 	}
 }
 
-// mayTake reports whether an operation, which was issued later, may become one with op.
-func (op *operation) mayTake(later *operation) bool {
-	if op.held || op.number > later.number || op.epoch != later.epoch || op.reads != later.reads ||
+// mayTake reports whether an operation, which was issued later, may become one with op;
+// threaded: a call may complete the one and not the other, where only that comes before it.
+func (op *operation) mayTake(later *operation, threaded bool) bool {
+	if op.held || threaded && op.issued.at.Seg != later.issued.at.Seg || op.number > later.number || op.epoch != later.epoch || op.reads != later.reads ||
 		op.call.CallSite != later.call.CallSite || len(op.local) != len(later.local) || (op.remote == nil) != (later.remote == nil) {
 		return false
 	}
@@ -143,7 +144,7 @@ func (op *operation) mayTake(later *operation) bool {
 }
 
 func (op *operation) take(later *operation) {
-	op.n += later.n
+	op.n, op.issued = op.n+later.n, later.issued
 	for i, p := range op.local {
 		p.Take(later.local[i])
 	}
@@ -203,7 +204,8 @@ const (
 func (m *Model) finish(p *process, e *epochs, by *regions.CallInfo, parts sides, which coverage) {
 	at := p.Now()
 	for _, op := range e.ops.to(which.target, parts) {
-		if which.has(op) {
+		// What other strands of the process issue beside the call it need not complete.
+		if which.has(op) && m.isPast(op.issued, p) {
 			m.finishOperation(e, op, at, by, parts)
 		}
 	}

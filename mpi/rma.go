@@ -46,6 +46,7 @@ type operation struct {
 	target int32  // rank in the window
 	epoch  regions.Mode
 	call   *regions.CallInfo // the first
+	issued moment            // the last
 	id     int64             // of its request; 0: it has none
 	reads  bool              // it changes nothing at its target
 	held   bool              // not only its window refers to it
@@ -121,7 +122,7 @@ func (m *Model) oneSided(p *process, c *core.Call, r *entry) *operation {
 	info := p.InfoOn(c, e.exposer(), e.epochTo(target))
 	op := m.newOperation()
 	op.target, op.call = target, info
-	op.epoch = info.Mode
+	op.epoch, op.issued = info.Mode, m.now(p)
 	m.checkEpoch(p, c, e, op, r)
 	b := opBuilder{m: m, p: p, c: c, e: e, op: op, info: info}
 	err := b.build(r.op)

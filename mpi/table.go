@@ -86,14 +86,7 @@ var environment = map[string]*entry{
 	"MPI_Finalize":    {do: doFinalize, signals: "all processes", waits: "all processes"},
 	"MPI_Abort":       {aborts: true, note: "nothing follows it"},
 	"mcchk_Threads":   {do: doThreads},
-
-	"mcchk_Strand":     {},
-	"mcchk_Strand_end": {},
-	"mcchk_Release":    {},
-	"mcchk_Acquire":    {},
-	"mcchk_Object_end": {},
-
-	"MPI_Type_free": {},
+	"MPI_Type_free":   {},
 
 	"MPI_Grequest_start":    {note: "its request completes nothing that MPI does"},
 	"MPI_Grequest_complete": {note: "orders the threads of its process only"},

@@ -235,10 +235,12 @@ func (m *Model) meets(p *process, closing *regions.CallInfo) {
 	p.order.closing = closing
 	if m.order.arrived++; m.order.arrived == 1 {
 		m.order.first = p
-		return
 	}
 	q := m.order.first
-	if p.order.at == q.order.at {
+	if m.order.arrived == m.present {
+		m.order.arrived = 0 // the next one is another
+	}
+	if p.order.at == q.order.at || p.Threaded() || q.Threaded() {
 		return
 	}
 	first := q.order.closing

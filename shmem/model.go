@@ -36,9 +36,9 @@ func New() *Model {
 	}
 }
 
-// pe is one processing element, which the model knows more of than its strand.
+// pe is one processing element, which the model knows more of than its strands.
 type pe struct {
-	*core.Strand
+	*core.Strand // whose calls are replayed now
 	m        *Model
 	parts    []part // of its symmetric memory; never changed in place
 	made     int    // blocks of the symmetric heap so far
@@ -108,6 +108,9 @@ func (m *Model) Describe(s *core.Strand, c *core.Call, o *core.ObservedCall) {
 		}
 	}
 }
+
+// Turn is that of core.Model.
+func (m *Model) Turn(s *core.Strand) { m.pes[s.Rank].Strand = s }
 
 // Lost is that of core.Model.
 func (m *Model) Lost(s *core.Strand) { m.pes[s.Rank].unsure = true }

@@ -129,13 +129,18 @@ var mpiFunctions = map[string]string{
 	"MPI_Unpack_external": "inbuf:p,insize:i,position:i,outbuf:p,outcount:i,datatype:t,packed_at:p,packed:i",
 
 	// Communicators and datatypes.
-	"mcchk_Threads":    "kind:i",
-	"mcchk_Strand":     "strand:i",
-	"mcchk_Strand_end": "strand:i",
-	"mcchk_Release":    "object:i",
-	"mcchk_Acquire":    "object:i",
-	"mcchk_Object_end": "object:i",
-	"mcchk_Neighbors":  "comm:c,sources:I,destinations:I",
+	"mcchk_Threads": "kind:i",
+
+	// Strands of a process, and what orders them.
+	"mcchk_Strand":       "strand:i",
+	"mcchk_Strand_end":   "strand:i",
+	"mcchk_Strand_waits": "strand:i",
+	"mcchk_Release":      "object:i",
+	"mcchk_Fork":         "object:i",
+	"mcchk_Acquire":      "object:i",
+	"mcchk_Object_end":   "object:i",
+
+	"mcchk_Neighbors": "comm:c,sources:I,destinations:I",
 
 	// Declared by the program.
 	"mcchk_signal":         "win:w,rank:r,resource:i,count:i",

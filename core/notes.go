@@ -1,0 +1,218 @@
+package core
+
+import (
+	"slices"
+
+	"github.com/mcchk/mcchk/evc"
+	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// object is something that strands of a process release and acquire: what an acquire
+// comes after are the releases that were read before it.
+type object struct {
+	fork   bool      // strands that have not begun may acquire it
+	region int       // in which it was released last
+	phase  int       // of the replay
+	joined evc.Time  // of the releases in the region that were replayed
+	open   []*Signal // releases that were read, and are not replayed
+	bounds *regions.Bounds
+}
+
+// known is what an acquire learns now.
+func (o *object) known(m *Machine) evc.Time {
+	if o.region != m.index {
+		return evc.Time{} // nothing that is new
+	}
+	return o.joined
+}
+
+// item is an event that was read.
+type item struct {
+	event   trace.Event
+	stretch *trace.Stretch // instead of the event
+	thread  uint32
+	pos     uint64 // events of the trace before it
+	fn      *function
+	object  *object // that a note names
+	release *Signal // that a release gives which has to wait; otherwise nil
+	// Of an acquire, what it learns, and whether it tells all that a strand comes after
+	// which begins with it.
+	joined evc.Time
+	region int
+	sure   bool
+	waits  []Wait
+}
+
+// events returns how many events of the trace it stands for.
+func (x *item) events() int {
+	if x.stretch != nil {
+		return x.stretch.Len
+	}
+	return events(&x.event)
+}
+
+func (x *item) isNote() bool { return x.fn != nil && x.fn.note != nil }
+
+// note is what the trace says of strands in a pseudo call: what that changes at once, when
+// it is read, and what it does in the order of its strand; nil: nothing.
+type note struct {
+	read func(t *team, s *Strand, x *item, arg int64)
+	do   func(s *Strand, x *item)
+	arg  ArgName
+	// first: it matters to a process that has had one strand so far.
+	first bool
+	named bool // it is done by the strand that it names
+}
+
+var (
+	argStrand = NewArgName("strand")
+	argObject = NewArgName("object")
+)
+
+// notes are those on strands, by the names that they have in traces.
+var notes = map[string]*note{
+	"mcchk_Strand":       {read: (*team).goOnWith, arg: argStrand, first: true},
+	"mcchk_Strand_end":   {do: endStrand, arg: argStrand, named: true},
+	"mcchk_Strand_waits": {read: (*team).waitsFor, arg: argStrand},
+	"mcchk_Release":      {read: (*team).releases, do: release, arg: argObject, first: true},
+	"mcchk_Fork":         {read: (*team).forks, do: release, arg: argObject, first: true},
+	"mcchk_Acquire":      {read: (*team).acquires, do: acquire, arg: argObject},
+	"mcchk_Object_end":   {read: (*team).endObject, arg: argObject},
+}
+
+// note replays a note in a process that has had one strand so far.
+func (s *Strand) note(c *Call) {
+	n := c.function.note
+	if !n.first || n.arg == argStrand && c.Int(argStrand) == s.number && s.thread == 0 {
+		return
+	}
+	s.form()
+	x := &s.team.room
+	*x = item{event: s.event, thread: s.thread, pos: s.pos - 1, fn: c.function}
+	if s.team.note(s, x) == s {
+		n.do(s, x)
+	}
+}
+
+// note takes a note that was read. It returns the strand in whose order there is more
+// to be done; nil: there is not.
+func (t *team) note(s *Strand, x *item) *Strand {
+	n, arg := x.fn.note, int64(0)
+	if n.arg != 0 {
+		c := Call{Call: x.event.Call, function: x.fn}
+		if arg = c.Int(n.arg); c.bad {
+			s.NotUnderstood(&c, "it does not say which")
+			return nil
+		}
+	}
+	if n.read != nil {
+		n.read(t, s, x, arg)
+	}
+	switch {
+	case n.do == nil:
+		return nil
+	case n.named:
+		return t.byNumber[arg]
+	}
+	return s
+}
+
+// goOnWith: what the thread records from now on belongs to a strand.
+func (t *team) goOnWith(_ *Strand, x *item, number int64) {
+	s := t.byNumber[number]
+	if s == nil {
+		s = t.begin(number)
+		s.thread = x.thread
+	}
+	t.byThread[x.thread] = s
+}
+
+// endStrand: the strand is over.
+func endStrand(s *Strand, _ *item) {
+	if s != s.first {
+		s.team.end(s)
+	}
+}
+
+// waitsFor: the strand does nothing before another one has ended.
+func (t *team) waitsFor(s *Strand, _ *item, number int64) {
+	if other := t.byNumber[number]; other != s {
+		s.until = other
+	}
+}
+
+func (t *team) object(id int64) *object {
+	o := t.objects[id]
+	if o == nil {
+		o = &object{}
+		t.objects[id] = o
+	}
+	return o
+}
+
+// releases: what the strand did comes before all later acquires of the object.
+func (t *team) releases(s *Strand, x *item, id int64) {
+	x.object = t.object(id)
+	if t.busy(s) {
+		x.release = &Signal{}
+		x.object.open = append(x.object.open, x.release)
+	}
+}
+
+// forks: as releases, and strands that have not begun yet may acquire the object first.
+func (t *team) forks(s *Strand, x *item, id int64) {
+	t.object(id).fork = true
+	t.releases(s, x, id)
+}
+
+func release(s *Strand, x *item) {
+	m, o, now := s.m, x.object, s.time()
+	o.joined = m.clock.Join(o.known(m), now)
+	o.region, o.phase = m.index, m.phases
+	if s.path != nil {
+		o.bounds = s.within()
+	}
+	if x.release != nil {
+		m.give(x.release, now)
+		o.open = slices.DeleteFunc(o.open, func(g *Signal) bool { return g == x.release })
+	}
+	s.stale = true
+}
+
+// acquires: the strand comes after all releases of the object so far.
+func (t *team) acquires(s *Strand, x *item, id int64) {
+	o := t.objects[id]
+	if o == nil {
+		return
+	}
+	x.object, x.joined, x.region = o, o.known(t.m), t.m.index
+	x.sure = o.fork || o.phase == t.m.phases
+	for _, g := range o.open {
+		x.waits = append(x.waits, Wait{On: g, What: func() string { return "for another thread" }})
+	}
+}
+
+func acquire(s *Strand, x *item) {
+	o := x.object
+	if o == nil {
+		return
+	}
+	if !s.sure {
+		s.sure = x.sure
+		if s.bounds == nil && o.bounds != nil {
+			s.bounds = &regions.Bounds{Begin: o.bounds.Begin}
+		}
+	}
+	if x.region == s.m.index && !x.joined.IsZero() {
+		s.due, s.stale = s.m.clock.Join(s.due, x.joined), true
+	}
+	if len(x.waits) > 0 {
+		s.wake()
+		s.call = Call{Call: keep(x.event.Call), function: x.fn, kept: true}
+		s.Synchronize(&s.call, nil, x.waits, nil)
+	}
+}
+
+// endObject: nothing acquires the object any more.
+func (t *team) endObject(_ *Strand, _ *item, id int64) { delete(t.objects, id) }

@@ -1,0 +1,437 @@
+package core
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mcchk/mcchk/evc"
+	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// A process with several threads, or tasks, is a team of strands. The trace says in
+// notes which strand a thread goes on with, and what orders them: releases and
+// acquires of objects (detection model, "Threads").
+//
+// A strand has a line, that is, a component of the clocks, from the moment on when it
+// first does more than to acquire and release: those that never do cost nothing. The
+// line of a strand that has ended goes on with one that comes after all that it did.
+// Notes begin no separate region by themselves: what a strand acquired counts from its
+// next event on, which so begins one.
+
+// noLine is the line of a strand that has none.
+const noLine int32 = -1
+
+// member is what a strand of a team is beside others.
+type member struct {
+	number int64
+	due    evc.Time        // what it has learned since its present separate region began
+	stale  bool            // that region is over: its next event begins another
+	sure   bool            // what it came after when it began is known
+	until  *Strand         // it does nothing before the end of that one; or nil
+	queue  line[*item]     // its events that were read and not replayed
+	index  int             // among those of the team that have not ended
+	bounds *regions.Bounds // in which it was made
+}
+
+// team is the strands of a process.
+type team struct {
+	*Process
+	byNumber  map[int64]*Strand
+	byThread  map[uint32]*Strand
+	others    []*Strand // beside the first that have not ended
+	objects   map[int64]*object
+	free      []freeLine
+	read      uint64 // events of the trace so far
+	queued    int    // items in queues
+	allowance int    // that there may be of these before reading stops
+	over      bool   // the trace was read to its end
+	room      item   // what was read last
+}
+
+// freeLine is the line of a strand that has ended.
+type freeLine struct {
+	line int32
+	last uint32 // the number of the last separate region there, as clocks count
+}
+
+// form makes a team of a process that had one strand.
+func (p *Process) form() {
+	s := p.first
+	s.sure = true
+	p.team = &team{
+		Process: p, byNumber: map[int64]*Strand{0: s}, byThread: map[uint32]*Strand{0: s},
+		objects: map[int64]*object{}, read: s.pos,
+	}
+	p.m.threaded = true
+}
+
+// run replays events of the process until its strands must wait, or the trace ends; n
+// were replayed in this turn. Where a strand waits, the others go on up to its next
+// event: that was recorded after what it waits for, so that there is most of the time
+// nothing to be kept. Where nothing else can go on, more is read (readOn).
+func (t *team) run(n int) error {
+	for s := range t.blocked {
+		for t.ready(s) && s.queue.len() > 0 {
+			t.queued--
+			if err := t.take(s, s.queue.take()); err != nil {
+				return err
+			}
+		}
+	}
+	if t.queued == 0 {
+		t.allowance = 0
+	}
+	for t.queued <= t.allowance && t.next() {
+		x := &t.room
+		s := t.strandOf(x)
+		if x.isNote() {
+			s = t.note(s, x)
+		}
+		if s == nil || s.state == ended {
+			continue
+		}
+		if t.busy(s) {
+			t.put(s, x)
+			continue
+		}
+		if err := t.take(s, x); err != nil || t.m.store.Err() != nil {
+			return err
+		}
+		if n += x.events(); n >= t.m.opts.Turn && x.stretch == nil && x.event.Kind == trace.KindCall {
+			t.m.queue.add(t.first)
+			return nil
+		}
+	}
+	if !t.over {
+		return nil
+	}
+	for s := range t.members {
+		if !t.busy(s) {
+			s.state = ended
+		}
+	}
+	return nil
+}
+
+// members visits the strands that have not ended.
+func (t *team) members(yield func(*Strand) bool) {
+	if !yield(t.first) {
+		return
+	}
+	for i := 0; i < len(t.others); i++ {
+		if s := t.others[i]; !yield(s) {
+			return
+		}
+	}
+}
+
+// blocked visits the strands, where any has something in its queue.
+func (t *team) blocked(yield func(*Strand) bool) {
+	if t.queued > 0 {
+		t.members(yield)
+	}
+}
+
+// ready reports whether a strand can go on.
+func (t *team) ready(s *Strand) bool { return s.state == running && s.sync.waits == nil }
+
+// busy reports whether a strand has something to do before what is read now.
+func (t *team) busy(s *Strand) bool { return !t.ready(s) || s.queue.len() > 0 }
+
+// next reads the next event, into t.room.
+func (t *team) next() bool {
+	if t.over {
+		return false
+	}
+	x := &t.room
+	x.stretch, x.fn, x.object, x.release, x.waits, x.pos = nil, nil, nil, nil, nil, t.read
+	if st, thread := t.ahead.stretch(); st != nil {
+		x.stretch, x.thread = st, thread
+	} else {
+		if err := t.ahead.read(&x.event); err != nil {
+			t.over = true
+			t.unreadable(err)
+			return false
+		}
+		if x.thread = x.event.Strand; x.event.Kind == trace.KindCall {
+			x.fn = t.first.function(x.event.Call.Fn)
+		}
+	}
+	t.read += uint64(x.events())
+	return true
+}
+
+// put keeps what was read until its strand can go on.
+func (t *team) put(s *Strand, x *item) {
+	kept := *x
+	switch {
+	case x.stretch != nil:
+		st := *x.stretch
+		st.Rows = slices.Clone(st.Rows)
+		kept.stretch = &st
+	case x.event.Kind == trace.KindCall:
+		kept.event.Call = keep(x.event.Call)
+	}
+	t.queued++
+	s.queue.add(&kept)
+}
+
+// take replays what was read.
+func (t *team) take(s *Strand, x *item) error {
+	s.pos, s.until = x.pos, nil
+	if x.isNote() {
+		t.m.stats.Calls++
+		s.pos, s.thread = x.pos+1, x.thread
+		x.fn.note.do(s, x)
+		return nil
+	}
+	if s.stale {
+		s.wake()
+	}
+	if x.stretch != nil {
+		s.stretch(x.stretch, x.thread)
+		return nil
+	}
+	t.event = x.event
+	if x.event.Kind == trace.KindSkipped {
+		s.thread = x.thread
+		return s.passOver()
+	}
+	s.replay()
+	if !t.ready(s) {
+		s.keepCall()
+	}
+	return nil
+}
+
+// strandOf returns the strand that the thread of an event goes on with.
+func (t *team) strandOf(x *item) *Strand {
+	if s := t.byThread[x.thread]; s != nil && (s == t.first || s.state != ended) {
+		return s
+	}
+	if !x.isNote() {
+		t.threads[x.thread] = true
+	}
+	return t.first
+}
+
+// begin adds a strand.
+func (t *team) begin(number int64) *Strand {
+	s := t.newStrand()
+	s.number, s.stale, s.index = number, true, len(t.others)
+	t.byNumber[number] = s
+	t.others = append(t.others, s)
+	return s
+}
+
+// end ends a strand. Its line is free for one that comes after it.
+func (t *team) end(s *Strand) {
+	s.state = ended
+	delete(t.byNumber, s.number)
+	last := len(t.others) - 1
+	t.others[s.index] = t.others[last]
+	t.others[s.index].index = s.index
+	t.others[last] = nil
+	t.others = t.others[:last]
+	if s.line != noLine {
+		t.free = append(t.free, freeLine{s.line, s.Now().Number()})
+	}
+}
+
+// active adds what strands know that may still do something: the lines of those that
+// have one, and for others, and those that are still to begin, a time.
+func (t *team) active(lines []int, times []evc.Time) ([]int, []evc.Time) {
+	for _, s := range t.others {
+		switch {
+		case !s.active():
+		case s.line == noLine:
+			times = append(times, s.due)
+		default:
+			lines = append(lines, int(s.line))
+		}
+	}
+	for _, o := range t.objects {
+		if o.fork {
+			times = append(times, o.known(t.m))
+		}
+	}
+	return lines, times
+}
+
+// active reports whether the strand may do something with no more than it knows now.
+func (s *Strand) active() bool {
+	if s.state == ended || s.state == arrived && !s.m.threaded {
+		return false
+	}
+	return s.until == nil || s.until.state == ended
+}
+
+// alone reports whether the first strand is the only one, and comes after all that
+// others did.
+func (t *team) alone() bool {
+	if len(t.others) > 0 {
+		return false
+	}
+	for _, o := range t.objects {
+		if o.fork {
+			return false
+		}
+	}
+	now := t.m.clock.Now(int(t.first.line))
+	for _, f := range t.free {
+		if !t.m.clock.Knows(now, int(f.line), f.last) {
+			return false
+		}
+	}
+	return true
+}
+
+// time is what a strand knows, its present separate region included.
+func (s *Strand) time() evc.Time {
+	if s.line == noLine {
+		return s.due
+	}
+	c := s.m.clock
+	return c.Join(c.Time(c.Now(int(s.line))), s.due)
+}
+
+// wake begins a separate region with what the strand has learned.
+func (s *Strand) wake() {
+	m := s.m
+	if !s.sure && s != s.first {
+		s.sure = true
+		s.due = m.clock.Join(s.due, s.first.time())
+		m.Report(Problem{Kind: Threads, Rank: s.Rank, Fn: "begin", Text: fmt.Sprintf("%s began where the trace does not say who made it", s.name())})
+	}
+	bounds := s.bounds
+	if s.line == noLine {
+		s.line = s.team.takeLine(s.due)
+		s.path = m.paths[s.line]
+	} else {
+		bounds = s.within()
+	}
+	if len(s.path.segs) > 0 { // a new line was ticked
+		m.clock.Tick(int(s.line))
+	}
+	m.clock.Merge(int(s.line), s.due)
+	s.due, s.stale = evc.Time{}, false
+	if bounds == nil {
+		bounds = &regions.Bounds{}
+	}
+	s.addSegment(bounds)
+}
+
+// mostTried is how many free lines are tried from either end: those that were free
+// first are the likeliest to be known, and then the last.
+const mostTried = 8
+
+// takeLine returns a line for a strand that begins with what it knows.
+func (t *team) takeLine(known evc.Time) int32 {
+	n := len(t.free)
+	for i := range n {
+		if i == mostTried && n > 2*mostTried {
+			continue
+		}
+		if i > mostTried && i < n-mostTried {
+			continue
+		}
+		if f := t.free[i]; t.m.clock.Has(known, int(f.line), f.last) {
+			t.free = slices.Delete(t.free, i, i+1)
+			return f.line
+		}
+	}
+	return t.m.addLine(t.Rank)
+}
+
+// addLine adds a line of a process.
+func (m *Machine) addLine(rank int32) int32 {
+	line := m.store.AddLine(rank)
+	m.paths = append(m.paths, &path{})
+	if before := m.clock; int(line) >= before.Strands() {
+		m.clock = before.Grow(2 * int(line))
+		for _, p := range m.paths {
+			for i := range p.segs {
+				p.segs[i].Stamp = m.clock.Enter(before.Time(p.segs[i].Stamp))
+			}
+		}
+	}
+	return line
+}
+
+// meetBeside lets strands go on that stand at one meeting of all processes, which does
+// not end the concurrent region, since other strands of these go on beside it. It
+// reports whether there was one.
+func (m *Machine) meetBeside() bool {
+	at := map[MeetKey][]*Strand{}
+	var keys []MeetKey
+	for s := range m.all {
+		if s.state == arrived && s.meeting.call != nil {
+			k := s.meeting.key
+			if at[k] == nil {
+				keys = append(keys, k)
+			}
+			at[k] = append(at[k], s)
+		}
+	}
+	for _, k := range keys {
+		if len(at[k]) == m.present() {
+			m.meetAll(at[k])
+			return true
+		}
+	}
+	return false
+}
+
+// meetAll lets strands go on that have all come to a meeting.
+func (m *Machine) meetAll(all []*Strand) {
+	var joined evc.Time
+	for _, s := range all {
+		joined = m.clock.Join(joined, m.clock.Time(m.clock.Now(int(s.line))))
+	}
+	met := m.ending.met
+	m.ending.arrived, m.ending.met = m.ending.arrived-len(all), nil
+	for _, s := range all {
+		m.clock.Tick(int(s.line))
+		m.clock.Merge(int(s.line), joined)
+		m.watch.waited(s.Rank, met)
+		m.watch.over(s.Rank)
+		s.beginSegment(s.meeting.call)
+		s.leaveMeeting()
+		m.queue.add(s)
+	}
+	for _, s := range all {
+		s.afterMeeting()
+	}
+}
+
+// readOn lets processes read beyond events of strands that wait. It reports whether
+// there is one that may.
+func (m *Machine) readOn() bool {
+	any := false
+	for _, p := range m.processes {
+		if t := p.team; t != nil && !t.over && t.queued > t.allowance && t.queued < maxAhead {
+			t.allowance = max(64, 2*t.queued)
+			m.queue.add(p.first)
+			any = true
+		}
+	}
+	return any
+}
+
+// together reports whether all processes stand at a meeting that ends the region:
+// there is nothing beside it.
+func (m *Machine) together() bool {
+	if m.ending.arrived == 0 || m.ending.arrived < m.present() {
+		return false
+	}
+	if !m.threaded {
+		return true
+	}
+	for _, p := range m.processes {
+		if p.stream != nil && (p.first.state != arrived || p.team != nil && !p.team.alone()) {
+			return false
+		}
+	}
+	return true
+}
