@@ -1,0 +1,252 @@
+package clocks
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// program is a random run: calls in an order in which causes come before effects, with
+// true times, and those that the clocks of the processes showed.
+type program struct {
+	src   Source
+	calls []happened
+	waits [][2]int // of the second call for the first one's signal, by number
+}
+
+// happened is a call of a program.
+type happened struct {
+	rank       int
+	begin, end int64 // true
+	shown      trace.Call
+	from       []int // calls that it waits for: they signalled
+	meeting    int   // from 1; 0: none
+}
+
+// drift is a clock: an offset, a drift that is linear, and one that changes slowly.
+type drift struct{ offset, linear, slow, period float64 }
+
+func (d drift) shows(t int64) int64 {
+	x := float64(t)
+	phase := x/d.period - float64(int64(x/d.period))
+	bend := phase * (1 - phase) * 4 // 0 to 1 and back
+	return t + int64(d.offset+d.linear*x+d.slow*bend)
+}
+
+// draw makes a program of processes on hosts that send messages, meet and compute.
+func draw(seed uint64) *program {
+	r := rand.New(rand.NewPCG(seed, 1))
+	ranks := 2 + r.IntN(5)
+	p := &program{src: Source{Latency: Latency{Host: 300, Network: 4000}}}
+	clock := map[int]drift{}
+	for range ranks {
+		p.src.Hosts = append(p.src.Hosts, r.IntN(3))
+	}
+	for host := range 3 {
+		clock[host] = drift{float64(r.IntN(20_000)), r.Float64() * 2e-5, r.Float64() * 30_000, float64(1_000_000 + r.IntN(9_000_000))}
+	}
+	p.src.Time = func(_ int, local int64) int64 { return local }
+	now := make([]int64, ranks)
+	for i := range now {
+		now[i] = 1_000_000 + int64(r.IntN(1000))
+	}
+	add := func(rank int, from []int, meeting int, arrival int64) int {
+		begin := now[rank] + int64(10+r.IntN(20_000))
+		end := max(begin+int64(5+r.IntN(500)), arrival)
+		now[rank] = end
+		c := clock[p.src.Hosts[rank]]
+		h := happened{rank: rank, begin: begin, end: end, from: from, meeting: meeting}
+		h.shown = trace.Call{Fn: &trace.Fn{Name: "MPI_Call"}, Begin: c.shows(begin), End: c.shows(end), Returned: true}
+		for _, f := range from {
+			p.waits = append(p.waits, [2]int{f, len(p.calls)})
+		}
+		p.calls = append(p.calls, h)
+		return len(p.calls) - 1
+	}
+	meetings := 0
+	for range 20 + r.IntN(100) {
+		if r.IntN(6) > 0 {
+			from := r.IntN(ranks)
+			to := (from + 1 + r.IntN(ranks-1)) % ranks
+			sent := add(from, nil, 0, 0)
+			add(to, []int{sent}, 0, p.calls[sent].begin+p.src.least(from, to)+int64(r.IntN(3000)))
+			continue
+		}
+		meetings++
+		p.meet(r, now, clock, meetings)
+	}
+	return p
+}
+
+// meet adds a meeting of all: nobody leaves before the last has come.
+func (p *program) meet(r *rand.Rand, now []int64, clock map[int]drift, number int) {
+	first := len(p.calls)
+	for rank := range now {
+		p.calls = append(p.calls, happened{rank: rank, begin: now[rank] + int64(10+r.IntN(20_000)), meeting: number})
+	}
+	for rank := range now {
+		h := &p.calls[first+rank]
+		h.end = h.begin + int64(5+r.IntN(500))
+		for other := range now {
+			if other != rank {
+				h.end = max(h.end, p.calls[first+other].begin+p.src.least(other, rank))
+				p.waits = append(p.waits, [2]int{first + other, first + rank})
+			}
+		}
+		now[rank] = h.end
+		c := clock[p.src.Hosts[rank]]
+		h.shown = trace.Call{Fn: &trace.Fn{Name: "MPI_Call"}, Begin: c.shows(h.begin), End: c.shows(h.end), Returned: true}
+	}
+}
+
+// tell replays the program for an observer.
+func (p *program) tell(o core.Observer) {
+	marks := make([]core.Mark, len(p.calls))
+	begin := func(i int) {
+		o.Call(&core.ObservedCall{Rank: int32(p.calls[i].rank), Call: &p.calls[i].shown, Kind: core.SynchronizingCall})
+	}
+	for i := 0; i < len(p.calls); i++ {
+		h := &p.calls[i]
+		if h.meeting == 0 {
+			begin(i)
+			marks[i] = o.Signal(int32(h.rank))
+			for _, from := range h.from {
+				o.Wait(int32(h.rank), marks[from])
+			}
+			o.Over(int32(h.rank))
+			continue
+		}
+		var met core.Mark
+		end := i
+		for ; end < len(p.calls) && p.calls[end].meeting == h.meeting; end++ {
+			begin(end)
+			met = o.Meet(met, int32(p.calls[end].rank))
+		}
+		for k := i; k < end; k++ {
+			o.Wait(int32(p.calls[k].rank), met)
+			o.Over(int32(p.calls[k].rank))
+		}
+		i = end - 1
+	}
+}
+
+// TestCorrectedTimes: whatever the clocks showed, after the correction nothing arrives
+// earlier than it can have, and no process goes back in time. What a Survey counts is
+// what comparing all pairs finds.
+func TestCorrectedTimes(t *testing.T) {
+	wrong, smoothed := int64(0), 0
+	for seed := range uint64(2000) {
+		p := draw(seed)
+		f := NewForward(p.src)
+		p.tell(f)
+		jumps := f.Close()
+		b := NewBackward(f)
+		p.tell(b)
+		c := b.Close()
+		s := NewSurvey(p.src, c.Time)
+		p.tell(s)
+		table := s.Close()
+
+		before, after := p.compare(func(_ int, t int64) int64 { return t }), p.compare(c.Time)
+		require.Equal(t, before, counted(table.Before), "seed %d", seed)
+		require.Equal(t, after, counted(table.After), "seed %d", seed)
+		require.Zero(t, table.After.Violations, "seed %d: %+v", seed, table)
+		if table.Before.Violations == 0 {
+			require.LessOrEqual(t, jumps, len(p.waits))
+		}
+		wrong += table.Before.Violations
+		last := make([]times, len(p.src.Hosts))
+		for i := range p.calls {
+			h := &p.calls[i]
+			for _, shown := range []int64{h.shown.Begin, h.shown.End} {
+				now := times{shown, c.Time(h.rank, shown)}
+				require.GreaterOrEqual(t, now[1], shown, "nothing is moved back: seed %d", seed)
+				if now[0] >= last[h.rank][0] {
+					require.GreaterOrEqual(t, now[1], last[h.rank][1], "seed %d", seed)
+					last[h.rank] = now
+				}
+			}
+		}
+		for rank := range c.curves {
+			if len(c.curves[rank]) > 3 {
+				smoothed++
+			}
+		}
+	}
+	require.NotZero(t, wrong)
+	require.NotZero(t, smoothed)
+}
+
+// counted is what comparing pairs counts too.
+func counted(m Messages) Messages {
+	m.AverageReversed = 0
+	return m
+}
+
+// compare counts messages by their times, one after the other.
+func (p *program) compare(time func(rank int, t int64) int64) (m Messages) {
+	for _, w := range p.waits {
+		from, to := &p.calls[w[0]], &p.calls[w[1]]
+		if from.rank == to.rank {
+			continue
+		}
+		left, arrived := time(from.rank, from.shown.Begin), time(to.rank, to.shown.End)
+		m.Messages++
+		if arrived < left {
+			m.Reversed++
+			m.MostReversed = max(m.MostReversed, left-arrived)
+		}
+		if arrived < left+p.src.least(from.rank, to.rank) {
+			m.Violations++
+		}
+	}
+	return m
+}
+
+// TestPossibleTimesStay: where clocks are right, nothing is moved.
+func TestPossibleTimesStay(t *testing.T) {
+	for seed := range uint64(200) {
+		p := draw(seed)
+		for i := range p.calls {
+			h := &p.calls[i]
+			h.shown.Begin, h.shown.End = h.begin, h.end+slack // a correction would move them by that
+		}
+		f := NewForward(p.src)
+		p.tell(f)
+		require.Zero(t, f.Close(), "seed %d", seed)
+		b := NewBackward(f)
+		p.tell(b)
+		s := NewSurvey(p.src, b.Close().Time)
+		p.tell(s)
+		table := s.Close()
+		require.Zero(t, table.Moves.Moved)
+		require.Zero(t, table.Before.Violations)
+	}
+}
+
+// TestFigure2: the ramp before a jump is one line where nothing limits it, and in pieces
+// where a send would pass its receive (figure 2 of the paper).
+func TestFigure2(t *testing.T) {
+	l := line{jumps: []jump{{at: 10_000, before: 0, after: 100}}}
+	r := l.spread(&l.jumps[0], nil)
+	require.Equal(t, ramp{{5000, 0}, {10_000, 100}}, r)
+	sends := []*send{{at: 6000, limit: 7000}, {at: 7000, limit: 7010}, {at: 8000, limit: 8030}}
+	r = l.spread(&l.jumps[0], sends)
+	require.Equal(t, ramp{{5000, 0}, {6000, 10}, {7000, 10}, {8000, 30}, {10_000, 100}}, r)
+	require.True(t, slices.IsSortedFunc(r, func(a, b point) int { return int(a.by - b.by) }))
+}
+
+// TestInterpolate: one offset shifts, two bend.
+func TestInterpolate(t *testing.T) {
+	require.EqualValues(t, 7, Interpolate(nil)(7))
+	require.EqualValues(t, 17, Interpolate([]Offset{{Local: 100, Reference: 110}})(7))
+	two := Interpolate([]Offset{{Local: 1000, Reference: 1100}, {Local: 3000, Reference: 3300}})
+	require.EqualValues(t, 1100, two(1000))
+	require.EqualValues(t, 2200, two(2000))
+	require.EqualValues(t, 3300, two(3000))
+}
