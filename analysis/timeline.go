@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"io"
 
+	"github.com/mcchk/mcchk/clocks"
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/symbols"
@@ -13,14 +14,17 @@ import (
 
 // Timeline writes the run in the traces of a directory as trace events for
 // Chrome and Perfetto, with the accesses of findings, as Run has found them, as
-// instants. Times are those of the clocks of the processes, related to that of
-// rank 0 as it was at MPI_Init; where a trace has none (it was not recorded but
-// written by hand or generated) they are logical. It reads the traces once more,
-// and holds no more than an analysis does.
+// instants. Times are of a kind that package clocks has; where a trace has none (it
+// was not recorded but written by hand or generated) they are logical. It reads the
+// traces once more, for corrected times four times.
 //
 // Errors are those of Run, of writing, and the context's; what was written by
 // then is no complete file.
-func Timeline(ctx context.Context, dir string, layers symbols.Layers, findings []conflicts.Finding, w io.Writer) error {
+func Timeline(ctx context.Context, dir string, times clocks.Kind, layers symbols.Layers, findings []conflicts.Finding, w io.Writer) error {
+	time, err := timesOf(ctx, dir, times)
+	if err != nil {
+		return err
+	}
 	r, err := start(ctx, dir, Options{Layers: layers})
 	if err != nil {
 		return err
@@ -29,23 +33,26 @@ func Timeline(ctx context.Context, dir string, layers symbols.Layers, findings [
 	n, _ := r.newNamer() // Run has warned of what cannot be read
 	from := timeline.Source{
 		Ranks: r.dir.Ranks,
-		Time:  r.wallClock(),
 		Place: func(rank int, stack uint32) string { return placeOf(n.stack(int32(rank), stack)).String() },
 		Info:  map[string]string{"run": hex.EncodeToString(r.dir.Run[:])},
+	}
+	if time != nil {
+		from.Info["clocks"] = string(times)
+		from.Time = func(rank int, local int64) timeline.Moment { return timeline.Moment(time(rank, local)) }
 	}
 	if program := r.info("program"); program != "" {
 		from.Info["program"] = program
 	}
 	t := timeline.NewWriter(w, from, marksOf(findings, r.dir.Ranks))
-	if err := r.follow(t); err != nil {
+	if err := r.follow(t, func() bool { return t.Failed() != nil }); err != nil {
 		return err
 	}
 	return t.Close()
 }
 
-// follow replays the run for a timeline. The traces are not read ahead: the
-// places of calls are looked up as they come.
-func (r *run) follow(t *timeline.Writer) error {
+// follow replays the run for an observer, until that has had enough. The traces are not
+// read ahead: the places of calls are looked up as they come.
+func (r *run) follow(o core.Observer, enough func() bool) error {
 	streams := make([]core.Stream, len(r.readers))
 	for i, reader := range r.readers {
 		if reader != nil {
@@ -53,7 +60,7 @@ func (r *run) follow(t *timeline.Writer) error {
 		}
 	}
 	opts := r.replayOptions()
-	opts.Observer = t
+	opts.Observer = o
 	opts.Part = noMemory
 	m, err := core.NewMachine(streams, opts, r.models()...)
 	if err != nil {
@@ -64,31 +71,11 @@ func (r *run) follow(t *timeline.Writer) error {
 			return err
 		}
 		region.Release()
-		if t.Failed() != nil {
-			break // Close tells
+		if enough() {
+			break
 		}
 	}
 	return nil
-}
-
-// wallClock returns what turns times of processes into those of the run, from
-// the beginning of its first trace on; nil where they were not recorded.
-func (r *run) wallClock() func(rank int, local int64) timeline.Moment {
-	first := r.began()
-	if first == 0 {
-		return nil
-	}
-	// The clock of rank 0, or of the first that there is, is the reference.
-	reference := r.dir.Files[0].Header
-	zero := first - int64(reference.Realtime) + int64(reference.Monotonic)
-	return func(rank int, local int64) timeline.Moment {
-		reader := r.readers[rank]
-		if clocks := reader.Clocks(); len(clocks) > 0 && reference.Rank == 0 {
-			return timeline.Moment(local + int64(clocks[0].Reference) - int64(clocks[0].Local) - zero)
-		}
-		h := reader.Header()
-		return timeline.Moment(local - int64(h.Monotonic) + int64(h.Realtime) - first)
-	}
 }
 
 // marksOf lists the accesses of findings for a timeline.

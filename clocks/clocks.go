@@ -185,3 +185,16 @@ func (f *follower) close() {
 		f.finish(rank)
 	}
 }
+
+// Kind says which times to go by.
+type Kind string
+
+// Kinds of times.
+const (
+	Measured     Kind = "measured"     // those of the clocks, with the offsets at the beginning of the run
+	Interpolated Kind = "interpolated" // with offsets between those at its beginning and its end
+	Corrected    Kind = "corrected"    // with the controlled logical clock besides
+)
+
+// Kinds returns all kinds.
+func Kinds() []Kind { return []Kind{Measured, Interpolated, Corrected} }

@@ -53,7 +53,7 @@ func draw(seed uint64) *program {
 	p.src.Time = func(_ int, local int64) int64 { return local }
 	now := make([]int64, ranks)
 	for i := range now {
-		now[i] = 1_000_000 + int64(r.IntN(1000))
+		now[i] = -500_000 + int64(r.IntN(1000)) // before the first trace began, too
 	}
 	add := func(rank int, from []int, meeting int, arrival int64) int {
 		begin := now[rank] + int64(10+r.IntN(20_000))

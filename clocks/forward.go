@@ -1,6 +1,10 @@
 package clocks
 
-import "github.com/mcchk/mcchk/core"
+import (
+	"math"
+
+	"github.com/mcchk/mcchk/core"
+)
 
 // Forward watches the first replay: where a call ended before what it waited for
 // had arrived, the clock of its process is put forward (section 3.1 of the paper; for
@@ -89,7 +93,7 @@ func (f *Forward) ended(rank int, c *call) {
 	if !c.returned {
 		return
 	}
-	arrival := int64(0)
+	arrival := int64(math.MinInt64)
 	from := func(d departure) {
 		if d != nobody && d.rank != rank {
 			arrival = max(arrival, d.at+f.src.least(d.rank, rank)+slack)

@@ -1,0 +1,182 @@
+package analysis
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/mcchk/mcchk/clocks"
+	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// ErrNoTimes says that traces have no times: they were not recorded, but written by
+// hand or generated.
+var ErrNoTimes = errors.New("the traces have no wall-clock times: they were not recorded by a run")
+
+// ClocksOptions say how to correct the times of a run.
+type ClocksOptions struct {
+	// From is what is corrected: Measured or Interpolated times.
+	From clocks.Kind
+	// Latency is the least that anything takes between processes; a negative one is what
+	// the traces show: 0 within a host, and between hosts half of the quickest exchange by
+	// which clocks were compared.
+	Latency clocks.Latency
+}
+
+// ClocksResult is what a correction of times did.
+type ClocksResult struct {
+	clocks.Table
+	Hosts   int
+	Latency clocks.Latency
+	Jumps   int // how often a clock was put forward
+}
+
+// Clocks corrects the times of the run in the traces of a directory, and says what was
+// wrong with them before and after. It reads the traces four times.
+//
+// Errors are ErrNoTimes, those of Run, and the context's.
+func Clocks(ctx context.Context, dir string, opts ClocksOptions) (*ClocksResult, error) {
+	src, err := clockSource(ctx, dir, opts.From)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Latency.Host >= 0 {
+		src.Latency.Host = opts.Latency.Host
+	}
+	if opts.Latency.Network >= 0 {
+		src.Latency.Network = opts.Latency.Network
+	}
+	correction, jumps, err := correctTimes(ctx, dir, *src)
+	if err != nil {
+		return nil, err
+	}
+	survey := clocks.NewSurvey(*src, correction.Time)
+	if err := observe(ctx, dir, survey); err != nil {
+		return nil, err
+	}
+	hosts := map[int]bool{}
+	for _, h := range src.Hosts {
+		hosts[h] = true
+	}
+	return &ClocksResult{Table: *survey.Close(), Hosts: len(hosts), Latency: src.Latency, Jumps: jumps}, nil
+}
+
+// timesOf returns what turns times of processes into those of the run, from the
+// beginning of its first trace on; nil where they were not recorded.
+func timesOf(ctx context.Context, dir string, kind clocks.Kind) (func(rank int, local int64) int64, error) {
+	from := kind
+	if kind == clocks.Corrected {
+		from = clocks.Interpolated
+	}
+	src, err := clockSource(ctx, dir, from)
+	switch {
+	case errors.Is(err, ErrNoTimes):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case kind != clocks.Corrected:
+		return src.Time, nil
+	}
+	correction, _, err := correctTimes(ctx, dir, *src)
+	if err != nil {
+		return nil, err
+	}
+	return func(rank int, local int64) int64 { return correction.Time(rank, src.Time(rank, local)) }, nil
+}
+
+// correctTimes replays the run twice for the controlled logical clock. It returns how
+// often a clock was put forward, too.
+func correctTimes(ctx context.Context, dir string, src clocks.Source) (*clocks.Correction, int, error) {
+	forward := clocks.NewForward(src)
+	if err := observe(ctx, dir, forward); err != nil {
+		return nil, 0, err
+	}
+	jumps := forward.Close()
+	backward := clocks.NewBackward(forward)
+	if jumps > 0 { // else there is nothing to spread
+		if err := observe(ctx, dir, backward); err != nil {
+			return nil, 0, err
+		}
+	}
+	return backward.Close(), jumps, nil
+}
+
+// observe replays the run for an observer.
+func observe(ctx context.Context, dir string, o core.Observer) error {
+	r, err := start(ctx, dir, Options{})
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	return r.follow(o, func() bool { return false })
+}
+
+// clockSource reads the offsets of all clocks.
+func clockSource(ctx context.Context, dir string, kind clocks.Kind) (*clocks.Source, error) {
+	r, err := start(ctx, dir, Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer r.close()
+	first := r.began()
+	if first == 0 {
+		return nil, ErrNoTimes
+	}
+	// The clock of rank 0, or of the first that there is, is the reference.
+	reference := r.dir.Files[0].Header
+	zero := first - int64(reference.Realtime) + int64(reference.Monotonic)
+	src := &clocks.Source{Hosts: make([]int, r.dir.Ranks)}
+	lines := make([]func(int64) int64, r.dir.Ranks)
+	hosts := map[string]int{}
+	quickest := int64(math.MaxInt64)
+	for rank, reader := range r.readers {
+		if reader == nil {
+			continue
+		}
+		offsets, err := offsetsOf(ctx, reader)
+		if err != nil {
+			return nil, err
+		}
+		h := reader.Header()
+		if len(offsets) == 0 || reference.Rank != 0 {
+			offsets = []clocks.Offset{{Local: int64(h.Monotonic), Reference: int64(h.Realtime) - int64(reference.Realtime) + int64(reference.Monotonic)}}
+		}
+		for _, o := range offsets {
+			if o.RoundTrip > 0 {
+				quickest = min(quickest, o.RoundTrip)
+			}
+		}
+		if kind == clocks.Measured {
+			offsets = offsets[:1]
+		}
+		lines[rank] = clocks.Interpolate(offsets)
+		host, known := hosts[h.Host]
+		if !known {
+			host = len(hosts)
+			hosts[h.Host] = host
+		}
+		src.Hosts[rank] = host
+	}
+	if quickest < math.MaxInt64 {
+		src.Latency.Network = quickest / 2
+	}
+	src.Time = func(rank int, local int64) int64 { return lines[rank](local) - zero }
+	return src, nil
+}
+
+// offsetsOf reads a trace to its end, or to where it is damaged, and returns how its
+// clock related to the reference.
+func offsetsOf(ctx context.Context, reader *trace.Reader) ([]clocks.Offset, error) {
+	var ev trace.Event
+	for n := 0; reader.ReadEvent(&ev) == nil; n++ {
+		if n%10_000 == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+	}
+	var out []clocks.Offset
+	for _, c := range reader.Clocks() {
+		out = append(out, clocks.Offset{Local: int64(c.Local), Reference: int64(c.Reference), RoundTrip: int64(c.RoundTrip)})
+	}
+	return out, nil
+}
