@@ -21,6 +21,7 @@ type evidence struct {
 	Model     MemoryModel
 	Program   string
 	Library   string
+	Launch    Launch
 	Layers    symbols.Layers // as the places were marked
 	Basis     Basis
 	Groups    []conflicts.Group
@@ -57,6 +58,7 @@ func (r *run) gather() (*evidence, error) {
 		Layers:    r.opts.Layers,
 		Program:   r.info("program"),
 		Library:   r.info("mpi.library"),
+		Launch:    r.launch(),
 		Basis:     r.basis(m),
 		Groups:    groups,
 		Usages:    m.Usages(),
@@ -108,6 +110,7 @@ func (e *evidence) conclude(n *namer) *Result {
 		Program:   e.Program,
 		Began:     beganAt(e.Began),
 		Library:   e.Library,
+		Launch:    e.Launch,
 		Basis:     e.Basis,
 		Warnings:  e.Warnings,
 		Layers:    e.Layers,

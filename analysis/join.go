@@ -22,7 +22,7 @@ func Join(runs []*Result) *Result {
 	first := runs[0]
 	res := &Result{
 		Runs: runs, Directory: first.Directory, Program: first.Program, Began: first.Began,
-		Library: first.Library, Clock: first.Clock, Layers: first.Layers,
+		Library: first.Library, Launch: first.Launch, Clock: first.Clock, Layers: first.Layers,
 	}
 	var readers []*sources.Reader
 	caveats, allowed, warnings := newJoinedTexts(len(runs)), newJoinedTexts(len(runs)), newJoinedTexts(len(runs))

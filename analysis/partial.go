@@ -53,6 +53,7 @@ type Partial struct {
 	Began     int64 // as in evidence
 	Program   string
 	Library   string
+	Launch    Launch
 	Caveats   []Caveat
 	Allowed   []Caveat
 	Warnings  []string
@@ -87,7 +88,7 @@ func newPartial(s Shard, o Options, run string, e *evidence) *Partial {
 		Format: partialFormat, Shard: s,
 		Run: run, Options: partialOptions{o.Clock, cmp.Or(o.MemoryModel, ModelAuto), o.Predict, o.Layers, o.Unseen},
 		Basis: e.Basis, Usages: e.Usages, MayOrder: e.MayOrder, Problems: e.Problems,
-		Directory: e.Directory, Began: e.Began, Program: e.Program, Library: e.Library, Caveats: e.Caveats, Allowed: e.Allowed, Warnings: e.Warnings,
+		Directory: e.Directory, Began: e.Began, Program: e.Program, Library: e.Library, Launch: e.Launch, Caveats: e.Caveats, Allowed: e.Allowed, Warnings: e.Warnings,
 		Groups: e.Groups, Predicted: e.Predicted,
 	}
 }
@@ -211,7 +212,7 @@ func MergePartials(parts []*Partial, heap int64) (*Result, error) {
 	first := parts[0]
 	e := &evidence{
 		Directory: first.Directory, Run: first.Run, Clock: first.Options.Clock, Model: first.Options.Model,
-		Program: first.Program, Library: first.Library, Layers: first.Options.Layers,
+		Program: first.Program, Library: first.Library, Launch: first.Launch, Layers: first.Options.Layers,
 		Basis: first.Basis, Usages: first.Usages, MayOrder: first.MayOrder,
 		Caveats: first.Caveats, Allowed: first.Allowed, Problems: first.Problems, Began: first.Began,
 	}

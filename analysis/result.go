@@ -104,8 +104,9 @@ type Result struct {
 	Program   string    // as recorded, "" when unknown
 	Began     time.Time // when the run did; zero where that was not recorded
 	Library   string    // MPI library as recorded
-	Run       string    // run identifier, hexadecimal
-	Clock     string    // the one asked for: a name of package evc
+	Launch    Launch
+	Run       string // run identifier, hexadecimal
+	Clock     string // the one asked for: a name of package evc
 	Model     MemoryModel
 	Layers    symbols.Layers
 	Stats     Stats // where Options.Stats asked for it

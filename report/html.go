@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/mcchk/mcchk/analysis"
@@ -110,7 +111,8 @@ func newPage(res *analysis.Result, opts Options) (*page, error) {
 		p.Allowed = append(p.Allowed, d.Text+ranksBehind(d.Ranks))
 	}
 	for _, f := range []pageFact{
-		newFact("program", res.Program), newFact("began", beganJSON(res)), newFact("MPI library", res.Library), newFact("traces", res.Directory),
+		newFact("program", res.Program), newFact("command", commandLine(res.Launch.Command)), newFact("began", beganJSON(res)),
+		newFact("hosts", strings.Join(res.Launch.Hosts, ", ")), newFact("MPI library", res.Library), newFact("traces", res.Directory),
 		newFact("run", res.Run), newFact("clock", res.Clock), newFact("mcchk", opts.Version),
 	} {
 		if f.Value != "" {
@@ -118,6 +120,18 @@ func newPage(res *analysis.Result, opts Options) (*page, error) {
 		}
 	}
 	return p, nil
+}
+
+// commandLine writes a command as one would type it, but for what only a shell reads.
+func commandLine(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = w
+		if w == "" || strings.ContainsAny(w, " \t\n\"'") {
+			quoted[i] = strconv.Quote(w)
+		}
+	}
+	return strings.Join(quoted, " ")
 }
 
 // pageScript is the page's script: its files in a function of their own.

@@ -12,7 +12,7 @@ function showFinding(i) {
     h('p', { class: 'why' }, text(f.why)),
     factsOf(f),
     othersOf(f, i),
-    h('div', { class: 'columns' }, f.sides.map((s, n) => sideOf(f, s, n))),
+    h('div', { class: 'both' }, f.sides.map((s, n) => sideOf(f, s, n))),
     h('div', { class: 'columns' },
       f.sought.length > 0 && section('What would have ordered them, and what there was', h('ul', { class: 'sought' }, f.sought.map((q) => h('li', {}, text(q.text))))),
       f.fixes.length > 0 && section('What fixes it', h('ol', { class: 'fixes' }, f.fixes.map((m) => h('li', {}, text(m.text)))),
