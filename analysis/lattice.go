@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/explain"
 	"github.com/mcchk/mcchk/lattice"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/symbols"
@@ -108,9 +109,14 @@ func targetsOf(findings []conflicts.Finding, ranks, region int) []lattice.Target
 		if region >= 0 && f.Region != region {
 			continue
 		}
+		lead, _ := explain.Sides(f)
 		for k, s := range []*conflicts.Side{&f.First, &f.Second} {
 			if s.Event > 0 && s.Rank < ranks {
-				out = append(out, targetOf(i, k+1, s, ranks))
+				t := targetOf(i, k+1, s, ranks)
+				if t.Letter = "B"; s == lead {
+					t.Letter = "A"
+				}
+				out = append(out, t)
 			}
 		}
 	}

@@ -380,7 +380,7 @@ func (a *assembly) accesses(targets []Target) {
 		if len(events) == 0 {
 			continue
 		}
-		x := Access{Finding: t.Finding, Side: t.Side, Event: events[0], Done: -1, Name: t.Name}
+		x := Access{Finding: t.Finding, Side: t.Side, Letter: t.Letter, Event: events[0], Done: -1, Name: t.Name}
 		if t.Returns {
 			x.Event = events[len(events)-1]
 		}

@@ -18,10 +18,7 @@ func (l *Lattice) WriteDOT(w io.Writer) error {
 		last[i] = -1
 		fmt.Fprintf(b, "\tl%d [shape=plaintext, group=l%d, label=%s]\n", i, i, quote(l.Lines[i].Name()))
 	}
-	marked := map[int]int{}
-	for _, a := range l.Accesses {
-		marked[a.Event] = a.Side
-	}
+	marked := l.letters()
 	for i := range l.Events {
 		e := &l.Events[i]
 		if e.Line == NoLine {
@@ -33,9 +30,9 @@ func (l *Lattice) WriteDOT(w io.Writer) error {
 			label += "\n" + p
 		}
 		style := ""
-		if side := marked[i]; side > 0 {
-			style = ", color=red, penwidth=2"
-			label = fmt.Sprintf("access %d\n%s", side, label)
+		if letter := marked[i]; letter != "" {
+			style = fmt.Sprintf(", color=%q, penwidth=2", letterColor[letter])
+			label = letter + "\n" + label
 		}
 		fmt.Fprintf(b, "\te%d [shape=%s, group=l%d, label=%s, tooltip=%s%s]\n", i, dotShape[e.Kind], e.Line, quote(label), quote(l.details(i)), style)
 		from := fmt.Sprintf("l%d", e.Line)
@@ -57,11 +54,26 @@ func (l *Lattice) WriteDOT(w io.Writer) error {
 		}
 		fmt.Fprintf(b, "\te%d -> e%d [color=%s%s]\n", x.From, x.To, dotColor[x.Kind], label)
 	}
+	for _, pair := range l.missing() {
+		fmt.Fprintf(b, "\te%d -> e%d [color=red, style=dashed, dir=none, constraint=false, label=\"no order\"]\n", pair[0], pair[1])
+	}
 	b.WriteString("}\n")
 	if err := b.Flush(); err != nil {
 		return fmt.Errorf("write DOT: %w", err)
 	}
 	return nil
+}
+
+// letterColor has the colours of the HTML report.
+var letterColor = map[string]string{"A": "#a23a00", "B": "#5333a8"}
+
+// letters are those of the events at which accesses begin.
+func (l *Lattice) letters() map[int]string {
+	out := map[int]string{}
+	for _, a := range l.Accesses {
+		out[a.Event] = a.Letter
+	}
+	return out
 }
 
 // quote makes a string of the DOT language; line breaks are kept.

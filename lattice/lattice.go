@@ -21,6 +21,8 @@ package lattice
 // indices of Events, so that Events[:n] is a consistent cut for every n: what
 // any of it depends on is in it.
 type Lattice struct {
+	// Heading says what the finding is that the lattice is drawn for; "" of a region.
+	Heading  string   `json:"heading,omitempty"`
 	Lines    []Line   `json:"lines"`    // by rank, then strand
 	Events   []Event  `json:"events"`   // causes before effects
 	Edges    []Edge   `json:"edges"`    // between lines and joins; by To, then From
@@ -124,7 +126,10 @@ type Edge struct {
 type Access struct {
 	Finding int `json:"finding"` // index in the list of findings that was given
 	Side    int `json:"side"`    // 1 or 2
-	Event   int `json:"event"`   // where it begins: index in Events
+	// Letter is what all drawings call it: "A" is the access that a report speaks of
+	// first, "B" the other.
+	Letter string `json:"letter"`
+	Event  int    `json:"event"` // where it begins: index in Events
 	// Done is the event that completes it, from Event on pending until then; -1:
 	// it is instantaneous, or completed by nothing that is shown.
 	Done int `json:"done"`

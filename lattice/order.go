@@ -123,9 +123,9 @@ func (l *Lattice) WriteOrder(w io.Writer) error {
 	o := l.Ordered()
 	begins := map[int][]string{}
 	for _, a := range o.Accesses {
-		begins[a.Event] = append(begins[a.Event], fmt.Sprintf("access %d of finding %d", a.Side, a.Finding+1))
+		begins[a.Event] = append(begins[a.Event], fmt.Sprintf("%s of finding %d", a.Letter, a.Finding+1))
 		if a.Done >= 0 {
-			begins[a.Done] = append(begins[a.Done], fmt.Sprintf("completes access %d of finding %d", a.Side, a.Finding+1))
+			begins[a.Done] = append(begins[a.Done], fmt.Sprintf("completes %s of finding %d", a.Letter, a.Finding+1))
 		}
 	}
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

@@ -11,16 +11,17 @@ import (
 
 // Measures of a drawing, in units of SVG's (pixels).
 const (
-	margin    = 16
-	header    = 74 // title, description and the names of lines
-	textRow   = 17 // of an access above the names
-	row       = 30 // height of a layer
-	tightRow  = 20
-	charWidth = 7 // of a label, about
-	widest    = 420
-	narrowest = 110
-	tight     = 34 // width of a column without labels
-	labelled  = 12 // lines, up to which events have labels
+	margin     = 16
+	header     = 74 // title, description and the names of lines
+	textRow    = 17 // of an access above the names
+	row        = 30 // height of a layer
+	tightRow   = 20
+	charWidth  = 7 // of a label, about
+	titleWidth = 9
+	widest     = 420
+	narrowest  = 110
+	tight      = 34 // width of a column without labels
+	labelled   = 12 // lines, up to which events have labels
 
 	fewAccesses = 4 // that are named above the drawing
 	legendRow   = 18
@@ -37,6 +38,7 @@ func (l *Lattice) WriteSVG(w io.Writer) error {
 	d.lanes()
 	d.pending()
 	d.edges()
+	d.missing()
 	d.events()
 	d.legend()
 	b.WriteString("</svg>\n")
@@ -55,18 +57,15 @@ type drawing struct {
 	row           int   // height of a layer
 	first, last   []int // by line: layers of its first and last event
 	kinds         []EdgeKind
-	sides         map[int]int // by event: the side of the access that begins there
+	letters       map[int]string // by event: that of the access that begins there
 	width, height int
 	top           int // where the lines begin
 }
 
 func newDrawing(l *Lattice) *drawing {
-	d := &drawing{Lattice: l, labels: len(l.Lines) <= labelled, row: row, sides: map[int]int{}}
+	d := &drawing{Lattice: l, labels: len(l.Lines) <= labelled, row: row, letters: l.letters()}
 	if !d.labels {
 		d.row = tightRow
-	}
-	for _, a := range l.Accesses {
-		d.sides[a.Event] = a.Side
 	}
 	d.first, d.last = make([]int, len(l.Lines)), make([]int, len(l.Lines))
 	wide, layers := make([]int, len(l.Lines)), 0
@@ -102,7 +101,7 @@ func newDrawing(l *Lattice) *drawing {
 		}
 	}
 	d.top = header + textRow*min(len(l.Accesses), fewAccesses)
-	d.width = max(x+margin, 640)
+	d.width = max(x+margin, 640, 2*margin+titleWidth*utf8.RuneCountInString(l.Title()))
 	d.height = d.top + (layers+1)*d.row + legendRow*2 + margin
 	return d
 }
@@ -114,6 +113,15 @@ func (d *drawing) label(e *Event) string {
 	text := e.Label()
 	if p := e.Place.String(); p != "" && e.Part != Return {
 		text += "  " + p
+	}
+	return text
+}
+
+// name is what stands beside an event, with the letter of the access that begins there.
+func (d *drawing) name(i int) string {
+	text := d.Events[i].Label()
+	if letter := d.letters[i]; letter != "" {
+		text = letter + ": " + text
 	}
 	return text
 }
@@ -132,8 +140,8 @@ func (d *drawing) begin() {
 	fmt.Fprintf(d.w, `<text class="sub" x="%d" y="42">%s</text>`+"\n", margin, escape(d.counts()))
 	for i, a := range d.Accesses[:min(len(d.Accesses), fewAccesses)] {
 		y := 42 + (i+1)*textRow
-		fmt.Fprintf(d.w, `<g class="side%d"><rect x="%d" y="%d" width="10" height="10"/></g><text class="sub" x="%d" y="%d">%s</text>`+"\n",
-			a.Side, margin, y-9, margin+16, y, escape(d.access(&a)))
+		fmt.Fprintf(d.w, `<g class="access%s"><rect x="%d" y="%d" width="10" height="10"/></g><text class="sub" x="%d" y="%d">%s</text>`+"\n",
+			a.Letter, margin, y-9, margin+16, y, escape(d.access(&a)))
 	}
 }
 
@@ -186,8 +194,8 @@ func (d *drawing) pending() {
 		}
 		from, to := &d.Events[a.Event], &d.Events[a.Done]
 		if from.Line == to.Line {
-			fmt.Fprintf(d.w, `<rect class="pending side%d" x="%d" y="%d" width="14" height="%d" rx="7"><title>%s is pending</title></rect>`+"\n",
-				a.Side, d.x(from.Line)-7, d.y(from.Layer)-7, d.y(to.Layer)-d.y(from.Layer)+14, escape(a.Name))
+			fmt.Fprintf(d.w, `<rect class="pending access%s" x="%d" y="%d" width="14" height="%d" rx="7"><title>%s is pending</title></rect>`+"\n",
+				a.Letter, d.x(from.Line)-7, d.y(from.Layer)-7, d.y(to.Layer)-d.y(from.Layer)+14, escape(a.Name))
 		}
 	}
 }
@@ -222,6 +230,14 @@ func (d *drawing) edges() {
 	}
 }
 
+// missing draws the order that the accesses of a finding lack.
+func (d *drawing) missing() {
+	for _, pair := range d.Lattice.missing() {
+		from, to := &d.Events[pair[0]], &d.Events[pair[1]]
+		fmt.Fprintf(d.w, `<path class="missing" d="%s"><title>the order of A and B that is missing</title></path>`+"\n", d.way(from, to))
+	}
+}
+
 // way leads from an event to one of another line: straight to the next line, and
 // past the events of the lines between, at a height of its own, to those further
 // away.
@@ -248,8 +264,9 @@ func (d *drawing) events() {
 		}
 		x, y := d.x(e.Line), d.y(e.Layer)
 		class := "event " + string(e.Kind)
-		if side := d.sides[i]; side > 0 {
-			class += fmt.Sprintf(" side%d", side)
+		letter := d.letters[i]
+		if letter != "" {
+			class += " access" + letter
 		}
 		fmt.Fprintf(d.w, `<g class="%s"><title>%s</title>`, class, escape(d.details(i)))
 		switch e.Kind {
@@ -263,7 +280,7 @@ func (d *drawing) events() {
 			fmt.Fprintf(d.w, `<circle cx="%d" cy="%d" r="5"/>`, x, y)
 		}
 		if d.labels {
-			fmt.Fprintf(d.w, `<text x="%d" y="%d">%s`, x+12, y+4, escape(e.Label()))
+			fmt.Fprintf(d.w, `<text x="%d" y="%d">%s`, x+12, y+4, escape(d.name(i)))
 			if p := e.Place.String(); p != "" && e.Part != Return {
 				fmt.Fprintf(d.w, ` <tspan class="place">%s</tspan>`, escape(p))
 			}
@@ -297,6 +314,10 @@ func (d *drawing) legend() {
 	dashed := func(l Line) bool { return l.Before || l.After }
 	if slices.ContainsFunc(d.Lines, dashed) || slices.ContainsFunc(d.Events, func(e Event) bool { return e.Gap }) {
 		fmt.Fprintf(d.w, `<line class="lane gap" x1="%d" y1="%d" x2="%d" y2="%d"/><text class="sub" x="%d" y="%d">events left out</text>`+"\n", x, y-4, x+24, y-4, x+30, y)
+		x += 46 + charWidth*len("events left out")
+	}
+	if len(d.Lattice.missing()) > 0 {
+		fmt.Fprintf(d.w, `<line class="missing" x1="%d" y1="%d" x2="%d" y2="%d"/><text class="sub" x="%d" y="%d">order that is missing</text>`+"\n", x, y-4, x+24, y-4, x+30, y)
 	}
 }
 
@@ -306,6 +327,6 @@ const svgStyle = `text{font:12px sans-serif;fill:#1b1f24}.title{font-weight:bold
 .head{stroke:none}.head.message{fill:#0969da}.head.collective{fill:#59636e}.head.exposure{fill:#1a7f37}.head.lock{fill:#8250df}.head.declared{fill:#0a7e8c}.head.thread{fill:#1b1f24}.head.path{fill:#6e7781}
 .event text{paint-order:stroke;stroke:#fff;stroke-width:4px;stroke-linejoin:round}.event .place{fill:#59636e}
 .synchronization circle{fill:#57606a}.operation rect{fill:#0969da}.call circle{fill:#fff;stroke:#57606a;stroke-width:1.5}.access path{fill:#57606a}
-.side1 circle,.side1 rect,.side1 path{fill:#cf222e;stroke:#82071e;stroke-width:1.5}.side2 circle,.side2 rect,.side2 path{fill:#d4a72c;stroke:#7d4e00;stroke-width:1.5}.side1 text,.side2 text{font-weight:bold}
-.pending{stroke:none;opacity:.35}.pending.side1{fill:#cf222e}.pending.side2{fill:#d4a72c}
-@media (prefers-color-scheme:dark){text{fill:#e6edf3}.sub,.event .place{fill:#9198a1}.ground{fill:#0d1117}.event text{stroke:#0d1117}.call circle{fill:#0d1117;stroke:#9198a1}.synchronization circle,.access path{fill:#9198a1}.thread{stroke:#e6edf3}.head.thread{fill:#e6edf3}.message{stroke:#4493f8}.head.message,.operation rect{fill:#4493f8}.exposure{stroke:#3fb950}.head.exposure{fill:#3fb950}.lock{stroke:#ab7df8}.head.lock{fill:#ab7df8}}`
+.accessA circle,.accessA rect,.accessA path{fill:#a23a00;stroke:#a23a00;stroke-width:1.5}.accessB circle,.accessB rect,.accessB path{fill:#5333a8;stroke:#5333a8;stroke-width:1.5}.accessA text,.accessB text{font-weight:bold}
+.pending{stroke:none;opacity:.35}.pending.accessA{fill:#a23a00}.pending.accessB{fill:#5333a8}.missing{stroke:#cf222e;stroke-width:2;stroke-dasharray:4 4;fill:none}
+@media (prefers-color-scheme:dark){text{fill:#e6edf3}.sub,.event .place{fill:#9198a1}.ground{fill:#0d1117}.event text{stroke:#0d1117}.call circle{fill:#0d1117;stroke:#9198a1}.synchronization circle,.access path{fill:#9198a1}.thread{stroke:#e6edf3}.head.thread{fill:#e6edf3}.message{stroke:#4493f8}.head.message,.operation rect{fill:#4493f8}.exposure{stroke:#3fb950}.head.exposure{fill:#3fb950}.lock{stroke:#ab7df8}.head.lock{fill:#ab7df8}.accessA circle,.accessA rect,.accessA path{fill:#ffa566;stroke:#ffa566}.accessB circle,.accessB rect,.accessB path{fill:#bfa6ff;stroke:#bfa6ff}.pending.accessA{fill:#ffa566}.pending.accessB{fill:#bfa6ff}.missing{stroke:#ff7b72}}`

@@ -15,8 +15,9 @@ type Point struct {
 
 // Target is an access of a finding that a lattice is to show.
 type Target struct {
-	Finding int // index in the caller's list
-	Side    int // 1 or 2
+	Finding int    // index in the caller's list
+	Side    int    // 1 or 2
+	Letter  string // "A" or "B"
 	At      Point
 	Done    Point // the call that completes it; Pos 0: it is instantaneous, or nothing does
 	Near    []Point

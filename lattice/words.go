@@ -9,6 +9,9 @@ import (
 
 // Title says what the lattice shows.
 func (l *Lattice) Title() string {
+	if l.Heading != "" {
+		return l.Heading
+	}
 	text := "Event lattice"
 	if n := len(l.Events); n > 0 {
 		first, last := l.Events[0].Region, l.Events[0].Region
@@ -34,12 +37,35 @@ func (l *Lattice) Description() string {
 // access says what an access of a finding is.
 func (l *Lattice) access(a *Access) string {
 	e := &l.Events[a.Event]
-	text := fmt.Sprintf("Access %d: %s of %s%s", a.Side, a.Name, l.Lines[e.Line].Name(), e.Place.at())
+	text := fmt.Sprintf("%s: %s of %s%s", l.letter(a), a.Name, l.Lines[e.Line].Name(), e.Place.at())
 	if a.Done >= 0 {
 		d := &l.Events[a.Done]
 		text += fmt.Sprintf(", pending until %s%s", d.Name, d.Place.at())
 	}
 	return text
+}
+
+// letter is that of an access, with the number of its finding where there are several.
+func (l *Lattice) letter(a *Access) string {
+	if l.Accesses[0].Finding == l.Accesses[len(l.Accesses)-1].Finding {
+		return a.Letter
+	}
+	return fmt.Sprintf("%s of finding %d", a.Letter, a.Finding+1)
+}
+
+// missing returns the pairs of accesses of a finding, as indices of events, that lie on two
+// lines: the order that they should have is missing.
+func (l *Lattice) missing() (pairs [][2]int) {
+	for i := range l.Accesses {
+		if i == 0 || l.Accesses[i].Finding != l.Accesses[i-1].Finding {
+			continue
+		}
+		a, b := l.Accesses[i-1].Event, l.Accesses[i].Event
+		if l.Events[a].Line != l.Events[b].Line {
+			pairs = append(pairs, [2]int{a, b})
+		}
+	}
+	return pairs
 }
 
 func (l *Lattice) counts() string {
@@ -111,9 +137,9 @@ func (l *Lattice) details(i int) string {
 	for _, a := range l.Accesses {
 		switch i {
 		case a.Event:
-			text += fmt.Sprintf("; access %d of the finding begins", a.Side)
+			text += fmt.Sprintf("; %s begins", l.letter(&a))
 		case a.Done:
-			text += fmt.Sprintf("; access %d of the finding is complete", a.Side)
+			text += fmt.Sprintf("; %s is complete", l.letter(&a))
 		}
 	}
 	return text

@@ -18,6 +18,7 @@ import (
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/fingerprint"
 	"github.com/mcchk/mcchk/lattice"
+	"github.com/mcchk/mcchk/report"
 )
 
 // Values of --format of lattice.
@@ -210,6 +211,8 @@ func (a *app) buildLattice(ctx context.Context, res *analysis.Result, o latticeO
 	for k := range all[0].Accesses {
 		all[0].Accesses[k].Finding = i
 	}
+	f := &res.Findings[i]
+	all[0].Heading = f.Rule + ": " + report.Message(f)
 	return all[0], nil
 }
 
