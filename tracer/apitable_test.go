@@ -55,6 +55,38 @@ void shmem_init() custom
 	require.NotContains(t, text, "wrap_shmem_init")
 }
 
+func TestGaspiFunctions(t *testing.T) {
+	list, err := GaspiFunctions()
+	require.NoError(t, err)
+	known := map[string]APIFunction{}
+	for _, f := range list {
+		require.NotContains(t, known, f.Name)
+		known[f.Name] = f
+	}
+	require.Equal(t, "segment_id_remote:i,rank:i,notification_id:i,notification_value:i,queue:i", known["gaspi_notify"].Args)
+	require.Equal(t, "num:i,segment_id_local:I,offset_local:I,rank:i,segment_id_remote:I,offset_remote:I,size:I,queue:i", known["gaspi_write_list"].Args)
+	require.Equal(t, "local", known["gaspi_proc_rank"].Unobserved)
+}
+
+// TestGenerateGaspi: there are wrappers, behind the linker's --wrap, for the functions
+// that the header declares.
+func TestGenerateGaspi(t *testing.T) {
+	tc := &Toolchain{Language: C, GASPI: "GASPI", Declared: []string{"gaspi_wait", "gaspi_barrier"}}
+	files, err := librarySources(runtimeSources(), tc)
+	require.NoError(t, err)
+	text := string(files[gaspiAPI.wrappers])
+	for _, want := range []string{
+		`wrap_gaspi_wait(gaspi_queue_id_t queue, gaspi_timeout_t timeout) __asm__("__wrap_gaspi_wait")`,
+		`real_gaspi_wait(gaspi_queue_id_t queue, gaspi_timeout_t timeout) __asm__("__real_gaspi_wait");`,
+		"*_w++ = mcchk_group_id(group);",
+		"mcchk_gaspi_passed(group, _rc);",
+	} {
+		require.Contains(t, text, want)
+	}
+	require.NotContains(t, text, "gaspi_write")
+	require.Contains(t, string(files[functionsFile]), "gaspi_proc_init timeout:i,rank:i,num:i")
+}
+
 func TestShmemTableErrors(t *testing.T) {
 	for name, table := range map[string]string{
 		"hook before a function": "\tdone: x()",

@@ -108,6 +108,7 @@ func TestCompile(t *testing.T) {
 		{"called as mcchk-clang++", []string{"mcchk-clang++", "-c", "a.cc"}, tracer.CompileOptions{Language: tracer.CXX, Compiler: "clang", Args: []string{"-c", "a.cc"}}},
 		{"an option beside the name", []string{"mcchk-gcc", "--compiler", "gcc-11", "-c", "a.c"}, tracer.CompileOptions{Language: tracer.C, Compiler: "gcc-11", Args: []string{"-c", "a.c"}}},
 		{"OpenSHMEM", []string{"mcchk", "oshcxx", "-c", "a.cc"}, tracer.CompileOptions{Library: tracer.SHMEM, Language: tracer.CXX, Args: []string{"-c", "a.cc"}}},
+		{"GASPI", []string{"mcchk", "cxx", "--gaspi", "--compiler", "clang", "-c", "a.cc"}, tracer.CompileOptions{Library: tracer.GASPI, Language: tracer.CXX, Compiler: "clang", Args: []string{"-c", "a.cc"}}},
 		{"called as mcchk-oshcc", []string{"mcchk-oshcc", "-c", "a.c"}, tracer.CompileOptions{Library: tracer.SHMEM, Language: tracer.C, Args: []string{"-c", "a.c"}}},
 		{"called as mcchk-cxx", []string{"mcchk-cxx", "--version"}, tracer.CompileOptions{Language: tracer.CXX, Args: []string{"--version"}}},
 	}
