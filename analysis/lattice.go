@@ -109,18 +109,23 @@ func targetsOf(findings []conflicts.Finding, ranks, region int) []lattice.Target
 		if region >= 0 && f.Region != region {
 			continue
 		}
-		lead, _ := explain.Sides(f)
 		for k, s := range []*conflicts.Side{&f.First, &f.Second} {
 			if s.Event > 0 && s.Rank < ranks {
 				t := targetOf(i, k+1, s, ranks)
-				if t.Letter = "B"; s == lead {
-					t.Letter = "A"
-				}
+				t.Letter = letterOf(f, s)
 				out = append(out, t)
 			}
 		}
 	}
 	return out
+}
+
+// letterOf is what drawings call an access: "A" is the one that a report speaks of first.
+func letterOf(f *conflicts.Finding, s *conflicts.Side) string {
+	if lead, _ := explain.Sides(f); s == lead {
+		return "A"
+	}
+	return "B"
 }
 
 func targetOf(finding, number int, s *conflicts.Side, ranks int) lattice.Target {

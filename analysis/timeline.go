@@ -89,7 +89,7 @@ func marksOf(findings []conflicts.Finding, ranks int) []timeline.Mark {
 			}
 			t := targetOf(i, k+1, s, ranks)
 			out = append(out, timeline.Mark{
-				Finding: i + 1, Side: k + 1, Rank: s.Rank, Strand: s.Thread, Pos: s.Event,
+				Finding: i + 1, Side: k + 1, Letter: letterOf(f, s), Rank: s.Rank, Strand: s.Thread, Pos: s.Event,
 				Rule: f.Rule, Name: t.Name, Place: placeOf(s.Stack).String(),
 			})
 		}

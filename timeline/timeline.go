@@ -36,8 +36,9 @@ type Source struct {
 
 // Mark is an access of a finding.
 type Mark struct {
-	Finding int // from 1
-	Side    int // 1 or 2
+	Finding int    // from 1
+	Side    int    // 1 or 2
+	Letter  string // what drawings call the access: "A" or "B"
 	Rank    int
 	Strand  uint32
 	Pos     uint64 // number of the event in the trace of the process

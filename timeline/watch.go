@@ -216,7 +216,7 @@ func (t *Writer) instant(m Mark, when Moment) {
 		args["place"] = m.Place
 	}
 	t.event(event{
-		Phase: "i", Scope: "t", Name: fmt.Sprintf("finding %d: %s", m.Finding, m.Name), Category: "finding",
+		Phase: "i", Scope: "t", Name: fmt.Sprintf("finding %d, %s: %s", m.Finding, m.Letter, m.Name), Category: "finding",
 		PID: m.Rank, TID: m.Strand, Time: at(when), Args: args,
 	})
 }
