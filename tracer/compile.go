@@ -29,6 +29,10 @@ type CompileOptions struct {
 	// Plugin is "off" for doing without the compiler plug-in; "" means $MCCHK_PLUGIN,
 	// else "auto": where it can be built.
 	Plugin string
+	// OpenMP is "own" for leaving programs of gcc and gfortran their OpenMP library; ""
+	// means $MCCHK_OPENMP, else "auto": LLVM's takes its place where it is installed,
+	// because it tells what orders tasks.
+	OpenMP string
 	Args   []string // as for the wrapper, untouched
 	Dir    string   // working directory; "" means the current one
 	Env    []string // nil means os.Environ()
@@ -123,6 +127,7 @@ type compilation struct {
 	tc      *Toolchain
 	include string // folder of mcchk.h
 	plugin  string // "off", "auto", or its file
+	openmp  string // "auto" or "own"
 	temp    string // folder for what is made in between
 	files   int    // names given out in temp
 	verbose bool
@@ -157,6 +162,11 @@ func newCompilation(o CompileOptions, sources fs.FS) (*compilation, error) {
 	case pluginOff, pluginAuto:
 	default:
 		return nil, fmt.Errorf("plug-in %q: it can be %s or %s", c.plugin, pluginAuto, pluginOff)
+	}
+	switch c.openmp = cmp.Or(o.OpenMP, c.tools.getenv("MCCHK_OPENMP"), openMPAuto); c.openmp {
+	case openMPAuto, openMPOwn:
+	default:
+		return nil, fmt.Errorf("OpenMP library %q: it can be %s or %s", c.openmp, openMPAuto, openMPOwn)
 	}
 	c.verbose = c.line.verbose || c.tools.getenv("MCCHK_VERBOSE") != ""
 	return c, nil

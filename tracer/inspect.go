@@ -43,6 +43,7 @@ type objectFacts struct {
 	plugin   bool       // compiled with a plug-in
 	bypassed []string   // functions of the library called as PMPI_X, pshmem_x or pgaspi_x
 	fortran  []string   // functions of gfortran's library whose accesses can be told
+	openmp   []string   // functions of an OpenMP library that it calls
 	build    *BuildInfo // of a shared library made by mcchk
 }
 
@@ -68,6 +69,9 @@ func inspectObject(r io.ReaderAt) (objectFacts, error) {
 	for _, name := range names {
 		if strings.HasPrefix(name, "PMPI_") || strings.HasPrefix(name, "pshmem_") || strings.HasPrefix(name, "pgaspi_") || isFortranName(name) {
 			facts.bypassed = append(facts.bypassed, name)
+		}
+		if f.Type == elf.ET_REL && isOpenMPName(name) {
+			facts.openmp = append(facts.openmp, name)
 		}
 		if f.Type == elf.ET_REL && libgfortranReads(name) != "" {
 			facts.fortran = append(facts.fortran, name)
@@ -171,6 +175,7 @@ type inspection struct {
 	uninstrumented []string
 	bypassed       map[string]bool
 	fortran        map[string]bool // functions of gfortran's library, called by objects
+	openmp         map[string]bool // functions of an OpenMP library, called by objects
 	call, inline   bool
 	some           bool
 	plugin         bool
@@ -227,19 +232,10 @@ func (n *inspection) member(m archiveMember, shown string) error {
 
 func (n *inspection) note(shown string, facts objectFacts) {
 	n.objects = append(n.objects, shown)
-	for _, name := range facts.bypassed {
-		if n.bypassed == nil {
-			n.bypassed = map[string]bool{}
-		}
-		n.bypassed[name] = true
-	}
 	n.plugin = n.plugin || facts.plugin
-	for _, name := range facts.fortran {
-		if n.fortran == nil {
-			n.fortran = map[string]bool{}
-		}
-		n.fortran[name] = true
-	}
+	addAll(&n.bypassed, facts.bypassed)
+	addAll(&n.fortran, facts.fortran)
+	addAll(&n.openmp, facts.openmp)
 	switch facts.state {
 	case instrNone:
 		n.uninstrumented = append(n.uninstrumented, shown)
@@ -254,6 +250,15 @@ func (n *inspection) note(shown string, facts objectFacts) {
 		for _, u := range facts.build.Uninstrumented {
 			n.uninstrumented = append(n.uninstrumented, shown+"("+u+")")
 		}
+	}
+}
+
+func addAll(set *map[string]bool, names []string) {
+	for _, name := range names {
+		if *set == nil {
+			*set = map[string]bool{}
+		}
+		(*set)[name] = true
 	}
 }
 

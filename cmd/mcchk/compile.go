@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,6 +32,9 @@ Options of mcchk's own come first; everything after them goes to the compiler:
   --plugin X       off: without the compiler plug-in that makes tracing cheap
                    (default: $MCCHK_PLUGIN, then auto: with it, where the headers
                    for plug-ins are installed)
+  --openmp X       own: programs of gcc and gfortran keep libgomp (default:
+                   $MCCHK_OPENMP, then auto: LLVM's OpenMP library takes its place
+                   where it is installed, because it tells what orders tasks)
   --verbose        print on standard error what is done
   -h, --help       this text; after another argument, the compiler's own help`
 
@@ -61,7 +65,7 @@ func newCompileCommand(a *app, library tracer.Library, language tracer.Language)
 		gaspi = "[--gaspi] "
 	}
 	return &cobra.Command{
-		Use:                l.name + " [" + l.option + " X] " + gaspi + "[--compiler gcc|clang] [--plugin auto|off] [--verbose] COMPILER-ARGUMENT...",
+		Use:                l.name + " [" + l.option + " X] " + gaspi + "[--compiler gcc|clang] [--plugin auto|off] [--openmp auto|own] [--verbose] COMPILER-ARGUMENT...",
 		Short:              "Compile and link a " + string(language) + " program with " + string(library) + " for tracing",
 		Long:               help,
 		Example:            "  mcchk " + l.name + " -O2 -g -o app app." + l.ending,
@@ -124,6 +128,8 @@ func compileOptions(args []string) (tracer.CompileOptions, error) {
 			to = &o.Compiler
 		case "--plugin":
 			to = &o.Plugin
+		case "--openmp":
+			to = &o.OpenMP
 		default:
 			o.Args = args
 			return o, misplaced(args)
@@ -143,10 +149,12 @@ func compileOptions(args []string) (tracer.CompileOptions, error) {
 	return o, usagef("there is nothing to compile or link: the arguments of the compiler are missing")
 }
 
+var ownOptions = []string{"--mpicc", "--mpifc", "--oshcc", "--gaspi", "--compiler", "--plugin", "--openmp"}
+
 // misplaced returns an error where an option of mcchk stands behind others.
 func misplaced(args []string) error {
 	for _, arg := range args {
-		if name, _, _ := strings.Cut(arg, "="); name == "--mpicc" || name == "--mpifc" || name == "--oshcc" || name == "--gaspi" || name == "--compiler" || name == "--plugin" {
+		if name, _, _ := strings.Cut(arg, "="); slices.Contains(ownOptions, name) {
 			return usagef("mcchk's own options come first: %s follows %s, so it would go to the compiler", name, args[0])
 		}
 	}

@@ -45,7 +45,7 @@ func TestScripts(t *testing.T) {
 		Deadline:            time.Now().Add(2 * time.Minute),
 		Setup: func(env *testscript.Env) error {
 			// What a user has set must not change what is expected.
-			for _, name := range []string{"NO_COLOR", "TERM", "MCCHK_MPICC", "MCCHK_MPICXX", "MCCHK_COMPILER", "MCCHK_PLUGIN", "MCCHK_VERBOSE"} {
+			for _, name := range []string{"NO_COLOR", "TERM", "MCCHK_MPICC", "MCCHK_MPICXX", "MCCHK_COMPILER", "MCCHK_PLUGIN", "MCCHK_OPENMP", "MCCHK_VERBOSE"} {
 				env.Setenv(name, "")
 			}
 			return nil

@@ -46,7 +46,7 @@ func settings() []config.Setting {
 
 // otherVariables are read from the environment, and are no settings.
 func otherVariables() []string {
-	return []string{"MCCHK_CACHE", "MCCHK_PLUGIN", "MCCHK_VERBOSE", "MCCHK_OSHCC", "MCCHK_OSHCXX", "MCCHK_GASPICC", "MCCHK_GASPICXX", "MCCHK_TRACE_DIR", "MCCHK_RUN_ID", "MCCHK_CHUNK_KIB", "MCCHK_SOAK", "MCCHK_PROGRAMS", "MCCHK_FIRST_SEED"}
+	return []string{"MCCHK_CACHE", "MCCHK_PLUGIN", "MCCHK_OPENMP", "MCCHK_VERBOSE", "MCCHK_OSHCC", "MCCHK_OSHCXX", "MCCHK_GASPICC", "MCCHK_GASPICXX", "MCCHK_TRACE_DIR", "MCCHK_RUN_ID", "MCCHK_CHUNK_KIB", "MCCHK_SOAK", "MCCHK_PROGRAMS", "MCCHK_FIRST_SEED"}
 }
 
 // configured are the commands whose flags take their values from settings. The
