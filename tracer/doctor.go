@@ -132,6 +132,7 @@ func (d *examination) toolchain(ctx context.Context, language Language, asked st
 	}
 	d.add(check, OK, "", "%s: %s with %s", strings.Join(wrapper, " "), tc.MPI, tc.Compiler())
 	d.mode(ctx, &t, c, tc)
+	d.openMP(ctx, &t, tc)
 	check = string(language) + " run-time library"
 	l, err := runtimeLibrary(ctx, &t, c, tc.forC(), d.sources)
 	if err != nil {
@@ -157,6 +158,26 @@ func (d *examination) mode(ctx context.Context, t *tools, c *cache, tc *Toolchai
 		d.add(check, Warning, fmt.Sprintf("install llvm-link of LLVM %d (Debian: apt install llvm-%d)", major, major),
 			"by calls: there is no llvm-link of clang's version %d; inlining is several times faster", major)
 	}
+}
+
+// openMP says whether the order of OpenMP's tasks can be recorded.
+func (d *examination) openMP(ctx context.Context, t *tools, tc *Toolchain) {
+	check := string(tc.Language) + " OpenMP"
+	const undecided = "verdicts of programs with OpenMP will be undecided"
+	library := findOpenMP(ctx, t, tc)
+	if tc.Family == familyGCC && t.getenv("MCCHK_OPENMP") == openMPOwn {
+		d.add(check, Warning, "unset MCCHK_OPENMP", "programs keep libgomp, which does not tell what orders tasks: %s", undecided)
+		return
+	}
+	if library == "" {
+		d.add(check, Warning, "install LLVM's OpenMP library ("+openMPPackages+")", "there is no %s, which tells what orders tasks: %s", openMPLibrary, undecided)
+		return
+	}
+	if name, err := lacking(library, map[string]bool{"ompt_start_tool": true}); err != nil || name != "" {
+		d.add(check, Warning, "install another build of it ("+openMPPackages+")", "%s was built without OMPT, by which it tells what orders tasks: %s", library, undecided)
+		return
+	}
+	d.add(check, OK, "", "%s tells what orders tasks", library)
 }
 
 // plugin says whether the compiler has its plug-in, and how it instruments without.

@@ -7,6 +7,7 @@
 
 #include <mpi.h>
 #include <stdlib.h>
+#include <string.h>
 
 #pragma GCC visibility push(hidden)
 

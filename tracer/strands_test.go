@@ -1,0 +1,288 @@
+//go:build !quick
+
+package tracer
+
+import (
+	"cmp"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// order is what the notes of a trace say of the calls of MPI_Win_set_name in it, each with
+// a name of its own: for each name, those of the calls that come before it.
+type order map[string]map[string]bool
+
+func orderOf(f *file) order {
+	calls := slices.DeleteFunc(slices.Clone(f.events), func(r record) bool { return r.access != nil })
+	slices.SortFunc(calls, func(a, b record) int { return cmp.Compare(a.Seq, b.Seq) })
+	o, strands, objects := order{}, map[int64]map[string]bool{}, map[int64]map[string]bool{}
+	current := map[uint32]int64{} // of threads
+	known := func(m map[int64]map[string]bool, key int64) map[string]bool {
+		if m[key] == nil {
+			m[key] = map[string]bool{}
+		}
+		return m[key]
+	}
+	for _, c := range calls {
+		strand := known(strands, current[uint32(c.strand)])
+		switch c.Fn.Name {
+		case "mcchk_Strand":
+			current[uint32(c.strand)] = c.arg["strand"].Int
+		case "mcchk_Release":
+			maps.Copy(known(objects, c.arg["object"].Int), strand)
+		case "mcchk_Acquire":
+			maps.Copy(strand, objects[c.arg["object"].Int])
+		case "mcchk_Object_end":
+			delete(objects, c.arg["object"].Int)
+		case "MPI_Win_set_name":
+			var name strings.Builder
+			for _, v := range c.arg["win_name"].List {
+				name.WriteByte(byte(v))
+			}
+			o[name.String()] = maps.Clone(strand)
+			strand[name.String()] = true
+		}
+	}
+	return o
+}
+
+// require compares with a text: "a<b" says that a comes before b, "a|b" that neither does.
+func (o order) require(t *testing.T, text string) {
+	t.Helper()
+	for _, w := range strings.Fields(text) {
+		a, b, before := strings.Cut(w, "<")
+		if !before {
+			a, b, _ = strings.Cut(w, "|")
+		}
+		require.Contains(t, o, a)
+		require.Contains(t, o, b)
+		require.Equal(t, before, o[b][a], "%s: %s before %s", w, a, b)
+		require.False(t, o[a][b], "%s: %s before %s", w, b, a)
+	}
+}
+
+const marks = `
+static MPI_Win win;
+static __attribute__((noinline)) void mark(const char *name) { MPI_Win_set_name(win, name); }
+static void start(int *argc, char ***argv)
+{
+	static int memory;
+	int provided;
+	MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided);
+	MPI_Win_create(&memory, 4, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+}
+static int finish(void)
+{
+	MPI_Win_free(&win);
+	return MPI_Finalize();
+}
+`
+
+// What orders threads: one does a part of each pair while the other waits for it.
+func TestOrderOfThreads(t *testing.T) {
+	t.Parallel()
+	const source = head + `
+#include <sched.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <threads.h>
+` + marks + `
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_barrier_t barrier;
+static sem_t sem;
+static int condition, written;
+static atomic_int released, relaxed, fenced, counted, turn;
+static void make(void) { mark("make"); }
+static void wait_for(int n) /* orders nothing */
+{
+	while (atomic_load_explicit(&turn, memory_order_relaxed) < n)
+		sched_yield();
+}
+static void *other(void *p)
+{
+	mark("begin");
+	mark("m1");
+	pthread_mutex_lock(&mutex);
+	condition = 1;
+	pthread_cond_signal(&changed);
+	pthread_mutex_unlock(&mutex);
+	mark("s1");
+	sem_post(&sem);
+	mark("w1");
+	pthread_rwlock_wrlock(&rwlock);
+	written = 1;
+	pthread_rwlock_unlock(&rwlock);
+	mark("b1");
+	pthread_barrier_wait(&barrier);
+	mark("after_b");
+	pthread_once(&once, make);
+	pthread_barrier_wait(&barrier);
+	mark("a1");
+	atomic_store_explicit(&released, 1, memory_order_release);
+	mark("r1");
+	atomic_store_explicit(&relaxed, 1, memory_order_relaxed);
+	mark("f1");
+	atomic_thread_fence(memory_order_release);
+	mark("g1");
+	atomic_store_explicit(&fenced, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&counted, 1, memory_order_release);
+	wait_for(1);
+	mark("end");
+	return p;
+}
+static int c11(void *p)
+{
+	mark("c11");
+	return p != NULL;
+}
+int main(int argc, char **argv)
+{
+	pthread_t t;
+	thrd_t u;
+	start(&argc, &argv);
+	pthread_barrier_init(&barrier, NULL, 2);
+	sem_init(&sem, 0, 0);
+	mark("create");
+	pthread_create(&t, NULL, other, NULL);
+	mark("created");
+	pthread_mutex_lock(&mutex);
+	while (!condition)
+		pthread_cond_wait(&changed, &mutex);
+	pthread_mutex_unlock(&mutex);
+	mark("m2");
+	sem_wait(&sem);
+	mark("s2");
+	for (int done = 0; !done;) {
+		pthread_rwlock_rdlock(&rwlock);
+		done = written;
+		pthread_rwlock_unlock(&rwlock);
+	}
+	mark("w2");
+	pthread_barrier_wait(&barrier);
+	mark("b2");
+	pthread_barrier_wait(&barrier);
+	pthread_once(&once, make);
+	mark("once");
+	while (!atomic_load_explicit(&released, memory_order_acquire))
+		sched_yield();
+	mark("a2");
+	while (!atomic_load_explicit(&relaxed, memory_order_acquire))
+		sched_yield();
+	mark("r2");
+	while (!atomic_load_explicit(&fenced, memory_order_relaxed))
+		sched_yield();
+	mark("f2");
+	atomic_thread_fence(memory_order_acquire);
+	mark("f3");
+	while (!atomic_load_explicit(&counted, memory_order_acquire))
+		sched_yield();
+	mark("c2");
+	atomic_store_explicit(&turn, 1, memory_order_relaxed);
+	pthread_join(t, NULL);
+	mark("join");
+	thrd_create(&u, c11, NULL);
+	thrd_join(u, NULL);
+	mark("last");
+	return finish();
+}
+`
+	b := newBench(t, platform{"openmpi", "gcc"}, map[string]string{"app.c": source})
+	b.cc("-O2", "-pthread", "app.c", "-o", "app")
+	orderOf(readFile(t, rankFile(b.traced(2, "app"), 0))).require(t, `
+		create<begin created|begin m1<m2 s1|m2 s1<s2 w1|s2 w1<w2 b1<b2 b2|after_b b2<a1 after_b<once
+		make<once a1<a2 r1|a2 r1|r2 f1|r2 f1|f2 f1<f3 g1|f3 g1<c2 end<join c2|end join<c11 c11<last`)
+}
+
+// What orders tasks of OpenMP, whatever threads execute them: gcc's program runs on LLVM's
+// library, as clang's does.
+func TestOrderOfTasks(t *testing.T) {
+	t.Parallel()
+	const source = head + marks + `
+int main(int argc, char **argv)
+{
+	int x = 0, y = 0;
+	start(&argc, &argv);
+	mark("before");
+#pragma omp parallel
+	{
+#pragma omp master
+		mark("master");
+#pragma omp barrier
+#pragma omp single
+		{
+			mark("single");
+#pragma omp task depend(out : x)
+			mark("out");
+#pragma omp task depend(in : x)
+			mark("in1");
+#pragma omp task depend(in : x)
+			mark("in2");
+#pragma omp task depend(inout : x)
+			mark("inout");
+#pragma omp task depend(out : y)
+			mark("other");
+			mark("creator");
+#pragma omp taskwait
+			mark("taskwait");
+#pragma omp taskgroup
+			{
+#pragma omp task
+				{
+					mark("child");
+#pragma omp task
+					mark("grandchild");
+				}
+			}
+			mark("taskgroup");
+#pragma omp task if (0)
+			mark("included");
+			mark("behind");
+#pragma omp task
+			mark("last");
+			mark("free");
+		}
+	}
+	mark("after");
+#pragma omp parallel sections
+	{
+#pragma omp section
+		mark("section1");
+#pragma omp section
+		{
+#pragma omp critical
+			mark("section2");
+		}
+	}
+	mark("end");
+	return finish();
+}
+`
+	for _, p := range []platform{{"openmpi", "gcc"}, {"openmpi", "clang"}} {
+		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, p, map[string]string{"app.c": source})
+			b.cc("-O2", "-fopenmp", "app.c", "-o", "app")
+			for _, threads := range []string{"1", "2", "4"} {
+				dir, out, exit := b.attempt(2, "export OMP_NUM_THREADS="+threads+";", "app")
+				require.Zero(t, exit, out)
+				o := orderOf(readFile(t, rankFile(dir, 0)))
+				require.NoError(t, os.RemoveAll(dir))
+				o.require(t, `before<master master<single single<out out<in1 out<in2 in1|in2 in1<inout in2<inout out|other
+					inout|other creator|out creator|inout inout<taskwait other<taskwait taskwait<child child<grandchild
+					grandchild<taskgroup taskgroup<included included<behind behind<last last|free last<after free<after
+					after<section1 after<section2 section1<end section2<end`)
+				if p.compiler == "gcc" || threads != "1" {
+					o.require(t, "section1|section2")
+				}
+			}
+		})
+	}
+}
