@@ -318,22 +318,31 @@ func (m *Machine) allEnded() bool {
 // order where the run may have passed without it (Wait.Soft). It reports whether
 // there was one.
 func (m *Machine) releaseSoft() bool {
+	var chosen *Strand
 	for s := range m.all {
 		if s.state != waiting || !s.sync.waits[0].Soft {
 			continue
 		}
-		on := s.sync.waits[0].On
-		if len(m.absent) > 0 { // others that wait for it would wait in vain too
-			m.Announce(on)
-			return true
+		if early := s.sync.waits[0].Early; chosen == nil || early {
+			chosen = s
+			if early {
+				break
+			}
 		}
-		on.forsake(s)
-		s.sync.waits = s.sync.waits[1:]
-		s.state = running
-		m.queue.add(s)
+	}
+	if chosen == nil {
+		return false
+	}
+	on := chosen.sync.waits[0].On
+	if len(m.absent) > 0 { // others that wait for it would wait in vain too
+		m.Announce(on)
 		return true
 	}
-	return false
+	on.forsake(chosen)
+	chosen.sync.waits = chosen.sync.waits[1:]
+	chosen.state = running
+	m.queue.add(chosen)
+	return true
 }
 
 // region returns the phase that ends.

@@ -68,6 +68,13 @@ func (s *Strand) NotUnderstood(c *Call, reason string) {
 	}, problemKey{NotUnderstood, fn, reason})
 }
 
+// MayHaveOrdered says that a call of the strand may have come after something that
+// another process did, though it is not known what.
+func (s *Strand) MayHaveOrdered(fn string) {
+	s.m.problems.mayOrder.add(fn, s.Rank)
+	s.m.problems.mayOrder.several = true
+}
+
 // orderingCalls are calls met that may order processes, but need not. Those of one
 // process alone order none.
 type orderingCalls struct {

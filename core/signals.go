@@ -28,8 +28,11 @@ type Wait struct {
 	// Soft: the model draws an order where the run may have passed without it.
 	// It is given up when nothing else can go on.
 	Soft bool
-	What func() string // what is waited for, for a strand that stands still; may be nil
-	Then func() []Wait // what else to wait for, known only when this is over; may be nil
+	// Early: it is more likely than others to be for what never came, and is given up
+	// before them.
+	Early bool
+	What  func() string // what is waited for, for a strand that stands still; may be nil
+	Then  func() []Wait // what else to wait for, known only when this is over; may be nil
 }
 
 // synchronization is the synchronization event that a strand is in.

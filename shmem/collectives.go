@@ -116,6 +116,19 @@ func gather(times func(members int) int) func(*pe, *call) {
 func once(int) int         { return 1 }
 func each(members int) int { return members }
 
+// scan: each gets something of those before it.
+func scan(p *pe, c *call) {
+	list := p.members(c)
+	if list == nil {
+		return
+	}
+	n := uint64(c.Int(argNelems))
+	p.touch(c, argSource, n, 1, regions.Read, SourceOfAll)
+	p.meet(c, list, core.Prefix, core.NoRoot, func() {
+		p.touch(c, argDest, n, 1, regions.Write, DestOfAll)
+	})
+}
+
 // collect: each brings as many elements as it likes.
 func collect(p *pe, c *call) {
 	list := p.members(c)

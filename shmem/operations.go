@@ -2,6 +2,7 @@ package shmem
 
 import (
 	"math"
+	"slices"
 
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/regions"
@@ -35,8 +36,8 @@ type transfer struct {
 	x        *context
 	info     *regions.CallInfo
 	owner    int32
-	n, size  uint64
-	dst, sst uint64 // strides, in elements
+	n, size  uint64 // of elements, or of blocks of them
+	dst, sst uint64 // strides, in bytes
 }
 
 // begin reads what all operations have in common; nil: it does nothing, or is not
@@ -51,15 +52,20 @@ func (p *pe) begin(c *call) *transfer {
 		c.SetBad()
 		return nil
 	}
-	t := &transfer{p: p, c: c, x: x, owner: owner, n: 1, size: uint64(c.Int(argSize)), dst: 1, sst: 1}
+	t := &transfer{p: p, c: c, x: x, owner: owner, n: 1, size: uint64(c.Int(argSize))}
+	t.dst, t.sst = t.size, t.size
 	t.info = p.InfoOn(c.Call, core.Exposer{Object: symmetricMemory}, contextMode(ctxOf(c.Call)))
 	if c.Has(argNelems) {
 		t.n = uint64(c.Int(argNelems))
 	}
 	if c.Has(argDst) {
-		t.dst, t.sst = uint64(c.Int(argDst)), uint64(c.Int(argSst))
+		t.dst, t.sst = uint64(c.Int(argDst))*t.size, uint64(c.Int(argSst))*t.size
 	}
-	if t.n == 0 {
+	if c.Has(argBlocks) {
+		t.n = uint64(c.Int(argBlocks))
+		t.size *= uint64(c.Int(argBlock))
+	}
+	if t.n == 0 || c.Has(argBlock) && t.size == 0 {
 		return nil
 	}
 	if t.n > math.MaxInt32*uint64(256) || t.size == 0 || t.dst == 0 || t.sst == 0 {
@@ -75,7 +81,7 @@ func (t *transfer) buffer(arg core.ArgName, stride uint64, kind regions.Kind, ro
 	a := t.p.m.NewAccess()
 	*a = regions.Access{
 		Rank: t.p.Rank, Owner: t.p.Rank, Kind: kind, Role: role, Base: t.c.Addr(arg),
-		Layout: t.p.m.alike.Strided(t.n, t.size, stride*t.size), Call: t.info,
+		Layout: t.p.m.alike.Strided(t.n, t.size, stride), Call: t.info,
 	}
 	return t.p.OpenBuffer(a)
 }
@@ -91,7 +97,7 @@ func (t *transfer) remote(arg core.ArgName, stride uint64, kind regions.Kind, ro
 	a := t.p.m.NewAccess()
 	*a = regions.Access{
 		Rank: t.p.Rank, Owner: t.owner, Kind: kind, Role: role, Base: base,
-		Layout: t.p.m.alike.Strided(t.n, t.size, stride*t.size), Elem: elem, Call: t.info, Unit: uint32(t.size),
+		Layout: t.p.m.alike.Strided(t.n, t.size, stride), Elem: elem, Call: t.info, Unit: uint32(t.size),
 	}
 	if ctxOf(t.c.Call) == defaultContext { // what shmem_clear_lock completes
 		a.Locks = t.p.heldLocks()
@@ -137,8 +143,8 @@ func putWith(p *pe, c *call, blocking bool) {
 	}
 	remote, at := t.remote(argDest, t.dst, regions.Write, PutTarget, nil)
 	op := t.pending(remote, local, PutTarget)
-	if bytes := t.n * t.size; remote != nil && t.dst == 1 && bytes <= 8 && bytes&(bytes-1) == 0 && c.Has(argValue) {
-		p.wrote(c, t, at, bytes, op, c.Int(argValue), known)
+	if bytes := t.n * t.size; remote != nil && t.dst == t.size && bytes <= 8 && bytes&(bytes-1) == 0 && c.Has(argValue) {
+		p.wrote(c, t, at, op, leaves(c.Int(argValue), bytes))
 	}
 }
 
@@ -178,7 +184,7 @@ func atomicDo(o atomicOp) func(*pe, *call) {
 			role = FetchLater
 		}
 		elem := p.m.alike.Element(regions.Element{Type: c.element(t.size), Size: t.size, Op: o.op, Promises: t.x.team.domain})
-		remote, at := t.remote(arg, 1, kind, role, elem)
+		remote, at := t.remote(arg, t.size, kind, role, elem)
 		if remote == nil {
 			return
 		}
@@ -188,21 +194,58 @@ func atomicDo(o atomicOp) func(*pe, *call) {
 		}
 		var local *core.Pending
 		if o.nbi {
-			local = t.buffer(argFetch, 1, regions.Write, Dest)
+			local = t.buffer(argFetch, t.size, regions.Write, Dest)
 		}
 		var op *operation
 		if remote != nil {
 			op = t.pending(remote, local, role)
 		}
 		if kind == regions.AtomicWrite {
-			sure := unknown
-			value := int64(0)
-			if o.op == "set" || o.op == "swap" {
-				sure, value = known, c.Int(argValue)
+			if e := o.effect(c, t.size); !e.oldKnown || e.value != e.old {
+				p.wrote(c, t, at, op, e)
 			}
-			p.wrote(c, t, at, t.size, op, value, sure)
+		}
+		switch {
+		case o.fetches && o.nbi: // what it finds is not recorded
+			p.MayHaveOrdered(c.Fn.Name)
+		case o.fetches:
+			p.fetched(c, at, o, t.size)
 		}
 	}
+}
+
+// effect returns what an atomic operation did: what it fetched, or the tracer in its
+// place, tells of that.
+func (o atomicOp) effect(c *call, size uint64) effect {
+	found := argResult
+	if !c.Has(found) {
+		found = argOld
+	}
+	if !c.Has(found) || o.nbi {
+		if o.op == "set" || o.op == "swap" {
+			return leaves(c.Int(argValue), size)
+		}
+		return effect{bytes: size}
+	}
+	old, value := c.Int(found), int64(1) // of increments
+	if c.Has(argValue) {
+		value = c.Int(argValue)
+	}
+	switch o.op {
+	case "add":
+		value += old
+	case "and":
+		value &= old
+	case "or":
+		value |= old
+	case "xor":
+		value ^= old
+	case "compare_swap":
+		if lowest(old, size) != lowest(c.Int(argCond), size) {
+			value = old
+		}
+	}
+	return replaces(old, value, size)
 }
 
 func putSignal(p *pe, c *call)    { putSignalWith(p, c, true) }
@@ -210,32 +253,23 @@ func putSignalNBI(p *pe, c *call) { putSignalWith(p, c, false) }
 
 // putSignalWith replays a put with a signal, which takes effect after the data.
 func putSignalWith(p *pe, c *call, blocking bool) {
-	s := *c
 	t := p.begin(c)
 	if t == nil {
 		return
 	}
-	local := t.buffer(argSource, 1, regions.Read, Source)
+	local := t.buffer(argSource, t.size, regions.Read, Source)
 	if blocking {
 		t.done(local)
 		local = nil
 	}
-	remote, _ := t.remote(argDest, 1, regions.Write, PutTarget, nil)
+	remote, _ := t.remote(argDest, t.size, regions.Write, PutTarget, nil)
 	data := t.pending(remote, local, PutTarget)
 	data.parts().keep()
-	t.n, t.size = 1, 8
-	op := map[bool]string{true: "set", false: "add"}[s.Int(argSet) == 1]
-	elem := p.m.alike.Element(regions.Element{Type: signalType, Size: 8, Op: op, Promises: t.x.team.domain})
-	signal, at := t.remote(argSigAddr, 1, regions.AtomicWrite, SignalTarget, elem)
-	if signal == nil {
-		return
+	op := "add"
+	if c.Int(argSet) == 1 {
+		op = "set"
 	}
-	sure := unknown
-	if s.Int(argSet) == 1 {
-		sure = known
-	}
-	w := p.wrote(c, t, at, 8, t.pending(signal, nil, SignalTarget), s.Int(argSignal), sure)
-	w.chained = append(w.chained, data.parts())
+	p.signal(t, op, c.Int(argSignal), data.parts())
 }
 
 // signalType is the type of what puts with signals update (OpenSHMEM 1.5, 9.8.1).
@@ -287,6 +321,53 @@ func (op *operation) complete(at regions.Point, by *regions.CallInfo) {
 			(*a).Drop()
 			*a = nil
 		}
+	}
+}
+
+// quietTo completes what is pending to some PEs on a context.
+func quietTo(p *pe, c *call) {
+	x := p.context(c)
+	if x == nil {
+		return
+	}
+	kept := x.pending[:0]
+	for _, op := range x.pending {
+		if slices.ContainsFunc(c.List(argTargets), func(number int64) bool { return x.team.member(number) == op.target }) {
+			op.complete(p.Now(), p.Info(c.Call))
+		} else {
+			kept = append(kept, op)
+		}
+	}
+	clear(x.pending[len(kept):])
+	x.pending = kept
+}
+
+// signalDo replays an update of a signal without data.
+func signalDo(op string) func(*pe, *call) {
+	return func(p *pe, c *call) {
+		t := p.begin(c)
+		if t == nil {
+			return
+		}
+		p.signal(t, op, c.Int(argSignal), nil)
+	}
+}
+
+// signal begins the update of a signal, which takes effect after some other accesses.
+func (p *pe) signal(t *transfer, op string, value int64, after parts) {
+	t.n, t.size = 1, 8
+	elem := p.m.alike.Element(regions.Element{Type: signalType, Size: 8, Op: op, Promises: t.x.team.domain})
+	signal, at := t.remote(argSigAddr, t.size, regions.AtomicWrite, SignalTarget, elem)
+	if signal == nil {
+		return
+	}
+	e := effect{bytes: 8}
+	if op == "set" {
+		e = leaves(value, 8)
+	}
+	w := p.wrote(t.c, t, at, t.pending(signal, nil, SignalTarget), e)
+	if after != nil {
+		w.chained = append(w.chained, after)
 	}
 }
 

@@ -178,7 +178,13 @@ func reallocate(p *pe, c *call) {
 
 // pointer replays shmem_ptr: what it returns is the memory of another PE.
 func pointer(p *pe, c *call) {
-	shown, addr, owner := c.Addr(argResult), c.Addr(argDest), p.m.world.member(c.Int(argPE))
+	of := p.m.world
+	if c.Has(argTeam) {
+		if of = p.team(c, argTeam); of == nil {
+			return
+		}
+	}
+	shown, addr, owner := c.Addr(argResult), c.Addr(argDest), of.member(c.Int(argPE))
 	if shown == 0 || owner < 0 || owner == p.Rank {
 		return
 	}

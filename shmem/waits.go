@@ -2,17 +2,10 @@ package shmem
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/regions"
-)
-
-// knowledge says whether the value that a write leaves is known.
-type knowledge bool
-
-const (
-	known   knowledge = true
-	unknown knowledge = false
 )
 
 // write is a write of one element to a place on which its owner may wait.
@@ -20,30 +13,73 @@ type write struct {
 	by      *pe
 	issued  regions.Point
 	signal  *core.Signal
-	own     parts // its own accesses; none where they were complete on return
-	value   int64
-	sure    knowledge
-	bytes   uint64
+	own     parts   // its own accesses; none where they were complete on return
 	chained []parts // of operations that take effect before it
-	seen    bool    // its owner has waited for it
+	next    *write  // the first that was issued behind it, and replaced what it left
+	effect
 }
 
-// waiter is a wait for a value.
+// effect is what a write did to the bytes of its place.
+type effect struct {
+	bytes    uint64
+	old      int64 // what it replaced
+	value    int64 // what it left
+	oldKnown bool
+	known    bool // what it left is known
+}
+
+// leaves is the effect of a write of a known value over whatever was there.
+func leaves(value int64, bytes uint64) effect {
+	return effect{value: lowest(value, bytes), bytes: bytes, known: true}
+}
+
+// replaces is the effect of an atomic operation that found a value.
+func replaces(old, value int64, bytes uint64) effect {
+	return effect{old: lowest(old, bytes), value: lowest(value, bytes), bytes: bytes, known: true, oldKnown: true}
+}
+
+// lowest returns the lowest bytes of a value as a number without a sign.
+func lowest(v int64, bytes uint64) int64 {
+	shift := 64 - 8*min(bytes, 8)
+	return int64(uint64(v) << shift >> shift)
+}
+
+// waiter is a wait for a value; or for the write that another one replaced, which has
+// taken effect before it.
 type waiter struct {
 	p       *pe
 	test    condition
 	signal  core.Signal
-	already bool   // the value was there when the call was made
-	before  *write // that the PE has waited for before, and that may have ended this wait too
+	already bool // the value was there when the call was made
+	loose   bool // it may have been
+	earlier bool // it is for a write that another one replaced
 	chosen  *write
+	known   bool          // which the PE knew already
+	back    *waiter       // for the write that the chosen one replaced
 	over    regions.Point // when it was over
-	reports func()        // says that what ended it is not known
+	call    *regions.CallInfo
+	fetch   bool // it is no wait: the value is one that an atomic operation fetched
+}
+
+// unsure says that what ended it is not known for certain.
+func (x *waiter) unsure() {
+	if x.fetch && x.chosen == nil { // it has ordered nothing
+		x.p.MayHaveOrdered(x.call.Fn)
+		return
+	}
+	x.p.m.Report(core.Problem{
+		Kind: core.NotUnderstood, Rank: x.p.Rank, Fn: x.call.Fn, Call: x.call, MayOrder: true,
+		Text: "which update it saw cannot be told from the values",
+	})
 }
 
 // location is what is known of a place in this region.
 type location struct {
 	writes  []*write
 	waiters []*waiter // that wait, and that have waited
+	kept    int       // writes, when some were forgotten last
+	waiting int       // waiters, likewise
+	swapped bool      // by an atomic operation
 }
 
 func (m *Model) location(at place) *location {
@@ -79,7 +115,7 @@ func (t condition) extend(v int64) int64 {
 	if t.signed {
 		return v << shift >> shift
 	}
-	return int64(uint64(v) << shift >> shift)
+	return lowest(v, t.bytes)
 }
 
 // met reports whether a value meets the condition.
@@ -106,10 +142,15 @@ func (t condition) met(v int64) bool {
 	return false
 }
 
+// valid reports whether it is one that a call can have.
+func (t condition) valid() bool {
+	return t.cmp >= equal && t.cmp <= lessEqual && t.bytes > 0 && t.bytes <= 8
+}
+
 // wrote notes a write of one element. What the PE has done before the write was issued
 // comes before what its owner does after a wait that saw it.
-func (p *pe) wrote(c *call, t *transfer, at place, bytes uint64, op *operation, value int64, sure knowledge) *write {
-	w := &write{by: p, issued: p.Now(), signal: &core.Signal{}, value: value, sure: sure, bytes: bytes}
+func (p *pe) wrote(c *call, t *transfer, at place, op *operation, e effect) *write {
+	w := &write{by: p, issued: p.Now(), signal: &core.Signal{}, effect: e}
 	for _, before := range t.x.pending {
 		if before.fenced && before.target == t.owner {
 			w.chained = append(w.chained, before.parts())
@@ -121,6 +162,11 @@ func (p *pe) wrote(c *call, t *transfer, at place, bytes uint64, op *operation, 
 	}
 	p.Synchronize(c.Call, []*core.Signal{w.signal}, nil, nil)
 	l := p.m.location(at)
+	for _, before := range l.writes {
+		if before.next == nil && p.Knows(before.issued) {
+			before.next = w
+		}
+	}
 	l.writes = append(l.writes, w)
 	for _, x := range l.waiters {
 		switch {
@@ -128,19 +174,28 @@ func (p *pe) wrote(c *call, t *transfer, at place, bytes uint64, op *operation, 
 		case x.chosen == nil && x.over == (regions.Point{}):
 			x.chosen = w
 			p.m.Announce(&x.signal)
-			if x.before != nil {
-				x.reports()
-			}
-		case x.chosen == nil: // nothing else could go on before it was over, so that this comes after it
+		case x.chosen == nil && !x.earlier: // nothing else could go on before it was over, so that this comes after it
 		case !w.follows(x):
-			x.reports()
+			x.unsure()
 		}
 	}
 	return w
 }
 
-// may reports whether a wait may have been ended by the write.
-func (w *write) may(t condition) bool { return !bool(w.sure) || w.bytes != t.bytes || t.met(w.value) }
+// may reports whether a wait may have been ended by the write: whether it is the first
+// to meet the condition. Those behind it come after it.
+func (w *write) may(t condition) bool {
+	if !w.known || w.bytes != t.bytes {
+		return true
+	}
+	return t.met(w.value) && !(w.oldKnown && t.met(w.old))
+}
+
+// goneFor reports whether a PE knows that something has replaced what the write left,
+// before the call that it is in.
+func (w *write) goneFor(p *pe) bool {
+	return w.next != nil && p.Knows(w.next.issued) && (w.next.by != p || w.next.issued.Pos != p.Pos())
+}
 
 // follows reports whether the write cannot change what a wait is ordered after: the PE
 // that made it knows that the wait is over, or knows the write that was chosen.
@@ -148,160 +203,196 @@ func (w *write) follows(x *waiter) bool {
 	if x.over != (regions.Point{}) && w.by.Knows(x.over) {
 		return true
 	}
-	return w.sure == known && x.chosen.sure == known && w.by.Knows(x.chosen.issued)
+	return x.chosen != nil && w.known && x.chosen.known && w.by.Knows(x.chosen.issued)
 }
 
-// waitUntil replays a wait for one value.
-func waitUntil(p *pe, c *call) {
-	arg := argIvar
-	if c.Has(argSigAddr) {
-		arg = argSigAddr
-	}
-	t := condition{cmp: notEqual, value: c.Int(argCmpValue), bytes: uint64(c.Int(argSize)), signed: c.signed}
-	if c.Has(argCmp) {
-		t.cmp = c.Int(argCmp)
-	}
-	if t.cmp < equal || t.cmp > lessEqual || t.bytes == 0 || t.bytes > 8 {
-		c.SetBad()
-		return
-	}
-	rising := t.cmp != equal && t.cmp != notEqual
-	already := t.met(c.Int(argBefore))
-	if already {
-		// It saw what was there, or something later.
-		t.cmp, t.value = equal, c.Int(argBefore)
-	}
-	p.await(c, c.Addr(arg), t, already, rising)
-}
-
-// test replays a test for one value: a wait, where it is true.
-func test(p *pe, c *call) {
-	if c.Int(argResult) == 0 {
-		return
-	}
-	t := condition{cmp: c.Int(argCmp), value: c.Int(argCmpValue), bytes: uint64(c.Int(argSize)), signed: c.signed}
-	if t.cmp < equal || t.cmp > lessEqual || t.bytes == 0 || t.bytes > 8 {
-		c.SetBad()
-		return
-	}
-	p.await(c, c.Addr(argIvar), t, false, true)
-}
-
-// await orders the PE after the write that met the condition. already: it was met when
-// the call was made; rising: values are not used again, as those of counters are.
-func (p *pe) await(c *call, addr uint64, t condition, already, rising bool) {
-	at, _, ok := p.at(addr, p.Rank)
-	if !ok {
-		p.notSymmetric(c, argIvar, addr)
-		return
-	}
-	l, kept := p.m.location(at), *c.Call
-	kept.Call = c.Copy()
-	x := &waiter{p: p, test: t, already: already, reports: func() {
-		p.NotUnderstood(&kept, "which update it waited for cannot be told from the values")
-	}}
-	if p.choose(l, x, rising) {
-		l.waiters = append(l.waiters, x)
-		p.over(c, x, core.Wait{On: x.chosen.signal})
-		return
-	}
-	l.waiters = append(l.waiters, x)
-	what := func() string { return fmt.Sprintf("for an update of %d bytes that it waits for", t.bytes) }
-	p.over(c, x, core.Wait{On: &x.signal, Soft: true, What: what, Then: func() []core.Wait {
-		if x.chosen == nil {
-			return nil
-		}
-		return []core.Wait{{On: x.chosen.signal}}
-	}})
-}
-
-// over waits, and completes what the chosen write shows to be complete.
-func (p *pe) over(c *call, x *waiter, w core.Wait) {
-	p.Synchronize(c.Call, nil, []core.Wait{w}, func() {
-		x.over = p.Now()
-		if x.chosen == nil {
-			if !x.already {
-				x.reports()
-			}
+// await orders the PE after the writes that met the conditions of a call, each of which
+// is of one place.
+func (p *pe) await(c *call, list []awaited) {
+	var waits []core.Wait
+	var waiters []*waiter
+	for _, w := range list {
+		at, _, ok := p.at(w.addr, p.Rank)
+		switch {
+		case !ok:
+			p.notSymmetric(c, argIvar, w.addr)
+			return
+		case !w.valid():
+			c.SetBad()
 			return
 		}
-		x.chosen.seen = true
-		for _, before := range append(x.chosen.chained, x.chosen.own) {
-			before.seen(p.Now())
+		if w.already { // it saw what was there, or something later
+			w.cmp, w.value = equal, w.before
 		}
-		if !bool(x.chosen.sure) {
-			x.reports()
+		x := &waiter{p: p, test: w.condition, already: w.already, loose: w.loose, call: p.Info(c.Call)}
+		waiters = append(waiters, x)
+		waits = append(waits, p.m.location(at).wait(x))
+	}
+	p.over(c, waiters, waits)
+}
+
+// over lets the PE go on when its waits are over.
+func (p *pe) over(c *call, waiters []*waiter, waits []core.Wait) {
+	p.Synchronize(c.Call, nil, waits, func() {
+		for _, x := range waiters {
+			for ; x != nil; x = x.back {
+				x.end()
+			}
 		}
 	})
 }
 
+// fetched orders the PE after the write that left a value which an atomic operation has
+// found, and those before it. The value may also be the first that was there: what is 0
+// is taken for that, and orders nothing. Nor does what is found by compare-and-swap and
+// swap, and what is left by them: locks are made of those, whose values come again.
+func (p *pe) fetched(c *call, at place, o atomicOp, size uint64) {
+	l := p.m.location(at)
+	l.swapped = l.swapped || o.op == "swap" || o.op == "compare_swap"
+	if l.swapped {
+		p.MayHaveOrdered(c.Fn.Name)
+		return
+	}
+	x := &waiter{p: p, earlier: true, fetch: true, call: p.Info(c.Call)}
+	x.test = condition{cmp: equal, value: lowest(c.Int(argResult), size), bytes: size}
+	if x.test.value == 0 {
+		if slices.ContainsFunc(l.writes, func(w *write) bool { return w.may(x.test) && !p.Knows(w.issued) }) {
+			x.unsure()
+		}
+		x.over = p.Now()
+		l.waiters = slices.DeleteFunc(l.waiters, func(y *waiter) bool { return y.fetch && y.p == p && y.chosen == nil && y.test == x.test })
+		l.waiters = append(l.waiters, x)
+		return
+	}
+	if l.severalMay(x) {
+		x.unsure()
+		return
+	}
+	p.over(c, []*waiter{x}, []core.Wait{l.wait(x)})
+}
+
+// severalMay reports whether writes of several PEs may have left what was found.
+func (l *location) severalMay(x *waiter) bool {
+	var first *write
+	for _, w := range l.writes {
+		if !w.may(x.test) || x.p.Knows(w.issued) {
+			continue
+		}
+		if first != nil && (!w.known || w.by != first.by) {
+			return true
+		}
+		first = w
+	}
+	return false
+}
+
+// wait returns the waits of a waiter: for the write that it saw, and for those that took
+// effect there before.
+func (l *location) wait(x *waiter) core.Wait {
+	chosen := l.choose(x)
+	l.waiters = append(l.waiters, x)
+	saw := func() []core.Wait {
+		if x.chosen == nil {
+			return nil
+		}
+		return []core.Wait{{On: x.chosen.signal, Then: func() []core.Wait { return l.replaced(x) }}}
+	}
+	if chosen {
+		return saw()[0]
+	}
+	return core.Wait{
+		On: &x.signal, Soft: true, Then: saw, Early: x.earlier && x.test.value == 0,
+		What: func() string { return fmt.Sprintf("for an update of %d bytes that it waits for", x.test.bytes) },
+	}
+}
+
+// replaced returns the wait for the write that the chosen one replaced.
+func (l *location) replaced(x *waiter) []core.Wait {
+	w := x.chosen
+	if !w.oldKnown || x.known {
+		return nil
+	}
+	if w.old == 0 && !slices.ContainsFunc(l.writes, func(w *write) bool { return w.known && w.value == 0 }) {
+		return nil // the first that was there
+	}
+	x.back = &waiter{p: x.p, earlier: true, call: x.call, fetch: x.fetch, test: condition{cmp: equal, value: w.old, bytes: w.bytes}}
+	return []core.Wait{l.wait(x.back)}
+}
+
+// end completes what the chosen write shows to be complete.
+func (x *waiter) end() {
+	x.over = x.p.Now()
+	if x.chosen == nil {
+		if !x.already && !x.earlier {
+			x.unsure()
+		}
+		return
+	}
+	for _, before := range append(x.chosen.chained, x.chosen.own) {
+		before.seen(x.over)
+	}
+	if !x.chosen.known {
+		x.unsure()
+	}
+}
+
 // choose chooses the write that ended a wait among those that were issued; false: there
-// is none yet. One that the PE knows already is chosen where its value is not used
-// again.
-func (p *pe) choose(l *location, x *waiter, rising bool) bool {
+// is none yet. Where the PE knows one already that may have been it, that one is chosen,
+// since it orders nothing.
+func (l *location) choose(x *waiter) bool {
+	l.forget(x.p)
+	var known *write
 	var candidates []*write
 	for _, w := range l.writes {
 		switch {
-		case !w.may(x.test):
-		case w.seen || p.Knows(w.issued):
-			x.before = w
+		case !w.may(x.test), w.goneFor(x.p):
+		case x.p.Knows(w.issued):
+			known = w
 		default:
 			candidates = append(candidates, w)
 		}
 	}
-	if len(candidates) == 0 {
-		if rising && x.before != nil {
-			x.chosen = x.before
+	switch {
+	case known != nil && (x.already || x.loose || x.earlier):
+		x.chosen, x.known = known, true
+		if len(candidates) > 0 {
+			x.p.MayHaveOrdered(x.call.Fn)
 		}
-		return x.chosen != nil
+		return true
+	case len(candidates) == 0:
+		return false
 	}
 	x.chosen = candidates[0]
-	if x.before != nil && !rising {
-		x.reports()
-	}
 	for _, w := range candidates[1:] {
-		if !bool(w.sure) || w.by != x.chosen.by {
-			x.reports()
+		if !w.known || w.by != x.chosen.by {
+			x.unsure()
 		}
 	}
 	return true
 }
 
-// waitMany replays the waits and tests for several values: of all of them, where it is
-// known which.
-func waitMany(p *pe, c *call) {
-	t := condition{cmp: c.Int(argCmp), value: c.Int(argCmpValue), bytes: uint64(c.Int(argSize)), signed: c.signed}
-	n, excluded := c.Int(argNelems), c.List(argStatus)
-	base := c.Addr(argIvars)
-	var waits []int64
-	for i := range n {
-		if int(i) >= len(excluded) || excluded[i] == 0 {
-			waits = append(waits, i)
+// many is of how many writes, and waits, a location keeps those that are not needed for
+// certain.
+const many = 32
+
+// forget drops writes that its owner knows, but for the last, and waits that all PEs
+// know to be over. To know one write more than is kept is to be undecided more often.
+func (l *location) forget(owner *pe) {
+	if len(l.writes) >= 2*many && len(l.writes) >= 2*l.kept {
+		behind := len(l.writes) - many
+		writes := l.writes[:0]
+		for i, w := range l.writes {
+			if i >= behind || !owner.Knows(w.issued) {
+				writes = append(writes, w)
+			}
 		}
+		clear(l.writes[len(writes):])
+		l.writes, l.kept = writes, len(writes)
 	}
-	if len(waits) == 1 && !c.Has(argResult) {
-		p.await(c, base+uint64(waits[0])*t.bytes, t, false, true)
-		return
+	if len(l.waiters) >= 2*many && len(l.waiters) >= 2*l.waiting {
+		l.waiters = slices.DeleteFunc(l.waiters, func(x *waiter) bool {
+			return x.over != (regions.Point{}) && !slices.ContainsFunc(owner.m.pes, func(q *pe) bool { return !q.Knows(x.over) })
+		})
+		l.waiting = len(l.waiters)
 	}
-	if len(waits) > 0 {
-		p.NotUnderstood(c.Call, "waits for several values are not followed yet")
-	}
-}
-
-// waitAny replays those that tell which value was there.
-func waitAny(p *pe, c *call) {
-	n, i := c.Int(argNelems), c.Int(argResult)
-	if i < 0 || i >= n {
-		return
-	}
-	t := condition{cmp: c.Int(argCmp), value: c.Int(argCmpValue), bytes: uint64(c.Int(argSize)), signed: c.signed}
-	p.await(c, c.Addr(argIvars)+uint64(i)*t.bytes, t, false, true)
-}
-
-// waitUnknown replays those of which the values are not recorded.
-func waitUnknown(p *pe, c *call) {
-	if c.Has(argResult) && c.Int(argResult) == 0 {
-		return
-	}
-	p.NotUnderstood(c.Call, "waits for several values are not followed yet")
 }

@@ -48,7 +48,7 @@ type apiArg struct {
 	Type  string // C type; "" of an observation
 	Name  string
 	Kind  byte   // as in the table
-	Count string // C expression: length of a list
+	Count string // C expression: length of a list, of which _k counts the elements
 	Out   bool   // what it points to is recorded after the call
 	Value string // C expression of an observation
 	After bool   // which is made after the call
@@ -73,6 +73,9 @@ type apiFunc struct {
 	Args   []apiArg
 	Status bool // a result other than 0 is an error
 	Custom bool
+	When   string // C expression: the call is recorded, when it has returned, where it is true; "": always
+	By     string // a fetching function that is called in its place, for what it finds; or ""
+	Fetch  string // and the C type of its result
 	Hooks  map[string]string
 }
 
@@ -144,8 +147,8 @@ func (t *apiTable) parseLine(text string, hook bool) error {
 
 func (t *apiTable) parseHook(text string) error {
 	name, code, ok := strings.Cut(text, ":")
-	if !ok || len(t.last) == 0 || name != "begun" && name != "done" {
-		return fmt.Errorf("want `begun: C` or `done: C` behind a function: %s", text)
+	if !ok || len(t.last) == 0 || name != "begun" && name != "done" && name != "after" {
+		return fmt.Errorf("want `begun: C`, `done: C` or `after: C` behind a function: %s", text)
 	}
 	for k, i := range t.last {
 		f := &t.funcs[i]
@@ -158,7 +161,8 @@ func (t *apiTable) parseHook(text string) error {
 	return nil
 }
 
-// parseFamily reads RESULT name(arguments) [each SET] [ctx] [status] [custom].
+// parseFamily reads RESULT name(arguments) [each SET] [ctx] [status] [custom] [by NAME]
+// [when EXPRESSION].
 func (t *apiTable) parseFamily(text string) error {
 	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
 	at := strings.LastIndexAny(text[:max(open, 0)], " *") + 1
@@ -180,6 +184,13 @@ func (t *apiTable) parseFamily(text string) error {
 			family.Status = true
 		case "custom":
 			family.Custom = true
+		case "when":
+			family.When, words = strings.Join(words[1:], " "), words[len(words)-1:]
+		case "by":
+			if len(words) < 2 {
+				return fmt.Errorf("%s: by which function?", family.Family)
+			}
+			family.By, words = words[1], words[1:]
 		default:
 			return fmt.Errorf("%s: %q", family.Family, words[0])
 		}
@@ -209,6 +220,7 @@ func (t *apiTable) add(f apiFunc, args, of string, ctx bool) error {
 	f.Name = strings.NewReplacer("TYPE", of, "SIZE", of).Replace(f.Family)
 	types := strings.NewReplacer("TYPE", c, "ELEM", element)
 	f.Result = types.Replace(f.Result)
+	f.By, f.Fetch = strings.Replace(f.By, "TYPE", of, 1), c
 	for _, part := range splitArgs(types.Replace(args)) {
 		a, err := t.parseArg(part)
 		if err != nil {
@@ -218,7 +230,7 @@ func (t *apiTable) add(f apiFunc, args, of string, ctx bool) error {
 	}
 	t.append(f, element)
 	if ctx {
-		f.Name = strings.Replace(f.Name, "shmem_", "shmem_ctx_", 1)
+		f.Name, f.By = strings.Replace(f.Name, "shmem_", "shmem_ctx_", 1), strings.Replace(f.By, "shmem_", "shmem_ctx_", 1)
 		f.Args = slices.Insert(slices.Clone(f.Args), 0, apiArg{Type: "mcchk_ctx", Name: "ctx", Kind: 'c'})
 		t.append(f, element)
 	}
@@ -231,7 +243,8 @@ func (t *apiTable) append(f apiFunc, element string) {
 	t.funcs = append(t.funcs, f)
 }
 
-// parseArg reads `C-type name:K[length] out`, `= name:K value` or `> name:K value`.
+// parseArg reads `C-type name:K[length] out`, `= name:K[length] value` or
+// `> name:K[length] value`.
 func (t *apiTable) parseArg(text string) (apiArg, error) {
 	declared, rest, ok := strings.Cut(text, ":")
 	if !ok || rest == "" || strings.IndexByte("-ipI", rest[0]) < 0 && t.api.kinds[rest[0]] == "" {
@@ -239,6 +252,13 @@ func (t *apiTable) parseArg(text string) (apiArg, error) {
 	}
 	a := apiArg{Kind: rest[0]}
 	rest = strings.TrimSpace(rest[1:])
+	if count, isList := strings.CutPrefix(rest, "["); isList {
+		a.Count, rest, _ = strings.Cut(count, "]")
+		rest = strings.TrimSpace(rest)
+	}
+	if (a.Kind == 'I') != (a.Count != "") {
+		return a, fmt.Errorf("argument %q: lists, and they alone, have a length", text)
+	}
 	if sign := declared[0]; sign == '=' || sign == '>' {
 		a.Name, a.Value, a.After = strings.TrimSpace(declared[1:]), rest, sign == '>'
 		if a.Value == "" {
@@ -248,12 +268,8 @@ func (t *apiTable) parseArg(text string) (apiArg, error) {
 	}
 	at := strings.LastIndexAny(declared, " *") + 1
 	a.Type, a.Name = strings.TrimSpace(declared[:at]), declared[at:]
-	if count, isList := strings.CutPrefix(rest, "["); isList {
-		a.Count = strings.TrimSuffix(count, "]")
-		rest = ""
-	}
 	a.Out = rest == "out"
-	if rest != "" && !a.Out || (a.Kind == 'I') != (a.Count != "") || a.Type == "" {
+	if rest != "" && !a.Out || a.Type == "" {
 		return a, fmt.Errorf("argument %q", text)
 	}
 	return a, nil

@@ -34,6 +34,9 @@ void shmem_getmem_nbi(void *dest:p, size_t nelems:i) ctx
 	begun: mcchk_shmem_pending(CTX, dest, ELEM)
 int shmem_ctx_create(mcchk_ctx *ctx:c out) status
 void shmem_init() custom
+void shmem_TYPE_atomic_inc(TYPE *dest:p, > old:v _rc) each FEW ctx by shmem_TYPE_atomic_fetch_inc
+int shmem_TYPE_test_some(TYPE *ivars:p, size_t nelems:i, size_t *indices:-, > found:I[(int64_t)nelems] indices[_k]) each FEW when _rc != 0
+	after: mcchk_poll(ivars)
 `))
 	require.NoError(t, err)
 	var list functionList
@@ -49,6 +52,13 @@ void shmem_init() custom
 		"*_at_ctx = mcchk_ctx_id(*ctx);",
 		`{"shmem_int_g source:p,pe:i,size:i"},`,
 		"const uint16_t mcchk_fn_shmem_init = 6;",
+		`extern int fetching_shmem_ctx_int_atomic_inc(mcchk_ctx ctx, int * dest) __asm__("pshmem_ctx_int_atomic_fetch_inc")`,
+		"int _rc = fetching_shmem_int_atomic_inc(dest);",
+		"*_at_old = mcchk_bits(_rc);",
+		"if (_rc != 0) {",
+		"_at_found[_k] = (int64_t)(indices[_k]);",
+		"mcchk_call_commit_at(_start);",
+		"mcchk_poll(ivars);",
 	} {
 		require.Contains(t, text, want)
 	}
@@ -98,6 +108,8 @@ func TestShmemTableErrors(t *testing.T) {
 		"unknown kind":           "void shmem_x(int a:z)",
 		"list without a length":  "void shmem_x(int *a:I)",
 		"observation, no value":  "void shmem_x(= a:i)",
+		"length of no list":      "void shmem_x(int a:i[3])",
+		"by nothing":             "void shmem_x() by",
 		"no reason":              "unobserved shmem_x",
 		"type of nothing":        "type int",
 	} {

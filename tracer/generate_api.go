@@ -48,9 +48,16 @@ func (g apiForm) write() {
 		weak = " __attribute__((weak))"
 	}
 	g.line("extern %s real_%s(%s) __asm__(\"%s%s\")%s;", f.Result, f.Name, parameters, g.api.real, f.Name, weak)
+	if f.By != "" {
+		g.line("extern %s fetching_%s(%s) __asm__(\"%s%s\")%s;", f.Fetch, f.Name, parameters, g.api.real, f.By, weak)
+	}
 	g.line("%s wrap_%s(%s) __asm__(\"%s%s\") __attribute__((visibility(\"default\")));", f.Result, f.Name, parameters, g.api.own, f.Name)
 	g.line("%s wrap_%s(%s)", f.Result, f.Name, parameters)
 	g.line("{")
+	if f.By != "" && g.api.missing != "" {
+		g.line("\tif (!fetching_%s)", f.Name)
+		g.line("\t\t%s(%q);", g.api.missing, f.By)
+	}
 	if g.api.missing != "" {
 		g.line("\tif (!real_%s)", f.Name)
 		g.line("\t\t%s(%q);", g.api.missing, f.Name)
@@ -59,17 +66,32 @@ func (g apiForm) write() {
 	if f.Result == "void" {
 		back, result = "", ""
 	}
+	recorded := call
+	if f.By != "" {
+		result, recorded = f.Fetch+" _rc = ", strings.Replace(call, "real_"+f.Name, "fetching_"+f.Name, 1)
+	}
 	g.line("\tif (!mcchk_enter(MCCHK_FRAME)) {")
 	g.line("\t\t%s%s;", back, call)
 	if back == "" {
 		g.line("\t\treturn;")
 	}
 	g.line("\t}")
-	g.begin()
-	g.hook("begun")
-	g.line("\t%s%s;", result, call)
-	g.line("\tuint64_t _end = mcchk_now();")
-	g.finish()
+	if f.When != "" {
+		g.line("\tuint64_t _start = mcchk_now();")
+		g.line("\t%s%s;", result, recorded)
+		g.line("\tif (%s) {", f.When)
+		g.indented(func() {
+			g.begin("mcchk_call_commit_at(_start)")
+			g.finish()
+		})
+		g.line("\t}")
+		g.hook("after")
+	} else {
+		g.begin("mcchk_call_commit()")
+		g.hook("begun")
+		g.line("\t%s%s;", result, recorded)
+		g.finish()
+	}
 	g.line("\tmcchk_leave();")
 	if back != "" {
 		g.line("\treturn _rc;")
@@ -83,9 +105,9 @@ func (g apiForm) hook(name string) {
 	}
 }
 
-// begin writes the record with what is known before the call, and keeps the places
-// of the rest.
-func (g apiForm) begin() {
+// begin writes the record with what is known before the call, or when it is committed,
+// and keeps the places of the rest.
+func (g apiForm) begin(commit string) {
 	words := []string{}
 	scalars := 0
 	for i := range g.f.Args {
@@ -113,19 +135,24 @@ func (g apiForm) begin() {
 		}
 		g.line("\t}")
 	}
-	g.line("\tmcchk_call_commit();")
+	g.line("\t%s;", commit)
 }
 
 // put writes one argument into the record that is being begun.
 func (g apiForm) put(a *apiArg) {
 	switch {
 	case a.Kind == '-':
-	case a.later():
-		g.line("\t\t_at_%s = _w++;", a.Name)
 	case a.Kind == 'I':
 		g.line("\t\t*_w++ = _n_%s;", a.Name)
+		if a.later() {
+			g.line("\t\t_at_%s = _w;", a.Name)
+			g.line("\t\t_w += _n_%s;", a.Name)
+			return
+		}
 		g.line("\t\tfor (int64_t _k = 0; _k < _n_%s; _k++)", a.Name)
-		g.line("\t\t\t*_w++ = (int64_t)%s[_k];", a.Name)
+		g.line("\t\t\t*_w++ = %s;", g.expression(a, a.Name+"[_k]"))
+	case a.later():
+		g.line("\t\t_at_%s = _w++;", a.Name)
 	default:
 		g.line("\t\t*_w++ = %s;", g.expression(a, a.Name))
 	}
@@ -147,12 +174,17 @@ func (g apiForm) expression(a *apiArg, value string) string {
 
 // finish completes the record once the call has returned.
 func (g apiForm) finish() {
+	g.line("\tuint64_t _end = mcchk_now();")
 	failed := "0"
 	if g.f.Status {
 		failed = "_rc != 0"
 	}
 	for i := range g.f.Args {
-		if a := &g.f.Args[i]; a.later() {
+		switch a := &g.f.Args[i]; {
+		case a.later() && a.Kind == 'I':
+			g.line("\tfor (int64_t _k = 0; _at_%s && !(%s) && _k < _n_%s; _k++)", a.Name, failed, a.Name)
+			g.line("\t\t_at_%s[_k] = %s;", a.Name, g.expression(a, a.Name+"[_k]"))
+		case a.later():
 			g.line("\tif (_at_%s && !(%s))", a.Name, failed)
 			g.line("\t\t*_at_%s = %s;", a.Name, g.expression(a, "*"+a.Name))
 		}

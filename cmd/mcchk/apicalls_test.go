@@ -88,7 +88,7 @@ func shmemCallsPage(t *testing.T) string {
 
 <!-- Written by go test ./cmd/mcchk -run TestAPICallsPages -update, from shmem/table.go and tracer/runtime/shmem/shmem.tbl. -->
 
-The functions of the C interface of OpenSHMEM 1.5 and its deprecated names, recorded where the library has them. TYPE stands for the specification's names of types, SIZE for its numbers of bits; the type-generic interfaces of C11 are macros for these functions.
+The functions of the C interface of OpenSHMEM 1.6 and its deprecated names, recorded where the library has them. TYPE stands for the specification's names of types, SIZE for its numbers of bits; the type-generic interfaces of C11 are macros for these functions.
 
 - *order*: whom the call orders after whom. A wait comes after what the PE that wrote the value had done before it wrote it
 - *completes*: the pending operations that it completes

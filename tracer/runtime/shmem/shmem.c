@@ -92,6 +92,12 @@ int64_t mcchk_peek(const volatile void *p, uint64_t size)
 	return (int64_t)v;
 }
 
+static _Thread_local const volatile void *failed;
+
+void mcchk_poll(const volatile void *p) { failed = p; }
+
+int64_t mcchk_polled(const volatile void *p) { return p == failed; }
+
 /* ---- pending buffers ---- */
 
 struct pending {

@@ -1,0 +1,114 @@
+package shmem
+
+// awaited is one value that a call waits for, or has found.
+type awaited struct {
+	condition
+	addr    uint64
+	already bool  // the value was there when the call was made
+	before  int64 // what was there then
+	loose   bool  // what was there is not known
+}
+
+// awaited returns what a call waits for at an address, and the value that was there when
+// it was made: not known of tests, of which only those that succeed are recorded, with
+// whether the one before failed.
+func (c *call) awaited(addr uint64, cmp, value int64, i int) awaited {
+	w := awaited{addr: addr}
+	w.condition = condition{cmp: cmp, value: value, bytes: uint64(c.Int(argSize)), signed: c.signed}
+	switch {
+	case c.IsList(argBefore):
+		if list := c.List(argBefore); i < len(list) {
+			w.before = list[i]
+		}
+	case c.Has(argBefore):
+		w.before = c.Int(argBefore)
+	default:
+		w.loose = !c.Has(argFailed) || c.Int(argFailed) == 0
+		return w
+	}
+	w.already = w.valid() && w.met(w.before)
+	return w
+}
+
+// waitUntil replays a wait for one value.
+func waitUntil(p *pe, c *call) {
+	arg, cmp := argIvar, int64(notEqual)
+	if c.Has(argSigAddr) {
+		arg = argSigAddr
+	}
+	if c.Has(argCmp) {
+		cmp = c.Int(argCmp)
+	}
+	p.await(c, []awaited{c.awaited(c.Addr(arg), cmp, c.Int(argCmpValue), 0)})
+}
+
+// test replays a test for one value: a wait, where it is true.
+func test(p *pe, c *call) {
+	if c.Int(argResult) != 0 {
+		waitUntil(p, c)
+	}
+}
+
+// elementAt returns what a call that has several values waits for at one of them; false:
+// the program had it left out.
+func (c *call) elementAt(i int64) (awaited, bool) {
+	if left := c.List(argStatus); i < int64(len(left)) && left[i] != 0 {
+		return awaited{}, false
+	}
+	value := int64(0)
+	if c.Has(argCmpValue) {
+		value = c.Int(argCmpValue)
+	} else if list := c.List(argValues); i < int64(len(list)) {
+		value = list[i]
+	}
+	return c.awaited(c.Addr(argIvars)+uint64(i*c.Int(argSize)), c.Int(argCmp), value, int(i)), true
+}
+
+// waitAll replays waits for all of several values, and tests that found all.
+func waitAll(p *pe, c *call) {
+	if c.Has(argResult) && c.Int(argResult) == 0 {
+		return
+	}
+	var list []awaited
+	for i := range c.Int(argNelems) {
+		if w, wanted := c.elementAt(i); wanted {
+			list = append(list, w)
+		}
+	}
+	p.await(c, list)
+}
+
+// waitAny replays those that tell which value was there.
+func waitAny(p *pe, c *call) {
+	i := c.Int(argResult)
+	if i < 0 || i >= c.Int(argNelems) {
+		return
+	}
+	if w, wanted := c.elementAt(i); wanted {
+		p.await(c, []awaited{w})
+	}
+}
+
+// waitSome replays those that tell which values were there.
+func waitSome(p *pe, c *call) {
+	var list []awaited
+	for _, i := range c.List(argFound) {
+		if i < 0 || i >= c.Int(argNelems) {
+			continue
+		}
+		if w, wanted := c.elementAt(i); wanted {
+			list = append(list, w)
+		}
+	}
+	p.await(c, list)
+}
+
+// signalFetch replays a look at a signal of the PE's own.
+func signalFetch(p *pe, c *call) {
+	at, _, ok := p.at(c.Addr(argSigAddr), p.Rank)
+	if !ok {
+		p.notSymmetric(c, argSigAddr, c.Addr(argSigAddr))
+		return
+	}
+	p.fetched(c, at, atomicOp{op: "fetch"}, 8)
+}
