@@ -52,7 +52,7 @@ func Clocks(ctx context.Context, dir string, opts ClocksOptions) (*ClocksResult,
 		return nil, err
 	}
 	survey := clocks.NewSurvey(*src, correction.Time)
-	if err := observe(ctx, dir, survey); err != nil {
+	if err := Observe(ctx, dir, survey); err != nil {
 		return nil, err
 	}
 	hosts := map[int]bool{}
@@ -89,21 +89,23 @@ func timesOf(ctx context.Context, dir string, kind clocks.Kind) (func(rank int, 
 // often a clock was put forward, too.
 func correctTimes(ctx context.Context, dir string, src clocks.Source) (*clocks.Correction, int, error) {
 	forward := clocks.NewForward(src)
-	if err := observe(ctx, dir, forward); err != nil {
+	if err := Observe(ctx, dir, forward); err != nil {
 		return nil, 0, err
 	}
 	jumps := forward.Close()
 	backward := clocks.NewBackward(forward)
 	if jumps > 0 { // else there is nothing to spread
-		if err := observe(ctx, dir, backward); err != nil {
+		if err := Observe(ctx, dir, backward); err != nil {
 			return nil, 0, err
 		}
 	}
 	return backward.Close(), jumps, nil
 }
 
-// observe replays the run for an observer.
-func observe(ctx context.Context, dir string, o core.Observer) error {
+// Observe replays the run in the traces of a directory for an observer.
+//
+// Errors are those of Run, and the context's.
+func Observe(ctx context.Context, dir string, o core.Observer) error {
 	r, err := start(ctx, dir, Options{})
 	if err != nil {
 		return err

@@ -19,6 +19,15 @@ type Expected struct {
 	Accesses int64  `json:"accesses"` // runs of loads or stores, and one-sided operations
 	Totals
 	Races []ExpectedRace `json:"races"`
+	// Clocks are those of the hosts, where calls have wall-clock times.
+	Clocks []ExpectedClock `json:"clocks,omitempty"`
+}
+
+// ExpectedClock is what the clock of a host shows: on straight lines between some
+// moments.
+type ExpectedClock struct {
+	Host  string     `json:"host"`
+	Shows [][2]int64 `json:"shows"` // true time and that shown, ns
 }
 
 // ExpectedRace is a planted race: one finding, of one pair of accesses. Which
@@ -46,6 +55,9 @@ func (p *plan) expected(t Totals) *Expected {
 	e := &Expected{
 		Pattern: p.Pattern, Dims: p.Dims, Sync: p.Sync, Ranks: p.Ranks, Steps: p.Steps,
 		Seed: p.Seed, Accesses: p.Accesses, Totals: t, Races: []ExpectedRace{},
+	}
+	if p.Timing != nil {
+		e.Clocks = p.Timing.Drifts
 	}
 	names := map[string]string{"put": "MPI_Put", "get": "MPI_Get", "load": "load", "store": "store"}
 	for k, x := range p.plants.all {

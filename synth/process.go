@@ -83,8 +83,9 @@ type process struct {
 	w        *trace.Writer
 	totals   Totals
 	rng      *rand.Rand
-	now      int64            // ns, the end of the last call
-	stacks   map[place]uint32 // those defined so far
+	now      int64                     // ns, the end of the last call
+	times    func() (begin, end int64) // of each call; nil: they follow one another
+	stacks   map[place]uint32          // those defined so far
 	fns      map[string]*trace.Fn
 	args     []trace.Value // of the call being written
 	todo     []sideOfPlant // planted accesses that are still to come, by step
@@ -145,6 +146,10 @@ func (p *plan) writeTo(ctx context.Context, out io.Writer, rank int) (Totals, er
 	h := trace.Header{Rank: rank, Ranks: p.Ranks, PID: 1000 + rank, Host: "synthetic"}
 	binary.LittleEndian.PutUint64(h.Run[:], mix(p.Seed, uint64(p.Ranks), uint64(p.Accesses), uint64(p.Steps)))
 	copy(h.Run[8:], p.Pattern)
+	if p.Timing != nil {
+		h.Host = p.Timing.Host(rank)
+		h.Monotonic, h.Realtime = p.Timing.Start(rank)
+	}
 	w, err := trace.NewWriter(out, h)
 	if err != nil {
 		return Totals{}, err
@@ -152,6 +157,12 @@ func (p *plan) writeTo(ctx context.Context, out io.Writer, rank int) (Totals, er
 	q := &process{
 		plan: p, rank: rank, w: w, stacks: map[place]uint32{}, fns: map[string]*trace.Fn{},
 		rng: rand.New(rand.NewPCG(p.Seed, uint64(rank))), todo: p.plants.of(rank),
+	}
+	if p.Timing != nil {
+		q.times = p.Timing.Calls(rank)
+		for _, c := range p.Timing.Clocks(rank) {
+			w.Clock(c)
+		}
 	}
 	if err := q.program(ctx); err != nil {
 		return q.totals, err
@@ -206,9 +217,18 @@ func (p *process) create(base uint64, elements int64, win int64) {
 
 // main writes a call of the program's frame, with its arguments by name.
 func (p *process) main(line int, name string, args trace.Args) {
+	begin, end := p.next()
+	p.w.CallNamedAt(begin, end, name, p.stack(place{mainSource, line}), args)
+}
+
+// next counts a call, and says when it begins and ends, ns.
+func (p *process) next() (begin, end int64) {
 	p.totals.Calls++
-	p.now += 2 // as CallNamed counts
-	p.w.CallNamed(name, p.stack(place{mainSource, line}), args)
+	if p.times != nil {
+		return p.times()
+	}
+	p.now += 2
+	return p.now - 1, p.now
 }
 
 // call writes a call with its arguments in the order of its definition. It
@@ -220,9 +240,8 @@ func (p *process) call(at place, name string, args ...trace.Value) {
 		p.fns[name] = fn
 	}
 	p.args = append(p.args[:0], args...)
-	p.w.Call(&trace.Call{Fn: fn, Begin: p.now + 1, End: p.now + 2, Returned: true, Stack: p.stack(at), Args: p.args})
-	p.now += 2
-	p.totals.Calls++
+	begin, end := p.next()
+	p.w.Call(&trace.Call{Fn: fn, Begin: begin, End: end, Returned: true, Stack: p.stack(at), Args: p.args})
 }
 
 func num[T int | int64 | uint64](n T) trace.Value { return trace.Value{Int: int64(n)} }

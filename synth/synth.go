@@ -28,6 +28,8 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/mcchk/mcchk/trace"
 )
 
 // ExpectedFile is the name of the file beside the traces that says what an
@@ -60,9 +62,22 @@ type Config struct {
 	Sync     string // of halo: SyncFence (also for ""), SyncPSCW or SyncMessages
 	Compress bool   // write .mcct.zst files
 	Jobs     int    // files written side by side; 0: one for each CPU
+	// Timing gives the traces wall-clock times; nil: each call begins 1 ns after the
+	// one before.
+	Timing *Timing
 	// Progress, if set, is called now and then with the number of accesses
 	// written so far. Calls do not overlap.
 	Progress func(done, of int64)
+}
+
+// Timing says when things happen, by the clocks of the processes. Its functions are called
+// from several goroutines.
+type Timing struct {
+	Host   func(rank int) string
+	Start  func(rank int) (monotonic, realtime uint64)     // of the trace
+	Clocks func(rank int) []trace.Clock                    // as measured, in the order of time
+	Calls  func(rank int) (next func() (begin, end int64)) // of the calls of a process, one after the other
+	Drifts []ExpectedClock                                 // to be told in ExpectedFile
 }
 
 // ErrConfig is wrapped by the errors of Generate about its Config.

@@ -30,11 +30,16 @@ type Args map[string]any
 // (Function) or was defined by Define; arguments not given are as in omitted.
 // The call begins 1 ns after the one before, takes 1 ns and returns.
 func (w *Writer) CallNamed(name string, stack uint32, args Args) error {
+	return w.CallNamedAt(w.time+1, w.time+2, name, stack, args)
+}
+
+// CallNamedAt is CallNamed for a call that begins and returns at other times, ns.
+func (w *Writer) CallNamedAt(begin, end int64, name string, stack uint32, args Args) error {
 	fn, err := w.Define(name, nil)
 	if err != nil {
 		return err
 	}
-	c := Call{Fn: fn, Begin: w.time + 1, End: w.time + 2, Returned: true, Stack: stack}
+	c := Call{Fn: fn, Begin: begin, End: end, Returned: true, Stack: stack}
 	c.Args = omitted(fn)
 	for key, v := range args {
 		i := fn.Arg(key)

@@ -14,8 +14,10 @@ import (
 )
 
 type generateOptions struct {
-	config synth.Config
-	output string
+	config  synth.Config
+	output  string
+	drift   bool
+	perHost int
 }
 
 func (o *generateOptions) addFlags(cmd *cobra.Command) {
@@ -30,6 +32,8 @@ func (o *generateOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&c.Sync, "sync", "", "halo: synchronization, fence, pscw or messages (default fence)")
 	f.BoolVar(&c.Compress, "compress", false, "compress the files with zstd")
 	f.IntVar(&c.Jobs, "jobs", 0, "files written in parallel; 0: one per processor")
+	f.BoolVar(&o.drift, "drift", false, "give calls the times that drifting clocks of several hosts show")
+	f.IntVar(&o.perHost, "per-host", 1, "with --drift: processes on each host")
 	f.StringVarP(&o.output, "output", "o", "", "directory for the traces")
 	fixed := func(words ...string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
@@ -69,6 +73,11 @@ their own source lines (planted.c), one finding each. ` + synth.ExpectedFile + `
 directory lists what was generated and what must be found, with rules, lines,
 processes and bytes.
 
+With --drift calls have wall-clock times, by the clocks of hosts with --per-host
+processes each, which are apart, drift, and are put right by jumps; the run pauses for
+ten minutes at its beginning and its end, where offsets are measured. ` + synth.ExpectedFile + `
+has the clocks, so that true times are known. 'mcchk clocks' corrects such times.
+
 An access is one record that touches memory others may touch: a run of loads or
 stores, as the tracer records the loop over a row, or a one-sided operation. The
 same options write the same bytes. A directory with other files in it is refused.`,
@@ -94,10 +103,14 @@ func (a *app) generate(ctx context.Context, o generateOptions) error {
 		return usagef("generate needs --accesses or --steps")
 	case c.Jobs < 0:
 		return usagef("--jobs: %d is negative", c.Jobs)
+	case o.perHost < 1:
+		return usagef("--per-host: %d is less than 1", o.perHost)
+	case o.perHost > 1 && !o.drift:
+		return usagef("--per-host is for --drift")
 	}
 	progress := a.newProgress()
 	c.Progress = func(done, of int64) { progress.say("generating: %d of %d accesses", done, of) }
-	e, err := synth.Generate(ctx, o.output, c)
+	e, err := synthesize(ctx, o.output, c, o)
 	progress.clear()
 	if errors.Is(err, synth.ErrConfig) {
 		return usagef("%w", err)
