@@ -45,7 +45,7 @@ func memoryCases() []memoryCase {
 		repeat("80,000 times shared lock, Fetch_and_op on the same bytes, unlock", 80_000, pattern{"Fetch_and_op", byUnlock, sharedLock, noOrder, sharedBytes, true}),
 		{title: "random updates of a shared-memory window, 32,000,000 accesses", trace: synthetic{ranks: sharedRanks, kernel: sharedScript(4_000_000)}},
 		{title: "random puts of 8 bytes, 2,000,000", trace: synthetic{ranks: 4, kernel: randomPuts(500_000, 64)}},
-		{title: "random puts of 8 bytes that nothing completes, 2,000,000", trace: synthetic{ranks: 4, kernel: randomPuts(500_000, 0)}},
+		{title: "random puts of 8 bytes, completed together at the end, 2,000,000", trace: synthetic{ranks: 4, kernel: randomPuts(500_000, 0)}},
 		repeat("messages, 3,000,000", 1_000_000, pattern{plainLoad, byItself, throughout, byMessages, movingBytes, true}),
 		repeat("barriers of two of three processes, 1,000,000", 1_000_000, pattern{"Put", "flush", throughout, byPart, movingBytes, true}),
 		{title: "100,000 findings", config: synth.Config{Pattern: synth.Halo, Ranks: 16, Accesses: 3_000_000, Races: 100_000}},
@@ -89,7 +89,7 @@ func sharedScript(n int) func(*script) error {
 }
 
 // randomPuts is puts of one number to random places, n by each process, with a
-// flush after every so many; 0: with none.
+// flush after every so many; 0: with none but the end of the epoch.
 func randomPuts(n, flush int) func(*script) error {
 	const slots = 1 << 24
 	return func(p *script) error {
