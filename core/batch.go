@@ -115,7 +115,7 @@ func (p *Pending) spread() {
 		}
 		q := l.take()
 		q.Of, q.strand, q.access, q.buffer = p.Of, s, s.m.store.Copy(a), p.buffer
-		q.access.Span, q.access.Bounds = &q.completion, s.path.at(a.Start.Seg).Bounds
+		q.access.Span, q.access.Bounds = &q.completion, s.m.paths[a.Start.Line].at(a.Start.Seg).Bounds
 		q.lo, q.hi = a.Layout.Bounds(a.Base)
 		l.add(q)
 		p.apart = append(p.apart, q)
