@@ -361,6 +361,10 @@ func probe(ctx context.Context, t *tools, of target, wrapper []string) (*Toolcha
 	tc.Show = showCommand(ctx, t, tc)
 	macros, headers, err := t.output(ctx, of.library.includes(), tc.command("-x", "c", "-E", "-dM", "-H", "-")...)
 	if err != nil {
+		if of.library == GASPI && strings.Contains(headers, GASPI.header()) {
+			return nil, fmt.Errorf("%s: %w by %s: let GASPI_HOME name the folder that the library is installed in\n%s",
+				GASPI.header(), errNoHeader, wrapper[0], firstLines(headers, 4))
+		}
 		if strings.Contains(headers, of.library.header()) {
 			return nil, fmt.Errorf("%s: %w by %s (which runs %q): is it a compiler wrapper of %s?\n%s",
 				of.library.header(), errNoHeader, wrapper[0], tc.Show, of.library, firstLines(headers, 4))

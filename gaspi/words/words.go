@@ -131,9 +131,14 @@ func (vocabulary) Order(_ *explain.Wording, a, b *conflicts.Side) []conflicts.Fi
 	return []conflicts.Fix{explain.Propose(conflicts.FixSynchronize, "call gaspi_barrier in all ranks of a group between the two accesses")}
 }
 
-// Atomic: global atomics may meet.
+// Atomic says which operations may meet, and what orders those of one rank.
 func (vocabulary) Atomic(_ *explain.Wording, a, b *conflicts.Side) (conflicts.Fix, bool) {
-	if a.Atomic && b.Atomic || a.Rank == b.Rank {
+	switch {
+	case a.Rank == b.Rank && writes(a):
+		return explain.Propose(conflicts.FixComplete, "let the target answer when it has seen a notification behind the first, and wait for the answer before the second"), true
+	case a.Rank == b.Rank:
+		return explain.Propose(conflicts.FixComplete, "call gaspi_wait for the queue of the first before the second"), true
+	case a.Atomic && b.Atomic:
 		return conflicts.Fix{}, false
 	}
 	return explain.Propose(conflicts.FixOperation, "use global atomics for both, if any order will do"), true
