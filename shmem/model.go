@@ -39,14 +39,14 @@ func New() *Model {
 // pe is one processing element, which the model knows more of than its strands.
 type pe struct {
 	*core.Strand // whose calls are replayed now
-	m        *Model
-	parts    []part // of its symmetric memory; never changed in place
-	made     int    // blocks of the symmetric heap so far
-	contexts map[int64]*context
-	teams    map[int64]*team
-	calls    core.Gatherings // collective calls so far
-	locks    map[place]*heldLock
-	unsure   bool // calls were lost: what is pending, and which blocks there are, is not known
+	m            *Model
+	parts        []part // of its symmetric memory; never changed in place
+	made         int    // blocks of the symmetric heap so far
+	contexts     map[int64]*context
+	teams        map[int64]*team
+	calls        core.Gatherings // collective calls so far
+	locks        map[place]*heldLock
+	unsure       bool // calls were lost: what is pending, and which blocks there are, is not known
 }
 
 // Attach is that of core.Model.

@@ -322,10 +322,15 @@ func (l *location) replaced(x *waiter) []core.Wait {
 // end completes what the chosen write shows to be complete.
 func (x *waiter) end() {
 	x.over = x.p.Now()
-	if x.chosen == nil {
-		if !x.already && !x.earlier {
-			x.unsure()
-		}
+	switch {
+	case x.chosen != nil:
+	case x.earlier && x.test.value != 0: // the first that was there, or left by what is not known
+		x.p.MayHaveOrdered(x.call.Fn)
+		return
+	case !x.earlier && !x.already:
+		x.unsure()
+		return
+	default:
 		return
 	}
 	for _, before := range append(x.chosen.chained, x.chosen.own) {
