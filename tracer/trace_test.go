@@ -40,6 +40,9 @@ type recorded struct {
 	// phases are the accesses between consecutive calls of MPI_Win_fence.
 	phases [][]trace.Access
 	base   uint64 // of the window made by MPI_Win_create
+	// below is how far the buffer of the last MPI_Put lies below the frame pointer of the
+	// function that calls it.
+	below int64
 }
 
 func readTrace(t *testing.T, path string) *recorded {
@@ -61,6 +64,11 @@ func readTrace(t *testing.T, path string) *recorded {
 			switch ev.Call.Fn.Name {
 			case "MPI_Win_create":
 				rec.base = uint64(ev.Call.Args[ev.Call.Fn.Arg("base")].Int)
+			case "MPI_Put":
+				pointers := r.FramePointers(ev.Call.Stack)
+				require.NotEmpty(t, pointers)
+				require.True(t, slices.IsSorted(pointers), "callers lie above")
+				rec.below = int64(pointers[0]) - ev.Call.Args[ev.Call.Fn.Arg("origin_addr")].Int
 			case "MPI_Win_fence":
 				rec.phases = append(rec.phases, nil)
 			}
@@ -143,6 +151,8 @@ int main(int argc, char **argv)
 				require.Equal(t, 2, r.header.Ranks)
 				require.Equal(t, run.Run, fmt.Sprintf("%x", r.header.Run))
 				require.Contains(t, r.calls, "MPI_Put")
+				require.Greater(t, r.below, int64(0), "value is local to main")
+				require.Less(t, r.below, int64(512))
 				require.NotNil(t, r.end)
 				require.NotZero(t, r.end.Units)
 				require.Equal(t, []string{ModeInline}, r.info["tracer.mode"])
