@@ -117,8 +117,17 @@ struct mcchk_start {
 	struct mcchk_access *rec;
 };
 
+/* Elements that a place has recorded in a span and that no run came of: those of 64 that lie
+ * side by side. */
+struct mcchk_seen {
+	uint64_t key, seq;
+	uint64_t block;    /* which 64, and of which strand */
+	uint64_t elements; /* a bit for each */
+};
+
 #define MCCHK_RUNS 1024
 #define MCCHK_STARTS 4096
+#define MCCHK_ELEMENTS 16384
 #define MCCHK_MAX_FUNCTIONS 4096
 #define MCCHK_MAX_FRAMES 64
 #define MCCHK_MAX_POINTERS 32 /* of a stack that are kept */
@@ -164,6 +173,7 @@ struct mcchk_thread {
 	int compacting; /* its records are being moved; atomic */
 	struct mcchk_run *runs; /* into the chunk of accesses, as `starts` and `armed` */
 	struct mcchk_start *starts;
+	struct mcchk_seen *seen;
 	struct mcchk_stack_slot *stacks;
 	uint32_t stack_slots, stack_count;
 	uintptr_t stack_lo, stack_hi; /* mapping that holds the thread's stack */

@@ -5,7 +5,9 @@
  * one that meets an element the run has already says nothing new and only
  * moves a cursor. Anything else begins a run, or resumes an earlier one of the
  * same place and span that began at this address, so that a program that goes
- * over the same memory again and again writes each run once.
+ * over the same memory again and again writes each run once. Of a place that goes
+ * from one address to any other, elements that no run came of are remembered as
+ * long as the span lasts: a second access of one says nothing new.
  *
  * A span ends at every call that any thread of the process records, and with
  * the chunk of accesses: then no run goes on.
@@ -116,6 +118,50 @@ static void begin(struct mcchk_thread *t, uint64_t key, struct mcchk_run *r, uin
 	*s = (struct mcchk_start){.key = key, .seq = seq, .rec = rec};
 }
 
+/* What is remembered of the 64 elements among which one begins at addr. */
+static inline struct mcchk_seen *seen_with(struct mcchk_thread *t, uint64_t key, uintptr_t addr, uint32_t size, struct mcchk_seen *want)
+{
+	unsigned shift = (unsigned)__builtin_ctz(size);
+	uint64_t block = addr >> shift >> 6;
+
+	*want = (struct mcchk_seen){.key = key, .seq = __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED),
+				    .block = block | (uint64_t)t->strand << 41, .elements = 1ull << (addr >> shift & 63)};
+	return &t->seen[(block + (key * 0x9E3779B97F4A7C15ull >> 32)) & (MCCHK_ELEMENTS - 1)];
+}
+
+static inline int same_block(const struct mcchk_seen *a, const struct mcchk_seen *b)
+{
+	return a->key == b->key && a->seq == b->seq && a->block == b->block;
+}
+
+/* Whether the strand has recorded an element, which is aligned, in this span. */
+static inline int is_seen(struct mcchk_thread *t, uint64_t key, uintptr_t addr, uint32_t size)
+{
+	struct mcchk_seen want, *s = seen_with(t, key, addr, size, &want);
+	return same_block(s, &want) && (s->elements & want.elements);
+}
+
+static void remember(struct mcchk_thread *t, uint64_t key, uintptr_t addr, uint32_t size)
+{
+	struct mcchk_seen want, *s = seen_with(t, key, addr, size, &want);
+	if (addr & (size - 1))
+		return;
+	if (same_block(s, &want))
+		s->elements |= want.elements;
+	else
+		*s = want;
+}
+
+/* A place leaves a run: remembers its elements when they are no more than two. */
+static void remember_run(struct mcchk_thread *t, const struct mcchk_run *r, uint32_t size)
+{
+	if (r->rec->count > 2)
+		return;
+	remember(t, r->key, r->base, size);
+	if (r->rec->count == 2)
+		remember(t, r->key, r->base + (uint64_t)r->stride, size);
+}
+
 /* Enters the part that writes. An access made by a signal handler that
  * interrupted it is counted as lost. */
 static struct mcchk_thread *enter(struct mcchk_tls *self, uint64_t elements)
@@ -157,15 +203,20 @@ static void keyed_access(uint64_t key, uintptr_t addr, uintptr_t pc, void **fram
 void mcchk_run_other(uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags)
 {
 	struct mcchk_tls *self = &mcchk_self;
+	int aligned = (addr & (size - 1)) == 0;
 
-	if (addr & (size - 1) && !mcchk_hot_granules(addr, size)) /* not aligned */
+	if (aligned ? self->thread && is_seen(self->thread, pc, addr, size) : !mcchk_hot_granules(addr, size))
 		return;
 	struct mcchk_thread *t = enter(self, 1);
 	if (!t)
 		return;
 	struct mcchk_run *r = self->runs + (pc & (MCCHK_RUNS - 1)); /* the thread may just have got its table */
-	if (r->key != pc || r->seq != __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED) || !belongs(r, addr))
+	int goes_on = r->key == pc && r->seq == __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED);
+	if (!goes_on || !belongs(r, addr)) {
+		if (goes_on)
+			remember_run(t, r, size);
 		begin(t, pc, r, addr, pc, frame, size, flags);
+	}
 	leave(self);
 }
 

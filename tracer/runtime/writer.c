@@ -391,6 +391,7 @@ struct thread_memory {
 	struct mcchk_thread thread;
 	struct mcchk_run runs[MCCHK_RUNS] __attribute__((aligned(64)));
 	struct mcchk_start starts[MCCHK_STARTS];
+	struct mcchk_seen seen[MCCHK_ELEMENTS];
 	char compactor[] __attribute__((aligned(64)));
 };
 
@@ -407,6 +408,7 @@ static struct mcchk_thread *new_thread(void)
 	m->thread.used = 1;
 	m->thread.runs = m->runs;
 	m->thread.starts = m->starts;
+	m->thread.seen = m->seen;
 	m->thread.compactor = (void *)m->compactor;
 	m->thread.next = threads;
 	while (!atomic_compare_exchange_weak(&threads, &m->thread.next, &m->thread)) { }
