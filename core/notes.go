@@ -11,7 +11,10 @@ import (
 // object is something that strands of a process release and acquire: what an acquire
 // comes after are the releases that were read before it.
 type object struct {
+	own    bool      // it is one of the tracer, and no address
 	fork   bool      // strands that have not begun may acquire it
+	by     *Strand   // that released it last
+	taken  bool      // it was acquired
 	region int       // in which it was released last
 	phase  int       // of the replay
 	joined evc.Time  // of the releases in the region that were replayed
@@ -25,6 +28,13 @@ func (o *object) known(m *Machine) evc.Time {
 		return evc.Time{} // nothing that is new
 	}
 	return o.joined
+}
+
+// expects reports whether strands that have not begun may acquire the object first: it
+// is said to be a fork, or what a thread begins with is still to be acquired. What a
+// strand releases at its end is no such thing.
+func (o *object) expects() bool {
+	return o.fork || o.own && !o.taken && o.by != nil && o.by.state != ended
 }
 
 // item is an event that was read.
@@ -145,7 +155,7 @@ func (t *team) waitsFor(s *Strand, _ *item, number int64) {
 func (t *team) object(id int64) *object {
 	o := t.objects[id]
 	if o == nil {
-		o = &object{}
+		o = &object{own: id < 0}
 		t.objects[id] = o
 	}
 	return o
@@ -169,7 +179,7 @@ func (t *team) forks(s *Strand, x *item, id int64) {
 func release(s *Strand, x *item) {
 	m, o, now := s.m, x.object, s.time()
 	o.joined = m.clock.Join(o.known(m), now)
-	o.region, o.phase = m.index, m.phases
+	o.region, o.phase, o.by = m.index, m.phases, s
 	if s.path != nil {
 		o.bounds = s.within()
 	}
@@ -187,7 +197,8 @@ func (t *team) acquires(s *Strand, x *item, id int64) {
 		return
 	}
 	x.object, x.joined, x.region = o, o.known(t.m), t.m.index
-	x.sure = o.fork || o.phase == t.m.phases
+	x.sure = o.expects() || o.phase == t.m.phases
+	o.taken = true
 	for _, g := range o.open {
 		x.waits = append(x.waits, Wait{On: g, What: func() string { return "for another thread" }})
 	}

@@ -252,7 +252,7 @@ func (t *team) active(lines []int, times []evc.Time) ([]int, []evc.Time) {
 		}
 	}
 	for _, o := range t.objects {
-		if o.fork {
+		if o.expects() {
 			times = append(times, o.known(t.m))
 		}
 	}
@@ -274,7 +274,7 @@ func (t *team) alone() bool {
 		return false
 	}
 	for _, o := range t.objects {
-		if o.fork {
+		if o.expects() {
 			return false
 		}
 	}

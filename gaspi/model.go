@@ -75,6 +75,10 @@ func (m *Model) Bind(s *core.Strand, fn *trace.Fn) *core.Meaning {
 			if e.results && !c.Returned {
 				return // what it did is not known, and nothing follows it
 			}
+			if e.kind != core.OtherCall && p.Threaded() {
+				m.Report(core.Problem{Kind: core.Threads, Rank: p.Rank, Fn: "GASPI", Call: p.Info(c),
+					Text: "a program with threads makes calls of GASPI, which count as completing what other threads issued beside them"})
+			}
 			if p.unsure && e.kind != core.OtherCall {
 				p.NotUnderstood(c, "calls before it were not recorded")
 			}

@@ -80,6 +80,10 @@ func (m *Model) Bind(s *core.Strand, fn *trace.Fn) *core.Meaning {
 	}
 	if e.do != nil {
 		w.Replay = func(_ *core.Strand, c *core.Call) {
+			if e.kind != core.OtherCall && p.Threaded() {
+				m.Report(core.Problem{Kind: core.Threads, Rank: p.Rank, Fn: "OpenSHMEM", Call: p.Info(c),
+					Text: "a program with threads makes calls of OpenSHMEM, which count as completing what other threads issued beside them"})
+			}
 			if p.unsure && e.kind != core.OtherCall {
 				p.NotUnderstood(c, "calls before it were not recorded")
 			}
