@@ -261,6 +261,13 @@ func (c *encodedClock) Stamps() int { return len(c.stamps) - 1 }
 // Floor: the least power of each prime is that in the greatest common divisor,
 // which mostly is 1 after a few numbers.
 func (c *encodedClock) Floor(active []int, coming ...Time) []uint32 {
+	var known []encoded // before lowest, which gives up the pages that are made from then on
+	for _, t := range coming {
+		if t.IsZero() {
+			return make([]uint32, c.strands)
+		}
+		known = append(known, c.local(t))
+	}
 	l := c.lowest()
 	var common number // 0: of no numbers
 	add := func(n number) bool {
@@ -271,11 +278,8 @@ func (c *encodedClock) Floor(active []int, coming ...Time) []uint32 {
 		}
 		return !common.isOne()
 	}
-	for _, t := range coming {
-		if t.IsZero() {
-			return make([]uint32, c.strands)
-		}
-		if x := c.local(t); x.isVector() {
+	for _, x := range known {
+		if x.isVector() {
 			l.addAll(x.v)
 		} else if !add(x.n) {
 			return make([]uint32, c.strands)

@@ -116,12 +116,16 @@ func (c *vectorClock) Size(s Stamp) int {
 func (c *vectorClock) Stamps() int { return len(c.stamps) - 1 }
 
 func (c *vectorClock) Floor(active []int, coming ...Time) []uint32 {
-	l := c.lowest()
+	var known []vector // before lowest, which gives up the pages that are made from then on
 	for _, t := range coming {
 		if t.IsZero() {
 			return make([]uint32, c.strands)
 		}
-		l.addAll(c.bring(t.phase, t.v))
+		known = append(known, c.bring(t.phase, t.v))
+	}
+	l := c.lowest()
+	for _, v := range known {
+		l.addAll(v)
 	}
 	for _, i := range active {
 		if !l.add(c.stamps[c.now[i]].vector) {
