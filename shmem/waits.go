@@ -76,6 +76,7 @@ func (x *waiter) unsure() {
 // location is what is known of a place in this region.
 type location struct {
 	writes  []*write
+	last    []*write  // those behind which none was issued
 	waiters []*waiter // that wait, and that have waited
 	kept    int       // writes, when some were forgotten last
 	waiting int       // waiters, likewise
@@ -162,11 +163,13 @@ func (p *pe) wrote(c *call, t *transfer, at place, op *operation, e effect) *wri
 	}
 	p.Synchronize(c.Call, []*core.Signal{w.signal}, nil, nil)
 	l := p.m.location(at)
-	for _, before := range l.writes {
-		if before.next == nil && p.Knows(before.issued) {
+	l.last = slices.DeleteFunc(l.last, func(before *write) bool {
+		if p.Knows(before.issued) {
 			before.next = w
 		}
-	}
+		return before.next != nil
+	})
+	l.last = append(l.last, w)
 	l.writes = append(l.writes, w)
 	for _, x := range l.waiters {
 		switch {
@@ -383,21 +386,26 @@ const many = 32
 // forget drops writes that its owner knows, but for the last, and waits that all PEs
 // know to be over. To know one write more than is kept is to be undecided more often.
 func (l *location) forget(owner *pe) {
-	if len(l.writes) >= 2*many && len(l.writes) >= 2*l.kept {
-		behind := len(l.writes) - many
-		writes := l.writes[:0]
-		for i, w := range l.writes {
-			if i >= behind || !owner.Knows(w.issued) {
-				writes = append(writes, w)
-			}
-		}
-		clear(l.writes[len(writes):])
-		l.writes, l.kept = writes, len(writes)
-	}
+	l.forgetWrites(func(w *write) bool { return owner.Knows(w.issued) })
 	if len(l.waiters) >= 2*many && len(l.waiters) >= 2*l.waiting {
 		l.waiters = slices.DeleteFunc(l.waiters, func(x *waiter) bool {
 			return x.over != (regions.Point{}) && !slices.ContainsFunc(owner.m.pes, func(q *pe) bool { return !q.Knows(x.over) })
 		})
 		l.waiting = len(l.waiters)
 	}
+}
+
+func (l *location) forgetWrites(known func(*write) bool) {
+	if len(l.writes) < 2*many || len(l.writes) < 2*l.kept {
+		return
+	}
+	behind := len(l.writes) - many
+	writes := l.writes[:0]
+	for i, w := range l.writes {
+		if i >= behind || !known(w) {
+			writes = append(writes, w)
+		}
+	}
+	clear(l.writes[len(writes):])
+	l.writes, l.kept = writes, len(writes)
 }
