@@ -57,6 +57,7 @@ func (t *team) number(rank int32) int {
 type context struct {
 	team    *team
 	pending []*operation
+	chains  map[int32]*chain  // by target
 	ended   *regions.CallInfo // that destroyed it; nil: none did
 }
 

@@ -310,7 +310,7 @@ func (p *pe) quiet(c *call, x *context) {
 		op.complete(p.Now(), p.Info(c.Call))
 	}
 	clear(x.pending)
-	x.pending = x.pending[:0]
+	x.pending, x.chains = x.pending[:0], nil
 }
 
 // complete completes an operation, by a call of the caller or of its target.
@@ -337,6 +337,9 @@ func quietTo(p *pe, c *call) {
 		} else {
 			kept = append(kept, op)
 		}
+	}
+	for _, number := range c.List(argTargets) {
+		delete(x.chains, x.team.member(number))
 	}
 	clear(x.pending[len(kept):])
 	x.pending = kept
@@ -367,7 +370,7 @@ func (p *pe) signal(t *transfer, op string, value int64, after parts) {
 	}
 	w := p.wrote(t.c, t, at, t.pending(signal, nil, SignalTarget), e)
 	if after != nil {
-		w.chained = append(w.chained, after)
+		w.own = append(w.own, after...)
 	}
 }
 
@@ -394,5 +397,40 @@ func fence(p *pe, c *call) {
 			op.remote = op.remote.Part(role)
 		}
 		op.parts().keep()
+		x.chain(op)
 	}
+}
+
+// chain is what a context's fences have put before what it issues later to one PE.
+type chain struct {
+	parts []parts
+	seen  map[viewer]int // how many a strand has seen to be complete
+}
+
+// viewer is a strand in a concurrent region.
+type viewer struct {
+	*core.Strand
+	region int
+}
+
+// chain adds an operation to those that take effect before what comes next.
+func (x *context) chain(op *operation) {
+	if x.chains == nil {
+		x.chains = map[int32]*chain{}
+	}
+	c := x.chains[op.target]
+	if c == nil {
+		c = &chain{seen: map[viewer]int{}}
+		x.chains[op.target] = c
+	}
+	c.parts = append(c.parts, op.parts())
+}
+
+// see: the PE has seen that the first n operations are complete, at a moment.
+func (c *chain) see(p *pe, n int, at regions.Point) {
+	v := viewer{p.Strand, p.m.Index()}
+	for _, l := range c.parts[min(c.seen[v], n):n] {
+		l.seen(at)
+	}
+	c.seen[v] = max(c.seen[v], n)
 }

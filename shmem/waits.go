@@ -13,9 +13,10 @@ type write struct {
 	by      *pe
 	issued  regions.Point
 	signal  *core.Signal
-	own     parts   // its own accesses; none where they were complete on return
-	chained []parts // of operations that take effect before it
-	next    *write  // the first that was issued behind it, and replaced what it left
+	own     parts  // its own accesses, and those that its call has before it; none where they were complete on return
+	chain   *chain // what fences have put before it; nil: nothing
+	chained int    // how much of that
+	next    *write // the first that was issued behind it, and replaced what it left
 	effect
 }
 
@@ -152,10 +153,8 @@ func (t condition) valid() bool {
 // comes before what its owner does after a wait that saw it.
 func (p *pe) wrote(c *call, t *transfer, at place, op *operation, e effect) *write {
 	w := &write{by: p, issued: p.Now(), signal: &core.Signal{}, effect: e}
-	for _, before := range t.x.pending {
-		if before.fenced && before.target == t.owner {
-			w.chained = append(w.chained, before.parts())
-		}
+	if c := t.x.chains[t.owner]; c != nil {
+		w.chain, w.chained = c, len(c.parts)
 	}
 	if op != nil {
 		w.own = op.parts()
@@ -336,8 +335,9 @@ func (x *waiter) end() {
 	default:
 		return
 	}
-	for _, before := range append(x.chosen.chained, x.chosen.own) {
-		before.seen(x.over)
+	x.chosen.own.seen(x.over)
+	if c := x.chosen.chain; c != nil {
+		c.see(x.p, x.chosen.chained, x.over)
 	}
 	if !x.chosen.known {
 		x.unsure()
