@@ -33,7 +33,7 @@ func orderOf(f *file) order {
 		switch c.Fn.Name {
 		case "mcchk_Strand":
 			current[uint32(c.strand)] = c.arg["strand"].Int
-		case "mcchk_Release":
+		case "mcchk_Release", "mcchk_Fork":
 			maps.Copy(known(objects, c.arg["object"].Int), strand)
 		case "mcchk_Acquire":
 			maps.Copy(strand, objects[c.arg["object"].Int])

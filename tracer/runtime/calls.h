@@ -21,7 +21,7 @@ struct mcchk_function {
 };
 extern const struct mcchk_function mcchk_functions[];
 extern const uint16_t mcchk_fn_mcchk_Memory_gone, mcchk_fn_mcchk_Threads, mcchk_fn_mcchk_Strand, mcchk_fn_mcchk_Strand_end,
-	mcchk_fn_mcchk_Release, mcchk_fn_mcchk_Acquire, mcchk_fn_mcchk_Object_end;
+	mcchk_fn_mcchk_Release, mcchk_fn_mcchk_Fork, mcchk_fn_mcchk_Acquire, mcchk_fn_mcchk_Object_end;
 
 /* ---- calls.c ---- */
 
@@ -98,6 +98,7 @@ void mcchk_strands_start(void *frame); /* of the thread that called MPI_Init */
 /* Notes; `frame` is that of the run-time's function that the program called. */
 void mcchk_note(uint16_t function, uint64_t value, void *frame);
 #define MCCHK_RELEASE(object, frame) mcchk_note(mcchk_fn_mcchk_Release, (uint64_t)(object), frame)
+#define MCCHK_FORK(object, frame) mcchk_note(mcchk_fn_mcchk_Fork, (uint64_t)(object), frame) /* for strands that are to begin */
 #define MCCHK_ACQUIRE(object, frame) mcchk_note(mcchk_fn_mcchk_Acquire, (uint64_t)(object), frame)
 #define MCCHK_OBJECT_END(object, frame) mcchk_note(mcchk_fn_mcchk_Object_end, (uint64_t)(object), frame)
 

@@ -101,7 +101,7 @@ static void drop_task(struct task *t, void *at)
 	while (t && __atomic_sub_fetch(&t->references, 1, __ATOMIC_ACQ_REL) == 0) {
 		struct task *creator = t->creator;
 		end_variables(t, at);
-		if (t->creator)
+		if (!t->started)
 			MCCHK_OBJECT_END(t->objects, at);
 		if (t->included)
 			MCCHK_OBJECT_END(t->objects + 1, at);
@@ -171,7 +171,7 @@ void mcchk_section(int begins, void **frame)
 	if (begins) {
 		if (!t->section_object) {
 			t->section_object = mcchk_objects(1);
-			MCCHK_RELEASE(t->section_object, frame);
+			MCCHK_FORK(t->section_object, frame);
 		}
 		t->now = mcchk_strand_new();
 		mcchk_strand_switch(t->now, frame);
@@ -198,7 +198,7 @@ static void parallel_begin(union ompt_data *encountering, const void *frame, uni
 	}
 	__atomic_store_n(&mcchk_strands, 1, __ATOMIC_RELAXED);
 	*team = (struct team){.objects = mcchk_objects(TEAM_OBJECTS), .outside = t->now, .pc = at.pc, .references = 1};
-	MCCHK_RELEASE(begin_of(team), &at);
+	MCCHK_FORK(begin_of(team), &at);
 }
 
 static void parallel_end(union ompt_data *parallel, union ompt_data *encountering, int flags, const void *pc)
@@ -346,7 +346,7 @@ static void task_create(union ompt_data *encountering, const void *frame, union 
 	t->barriers = creator->barriers;
 	t->included = included || creator->final;
 	t->final = creator->final || (flags & OMPT_TASK_FINAL) != 0;
-	MCCHK_RELEASE(t->objects, &at);
+	MCCHK_FORK(t->objects, &at);
 }
 
 static uint64_t objects_of(struct task *creator, uint64_t variable)
@@ -418,6 +418,7 @@ static void resume(struct task *t)
 	t->strand = t->now = mcchk_strand_new();
 	mcchk_strand_switch(t->now, &at);
 	MCCHK_ACQUIRE(t->objects, &at);
+	MCCHK_OBJECT_END(t->objects, &at);
 	wait_for_dependences(t, &at);
 }
 

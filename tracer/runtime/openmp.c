@@ -64,7 +64,7 @@ void *mcchk_openmp_begins(struct beginning *b, void **frame)
 		__atomic_store_n(&b->real, real, __ATOMIC_RELAXED);
 	}
 	told();
-	if (mcchk_of_program(frame)) /* what the notes of strands say is not analysed yet */
+	if (mcchk_of_program(frame)) /* its order may be known, but not all accesses are (threads.c) */
 		mcchk_noticed(MCCHK_REGIONS, frame);
 	return real;
 }

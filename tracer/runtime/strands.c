@@ -98,8 +98,10 @@ void mcchk_strand_begins(void)
 		return;
 	__atomic_store_n(&mcchk_strands, 1, __ATOMIC_RELAXED);
 	write_note(mcchk_fn_mcchk_Strand, mcchk_strand_current(), own.birth.begin ? (void *)&at : MCCHK_FRAME);
-	if (own.birth.start)
+	if (own.birth.start) {
 		write_note(mcchk_fn_mcchk_Acquire, own.birth.start, &at);
+		write_note(mcchk_fn_mcchk_Object_end, own.birth.start, &at);
+	}
 	if (own.birth.origin == MCCHK_UNSEEN && getpid() != gettid())
 		write_note(mcchk_fn_mcchk_Threads, MCCHK_THREADS, MCCHK_FRAME);
 }
@@ -125,7 +127,7 @@ void mcchk_strands_start(void *frame)
 	if (mcchk_strand_current() == 0)
 		return;
 	uint64_t object = mcchk_objects(1);
-	MCCHK_RELEASE(object, frame);
+	MCCHK_FORK(object, frame);
 	mcchk_strand_switch(own.current, frame);
 	MCCHK_ACQUIRE(object, frame);
 	MCCHK_OBJECT_END(object, frame);

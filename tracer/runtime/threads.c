@@ -10,6 +10,10 @@
  * MPI, and those that such threads make. To all of the run-time they are within
  * a call of MPI for as long as they are.
  *
+ * That note stands too where order is known (strands.c): a buffer matters from the call
+ * that passes it on to the one that completes the operation, and what other strands do to
+ * it before and behind these is not recorded, though nothing may order it.
+ *
  * The definitions are weak: a program with these libraries linked statically
  * keeps theirs.
  */
@@ -196,7 +200,7 @@ static struct start *new_start(struct start s, void **frame)
 		s.birth.start = mcchk_objects(2);
 		s.birth.end = s.birth.start + 1;
 		mcchk_noticed(MCCHK_THREADS, frame);
-		MCCHK_RELEASE(s.birth.start, frame);
+		MCCHK_FORK(s.birth.start, frame);
 	}
 	*p = s;
 	return p;
