@@ -289,7 +289,7 @@ func (n *namer) caveat(p core.Problem) Caveat {
 		}
 	case core.Threads:
 		d.Kind = Threads
-		d.Text += where + "; what orders the threads and tasks of a process is not recorded: they count as ordered the way they ran, so conflicts between them may go unseen"
+		d.Text += where + "; what threads and tasks do to the buffers of one another, or what orders them, is not recorded in full, so conflicts between them may go unseen"
 	case core.Failed:
 		d.Kind = NotUnderstood
 		d.Text = fmt.Sprintf("%s of %s returned an error%s and %s ignored", plural(p.Count, "call", "calls"), p.Fn, where, was(p.Count))
