@@ -45,6 +45,9 @@ func TestTablesAgree(t *testing.T) {
 			continue
 		}
 		recorded[f.Name] = true
+		if ordersStrands[f.Name] {
+			continue // which core does, whatever the model
+		}
 		if !slices.Contains(notUnderstood, f.Name) {
 			require.True(t, mpi.Understands(f.Name), "%s is recorded, but has no meaning in mpi/table.go", f.Name)
 		} else {
