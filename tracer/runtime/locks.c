@@ -26,7 +26,17 @@
 		_f;                                                                                \
 	})
 
-#define NOTED(frame) (mcchk_orders() && mcchk_of_program(frame))
+/* Whether the thread is at what follows, which may allocate memory: where the MPI library
+ * watches the program's memory, that takes locks of its own. */
+static __thread int keeping;
+
+/* Locks taken within calls of MPI, and within the run-time, are not the program's. */
+static int outside(void **frame)
+{
+	return !keeping && !mcchk_self.busy && !(mcchk_self.depth && (uintptr_t)frame < mcchk_self.frame);
+}
+
+#define NOTED(frame) (mcchk_orders() && mcchk_of_program(frame) && outside(frame))
 
 static __attribute__((noinline)) void release(const volatile void *object, void **frame)
 {
@@ -140,11 +150,13 @@ static struct mcchk_map writers;
 static int set_writer(pthread_rwlock_t *l, void *writes)
 {
 	uint64_t key = (uint64_t)(uintptr_t)l;
+	keeping = 1;
 	mcchk_spin_lock(&writers_lock);
 	int wrote = mcchk_map_get(&writers, key) != NULL;
 	if (wrote || writes)
 		mcchk_map_set(&writers, key, writes);
 	mcchk_spin_unlock(&writers_lock);
+	keeping = 0;
 	return wrote;
 }
 
