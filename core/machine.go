@@ -52,6 +52,7 @@ type Machine struct {
 	phase    phase
 	ending   globalMeeting
 	registry registry
+	words    words
 
 	watch watch
 	record
@@ -273,7 +274,7 @@ func (m *Machine) Next(ctx context.Context) (*regions.Region, error) {
 			return m.endRegion(false), nil
 		case m.ending.arrived == 0 && m.allEnded():
 			return m.endRegion(true), nil
-		case m.threaded && (m.meetBeside() || m.readOn()), m.releaseSoft():
+		case m.threaded && (m.meetBeside() || m.readOn()), m.decideWords(), m.releaseSoft():
 		default:
 			m.problems.stuck(m)
 			return m.endRegion(true), nil

@@ -31,8 +31,8 @@ func (m *Machine) Forget(object int64) {
 	maps.DeleteFunc(m.registry.locks, func(k LockKey, _ *LockOrder) bool { return k.Object == object })
 }
 
-// forgetPast forgets releases of locks and counted signals of which all that is
-// to come knows.
+// forgetPast forgets releases of locks, counted signals and values of words of which
+// all that is to come knows.
 func (m *Machine) forgetPast() {
 	for _, o := range m.registry.counters {
 		o.forget(m)
@@ -40,6 +40,7 @@ func (m *Machine) forgetPast() {
 	for _, o := range m.registry.locks {
 		o.forget(m)
 	}
+	m.forgetWords()
 }
 
 // lockSpansNow returns the locks held in the region that ends; later changes do

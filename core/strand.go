@@ -29,6 +29,7 @@ type Strand struct {
 	line    int32  // of package regions; noLine as long as the strand has done nothing
 	path    *path  // of the line
 	sync    synchronization
+	issued  issues
 	meeting meetingOfAll // at which it stands
 	member               // of a process with several strands
 }

@@ -80,6 +80,7 @@ type process struct {
 	neighbours map[int64]neighbours    // by communicator
 	messages   map[int64]*core.Match   // found by matched probes, by handle
 	files      map[int64]*core.Pending // buffers of split collective calls, by file
+	fetching   map[int64]*core.WordOp  // operations that fetch words, by the tracer's number
 	receipt    *receipt
 	unsure     bool // calls were lost: which epochs are open is not known
 }
@@ -104,6 +105,7 @@ func (m *Model) Attach(machine *core.Machine) {
 			neighbours: map[int64]neighbours{},
 			messages:   map[int64]*core.Match{},
 			files:      map[int64]*core.Pending{},
+			fetching:   map[int64]*core.WordOp{},
 		}
 		if defs, ok := p.Stream().(definitions); ok {
 			p.defs = defs

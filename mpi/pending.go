@@ -226,6 +226,7 @@ func (m *Model) finishOperation(e *epochs, op *operation, at regions.Point, by *
 		op.local = op.local[:0]
 	}
 	if parts&targets != 0 && op.remote != nil {
+		op.word.Complete(at)
 		op.remote.Complete(at, by)
 		op.remote.Drop()
 		op.remote = nil

@@ -189,6 +189,7 @@ var windowSync = map[string]*entry{
 	"MPI_Win_flush_local_all": {marked: true, do: doFlush, part: buffers, completes: "the buffers of all operations on the window, and what only reads at its target"},
 	"MPI_Win_sync":            {do: doSync, note: "orders no processes; synchronizes the copies of a window with the separate memory model"},
 	"mcchk_Lock_ticket":       {do: doLockTicket},
+	"mcchk_Fetched":           {do: doFetched},
 }
 
 // Messages (3.2, 3.4, 3.7, 3.8, 4.2). What they order is called so in pictures

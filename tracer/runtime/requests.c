@@ -117,6 +117,13 @@ int64_t mcchk_request_ready(struct mcchk_request *r)
 	return r->id;
 }
 
+/* It is of an operation that fetches into a result buffer. */
+void mcchk_request_fetches(struct mcchk_request *r, MPI_Win win, const void *result)
+{
+	r->fetches = win;
+	r->result = result;
+}
+
 void mcchk_request_started(struct mcchk_request *r)
 {
 	if (r)
@@ -146,6 +153,8 @@ void mcchk_request_completed(struct mcchk_request *r)
 	set_marks(r, 0);
 	if (r->persistent)
 		return;
+	if (r->result)
+		mcchk_win_fetched(r->fetches, MCCHK_ALL, r->result);
 	if (r->made)
 		mcchk_comm_agreed(r->fortran ? PMPI_Comm_f2c(*(const MPI_Fint *)r->made) : *(const MPI_Comm *)r->made, r->made_id);
 	forget(r);

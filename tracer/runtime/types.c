@@ -7,7 +7,7 @@
 struct type {
 	int64_t id;
 	uint64_t strands; /* that have its definition */
-	MPI_Count lb, extent, true_lb, true_extent;
+	MPI_Count lb, extent, true_lb, true_extent, size;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -30,6 +30,7 @@ static struct type *get(MPI_Datatype handle)
 	t->id = __atomic_add_fetch(&last_type, 1, __ATOMIC_RELAXED);
 	PMPI_Type_get_extent_x(handle, &t->lb, &t->extent);
 	PMPI_Type_get_true_extent_x(handle, &t->true_lb, &t->true_extent);
+	PMPI_Type_size_x(handle, &t->size);
 	mcchk_lock(&lock);
 	mcchk_map_set(&types, mcchk_handle(handle), t);
 	mcchk_unlock(&lock);
@@ -337,6 +338,15 @@ struct mcchk_range mcchk_box_at(const void *p, MPI_Count displacement, MPI_Count
 	int64_t first = base + t->true_lb, last = first + (int64_t)(count - 1) * t->extent;
 	int64_t lo = first < last ? first : last, hi = (first < last ? last : first) + t->true_extent;
 	return (struct mcchk_range){.lo = (uint64_t)lo, .hi = (uint64_t)hi};
+}
+
+uint32_t mcchk_type_word(MPI_Datatype handle, int64_t *offset)
+{
+	struct type *t = handle == MPI_DATATYPE_NULL ? NULL : get(handle);
+	if (!t || t->size != t->true_extent || (t->size != 1 && t->size != 2 && t->size != 4 && t->size != 8))
+		return 0;
+	*offset = t->true_lb;
+	return (uint32_t)t->size;
 }
 
 /* ---- operations ---- */

@@ -27,6 +27,14 @@ struct ranges {
  * may have operations pending there, which this process cannot know. */
 #define MAX_DETACHED 64
 
+/* An operation that fetches a word. */
+struct fetching {
+	int64_t number;
+	const void *result, *at; /* its buffer, and where in it the word lies */
+	uint32_t size;
+	int target;
+};
+
 struct window {
 	int64_t id, model;
 	struct mcchk_accumulates accumulates;
@@ -39,6 +47,8 @@ struct window {
 	int locked_all;
 	int size;
 	uint8_t *ticketed; /* by rank: has a ticket in this lock_all epoch */
+	struct fetching *fetching;
+	uint32_t fetching_count, fetching_room;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -355,6 +365,7 @@ void mcchk_win_freed(void *window)
 	free(w->memory.range);
 	free(w->pending.range);
 	free(w->ticketed);
+	free(w->fetching);
 	free(w);
 }
 
@@ -407,6 +418,54 @@ void mcchk_win_completed(MPI_Win win, int rank)
 			p->range[kept++] = p->range[i];
 	}
 	p->count = kept;
+	mcchk_unlock(&lock);
+	if (w->fetching_count)
+		mcchk_win_fetched(win, rank, NULL);
+}
+
+/* An operation that fetches one word is pending. Returns its number, 0 if it fetches
+ * something else. */
+int64_t mcchk_win_fetching(MPI_Win win, int rank, const void *result, MPI_Count count, MPI_Datatype type)
+{
+	struct window *w = get(win);
+	uint32_t size;
+	int64_t number = w && rank >= 0 ? mcchk_word_number(result, count, type) : 0;
+	const void *at = mcchk_word_at(result, count, type, &size);
+	if (!number)
+		return 0;
+	mcchk_lock(&lock);
+	if (w->fetching_count == w->fetching_room) {
+		uint32_t room = w->fetching_room ? 2 * w->fetching_room : 16;
+		struct fetching *more = realloc(w->fetching, room * sizeof *more);
+		if (more) {
+			w->fetching = more;
+			w->fetching_room = room;
+		}
+	}
+	if (w->fetching_count < w->fetching_room)
+		w->fetching[w->fetching_count++] = (struct fetching){number, result, at, size, rank};
+	else
+		number = 0;
+	mcchk_unlock(&lock);
+	return number;
+}
+
+/* The operations to a target, or of a result buffer, have fetched. */
+void mcchk_win_fetched(MPI_Win win, int rank, const void *result)
+{
+	struct window *w = get(win);
+	if (!w)
+		return;
+	mcchk_lock(&lock);
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < w->fetching_count; i++) {
+		const struct fetching *f = &w->fetching[i];
+		if ((rank == MCCHK_ALL || f->target == rank) && (!result || f->result == result))
+			mcchk_word_fetched(f->number, mcchk_word_read(f->at, f->size));
+		else
+			w->fetching[kept++] = *f;
+	}
+	w->fetching_count = kept;
 	mcchk_unlock(&lock);
 }
 

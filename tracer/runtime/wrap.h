@@ -13,7 +13,7 @@
 
 #define MCCHK_ALL (-1) /* every target rank */
 extern const uint16_t mcchk_fn_MPI_Init, mcchk_fn_MPI_Init_thread, mcchk_fn_MPI_Finalize, mcchk_fn_mcchk_Lock_ticket,
-	mcchk_fn_mcchk_Shared_segment, mcchk_fn_mcchk_Win_info, mcchk_fn_mcchk_Neighbors,
+	mcchk_fn_mcchk_Shared_segment, mcchk_fn_mcchk_Win_info, mcchk_fn_mcchk_Neighbors, mcchk_fn_mcchk_Fetched,
 	mcchk_fn_mcchk_signal, mcchk_fn_mcchk_wait,
 	mcchk_fn_mcchk_signal_process, mcchk_fn_mcchk_wait_process;
 
@@ -85,7 +85,30 @@ int mcchk_neighbours(MPI_Comm comm, int outgoing);
 #define SOURCES(comm) mcchk_neighbours(comm, 0)
 #define DESTINATIONS(comm) mcchk_neighbours(comm, 1)
 
+/* ---- words.c: values that one word has ---- */
+
+#define WORD(p, count, type) p, count, type
+int64_t mcchk_word(const void *p, MPI_Count count, MPI_Datatype type);        /* 0: it is none */
+int64_t mcchk_word_number(const void *p, MPI_Count count, MPI_Datatype type); /* of an operation on one; 0: it is none */
+/* Where the word lies in a buffer, and its size; 0: it is none. */
+const void *mcchk_word_at(const void *p, MPI_Count count, MPI_Datatype type, uint32_t *size);
+int64_t mcchk_word_read(const void *at, uint32_t size);
+void mcchk_word_fetched(int64_t number, int64_t value);
+void mcchk_words_write(void);
+
+extern __thread uint32_t mcchk_words_ready __attribute__((tls_model("initial-exec")));
+
+/* Behind a call that may have completed operations: a note of what these fetched. */
+static inline void mcchk_fetched(void)
+{
+	if (mcchk_words_ready)
+		mcchk_words_write();
+}
+
 /* ---- types.c ---- */
+
+/* Where the bytes of one element lie, if they are one word: of 1, 2, 4 or 8 bytes. 0: they are not. */
+uint32_t mcchk_type_word(MPI_Datatype type, int64_t *offset);
 
 int64_t mcchk_type_id(MPI_Datatype type);    /* writes its definition when it is new */
 int64_t mcchk_type_known(MPI_Datatype type); /* the same, after mcchk_type_id */
@@ -108,6 +131,8 @@ struct mcchk_request {
 	const void *made; /* of MPI_Comm_idup: where the program has the communicator, */
 	int fortran;      /* an INTEGER */
 	int64_t made_id;
+	MPI_Win fetches; /* of an operation that fetches: its window, */
+	const void *result;
 };
 
 struct mcchk_request *mcchk_request_find(MPI_Request request, const void *variable);
@@ -115,6 +140,7 @@ struct mcchk_request **mcchk_requests_find(int n, const MPI_Request *requests, c
 struct mcchk_request *mcchk_request_new(MPI_Request request, const void *variable);
 void mcchk_request_buffer(struct mcchk_request *r, struct mcchk_range box, int same);
 int64_t mcchk_request_ready(struct mcchk_request *r);
+void mcchk_request_fetches(struct mcchk_request *r, MPI_Win win, const void *result);
 void mcchk_request_started(struct mcchk_request *r);
 void mcchk_request_completed(struct mcchk_request *r);
 void mcchk_request_forgotten(struct mcchk_request *r);
@@ -169,6 +195,8 @@ void mcchk_win_kept(MPI_Win win, void *window);
 void mcchk_win_access(MPI_Win win, int rank); /* an operation is about to be recorded */
 void mcchk_win_pending(MPI_Win win, int rank, struct mcchk_range box);
 void mcchk_win_completed(MPI_Win win, int rank);
+int64_t mcchk_win_fetching(MPI_Win win, int rank, const void *result, MPI_Count count, MPI_Datatype type);
+void mcchk_win_fetched(MPI_Win win, int rank, const void *result);
 void mcchk_win_locked_all(MPI_Win win, int locked);
 void mcchk_fenced(MPI_Win win, int assertion);
 #define PENDING(win, rank, p, count, type) mcchk_win_pending(win, rank, mcchk_box(p, count, type))

@@ -1,0 +1,322 @@
+package core
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"github.com/mcchk/mcchk/evc"
+	"github.com/mcchk/mcchk/regions"
+)
+
+// Order through memory: atomic operations of several strands on one word, of which
+// the trace has what they write and what they fetch. Whoever fetches a value comes
+// after the update that left it, and after all updates before that one.
+//
+// In which order the updates took effect is worked out while they are replayed
+// (placement.go). A strand that has fetched a value stands still until all strands
+// do: by then whatever can have gone before was issued.
+
+// WordKey names a word: bytes that atomic operations update as a whole.
+type WordKey struct {
+	Owner int32 // strand whose memory it is in
+	Addr  uint64
+	Bytes uint64
+}
+
+// Value is what a word holds.
+type Value struct {
+	Bits  int64
+	Known bool
+}
+
+// Update is what an operation makes of a value, and whether it writes at all. Neither
+// value need be known.
+type Update func(before Value) (after Value, writes bool)
+
+// WordOp is an operation on a word, from its issue on.
+type WordOp struct {
+	strand *Strand
+	word   *word
+	region int
+	update Update  // nil: it writes nothing
+	issued *Signal // nil: it orders nothing
+
+	began, ended int64         // when it was issued, and when what it fetched was known; ns
+	floor        *version      // it fetches no earlier one
+	after        []*WordOp     // updates that took effect before it was issued, the last of each strand
+	completed    regions.Point // where its update is complete, for the others
+	complete     bool
+
+	found Value    // what it fetched, once that is known
+	made  *version // what it wrote, once it is placed
+	saw   *version // what it fetched, once that is decided
+	over  Signal   // that it is decided; stands for the updates that it comes after
+}
+
+// version is what a word held for a while.
+type version struct {
+	number int
+	value  Value
+	before Signal // stands for the issues of all updates up to it
+	marks  []lineMark
+}
+
+// lineMark is the last mark of a strand, with an Observer.
+type lineMark struct {
+	line int32
+	mark Mark
+}
+
+// sighting is a moment from which on a strand knew that a version had been there.
+type sighting struct {
+	at      regions.Point
+	version *version
+}
+
+// visitor is what a word knows of a strand.
+type visitor struct {
+	strand *Strand
+	queue  []*WordOp  // its updates that are not placed yet, in the order of issue
+	seen   []sighting // in order
+	waited int        // the number of the last version that it waited for
+}
+
+// word is what is known of a word in a concurrent region.
+type word struct {
+	m        *Machine
+	versions []*version // from the oldest that may still be fetched
+	visitors []*visitor // by line
+	blocked  []*WordOp  // that have fetched what is not decided yet
+	changed  bool       // since it was tried to decide
+	visited  bool       // since the phase began
+}
+
+// words are those of the present region.
+type words struct {
+	region  int
+	all     map[WordKey]*word
+	blocked []*word // that have operations which are not decided
+}
+
+// issues is the last signal that a strand gave by issuing an operation on a word.
+type issues struct {
+	signal *Signal
+	pos    uint64
+	region int
+}
+
+func (m *Machine) word(k WordKey) *word {
+	w := m.words.all[k]
+	if w == nil {
+		w = &word{m: m, versions: []*version{{}}}
+		m.give(&w.versions[0].before, evc.Time{})
+		m.words.all[k] = w
+	}
+	w.visited = true
+	return w
+}
+
+// visitor returns what the word knows of a strand.
+func (w *word) visitor(s *Strand) *visitor {
+	i, found := slices.BinarySearchFunc(w.visitors, s.line, func(v *visitor, line int32) int { return cmp.Compare(v.strand.line, line) })
+	if !found {
+		w.visitors = slices.Insert(w.visitors, i, &visitor{strand: s})
+	}
+	return w.visitors[i]
+}
+
+func (w *word) last() *version { return w.versions[len(w.versions)-1] }
+
+// Issue begins an operation of the strand on a word at a time, ns; update is nil
+// where it writes nothing. What the strand has done before comes before what those
+// do who see the update.
+func (s *Strand) Issue(k WordKey, began int64, update Update) *WordOp {
+	op := s.visit(s.m.word(k), began, update)
+	if update != nil {
+		op.issued = s.publish()
+	}
+	return op
+}
+
+// Overwrite begins a write of an unknown value to a word. It orders nobody.
+func (s *Strand) Overwrite(k WordKey, began int64) *WordOp {
+	w := s.m.words.all[k]
+	if w == nil { // nobody has read it yet
+		return nil
+	}
+	return s.visit(w, began, func(Value) (Value, bool) { return Value{}, true })
+}
+
+func (s *Strand) visit(w *word, began int64, update Update) *WordOp {
+	op := &WordOp{strand: s, word: w, region: s.m.index, update: update, began: began, floor: w.versions[0]}
+	for _, v := range w.visitors {
+		if x := v.known(s); x != nil && x.number > op.floor.number {
+			op.floor = x
+		}
+		if x := v.effective(s); x != nil {
+			op.after = append(op.after, x)
+		}
+	}
+	if update != nil {
+		v := w.visitor(s)
+		v.queue = append(v.queue, op)
+		w.changed = true
+	}
+	return op
+}
+
+// known returns the last version that a strand knows the visitor to have seen; nil:
+// none.
+func (v *visitor) known(by *Strand) *version {
+	n := sort.Search(len(v.seen), func(i int) bool { return !by.Knows(v.seen[i].at) })
+	if n == 0 {
+		return nil
+	}
+	return v.seen[n-1].version
+}
+
+// effective returns the last of the visitor's updates that are not placed which took
+// effect before whatever a strand issues now; nil: none. Those of one strand take
+// effect in the order in which it issued them.
+func (v *visitor) effective(by *Strand) *WordOp {
+	n := len(v.queue)
+	if v.strand != by {
+		n = sort.Search(n, func(i int) bool { return !v.queue[i].complete || !by.Knows(v.queue[i].completed) })
+	}
+	if n == 0 {
+		return nil
+	}
+	return v.queue[n-1]
+}
+
+// publish returns a signal that carries what the strand has done so far. It begins a
+// separate region that findings take for a part of the one before.
+func (s *Strand) publish() *Signal {
+	m, x := s.m, &s.issued
+	again := x.signal != nil && x.region == m.index && x.pos+1 == s.pos
+	x.pos, x.region = s.pos, m.index
+	if again { // it has done nothing in between
+		return x.signal
+	}
+	x.signal = &Signal{}
+	now := m.clock.Time(m.clock.Now(int(s.line)))
+	m.clock.Tick(int(s.line))
+	m.watch.signal(s.Rank, []*Signal{x.signal})
+	m.give(x.signal, now)
+	m.watch.over(s.Rank)
+	s.addSegment(s.within())
+	return x.signal
+}
+
+// Complete says that the update is complete at its word.
+func (op *WordOp) Complete(at regions.Point) {
+	if op == nil || op.complete || op.region != op.word.m.index {
+		return
+	}
+	op.completed, op.complete = at, true
+	if op.made != nil {
+		op.word.visitor(op.strand).saw(at, op.made)
+	}
+}
+
+// saw notes that the visitor knew of a version at a moment.
+func (v *visitor) saw(at regions.Point, x *version) {
+	n := len(v.seen)
+	for n > 0 && v.seen[n-1].at.Pos > at.Pos {
+		n--
+	}
+	if n == 0 || v.seen[n-1].version.number < x.number {
+		v.seen = slices.Insert(v.seen, n, sighting{at, x})
+	}
+}
+
+// Fetched is what an operation on a word has fetched.
+type Fetched struct {
+	Op   *WordOp
+	Bits int64
+}
+
+// Fetch orders the strand after the updates that it has seen by what operations of it
+// have fetched. ended is when that was known, ns.
+func (s *Strand) Fetch(c *Call, all []Fetched, ended int64) {
+	var waits []Wait
+	var mine []*WordOp
+	what := func() string { return "for the update of which it has fetched the value" }
+	for _, f := range all {
+		op := f.Op
+		if op.region != s.m.index { // what it may have seen is not known any more
+			continue
+		}
+		op.found, op.ended = Value{f.Bits, true}, ended
+		op.decide()
+		if op.orders() {
+			waits = append(waits, Wait{On: &op.over, What: what})
+		}
+		mine = append(mine, op)
+	}
+	after := func() {
+		for _, op := range mine {
+			op.arrive()
+		}
+	}
+	if len(waits) == 0 {
+		after()
+		return
+	}
+	s.Synchronize(c, nil, waits, after)
+}
+
+// orders reports whether the strand may have to wait for what the operation saw.
+func (op *WordOp) orders() bool {
+	if !op.over.given {
+		return true
+	}
+	return op.saw != nil && op.saw.number > op.word.visitor(op.strand).waited && !op.word.m.past(&op.saw.before)
+}
+
+// arrive notes that the strand comes after what the operation saw.
+func (op *WordOp) arrive() {
+	if op.saw == nil || op.region != op.word.m.index {
+		return
+	}
+	v := op.word.visitor(op.strand)
+	v.waited = max(v.waited, op.saw.number)
+	x := op.saw
+	if op.made != nil {
+		x = op.made
+	}
+	v.saw(op.strand.Now(), x)
+}
+
+// forgetWords forgets what can not be fetched any more of all words, or all of them
+// where a region begins.
+func (m *Machine) forgetWords() {
+	if m.words.all == nil || m.words.region != m.index {
+		m.words = words{all: map[WordKey]*word{}, region: m.index}
+	}
+	for k, w := range m.words.all {
+		if w.forget() {
+			delete(m.words.all, k)
+		}
+	}
+}
+
+// forget forgets the versions before the last that all strands know of. It reports
+// whether nothing is left.
+func (w *word) forget() bool {
+	idle := !w.visited && len(w.blocked) == 0
+	w.visited = false
+	for _, v := range w.visitors {
+		idle = idle && len(v.queue) == 0
+	}
+	n := 0
+	for n+2 < len(w.versions) && w.m.past(&w.versions[n+2].before) {
+		n++
+	}
+	w.versions = slices.Delete(w.versions, 0, n)
+	for _, v := range w.visitors {
+		v.seen = slices.DeleteFunc(v.seen, func(x sighting) bool { return x.version.number < w.versions[0].number })
+	}
+	return idle && w.m.past(&w.last().before)
+}

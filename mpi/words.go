@@ -1,0 +1,136 @@
+package mpi
+
+import (
+	"strings"
+
+	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/regions"
+)
+
+// Order through memory (detection model, "Values"): atomic operations on one word, of
+// which the trace has the operands, and what they fetched.
+
+// onWord notes what an operation does to the one word that it accesses, if it does.
+func (b *opBuilder) onWord(a *regions.Access, count int64, t *datatype) {
+	if count != 1 || t.basic == "" || a.Layout.Bytes() != t.size || len(a.Layout.Runs()) != 1 {
+		return
+	}
+	lo, _ := a.Layout.Bounds(a.Base)
+	key := core.WordKey{Owner: a.Owner, Addr: lo, Bytes: t.size}
+	switch {
+	case a.Kind == regions.Write:
+		b.op.word = b.p.Overwrite(key, b.c.Begin)
+		return
+	case a.Elem == nil || !b.c.Has(argNumber) || b.c.Int(argNumber) == 0:
+		return // a trace without values, or more than a word
+	case a.Kind == regions.AtomicRead:
+		b.op.word = b.p.Issue(key, b.c.Begin, nil)
+	default:
+		b.op.word = b.p.Issue(key, b.c.Begin, b.update(a.Elem))
+	}
+	if b.c.Has(argResultAddr) {
+		b.p.fetching[b.c.Int(argNumber)] = b.op.word
+	}
+}
+
+// update returns what an atomic operation makes of a value.
+func (b *opBuilder) update(e *regions.Element) core.Update {
+	operand := b.c.Int(argOperand)
+	after := core.Value{Bits: operand, Known: true}
+	switch e.Op {
+	case "MPI_REPLACE":
+		return func(core.Value) (core.Value, bool) { return after, true }
+	case compareAndSwap:
+		compare := core.Value{Bits: b.c.Int(argCompare), Known: true}
+		return func(v core.Value) (core.Value, bool) {
+			switch {
+			case !v.Known:
+				return v, true
+			case v != compare:
+				return v, false
+			}
+			return after, true
+		}
+	}
+	f, shift := arithmetic(e), 64-8*e.Size
+	return func(v core.Value) (core.Value, bool) {
+		if f == nil || !v.Known {
+			return core.Value{}, true
+		}
+		return core.Value{Bits: f(v.Bits, operand) << shift >> shift, Known: true}, true
+	}
+}
+
+// arithmetic returns what an operation computes of values of an integer type, which
+// are given with their sign; nil: it is not followed.
+func arithmetic(e *regions.Element) func(a, b int64) int64 {
+	switch name := strings.TrimPrefix(e.Type, "MPI_"); {
+	case signedIntegers[name]:
+		switch e.Op {
+		case "MPI_MAX":
+			return func(a, b int64) int64 { return max(a, b) }
+		case "MPI_MIN":
+			return func(a, b int64) int64 { return min(a, b) }
+		}
+	case unsignedIntegers[name]:
+		switch e.Op { // the order of the values is that of their extensions
+		case "MPI_MAX":
+			return func(a, b int64) int64 { return int64(max(uint64(a), uint64(b))) }
+		case "MPI_MIN":
+			return func(a, b int64) int64 { return int64(min(uint64(a), uint64(b))) }
+		}
+	default:
+		return nil
+	}
+	return integerOps[e.Op]
+}
+
+var integerOps = map[string]func(a, b int64) int64{
+	"MPI_SUM":  func(a, b int64) int64 { return a + b },
+	"MPI_PROD": func(a, b int64) int64 { return a * b },
+	"MPI_BAND": func(a, b int64) int64 { return a & b },
+	"MPI_BOR":  func(a, b int64) int64 { return a | b },
+	"MPI_BXOR": func(a, b int64) int64 { return a ^ b },
+	"MPI_LAND": func(a, b int64) int64 { return truth(a != 0 && b != 0) },
+	"MPI_LOR":  func(a, b int64) int64 { return truth(a != 0 || b != 0) },
+	"MPI_LXOR": func(a, b int64) int64 { return truth((a != 0) != (b != 0)) },
+}
+
+func truth(is bool) int64 {
+	if is {
+		return 1
+	}
+	return 0
+}
+
+// Names of integer types without "MPI_" (MPI 4.1, 3.2.2 and 6.9.2).
+var (
+	signedIntegers   = set("INT LONG SHORT SIGNED_CHAR LONG_LONG LONG_LONG_INT INT8_T INT16_T INT32_T INT64_T AINT OFFSET COUNT INTEGER INTEGER1 INTEGER2 INTEGER4 INTEGER8")
+	unsignedIntegers = set("UNSIGNED UNSIGNED_LONG UNSIGNED_SHORT UNSIGNED_CHAR UNSIGNED_LONG_LONG UINT8_T UINT16_T UINT32_T UINT64_T BYTE")
+)
+
+func set(names string) map[string]bool {
+	all := map[string]bool{}
+	for name := range strings.FieldsSeq(names) {
+		all[name] = true
+	}
+	return all
+}
+
+// doFetched: the tracer's note of what operations have fetched that the call before
+// it completed.
+func doFetched(_ *Model, p *process, c *core.Call, _ *entry) {
+	numbers, values := c.List(argNumbers), c.List(argValues)
+	if len(numbers) != len(values) {
+		c.SetBad()
+		return
+	}
+	var all []core.Fetched
+	for i, n := range numbers {
+		if op := p.fetching[n]; op != nil {
+			delete(p.fetching, n)
+			all = append(all, core.Fetched{Op: op, Bits: values[i]})
+		}
+	}
+	p.Fetch(c, all, c.Begin)
+}

@@ -1,0 +1,80 @@
+/* Values of words: what atomic operations write, and what they fetched, for order
+ * through memory. A value is recorded with its sign, whatever its type. */
+#include "wrap.h"
+
+#include <string.h>
+
+struct fetched {
+	int64_t number, value;
+};
+
+__thread uint32_t mcchk_words_ready;
+static __thread struct fetched *ready;
+static __thread uint32_t room;
+static int64_t last_number;
+
+int64_t mcchk_word_read(const void *p, uint32_t size)
+{
+	union {
+		int8_t b;
+		int16_t h;
+		int32_t w;
+		int64_t d;
+	} v;
+	memcpy(&v, p, size);
+	return size == 1 ? v.b : size == 2 ? v.h : size == 4 ? v.w : v.d;
+}
+
+const void *mcchk_word_at(const void *p, MPI_Count count, MPI_Datatype type, uint32_t *size)
+{
+	int64_t offset = 0;
+	*size = count == 1 ? mcchk_type_word(type, &offset) : 0;
+	return (const char *)p + offset;
+}
+
+int64_t mcchk_word(const void *p, MPI_Count count, MPI_Datatype type)
+{
+	uint32_t size;
+	const void *at = mcchk_word_at(p, count, type, &size);
+	return size ? mcchk_word_read(at, size) : 0;
+}
+
+int64_t mcchk_word_number(const void *p, MPI_Count count, MPI_Datatype type)
+{
+	uint32_t size;
+	mcchk_word_at(p, count, type, &size);
+	return size ? __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED) : 0;
+}
+
+/* Notes what an operation has fetched, for the note to come. */
+void mcchk_word_fetched(int64_t number, int64_t value)
+{
+	if (mcchk_words_ready == room) {
+		uint32_t more = room ? 2 * room : 16;
+		struct fetched *larger = realloc(ready, more * sizeof *larger);
+		if (!larger) {
+			mcchk_lost(1, 0);
+			return;
+		}
+		ready = larger;
+		room = more;
+	}
+	ready[mcchk_words_ready++] = (struct fetched){number, value};
+}
+
+void mcchk_words_write(void)
+{
+	uint32_t n = mcchk_words_ready;
+	int64_t *w = mcchk_call_begin(mcchk_fn_mcchk_Fetched, 2 + 2 * (uint64_t)n, (void *)mcchk_self.frame);
+	if (w) {
+		*w++ = n;
+		for (uint32_t i = 0; i < n; i++)
+			*w++ = ready[i].number;
+		*w++ = n;
+		for (uint32_t i = 0; i < n; i++)
+			*w++ = ready[i].value;
+	}
+	mcchk_call_commit();
+	mcchk_call_end(mcchk_now(), 0);
+	mcchk_words_ready = 0;
+}
