@@ -41,6 +41,8 @@ type Options struct {
 	// Predict also looks for races that another order of locks would have
 	// made possible: findings of rule MC202.
 	Predict bool
+	// IgnoreValues leaves out the order that the values of atomic operations tell.
+	IgnoreValues bool
 	// MaxMemory is about how many bytes the analysis should take; 0: whatever it
 	// needs. What does not fit is written to files without a name in os.TempDir.
 	// The result is the same.
@@ -229,7 +231,7 @@ func VerdictOn(res *Result) Verdict {
 const accessShare, searchShare = 4, 4
 
 func (r *run) replayOptions() core.Options {
-	return core.Options{Clock: r.opts.Clock, Part: r.opts.part, Phase: r.opts.phase, Turn: r.opts.turn, Tick: r.tick, Memory: r.opts.MaxMemory / accessShare}
+	return core.Options{Clock: r.opts.Clock, Part: r.opts.part, Phase: r.opts.phase, Turn: r.opts.turn, Tick: r.tick, IgnoreValues: r.opts.IgnoreValues, Memory: r.opts.MaxMemory / accessShare}
 }
 
 // models returns the programming models for a replay.

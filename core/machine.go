@@ -4,7 +4,7 @@
 // It knows the primitives that order strands and make accesses, and no
 // programming model: signals and waits (signals.go), channels on which they match
 // in order (channel.go), meetings of groups (meet.go), counters (counter.go), the
-// order of locks (lockorder.go), accesses that are pending until something
+// order of locks (lockorder.go), values of words (words.go), accesses that are pending until something
 // completes them (pending.go) or that start no earlier than something else
 // (guard.go), and locks that protect accesses (memory.go). A Model says of each
 // recorded call which of them it stands for.
@@ -76,6 +76,8 @@ type Options struct {
 	// locks only exclude. What such a replay finds could have happened had
 	// they been granted in another order.
 	AnyLockOrder bool
+	// IgnoreValues leaves out the order through memory (words.go).
+	IgnoreValues bool
 	// Memory is how many bytes of accesses may be held; what is more is
 	// written to files without a name in os.TempDir. 0 means no limit.
 	Memory int64

@@ -42,7 +42,7 @@ func (op *WordOp) decide() {
 	}
 	if !op.writes() {
 		op.withdraw()
-		if v := w.find(op, true); v != nil {
+		if v := w.find(op, manner{timely: true}, nil); v != nil {
 			op.see(v)
 			return
 		}
@@ -100,35 +100,51 @@ func (op *WordOp) oldest() *version {
 }
 
 // find returns the first version that an operation that writes nothing may have
-// fetched, of those whose value is known, or is not; nil: there is none.
-func (w *word) find(op *WordOp, known bool) *version {
+// fetched; nil: there is none.
+func (w *word) find(op *WordOp, how manner, from *wordState) *version {
 	oldest := op.oldest()
 	if oldest == nil {
 		return nil
 	}
-	for _, v := range w.versions[max(0, oldest.number-w.versions[0].number):] {
-		if v.value == op.found || !known && !v.value.Known {
+	all := w.versions[max(0, oldest.number-w.versions[0].number):]
+	if how.timely {
+		for i, v := range slices.Backward(all) {
+			if v.by != nil && v.by.precedes(op) {
+				all = all[i:]
+				break
+			}
+		}
+	}
+	for _, v := range all {
+		value := v.value
+		if from != nil && from.fixed == v {
+			value = from.become
+		}
+		if !how.unknown && value == op.found || how.unknown && !value.Known {
 			return v
 		}
 	}
 	return nil
 }
 
-// place takes updates from the queues, and then the operation. v is what it fetched,
-// if that is not what they leave.
-func (w *word) place(op *WordOp, steps []*WordOp, v *version) {
-	for _, x := range steps {
+// place carries a choice out.
+func (w *word) place(c *choice) {
+	if c.zero {
+		w.versions[0].value = Value{Known: true}
+	}
+	for _, x := range c.steps {
 		w.take(x)
 	}
+	v := c.version
 	if v == nil {
 		v = w.last()
 	}
-	v.value = op.found
-	if op.update != nil {
-		w.take(op)
+	v.value = c.op.found
+	if c.op.update != nil {
+		w.take(c.op)
 	}
-	op.see(v)
-	w.unblock(op)
+	c.op.see(v)
+	w.unblock(c.op)
 }
 
 // unblock takes an operation off those that are not decided.
@@ -144,7 +160,7 @@ func (w *word) take(op *WordOp) {
 	v.queue = v.queue[1:]
 	last := w.last()
 	value, _ := op.update(last.value)
-	op.saw, op.made = last, &version{number: last.number + 1, value: value, marks: last.marks}
+	op.saw, op.made = last, &version{number: last.number + 1, by: op, value: value, marks: last.marks}
 	time := last.before.time
 	if g := op.issued; g != nil {
 		time = w.m.clock.Join(time, g.time)
@@ -166,127 +182,40 @@ func (m *Machine) decideWords() bool {
 	list := &m.words.blocked
 	*list = slices.DeleteFunc(*list, func(w *word) bool { return len(w.blocked) == 0 })
 	advanced := false
-	for _, w := range *list {
-		advanced = w.advance() || advanced
-	}
-	if advanced || len(*list) == 0 {
-		return advanced
-	}
-	if w, c := m.earliest((*word).guess); w != nil {
-		w.place(c.op, c.steps, c.version)
-		return true
-	}
-	w, c := m.earliest((*word).unexplained)
-	w.place(c.op, nil, w.appear(c.op.found))
-	return true
-}
-
-// choice is an operation that can be decided.
-type choice struct {
-	op      *WordOp
-	steps   []*WordOp
-	version *version // that it fetched; nil: what is there after the steps
-}
-
-// sooner reports whether a choice is to be made before another.
-func (c *choice) sooner(o *choice) bool {
-	if o.op == nil {
-		return true
-	}
-	if len(c.steps) != len(o.steps) {
-		return len(c.steps) < len(o.steps)
-	}
-	return c.op.earlier(o.op)
-}
-
-// earlier reports whether an operation was over before another.
-func (op *WordOp) earlier(o *WordOp) bool {
-	return cmp.Or(cmp.Compare(op.ended, o.ended), cmp.Compare(op.strand.Rank, o.strand.Rank)) < 0
-}
-
-// earliest returns the earliest of the choices that words have; nil: there is none.
-func (m *Machine) earliest(of func(*word) *choice) (*word, *choice) {
 	var first *choice
-	var at *word
-	for _, w := range m.words.blocked {
-		if c := of(w); c != nil && (first == nil || c.op.earlier(first.op)) {
-			first, at = c, w
+	for _, w := range *list {
+		c := w.choose()
+		switch {
+		case c == nil:
+		case !c.unknown && !c.zero && !c.early:
+			w.place(c)
+			advanced = true
+		case first == nil || c.op.earlier(first.op):
+			first = c
 		}
 	}
-	return at, first
-}
-
-// advance decides what one of the operations has fetched, where known updates tell.
-func (w *word) advance() bool {
-	if !w.changed {
-		return false
+	switch {
+	case advanced || len(*list) == 0:
+		return advanced
+	case first == nil:
+		first = m.unexplained()
 	}
-	var best choice
-	for _, op := range w.blocked {
-		c := choice{op: op}
-		if !op.writes() {
-			c.version = w.find(op, true)
-		}
-		if c.version == nil {
-			p := newPlanner(op, false)
-			if !p.plan() {
-				continue
-			}
-			c.steps = p.steps
-		}
-		if c.sooner(&best) {
-			best = c
-		}
-	}
-	if best.op == nil {
-		w.changed = false
-		return false
-	}
-	w.place(best.op, best.steps, best.version)
+	first.op.word.place(first)
 	return true
 }
 
-// guess returns an operation that may have fetched what is not known.
-func (w *word) guess() *choice {
-	var best choice
-	for _, op := range w.blocked {
-		c := choice{op: op}
-		if !op.writes() {
-			c.version = w.find(op, false)
-		}
-		if c.version == nil {
-			p := newPlanner(op, true)
-			if !p.plan() {
-				continue
+// unexplained returns the first of the operations of all words that fetched what no
+// update leaves.
+func (m *Machine) unexplained() *choice {
+	var first *WordOp
+	for _, w := range m.words.blocked {
+		for _, op := range w.blocked {
+			if first == nil || op.earlier(first) {
+				first = op
 			}
-			c.steps = p.steps
-		}
-		switch {
-		case best.op == nil, op.makes(best.op) && !best.op.makes(op):
-			best = c
-		case best.op.makes(op) && !op.makes(best.op):
-		case op.earlier(best.op):
-			best = c
 		}
 	}
-	if best.op == nil {
-		return nil
-	}
-	return &best
-}
-
-// makes reports whether an operation leaves what another fetched.
-func (op *WordOp) makes(o *WordOp) bool { return op.writes() && op.leaves() == o.found }
-
-// unexplained returns the first of the operations that fetched what no update leaves.
-func (w *word) unexplained() *choice {
-	best := w.blocked[0]
-	for _, op := range w.blocked[1:] {
-		if op.earlier(best) {
-			best = op
-		}
-	}
-	return &choice{op: best}
+	return &choice{op: first, version: first.word.appear(first.found)}
 }
 
 // appear adds a version that nobody is known to have written.
@@ -295,4 +224,170 @@ func (w *word) appear(value Value) *version {
 	w.m.give(&v.before, w.last().before.time)
 	w.versions = append(w.versions, v)
 	return v
+}
+
+// manner is how an operation is decided.
+type manner struct {
+	unknown bool      // it fetched what is not known
+	timely  bool      // the times of the calls agree
+	also    []*WordOp // updates that take effect before it
+}
+
+// precedes reports whether an update was over when another operation began, by the
+// times of their calls.
+func (op *WordOp) precedes(o *WordOp) bool { return op.complete && op.done < o.began }
+
+// choice is an operation that can be decided.
+type choice struct {
+	op      *WordOp
+	steps   []*WordOp // updates that are taken first
+	version *version  // that it fetched; nil: what is there after the steps
+	manner
+	zero  bool // the word held 0 at first: most do
+	early bool // a step fetches what is not known yet
+	left  int  // how many others can still be decided then
+}
+
+// compare orders choices: the best first.
+func (c *choice) compare(o *choice) int {
+	return cmp.Or(cmp.Compare(o.left, c.left), compareBool(o.timely, c.timely), compareBool(c.unknown, o.unknown),
+		cmp.Compare(len(c.steps), len(o.steps)), compareBool(c.zero, o.zero), compareBool(c.early, o.early),
+		cmp.Compare(c.op.ended, o.op.ended), cmp.Compare(c.op.strand.Rank, o.op.strand.Rank))
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// earlier reports whether an operation was over before another.
+func (op *WordOp) earlier(o *WordOp) bool {
+	return cmp.Or(cmp.Compare(op.ended, o.ended), cmp.Compare(op.strand.Rank, o.strand.Rank)) < 0
+}
+
+// mostChoices bounds how many choices are compared by what is left after them.
+const mostChoices = 12
+
+// choose returns the best choice; nil: there is none.
+func (w *word) choose() *choice {
+	if !w.changed {
+		return nil
+	}
+	var all []*choice
+	for _, op := range w.blocked {
+		all = op.choices(all)
+	}
+	if len(all) == 0 {
+		w.changed = false
+		return nil
+	}
+	slices.SortStableFunc(all, (*choice).compare)
+	if len(all) == 1 || len(w.blocked) == 1 {
+		return all[0]
+	}
+	all = all[:min(len(all), mostChoices)]
+	for _, c := range all {
+		then := c.then()
+		for _, op := range w.blocked {
+			if op != c.op && (op.choice(manner{}, then) != nil || op.choice(manner{unknown: true}, then) != nil) {
+				c.left++
+			}
+		}
+	}
+	return slices.MinFunc(all, (*choice).compare)
+}
+
+// choices adds how an operation can be decided.
+func (op *WordOp) choices(all []*choice) []*choice {
+	add := func(c *choice) {
+		if c != nil {
+			all = append(all, c)
+		}
+	}
+	for _, timely := range [...]bool{true, false} {
+		op.inManner(timely, add)
+	}
+	for _, o := range op.word.blocked { // what has to be there before o may have to be before op
+		if also := o.waiting(); o != op && len(also) > 0 {
+			add(op.choice(manner{also: also}, nil))
+		}
+	}
+	return all
+}
+
+// waiting returns the updates that the operation comes after and that are not placed.
+func (op *WordOp) waiting() []*WordOp {
+	return slices.DeleteFunc(slices.Clone(op.after), func(x *WordOp) bool { return x.made != nil || x.update == nil })
+}
+
+func (op *WordOp) inManner(timely bool, add func(*choice)) {
+	add(op.choice(manner{timely: timely}, nil))
+	if first := op.word.last(); first.number == 0 && !first.value.Known {
+		zero := Value{Known: true}
+		c := op.choice(manner{timely: timely}, &wordState{value: zero, taken: make([]int, len(op.word.visitors)), fixed: first, become: zero})
+		if c != nil {
+			c.zero = true
+		}
+		add(c)
+	}
+	add(op.choice(manner{unknown: true, timely: timely}, nil))
+}
+
+// choice returns how an operation can be decided, from a state of its word on (nil:
+// the present one); nil: it cannot.
+func (op *WordOp) choice(how manner, from *wordState) *choice {
+	c := &choice{op: op, manner: how}
+	if !op.writes() && how.also == nil {
+		if c.version = op.word.find(op, how, from); c.version != nil {
+			return c
+		}
+	}
+	p := newPlanner(op, how, from)
+	if !p.plan() {
+		return nil
+	}
+	c.steps = p.steps
+	c.early = slices.ContainsFunc(c.steps, func(x *WordOp) bool { return x.fetches })
+	return c
+}
+
+// wordState is a word after a choice.
+type wordState struct {
+	value  Value
+	taken  []int    // of each queue
+	fixed  *version // of which the choice says the value
+	become Value    // it
+}
+
+// then returns the state after a choice.
+func (c *choice) then() *wordState {
+	w := c.op.word
+	s := &wordState{value: w.last().value, taken: make([]int, len(w.visitors)), fixed: c.version, become: c.op.found}
+	if c.zero {
+		s.value = Value{Known: true}
+		s.fixed, s.become = w.last(), s.value
+	}
+	take := func(op *WordOp) {
+		i := slices.IndexFunc(w.visitors, func(v *visitor) bool { return v.strand == op.strand })
+		s.taken[i]++
+		s.value, _ = op.update(s.value)
+	}
+	for _, op := range c.steps {
+		take(op)
+	}
+	switch {
+	case c.version == nil && len(c.steps) == 0:
+		s.fixed, s.become, s.value = w.last(), c.op.found, c.op.found
+	case c.version == nil, c.version == w.last():
+		s.value = c.op.found
+	}
+	if c.op.update != nil {
+		take(c.op)
+	}
+	return s
 }

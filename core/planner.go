@@ -5,12 +5,14 @@ import (
 	"slices"
 )
 
-// planner looks for updates after which a word holds what an operation has fetched.
+// planner looks for updates after which a word holds what an operation has fetched,
+// or what is not known.
 type planner struct {
-	word    *word
-	op      *WordOp
-	unknown bool  // or holds what is not known
-	need    []int // how many of each queue have to be taken at least
+	word *word
+	op   *WordOp
+	manner
+	from *wordState // nil: the present one
+	need []int      // how many of each queue have to be taken at least
 
 	value Value // after the steps
 	taken []int // of each queue
@@ -22,16 +24,21 @@ type planner struct {
 // searchSteps bounds the search.
 const searchSteps = 1 << 12
 
-func newPlanner(op *WordOp, unknown bool) *planner {
-	p := &planner{word: op.word, op: op, unknown: unknown}
+func newPlanner(op *WordOp, how manner, from *wordState) *planner {
+	p := &planner{word: op.word, op: op, manner: how, from: from}
 	for _, v := range p.word.visitors {
 		n := 0
 		if op.update != nil && v.strand == op.strand {
 			n = slices.Index(v.queue, op)
 		}
-		for _, x := range op.after {
+		for _, x := range slices.Concat(op.after, how.also) {
 			if x.strand == v.strand && x.made == nil {
 				n = max(n, 1+slices.Index(v.queue, x))
+			}
+		}
+		if how.timely && v.strand != op.strand {
+			for n < len(v.queue) && v.queue[n].precedes(op) {
+				n++
 			}
 		}
 		p.need = append(p.need, n)
@@ -42,6 +49,10 @@ func newPlanner(op *WordOp, unknown bool) *planner {
 
 func (p *planner) reset() {
 	p.value, p.taken, p.steps = p.word.last().value, make([]int, len(p.word.visitors)), nil
+	if p.from != nil {
+		p.value = p.from.value
+		copy(p.taken, p.from.taken)
+	}
 }
 
 // plan finds the steps. Those whose calls came first are tried first.
@@ -92,7 +103,10 @@ func (p *planner) fits() bool {
 			return false
 		}
 	}
-	return p.value == p.op.found || p.unknown && !p.value.Known
+	if p.unknown {
+		return !p.value.Known
+	}
+	return p.value == p.op.found
 }
 
 // heads returns the queues whose first update may come next, in the order of their
@@ -102,7 +116,7 @@ func (p *planner) heads() []int {
 	var heads []int
 	began := func(i int) int64 { return p.word.visitors[i].queue[p.taken[i]].began }
 	for i, v := range p.word.visitors {
-		if n := p.taken[i]; n < len(v.queue) && !v.queue[n].found.Known {
+		if n := p.taken[i]; n < len(v.queue) && !v.queue[n].found.Known && !(p.timely && p.op.ended < v.queue[n].began) {
 			heads = append(heads, i)
 		}
 	}

@@ -42,11 +42,14 @@ type WordOp struct {
 	update Update  // nil: it writes nothing
 	issued *Signal // nil: it orders nothing
 
+	fetches bool // it will be known what it fetched
+
 	began, ended int64         // when it was issued, and when what it fetched was known; ns
 	floor        *version      // it fetches no earlier one
 	after        []*WordOp     // updates that took effect before it was issued, the last of each strand
 	completed    regions.Point // where its update is complete, for the others
 	complete     bool
+	done         int64 // when that was, ns
 
 	found Value    // what it fetched, once that is known
 	made  *version // what it wrote, once it is placed
@@ -57,6 +60,7 @@ type WordOp struct {
 // version is what a word held for a while.
 type version struct {
 	number int
+	by     *WordOp // nil: nobody who is known
 	value  Value
 	before Signal // stands for the issues of all updates up to it
 	marks  []lineMark
@@ -129,10 +133,14 @@ func (w *word) visitor(s *Strand) *visitor {
 func (w *word) last() *version { return w.versions[len(w.versions)-1] }
 
 // Issue begins an operation of the strand on a word at a time, ns; update is nil
-// where it writes nothing. What the strand has done before comes before what those
-// do who see the update.
-func (s *Strand) Issue(k WordKey, began int64, update Update) *WordOp {
+// where it writes nothing; fetches: Fetch will tell what it fetched. What the strand has done before comes before what those
+// do who see the update. It returns nil where values are ignored.
+func (s *Strand) Issue(k WordKey, began int64, update Update, fetches bool) *WordOp {
+	if s.m.opts.IgnoreValues {
+		return nil
+	}
 	op := s.visit(s.m.word(k), began, update)
+	op.fetches = fetches
 	if update != nil {
 		op.issued = s.publish()
 	}
@@ -215,6 +223,9 @@ func (op *WordOp) Complete(at regions.Point) {
 		return
 	}
 	op.completed, op.complete = at, true
+	if c := op.strand.call.Call; c != nil {
+		op.done = c.End
+	}
 	if op.made != nil {
 		op.word.visitor(op.strand).saw(at, op.made)
 	}

@@ -8,7 +8,7 @@
 // (collectives.go) and the buffers of both (touches.go), requests (requests.go),
 // persistent and partitioned ones (persistent.go, partitioned.go), files (files.go),
 // shared windows (shared.go), windows with the separate memory model (separate.go),
-// order that the program declares (declared.go). completion.go says what completes
+// order that the program declares (declared.go), order through memory (words.go). completion.go says what completes
 // pending buffers. Checks of usage stand in usage_*.go.
 //
 // The package knows nothing of how strands are ordered and accesses are stored:

@@ -24,11 +24,11 @@ func (b *opBuilder) onWord(a *regions.Access, count int64, t *datatype) {
 	case a.Elem == nil || !b.c.Has(argNumber) || b.c.Int(argNumber) == 0:
 		return // a trace without values, or more than a word
 	case a.Kind == regions.AtomicRead:
-		b.op.word = b.p.Issue(key, b.c.Begin, nil)
+		b.op.word = b.p.Issue(key, b.c.Begin, nil, true)
 	default:
-		b.op.word = b.p.Issue(key, b.c.Begin, b.update(a.Elem))
+		b.op.word = b.p.Issue(key, b.c.Begin, b.update(a.Elem), b.c.Has(argResultAddr))
 	}
-	if b.c.Has(argResultAddr) {
+	if b.op.word != nil && b.c.Has(argResultAddr) {
 		b.p.fetching[b.c.Int(argNumber)] = b.op.word
 	}
 }

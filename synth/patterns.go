@@ -176,7 +176,7 @@ func startHotCounter(p *process) kernel {
 		step: func(_, accesses int64) {
 			for range accesses {
 				p.totals.Operations++
-				p.call(at(11), "MPI_Fetch_and_op", num(buffersBase), num(buffersBase+element), num(longType), num(0), num(0), num(sumOp), num(window))
+				p.call(at(11), "MPI_Fetch_and_op", num(buffersBase), num(buffersBase+element), num(longType), num(0), num(0), num(sumOp), num(window), num(0), num(0))
 				p.flush(at(12), 0, window)
 			}
 		},

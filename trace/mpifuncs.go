@@ -17,6 +17,7 @@ func Function(name string) ([]Arg, bool) {
 const (
 	putArgs     = "origin_addr:p,origin_count:i,origin_datatype:t,target_rank:r,target_disp:i,target_count:i,target_datatype:t"
 	getAccArgs  = "origin_addr:p,origin_count:i,origin_datatype:t,result_addr:p,result_count:i,result_datatype:t,target_rank:r,target_disp:i,target_count:i,target_datatype:t,op:o,win:w"
+	wordArgs    = ",number:i,operand:i" // of operations on one word
 	sendArgs    = "buf:p,count:i,datatype:t,dest:r,tag:g,comm:c"
 	recvArgs    = "buf:p,count:i,datatype:t,source:r,tag:g,comm:c"
 	reduceArgs  = "sendbuf:p,recvbuf:p,count:i,datatype:t,op:o"
@@ -46,6 +47,7 @@ var mpiFunctions = map[string]string{
 	"MPI_Win_free":            "win:w",
 	"mcchk_Lock_ticket":       "rank:r,win:w,ticket:i",
 	"mcchk_Shared_segment":    "win:w,rank:r,base:p,size:i",
+	"mcchk_Fetched":           "numbers:I,values:I",
 	"mcchk_Win_info":          "win:w,accumulate_ops:i,accumulate_ordering:i",
 	"mcchk_Memory_gone":       "base:p,size:i,why:i",
 	"MPI_Win_set_info":        "win:w",
@@ -71,12 +73,12 @@ var mpiFunctions = map[string]string{
 	"MPI_Get":              putArgs + ",win:w",
 	"MPI_Rput":             putArgs + ",win:w,request:q",
 	"MPI_Rget":             putArgs + ",win:w,request:q",
-	"MPI_Accumulate":       putArgs + ",op:o,win:w",
-	"MPI_Raccumulate":      putArgs + ",op:o,win:w,request:q",
-	"MPI_Get_accumulate":   getAccArgs,
-	"MPI_Rget_accumulate":  getAccArgs + ",request:q",
-	"MPI_Fetch_and_op":     "origin_addr:p,result_addr:p,datatype:t,target_rank:r,target_disp:i,op:o,win:w",
-	"MPI_Compare_and_swap": "origin_addr:p,compare_addr:p,result_addr:p,datatype:t,target_rank:r,target_disp:i,win:w",
+	"MPI_Accumulate":       putArgs + ",op:o,win:w" + wordArgs,
+	"MPI_Raccumulate":      putArgs + ",op:o,win:w,request:q" + wordArgs,
+	"MPI_Get_accumulate":   getAccArgs + wordArgs,
+	"MPI_Rget_accumulate":  getAccArgs + ",request:q" + wordArgs,
+	"MPI_Fetch_and_op":     "origin_addr:p,result_addr:p,datatype:t,target_rank:r,target_disp:i,op:o,win:w" + wordArgs,
+	"MPI_Compare_and_swap": "origin_addr:p,compare_addr:p,result_addr:p,datatype:t,target_rank:r,target_disp:i,win:w" + wordArgs + ",compare:i",
 
 	// Point to point.
 	"MPI_Send":     sendArgs,

@@ -208,6 +208,7 @@ func (p *Program) signature(c *Call) []arg {
 	if (c.isOperation() || c.isCollective() || c.family() == messageCall) && c.form() != blocking {
 		s.request()
 	}
+	s.values()
 	return s.args
 }
 
@@ -243,6 +244,20 @@ func (s *signer) operation() {
 		s.op()
 	}
 	s.win()
+}
+
+// values are those of an atomic operation: none, since the programs do not say what
+// their memory holds.
+func (s *signer) values() {
+	switch s.c.does() {
+	case "MPI_Compare_and_swap":
+		defer s.number("compare", 0)
+	case "MPI_Accumulate", "MPI_Get_accumulate", "MPI_Fetch_and_op":
+	default:
+		return
+	}
+	s.number("number", 0)
+	s.number("operand", 0)
 }
 
 func (s *signer) window() {
