@@ -165,8 +165,8 @@ func (w *word) take(op *WordOp) {
 	if g := op.issued; g != nil {
 		time = w.m.clock.Join(time, g.time)
 		if g.mark != nil {
-			op.made.marks = append(slices.DeleteFunc(slices.Clone(last.marks), func(m rankMark) bool { return m.rank == op.strand.Rank }),
-				rankMark{op.strand.Rank, g.mark})
+			op.made.marks = append(slices.DeleteFunc(slices.Clone(last.marks), func(m lineMark) bool { return m.line == op.strand.line }),
+				lineMark{op.strand.line, g.mark})
 		}
 	}
 	w.m.give(&op.made.before, time)
@@ -252,7 +252,7 @@ type choice struct {
 func (c *choice) compare(o *choice) int {
 	return cmp.Or(cmp.Compare(o.left, c.left), compareBool(o.timely, c.timely), compareBool(c.unknown, o.unknown),
 		cmp.Compare(len(c.steps), len(o.steps)), compareBool(c.zero, o.zero), compareBool(c.early, o.early),
-		cmp.Compare(c.op.ended, o.op.ended), cmp.Compare(c.op.strand.Rank, o.op.strand.Rank))
+		cmp.Compare(c.op.ended, o.op.ended), cmp.Compare(c.op.strand.line, o.op.strand.line))
 }
 
 func compareBool(a, b bool) int {
@@ -267,7 +267,7 @@ func compareBool(a, b bool) int {
 
 // earlier reports whether an operation was over before another.
 func (op *WordOp) earlier(o *WordOp) bool {
-	return cmp.Or(cmp.Compare(op.ended, o.ended), cmp.Compare(op.strand.Rank, o.strand.Rank)) < 0
+	return cmp.Or(cmp.Compare(op.ended, o.ended), cmp.Compare(op.strand.line, o.strand.line)) < 0
 }
 
 // mostChoices bounds how many choices are compared by what is left after them.

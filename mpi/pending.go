@@ -145,6 +145,7 @@ func (op *operation) mayTake(later *operation, threaded bool) bool {
 
 func (op *operation) take(later *operation) {
 	op.n, op.issued = op.n+later.n, later.issued
+	op.words, later.words = append(op.words, later.words...), nil
 	for i, p := range op.local {
 		p.Take(later.local[i])
 	}
@@ -226,7 +227,10 @@ func (m *Model) finishOperation(e *epochs, op *operation, at regions.Point, by *
 		op.local = op.local[:0]
 	}
 	if parts&targets != 0 && op.remote != nil {
-		op.word.Complete(at)
+		for _, w := range op.words {
+			w.Complete(at)
+		}
+		op.words = nil
 		op.remote.Complete(at, by)
 		op.remote.Drop()
 		op.remote = nil

@@ -52,7 +52,7 @@ type operation struct {
 	held   bool              // not only its window refers to it
 	local  []*core.Pending   // its buffers at the origin; none once complete
 	remote *core.Pending     // its access to the target; nil once complete
-	word   *core.WordOp      // what it does to the one word that it accesses; nil: its value is not known
+	words  []*core.WordOp    // what they write to words without fetching
 
 	number        uint64  // of the first, in the order of issue, of those on the window
 	list          *opList // that it is on; nil: none

@@ -17,19 +17,31 @@ func (b *opBuilder) onWord(a *regions.Access, count int64, t *datatype) {
 	}
 	lo, _ := a.Layout.Bounds(a.Base)
 	key := core.WordKey{Owner: a.Owner, Addr: lo, Bytes: t.size}
-	switch {
-	case a.Kind == regions.Write:
-		b.op.word = b.p.Overwrite(key, b.c.Begin)
+	if a.Kind == regions.Write {
+		b.writes(b.p.Overwrite(key, b.c.Begin))
 		return
-	case a.Elem == nil || !b.c.Has(argNumber) || b.c.Int(argNumber) == 0:
-		return // a trace without values, or more than a word
-	case a.Kind == regions.AtomicRead:
-		b.op.word = b.p.Issue(key, b.c.Begin, nil, true)
-	default:
-		b.op.word = b.p.Issue(key, b.c.Begin, b.update(a.Elem), b.c.Has(argResultAddr))
 	}
-	if b.op.word != nil && b.c.Has(argResultAddr) {
-		b.p.fetching[b.c.Int(argNumber)] = b.op.word
+	if a.Elem == nil || !b.c.Has(argNumber) || b.c.Int(argNumber) == 0 {
+		return // a trace without values, or more than a word
+	}
+	var update core.Update
+	if a.Kind != regions.AtomicRead {
+		update = b.update(a.Elem)
+	}
+	fetches := b.c.Has(argResultAddr)
+	switch op := b.p.Issue(key, b.c.Begin, update, fetches); {
+	case op == nil:
+	case fetches:
+		b.p.fetching[b.c.Int(argNumber)] = op
+	default:
+		b.writes(op)
+	}
+}
+
+// writes notes a write of a word that the operation completes.
+func (b *opBuilder) writes(w *core.WordOp) {
+	if w != nil {
+		b.op.words = append(b.op.words, w)
 	}
 }
 
