@@ -36,7 +36,6 @@ type send struct {
 // meeting is a meeting of processes: what those that came later or did not come
 // before waited for limits all that had come by then.
 type meeting struct {
-	size   int
 	limits map[int]int64 // by how many had come: the earliest end of a call that waited for them
 }
 
