@@ -70,6 +70,7 @@ func (op *WordOp) withdraw() {
 // that, and after nothing where v is nil.
 func (op *WordOp) see(v *version) {
 	op.saw = v
+	op.settled()
 	if v == nil {
 		op.word.m.Announce(&op.over)
 		return
@@ -83,6 +84,10 @@ func (op *WordOp) see(v *version) {
 	}
 	op.word.m.give(&op.over, v.before.time)
 }
+
+// settled lets go of what only matters while it is not known where the operation belongs:
+// else each would keep all before it.
+func (op *WordOp) settled() { op.floor, op.after = nil, nil }
 
 // oldest returns the oldest version that the operation may have fetched; nil where
 // updates that it comes after are not placed.
@@ -169,6 +174,7 @@ func (w *word) take(op *WordOp) {
 				lineMark{op.strand.line, g.mark})
 		}
 	}
+	op.settled()
 	w.m.give(&op.made.before, time)
 	w.versions = append(w.versions, op.made)
 	if op.complete {

@@ -325,6 +325,9 @@ func (w *word) forget() bool {
 	for n+2 < len(w.versions) && w.m.past(&w.versions[n+2].before) {
 		n++
 	}
+	for _, x := range w.versions[:n] {
+		x.by = nil // which keeps the version before
+	}
 	w.versions = slices.Delete(w.versions, 0, n)
 	for _, v := range w.visitors {
 		v.seen = slices.DeleteFunc(v.seen, func(x sighting) bool { return x.version.number < w.versions[0].number })
