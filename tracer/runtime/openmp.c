@@ -155,10 +155,8 @@ void __kmpc_omp_task_begin_if0(void *where, int32_t thread, void *task);
 __attribute__((weak)) void GOMP_task(void (*run)(void *), void *data, void (*copy)(void *, void *), long size, long alignment,
 				     _Bool deferred, unsigned flags, void **depend, int priority, void *detach)
 {
-	const unsigned dependences = 8;
-
-	if (!told() || (!deferred && flags & dependences))
-		mcchk_noticed(MCCHK_REGIONS, MCCHK_FRAME);
+	told();
+	mcchk_noticed(MCCHK_REGIONS, MCCHK_FRAME); /* as other regions and tasks */
 	mcchk_entry = (struct mcchk_entry){.pc = CALLER, .included = !deferred};
 	REAL(GOMP_task)(run, data, copy, size, alignment, deferred, flags, depend, priority, detach);
 	mcchk_entry = (struct mcchk_entry){0};
