@@ -324,15 +324,12 @@ func (l *location) replaced(x *waiter) []core.Wait {
 // end completes what the chosen write shows to be complete.
 func (x *waiter) end() {
 	x.over = x.p.Now()
-	switch {
-	case x.chosen != nil:
-	case x.earlier && x.test.value != 0: // the first that was there, or left by what is not known
-		x.p.MayHaveOrdered(x.call.Fn)
-		return
-	case !x.earlier && !x.already:
-		x.unsure()
-		return
-	default:
+	if x.chosen == nil {
+		// What an operation found may be older than all that is remembered: that orders
+		// nothing which is not ordered anyway.
+		if !x.earlier && !x.already {
+			x.unsure()
+		}
 		return
 	}
 	x.chosen.own.seen(x.over)
