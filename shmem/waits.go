@@ -60,6 +60,8 @@ type waiter struct {
 	over    regions.Point // when it was over
 	call    *regions.CallInfo
 	fetch   bool // it is no wait: the value is one that an atomic operation fetched
+	at      *location
+	behind  bool // it is for what another write replaced, which may be gone for long
 }
 
 // unsure says that what ended it is not known for certain.
@@ -82,12 +84,14 @@ type location struct {
 	kept    int       // writes, when some were forgotten last
 	waiting int       // waiters, likewise
 	swapped bool      // by an atomic operation
+	// followed has, by PE, the write that it saw last: it comes after those before that.
+	followed map[*pe]*write
 }
 
 func (m *Model) location(at place) *location {
 	l := m.locations[at]
 	if l == nil {
-		l = &location{}
+		l = &location{followed: map[*pe]*write{}}
 		m.locations[at] = l
 	}
 	return l
@@ -237,6 +241,9 @@ func (p *pe) await(c *call, list []awaited) {
 func (p *pe) over(c *call, waiters []*waiter, waits []core.Wait) {
 	p.Synchronize(c.Call, nil, waits, func() {
 		for _, x := range waiters {
+			if x.chosen != nil {
+				x.at.followed[p] = x.chosen
+			}
 			for ; x != nil; x = x.back {
 				x.end()
 			}
@@ -291,6 +298,7 @@ func (l *location) severalMay(x *waiter) bool {
 // wait returns the waits of a waiter: for the write that it saw, and for those that took
 // effect there before.
 func (l *location) wait(x *waiter) core.Wait {
+	x.at = l
 	chosen := l.choose(x)
 	l.waiters = append(l.waiters, x)
 	saw := func() []core.Wait {
@@ -308,16 +316,17 @@ func (l *location) wait(x *waiter) core.Wait {
 	}
 }
 
-// replaced returns the wait for the write that the chosen one replaced.
+// replaced returns the wait for the write that the chosen one replaced: also where the PE
+// knows the chosen one, as it knows its own, which need not have told it of those before.
 func (l *location) replaced(x *waiter) []core.Wait {
 	w := x.chosen
-	if !w.oldKnown || x.known {
+	if !w.oldKnown || l.followed[x.p] == w {
 		return nil
 	}
 	if w.old == 0 && !slices.ContainsFunc(l.writes, func(w *write) bool { return w.known && w.value == 0 }) {
 		return nil // the first that was there
 	}
-	x.back = &waiter{p: x.p, earlier: true, call: x.call, fetch: x.fetch, test: condition{cmp: equal, value: w.old, bytes: w.bytes}}
+	x.back = &waiter{p: x.p, earlier: true, behind: true, call: x.call, fetch: x.fetch, test: condition{cmp: equal, value: w.old, bytes: w.bytes}}
 	return []core.Wait{l.wait(x.back)}
 }
 
@@ -350,7 +359,7 @@ func (l *location) choose(x *waiter) bool {
 	var candidates []*write
 	for _, w := range l.writes {
 		switch {
-		case !w.may(x.test), w.goneFor(x.p):
+		case !w.may(x.test), !x.behind && w.goneFor(x.p):
 		case x.p.Knows(w.issued):
 			known = w
 		default:
