@@ -136,29 +136,21 @@ func clockSource(ctx context.Context, dir string, kind clocks.Kind) (*clocks.Sou
 		if reader == nil {
 			continue
 		}
-		offsets, err := offsetsOf(ctx, reader)
+		offsets, err := offsetsOf(ctx, reader, &reference, kind == clocks.Measured)
 		if err != nil {
 			return nil, err
-		}
-		h := reader.Header()
-		if len(offsets) == 0 || reference.Rank != 0 {
-			offsets = []clocks.Offset{{Local: int64(h.Monotonic), Reference: int64(h.Realtime) - int64(reference.Realtime) + int64(reference.Monotonic)}}
 		}
 		for _, o := range offsets {
 			if o.RoundTrip > 0 {
 				quickest = min(quickest, o.RoundTrip)
 			}
 		}
-		if kind == clocks.Measured {
-			offsets = offsets[:1]
-		}
 		lines[rank] = clocks.Interpolate(offsets)
-		host, known := hosts[h.Host]
-		if !known {
-			host = len(hosts)
-			hosts[h.Host] = host
+		name := reader.Header().Host
+		if _, known := hosts[name]; !known {
+			hosts[name] = len(hosts)
 		}
-		src.Hosts[rank] = host
+		src.Hosts[rank] = hosts[name]
 	}
 	if quickest < math.MaxInt64 {
 		src.Latency.Network = quickest / 2
@@ -167,11 +159,12 @@ func clockSource(ctx context.Context, dir string, kind clocks.Kind) (*clocks.Sou
 	return src, nil
 }
 
-// offsetsOf reads a trace to its end, or to where it is damaged, and returns how its
-// clock related to the reference.
-func offsetsOf(ctx context.Context, reader *trace.Reader) ([]clocks.Offset, error) {
+// offsetsOf returns how the clock of a trace related to the reference: as was measured
+// first, or whenever it was. It reads the trace as far as it must, or to where it is
+// damaged. What was not measured follows from the times of day.
+func offsetsOf(ctx context.Context, reader *trace.Reader, reference *trace.Header, first bool) ([]clocks.Offset, error) {
 	var ev trace.Event
-	for n := 0; reader.ReadEvent(&ev) == nil; n++ {
+	for n := 0; !(first && len(reader.Clocks()) > 0) && reader.ReadEvent(&ev) == nil; n++ {
 		if n%10_000 == 0 && ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -179,6 +172,13 @@ func offsetsOf(ctx context.Context, reader *trace.Reader) ([]clocks.Offset, erro
 	var out []clocks.Offset
 	for _, c := range reader.Clocks() {
 		out = append(out, clocks.Offset{Local: int64(c.Local), Reference: int64(c.Reference), RoundTrip: int64(c.RoundTrip)})
+	}
+	h := reader.Header()
+	if len(out) == 0 || reference.Rank != 0 {
+		out = []clocks.Offset{{Local: int64(h.Monotonic), Reference: int64(h.Realtime) - int64(reference.Realtime) + int64(reference.Monotonic)}}
+	}
+	if first {
+		out = out[:1]
 	}
 	return out, nil
 }

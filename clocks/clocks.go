@@ -129,6 +129,7 @@ func (l *line) advance(t, to int64) {
 // follower follows the calls of a replay, as all passes do. A call of a process is
 // over when its next one begins.
 type follower struct {
+	onlooker
 	calls []call
 	over  func(rank int, c *call)
 }
@@ -170,14 +171,17 @@ func (f *follower) Wait(rank int32, on core.Mark) {
 	c.waits = append(c.waits, on)
 }
 
+// onlooker is what no observer of this package is interested in.
+type onlooker struct{}
+
 // Over is that of core.Observer.
-func (f *follower) Over(int32) {}
+func (onlooker) Over(int32) {}
 
 // Region is that of core.Observer.
-func (f *follower) Region(int) {}
+func (onlooker) Region(int) {}
 
 // Interval is that of core.Observer.
-func (f *follower) Interval(*core.ObservedInterval) {}
+func (onlooker) Interval(*core.ObservedInterval) {}
 
 // close ends the calls under way, once the replay is over.
 func (f *follower) close() {

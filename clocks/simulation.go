@@ -14,6 +14,7 @@ import (
 // run pauses behind its first call and before MPI_Finalize, as one does of which a small part
 // is traced (section 6 of the paper: 10 minutes each).
 type Simulation struct {
+	onlooker
 	src   Source
 	rng   *rand.Rand
 	calls []simulated
@@ -83,15 +84,6 @@ func (s *Simulation) Wait(rank int32, on core.Mark) {
 	c := &s.calls[rank]
 	c.waits = append(c.waits, on)
 }
-
-// Over is that of core.Observer.
-func (s *Simulation) Over(int32) {}
-
-// Region is that of core.Observer.
-func (s *Simulation) Region(int) {}
-
-// Interval is that of core.Observer.
-func (s *Simulation) Interval(*core.ObservedInterval) {}
 
 // Close ends the simulation, when the replay is over, and returns when the run was.
 func (s *Simulation) Close() (end int64) {

@@ -55,7 +55,6 @@ type waiter struct {
 	loose   bool // it may have been
 	earlier bool // it is for a write that another one replaced
 	chosen  *write
-	known   bool          // which the PE knew already
 	back    *waiter       // for the write that the chosen one replaced
 	over    regions.Point // when it was over
 	call    *regions.CallInfo
@@ -368,7 +367,7 @@ func (l *location) choose(x *waiter) bool {
 	}
 	switch {
 	case known != nil && (x.already || x.loose || x.earlier):
-		x.chosen, x.known = known, true
+		x.chosen = known
 		if len(candidates) > 0 {
 			x.p.MayHaveOrdered(x.call.Fn)
 		}

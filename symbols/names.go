@@ -2,6 +2,7 @@ package symbols
 
 import (
 	"debug/dwarf"
+	"iter"
 	"regexp"
 	"strings"
 
@@ -45,26 +46,37 @@ func (n *namer) name(e *dwarf.Entry) string {
 
 func (n *namer) follow(e *dwarf.Entry) string {
 	plain := ""
-	r := n.data.Reader()
-	for range maxReferences {
+	for e := range references(n.data, e) {
 		if s := ownName(e, true); s != "" {
 			return s
 		}
 		if plain == "" {
 			plain = ownName(e, false)
 		}
-		at, ok := origin(e)
-		if !ok {
-			break
-		}
-		r.Seek(at)
-		next, err := r.Next()
-		if err != nil || next == nil {
-			break
-		}
-		e = next
 	}
 	return plain
+}
+
+// references are an entry, the one that it completes or is an instance of, and so on.
+func references(data *dwarf.Data, e *dwarf.Entry) iter.Seq[*dwarf.Entry] {
+	return func(yield func(*dwarf.Entry) bool) {
+		r := data.Reader()
+		for range maxReferences {
+			if !yield(e) {
+				return
+			}
+			at, ok := origin(e)
+			if !ok {
+				return
+			}
+			r.Seek(at)
+			next, err := r.Next()
+			if err != nil || next == nil {
+				return
+			}
+			e = next
+		}
+	}
 }
 
 func origin(e *dwarf.Entry) (dwarf.Offset, bool) {

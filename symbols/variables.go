@@ -141,8 +141,7 @@ func signed(b []byte) (n int64, size int) {
 func (d *debugInfo) variable(e *dwarf.Entry, files []*dwarf.LineFile) (Placed, bool) {
 	n := namer{data: d.data, known: map[dwarf.Offset]string{}}
 	v := Placed{Variable: Variable{Name: n.name(e)}}
-	r := d.data.Reader()
-	for range maxReferences {
+	for e := range references(d.data, e) {
 		if line, ok := e.Val(dwarf.AttrDeclLine).(int64); ok { // of a class's variable that in the class
 			file, _ := e.Val(dwarf.AttrDeclFile).(int64)
 			if file >= 0 && file < int64(len(files)) && files[file] != nil {
@@ -152,16 +151,6 @@ func (d *debugInfo) variable(e *dwarf.Entry, files []*dwarf.LineFile) (Placed, b
 		if at, ok := e.Val(dwarf.AttrType).(dwarf.Offset); ok && v.Size == 0 {
 			v.Size = d.sizeOf(at)
 		}
-		at, ok := origin(e)
-		if !ok {
-			break
-		}
-		r.Seek(at)
-		next, err := r.Next()
-		if err != nil || next == nil {
-			break
-		}
-		e = next
 	}
 	return v, v.Name != "" && v.Size > 0
 }

@@ -47,46 +47,51 @@ Exit status: 0 written, 2 wrong use, 3 the traces cannot be read or have no time
 			if err != nil {
 				return err
 			}
-			opts := analysis.ClocksOptions{From: kind, Latency: clocks.Latency{Host: -1, Network: -1}}
-			for flag, to := range map[string]*int64{"latency-host": &opts.Latency.Host, "latency-network": &opts.Latency.Network} {
-				if d := map[string]time.Duration{"latency-host": host, "latency-network": network}[flag]; cmd.Flags().Changed(flag) {
-					if *to = int64(d); d < 0 {
-						return usagef("--%s: %v is negative", flag, d)
-					}
-				}
+			opts := analysis.ClocksOptions{From: kind}
+			if opts.Latency.Host, err = latencyOf(cmd, "latency-host", host); err != nil {
+				return err
+			}
+			if opts.Latency.Network, err = latencyOf(cmd, "latency-network", network); err != nil {
+				return err
 			}
 			return a.clocks(cmd.Context(), dir, opts, asJSON)
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&from, "clocks", string(clocks.Interpolated), "times before: "+kindNames(clocks.Kinds()[:2]))
+	f.StringVar(&from, "clocks", string(clocks.Interpolated), "times before: "+strings.Join(kindNames(clocks.Kinds()[:2]), " or "))
 	f.BoolVar(&asJSON, "json", false, "write JSON")
 	f.DurationVar(&host, "latency-host", 0, "least time between processes of one host, such as 300ns")
 	f.DurationVar(&network, "latency-network", 0, "least time between processes of different hosts, such as 2us")
-	registerCompletion(cmd, "clocks", fixedWords(string(clocks.Measured), string(clocks.Interpolated)))
+	registerCompletion(cmd, "clocks", fixedWords(kindNames(clocks.Kinds()[:2])...))
 	return cmd
+}
+
+// latencyOf returns a latency that a flag names, ns; -1: it names none.
+func latencyOf(cmd *cobra.Command, flag string, d time.Duration) (int64, error) {
+	switch {
+	case !cmd.Flags().Changed(flag):
+		return -1, nil
+	case d < 0:
+		return 0, usagef("--%s: %v is negative", flag, d)
+	}
+	return int64(d), nil
 }
 
 // clockKind reads the name of a kind of times.
 func clockKind(name string, all []clocks.Kind) (clocks.Kind, error) {
 	if !slices.Contains(all, clocks.Kind(name)) {
-		var names []string
-		for _, k := range all {
-			names = append(names, string(k))
-		}
+		names := kindNames(all)
 		return "", usagef("--clocks: %q is none of %s%s", name, strings.Join(names, ", "), didYouMean(name, names))
 	}
 	return clocks.Kind(name), nil
 }
 
-// kindNames lists kinds of times for a help text.
-func kindNames(all []clocks.Kind) string {
+func kindNames(all []clocks.Kind) []string {
 	var names []string
 	for _, k := range all {
 		names = append(names, string(k))
 	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
+	return names
 }
 
 // clocksJSON is what clocks --json writes.

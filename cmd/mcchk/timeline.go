@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -49,7 +50,8 @@ Exit status: 0 written, 2 wrong use, 3 the traces cannot be read.`,
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "file to write (default standard output)")
-	cmd.Flags().StringVar(&kind, "clocks", string(clocks.Corrected), "times to go by: "+kindNames(clocks.Kinds()))
+	cmd.Flags().StringVar(&kind, "clocks", string(clocks.Corrected), "times to go by: "+strings.Join(kindNames(clocks.Kinds()), ", "))
+	registerCompletion(cmd, "clocks", fixedWords(kindNames(clocks.Kinds())...))
 	found.addFlags(cmd)
 	return cmd
 }

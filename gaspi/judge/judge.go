@@ -21,22 +21,10 @@ func (Judge) Atomic(a, b *regions.Access) conflicts.Verdict {
 	return conflicts.OtherType
 }
 
-// Rule names the rule that a conflicting pair breaks.
-func (Judge) Rule(a, b *regions.Access, v conflicts.Verdict) string {
-	x, y := a.Role.Class, b.Role.Class
-	switch {
-	case x.Gone() || y.Gone():
-		return conflicts.RuleGaspiDeleted
-	case v == conflicts.OtherType:
-		return conflicts.RuleGaspiAtomic
-	case x == regions.CallBuffer || y == regions.CallBuffer:
-		return conflicts.RuleGaspiCall
-	case a.Rank == b.Rank && x == regions.Target && y == regions.Target:
-		return conflicts.RuleGaspiOrder
-	case a.Rank == b.Rank:
-		return conflicts.RuleGaspiBuffer
-	case x == regions.Local || y == regions.Local || x == regions.OwnBuffer || y == regions.OwnBuffer:
-		return conflicts.RuleGaspiLocal
-	}
-	return conflicts.RuleGaspiRemote
+var pairs = conflicts.PairRules{
+	Gone: conflicts.RuleGaspiDeleted, Atomic: conflicts.RuleGaspiAtomic, Call: conflicts.RuleGaspiCall, Order: conflicts.RuleGaspiOrder,
+	Buffer: conflicts.RuleGaspiBuffer, Local: conflicts.RuleGaspiLocal, Remote: conflicts.RuleGaspiRemote,
 }
+
+// Rule names the rule that a conflicting pair breaks.
+func (Judge) Rule(a, b *regions.Access, v conflicts.Verdict) string { return pairs.Of(a, b, v) }

@@ -22,25 +22,13 @@ func (Judge) Atomic(a, b *regions.Access) conflicts.Verdict {
 	return conflicts.OtherType
 }
 
-// Rule names the rule that a conflicting pair breaks.
-func (Judge) Rule(a, b *regions.Access, v conflicts.Verdict) string {
-	x, y := a.Role.Class, b.Role.Class
-	switch {
-	case x.Gone() || y.Gone():
-		return conflicts.RuleMemoryGone
-	case v == conflicts.OtherType:
-		return conflicts.RuleShmemAtomic
-	case x == regions.CallBuffer || y == regions.CallBuffer:
-		return conflicts.RuleShmemCall
-	case a.Rank == b.Rank && (x == regions.Target && y == regions.Target):
-		return conflicts.RuleShmemOrder
-	case a.Rank == b.Rank:
-		return conflicts.RuleShmemBuffer
-	case x == regions.Local || y == regions.Local || x == regions.OwnBuffer || y == regions.OwnBuffer:
-		return conflicts.RuleShmemLocal
-	}
-	return conflicts.RuleShmemRemote
+var pairs = conflicts.PairRules{
+	Gone: conflicts.RuleMemoryGone, Atomic: conflicts.RuleShmemAtomic, Call: conflicts.RuleShmemCall, Order: conflicts.RuleShmemOrder,
+	Buffer: conflicts.RuleShmemBuffer, Local: conflicts.RuleShmemLocal, Remote: conflicts.RuleShmemRemote,
 }
+
+// Rule names the rule that a conflicting pair breaks.
+func (Judge) Rule(a, b *regions.Access, v conflicts.Verdict) string { return pairs.Of(a, b, v) }
 
 // Check: nothing is to be checked beyond concurrent pairs.
 func (Judge) Check(regions.Part, *conflicts.Collector) conflicts.RegionCheck { return nil }

@@ -42,17 +42,16 @@ struct beginning {
 	char name[];
 };
 
-/* Whether the OpenMP library tells what orders its tasks. It starts with the first of its
- * functions that is called. */
-static int told(void)
+/* Has the OpenMP library tell what orders its tasks, if it can: it starts to with the first
+ * of its functions that is called. */
+static void have_it_told(void)
 {
 	static int asked;
-	if (!mcchk_openmp_hi && !__atomic_exchange_n(&asked, 1, __ATOMIC_RELAXED)) {
-		int (*start)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "omp_get_max_threads");
-		if (start)
-			start();
-	}
-	return mcchk_openmp_hi != 0;
+	if (mcchk_openmp_hi || __atomic_load_n(&asked, __ATOMIC_RELAXED) || __atomic_exchange_n(&asked, 1, __ATOMIC_RELAXED))
+		return;
+	int (*start)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "omp_get_max_threads");
+	if (start)
+		start();
 }
 
 /* Called by the functions below. Returns where they go on. */
@@ -63,7 +62,7 @@ void *mcchk_openmp_begins(struct beginning *b, void **frame)
 		real = mcchk_find(b->name, frame[1]);
 		__atomic_store_n(&b->real, real, __ATOMIC_RELAXED);
 	}
-	told();
+	have_it_told();
 	if (mcchk_of_program(frame)) /* its order may be known, but not all accesses are (threads.c) */
 		mcchk_noticed(MCCHK_REGIONS, frame);
 	return real;
@@ -155,7 +154,7 @@ void __kmpc_omp_task_begin_if0(void *where, int32_t thread, void *task);
 __attribute__((weak)) void GOMP_task(void (*run)(void *), void *data, void (*copy)(void *, void *), long size, long alignment,
 				     _Bool deferred, unsigned flags, void **depend, int priority, void *detach)
 {
-	told();
+	have_it_told();
 	mcchk_noticed(MCCHK_REGIONS, MCCHK_FRAME); /* as other regions and tasks */
 	mcchk_entry = (struct mcchk_entry){.pc = CALLER, .included = !deferred};
 	REAL(GOMP_task)(run, data, copy, size, alignment, deferred, flags, depend, priority, detach);
