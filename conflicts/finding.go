@@ -132,3 +132,29 @@ func (f *Finding) Alone() bool { return f.Second.Role == "" }
 // HasBytes reports whether the finding is about certain bytes: [Lo, Hi) of the
 // memory of Owner.
 func (f *Finding) HasBytes() bool { return f.Lo < f.Hi }
+
+// Short names a source file in the texts of the finding: in the same way in all of them,
+// and apart from the other files that the finding is about.
+func (f *Finding) Short(file string) string { return symbols.Short(file, f.files) }
+
+// files yields the source files of the finding's stacks, some of them several times.
+func (f *Finding) files(yield func(string) bool) {
+	points := []*SyncPoint{&f.Attached, &f.Granted[0], &f.Granted[1]}
+	stacks := [][]symbols.Frame{f.First.Stack, f.Second.Stack}
+	for _, s := range []*Side{&f.First, &f.Second} {
+		points = append(points, &s.Started, &s.Next, &s.Done, &s.Heard, &s.Made, &s.Local)
+	}
+	for _, p := range points {
+		stacks = append(stacks, p.Stack)
+	}
+	for _, stack := range stacks {
+		for i := range stack {
+			if file := stack[i].File; file != "" && !yield(file) {
+				return
+			}
+		}
+	}
+	if f.Variable.File != "" {
+		yield(f.Variable.File)
+	}
+}

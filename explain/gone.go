@@ -2,7 +2,6 @@ package explain
 
 import (
 	"fmt"
-	"path/filepath"
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/regions"
@@ -69,7 +68,7 @@ func (w *Wording) lockOrder() conflicts.Explanation {
 	if first.Call != "" {
 		e.Why = fmt.Sprintf("%s of rank %d and %s of rank %d are ordered only because rank %d got its lock (%s%s) before rank %d (%s%s); had rank %d got it first, nothing would order them",
 			w.Access(a), a.Rank, w.Access(b), b.Rank,
-			first.Rank, first.Call, where(first), then.Rank, then.Call, where(then), then.Rank)
+			first.Rank, first.Call, w.where(first), then.Rank, then.Call, w.where(then), then.Rank)
 		e.Sought = []conflicts.Sought{{
 			Kind: conflicts.SoughtPath, From: first, Found: then,
 			Text: fmt.Sprintf("a %s between rank %d and rank %d: there are only the locks", order, a.Rank, b.Rank),
@@ -79,9 +78,9 @@ func (w *Wording) lockOrder() conflicts.Explanation {
 }
 
 // where names the place of a call: " at a.c:12", or nothing.
-func where(p conflicts.SyncPoint) string {
+func (w *Wording) where(p conflicts.SyncPoint) string {
 	if f, within, ok := symbols.Site(p.Stack); ok && f.File != "" {
-		return fmt.Sprintf(" at %s:%d", filepath.Base(f.File), f.Line) + inFunction(within)
+		return fmt.Sprintf(" at %s:%d", w.Finding.Short(f.File), f.Line) + inFunction(within)
 	}
 	return ""
 }

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"github.com/mcchk/mcchk/conflicts"
@@ -83,7 +82,7 @@ func (w *Wording) At(stack []symbols.Frame) string {
 	case w.file != "":
 		return fmt.Sprintf(" (line %d%s)", f.Line, within)
 	}
-	return fmt.Sprintf(" (%s:%d%s)", filepath.Base(f.File), f.Line, within)
+	return fmt.Sprintf(" (%s:%d%s)", w.Finding.Short(f.File), f.Line, within)
 }
 
 // inFunction is the function that makes a call, behind its place.

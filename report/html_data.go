@@ -258,7 +258,7 @@ func (d *dataWriter) finding(f *conflicts.Finding) htmlFinding {
 		out.Began = [...]int{0, 2, 1}[f.Began]
 	}
 	if f.HasBytes() {
-		out.Memory = d.text(memory(f, d.opts.Dir))
+		out.Memory = d.text(memory(f))
 	}
 	for _, q := range f.Sought {
 		d.data.Sought = append(d.data.Sought, htmlSought{d.text(string(q.Kind)), d.text(q.Text)})
@@ -273,7 +273,7 @@ func (d *dataWriter) finding(f *conflicts.Finding) htmlFinding {
 func (d *dataWriter) side(f *conflicts.Finding, s *conflicts.Side) htmlSide {
 	out := htmlSide{
 		Rank: s.Rank, What: d.text(second(s)), Short: d.text(cmp.Or(s.Call, s.Role)),
-		Span: d.text(spanText(f, s, d.opts.Dir)), Place: d.text(stackPlace(s.Stack, d.opts.Dir)),
+		Span: d.text(spanText(f, s)), Place: d.text(stackPlace(s.Stack, d.opts.Dir)),
 		Pending: bit(s.Pending), Epoch: d.text(string(s.Epoch)), Stack: d.stack(s.Stack), Event: s.Event,
 		Started: d.sync(&s.Started), Next: d.sync(&s.Next), Done: d.sync(&s.Done), Heard: d.sync(&s.Heard),
 	}

@@ -94,9 +94,9 @@ func (t *textWriter) again(f, before *conflicts.Finding) string {
 	case differ(lead.Stack, oldLead.Stack) || differ(other.Stack, oldOther.Stack):
 		return same + ", on other call paths"
 	case differ(lead.Made.Stack, oldLead.Made.Stack):
-		return same + ", with the window of " + lead.Made.Call + " at " + stackPlace(lead.Made.Stack, t.opts.Dir)
+		return same + ", with the window of " + lead.Made.Call + " at " + shortPlace(f, lead.Made.Stack)
 	case differ(other.Made.Stack, oldOther.Made.Stack):
-		return same + ", with the window of " + other.Made.Call + " at " + stackPlace(other.Made.Stack, t.opts.Dir)
+		return same + ", with the window of " + other.Made.Call + " at " + shortPlace(f, other.Made.Stack)
 	}
 	return same
 }
@@ -192,13 +192,13 @@ func (t *textWriter) finding(f *conflicts.Finding, number, again string, others 
 		}
 	}
 	if f.HasBytes() {
-		add("memory", memory(f, t.opts.Dir), true)
+		add("memory", memory(f), true)
 	} else {
 		add("window", f.WinName, false)
 	}
 	for _, s := range []*conflicts.Side{lead, other} {
-		add(short(s), spanText(f, s, t.opts.Dir), false)
-		if stack := stackText(s.Stack, t.opts.Dir); stack != "" {
+		add(short(s), spanText(f, s), false)
+		if stack := stackText(f, s.Stack); stack != "" {
 			add("", "stack: "+stack, false)
 		}
 	}

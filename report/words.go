@@ -131,6 +131,21 @@ func stackPlace(stack []symbols.Frame, dir string) string {
 	return place(f, dir)
 }
 
+// shortPlace is the place of a whole stack in the texts of a finding.
+func shortPlace(f *conflicts.Finding, stack []symbols.Frame) string {
+	here, _ := symbols.Here(stack)
+	return placeIn(f, here)
+}
+
+// placeIn is the place of a frame in the texts of a finding: place, with no more of a path
+// than tells the file from others. The headings have whole paths.
+func placeIn(f *conflicts.Finding, frame symbols.Frame) string {
+	if frame.File != "" {
+		frame.File = f.Short(frame.File)
+	}
+	return place(frame, "")
+}
+
 // fileLine is the place of an access as a file, relative to dir, and a line; ""
 // and 0 where they are not known.
 func fileLine(s *conflicts.Side, dir string) (string, int) {
@@ -153,7 +168,7 @@ func plainFinding(f *conflicts.Finding, opts Options) string {
 		}
 		fmt.Fprintf(&b, "%s: %s\n", stackPlace(s.Stack, opts.Dir), second(s))
 		if len(symbols.Path(s.Stack)) > 1 || symbols.HereAt(s.Stack) > 0 {
-			fmt.Fprintf(&b, "  stack: %s\n", stackText(s.Stack, opts.Dir))
+			fmt.Fprintf(&b, "  stack: %s\n", stackText(f, s.Stack))
 		}
 	}
 	fmt.Fprintf(&b, "why: %s", f.Why)
@@ -187,30 +202,31 @@ func relative(path, dir string) string {
 }
 
 // memory says which bytes a finding is about.
-func memory(f *conflicts.Finding, dir string) string {
+func memory(f *conflicts.Finding) string {
 	size := plural(f.Hi-f.Lo, "byte")
 	switch {
 	case f.Window == 0 && f.Variable.Name != "":
-		return fmt.Sprintf("%s of %s of rank %d%s", size, variable(&f.Variable, dir), f.Owner, inBuffer(f))
+		return fmt.Sprintf("%s of %s of rank %d%s", size, variable(f), f.Owner, inBuffer(f))
 	case f.Window == 0:
 		return fmt.Sprintf("%s at address 0x%x of rank %d%s", size, f.Lo, f.Owner, inBuffer(f))
 	case f.Attached.Call != "":
 		return fmt.Sprintf("%s at offset %d of the memory that rank %d attached (%s) to %s%s%s",
-			size, f.Lo-f.Part, f.Owner, f.Attached.Call+" at "+stackPlace(f.Attached.Stack, dir), windowName(f), inVariable(f, dir), extents(f))
+			size, f.Lo-f.Part, f.Owner, f.Attached.Call+" at "+shortPlace(f, f.Attached.Stack), windowName(f), inVariable(f), extents(f))
 	}
-	return fmt.Sprintf("%s at offset %d of rank %d's part of %s%s%s", size, f.Lo, f.Owner, windowName(f), inVariable(f, dir), extents(f))
+	return fmt.Sprintf("%s at offset %d of rank %d's part of %s%s%s", size, f.Lo, f.Owner, windowName(f), inVariable(f), extents(f))
 }
 
 // inVariable names the variable that is the memory of a window, where that is known.
-func inVariable(f *conflicts.Finding, dir string) string {
+func inVariable(f *conflicts.Finding) string {
 	if f.Variable.Name == "" {
 		return ""
 	}
-	return ", in " + variable(&f.Variable, dir)
+	return ", in " + variable(f)
 }
 
-// variable names a variable by what it is and where it is declared.
-func variable(v *symbols.Variable, dir string) string {
+// variable names the variable that a finding is about, by what it is and where it is declared.
+func variable(f *conflicts.Finding) string {
+	v := &f.Variable
 	text := "`" + v.Name + "` ("
 	switch {
 	case v.Func == "":
@@ -221,7 +237,7 @@ func variable(v *symbols.Variable, dir string) string {
 		text += "a local of " + v.Func
 	}
 	if v.File != "" {
-		text += ", " + relative(v.File, dir) + ":" + strconv.Itoa(v.Line)
+		text += ", " + f.Short(v.File) + ":" + strconv.Itoa(v.Line)
 	}
 	return text + ")"
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/mcchk/mcchk/conflicts"
@@ -13,7 +12,7 @@ import (
 
 // spanText says when an access takes place: epoch, the synchronization before it,
 // and what completes or follows it.
-func spanText(f *conflicts.Finding, s *conflicts.Side, dir string) string {
+func spanText(f *conflicts.Finding, s *conflicts.Side) string {
 	if s.Role == "" {
 		return ""
 	}
@@ -25,7 +24,7 @@ func spanText(f *conflicts.Finding, s *conflicts.Side, dir string) string {
 		parts = append(parts, "holding "+locks(f, s))
 	}
 	if s.Started.Call != "" {
-		parts = append(parts, "after "+syncText(s, &s.Started, dir))
+		parts = append(parts, "after "+syncText(f, s, &s.Started))
 	}
 	switch {
 	case s.Pending && s.Done.Call == "" && f.Rule == conflicts.RuleMemoryGone:
@@ -33,9 +32,9 @@ func spanText(f *conflicts.Finding, s *conflicts.Side, dir string) string {
 	case s.Pending && s.Done.Call == "":
 		parts = append(parts, "never completed")
 	case s.Pending:
-		parts = append(parts, completed(s)+syncText(s, &s.Done, dir))
+		parts = append(parts, completed(s)+syncText(f, s, &s.Done))
 	case s.Done.Call != "" && (s.Done.Call != s.Call || compareStacks(s.Done.Stack, s.Stack) != 0): // not the call itself
-		parts = append(parts, "before "+syncText(s, &s.Done, dir))
+		parts = append(parts, "before "+syncText(f, s, &s.Done))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -50,12 +49,12 @@ func completed(s *conflicts.Side) string {
 }
 
 // syncText names a call by its place, in the access's own file by the line alone.
-func syncText(s *conflicts.Side, p *conflicts.SyncPoint, dir string) string {
+func syncText(f *conflicts.Finding, s *conflicts.Side, p *conflicts.SyncPoint) string {
 	there, within, ok := symbols.Site(p.Stack)
 	if !ok {
 		return name(p)
 	}
-	at := place(there, dir)
+	at := placeIn(f, there)
 	if here, _ := symbols.Here(s.Stack); there.File != "" && there.File == here.File {
 		at = fmt.Sprintf("line %d", there.Line)
 	}
@@ -83,10 +82,9 @@ func elsewhere(s *conflicts.Side, p *conflicts.SyncPoint) string {
 
 // stackText writes a call stack on one line, innermost first, and why a source
 // line is missing.
-func stackText(frames []symbols.Frame, dir string) string {
+func stackText(of *conflicts.Finding, frames []symbols.Frame) string {
 	var parts []string
 	reason := ""
-	here, _ := symbols.Here(frames)
 	for i, f := range frames {
 		if i > 0 && f.File == "" && f.Func == "" {
 			continue
@@ -94,11 +92,8 @@ func stackText(frames []symbols.Frame, dir string) string {
 		if f.File == "" && f.Layer == symbols.Application && reason == "" {
 			reason = f.Reason
 		}
-		s := place(f, dir)
+		s := placeIn(of, f)
 		if f.Func != "" && f.File != "" {
-			if f.File == here.File { // its path stands above
-				s = filepath.Base(s)
-			}
 			s = f.Func + " (" + s + ")"
 		}
 		parts = append(parts, s)
