@@ -29,6 +29,7 @@ func main() {
 func realMain() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	watchMemory(os.Stderr)
 	context.AfterFunc(ctx, stop) // a second signal ends at once
 	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv, backend: realBackend()}
 	return a.run(ctx, os.Args)

@@ -3,13 +3,16 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"runtime/metrics"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/config"
@@ -77,6 +80,33 @@ func (v *memoryValue) bound(o *analysis.Options, getenv func(string) string) {
 	}
 	o.MaxMemory, o.Heap = limit, max(limit-limit/16-programBytes, leastMemory)
 	debug.SetMemoryLimit(o.Heap)
+}
+
+const (
+	watchEvery = 20 * time.Millisecond
+	// watchShare is how much the heap may have in use of its limit, in percent, before
+	// the program ends. An analysis that is told to end has ended long before.
+	watchShare = 125
+)
+
+// watchMemory ends the program where it has more memory in use than its limit, if it has
+// one: something goes on that an analysis cannot be told to end, and would take all memory
+// of the machine.
+func watchMemory(w io.Writer) {
+	inUse := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	look := func() {
+		metrics.Read(inUse)
+		if limit := debug.SetMemoryLimit(-1); float64(inUse[0].Value.Uint64()) > float64(limit)/100*watchShare {
+			fmt.Fprintf(w, "mcchk: no verdict: more than the %d MiB of memory that may be in use are needed, and the analysis could not be ended in time. That is an error of mcchk: please report it. More memory (--max-memory) or an analysis in parts (--shard) may help\n", limit>>20)
+			os.Exit(exitFailure)
+		}
+	}
+	look()
+	go func() {
+		for range time.Tick(watchEvery) {
+			look()
+		}
+	}()
 }
 
 // halfOfMemory is what memoryAuto stands for, bytes: processes that one launcher
