@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/mattn/go-isatty"
+
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/trace"
 )
@@ -162,8 +164,11 @@ func (o options) matrix(ctx context.Context, out io.Writer, work string) error {
 	}
 	lines := [][]string{{"pattern", "s", "s, 8 times", "ratio", "MiB", "MiB, 8 times", "ratio"}}
 	var time, memory []float64
+	shown := isatty.IsTerminal(os.Stderr.Fd())
 	for i, p := range all {
-		fmt.Fprintf(os.Stderr, "\r%d of %d ", i+1, len(all))
+		if shown {
+			fmt.Fprintf(os.Stderr, "\r%d of %d ", i+1, len(all))
+		}
 		short, long, err := p.grow(ctx, filepath.Join(work, "matrix"))
 		if err != nil {
 			return fmt.Errorf("%s: %w", p, err)
