@@ -61,6 +61,9 @@ type waiter struct {
 	fetch   bool // it is no wait: the value is one that an atomic operation fetched
 	at      *location
 	behind  bool // it is for what another write replaced, which may be gone for long
+	// passed has the writes that were chosen for those behind which it is: where the same
+	// values come again and again, going back from one to the one before would not end.
+	passed map[*write]bool
 }
 
 // unsure says that what ended it is not known for certain.
@@ -325,7 +328,15 @@ func (l *location) replaced(x *waiter) []core.Wait {
 	if w.old == 0 && !slices.ContainsFunc(l.writes, func(w *write) bool { return w.known && w.value == 0 }) {
 		return nil // the first that was there
 	}
-	x.back = &waiter{p: x.p, earlier: true, behind: true, call: x.call, fetch: x.fetch, test: condition{cmp: equal, value: w.old, bytes: w.bytes}}
+	passed := x.passed
+	if passed == nil {
+		passed = map[*write]bool{}
+	}
+	passed[w] = true
+	x.back = &waiter{
+		p: x.p, earlier: true, behind: true, call: x.call, fetch: x.fetch, passed: passed,
+		test: condition{cmp: equal, value: w.old, bytes: w.bytes},
+	}
 	return []core.Wait{l.wait(x.back)}
 }
 
@@ -358,7 +369,7 @@ func (l *location) choose(x *waiter) bool {
 	var candidates []*write
 	for _, w := range l.writes {
 		switch {
-		case !w.may(x.test), !x.behind && w.goneFor(x.p):
+		case !w.may(x.test), x.passed[w], !x.behind && w.goneFor(x.p):
 		case x.p.Knows(w.issued):
 			known = w
 		default:
