@@ -187,6 +187,7 @@ const (
 	callers  = "it stands in a function that two others call, and may be missing in these"
 	messages = "several messages are left out"
 	both     = "it completes one operation, and orders another"
+	warned   = "there is a warning without that"
 )
 
 var several = map[string]string{
@@ -203,6 +204,8 @@ var several = map[string]string{
 	"right: all closed: MPI_Win_fence (a.c:10)":                                                            stays,
 	"persistent messages, the second of two: MPI_Wait (a.c:22)":                                            both,
 	"a get, with the fence before the unlock: MPI_Win_fence (a.c:8)":                                       stays,
+	"accumulates of two threads: MPI_Win_fence (a.c:2)":                                                    warned,
+	"accumulates of two threads: MPI_Win_fence (a.c:20)":                                                   warned,
 }
 
 // TestRemovedSynchronization: programs are made wrong by leaving out one synchronization of a

@@ -360,7 +360,11 @@ func (s *searcher) compareLanes(a, b *Lane) {
 		if a == b {
 			from = i + 1
 		}
-		if lo, hi := b.Concurrent(s.region, a.times(i, &room), from); lo < hi {
+		lo, hi := b.Concurrent(s.region, a.times(i, &room), from)
+		if m.beside {
+			lo, hi = b.issuedBeside(s.region, a.times(i, &room), lo, hi)
+		}
+		if lo < hi {
 			s.out.Add(NewPair(s.region, a.access(i), b.access(lo), m.lo, m.hi, m.rule), uint64(hi-lo))
 		}
 	}
@@ -370,6 +374,7 @@ func (s *searcher) compareLanes(a, b *Lane) {
 type meeting struct {
 	lo, hi uint64
 	rule   string
+	beside bool // where neither was issued after the other
 }
 
 // meet says whether accesses conflict if nothing orders them.
@@ -383,6 +388,9 @@ func (s *searcher) meet(a, b *regions.Access) (m meeting, ok bool) {
 	v := Compare(s.judge, a, b)
 	if v == Compatible {
 		return m, false
+	}
+	if m.beside = v == Beside; m.beside {
+		v = OtherOp
 	}
 	m.rule = s.judge.Rule(a, b, v)
 	return m, true

@@ -6,8 +6,8 @@ import "github.com/mcchk/mcchk/regions"
 // Several goroutines may ask it at once.
 type Judge interface {
 	// Atomic judges two atomic accesses that nothing orders, through one object,
-	// to elements of one basic type that lie at the same places: Compatible or
-	// OtherOp. It is asked for pairs of lanes that Compatible left over.
+	// to elements of one basic type that lie at the same places: Compatible,
+	// OtherOp or Beside. It is asked for pairs of lanes that Compatible left over.
 	Atomic(a, b *regions.Access) Verdict
 	// Compatible reports whether no two such accesses of these two groups can
 	// conflict. It is asked for each pair of lanes of atomic accesses to elements
@@ -33,6 +33,7 @@ const (
 	Race               // an error
 	OtherType          // atomic, and an error: basic types or alignment differ
 	OtherOp            // atomic, and a warning: operations differ
+	Beside             // OtherOp, unless one was issued after the other, by whichever strand
 )
 
 // Atomics is a group of atomic accesses, as far as their compatibility with

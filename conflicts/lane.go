@@ -279,6 +279,21 @@ func (l *Lane) Concurrent(r *regions.Region, a *regions.Access, from int) (lo, h
 	return from + i, from + i + n
 }
 
+// issuedBeside returns those of the accesses from index lo to hi that were issued neither
+// before nor after a, which is one of another line, as a range of indices.
+func (l *Lane) issuedBeside(r *regions.Region, a *regions.Access, lo, hi int) (from, to int) {
+	if a.Start.Seg < 0 {
+		return hi, hi // all were issued after it
+	}
+	var room regions.Access
+	from = lo + sort.Search(hi-lo, func(k int) bool {
+		start := l.times(lo+k, &room).Start
+		return start.Seg >= 0 && !r.Before(start, a.Start)
+	})
+	to = from + sort.Search(hi-from, func(k int) bool { return r.Before(a.Start, l.times(from+k, &room).Start) })
+	return from, to
+}
+
 // concurrentWith returns the accesses of the lane that nothing orders with one
 // that starts and completes at a moment of the owner.
 func (l *Lane) concurrentWith(r *regions.Region, at regions.Point) (lo, hi int) {

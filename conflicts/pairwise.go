@@ -70,7 +70,7 @@ func (s *searcher) comparePair(a, b *regions.Access) {
 	if s.region.Precedes(a, b) || s.region.Precedes(b, a) {
 		return
 	}
-	if m, ok := s.meet(a, b); ok {
+	if m, ok := s.meet(a, b); ok && !(m.beside && (s.region.Before(a.Start, b.Start) || s.region.Before(b.Start, a.Start))) {
 		s.out.Add(NewPair(s.region, a, b, m.lo, m.hi, m.rule), 1)
 	}
 }

@@ -173,5 +173,8 @@ func (s *Strand) takePart(st *trace.Stretch) {
 
 // keepRows takes rows of a stretch.
 func (s *Strand) keepRows(st *trace.Stretch, rows []trace.Rows) {
+	if s.team != nil && s.memory.own != nil {
+		s.m.store.SetLocks(s.Rank, s.ownLocks())
+	}
 	s.m.store.AddLocals(s.line, regions.NewStretch(st, rows, s.pos+1, s.path.segment(), s.thread))
 }

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/mcchk/mcchk/intervals"
@@ -70,20 +71,66 @@ func (s *Strand) locate(a *regions.Access) (object int64) {
 	return x.Object
 }
 
-// Hold is a lock that a strand holds.
+// Hold is a lock that a process holds. Of several strands it protects those that know of
+// it, as long as who gives it up knows what they do.
 type Hold struct {
 	lock regions.Lock
 	set  *regions.LockSet // of it alone; nil when it excludes nobody
+
+	at     regions.Point   // where it was taken
+	region int             // in that region
+	of     map[int32]int32 // by line, the last separate region of the present region in which it protected; nil: there is one strand
+	within int             // the region of these
 }
 
-// Locks returns the lock as a set, for what it protects; the empty set of a lock
-// that excludes nobody.
-func (h *Hold) Locks() *regions.LockSet { return h.set }
+// Locks returns the lock as a set, for what the strand does under it; the empty set of a
+// lock that excludes nobody, or of which the strand does not know.
+func (h *Hold) Locks(s *Strand) *regions.LockSet {
+	if !h.protects(s) {
+		return nil
+	}
+	return h.set
+}
+
+// protects reports whether the lock protects what the strand does now.
+func (h *Hold) protects(s *Strand) bool {
+	if h.set == nil || s.team == nil {
+		return h.set != nil
+	}
+	if h.region == s.m.index && !s.Knows(h.at) {
+		return false
+	}
+	h.until(s.Now(), s.m.index)
+	return true
+}
+
+// until notes that the lock protects something at a moment.
+func (h *Hold) until(at regions.Point, region int) {
+	if h.of == nil || h.within != region {
+		h.of, h.within = map[int32]int32{}, region
+	}
+	h.of[at.Line] = max(h.of[at.Line], at.Seg)
+}
+
+// checkProtected: the strand gives the lock up. What others do under it has to come
+// before that.
+func (h *Hold) checkProtected(s *Strand) {
+	if h.within != s.m.index {
+		return
+	}
+	for line, seg := range h.of {
+		if !s.Knows(regions.Point{Line: line, Seg: seg}) {
+			s.m.Report(Problem{Kind: Threads, Rank: s.Rank, Fn: "lock",
+				Text: fmt.Sprintf("rank %d gave up a lock of a window beside what another thread did under it", s.Rank)})
+			return
+		}
+	}
+}
 
 // Hold notes that the strand holds a lock from now on; void: it excludes nobody.
 func (s *Strand) Hold(l regions.Lock, void bool) *Hold {
 	y := &s.memory
-	h := &Hold{lock: l}
+	h := &Hold{lock: l, at: s.Now(), region: s.m.index}
 	y.holds = append(y.holds, h)
 	if void {
 		return h
@@ -103,6 +150,7 @@ func (s *Strand) Release(h *Hold) {
 	if h.set == nil {
 		return
 	}
+	h.checkProtected(s)
 	s.setOwn(y.own.Without(h.lock))
 	open := y.locked[:0]
 	for _, p := range y.locked {
@@ -125,17 +173,33 @@ func (s *Strand) setOwn(set *regions.LockSet) {
 	}
 }
 
+// ownLocks returns the locks that cover what the strand itself does in the memory of its
+// process.
+func (s *Strand) ownLocks() *regions.LockSet {
+	y := &s.memory
+	if s.team == nil || y.own == nil {
+		return y.own
+	}
+	var set *regions.LockSet
+	for _, h := range y.holds {
+		if h.lock.Covers(s.Rank) && h.protects(s) {
+			set = set.With(h.set)
+		}
+	}
+	return set
+}
+
 // locksOn returns the locks that cover what the strand itself accesses in the
 // memory of owner: its own memory, or an alias, where only locks of the object that
 // shares it count.
 func (s *Strand) locksOn(owner int32, object int64) *regions.LockSet {
 	if owner == s.Rank {
-		return s.memory.own
+		return s.ownLocks()
 	}
 	var all *Hold
 	for _, h := range slices.Backward(s.memory.holds) {
 		switch {
-		case h.lock.Object != object:
+		case h.lock.Object != object || h.set != nil && !h.protects(s):
 		case h.lock.Target == owner:
 			return h.set
 		case h.lock.Target == regions.AnyTarget && all == nil:

@@ -200,6 +200,11 @@ func (p *Pending) Complete(at regions.Point, by *regions.CallInfo) {
 	if p.indexed != nil {
 		p.strand.memory.buffers.Remove(p.indexed)
 	}
+	if p.locked && p.strand.team != nil && m.store.Region().Process(at.Line) == p.strand.Rank {
+		for _, h := range p.strand.memory.holds {
+			h.until(at, m.index)
+		}
+	}
 	if p.leftOut > 0 {
 		m.pending.leftOut -= p.leftOut
 		m.paths[at.Line].last().Ended += p.leftOut

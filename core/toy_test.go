@@ -189,7 +189,7 @@ func (s *toyStrand) put(c *core.Call) {
 	from, to := s.access(c, argSource, regions.Read, putSource), s.access(c, argAddr, regions.Write, putTarget)
 	to.Owner = int32(c.Int(argTarget))
 	if l, held := s.locks[c.Int(argTarget)]; held {
-		to.Locks = l.hold.Locks()
+		to.Locks = l.hold.Locks(s.Strand)
 	}
 	put := toyPut{s.OpenBuffer(s.toy.room(from)), s.Open(s.toy.room(to))}
 	n := c.Int(argNumber)

@@ -161,10 +161,10 @@ func (e *epochs) epochTo(target int32) regions.Mode {
 	return NoEpoch
 }
 
-// lockOn returns the lock under which an operation accesses a target.
-func (e *epochs) lockOn(target int32) *regions.LockSet {
+// lockOn returns the lock under which an operation of a process accesses a target.
+func (e *epochs) lockOn(p *process, target int32) *regions.LockSet {
 	if l := e.locks.covering(target); l != nil {
-		return l.hold.Locks()
+		return l.hold.Locks(p.Strand)
 	}
 	return nil
 }
@@ -244,7 +244,7 @@ func (b *opBuilder) buffer(at bufferArgs, kind regions.Kind, role *regions.Role)
 	*a = regions.Access{
 		Rank: b.p.Rank, Kind: kind, Role: role, Base: b.c.Addr(at.buf), Layout: layout, Call: b.info,
 	}
-	s := b.p.OpenUnder(a, b.e.lockOn(b.op.target))
+	s := b.p.OpenUnder(a, b.e.lockOn(b.p, b.op.target))
 	s.Of = b.op
 	b.op.local = append(b.op.local, s)
 	return nil
@@ -264,7 +264,7 @@ func (b *opBuilder) target(role operationRole) error {
 	a := b.m.NewAccess()
 	*a = regions.Access{
 		Owner: w.members[i], Rank: b.p.Rank, Kind: role.kind, Role: role.role, Layout: layout, Call: b.info,
-		Base: w.base[i] + w.unit[i]*b.c.Addr(argTargetDisp), Locks: b.e.lockOn(i),
+		Base: w.base[i] + w.unit[i]*b.c.Addr(argTargetDisp), Locks: b.e.lockOn(b.p, i),
 	}
 	if t.basic != "" {
 		a.Unit = uint32(t.size)

@@ -240,7 +240,7 @@ func (m *Model) meets(p *process, closing *regions.CallInfo) {
 	if m.order.arrived == m.present {
 		m.order.arrived = 0 // the next one is another
 	}
-	if p.order.at == q.order.at || p.Threaded() || q.Threaded() {
+	if p.order.at == q.order.at || m.Threaded() { // several strands may stand at several
 		return
 	}
 	first := q.order.closing

@@ -70,7 +70,7 @@ func clearLock(p *pe, c *call) {
 func (p *pe) heldLocks() *regions.LockSet {
 	var set *regions.LockSet
 	for _, l := range p.locks {
-		set = set.With(l.hold.Locks())
+		set = set.With(l.hold.Locks(p.Strand))
 	}
 	return set
 }

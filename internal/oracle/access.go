@@ -40,6 +40,7 @@ type access struct {
 	elems  []element // of an atomic access: by offset, as bytes is
 	starts []point   // it starts when all of these have happened
 	dones  []point   // it is complete when all of these have; none: never
+	any    bool      // when any of dones has
 	remote bool      // made by a one-sided operation (its buffers or its target)
 	target bool      // the target memory of a one-sided operation
 }
@@ -228,13 +229,13 @@ func (o *order) operation(x *activation) []access {
 	var out []access
 	for _, u := range o.p.uses(c) {
 		for _, a := range o.buffers(x, u, -1) {
-			a.dones, a.remote = buffers.list(), true
+			a.dones, a.any, a.remote = buffers, true, true
 			out = append(out, a)
 		}
 	}
 	win := &o.p.Wins[c.Win]
 	a := o.access(i, c.Peer, targetKind(c), "target")
-	a.op, a.starts, a.dones, a.remote, a.target = c.Op, o.targetStarts(i), target.list(), true, true
+	a.op, a.starts, a.dones, a.any, a.remote, a.target = c.Op, o.targetStarts(i), target, true, true, true
 	if c.Fn == "MPI_Compare_and_swap" {
 		a.op = c.Fn
 	}
@@ -258,39 +259,49 @@ func targetKind(c *Call) accessKind {
 	return atomicWrite
 }
 
-// completion returns where an operation's buffers and target memory complete,
-// by the table of the model's section 2.
-func (o *order) completion(x *activation) (buffers, target point) {
+// completion returns where an operation's buffers and target memory complete, by the
+// table of the model's section 2: at any of these, the first of several that come one
+// after the other. A call completes what comes before it.
+func (o *order) completion(x *activation) (buffers, target []point) {
 	i := x.call
 	c := &o.p.Calls[i]
-	buffers, target = never, never
-	local := func(j, which int) {
-		if buffers == never {
-			buffers = at(j, which)
-		}
-		if c.onlyReads() { // its data is here, so its read is done
-			target = at(j, which)
+	add := func(to *[]point, d point) {
+		if d != never && !slices.ContainsFunc(*to, func(before point) bool { return o.before(before, d) }) {
+			*to = append(*to, d)
 		}
 	}
+	local := func(j, which int) {
+		add(&buffers, at(j, which))
+		if c.onlyReads() { // its data is here, so its read is done
+			add(&target, at(j, which))
+		}
+	}
+	threaded := o.p.isThreaded()
 	for _, j := range o.after(i) {
 		d := &o.p.Calls[j]
 		switch {
+		case d.isStrandEvent(), d.isLocal(), threaded && !o.before(at(i, leave), at(j, enter)):
+			continue
 		case x.req >= 0 && j == x.done:
 			local(j, leave)
 		case !d.onWindow() || d.Win != c.Win:
 			continue
 		}
+		all := func(t point) {
+			add(&target, t)
+			add(&buffers, at(j, enter))
+		}
 		switch d.Fn {
 		case "MPI_Win_fence":
 			if d.Assert&trace.AssertNoPrecede == 0 {
-				target = at(j, enter)
+				all(at(j, enter))
 			}
 		case "MPI_Win_unlock", "MPI_Win_flush":
 			if d.Peer == c.Peer {
-				target = at(j, enter)
+				all(at(j, enter))
 			}
 		case "MPI_Win_unlock_all", "MPI_Win_flush_all":
-			target = at(j, enter)
+			all(at(j, enter))
 		case "MPI_Win_flush_local":
 			if d.Peer == c.Peer {
 				local(j, enter)
@@ -298,12 +309,12 @@ func (o *order) completion(x *activation) (buffers, target point) {
 		case "MPI_Win_flush_local_all":
 			local(j, enter)
 		case "MPI_Win_complete":
-			return at(j, enter), o.completeAt(i, j)
-		}
-		if target != never {
-			if buffers == never {
-				buffers = target
+			if o.startBefore(i) >= 0 {
+				all(o.completeAt(i, j))
+				return buffers, target
 			}
+		}
+		if !threaded && len(target) > 0 {
 			break
 		}
 	}
@@ -323,19 +334,7 @@ func (o *order) completeAt(i, complete int) point {
 	if c.onlyReads() {
 		return at(complete, enter)
 	}
-	start := -1
-	for _, j := range o.of[c.Rank] {
-		if j >= i {
-			break
-		}
-		if d := &o.p.Calls[j]; d.Fn == "MPI_Win_start" && d.Win == c.Win {
-			start = j
-		}
-	}
-	if start < 0 {
-		return never
-	}
-	post := o.matchingPost(start, c.Peer)
+	post := o.matchingPost(o.startBefore(i), c.Peer)
 	if post < 0 {
 		return never
 	}
@@ -343,6 +342,25 @@ func (o *order) completeAt(i, complete int) point {
 		return at(end, leave)
 	}
 	return never
+}
+
+// startBefore returns the MPI_Win_start in whose epoch an operation is issued, or -1.
+func (o *order) startBefore(i int) int {
+	c := &o.p.Calls[i]
+	start := -1
+	for _, j := range o.of[c.Rank] {
+		if j >= i {
+			break
+		}
+		switch d := &o.p.Calls[j]; {
+		case d.Win != c.Win:
+		case d.Fn == "MPI_Win_start":
+			start = j
+		case d.Fn == "MPI_Win_complete":
+			start = -1
+		}
+	}
+	return start
 }
 
 // targetStarts returns when an operation's access to its target starts: where

@@ -131,4 +131,15 @@
 //  29. A pair type is one basic type; its hole is not accessed.
 //  30. A message, window or buffer is only used as MPI allows, but for races and
 //     for buffers of one call that overlap.
+//  31. A process may have several strands (Threaded): program order is that of a
+//     strand, and a release of an object comes before all later acquires of it. A
+//     call completes the operations that come before it in happens-before; where
+//     several do, an access is complete before whatever comes after one of them.
+//     Of the order of accumulates (choice 14) only those have a share of which one
+//     is issued before the other. Two loads or stores of one process never conflict.
+//  32. What several strands of a process use, they use one after the other, as MPI
+//     asks for: requests, the epochs of a window, a communicator's collective calls,
+//     sides of a channel. Messages match in the order in which they were begun. What
+//     completes operations on a window is ordered too, and an unlock comes after all
+//     that is done under its lock.
 package oracle

@@ -39,7 +39,7 @@ func (p *Program) file(rank, events int) ([]byte, error) {
 		return nil, err
 	}
 	f := &file{p: p, rank: rank, w: w, chunk: events, fns: map[string]*trace.Fn{},
-		idups: map[int]*Call{}, neighbours: map[int]bool{}}
+		idups: map[int]*Call{}, neighbours: map[int]bool{}, on: map[uint32]int{}}
 	if err := f.definitions(); err != nil {
 		return nil, err
 	}
@@ -62,9 +62,11 @@ type file struct {
 	w        *trace.Writer
 	fns      map[string]*trace.Fn
 	elements uint64
-	chunk    int    // events a chunk; 0 any number
-	events   int    // written so far
-	seq      uint64 // of the last call written
+	chunk    int            // events a chunk; 0 any number
+	events   int            // written so far
+	seq      uint64         // of the last call written
+	thread   uint32         // that writes
+	on       map[uint32]int // the strand that each thread is on, where that is not the first
 
 	idups      map[int]*Call // communicators being made, by request
 	neighbours map[int]bool  // communicators whose neighbours are written
@@ -217,6 +219,13 @@ func (f *file) calls() error {
 			return err
 		}
 	}
+	end, err := f.w.StackAt(trace.Source{Func: "main", File: fmt.Sprintf("p%d.c", f.rank), Line: 1 << 20})
+	if err != nil {
+		return err
+	}
+	if err := f.goOnWith(&Call{}, end, int64(100*len(f.p.Calls)+50)); err != nil {
+		return err
+	}
 	return f.plain("MPI_Finalize", int64(100*(len(f.p.Calls)+1)))
 }
 
@@ -230,6 +239,12 @@ func (f *file) event(c *Call, begin, end int64) error {
 	stack, err := f.w.StackAt(trace.Source{Func: "main", File: fmt.Sprintf("p%d.c", c.Rank), Line: uint32(c.Line)})
 	if err != nil {
 		return err
+	}
+	if err := f.goOnWith(c, stack, begin); err != nil {
+		return err
+	}
+	if c.isStrandEvent() {
+		return f.strandEvent(c, stack, begin)
 	}
 	if c.isLocal() {
 		f.elements += uint64(c.Count)
@@ -245,6 +260,48 @@ func (f *file) event(c *Call, begin, end int64) error {
 		return err
 	}
 	return f.after(c, stack, end)
+}
+
+// threads is how many threads the strands of a process run on.
+const threads = 3
+
+// goOnWith lets the thread of a call's strand write, and notes which strand that is.
+func (f *file) goOnWith(c *Call, stack uint32, at int64) error {
+	thread := uint32(c.Strand % threads)
+	if thread != f.thread {
+		f.thread = thread
+		if err := f.w.BeginChunk(trace.Chunk{Strand: thread, Seq: f.seq, Sealed: true}); err != nil {
+			return err
+		}
+	}
+	if on, known := f.on[thread]; on == c.Strand && (known || thread == 0) {
+		return nil
+	}
+	f.on[thread] = c.Strand
+	return f.strandNote("mcchk_Strand", "strand", c.Strand, stack, at)
+}
+
+// strandEvent writes what the tracer notes of an event of strands.
+func (f *file) strandEvent(c *Call, stack uint32, at int64) error {
+	switch c.Fn {
+	case strandFork:
+		return f.strandNote("mcchk_Fork", "object", c.Object, stack, at+1)
+	case strandRelease:
+		return f.strandNote("mcchk_Release", "object", c.Object, stack, at+1)
+	case strandEnd:
+		f.on[f.thread] = -1
+		return f.strandNote("mcchk_Strand_end", "strand", c.Strand, stack, at+1)
+	}
+	if err := f.strandNote("mcchk_Acquire", "object", c.Object, stack, at+1); err != nil || !c.Last {
+		return err
+	}
+	return f.strandNote("mcchk_Object_end", "object", c.Object, stack, at+2)
+}
+
+func (f *file) strandNote(name, arg string, value int, stack uint32, at int64) error {
+	s := &signer{p: f.p}
+	s.word(arg, trace.ArgNumber, int64(value))
+	return f.call(name, s.args, stack, at, at)
 }
 
 func (f *file) plain(name string, at int64) error {

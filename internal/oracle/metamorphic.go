@@ -197,5 +197,5 @@ func (p *Program) BarriersAsMessages() *Program {
 // barrier.
 func (c Call) word(fn string, other int) Call {
 	const tag = 1 << 10
-	return Call{Rank: c.Rank, Line: c.Line, Fn: fn, Unit: c.Unit, Comm: c.Comm, Peer: other, Source: other, Tag: tag}
+	return Call{Rank: c.Rank, Line: c.Line, Fn: fn, Unit: c.Unit, Comm: c.Comm, Peer: other, Source: other, Tag: tag, Strand: c.Strand}
 }

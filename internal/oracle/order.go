@@ -54,17 +54,21 @@ func buildOrder(p *Program, locks bool) (*order, error) {
 	for i := range o.next {
 		o.next[i] = room[2*i : 2*i : 2*i+2]
 	}
+	last := map[strandKey]int{}
 	for i := range p.Calls {
 		r := p.Calls[i].Rank
-		if n := len(o.of[r]); n > 0 {
-			o.edge(at(o.of[r][n-1], leave), at(i, enter))
+		k := strandKey{r, p.Calls[i].Strand}
+		if before, ok := last[k]; ok {
+			o.edge(at(before, leave), at(i, enter))
 		}
+		last[k] = i
 		o.place[i] = len(o.of[r])
 		o.of[r] = append(o.of[r], i)
 		for k := range points - 1 {
 			o.edge(at(i, k), at(i, k+1))
 		}
 	}
+	o.strands()
 	o.collectives()
 	o.messages()
 	o.partitions()

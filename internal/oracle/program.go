@@ -133,6 +133,10 @@ type Call struct {
 	Off, Elem, Stride, Count int
 	Of                       int
 	Bytes                    int
+
+	Strand int  // of its process: 0 is the first
+	Object int  // of an event of strands; Op says what it stands for
+	Last   bool // an acquire after which nobody means what was released so far
 }
 
 // allocates reports whether MPI gives the window its memory.
@@ -199,15 +203,23 @@ func (p *Program) String() string {
 			fmt.Fprintf(&b, "  type %d: %s\n", i, t)
 		}
 	}
+	threaded := p.isThreaded()
 	for i := range p.Calls {
 		c := &p.Calls[i]
-		fmt.Fprintf(&b, "%4d  %-8s %s%s\n", i, c.Place(), strings.Repeat("    ", c.Rank), p.describe(c))
+		strand := ""
+		if threaded {
+			strand = fmt.Sprintf("(%d) ", c.Strand)
+		}
+		fmt.Fprintf(&b, "%4d  %-8s %s%s%s\n", i, c.Place(), strings.Repeat("    ", c.Rank), strand, p.describe(c))
 	}
 	return b.String()
 }
 
 // describe renders one call with its arguments.
 func (p *Program) describe(c *Call) string {
+	if c.isStrandEvent() {
+		return fmt.Sprintf("%s %s %d", strings.TrimPrefix(c.Fn, "strand_"), c.Op, c.Object)
+	}
 	if c.isLocal() {
 		of := ""
 		if c.Of > 0 {

@@ -98,6 +98,9 @@ func (o *order) conflicts() []Conflict {
 			if a.owner != b.owner || !a.bytes.meets(b.bytes) || o.ordered(a, b) || o.ordered(b, a) {
 				continue
 			}
+			if a.rank == b.rank && p.Calls[a.call].isLocal() && p.Calls[b.call].isLocal() {
+				continue // strands of one process: that is what thread sanitizers look for
+			}
 			kind, conflict := o.conflict(a, b)
 			if !conflict || o.excluded(a, b, held) {
 				continue
@@ -133,23 +136,28 @@ func common(a, b *access) []int {
 
 // ordered reports whether a completes before b starts.
 func (o *order) ordered(a, b *access) bool {
-	for _, d := range a.dones {
-		if !slices.ContainsFunc(b.starts, func(s point) bool { return o.before(d, s) }) {
-			return false
-		}
+	return a.done(func(d point) bool {
+		return slices.ContainsFunc(b.starts, func(s point) bool { return o.before(d, s) })
+	})
+}
+
+// done reports whether an access is complete, by what has happened.
+func (a *access) done(happened func(point) bool) bool {
+	if a.any {
+		return slices.ContainsFunc(a.dones, happened)
 	}
-	return len(a.dones) > 0
+	return len(a.dones) > 0 && !slices.ContainsFunc(a.dones, func(d point) bool { return !happened(d) })
 }
 
 // completeBefore reports whether an access is complete at a point.
 func (o *order) completeBefore(a *access, at point) bool {
-	return len(a.dones) > 0 && !slices.ContainsFunc(a.dones, func(d point) bool { return !o.before(d, at) })
+	return a.done(func(d point) bool { return o.before(d, at) })
 }
 
 // over reports whether an access is complete before a call, in the order in which
 // calls began.
 func (a *access) over(call int) bool {
-	return len(a.dones) > 0 && !slices.ContainsFunc(a.dones, func(d point) bool { return int(d)/points >= call })
+	return a.done(func(d point) bool { return int(d)/points < call })
 }
 
 // conflict is the table of the model's section 4.
@@ -181,10 +189,16 @@ func (o *order) atomics(a, b *access) (Kind, bool) {
 	}
 	win := &o.p.Wins[ca.Win]
 	noOp := (a.op == "MPI_NO_OP" || b.op == "MPI_NO_OP") && !win.SameOp
-	if a.rank == b.rank && win.keepsOrder(a, b) || a.op == b.op || noOp {
+	if a.rank == b.rank && o.inTurn(a, b) && win.keepsOrder(a, b) || a.op == b.op || noOp {
 		return Error, false
 	}
 	return Warning, true
+}
+
+// inTurn reports whether two operations are issued one after the other.
+func (o *order) inTurn(a, b *access) bool {
+	x, y := at(a.call, enter), at(b.call, enter)
+	return o.before(x, y) || o.before(y, x)
 }
 
 // keepsOrder reports whether accumulate_ordering puts two accumulates of one

@@ -34,6 +34,7 @@ type process struct {
 	comms   map[int]bool     // communicators that it has made
 	freed   []span           // buffers of requests that were freed while active
 	ops     []pendingOp
+	team    *team // nil: there is one strand
 }
 
 // winState is a window as one process sees it.
@@ -84,8 +85,12 @@ func newSimulation(p *Program) *simulation {
 		s.ranks[i] = process{wins: map[int]*winState{}, passed: map[collKey]int{}, reqs: map[int]*request{}, handles: map[int]*post{}, comms: map[int]bool{}}
 	}
 	for i := range p.Calls {
-		if c := &p.Calls[i]; c.makesComm() && c.New >= 0 {
+		c := &p.Calls[i]
+		if c.makesComm() && c.New >= 0 {
 			s.made[c.New] = true
+		}
+		if c.isStrandEvent() && s.ranks[c.Rank].team == nil {
+			s.ranks[c.Rank].team = newTeam()
 		}
 	}
 	return s
@@ -102,6 +107,19 @@ func (s *simulation) blocked(rank int) bool {
 func (s *simulation) step(c *Call) error {
 	if s.blocked(c.Rank) {
 		return fmt.Errorf("process %d is still inside its last call", c.Rank)
+	}
+	team := s.ranks[c.Rank].team
+	var uses []resource
+	if team != nil {
+		uses = s.uses(c)
+	}
+	switch {
+	case c.isStrandEvent():
+		return team.event(c)
+	case c.Strand != 0 && (team == nil || team.strands[c.Strand] == nil || team.strands[c.Strand].ended):
+		return errNoStrand
+	case team != nil && len(team.unknown(c, uses)) > 0:
+		return errors.New("another strand does something that is not ordered with it")
 	}
 	if err := s.checkMemory(c); err != nil {
 		return err
@@ -125,6 +143,9 @@ func (s *simulation) step(c *Call) error {
 		return err
 	}
 	s.ranks[c.Rank].inside = inside
+	if team != nil {
+		team.call(c, uses)
+	}
 	return nil
 }
 
@@ -134,6 +155,9 @@ func (s *simulation) finished() error {
 		q := &s.ranks[r]
 		if s.blocked(r) {
 			return fmt.Errorf("process %d never leaves its last call", r)
+		}
+		if q.team != nil && len(q.team.beside()) > 0 {
+			return fmt.Errorf("process %d ends beside a strand of it", r)
 		}
 		for _, x := range q.reqs {
 			if x.active {

@@ -27,10 +27,15 @@ func sameOp(x conflicts.Atomics) bool {
 // Atomic: besides, those of one origin take effect in order, as far as the window
 // promises it.
 func (j Judge) Atomic(a, b *regions.Access) conflicts.Verdict {
-	if j.Compatible(atomics(a), atomics(b)) || a.Rank == b.Rank && inOrder(a, b) {
+	switch {
+	case j.Compatible(atomics(a), atomics(b)):
 		return conflicts.Compatible
+	case a.Rank != b.Rank || !inOrder(a, b):
+		return conflicts.OtherOp
+	case a.Start.Line != b.Start.Line:
+		return conflicts.Beside // two strands have a program order each
 	}
-	return conflicts.OtherOp
+	return conflicts.Compatible
 }
 
 func atomics(a *regions.Access) conflicts.Atomics {
@@ -43,7 +48,7 @@ func inOrder(a, b *regions.Access) bool {
 	if mpi.Ordering(a.Elem) == trace.OrderAll {
 		return true
 	}
-	if b.Start.NotAfter(a.Start) {
+	if b.Start.NotAfter(a.Start) || a.Start.Within() && b.Start.Within() && b.Start.Pos < a.Start.Pos {
 		a, b = b, a
 	}
 	var need int64
