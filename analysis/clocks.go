@@ -22,6 +22,8 @@ type ClocksOptions struct {
 	// the traces show: 0 within a host, and between hosts half of the quickest exchange by
 	// which clocks were compared.
 	Latency clocks.Latency
+	// Longest is that of a clocks.Survey.
+	Longest int64
 }
 
 // ClocksResult is what a correction of times did.
@@ -52,6 +54,7 @@ func Clocks(ctx context.Context, dir string, opts ClocksOptions) (*ClocksResult,
 		return nil, err
 	}
 	survey := clocks.NewSurvey(*src, correction.Time)
+	survey.Longest = opts.Longest
 	if err := Observe(ctx, dir, survey); err != nil {
 		return nil, err
 	}
@@ -62,9 +65,9 @@ func Clocks(ctx context.Context, dir string, opts ClocksOptions) (*ClocksResult,
 	return &ClocksResult{Table: *survey.Close(), Hosts: len(hosts), Latency: src.Latency, Jumps: jumps}, nil
 }
 
-// timesOf returns what turns times of processes into those of the run, from the
+// Times returns what turns times of processes into those of the run, from the
 // beginning of its first trace on; nil where they were not recorded.
-func timesOf(ctx context.Context, dir string, kind clocks.Kind) (func(rank int, local int64) int64, error) {
+func Times(ctx context.Context, dir string, kind clocks.Kind) (func(rank int, local int64) int64, error) {
 	from := kind
 	if kind == clocks.Corrected {
 		from = clocks.Interpolated
@@ -85,14 +88,18 @@ func timesOf(ctx context.Context, dir string, kind clocks.Kind) (func(rank int, 
 	return func(rank int, local int64) int64 { return correction.Time(rank, src.Time(rank, local)) }, nil
 }
 
-// correctTimes replays the run twice for the controlled logical clock. It returns how
-// often a clock was put forward, too.
+// correctTimes replays the run for the controlled logical clock: twice, and seldom more
+// often. It returns how often a clock was put forward, too.
 func correctTimes(ctx context.Context, dir string, src clocks.Source) (*clocks.Correction, int, error) {
-	forward := clocks.NewForward(src)
-	if err := Observe(ctx, dir, forward); err != nil {
-		return nil, 0, err
+	var forward *clocks.Forward
+	jumps := 0
+	for next := clocks.NewForward(src); next != nil; next = forward.Again() {
+		forward = next
+		if err := Observe(ctx, dir, forward); err != nil {
+			return nil, 0, err
+		}
+		jumps = forward.Close()
 	}
-	jumps := forward.Close()
 	backward := clocks.NewBackward(forward)
 	if jumps > 0 { // else there is nothing to spread
 		if err := Observe(ctx, dir, backward); err != nil {

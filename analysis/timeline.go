@@ -21,7 +21,7 @@ import (
 // Errors are those of Run, of writing, and the context's; what was written by
 // then is no complete file.
 func Timeline(ctx context.Context, dir string, times clocks.Kind, layers symbols.Layers, findings []conflicts.Finding, w io.Writer) error {
-	time, err := timesOf(ctx, dir, times)
+	time, err := Times(ctx, dir, times)
 	if err != nil {
 		return err
 	}

@@ -200,7 +200,7 @@ func curve(l *line, sends []*send) []point {
 		for _, p := range r {
 			moments = append(moments, p.at)
 		}
-		moments = append(moments, j.at+j.after*slower)
+		moments = append(moments, j.at+j.after*l.slower)
 	}
 	slices.Sort(moments)
 	moments = slices.Compact(moments)

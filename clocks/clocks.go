@@ -73,17 +73,25 @@ func Interpolate(offsets []Offset) func(local int64) int64 {
 // the least latency.
 const slack = 2
 
-// The clock of a process that was put forward runs slower by this factor until it
-// shows its own time again: 1 - γ. The paper found γ = 0.999 good enough for
-// clocks whose drifts differ by less than 10⁻⁴.
-const slower = 1000
+// The clock of a process that was put forward runs slower by one part in so many until
+// it shows its own time again, which is 1 - γ with γ the control variable of the paper:
+// 0.999 is good enough for clocks whose drifts differ by less than 10⁻⁴. Where clocks push
+// one another ever farther ahead, further passes take lesser γ (section 5).
+var slower = []int64{1000, 100, 10}
+
+// avalanche is how much farther than any message is late a clock may be put forward
+// before another pass is made.
+const avalanche = 2
 
 // gentle is how much longer than the jump the stretch is before it, over which it
 // is spread: the paper wants a few percent.
 const gentle = 50
 
 // line is the correction of one process by forward amortization.
-type line struct{ jumps []jump }
+type line struct {
+	slower int64
+	jumps  []jump
+}
 
 // jump is a moment at which a process's clock is put forward.
 type jump struct {
@@ -100,11 +108,11 @@ func (l *line) at(t int64) int64 {
 	if i == 0 {
 		return 0
 	}
-	return l.jumps[i-1].later(t)
+	return l.later(&l.jumps[i-1], t)
 }
 
-// later returns what is left of the correction at a later moment.
-func (j *jump) later(t int64) int64 { return max(0, j.after-(t-j.at)/slower) }
+// later returns what is left of the correction of a jump at a later moment.
+func (l *line) later(j *jump, t int64) int64 { return max(0, j.after-(t-j.at)/l.slower) }
 
 // advance puts the clock forward from a moment on, so that it shows at least `to` there.
 func (l *line) advance(t, to int64) {
@@ -121,7 +129,7 @@ func (l *line) advance(t, to int64) {
 	// Moments of several threads may come out of order.
 	for k := i + 1; k < len(l.jumps); k++ {
 		j := &l.jumps[k]
-		j.before = l.jumps[k-1].later(j.at)
+		j.before = l.later(&l.jumps[k-1], j.at)
 		j.after = max(j.after, j.before)
 	}
 }

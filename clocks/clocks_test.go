@@ -135,6 +135,46 @@ func (p *program) tell(o core.Observer) {
 	}
 }
 
+// forward makes the passes that are needed, and says how many jumps there are in the last.
+func (p *program) forward() (last *Forward, jumps int) {
+	for next := NewForward(p.src); next != nil; next = last.Again() {
+		last = next
+		p.tell(last)
+		jumps = last.Close()
+	}
+	return last, jumps
+}
+
+// TestControlVariable: where now this clock and now that one runs fast, a corrected clock
+// follows the fastest, and corrections add up; further passes, with a lesser control
+// variable, keep them near what the clocks are apart.
+func TestControlVariable(t *testing.T) {
+	const period, messages = 2_000_000, 4000
+	p := &program{src: Source{Hosts: []int{0, 1}, Latency: Latency{Network: 100}}}
+	p.src.Time = func(_ int, local int64) int64 { return local }
+	clock := [2]drift{{slow: 4_000, period: period}, {offset: -4_000, linear: 1e-9, slow: -4_000, period: period * 1.3}}
+	for i := range int64(messages) {
+		from := int(i % 2)
+		for k, rank := range []int{from, 1 - from} {
+			at := 1000 + i*5_000 + int64(k)*200
+			h := happened{rank: rank, begin: at, end: at + 50}
+			if k == 1 {
+				h.from = []int{len(p.calls) - 1}
+			}
+			h.shown = trace.Call{Fn: &trace.Fn{Name: "MPI_Call"}, Begin: clock[rank].shows(at), End: clock[rank].shows(at + 50), Returned: true}
+			p.calls = append(p.calls, h)
+		}
+	}
+	first := NewForward(p.src)
+	p.tell(first)
+	require.NotZero(t, first.Close())
+	require.Greater(t, first.most(), avalanche*first.late, "corrections add up")
+	last, _ := p.forward()
+	require.NotZero(t, last.pass)
+	require.Less(t, last.most(), first.most()/2)
+	require.LessOrEqual(t, last.most(), avalanche*last.late)
+}
+
 // TestCorrectedTimes: whatever the clocks showed, after the correction nothing arrives
 // earlier than it can have, and no process goes back in time. What a Survey counts is
 // what comparing all pairs finds.
@@ -142,9 +182,7 @@ func TestCorrectedTimes(t *testing.T) {
 	wrong, smoothed := int64(0), 0
 	for seed := range uint64(2000) {
 		p := draw(seed)
-		f := NewForward(p.src)
-		p.tell(f)
-		jumps := f.Close()
+		f, jumps := p.forward()
 		b := NewBackward(f)
 		p.tell(b)
 		c := b.Close()
@@ -232,7 +270,7 @@ func TestPossibleTimesStay(t *testing.T) {
 // TestFigure2: the ramp before a jump is one line where nothing limits it, and in pieces
 // where a send would pass its receive (figure 2 of the paper).
 func TestFigure2(t *testing.T) {
-	l := line{jumps: []jump{{at: 10_000, before: 0, after: 100}}}
+	l := line{slower: slower[0], jumps: []jump{{at: 10_000, before: 0, after: 100}}}
 	r := l.spread(&l.jumps[0], nil)
 	require.Equal(t, ramp{{5000, 0}, {10_000, 100}}, r)
 	sends := []*send{{at: 6000, limit: 7000}, {at: 7000, limit: 7010}, {at: 8000, limit: 8030}}

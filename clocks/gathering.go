@@ -6,10 +6,10 @@ import (
 	"github.com/mcchk/mcchk/core"
 )
 
-// departure is when something left a process, corrected.
+// departure is when something left a process: corrected, and not.
 type departure struct {
-	rank int
-	at   int64
+	rank      int
+	at, shown int64
 }
 
 // gathering is what has come to a meeting, as far as it may be what somebody waits for
@@ -61,12 +61,13 @@ func latest(a, b departure) departure {
 }
 
 // arrival returns when a process has all that a call waited for, at the earliest, and
-// so much later.
-func (s *Source) arrival(rank int, waits []core.Mark, later int64) int64 {
-	last := int64(math.MinInt64)
+// so much later: by corrected times, and by those shown.
+func (s *Source) arrival(rank int, waits []core.Mark, later int64) (at, shown int64) {
+	at, shown = math.MinInt64, math.MinInt64
 	from := func(d departure) {
 		if d != nobody && d.rank != rank {
-			last = max(last, d.at+s.least(d.rank, rank)+later)
+			least := s.least(d.rank, rank) + later
+			at, shown = max(at, d.at+least), max(shown, d.shown+least)
 		}
 	}
 	for _, on := range waits {
@@ -79,5 +80,5 @@ func (s *Source) arrival(rank int, waits []core.Mark, later int64) int64 {
 			from(m.other)
 		}
 	}
-	return last
+	return at, shown
 }

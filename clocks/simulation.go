@@ -61,14 +61,15 @@ func (s *Simulation) Call(o *core.ObservedCall) {
 func (s *Simulation) finish(rank int) {
 	c := &s.calls[rank]
 	if c.open {
-		c.now = max(c.begin+s.draw(within), s.src.arrival(rank, c.waits, s.draw(queued)))
+		arrived, _ := s.src.arrival(rank, c.waits, s.draw(queued))
+		c.now = max(c.begin+s.draw(within), arrived)
 		s.out(rank, c.begin, c.now)
 	}
 	c.open, c.waits = false, c.waits[:0]
 }
 
 func (s *Simulation) departure(rank int32) departure {
-	return departure{int(rank), s.calls[rank].begin}
+	return departure{rank: int(rank), at: s.calls[rank].begin}
 }
 
 // Signal is that of core.Observer.

@@ -47,6 +47,23 @@ type Above struct {
 	Time      float64 `json:"time_percent"`
 }
 
+// Deviation is how far times are from others, ns: on average and at most, whichever is
+// later.
+type Deviation struct {
+	Average float64
+	Most    int64
+}
+
+// Deviate returns the deviation of some times.
+func Deviate(by []int64) (d Deviation) {
+	for _, n := range by {
+		d.Average += float64(abs(n))
+		d.Most = max(d.Most, abs(n))
+	}
+	d.Average = ratio(d.Average, float64(len(by)))
+	return d
+}
+
 // Table is what a Survey finds.
 type Table struct {
 	Before    Messages  `json:"before"`
@@ -57,6 +74,9 @@ type Table struct {
 
 // Survey watches a replay, and compares times before and after a correction.
 type Survey struct {
+	// Longest is the longest interval that Table.Intervals has, ns; 0: all count. The paper
+	// leaves out the pauses of its runs.
+	Longest int64
 	follower
 	src       Source
 	corrected func(rank int, t int64) int64
@@ -228,8 +248,8 @@ func (s *Survey) event(rank int, at times) {
 		m.Most = max(m.Most, by)
 	}
 	last := s.last[rank]
-	if s.any[rank] && at[0] > last[0] {
-		s.interval(float64(at[0]-last[0]), float64(at[1]-last[1]))
+	if length := at[0] - last[0]; s.any[rank] && length > 0 && (s.Longest == 0 || length <= s.Longest) {
+		s.interval(float64(length), float64(at[1]-last[1]))
 	}
 	if !s.any[rank] || at[0] > last[0] {
 		s.last[rank], s.any[rank] = at, true

@@ -21,23 +21,24 @@ import (
 
 func newExperimentCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "experiment growth|scale",
-		Short: "Repeat measurements of the papers on encoded vector clocks",
+		Use:   "experiment growth|scale|clocks",
+		Short: "Repeat measurements of the papers on encoded vector clocks and on correcting times",
 		Long: `Repeats measurements of "On the Growth of the Prime Numbers Based Encoded Vector
-Clock" (Kshemkalyani and Voleti). Figures go to standard output, and as CSV
-files into a directory. In a checkout of mcchk, 'go run ./experiments/plot DIR'
-draws those of a directory.`,
-		Args: needs(1, 1, "growth or scale"),
+Clock" (Kshemkalyani and Voleti) and of "Scalable timestamp synchronization for event
+traces of message-passing applications" (Becker, Rabenseifner, Wolf and Linford). Figures
+go to standard output, and as CSV files into a directory. In a checkout of mcchk, 'go run
+./experiments/plot DIR' draws those of growth and scale in a directory.`,
+		Args: needs(1, 1, "growth, scale or clocks"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			names := []string{"growth", "scale"}
-			return usagef("there is no experiment %q%s; the experiments are growth and scale", args[0], didYouMean(args[0], names))
+			names := []string{"growth", "scale", "clocks"}
+			return usagef("there is no experiment %q%s; the experiments are growth, scale and clocks", args[0], didYouMean(args[0], names))
 		},
 	}
-	cmd.AddCommand(newGrowthCommand(a), newScaleCommand(a))
+	cmd.AddCommand(newGrowthCommand(a), newScaleCommand(a), newClocksExperiment(a))
 	return cmd
 }
 
-// result is what both experiments return.
+// result is what experiments return.
 type result interface {
 	Summary() experiments.Table
 	Tables() []experiments.Table

@@ -110,7 +110,13 @@ func (a *app) generate(ctx context.Context, o generateOptions) error {
 	}
 	progress := a.newProgress()
 	c.Progress = func(done, of int64) { progress.say("generating: %d of %d accesses", done, of) }
-	e, err := synthesize(ctx, o.output, c, o)
+	var e *synth.Expected
+	var err error
+	if o.drift {
+		e, _, err = synthesize(ctx, o.output, c, o.perHost)
+	} else {
+		e, err = synth.Generate(ctx, o.output, c)
+	}
 	progress.clear()
 	if errors.Is(err, synth.ErrConfig) {
 		return usagef("%w", err)
