@@ -5,17 +5,18 @@ import (
 	"slices"
 )
 
-// planner looks for updates after which a word holds what an operation has fetched,
-// or what is not known.
+// planner looks for an order in which operations on a word take effect, so that one
+// of them is decided, and the others that wait can be.
 type planner struct {
-	word *word
-	op   *WordOp
 	manner
-	from *wordState // nil: the present one
-	need []int      // how many of each queue have to be taken at least
+	word  *word
+	op    *WordOp   // that is to be decided
+	reads []*WordOp // that wait, and write nothing
+	goals int       // that are not reached: operations which wait
 
-	value Value // after the steps
-	taken []int // of each queue
+	value Value  // after the steps
+	taken []int  // of each queue
+	seen  []bool // of reads
 	steps []*WordOp
 	left  int // steps that the search may still make
 	tried map[string]bool
@@ -24,110 +25,154 @@ type planner struct {
 // searchSteps bounds the search.
 const searchSteps = 1 << 12
 
-func newPlanner(op *WordOp, how manner, from *wordState) *planner {
-	p := &planner{word: op.word, op: op, manner: how, from: from}
-	for _, v := range p.word.visitors {
-		n := 0
-		if op.update != nil && v.strand == op.strand {
-			n = slices.Index(v.queue, op)
-		}
-		for _, x := range slices.Concat(op.after, how.also) {
-			if x.strand == v.strand && x.made == nil {
-				n = max(n, 1+slices.Index(v.queue, x))
-			}
-		}
-		if how.timely && v.strand != op.strand {
-			for n < len(v.queue) && v.queue[n].precedes(op) {
-				n++
-			}
-		}
-		p.need = append(p.need, n)
+// plan returns the steps up to the operation; nil: there are none.
+func (w *word) plan(op *WordOp, how manner) *choice {
+	p := &planner{manner: how, word: w, op: op, value: w.last().value, taken: make([]int, len(w.visitors)), left: searchSteps}
+	if how.zero {
+		p.value = Value{Known: true}
 	}
-	p.reset()
-	return p
+	for _, v := range w.visitors {
+		p.left += len(v.queue)
+	}
+	for _, x := range w.blocked {
+		switch {
+		case x.update != nil:
+			p.goals++
+		case x == op || !how.alone && w.find(x, how) == nil: // the others can be decided at any time
+			p.reads = append(p.reads, x)
+			p.goals++
+		}
+	}
+	p.seen = make([]bool, len(p.reads))
+	if !p.search() {
+		return nil
+	}
+	i := slices.Index(p.steps, op)
+	return &choice{op: op, steps: p.steps[:i+1], zero: how.zero}
 }
 
-func (p *planner) reset() {
-	p.value, p.taken, p.steps = p.word.last().value, make([]int, len(p.word.visitors)), nil
-	if p.from != nil {
-		p.value = p.from.value
-		copy(p.taken, p.from.taken)
-	}
+// done reports whether there is nothing more to look for.
+func (p *planner) done() bool {
+	return p.goals == 0 || p.alone && slices.Contains(p.steps, p.op)
 }
 
-// plan finds the steps. Those whose calls came first are tried first.
-func (p *planner) plan() bool {
-	for !p.fits() {
-		heads := p.heads()
-		if len(heads) == 0 {
-			p.reset()
-			p.left, p.tried = searchSteps, map[string]bool{}
-			return len(p.word.visitors) > 1 && p.search()
+// search tries all orders in which the operations can take effect.
+func (p *planner) search() bool {
+	if p.done() {
+		return true
+	}
+	if p.left == 0 || p.tried != nil && p.tried[p.key()] {
+		return false
+	}
+	p.left--
+	value := p.value
+	for _, x := range p.next() {
+		i := p.step(x)
+		if p.search() {
+			return true
 		}
-		p.step(heads[0])
+		p.back(x, i)
+		p.value = value
+	}
+	if p.tried == nil {
+		p.tried = map[string]bool{}
+	}
+	p.tried[p.key()] = true
+	return false
+}
+
+// key is what matters of the steps for those to come.
+func (p *planner) key() string {
+	key := make([]byte, 0, 2*len(p.taken)+len(p.seen)+10)
+	for _, n := range p.taken {
+		key = binary.AppendUvarint(key, uint64(n))
+	}
+	for _, seen := range p.seen {
+		if seen {
+			key = append(key, 1)
+		} else {
+			key = append(key, 0)
+		}
+	}
+	if p.value.Known {
+		key = binary.AppendVarint(append(key, 1), p.value.Bits)
+	}
+	return string(key)
+}
+
+// next returns what may take effect next, those first that were over first.
+func (p *planner) next() []*WordOp {
+	var all []*WordOp
+	add := func(x *WordOp) {
+		i, _ := slices.BinarySearchFunc(all, x, (*WordOp).compare)
+		all = slices.Insert(all, i, x)
+	}
+	for i, v := range p.word.visitors {
+		if n := p.taken[i]; n < len(v.queue) {
+			add(v.queue[n])
+		}
+	}
+	for i, x := range p.reads {
+		if !p.seen[i] {
+			add(x)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	end := all[0].end()
+	return slices.DeleteFunc(all, func(x *WordOp) bool {
+		return p.timely && x.began > end || !p.fits(x) || !p.follows(x)
+	})
+}
+
+// fits reports whether an operation can have fetched what is there.
+func (p *planner) fits(x *WordOp) bool {
+	return !x.found.Known || x.found == p.value || p.unknown && !p.value.Known
+}
+
+// follows reports whether all that an operation comes after has taken effect.
+func (p *planner) follows(x *WordOp) bool {
+	for _, y := range x.after {
+		if y.made != nil || y.update == nil {
+			continue
+		}
+		i := p.word.index(y.strand)
+		if slices.Index(p.word.visitors[i].queue, y) >= p.taken[i] {
+			return false
+		}
 	}
 	return true
 }
 
-// search tries all orders in which the queues can be taken.
-func (p *planner) search() bool {
-	if p.fits() {
-		return true
-	}
-	key := make([]byte, 0, 2*len(p.taken))
-	for _, n := range p.taken {
-		key = binary.AppendUvarint(key, uint64(n))
-	}
-	key = binary.AppendVarint(key, p.value.Bits)
-	if p.left == 0 || p.tried[string(key)] {
-		return false
-	}
-	p.left--
-	p.tried[string(key)] = true
-	value := p.value
-	for _, i := range p.heads() {
-		p.step(i)
-		if p.search() {
-			return true
-		}
-		p.taken[i]--
-		p.steps, p.value = p.steps[:len(p.steps)-1], value
-	}
-	return false
-}
-
-// fits reports whether the operation may come next.
-func (p *planner) fits() bool {
-	for i, n := range p.taken {
-		if n < p.need[i] {
-			return false
-		}
-	}
-	if p.unknown {
-		return !p.value.Known
-	}
-	return p.value == p.op.found
-}
-
-// heads returns the queues whose first update may come next, in the order of their
-// calls. Not those of which it is known what they fetched: these are decided for
-// themselves.
-func (p *planner) heads() []int {
-	var heads []int
-	began := func(i int) int64 { return p.word.visitors[i].queue[p.taken[i]].began }
-	for i, v := range p.word.visitors {
-		if n := p.taken[i]; n < len(v.queue) && !v.queue[n].found.Known && !(p.timely && p.op.ended < v.queue[n].began) {
-			heads = append(heads, i)
-		}
-	}
-	slices.SortStableFunc(heads, func(a, b int) int { return int(began(a) - began(b)) })
-	return heads
-}
-
-// step takes the first update of a queue.
-func (p *planner) step(i int) {
-	x := p.word.visitors[i].queue[p.taken[i]]
-	p.taken[i]++
+// step lets an operation take effect.
+func (p *planner) step(x *WordOp) int {
 	p.steps = append(p.steps, x)
-	p.value, _ = x.update(p.value)
+	before := p.value
+	if x.found.Known {
+		p.goals--
+		before = x.found
+	}
+	if x.update == nil {
+		i := slices.Index(p.reads, x)
+		p.seen[i], p.value = true, before
+		return i
+	}
+	i := p.word.index(x.strand)
+	p.taken[i]++
+	p.value, _ = x.update(before)
+	return i
+}
+
+// back takes a step back.
+func (p *planner) back(x *WordOp, i int) {
+	p.steps = p.steps[:len(p.steps)-1]
+	if x.found.Known {
+		p.goals++
+	}
+	if x.update == nil {
+		p.seen[i] = false
+	} else {
+		p.taken[i]--
+	}
 }

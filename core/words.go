@@ -92,7 +92,6 @@ type word struct {
 	versions []*version // from the oldest that may still be fetched
 	visitors []*visitor // by line
 	blocked  []*WordOp  // that have fetched what is not decided yet
-	changed  bool       // since it was tried to decide
 	visited  bool       // since the phase began
 }
 
@@ -128,6 +127,12 @@ func (w *word) visitor(s *Strand) *visitor {
 		w.visitors = slices.Insert(w.visitors, i, &visitor{strand: s})
 	}
 	return w.visitors[i]
+}
+
+// index returns the place of a strand that has visited the word.
+func (w *word) index(s *Strand) int {
+	i, _ := slices.BinarySearchFunc(w.visitors, s.line, func(v *visitor, line int32) int { return cmp.Compare(v.strand.line, line) })
+	return i
 }
 
 func (w *word) last() *version { return w.versions[len(w.versions)-1] }
@@ -169,7 +174,6 @@ func (s *Strand) visit(w *word, began int64, update Update) *WordOp {
 	if update != nil {
 		v := w.visitor(s)
 		v.queue = append(v.queue, op)
-		w.changed = true
 	}
 	return op
 }
