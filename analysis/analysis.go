@@ -106,25 +106,39 @@ func Run(ctx context.Context, dir string, opts Options) (*Result, error) {
 
 // start opens the traces of a directory.
 func start(ctx context.Context, dir string, opts Options) (*run, error) {
-	if opts.Clock == "" {
-		opts.Clock = evc.Auto
-	}
-	if !slices.Contains(evc.Names(), opts.Clock) {
-		return nil, fmt.Errorf("%w: %q; there are %s", ErrClock, opts.Clock, strings.Join(evc.Names(), ", "))
-	}
-	if !slices.Contains(memoryModels, opts.MemoryModel) {
-		return nil, fmt.Errorf("%w: %q; there are %s, %s and %s", ErrModel, opts.MemoryModel, ModelAuto, ModelUnified, ModelSeparate)
+	if err := opts.check(); err != nil {
+		return nil, err
 	}
 	d, err := trace.OpenDir(dir)
 	if err != nil {
 		return nil, err
 	}
-	readers, err := d.OpenAll()
-	if err != nil {
+	return startIn(ctx, d, opts)
+}
+
+// check refuses what does not exist.
+func (o *Options) check() error {
+	if o.Clock == "" {
+		o.Clock = evc.Auto
+	}
+	if !slices.Contains(evc.Names(), o.Clock) {
+		return fmt.Errorf("%w: %q; there are %s", ErrClock, o.Clock, strings.Join(evc.Names(), ", "))
+	}
+	if !slices.Contains(memoryModels, o.MemoryModel) {
+		return fmt.Errorf("%w: %q; there are %s, %s and %s", ErrModel, o.MemoryModel, ModelAuto, ModelUnified, ModelSeparate)
+	}
+	return nil
+}
+
+func startIn(ctx context.Context, d *trace.Dir, opts Options) (*run, error) {
+	r := &run{opts: opts, dir: d, reopen: d.Open}
+	r.ctx, r.unguard = r.guard(ctx)
+	d.Until(r.ctx)
+	var err error
+	if r.readers, err = d.OpenAll(); err != nil {
+		r.unguard()
 		return nil, err
 	}
-	r := &run{opts: opts, dir: d, readers: readers, reopen: d.Open}
-	r.ctx, r.unguard = r.guard(ctx)
 	return r, nil
 }
 
@@ -185,6 +199,7 @@ type run struct {
 	vain    int64     // bytes read before all began again
 	stopped error     // why the replay did not come to its end: the cause of the context
 	allows  allowed   // to go unseen
+	live    *live     // of a run that goes on while it is analysed; else nil
 	guarded
 }
 
@@ -257,7 +272,9 @@ func (r *run) searchIn(streams []core.Stream, opts core.Options) (*core.Machine,
 		jobs = runtime.GOMAXPROCS(0)
 	}
 	checker := conflicts.NewChecker(r.ctx, jobs, models.Judge(), opts.Part, r.opts.MaxMemory/searchShare, r.opts.Pairwise, &r.found)
+	r.live.begin(r, m, checker)
 	err = r.replay(m, checker)
+	r.live.end()
 	groups, failed := checker.Close()
 	if failed != nil {
 		err = failed
@@ -303,6 +320,7 @@ func (r *run) replay(m *core.Machine, checker *conflicts.Checker) error {
 			r.stats.add(region)
 		}
 		checker.Add(region)
+		r.live.added()
 		if checker.Failed() != nil {
 			break
 		}

@@ -37,7 +37,7 @@ type evidence struct {
 // gather replays and searches.
 func (r *run) gather() (*evidence, error) {
 	opts := r.replayOptions()
-	r.streams = prefetchPart(r.readers, opts.Part)
+	r.streams = r.prefetch(opts.Part)
 	m, groups, err := r.search(r.streams, opts)
 	if errors.Is(err, core.ErrSkipped) {
 		if err := r.again(); err != nil {

@@ -34,6 +34,7 @@ type prefetch struct {
 	types   map[int64]*trace.Type
 	comms   map[int64]*trace.Comm
 	ops     map[int64]string
+	idle    func(<-chan *trace.Batch) *trace.Batch // waits for the next batch of a run that goes on; nil: of one that is over
 }
 
 // newPrefetch begins to read.
@@ -109,7 +110,11 @@ func (s *prefetch) next() error {
 		s.over = true
 		return old.Err
 	}
-	s.batch = <-s.ready
+	if s.idle != nil {
+		s.batch = s.idle(s.ready)
+	} else {
+		s.batch = <-s.ready
+	}
 	s.items = s.batch.Items
 	switch {
 	case s.batch.Err != nil:

@@ -33,7 +33,8 @@ type Checker struct {
 	collectors []*Collector
 	check      RegionCheck // nil: none
 	workers    sync.WaitGroup
-	spare      sync.Pool // of sharedRegion
+	handed     sync.WaitGroup // units that are not searched yet, together
+	spare      sync.Pool      // of sharedRegion
 }
 
 // unit is the memory of one process in one region, or of all when owner is -1.
@@ -95,6 +96,7 @@ func NewChecker(ctx context.Context, workers int, judge Judge, part regions.Part
 					s.unit(ctx, u)
 					u.region.over(&c.spare)
 				}
+				c.handed.Done()
 				if s.err != nil {
 					fail(s.err)
 				}
@@ -132,13 +134,26 @@ func (c *Checker) Add(r *regions.Region) {
 	c.flush()
 	sh.units.Store(int32(len(sh.owners)))
 	for owner := range sh.owners {
-		c.work <- []unit{{sh, int32(owner)}}
+		c.hand([]unit{{sh, int32(owner)}})
 	}
+}
+
+func (c *Checker) hand(units []unit) {
+	c.handed.Add(1)
+	c.work <- units
+}
+
+// SoFar waits until all that was added is searched, and returns what was found by then,
+// with what is known of it by then. The replay must not go on meanwhile.
+func (c *Checker) SoFar() []Group {
+	c.flush()
+	c.handed.Wait()
+	return c.groups()
 }
 
 func (c *Checker) flush() {
 	if len(c.batch) > 0 {
-		c.work <- c.batch
+		c.hand(c.batch)
 		c.batch, c.weight = nil, 0
 	}
 }
@@ -161,11 +176,15 @@ func (c *Checker) Close() ([]Group, error) {
 	c.workers.Wait()
 	err := c.Failed()
 	c.fail(nil)
+	return c.groups(), err
+}
+
+func (c *Checker) groups() []Group {
 	lists := make([][]Group, len(c.collectors))
 	for i, out := range c.collectors {
 		lists[i] = out.Groups()
 	}
-	return Join(lists...), err
+	return Join(lists...)
 }
 
 // sort makes it a region, of which it sorts what calls access by whose it is.

@@ -75,6 +75,9 @@ func (m *Machine) Misuse(u Usage) {
 	m.usages.byKey[key] = &u
 }
 
+// UsageCount returns how many usage errors were met so far, equal ones counted once.
+func (m *Machine) UsageCount() int { return len(m.usages.byKey) }
+
 // Usages returns the usage errors met so far, in the order of the replay.
 func (m *Machine) Usages() []Usage {
 	var out []Usage

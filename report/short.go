@@ -7,9 +7,17 @@ import (
 	"strings"
 
 	"github.com/mcchk/mcchk/analysis"
+	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/explain"
 	"github.com/mcchk/mcchk/problems"
 )
+
+// Line is a finding in one line, as Short begins it, without colours: where, how bad, what
+// and the rule.
+func Line(f *conflicts.Finding, opts Options) string {
+	lead, _ := explain.Sides(f)
+	return fmt.Sprintf("%s: %s: %s [%s]", stackPlace(lead.Stack, opts.Dir), f.Severity, Message(f), f.Rule)
+}
 
 // Short writes a result for people in a hurry: one line a problem, which is that of its
 // first finding as Text begins it, with the number and the fingerprint; then what Text

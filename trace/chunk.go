@@ -36,6 +36,8 @@ type chunkReader struct {
 	at   passable // what in reads, where it can be read anywhere
 	from int64    // where in it the header is
 	tail []byte   // room for an index
+
+	follow *follower // of a file that is still written; else nil
 }
 
 // passable is a file of which parts need not be read.
@@ -169,6 +171,9 @@ func (c *chunkReader) peek() *Chunk {
 	if c.done {
 		return nil
 	}
+	if c.follow.following() {
+		return c.peekFollowed()
+	}
 	b, err := c.in.Peek(chunkHeaderSize)
 	switch {
 	case len(b) == 0 && errors.Is(err, io.EOF):
@@ -184,11 +189,12 @@ func (c *chunkReader) peek() *Chunk {
 		c.stop(c.offset, "no chunk begins here")
 		return nil
 	}
-	if reason := c.parseChunk(b); reason != "" {
+	h, reason := parseChunk(b, c.offset)
+	if reason != "" {
 		c.stop(c.offset, reason)
 		return nil
 	}
-	c.peeked = true
+	c.ahead, c.peeked = h, true
 	return &c.ahead
 }
 
@@ -201,10 +207,11 @@ func allZero(b []byte) bool {
 	return true
 }
 
-func (c *chunkReader) parseChunk(b []byte) (reason string) {
+// parseChunk reads the header of a chunk, and says what is wrong with it.
+func parseChunk(b []byte, offset int64) (h Chunk, reason string) {
 	state := le.Uint32(b[16:])
-	c.ahead = Chunk{
-		Offset: c.offset,
+	h = Chunk{
+		Offset: offset,
 		Size:   le.Uint32(b[4:]),
 		Strand: le.Uint32(b[8:]),
 		Used:   le.Uint32(b[20:]),
@@ -213,20 +220,20 @@ func (c *chunkReader) parseChunk(b []byte) (reason string) {
 		Sealed: state == chunkSealed,
 	}
 	kind := le.Uint32(b[36:])
-	if c.ahead.Accesses = kind != chunkAny; kind > chunkAccesses {
-		c.ahead.index = kind
+	if h.Accesses = kind != chunkAny; kind > chunkAccesses {
+		h.index = kind
 	}
 	switch {
-	case c.ahead.Size < chunkHeaderSize || c.ahead.Size > maxChunkSize || c.ahead.Size%8 != 0:
-		return fmt.Sprintf("impossible chunk size %d", c.ahead.Size)
+	case h.Size < chunkHeaderSize || h.Size > maxChunkSize || h.Size%8 != 0:
+		return h, fmt.Sprintf("impossible chunk size %d", h.Size)
 	case state > chunkSealed:
-		return fmt.Sprintf("impossible chunk state %d", state)
-	case c.ahead.Used > c.ahead.Size-chunkHeaderSize || c.ahead.Used%8 != 0:
-		return fmt.Sprintf("impossible length %d of the records of a chunk", c.ahead.Used)
-	case kind > chunkAccesses && (kind%8 != 0 || kind < chunkHeaderSize || kind-chunkHeaderSize >= c.ahead.Used || !c.ahead.Sealed):
-		return fmt.Sprintf("impossible kind %d of chunk", kind)
+		return h, fmt.Sprintf("impossible chunk state %d", state)
+	case h.Used > h.Size-chunkHeaderSize || h.Used%8 != 0:
+		return h, fmt.Sprintf("impossible length %d of the records of a chunk", h.Used)
+	case kind > chunkAccesses && (kind%8 != 0 || kind < chunkHeaderSize || kind-chunkHeaderSize >= h.Used || !h.Sealed):
+		return h, fmt.Sprintf("impossible kind %d of chunk", kind)
 	}
-	return ""
+	return h, ""
 }
 
 // read takes the chunk that peek showed and returns its records. Fewer than

@@ -104,6 +104,7 @@ func (r *Reader) Op(id int64) string { return r.defs.ops[id] }
 // Stack returns the program counters of a call stack, innermost first, or nil
 // when no definition has come. They are return addresses. Do not change it.
 func (r *Reader) Stack(id uint32) []uint64 {
+	defer r.guard()()
 	if s := r.defs.stacks[id]; s != nil {
 		return s.PCs
 	}
@@ -113,6 +114,7 @@ func (r *Reader) Stack(id uint32) []uint64 {
 // FramePointers returns the frame pointers of the innermost functions of a call stack,
 // in the order of Stack, as far as they are known. Do not change it.
 func (r *Reader) FramePointers(id uint32) []uint64 {
+	defer r.guard()()
 	if s := r.defs.stacks[id]; s != nil {
 		return s.Pointers
 	}
@@ -121,15 +123,24 @@ func (r *Reader) FramePointers(id uint32) []uint64 {
 
 // Modules returns the program's memory map as far as it was seen. Do not
 // change it.
-func (r *Reader) Modules() []Module { return r.defs.modules }
+func (r *Reader) Modules() []Module {
+	defer r.guard()()
+	return r.defs.modules
+}
 
 // Sources returns the source places of a program counter of a stack, given
 // exactly as it stands there: its inlined frames, innermost first. It is nil
 // when the file does not carry them.
-func (r *Reader) Sources(pc uint64) []Source { return r.defs.sources[pc] }
+func (r *Reader) Sources(pc uint64) []Source {
+	defer r.guard()()
+	return r.defs.sources[pc]
+}
 
 // Info returns the values of a key of the tracer's own information, in order.
-func (r *Reader) Info(key string) []string { return r.defs.info[key] }
+func (r *Reader) Info(key string) []string {
+	defer r.guard()()
+	return r.defs.info[key]
+}
 
 // Clocks returns how the process's clock related to that of world rank 0, as
 // far as it was seen.

@@ -44,8 +44,9 @@ type Dir struct {
 	Bad     []BadFile // by path; their ranks are among Missing
 	Missing []int     // ranks without a readable file, ascending
 
-	files *files
-	bytes int64
+	files  *files
+	bytes  int64
+	follow *Following // how what is opened is read along; nil: it is not
 }
 
 // OpenDir finds the trace files in a directory and one level below it, and in
@@ -64,7 +65,7 @@ func OpenDir(path string) (*Dir, error) {
 		return nil, fmt.Errorf("%s: %w", path, ErrNoTraces)
 	}
 	d := &Dir{Path: path, Bad: bad, files: newFiles()}
-	readers, errs := openAll(newFiles(), found)
+	readers, errs := openAll(newFiles(), found, nil)
 	for i, r := range readers {
 		if errs[i] != nil {
 			d.Bad = append(d.Bad, BadFile{Path: found[i].path, Err: errs[i]})
@@ -93,7 +94,7 @@ func OpenDir(path string) (*Dir, error) {
 const openers = 16
 
 // openAll opens traces side by side. For each there is a reader or an error.
-func openAll(all *files, sources []source) ([]*Reader, []error) {
+func openAll(all *files, sources []source, how *Following) ([]*Reader, []error) {
 	readers, errs := make([]*Reader, len(sources)), make([]error, len(sources))
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -104,7 +105,7 @@ func openAll(all *files, sources []source) ([]*Reader, []error) {
 				if i >= len(sources) {
 					return
 				}
-				readers[i], errs[i] = sources[i].open(all)
+				readers[i], errs[i] = sources[i].open(all, how)
 			}
 		})
 	}
@@ -112,7 +113,7 @@ func openAll(all *files, sources []source) ([]*Reader, []error) {
 	return readers, errs
 }
 
-func (s *source) open(all *files) (*Reader, error) {
+func (s *source) open(all *files, how *Following) (*Reader, error) {
 	size := int64(-1)
 	if s.piece {
 		size = s.size
@@ -124,6 +125,9 @@ func (s *source) open(all *files) (*Reader, error) {
 		return nil, err
 	}
 	r.file = f
+	if !s.piece {
+		r.followFile(f, how)
+	}
 	return r, nil
 }
 
@@ -262,7 +266,7 @@ func (d *Dir) Open(rank int) (*Reader, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s: rank %d: %w", d.Path, rank, os.ErrNotExist)
 	}
-	return d.Files[i].source.open(d.files)
+	return d.Files[i].source.open(d.files, d.follow)
 }
 
 // OpenAll opens the traces of all ranks, by rank; nil where there is none. On an
@@ -272,7 +276,7 @@ func (d *Dir) OpenAll() ([]*Reader, error) {
 	for i, f := range d.Files {
 		sources[i] = f.source
 	}
-	readers, errs := openAll(d.files, sources)
+	readers, errs := openAll(d.files, sources, d.follow)
 	if err := errors.Join(errs...); err != nil {
 		for _, r := range readers {
 			if r != nil {

@@ -46,6 +46,7 @@ type strand struct {
 	at       uint64   // place of the record at pos: the call …
 	after    bool     // … or what follows it
 	ending   bool     // it is the end record, which comes last
+	growing           // where the chunk is read while it is written
 }
 
 // loaded is a chunk that waits for its strand to come to it.
@@ -54,6 +55,7 @@ type loaded struct {
 	buf     []byte
 	skipped *Index // instead of records
 	coming  *Index // of the records, where it is to be told
+	growing
 }
 
 func (s *strand) position() int64 {
@@ -65,7 +67,8 @@ func (s *strand) called(seq uint64) {
 	s.seq = max(s.seq, seq)
 }
 
-func (s *strand) open(l loaded) {
+func (s *strand) begins(l loaded) {
+	s.growing = l.growing
 	s.chunk, s.skipped, s.coming, s.counted = l.chunk, l.skipped, l.coming, l.coming != nil
 	s.begin(l.buf, l.chunk.Seq)
 	s.seq, s.group = max(s.seq, l.chunk.Seq), l.chunk.Seq
@@ -78,6 +81,9 @@ func (m *merge) called(seq uint64) { m.seq = max(m.seq, seq) }
 func (m *merge) least() *strand {
 	var best *strand
 	for _, s := range m.strands {
+		if s.dry {
+			continue
+		}
 		if best == nil || s.before(best) {
 			best = s
 		}
@@ -161,7 +167,11 @@ func (r *Reader) load() bool {
 		return false
 	}
 	l := loaded{chunk: *head}
-	if l.skipped = r.pass(head); l.skipped == nil {
+	if r.chunks.follow.following() {
+		if !r.loadFollowed(&l) {
+			return false
+		}
+	} else if l.skipped = r.pass(head); l.skipped == nil {
 		buf, ok := r.chunks.read()
 		if !ok {
 			return true // nothing came of it; peek will say that nothing follows
@@ -181,7 +191,7 @@ func (r *Reader) load() bool {
 	}
 	s := m.spareStrand()
 	s.id, s.accesses = l.chunk.Strand, l.chunk.Accesses
-	s.open(l)
+	s.begins(l)
 	m.strands = append(m.strands, s)
 	r.advance(s)
 	return true
@@ -213,6 +223,10 @@ func (r *Reader) advance(s *strand) {
 				return
 			}
 		}
+		if s.open {
+			s.dry = true
+			return
+		}
 		if len(s.queue) == 0 {
 			r.merge.drop(s, r.chunks)
 			return
@@ -221,7 +235,7 @@ func (r *Reader) advance(s *strand) {
 		l := s.queue[0]
 		s.queue = append(s.queue[:0], s.queue[1:]...)
 		r.merge.waiting--
-		s.open(l)
+		s.begins(l)
 	}
 }
 

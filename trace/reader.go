@@ -33,6 +33,7 @@ type Reader struct {
 	closed bool
 	skip   func(lo, hi uint64) bool // see Skip
 	told   bool                     // elements are told chunk by chunk
+	early  []Definition             // of ReadBatch, before an event that was not there yet
 }
 
 // Open opens a trace file, plain or compressed with zstd. The header is read;
@@ -125,7 +126,8 @@ func (r *Reader) Region() uint32 { return r.region }
 
 // ReadEvent reads the next event into ev. Event.Call, its Args and their
 // Lists stay valid until the next ReadEvent. It returns io.EOF at the end and
-// where the file is cut (see Cut), other errors only when the input cannot be
+// where the file is cut (see Cut), ErrNotYet where the file is followed and its
+// process has written no more yet, other errors only when the input cannot be
 // read.
 func (r *Reader) ReadEvent(ev *Event) error {
 	if s := r.merge.run; s != nil && s.skipped == nil {
@@ -157,6 +159,12 @@ func (r *Reader) next(ev *Event) error {
 		s := r.merge.least()
 		if r.mustLoad(s) && r.load() {
 			continue
+		}
+		if r.chunks.follow.following() && (r.mustLoad(s) || !r.certain(s)) {
+			if r.refresh() {
+				continue
+			}
+			return ErrNotYet
 		}
 		if s == nil {
 			r.chunks.finish(r.defs.end != nil)

@@ -1,6 +1,9 @@
 package trace
 
-import "slices"
+import (
+	"errors"
+	"slices"
+)
 
 // Batch is a stretch of the events of one process, and what they define: what
 // one goroutine reads for another. It owns all that its items point to.
@@ -46,11 +49,19 @@ const mostRepeated = 16
 // ReadBatch reads up to n events into b, in place of what it holds; accesses
 // that repeat at equal distances, a loop's, count little. The definitions of
 // the Reader itself may be used again once no ReadBatch is under way.
+//
+// Of a file that is followed, it reads what is there, and waits where nothing is.
 func (r *Reader) ReadBatch(b *Batch, n int) {
+	defer r.guard()()
 	b.reset(n)
 	r.defs.log = &b.defined
 	defer func() { r.defs.log = nil }()
 	var ev Event
+	defined := 0 // of the definitions, that an item has
+	if len(r.early) > 0 {
+		b.defined = append(b.defined, r.early...)
+		r.early = r.early[:0]
+	}
 	for events := 0; n > 0 && events < mostRepeated*cap(b.rows); {
 		if rows, taken := r.takeAccesses(b, n); taken > 0 {
 			n -= rows
@@ -58,11 +69,23 @@ func (r *Reader) ReadBatch(b *Batch, n int) {
 			continue
 		}
 		r.lend(b)
-		defined := len(b.defined)
-		if b.Err = r.ReadEvent(&ev); b.Err != nil {
+		b.Err = r.ReadEvent(&ev)
+		if errors.Is(b.Err, ErrNotYet) {
+			if b.Err = nil; len(b.Items) > 0 {
+				r.early = append(r.early[:0], b.defined[defined:]...)
+				return
+			}
+			b.Err = r.chunks.follow.wait()
+			if b.Err == nil {
+				continue
+			}
+		}
+		if b.Err != nil {
 			return
 		}
+		r.chunks.follow.came()
 		b.take(&ev, r.words, b.defined[defined:len(b.defined):len(b.defined)])
+		defined = len(b.defined)
 		n--
 		events++
 	}

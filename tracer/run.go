@@ -33,6 +33,7 @@ const (
 	envTraceDir = "MCCHK_TRACE_DIR"
 	envRunID    = "MCCHK_RUN_ID"
 	envMaxTrace = "MCCHK_MAX_TRACE"
+	envLive     = "MCCHK_LIVE"
 )
 
 // killDelay is how long a program that was asked to end may take.
@@ -62,6 +63,11 @@ type RunOptions struct {
 	// MaxTrace is how many bytes the traces of all processes may have together; each
 	// may write an equal part of them. Recording ends there. 0: no limit.
 	MaxTrace int64
+
+	// Live has the traces written so that they can be analysed while the program runs
+	// (trace.FollowDir). Started, if set, is called when the directory is ready for them.
+	Live    bool
+	Started func()
 
 	// Preload loads the run-time into a program that was not compiled with mcchk: its
 	// calls are recorded, its loads and stores are not. MPICC is the compiler wrapper of
@@ -141,6 +147,9 @@ func Run(ctx context.Context, o RunOptions) (exit Exit, err error) {
 		return Exit{}, err
 	}
 	variables := []string{envTraceDir + "=" + dir, envRunID + "=" + record.Run, envMaxTrace + "=" + sizeInKiB(o.MaxTrace)}
+	if o.Live {
+		variables = append(variables, envLive+"=1")
+	}
 	if o.Preload {
 		v, err := preload(ctx, &t, o.MPICC)
 		if err != nil {
@@ -150,6 +159,9 @@ func Run(ctx context.Context, o RunOptions) (exit Exit, err error) {
 	}
 	t.env = launcherEnvironment(t, path, o.Command, variables)
 	watched := watchSize(dir, o.MaxTrace, t.stderr)
+	if o.Started != nil {
+		o.Started()
+	}
 	exit, err = supervise(ctx, &t, path, o.Command, o.Timeout)
 	watched()
 	if ctx.Err() != nil || errors.Is(err, ErrTimeout) {
@@ -282,6 +294,20 @@ func prepareTraceDir(dir string) error {
 		_ = os.Remove(run) // unless somebody put something else there
 	}
 	return nil
+}
+
+// RemoveTraces removes the traces of a run from their directory; what tells of the run stays.
+func RemoveTraces(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Type().IsRegular() && isTraceFile(e.Name()) {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, e.Name())))
+		}
+	}
+	return err
 }
 
 func checkTraces(dir string) error {

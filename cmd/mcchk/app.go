@@ -134,7 +134,7 @@ Exit status: 0 nothing found at or above the threshold, 1 findings,
 	root.AddCommand(
 		newCompileCommand(a, tracer.MPI, tracer.C), newCompileCommand(a, tracer.MPI, tracer.CXX), newCompileCommand(a, tracer.MPI, tracer.Fortran),
 		newCompileCommand(a, tracer.SHMEM, tracer.C), newCompileCommand(a, tracer.SHMEM, tracer.CXX),
-		newRunCommand(a), newAnalyzeCommand(a), newMergeCommand(a), newDiffCommand(a),
+		newRunCommand(a), newWatchCommand(a), newAnalyzeCommand(a), newMergeCommand(a), newDiffCommand(a),
 		newDumpCommand(a), newPackCommand(a), newGenerateCommand(a), newExperimentCommand(a),
 		newLatticeCommand(a), newTimelineCommand(a), newClocksCommand(a), newExplainCommand(a), newDoctorCommand(a), newConfigCommand(a), newManualCommand(a), newVersionCommand(a),
 	)

@@ -17,6 +17,7 @@ type backend struct {
 	collect     func(ctx context.Context, dir string, o collect.Options) (places int, err error)
 	analyzePart func(ctx context.Context, dir string, s analysis.Shard, o analysis.Options) (*analysis.Partial, error)
 	analyze     func(ctx context.Context, dir string, o analysis.Options) (*analysis.Result, error)
+	live        func(ctx context.Context, dir string, o analysis.LiveOptions) (*analysis.Result, error)
 	tryFixes    func(ctx context.Context, res *analysis.Result, o analysis.Options) error
 	draw        func(ctx context.Context, res *analysis.Result, o analysis.Options) (*analysis.Pictures, error)
 }
@@ -30,6 +31,7 @@ func realBackend() backend {
 		collect:     collect.Write,
 		analyze:     analysis.Run,
 		analyzePart: analysis.RunShard,
+		live:        analysis.Live,
 		tryFixes:    analysis.TryFixes,
 		draw:        analysis.Draw,
 	}

@@ -27,6 +27,7 @@ type runOptions struct {
 	maxTrace  sizeValue
 	preload   bool
 	mpicc     string
+	live      liveOptions
 	analyze   analyzeOptions
 }
 
@@ -40,6 +41,9 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	f.Var(&o.maxTrace, "max-trace", "end recording, not the program, where the traces would have more than `SIZE` together, such as 10GiB; each process may write an equal part; 0: no limit")
 	f.BoolVar(&o.preload, "preload", false, "record a program that was not compiled with mcchk cc: its calls, not its loads and stores")
 	f.StringVar(&o.mpicc, "mpicc", "", "with --preload: compiler of the MPI library that the program uses (default $MCCHK_MPICC, then .mcchk.yaml, then mpicc)")
+	o.live.addFlags(cmd)
+	f.BoolVar(&o.live.on, "live", false, "analyse while the program runs, and tell findings at once")
+	f.BoolVar(&o.live.keep, "keep", false, "with --live: keep the traces")
 	o.analyze.addFlags(cmd)
 }
 
@@ -53,6 +57,11 @@ fresh trace directory, then analyses the traces as 'mcchk analyze' does. Source
 places, and the text of the recorded lines with four lines around each, are stored
 with the traces, so that they can be analysed on any machine. --no-sources leaves
 the text out.
+
+--live analyses while the program runs, and tells each finding on standard error soon
+after the concurrent region that it is in is over. At the end it reports as ever, and
+removes the traces, unless --keep is given. --stop-on error ends the program at the
+first error. With --no-analyze, it records so that 'mcchk watch' can analyse meanwhile.
 
 --repeat N runs it N times, with the traces of each in a directory of its own (run-1,
 run-2, … below DIR), and judges all of them together.
@@ -80,6 +89,12 @@ Exit status: that of the analysis, but 3 instead of 0 if the program itself fail
 			}
 			if o.timeout < 0 {
 				return usagef("--timeout: %v is negative", o.timeout)
+			}
+			if err := o.checkLive(); err != nil {
+				return err
+			}
+			if o.live.on && !o.noAnalyze {
+				return a.runLive(cmd.Context(), args, o)
 			}
 			return a.runProgram(cmd.Context(), args, o)
 		},
@@ -131,7 +146,7 @@ func (a *app) record(ctx context.Context, command []string, number int, first bo
 	}
 	exit, err := a.backend.run(ctx, tracer.RunOptions{
 		Dir: o.dir, Number: number, Command: command, Timeout: o.timeout, MaxTrace: o.maxTrace.bytes, Version: currentVersion().Version,
-		Preload: o.preload, MPICC: o.mpicc,
+		Preload: o.preload, MPICC: o.mpicc, Live: o.live.on,
 		Stdin: a.in, Stdout: a.out, Stderr: a.err,
 	})
 	if ctx.Err() != nil {

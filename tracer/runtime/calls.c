@@ -59,6 +59,8 @@ int64_t *mcchk_call_begin(uint16_t function, uint64_t words, void *frame)
 	}
 	uint64_t seq = __atomic_add_fetch(&mcchk_seq, 1, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&mcchk_moment, 1, __ATOMIC_SEQ_CST);
+	if (mcchk_live)
+		__atomic_store_n(&mcchk_live->seq, seq, __ATOMIC_RELEASE);
 	if (!t)
 		return NULL;
 	t->call = r;
@@ -95,5 +97,6 @@ void mcchk_call_end(uint64_t end, int failed)
 		return;
 	t->call->end = end;
 	__atomic_store_n(&t->call->flags, failed ? 3 : 1, __ATOMIC_RELEASE);
+	mcchk_live_returned(t->call->seq);
 	t->call = NULL;
 }

@@ -258,6 +258,39 @@ void mcchk_commit_access(struct mcchk_thread *t);
 uint64_t mcchk_now(void);
 uint32_t mcchk_crc32c(const void *data, size_t size);
 
+/* ---- live.c: for those who read the trace while it is written ---- */
+
+#define MCCHK_LIVE_AT 128u /* offset in the file */
+
+/* What the two tell one another, in the file's first page. */
+struct mcchk_live {
+	char magic[8];
+	uint64_t complete; /* all up to this call, which has returned, is in the file and stays as it is; as long as not `several` */
+	uint64_t seq;      /* calls begun: a chunk that is not begun yet holds nothing before the last of them */
+	uint64_t several;  /* more than one thread records: only sealed chunks stay as they are */
+	uint64_t ended;    /* the file is finished */
+	uint64_t waiting;  /* for room: times that it began to wait, twice, less one while it does */
+	uint64_t most;     /* bytes that the file may take; 0: no limit */
+	uint64_t spare;
+	/* The reader's: */
+	uint64_t freed; /* bytes of the file that it has given back */
+	uint64_t grant; /* bytes that the file may take beyond `most` */
+	uint64_t beat;  /* counts up as long as there is a reader */
+};
+
+extern struct mcchk_live *mcchk_live; /* NULL: nobody is expected to read along */
+void mcchk_live_begin(int fd);
+void mcchk_live_several(void);
+void mcchk_live_end(void);
+
+/* The thread's call has returned, and is recorded. */
+static inline void mcchk_live_returned(uint64_t seq)
+{
+	if (MCCHK_LIKELY(!mcchk_live) || __atomic_load_n(&mcchk_several, __ATOMIC_RELAXED))
+		return;
+	__atomic_store_n(&mcchk_live->complete, seq, __ATOMIC_RELEASE);
+}
+
 /* ---- compact.c: records in few bytes ---- */
 
 enum { MCCHK_TYPE_COMPACT_CALLS = 16, MCCHK_TYPE_COMPACT_ACCESSES = 17, MCCHK_TYPE_ROOM = 18 };

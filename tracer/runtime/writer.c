@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #define FILE_HEADER 128u
+#define LIVE_HEADER PAGE /* of a file that is read while it is written */
 #define CHUNK_HEADER 40u
 #define KEPT_ROOM 136u /* in each chunk: for a lost and an end record; or for an index without groups and END_CHUNK */
 #define END_CHUNK (CHUNK_HEADER + (uint32_t)sizeof(struct end_record)) /* with an end record alone */
@@ -54,6 +55,7 @@ static struct {
 	_Atomic uint64_t lost_calls, lost_accesses, accesses;
 	_Atomic(struct lost_record *) lost;
 	uint64_t most; /* bytes that the file may have */
+	uint32_t header; /* bytes before the first chunk */
 	int rank;
 } file = {.fd = -1};
 
@@ -227,8 +229,10 @@ static int compact(struct mcchk_thread *t, struct mcchk_open *o)
 	if (o == &t->accesses)
 		forget_runs(t);
 	__atomic_store_n(&t->compacting, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&o->chunk->crc, 1, __ATOMIC_SEQ_CST); /* odd: who reads along has to wait */
 	if (__atomic_load_n(&mcchk_recording, __ATOMIC_SEQ_CST))
 		on = mcchk_compact(t->compactor, o);
+	__atomic_add_fetch(&o->chunk->crc, 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&t->compacting, 0, __ATOMIC_RELEASE);
 	return on;
 }
@@ -240,7 +244,7 @@ static void begin_chunk(struct mcchk_chunk *c, uint32_t size, uint32_t strand, u
 	c->seq = __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED) - !mcchk_recording; /* mcchk_file_finish adds one */
 	c->region = mcchk_region;
 	c->kind = kind;
-	c->state = c->used = 0;
+	c->state = c->used = c->crc = 0;
 	__atomic_store_n(&c->magic, 0x4b4e4843u, __ATOMIC_RELEASE);
 }
 
@@ -256,7 +260,7 @@ static void close_chunk(struct mcchk_open *o)
 static int open_chunk(struct mcchk_thread *t, struct mcchk_open *o, uint64_t payload)
 {
 	uint64_t size = t->strand == 0 || o->chunk ? file.chunk_size : SMALL_CHUNK;
-	uint64_t need = (CHUNK_HEADER + FILE_HEADER + KEPT_ROOM + MCCHK_ROOM + payload + PAGE - 1) / PAGE * PAGE;
+	uint64_t need = (CHUNK_HEADER + file.header + KEPT_ROOM + MCCHK_ROOM + payload + PAGE - 1) / PAGE * PAGE;
 	if (size > file.chunk_size)
 		size = file.chunk_size;
 	if (size < need)
@@ -281,7 +285,7 @@ static int open_chunk(struct mcchk_thread *t, struct mcchk_open *o, uint64_t pay
 	if (o->chunk && o == &t->accesses)
 		forget_runs(t);
 	close_chunk(o);
-	uint32_t before = offset == 0 ? FILE_HEADER : 0;
+	uint32_t before = offset == 0 ? file.header : 0;
 	struct mcchk_chunk *c = (void *)(map + before);
 	begin_chunk(c, (uint32_t)size - before, t->strand, o == &t->accesses);
 	*o = (struct mcchk_open){.chunk = c, .map = map, .map_size = size, .file_offset = offset + before,
@@ -422,6 +426,7 @@ static int barrier(int command) { return (int)syscall(SYS_membarrier, command, 0
  * whether that may be. */
 static void become_several(void)
 {
+	mcchk_live_several();
 	if (__atomic_exchange_n(&mcchk_several, 1, __ATOMIC_SEQ_CST))
 		return;
 	barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
@@ -490,6 +495,7 @@ static void forked(void)
 {
 	mcchk_recording = 0;
 	mcchk_active = 0;
+	mcchk_live = NULL;
 	for (struct mcchk_thread *t = threads; t; t = t->next)
 		mcchk_disarm(t);
 	mcchk_self.runs = no_runs;
@@ -539,7 +545,7 @@ static void write_header(const struct mcchk_file_header *h, char *at)
 		uint64_t monotonic, realtime;
 		char host[60];
 		uint32_t crc;
-	} f = {.magic = "MCCHKTR1", .version = 2, .length = FILE_HEADER, .rank = h->rank, .ranks = h->ranks,
+	} f = {.magic = "MCCHKTR1", .version = 2, .length = file.header, .rank = h->rank, .ranks = h->ranks,
 	       .pid = (uint32_t)getpid(), .monotonic = h->monotonic, .realtime = h->realtime};
 	_Static_assert(sizeof f == FILE_HEADER, "header");
 	memcpy(f.run, h->run, sizeof f.run);
@@ -581,6 +587,7 @@ int mcchk_file_open(const char *path, const struct mcchk_file_header *h)
 	make_crc_table();
 	file.rank = (int)h->rank;
 	file.most = most_bytes(h->ranks);
+	file.header = getenv("MCCHK_LIVE") ? LIVE_HEADER : FILE_HEADER;
 	file.chunk_size = chunk_size(h->ranks);
 	file.fd = open_new(path, h);
 	if (file.fd < 0)
@@ -594,6 +601,8 @@ int mcchk_file_open(const char *path, const struct mcchk_file_header *h)
 	if (!t || !open_chunk(t, &t->calls, 0))
 		return -1;
 	write_header(h, t->calls.map);
+	if (file.header == LIVE_HEADER)
+		mcchk_live_begin(file.fd);
 	return 0;
 }
 
@@ -639,7 +648,7 @@ static void finish_own(struct mcchk_thread *t, uint64_t units, int with_end)
 	struct mcchk_open *calls = &t->calls, *accesses = &t->accesses;
 	uint32_t end = with_end ? sizeof(struct end_record) : 0, end_chunk = with_end ? END_CHUNK : 0;
 
-	if (accesses->chunk && give_back(accesses, CHUNK_HEADER + accesses->chunk->used + end_chunk)) {
+	if (!mcchk_live && accesses->chunk && give_back(accesses, CHUNK_HEADER + accesses->chunk->used + end_chunk)) {
 		uint32_t size = CHUNK_HEADER + accesses->chunk->used;
 		if (calls->chunk)
 			seal(calls, 1);
@@ -656,10 +665,11 @@ static void finish_own(struct mcchk_thread *t, uint64_t units, int with_end)
 	}
 	if (!calls->chunk)
 		return;
-	int last = give_back(calls, CHUNK_HEADER + calls->chunk->used + end);
+	/* Who reads along knows by now where chunks end. */
+	int last = !mcchk_live && give_back(calls, CHUNK_HEADER + calls->chunk->used + end);
 	if (!last && with_end && !file.full && open_chunk(t, calls, end)) {
 		calls->chunk->used = 0; /* no room: nothing will be made compact in it */
-		last = give_back(calls, CHUNK_HEADER + end);
+		last = !mcchk_live && give_back(calls, CHUNK_HEADER + end);
 	}
 	if (with_end)
 		add_end(calls->chunk, units);
@@ -697,4 +707,5 @@ void mcchk_file_finish(uint64_t units, int with_end)
 	}
 	if (own)
 		finish_own(own, units, with_end);
+	mcchk_live_end();
 }

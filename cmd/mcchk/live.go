@@ -1,0 +1,291 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/mcchk/mcchk/analysis"
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/report"
+	"github.com/mcchk/mcchk/symbols/collect"
+	"github.com/mcchk/mcchk/trace"
+	"github.com/mcchk/mcchk/tracer"
+)
+
+// liveOptions are those of an analysis while the program runs.
+type liveOptions struct {
+	on, keep bool
+	stopOn   string
+}
+
+func (o *liveOptions) addFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.stopOn, "stop-on", failNever, "end the program at the first finding of this severity: error, warning, note, never")
+	registerCompletion(cmd, "stop-on", fixedWords(severityNames()...))
+}
+
+func (o *liveOptions) check() error {
+	if !slices.Contains(severityNames(), o.stopOn) {
+		return usagef("--stop-on: %q is none of %s%s", o.stopOn, strings.Join(severityNames(), ", "), didYouMean(o.stopOn, severityNames()))
+	}
+	return nil
+}
+
+// checkLive refuses what does not go together.
+func (o *runOptions) checkLive() error {
+	if err := o.live.check(); err != nil {
+		return err
+	}
+	switch {
+	case !o.live.on && o.live.keep:
+		return usagef("--keep is for --live: without it, the traces are kept anyway")
+	case !o.live.on && o.live.stopOn != failNever:
+		return usagef("--stop-on needs --live")
+	case !o.live.on:
+		return nil
+	case o.repeat > 1:
+		return usagef("--live analyses one run: leave --repeat out")
+	case o.noAnalyze && (o.live.keep || o.live.stopOn != failNever):
+		return usagef("--no-analyze leaves the analysis to 'mcchk watch': leave --keep and --stop-on out")
+	case o.noAnalyze:
+		return nil
+	}
+	return o.analyze.checkLive()
+}
+
+// checkLive refuses what an analysis cannot do while the program runs.
+func (o *analyzeOptions) checkLive() error {
+	if o.predict {
+		return usagef("--predict reads the traces twice: record first, and analyse then")
+	}
+	return nil
+}
+
+// errStopped is why a program was ended at a finding.
+var errStopped = errors.New("the program was ended at a finding (--stop-on)")
+
+// teller tells findings while a program runs.
+type teller struct {
+	a    *app
+	o    liveOptions
+	dir  string
+	stop func()
+	done bool // the program was told to end
+}
+
+func (a *app) newTeller(o liveOptions, stop func()) *teller {
+	dir, err := os.Getwd()
+	if err != nil {
+		dir = ""
+	}
+	return &teller{a: a, o: o, dir: dir, stop: stop}
+}
+
+func (t *teller) tell(f *conflicts.Finding) {
+	t.a.say("found: %s", report.Line(f, report.Options{Dir: t.dir}))
+	if !t.done && fails(f.Severity, t.o.stopOn) {
+		t.done = true
+		t.a.say("ending the program (--stop-on %s)", t.o.stopOn)
+		t.stop()
+	}
+}
+
+// ended is what becomes of a program.
+type ended struct {
+	exit tracer.Exit
+	err  error
+}
+
+// runLive runs a program and analyses meanwhile.
+func (a *app) runLive(ctx context.Context, command []string, o runOptions) error {
+	_, err := os.Stat(o.dir)
+	first := err != nil
+	running, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var over atomic.Bool
+	started, end := make(chan struct{}), make(chan ended, 1)
+	go func() {
+		var x ended
+		x.exit, x.err = a.backend.run(running, tracer.RunOptions{
+			Dir: o.dir, Command: command, Timeout: o.timeout, MaxTrace: o.maxTrace.bytes, Version: currentVersion().Version,
+			Preload: o.preload, MPICC: o.mpicc, Live: true, Started: func() { close(started) },
+			Stdin: a.in, Stdout: a.out, Stderr: a.err,
+		})
+		over.Store(true)
+		end <- x
+	}()
+	select {
+	case <-started:
+	case x := <-end:
+		return programError(x.err, x.exit)
+	}
+	t := a.newTeller(o.live, func() { stop(errStopped) })
+	res, failed := a.analyzeLive(ctx, o.dir, o.analyze, t, over.Load)
+	x := <-end
+	stopped := errors.Is(x.err, errStopped) || t.done && ctx.Err() == nil
+	timedOut := errors.Is(x.err, tracer.ErrTimeout)
+	switch {
+	case stopped:
+		x.err = nil
+	case timedOut:
+		a.say("%v", x.err)
+		x.err = nil
+	case x.err != nil && ctx.Err() == nil:
+		return programError(x.err, x.exit)
+	case x.exit.Status != 0:
+		a.say("the program %v", x.exit)
+	}
+	if failed != nil {
+		return failed
+	}
+	if stopped {
+		res.Warnings = append(res.Warnings, "the program was ended at a finding (--stop-on): the caveats name what was running")
+	}
+	if o.live.keep {
+		if _, err := a.backend.collect(ctx, o.dir, collect.Options{NoSources: o.noSources}); err != nil && ctx.Err() == nil {
+			a.say("source lines were not stored with the traces: %v", err)
+		}
+	}
+	if ctx.Err() == nil && !stopped {
+		for _, advice := range a.backend.advice(ctx, o.dir, command, first) {
+			a.say("note: %s", advice)
+		}
+	}
+	err = a.conclude(ctx, res, o.analyze.report)
+	if o.live.keep {
+		a.say("traces are in %s", o.dir)
+	} else if e := tracer.RemoveTraces(o.dir); e != nil {
+		a.say("the traces were not removed: %v", e)
+	}
+	if err == nil && (timedOut || x.exit.Status != 0) {
+		a.say("the traces have no findings, but the program failed, so the exit status is %d", exitFailure)
+		return &statusError{status: exitFailure}
+	}
+	return err
+}
+
+// analyzeLive analyses a run while it goes on.
+func (a *app) analyzeLive(ctx context.Context, dir string, o analyzeOptions, t *teller, over func() bool) (*analysis.Result, error) {
+	progress := a.newProgress()
+	opts := analysis.LiveOptions{Options: o.analysis(progress, a.getenv), Over: over}
+	opts.Progress = func(at analysis.Progress) {
+		progress.say("analysing while the program runs: %s", liveLine(at))
+	}
+	opts.Told = func(f *conflicts.Finding) {
+		progress.clear()
+		t.tell(f)
+	}
+	began := time.Now()
+	res, err := a.backend.live(ctx, dir, opts)
+	progress.clear()
+	if err == nil && o.stats {
+		a.sayStats(res, time.Since(began))
+	}
+	return res, err
+}
+
+// liveLine says how far an analysis is of a program that still runs.
+func liveLine(at analysis.Progress) string {
+	line := fmt.Sprintf("%d concurrent regions, %d accesses", at.Regions, at.Accesses)
+	if behind := at.Bytes - at.Read; behind > 0 {
+		line += fmt.Sprintf(", %s behind", byteCount(behind))
+	}
+	return line
+}
+
+func newWatchCommand(a *app) *cobra.Command {
+	var o analyzeOptions
+	var live liveOptions
+	cmd := &cobra.Command{
+		Use:   "watch [DIR]",
+		Short: "Analyse a program while it runs",
+		Long: `Analyses the traces of a program that somebody else has started, such as a batch job,
+while it runs: with 'mcchk run --live --no-analyze', or with MCCHK_LIVE=1 and
+MCCHK_TRACE_DIR in its environment. It waits until the program begins, tells each
+finding on standard error soon after the concurrent region that it is in is over,
+and reports when all processes have ended, as 'mcchk analyze' does. The traces stay.
+
+--stop-on error ends the processes that run on this host at the first error.
+
+Exit status: that of mcchk analyze.`,
+		Example: "  mcchk watch traces\n  mcchk watch traces --stop-on error --format html=report.html",
+		Args:    needs(0, 1, "a directory of traces"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, check := range []func() error{o.check, o.checkLive, live.check, func() error { return a.refuseTerminal(o.report.outputs) }} {
+				if err := check(); err != nil {
+					return err
+				}
+			}
+			dir := defaultTraceDir
+			if len(args) > 0 {
+				dir = args[0]
+			}
+			return a.watch(cmd.Context(), dir, o, live)
+		},
+	}
+	o.addFlags(cmd)
+	live.addFlags(cmd)
+	return cmd
+}
+
+// watch analyses a run that somebody else has started.
+func (a *app) watch(ctx context.Context, dir string, o analyzeOptions, live liveOptions) error {
+	waiting := time.AfterFunc(time.Second, func() { a.say("waiting for the program to begin: all processes write to %s", dir) })
+	defer waiting.Stop()
+	var t *teller
+	t = a.newTeller(live, func() { t.endProcesses(dir) })
+	res, err := a.analyzeLive(ctx, dir, o, t, func() bool { return runEnded(dir) })
+	if err != nil {
+		return err
+	}
+	return a.conclude(ctx, res, o.report)
+}
+
+// runEnded reports whether mcchk run has noted the end of the run.
+func runEnded(dir string) bool {
+	r, err := tracer.ReadRunRecord(dir)
+	return err == nil && r.End != nil
+}
+
+// endProcesses ends the processes of a run that are on this host.
+func (t *teller) endProcesses(dir string) {
+	host, err := os.Hostname()
+	if err != nil {
+		t.a.say("the program was not ended: %v", err)
+		return
+	}
+	d, err := trace.OpenDir(dir)
+	if err != nil {
+		t.a.say("the program was not ended: %v", err)
+		return
+	}
+	elsewhere := 0
+	for _, f := range d.Files {
+		switch {
+		case f.Header.Host != host:
+			elsewhere++
+		case isWriter(f.Header.PID, f.Path):
+			if err := unix.Kill(f.Header.PID, unix.SIGTERM); err != nil && !errors.Is(err, unix.ESRCH) {
+				t.a.say("process %d was not ended: %v", f.Header.PID, err)
+			}
+		}
+	}
+	if elsewhere > 0 {
+		t.a.say("%d processes run on other hosts, and were not ended from here", elsewhere)
+	}
+}
+
+// isWriter reports whether a process writes a trace: another one may have its number by now.
+func isWriter(pid int, path string) bool {
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	return err == nil && strings.Contains(string(maps), "/"+filepath.Base(path))
+}

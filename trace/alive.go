@@ -1,0 +1,44 @@
+package trace
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// alive reports whether the process that writes the file may still live. It holds a lock
+// on the file as long as it does, which other nodes see as well where the file system has
+// such locks; on this one, it has the file mapped.
+func (f *follower) alive() bool {
+	held, known := lockHeld(f.file.path)
+	if held {
+		f.locked = true
+		return true
+	}
+	host, err := os.Hostname()
+	if err != nil || host != f.head.Host {
+		return !known || !f.locked
+	}
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", f.head.PID))
+	if err != nil {
+		return unix.Kill(f.head.PID, 0) != unix.ESRCH && !os.IsNotExist(err)
+	}
+	return bytes.Contains(maps, []byte("/"+filepath.Base(f.file.path)))
+}
+
+// lockHeld reports whether a process holds the lock on a trace, where that can be known.
+func lockHeld(path string) (held, known bool) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, false
+	}
+	defer f.Close()
+	lock := unix.Flock_t{Type: unix.F_WRLCK, Len: 1}
+	if err := unix.FcntlFlock(f.Fd(), unix.F_GETLK, &lock); err != nil {
+		return false, false
+	}
+	return lock.Type != unix.F_UNLCK, true
+}

@@ -1,0 +1,578 @@
+package trace
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A trace may be read while its process writes it (docs/trace-format.md, "A file that
+// is read while it is written"). Then a Reader gives what will not change any more, and
+// waits for the rest; once the process has ended, it goes on as with any other file. So
+// the events are the same, in the same order, and how the file ends is told the same.
+//
+// As long as one thread records, a call that has returned is all that is needed: what
+// comes before it stands in the file, also in chunks that are still open. With several,
+// only sealed chunks count.
+
+// ErrNotYet is the error of a Reader that follows a trace of which nothing more is
+// there for now.
+var ErrNotYet = errors.New("the process has not recorded more yet")
+
+const (
+	liveOffset = 128
+	liveSize   = 88
+	liveMagic  = "MCCHKLV1"
+
+	leastPause, mostPause = 2 * time.Millisecond, 50 * time.Millisecond
+	// An open chunk is read again and again, so not too often; one that is sealed
+	// meanwhile is read at once.
+	openEvery = 100 * time.Millisecond
+	deadEvery = 500 * time.Millisecond
+)
+
+// Live is what a process and a reader tell one another in the file's first page.
+type Live struct {
+	Complete, Seq  uint64
+	Several, Ended bool
+	Waiting        uint64
+	Most           uint64
+	Freed, Grant   uint64
+	Beat           uint64
+}
+
+// Following says how the traces of a run are followed.
+type Following struct {
+	// Over reports whether the program has ended, so that no process writes any
+	// more; nil: that is found out for each process.
+	Over func() bool
+	ctx  context.Context
+}
+
+// follower is the following of one file. A nil one follows nothing.
+type follower struct {
+	how    *Following
+	file   *lazyFile
+	head   Header
+	live   Live
+	mu     sync.Mutex // held by the reading goroutine but while it waits
+	over   bool       // nothing in the file changes any more
+	bound  uint64     // places before it are complete
+	seen   bool       // the file has something to tell at all
+	read   time.Time  // when open chunks were read last
+	locked bool       // the process was seen to hold its lock
+	asked  time.Time  // when it was found out last whether the process is alive
+	pause  time.Duration
+	flat   []byte // storage
+	room   reading
+}
+
+func (f *follower) following() bool { return f != nil && !f.over }
+
+// FollowDir waits until all processes of a run have begun to write their traces into a
+// directory, or it is over, and returns the directory. What Open and OpenAll give
+// follows these traces. Errors are those of OpenDir, and the context's.
+func FollowDir(ctx context.Context, path string, how Following) (*Dir, error) {
+	how.ctx = ctx
+	for pause := 10 * time.Millisecond; ; pause = min(pause*3/2, time.Second) {
+		over := how.Over != nil && how.Over()
+		d, err := OpenDir(path)
+		if err == nil && len(d.Bad) == 0 && len(d.Missing) == 0 || over || errors.Is(err, ErrMixedRuns) {
+			if err == nil && !over {
+				d.follow = &how
+			}
+			return d, err
+		}
+		if err := sleep(ctx, pause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Until ends the following of traces that are opened from now on, with an error, when the
+// context is done.
+func (d *Dir) Until(ctx context.Context) {
+	if d.follow != nil {
+		d.follow.ctx = ctx
+	}
+}
+
+// Unfollow has what is opened from now on read as it is.
+func (d *Dir) Unfollow() { d.follow = nil }
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// followFile lets a reader of a whole plain file follow it.
+func (r *Reader) followFile(f *lazyFile, how *Following) {
+	if how == nil || r.chunks.zst != nil || strings.HasSuffix(f.path, ".zst") {
+		return
+	}
+	r.chunks.follow = &follower{how: how, file: f, head: r.Header()}
+}
+
+// Live returns what the process of a followed trace told last.
+func (r *Reader) Live() Live {
+	if r.chunks.follow == nil {
+		return Live{}
+	}
+	return r.chunks.follow.live
+}
+
+// guard keeps the goroutine that follows the file from changing what is known.
+func (r *Reader) guard() func() {
+	f := r.chunks.follow
+	if f == nil {
+		return func() {}
+	}
+	f.mu.Lock()
+	return f.mu.Unlock
+}
+
+// wait waits until something may have come.
+func (f *follower) wait() error {
+	f.pause = min(max(leastPause, f.pause*3/2), mostPause)
+	f.mu.Unlock()
+	defer f.mu.Lock()
+	return sleep(f.how.ctx, f.pause)
+}
+
+// came notes that something was there.
+func (f *follower) came() {
+	if f != nil {
+		f.pause = 0
+	}
+}
+
+// readLive reads the first page.
+func (f *follower) readLive() (l Live, ok bool) {
+	var b [liveSize]byte
+	if _, err := f.file.ReadAt(b[:], liveOffset); err != nil || string(b[:8]) != liveMagic {
+		return Live{}, false
+	}
+	word := func(i int) uint64 { return le.Uint64(b[8*i:]) }
+	return Live{
+		Complete: word(1), Seq: word(2), Several: word(3) != 0, Ended: word(4) != 0,
+		Waiting: word(5), Most: word(6), Freed: word(8), Grant: word(9), Beat: word(10),
+	}, true
+}
+
+// ended reports whether nothing in the file changes any more.
+func (f *follower) ended() bool {
+	if f.live.Ended || f.how.Over != nil && f.how.Over() {
+		return true
+	}
+	if time.Since(f.asked) < deadEvery {
+		return false
+	}
+	f.asked = time.Now()
+	return !f.alive()
+}
+
+// peekFollowed is peek as long as the file is written: nil where no chunk begins yet.
+// What it finds counts until refresh.
+func (c *chunkReader) peekFollowed() *Chunk {
+	f := c.follow
+	if f.seen {
+		return nil
+	}
+	f.seen = true
+	h, _, ok := f.header(c, c.offset)
+	if !ok {
+		return nil
+	}
+	c.ahead, c.peeked = h, true
+	return &c.ahead
+}
+
+// header reads the header of a chunk, and its checksum.
+func (f *follower) header(c *chunkReader, offset int64) (h Chunk, sum uint32, ok bool) {
+	var b [chunkHeaderSize]byte
+	if _, err := f.file.ReadAt(b[:], offset); err != nil || string(b[:4]) != chunkMagic {
+		return h, 0, false
+	}
+	h, reason := parseChunk(b[:], offset)
+	return h, le.Uint32(b[12:]), reason == ""
+}
+
+// payload reads the records of a chunk.
+func (f *follower) payload(c *chunkReader, h *Chunk) ([]byte, bool) {
+	var buf []byte
+	if k := len(c.free); k > 0 {
+		buf, c.free = c.free[k-1], c.free[:k-1]
+	}
+	n := int(h.Used)
+	if cap(buf) < n {
+		buf = make([]byte, n)
+	}
+	buf = buf[:n]
+	m, err := f.file.ReadAt(buf, h.Offset+chunkHeaderSize)
+	f.file.all.read.Add(int64(m))
+	return buf[:m], err == nil || errors.Is(err, io.EOF) && m == n
+}
+
+// growing is what is known of a chunk that is still written.
+type growing struct {
+	open  bool // it was not sealed when it was read
+	given int  // bytes of its records, none of them compact, that were read
+	dry   bool // all that was read was given
+}
+
+func (s *strand) place() uint64 {
+	if s.after {
+		return 2*s.at + 1
+	}
+	return 2 * s.at
+}
+
+// certain reports whether no record that is not read yet comes before the head of s.
+func (r *Reader) certain(s *strand) bool {
+	f := r.chunks.follow
+	switch {
+	case s == nil || s.ending:
+		return false
+	case s.place() < f.bound:
+		return true
+	case !f.live.Several:
+		return false
+	}
+	for _, t := range r.merge.strands {
+		if t.open {
+			return false
+		}
+	}
+	seq := f.live.Seq
+	if next := r.chunks.peek(); next != nil {
+		if next.Sealed {
+			return true // it would have been read
+		}
+		seq = next.Seq
+	}
+	switch {
+	case s.after && s.at <= r.merge.seq:
+		return true
+	case s.after:
+		return seq > s.at
+	}
+	return seq >= s.at
+}
+
+// loadFollowed reads the next chunk of a file that is still written, as far as it will not
+// change any more. It reports whether it did.
+func (r *Reader) loadFollowed(l *loaded) bool {
+	c, f := r.chunks, r.chunks.follow
+	if s := r.merge.find(&l.chunk); s != nil && s.open && len(s.queue) == 0 {
+		if r.extend(s); s.open {
+			return false // it is sealed before the next is begun
+		}
+	}
+	if !l.chunk.Sealed && f.live.Several {
+		return false
+	}
+	buf, sealed, ok := f.look(c, &l.chunk)
+	if !ok {
+		return false
+	}
+	l.buf, l.open, l.given = buf, !sealed, 0
+	if !sealed {
+		l.given = len(buf)
+	}
+	c.offset += int64(l.chunk.Size)
+	c.peeked, f.seen = false, false
+	return true
+}
+
+// look reads a chunk: all its records when it is sealed, and otherwise those that will not
+// change any more, none of them compact.
+func (f *follower) look(c *chunkReader, h *Chunk) (buf []byte, sealed, ok bool) {
+	for range 100 {
+		now, sum, ok := f.header(c, h.Offset)
+		if !ok {
+			return nil, false, false
+		}
+		raw, ok := f.payload(c, &now)
+		if !ok {
+			c.release(raw)
+			return nil, false, false
+		}
+		if now.Sealed {
+			if checksum(raw) != sum { // of a file of another node, not all may have come
+				c.release(raw)
+				return nil, false, false
+			}
+			*h = now
+			return raw, true, true
+		}
+		again, sumAgain, ok := f.header(c, h.Offset)
+		if !ok || sum != sumAgain || sum%2 == 1 || again.Sealed {
+			c.release(raw)
+			continue // its records were made compact meanwhile, or it was sealed
+		}
+		flat, err := f.flatten(raw, now.Seq)
+		c.release(raw)
+		if err != nil {
+			return nil, false, false
+		}
+		*h = now
+		flat = flat[:complete(flat, now.Accesses, now.Seq, f.bound)]
+		return append(c.spare(), flat...), false, true
+	}
+	return nil, false, false
+}
+
+func (c *chunkReader) spare() []byte {
+	if k := len(c.free); k > 0 {
+		b := c.free[k-1]
+		c.free = c.free[:k-1]
+		return b[:0]
+	}
+	return nil
+}
+
+// flatten expands the records of a chunk, without those that say nothing.
+func (f *follower) flatten(raw []byte, seq uint64) ([]byte, error) {
+	x := &f.room
+	x.begin(raw, seq)
+	f.flat = f.flat[:0]
+	err := x.walk(func(b []byte) bool {
+		f.flat = append(f.flat, b...)
+		return true
+	})
+	return f.flat, err
+}
+
+// walk visits the records from here on that say something, expanded, as long as visit
+// returns true, and passes them.
+func (x *reading) walk(visit func([]byte) bool) error {
+	for x.leave() {
+		n, err := recordLength(x.buf[x.pos:])
+		if err != nil {
+			return err
+		}
+		b := x.buf[x.pos : x.pos+n]
+		switch RecordKind(b[0]) {
+		case RecordCompactCalls, RecordCompactAccesses:
+			if err := x.enter(b); err != nil {
+				return err
+			}
+			continue
+		case RecordRoom, RecordIndex:
+		default:
+			if !visit(b) {
+				return nil
+			}
+		}
+		x.pos += n
+	}
+	return nil
+}
+
+// complete returns how many bytes of the records of a chunk stand before the bound.
+func complete(flat []byte, accesses bool, seq, bound uint64) int {
+	for at := 0; at < len(flat); {
+		n, err := recordLength(flat[at:])
+		if err != nil {
+			return at
+		}
+		b := flat[at : at+n]
+		switch kind := RecordKind(b[0]); {
+		case kind == RecordMark && n >= markSize:
+			if seq = max(seq, u64(b, 8)); 2*seq+1 >= bound {
+				return at
+			}
+		case kind == RecordCall && n >= callSize:
+			if 2*u64(b, 8) >= bound {
+				return at
+			}
+		case kind == RecordAccess:
+			if !accesses || 2*seq+1 >= bound {
+				return at
+			}
+		case kind == RecordLost || kind == RecordEnd:
+			return at
+		}
+		at += n
+	}
+	return len(flat)
+}
+
+// extend reads on in the chunk of a strand that was still open. It reports whether it
+// could be read.
+func (r *Reader) extend(s *strand) bool {
+	c, f := r.chunks, r.chunks.follow
+	h := s.chunk
+	buf, sealed, ok := f.look(c, &h)
+	if !ok {
+		return false
+	}
+	if sealed {
+		r.closeChunk(s, h, buf)
+		return true
+	}
+	more := buf[min(s.given, len(buf)):]
+	s.given += len(more)
+	s.buf = append(s.buf[:copy(s.buf, s.buf[s.pos:])], more...)
+	s.pos = 0
+	c.release(buf)
+	if len(more) > 0 && s.dry {
+		s.dry = false
+		r.advance(s)
+	}
+	return true
+}
+
+// close goes on in the records of a chunk as it will stay, behind those that were given.
+func (r *Reader) closeChunk(s *strand, h Chunk, buf []byte) {
+	passed := s.given - (len(s.buf) - s.pos)
+	r.chunks.release(s.buf)
+	s.chunk, s.open = h, false
+	s.reading.begin(buf, h.Seq)
+	err := s.pass(passed)
+	switch {
+	case err != nil:
+		s.dry = false
+		r.damage(s, err)
+	case s.dry:
+		s.dry = false
+		r.advance(s)
+	}
+}
+
+// pass passes records of so many bytes, as they are when they are not compact.
+func (x *reading) pass(n int) error {
+	if n == 0 {
+		return x.walk(func([]byte) bool { return false })
+	}
+	return x.walk(func(b []byte) bool {
+		if n <= 0 {
+			return false
+		}
+		n -= len(b)
+		return true
+	})
+}
+
+// extendQueued is extend for a chunk that its strand has not come to.
+func (r *Reader) extendQueued(l *loaded) bool {
+	h := l.chunk
+	buf, sealed, ok := r.chunks.follow.look(r.chunks, &h)
+	if !ok {
+		return false
+	}
+	r.chunks.release(l.buf)
+	l.chunk, l.buf, l.open, l.given = h, buf, !sealed, len(buf)
+	return true
+}
+
+// refresh finds out what the process has written since. It reports whether there is more.
+func (r *Reader) refresh() bool {
+	f := r.chunks.follow
+	live, ok := f.readLive()
+	before := f.live
+	if ok {
+		f.live = live
+	}
+	if f.ended() {
+		r.finishFollowing()
+		return true
+	}
+	f.seen, r.chunks.peeked = false, false
+	if !ok {
+		return false // it can be read when it is finished
+	}
+	more := live.Several && (r.extendAll(true) || live.Seq != before.Seq)
+	if bound := 2*live.Complete + 1; live.Complete > 0 && bound > f.bound && time.Since(f.read) >= openEvery {
+		old := f.bound
+		f.bound, f.read = bound, time.Now()
+		if !r.extendAll(false) {
+			f.bound = old
+			return more
+		}
+		more = true
+	}
+	return more
+}
+
+// extendAll reads on in all open chunks. It reports whether all could be read, or, of those
+// that are sealed by now only, whether there is one.
+func (r *Reader) extendAll(sealed bool) bool {
+	c, f := r.chunks, r.chunks.follow
+	any, all := false, true
+	read := func(g *growing, at int64, on func() bool) {
+		if !g.open {
+			return
+		}
+		if sealed {
+			if h, _, ok := f.header(c, at); !ok || !h.Sealed {
+				return
+			}
+		}
+		if on() {
+			any = true
+		} else {
+			all = false
+		}
+	}
+	for _, s := range slices.Clone(r.merge.strands) {
+		for i := range s.queue {
+			l := &s.queue[i]
+			read(&l.growing, l.chunk.Offset, func() bool { return r.extendQueued(l) })
+		}
+		read(&s.growing, s.chunk.Offset, func() bool { return r.extend(s) })
+	}
+	if sealed {
+		return any
+	}
+	return all
+}
+
+// finishFollowing goes on with a file that nobody writes any more.
+func (r *Reader) finishFollowing() {
+	c, f := r.chunks, r.chunks.follow
+	f.over, c.peeked = true, false
+	f.file.at = f.file.from + c.offset
+	c.in.Reset(f.file)
+	for _, s := range slices.Clone(r.merge.strands) {
+		for i := range s.queue {
+			if l := &s.queue[i]; l.open {
+				c.release(l.buf)
+				l.chunk, l.buf = f.last(c, l.chunk)
+				l.open = false
+			}
+		}
+		if s.open {
+			h, buf := f.last(c, s.chunk)
+			r.closeChunk(s, h, buf)
+		}
+	}
+}
+
+// last reads the chunk of a file that nobody writes any more, whether it was sealed or not.
+func (f *follower) last(c *chunkReader, h Chunk) (Chunk, []byte) {
+	now, sum, ok := f.header(c, h.Offset)
+	if !ok {
+		c.stop(h.Offset, "no chunk begins here")
+		return h, nil
+	}
+	buf, whole := f.payload(c, &now)
+	switch {
+	case !whole:
+		c.stop(h.Offset+chunkHeaderSize+int64(len(buf)), "the file ends inside a chunk")
+	case now.Sealed && checksum(buf) != sum:
+		c.stop(h.Offset, "the checksum of a chunk is wrong")
+		return now, nil
+	}
+	return now, trimTorn(buf, &now)
+}

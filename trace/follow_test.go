@@ -1,0 +1,206 @@
+package trace
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// written is a record of a file, or the beginning or end of a chunk, as its process writes it.
+type written struct {
+	place uint64 // in the order of the process
+	chunk *Chunk
+	from  int // in the file, …
+	to    int // … and its end
+	call  uint64
+}
+
+// recordsOf lists the records of a file in the order in which one thread writes them.
+func recordsOf(t *testing.T, file []byte) (all []written) {
+	c, err := newChunkReader(bytes.NewReader(file), "x")
+	require.NoError(t, err)
+	for h := c.peek(); h != nil; h = c.peek() {
+		head := *h
+		buf, ok := c.read()
+		require.True(t, ok)
+		place := 2*head.Seq + 1
+		for at := 0; at < len(buf); {
+			n, err := recordLength(buf[at:])
+			require.NoError(t, err)
+			w := written{chunk: &head, from: int(head.Offset) + chunkHeaderSize + at}
+			switch w.to = w.from + n; RecordKind(buf[at]) {
+			case RecordCall:
+				w.call = u64(buf, at+8)
+				place = 2 * w.call
+			case RecordMark:
+				place = max(place, 2*u64(buf, at+8)+1)
+			}
+			w.place = place
+			if RecordKind(buf[at]) == RecordEnd {
+				w.place = 1 << 62
+			}
+			all = append(all, w)
+			at += n
+		}
+	}
+	slices.SortStableFunc(all, func(a, b written) int { return cmp.Compare(a.place, b.place) })
+	return all
+}
+
+// process writes a file step by step as a tracer does that is read along.
+type process struct {
+	t      *testing.T
+	file   []byte // as it is in the end
+	out    *os.File
+	left   map[int64]int // records of each chunk that are not written
+	begun  map[int64]bool
+	chunks []*Chunk
+}
+
+const movedBy = 4096 - headerSize // the header is longer than that of the file that was made
+
+func (p *process) put(at int, b []byte) {
+	_, err := p.out.WriteAt(b, int64(at))
+	require.NoError(p.t, err)
+}
+
+func (p *process) put32(at int, v uint32) { p.put(at, le.AppendUint32(nil, v)) }
+func (p *process) put64(at int, v uint64) { p.put(at, le.AppendUint64(nil, v)) }
+
+// step writes a record, and what stands before it in the file.
+func (p *process) step(w *written) {
+	for _, c := range p.chunks {
+		if c.Offset > w.chunk.Offset || p.begun[c.Offset] {
+			continue
+		}
+		p.begun[c.Offset] = true
+		require.NoError(p.t, p.out.Truncate(c.Offset+int64(c.Size)+movedBy))
+		head := bytes.Clone(p.file[c.Offset : c.Offset+chunkHeaderSize])
+		le.PutUint32(head[12:], 0)
+		le.PutUint32(head[16:], chunkOpen)
+		le.PutUint32(head[20:], 0)
+		if kind := le.Uint32(head[36:]); kind > chunkAccesses {
+			le.PutUint32(head[36:], chunkAccesses)
+		}
+		p.put(int(c.Offset)+movedBy, head)
+	}
+	at := int(w.chunk.Offset) + movedBy
+	p.put(w.from+movedBy, p.file[w.from:w.to])
+	p.put32(at+20, uint32(w.to-int(w.chunk.Offset)-chunkHeaderSize))
+	if p.left[w.chunk.Offset]--; p.left[w.chunk.Offset] == 0 {
+		p.put(at, p.file[w.chunk.Offset:w.chunk.Offset+chunkHeaderSize])
+	}
+	if w.call > 0 {
+		p.put64(liveOffset+16, w.call)
+		p.put64(liveOffset+8, w.call)
+	}
+}
+
+// TestFollowed: a file that is read while it is written gives the events that it gives
+// afterwards, wherever it is looked at, and never one too early.
+func TestFollowed(t *testing.T) {
+	for seed := range uint64(60) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		file, dies := liveFile(t, rnd), seed%3 == 0
+		records := recordsOf(t, file)
+		steps := len(records)
+		if dies {
+			steps = rnd.IntN(steps)
+		}
+		dir := t.TempDir()
+		path := filepath.Join(dir, "rank-0.mcct")
+		out, err := os.Create(path)
+		require.NoError(t, err)
+		p := &process{t: t, file: file, out: out, left: map[int64]int{}, begun: map[int64]bool{}}
+		for i := range records {
+			c := records[i].chunk
+			if p.left[c.Offset]++; p.left[c.Offset] == 1 {
+				p.chunks = append(p.chunks, c)
+			}
+		}
+		slices.SortFunc(p.chunks, func(a, b *Chunk) int { return cmp.Compare(a.Offset, b.Offset) })
+		head := bytes.Clone(file[:headerSize])
+		le.PutUint32(head[12:], 4096)
+		le.PutUint32(head[headerCRC:], checksum(head[:headerCRC]))
+		p.put(0, append(head, make([]byte, movedBy)...))
+		p.put(liveOffset, []byte(liveMagic))
+
+		over := false
+		d, err := FollowDir(context.Background(), dir, Following{Over: func() bool { return over }})
+		require.NoError(t, err)
+		r, err := d.Open(0)
+		require.NoError(t, err)
+		var got []string
+		read := func() {
+			r.chunks.follow.read = time.Time{} // open chunks may be read again
+			r.chunks.follow.mu.Lock()
+			defer r.chunks.follow.mu.Unlock()
+			var ev Event
+			for {
+				err := r.ReadEvent(&ev)
+				if errors.Is(err, ErrNotYet) || errors.Is(err, io.EOF) {
+					return
+				}
+				require.NoError(t, err)
+				got = append(got, describe([]Event{ev})[0])
+			}
+		}
+		last := uint64(0)
+		for i := range steps {
+			p.step(&records[i])
+			last = max(last, records[i].call)
+			if rnd.IntN(4) == 0 {
+				read()
+			}
+			if rnd.IntN(40) == 0 { // nothing is missing that came before the last call
+				read()
+				require.Contains(t, append(got, "call 0 by 0"), fmt.Sprintf("call %d by 0", last), "seed %d", seed)
+			}
+		}
+		over = true
+		read()
+		whole, err := Open(path)
+		require.NoError(t, err)
+		var want []string
+		var ev Event
+		for whole.ReadEvent(&ev) == nil {
+			want = append(want, describe([]Event{ev})[0])
+		}
+		require.Equal(t, want, got, "seed %d", seed)
+		require.Equal(t, whole.Cut(), r.Cut(), "seed %d", seed)
+		require.True(t, dies || len(want) > 200)
+		require.NoError(t, whole.Close())
+		require.NoError(t, r.Close())
+		require.NoError(t, out.Close())
+	}
+}
+
+// liveFile makes a file of one thread with small chunks.
+func liveFile(t *testing.T, rnd *rand.Rand) []byte {
+	var b bytes.Buffer
+	w, err := NewWriter(&b, Header{Ranks: 1, Host: "elsewhere"})
+	require.NoError(t, err)
+	w.plain, w.length = true, 300+rnd.IntN(900)
+	fn, err := w.Define("f", []Arg{{Name: "x", Kind: ArgNumber}})
+	require.NoError(t, err)
+	for seq := uint64(1); seq < 200; seq++ {
+		for range rnd.IntN(4) {
+			require.NoError(t, w.Access(&Access{Addr: 8 * rnd.Uint64N(1<<20), Size: 8, Stride: 8, Count: 1 + rnd.Uint64N(3)}))
+		}
+		require.NoError(t, w.Call(&Call{Fn: fn, Seq: seq, Begin: int64(seq), End: int64(seq) + 1, Returned: true, Args: []Value{{Int: 1}}}))
+	}
+	require.NoError(t, w.End(End{Units: 1}))
+	require.NoError(t, w.Close())
+	return b.Bytes()
+}
