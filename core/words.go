@@ -55,6 +55,7 @@ type WordOp struct {
 	made  *version // what it wrote, once it is placed
 	saw   *version // what it fetched, once that is decided
 	over  Signal   // that it is decided; stands for the updates that it comes after
+	seen  func(by *Strand)
 }
 
 // version is what a word held for a while.
@@ -290,12 +291,31 @@ func (op *WordOp) orders() bool {
 	return op.saw != nil && op.saw.number > op.word.visitor(op.strand).waited && !op.word.m.past(&op.saw.before)
 }
 
+// OnSeen lets f be called when a strand has come after the update, because of what it
+// fetched: once for each strand.
+func (op *WordOp) OnSeen(f func(by *Strand)) {
+	if op != nil {
+		op.seen = f
+	}
+}
+
+// after returns the versions behind a number, up to one that is there.
+func (w *word) after(number int, last *version) []*version {
+	first := w.versions[0].number
+	return w.versions[max(0, number+1-first):max(0, number+1-first, last.number+1-first)]
+}
+
 // arrive notes that the strand comes after what the operation saw.
 func (op *WordOp) arrive() {
 	if op.saw == nil || op.region != op.word.m.index {
 		return
 	}
 	v := op.word.visitor(op.strand)
+	for _, x := range op.word.after(v.waited, op.saw) {
+		if x.by != nil && x.by.seen != nil {
+			x.by.seen(op.strand)
+		}
+	}
 	v.waited = max(v.waited, op.saw.number)
 	x := op.saw
 	if op.made != nil {

@@ -16,6 +16,7 @@ type operation struct {
 	local  *core.Pending // its buffer at the caller; nil: complete
 	role   *regions.Role // of the access to the target
 	fenced bool          // it takes effect before what is issued now
+	word   *core.WordOp  // what it does to the one word that it updates; nil: nothing
 }
 
 // contextMode is the mode of calls of a context: those of one are chained by fences.
@@ -144,7 +145,7 @@ func putWith(p *pe, c *call, blocking bool) {
 	remote, at := t.remote(argDest, t.dst, regions.Write, PutTarget, nil)
 	op := t.pending(remote, local, PutTarget)
 	if bytes := t.n * t.size; remote != nil && t.dst == t.size && bytes <= 8 && bytes&(bytes-1) == 0 && c.Has(argValue) {
-		p.wrote(c, t, at, op, leaves(c.Int(argValue), bytes))
+		p.wrote(c, t, at, op, leaves(c.Int(argValue), bytes), constant(c.Int(argValue), bytes))
 	}
 }
 
@@ -200,18 +201,86 @@ func atomicDo(o atomicOp) func(*pe, *call) {
 		if remote != nil {
 			op = t.pending(remote, local, role)
 		}
-		if kind == regions.AtomicWrite {
-			if e := o.effect(c, t.size); !e.oldKnown || e.value != e.old {
-				p.wrote(c, t, at, op, e)
+		var word *core.WordOp
+		update := o.update(c, t.size)
+		switch e := o.effect(c, t.size); {
+		case kind == regions.AtomicRead:
+			word = p.Issue(at.word(t.size), c.Begin, nil, true)
+		case e.oldKnown && e.value == e.old: // nobody waits for it
+			word = p.Issue(at.word(t.size), c.Begin, update, o.fetches)
+			if op != nil {
+				op.word = word
 			}
+		default:
+			word = p.wrote(c, t, at, op, e, update).word
 		}
 		switch {
 		case o.fetches && o.nbi: // what it finds is not recorded
 			p.MayHaveOrdered(c.Fn.Name)
 		case o.fetches:
-			p.fetched(c, at, o, t.size)
+			p.fetched(c, word, c.Int(argResult), t.size)
 		}
 	}
+}
+
+// fetched orders the PE after the update that left a value which an operation on a word
+// has fetched, and those before it.
+func (p *pe) fetched(c *call, word *core.WordOp, value int64, size uint64) {
+	if word != nil {
+		word.Complete(p.Now())
+		p.Fetch(c.Call, []core.Fetched{{Op: word, Bits: lowest(value, size)}}, c.End)
+	}
+}
+
+// update returns what an atomic operation makes of a value; nil: it writes nothing.
+func (o atomicOp) update(c *call, size uint64) core.Update {
+	if o.op == "fetch" {
+		return nil
+	}
+	operand := int64(1) // of increments
+	if c.Has(argValue) {
+		operand = c.Int(argValue)
+	}
+	if o.op == "set" || o.op == "swap" {
+		return constant(operand, size)
+	}
+	if o.op == "compare_swap" {
+		compare, after := core.Value{Bits: lowest(c.Int(argCond), size), Known: true}, core.Value{Bits: lowest(operand, size), Known: true}
+		return func(v core.Value) (core.Value, bool) {
+			switch {
+			case !v.Known:
+				return v, true
+			case v != compare:
+				return v, false
+			}
+			return after, true
+		}
+	}
+	return func(v core.Value) (core.Value, bool) {
+		if !v.Known {
+			return v, true
+		}
+		return core.Value{Bits: lowest(o.apply(v.Bits, operand), size), Known: true}, true
+	}
+}
+
+// apply computes what an operation leaves that depends on what was there.
+func (o atomicOp) apply(old, operand int64) int64 {
+	switch o.op {
+	case "add":
+		return old + operand
+	case "and":
+		return old & operand
+	case "or":
+		return old | operand
+	}
+	return old ^ operand
+}
+
+// constant is the update of a write of a known value.
+func constant(value int64, size uint64) core.Update {
+	after := core.Value{Bits: lowest(value, size), Known: true}
+	return func(core.Value) (core.Value, bool) { return after, true }
 }
 
 // effect returns what an atomic operation did: what it fetched, or the tracer in its
@@ -232,14 +301,8 @@ func (o atomicOp) effect(c *call, size uint64) effect {
 		value = c.Int(argValue)
 	}
 	switch o.op {
-	case "add":
-		value += old
-	case "and":
-		value &= old
-	case "or":
-		value |= old
-	case "xor":
-		value ^= old
+	case "add", "and", "or", "xor":
+		value = o.apply(old, value)
 	case "compare_swap":
 		if lowest(old, size) != lowest(c.Int(argCond), size) {
 			value = old
@@ -322,6 +385,7 @@ func (op *operation) complete(at regions.Point, by *regions.CallInfo) {
 			*a = nil
 		}
 	}
+	op.word.Complete(at)
 }
 
 // quietTo completes what is pending to some PEs on a context.
@@ -364,11 +428,13 @@ func (p *pe) signal(t *transfer, op string, value int64, after parts) {
 	if signal == nil {
 		return
 	}
-	e := effect{bytes: 8}
+	e, update := effect{bytes: 8}, core.Update(func(v core.Value) (core.Value, bool) {
+		return core.Value{Bits: v.Bits + value, Known: v.Known}, true
+	})
 	if op == "set" {
-		e = leaves(value, 8)
+		e, update = leaves(value, 8), constant(value, 8)
 	}
-	w := p.wrote(t.c, t, at, t.pending(signal, nil, SignalTarget), e)
+	w := p.wrote(t.c, t, at, t.pending(signal, nil, SignalTarget), e, update)
 	if after != nil {
 		w.own = append(w.own, after...)
 	}

@@ -33,6 +33,11 @@ type place struct {
 	owner  int32
 }
 
+// word names the element of so many bytes that begins at the place.
+func (at place) word(bytes uint64) core.WordKey {
+	return core.WordKey{Owner: at.owner, Addr: at.block.bases[at.owner] + at.offset, Bytes: bytes}
+}
+
 // symmetric is all blocks.
 type symmetric struct {
 	heap    []*block // in the order in which all PEs made them

@@ -191,8 +191,8 @@ func atomics() map[string]*entry {
 		if o.op == "fetch" {
 			e.memory = "reads source at the PE atomically"
 		}
-		if o.fetches && !o.nbi && o.op != "swap" && o.op != "compare_swap" {
-			e.orders = "after the writes that it saw, unless it fetches 0"
+		if o.fetches && !o.nbi {
+			e.orders = "after the updates that it saw"
 		}
 		if !o.fetches || o.nbi {
 			e.memory += untilComplete
@@ -268,7 +268,7 @@ var synchronization = func() map[string]*entry {
 		"shmem_test_lock":         {do: testLock, kind: core.SynchronizingCall, orders: "when it has taken the lock: after the shmem_clear_lock before it"},
 		"shmem_clear_lock":        {do: clearLock, kind: core.SynchronizingCall, orders: "before the next holder of the lock", completes: theDefault},
 		"shmem_signal_wait_until": {do: waitUntil, kind: core.SynchronizingCall, orders: waits},
-		"shmem_signal_fetch":      {do: signalFetch, kind: core.SynchronizingCall, orders: "after the writes that it saw, unless it fetches 0"},
+		"shmem_signal_fetch":      {do: signalFetch, kind: core.SynchronizingCall, orders: "after the updates that it saw"},
 		"shmem_wait":              {do: waitUntil, kind: core.SynchronizingCall, signed: true, orders: waits},
 		"shmem_TYPE_wait":         {do: waitUntil, kind: core.SynchronizingCall, orders: waits},
 		"shmem_TYPE_wait_until":   {do: waitUntil, kind: core.SynchronizingCall, orders: waits},

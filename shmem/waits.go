@@ -17,6 +17,7 @@ type write struct {
 	chain   *chain // what fences have put before it; nil: nothing
 	chained int    // how much of that
 	next    *write // the first that was issued behind it, and replaced what it left
+	word    *core.WordOp
 	effect
 }
 
@@ -58,7 +59,6 @@ type waiter struct {
 	back    *waiter       // for the write that the chosen one replaced
 	over    regions.Point // when it was over
 	call    *regions.CallInfo
-	fetch   bool // it is no wait: the value is one that an atomic operation fetched
 	at      *location
 	behind  bool // it is for what another write replaced, which may be gone for long
 	// passed has the writes that were chosen for those behind which it is: where the same
@@ -68,10 +68,6 @@ type waiter struct {
 
 // unsure says that what ended it is not known for certain.
 func (x *waiter) unsure() {
-	if x.fetch && x.chosen == nil { // it has ordered nothing
-		x.p.MayHaveOrdered(x.call.Fn)
-		return
-	}
 	x.p.m.Report(core.Problem{
 		Kind: core.NotUnderstood, Rank: x.p.Rank, Fn: x.call.Fn, Call: x.call, MayOrder: true,
 		Text: "which update it saw cannot be told from the values",
@@ -85,7 +81,6 @@ type location struct {
 	waiters []*waiter // that wait, and that have waited
 	kept    int       // writes, when some were forgotten last
 	waiting int       // waiters, likewise
-	swapped bool      // by an atomic operation
 	// followed has, by PE, the write that it saw last: it comes after those before that.
 	followed map[*pe]*write
 }
@@ -157,7 +152,7 @@ func (t condition) valid() bool {
 
 // wrote notes a write of one element. What the PE has done before the write was issued
 // comes before what its owner does after a wait that saw it.
-func (p *pe) wrote(c *call, t *transfer, at place, op *operation, e effect) *write {
+func (p *pe) wrote(c *call, t *transfer, at place, op *operation, e effect, update core.Update) *write {
 	w := &write{by: p, issued: p.Now(), signal: &core.Signal{}, effect: e}
 	if c := t.x.chains[t.owner]; c != nil {
 		w.chain, w.chained = c, len(c.parts)
@@ -165,6 +160,11 @@ func (p *pe) wrote(c *call, t *transfer, at place, op *operation, e effect) *wri
 	if op != nil {
 		w.own = op.parts()
 		w.own.keep()
+	}
+	w.word = p.Issue(at.word(e.bytes), c.Begin, update, op == nil)
+	w.word.OnSeen(func(by *core.Strand) { w.seen(p.m.pes[by.Rank]) })
+	if op != nil {
+		op.word = w.word
 	}
 	p.Synchronize(c.Call, []*core.Signal{w.signal}, nil, nil)
 	l := p.m.location(at)
@@ -253,50 +253,6 @@ func (p *pe) over(c *call, waiters []*waiter, waits []core.Wait) {
 	})
 }
 
-// fetched orders the PE after the write that left a value which an atomic operation has
-// found, and those before it. The value may also be the first that was there: what is 0
-// is taken for that, and orders nothing. Nor does what is found by compare-and-swap and
-// swap, and what is left by them: locks are made of those, whose values come again.
-func (p *pe) fetched(c *call, at place, o atomicOp, size uint64) {
-	l := p.m.location(at)
-	l.swapped = l.swapped || o.op == "swap" || o.op == "compare_swap"
-	if l.swapped {
-		p.MayHaveOrdered(c.Fn.Name)
-		return
-	}
-	x := &waiter{p: p, earlier: true, fetch: true, call: p.Info(c.Call)}
-	x.test = condition{cmp: equal, value: lowest(c.Int(argResult), size), bytes: size}
-	if x.test.value == 0 {
-		if slices.ContainsFunc(l.writes, func(w *write) bool { return w.may(x.test) && !p.Knows(w.issued) }) {
-			x.unsure()
-		}
-		x.over = p.Now()
-		l.waiters = slices.DeleteFunc(l.waiters, func(y *waiter) bool { return y.fetch && y.p == p && y.chosen == nil && y.test == x.test })
-		l.waiters = append(l.waiters, x)
-		return
-	}
-	if l.severalMay(x) {
-		x.unsure()
-		return
-	}
-	p.over(c, []*waiter{x}, []core.Wait{l.wait(x)})
-}
-
-// severalMay reports whether writes of several PEs may have left what was found.
-func (l *location) severalMay(x *waiter) bool {
-	var first *write
-	for _, w := range l.writes {
-		if !w.may(x.test) || x.p.Knows(w.issued) {
-			continue
-		}
-		if first != nil && (!w.known || w.by != first.by) {
-			return true
-		}
-		first = w
-	}
-	return false
-}
-
 // wait returns the waits of a waiter: for the write that it saw, and for those that took
 // effect there before.
 func (l *location) wait(x *waiter) core.Wait {
@@ -334,7 +290,7 @@ func (l *location) replaced(x *waiter) []core.Wait {
 	}
 	passed[w] = true
 	x.back = &waiter{
-		p: x.p, earlier: true, behind: true, call: x.call, fetch: x.fetch, passed: passed,
+		p: x.p, earlier: true, behind: true, call: x.call, passed: passed,
 		test: condition{cmp: equal, value: w.old, bytes: w.bytes},
 	}
 	return []core.Wait{l.wait(x.back)}
@@ -351,12 +307,17 @@ func (x *waiter) end() {
 		}
 		return
 	}
-	x.chosen.own.seen(x.over)
-	if c := x.chosen.chain; c != nil {
-		c.see(x.p, x.chosen.chained, x.over)
-	}
+	x.chosen.seen(x.p)
 	if !x.chosen.known {
 		x.unsure()
+	}
+}
+
+// seen: the PE comes after the write now, and after what takes effect before it.
+func (w *write) seen(p *pe) {
+	w.own.seen(p.Now())
+	if w.chain != nil {
+		w.chain.see(p, w.chained, p.Now())
 	}
 }
 
