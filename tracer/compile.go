@@ -264,7 +264,11 @@ func (c *compilation) tempFile(name string) string {
 // option that asks for such a processor, vectorized loops have plain accesses.
 func (c *compilation) instrumentFlags() []string {
 	if c.target.language == Fortran {
-		return c.tc.fortranFlags()
+		flags := c.tc.fortranFlags()
+		if c.plugin != pluginOff {
+			flags = append(flags, c.gccPluginFlags()...)
+		}
+		return flags
 	}
 	flags := append(c.tc.instrumentFlags(), "-idirafter", c.include)
 	asks := func(word string) bool {
@@ -278,8 +282,7 @@ func (c *compilation) instrumentFlags() []string {
 	switch {
 	case c.plugin == pluginOff:
 	case c.tc.Family == familyGCC:
-		// A loop of which nothing is left but its stores would become a call of memset.
-		flags = append(flags, "-fplugin="+c.plugin, "-fno-tree-loop-distribute-patterns")
+		flags = append(flags, c.gccPluginFlags()...)
 	default:
 		flags = append(flags, "-fno-vectorize", "-fno-unroll-loops") // that comes behind the plug-in
 	}
@@ -287,6 +290,12 @@ func (c *compilation) instrumentFlags() []string {
 		flags = append(flags, "-fno-vectorize")
 	}
 	return flags
+}
+
+// gccPluginFlags have gcc load the plug-in. A loop of which nothing is left but its
+// stores would become a call of memset.
+func (c *compilation) gccPluginFlags() []string {
+	return []string{"-fplugin=" + c.plugin, "-fno-tree-loop-distribute-patterns"}
 }
 
 // instrumentFlags are what instrumentation adds to a compilation. The reasons:

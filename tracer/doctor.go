@@ -147,8 +147,6 @@ func (d *examination) toolchain(ctx context.Context, language Language, asked st
 func (d *examination) mode(ctx context.Context, t *tools, c *cache, tc *Toolchain) {
 	check := string(tc.Language) + " instrumentation"
 	switch {
-	case tc.Language == Fortran:
-		d.add(check, OK, "", "by calls, with %s (the only way for Fortran)", tc.Compiler())
 	case tc.Mode() == ModeInline:
 		d.plugin(ctx, t, c, tc, "inline, each access by itself")
 	case tc.Family == familyGCC:
@@ -192,7 +190,11 @@ func (d *examination) plugin(ctx context.Context, t *tools, c *cache, tc *Toolch
 		if tc.Family == familyGCC && inlines(ctx, t) {
 			fix += ", or compile with --compiler clang"
 		}
-		d.add(check, Warning, fix, "%s: %v; with the plug-in tracing is much cheaper", without, err)
+		unseen := ""
+		if tc.Family == familyGCC {
+			unseen = ", and small copies and structures that calls take or return are seen"
+		}
+		d.add(check, Warning, fix, "%s: %v; with the plug-in tracing is much cheaper%s", without, err, unseen)
 		return
 	}
 	d.add(check, OK, "", "inline and by whole loops, with a plug-in of %s (the fast way)", tc.Compiler())

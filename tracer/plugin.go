@@ -142,8 +142,13 @@ func buildPlugin(ctx context.Context, t *tools, tc *Toolchain, dir string, sourc
 
 // tryPlugin compiles a loop with a plug-in, to text.
 func tryPlugin(ctx context.Context, t *tools, tc *Toolchain, object string) (string, error) {
-	const program = "int sum(int *p, int n) { int s = 0; for (int i = 0; i < n; i++) s += p[i]; return s; }\n"
-	first := append(tc.underneath(t), "-fsanitize=thread", "-O2", "-x", "c", "-S", "-o", "-", "-")
+	program := "int sum(int *p, int n) { int s = 0; for (int i = 0; i < n; i++) s += p[i]; return s; }\n"
+	language := "c"
+	if tc.Language == Fortran {
+		program = "subroutine clear(p, n)\ninteger :: n, p(n), i\ndo i = 1, n\np(i) = i\nend do\nend subroutine\n"
+		language = "f95"
+	}
+	first := append(tc.underneath(t), "-fsanitize=thread", "-O2", "-x", language, "-S", "-o", "-", "-")
 	if tc.Family == familyGCC {
 		out, _, err := t.output(ctx, program, append(first, "-fplugin="+object)...)
 		return out, err

@@ -261,7 +261,7 @@ func loadToolchain(ctx context.Context, t *tools, c *cache, of target, wrapper [
 
 // toolchainFormat goes up when more is asked of wrappers than before: what an earlier
 // version of mcchk found out does not do then.
-const toolchainFormat = 3
+const toolchainFormat = 4
 
 // toolchainKey covers what a look at a wrapper depends on, apart from files.
 func toolchainKey(t *tools, of target, wrapper []string) string {
@@ -439,11 +439,17 @@ func probeFortran(ctx context.Context, t *tools, wrapper []string) (*Toolchain, 
 	}
 	tc.Family = familyGCC
 	tc.Version = strings.Join([]string{defines["__GNUC__"], defines["__GNUC_MINOR__"], defines["__GNUC_PATCHLEVEL__"]}, ".")
-	tc.Stamps = append(slices.Clone(tc.C.Stamps), stamp(wrapper[0]))
+	files := []string{wrapper[0]}
 	if words := strings.Fields(tc.Show); len(words) > 0 {
 		if path, err := t.look(words[0]); err == nil {
-			tc.Stamps = append(tc.Stamps, stamp(path))
+			files = append(files, path)
 		}
+	}
+	var watched []string
+	tc.PluginHeaders, watched = findPluginHeaders(ctx, t, tc)
+	tc.Stamps = slices.Clone(tc.C.Stamps)
+	for _, f := range append(files, watched...) {
+		tc.Stamps = append(tc.Stamps, stamp(f))
 	}
 	return tc, nil
 }

@@ -7,6 +7,8 @@
  */
 #include "calls.h"
 
+#include <string.h>
+
 /* How gfortran describes an array, since version 8. */
 struct descriptor {
 	char *base;
@@ -68,24 +70,187 @@ static void array(const struct descriptor *d, uint32_t flags, uintptr_t pc, void
 	}
 }
 
+/* ---- input and output ---- */
+
+/* How the compiler describes a statement to the library, as far as is of interest
+ * (st_parameter_dt, since version 8). */
+struct statement {
+	uint32_t flags;
+	int unit;
+	char *file;
+	int line;
+	char *message;
+	size_t message_length;
+	int *iostat;
+	int64_t record;
+	int64_t *size, *length;
+	struct descriptor *unit_array;
+	char *format;
+	size_t format_length;
+	size_t advance_length;
+	char *advance;
+	char *unit_text;
+	size_t unit_length;
+};
+
+#define HAS_IOSTAT (1u << 5)
+#define READS_NAMELIST (1u << 8)
+#define INTERNAL_UNIT (1u << 14)
+
+/* An array of a namelist, of which the dimensions come one by one. No call of MPI can
+ * come between that and the transfer. */
+static __thread struct {
+	struct descriptor array;
+	ptrdiff_t room[3 * MAX_RANK];
+} listed __attribute__((tls_model("initial-exec")));
+
+/* The internal unit of a statement: characters, or an array of them. */
+static void internal_unit(const struct statement *s, uint32_t flags, uintptr_t pc, void **frame)
+{
+	if (!(s->flags & INTERNAL_UNIT))
+		return;
+	if (s->unit_array)
+		array(s->unit_array, flags, pc, frame);
+	else if (s->unit_text)
+		mcchk_range_access((uintptr_t)s->unit_text, s->unit_length, pc, frame, flags | MCCHK_LIBRARY);
+}
+
+static void end_statement(const struct statement *s, uintptr_t pc, void **frame)
+{
+	if ((s->flags & HAS_IOSTAT) && s->iostat)
+		mcchk_range_access((uintptr_t)s->iostat, sizeof *s->iostat, pc, frame, MCCHK_STORE | MCCHK_LIBRARY);
+}
+
+static uint32_t namelist_flags(const struct statement *s) { return s->flags & READS_NAMELIST ? MCCHK_STORE : 0; }
+
+static void namelist_variable(const struct statement *s, void *address, size_t length, const size_t *type, uintptr_t pc, void **frame)
+{
+	struct descriptor *d = &listed.array;
+
+	d->base = address;
+	memcpy(&d->element, type, sizeof d->element);
+	if (d->element.size == 0) /* characters */
+		d->element.size = length;
+	if (d->element.rank == 0)
+		mcchk_range_access((uintptr_t)address, d->element.size, pc, frame, namelist_flags(s) | MCCHK_LIBRARY);
+}
+
+static void namelist_dimension(const struct statement *s, int k, const uintptr_t *bounds, uintptr_t pc, void **frame)
+{
+	struct descriptor *d = &listed.array;
+
+	if (k < 0 || k >= d->element.rank || k >= MAX_RANK)
+		return;
+	d->dimension[k].stride = (ptrdiff_t)bounds[0];
+	d->dimension[k].lower = (ptrdiff_t)bounds[1];
+	d->dimension[k].upper = (ptrdiff_t)bounds[2];
+	if (k == d->element.rank - 1)
+		array(d, namelist_flags(s), pc, frame);
+}
+
+/* ---- calls ---- */
+
+/* The n-th argument: six are in registers, the others behind the caller's frame. */
+static uintptr_t argument(const uintptr_t *arguments, void **frame, int n)
+{
+	return n < 6 ? arguments[n] : (uintptr_t)frame[2 + n - 6];
+}
+
+static int scalar(char letter)
+{
+	switch (letter) {
+	case '4':
+		return 4;
+	case '8':
+		return 8;
+	case 'x':
+		return 16;
+	}
+	return 0;
+}
+
 #pragma GCC visibility push(default)
 
 /* A call of the library with these arguments. `reads` says of each what it is:
  * r, w: an array that is read, written; R, W: a scalar, of as many bytes as the
- * argument behind it says; C, D: one of twice as many; -: something else. */
+ * argument behind it says; C, D: one of twice as many; X, Y: characters, their number and
+ * size behind them; <n, >n: characters that are read, written, whose number is
+ * argument n; 4, 8, x: a scalar of 4, 8, 16 bytes that is written, or NULL;
+ * M: the number of strings behind it, each a length and characters; i, o, d: the
+ * statement that begins to read, to write, or is done; N, n: as namelist_variable and
+ * namelist_dimension have it; -: something else. With * in front, characters have
+ * four bytes. */
 void mcchk_gfortran(const char *reads, const uintptr_t *arguments, void **frame)
 {
 	uintptr_t pc = (uintptr_t)frame[1];
+	uint64_t wide = 1;
 
 	if (!mcchk_active || mcchk_marks == 0)
 		return;
-	for (int i = 0; reads[i]; i++) {
-		uint64_t size = reads[i] == 'R' || reads[i] == 'W' ? 1 : reads[i] == 'C' || reads[i] == 'D' ? 2 : 0;
-		uint32_t flags = reads[i] == 'w' || reads[i] == 'W' || reads[i] == 'D' ? MCCHK_STORE : 0;
-		if (size != 0)
-			mcchk_range_access(arguments[i], size * (uint32_t)arguments[i + 1], pc, frame[0], flags | MCCHK_LIBRARY);
-		else if (reads[i] != '-')
-			array((const struct descriptor *)arguments[i], flags, pc, frame[0]);
+	if (*reads == '*') {
+		wide = 4;
+		reads++;
+	}
+	for (int i = 0; *reads; i++, reads++) {
+		uintptr_t value = argument(arguments, frame, i);
+		uint64_t size = 0;
+		uint32_t flags = 0;
+
+		switch (*reads) {
+		case '-':
+			continue;
+		case 'r':
+		case 'w':
+			array((const struct descriptor *)value, *reads == 'w' ? MCCHK_STORE : 0, pc, frame[0]);
+			continue;
+		case 'D':
+		case 'C':
+			size = 2 * (uint32_t)argument(arguments, frame, i + 1);
+			flags = *reads == 'D' ? MCCHK_STORE : 0;
+			break;
+		case 'W':
+		case 'R':
+			size = (uint32_t)argument(arguments, frame, i + 1);
+			flags = *reads == 'W' ? MCCHK_STORE : 0;
+			break;
+		case 'Y':
+		case 'X':
+			size = argument(arguments, frame, i + 1) * (uint32_t)argument(arguments, frame, i + 2);
+			flags = *reads == 'Y' ? MCCHK_STORE : 0;
+			break;
+		case '>':
+		case '<':
+			flags = *reads == '>' ? MCCHK_STORE : 0;
+			size = wide * argument(arguments, frame, *++reads - '0');
+			break;
+		case '4':
+		case '8':
+		case 'x':
+			size = scalar(*reads);
+			flags = MCCHK_STORE;
+			break;
+		case 'M':
+			for (int k = 0; k < (int)value; k++) {
+				size = wide * argument(arguments, frame, i + 1 + 2 * k);
+				mcchk_range_access(argument(arguments, frame, i + 2 + 2 * k), size, pc, frame[0], MCCHK_LIBRARY);
+			}
+			return;
+		case 'i':
+		case 'o':
+			internal_unit((const struct statement *)value, *reads == 'i' ? 0 : MCCHK_STORE, pc, frame[0]);
+			return;
+		case 'd':
+			end_statement((const struct statement *)value, pc, frame[0]);
+			return;
+		case 'N':
+			namelist_variable((const struct statement *)value, (void *)arguments[1], arguments[4], (const size_t *)&frame[2], pc, frame[0]);
+			return;
+		case 'n':
+			namelist_dimension((const struct statement *)value, (int)arguments[1], &arguments[2], pc, frame[0]);
+			return;
+		}
+		if (value != 0 && size != 0)
+			mcchk_range_access(value, size, pc, frame[0], flags | MCCHK_LIBRARY);
 	}
 }
 
