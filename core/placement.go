@@ -78,7 +78,7 @@ func (op *WordOp) see(v *version) {
 		}
 		op.over.mark = marks
 	}
-	op.word.m.give(&op.over, v.before.time)
+	op.word.m.give(&op.over, op.learns(v))
 }
 
 // settled lets go of what only matters while it is not known where the operation belongs:
@@ -188,6 +188,7 @@ func (w *word) take(op *WordOp) {
 	}
 	op.settled()
 	w.m.give(&op.made.before, time)
+	op.made.publish(op, last)
 	w.versions = append(w.versions, op.made)
 	if op.complete {
 		v.saw(op.completed, op.made)

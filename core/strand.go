@@ -30,6 +30,7 @@ type Strand struct {
 	path    *path  // of the line
 	sync    synchronization
 	issued  issues
+	fenced  fences
 	meeting meetingOfAll // at which it stands
 	member               // of a process with several strands
 }

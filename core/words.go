@@ -56,6 +56,7 @@ type WordOp struct {
 	saw   *version // what it fetched, once that is decided
 	over  Signal   // that it is decided; stands for the updates that it comes after
 	seen  func(by *Strand)
+	order order
 }
 
 // version is what a word held for a while.
@@ -64,7 +65,10 @@ type version struct {
 	by     *WordOp // nil: nobody who is known
 	value  Value
 	before Signal // stands for the issues of all updates up to it
-	marks  []lineMark
+	// What atomic loads of the language learn from it, if anything.
+	published evc.Time
+	publishes bool
+	marks     []lineMark
 }
 
 // lineMark is the last mark of a strand, with an Observer.

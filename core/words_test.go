@@ -430,7 +430,7 @@ func TestWords(t *testing.T) {
 				t.Logf("program %d: %s\ninstead of one of\n%s\n%s", seed, got, strings.Join(all[:min(3, len(all))], "\n"), p)
 			}
 		}
-			most := programs * 3 / 100
+		most := programs * 3 / 100
 		if atOnce {
 			most = programs / 100
 		}

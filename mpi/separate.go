@@ -108,6 +108,9 @@ func doSync(m *Model, p *process, c *core.Call, _ *entry) {
 	if e := m.epochsOf(p, c); e != nil {
 		e.copies.publish(p)
 		e.copies.refresh(p)
+		if e.win.shared {
+			p.Fence(c)
+		}
 	}
 }
 

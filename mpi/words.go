@@ -146,3 +146,48 @@ func doFetched(_ *Model, p *process, c *core.Call, _ *entry) {
 	}
 	p.Fetch(c, all, c.Begin)
 }
+
+// How an atomic operation of the language changes a value, as the trace has it.
+var languageOps = []func(v, operand int64) int64{
+	1: func(_, operand int64) int64 { return operand },
+	2: func(_, operand int64) int64 { return operand },
+	3: func(v, operand int64) int64 { return v + operand },
+	4: func(v, operand int64) int64 { return v - operand },
+	5: func(v, operand int64) int64 { return v & operand },
+	6: func(v, operand int64) int64 { return v | operand },
+	7: func(v, operand int64) int64 { return v ^ operand },
+	8: func(v, operand int64) int64 { return ^(v & operand) },
+}
+
+// Memory orders, as the compilers number them.
+const (
+	orderConsume = 1 + iota
+	orderAcquire
+	orderRelease
+	orderBoth
+	_ // sequentially consistent
+)
+
+// doAtomic: the tracer's note of an atomic operation of the language.
+func doAtomic(_ *Model, p *process, c *core.Call, _ *entry) {
+	how, size, operand, order := c.Int(argHow), c.Int(argSize), c.Int(argOperand), c.Int(argOrder)
+	if how < 0 || how >= int64(len(languageOps)) || size < 1 || size > 8 {
+		c.SetBad()
+		return
+	}
+	a := core.Atomic{
+		Addr: c.Addr(argAddr), Bytes: uint64(size), Fetches: how != 1, Found: c.Int(argFound),
+		Acquire: order == orderConsume || order == orderAcquire || order >= orderBoth,
+		Release: order >= orderRelease,
+	}
+	if f, shift := languageOps[how], 64-8*size; f != nil {
+		fixed := how <= 2
+		a.Update = func(v core.Value) (core.Value, bool) {
+			if !v.Known && !fixed {
+				return v, true
+			}
+			return core.Value{Bits: f(v.Bits, operand) << shift >> shift, Known: true}, true
+		}
+	}
+	p.Atomic(c, a)
+}

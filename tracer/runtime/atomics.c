@@ -9,6 +9,9 @@
  * added to it since by others that read and write. So that notes say what values said,
  * an operation and its notes are made under a lock, one for each of many cells that
  * addresses are divided among.
+ *
+ * Of an operation on memory that processes share the values are noted, by which they are
+ * ordered (mcchk_atomic_valued).
  */
 #include "calls.h"
 
@@ -202,6 +205,28 @@ static void fence_releases(void **frame)
 		}                                                                                  \
 	} while (0)
 
+/* ---- values ---- */
+
+void (*mcchk_atomic_valued)(uint64_t begin, const volatile void *p, uint32_t size, int how, int order, int64_t operand, int64_t found, void **frame);
+
+/* When an operation begins of which the values are noted; 0: they are not. */
+static uint64_t valued(const volatile void *p)
+{
+	return __builtin_expect(mcchk_atomic_valued != NULL, 0) && MCCHK_SHADOW[(uintptr_t)p >> MCCHK_PAGE_SHIFT] != 0 ? mcchk_now() : 0;
+}
+
+/* A value with its sign; those of sixteen bytes are not followed. */
+#define UNUSED_BITS(type) (sizeof(type) < 8 ? 64 - 8 * sizeof(type) : 0)
+#define SIGNED(type, v) ((int64_t)((uint64_t)(v) << UNUSED_BITS(type)) >> UNUSED_BITS(type))
+
+#define VALUED(p, type, how, order, operand, found)                                                \
+	do {                                                                                       \
+		if (__builtin_expect(begin != 0, 0) && sizeof(type) <= 8)                          \
+			mcchk_atomic_valued(begin, p, sizeof(type), how, order, SIGNED(type, operand), SIGNED(type, found), MCCHK_FRAME); \
+	} while (0)
+
+enum { VALUE_load, VALUE_store, VALUE_exchange, VALUE_fetch_add, VALUE_fetch_sub, VALUE_fetch_and, VALUE_fetch_or, VALUE_fetch_xor, VALUE_fetch_nand };
+
 /* ---- the call-backs ---- */
 
 #define LOAD_STORE(bits, type)                                                                     \
@@ -209,13 +234,17 @@ static void fence_releases(void **frame)
 	{                                                                                          \
 		type v;                                                                            \
 		RECORD(p, type, 0);                                                                \
+		uint64_t begin = valued(p);                                                        \
 		ORDERED(p, v = load_##bits(p), loaded(c, p, order, MCCHK_FRAME));                  \
+		VALUED(p, type, VALUE_load, order, 0, v);                                          \
 		return v;                                                                          \
 	}                                                                                          \
 	void __tsan_atomic##bits##_store(volatile type *p, type v, int order)                      \
 	{                                                                                          \
 		RECORD(p, type, MCCHK_STORE);                                                      \
+		uint64_t begin = valued(p);                                                        \
 		ORDERED(p, store_##bits(p, v), stored(c, p, order, MCCHK_FRAME));                  \
+		VALUED(p, type, VALUE_store, order, v, 0);                                         \
 	}
 
 #define FETCH(bits, type, name)                                                                    \
@@ -223,7 +252,9 @@ static void fence_releases(void **frame)
 	{                                                                                          \
 		type old;                                                                          \
 		RECORD(p, type, MCCHK_STORE);                                                      \
+		uint64_t begin = valued(p);                                                        \
 		ORDERED(p, old = name##_##bits(p, v), updated(c, p, order, MCCHK_FRAME));          \
+		VALUED(p, type, VALUE_##name, order, v, old);                                      \
 		return old;                                                                        \
 	}
 
@@ -234,22 +265,28 @@ static void fence_releases(void **frame)
 	int __tsan_atomic##bits##_compare_exchange_strong(volatile type *p, type *expected, type v, int order, int failed) \
 	{                                                                                          \
 		bool done;                                                                         \
+		uint64_t begin = valued(p);                                                        \
 		EXCHANGE(p, done = cas_##bits(p, expected, v));                                    \
 		RECORD(p, type, done ? MCCHK_STORE : 0);                                           \
+		VALUED(p, type, done ? VALUE_exchange : VALUE_load, done ? order : failed, v, *expected); \
 		return done;                                                                       \
 	}                                                                                          \
 	int __tsan_atomic##bits##_compare_exchange_weak(volatile type *p, type *expected, type v, int order, int failed) \
 	{                                                                                          \
 		bool done;                                                                         \
+		uint64_t begin = valued(p);                                                        \
 		EXCHANGE(p, done = cas_##bits(p, expected, v));                                    \
 		RECORD(p, type, done ? MCCHK_STORE : 0);                                           \
+		VALUED(p, type, done ? VALUE_exchange : VALUE_load, done ? order : failed, v, *expected); \
 		return done;                                                                       \
 	}                                                                                          \
 	type __tsan_atomic##bits##_compare_exchange_val(volatile type *p, type expected, type v, int order, int failed) \
 	{                                                                                          \
 		bool done;                                                                         \
+		uint64_t begin = valued(p);                                                        \
 		EXCHANGE(p, done = cas_##bits(p, &expected, v));                                   \
 		RECORD(p, type, done ? MCCHK_STORE : 0);                                           \
+		VALUED(p, type, done ? VALUE_exchange : VALUE_load, done ? order : failed, v, expected); \
 		return expected;                                                                   \
 	}
 

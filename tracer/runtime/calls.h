@@ -126,6 +126,9 @@ void *mcchk_find(const char *name, void *caller);
 
 void mcchk_atomic_released(const void *p); /* is released */
 
+/* Notes an operation on memory that processes share; NULL as long as they share none. */
+extern void (*mcchk_atomic_valued)(uint64_t begin, const volatile void *p, uint32_t size, int how, int order, int64_t operand, int64_t found, void **frame);
+
 /* ---- openmp.c ---- */
 
 /* Where the code of an OpenMP library lies whose tasks are known. */

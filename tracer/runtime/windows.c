@@ -220,6 +220,8 @@ int64_t mcchk_win_made(MPI_Win win, MPI_Comm comm, struct mcchk_accumulates aske
 void mcchk_win_segments(MPI_Win win)
 {
 	struct window *w = get(win);
+	if (w && w->size > 1 && !mcchk_preloaded)
+		mcchk_words_shared();
 	for (int rank = 0; w && rank < w->size; rank++) {
 		MPI_Aint size = 0;
 		int unit;

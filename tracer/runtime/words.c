@@ -78,3 +78,41 @@ void mcchk_words_write(void)
 	mcchk_call_end(mcchk_now(), 0);
 	mcchk_words_ready = 0;
 }
+
+/* ---- atomics of the language, in memory that processes share ---- */
+
+/* A loop that polls is one load, unless there is a record in between. */
+static __thread struct {
+	const volatile void *p;
+	int64_t value;
+	uint64_t seq;
+} polled;
+
+static void atomic_valued(uint64_t begin, const volatile void *p, uint32_t size, int how, int order, int64_t operand, int64_t found, void **frame)
+{
+	if (how == 0 && polled.p == p && polled.value == found && polled.seq == __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED))
+		return;
+	if (mcchk_self.busy) { /* in a signal handler */
+		mcchk_lost(1, 0);
+		return;
+	}
+	if (!mcchk_enter(frame))
+		return;
+	int64_t *w = mcchk_call_begin(mcchk_fn_mcchk_Atomic, 6, frame);
+	if (w) {
+		w[0] = (int64_t)(uintptr_t)p;
+		w[1] = size;
+		w[2] = how;
+		w[3] = order & 7;
+		w[4] = operand;
+		w[5] = found;
+	}
+	mcchk_call_commit_at(begin);
+	mcchk_call_end(mcchk_now(), 0);
+	polled.p = how == 0 ? p : NULL;
+	polled.value = found;
+	polled.seq = __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED);
+	mcchk_leave();
+}
+
+void mcchk_words_shared(void) { mcchk_atomic_valued = atomic_valued; }

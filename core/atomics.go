@@ -1,0 +1,117 @@
+package core
+
+import "github.com/mcchk/mcchk/evc"
+
+// Atomic loads and stores of a language, in memory that processes share. They take
+// effect where they stand, and order as C11 says: who reads with acquire order comes
+// after the store with release order that it read, and after those that have updated it
+// since, and after nothing that other stores published. Fences make relaxed ones order.
+
+// Atomic is such an operation.
+type Atomic struct {
+	Addr, Bytes      uint64 // as its strand has them
+	Update           Update // nil: a load
+	Fetches          bool   // it is no mere store
+	Found            int64
+	Acquire, Release bool
+}
+
+// order is what an operation orders where that is not all before it, as with those of
+// one-sided communication.
+type order struct {
+	language, store, acquire bool
+	published                *Signal // nil: nothing
+}
+
+// fences is what fences of a strand have to do with its relaxed operations.
+type fences struct {
+	region int
+	read   evc.Time // what relaxed loads have read since the last
+	any    bool     // there is something
+	last   *Signal  // that the last gave
+}
+
+func (s *Strand) fences() *fences {
+	if s.fenced.region != s.m.index {
+		s.fenced = fences{region: s.m.index}
+	}
+	return &s.fenced
+}
+
+// Atomic performs an operation of the call under way.
+func (s *Strand) Atomic(c *Call, a Atomic) {
+	m := s.m
+	if m.opts.IgnoreValues || !c.Returned {
+		return
+	}
+	k := WordKey{Owner: s.Rank, Addr: a.Addr, Bytes: a.Bytes}
+	if first := s.memory.aliases.Overlapping(a.Addr, a.Addr+1); len(first) > 0 {
+		k.Owner, k.Addr = first[0].Value.Owner, a.Addr+first[0].Value.Shift
+	}
+	op := s.visit(m.word(k), c.Begin, a.Update)
+	op.fetches = a.Fetches
+	op.order = order{language: true, store: !a.Fetches, acquire: a.Acquire}
+	if a.Update != nil {
+		op.issued = s.publish()
+		op.order.published = op.issued
+		if !a.Release {
+			op.order.published = s.fences().last
+		}
+		op.Complete(s.Now())
+	}
+	if a.Fetches {
+		s.Fetch(c, []Fetched{{Op: op, Bits: a.Found}}, c.End)
+	}
+}
+
+// Fence makes the relaxed atomic loads that came before acquire, and the stores that
+// come behind it release.
+func (s *Strand) Fence(c *Call) {
+	f := s.fences()
+	if f.any {
+		g := &Signal{}
+		s.m.give(g, f.read)
+		f.read, f.any = evc.Time{}, false
+		s.Synchronize(c, nil, []Wait{{On: g}}, func() { s.fences().last = s.publish() })
+		return
+	}
+	f.last = s.publish()
+}
+
+// learns returns what the strand of an operation learns from the version that it fetched.
+func (op *WordOp) learns(v *version) evc.Time {
+	if !op.order.language {
+		return v.before.time
+	}
+	if op.order.acquire {
+		return v.published
+	}
+	if f := op.strand.fences(); v.publishes {
+		f.read, f.any = op.word.m.clock.Join(f.read, v.published), true
+	}
+	return evc.Time{}
+}
+
+// publish says what who reads a version learns, which an operation has made of the one
+// before.
+func (v *version) publish(op *WordOp, last *version) {
+	clock := op.word.m.clock
+	add := func(g *Signal) {
+		if g == nil {
+			return
+		}
+		if v.publishes {
+			v.published = clock.Join(v.published, g.time)
+		} else {
+			v.published, v.publishes = g.time, true
+		}
+	}
+	if op.order.language {
+		if !op.order.store {
+			v.published, v.publishes = last.published, last.publishes
+		}
+		add(op.order.published)
+		return
+	}
+	v.published, v.publishes = v.before.time, true
+}
