@@ -7,7 +7,8 @@
  *   ordered: an access of every iteration whose address moves by the same step is
  *   announced behind the loop, all its elements at once (mcchk_loop in ../runtime/runs.c);
  * - puts the test whether the page matters (one byte of the shadow) in place of the calls
- *   that are left, and the call behind it.
+ *   that are left, and the call behind it. Between the two a place that goes from one
+ *   address to any other may set a byte in a map (../runtime/touches.c).
  *
  * What is announced of loops is the same to the byte, with the same source lines.
  *
@@ -25,10 +26,13 @@
 #include "gimple.h"
 #include "tree-pass.h"
 #include "ssa.h"
+#include "stor-layout.h"
 #include "stringpool.h"
 #include "attribs.h"
 #include "asan.h"
 #include "cfgloop.h"
+#include "alias.h"
+#include "cgraph.h"
 #include "context.h"
 #include "fold-const.h"
 #include "gimple-iterator.h"
@@ -53,6 +57,7 @@ const unsigned long long parts = 0x120000000000ull;
 const int page_shift = 12;
 const unsigned page = 1u << page_shift;
 const unsigned store_flag = 1;
+const unsigned touch_words = 8; /* at least as many as struct mcchk_touch has */
 
 /* Loops that have more ways out, or accesses for all of them, keep their tests: code
  * would grow by a call for each. */
@@ -170,10 +175,36 @@ tree runtime_variable(const char *name, tree type, bool of_thread)
 	return remember(id, decl);
 }
 
+/* A variable of the place's own, struct mcchk_touch: the words are read by the code and
+ * written by the run-time. */
+tree touch_variable()
+{
+	tree word = build_qualified_type(pointer_sized_int_node, TYPE_QUAL_VOLATILE);
+	tree type = build_array_type_nelts(word, touch_words);
+	tree decl = build_decl(UNKNOWN_LOCATION, VAR_DECL, create_tmp_var_name("mcchk_touch"), type);
+	TREE_STATIC(decl) = 1;
+	TREE_USED(decl) = 1;
+	TREE_ADDRESSABLE(decl) = 1;
+	TREE_THIS_VOLATILE(decl) = 1;
+	DECL_ARTIFICIAL(decl) = 1;
+	DECL_IGNORED_P(decl) = 1;
+	DECL_INITIAL(decl) = NULL_TREE;
+	varpool_node::finalize_decl(decl);
+	return decl;
+}
+
+/* Whether the place may get a map. */
+bool may_touch(const access &a) { return optimize && a.size <= 16 && pow2p_hwi(a.size); }
+
 /* The call that tells of an access of a page that matters. */
-gcall *miss_call(const access &a, tree address)
+gcall *miss_call(const access &a, tree address, tree touch = NULL_TREE)
 {
 	char name[48];
+	if (touch) {
+		snprintf(name, sizeof name, "mcchk_miss_touch_%s%u", a.store ? "write" : "read", a.size);
+		tree pointer = fold_convert(pointer_sized_int_node, build_fold_addr_expr(touch));
+		return gimple_build_call(runtime_function(name, 2), 2, address, pointer);
+	}
 	if (a.size <= 16 && pow2p_hwi(a.size)) {
 		snprintf(name, sizeof name, "mcchk_miss_%s%u", a.store ? "write" : "read", a.size);
 		return gimple_build_call(runtime_function(name, 1), 1, address);
@@ -632,7 +663,7 @@ tree part_matters(gimple_seq *seq, tree address, tree page, unsigned size)
 /* Splits the block before a statement: the call is made there if a comparison holds,
  * which it hardly ever does. What computes the operands of the comparison is put in
  * front. */
-void call_if(gimple *before, gimple_seq operands, tree_code code, tree a, tree b, gcall *call)
+basic_block call_if(gimple *before, gimple_seq operands, tree_code code, tree a, tree b, gimple *call, bool seldom = true)
 {
 	gimple_stmt_iterator at = gsi_for_stmt(before);
 	location_t line = line_of(before);
@@ -640,13 +671,71 @@ void call_if(gimple *before, gimple_seq operands, tree_code code, tree a, tree b
 	annotate_all_with_location(operands, line);
 	gsi_insert_seq_before(&at, operands, GSI_SAME_STMT);
 	at = gsi_for_stmt(before);
-	gimple_stmt_iterator condition = create_cond_insert_point(&at, true, false, true, &then, &after);
+	gimple_stmt_iterator condition = create_cond_insert_point(&at, true, !seldom, true, &then, &after);
 	gimple *test = gimple_build_cond(code, a, b, NULL_TREE, NULL_TREE);
 	gimple_set_location(test, line);
 	gsi_insert_after(&condition, test, GSI_NEW_STMT);
 	gimple_set_location(call, line);
 	at = gsi_start_bb(then);
 	gsi_insert_after(&at, call, GSI_NEW_STMT);
+	return then;
+}
+
+/* One of the words of a place's variable. */
+tree touch_word(gimple_seq *seq, tree touch, int i)
+{
+	tree word = build4(ARRAY_REF, TREE_TYPE(TREE_TYPE(touch)), touch, build_int_cst(integer_type_node, i), NULL_TREE, NULL_TREE);
+	tree name = make_ssa_name(pointer_sized_int_node);
+	gimple_seq_add_stmt(seq, gimple_build_assign(name, word));
+	return name;
+}
+
+/* The type of what is set: of its own, so that setting it says nothing of the program's
+ * memory. */
+tree set_type()
+{
+	tree id = get_identifier("mcchk set byte");
+	if (tree type = known(id))
+		return type;
+	tree type = make_unsigned_type(CHAR_BIT);
+	TYPE_ALIAS_SET(type) = new_alias_set();
+	return remember(id, type);
+}
+
+/* Has a call that tells of an access made only where the place has no map for it, and the
+ * map set otherwise: struct mcchk_touch. Returns the call. */
+gimple *test_touch(gimple *stmt, const access &a, tree address, tree touch)
+{
+	gimple_seq seq = NULL, more = NULL;
+	tree pointer = make_ssa_name(ptr_type_node);
+	gcall *frame = gimple_build_call(builtin_decl_explicit(BUILT_IN_FRAME_ADDRESS), 1, integer_zero_node);
+	gimple_call_set_lhs(frame, pointer);
+	gimple_seq_add_stmt(&seq, frame);
+	tree here = assign(&seq, pointer_sized_int_node, NOP_EXPR, pointer);
+	tree own = assign(&seq, boolean_type_node, EQ_EXPR, here, touch_word(&seq, touch, 0));
+	tree element = compute(&seq, MINUS_EXPR, address, touch_word(&seq, touch, 1));
+	if (a.size > 1)
+		element = compute(&seq, RROTATE_EXPR, element, build_int_cst(pointer_sized_int_node, exact_log2(a.size)));
+	tree within = assign(&seq, boolean_type_node, LT_EXPR, element, touch_word(&seq, touch, 2));
+	tree both = assign(&seq, boolean_type_node, BIT_AND_EXPR, own, within);
+	gcall *call = miss_call(a, address, touch);
+	basic_block then = call_if(stmt, seq, EQ_EXPR, both, boolean_false_node, call);
+	remove(stmt);
+
+	edge e, other = NULL; /* past the call */
+	edge_iterator edges;
+	FOR_EACH_EDGE(e, edges, single_pred(then)->succs)
+		if (e->dest != then)
+			other = e;
+	basic_block setting = split_edge(other);
+	tree type = build_pointer_type(set_type());
+	tree at = assign(&more, type, NOP_EXPR, compute(&more, PLUS_EXPR, touch_word(&more, touch, 3), element));
+	tree byte = build2(MEM_REF, set_type(), at, build_zero_cst(type));
+	gimple_seq_add_stmt(&more, gimple_build_assign(byte, build_one_cst(set_type())));
+	annotate_all_with_location(more, line_of(call));
+	gimple_stmt_iterator where = gsi_after_labels(setting);
+	gsi_insert_seq_before(&where, more, GSI_SAME_STMT);
+	return call;
 }
 
 /* Puts the test in place of the call. An access of more than 16 bytes may begin on a page
@@ -661,12 +750,15 @@ void test_access(const access &a)
 				   build_int_cst(pointer_sized_int_node, a.size - 1));
 		value = assign(&seq, unsigned_char_type_node, BIT_IOR_EXPR, value, shadow_byte(&seq, last));
 	}
-	gcall *call = miss_call(a, address);
+	gimple *call = miss_call(a, address);
 	call_if(a.call, seq, NE_EXPR, value, build_zero_cst(unsigned_char_type_node), call);
 	if (a.size <= 16 && pow2p_hwi(a.size)) {
 		gimple_seq more = NULL;
+		tree touch = may_touch(a) ? touch_variable() : NULL_TREE;
+		if (touch)
+			call = test_touch(call, a, address, touch);
 		tree matters = part_matters(&more, address, value, a.size);
-		call_if(call, more, NE_EXPR, matters, number(0), miss_call(a, address));
+		call_if(call, more, NE_EXPR, matters, number(0), miss_call(a, address, touch));
 		remove(call);
 	}
 	remove(a.call);

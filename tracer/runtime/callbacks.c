@@ -26,6 +26,12 @@ uint32_t mcchk_inlined_units;
 		if (!mcchk_run_continues(addr, CALLER))                                            \
 			mcchk_run_other(addr, CALLER, MCCHK_CALLER_FRAME, bytes, flags);           \
 	}                                                                                          \
+	WITH_FRAME void mcchk_miss_touch_##kind##bytes(uintptr_t addr, struct mcchk_touch *touch)  \
+	{                                                                                          \
+		if (!mcchk_run_continues(addr, CALLER))                                            \
+			mcchk_run_other(addr, CALLER, MCCHK_CALLER_FRAME, bytes, flags);           \
+		mcchk_touch_missed(touch, addr, CALLER, MCCHK_CALLER_FRAME, bytes, flags);         \
+	}                                                                                          \
 	void __tsan_##kind##bytes(void *p)                                                         \
 	{                                                                                          \
 		uintptr_t addr = (uintptr_t)p;                                                     \
@@ -167,8 +173,10 @@ static __attribute__((preserve_most, noinline, cold)) void arm(struct mcchk_site
 		slower_##kind##bytes(uintptr_t addr, struct mcchk_site *site, uintptr_t pc, void **frame) \
 	{                                                                                          \
 		mcchk_run_other(addr, pc, frame, bytes, flags);                                    \
-		if (site)                                                                          \
+		if (site) {                                                                        \
 			mcchk_rest(site, pc);                                                      \
+			mcchk_touch_missed(&site->touch, addr, pc, frame, bytes, flags);           \
+		}                                                                                  \
 	}                                                                                          \
 	__attribute__((preserve_most)) void mcchk_slow_##kind##bytes(uintptr_t addr, struct mcchk_site *site) \
 	{                                                                                          \

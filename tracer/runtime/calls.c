@@ -47,6 +47,8 @@ int64_t *mcchk_call_begin(uint16_t function, uint64_t words, void *frame)
 	uint64_t length = sizeof *r + 8 * words;
 	uint32_t stack = 0;
 
+	if (t && t->touching_count != 0)
+		mcchk_write_touched(t);
 	if (mcchk_stack_low < (uintptr_t)frame)
 		mcchk_stack_risen(frame);
 	if (t) {

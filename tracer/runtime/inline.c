@@ -24,31 +24,47 @@
 struct mcchk_site;
 
 #ifdef __x86_64__
-/* Counts an access at `addr` when the site expects it; otherwise `missed`. The
- * fields of the site: owner, next, stride, counter. The site itself comes last,
- * or the assembler gives it the source line that is meant for the code. */
-#define TRY_SITE(addr, site, missed)                                                               \
+/* Counts an access at `addr` when the site expects it, or sets it in the map that the
+ * site has; otherwise it is not `done`. The fields of the site: owner, next, stride,
+ * counter; frame, lo, count, map. The site itself comes last, or the assembler gives it
+ * the source line that is meant for the code. */
+#define TRY_SITE(addr, shift, site, done)                                                          \
+	uintptr_t scratch;                                                                         \
 	__asm__ volatile("movq %%fs:0, %0\n"                                                       \
 			 "cmpq %0, .Lmcchk_site%=(%%rip)\n"                                        \
-			 "jne .Lmcchk_miss%=\n"                                                    \
-			 "cmpq %2, .Lmcchk_site%=+8(%%rip)\n"                                      \
-			 "jne .Lmcchk_miss%=\n"                                                    \
+			 "jne .Lmcchk_touch%=\n"                                                   \
+			 "cmpq %3, .Lmcchk_site%=+8(%%rip)\n"                                      \
+			 "jne .Lmcchk_touch%=\n"                                                   \
 			 "movq .Lmcchk_site%=+16(%%rip), %0\n"                                     \
-			 "addq %2, %0\n"                                                           \
+			 "addq %3, %0\n"                                                           \
 			 "movq %0, .Lmcchk_site%=+8(%%rip)\n"                                      \
 			 "movq .Lmcchk_site%=+24(%%rip), %0\n"                                     \
-			 "incq (%0)\n"                                                             \
-			 "cmpq %0, %0\n"                                                           \
-			 ".Lmcchk_miss%=: leaq .Lmcchk_site%=(%%rip), %0\n"                        \
+			 "addq $1, (%0)\n"                                                         \
+			 "stc\n"                                                                   \
+			 "jmp .Lmcchk_done%=\n"                                                    \
+			 ".Lmcchk_touch%=: leaq .Lmcchk_site%=(%%rip), %0\n"                       \
+			 "cmpq %4, 32(%0)\n"                                                       \
+			 "jne .Lmcchk_miss%=\n"                                                    \
+			 "movq %3, %1\n"                                                           \
+			 "subq 40(%0), %1\n"                                                       \
+			 "rorq %5, %1\n"                                                           \
+			 "cmpq 48(%0), %1\n"                                                       \
+			 "jae .Lmcchk_miss%=\n"                                                    \
+			 "addq 56(%0), %1\n"                                                       \
+			 "movb $1, (%1)\n"                                                         \
+			 "stc\n"                                                                   \
+			 "jmp .Lmcchk_done%=\n"                                                    \
+			 ".Lmcchk_miss%=: clc\n"                                                   \
+			 ".Lmcchk_done%=:\n"                                                       \
 			 ".pushsection .bss.mcchk_sites,\"aw\",@nobits\n"                         \
 			 ".balign 32\n"                                                            \
-			 ".Lmcchk_site%=: .zero 32\n"                                              \
+			 ".Lmcchk_site%=: .zero 96\n"                                              \
 			 ".popsection\n"                                                           \
-			 : "=&r"(site), "=@ccne"(missed)                                           \
-			 : "r"(addr)                                                               \
+			 : "=&r"(site), "=&r"(scratch), "=@ccc"(done)                              \
+			 : "r"(addr), "r"(__builtin_frame_address(0)), "i"(shift)                  \
 			 : "memory")
 #else
-#define TRY_SITE(addr, site, missed) (site = 0, missed = 1)
+#define TRY_SITE(addr, shift, site, done) (site = 0, done = 0)
 #endif
 
 #define TEST(p, kind, bytes)                                                                       \
@@ -56,9 +72,9 @@ struct mcchk_site;
 	uint8_t page = SHADOW[addr >> 12];                                                         \
 	if (__builtin_expect(page != 0, 0) && PART(addr, bytes, page)) {                           \
 		struct mcchk_site *site;                                                           \
-		int missed;                                                                        \
-		TRY_SITE(addr, site, missed);                                                      \
-		if (__builtin_expect(missed, 0))                                                   \
+		int done;                                                                          \
+		TRY_SITE(addr, __builtin_ctz(bytes), site, done);                                  \
+		if (__builtin_expect(!done, 0))                                                    \
 			mcchk_slow_##kind##bytes(addr, site);                                      \
 	}
 

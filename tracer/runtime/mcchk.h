@@ -100,6 +100,21 @@ struct mcchk_run {
 	uint32_t carried;        /* accesses that went on with it one after the other, by calls */
 };
 
+/* Of a place that goes from one address to any other (touches.c): in the call of
+ * its function whose frame pointer is `frame`, an aligned element of `count` that lie side
+ * by side from `lo` on is set in `map`. The rest is the run-time's own. inline.c and the
+ * plug-ins know the first four. */
+struct mcchk_touch {
+	uint64_t frame; /* 0: nothing is set */
+	uint64_t lo, count;
+	uint8_t *map;
+	uint64_t seq; /* the span in which the slow path was taken: */
+	int32_t missed;
+	uint32_t number;  /* which of the thread's */
+	uint32_t resting; /* spans in which it gets no map */
+	uint32_t zero;
+};
+
 /* The state that inline.c keeps for each place in the program: while `owner`
  * is the executing thread, an access at `next` is counted and moves on by
  * `stride` without any call. Only the owner arms a site, and only as long as no
@@ -109,6 +124,17 @@ struct mcchk_site {
 	uint64_t next;
 	int64_t stride;
 	uint64_t *counter;
+	struct mcchk_touch touch;
+};
+
+/* What stands behind a map. */
+struct mcchk_touching {
+	struct mcchk_touch *touch;
+	uintptr_t lo, hi; /* what the map may come to reach */
+	uintptr_t frame;
+	uint8_t *map; /* of lo */
+	uint32_t stack;
+	uint8_t shift, flags;
 };
 
 /* A run by its first element, so that it can be resumed. */
@@ -132,6 +158,7 @@ struct mcchk_seen {
 #define MCCHK_MAX_FRAMES 64
 #define MCCHK_MAX_POINTERS 32 /* of a stack that are kept */
 #define MCCHK_SITES 256 /* armed at a time */
+#define MCCHK_TOUCHING 256 /* places with maps at a time */
 #define MCCHK_SHORT 20  /* accesses: shorter runs do not arm a site */
 
 /* What accesses come to. */
@@ -180,6 +207,9 @@ struct mcchk_thread {
 	uint32_t stack_lookups;
 	struct mcchk_site *armed[MCCHK_SITES];
 	uint32_t armed_count; /* atomic */
+	struct mcchk_touching touching[MCCHK_TOUCHING];
+	uint32_t touching_count; /* atomic */
+	uint64_t touching_seq;   /* the call that what they touch follows */
 	struct mcchk_call_record *call; /* the call that is being made */
 	uint32_t call_size;
 	uint64_t functions[MCCHK_MAX_FUNCTIONS / 64]; /* already defined */
@@ -378,6 +408,12 @@ void mcchk_run_other(uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, 
 void mcchk_range_access(uintptr_t addr, uint64_t size, uintptr_t pc, void **frame, uint32_t flags);
 void mcchk_arm(struct mcchk_site *site, uintptr_t pc);
 void mcchk_rest(struct mcchk_site *site, uintptr_t pc);
+
+/* ---- touches.c: the slow path of places that go from one address to any other ---- */
+
+void mcchk_touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags);
+void mcchk_write_touched(struct mcchk_thread *t);
+void mcchk_touch_no_more(struct mcchk_thread *t);
 
 /* Elements at equal distances, made by a loop. */
 struct mcchk_elements {

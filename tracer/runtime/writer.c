@@ -430,8 +430,10 @@ static void become_several(void)
 	if (__atomic_exchange_n(&mcchk_several, 1, __ATOMIC_SEQ_CST))
 		return;
 	barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
-	for (struct mcchk_thread *t = threads; t; t = t->next)
+	for (struct mcchk_thread *t = threads; t; t = t->next) {
 		mcchk_disarm(t);
+		mcchk_touch_no_more(t);
+	}
 }
 
 /* The calling thread's state; NULL when this process does not record. The
@@ -467,6 +469,7 @@ static void thread_exits(void *p)
 		return;
 	mcchk_strand_ends();
 	self->busy = 1;
+	mcchk_write_touched(t);
 	self->runs = no_runs;
 	self->thread = NULL;
 	forget_runs(t);
@@ -496,8 +499,10 @@ static void forked(void)
 	mcchk_recording = 0;
 	mcchk_active = 0;
 	mcchk_live = NULL;
-	for (struct mcchk_thread *t = threads; t; t = t->next)
+	for (struct mcchk_thread *t = threads; t; t = t->next) {
 		mcchk_disarm(t);
+		mcchk_touch_no_more(t);
+	}
 	mcchk_self.runs = no_runs;
 	mcchk_self.thread = NULL;
 }
@@ -690,13 +695,19 @@ void mcchk_file_finish(uint64_t units, int with_end)
 	if (!mcchk_recording)
 		return;
 	if (own) {
+		if (!mcchk_self.busy)
+			mcchk_write_touched(own);
 		compact(own, &own->accesses);
 		compact(own, &own->calls);
 	}
 	__atomic_store_n(&mcchk_recording, 0, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&mcchk_seq, 1, __ATOMIC_SEQ_CST); /* no run goes on */
-	for (struct mcchk_thread *t = threads; t; t = t->next)
+	for (struct mcchk_thread *t = threads; t; t = t->next) {
 		mcchk_disarm(t);
+		mcchk_touch_no_more(t);
+		if (__atomic_load_n(&t->touching_count, __ATOMIC_ACQUIRE) != 0)
+			mcchk_lost(0, 1); /* a map of a thread that cannot write it now */
+	}
 	for (struct mcchk_thread *t = threads; t; t = t->next) {
 		while (t != own && __atomic_load_n(&t->compacting, __ATOMIC_SEQ_CST))
 			sched_yield();

@@ -1,0 +1,268 @@
+/* Places that go from one address to any other: which elements they touch in a span.
+ *
+ * Of a place only the set of its elements counts within a span. So one that has taken
+ * the slow path some times gets a map with a byte for each element of a part of the
+ * memory that matters, which the program's own code sets (inline.c, the plug-ins). Before
+ * the span ends, the thread's next call, the maps become records, elements at equal
+ * distances one, and are zero again.
+ *
+ * A place does so in one call of its function, which also says that the thread is the
+ * same, and only while no other thread records: what the thread had touched until then
+ * is recorded before anything else that it records.
+ */
+#include "mcchk.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define POOL (64ull << 20)     /* bytes of all maps */
+#define LARGEST (2ull << 20)   /* of one map */
+#define SMALLEST (4ull << 10)  /* of one that has just been begun */
+#define PATIENCE 16            /* calls of the slow path, before there is a map, or a larger one */
+#define WORTH 1024             /* a map has more bytes than that for each element: not worth it */
+#define NEAR 1024              /* bytes between two elements that are a record (runs.c) */
+
+static uint8_t *pool; /* of the only thread that records */
+static uint64_t pool_used;
+
+static int is_whole(uint64_t page) { return __atomic_load_n(&MCCHK_SHADOW[page], __ATOMIC_ACQUIRE) == 1; }
+
+/* The pages around an address that matter as a whole, no more than `most` on each side. */
+static void extent(uintptr_t addr, uint64_t most, uintptr_t *lo, uintptr_t *hi)
+{
+	static struct {
+		uint64_t most, unmarked;
+		uintptr_t lo, hi;
+	} last; /* holds as long as nothing has ceased to matter */
+	uint64_t unmarked = __atomic_load_n(&mcchk_moment, __ATOMIC_ACQUIRE) / MCCHK_UNMARKED;
+	if (last.most == most && last.unmarked == unmarked && addr >= last.lo && addr < last.hi) {
+		*lo = last.lo;
+		*hi = last.hi;
+		return;
+	}
+	uint64_t first = addr >> MCCHK_PAGE_SHIFT, end = first + 1, before = first > most ? first - most : 0, behind = end + most;
+	while (first > before && is_whole(first - 1))
+		first--;
+	while (end < behind && is_whole(end))
+		end++;
+	*lo = first << MCCHK_PAGE_SHIFT;
+	*hi = end << MCCHK_PAGE_SHIFT;
+	last.most = most;
+	last.unmarked = unmarked;
+	last.lo = *lo;
+	last.hi = *hi;
+}
+
+/* ---- from maps to records ---- */
+
+/* Elements at equal distances that are about to be a record. */
+struct progress {
+	struct mcchk_thread *t;
+	const struct mcchk_touching *g;
+	uint64_t seq, first, last, distance, count;
+	uint64_t elements; /* in all */
+};
+
+static void write_run(struct progress *p, uint64_t count)
+{
+	const struct mcchk_touching *g = p->g;
+	uint64_t seq = p->seq;
+	struct mcchk_access *rec = mcchk_reserve_access_after(p->t, &seq);
+	if (!rec || seq != p->seq) { /* too late for the call that they follow */
+		mcchk_lost(0, count);
+		return;
+	}
+	*rec = (struct mcchk_access){.type = 2, .flags = g->flags, .size = (uint16_t)(1u << g->shift), .stack = g->stack,
+				     .addr = g->touch->lo + (p->first << g->shift), .count = count,
+				     .stride = count > 1 ? (int64_t)(p->distance << g->shift) : 0};
+	mcchk_commit_access(p->t);
+}
+
+static void add(struct progress *p, uint64_t i)
+{
+	uint64_t distance = i - p->last;
+
+	p->elements++;
+	if (p->count > 1 && distance == p->distance) {
+		p->count++;
+		p->last = i;
+		return;
+	}
+	if (p->count > 0 && p->count < 3 && distance << p->g->shift <= NEAR) { /* the first of two is alone */
+		if (p->count == 2)
+			write_run(p, 1);
+		p->first = p->last;
+		p->count = 2;
+	} else {
+		if (p->count > 0)
+			write_run(p, p->count);
+		p->first = i;
+		p->count = 1;
+	}
+	p->distance = distance;
+	p->last = i;
+}
+
+/* Writes what a place has touched. The program's code no longer sets anything. */
+static void write_map(struct mcchk_thread *t, const struct mcchk_touching *g, uint64_t seq)
+{
+	struct mcchk_touch *touch = g->touch;
+	struct progress p = {.t = t, .g = g, .seq = seq};
+	const uint64_t all = 0x0101010101010101ull;
+	uint64_t bytes = touch->count;
+
+	for (uint64_t i = 0, w; i < bytes; i += 8) {
+		memcpy(&w, touch->map + i, 8);
+		if (MCCHK_LIKELY(w == 0))
+			continue;
+		memset(touch->map + i, 0, 8);
+		if (w == all && p.count > 1 && p.distance == 1 && p.last == i - 1) {
+			p.count += 8;
+			p.last += 8;
+			p.elements += 8;
+			continue;
+		}
+		for (; w != 0; w &= w - 1)
+			add(&p, i + (uint64_t)__builtin_ctzll(w) / 8);
+	}
+	if (p.count > 0)
+		write_run(&p, p.count);
+	if (p.elements < bytes / WORTH) {
+		touch->count = 0;
+		touch->resting = 16;
+	}
+}
+
+static void rest(struct mcchk_touch *touch)
+{
+	__atomic_store_n(&touch->frame, 0, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/* Records what the calling thread has touched. Its own, and it is busy or in a call. */
+void mcchk_write_touched(struct mcchk_thread *t)
+{
+	uint32_t n = t->touching_count;
+
+	for (uint32_t i = 0; i < n; i++)
+		rest(t->touching[i].touch);
+	for (uint32_t i = 0; i < n; i++)
+		write_map(t, &t->touching[i], t->touching_seq);
+	__atomic_store_n(&t->touching_count, 0, __ATOMIC_RELEASE);
+	pool_used = 0;
+}
+
+/* Lets the program's code touch nothing any more. Any thread may do so. */
+void mcchk_touch_no_more(struct mcchk_thread *t)
+{
+	uint32_t n = __atomic_load_n(&t->touching_count, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < n; i++)
+		__atomic_store_n(&t->touching[i].touch->frame, 0, __ATOMIC_RELAXED);
+}
+
+/* ---- maps for places ---- */
+
+/* Gives the place a map for all of the memory around the address that it may come to
+ * have one for. */
+static struct mcchk_touching *begin(struct mcchk_thread *t, struct mcchk_touch *touch, uintptr_t addr, uint32_t shift)
+{
+	uint32_t n = t->touching_count;
+	uintptr_t lo, hi;
+
+	if (n == MCCHK_TOUCHING)
+		return NULL;
+	if (!pool) {
+		void *p = mmap(NULL, POOL, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (p == MAP_FAILED)
+			return NULL;
+		madvise(p, POOL, MADV_NOHUGEPAGE);
+		madvise(p, POOL, MADV_DONTDUMP);
+		pool = p;
+	}
+	extent(addr, (LARGEST / 2 - (1u << MCCHK_PAGE_SHIFT)) << shift >> MCCHK_PAGE_SHIFT, &lo, &hi);
+	uint64_t bytes = (hi - lo) >> shift;
+	if (pool_used + bytes > POOL)
+		return NULL;
+	struct mcchk_touching *g = &t->touching[n];
+	*g = (struct mcchk_touching){.touch = touch, .lo = lo, .hi = hi, .map = pool + pool_used, .shift = (uint8_t)shift};
+	pool_used += (bytes + 63) & ~63ull;
+	if (n == 0)
+		t->touching_seq = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE);
+	touch->number = n;
+	if (touch->count == 0 || touch->lo < lo || touch->lo + (touch->count << shift) > hi)
+		touch->count = 0;
+	__atomic_store_n(&t->touching_count, n + 1, __ATOMIC_RELEASE);
+	return g;
+}
+
+/* Has the map reach an address: what it is now, and as much again. */
+static void widen(struct mcchk_touching *g, uintptr_t addr)
+{
+	struct mcchk_touch *touch = g->touch;
+	uint64_t room = (touch->count ? touch->count : SMALLEST / 2) << g->shift;
+	uintptr_t lo = addr - g->lo > room ? addr - room : g->lo, hi = g->hi - addr > room ? addr + room : g->hi;
+
+	lo &= ~63ull << g->shift; /* the map goes by words */
+	hi = (hi + (64ull << g->shift) - 1) & ~63ull << g->shift;
+	if (touch->count != 0 && touch->lo < lo)
+		lo = touch->lo;
+	if (touch->count != 0 && touch->lo + (touch->count << g->shift) > hi)
+		hi = touch->lo + (touch->count << g->shift);
+	if (lo < g->lo)
+		lo = g->lo;
+	if (hi > g->hi)
+		hi = g->hi;
+	touch->lo = lo;
+	touch->count = (hi - lo) >> g->shift;
+}
+
+/* The slow path has been taken at a place, for an aligned element of 1 to 16 bytes. */
+void mcchk_touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags)
+{
+	struct mcchk_tls *self = &mcchk_self;
+	struct mcchk_thread *t = self->thread;
+	uint64_t seq = __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED);
+
+	if (touch->seq != seq) {
+		touch->seq = seq;
+		touch->missed = 0;
+		touch->number = UINT32_MAX;
+	}
+	if (++touch->missed < PATIENCE)
+		return;
+	touch->missed = 0;
+	if (!t || self->depth || self->busy || !mcchk_recording || __atomic_load_n(&mcchk_several, __ATOMIC_RELAXED) ||
+	    (addr & (size - 1)) != 0 || !is_whole(addr >> MCCHK_PAGE_SHIFT))
+		return;
+	if (touch->resting > 0) {
+		touch->resting--;
+		touch->missed = INT32_MIN; /* not in this span */
+		return;
+	}
+	uint32_t n = touch->number;
+	int known = n < t->touching_count && t->touching[n].touch == touch;
+	struct mcchk_touching *g = known ? &t->touching[n] : NULL;
+	self->busy = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	rest(touch);
+	if (g && (g->frame != (uintptr_t)frame || g->flags != (uint8_t)flags || 1u << g->shift != size))
+		write_map(t, g, t->touching_seq); /* another call of its function */
+	else if (!g)
+		g = begin(t, touch, addr, (uint32_t)__builtin_ctz(size));
+	if (g && addr >= g->lo && addr < g->hi) {
+		if (g->frame != (uintptr_t)frame)
+			g->stack = mcchk_stack(t, pc, frame);
+		g->frame = (uintptr_t)frame;
+		g->flags = (uint8_t)flags;
+		if (touch->count == 0 || addr < touch->lo || addr >= touch->lo + (touch->count << g->shift))
+			widen(g, addr);
+		touch->map = g->map + ((touch->lo - g->lo) >> g->shift);
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		__atomic_store_n(&touch->frame, (uintptr_t)frame, __ATOMIC_RELAXED);
+		__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the other thread has a barrier for both (become_several in writer.c) */
+		if (__atomic_load_n(&mcchk_several, __ATOMIC_RELAXED))
+			rest(touch);
+	}
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	self->busy = 0;
+}

@@ -1,0 +1,95 @@
+//go:build !quick
+
+package tracer
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// spanByte is a byte that is loaded or stored in a span.
+type spanByte struct {
+	span, store int
+	at          int64
+}
+
+// Places that go from one address to any other are recorded exactly, each of their
+// elements in its span, and where they are close together in few records.
+func TestIrregularAccessesAreRecordedExactly(t *testing.T) {
+	t.Parallel()
+	const end = 8<<20 - 100 // of the window; beside it what is recorded says nothing wrong
+	source, err := os.ReadFile(filepath.Join("testdata", "touches", "app.c"))
+	require.NoError(t, err)
+	for _, compiler := range []string{"gcc", "clang"} {
+		t.Run(compiler, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, platform{"mpich", compiler}, map[string]string{"app.c": string(source)})
+			b.cc("-O2", "-g", "-w", "-pthread", "app.c", "-o", "app")
+			rec := readFile(t, rankFile(b.traced(1, "app"), 0))
+			require.Empty(t, rec.lost)
+			got, records := map[spanByte]bool{}, map[int]int{}
+			var base int64
+			span := 0
+			for _, e := range rec.events {
+				if e.access == nil {
+					switch e.Fn.Name {
+					case "MPI_Win_create":
+						base = e.arg["base"].Int
+					case "MPI_Win_fence":
+						span++
+					}
+					continue
+				}
+				records[span]++
+				store := 0
+				if e.access.Store {
+					store = 1
+				}
+				for k := range e.access.Count {
+					at := int64(e.access.Addr+k*uint64(e.access.Stride)) - base
+					for i := range int64(e.access.Size) {
+						if 0 <= at+i && at+i < end {
+							got[spanByte{span, store, at + i}] = true
+						}
+					}
+				}
+			}
+			f, err := os.Open(b.path("touched"))
+			require.NoError(t, err)
+			defer f.Close()
+			want := map[spanByte]bool{}
+			for s := bufio.NewScanner(f); s.Scan(); {
+				var x spanByte
+				var size int64
+				_, err := fmt.Sscan(s.Text(), &x.span, &x.store, &x.at, &size)
+				require.NoError(t, err)
+				for i := range size {
+					if x.at+i < end {
+						want[spanByte{x.span, x.store, x.at + i}] = true
+					}
+				}
+			}
+			var wrong []string
+			for x := range want {
+				if !got[x] {
+					wrong = append(wrong, fmt.Sprintf("not recorded: %+v", x))
+				}
+			}
+			for x := range got {
+				if !want[x] {
+					wrong = append(wrong, fmt.Sprintf("recorded, but not done: %+v", x))
+				}
+			}
+			slices.Sort(wrong)
+			require.Empty(t, wrong[:min(len(wrong), 20)])
+			require.Less(t, records[1], 150, "40,000 loads of 3,000 numbers side by side")
+			require.Less(t, records[2], 150, "40,000 stores to every third of 6,000 numbers")
+		})
+	}
+}
