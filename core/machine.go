@@ -231,7 +231,7 @@ func (m *Machine) beginRegion() {
 	m.paths = m.paths[:len(m.processes)]
 	for _, p := range m.processes {
 		if p.team != nil {
-			p.team.free = nil
+			p.team.beginRegion(p.first.meeting.call)
 		}
 		p.first.beginRegion()
 		if p.first.state == running {
@@ -271,12 +271,16 @@ func (m *Machine) Next(ctx context.Context) (*regions.Region, error) {
 		if m.queue.len() > 0 { // it is enough
 			return m.endRegion(true), m.store.Err()
 		}
+		together, err := m.together()
+		if err != nil {
+			return nil, err
+		}
 		switch {
-		case m.together():
+		case together:
 			return m.endRegion(false), nil
 		case m.ending.arrived == 0 && m.allEnded():
 			return m.endRegion(true), nil
-		case m.threaded && (m.meetBeside() || m.readOn()), m.decideWords(), m.releaseSoft():
+		case m.threaded && (m.meetBeside() || m.goBack() || m.readOn()), m.decideWords(), m.releaseSoft():
 		default:
 			m.problems.stuck(m)
 			return m.endRegion(true), nil
@@ -373,6 +377,9 @@ func (m *Machine) region() *regions.Region {
 func (m *Machine) endRegion(last bool) *regions.Region {
 	for _, p := range m.processes {
 		p.first.path.last().Bounds.End = p.first.meeting.call
+		if p.team != nil && !last {
+			p.first.turn()
+		}
 	}
 	m.decideLocks()
 	r := m.region()

@@ -195,6 +195,8 @@ func (s *Strand) Meet(c *Call, at Meeting, after func()) (all bool) {
 type globalMeeting struct {
 	arrived int  // strands that stand there
 	met     Mark // of these
+
+	inVain, passOver int // meetings at which nothing is read on, since it was in vain; and how many are left
 }
 
 // meetingOfAll is a meeting of all processes as a strand stands at it.

@@ -219,9 +219,10 @@ func acquire(s *Strand, x *item) {
 		s.due, s.stale = s.m.clock.Join(s.due, x.joined), true
 	}
 	if len(x.waits) > 0 {
+		s.park(x)
 		s.wake()
 		s.call = Call{Call: keep(x.event.Call), function: x.fn, kept: true}
-		s.Synchronize(&s.call, nil, x.waits, nil)
+		s.Synchronize(&s.call, nil, x.waits, s.unparked)
 	}
 }
 

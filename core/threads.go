@@ -32,6 +32,7 @@ type member struct {
 	queue  line[*item]     // its events that were read and not replayed
 	index  int             // among those of the team that have not ended
 	bounds *regions.Bounds // in which it was made
+	parked *parked         // at an acquire that waits; or nil
 }
 
 // team is the strands of a process.
@@ -71,31 +72,18 @@ func (p *Process) form() {
 // event: that was recorded after what it waits for, so that there is most of the time
 // nothing to be kept. Where nothing else can go on, more is read (readOn).
 func (t *team) run(n int) error {
-	for s := range t.blocked {
-		for t.ready(s) && s.queue.len() > 0 {
-			t.queued--
-			if err := t.take(s, s.queue.take()); err != nil {
-				return err
-			}
+	for {
+		if err := t.takeQueued(); err != nil {
+			return err
 		}
-	}
-	if t.queued == 0 {
-		t.allowance = 0
-	}
-	for t.queued <= t.allowance && t.next() {
+		if t.queued == 0 {
+			t.allowance = 0
+		}
+		if t.queued > t.allowance || !t.next() {
+			break
+		}
 		x := &t.room
-		s := t.strandOf(x)
-		if x.isNote() {
-			s = t.note(s, x)
-		}
-		if s == nil || s.state == ended {
-			continue
-		}
-		if t.busy(s) {
-			t.put(s, x)
-			continue
-		}
-		if err := t.take(s, x); err != nil || t.m.store.Err() != nil {
+		if err := t.step(false); err != nil || t.m.store.Err() != nil {
 			return err
 		}
 		if n += x.events(); n >= t.m.opts.Turn && x.stretch == nil && x.event.Kind == trace.KindCall {
@@ -114,6 +102,25 @@ func (t *team) run(n int) error {
 	return nil
 }
 
+// step takes what was read, or keeps it until its strand can go on; where the process only
+// reads on, so that calls are replayed in the order in which they were made, what is no
+// note in any case.
+func (t *team) step(ahead bool) error {
+	x := &t.room
+	s := t.strandOf(x)
+	if x.isNote() {
+		s = t.note(s, x)
+	}
+	if s == nil || s.state == ended {
+		return nil
+	}
+	if t.busy(s) || ahead && !x.isNote() {
+		t.put(s, x)
+		return nil
+	}
+	return t.take(s, x)
+}
+
 // members visits the strands that have not ended.
 func (t *team) members(yield func(*Strand) bool) {
 	if !yield(t.first) {
@@ -126,11 +133,33 @@ func (t *team) members(yield func(*Strand) bool) {
 	}
 }
 
-// blocked visits the strands, where any has something in its queue.
-func (t *team) blocked(yield func(*Strand) bool) {
-	if t.queued > 0 {
-		t.members(yield)
+// takeQueued replays what was kept, as far as strands can go on.
+func (t *team) takeQueued() error {
+	for s := t.nextQueued(); s != nil; s = t.nextQueued() {
+		t.queued--
+		if err := t.take(s, s.queue.take()); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// nextQueued returns the strand that can go on with what was read first of all that is
+// queued: calls are replayed in the order in which they were made, as far as strands do
+// not wait. nil: none can.
+func (t *team) nextQueued() (first *Strand) {
+	if t.queued == 0 {
+		return nil
+	}
+	for s := range t.members {
+		if s.state == running && s.sync.waits != nil {
+			s.goOn()
+		}
+		if t.ready(s) && s.queue.len() > 0 && (first == nil || s.queue.at(0).pos < first.queue.at(0).pos) {
+			first = s
+		}
+	}
+	return first
 }
 
 // ready reports whether a strand can go on.
@@ -267,26 +296,6 @@ func (s *Strand) active() bool {
 	return s.until == nil || s.until.state == ended
 }
 
-// alone reports whether the first strand is the only one, and comes after all that
-// others did.
-func (t *team) alone() bool {
-	if len(t.others) > 0 {
-		return false
-	}
-	for _, o := range t.objects {
-		if o.expects() {
-			return false
-		}
-	}
-	now := t.m.clock.Now(int(t.first.line))
-	for _, f := range t.free {
-		if !t.m.clock.Knows(now, int(f.line), f.last) {
-			return false
-		}
-	}
-	return true
-}
-
 // time is what a strand knows, its present separate region included.
 func (s *Strand) time() evc.Time {
 	if s.line == noLine {
@@ -417,21 +426,4 @@ func (m *Machine) readOn() bool {
 		}
 	}
 	return any
-}
-
-// together reports whether all processes stand at a meeting that ends the region:
-// there is nothing beside it.
-func (m *Machine) together() bool {
-	if m.ending.arrived == 0 || m.ending.arrived < m.present() {
-		return false
-	}
-	if !m.threaded {
-		return true
-	}
-	for _, p := range m.processes {
-		if p.stream != nil && (p.first.state != arrived || p.team != nil && !p.team.alone()) {
-			return false
-		}
-	}
-	return true
 }

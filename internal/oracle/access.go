@@ -300,7 +300,7 @@ func (o *order) completion(x *activation) (buffers, target []point) {
 			if d.Peer == c.Peer {
 				all(at(j, enter))
 			}
-		case "MPI_Win_unlock_all", "MPI_Win_flush_all":
+		case "MPI_Win_unlock_all", "MPI_Win_flush_all", "MPI_Win_free":
 			all(at(j, enter))
 		case "MPI_Win_flush_local":
 			if d.Peer == c.Peer {
