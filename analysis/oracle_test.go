@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -196,11 +197,12 @@ func disagreement(t testing.TB, p *oracle.Program, want []string, ways ...way) s
 	text := ""
 	for _, w := range ways {
 		got, besides := w.analyse(t, files)
-		for _, what := range besides {
+		undecided := slices.ContainsFunc(besides, beside)
+		for _, what := range slices.DeleteFunc(besides, beside) {
 			text += fmt.Sprintf("%s: besides: %s\n", w.name, what)
 		}
 		for _, q := range want {
-			if !slices.Contains(got, q) {
+			if !slices.Contains(got, q) && !undecided {
 				text += fmt.Sprintf("%s: missed %s\n", w.name, q)
 			}
 		}
@@ -212,6 +214,10 @@ func disagreement(t testing.TB, p *oracle.Program, want []string, ways ...way) s
 	}
 	return text
 }
+
+// beside reports whether a caveat says that what locks protect is not known: a strand does
+// something beside the unlock of another. What is missed then may be missed.
+func beside(caveat string) bool { return strings.Contains(caveat, "gave up a lock of a window beside") }
 
 // disagrees is disagreement for a program that shrinking made.
 func disagrees(t testing.TB, p *oracle.Program, ways []way) string {
