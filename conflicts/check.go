@@ -383,8 +383,20 @@ func (s *searcher) compareLanes(a, b *Lane) {
 		if m.beside {
 			lo, hi = b.issuedBeside(s.region, a.times(i, &room), lo, hi)
 		}
-		if lo < hi {
+		if lo < hi && s.region.Recycles(a.First().Owner) {
+			s.addEach(a.access(i), b, lo, hi, m)
+		} else if lo < hi {
 			s.out.Add(NewPair(s.region, a.access(i), b.access(lo), m.lo, m.hi, m.rule), uint64(hi-lo))
+		}
+	}
+}
+
+// addEach adds the pairs of an access with accesses [from, to) of a lane, but for those
+// that are to different variables.
+func (s *searcher) addEach(a *regions.Access, l *Lane, from, to int, m meeting) {
+	for i := from; i < to; i++ {
+		if b := l.access(i); !s.region.Recycled(a, b, m.lo, m.hi) {
+			s.out.Add(NewPair(s.region, a, b, m.lo, m.hi, m.rule), 1)
 		}
 	}
 }
@@ -579,7 +591,10 @@ func (l *Lane) meets(a *trace.Rows, hi uint64) bool {
 // lane whose bytes it meets.
 func (s *searcher) compareLocal(st *regions.Stretch, i, k int, n nearLane) {
 	a := s.region.LocalAccess(s.line, st, i, k)
-	if m, ok := s.meet(a, n.First()); ok {
+	m, ok := s.meet(a, n.First())
+	if ok && s.region.Recycles(a.Owner) {
+		s.addEach(a, n.Lane, n.from, n.to, m)
+	} else if ok {
 		s.out.Add(NewPair(s.region, a, n.access(n.from), m.lo, m.hi, m.rule), uint64(n.to-n.from))
 	}
 }

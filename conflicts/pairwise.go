@@ -70,7 +70,11 @@ func (s *searcher) comparePair(a, b *regions.Access) {
 	if s.region.Precedes(a, b) || s.region.Precedes(b, a) {
 		return
 	}
-	if m, ok := s.meet(a, b); ok && !(m.beside && (s.region.Before(a.Start, b.Start) || s.region.Before(b.Start, a.Start))) {
+	m, ok := s.meet(a, b)
+	if !ok || m.beside && (s.region.Before(a.Start, b.Start) || s.region.Before(b.Start, a.Start)) {
+		return
+	}
+	if !s.region.Recycled(a, b, m.lo, m.hi) {
 		s.out.Add(NewPair(s.region, a, b, m.lo, m.hi, m.rule), 1)
 	}
 }

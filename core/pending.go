@@ -379,12 +379,21 @@ func (l *pendingAccesses) goOn(carry func(*regions.Access) *regions.Access) {
 func (s *Strand) GiveUp(lo, hi uint64) {
 	after := s.Now()
 	after.Pos++
+	s.Recycle(lo, hi)
 	s.m.pending.index()
 	s.spreadBuffers(lo, hi)
 	for _, b := range s.memory.buffers.Overlapping(lo, hi) {
 		if b.Lo >= lo && b.Hi <= hi {
 			b.Value.Complete(after, nil)
 		}
+	}
+}
+
+// Recycle says that memory [lo, hi) of the process holds no variable of the program from
+// now on: other strands may be given it for theirs, which nothing need order.
+func (s *Strand) Recycle(lo, hi uint64) {
+	if s.team != nil {
+		s.m.store.Recycle(s.Rank, lo, hi, s.pos)
 	}
 }
 

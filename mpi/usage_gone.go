@@ -55,6 +55,9 @@ func doMemoryGone(m *Model, p *process, c *core.Call, _ *entry) {
 		role = OutOfScope
 	case 2:
 		role = CopyFreed
+	case 3: // another strand goes on with the thread
+		p.Recycle(lo, lo+size)
+		return
 	}
 	info := p.Unnamed(c)
 	p.InstantAt(regions.Access{

@@ -18,9 +18,10 @@ type Storage struct {
 	own        []uint32 // by rank: the lock set, in sets, that protects its loads and stores
 	sets       []*LockSet
 	carried    carriedAccesses
-	carriedNew int       // carried accesses that the region began with and that are not complete, in its first phase
-	again      []*Access // room that was given back
-	slab       []Access  // room
+	carriedNew int          // carried accesses that the region began with and that are not complete, in its first phase
+	again      []*Access    // room that was given back
+	slab       []Access     // room
+	recycled   [][]recycled // by rank, in the concurrent region; nil: none
 }
 
 // Past says which separate regions are past: those of line i with a
@@ -45,6 +46,7 @@ func NewStorage(processes int, memory int64) *Storage {
 func (s *Storage) Begin() {
 	s.begin()
 	s.old, s.carriedNew = 0, s.carried.n
+	s.recycled = nil
 	s.locals = s.locals[:s.processes]
 	clear(s.locals)
 	clear(s.own)
@@ -159,6 +161,7 @@ func (s *Storage) HandOver(allCarried bool) *Region {
 		carried: r.carried, lines: r.lines,
 		locals: r.locals, moments: s.series.moments, settled: s.series.settled + s.series.kept,
 		shapes: s.series.shapes, enders: s.series.enders, lockSets: s.sets, pool: s.pool, spill: s.pool.spill,
+		recycled: slices.Clone(s.recycled),
 	}
 	s.pool.spill = nil
 	for i := range s.locals {
@@ -327,8 +330,9 @@ type contents struct {
 	carried  int       // carried accesses, those that the region was not given included
 	shapes   []*shape  // that moments are of
 	enders   []*CallSite
-	lockSets []*LockSet // of loads and stores; the first is the empty set
-	pool     *pool      // that all of it belongs to
-	spill    *spillFile // where that lies that does not fit into memory
-	capacity int        // of a region that is not in use: what it has room for
+	lockSets []*LockSet   // of loads and stores; the first is the empty set
+	pool     *pool        // that all of it belongs to
+	spill    *spillFile   // where that lies that does not fit into memory
+	recycled [][]recycled // by rank; nil: none
+	capacity int          // of a region that is not in use: what it has room for
 }

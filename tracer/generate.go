@@ -58,6 +58,7 @@ func generateWrappers(funcs []tableFunc, ids map[string]int) []byte {
 	w.line("")
 	w.line("#define FORTRAN 0")
 	w.line("#define KEPT(argument) argument")
+	fillBuffers(funcs)
 	for i := range funcs {
 		if f := &funcs[i]; !f.Custom {
 			generateFunc(w, f, ids[f.definition()])
@@ -115,6 +116,7 @@ func generateForm(w *cWriter, f *tableFunc, id int, name string, types *strings.
 	w.line("\tif (!mcchk_enter(_frame))")
 	w.line("\t\treturn P%s(%s);", name, strings.Join(args, ", "))
 	g.prepare()
+	g.buffers()
 	g.hook("define")
 	g.begin()
 	g.hook("begun")
@@ -131,6 +133,69 @@ func (g form) hook(name string) {
 	for _, s := range statements(g.f.Hooks[name]) {
 		g.line("\t%s;", s)
 	}
+}
+
+// buffers says which memory the call is given.
+func (g form) buffers() {
+	list := statements(g.f.Hooks["buffers"])
+	if len(list) == 0 {
+		return
+	}
+	g.line("\tif (mcchk_beside()) {")
+	for _, s := range list {
+		g.line("\t\t%s;", giveBuffers.Replace(s))
+	}
+	g.line("\t}")
+}
+
+// giveBuffers turns what is said of the buffers of requests into what is said before the call.
+var giveBuffers = strings.NewReplacer("TYPED_BUFFERS(", "GIVE_TYPED(", "BUFFERS(", "GIVE_PARTS(", "BUFFER(", "GIVE(",
+	"PENDING(", "GIVE_PENDING(", "MEMORY(", "GIVE_MEMORY(")
+
+// fillBuffers gives all functions their hook "buffers", as the table says.
+func fillBuffers(funcs []tableFunc) {
+	byName := map[string]*tableFunc{}
+	for i := range funcs {
+		byName[funcs[i].Name] = &funcs[i]
+	}
+	for i := range funcs {
+		if f := &funcs[i]; f.Hooks["buffers"] == "" {
+			f.Hooks["buffers"] = buffersOf(f, byName)
+		}
+	}
+}
+
+func buffersOf(f *tableFunc, byName map[string]*tableFunc) string {
+	var list []string
+	for _, s := range statements(f.Hooks["made"] + ";" + f.Hooks["after"]) {
+		if strings.Contains(s, "BUFFER(") || strings.Contains(s, "BUFFERS(") || strings.Contains(s, "PENDING(") {
+			list = append(list, s)
+		}
+	}
+	if len(list) > 0 {
+		return strings.Join(list, "; ")
+	}
+	if g := byName[withRequest(f.Name)]; g != nil && g != f {
+		return buffersOf(g, byName)
+	}
+	for i := range f.Args {
+		if f.Args[i].Name == "buf" && len(f.Args) > i+2 && f.Args[i+2].Name == "datatype" {
+			return "BUFFER(buf, count, datatype)"
+		}
+	}
+	return ""
+}
+
+// withRequest is the name of the function that does the same and makes a request.
+func withRequest(name string) string {
+	rest, ok := strings.CutPrefix(name, "MPI_")
+	if !ok || rest == "" {
+		return ""
+	}
+	if file, ok := strings.CutPrefix(rest, "File_"); ok {
+		return "MPI_File_i" + file
+	}
+	return "MPI_I" + strings.ToLower(rest[:1]) + rest[1:]
 }
 
 // statements cuts C code at semicolons outside parentheses.

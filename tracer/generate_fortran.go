@@ -156,6 +156,7 @@ func (g form) procedure(name string) {
 		g.convert(&g.f.Args[i])
 	}
 	g.prepare()
+	g.buffers()
 	g.hook("define")
 	g.begin()
 	g.hook("begun")

@@ -74,6 +74,8 @@ void mcchk_map_set(struct mcchk_map *m, uint64_t key, void *value); /* NULL remo
 void mcchk_memory_allocated(void *base, uint64_t size); /* by MPI_Alloc_mem */
 void mcchk_memory_freed(void *base);                    /* by MPI_Free_mem, soon */
 
+void mcchk_free(void *p); /* what the run-time itself has allocated, outside of calls: no memory of the program */
+
 /* ---- strands.c: strands of the process, and what orders them ---- */
 
 /* How a thread came about. */
@@ -114,9 +116,25 @@ static inline void mcchk_spin_lock(int *lock)
 
 static inline void mcchk_spin_unlock(int *lock) { __atomic_store_n(lock, 0, __ATOMIC_RELEASE); }
 
+/* ---- history.c ---- */
+
+extern int mcchk_live;
+extern uint32_t mcchk_watching;
+
+/* Whether strands may be at work whose accesses are not all before what follows. */
+static inline int mcchk_beside(void) { return __builtin_expect(__atomic_load_n(&mcchk_live, __ATOMIC_SEQ_CST) > 0, 0); }
+
+void mcchk_strands_more(uintptr_t pc);
+void mcchk_strands_fewer(uintptr_t pc);
+void mcchk_watch_start(void);
+void mcchk_watch_counts(void);
+void mcchk_watch_looks(void);
+void mcchk_buffer(struct mcchk_range r, void *frame);
+
 /* ---- threads.c ---- */
 
-enum { MCCHK_THREADS, MCCHK_REGIONS, MCCHK_KINDS }; /* of what is not ordered */
+enum { MCCHK_THREADS, MCCHK_REGIONS, MCCHK_BUFFERS, MCCHK_KINDS }; /* of what is not ordered, or not recorded */
+void mcchk_threads_unseen(void *frame);
 void mcchk_threads_start(void *frame);
 void mcchk_threads_recorded(void *frame);
 void mcchk_noticed(int kind, void **frame);

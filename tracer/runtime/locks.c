@@ -270,7 +270,7 @@ static void set_barrier(const pthread_barrier_t *b, unsigned count)
 	if (before || x)
 		mcchk_map_set(&barriers, (uint64_t)(uintptr_t)b, x);
 	mcchk_spin_unlock(&barriers_lock);
-	free(before);
+	mcchk_free(before);
 }
 
 #pragma GCC visibility push(default)

@@ -48,7 +48,7 @@ static void by_page(const struct mcchk_elements *e, uintptr_t pc, void **frame)
 			open = 0;
 			continue;
 		}
-		if (v == 1) {
+		if (v & 1) {
 			first = open ? first : i;
 			open = 1;
 			continue;
@@ -112,7 +112,7 @@ void mcchk_loop_elements(struct mcchk_elements *e, uint64_t moment, uintptr_t pc
 	uintptr_t lo = e->stride < 0 ? last : e->start, hi = (e->stride < 0 ? e->start : last) + e->size - 1;
 	if (MCCHK_LIKELY(!any_page(lo, hi)))
 		return;
-	if (hi - lo < 1u << MCCHK_PAGE_SHIFT && shadow_of(lo) == 1 && shadow_of(hi) == 1) { /* most often */
+	if (hi - lo < 1u << MCCHK_PAGE_SHIFT && (shadow_of(lo) & shadow_of(hi) & 1)) { /* most often */
 		record(e, 0, e->count, pc, frame);
 		return;
 	}

@@ -1,6 +1,8 @@
 /* A hash map from MPI handles to pointers: open addressing, linear probing. */
 #include "calls.h"
 
+#include <stdlib.h>
+
 static uint32_t home(const struct mcchk_map *m, uint64_t key)
 {
 	return (uint32_t)((key * 0x9E3779B97F4A7C15ull) >> 32) & (m->slots - 1);
@@ -28,8 +30,8 @@ static int grow(struct mcchk_map *m)
 	more.keys = calloc(more.slots, sizeof *more.keys);
 	more.values = calloc(more.slots, sizeof *more.values);
 	if (!more.keys || !more.values) {
-		free(more.keys);
-		free(more.values);
+		mcchk_free(more.keys);
+		mcchk_free(more.values);
 		return 0;
 	}
 	for (uint32_t i = 0; i < m->slots; i++) {
@@ -40,8 +42,8 @@ static int grow(struct mcchk_map *m)
 		more.values[s] = m->values[i];
 		more.count++;
 	}
-	free(m->keys);
-	free(m->values);
+	mcchk_free(m->keys);
+	mcchk_free(m->values);
 	*m = more;
 	return 1;
 }

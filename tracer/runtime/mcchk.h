@@ -30,7 +30,8 @@
 /* ---- shadow.c: which memory matters ---- */
 
 /* One byte for each 4 KiB page of the 2^47 bytes of user addresses: 0 nothing
- * of interest, 1 all of the page matters, 2 parts of it do. */
+ * of interest, 1 all of the page matters, 2 parts of it do; 5 and 7 the same as 0 and 2,
+ * but that all of it is watched (history.c). */
 #define MCCHK_SHADOW ((uint8_t *)0x100000000000ull)
 #define MCCHK_PAGE_SHIFT 12
 #define MCCHK_ADDRESS_BITS 47
@@ -226,6 +227,7 @@ struct mcchk_tls {
 	uint32_t busy;   /* writing an access */
 	int stack_known;              /* its bounds have been asked for: */
 	uintptr_t stack_lo, stack_hi; /* of the stack that the thread was given; 0, 0 unknown */
+	uintptr_t stack_used;         /* the lowest address there that was a buffer beside other strands; 0: none */
 };
 
 extern __thread struct mcchk_tls mcchk_self __attribute__((tls_model("initial-exec")));
@@ -360,6 +362,7 @@ extern __thread uintptr_t mcchk_stack_low __attribute__((tls_model("initial-exec
 void mcchk_watch_stack(uintptr_t lo);
 void mcchk_function_returns(uintptr_t frame, uintptr_t pc);
 void mcchk_stack_risen(void *frame);
+void mcchk_stack_passes(uintptr_t end, void *from);
 
 /* ---- gfortran.c ---- */
 

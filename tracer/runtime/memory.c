@@ -9,13 +9,17 @@
  * address of the thread's stack that has been marked, is above their frame, that
  * is the end of it. Functions that do not announce it are noticed at the next
  * call that is recorded. Both raise mcchk_stack_low to what is left.
+ *
+ * Where another strand goes on with a thread, what lies below on its stack is no more
+ * either: the strand's own variables come to lie there. And while all memory is watched,
+ * whatever is freed is recorded, for another strand may be given it.
  */
 #include "calls.h"
 
 #include <dlfcn.h>
 #include <malloc.h>
 
-enum { FREED, RETURNED, COPY_FREED };
+enum { FREED, RETURNED, COPY_FREED, PASSED };
 
 #pragma GCC visibility push(default)
 __thread uintptr_t mcchk_stack_low __attribute__((tls_model("initial-exec"))) = UINTPTR_MAX;
@@ -84,7 +88,7 @@ static int of_malloc(void *function)
 static uint64_t block_size(void *p, void *function)
 {
 	static int known, ours; /* what `function` is; the same for all of the program */
-	if (MCCHK_LIKELY(!mcchk_active || mcchk_marks == 0) || !p)
+	if (MCCHK_LIKELY(!mcchk_active || (mcchk_marks == 0 && !mcchk_beside())) || !p)
 		return 0;
 	if (!__atomic_load_n(&known, __ATOMIC_ACQUIRE)) {
 		ours = of_malloc(function);
@@ -106,6 +110,14 @@ void __wrap_free(void *p)
 	if (size != 0)
 		gone((uint64_t)(uintptr_t)p, size, mcchk_copy(p) ? COPY_FREED : FREED, MCCHK_FRAME, MCCHK_FRAME);
 	__real_free(p);
+}
+
+void mcchk_free(void *p)
+{
+	if (__real_free)
+		__real_free(p);
+	else
+		free(p);
 }
 
 /* Afterwards: only then is it known whether the block has moved. */
@@ -140,7 +152,7 @@ void *__wrap_reallocarray(void *p, size_t n, size_t size)
 REAL(int, munmap, void *, size_t);
 int __wrap_munmap(void *p, size_t size)
 {
-	freed(p, mcchk_marks ? size : 0, MCCHK_FRAME);
+	freed(p, mcchk_marks || mcchk_beside() ? size : 0, MCCHK_FRAME);
 	return __real_munmap(p, size);
 }
 
@@ -151,7 +163,7 @@ REAL(void, _ZdlPv, void *);
 static uint64_t object_size(void *p)
 {
 	static int known, ours;
-	if (MCCHK_LIKELY(!mcchk_active || mcchk_marks == 0) || !p)
+	if (MCCHK_LIKELY(!mcchk_active || (mcchk_marks == 0 && !mcchk_beside())) || !p)
 		return 0;
 	if (!__atomic_load_n(&known, __ATOMIC_ACQUIRE)) {
 		Dl_info a, program;
@@ -210,8 +222,27 @@ void mcchk_watch_stack(uintptr_t lo)
 
 	if (lo >= mcchk_stack_low || (!self->stack_known && !find_stack(self)))
 		return;
-	if (here >= self->stack_lo && lo > here && lo < self->stack_hi)
-		mcchk_stack_low = lo;
+	if (here < self->stack_lo || lo <= here || lo >= self->stack_hi)
+		return;
+	mcchk_stack_low = lo;
+	if (mcchk_beside() && (self->stack_used == 0 || lo < self->stack_used))
+		self->stack_used = lo;
+}
+
+/* Another strand goes on with the thread, with what lies below `end` on its stack. The
+ * stack of the record begins with the frame `from`. */
+void mcchk_stack_passes(uintptr_t end, void *from)
+{
+	struct mcchk_tls *self = &mcchk_self;
+	int watching = __atomic_load_n(&mcchk_watching, __ATOMIC_RELAXED) != 0;
+
+	if (mcchk_preloaded || !mcchk_recording || self->busy || (!watching && self->stack_used == 0) || (!self->stack_known && !find_stack(self)))
+		return;
+	uintptr_t lo = watching ? self->stack_lo : self->stack_used;
+	if (end <= lo || end > self->stack_hi || !mcchk_enter(MCCHK_FRAME))
+		return;
+	record(lo, end - lo, PASSED, from);
+	mcchk_leave();
 }
 
 /* All of the stack below `end` is no longer used, or soon. */

@@ -69,6 +69,10 @@ struct task {
 
 static __thread struct task *current; /* the task that the thread executes */
 
+/* Bytes of the OpenMP library's own on the stack, from the call-backs up to where a task
+ * begins: at least what there is. */
+#define BETWEEN 256
+
 /* The frame of a note: it stands where the program called the OpenMP library. */
 struct place {
 	const void *next;
@@ -83,7 +87,7 @@ static struct place place_of(const void *pc, uintptr_t otherwise)
 static void drop_team(struct team *t)
 {
 	if (t && __atomic_sub_fetch(&t->references, 1, __ATOMIC_ACQ_REL) == 0)
-		free(t);
+		mcchk_free(t);
 }
 
 static void end_variables(struct task *t, void *at)
@@ -91,8 +95,8 @@ static void end_variables(struct task *t, void *at)
 	for (uint32_t i = 0; i < t->variables.slots; i++)
 		for (uint64_t k = 0; t->variables.keys[i] && k < 3; k++)
 			MCCHK_OBJECT_END((uintptr_t)t->variables.values[i] + k, at);
-	free(t->variables.keys);
-	free(t->variables.values);
+	mcchk_free(t->variables.keys);
+	mcchk_free(t->variables.values);
 	t->variables = (struct mcchk_map){0};
 }
 
@@ -108,8 +112,8 @@ static void drop_task(struct task *t, void *at)
 		if (t->created)
 			MCCHK_OBJECT_END(t->objects + 2, at);
 		drop_team(t->team);
-		free(t->dependences);
-		free(t);
+		mcchk_free(t->dependences);
+		mcchk_free(t);
 		t = creator;
 	}
 }
@@ -176,6 +180,7 @@ void mcchk_section(int begins, void **frame)
 		t->now = mcchk_strand_new();
 		mcchk_strand_switch(t->now, frame);
 		MCCHK_ACQUIRE(t->section_object, frame);
+		mcchk_stack_passes((uintptr_t)frame[0], frame);
 	} else if (t->section_object) {
 		MCCHK_OBJECT_END(t->section_object, frame);
 		t->section_object = 0;
@@ -198,6 +203,7 @@ static void parallel_begin(union ompt_data *encountering, const void *frame, uni
 	}
 	__atomic_store_n(&mcchk_strands, 1, __ATOMIC_RELAXED);
 	*team = (struct team){.objects = mcchk_objects(TEAM_OBJECTS), .outside = t->now, .pc = at.pc, .references = 1};
+	mcchk_strands_more(team->pc);
 	MCCHK_FORK(begin_of(team), &at);
 }
 
@@ -219,6 +225,7 @@ static void parallel_end(union ompt_data *parallel, union ompt_data *encounterin
 	for (uint64_t n = team->barriers ? team->barriers - 1 : 0; n <= team->barriers; n++)
 		MCCHK_OBJECT_END(barrier_of(team, n), &at);
 	parallel->ptr = NULL;
+	mcchk_strands_fewer(team->pc);
 	drop_team(team);
 }
 
@@ -236,6 +243,7 @@ static void begin_implicit(struct team *team, union ompt_data *data, int index)
 	current = t;
 	mcchk_strand_switch(t->now, &at);
 	MCCHK_ACQUIRE(begin_of(team), &at);
+	mcchk_stack_passes((uintptr_t)MCCHK_FRAME + BETWEEN, &at);
 }
 
 static void end_implicit(struct task *t)
@@ -302,7 +310,7 @@ static void taskgroup(struct task *t, int endpoint, void *at)
 		MCCHK_ACQUIRE(g->object, at);
 		MCCHK_OBJECT_END(g->object, at);
 		t->group = g->outer;
-		free(g);
+		mcchk_free(g);
 	}
 }
 
@@ -370,7 +378,7 @@ static void dependences(union ompt_data *task, const struct ompt_dependence *lis
 	}
 	for (int i = 0; i < n; i++)
 		d[i] = (struct dependence){objects_of(t->creator, list[i].variable.value), list[i].type};
-	free(t->dependences);
+	mcchk_free(t->dependences);
 	t->dependences = d;
 	t->dependence_count = n;
 }
@@ -410,8 +418,10 @@ static void resume(struct task *t)
 	struct place at = {NULL, t->pc};
 	current = t;
 	if (t->started) {
-		if (t->now != mcchk_strand_current())
+		if (t->now != mcchk_strand_current()) {
 			mcchk_strand_switch(t->now, &at);
+			mcchk_stack_passes((uintptr_t)MCCHK_FRAME + BETWEEN, &at);
+		}
 		return;
 	}
 	t->started = 1;
@@ -420,6 +430,8 @@ static void resume(struct task *t)
 	MCCHK_ACQUIRE(t->objects, &at);
 	MCCHK_OBJECT_END(t->objects, &at);
 	wait_for_dependences(t, &at);
+	if (!t->included) /* the program itself may call that */
+		mcchk_stack_passes((uintptr_t)MCCHK_FRAME + BETWEEN, &at);
 }
 
 static void task_schedule(union ompt_data *prior_data, int status, union ompt_data *next_data)

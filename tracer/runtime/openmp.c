@@ -63,7 +63,7 @@ void *mcchk_openmp_begins(struct beginning *b, void **frame)
 		__atomic_store_n(&b->real, real, __ATOMIC_RELAXED);
 	}
 	have_it_told();
-	if (mcchk_of_program(frame)) /* its order may be known, but not all accesses are (threads.c) */
+	if ((!b->region || !mcchk_openmp_hi) && mcchk_of_program(frame))
 		mcchk_noticed(MCCHK_REGIONS, frame);
 	return real;
 }
@@ -155,7 +155,8 @@ __attribute__((weak)) void GOMP_task(void (*run)(void *), void *data, void (*cop
 				     _Bool deferred, unsigned flags, void **depend, int priority, void *detach)
 {
 	have_it_told();
-	mcchk_noticed(MCCHK_REGIONS, MCCHK_FRAME); /* as other regions and tasks */
+	if (!mcchk_openmp_hi)
+		mcchk_noticed(MCCHK_REGIONS, MCCHK_FRAME);
 	mcchk_entry = (struct mcchk_entry){.pc = CALLER, .included = !deferred};
 	REAL(GOMP_task)(run, data, copy, size, alignment, deferred, flags, depend, priority, detach);
 	mcchk_entry = (struct mcchk_entry){0};

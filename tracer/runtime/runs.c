@@ -12,7 +12,7 @@
  * A span ends at every call that any thread of the process records, and with
  * the chunk of accesses: then no run goes on.
  */
-#include "mcchk.h"
+#include "calls.h"
 
 static inline struct mcchk_start *start_slot(struct mcchk_thread *t, uint64_t key, uint64_t addr)
 {
@@ -97,6 +97,8 @@ static struct mcchk_access *new_record(struct mcchk_thread *t, uintptr_t addr, u
 	*rec = (struct mcchk_access){.type = 2, .flags = (uint8_t)flags, .size = (uint16_t)size, .stack = stack,
 				     .addr = addr, .stride = stride, .count = count};
 	mcchk_commit_access(t);
+	if (__atomic_load_n(&mcchk_watching, __ATOMIC_RELAXED))
+		mcchk_watch_counts();
 	return rec;
 }
 

@@ -7,9 +7,13 @@
  * that would overflow stays where it is for good: marking too much is harmless. The
  * same holds when there are no blocks left: the page is then marked whole.
  *
+ * Where other strands of the process may be at work (history.c), what has been a buffer
+ * once matters for good: nothing need order what they do with it later. And what they
+ * did before: so all memory that is mapped may be watched, whatever it is.
+ *
  * Marking happens in MPI calls under a lock; the load/store path reads without.
  */
-#include "mcchk.h"
+#include "history.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +25,11 @@
 #define PAGES (1ull << (MCCHK_ADDRESS_BITS - MCCHK_PAGE_SHIFT))
 #define PAGE 4096u
 #define GRANULES 512u
-#define STICKY 65535u
+#define MANY 0x7fffu /* a count that stays */
+#define USED 0x8000u /* it has been a buffer beside other strands */
+
+/* In the byte of a page that is watched, beside 1 and, where parts of it matter, 2. */
+#define WATCHED 4
 
 /* Up to MAX_BLOCKS pages are tracked by granule: 1.1 KiB each, 15 MiB in all. */
 #define SLOTS 32768u
@@ -31,7 +39,8 @@ enum { COARSE_FIRST = 1, COARSE_LAST = 2, COARSE_BEFORE = 4 };
 
 struct block {
 	uint16_t counts[GRANULES];
-	uint32_t refs;
+	uint32_t refs; /* 1 of them because some were used: */
+	uint32_t used;
 };
 
 static struct {
@@ -41,8 +50,12 @@ static struct {
 	struct block *blocks;
 } table;
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int lock;
 uint64_t mcchk_marks;
+
+/* Memory that is watched, as pages. */
+static struct mcchk_pages watched[MCCHK_MAX_PAGES];
+static uint32_t watched_count;
 
 static void fail(const char *why)
 {
@@ -160,6 +173,14 @@ static struct block *get_block(uint64_t page)
 	return &table.blocks[index];
 }
 
+static int is_watched(uint64_t page)
+{
+	for (uint32_t i = 0; i < watched_count; i++)
+		if (page >= watched[i].first && page < watched[i].end)
+			return 1;
+	return 0;
+}
+
 static void refresh(uint64_t page)
 {
 	uint8_t v = 0;
@@ -169,6 +190,8 @@ static void refresh(uint64_t page)
 		struct block *b = table.blocks ? find_block(page) : NULL;
 		if (b && b->refs != 0)
 			v = 2;
+		if (is_watched(page))
+			v |= WATCHED | 1;
 	}
 	__atomic_store_n(&MCCHK_SHADOW[page], v, __ATOMIC_RELEASE);
 }
@@ -176,7 +199,7 @@ static void refresh(uint64_t page)
 static void cover(uint64_t first, uint64_t end, int delta)
 {
 	for (uint64_t page = first; page < end; page++) {
-		if (COVERS[page] == STICKY)
+		if ((COVERS[page] & MANY) == MANY)
 			continue;
 		COVERS[page] = (uint16_t)(COVERS[page] + delta);
 		if (delta > 0)
@@ -188,7 +211,7 @@ static void cover(uint64_t first, uint64_t end, int delta)
 
 static void count_granule(struct block *b, uint64_t page, uint32_t g, int delta)
 {
-	if (b->counts[g] == STICKY)
+	if ((b->counts[g] & MANY) == MANY)
 		return;
 	b->counts[g] = (uint16_t)(b->counts[g] + delta);
 	uint64_t bit = 1ull << (g & 63), *word = part(page, g);
@@ -204,7 +227,7 @@ static int count_word(struct block *b, uint64_t page, uint32_t g, int delta)
 {
 	uint16_t first = b->counts[g], next = (uint16_t)(first + delta);
 
-	if (first == STICKY || memcmp(&b->counts[g], &b->counts[g + 1], 63 * sizeof first) != 0)
+	if ((first & MANY) == MANY || memcmp(&b->counts[g], &b->counts[g + 1], 63 * sizeof first) != 0)
 		return 0;
 	for (uint32_t k = g; k < g + 64; k += 4)
 		memcpy(&b->counts[k], (uint16_t[4]){next, next, next, next}, 4 * sizeof next);
@@ -282,13 +305,60 @@ static int markable(const struct mcchk_range *r)
 	return r->lo < r->hi && r->lo >= PAGE && r->hi <= 1ull << MCCHK_ADDRESS_BITS;
 }
 
+/* Granules of a page have been a buffer. Returns whether some of them were not looked at
+ * before. */
+static int use_part(uint64_t page, uint32_t g0, uint32_t g1)
+{
+	int unseen = 0, whole = MCCHK_SHADOW[page] & 1;
+	struct block *b = get_block(page);
+
+	if (!b) {
+		unseen = g0 < g1 && !whole;
+		COVERS[page] |= USED;
+		refresh(page);
+		return unseen;
+	}
+	if (!b->used) {
+		b->used = 1;
+		b->refs++;
+	}
+	for (uint32_t g = g0; g < g1; g++) {
+		unseen |= b->counts[g] == 0 && !whole;
+		b->counts[g] |= USED;
+		__atomic_store_n(part(page, g), *part(page, g) | 1ull << (g & 63), __ATOMIC_RELAXED);
+	}
+	refresh(page);
+	return unseen;
+}
+
+static int use(const struct mcchk_range *r)
+{
+	struct layout l = lay_out(r);
+	int unseen = 0;
+
+	if (l.before)
+		use_part(l.first_page - 1, 0, 0);
+	if (l.first)
+		unseen |= use_part(l.first_page, l.first_g0, l.first_g1);
+	if (l.last)
+		unseen |= use_part(l.last_page, 0, l.last_g1);
+	for (uint64_t page = l.whole; page < l.whole_end; page++) {
+		if (COVERS[page] & USED)
+			continue;
+		unseen |= !(MCCHK_SHADOW[page] & 1);
+		COVERS[page] |= USED;
+		__atomic_store_n(&MCCHK_SHADOW[page], 1, __ATOMIC_RELEASE);
+	}
+	return unseen;
+}
+
 void mcchk_mark(struct mcchk_range *r)
 {
 	r->coarse = 0;
 	if (!markable(r))
 		return;
 	struct layout l = lay_out(r);
-	mcchk_lock(&lock);
+	mcchk_spin_lock(&lock);
 	if (l.before && mark_part(l.first_page - 1, 0, 0))
 		r->coarse |= COARSE_BEFORE;
 	if (l.first && mark_part(l.first_page, l.first_g0, l.first_g1))
@@ -297,7 +367,7 @@ void mcchk_mark(struct mcchk_range *r)
 		r->coarse |= COARSE_LAST;
 	cover(l.whole, l.whole_end, 1);
 	__atomic_store_n(&mcchk_marks, mcchk_marks + 1, __ATOMIC_RELAXED);
-	mcchk_unlock(&lock);
+	mcchk_spin_unlock(&lock);
 	mcchk_watch_stack(r->lo);
 }
 
@@ -306,7 +376,9 @@ void mcchk_unmark(const struct mcchk_range *r)
 	if (!markable(r))
 		return;
 	struct layout l = lay_out(r);
-	mcchk_lock(&lock);
+	mcchk_spin_lock(&lock);
+	if (mcchk_beside())
+		use(r);
 	__atomic_add_fetch(&mcchk_moment, MCCHK_UNMARKED, __ATOMIC_SEQ_CST); /* a loop that goes on was before this … */
 	if (l.before)
 		unmark_part(l.first_page - 1, 0, 0, r->coarse & COARSE_BEFORE);
@@ -317,14 +389,54 @@ void mcchk_unmark(const struct mcchk_range *r)
 	cover(l.whole, l.whole_end, -1);
 	__atomic_store_n(&mcchk_marks, mcchk_marks - 1, __ATOMIC_RELAXED);
 	__atomic_add_fetch(&mcchk_moment, MCCHK_UNMARKED, __ATOMIC_SEQ_CST); /* … or began within it */
-	mcchk_unlock(&lock);
+	mcchk_spin_unlock(&lock);
+}
+
+/* The memory is a buffer, and matters from now on. Returns whether accesses to some of it
+ * may not have been recorded so far. */
+int mcchk_use(const struct mcchk_range *r)
+{
+	if (!markable(r))
+		return 0;
+	mcchk_spin_lock(&lock);
+	int unseen = use(r);
+	mcchk_spin_unlock(&lock);
+	mcchk_watch_stack(r->lo);
+	return unseen;
+}
+
+/* All of that memory is watched from now on. */
+void mcchk_watch_pages(const struct mcchk_pages *list, uint32_t n)
+{
+	mcchk_spin_lock(&lock);
+	for (uint32_t i = 0; i < n && watched_count < MCCHK_MAX_PAGES; i++) {
+		watched[watched_count++] = list[i];
+		for (uint64_t page = list[i].first; page < list[i].end; page++)
+			if (!(MCCHK_SHADOW[page] & 1))
+				__atomic_store_n(&MCCHK_SHADOW[page], MCCHK_SHADOW[page] | WATCHED | 1, __ATOMIC_RELAXED);
+	}
+	mcchk_spin_unlock(&lock);
+}
+
+/* Nothing is watched any more. */
+void mcchk_watch_ends(void)
+{
+	mcchk_spin_lock(&lock);
+	__atomic_add_fetch(&mcchk_moment, MCCHK_UNMARKED, __ATOMIC_SEQ_CST); /* as in mcchk_unmark */
+	for (uint32_t i = 0; i < watched_count; i++)
+		for (uint64_t page = watched[i].first; page < watched[i].end; page++)
+			if (MCCHK_SHADOW[page] & WATCHED)
+				__atomic_store_n(&MCCHK_SHADOW[page], MCCHK_SHADOW[page] & ~(WATCHED | 1), __ATOMIC_RELAXED);
+	watched_count = 0;
+	__atomic_add_fetch(&mcchk_moment, MCCHK_UNMARKED, __ATOMIC_SEQ_CST);
+	mcchk_spin_unlock(&lock);
 }
 
 static int page_hit(uint64_t page, uint32_t g0, uint32_t g1)
 {
 	uint8_t v = __atomic_load_n(&MCCHK_SHADOW[page], __ATOMIC_ACQUIRE);
 	if (v != 2)
-		return v;
+		return v != 0;
 	for (uint32_t g = g0; g < g1; g++)
 		if (__atomic_load_n(part(page, g), __ATOMIC_RELAXED) >> (g & 63) & 1)
 			return 1;

@@ -66,6 +66,7 @@ void mcchk_note(uint16_t function, uint64_t value, void *frame)
 	if (!mcchk_enter(frame))
 		return;
 	write_note(function, value, frame);
+	mcchk_watch_looks();
 	mcchk_leave();
 }
 

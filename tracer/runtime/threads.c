@@ -2,17 +2,14 @@
  *
  * The program is the first to define the functions below, so the calls of
  * shared libraries come here too: those of POSIX and C11 that make threads and
- * join them. The first thread, and the first region or task of OpenMP whose order
- * is not known (openmp.c), become a pseudo call mcchk_Threads with the place where
- * it was, before MPI_Init as soon as that is over.
+ * join them. The first thread, and the first region or task of OpenMP, whose order
+ * is not known (strands.c, openmp.c), and the first buffer of which it is not known what
+ * other strands did with it before (history.c), become a pseudo call mcchk_Threads with
+ * the place where it was, before MPI_Init as soon as that is over.
  *
  * Threads of the MPI library do not count: those that are made within a call of
  * MPI, and those that such threads make. To all of the run-time they are within
  * a call of MPI for as long as they are.
- *
- * That note stands too where order is known (strands.c): a buffer matters from the call
- * that passes it on to the one that completes the operation, and what other strands do to
- * it before and behind these is not recorded, though nothing may order it.
  *
  * The definitions are weak: a program with these libraries linked statically
  * keeps theirs.
@@ -51,6 +48,20 @@ static void record(int kind)
 	int64_t *w = mcchk_call_begin(mcchk_fn_mcchk_Threads, 1, links);
 	if (w)
 		w[0] = kind;
+	mcchk_call_commit();
+	mcchk_call_end(mcchk_now(), 0);
+}
+
+/* A buffer of a call is not known from before: in the wrapper with that frame. */
+void mcchk_threads_unseen(void *frame)
+{
+	struct first *f = &firsts[MCCHK_BUFFERS];
+
+	if (__atomic_load_n(&f->claimed, __ATOMIC_RELAXED) || __atomic_exchange_n(&f->claimed, 1, __ATOMIC_SEQ_CST))
+		return;
+	int64_t *w = mcchk_call_begin(mcchk_fn_mcchk_Threads, 1, frame);
+	if (w)
+		w[0] = MCCHK_BUFFERS;
 	mcchk_call_commit();
 	mcchk_call_end(mcchk_now(), 0);
 }
@@ -131,19 +142,32 @@ static struct start begin(void *p)
 	if (s.within_mpi)
 		mcchk_within((void *)UINTPTR_MAX);
 	mcchk_strand_born(&s.birth);
-	free(p); /* a library that watches memory may take locks here */
+	mcchk_free(p); /* a library that watches memory may take locks here */
 	return s;
+}
+
+/* The thread's stack may be that of one that has ended. */
+static void anew(const struct start *s, void *frame)
+{
+	const struct {
+		const void *next;
+		uintptr_t pc;
+	} at = {NULL, s->birth.begin + 1};
+	if (!s->within_mpi && s->birth.origin == MCCHK_SEEN)
+		mcchk_stack_passes((uintptr_t)frame, (void *)&at);
 }
 
 static void *run(void *p)
 {
 	struct start s = begin(p);
+	anew(&s, MCCHK_FRAME);
 	return s.run(s.argument);
 }
 
 static int run_c11(void *p)
 {
 	struct start s = begin(p);
+	anew(&s, MCCHK_FRAME);
 	return s.run_c11(s.argument);
 }
 
@@ -199,11 +223,18 @@ static struct start *new_start(struct start s, void **frame)
 		__atomic_store_n(&mcchk_strands, 1, __ATOMIC_RELAXED);
 		s.birth.start = mcchk_objects(2);
 		s.birth.end = s.birth.start + 1;
-		mcchk_noticed(MCCHK_THREADS, frame);
+		mcchk_strands_more(0);
 		MCCHK_FORK(s.birth.start, frame);
 	}
 	*p = s;
 	return p;
+}
+
+static void not_begun(struct start *s)
+{
+	if (s->birth.start)
+		mcchk_strands_fewer(0);
+	mcchk_free(s);
 }
 
 static __attribute__((noinline)) void joined(pthread_t thread, uint64_t object, void **frame)
@@ -214,6 +245,7 @@ static __attribute__((noinline)) void joined(pthread_t thread, uint64_t object, 
 	MCCHK_OBJECT_END(object, frame);
 	MCCHK_OBJECT_END(object - 1, frame); /* that of its beginning */
 	forget(thread, object);
+	mcchk_strands_fewer(0);
 }
 
 #define REAL(name)                                                                                 \
@@ -238,7 +270,7 @@ __attribute__((weak)) int pthread_create(pthread_t *thread, const pthread_attr_t
 		mcchk_map_set(&ends, (uint64_t)*thread, (void *)(uintptr_t)object);
 	mcchk_spin_unlock(&ends_lock);
 	if (rc != 0)
-		free(s);
+		not_begun(s);
 	return rc;
 }
 
@@ -254,7 +286,7 @@ __attribute__((weak)) int thrd_create(thrd_t *thread, thrd_start_t start, void *
 		mcchk_map_set(&ends, (uint64_t)*thread, (void *)(uintptr_t)object);
 	mcchk_spin_unlock(&ends_lock);
 	if (rc != thrd_success)
-		free(s);
+		not_begun(s);
 	return rc;
 }
 
@@ -294,6 +326,9 @@ __attribute__((weak)) int thrd_detach(thrd_t thread)
 /* The program has called MPI_Init, whose wrapper has that frame. */
 void mcchk_threads_start(void *frame)
 {
+	mcchk_watch_start();
+	if (mcchk_beside()) /* what they did so far was not recorded */
+		mcchk_noticed(MCCHK_THREADS, frame);
 	mcchk_strands_start(frame);
 	if (mcchk_openmp_within())
 		mcchk_noticed(MCCHK_REGIONS, frame);

@@ -171,6 +171,23 @@ void mcchk_request_forgotten(struct mcchk_request *r);
 	})
 struct mcchk_range mcchk_box_at(const void *p, MPI_Count displacement, MPI_Count count, MPI_Datatype type);
 
+/* Before a call: the memory that it is given (history.c). */
+#define GIVE_MEMORY(base, bytes) mcchk_buffer((struct mcchk_range){.lo = (uint64_t)(uintptr_t)(base), .hi = (uint64_t)(uintptr_t)(base) + (uint64_t)(bytes)}, _frame)
+#define GIVE(p, count, type) mcchk_buffer(mcchk_box(p, count, type), _frame)
+#define GIVE_PENDING(win, rank, p, count, type) GIVE(p, count, type)
+#define GIVE_PARTS(p, counts, displs, type, n)                                                     \
+	do {                                                                                       \
+		if ((p) != MPI_IN_PLACE)                                                           \
+			for (int _k = 0, _n = (n); _k < _n; _k++)                                  \
+				mcchk_buffer(mcchk_box_at(p, (displs)[_k], (counts)[_k], type), _frame); \
+	} while (0)
+#define GIVE_TYPED(p, counts, displs, types, n)                                                    \
+	do {                                                                                       \
+		if ((p) != MPI_IN_PLACE)                                                           \
+			for (int _k = 0, _n = (n); _k < _n; _k++)                                  \
+				mcchk_buffer(mcchk_box((const char *)(p) + (displs)[_k], (counts)[_k], (types)[_k]), _frame); \
+	} while (0)
+
 /* ---- windows.c ---- */
 
 /* Settings of accumulate operations as in the trace format; -1: not given. */
