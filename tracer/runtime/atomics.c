@@ -212,7 +212,10 @@ void (*mcchk_atomic_valued)(uint64_t begin, const volatile void *p, uint32_t siz
 /* When an operation begins of which the values are noted; 0: they are not. */
 static uint64_t valued(const volatile void *p)
 {
-	return __builtin_expect(mcchk_atomic_valued != NULL, 0) && MCCHK_SHADOW[(uintptr_t)p >> MCCHK_PAGE_SHIFT] != 0 ? mcchk_now() : 0;
+	if (__builtin_expect(mcchk_atomic_valued == NULL, 1))
+		return 0;
+	uint8_t page = MCCHK_SHADOW[(uintptr_t)p >> MCCHK_PAGE_SHIFT];
+	return page != 0 && page != MCCHK_ONLY_WATCHED ? mcchk_now() : 0;
 }
 
 /* A value with its sign; those of sixteen bytes are not followed. */

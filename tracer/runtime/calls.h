@@ -118,11 +118,11 @@ static inline void mcchk_spin_unlock(int *lock) { __atomic_store_n(lock, 0, __AT
 
 /* ---- history.c ---- */
 
-extern int mcchk_live;
+extern int mcchk_others;
 extern uint32_t mcchk_watching;
 
 /* Whether strands may be at work whose accesses are not all before what follows. */
-static inline int mcchk_beside(void) { return __builtin_expect(__atomic_load_n(&mcchk_live, __ATOMIC_SEQ_CST) > 0, 0); }
+static inline int mcchk_beside(void) { return __builtin_expect(__atomic_load_n(&mcchk_others, __ATOMIC_SEQ_CST) > 0, 0); }
 
 void mcchk_strands_more(uintptr_t pc);
 void mcchk_strands_fewer(uintptr_t pc);

@@ -22,7 +22,7 @@
 #define ROOM (1ull << 30 >> MCCHK_PAGE_SHIFT) /* pages beside a mapping that may be mapped later */
 #define MOST (1ull << 36 >> MCCHK_PAGE_SHIFT)       /* pages of one mapping */
 
-int mcchk_live;         /* strands that may be at work beside another; atomic */
+int mcchk_others;         /* strands that may be at work beside another; atomic */
 uint32_t mcchk_watching; /* all memory is watched; atomic */
 
 static uint32_t written, spent; /* atomic */
@@ -164,7 +164,7 @@ void mcchk_strands_more(uintptr_t pc)
 {
 	if (mcchk_preloaded)
 		return;
-	if (__atomic_fetch_add(&mcchk_live, 1, __ATOMIC_SEQ_CST) > 0)
+	if (__atomic_fetch_add(&mcchk_others, 1, __ATOMIC_SEQ_CST) > 0)
 		return;
 	struct region *r = region_at(pc);
 	if (r)
@@ -176,7 +176,7 @@ void mcchk_strands_more(uintptr_t pc)
 /* All that it did comes before what follows. */
 void mcchk_strands_fewer(uintptr_t pc)
 {
-	if (mcchk_preloaded || __atomic_sub_fetch(&mcchk_live, 1, __ATOMIC_SEQ_CST) > 0)
+	if (mcchk_preloaded || __atomic_sub_fetch(&mcchk_others, 1, __ATOMIC_SEQ_CST) > 0)
 		return;
 	struct region *r = region_at(pc);
 	if (r)

@@ -34,6 +34,7 @@
  * but that all of it is watched (history.c). */
 #define MCCHK_SHADOW ((uint8_t *)0x100000000000ull)
 #define MCCHK_PAGE_SHIFT 12
+#define MCCHK_ONLY_WATCHED 5
 #define MCCHK_ADDRESS_BITS 47
 
 /* One bit for each 8 bytes of them, which says for pages of which parts matter whether
