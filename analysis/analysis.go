@@ -71,6 +71,10 @@ type Progress struct {
 	// Read of Bytes of the traces' files were read; with Options.Predict each
 	// is read twice.
 	Read, Bytes int64
+	// Behind is how many calls the processes of a run that goes on have begun that were
+	// not replayed, and BehindFor since when.
+	Behind    uint64
+	BehindFor time.Duration
 }
 
 // MemoryModel says by which memory model windows are judged (MPI 4.1, 12.4).
@@ -344,6 +348,9 @@ func (r *run) tell() {
 	}
 	r.told = time.Now()
 	r.at.Read, r.at.Bytes = r.dir.BytesRead()-r.vain, r.bytes()
+	if r.live != nil && r.live.machine != nil {
+		r.at.Behind, r.at.BehindFor = r.live.behind(r.live.machine.Stats().Calls)
+	}
 	r.opts.Progress(r.at)
 }
 

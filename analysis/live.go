@@ -3,6 +3,9 @@ package analysis
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcchk/mcchk/conflicts"
@@ -45,8 +48,20 @@ func Live(ctx context.Context, dir string, opts LiveOptions) (*Result, error) {
 		return nil, err
 	}
 	defer r.close()
+	for _, f := range d.Files {
+		if f.Header.GivenBack {
+			return nil, fmt.Errorf("%s: %w", f.Path, trace.ErrGivenBack)
+		}
+	}
 	r.live = &live{told: opts.Told, known: map[findingKey]bool{}}
-	return r.result()
+	r.live.batch.Store(time.Now().UnixNano())
+	stop := r.live.watch(r)
+	res, err := r.result()
+	stop()
+	if err == nil {
+		r.live.conclude(r, res)
+	}
+	return res, err
 }
 
 // live is what an analysis needs while the program runs. A nil one is of a run that is over.
@@ -61,6 +76,153 @@ type live struct {
 	looked  time.Time           // when findings were told last
 	groups  int64               // that were known then
 	usages  int
+	outside
+}
+
+// outside is what the analysis and the goroutine that looks at the processes tell one
+// another.
+type outside struct {
+	starved atomic.Bool  // the replay waits for a process
+	batch   atomic.Int64 // when it was given something last, ns since 1970
+	full    atomic.Int64 // when a process was last seen to wait for room, likewise
+	calls   atomic.Uint64
+	mu      sync.Mutex
+	history []moment // of calls, once a second
+	granted map[int]uint64
+}
+
+// moment is how many calls of all processes could be read at a time.
+type moment struct {
+	at    time.Time
+	calls uint64
+}
+
+const (
+	askEvery = 200 * time.Millisecond
+	// fullFor is how long processes are taken to wait for room after they were seen to.
+	fullFor = 2 * time.Second
+	// stuckAfter is how long the replay may be without anything, while a process waits
+	// for room, before that is given some that it is not meant to have: the process that
+	// the replay needs may itself need the one that waits.
+	stuckAfter  = time.Second
+	leastGrant  = 1 << 20
+	mostHistory = 3600
+)
+
+// watch looks at what the processes tell, until the function that it returns is called.
+func (l *live) watch(r *run) (stop func()) {
+	end := make(chan struct{})
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		tick := time.NewTicker(askEvery)
+		defer tick.Stop()
+		for n := uint64(1); ; n++ {
+			l.ask(r, n)
+			select {
+			case <-end:
+				return
+			case <-tick.C:
+			}
+		}
+	})
+	return func() {
+		close(end)
+		wait.Wait()
+	}
+}
+
+// ask asks all processes, the n-th time.
+func (l *live) ask(r *run, n uint64) {
+	const second = uint64(time.Second / askEvery)
+	calls, now := uint64(0), time.Now()
+	for rank, reader := range r.readers {
+		if reader == nil {
+			continue
+		}
+		before := reader.Live()
+		if n%second != 1 && (before == nil || before.Most == 0) {
+			continue
+		}
+		x, ok := reader.Ask()
+		if !ok {
+			continue
+		}
+		if calls += x.Complete; x.Several {
+			calls += x.Seq - x.Complete
+		}
+		if n%second == 1 {
+			reader.Beat(n)
+		}
+		if x.Waiting == 0 {
+			continue
+		}
+		l.full.Store(now.UnixNano())
+		if l.starved.Load() && now.UnixNano()-l.batch.Load() > int64(stuckAfter) {
+			l.mu.Lock()
+			if l.granted == nil {
+				l.granted = map[int]uint64{}
+			}
+			l.granted[rank] = x.Grant + max(x.Most/4, leastGrant)
+			_ = reader.Grant(l.granted[rank]) // it waits on, and is asked again
+			l.mu.Unlock()
+		}
+	}
+	if n%second == 1 {
+		l.mu.Lock()
+		if l.history = append(l.history, moment{now, calls}); len(l.history) > mostHistory {
+			l.history = l.history[1:]
+		}
+		l.mu.Unlock()
+		l.calls.Store(calls)
+	}
+}
+
+// behind returns how many calls are yet to be replayed, and since when.
+func (l *live) behind(replayed uint64) (calls uint64, since time.Duration) {
+	if all := l.calls.Load(); all > replayed {
+		calls = all - replayed
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, m := range l.history {
+		if m.calls > replayed {
+			return calls, time.Since(m.at)
+		}
+	}
+	return calls, 0
+}
+
+// notKept is why fixes are not tried.
+const notKept = "the traces were given back while they were analysed (--max-disk)"
+
+// conclude says in a result what became of the traces.
+func (l *live) conclude(r *run, res *Result) {
+	all, most := int64(0), uint64(0)
+	for _, reader := range r.readers {
+		if reader == nil {
+			continue
+		}
+		n, err := reader.GaveBack()
+		if err != nil {
+			res.Warnings = append(res.Warnings, err.Error()+": the traces took more room than --max-disk allows")
+		}
+		all += n
+	}
+	for _, n := range l.granted {
+		most += n
+	}
+	if most > 0 {
+		res.Warnings = append(res.Warnings, fmt.Sprintf("the traces took up to %d MiB more than --max-disk allows: a process that the analysis needed waited for one that waited for room", (most>>20)+1))
+	}
+	if res.GivenBack = all > 0; !res.GivenBack {
+		return
+	}
+	for i := range res.Findings {
+		fixes := res.Findings[i].Fixes
+		for k := range fixes {
+			fixes[k].Trial.Untried = notKept
+		}
+	}
 }
 
 // lookEvery is how often it is looked for findings to tell.
@@ -104,27 +266,48 @@ func (l *live) added() {
 	}
 }
 
-// wait waits until a process has recorded more. Meanwhile it tells what was found.
+// wait waits until a process has recorded more. Meanwhile it tells what was found. It returns
+// nil where others are to go on.
 func (l *live) wait(ready <-chan *trace.Batch) *trace.Batch {
 	select {
 	case b := <-ready:
+		l.came()
 		return b
 	default:
 	}
-	tick := time.NewTicker(lookEvery / 5)
+	l.starved.Store(true)
+	every := lookEvery / 5
+	if l.crowded() {
+		every = 2 * time.Millisecond
+	}
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		select {
 		case b := <-ready:
+			l.came()
 			return b
 		case <-tick.C:
 			if l.machine != nil && time.Since(l.looked) >= lookEvery {
 				l.look()
 			}
 			l.run.tick()
+			if l.crowded() {
+				return nil
+			}
 		}
 	}
 }
+
+// came notes that the replay was given something.
+func (l *live) came() {
+	l.batch.Store(time.Now().UnixNano())
+	l.starved.Store(false)
+}
+
+// crowded reports whether processes wait for room. Then the replay goes on with whatever is
+// there, out of turn: what it waits for may come only when they go on.
+func (l *live) crowded() bool { return time.Now().UnixNano()-l.full.Load() < int64(fullFor) }
 
 // look tells what was found since the last time.
 func (l *live) look() {

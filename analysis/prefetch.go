@@ -34,7 +34,7 @@ type prefetch struct {
 	types   map[int64]*trace.Type
 	comms   map[int64]*trace.Comm
 	ops     map[int64]string
-	idle    func(<-chan *trace.Batch) *trace.Batch // waits for the next batch of a run that goes on; nil: of one that is over
+	idle    func(<-chan *trace.Batch) *trace.Batch // waits for the next batch of a run that goes on, and gives nil where others are to go on meanwhile; nil: of one that is over
 }
 
 // newPrefetch begins to read.
@@ -111,7 +111,11 @@ func (s *prefetch) next() error {
 		return old.Err
 	}
 	if s.idle != nil {
-		s.batch = s.idle(s.ready)
+		b := s.idle(s.ready)
+		if b == nil {
+			return trace.ErrNotYet
+		}
+		s.batch = b
 	} else {
 		s.batch = <-s.ready
 	}
@@ -133,20 +137,21 @@ func (s *prefetch) stop() {
 	}
 }
 
-// more reports whether there is another item, and waits until it is read.
-func (s *prefetch) more() bool {
+// more waits until another item is read. The error is that of the end of the trace, or
+// trace.ErrNotYet.
+func (s *prefetch) more() error {
 	for len(s.items) == 0 {
-		if s.next() != nil {
-			return false
+		if err := s.next(); err != nil {
+			return err
 		}
 	}
-	return true
+	return nil
 }
 
 // item takes the next item. The error is that of the end of the trace.
 func (s *prefetch) item() (*trace.Item, error) {
-	if !s.more() {
-		return nil, s.batch.Err
+	if err := s.more(); err != nil {
+		return nil, err
 	}
 	item := &s.items[0]
 	s.items = s.items[1:]
@@ -189,7 +194,7 @@ func (s *prefetch) ReadEvent(ev *trace.Event) error {
 // ReadStretch returns the accesses of one strand that come next, and the strand;
 // nil where something else comes, or some of them were given.
 func (s *prefetch) ReadStretch() (st *trace.Stretch, strand uint32) {
-	if len(s.single) > 0 || !s.more() || s.items[0].Kind != trace.KindAccess {
+	if len(s.single) > 0 || s.more() != nil || s.items[0].Kind != trace.KindAccess {
 		return nil, 0
 	}
 	item, err := s.item()

@@ -92,6 +92,8 @@ type Result struct {
 	// Interrupted: the context ended the analysis, or it needed more memory than it
 	// may take, and this is what it had found by then. There is a caveat that says so.
 	Interrupted bool
+	// GivenBack: the traces cannot be read again, since what was analysed was given back.
+	GivenBack bool
 
 	Verdict   Verdict
 	Findings  []conflicts.Finding // sorted by place, rule

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/mcchk/mcchk/trace"
@@ -55,7 +56,9 @@ func (a *ahead) more() bool {
 	a.of.current.keepCall()
 	var ev trace.Event
 	if a.err == nil {
-		a.err = a.stream.ReadEvent(&ev)
+		for a.err = a.stream.ReadEvent(&ev); errors.Is(a.err, trace.ErrNotYet); {
+			a.err = a.stream.ReadEvent(&ev)
+		}
 	}
 	if a.err != nil {
 		return false

@@ -397,7 +397,8 @@ func (m *Machine) endRegion(last bool) *regions.Region {
 }
 
 // Stream is what a Machine needs of one process's trace; *trace.Reader is one.
-// Models may ask more of it.
+// Models may ask more of it. One whose process still runs waits for more, or gives
+// trace.ErrNotYet: then the others go on, and it is asked again.
 type Stream interface {
 	ReadEvent(*trace.Event) error
 }

@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"errors"
 
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/regions"
@@ -169,6 +170,9 @@ func (s *Strand) run(ctx context.Context) error {
 			continue
 		}
 		if !s.read() {
+			if s.state == running { // others go on meanwhile
+				s.m.queue.add(s)
+			}
 			return nil
 		}
 		if s.event.Kind == trace.KindSkipped {
@@ -195,6 +199,9 @@ func (s *Strand) read() bool {
 	err := s.ahead.read(&s.event)
 	if err == nil {
 		return true
+	}
+	if errors.Is(err, trace.ErrNotYet) {
+		return false
 	}
 	s.state = ended
 	s.unreadable(err)
@@ -236,6 +243,8 @@ func lostReason(r uint8) string {
 		return "the tracer reached its memory limit"
 	case 4:
 		return "the trace had the size that --max-trace allows"
+	case 5:
+		return "the traces took all that --max-disk allows"
 	}
 	return "the tracer could not record"
 }

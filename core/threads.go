@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -47,6 +48,7 @@ type team struct {
 	queued    int    // items in queues
 	allowance int    // that there may be of these before reading stops
 	over      bool   // the trace was read to its end
+	notYet    bool   // nothing more was there
 	room      item   // what was read last
 }
 
@@ -90,6 +92,11 @@ func (t *team) run(n int) error {
 			t.m.queue.add(t.first)
 			return nil
 		}
+	}
+	if t.notYet {
+		t.notYet = false
+		t.m.queue.add(t.first)
+		return nil
 	}
 	if !t.over {
 		return nil
@@ -179,6 +186,9 @@ func (t *team) next() bool {
 		x.stretch, x.thread = st, thread
 	} else {
 		if err := t.ahead.read(&x.event); err != nil {
+			if t.notYet = errors.Is(err, trace.ErrNotYet); t.notYet {
+				return false
+			}
 			t.over = true
 			t.unreadable(err)
 			return false

@@ -59,6 +59,9 @@ func newChunkReader(r io.Reader, name string) (*chunkReader, error) {
 		return nil, fmt.Errorf("%s: offset %d: %w", name, n, err)
 	}
 	c.header, c.offset = h, n
+	if h.GivenBack {
+		c.stop(n, ErrGivenBack.Error())
+	}
 	return c, nil
 }
 

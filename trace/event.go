@@ -187,6 +187,8 @@ type Header struct {
 	PID       int
 	Monotonic uint64 // ns
 	Realtime  uint64 // ns since 1970, at the same moment
+	// GivenBack: what the process recorded first is not in the file any more.
+	GivenBack bool
 	Host      string
 }
 

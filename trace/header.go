@@ -27,7 +27,14 @@ func readHeader(in io.Reader) (Header, int64, error) {
 	if err != nil {
 		return Header{}, at, err
 	}
-	if _, err := io.CopyN(io.Discard, in, int64(size)-headerSize); err != nil {
+	rest := make([]byte, min(size-headerSize, liveSize))
+	if _, err := io.ReadFull(in, rest); err != nil {
+		return Header{}, headerSize, fmt.Errorf("the file ends in its header, which has %d bytes", size)
+	}
+	if len(rest) == liveSize && string(rest[:8]) == liveMagic {
+		h.GivenBack = le.Uint64(rest[freedOffset-liveOffset:]) > 0
+	}
+	if _, err := io.CopyN(io.Discard, in, int64(size)-headerSize-int64(len(rest))); err != nil {
 		return Header{}, headerSize, fmt.Errorf("the file ends in its header, which has %d bytes", size)
 	}
 	return h, int64(size), nil

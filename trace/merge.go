@@ -119,6 +119,7 @@ func (m *merge) find(c *Chunk) *strand {
 
 // drop forgets a strand that has no more records.
 func (m *merge) drop(s *strand, c *chunkReader) {
+	c.follow.finished(&s.chunk)
 	c.release(s.storage())
 	for _, l := range s.queue {
 		c.release(l.buf)
@@ -232,6 +233,7 @@ func (r *Reader) advance(s *strand) {
 			return
 		}
 		r.chunks.release(s.storage())
+		r.chunks.follow.finished(&s.chunk)
 		l := s.queue[0]
 		s.queue = append(s.queue[:0], s.queue[1:]...)
 		r.merge.waiting--

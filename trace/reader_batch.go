@@ -53,6 +53,9 @@ const mostRepeated = 16
 // Of a file that is followed, it reads what is there, and waits where nothing is.
 func (r *Reader) ReadBatch(b *Batch, n int) {
 	defer r.guard()()
+	if r.chunks.follow != nil {
+		r.giveBack()
+	}
 	b.reset(n)
 	r.defs.log = &b.defined
 	defer func() { r.defs.log = nil }()
@@ -75,6 +78,7 @@ func (r *Reader) ReadBatch(b *Batch, n int) {
 				r.early = append(r.early[:0], b.defined[defined:]...)
 				return
 			}
+			r.giveBack()
 			b.Err = r.chunks.follow.wait()
 			if b.Err == nil {
 				continue

@@ -34,6 +34,8 @@ const (
 	envRunID    = "MCCHK_RUN_ID"
 	envMaxTrace = "MCCHK_MAX_TRACE"
 	envLive     = "MCCHK_LIVE"
+	envMaxDisk  = "MCCHK_MAX_DISK"
+	envWhenFull = "MCCHK_WHEN_FULL"
 )
 
 // killDelay is how long a program that was asked to end may take.
@@ -66,8 +68,13 @@ type RunOptions struct {
 
 	// Live has the traces written so that they can be analysed while the program runs
 	// (trace.FollowDir). Started, if set, is called when the directory is ready for them.
+	// All traces together take MaxDisk bytes at most, each an equal part: the program waits
+	// until something was analysed and given back, or with Drop is not recorded further.
+	// 0: no limit.
 	Live    bool
 	Started func()
+	MaxDisk int64
+	Drop    bool
 
 	// Preload loads the run-time into a program that was not compiled with mcchk: its
 	// calls are recorded, its loads and stores are not. MPICC is the compiler wrapper of
@@ -148,7 +155,10 @@ func Run(ctx context.Context, o RunOptions) (exit Exit, err error) {
 	}
 	variables := []string{envTraceDir + "=" + dir, envRunID + "=" + record.Run, envMaxTrace + "=" + sizeInKiB(o.MaxTrace)}
 	if o.Live {
-		variables = append(variables, envLive+"=1")
+		variables = append(variables, envLive+"=1", envMaxDisk+"="+sizeInKiB(o.MaxDisk))
+		if o.Drop {
+			variables = append(variables, envWhenFull+"=drop")
+		}
 	}
 	if o.Preload {
 		v, err := preload(ctx, &t, o.MPICC)

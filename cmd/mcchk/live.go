@@ -26,7 +26,15 @@ import (
 type liveOptions struct {
 	on, keep bool
 	stopOn   string
+	maxDisk  sizeValue
+	whenFull string
 }
+
+// Values of --when-full.
+const (
+	fullWait = "wait"
+	fullDrop = "drop"
+)
 
 func (o *liveOptions) addFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.stopOn, "stop-on", failNever, "end the program at the first finding of this severity: error, warning, note, never")
@@ -45,7 +53,14 @@ func (o *runOptions) checkLive() error {
 	if err := o.live.check(); err != nil {
 		return err
 	}
+	if all := []string{fullWait, fullDrop}; !slices.Contains(all, o.live.whenFull) {
+		return usagef("--when-full: %q is none of %s%s", o.live.whenFull, strings.Join(all, ", "), didYouMean(o.live.whenFull, all))
+	}
 	switch {
+	case !o.live.on && o.live.maxDisk.bytes > 0:
+		return usagef("--max-disk needs --live: without it, --max-trace ends recording at a size")
+	case o.live.keep && o.live.maxDisk.bytes > 0:
+		return usagef("--max-disk gives back what was analysed, and --keep keeps it: leave one out")
 	case !o.live.on && o.live.keep:
 		return usagef("--keep is for --live: without it, the traces are kept anyway")
 	case !o.live.on && o.live.stopOn != failNever:
@@ -117,7 +132,7 @@ func (a *app) runLive(ctx context.Context, command []string, o runOptions) error
 		var x ended
 		x.exit, x.err = a.backend.run(running, tracer.RunOptions{
 			Dir: o.dir, Command: command, Timeout: o.timeout, MaxTrace: o.maxTrace.bytes, Version: currentVersion().Version,
-			Preload: o.preload, MPICC: o.mpicc, Live: true, Started: func() { close(started) },
+			Preload: o.preload, MPICC: o.mpicc, Live: true, MaxDisk: o.live.maxDisk.bytes, Drop: o.live.whenFull == fullDrop, Started: func() { close(started) },
 			Stdin: a.in, Stdout: a.out, Stderr: a.err,
 		})
 		over.Store(true)
@@ -177,7 +192,13 @@ func (a *app) runLive(ctx context.Context, command []string, o runOptions) error
 func (a *app) analyzeLive(ctx context.Context, dir string, o analyzeOptions, t *teller, over func() bool) (*analysis.Result, error) {
 	progress := a.newProgress()
 	opts := analysis.LiveOptions{Options: o.analysis(progress, a.getenv), Over: over}
+	told := leastBehind
 	opts.Progress = func(at analysis.Progress) {
+		if at.BehindFor >= told {
+			progress.clear()
+			a.say("the analysis has fallen behind the program: by %d calls, %v", at.Behind, at.BehindFor.Round(time.Second))
+			told = 2 * at.BehindFor
+		}
 		progress.say("analysing while the program runs: %s", liveLine(at))
 	}
 	opts.Told = func(f *conflicts.Finding) {
@@ -196,11 +217,14 @@ func (a *app) analyzeLive(ctx context.Context, dir string, o analyzeOptions, t *
 // liveLine says how far an analysis is of a program that still runs.
 func liveLine(at analysis.Progress) string {
 	line := fmt.Sprintf("%d concurrent regions, %d accesses", at.Regions, at.Accesses)
-	if behind := at.Bytes - at.Read; behind > 0 {
-		line += fmt.Sprintf(", %s behind", byteCount(behind))
+	if at.BehindFor >= 2*time.Second {
+		line += fmt.Sprintf(", %d calls and %v behind", at.Behind, at.BehindFor.Round(time.Second))
 	}
 	return line
 }
+
+// leastBehind is from when on it is told that the analysis falls behind.
+const leastBehind = 10 * time.Second
 
 func newWatchCommand(a *app) *cobra.Command {
 	var o analyzeOptions

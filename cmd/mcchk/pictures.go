@@ -13,6 +13,10 @@ func (a *app) draw(ctx context.Context, res *analysis.Result, o reportOptions) {
 	if !slices.ContainsFunc(o.outputs, func(o output) bool { return o.format == "html" }) {
 		return
 	}
+	if res.GivenBack {
+		res.Pictures = &analysis.Pictures{Missing: "The traces were given back while they were analysed (--max-disk), so they were not read for drawings."}
+		return
+	}
 	if res.Interrupted {
 		res.Pictures = &analysis.Pictures{Missing: "The analysis was interrupted, so the traces were not read for drawings."}
 		return
@@ -32,7 +36,7 @@ func (a *app) draw(ctx context.Context, res *analysis.Result, o reportOptions) {
 // tryFixes tries the fixes of the findings on the traces. Where that cannot be done, the
 // report has them as they are.
 func (a *app) tryFixes(ctx context.Context, res *analysis.Result, o reportOptions) {
-	if res.Interrupted || len(res.Findings) == 0 {
+	if res.Interrupted || res.GivenBack || len(res.Findings) == 0 {
 		return
 	}
 	progress := a.newProgress()

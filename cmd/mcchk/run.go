@@ -43,6 +43,9 @@ func (o *runOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.mpicc, "mpicc", "", "with --preload: compiler of the MPI library that the program uses (default $MCCHK_MPICC, then .mcchk.yaml, then mpicc)")
 	o.live.addFlags(cmd)
 	f.BoolVar(&o.live.on, "live", false, "analyse while the program runs, and tell findings at once")
+	f.Var(&o.live.maxDisk, "max-disk", "with --live: let all traces together take `SIZE` of disk at most, such as 1GiB; what was analysed is given back; 0: no limit")
+	f.StringVar(&o.live.whenFull, "when-full", fullWait, "with --max-disk: wait has the program wait for the analysis where there is no room, drop has recording end")
+	registerCompletion(cmd, "when-full", fixedWords(fullWait, fullDrop))
 	f.BoolVar(&o.live.keep, "keep", false, "with --live: keep the traces")
 	o.analyze.addFlags(cmd)
 }
@@ -146,7 +149,7 @@ func (a *app) record(ctx context.Context, command []string, number int, first bo
 	}
 	exit, err := a.backend.run(ctx, tracer.RunOptions{
 		Dir: o.dir, Number: number, Command: command, Timeout: o.timeout, MaxTrace: o.maxTrace.bytes, Version: currentVersion().Version,
-		Preload: o.preload, MPICC: o.mpicc, Live: o.live.on,
+		Preload: o.preload, MPICC: o.mpicc, Live: o.live.on, MaxDisk: o.live.maxDisk.bytes, Drop: o.live.whenFull == fullDrop,
 		Stdin: a.in, Stdout: a.out, Stderr: a.err,
 	})
 	if ctx.Err() != nil {

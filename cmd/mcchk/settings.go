@@ -46,13 +46,13 @@ func settings() []config.Setting {
 
 // otherVariables are read from the environment, and are no settings.
 func otherVariables() []string {
-	return []string{"MCCHK_CACHE", "MCCHK_PLUGIN", "MCCHK_OPENMP", "MCCHK_VERBOSE", "MCCHK_OSHCC", "MCCHK_OSHCXX", "MCCHK_GASPICC", "MCCHK_GASPICXX", "MCCHK_TRACE_DIR", "MCCHK_RUN_ID", "MCCHK_CHUNK_KIB", "MCCHK_SOAK", "MCCHK_PROGRAMS", "MCCHK_FIRST_SEED"}
+	return []string{"MCCHK_CACHE", "MCCHK_PLUGIN", "MCCHK_OPENMP", "MCCHK_VERBOSE", "MCCHK_OSHCC", "MCCHK_OSHCXX", "MCCHK_GASPICC", "MCCHK_GASPICXX", "MCCHK_TRACE_DIR", "MCCHK_RUN_ID", "MCCHK_CHUNK_KIB", "MCCHK_LIVE", "MCCHK_MAX_DISK", "MCCHK_WHEN_FULL", "MCCHK_SOAK", "MCCHK_PROGRAMS", "MCCHK_FIRST_SEED"}
 }
 
 // configured are the commands whose flags take their values from settings. The
 // others work whatever a settings file holds.
 func configured(cmd *cobra.Command) bool {
-	return slices.Contains([]string{"analyze", "merge", "run", "doctor", "explain", "config", "lattice", "timeline", "diff"}, cmd.Name()) && cmd.Parent() == cmd.Root()
+	return slices.Contains([]string{"analyze", "merge", "run", "watch", "doctor", "explain", "config", "lattice", "timeline", "diff"}, cmd.Name()) && cmd.Parent() == cmd.Root()
 }
 
 // heeds reports whether such a command takes a setting. Pictures have formats and

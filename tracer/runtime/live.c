@@ -12,7 +12,7 @@ struct mcchk_live *mcchk_live;
 
 /* The first chunk of the file is mapped. As long as the process lives it holds a lock
  * on the file; so a reader on any node knows when it has died. */
-void mcchk_live_begin(int fd)
+void mcchk_live_begin(int fd, uint64_t most)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
 	char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -21,12 +21,56 @@ void mcchk_live_begin(int fd)
 		return; /* then it is read when it is finished */
 	if (fcntl(fd, F_SETLK, &lock) != 0) { /* the process is looked for by its number */ }
 	struct mcchk_live *l = (void *)(page + MCCHK_LIVE_AT);
+	l->most = most;
 	mcchk_live = l;
 	if (mcchk_several)
 		mcchk_live_several();
 	uint64_t magic;
 	memcpy(&magic, "MCCHKLV1", sizeof magic);
 	__atomic_store_n((uint64_t *)(void *)l->magic, magic, __ATOMIC_RELEASE);
+}
+
+/* A reader that gives no sign for so long is gone, ns. */
+#define GONE 30000000000ull
+
+/* The program waits where the trace has all the room that it may take and is read along,
+ * until the reader has given some back. It does not wait for a reader that is gone, nor
+ * where it is not to wait at all: then it is not recorded any further. */
+int mcchk_live_room(const _Atomic uint64_t *end, uint64_t size)
+{
+	struct mcchk_live *l = mcchk_live;
+	static _Atomic int gone;
+	uint64_t beat = 0, since = 0;
+	unsigned pause = 200;
+	const char *when = NULL;
+
+	if (!l || !l->most)
+		return 1;
+	for (int waits = 0;; waits = 1) {
+		uint64_t freed = __atomic_load_n(&l->freed, __ATOMIC_ACQUIRE), grant = __atomic_load_n(&l->grant, __ATOMIC_RELAXED);
+		if (*end - freed + size <= l->most + grant) {
+			if (waits)
+				__atomic_sub_fetch(&l->waiting, 1, __ATOMIC_RELAXED);
+			return 1;
+		}
+		uint64_t now = mcchk_now(), b = __atomic_load_n(&l->beat, __ATOMIC_RELAXED);
+		if (!waits) {
+			when = getenv("MCCHK_WHEN_FULL");
+			if (gone || (when && strcmp(when, "drop") == 0))
+				return 0;
+			__atomic_add_fetch(&l->waiting, 1, __ATOMIC_RELAXED);
+		}
+		if (!waits || b != beat) {
+			beat = b;
+			since = now;
+		} else if (now - since > GONE) {
+			gone = 1;
+			__atomic_sub_fetch(&l->waiting, 1, __ATOMIC_RELAXED);
+			return 0;
+		}
+		usleep(pause);
+		pause = pause < 10000 ? pause * 2 : pause;
+	}
 }
 
 /* Another thread begins to record. */

@@ -18,6 +18,7 @@
 #define _GNU_SOURCE
 #endif
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -87,7 +88,7 @@ struct mcchk_mark {
 };
 
 enum { MCCHK_STORE = 1, MCCHK_ATOMIC = 2, MCCHK_LIBRARY = 4 };
-enum { MCCHK_LOST_DISK = 1, MCCHK_LOST_MEMORY = 2, MCCHK_LOST_OTHER = 3, MCCHK_LOST_SIZE = 4 };
+enum { MCCHK_LOST_DISK = 1, MCCHK_LOST_MEMORY = 2, MCCHK_LOST_OTHER = 3, MCCHK_LOST_SIZE = 4, MCCHK_LOST_DISKS = 5 };
 
 /* An access run that may still grow, in a table indexed by program counter. */
 struct mcchk_run {
@@ -302,7 +303,7 @@ struct mcchk_live {
 	uint64_t seq;      /* calls begun: a chunk that is not begun yet holds nothing before the last of them */
 	uint64_t several;  /* more than one thread records: only sealed chunks stay as they are */
 	uint64_t ended;    /* the file is finished */
-	uint64_t waiting;  /* for room: times that it began to wait, twice, less one while it does */
+	uint64_t waiting;  /* threads that wait for room */
 	uint64_t most;     /* bytes that the file may take; 0: no limit */
 	uint64_t spare;
 	/* The reader's: */
@@ -312,7 +313,8 @@ struct mcchk_live {
 };
 
 extern struct mcchk_live *mcchk_live; /* NULL: nobody is expected to read along */
-void mcchk_live_begin(int fd);
+void mcchk_live_begin(int fd, uint64_t most);
+int mcchk_live_room(const _Atomic uint64_t *end, uint64_t size); /* waits for it; 0: there is none */
 void mcchk_live_several(void);
 void mcchk_live_end(void);
 

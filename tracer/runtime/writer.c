@@ -55,6 +55,7 @@ static struct {
 	_Atomic uint64_t lost_calls, lost_accesses, accesses;
 	_Atomic(struct lost_record *) lost;
 	uint64_t most; /* bytes that the file may have */
+	uint64_t most_live; /* that it may take at a time, when it is read along; 0: any */
 	uint32_t header; /* bytes before the first chunk */
 	int rank;
 } file = {.fd = -1};
@@ -267,6 +268,10 @@ static int open_chunk(struct mcchk_thread *t, struct mcchk_open *o, uint64_t pay
 		size = need;
 	if (size > UINT32_MAX) {
 		stop_recording(t, MCCHK_LOST_OTHER, strerror(EFBIG));
+		return 0;
+	}
+	if (!mcchk_live_room(&file.end, size)) {
+		stop_recording(t, MCCHK_LOST_DISKS, "all that --max-disk allows is taken, and nobody gives any of it back");
 		return 0;
 	}
 	uint64_t offset = atomic_fetch_add(&file.end, size), end = offset + size;
@@ -511,10 +516,10 @@ static void forked(void)
 
 /* The bytes that each of the processes may write: equal parts of those of the run,
  * a size such as 512MiB. */
-static uint64_t most_bytes(uint32_t ranks)
+static uint64_t most_bytes(const char *variable, uint32_t ranks)
 {
 	static const char units[] = "KMGT";
-	const char *s = getenv("MCCHK_MAX_TRACE");
+	const char *s = getenv(variable);
 	char *end = NULL;
 	double all = s ? strtod(s, &end) : 0;
 	const char *unit = s && *end ? strchr(units, *end) : NULL;
@@ -529,7 +534,7 @@ static uint32_t chunk_size(uint32_t ranks)
 	const char *s = getenv("MCCHK_CHUNK_KIB");
 	unsigned long kib = (64u << 10) / (ranks ? ranks : 1);
 	kib = kib > 256 ? 256 : kib < 8 ? 8 : kib;
-	while (kib > 8 && file.most / 8 < kib * 1024)
+	while (kib > 8 && (file.most / 8 < kib * 1024 || (file.most_live && file.most_live / 16 < kib * 1024)))
 		kib /= 2;
 	if (s)
 		kib = strtoul(s, NULL, 10);
@@ -591,9 +596,15 @@ int mcchk_file_open(const char *path, const struct mcchk_file_header *h)
 {
 	make_crc_table();
 	file.rank = (int)h->rank;
-	file.most = most_bytes(h->ranks);
+	file.most = most_bytes("MCCHK_MAX_TRACE", h->ranks);
 	file.header = getenv("MCCHK_LIVE") ? LIVE_HEADER : FILE_HEADER;
+	if (file.header == LIVE_HEADER)
+		file.most_live = most_bytes("MCCHK_MAX_DISK", h->ranks);
+	if (file.most_live == UINT64_MAX)
+		file.most_live = 0;
 	file.chunk_size = chunk_size(h->ranks);
+	if (file.most_live && file.most_live < 8 * file.chunk_size)
+		file.most_live = 8 * file.chunk_size; /* less would not do */
 	file.fd = open_new(path, h);
 	if (file.fd < 0)
 		return errno;
@@ -607,7 +618,7 @@ int mcchk_file_open(const char *path, const struct mcchk_file_header *h)
 		return -1;
 	write_header(h, t->calls.map);
 	if (file.header == LIVE_HEADER)
-		mcchk_live_begin(file.fd);
+		mcchk_live_begin(file.fd, file.most_live);
 	return 0;
 }
 
