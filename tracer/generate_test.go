@@ -3,6 +3,7 @@ package tracer
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -98,4 +99,29 @@ func TestTableErrors(t *testing.T) {
 			require.ErrorContains(t, err, "mpi.tbl:")
 		})
 	}
+}
+
+// Other threads may access what calls are given: all of it is said before the call.
+func TestBuffersAreGiven(t *testing.T) {
+	funcs, err := parseTable(readTable(t))
+	require.NoError(t, err)
+	fillBuffers(funcs)
+	none := []string{ // whose memory no call accesses, or another one has said
+		"MPI_Win_detach", "MPI_Free_mem", "MPI_Buffer_attach", "MPI_File_read_all_end", "MPI_File_read_at_all_end",
+		"MPI_File_read_ordered_end", "MPI_File_write_all_end", "MPI_File_write_at_all_end", "MPI_File_write_ordered_end",
+	}
+	given := map[string]string{}
+	for _, f := range funcs {
+		given[f.Name] = f.Hooks["buffers"]
+		for _, a := range f.Args {
+			if a.Kind == 'p' && !a.Out && !f.Custom && !slices.Contains(none, f.Name) {
+				require.Contains(t, f.Hooks["buffers"], a.Name, "%s is given %s", f.Name, a.Name)
+			}
+		}
+	}
+	require.Equal(t, "BUFFER(buf, count, datatype)", given["MPI_Send"])
+	require.Equal(t, "if (TAKES_PART(root, comm)) BUFFER(buffer, count, datatype)", given["MPI_Bcast"])
+	require.Equal(t, "PENDING(win, target_rank, origin_addr, origin_count, origin_datatype)", given["MPI_Put"])
+	require.Equal(t, "MEMORY(base, size)", given["MPI_Win_create"])
+	require.Empty(t, given["MPI_Barrier"])
 }
