@@ -69,7 +69,7 @@ func (m *Model) Bind(s *core.Strand, fn *trace.Fn) *core.Meaning {
 		return nil
 	}
 	p := m.processes[s.Rank]
-	w := &core.Meaning{Kind: e.kind, MayOrder: e.mayOrder}
+	w := &core.Meaning{Kind: e.kind}
 	if e.do != nil {
 		w.Replay = func(_ *core.Strand, c *core.Call) {
 			if e.results && !c.Returned {

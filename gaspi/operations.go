@@ -208,7 +208,36 @@ func atomic(p *process, c *core.Call) {
 		p.Instant(regions.Access{
 			Rank: p.Rank, Owner: p.Rank, Kind: regions.Write, Role: OldValue, Base: c.Addr(argValOld), Layout: layout, Call: p.Info(c),
 		})
+		if !c.Has(argOld) || !c.Returned {
+			return
+		}
+		word := p.Issue(core.WordKey{Owner: to.Rank, Addr: base, Bytes: size}, c.Begin, update(c), true)
+		if word == nil {
+			return
+		}
+		word.Complete(p.Now())
+		p.Fetch(c, []core.Fetched{{Op: word, Bits: c.Int(argOld)}}, c.End)
 	})
+}
+
+// update returns what a global atomic makes of a value.
+func update(c *core.Call) core.Update {
+	if c.Has(argValAdd) {
+		operand := c.Int(argValAdd)
+		return func(v core.Value) (core.Value, bool) {
+			return core.Value{Bits: v.Bits + operand, Known: v.Known}, true
+		}
+	}
+	compare, after := core.Value{Bits: c.Int(argComparator), Known: true}, core.Value{Bits: c.Int(argValNew), Known: true}
+	return func(v core.Value) (core.Value, bool) {
+		switch {
+		case !v.Known:
+			return v, true
+		case v != compare:
+			return v, false
+		}
+		return after, true
+	}
 }
 
 // atomicOp is what both global atomics are: they may meet.

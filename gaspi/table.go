@@ -5,10 +5,9 @@ import "github.com/mcchk/mcchk/core"
 // entry is what a call means. It is read beside the detection model, "GASPI". The
 // texts are for people (docs/gaspi-calls.md).
 type entry struct {
-	do       func(*process, *core.Call)
-	kind     core.CallKind
-	mayOrder bool // it may order processes, but need not
-	results  bool // what it means depends on what it returned
+	do      func(*process, *core.Call)
+	kind    core.CallKind
+	results bool // what it means depends on what it returned
 
 	orders    string // whom
 	completes string
@@ -83,10 +82,10 @@ var table = map[string]*entry{
 	},
 
 	"gaspi_atomic_fetch_add": {
-		do: atomic, kind: core.OperationCall, mayOrder: true, memory: "updates the remote segment atomically, writes the old value; done on return",
+		do: atomic, kind: core.OperationCall, orders: "after the updates of the value that it fetched", memory: "updates the remote segment atomically, writes the old value; done on return",
 	},
 	"gaspi_atomic_compare_swap": {
-		do: atomic, kind: core.OperationCall, mayOrder: true, memory: "updates the remote segment atomically, writes the old value; done on return",
+		do: atomic, kind: core.OperationCall, orders: "after the updates of the value that it fetched", memory: "updates the remote segment atomically, writes the old value; done on return",
 	},
 	"gaspi_passive_send": {
 		do: passiveSend, kind: core.SynchronizingCall, orders: "before what follows the receive, and after what came before that", memory: "reads the local segment",
