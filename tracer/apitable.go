@@ -74,6 +74,7 @@ type apiFunc struct {
 	Status bool // a result other than 0 is an error
 	Custom bool
 	When   string // C expression: the call is recorded, when it has returned, where it is true; "": always
+	Unless string // C expression: where it is true the call is recorded in any case, when it is made; "": never
 	By     string // a fetching function that is called in its place, for what it finds; or ""
 	Fetch  string // and the C type of its result
 	Hooks  map[string]string
@@ -162,7 +163,7 @@ func (t *apiTable) parseHook(text string) error {
 }
 
 // parseFamily reads RESULT name(arguments) [each SET] [ctx] [status] [custom] [by NAME]
-// [when EXPRESSION].
+// [when EXPRESSION [unless EXPRESSION]].
 func (t *apiTable) parseFamily(text string) error {
 	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
 	at := strings.LastIndexAny(text[:max(open, 0)], " *") + 1
@@ -185,7 +186,8 @@ func (t *apiTable) parseFamily(text string) error {
 		case "custom":
 			family.Custom = true
 		case "when":
-			family.When, words = strings.Join(words[1:], " "), words[len(words)-1:]
+			family.When, family.Unless, _ = strings.Cut(strings.Join(words[1:], " "), " unless ")
+			words = words[len(words)-1:]
 		case "by":
 			if len(words) < 2 {
 				return fmt.Errorf("%s: by which function?", family.Family)

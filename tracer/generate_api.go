@@ -76,7 +76,7 @@ func (g apiForm) write() {
 		g.line("\t\treturn;")
 	}
 	g.line("\t}")
-	if f.When != "" {
+	late := func() {
 		g.line("\tuint64_t _start = mcchk_now();")
 		g.line("\t%s%s;", result, recorded)
 		g.line("\tif (%s) {", f.When)
@@ -86,11 +86,26 @@ func (g apiForm) write() {
 		})
 		g.line("\t}")
 		g.hook("after")
-	} else {
+	}
+	early := func() {
 		g.begin("mcchk_call_commit()")
 		g.hook("begun")
 		g.line("\t%s%s;", result, recorded)
 		g.finish()
+	}
+	switch {
+	case f.Unless != "":
+		g.line("\t%s _rc;", f.Result)
+		result = "_rc = "
+		g.line("\tif (%s) {", f.Unless)
+		g.indented(early)
+		g.line("\t} else {")
+		g.indented(late)
+		g.line("\t}")
+	case f.When != "":
+		late()
+	default:
+		early()
 	}
 	g.line("\tmcchk_leave();")
 	if back != "" {
