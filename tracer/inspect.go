@@ -43,6 +43,7 @@ type objectFacts struct {
 	plugin   bool       // compiled with a plug-in
 	bypassed []string   // functions of the library called as PMPI_X, pshmem_x or pgaspi_x
 	fortran  []string   // functions of gfortran's library whose accesses can be told
+	coarrays []string   // functions of a coarray library that get a stub
 	openmp   []string   // functions of an OpenMP library that it calls
 	build    *BuildInfo // of a shared library made by mcchk
 }
@@ -72,6 +73,12 @@ func inspectObject(r io.ReaderAt) (objectFacts, error) {
 		}
 		if f.Type == elf.ET_REL && isOpenMPName(name) {
 			facts.openmp = append(facts.openmp, name)
+		}
+		if coarrayUnknown(name) {
+			facts.bypassed = append(facts.bypassed, name)
+		}
+		if f.Type == elf.ET_REL && coarrayKind(name) != 0 {
+			facts.coarrays = append(facts.coarrays, name)
 		}
 		if f.Type == elf.ET_REL && libgfortranReads(name) != "" {
 			facts.fortran = append(facts.fortran, name)
@@ -175,6 +182,7 @@ type inspection struct {
 	uninstrumented []string
 	bypassed       map[string]bool
 	fortran        map[string]bool // functions of gfortran's library, called by objects
+	coarrays       map[string]bool // functions of a coarray library, called by objects
 	openmp         map[string]bool // functions of an OpenMP library, called by objects
 	call, inline   bool
 	some           bool
@@ -235,6 +243,7 @@ func (n *inspection) note(shown string, facts objectFacts) {
 	n.plugin = n.plugin || facts.plugin
 	addAll(&n.bypassed, facts.bypassed)
 	addAll(&n.fortran, facts.fortran)
+	addAll(&n.coarrays, facts.coarrays)
 	addAll(&n.openmp, facts.openmp)
 	switch facts.state {
 	case instrNone:
@@ -292,6 +301,9 @@ func (n *inspection) unseen() ([]string, error) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(n.bypassed)) {
+		if coarrayUnknown(name) {
+			list = append(list, name)
+		}
 		if m := reFortranName.FindStringSubmatch(name); m != nil && observed["mpi_"+strings.ToLower(m[2])] && !(m[1] == "mpi_" && m[4] == "_") {
 			list = append(list, name)
 		}

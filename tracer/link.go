@@ -41,15 +41,15 @@ func (c *compilation) link(ctx context.Context) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	var calls map[string]bool
+	var calls, coarrays map[string]bool
 	if c.tc.X86 {
-		calls = n.fortran
+		calls, coarrays = n.fortran, n.coarrays
 	}
-	object, err := c.buildInfoObject(ctx, info, libgfortranSource(calls))
+	object, err := c.buildInfoObject(ctx, info, libgfortranSource(calls)+coarraySource(coarrays))
 	if err != nil {
 		return 1, err
 	}
-	args = append(append(args, object), libgfortranWraps(calls)...)
+	args = slices.Concat(args, []string{object}, libgfortranWraps(calls), libgfortranWraps(coarrays))
 	if c.line.shared {
 		args = append(args, "-Wl,@"+l.path(sharedRsp))
 		if c.line.noUndefined {

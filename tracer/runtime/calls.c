@@ -49,7 +49,8 @@ int64_t *mcchk_call_begin(uint16_t function, uint64_t words, void *frame)
 
 	if (t && t->touching_count != 0)
 		mcchk_write_touched(t);
-	if (mcchk_stack_low < (uintptr_t)frame)
+	/* A coarray library's own frames, with buffers, lie below that of the program. */
+	if (mcchk_stack_low < (uintptr_t)frame && !mcchk_self.coarray)
 		mcchk_stack_risen(frame);
 	if (t) {
 		mcchk_disarm(t);

@@ -254,6 +254,14 @@ void mcchk_gfortran(const char *reads, const uintptr_t *arguments, void **frame)
 	}
 }
 
+/* The program has called a function of its coarray library, whose stub has that frame.
+ * What that calls in turn is a call of the program's statement. */
+void mcchk_coarray(char kind, void **frame)
+{
+	mcchk_self.through = frame;
+	mcchk_self.coarray = kind;
+}
+
 #pragma GCC visibility pop
 
 /* ---- copies of arguments ---- */

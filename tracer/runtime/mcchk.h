@@ -226,6 +226,7 @@ struct mcchk_tls {
 	uintptr_t frame; /* of the wrapper that set depth */
 	uint32_t depth;  /* inside an MPI call or the run-time */
 	void *through;   /* frame of the Fortran wrapper that calls the one in C; NULL */
+	char coarray;    /* within a function of a coarray library: tracer/coarrays.go; 0 */
 	uint32_t busy;   /* writing an access */
 	int stack_known;              /* its bounds have been asked for: */
 	uintptr_t stack_lo, stack_hi; /* of the stack that the thread was given; 0, 0 unknown */

@@ -15,8 +15,14 @@
 
 static void note(const void *p, size_t size, uint32_t flags, uintptr_t pc, void **frame)
 {
-	if (size != 0)
-		mcchk_range_access((uintptr_t)p, size, pc, frame, flags | MCCHK_LIBRARY);
+	if (size == 0)
+		return;
+	if (mcchk_self.coarray) { /* of the program's statement; the library keeps no frame pointers */
+		frame = mcchk_self.through;
+		pc = (uintptr_t)frame[1];
+		frame = frame[0];
+	}
+	mcchk_range_access((uintptr_t)p, size, pc, frame, flags | MCCHK_LIBRARY);
 }
 
 #define READS(p, n) note(p, n, 0, CALLER, MCCHK_CALLER_FRAME)

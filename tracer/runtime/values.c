@@ -26,12 +26,21 @@ int64_t mcchk_tag(int tag) { return tag == MPI_ANY_TAG ? ANY_TAG : tag; }
 
 int64_t mcchk_assertion(int assertion)
 {
+	if (mcchk_self.coarray)
+		assertion &= ~MPI_MODE_NOCHECK; /* the library's to answer for */
 	return (assertion & MPI_MODE_NOCHECK ? 1 : 0) | (assertion & MPI_MODE_NOSTORE ? 2 : 0) |
 	       (assertion & MPI_MODE_NOPUT ? 4 : 0) | (assertion & MPI_MODE_NOPRECEDE ? 8 : 0) |
 	       (assertion & MPI_MODE_NOSUCCEED ? 16 : 0);
 }
 
-int64_t mcchk_lock_type(int type) { return type == MPI_LOCK_SHARED ? 1 : type == MPI_LOCK_EXCLUSIVE ? 2 : 0; }
+/* A coarray library locks for each transfer, which the program knows nothing of: in its
+ * terms two transfers that nothing orders conflict. */
+int64_t mcchk_lock_type(int type)
+{
+	if (mcchk_self.coarray == 't')
+		return 1;
+	return type == MPI_LOCK_SHARED ? 1 : type == MPI_LOCK_EXCLUSIVE ? 2 : 0;
+}
 
 void mcchk_status_words(const MPI_Status *s, int64_t *words)
 {
