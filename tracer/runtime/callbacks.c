@@ -154,13 +154,47 @@ void __tsan_ignore_thread_end(void) { }
 /* The same for code that has the test inlined by a plug-in. */
 WITH_FRAME void mcchk_miss_exit(uintptr_t frame) { slow_exit(frame, CALLER); }
 
-/* What a loop did, when it is left: `count` accesses from `start` on, each `stride` bytes
- * from the last; it began at that moment (mcchk.h). */
-WITH_FRAME void mcchk_loop(uintptr_t start, int64_t stride, uint64_t count, uint64_t kind, uint64_t moment)
+/* Whether two or more elements in memory that matters go on with the run of their place, or
+ * are among its own: as mcchk_run_elements, for what is most frequent. */
+static inline __attribute__((always_inline)) int loop_goes_on(uintptr_t start, int64_t stride, uint64_t count, uintptr_t pc)
+{
+	struct mcchk_run *r = mcchk_self.runs + (pc & (MCCHK_RUNS - 1));
+	if (r->key != pc || r->seq != __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED) || r->stride != stride)
+		return 0;
+	struct mcchk_access *rec = r->rec;
+	if (start == r->next) {
+		r->next = start + count * (uint64_t)stride;
+		__atomic_store_n(&rec->count, rec->count + count, __ATOMIC_RELEASE);
+		return 1;
+	}
+	uint64_t offset = start - r->base;
+	if (stride <= 0 || (stride & (stride - 1)) != 0 || (offset & (uint64_t)(stride - 1)) != 0 || start < r->base)
+		return 0;
+	return (offset >> __builtin_ctzll((uint64_t)stride)) + count <= rec->count;
+}
+
+static __attribute__((noinline)) void loop_elements(uintptr_t start, int64_t stride, uint64_t count, uint64_t kind, uint64_t moment,
+						    uintptr_t pc, void **frame)
 {
 	struct mcchk_elements e = {.start = start, .stride = stride, .count = stride == 0 && count > 0 ? 1 : count,
 				   .size = kind & UINT16_MAX, .flags = (uint32_t)(kind >> 16)};
-	mcchk_loop_elements(&e, moment, CALLER, MCCHK_CALLER_FRAME);
+	mcchk_loop_elements(&e, moment, pc, frame);
+}
+
+/* What a loop did, when it is left: `count` accesses from `start` on, each `stride` bytes
+ * from the last; it began at that moment (mcchk.h). Of a short loop the pages of its first
+ * and last byte are all that it has to do with. */
+WITH_FRAME void mcchk_loop(uintptr_t start, int64_t stride, uint64_t count, uint64_t kind, uint64_t moment)
+{
+	uintptr_t last = start + (count - 1) * (uint64_t)stride;
+	uintptr_t lo = stride < 0 ? last : start, hi = (stride < 0 ? start : last) + (kind & UINT16_MAX) - 1;
+	if (count > 1 && stride != 0 && hi - lo < 1u << MCCHK_PAGE_SHIFT &&
+	    __atomic_load_n(&mcchk_moment, __ATOMIC_ACQUIRE) == moment) {
+		uint8_t first = MCCHK_SHADOW[lo >> MCCHK_PAGE_SHIFT], end = MCCHK_SHADOW[hi >> MCCHK_PAGE_SHIFT];
+		if ((first | end) == 0 || (first == 1 && end == 1 && loop_goes_on(start, stride, count, CALLER)))
+			return;
+	}
+	loop_elements(start, stride, count, kind, moment, CALLER, MCCHK_CALLER_FRAME);
 }
 
 #ifdef __clang__

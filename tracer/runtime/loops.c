@@ -9,6 +9,10 @@
 /* Elements [first, end) of a loop as a record. */
 static void record(const struct mcchk_elements *e, uint64_t first, uint64_t end, uintptr_t pc, void **frame)
 {
+	if (first == 0 && end == e->count && end > 1) {
+		mcchk_run_elements(e, pc, frame);
+		return;
+	}
 	struct mcchk_elements part = *e;
 	part.start += first * (uint64_t)e->stride;
 	part.count = end - first;
