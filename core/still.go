@@ -57,8 +57,13 @@ const (
 )
 
 func (t *team) stillness() stillness {
+	result := still
 	for _, o := range t.objects {
-		if o.by != nil && o.expects() {
+		switch {
+		case o.by == nil || !o.expects():
+		case !o.fork && o.by != t.first && !t.over && !t.busy(o.by):
+			result = unsure // where that strand ends next, nobody begins with what it released
+		default:
 			return restless
 		}
 	}
@@ -69,7 +74,6 @@ func (t *team) stillness() stillness {
 			return restless
 		}
 	}
-	result := still
 	for _, s := range t.others {
 		switch {
 		case s.state == waiting && s.parked != nil:

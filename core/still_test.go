@@ -20,6 +20,7 @@ import (
 type pool struct {
 	rank, steps, workers int
 	pooled               bool // threads that wait for work; otherwise tasks that end
+	late                 bool // where the next work begins
 	alone                bool // there are no meetings
 	locks                int  // mutex acquisitions of each worker in each step
 	racy                 int  // a step in which a worker stores beside the meeting; -1: none
@@ -70,7 +71,7 @@ func (p *pool) next() {
 	work, done := 10+2*p.step, 11+2*p.step
 	last := p.step == p.steps
 	switch {
-	case !p.pooled && last:
+	case !p.pooled && !p.late && last:
 		return
 	case p.pooled && p.step > 0:
 		p.object(0, "mcchk_Release", work)
@@ -79,6 +80,10 @@ func (p *pool) next() {
 	}
 	for w := range p.workers {
 		thread := uint32(1 + w)
+		if p.late && p.step > 0 {
+			p.object(thread, "mcchk_Release", -work)
+			p.note(thread, "mcchk_Strand_end", "strand", p.on[thread])
+		}
 		if !p.pooled || p.step == 0 {
 			p.made++
 			p.strand(thread, int64(p.made))
@@ -101,7 +106,7 @@ func (p *pool) next() {
 		if p.step == p.racy {
 			p.store(thread, 4096)
 		}
-		if !p.pooled || last {
+		if !p.pooled && !p.late || last {
 			p.note(thread, "mcchk_Strand_end", "strand", p.on[thread])
 			p.on[thread] = -1
 		}
@@ -145,11 +150,14 @@ func replayPools(t *testing.T, a, b *pool, opts core.Options) (n int, most uint6
 // with others, each meeting ends a region; where one does something, none does.
 func TestRegionsBesidePools(t *testing.T) {
 	const steps = 20
-	for _, pooled := range []bool{false, true} {
+	for _, kind := range []string{"tasks", "tasks that end late", "a pool"} {
 		for _, racy := range []int{-1, 7} {
-			t.Run(fmt.Sprintf("pooled %t, racy %d", pooled, racy), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s, racy %d", kind, racy), func(t *testing.T) {
 				a, b := newPool(0, steps), newPool(1, steps)
-				a.pooled, b.pooled, a.racy = pooled, pooled, racy
+				for _, p := range []*pool{a, b} {
+					p.pooled, p.late = kind == "a pool", kind == "tasks that end late"
+				}
+				a.racy = racy
 				n, _ := replayPools(t, a, b, core.Options{Turn: 1})
 				if racy < 0 {
 					require.Equal(t, steps+1, n)
