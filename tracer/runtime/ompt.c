@@ -62,6 +62,7 @@ struct task {
 	struct dependence *dependences;
 	int dependence_count;
 	int index; /* of an implicit task */
+	int loose; /* outside of regions: tasks that it has made and not waited for */
 	int included, final, started, created; /* created: it has made tasks */
 	uintptr_t pc;
 	int references;
@@ -329,6 +330,8 @@ static void sync_region(int kind, int endpoint, union ompt_data *parallel, union
 			return;
 		MCCHK_ACQUIRE(t->objects + 2, &at);
 		end_variables(t, &at); /* of tasks that are over */
+		for (; t->loose > 0; t->loose--)
+			mcchk_strands_fewer(0);
 	} else if (kind != OMPT_SYNC_REDUCTION) {
 		barrier(t, endpoint, &at);
 	}
@@ -354,6 +357,10 @@ static void task_create(union ompt_data *encountering, const void *frame, union 
 	t->barriers = creator->barriers;
 	t->included = included || creator->final;
 	t->final = creator->final || (flags & OMPT_TASK_FINAL) != 0;
+	if (!t->team && !t->included) {
+		creator->loose++;
+		mcchk_strands_more(0);
+	}
 	MCCHK_FORK(t->objects, &at);
 }
 
