@@ -778,6 +778,31 @@ void test_exit(gimple *stmt)
 	remove(stmt);
 }
 
+/* Whether a buffer may lie in the frame of the function: others know the address of
+ * something in it. */
+bool may_hold_buffer(function *f)
+{
+	unsigned i;
+	tree variable;
+	if (f->calls_alloca || f->calls_setjmp || f->has_nonlocal_label)
+		return true;
+	FOR_EACH_LOCAL_DECL(f, i, variable)
+		if (VAR_P(variable) && !TREE_STATIC(variable) && !DECL_EXTERNAL(variable) && TREE_ADDRESSABLE(variable))
+			return true;
+	for (tree argument = DECL_ARGUMENTS(f->decl); argument; argument = DECL_CHAIN(argument))
+		if (TREE_ADDRESSABLE(argument))
+			return true;
+	return false;
+}
+
+/* Whether the statement announces the end of the function. The sanitizer calls it with an
+ * argument that it does not have. */
+bool is_func_exit(gimple *stmt)
+{
+	tree callee = is_gimple_call(stmt) ? gimple_call_fndecl(stmt) : NULL_TREE;
+	return callee && fndecl_built_in_p(callee, BUILT_IN_TSAN_FUNC_EXIT);
+}
+
 /* Replaces what the pass of the sanitizer has left in the function. */
 void take_single(function *f)
 {
@@ -792,7 +817,7 @@ void take_single(function *f)
 				accesses.safe_push(a);
 			else if (gimple_call_builtin_p(stmt, BUILT_IN_TSAN_FUNC_ENTRY))
 				entries.safe_push(stmt);
-			else if (gimple_call_builtin_p(stmt, BUILT_IN_TSAN_FUNC_EXIT))
+			else if (is_func_exit(stmt))
 				exits.safe_push(stmt);
 			else if (gimple_call_builtin_p(stmt, BUILT_IN_TSAN_INIT))
 				units.safe_push(stmt);
@@ -801,8 +826,12 @@ void take_single(function *f)
 		test_access(a);
 	for (gimple *stmt : entries)
 		remove(stmt);
+	bool tested = may_hold_buffer(f);
 	for (gimple *stmt : exits)
-		test_exit(stmt);
+		if (tested)
+			test_exit(stmt);
+		else
+			remove(stmt);
 	for (gimple *stmt : units)
 		gimple_call_set_fndecl(stmt, runtime_function("mcchk_inlined_unit", 0));
 }
