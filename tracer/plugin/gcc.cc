@@ -159,6 +159,19 @@ tree runtime_function(const char *name, unsigned arguments)
 	return remember(id, decl);
 }
 
+/* The built-in function that returns the frame pointer, which not all languages have. */
+tree frame_address()
+{
+	if (tree decl = builtin_decl_explicit(BUILT_IN_FRAME_ADDRESS))
+		return decl;
+	tree type = build_function_type_list(ptr_type_node, unsigned_type_node, NULL_TREE);
+	tree decl = build_fn_decl("__builtin_frame_address", type);
+	set_decl_built_in_function(decl, BUILT_IN_NORMAL, BUILT_IN_FRAME_ADDRESS);
+	TREE_NOTHROW(decl) = 1;
+	set_builtin_decl(BUILT_IN_FRAME_ADDRESS, decl, false);
+	return decl;
+}
+
 /* A variable of the run-time. */
 tree runtime_variable(const char *name, tree type, bool of_thread)
 {
@@ -708,7 +721,7 @@ gimple *test_touch(gimple *stmt, const access &a, tree address, tree touch)
 {
 	gimple_seq seq = NULL, more = NULL;
 	tree pointer = make_ssa_name(ptr_type_node);
-	gcall *frame = gimple_build_call(builtin_decl_explicit(BUILT_IN_FRAME_ADDRESS), 1, integer_zero_node);
+	gcall *frame = gimple_build_call(frame_address(), 1, integer_zero_node);
 	gimple_call_set_lhs(frame, pointer);
 	gimple_seq_add_stmt(&seq, frame);
 	tree here = assign(&seq, pointer_sized_int_node, NOP_EXPR, pointer);
@@ -769,7 +782,7 @@ void test_exit(gimple *stmt)
 {
 	gimple_seq seq = NULL;
 	tree pointer = make_ssa_name(ptr_type_node), low = make_ssa_name(pointer_sized_int_node);
-	gcall *frame = gimple_build_call(builtin_decl_explicit(BUILT_IN_FRAME_ADDRESS), 1, integer_zero_node);
+	gcall *frame = gimple_build_call(frame_address(), 1, integer_zero_node);
 	gimple_call_set_lhs(frame, pointer);
 	gimple_seq_add_stmt(&seq, frame);
 	tree number = assign(&seq, pointer_sized_int_node, NOP_EXPR, pointer);
