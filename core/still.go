@@ -170,6 +170,11 @@ func (t *team) readCall() error {
 // matters there.
 func (t *team) beginRegion(by *regions.CallInfo) {
 	t.free = nil
+	for id, o := range t.objects {
+		if o.own && !o.taken && len(o.open) == 0 && o.by != nil && o.by.state == ended {
+			delete(t.objects, id) // who acquires what it released at its end is in a later region
+		}
+	}
 	for _, s := range t.others {
 		if s.parked != nil {
 			s.unpark()
