@@ -188,6 +188,7 @@ const (
 	messages = "several messages are left out"
 	both     = "it completes one operation, and orders another"
 	warned   = "there is a warning without that"
+	reused   = "memory is given up while an operation still uses it, and another thread that gets it conflicts with the operation"
 )
 
 var several = map[string]string{
@@ -206,6 +207,7 @@ var several = map[string]string{
 	"a get, with the fence before the unlock: MPI_Win_fence (a.c:8)":                                       stays,
 	"accumulates of two threads: MPI_Win_fence (a.c:2)":                                                    warned,
 	"accumulates of two threads: MPI_Win_fence (a.c:20)":                                                   warned,
+	"a variable of another thread where a buffer was: MPI_Wait (a.c:15)":                                   reused,
 }
 
 // TestRemovedSynchronization: programs are made wrong by leaving out one synchronization of a
