@@ -293,6 +293,9 @@ func (n *namer) caveat(p core.Problem) Caveat {
 	case core.Failed:
 		d.Kind = NotUnderstood
 		d.Text = fmt.Sprintf("%s of %s returned an error%s and %s ignored", plural(p.Count, "call", "calls"), p.Fn, where, was(p.Count))
+	case core.Values:
+		d.Kind = NotUnderstood
+		d.Text += fmt.Sprintf(" (%s): order through this memory is missing from the result", plural(p.Count, "time", "times"))
 	case core.Mismatch:
 		d.Kind = Unmatched
 		d.Text += where + ": what the calls order after that is not known"

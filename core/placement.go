@@ -208,6 +208,7 @@ func (m *Machine) decideWords() bool {
 		all = append(all, w.blocked...)
 	}
 	slices.SortFunc(all, (*WordOp).compare)
+	m.words.debt, m.words.short = max(0, m.words.debt-searchGain), false
 	for _, timely := range [...]bool{true, false} {
 		for _, op := range all {
 			if c := op.word.choose(op, timely); c != nil {
@@ -215,6 +216,12 @@ func (m *Machine) decideWords() bool {
 				return true
 			}
 		}
+	}
+	if m.words.short {
+		m.Report(Problem{
+			Kind: Values, Rank: all[0].strand.Rank,
+			Text: "what left a value that an atomic operation fetched was not found in the time that there is for it",
+		})
 	}
 	all[0].appear()
 	return true

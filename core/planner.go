@@ -22,12 +22,17 @@ type planner struct {
 	tried map[string]bool
 }
 
-// searchSteps bounds the search.
-const searchSteps = 1 << 12
+const (
+	// searchSteps bounds a search.
+	searchSteps = 1 << 12
+	// All searches of a run may take so many steps, and so many more for each operation
+	// that is decided; after that, they look no further than the operations in a row.
+	searchDebt, searchGain = 1 << 20, 1 << 8
+)
 
 // plan returns the steps up to the operation; nil: there are none.
 func (w *word) plan(op *WordOp, how manner) *choice {
-	p := &planner{manner: how, word: w, op: op, value: w.last().value, taken: make([]int, len(w.visitors)), left: searchSteps}
+	p := &planner{manner: how, word: w, op: op, value: w.last().value, taken: make([]int, len(w.visitors)), left: w.m.words.steps()}
 	if how.zero {
 		p.value = Value{Known: true}
 	}
@@ -44,7 +49,11 @@ func (w *word) plan(op *WordOp, how manner) *choice {
 		}
 	}
 	p.seen = make([]bool, len(p.reads))
-	if !p.search() {
+	steps := p.left
+	found := p.search()
+	w.m.words.debt += steps - p.left
+	if !found {
+		w.m.words.short = w.m.words.short || p.left == 0
 		return nil
 	}
 	i := slices.Index(p.steps, op)

@@ -21,6 +21,7 @@ const (
 	Damaged       ProblemKind = "damaged"        // a trace that could not be read on
 	Threads       ProblemKind = "threads"        // threads and tasks of a process, whose order is not known
 	Failed        ProblemKind = "failed"         // calls that returned an error
+	Values        ProblemKind = "values"         // order through memory that was not worked out
 )
 
 // Problem is something that a verdict must not pass over.

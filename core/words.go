@@ -105,6 +105,16 @@ type words struct {
 	region  int
 	all     map[WordKey]*word
 	blocked []*word // that have operations which are not decided
+	debt    int     // steps of searches beyond those that decisions have paid for
+	short   bool    // a search for the present decision was not made to its end
+}
+
+// steps is how many a search may take.
+func (w *words) steps() int {
+	if w.debt > searchDebt {
+		return 0
+	}
+	return searchSteps
 }
 
 // issues is the last signal that a strand gave by issuing an operation on a word.
@@ -143,8 +153,9 @@ func (w *word) index(s *Strand) int {
 func (w *word) last() *version { return w.versions[len(w.versions)-1] }
 
 // Issue begins an operation of the strand on a word at a time, ns; update is nil
-// where it writes nothing; fetches: Fetch will tell what it fetched. What the strand has done before comes before what those
-// do who see the update. It returns nil where values are ignored.
+// where it writes nothing; fetches: Fetch will tell what it fetched. What the strand has
+// done before comes before what those do who see the update. It returns nil where values
+// are ignored.
 func (s *Strand) Issue(k WordKey, began int64, update Update, fetches bool) *WordOp {
 	if s.m.opts.IgnoreValues {
 		return nil
@@ -332,7 +343,7 @@ func (op *WordOp) arrive() {
 // where a region begins.
 func (m *Machine) forgetWords() {
 	if m.words.all == nil || m.words.region != m.index {
-		m.words = words{all: map[WordKey]*word{}, region: m.index}
+		m.words = words{all: map[WordKey]*word{}, region: m.index, debt: m.words.debt}
 	}
 	for k, w := range m.words.all {
 		if w.forget() {

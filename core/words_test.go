@@ -437,3 +437,33 @@ func TestWords(t *testing.T) {
 		require.LessOrEqual(t, wrong, most)
 	}
 }
+
+// TestWordsOfNobody: what was fetched is a sum that no addition under way can have made,
+// in any of very many orders. The search ends, and is a problem.
+func TestWordsOfNobody(t *testing.T) {
+	const ranks, each = 8, 8
+	traces := make([]events, ranks+1)
+	at := 0
+	add := func(rank int, name string, args ...any) {
+		at++
+		traces[rank] = append(traces[rank], wordCall(name, at, args...))
+	}
+	for i := range ranks * each {
+		add(i%ranks, "word_issue", "number", i, "addr", 1<<20, "op", wordAdd, "value", 2, "equal", 0, "fetches", 0)
+	}
+	for i, found := range []int{0, 2*each + 1} {
+		number := ranks*each + i
+		add(ranks, "word_issue", "number", number, "addr", 1<<20, "op", wordRead, "value", 0, "equal", 0, "fetches", 1)
+		add(ranks, "word_done", "number", number)
+		add(ranks, "word_fetched", "number", number, "value", found)
+	}
+	var all []core.Stream
+	for i := range traces {
+		all = append(all, &traces[i])
+	}
+	m, err := core.NewMachine(all, core.Options{Clock: evc.Auto}, &wordModel{newToy(), map[[2]int64]*core.WordOp{}})
+	require.NoError(t, err)
+	replay(t, m, func(*regions.Region) {})
+	require.Len(t, m.Problems(), 1)
+	require.Equal(t, core.Values, m.Problems()[0].Kind)
+}
