@@ -34,6 +34,20 @@ type Value struct {
 // value need be known.
 type Update func(before Value) (after Value, writes bool)
 
+// CompareAndSwap returns the update of an operation that writes where it finds what it
+// compares with. Of a value that is not known, it is not known either.
+func CompareAndSwap(compare, to int64) Update {
+	return func(v Value) (Value, bool) {
+		switch {
+		case !v.Known:
+			return v, true
+		case v.Bits != compare:
+			return v, false
+		}
+		return Value{Bits: to, Known: true}, true
+	}
+}
+
 // WordOp is an operation on a word, from its issue on.
 type WordOp struct {
 	strand *Strand

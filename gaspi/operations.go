@@ -228,16 +228,7 @@ func update(c *core.Call) core.Update {
 			return core.Value{Bits: v.Bits + operand, Known: v.Known}, true
 		}
 	}
-	compare, after := core.Value{Bits: c.Int(argComparator), Known: true}, core.Value{Bits: c.Int(argValNew), Known: true}
-	return func(v core.Value) (core.Value, bool) {
-		switch {
-		case !v.Known:
-			return v, true
-		case v != compare:
-			return v, false
-		}
-		return after, true
-	}
+	return core.CompareAndSwap(c.Int(argComparator), c.Int(argValNew))
 }
 
 // atomicOp is what both global atomics are: they may meet.

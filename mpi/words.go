@@ -53,16 +53,7 @@ func (b *opBuilder) update(e *regions.Element) core.Update {
 	case "MPI_REPLACE":
 		return func(core.Value) (core.Value, bool) { return after, true }
 	case compareAndSwap:
-		compare := core.Value{Bits: b.c.Int(argCompare), Known: true}
-		return func(v core.Value) (core.Value, bool) {
-			switch {
-			case !v.Known:
-				return v, true
-			case v != compare:
-				return v, false
-			}
-			return after, true
-		}
+		return core.CompareAndSwap(b.c.Int(argCompare), operand)
 	}
 	f, shift := arithmetic(e), 64-8*e.Size
 	return func(v core.Value) (core.Value, bool) {

@@ -245,16 +245,7 @@ func (o atomicOp) update(c *call, size uint64) core.Update {
 		return constant(operand, size)
 	}
 	if o.op == "compare_swap" {
-		compare, after := core.Value{Bits: lowest(c.Int(argCond), size), Known: true}, core.Value{Bits: lowest(operand, size), Known: true}
-		return func(v core.Value) (core.Value, bool) {
-			switch {
-			case !v.Known:
-				return v, true
-			case v != compare:
-				return v, false
-			}
-			return after, true
-		}
+		return core.CompareAndSwap(lowest(c.Int(argCond), size), lowest(operand, size))
 	}
 	return func(v core.Value) (core.Value, bool) {
 		if !v.Known {
