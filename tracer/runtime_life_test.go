@@ -58,27 +58,29 @@ int main(int argc, char **argv)
 	}
 }
 
-// writesMuch is a program with many loads and stores in no order.
+// writesMuch is a program with many loads and stores in no order, and of no aligned elements:
+// each is a record.
 const writesMuch = head + `
 enum { N = 1 << 17 };
-static double memory[N];
-__attribute__((noinline)) void touch(volatile double *p) { *p += 1; }
+struct __attribute__((packed)) odd { double d; };
+static struct __attribute__((packed)) { char c; struct odd at[N]; } memory; /* no element is aligned */
+__attribute__((noinline)) void touch(volatile struct odd *p) { p->d += 1; }
 int main(int argc, char **argv)
 {
 	MPI_Win win;
 	double sum = 0;
 	MPI_Init(&argc, &argv);
-	MPI_Win_create(memory, sizeof memory, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	MPI_Win_create(&memory, sizeof memory, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
 	/* Now that the library has made its files. */
 	if (getenv("LIMIT"))
 		setrlimit(RLIMIT_FSIZE, &(struct rlimit){200 << 10, RLIM_INFINITY});
 	MPI_Win_fence(0, win);
 	for (long i = 0; i < N; i++)
-		touch(memory + i * (i + 1) / 2 % N); /* each once, and no two steps are alike */
+		touch(memory.at + i * (i + 1) / 2 % N); /* each once, and no two steps are alike */
 	for (int i = 0; i < 100; i++)
 		MPI_Win_fence(0, win);
 	for (int i = 0; i < N; i++)
-		sum += memory[i];
+		sum += memory.at[i].d;
 	MPI_Win_free(&win);
 	MPI_Finalize();
 	printf("sum %g\n", sum);
@@ -142,20 +144,21 @@ __attribute__((no_sanitize("thread"))) int posix_fallocate(int fd, off_t offset,
 	return ftruncate(fd, offset + size) == 0 ? 0 : errno;
 }
 enum { N = 1 << 17 };
-static double memory[N];
-__attribute__((noinline)) void touch(volatile double *p) { *p += 1; }
+struct __attribute__((packed)) odd { double d; };
+static struct __attribute__((packed)) { char c; struct odd at[N]; } memory; /* no element is aligned */
+__attribute__((noinline)) void touch(volatile struct odd *p) { p->d += 1; }
 int main(int argc, char **argv)
 {
 	MPI_Win win;
 	double sum = 0;
 	MPI_Init(&argc, &argv);
-	MPI_Win_create(memory, sizeof memory, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	MPI_Win_create(&memory, sizeof memory, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
 	MPI_Win_fence(0, win);
 	for (long i = 0; i < N; i++)
-		touch(memory + i * (i + 1) / 2 % N); /* each once, and no two steps are alike */
+		touch(memory.at + i * (i + 1) / 2 % N); /* each once, and no two steps are alike */
 	MPI_Win_fence(0, win);
 	for (int i = 0; i < N; i++)
-		sum += memory[i];
+		sum += memory.at[i].d;
 	MPI_Win_free(&win);
 	MPI_Finalize();
 	printf("sum %g\n", sum);

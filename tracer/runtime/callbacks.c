@@ -28,9 +28,12 @@ uint32_t mcchk_inlined_units;
 	}                                                                                          \
 	WITH_FRAME void mcchk_miss_touch_##kind##bytes(uintptr_t addr, struct mcchk_touch *touch)  \
 	{                                                                                          \
-		if (!mcchk_run_continues(addr, CALLER))                                            \
+		int32_t cost = MCCHK_MISS_GOES_ON;                                                 \
+		if (!mcchk_run_continues(addr, CALLER)) {                                          \
 			mcchk_run_other(addr, CALLER, MCCHK_CALLER_FRAME, bytes, flags);           \
-		mcchk_touch_missed(touch, addr, CALLER, MCCHK_CALLER_FRAME, bytes, flags);         \
+			cost = MCCHK_MISS;                                                         \
+		}                                                                                  \
+		mcchk_touch_missed(touch, addr, CALLER, MCCHK_CALLER_FRAME, bytes, flags, cost);   \
 	}                                                                                          \
 	void __tsan_##kind##bytes(void *p)                                                         \
 	{                                                                                          \
@@ -209,7 +212,7 @@ static __attribute__((preserve_most, noinline, cold)) void arm(struct mcchk_site
 		mcchk_run_other(addr, pc, frame, bytes, flags);                                    \
 		if (site) {                                                                        \
 			mcchk_rest(site, pc);                                                      \
-			mcchk_touch_missed(&site->touch, addr, pc, frame, bytes, flags);           \
+			mcchk_touch_missed(&site->touch, addr, pc, frame, bytes, flags, MCCHK_MISS); \
 		}                                                                                  \
 	}                                                                                          \
 	__attribute__((preserve_most)) void mcchk_slow_##kind##bytes(uintptr_t addr, struct mcchk_site *site) \

@@ -418,7 +418,9 @@ void mcchk_rest(struct mcchk_site *site, uintptr_t pc);
 
 /* ---- touches.c: the slow path of places that go from one address to any other ---- */
 
-void mcchk_touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags);
+/* What the slow path costs: little where a run goes on, which is a record already. */
+enum { MCCHK_MISS_GOES_ON = 1, MCCHK_MISS = 64 };
+void mcchk_touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags, int32_t cost);
 void mcchk_write_touched(struct mcchk_thread *t);
 void mcchk_touch_no_more(struct mcchk_thread *t);
 

@@ -18,7 +18,7 @@
 #define POOL (64ull << 20)     /* bytes of all maps */
 #define LARGEST (2ull << 20)   /* of one map */
 #define SMALLEST (4ull << 10)  /* of one that has just been begun */
-#define PATIENCE 16            /* calls of the slow path, before there is a map, or a larger one */
+#define PATIENCE (16 * MCCHK_MISS) /* of the slow path, before there is a map, or a larger one */
 #define WORTH 1024             /* a map has more bytes than that for each element: not worth it */
 #define NEAR 1024              /* bytes between two elements that are a record (runs.c) */
 
@@ -217,7 +217,7 @@ static void widen(struct mcchk_touching *g, uintptr_t addr)
 }
 
 /* The slow path has been taken at a place, for an aligned element of 1 to 16 bytes. */
-void mcchk_touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags)
+void mcchk_touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags, int32_t cost)
 {
 	struct mcchk_tls *self = &mcchk_self;
 	struct mcchk_thread *t = self->thread;
@@ -228,7 +228,7 @@ void mcchk_touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc,
 		touch->missed = 0;
 		touch->number = UINT32_MAX;
 	}
-	if (++touch->missed < PATIENCE)
+	if ((touch->missed += cost) < PATIENCE)
 		return;
 	touch->missed = 0;
 	if (!t || self->depth || self->busy || !mcchk_recording || __atomic_load_n(&mcchk_several, __ATOMIC_RELAXED) ||
