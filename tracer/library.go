@@ -52,7 +52,7 @@ const runtimeSourceDir = "mcchk-runtime"
 // libraryFlags compile the run-time. It must fit executables and shared
 // libraries of any kind, so it is position-independent.
 var libraryFlags = []string{
-	"-x", "c", "-std=gnu11", "-O2", "-g", "-fPIC", "-pthread", "-fno-lto", "-fno-omit-frame-pointer",
+	"-x", "c", "-std=gnu11", "-Werror=implicit-function-declaration", "-O2", "-g", "-fPIC", "-pthread", "-fno-lto", "-fno-omit-frame-pointer",
 	"-U_FORTIFY_SOURCE", "-fno-stack-protector",
 }
 

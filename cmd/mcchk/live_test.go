@@ -84,3 +84,47 @@ func TestLive(t *testing.T) {
 	require.Contains(t, told, "race (1 error)", out)
 	require.Equal(t, 1, strings.Count(told, "mcchk: found: "), told)
 }
+
+// wideProgram stores more between two calls than a small trace has room for.
+const wideProgram = `#include <mpi.h>
+
+int main(int argc, char **argv)
+{
+	int *w;
+	unsigned x = 1;
+	MPI_Win win;
+	MPI_Init(&argc, &argv);
+	MPI_Win_allocate(1 << 20, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &w, &win);
+	for (int k = 0; k < 2; k++) {
+		MPI_Win_fence(0, win);
+		for (int i = 0; i < 50000; i++) {
+			x = x * 1103515245u + 12345u;
+			w[x >> 14] = i;
+		}
+	}
+	MPI_Win_fence(0, win);
+	MPI_Win_free(&win);
+	MPI_Finalize();
+}
+`
+
+// TestLiveFull: where traces have no room, recording ends, what is lost is counted, and
+// nothing is said of what was not seen; or the program waits, and nothing is lost.
+func TestLiveFull(t *testing.T) {
+	dir, env := plainProject(t)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "app.c"), []byte(wideProgram), 0o600))
+	got, out := status(t, dir, env, "mcchk", "cc", "-g", "-O1", "-o", "app", "app.c")
+	require.Zero(t, got, out)
+	run := func(full string) (int, string) {
+		return status(t, dir, env, "mcchk", "run", "--live", "--max-disk", "128KiB", "--when-full", full, "--format", "short", "--", "mpiexec.mpich", "-n", "2", "./app")
+	}
+	got, out = run("drop")
+	require.Equal(t, exitFailure, got, out)
+	require.Contains(t, out, "recording stops, the program goes on")
+	require.Regexp(t, `caveat: \d+ events were lost: the traces took all that --max-disk allows`, out)
+	require.Regexp(t, `undecided: 2 ranks, .* LOST [1-9]\d* calls and [1-9]\d* accesses`, out)
+
+	got, out = run("wait")
+	require.Zero(t, got, out)
+	require.Regexp(t, `no race found: 2 ranks, .* [1-9]\d+ stores, .* nothing lost`, out)
+}

@@ -4,11 +4,13 @@
 #include "mcchk.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 struct mcchk_live *mcchk_live;
+static _Atomic int never_waits; /* for room: not to, or no longer */
 
 /* The first chunk of the file is mapped. As long as the process lives it holds a lock
  * on the file; so a reader on any node knows when it has died. */
@@ -22,6 +24,8 @@ void mcchk_live_begin(int fd, uint64_t most)
 	if (fcntl(fd, F_SETLK, &lock) != 0) { /* the process is looked for by its number */ }
 	struct mcchk_live *l = (void *)(page + MCCHK_LIVE_AT);
 	l->most = most;
+	const char *when = getenv("MCCHK_WHEN_FULL"); /* the program may change its environment later */
+	never_waits = when && strcmp(when, "drop") == 0;
 	mcchk_live = l;
 	if (mcchk_several)
 		mcchk_live_several();
@@ -39,10 +43,8 @@ void mcchk_live_begin(int fd, uint64_t most)
 int mcchk_live_room(const _Atomic uint64_t *end, uint64_t size)
 {
 	struct mcchk_live *l = mcchk_live;
-	static _Atomic int gone;
 	uint64_t beat = 0, since = 0;
 	unsigned pause = 200;
-	const char *when = NULL;
 
 	if (!l || !l->most)
 		return 1;
@@ -55,8 +57,7 @@ int mcchk_live_room(const _Atomic uint64_t *end, uint64_t size)
 		}
 		uint64_t now = mcchk_now(), b = __atomic_load_n(&l->beat, __ATOMIC_RELAXED);
 		if (!waits) {
-			when = getenv("MCCHK_WHEN_FULL");
-			if (gone || (when && strcmp(when, "drop") == 0))
+			if (never_waits)
 				return 0;
 			__atomic_add_fetch(&l->waiting, 1, __ATOMIC_RELAXED);
 		}
@@ -64,7 +65,7 @@ int mcchk_live_room(const _Atomic uint64_t *end, uint64_t size)
 			beat = b;
 			since = now;
 		} else if (now - since > GONE) {
-			gone = 1;
+			never_waits = 1;
 			__atomic_sub_fetch(&l->waiting, 1, __ATOMIC_RELAXED);
 			return 0;
 		}
