@@ -92,16 +92,7 @@ func compile(ctx context.Context, o CompileOptions, sources fs.FS) (int, error) 
 	if err := errors.Join(c.line.checkSanitizers(), c.line.checkLanguages(c.target.language)); err != nil {
 		return 2, err
 	}
-	if c.cache, err = openCache(&c.tools); err != nil {
-		return 1, err
-	}
-	if c.include, err = includeDir(c.cache); err != nil {
-		return 1, err
-	}
-	if c.tc, err = loadToolchain(ctx, &c.tools, c.cache, c.target, c.wrapper); err != nil {
-		return 1, err
-	}
-	if err := c.choosePlugin(ctx); err != nil {
+	if err := c.find(ctx); err != nil {
 		return 1, err
 	}
 	if c.temp, err = os.MkdirTemp("", "mcchk-"); err != nil {
@@ -113,6 +104,20 @@ func compile(ctx context.Context, o CompileOptions, sources fs.FS) (int, error) 
 		code = 1
 	}
 	return code, err
+}
+
+// find finds what the compilation is done with.
+func (c *compilation) find(ctx context.Context) (err error) {
+	if c.cache, err = openCache(&c.tools); err != nil {
+		return err
+	}
+	if c.include, err = includeDir(c.cache); err != nil {
+		return err
+	}
+	if c.tc, err = loadToolchain(ctx, &c.tools, c.cache, c.target, c.wrapper); err != nil {
+		return err
+	}
+	return c.choosePlugin(ctx)
 }
 
 // compilation is one run of Compile.
@@ -215,7 +220,7 @@ func orDiscard(w io.Writer) io.Writer {
 func (c *compilation) run(ctx context.Context) (int, error) {
 	switch c.line.stage {
 	case stageAssembly:
-		return c.wrapperRun(ctx, append(slices.Clone(c.args), c.instrumentFlags()...))
+		return c.compilesCode(ctx)
 	case stageCompile:
 		return c.compileAll(ctx)
 	}
@@ -236,6 +241,11 @@ const maxArguments = 64 << 10
 // wrapperRun runs the wrapper. Arguments too long for a command line, which
 // then came in a response file, go into one again.
 func (c *compilation) wrapperRun(ctx context.Context, args []string) (int, error) {
+	return c.wrapperRunTo(ctx, c.tools.stderr, args)
+}
+
+// wrapperRunTo is the same with another place for what the compiler says.
+func (c *compilation) wrapperRunTo(ctx context.Context, stderr io.Writer, args []string) (int, error) {
 	size := 0
 	for _, a := range args {
 		size += len(a) + 1
@@ -247,7 +257,9 @@ func (c *compilation) wrapperRun(ctx context.Context, args []string) (int, error
 		}
 		args = []string{"@" + file}
 	}
-	return c.tools.run(ctx, c.tc.command(args...))
+	tools := c.tools
+	tools.stderr = stderr
+	return tools.run(ctx, c.tc.command(args...))
 }
 
 // tempFile returns a new path in the temporary folder that ends in name.
@@ -403,7 +415,7 @@ func (c *compilation) inline() bool {
 // compileAll does a command with -c.
 func (c *compilation) compileAll(ctx context.Context) (int, error) {
 	if !c.inline() {
-		return c.tools.run(ctx, c.tc.command(append(slices.Clone(c.args), c.instrumentFlags()...)...))
+		return c.compilesCode(ctx)
 	}
 	inputs := slices.DeleteFunc(c.line.inputs(), func(i int) bool { return c.line.tokens[i].source() == sourceNone })
 	if len(inputs) == 0 || c.line.output != "" && len(inputs) > 1 {
@@ -443,14 +455,16 @@ func (c *compilation) compileOne(ctx context.Context, source token, object, targ
 		return true
 	})
 	args = append(args, c.dependencyFlags(target)...)
-	args = append(args, c.instrumentFlags()...)
 	from := []string{source.value}
 	if source.lang != "" {
 		from = []string{"-x", source.lang, source.value}
 	}
 	if source.source() != sourceCode || !c.inline() {
-		return c.wrapperRun(ctx, slices.Concat(args, []string{"-c"}, from, []string{"-o", object}))
+		return c.runCompiler(ctx, source.value, func() []string {
+			return slices.Concat(args, c.instrumentFlags(), []string{"-c"}, from, []string{"-o", object})
+		})
 	}
+	args = append(args, c.instrumentFlags()...)
 	bitcode := c.tempFile(withExtension(objectName(source.value), ".ll"))
 	code, err := c.wrapperRun(ctx, slices.Concat(args, []string{"-emit-llvm", "-S"}, c.plainDebug(), from, []string{"-o", bitcode}))
 	if code != 0 || err != nil {
@@ -467,7 +481,7 @@ func (c *compilation) compileOne(ctx context.Context, source token, object, targ
 		c.note("%s: loads and stores are recorded by calls (slower): %v", source.value, err)
 		linked = bitcode
 	}
-	return c.wrapperRun(ctx, c.secondStage(linked, object))
+	return c.runCompiler(ctx, source.value, func() []string { return c.secondStage(linked, object) })
 }
 
 // inlineTests joins bitcode with the tests to be inlined into it. Those become

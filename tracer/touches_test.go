@@ -93,3 +93,60 @@ func TestIrregularAccessesAreRecordedExactly(t *testing.T) {
 		})
 	}
 }
+
+// A process that ends itself in a way that runs no destructors leaves what it touched
+// irregularly.
+func TestExitsLeaveIrregularAccesses(t *testing.T) {
+	t.Parallel()
+	const elements = 6000
+	source := fmt.Sprintf(`#include <assert.h>
+`+head+`
+enum { N = %d };
+static double memory[N] __attribute__((aligned(4096)));
+static int list[N];
+__attribute__((noinline)) static void scatter(double *p, const int *at)
+{
+	for (int i = 0; i < N; i++)
+		p[at[i]] = i;
+}
+int main(int argc, char **argv)
+{
+	MPI_Win win;
+	MPI_Init(&argc, &argv);
+	for (int i = 0; i < N; i++)
+		list[i] = (int)(i * 3571L %% N); /* each once */
+	MPI_Win_create(memory, sizeof memory, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	MPI_Win_fence(0, win);
+	scatter(memory, list);
+	switch (atoi(getenv("WAY"))) {
+	case 0: _exit(1);
+	case 1: _Exit(1);
+	case 2: quick_exit(1);
+	case 3: abort();
+	case 4: assert(argc < 0);
+	}
+}
+`, elements)
+	for _, compiler := range []string{"gcc", "clang"} {
+		t.Run(compiler, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, platform{"mpich", compiler}, map[string]string{"app.c": source})
+			b.cc("-O2", "app.c", "-o", "app")
+			for way := range 5 {
+				program := fmt.Sprint("app", way)
+				require.NoError(t, os.Link(b.path("app"), b.path(program)))
+				dir, out, exit := b.attempt(1, fmt.Sprintf("export WAY=%d;", way), program)
+				require.NotZero(t, exit, out)
+				f := readFile(t, rankFile(dir, 0))
+				require.Nil(t, f.End())
+				var stored uint64
+				for _, e := range f.events {
+					if e.access != nil && e.access.Store {
+						stored += e.access.Count
+					}
+				}
+				require.GreaterOrEqual(t, stored, uint64(elements), "way %d", way)
+			}
+		})
+	}
+}

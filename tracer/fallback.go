@@ -1,0 +1,36 @@
+package tracer
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// runCompiler runs the wrapper with arguments that may have it load the plug-in. Where
+// that fails, and the same without the plug-in does not, the fault is the plug-in's: the
+// user is told, and what the second attempt made stands.
+func (c *compilation) runCompiler(ctx context.Context, source string, args func() []string) (int, error) {
+	code, err := c.wrapperRun(ctx, args())
+	if code == 0 || err != nil || c.plugin == pluginOff || source == "-" { // standard input has been read
+		return code, err
+	}
+	plugin := c.plugin
+	c.plugin = pluginOff
+	defer func() { c.plugin = plugin }()
+	if again, err := c.wrapperRunTo(ctx, io.Discard, args()); again != 0 || err != nil {
+		return code, err // it is the source, and what the first attempt said stands
+	}
+	fmt.Fprintf(c.tools.stderr, "mcchk: %s: the compiler fails with mcchk's plug-in, as it says above, and not without: "+
+		"compiled without, so that tracing it is slower\n", source)
+	return 0, nil
+}
+
+// compilesCode runs the wrapper with the user's arguments and those of instrumentation.
+func (c *compilation) compilesCode(ctx context.Context) (int, error) {
+	source := "-"
+	if inputs := c.line.inputs(); len(inputs) > 0 {
+		source = c.line.tokens[inputs[0]].value
+	}
+	return c.runCompiler(ctx, source, func() []string { return append(slices.Clone(c.args), c.instrumentFlags()...) })
+}

@@ -1,0 +1,64 @@
+//go:build !quick
+
+package tracer
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestSourceThatThePluginFailsOn: it is compiled without, and the user is told; what is
+// wrong with the source itself is said once.
+func TestSourceThatThePluginFailsOn(t *testing.T) {
+	t.Parallel()
+	const told = "the compiler fails with mcchk's plug-in, as it says above, and not without"
+	for _, compiler := range []string{"gcc", "clang"} {
+		t.Run(compiler, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, platform{"mpich", compiler}, sumFiles())
+			b.write(map[string]string{"wrong.c": "int wrong(void) { return nothing; }\n", "broken.so": "no plug-in"})
+			compile := func(args ...string) (int, string) {
+				var out bytes.Buffer
+				o := CompileOptions{MPICC: "mpicc.mpich", Compiler: compiler, Dir: b.dir, Args: args, Stdout: &out, Stderr: &out}
+				b.prepare(o)
+				c, err := newCompilation(o, runtimeSources())
+				require.NoError(t, err)
+				code := 0
+				machine.Shared(func() {
+					require.NoError(t, c.find(b.context()))
+					c.temp, c.plugin = t.TempDir(), b.path("broken.so")
+					code, err = c.run(b.context())
+				})
+				require.NoError(t, err, out.String())
+				require.Equal(t, b.path("broken.so"), c.plugin)
+				return code, out.String()
+			}
+			code, out := compile("-O2", "-c", "lib.c")
+			require.Zero(t, code, out)
+			require.Contains(t, out, "mcchk: lib.c: "+told)
+			f, err := os.Open(b.path("lib.o"))
+			require.NoError(t, err)
+			defer f.Close()
+			lib, err := inspectObject(f)
+			require.NoError(t, err)
+			require.False(t, lib.plugin)
+			require.Contains(t, []instrumentation{instrCall, instrInline}, lib.state)
+
+			code, out = compile("-O2", "main.c", "lib.c", "-o", "app")
+			require.Zero(t, code, out)
+			require.Equal(t, 2, strings.Count(out, told), out)
+			require.Contains(t, b.run("app"), "499500")
+
+			code, out = compile("-c", "wrong.c")
+			require.NotZero(t, code)
+			require.NotContains(t, out, told)
+			if compiler == "clang" { // whose plug-in comes behind what finds errors
+				require.Equal(t, 1, strings.Count(out, "error:"), out)
+			}
+		})
+	}
+}
