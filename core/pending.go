@@ -193,6 +193,7 @@ func (p *Pending) Complete(at regions.Point, by *regions.CallInfo) {
 		return
 	}
 	m := p.strand.m
+	p.strand.ended++
 	p.done, p.region = true, m.index
 	if !p.away {
 		m.pending.remove(p)
@@ -336,6 +337,9 @@ func (l *pendingAccesses) carry() {
 	l.leftOutNew = l.leftOut
 	store := l.machine.store
 	for p := range l.all {
+		if p.access != nil && len(p.access.Seen) > 0 { // all come after whoever saw that it is complete
+			p.access = nil
+		}
 		if p.access == nil {
 			l.putAway(p)
 			continue
@@ -411,6 +415,7 @@ func (s *Strand) InstantAt(a regions.Access, owner int32, object int64) {
 	m := s.m
 	a.Start = s.Now()
 	a.End = a.Start
+	s.ended++
 	m.phase.grown++
 	if lo, hi := a.Layout.Bounds(a.Base); !m.wants(owner, lo, hi) {
 		m.pending.leftOutNew++

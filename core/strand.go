@@ -31,6 +31,7 @@ type Strand struct {
 	path    *path  // of the line
 	sync    synchronization
 	issued  issues
+	ended   uint64 // accesses that it has completed
 	fenced  fences
 	meeting meetingOfAll // at which it stands
 	member               // of a process with several strands

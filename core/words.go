@@ -135,6 +135,7 @@ func (w *words) steps() int {
 type issues struct {
 	signal *Signal
 	pos    uint64
+	ended  uint64 // accesses that the strand had completed
 	region int
 }
 
@@ -236,8 +237,8 @@ func (v *visitor) effective(by *Strand) *WordOp {
 // separate region that findings take for a part of the one before.
 func (s *Strand) publish() *Signal {
 	m, x := s.m, &s.issued
-	again := x.signal != nil && x.region == m.index && x.pos+1 == s.pos
-	x.pos, x.region = s.pos, m.index
+	again := x.signal != nil && x.region == m.index && x.pos+1 == s.pos && x.ended == s.ended
+	x.pos, x.ended, x.region = s.pos, s.ended, m.index
 	if again { // it has done nothing in between
 		return x.signal
 	}

@@ -41,6 +41,7 @@ type waiter struct {
 	value  int64 // that it saw; 0: any
 	signal core.Signal
 	chosen *notification
+	again  bool          // the process had seen it before
 	over   regions.Point // when it was over
 	region int
 }
@@ -98,11 +99,11 @@ func (p *process) post(c *core.Call, to *process, segment int64, n *notification
 func (w *waiter) may(n *notification) bool { return w.value == 0 || w.value == n.value }
 
 // certain reports whether a notification that was posted since changes nothing of what
-// a call saw: its value is another, or it came later, or what it shows is shown by the
+// a call saw: its value is another, or that orders nothing, or it came later, or what it shows is shown by the
 // one that was chosen.
 func (w *waiter) certain(n *notification) bool {
 	switch {
-	case w.chosen == nil || !w.may(n), n.includes(w.chosen):
+	case w.chosen == nil || w.again || !w.may(n), n.includes(w.chosen):
 		return true
 	case w.over == (regions.Point{}):
 		return false
@@ -171,8 +172,15 @@ func (p *process) hear(c *core.Call, s *slot, value int64, after func(*notificat
 	p.Synchronize(c, nil, []core.Wait{wait}, func() { w.end(s, after) })
 }
 
-// choose chooses the notification among those that were posted.
+// choose chooses the notification among those that were posted. Where one is there that
+// the process has seen before, and has not reset, the call may have seen that again.
 func (w *waiter) choose(s *slot) {
+	for _, n := range s.posted {
+		if n.known && w.may(n) {
+			w.chosen, w.again = n, true
+			return
+		}
+	}
 	for _, n := range s.posted {
 		if !w.may(n) {
 			continue

@@ -277,10 +277,13 @@ func (r *Region) Segment(p Point) *Segment {
 // Precedes reports whether access a is ordered before access b. Of two that are
 // Old it need not know: the phase before did.
 func (r *Region) Precedes(a, b *Access) bool {
-	if r.Before(a.End, b.Start) || b.Gated && r.Before(a.End, b.Gate) {
-		return true
-	}
-	return slices.ContainsFunc(a.Seen, func(p Point) bool { return r.Before(p, b.Start) })
+	return r.over(a, b.Start) || b.Gated && r.Before(a.End, b.Gate)
+}
+
+// over reports whether an access is complete when another starts: it was completed, or
+// somebody has seen that it is.
+func (r *Region) over(a *Access, start Point) bool {
+	return r.Before(a.End, start) || slices.ContainsFunc(a.Seen, func(p Point) bool { return r.Before(p, start) })
 }
 
 // BeforeRegion is a moment of a process before the region.

@@ -85,7 +85,7 @@ func (s *Series) Concurrent(a *Access, from int) (lo, hi int) {
 		return !r.Before(end, a.Start) && !(a.Gated && r.Before(end, a.Gate))
 	})
 	hi = s.first(&s.near[1], lo, func(m *moment, i uint64) bool {
-		return r.Before(a.End, Point{Line: line, Seg: m.startSeg, Pos: m.start + i*m.step})
+		return r.over(a, Point{Line: line, Seg: m.startSeg, Pos: m.start + i*m.step})
 	})
 	return lo, hi
 }

@@ -1,0 +1,105 @@
+package analysis
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/evc"
+	"github.com/mcchk/mcchk/internal/oracle/values"
+)
+
+// TestValuesAgainstBruteForce holds the models that order processes through memory
+// against a checker that tries all orders of updates, on random programs, with both
+// clocks.
+func TestValuesAgainstBruteForce(t *testing.T) {
+	for _, model := range []string{"gaspi"} {
+		t.Run(model, func(t *testing.T) {
+			n := part(t, 5)
+			first := firstSeed(t)
+			var next, racy, decided, undecided, drawn, bad atomic.Int64
+			next.Store(first)
+			t.Run("programs", func(t *testing.T) {
+				for range runtime.GOMAXPROCS(0) {
+					t.Run("", func(t *testing.T) {
+						t.Parallel()
+						for seed := next.Add(1) - 1; seed < first+n && bad.Load() < 5; seed = next.Add(1) - 1 {
+							p := values.Generate(model, seed)
+							r := p.Races()
+							if r == nil {
+								continue
+							}
+							drawn.Add(1)
+							if len(r.Certain) > 0 {
+								racy.Add(1)
+							}
+							if r.Decided {
+								decided.Add(1)
+							}
+							text, open := differsOnValues(t, p, r)
+							if open {
+								undecided.Add(1)
+							}
+							if text == "" {
+								continue
+							}
+							bad.Add(1)
+							small := values.Shrink(p, func(q *values.Program) bool {
+								r := q.Races()
+								if r == nil {
+									return false
+								}
+								text, _ := differsOnValues(t, q, r)
+								return text != ""
+							})
+							text, _ = differsOnValues(t, small, small.Races())
+							t.Errorf("seed %d:\n%s\n%s", seed, small, text)
+						}
+					})
+				}
+			})
+			t.Logf("%d programs from seed %d, %d with races, %d decided by their values, the verdict of %d undecided", drawn.Load(), first, racy.Load(), decided.Load(), undecided.Load())
+			if !t.Failed() {
+				require.Greater(t, drawn.Load(), n*8/10)
+				require.Greater(t, decided.Load(), n/2)
+				require.Greater(t, racy.Load(), n/10)
+				require.Less(t, racy.Load(), n-n/10)
+			}
+		})
+	}
+}
+
+// differsOnValues returns what the engine says differently, and whether it says that
+// something is undecided.
+func differsOnValues(t testing.TB, p *values.Program, want *values.Races) (text string, undecided bool) {
+	files, err := p.Files()
+	require.NoError(t, err)
+	for _, clock := range []string{evc.Encoded, evc.Vector} {
+		got, besides := way{opts: Options{Clock: clock, Jobs: 1}}.analyse(t, files)
+		for i, x := range got {
+			_, got[i], _ = strings.Cut(x, ": ")
+		}
+		undecided = len(besides) > 0
+		for _, x := range besides {
+			if want.Decided {
+				text += fmt.Sprintf("%s clock: besides: %s\n", clock, x)
+			}
+		}
+		for _, x := range want.Certain {
+			if !slices.Contains(got, x) && (!undecided || want.Decided) {
+				text += fmt.Sprintf("%s clock: missed %s\n", clock, x)
+			}
+		}
+		for _, x := range got {
+			if !slices.Contains(want.Possible, x) {
+				text += fmt.Sprintf("%s clock: false alarm %s\n", clock, x)
+			}
+		}
+	}
+	return text, undecided
+}

@@ -1,0 +1,166 @@
+package values
+
+import "slices"
+
+// machine carries the steps of a program out.
+type machine struct {
+	p       *Program
+	now     int64
+	last    []int64 // when the last event of each process was over
+	memory  map[wordAt]*cell
+	flying  []*flight
+	unique  int64
+	current step
+}
+
+type wordAt struct {
+	pe int
+	at int64
+}
+
+// cell is a word of memory.
+type cell struct {
+	*word
+	value   int64
+	history []moment
+}
+
+// moment is a value that was there from a time on.
+type moment struct {
+	since, value int64
+}
+
+// flight is an update that has not arrived.
+type flight struct {
+	pe, target int
+	stream     string
+	at         *cell
+	apply      func(int64) int64
+	after      []*flight
+	arrived    bool
+}
+
+func newMachine(p *Program) *machine {
+	m := &machine{p: p, last: make([]int64, p.ranks), memory: map[wordAt]*cell{}}
+	for i := range m.last {
+		m.last[i] = 1
+	}
+	return m
+}
+
+func (m *machine) cell(pe int, at int64) *cell {
+	k := wordAt{pe, at}
+	c := m.memory[k]
+	if c == nil {
+		c = &cell{word: &word{}, history: []moment{{}}}
+		m.memory[k] = c
+		m.p.words = append(m.p.words, c.word)
+	}
+	return c
+}
+
+func (m *machine) next() int64 {
+	m.unique++
+	return m.unique
+}
+
+func (c *cell) set(v, now int64) {
+	c.value = v
+	c.history = append(c.history, moment{now, v})
+}
+
+// since returns a value that was there at some time since, and when.
+func (c *cell) since(t int64, choice int) (value, when int64) {
+	var some []moment
+	for i, x := range c.history {
+		if i+1 < len(c.history) && c.history[i+1].since <= t {
+			continue
+		}
+		some = append(some, moment{max(x.since, t), x.value})
+	}
+	x := some[choice%len(some)]
+	return x.value, x.since
+}
+
+// event adds what a process does now. It begins at some time since its last.
+func (m *machine) event(pe int, fn string, args ...arg) *event {
+	e := &event{pe: pe, fn: fn, args: args, index: len(m.p.events), begin: m.now, end: m.now + 40}
+	e.line = e.index + 1
+	if m.current.pick(4, 2) == 0 {
+		e.begin = m.last[pe] + 1
+	}
+	m.last[pe] = e.end
+	m.p.events = append(m.p.events, e)
+	return e
+}
+
+func (m *machine) local(pe int, at, size int64, store bool) *event {
+	e := m.event(pe, "")
+	e.at, e.size, e.store = at, size, store
+	k := reads
+	if store {
+		k = writes
+	}
+	m.touch(e, pe, at, size, k, e.leave())
+	return e
+}
+
+func (m *machine) touch(e *event, owner int, at, size int64, k kind, done ...int) *access {
+	a := &access{by: e, owner: owner, lo: at, hi: at + size, kind: k, start: e.enter(), done: done}
+	m.p.accesses = append(m.p.accesses, a)
+	return a
+}
+
+// send lets an update begin that arrives later.
+func (m *machine) send(f *flight) *flight {
+	for _, x := range m.flying {
+		if x.pe == f.pe && x.at == f.at && x.stream == f.stream {
+			f.after = append(f.after, x)
+		}
+	}
+	m.flying = append(m.flying, f)
+	return f
+}
+
+func (m *machine) arrive(f *flight) {
+	if f.arrived {
+		return
+	}
+	for _, x := range f.after {
+		m.arrive(x)
+	}
+	f.arrived = true
+	f.at.set(f.apply(f.at.value), m.now)
+	m.flying = slices.DeleteFunc(m.flying, func(x *flight) bool { return x == f })
+}
+
+// arriveAll lets all arrive of which that holds.
+func (m *machine) arriveAll(of func(*flight) bool) {
+	for _, f := range slices.Clone(m.flying) {
+		if of(f) {
+			m.arrive(f)
+		}
+	}
+}
+
+// meet lets processes come to a collective call.
+func (m *machine) meet(pes []int, fn string, args ...arg) []*event {
+	var all []*event
+	for _, pe := range pes {
+		all = append(all, m.event(pe, fn, args...))
+	}
+	for _, a := range all {
+		for _, b := range all {
+			m.p.edges = append(m.p.edges, [2]int{a.enter(), b.leave()})
+		}
+	}
+	return all
+}
+
+func (m *machine) all() []int {
+	var list []int
+	for i := range m.p.ranks {
+		list = append(list, i)
+	}
+	return list
+}

@@ -1,0 +1,165 @@
+package values
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// step is what the scheduler does next: something of a process, or something arrives.
+type step struct {
+	pe, do int
+	r      [5]int // decides on all details
+}
+
+// Program is a run of a random program.
+type Program struct {
+	model string
+	ranks int
+	steps []step
+
+	events   []*event
+	accesses []*access
+	edges    [][2]int // of points
+	words    []*word
+}
+
+// event is a call, or a load or store.
+type event struct {
+	pe, line   int
+	fn         string // "" for a load or store
+	args       []arg
+	at         int64 // of a load or store
+	size       int64
+	store      bool
+	begin, end int64
+	index      int
+}
+
+func (e *event) enter() int { return 2 * e.index }
+func (e *event) leave() int { return 2*e.index + 1 }
+
+type arg struct {
+	name  string
+	kind  byte
+	value int64
+	list  []int64
+}
+
+func num(name string, v int64) arg    { return arg{name: name, kind: 'i', value: v} }
+func addr(name string, v int64) arg   { return arg{name: name, kind: 'p', value: v} }
+func nums(name string, v []int64) arg { return arg{name: name, kind: 'I', list: v} }
+
+type kind int
+
+const (
+	reads kind = iota
+	writes
+	atomicReads
+	atomicWrites
+)
+
+// access is memory that an event touches.
+type access struct {
+	by     *event
+	owner  int
+	lo, hi int64
+	kind   kind
+	typ    string // of an atomic one
+	start  int
+	done   []int // points of which each shows that it is complete
+
+	lane      string // what fences put in order; "": nothing
+	fenced    int    // the event of the first fence behind it; 0: none
+	unchained bool   // no fence orders it after what came before
+}
+
+// arg returns what a step decides of a detail.
+func (s *step) pick(i, n int) int { return s.r[i] % n }
+
+// Steps of a program of either model.
+func draw(r *rand.Rand, ranks, n, kinds int) []step {
+	var all []step
+	for range n {
+		s := step{pe: r.IntN(ranks), do: r.IntN(kinds)}
+		for i := range s.r {
+			s.r[i] = r.IntN(1 << 20)
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// Generate makes the program of a seed.
+func Generate(model string, seed int64) *Program {
+	r := rand.New(rand.NewPCG(uint64(seed), 9))
+	p := &Program{model: model, ranks: 2 + r.IntN(3)}
+	n := 8 + r.IntN(24)
+	if model == "gaspi" {
+		p.steps = draw(r, p.ranks, n, gaspiKinds)
+	} else {
+		p.steps = draw(r, p.ranks, n, shmemKinds)
+	}
+	p.run()
+	return p
+}
+
+func (p *Program) run() {
+	p.events, p.accesses, p.edges, p.words = nil, nil, nil, nil
+	if p.model == "gaspi" {
+		runGaspi(p)
+	} else {
+		runShmem(p)
+	}
+}
+
+// Shrink returns a program of fewer steps for which fails is still true.
+func Shrink(p *Program, fails func(*Program) bool) *Program {
+	for n := len(p.steps) / 2; n > 0; {
+		shorter := false
+		for at := 0; at+n <= len(p.steps); {
+			q := &Program{model: p.model, ranks: p.ranks, steps: slices.Delete(slices.Clone(p.steps), at, at+n)}
+			q.run()
+			if fails(q) {
+				p, shorter = q, true
+			} else {
+				at += n
+			}
+		}
+		if !shorter {
+			n /= 2
+		}
+	}
+	return p
+}
+
+// String is the program as a scenario, nearly.
+func (p *Program) String() string {
+	var b strings.Builder
+	on := -1
+	for _, e := range p.events {
+		if e.pe != on {
+			on = e.pe
+			fmt.Fprintf(&b, "rank %d\n", on)
+		}
+		fmt.Fprintf(&b, "  %d: ", e.line)
+		if e.fn == "" {
+			fmt.Fprintf(&b, "%s %#x size=%d", map[bool]string{true: "store", false: "load"}[e.store], e.at, e.size)
+		} else {
+			b.WriteString(e.fn)
+			for _, a := range e.args {
+				switch a.kind {
+				case 'p':
+					fmt.Fprintf(&b, " %s=%#x", a.name, a.value)
+				case 'I':
+					fmt.Fprintf(&b, " %s=%s", a.name, strings.ReplaceAll(fmt.Sprint(a.list), " ", ","))
+				default:
+					fmt.Fprintf(&b, " %s=%d", a.name, a.value)
+				}
+			}
+		}
+		fmt.Fprintf(&b, "   # %d..%d\n", e.begin, e.end)
+	}
+	return b.String()
+}

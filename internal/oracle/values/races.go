@@ -1,0 +1,138 @@
+package values
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Races is what a program has.
+type Races struct {
+	Certain  []string // whatever the values mean
+	Possible []string // for some meaning of the values
+	Decided  bool     // the values decide what each read comes after
+}
+
+// Races returns the pairs of places that race; nil where there are too many ways in
+// which its words can have got their values.
+func (p *Program) Races() *Races {
+	var more [][2]int
+	var done map[*access][]int
+	for {
+		o := p.close(more)
+		for _, w := range p.words {
+			if !w.explain(o) {
+				return nil
+			}
+		}
+		sure, seen := p.learned(func(x *op) uint64 { return x.certain })
+		again := len(sure) != len(more)
+		more, done = sure, seen
+		for _, w := range p.words { // what is seen has taken effect
+			for i, x := range w.ops {
+				for _, y := range w.ops {
+					if y.reads() && y.certain>>i&1 != 0 && !slices.Contains(x.done, y.by.leave()) {
+						x.done = append(x.done, y.by.leave())
+						again = true
+					}
+				}
+			}
+		}
+		if !again {
+			break
+		}
+	}
+	decided := true
+	for _, w := range p.words {
+		for _, x := range w.ops {
+			decided = decided && (!x.reads() || x.certain == x.possible)
+		}
+	}
+	if o := p.close(more); slices.ContainsFunc(p.words, func(w *word) bool { return w.crossed(o) }) {
+		decided = false
+	}
+	perhaps, doneThen := p.learned(func(x *op) uint64 { return x.possible })
+	return &Races{
+		Decided:  decided,
+		Possible: p.racing(p.close(more), done),
+		Certain:  p.racing(p.close(perhaps), doneThen),
+	}
+}
+
+// crossed reports whether two notifications of one identifier may cross each other: when
+// either is posted nobody has seen the other.
+func (w *word) crossed(o order) bool {
+	seen := func(x, y *op) bool {
+		return slices.ContainsFunc(x.done, func(d int) bool { return o.before(d, y.by.enter()) })
+	}
+	for i, x := range w.ops {
+		for _, y := range w.ops[:i] {
+			if x.stream != "" && y.stream != "" && (x.stream != y.stream || x.by.pe != y.by.pe) && !seen(x, y) && !seen(y, x) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// learned returns the edges that reads make, and where they show that accesses are
+// complete.
+func (p *Program) learned(of func(*op) uint64) (edges [][2]int, done map[*access][]int) {
+	done = map[*access][]int{}
+	for _, w := range p.words {
+		for _, r := range w.ops {
+			if !r.reads() {
+				continue
+			}
+			for i, x := range w.ops {
+				if of(r)>>i&1 == 0 || x == r || x.by.fn == "" {
+					continue
+				}
+				edges = append(edges, [2]int{x.by.enter(), r.by.leave()})
+				for _, a := range append(slices.Clone(x.chain), x.own) {
+					if a != nil {
+						done[a] = append(done[a], r.by.leave())
+					}
+				}
+			}
+		}
+	}
+	return edges, done
+}
+
+func (p *Program) racing(o order, done map[*access][]int) []string {
+	var out []string
+	ordered := func(a, b *access) bool {
+		for _, list := range [][]int{a.done, done[a]} {
+			for _, d := range list {
+				if o.before(d, b.start) {
+					return true
+				}
+			}
+		}
+		return a.lane != "" && a.lane == b.lane && a.fenced > 0 && a.fenced < b.by.index && a.by.index < b.by.index && !b.unchained
+	}
+	for i, a := range p.accesses {
+		for _, b := range p.accesses[:i] {
+			if a.owner != b.owner || a.lo >= b.hi || b.lo >= a.hi || !conflict(a, b) || ordered(a, b) || ordered(b, a) {
+				continue
+			}
+			x, y := place(a), place(b)
+			out = append(out, fmt.Sprintf("%s and %s", min(x, y), max(x, y)))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func place(a *access) string { return fmt.Sprintf("p%d.c:%d", a.by.pe, a.by.line) }
+
+func conflict(a, b *access) bool {
+	if a.by == b.by {
+		return false
+	}
+	wrote := func(k kind) bool { return k == writes || k == atomicWrites }
+	if !wrote(a.kind) && !wrote(b.kind) {
+		return false
+	}
+	return a.typ == "" || b.typ == "" || a.typ != b.typ
+}

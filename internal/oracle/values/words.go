@@ -1,0 +1,129 @@
+package values
+
+import "math/bits"
+
+// word is a place that processes update and read as a whole.
+type word struct {
+	ops []*op
+}
+
+// value is what a word holds.
+type value struct {
+	bits  int64
+	known bool
+}
+
+// op is an operation on a word.
+type op struct {
+	by     *event
+	update func(value) value // nil: it writes nothing
+	exact  bool              // what it found is known
+	silent bool              // to the trace only: the process learns nothing
+	found  int64
+	meets  func(int64) bool // a wait: the first value that meets it
+	done   []int            // points of which each shows that the update has taken effect
+	stream string           // those of one process and stream take effect in order
+	own    *access          // nil: none, or one that is complete
+	chain  []*access        // complete where the update is seen
+
+	certain, possible uint64 // the updates that it comes after
+}
+
+func (x *op) reads() bool { return x.exact && !x.silent || x.meets != nil }
+
+// most is of how many operations on one word all orders are tried.
+const most, tries = 10, 20_000
+
+// explain finds for all reads of a word what they come after, where the order of points
+// is known; false: there are too many ways, or none.
+func (w *word) explain(o order) bool {
+	n := len(w.ops)
+	if n > most {
+		return false
+	}
+	before := make([]uint32, n) // what takes effect first
+	for i, x := range w.ops {
+		for j, y := range w.ops {
+			if i != j && w.first(o, y, x, j < i) {
+				before[i] |= 1 << j
+			}
+		}
+	}
+	for _, x := range w.ops {
+		x.certain, x.possible = ^uint64(0), 0
+	}
+	s := search{w: w, before: before, seen: make([]uint64, n), left: tries}
+	s.from(0, 0, value{known: true})
+	return s.found && s.left > 0
+}
+
+// first reports whether y takes effect before x for certain.
+func (w *word) first(o order, y, x *op, earlier bool) bool {
+	if x.by.pe == y.by.pe && x.stream == y.stream {
+		return earlier
+	}
+	for _, d := range y.done {
+		if o.before(d, x.by.enter()) {
+			return true
+		}
+	}
+	return false
+}
+
+type search struct {
+	w      *word
+	before []uint32
+	seen   []uint64 // of each read on the way
+	left   int
+	found  bool
+}
+
+// from goes on from what has taken effect, and which of that were updates.
+func (s *search) from(taken uint32, updates uint64, v value) {
+	if s.left == 0 {
+		return
+	}
+	s.left--
+	ops := s.w.ops
+	if bits.OnesCount32(taken) == len(ops) {
+		s.found = true
+		for i, x := range ops {
+			if x.reads() {
+				x.certain &= s.seen[i]
+				x.possible |= s.seen[i]
+			}
+		}
+		return
+	}
+	free := func(i int) bool { return taken>>i&1 == 0 && s.before[i]&^taken == 0 }
+	for i, x := range ops { // waits are over as soon as they can be
+		if free(i) && x.meets != nil && v.known && x.meets(v.bits) {
+			s.seen[i] = updates
+			s.from(taken|1<<i, updates, v)
+			return
+		}
+	}
+	for i, x := range ops {
+		if !free(i) {
+			continue
+		}
+		after, with := v, updates
+		switch {
+		case x.meets != nil:
+			if v.known {
+				continue
+			}
+		case x.exact:
+			if v.known && v.bits != x.found {
+				continue
+			}
+			after = value{x.found, true}
+		}
+		s.seen[i] = updates
+		if x.update != nil {
+			after = x.update(after)
+			with |= 1 << i
+		}
+		s.from(taken|1<<i, with, after)
+	}
+}
