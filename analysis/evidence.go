@@ -49,7 +49,29 @@ func (r *run) gather() (*evidence, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &evidence{
+	e := r.evidence(m, groups)
+	if r.stopped == nil {
+		e.Problems = m.Problems()
+		if r.opts.Predict {
+			if e.Predicted, err = r.predict(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	e.Problems = append(e.Problems, r.cuts(m)...)
+	var memory *memoryError
+	switch {
+	case errors.As(r.stopped, &memory):
+		e.Caveats = append(e.Caveats, r.tooLarge(r.held))
+	case r.stopped != nil:
+		e.Caveats = append(e.Caveats, r.interrupted())
+	}
+	return e, nil
+}
+
+// evidence is what is known of a run, whose replay may go on.
+func (r *run) evidence(m *core.Machine, groups []conflicts.Group) *evidence {
+	return &evidence{
 		Directory: r.dir.Path,
 		Run:       hex.EncodeToString(r.dir.Run[:]),
 		Began:     r.began(),
@@ -63,25 +85,9 @@ func (r *run) gather() (*evidence, error) {
 		Groups:    groups,
 		Usages:    m.Usages(),
 		MayOrder:  m.MayOrder(),
+		Caveats:   r.caveats(),
+		Allowed:   r.mayGoUnseen(),
 	}
-	if r.stopped == nil {
-		e.Problems = m.Problems()
-		if r.opts.Predict {
-			if e.Predicted, err = r.predict(); err != nil {
-				return nil, err
-			}
-		}
-	}
-	e.Problems = append(e.Problems, r.cuts(m)...)
-	e.Caveats, e.Allowed = r.caveats(), r.mayGoUnseen()
-	var memory *memoryError
-	switch {
-	case errors.As(r.stopped, &memory):
-		e.Caveats = append(e.Caveats, r.tooLarge(r.held))
-	case r.stopped != nil:
-		e.Caveats = append(e.Caveats, r.interrupted())
-	}
-	return e, nil
 }
 
 // began returns when the first process of the run began to record, ns since 1970; 0

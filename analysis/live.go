@@ -24,6 +24,9 @@ type LiveOptions struct {
 	// it was found in is over, from the goroutine of Live. What is told may be less severe
 	// in the end, or part of another finding.
 	Told func(*conflicts.Finding)
+	// Version is that of the program, for the file that keeps what was found of traces that
+	// are given back.
+	Version string
 }
 
 // ErrPredict is the error of Live with Options.Predict, which reads the traces twice.
@@ -53,13 +56,16 @@ func Live(ctx context.Context, dir string, opts LiveOptions) (*Result, error) {
 			return nil, fmt.Errorf("%s: %w", f.Path, trace.ErrGivenBack)
 		}
 	}
-	r.live = &live{told: opts.Told, known: map[findingKey]bool{}}
+	r.live = &live{told: opts.Told, known: map[findingKey]bool{}, keeper: keeper{version: opts.Version}}
 	r.live.batch.Store(time.Now().UnixNano())
 	stop := r.live.watch(r)
 	res, err := r.result()
 	stop()
 	if err == nil {
 		r.live.conclude(r, res)
+	}
+	if err == nil && !res.Interrupted {
+		err = r.live.forget()
 	}
 	return res, err
 }
@@ -77,6 +83,7 @@ type live struct {
 	groups  int64               // that were known then
 	usages  int
 	outside
+	keeper
 }
 
 // outside is what the analysis and the goroutine that looks at the processes tell one
@@ -211,18 +218,16 @@ func (l *live) conclude(r *run, res *Result) {
 	for _, n := range l.granted {
 		most += n
 	}
+	if l.problem != "" {
+		res.Warnings = append(res.Warnings, l.problem)
+	}
 	if most > 0 {
 		res.Warnings = append(res.Warnings, fmt.Sprintf("the traces took up to %d MiB more than --max-disk allows: a process that the analysis needed waited for one that waited for room", (most>>20)+1))
 	}
 	if res.GivenBack = all > 0; !res.GivenBack {
 		return
 	}
-	for i := range res.Findings {
-		fixes := res.Findings[i].Fixes
-		for k := range fixes {
-			fixes[k].Trial.Untried = notKept
-		}
-	}
+	res.notTried()
 }
 
 // lookEvery is how often it is looked for findings to tell.
@@ -246,6 +251,7 @@ func (r *run) prefetch(part regions.Part) prefetched {
 func (l *live) begin(r *run, m *core.Machine, c *conflicts.Checker) {
 	if l != nil {
 		l.run, l.machine, l.checker = r, m, c
+		l.keep(true)
 	}
 }
 
@@ -312,6 +318,7 @@ func (l *live) crowded() bool { return time.Now().UnixNano()-l.full.Load() < int
 // look tells what was found since the last time.
 func (l *live) look() {
 	l.looked = time.Now()
+	l.keep(false)
 	usages := l.machine.UsageCount()
 	if !l.news && usages == l.usages {
 		return
@@ -323,14 +330,25 @@ func (l *live) look() {
 	} else {
 		l.groups, l.usages = n, usages
 	}
-	if l.names == nil {
-		l.names, _ = l.run.newNamer()
-	}
-	l.names.unknown = l.machine.MayOrder()
-	for _, f := range l.names.findings(groups, l.machine.Usages()) {
-		if !l.known[f.key] {
-			l.known[f.key] = true
-			l.told(&f.Finding)
+	names := l.namer()
+	names.unknown = l.machine.MayOrder()
+	kept := false
+	for _, f := range names.findings(groups, l.machine.Usages()) {
+		if l.known[f.key] {
+			continue
 		}
+		if !kept { // before it is told
+			l.keep(true)
+			kept = true
+		}
+		l.known[f.key] = true
+		l.told(&f.Finding)
 	}
+}
+
+func (l *live) namer() *namer {
+	if l.names == nil {
+		l.names, _ = l.run.newNamer() // the error is a warning of the result
+	}
+	return l.names
 }

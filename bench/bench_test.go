@@ -47,16 +47,16 @@ func TestSynthetic(t *testing.T) {
 }
 
 func TestParseSample(t *testing.T) {
-	const line = "bench seconds=0.5 checksum=1e+3 peak_kib=100 anon_kib=20 file_kib=70 shmem_kib=10\n"
+	const line = "bench seconds=0.5 cpu=0.25 checksum=1e+3 peak_kib=100 anon_kib=20 file_kib=70 shmem_kib=10\n"
 	s, err := parseSample("a warning of the MPI library\n" + line)
 	require.NoError(t, err)
-	require.Equal(t, sample{seconds: 0.5, checksum: "1e+3", peak: 100, own: 30, files: 70}, s)
+	require.Equal(t, sample{seconds: 0.5, cpu: 0.25, checksum: "1e+3", peak: 100, own: 30, files: 70}, s)
 
 	for name, output := range map[string]string{
 		"nothing":      "",
-		"no time":      "bench checksum=1 peak_kib=1 anon_kib=1 file_kib=1 shmem_kib=1",
-		"not a number": "bench seconds=x checksum=1 peak_kib=1 anon_kib=1 file_kib=1 shmem_kib=1",
-		"no checksum":  "bench seconds=1 peak_kib=1 anon_kib=1 file_kib=1 shmem_kib=1",
+		"no time":      "bench cpu=1 checksum=1 peak_kib=1 anon_kib=1 file_kib=1 shmem_kib=1",
+		"not a number": "bench seconds=x cpu=1 checksum=1 peak_kib=1 anon_kib=1 file_kib=1 shmem_kib=1",
+		"no checksum":  "bench seconds=1 cpu=1 peak_kib=1 anon_kib=1 file_kib=1 shmem_kib=1",
 	} {
 		_, err := parseSample(output)
 		require.Error(t, err, name)

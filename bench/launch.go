@@ -30,6 +30,7 @@ const (
 // sample is what a program says of one run (bench_report in bench.h).
 type sample struct {
 	seconds  float64
+	cpu      float64 // seconds
 	checksum string
 	peak     float64 // KiB: VmHWM
 	own      float64 // KiB: RssAnon and RssShmem
@@ -57,7 +58,7 @@ func parseSample(output string) (sample, error) {
 			}
 			return v
 		}
-		s.seconds, s.peak, s.files = number("seconds"), number("peak_kib"), number("file_kib")
+		s.seconds, s.cpu, s.peak, s.files = number("seconds"), number("cpu"), number("peak_kib"), number("file_kib")
 		s.own = number("anon_kib") + number("shmem_kib")
 		if s.seconds <= 0 || s.checksum == "" {
 			errs = append(errs, errors.New("no time or no checksum"))

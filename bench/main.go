@@ -30,8 +30,10 @@ import (
 func main() {
 	var o options
 	flag.IntVar(&o.rounds, "rounds", 5, "at most so many launches of each program with Open MPI, plain and traced in turn; half as many with MPICH, and of each analysis")
-	flag.StringVar(&o.only, "only", "", "run one part: programs, analysis, growth, memory, matrix or report")
+	flag.StringVar(&o.only, "only", "", "run one part: programs, analysis, growth, live, endless, memory, matrix or report")
 	flag.StringVar(&o.match, "match", "", "of the matrix and of memory, only what has a name that matches a regular expression")
+	flag.Int64Var(&o.size, "size", 5<<30, "of endless, bytes of traces to write")
+	flag.StringVar(&o.picture, "picture", "", "of endless, the file for a picture (SVG)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -42,14 +44,17 @@ func main() {
 }
 
 type options struct {
-	rounds int
-	only   string
-	match  string
+	rounds  int
+	only    string
+	match   string
+	size    int64
+	picture string
 }
 
 func (o options) run(ctx context.Context, out io.Writer) error {
-	if o.rounds < 1 || !slices.Contains([]string{"", "programs", "analysis", "growth", "memory", "matrix", "report"}, o.only) {
-		return errors.New("-rounds must be positive, and -only programs, analysis, growth, memory, matrix or report")
+	parts := o.parts()
+	if o.rounds < 1 || o.only != "" && !slices.ContainsFunc(parts, func(p part) bool { return p.name == o.only }) {
+		return errors.New("-rounds must be positive, and -only programs, analysis, growth, live, endless, memory, matrix or report")
 	}
 	work, err := os.MkdirTemp("", "mcchk-bench-")
 	if err != nil {
@@ -58,38 +63,35 @@ func (o options) run(ctx context.Context, out io.Writer) error {
 	defer os.RemoveAll(work)
 	began := time.Now()
 	fmt.Fprintf(out, "%s %s/%s, %d CPUs\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-	if o.only == "" || o.only == "programs" {
-		if err := o.programs(ctx, out, work); err != nil {
-			return err
-		}
-	}
-	if o.only == "" || o.only == "analysis" {
-		if err := o.analysis(ctx, out, work); err != nil {
-			return err
-		}
-	}
-	if o.only == "" || o.only == "growth" {
-		if err := o.growth(ctx, out, work); err != nil {
-			return err
-		}
-	}
-	if o.only == "memory" {
-		if err := o.memory(ctx, out, work); err != nil {
-			return err
-		}
-	}
-	if o.only == "matrix" {
-		if err := o.matrix(ctx, out, work); err != nil {
-			return err
-		}
-	}
-	if o.only == "" || o.only == "report" {
-		if err := o.report(ctx, out, work); err != nil {
-			return err
+	for _, p := range parts {
+		if o.only == p.name || o.only == "" && p.usual {
+			if err := p.run(ctx, out, work); err != nil {
+				return err
+			}
 		}
 	}
 	fmt.Fprintf(out, "\n%s in all\n", time.Since(began).Round(time.Second))
 	return nil
+}
+
+// part is something to measure.
+type part struct {
+	name  string
+	usual bool // it is measured unless one part is asked for
+	run   func(ctx context.Context, out io.Writer, work string) error
+}
+
+func (o options) parts() []part {
+	return []part{
+		{"programs", true, o.programs},
+		{"analysis", true, o.analysis},
+		{"growth", true, o.growth},
+		{"live", true, o.live},
+		{"endless", false, o.endless},
+		{"memory", false, o.memory},
+		{"matrix", false, o.matrix},
+		{"report", true, o.report},
+	}
 }
 
 // matcher returns what names are to match.

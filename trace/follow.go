@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -141,12 +140,7 @@ func (r *Reader) Live() *Live {
 // Ask reads anew what the process of a followed trace tells. It may be called while another
 // goroutine reads.
 func (r *Reader) Ask() (Live, bool) {
-	in, err := os.Open(r.chunks.name)
-	if err != nil {
-		return Live{}, false
-	}
-	defer in.Close()
-	return readLive(in)
+	return liveOf(r.chunks.name)
 }
 
 // guard keeps the goroutine that follows the file from changing what is known.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 )
 
 // What a reader that follows a trace tells the process: how much of the file it has given
@@ -11,6 +12,7 @@ import (
 
 // Offsets of what a reader tells the process.
 const (
+	leftOffset  = liveOffset + 56
 	freedOffset = liveOffset + 64
 	grantOffset = liveOffset + 72
 	beatOffset  = liveOffset + 80
@@ -19,8 +21,10 @@ const (
 )
 
 // tell stores a word in the first page.
-func (f *follower) tell(at int64, v uint64) error {
-	out, err := os.OpenFile(f.file.path, os.O_WRONLY, 0)
+func (f *follower) tell(at int64, v uint64) error { return tellFile(f.file.path, at, v) }
+
+func tellFile(path string, at int64, v uint64) error {
+	out, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
@@ -44,6 +48,9 @@ func (r *Reader) giveBack() {
 	}
 	out, err := os.OpenFile(f.file.path, os.O_RDWR, 0)
 	if err == nil {
+		if f.freed == 0 { // nobody may take a hole for the file as it was, also if this is not come back to
+			_, err = out.WriteAt(le.AppendUint64(nil, 1), freedOffset)
+		}
 		for _, h := range f.done {
 			err = errors.Join(err, makeHole(out, h.Offset, int64(h.Size)))
 		}
@@ -76,6 +83,47 @@ func (r *Reader) Beat(n uint64) {
 
 // Grant lets the process take so many bytes more than it may, all in all.
 func (r *Reader) Grant(bytes uint64) error { return r.chunks.follow.tell(grantOffset, bytes) }
+
+// ErrReadAlong is the error of Dismiss while somebody reads.
+var ErrReadAlong = errors.New("another analysis reads along")
+
+// signsFor is how long somebody who reads along may be silent.
+const signsFor = 3 * time.Second
+
+// Dismiss tells the processes of a run, of whose traces some were given back, that nobody
+// reads along any more: none waits for it.
+func (d *Dir) Dismiss() error {
+	before := map[string]uint64{}
+	for _, f := range d.Files {
+		l, ok := liveOf(f.Path)
+		if ok && l.Most > 0 && !l.Ended {
+			before[f.Path] = l.Beat
+		}
+	}
+	if len(before) == 0 {
+		return nil
+	}
+	time.Sleep(signsFor)
+	var errs []error
+	for path, beat := range before {
+		if l, ok := liveOf(path); ok && l.Beat != beat {
+			return fmt.Errorf("%s: %w", path, ErrReadAlong)
+		}
+	}
+	for path := range before {
+		errs = append(errs, tellFile(path, leftOffset, 1))
+	}
+	return errors.Join(errs...)
+}
+
+func liveOf(path string) (Live, bool) {
+	in, err := os.Open(path)
+	if err != nil {
+		return Live{}, false
+	}
+	defer in.Close()
+	return readLive(in)
+}
 
 // GaveBack returns how much of a followed file was given back, bytes, and why no more could
 // be.

@@ -191,7 +191,7 @@ func (a *app) runLive(ctx context.Context, command []string, o runOptions) error
 // analyzeLive analyses a run while it goes on.
 func (a *app) analyzeLive(ctx context.Context, dir string, o analyzeOptions, t *teller, over func() bool) (*analysis.Result, error) {
 	progress := a.newProgress()
-	opts := analysis.LiveOptions{Options: o.analysis(progress, a.getenv), Over: over}
+	opts := analysis.LiveOptions{Options: o.analysis(progress, a.getenv), Over: over, Version: versionOfParts()}
 	told := leastBehind
 	opts.Progress = func(at analysis.Progress) {
 		if at.BehindFor >= told {
@@ -229,6 +229,7 @@ const leastBehind = 10 * time.Second
 func newWatchCommand(a *app) *cobra.Command {
 	var o analyzeOptions
 	var live liveOptions
+	var resume bool
 	cmd := &cobra.Command{
 		Use:   "watch [DIR]",
 		Short: "Analyse a program while it runs",
@@ -239,6 +240,11 @@ finding on standard error soon after the concurrent region that it is in is over
 and reports when all processes have ended, as 'mcchk analyze' does. The traces stay.
 
 --stop-on error ends the processes that run on this host at the first error.
+
+--resume is for an analysis that was killed. It begins anew where the traces are
+whole. Where some were given back (--max-disk), it reports what had been found by
+then, with a caveat that says how far that is: the verdict is not "no race found".
+The program does not wait for an analysis any more, and is not recorded further.
 
 Exit status: that of mcchk analyze.`,
 		Example: "  mcchk watch traces\n  mcchk watch traces --stop-on error --format html=report.html",
@@ -253,21 +259,31 @@ Exit status: that of mcchk analyze.`,
 			if len(args) > 0 {
 				dir = args[0]
 			}
-			return a.watch(cmd.Context(), dir, o, live)
+			return a.watch(cmd.Context(), dir, o, live, resume)
 		},
 	}
 	o.addFlags(cmd)
 	live.addFlags(cmd)
+	cmd.Flags().BoolVar(&resume, "resume", false, "take the place of an analysis that was killed")
 	return cmd
 }
 
 // watch analyses a run that somebody else has started.
-func (a *app) watch(ctx context.Context, dir string, o analyzeOptions, live liveOptions) error {
+func (a *app) watch(ctx context.Context, dir string, o analyzeOptions, live liveOptions, resume bool) error {
 	waiting := time.AfterFunc(time.Second, func() { a.say("waiting for the program to begin: all processes write to %s", dir) })
 	defer waiting.Stop()
 	var t *teller
 	t = a.newTeller(live, func() { t.endProcesses(dir) })
 	res, err := a.analyzeLive(ctx, dir, o, t, func() bool { return runEnded(dir) })
+	if errors.Is(err, trace.ErrGivenBack) {
+		waiting.Stop()
+		if !resume {
+			return fmt.Errorf("%w\n'mcchk watch --resume %s' reports what had been found by then", err, dir)
+		}
+		var limits analysis.Options
+		o.report.memory.bound(&limits, a.getenv)
+		res, err = analysis.FoundSoFar(dir, versionOfParts(), limits.Heap)
+	}
 	if err != nil {
 		return err
 	}

@@ -4,12 +4,17 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/mcchk/mcchk/trace"
 )
 
 // slowProgram has an error in its first epoch, and goes on for longer than a finding may take.
@@ -85,8 +90,10 @@ func TestLive(t *testing.T) {
 	require.Equal(t, 1, strings.Count(told, "mcchk: found: "), told)
 }
 
-// wideProgram stores more between two calls than a small trace has room for.
+// wideProgram stores more between two calls than a small trace has room for. With arguments
+// it has a race (r) or none, and then does not end.
 const wideProgram = `#include <mpi.h>
+#include <unistd.h>
 
 int main(int argc, char **argv)
 {
@@ -95,14 +102,18 @@ int main(int argc, char **argv)
 	MPI_Win win;
 	MPI_Init(&argc, &argv);
 	MPI_Win_allocate(1 << 20, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &w, &win);
-	for (int k = 0; k < 2; k++) {
+	for (int k = 0; k < (argc > 2 ? 8 : 2); k++) {
 		MPI_Win_fence(0, win);
+		if (k == 0 && argc > 1 && argv[1][0] == 'r')
+			MPI_Put(&k, 1, MPI_INT, 0, 0, 1, MPI_INT, win);
 		for (int i = 0; i < 50000; i++) {
 			x = x * 1103515245u + 12345u;
 			w[x >> 14] = i;
 		}
 	}
 	MPI_Win_fence(0, win);
+	if (argc > 2)
+		sleep(600);
 	MPI_Win_free(&win);
 	MPI_Finalize();
 }
@@ -127,4 +138,42 @@ func TestLiveFull(t *testing.T) {
 	got, out = run("wait")
 	require.Zero(t, got, out)
 	require.Regexp(t, `no race found: 2 ranks, .* [1-9]\d+ stores, .* nothing lost`, out)
+}
+
+// TestResume: of traces that were given back to an analysis that was killed, there are the
+// findings that were told, and never the verdict that there are none.
+func TestResume(t *testing.T) {
+	dir, env := plainProject(t)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "app.c"), []byte(wideProgram), 0o600))
+	got, out := status(t, dir, env, "mcchk", "cc", "-g", "-O1", "-o", "app", "app.c")
+	require.Zero(t, got, out)
+	for kind, want := range map[string]string{"racy": "race (", "fine": "undecided: "} {
+		told, err := os.Create(filepath.Join(dir, kind+".told"))
+		require.NoError(t, err)
+		defer told.Close()
+		cmd := exec.CommandContext(t.Context(), filepath.Join(dir, "bin", "mcchk"), "run", "--live", "--max-disk", "256KiB", "-o", kind, "--", "mpiexec.mpich", "-n", "2", "./app", kind, "on")
+		cmd.Dir, cmd.Env, cmd.Stderr = dir, env, told
+		require.NoError(t, cmd.Start())
+		var run *trace.Dir
+		require.Eventually(t, func() bool {
+			text, err := os.ReadFile(told.Name())
+			require.NoError(t, err)
+			run, err = trace.OpenDir(filepath.Join(dir, kind))
+			_, kept := os.Stat(filepath.Join(dir, kind, "found-so-far"))
+			return err == nil && kept == nil && slices.ContainsFunc(run.Files, func(f trace.File) bool { return f.Header.GivenBack }) &&
+				(kind == "fine" || strings.Contains(string(text), "mcchk: found: "))
+		}, 2*time.Minute, 50*time.Millisecond)
+		require.NoError(t, cmd.Process.Kill())
+		require.Error(t, cmd.Wait())
+
+		got, out = status(t, dir, env, "mcchk", "watch", kind)
+		require.Equal(t, exitFailure, got, out)
+		require.Contains(t, out, "'mcchk watch --resume "+kind+"' reports what had been found by then")
+		_, out = status(t, dir, env, "mcchk", "watch", "--resume", kind, "--format", "short")
+		require.Contains(t, out, want)
+		require.Contains(t, out, "caveat: the analysis was ended from outside after ")
+		for _, f := range run.Files { // the program goes on
+			require.NoError(t, unix.Kill(f.Header.PID, unix.SIGKILL))
+		}
+	}
 }

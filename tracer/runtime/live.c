@@ -57,14 +57,14 @@ int mcchk_live_room(const _Atomic uint64_t *end, uint64_t size)
 		}
 		uint64_t now = mcchk_now(), b = __atomic_load_n(&l->beat, __ATOMIC_RELAXED);
 		if (!waits) {
-			if (never_waits)
+			if (never_waits || __atomic_load_n(&l->left, __ATOMIC_RELAXED))
 				return 0;
 			__atomic_add_fetch(&l->waiting, 1, __ATOMIC_RELAXED);
 		}
 		if (!waits || b != beat) {
 			beat = b;
 			since = now;
-		} else if (now - since > GONE) {
+		} else if (now - since > GONE || __atomic_load_n(&l->left, __ATOMIC_RELAXED)) {
 			never_waits = 1;
 			__atomic_sub_fetch(&l->waiting, 1, __ATOMIC_RELAXED);
 			return 0;

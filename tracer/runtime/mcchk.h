@@ -306,8 +306,8 @@ struct mcchk_live {
 	uint64_t ended;    /* the file is finished */
 	uint64_t waiting;  /* threads that wait for room */
 	uint64_t most;     /* bytes that the file may take; 0: no limit */
-	uint64_t spare;
 	/* The reader's: */
+	uint64_t left;  /* nobody reads any more, and what is missing makes it useless: do not wait */
 	uint64_t freed; /* bytes of the file that it has given back */
 	uint64_t grant; /* bytes that the file may take beyond `most` */
 	uint64_t beat;  /* counts up as long as there is a reader */
