@@ -290,6 +290,9 @@ func (n *namer) caveat(p core.Problem) Caveat {
 	case core.Threads:
 		d.Kind = Threads
 		d.Text += where + "; what threads and tasks do to the buffers of one another, or what orders them, is not recorded in full, so conflicts between them may go unseen"
+	case core.Unseen:
+		d.Kind = NotInstrumented
+		d.Text += where + ": conflicts with them are not found"
 	case core.Failed:
 		d.Kind = NotUnderstood
 		d.Text = fmt.Sprintf("%s of %s returned an error%s and %s ignored", plural(p.Count, "call", "calls"), p.Fn, where, was(p.Count))

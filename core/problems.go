@@ -20,6 +20,7 @@ const (
 	Lost          ProblemKind = "lost"           // the tracer could not record
 	Damaged       ProblemKind = "damaged"        // a trace that could not be read on
 	Threads       ProblemKind = "threads"        // threads and tasks of a process, whose order is not known
+	Unseen        ProblemKind = "unseen"         // accesses that the tracer does not record
 	Failed        ProblemKind = "failed"         // calls that returned an error
 	Values        ProblemKind = "values"         // order through memory that was not worked out
 )

@@ -256,6 +256,7 @@ func TestDamagedRecords(t *testing.T) {
 		{"type", rec(RecordType, 1, 0, 0, 0, 1<<32-1, 0), "shorter than its contents"},
 		{"comm", rec(RecordComm, 1, 0, 9), "shorter than its runs"},
 		{"comm of too many", rec(RecordComm, 1, 2<<32, 1, 0, 1, top), "impossible run of ranks"},
+		{"comm with a rank less than none", rec(RecordComm, 1, 1<<32, 1, 1<<64-5, 0, 1), "impossible run of ranks"},
 		{"comm of other size", rec(RecordComm, 1, 2<<32, 1, 0, 1, 1), "does not agree with its runs"},
 		{"module", rec(RecordModule, 0, 0, 0, 100), "shorter than its texts"},
 		{"source", rec(RecordSource, 0, 0, 100), "shorter than its texts"},

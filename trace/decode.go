@@ -303,8 +303,14 @@ func decodeRuns(b []byte, n int) ([]RankRun, error) {
 	return runs, nil
 }
 
-// valid reports whether all ranks of the run are possible world ranks.
+// outside stands for the rank of a process of another world: MPI_UNDEFINED.
+const outside = -4
+
+// valid reports whether all ranks of the run are possible world ranks, or outside.
 func (r RankRun) valid() bool {
+	if r.First == outside && (r.Stride == 0 || r.Count == 1) {
+		return r.Count >= 1 && r.Count <= maxRanks
+	}
 	if r.Count < 1 || r.Count > maxRanks || r.First < 0 || r.First >= maxRanks ||
 		r.Stride <= -maxRanks || r.Stride >= maxRanks {
 		return false

@@ -260,6 +260,26 @@ func RunDirs(dir string) []string {
 	return out
 }
 
+// spawnedDir holds, in the trace directory, a directory for each group of processes that was
+// started by MPI_Comm_spawn: a world of its own.
+const spawnedDir = "spawned"
+
+// SpawnedDirs returns the directories with the traces of processes that the program of a
+// trace directory started by MPI_Comm_spawn, in the order in which they began.
+func SpawnedDirs(dir string) []string {
+	entries, err := os.ReadDir(filepath.Join(dir, spawnedDir))
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, e := range entries {
+		if strings.Trim(e.Name(), "0123456789-") == "" && e.IsDir() {
+			out = append(out, filepath.Join(dir, spawnedDir, e.Name()))
+		}
+	}
+	return out
+}
+
 // prepareTraceDir makes an empty trace directory: it creates it, or removes the
 // traces of an earlier run, or of several. A directory with other files in it that was not a
 // trace directory before is refused, and nothing but traces is ever removed.
@@ -271,13 +291,13 @@ func prepareTraceDir(dir string) error {
 	if err != nil {
 		return fmt.Errorf("trace directory: %w", err)
 	}
-	earlier := RunDirs(dir)
+	earlier := append(RunDirs(dir), SpawnedDirs(dir)...)
 	var ours, made []string
 	foreign, wasTraced := "", len(earlier) > 0
 	for _, e := range entries {
 		name := e.Name()
 		switch {
-		case slices.Contains(earlier, filepath.Join(dir, name)):
+		case slices.Contains(earlier, filepath.Join(dir, name)), name == spawnedDir && len(SpawnedDirs(dir)) > 0:
 		case e.Type().IsRegular() && (isTraceFile(name) || name == RunFile):
 			ours, wasTraced = append(ours, name), true
 		case e.Type().IsRegular() && (name == SymbolsFile || name == SourcesFile):
@@ -303,6 +323,7 @@ func prepareTraceDir(dir string) error {
 		}
 		_ = os.Remove(run) // unless somebody put something else there
 	}
+	_ = os.Remove(filepath.Join(dir, spawnedDir))
 	return nil
 }
 

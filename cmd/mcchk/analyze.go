@@ -14,6 +14,7 @@ import (
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/report"
+	"github.com/mcchk/mcchk/tracer"
 )
 
 // Values of --fail-on.
@@ -235,10 +236,15 @@ func (a *app) analyze(ctx context.Context, dirs []string, o analyzeOptions) erro
 	return a.conclude(ctx, res, o.report)
 }
 
-// analyzeRuns analyses the directories of one run or of several into one result.
+// analyzeRuns analyses the directories of one run or of several into one result. Processes
+// that were started by MPI_Comm_spawn are as a run of their own.
 func (a *app) analyzeRuns(ctx context.Context, dirs []string, o analyzeOptions) (*analysis.Result, error) {
-	var runs []*analysis.Result
+	var all []string
 	for _, dir := range dirs {
+		all = append(append(all, dir), tracer.SpawnedDirs(dir)...)
+	}
+	var runs []*analysis.Result
+	for _, dir := range all {
 		res, err := a.analyzeRun(ctx, dir, o)
 		if err != nil {
 			return nil, err

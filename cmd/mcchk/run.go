@@ -166,6 +166,10 @@ func (a *app) record(ctx context.Context, command []string, number int, first bo
 		a.say("the program %v", exit)
 	}
 	_, unresolved := a.backend.collect(ctx, dir, collect.Options{NoSources: o.noSources})
+	for _, world := range tracer.SpawnedDirs(dir) {
+		_, err := a.backend.collect(ctx, world, collect.Options{NoSources: o.noSources})
+		unresolved = cmp.Or(unresolved, err)
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}

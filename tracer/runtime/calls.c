@@ -103,3 +103,11 @@ void mcchk_call_end(uint64_t end, int failed)
 	mcchk_live_returned(t->call->seq);
 	t->call = NULL;
 }
+
+/* The thread's call that is under way was left by longjmp, or an exception, out of a
+ * callback of the library: that of an error, most often. */
+void mcchk_call_left(void)
+{
+	mcchk_call_end(mcchk_now(), 1);
+	mcchk_leave();
+}

@@ -33,6 +33,8 @@ static inline void *mcchk_caller(void *frame)
 	return through && (uintptr_t)frame < (uintptr_t)through ? through : frame;
 }
 
+void mcchk_call_left(void);
+
 /* Until mcchk_leave the thread is within the library. */
 static inline void mcchk_within(void *frame)
 {
@@ -48,6 +50,8 @@ static inline int mcchk_enter(void *frame)
 	struct mcchk_tls *self = &mcchk_self;
 	if (!mcchk_active || (self->depth && (uintptr_t)frame < self->frame))
 		return 0;
+	if (self->depth)
+		mcchk_call_left();
 	mcchk_within(frame);
 	return 1;
 }
@@ -133,12 +137,18 @@ void mcchk_buffer(struct mcchk_range r, void *frame);
 
 /* ---- threads.c ---- */
 
-enum { MCCHK_THREADS, MCCHK_REGIONS, MCCHK_BUFFERS, MCCHK_KINDS }; /* of what is not ordered, or not recorded */
+enum { MCCHK_THREADS, MCCHK_REGIONS, MCCHK_BUFFERS, MCCHK_FORKED, MCCHK_HANDLERS, MCCHK_KINDS }; /* of what is not ordered, or not recorded */
 void mcchk_threads_unseen(void *frame);
 void mcchk_threads_start(void *frame);
 void mcchk_threads_recorded(void *frame);
 void mcchk_noticed(int kind, void **frame);
+int mcchk_is_noticed(int kind);
+void mcchk_notice(int kind, const uint64_t *pcs, uint32_t frames);
 void *mcchk_find(const char *name, void *caller);
+
+/* ---- aside.c: accesses that are not recorded ---- */
+
+int mcchk_aside(uintptr_t addr, uintptr_t pc, void **frame);
 
 /* ---- atomics.c ---- */
 
@@ -167,9 +177,11 @@ struct mcchk_agreement {
 	int active;
 	uint8_t run[16];
 	char boot[40];
+	char world[64]; /* of processes that others started: where in the directory; or "" */
 };
 
 void mcchk_propose(struct mcchk_agreement *a, const char *directory, const char *why);
+void mcchk_propose_world(struct mcchk_agreement *a);
 int mcchk_elsewhere(const struct mcchk_agreement *a); /* this machine's clock is another than that of process 0 */
 void mcchk_open_trace(const struct mcchk_agreement *a, uint32_t rank, uint32_t ranks);
 void mcchk_write_infos(const char *library_key, const char *library);

@@ -71,10 +71,13 @@ struct runs {
 	uint32_t n;
 };
 
-/* Adds a rank: to the last run where it continues it. */
+/* Adds a rank: to the last run where it continues it. One of another world, which is
+ * negative, is alike with such ones only. */
 static void add_rank(struct runs *r, int64_t rank)
 {
 	int64_t *last = r->n ? r->run[r->n - 1] : NULL;
+	if (last && (last[0] < 0) != (rank < 0))
+		last = NULL;
 	if (last && last[2] == 1) {
 		last[1] = rank - last[0];
 		last[2] = 2;

@@ -18,8 +18,11 @@ static int spawned(void)
 /* All processes observe calls, or none: identifiers take part of them all. */
 static void agree(const char *directory)
 {
-	if (mcchk_world_rank() == 0)
-		mcchk_propose(&run, directory, spawned() ? "this program was started by another with MPI_Comm_spawn" : NULL);
+	if (mcchk_world_rank() == 0) {
+		mcchk_propose(&run, directory, NULL);
+		if (spawned())
+			mcchk_propose_world(&run);
+	}
 	PMPI_Comm_dup(MPI_COMM_WORLD, &tool);
 	PMPI_Bcast(&run, sizeof run, MPI_BYTE, 0, tool);
 }

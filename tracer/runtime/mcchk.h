@@ -409,6 +409,10 @@ static inline uint64_t mcchk_thread_pointer(void)
 	return p;
 }
 
+/* ---- aside.c ---- */
+
+void mcchk_aside_forked(void);
+
 /* ---- runs.c: the slow path of loads and stores ---- */
 
 void mcchk_run_other(uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -50,6 +51,25 @@ static void make_run_id(uint8_t *id)
 		close(fd);
 }
 
+/* Processes that others started are a world of their own: process 0 chooses its place in
+ * the trace directory. The order of names is that of their beginnings. */
+void mcchk_propose_world(struct mcchk_agreement *a)
+{
+	snprintf(a->world, sizeof a->world, "spawned/%020llu-%d", (unsigned long long)mcchk_now(), (int)getpid());
+}
+
+static void make_world(const char *directory, const char *world)
+{
+	char path[4096];
+	const char *slash = strchr(world, '/');
+	if (!slash)
+		return;
+	snprintf(path, sizeof path, "%s/%.*s", directory, (int)(slash - world), world);
+	mkdir(path, 0755); /* that it was in vain shows when the trace is opened */
+	snprintf(path, sizeof path, "%s/%s", directory, world);
+	mkdir(path, 0755);
+}
+
 /* What process 0 proposes; why: what speaks against recording, or NULL. */
 void mcchk_propose(struct mcchk_agreement *a, const char *directory, const char *why)
 {
@@ -75,7 +95,9 @@ void mcchk_open_trace(const struct mcchk_agreement *a, uint32_t rank, uint32_t r
 	struct mcchk_file_header h = {.rank = rank, .ranks = ranks};
 	struct timespec real;
 	char path[4096];
-	int n = snprintf(path, sizeof path, "%s/rank-%u.mcct", directory ? directory : ".", rank);
+	directory = directory ? directory : ".";
+	make_world(directory, a->world);
+	int n = snprintf(path, sizeof path, "%s/%s%srank-%u.mcct", directory, a->world, a->world[0] ? "/" : "", rank);
 
 	memcpy(h.run, a->run, sizeof h.run);
 	h.monotonic = mcchk_now();

@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <threads.h>
 
 #define FRAMES 32
@@ -31,7 +32,7 @@ static struct first {
 	int claimed, ready; /* atomic */
 	int frames;
 	uintptr_t pcs[FRAMES];
-} firsts[MCCHK_KINDS];
+} own[MCCHK_KINDS], *firsts = own; /* of a process that records, in memory that it shares with those that it forks */
 
 /* ---- the record ---- */
 
@@ -77,6 +78,31 @@ void mcchk_threads_recorded(void *frame)
 			record(kind);
 		mcchk_leave();
 	}
+}
+
+int mcchk_is_noticed(int kind) { return __atomic_load_n(&firsts[kind].claimed, __ATOMIC_RELAXED); }
+
+/* Something of a kind was noticed, with that stack; to be recorded later, by whom that concerns. */
+void mcchk_notice(int kind, const uint64_t *pcs, uint32_t frames)
+{
+	struct first *f = &firsts[kind];
+
+	if (__atomic_exchange_n(&f->claimed, 1, __ATOMIC_SEQ_CST))
+		return;
+	f->frames = frames < FRAMES ? (int)frames : FRAMES;
+	for (int i = 0; i < f->frames; i++)
+		f->pcs[i] = (uintptr_t)pcs[i];
+	__atomic_store_n(&f->ready, 1, __ATOMIC_RELEASE);
+}
+
+/* From now on what forked processes notice is seen. */
+static void share(void)
+{
+	struct first *f = mmap(NULL, sizeof own, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (!mcchk_recording || f == MAP_FAILED)
+		return;
+	memcpy(f, own, sizeof own);
+	firsts = f;
 }
 
 /* The program, or a library of it, does something of a kind where `frame` returns to. */
@@ -326,6 +352,7 @@ __attribute__((weak)) int thrd_detach(thrd_t thread)
 /* The program has called MPI_Init, whose wrapper has that frame. */
 void mcchk_threads_start(void *frame)
 {
+	share();
 	mcchk_watch_start();
 	if (mcchk_beside()) /* what they did so far was not recorded */
 		mcchk_noticed(MCCHK_THREADS, frame);

@@ -510,6 +510,7 @@ static void forked(void)
 	}
 	mcchk_self.runs = no_runs;
 	mcchk_self.thread = NULL;
+	mcchk_aside_forked();
 }
 
 /* ---- opening and closing ---- */
