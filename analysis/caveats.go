@@ -114,13 +114,14 @@ func (r *run) cuts(m *core.Machine) []core.Problem {
 // buildInfo is what mcchk cc leaves in the program at link time.
 type buildInfo struct {
 	Uninstrumented []string `json:"uninstrumented"`
-	Bypassed       []string `json:"bypassed"` // functions called past the tracer
+	CopiesUnseen   string   `json:"copies_unseen"` // packages that would have them seen
+	Bypassed       []string `json:"bypassed"`      // functions called past the tracer
 }
 
 // uninstrumented tells of code whose loads and stores nobody records.
 func (r *run) uninstrumented() []Caveat {
 	var none, loaded []int
-	parts, past := map[string][]int{}, map[string][]int{}
+	parts, past, copies := map[string][]int{}, map[string][]int{}, map[string][]int{}
 	for rank, reader := range r.readers {
 		if reader == nil {
 			continue
@@ -137,6 +138,9 @@ func (r *run) uninstrumented() []Caveat {
 			if len(unseen) > 0 {
 				list := strings.Join(unseen, ", ")
 				parts[list] = append(parts[list], rank)
+			}
+			if b.CopiesUnseen != "" {
+				copies[b.CopiesUnseen] = append(copies[b.CopiesUnseen], rank)
 			}
 			if len(b.Bypassed) > 0 {
 				list := strings.Join(b.Bypassed, ", ")
@@ -161,6 +165,12 @@ func (r *run) uninstrumented() []Caveat {
 		out = append(out, Caveat{
 			Kind: NotInstrumented, Ranks: ranks, Count: uint64(strings.Count(list, ", ") + 1),
 			Text: fmt.Sprintf("loads and stores of these parts of the program were not seen, because mcchk cc did not compile them: %s", list),
+		})
+	}
+	for packages, ranks := range copies {
+		out = append(out, Caveat{
+			Kind: NotInstrumented, Ranks: ranks, Count: 1,
+			Text: fmt.Sprintf("small arrays, structures and characters that the program assigns or fills as a whole were not seen, because it was compiled without the plug-in of gfortran (Debian: apt install %s)", packages),
 		})
 	}
 	for list, ranks := range past {

@@ -22,6 +22,9 @@ type BuildInfo struct {
 	MPI            string   `json:"mpi"`              // "MPICH 4.0.2"
 	Objects        []string `json:"objects"`          // object files, archive members as "libx.a(y.o)", shared libraries
 	Uninstrumented []string `json:"uninstrumented"`
+	// Fortran without the plug-in: the packages that bring it. What gfortran then copies and
+	// fills by itself, small arrays and structures, is not seen.
+	CopiesUnseen string `json:"copies_unseen,omitempty"`
 	// Functions that the program calls by their profiling names, such as
 	// PMPI_Send: the run-time does not see such calls.
 	Bypassed []string `json:"bypassed,omitempty"`

@@ -138,7 +138,12 @@ func (c *compilation) buildInfo(objects map[int]string) (*BuildInfo, *inspection
 	if err != nil {
 		return nil, nil, err
 	}
+	copies := ""
+	if c.target.language == Fortran && n.call && !n.plugin {
+		copies = c.tc.pluginPackages()
+	}
 	return &BuildInfo{
+		CopiesUnseen:   copies,
 		Compiler:       c.tc.Compiler(),
 		Mode:           n.mode(c.mode()),
 		Plugin:         n.plugin,
