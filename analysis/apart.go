@@ -47,4 +47,24 @@ func (n *namer) tellApart(e *evidence) {
 	for _, stacks := range byName {
 		symbols.TellApart(stacks)
 	}
+	for _, groups := range [][]conflicts.Group{e.Groups, e.Predicted} {
+		for i := range groups {
+			n.tellWithin(&groups[i])
+		}
+	}
+}
+
+// tellWithin marks where the accesses and calls of a finding lie within one line that
+// reports point at for both accesses, such as the call of a function of a wrapper.
+func (n *namer) tellWithin(g *conflicts.Group) {
+	first, second := n.stack(g.First.Rank, g.First.Stack), n.stack(g.Second.Rank, g.Second.Stack)
+	others := [][]symbols.Frame{}
+	for _, t := range []*conflicts.Touch{&g.Sample.First, &g.Sample.Second} {
+		for _, c := range []*regions.CallInfo{t.Started, t.Next, t.Done, t.Heard} {
+			if c != nil {
+				others = append(others, n.stack(c.Rank, c.Stack))
+			}
+		}
+	}
+	symbols.TellWithin(first, second, others)
 }

@@ -63,7 +63,7 @@ func (p *polls) between(x, y *conflicts.Side) (leaves, fetches *polled) {
 // declare proposes to declare the order of two accesses, where a process may have waited
 // for a value.
 func (t *trials) declare(f *conflicts.Finding) (conflicts.Fix, bool) {
-	if f.Class != conflicts.AcrossProcesses {
+	if f.Class != conflicts.AcrossProcesses || f.First.Atomic && f.Second.Atomic { // as operations that poll are meant to meet
 		return conflicts.Fix{}, false
 	}
 	for _, s := range [][2]*conflicts.Side{{&f.First, &f.Second}, {&f.Second, &f.First}} {

@@ -44,12 +44,13 @@ func (w *Wording) across() conflicts.Explanation {
 // sharing says that locks do not keep the accesses apart, where one looks as if
 // they did.
 func (w *Wording) sharing(a, b *conflicts.Side) string {
+	ofA, ofB := w.Finding.LocksThatMatter(a), w.Finding.LocksThatMatter(b)
 	switch {
-	case len(a.Locks) > 0 && len(b.Locks) > 0:
+	case len(ofA) > 0 && len(ofB) > 0:
 		return "; shared locks do not exclude each other"
-	case len(a.Locks) > 0:
+	case len(ofA) > 0:
 		return fmt.Sprintf("; a lock on rank %d excludes only processes that lock it too, and rank %d does not for %s", w.Finding.Owner, b.Rank, w.Access(b))
-	case len(b.Locks) > 0:
+	case len(ofB) > 0:
 		return fmt.Sprintf("; a lock on rank %d excludes only processes that lock it too, and rank %d does not for %s", w.Finding.Owner, a.Rank, w.Access(a))
 	}
 	return ""
@@ -129,7 +130,7 @@ func (w *Wording) path(a, b *conflicts.Side) conflicts.Sought {
 
 // locks tells which locks protect the accesses, where one does or seems to.
 func (w *Wording) locks(a, b *conflicts.Side) (conflicts.Sought, bool) {
-	if len(a.Locks)+len(b.Locks) == 0 && w.model.Unlocked(a) == "" && w.model.Unlocked(b) == "" {
+	if len(w.Finding.LocksThatMatter(a))+len(w.Finding.LocksThatMatter(b)) == 0 && w.model.Unlocked(a) == "" && w.model.Unlocked(b) == "" {
 		return conflicts.Sought{}, false
 	}
 	both := fmt.Sprintf("rank %d holds %s, rank %d %s", a.Rank, w.held(a), b.Rank, w.held(b))
@@ -141,11 +142,12 @@ func (w *Wording) locks(a, b *conflicts.Side) (conflicts.Sought, bool) {
 
 // held says which locks protect an access.
 func (w *Wording) held(s *conflicts.Side) string {
-	if len(s.Locks) == 0 {
+	locks := w.Finding.LocksThatMatter(s)
+	if len(locks) == 0 {
 		return cmp.Or(w.model.Unlocked(s), "none")
 	}
 	text := ""
-	for i, l := range s.Locks {
+	for i, l := range locks {
 		kind, target := "a shared lock", fmt.Sprintf("on rank %d", l.Target)
 		if l.Exclusive {
 			kind = "an exclusive lock"

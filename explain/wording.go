@@ -22,11 +22,11 @@ func New(m Model, f *conflicts.Finding) *Wording {
 		f.First.Stack, f.Second.Stack, f.First.Started.Stack, f.First.Next.Stack, f.First.Done.Stack, f.First.Heard.Stack,
 		f.Second.Started.Stack, f.Second.Next.Stack, f.Second.Done.Stack, f.Second.Heard.Stack,
 	} {
-		here, _, ok := symbols.Site(stack)
-		switch {
-		case i == 0:
+		if i == 0 { // of what a report points at, all name the file that is not this one
+			here, _ := symbols.Here(stack)
 			w.file = here.File
-		case ok && here.File != "" && here.File != w.file:
+		}
+		if at, _, ok := symbols.Site(stack); ok && at.File != "" && at.File != w.file {
 			w.file = ""
 			return w
 		}

@@ -12,6 +12,9 @@
 //     completed both in time;
 //   - both are calls that the same earlier call should have allowed, or operations on one
 //     window that are in no epoch since the same call, or none: one call would open it.
+//
+// What came of trying their fixes has the last word: of findings whose fixes were tried,
+// only those stay together of which a fix of one removes the other.
 package problems
 
 import (
@@ -45,6 +48,7 @@ func Of(findings []conflicts.Finding) []Problem {
 	}
 	g.joinLate(findings)
 	g.joinUnordered(findings)
+	g.part(findings)
 	var out []Problem
 	at := map[int]int{}
 	for i := range findings {
@@ -75,6 +79,7 @@ func rank(s conflicts.Severity) int {
 type grouping struct {
 	parent []int
 	of     map[string]int // a finding that has a key
+	joined [][2]int
 }
 
 func (g *grouping) root(i int) int {
@@ -86,6 +91,7 @@ func (g *grouping) root(i int) int {
 }
 
 func (g *grouping) union(i, k int) {
+	g.joined = append(g.joined, [2]int{i, k})
 	i, k = g.root(i), g.root(k)
 	g.parent[max(i, k)] = min(i, k)
 }
@@ -238,16 +244,62 @@ func (g *grouping) joinUnordered(findings []conflicts.Finding) {
 	}
 }
 
+// part takes apart what trials of fixes have shown to be several problems: of the findings
+// of a group of which fixes were tried, none of which removes the other. A finding of which
+// none was tried stays with one that it was joined with.
+func (g *grouping) part(findings []conflicts.Finding) {
+	joined := g.joined
+	before := make([]int, len(findings))
+	for i := range findings {
+		before[i] = g.root(i)
+	}
+	tried := make([]bool, len(findings))
+	for i := range findings {
+		g.parent[i] = i
+		tried[i] = slices.ContainsFunc(findings[i].Fixes, func(x conflicts.Fix) bool { return x.Trial.Tried })
+	}
+	for i := range findings {
+		for _, fix := range findings[i].Fixes {
+			for _, k := range fix.Trial.Removes {
+				if fix.Trial.Tried && tried[k] && before[i] == before[k] {
+					g.union(i, k)
+				}
+			}
+		}
+	}
+	for settled := slices.Clone(tried); ; {
+		var added []int
+		for _, pair := range joined {
+			for _, x := range [][2]int{pair, {pair[1], pair[0]}} {
+				if settled[x[0]] && !settled[x[1]] {
+					g.union(x[0], x[1])
+					settled[x[1]] = true
+					added = append(added, x[1])
+				}
+			}
+		}
+		if len(added) == 0 {
+			for _, pair := range joined { // groups without any fix that was tried
+				if !settled[pair[0]] && !settled[pair[1]] {
+					g.union(pair[0], pair[1])
+				}
+			}
+			return
+		}
+	}
+}
+
 // nearFrames is how many frames of a call path tell places apart: so what is wrong in
 // a function is one problem wherever that is called from, and what is wrong in two
-// callers of one wrapper is two.
+// callers of one wrapper is two. Where a report points further out, all up to there count.
 const nearFrames = 2
 
 // site names the place of a call, wherever the program runs.
 func site(s *conflicts.SyncPoint) string {
 	parts := []string{s.Call}
 	path := symbols.Path(s.Stack)
-	for _, f := range path[:min(nearFrames, len(path))] {
+	here := symbols.HereAt(path)
+	for _, f := range path[:min(max(here+1, nearFrames), len(path))] {
 		if f.File != "" {
 			parts = append(parts, fmt.Sprintf("%s %s:%d", f.Func, f.File, f.Line))
 		} else {

@@ -74,6 +74,20 @@ func called(f conflicts.Finding, from ...int) conflicts.Finding {
 	return f
 }
 
+// tried is a finding of which a fix was tried that removes some.
+func tried(f conflicts.Finding, removes ...int) conflicts.Finding {
+	f.Fixes = append(slices.Clone(f.Fixes), conflicts.Fix{Trial: conflicts.Trial{Tried: true, Removes: removes}})
+	return f
+}
+
+// through is a finding of which the operation is made in a wrapper of the caller.
+func through(f conflicts.Finding) conflicts.Finding {
+	for i := range len(f.First.Stack) - 1 {
+		f.First.Stack[i].Layer = symbols.Wrapper
+	}
+	return f
+}
+
 func usage(rule string, started int) conflicts.Finding {
 	return conflicts.Finding{Rule: rule, Severity: conflicts.Error, Class: conflicts.Usage, First: conflicts.Side{Started: at("MPI_Win_unlock", started)}}
 }
@@ -110,6 +124,11 @@ func TestOf(t *testing.T) {
 		"in no epoch, at two lines":          {[]conflicts.Finding{outside(10), outside(20)}, [][]int{{0, 1}}},
 		"one function, two callers":          {[]conflicts.Finding{called(unflushed(10, 30), 1, 2), called(unflushed(10, 30), 1, 3)}, [][]int{{0, 1}}},
 		"two callers of a wrapper":           {[]conflicts.Finding{called(unflushed(10, 30), 2), called(unflushed(10, 40), 3)}, [][]int{{0}, {1}}},
+		"two callers of named wrappers":      {[]conflicts.Finding{through(called(unflushed(10, 30), 1, 2)), through(called(unflushed(10, 40), 1, 3))}, [][]int{{0}, {1}}},
+		"no fix removes both":                {[]conflicts.Finding{tried(between(10, 20), 0), tried(between(10, 20), 1)}, [][]int{{0}, {1}}},
+		"a fix of one removes both":          {[]conflicts.Finding{tried(between(10, 20), 0), tried(between(10, 20), 0, 1)}, [][]int{{0, 1}}},
+		"nothing else in common":             {[]conflicts.Finding{tried(between(10, 20), 0, 1), tried(between(30, 40), 1)}, [][]int{{0}, {1}}},
+		"not all were tried":                 {[]conflicts.Finding{tried(between(10, 20), 0), between(10, 20), tried(between(10, 20), 2)}, [][]int{{0, 1}, {2}}},
 		"calls that one lock would allow":    {[]conflicts.Finding{usage("MC301", 7), usage("MC301", 7)}, [][]int{{0, 1}}},
 		"wrong calls of different kinds":     {[]conflicts.Finding{usage("MC301", 7), usage("MC302", 7)}, [][]int{{0}, {1}}},
 		"others between, in their own order": {[]conflicts.Finding{between(10, 20), usage("MC301", 7), between(10, 20)}, [][]int{{0, 2}, {1}}},

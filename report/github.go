@@ -10,6 +10,7 @@ import (
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/explain"
 	"github.com/mcchk/mcchk/models"
+	"github.com/mcchk/mcchk/problems"
 	"github.com/mcchk/mcchk/symbols"
 )
 
@@ -17,15 +18,15 @@ import (
 const maxAnnotations = 10
 
 // GitHub writes a result as workflow commands, which GitHub Actions turns into
-// annotations of the source: one a finding, ten of a severity, then a line with
+// annotations of the source: one a problem, ten of a severity, then a line with
 // the number of the others. An undecided result is a warning without a place.
 func GitHub(w io.Writer, res *analysis.Result, opts Options) error {
 	bw := bufio.NewWriter(w)
 	shown := map[conflicts.Severity]int{}
-	for i := range res.Findings {
-		f := &res.Findings[i]
-		if shown[f.Severity]++; shown[f.Severity] <= maxAnnotations {
-			annotate(bw, f, opts)
+	for _, p := range problems.Of(res.Findings) {
+		severity := res.Findings[p.Lead()].Severity
+		if shown[severity]++; shown[severity] <= maxAnnotations {
+			annotate(bw, res, p, opts)
 		}
 	}
 	for _, s := range []conflicts.Severity{conflicts.Error, conflicts.Warning, conflicts.Note} {
@@ -48,7 +49,9 @@ func GitHub(w io.Writer, res *analysis.Result, opts Options) error {
 	return nil
 }
 
-func annotate(w io.Writer, f *conflicts.Finding, opts Options) {
+// annotate places a problem at its first finding, and lists the others.
+func annotate(w io.Writer, res *analysis.Result, p problems.Problem, opts Options) {
+	f := &res.Findings[p.Lead()]
 	kind := string(f.Severity)
 	if f.Severity == conflicts.Note {
 		kind = "notice"
@@ -64,9 +67,18 @@ func annotate(w io.Writer, f *conflicts.Finding, opts Options) {
 			properties = append(properties, fmt.Sprintf("col=%d", here.Column))
 		}
 	}
+	text := plainFinding(res, p.Lead(), opts)
+	for n, i := range p.Findings[1:] {
+		if n == 0 {
+			text += "\n\nThe same change would remove:"
+		}
+		other := &res.Findings[i]
+		at, _ := explain.Sides(other)
+		text += fmt.Sprintf("\n#%d %s: %s [%s]", i+1, stackPlace(at.Stack, opts.Dir), Message(other), other.Rule)
+	}
 	rule, _ := models.Lookup(f.Rule)
 	properties = append(properties, "title="+commandValue(f.Rule+": "+rule.Title))
-	fmt.Fprintf(w, "::%s %s::%s\n", kind, strings.Join(properties, ","), commandText(plainFinding(f, opts)))
+	fmt.Fprintf(w, "::%s %s::%s\n", kind, strings.Join(properties, ","), commandText(text))
 }
 
 // commandText escapes the text of a workflow command.

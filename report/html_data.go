@@ -387,7 +387,7 @@ func (d *dataWriter) frame(f symbols.Frame) int {
 	if !ok {
 		i = len(d.data.Frames)
 		d.frames[f] = i
-		out := htmlFrame{Func: d.text(f.Func), Place: d.text(place(f, d.opts.Dir)), Inlined: bit(f.Inlined)}
+		out := htmlFrame{Func: d.text(functionIn(f)), Place: d.text(place(f, d.opts.Dir)), Inlined: bit(f.Inlined)}
 		if f.File == "" {
 			out.Reason = d.text(f.Reason)
 		}

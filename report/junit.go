@@ -32,9 +32,9 @@ func JUnit(w io.Writer, res *analysis.Result, opts Options) error {
 	for _, p := range problems.Of(res.Findings) {
 		f := &res.Findings[p.Lead()]
 		c := named.caseOf(f)
-		text := plainFinding(f, opts)
+		text := plainFinding(res, p.Lead(), opts)
 		for _, k := range p.Findings[1:] {
-			text += "\n\nThe same change would remove:\n" + plainFinding(&res.Findings[k], opts)
+			text += "\n\nThe same change would remove:\n" + plainFinding(res, k, opts)
 		}
 		if fails(f.Severity) {
 			c.Failure = &junitProblem{Message: xmlText(Message(f)), Type: f.Rule, Text: xmlText(text)}

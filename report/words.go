@@ -8,8 +8,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/explain"
+	"github.com/mcchk/mcchk/fingerprint"
 	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/symbols"
 )
@@ -29,7 +31,7 @@ func second(s *conflicts.Side) string {
 // windows than that of the finding with the window.
 func locks(f *conflicts.Finding, s *conflicts.Side) string {
 	var parts []string
-	for _, l := range s.Locks {
+	for _, l := range f.LocksThatMatter(s) {
 		kind, target := "a shared lock", fmt.Sprintf(" on rank %d", l.Target)
 		if l.Exclusive {
 			kind = "an exclusive lock"
@@ -156,9 +158,10 @@ func fileLine(s *conflicts.Side, dir string) (string, int) {
 	return relative(f.File, dir), f.Line
 }
 
-// plainFinding says all of a finding in a few lines of plain text: for formats
-// that have room for one text.
-func plainFinding(f *conflicts.Finding, opts Options) string {
+// plainFinding says all of a finding, the i-th of a result, in a few lines of plain text:
+// for formats that have room for one text.
+func plainFinding(res *analysis.Result, i int, opts Options) string {
+	f := &res.Findings[i]
 	lead, other := explain.Sides(f)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s [%s]%s\n", Message(f), f.Rule, runsBehind(f))
@@ -175,6 +178,7 @@ func plainFinding(f *conflicts.Finding, opts Options) string {
 	for _, m := range f.Fixes {
 		fmt.Fprintf(&b, "\nfix: %s", fixText(&m))
 	}
+	fmt.Fprintf(&b, "\nfinding: #%d %s", i+1, fingerprint.Of(f, res.Sources).Hash()[:shownPrint])
 	return b.String()
 }
 

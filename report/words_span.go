@@ -20,8 +20,8 @@ func spanText(f *conflicts.Finding, s *conflicts.Side) string {
 	if mode := models.Mode(f, s); mode != "" {
 		parts = append(parts, mode)
 	}
-	if s.Epoch == "" && len(s.Locks) > 0 {
-		parts = append(parts, "holding "+locks(f, s))
+	if held := locks(f, s); s.Epoch == "" && held != "" {
+		parts = append(parts, "holding "+held)
 	}
 	if s.Started.Call != "" {
 		parts = append(parts, "after "+syncText(f, s, &s.Started))
@@ -80,6 +80,14 @@ func elsewhere(s *conflicts.Side, p *conflicts.SyncPoint) string {
 	return fmt.Sprintf(" of rank %d", p.Rank)
 }
 
+// functionIn is the function of a frame in a stack.
+func functionIn(f symbols.Frame) string {
+	if f.Layer == symbols.Library {
+		return symbols.Brief(f.Func)
+	}
+	return f.Func
+}
+
 // stackText writes a call stack on one line, innermost first, and why a source
 // line is missing.
 func stackText(of *conflicts.Finding, frames []symbols.Frame) string {
@@ -94,7 +102,7 @@ func stackText(of *conflicts.Finding, frames []symbols.Frame) string {
 		}
 		s := placeIn(of, f)
 		if f.Func != "" && f.File != "" {
-			s = f.Func + " (" + s + ")"
+			s = functionIn(f) + " (" + s + ")"
 		}
 		parts = append(parts, s)
 		if f.Func == "main" || f.Func == "MAIN__" {

@@ -22,7 +22,7 @@ type Frame struct {
 	Inlined bool   // inlined into the next frame
 	Reason  string // why File is missing: "no debug information (compile with -g)", …
 	Layer   Layer  // whose code it is, as Layers.Mark says
-	Site    bool   // a call is named by it (TellApart)
+	Site    bool   // a call is named by it (TellApart, TellWithin)
 }
 
 // Here returns the frame of a stack, innermost first, that a report points at:

@@ -3,6 +3,7 @@ package symbols
 import (
 	"iter"
 	"path"
+	"strings"
 )
 
 // Short names a source file where a path would be too long: by its base name, and as
@@ -34,4 +35,29 @@ func withParent(file, short string) string {
 		return parent + "/" + short
 	}
 	return file
+}
+
+// Brief is the name of a function with "<…>" for the arguments of templates, as for
+// functions of libraries, whose own may be many times as long as all the rest.
+func Brief(function string) string {
+	var b strings.Builder
+	for depth := 0; function != ""; {
+		n := 1
+		if rest, ok := strings.CutPrefix(function, "operator"); ok { // operator<, operator->
+			n = len("operator") + len(rest) - len(strings.TrimLeft(rest, "<>=-"))
+		}
+		switch c := function[0]; {
+		case n == 1 && c == '<':
+			if depth == 0 {
+				b.WriteString("<…>")
+			}
+			depth++
+		case n == 1 && c == '>':
+			depth = max(depth-1, 0)
+		case depth == 0:
+			b.WriteString(function[:n])
+		}
+		function = function[n:]
+	}
+	return b.String()
 }

@@ -28,3 +28,21 @@ func TestShort(t *testing.T) {
 		}
 	}
 }
+
+func TestBrief(t *testing.T) {
+	for name, want := range map[string]string{
+		"main":                      "main",
+		"std::max_element<double*>": "std::max_element<…>",
+		"std::vector<double, std::allocator<double> >::operator[]": "std::vector<…>::operator[]",
+		"ops::less::operator()<a<b>, c<d> >":                       "ops::less::operator()<…>",
+		"operator<< <char>":                                        "operator<< <…>",
+		"f<&A::operator->>::g":                                     "f<…>",
+		"a::operator->":                                            "a::operator->",
+		"f<":                                                       "f<…>",
+		">":                                                        "",
+	} {
+		if got := symbols.Brief(name); got != want {
+			t.Errorf("Brief(%q) is %q, want %q", name, got, want)
+		}
+	}
+}

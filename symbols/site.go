@@ -2,20 +2,29 @@ package symbols
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
-// Site returns the frame that a call is named by: that of Here, or, where TellApart found
-// others of the same call there, the innermost one that tells it from them. within is then
-// the function that makes the call; otherwise "". It is false for an empty stack.
+// Site returns the frame that a call is named by: that of Here, or, where TellApart or
+// TellWithin found others there, the innermost one that tells it from them. within is then
+// the function that is called there or, of a frame within that of Here, has that line;
+// otherwise "". It is false for an empty stack.
 func Site(stack []Frame) (at Frame, within string, ok bool) {
-	here, ok := Here(stack)
-	for _, f := range stack {
-		if f.Site {
-			return f, here.Func, true
+	i := HereAt(stack)
+	if i < 0 {
+		return Frame{}, "", false
+	}
+	for k, f := range stack {
+		switch {
+		case !f.Site || k == i:
+		case k < i:
+			return f, f.Func, true
+		default:
+			return f, stack[i].Func, true
 		}
 	}
-	return here, "", ok
+	return stack[i], "", true
 }
 
 // TellApart marks frames of the stacks of one call, such as MPI_Win_fence: where several
@@ -62,6 +71,34 @@ func tellApart(stacks [][]Frame) {
 	}
 }
 
+// TellWithin marks frames of two stacks with one place: those at which the paths part
+// that lead from there to the two calls. Others that come from that place are marked at the
+// same depth. Those that are marked already stay as they are.
+func TellWithin(first, second []Frame, others [][]Frame) {
+	i, k := HereAt(first), HereAt(second)
+	if i < 0 || k < 0 || first[i].File == "" || placeKey(first[i]) != placeKey(second[k]) {
+		return
+	}
+	depth := 0 // frames from the place on that both have
+	for depth <= i && depth <= k && placeKey(first[i-depth]) == placeKey(second[k-depth]) {
+		depth++
+	}
+	if depth > i || depth > k { // one of them is called by what the other is, or where that is
+		return
+	}
+	for _, stack := range append([][]Frame{first, second}, others...) {
+		h := HereAt(stack)
+		same := h >= depth && !slices.ContainsFunc(stack, func(f Frame) bool { return f.Site })
+		for d := 0; same && d < depth; d++ {
+			same = placeKey(stack[h-d]) == placeKey(first[i-d])
+		}
+		if same {
+			f := &stack[h-depth]
+			f.Site = f.File != "" && f.Line > 0 && f.Layer != Library
+		}
+	}
+}
+
 // onPath returns the indices of the frames of a stack that are on its path.
 func onPath(stack []Frame) []int {
 	var at []int
@@ -85,7 +122,12 @@ func beginnings(stack []Frame) []string {
 	return out
 }
 
+// placeKey is what reports name the place of a frame by. Functions on one line are not told
+// apart: instances of a template.
 func placeKey(f Frame) string {
+	if f.File != "" && f.Line > 0 {
+		return fmt.Sprintf("%s:%d\n", f.File, f.Line)
+	}
 	return fmt.Sprintf("%s\x00%s\x00%d\x00%s\x00%x\n", f.Func, f.File, f.Line, f.Module, offsetOf(f))
 }
 

@@ -1,6 +1,7 @@
 package symbols
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,6 +14,9 @@ func TestTellApart(t *testing.T) {
 	}
 	left, right := frame("left", "halo.cpp", 35), frame("right", "halo.cpp", 44)
 	first, second := frame("main", "main.cpp", 7), frame("main", "main.cpp", 9)
+	wrapper := func(f Frame) Frame { f.Layer = Wrapper; return f }
+	inner := func(rest ...Frame) []Frame { return append([]Frame{wrapper(fence()[0])}, rest...) }
+	init, other := wrapper(frame("Lock::Lock", "lock.cpp", 51)), frame("Window<int>::fence", "window.hpp", 12)
 	nameless := Frame{Module: "/x/libx.so", Offset: 0x10, Layer: Library}
 
 	type site struct {
@@ -30,6 +34,9 @@ func TestTellApart(t *testing.T) {
 		{"one called from the other's place", [][]Frame{fence(left), fence(left, first)}, []site{{12, ""}, {7, "Window::fence"}}},
 		{"frames of libraries do not count", [][]Frame{fence(nameless, left), fence(left)}, []site{{12, ""}, {12, ""}}},
 		{"no source", [][]Frame{fence(Frame{Func: "a", Module: "x"}, first), fence(Frame{Func: "b", Module: "x"}, first)}, []site{{12, ""}, {12, ""}}},
+		{"within one line", [][]Frame{inner(init, first), inner(wrapper(left), first)}, []site{{51, "Lock::Lock"}, {35, "left"}}},
+		{"one of them directly", [][]Frame{inner(init, first), inner(first)}, []site{{51, "Lock::Lock"}, {7, ""}}},
+		{"two instances of a template", [][]Frame{fence(left), {other, right}}, []site{{35, "Window::fence"}, {44, "Window<int>::fence"}}},
 		{"other places", [][]Frame{fence(left), {frame("Window::fence", "window.hpp", 13), right}}, []site{{12, ""}, {13, ""}}},
 	}
 	for _, test := range tests {
@@ -47,4 +54,34 @@ func TestTellApart(t *testing.T) {
 	_, _, ok := Site(nil)
 	require.False(t, ok)
 	TellApart([][]Frame{nil, {nameless}})
+}
+
+func TestTellWithin(t *testing.T) {
+	in := func(function, file string, line int) Frame {
+		return Frame{Func: function, File: file, Line: line, Layer: Wrapper}
+	}
+	raw, unlock := in("fetch_raw", "window.cpp", 65), in("unlock", "window.cpp", 38)
+	app, other := Frame{Func: "migrate", File: "a.cpp", Line: 52}, Frame{Func: "migrate", File: "a.cpp", Line: 60}
+	fetch := func() []Frame { return []Frame{raw, in("send", "mailbox.cpp", 23), app} }
+	load := func() []Frame { return []Frame{in("send", "mailbox.cpp", 24), app} }
+	placeOf := func(stack []Frame) string {
+		f, within, _ := Site(stack)
+		return fmt.Sprint(f.File, f.Line, within)
+	}
+
+	a, b, end, far := fetch(), load(), []Frame{unlock, in("~Guard", "epoch.cpp", 6), in("send", "mailbox.cpp", 27), app}, []Frame{unlock, other}
+	TellWithin(a, b, [][]Frame{end, far, nil, {app}})
+	require.Equal(t, []string{"mailbox.cpp23send", "mailbox.cpp24send", "mailbox.cpp27send", "a.cpp60"}, []string{placeOf(a), placeOf(b), placeOf(end), placeOf(far)})
+	here, _ := Here(a)
+	require.Equal(t, "a.cpp", here.File) // reports point at it as before
+
+	a, b = fetch(), []Frame{in("send", "mailbox.cpp", 23), app} // the one is made where the other is called
+	TellWithin(a, b, nil)
+	require.Equal(t, []string{"a.cpp52", "a.cpp52"}, []string{placeOf(a), placeOf(b)})
+
+	a, b = fetch(), []Frame{in("send", "mailbox.cpp", 24), other}
+	TellWithin(a, b, nil)
+	require.Equal(t, []string{"a.cpp52", "a.cpp60"}, []string{placeOf(a), placeOf(b)})
+
+	TellWithin(nil, fetch(), nil)
 }

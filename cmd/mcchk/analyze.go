@@ -288,6 +288,9 @@ func (a *app) conclude(ctx context.Context, res *analysis.Result, o reportOption
 		return &statusError{exitFailure, errors.New(interrupted + "; the report has the findings so far")}
 	}
 	if status := verdictStatus(res, o.failOn); status != exitOK {
+		if status == exitFindings && res.Verdict == analysis.NoRace {
+			a.say("the exit status is 1 all the same, because --fail-on is %s", o.failOn)
+		}
 		return &statusError{status: status}
 	}
 	return nil
