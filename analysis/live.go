@@ -20,6 +20,8 @@ type LiveOptions struct {
 	// Over reports whether the program has ended, so that no process writes any more; nil:
 	// that is found out for each process.
 	Over func() bool
+	// Patience is how long to wait for the first process; 0: as long as it takes.
+	Patience time.Duration
 	// Told is called once for each finding, soon after the concurrent region or phase that
 	// it was found in is over, from the goroutine of Live. What is told may be less severe
 	// in the end, or part of another finding.
@@ -42,7 +44,7 @@ func Live(ctx context.Context, dir string, opts LiveOptions) (*Result, error) {
 	if err := opts.check(); err != nil {
 		return nil, err
 	}
-	d, err := trace.FollowDir(ctx, dir, trace.Following{Over: opts.Over})
+	d, err := trace.FollowDir(ctx, dir, trace.Following{Over: opts.Over, Patience: opts.Patience})
 	if err != nil {
 		return nil, err
 	}

@@ -34,6 +34,7 @@ const (
 	// meanwhile is read at once.
 	openEvery = 100 * time.Millisecond
 	deadEvery = 500 * time.Millisecond
+	deadOften = 10 // looks, ever further apart, that find no process of a run alive
 )
 
 // Live is what a process and a reader tell one another in the file's first page.
@@ -51,7 +52,9 @@ type Following struct {
 	// Over reports whether the program has ended, so that no process writes any
 	// more; nil: that is found out for each process.
 	Over func() bool
-	ctx  context.Context
+	// Patience is how long FollowDir waits for the first process; 0: as long as it takes.
+	Patience time.Duration
+	ctx      context.Context
 }
 
 // follower is the following of one file. A nil one follows nothing.
@@ -80,9 +83,12 @@ func (f *follower) following() bool { return f != nil && !f.over }
 
 // FollowDir waits until all processes of a run have begun to write their traces into a
 // directory, or it is over, and returns the directory. What Open and OpenAll give
-// follows these traces. Errors are those of OpenDir, and the context's.
+// follows these traces. A run of which some processes have begun and ended, and others never
+// begun, is over: all have to be there in MPI_Init. Errors are those of OpenDir, and the
+// context's.
 func FollowDir(ctx context.Context, path string, how Following) (*Dir, error) {
 	how.ctx = ctx
+	began, dead := time.Now(), 0
 	for pause := 10 * time.Millisecond; ; pause = min(pause*3/2, time.Second) {
 		over := how.Over != nil && how.Over()
 		d, err := OpenDir(path)
@@ -91,6 +97,16 @@ func FollowDir(ctx context.Context, path string, how Following) (*Dir, error) {
 				d.follow = &how
 			}
 			return d, err
+		}
+		switch {
+		case err != nil && how.Patience > 0 && time.Since(began) > how.Patience:
+			return nil, err
+		case err == nil && len(d.Files) > 0 && !d.anyAlive():
+			if dead++; dead > deadOften {
+				return d, nil
+			}
+		default:
+			dead = 0
 		}
 		if err := sleep(ctx, pause); err != nil {
 			return nil, err

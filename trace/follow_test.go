@@ -204,3 +204,28 @@ func liveFile(t *testing.T, rnd *rand.Rand) []byte {
 	require.NoError(t, w.Close())
 	return b.Bytes()
 }
+
+// TestFollowDirOfTheDead: a run of which processes have ended and others never begun is over;
+// and where nobody begins, the wait has an end that may be set.
+func TestFollowDirOfTheDead(t *testing.T) {
+	host, err := os.Hostname()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	write := func(rank uint32, pid int) {
+		var b bytes.Buffer
+		w, err := NewWriter(&b, Header{Rank: int(rank), Ranks: 3, Host: host, PID: pid})
+		require.NoError(t, err)
+		require.NoError(t, w.Close())
+		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("rank-%d.mcct", rank)), b.Bytes(), 0o600))
+	}
+	_, err = FollowDir(t.Context(), dir, Following{Patience: time.Millisecond})
+	require.ErrorIs(t, err, ErrNoTraces)
+
+	const nobody = 1<<22 + 1 // more than there are numbers of processes
+	write(0, nobody)
+	write(2, nobody)
+	d, err := FollowDir(t.Context(), dir, Following{})
+	require.NoError(t, err)
+	require.Equal(t, []int{1}, d.Missing)
+	require.Nil(t, d.follow)
+}

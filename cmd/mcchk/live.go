@@ -144,7 +144,7 @@ func (a *app) runLive(ctx context.Context, command []string, o runOptions) error
 		return programError(x.err, x.exit)
 	}
 	t := a.newTeller(o.live, func() { stop(errStopped) })
-	res, failed := a.analyzeLive(ctx, o.dir, o.analyze, t, over.Load)
+	res, failed := a.analyzeLive(ctx, o.dir, o.analyze, t, over.Load, 0)
 	x := <-end
 	stopped := errors.Is(x.err, errStopped) || t.done && ctx.Err() == nil
 	timedOut := errors.Is(x.err, tracer.ErrTimeout)
@@ -189,9 +189,9 @@ func (a *app) runLive(ctx context.Context, command []string, o runOptions) error
 }
 
 // analyzeLive analyses a run while it goes on.
-func (a *app) analyzeLive(ctx context.Context, dir string, o analyzeOptions, t *teller, over func() bool) (*analysis.Result, error) {
+func (a *app) analyzeLive(ctx context.Context, dir string, o analyzeOptions, t *teller, over func() bool, patience time.Duration) (*analysis.Result, error) {
 	progress := a.newProgress()
-	opts := analysis.LiveOptions{Options: o.analysis(progress, a.getenv), Over: over, Version: versionOfParts()}
+	opts := analysis.LiveOptions{Options: o.analysis(progress, a.getenv), Over: over, Patience: patience, Version: versionOfParts()}
 	told := leastBehind
 	opts.Progress = func(at analysis.Progress) {
 		if at.BehindFor >= told {
@@ -268,13 +268,21 @@ Exit status: that of mcchk analyze.`,
 	return cmd
 }
 
+// resumePatience is how long --resume waits for the traces of a program that is said to have
+// begun.
+const resumePatience = 10 * time.Second
+
 // watch analyses a run that somebody else has started.
 func (a *app) watch(ctx context.Context, dir string, o analyzeOptions, live liveOptions, resume bool) error {
 	waiting := time.AfterFunc(time.Second, func() { a.say("waiting for the program to begin: all processes write to %s", dir) })
 	defer waiting.Stop()
 	var t *teller
 	t = a.newTeller(live, func() { t.endProcesses(dir) })
-	res, err := a.analyzeLive(ctx, dir, o, t, func() bool { return runEnded(dir) })
+	patience := time.Duration(0)
+	if resume { // the program began some time ago
+		patience = resumePatience
+	}
+	res, err := a.analyzeLive(ctx, dir, o, t, func() bool { return runEnded(dir) }, patience)
 	if errors.Is(err, trace.ErrGivenBack) {
 		waiting.Stop()
 		if !resume {
