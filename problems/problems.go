@@ -13,8 +13,10 @@
 //   - both are calls that the same earlier call should have allowed, or operations on one
 //     window that are in no epoch since the same call, or none: one call would open it.
 //
-// What came of trying their fixes has the last word: of findings whose fixes were tried,
-// only those stay together of which a fix of one removes the other.
+// Calls are the same where the innermost frames of their paths are, since a function may be
+// wrong wherever it is called from. But these may be of a wrapper of MPI calls, and then what
+// came of trying the fixes has the last word: findings that have no whole path in common stay
+// together only if a fix of one removes the other, or none was tried.
 package problems
 
 import (
@@ -42,8 +44,8 @@ func Of(findings []conflicts.Finding) []Problem {
 		g.parent[i] = i
 	}
 	for i := range findings {
-		for _, key := range keys(&findings[i]) {
-			g.join(i, key)
+		for _, k := range keys(&findings[i]) {
+			g.join(i, k)
 		}
 	}
 	g.joinLate(findings)
@@ -79,7 +81,14 @@ func rank(s conflicts.Severity) int {
 type grouping struct {
 	parent []int
 	of     map[string]int // a finding that has a key
-	joined [][2]int
+	joined []joint
+}
+
+// joint is two findings that were joined; surely, unless it was for the innermost frames of
+// call paths only.
+type joint struct {
+	findings [2]int
+	surely   bool
 }
 
 func (g *grouping) root(i int) int {
@@ -90,38 +99,60 @@ func (g *grouping) root(i int) int {
 	return i
 }
 
-func (g *grouping) union(i, k int) {
-	g.joined = append(g.joined, [2]int{i, k})
+func (g *grouping) union(i, k int, surely bool) {
+	g.joined = append(g.joined, joint{[2]int{i, k}, surely})
 	i, k = g.root(i), g.root(k)
 	g.parent[max(i, k)] = min(i, k)
 }
 
-func (g *grouping) join(i int, key string) {
-	if first, ok := g.of[key]; ok {
-		g.union(i, first)
-	} else {
-		g.of[key] = i
+func (g *grouping) join(i int, k key) {
+	g.meet(i, k)
+	for _, text := range k.texts() {
+		if _, ok := g.of[text]; !ok {
+			g.of[text] = i
+		}
 	}
+}
+
+// meet joins a finding with others that have a key.
+func (g *grouping) meet(i int, k key) {
+	for whole, text := range k.texts() {
+		if first, ok := g.of[text]; ok {
+			g.union(i, first, whole == 1)
+		}
+	}
+}
+
+// key is what findings of one problem have in common: with the innermost frames of the
+// calls, and with their whole paths.
+type key struct{ near, whole string }
+
+func (k key) texts() [2]string { return [2]string{"near " + k.near, "whole " + k.whole} }
+
+// keyOf is the key of calls, in any order.
+func keyOf(kind string, calls ...*conflicts.SyncPoint) key {
+	var near, whole []string
+	for _, c := range calls {
+		if c.Call != "" {
+			near, whole = append(near, site(c)), append(whole, path(c))
+		}
+	}
+	slices.Sort(near)
+	slices.Sort(whole)
+	return key{kind + "\x00" + strings.Join(near, "\x00"), kind + "\x00" + strings.Join(whole, "\x00")}
 }
 
 // keys returns what a finding has in common with others of its problem; none where
 // the calls are not known that would tell.
-func keys(f *conflicts.Finding) []string {
-	var out []string
+func keys(f *conflicts.Finding) []key {
+	var out []key
 	add := func(kind string, calls ...*conflicts.SyncPoint) {
-		var sites []string
-		for _, c := range calls {
-			if c.Call != "" {
-				sites = append(sites, site(c))
-			}
-		}
-		if len(sites) > 0 {
-			slices.Sort(sites)
-			out = append(out, kind+"\x00"+strings.Join(sites, "\x00"))
+		if slices.ContainsFunc(calls, func(c *conflicts.SyncPoint) bool { return c.Call != "" }) {
+			out = append(out, keyOf(kind, calls...))
 		}
 	}
 	if f.Rule == conflicts.RuleOutsideEpoch { // what would open one for all
-		out = append(out, "no epoch "+f.WinName+"\x00"+site(&f.First.Started))
+		out = append(out, keyOf("no epoch "+f.WinName, &f.First.Started))
 	}
 	if f.Class == conflicts.Usage {
 		add("usage "+f.Rule+" "+f.WinName, &f.First.Started)
@@ -182,6 +213,7 @@ func late(f *conflicts.Finding) *conflicts.Side {
 type span struct {
 	finding  int
 	from, to uint64 // events
+	next     *conflicts.SyncPoint
 }
 
 // joinLate joins findings within processes: operations that one completion would have
@@ -209,7 +241,7 @@ func (g *grouping) joinLate(findings []conflicts.Finding) {
 		if spans[k] == nil {
 			order = append(order, k)
 		}
-		spans[k] = append(spans[k], span{i, p.Event, other.Event})
+		spans[k] = append(spans[k], span{i, p.Event, other.Event, &p.Next})
 	}
 	for _, k := range order {
 		all := spans[k]
@@ -218,12 +250,12 @@ func (g *grouping) joinLate(findings []conflicts.Finding) {
 			first := all[0] // the completion stands just before what conflicts here
 			all = slices.DeleteFunc(all, func(s span) bool {
 				if s.from < first.to || s == first {
-					g.union(first.finding, s.finding)
+					g.union(first.finding, s.finding, path(s.next) == path(first.next))
 					return true
 				}
 				return false
 			})
-			g.join(first.finding, fmt.Sprintf("completion %d\x00%s", n, k.next))
+			g.join(first.finding, keyOf(fmt.Sprintf("completion %d", n), first.next))
 		}
 	}
 }
@@ -237,54 +269,48 @@ func (g *grouping) joinUnordered(findings []conflicts.Finding) {
 			continue
 		}
 		for _, s := range []*conflicts.Side{&f.First, &f.Second} {
-			if first, ok := g.of["operation\x00"+site(callOf(s))]; ok && s.Call != "" {
-				g.union(i, first)
+			if s.Call != "" {
+				g.meet(i, keyOf("operation", callOf(s)))
 			}
 		}
 	}
 }
 
-// part takes apart what trials of fixes have shown to be several problems: of the findings
-// of a group of which fixes were tried, none of which removes the other. A finding of which
-// none was tried stays with one that it was joined with.
+// part takes apart what trials of fixes have shown to be several problems: findings that
+// were joined for the innermost frames of a call path only, if fixes of both were tried and
+// none removes the other. In such frames a wrapper of MPI calls may be all that they share.
 func (g *grouping) part(findings []conflicts.Finding) {
-	joined := g.joined
-	before := make([]int, len(findings))
+	joined, before := g.joined, make([]int, len(findings))
 	for i := range findings {
 		before[i] = g.root(i)
 	}
-	tried := make([]bool, len(findings))
+	tried := make([]bool, len(findings)) // by root
 	for i := range findings {
 		g.parent[i] = i
 		tried[i] = slices.ContainsFunc(findings[i].Fixes, func(x conflicts.Fix) bool { return x.Trial.Tried })
 	}
+	union := func(i, k int) {
+		i, k = g.root(i), g.root(k)
+		g.parent[max(i, k)] = min(i, k)
+		tried[min(i, k)] = tried[i] || tried[k]
+	}
+	for _, x := range joined {
+		if x.surely {
+			union(x.findings[0], x.findings[1])
+		}
+	}
 	for i := range findings {
 		for _, fix := range findings[i].Fixes {
 			for _, k := range fix.Trial.Removes {
-				if fix.Trial.Tried && tried[k] && before[i] == before[k] {
-					g.union(i, k)
+				if fix.Trial.Tried && before[i] == before[k] {
+					union(i, k)
 				}
 			}
 		}
 	}
-	for settled := slices.Clone(tried); ; {
-		var added []int
-		for _, pair := range joined {
-			for _, x := range [][2]int{pair, {pair[1], pair[0]}} {
-				if settled[x[0]] && !settled[x[1]] {
-					g.union(x[0], x[1])
-					settled[x[1]] = true
-					added = append(added, x[1])
-				}
-			}
-		}
-		if len(added) == 0 {
-			for _, pair := range joined { // groups without any fix that was tried
-				if !settled[pair[0]] && !settled[pair[1]] {
-					g.union(pair[0], pair[1])
-				}
-			}
-			return
+	for _, x := range joined {
+		if i, k := g.root(x.findings[0]), g.root(x.findings[1]); !tried[i] || !tried[k] {
+			union(i, k)
 		}
 	}
 }
@@ -296,10 +322,17 @@ const nearFrames = 2
 
 // site names the place of a call, wherever the program runs.
 func site(s *conflicts.SyncPoint) string {
-	parts := []string{s.Call}
 	path := symbols.Path(s.Stack)
 	here := symbols.HereAt(path)
-	for _, f := range path[:min(max(here+1, nearFrames), len(path))] {
+	return named(s, path[:min(max(here+1, nearFrames), len(path))])
+}
+
+// path names a call by the whole of its call path.
+func path(s *conflicts.SyncPoint) string { return named(s, symbols.Path(s.Stack)) }
+
+func named(s *conflicts.SyncPoint, frames []symbols.Frame) string {
+	parts := []string{s.Call}
+	for _, f := range frames {
 		if f.File != "" {
 			parts = append(parts, fmt.Sprintf("%s %s:%d", f.Func, f.File, f.Line))
 		} else {

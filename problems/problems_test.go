@@ -74,6 +74,13 @@ func called(f conflicts.Finding, from ...int) conflicts.Finding {
 	return f
 }
 
+// caller is a finding of an operation in the wrapper of a wrapper, called at a line.
+func caller(line int) conflicts.Finding {
+	f := called(unflushed(10, 30), 1, line)
+	f.First.Next.Stack = append(slices.Clone(f.First.Next.Stack), f.First.Stack[1:]...)
+	return f
+}
+
 // tried is a finding of which a fix was tried that removes some.
 func tried(f conflicts.Finding, removes ...int) conflicts.Finding {
 	f.Fixes = append(slices.Clone(f.Fixes), conflicts.Fix{Trial: conflicts.Trial{Tried: true, Removes: removes}})
@@ -125,10 +132,12 @@ func TestOf(t *testing.T) {
 		"one function, two callers":          {[]conflicts.Finding{called(unflushed(10, 30), 1, 2), called(unflushed(10, 30), 1, 3)}, [][]int{{0, 1}}},
 		"two callers of a wrapper":           {[]conflicts.Finding{called(unflushed(10, 30), 2), called(unflushed(10, 40), 3)}, [][]int{{0}, {1}}},
 		"two callers of named wrappers":      {[]conflicts.Finding{through(called(unflushed(10, 30), 1, 2)), through(called(unflushed(10, 40), 1, 3))}, [][]int{{0}, {1}}},
-		"no fix removes both":                {[]conflicts.Finding{tried(between(10, 20), 0), tried(between(10, 20), 1)}, [][]int{{0}, {1}}},
-		"a fix of one removes both":          {[]conflicts.Finding{tried(between(10, 20), 0), tried(between(10, 20), 0, 1)}, [][]int{{0, 1}}},
-		"nothing else in common":             {[]conflicts.Finding{tried(between(10, 20), 0, 1), tried(between(30, 40), 1)}, [][]int{{0}, {1}}},
-		"not all were tried":                 {[]conflicts.Finding{tried(between(10, 20), 0), between(10, 20), tried(between(10, 20), 2)}, [][]int{{0, 1}, {2}}},
+		"no fix removes both":                {[]conflicts.Finding{tried(caller(2), 0), tried(caller(3), 1)}, [][]int{{0}, {1}}},
+		"a fix of one removes both":          {[]conflicts.Finding{tried(caller(2), 0), tried(caller(3), 0, 1)}, [][]int{{0, 1}}},
+		"not both were tried":                {[]conflicts.Finding{tried(caller(2), 0), caller(3), tried(caller(4), 2)}, [][]int{{0, 1}, {2}}},
+		"tried, between the same calls":      {[]conflicts.Finding{tried(between(10, 20), 0), tried(between(10, 20), 1)}, [][]int{{0, 1}}},
+		"tried, one operation":               {[]conflicts.Finding{tried(unordered(10), 0), tried(unflushed(10, 30), 1)}, [][]int{{0, 1}}},
+		"tried, with nothing else in common": {[]conflicts.Finding{tried(between(10, 20), 0, 1), tried(between(30, 40), 1)}, [][]int{{0}, {1}}},
 		"calls that one lock would allow":    {[]conflicts.Finding{usage("MC301", 7), usage("MC301", 7)}, [][]int{{0, 1}}},
 		"wrong calls of different kinds":     {[]conflicts.Finding{usage("MC301", 7), usage("MC302", 7)}, [][]int{{0}, {1}}},
 		"others between, in their own order": {[]conflicts.Finding{between(10, 20), usage("MC301", 7), between(10, 20)}, [][]int{{0, 2}, {1}}},
