@@ -167,6 +167,10 @@ func keys(f *conflicts.Finding) []key {
 	case sameCall(f) && !f.Again:
 		// Both processes do the same in one place: no call that both make would
 		// come between.
+	case f.First.Atomic && f.Second.Atomic:
+		// Such operations may be meant to meet: those of a lock, beside what it protects.
+		add("atomic after", &f.First.Before.SyncPoint, &f.Second.Before.SyncPoint)
+		add("atomic before", &f.First.After.SyncPoint, &f.Second.After.SyncPoint)
 	default:
 		add("after", &f.First.Before.SyncPoint, &f.Second.Before.SyncPoint)
 		add("before", &f.First.After.SyncPoint, &f.Second.After.SyncPoint)

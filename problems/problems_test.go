@@ -74,6 +74,13 @@ func called(f conflicts.Finding, from ...int) conflicts.Finding {
 	return f
 }
 
+// atomic is a conflict of atomic operations between the calls at two lines.
+func atomic(before, after int) conflicts.Finding {
+	f := between(before, after)
+	f.First.Atomic, f.Second.Atomic = true, true
+	return f
+}
+
 // caller is a finding of an operation in the wrapper of a wrapper, called at a line.
 func caller(line int) conflicts.Finding {
 	f := called(unflushed(10, 30), 1, line)
@@ -116,6 +123,7 @@ func TestOf(t *testing.T) {
 		"in a loop, and before it":           {[]conflicts.Finding{between(5, 20), between(20, 20)}, [][]int{{0, 1}}},
 		"the same call in both processes":    {[]conflicts.Finding{same, same}, [][]int{{0}, {1}}},
 		"the same call in a loop":            {[]conflicts.Finding{between(10, 20), loop}, [][]int{{0, 1}}},
+		"atomic operations, and a conflict":  {[]conflicts.Finding{atomic(10, 20), between(10, 20), atomic(10, 20)}, [][]int{{0, 2}, {1}}},
 		"in two phases":                      {[]conflicts.Finding{between(10, 20), between(20, 30)}, [][]int{{0}, {1}}},
 		"an error first":                     {[]conflicts.Finding{warning, between(10, 20)}, [][]int{{1, 0}}},
 		"one flush for two":                  {[]conflicts.Finding{pending(1, 3, 9), pending(2, 4, 9)}, [][]int{{0, 1}}},
