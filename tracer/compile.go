@@ -296,7 +296,7 @@ func (c *compilation) instrumentFlags() []string {
 	case c.tc.Family == familyGCC:
 		flags = append(flags, c.gccPluginFlags()...)
 	default:
-		flags = append(flags, "-fno-vectorize", "-fno-unroll-loops") // that comes behind the plug-in
+		flags = append(flags, "-fno-vectorize", "-fno-unroll-loops", "-fpass-plugin="+c.plugin) // those come behind the plug-in
 	}
 	if c.tc.Family == familyClang && (!c.tc.X86 || slices.ContainsFunc(c.args, asks)) {
 		flags = append(flags, "-fno-vectorize")
@@ -447,6 +447,7 @@ func withExtension(path, extension string) string {
 // compileOne makes an instrumented object of one source. target is what
 // dependency files name as made from it.
 func (c *compilation) compileOne(ctx context.Context, source token, object, target string) (int, error) {
+	defer c.keepPlugin()()
 	args := c.line.words(func(t token) bool {
 		switch t.kind {
 		case tokInput, tokOutput, tokMode, tokLanguage, tokLibrary, tokLinker:
@@ -464,9 +465,10 @@ func (c *compilation) compileOne(ctx context.Context, source token, object, targ
 			return slices.Concat(args, c.instrumentFlags(), []string{"-c"}, from, []string{"-o", object})
 		})
 	}
-	args = append(args, c.instrumentFlags()...)
 	bitcode := c.tempFile(withExtension(objectName(source.value), ".ll"))
-	code, err := c.wrapperRun(ctx, slices.Concat(args, []string{"-emit-llvm", "-S"}, c.plainDebug(), from, []string{"-o", bitcode}))
+	code, err := c.runCompiler(ctx, source.value, func() []string {
+		return slices.Concat(args, c.instrumentFlags(), []string{"-emit-llvm", "-S"}, c.plainDebug(), from, []string{"-o", bitcode})
+	})
 	if code != 0 || err != nil {
 		return code, err
 	}

@@ -42,6 +42,9 @@ func (d *examination) binary(ctx context.Context, path string) {
 		return
 	}
 	d.build(path, info)
+	if p := placesOf(f); p != (places{}) {
+		d.add("places of loads and stores", OK, "", "%s", p)
+	}
 	d.callbacks(f)
 	d.debugInformation(f)
 	d.launcher(ctx, f, info)

@@ -45,6 +45,9 @@ func TestDoctorHealthy(t *testing.T) {
 				}
 				require.Equal(t, OK, f.Health, "%s: %s", check, f.Text)
 			}
+			if p.compiler == "gcc" {
+				require.Contains(t, found["places of loads and stores"].Text, " have a test, ")
+			}
 			for _, check := range []string{"MPI C compiler", "MPI C++ compiler", "small C program", "small C++ program", "debug information", "run-time in the binary"} {
 				require.Contains(t, found, check)
 			}

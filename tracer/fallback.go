@@ -9,7 +9,8 @@ import (
 
 // runCompiler runs the wrapper with arguments that may have it load the plug-in. Where
 // that fails, and the same without the plug-in does not, the fault is the plug-in's: the
-// user is told, and what the second attempt made stands.
+// user is told, and what the second attempt made stands. Then there is no plug-in for the
+// rest of the source.
 func (c *compilation) runCompiler(ctx context.Context, source string, args func() []string) (int, error) {
 	code, err := c.wrapperRun(ctx, args())
 	if code == 0 || err != nil || c.plugin == pluginOff || source == "-" { // standard input has been read
@@ -17,8 +18,8 @@ func (c *compilation) runCompiler(ctx context.Context, source string, args func(
 	}
 	plugin := c.plugin
 	c.plugin = pluginOff
-	defer func() { c.plugin = plugin }()
 	if again, err := c.wrapperRunTo(ctx, io.Discard, args()); again != 0 || err != nil {
+		c.plugin = plugin
 		return code, err // it is the source, and what the first attempt said stands
 	}
 	fmt.Fprintf(c.tools.stderr, "mcchk: %s: the compiler fails with mcchk's plug-in, as it says above, and not without: "+
@@ -26,8 +27,15 @@ func (c *compilation) runCompiler(ctx context.Context, source string, args func(
 	return 0, nil
 }
 
+// keepPlugin has what follows use the plug-in again, whatever happens to it until then.
+func (c *compilation) keepPlugin() func() {
+	plugin := c.plugin
+	return func() { c.plugin = plugin }
+}
+
 // compilesCode runs the wrapper with the user's arguments and those of instrumentation.
 func (c *compilation) compilesCode(ctx context.Context) (int, error) {
+	defer c.keepPlugin()()
 	source := "-"
 	if inputs := c.line.inputs(); len(inputs) > 0 {
 		source = c.line.tokens[inputs[0]].value

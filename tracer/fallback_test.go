@@ -56,9 +56,6 @@ func TestSourceThatThePluginFailsOn(t *testing.T) {
 			code, out = compile("-c", "wrong.c")
 			require.NotZero(t, code)
 			require.NotContains(t, out, told)
-			if compiler == "clang" { // whose plug-in comes behind what finds errors
-				require.Equal(t, 1, strings.Count(out, "error:"), out)
-			}
 		})
 	}
 }

@@ -27,13 +27,14 @@ const (
 
 // Call-backs by which instrumented code is known. In mode "inline" only the
 // outlined rest of a test is left of the accesses, slowPrefix or, by a plug-in,
-// missPrefix, loopFunction of those of a loop, and inlinedUnit of the constructor
+// missPrefix, loopFunction or nestFunction of those of a loop, and inlinedUnit of the constructor
 // of each object.
 const (
 	callbackPrefix = "__tsan_"
 	slowPrefix     = "mcchk_slow_"
 	missPrefix     = "mcchk_miss_"
 	loopFunction   = "mcchk_loop"
+	nestFunction   = "mcchk_nest"
 	inlinedUnit    = "mcchk_inlined_unit"
 )
 
@@ -65,7 +66,7 @@ func inspectObject(r io.ReaderAt) (objectFacts, error) {
 	}
 	facts.state = instrumentationOf(names)
 	facts.plugin = slices.ContainsFunc(names, func(name string) bool {
-		return strings.HasPrefix(name, missPrefix) || name == loopFunction
+		return strings.HasPrefix(name, missPrefix) || name == loopFunction || name == nestFunction
 	})
 	for _, name := range names {
 		if strings.HasPrefix(name, "PMPI_") || strings.HasPrefix(name, "pshmem_") || strings.HasPrefix(name, "pgaspi_") || isFortranName(name) {
@@ -94,7 +95,7 @@ func instrumentationOf(undefined []string) instrumentation {
 	state := instrNone
 	for _, name := range undefined {
 		switch {
-		case strings.HasPrefix(name, slowPrefix), strings.HasPrefix(name, missPrefix), name == loopFunction, name == inlinedUnit:
+		case strings.HasPrefix(name, slowPrefix), strings.HasPrefix(name, missPrefix), name == loopFunction, name == nestFunction, name == inlinedUnit:
 			return instrInline
 		case isAccessCallback(name):
 			state = instrCall

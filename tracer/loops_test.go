@@ -208,10 +208,15 @@ func (r *kernelRuns) recorded(pieces []piece) map[touch]bool {
 				kernel++
 			}
 		case trace.KindAccess:
-			list = append(list, placed{kernel, file.Stack(ev.Access.Stack)[0], ev.Access})
+			list = append(list, placed{kernel: kernel, access: ev.Access})
 		case trace.KindLost:
 			require.Fail(b.t, "records are lost")
 		}
+	}
+	for i, p := range list { // all are defined by now
+		stack := file.Stack(p.access.Stack)
+		require.NotEmpty(b.t, stack, "kernel %d: %+v", p.kernel, p.access)
+		list[i].pc = stack[0]
 	}
 	return r.touches("traced", list)
 }

@@ -1,10 +1,12 @@
-/* A plug-in for clang: takes the announcements of loads and stores out of loops.
+/* A plug-in for clang: takes the announcements of loads and stores out of loops, and those
+ * of memory that only the function knows.
  *
  * The code comes instrumented (-fsanitize=thread) and optimized, but not vectorized, and
  * linked with the tests that are to be inlined (../runtime/inline.c). In a loop that has
  * nothing in it by which another process could be ordered, an access of every iteration
  * whose address moves by the same step is announced behind the loop, all its elements at
- * once (mcchk_loop in ../runtime/callbacks.c). The rest of the pipeline inlines what is
+ * once (mcchk_loop in ../runtime/callbacks.c); and behind the loop around it, where that
+ * does nothing else either (mcchk_nest). The rest of the pipeline inlines what is
  * left, and vectorizes loops that have none.
  *
  * What is announced is the same to the byte, with the same source lines. gcc.cc does the
@@ -12,13 +14,16 @@
  *
  * Compiled by the user's clang++ against LLVM's headers (../plugin.go).
  */
+#include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/CFG.h"
+#include "llvm/Analysis/CaptureTracking.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/LoopIterator.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
@@ -33,12 +38,19 @@ using namespace llvm;
 
 namespace {
 
+/* Whether the module has been through the sanitizer. */
+bool is_instrumented(const Module &module) { return module.getFunction("__tsan_init") || module.getFunction("mcchk_inlined_unit"); }
+
 const unsigned store_flag = 1; /* MCCHK_STORE of ../runtime/mcchk.h */
 
 /* Loops that have more ways out, or accesses for all of them, keep their tests: code
  * would grow by a call for each. */
 const unsigned most_exits = 8;
 const unsigned most_calls = 64;
+
+/* Uses of an address that are looked at to see whether others may get to know it. (An
+ * option has the sanitizer look at none: compile.go.) */
+const unsigned most_uses = 200;
 
 /* Loops that are known to go round less often keep them too: the tests cost less. */
 const unsigned least_passes = 8;
@@ -49,6 +61,11 @@ struct access {
 	unsigned size = 0;
 	bool store = false;
 	const SCEV *start = nullptr, *step = nullptr;
+	/* Of one in a loop in the loop: what the inner one makes of a start. */
+	const SCEV *stride = nullptr, *count = nullptr;
+	BasicBlock *once = nullptr; /* which each iteration of the outer one passes */
+	Value *guard = nullptr;     /* the inner one is gone through if that is `sense` */
+	bool sense = true;
 };
 
 /* Whether the instruction announces an access of known size, and which. */
@@ -103,18 +120,31 @@ struct announcing_loop {
 	SmallVector<access, 16> accesses;
 };
 
+/* What `mcchk doctor` tells of a unit: places that need no test, that have one, and that
+ * are announced behind a loop (section .mcchk_places, ../places.go). */
+struct places {
+	uint64_t without = 0, tested = 0, announced = 0;
+};
+
 class loop_pass : public PassInfoMixin<loop_pass> {
 public:
-	PreservedAnalyses run(Function &f, FunctionAnalysisManager &m);
+	explicit loop_pass(places &p) : places_counted(p) {}
+	void run(Function &f, FunctionAnalysisManager &m);
 
 private:
+	places &places_counted;
 	LoopInfo *loops;
 	DominatorTree *tree;
 	ScalarEvolution *evolution;
 	TargetLibraryInfo *library;
 
 	bool is_possible(announcing_loop &l);
+	bool moves(const Loop *loop, const SCEV *address, access &a);
 	bool is_moved(const announcing_loop &l, access &a);
+	bool passes_once(const announcing_loop &l, BasicBlock *block);
+	bool is_guarded(const announcing_loop &l, Loop *inner, access &a);
+	bool is_nested(const announcing_loop &l, access &a);
+	void take_nested(announcing_loop &l, SmallVectorImpl<announcing_loop> &found);
 	void look(Loop *loop, SmallVectorImpl<announcing_loop> &found);
 	Value *count_passes(announcing_loop &l);
 	void announce(announcing_loop &l, SCEVExpander &expander);
@@ -148,19 +178,105 @@ bool loop_pass::is_moved(const announcing_loop &l, access &a)
 	for (auto &edge : l.exits)
 		if (!tree->dominates(block, edge.first) && !tree->dominates(edge.first, block))
 			return false;
-	const SCEV *address = evolution->getSCEV(a.call->getArgOperand(0));
+	return moves(l.loop, evolution->getSCEV(a.call->getArgOperand(0)), a);
+}
+
+/* Whether an address moves by one step in each iteration of a loop. */
+bool loop_pass::moves(const Loop *loop, const SCEV *address, access &a)
+{
 	auto *moving = dyn_cast<SCEVAddRecExpr>(address);
-	if (moving && moving->getLoop() == l.loop && moving->isAffine()) {
+	if (moving && moving->getLoop() == loop && moving->isAffine()) {
 		a.start = moving->getStart();
 		a.step = moving->getStepRecurrence(*evolution);
-	} else if (evolution->isLoopInvariant(address, l.loop)) {
+	} else if (evolution->isLoopInvariant(address, loop)) {
 		a.start = address;
 		a.step = evolution->getZero(Type::getInt64Ty(a.call->getContext()));
 	} else {
 		return false;
 	}
-	Instruction *before = l.loop->getLoopPreheader()->getTerminator();
+	Instruction *before = loop->getLoopPreheader()->getTerminator();
 	return isSafeToExpandAt(a.start, before, *evolution) && isSafeToExpandAt(a.step, before, *evolution);
+}
+
+/* Whether each iteration passes a block, or has left the loop before. */
+bool loop_pass::passes_once(const announcing_loop &l, BasicBlock *block)
+{
+	return tree->dominates(block, l.loop->getLoopLatch()) && all_of(l.exits, [&](const Loop::Edge &edge) {
+		       return tree->dominates(block, edge.first) || tree->dominates(edge.first, block);
+	       });
+}
+
+/* Whether each iteration goes through a loop in the loop, or none does, for that depends on
+ * a condition that stays the same. */
+bool loop_pass::is_guarded(const announcing_loop &l, Loop *inner, access &a)
+{
+	a.once = inner->getHeader();
+	if (passes_once(l, a.once))
+		return true;
+	BasicBlock *front = inner->getLoopPreheader();
+	a.once = front->getSinglePredecessor();
+	auto *branch = a.once ? dyn_cast<BranchInst>(a.once->getTerminator()) : nullptr;
+	if (!branch || !branch->isConditional() || branch->getSuccessor(0) == branch->getSuccessor(1) ||
+	    loops->getLoopFor(a.once) != l.loop || !l.loop->isLoopInvariant(branch->getCondition()))
+		return false;
+	a.guard = branch->getCondition();
+	a.sense = branch->getSuccessor(0) == front;
+	return passes_once(l, a.once);
+}
+
+/* Whether an access of a loop in the loop can be announced behind the outer one: that
+ * goes through the inner one in each iteration, each time as often. */
+bool loop_pass::is_nested(const announcing_loop &l, access &a)
+{
+	BasicBlock *block = a.call->getParent();
+	Loop *inner = loops->getLoopFor(block);
+	if (!inner || inner->getParentLoop() != l.loop || !inner->isLoopSimplifyForm() || !inner->getExitingBlock() ||
+	    !tree->dominates(block, inner->getLoopLatch()) || !is_guarded(l, inner, a))
+		return false;
+	for (auto &edge : l.exits)
+		if (inner->contains(edge.first))
+			return false;
+	BasicBlock *leaves = inner->getExitingBlock();
+	bool last = tree->dominates(block, leaves);
+	if (!last && !tree->dominates(leaves, block))
+		return false;
+	const SCEV *passes = evolution->getBackedgeTakenCount(inner);
+	Type *number = Type::getInt64Ty(block->getContext());
+	if (isa<SCEVCouldNotCompute>(passes) || evolution->getTypeSizeInBits(passes->getType()) > 64 || !evolution->isLoopInvariant(passes, l.loop))
+		return false;
+	const SCEV *address = evolution->getSCEV(a.call->getArgOperand(0));
+	a.count = evolution->getNoopOrZeroExtend(passes, number);
+	if (last)
+		a.count = evolution->getAddExpr(a.count, evolution->getOne(number));
+	a.stride = evolution->getZero(number);
+	auto *moving = dyn_cast<SCEVAddRecExpr>(address);
+	if (moving && moving->getLoop() == inner && moving->isAffine()) {
+		a.stride = moving->getStepRecurrence(*evolution);
+		address = moving->getStart();
+	} else if (!evolution->isLoopInvariant(address, inner)) {
+		return false;
+	}
+	Instruction *before = l.loop->getLoopPreheader()->getTerminator();
+	return evolution->isLoopInvariant(a.stride, l.loop) && isSafeToExpandAt(a.stride, before, *evolution) &&
+	       isSafeToExpandAt(a.count, before, *evolution) && moves(l.loop, address, a);
+}
+
+/* Has the accesses of loops in the loop announced behind it that can be. */
+void loop_pass::take_nested(announcing_loop &l, SmallVectorImpl<announcing_loop> &found)
+{
+	for (BasicBlock *block : l.loop->blocks()) {
+		if (loops->getLoopFor(block) == l.loop)
+			continue;
+		for (Instruction &i : *block) {
+			access a;
+			if (!announces(i, a) || (l.accesses.size() + 1) * l.exits.size() > most_calls || !is_nested(l, a))
+				continue;
+			l.accesses.push_back(a);
+			for (announcing_loop &other : found)
+				erase_if(other.accesses, [&](access &x) { return x.call == a.call; });
+		}
+	}
+	erase_if(found, [](announcing_loop &other) { return other.accesses.empty(); });
 }
 
 void loop_pass::look(Loop *loop, SmallVectorImpl<announcing_loop> &found)
@@ -178,6 +294,7 @@ void loop_pass::look(Loop *loop, SmallVectorImpl<announcing_loop> &found)
 			if (announces(i, a) && (l.accesses.size() + 1) * l.exits.size() <= most_calls && is_moved(l, a))
 				l.accesses.push_back(a);
 		}
+	take_nested(l, found);
 	if (l.accesses.empty())
 		return;
 	Type *number = Type::getInt64Ty(loop->getHeader()->getContext());
@@ -203,7 +320,8 @@ Value *loop_pass::count_passes(announcing_loop &l)
 }
 
 /* Calls mcchk_loop(start, stride, count, size | flags << 16, moment) for each access on
- * each exit, and removes the calls in the loop. */
+ * each exit, or mcchk_nest(start, step, rows, stride, count, …), and removes the calls in
+ * the loop. */
 void loop_pass::announce(announcing_loop &l, SCEVExpander &expander)
 {
 	Module &module = *l.loop->getHeader()->getModule();
@@ -213,9 +331,11 @@ void loop_pass::announce(announcing_loop &l, SCEVExpander &expander)
 	Value *moment = front.CreateLoad(number, moments, true, "mcchk.moment");
 	Value *counted = l.passes ? nullptr : count_passes(l);
 	FunctionCallee loop = module.getOrInsertFunction("mcchk_loop", front.getVoidTy(), number, number, number, number, number);
-	auto *callee = cast<Function>(loop.getCallee());
-	callee->setDoesNotThrow();
-	callee->setOnlyAccessesInaccessibleMemory();
+	FunctionCallee nest = module.getOrInsertFunction("mcchk_nest", front.getVoidTy(), number, number, number, number, number, number, number);
+	for (auto *callee : {cast<Function>(loop.getCallee()), cast<Function>(nest.getCallee())}) {
+		callee->setDoesNotThrow();
+		callee->setOnlyAccessesInaccessibleMemory();
+	}
 	SmallPtrSet<BasicBlock *, 8> split;
 	/* Splitting one edge may lead others to another block, so that each is looked up anew;
 	 * and an edge that leaves inner loops too has been split for those. */
@@ -228,7 +348,7 @@ void loop_pass::announce(announcing_loop &l, SCEVExpander &expander)
 		auto edge = *found;
 		SmallVector<bool, 16> last; /* made in the last iteration, before the loop is left there */
 		for (access &a : l.accesses)
-			last.push_back(tree->dominates(a.call->getParent(), edge.first));
+			last.push_back(tree->dominates(a.once ? a.once : a.call->getParent(), edge.first));
 		BasicBlock *exit = SplitEdge(edge.first, edge.second, tree, loops);
 		split.insert(exit);
 		Instruction *before = exit->getTerminator();
@@ -244,14 +364,24 @@ void loop_pass::announce(announcing_loop &l, SCEVExpander &expander)
 				start = at.CreatePtrToInt(start, number);
 			if (last[i])
 				passes = at.CreateAdd(passes, at.getInt64(1));
-			at.CreateCall(loop, {start, step, passes, at.getInt64(a.size | (a.store ? store_flag << 16 : 0)), moment});
+			Constant *kind = at.getInt64(a.size | (a.store ? store_flag << 16 : 0));
+			if (!a.count) {
+				at.CreateCall(loop, {start, step, passes, kind, moment});
+				continue;
+			}
+			Value *stride = expander.expandCodeFor(a.stride, number, before);
+			Value *count = expander.expandCodeFor(a.count, number, before);
+			if (a.guard)
+				count = a.sense ? at.CreateSelect(a.guard, count, at.getInt64(0)) : at.CreateSelect(a.guard, at.getInt64(0), count);
+			at.CreateCall(nest, {start, step, passes, stride, count, kind, moment});
 		}
 	}
 	for (access &a : l.accesses)
 		a.call->eraseFromParent();
+	places_counted.announced += l.accesses.size();
 }
 
-/* A function in whose frame no buffer can lie, for nothing in it has an address, need not
+/* A function in whose frame no buffer can lie, for others know no address in it, need not
  * say that it returns. */
 void leave_exits_out(Function &f)
 {
@@ -260,7 +390,7 @@ void leave_exits_out(Function &f)
 			return;
 	SmallVector<CallInst *, 4> exits;
 	for (Instruction &i : instructions(f)) {
-		if (isa<AllocaInst>(i))
+		if (isa<AllocaInst>(i) && PointerMayBeCaptured(&i, true, true, most_uses))
 			return;
 		auto *call = dyn_cast<CallInst>(&i);
 		Function *callee = call ? call->getCalledFunction() : nullptr;
@@ -271,10 +401,52 @@ void leave_exits_out(Function &f)
 		call->eraseFromParent();
 }
 
-PreservedAnalyses loop_pass::run(Function &f, FunctionAnalysisManager &m)
+/* Whether nobody but the function ever knows where that memory is: then it can be no
+ * buffer. */
+bool is_private(const Value *address)
 {
-	if (f.isDeclaration() || f.hasOptNone())
-		return PreservedAnalyses::all();
+	SmallVector<const Value *, 4> objects;
+	getUnderlyingObjects(address, objects, nullptr, 0);
+	return !objects.empty() && all_of(objects, [](const Value *object) {
+		return (isa<AllocaInst>(object) || isNoAliasCall(object)) && !PointerMayBeCaptured(object, true, true, most_uses);
+	});
+}
+
+/* Takes out the calls for such memory. The calls themselves tell nobody. */
+void drop_private(Function &f, places &counted)
+{
+	SmallVector<access, 32> all;
+	SmallVector<CallInst *, 16> drop;
+	for (Instruction &i : instructions(f)) {
+		access a;
+		if (!announces(i, a))
+			continue;
+		a.call->addParamAttr(0, Attribute::NoCapture);
+		all.push_back(a);
+	}
+	for (access &a : all)
+		if (is_private(a.call->getArgOperand(0)))
+			drop.push_back(a.call);
+	for (access &a : all)
+		a.call->removeParamAttr(0, Attribute::NoCapture);
+	for (CallInst *call : drop)
+		call->eraseFromParent();
+	counted.without += drop.size();
+}
+
+uint64_t count_announcing(Function &f)
+{
+	uint64_t n = 0;
+	for (Instruction &i : instructions(f)) {
+		access a;
+		n += announces(i, a);
+	}
+	return n;
+}
+
+void loop_pass::run(Function &f, FunctionAnalysisManager &m)
+{
+	drop_private(f, places_counted);
 	leave_exits_out(f);
 	loops = &m.getResult<LoopAnalysis>(f);
 	tree = &m.getResult<DominatorTreeAnalysis>(f);
@@ -282,18 +454,115 @@ PreservedAnalyses loop_pass::run(Function &f, FunctionAnalysisManager &m)
 	library = &m.getResult<TargetLibraryAnalysis>(f);
 	auto &assumptions = m.getResult<AssumptionAnalysis>(f);
 	ReversePostOrderTraversal<Function *> blocks(&f);
-	if (loops->empty() || containsIrreducibleCFG<BasicBlock *>(blocks, *loops))
-		return PreservedAnalyses::none();
-	for (Loop *loop : *loops)
-		simplifyLoop(loop, tree, loops, evolution, &assumptions, nullptr, false);
-	SmallVector<announcing_loop, 16> found;
-	for (Loop *loop : *loops)
-		look(loop, found);
-	SCEVExpander expander(*evolution, f.getParent()->getDataLayout(), "mcchk");
-	for (announcing_loop &l : found)
-		announce(l, expander);
-	return PreservedAnalyses::none();
+	if (!loops->empty() && !containsIrreducibleCFG<BasicBlock *>(blocks, *loops)) {
+		for (Loop *loop : *loops)
+			simplifyLoop(loop, tree, loops, evolution, &assumptions, nullptr, false);
+		SmallVector<announcing_loop, 16> found;
+		for (Loop *loop : *loops)
+			look(loop, found);
+		SCEVExpander expander(*evolution, f.getParent()->getDataLayout(), "mcchk");
+		for (announcing_loop &l : found)
+			announce(l, expander);
+	}
+	places_counted.tested += count_announcing(f);
 }
+
+/* All that is done to a module that the sanitizer has been at. */
+class module_pass : public PassInfoMixin<module_pass> {
+public:
+	PreservedAnalyses run(Module &module, ModuleAnalysisManager &m)
+	{
+		if (!is_instrumented(module))
+			return PreservedAnalyses::all();
+		auto &functions = m.getResult<FunctionAnalysisManagerModuleProxy>(module).getManager();
+		places counted;
+		for (Function &f : module)
+			if (!f.isDeclaration() && !f.hasOptNone() && !f.getName().startswith("__tsan_")) {
+				loop_pass(counted).run(f, functions);
+				functions.invalidate(f, PreservedAnalyses::none());
+			}
+		if (counted.without + counted.tested + counted.announced > 0)
+			module.appendModuleInlineAsm((Twine(".pushsection .mcchk_places,\"\",@progbits\n.quad ") + Twine(counted.without) + ", " +
+						      Twine(counted.tested) + ", " + Twine(counted.announced) + "\n.popsection")
+							     .str());
+		return PreservedAnalyses::none();
+	}
+};
+
+/* ---- functions in which nothing is recorded ---- */
+
+/* Whether others may see what lies there. */
+bool is_seen(const Value *pointer)
+{
+	const Value *object = getUnderlyingObject(pointer, 0);
+	if (auto *variable = dyn_cast<GlobalVariable>(object))
+		return !variable->isConstant();
+	return !isa<AllocaInst>(object) || PointerMayBeCaptured(object, false, true, most_uses);
+}
+
+/* Whether nothing in the instruction is recorded, whatever is called; `calls` gets the
+ * functions of the module that it does. */
+bool is_silent(const Instruction &i, SmallPtrSetImpl<const Function *> &calls)
+{
+	if (i.isVolatile() || i.isAtomic())
+		return false;
+	if (auto *load = dyn_cast<LoadInst>(&i))
+		return !is_seen(load->getPointerOperand());
+	if (auto *store = dyn_cast<StoreInst>(&i))
+		return !is_seen(store->getPointerOperand());
+	auto *call = dyn_cast<CallBase>(&i);
+	if (!call)
+		return !i.mayReadOrWriteMemory();
+	const Function *callee = call->getCalledFunction();
+	if (!callee || call->isInlineAsm() || call->hasStructRetAttr() || call->isMustTailCall())
+		return false;
+	for (unsigned k = 0; k < call->arg_size(); k++)
+		if (call->isByValArgument(k))
+			return false;
+	if (auto *intrinsic = dyn_cast<IntrinsicInst>(call))
+		return intrinsic->isAssumeLikeIntrinsic() || intrinsic->doesNotAccessMemory();
+	if (callee->isDeclaration() || callee->isInterposable())
+		return callee->isDeclaration() && callee->doesNotAccessMemory() && callee->doesNotThrow();
+	calls.insert(callee);
+	return true;
+}
+
+/* A function in which nothing is recorded, whatever it calls, is in no call stack, and may
+ * be what the plain program has: no frame for a call that it ends with. This comes before
+ * the sanitizer and all else. */
+class silent_pass : public PassInfoMixin<silent_pass> {
+public:
+	PreservedAnalyses run(Module &module, ModuleAnalysisManager &)
+	{
+		if (is_instrumented(module))
+			return PreservedAnalyses::all();
+		DenseMap<const Function *, SmallPtrSet<const Function *, 4>> silent;
+		SmallVector<Function *, 16> list;
+		for (Function &f : module) {
+			if (f.isDeclaration() || f.isInterposable() || f.hasOptNone() || f.hasStructRetAttr())
+				continue;
+			SmallPtrSet<const Function *, 4> calls;
+			if (all_of(instructions(f), [&](const Instruction &i) { return is_silent(i, calls); })) {
+				silent[&f] = calls;
+				list.push_back(&f);
+			}
+		}
+		for (size_t before = list.size() + 1; list.size() < before;) {
+			before = list.size();
+			erase_if(list, [&](Function *f) {
+				bool out = any_of(silent[f], [&](const Function *callee) { return !silent.count(callee); });
+				if (out)
+					silent.erase(f);
+				return out;
+			});
+		}
+		for (Function *f : list)
+			f->removeFnAttr("disable-tail-calls");
+		return PreservedAnalyses::all();
+	}
+
+	static bool isRequired() { return true; }
+};
 
 } // namespace
 
@@ -301,8 +570,10 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo()
 {
 	return {LLVM_PLUGIN_API_VERSION, "mcchk", "1", [](PassBuilder &builder) {
 			builder.registerPipelineStartEPCallback([](ModulePassManager &m, OptimizationLevel level) {
-				if (level != OptimizationLevel::O0)
-					m.addPass(createModuleToFunctionPassAdaptor(loop_pass()));
+				if (level == OptimizationLevel::O0)
+					return;
+				m.addPass(silent_pass());
+				m.addPass(module_pass());
 			});
 		}};
 }

@@ -5,10 +5,13 @@
  *
  * - takes the calls of a loop that has nothing in it by which another process could be
  *   ordered: an access of every iteration whose address moves by the same step is
- *   announced behind the loop, all its elements at once (mcchk_loop in ../runtime/runs.c);
+ *   announced behind the loop, all its elements at once (mcchk_loop in
+ *   ../runtime/callbacks.c); and behind the loop around it, where that does nothing else
+ *   either (mcchk_nest);
  * - puts the test whether the page matters (one byte of the shadow) in place of the calls
  *   that are left, and the call behind it. Between the two a place that goes from one
- *   address to any other may set a byte in a map (../runtime/touches.c).
+ *   address to any other may set a byte in a map (../runtime/touches.c). There are none for
+ *   memory that only the function knows.
  *
  * What is announced of loops is the same to the byte, with the same source lines.
  *
@@ -34,18 +37,25 @@
 #include "alias.h"
 #include "cgraph.h"
 #include "context.h"
+#include "options.h"
+#include "opts.h"
 #include "fold-const.h"
 #include "gimple-iterator.h"
+#include "gimple-walk.h"
 #include "gimplify-me.h"
 #include "gimplify.h"
 #include "ssa-iterators.h"
 #include "tree-cfg.h"
+#include "tree-chrec.h"
+#include "tree-eh.h"
 #include "tree-into-ssa.h"
 #include "tree-scalar-evolution.h"
 #include "tree-ssa-loop.h"
+#include "tree-ssa-loop-ivopts.h"
 #include "tree-ssa-loop-manip.h"
 #include "tree-ssa-loop-niter.h"
 #include "varasm.h"
+#include "output.h"
 
 int plugin_is_GPL_compatible;
 
@@ -145,7 +155,7 @@ tree runtime_function(const char *name, unsigned arguments)
 	if (tree decl = known(id))
 		return decl;
 	tree types = void_list_node;
-	char spec[] = ".c. . . . . ";
+	char spec[] = ".c. . . . . . . ";
 	gcc_assert(2 + 2 * arguments < sizeof spec);
 	spec[2 + 2 * arguments] = 0;
 	for (unsigned i = 0; i < arguments; i++)
@@ -454,6 +464,71 @@ void take_unannounced(function *f)
 	gsi_commit_edge_inserts();
 }
 
+/* ---- memory that only the function knows ---- */
+
+/* What `mcchk doctor` tells of a unit: places that need no test, that have one, and that
+ * are announced behind a loop (section .mcchk_places, ../places.go). */
+unsigned long long places_without, places_tested, places_announced;
+
+/* The variable or the pointer that an address is made of. */
+tree base_of(tree address)
+{
+	for (;;) {
+		if (TREE_CODE(address) == ADDR_EXPR) {
+			tree base = get_base_address(TREE_OPERAND(address, 0));
+			if (!base || TREE_CODE(base) != MEM_REF)
+				return base;
+			address = TREE_OPERAND(base, 0);
+			continue;
+		}
+		gimple *made = TREE_CODE(address) == SSA_NAME ? SSA_NAME_DEF_STMT(address) : NULL;
+		if (!made || !is_gimple_assign(made) || SSA_NAME_PTR_INFO(address))
+			return address;
+		tree from = gimple_assign_rhs1(made);
+		if (gimple_assign_rhs_code(made) == POINTER_PLUS_EXPR || gimple_assign_rhs_code(made) == ADDR_EXPR ||
+		    (gimple_assign_rhs_code(made) == SSA_NAME && POINTER_TYPE_P(TREE_TYPE(from))))
+			address = from;
+		else
+			return address;
+	}
+}
+
+/* Whether nobody but the function ever knows where that memory is, by the points-to
+ * analysis of the compiler: then it can be no buffer. */
+bool is_private(tree address)
+{
+	tree base = base_of(address);
+	if (!base || TREE_CODE(base) != SSA_NAME || !POINTER_TYPE_P(TREE_TYPE(base)))
+		return false;
+	ptr_info_def *info = SSA_NAME_PTR_INFO(base);
+	if (!info)
+		return false;
+	const pt_solution &to = info->pt;
+	return !to.anything && !to.nonlocal && !to.escaped && !to.ipa_escaped && !to.vars_contains_nonlocal && !to.vars_contains_escaped &&
+	       !to.vars_contains_escaped_heap && !to.vars_contains_interposable && to.vars && !bitmap_empty_p(to.vars);
+}
+
+void drop_private(function *f)
+{
+	auto_vec<gimple *> calls;
+	basic_block block;
+	access a;
+	FOR_EACH_BB_FN(block, f)
+		for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at))
+			if (announces(gsi_stmt(at), a) && is_private(a.address))
+				calls.safe_push(gsi_stmt(at));
+	for (gimple *call : calls)
+		remove(call);
+	places_without += calls.length();
+}
+
+void write_places(void *, void *)
+{
+	if (places_without + places_tested + places_announced > 0)
+		fprintf(asm_out_file, "\t.pushsection .mcchk_places,\"\",@progbits\n\t.quad %llu, %llu, %llu\n\t.popsection\n", places_without,
+			places_tested, places_announced);
+}
+
 /* ---- loops ---- */
 
 /* Whether a call is of a function that computes numbers of numbers: those of <math.h>
@@ -513,6 +588,7 @@ class announcing_loop {
 public:
 	explicit announcing_loop(class loop *l) : loop(l), exits(get_loop_exit_edges(l)) {}
 	bool possible() const;
+	void take_nested();
 	void take_accesses();
 
 private:
@@ -520,12 +596,17 @@ private:
 	auto_vec<edge> exits;
 	tree passes = NULL_TREE; /* of the latch, up to an exit */
 	tree moment = NULL_TREE;
+	unsigned taken = 0;
 
-	bool take(const access &a, unsigned others);
+	bool take(const access &a);
+	bool take_nested(const access &a);
 	bool is_short() const;
-	bool made_before(const access &a, edge exit) const;
+	bool has_room() const { return (taken + 1) * exits.length() <= most_calls; }
+	bool made_before(basic_block block, edge exit) const { return dominated_by_p(CDI_DOMINATORS, exit->src, block); }
+	bool passes_once(basic_block block) const;
+	basic_block guard_of(class loop *inner, tree &condition) const;
 	void begin();
-	void announce(const access &a, const affine_iv &address, edge exit);
+	void announce(const access &a, basic_block made, tree start, tree step, tree stride, tree count);
 };
 
 bool announcing_loop::possible() const
@@ -539,10 +620,16 @@ bool announcing_loop::is_short() const
 	return tree_fits_uhwi_p(known) && tree_to_uhwi(known) < least_passes;
 }
 
-/* Whether the access is made before the loop is left there, in the last iteration. */
-bool announcing_loop::made_before(const access &a, edge exit) const
+/* Whether each iteration passes a block, or has left the loop before. In the last one, a
+ * block that is `made_before` an exit is passed. */
+bool announcing_loop::passes_once(basic_block block) const
 {
-	return dominated_by_p(CDI_DOMINATORS, exit->src, gimple_bb(a.call));
+	if (!dominated_by_p(CDI_DOMINATORS, loop->latch, block))
+		return false;
+	for (edge exit : exits)
+		if (!made_before(block, exit) && !dominated_by_p(CDI_DOMINATORS, block, exit->src))
+			return false;
+	return true;
 }
 
 /* What all announcements need: the moment at which the loop began, and how often it has
@@ -571,53 +658,139 @@ void announcing_loop::begin()
 }
 
 /* Takes an access out of the loop, if that can be done: one made once in each iteration,
- * at addresses of one step. `others` have been taken before. */
-bool announcing_loop::take(const access &a, unsigned others)
+ * at addresses of one step. */
+bool announcing_loop::take(const access &a)
 {
 	basic_block block = gimple_bb(a.call);
 	affine_iv address;
-	if (block->loop_father != loop || (others + 1) * exits.length() > most_calls ||
-	    !dominated_by_p(CDI_DOMINATORS, loop->latch, block) || !simple_iv(loop, loop, a.address, &address, true))
+	if (block->loop_father != loop || !has_room() || !passes_once(block) || !simple_iv(loop, loop, a.address, &address, true))
 		return false;
-	for (edge exit : exits)
-		if (!made_before(a, exit) && !dominated_by_p(CDI_DOMINATORS, block, exit->src))
-			return false;
-	begin();
-	for (edge exit : exits)
-		announce(a, address, exit);
-	remove(a.call);
+	announce(a, block, address.base, address.step, NULL_TREE, NULL_TREE);
 	return true;
 }
 
-/* mcchk_loop(start, stride, count, size | flags << 16, moment) on an exit. */
-void announcing_loop::announce(const access &a, const affine_iv &address, edge exit)
+/* A block that each iteration passes, and of which a condition, the same in all of them,
+ * says whether it goes through a loop in the loop; without a condition it always does. */
+basic_block announcing_loop::guard_of(class loop *inner, tree &condition) const
 {
-	gimple_seq seq = NULL;
-	tree start = as_number(&seq, address.base), stride = as_number(&seq, address.step);
-	tree count = passes;
-	if (made_before(a, exit))
-		count = fold_build2(PLUS_EXPR, pointer_sized_int_node, count, build_one_cst(pointer_sized_int_node));
-	count = as_number(&seq, count);
-	tree kind = build_int_cst(pointer_sized_int_node, a.size | (a.store ? store_flag << 16 : 0));
-	gimple_seq_add_stmt(&seq, gimple_build_call(runtime_function("mcchk_loop", 5), 5, start, stride, count, kind, moment));
-	annotate_all_with_location(seq, line_of(a.call));
-	gsi_insert_seq_on_edge(exit, seq);
+	condition = NULL_TREE;
+	if (passes_once(inner->header))
+		return inner->header;
+	basic_block front = loop_preheader_edge(inner)->src;
+	if (!single_pred_p(front) || !single_succ_p(front))
+		return NULL;
+	edge into = single_pred_edge(front);
+	gcond *test = safe_dyn_cast<gcond *>(last_stmt(into->src));
+	if (!test || into->src->loop_father != loop || !passes_once(into->src) || !expr_invariant_in_loop_p(loop, gimple_cond_lhs(test)) ||
+	    !expr_invariant_in_loop_p(loop, gimple_cond_rhs(test)))
+		return NULL;
+	condition = build2(gimple_cond_code(test), boolean_type_node, gimple_cond_lhs(test), gimple_cond_rhs(test));
+	if (into->flags & EDGE_FALSE_VALUE)
+		condition = build1(TRUTH_NOT_EXPR, boolean_type_node, condition);
+	return into->src;
 }
 
-void announcing_loop::take_accesses()
+/* The same for an access of a loop in the loop: one that each iteration goes through, each
+ * time as often. */
+bool announcing_loop::take_nested(const access &a)
+{
+	basic_block block = gimple_bb(a.call);
+	class loop *inner = block->loop_father;
+	edge leaves = inner != loop && loop_outer(inner) == loop ? single_exit(inner) : NULL;
+	if (!leaves || !has_room() || !inner->latch || !dominated_by_p(CDI_DOMINATORS, inner->latch, block))
+		return false;
+	bool last = made_before(block, leaves);
+	if (!last && !dominated_by_p(CDI_DOMINATORS, block, leaves->src))
+		return false;
+	for (edge exit : exits)
+		if (flow_bb_inside_loop_p(inner, exit->src))
+			return false;
+	tree often = number_of_latch_executions(inner);
+	if (often == chrec_dont_know || !expr_invariant_in_loop_p(loop, often))
+		return false;
+	tree condition;
+	basic_block once = guard_of(inner, condition);
+	tree start = once ? analyze_scalar_evolution(inner, a.address) : chrec_dont_know;
+	start = instantiate_scev(loop_preheader_edge(loop), inner, start);
+	tree stride = build_zero_cst(pointer_sized_int_node), step = stride;
+	if (TREE_CODE(start) == POLYNOMIAL_CHREC && CHREC_VARIABLE(start) == (unsigned)inner->num) {
+		stride = CHREC_RIGHT(start);
+		start = CHREC_LEFT(start);
+	}
+	if (TREE_CODE(start) == POLYNOMIAL_CHREC && CHREC_VARIABLE(start) == (unsigned)loop->num) {
+		step = CHREC_RIGHT(start);
+		start = CHREC_LEFT(start);
+	}
+	if (chrec_contains_undetermined(start) || tree_contains_chrecs(start, NULL) || tree_contains_chrecs(step, NULL) ||
+	    tree_contains_chrecs(stride, NULL) || !expr_invariant_in_loop_p(loop, start) || !expr_invariant_in_loop_p(loop, step) ||
+	    !expr_invariant_in_loop_p(loop, stride))
+		return false;
+	tree count = fold_convert(pointer_sized_int_node, often);
+	if (last)
+		count = fold_build2(PLUS_EXPR, pointer_sized_int_node, count, build_one_cst(pointer_sized_int_node));
+	if (condition)
+		count = build3(COND_EXPR, pointer_sized_int_node, condition, count, build_zero_cst(pointer_sized_int_node));
+	announce(a, once, start, step, stride, count);
+	return true;
+}
+
+/* mcchk_loop(start, step, passes, size | flags << 16, moment) on each exit, for an access
+ * that is made once the block `made` is passed; or mcchk_nest(start, step, passes, stride,
+ * count, …). Removes the call in the loop. */
+void announcing_loop::announce(const access &a, basic_block made, tree start, tree step, tree stride, tree count)
+{
+	tree kind = build_int_cst(pointer_sized_int_node, a.size | (a.store ? store_flag << 16 : 0));
+	begin();
+	for (edge exit : exits) {
+		gimple_seq seq = NULL;
+		tree from = as_number(&seq, start), by = as_number(&seq, step), rows = passes;
+		if (made_before(made, exit))
+			rows = fold_build2(PLUS_EXPR, pointer_sized_int_node, rows, build_one_cst(pointer_sized_int_node));
+		rows = as_number(&seq, rows);
+		gcall *call;
+		if (count) {
+			tree along = as_number(&seq, stride), times = as_number(&seq, count);
+			call = gimple_build_call(runtime_function("mcchk_nest", 7), 7, from, by, rows, along, times, kind, moment);
+		} else {
+			call = gimple_build_call(runtime_function("mcchk_loop", 5), 5, from, by, rows, kind, moment);
+		}
+		gimple_seq_add_stmt(&seq, call);
+		annotate_all_with_location(seq, line_of(a.call));
+		gsi_insert_seq_on_edge(exit, seq);
+	}
+	remove(a.call);
+	taken++;
+	places_announced++;
+}
+
+/* The announced accesses of a loop, and of those in it. */
+void find_accesses(class loop *loop, auto_vec<access> &found)
 {
 	basic_block *body = get_loop_body_in_dom_order(loop);
-	auto_vec<access> candidates;
 	for (unsigned i = 0; i < loop->num_nodes; i++)
 		for (gimple_stmt_iterator at = gsi_start_bb(body[i]); !gsi_end_p(at); gsi_next(&at)) {
 			access a;
 			if (announces(gsi_stmt(at), a))
-				candidates.safe_push(a);
+				found.safe_push(a);
 		}
 	free(body);
-	unsigned taken = 0;
+}
+
+void announcing_loop::take_nested()
+{
+	auto_vec<access> candidates;
+	if (loop->inner)
+		find_accesses(loop, candidates);
 	for (const access &a : candidates)
-		taken += take(a, taken);
+		take_nested(a);
+}
+
+void announcing_loop::take_accesses()
+{
+	auto_vec<access> candidates;
+	find_accesses(loop, candidates);
+	for (const access &a : candidates)
+		take(a);
 }
 
 void take_loops(function *f)
@@ -625,12 +798,18 @@ void take_loops(function *f)
 	loop_optimizer_init(LOOPS_NORMAL | LOOPS_HAVE_RECORDED_EXITS);
 	if (number_of_loops(f) > 1) {
 		scev_initialize();
-		auto_vec<class loop *> possible; /* known before anything is changed */
-		for (auto loop : loops_list(f, LI_FROM_INNERMOST))
-			if (announcing_loop(loop).possible())
-				possible.safe_push(loop);
-		for (class loop *loop : possible)
-			announcing_loop(loop).take_accesses();
+		auto_delete_vec<announcing_loop> possible; /* known before anything is changed */
+		for (auto loop : loops_list(f, LI_FROM_INNERMOST)) {
+			auto *announcing = new announcing_loop(loop);
+			if (announcing->possible())
+				possible.safe_push(announcing);
+			else
+				delete announcing;
+		}
+		for (announcing_loop *loop : possible)
+			loop->take_nested();
+		for (announcing_loop *loop : possible)
+			loop->take_accesses();
 		gsi_commit_edge_inserts();
 		scev_finalize();
 	}
@@ -660,17 +839,42 @@ tree byte_at(gimple_seq *seq, unsigned long long base, tree distance)
 /* The byte of the shadow for the page of an address. */
 tree shadow_byte(gimple_seq *seq, tree address) { return byte_at(seq, shadow, shift_right(seq, address, page_shift)); }
 
-/* Whether an access matters whose page has that byte of the shadow, not 0: MCCHK_PART. */
-tree part_matters(gimple_seq *seq, tree address, tree page, unsigned size)
+/* Whether an access matters on whose page parts do: MCCHK_PART. */
+tree part_matters(gimple_seq *seq, tree address, unsigned size)
 {
-	tree whole = compute(seq, BIT_AND_EXPR, assign(seq, pointer_sized_int_node, NOP_EXPR, page), number(1));
-	tree mask = compute(seq, MINUS_EXPR, whole, number(1));
-	tree distance = compute(seq, BIT_AND_EXPR, shift_right(seq, address, 6), mask);
-	tree bits = assign(seq, pointer_sized_int_node, NOP_EXPR, byte_at(seq, parts, distance));
+	tree bits = assign(seq, pointer_sized_int_node, NOP_EXPR, byte_at(seq, parts, shift_right(seq, address, 6)));
 	tree granule = compute(seq, BIT_AND_EXPR, shift_right(seq, address, 3), number(7));
 	bits = compute(seq, RSHIFT_EXPR, bits, granule);
 	bits = compute(seq, BIT_AND_EXPR, bits, number(size > 8 ? 3 : 1));
-	return compute(seq, BIT_IOR_EXPR, bits, compute(seq, BIT_AND_EXPR, address, number(size - 1)));
+	return size == 1 ? bits : compute(seq, BIT_IOR_EXPR, bits, compute(seq, BIT_AND_EXPR, address, number(size - 1)));
+}
+
+/* Before a statement: not 0 if the access matters whose page has that byte of the shadow,
+ * not 0. Where all of the page matters, its parts are not looked at. */
+tree matters_before(gimple *before, tree address, tree page, unsigned size)
+{
+	gimple_seq whole = NULL, part = NULL;
+	basic_block then, after;
+	location_t line = line_of(before);
+	tree bit = assign(&whole, unsigned_char_type_node, BIT_AND_EXPR, page, build_one_cst(unsigned_char_type_node));
+	annotate_all_with_location(whole, line);
+	gimple_stmt_iterator at = gsi_for_stmt(before);
+	gsi_insert_seq_before(&at, whole, GSI_SAME_STMT);
+	at = gsi_for_stmt(before);
+	gimple_stmt_iterator condition = create_cond_insert_point(&at, true, false, true, &then, &after);
+	gimple *test = gimple_build_cond(EQ_EXPR, bit, build_zero_cst(unsigned_char_type_node), NULL_TREE, NULL_TREE);
+	gimple_set_location(test, line);
+	gsi_insert_after(&condition, test, GSI_NEW_STMT);
+	tree matters = part_matters(&part, address, size);
+	annotate_all_with_location(part, line);
+	at = gsi_start_bb(then);
+	gsi_insert_seq_after(&at, part, GSI_NEW_STMT);
+	gphi *both = create_phi_node(make_ssa_name(pointer_sized_int_node), after);
+	edge e;
+	edge_iterator edges;
+	FOR_EACH_EDGE(e, edges, after->preds)
+		add_phi_arg(both, e->src == then ? matters : number(1), e, UNKNOWN_LOCATION);
+	return gimple_phi_result(both);
 }
 
 /* Splits the block before a statement: the call is made there if a comparison holds,
@@ -766,13 +970,13 @@ void test_access(const access &a)
 	gimple *call = miss_call(a, address);
 	call_if(a.call, seq, NE_EXPR, value, build_zero_cst(unsigned_char_type_node), call);
 	if (a.size <= 16 && pow2p_hwi(a.size)) {
-		gimple_seq more = NULL;
 		tree touch = may_touch(a) ? touch_variable() : NULL_TREE;
-		if (touch)
-			call = test_touch(call, a, address, touch);
-		tree matters = part_matters(&more, address, value, a.size);
-		call_if(call, more, NE_EXPR, matters, number(0), miss_call(a, address, touch));
+		tree matters = matters_before(call, address, value, a.size);
+		gcall *last = miss_call(a, address, touch);
+		call_if(call, NULL, NE_EXPR, matters, number(0), last);
 		remove(call);
+		if (touch)
+			test_touch(last, a, address, touch);
 	}
 	remove(a.call);
 }
@@ -837,6 +1041,7 @@ void take_single(function *f)
 		}
 	for (const access &a : accesses)
 		test_access(a);
+	places_tested += accesses.length();
 	for (gimple *stmt : entries)
 		remove(stmt);
 	bool tested = may_hold_buffer(f);
@@ -847,6 +1052,111 @@ void take_single(function *f)
 			remove(stmt);
 	for (gimple *stmt : units)
 		gimple_call_set_fndecl(stmt, runtime_function("mcchk_inlined_unit", 0));
+}
+
+/* ---- functions in which nothing is recorded ---- */
+
+/* Whether others may see what a statement loads or stores there, before pointers are
+ * known. */
+bool is_seen(gimple *, tree base, tree, void *)
+{
+	if (!DECL_P(base))
+		return !CONSTANT_CLASS_P(base);
+	return TREE_ADDRESSABLE(base) || is_global_var(base) || TREE_CODE(base) == RESULT_DECL;
+}
+
+/* Whether nothing in the statement is recorded, whatever is called; `calls` gets the
+ * functions of this unit that it does. */
+bool is_silent(gimple *stmt, auto_vec<cgraph_node *> &calls)
+{
+	if (is_gimple_debug(stmt) || gimple_call_internal_p(stmt, IFN_TSAN_FUNC_EXIT))
+		return true;
+	if (gimple_code(stmt) == GIMPLE_ASM || gimple_has_volatile_ops(stmt) ||
+	    walk_stmt_load_store_addr_ops(stmt, NULL, is_seen, is_seen, NULL))
+		return false;
+	if (!is_gimple_call(stmt))
+		return gimple_code(stmt) != GIMPLE_TRANSACTION && !is_gimple_omp(stmt) && !stmt_could_throw_p(cfun, stmt);
+	tree callee = gimple_call_fndecl(stmt);
+	if (!callee || gimple_call_internal_p(stmt))
+		return false;
+	if (gimple_call_flags(stmt) & ECF_CONST)
+		return true;
+	cgraph_node *node = cgraph_node::get(callee);
+	if (!node || !node->has_gimple_body_p() || node->get_availability() < AVAIL_AVAILABLE)
+		return false;
+	calls.safe_push(node->ultimate_alias_target());
+	return true;
+}
+
+/* Whether nothing in the function itself is recorded. */
+bool is_silent(cgraph_node *node, auto_vec<cgraph_node *> &calls)
+{
+	function *f = DECL_STRUCT_FUNCTION(node->decl);
+	if (!f || !f->cfg || !opt_for_fn(node->decl, optimize) || aggregate_value_p(DECL_RESULT(node->decl), node->decl) ||
+	    f->calls_alloca || f->calls_setjmp || f->has_nonlocal_label || node->thunk || node->alias)
+		return false;
+	bool silent = true;
+	basic_block block;
+	push_cfun(f);
+	FOR_EACH_BB_FN(block, f)
+		for (gimple_stmt_iterator at = gsi_start_bb(block); silent && !gsi_end_p(at); gsi_next(&at))
+			silent = is_silent(gsi_stmt(at), calls);
+	pop_cfun();
+	return silent;
+}
+
+/* Lets a function end in a jump to another: it does not announce its end then. */
+void let_jump(tree function)
+{
+	basic_block block;
+	push_cfun(DECL_STRUCT_FUNCTION(function));
+	FOR_EACH_BB_FN(block, cfun)
+		for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at);)
+			if (gimple_call_internal_p(gsi_stmt(at), IFN_TSAN_FUNC_EXIT))
+				gsi_remove(&at, true);
+			else
+				gsi_next(&at);
+	pop_cfun();
+	cl_optimization saved;
+	cl_optimization_save(&saved, &global_options, &global_options_set);
+	tree own = DECL_FUNCTION_SPECIFIC_OPTIMIZATION(function);
+	cl_optimization_restore(&global_options, &global_options_set, TREE_OPTIMIZATION(own ? own : optimization_default_node));
+	if (optimize >= 2)
+		flag_optimize_sibling_calls = 1;
+	DECL_FUNCTION_SPECIFIC_OPTIMIZATION(function) = build_optimization_node(&global_options, &global_options_set);
+	cl_optimization_restore(&global_options, &global_options_set, &saved);
+}
+
+/* A function in which nothing is recorded, whatever it calls, is in no call stack, and
+ * may be what the plain program has: no frame for a call that it ends with. */
+void find_silent(void *, void *)
+{
+	cgraph_node *node;
+	auto_delete_vec<auto_vec<cgraph_node *>> calls;
+	auto_vec<cgraph_node *> silent;
+	FOR_EACH_FUNCTION_WITH_GIMPLE_BODY(node) {
+		auto *own = new auto_vec<cgraph_node *>;
+		if (is_silent(node, *own)) {
+			silent.safe_push(node);
+			calls.safe_push(own);
+		} else {
+			delete own;
+		}
+	}
+	for (bool more = true; more;) {
+		more = false;
+		for (unsigned i = 0; i < silent.length(); i++)
+			for (cgraph_node *callee : *calls[i])
+				if (!silent.contains(callee)) {
+					silent.unordered_remove(i);
+					delete calls[i];
+					calls.unordered_remove(i--);
+					more = true;
+					break;
+				}
+	}
+	for (cgraph_node *n : silent)
+		let_jump(n->decl);
 }
 
 /* ---- the pass ---- */
@@ -864,8 +1174,10 @@ public:
 	{
 		take_unannounced(f);
 		calculate_dominance_info(CDI_DOMINATORS);
-		if (optimize)
+		if (optimize) {
+			drop_private(f);
 			take_loops(f);
+		}
 		take_single(f);
 		mark_virtual_operands_for_renaming(f);
 		free_dominance_info(CDI_POST_DOMINATORS);
@@ -889,6 +1201,8 @@ int plugin_init(plugin_name_args *arguments, plugin_gcc_version *version)
 		return 1;
 	insert_after(arguments->base_name, "tsan");
 	insert_after(arguments->base_name, "tsan0");
+	register_callback(arguments->base_name, PLUGIN_ALL_IPA_PASSES_START, find_silent, NULL);
+	register_callback(arguments->base_name, PLUGIN_FINISH_UNIT, write_places, NULL);
 	register_callback(arguments->base_name, PLUGIN_REGISTER_GGC_ROOTS, NULL, const_cast<ggc_root_tab *>(roots));
 	return 0;
 }

@@ -184,20 +184,48 @@ static __attribute__((noinline)) void loop_elements(uintptr_t start, int64_t str
 	mcchk_loop_elements(&e, moment, pc, frame);
 }
 
-/* What a loop did, when it is left: `count` accesses from `start` on, each `stride` bytes
- * from the last; it began at that moment (mcchk.h). Of a short loop the pages of its first
- * and last byte are all that it has to do with. */
-WITH_FRAME void mcchk_loop(uintptr_t start, int64_t stride, uint64_t count, uint64_t kind, uint64_t moment)
+/* Of a short loop the pages of its first and last byte are all that it has to do with. */
+static inline __attribute__((always_inline)) void loop(uintptr_t start, int64_t stride, uint64_t count, uint64_t kind, uint64_t moment,
+						       uintptr_t pc, void **frame)
 {
 	uintptr_t last = start + (count - 1) * (uint64_t)stride;
 	uintptr_t lo = stride < 0 ? last : start, hi = (stride < 0 ? start : last) + (kind & UINT16_MAX) - 1;
 	if (count > 1 && stride != 0 && hi - lo < 1u << MCCHK_PAGE_SHIFT &&
 	    __atomic_load_n(&mcchk_moment, __ATOMIC_ACQUIRE) == moment) {
 		uint8_t first = MCCHK_SHADOW[lo >> MCCHK_PAGE_SHIFT], end = MCCHK_SHADOW[hi >> MCCHK_PAGE_SHIFT];
-		if ((first | end) == 0 || (first == 1 && end == 1 && loop_goes_on(start, stride, count, CALLER)))
+		if ((first | end) == 0 || (first == 1 && end == 1 && loop_goes_on(start, stride, count, pc)))
 			return;
 	}
-	loop_elements(start, stride, count, kind, moment, CALLER, MCCHK_CALLER_FRAME);
+	loop_elements(start, stride, count, kind, moment, pc, frame);
+}
+
+/* What a loop did, when it is left: `count` accesses from `start` on, each `stride` bytes
+ * from the last; it began at that moment (mcchk.h). */
+WITH_FRAME void mcchk_loop(uintptr_t start, int64_t stride, uint64_t count, uint64_t kind, uint64_t moment)
+{
+	loop(start, stride, count, kind, moment, CALLER, MCCHK_CALLER_FRAME);
+}
+
+/* What a loop in a loop did, when the outer one is left: `rows` times, beginnings `step`
+ * bytes apart, what mcchk_loop says of the inner one. */
+WITH_FRAME void mcchk_nest(uintptr_t start, int64_t step, uint64_t rows, int64_t stride, uint64_t count, uint64_t kind, uint64_t moment)
+{
+	if (rows == 0 || count == 0)
+		return;
+	if (count == 1 || stride == 0) { /* an element a row */
+		stride = step;
+		count = rows;
+		rows = 1;
+	} else if (step == 0) {
+		rows = 1;
+	} else if (step == stride * (int64_t)count) { /* rows that follow one another */
+		count *= rows;
+		rows = 1;
+	}
+	if (rows > 1 && mcchk_loop_is_cold(start, step, rows, stride, count, kind & UINT16_MAX, moment))
+		return;
+	for (; rows > 0; rows--, start += (uint64_t)step)
+		loop(start, stride, count, kind, moment, CALLER, MCCHK_CALLER_FRAME);
 }
 
 #ifdef __clang__

@@ -17,7 +17,7 @@
 #define SHADOW ((const uint8_t *)0x100000000000ull)
 #define PARTS ((const uint8_t *)0x120000000000ull)
 #define PART(addr, size, page)                                                                     \
-	(((addr) & ((size) - 1)) | (PARTS[(addr) >> 6 & ((page & 1) - 1ull)] >> ((addr) >> 3 & 7) & ((size) > 8 ? 3 : 1)))
+	(((page) & 1) || (((addr) & ((size) - 1)) | (PARTS[(addr) >> 6] >> ((addr) >> 3 & 7) & ((size) > 8 ? 3 : 1))))
 
 #define INLINE __attribute__((always_inline)) void
 

@@ -102,6 +102,18 @@ static int any_page(uintptr_t lo, uintptr_t hi)
 	return 0;
 }
 
+/* Whether nothing that rows of elements touch matters, which begin `step` bytes apart: as
+ * far as that is seen at once. */
+int mcchk_loop_is_cold(uintptr_t start, int64_t step, uint64_t rows, int64_t stride, uint64_t count, uint32_t size, uint64_t moment)
+{
+	int64_t down = (int64_t)(rows - 1) * step, along = (int64_t)(count - 1) * stride;
+	uintptr_t lo = start, hi = start + size - 1;
+
+	*(down < 0 ? &lo : &hi) += (uint64_t)down;
+	*(along < 0 ? &lo : &hi) += (uint64_t)along;
+	return (hi - lo) >> MCCHK_PAGE_SHIFT < 64 * rows && __atomic_load_n(&mcchk_moment, __ATOMIC_ACQUIRE) == moment && !any_page(lo, hi);
+}
+
 void mcchk_loop_elements(struct mcchk_elements *e, uint64_t moment, uintptr_t pc, void **frame)
 {
 	uint64_t now = __atomic_load_n(&mcchk_moment, __ATOMIC_ACQUIRE);

@@ -437,6 +437,7 @@ struct mcchk_elements {
 };
 void mcchk_run_elements(const struct mcchk_elements *e, uintptr_t pc, void **frame);
 void mcchk_loop_elements(struct mcchk_elements *e, uint64_t moment, uintptr_t pc, void **frame);
+int mcchk_loop_is_cold(uintptr_t start, int64_t step, uint64_t rows, int64_t stride, uint64_t count, uint32_t size, uint64_t moment);
 void mcchk_elements_since(const struct mcchk_elements *e, uint64_t seq, uintptr_t pc, void **frame);
 
 /* Whether an access of a page that matters goes on with the run of its place,
