@@ -18,7 +18,7 @@ import (
 // against a checker that tries all orders of updates, on random programs, with both
 // clocks.
 func TestValuesAgainstBruteForce(t *testing.T) {
-	for _, model := range []string{"gaspi"} {
+	for _, model := range []string{"shmem", "gaspi"} {
 		t.Run(model, func(t *testing.T) {
 			n := part(t, 5)
 			first := firstSeed(t)

@@ -27,6 +27,9 @@ func (s *Strand) stretch(st *trace.Stretch, thread uint32) {
 		s.threads[thread] = true
 	}
 	s.thread = thread
+	if len(s.words) > 0 && st.Stores > 0 {
+		s.overwrites(st)
+	}
 	if len(s.memory.aliases.Overlapping(st.Lo, st.Hi)) == 0 {
 		s.ownAccesses(st)
 		return

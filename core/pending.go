@@ -291,7 +291,7 @@ func (p *Pending) Part(role *regions.Role) *Pending {
 // end ends an access of which the completion is not known yet.
 func (p *Pending) end(at regions.Point) {
 	m := p.strand.m
-	p.done = true
+	p.done, p.region = true, m.index
 	if !p.away {
 		m.pending.remove(p)
 	}

@@ -47,6 +47,7 @@ func (op *WordOp) decide() {
 	if len(w.blocked) == 0 {
 		w.m.words.blocked = append(w.m.words.blocked, w)
 	}
+	op.blocked = true
 	w.blocked = append(w.blocked, op)
 }
 
@@ -108,6 +109,9 @@ func (w *word) find(op *WordOp, how manner) *version {
 		return nil
 	}
 	all := w.versions[max(0, oldest.number-w.versions[0].number):]
+	if op.meets != nil {
+		return op.first(all, how)
+	}
 	var found *version
 	for _, v := range slices.Backward(all) {
 		switch {
@@ -121,6 +125,36 @@ func (w *word) find(op *WordOp, how manner) *version {
 		}
 	}
 	return found
+}
+
+// first returns the first of some versions that ended a wait; nil: none did.
+func (op *WordOp) first(all []*version, how manner) *version {
+	if op.fresh {
+		all = all[1:]
+	}
+	if how.timely {
+		for i, v := range slices.Backward(all) {
+			if v.by != nil && v.by.precedes(op) {
+				all = all[i:]
+				break
+			}
+		}
+	}
+	if i := slices.IndexFunc(all, func(v *version) bool { return op.fits(v.value, how) }); i >= 0 {
+		return all[i]
+	}
+	return nil
+}
+
+// fits reports whether the operation can have fetched a value.
+func (op *WordOp) fits(v Value, how manner) bool {
+	switch {
+	case !v.Known:
+		return how.unknown || op.meets == nil && !(op.found.Known && op.blocked)
+	case op.meets != nil:
+		return op.meets(v.Bits)
+	}
+	return !op.found.Known || op.found == v
 }
 
 // overdue reports whether an update that is not placed was over before the operation
@@ -138,7 +172,7 @@ func (w *word) place(c *choice) {
 		return
 	}
 	if c.zero {
-		w.versions[0].value = Value{Known: true}
+		w.versions[0].value = w.initial()
 	}
 	for _, x := range c.steps {
 		if x.update == nil {
@@ -149,7 +183,7 @@ func (w *word) place(c *choice) {
 			w.last().value = x.found
 		}
 		w.take(x)
-		if x.found.Known {
+		if x.blocked {
 			x.sees(x.saw)
 		}
 	}
@@ -157,7 +191,12 @@ func (w *word) place(c *choice) {
 
 // sees says which version an operation fetched that waits to be decided.
 func (op *WordOp) sees(v *version) {
-	v.value = op.found
+	switch {
+	case op.meets == nil:
+		v.value = op.found
+	case !v.value.Known && v.number > 0 && (v.by == nil || v.by.strand != op.strand):
+		op.unsure()
+	}
 	op.see(v)
 	op.word.unblock(op)
 }
@@ -166,6 +205,7 @@ func (op *WordOp) sees(v *version) {
 func (w *word) unblock(op *WordOp) {
 	i := slices.Index(w.blocked, op)
 	w.blocked = slices.Delete(w.blocked, i, i+1)
+	op.blocked = false
 }
 
 // take makes the first update of a strand's queue the last version.
@@ -234,7 +274,7 @@ func (op *WordOp) appear() {
 		for v := w.visitor(op.strand); v.queue[0] != op; {
 			x := v.queue[0]
 			w.take(x)
-			if x.found.Known {
+			if x.blocked {
 				x.sees(x.saw)
 			}
 		}
@@ -253,7 +293,7 @@ type manner struct {
 	unknown bool // it may have fetched what is not known
 	timely  bool // the times of the calls agree
 	alone   bool // others that wait need not be decided with it
-	zero    bool // the word held 0 at first: most do
+	zero    bool // the word held 0 at first: most do, unless it is known (word.initial)
 }
 
 // precedes reports whether an operation was over when another began, by the times of
@@ -266,7 +306,7 @@ func (op *WordOp) end() int64 {
 	if op.complete {
 		end = op.done
 	}
-	if op.found.Known {
+	if op.found.Known || op.blocked {
 		end = min(end, op.ended)
 	}
 	return end
@@ -283,6 +323,37 @@ type choice struct {
 	version *version  // that was there already; or
 	steps   []*WordOp // what takes effect, the operation last
 	zero    bool      // the word held 0 at first
+}
+
+// initial returns what the word most likely held at first: what an operation has found
+// that none leaves, and otherwise 0.
+func (w *word) initial() Value {
+	left := map[int64]bool{}
+	var found []int64
+	for _, v := range w.visitors {
+		for _, op := range v.queue {
+			after, _ := op.update(op.found)
+			if zero, _ := op.update(Value{Known: true}); !zero.Known {
+				continue // a store of the owner
+			}
+			if !after.Known {
+				return Value{Known: true}
+			}
+			left[after.Bits] = true
+			if op.found.Known {
+				found = append(found, op.found.Bits)
+			}
+		}
+	}
+	for _, op := range w.blocked {
+		if op.found.Known {
+			found = append(found, op.found.Bits)
+		}
+	}
+	if i := slices.IndexFunc(found, func(f int64) bool { return !left[f] }); i >= 0 {
+		return Value{Bits: found[i], Known: true}
+	}
+	return Value{Known: true}
 }
 
 // choose returns how an operation that waits can be decided; nil: it cannot.

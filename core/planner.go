@@ -34,7 +34,7 @@ const (
 func (w *word) plan(op *WordOp, how manner) *choice {
 	p := &planner{manner: how, word: w, op: op, value: w.last().value, taken: make([]int, len(w.visitors)), left: w.m.words.steps()}
 	if how.zero {
-		p.value = Value{Known: true}
+		p.value = w.initial()
 	}
 	for _, v := range w.visitors {
 		p.left += len(v.queue)
@@ -137,7 +137,28 @@ func (p *planner) next() []*WordOp {
 
 // fits reports whether an operation can have fetched what is there.
 func (p *planner) fits(x *WordOp) bool {
-	return !x.found.Known || x.found == p.value || p.unknown && !p.value.Known
+	return x.fits(p.value, p.manner) && (!x.fresh || p.replaced(x))
+}
+
+// replaced reports whether something has taken effect since a wait began, for which what
+// was there then was not enough.
+func (p *planner) replaced(x *WordOp) bool {
+	last, n := x.floor.number, p.word.last().number
+	there := func(y *WordOp) bool { return y.complete || y.strand != x.strand } // when it began
+	for _, y := range x.after {
+		if y.made != nil && there(y) {
+			last = max(last, y.made.number)
+		}
+	}
+	for _, y := range p.steps {
+		if y.update == nil {
+			continue
+		}
+		if n++; there(y) && slices.Contains(x.after, y) {
+			last = n
+		}
+	}
+	return n > last
 }
 
 // follows reports whether all that an operation comes after has taken effect.
@@ -158,8 +179,10 @@ func (p *planner) follows(x *WordOp) bool {
 func (p *planner) step(x *WordOp) int {
 	p.steps = append(p.steps, x)
 	before := p.value
-	if x.found.Known {
+	if x.blocked {
 		p.goals--
+	}
+	if x.found.Known {
 		before = x.found
 	}
 	if x.update == nil {
@@ -176,7 +199,7 @@ func (p *planner) step(x *WordOp) int {
 // back takes a step back.
 func (p *planner) back(x *WordOp, i int) {
 	p.steps = p.steps[:len(p.steps)-1]
-	if x.found.Known {
+	if x.blocked {
 		p.goals++
 	}
 	if x.update == nil {

@@ -2,11 +2,13 @@ package core
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sort"
 
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
 )
 
 // Order through memory: atomic operations of several strands on one word, of which
@@ -56,7 +58,11 @@ type WordOp struct {
 	update Update  // nil: it writes nothing
 	issued *Signal // nil: it orders nothing
 
-	fetches bool // it will be known what it fetched
+	fetches bool             // it will be known what it fetched
+	blocked bool             // it is known, and not decided
+	meets   func(int64) bool // a wait: of what it fetched only this is known; nil: of any other
+	fresh   bool             // a wait: not for what was there when it began
+	unsure  func()           // a wait: it cannot be told what it fetched
 
 	began, ended int64         // when it was issued, and when what it fetched was known; ns
 	floor        *version      // it fetches no earlier one
@@ -121,6 +127,8 @@ type words struct {
 	blocked []*word // that have operations which are not decided
 	debt    int     // steps of searches beyond those that decisions have paid for
 	short   bool    // a search for the present decision was not made to its end
+	stores  bool    // stores of owners are noticed
+	fewer   bool    // some were forgotten
 }
 
 // steps is how many a search may take.
@@ -145,6 +153,11 @@ func (m *Machine) word(k WordKey) *word {
 		w = &word{m: m, versions: []*version{{}}}
 		m.give(&w.versions[0].before, evc.Time{})
 		m.words.all[k] = w
+		if m.words.stores {
+			p := m.processes[k.Owner]
+			i, _ := slices.BinarySearchFunc(p.words, k.Addr, func(x WordKey, at uint64) int { return cmp.Compare(x.Addr, at) })
+			p.words = slices.Insert(p.words, i, k)
+		}
 	}
 	w.visited = true
 	return w
@@ -192,9 +205,101 @@ func (s *Strand) Overwrite(k WordKey, began int64) *WordOp {
 	return s.visit(w, began, func(Value) (Value, bool) { return Value{}, true })
 }
 
+// Expect begins a wait of the strand for a value of a word that meets a condition: a read
+// that Fetch orders after the first update which left one, or after nothing where that was
+// there already. fresh: what was there when it began did not meet it. unsure is called
+// where it cannot be told which it was.
+func (s *Strand) Expect(k WordKey, began int64, meets func(int64) bool, fresh bool, unsure func()) *WordOp {
+	op := s.visit(s.m.word(k), began, nil)
+	op.fetches, op.meets, op.fresh, op.unsure = true, meets, fresh, unsure
+	return op
+}
+
+// Tell says what an update of which the strand learns nothing found.
+func (op *WordOp) Tell(bits, ended int64) {
+	if op != nil {
+		op.found, op.ended = Value{bits, true}, ended
+	}
+}
+
+// mayBeLater reports whether a wait of which it is not known what was there when it began
+// may have been ended by something else than what its strand had seen before.
+func (op *WordOp) mayBeLater() bool {
+	may := func(x *WordOp) bool {
+		if x == nil || x.strand == op.strand || x.update == nil {
+			return false
+		}
+		v, _ := x.update(Value{})
+		return v.Known && op.meets(v.Bits)
+	}
+	w := op.word
+	if slices.ContainsFunc(w.after(op.saw.number, w.last()), func(v *version) bool { return may(v.by) }) {
+		return true
+	}
+	return slices.ContainsFunc(w.visitors, func(v *visitor) bool { return slices.ContainsFunc(v.queue, may) })
+}
+
+// SeeStores says that a store of its owner leaves an unknown value in a word.
+func (m *Machine) SeeStores() { m.words.stores = true }
+
+// ownWords finds the words of all processes anew.
+func (m *Machine) ownWords() {
+	m.words.fewer = false
+	if !m.words.stores {
+		return
+	}
+	for _, p := range m.processes {
+		p.words = p.words[:0]
+	}
+	for k := range m.words.all {
+		p := m.processes[k.Owner]
+		p.words = append(p.words, k)
+	}
+	for _, p := range m.processes {
+		slices.SortFunc(p.words, func(a, b WordKey) int { return cmp.Compare(a.Addr, b.Addr) })
+	}
+}
+
+// overwrites notices stores of the strand to words of its process.
+func (s *Strand) overwrites(st *trace.Stretch) {
+	const longest = 8
+	words := s.words
+	first := sort.Search(len(words), func(i int) bool { return words[i].Addr+longest > st.Lo })
+	if first == len(words) || words[first].Addr >= st.Hi {
+		return
+	}
+	for ; first < len(words) && words[first].Addr < st.Hi; first++ {
+		if k := words[first]; slices.ContainsFunc(st.Rows, func(r trace.Rows) bool { return stores(&r, k.Addr, k.Addr+k.Bytes) }) {
+			op := s.Overwrite(k, s.call.End)
+			op.Complete(s.Now())
+			op.done = math.MaxInt64 // when it was is not known
+		}
+	}
+}
+
+// stores reports whether some of several stores are to memory [lo, hi).
+func stores(r *trace.Rows, lo, hi uint64) bool {
+	first, last := r.Addr, r.Access(int(r.N)-1).Addr
+	if !r.Store || hi <= min(first, last) || lo >= max(first, last)+r.Span() {
+		return false
+	}
+	for k := range int(r.N) {
+		a := r.Access(k)
+		for i := range a.Count {
+			if at := a.Addr + i*uint64(a.Stride); at < hi && lo < at+uint64(a.Size) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 func (s *Strand) visit(w *word, began int64, update Update) *WordOp {
 	op := &WordOp{strand: s, word: w, region: s.m.index, update: update, began: began, floor: w.versions[0]}
 	for _, v := range w.visitors {
+		if n := len(v.queue); v.strand == s && n > 0 && v.queue[n-1].complete {
+			v.queue[n-1].done = min(v.queue[n-1].done, began)
+		}
 		if x := v.known(s); x != nil && x.number > op.floor.number {
 			op.floor = x
 		}
@@ -294,7 +399,9 @@ func (s *Strand) Fetch(c *Call, all []Fetched, ended int64) {
 		if op.region != s.m.index { // what it may have seen is not known any more
 			continue
 		}
-		op.found, op.ended = Value{f.Bits, true}, ended
+		if op.ended = ended; op.meets == nil {
+			op.found = Value{f.Bits, true}
+		}
 		op.decide()
 		if op.orders() {
 			waits = append(waits, Wait{On: &op.over, What: what})
@@ -341,6 +448,10 @@ func (op *WordOp) arrive() {
 		return
 	}
 	v := op.word.visitor(op.strand)
+	known := op.saw.number <= v.waited || op.saw.by != nil && op.saw.by.strand == op.strand
+	if op.meets != nil && !op.fresh && op.saw.number > 0 && known && op.mayBeLater() {
+		op.unsure()
+	}
 	for _, x := range op.word.after(v.waited, op.saw) {
 		if x.by != nil && x.by.seen != nil {
 			x.by.seen(op.strand)
@@ -358,12 +469,62 @@ func (op *WordOp) arrive() {
 // where a region begins.
 func (m *Machine) forgetWords() {
 	if m.words.all == nil || m.words.region != m.index {
-		m.words = words{all: map[WordKey]*word{}, region: m.index, debt: m.words.debt}
+		before := m.words.all
+		m.words = words{all: map[WordKey]*word{}, region: m.index, debt: m.words.debt, stores: m.words.stores}
+		for k, w := range before {
+			if again := w.carry(); again != nil {
+				m.words.all[k] = again
+			}
+		}
+		m.ownWords()
 	}
 	for k, w := range m.words.all {
 		if w.forget() {
 			delete(m.words.all, k)
+			m.words.fewer = true
 		}
+	}
+	if m.words.fewer {
+		m.ownWords()
+	}
+}
+
+// carry returns what is left of a word in the region that begins: updates of which
+// somebody may yet see that they are complete, and the others beside them, which order
+// nobody any more; nil: nothing is.
+func (w *word) carry() *word {
+	matters := func(op *WordOp) bool { return op != nil && !op.complete && op.seen != nil }
+	if !slices.ContainsFunc(w.versions, func(v *version) bool { return matters(v.by) }) &&
+		!slices.ContainsFunc(w.visitors, func(v *visitor) bool { return slices.ContainsFunc(v.queue, matters) }) {
+		return nil
+	}
+	again := &word{m: w.m}
+	for i, v := range w.versions {
+		x := &version{number: i, by: v.by, value: v.value}
+		w.m.give(&x.before, evc.Time{})
+		again.versions = append(again.versions, x)
+		if x.by != nil {
+			again.adopt(x.by)
+			x.by.made = x
+		}
+	}
+	for _, v := range w.visitors {
+		for _, op := range v.queue {
+			again.adopt(op)
+			op.floor, op.after, op.complete = again.versions[0], nil, false
+			x := again.visitor(v.strand)
+			x.queue = append(x.queue, op)
+		}
+	}
+	return again
+}
+
+// adopt takes an update of the region before over.
+func (w *word) adopt(op *WordOp) {
+	op.word, op.region = w, w.m.index
+	if op.issued != nil {
+		op.issued = &Signal{}
+		w.m.give(op.issued, evc.Time{})
 	}
 }
 

@@ -8,6 +8,8 @@
 package shmem
 
 import (
+	"slices"
+
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
@@ -20,7 +22,7 @@ type Model struct {
 	symmetric  symmetric
 	world      *team
 	teams      map[teamKey]*team
-	locations  map[place]*location
+	waited     bool // somebody may see in this region that accesses are complete
 	alike      core.Alike
 	collected  map[core.MeetKey]*collected
 	operations uint64
@@ -31,7 +33,7 @@ var _ core.Model = (*Model)(nil)
 // New returns the model for one replay.
 func New() *Model {
 	return &Model{
-		symmetric: newSymmetric(), teams: map[teamKey]*team{}, locations: map[place]*location{},
+		symmetric: newSymmetric(), teams: map[teamKey]*team{},
 		alike: core.NewAlike(), collected: map[core.MeetKey]*collected{},
 	}
 }
@@ -72,6 +74,7 @@ func (m *Model) Bind(s *core.Strand, fn *trace.Fn) *core.Meaning {
 	if e == nil {
 		return nil
 	}
+	m.SeeStores()
 	p := m.pes[s.Rank]
 	f.signed = f.signed || e.signed
 	w := &core.Meaning{Kind: e.kind, MayOrder: e.mayOrder, Aborts: e.aborts}
@@ -127,7 +130,14 @@ func (m *Model) HeldUntil(_ *core.Strand, of any, _ regions.Lock) bool {
 }
 
 // BeginRegion is that of core.Model.
-func (m *Model) BeginRegion() { clear(m.locations) }
+func (m *Model) BeginRegion() {
+	m.waited = false
+	for _, p := range m.pes {
+		for _, x := range p.contexts {
+			m.waited = m.waited || slices.ContainsFunc(x.pending, func(op *operation) bool { return op.word != nil })
+		}
+	}
+}
 
 // EndPhase is that of core.Model.
 func (m *Model) EndPhase(r *regions.Region) {
@@ -141,7 +151,7 @@ func (m *Model) EndRegion(bool) {}
 
 // WholeRegions is that of core.Model: a wait may show that accesses are complete which
 // were completed before it in the replay.
-func (m *Model) WholeRegions() bool { return len(m.locations) > 0 }
+func (m *Model) WholeRegions() bool { return m.waited }
 
 // Counts is that of core.Model.
 func (m *Model) Counts() core.Counts {

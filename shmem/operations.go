@@ -16,6 +16,7 @@ type operation struct {
 	local  *core.Pending // its buffer at the caller; nil: complete
 	role   *regions.Role // of the access to the target
 	fenced bool          // it takes effect before what is issued now
+	shown  *parts        // its accesses, where who sees a value sees that they are complete
 	word   *core.WordOp  // what it does to the one word that it updates; nil: nothing
 }
 
@@ -145,7 +146,7 @@ func putWith(p *pe, c *call, blocking bool) {
 	remote, at := t.remote(argDest, t.dst, regions.Write, PutTarget, nil)
 	op := t.pending(remote, local, PutTarget)
 	if bytes := t.n * t.size; remote != nil && t.dst == t.size && bytes <= 8 && bytes&(bytes-1) == 0 && c.Has(argValue) {
-		p.wrote(c, t, at, op, leaves(c.Int(argValue), bytes), constant(c.Int(argValue), bytes))
+		p.wrote(c, t, at, op, bytes, constant(c.Int(argValue), bytes), nil)
 	}
 }
 
@@ -202,17 +203,13 @@ func atomicDo(o atomicOp) func(*pe, *call) {
 			op = t.pending(remote, local, role)
 		}
 		var word *core.WordOp
-		update := o.update(c, t.size)
-		switch e := o.effect(c, t.size); {
-		case kind == regions.AtomicRead:
+		if kind == regions.AtomicRead {
 			word = p.Issue(at.word(t.size), c.Begin, nil, true)
-		case e.oldKnown && e.value == e.old: // nobody waits for it
-			word = p.Issue(at.word(t.size), c.Begin, update, o.fetches)
-			if op != nil {
-				op.word = word
-			}
-		default:
-			word = p.wrote(c, t, at, op, e, update).word
+		} else {
+			word = p.wrote(c, t, at, op, t.size, o.update(c, t.size), nil)
+		}
+		if c.Has(argOld) && !o.fetches {
+			word.Tell(lowest(c.Int(argOld), t.size), c.End)
 		}
 		switch {
 		case o.fetches && o.nbi: // what it finds is not recorded
@@ -274,34 +271,6 @@ func constant(value int64, size uint64) core.Update {
 	return func(core.Value) (core.Value, bool) { return after, true }
 }
 
-// effect returns what an atomic operation did: what it fetched, or the tracer in its
-// place, tells of that.
-func (o atomicOp) effect(c *call, size uint64) effect {
-	found := argResult
-	if !c.Has(found) {
-		found = argOld
-	}
-	if !c.Has(found) || o.nbi {
-		if o.op == "set" || o.op == "swap" {
-			return leaves(c.Int(argValue), size)
-		}
-		return effect{bytes: size}
-	}
-	old, value := c.Int(found), int64(1) // of increments
-	if c.Has(argValue) {
-		value = c.Int(argValue)
-	}
-	switch o.op {
-	case "add", "and", "or", "xor":
-		value = o.apply(old, value)
-	case "compare_swap":
-		if lowest(old, size) != lowest(c.Int(argCond), size) {
-			value = old
-		}
-	}
-	return replaces(old, value, size)
-}
-
 func putSignal(p *pe, c *call)    { putSignalWith(p, c, true) }
 func putSignalNBI(p *pe, c *call) { putSignalWith(p, c, false) }
 
@@ -318,12 +287,11 @@ func putSignalWith(p *pe, c *call, blocking bool) {
 	}
 	remote, _ := t.remote(argDest, t.size, regions.Write, PutTarget, nil)
 	data := t.pending(remote, local, PutTarget)
-	data.parts().keep()
 	op := "add"
 	if c.Int(argSet) == 1 {
 		op = "set"
 	}
-	p.signal(t, op, c.Int(argSignal), data.parts())
+	p.signal(t, op, c.Int(argSignal), data)
 }
 
 // signalType is the type of what puts with signals update (OpenSHMEM 1.5, 9.8.1).
@@ -411,24 +379,21 @@ func signalDo(op string) func(*pe, *call) {
 	}
 }
 
-// signal begins the update of a signal, which takes effect after some other accesses.
-func (p *pe) signal(t *transfer, op string, value int64, after parts) {
+// signal begins the update of a signal, which takes effect after its data.
+func (p *pe) signal(t *transfer, op string, value int64, data *operation) {
 	t.n, t.size = 1, 8
 	elem := p.m.alike.Element(regions.Element{Type: signalType, Size: 8, Op: op, Promises: t.x.team.domain})
 	signal, at := t.remote(argSigAddr, t.size, regions.AtomicWrite, SignalTarget, elem)
 	if signal == nil {
 		return
 	}
-	e, update := effect{bytes: 8}, core.Update(func(v core.Value) (core.Value, bool) {
+	update := core.Update(func(v core.Value) (core.Value, bool) {
 		return core.Value{Bits: v.Bits + value, Known: v.Known}, true
 	})
 	if op == "set" {
-		e, update = leaves(value, 8), constant(value, 8)
+		update = constant(value, 8)
 	}
-	w := p.wrote(t.c, t, at, t.pending(signal, nil, SignalTarget), e, update)
-	if after != nil {
-		w.own = append(w.own, after...)
-	}
+	p.wrote(t.c, t, at, t.pending(signal, nil, SignalTarget), 8, update, data)
 }
 
 func quiet(p *pe, c *call) {
@@ -452,6 +417,9 @@ func fence(p *pe, c *call) {
 		op.fenced = true
 		if op.remote != nil {
 			op.remote = op.remote.Part(role)
+			if op.shown != nil {
+				*op.shown = append(*op.shown, op.remote)
+			}
 		}
 		op.parts().keep()
 		x.chain(op)

@@ -55,28 +55,3 @@ func TestConditions(t *testing.T) {
 		require.Equal(t, c.want, c.met(c.value), "%+v: %d", c.condition, c.value)
 	}
 }
-
-// TestForget: of writes that a PE knows only the last are kept, and all that it does not
-// know.
-func TestForget(t *testing.T) {
-	l := &location{}
-	for i := range 3 * many {
-		l.writes = append(l.writes, &write{by: &pe{}, effect: leaves(int64(i), 8)})
-	}
-	first := l.writes[0]
-	l.forgetWrites(func(w *write) bool { return w != first })
-	require.Len(t, l.writes, many+1)
-	require.Same(t, first, l.writes[0])
-	l.forgetWrites(func(*write) bool { return true })
-	require.Len(t, l.writes, many+1, "not again before there are twice as many")
-}
-
-func TestEffects(t *testing.T) {
-	one := condition{cmp: greaterEqual, value: 2, bytes: 8, signed: true}
-	require.True(t, (&write{effect: replaces(1, 2, 8)}).may(one))
-	require.False(t, (&write{effect: replaces(2, 3, 8)}).may(one), "another one was the first to meet the condition")
-	require.False(t, (&write{effect: replaces(0, 1, 8)}).may(one))
-	require.True(t, (&write{effect: leaves(5, 8)}).may(one))
-	require.True(t, (&write{effect: effect{bytes: 8}}).may(one), "it may have left any value")
-	require.True(t, (&write{effect: leaves(0, 4)}).may(one), "what its bytes make of the others is not known")
-}

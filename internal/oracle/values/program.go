@@ -17,6 +17,7 @@ type step struct {
 type Program struct {
 	model string
 	ranks int
+	told  bool // what atomic operations found is told, though they have no result
 	steps []step
 
 	events   []*event
@@ -94,7 +95,7 @@ func draw(r *rand.Rand, ranks, n, kinds int) []step {
 // Generate makes the program of a seed.
 func Generate(model string, seed int64) *Program {
 	r := rand.New(rand.NewPCG(uint64(seed), 9))
-	p := &Program{model: model, ranks: 2 + r.IntN(3)}
+	p := &Program{model: model, ranks: 2 + r.IntN(3), told: r.IntN(2) == 0}
 	n := 8 + r.IntN(24)
 	if model == "gaspi" {
 		p.steps = draw(r, p.ranks, n, gaspiKinds)
@@ -119,7 +120,7 @@ func Shrink(p *Program, fails func(*Program) bool) *Program {
 	for n := len(p.steps) / 2; n > 0; {
 		shorter := false
 		for at := 0; at+n <= len(p.steps); {
-			q := &Program{model: p.model, ranks: p.ranks, steps: slices.Delete(slices.Clone(p.steps), at, at+n)}
+			q := &Program{model: p.model, ranks: p.ranks, told: p.told, steps: slices.Delete(slices.Clone(p.steps), at, at+n)}
 			q.run()
 			if fails(q) {
 				p, shorter = q, true

@@ -197,12 +197,13 @@ func (s *shmem) operandFor(w, choice int) operand {
 	return operand{"add", []arg{num("value", n)}, func(v int64) int64 { return v + n }}
 }
 
-// update is an atomic operation without a result. What it found the tracer may tell.
+// update is an atomic operation without a result. Of some programs the trace tells what
+// it found.
 func (s *shmem) update(x *step) {
 	target, w := x.pick(0, s.p.ranks), x.pick(1, 3)
 	o, at := s.operandFor(w, x.pick(2, 12)), int64(shmemWords+8*w)
 	c := s.cell(target, at)
-	told := x.pick(4, 3) == 0
+	told := s.p.told
 	args := append([]arg{addr("dest", at)}, o.args...)
 	args = append(args, num("pe", int64(target)), num("size", 8))
 	if told {
