@@ -98,6 +98,9 @@ type outside struct {
 	mu      sync.Mutex
 	history []moment // of calls, once a second
 	granted map[int]uint64
+	// stopped: a process records nothing any more, so the replay does not get beyond that
+	// before it ends. Those without room do not wait for it. Of the asking goroutine.
+	stopped bool
 }
 
 // moment is how many calls of all processes could be read at a time.
@@ -156,6 +159,7 @@ func (l *live) ask(r *run, n uint64) {
 		if !ok {
 			continue
 		}
+		l.stopped = l.stopped || x.Stopped && !x.Ended
 		if calls += x.Complete; x.Several {
 			calls += x.Seq - x.Complete
 		}
@@ -166,6 +170,10 @@ func (l *live) ask(r *run, n uint64) {
 			continue
 		}
 		l.full.Store(now.UnixNano())
+		if l.stopped {
+			_ = reader.Dismiss() // it waits on, and is told again
+			continue
+		}
 		if l.starved.Load() && now.UnixNano()-l.batch.Load() > int64(stuckAfter) {
 			l.mu.Lock()
 			if l.granted == nil {

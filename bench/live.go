@@ -29,6 +29,7 @@ const (
 	liveProgram  = "epochs"
 	liveUpdates  = 200_000
 	liveElements = 10_000_000
+	liveEpochs   = 10
 	liveWrong    = 3 // epochs with errors, of the long run and of the short one
 	shortEpochs  = 12
 	liveSetup    = "openmpi"
@@ -111,7 +112,7 @@ func (l *launcher) liveRun(ctx context.Context, binary string, options []string,
 	defer os.RemoveAll(dir)
 	command := append([]string{"taskset", "-c", analysis, l.mcchk, "run", "-o", dir}, options...)
 	command = append(command, "--", "taskset", "-c", program)
-	command = append(append(command, l.liveLaunch(binary)...), liveArgs(20, 0)...)
+	command = append(append(command, l.liveLaunch(binary)...), liveArgs(liveEpochs, 0)...)
 	text, err := l.output(ctx, 3*runTimeout, nil, command...)
 	if err != nil {
 		return sample{}, err

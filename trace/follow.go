@@ -26,7 +26,7 @@ var ErrNotYet = errors.New("the process has not recorded more yet")
 
 const (
 	liveOffset = 128
-	liveSize   = 88
+	liveSize   = 96
 	liveMagic  = "MCCHKLV1"
 
 	leastPause, mostPause = 2 * time.Millisecond, 50 * time.Millisecond
@@ -45,6 +45,7 @@ type Live struct {
 	Most           uint64
 	Freed, Grant   uint64
 	Beat           uint64
+	Stopped        bool // it records nothing any more
 }
 
 // Following says how the traces of a run are followed.
@@ -193,7 +194,7 @@ func readLive(in io.ReaderAt) (l Live, ok bool) {
 	word := func(i int) uint64 { return le.Uint64(b[8*i:]) }
 	return Live{
 		Complete: word(1), Seq: word(2), Several: word(3) != 0, Ended: word(4) != 0,
-		Waiting: word(5), Most: word(6), Freed: word(8), Grant: word(9), Beat: word(10),
+		Waiting: word(5), Most: word(6), Freed: word(8), Grant: word(9), Beat: word(10), Stopped: word(11) != 0,
 	}, true
 }
 

@@ -125,6 +125,10 @@ func liveOf(path string) (Live, bool) {
 	return readLive(in)
 }
 
+// Dismiss tells the process of a followed trace not to wait for room, now or later. It may be
+// called while another goroutine reads.
+func (r *Reader) Dismiss() error { return r.chunks.follow.tell(leftOffset, 1) }
+
 // GaveBack returns how much of a followed file was given back, bytes, and why no more could
 // be.
 func (r *Reader) GaveBack() (int64, error) {

@@ -81,6 +81,13 @@ void mcchk_live_several(void)
 		__atomic_store_n(&mcchk_live->several, 1, __ATOMIC_SEQ_CST);
 }
 
+/* Recording stops: nobody waits for what would come. */
+void mcchk_live_stopped(void)
+{
+	if (mcchk_live)
+		__atomic_store_n(&mcchk_live->stopped, 1, __ATOMIC_RELAXED);
+}
+
 /* Nothing in the file changes from now on. */
 void mcchk_live_end(void)
 {

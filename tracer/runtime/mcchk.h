@@ -311,6 +311,8 @@ struct mcchk_live {
 	uint64_t freed; /* bytes of the file that it has given back */
 	uint64_t grant; /* bytes that the file may take beyond `most` */
 	uint64_t beat;  /* counts up as long as there is a reader */
+	/* The process's: */
+	uint64_t stopped; /* it records nothing any more, but counts what is lost */
 };
 
 extern struct mcchk_live *mcchk_live; /* NULL: nobody is expected to read along */
@@ -318,6 +320,7 @@ void mcchk_live_begin(int fd, uint64_t most);
 int mcchk_live_room(const _Atomic uint64_t *end, uint64_t size); /* waits for it; 0: there is none */
 void mcchk_live_several(void);
 void mcchk_live_end(void);
+void mcchk_live_stopped(void);
 
 /* The thread's call has returned, and is recorded. */
 static inline void mcchk_live_returned(uint64_t seq)

@@ -163,6 +163,7 @@ static void stop_recording(struct mcchk_thread *t, int reason, const char *why)
 {
 	int none = 0;
 	if (atomic_compare_exchange_strong(&file.full, &none, reason)) {
+		mcchk_live_stopped();
 		char text[200];
 		int n = snprintf(text, sizeof text, "mcchk: rank %d: the trace cannot grow (%s); recording stops, the program goes on\n",
 				 file.rank, why);
