@@ -132,18 +132,19 @@ static int walk(uintptr_t pc, void **frame, struct mcchk_walked *w)
  * exception, out of a callback: the function of the access lies above it on the stack. */
 static int left(const struct mcchk_tls *self, const void *frame)
 {
-	return (uintptr_t)frame > self->frame && !on_signal_stack();
+	return self->thread && self->thread->call && (uintptr_t)frame > self->frame && !on_signal_stack();
 }
 
 /* An access at pc, in a function whose frame pointer is `frame`, while nothing is recorded.
- * Returns whether it is to be recorded after all. */
-int mcchk_aside(uintptr_t addr, uintptr_t pc, void **frame)
+ * Returns whether it is to be recorded after all. Copies by the C library may be the run-time's
+ * own, within a call that is being recorded. */
+int mcchk_aside(uintptr_t addr, uintptr_t pc, void **frame, uint32_t flags)
 {
 	struct mcchk_tls *self = &mcchk_self;
 	int kind = child ? MCCHK_FORKED : MCCHK_HANDLERS;
 	struct mcchk_walked w;
 
-	if (!child && (!mcchk_recording || self->busy))
+	if (!child && (!mcchk_recording || self->busy || (flags & MCCHK_LIBRARY)))
 		return 0;
 	if (!child && left(self, frame)) {
 		mcchk_call_left();

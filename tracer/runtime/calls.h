@@ -148,7 +148,7 @@ void *mcchk_find(const char *name, void *caller);
 
 /* ---- aside.c: accesses that are not recorded ---- */
 
-int mcchk_aside(uintptr_t addr, uintptr_t pc, void **frame);
+int mcchk_aside(uintptr_t addr, uintptr_t pc, void **frame, uint32_t flags);
 
 /* ---- atomics.c ---- */
 

@@ -166,9 +166,9 @@ static void remember_run(struct mcchk_thread *t, const struct mcchk_run *r, uint
 
 /* Enters the part that writes, for an access of elements from addr on. One made by a
  * signal handler that interrupted it is counted as lost. */
-static struct mcchk_thread *enter(struct mcchk_tls *self, uint64_t elements, uintptr_t addr, uintptr_t pc, void **frame)
+static struct mcchk_thread *enter(struct mcchk_tls *self, uint64_t elements, uintptr_t addr, uintptr_t pc, void **frame, uint32_t flags)
 {
-	if (__builtin_expect(!mcchk_recording || self->depth, 0) && !mcchk_aside(addr, pc, frame))
+	if (__builtin_expect(!mcchk_recording || self->depth, 0) && !mcchk_aside(addr, pc, frame, flags))
 		return NULL;
 	if (self->busy) {
 		mcchk_lost(0, elements);
@@ -195,7 +195,7 @@ static void leave(struct mcchk_tls *self)
 static void keyed_access(uint64_t key, uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags)
 {
 	struct mcchk_tls *self = &mcchk_self;
-	struct mcchk_thread *t = enter(self, 1, addr, pc, frame);
+	struct mcchk_thread *t = enter(self, 1, addr, pc, frame, flags);
 	if (!t)
 		return;
 	struct mcchk_run *r = self->runs + ((pc + 31 * (flags & MCCHK_STORE)) & (MCCHK_RUNS - 1));
@@ -211,7 +211,7 @@ void mcchk_run_other(uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, 
 
 	if (aligned ? self->thread && is_seen(self->thread, pc, addr, size) : !mcchk_hot_granules(addr, size))
 		return;
-	struct mcchk_thread *t = enter(self, 1, addr, pc, frame);
+	struct mcchk_thread *t = enter(self, 1, addr, pc, frame, flags);
 	if (!t)
 		return;
 	struct mcchk_run *r = self->runs + (pc & (MCCHK_RUNS - 1)); /* the thread may just have got its table */
@@ -257,7 +257,7 @@ static int takes(struct mcchk_run *r, const struct mcchk_elements *e)
 void mcchk_run_elements(const struct mcchk_elements *e, uintptr_t pc, void **frame)
 {
 	struct mcchk_tls *self = &mcchk_self;
-	struct mcchk_thread *t = enter(self, e->count, e->start, pc, frame);
+	struct mcchk_thread *t = enter(self, e->count, e->start, pc, frame, e->flags);
 	if (!t)
 		return;
 	struct mcchk_run *r = self->runs + (pc & (MCCHK_RUNS - 1));
@@ -283,7 +283,7 @@ void mcchk_run_elements(const struct mcchk_elements *e, uintptr_t pc, void **fra
 void mcchk_elements_since(const struct mcchk_elements *e, uint64_t seq, uintptr_t pc, void **frame)
 {
 	struct mcchk_tls *self = &mcchk_self;
-	struct mcchk_thread *t = enter(self, e->count, e->start, pc, frame);
+	struct mcchk_thread *t = enter(self, e->count, e->start, pc, frame, e->flags);
 	if (!t)
 		return;
 	uint64_t last = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE), at = seq;
@@ -310,7 +310,7 @@ static void long_range(uintptr_t addr, uint64_t size, uintptr_t pc, void **frame
 {
 	struct mcchk_tls *self = &mcchk_self;
 	uint64_t key = pc | 1ull << 63 | (uint64_t)(flags & MCCHK_STORE) << 62;
-	struct mcchk_thread *t = enter(self, size, addr, pc, frame);
+	struct mcchk_thread *t = enter(self, size, addr, pc, frame, flags);
 	if (!t)
 		return;
 	uint64_t seq = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE);
