@@ -44,11 +44,7 @@ func (s *Strand) Atomic(c *Call, a Atomic) {
 	if m.opts.IgnoreValues || !c.Returned {
 		return
 	}
-	k := WordKey{Owner: s.Rank, Addr: a.Addr, Bytes: a.Bytes}
-	if first := s.memory.aliases.Overlapping(a.Addr, a.Addr+1); len(first) > 0 {
-		k.Owner, k.Addr = first[0].Value.Owner, a.Addr+first[0].Value.Shift
-	}
-	op := s.visit(m.word(k), c.Begin, a.Update)
+	op := s.visit(m.word(s.wordOf(a)), c.Begin, a.Update)
 	op.fetches = a.Fetches
 	op.order = order{language: true, store: !a.Fetches, acquire: a.Acquire}
 	if a.Update != nil {
@@ -62,6 +58,15 @@ func (s *Strand) Atomic(c *Call, a Atomic) {
 	if a.Fetches {
 		s.Fetch(c, []Fetched{{Op: op, Bits: a.Found}}, c.End)
 	}
+}
+
+// wordOf returns the word of an atomic operation of the strand.
+func (s *Strand) wordOf(a Atomic) WordKey {
+	k := WordKey{Owner: s.Rank, Addr: a.Addr, Bytes: a.Bytes}
+	if first := s.memory.aliases.Overlapping(a.Addr, a.Addr+1); len(first) > 0 {
+		k.Owner, k.Addr = first[0].Value.Owner, a.Addr+first[0].Value.Shift
+	}
+	return k
 }
 
 // Fence makes the relaxed atomic loads that came before acquire, and the stores that

@@ -54,6 +54,9 @@ type Meaning struct {
 	Replay func(*Strand, *Call)
 	// Failed takes a call that returned an error; nil: it counts as not made.
 	Failed func(*Strand, *Call)
+	// Foresee says what a call that is still to come will do to words, of which
+	// nothing changes; nil: nothing.
+	Foresee func(*Strand, *Call, *Foresight)
 	// Landmark: explanations name the call, though it may begin no separate
 	// region.
 	Landmark bool

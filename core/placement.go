@@ -49,6 +49,7 @@ func (op *WordOp) decide() {
 	}
 	op.blocked = true
 	w.blocked = append(w.blocked, op)
+	w.visitor(op.strand)
 }
 
 // withdraw takes an operation that turned out to write nothing out of the updates.
@@ -251,7 +252,11 @@ func (m *Machine) decideWords() bool {
 	m.words.debt, m.words.short = max(0, m.words.debt-searchGain), false
 	for _, timely := range [...]bool{true, false} {
 		for _, op := range all {
-			if c := op.word.choose(op, timely); c != nil {
+			c := op.word.choose(op, manner{timely: timely, foresees: timely})
+			if c == nil && timely {
+				c = op.word.choose(op, manner{timely: true})
+			}
+			if c != nil {
 				op.word.place(c)
 				return true
 			}
@@ -290,10 +295,10 @@ func (op *WordOp) appear() {
 
 // manner is how an operation is decided.
 type manner struct {
-	unknown bool // it may have fetched what is not known
-	timely  bool // the times of the calls agree
-	alone   bool // others that wait need not be decided with it
-	zero    bool // the word held 0 at first: most do, unless it is known (word.initial)
+	unknown  bool // it may have fetched what is not known
+	timely   bool // the times of the calls agree
+	foresees bool // it agrees with what is still to come
+	zero     bool // the word held 0 at first: most do, unless it is known (word.initial)
 }
 
 // precedes reports whether an operation was over when another began, by the times of
@@ -320,9 +325,10 @@ func (op *WordOp) compare(o *WordOp) int {
 // choice is how an operation is decided.
 type choice struct {
 	op      *WordOp
-	version *version  // that was there already; or
-	steps   []*WordOp // what takes effect, the operation last
+	version *version  // that it fetched, and that was there already; or
+	steps   []*WordOp // what takes effect, the last one of those that wait
 	zero    bool      // the word held 0 at first
+	open    bool      // there may be others
 }
 
 // initial returns what the word most likely held at first: what an operation has found
@@ -357,15 +363,34 @@ func (w *word) initial() Value {
 }
 
 // choose returns how an operation that waits can be decided; nil: it cannot.
-func (w *word) choose(op *WordOp, timely bool) *choice {
-	tries := []manner{{timely: timely}, {timely: timely, unknown: true}}
+func (w *word) choose(op *WordOp, how manner) *choice {
+	unknown := how
+	unknown.unknown = true
+	tries := []manner{how, unknown}
 	if first := w.last(); first.number == 0 && !first.value.Known {
-		tries = slices.Insert(tries, 0, manner{timely: timely, zero: true})
+		zero := how
+		zero.zero = true
+		tries = slices.Insert(tries, 0, zero)
+	}
+	var ahead [][]*WordOp
+	var later []*WordOp
+	look := func() {
+		if how.foresees && ahead == nil {
+			ahead, later = w.foreseen()
+		}
 	}
 	for _, how := range tries {
-		if c := w.plan(op, how); c != nil {
-			return c
+		waiting := w.waiting(op, how)
+		c := w.plan(op, how, waiting, nil)
+		if c == nil {
+			continue
 		}
+		if c.open {
+			if look(); len(later) > 0 {
+				c = cmp.Or(w.most(op, how, slices.Concat(waiting, later), len(waiting), ahead), c)
+			}
+		}
+		return c
 	}
 	if op.update == nil {
 		for _, how := range tries {
@@ -374,13 +399,38 @@ func (w *word) choose(op *WordOp, timely bool) *choice {
 			}
 		}
 	}
-	if len(w.blocked) > 1 {
-		for _, how := range tries {
-			how.alone = true
-			if c := w.plan(op, how); c != nil {
-				return c
-			}
+	look()
+	for _, how := range tries {
+		goals := slices.Concat(w.waiting(op, how), later)
+		slices.SortStableFunc(goals, (*WordOp).compare)
+		i := slices.Index(goals, op)
+		copy(goals[1:i+1], goals[:i])
+		goals[0] = op
+		if c := w.most(op, how, goals, 1, ahead); c != nil {
+			return c
 		}
 	}
 	return nil
+}
+
+// most returns how an operation can be decided with as many goals as possible, the first
+// ones, and with least of them at least; nil: it cannot. What others fetched may have
+// been left by operations of which nothing is known yet.
+func (w *word) most(op *WordOp, how manner, goals []*WordOp, least int, ahead [][]*WordOp) *choice {
+	if c := w.plan(op, how, goals, ahead); c != nil || least == len(goals) {
+		return c
+	}
+	c := w.plan(op, how, goals[:least], ahead)
+	if c == nil {
+		return nil
+	}
+	for low, high := least, len(goals); high-low > 1; { // low can be reached, high cannot
+		n := (low + high) / 2
+		if more := w.plan(op, how, goals[:n], ahead); more != nil {
+			c, low = more, n
+		} else {
+			high = n
+		}
+	}
+	return c
 }

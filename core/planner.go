@@ -6,20 +6,28 @@ import (
 )
 
 // planner looks for an order in which operations on a word take effect, so that one
-// of them is decided, and the others that wait can be.
+// of them is decided, and others can be.
 type planner struct {
 	manner
 	word  *word
-	op    *WordOp   // that is to be decided
+	lanes []lane    // of the word's visitors
 	reads []*WordOp // that wait, and write nothing
-	goals int       // that are not reached: operations which wait
+	far   int       // goals that are not reached
 
 	value Value  // after the steps
-	taken []int  // of each queue
 	seen  []bool // of reads
 	steps []*WordOp
-	left  int // steps that the search may still make
+	open  []bool // of steps, whether there was another way
+	left  int    // steps that the search may still make
 	tried map[string]bool
+}
+
+// lane is what a strand does to a word, in its order: the updates that are issued, and
+// what is foreseen.
+type lane struct {
+	ops    []*WordOp
+	issued int
+	taken  int
 }
 
 const (
@@ -30,44 +38,81 @@ const (
 	searchDebt, searchGain = 1 << 20, 1 << 8
 )
 
-// plan returns the steps up to the operation; nil: there are none.
-func (w *word) plan(op *WordOp, how manner) *choice {
-	p := &planner{manner: how, word: w, op: op, value: w.last().value, taken: make([]int, len(w.visitors)), left: w.m.words.steps()}
+// waiting returns the operations that wait and can be decided only with others: which
+// fetched what no version has that is there. Those that were over first come first.
+func (w *word) waiting(op *WordOp, how manner) []*WordOp {
+	var all []*WordOp
+	for _, x := range w.blocked {
+		if x == op || x.update != nil || w.find(x, how) == nil {
+			all = append(all, x)
+		}
+	}
+	slices.SortFunc(all, (*WordOp).compare)
+	return all
+}
+
+// plan returns the steps up to the operation on a way that reaches all the goals, or as
+// many of them as do not follow what is only foreseen; nil: there are none.
+func (w *word) plan(op *WordOp, how manner, goals []*WordOp, ahead [][]*WordOp) *choice {
+	p := &planner{
+		manner: how, word: w, far: len(goals),
+		value: w.last().value, lanes: make([]lane, len(w.visitors)), left: w.m.words.steps(),
+	}
 	if how.zero {
 		p.value = w.initial()
 	}
-	for _, v := range w.visitors {
-		p.left += len(v.queue)
+	for i, v := range w.visitors {
+		l := &p.lanes[i]
+		l.ops, l.issued = v.queue, len(v.queue)
+		if ahead != nil {
+			l.ops = slices.Concat(v.queue, ahead[i])
+		}
+		p.left += len(l.ops)
 	}
-	for _, x := range w.blocked {
-		switch {
-		case x.update != nil:
-			p.goals++
-		case x == op || !how.alone && w.find(x, how) == nil: // the others can be decided at any time
+	if ahead != nil {
+		p.left = min(p.left, foresightSteps)
+	}
+	for _, x := range goals {
+		x.goal = p
+		if x.update == nil && slices.Contains(w.blocked, x) {
 			p.reads = append(p.reads, x)
-			p.goals++
 		}
 	}
 	p.seen = make([]bool, len(p.reads))
 	steps := p.left
 	found := p.search()
+	for _, x := range goals {
+		x.goal = nil
+	}
 	w.m.words.debt += steps - p.left
 	if !found {
 		w.m.words.short = w.m.words.short || p.left == 0
 		return nil
 	}
-	i := slices.Index(p.steps, op)
-	return &choice{op: op, steps: p.steps[:i+1], zero: how.zero}
+	n := 0 // up to the last of the operations that are decided so
+	for i, x := range p.steps {
+		if p.lanes[w.index(x.strand)].foresees(x) {
+			break
+		}
+		if x.blocked {
+			n = i + 1
+		}
+		if x == op {
+			break
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return &choice{steps: p.steps[:n], zero: how.zero, open: slices.Contains(p.open[:n], true)}
 }
 
-// done reports whether there is nothing more to look for.
-func (p *planner) done() bool {
-	return p.goals == 0 || p.alone && slices.Contains(p.steps, p.op)
-}
+// foresees reports whether an operation is still to come.
+func (l *lane) foresees(x *WordOp) bool { return slices.Contains(l.ops[l.issued:], x) }
 
 // search tries all orders in which the operations can take effect.
 func (p *planner) search() bool {
-	if p.done() {
+	if p.far == 0 {
 		return true
 	}
 	if p.left == 0 || p.tried != nil && p.tried[p.key()] {
@@ -75,8 +120,10 @@ func (p *planner) search() bool {
 	}
 	p.left--
 	value := p.value
-	for _, x := range p.next() {
+	next := p.next()
+	for _, x := range next {
 		i := p.step(x)
+		p.open = append(p.open, len(next) > 1)
 		if p.search() {
 			return true
 		}
@@ -92,9 +139,9 @@ func (p *planner) search() bool {
 
 // key is what matters of the steps for those to come.
 func (p *planner) key() string {
-	key := make([]byte, 0, 2*len(p.taken)+len(p.seen)+10)
-	for _, n := range p.taken {
-		key = binary.AppendUvarint(key, uint64(n))
+	key := make([]byte, 0, 2*len(p.lanes)+len(p.seen)+10)
+	for i := range p.lanes {
+		key = binary.AppendUvarint(key, uint64(p.lanes[i].taken))
 	}
 	for _, seen := range p.seen {
 		if seen {
@@ -109,16 +156,17 @@ func (p *planner) key() string {
 	return string(key)
 }
 
-// next returns what may take effect next, those first that were over first.
+// next returns what may take effect next, those first that were over first. Which of
+// them does makes a difference.
 func (p *planner) next() []*WordOp {
 	var all []*WordOp
 	add := func(x *WordOp) {
 		i, _ := slices.BinarySearchFunc(all, x, (*WordOp).compare)
 		all = slices.Insert(all, i, x)
 	}
-	for i, v := range p.word.visitors {
-		if n := p.taken[i]; n < len(v.queue) {
-			add(v.queue[n])
+	for i := range p.lanes {
+		if l := &p.lanes[i]; l.taken < len(l.ops) && (l.taken < l.issued || !p.reading(l.ops[l.taken].strand)) {
+			add(l.ops[l.taken])
 		}
 	}
 	for i, x := range p.reads {
@@ -130,9 +178,27 @@ func (p *planner) next() []*WordOp {
 		return nil
 	}
 	end := all[0].end()
-	return slices.DeleteFunc(all, func(x *WordOp) bool {
+	all = slices.DeleteFunc(all, func(x *WordOp) bool {
 		return p.timely && x.began > end || !p.fits(x) || !p.follows(x)
 	})
+	if p.value.Known {
+		for i, x := range all {
+			if !x.writes() {
+				return all[i : i+1] // nothing depends on whether it comes now or later
+			}
+		}
+	}
+	return all
+}
+
+// reading reports whether a strand waits for what it has read.
+func (p *planner) reading(s *Strand) bool {
+	for i, x := range p.reads {
+		if x.strand == s && !p.seen[i] {
+			return true
+		}
+	}
+	return false
 }
 
 // fits reports whether an operation can have fetched what is there.
@@ -167,44 +233,45 @@ func (p *planner) follows(x *WordOp) bool {
 		if y.made != nil || y.update == nil {
 			continue
 		}
-		i := p.word.index(y.strand)
-		if slices.Index(p.word.visitors[i].queue, y) >= p.taken[i] {
+		if l := &p.lanes[p.word.index(y.strand)]; slices.Index(l.ops, y) >= l.taken {
 			return false
 		}
 	}
 	return true
 }
 
-// step lets an operation take effect.
+// step lets an operation take effect, and returns its place among those of its kind.
 func (p *planner) step(x *WordOp) int {
 	p.steps = append(p.steps, x)
 	before := p.value
-	if x.blocked {
-		p.goals--
-	}
 	if x.found.Known {
 		before = x.found
 	}
-	if x.update == nil {
-		i := slices.Index(p.reads, x)
+	if x.goal == p {
+		p.far--
+	}
+	if i := slices.Index(p.reads, x); i >= 0 {
 		p.seen[i], p.value = true, before
 		return i
 	}
 	i := p.word.index(x.strand)
-	p.taken[i]++
-	p.value, _ = x.update(before)
+	p.lanes[i].taken++
+	p.value = before
+	if x.update != nil {
+		p.value, _ = x.update(before)
+	}
 	return i
 }
 
 // back takes a step back.
 func (p *planner) back(x *WordOp, i int) {
-	p.steps = p.steps[:len(p.steps)-1]
-	if x.blocked {
-		p.goals++
+	p.steps, p.open = p.steps[:len(p.steps)-1], p.open[:len(p.open)-1]
+	if x.goal == p {
+		p.far++
 	}
-	if x.update == nil {
+	if slices.Contains(p.reads, x) {
 		p.seen[i] = false
 	} else {
-		p.taken[i]--
+		p.lanes[i].taken--
 	}
 }

@@ -23,18 +23,19 @@ const (
 type Strand struct {
 	*Process
 
-	state   state
-	call    Call   // the call under way
-	pos     uint64 // number of the present event in the trace of the process
-	thread  uint32 // that makes it
-	line    int32  // of package regions; noLine as long as the strand has done nothing
-	path    *path  // of the line
-	sync    synchronization
-	issued  issues
-	ended   uint64 // accesses that it has completed
-	fenced  fences
-	meeting meetingOfAll // at which it stands
-	member               // of a process with several strands
+	state    state
+	call     Call   // the call under way
+	pos      uint64 // number of the present event in the trace of the process
+	thread   uint32 // that makes it
+	line     int32  // of package regions; noLine as long as the strand has done nothing
+	path     *path  // of the line
+	sync     synchronization
+	issued   issues
+	ended    uint64     // accesses that it has completed
+	foresees *Foresight // what it is going to do to words
+	fenced   fences
+	meeting  meetingOfAll // at which it stands
+	member                // of a process with several strands
 }
 
 // Pos returns the number of the present event in the trace, from 1.

@@ -77,6 +77,7 @@ type WordOp struct {
 	over  Signal   // that it is decided; stands for the updates that it comes after
 	seen  func(by *Strand)
 	order order
+	goal  *planner // of which it is a goal
 }
 
 // version is what a word held for a while.
@@ -114,6 +115,7 @@ type visitor struct {
 // word is what is known of a word in a concurrent region.
 type word struct {
 	m        *Machine
+	key      WordKey
 	versions []*version // from the oldest that may still be fetched
 	visitors []*visitor // by line
 	blocked  []*WordOp  // that have fetched what is not decided yet
@@ -150,7 +152,7 @@ type issues struct {
 func (m *Machine) word(k WordKey) *word {
 	w := m.words.all[k]
 	if w == nil {
-		w = &word{m: m, versions: []*version{{}}}
+		w = &word{m: m, key: k, versions: []*version{{}}}
 		m.give(&w.versions[0].before, evc.Time{})
 		m.words.all[k] = w
 		if m.words.stores {
@@ -498,7 +500,7 @@ func (w *word) carry() *word {
 		!slices.ContainsFunc(w.visitors, func(v *visitor) bool { return slices.ContainsFunc(v.queue, matters) }) {
 		return nil
 	}
-	again := &word{m: w.m}
+	again := &word{m: w.m, key: w.key}
 	for i, v := range w.versions {
 		x := &version{number: i, by: v.by, value: v.value}
 		w.m.give(&x.before, evc.Time{})

@@ -129,7 +129,7 @@ func (m *Model) Bind(s *core.Strand, fn *trace.Fn) *core.Meaning {
 	if trace.IsNote(fn.Name) {
 		known = "an MPI call"
 	}
-	return &core.Meaning{
+	meaning := &core.Meaning{
 		Known:    known,
 		Kind:     kindOf(fn.Name, r),
 		Landmark: r.marked, MayOrder: r.mayOrder, Aborts: r.aborts,
@@ -143,6 +143,10 @@ func (m *Model) Bind(s *core.Strand, fn *trace.Fn) *core.Meaning {
 		},
 		Failed: func(_ *core.Strand, c *core.Call) { m.failed(p, c, r) },
 	}
+	if r.foresee != nil {
+		meaning.Foresee = func(_ *core.Strand, c *core.Call, f *core.Foresight) { r.foresee(m, p, c, r, f) }
+	}
+	return meaning
 }
 
 // Turn is that of core.Model.

@@ -189,8 +189,13 @@ var (
 	targetArgs  = bufferArgs{count: argTargetCount, typ: argTargetDatatype}
 )
 
+// single reports whether the buffers of a call are of one element.
+func (r operationRole) single(c *core.Call) bool {
+	return r.role == SwapTarget || r.role == FetchTarget && !c.Has(argResultCount)
+}
+
 func (b *opBuilder) build(role operationRole) error {
-	b.single = role.role == SwapTarget || role.role == FetchTarget && !b.c.Has(argResultCount)
+	b.single = role.single(b.c)
 	kind := regions.Read
 	if role.role == GetTarget {
 		kind = regions.Write
@@ -252,37 +257,15 @@ func (b *opBuilder) buffer(at bufferArgs, kind regions.Kind, role *regions.Role)
 
 // target adds the access to the target's memory.
 func (b *opBuilder) target(role operationRole) error {
-	count, typ := b.elements(targetArgs)
-	layout, t, err := b.p.buffer(count, typ)
-	if err != nil {
+	w, i := b.e.win, b.op.target
+	made, t, err := b.access(role)
+	if err != nil || !w.known[i] { // its process has no trace
 		return err
 	}
-	w, i := b.e.win, b.op.target
-	if !w.known[i] { // its process has no trace
-		return nil
-	}
+	count, _ := b.elements(targetArgs)
 	a := b.m.NewAccess()
-	*a = regions.Access{
-		Owner: w.members[i], Rank: b.p.Rank, Kind: role.kind, Role: role.role, Layout: layout, Call: b.info,
-		Base: w.base[i] + w.unit[i]*b.c.Addr(argTargetDisp), Locks: b.e.lockOn(b.p, i),
-	}
-	if t.basic != "" {
-		a.Unit = uint32(t.size)
-	}
-	if role.kind == regions.AtomicWrite {
-		grid, err := b.p.grid(count, typ, t)
-		if err != nil {
-			return err
-		}
-		elem := regions.Element{Grid: grid, Type: t.basic, Size: t.size, Op: role.op, Promises: Promises(w.order, w.sameOp)}
-		if role.op == "" {
-			elem.Op = b.operationName()
-		}
-		a.Elem = b.p.element(elem)
-		if elem.Op == noOp {
-			a.Kind = regions.AtomicRead
-		}
-	}
+	*a = made
+	a.Call, a.Locks = b.info, b.e.lockOn(b.p, i)
 	b.op.reads = a.Kind == regions.Read || a.Kind == regions.AtomicRead
 	if w.gone != nil {
 		b.m.checkGone(b, a)
@@ -305,6 +288,38 @@ func (b *opBuilder) target(role operationRole) error {
 		b.op.remote = b.p.Open(a)
 	}
 	return nil
+}
+
+// access returns what the operation does at its target, and its datatype there.
+func (b *opBuilder) access(role operationRole) (regions.Access, *datatype, error) {
+	count, typ := b.elements(targetArgs)
+	layout, t, err := b.p.buffer(count, typ)
+	if err != nil {
+		return regions.Access{}, nil, err
+	}
+	w, i := b.e.win, b.op.target
+	a := regions.Access{
+		Owner: w.members[i], Rank: b.p.Rank, Kind: role.kind, Role: role.role, Layout: layout,
+		Base: w.base[i] + w.unit[i]*b.c.Addr(argTargetDisp),
+	}
+	if t.basic != "" {
+		a.Unit = uint32(t.size)
+	}
+	if role.kind == regions.AtomicWrite {
+		grid, err := b.p.grid(count, typ, t)
+		if err != nil {
+			return regions.Access{}, nil, err
+		}
+		elem := regions.Element{Grid: grid, Type: t.basic, Size: t.size, Op: role.op, Promises: Promises(w.order, w.sameOp)}
+		if role.op == "" {
+			elem.Op = b.operationName()
+		}
+		a.Elem = b.p.element(elem)
+		if elem.Op == noOp {
+			a.Kind = regions.AtomicRead
+		}
+	}
+	return a, t, nil
 }
 
 // openedBy returns the target's fence that opened the epoch of an operation; nil

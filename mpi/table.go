@@ -14,11 +14,12 @@ import (
 // a call has any of signals, waits and completes matters elsewhere (kindOf).
 type entry struct {
 	do      func(*Model, *process, *core.Call, *entry)
-	check   func(*Model, *process, *core.Call) // before do: whether the call may stand here
-	order   core.Direction                     // of collective calls
-	touches []touch                            // buffers of calls other than one-sided operations
-	op      operationRole                      // of one-sided operations
-	part    sides                              // what flushes complete
+	check   func(*Model, *process, *core.Call)                          // before do: whether the call may stand here
+	foresee func(*Model, *process, *core.Call, *entry, *core.Foresight) // of a call to come: what it will do to a word
+	order   core.Direction                                              // of collective calls
+	touches []touch                                                     // buffers of calls other than one-sided operations
+	op      operationRole                                               // of one-sided operations
+	part    sides                                                       // what flushes complete
 	send    sendMode
 
 	form     form
@@ -158,12 +159,12 @@ var oneSidedCalls = map[string]*entry{
 	"MPI_Rput":             {do: doOperation, op: operationRole{role: PutTarget, kind: regions.Write}},
 	"MPI_Get":              {do: doOperation, op: operationRole{role: GetTarget, kind: regions.Read}},
 	"MPI_Rget":             {do: doOperation, op: operationRole{role: GetTarget, kind: regions.Read}},
-	"MPI_Accumulate":       {do: doOperation, op: operationRole{role: AccumulateTarget, kind: regions.AtomicWrite}},
-	"MPI_Raccumulate":      {do: doOperation, op: operationRole{role: AccumulateTarget, kind: regions.AtomicWrite}},
-	"MPI_Get_accumulate":   {do: doOperation, op: operationRole{role: FetchTarget, kind: regions.AtomicWrite}},
-	"MPI_Rget_accumulate":  {do: doOperation, op: operationRole{role: FetchTarget, kind: regions.AtomicWrite}},
-	"MPI_Fetch_and_op":     {do: doOperation, op: operationRole{role: FetchTarget, kind: regions.AtomicWrite}},
-	"MPI_Compare_and_swap": {do: doOperation, op: operationRole{role: SwapTarget, kind: regions.AtomicWrite, op: compareAndSwap}},
+	"MPI_Accumulate":       {do: doOperation, foresee: foreseeOperation, op: operationRole{role: AccumulateTarget, kind: regions.AtomicWrite}},
+	"MPI_Raccumulate":      {do: doOperation, foresee: foreseeOperation, op: operationRole{role: AccumulateTarget, kind: regions.AtomicWrite}},
+	"MPI_Get_accumulate":   {do: doOperation, foresee: foreseeOperation, op: operationRole{role: FetchTarget, kind: regions.AtomicWrite}},
+	"MPI_Rget_accumulate":  {do: doOperation, foresee: foreseeOperation, op: operationRole{role: FetchTarget, kind: regions.AtomicWrite}},
+	"MPI_Fetch_and_op":     {do: doOperation, foresee: foreseeOperation, op: operationRole{role: FetchTarget, kind: regions.AtomicWrite}},
+	"MPI_Compare_and_swap": {do: doOperation, foresee: foreseeOperation, op: operationRole{role: SwapTarget, kind: regions.AtomicWrite, op: compareAndSwap}},
 }
 
 // Synchronization of windows (12.5). Each call is about one window (FactsOf), and
@@ -179,18 +180,18 @@ var windowSync = map[string]*entry{
 	"MPI_Win_test": {do: doExposureEnd, waits: "when it succeeds, as MPI_Win_wait", completes: "then as MPI_Win_wait"},
 	"MPI_Win_lock": {marked: true, do: doLock, waits: "the unlock of every lock granted before that it excludes",
 		note: "its accesses do not race with those of other processes under locks that it excludes; none of this with MPI_MODE_NOCHECK"},
-	"MPI_Win_unlock": {marked: true, do: doUnlock, signals: "the next locks that it excluded", completes: "the operations to the target"},
+	"MPI_Win_unlock": {marked: true, do: doUnlock, foresee: foreseeCompletion, signals: "the next locks that it excluded", completes: "the operations to the target"},
 	"MPI_Win_lock_all": {marked: true, do: doLockAll, waits: "at the first operation to each target, as MPI_Win_lock",
 		note: "a shared lock of each process"},
-	"MPI_Win_unlock_all":      {marked: true, do: doUnlock, signals: "as MPI_Win_unlock", completes: "all operations on the window"},
-	"MPI_Win_flush":           {marked: true, do: doFlush, part: buffers | targets, completes: "the operations to the target"},
-	"MPI_Win_flush_all":       {marked: true, do: doFlush, part: buffers | targets, completes: "all operations on the window"},
-	"MPI_Win_flush_local":     {marked: true, do: doFlush, part: buffers, completes: "the buffers of the operations to the target, and what only reads there"},
-	"MPI_Win_flush_local_all": {marked: true, do: doFlush, part: buffers, completes: "the buffers of all operations on the window, and what only reads at its target"},
+	"MPI_Win_unlock_all":      {marked: true, do: doUnlock, foresee: foreseeCompletion, signals: "as MPI_Win_unlock", completes: "all operations on the window"},
+	"MPI_Win_flush":           {marked: true, do: doFlush, foresee: foreseeCompletion, part: buffers | targets, completes: "the operations to the target"},
+	"MPI_Win_flush_all":       {marked: true, do: doFlush, foresee: foreseeCompletion, part: buffers | targets, completes: "all operations on the window"},
+	"MPI_Win_flush_local":     {marked: true, do: doFlush, foresee: foreseeCompletion, part: buffers, completes: "the buffers of the operations to the target, and what only reads there"},
+	"MPI_Win_flush_local_all": {marked: true, do: doFlush, foresee: foreseeCompletion, part: buffers, completes: "the buffers of all operations on the window, and what only reads at its target"},
 	"MPI_Win_sync":            {do: doSync, note: "orders no processes; synchronizes the copies of a window with the separate memory model"},
 	"mcchk_Lock_ticket":       {do: doLockTicket},
-	"mcchk_Fetched":           {do: doFetched},
-	"mcchk_Atomic":            {do: doAtomic},
+	"mcchk_Fetched":           {do: doFetched, foresee: foreseeFetched},
+	"mcchk_Atomic":            {do: doAtomic, foresee: foreseeAtomic},
 }
 
 // Messages (3.2, 3.4, 3.7, 3.8, 4.2). What they order is called so in pictures

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
 )
 
 // Order through memory (detection model, "Values"): atomic operations on one word, of
@@ -12,29 +13,93 @@ import (
 
 // onWord notes what an operation does to the one word that it accesses, if it does.
 func (b *opBuilder) onWord(a *regions.Access, count int64, t *datatype) {
-	if count != 1 || t.basic == "" || a.Layout.Bytes() != t.size || len(a.Layout.Runs()) != 1 {
+	key, ok := wordOf(a, count, t)
+	if !ok {
 		return
 	}
-	lo, _ := a.Layout.Bounds(a.Base)
-	key := core.WordKey{Owner: a.Owner, Addr: lo, Bytes: t.size}
 	if a.Kind == regions.Write {
 		b.writes(b.p.Overwrite(key, b.c.Begin))
 		return
 	}
-	if a.Elem == nil || !b.c.Has(argNumber) || b.c.Int(argNumber) == 0 {
-		return // a trace without values, or more than a word
-	}
-	var update core.Update
-	if a.Kind != regions.AtomicRead {
-		update = b.update(a.Elem)
+	if a.Elem == nil || !b.hasValues() {
+		return
 	}
 	fetches := b.c.Has(argResultAddr)
-	switch op := b.p.Issue(key, b.c.Begin, update, fetches); {
+	switch op := b.p.Issue(key, b.c.Begin, b.update(a), fetches); {
 	case op == nil:
 	case fetches:
 		b.p.fetching[b.c.Int(argNumber)] = op
 	default:
 		b.writes(op)
+	}
+}
+
+// wordOf returns the one word that an access is of, if it is.
+func wordOf(a *regions.Access, count int64, t *datatype) (core.WordKey, bool) {
+	if count != 1 || t.basic == "" || a.Layout.Bytes() != t.size || len(a.Layout.Runs()) != 1 {
+		return core.WordKey{}, false
+	}
+	lo, _ := a.Layout.Bounds(a.Base)
+	return core.WordKey{Owner: a.Owner, Addr: lo, Bytes: t.size}, true
+}
+
+// hasValues reports whether the trace has values of an atomic operation: that it has
+// values at all, and the operation is on one word.
+func (b *opBuilder) hasValues() bool { return b.c.Has(argNumber) && b.c.Int(argNumber) != 0 }
+
+// foreseeOperation says what an operation that is still to come will do to a word.
+func foreseeOperation(m *Model, p *process, c *core.Call, r *entry, f *core.Foresight) {
+	e, rank := p.window(c.Int(argWin)), c.Int(argTargetRank)
+	if e == nil || rank == trace.ProcNull || r.op.kind != regions.AtomicWrite {
+		return
+	}
+	target := e.win.target(rank)
+	if target < 0 || !e.win.known[target] {
+		return
+	}
+	b := opBuilder{m: m, p: p, c: c, e: e, op: &operation{target: target}, single: r.op.single(c)}
+	if !b.hasValues() {
+		return
+	}
+	a, t, err := b.access(r.op)
+	if err != nil {
+		return
+	}
+	count, _ := b.elements(targetArgs)
+	key, ok := wordOf(&a, count, t)
+	if !ok {
+		return
+	}
+	number := int64(0)
+	if c.Has(argResultAddr) {
+		number = c.Int(argNumber)
+	}
+	f.Issue(key, c.Call, b.update(&a), number, wordAt{e.win.ID, target})
+}
+
+// wordAt says what completes an operation that is foreseen.
+type wordAt struct {
+	win    int64
+	target int32
+}
+
+// foreseeCompletion is of a call that is still to come.
+func foreseeCompletion(_ *Model, _ *process, c *core.Call, r *entry, f *core.Foresight) {
+	which, win := covered(c), c.Int(argWin)
+	if which.none || r.part == buffers {
+		return
+	}
+	f.Complete(c.Call, func(of any) bool {
+		at, ok := of.(wordAt)
+		return ok && at.win == win && (which.target == anyTarget || which.target == at.target)
+	})
+}
+
+// foreseeFetched is of a note that is still to come.
+func foreseeFetched(_ *Model, _ *process, c *core.Call, _ *entry, f *core.Foresight) {
+	numbers, values := c.List(argNumbers), c.List(argValues)
+	for i := range min(len(numbers), len(values)) {
+		f.Fetched(numbers[i], values[i], c.Begin)
 	}
 }
 
@@ -45,8 +110,12 @@ func (b *opBuilder) writes(w *core.WordOp) {
 	}
 }
 
-// update returns what an atomic operation makes of a value.
-func (b *opBuilder) update(e *regions.Element) core.Update {
+// update returns what an atomic operation makes of a value; nil: it writes nothing.
+func (b *opBuilder) update(a *regions.Access) core.Update {
+	if a.Kind == regions.AtomicRead {
+		return nil
+	}
+	e := a.Elem
 	operand := b.c.Int(argOperand)
 	after := core.Value{Bits: operand, Known: true}
 	switch e.Op {
@@ -161,10 +230,24 @@ const (
 
 // doAtomic: the tracer's note of an atomic operation of the language.
 func doAtomic(_ *Model, p *process, c *core.Call, _ *entry) {
+	if a, ok := atomicOf(c); ok {
+		p.Atomic(c, a)
+	} else {
+		c.SetBad()
+	}
+}
+
+func foreseeAtomic(_ *Model, _ *process, c *core.Call, _ *entry, f *core.Foresight) {
+	if a, ok := atomicOf(c); ok {
+		f.Atomic(c, a)
+	}
+}
+
+// atomicOf returns the operation of such a note, unless it is damaged.
+func atomicOf(c *core.Call) (core.Atomic, bool) {
 	how, size, operand, order := c.Int(argHow), c.Int(argSize), c.Int(argOperand), c.Int(argOrder)
 	if how < 0 || how >= int64(len(languageOps)) || size < 1 || size > 8 {
-		c.SetBad()
-		return
+		return core.Atomic{}, false
 	}
 	a := core.Atomic{
 		Addr: c.Addr(argAddr), Bytes: uint64(size), Fetches: how != 1, Found: c.Int(argFound),
@@ -180,5 +263,5 @@ func doAtomic(_ *Model, p *process, c *core.Call, _ *entry) {
 			return core.Value{Bits: f(v.Bits, operand) << shift >> shift, Known: true}, true
 		}
 	}
-	p.Atomic(c, a)
+	return a, true
 }

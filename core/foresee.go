@@ -1,0 +1,179 @@
+package core
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/mcchk/mcchk/trace"
+)
+
+// What strands are going to do to words. In which order the updates of a word took
+// effect may show only by what is fetched later, when those who have fetched before
+// must have gone on. So the planner also looks at operations that are still to come, of
+// which it needs the values and times only.
+
+const (
+	// mostForeseen bounds the operations that are looked at of one strand, and
+	// mostCallsAhead the calls between which they stand; fewForeseen are looked at in
+	// any case.
+	fewForeseen    = 6
+	mostForeseen   = 16
+	mostCallsAhead = 8 * mostForeseen
+	// mostForeseeing bounds the strands that are looked at for one word.
+	mostForeseeing = 32
+	// foresightSteps bounds a search with what is foreseen.
+	foresightSteps = 1 << 10
+)
+
+// Foresight is what a strand is going to do to words.
+type Foresight struct {
+	strand *Strand
+	calls  Lookahead // behind those that it is known of
+	ops    []foreseen
+	open   map[int64]*WordOp // of which it will be told what they fetched, by number
+}
+
+// foreseen is an operation that is still to come.
+type foreseen struct {
+	key WordKey
+	op  *WordOp
+	of  any // what completes it tells by that
+	at  int // of its call, in the events ahead
+}
+
+// foresight returns what the strand is going to do; nil: that is not known.
+func (s *Strand) foresight() *Foresight {
+	if s.Threaded() || s.stream == nil {
+		return nil
+	}
+	f := s.foresees
+	if f == nil || f.calls.Over() {
+		f = &Foresight{strand: s, calls: s.Ahead(), open: map[int64]*WordOp{}}
+		s.foresees = f
+	}
+	n := 0
+	for n < len(f.ops) && f.ops[n].at < s.ahead.taken {
+		n++
+	}
+	f.ops = slices.Delete(f.ops, 0, n)
+	for len(f.ops) < mostForeseen && f.calls.next-s.ahead.taken < mostCallsAhead {
+		c := f.calls.Call()
+		if c == nil {
+			break
+		}
+		if fn := s.function(c.Fn); fn.meaning != nil && fn.meaning.Foresee != nil && c.Returned {
+			fn.meaning.Foresee(s, &Call{Call: c, function: fn}, f)
+		}
+	}
+	return f
+}
+
+// Issue says that the call issues an operation, and under which number Fetched will tell
+// what it fetched; 0: it fetches nothing, and is complete when Complete says so.
+func (f *Foresight) Issue(k WordKey, c *trace.Call, update Update, number int64, of any) {
+	op := &WordOp{update: update, began: c.Begin, fetches: number != 0}
+	if number != 0 {
+		f.open[number] = op
+	}
+	f.add(k, op)
+	f.ops[len(f.ops)-1].of = of
+}
+
+// Complete says that the call completes operations.
+func (f *Foresight) Complete(c *trace.Call, which func(of any) bool) {
+	for _, x := range f.ops {
+		if x.of != nil && !x.op.complete && which(x.of) {
+			x.op.complete, x.op.done = true, c.End
+		}
+	}
+}
+
+// Fetched says what an operation has fetched, and when that was known, ns.
+func (f *Foresight) Fetched(number, bits, ended int64) {
+	if op := f.open[number]; op != nil {
+		delete(f.open, number)
+		op.found, op.ended, op.blocked = Value{bits, true}, ended, true
+	}
+}
+
+// Did says that the call performs an operation at once, and what it has fetched.
+func (f *Foresight) Did(k WordKey, c *trace.Call, update Update, bits int64) {
+	f.add(k, &WordOp{update: update, began: c.Begin, fetches: true, blocked: true, found: Value{bits, true}, ended: c.End})
+}
+
+// Atomic says that the call performs an atomic operation of the language.
+func (f *Foresight) Atomic(c *Call, a Atomic) {
+	k := f.strand.wordOf(a)
+	if a.Fetches {
+		f.Did(k, c.Call, a.Update, a.Found)
+		return
+	}
+	f.add(k, &WordOp{update: a.Update, began: c.Begin, complete: true, done: c.End})
+}
+
+// add adds an operation of the call that is looked at.
+func (f *Foresight) add(k WordKey, op *WordOp) {
+	op.strand = f.strand
+	f.ops = append(f.ops, foreseen{key: k, op: op, at: f.calls.next - 1})
+}
+
+// foreseen returns what the visitors of a word are going to do to it, and those of the
+// operations that fetch, in the order of their ends.
+func (w *word) foreseen() (all [][]*WordOp, goals []*WordOp) {
+	if len(w.m.processes) <= mostForeseeing {
+		for _, p := range w.m.processes { // also those who will come to it
+			if f := p.first.foresight(); f != nil && slices.ContainsFunc(f.ops, func(x foreseen) bool { return x.key == w.key }) {
+				w.visitor(p.first)
+			}
+		}
+	}
+	all = make([][]*WordOp, len(w.visitors))
+	horizon := w.horizon()
+	if len(w.visitors) > mostForeseeing {
+		return all, nil
+	}
+	for i, v := range w.visitors {
+		f := v.strand.foresight()
+		if f == nil {
+			continue
+		}
+		for _, x := range f.ops {
+			if x.key != w.key {
+				continue
+			}
+			if len(all[i]) >= fewForeseen && x.op.began > horizon {
+				break
+			}
+			if x.op.fetches && !x.op.found.Known {
+				break // what it leaves is not known, nor when
+			}
+			all[i] = append(all[i], x.op)
+			if x.op.fetches {
+				goals = append(goals, x.op)
+			}
+		}
+	}
+	slices.SortFunc(goals, func(a, b *WordOp) int { return cmp.Compare(a.end(), b.end()) })
+	return all, goals
+}
+
+// horizon returns when all operations were over that are issued and not decided, as far
+// as that is known; ns.
+func (w *word) horizon() int64 {
+	last := int64(math.MinInt64)
+	note := func(x *WordOp) {
+		if end := x.end(); end < math.MaxInt64 {
+			last = max(last, end)
+		}
+	}
+	for _, v := range w.visitors {
+		for _, x := range v.queue {
+			note(x)
+		}
+	}
+	for _, x := range w.blocked {
+		note(x)
+	}
+	return last
+}
