@@ -1,6 +1,7 @@
 package conflicts
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/mcchk/mcchk/intervals"
@@ -104,7 +105,18 @@ func (l *Lane) holds(a *regions.Access) bool {
 		return false
 	}
 	last := l.accesses[len(l.accesses)-1]
-	return !a.Gated && !last.Gated && a.Seen == nil && last.Seen == nil && last.End.NotAfter(a.End)
+	return !a.Gated && !last.Gated && last.End.NotAfter(a.End) && seenBefore(last, a)
+}
+
+// seenBefore reports whether everybody who has seen that an access is complete had seen
+// that of another one by then.
+func seenBefore(a, b *regions.Access) bool {
+	for _, p := range b.Seen {
+		if !slices.ContainsFunc(a.Seen, func(q regions.Point) bool { return q.Line == p.Line && q.NotAfter(p) }) {
+			return false
+		}
+	}
+	return true
 }
 
 // class groups accesses by what they are compatible with.
