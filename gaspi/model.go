@@ -85,6 +85,9 @@ func (m *Model) Bind(s *core.Strand, fn *trace.Fn) *core.Meaning {
 			e.do(p, c)
 		}
 	}
+	if e.foresee != nil {
+		w.Foresee = func(_ *core.Strand, c *core.Call, f *core.Foresight) { e.foresee(p, c, f) }
+	}
 	return w
 }
 

@@ -220,6 +220,18 @@ func atomic(p *process, c *core.Call) {
 	})
 }
 
+// foreseeAtomic says what a global atomic that is still to come will do.
+func foreseeAtomic(p *process, c *core.Call, f *core.Foresight) {
+	rank, size := c.Int(argRank), uint64(c.Int(argSize))
+	if rank < 0 || rank >= int64(len(p.m.processes)) || !c.Has(argOld) {
+		return
+	}
+	owner := p.m.processes[rank]
+	if x, offset := owner.segments[c.Int(argSegment)], c.Addr(argOffset); x != nil && offset <= x.hi-x.lo && size <= x.hi-x.lo-offset {
+		f.Did(core.WordKey{Owner: owner.Rank, Addr: x.lo + offset, Bytes: size}, c.Call, update(c), c.Int(argOld))
+	}
+}
+
 // update returns what a global atomic makes of a value.
 func update(c *core.Call) core.Update {
 	if c.Has(argValAdd) {

@@ -6,6 +6,7 @@ import "github.com/mcchk/mcchk/core"
 // texts are for people (docs/gaspi-calls.md).
 type entry struct {
 	do      func(*process, *core.Call)
+	foresee func(*process, *core.Call, *core.Foresight) // of a call to come: what it will do to a word
 	kind    core.CallKind
 	results bool // what it means depends on what it returned
 
@@ -82,10 +83,10 @@ var table = map[string]*entry{
 	},
 
 	"gaspi_atomic_fetch_add": {
-		do: atomic, kind: core.OperationCall, orders: "after the updates of the value that it fetched", memory: "updates the remote segment atomically, writes the old value; done on return",
+		do: atomic, foresee: foreseeAtomic, kind: core.OperationCall, orders: "after the updates of the value that it fetched", memory: "updates the remote segment atomically, writes the old value; done on return",
 	},
 	"gaspi_atomic_compare_swap": {
-		do: atomic, kind: core.OperationCall, orders: "after the updates of the value that it fetched", memory: "updates the remote segment atomically, writes the old value; done on return",
+		do: atomic, foresee: foreseeAtomic, kind: core.OperationCall, orders: "after the updates of the value that it fetched", memory: "updates the remote segment atomically, writes the old value; done on return",
 	},
 	"gaspi_passive_send": {
 		do: passiveSend, kind: core.SynchronizingCall, orders: "before what follows the receive, and after what came before that", memory: "reads the local segment",

@@ -93,6 +93,11 @@ func (m *Model) Bind(s *core.Strand, fn *trace.Fn) *core.Meaning {
 			e.do(p, &call{Call: c, function: f})
 		}
 	}
+	if e.foresee != nil {
+		w.Foresee = func(_ *core.Strand, c *core.Call, ahead *core.Foresight) {
+			e.foresee(p, &call{Call: c, function: f}, ahead)
+		}
+	}
 	return w
 }
 

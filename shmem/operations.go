@@ -220,6 +220,40 @@ func atomicDo(o atomicOp) func(*pe, *call) {
 	}
 }
 
+// foreseeAtomic returns what says what an atomic operation that is still to come will do:
+// one of the default context, which is always there.
+func foreseeAtomic(o atomicOp) func(*pe, *call, *core.Foresight) {
+	return func(p *pe, c *call, f *core.Foresight) {
+		size, x, arg := uint64(c.Int(argSize)), p.contexts[defaultContext], argDest
+		if o.op == "fetch" {
+			arg = argSource
+		}
+		if ctxOf(c.Call) != defaultContext || x == nil {
+			return
+		}
+		owner := x.team.member(c.Int(argPE))
+		if owner < 0 {
+			return
+		}
+		at, _, ok := p.at(c.Addr(arg), owner)
+		switch {
+		case !ok:
+		case o.fetches && !o.nbi:
+			f.Did(at.word(size), c.Call.Call, o.update(c, size), lowest(c.Int(argResult), size))
+		case o.op != "fetch":
+			f.Issue(at.word(size), c.Call.Call, o.update(c, size), 0, x)
+		}
+	}
+}
+
+// foreseeQuiet is of a call that is still to come.
+func foreseeQuiet(p *pe, c *call, f *core.Foresight) {
+	if ctxOf(c.Call) != defaultContext {
+		return
+	}
+	f.Complete(c.Call.Call, func(of any) bool { return of == p.contexts[defaultContext] })
+}
+
 // fetched orders the PE after the update that left a value which an operation on a word
 // has fetched, and those before it.
 func (p *pe) fetched(c *call, word *core.WordOp, value int64, size uint64) {

@@ -10,6 +10,7 @@ import (
 // model, "OpenSHMEM". The texts are for people (docs/openshmem-calls.md).
 type entry struct {
 	do       func(*pe, *call)
+	foresee  func(*pe, *call, *core.Foresight) // of a call to come: what it will do to a word
 	kind     core.CallKind
 	mayOrder bool // it may order processes, but need not
 	aborts   bool
@@ -186,7 +187,7 @@ var transfers = func() map[string]*entry {
 func atomics() map[string]*entry {
 	t := map[string]*entry{}
 	add := func(name string, o atomicOp) {
-		e := &entry{do: atomicDo(o), kind: core.OperationCall}
+		e := &entry{do: atomicDo(o), foresee: foreseeAtomic(o), kind: core.OperationCall}
 		e.memory = "updates dest at the PE atomically"
 		if o.op == "fetch" {
 			e.memory = "reads source at the PE atomically"
@@ -223,7 +224,7 @@ func atomics() map[string]*entry {
 // setsAndTeams are the collective calls on active sets and on teams.
 func setsAndTeams() map[string]*entry {
 	t := map[string]*entry{
-		"shmem_barrier_all": {do: barrierAll, orders: allToAll, completes: theDefault},
+		"shmem_barrier_all": {do: barrierAll, foresee: foreseeQuiet, orders: allToAll, completes: theDefault},
 		"shmem_barrier":     {do: barrierSet, orders: allToAll, completes: theDefault},
 		"shmem_sync_all":    {do: syncAll, orders: allToAll},
 		"shmem_sync":        {do: syncSet, orders: allToAll},
@@ -262,7 +263,7 @@ var synchronization = func() map[string]*entry {
 	waits, tests := "after the write that it saw", "when true: after the write that it saw"
 	t := map[string]*entry{
 		"shmem_fence":             {do: fence, note: "what its context issued takes effect at each PE before what it issues later"},
-		"shmem_quiet":             {do: quiet, kind: core.SynchronizingCall, completes: theContext},
+		"shmem_quiet":             {do: quiet, foresee: foreseeQuiet, kind: core.SynchronizingCall, completes: theContext},
 		"shmem_pe_quiet":          {do: quietTo, kind: core.SynchronizingCall, completes: "what is pending on its context to the PEs that it names"},
 		"shmem_set_lock":          {do: setLock, kind: core.SynchronizingCall, orders: "after the shmem_clear_lock before it"},
 		"shmem_test_lock":         {do: testLock, kind: core.SynchronizingCall, orders: "when it has taken the lock: after the shmem_clear_lock before it"},
