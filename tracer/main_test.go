@@ -9,7 +9,7 @@ import (
 )
 
 // testTimeout bounds every program that the tests start.
-const testTimeout = 2 * time.Minute
+const testTimeout = 5 * time.Minute
 
 // TestMain lets the test binary stand in for the command: a link to it named
 // mcchk-cc or mcchk-cxx is a compiler.

@@ -42,7 +42,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		Deadline:            time.Now().Add(2 * time.Minute),
+		Deadline:            time.Now().Add(5 * time.Minute),
 		Setup: func(env *testscript.Env) error {
 			// What a user has set must not change what is expected.
 			for _, name := range []string{"NO_COLOR", "TERM", "MCCHK_MPICC", "MCCHK_MPICXX", "MCCHK_COMPILER", "MCCHK_PLUGIN", "MCCHK_OPENMP", "MCCHK_VERBOSE"} {
