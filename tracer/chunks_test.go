@@ -41,10 +41,13 @@ func readChunks(t *testing.T, path string) (list []chunk, elements uint64) {
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	found := chunkContents(t, data)
+	last := uint64(0) // sequence number of a chunk
 	for data = data[128:]; len(data) > 0; {
 		require.Equal(t, "CHNK", string(data[:4]))
 		c := chunk{size: le.Uint32(data[4:]), strand: le.Uint32(data[8:]), state: le.Uint32(data[16:])}
 		kind := le.Uint32(data[36:])
+		require.GreaterOrEqual(t, le.Uint64(data[24:]), last, "chunks are in the order in which their room was taken")
+		last = le.Uint64(data[24:])
 		records := data[40 : 40+le.Uint32(data[20:])]
 		require.Equal(t, uint32(1), c.state)
 		require.Equal(t, le.Uint32(data[12:]), crc32.Checksum(records, castagnoli))

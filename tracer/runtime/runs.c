@@ -289,8 +289,8 @@ void mcchk_elements_since(const struct mcchk_elements *e, uint64_t seq, uintptr_
 	uint64_t last = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE), at = seq;
 	int begun = 0;
 	uint32_t stack = mcchk_stack(t, pc, frame);
-	if (t->calls.chunk && at < t->calls.chunk->seq) /* which defines the stack */
-		at = t->calls.chunk->seq;
+	if (t->calls.chunk && at < t->calls.since) /* its chunk defines the stack */
+		at = t->calls.since;
 	do {
 		struct mcchk_access *rec = mcchk_reserve_access_after(t, &at);
 		if (!rec || (!begun && at > seq)) /* no room, or too late for the first of the calls */

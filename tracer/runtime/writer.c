@@ -239,15 +239,32 @@ static int compact(struct mcchk_thread *t, struct mcchk_open *o)
 	return on;
 }
 
-static void begin_chunk(struct mcchk_chunk *c, uint32_t size, uint32_t strand, uint32_t kind)
+/* The last call begun. */
+static uint64_t last_call(void)
+{
+	return __atomic_load_n(&mcchk_seq, __ATOMIC_SEQ_CST) - !mcchk_recording; /* mcchk_file_finish adds one */
+}
+
+/* Claims room for a chunk, and says after which call: chunks that lie behind it in the file
+ * are claimed after that call or a later one. Their threads may begin them earlier. */
+static uint64_t claim(uint64_t size, uint64_t *seq)
+{
+	uint64_t offset = atomic_load(&file.end);
+	do
+		*seq = last_call();
+	while (!atomic_compare_exchange_strong(&file.end, &offset, offset + size));
+	return offset;
+}
+
+static void begin_chunk(struct mcchk_chunk *c, uint32_t size, uint32_t strand, uint32_t kind, uint64_t seq)
 {
 	c->size = size;
 	c->strand = strand;
-	c->seq = __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED) - !mcchk_recording; /* mcchk_file_finish adds one */
+	c->seq = seq;
 	c->region = mcchk_region;
 	c->kind = kind;
 	c->state = c->used = c->crc = 0;
-	__atomic_store_n(&c->magic, 0x4b4e4843u, __ATOMIC_RELEASE);
+	__atomic_store_n(&c->magic, 0x4b4e4843u, __ATOMIC_SEQ_CST); /* before `since` is read */
 }
 
 static void close_chunk(struct mcchk_open *o)
@@ -275,7 +292,7 @@ static int open_chunk(struct mcchk_thread *t, struct mcchk_open *o, uint64_t pay
 		stop_recording(t, MCCHK_LOST_DISKS, "all that --max-disk allows is taken, and nobody gives any of it back");
 		return 0;
 	}
-	uint64_t offset = atomic_fetch_add(&file.end, size), end = offset + size;
+	uint64_t seq, offset = claim(size, &seq), end = offset + size;
 	int e = 0;
 	char *map = MAP_FAILED;
 	if (offset != 0 && end > file.most)
@@ -293,9 +310,9 @@ static int open_chunk(struct mcchk_thread *t, struct mcchk_open *o, uint64_t pay
 	close_chunk(o);
 	uint32_t before = offset == 0 ? file.header : 0;
 	struct mcchk_chunk *c = (void *)(map + before);
-	begin_chunk(c, (uint32_t)size - before, t->strand, o == &t->accesses);
+	begin_chunk(c, (uint32_t)size - before, t->strand, o == &t->accesses, seq);
 	*o = (struct mcchk_open){.chunk = c, .map = map, .map_size = size, .file_offset = offset + before,
-				 .limit = c->size - CHUNK_HEADER - KEPT_ROOM};
+				 .since = last_call(), .limit = c->size - CHUNK_HEADER - KEPT_ROOM};
 	mcchk_compact_begin(t->compactor, o);
 	if (o == &t->accesses)
 		t->marked = UINT64_MAX;
@@ -367,8 +384,8 @@ struct mcchk_access *mcchk_reserve_access_after(struct mcchk_thread *t, uint64_t
 	struct mcchk_open *o = &t->accesses;
 	if ((!o->chunk || o->chunk->used + most > o->limit) && !make_room(t, o, most))
 		return NULL;
-	if (*seq < o->chunk->seq)
-		*seq = o->chunk->seq;
+	if (*seq < o->since)
+		*seq = o->since;
 	if (t->marked != UINT64_MAX && *seq < t->marked)
 		*seq = t->marked;
 	if (t->marked != *seq)
@@ -672,7 +689,7 @@ static void finish_own(struct mcchk_thread *t, uint64_t units, int with_end)
 			seal(calls, 1);
 		if (with_end) {
 			struct mcchk_chunk *c = (void *)((char *)accesses->chunk + size);
-			begin_chunk(c, END_CHUNK, t->strand, 0);
+			begin_chunk(c, END_CHUNK, t->strand, 0, last_call());
 			add_end(c, units);
 			seal(&(struct mcchk_open){.chunk = c}, 1);
 		}
