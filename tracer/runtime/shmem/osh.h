@@ -89,6 +89,8 @@ void mcchk_symmetric_seen(const void *p, const void *there);
 
 /* The number of earlier holders of a lock that was just taken, -1 unknown. */
 int64_t mcchk_lock_ticket(const volatile long *lock);
+int mcchk_lock_tried(int taken);
+#define MCCHK_LOCK_FREE mcchk_lock_tried(_rc) /* 0, what shmem_test_lock returns then */
 
 #pragma GCC visibility pop
 #endif

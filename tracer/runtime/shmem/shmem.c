@@ -1,6 +1,7 @@
 /* OpenSHMEM: the start and the end of a run, pending buffers, locks, and values. */
 #include "osh.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 
 void mcchk_symmetric_data(void);
@@ -176,6 +177,24 @@ int64_t mcchk_lock_ticket(const volatile long *p)
 			return pshmem_long_atomic_fetch_inc(&locks[slot].holders, 0);
 	}
 	return -1;
+}
+
+/* A lock was tried. If it was taken, others are served: Open MPI serves the atomic operations of others, ours above among
+ * them, only in calls that wait, which a process need not make that tries a lock
+ * again and again. */
+int mcchk_lock_tried(int taken)
+{
+	static void (*progress)(void);
+	static int looked;
+	if (!taken)
+		return 0;
+	if (!looked) {
+		looked = 1;
+		*(void **)&progress = dlsym(RTLD_DEFAULT, "opal_progress");
+	}
+	if (progress)
+		progress();
+	return 0;
 }
 
 /* ---- start and end ---- */
