@@ -116,10 +116,13 @@ func (l *Lookahead) Over() bool { return l.ahead == nil || l.times != l.ahead.ti
 
 // Call returns the next call behind the place, and moves the place behind it;
 // nil when there is none, or it is too far ahead. The call stays as it is.
-func (l *Lookahead) Call() *trace.Call {
+func (l *Lookahead) Call() *trace.Call { return l.within(maxAhead) }
+
+// within is Call where only so many events are read ahead.
+func (l *Lookahead) within(events int) *trace.Call {
 	a := l.ahead
 	for l.next = max(l.next, a.taken); ; {
-		if l.next-a.taken == len(a.queue) && (a.events >= maxAhead || !a.more()) {
+		if l.next-a.taken == len(a.queue) && (a.events >= events || !a.more()) {
 			return nil
 		}
 		ev := &a.queue[l.next-a.taken]

@@ -20,6 +20,9 @@ const (
 	fewForeseen    = 6
 	mostForeseen   = 16
 	mostCallsAhead = 8 * mostForeseen
+	// mostEventsAhead bounds the events that are read ahead, most of which may be
+	// loads and stores.
+	mostEventsAhead = 1 << 13
 	// mostForeseeing bounds the strands that are looked at for one word.
 	mostForeseeing = 32
 	// foresightSteps bounds a search with what is foreseen.
@@ -58,7 +61,7 @@ func (s *Strand) foresight() *Foresight {
 	}
 	f.ops = slices.Delete(f.ops, 0, n)
 	for len(f.ops) < mostForeseen && f.calls.next-s.ahead.taken < mostCallsAhead {
-		c := f.calls.Call()
+		c := f.calls.within(mostEventsAhead)
 		if c == nil {
 			break
 		}
