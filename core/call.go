@@ -9,7 +9,7 @@ import (
 	"github.com/mcchk/mcchk/trace"
 )
 
-// function is a function of one trace, as its calls need it.
+// function is a function of the traces, as its calls need it.
 type function struct {
 	fn      *trace.Fn
 	model   Model    // nil when no model knows it
@@ -60,36 +60,41 @@ func newFunction(fn *trace.Fn) *function {
 	return f
 }
 
-// functions are those of the strand's trace that were called.
+// functions are those that were called. Traces of one run have most in common, and so
+// few for all processes together (trace.Dir).
 type functions struct {
-	recent [8]*function // some of the last called
+	recent [256]*function // some of the last called
 	all    map[*trace.Fn]*function
-	infos  []regions.CallInfo // room for the next
-	made   int                // of them at once, the last time
+}
+
+// calls are what is told of the calls of a process.
+type calls struct {
+	infos []regions.CallInfo // room for the next
+	made  int                // of them at once, the last time
 	// sites are where calls are made, and recentSites some of the last.
 	sites       map[regions.CallSite]*regions.CallSite
 	recentSites [16]*regions.CallSite
 }
 
-// function returns what is known of a function of the strand's trace.
-func (s *Strand) function(fn *trace.Fn) *function {
-	recent := &s.calls.recent[fn.ID%uint16(len(s.calls.recent))]
+// function returns what is known of a function of a trace.
+func (m *Machine) function(fn *trace.Fn) *function {
+	recent := &m.functions.recent[fn.ID%uint16(len(m.functions.recent))]
 	if f := *recent; f != nil && f.fn == fn {
 		return f
 	}
-	f := s.calls.all[fn]
+	f := m.functions.all[fn]
 	if f == nil {
 		f = newFunction(fn)
-		for _, model := range s.m.models {
+		for _, model := range m.models {
 			if f.note != nil {
 				break
 			}
-			if f.meaning = model.Bind(s, fn); f.meaning != nil {
+			if f.meaning = model.Bind(fn); f.meaning != nil {
 				f.model = model
 				break
 			}
 		}
-		s.calls.all[fn] = f
+		m.functions.all[fn] = f
 	}
 	*recent = f
 	return f
@@ -182,7 +187,7 @@ func (s *Strand) Unnamed(c *Call) *regions.CallInfo {
 }
 
 // info returns a CallInfo of its own.
-func (f *functions) info(site *regions.CallSite, pos uint64) *regions.CallInfo {
+func (f *calls) info(site *regions.CallSite, pos uint64) *regions.CallInfo {
 	if len(f.infos) == 0 {
 		f.made = min(max(8, 2*f.made), 128) // few where there are many strands, of which each does little
 		f.infos = make([]regions.CallInfo, f.made)
@@ -197,7 +202,7 @@ func (f *functions) info(site *regions.CallSite, pos uint64) *regions.CallInfo {
 const mostSites = 1 << 14
 
 // site returns the same pointer for equal sites, most of the time.
-func (f *functions) site(site *regions.CallSite) *regions.CallSite {
+func (f *calls) site(site *regions.CallSite) *regions.CallSite {
 	h := (uint64(site.Stack)<<32 ^ uint64(site.Object) ^ uint64(len(site.Fn))<<8 ^ uint64(len(site.Mode))<<16) * 0x9e3779b97f4a7c15
 	recent := &f.recentSites[h>>60]
 	if *recent != nil && **recent == *site {
@@ -233,7 +238,7 @@ func (s *Strand) LastCall() *regions.CallInfo {
 // replayCall replays the call that was read, as its model says.
 func (s *Strand) replayCall() {
 	c := &s.call
-	*c = Call{Call: s.event.Call, function: s.function(s.event.Call.Fn)}
+	*c = Call{Call: s.event.Call, function: s.m.function(s.event.Call.Fn)}
 	if c.function.note != nil {
 		s.note(c)
 		return

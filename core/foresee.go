@@ -65,7 +65,7 @@ func (s *Strand) foresight() *Foresight {
 		if c == nil {
 			break
 		}
-		if fn := s.function(c.Fn); fn.meaning != nil && fn.meaning.Foresee != nil && c.Returned {
+		if fn := s.m.function(c.Fn); fn.meaning != nil && fn.meaning.Foresee != nil && c.Returned {
 			fn.meaning.Foresee(s, &Call{Call: c, function: fn}, f)
 		}
 	}

@@ -47,12 +47,13 @@ type Machine struct {
 	absent    []int32       // processes without a trace
 	queue     line[*Strand] // that can go on
 
-	store    *regions.Storage // of accesses
-	pending  pendingAccesses
-	phase    phase
-	ending   globalMeeting
-	registry registry
-	words    words
+	store     *regions.Storage // of accesses
+	pending   pendingAccesses
+	phase     phase
+	ending    globalMeeting
+	registry  registry
+	functions functions
+	words     words
 
 	watch watch
 	record
@@ -136,8 +137,8 @@ func NewMachine(streams []Stream, opts Options, models ...Model) (*Machine, erro
 		models: models, opts: opts, clocks: clocks,
 		store:    regions.NewStorage(len(streams), opts.Memory),
 		phase:    phase{first: opts.phase()},
-		registry: newRegistry(),
-		watch:    watch{observer: opts.Observer},
+		registry: newRegistry(), functions: functions{all: map[*trace.Fn]*function{}},
+		watch: watch{observer: opts.Observer},
 	}
 	m.pending.machine = m
 	for i, s := range streams {

@@ -12,9 +12,9 @@ type Model interface {
 	// Attach tells the model the Machine that it is to work for, once, before
 	// anything is replayed.
 	Attach(m *Machine)
-	// Bind returns what calls of a function of the strand's trace mean; nil when
-	// the function is none of the model's. It is asked once for each function.
-	Bind(s *Strand, fn *trace.Fn) *Meaning
+	// Bind returns what calls of a function of the traces mean; nil when the
+	// function is none of the model's. It is asked once for each function.
+	Bind(fn *trace.Fn) *Meaning
 	// Describe says more of a call to an Observer. Calls of functions that no
 	// model knows are described by all.
 	Describe(s *Strand, c *Call, o *ObservedCall)

@@ -95,13 +95,12 @@ func (o *others) Attach(m *core.Machine) {
 	}
 }
 
-func (o *others) Bind(s *core.Strand, fn *trace.Fn) *core.Meaning {
+func (o *others) Bind(fn *trace.Fn) *core.Meaning {
 	rule, ok := otherTable[fn.Name]
 	if !ok {
 		return nil
 	}
-	t := o.strands[s.Rank]
-	return &core.Meaning{Kind: core.SynchronizingCall, Replay: func(_ *core.Strand, c *core.Call) { rule.do(t, c) }}
+	return &core.Meaning{Kind: core.SynchronizingCall, Replay: func(s *core.Strand, c *core.Call) { rule.do(o.strands[s.Rank], c) }}
 }
 
 func (o *others) Describe(*core.Strand, *core.Call, *core.ObservedCall) {}

@@ -117,7 +117,7 @@ func (ps *problems) unreturned(s *Strand, c *Call) {
 
 // known is a function that the strand called as a user knows it.
 func (s *Strand) known(fn string) string {
-	for _, f := range s.calls.all {
+	for _, f := range s.m.functions.all {
 		if f.fn.Name == fn && f.meaning != nil && f.meaning.Known != "" {
 			return f.meaning.Known
 		}

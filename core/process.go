@@ -14,7 +14,7 @@ type Process struct {
 
 	m *Machine
 	reading
-	calls   functions
+	calls   calls
 	memory  memory
 	words   []WordKey // in its memory, by address, where stores to them are noticed
 	taken   int       // loads and stores of the phase that are new in it, those of other parts included
@@ -36,7 +36,6 @@ func newProcess(m *Machine, rank int, stream Stream) *Process {
 	p := &Process{
 		Rank: int32(rank), m: m,
 		reading: reading{stream: stream, ahead: ahead{stream: stream}, threads: map[uint32]bool{}},
-		calls:   functions{all: map[*trace.Fn]*function{}},
 	}
 	p.ahead.of = p
 	p.ahead.many, _ = stream.(accessStream)

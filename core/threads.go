@@ -194,7 +194,7 @@ func (t *team) next() bool {
 			return false
 		}
 		if x.thread = x.event.Strand; x.event.Kind == trace.KindCall {
-			x.fn = t.first.function(x.event.Call.Fn)
+			x.fn = t.m.function(x.event.Call.Fn)
 		}
 	}
 	t.read += uint64(x.events())

@@ -110,16 +110,16 @@ func (t *toy) Attach(m *core.Machine) {
 }
 
 // Bind is that of core.Model: it looks the function up.
-func (t *toy) Bind(s *core.Strand, fn *trace.Fn) *core.Meaning {
-	return bind(toyTable, t.strands[s.Rank], fn)
+func (t *toy) Bind(fn *trace.Fn) *core.Meaning {
+	return bind(toyTable, t.strands, fn)
 }
 
-func bind(table map[string]toyRule, s *toyStrand, fn *trace.Fn) *core.Meaning {
+func bind(table map[string]toyRule, of []*toyStrand, fn *trace.Fn) *core.Meaning {
 	rule, ok := table[fn.Name]
 	if !ok {
 		return nil
 	}
-	return &core.Meaning{Kind: rule.kind, Replay: func(_ *core.Strand, c *core.Call) { rule.do(s, c) }}
+	return &core.Meaning{Kind: rule.kind, Replay: func(s *core.Strand, c *core.Call) { rule.do(of[s.Rank], c) }}
 }
 
 // HeldUntil is that of core.Model: what comes first, the call that completes the

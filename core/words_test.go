@@ -29,10 +29,10 @@ var (
 )
 
 // Bind is that of core.Model.
-func (m *wordModel) Bind(s *core.Strand, fn *trace.Fn) *core.Meaning {
+func (m *wordModel) Bind(fn *trace.Fn) *core.Meaning {
 	do := map[string]func(*core.Strand, *core.Call){"word_issue": m.issue, "word_done": m.done, "word_fetched": m.fetched}[fn.Name]
 	if do == nil {
-		return m.toy.Bind(s, fn)
+		return m.toy.Bind(fn)
 	}
 	return &core.Meaning{Replay: do, Foresee: map[string]func(*core.Strand, *core.Call, *core.Foresight){
 		"word_issue": m.foresee, "word_done": m.foreseeDone, "word_fetched": m.foreseeFetched,

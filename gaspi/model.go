@@ -63,15 +63,15 @@ func (m *Model) Attach(machine *core.Machine) {
 }
 
 // Bind is that of core.Model.
-func (m *Model) Bind(s *core.Strand, fn *trace.Fn) *core.Meaning {
+func (m *Model) Bind(fn *trace.Fn) *core.Meaning {
 	e := table[fn.Name]
 	if e == nil {
 		return nil
 	}
-	p := m.processes[s.Rank]
 	w := &core.Meaning{Kind: e.kind}
 	if e.do != nil {
-		w.Replay = func(_ *core.Strand, c *core.Call) {
+		w.Replay = func(s *core.Strand, c *core.Call) {
+			p := m.processes[s.Rank]
 			if e.results && !c.Returned {
 				return // what it did is not known, and nothing follows it
 			}
@@ -86,7 +86,9 @@ func (m *Model) Bind(s *core.Strand, fn *trace.Fn) *core.Meaning {
 		}
 	}
 	if e.foresee != nil {
-		w.Foresee = func(_ *core.Strand, c *core.Call, f *core.Foresight) { e.foresee(p, c, f) }
+		w.Foresee = func(s *core.Strand, c *core.Call, f *core.Foresight) {
+			e.foresee(m.processes[s.Rank], c, f)
+		}
 	}
 	return w
 }

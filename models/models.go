@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/core"
@@ -74,16 +75,20 @@ func (j judges) Check(part regions.Part, out *conflicts.Collector) conflicts.Reg
 	return j.mpi.Check(part, out)
 }
 
-// Rules returns the rules of all models in the order of their identifiers.
-func Rules() []conflicts.Rule {
+// sorted holds the rules of all models in the order of their identifiers: a result
+// with many findings looks up many.
+var sorted = sync.OnceValue(func() []conflicts.Rule {
 	all := slices.Concat(judge.Rules(), shmemjudge.Rules(), gaspijudge.Rules())
 	slices.SortFunc(all, func(a, b conflicts.Rule) int { return cmp.Compare(a.ID, b.ID) })
 	return all
-}
+})
+
+// Rules returns the rules of all models in the order of their identifiers.
+func Rules() []conflicts.Rule { return slices.Clone(sorted()) }
 
 // Lookup returns the rule with that identifier. Case does not matter.
 func Lookup(id string) (conflicts.Rule, bool) {
-	for _, r := range Rules() {
+	for _, r := range sorted() {
 		if strings.EqualFold(r.ID, id) {
 			return r, true
 		}

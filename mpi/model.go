@@ -119,12 +119,11 @@ func (m *Model) Attach(machine *core.Machine) {
 }
 
 // Bind is that of core.Model.
-func (m *Model) Bind(s *core.Strand, fn *trace.Fn) *core.Meaning {
+func (m *Model) Bind(fn *trace.Fn) *core.Meaning {
 	r := table[fn.Name]
 	if r == nil {
 		return nil
 	}
-	p := m.procs[s.Rank]
 	known := ""
 	if trace.IsNote(fn.Name) {
 		known = "an MPI call"
@@ -133,7 +132,8 @@ func (m *Model) Bind(s *core.Strand, fn *trace.Fn) *core.Meaning {
 		Known:    known,
 		Kind:     kindOf(fn.Name, r),
 		Landmark: r.marked, MayOrder: r.mayOrder, Aborts: r.aborts,
-		Replay: func(_ *core.Strand, c *core.Call) {
+		Replay: func(s *core.Strand, c *core.Call) {
+			p := m.procs[s.Rank]
 			if r.check != nil {
 				r.check(m, p, c)
 			}
@@ -141,10 +141,12 @@ func (m *Model) Bind(s *core.Strand, fn *trace.Fn) *core.Meaning {
 				r.do(m, p, c, r)
 			}
 		},
-		Failed: func(_ *core.Strand, c *core.Call) { m.failed(p, c, r) },
+		Failed: func(s *core.Strand, c *core.Call) { m.failed(m.procs[s.Rank], c, r) },
 	}
 	if r.foresee != nil {
-		meaning.Foresee = func(_ *core.Strand, c *core.Call, f *core.Foresight) { r.foresee(m, p, c, r, f) }
+		meaning.Foresee = func(s *core.Strand, c *core.Call, f *core.Foresight) {
+			r.foresee(m, m.procs[s.Rank], c, r, f)
+		}
 	}
 	return meaning
 }

@@ -69,20 +69,20 @@ func (m *Model) Attach(machine *core.Machine) {
 }
 
 // Bind is that of core.Model.
-func (m *Model) Bind(s *core.Strand, fn *trace.Fn) *core.Meaning {
+func (m *Model) Bind(fn *trace.Fn) *core.Meaning {
 	e, f := lookup(fn.Name)
 	if e == nil {
 		return nil
 	}
 	m.SeeStores()
-	p := m.pes[s.Rank]
 	f.signed = f.signed || e.signed
 	w := &core.Meaning{Kind: e.kind, MayOrder: e.mayOrder, Aborts: e.aborts}
 	if trace.IsNote(fn.Name) {
 		w.Known = "an OpenSHMEM call"
 	}
 	if e.do != nil {
-		w.Replay = func(_ *core.Strand, c *core.Call) {
+		w.Replay = func(s *core.Strand, c *core.Call) {
+			p := m.pes[s.Rank]
 			if e.kind != core.OtherCall && p.Threaded() {
 				m.Report(core.Problem{Kind: core.Threads, Rank: p.Rank, Fn: "OpenSHMEM", Call: p.Info(c),
 					Text: "a program with threads makes calls of OpenSHMEM, which count as completing what other threads issued beside them"})
@@ -94,8 +94,8 @@ func (m *Model) Bind(s *core.Strand, fn *trace.Fn) *core.Meaning {
 		}
 	}
 	if e.foresee != nil {
-		w.Foresee = func(_ *core.Strand, c *core.Call, ahead *core.Foresight) {
-			e.foresee(p, &call{Call: c, function: f}, ahead)
+		w.Foresee = func(s *core.Strand, c *core.Call, ahead *core.Foresight) {
+			e.foresee(m.pes[s.Rank], &call{Call: c, function: f}, ahead)
 		}
 	}
 	return w

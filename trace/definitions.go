@@ -1,8 +1,11 @@
 package trace
 
+import "sync"
+
 // definitions is what the identifiers in one process's events stand for.
 type definitions struct {
-	fns     []*Fn // by identifier
+	fns     []*Fn   // by identifier
+	common  *common // with other processes; nil: nothing is
 	stacks  map[uint32]*Stack
 	types   map[int64]*Type
 	comms   map[int64]*Comm
@@ -15,6 +18,30 @@ type definitions struct {
 	log     *[]Definition // of what is entered, when somebody wants to know
 }
 
+// common is what processes of a run define alike, and is in memory once. Several
+// goroutines may use it.
+type common struct {
+	mu  sync.Mutex
+	fns map[string]*Fn // by the record
+}
+
+// fn is decodeFn for a reader of several.
+func (c *common) fn(b []byte) (*Fn, error) {
+	if c == nil {
+		return decodeFn(b)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f := c.fns[string(b)]; f != nil {
+		return f, nil
+	}
+	f, err := decodeFn(b)
+	if err == nil {
+		c.fns[string(b)] = f
+	}
+	return f, err
+}
+
 func (d *definitions) note(x Definition) {
 	if d.log != nil {
 		*d.log = append(*d.log, x)
@@ -25,7 +52,7 @@ func (d *definitions) note(x Definition) {
 func (d *definitions) apply(kind RecordKind, b []byte) error {
 	switch kind {
 	case RecordFn:
-		fn, err := decodeFn(b)
+		fn, err := d.common.fn(b)
 		if err != nil {
 			return err
 		}

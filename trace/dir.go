@@ -124,7 +124,7 @@ func (s *source) open(all *files, how *Following) (*Reader, error) {
 		f.Close()
 		return nil, err
 	}
-	r.file = f
+	r.file, r.defs.common = f, &all.common
 	if !s.piece {
 		r.followFile(f, how)
 	}

@@ -80,7 +80,8 @@ type Arg struct {
 }
 
 // Fn describes a function whose calls a file holds. Within one reader there is
-// one Fn per identifier, so a consumer may key tables by the pointer.
+// one Fn per identifier, so a consumer may key tables by the pointer; readers of one Dir
+// share those that are the same.
 type Fn struct {
 	ID   uint16
 	Name string

@@ -14,8 +14,9 @@ import (
 // only some are open at a time: one that was not read for a while is closed, and
 // opened again when its turn comes.
 type files struct {
-	most int          // to be open
-	read atomic.Int64 // bytes read of all of them
+	most   int          // to be open
+	read   atomic.Int64 // bytes read of all of them
+	common common       // to what they define
 
 	mu   sync.Mutex
 	free sync.Cond   // a file became idle, or was closed
@@ -36,7 +37,7 @@ func newFiles() *files {
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err == nil && limit.Cur/2 < uint64(most) {
 		most = max(int(limit.Cur/2), leastFiles)
 	}
-	fs := &files{most: most}
+	fs := &files{most: most, common: common{fns: map[string]*Fn{}}}
 	fs.free.L = &fs.mu
 	return fs
 }
