@@ -207,6 +207,14 @@ int main(int argc, char **argv)
 	int out[16] = {0};
 	MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT, MPI_MAX, MPI_COMM_SELF);
 	MPI_Sendrecv(out, 1, grid, 1 - rank, 4, out + 8, 4, MPI_INT, 1 - rank, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	for (int i = 0; i < 3; i++) {
+		MPI_Type_vector(2, 1, 3, MPI_INT, &row);
+		MPI_Type_contiguous(i < 2 ? 2 : 3, row, &grid);
+		MPI_Type_commit(&grid);
+		MPI_Type_free(&row);
+		MPI_Sendrecv(out, 1, grid, MPI_PROC_NULL, 4, out + 8, 4, MPI_INT, MPI_PROC_NULL, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		MPI_Type_free(&grid);
+	}
 	MPI_Group group;
 	MPI_Comm_group(MPI_COMM_WORLD, &group);
 	MPI_Win_post(group, 0, win);
@@ -281,13 +289,20 @@ func checkArguments(t *testing.T, rank int, f *file) {
 	require.Equal(t, int64(rank+1)<<32+1, reduce.arg["comm"].Int)
 	require.Equal(t, "MPI_MAX", f.Op(reduce.arg["op"].Int))
 
-	grid := f.Type(f.all("MPI_Sendrecv")[0].arg["sendtype"].Int)
+	sent := f.all("MPI_Sendrecv")
+	grid := f.Type(sent[0].arg["sendtype"].Int)
 	require.Equal(t, trace.Contiguous, grid.Combiner)
 	require.Equal(t, []int64{2}, grid.Ints)
 	row := f.Type(grid.Types[0])
 	require.Equal(t, trace.Vector, row.Combiner)
 	require.Equal(t, []int64{2, 1, 3}, row.Ints)
 	require.Equal(t, "MPI_INT", f.Type(row.Types[0]).Name)
+	for _, again := range sent[1:3] {
+		require.Equal(t, int64(grid.ID), again.arg["sendtype"].Int, "made alike")
+	}
+	other := f.Type(sent[3].arg["sendtype"].Int)
+	require.Equal(t, []int64{3}, other.Ints)
+	require.Equal(t, grid.Types, other.Types)
 	require.Equal(t, []int64{int64(1 - rank), 4, 16, 0}, f.all("MPI_Sendrecv")[0].arg["status"].List)
 	require.Equal(t, []int64{0, 1}, f.all("MPI_Win_post")[0].arg["group"].List)
 

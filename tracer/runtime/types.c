@@ -1,18 +1,44 @@
 /* Datatypes and operations: identified by this process at first use. A handle
- * is forgotten when the program frees it, for the library may use it again. */
+ * is forgotten when the program frees it, for the library may use it again.
+ * Datatypes that are made alike have one identifier, and one definition in the
+ * trace: many programs make theirs anew for each operation. */
 #include "wrap.h"
 
 #include <string.h>
 
-struct type {
-	int64_t id;
+/* A definition as the trace has it. */
+struct record {
+	uint8_t type, zero;
+	uint16_t combiner;
+	uint32_t length, id, name_size;
+	int64_t size, lb, extent;
+	uint32_t ints, addresses, types, reserved;
+	int64_t words[];
+};
+
+/* What handles of datatypes that are made alike have in common. */
+struct shape {
+	struct shape *next; /* with the same hash */
+	struct record *r;
+	struct shape **inner; /* of the types that it is made of */
+	uint64_t users; /* handles and shapes that refer to it */
 	uint64_t strands; /* that have its definition */
+};
+
+struct type {
+	struct shape *shape; /* NULL until the trace names it */
 	MPI_Count lb, extent, true_lb, true_extent, size;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mcchk_map types, ops;
 static int64_t last_type, last_op;
+
+/* The shapes, by hash. Those that nobody refers to stay until they take much room. */
+#define SHAPES (1u << 14)
+#define MOST_BYTES (8u << 20)
+static struct shape *shapes[SHAPES];
+static uint64_t shape_bytes, shape_limit = MOST_BYTES;
 
 static struct type *lookup(MPI_Datatype handle)
 {
@@ -27,14 +53,18 @@ static struct type *get(MPI_Datatype handle)
 	struct type *t = lookup(handle);
 	if (t || !(t = calloc(1, sizeof *t)))
 		return t;
-	t->id = __atomic_add_fetch(&last_type, 1, __ATOMIC_RELAXED);
 	PMPI_Type_get_extent_x(handle, &t->lb, &t->extent);
 	PMPI_Type_get_true_extent_x(handle, &t->true_lb, &t->true_extent);
 	PMPI_Type_size_x(handle, &t->size);
 	mcchk_lock(&lock);
-	mcchk_map_set(&types, mcchk_handle(handle), t);
+	struct type *other = mcchk_map_get(&types, mcchk_handle(handle));
+	if (!other)
+		mcchk_map_set(&types, mcchk_handle(handle), t);
 	mcchk_unlock(&lock);
-	return t;
+	if (!other)
+		return t;
+	free(t);
+	return other;
 }
 
 static int combiner_number(int c)
@@ -229,69 +259,187 @@ static void drop_contents(struct contents *c)
 	free(c->t);
 }
 
-static void write_record(MPI_Datatype handle, int64_t id, const struct contents *c, const int64_t *inner)
+static uint64_t shape_size(const struct shape *s)
 {
-	struct record {
-		uint8_t type, zero;
-		uint16_t combiner;
-		uint32_t length, id, name_size;
-		int64_t size, lb, extent;
-		uint32_t ints, addresses, types, reserved;
-		int64_t words[];
-	};
-	char name[MPI_MAX_OBJECT_NAME] = "";
-	int name_size = 0;
-	MPI_Count size = 0, lb = 0, extent = 0;
+	return sizeof *s + s->r->length + s->r->types * sizeof *s->inner;
+}
 
-	if (c->combiner == 0)
-		PMPI_Type_get_name(handle, name, &name_size);
+/* The hash of a definition without an identifier. */
+static uint32_t hash(const struct record *r)
+{
+	const uint64_t *words = (const uint64_t *)r;
+	uint64_t h = 0;
+	for (uint32_t k = 0; k < r->length / 8; k++) {
+		h = (h ^ words[k]) * 0x9E3779B97F4A7C15ull;
+		h ^= h >> 29;
+	}
+	return (uint32_t)(h >> 32) % SHAPES;
+}
+
+static void drop_shape(struct shape *s)
+{
+	for (uint32_t k = 0; s->r && s->inner && k < s->r->types; k++)
+		if (s->inner[k])
+			s->inner[k]->users--;
+	free(s->inner);
+	free(s->r);
+	free(s);
+}
+
+/* Forgets the shapes that nothing refers to. */
+static void forget_shapes(void)
+{
+	for (uint32_t h = 0; h < SHAPES; h++) {
+		struct shape **at = &shapes[h];
+		while (*at) {
+			struct shape *s = *at;
+			if (s->users > 0) {
+				at = &s->next;
+				continue;
+			}
+			*at = s->next;
+			shape_bytes -= shape_size(s);
+			drop_shape(s);
+		}
+	}
+	shape_limit = 2 * shape_bytes > MOST_BYTES ? 2 * shape_bytes : MOST_BYTES;
+}
+
+/* Returns the one shape that is like a new one, for one more user. The new one is given
+ * up, or becomes it. */
+static struct shape *only(struct shape *made)
+{
+	uint32_t h = hash(made->r);
+	mcchk_lock(&lock);
+	struct shape *s = shapes[h];
+	for (; s; s = s->next) {
+		made->r->id = s->r->id;
+		if (s->r->length == made->r->length && memcmp(s->r, made->r, s->r->length) == 0)
+			break;
+	}
+	if (s) {
+		drop_shape(made);
+	} else {
+		s = made;
+		s->r->id = (uint32_t)++last_type;
+		s->next = shapes[h];
+		shapes[h] = s;
+		shape_bytes += shape_size(s);
+	}
+	s->users++;
+	if (shape_bytes > shape_limit)
+		forget_shapes();
+	mcchk_unlock(&lock);
+	return s;
+}
+
+static struct shape *inner_shape(MPI_Datatype handle);
+
+/* Sets what a datatype is made of; 0 without memory. */
+static int read_inner(struct shape *s, const struct contents *c)
+{
+	for (int k = 0; k < c->types; k++)
+		if (!(s->inner[k] = inner_shape(c->t[k])))
+			return 0;
+	return 1;
+}
+
+static void fill(struct record *r, MPI_Datatype handle, const struct contents *c, struct shape **inner, const char *name)
+{
+	MPI_Count size = 0, lb = 0, extent = 0;
 	PMPI_Type_size_x(handle, &size);
 	PMPI_Type_get_extent_x(handle, &lb, &extent);
-	struct mcchk_thread *t = mcchk_thread_get();
-	uint64_t words = (uint64_t)c->ints + (uint64_t)c->addresses + (uint64_t)c->types;
-	uint64_t length = sizeof(struct record) + 8 * words + mcchk_pad8((uint64_t)name_size);
-	struct record *r = mcchk_reserve(t, length);
-	if (!r)
-		return;
-	*r = (struct record){.type = 5, .combiner = (uint16_t)c->combiner, .length = (uint32_t)length, .id = (uint32_t)id,
-			     .name_size = (uint32_t)name_size, .size = size, .lb = lb, .extent = extent,
-			     .ints = (uint32_t)c->ints, .addresses = (uint32_t)c->addresses, .types = (uint32_t)c->types};
+	r->size = size;
+	r->lb = lb;
+	r->extent = extent;
 	int64_t *p = r->words;
 	for (int k = 0; k < c->ints; k++)
 		*p++ = c->i[k];
 	for (int k = 0; k < c->addresses; k++)
-		*p++ = (int64_t)c->a[k];
+		*p++ = c->a[k];
 	for (int k = 0; k < c->types; k++)
-		*p++ = inner[k];
-	memcpy(p, name, (size_t)name_size);
-	mcchk_commit(t, length);
+		*p++ = inner[k]->r->id;
+	memcpy(p, name, r->name_size);
 }
 
-static void define(MPI_Datatype handle, int64_t id);
-
-/* A type inside another: a derived one may live on after the program has freed
- * it, so that its handle says nothing; it is defined anew. */
-static int64_t inner_id(MPI_Datatype handle)
-{
-	if (!is_derived(handle))
-		return mcchk_type_id(handle);
-	int64_t id = __atomic_add_fetch(&last_type, 1, __ATOMIC_RELAXED);
-	define(handle, id);
-	return id;
-}
-
-static void define(MPI_Datatype handle, int64_t id)
+/* Reads the shape of a datatype, for one more user; NULL without memory, or where the
+ * library does not tell. */
+static struct shape *read_shape(MPI_Datatype handle)
 {
 	struct contents c;
-	int64_t *inner = NULL;
-
-	if (read_contents(handle, &c) && (inner = calloc((size_t)c.types + 1, sizeof *inner))) {
-		for (int k = 0; k < c.types; k++)
-			inner[k] = k > 0 && c.t[k] == c.t[k - 1] ? inner[k - 1] : inner_id(c.t[k]);
-		write_record(handle, id, &c, inner);
-		free(inner);
+	char name[MPI_MAX_OBJECT_NAME] = "";
+	int name_size = 0;
+	struct shape *s = read_contents(handle, &c) ? calloc(1, sizeof *s) : NULL;
+	if (s) {
+		if (c.combiner == 0)
+			PMPI_Type_get_name(handle, name, &name_size);
+		uint64_t words = (uint64_t)c.ints + (uint64_t)c.addresses + (uint64_t)c.types;
+		uint64_t length = sizeof *s->r + 8 * words + mcchk_pad8((uint64_t)name_size);
+		s->r = calloc(1, length);
+		s->inner = calloc((size_t)c.types + 1, sizeof *s->inner);
+		if (s->r && s->inner)
+			*s->r = (struct record){.type = 5, .combiner = (uint16_t)c.combiner, .length = (uint32_t)length,
+						.name_size = (uint32_t)name_size, .ints = (uint32_t)c.ints,
+						.addresses = (uint32_t)c.addresses, .types = (uint32_t)c.types};
+		if (s->r && s->inner && read_inner(s, &c)) {
+			fill(s->r, handle, &c, s->inner, name);
+			s = only(s);
+		} else {
+			mcchk_lock(&lock);
+			drop_shape(s);
+			mcchk_unlock(&lock);
+			s = NULL;
+		}
 	}
 	drop_contents(&c);
+	return s;
+}
+
+/* The shape of a handle of the program, which refers to it until it is freed. */
+static struct shape *shape_of(MPI_Datatype handle, struct type *t)
+{
+	struct shape *s = __atomic_load_n(&t->shape, __ATOMIC_ACQUIRE);
+	if (s || !(s = read_shape(handle)))
+		return s;
+	mcchk_lock(&lock);
+	if (t->shape)
+		s->users--; /* another thread has read it meanwhile, and it is the same */
+	else
+		__atomic_store_n(&t->shape, s, __ATOMIC_RELEASE);
+	mcchk_unlock(&lock);
+	return s;
+}
+
+/* The shape of a type inside another, for one more user. A derived one may live on after
+ * the program has freed it, so that its handle says nothing. */
+static struct shape *inner_shape(MPI_Datatype handle)
+{
+	if (is_derived(handle))
+		return read_shape(handle);
+	struct type *t = get(handle);
+	struct shape *s = t ? shape_of(handle, t) : NULL;
+	if (s) {
+		mcchk_lock(&lock);
+		s->users++;
+		mcchk_unlock(&lock);
+	}
+	return s;
+}
+
+/* Writes the definition for this strand, unless it has it. */
+static void define(struct shape *s)
+{
+	uint64_t bit = mcchk_strand_bit();
+	if (__atomic_fetch_or(&s->strands, bit, __ATOMIC_RELAXED) & bit)
+		return;
+	for (uint32_t k = 0; k < s->r->types; k++)
+		define(s->inner[k]);
+	struct mcchk_thread *t = mcchk_thread_get();
+	struct record *r = mcchk_reserve(t, s->r->length);
+	if (!r)
+		return;
+	memcpy(r, s->r, s->r->length);
+	mcchk_commit(t, s->r->length);
 }
 
 int64_t mcchk_type_id(MPI_Datatype handle)
@@ -301,16 +449,18 @@ int64_t mcchk_type_id(MPI_Datatype handle)
 	struct type *t = get(handle);
 	if (!t || !mcchk_thread_get())
 		return 0;
-	uint64_t bit = mcchk_strand_bit();
-	if (!(__atomic_fetch_or(&t->strands, bit, __ATOMIC_RELAXED) & bit))
-		define(handle, t->id);
-	return t->id;
+	struct shape *s = shape_of(handle, t);
+	if (!s)
+		return 0;
+	define(s);
+	return s->r->id;
 }
 
 int64_t mcchk_type_known(MPI_Datatype handle)
 {
 	struct type *t = lookup(handle);
-	return t ? t->id : 0;
+	struct shape *s = t ? __atomic_load_n(&t->shape, __ATOMIC_ACQUIRE) : NULL;
+	return s ? s->r->id : 0;
 }
 
 void mcchk_type_freed(MPI_Datatype handle)
@@ -318,6 +468,8 @@ void mcchk_type_freed(MPI_Datatype handle)
 	mcchk_lock(&lock);
 	struct type *t = mcchk_map_get(&types, mcchk_handle(handle));
 	mcchk_map_set(&types, mcchk_handle(handle), NULL);
+	if (t && t->shape)
+		t->shape->users--;
 	mcchk_unlock(&lock);
 	free(t);
 }
