@@ -207,7 +207,7 @@ func (n *namer) finding(g *conflicts.Group) conflicts.Finding {
 	case s.SecondBegan:
 		f.Began = 2
 	}
-	f.Variable = n.variable(g)
+	f.Variable, f.Block = n.memory(g)
 	if x := s.Exposed; x != nil {
 		f.Window = x.ID
 		f.WinName, f.WinNumber = n.object(x.Object), x.Number

@@ -19,7 +19,8 @@ type namer struct {
 	resolver  *symbols.Resolver
 	layers    symbols.Layers
 	stacks    map[stackKey][]symbols.Frame
-	variables map[variableKey]symbols.Variable
+	variables map[variableKey]named
+	blocks    map[int32]*blocksOf
 	paths     map[*symbols.Frame]string // by the innermost frame of a stack
 	unknown   []string                  // functions called that may order processes in ways not known
 	weakened  uint64                    // findings that are warnings on account of them
@@ -40,7 +41,7 @@ func (r *run) newNamer() (*namer, error) {
 	}
 	resolver := symbols.NewResolver(symbols.Options{Table: table})
 	return &namer{readers: r.readers, resolver: resolver, layers: r.opts.Layers,
-		stacks: map[stackKey][]symbols.Frame{}, variables: map[variableKey]symbols.Variable{}}, err
+		stacks: map[stackKey][]symbols.Frame{}, variables: map[variableKey]named{}, blocks: map[int32]*blocksOf{}}, err
 }
 
 // readBeside reads a file that lies beside the traces; nil where there is none.

@@ -216,7 +216,7 @@ func MergePartials(parts []*Partial, heap int64) (*Result, error) {
 		Basis: first.Basis, Usages: first.Usages, MayOrder: first.MayOrder,
 		Caveats: first.Caveats, Allowed: first.Allowed, Problems: first.Problems, Began: first.Began,
 	}
-	n := &namer{stacks: map[stackKey][]symbols.Frame{}, variables: map[variableKey]symbols.Variable{}}
+	n := &namer{stacks: map[stackKey][]symbols.Frame{}, variables: map[variableKey]named{}}
 	var groups, predicted [][]conflicts.Group
 	for _, p := range parts {
 		groups, predicted = append(groups, p.Groups), append(predicted, p.Predicted)
@@ -229,7 +229,7 @@ func MergePartials(parts []*Partial, heap int64) (*Result, error) {
 			n.stacks[stackKey{s.Rank, s.Stack}] = s.Frames
 		}
 		for _, v := range p.Variables {
-			n.variables[v.Key] = v.Variable
+			n.variables[v.Key] = named{v.Variable, v.Block}
 		}
 	}
 	e.Groups, e.Predicted = conflicts.Join(groups...), conflicts.Join(predicted...)

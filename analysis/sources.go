@@ -34,6 +34,10 @@ func (res *Result) showSources(kept *sources.Stored) {
 	res.Sources = sources.NewReader(kept, sources.Disk{})
 	told := map[string]bool{}
 	for i := range res.Findings {
+		if b := &res.Findings[i].Block; len(b.Stack) > 0 {
+			here, _ := symbols.Here(b.Stack)
+			b.Name = allocated(res.Sources.Line(here.File, here.Line))
+		}
 		for _, s := range []*conflicts.Side{&res.Findings[i].First, &res.Findings[i].Second} {
 			for _, f := range slices.Concat(symbols.Path(s.Stack), symbols.Path(s.Made.Stack)) {
 				if f.File == "" || told[f.File] {

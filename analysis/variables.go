@@ -3,7 +3,9 @@ package analysis
 import (
 	"cmp"
 	"maps"
+	"regexp"
 	"slices"
+	"sort"
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/regions"
@@ -18,16 +20,24 @@ type variableKey struct {
 	Stacks  [3]uint32 // 0: none
 }
 
-// variableAt is the variable of a key as it is stored.
+// named is what memory is named by: a variable, or the block that was allocated. Neither:
+// it is not known.
+type named struct {
+	Variable symbols.Variable
+	Block    trace.Block
+}
+
+// variableAt is what an address of a key is named by, as it is stored.
 type variableAt struct {
 	Key      variableKey
 	Variable symbols.Variable
+	Block    trace.Block
 }
 
-// variable returns the variable that the bytes of a group lie in, as far as it can be
+// memory returns the variable that the bytes of a group lie in, as far as it can be
 // told: a global one, or one in the frame of a function on the stack of an access or of
-// the call that made the window. The zero Variable: none.
-func (n *namer) variable(g *conflicts.Group) symbols.Variable {
+// the call that made the window; or the block of allocated memory.
+func (n *namer) memory(g *conflicts.Group) (symbols.Variable, conflicts.Block) {
 	s := &g.Sample
 	key := variableKey{Rank: s.Owner, Address: s.Lo}
 	for i, c := range []struct {
@@ -40,10 +50,58 @@ func (n *namer) variable(g *conflicts.Group) symbols.Variable {
 	}
 	v, known := n.variables[key]
 	if !known && n.readers != nil && n.readers[s.Owner] != nil {
-		v = n.findVariable(n.readers[s.Owner], &key)
+		r := n.readers[s.Owner]
+		if n.blocks[key.Rank] == nil {
+			n.blocks[key.Rank] = sortedBlocks(r.Blocks())
+		}
+		v.Block = n.blocks[key.Rank].find(key.Address)
+		if v.Block.Size == 0 {
+			v.Variable = n.findVariable(r, &key)
+		}
 		n.variables[key] = v
 	}
-	return v
+	b := conflicts.Block{}
+	if v.Block.Size > 0 {
+		b = conflicts.Block{Size: v.Block.Size, At: s.Lo - v.Block.Base, Stack: n.stack(key.Rank, v.Block.Stack)}
+	}
+	return v.Variable, b
+}
+
+// blocksOf is the blocks of a process by address, and how far those up to each reach.
+type blocksOf struct {
+	blocks []trace.Block
+	reach  []uint64
+}
+
+func sortedBlocks(blocks []trace.Block) *blocksOf {
+	of := &blocksOf{blocks: slices.Clone(blocks)}
+	slices.SortStableFunc(of.blocks, func(a, b trace.Block) int { return cmp.Compare(a.Base, b.Base) })
+	reach := uint64(0)
+	for _, b := range of.blocks {
+		reach = max(reach, b.Base+b.Size)
+		of.reach = append(of.reach, reach)
+	}
+	return of
+}
+
+// find returns the allocated memory that holds an address; the zero Block where that is
+// not known, or was allocated at several places in the course of the run.
+func (of *blocksOf) find(at uint64) trace.Block {
+	var found trace.Block
+	end := sort.Search(len(of.blocks), func(i int) bool { return of.blocks[i].Base > at })
+	for i := end - 1; i >= 0 && of.reach[i] > at; i-- {
+		b := of.blocks[i]
+		switch {
+		case at-b.Base >= b.Size:
+		case found.Size == 0:
+			found = b
+		case found.Stack != b.Stack:
+			return trace.Block{}
+		case b.Seq > found.Seq:
+			found = b
+		}
+	}
+	return found
 }
 
 // madeBy is the call of the memory's owner that made the window.
@@ -106,9 +164,32 @@ func variablesKnown(n *namer) []variableAt {
 	for _, key := range slices.SortedFunc(maps.Keys(n.variables), func(a, b variableKey) int {
 		return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Address, b.Address), slices.Compare(a.Stacks[:], b.Stacks[:]))
 	}) {
-		if v := n.variables[key]; v.Name != "" {
-			out = append(out, variableAt{key, v})
+		if v := n.variables[key]; v.Variable.Name != "" || v.Block.Size > 0 {
+			out = append(out, variableAt{key, v.Variable, v.Block})
 		}
 	}
 	return out
+}
+
+// allocations find what a line of C, C++ or Fortran gives the memory to that it allocates.
+var allocations = []*regexp.Regexp{
+	regexp.MustCompile(`([A-Za-z_]\w*(?:(?:->|\.|::)\w+|\[[^\]]*\])*)\s*=\s*(?:\([^()]*\)\s*|(?:static|reinterpret)_cast<[^()]*>\(\s*)?(?:std::|::)?(?:new\b|make_unique\b|make_shared\b|\w*[aA]lloc\w*\s*\()`),
+	regexp.MustCompile(`posix_memalign\(\s*(?:\([^()]*\)\s*)?&\s*([A-Za-z_]\w*(?:(?:->|\.)\w+)*)`),
+	regexp.MustCompile(`\b(?:std::)?vector\s*<.*>\s+([A-Za-z_]\w*)\s*[({]`),
+	regexp.MustCompile(`(?i)\ballocate\s*\(\s*(?:.*::\s*)?([a-z]\w*(?:%\w+)*)\s*\(`),
+}
+
+// allocated is the name of the variable or member that a line assigns the memory to that it
+// allocates; "" where it has none, or several.
+func allocated(line string) string {
+	name := ""
+	for _, re := range allocations {
+		for _, m := range re.FindAllStringSubmatch(line, -1) {
+			if name != "" && name != m[1] {
+				return ""
+			}
+			name = m[1]
+		}
+	}
+	return name
 }

@@ -86,6 +86,9 @@ type Finding struct {
 	Lo, Hi uint64
 	// Variable is the variable that these bytes lie in; without a name where that is not known.
 	Variable symbols.Variable
+	// Block is the allocated memory that these bytes lie in; without a Stack where that is
+	// not known.
+	Block Block
 	// DispUnit is the displacement unit that Owner gave, bytes; 0 in no window.
 	// Of a dynamic window Attached is the call that attached the memory, and
 	// Part the offset at which it begins.
@@ -146,6 +149,14 @@ func (f *Finding) LocksThatMatter(s *Side) []Lock {
 	return out
 }
 
+// Block is memory that the program allocated at once.
+type Block struct {
+	Size  uint64 // bytes
+	At    uint64 // where the bytes of the finding begin in it
+	Name  string // of the variable or member that its address was assigned to; "" where the line does not tell
+	Stack []symbols.Frame
+}
+
 // Short names a source file in the texts of the finding: in the same way in all of them,
 // and apart from the other files that the finding is about.
 func (f *Finding) Short(file string) string { return symbols.Short(file, f.files) }
@@ -153,7 +164,7 @@ func (f *Finding) Short(file string) string { return symbols.Short(file, f.files
 // files yields the source files of the finding's stacks, some of them several times.
 func (f *Finding) files(yield func(string) bool) {
 	points := []*SyncPoint{&f.Attached, &f.Granted[0], &f.Granted[1]}
-	stacks := [][]symbols.Frame{f.First.Stack, f.Second.Stack}
+	stacks := [][]symbols.Frame{f.First.Stack, f.Second.Stack, f.Block.Stack}
 	for _, s := range []*Side{&f.First, &f.Second} {
 		points = append(points, &s.Started, &s.Next, &s.Done, &s.Heard, &s.Made, &s.Local)
 	}

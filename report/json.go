@@ -202,6 +202,15 @@ type jsonMemory struct {
 	Lo         uint64        `json:"lo"`
 	Hi         uint64        `json:"hi"`
 	Variable   *jsonVariable `json:"variable,omitempty"`
+	Block      *jsonBlock    `json:"block,omitempty"`
+}
+
+// jsonBlock is the allocated memory that the bytes lie in.
+type jsonBlock struct {
+	Name   string      `json:"name,omitempty"`
+	Size   uint64      `json:"size"`
+	Offset uint64      `json:"offset"`
+	Stack  []jsonFrame `json:"stack"`
 }
 
 // jsonVariable is the variable that the bytes lie in.
@@ -214,7 +223,10 @@ type jsonVariable struct {
 }
 
 func memoryToJSON(f *conflicts.Finding) jsonMemory {
-	m := jsonMemory{f.Owner, f.Window, f.WinName, f.WinNumber, f.Lo, f.Hi, nil}
+	m := jsonMemory{Owner: f.Owner, Window: f.Window, WindowName: f.WinName, Number: f.WinNumber, Lo: f.Lo, Hi: f.Hi}
+	if b := f.Block; b.Size > 0 {
+		m.Block = &jsonBlock{b.Name, b.Size, b.At, framesToJSON(b.Stack)}
+	}
 	if v := f.Variable; v.Name != "" {
 		m.Variable = &jsonVariable{v.Name, v.Func, v.Static, v.File, v.Line}
 	}

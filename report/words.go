@@ -211,6 +211,8 @@ func memory(f *conflicts.Finding) string {
 	switch {
 	case f.Window == 0 && f.Variable.Name != "":
 		return fmt.Sprintf("%s of %s of rank %d%s", size, variable(f), f.Owner, inBuffer(f))
+	case f.Window == 0 && len(f.Block.Stack) > 0:
+		return fmt.Sprintf("%s at offset %d of %s of rank %d%s", size, f.Block.At, block(f), f.Owner, inBuffer(f))
 	case f.Window == 0:
 		return fmt.Sprintf("%s at address 0x%x of rank %d%s", size, f.Lo, f.Owner, inBuffer(f))
 	case f.Attached.Call != "":
@@ -220,12 +222,24 @@ func memory(f *conflicts.Finding) string {
 	return fmt.Sprintf("%s at offset %d of rank %d's part of %s%s%s", size, f.Lo, f.Owner, windowName(f), inVariable(f), extents(f))
 }
 
-// inVariable names the variable that is the memory of a window, where that is known.
+// inVariable names the variable, or the allocation, that is the memory of a window, where that is known.
 func inVariable(f *conflicts.Finding) string {
-	if f.Variable.Name == "" {
-		return ""
+	switch {
+	case f.Variable.Name != "":
+		return ", in " + variable(f)
+	case len(f.Block.Stack) > 0:
+		return ", in " + block(f)
 	}
-	return ", in " + variable(f)
+	return ""
+}
+
+// block names the allocated memory that a finding is about.
+func block(f *conflicts.Finding) string {
+	text := fmt.Sprintf("%s allocated at %s", plural(f.Block.Size, "byte"), shortPlace(f, f.Block.Stack))
+	if f.Block.Name == "" {
+		return text
+	}
+	return "`" + f.Block.Name + "` (" + text + ")"
 }
 
 // variable names the variable that a finding is about, by what it is and where it is declared.

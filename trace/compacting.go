@@ -31,7 +31,7 @@ func (p *compactor) compact(records []byte, seq uint64) ([]byte, bool) {
 		taken := 0
 		for len(rest) > taken {
 			n, err := recordLength(rest[taken:])
-			if err != nil || RecordKind(rest[taken]) >= RecordIndex {
+			if err != nil || RecordKind(rest[taken]).packing() {
 				return nil, false
 			}
 			if taken > 0 && (taken+n > expandedMost || compactAs(rest[taken:]) != compactAs(rest)) {

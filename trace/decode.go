@@ -391,6 +391,13 @@ func decodeOp(b []byte) (int64, string, error) {
 	return int64(u32(b, 8)), string(b[16 : 16+int(u16(b, 2))]), nil
 }
 
+func decodeBlock(b []byte) (Block, error) {
+	if len(b) < 40 {
+		return Block{}, errShort
+	}
+	return Block{Base: u64(b, 8), Size: u64(b, 16), Seq: u64(b, 24), Stack: u32(b, 32)}, nil
+}
+
 func decodeSource(b []byte) (Source, error) {
 	if len(b) < 32 {
 		return Source{}, errShort

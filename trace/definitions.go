@@ -13,6 +13,7 @@ type definitions struct {
 	sources map[uint64][]Source
 	info    map[string][]string
 	modules []Module
+	blocks  []Block
 	clocks  []Clock
 	end     *End
 	log     *[]Definition // of what is entered, when somebody wants to know
@@ -90,6 +91,12 @@ func (d *definitions) apply(kind RecordKind, b []byte) error {
 	case RecordSource:
 		s, err := decodeSource(b)
 		return put(&d.sources, s.PC, append(d.sources[s.PC], s), err)
+	case RecordBlock:
+		x, err := decodeBlock(b)
+		if err != nil {
+			return err
+		}
+		d.blocks = append(d.blocks, x)
 	case RecordModule:
 		m, err := decodeModule(b)
 		if err != nil {
@@ -153,6 +160,13 @@ func (r *Reader) FramePointers(id uint32) []uint64 {
 func (r *Reader) Modules() []Module {
 	defer r.guard()()
 	return r.defs.modules
+}
+
+// Blocks returns the blocks of memory of which it is known where they were allocated, in
+// the order in which that was told. Do not change it.
+func (r *Reader) Blocks() []Block {
+	defer r.guard()()
+	return r.defs.blocks
 }
 
 // Sources returns the source places of a program counter of a stack, given

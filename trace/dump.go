@@ -336,6 +336,11 @@ func (d *dumper) definition(r *Record) {
 		d.text("name", r.OpName)
 	case RecordSource:
 		d.source(&r.Source)
+	case RecordBlock:
+		d.addr("block", r.Block.Base)
+		d.unum("size", r.Block.Size)
+		d.unum("seq", r.Block.Seq)
+		d.num("stack", int64(r.Block.Stack))
 	}
 }
 

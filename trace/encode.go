@@ -236,6 +236,15 @@ func appendOp(b []byte, id int64, name string) ([]byte, error) {
 	return finish(append(b, name...), from)
 }
 
+func appendBlock(b []byte, x *Block) ([]byte, error) {
+	from := len(b)
+	b = begin(b, RecordBlock, 0, 0)
+	for _, v := range []uint64{x.Base, x.Size, x.Seq, uint64(x.Stack)} {
+		b = app64(b, v)
+	}
+	return finish(b, from)
+}
+
 func appendSource(b []byte, s *Source) ([]byte, error) {
 	from := len(b)
 	if len(s.Func) > math.MaxUint16 {

@@ -278,6 +278,14 @@ type Stack struct {
 	Pointers []uint64 // at most as many as PCs
 }
 
+// Block is a block of memory that the program allocated, told where a call first names
+// memory in it.
+type Block struct {
+	Base, Size uint64
+	Seq        uint64 // the last call begun before
+	Stack      uint32 // where it was allocated
+}
+
 // Source is one frame of a program counter's source place.
 type Source struct {
 	PC      uint64

@@ -67,7 +67,13 @@ const (
 	RecordCompactCalls    RecordKind = 16
 	RecordCompactAccesses RecordKind = 17
 	RecordRoom            RecordKind = 18 // says nothing
+
+	RecordBlock RecordKind = 19
 )
+
+// packing reports whether records of this kind say how others are packed, and are passed by
+// who reads records. They cannot be within a compact one.
+func (k RecordKind) packing() bool { return k >= RecordIndex && k <= RecordRoom }
 
 // amongAccesses reports whether records of this kind may stand in a chunk of accesses alone.
 func (k RecordKind) amongAccesses() bool {

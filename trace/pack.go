@@ -108,6 +108,7 @@ var kinds = []struct {
 	{"type", (*packer).datatype},
 	{"comm", (*packer).comm},
 	{"module", (*packer).module},
+	{"block", (*packer).block},
 	{"stack", (*packer).stack},
 	{"mark", (*packer).mark},
 	{"clock", (*packer).clock},
@@ -428,6 +429,14 @@ func (p *packer) op(o *object) error {
 		return err
 	}
 	return p.w.Op(int64(id), name)
+}
+
+func (p *packer) block(o *object) error {
+	x := Block{Base: o.u64("block"), Size: o.u64("size"), Seq: o.u64("seq"), Stack: p.stackOf(o)}
+	if err := o.done(); err != nil {
+		return err
+	}
+	return p.w.Block(&x)
 }
 
 func (p *packer) source(o *object) error {

@@ -78,7 +78,7 @@ func anyCall(t *rapid.T, w *Writer, fns []*Fn) Call {
 
 // anyRecord writes a record of any kind.
 func anyRecord(t *rapid.T, w *Writer, fns []*Fn) error {
-	switch RecordKind(rapid.IntRange(0, int(RecordSource)).Draw(t, "record")) {
+	switch RecordKind(rapid.IntRange(0, int(RecordSource)+1).Draw(t, "record")) {
 	case RecordChunk:
 		return w.BeginChunk(Chunk{
 			Strand: rapid.Uint32Range(0, 3).Draw(t, "strand"),
@@ -130,6 +130,8 @@ func anyRecord(t *rapid.T, w *Writer, fns []*Fn) error {
 		return w.Info(anyText(t, "key"), anyText(t, "value"))
 	case RecordOp:
 		return w.Op(int64(rapid.Uint32().Draw(t, "op")), anyText(t, "name"))
+	case RecordSource + 1:
+		return w.Block(&Block{Base: rapid.Uint64().Draw(t, "base"), Size: 7, Seq: rapid.Uint64().Draw(t, "seq"), Stack: rapid.Uint32().Draw(t, "stack")})
 	default:
 		return w.Source(&Source{
 			PC:      rapid.Uint64().Draw(t, "pc"),

@@ -32,6 +32,7 @@ type Record struct {
 	Op     int64  // RecordOp: identifier of the operation OpName
 	OpName string
 	Source Source
+	Block  Block
 }
 
 // RecordReader reads the records of a file in file order. It is the view for
@@ -140,7 +141,7 @@ func (r *RecordReader) decode(rec *Record) (bool, error) {
 	if kind == RecordCompactCalls || kind == RecordCompactAccesses {
 		return false, r.at.enter(b)
 	}
-	if kind < RecordCall || kind > RecordSource {
+	if kind < RecordCall || kind > RecordBlock || kind.packing() {
 		r.at.pos += n
 		return false, nil
 	}
@@ -189,6 +190,8 @@ func (r *RecordReader) fields(rec *Record, b []byte) (err error) {
 		rec.Op, rec.OpName, err = decodeOp(b)
 	case RecordSource:
 		rec.Source, err = decodeSource(b)
+	case RecordBlock:
+		rec.Block, err = decodeBlock(b)
 	}
 	return err
 }

@@ -107,6 +107,7 @@ func TestTwinKeepsWhatIsUnusual(t *testing.T) {
 		w.Type(&Type{ID: 5, Combiner: OtherCombiner})
 		w.Comm(&Comm{ID: 1 << 33, Rank: 1, Size: 3, Inter: true, Ranks: []RankRun{{4, -2, 2}, {9, 0, 1}}, Remote: []RankRun{{1, 1, 5}}})
 		w.Source(&Source{PC: 1 << 63, Func: "f", File: "", Column: 2})
+		w.Block(&Block{Base: 1 << 63, Size: 1<<64 - 1, Seq: 9, Stack: 1})
 		w.Access(&Access{Addr: 1 << 63, Size: 65535, Stride: 1 << 20, Count: 1 << 40, Store: true})
 		w.Clock(Clock{Local: 1<<64 - 1})
 	})

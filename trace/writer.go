@@ -349,6 +349,14 @@ func (w *Writer) Op(id int64, name string) error {
 	return w.took(appendOp(w.buf, id, name))
 }
 
+// Block tells where a block of memory was allocated.
+func (w *Writer) Block(x *Block) error {
+	if err := w.room(); err != nil {
+		return err
+	}
+	return w.took(appendBlock(w.buf, x))
+}
+
 // Source gives a source place of a program counter. Several for one are its
 // inlined frames, innermost first.
 func (w *Writer) Source(s *Source) error {

@@ -141,14 +141,23 @@ func (g form) buffers() {
 	if len(list) == 0 {
 		return
 	}
-	g.line("\tif (mcchk_beside()) {")
-	for _, s := range list {
-		g.line("\t\t%s;", giveBuffers.Replace(s))
+	for _, of := range []struct {
+		when string
+		say  *strings.Replacer
+	}{{"mcchk_blocks_known()", nameBuffers}, {"mcchk_beside()", giveBuffers}} {
+		g.line("\tif (%s) {", of.when)
+		for _, s := range list {
+			g.line("\t\t%s;", of.say.Replace(s))
+		}
+		g.line("\t}")
 	}
-	g.line("\t}")
 }
 
-// giveBuffers turns what is said of the buffers of requests into what is said before the call.
+// nameBuffers and giveBuffers turn what is said of the buffers of requests into what is said
+// before the call: that the blocks are to be told which they lie in, and what becomes a buffer.
+var nameBuffers = strings.NewReplacer("TYPED_BUFFERS(", "NAME_PARTS(", "BUFFERS(", "NAME_PARTS(", "BUFFER(", "NAME(",
+	"PENDING(", "NAME_PENDING(", "MEMORY(", "NAME(")
+
 var giveBuffers = strings.NewReplacer("TYPED_BUFFERS(", "GIVE_TYPED(", "BUFFERS(", "GIVE_PARTS(", "BUFFER(", "GIVE(",
 	"PENDING(", "GIVE_PENDING(", "MEMORY(", "GIVE_MEMORY(")
 

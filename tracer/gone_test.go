@@ -4,9 +4,12 @@ package tracer
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/trace"
 )
 
 // gone describes the pseudo calls of memory that ceased to exist: why, and the
@@ -36,6 +39,15 @@ func (f *file) covers(t *testing.T, address, size int64) {
 	require.LessOrEqual(t, base, address)
 	require.GreaterOrEqual(t, base+g.arg["size"].Int, address+size)
 	require.Less(t, g.arg["size"].Int, int64(1<<16))
+}
+
+// block is the record of the block that begins at an address.
+func (f *file) block(t *testing.T, address int64) trace.Block {
+	t.Helper()
+	blocks := slices.DeleteFunc(slices.Clone(f.Blocks()), func(b trace.Block) bool { return b.Base != uint64(address) })
+	require.Len(t, blocks, 1)
+	require.Greater(t, len(f.Stack(blocks[0].Stack)), 1, "main, and what called it")
+	return blocks[0]
 }
 
 // Programs in which nothing of memory that is pending ceases to exist, in C.
@@ -204,6 +216,10 @@ func TestMemoryGone(t *testing.T) {
 				f := readFile(t, rankFile(dir, 0))
 				require.Equal(t, []string{w.want}, f.gone(t), "%s\n%s", w.name, out)
 				f.covers(t, f.all(w.call)[0].arg[w.buffer].Int, 16)
+				require.Equal(t, uint64(4096), f.block(t, f.all("MPI_Win_create")[0].arg["base"].Int).Size)
+				if w.call == "MPI_Irecv" && i < 2 {
+					require.Equal(t, uint64(64), f.block(t, f.all("MPI_Irecv")[0].arg["buf"].Int).Size)
+				}
 			}
 		})
 	}

@@ -80,6 +80,16 @@ void mcchk_memory_freed(void *base);                    /* by MPI_Free_mem, soon
 
 void mcchk_free(void *p); /* what the run-time itself has allocated, outside of calls: no memory of the program */
 
+void mcchk_stack_bounds(uintptr_t *lo, uintptr_t *hi); /* of the calling thread; 0, 0: not known */
+
+/* ---- blocks.c: where blocks of the heap were allocated ---- */
+
+void mcchk_block_ends(void *p);
+void mcchk_block_resized(void *p, uint64_t size, void *frame);
+void mcchk_block_named(uint64_t at);
+extern void *mcchk_blocks; /* NULL: nothing is known of them */
+static inline int mcchk_blocks_known(void) { return mcchk_blocks != NULL; }
+
 /* ---- strands.c: strands of the process, and what orders them ---- */
 
 /* How a thread came about. */

@@ -396,6 +396,9 @@ struct mcchk_walked {
 	uint64_t pointer[MCCHK_MAX_POINTERS]; /* frame pointers of the innermost functions */
 };
 
+/* The identifier of a stack that was walked, as mcchk_stack. */
+uint32_t mcchk_stack_walked(struct mcchk_thread *t, const struct mcchk_walked *w);
+
 /* Walks the stack that begins at pc, as above. */
 void mcchk_walk(struct mcchk_thread *t, uintptr_t pc, void **frame, struct mcchk_walked *w);
 

@@ -109,6 +109,7 @@ void __wrap_free(void *p)
 	uint64_t size = block_size(p, (void *)__real_free);
 	if (size != 0)
 		gone((uint64_t)(uintptr_t)p, size, mcchk_copy(p) ? COPY_FREED : FREED, MCCHK_FRAME, MCCHK_FRAME);
+	mcchk_block_ends(p);
 	__real_free(p);
 }
 
@@ -135,7 +136,9 @@ REAL(void *, realloc, void *, size_t);
 void *__wrap_realloc(void *p, size_t size)
 {
 	uint64_t old = (uint64_t)(uintptr_t)p, had = block_size(p, (void *)__real_realloc);
+	mcchk_block_ends(p);
 	void *now = __real_realloc(p, size);
+	mcchk_block_resized(now, size, MCCHK_FRAME);
 	resized(old, had, now, size, MCCHK_FRAME);
 	return now;
 }
@@ -144,7 +147,9 @@ REAL(void *, reallocarray, void *, size_t, size_t);
 void *__wrap_reallocarray(void *p, size_t n, size_t size)
 {
 	uint64_t old = (uint64_t)(uintptr_t)p, had = block_size(p, (void *)__real_reallocarray);
+	mcchk_block_ends(p);
 	void *now = __real_reallocarray(p, n, size);
+	mcchk_block_resized(now, n * size, MCCHK_FRAME);
 	resized(old, had, now, n * size, MCCHK_FRAME);
 	return now;
 }
@@ -160,18 +165,23 @@ REAL(void, _ZdlPv, void *);
 
 /* operator delete. The library's own frees what malloc gave; one of the program
  * calls free itself, or keeps the memory. */
-static uint64_t object_size(void *p)
+static int of_malloc_too(void)
 {
 	static int known, ours;
-	if (MCCHK_LIKELY(!mcchk_active || (mcchk_marks == 0 && !mcchk_beside())) || !p)
-		return 0;
 	if (!__atomic_load_n(&known, __ATOMIC_ACQUIRE)) {
 		Dl_info a, program;
 		ours = __real__ZdlPv && dladdr((void *)__real__ZdlPv, &a) && dladdr((void *)&mcchk_functions, &program) &&
 		       a.dli_fbase != program.dli_fbase;
 		__atomic_store_n(&known, 1, __ATOMIC_RELEASE);
 	}
-	return ours ? malloc_usable_size(p) : 0;
+	return ours;
+}
+
+static uint64_t object_size(void *p)
+{
+	if (MCCHK_LIKELY(!mcchk_active || (mcchk_marks == 0 && !mcchk_beside())) || !p)
+		return 0;
+	return of_malloc_too() ? malloc_usable_size(p) : 0;
 }
 
 #define DELETE(name, parameters, arguments)                                                        \
@@ -179,6 +189,8 @@ static uint64_t object_size(void *p)
 	void __wrap_##name(parameters)                                                             \
 	{                                                                                          \
 		freed(p, object_size(p), MCCHK_FRAME);                                             \
+		if (of_malloc_too())                                                               \
+			mcchk_block_ends(p);                                                       \
 		__real_##name(arguments);                                                          \
 	}
 #define BOTH(a, b) a, b
@@ -211,6 +223,15 @@ static int find_stack(struct mcchk_tls *self)
 	}
 	pthread_attr_destroy(&attributes);
 	return self->stack_hi != 0;
+}
+
+void mcchk_stack_bounds(uintptr_t *lo, uintptr_t *hi)
+{
+	struct mcchk_tls *self = &mcchk_self;
+	if (!self->stack_known)
+		find_stack(self);
+	*lo = self->stack_lo;
+	*hi = self->stack_hi;
 }
 
 /* A buffer has been marked that begins at `lo`: watch it when it lies on the

@@ -71,7 +71,12 @@ uint32_t mcchk_stack(struct mcchk_thread *t, uintptr_t pc, void **frame)
 {
 	struct mcchk_walked w;
 	mcchk_walk(t, pc, frame, &w);
-	uint64_t h = hash(w.pcs, w.frames), pointers = w.pointers > 0 ? hash(w.pointer, w.pointers) : 0;
+	return mcchk_stack_walked(t, &w);
+}
+
+uint32_t mcchk_stack_walked(struct mcchk_thread *t, const struct mcchk_walked *w)
+{
+	uint64_t h = hash(w->pcs, w->frames), pointers = w->pointers > 0 ? hash(w->pointer, w->pointers) : 0;
 
 	if (!make_room(t))
 		return 0;
@@ -83,10 +88,10 @@ uint32_t mcchk_stack(struct mcchk_thread *t, uintptr_t pc, void **frame)
 		if (MCCHK_LIKELY(known->pointers == pointers || known->pointers == 0))
 			return (uint32_t)known->id;
 		known->pointers = 0; /* frames of other sizes: from now on the stack has none */
-		return write_stack(t, (uint32_t)known->id, &w, 0) ? (uint32_t)known->id : 0;
+		return write_stack(t, (uint32_t)known->id, w, 0) ? (uint32_t)known->id : 0;
 	}
 	uint32_t id = __atomic_add_fetch(&next_id, 1, __ATOMIC_RELAXED);
-	if (!write_stack(t, id, &w, w.pointers))
+	if (!write_stack(t, id, w, w->pointers))
 		return 0;
 	t->stacks[s] = (struct mcchk_stack_slot){.hash = h, .pointers = pointers, .id = id};
 	t->stack_count++;

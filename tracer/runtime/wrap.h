@@ -171,6 +171,11 @@ void mcchk_request_forgotten(struct mcchk_request *r);
 	})
 struct mcchk_range mcchk_box_at(const void *p, MPI_Count displacement, MPI_Count count, MPI_Datatype type);
 
+/* Before a call: the memory that it names (blocks.c). */
+#define NAME(p, ...) mcchk_block_named((uint64_t)(uintptr_t)(p))
+#define NAME_PARTS(p, ...) NAME(p, )
+#define NAME_PENDING(win, rank, p, ...) NAME(p, )
+
 /* Before a call: the memory that it is given (history.c). */
 #define GIVE_MEMORY(base, bytes) mcchk_buffer((struct mcchk_range){.lo = (uint64_t)(uintptr_t)(base), .hi = (uint64_t)(uintptr_t)(base) + (uint64_t)(bytes)}, _frame)
 #define GIVE(p, count, type) mcchk_buffer(mcchk_box(p, count, type), _frame)

@@ -1,0 +1,53 @@
+package analysis
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/trace"
+)
+
+func TestNamesOfAllocations(t *testing.T) {
+	for line, want := range map[string]string{
+		"\tdouble *row = malloc(100 * sizeof *row);":          "row",
+		"g->cells = calloc(n, sizeof *g->cells);":             "g->cells",
+		"    g.parts[i].data = (double *)realloc(old, n);":    "g.parts[i].data",
+		"double *a = malloc(n), *b = malloc(n);":              "",
+		"if (posix_memalign((void **)&ring, 64, n))":          "ring",
+		"auto *p = new double[n];":                            "p",
+		"p_ = static_cast<double *>(std::malloc(n));":         "p_",
+		"std::vector<double> halo(n);":                        "halo",
+		"allocate(u(nx, ny), stat=rc)":                        "u",
+		"  ALLOCATE(real(8) :: grid%cells(n))":                "grid%cells",
+		"fill(malloc(10));":                                   "",
+		"x = y + 1;":                                          "",
+		"MPI_Win_create(p, n, 1, MPI_INFO_NULL, comm, &win);": "",
+		"return malloc(n);":                                   "",
+	} {
+		require.Equal(t, want, allocated(line), line)
+	}
+}
+
+// TestFindBlock: blocks are found by any address in them, the last one of a place counts, and
+// memory that was allocated at two places is named by neither.
+func TestFindBlock(t *testing.T) {
+	of := sortedBlocks([]trace.Block{
+		{Base: 0x5000, Size: 0x1000, Seq: 1, Stack: 1},
+		{Base: 0x1000, Size: 0x100, Seq: 2, Stack: 2},
+		{Base: 0x1000, Size: 0x80, Seq: 5, Stack: 2},
+		{Base: 0x5800, Size: 0x10, Seq: 7, Stack: 3},
+	})
+	for at, want := range map[uint64]trace.Block{
+		0x0fff: {},
+		0x1000: {Base: 0x1000, Size: 0x80, Seq: 5, Stack: 2},
+		0x10ff: {Base: 0x1000, Size: 0x100, Seq: 2, Stack: 2},
+		0x1100: {},
+		0x5000: {Base: 0x5000, Size: 0x1000, Seq: 1, Stack: 1},
+		0x5808: {},
+		0x5fff: {Base: 0x5000, Size: 0x1000, Seq: 1, Stack: 1},
+		0x6000: {},
+	} {
+		require.Equal(t, want, of.find(at), "%#x", at)
+	}
+}
