@@ -264,8 +264,6 @@ func (p *Pending) Seen(at regions.Point) {
 		return
 	case p.carried != nil:
 		p.access, p.carried = m.store.Finish(p.carried), nil
-		m.store.Add(p.access)
-		p.listed = true
 	}
 	p.access.Seen = append(slices.Clip(p.access.Seen), at)
 }
