@@ -168,8 +168,9 @@ func (s *Strand) Info(c *Call) *regions.CallInfo {
 // Exposer is an object that exposes memory, as a strand knows it. The zero value
 // is none.
 type Exposer struct {
-	Object int64  // Object.ID
-	Made   uint32 // stack identifier of the strand's call that made it
+	Object int64        // Object.ID
+	Made   uint32       // stack identifier of the strand's call that made it
+	Mode   regions.Mode // of loads and stores through it (Alias)
 }
 
 // InfoOn returns what findings tell of a call that accesses what an object

@@ -95,7 +95,7 @@ func (s *Strand) loadOrStore(base uint64, layout *intervals.Layout, owner int32,
 	a := &s.event.Access
 	acc := regions.LoadOrStore(a)
 	acc.Base, acc.Layout = base, layout
-	acc.Call = s.calls.info(&regions.CallSite{Rank: s.Rank, Thread: s.thread, Stack: a.Stack, Object: on.Object, Made: on.Made}, s.pos)
+	acc.Call = s.calls.info(&regions.CallSite{Rank: s.Rank, Thread: s.thread, Stack: a.Stack, Object: on.Object, Made: on.Made, Mode: on.Mode}, s.pos)
 	s.InstantAt(acc, owner, on.Object)
 }
 

@@ -43,7 +43,7 @@ type judges struct {
 
 func (j judges) Atomic(a, b *regions.Access) conflicts.Verdict {
 	switch {
-	case shmem.IsRole(a.Role) || shmem.IsRole(b.Role):
+	case shmem.Is(a) || shmem.Is(b):
 		return j.shmem.Atomic(a, b)
 	case gaspi.IsRole(a.Role) || gaspi.IsRole(b.Role):
 		return j.gaspi.Atomic(a, b)
@@ -63,7 +63,7 @@ func (j judges) Compatible(x, y conflicts.Atomics) bool {
 
 func (j judges) Rule(a, b *regions.Access, v conflicts.Verdict) string {
 	switch {
-	case shmem.IsRole(a.Role) || shmem.IsRole(b.Role):
+	case shmem.Is(a) || shmem.Is(b):
 		return j.shmem.Rule(a, b, v)
 	case gaspi.IsRole(a.Role) || gaspi.IsRole(b.Role):
 		return j.gaspi.Rule(a, b, v)

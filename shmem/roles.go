@@ -29,6 +29,8 @@ func init() {
 	}
 }
 
-// IsRole reports whether an access of that role, as findings name it, is one of
-// OpenSHMEM's.
-func IsRole(r *regions.Role) bool { return r.Order >= PutTarget.Order && r.Order <= WorkOfAll.Order }
+// Is reports whether an access is one of OpenSHMEM's: of a call, or a load or store in the
+// memory of another PE.
+func Is(a *regions.Access) bool {
+	return a.Role.Order >= PutTarget.Order && a.Role.Order <= WorkOfAll.Order || a.Call != nil && a.Call.CallSite != nil && a.Call.Mode == ThroughPointer
+}

@@ -181,6 +181,9 @@ func reallocate(p *pe, c *call) {
 	}
 }
 
+// ThroughPointer is the mode of loads and stores through what shmem_ptr returned.
+const ThroughPointer regions.Mode = "shmem_ptr"
+
 // pointer replays shmem_ptr: what it returns is the memory of another PE.
 func pointer(p *pe, c *call) {
 	of := p.m.world
@@ -202,7 +205,7 @@ func pointer(p *pe, c *call) {
 	p.DropAliases(x.ID + int64(owner)<<32)
 	p.AddAlias(core.Alias{
 		Lo: lo, Hi: lo + x.size, Shift: x.bases[owner] - lo, Owner: owner,
-		Exposer: core.Exposer{Object: x.ID},
+		Exposer: core.Exposer{Object: x.ID, Mode: ThroughPointer},
 	})
 }
 

@@ -185,6 +185,9 @@ func (p *planner) meetIn(x pass, calls []*trace.Call, step *conflicts.Step) erro
 			members = append(members, rank)
 		}
 	}
+	if len(members) == 0 {
+		return fmt.Errorf("%w: no process is known to make %s", ErrUnknown, calls[0].Fn.Name)
+	}
 	for _, n := range x.counts() {
 		slots, ok := p.slots(x, members, n)
 		if !ok {

@@ -201,6 +201,7 @@ int mcchk_lock_tried(int taken)
 
 static struct mcchk_agreement proposed, run; /* proposed: symmetric, of process 0 */
 static uint64_t clock_here;                  /* symmetric */
+static int finalized;
 static int opened;                           /* the trace was begun here, and not by MPI_Init */
 
 static void relate_clocks(void)
@@ -298,6 +299,13 @@ int shmem_init_thread(int requested, int *provided)
 	return rc;
 }
 
+/* What was begun by start_pes ends with the program, where that does not end it. */
+static void end_with_program(void)
+{
+	if (!finalized)
+		shmem_finalize();
+}
+
 void start_pes(int npes)
 {
 	uint64_t begin = starting(MCCHK_FRAME);
@@ -307,10 +315,12 @@ void start_pes(int npes)
 	else
 		pshmem_init();
 	start(mcchk_fn_start_pes, args, 1, begin, MCCHK_FRAME);
+	atexit(end_with_program);
 }
 
 void shmem_finalize(void)
 {
+	finalized = 1;
 	mcchk_threads_recorded(MCCHK_FRAME);
 	if (!mcchk_enter(MCCHK_FRAME)) {
 		pshmem_finalize();
