@@ -97,7 +97,7 @@ fixtures: build packages ## record the traces in fixtures/traces again
 	$(GO) run ./fixtures/record -mcchk bin/mcchk
 
 install: build ## install to $(DESTDIR)$(PREFIX): the program, manual pages, completions, documentation
-	install -d $(ROOT)/bin $(ROOT)/share/doc/mcchk/docs/images $(ROOT)/share/doc/mcchk/docs/experiments $(ROOT)/share/doc/mcchk/docs/guide $(ROOT)/share/doc/mcchk/fixtures $(ROOT)/share/man/man1 $(ROOT)/share/bash-completion/completions \
+	install -d $(ROOT)/bin $(ROOT)/share/doc/mcchk/docs/images $(ROOT)/share/doc/mcchk/docs/experiments $(ROOT)/share/doc/mcchk/docs/guide $(ROOT)/share/doc/mcchk/docs/developers $(ROOT)/share/doc/mcchk/fixtures $(ROOT)/share/man/man1 $(ROOT)/share/bash-completion/completions \
 		$(ROOT)/share/zsh/site-functions $(ROOT)/share/fish/vendor_completions.d
 	install -m 755 $(BIN)/mcchk $(ROOT)/bin/mcchk
 	for name in cc cxx fc gfortran gcc g++ clang clang++; do ln -sf mcchk $(ROOT)/bin/mcchk-$$name; done
@@ -107,6 +107,7 @@ install: build ## install to $(DESTDIR)$(PREFIX): the program, manual pages, com
 	install -m 644 docs/*.md docs/*.json $(ROOT)/share/doc/mcchk/docs
 	install -m 644 docs/images/*.png $(ROOT)/share/doc/mcchk/docs/images
 	install -m 644 docs/guide/*.md $(ROOT)/share/doc/mcchk/docs/guide
+	install -m 644 docs/developers/*.md $(ROOT)/share/doc/mcchk/docs/developers
 	install -m 644 docs/experiments/* $(ROOT)/share/doc/mcchk/docs/experiments
 	install -m 644 fixtures/README.md $(ROOT)/share/doc/mcchk/fixtures
 	$(BIN)/mcchk manual -o $(ROOT)/share/man/man1

@@ -16,6 +16,10 @@ type longList struct {
 	element func(int) any
 }
 
+// mostIndented is how long a list may be for its elements to be indented: that doubles what
+// they take, and who reads so many is a program. Of longer ones each element is a line.
+const mostIndented = 1000
+
 // writeLong writes a document in which some lists are empty, with their elements. No
 // other list with one of their keys is empty, and they come in the order of the
 // document.
@@ -52,7 +56,13 @@ func (l *longList) write(out *bufio.Writer, indent string) error {
 	}
 	out.WriteByte('[')
 	for i := range l.n {
-		text, err := indented(l.element(i), indent+"  ")
+		var text []byte
+		var err error
+		if l.n > mostIndented {
+			text, err = encoded(l.element(i), "", "")
+		} else {
+			text, err = indented(l.element(i), indent+"  ")
+		}
 		if err != nil {
 			return err
 		}
@@ -67,11 +77,13 @@ func (l *longList) write(out *bufio.Writer, indent string) error {
 }
 
 // indented is a value as JSON, with a prefix in each line but the first.
-func indented(v any, prefix string) ([]byte, error) {
+func indented(v any, prefix string) ([]byte, error) { return encoded(v, prefix, "  ") }
+
+func encoded(v any, prefix, indent string) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent(prefix, "  ")
+	enc.SetIndent(prefix, indent)
 	err := enc.Encode(v)
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }

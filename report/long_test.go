@@ -45,5 +45,11 @@ func TestWriteLong(t *testing.T) {
 		require.NoError(t, enc.Encode(doc))
 		require.Equal(t, want.String(), got.String())
 	}
+	for n, lines := range map[int]int{mostIndented: 4 * mostIndented, mostIndented + 1: mostIndented + 1} {
+		var b bytes.Buffer
+		require.NoError(t, writeLong(&b, []inner{{List: []string{}}}, longList{"list", n, func(i int) any { return inner{"a", nil} }}))
+		require.True(t, json.Valid(b.Bytes()))
+		require.Equal(t, lines+7, bytes.Count(b.Bytes(), []byte("\n")), n)
+	}
 	require.ErrorContains(t, writeLong(&bytes.Buffer{}, 1, longList{key: "x"}), "no empty list x")
 }

@@ -7,11 +7,9 @@ import (
 	"debug/buildinfo"
 	"debug/elf"
 	"encoding/json"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -19,6 +17,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/mcchk/mcchk/internal/links"
 )
 
 // tool runs a program of the system in a folder and returns what it prints.
@@ -105,7 +105,10 @@ func checkInstalled(t *testing.T, prefix string) {
 		require.FileExists(t, filepath.Join(prefix, "share", name))
 	}
 	tool(t, prefix, "bash", "-n", filepath.Join(prefix, "share/bash-completion/completions/mcchk"))
-	checkLinks(t, filepath.Join(prefix, "share/doc/mcchk"))
+	dead, all, err := links.Dead(filepath.Join(prefix, "share/doc/mcchk"))
+	require.NoError(t, err)
+	require.Empty(t, dead)
+	require.Greater(t, all, 50)
 }
 
 // actionlint checks workflows, and how they use actions.
@@ -147,58 +150,9 @@ func TestAction(t *testing.T) {
 	}
 }
 
-var (
-	code     = regexp.MustCompile("(?s)```.*?```")
-	link     = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	heading  = regexp.MustCompile(`(?m)^#+ (.*)$`)
-	anchor   = regexp.MustCompile(`<a (?:id|name)="([^"]+)"`)
-	unlinked = regexp.MustCompile(`[^\p{L}\p{N}\-_ ]`) // what the name of a heading has not
-)
-
-// checkLinks: no link within installed pages is dead.
-func checkLinks(t *testing.T, root string) {
-	t.Helper()
-	checked := 0
-	require.NoError(t, filepath.WalkDir(root, func(page string, _ fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(page) != ".md" {
-			return err
-		}
-		for _, m := range link.FindAllStringSubmatch(code.ReplaceAllString(readPage(t, page), ""), -1) {
-			if strings.Contains(m[1], "://") {
-				continue
-			}
-			to, name, _ := strings.Cut(m[1], "#")
-			target := page
-			if to != "" {
-				target = filepath.Join(filepath.Dir(page), to)
-			}
-			checked++
-			if name == "" {
-				_, err := os.Stat(target)
-				require.NoError(t, err, "%s links to %s", page, m[1])
-				continue
-			}
-			require.Contains(t, places(readPage(t, target)), name, "%s links to %s", page, m[1])
-		}
-		return nil
-	}))
-	require.Greater(t, checked, 50)
-}
-
 func readPage(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	return string(text)
-}
-
-// places returns what a link to a page can name.
-func places(page string) (names []string) {
-	for _, m := range heading.FindAllStringSubmatch(code.ReplaceAllString(page, ""), -1) {
-		names = append(names, strings.ReplaceAll(unlinked.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
-	}
-	for _, m := range anchor.FindAllStringSubmatch(page, -1) {
-		names = append(names, m[1])
-	}
-	return names
 }
