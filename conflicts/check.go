@@ -222,8 +222,7 @@ type searcher struct {
 	most     int           // accesses of calls that a slice should have at most
 	out      *Collector
 	pairwise bool // compare every two accesses
-	ranges   map[class][]intervals.Range
-	index    map[class]*intervals.Index // of the lanes of each class; nil where they are few
+	index    laneIndex
 	// Bounding boxes of the lanes that loads of the owner, and that stores, may
 	// conflict with.
 	loads, stores box
@@ -254,14 +253,8 @@ const (
 	mostInSlice = 1 << 15
 )
 
-// fewLanes is how many lanes are looked through one by one rather than indexed.
-const fewLanes = 16
-
 func newSearcher(judge Judge, out *Collector) *searcher {
-	return &searcher{
-		Lanes: *NewLanes(), judge: judge, out: out,
-		ranges: map[class][]intervals.Range{}, index: map[class]*intervals.Index{},
-	}
+	return &searcher{Lanes: *NewLanes(), judge: judge, out: out, index: laneIndex{judge: judge}}
 }
 
 func (s *searcher) unit(ctx context.Context, u unit) {
@@ -304,7 +297,7 @@ func (s *searcher) searchSlice(ctx context.Context, owner int32, calls []*region
 		if ctx.Err() != nil {
 			return
 		}
-		s.overlapping(l.class, l.lo, l.hi, func(j int32) bool {
+		s.index.meeting(l, func(j int32) bool {
 			if int32(i) <= j {
 				s.compareLanes(l, s.lanes[j])
 			}
@@ -329,38 +322,7 @@ func (s *searcher) build(owner int32) {
 			s.loads.add(l.lo, l.hi)
 		}
 	}
-	clear(s.index)
-	if len(s.lanes) <= fewLanes {
-		return
-	}
-	clear(s.ranges)
-	for i, l := range s.lanes {
-		s.ranges[l.class] = append(s.ranges[l.class], intervals.Range{Lo: l.lo, Hi: l.hi, ID: int32(i)})
-	}
-	for c, r := range s.ranges {
-		s.index[c] = &intervals.Index{}
-		s.index[c].Build(r)
-	}
-}
-
-// overlapping visits the lanes that overlap [lo, hi) and whose class is not
-// compatible, as long as visit returns true. It reports whether it always did.
-func (s *searcher) overlapping(c class, lo, hi uint64, visit func(int32) bool) bool {
-	if len(s.lanes) <= fewLanes {
-		for j, l := range s.lanes {
-			if l.lo < hi && lo < l.hi && !c.compatible(s.judge, l.class) && !visit(int32(j)) {
-				return false
-			}
-		}
-		return true
-	}
-	all := true
-	for d, x := range s.index {
-		if all && !c.compatible(s.judge, d) {
-			x.Overlapping(lo, hi, func(j int32) bool { all = visit(j); return all })
-		}
-	}
-	return all
+	s.index.build(s.lanes, s.most)
 }
 
 // compareLanes compares each access of one lane with those of another, or with
@@ -488,7 +450,7 @@ func (s *searcher) near(st *regions.Stretch) bool {
 	}
 	at := regions.Point{Line: s.line, Seg: st.Seg, Pos: st.Pos}
 	most := fewLanes + 2*len(st.Rows) // to look at
-	return s.overlapping(c, st.Lo, st.Hi, func(j int32) bool {
+	return s.index.overlapping(c, st.Lo, st.Hi, func(j int32) bool {
 		if most--; most < 0 {
 			return false
 		}
@@ -525,7 +487,7 @@ func (s *searcher) lookUp(st *regions.Stretch, i int) {
 	}
 	lo, hi := r.Bounds()
 	at := regions.Point{Line: s.line, Seg: st.Seg, Pos: st.Pos}
-	s.overlapping(c, lo, hi, func(j int32) bool {
+	s.index.overlapping(c, lo, hi, func(j int32) bool {
 		l := s.lanes[j]
 		if l.own || s.old && l.old || !l.near(r) {
 			return true

@@ -45,7 +45,10 @@ type Lane struct {
 	own      bool   // they are instantaneous, and the owner's
 	// The bytes are blocks at equal distances; step is 0 when they are not.
 	step, block uint64
-	next        *Lane // with the same key
+	next        *Lane  // with the same key
+	spread      spread // how its bytes lie, in an index
+	blocks      int    // of them, unless they are dense
+	asked       uint64 // the last question that a laneIndex gave it as an answer to
 
 	// away: no moment of its accesses is one of the owner. Then all loads and
 	// stores of a separate region of the owner are concurrent with the same

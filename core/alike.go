@@ -8,23 +8,44 @@ import (
 // Alike gives models one value for equal layouts, and one for equal elements, so that
 // accesses that differ in time only are kept as one.
 type Alike struct {
-	layouts  map[intervals.Run]*intervals.Layout
+	strided  map[intervals.Run]*intervals.Layout
+	layouts  map[string]*intervals.Layout // by their Key
 	elements map[regions.Element]*regions.Element
 }
 
 // NewAlike returns an Alike that has given nothing yet.
 func NewAlike() Alike {
-	return Alike{map[intervals.Run]*intervals.Layout{}, map[regions.Element]*regions.Element{}}
+	return Alike{map[intervals.Run]*intervals.Layout{}, map[string]*intervals.Layout{}, map[regions.Element]*regions.Element{}}
 }
 
 // Strided returns the layout of n elements of a size, stride bytes apart.
 func (a *Alike) Strided(n, size, stride uint64) *intervals.Layout {
 	run := intervals.Strided(0, size, stride, n)
-	l := a.layouts[run]
+	l := a.strided[run]
 	if l == nil {
 		l = intervals.NewLayout([]intervals.Run{run})
-		a.layouts[run] = l
+		a.strided[run] = l
 	}
+	return l
+}
+
+// mostLayouts is how many layouts are remembered, and mostRuns of how many runs.
+const mostLayouts, mostRuns = 1 << 14, 256
+
+// Layout returns the one value for equal layouts, as long as they are not too many, or too
+// large.
+func (a *Alike) Layout(l *intervals.Layout) *intervals.Layout {
+	if len(l.Runs()) > mostRuns {
+		return l
+	}
+	key := l.Key()
+	if known := a.layouts[key]; known != nil {
+		return known
+	}
+	if len(a.layouts) >= mostLayouts {
+		clear(a.layouts)
+	}
+	a.layouts[key] = l
 	return l
 }
 

@@ -59,17 +59,19 @@ func (x *Index) Any(lo, hi uint64) bool {
 }
 
 // Overlapping calls yield with the identifier of every range that overlaps
-// [lo, hi), in order of start; it stops when yield returns false.
-func (x *Index) Overlapping(lo, hi uint64, yield func(id int32) bool) {
+// [lo, hi), in order of start; it stops when yield returns false. It reports whether
+// yield never did.
+func (x *Index) Overlapping(lo, hi uint64, yield func(id int32) bool) bool {
 	if !x.Any(lo, hi) {
-		return
+		return true
 	}
 	end, _ := slices.BinarySearch(x.lo, hi) // ranges [0, end) start below hi
 	for i := x.next(0, lo); i >= 0 && i < end; i = x.next(i+1, lo) {
 		if !yield(x.id[i]) {
-			return
+			return false
 		}
 	}
+	return true
 }
 
 // next returns the first position at or after i whose end is above lo, or -1.

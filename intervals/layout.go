@@ -2,6 +2,7 @@ package intervals
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
 )
 
@@ -127,6 +128,17 @@ func Join(ls ...*Layout) *Layout {
 // must not change them.
 func (l *Layout) Runs() []Run { return l.runs }
 
+// Key returns the same text for layouts with the same runs, and no others.
+func (l *Layout) Key() string {
+	b := make([]byte, 0, 32*len(l.runs))
+	for _, r := range l.runs {
+		for _, n := range [...]uint64{r.Lo, r.Size, r.Stride, r.Count} {
+			b = binary.AppendUvarint(b, n)
+		}
+	}
+	return string(b)
+}
+
 // IsEmpty reports whether the layout has no bytes.
 func (l *Layout) IsEmpty() bool { return len(l.runs) == 0 }
 
@@ -137,6 +149,50 @@ func (l *Layout) Bytes() uint64 {
 		n += r.Bytes()
 	}
 	return n
+}
+
+// Blocks returns the number of solid blocks of its runs.
+func (l *Layout) Blocks() uint64 {
+	var n uint64
+	for _, r := range l.runs {
+		n += r.Count
+	}
+	return n
+}
+
+// Pieces calls yield with at most so many ranges, but for one more for each run, that
+// together hold all bytes of the layout at a base address: its blocks, or where these are
+// more, as many of them at a time as are needed. It stops when yield returns false, and
+// reports whether yield never did.
+func (l *Layout) Pieces(base uint64, most int, yield func(lo, hi uint64) bool) bool {
+	each := (l.Blocks() + uint64(most) - 1) / uint64(most) // blocks of a piece
+	if each == 0 {
+		return true
+	}
+	var lo, hi, n uint64 // of a piece of several runs
+	for _, r := range l.runs {
+		r = r.Shift(base)
+		if r.Count >= each {
+			for k := uint64(0); k < r.Count; k += each {
+				last := min(k+each, r.Count) - 1
+				if !yield(r.Lo+k*r.Stride, r.Lo+last*r.Stride+r.Size) {
+					return false
+				}
+			}
+			continue
+		}
+		if n == 0 {
+			lo, hi = r.Lo, r.Hi()
+		}
+		lo, hi = min(lo, r.Lo), max(hi, r.Hi())
+		if n += r.Count; n < each {
+			continue
+		}
+		if n = 0; !yield(lo, hi) {
+			return false
+		}
+	}
+	return n == 0 || yield(lo, hi)
 }
 
 // Bounds returns the bounding box [lo, hi) of the layout at a base address.

@@ -3,6 +3,7 @@ package mpi
 import (
 	"fmt"
 
+	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/intervals"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
@@ -27,12 +28,13 @@ const maxRuns = 1 << 20
 type datatypes struct {
 	types    map[int64]*datatype
 	buffers  map[bufferKey]*buffer
+	alike    core.Alike
 	recent   [8]*buffer       // some of the last asked for
 	lastElem *regions.Element // of the last atomic access
 }
 
 func newDatatypes() datatypes {
-	return datatypes{types: map[int64]*datatype{}, buffers: map[bufferKey]*buffer{}}
+	return datatypes{types: map[int64]*datatype{}, buffers: map[bufferKey]*buffer{}, alike: core.NewAlike()}
 }
 
 // typeOf returns the flattened datatype with that identifier in the process's
@@ -332,8 +334,9 @@ func dealt(l *intervals.Sequence, extent, size, how, arg, procs, at int64) *inte
 // buffer is a number of elements of a datatype.
 type buffer struct {
 	bufferKey
-	bytes *intervals.Sequence // relative to the buffer's address
-	typ   *datatype
+	bytes  *intervals.Sequence // relative to the buffer's address
+	layout *intervals.Layout   // of these, one for buffers that have the same
+	typ    *datatype
 }
 
 type bufferKey struct{ count, typ int64 }
@@ -345,7 +348,7 @@ func (p *process) buffer(count, id int64) (*intervals.Layout, *datatype, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	return b.bytes.Layout(), b.typ, nil
+	return b.layout, b.typ, nil
 }
 
 func (p *process) bufferOf(count, id int64) (*buffer, error) {
@@ -368,7 +371,7 @@ func (p *process) newBuffer(key bufferKey) (*buffer, error) {
 	case key.count < 0:
 		return nil, fmt.Errorf("a negative count (%d)", key.count)
 	case key.count == 0:
-		return &buffer{bufferKey: key, bytes: intervals.Nothing, typ: &datatype{}}, nil
+		return &buffer{bufferKey: key, bytes: intervals.Nothing, layout: intervals.Empty, typ: &datatype{}}, nil
 	}
 	if b := p.buffers[key]; b != nil {
 		return b, nil
@@ -381,6 +384,7 @@ func (p *process) newBuffer(key bufferKey) (*buffer, error) {
 		return nil, fmt.Errorf("%d elements of a datatype with %d blocks", key.count, len(t.bytes.Layout().Runs()))
 	}
 	b := &buffer{bufferKey: key, bytes: t.bytes.Repeat(uint64(key.count), t.extent), typ: t}
+	b.layout = p.alike.Layout(b.bytes.Layout())
 	if len(p.buffers) >= 4096 { // programs with ever new counts
 		clear(p.buffers)
 	}
