@@ -1,9 +1,13 @@
 package analysis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
 
 	"github.com/mcchk/mcchk/clocks"
 	"github.com/mcchk/mcchk/core"
@@ -22,7 +26,8 @@ type ClocksOptions struct {
 	// the traces show: 0 within a host, and between hosts half of the quickest exchange by
 	// which clocks were compared.
 	Latency clocks.Latency
-	// Longest is that of a clocks.Survey.
+	// Longest is the longest interval that Table.Intervals has, ns; 0: all count. The paper
+	// leaves out the pauses of its runs.
 	Longest int64
 }
 
@@ -35,7 +40,7 @@ type ClocksResult struct {
 }
 
 // Clocks corrects the times of the run in the traces of a directory, and says what was
-// wrong with them before and after. It reads the traces four times.
+// wrong with them before and after. It reads the traces twice.
 //
 // Errors are ErrNoTimes, those of Run, and the context's.
 func Clocks(ctx context.Context, dir string, opts ClocksOptions) (*ClocksResult, error) {
@@ -49,20 +54,15 @@ func Clocks(ctx context.Context, dir string, opts ClocksOptions) (*ClocksResult,
 	if opts.Latency.Network >= 0 {
 		src.Latency.Network = opts.Latency.Network
 	}
-	correction, jumps, err := correctTimes(ctx, dir, *src)
+	correction, jumps, err := correctTimes(ctx, dir, *src, true, false, opts.Longest)
 	if err != nil {
-		return nil, err
-	}
-	survey := clocks.NewSurvey(*src, correction.Time)
-	survey.Longest = opts.Longest
-	if err := Observe(ctx, dir, survey); err != nil {
 		return nil, err
 	}
 	hosts := map[int]bool{}
 	for _, h := range src.Hosts {
 		hosts[h] = true
 	}
-	return &ClocksResult{Table: *survey.Close(), Hosts: len(hosts), Latency: src.Latency, Jumps: jumps}, nil
+	return &ClocksResult{Table: *correction.Table(), Hosts: len(hosts), Latency: src.Latency, Jumps: jumps}, nil
 }
 
 // Times returns what turns times of processes into those of the run, from the
@@ -81,32 +81,37 @@ func Times(ctx context.Context, dir string, kind clocks.Kind) (func(rank int, lo
 	case kind != clocks.Corrected:
 		return src.Time, nil
 	}
-	correction, _, err := correctTimes(ctx, dir, *src)
+	correction, _, err := correctTimes(ctx, dir, *src, false, true, 0)
 	if err != nil {
 		return nil, err
 	}
 	return func(rank int, local int64) int64 { return correction.Time(rank, src.Time(rank, local)) }, nil
 }
 
-// correctTimes replays the run for the controlled logical clock: twice, and seldom more
+// correctTimes replays the run for the controlled logical clock: once, and seldom more
 // often. It returns how often a clock was put forward, too.
-func correctTimes(ctx context.Context, dir string, src clocks.Source) (*clocks.Correction, int, error) {
-	var forward *clocks.Forward
-	jumps := 0
-	for next := clocks.NewForward(src); next != nil; next = forward.Again() {
-		forward = next
-		if err := Observe(ctx, dir, forward); err != nil {
+func correctTimes(ctx context.Context, dir string, src clocks.Source, survey, times bool, longest int64) (*clocks.Correction, int, error) {
+	forward, err := clocks.NewForward(src, survey)
+	if err != nil {
+		return nil, 0, err
+	}
+	for {
+		observed := Observe(ctx, dir, forward)
+		jumps, err := forward.Close()
+		if err = cmp.Or(observed, err); err != nil {
+			forward.Discard()
 			return nil, 0, err
 		}
-		jumps = forward.Close()
-	}
-	backward := clocks.NewBackward(forward)
-	if jumps > 0 { // else there is nothing to spread
-		if err := Observe(ctx, dir, backward); err != nil {
+		again, err := forward.Again()
+		if err != nil {
 			return nil, 0, err
 		}
+		if again == nil {
+			c, err := forward.Correct(times, longest)
+			return c, jumps, err
+		}
+		forward = again
 	}
-	return backward.Close(), jumps, nil
 }
 
 // Observe replays the run in the traces of a directory for an observer.
@@ -118,7 +123,9 @@ func Observe(ctx context.Context, dir string, o core.Observer) error {
 		return err
 	}
 	defer r.close()
-	return r.follow(o, func() bool { return false })
+	streams := prefetchPart(r.readers, noMemory)
+	defer streams.stop()
+	return r.followIn(streams.streams(), o, func() bool { return false })
 }
 
 // clockSource reads the offsets of all clocks.
@@ -139,20 +146,20 @@ func clockSource(ctx context.Context, dir string, kind clocks.Kind) (*clocks.Sou
 	lines := make([]func(int64) int64, r.dir.Ranks)
 	hosts := map[string]int{}
 	quickest := int64(math.MaxInt64)
+	offsets, err := r.allOffsets(&reference, kind == clocks.Measured)
+	if err != nil {
+		return nil, err
+	}
 	for rank, reader := range r.readers {
 		if reader == nil {
 			continue
 		}
-		offsets, err := offsetsOf(ctx, reader, &reference, kind == clocks.Measured)
-		if err != nil {
-			return nil, err
-		}
-		for _, o := range offsets {
+		for _, o := range offsets[rank] {
 			if o.RoundTrip > 0 {
 				quickest = min(quickest, o.RoundTrip)
 			}
 		}
-		lines[rank] = clocks.Interpolate(offsets)
+		lines[rank] = clocks.Interpolate(offsets[rank])
 		name := reader.Header().Host
 		if _, known := hosts[name]; !known {
 			hosts[name] = len(hosts)
@@ -164,6 +171,24 @@ func clockSource(ctx context.Context, dir string, kind clocks.Kind) (*clocks.Sou
 	}
 	src.Time = func(rank int, local int64) int64 { return lines[rank](local) - zero }
 	return src, nil
+}
+
+// allOffsets returns those of all clocks, by rank.
+func (r *run) allOffsets(reference *trace.Header, first bool) ([][]clocks.Offset, error) {
+	offsets, errs := make([][]clocks.Offset, len(r.readers)), make([]error, len(r.readers))
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		all.Go(func() {
+			for rank := int(next.Add(1)) - 1; rank < len(r.readers); rank = int(next.Add(1)) - 1 {
+				if reader := r.readers[rank]; reader != nil {
+					offsets[rank], errs[rank] = offsetsOf(r.ctx, reader, reference, first)
+				}
+			}
+		})
+	}
+	all.Wait()
+	return offsets, errors.Join(errs...)
 }
 
 // offsetsOf returns how the clock of a trace related to the reference: as was measured

@@ -16,7 +16,7 @@ import (
 // Chrome and Perfetto, with the accesses of findings, as Run has found them, as
 // instants. Times are of a kind that package clocks has; where a trace has none (it
 // was not recorded but written by hand or generated) they are logical. It reads the
-// traces once more, for corrected times four times.
+// traces once more, for corrected times three times.
 //
 // Errors are those of Run, of writing, and the context's; what was written by
 // then is no complete file.
@@ -59,6 +59,11 @@ func (r *run) follow(o core.Observer, enough func() bool) error {
 			streams[i] = reader
 		}
 	}
+	return r.followIn(streams, o, enough)
+}
+
+// followIn replays streams for an observer.
+func (r *run) followIn(streams []core.Stream, o core.Observer, enough func() bool) error {
 	opts := r.replayOptions()
 	opts.Observer = o
 	opts.Part = noMemory

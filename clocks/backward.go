@@ -1,219 +1,167 @@
 package clocks
 
 import (
-	"cmp"
 	"math"
 	"slices"
-
-	"github.com/mcchk/mcchk/core"
 )
 
-// Backward watches the second replay: it finds what left a process in the stretch
-// before a jump, and when it arrived, which limits how far it may be moved (section
-// 3.2 of the paper; for collective calls 4.2).
-type Backward struct {
-	follower
-	src     Source
-	lines   []line
-	windows [][]window
-	sends   [][]*send // by rank, those in windows, as they came
+// sweep goes through what a process did from its end to its beginning, slab by slab: a jump is
+// spread over what comes before it, as far as nothing that left the process then passes what
+// waited for it (section 3.2 of the paper; for collective calls 4.2). Nothing has to be
+// known of other processes for it: what waited for a departure is kept with that.
+type sweep struct {
+	now     int64 // all from this moment on is corrected
+	started bool
+	slower  int64
+	next    jump // the first of those that were seen: it tells the correction before it
+	ramps   []ramp
+	jumps   []jump  // that are to come, the last first
+	sends   []sent  // that are to come, the last first
+	points  []point // of the slab, the last first
 }
 
-var _ core.Observer = (*Backward)(nil)
+// ramp is what is left of the stretch before a jump. It rises from a moment on by one part
+// in `gentle`, up to a height: that of the jump, or what a departure leaves of it.
+type ramp struct{ from, most int64 }
 
-// window is where jumps are spread over, half-open.
-type window struct{ from, to int64 }
+func (r ramp) at(t int64) int64 { return min(r.most, max(0, t-r.from)/gentle) }
 
-// send is what left a process at a moment in a window.
-type send struct {
-	at    int64 // uncorrected
-	limit int64 // when it may leave at the latest, corrected
-	moved int64 // by backward amortization so far
-	met   *meeting
-	place int // in the meeting
-}
+// corner is the moment from which on it rises no more.
+func (r ramp) corner() int64 { return r.from + r.most*gentle }
 
-// meeting is a meeting of processes: what those that came later or did not come
-// before waited for limits all that had come by then.
-type meeting struct {
-	limits map[int]int64 // by how many had come: the earliest end of a call that waited for them
-}
-
-// attendance is a meeting up to some process.
-type attendance struct {
-	*meeting
-	size int
-}
-
-// NewBackward returns the pass that follows a Forward.
-func NewBackward(f *Forward) *Backward {
-	b := &Backward{src: f.src, lines: f.lines, windows: make([][]window, len(f.lines)), sends: make([][]*send, len(f.lines))}
-	b.follower = newFollower(len(f.lines), b.ended)
-	for rank := range b.lines {
-		b.windows[rank] = windows(b.lines[rank].jumps)
+// newSweep begins behind all that a process did.
+func newSweep(l *line) sweep {
+	s := sweep{now: math.MaxInt64, slower: l.slower, next: jump{past: math.MinInt64}}
+	if l.any {
+		s.next.past = l.over()
 	}
-	return b
-}
-
-// stretch returns the beginning of the stretch over which a jump is spread.
-func (j *jump) stretch() int64 { return j.at - gentle*(j.after-j.before) }
-
-// windows returns the stretches before jumps, those that overlap as one, ascending.
-func windows(jumps []jump) []window {
-	var out []window
-	for i := range jumps {
-		w := window{jumps[i].stretch(), jumps[i].at}
-		for len(out) > 0 && out[len(out)-1].to >= w.from {
-			w.from = min(w.from, out[len(out)-1].from)
-			out = out[:len(out)-1]
-		}
-		out = append(out, w)
-	}
-	return out
-}
-
-// leaves notes what leaves a process with its call under way; nil: in no window.
-func (b *Backward) leaves(rank int32) *send {
-	t := b.calls[rank].begin
-	all := b.windows[rank]
-	i, _ := slices.BinarySearchFunc(all, t, func(w window, t int64) int { return cmp.Compare(w.to, t+1) })
-	if i == len(all) || t < all[i].from {
-		return nil
-	}
-	s := &send{at: t, limit: math.MaxInt64}
-	b.sends[rank] = append(b.sends[rank], s)
 	return s
 }
 
-// departed is what a signal carries.
-type departed struct {
-	*send
-	rank int
-}
-
-// Call is that of core.Observer.
-func (b *Backward) Call(o *core.ObservedCall) { b.next(&b.src, o) }
-
-// Signal is that of core.Observer.
-func (b *Backward) Signal(rank int32) core.Mark { return departed{b.leaves(rank), int(rank)} }
-
-// Meet is that of core.Observer.
-func (b *Backward) Meet(met core.Mark, rank int32) core.Mark {
-	a, ok := met.(attendance)
-	if !ok {
-		a.meeting = &meeting{limits: map[int]int64{}}
-	}
-	if s := b.leaves(rank); s != nil {
-		s.met, s.place = a.meeting, a.size
-	}
-	a.size++
-	return a
-}
-
-func (b *Backward) ended(rank int, c *call) {
-	if !c.returned {
-		return
-	}
-	end := c.end + b.lines[rank].at(c.end)
-	for _, on := range c.waits {
-		switch m := on.(type) {
-		case departed:
-			if m.send != nil && m.rank != rank {
-				m.limit = min(m.limit, end-b.src.least(m.rank, rank)-slack)
-			}
-		case attendance:
-			limit := end - max(b.src.Latency.Host, b.src.Latency.Network) - slack
-			if earlier, known := m.limits[m.size]; known {
-				limit = min(limit, earlier)
-			}
-			m.limits[m.size] = limit
-		}
-	}
-}
-
-// Close ends the pass, when the replay is over, and returns the correction.
-func (b *Backward) Close() *Correction {
-	b.close()
-	c := &Correction{curves: make([][]point, len(b.lines))}
-	for rank := range b.lines {
-		sends := b.sends[rank]
-		for _, s := range sends {
-			if s.met != nil {
-				for size, limit := range s.met.limits {
-					if size > s.place {
-						s.limit = min(s.limit, limit)
-					}
-				}
-			}
-		}
-		slices.SortStableFunc(sends, func(x, y *send) int { return cmp.Compare(x.at, y.at) })
-		c.curves[rank] = curve(&b.lines[rank], sends)
-	}
-	return c
-}
-
-// ramp is how a jump is spread over the stretch before it: what is added, ascending in
-// both.
-type ramp []point
-
-// at returns what is added at a moment; 0 outside of the ramp.
-func (r ramp) at(t int64) int64 {
-	if t < r[0].at || t >= r[len(r)-1].at {
+// base is the correction by forward amortization at a moment before the next jump.
+func (s *sweep) base(t int64) int64 {
+	if t >= s.next.past {
 		return 0
 	}
-	return between(r, t)
+	return s.next.before + (s.next.past-t)/s.slower
 }
 
-// spread makes the ramp of a jump, on which no send is moved beyond its limit.
-func (l *line) spread(j *jump, sends []*send) ramp {
-	from, height := j.stretch(), j.after-j.before
-	out := ramp{{j.at, height}}
-	room := int64(math.MaxInt64)
-	for i := len(sends) - 1; i >= 0; i-- {
-		s := sends[i]
-		room = min(room, max(0, s.limit-s.at-l.at(s.at)-s.moved))
-		if s.at > from && room < (s.at-from)/gentle && out[len(out)-1].at > s.at {
-			out = append(out, point{s.at, room})
-		}
+// put notes the correction at the moment that is swept.
+func (s *sweep) put() {
+	p := point{s.now, s.base(s.now)}
+	for _, r := range s.ramps {
+		p.by += r.at(s.now)
 	}
-	out = append(out, point{from, 0})
-	slices.Reverse(out)
-	return out
+	n := len(s.points)
+	switch {
+	case n > 0 && s.points[n-1].at == p.at, n > 1 && s.points[n-1].by == p.by && s.points[n-2].by == p.by:
+		s.points[n-1] = p
+	default:
+		s.points = append(s.points, p)
+	}
 }
 
-// curve makes the whole correction of a process. Sends ascend by moment.
-func curve(l *line, sends []*send) []point {
-	var ramps []ramp
-	var moments []int64
-	for i := range l.jumps {
-		j := &l.jumps[i]
-		if j.after == j.before {
-			continue
-		}
-		begin, _ := slices.BinarySearchFunc(sends, j.stretch(), func(s *send, t int64) int { return cmp.Compare(s.at, t) })
-		end, _ := slices.BinarySearchFunc(sends, j.at, func(s *send, t int64) int { return cmp.Compare(s.at, t) })
-		r := l.spread(j, sends[begin:end])
-		for _, s := range sends[begin:end] {
-			s.moved += r.at(s.at) + 1 // which may have been rounded away
-		}
-		ramps = append(ramps, r)
-		for _, p := range r {
-			moments = append(moments, p.at)
-		}
-		moments = append(moments, j.at+j.after*l.slower)
+// slab corrects what a process did in the slab before.
+func (s *sweep) slab(p *page) {
+	s.points = s.points[:0]
+	if s.started {
+		s.put() // where the slab behind it goes on
 	}
-	slices.Sort(moments)
-	moments = slices.Compact(moments)
-	out := make([]point, len(moments))
-	first := 0
-	for i, t := range moments {
-		for first < len(ramps) && ramps[first][len(ramps[first])-1].at <= t {
-			first++
+	s.started = true
+	slices.Reverse(p.jumps)
+	s.jumps = append(s.jumps, p.jumps...)
+	if s.sends = append(s.sends, p.sends...); len(s.sends) > len(p.sends) {
+		slices.SortStableFunc(s.sends, lastFirst)
+	}
+	jumps, sends := s.jumps, s.sends
+	for {
+		t, turns := s.turn()
+		if len(jumps) > 0 && jumps[0].at >= t {
+			t, turns = jumps[0].at, true
 		}
-		out[i] = point{t, l.at(t)}
-		for _, r := range ramps[first:] {
-			out[i].by += r.at(t)
+		if len(sends) > 0 && sends[0].at > t {
+			t, turns = sends[0].at, false
+		}
+		if t == math.MinInt64 || t < p.floor {
+			break
+		}
+		s.now = min(s.now, t)
+		for ; len(sends) > 0 && sends[0].at >= t; sends = sends[1:] {
+			turns = s.hold(sends[0].room) || turns
+		}
+		if turns {
+			s.put()
+		}
+		for ; len(jumps) > 0 && jumps[0].at >= t; jumps = jumps[1:] {
+			s.next = jumps[0]
+			s.ramps = append(s.ramps, ramp{s.next.stretch(), s.next.height()})
+		}
+		s.ramps = slices.DeleteFunc(s.ramps, func(r ramp) bool { return r.from >= s.now || r.most <= 0 })
+	}
+	s.jumps, s.sends = append(s.jumps[:0], jumps...), append(s.sends[:0], sends...)
+	if p.floor > math.MinInt64 {
+		s.now = min(s.now, p.floor)
+		s.put()
+	}
+}
+
+// turn returns the next moment before now, at which the correction changes otherwise than
+// before though nothing happens then.
+func (s *sweep) turn() (t int64, any bool) {
+	t = math.MinInt64
+	add := func(at int64) {
+		if at < s.now {
+			t = max(t, at)
 		}
 	}
-	return out
+	add(s.next.past)
+	for _, r := range s.ramps {
+		add(r.corner())
+		add(r.from)
+	}
+	return t, t != math.MinInt64
+}
+
+// hold keeps what leaves the process now from being moved farther than there is room. It
+// reports whether that changes anything.
+func (s *sweep) hold(room int64) bool {
+	room = max(0, room-1) // which may have been rounded away
+	sum := int64(0)
+	for _, r := range s.ramps {
+		sum += r.at(s.now)
+	}
+	if sum <= room {
+		return false
+	}
+	for i := range s.ramps {
+		r := &s.ramps[i]
+		if here := r.at(s.now); here > room {
+			r.most = room
+			room = 0
+		} else {
+			room -= here
+		}
+	}
+	return true
+}
+
+// time corrects a moment of the slab.
+func (s *sweep) time(t int64) int64 {
+	// The points descend.
+	i, found := slices.BinarySearchFunc(s.points, t, func(p point, t int64) int {
+		switch {
+		case p.at > t:
+			return -1
+		case p.at < t:
+			return 1
+		}
+		return 0
+	})
+	switch {
+	case found:
+		return t + s.points[i].by
+	case i == 0 || i == len(s.points):
+		return t
+	}
+	return t + between(s.points[i], s.points[i-1], t)
 }

@@ -4,22 +4,18 @@
 // Rabenseifner, Wolf and Linford, "Scalable timestamp synchronization for event
 // traces of message-passing applications", Parallel Computing 35, 2009).
 //
-// What orders calls is known from watching replays (core.Observer), of which a
-// correction takes two: the first finds which calls end too early, and moves them
-// and what comes after them (Forward); the second finds how far what comes before
-// them may move (Backward). A third one counts what is wrong before and after
-// (Survey). Memory grows with the number of corrections and of what lies in their
-// neighbourhood, not with the length of the run.
+// What orders calls is known from watching one replay (core.Observer). What that tells
+// is collected in slabs of so many events of all processes (Forward): of each slab the
+// clocks are put forward by goroutines, each of which follows some process up to where it
+// waits for what another one has not come to, while the replay goes on; and what is to be
+// known later goes to a temporary file. From that, slab by slab from the last to the
+// first, all processes beside one another, is found how far what came before a correction
+// may move, and what was wrong before and after (backward.go, survey.go). So memory grows
+// with the number of processes, the size of a slab, and with what is under way at a
+// moment, not with the length of the run.
 //
 // All times are in nanoseconds.
 package clocks
-
-import (
-	"cmp"
-	"slices"
-
-	"github.com/mcchk/mcchk/core"
-)
 
 // Source says of a run what a correction needs beside its replay.
 type Source struct {
@@ -71,7 +67,7 @@ func Interpolate(offsets []Offset) func(local int64) int64 {
 
 // slack makes up for rounding of corrected times: what a correction asks for beyond
 // the least latency.
-const slack = 2
+const slack = 4
 
 // The clock of a process that was put forward runs slower by one part in so many until
 // it shows its own time again, which is 1 - γ with γ the control variable of the paper:
@@ -86,117 +82,6 @@ const avalanche = 2
 // gentle is how much longer than the jump the stretch is before it, over which it
 // is spread: the paper wants a few percent.
 const gentle = 50
-
-// line is the correction of one process by forward amortization.
-type line struct {
-	slower int64
-	jumps  []jump
-}
-
-// jump is a moment at which a process's clock is put forward.
-type jump struct {
-	at            int64 // uncorrected
-	before, after int64 // correction up to the moment, and from it on
-}
-
-// at returns the correction at a moment: that after a jump at the same moment.
-func (l *line) at(t int64) int64 {
-	i, found := slices.BinarySearchFunc(l.jumps, t, func(j jump, t int64) int { return cmp.Compare(j.at, t) })
-	if found {
-		return l.jumps[i].after
-	}
-	if i == 0 {
-		return 0
-	}
-	return l.later(&l.jumps[i-1], t)
-}
-
-// later returns what is left of the correction of a jump at a later moment.
-func (l *line) later(j *jump, t int64) int64 { return max(0, j.after-(t-j.at)/l.slower) }
-
-// advance puts the clock forward from a moment on, so that it shows at least `to` there.
-func (l *line) advance(t, to int64) {
-	now := l.at(t)
-	if t+now >= to {
-		return
-	}
-	i, found := slices.BinarySearchFunc(l.jumps, t, func(j jump, t int64) int { return cmp.Compare(j.at, t) })
-	if found {
-		l.jumps[i].after = to - t
-	} else {
-		l.jumps = slices.Insert(l.jumps, i, jump{at: t, before: now, after: to - t})
-	}
-	// Moments of several threads may come out of order.
-	for k := i + 1; k < len(l.jumps); k++ {
-		j := &l.jumps[k]
-		j.before = l.later(&l.jumps[k-1], j.at)
-		j.after = max(j.after, j.before)
-	}
-}
-
-// follower follows the calls of a replay, as all passes do. A call of a process is
-// over when its next one begins.
-type follower struct {
-	onlooker
-	calls []call
-	over  func(rank int, c *call)
-}
-
-// call is the call under way of a process, in times of the Source.
-type call struct {
-	open, returned bool
-	begin, end     int64
-	waits          []core.Mark
-}
-
-func newFollower(ranks int, over func(int, *call)) follower {
-	return follower{calls: make([]call, ranks), over: over}
-}
-
-// next ends the call under way of a process and begins another.
-func (f *follower) next(src *Source, o *core.ObservedCall) {
-	rank := int(o.Rank)
-	f.finish(rank)
-	c := &f.calls[rank]
-	c.open, c.returned = o.Call.Begin != 0, o.Call.Returned
-	c.begin = src.Time(rank, o.Call.Begin)
-	if c.end = c.begin; c.returned {
-		c.end = max(c.end, src.Time(rank, o.Call.End))
-	}
-}
-
-func (f *follower) finish(rank int) {
-	c := &f.calls[rank]
-	if c.open {
-		f.over(rank, c)
-	}
-	c.open, c.waits = false, c.waits[:0]
-}
-
-// Wait is that of core.Observer.
-func (f *follower) Wait(rank int32, on core.Mark) {
-	c := &f.calls[rank]
-	c.waits = append(c.waits, on)
-}
-
-// onlooker is what no observer of this package is interested in.
-type onlooker struct{}
-
-// Over is that of core.Observer.
-func (onlooker) Over(int32) {}
-
-// Region is that of core.Observer.
-func (onlooker) Region(int) {}
-
-// Interval is that of core.Observer.
-func (onlooker) Interval(*core.ObservedInterval) {}
-
-// close ends the calls under way, once the replay is over.
-func (f *follower) close() {
-	for rank := range f.calls {
-		f.finish(rank)
-	}
-}
 
 // Kind says which times to go by.
 type Kind string

@@ -14,7 +14,6 @@ import (
 // run pauses behind its first call and before MPI_Finalize, as one does of which a small part
 // is traced (section 6 of the paper: 10 minutes each).
 type Simulation struct {
-	onlooker
 	src   Source
 	rng   *rand.Rand
 	calls []simulated
@@ -68,8 +67,10 @@ func (s *Simulation) finish(rank int) {
 	c.open, c.waits = false, c.waits[:0]
 }
 
-func (s *Simulation) departure(rank int32) departure {
-	return departure{rank: int(rank), at: s.calls[rank].begin}
+func (s *Simulation) departure(rank int32) *departure {
+	d := &departure{rank: rank, at: s.calls[rank].begin}
+	d.known.Store(true)
+	return d
 }
 
 // Signal is that of core.Observer.
@@ -77,8 +78,23 @@ func (s *Simulation) Signal(rank int32) core.Mark { return s.departure(rank) }
 
 // Meet is that of core.Observer.
 func (s *Simulation) Meet(met core.Mark, rank int32) core.Mark {
-	return s.src.gather(met, s.departure(rank))
+	a, ok := met.(attendance)
+	if !ok {
+		a.meeting = &meeting{}
+	}
+	a.meeting.come = append(a.meeting.come, s.departure(rank))
+	a.come = a.meeting.come
+	return a
 }
+
+// Over is that of core.Observer.
+func (*Simulation) Over(int32) {}
+
+// Region is that of core.Observer.
+func (*Simulation) Region(int) {}
+
+// Interval is that of core.Observer.
+func (*Simulation) Interval(*core.ObservedInterval) {}
 
 // Wait is that of core.Observer.
 func (s *Simulation) Wait(rank int32, on core.Mark) {

@@ -3,8 +3,6 @@ package clocks
 import (
 	"math"
 	"slices"
-
-	"github.com/mcchk/mcchk/core"
 )
 
 // Messages says how many messages there are, and how many are impossible by their
@@ -64,7 +62,7 @@ func Deviate(by []int64) (d Deviation) {
 	return d
 }
 
-// Table is what a Survey finds.
+// Table is what was wrong before and after a correction.
 type Table struct {
 	Before    Messages  `json:"before"`
 	After     Messages  `json:"after"`
@@ -72,19 +70,39 @@ type Table struct {
 	Intervals Intervals `json:"intervals"`
 }
 
-// Survey watches a replay, and compares times before and after a correction.
-type Survey struct {
-	// Longest is the longest interval that Table.Intervals has, ns; 0: all count. The paper
-	// leaves out the pauses of its runs.
-	Longest int64
-	follower
-	src       Source
-	corrected func(rank int, t int64) int64
-	table     Table
-	reversed  [2]float64 // sums of Messages.AverageReversed
-	last      []times    // event of each process
-	any       []bool
+// survey compares times before and after a correction, slab by slab from the last to the first.
+type survey struct {
+	src     *Source
+	sweeps  []sweep
+	longest int64 // Correct
+	procs   []surveyed
+	crowds  []*crowd // of which it is not known yet when some came
+	late    sums     // of meetings
+}
+
+// surveyed is what was found at a process.
+type surveyed struct {
+	sums
+	moves     Moves
+	moved     int64
+	intervals Intervals
 	lengths   lengths
+	next      times // the event that was seen last
+	any       bool
+	sent      []arrived // that are to come
+}
+
+// arrived is something that left a process: when what waited for it was over.
+type arrived struct {
+	at   int64
+	to   int32
+	over times
+}
+
+// sums is what was found of messages, before and after.
+type sums struct {
+	messages [2]Messages
+	reversed [2]int64 // by how much all that are reversed are
 }
 
 // lengths are sums over intervals.
@@ -94,29 +112,21 @@ type lengths struct {
 	times        [6]float64
 }
 
-var _ core.Observer = (*Survey)(nil)
-
 // times are those of an event: before and after.
 type times [2]int64
-
-// NewSurvey returns a Survey. corrected turns times of the Source into others.
-func NewSurvey(src Source, corrected func(rank int, t int64) int64) *Survey {
-	s := &Survey{src: src, corrected: corrected, last: make([]times, len(src.Hosts)), any: make([]bool, len(src.Hosts))}
-	s.follower = newFollower(len(src.Hosts), s.ended)
-	return s
-}
 
 // start is when something left a process.
 type start struct {
 	rank int
 	at   times
+	done bool // it is known
 }
 
-// crowd is a meeting up to some process.
+// crowd is a meeting.
 type crowd struct {
-	start
-	before *crowd
-	counts *counts // made when somebody waits for it
+	come    []start
+	waiters []waiter // with times after the correction in end
+	missing int      // of those that have come
 }
 
 // counts are the departures of a crowd, for counting: ascending, by host and in all.
@@ -126,37 +136,116 @@ type counts struct {
 	all   [2][]int64
 }
 
-// Call is that of core.Observer.
-func (s *Survey) Call(o *core.ObservedCall) { s.next(&s.src, o) }
-
-func (s *Survey) start(rank int32) start {
-	t := s.calls[rank].begin
-	return start{int(rank), times{t, s.corrected(int(rank), t)}}
+func newSurvey(src *Source, sweeps []sweep, longest int64) *survey {
+	return &survey{src: src, sweeps: sweeps, longest: longest, procs: make([]surveyed, len(sweeps))}
 }
 
-// Signal is that of core.Observer.
-func (s *Survey) Signal(rank int32) core.Mark { return s.start(rank) }
+// time returns a time of the slab before and after.
+func (s *survey) time(rank int, t int64) times { return times{t, s.sweeps[rank].time(t)} }
 
-// Meet is that of core.Observer.
-func (s *Survey) Meet(met core.Mark, rank int32) core.Mark {
-	before, _ := met.(*crowd)
-	return &crowd{start: s.start(rank), before: before}
-}
-
-// counted returns the departures of a crowd, ascending.
-func (s *Survey) counted(c *crowd) *counts {
-	if c.counts != nil {
-		return c.counts
+// slab looks at a slab, which was swept.
+func (s *survey) slab(pages []page, behind []byte) {
+	each(len(pages), func(rank int) {
+		p := &s.procs[rank]
+		for i := len(pages[rank].times) - 1; i >= 0; i-- {
+			s.event(p, s.time(rank, pages[rank].times[i]))
+		}
+		// What waited is in this slab, what it waited for in this one or an earlier one.
+		for _, m := range pages[rank].sends {
+			if m.to != nobody {
+				p.sent = append(p.sent, arrived{m.at, m.to, s.time(int(m.to), m.arrived)})
+			}
+		}
+		p.sent = slices.DeleteFunc(p.sent, func(m arrived) bool {
+			if m.at < pages[rank].floor {
+				return false
+			}
+			s.message(&p.sums, start{rank: rank, at: s.time(rank, m.at)}, int(m.to), m.over)
+			return true
+		})
+	})
+	for d := (decoder{b: behind}); len(d.b) > 0; {
+		c := decodeMet(&d)
+		for i := range c.waiters {
+			w := &c.waiters[i]
+			w.end = s.sweeps[w.rank].time(w.at)
+		}
+		s.crowds = append(s.crowds, c)
 	}
+	whole := make([]sums, len(s.crowds))
+	each(len(s.crowds), func(i int) {
+		c := s.crowds[i]
+		for k := range c.come {
+			if d := &c.come[k]; !d.done && d.at[0] >= pages[d.rank].floor {
+				d.done, d.at = true, s.time(d.rank, d.at[0])
+				c.missing--
+			}
+		}
+		if c.missing == 0 {
+			s.crowd(&whole[i], c)
+		}
+	})
+	for i := range whole {
+		s.late.add(&whole[i])
+	}
+	s.crowds = slices.DeleteFunc(s.crowds, func(c *crowd) bool { return c.missing == 0 })
+}
+
+func (s *survey) message(n *sums, from start, rank int, end times) {
+	for k := range n.messages {
+		m := &n.messages[k]
+		m.Messages++
+		if end[k] < from.at[k]+s.src.least(from.rank, rank) {
+			m.Violations++
+		}
+		n.late(k, from.at[k]-end[k])
+	}
+}
+
+// late counts a message that left that much after it had arrived.
+func (n *sums) late(k int, by int64) {
+	if by > 0 {
+		m := &n.messages[k]
+		m.Reversed++
+		m.MostReversed = max(m.MostReversed, by)
+		n.reversed[k] += by
+	}
+}
+
+func (n *sums) add(other *sums) {
+	for k := range n.messages {
+		m, o := &n.messages[k], &other.messages[k]
+		m.Messages += o.Messages
+		m.Reversed += o.Reversed
+		m.Violations += o.Violations
+		m.MostReversed = max(m.MostReversed, o.MostReversed)
+		n.reversed[k] += other.reversed[k]
+	}
+}
+
+// crowd counts the messages of a meeting.
+func (s *survey) crowd(n *sums, c *crowd) {
+	slices.SortStableFunc(c.waiters, func(a, b waiter) int { return a.size - b.size })
+	var come *counts
+	for i, w := range c.waiters {
+		if i == 0 || w.size != c.waiters[i-1].size {
+			come = s.counted(c.come[:w.size])
+		}
+		s.messages(n, come, int(w.rank), times{w.at, w.end})
+	}
+}
+
+// counted returns the departures of those that came to a meeting, ascending.
+func (s *survey) counted(come []start) *counts {
 	n := &counts{ranks: map[int]start{}, hosts: map[int]*[2][]int64{}}
-	for at := c; at != nil; at = at.before {
-		n.ranks[at.rank] = at.start
-		host := n.hosts[s.src.Hosts[at.rank]]
+	for _, d := range come {
+		n.ranks[d.rank] = d
+		host := n.hosts[s.src.Hosts[d.rank]]
 		if host == nil {
 			host = new([2][]int64)
-			n.hosts[s.src.Hosts[at.rank]] = host
+			n.hosts[s.src.Hosts[d.rank]] = host
 		}
-		for k, t := range at.at {
+		for k, t := range d.at {
 			host[k] = append(host[k], t)
 			n.all[k] = append(n.all[k], t)
 		}
@@ -167,54 +256,15 @@ func (s *Survey) counted(c *crowd) *counts {
 			slices.Sort(host[k])
 		}
 	}
-	c.counts = n
 	return n
 }
 
-func (s *Survey) ended(rank int, c *call) {
-	begin := times{c.begin, s.corrected(rank, c.begin)}
-	s.event(rank, begin)
-	if !c.returned {
-		return
-	}
-	end := times{c.end, s.corrected(rank, c.end)}
-	for _, on := range c.waits {
-		switch m := on.(type) {
-		case start:
-			if m.rank != rank {
-				s.message(m, rank, end)
-			}
-		case *crowd:
-			s.messages(s.counted(m), rank, end)
-		}
-	}
-	s.event(rank, end)
-}
-
-func (s *Survey) message(from start, rank int, end times) {
-	for k, m := range []*Messages{&s.table.Before, &s.table.After} {
-		m.Messages++
-		if end[k] < from.at[k]+s.src.least(from.rank, rank) {
-			m.Violations++
-		}
-		s.late(k, m, from.at[k]-end[k])
-	}
-}
-
-// late counts a message that left that much after it had arrived.
-func (s *Survey) late(k int, m *Messages, by int64) {
-	if by > 0 {
-		m.Reversed++
-		m.MostReversed = max(m.MostReversed, by)
-		s.reversed[k] += float64(by)
-	}
-}
-
 // messages counts those of a collective call.
-func (s *Survey) messages(n *counts, rank int, end times) {
+func (s *survey) messages(out *sums, n *counts, rank int, end times) {
 	own, within := n.ranks[rank]
 	host := n.hosts[s.src.Hosts[rank]]
-	for k, m := range []*Messages{&s.table.Before, &s.table.After} {
+	for k := range out.messages {
+		m := &out.messages[k]
 		m.Messages += int64(len(n.all[k]))
 		m.Violations += above(n.all[k], end[k]-s.src.Latency.Network)
 		if host != nil {
@@ -227,7 +277,7 @@ func (s *Survey) messages(n *counts, rank int, end times) {
 			}
 		}
 		for i := len(n.all[k]) - 1; i >= 0 && n.all[k][i] > end[k]; i-- {
-			s.late(k, m, n.all[k][i]-end[k])
+			out.late(k, n.all[k][i]-end[k])
 		}
 	}
 }
@@ -238,26 +288,24 @@ func above(ascending []int64, than int64) int64 {
 	return int64(len(ascending) - i)
 }
 
-// event notes an event of a process.
-func (s *Survey) event(rank int, at times) {
-	m := &s.table.Moves
-	m.Events++
+// event notes an event of a process, which comes before those seen so far.
+func (s *survey) event(p *surveyed, at times) {
+	p.moves.Events++
 	if by := abs(at[1] - at[0]); by > 0 {
-		m.Moved++
-		m.Average += float64(by)
-		m.Most = max(m.Most, by)
+		p.moves.Moved++
+		p.moved += by
+		p.moves.Most = max(p.moves.Most, by)
 	}
-	last := s.last[rank]
-	if length := at[0] - last[0]; s.any[rank] && length > 0 && (s.Longest == 0 || length <= s.Longest) {
-		s.interval(float64(length), float64(at[1]-last[1]))
+	if length := p.next[0] - at[0]; p.any && length > 0 && (s.longest == 0 || length <= s.longest) {
+		p.interval(float64(length), float64(p.next[1]-at[1]))
 	}
-	if !s.any[rank] || at[0] > last[0] {
-		s.last[rank], s.any[rank] = at, true
+	if !p.any || at[0] < p.next[0] {
+		p.next, p.any = at, true
 	}
 }
 
-func (s *Survey) interval(before, after float64) {
-	l, i := &s.lengths, &s.table.Intervals
+func (p *surveyed) interval(before, after float64) {
+	l, i := &p.lengths, &p.intervals
 	change := math.Abs(after - before)
 	i.Intervals++
 	i.Most = max(i.Most, 100*change/before)
@@ -271,26 +319,43 @@ func (s *Survey) interval(before, after float64) {
 	}
 }
 
-func abs(n int64) int64 { return max(n, -n) }
-
-// Close ends the pass, when the replay is over.
-func (s *Survey) Close() *Table {
-	s.close()
-	t := &s.table
-	for k, m := range []*Messages{&t.Before, &t.After} {
-		m.AverageReversed = ratio(s.reversed[k], float64(m.Reversed))
+// close adds up what was found.
+func (s *survey) close() *Table {
+	t := &Table{}
+	all, moved, lengths := s.late, int64(0), lengths{}
+	for rank := range s.procs {
+		p := &s.procs[rank]
+		all.add(&p.sums)
+		t.Moves.Events += p.moves.Events
+		t.Moves.Moved += p.moves.Moved
+		t.Moves.Most = max(t.Moves.Most, p.moves.Most)
+		moved += p.moved
+		t.Intervals.Intervals += p.intervals.Intervals
+		t.Intervals.Most = max(t.Intervals.Most, p.intervals.Most)
+		lengths.time += p.lengths.time
+		lengths.change += p.lengths.change
+		for k := range Thresholds {
+			lengths.counts[k] += p.lengths.counts[k]
+			lengths.times[k] += p.lengths.times[k]
+		}
 	}
-	t.Moves.Average = ratio(t.Moves.Average, float64(t.Moves.Moved))
-	t.Intervals.Average = 100 * ratio(s.lengths.change, s.lengths.time)
+	t.Before, t.After = all.messages[0], all.messages[1]
+	for k, m := range []*Messages{&t.Before, &t.After} {
+		m.AverageReversed = ratio(float64(all.reversed[k]), float64(m.Reversed))
+	}
+	t.Moves.Average = ratio(float64(moved), float64(t.Moves.Moved))
+	t.Intervals.Average = 100 * ratio(lengths.change, lengths.time)
 	for k, threshold := range Thresholds {
 		t.Intervals.Above = append(t.Intervals.Above, Above{
 			Threshold: 100 * threshold,
-			Intervals: 100 * ratio(float64(s.lengths.counts[k]), float64(t.Intervals.Intervals)),
-			Time:      100 * ratio(s.lengths.times[k], s.lengths.time),
+			Intervals: 100 * ratio(float64(lengths.counts[k]), float64(t.Intervals.Intervals)),
+			Time:      100 * ratio(lengths.times[k], lengths.time),
 		})
 	}
 	return t
 }
+
+func abs(n int64) int64 { return max(n, -n) }
 
 func ratio(a, of float64) float64 {
 	if of == 0 {

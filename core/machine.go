@@ -138,7 +138,7 @@ func NewMachine(streams []Stream, opts Options, models ...Model) (*Machine, erro
 		store:    regions.NewStorage(len(streams), opts.Memory),
 		phase:    phase{first: opts.phase()},
 		registry: newRegistry(), functions: functions{all: map[*trace.Fn]*function{}},
-		watch: watch{observer: opts.Observer},
+		watch: newWatch(opts.Observer),
 	}
 	m.pending.machine = m
 	for i, s := range streams {

@@ -106,7 +106,7 @@ func (s *Strand) Join(c *Call, at Meeting) (signals []*Signal, waits []Wait, don
 	}
 	own.joined = m.clock.Join(own.joined, m.clock.Time(m.clock.Now(int(s.line))))
 	if at.Dir.meets() {
-		own.met = m.watch.meet(own.met, s.Rank)
+		own.met = m.watch.meet(own.met, s)
 	}
 	if own.arrived++; own.arrived == m.Present(g.Local) {
 		own.full.mark = own.met
@@ -215,7 +215,7 @@ func (s *Strand) arrive(c *Call, key MeetKey, after func()) {
 	m := s.m
 	s.meeting = meetingOfAll{key: key, call: s.Info(c), left: !c.Returned}
 	s.state, s.sync.after = arrived, after
-	m.ending.met = m.watch.meet(m.ending.met, s.Rank)
+	m.ending.met = m.watch.meet(m.ending.met, s)
 	if !c.Returned {
 		// It reached the call, so that the others may have passed it; but
 		// nothing of what it did after that was recorded.

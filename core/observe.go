@@ -33,6 +33,16 @@ type Observer interface {
 	Region(index int)
 }
 
+// StrandObserver is an Observer that tells the strands of a process apart.
+type StrandObserver interface {
+	Observer
+	// Strand: what follows of the process is about a strand: 0 is the one that it began
+	// with, and the only one of which nothing has to be said before another one was.
+	Strand(rank int32, strand int64)
+	// Gone: a strand has ended.
+	Gone(rank int32, strand int64)
+}
+
 // Mark is what an Observer has signals carry.
 type Mark any
 
@@ -87,7 +97,27 @@ type ObservedInterval struct {
 // watch tells an Observer; nil: there is none.
 type watch struct {
 	observer Observer
-	observed ObservedCall // room for what it is told
+	strands  StrandObserver // the same, if it is one
+	observed ObservedCall   // room for what it is told
+}
+
+func newWatch(o Observer) watch {
+	strands, _ := o.(StrandObserver)
+	return watch{observer: o, strands: strands}
+}
+
+// of tells which strand of its process something is about.
+func (w *watch) of(s *Strand) {
+	if w.strands != nil && s.team != nil {
+		w.strands.Strand(s.Rank, s.number)
+	}
+}
+
+// gone tells that a strand has ended.
+func (w *watch) gone(s *Strand) {
+	if w.strands != nil {
+		w.strands.Gone(s.Rank, s.number)
+	}
 }
 
 // Observed reports whether the replay has an Observer.
@@ -116,23 +146,26 @@ func (w *watch) call(s *Strand, c *Call) {
 	if trace.IsNote(c.Fn.Name) {
 		o.Kind = NoteCall
 	}
+	w.of(s)
 	w.observer.Call(o)
 }
 
 // meet tells that a strand has come to where all members of a group meet.
-func (w *watch) meet(met Mark, rank int32) Mark {
+func (w *watch) meet(met Mark, s *Strand) Mark {
 	if w.observer == nil {
 		return nil
 	}
-	return w.observer.Meet(met, rank)
+	w.of(s)
+	return w.observer.Meet(met, s.Rank)
 }
 
 // signal has signals of the strand's call carry its mark.
-func (w *watch) signal(rank int32, signals []*Signal) {
+func (w *watch) signal(by *Strand, signals []*Signal) {
 	if w.observer == nil || len(signals) == 0 {
 		return
 	}
-	mark := w.observer.Signal(rank)
+	w.of(by)
+	mark := w.observer.Signal(by.Rank)
 	for _, s := range signals {
 		s.mark = mark
 	}
@@ -142,23 +175,25 @@ func (w *watch) signal(rank int32, signals []*Signal) {
 type markList []Mark
 
 // waited tells that a strand has waited for a signal that carried a mark.
-func (w *watch) waited(rank int32, on Mark) {
+func (w *watch) waited(s *Strand, on Mark) {
 	if w.observer == nil || on == nil {
 		return
 	}
+	w.of(s)
 	all, ok := on.(markList)
 	if !ok {
 		all = markList{on}
 	}
 	for _, mark := range all {
-		w.observer.Wait(rank, mark)
+		w.observer.Wait(s.Rank, mark)
 	}
 }
 
 // over tells that a strand has waited for all that its call waits for.
-func (w *watch) over(rank int32) {
+func (w *watch) over(s *Strand) {
 	if w.observer != nil {
-		w.observer.Over(rank)
+		w.of(s)
+		w.observer.Over(s.Rank)
 	}
 }
 
@@ -171,8 +206,8 @@ func (w *watch) released(m *Machine) {
 	w.observer.Region(m.index)
 	for _, p := range m.processes {
 		if p.first.state == running && m.ending.met != nil {
-			w.observer.Wait(p.Rank, m.ending.met)
-			w.observer.Over(p.Rank)
+			w.waited(p.first, m.ending.met)
+			w.over(p.first)
 		}
 	}
 	m.ending.met = nil

@@ -102,7 +102,7 @@ func (s *Strand) Synchronize(c *Call, signals []*Signal, waits []Wait, after fun
 	}
 	y.buffer = append(y.buffer[:0], waits...)
 	y.waits = y.buffer // not nil: an event is under way
-	m.watch.signal(s.Rank, signals)
+	m.watch.signal(s, signals)
 	for _, g := range signals {
 		m.give(g, now)
 	}
@@ -130,7 +130,7 @@ func (s *Strand) goOn() bool {
 		}
 		if w.On.region == m.index {
 			m.clock.Merge(int(s.line), w.On.time)
-			m.watch.waited(s.Rank, w.On.mark)
+			m.watch.waited(s, w.On.mark)
 		}
 		y.waits = y.waits[1:]
 		if w.Then != nil {
@@ -139,7 +139,7 @@ func (s *Strand) goOn() bool {
 	}
 	y.waits = nil
 	s.state = running
-	m.watch.over(s.Rank)
+	m.watch.over(s)
 	s.beginSegment(y.call)
 	if after := y.after; after != nil {
 		y.after = nil

@@ -267,6 +267,7 @@ func (t *team) begin(number int64) *Strand {
 // end ends a strand. Its line is free for one that comes after it.
 func (t *team) end(s *Strand) {
 	s.state = ended
+	t.m.watch.gone(s)
 	delete(t.byNumber, s.number)
 	last := len(t.others) - 1
 	t.others[s.index] = t.others[last]
@@ -413,8 +414,8 @@ func (m *Machine) meetAll(all []*Strand) {
 	for _, s := range all {
 		m.clock.Tick(int(s.line))
 		m.clock.Merge(int(s.line), joined)
-		m.watch.waited(s.Rank, met)
-		m.watch.over(s.Rank)
+		m.watch.waited(s, met)
+		m.watch.over(s)
 		s.beginSegment(s.meeting.call)
 		s.leaveMeeting()
 		m.queue.add(s)

@@ -352,9 +352,9 @@ func (s *Strand) publish() *Signal {
 	x.signal = &Signal{}
 	now := m.clock.Time(m.clock.Now(int(s.line)))
 	m.clock.Tick(int(s.line))
-	m.watch.signal(s.Rank, []*Signal{x.signal})
+	m.watch.signal(s, []*Signal{x.signal})
 	m.give(x.signal, now)
-	m.watch.over(s.Rank)
+	m.watch.over(s)
 	s.addSegment(s.within())
 	return x.signal
 }
