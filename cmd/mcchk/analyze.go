@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/evc"
+	"github.com/mcchk/mcchk/problems"
 	"github.com/mcchk/mcchk/report"
 	"github.com/mcchk/mcchk/tracer"
 )
@@ -281,6 +283,7 @@ func (a *app) conclude(ctx context.Context, res *analysis.Result, o reportOption
 		}
 	}
 	a.sayWhere(res, o.outputs)
+	a.sayWrapper(res)
 	if err := a.writeGate(res, &o.gate); err != nil {
 		return err
 	}
@@ -319,6 +322,22 @@ func (a *app) sayWhere(res *analysis.Result, outputs []output) {
 		files = append(files, out.path)
 	}
 	a.say("%s; written to %s", report.Verdict(res), strings.Join(files, ", "))
+}
+
+// sayWrapper tells how findings are reported where the program calls a wrapper of its own.
+func (a *app) sayWrapper(res *analysis.Result) {
+	of := problems.Wrappers(res.Findings)
+	if len(of) == 0 {
+		return
+	}
+	w, file := of[0], of[0].File
+	if dir, err := os.Getwd(); err == nil {
+		if rel, err := filepath.Rel(dir, file); err == nil && filepath.IsLocal(rel) {
+			file = rel
+		}
+	}
+	a.say("%d of %d findings lie in %s (%s), which is called from %d places: if it only wraps calls, have reports lie at these places, with wrappers: [%s] in .mcchk.yaml",
+		w.Findings, len(res.Findings), w.Func, file, w.Callers, file)
 }
 
 func (a *app) report(res *analysis.Result, out output, failOn string) error {
