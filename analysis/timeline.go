@@ -62,11 +62,16 @@ func (r *run) follow(o core.Observer, enough func() bool) error {
 	return r.followIn(streams, o, enough)
 }
 
+// allTurns is how many events all processes may be ahead of one another together, where only their order
+// is asked for, and mostTurn how many each may.
+const allTurns, mostTurn = 1 << 17, 512
+
 // followIn replays streams for an observer.
 func (r *run) followIn(streams []core.Stream, o core.Observer, enough func() bool) error {
 	opts := r.replayOptions()
 	opts.Observer = o
-	opts.Part = noMemory
+	opts.Part, opts.OrderOnly = noMemory, true
+	opts.Turn = min(max(leastBatch, allTurns/len(streams)), mostTurn)
 	m, err := core.NewMachine(streams, opts, r.models()...)
 	if err != nil {
 		return err

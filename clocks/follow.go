@@ -1,6 +1,7 @@
 package clocks
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/mcchk/mcchk/core"
@@ -11,6 +12,7 @@ const perSlab = 1 << 18
 
 // event is something that a process did: in times of the Source.
 type event struct {
+	rank  int32
 	what  eventKind
 	at    int64
 	left  *departure  // of leaves
@@ -27,21 +29,45 @@ const (
 
 // slab is the next events of all processes.
 type slab struct {
-	events [][]event // by rank
-	count  int
+	events []event     // as they came
 	marks  []core.Mark // room for those that events wait for
 }
 
-func newSlab(ranks int) *slab { return &slab{events: make([][]event, ranks)} }
-
 // empty makes room for other events.
 func (s *slab) empty() {
-	for rank, all := range s.events {
-		clear(all)
-		s.events[rank] = all[:0]
-	}
+	clear(s.events)
 	clear(s.marks)
-	s.count, s.marks = 0, s.marks[:0]
+	s.events, s.marks = s.events[:0], s.marks[:0]
+}
+
+// dealt is the events of a slab by processes.
+type dealt struct {
+	events []event
+	ends   []int // of those of each process
+}
+
+// deal deals out the events of a slab, and keeps their order.
+func (d *dealt) deal(s *slab, ranks int) {
+	d.ends = append(d.ends[:0], make([]int, ranks+1)...)
+	for i := range s.events {
+		d.ends[s.events[i].rank+1]++
+	}
+	for rank := range ranks {
+		d.ends[rank+1] += d.ends[rank]
+	}
+	d.events = slices.Grow(d.events[:0], len(s.events))[:len(s.events)]
+	for _, e := range s.events {
+		d.events[d.ends[e.rank]] = e
+		d.ends[e.rank]++
+	}
+}
+
+// of returns the events of a process.
+func (d *dealt) of(rank int) []event {
+	if rank == 0 {
+		return d.events[:d.ends[0]]
+	}
+	return d.events[d.ends[rank-1]:d.ends[rank]]
 }
 
 // follower watches a replay and collects what happens in slabs. A call of a strand is over
@@ -74,9 +100,9 @@ type call struct {
 // begin has slabs worked on as they are full, beside the replay.
 func (f *follower) begin(src Source, work func(*slab)) {
 	ranks := len(src.Hosts)
-	f.src, f.procs, f.size, f.now = src, make([]follows, ranks), perSlab, newSlab(ranks)
+	f.src, f.procs, f.size, f.now = src, make([]follows, ranks), perSlab, &slab{}
 	f.full, f.empty = make(chan *slab), make(chan *slab, 2)
-	f.empty <- newSlab(ranks)
+	f.empty <- &slab{}
 	for i := range f.procs {
 		f.procs[i].turn = &f.procs[i].first
 	}
@@ -91,9 +117,9 @@ func (f *follower) begin(src Source, work func(*slab)) {
 
 // add adds an event of a process.
 func (f *follower) add(rank int, e event) {
-	all := &f.now.events[rank]
-	*all = append(*all, e)
-	if f.now.count++; f.now.count >= f.size {
+	e.rank = int32(rank)
+	f.now.events = append(f.now.events, e)
+	if len(f.now.events) >= f.size {
 		f.full <- f.now
 		f.now = <-f.empty
 	}

@@ -17,7 +17,8 @@ type Forward struct {
 	pass   int
 	survey bool
 	procs  []process
-	pages  []page // of the slab under way, by rank
+	dealt  dealt  // the slab under way
+	pages  []page // of it, by rank
 	met    struct {
 		sync.Mutex
 		all []met // of the slab under way
@@ -63,11 +64,12 @@ func newForward(src Source, survey bool, pass int) (*Forward, error) {
 // it waits for what another one has not come to yet.
 func (f *Forward) work(s *slab) {
 	var ready []int32
+	f.dealt.deal(s, len(f.procs))
 	for rank := range f.procs {
 		p := &f.procs[rank]
 		f.pages[rank].empty(p.last)
 		p.behind = p.behind[:0]
-		if p.events = s.events[rank]; len(p.kept) > 0 {
+		if p.events = f.dealt.of(rank); len(p.kept) > 0 {
 			p.kept = append(p.kept, p.events...)
 			p.events = p.kept
 		}

@@ -93,6 +93,9 @@ type Options struct {
 	Phase int
 	// Observer, if set, is told what is replayed.
 	Observer Observer
+	// OrderOnly says that nothing is asked of the replay but what an Observer is told: then
+	// what is complete need not be held until all processes know of it.
+	OrderOnly bool
 	// Turn is how many events of a strand are replayed before others have
 	// their turn at its next call, so that none gets far ahead, and its accesses become past;
 	// 0 means a default.

@@ -80,6 +80,9 @@ func (m *Machine) floor() []uint32 {
 	if len(active)+len(coming) == 0 {
 		return nil
 	}
+	if m.forgets() {
+		return m.behind()
+	}
 	floor := m.clock.Floor(active, coming...)
 	for i := range floor {
 		n := 0 // of a line that nobody has
@@ -87,6 +90,19 @@ func (m *Machine) floor() []uint32 {
 			n = len(m.paths[i].segs) - 1
 		}
 		floor[i] = min(floor[i], uint32(n))
+	}
+	return floor
+}
+
+// forgets reports whether what a strand knows of others tells nothing that anybody asks for: where there
+// are words, it says which updates a value may come from.
+func (m *Machine) forgets() bool { return m.opts.OrderOnly && len(m.words.all) == 0 && !m.threaded }
+
+// behind returns for each strand how many separate regions of the phase it has behind it.
+func (m *Machine) behind() []uint32 {
+	floor := make([]uint32, m.clock.Strands())
+	for i, p := range m.paths {
+		floor[i] = uint32(len(p.segs) - 1)
 	}
 	return floor
 }
