@@ -94,24 +94,61 @@ type teller struct {
 	o    liveOptions
 	dir  string
 	stop func()
-	done bool // the program was told to end
+	done bool     // the program was told to end
+	also []string // files of a line for each finding, which get theirs now; the report takes their place
+	told bool     // something
 }
 
-func (a *app) newTeller(o liveOptions, stop func()) *teller {
+func (a *app) newTeller(o liveOptions, outputs []output, stop func()) *teller {
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = ""
 	}
-	return &teller{a: a, o: o, dir: dir, stop: stop}
+	t := &teller{a: a, o: o, dir: dir, stop: stop}
+	for _, out := range outputs {
+		if out.format == shortFormat && out.path != "" {
+			t.also = append(t.also, out.path)
+		}
+	}
+	return t
 }
 
+// shortFormat is the format that findings can be told in one by one.
+const shortFormat = "short"
+
 func (t *teller) tell(f *conflicts.Finding) {
-	t.a.say("found: %s", report.Line(f, report.Options{Dir: t.dir}))
+	line := report.Line(f, report.Options{Dir: t.dir})
+	t.a.say("found: %s", line)
+	for _, path := range t.also {
+		if err := addLine(path, line, !t.told); err != nil {
+			t.a.say("warning: %v", err)
+			t.also = nil
+			break
+		}
+	}
+	t.told = true
 	if !t.done && fails(f.Severity, t.o.stopOn) {
 		t.done = true
 		t.a.say("ending the program (--stop-on %s)", t.o.stopOn)
 		t.stop()
 	}
+}
+
+// addLine adds a line to a file, the first one to an empty one.
+func addLine(path, line string, first bool) error {
+	how := os.O_APPEND
+	if first {
+		how = os.O_TRUNC
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|how, 0o666)
+	if err != nil {
+		return fmt.Errorf("telling findings: %w", err)
+	}
+	_, err = fmt.Fprintln(f, line)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	return err
 }
 
 // ended is what becomes of a program.
@@ -143,7 +180,7 @@ func (a *app) runLive(ctx context.Context, command []string, o runOptions) error
 	case x := <-end:
 		return programError(x.err, x.exit)
 	}
-	t := a.newTeller(o.live, func() { stop(errStopped) })
+	t := a.newTeller(o.live, o.analyze.report.outputs, func() { stop(errStopped) })
 	res, failed := a.analyzeLive(ctx, o.dir, o.analyze, t, over.Load, 0)
 	x := <-end
 	stopped := errors.Is(x.err, errStopped) || t.done && ctx.Err() == nil
@@ -277,7 +314,7 @@ func (a *app) watch(ctx context.Context, dir string, o analyzeOptions, live live
 	waiting := time.AfterFunc(time.Second, func() { a.say("waiting for the program to begin: all processes write to %s", dir) })
 	defer waiting.Stop()
 	var t *teller
-	t = a.newTeller(live, func() { t.endProcesses(dir) })
+	t = a.newTeller(live, o.report.outputs, func() { t.endProcesses(dir) })
 	patience := time.Duration(0)
 	if resume { // the program began some time ago
 		patience = resumePatience
