@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 )
@@ -29,8 +30,31 @@ const (
 	pluginFailure = "failure.txt" // instead: why it cannot be built
 )
 
-// pluginSources are the plug-ins for the families of compilers.
-var pluginSources = map[string]string{familyGCC: "plugin/gcc.cc", familyClang: "plugin/clang.cc"}
+// pluginSource is a file of a plug-in.
+type pluginSource struct {
+	name string
+	text []byte
+}
+
+// pluginSources returns the files of the plug-in for a family of compilers: one to
+// compile, first, and those that it includes.
+func pluginSources(family string) ([]pluginSource, error) {
+	var list []pluginSource
+	for _, pattern := range []string{"plugin/" + family + ".cc", "plugin/" + family + "_*.h"} {
+		paths, err := fs.Glob(pluginFiles, pattern)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range paths {
+			text, err := fs.ReadFile(pluginFiles, p)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, pluginSource{path.Base(p), text})
+		}
+	}
+	return list, nil
+}
 
 // pluginFlags compile a plug-in.
 var pluginFlags = []string{"-x", "c++", "-std=c++17", "-O2", "-fPIC", "-shared", "-fno-rtti", "-fno-exceptions", "-w"}
@@ -94,13 +118,13 @@ func plugin(ctx context.Context, t *tools, c *cache, tc *Toolchain) (string, err
 	if tc.PluginHeaders == "" {
 		return "", fmt.Errorf("%w: %s has no headers for it (Debian: apt install %s)", errNoPlugin, tc.Compiler(), tc.pluginPackages())
 	}
-	source, err := fs.ReadFile(pluginFiles, pluginSources[tc.Family])
+	sources, err := pluginSources(tc.Family)
 	if err != nil {
 		return "", err
 	}
-	dir := c.path("plugin", pluginKey(tc, source))
+	dir := c.path("plugin", pluginKey(tc, sources))
 	err = c.build(dir, func(dir string) error {
-		err := buildPlugin(ctx, t, tc, dir, source)
+		err := buildPlugin(ctx, t, tc, dir, sources)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
@@ -116,18 +140,23 @@ func plugin(ctx context.Context, t *tools, c *cache, tc *Toolchain) (string, err
 }
 
 // pluginKey names a plug-in by everything it is made of.
-func pluginKey(tc *Toolchain, source []byte) string {
+func pluginKey(tc *Toolchain, sources []pluginSource) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q\n%q\n%q\n%s", tc.Compiler(), tc.Stamps, pluginFlags, source)
+	fmt.Fprintf(h, "%q\n%q\n%q\n", tc.Compiler(), tc.Stamps, pluginFlags)
+	for _, s := range sources {
+		fmt.Fprintf(h, "%q\n%q\n", s.name, s.text)
+	}
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }
 
 // buildPlugin compiles a plug-in, and a few lines with it.
-func buildPlugin(ctx context.Context, t *tools, tc *Toolchain, dir string, source []byte) error {
-	file, object := filepath.Join(dir, filepath.Base(pluginSources[tc.Family])), filepath.Join(dir, pluginObject)
-	if err := os.WriteFile(file, source, 0o644); err != nil {
-		return err
+func buildPlugin(ctx context.Context, t *tools, tc *Toolchain, dir string, sources []pluginSource) error {
+	for _, s := range sources {
+		if err := os.WriteFile(filepath.Join(dir, s.name), s.text, 0o644); err != nil {
+			return err
+		}
 	}
+	file, object := filepath.Join(dir, sources[0].name), filepath.Join(dir, pluginObject)
 	// The wrapper would have the plug-in need the MPI library.
 	build := append(tc.underneath(t), pluginFlags...)
 	if _, _, err := t.output(ctx, "", append(build, "-I", tc.PluginHeaders, file, "-o", object)...); err != nil {

@@ -17,7 +17,7 @@ var runtimeFiles embed.FS
 
 // pluginFiles are the sources of the compiler plug-ins.
 //
-//go:embed plugin/*.cc
+//go:embed plugin/*.cc plugin/*.h
 var pluginFiles embed.FS
 
 // publicHeader is what programs include to declare order.

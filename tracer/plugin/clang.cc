@@ -28,6 +28,7 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/MDBuilder.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Passes/PassPlugin.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
@@ -148,6 +149,8 @@ private:
 	void look(Loop *loop, SmallVectorImpl<announcing_loop> &found);
 	Value *count_passes(announcing_loop &l);
 	void announce(announcing_loop &l, SCEVExpander &expander);
+	bool is_calm(Loop *loop);
+	void find_calm(Loop *loop, SmallVectorImpl<Loop *> &found);
 };
 
 bool loop_pass::is_possible(announcing_loop &l)
@@ -381,6 +384,38 @@ void loop_pass::announce(announcing_loop &l, SCEVExpander &expander)
 	places_counted.announced += l.accesses.size();
 }
 
+#include "clang_maps.h"
+
+/* Whether nothing in the loop can be a call of the program's own, nor does it order this
+ * thread with others. */
+bool loop_pass::is_calm(Loop *loop)
+{
+	announcing_loop l;
+	l.loop = loop;
+	if (!is_possible(l))
+		return false;
+	for (BasicBlock *block : loop->blocks())
+		for (Instruction &i : *block) {
+			access a;
+			auto *call = dyn_cast<CallBase>(&i);
+			if (call && !announces(i, a) && !isa<IntrinsicInst>(i) && !is_mathematical(*call, *library))
+				return false;
+		}
+	return true;
+}
+
+/* Such loops that are in no other. */
+void loop_pass::find_calm(Loop *loop, SmallVectorImpl<Loop *> &found)
+{
+	unsigned known = evolution->getSmallConstantTripCount(loop);
+	if (is_calm(loop) && (known == 0 || known >= least_passes)) {
+		found.push_back(loop);
+		return;
+	}
+	for (Loop *inner : *loop)
+		find_calm(inner, found);
+}
+
 /* A function in whose frame no buffer can lie, for others know no address in it, need not
  * say that it returns. */
 void leave_exits_out(Function &f)
@@ -458,11 +493,18 @@ void loop_pass::run(Function &f, FunctionAnalysisManager &m)
 		for (Loop *loop : *loops)
 			simplifyLoop(loop, tree, loops, evolution, &assumptions, nullptr, false);
 		SmallVector<announcing_loop, 16> found;
-		for (Loop *loop : *loops)
+		SmallVector<Loop *, 8> calm;
+		for (Loop *loop : *loops) {
 			look(loop, found);
+			find_calm(loop, calm);
+		}
 		SCEVExpander expander(*evolution, f.getParent()->getDataLayout(), "mcchk");
 		for (announcing_loop &l : found)
 			announce(l, expander);
+		map_writer maps(f);
+		for (Loop *loop : calm)
+			maps.take(*loop, *tree, *loops);
+		places_counted.tested += maps.write();
 	}
 	places_counted.tested += count_announcing(f);
 }

@@ -228,10 +228,32 @@ WITH_FRAME void mcchk_nest(uintptr_t start, int64_t step, uint64_t rows, int64_t
 		loop(start, stride, count, kind, moment, CALLER, MCCHK_CALLER_FRAME);
 }
 
+/* An access of a loop that had read its map does not matter. */
+WITH_FRAME void mcchk_is_cold(uintptr_t addr, struct mcchk_touch *touch, uint64_t shift)
+{
+	mcchk_map_cold(addr, touch, shift, MCCHK_CALLER_FRAME);
+}
+
 #ifdef __clang__
 /* The slow functions of inline.c: called from the program's own code, which
  * keeps its registers. */
 static __attribute__((preserve_most, noinline, cold)) void arm(struct mcchk_site *site, uintptr_t pc) { mcchk_arm(site, pc); }
+
+static __attribute__((preserve_most, noinline, cold)) void touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc,
+									void **frame, uint32_t size, uint32_t flags)
+{
+	int32_t cost = MCCHK_MISS_GOES_ON;
+	if (!mcchk_run_continues(addr, pc)) {
+		mcchk_run_other(addr, pc, frame, size, flags);
+		cost = MCCHK_MISS;
+	}
+	mcchk_touch_missed(touch, addr, pc, frame, size, flags, cost);
+}
+
+__attribute__((preserve_most)) void mcchk_slow_cold(uintptr_t addr, struct mcchk_touch *touch, uint64_t shift)
+{
+	mcchk_map_cold(addr, touch, shift, MCCHK_CALLER_FRAME);
+}
 
 #define INLINED(kind, bytes, flags)                                                                \
 	static __attribute__((preserve_most, noinline, cold)) void                                 \
@@ -242,6 +264,11 @@ static __attribute__((preserve_most, noinline, cold)) void arm(struct mcchk_site
 			mcchk_rest(site, pc);                                                      \
 			mcchk_touch_missed(&site->touch, addr, pc, frame, bytes, flags, MCCHK_MISS); \
 		}                                                                                  \
+	}                                                                                          \
+	/* The same for loops that had read their maps: the plug-in. */                            \
+	__attribute__((preserve_most)) void mcchk_slow_touch_##kind##bytes(uintptr_t addr, struct mcchk_touch *touch) \
+	{                                                                                          \
+		touch_missed(touch, addr, CALLER, MCCHK_CALLER_FRAME, bytes, flags);               \
 	}                                                                                          \
 	__attribute__((preserve_most)) void mcchk_slow_##kind##bytes(uintptr_t addr, struct mcchk_site *site) \
 	{                                                                                          \

@@ -166,6 +166,8 @@ void mcchk_strands_more(uintptr_t pc)
 		return;
 	if (__atomic_fetch_add(&mcchk_others, 1, __ATOMIC_SEQ_CST) > 0)
 		return;
+	if (mcchk_self.thread)
+		mcchk_touch_no_more(mcchk_self.thread); /* it has maps of memory that did not matter */
 	struct region *r = region_at(pc);
 	if (r)
 		r->buffers = __atomic_load_n(&buffers, __ATOMIC_RELAXED);

@@ -106,7 +106,7 @@ struct mcchk_run {
 /* Of a place that goes from one address to any other (touches.c): in the call of
  * its function whose frame pointer is `frame`, an aligned element of `count` that lie side
  * by side from `lo` on is set in `map`. The rest is the run-time's own. inline.c and the
- * plug-ins know the first four. */
+ * plug-ins know the first four, these also the last two. */
 struct mcchk_touch {
 	uint64_t frame; /* 0: nothing is set */
 	uint64_t lo, count;
@@ -115,7 +115,9 @@ struct mcchk_touch {
 	int32_t missed;
 	uint32_t number;  /* which of the thread's */
 	uint32_t resting; /* spans in which it gets no map */
-	uint32_t zero;
+	uint32_t turns;   /* in this span, that what does not matter was looked for */
+	uint64_t settled; /* not 0: the run-time is not asked what does not matter */
+	uint64_t mask;    /* ~0; 0: nothing of it matters, all elements are the one that `map` has */
 };
 
 /* The state that inline.c keeps for each place in the program: while `owner`
@@ -135,7 +137,7 @@ struct mcchk_touching {
 	struct mcchk_touch *touch;
 	uintptr_t lo, hi; /* what the map may come to reach */
 	uintptr_t frame;
-	uint8_t *map; /* of lo */
+	uint8_t *map; /* of lo; NULL: nothing there matters, and what is set says nothing */
 	uint32_t stack;
 	uint8_t shift, flags;
 };
@@ -214,6 +216,7 @@ struct mcchk_thread {
 	struct mcchk_touching touching[MCCHK_TOUCHING];
 	uint32_t touching_count; /* atomic */
 	uint64_t touching_seq;   /* the call that what they touch follows */
+	int touching_late;       /* what had been touched is written: a loop may go on with it */
 	struct mcchk_call_record *call; /* the call that is being made */
 	uint32_t call_size;
 	uint64_t functions[MCCHK_MAX_FUNCTIONS / 64]; /* already defined */
@@ -432,7 +435,9 @@ void mcchk_rest(struct mcchk_site *site, uintptr_t pc);
 /* What the slow path costs: little where a run goes on, which is a record already. */
 enum { MCCHK_MISS_GOES_ON = 1, MCCHK_MISS = 64 };
 void mcchk_touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags, int32_t cost);
+void mcchk_map_cold(uintptr_t addr, struct mcchk_touch *touch, uint64_t shift, void **frame);
 void mcchk_write_touched(struct mcchk_thread *t);
+void mcchk_write_touched_early(struct mcchk_thread *t);
 void mcchk_touch_no_more(struct mcchk_thread *t);
 
 /* Elements at equal distances, made by a loop. */

@@ -180,8 +180,8 @@ static struct mcchk_thread *enter(struct mcchk_tls *self, uint64_t elements, uin
 	if (!t) {
 		mcchk_lost(0, elements);
 		self->busy = 0;
-	} else if (t->touching_count != 0 && __atomic_load_n(&mcchk_several, __ATOMIC_RELAXED)) {
-		mcchk_write_touched(t); /* from before the other thread recorded */
+	} else if (t->touching_count != 0 && !t->touching_late && __atomic_load_n(&mcchk_several, __ATOMIC_RELAXED)) {
+		mcchk_write_touched_early(t); /* from before the other thread recorded */
 	}
 	return t;
 }

@@ -10,7 +10,7 @@
  * same, and only while no other thread records: what the thread had touched until then
  * is recorded before anything else that it records.
  */
-#include "mcchk.h"
+#include "calls.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -21,6 +21,9 @@
 #define PATIENCE (16 * MCCHK_MISS) /* of the slow path, before there is a map, or a larger one */
 #define WORTH 1024             /* a map has more bytes than that for each element: not worth it */
 #define NEAR 1024              /* bytes between two elements that are a record (runs.c) */
+
+#define AROUND (8ull << 10)    /* bytes on each side of an access that are looked at for what does not matter, at first */
+#define TURNS 8                /* eight times as many each time */
 
 static uint8_t *pool; /* of the only thread that records */
 static uint64_t pool_used;
@@ -103,19 +106,26 @@ static void add(struct progress *p, uint64_t i)
 	p->last = i;
 }
 
-/* Writes what a place has touched. The program's code no longer sets anything. */
-static void write_map(struct mcchk_thread *t, const struct mcchk_touching *g, uint64_t seq)
+/* Writes what a place has touched, behind a call, and keeps it if it is to be written
+ * again. */
+static void write_map(struct mcchk_thread *t, const struct mcchk_touching *g, uint64_t seq, int keep)
 {
 	struct mcchk_touch *touch = g->touch;
 	struct progress p = {.t = t, .g = g, .seq = seq};
 	const uint64_t all = 0x0101010101010101ull;
 	uint64_t bytes = touch->count;
 
+	if (!g->map) { /* nothing that matters */
+		if (touch->mask == 0)
+			touch->count = 0;
+		return;
+	}
 	for (uint64_t i = 0, w; i < bytes; i += 8) {
 		memcpy(&w, touch->map + i, 8);
 		if (MCCHK_LIKELY(w == 0))
 			continue;
-		memset(touch->map + i, 0, 8);
+		if (!keep)
+			memset(touch->map + i, 0, 8);
 		if (w == all && p.count > 1 && p.distance == 1 && p.last == i - 1) {
 			p.count += 8;
 			p.last += 8;
@@ -127,7 +137,7 @@ static void write_map(struct mcchk_thread *t, const struct mcchk_touching *g, ui
 	}
 	if (p.count > 0)
 		write_run(&p, p.count);
-	if (p.elements < bytes / WORTH) {
+	if (!keep && p.elements < bytes / WORTH) {
 		touch->count = 0;
 		touch->resting = 16;
 	}
@@ -139,17 +149,56 @@ static void rest(struct mcchk_touch *touch)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* Records what the calling thread has touched. Its own, and it is busy or in a call. */
-void mcchk_write_touched(struct mcchk_thread *t)
+/* The program's code no longer sets anything, but for a loop that has read its maps. */
+static void write_all(struct mcchk_thread *t, uint64_t seq, int keep)
 {
 	uint32_t n = t->touching_count;
 
 	for (uint32_t i = 0; i < n; i++)
 		rest(t->touching[i].touch);
 	for (uint32_t i = 0; i < n; i++)
-		write_map(t, &t->touching[i], t->touching_seq);
+		write_map(t, &t->touching[i], seq, keep);
+}
+
+/* Records what the calling thread has touched. Its own, and it is busy or in a call. */
+void mcchk_write_touched(struct mcchk_thread *t)
+{
+	write_all(t, t->touching_seq, 0);
 	__atomic_store_n(&t->touching_count, 0, __ATOMIC_RELEASE);
+	t->touching_late = 0;
 	pool_used = 0;
+}
+
+/* The same before the thread records anything else beside another: a loop may go on to set
+ * more, which is recorded later. */
+void mcchk_write_touched_early(struct mcchk_thread *t)
+{
+	write_all(t, t->touching_seq, 0);
+	t->touching_seq = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE);
+	t->touching_late = 1;
+}
+
+/* Behind a loop that had read its maps, and in the course of which other threads made
+ * calls: what it touched is recorded before and after each of these, as what other loops
+ * do (mcchk_elements_since). */
+void mcchk_maps_end(void)
+{
+	struct mcchk_tls *self = &mcchk_self;
+	struct mcchk_thread *t = self->thread;
+	uint64_t last = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE);
+
+	if (!t || self->depth || self->busy || t->touching_count == 0)
+		return;
+	self->busy = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	for (uint32_t i = 0; i < t->touching_count; i++)
+		if (!t->touching[i].map) /* it may have come to matter */
+			mcchk_lost(0, 1);
+	for (; t->touching_seq < last; t->touching_seq++)
+		write_all(t, t->touching_seq, 1);
+	mcchk_write_touched(t);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	self->busy = 0;
 }
 
 /* Lets the program's code touch nothing any more. Any thread may do so. */
@@ -162,15 +211,56 @@ void mcchk_touch_no_more(struct mcchk_thread *t)
 
 /* ---- maps for places ---- */
 
+/* The place was last asked for in an earlier span. */
+static void begin_span(struct mcchk_touch *touch)
+{
+	uint64_t seq = __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED);
+
+	if (touch->seq == seq)
+		return;
+	touch->seq = seq;
+	touch->missed = 0;
+	touch->turns = 0;
+	touch->number = UINT32_MAX;
+}
+
+/* What the thread has for the place. */
+static struct mcchk_touching *known(struct mcchk_thread *t, const struct mcchk_touch *touch)
+{
+	uint32_t n = touch->number;
+	return n < t->touching_count && t->touching[n].touch == touch ? &t->touching[n] : NULL;
+}
+
+static struct mcchk_touching *append(struct mcchk_thread *t, struct mcchk_touch *touch)
+{
+	uint32_t n = t->touching_count;
+
+	if (n == MCCHK_TOUCHING)
+		return NULL;
+	t->touching[n] = (struct mcchk_touching){.touch = touch};
+	if (n == 0)
+		t->touching_seq = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE);
+	touch->number = n;
+	__atomic_store_n(&t->touching_count, n + 1, __ATOMIC_RELEASE);
+	return &t->touching[n];
+}
+
+/* Lets the program's code set what it touches in the call with this frame. */
+static void set_frame(struct mcchk_touch *touch, void **frame)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&touch->frame, (uintptr_t)frame, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the other thread has a barrier for both (become_several in writer.c) */
+	if (__atomic_load_n(&mcchk_several, __ATOMIC_RELAXED))
+		rest(touch);
+}
+
 /* Gives the place a map for all of the memory around the address that it may come to
  * have one for. */
 static struct mcchk_touching *begin(struct mcchk_thread *t, struct mcchk_touch *touch, uintptr_t addr, uint32_t shift)
 {
-	uint32_t n = t->touching_count;
 	uintptr_t lo, hi;
 
-	if (n == MCCHK_TOUCHING)
-		return NULL;
 	if (!pool) {
 		void *p = mmap(NULL, POOL, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (p == MAP_FAILED)
@@ -183,15 +273,16 @@ static struct mcchk_touching *begin(struct mcchk_thread *t, struct mcchk_touch *
 	uint64_t bytes = (hi - lo) >> shift;
 	if (pool_used + bytes > POOL)
 		return NULL;
-	struct mcchk_touching *g = &t->touching[n];
-	*g = (struct mcchk_touching){.touch = touch, .lo = lo, .hi = hi, .map = pool + pool_used, .shift = (uint8_t)shift};
+	struct mcchk_touching *g = append(t, touch);
+	if (!g)
+		return NULL;
+	g->lo = lo;
+	g->hi = hi;
+	g->map = pool + pool_used;
+	g->shift = (uint8_t)shift;
 	pool_used += (bytes + 63) & ~63ull;
-	if (n == 0)
-		t->touching_seq = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE);
-	touch->number = n;
 	if (touch->count == 0 || touch->lo < lo || touch->lo + (touch->count << shift) > hi)
 		touch->count = 0;
-	__atomic_store_n(&t->touching_count, n + 1, __ATOMIC_RELEASE);
 	return g;
 }
 
@@ -221,13 +312,8 @@ void mcchk_touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc,
 {
 	struct mcchk_tls *self = &mcchk_self;
 	struct mcchk_thread *t = self->thread;
-	uint64_t seq = __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED);
 
-	if (touch->seq != seq) {
-		touch->seq = seq;
-		touch->missed = 0;
-		touch->number = UINT32_MAX;
-	}
+	begin_span(touch);
 	if ((touch->missed += cost) < PATIENCE)
 		return;
 	touch->missed = 0;
@@ -239,14 +325,17 @@ void mcchk_touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc,
 		touch->missed = INT32_MIN; /* not in this span */
 		return;
 	}
-	uint32_t n = touch->number;
-	int known = n < t->touching_count && t->touching[n].touch == touch;
-	struct mcchk_touching *g = known ? &t->touching[n] : NULL;
+	struct mcchk_touching *g = known(t, touch);
 	self->busy = 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	rest(touch);
+	if (g && !g->map) { /* it has to do with both */
+		touch->settled = 1;
+		touch->count = 0;
+		g = NULL;
+	}
 	if (g && (g->frame != (uintptr_t)frame || g->flags != (uint8_t)flags || 1u << g->shift != size))
-		write_map(t, g, t->touching_seq); /* another call of its function */
+		write_map(t, g, t->touching_seq, 0); /* another call of its function */
 	else if (!g)
 		g = begin(t, touch, addr, (uint32_t)__builtin_ctz(size));
 	if (g && addr >= g->lo && addr < g->hi) {
@@ -257,11 +346,90 @@ void mcchk_touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc,
 		if (touch->count == 0 || addr < touch->lo || addr >= touch->lo + (touch->count << g->shift))
 			widen(g, addr);
 		touch->map = g->map + ((touch->lo - g->lo) >> g->shift);
-		__atomic_signal_fence(__ATOMIC_SEQ_CST);
-		__atomic_store_n(&touch->frame, (uintptr_t)frame, __ATOMIC_RELAXED);
-		__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the other thread has a barrier for both (become_several in writer.c) */
-		if (__atomic_load_n(&mcchk_several, __ATOMIC_RELAXED))
-			rest(touch);
+		touch->mask = ~0ull;
+		set_frame(touch, frame);
+	}
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	self->busy = 0;
+}
+
+/* ---- memory that does not matter ---- */
+
+/* Whether eight bytes do not matter, from a multiple of eight on. */
+static int is_cold(uintptr_t addr)
+{
+	uint8_t page = __atomic_load_n(&MCCHK_SHADOW[addr >> MCCHK_PAGE_SHIFT], __ATOMIC_ACQUIRE);
+	return page == 0 || (page == 2 && !(MCCHK_PARTS[addr >> 6] >> (addr >> 3 & 7) & 1));
+}
+
+/* The memory around an address that does not matter, as far as some bytes to each side. */
+static void cold_around(uintptr_t addr, uint64_t most, uintptr_t *lo, uintptr_t *hi)
+{
+	const uintptr_t page = 1u << MCCHK_PAGE_SHIFT;
+	uintptr_t first = addr & ~7ull, end = first + 8, from = first > most ? first - most : 0, to = first + most;
+
+	if (to >> MCCHK_ADDRESS_BITS)
+		to = 1ull << MCCHK_ADDRESS_BITS;
+	while (first > from)
+		if ((first & (page - 1)) == 0 && MCCHK_SHADOW[(first >> MCCHK_PAGE_SHIFT) - 1] == 0)
+			first -= page;
+		else if (is_cold(first - 8))
+			first -= 8;
+		else
+			break;
+	while (end < to)
+		if ((end & (page - 1)) == 0 && MCCHK_SHADOW[end >> MCCHK_PAGE_SHIFT] == 0)
+			end += page;
+		else if (is_cold(end))
+			end += 8;
+		else
+			break;
+	*lo = first;
+	*hi = end;
+}
+
+/* In a loop that has nothing in it by which memory could come to matter, an aligned element
+ * does not: nor does what lies around it, of which the program's code sets nothing worth
+ * reading. There is none of that where other strands may be at work. */
+void mcchk_map_cold(uintptr_t addr, struct mcchk_touch *touch, uint64_t shift, void **frame)
+{
+	static struct {
+		uint64_t seq, most;
+		uintptr_t lo, hi;
+	} last; /* of the only thread that records */
+	static uint8_t nothing;
+	struct mcchk_tls *self = &mcchk_self;
+	struct mcchk_thread *t = self->thread;
+
+	if (self->depth || self->busy)
+		return;
+	if (!t || !mcchk_recording || __atomic_load_n(&mcchk_several, __ATOMIC_RELAXED) || mcchk_beside()) {
+		touch->settled = 1;
+		return;
+	}
+	begin_span(touch);
+	struct mcchk_touching *g = known(t, touch);
+	if ((g && g->map) || ++touch->turns > TURNS || !is_cold(addr & ~7ull)) {
+		touch->settled = 1;
+		return;
+	}
+	self->busy = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	rest(touch);
+	if (!g)
+		g = append(t, touch);
+	if (g) {
+		uint64_t most = AROUND << 3 * touch->turns;
+		if (last.seq != touch->seq || last.most != most || addr < last.lo || addr >= last.hi) {
+			cold_around(addr, most, &last.lo, &last.hi);
+			last.seq = touch->seq;
+			last.most = most;
+		}
+		touch->lo = last.lo;
+		touch->count = (last.hi - last.lo) >> shift;
+		touch->map = &nothing;
+		touch->mask = 0;
+		set_frame(touch, frame);
 	}
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self->busy = 0;

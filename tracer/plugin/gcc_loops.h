@@ -1,0 +1,418 @@
+/* A part of gcc.cc: accesses of loops that are announced behind them. */
+
+/* ---- loops ---- */
+
+/* Whether a call is of a function that computes numbers of numbers: those of <math.h>
+ * that may set errno are neither const nor pure. */
+bool mathematical(gimple *call)
+{
+	if (!gimple_call_builtin_p(call, BUILT_IN_NORMAL) || !gimple_call_lhs(call) ||
+	    !FLOAT_TYPE_P(TREE_TYPE(gimple_call_lhs(call))))
+		return false;
+	for (unsigned i = 0; i < gimple_call_num_args(call); i++) {
+		tree type = TREE_TYPE(gimple_call_arg(call, i));
+		if (!FLOAT_TYPE_P(type) && !INTEGRAL_TYPE_P(type))
+			return false;
+	}
+	return true;
+}
+
+/* Whether nothing in the statement orders this thread with others, and control goes on
+ * behind it. */
+bool is_quiet(gimple *stmt)
+{
+	if (is_gimple_debug(stmt))
+		return true;
+	access a;
+	if (is_gimple_call(stmt)) {
+		int flags = gimple_call_flags(stmt);
+		return announces(stmt, a) || mathematical(stmt) ||
+		       ((flags & (ECF_CONST | ECF_PURE)) && !(flags & (ECF_NORETURN | ECF_RETURNS_TWICE)));
+	}
+	if (gimple_has_volatile_ops(stmt))
+		return false;
+	if (gasm *assembler = dyn_cast<gasm *>(stmt))
+		return !gimple_asm_volatile_p(assembler) && !gimple_asm_clobbers_memory_p(assembler);
+	return true;
+}
+
+/* Whether nothing in the loop, or in those in it, orders this thread with others, and
+ * it is left by its exits only. */
+bool is_quiet(class loop *loop)
+{
+	basic_block *body = get_loop_body(loop);
+	bool quiet = true;
+	for (unsigned i = 0; quiet && i < loop->num_nodes; i++) {
+		edge e;
+		edge_iterator edges;
+		FOR_EACH_EDGE(e, edges, body[i]->succs)
+			quiet = quiet && !(e->flags & (EDGE_COMPLEX | EDGE_FAKE | EDGE_IRREDUCIBLE_LOOP));
+		for (gimple_stmt_iterator at = gsi_start_bb(body[i]); quiet && !gsi_end_p(at); gsi_next(&at))
+			quiet = is_quiet(gsi_stmt(at));
+	}
+	free(body);
+	return quiet;
+}
+
+/* Whether nothing in the loop can be a call of the program's own. */
+bool is_calm(class loop *loop)
+{
+	basic_block *body = get_loop_body(loop);
+	bool calm = true;
+	access a;
+	for (unsigned i = 0; calm && i < loop->num_nodes; i++)
+		for (gimple_stmt_iterator at = gsi_start_bb(body[i]); calm && !gsi_end_p(at); gsi_next(&at))
+			calm = !is_gimple_call(gsi_stmt(at)) || gimple_call_internal_p(gsi_stmt(at)) || announces(gsi_stmt(at), a) ||
+			       gimple_call_builtin_p(gsi_stmt(at), BUILT_IN_NORMAL);
+	free(body);
+	return calm;
+}
+
+/* A loop that announces accesses behind it. */
+class announcing_loop {
+public:
+	explicit announcing_loop(class loop *l) : loop(l), exits(get_loop_exit_edges(l)) {}
+	bool possible() const;
+	void take_nested();
+	void take_accesses();
+	bool is_calm() const { return ::is_calm(loop); }
+	bool is_in_one_of(const auto_vec<announcing_loop *> &others) const;
+	void map_rest();
+
+private:
+	class loop *loop;
+	auto_vec<edge> exits;
+	tree passes = NULL_TREE; /* of the latch, up to an exit */
+	tree moment = NULL_TREE;
+	unsigned taken = 0;
+
+	bool take(const access &a);
+	bool take_nested(const access &a);
+	bool is_short() const;
+	bool has_room() const { return (taken + 1) * exits.length() <= most_calls; }
+	bool made_before(basic_block block, edge exit) const { return dominated_by_p(CDI_DOMINATORS, exit->src, block); }
+	bool passes_once(basic_block block) const;
+	basic_block guard_of(class loop *inner, tree &condition) const;
+	tree always(tree expression) const;
+	void begin_moment();
+	void begin();
+	void announce(const access &a, basic_block made, tree start, tree step, tree stride, tree count);
+};
+
+bool announcing_loop::possible() const
+{
+	return loop->latch && !exits.is_empty() && exits.length() <= most_exits && is_quiet(loop) && !is_short();
+}
+
+bool announcing_loop::is_short() const
+{
+	tree known = exits.length() == 1 ? number_of_latch_executions(loop) : chrec_dont_know;
+	return tree_fits_uhwi_p(known) && tree_to_uhwi(known) < least_passes;
+}
+
+/* Whether each iteration passes a block, or has left the loop before. In the last one, a
+ * block that is `made_before` an exit is passed. */
+bool announcing_loop::passes_once(basic_block block) const
+{
+	if (!dominated_by_p(CDI_DOMINATORS, loop->latch, block))
+		return false;
+	for (edge exit : exits)
+		if (!made_before(block, exit) && !dominated_by_p(CDI_DOMINATORS, block, exit->src))
+			return false;
+	return true;
+}
+
+/* The moment at which the loop began. */
+void announcing_loop::begin_moment()
+{
+	if (moment)
+		return;
+	tree type = build_qualified_type(pointer_sized_int_node, TYPE_QUAL_VOLATILE);
+	moment = make_ssa_name(pointer_sized_int_node);
+	gimple *load = gimple_build_assign(moment, runtime_variable("mcchk_moment", type, false));
+	gimple_set_location(load, UNKNOWN_LOCATION);
+	gsi_insert_on_edge(loop_preheader_edge(loop), load);
+}
+
+/* What all announcements need: the moment at which the loop began, and how often it has
+ * gone round when it is left. That is counted where it cannot be known. */
+void announcing_loop::begin()
+{
+	begin_moment();
+	if (passes)
+		return;
+	if (exits.length() == 1) {
+		tree known = number_of_latch_executions(loop);
+		if (known != chrec_dont_know) {
+			passes = fold_convert(pointer_sized_int_node, known);
+			return;
+		}
+	}
+	gimple_stmt_iterator at;
+	bool after;
+	standard_iv_increment_position(loop, &at, &after);
+	create_iv(build_zero_cst(pointer_sized_int_node), build_one_cst(pointer_sized_int_node), NULL_TREE, loop, &at, after,
+		  &passes, NULL);
+}
+
+/* Takes an access out of the loop, if that can be done: one made once in each iteration,
+ * at addresses of one step. */
+bool announcing_loop::take(const access &a)
+{
+	basic_block block = gimple_bb(a.call);
+	affine_iv address;
+	if (block->loop_father != loop || !has_room() || !passes_once(block) || !simple_iv(loop, loop, a.address, &address, true))
+		return false;
+	announce(a, block, address.base, address.step, NULL_TREE, NULL_TREE);
+	return true;
+}
+
+/* A block that each iteration passes, and of which a condition, the same in all of them,
+ * says whether it goes through a loop in the loop; without a condition it always does. */
+basic_block announcing_loop::guard_of(class loop *inner, tree &condition) const
+{
+	condition = NULL_TREE;
+	if (passes_once(inner->header))
+		return inner->header;
+	basic_block front = loop_preheader_edge(inner)->src;
+	if (!single_pred_p(front) || !single_succ_p(front))
+		return NULL;
+	edge into = single_pred_edge(front);
+	gcond *test = safe_dyn_cast<gcond *>(last_stmt(into->src));
+	if (!test || into->src->loop_father != loop || !passes_once(into->src) || !expr_invariant_in_loop_p(loop, gimple_cond_lhs(test)) ||
+	    !expr_invariant_in_loop_p(loop, gimple_cond_rhs(test)))
+		return NULL;
+	condition = build2(gimple_cond_code(test), boolean_type_node, gimple_cond_lhs(test), gimple_cond_rhs(test));
+	if (into->flags & EDGE_FALSE_VALUE)
+		condition = build1(TRUTH_NOT_EXPR, boolean_type_node, condition);
+	return into->src;
+}
+
+/* What an expression is that is the same in each iteration though its operands are not, as
+ * in the number of passes from r * n to (r + 1) * n. */
+tree announcing_loop::always(tree expression) const
+{
+	if (expression == chrec_dont_know || expr_invariant_in_loop_p(loop, expression))
+		return expression;
+	if (TREE_CODE(expression) == COND_EXPR && COMPARISON_CLASS_P(TREE_OPERAND(expression, 0))) {
+		tree test = TREE_OPERAND(expression, 0), a = TREE_OPERAND(test, 0), b = TREE_OPERAND(test, 1), type = TREE_TYPE(a);
+		if (!INTEGRAL_TYPE_P(type) || !TYPE_OVERFLOW_UNDEFINED(type))
+			return chrec_dont_know;
+		tree distance = chrec_fold_minus(type, instantiate_parameters(loop, a), instantiate_parameters(loop, b));
+		if (TREE_CODE(distance) != INTEGER_CST)
+			return chrec_dont_know;
+		test = fold_build2(TREE_CODE(test), boolean_type_node, distance, build_zero_cst(type));
+		if (TREE_CODE(test) != INTEGER_CST)
+			return chrec_dont_know;
+		return always(TREE_OPERAND(expression, integer_zerop(test) ? 2 : 1));
+	}
+	expression = instantiate_parameters(loop, expression);
+	return chrec_contains_undetermined(expression) || tree_contains_chrecs(expression, NULL) ? chrec_dont_know : expression;
+}
+
+/* The same for an access of a loop in the loop: one that each iteration goes through, each
+ * time as often. */
+bool announcing_loop::take_nested(const access &a)
+{
+	basic_block block = gimple_bb(a.call);
+	class loop *inner = block->loop_father;
+	edge leaves = inner != loop && loop_outer(inner) == loop ? single_exit(inner) : NULL;
+	if (!leaves || !has_room() || !inner->latch || !dominated_by_p(CDI_DOMINATORS, inner->latch, block))
+		return false;
+	bool last = made_before(block, leaves);
+	if (!last && !dominated_by_p(CDI_DOMINATORS, block, leaves->src))
+		return false;
+	for (edge exit : exits)
+		if (flow_bb_inside_loop_p(inner, exit->src))
+			return false;
+	tree often = always(number_of_latch_executions(inner));
+	if (often == chrec_dont_know || !expr_invariant_in_loop_p(loop, often))
+		return false;
+	tree condition;
+	basic_block once = guard_of(inner, condition);
+	tree start = once ? analyze_scalar_evolution(inner, a.address) : chrec_dont_know;
+	start = instantiate_scev(loop_preheader_edge(loop), inner, start);
+	tree stride = build_zero_cst(pointer_sized_int_node), step = stride;
+	if (TREE_CODE(start) == POLYNOMIAL_CHREC && CHREC_VARIABLE(start) == (unsigned)inner->num) {
+		stride = CHREC_RIGHT(start);
+		start = CHREC_LEFT(start);
+	}
+	if (TREE_CODE(start) == POLYNOMIAL_CHREC && CHREC_VARIABLE(start) == (unsigned)loop->num) {
+		step = CHREC_RIGHT(start);
+		start = CHREC_LEFT(start);
+	}
+	if (chrec_contains_undetermined(start) || tree_contains_chrecs(start, NULL) || tree_contains_chrecs(step, NULL) ||
+	    tree_contains_chrecs(stride, NULL) || !expr_invariant_in_loop_p(loop, start) || !expr_invariant_in_loop_p(loop, step) ||
+	    !expr_invariant_in_loop_p(loop, stride))
+		return false;
+	tree count = fold_convert(pointer_sized_int_node, often);
+	if (last)
+		count = fold_build2(PLUS_EXPR, pointer_sized_int_node, count, build_one_cst(pointer_sized_int_node));
+	if (condition)
+		count = build3(COND_EXPR, pointer_sized_int_node, condition, count, build_zero_cst(pointer_sized_int_node));
+	announce(a, once, start, step, stride, count);
+	return true;
+}
+
+/* mcchk_loop(start, step, passes, size | flags << 16, moment) on each exit, for an access
+ * that is made once the block `made` is passed; or mcchk_nest(start, step, passes, stride,
+ * count, …). Removes the call in the loop. */
+void announcing_loop::announce(const access &a, basic_block made, tree start, tree step, tree stride, tree count)
+{
+	tree kind = build_int_cst(pointer_sized_int_node, a.size | (a.store ? store_flag << 16 : 0));
+	begin();
+	for (edge exit : exits) {
+		gimple_seq seq = NULL;
+		tree from = as_number(&seq, start), by = as_number(&seq, step), rows = passes;
+		if (made_before(made, exit))
+			rows = fold_build2(PLUS_EXPR, pointer_sized_int_node, rows, build_one_cst(pointer_sized_int_node));
+		rows = as_number(&seq, rows);
+		gcall *call;
+		if (count) {
+			tree along = as_number(&seq, stride), times = as_number(&seq, count);
+			call = gimple_build_call(runtime_function("mcchk_nest", 7), 7, from, by, rows, along, times, kind, moment);
+		} else {
+			call = gimple_build_call(runtime_function("mcchk_loop", 5), 5, from, by, rows, kind, moment);
+		}
+		gimple_seq_add_stmt(&seq, call);
+		annotate_all_with_location(seq, line_of(a.call));
+		gsi_insert_seq_on_edge(exit, seq);
+	}
+	remove(a.call);
+	taken++;
+	places_announced++;
+}
+
+/* The announced accesses of a loop, and of those in it. */
+void find_accesses(class loop *loop, auto_vec<access> &found)
+{
+	basic_block *body = get_loop_body_in_dom_order(loop);
+	for (unsigned i = 0; i < loop->num_nodes; i++)
+		for (gimple_stmt_iterator at = gsi_start_bb(body[i]); !gsi_end_p(at); gsi_next(&at)) {
+			access a;
+			if (announces(gsi_stmt(at), a))
+				found.safe_push(a);
+		}
+	free(body);
+}
+
+void announcing_loop::take_nested()
+{
+	auto_vec<access> candidates;
+	if (loop->inner)
+		find_accesses(loop, candidates);
+	for (const access &a : candidates)
+		take_nested(a);
+}
+
+void announcing_loop::take_accesses()
+{
+	auto_vec<access> candidates;
+	find_accesses(loop, candidates);
+	for (const access &a : candidates)
+		take(a);
+}
+
+/* What is left in such loops goes from one address to any other. Its maps (struct
+ * mcchk_touch) change in the loop by nothing but its own calls, so they are looked up in
+ * front of it, and again behind each of those. */
+struct mapped {
+	gimple *call; /* that announces the access */
+	tree touch, lo, count, map, mask; /* variables */
+};
+
+auto_vec<mapped> mapped_accesses;
+auto_vec<gimple *> mapped_ends; /* behind each of the loops: mcchk_maps_end */
+
+const mapped *map_of(gimple *call)
+{
+	for (const mapped &m : mapped_accesses)
+		if (m.call == call)
+			return &m;
+	return NULL;
+}
+
+/* Reads how far the place's map reaches in this call of the function. */
+gimple_seq read_map(const mapped &m)
+{
+	gimple_seq seq = NULL;
+	tree pointer = make_ssa_name(ptr_type_node);
+	gcall *frame = gimple_build_call(frame_address(), 1, integer_zero_node);
+	gimple_call_set_lhs(frame, pointer);
+	gimple_seq_add_stmt(&seq, frame);
+	tree here = assign(&seq, pointer_sized_int_node, NOP_EXPR, pointer);
+	tree own = assign(&seq, boolean_type_node, EQ_EXPR, here, touch_word(&seq, m.touch, 0));
+	tree all = compute(&seq, MINUS_EXPR, number(0), assign(&seq, pointer_sized_int_node, NOP_EXPR, own));
+	gimple_seq_add_stmt(&seq, gimple_build_assign(m.lo, touch_word(&seq, m.touch, 1)));
+	gimple_seq_add_stmt(&seq, gimple_build_assign(m.count, BIT_AND_EXPR, touch_word(&seq, m.touch, 2), all));
+	gimple_seq_add_stmt(&seq, gimple_build_assign(m.map, touch_word(&seq, m.touch, 3)));
+	gimple_seq_add_stmt(&seq, gimple_build_assign(m.mask, touch_word(&seq, m.touch, touch_mask)));
+	return seq;
+}
+
+bool announcing_loop::is_in_one_of(const auto_vec<announcing_loop *> &others) const
+{
+	for (const announcing_loop *other : others)
+		if (other != this && flow_loop_nested_p(other->loop, loop))
+			return true;
+	return false;
+}
+
+void announcing_loop::map_rest()
+{
+	auto_vec<access> rest;
+	bool some = false;
+	find_accesses(loop, rest);
+	for (const access &a : rest) {
+		if (!may_touch(a))
+			continue;
+		auto variable = [](const char *name) { return create_tmp_reg(pointer_sized_int_node, name); };
+		mapped m = {a.call, touch_variable(), variable("mcchk_lo"), variable("mcchk_count"), variable("mcchk_map"), variable("mcchk_mask")};
+		gimple_seq seq = read_map(m);
+		annotate_all_with_location(seq, UNKNOWN_LOCATION);
+		gsi_insert_seq_on_edge(loop_preheader_edge(loop), seq);
+		mapped_accesses.safe_push(m);
+		some = true;
+	}
+	if (!some)
+		return;
+	begin_moment();
+	for (edge exit : exits) {
+		gimple *end = gimple_build_call(runtime_function("mcchk_maps_end", 1), 1, moment);
+		gimple_set_location(end, UNKNOWN_LOCATION);
+		gsi_insert_on_edge(exit, end);
+		mapped_ends.safe_push(end);
+	}
+}
+
+void take_loops(function *f)
+{
+	mapped_accesses.truncate(0);
+	mapped_ends.truncate(0);
+	loop_optimizer_init(LOOPS_NORMAL | LOOPS_HAVE_RECORDED_EXITS);
+	if (number_of_loops(f) > 1) {
+		scev_initialize();
+		auto_delete_vec<announcing_loop> possible; /* known before anything is changed */
+		for (auto loop : loops_list(f, LI_FROM_INNERMOST)) {
+			auto *announcing = new announcing_loop(loop);
+			if (announcing->possible())
+				possible.safe_push(announcing);
+			else
+				delete announcing;
+		}
+		for (announcing_loop *loop : possible)
+			loop->take_nested();
+		auto_vec<announcing_loop *> calm; /* that are in no other */
+		for (announcing_loop *loop : possible)
+			if (loop->is_calm())
+				calm.safe_push(loop);
+		for (announcing_loop *loop : possible)
+			loop->take_accesses();
+		for (announcing_loop *loop : calm)
+			if (!loop->is_in_one_of(calm))
+				loop->map_rest();
+		gsi_commit_edge_inserts();
+		scev_finalize();
+	}
+	loop_optimizer_finalize();
+}

@@ -1,0 +1,322 @@
+/* A part of gcc.cc: the tests that take the place of calls. */
+
+/* ---- single accesses ---- */
+
+tree shift_right(gimple_seq *seq, tree a, int bits)
+{
+	return compute(seq, RSHIFT_EXPR, a, build_int_cst(integer_type_node, bits));
+}
+
+/* The byte at a distance from an address that is known. */
+tree byte_at(gimple_seq *seq, unsigned long long base, tree distance)
+{
+	tree number = compute(seq, PLUS_EXPR, distance, ::number(base));
+	tree type = build_pointer_type(unsigned_char_type_node);
+	tree pointer = assign(seq, type, NOP_EXPR, number);
+	return assign(seq, unsigned_char_type_node, MEM_REF, build2(MEM_REF, unsigned_char_type_node, pointer, build_zero_cst(type)));
+}
+
+/* The byte of the shadow for the page of an address. */
+tree shadow_byte(gimple_seq *seq, tree address) { return byte_at(seq, shadow, shift_right(seq, address, page_shift)); }
+
+/* Whether an access matters on whose page parts do: MCCHK_PART. */
+tree part_matters(gimple_seq *seq, tree address, unsigned size)
+{
+	tree bits = assign(seq, pointer_sized_int_node, NOP_EXPR, byte_at(seq, parts, shift_right(seq, address, 6)));
+	tree granule = compute(seq, BIT_AND_EXPR, shift_right(seq, address, 3), number(7));
+	bits = compute(seq, RSHIFT_EXPR, bits, granule);
+	bits = compute(seq, BIT_AND_EXPR, bits, number(size > 8 ? 3 : 1));
+	return size == 1 ? bits : compute(seq, BIT_IOR_EXPR, bits, compute(seq, BIT_AND_EXPR, address, number(size - 1)));
+}
+
+/* Before a statement: not 0 if the access matters whose page has that byte of the shadow,
+ * not 0. Where all of the page matters, its parts are not looked at. */
+tree matters_before(gimple *before, tree address, tree page, unsigned size)
+{
+	gimple_seq whole = NULL, part = NULL;
+	basic_block then, after;
+	location_t line = line_of(before);
+	tree bit = assign(&whole, unsigned_char_type_node, BIT_AND_EXPR, page, build_one_cst(unsigned_char_type_node));
+	annotate_all_with_location(whole, line);
+	gimple_stmt_iterator at = gsi_for_stmt(before);
+	gsi_insert_seq_before(&at, whole, GSI_SAME_STMT);
+	at = gsi_for_stmt(before);
+	gimple_stmt_iterator condition = create_cond_insert_point(&at, true, false, true, &then, &after);
+	gimple *test = gimple_build_cond(EQ_EXPR, bit, build_zero_cst(unsigned_char_type_node), NULL_TREE, NULL_TREE);
+	gimple_set_location(test, line);
+	gsi_insert_after(&condition, test, GSI_NEW_STMT);
+	tree matters = part_matters(&part, address, size);
+	annotate_all_with_location(part, line);
+	at = gsi_start_bb(then);
+	gsi_insert_seq_after(&at, part, GSI_NEW_STMT);
+	gphi *both = create_phi_node(make_ssa_name(pointer_sized_int_node), after);
+	edge e;
+	edge_iterator edges;
+	FOR_EACH_EDGE(e, edges, after->preds)
+		add_phi_arg(both, e->src == then ? matters : number(1), e, UNKNOWN_LOCATION);
+	return gimple_phi_result(both);
+}
+
+/* Splits the block before a statement: the call is made there if a comparison holds,
+ * which it hardly ever does. What computes the operands of the comparison is put in
+ * front. */
+basic_block call_if(gimple *before, gimple_seq operands, tree_code code, tree a, tree b, gimple *call, bool seldom = true)
+{
+	gimple_stmt_iterator at = gsi_for_stmt(before);
+	location_t line = line_of(before);
+	basic_block then, after;
+	annotate_all_with_location(operands, line);
+	gsi_insert_seq_before(&at, operands, GSI_SAME_STMT);
+	at = gsi_for_stmt(before);
+	gimple_stmt_iterator condition = create_cond_insert_point(&at, true, !seldom, true, &then, &after);
+	gimple *test = gimple_build_cond(code, a, b, NULL_TREE, NULL_TREE);
+	gimple_set_location(test, line);
+	gsi_insert_after(&condition, test, GSI_NEW_STMT);
+	gimple_set_location(call, line);
+	at = gsi_start_bb(then);
+	gsi_insert_after(&at, call, GSI_NEW_STMT);
+	return then;
+}
+
+/* The type of what is set: of its own, so that setting it says nothing of the program's
+ * memory. */
+tree set_type()
+{
+	tree id = get_identifier("mcchk set byte");
+	if (tree type = known(id))
+		return type;
+	tree type = make_unsigned_type(CHAR_BIT);
+	TYPE_ALIAS_SET(type) = new_alias_set();
+	return remember(id, type);
+}
+
+/* The block of the other outcome of the test that a block depends on. */
+basic_block other_than(basic_block then)
+{
+	edge e, other = NULL;
+	edge_iterator edges;
+	FOR_EACH_EDGE(e, edges, single_pred(then)->succs)
+		if (e->dest != then)
+			other = e;
+	return split_edge(other);
+}
+
+/* Sets an element in a map where the block `then` is not gone through. `seq` computes the
+ * map. */
+void set_past(basic_block then, tree map, tree element, gimple_seq seq, location_t line)
+{
+	basic_block setting = other_than(then);
+	tree type = build_pointer_type(set_type());
+	tree at = assign(&seq, type, NOP_EXPR, compute(&seq, PLUS_EXPR, map, element));
+	tree byte = build2(MEM_REF, set_type(), at, build_zero_cst(type));
+	gimple_seq_add_stmt(&seq, gimple_build_assign(byte, build_one_cst(set_type())));
+	annotate_all_with_location(seq, line);
+	gimple_stmt_iterator where = gsi_after_labels(setting);
+	gsi_insert_seq_before(&where, seq, GSI_SAME_STMT);
+}
+
+/* The index of an element of a map that begins at `lo`: one that is not aligned is beyond
+ * all. */
+tree element_of(gimple_seq *seq, tree address, tree lo, unsigned size)
+{
+	tree element = compute(seq, MINUS_EXPR, address, lo);
+	return size == 1 ? element : compute(seq, RROTATE_EXPR, element, build_int_cst(pointer_sized_int_node, exact_log2(size)));
+}
+
+/* Has a call that tells of an access made only where the place has no map for it, and the
+ * map set otherwise: struct mcchk_touch. Returns the call. */
+gimple *test_touch(gimple *stmt, const access &a, tree address, tree touch)
+{
+	gimple_seq seq = NULL, more = NULL;
+	tree pointer = make_ssa_name(ptr_type_node);
+	gcall *frame = gimple_build_call(frame_address(), 1, integer_zero_node);
+	gimple_call_set_lhs(frame, pointer);
+	gimple_seq_add_stmt(&seq, frame);
+	tree here = assign(&seq, pointer_sized_int_node, NOP_EXPR, pointer);
+	tree own = assign(&seq, boolean_type_node, EQ_EXPR, here, touch_word(&seq, touch, 0));
+	tree element = element_of(&seq, address, touch_word(&seq, touch, 1), a.size);
+	tree within = assign(&seq, boolean_type_node, LT_EXPR, element, touch_word(&seq, touch, 2));
+	tree both = assign(&seq, boolean_type_node, BIT_AND_EXPR, own, within);
+	gcall *call = miss_call(a, address, touch);
+	basic_block then = call_if(stmt, seq, EQ_EXPR, both, boolean_false_node, call);
+	remove(stmt);
+	tree map = touch_word(&more, touch, 3);
+	set_past(then, map, element, more, line_of(call));
+	return call;
+}
+
+/* Reads the map again behind a call that may have changed it. */
+void read_map_behind(gimple *call, const mapped &m)
+{
+	gimple_seq seq = read_map(m);
+	annotate_all_with_location(seq, line_of(call));
+	gimple_stmt_iterator at = gsi_for_stmt(call);
+	gsi_insert_seq_after(&at, seq, GSI_SAME_STMT);
+}
+
+/* Has a call of mcchk_is_cold made before a statement, if the place is not settled. */
+void ask_before(gimple *stmt, const access &a, const mapped &m, tree address)
+{
+	tree touch = fold_convert(pointer_sized_int_node, build_fold_addr_expr(m.touch));
+	gcall *call = gimple_build_call(runtime_function("mcchk_is_cold", 3), 3, address, touch, number(exact_log2(a.size)));
+	gimple_seq seq = NULL;
+	tree settled = touch_word(&seq, m.touch, touch_settled);
+	call_if(stmt, seq, EQ_EXPR, settled, number(0), call);
+	read_map_behind(call, m);
+}
+
+/* A statement where a block begins that the other outcome of a test leads to. */
+gimple *start_of_other(basic_block then, gimple *stmt)
+{
+	gimple_stmt_iterator at = gsi_after_labels(other_than(then));
+	gsi_insert_before(&at, stmt, GSI_SAME_STMT);
+	return stmt;
+}
+
+/* The same as test_access for an access of a loop in front of which its map was read: that
+ * is asked first. Where it does not reach, and nothing matters, the run-time may say how
+ * far that goes. */
+void test_mapped(const access &a, const mapped &m)
+{
+	gimple_seq seq = NULL, more = NULL;
+	tree address = as_number(&seq, a.address);
+	tree element = element_of(&seq, address, m.lo, a.size);
+	location_t line = line_of(a.call);
+	gcall *slow = miss_call(a, address, m.touch);
+	basic_block then = call_if(a.call, seq, GE_EXPR, element, m.count, slow);
+	tree masked = compute(&more, BIT_AND_EXPR, element, m.mask);
+	set_past(then, m.map, masked, more, line);
+
+	seq = NULL;
+	tree value = shadow_byte(&seq, address);
+	gcall *looks = miss_call(a, address, m.touch);
+	then = call_if(slow, seq, NE_EXPR, value, build_zero_cst(unsigned_char_type_node), looks);
+	gimple *cold = start_of_other(then, gimple_build_nop());
+	tree matters = matters_before(looks, address, value, a.size);
+	gcall *call = miss_call(a, address, m.touch);
+	then = call_if(looks, NULL, NE_EXPR, matters, number(0), call);
+	gimple *beside = start_of_other(then, gimple_build_nop());
+	read_map_behind(call, m);
+	for (gimple *at : {cold, beside}) {
+		gimple_set_location(at, line);
+		ask_before(at, a, m, address);
+	}
+	for (gimple *gone : {cold, beside, static_cast<gimple *>(looks), static_cast<gimple *>(slow), a.call})
+		remove(gone);
+}
+
+/* Behind a loop in front of which maps were read: whether other threads made calls
+ * meanwhile. */
+void test_end(gimple *end)
+{
+	gimple_seq seq = NULL;
+	tree type = build_qualified_type(pointer_sized_int_node, TYPE_QUAL_VOLATILE), now = make_ssa_name(pointer_sized_int_node);
+	tree moment = gimple_call_arg(end, 0);
+	gimple_seq_add_stmt(&seq, gimple_build_assign(now, runtime_variable("mcchk_moment", type, false)));
+	call_if(end, seq, NE_EXPR, now, moment, gimple_build_call(runtime_function("mcchk_maps_end", 0), 0));
+	remove(end);
+}
+
+/* Puts the test in place of the call. An access of more than 16 bytes may begin on a page
+ * that does not matter and end on one that does. */
+void test_access(const access &a)
+{
+	gimple_seq seq = NULL;
+	tree address = as_number(&seq, a.address);
+	tree value = shadow_byte(&seq, address);
+	if (a.size > 16) {
+		tree last = assign(&seq, pointer_sized_int_node, PLUS_EXPR, address,
+				   build_int_cst(pointer_sized_int_node, a.size - 1));
+		value = assign(&seq, unsigned_char_type_node, BIT_IOR_EXPR, value, shadow_byte(&seq, last));
+	}
+	gimple *call = miss_call(a, address);
+	call_if(a.call, seq, NE_EXPR, value, build_zero_cst(unsigned_char_type_node), call);
+	if (a.size <= 16 && pow2p_hwi(a.size)) {
+		tree touch = may_touch(a) ? touch_variable() : NULL_TREE;
+		tree matters = matters_before(call, address, value, a.size);
+		gcall *last = miss_call(a, address, touch);
+		call_if(call, NULL, NE_EXPR, matters, number(0), last);
+		remove(call);
+		if (touch)
+			test_touch(last, a, address, touch);
+	}
+	remove(a.call);
+}
+
+/* A function returns: whether a pending buffer may lie in its frame. */
+void test_exit(gimple *stmt)
+{
+	gimple_seq seq = NULL;
+	tree pointer = make_ssa_name(ptr_type_node), low = make_ssa_name(pointer_sized_int_node);
+	gcall *frame = gimple_build_call(frame_address(), 1, integer_zero_node);
+	gimple_call_set_lhs(frame, pointer);
+	gimple_seq_add_stmt(&seq, frame);
+	tree number = assign(&seq, pointer_sized_int_node, NOP_EXPR, pointer);
+	gimple_seq_add_stmt(&seq, gimple_build_assign(low, runtime_variable("mcchk_stack_low", pointer_sized_int_node, true)));
+	call_if(stmt, seq, LT_EXPR, low, number, gimple_build_call(runtime_function("mcchk_miss_exit", 1), 1, number));
+	remove(stmt);
+}
+
+/* Whether a buffer may lie in the frame of the function: others know the address of
+ * something in it. */
+bool may_hold_buffer(function *f)
+{
+	unsigned i;
+	tree variable;
+	if (f->calls_alloca || f->calls_setjmp || f->has_nonlocal_label)
+		return true;
+	FOR_EACH_LOCAL_DECL(f, i, variable)
+		if (VAR_P(variable) && !TREE_STATIC(variable) && !DECL_EXTERNAL(variable) && TREE_ADDRESSABLE(variable))
+			return true;
+	for (tree argument = DECL_ARGUMENTS(f->decl); argument; argument = DECL_CHAIN(argument))
+		if (TREE_ADDRESSABLE(argument))
+			return true;
+	return false;
+}
+
+/* Whether the statement announces the end of the function. The sanitizer calls it with an
+ * argument that it does not have. */
+bool is_func_exit(gimple *stmt)
+{
+	tree callee = is_gimple_call(stmt) ? gimple_call_fndecl(stmt) : NULL_TREE;
+	return callee && fndecl_built_in_p(callee, BUILT_IN_TSAN_FUNC_EXIT);
+}
+
+/* Replaces what the pass of the sanitizer has left in the function. */
+void take_single(function *f)
+{
+	auto_vec<access> accesses;
+	auto_vec<gimple *> entries, exits, units;
+	basic_block block;
+	FOR_EACH_BB_FN(block, f)
+		for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at)) {
+			gimple *stmt = gsi_stmt(at);
+			access a;
+			if (announces(stmt, a))
+				accesses.safe_push(a);
+			else if (gimple_call_builtin_p(stmt, BUILT_IN_TSAN_FUNC_ENTRY))
+				entries.safe_push(stmt);
+			else if (is_func_exit(stmt))
+				exits.safe_push(stmt);
+			else if (gimple_call_builtin_p(stmt, BUILT_IN_TSAN_INIT))
+				units.safe_push(stmt);
+		}
+	for (const access &a : accesses)
+		if (const mapped *m = map_of(a.call))
+			test_mapped(a, *m);
+		else
+			test_access(a);
+	for (gimple *end : mapped_ends)
+		test_end(end);
+	places_tested += accesses.length();
+	for (gimple *stmt : entries)
+		remove(stmt);
+	bool tested = may_hold_buffer(f);
+	for (gimple *stmt : exits)
+		if (tested)
+			test_exit(stmt);
+		else
+			remove(stmt);
+	for (gimple *stmt : units)
+		gimple_call_set_fndecl(stmt, runtime_function("mcchk_inlined_unit", 0));
+}
