@@ -437,6 +437,9 @@ func foundation(res *analysis.Result) string {
 	if b.LostCalls+b.LostAccess > 0 {
 		lost = fmt.Sprintf("LOST %s and %s", plural(b.LostCalls, "call"), plural(b.LostAccess, "access"))
 	}
+	if cut := b.Ranks - b.Ended; cut > 0 {
+		lost += fmt.Sprintf(" before the traces of %s end, what they did last may be", plural(cut, "rank"))
+	}
 	windows := plural(b.Windows, "window")
 	if n := len(res.Runs); n > 0 {
 		ranks, windows = fmt.Sprintf("%d runs of %s", n, ranks), "in all "+windows

@@ -1,9 +1,9 @@
 package tracer
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 )
 
@@ -18,9 +18,15 @@ func (c *compilation) runCompiler(ctx context.Context, source string, args func(
 	}
 	plugin := c.plugin
 	c.plugin = pluginOff
-	if again, err := c.wrapperRunTo(ctx, io.Discard, args()); again != 0 || err != nil {
+	var said bytes.Buffer
+	if again, err := c.wrapperRunTo(ctx, &said, args()); again != 0 || err != nil {
 		c.plugin = plugin
-		return code, err // it is the source, and what the first attempt said stands
+		if c.tc.Family == familyGCC { // it loads plug-ins before it looks at the source
+			if _, failure := tryPlugin(ctx, &c.tools, c.tc, plugin); failure != nil && ctx.Err() == nil {
+				_, _ = c.tools.stderr.Write(said.Bytes())
+			}
+		}
+		return code, err // else it is the source, and what the first attempt said stands
 	}
 	fmt.Fprintf(c.tools.stderr, "mcchk: %s: the compiler fails with mcchk's plug-in, as it says above, and not without: "+
 		"compiled without, so that tracing it is slower\n", source)

@@ -56,6 +56,7 @@ func TestSourceThatThePluginFailsOn(t *testing.T) {
 			code, out = compile("-c", "wrong.c")
 			require.NotZero(t, code)
 			require.NotContains(t, out, told)
+			require.Equal(t, 1, strings.Count(out, "wrong.c:1:26: error"), out)
 		})
 	}
 }
