@@ -23,8 +23,8 @@ import (
 )
 
 // The growth matrix: every operation, load and store, completed in every way,
-// between every synchronization, to the same bytes or moving ones, by one process
-// or all. Each of these patterns is repeated matrixSteps times and eight times as
+// between every synchronization, to the same bytes, moving ones or columns of a matrix,
+// by one process or all. Each of these patterns is repeated matrixSteps times and eight times as
 // often: what then takes more than ten times as long or as much memory grows
 // faster than the run.
 const (
@@ -56,6 +56,7 @@ const (
 	sameBytes   = "same bytes"   // of each process, in all steps
 	movingBytes = "moving bytes" // of each process and step
 	sharedBytes = "shared bytes" // of all processes, in all steps: most of these patterns race
+	patchBytes  = "columns"      // of a matrix, one of each process and step, by a datatype made for it
 )
 
 func (p pattern) String() string {
@@ -121,6 +122,9 @@ func matrix() (all []pattern) {
 						}
 						if d != byItself {
 							all = append(all, pattern{p, d, e, o, sharedBytes, true})
+						}
+						if d != byItself && !single(p) {
+							all = append(all, pattern{p, d, e, o, patchBytes, true})
 						}
 					}
 				}
@@ -289,6 +293,9 @@ const (
 	matrixRequest = 77
 	partComm      = trace.CommWorld + 1
 	sumOp         = 5
+	columnTypes   = 100     // the first
+	columnRows    = 24      // elements of a column
+	columnWidth   = 1 << 15 // elements of a row of the matrix
 )
 
 // script writes the trace of a process that repeats the pattern n times.
@@ -437,7 +444,7 @@ func (w *matrixProcess) work(n int) {
 	}
 	slot := uint64(w.rank)
 	switch w.bytes {
-	case movingBytes:
+	case movingBytes, patchBytes:
 		slot += uint64(n+1) * uint64(w.ranks)
 	case sharedBytes:
 		slot = 0
@@ -453,19 +460,35 @@ func (w *matrixProcess) work(n int) {
 	case atomicLoad:
 		w.atomic(23, addr)
 	default:
-		w.call(23, "MPI_"+w.operation, w.arguments(slot))
+		w.call(23, "MPI_"+w.operation, w.arguments(n, slot))
 	}
 }
 
-// arguments are those of a one-sided operation of one element.
-func (w *matrixProcess) arguments(slot uint64) trace.Args {
-	from, to := buffersBase+slot*element, buffersBase+1<<30+slot*element
+// single reports whether an operation is to one element.
+func single(operation string) bool {
+	return operation == "Fetch_and_op" || operation == "Compare_and_swap"
+}
+
+// arguments are those of a one-sided operation of one element, or one column.
+func (w *matrixProcess) arguments(n int, slot uint64) trace.Args {
+	count, typ, apart := 1, doubleType, uint64(element)
+	if w.bytes == patchBytes {
+		count, typ, apart = columnRows, doubleType, columnRows*element
+	}
+	from, to := buffersBase+slot*apart, buffersBase+1<<30+slot*apart
 	a := trace.Args{"origin_addr": from, "target_rank": w.target, "target_disp": slot, "win": window}
-	single := w.operation == "Fetch_and_op" || w.operation == "Compare_and_swap"
-	if single {
+	if single(w.operation) {
 		a["datatype"] = doubleType
 	} else {
-		a["origin_count"], a["origin_datatype"], a["target_count"], a["target_datatype"] = 1, doubleType, 1, doubleType
+		a["origin_count"], a["origin_datatype"], a["target_count"], a["target_datatype"] = count, typ, 1, doubleType
+	}
+	if w.bytes == patchBytes {
+		column := uint32(columnTypes + n)
+		w.w.Type(&trace.Type{
+			ID: column, Combiner: trace.Vector, Size: columnRows * element, Extent: ((columnRows-1)*columnWidth + 1) * element,
+			Ints: []int64{columnRows, 1, columnWidth}, Types: []int64{doubleType},
+		})
+		a["target_datatype"] = int64(column)
 	}
 	lower := strings.ToLower(w.operation)
 	if strings.Contains(lower, "accumulate") || w.operation == "Fetch_and_op" {
@@ -473,8 +496,8 @@ func (w *matrixProcess) arguments(slot uint64) trace.Args {
 	}
 	switch {
 	case strings.HasSuffix(lower, "get_accumulate"):
-		a["result_addr"], a["result_count"], a["result_datatype"] = to, 1, doubleType
-	case single:
+		a["result_addr"], a["result_count"], a["result_datatype"] = to, count, typ
+	case single(w.operation):
 		a["result_addr"] = to
 	}
 	if w.operation == "Compare_and_swap" {

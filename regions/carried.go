@@ -44,7 +44,7 @@ func (a *Access) carriedKey() carriedKey {
 // carriedGroup is the carried accesses of one key, in the order of their calls.
 type carriedGroup struct {
 	key     carriedKey
-	entry   intervals.Entry[*carriedGroup]
+	entries []intervals.Entry[*carriedGroup] // of its pieces
 	number  uint64     // in the order in which groups were made
 	members []*Carried // nil: it is complete
 	// accesses are those of the members. Regions refer to parts of it, of which
@@ -78,10 +78,13 @@ func (s *Storage) Carry(a *Access) *Carried {
 	if g == nil {
 		x.made++
 		g = &carriedGroup{key: key, number: x.made}
-		g.entry.Lo, g.entry.Hi = a.Layout.Bounds(a.Base)
-		g.entry.Value = g
+		pieces(a, func(lo, hi uint64) {
+			g.entries = append(g.entries, intervals.Entry[*carriedGroup]{Lo: lo, Hi: hi, Value: g})
+		})
 		x.groups[key] = g
-		x.sets[a.Owner].Add(&g.entry)
+		for i := range g.entries {
+			x.sets[a.Owner].Add(&g.entries[i])
+		}
 	}
 	c := &Carried{access: a, group: g, place: g.first + len(g.members)}
 	g.members, g.accesses = append(g.members, c), append(g.accesses, a)
@@ -103,7 +106,9 @@ func (s *Storage) Finish(c *Carried) *Access {
 	}
 	if len(g.members) == 0 {
 		delete(x.groups, g.key)
-		x.sets[c.access.Owner].Remove(&g.entry)
+		for i := range g.entries {
+			x.sets[c.access.Owner].Remove(&g.entries[i])
+		}
 	}
 	x.n--
 	if s.carriedNew > 0 {
@@ -163,8 +168,7 @@ func (s *Storage) chooseCarried() {
 	x := &s.carried
 	for _, a := range s.calls {
 		if !a.Old {
-			lo, hi := a.Layout.Bounds(a.Base)
-			x.choose(a.Owner, lo, hi)
+			pieces(a, func(lo, hi uint64) { x.choose(a.Owner, lo, hi) })
 		}
 	}
 	for owner := range s.processes {
@@ -185,6 +189,23 @@ func (x *carriedAccesses) choose(owner int32, lo, hi uint64) {
 			x.chosen = append(x.chosen, g)
 		}
 	}
+}
+
+// mostPieces is how many ranges a scattered access is known by.
+const mostPieces = 32
+
+// pieces calls yield with ranges that hold all bytes of an access: its bounding box, or
+// more where these are much less than that.
+func pieces(a *Access, yield func(lo, hi uint64)) {
+	lo, hi := a.Layout.Bounds(a.Base)
+	if hi-lo < 4*a.Layout.Bytes() {
+		yield(lo, hi)
+		return
+	}
+	a.Layout.Pieces(a.Base, mostPieces, func(lo, hi uint64) bool {
+		yield(lo, hi)
+		return true
+	})
 }
 
 // CarriedOf returns the carried accesses to the memory of a process, those that
