@@ -284,6 +284,46 @@ func TestPossibleTimesStay(t *testing.T) {
 	}
 }
 
+// TestStrands: strands of a process have one clock, also where the replay goes on with one of
+// them up to its end before it goes on with another.
+func TestStrands(t *testing.T) {
+	const messages = 200
+	src := Source{Hosts: []int{0, 1}, Latency: Latency{Network: 5_000}, Time: func(_ int, local int64) int64 { return local }}
+	f, err := NewForward(src, true)
+	require.NoError(t, err)
+	for strand := range int64(2) {
+		for i := range int64(messages) {
+			from := int32((i + strand) % 2)
+			at := 1000 + i*20_000 + strand*7_000
+			var sent core.Mark
+			for _, rank := range []int32{from, 1 - from} {
+				shown := trace.Call{Fn: &trace.Fn{Name: "MPI_Call"}, Begin: at - int64(rank)*4_000, End: at - int64(rank)*4_000 + 5_500, Returned: true}
+				f.Strand(rank, strand)
+				f.Call(&core.ObservedCall{Rank: rank, Call: &shown})
+				if rank == from {
+					sent = f.Signal(rank)
+				} else {
+					f.Wait(rank, sent)
+				}
+			}
+		}
+		for rank := range int32(2) {
+			f.Gone(rank, strand)
+		}
+	}
+	jumps, err := f.Close()
+	require.NoError(t, err)
+	require.NotZero(t, jumps)
+	c, err := f.Correct(false, 0)
+	require.NoError(t, err)
+	defer c.Close()
+	table := c.Table()
+	require.NotZero(t, table.Before.Violations)
+	require.Zero(t, table.After.Violations)
+	require.EqualValues(t, 2*messages, table.After.Messages)
+	require.EqualValues(t, 2*(4*messages-1), table.Intervals.Intervals)
+}
+
 // TestFigure2: the ramp before a jump is one line where nothing limits it, and in pieces
 // where a send would pass its receive (figure 2 of the paper).
 func TestFigure2(t *testing.T) {

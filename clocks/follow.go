@@ -13,6 +13,7 @@ const perSlab = 1 << 18
 // event is something that a process did: in times of the Source.
 type event struct {
 	rank  int32
+	other bool // of another strand than that which the process began with
 	what  eventKind
 	at    int64
 	left  *departure  // of leaves
@@ -117,7 +118,7 @@ func (f *follower) begin(src Source, work func(*slab)) {
 
 // add adds an event of a process.
 func (f *follower) add(rank int, e event) {
-	e.rank = int32(rank)
+	e.rank, e.other = int32(rank), f.procs[rank].turn != &f.procs[rank].first
 	f.now.events = append(f.now.events, e)
 	if len(f.now.events) >= f.size {
 		f.full <- f.now

@@ -1,8 +1,10 @@
 package clocks
 
 import (
+	"cmp"
 	"math"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -40,6 +42,7 @@ type process struct {
 	events []event // that are to come
 	kept   []event // of an earlier slab that are to come, in storage of their own
 	last   int64   // the latest event so far
+	others bool    // it has several strands
 
 	mu     sync.Mutex
 	behind []int32 // processes that wait for something that leaves this one
@@ -72,6 +75,10 @@ func (f *Forward) work(s *slab) {
 		if p.events = f.dealt.of(rank); len(p.kept) > 0 {
 			p.kept = append(p.kept, p.events...)
 			p.events = p.kept
+		}
+		if p.others = p.others || slices.ContainsFunc(p.events, func(e event) bool { return e.other }); p.others {
+			// The replay goes on with one strand as far as it can: they have one clock.
+			slices.SortStableFunc(p.events, func(a, b event) int { return cmp.Compare(a.at, b.at) })
 		}
 		if len(p.events) > 0 {
 			ready = append(ready, int32(rank))
