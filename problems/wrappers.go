@@ -8,58 +8,84 @@ import (
 	"github.com/mcchk/mcchk/symbols"
 )
 
-// Wrapper is a function of the program that the calls of many findings lie in, which come
-// there from several places: the program calls the library through it, it seems.
+// Wrapper is a file of the program that the calls of many findings lie in, which come there
+// from several places: the program calls the library through it, it seems.
 type Wrapper struct {
-	Func, File string
-	Findings   int
-	Callers    int // lines that call it, of those of the findings
+	File     string
+	Findings int
+	Callers  int // lines of other files that call it, of those of the findings
 }
 
-// fewestOfWrapper is how many lines call a function that is taken for a wrapper.
+// fewestOfWrapper is how many lines call what is in a file that is taken for a wrapper.
 const fewestOfWrapper = 3
 
-// Wrappers returns the functions that more than half of the findings lie in, called from
-// several places, those of most findings first. Their files are worth naming as wrappers.
+type sourceLine struct {
+	file string
+	line int
+}
+
+// within is what findings tell of a file.
+type within struct {
+	findings map[int]bool
+	callers  map[sourceLine]bool
+	lines    map[string]int // of the call in each function; -1: there are several
+	works    bool           // it loads or stores what findings are about
+}
+
+// Wrappers returns the files that more than half of the findings lie in, called from several
+// lines of others, those of most findings first: files whose functions make one call each,
+// and do nothing with the memory themselves. They are worth naming as wrappers.
 func Wrappers(findings []conflicts.Finding) []Wrapper {
-	type function struct{ name, file string }
-	type line struct {
-		file string
-		line int
-	}
-	type met struct {
-		findings map[int]bool
-		callers  map[line]bool
-	}
-	in := map[function]*met{}
+	in := map[string]*within{}
 	for i := range findings {
 		for _, s := range []*conflicts.Side{&findings[i].First, &findings[i].Second} {
 			at := symbols.HereAt(s.Stack)
-			if s.Call == "" || at < 0 || s.Stack[at].Func == "" || s.Stack[at].File == "" {
+			if at < 0 || s.Stack[at].Func == "" || s.Stack[at].File == "" {
 				continue
 			}
-			caller := slices.IndexFunc(s.Stack[at+1:], func(f symbols.Frame) bool {
-				return f.Layer == symbols.Application && f.File != "" && f.Func != s.Stack[at].Func
-			})
-			if caller < 0 {
-				continue
+			here := s.Stack[at]
+			f := in[here.File]
+			if f == nil {
+				f = &within{map[int]bool{}, map[sourceLine]bool{}, map[string]int{}, false}
+				in[here.File] = f
 			}
-			f := function{s.Stack[at].Func, s.Stack[at].File}
-			if in[f] == nil {
-				in[f] = &met{map[int]bool{}, map[line]bool{}}
-			}
-			from := s.Stack[at+1+caller]
-			in[f].findings[i], in[f].callers[line{from.File, from.Line}] = true, true
+			f.meets(i, s, at)
 		}
 	}
 	var out []Wrapper
-	for f, m := range in {
-		if len(m.callers) >= fewestOfWrapper && 2*len(m.findings) > len(findings) {
-			out = append(out, Wrapper{f.name, f.file, len(m.findings), len(m.callers)})
+	for file, f := range in {
+		for _, line := range f.lines {
+			f.works = f.works || line < 0
+		}
+		if !f.works && len(f.callers) >= fewestOfWrapper && 2*len(f.findings) > len(findings) {
+			out = append(out, Wrapper{file, len(f.findings), len(f.callers)})
 		}
 	}
 	slices.SortFunc(out, func(a, b Wrapper) int {
-		return cmp.Or(cmp.Compare(b.Findings, a.Findings), cmp.Compare(a.File, b.File), cmp.Compare(a.Func, b.Func))
+		return cmp.Or(cmp.Compare(b.Findings, a.Findings), cmp.Compare(a.File, b.File))
 	})
 	return out
+}
+
+// meets takes in a side of finding i that lies in the file, with the frame at `at`.
+func (f *within) meets(i int, s *conflicts.Side, at int) {
+	here := s.Stack[at]
+	if s.Call == "" {
+		f.works = true
+		return
+	}
+	caller := slices.IndexFunc(s.Stack[at+1:], func(f symbols.Frame) bool {
+		return f.Layer == symbols.Application && f.File != "" && f.File != here.File
+	})
+	if caller < 0 {
+		f.works = true // it is the program's own
+		return
+	}
+	from := s.Stack[at+1+caller]
+	f.findings[i], f.callers[sourceLine{from.File, from.Line}] = true, true
+	if line, known := f.lines[here.Func]; known && line != here.Line {
+		f.lines[here.Func] = -1
+	} else {
+		f.lines[here.Func] = here.Line
+	}
 }

@@ -336,8 +336,8 @@ func (a *app) sayWrapper(res *analysis.Result) {
 			file = rel
 		}
 	}
-	a.say("%d of %d findings lie in %s (%s), which is called from %d places: if it only wraps calls, have reports lie at these places, with wrappers: [%s] in .mcchk.yaml",
-		w.Findings, len(res.Findings), w.Func, file, w.Callers, file)
+	a.say("%d of %d findings lie in %s, whose functions %d other lines call: if these only wrap calls, have reports lie at their callers, with wrappers: [%s] in .mcchk.yaml",
+		w.Findings, len(res.Findings), file, w.Callers, file)
 }
 
 func (a *app) report(res *analysis.Result, out output, failOn string) error {
