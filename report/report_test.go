@@ -234,6 +234,28 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestShortAlike: problems of one line and one message are told apart by the other access.
+func TestShortAlike(t *testing.T) {
+	res := &analysis.Result{Verdict: analysis.Race, Basis: goodBasis}
+	for line := range 2 {
+		f := crossFinding()
+		f.Rule, f.Class = "MC306", conflicts.Usage
+		f.First = conflicts.Side{Call: "MPI_Win_free", Stack: at("stop", "/home/u/src/halo.c", 9)}
+		f.Second = conflicts.Side{Call: "MPI_Put", Stack: at("exchange", "/home/u/src/halo.c", 20+line)}
+		res.Findings = append(res.Findings, f)
+	}
+	write := func() string {
+		var b bytes.Buffer
+		require.NoError(t, Short(&b, with(res, source), Options{Dir: "/home/u/src"}))
+		return b.String()
+	}
+	text := write()
+	require.Contains(t, text, "(MPI_Put at halo.c:20)\n")
+	require.Contains(t, text, "(MPI_Put at halo.c:21)\n")
+	res.Findings = res.Findings[:1]
+	require.NotContains(t, write(), "MPI_Put at")
+}
+
 func TestShort(t *testing.T) {
 	for _, name := range []string{"race", "clean", "undecided", "usage", "runs"} {
 		var buf bytes.Buffer

@@ -25,10 +25,25 @@ func Line(f *conflicts.Finding, opts Options) string {
 func Short(w io.Writer, res *analysis.Result, opts Options) error {
 	bw := bufio.NewWriter(w)
 	t := &textWriter{w: bw, opts: opts, paint: newPalette(opts.Color), sources: res.Sources}
-	for _, p := range problems.Of(res.Findings) {
+	all := problems.Of(res.Findings)
+	line := func(p *problems.Problem) (place, message string) {
 		f := &res.Findings[p.Lead()]
 		lead, _ := explain.Sides(f)
+		return stackPlace(lead.Stack, opts.Dir), Message(f)
+	}
+	alike := map[[2]string]int{}
+	for i := range all {
+		place, message := line(&all[i])
+		alike[[2]string{place, message}]++
+	}
+	for i := range all {
+		p := &all[i]
+		f := &res.Findings[p.Lead()]
+		place, message := line(p)
 		var more []string
+		if _, other := explain.Sides(f); alike[[2]string{place, message}] > 1 && len(other.Stack) > 0 {
+			more = append(more, short(other)+" at "+stackPlace(other.Stack, opts.Dir))
+		}
 		if n := len(p.Findings); n > 1 {
 			more = append(more, plural(n, "finding"))
 		}
@@ -39,8 +54,8 @@ func Short(w io.Writer, res *analysis.Result, opts Options) error {
 		if len(more) > 0 {
 			behind = " (" + strings.Join(more, ", ") + ")"
 		}
-		t.line("%s %s %s [%s] %s%s", t.paint.strong.Sprint(stackPlace(lead.Stack, opts.Dir)+":"), t.paint.severity(f.Severity).Sprintf("%s:", f.Severity),
-			Message(f), f.Rule, t.numbered(p.Lead(), f), behind)
+		t.line("%s %s %s [%s] %s%s", t.paint.strong.Sprint(place+":"), t.paint.severity(f.Severity).Sprintf("%s:", f.Severity),
+			message, f.Rule, t.numbered(p.Lead(), f), behind)
 	}
 	t.basis(res)
 	if err := bw.Flush(); err != nil {

@@ -218,7 +218,11 @@ func (a *app) sayOutcome(res *analysis.Result, outcome gate.Outcome, o *gateOpti
 		if len(o.none) > 1 {
 			verb = "do not exist yet, so they accept"
 		}
-		a.say("%s %s nothing", strings.Join(o.none, " and "), verb)
+		how := ""
+		if slices.Contains(o.none, o.baseline) && o.writeBaseline == "" {
+			how = "; to accept what was found: mcchk analyze --write-baseline " + o.baseline
+		}
+		a.say("%s %s nothing%s", strings.Join(o.none, " and "), verb, how)
 	}
 	if b := o.files.Baseline; b != nil && b.Old && o.writeBaseline != o.baseline {
 		a.say("warning: %s is of an older mcchk: each of its findings also accepts new ones that share its innermost lines. Write it anew: --baseline %[1]s --write-baseline %[1]s", o.baseline)
