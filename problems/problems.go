@@ -30,7 +30,8 @@ import (
 )
 
 // Problem is findings that belong together, as their indices: first the one to read
-// first, then the others in their order.
+// first, then the others in their order. Of the gravest that is the first one with a fix that
+// removes them all, where there is any.
 type Problem struct{ Findings []int }
 
 // Lead returns the finding to read first.
@@ -67,9 +68,37 @@ func Of(findings []conflicts.Finding) []Problem {
 		slices.SortStableFunc(out[i].Findings, func(a, b int) int {
 			return cmp.Compare(rank(findings[a].Severity), rank(findings[b].Severity))
 		})
+		out[i].lead(findings)
 	}
 	slices.SortFunc(out, func(p, q Problem) int { return cmp.Compare(p.Lead(), q.Lead()) })
 	return out
+}
+
+// lead puts the first of the gravest findings in front that has a fix which removes them all.
+func (p *Problem) lead(findings []conflicts.Finding) {
+	for i, k := range p.Findings {
+		f := &findings[k]
+		if f.Severity != findings[p.Lead()].Severity {
+			return
+		}
+		if slices.ContainsFunc(f.Fixes, func(fix conflicts.Fix) bool { return includes(fix.Trial.Removes, p.Findings) }) {
+			copy(p.Findings[1:i+1], p.Findings[:i])
+			p.Findings[0] = k
+			return
+		}
+	}
+}
+
+// includes reports whether a list without repetitions has all elements of another.
+func includes(list, of []int) bool {
+	if len(list) < len(of) {
+		return false
+	}
+	has := make(map[int]bool, len(list))
+	for _, k := range list {
+		has[k] = true
+	}
+	return !slices.ContainsFunc(of, func(k int) bool { return !has[k] })
 }
 
 // rank orders severities from the gravest.
