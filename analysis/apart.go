@@ -20,7 +20,7 @@ func (n *namer) tellApart(e *evidence) {
 			byName[c.Fn] = append(byName[c.Fn], n.stack(c.Rank, c.Stack))
 		}
 	}
-	for _, groups := range [][]conflicts.Group{e.Groups, e.Predicted} {
+	for _, groups := range [][]conflicts.Group{e.Groups, e.Predicted, e.Others} {
 		for i := range groups {
 			s := &groups[i].Sample
 			for _, t := range []*conflicts.Touch{&s.First, &s.Second} {
@@ -37,6 +37,9 @@ func (n *namer) tellApart(e *evidence) {
 			}
 		}
 	}
+	for _, o := range e.Open {
+		add(o.Candidates...)
+	}
 	for i := range e.Usages {
 		u := &e.Usages[i]
 		add(u.Last, u.Via)
@@ -47,7 +50,7 @@ func (n *namer) tellApart(e *evidence) {
 	for _, stacks := range byName {
 		symbols.TellApart(stacks)
 	}
-	for _, groups := range [][]conflicts.Group{e.Groups, e.Predicted} {
+	for _, groups := range [][]conflicts.Group{e.Groups, e.Predicted, e.Others} {
 		for i := range groups {
 			n.tellWithin(&groups[i])
 		}

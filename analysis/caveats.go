@@ -69,6 +69,13 @@ func (n *namer) caveats(e *evidence) []Caveat {
 				plural(n.weakened, "conflict", "conflicts"), strings.Join(n.unknown, ", ")),
 		})
 	}
+	if n.depends > 0 {
+		out = append(out, Caveat{
+			Kind: NotUnderstood, Count: n.depends,
+			Text: fmt.Sprintf("%s counted as a warning, because values leave open in which order memory was updated: %s",
+				plural(n.depends, "conflict", "conflicts"), n.openOrders(e.Open)),
+		})
+	}
 	slices.SortStableFunc(out, func(a, b Caveat) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), slices.Compare(a.Ranks, b.Ranks), cmp.Compare(a.Text, b.Text))
 	})

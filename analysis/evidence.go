@@ -26,6 +26,9 @@ type evidence struct {
 	Basis     Basis
 	Groups    []conflicts.Group
 	Predicted []conflicts.Group // errors when the order of locks is left out
+	Compared  bool              // another of the orders was tried that values leave open:
+	Others    []conflicts.Group // errors in that
+	Open      []core.OpenOrder
 	Usages    []core.Usage
 	MayOrder  []string // functions called that may order processes in ways not known
 	Caveats   []Caveat // those that name no places
@@ -54,6 +57,11 @@ func (r *run) gather() (*evidence, error) {
 		e.Problems = m.Problems()
 		if r.opts.Predict {
 			if e.Predicted, err = r.predict(); err != nil {
+				return nil, err
+			}
+		}
+		if c := m.Choices(); c.Open > 0 && r.stopped == nil {
+			if err := r.otherOrder(e, c); err != nil {
 				return nil, err
 			}
 		}
@@ -124,6 +132,9 @@ func (e *evidence) conclude(n *namer) *Result {
 	n.unknown = e.MayOrder
 	n.tellApart(e)
 	all := n.findings(e.Groups, e.Usages)
+	if e.Compared {
+		all = n.compared(all, e)
+	}
 	if len(e.Predicted) > 0 {
 		all = append(all, n.predicted(e.Predicted, all)...)
 	}

@@ -170,7 +170,7 @@ func (t *trials) collect(res *Result) {
 				continue
 			}
 			any = true
-			if f.Rule == conflicts.RuleLockOrder { // about another order of locks than that of the run
+			if f.Rule == conflicts.RuleLockOrder || f.OneOrder { // about another order than that of the replay
 				continue
 			}
 			if less := f.Fixes[k].Less; less != nil {

@@ -22,6 +22,7 @@ type namer struct {
 	variables map[variableKey]named
 	blocks    map[int32]*blocksOf
 	paths     map[*symbols.Frame]string // by the innermost frame of a stack
+	depends   uint64                    // conflicts that there are in some orders of updates only
 	unknown   []string                  // functions called that may order processes in ways not known
 	weakened  uint64                    // findings that are warnings on account of them
 }

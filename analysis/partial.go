@@ -61,6 +61,9 @@ type Partial struct {
 	// What is this part's own.
 	Groups    []conflicts.Group
 	Predicted []conflicts.Group
+	Others    []conflicts.Group
+	Compared  bool
+	Open      []core.OpenOrder
 	Places    []stackPlace // of all stacks that any of this names
 	Variables []variableAt // that the findings are about
 
@@ -89,7 +92,7 @@ func newPartial(s Shard, o Options, run string, e *evidence) *Partial {
 		Run: run, Options: partialOptions{o.Clock, cmp.Or(o.MemoryModel, ModelAuto), o.Predict, o.Layers, o.Unseen},
 		Basis: e.Basis, Usages: e.Usages, MayOrder: e.MayOrder, Problems: e.Problems,
 		Directory: e.Directory, Began: e.Began, Program: e.Program, Library: e.Library, Launch: e.Launch, Caveats: e.Caveats, Allowed: e.Allowed, Warnings: e.Warnings,
-		Groups: e.Groups, Predicted: e.Predicted,
+		Groups: e.Groups, Predicted: e.Predicted, Others: e.Others, Compared: e.Compared, Open: e.Open,
 	}
 }
 
@@ -184,7 +187,7 @@ func (p *Partial) check() error {
 	if !p.Shard.valid() {
 		return fmt.Errorf("part %s", p.Shard)
 	}
-	for _, g := range slices.Concat(p.Groups, p.Predicted) {
+	for _, g := range slices.Concat(p.Groups, p.Predicted, p.Others) {
 		a, b := g.Sample.First.Call, g.Sample.Second.Call
 		if a == nil || b == nil {
 			return errors.New("a conflict that is none")
@@ -217,9 +220,11 @@ func MergePartials(parts []*Partial, heap int64) (*Result, error) {
 		Caveats: first.Caveats, Allowed: first.Allowed, Problems: first.Problems, Began: first.Began,
 	}
 	n := &namer{stacks: map[stackKey][]symbols.Frame{}, variables: map[variableKey]named{}}
-	var groups, predicted [][]conflicts.Group
+	var groups, predicted, others [][]conflicts.Group
+	e.Compared, e.Open = first.Compared, first.Open
 	for _, p := range parts {
-		groups, predicted = append(groups, p.Groups), append(predicted, p.Predicted)
+		groups, predicted, others = append(groups, p.Groups), append(predicted, p.Predicted), append(others, p.Others)
+		e.Compared = e.Compared && p.Compared
 		for _, w := range p.Warnings {
 			if !slices.Contains(e.Warnings, w) {
 				e.Warnings = append(e.Warnings, w)
@@ -232,7 +237,7 @@ func MergePartials(parts []*Partial, heap int64) (*Result, error) {
 			n.variables[v.Key] = named{v.Variable, v.Block}
 		}
 	}
-	e.Groups, e.Predicted = conflicts.Join(groups...), conflicts.Join(predicted...)
+	e.Groups, e.Predicted, e.Others = conflicts.Join(groups...), conflicts.Join(predicted...), conflicts.Join(others...)
 	e.leaveOut(heap)
 	res := e.conclude(n)
 	res.showSources(first.Sources)
@@ -241,12 +246,14 @@ func MergePartials(parts []*Partial, heap int64) (*Result, error) {
 
 // leaveOut leaves out the conflicts of which the findings would not fit into memory.
 func (e *evidence) leaveOut(heap int64) {
-	most, all := int(heap/100*heapShare/findingBytes), len(e.Groups)+len(e.Predicted)
+	most, all := int(heap/100*heapShare/findingBytes), len(e.Groups)+len(e.Predicted)+len(e.Others)
 	if heap == 0 || all <= most {
 		return
 	}
 	e.Groups = e.Groups[:min(most, len(e.Groups))]
 	e.Predicted = e.Predicted[:min(most-len(e.Groups), len(e.Predicted))]
+	e.Others = e.Others[:min(most-len(e.Groups)-len(e.Predicted), len(e.Others))]
+	e.Compared = false
 	left := uint64(all - most)
 	e.Caveats = append(slices.Clip(e.Caveats), Caveat{
 		Kind: TooLarge, Count: left,

@@ -103,6 +103,8 @@ type Finding struct {
 	// Began tells which access starts before the other whatever the timing: 1
 	// the first, 2 the second, 0 neither.
 	Began int
+	// OneOrder: it is there in one only of the orders of updates that values leave open.
+	OneOrder bool
 	// Granted, of rule MC202, are the two calls that took locks which exclude each
 	// other, in the order of the run; Call "" where these are not known.
 	Granted [2]SyncPoint

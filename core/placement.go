@@ -118,7 +118,7 @@ func (w *word) find(op *WordOp, how manner) *version {
 		switch {
 		case v.value == op.found || how.unknown && !v.value.Known:
 			found = v
-		case found != nil:
+		case found != nil && how.other == 0:
 			return found
 		}
 		if how.timely && v.by != nil && v.by.precedes(op) {
@@ -250,15 +250,18 @@ func (m *Machine) decideWords() bool {
 	}
 	slices.SortFunc(all, (*WordOp).compare)
 	m.words.debt, m.words.short = max(0, m.words.debt-searchGain), false
-	for _, timely := range [...]bool{true, false} {
+	rounds := [][]manner{{{timely: true, foresees: true}, {timely: true}}, {{}}}
+	if other := another(m.opts.OtherOrder); other > 0 { // the times of calls make an order likely, and no more
+		rounds = [][]manner{{{foresees: true, other: other}, {other: other}}}
+	}
+	for i, round := range rounds {
 		for _, op := range all {
-			c := op.word.choose(op, manner{timely: timely, foresees: timely})
-			if c == nil && timely {
-				c = op.word.choose(op, manner{timely: true})
-			}
-			if c != nil {
-				op.word.place(c)
-				return true
+			for _, how := range round {
+				if c := op.word.choose(op, how); c != nil {
+					m.open.note(c, op, i > 0)
+					op.word.place(c)
+					return true
+				}
 			}
 		}
 	}
@@ -268,6 +271,7 @@ func (m *Machine) decideWords() bool {
 			Text: "what left a value that an atomic operation fetched was not found in the time that there is for it",
 		})
 	}
+	m.open.lost++
 	all[0].appear()
 	return true
 }
@@ -295,10 +299,11 @@ func (op *WordOp) appear() {
 
 // manner is how an operation is decided.
 type manner struct {
-	unknown  bool // it may have fetched what is not known
-	timely   bool // the times of the calls agree
-	foresees bool // it agrees with what is still to come
-	zero     bool // the word held 0 at first: most do, unless it is known (word.initial)
+	unknown  bool    // it may have fetched what is not known
+	timely   bool    // the times of the calls agree
+	foresees bool    // it agrees with what is still to come
+	zero     bool    // the word held 0 at first: most do, unless it is known (word.initial)
+	other    another // of several orders, which one; 0: the usual one
 }
 
 // precedes reports whether an operation was over when another began, by the times of
@@ -329,6 +334,7 @@ type choice struct {
 	steps   []*WordOp // what takes effect, the last one of those that wait
 	zero    bool      // the word held 0 at first
 	open    bool      // there may be others
+	strange bool      // what was fetched is not known to have been there
 }
 
 // initial returns what the word most likely held at first: what an operation has found
@@ -379,6 +385,11 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 			ahead, later = w.foreseen()
 		}
 	}
+	if how.other > 0 {
+		if c := w.there(op, tries[:len(tries)-1]); c != nil {
+			return c
+		}
+	}
 	for _, how := range tries {
 		waiting := w.waiting(op, how)
 		c := w.plan(op, how, waiting, nil)
@@ -390,14 +401,11 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 				c = cmp.Or(w.most(op, how, slices.Concat(waiting, later), len(waiting), ahead), c)
 			}
 		}
+		c.strange = how.unknown
 		return c
 	}
-	if op.update == nil {
-		for _, how := range tries {
-			if v := w.find(op, how); v != nil {
-				return &choice{op: op, version: v}
-			}
-		}
+	if c := w.there(op, tries); c != nil {
+		return c
 	}
 	look()
 	for _, how := range tries {
@@ -407,7 +415,22 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 		copy(goals[1:i+1], goals[:i])
 		goals[0] = op
 		if c := w.most(op, how, goals, 1, ahead); c != nil {
+			c.strange = how.unknown
 			return c
+		}
+	}
+	return nil
+}
+
+// there returns how an operation that writes nothing can be decided by what is there
+// already; nil: it cannot.
+func (w *word) there(op *WordOp, tries []manner) *choice {
+	if op.update != nil {
+		return nil
+	}
+	for _, how := range tries {
+		if v := w.find(op, how); v != nil {
+			return &choice{op: op, version: v, strange: how.unknown}
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 )
@@ -181,6 +182,9 @@ func (p *planner) next() []*WordOp {
 	all = slices.DeleteFunc(all, func(x *WordOp) bool {
 		return p.timely && x.began > end || !p.fits(x) || !p.follows(x)
 	})
+	if p.other > 0 {
+		p.other.sort(all)
+	}
 	if p.value.Known {
 		for i, x := range all {
 			if !x.writes() {
@@ -189,6 +193,35 @@ func (p *planner) next() []*WordOp {
 		}
 	}
 	return all
+}
+
+// another is one of the orders that are left open.
+type another int
+
+// sort sorts what may take effect next in another order than by its ends; last comes what
+// may turn out to write nothing.
+func (n another) sort(all []*WordOp) {
+	if n == 1 {
+		slices.Reverse(all)
+	}
+	key := func(x *WordOp) uint64 {
+		return (uint64(x.strand.line)*0x9e3779b97f4a7c15 ^ uint64(x.began)) * (uint64(n)*2 + 1) * 0xbf58476d1ce4e5b9 >> 32
+	}
+	slices.SortStableFunc(all, func(a, b *WordOp) int {
+		c := cmp.Compare(a.guessed(), b.guessed())
+		if n > 1 {
+			c = cmp.Or(c, cmp.Compare(key(a), key(b)))
+		}
+		return c
+	})
+}
+
+// guessed is 1 where it is not known yet what the operation will have fetched, else 0.
+func (op *WordOp) guessed() int {
+	if op.fetches && !op.found.Known && op.meets == nil {
+		return 1
+	}
+	return 0
 }
 
 // reading reports whether a strand waits for what it has read.

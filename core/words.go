@@ -57,6 +57,8 @@ type WordOp struct {
 	region int
 	update Update  // nil: it writes nothing
 	issued *Signal // nil: it orders nothing
+	fn     string  // that makes it
+	stack  uint32
 
 	fetches bool             // it will be known what it fetched
 	blocked bool             // it is known, and not decided
@@ -298,6 +300,9 @@ func stores(r *trace.Rows, lo, hi uint64) bool {
 
 func (s *Strand) visit(w *word, began int64, update Update) *WordOp {
 	op := &WordOp{strand: s, word: w, region: s.m.index, update: update, began: began, floor: w.versions[0]}
+	if c := s.call.Call; c != nil {
+		op.fn, op.stack = c.Fn.Name, c.Stack
+	}
 	for _, v := range w.visitors {
 		if n := len(v.queue); v.strand == s && n > 0 && v.queue[n-1].complete {
 			v.queue[n-1].done = min(v.queue[n-1].done, began)

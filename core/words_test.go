@@ -246,6 +246,12 @@ func (p *wordProgram) streams(timed bool) (all []core.Stream) {
 
 // replayed returns which stores come before which, as the engine has it.
 func (p *wordProgram) replayed(t *testing.T, opts core.Options, timed bool) string {
+	text, _ := p.replayedBy(t, opts, timed)
+	return text
+}
+
+// replayedBy also returns what was chosen.
+func (p *wordProgram) replayedBy(t *testing.T, opts core.Options, timed bool) (string, core.Choices) {
 	m, err := core.NewMachine(p.streams(timed), opts, &wordModel{newToy(), map[[2]int64]*core.WordOp{}})
 	require.NoError(t, err)
 	before := newRelation(2 * len(p.events))
@@ -260,7 +266,7 @@ func (p *wordProgram) replayed(t *testing.T, opts core.Options, timed bool) stri
 		}
 	})
 	require.Empty(t, m.Problems(), "%s", p)
-	return p.text(before)
+	return p.text(before), m.Choices()
 }
 
 // relation is which of some numbers come before which.
@@ -455,6 +461,51 @@ func TestWords(t *testing.T) {
 		}
 		require.LessOrEqual(t, wrong, most)
 	}
+}
+
+// TestOtherOrders: where values leave several orders open, a replay with Options.OtherOrder
+// that explains as much as the usual one has one of them too, and it shows a good part of
+// what the usual one has by choice. Where strands have several operations pending at a
+// time, it may be missed what only later values tell.
+func TestOtherOrders(t *testing.T) {
+	const programs = 1000
+	chosen, shown, impossible := 0, 0, 0
+	for seed := range uint64(programs) {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		atOnce := seed%2 == 0
+		p := drawWords(rng, atOnce)
+		opts := core.Options{Clock: evc.Auto, Turn: 1 + rng.IntN(20)}
+		usual, taken := p.replayedBy(t, opts, true)
+		opts.OtherOrder = 1
+		other, choices := p.replayedBy(t, opts, true)
+		possible := map[string]bool{}
+		p.possible(func(order string) bool { possible[order] = true; return false })
+		switch {
+		case taken.Open == 0:
+			require.Equal(t, usual, other, "program %d:\n%s", seed, p)
+		case !possible[usual]: // see TestWords
+			continue
+		case !choices.AsGood(taken):
+			other = usual
+		case !possible[other]:
+			impossible++
+			require.False(t, atOnce, "program %d: %s\n%s", seed, other, p)
+		}
+		for _, x := range strings.Fields(usual) {
+			in := func(order string) bool { return strings.Contains(" "+order, " "+x+" ") }
+			for order := range possible {
+				if !in(order) {
+					if chosen++; !in(other) {
+						shown++
+					}
+					break
+				}
+			}
+		}
+	}
+	t.Logf("%d pairs are ordered by choice, of which another order shows %d; %d programs have an impossible one", chosen, shown, impossible)
+	require.Greater(t, shown, chosen/3)
+	require.LessOrEqual(t, impossible, programs*3/100)
 }
 
 // TestWordsOfNobody: what was fetched is a sum that no addition under way can have made,
