@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -56,13 +57,25 @@ func generateProcedure(w *cWriter, f *tableFunc, id int) {
 	w.line("#ifdef OPEN_MPI")
 	w.entry(f, lower+"_", "p"+lower+"_", name)
 	w.entry(f, lower+"_f08_", "p"+lower+"_f08_", name)
+	if f.pointer() {
+		w.entry(f, lower+"_cptr_", "p"+lower+"_cptr_", name)
+	}
 	w.line("#else")
 	w.entry(f, lower+"_", "p"+lower+"_", "")
+	if f.pointer() {
+		w.entry(f, lower+"_cptr_", "p"+lower+"_cptr_", "")
+	}
 	w.entry(f, lower+"_f08_", "pmpir"+lower[3:]+"_f08_", name)
 	if f.large() {
 		w.entry(f, lower+"_f08_large_", "pmpir"+lower[3:]+"_f08_large_", record(large, "_large"))
 	}
 	w.line("#endif")
+}
+
+// pointer reports whether the function returns where memory lies. The module mpi has a
+// second specific procedure for these, whose argument is a TYPE(C_PTR) (MPI 4.0, 19.1.5).
+func (f *tableFunc) pointer() bool {
+	return slices.ContainsFunc(f.Args, func(a tableArg) bool { return a.Name == "baseptr" })
 }
 
 // buffers reports whether the function has arguments of any type, which are passed

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -72,6 +73,22 @@ MPI_Init(int *argc:-) custom
 	}
 	require.NotContains(t, text, "wrap_MPI_Init")
 	require.NotContains(t, text, "wrap_MPI_Win_flush_c")
+}
+
+func TestFortranProceduresWithPointersOfC(t *testing.T) {
+	funcs, err := parseTable([]byte(`
+MPI_Alloc_mem(MPI_Aint size:i, MPI_Info info:-, void *baseptr:p out)
+MPI_Win_free(MPI_Win *win:w)
+`))
+	require.NoError(t, err)
+	var list functionList
+	for i := range funcs {
+		list.add(funcs[i].definition(), funcs[i].Custom)
+	}
+	text := string(generateFortran(funcs, list.ids))
+	require.Equal(t, 2, strings.Count(text, "void mpi_alloc_mem_cptr_("), "for either library")
+	require.NotContains(t, text, "win_free_cptr")
+	require.True(t, isFortranName("pmpi_win_allocate_cptr_"))
 }
 
 func TestTableErrors(t *testing.T) {

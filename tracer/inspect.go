@@ -315,7 +315,7 @@ func (n *inspection) unseen() ([]string, error) {
 // reFortranName fits the names that Fortran compilers and MPI libraries give to MPI's
 // procedures: those of the profiling interface too, and of other ways of writing
 // names than the wrappers have (gfortran's own: small letters and one underscore).
-var reFortranName = regexp.MustCompile(`^(mpi_|pmpir?_|MPI_|PMPI_)([A-Za-z_0-9]*[A-Za-z0-9])??(_f08(?:ts)?(?:_large)?)?(_{0,2})$`)
+var reFortranName = regexp.MustCompile(`^(mpi_|pmpir?_|MPI_|PMPI_)([A-Za-z_0-9]*[A-Za-z0-9])??(_f08(?:ts)?(?:_large)?|_cptr)?(_{0,2})$`)
 
 // isFortranName tells such a name from one in C, which has a small letter behind its first.
 func isFortranName(name string) bool {
