@@ -18,11 +18,12 @@ import (
 // against a checker that tries all orders of updates, on random programs, with both
 // clocks.
 func TestValuesAgainstBruteForce(t *testing.T) {
-	for _, model := range []string{"shmem", "gaspi"} {
+	for _, model := range []string{"shmem", "gaspi", "shmem threads"} {
 		t.Run(model, func(t *testing.T) {
 			n := part(t, 5)
 			first := firstSeed(t)
-			var next, racy, decided, undecided, drawn, bad atomic.Int64
+			threads := model == "shmem threads"
+			var next, racy, decided, undecided, needless, drawn, bad atomic.Int64
 			next.Store(first)
 			t.Run("programs", func(t *testing.T) {
 				for range runtime.GOMAXPROCS(0) {
@@ -41,9 +42,12 @@ func TestValuesAgainstBruteForce(t *testing.T) {
 							if r.Decided {
 								decided.Add(1)
 							}
-							text, open := differsOnValues(t, p, r)
+							text, open := differsOnValues(t, p, r, threads)
 							if open {
 								undecided.Add(1)
+								if r.Decided {
+									needless.Add(1)
+								}
 							}
 							if text == "" {
 								continue
@@ -54,29 +58,32 @@ func TestValuesAgainstBruteForce(t *testing.T) {
 								if r == nil {
 									return false
 								}
-								text, _ := differsOnValues(t, q, r)
+								text, _ := differsOnValues(t, q, r, threads)
 								return text != ""
 							})
-							text, _ = differsOnValues(t, small, small.Races())
+							text, _ = differsOnValues(t, small, small.Races(), threads)
 							t.Errorf("seed %d:\n%s\n%s", seed, small, text)
 						}
 					})
 				}
 			})
-			t.Logf("%d programs from seed %d, %d with races, %d decided by their values, the verdict of %d undecided", drawn.Load(), first, racy.Load(), decided.Load(), undecided.Load())
+			t.Logf("%d programs from seed %d, %d with races, %d decided by their values, the verdict of %d undecided, of %d without need",
+				drawn.Load(), first, racy.Load(), decided.Load(), undecided.Load(), needless.Load())
 			if !t.Failed() {
 				require.Greater(t, drawn.Load(), n*8/10)
 				require.Greater(t, decided.Load(), n/2)
 				require.Greater(t, racy.Load(), n/10)
 				require.Less(t, racy.Load(), n-n/10)
+				require.LessOrEqual(t, needless.Load(), 1+n/200)
 			}
 		})
 	}
 }
 
 // differsOnValues returns what the engine says differently, and whether it says that
-// something is undecided.
-func differsOnValues(t testing.TB, p *values.Program, want *values.Races) (text string, undecided bool) {
+// something is undecided. Of threads nothing is foreseen: where only later values decide
+// between orders, it may be undecided.
+func differsOnValues(t testing.TB, p *values.Program, want *values.Races, threads bool) (text string, undecided bool) {
 	files, err := p.Files()
 	require.NoError(t, err)
 	for _, clock := range []string{evc.Encoded, evc.Vector} {
@@ -86,12 +93,12 @@ func differsOnValues(t testing.TB, p *values.Program, want *values.Races) (text 
 		}
 		undecided = len(besides) > 0
 		for _, x := range besides {
-			if want.Decided {
+			if want.Decided && !threads {
 				text += fmt.Sprintf("%s clock: besides: %s\n", clock, x)
 			}
 		}
 		for _, x := range want.Certain {
-			if !slices.Contains(got, x) && (!undecided || want.Decided) {
+			if !slices.Contains(got, x) && (!undecided || want.Decided && !threads) {
 				text += fmt.Sprintf("%s clock: missed %s\n", clock, x)
 			}
 		}

@@ -382,9 +382,10 @@ func (s *searcher) meet(a, b *regions.Access) (m meeting, ok bool) {
 	if v == Compatible {
 		return m, false
 	}
-	if m.beside = v == Beside; m.beside {
-		v = OtherOp
+	if v == Beside {
+		m.beside, v = true, OtherOp
 	}
+	m.beside = m.beside || chained(a, b) || chained(b, a)
 	m.rule = s.judge.Rule(a, b, v)
 	return m, true
 }

@@ -25,9 +25,6 @@ func Compare(j Judge, a, b *regions.Access) Verdict {
 	if !mayConflict(a.Kind, b.Kind) || withinProcess(a, b) {
 		return Compatible
 	}
-	if chained(a, b) || chained(b, a) {
-		return Compatible
-	}
 	if a.Role.Class == regions.Withdrawn || b.Role.Class == regions.Withdrawn {
 		// Only to operations on the object does it matter what it exposes.
 		if a.Call.Object == b.Call.Object && (a.Role.Class == regions.Target || b.Role.Class == regions.Target) {
@@ -60,8 +57,8 @@ func withinProcess(a, b *regions.Access) bool {
 	return a.Rank == b.Rank && plain(a.Role.Class) && plain(b.Role.Class)
 }
 
-// chained reports whether an access takes effect before another, which its process
-// issued later, though it is pending.
+// chained reports whether an access takes effect before another, where that was issued
+// after it began, though it is pending.
 func chained(a, b *regions.Access) bool {
 	return a.Role.Chained && a.Rank == b.Rank && b.Role.Class == regions.Target && !b.Role.Unchained && a.Call.Mode == b.Call.Mode
 }

@@ -101,7 +101,7 @@ func (l *Lane) times(i int, room *regions.Access) *regions.Access {
 // holds reports whether an access with the lane's key belongs to it.
 func (l *Lane) holds(a *regions.Access) bool {
 	first := l.First()
-	if a.Call.Fn != first.Call.Fn || a.Locks != first.Locks && a.Locks.Key() != first.Locks.Key() {
+	if a.Call.Fn != first.Call.Fn || a.Call.Mode != first.Call.Mode || a.Locks != first.Locks && a.Locks.Key() != first.Locks.Key() {
 		return false
 	}
 	if a.Elem != first.Elem && (a.Elem == nil || first.Elem == nil || *a.Elem != *first.Elem) {

@@ -85,7 +85,7 @@ func (op *WordOp) see(v *version) {
 
 // settled lets go of what only matters while it is not known where the operation belongs:
 // else each would keep all before it.
-func (op *WordOp) settled() { op.floor, op.after = nil, nil }
+func (op *WordOp) settled() { op.floor, op.after, op.under = nil, nil, nil }
 
 // oldest returns the oldest version that the operation may have fetched; nil where
 // updates that it comes after are not placed.
@@ -102,6 +102,18 @@ func (op *WordOp) oldest() *version {
 	return v
 }
 
+// there returns the number of the last version that was certainly there when the operation
+// began.
+func (op *WordOp) there() int {
+	n := op.floor.number
+	for _, x := range op.after {
+		if x.made != nil && !slices.Contains(op.under, x) {
+			n = max(n, x.made.number)
+		}
+	}
+	return n
+}
+
 // find returns a version that an operation that writes nothing may have fetched: of the
 // last of those with its value that follow one another, the first; nil: there is none.
 func (w *word) find(op *WordOp, how manner) *version {
@@ -111,6 +123,9 @@ func (w *word) find(op *WordOp, how manner) *version {
 	}
 	all := w.versions[max(0, oldest.number-w.versions[0].number):]
 	if op.meets != nil {
+		if op.fresh { // not what was there when it began
+			all = w.after(op.there(), w.last())
+		}
 		return op.first(all, how)
 	}
 	var found *version
@@ -130,9 +145,6 @@ func (w *word) find(op *WordOp, how manner) *version {
 
 // first returns the first of some versions that ended a wait; nil: none did.
 func (op *WordOp) first(all []*version, how manner) *version {
-	if op.fresh {
-		all = all[1:]
-	}
 	if how.timely {
 		for i, v := range slices.Backward(all) {
 			if v.by != nil && v.by.precedes(op) {
@@ -233,6 +245,9 @@ func (w *word) take(op *WordOp) {
 	w.versions = append(w.versions, op.made)
 	if op.complete {
 		v.saw(op.completed, op.made)
+		for _, at := range op.also {
+			v.saw(at, op.made)
+		}
 	}
 }
 

@@ -243,7 +243,7 @@ func (p *planner) fits(x *WordOp) bool {
 // was there then was not enough.
 func (p *planner) replaced(x *WordOp) bool {
 	last, n := x.floor.number, p.word.last().number
-	there := func(y *WordOp) bool { return y.complete || y.strand != x.strand } // when it began
+	there := func(y *WordOp) bool { return !slices.Contains(x.under, y) } // when it began
 	for _, y := range x.after {
 		if y.made != nil && there(y) {
 			last = max(last, y.made.number)

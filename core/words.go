@@ -69,9 +69,13 @@ type WordOp struct {
 	began, ended int64         // when it was issued, and when what it fetched was known; ns
 	floor        *version      // it fetches no earlier one
 	after        []*WordOp     // updates that took effect before it was issued, the last of each strand
+	under        []*WordOp     // those of after, of its own process, that were under way then
+	issuedAt     regions.Point // where it was issued
+	from         int           // in that region
 	completed    regions.Point // where its update is complete, for the others
 	complete     bool
-	done         int64 // when that was, ns
+	also         []regions.Point // of a process with threads, further moments from which it is
+	done         int64           // when that was, ns
 
 	found Value    // what it fetched, once that is known
 	made  *version // what it wrote, once it is placed
@@ -274,7 +278,11 @@ func (s *Strand) overwrites(st *trace.Stretch) {
 	}
 	for ; first < len(words) && words[first].Addr < st.Hi; first++ {
 		if k := words[first]; slices.ContainsFunc(st.Rows, func(r trace.Rows) bool { return stores(&r, k.Addr, k.Addr+k.Bytes) }) {
-			op := s.Overwrite(k, s.call.End)
+			began := int64(0)
+			if s.call.Call != nil { // a thread may begin with stores
+				began = s.call.End
+			}
+			op := s.Overwrite(k, began)
 			op.Complete(s.Now())
 			op.done = math.MaxInt64 // when it was is not known
 		}
@@ -303,6 +311,9 @@ func (s *Strand) visit(w *word, began int64, update Update) *WordOp {
 	if c := s.call.Call; c != nil {
 		op.fn, op.stack = c.Fn.Name, c.Stack
 	}
+	if s.team != nil {
+		op.issuedAt, op.from = s.Now(), s.m.index
+	}
 	for _, v := range w.visitors {
 		if n := len(v.queue); v.strand == s && n > 0 && v.queue[n-1].complete {
 			v.queue[n-1].done = min(v.queue[n-1].done, began)
@@ -312,6 +323,9 @@ func (s *Strand) visit(w *word, began int64, update Update) *WordOp {
 		}
 		if x := v.effective(s); x != nil {
 			op.after = append(op.after, x)
+			if x.strand.Process == s.Process && !x.completeFor(s) {
+				op.under = append(op.under, x)
+			}
 		}
 	}
 	if update != nil {
@@ -324,6 +338,15 @@ func (s *Strand) visit(w *word, began int64, update Update) *WordOp {
 // known returns the last version that a strand knows the visitor to have seen; nil:
 // none.
 func (v *visitor) known(by *Strand) *version {
+	if v.strand.team != nil { // its threads need not know of what it has seen
+		var last *version
+		for _, x := range v.seen {
+			if (last == nil || x.version.number > last.number) && by.Knows(x.at) {
+				last = x.version
+			}
+		}
+		return last
+	}
 	n := sort.Search(len(v.seen), func(i int) bool { return !by.Knows(v.seen[i].at) })
 	if n == 0 {
 		return nil
@@ -332,17 +355,37 @@ func (v *visitor) known(by *Strand) *version {
 }
 
 // effective returns the last of the visitor's updates that are not placed which took
-// effect before whatever a strand issues now; nil: none. Those of one strand take
+// effect before whatever a strand issues now; nil: none. Those of one process take
 // effect in the order in which it issued them.
 func (v *visitor) effective(by *Strand) *WordOp {
 	n := len(v.queue)
-	if v.strand != by {
+	switch {
+	case v.strand == by:
+	case v.strand.team != nil:
+		for n > 0 && !v.queue[n-1].effectiveFor(by) {
+			n--
+		}
+	default:
 		n = sort.Search(n, func(i int) bool { return !v.queue[i].complete || !by.Knows(v.queue[i].completed) })
 	}
 	if n == 0 {
 		return nil
 	}
 	return v.queue[n-1]
+}
+
+// effectiveFor reports whether the update of a process with threads took effect before
+// whatever a strand issues now, or will take effect before that.
+func (op *WordOp) effectiveFor(by *Strand) bool {
+	if op.strand.Process == by.Process && (op.from != op.word.m.index || by.Knows(op.issuedAt)) {
+		return true
+	}
+	return op.completeFor(by)
+}
+
+// completeFor reports whether a strand knows that the update is complete.
+func (op *WordOp) completeFor(by *Strand) bool {
+	return op.complete && (by.Knows(op.completed) || slices.ContainsFunc(op.also, by.Knows))
 }
 
 // publish returns a signal that carries what the strand has done so far. It begins a
@@ -366,12 +409,16 @@ func (s *Strand) publish() *Signal {
 
 // Complete says that the update is complete at its word.
 func (op *WordOp) Complete(at regions.Point) {
-	if op == nil || op.complete || op.region != op.word.m.index {
+	if op == nil || op.region != op.word.m.index || op.complete && op.strand.team == nil {
 		return
 	}
-	op.completed, op.complete = at, true
-	if c := op.strand.call.Call; c != nil {
-		op.done = c.End
+	if op.complete { // another thread has shown it too
+		op.also = append(op.also, at)
+	} else {
+		op.completed, op.complete = at, true
+		if c := op.strand.current.call.Call; c != nil { // which may be another strand's
+			op.done = c.End
+		}
 	}
 	if op.made != nil {
 		op.word.visitor(op.strand).saw(at, op.made)
@@ -384,7 +431,7 @@ func (v *visitor) saw(at regions.Point, x *version) {
 	for n > 0 && v.seen[n-1].at.Pos > at.Pos {
 		n--
 	}
-	if n == 0 || v.seen[n-1].version.number < x.number {
+	if n == 0 || v.strand.team != nil || v.seen[n-1].version.number < x.number {
 		v.seen = slices.Insert(v.seen, n, sighting{at, x})
 	}
 }

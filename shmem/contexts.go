@@ -56,7 +56,9 @@ func (t *team) number(rank int32) int {
 // context is a communication context of a PE.
 type context struct {
 	team    *team
+	mode    regions.Mode // of its operations, by which fences chain them; "": the default context
 	pending []*operation
+	done    []*operation      // of a PE with threads, completed in this region
 	chains  map[int32]*chain  // by target
 	ended   *regions.CallInfo // that destroyed it; nil: none did
 }
@@ -85,6 +87,15 @@ func (p *pe) context(c *call) *context {
 	return x
 }
 
+// nextMode returns the mode of operations of the next context that the PE makes.
+func (p *pe) nextMode() regions.Mode {
+	p.modes++
+	return regions.Mode(fmt.Sprintf("context %d", p.modes))
+}
+
+// IsOther reports whether operations of a mode are of a context that the program made.
+func IsOther(m regions.Mode) bool { return m != "" }
+
 func createContext(p *pe, c *call) {
 	t := p.m.world
 	if c.Has(argTeam) {
@@ -93,7 +104,7 @@ func createContext(p *pe, c *call) {
 		}
 	}
 	if id := c.Int(argCtx); id != invalidContext {
-		p.contexts[id] = &context{team: t}
+		p.contexts[id] = &context{team: t, mode: p.nextMode()}
 	}
 }
 

@@ -45,6 +45,7 @@ type pe struct {
 	parts        []part // of its symmetric memory; never changed in place
 	made         int    // blocks of the symmetric heap so far
 	contexts     map[int64]*context
+	modes        int // of contexts so far
 	teams        map[int64]*team
 	calls        core.Gatherings // collective calls so far
 	locks        map[place]*heldLock
@@ -83,10 +84,6 @@ func (m *Model) Bind(fn *trace.Fn) *core.Meaning {
 	if e.do != nil {
 		w.Replay = func(s *core.Strand, c *core.Call) {
 			p := m.pes[s.Rank]
-			if e.kind != core.OtherCall && p.Threaded() {
-				m.Report(core.Problem{Kind: core.Threads, Rank: p.Rank, Fn: "OpenSHMEM", Call: p.Info(c),
-					Text: "a program with threads makes calls of OpenSHMEM, which count as completing what other threads issued beside them"})
-			}
 			if p.unsure && e.kind != core.OtherCall {
 				p.NotUnderstood(c, "calls before it were not recorded")
 			}
@@ -139,6 +136,7 @@ func (m *Model) BeginRegion() {
 	m.waited = false
 	for _, p := range m.pes {
 		for _, x := range p.contexts {
+			x.settle(p)
 			m.waited = m.waited || slices.ContainsFunc(x.pending, func(op *operation) bool { return op.word != nil })
 		}
 	}

@@ -15,21 +15,26 @@ type operation struct {
 	remote *core.Pending // its access to the target; nil: complete
 	local  *core.Pending // its buffer at the caller; nil: complete
 	role   *regions.Role // of the access to the target
-	fenced bool          // it takes effect before what is issued now
+	fence  *moment       // since when it takes effect before what is issued; nil: it does not
 	shown  *parts        // its accesses, where who sees a value sees that they are complete
-	word   *core.WordOp  // what it does to the one word that it updates; nil: nothing
+	before *core.Pending // of a PE with threads, the part of remote up to the fence, which who completes it need not know
+	issued moment
+	over   moment       // when it was completed
+	done   parts        // its accesses, once it is: of a PE with threads, which may see it elsewhere
+	word   *core.WordOp // what it does to the one word that it updates; nil: nothing
 }
 
-// contextMode is the mode of calls of a context: those of one are chained by fences.
-func contextMode(id int64) regions.Mode {
-	if id == defaultContext {
-		return ""
-	}
-	return OtherContext
+// moment is a moment of a PE, in whichever concurrent region.
+type moment struct {
+	at     regions.Point
+	region int
 }
 
-// OtherContext is the mode of operations of contexts that the program made.
-const OtherContext regions.Mode = "context"
+func (p *pe) now() moment { return moment{p.Now(), p.m.Index()} }
+
+// knows reports whether a moment of the PE comes before the present one of its strand:
+// what other threads issue beside a call that completes, it need not complete.
+func (p *pe) knows(x moment) bool { return x.region != p.m.Index() || p.Knows(x.at) }
 
 // transfer is an operation as its call tells of it.
 type transfer struct {
@@ -56,7 +61,7 @@ func (p *pe) begin(c *call) *transfer {
 	}
 	t := &transfer{p: p, c: c, x: x, owner: owner, n: 1, size: uint64(c.Int(argSize))}
 	t.dst, t.sst = t.size, t.size
-	t.info = p.InfoOn(c.Call, core.Exposer{Object: symmetricMemory}, contextMode(ctxOf(c.Call)))
+	t.info = p.InfoOn(c.Call, core.Exposer{Object: symmetricMemory}, x.mode)
 	if c.Has(argNelems) {
 		t.n = uint64(c.Int(argNelems))
 	}
@@ -117,7 +122,7 @@ func (t *transfer) done(a *core.Pending) {
 
 // pending adds an operation to those that its context has to complete.
 func (t *transfer) pending(remote, local *core.Pending, role *regions.Role) *operation {
-	op := &operation{ctx: ctxOf(t.c.Call), target: t.owner, remote: remote, local: local, role: role}
+	op := &operation{ctx: ctxOf(t.c.Call), target: t.owner, remote: remote, local: local, role: role, issued: t.p.now()}
 	for _, a := range []*core.Pending{remote, local} {
 		if a != nil {
 			a.Of = op
@@ -362,19 +367,51 @@ func (l parts) seen(at regions.Point) {
 
 // quiet completes all that is pending on a context.
 func (p *pe) quiet(c *call, x *context) {
-	for _, op := range x.pending {
-		op.complete(p.Now(), p.Info(c.Call))
+	p.quietFor(c, x, func(*operation) bool { return true })
+	if !p.Threaded() {
+		x.chains = nil
 	}
-	clear(x.pending)
-	x.pending, x.chains = x.pending[:0], nil
 }
 
-// complete completes an operation, by a call of the caller or of its target.
+// quietFor completes some of what is pending on a context. Of a PE with threads it also
+// shows that complete which another thread has completed beside it.
+func (p *pe) quietFor(c *call, x *context, of func(*operation) bool) {
+	for _, op := range x.done {
+		if of(op) && p.knows(op.issued) && !p.knows(op.over) {
+			op.done.seen(p.Now())
+			op.word.Complete(p.Now())
+		}
+	}
+	kept := x.pending[:0]
+	for _, op := range x.pending {
+		if !of(op) || !p.knows(op.issued) {
+			kept = append(kept, op)
+			continue
+		}
+		if p.Threaded() {
+			op.done, op.over = op.parts(), p.now()
+			op.done.keep()
+			if op.before != nil {
+				op.done = append(op.done, op.before)
+				op.before.Seen(p.Now())
+			}
+			x.done = append(x.done, op)
+			p.m.waited = true
+		}
+		op.complete(p.Now(), p.Info(c.Call))
+	}
+	clear(x.pending[len(kept):])
+	x.pending = kept
+}
+
+// complete completes an operation.
 func (op *operation) complete(at regions.Point, by *regions.CallInfo) {
 	for _, a := range []**core.Pending{&op.remote, &op.local} {
 		if *a != nil {
 			(*a).Complete(at, by)
-			(*a).Drop()
+			if op.done == nil {
+				(*a).Drop()
+			}
 			*a = nil
 		}
 	}
@@ -387,19 +424,14 @@ func quietTo(p *pe, c *call) {
 	if x == nil {
 		return
 	}
-	kept := x.pending[:0]
-	for _, op := range x.pending {
-		if slices.ContainsFunc(c.List(argTargets), func(number int64) bool { return x.team.member(number) == op.target }) {
-			op.complete(p.Now(), p.Info(c.Call))
-		} else {
-			kept = append(kept, op)
+	p.quietFor(c, x, func(op *operation) bool {
+		return slices.ContainsFunc(c.List(argTargets), func(number int64) bool { return x.team.member(number) == op.target })
+	})
+	for _, number := range c.List(argTargets) {
+		if !p.Threaded() {
+			delete(x.chains, x.team.member(number))
 		}
 	}
-	for _, number := range c.List(argTargets) {
-		delete(x.chains, x.team.member(number))
-	}
-	clear(x.pending[len(kept):])
-	x.pending = kept
 }
 
 // signalDo replays an update of a signal without data.
@@ -445,11 +477,22 @@ func fence(p *pe, c *call) {
 	}
 	for _, op := range x.pending {
 		role := fenced[op.role]
-		if op.fenced || role == nil {
+		if role == nil || !p.knows(op.issued) {
 			continue
 		}
-		op.fenced = true
+		if op.fence != nil {
+			if !p.knows(*op.fence) {
+				p.m.Report(core.Problem{Kind: core.Threads, Rank: p.Rank, Fn: c.Fn.Name, Call: p.Info(c.Call),
+					Text: "several threads put the same operation before what comes, beside each other: only the first of these calls counts"})
+			}
+			continue
+		}
+		now := p.now()
+		op.fence = &now
 		if op.remote != nil {
+			if p.Threaded() {
+				op.before = op.remote
+			}
 			op.remote = op.remote.Part(role)
 			if op.shown != nil {
 				*op.shown = append(*op.shown, op.remote)
@@ -462,8 +505,15 @@ func fence(p *pe, c *call) {
 
 // chain is what a context's fences have put before what it issues later to one PE.
 type chain struct {
-	parts []parts
+	links []link
 	seen  map[viewer]int // how many a strand has seen to be complete
+}
+
+// link is an operation that a fence has put before others.
+type link struct {
+	parts
+	op    *operation
+	fence moment
 }
 
 // viewer is a strand in a concurrent region.
@@ -482,13 +532,42 @@ func (x *context) chain(op *operation) {
 		c = &chain{seen: map[viewer]int{}}
 		x.chains[op.target] = c
 	}
-	c.parts = append(c.parts, op.parts())
+	c.links = append(c.links, link{op.parts(), op, *op.fence})
 }
 
-// see: the PE has seen that the first n operations are complete, at a moment.
-func (c *chain) see(p *pe, n int, at regions.Point) {
-	v := viewer{p.Strand, p.m.Index()}
-	for _, l := range c.parts[min(c.seen[v], n):n] {
+// settle forgets, where a region begins, what is known to all threads: what is complete.
+func (x *context) settle(p *pe) {
+	x.done = nil
+	if !p.Threaded() {
+		return
+	}
+	for _, c := range x.chains {
+		c.links = slices.DeleteFunc(c.links, func(l link) bool { return l.op.remote == nil && l.op.local == nil })
+		clear(c.seen)
+	}
+}
+
+// upTo returns how many links come before what the PE issues now; or, where these are not
+// the first, what they are.
+func (c *chain) upTo(p *pe) (n int, some parts) {
+	switch {
+	case c == nil:
+		return 0, nil
+	case !p.Threaded():
+		return len(c.links), nil
+	}
+	for _, l := range c.links {
+		if p.knows(l.fence) {
+			some = append(some, l.parts...)
+		}
+	}
+	return 0, some
+}
+
+// see: a strand has seen that the first n operations are complete, at a moment.
+func (c *chain) see(by *core.Strand, region, n int, at regions.Point) {
+	v := viewer{by, region}
+	for _, l := range c.links[min(c.seen[v], n):n] {
 		l.seen(at)
 	}
 	c.seen[v] = max(c.seen[v], n)

@@ -69,10 +69,8 @@ func (t condition) valid() bool {
 // complete, with what takes effect before it: data, and what fences have put there.
 func (p *pe) wrote(c *call, t *transfer, at place, op *operation, bytes uint64, update core.Update, data *operation) *core.WordOp {
 	w := p.Issue(at.word(bytes), c.Begin, update, op == nil)
-	own, fences, chained := &parts{}, t.x.chains[t.owner], 0
-	if fences != nil {
-		chained = len(fences.parts)
-	}
+	own, fences := &parts{}, t.x.chains[t.owner]
+	chained, more := fences.upTo(p)
 	for _, x := range []*operation{data, op} {
 		if x != nil {
 			x.shown, *own = own, append(*own, x.parts()...)
@@ -82,15 +80,15 @@ func (p *pe) wrote(c *call, t *transfer, at place, op *operation, bytes uint64, 
 	if op != nil {
 		op.word = w
 	}
-	if len(*own) > 0 || chained > 0 {
+	if len(*own) > 0 || chained > 0 || len(more) > 0 {
 		p.m.waited = true
 		w.OnSeen(func(by *core.Strand) {
-			q := p.m.pes[by.Rank]
 			behind := by.Now()
 			behind.Pos++ // an atomic operation that finds what a put has left meets it
 			own.seen(behind)
-			if fences != nil {
-				fences.see(q, chained, behind)
+			more.seen(behind)
+			if chained > 0 {
+				fences.see(by, p.m.Index(), chained, behind)
 			}
 		})
 	}

@@ -63,7 +63,7 @@ func (vocabulary) Completing(_ *explain.Wording, s *conflicts.Side) explain.Comp
 	switch {
 	case !s.Pending:
 		return explain.Completing{}
-	case s.Epoch == shmem.OtherContext:
+	case shmem.IsOther(s.Epoch):
 		return explain.Completing{How: "call shmem_ctx_quiet for its context"}
 	}
 	return explain.Completing{How: "call shmem_quiet"}
@@ -73,7 +73,7 @@ func (vocabulary) Idle(fn string, s *conflicts.Side) string {
 	switch facts := shmem.FactsOf(fn); {
 	case fn == "shmem_fence" || fn == "shmem_ctx_fence":
 		return "orders operations, and completes none"
-	case facts.Completes && s.Epoch == shmem.OtherContext:
+	case facts.Completes && shmem.IsOther(s.Epoch):
 		return "does not complete operations of its context"
 	case facts.Completes:
 		return "does not complete it"
@@ -111,7 +111,7 @@ func (vocabulary) Message(w *explain.Wording) string {
 // Late: what is sent after a fence, and waited for, shows that what was sent before
 // has arrived.
 func (vocabulary) Late(_ *explain.Wording, a, _ *conflicts.Side) []conflicts.Fix {
-	if a.Class != regions.Target || !a.Write || a.Epoch == shmem.OtherContext {
+	if a.Class != regions.Target || !a.Write || shmem.IsOther(a.Epoch) {
 		return nil
 	}
 	return []conflicts.Fix{

@@ -97,7 +97,11 @@ func (g *gaspi) read(x *step)  { g.transfer(x, "gaspi_read", true) }
 func (g *gaspi) post(e *event, target int, id, v int64, stream string, shows []*access) {
 	c := g.cell(target, gaspiNotes+id)
 	set := operand{apply: func(int64) int64 { return v }}
-	c.ops = append(c.ops, &op{by: e, update: set.update, stream: stream, chain: shows})
+	y := &op{by: e, update: set.update, stream: stream}
+	for _, a := range shows {
+		y.chain = append(y.chain, link{access: a})
+	}
+	c.ops = append(c.ops, y)
 	g.send(&flight{stream: stream, pe: e.pe, target: target, at: c, apply: set.apply})
 }
 

@@ -6,7 +6,8 @@ import "slices"
 type machine struct {
 	p       *Program
 	now     int64
-	last    []int64 // when the last event of each process was over
+	last    map[[2]int]int64 // when the last event of each strand was over
+	objects map[[2]int][]int // by process and object: points at which it was released
 	memory  map[wordAt]*cell
 	flying  []*flight
 	unique  int64
@@ -41,11 +42,7 @@ type flight struct {
 }
 
 func newMachine(p *Program) *machine {
-	m := &machine{p: p, last: make([]int64, p.ranks), memory: map[wordAt]*cell{}}
-	for i := range m.last {
-		m.last[i] = 1
-	}
-	return m
+	return &machine{p: p, last: map[[2]int]int64{}, objects: map[[2]int][]int{}, memory: map[wordAt]*cell{}}
 }
 
 func (m *machine) cell(pe int, at int64) *cell {
@@ -84,14 +81,81 @@ func (c *cell) since(t int64, choice int) (value, when int64) {
 
 // event adds what a process does now. It begins at some time since its last.
 func (m *machine) event(pe int, fn string, args ...arg) *event {
-	e := &event{pe: pe, fn: fn, args: args, index: len(m.p.events), begin: m.now, end: m.now + 40}
+	e := &event{pe: pe, strand: m.strand(pe), fn: fn, args: args, index: len(m.p.events), begin: m.now, end: m.now + 40}
 	e.line = e.index + 1
 	if m.current.pick(4, 2) == 0 {
-		e.begin = m.last[pe] + 1
+		e.begin = m.lastOf(pe) + 1
 	}
-	m.last[pe] = e.end
+	m.last[[2]int{pe, e.strand}] = e.end
 	m.p.events = append(m.p.events, e)
 	return e
+}
+
+// strand is the strand that makes events of a process: that of the present step, and in
+// other processes the first.
+func (m *machine) strand(pe int) int {
+	if pe == m.current.pe {
+		return m.current.strand
+	}
+	return 0
+}
+
+// lastOf returns when the last event of a strand was over.
+func (m *machine) lastOf(pe int) int64 {
+	if end := m.last[[2]int{pe, m.strand(pe)}]; end > 0 {
+		return end
+	}
+	return 1
+}
+
+// object has the present strand release an object of its process, or acquire it, behind or
+// before a load that does not matter.
+func (m *machine) object(pe, object int, name string) {
+	e := m.event(pe, "")
+	e.at, e.size = private+0x1000+8*int64(e.index), 8
+	k, acquire := [2]int{pe, object}, name == "mcchk_Acquire"
+	m.p.notes[e.index] = append(m.p.notes[e.index], note{name, object, acquire})
+	if !acquire {
+		m.objects[k] = append(m.objects[k], e.leave())
+		return
+	}
+	for _, x := range m.objects[k] {
+		m.p.edges = append(m.p.edges, [2]int{x, e.enter()})
+	}
+}
+
+// fork begins the strands of all processes, and join ends them.
+func (m *machine) fork() {
+	for pe := range m.p.ranks {
+		for s := 1; s < m.p.strands; s++ {
+			m.current = step{pe: pe}
+			m.object(pe, 100+s, "mcchk_Fork")
+			m.current.strand = s
+			m.object(pe, 100+s, "mcchk_Acquire")
+		}
+	}
+	m.current = step{}
+}
+
+func (m *machine) join() {
+	for pe := range m.p.ranks {
+		for s := 1; s < m.p.strands; s++ {
+			m.current = step{pe: pe, strand: s}
+			m.object(pe, 200+s, "mcchk_Release")
+			last := len(m.p.events) - 1
+			m.p.notes[last] = append(m.p.notes[last], note{"mcchk_Strand_end", s, false})
+			m.current.strand = 0
+			m.object(pe, 200+s, "mcchk_Acquire")
+		}
+	}
+	m.current = step{}
+}
+
+// order has a strand release the one object that strands share, or acquire it.
+func (m *machine) order(x *step) {
+	if m.p.strands > 1 {
+		m.object(x.pe, 1, []string{"mcchk_Release", "mcchk_Acquire"}[x.pick(0, 2)])
+	}
 }
 
 func (m *machine) local(pe int, at, size int64, store bool) *event {
@@ -146,6 +210,7 @@ func (m *machine) arriveAll(of func(*flight) bool) {
 // meet lets processes come to a collective call.
 func (m *machine) meet(pes []int, fn string, args ...arg) []*event {
 	var all []*event
+	m.current.strand = 0
 	for _, pe := range pes {
 		all = append(all, m.event(pe, fn, args...))
 	}

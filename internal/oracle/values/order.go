@@ -13,13 +13,13 @@ func (p *Program) close(more [][2]int) order {
 		o[i] = make([]uint64, (n+63)/64)
 	}
 	add := func(a, b int) { o[a][b/64] |= 1 << (b % 64) }
-	last := map[int]*event{}
+	last := map[[2]int]*event{}
 	for _, e := range p.events {
 		add(e.enter(), e.leave())
-		if x := last[e.pe]; x != nil {
+		if x := last[[2]int{e.pe, e.strand}]; x != nil {
 			add(x.leave(), e.enter())
 		}
-		last[e.pe] = e
+		last[[2]int{e.pe, e.strand}] = e
 	}
 	for _, list := range [][][2]int{p.edges, more} {
 		for _, x := range list {

@@ -10,6 +10,7 @@ import (
 // step is what the scheduler does next: something of a process, or something arrives.
 type step struct {
 	pe, do int
+	strand int    // of the process
 	r      [5]int // decides on all details
 }
 
@@ -17,18 +18,23 @@ type step struct {
 type Program struct {
 	model string
 	ranks int
-	told  bool // what atomic operations found is told, though they have no result
-	steps []step
+	// strands are those of each process, which begin after its first calls and end
+	// before its last ones.
+	strands int
+	told    bool // what atomic operations found is told, though they have no result
+	steps   []step
 
 	events   []*event
 	accesses []*access
-	edges    [][2]int // of points
+	edges    [][2]int       // of points
+	notes    map[int][]note // of strands, behind an event
 	words    []*word
 }
 
 // event is a call, or a load or store.
 type event struct {
-	pe, line   int
+	pe, strand int
+	line       int
 	fn         string // "" for a load or store
 	args       []arg
 	at         int64 // of a load or store
@@ -69,10 +75,10 @@ type access struct {
 	kind   kind
 	typ    string // of an atomic one
 	start  int
-	done   []int // points of which each shows that it is complete
+	done   []int // points of which each shows that it is complete, where it comes after start
 
 	lane      string // what fences put in order; "": nothing
-	fenced    int    // the event of the first fence behind it; 0: none
+	fences    []int  // events that put it before what comes, where they come after start
 	unchained bool   // no fence orders it after what came before
 }
 
@@ -80,10 +86,10 @@ type access struct {
 func (s *step) pick(i, n int) int { return s.r[i] % n }
 
 // Steps of a program of either model.
-func draw(r *rand.Rand, ranks, n, kinds int) []step {
+func draw(r *rand.Rand, ranks, strands, n, kinds int) []step {
 	var all []step
 	for range n {
-		s := step{pe: r.IntN(ranks), do: r.IntN(kinds)}
+		s := step{pe: r.IntN(ranks), do: r.IntN(kinds), strand: r.IntN(strands)}
 		for i := range s.r {
 			s.r[i] = r.IntN(1 << 20)
 		}
@@ -92,22 +98,26 @@ func draw(r *rand.Rand, ranks, n, kinds int) []step {
 	return all
 }
 
-// Generate makes the program of a seed.
+// Generate makes the program of a seed: of a model, "shmem" or "gaspi", or of one with
+// threads, "shmem threads".
 func Generate(model string, seed int64) *Program {
 	r := rand.New(rand.NewPCG(uint64(seed), 9))
-	p := &Program{model: model, ranks: 2 + r.IntN(3), told: r.IntN(2) == 0}
+	p := &Program{model: model, ranks: 2 + r.IntN(3), strands: 1, told: r.IntN(2) == 0}
 	n := 8 + r.IntN(24)
+	if model == "shmem threads" {
+		p.model, p.ranks, p.strands = "shmem", 2+r.IntN(2), 2+r.IntN(2)
+	}
 	if model == "gaspi" {
-		p.steps = draw(r, p.ranks, n, gaspiKinds)
+		p.steps = draw(r, p.ranks, p.strands, n, gaspiKinds)
 	} else {
-		p.steps = draw(r, p.ranks, n, shmemKinds)
+		p.steps = draw(r, p.ranks, p.strands, n, shmemKinds)
 	}
 	p.run()
 	return p
 }
 
 func (p *Program) run() {
-	p.events, p.accesses, p.edges, p.words = nil, nil, nil, nil
+	p.events, p.accesses, p.edges, p.words, p.notes = nil, nil, nil, nil, map[int][]note{}
 	if p.model == "gaspi" {
 		runGaspi(p)
 	} else {
@@ -120,7 +130,7 @@ func Shrink(p *Program, fails func(*Program) bool) *Program {
 	for n := len(p.steps) / 2; n > 0; {
 		shorter := false
 		for at := 0; at+n <= len(p.steps); {
-			q := &Program{model: p.model, ranks: p.ranks, told: p.told, steps: slices.Delete(slices.Clone(p.steps), at, at+n)}
+			q := &Program{model: p.model, ranks: p.ranks, strands: p.strands, told: p.told, steps: slices.Delete(slices.Clone(p.steps), at, at+n)}
 			q.run()
 			if fails(q) {
 				p, shorter = q, true
@@ -138,11 +148,11 @@ func Shrink(p *Program, fails func(*Program) bool) *Program {
 // String is the program as a scenario, nearly.
 func (p *Program) String() string {
 	var b strings.Builder
-	on := -1
+	on := [2]int{-1, 0}
 	for _, e := range p.events {
-		if e.pe != on {
-			on = e.pe
-			fmt.Fprintf(&b, "rank %d\n", on)
+		if at := [2]int{e.pe, e.strand}; at != on {
+			on = at
+			fmt.Fprintf(&b, "rank %d thread %d\n", e.pe, e.strand)
 		}
 		fmt.Fprintf(&b, "  %d: ", e.line)
 		if e.fn == "" {

@@ -24,7 +24,7 @@ func (p *Program) Races() *Races {
 				return nil
 			}
 		}
-		sure, seen := p.learned(func(x *op) uint64 { return x.certain })
+		sure, seen := p.learned(o, func(x *op) uint64 { return x.certain }, true)
 		again := len(sure) != len(more)
 		more, done = sure, seen
 		for _, w := range p.words { // what is seen has taken effect
@@ -44,18 +44,37 @@ func (p *Program) Races() *Races {
 	decided := true
 	for _, w := range p.words {
 		for _, x := range w.ops {
-			decided = decided && (!x.reads() || x.certain == x.possible)
+			decided = decided && (!x.reads() || x.certain == x.possible) && !w.endedByStore(x)
 		}
 	}
-	if o := p.close(more); slices.ContainsFunc(p.words, func(w *word) bool { return w.crossed(o) }) {
+	sure := p.close(more)
+	if slices.ContainsFunc(p.words, func(w *word) bool { return w.crossed(sure) }) ||
+		slices.ContainsFunc(p.accesses, func(a *access) bool { return a.fencedBeside(sure) }) {
 		decided = false
 	}
-	perhaps, doneThen := p.learned(func(x *op) uint64 { return x.possible })
+	possible := func(x *op) uint64 { return x.possible }
+	edges, _ := p.learned(sure, possible, false)
+	perhaps := p.close(edges)
+	_, doneThen := p.learned(perhaps, possible, false)
 	return &Races{
 		Decided:  decided,
-		Possible: p.racing(p.close(more), done),
-		Certain:  p.racing(p.close(perhaps), doneThen),
+		Possible: p.racing(sure, done, true),
+		Certain:  p.racing(perhaps, doneThen, false),
 	}
+}
+
+// endedByStore reports whether a store by another strand of the process may have ended a
+// wait: what it left is not known.
+func (w *word) endedByStore(x *op) bool {
+	if x.meets == nil {
+		return false
+	}
+	for i, y := range w.ops {
+		if x.possible>>i&1 != 0 && y.by.fn == "" && y.by.strand != x.by.strand {
+			return true
+		}
+	}
+	return false
 }
 
 // crossed reports whether two notifications of one identifier may cross each other: when
@@ -75,8 +94,8 @@ func (w *word) crossed(o order) bool {
 }
 
 // learned returns the edges that reads make, and where they show that accesses are
-// complete.
-func (p *Program) learned(of func(*op) uint64) (edges [][2]int, done map[*access][]int) {
+// complete; first: as access.before has it.
+func (p *Program) learned(o order, of func(*op) uint64, first bool) (edges [][2]int, done map[*access][]int) {
 	done = map[*access][]int{}
 	for _, w := range p.words {
 		for _, r := range w.ops {
@@ -88,9 +107,9 @@ func (p *Program) learned(of func(*op) uint64) (edges [][2]int, done map[*access
 					continue
 				}
 				edges = append(edges, [2]int{x.by.enter(), r.by.leave()})
-				for _, a := range append(slices.Clone(x.chain), x.own) {
-					if a != nil {
-						done[a] = append(done[a], r.by.leave())
+				for _, l := range append(slices.Clone(x.chain), link{access: x.own}) {
+					if l.access != nil && l.holds(o, x, first) {
+						done[l.access] = append(done[l.access], r.by.leave())
 					}
 				}
 			}
@@ -99,17 +118,17 @@ func (p *Program) learned(of func(*op) uint64) (edges [][2]int, done map[*access
 	return edges, done
 }
 
-func (p *Program) racing(o order, done map[*access][]int) []string {
+func (p *Program) racing(o order, done map[*access][]int, first bool) []string {
 	var out []string
 	ordered := func(a, b *access) bool {
 		for _, list := range [][]int{a.done, done[a]} {
 			for _, d := range list {
-				if o.before(d, b.start) {
+				if o.before(a.start, d) && o.before(d, b.start) {
 					return true
 				}
 			}
 		}
-		return a.lane != "" && a.lane == b.lane && a.fenced > 0 && a.fenced < b.by.index && a.by.index < b.by.index && !b.unchained
+		return a.lane != "" && a.lane == b.lane && a.by != b.by && !b.unchained && a.before(o, b.start, first)
 	}
 	for i, a := range p.accesses {
 		for _, b := range p.accesses[:i] {
@@ -127,7 +146,7 @@ func (p *Program) racing(o order, done map[*access][]int) []string {
 func place(a *access) string { return fmt.Sprintf("p%d.c:%d", a.by.pe, a.by.line) }
 
 func conflict(a, b *access) bool {
-	if a.by == b.by {
+	if a.by == b.by || a.by.fn == "" && b.by.fn == "" && a.by.pe == b.by.pe {
 		return false
 	}
 	wrote := func(k kind) bool { return k == writes || k == atomicWrites }

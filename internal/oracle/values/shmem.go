@@ -41,7 +41,7 @@ var shmemSteps = []func(*shmem, *step){
 	(*shmem).putWord, (*shmem).signal, (*shmem).signal,
 	(*shmem).wait, (*shmem).wait, (*shmem).wait, (*shmem).wait, (*shmem).waitSome, (*shmem).signalFetch,
 	(*shmem).fence, (*shmem).fence, (*shmem).quiet, (*shmem).quiet,
-	(*shmem).barrier, (*shmem).sync, (*shmem).lock, (*shmem).lock, (*shmem).wordLocally,
+	(*shmem).order, (*shmem).order, (*shmem).order, (*shmem).barrier, (*shmem).sync, (*shmem).lock, (*shmem).lock, (*shmem).wordLocally,
 	(*shmem).deliver, (*shmem).deliver, (*shmem).deliver, (*shmem).deliver, (*shmem).deliver,
 }
 
@@ -57,6 +57,7 @@ func runShmem(p *Program) {
 	for _, pe := range s.all() {
 		s.event(pe, "shmem_ctx_create", num("options", 0), num("ctx", 7))
 	}
+	s.fork()
 	for i := range p.steps {
 		s.now += 100
 		s.current = p.steps[i]
@@ -67,6 +68,7 @@ func runShmem(p *Program) {
 		s.clearLock(s.holder)
 		s.now += 100
 	}
+	s.join()
 	for _, pe := range s.all() {
 		s.complete(pe, len(p.events)+pe, func(*pending) bool { return true })
 	}
@@ -107,10 +109,12 @@ func (s *shmem) remote(e *event, ctx, target int, at, size int64, k kind, done .
 }
 
 // chained are the accesses that fences have put before what a context issues now.
-func (s *shmem) chained(pe, ctx, target int) (all []*access, flights []*flight) {
+func (s *shmem) chained(pe, ctx, target int) (all []link, flights []*flight) {
 	for _, q := range s.pending[pe] {
-		if q.ctx == ctx && q.target == target && q.fences && q.remote.fenced > 0 {
-			all = append(all, q.accesses...)
+		if q.ctx == ctx && q.target == target && q.fences && len(q.remote.fences) > 0 {
+			for _, a := range q.accesses {
+				all = append(all, link{a, q.remote})
+			}
 			if q.flight != nil {
 				flights = append(flights, q.flight)
 			}
@@ -335,7 +339,7 @@ func (s *shmem) signal(x *step) {
 	} else {
 		local.done = []int{e.leave()}
 	}
-	s.issue(e, q, target, at, "signal", &op{update: o.update, chain: data.accesses}, o.apply, false)
+	s.issue(e, q, target, at, "signal", &op{update: o.update, chain: own(data.accesses)}, o.apply, false)
 	s.add(e, data)
 }
 
@@ -356,7 +360,7 @@ func condition(cmp, v int64) func(int64) bool {
 
 // waited decides on a wait for what is there.
 func (s *shmem) waited(x *step, c *cell, choice int) (cmp, v, before, since int64) {
-	before, since = c.since(s.last[x.pe], x.pick(2, 7))
+	before, since = c.since(s.lastOf(x.pe), x.pick(2, 7))
 	switch cmp, v = 1, c.value; {
 	case choice%3 == 0 && before != c.value:
 		cmp, v = 2, before
@@ -405,7 +409,7 @@ func (s *shmem) wait(x *step) {
 // lastBut returns when the process's event before the last was over.
 func (s *shmem) lastBut(e *event) int64 {
 	for _, x := range slices.Backward(s.p.events[:e.index]) {
-		if x.pe == e.pe {
+		if x.pe == e.pe && x.strand == e.strand {
 			return x.end
 		}
 	}
@@ -473,8 +477,8 @@ func (s *shmem) fence(x *step) {
 	name, args := ctxName("shmem_fence", x.ctx(), nil)
 	e := s.event(x.pe, name, args...)
 	for _, q := range s.pending[x.pe] {
-		if q.ctx == x.ctx() && q.fences && q.remote.fenced == 0 {
-			q.remote.fenced = e.index
+		if q.ctx == x.ctx() && q.fences {
+			q.remote.fences = append(q.remote.fences, e.index)
 		}
 	}
 }
@@ -485,6 +489,7 @@ func (s *shmem) complete(pe, index int, of func(*pending) bool) {
 		if !of(q) {
 			return false
 		}
+		completed := s.p.strands == 1 // otherwise only of strands that know of it
 		if q.flight != nil {
 			s.arrive(q.flight)
 		}
@@ -494,7 +499,7 @@ func (s *shmem) complete(pe, index int, of func(*pending) bool) {
 		if q.op != nil {
 			q.op.done = append(q.op.done, 2*index)
 		}
-		return true
+		return completed
 	})
 }
 
@@ -530,6 +535,9 @@ func (s *shmem) sync(x *step) {
 
 // lock takes the lock, or gives it up.
 func (s *shmem) lock(x *step) {
+	if s.p.strands > 1 { // a lock protects those who know of it
+		return
+	}
 	switch s.holder {
 	case -1:
 		fn, args := "shmem_set_lock", []arg{addr("lock", shmemLock), num("ticket", s.ticket)}
@@ -575,4 +583,14 @@ func (s *shmem) deliver(x *step) {
 	if len(s.flying) > 0 {
 		s.arrive(s.flying[x.pick(0, len(s.flying))])
 	}
+}
+
+func (s *shmem) order(x *step) { s.machine.order(x) }
+
+// own are accesses that an update shows to be complete in any case.
+func own(list []*access) (all []link) {
+	for _, a := range list {
+		all = append(all, link{access: a})
+	}
+	return all
 }

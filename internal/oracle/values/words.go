@@ -1,6 +1,9 @@
 package values
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // word is a place that processes update and read as a whole.
 type word struct {
@@ -24,9 +27,63 @@ type op struct {
 	done   []int            // points of which each shows that the update has taken effect
 	stream string           // those of one process and stream take effect in order
 	own    *access          // nil: none, or one that is complete
-	chain  []*access        // complete where the update is seen
+	chain  []link           // complete where the update is seen
 
 	certain, possible uint64 // the updates that it comes after
+}
+
+// link is an access that is complete where an update is seen: one of its own, or
+// (by) what a fence has put before it.
+type link struct {
+	*access
+	by *access // to the target, of the same operation
+}
+
+// holds reports whether that is so.
+func (l link) holds(o order, x *op, first bool) bool {
+	return l.by == nil || l.by.before(o, x.by.enter(), first)
+}
+
+// before reports whether a fence puts an access before a moment of the same context;
+// first: the first that does, of those of several strands that do so beside each other,
+// unless the operation was completed beside it.
+func (a *access) before(o order, at int, first bool) bool {
+	for _, f := range a.fences {
+		switch {
+		case !o.before(a.start, 2*f):
+		case first && a.completedBeside(o, f):
+			return false
+		case o.before(2*f+1, at):
+			return true
+		case first:
+			return false
+		}
+	}
+	return false
+}
+
+// completedBeside reports whether a call has completed an access of which a later fence
+// does not know.
+func (a *access) completedBeside(o order, fence int) bool {
+	return slices.ContainsFunc(a.done, func(d int) bool { return d < 2*fence && o.before(a.start, d) && !o.before(d, 2*fence) })
+}
+
+// fencedBeside reports whether fences of several strands, or a fence and a call that
+// completes, concern an access beside each other.
+func (a *access) fencedBeside(o order) bool {
+	first := -1
+	for _, f := range a.fences {
+		if !o.before(a.start, 2*f) {
+			continue
+		}
+		if a.completedBeside(o, f) || first >= 0 && !o.before(2*first+1, 2*f) {
+			return true
+		}
+		if first < 0 {
+			first = f
+		}
+	}
+	return false
 }
 
 func (x *op) reads() bool { return x.exact && !x.silent || x.meets != nil }
@@ -44,7 +101,7 @@ func (w *word) explain(o order) bool {
 	before := make([]uint32, n) // what takes effect first
 	for i, x := range w.ops {
 		for j, y := range w.ops {
-			if i != j && w.first(o, y, x, j < i) {
+			if i != j && w.first(o, y, x) {
 				before[i] |= 1 << j
 			}
 		}
@@ -58,12 +115,12 @@ func (w *word) explain(o order) bool {
 }
 
 // first reports whether y takes effect before x for certain.
-func (w *word) first(o order, y, x *op, earlier bool) bool {
-	if x.by.pe == y.by.pe && x.stream == y.stream {
-		return earlier
+func (w *word) first(o order, y, x *op) bool {
+	if x.by.pe == y.by.pe && x.stream == y.stream && o.before(y.by.leave(), x.by.enter()) {
+		return true
 	}
 	for _, d := range y.done {
-		if o.before(d, x.by.enter()) {
+		if o.before(y.by.enter(), d) && o.before(d, x.by.enter()) {
 			return true
 		}
 	}
