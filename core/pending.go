@@ -268,12 +268,11 @@ func (p *Pending) Seen(at regions.Point) {
 	p.access.Seen = append(slices.Clip(p.access.Seen), at)
 }
 
-// Part ends a first part of the access at the present moment of its strand, and goes on
+// Part ends a first part of the access at the present moment of a strand, and goes on
 // with it as another part that has another role, until that is completed. To findings
 // both have the same completion. What comes between the parts for whom is for
 // regions.Role to say (Chained).
-func (p *Pending) Part(role *regions.Role) *Pending {
-	s := p.strand
+func (p *Pending) Part(s *Strand, role *regions.Role) *Pending {
 	if p.done || p.access == nil {
 		return p
 	}

@@ -493,7 +493,7 @@ func fence(p *pe, c *call) {
 			if p.Threaded() {
 				op.before = op.remote
 			}
-			op.remote = op.remote.Part(role)
+			op.remote = op.remote.Part(p.Strand, role)
 			if op.shown != nil {
 				*op.shown = append(*op.shown, op.remote)
 			}
