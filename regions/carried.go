@@ -45,8 +45,8 @@ func (a *Access) carriedKey() carriedKey {
 type carriedGroup struct {
 	key     carriedKey
 	entries []intervals.Entry[*carriedGroup] // of its pieces
-	number  uint64     // in the order in which groups were made
-	members []*Carried // nil: it is complete
+	number  uint64                           // in the order in which groups were made
+	members []*Carried                       // nil: it is complete
 	// accesses are those of the members. Regions refer to parts of it, of which
 	// nothing is changed.
 	accesses []*Access
