@@ -17,7 +17,6 @@
 #include <dlfcn.h>
 #include <malloc.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #define SMALL 1024        /* bytes; of smaller blocks */
@@ -117,7 +116,8 @@ static uint32_t place_of(void **frame)
 		struct place *p = &table->places[i];
 		uint64_t had = GET(p->hash);
 		if (had == 0 && __atomic_compare_exchange_n(&p->hash, &had, h, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-			memcpy(p->pcs, pcs, n * sizeof *pcs);
+			for (uint32_t j = 0; j < n; j++) /* a memcpy here would be one of the program */
+				__atomic_store_n(&p->pcs[j], pcs[j], __ATOMIC_RELAXED);
 			SET(p->frames, n);
 			return i + 1;
 		}
@@ -258,13 +258,16 @@ static void tell(struct entry *e, uint64_t word)
 		uint32_t stack, none;
 	};
 	const struct place *p = &table->places[(word & UINT16_MAX) - 1];
-	struct mcchk_walked w = {.frames = GET(p->frames)};
+	struct mcchk_walked w;
 	struct mcchk_thread *t = mcchk_thread_get();
 	uint64_t lo = word >> 16, size = GET(e->size);
 
+	w.frames = GET(p->frames);
+	w.pointers = 0;
 	if (!t || w.frames == 0 || records == RECORDS)
 		return;
-	memcpy(w.pcs, p->pcs, w.frames * sizeof *w.pcs);
+	for (uint32_t i = 0; i < w.frames; i++)
+		w.pcs[i] = GET(p->pcs[i]);
 	uint32_t stack = mcchk_stack_walked(t, &w);
 	struct record *r = stack ? mcchk_reserve(t, sizeof *r) : NULL;
 	if (!r)
