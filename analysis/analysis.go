@@ -39,7 +39,9 @@ type Options struct {
 	// Stats measures the parts that the analysis works in: Result.Stats.
 	Stats bool
 	// Predict also looks for races that another order of locks would have
-	// made possible: findings of rule MC202.
+	// made possible: findings of rule MC202. Where values leave open in which order
+	// memory was updated, another order is tried: what only one of the two shows is a
+	// warning.
 	Predict bool
 	// IgnoreValues leaves out the order that the values of atomic operations tell.
 	IgnoreValues bool

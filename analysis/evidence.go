@@ -59,10 +59,10 @@ func (r *run) gather() (*evidence, error) {
 			if e.Predicted, err = r.predict(); err != nil {
 				return nil, err
 			}
-		}
-		if c := m.Choices(); c.Open > 0 && r.stopped == nil {
-			if err := r.otherOrder(e, c); err != nil {
-				return nil, err
+			if c := m.Choices(); c.Open > 0 && r.stopped == nil {
+				if err := r.otherOrder(e, c); err != nil {
+					return nil, err
+				}
 			}
 		}
 	}

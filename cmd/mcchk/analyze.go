@@ -56,7 +56,7 @@ func (o *analyzeOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&o.clock, "clock", evc.Auto, "clocks that order events: evc (encoded vector clocks), vector, or auto (the cheaper)")
 	f.StringVar(&o.model, "memory-model", "auto", "memory model of windows: auto (what MPI_WIN_MODEL says), unified or separate")
-	f.BoolVar(&o.predict, "predict", false, "also warn of accesses that would race if locks were granted in another order (MC202)")
+	f.BoolVar(&o.predict, "predict", false, "also warn of accesses that would race if locks were granted, or memory updated, in another order (MC202)")
 	f.IntVar(&o.jobs, "jobs", 0, "parallel workers; 0: one per processor")
 	f.BoolVar(&o.pairwise, "pairwise", false, "compare every pair of accesses, as the papers do: slower, with the same findings")
 	f.BoolVar(&o.stats, "stats", false, "print the cost of the analysis on standard error: regions, clocks, memory, time")

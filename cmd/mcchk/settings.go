@@ -27,7 +27,7 @@ func settings() []config.Setting {
 		{Name: "wrappers", Kind: config.Patterns, Valid: symbols.CheckPattern, Usage: "files or folders of the program that wrap MPI: findings are reported where they are called"},
 		{Name: "unseen", Kind: config.Parts, Valid: checkUnseen, Usage: "parts of the program whose loads and stores may go unseen, with reasons: a list of part: and reason:, or of PART=REASON"},
 		{Name: "memory-model", Default: memoryModels[0], Choices: memoryModels, Usage: "memory model by which windows are judged"},
-		{Name: "predict", Kind: config.Bool, Default: "false", Usage: "also warn of accesses that would race if locks were granted in another order"},
+		{Name: "predict", Kind: config.Bool, Default: "false", Usage: "also warn of accesses that would race if locks were granted, or memory updated, in another order"},
 		{Name: "clock", Default: evc.Auto, Choices: evc.Names(), Usage: "clocks that order events"},
 		{Name: "jobs", Kind: config.Count, Default: "0", Usage: "parallel workers of the analysis; 0: one per processor"},
 		{Name: "max-memory", Kind: config.Bytes, Default: memoryAuto, Usage: "most memory that an analysis takes, such as 2GiB; auto: half of what the machine, its control group or Slurm gives; 0: no limit"},
