@@ -24,7 +24,7 @@ func (r *run) otherOrder(e *evidence, taken core.Choices) error {
 	}
 	r.vain = r.dir.BytesRead()
 	opts := r.replayOptions()
-	opts.OtherOrder = 1
+	opts.OtherOrder = true
 	m, groups, err := r.search(prefetchAll(readers), opts)
 	if err != nil || r.stopped != nil || !m.Choices().AsGood(taken) {
 		return err

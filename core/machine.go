@@ -80,9 +80,9 @@ type Options struct {
 	AnyLockOrder bool
 	// IgnoreValues leaves out the order through memory (words.go).
 	IgnoreValues bool
-	// OtherOrder takes another of the orders of updates that values leave open: each
-	// number another one, as far as there are so many; 0: the likeliest.
-	OtherOrder int
+	// OtherOrder takes another of the orders of updates that values leave open than the
+	// likeliest.
+	OtherOrder bool
 	// Memory is how many bytes of accesses may be held; what is more is
 	// written to files without a name in os.TempDir. 0 means no limit.
 	Memory int64

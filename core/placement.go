@@ -133,7 +133,7 @@ func (w *word) find(op *WordOp, how manner) *version {
 		switch {
 		case v.value == op.found || how.unknown && !v.value.Known:
 			found = v
-		case found != nil && how.other == 0:
+		case found != nil && !how.other:
 			return found
 		}
 		if how.timely && v.by != nil && v.by.precedes(op) {
@@ -266,8 +266,8 @@ func (m *Machine) decideWords() bool {
 	slices.SortFunc(all, (*WordOp).compare)
 	m.words.debt, m.words.short = max(0, m.words.debt-searchGain), false
 	rounds := [][]manner{{{timely: true, foresees: true}, {timely: true}}, {{}}}
-	if other := another(m.opts.OtherOrder); other > 0 { // the times of calls make an order likely, and no more
-		rounds = [][]manner{{{foresees: true, other: other}, {other: other}}}
+	if m.opts.OtherOrder { // the times of calls make an order likely, and no more
+		rounds = [][]manner{{{foresees: true, other: true}, {other: true}}}
 	}
 	for i, round := range rounds {
 		for _, op := range all {
@@ -314,11 +314,11 @@ func (op *WordOp) appear() {
 
 // manner is how an operation is decided.
 type manner struct {
-	unknown  bool    // it may have fetched what is not known
-	timely   bool    // the times of the calls agree
-	foresees bool    // it agrees with what is still to come
-	zero     bool    // the word held 0 at first: most do, unless it is known (word.initial)
-	other    another // of several orders, which one; 0: the usual one
+	unknown  bool // it may have fetched what is not known
+	timely   bool // the times of the calls agree
+	foresees bool // it agrees with what is still to come
+	zero     bool // the word held 0 at first: most do, unless it is known (word.initial)
+	other    bool // of several orders, another one than the usual one
 }
 
 // precedes reports whether an operation was over when another began, by the times of
@@ -400,7 +400,7 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 			ahead, later = w.foreseen()
 		}
 	}
-	if how.other > 0 {
+	if how.other {
 		if c := w.there(op, tries[:len(tries)-1]); c != nil {
 			return c
 		}

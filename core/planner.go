@@ -182,8 +182,8 @@ func (p *planner) next() []*WordOp {
 	all = slices.DeleteFunc(all, func(x *WordOp) bool {
 		return p.timely && x.began > end || !p.fits(x) || !p.follows(x)
 	})
-	if p.other > 0 {
-		p.other.sort(all)
+	if p.other {
+		turn(all)
 	}
 	if p.value.Known {
 		for i, x := range all {
@@ -195,25 +195,11 @@ func (p *planner) next() []*WordOp {
 	return all
 }
 
-// another is one of the orders that are left open.
-type another int
-
-// sort sorts what may take effect next in another order than by its ends; last comes what
+// turn puts what may take effect next in another order than by its ends; last comes what
 // may turn out to write nothing.
-func (n another) sort(all []*WordOp) {
-	if n == 1 {
-		slices.Reverse(all)
-	}
-	key := func(x *WordOp) uint64 {
-		return (uint64(x.strand.line)*0x9e3779b97f4a7c15 ^ uint64(x.began)) * (uint64(n)*2 + 1) * 0xbf58476d1ce4e5b9 >> 32
-	}
-	slices.SortStableFunc(all, func(a, b *WordOp) int {
-		c := cmp.Compare(a.guessed(), b.guessed())
-		if n > 1 {
-			c = cmp.Or(c, cmp.Compare(key(a), key(b)))
-		}
-		return c
-	})
+func turn(all []*WordOp) {
+	slices.Reverse(all)
+	slices.SortStableFunc(all, func(a, b *WordOp) int { return cmp.Compare(a.guessed(), b.guessed()) })
 }
 
 // guessed is 1 where it is not known yet what the operation will have fetched, else 0.

@@ -476,7 +476,7 @@ func TestOtherOrders(t *testing.T) {
 		p := drawWords(rng, atOnce)
 		opts := core.Options{Clock: evc.Auto, Turn: 1 + rng.IntN(20)}
 		usual, taken := p.replayedBy(t, opts, true)
-		opts.OtherOrder = 1
+		opts.OtherOrder = true
 		other, choices := p.replayedBy(t, opts, true)
 		possible := map[string]bool{}
 		p.possible(func(order string) bool { possible[order] = true; return false })

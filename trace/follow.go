@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"context"
 	"errors"
 	"io"
 	"slices"
@@ -25,38 +24,12 @@ import (
 var ErrNotYet = errors.New("the process has not recorded more yet")
 
 const (
-	liveOffset = 128
-	liveSize   = 96
-	liveMagic  = "MCCHKLV1"
-
 	leastPause, mostPause = 2 * time.Millisecond, 50 * time.Millisecond
 	// An open chunk is read again and again, so not too often; one that is sealed
 	// meanwhile is read at once.
 	openEvery = 100 * time.Millisecond
 	deadEvery = 500 * time.Millisecond
-	deadOften = 10 // looks, ever further apart, that find no process of a run alive
 )
-
-// Live is what a process and a reader tell one another in the file's first page.
-type Live struct {
-	Complete, Seq  uint64
-	Several, Ended bool
-	Waiting        uint64
-	Most           uint64
-	Freed, Grant   uint64
-	Beat           uint64
-	Stopped        bool // it records nothing any more
-}
-
-// Following says how the traces of a run are followed.
-type Following struct {
-	// Over reports whether the program has ended, so that no process writes any
-	// more; nil: that is found out for each process.
-	Over func() bool
-	// Patience is how long FollowDir waits for the first process; 0: as long as it takes.
-	Patience time.Duration
-	ctx      context.Context
-}
 
 // follower is the following of one file. A nil one follows nothing.
 type follower struct {
@@ -82,82 +55,12 @@ type follower struct {
 
 func (f *follower) following() bool { return f != nil && !f.over }
 
-// FollowDir waits until all processes of a run have begun to write their traces into a
-// directory, or it is over, and returns the directory. What Open and OpenAll give
-// follows these traces. A run of which some processes have begun and ended, and others never
-// begun, is over: all have to be there in MPI_Init. Errors are those of OpenDir, and the
-// context's.
-func FollowDir(ctx context.Context, path string, how Following) (*Dir, error) {
-	how.ctx = ctx
-	began, dead := time.Now(), 0
-	for pause := 10 * time.Millisecond; ; pause = min(pause*3/2, time.Second) {
-		over := how.Over != nil && how.Over()
-		d, err := OpenDir(path)
-		if err == nil && len(d.Bad) == 0 && len(d.Missing) == 0 || over || errors.Is(err, ErrMixedRuns) {
-			if err == nil && !over {
-				d.follow = &how
-			}
-			return d, err
-		}
-		switch {
-		case err != nil && how.Patience > 0 && time.Since(began) > how.Patience:
-			return nil, err
-		case err == nil && len(d.Files) > 0 && !d.anyAlive():
-			if dead++; dead > deadOften {
-				return d, nil
-			}
-		default:
-			dead = 0
-		}
-		if err := sleep(ctx, pause); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// Until ends the following of traces that are opened from now on, with an error, when the
-// context is done.
-func (d *Dir) Until(ctx context.Context) {
-	if d.follow != nil {
-		d.follow.ctx = ctx
-	}
-}
-
-// Unfollow has what is opened from now on read as it is.
-func (d *Dir) Unfollow() { d.follow = nil }
-
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 // followFile lets a reader of a whole plain file follow it.
 func (r *Reader) followFile(f *lazyFile, how *Following) {
 	if how == nil || r.chunks.zst != nil || strings.HasSuffix(f.path, ".zst") {
 		return
 	}
 	r.chunks.follow = &follower{how: how, file: f, head: r.Header()}
-}
-
-// Live returns what the process of a followed trace told last; nil when it told nothing.
-// It may be called while another goroutine reads.
-func (r *Reader) Live() *Live {
-	if r.chunks.follow == nil {
-		return nil
-	}
-	return r.chunks.follow.given.Load()
-}
-
-// Ask reads anew what the process of a followed trace tells. It may be called while another
-// goroutine reads.
-func (r *Reader) Ask() (Live, bool) {
-	return liveOf(r.chunks.name)
 }
 
 // guard keeps the goroutine that follows the file from changing what is known.
@@ -183,19 +86,6 @@ func (f *follower) came() {
 	if f != nil {
 		f.pause = 0
 	}
-}
-
-// readLive reads the first page.
-func readLive(in io.ReaderAt) (l Live, ok bool) {
-	var b [liveSize]byte
-	if _, err := in.ReadAt(b[:], liveOffset); err != nil || string(b[:8]) != liveMagic {
-		return Live{}, false
-	}
-	word := func(i int) uint64 { return le.Uint64(b[8*i:]) }
-	return Live{
-		Complete: word(1), Seq: word(2), Several: word(3) != 0, Ended: word(4) != 0,
-		Waiting: word(5), Most: word(6), Freed: word(8), Grant: word(9), Beat: word(10), Stopped: word(11) != 0,
-	}, true
 }
 
 // ended reports whether nothing in the file changes any more.
