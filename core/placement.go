@@ -44,8 +44,8 @@ func (op *WordOp) decide() {
 	if !op.writes() {
 		op.withdraw()
 	}
-	if len(w.blocked) == 0 {
-		w.m.words.blocked = append(w.m.words.blocked, w)
+	if !w.listed {
+		w.m.words.blocked, w.listed = append(w.m.words.blocked, w), true
 	}
 	op.blocked = true
 	w.blocked = append(w.blocked, op)
@@ -255,7 +255,10 @@ func (w *word) take(op *WordOp) {
 // reports whether there was one.
 func (m *Machine) decideWords() bool {
 	list := &m.words.blocked
-	*list = slices.DeleteFunc(*list, func(w *word) bool { return len(w.blocked) == 0 })
+	*list = slices.DeleteFunc(*list, func(w *word) bool {
+		w.listed = len(w.blocked) > 0
+		return !w.listed
+	})
 	if len(*list) == 0 {
 		return false
 	}

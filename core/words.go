@@ -123,6 +123,7 @@ type word struct {
 	versions []*version // from the oldest that may still be fetched
 	visitors []*visitor // by line
 	blocked  []*WordOp  // that have fetched what is not decided yet
+	listed   bool       // among those of which something is not decided
 	visited  bool       // since the phase began
 }
 
@@ -456,89 +457,4 @@ func (op *WordOp) arrive() {
 		x = op.made
 	}
 	v.saw(op.strand.Now(), x)
-}
-
-// forgetWords forgets what can not be fetched any more of all words, or all of them
-// where a region begins.
-func (m *Machine) forgetWords() {
-	if m.words.all == nil || m.words.region != m.index {
-		before := m.words.all
-		m.words = words{all: map[WordKey]*word{}, region: m.index, debt: m.words.debt, stores: m.words.stores}
-		for k, w := range before {
-			if again := w.carry(); again != nil {
-				m.words.all[k] = again
-			}
-		}
-		m.ownWords()
-	}
-	for k, w := range m.words.all {
-		if w.forget() {
-			delete(m.words.all, k)
-			m.words.fewer = true
-		}
-	}
-	if m.words.fewer {
-		m.ownWords()
-	}
-}
-
-// carry returns what is left of a word in the region that begins: updates of which
-// somebody may yet see that they are complete, and the others beside them, which order
-// nobody any more; nil: nothing is.
-func (w *word) carry() *word {
-	matters := func(op *WordOp) bool { return op != nil && !op.complete && op.seen != nil }
-	if !slices.ContainsFunc(w.versions, func(v *version) bool { return matters(v.by) }) &&
-		!slices.ContainsFunc(w.visitors, func(v *visitor) bool { return slices.ContainsFunc(v.queue, matters) }) {
-		return nil
-	}
-	again := &word{m: w.m, key: w.key}
-	for i, v := range w.versions {
-		x := &version{number: i, by: v.by, value: v.value}
-		w.m.give(&x.before, evc.Time{})
-		again.versions = append(again.versions, x)
-		if x.by != nil {
-			again.adopt(x.by)
-			x.by.made = x
-		}
-	}
-	for _, v := range w.visitors {
-		for _, op := range v.queue {
-			again.adopt(op)
-			op.floor, op.after, op.complete = again.versions[0], nil, false
-			x := again.visitor(v.strand)
-			x.queue = append(x.queue, op)
-		}
-	}
-	return again
-}
-
-// adopt takes an update of the region before over.
-func (w *word) adopt(op *WordOp) {
-	op.word, op.region = w, w.m.index
-	if op.issued != nil {
-		op.issued = &Signal{}
-		w.m.give(op.issued, evc.Time{})
-	}
-}
-
-// forget forgets the versions before the last that all strands know of. It reports
-// whether nothing is left.
-func (w *word) forget() bool {
-	idle := !w.visited && len(w.blocked) == 0
-	w.visited = false
-	for _, v := range w.visitors {
-		idle = idle && len(v.queue) == 0
-	}
-	n := 0
-	for n+2 < len(w.versions) && w.m.past(&w.versions[n+2].before) {
-		n++
-	}
-	for _, x := range w.versions[:n] {
-		x.by = nil // which keeps the version before
-	}
-	w.versions = slices.Delete(w.versions, 0, n)
-	for _, v := range w.visitors {
-		v.seen = slices.DeleteFunc(v.seen, func(x sighting) bool { return x.version.number < w.versions[0].number })
-	}
-	return idle && w.m.past(&w.last().before)
 }
