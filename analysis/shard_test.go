@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/internal/oracle"
 	"github.com/mcchk/mcchk/internal/scenario"
@@ -222,7 +223,25 @@ func TestPartsOfSharedMemory(t *testing.T) {
 	require.Equal(t, want, inParts(t, files, opts, 2))
 	opts.part.Processes = true
 	require.Equal(t, want, inParts(t, files, opts, 2))
+
+	// What asks for the order of calls alone needs none of them.
+	dir := t.TempDir()
+	for rank, data := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("rank-%d.mcct", rank)), data, 0o600))
+	}
+	require.NoError(t, Observe(t.Context(), dir, unheeding{}))
 }
+
+// unheeding is an Observer to whom everything is the same.
+type unheeding struct{}
+
+func (unheeding) Call(*core.ObservedCall)         {}
+func (unheeding) Signal(int32) core.Mark          { return nil }
+func (unheeding) Meet(core.Mark, int32) core.Mark { return nil }
+func (unheeding) Wait(int32, core.Mark)           {}
+func (unheeding) Over(int32)                      {}
+func (unheeding) Interval(*core.ObservedInterval) {}
+func (unheeding) Region(int)                      {}
 
 // TestPartsOfCutTraces: a trace that was cut is taken as far as it goes, by all
 // parts alike.

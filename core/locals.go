@@ -129,7 +129,7 @@ var ErrSkipped = errors.New("accesses were passed over that may lie in the memor
 // that are coming.
 func (s *Strand) passOver() error {
 	x := &s.event.Skipped
-	if s.memory.aliases.Len() > 0 && x.Accesses > 0 {
+	if s.memory.aliases.Len() > 0 && x.Accesses > 0 && !s.m.opts.OrderOnly {
 		return ErrSkipped
 	}
 	s.m.stats.Loads += x.Loads

@@ -123,23 +123,39 @@ func (o *reportOptions) check() error {
 	o.outputs = nil
 	onStdout := ""
 	for _, spec := range o.formats {
-		name, path, hasPath := strings.Cut(spec, "=")
-		render, ok := report.Lookup(name)
-		if !ok {
-			return usagef("--format: %q is none of %s%s", name, strings.Join(report.Formats(), ", "), didYouMean(name, report.Formats()))
+		out, err := parseFormat(spec)
+		if err != nil {
+			return err
 		}
-		if hasPath && path == "" {
-			return usagef("--format %s: the file is missing", spec)
-		}
-		if !hasPath {
+		if out.path == "" {
 			if onStdout != "" {
-				return usagef("--format: %s and %s both go to standard output; give one a file (--format %s=FILE)", onStdout, name, name)
+				return usagef("--format: %s and %s both go to standard output; give one a file (--format %s=FILE)", onStdout, out.format, out.format)
 			}
-			onStdout = name
+			onStdout = out.format
 		}
-		o.outputs = append(o.outputs, output{name, render, path})
+		o.outputs = append(o.outputs, out)
 	}
 	return o.gate.read()
+}
+
+// parseFormat reads FORMAT[=FILE]. text[=FILE],short is another way to write
+// short[=FILE].
+func parseFormat(spec string) (output, error) {
+	plain, short := strings.CutSuffix(spec, ","+shortFormat)
+	name, path, hasPath := strings.Cut(plain, "=")
+	render, ok := report.Lookup(name)
+	switch {
+	case !ok:
+		return output{}, usagef("--format: %q is none of %s%s", name, strings.Join(report.Formats(), ", "), didYouMean(name, report.Formats()))
+	case hasPath && path == "":
+		return output{}, usagef("--format %s: the file is missing", spec)
+	case short && name != report.Formats()[0] && name != shortFormat:
+		return output{}, usagef("--format %s: there is a short form of text only (--format %s=FILE)", spec, shortFormat)
+	case short:
+		name = shortFormat
+		render, _ = report.Lookup(name)
+	}
+	return output{name, render, path}, nil
 }
 
 func newAnalyzeCommand(a *app) *cobra.Command {

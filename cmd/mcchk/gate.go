@@ -154,6 +154,8 @@ func (o *gateOptions) accepted(res *analysis.Result) ([]conflicts.Finding, error
 		switch {
 		case errors.Is(err, fingerprint.ErrSeveral):
 			return nil, usagef("--%s: %w: give more of it", flag, err)
+		case err != nil && len(res.Findings) == 0:
+			return nil, usagef("--%s: %w; nothing is added: there is none that is not accepted already", flag, err)
 		case err != nil:
 			return nil, usagef("--%s: %w; nothing is added. There are:\n%s", flag, err, listFindings(res))
 		}
