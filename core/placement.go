@@ -85,7 +85,7 @@ func (op *WordOp) see(v *version) {
 
 // settled lets go of what only matters while it is not known where the operation belongs:
 // else each would keep all before it.
-func (op *WordOp) settled() { op.floor, op.after, op.under = nil, nil, nil }
+func (op *WordOp) settled() { op.floor, op.after = nil, nil }
 
 // oldest returns the oldest version that the operation may have fetched; nil where
 // updates that it comes after are not placed.
@@ -102,18 +102,6 @@ func (op *WordOp) oldest() *version {
 	return v
 }
 
-// there returns the number of the last version that was certainly there when the operation
-// began.
-func (op *WordOp) there() int {
-	n := op.floor.number
-	for _, x := range op.after {
-		if x.made != nil && !slices.Contains(op.under, x) {
-			n = max(n, x.made.number)
-		}
-	}
-	return n
-}
-
 // find returns a version that an operation that writes nothing may have fetched: of the
 // last of those with its value that follow one another, the first; nil: there is none.
 func (w *word) find(op *WordOp, how manner) *version {
@@ -123,8 +111,10 @@ func (w *word) find(op *WordOp, how manner) *version {
 	}
 	all := w.versions[max(0, oldest.number-w.versions[0].number):]
 	if op.meets != nil {
-		if op.fresh { // not what was there when it began
-			all = w.after(op.there(), w.last())
+		if b := op.behind; b != nil && b.saw == nil {
+			return nil
+		} else if b != nil {
+			all = w.after(b.saw.number, w.last())
 		}
 		return op.first(all, how)
 	}

@@ -180,7 +180,7 @@ func (p *planner) next() []*WordOp {
 	}
 	end := all[0].end()
 	all = slices.DeleteFunc(all, func(x *WordOp) bool {
-		return p.timely && x.began > end || !p.fits(x) || !p.follows(x)
+		return p.timely && x.began > end || !x.fits(p.value, p.manner) || !p.follows(x)
 	})
 	if p.other {
 		turn(all)
@@ -220,34 +220,11 @@ func (p *planner) reading(s *Strand) bool {
 	return false
 }
 
-// fits reports whether an operation can have fetched what is there.
-func (p *planner) fits(x *WordOp) bool {
-	return x.fits(p.value, p.manner) && (!x.fresh || p.replaced(x))
-}
-
-// replaced reports whether something has taken effect since a wait began, for which what
-// was there then was not enough.
-func (p *planner) replaced(x *WordOp) bool {
-	last, n := x.floor.number, p.word.last().number
-	there := func(y *WordOp) bool { return !slices.Contains(x.under, y) } // when it began
-	for _, y := range x.after {
-		if y.made != nil && there(y) {
-			last = max(last, y.made.number)
-		}
-	}
-	for _, y := range p.steps {
-		if y.update == nil {
-			continue
-		}
-		if n++; there(y) && slices.Contains(x.after, y) {
-			last = n
-		}
-	}
-	return n > last
-}
-
 // follows reports whether all that an operation comes after has taken effect.
 func (p *planner) follows(x *WordOp) bool {
+	if i := slices.Index(p.reads, x.behind); i >= 0 && !p.seen[i] || x.behind != nil && i < 0 && x.behind.saw == nil {
+		return false
+	}
 	for _, y := range x.after {
 		if y.made != nil || y.update == nil {
 			continue

@@ -61,13 +61,12 @@ type WordOp struct {
 	fetches bool             // it will be known what it fetched
 	blocked bool             // it is known, and not decided
 	meets   func(int64) bool // a wait: of what it fetched only this is known; nil: of any other
-	fresh   bool             // a wait: not for what was there when it began
+	behind  *WordOp          // a wait: what it read when it began, which was not enough; nil: that is not known
 	unsure  func()           // a wait: it cannot be told what it fetched
 
 	began, ended int64         // when it was issued, and when what it fetched was known; ns
 	floor        *version      // it fetches no earlier one
 	after        []*WordOp     // updates that took effect before it was issued, the last of each strand
-	under        []*WordOp     // those of after, of its own process, that were under way then
 	issuedAt     regions.Point // where it was issued
 	from         int           // in that region
 	completed    regions.Point // where its update is complete, for the others
@@ -213,12 +212,12 @@ func (s *Strand) Overwrite(k WordKey, began int64) *WordOp {
 }
 
 // Expect begins a wait of the strand for a value of a word that meets a condition: a read
-// that Fetch orders after the first update which left one, or after nothing where that was
-// there already. fresh: what was there when it began did not meet it. unsure is called
-// where it cannot be told which it was.
-func (s *Strand) Expect(k WordKey, began int64, meets func(int64) bool, fresh bool, unsure func()) *WordOp {
+// that Fetch orders after the first update which left one, behind what another operation
+// read when it began, which did not meet it. unsure is called where it cannot be told
+// which update it was.
+func (s *Strand) Expect(k WordKey, began int64, meets func(int64) bool, behind *WordOp, unsure func()) *WordOp {
 	op := s.visit(s.m.word(k), began, nil)
-	op.fetches, op.meets, op.fresh, op.unsure = true, meets, fresh, unsure
+	op.fetches, op.meets, op.behind, op.unsure = true, meets, behind, unsure
 	return op
 }
 
@@ -227,23 +226,6 @@ func (op *WordOp) Tell(bits, ended int64) {
 	if op != nil {
 		op.found, op.ended = Value{bits, true}, ended
 	}
-}
-
-// mayBeLater reports whether a wait of which it is not known what was there when it began
-// may have been ended by something else than what its strand had seen before.
-func (op *WordOp) mayBeLater() bool {
-	may := func(x *WordOp) bool {
-		if x == nil || x.strand == op.strand || x.update == nil {
-			return false
-		}
-		v, _ := x.update(Value{})
-		return v.Known && op.meets(v.Bits)
-	}
-	w := op.word
-	if slices.ContainsFunc(w.after(op.saw.number, w.last()), func(v *version) bool { return may(v.by) }) {
-		return true
-	}
-	return slices.ContainsFunc(w.visitors, func(v *visitor) bool { return slices.ContainsFunc(v.queue, may) })
 }
 
 func (s *Strand) visit(w *word, began int64, update Update) *WordOp {
@@ -263,9 +245,6 @@ func (s *Strand) visit(w *word, began int64, update Update) *WordOp {
 		}
 		if x := v.effective(s); x != nil {
 			op.after = append(op.after, x)
-			if x.strand.Process == s.Process && !x.completeFor(s) {
-				op.under = append(op.under, x)
-			}
 		}
 	}
 	if update != nil {
@@ -378,8 +357,9 @@ func (v *visitor) saw(at regions.Point, x *version) {
 
 // Fetched is what an operation on a word has fetched.
 type Fetched struct {
-	Op   *WordOp
-	Bits int64
+	Op     *WordOp
+	Bits   int64
+	Before int64 // when that was known, where it was before the others, ns; else 0
 }
 
 // Fetch orders the strand after the updates that it has seen by what operations of it
@@ -393,7 +373,7 @@ func (s *Strand) Fetch(c *Call, all []Fetched, ended int64) {
 		if op.region != s.m.index { // what it may have seen is not known any more
 			continue
 		}
-		if op.ended = ended; op.meets == nil {
+		if op.ended = cmp.Or(f.Before, ended); op.meets == nil {
 			op.found = Value{f.Bits, true}
 		}
 		op.decide()
@@ -442,10 +422,6 @@ func (op *WordOp) arrive() {
 		return
 	}
 	v := op.word.visitor(op.strand)
-	known := op.saw.number <= v.waited || op.saw.by != nil && op.saw.by.strand == op.strand
-	if op.meets != nil && !op.fresh && op.saw.number > 0 && known && op.mayBeLater() {
-		op.unsure()
-	}
 	for _, x := range op.word.after(v.waited, op.saw) {
 		if x.by != nil && x.by.seen != nil {
 			x.by.seen(op.strand)

@@ -15,7 +15,6 @@ var (
 	argCtx      = core.NewArgName("ctx")
 	argDest     = core.NewArgName("dest")
 	argDst      = core.NewArgName("dst")
-	argFailed   = core.NewArgName("failed")
 	argFetch    = core.NewArgName("fetch")
 	argFound    = core.NewArgName("found")
 	argIvar     = core.NewArgName("ivar")

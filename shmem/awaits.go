@@ -3,30 +3,20 @@ package shmem
 // awaited is one value that a call waits for, or has found.
 type awaited struct {
 	condition
-	addr    uint64
-	already bool  // the value was there when the call was made
-	before  int64 // what was there then
-	loose   bool  // what was there is not known
+	addr   uint64
+	before int64 // what was there when the call was made
 }
 
 // awaited returns what a call waits for at an address, and the value that was there when
-// it was made: not known of tests, of which only those that succeed are recorded, with
-// whether the one before failed.
+// it was made.
 func (c *call) awaited(addr uint64, cmp, value int64, i int) awaited {
 	w := awaited{addr: addr}
 	w.condition = condition{cmp: cmp, value: value, bytes: uint64(c.Int(argSize)), signed: c.signed}
-	switch {
-	case c.IsList(argBefore):
-		if list := c.List(argBefore); i < len(list) {
-			w.before = list[i]
-		}
-	case c.Has(argBefore):
+	if !c.IsList(argBefore) {
 		w.before = c.Int(argBefore)
-	default:
-		w.loose = !c.Has(argFailed) || c.Int(argFailed) == 0
-		return w
+	} else if list := c.List(argBefore); i < len(list) {
+		w.before = list[i]
 	}
-	w.already = w.valid() && w.met(w.before)
 	return w
 }
 

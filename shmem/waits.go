@@ -115,10 +115,13 @@ func (p *pe) await(c *call, list []awaited) {
 			return
 		}
 		k := at.word(w.bytes)
-		if !w.already {
-			all = append(all, core.Fetched{Op: p.Expect(k, c.Begin, w.met, !w.loose, unsure)})
-		} else if op := p.Issue(k, c.Begin, nil, true); op != nil { // it saw what was there, or something later
-			all = append(all, core.Fetched{Op: op, Bits: lowest(w.before, w.bytes)})
+		there := p.Issue(k, c.Begin, nil, true)
+		if there == nil { // values are ignored
+			continue
+		}
+		all = append(all, core.Fetched{Op: there, Bits: lowest(w.before, w.bytes), Before: c.Begin})
+		if !w.met(w.before) {
+			all = append(all, core.Fetched{Op: p.Expect(k, c.Begin, w.met, there, unsure)})
 		}
 	}
 	p.Fetch(c.Call, all, c.End)

@@ -36,7 +36,7 @@ int shmem_ctx_create(mcchk_ctx *ctx:c out) status
 void shmem_init() custom
 void shmem_TYPE_atomic_inc(TYPE *dest:p, > old:v _rc) each FEW ctx by shmem_TYPE_atomic_fetch_inc
 int shmem_TYPE_test_some(TYPE *ivars:p, size_t nelems:i, size_t *indices:-, > found:I[(int64_t)nelems] indices[_k]) each FEW when _rc != 0
-	after: mcchk_poll(ivars)
+	begun: mcchk_glance(ivars, nelems, ELEM)
 `))
 	require.NoError(t, err)
 	var list functionList
@@ -58,7 +58,7 @@ int shmem_TYPE_test_some(TYPE *ivars:p, size_t nelems:i, size_t *indices:-, > fo
 		"if (_rc != 0) {",
 		"_at_found[_k] = (int64_t)(indices[_k]);",
 		"mcchk_call_commit_at(_start);",
-		"mcchk_poll(ivars);",
+		"mcchk_glance(ivars, nelems, sizeof(int));",
 	} {
 		require.Contains(t, text, want)
 	}

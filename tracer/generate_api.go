@@ -78,6 +78,7 @@ func (g apiForm) write() {
 	g.line("\t}")
 	late := func() {
 		g.line("\tuint64_t _start = mcchk_now();")
+		g.hook("begun")
 		g.line("\t%s%s;", result, recorded)
 		g.line("\tif (%s) {", f.When)
 		g.indented(func() {
@@ -85,7 +86,6 @@ func (g apiForm) write() {
 			g.finish()
 		})
 		g.line("\t}")
-		g.hook("after")
 	}
 	early := func() {
 		g.begin("mcchk_call_commit()")

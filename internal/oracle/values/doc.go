@@ -25,9 +25,9 @@
 //
 //  1. Updates of one process on one word take effect in the order of their issue. Of
 //     notifications that holds for those of one queue that are posted without data.
-//  2. A wait for a condition comes after the first value that meets it, and after the
-//     value that was there when it was called where that meets it already. Of a test
-//     that succeeds at once, what was there is not known.
+//  2. A wait or a test for a condition comes after the value that was there when it was
+//     called, and where that does not meet the condition, after the first value behind
+//     it that does.
 //  3. A store of the owner, and a put of several elements, leave a value that is not
 //     known.
 //  4. What a fence has put before an operation is complete where that is seen, and

@@ -384,26 +384,23 @@ func (s *shmem) wait(x *step) {
 	c := s.cell(x.pe, at)
 	cmp, v, before, since := s.waited(x, c, x.pick(1, 6))
 	meets := condition(cmp, v)
-	y := &op{}
-	args = append(args, num("cmp", cmp), num("cmp_value", v), num("size", 8))
-	switch test := w <= 2 && x.pick(3, 3) == 0; {
-	case test && !meets(before):
-		name, y.meets = "shmem_long_test", meets
-		args = append(args, num("failed", 1), num("result", 1))
-	case test: // what was there before is not known
-		name, y.meets = "shmem_long_test", meets
-		args = append(args, num("failed", 0), num("result", 1))
-	case meets(before):
-		y.exact, y.found = true, before
-		args = append(args, num("before", before))
-	default:
-		y.meets = meets
-		args = append(args, num("before", before))
+	args = append(args, num("cmp", cmp), num("cmp_value", v), num("size", 8), num("before", before))
+	if w <= 2 && x.pick(3, 3) == 0 {
+		name = "shmem_long_test"
+		args = append(args, num("result", 1))
 	}
 	e := s.event(x.pe, name, args...)
 	e.begin = max(since, s.lastBut(e)+1)
-	y.by, y.done = e, []int{e.leave()}
-	c.ops = append(c.ops, y)
+	c.await(e, before, meets)
+}
+
+// await adds what a wait or a test that succeeds does to a word: it finds what was there
+// when it was called, and waits where that is not enough.
+func (c *cell) await(e *event, before int64, meets func(int64) bool) {
+	there := &op{by: e, exact: true, found: before, done: []int{e.leave()}}
+	if c.ops = append(c.ops, there); !meets(before) {
+		c.ops = append(c.ops, &op{by: e, meets: meets, behind: there, done: []int{e.leave()}})
+	}
 }
 
 // lastBut returns when the process's event before the last was over.
@@ -420,17 +417,11 @@ func (s *shmem) lastBut(e *event) int64 {
 func (s *shmem) waitSome(x *step) {
 	const n = 2
 	var before, values []int64
-	var ops []*op
 	since := int64(0)
 	for i := range n {
 		c := s.cell(x.pe, int64(shmemWords+8*i))
 		_, _, b, t := s.waited(x, c, 2)
 		before, values, since = append(before, b), append(values, c.value), max(since, t)
-		y := &op{meets: condition(1, c.value)}
-		if b == c.value {
-			y = &op{exact: true, found: b}
-		}
-		ops = append(ops, y)
 	}
 	for i := range n { // as they were at one time
 		c := s.cell(x.pe, int64(shmemWords+8*i))
@@ -438,10 +429,6 @@ func (s *shmem) waitSome(x *step) {
 			if h.since <= since {
 				before[i] = h.value
 			}
-		}
-		ops[i] = &op{meets: condition(1, c.value)}
-		if before[i] == c.value {
-			ops[i] = &op{exact: true, found: before[i]}
 		}
 	}
 	name, more, which := "shmem_long_wait_until_all_vector", []arg{}, []int{0, 1}
@@ -458,10 +445,7 @@ func (s *shmem) waitSome(x *step) {
 	e := s.event(x.pe, name, args...)
 	e.begin = max(since, s.lastBut(e)+1)
 	for _, i := range which {
-		y := ops[i]
-		y.by, y.done = e, []int{e.leave()}
-		c := s.cell(x.pe, int64(shmemWords+8*i))
-		c.ops = append(c.ops, y)
+		s.cell(x.pe, int64(shmemWords+8*i)).await(e, before[i], condition(1, values[i]))
 	}
 }
 

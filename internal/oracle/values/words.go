@@ -24,6 +24,7 @@ type op struct {
 	silent bool              // to the trace only: the process learns nothing
 	found  int64
 	meets  func(int64) bool // a wait: the first value that meets it
+	behind *op              // and that was there after this one found what it did
 	done   []int            // points of which each shows that the update has taken effect
 	stream string           // those of one process and stream take effect in order
 	own    *access          // nil: none, or one that is complete
@@ -116,7 +117,7 @@ func (w *word) explain(o order) bool {
 
 // first reports whether y takes effect before x for certain.
 func (w *word) first(o order, y, x *op) bool {
-	if x.by.pe == y.by.pe && x.stream == y.stream && o.before(y.by.leave(), x.by.enter()) {
+	if x.behind == y || x.by.pe == y.by.pe && x.stream == y.stream && o.before(y.by.leave(), x.by.enter()) {
 		return true
 	}
 	for _, d := range y.done {

@@ -62,10 +62,10 @@ static inline int64_t mcchk_bits_integer(int64_t v) { return v; }
 	_Generic((v), float : mcchk_bits_float, double : mcchk_bits_double,                        \
 		 long double : mcchk_bits_long_double, default : mcchk_bits_integer)(v)
 
-/* Tests that fail are not recorded. mcchk_polled: whether the last test was of the value
- * at p, and failed. */
-void mcchk_poll(const volatile void *failed);
-int64_t mcchk_polled(const volatile void *p);
+/* What there was before a test, which is recorded where it succeeds: n values at p, and
+ * one of them. */
+void mcchk_glance(const volatile void *p, uint64_t n, uint64_t size);
+int64_t mcchk_glanced(int64_t k);
 
 /* What is put, where it is one element that a number holds. */
 #define mcchk_first(p, n, size) ((n) == 1 ? mcchk_peek(p, size) : 0)

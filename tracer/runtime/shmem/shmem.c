@@ -93,11 +93,24 @@ int64_t mcchk_peek(const volatile void *p, uint64_t size)
 	return (int64_t)v;
 }
 
-static _Thread_local const volatile void *failed;
+static _Thread_local int64_t *glance;
+static _Thread_local uint64_t glance_count, glance_room;
 
-void mcchk_poll(const volatile void *p) { failed = p; }
+void mcchk_glance(const volatile void *p, uint64_t n, uint64_t size)
+{
+	if (n > glance_room) {
+		int64_t *more = realloc(glance, n * sizeof *more);
+		if (more) {
+			glance = more;
+			glance_room = n;
+		}
+	}
+	glance_count = n < glance_room ? n : glance_room;
+	for (uint64_t k = 0; k < glance_count; k++)
+		glance[k] = mcchk_peek((const volatile char *)p + k * size, size);
+}
 
-int64_t mcchk_polled(const volatile void *p) { return p == failed; }
+int64_t mcchk_glanced(int64_t k) { return (uint64_t)k < glance_count ? glance[k] : 0; }
 
 /* ---- pending buffers ---- */
 
