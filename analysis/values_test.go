@@ -18,11 +18,11 @@ import (
 // against a checker that tries all orders of updates, on random programs, with both
 // clocks.
 func TestValuesAgainstBruteForce(t *testing.T) {
-	for _, model := range []string{"shmem", "gaspi", "shmem threads"} {
+	for _, model := range []string{"shmem", "gaspi", "shmem threads", "gaspi threads"} {
 		t.Run(model, func(t *testing.T) {
 			n := part(t, 5)
 			first := firstSeed(t)
-			threads := model == "shmem threads"
+			threads := strings.HasSuffix(model, " threads")
 			var next, racy, decided, undecided, needless, drawn, bad atomic.Int64
 			next.Store(first)
 			t.Run("programs", func(t *testing.T) {

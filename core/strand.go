@@ -41,6 +41,14 @@ type Strand struct {
 // Pos returns the number of the present event in the trace, from 1.
 func (s *Strand) Pos() uint64 { return s.pos }
 
+// Previous returns the number of the strand's event before the present one.
+func (s *Strand) Previous() uint64 {
+	if s.team == nil {
+		return s.pos - 1
+	}
+	return s.previous
+}
+
 // Thread returns the thread that makes the present event.
 func (s *Strand) Thread() uint32 { return s.thread }
 

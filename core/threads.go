@@ -25,15 +25,16 @@ const noLine int32 = -1
 
 // member is what a strand of a team is beside others.
 type member struct {
-	number int64
-	due    evc.Time        // what it has learned since its present separate region began
-	stale  bool            // that region is over: its next event begins another
-	sure   bool            // what it came after when it began is known
-	until  *Strand         // it does nothing before the end of that one; or nil
-	queue  line[*item]     // its events that were read and not replayed
-	index  int             // among those of the team that have not ended
-	bounds *regions.Bounds // in which it was made
-	parked *parked         // at an acquire that waits; or nil
+	number   int64
+	previous uint64          // number of its event before the present one
+	due      evc.Time        // what it has learned since its present separate region began
+	stale    bool            // that region is over: its next event begins another
+	sure     bool            // what it came after when it began is known
+	until    *Strand         // it does nothing before the end of that one; or nil
+	queue    line[*item]     // its events that were read and not replayed
+	index    int             // among those of the team that have not ended
+	bounds   *regions.Bounds // in which it was made
+	parked   *parked         // at an acquire that waits; or nil
 }
 
 // team is the strands of a process.
@@ -218,7 +219,7 @@ func (t *team) put(s *Strand, x *item) {
 
 // take replays what was read.
 func (t *team) take(s *Strand, x *item) error {
-	s.pos, s.until = x.pos, nil
+	s.previous, s.pos, s.until = s.pos, x.pos, nil
 	if x.isNote() {
 		t.m.stats.Calls++
 		s.pos, s.thread = x.pos+1, x.thread

@@ -61,7 +61,7 @@ func (p *process) collective(c *core.Call, after func()) {
 	}
 	key := fmt.Sprintf("%s %d", c.Fn.Name, c.Int(argGroup))
 	b := p.begun[key]
-	if b != nil && p.Pos() != b.last+1 {
+	if b != nil && p.Previous() != b.last {
 		b.worked = true
 	}
 	if c.Returned && c.Int(argResult) == timedOut {

@@ -21,7 +21,8 @@ type Model struct {
 	slots      map[slotKey]*slot
 	alike      core.Alike
 	operations uint64
-	unseen     int // notifications of this region that complete sources, and were not seen
+	unseen     int  // notifications of this region that complete sources, and were not seen
+	beside     bool // operations of a process with threads are under way: several strands may complete each
 }
 
 var _ core.Model = (*Model)(nil)
@@ -40,7 +41,8 @@ type process struct {
 	made         map[int64]int
 	queues       map[int64]*queue
 	groups       map[int64]*group
-	begun        map[string]*begun // collective calls that timed out, by name and group
+	begun        map[string]*begun      // collective calls that timed out, by name and group
+	passive      map[passiveSide]moment // of a process with threads, when it last sent or received
 	calls        core.Gatherings
 	unsure       bool // calls were lost: what is pending, and which segments there are, is not known
 }
@@ -57,7 +59,7 @@ func (m *Model) Attach(machine *core.Machine) {
 			Strand: machine.Strand(int32(rank)), m: m,
 			segments: map[int64]*part{}, making: map[int64]*core.Signal{}, made: map[int64]int{},
 			queues: map[int64]*queue{}, groups: map[int64]*group{groupAll: all},
-			begun: map[string]*begun{}, calls: core.Gatherings{},
+			begun: map[string]*begun{}, passive: map[passiveSide]moment{}, calls: core.Gatherings{},
 		})
 	}
 }
@@ -74,10 +76,6 @@ func (m *Model) Bind(fn *trace.Fn) *core.Meaning {
 			p := m.processes[s.Rank]
 			if e.results && !c.Returned {
 				return // what it did is not known, and nothing follows it
-			}
-			if e.kind != core.OtherCall && p.Threaded() {
-				m.Report(core.Problem{Kind: core.Threads, Rank: p.Rank, Fn: "GASPI", Call: p.Info(c),
-					Text: "a program with threads makes calls of GASPI, which count as completing what other threads issued beside them"})
 			}
 			if p.unsure && e.kind != core.OtherCall {
 				p.NotUnderstood(c, "calls before it were not recorded")
@@ -126,7 +124,20 @@ func (m *Model) Lost(s *core.Strand) { m.processes[s.Rank].unsure = true }
 func (m *Model) HeldUntil(*core.Strand, any, regions.Lock) bool { return false }
 
 // BeginRegion is that of core.Model.
-func (m *Model) BeginRegion() { m.unseen = 0 }
+func (m *Model) BeginRegion() {
+	m.unseen, m.beside = 0, false
+	if !m.Machine.Threaded() {
+		return
+	}
+	for _, p := range m.processes {
+		for _, q := range p.queues {
+			m.beside = q.settle(m.Index()) || m.beside
+		}
+	}
+	for _, s := range m.slots {
+		s.gone = nil
+	}
+}
 
 // EndPhase is that of core.Model.
 func (m *Model) EndPhase(r *regions.Region) {
@@ -140,7 +151,7 @@ func (m *Model) EndRegion(bool) {}
 
 // WholeRegions is that of core.Model: a notification may show that sources are free
 // which gaspi_wait had completed before it in the replay.
-func (m *Model) WholeRegions() bool { return m.unseen > 0 }
+func (m *Model) WholeRegions() bool { return m.unseen > 0 || m.beside }
 
 // Counts is that of core.Model.
 func (m *Model) Counts() core.Counts {

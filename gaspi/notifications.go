@@ -2,6 +2,7 @@ package gaspi
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/regions"
@@ -16,9 +17,17 @@ type slotKey struct {
 
 // slot is what is known of a notification.
 type slot struct {
-	posted []*notification // and not reset
-	waiter *waiter         // the process waits for one
-	heard  *waiter         // the last that it has waited for
+	posted  []*notification // and not reset
+	waiters []*waiter       // strands of the process that wait for one
+	heard   []*waiter       // what each strand has waited for last
+	gone    []taken         // of a process with threads, those that were reset in this region
+}
+
+// taken is a notification that a strand has reset.
+type taken struct {
+	*notification
+	by moment
+	at int64 // when the call was over, ns
 }
 
 // notification is a notification as it was posted.
@@ -26,17 +35,25 @@ type notification struct {
 	by      *process
 	value   int64
 	signal  core.Signal
-	own     []*operation // its data
-	lane    *lane        // the writes before it, up to a number; nil: it is chained after its own data only
+	own     []*operation // its data; listed, where there are threads: all writes that come before it
+	listed  bool
+	lane    *lane // the writes before it, up to a number; nil: it is chained after its own data only
 	upTo    int
-	read    bool // it comes with what is read
-	counted bool // among Model.unseen
-	known   bool // its owner has seen it
+	posted  moment
+	covers  []*notification // where there are threads, earlier ones of the lane that take effect before it
+	read    bool            // it comes with what is read
+	counted bool            // among Model.unseen
+	known   []moment        // strands of its owner have seen it
+	taken   bool            // a call resets it
 }
+
+// knownTo reports whether the strand has seen the notification, or comes after one that has.
+func (n *notification) knownTo(p *process) bool { return slices.ContainsFunc(n.known, p.knows) }
 
 // waiter is a call that saw a notification.
 type waiter struct {
 	p      *process
+	strand *core.Strand
 	call   core.Call
 	value  int64 // that it saw; 0: any
 	signal core.Signal
@@ -69,8 +86,12 @@ func notify(p *process, c *core.Call) {
 // post sends a notification: what the process has done before comes before what its
 // receiver does after it has seen it.
 func (p *process) post(c *core.Call, to *process, segment int64, n *notification) {
-	n.by = p
-	if n.lane != nil {
+	n.by, n.posted = p, p.now()
+	switch {
+	case n.lane == nil:
+	case p.m.Threaded():
+		n.own, n.listed = n.lane.known(p), true
+	default:
 		n.counted = n.lane.keep()
 	}
 	if !n.read {
@@ -82,21 +103,38 @@ func (p *process) post(c *core.Call, to *process, segment int64, n *notification
 		p.m.unseen++
 	}
 	s := p.slot(to.Rank, segment, c.Int(argNotificationID))
+	if p.m.Threaded() && n.lane != nil {
+		for _, x := range s.posted {
+			if x.by == p && x.lane == n.lane && p.knows(x.posted) {
+				n.covers = append(n.covers, x)
+			}
+		}
+	}
 	s.posted = append(s.posted, n)
-	for _, w := range []*waiter{s.heard, s.waiter} {
-		if w != nil && !w.certain(n) {
+	for _, w := range append(slices.Clip(s.heard), s.waiters...) {
+		if !w.certain(n) {
 			w.unclear()
 		}
 	}
 	p.Synchronize(c, []*core.Signal{&n.signal}, nil, nil)
-	if w := s.waiter; w != nil && w.chosen == nil && w.may(n) {
-		w.chosen = n
-		p.m.Announce(&w.signal)
+	for _, w := range s.waiters {
+		if w.chosen == nil && w.may(n) {
+			w.take(n)
+			p.m.Announce(&w.signal)
+		}
 	}
 }
 
 // may reports whether a call may have seen a notification.
-func (w *waiter) may(n *notification) bool { return w.value == 0 || w.value == n.value }
+func (w *waiter) may(n *notification) bool {
+	return w.value == 0 || w.value == n.value && !n.taken
+}
+
+// take says which notification the call has seen; where it has a value, it resets that.
+func (w *waiter) take(n *notification) {
+	w.chosen = n
+	n.taken = n.taken || w.value != 0
+}
 
 // certain reports whether a notification that was posted since changes nothing of what
 // a call saw: its value is another, or that orders nothing, or it came later, or what it shows is shown by the
@@ -113,7 +151,10 @@ func (w *waiter) certain(n *notification) bool {
 
 // includes reports whether whoever has seen n has seen all that an earlier one shows.
 func (n *notification) includes(earlier *notification) bool {
-	return n == earlier || n.by == earlier.by && n.lane != nil && n.lane == earlier.lane && n.upTo >= earlier.upTo
+	if n == earlier || slices.Contains(n.covers, earlier) {
+		return true
+	}
+	return n.by == earlier.by && !n.listed && n.lane != nil && n.lane == earlier.lane && n.upTo >= earlier.upTo
 }
 
 func (w *waiter) unclear() {
@@ -133,27 +174,25 @@ func reset(p *process, c *core.Call) {
 		return
 	}
 	s := p.slot(p.Rank, c.Int(argSegmentLocal), c.Int(argNotificationID))
-	p.hear(c, s, value, func(n *notification) {
-		for i, x := range s.posted {
-			if x == n {
-				s.posted = append(s.posted[:i:i], s.posted[i+1:]...)
-				return
-			}
+	p.hear(c, s, value, func(w *waiter) {
+		s.posted = slices.DeleteFunc(slices.Clone(s.posted), func(x *notification) bool { return x == w.chosen })
+		if p.Threaded() {
+			s.gone = append(s.gone, taken{w.chosen, p.now(), w.call.End})
 		}
 	})
 }
 
 // hear orders the process after the notification that a call saw. after, which may be
 // nil, is given that.
-func (p *process) hear(c *core.Call, s *slot, value int64, after func(*notification)) {
-	w := &waiter{p: p, call: *c, value: value}
+func (p *process) hear(c *core.Call, s *slot, value int64, after func(*waiter)) {
+	w := &waiter{p: p, strand: p.Strand, call: *c, value: value}
 	w.call.Call = c.Copy()
 	w.choose(s)
-	if w.chosen != nil && w.chosen.known {
+	if w.chosen != nil && w.chosen.knownTo(p) {
 		w.over, w.region = p.Now(), p.m.Index()
-		s.heard = w
+		s.hears(w)
 		if after != nil {
-			after(w.chosen)
+			after(w)
 		}
 		return
 	}
@@ -161,7 +200,7 @@ func (p *process) hear(c *core.Call, s *slot, value int64, after func(*notificat
 	if w.chosen != nil {
 		wait = core.Wait{On: &w.chosen.signal}
 	} else {
-		s.waiter = w
+		s.waiters = append(s.waiters, w)
 		wait.Then = func() []core.Wait {
 			if w.chosen == nil {
 				return nil
@@ -176,17 +215,26 @@ func (p *process) hear(c *core.Call, s *slot, value int64, after func(*notificat
 // the process has seen before, and has not reset, the call may have seen that again.
 func (w *waiter) choose(s *slot) {
 	for _, n := range s.posted {
-		if n.known && w.may(n) {
-			w.chosen, w.again = n, true
+		if n.knownTo(w.p) && w.may(n) {
+			w.take(n)
+			w.again = true
 			return
 		}
 	}
-	for _, n := range s.posted {
+	candidates := s.posted
+	if w.value == 0 {
+		for _, x := range s.gone { // another strand has reset it, perhaps behind this call
+			if !w.p.knows(x.by) && x.at >= w.call.Begin {
+				candidates = append(slices.Clip(candidates), x.notification)
+			}
+		}
+	}
+	for _, n := range candidates {
 		if !w.may(n) {
 			continue
 		}
 		if w.chosen == nil {
-			w.chosen = n
+			w.take(n)
 		} else if !n.includes(w.chosen) {
 			w.unclear()
 		}
@@ -194,18 +242,30 @@ func (w *waiter) choose(s *slot) {
 }
 
 // end is the end of the wait.
-func (w *waiter) end(s *slot, after func(*notification)) {
+func (w *waiter) end(s *slot, after func(*waiter)) {
 	p := w.p
 	w.over, w.region = p.Now(), p.m.Index()
-	s.waiter, s.heard = nil, w
+	s.waiters = slices.DeleteFunc(s.waiters, func(x *waiter) bool { return x == w })
+	s.hears(w)
 	if w.chosen == nil {
 		p.NotUnderstood(&w.call, fmt.Sprintf("the notification that it saw was not posted by a call that was recorded%s", w.valued()))
 		return
 	}
-	w.chosen.seen(w.over, p.Synchronizing())
+	w.chosen.seen(p.now(), p.Synchronizing())
 	if after != nil {
-		after(w.chosen)
+		after(w)
 	}
+}
+
+// hears notes what a strand has waited for last.
+func (s *slot) hears(w *waiter) {
+	for i, x := range s.heard {
+		if x.strand == w.strand {
+			s.heard[i] = w
+			return
+		}
+	}
+	s.heard = append(s.heard, w)
 }
 
 func (w *waiter) valued() string {
@@ -216,17 +276,24 @@ func (w *waiter) valued() string {
 }
 
 // seen completes what the notification shows to be complete.
-func (n *notification) seen(at regions.Point, by *regions.CallInfo) {
-	n.known = true
+func (n *notification) seen(at moment, by *regions.CallInfo) {
+	n.known = append(n.known, at)
 	if n.counted {
 		n.counted = false
 		n.by.m.unseen = max(0, n.by.m.unseen-1)
 	}
 	ops := n.own
-	if n.lane != nil {
+	switch {
+	case n.lane == nil || n.listed:
+	case n.by.m.Threaded():
+		ops = n.lane.before(n.upTo)
+	default:
 		ops = n.lane.until(n.upTo)
 	}
 	for _, op := range ops {
+		if n.by.m.Threaded() {
+			n.by.share(op)
+		}
 		if n.read {
 			op.waited(true, at, by)
 		} else {

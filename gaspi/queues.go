@@ -1,6 +1,10 @@
 package gaspi
 
-import "github.com/mcchk/mcchk/core"
+import (
+	"slices"
+
+	"github.com/mcchk/mcchk/core"
+)
 
 // queue is a communication queue of a process.
 type queue struct {
@@ -40,11 +44,39 @@ func (q *queue) lane(rank int32) *lane {
 func (q *queue) write(rank int32, ops []*operation) {
 	q.writes = append(q.writes, ops...)
 	l := q.lane(rank)
+	for i, op := range ops {
+		op.number = l.next() + i
+	}
 	l.writes = append(l.writes, ops...)
 }
 
 // next is the number of the write that comes next.
 func (l *lane) next() int { return l.first + len(l.writes) }
+
+// known returns the writes that the strand knows of, and which it does not know to have
+// arrived.
+func (l *lane) known(p *process) []*operation {
+	var ops []*operation
+	for _, op := range l.writes {
+		if x := p.share(op); p.knowsOf(op) && (x.gone == nil || !p.knows(*x.gone)) {
+			ops = append(ops, op)
+		}
+	}
+	return ops
+}
+
+// settle forgets, where a region begins, what is complete for all strands.
+func (q *queue) settle(region int) (left bool) {
+	over := func(op *operation) bool { return op.over(region) }
+	q.reads, q.writes = slices.DeleteFunc(q.reads, over), slices.DeleteFunc(q.writes, over)
+	for _, l := range q.lanes {
+		l.writes = slices.DeleteFunc(l.writes, func(op *operation) bool {
+			return op.shared != nil && op.shared.gone != nil && op.shared.gone.region < region
+		})
+		left = left || len(l.writes) > 0
+	}
+	return left || len(q.reads)+len(q.writes) > 0
+}
 
 // keep keeps the sources of all writes so far, and reports whether there are any.
 func (l *lane) keep() bool {
@@ -53,6 +85,17 @@ func (l *lane) keep() bool {
 	}
 	l.kept = l.next()
 	return l.keeps
+}
+
+// before returns the writes before a number, of a notification from before there were threads.
+func (l *lane) before(number int) []*operation {
+	var ops []*operation
+	for _, op := range l.writes {
+		if op.number < number {
+			ops = append(ops, op)
+		}
+	}
+	return ops
 }
 
 // until takes the writes before a number.
@@ -66,22 +109,33 @@ func (l *lane) until(number int) []*operation {
 
 // wait completes what is on the queue at the caller.
 func wait(p *process, c *core.Call) {
-	q, now, by := p.queue(c.Int(argQueue)), p.Now(), p.Info(c)
-	for _, op := range q.reads {
-		op.waited(true, now, by)
+	q := p.queue(c.Int(argQueue))
+	q.reads, q.writes = p.waited(c, q.reads, true), p.waited(c, q.writes, false)
+}
+
+// waited completes operations, and returns those of which another strand may still learn.
+func (p *process) waited(c *core.Call, ops []*operation, read bool) []*operation {
+	now, by := p.now(), p.Info(c)
+	kept := ops[:0]
+	for _, op := range ops {
+		if !p.m.Threaded() {
+			op.waited(read, now, by)
+			continue
+		}
+		if x := p.share(op); p.knowsOf(op) && (x.free == nil || !p.knows(*x.free)) {
+			op.waited(read, now, by)
+		}
+		kept = append(kept, op)
 	}
-	for _, op := range q.writes {
-		op.waited(false, now, by)
-	}
-	clear(q.reads)
-	clear(q.writes)
-	q.reads, q.writes = q.reads[:0], q.writes[:0]
+	clear(ops[len(kept):])
+	return kept
 }
 
 // purge: what was on the queue is in an undefined state.
 func purge(p *process, c *core.Call) {
 	q := p.queue(c.Int(argQueue))
-	if len(q.reads)+len(q.writes) > 0 {
+	pending := func(op *operation) bool { return op.shared == nil || op.shared.free == nil }
+	if slices.ContainsFunc(q.reads, pending) || slices.ContainsFunc(q.writes, pending) {
 		p.NotUnderstood(c, "what becomes of the operations on the queue is not defined")
 	}
 }

@@ -31,6 +31,7 @@ var gaspiSteps = []func(*gaspi, *step){
 	(*gaspi).write, (*gaspi).write, (*gaspi).write, (*gaspi).writeNotify, (*gaspi).writeNotify,
 	(*gaspi).notify, (*gaspi).notify, (*gaspi).notify, (*gaspi).read, (*gaspi).readNotify,
 	(*gaspi).wait, (*gaspi).wait, (*gaspi).waitsome, (*gaspi).waitsome, (*gaspi).waitsome, (*gaspi).reset, (*gaspi).reset, (*gaspi).reset,
+	(*gaspi).order, (*gaspi).order, (*gaspi).order,
 	(*gaspi).atomic, (*gaspi).atomic, (*gaspi).atomic, (*gaspi).barrier, (*gaspi).passive, (*gaspi).wordLocally,
 	(*gaspi).deliver, (*gaspi).deliver, (*gaspi).deliver, (*gaspi).deliver,
 }
@@ -41,11 +42,13 @@ func runGaspi(p *Program) {
 	g := &gaspi{machine: newMachine(p), queues: make([][]*posted, p.ranks)}
 	g.now = 100
 	g.meet(g.all(), "gaspi_segment_create", num("segment_id", 0), num("size", 256), num("group", 0), num("result", 0), addr("base", gaspiBase))
+	g.fork()
 	for i := range p.steps {
 		g.now += 100
 		g.current = p.steps[i]
 		gaspiSteps[g.current.do](g, &g.current)
 	}
+	g.join()
 	g.now += 100
 	g.meet(g.all(), "gaspi_barrier", num("group", 0), num("result", 0))
 	for _, pe := range g.all() {
@@ -94,13 +97,10 @@ func (g *gaspi) write(x *step) { g.transfer(x, "gaspi_write", false) }
 func (g *gaspi) read(x *step)  { g.transfer(x, "gaspi_read", true) }
 
 // post sends a notification, which shows that accesses are complete.
-func (g *gaspi) post(e *event, target int, id, v int64, stream string, shows []*access) {
+func (g *gaspi) post(e *event, target int, id, v int64, stream string, shows []link) {
 	c := g.cell(target, gaspiNotes+id)
 	set := operand{apply: func(int64) int64 { return v }}
-	y := &op{by: e, update: set.update, stream: stream}
-	for _, a := range shows {
-		y.chain = append(y.chain, link{access: a})
-	}
+	y := &op{by: e, update: set.update, stream: stream, chain: shows}
 	c.ops = append(c.ops, y)
 	g.send(&flight{stream: stream, pe: e.pe, target: target, at: c, apply: set.apply})
 }
@@ -118,10 +118,10 @@ func (g *gaspi) notify(x *step) {
 	id, v := g.note(x)
 	e := g.event(x.pe, "gaspi_notify", num("segment_id_remote", 0), num("rank", int64(target)), num("notification_id", id),
 		num("notification_value", v), num("queue", int64(queue)))
-	var shows []*access
+	var shows []link
 	for _, q := range g.queues[x.pe] {
 		if !q.read && q.queue == queue && q.target == target {
-			shows = append(shows, q.local, q.remote)
+			shows = append(shows, link{access: q.local, issued: true}, link{access: q.remote, issued: true})
 		}
 	}
 	g.post(e, target, id, v, fmt.Sprint("queue ", queue), shows)
@@ -130,13 +130,13 @@ func (g *gaspi) notify(x *step) {
 func (g *gaspi) writeNotify(x *step) {
 	id, v := g.note(x)
 	e, q := g.transfer(x, "gaspi_write_notify", false, num("notification_id", id), num("notification_value", v))
-	g.post(e, q.target, id, v, fmt.Sprint("data ", e.index), []*access{q.local, q.remote})
+	g.post(e, q.target, id, v, fmt.Sprint("data ", e.index), own([]*access{q.local, q.remote}))
 }
 
 func (g *gaspi) readNotify(x *step) {
 	id := int64(x.pick(4, 3))
 	e, q := g.transfer(x, "gaspi_read_notify", true, num("notification_id", id))
-	g.post(e, x.pe, id, 1, fmt.Sprint("data ", e.index), []*access{q.local, q.remote})
+	g.post(e, x.pe, id, 1, fmt.Sprint("data ", e.index), own([]*access{q.local, q.remote}))
 }
 
 func (g *gaspi) wait(x *step) {
@@ -146,7 +146,7 @@ func (g *gaspi) wait(x *step) {
 		if q.queue != queue || q.waited {
 			continue
 		}
-		q.waited = true
+		q.waited = g.p.strands == 1 // otherwise only for strands that know of it
 		q.local.done = append(q.local.done, e.enter())
 		if q.read {
 			q.remote.done = append(q.remote.done, e.enter())
@@ -211,7 +211,7 @@ func (g *gaspi) atomic(x *step) {
 			return v
 		}
 	}
-	args = append(append(args, more...), addr("val_old", private), num("size", 8), num("old", found))
+	args = append(append(args, more...), addr("val_old", private+int64(8*x.strand)), num("size", 8), num("old", found))
 	e := g.event(x.pe, o.name, args...)
 	a := g.touch(e, target, gaspiBase+at, 8, atomicWrites, e.leave())
 	a.typ = "atomic"
@@ -241,6 +241,7 @@ func (g *gaspi) passive(x *step) {
 	a := g.event(x.pe, "gaspi_passive_send", part(to)...)
 	b := g.event(to, "gaspi_passive_receive", part(x.pe)...)
 	g.p.edges = append(g.p.edges, [2]int{a.enter(), b.leave()}, [2]int{b.enter(), a.leave()})
+	g.p.passive = append(g.p.passive, [2]*event{a, b})
 	at := gaspiBase + 8*int64(x.pick(1, gaspiSlots))
 	g.touch(a, x.pe, at, 8, reads, a.enter())
 	w := g.touch(b, to, at, 8, writes, b.leave())
@@ -254,3 +255,5 @@ func (g *gaspi) deliver(x *step) {
 		g.flying = slices.Clip(g.flying)
 	}
 }
+
+func (g *gaspi) order(x *step) { g.machine.order(x) }

@@ -127,7 +127,7 @@ func (m *machine) object(pe, object int, name string) {
 // fork begins the strands of all processes, and join ends them.
 func (m *machine) fork() {
 	for pe := range m.p.ranks {
-		for s := 1; s < m.p.strands; s++ {
+		for s := 1; s < m.p.strandsOf(pe); s++ {
 			m.current = step{pe: pe}
 			m.object(pe, 100+s, "mcchk_Fork")
 			m.current.strand = s
@@ -139,7 +139,7 @@ func (m *machine) fork() {
 
 func (m *machine) join() {
 	for pe := range m.p.ranks {
-		for s := 1; s < m.p.strands; s++ {
+		for s := 1; s < m.p.strandsOf(pe); s++ {
 			m.current = step{pe: pe, strand: s}
 			m.object(pe, 200+s, "mcchk_Release")
 			last := len(m.p.events) - 1
@@ -153,7 +153,7 @@ func (m *machine) join() {
 
 // order has a strand release the one object that strands share, or acquire it.
 func (m *machine) order(x *step) {
-	if m.p.strands > 1 {
+	if m.p.strandsOf(x.pe) > 1 {
 		m.object(x.pe, 1, []string{"mcchk_Release", "mcchk_Acquire"}[x.pick(0, 2)])
 	}
 }

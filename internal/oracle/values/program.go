@@ -21,6 +21,7 @@ type Program struct {
 	// strands are those of each process, which begin after its first calls and end
 	// before its last ones.
 	strands int
+	lone    int  // bits of processes that have one strand all the same
 	told    bool // what atomic operations found is told, though they have no result
 	steps   []step
 
@@ -29,6 +30,7 @@ type Program struct {
 	edges    [][2]int       // of points
 	notes    map[int][]note // of strands, behind an event
 	words    []*word
+	passive  [][2]*event // sends and their receives
 }
 
 // event is a call, or a load or store.
@@ -99,25 +101,41 @@ func draw(r *rand.Rand, ranks, strands, n, kinds int) []step {
 }
 
 // Generate makes the program of a seed: of a model, "shmem" or "gaspi", or of one with
-// threads, "shmem threads".
+// threads, "shmem threads" or "gaspi threads".
 func Generate(model string, seed int64) *Program {
 	r := rand.New(rand.NewPCG(uint64(seed), 9))
 	p := &Program{model: model, ranks: 2 + r.IntN(3), strands: 1, told: r.IntN(2) == 0}
 	n := 8 + r.IntN(24)
-	if model == "shmem threads" {
-		p.model, p.ranks, p.strands = "shmem", 2+r.IntN(2), 2+r.IntN(2)
+	if of, threads := strings.CutSuffix(model, " threads"); threads {
+		p.model, p.ranks, p.strands = of, 2+r.IntN(2), 2+r.IntN(2)
+		if p.model == "gaspi" && r.IntN(3) == 0 {
+			p.lone = 1 << r.IntN(p.ranks)
+		}
 	}
-	if model == "gaspi" {
+	if p.model == "gaspi" {
 		p.steps = draw(r, p.ranks, p.strands, n, gaspiKinds)
 	} else {
 		p.steps = draw(r, p.ranks, p.strands, n, shmemKinds)
+	}
+	for i := range p.steps {
+		if x := &p.steps[i]; p.lone>>x.pe&1 != 0 {
+			x.strand = 0
+		}
 	}
 	p.run()
 	return p
 }
 
+// strandsOf returns how many strands a process has.
+func (p *Program) strandsOf(pe int) int {
+	if p.lone>>pe&1 != 0 {
+		return 1
+	}
+	return p.strands
+}
+
 func (p *Program) run() {
-	p.events, p.accesses, p.edges, p.words, p.notes = nil, nil, nil, nil, map[int][]note{}
+	p.events, p.accesses, p.edges, p.words, p.passive, p.notes = nil, nil, nil, nil, nil, map[int][]note{}
 	if p.model == "gaspi" {
 		runGaspi(p)
 	} else {
@@ -130,7 +148,7 @@ func Shrink(p *Program, fails func(*Program) bool) *Program {
 	for n := len(p.steps) / 2; n > 0; {
 		shorter := false
 		for at := 0; at+n <= len(p.steps); {
-			q := &Program{model: p.model, ranks: p.ranks, strands: p.strands, told: p.told, steps: slices.Delete(slices.Clone(p.steps), at, at+n)}
+			q := &Program{model: p.model, ranks: p.ranks, strands: p.strands, lone: p.lone, told: p.told, steps: slices.Delete(slices.Clone(p.steps), at, at+n)}
 			q.run()
 			if fails(q) {
 				p, shorter = q, true

@@ -49,7 +49,7 @@ func (p *Program) Races() *Races {
 	}
 	sure := p.close(more)
 	if slices.ContainsFunc(p.words, func(w *word) bool { return w.crossed(sure) }) ||
-		slices.ContainsFunc(p.accesses, func(a *access) bool { return a.fencedBeside(sure) }) {
+		slices.ContainsFunc(p.accesses, func(a *access) bool { return a.fencedBeside(sure) }) || p.passiveBeside(sure) {
 		decided = false
 	}
 	possible := func(x *op) uint64 { return x.possible }
@@ -78,15 +78,35 @@ func (w *word) endedByStore(x *op) bool {
 }
 
 // crossed reports whether two notifications of one identifier may cross each other: when
-// either is posted nobody has seen the other.
+// either is posted nobody has seen the other, and they are not of one queue and in order.
 func (w *word) crossed(o order) bool {
 	seen := func(x, y *op) bool {
 		return slices.ContainsFunc(x.done, func(d int) bool { return o.before(d, y.by.enter()) })
 	}
+	inOrder := func(x, y *op) bool { return o.before(x.by.leave(), y.by.enter()) }
 	for i, x := range w.ops {
 		for _, y := range w.ops[:i] {
-			if x.stream != "" && y.stream != "" && (x.stream != y.stream || x.by.pe != y.by.pe) && !seen(x, y) && !seen(y, x) {
+			one := x.stream == y.stream && x.by.pe == y.by.pe && (inOrder(x, y) || inOrder(y, x))
+			if x.stream != "" && y.stream != "" && !one && !seen(x, y) && !seen(y, x) {
 				return true
+			}
+		}
+	}
+	return false
+}
+
+// passiveBeside reports whether strands of one process send, or receive, beside each other
+// so that either message may be the other's.
+func (p *Program) passiveBeside(o order) bool {
+	for i, x := range p.passive {
+		for _, y := range p.passive[:i] {
+			if x[0].pe != y[0].pe || x[1].pe != y[1].pe {
+				continue
+			}
+			for side := range x {
+				if a, b := y[side], x[side]; a.strand != b.strand && !o.before(a.leave(), b.enter()) && !o.before(b.leave(), a.enter()) {
+					return true
+				}
 			}
 		}
 	}

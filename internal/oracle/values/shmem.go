@@ -113,7 +113,7 @@ func (s *shmem) chained(pe, ctx, target int) (all []link, flights []*flight) {
 	for _, q := range s.pending[pe] {
 		if q.ctx == ctx && q.target == target && q.fences && len(q.remote.fences) > 0 {
 			for _, a := range q.accesses {
-				all = append(all, link{a, q.remote})
+				all = append(all, link{access: a, by: q.remote})
 			}
 			if q.flight != nil {
 				flights = append(flights, q.flight)

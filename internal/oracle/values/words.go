@@ -37,11 +37,15 @@ type op struct {
 // (by) what a fence has put before it.
 type link struct {
 	*access
-	by *access // to the target, of the same operation
+	by     *access // to the target, of the same operation
+	issued bool    // it has to be issued before the update is
 }
 
 // holds reports whether that is so.
 func (l link) holds(o order, x *op, first bool) bool {
+	if l.issued && !o.before(l.start, x.by.enter()) {
+		return false
+	}
 	return l.by == nil || l.by.before(o, x.by.enter(), first)
 }
 
