@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -459,14 +460,14 @@ static void become_several(void)
 	}
 }
 
-/* The calling thread's state; NULL when this process does not record. The
- * caller has set depth or busy, so that it is not entered twice. */
+/* The calling thread's state; NULL when this process does not record, or the thread is
+ * over. The caller has set depth or busy, so that it is not entered twice. */
 struct mcchk_thread *mcchk_thread_get(void)
 {
 	struct mcchk_tls *self = &mcchk_self;
 	if (MCCHK_LIKELY(self->thread != NULL))
 		return self->thread;
-	if (!mcchk_recording)
+	if (!mcchk_recording || self->exits == PTHREAD_DESTRUCTOR_ITERATIONS)
 		return NULL;
 	struct mcchk_thread *t = new_thread();
 	if (!t) {
@@ -484,12 +485,18 @@ struct mcchk_thread *mcchk_thread_get(void)
 	return t;
 }
 
+/* A destructor of the thread's data, called in the last round: those of others, of the
+ * program or of libraries that take locks, belong to the strand. What comes behind is not
+ * recorded: the thread would begin once more, with the strand that has ended. */
 static void thread_exits(void *p)
 {
 	struct mcchk_tls *self = &mcchk_self;
 	struct mcchk_thread *t = p;
 	if (self->thread != t)
 		return;
+	if (++self->exits < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(exit_key, p) == 0)
+		return;
+	self->exits = PTHREAD_DESTRUCTOR_ITERATIONS;
 	mcchk_strand_ends();
 	self->busy = 1;
 	mcchk_write_touched(t);
