@@ -24,7 +24,7 @@ import (
 
 // The growth matrix: every operation, load and store, completed in every way,
 // between every synchronization, to the same bytes, moving ones or columns of a matrix,
-// by one process or all. Each of these patterns is repeated matrixSteps times and eight times as
+// by one process or all; and order through the values of words (algorithm). Each of these patterns is repeated matrixSteps times and eight times as
 // often: what then takes more than ten times as long or as much memory grows
 // faster than the run.
 const (
@@ -142,6 +142,15 @@ func matrix() (all []pattern) {
 	add(operations, []string{byFence}, []string{fences, noPrecede}, []string{noOrder})
 	add(operations, []string{byTheEnd}, []string{postStart}, []string{noOrder, byMessages, byRareOnes})
 	add([]string{plainLoad, plainStore, atomicLoad, loadOrStore}, []string{byItself}, append(locks, noEpoch, throughout, fences, postStart), orders)
+	for _, algorithm := range algorithms {
+		for _, done := range []string{"flush", "flush_local"} {
+			for _, order := range orders {
+				for _, everybody := range []bool{false, true} {
+					all = append(all, pattern{algorithm, done, throughout, order, sharedBytes, everybody})
+				}
+			}
+		}
+	}
 	return all
 }
 
@@ -293,6 +302,9 @@ const (
 	matrixRequest = 77
 	partComm      = trace.CommWorld + 1
 	sumOp         = 5
+	replaceOp     = 6
+	noOp          = 7
+	wordType      = 99
 	columnTypes   = 100     // the first
 	columnRows    = 24      // elements of a column
 	columnWidth   = 1 << 15 // elements of a row of the matrix
@@ -323,6 +335,8 @@ type matrixProcess struct {
 	*script
 	active bool
 	target int
+	number int64 // of operations on words
+	now    int64 // when the next one begins, ns
 }
 
 func (p pattern) begin(s *script) *matrixProcess {
@@ -331,6 +345,9 @@ func (p pattern) begin(s *script) *matrixProcess {
 		w.target = 0
 	}
 	s.w.Op(sumOp, "MPI_SUM")
+	s.w.Op(replaceOp, "MPI_REPLACE")
+	s.w.Op(noOp, "MPI_NO_OP")
+	s.w.Type(&trace.Type{ID: wordType, Combiner: trace.Named, Name: "MPI_INT64_T", Size: element, Extent: element})
 	if s.rank < 2 && p.order == byPart {
 		s.w.Comm(&trace.Comm{ID: partComm, Rank: s.rank, Size: 2, Ranks: []trace.RankRun{{First: 0, Stride: 1, Count: 2}}})
 	}
@@ -360,6 +377,10 @@ func (w *matrixProcess) end() error {
 // step is one step of the process. In those with fences and exposure epochs all
 // processes take part.
 func (w *matrixProcess) step(n int) {
+	if slices.Contains(algorithms, w.operation) {
+		w.algorithm(n)
+		return
+	}
 	switch w.epoch {
 	case fences, noPrecede:
 		assert := int64(0)

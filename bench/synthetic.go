@@ -133,6 +133,15 @@ func (p *script) call(line int, name string, args trace.Args) error {
 	return p.w.CallNamed(name, stack, args)
 }
 
+// callAt is call, of one that begins at a time, ns.
+func (p *script) callAt(begin int64, line int, name string, args trace.Args) error {
+	stack, err := p.stack(line)
+	if err != nil {
+		return err
+	}
+	return p.w.CallNamedAt(begin, begin+1, name, stack, args)
+}
+
 // access writes a run of adjacent numbers.
 func (p *script) access(line int, store bool, addr, count uint64) error {
 	stack, err := p.stack(line)
