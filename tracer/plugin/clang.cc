@@ -139,19 +139,24 @@ private:
 	ScalarEvolution *evolution;
 	TargetLibraryInfo *library;
 
+	void learn();
 	bool is_possible(announcing_loop &l);
 	bool moves(const Loop *loop, const SCEV *address, access &a);
 	bool is_moved(const announcing_loop &l, access &a);
 	bool passes_once(const announcing_loop &l, BasicBlock *block);
+	bool is_known(Value *condition, bool sense);
 	bool is_guarded(const announcing_loop &l, Loop *inner, access &a);
 	bool is_nested(const announcing_loop &l, access &a);
 	void take_nested(announcing_loop &l, SmallVectorImpl<announcing_loop> &found);
 	void look(Loop *loop, SmallVectorImpl<announcing_loop> &found);
 	Value *count_passes(announcing_loop &l);
 	void announce(announcing_loop &l, SCEVExpander &expander);
+	void free_plain();
 	bool is_calm(Loop *loop);
 	void find_calm(Loop *loop, SmallVectorImpl<Loop *> &found);
 };
+
+#include "clang_facts.h"
 
 bool loop_pass::is_possible(announcing_loop &l)
 {
@@ -220,11 +225,11 @@ bool loop_pass::is_guarded(const announcing_loop &l, Loop *inner, access &a)
 	a.once = front->getSinglePredecessor();
 	auto *branch = a.once ? dyn_cast<BranchInst>(a.once->getTerminator()) : nullptr;
 	if (!branch || !branch->isConditional() || branch->getSuccessor(0) == branch->getSuccessor(1) ||
-	    loops->getLoopFor(a.once) != l.loop || !l.loop->isLoopInvariant(branch->getCondition()))
+	    loops->getLoopFor(a.once) != l.loop)
 		return false;
-	a.guard = branch->getCondition();
 	a.sense = branch->getSuccessor(0) == front;
-	return passes_once(l, a.once);
+	a.guard = is_known(branch->getCondition(), a.sense) ? nullptr : branch->getCondition();
+	return passes_once(l, a.once) && (!a.guard || l.loop->isLoopInvariant(a.guard));
 }
 
 /* Whether an access of a loop in the loop can be announced behind the outer one: that
@@ -384,6 +389,19 @@ void loop_pass::announce(announcing_loop &l, SCEVExpander &expander)
 	places_counted.announced += l.accesses.size();
 }
 
+/* A loop that has nothing left to announce may be unrolled, as in the plain program: until
+ * here that was forbidden (compile.go), for an access should be one place. */
+void loop_pass::free_plain()
+{
+	access a;
+	for (Loop *loop : loops->getLoopsInPreorder())
+		if (MDNode *id = loop->getLoopID())
+			if (all_of(loop->blocks(), [&](BasicBlock *block) {
+				    return all_of(*block, [&](Instruction &i) { return is_quiet(i, *library) && !announces(i, a); });
+			    }))
+				loop->setLoopID(makePostTransformationMetadata(id->getContext(), id, {"llvm.loop.unroll.disable"}, {}));
+}
+
 #include "clang_maps.h"
 
 /* Whether nothing in the loop can be a call of the program's own, nor does it order this
@@ -492,6 +510,7 @@ void loop_pass::run(Function &f, FunctionAnalysisManager &m)
 	if (!loops->empty() && !containsIrreducibleCFG<BasicBlock *>(blocks, *loops)) {
 		for (Loop *loop : *loops)
 			simplifyLoop(loop, tree, loops, evolution, &assumptions, nullptr, false);
+		learn();
 		SmallVector<announcing_loop, 16> found;
 		SmallVector<Loop *, 8> calm;
 		for (Loop *loop : *loops) {
@@ -501,6 +520,7 @@ void loop_pass::run(Function &f, FunctionAnalysisManager &m)
 		SCEVExpander expander(*evolution, f.getParent()->getDataLayout(), "mcchk");
 		for (announcing_loop &l : found)
 			announce(l, expander);
+		free_plain();
 		map_writer maps(f);
 		for (Loop *loop : calm)
 			maps.take(*loop, *tree, *loops);
@@ -531,80 +551,7 @@ public:
 	}
 };
 
-/* ---- functions in which nothing is recorded ---- */
-
-/* Whether others may see what lies there. */
-bool is_seen(const Value *pointer)
-{
-	const Value *object = getUnderlyingObject(pointer, 0);
-	if (auto *variable = dyn_cast<GlobalVariable>(object))
-		return !variable->isConstant();
-	return !isa<AllocaInst>(object) || PointerMayBeCaptured(object, false, true, most_uses);
-}
-
-/* Whether nothing in the instruction is recorded, whatever is called; `calls` gets the
- * functions of the module that it does. */
-bool is_silent(const Instruction &i, SmallPtrSetImpl<const Function *> &calls)
-{
-	if (i.isVolatile() || i.isAtomic())
-		return false;
-	if (auto *load = dyn_cast<LoadInst>(&i))
-		return !is_seen(load->getPointerOperand());
-	if (auto *store = dyn_cast<StoreInst>(&i))
-		return !is_seen(store->getPointerOperand());
-	auto *call = dyn_cast<CallBase>(&i);
-	if (!call)
-		return !i.mayReadOrWriteMemory();
-	const Function *callee = call->getCalledFunction();
-	if (!callee || call->isInlineAsm() || call->hasStructRetAttr() || call->isMustTailCall())
-		return false;
-	for (unsigned k = 0; k < call->arg_size(); k++)
-		if (call->isByValArgument(k))
-			return false;
-	if (auto *intrinsic = dyn_cast<IntrinsicInst>(call))
-		return intrinsic->isAssumeLikeIntrinsic() || intrinsic->doesNotAccessMemory();
-	if (callee->isDeclaration() || callee->isInterposable())
-		return callee->isDeclaration() && callee->doesNotAccessMemory() && callee->doesNotThrow();
-	calls.insert(callee);
-	return true;
-}
-
-/* A function in which nothing is recorded, whatever it calls, is in no call stack, and may
- * be what the plain program has: no frame for a call that it ends with. This comes before
- * the sanitizer and all else. */
-class silent_pass : public PassInfoMixin<silent_pass> {
-public:
-	PreservedAnalyses run(Module &module, ModuleAnalysisManager &)
-	{
-		if (is_instrumented(module))
-			return PreservedAnalyses::all();
-		DenseMap<const Function *, SmallPtrSet<const Function *, 4>> silent;
-		SmallVector<Function *, 16> list;
-		for (Function &f : module) {
-			if (f.isDeclaration() || f.isInterposable() || f.hasOptNone() || f.hasStructRetAttr())
-				continue;
-			SmallPtrSet<const Function *, 4> calls;
-			if (all_of(instructions(f), [&](const Instruction &i) { return is_silent(i, calls); })) {
-				silent[&f] = calls;
-				list.push_back(&f);
-			}
-		}
-		for (size_t before = list.size() + 1; list.size() < before;) {
-			before = list.size();
-			erase_if(list, [&](Function *f) {
-				bool out = any_of(silent[f], [&](const Function *callee) { return !silent.count(callee); });
-				if (out)
-					silent.erase(f);
-				return out;
-			});
-		}
-		for (Function *f : list)
-			f->removeFnAttr("disable-tail-calls");
-		return PreservedAnalyses::all();
-	}
-
-	static bool isRequired() { return true; }
-};
+#include "clang_silent.h"
 
 } // namespace
 

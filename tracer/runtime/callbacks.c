@@ -222,10 +222,13 @@ WITH_FRAME void mcchk_nest(uintptr_t start, int64_t step, uint64_t rows, int64_t
 		count *= rows;
 		rows = 1;
 	}
-	if (rows > 1 && mcchk_loop_is_cold(start, step, rows, stride, count, kind & UINT16_MAX, moment))
-		return;
-	for (; rows > 0; rows--, start += (uint64_t)step)
+	if (rows == 1) {
 		loop(start, stride, count, kind, moment, CALLER, MCCHK_CALLER_FRAME);
+		return;
+	}
+	struct mcchk_elements e = {.start = start, .stride = stride, .count = count, .size = kind & UINT16_MAX, .flags = (uint32_t)(kind >> 16)};
+	if (!mcchk_loop_is_cold(start, step, rows, stride, count, e.size, moment))
+		mcchk_loop_rows(&e, step, rows, moment, CALLER, MCCHK_CALLER_FRAME);
 }
 
 /* An access of a loop that had read its map does not matter. */

@@ -137,3 +137,49 @@ void mcchk_loop_elements(struct mcchk_elements *e, uint64_t moment, uintptr_t pc
 	else
 		by_element(e, pc, frame);
 }
+
+/* Whether each page of [lo, hi] matters as a whole. */
+static int all_pages(uintptr_t lo, uintptr_t hi)
+{
+	const uint8_t *p = MCCHK_SHADOW + (lo >> MCCHK_PAGE_SHIFT), *end = MCCHK_SHADOW + (hi >> MCCHK_PAGE_SHIFT);
+	const uint64_t whole = 0x0101010101010101ull;
+
+	for (uint64_t eight; p + 7 <= end; p += 8) {
+		__builtin_memcpy(&eight, p, 8);
+		if ((eight & whole) != whole)
+			return 0;
+	}
+	for (; p <= end; p++)
+		if (!(*p & 1))
+			return 0;
+	return 1;
+}
+
+#define AT_ONCE 64 /* rows, before the loop looks again whether another thread made a call */
+
+/* How many rows of elements, from the first on, lie on pages that matter as a whole. */
+static uint64_t hot_rows(const struct mcchk_elements *e, int64_t step, uint64_t rows)
+{
+	int64_t along = (int64_t)(e->count - 1) * e->stride;
+	uintptr_t lo = along < 0 ? e->start + (uint64_t)along : e->start, hi = (along < 0 ? e->start : e->start + (uint64_t)along) + e->size - 1;
+	uint64_t n = 0;
+
+	while (n < rows && n < AT_ONCE && all_pages(lo + n * (uint64_t)step, hi + n * (uint64_t)step))
+		n++;
+	return n;
+}
+
+/* What mcchk_loop_elements does, for rows of two or more elements each that begin `step`
+ * bytes apart. */
+void mcchk_loop_rows(struct mcchk_elements *e, int64_t step, uint64_t rows, uint64_t moment, uintptr_t pc, void **frame)
+{
+	for (uint64_t n; rows > 0; rows -= n, e->start += n * (uint64_t)step) {
+		n = __atomic_load_n(&mcchk_moment, __ATOMIC_ACQUIRE) == moment ? hot_rows(e, step, rows) : 0;
+		if (n > 0) {
+			mcchk_run_rows(e, step, n, pc, frame);
+			continue;
+		}
+		n = 1;
+		mcchk_loop_elements(e, moment, pc, frame);
+	}
+}

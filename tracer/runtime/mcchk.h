@@ -449,7 +449,9 @@ struct mcchk_elements {
 	uint32_t size, flags;
 };
 void mcchk_run_elements(const struct mcchk_elements *e, uintptr_t pc, void **frame);
+void mcchk_run_rows(const struct mcchk_elements *e, int64_t step, uint64_t rows, uintptr_t pc, void **frame);
 void mcchk_loop_elements(struct mcchk_elements *e, uint64_t moment, uintptr_t pc, void **frame);
+void mcchk_loop_rows(struct mcchk_elements *e, int64_t step, uint64_t rows, uint64_t moment, uintptr_t pc, void **frame);
 int mcchk_loop_is_cold(uintptr_t start, int64_t step, uint64_t rows, int64_t stride, uint64_t count, uint32_t size, uint64_t moment);
 void mcchk_elements_since(const struct mcchk_elements *e, uint64_t seq, uintptr_t pc, void **frame);
 

@@ -84,11 +84,10 @@ static int belongs(struct mcchk_run *r, uintptr_t addr)
 	return 0;
 }
 
-/* Writes a record of one element, or of a contiguous range when stride is 1. */
-static struct mcchk_access *new_record(struct mcchk_thread *t, uintptr_t addr, uintptr_t pc, void **frame,
-				       uint32_t size, uint32_t flags, int64_t stride, uint64_t count)
+/* Writes a record whose stack is known. */
+static struct mcchk_access *new_record_of(struct mcchk_thread *t, uint32_t stack, uintptr_t addr, uint32_t size, uint32_t flags,
+					  int64_t stride, uint64_t count)
 {
-	uint32_t stack = mcchk_stack(t, pc, frame);
 	struct mcchk_access *rec = mcchk_reserve_access(t);
 	if (!rec) {
 		mcchk_lost(0, count);
@@ -100,6 +99,13 @@ static struct mcchk_access *new_record(struct mcchk_thread *t, uintptr_t addr, u
 	if (__atomic_load_n(&mcchk_watching, __ATOMIC_RELAXED))
 		mcchk_watch_counts();
 	return rec;
+}
+
+/* Writes a record of one element, or of a contiguous range when stride is 1. */
+static struct mcchk_access *new_record(struct mcchk_thread *t, uintptr_t addr, uintptr_t pc, void **frame,
+				       uint32_t size, uint32_t flags, int64_t stride, uint64_t count)
+{
+	return new_record_of(t, mcchk_stack(t, pc, frame), addr, size, flags, stride, count);
 }
 
 static void begin(struct mcchk_thread *t, uint64_t key, struct mcchk_run *r, uintptr_t addr, uintptr_t pc, void **frame,
@@ -242,7 +248,8 @@ static int takes(struct mcchk_run *r, const struct mcchk_elements *e)
 			return 0;
 		rec->stride = r->stride = e->stride;
 	}
-	if (r->stride != e->stride || offset % e->stride != 0)
+	int64_t span = (int64_t)rec->count * e->stride;
+	if (r->stride != e->stride || (span > 0 ? offset < 0 || offset > span : offset > 0 || offset < span) || offset % e->stride != 0)
 		return 0;
 	int64_t k = offset / e->stride;
 	if (k < 0 || (uint64_t)k > rec->count)
@@ -253,30 +260,46 @@ static int takes(struct mcchk_run *r, const struct mcchk_elements *e)
 	return 1;
 }
 
-/* Elements that are known to matter, two or more. */
-void mcchk_run_elements(const struct mcchk_elements *e, uintptr_t pc, void **frame)
+/* Elements that do not go on with the run of their place: those of a run that began with
+ * the same element, or of a new one. The stack is 0 until somebody asks for it. */
+static void begin_elements(struct mcchk_thread *t, struct mcchk_run *r, const struct mcchk_elements *e, uint64_t seq, uintptr_t pc,
+			   void **frame, uint32_t *stack)
+{
+	struct mcchk_start *s = start_slot(t, pc, e->start);
+	if (s->key == pc && s->seq == seq && s->rec->addr == e->start) {
+		resume(r, pc, seq, s->rec);
+		if (takes(r, e))
+			return;
+	}
+	if (*stack == 0)
+		*stack = mcchk_stack(t, pc, frame);
+	struct mcchk_access *rec = new_record_of(t, *stack, e->start, e->size, e->flags, e->stride, e->count);
+	if (rec) {
+		resume(r, pc, seq, rec);
+		*s = (struct mcchk_start){.key = pc, .seq = seq, .rec = rec};
+	}
+}
+
+/* Rows of elements that are known to matter, two or more each, `step` bytes apart. */
+void mcchk_run_rows(const struct mcchk_elements *e, int64_t step, uint64_t rows, uintptr_t pc, void **frame)
 {
 	struct mcchk_tls *self = &mcchk_self;
-	struct mcchk_thread *t = enter(self, e->count, e->start, pc, frame, e->flags);
+	struct mcchk_thread *t = enter(self, rows * e->count, e->start, pc, frame, e->flags);
 	if (!t)
 		return;
 	struct mcchk_run *r = self->runs + (pc & (MCCHK_RUNS - 1));
 	uint64_t seq = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE);
-	if (r->key != pc || r->seq != seq || !takes(r, e)) {
-		struct mcchk_start *s = start_slot(t, pc, e->start);
-		int known = s->key == pc && s->seq == seq && s->rec->addr == e->start;
-		if (known)
-			resume(r, pc, seq, s->rec);
-		if (!known || !takes(r, e)) {
-			struct mcchk_access *rec = new_record(t, e->start, pc, frame, e->size, e->flags, e->stride, e->count);
-			if (rec) {
-				resume(r, pc, seq, rec);
-				*s = (struct mcchk_start){.key = pc, .seq = seq, .rec = rec};
-			}
-		}
+	struct mcchk_elements row = *e;
+	uint32_t stack = 0;
+	for (; rows > 0; rows--, row.start += (uint64_t)step) {
+		__builtin_prefetch(start_slot(t, pc, row.start + 4 * (uint64_t)step), 1);
+		if (r->key != pc || r->seq != seq || !takes(r, &row))
+			begin_elements(t, r, &row, seq, pc, frame, &stack);
 	}
 	leave(self);
 }
+
+void mcchk_run_elements(const struct mcchk_elements *e, uintptr_t pc, void **frame) { mcchk_run_rows(e, 0, 1, pc, frame); }
 
 /* Elements of a loop in the course of which other threads made the calls after `seq`:
  * nothing says which of its elements come before which of them. */

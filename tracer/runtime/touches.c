@@ -23,7 +23,8 @@
 #define NEAR 1024              /* bytes between two elements that are a record (runs.c) */
 
 #define AROUND (8ull << 10)    /* bytes on each side of an access that are looked at for what does not matter, at first */
-#define TURNS 8                /* eight times as many each time */
+#define TURNS 8                /* eight times as many each time, … */
+#define FARTHEST (1ull << 30)  /* … up to that: looking costs some 30 µs */
 
 static uint8_t *pool; /* of the only thread that records */
 static uint64_t pool_used;
@@ -362,23 +363,33 @@ static int is_cold(uintptr_t addr)
 	return page == 0 || (page == 2 && !(MCCHK_PARTS[addr >> 6] >> (addr >> 3 & 7) & 1));
 }
 
+/* Whether none of eight pages matters, from one on whose number is a multiple of eight. */
+static int eight_are_cold(uint64_t page)
+{
+	return __atomic_load_n((const uint64_t *)(const void *)(MCCHK_SHADOW + page), __ATOMIC_ACQUIRE) == 0;
+}
+
 /* The memory around an address that does not matter, as far as some bytes to each side. */
 static void cold_around(uintptr_t addr, uint64_t most, uintptr_t *lo, uintptr_t *hi)
 {
-	const uintptr_t page = 1u << MCCHK_PAGE_SHIFT;
+	const uintptr_t page = 1u << MCCHK_PAGE_SHIFT, eight = 8 * page;
 	uintptr_t first = addr & ~7ull, end = first + 8, from = first > most ? first - most : 0, to = first + most;
 
 	if (to >> MCCHK_ADDRESS_BITS)
 		to = 1ull << MCCHK_ADDRESS_BITS;
 	while (first > from)
-		if ((first & (page - 1)) == 0 && MCCHK_SHADOW[(first >> MCCHK_PAGE_SHIFT) - 1] == 0)
+		if ((first & (eight - 1)) == 0 && eight_are_cold((first >> MCCHK_PAGE_SHIFT) - 8))
+			first -= eight;
+		else if ((first & (page - 1)) == 0 && MCCHK_SHADOW[(first >> MCCHK_PAGE_SHIFT) - 1] == 0)
 			first -= page;
 		else if (is_cold(first - 8))
 			first -= 8;
 		else
 			break;
 	while (end < to)
-		if ((end & (page - 1)) == 0 && MCCHK_SHADOW[end >> MCCHK_PAGE_SHIFT] == 0)
+		if ((end & (eight - 1)) == 0 && eight_are_cold(end >> MCCHK_PAGE_SHIFT))
+			end += eight;
+		else if ((end & (page - 1)) == 0 && MCCHK_SHADOW[end >> MCCHK_PAGE_SHIFT] == 0)
 			end += page;
 		else if (is_cold(end))
 			end += 8;
@@ -420,6 +431,8 @@ void mcchk_map_cold(uintptr_t addr, struct mcchk_touch *touch, uint64_t shift, v
 		g = append(t, touch);
 	if (g) {
 		uint64_t most = AROUND << 3 * touch->turns;
+		if (most > FARTHEST)
+			most = FARTHEST;
 		if (last.seq != touch->seq || last.most != most || addr < last.lo || addr >= last.hi) {
 			cold_around(addr, most, &last.lo, &last.hi);
 			last.seq = touch->seq;
