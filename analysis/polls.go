@@ -19,11 +19,10 @@ type polls struct {
 
 // polled is an operation.
 type polled struct {
-	at               models.Location
-	fetches, changes bool
-	region           int
-	call             conflicts.SyncPoint // without its stack
-	stack            uint32
+	models.Polled
+	region int
+	call   conflicts.SyncPoint // without its stack
+	stack  uint32
 }
 
 func newPolls(scan *trial.Scan, ranks int) *polls {
@@ -33,25 +32,29 @@ func newPolls(scan *trial.Scan, ranks int) *polls {
 // Call is that of core.Observer.
 func (p *polls) Call(c *core.ObservedCall) {
 	p.Scan.Call(c)
-	if at, fetches, changes, ok := models.Polls(c.Call); ok && p.left > 0 {
+	if what, ok := models.Polls(c.Call); ok && p.left > 0 {
 		p.left--
-		p.ranks[c.Rank] = append(p.ranks[c.Rank], polled{at, fetches, changes, p.Scan.Regions(), conflicts.SyncPoint{Call: c.Call.Fn.Name, Rank: int(c.Rank), Event: c.Pos}, c.Call.Stack})
+		p.ranks[c.Rank] = append(p.ranks[c.Rank], polled{what, p.Scan.Regions(), conflicts.SyncPoint{Call: c.Call.Fn.Name, Rank: int(c.Rank), Event: c.Pos}, c.Call.Stack})
 	}
 }
 
 // between returns an operation of the process of x, behind x, and one of the process of y,
-// before y, of which the second may have fetched what the first left there.
+// before y, of which the second may have fetched what the first left there; nil where their
+// values tell whether it has, so that nothing is left to be declared.
 func (p *polls) between(x, y *conflicts.Side) (leaves, fetches *polled) {
 	if x.Event == 0 || y.Event == 0 {
 		return nil, nil
 	}
 	for i := range slices.Backward(p.ranks[y.Rank]) {
 		f := &p.ranks[y.Rank][i]
-		if f.call.Event >= y.Event || !f.fetches {
+		if f.call.Event >= y.Event || !f.Fetches {
 			continue
 		}
 		for k := range p.ranks[x.Rank] {
-			if l := &p.ranks[x.Rank][k]; l.call.Event > x.Event && l.changes && l.at == f.at && l.region == f.region {
+			if l := &p.ranks[x.Rank][k]; l.call.Event > x.Event && l.Changes && l.Location == f.Location && l.region == f.region {
+				if l.Valued && f.Valued {
+					return nil, nil
+				}
 				return l, f
 			}
 		}
@@ -74,7 +77,7 @@ func (t *trials) declare(f *conflicts.Finding) (conflicts.Fix, bool) {
 		for _, x := range []*polled{leaves, fetches} {
 			x.call.Stack = t.namer.stack(int32(x.call.Rank), x.stack)
 		}
-		fix := models.Declare(f, fetches.at, leaves.call, fetches.call)
+		fix := models.Declare(f, fetches.Location, leaves.call, fetches.call)
 		fix.Trial.Untried = "only who wrote the program knows"
 		return fix, true
 	}

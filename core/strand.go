@@ -142,13 +142,17 @@ func (s *Strand) addSegment(calls *regions.Bounds) {
 // Landmark notes the call in the present separate region, as one that
 // explanations name.
 func (s *Strand) Landmark(c *Call, loose bool) {
+	s.mark(regions.Landmark{Pos: s.pos, Fn: c.Fn, Stack: c.Stack, Thread: s.thread, Loose: loose})
+}
+
+func (s *Strand) mark(l regions.Landmark) {
 	seg, p := s.path.last(), s.path
 	room := min(max(8, 2*cap(p.marks)), 256)
 	n := len(seg.Landmarks)
 	if len(p.marks) == cap(p.marks) {
 		p.marks = append(make([]regions.Landmark, 0, room+2*n), seg.Landmarks...)
 	}
-	p.marks = append(p.marks, regions.Landmark{Pos: s.pos, Fn: c.Fn, Stack: c.Stack, Thread: s.thread, Loose: loose})
+	p.marks = append(p.marks, l)
 	all := len(p.marks)
 	seg.Landmarks = p.marks[all-n-1 : all : all]
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
 )
 
 // Order through memory: atomic operations of several strands on one word, of which
@@ -322,6 +323,9 @@ func (s *Strand) publish() *Signal {
 	m.watch.signal(s, []*Signal{x.signal})
 	m.give(x.signal, now)
 	m.watch.over(s)
+	if c := s.event.Call; s.event.Kind == trace.KindCall && !trace.IsNote(c.Fn.Name) {
+		s.mark(regions.Landmark{Pos: s.pos, Fn: c.Fn, Stack: c.Stack, Thread: s.thread, Leaves: true})
+	}
 	s.addSegment(s.within())
 	return x.signal
 }

@@ -117,9 +117,12 @@ func DerivedOp(id int64) string { return mpi.DerivedOp(id) }
 // Location is where a one-sided operation accesses its target.
 type Location = mpi.Location
 
-// Polls says of a one-sided operation where it is, and whether it fetches what is there and
-// whether it changes it. It is false of other calls.
-func Polls(c *trace.Call) (at Location, fetches, changes, ok bool) { return mpi.Polls(c) }
+// Polled is what an operation does where a process may wait for a value.
+type Polled = mpi.Polled
+
+// Polls says of a one-sided operation what it does to a value that processes may wait
+// for. It is false of other calls.
+func Polls(c *trace.Call) (Polled, bool) { return mpi.Polls(c) }
 
 // Declare says how to declare that a process which fetches a value waits for the one that
 // leaves it there.

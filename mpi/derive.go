@@ -117,25 +117,31 @@ func argOf(c *trace.Call, name string) (trace.Value, bool) {
 // Location is where a one-sided operation accesses its target.
 type Location struct{ Window, Target, Disp int64 }
 
-// Polls says of a one-sided operation where it is, and whether it fetches what is there and
-// whether it changes it. It is false of other calls.
-func Polls(c *trace.Call) (at Location, fetches, changes, ok bool) {
+// Polled is what an operation does where a process may wait for a value.
+type Polled struct {
+	Location
+	Fetches, Changes bool
+	Valued           bool // the trace has its value, which shows whom it comes after
+}
+
+// Polls says of a one-sided operation what it does to a value that processes may wait
+// for. It is false of other calls.
+func Polls(c *trace.Call) (Polled, bool) {
 	r := table[c.Fn.Name]
 	if r == nil || r.op == (operationRole{}) {
-		return Location{}, false, false, false
+		return Polled{}, false
 	}
+	var at Polled
 	for name, to := range map[string]*int64{"win": &at.Window, "target_rank": &at.Target, "target_disp": &at.Disp} {
 		v, known := argOf(c, name)
 		if !known {
-			return Location{}, false, false, false
+			return Polled{}, false
 		}
 		*to = v.Int
 	}
-	switch r.op.role {
-	case GetTarget:
-		return at, true, false, true
-	case PutTarget, AccumulateTarget:
-		return at, false, true, true
-	}
-	return at, true, true, true
+	number, _ := argOf(c, "number")
+	at.Valued = number.Int != 0
+	at.Fetches = r.op.role != PutTarget && r.op.role != AccumulateTarget
+	at.Changes = r.op.role != GetTarget
+	return at, true
 }

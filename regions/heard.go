@@ -13,6 +13,7 @@ type Landmark struct {
 	Fn            *trace.Fn
 	Stack, Thread uint32
 	Loose         bool // CallInfo.Loose
+	Leaves        bool // it leaves a value that others may see, and only Heard names it; the separate region ends there
 }
 
 func (m *Landmark) info(rank int32) *CallInfo {
@@ -27,30 +28,37 @@ func (r *Region) Around(p Point) (before, after *CallInfo) {
 	if s == nil {
 		return nil, nil
 	}
-	n := sort.Search(len(s.Landmarks), func(i int) bool { return s.Landmarks[i].Pos >= p.Pos })
-	if n > 0 {
-		before = s.Landmarks[n-1].info(r.Process(p.Line))
+	marks := s.Landmarks
+	if n := len(marks); n > 0 && marks[n-1].Leaves {
+		marks = marks[:n-1]
 	}
-	if n < len(s.Landmarks) && s.Landmarks[n].Pos == p.Pos {
+	n := sort.Search(len(marks), func(i int) bool { return marks[i].Pos >= p.Pos })
+	if n > 0 {
+		before = marks[n-1].info(r.Process(p.Line))
+	}
+	if n < len(marks) && marks[n].Pos == p.Pos {
 		n++
 	}
-	if n < len(s.Landmarks) {
-		after = s.Landmarks[n].info(r.Process(p.Line))
+	if n < len(marks) {
+		after = marks[n].info(r.Process(p.Line))
 	}
 	return before, after
 }
 
 // Heard names the last call of a process that another had heard of at a moment:
-// through messages, barriers, fences and whatever else orders processes. As long
+// through messages, barriers, fences, values and whatever else orders processes. As long
 // as the replay goes on, it belongs to the replay.
 type Heard struct {
 	bounds *Bounds
 	end    bool
+	left   *CallInfo // the call that left the value which was seen; nil: it was none
 }
 
 // Call returns the call; nil where nothing was heard since the start of the run.
 func (h Heard) Call() *CallInfo {
 	switch {
+	case h.left != nil:
+		return h.left
 	case h.bounds == nil:
 		return nil
 	case h.end:
@@ -72,7 +80,11 @@ func (r *Region) Heard(a *Access, of int32) Heard {
 		return !r.Clock.Knows(s.Stamp, int(of), uint32(r.First[of])+uint32(i)+1)
 	})
 	if n > 0 {
-		return Heard{bounds: segments[n-1].Bounds, end: true}
+		h := Heard{bounds: segments[n-1].Bounds, end: true}
+		if marks := segments[n-1].Landmarks; len(marks) > 0 && marks[len(marks)-1].Leaves {
+			h.left = marks[len(marks)-1].info(r.Process(of))
+		}
+		return h
 	}
 	if r.First[of] > 0 {
 		return Heard{} // of something before this phase, of which more is not kept
