@@ -11,6 +11,7 @@ import (
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/internal/scenario"
+	"github.com/mcchk/mcchk/symbols"
 )
 
 // triedWith returns the result of a run with its fixes tried.
@@ -34,7 +35,7 @@ func TestFixes(t *testing.T) {
 			t.Run(filepath.Base(path)+"/"+s.Name, func(t *testing.T) {
 				files := traceFiles(t, s.Trace)
 				for jobs, clock := range []string{evc.Encoded, evc.Vector} {
-					res := triedWith(t, files, Options{Clock: clock, Jobs: 1 + 2*jobs})
+					res := triedWith(t, files, Options{Clock: clock, Jobs: 1 + 2*jobs, Layers: symbols.Layers{Wrappers: []string{"window.h"}}})
 					for i := range res.Findings {
 						requireTried(t, res, i)
 					}

@@ -46,8 +46,8 @@ func (p *planner) collective(step *conflicts.Step, from, to int) ([]*trace.Call,
 			call string
 		}{{from, step.At.Call}, {to, step.To.Call}} {
 			for i := range p.runs[rank][at.site] {
-				if ev := p.runs[rank][at.site][i].call(at.call); ev != nil && like == nil && ev.Call.Fn.Arg("win") >= 0 {
-					like = ev.Call
+				if all := p.runs[rank][at.site][i].callsOf(at.call); len(all) > 0 && like == nil && all[0].Call.Fn.Arg("win") >= 0 {
+					like = all[0].Call
 				}
 			}
 		}

@@ -273,29 +273,35 @@ func (p *planner) insert(step *conflicts.Step) error {
 	for rank := range p.runs {
 		all := p.runs[rank][at]
 		for i := range all {
-			e := &all[i]
-			from := e.call(step.At.Call)
-			if from == nil {
-				continue
-			}
-			any = true
-			for _, fn := range step.Calls {
-				c := p.maker.Call(fn, from.Call, step.Window)
-				switch {
-				case c == nil:
-					return fmt.Errorf("%w: the arguments of %s are not known", ErrUnknown, fn)
-				case step.Do == conflicts.StepReplace:
-					p.plan.ranks[rank].instead[from.pos] = c
-				case e.moved != 0:
-					p.put(rank, e.moved, callEvent(c))
-				default:
-					p.put(rank, slot(e.last, inserted), callEvent(c))
+			for _, from := range all[i].callsOf(step.At.Call) {
+				any = true
+				if err := p.insertAt(rank, &all[i], from, step); err != nil {
+					return err
 				}
 			}
 		}
 	}
 	if !any {
 		return fmt.Errorf("no process comes by %s", step.At.Call)
+	}
+	return nil
+}
+
+// insertAt puts calls behind a call that an execution makes, or in its place: right behind
+// it, since the statement may go on, as one that calls a wrapper does.
+func (p *planner) insertAt(rank int, e *execution, from *event, step *conflicts.Step) error {
+	for _, fn := range step.Calls {
+		c := p.maker.Call(fn, from.Call, step.Window)
+		switch {
+		case c == nil:
+			return fmt.Errorf("%w: the arguments of %s are not known", ErrUnknown, fn)
+		case step.Do == conflicts.StepReplace:
+			p.plan.ranks[rank].instead[from.pos] = c
+		case e.moved != 0:
+			p.put(rank, e.moved, callEvent(c))
+		default:
+			p.put(rank, slot(from.pos, inserted), callEvent(c))
+		}
 	}
 	return nil
 }

@@ -87,14 +87,15 @@ type event struct {
 	pos uint64
 }
 
-// call returns the call of a function that an execution makes; nil: it makes none.
-func (e *execution) call(fn string) *event {
+// callsOf returns the calls of a function that an execution makes.
+func (e *execution) callsOf(fn string) []*event {
+	var out []*event
 	for i := range e.events {
 		if ev := &e.events[i]; ev.Kind == trace.KindCall && ev.Call.Fn.Name == fn {
-			return ev
+			out = append(out, ev)
 		}
 	}
-	return nil
+	return out
 }
 
 // calls reports whether an execution makes calls.
