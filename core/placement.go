@@ -256,14 +256,19 @@ func (m *Machine) decideWords() bool {
 	for _, w := range *list {
 		all = append(all, w.blocked...)
 	}
-	slices.SortFunc(all, (*WordOp).compare)
+	first := slices.Index(all, slices.MinFunc(all, (*WordOp).compare))
+	all[0], all[first] = all[first], all[0]
 	m.words.debt, m.words.short = max(0, m.words.debt-searchGain), false
 	rounds := [][]manner{{{timely: true, foresees: true}, {timely: true}}, {{}}}
 	if m.opts.OtherOrder { // the times of calls make an order likely, and no more
 		rounds = [][]manner{{{foresees: true, other: true}, {other: true}}}
 	}
 	for i, round := range rounds {
-		for _, op := range all {
+		for k, op := range all {
+			if i == 0 && k == 1 { // mostly the first can be decided
+				slices.SortFunc(all[1:], (*WordOp).compare)
+				op = all[1]
+			}
 			for _, how := range round {
 				if c := op.word.choose(op, how); c != nil {
 					m.open.note(c, op, i > 0)
@@ -332,7 +337,10 @@ func (op *WordOp) end() int64 {
 
 // compare orders operations by their ends.
 func (op *WordOp) compare(o *WordOp) int {
-	return cmp.Or(cmp.Compare(op.end(), o.end()), cmp.Compare(op.began, o.began), cmp.Compare(op.strand.line, o.strand.line))
+	if c := cmp.Compare(op.end(), o.end()); c != 0 {
+		return c
+	}
+	return cmp.Or(cmp.Compare(op.began, o.began), cmp.Compare(op.strand.line, o.strand.line))
 }
 
 // choice is how an operation is decided.
@@ -378,6 +386,9 @@ func (w *word) initial() Value {
 
 // choose returns how an operation that waits can be decided; nil: it cannot.
 func (w *word) choose(op *WordOp, how manner) *choice {
+	if c := w.only(op, how); c != nil {
+		return c
+	}
 	unknown := how
 	unknown.unknown = true
 	tries := []manner{how, unknown}

@@ -3,6 +3,7 @@ package core
 import (
 	"cmp"
 	"encoding/binary"
+	"math"
 	"slices"
 )
 
@@ -52,21 +53,54 @@ func (w *word) waiting(op *WordOp, how manner) []*WordOp {
 	return all
 }
 
+// only returns how an operation is decided where there is no choice; nil: there is one. What
+// is only read is there, and of the steps up to an update each is the only one that can be
+// next. Every plan begins with these steps, whatever its goals are: so neither a loop that
+// polls nor a counter, of which each update fetches another value, costs a search.
+func (w *word) only(op *WordOp, how manner) *choice {
+	if !how.timely || op.meets != nil || !w.last().value.Known {
+		return nil
+	}
+	if op.update == nil {
+		if w.find(op, how) == w.last() {
+			return &choice{op: op, version: w.last()}
+		}
+		return nil
+	}
+	p := w.planner(how)
+	for p.value.Known {
+		next := p.next()
+		if len(next) != 1 {
+			return nil
+		}
+		if p.step(next[0]); next[0] == op {
+			return &choice{steps: p.steps}
+		}
+	}
+	return nil
+}
+
+// planner returns one that has made no step.
+func (w *word) planner(how manner) *planner {
+	p := &planner{manner: how, word: w, value: w.last().value, lanes: make([]lane, len(w.visitors))}
+	for i, v := range w.visitors {
+		p.lanes[i] = lane{ops: v.queue, issued: len(v.queue)}
+	}
+	return p
+}
+
 // plan returns the steps up to the operation on a way that reaches all the goals, or as
 // many of them as do not follow what is only foreseen; nil: there are none.
 func (w *word) plan(op *WordOp, how manner, goals []*WordOp, ahead [][]*WordOp) *choice {
-	p := &planner{
-		manner: how, word: w, far: len(goals),
-		value: w.last().value, lanes: make([]lane, len(w.visitors)), left: w.m.words.steps(),
-	}
+	p := w.planner(how)
+	p.far, p.left = len(goals), w.m.words.steps()
 	if how.zero {
 		p.value = w.initial()
 	}
-	for i, v := range w.visitors {
+	for i := range p.lanes {
 		l := &p.lanes[i]
-		l.ops, l.issued = v.queue, len(v.queue)
 		if ahead != nil {
-			l.ops = slices.Concat(v.queue, ahead[i])
+			l.ops = slices.Concat(l.ops, ahead[i])
 		}
 		p.left += len(l.ops)
 	}
@@ -161,9 +195,12 @@ func (p *planner) key() string {
 // them does makes a difference.
 func (p *planner) next() []*WordOp {
 	var all []*WordOp
+	end := int64(math.MaxInt64)
 	add := func(x *WordOp) {
-		i, _ := slices.BinarySearchFunc(all, x, (*WordOp).compare)
-		all = slices.Insert(all, i, x)
+		end = min(end, x.end())
+		if x.fits(p.value, p.manner) {
+			all = append(all, x)
+		}
 	}
 	for i := range p.lanes {
 		if l := &p.lanes[i]; l.taken < len(l.ops) && (l.taken < l.issued || !p.reading(l.ops[l.taken].strand)) {
@@ -175,13 +212,8 @@ func (p *planner) next() []*WordOp {
 			add(x)
 		}
 	}
-	if len(all) == 0 {
-		return nil
-	}
-	end := all[0].end()
-	all = slices.DeleteFunc(all, func(x *WordOp) bool {
-		return p.timely && x.began > end || !x.fits(p.value, p.manner) || !p.follows(x)
-	})
+	all = slices.DeleteFunc(all, func(x *WordOp) bool { return p.timely && x.began > end || !p.follows(x) })
+	slices.SortFunc(all, (*WordOp).compare)
 	if p.other {
 		turn(all)
 	}

@@ -3,7 +3,6 @@ package core_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -537,50 +536,4 @@ func TestWordsOfNobody(t *testing.T) {
 	replay(t, m, func(*regions.Region) {})
 	require.Len(t, m.Problems(), 1)
 	require.Equal(t, core.Values, m.Problems()[0].Kind)
-}
-
-// TestPolling: strands that each read a word again and again until another has written it, take
-// as much for each read in a long run as in a short one.
-func TestPolling(t *testing.T) {
-	const ranks, few, often = 3, 500, 8
-	allocated := func(polls int) uint64 {
-		traces := make([]events, ranks)
-		at := 0
-		number := [ranks]int{}
-		add := func(rank, word, op, value, fetches, found int) {
-			n := number[rank]
-			number[rank]++
-			for _, args := range [][]any{
-				{"word_issue", "number", n, "addr", (1 + word) << 20, "op", op, "value", value, "equal", 0, "fetches", fetches},
-				{"word_done", "number", n},
-				{"word_fetched", "number", n, "value", found},
-			}[:2+fetches] {
-				at++
-				traces[rank] = append(traces[rank], wordCall(args[0].(string), at, args[1:]...))
-			}
-		}
-		for range polls {
-			for rank := 1; rank < ranks; rank++ {
-				add(rank, rank, wordRead, 0, 1, 0)
-			}
-		}
-		for rank := 1; rank < ranks; rank++ {
-			add(0, rank, wordWrite, 1, 0, 0)
-			add(rank, rank, wordRead, 0, 1, 1)
-		}
-		var all []core.Stream
-		for i := range traces {
-			all = append(all, &traces[i])
-		}
-		m, err := core.NewMachine(all, core.Options{Clock: evc.Auto}, &wordModel{newToy(), map[[2]int64]*core.WordOp{}})
-		require.NoError(t, err)
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		replay(t, m, func(*regions.Region) {})
-		runtime.ReadMemStats(&after)
-		require.Empty(t, m.Problems())
-		return after.TotalAlloc - before.TotalAlloc
-	}
-	short, long := allocated(few), allocated(often*few)
-	require.Less(t, long, short*often*5/4, "%d bytes, and %d", short, long)
 }

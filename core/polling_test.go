@@ -1,0 +1,117 @@
+package core_test
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/evc"
+	"github.com/mcchk/mcchk/regions"
+)
+
+// wordRun is a run that is written operation by operation.
+type wordRun struct {
+	traces []events
+	number []int // of the next operation of a strand
+	at, n  int
+}
+
+func newWordRun(ranks int) *wordRun {
+	return &wordRun{traces: make([]events, ranks), number: make([]int, ranks)}
+}
+
+func (r *wordRun) call(rank int, name string, args ...any) {
+	r.at++
+	r.traces[rank] = append(r.traces[rank], wordCall(name, r.at, args...))
+}
+
+func (r *wordRun) issue(rank, word, op, value, fetches int) {
+	r.n++
+	r.call(rank, "word_issue", "number", r.number[rank], "addr", (1+word)<<20, "op", op, "value", value, "equal", 0, "fetches", fetches)
+}
+
+func (r *wordRun) done(rank int) { r.call(rank, "word_done", "number", r.number[rank]) }
+
+func (r *wordRun) fetched(rank, value int) {
+	r.call(rank, "word_fetched", "number", r.number[rank], "value", value)
+}
+
+// allocated replays the run, and returns how many bytes that takes for each operation,
+// what is given up again included.
+func (r *wordRun) allocated(t *testing.T) uint64 {
+	t.Helper()
+	var all []core.Stream
+	for i := range r.traces {
+		all = append(all, &r.traces[i])
+	}
+	m, err := core.NewMachine(all, core.Options{Clock: evc.Auto}, &wordModel{newToy(), map[[2]int64]*core.WordOp{}})
+	require.NoError(t, err)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	replay(t, m, func(*regions.Region) {})
+	runtime.ReadMemStats(&after)
+	require.Empty(t, m.Problems())
+	return (after.TotalAlloc - before.TotalAlloc) / uint64(r.n)
+}
+
+// polling has strands that each read a word again and again, until another has written it.
+func polling(ranks, polls int) *wordRun {
+	r := newWordRun(ranks)
+	read := func(rank, found int) {
+		r.issue(rank, rank, wordRead, 0, 1)
+		r.done(rank)
+		r.fetched(rank, found)
+		r.number[rank]++
+	}
+	for range polls {
+		for rank := 1; rank < ranks; rank++ {
+			read(rank, 0)
+		}
+	}
+	for rank := 1; rank < ranks; rank++ {
+		r.issue(0, rank, wordWrite, 1, 0)
+		r.done(0)
+		r.number[0]++
+		read(rank, 1)
+	}
+	return r
+}
+
+// counting has strands that add to one word, and fetch what was there, each when it likes.
+func counting(ranks, each int) *wordRun {
+	r := newWordRun(ranks)
+	rng := rand.New(rand.NewPCG(1, 2))
+	counter, stage := 0, make([]int, ranks)
+	for left := ranks * each; left > 0; {
+		rank := rng.IntN(ranks)
+		switch {
+		case r.number[rank] == each:
+		case stage[rank] == 0:
+			r.issue(rank, 0, wordAdd, 1, 1)
+			stage[rank] = 1
+		case rng.IntN(2) == 0: // it takes effect, and what it fetched is known
+			r.done(rank)
+			r.fetched(rank, counter)
+			counter++
+			r.number[rank]++
+			stage[rank] = 0
+			left--
+		}
+	}
+	return r
+}
+
+// TestPolling: a read of a word takes as much in a long run as in a short one.
+func TestPolling(t *testing.T) {
+	short, long := polling(3, 500).allocated(t), polling(3, 4000).allocated(t)
+	require.Less(t, long, short*5/4)
+}
+
+// TestCounting: an addition to a counter takes about as much, however many strands add.
+func TestCounting(t *testing.T) {
+	few, many := counting(2, 400).allocated(t), counting(32, 25).allocated(t)
+	require.Less(t, many, 4*few)
+}
