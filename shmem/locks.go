@@ -5,6 +5,12 @@ import (
 	"github.com/mcchk/mcchk/regions"
 )
 
+// Locks are of type long (OpenSHMEM 1.5, 9.12.1).
+const (
+	lockType = "lock"
+	lockSize = 8
+)
+
 // heldLock is a lock that a PE has taken.
 type heldLock struct {
 	hold  *core.Hold
@@ -26,11 +32,37 @@ func (p *pe) lockAt(c *call) (place, bool) {
 // lockID names a lock among the objects of all models.
 func lockID(at place) int64 { return at.block.ID<<1 ^ int64(at.offset)<<20 }
 
+// touchLock: a call that takes a lock updates it, in the memory of PE 0 and in the PE's
+// own, from its beginning. Only such calls may meet there; those that free the lock come
+// behind them.
+func (p *pe) touchLock(c *call) {
+	owners := []int32{0}
+	if p.Rank != 0 {
+		owners = append(owners, p.Rank)
+	}
+	for _, owner := range owners {
+		_, base, ok := p.at(c.Addr(argLock), owner)
+		if !ok {
+			continue
+		}
+		a := p.m.NewAccess()
+		*a = regions.Access{
+			Rank: p.Rank, Owner: owner, Kind: regions.AtomicWrite, Role: LockTarget, Base: base, Layout: p.m.alike.Strided(1, lockSize, lockSize),
+			Elem: p.m.alike.Element(regions.Element{Type: lockType, Size: lockSize, Op: lockType, Promises: worldDomain}),
+			Call: p.InfoOn(c.Call, core.Exposer{Object: symmetricMemory}, ""), Unit: lockSize,
+		}
+		pending := p.Open(a)
+		pending.Complete(p.Now(), a.Call)
+		pending.Drop()
+	}
+}
+
 func setLock(p *pe, c *call) {
 	at, ok := p.lockAt(c)
 	if !ok {
 		return
 	}
+	p.touchLock(c)
 	ticket := c.Int(argTicket)
 	if ticket < 0 {
 		p.NotUnderstood(c.Call, "the order in which the lock was granted is not known")

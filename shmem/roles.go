@@ -10,6 +10,7 @@ var (
 	AtomicTarget = &regions.Role{Name: "atomic operation", Class: regions.Target, Order: 104}
 	FetchLater   = &regions.Role{Name: "atomic operation", Class: regions.Target, Order: 104, Unchained: true}
 	SignalTarget = &regions.Role{Name: "signal", Class: regions.Target, Order: 105}
+	LockTarget   = &regions.Role{Name: "lock", Class: regions.Target, Order: 111}
 	Source       = &regions.Role{Name: "source", Class: regions.OwnBuffer, Order: 106}
 	Dest         = &regions.Role{Name: "dest", Class: regions.OwnBuffer, Order: 107}
 	SourceOfAll  = &regions.Role{Name: "source", Class: regions.CallBuffer, Order: 108} // of a collective call
@@ -32,5 +33,5 @@ func init() {
 // Is reports whether an access is one of OpenSHMEM's: of a call, or a load or store in the
 // memory of another PE.
 func Is(a *regions.Access) bool {
-	return a.Role.Order >= PutTarget.Order && a.Role.Order <= WorkOfAll.Order || a.Call != nil && a.Call.CallSite != nil && a.Call.Mode == ThroughPointer
+	return a.Role.Order >= PutTarget.Order && a.Role.Order <= LockTarget.Order || a.Call != nil && a.Call.CallSite != nil && a.Call.Mode == ThroughPointer
 }

@@ -131,6 +131,8 @@ func (vocabulary) Order(_ *explain.Wording, a, b *conflicts.Side) []conflicts.Fi
 // those of one PE.
 func (vocabulary) Atomic(_ *explain.Wording, a, b *conflicts.Side) (conflicts.Fix, bool) {
 	switch {
+	case isLock(a) || isLock(b):
+		return explain.Propose(conflicts.FixOperation, "leave the lock to shmem_set_lock, shmem_test_lock and shmem_clear_lock"), true
 	case a.Rank == b.Rank:
 		return explain.Propose(conflicts.FixComplete, "call shmem_fence between the two, which orders what one context sends to one PE"), true
 	case a.Atomic && b.Atomic:
@@ -139,9 +141,12 @@ func (vocabulary) Atomic(_ *explain.Wording, a, b *conflicts.Side) (conflicts.Fi
 	return explain.Propose(conflicts.FixOperation, "use atomic operations of one type for both, if any order will do"), true
 }
 
+// isLock reports whether an access is that of a call to the lock that it takes.
+func isLock(s *conflicts.Side) bool { return s.Role == shmem.LockTarget.Name }
+
 // Lock: a lock on PE 0's copy excludes all who take it.
 func (vocabulary) Lock(_ *explain.Wording, a, b *conflicts.Side) (conflicts.Fix, bool) {
-	if len(a.Locks) == 0 && len(b.Locks) == 0 {
+	if len(a.Locks) == 0 && len(b.Locks) == 0 || isLock(a) || isLock(b) {
 		return conflicts.Fix{}, false
 	}
 	return explain.Propose(conflicts.FixLock, "make both accesses between shmem_set_lock and shmem_clear_lock of one lock"), true
