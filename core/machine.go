@@ -49,6 +49,7 @@ type Machine struct {
 
 	store     *regions.Storage // of accesses
 	pending   pendingAccesses
+	locks     heldLocks
 	phase     phase
 	ending    globalMeeting
 	registry  registry
@@ -390,6 +391,7 @@ func (m *Machine) endRegion(last bool) *regions.Region {
 		}
 	}
 	m.decideLocks()
+	m.checkLocks()
 	r := m.region()
 	for _, model := range m.models {
 		model.EndRegion(last)

@@ -120,9 +120,51 @@ func (h *Hold) checkProtected(s *Strand) {
 	}
 	for line, seg := range h.of {
 		if !s.Knows(regions.Point{Line: line, Seg: seg}) {
-			s.m.Report(Problem{Kind: Threads, Rank: s.Rank, Fn: "lock",
-				Text: fmt.Sprintf("rank %d gave up a lock of a window beside what another thread did under it", s.Rank)})
+			s.m.locks.beside = append(s.m.locks.beside, heldLock{h.lock, s.Rank})
 			return
+		}
+	}
+}
+
+// heldLock is a lock that a process has held.
+type heldLock struct {
+	regions.Lock
+	rank int32
+}
+
+// heldLocks are those that were held in the region under way, and of these the ones that
+// were given up beside what another thread did under them.
+type heldLocks struct {
+	all    map[heldLock]bool
+	beside []heldLock
+}
+
+func (x *heldLocks) add(h *Hold, rank int32) {
+	if x.all == nil {
+		x.all = map[heldLock]bool{}
+	}
+	x.all[heldLock{h.lock, rank}] = true
+}
+
+// checkLocks ends a region: a lock that protects less than it seems to matters where
+// another process has held one that it excludes.
+func (m *Machine) checkLocks() {
+	for _, x := range m.locks.beside {
+		for y := range m.locks.all {
+			if x.rank != y.rank && regions.Excludes(x.Lock, y.Lock) {
+				m.Report(Problem{Kind: Threads, Rank: x.rank, Fn: "lock",
+					Text: fmt.Sprintf("rank %d gave up a lock of a window beside what another thread did under it", x.rank)})
+				break
+			}
+		}
+	}
+	m.locks.beside = nil
+	clear(m.locks.all)
+	for _, p := range m.processes {
+		for _, h := range p.memory.holds {
+			if h.set != nil {
+				m.locks.add(h, p.first.Rank)
+			}
 		}
 	}
 }
@@ -136,6 +178,7 @@ func (s *Strand) Hold(l regions.Lock, void bool) *Hold {
 		return h
 	}
 	h.set = s.m.registry.lockSets.Only(l)
+	s.m.locks.add(h, s.Rank)
 	if l.Covers(s.Rank) {
 		s.setOwn(y.own.With(h.set))
 	}

@@ -114,6 +114,12 @@ func (s *LockSet) At(rank int32) *LockSet {
 	return nil
 }
 
+// Excludes reports whether two processes cannot hold two locks at once.
+func Excludes(a, b Lock) bool {
+	return a.Object == b.Object && (a.Exclusive || b.Exclusive) &&
+		(a.Target == b.Target || a.Target == AnyTarget || b.Target == AnyTarget)
+}
+
 // Exclude reports whether two accesses of different processes, made under
 // these locks, cannot happen at once: both sets hold a lock of the same object
 // and target, and at least one of the two is exclusive.
@@ -123,8 +129,7 @@ func Exclude(s, t *LockSet) bool {
 	}
 	for _, a := range s.locks {
 		for _, b := range t.locks {
-			if a.Object == b.Object && (a.Exclusive || b.Exclusive) &&
-				(a.Target == b.Target || a.Target == AnyTarget || b.Target == AnyTarget) {
+			if Excludes(a, b) {
 				return true
 			}
 		}
