@@ -93,10 +93,13 @@ func elements(s *conflicts.Side) string {
 
 // unordered explains two accesses that nothing orders.
 func (w *Wording) unordered() conflicts.Explanation {
-	if w.Finding.First.Rank == w.Finding.Second.Rank {
-		return w.within()
+	switch {
+	case w.Finding.First.Rank != w.Finding.Second.Rank:
+		return w.across()
+	case w.unorderedStrands():
+		return w.strands()
 	}
-	return w.across()
+	return w.within()
 }
 
 // within explains accesses by one process, of which the one spans the other.

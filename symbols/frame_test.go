@@ -64,6 +64,7 @@ func TestMark(t *testing.T) {
 		layersOf(Layers{}, Frame{Func: "MAIN__", File: "a.f90"}, Frame{Func: "main", File: "a.f90"}, Frame{Func: "_start", Module: "/home/u/app"}),
 		"what called main")
 	require.Equal(t, []Layer{Application}, layersOf(Layers{}, Frame{Func: "f", File: "/home/u/f.c", Module: "/opt/x/bin/app"}), "a program in a folder of the system")
+	require.Equal(t, []Layer{Library}, layersOf(Layers{}, Frame{Func: "GOMP_task", File: "/home/u/mcchk-runtime/openmp.c", Module: "/home/u/app"}), "the tracer itself")
 	require.Equal(t, []Layer{Library}, layersOf(Layers{}, Frame{Func: "H5Dwrite", File: "/build/hdf5/src/H5D.c", Module: "/usr/lib/x86_64-linux-gnu/libhdf5.so.103"}))
 }
 

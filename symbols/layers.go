@@ -26,6 +26,10 @@ var (
 	systemModules = append([]string{"/lib/", "/lib32/", "/lib64/", "/usr/lib32/", "/usr/lib64/", "/usr/local/lib/"}, systemDirs...)
 )
 
+// tracerDir is the folder that the sources of the tracer's run-time were compiled in, which
+// are linked into programs.
+const tracerDir = "mcchk-runtime"
+
 // Layers are patterns of the paths of source files and shared libraries that do
 // not belong to the application, on top of those in folders of the system. The
 // elements of a pattern fit elements of a path that follow one another, from the
@@ -80,7 +84,7 @@ func (l Layers) of(f *Frame) Layer {
 		return fitsPath(pattern, f.File) || shared && fitsPath(pattern, f.Module)
 	}
 	switch {
-	case below(f.File, systemDirs), shared && below(f.Module, systemModules), slices.ContainsFunc(l.Libraries, fits):
+	case below(f.File, systemDirs), strings.Contains(f.File, "/"+tracerDir+"/"), shared && below(f.Module, systemModules), slices.ContainsFunc(l.Libraries, fits):
 		return Library
 	case slices.ContainsFunc(l.Wrappers, fits):
 		return Wrapper

@@ -1,0 +1,64 @@
+package explain
+
+import (
+	"fmt"
+
+	"github.com/mcchk/mcchk/conflicts"
+)
+
+// unorderedStrands reports whether the accesses are by two threads, or tasks, of one process
+// that nothing orders: what one strand does has an order, and one call has one number.
+func (w *Wording) unorderedStrands() bool {
+	f := w.Finding
+	return f.Began == 0 && f.First.Event != f.Second.Event
+}
+
+// strands explains accesses by two threads, or tasks, of one process.
+func (w *Wording) strands() conflicts.Explanation {
+	span, other := w.InOrder()
+	if !span.Pending {
+		span, other = other, span
+	}
+	ofSpan, ofOther, both := strandsOf(span, other)
+	e := conflicts.Explanation{Why: fmt.Sprintf("%s is made by %s and %s by %s, and nothing orders the two: either may come first",
+		w.Access(span), ofSpan, w.Access(other), ofOther)}
+	if span.Pending && span.Done.Call != "" {
+		e.Why += fmt.Sprintf("; %s is not complete until %s", w.Access(span), w.Call(span.Done))
+	}
+	e.Sought = []conflicts.Sought{{
+		Kind: conflicts.SoughtPath, From: span.Done,
+		Text: fmt.Sprintf("an order of %s between the accesses, by the end of one before the other begins, a lock, a barrier, or a dependence: there is none", both),
+	}}
+	end := w.Access(span)
+	if span.Done.Call != "" && span.Pending {
+		end = w.Call(span.Done)
+	}
+	e.Fixes = []conflicts.Fix{ProposeAt(conflicts.FixSynchronize, Place(other),
+		"let %s come after %s, or before %s begins (join, mutex, barrier, depend clause, taskwait)", w.Access(other), end, w.Access(span))}
+	switch {
+	case span.Class.Buffer() && (other.Write || !span.Write):
+		e.Fixes = append(e.Fixes, ProposeAt(conflicts.FixSeparate, Place(other), "use a second buffer in %s", w.Deed(other)))
+	case !span.Class.Buffer() && !other.Class.Buffer() && other.Class.OneSided():
+		if atomic, ok := w.model.Atomic(w, span, other); ok {
+			e.Fixes = append(e.Fixes, atomic)
+		}
+		e.Fixes = append(e.Fixes, Propose(conflicts.FixSeparate, "use different places of the %s", w.model.Terms().Object))
+	}
+	return e
+}
+
+// strandsOf names what makes the one access, and the other, and both. Several tasks may be
+// executed by one thread.
+func strandsOf(a, b *conflicts.Side) (ofA, ofB, both string) {
+	if a.Thread == b.Thread {
+		return "one task", "another, which the same thread executed", "the two tasks"
+	}
+	return threadName(a), threadName(b), "the two threads, or their tasks,"
+}
+
+func threadName(s *conflicts.Side) string {
+	if s.Thread == 0 {
+		return "the main thread"
+	}
+	return fmt.Sprintf("thread %d", s.Thread)
+}
