@@ -67,18 +67,19 @@ func annotate(w io.Writer, res *analysis.Result, p problems.Problem, opts Option
 			properties = append(properties, fmt.Sprintf("col=%d", here.Column))
 		}
 	}
-	text := plainFinding(res, p.Lead(), opts)
+	var text strings.Builder
+	text.WriteString(plainFinding(res, p.Lead(), opts))
 	for n, i := range p.Findings[1:] {
 		if n == 0 {
-			text += "\n\nThe same change would remove:"
+			text.WriteString("\n\nThe same change would remove:")
 		}
 		other := &res.Findings[i]
 		at, _ := explain.Sides(other)
-		text += fmt.Sprintf("\n#%d %s: %s [%s]", i+1, stackPlace(at.Stack, opts.Dir), Message(other), other.Rule)
+		fmt.Fprintf(&text, "\n#%d %s: %s [%s]", i+1, stackPlace(at.Stack, opts.Dir), Message(other), other.Rule)
 	}
 	rule, _ := models.Lookup(f.Rule)
 	properties = append(properties, "title="+commandValue(f.Rule+": "+rule.Title))
-	fmt.Fprintf(w, "::%s %s::%s\n", kind, strings.Join(properties, ","), commandText(text))
+	fmt.Fprintf(w, "::%s %s::%s\n", kind, strings.Join(properties, ","), commandText(text.String()))
 }
 
 // commandText escapes the text of a workflow command.

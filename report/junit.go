@@ -32,10 +32,13 @@ func JUnit(w io.Writer, res *analysis.Result, opts Options) error {
 	for _, p := range problems.Of(res.Findings) {
 		f := &res.Findings[p.Lead()]
 		c := named.caseOf(f)
-		text := plainFinding(res, p.Lead(), opts)
+		var all strings.Builder
+		all.WriteString(plainFinding(res, p.Lead(), opts))
 		for _, k := range p.Findings[1:] {
-			text += "\n\nThe same change would remove:\n" + plainFinding(res, k, opts)
+			all.WriteString("\n\nThe same change would remove:\n")
+			all.WriteString(plainFinding(res, k, opts))
 		}
+		text := all.String()
 		if fails(f.Severity) {
 			c.Failure = &junitProblem{Message: xmlText(Message(f)), Type: f.Rule, Text: xmlText(text)}
 			suite.Failures++
