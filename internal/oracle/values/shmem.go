@@ -339,7 +339,8 @@ func (s *shmem) signal(x *step) {
 	} else {
 		local.done = []int{e.leave()}
 	}
-	s.issue(e, q, target, at, "signal", &op{update: o.update, chain: own(data.accesses)}, o.apply, false)
+	shown := own([]*access{data.remote, local}) // the source was read before the signal arrived
+	s.issue(e, q, target, at, "signal", &op{update: o.update, chain: shown}, o.apply, false)
 	s.add(e, data)
 }
 
