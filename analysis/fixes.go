@@ -397,11 +397,14 @@ func (t *trials) conclude(res *Result) {
 func (t *trials) left(fixes []conflicts.Fix, i int, keys []findingKey) []conflicts.Fix {
 	var first, last []conflicts.Fix
 	for _, fix := range fixes {
+		edited := false // one call, where the statement stays as it is
 		if less := fix.Less; less != nil && t.judge(less, i, keys) && less.Trial.Tried {
-			fix = *less
+			fix, edited = *less, less.Kind == conflicts.FixLock
 		}
 		switch {
 		case !t.judge(&fix, i, keys):
+		case edited:
+			first = slices.Insert(first, 0, fix)
 		case !fix.Trial.Tried && fix.Kind != conflicts.FixSeparate:
 			last = append(last, fix)
 		case !slices.ContainsFunc(first, func(x conflicts.Fix) bool { return x.Trial.Tried && t.within(&x, &fix) }):

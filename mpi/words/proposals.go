@@ -160,8 +160,24 @@ func (vocabulary) Lock(w *explain.Wording, a, b *conflicts.Side) (conflicts.Fix,
 	if lockedAll(a) || lockedAll(b) {
 		instead = ", instead of MPI_Win_lock_all, within which MPI allows no other lock"
 	}
-	return explain.Propose(conflicts.FixLock, "enclose each access in its own MPI_Win_lock(MPI_LOCK_EXCLUSIVE, …) on rank %d and MPI_Win_unlock%s, if either order will do",
-		w.Finding.Owner, instead), true
+	fix := explain.Propose(conflicts.FixLock, "enclose each access in its own MPI_Win_lock(MPI_LOCK_EXCLUSIVE, …) on rank %d and MPI_Win_unlock%s, if either order will do",
+		w.Finding.Owner, instead)
+	fix.Less = exclusive(w, a, b)
+	return fix, true
+}
+
+// exclusive proposes to take the shared lock of an access as an exclusive one; nil where it
+// is not known which call takes it.
+func exclusive(w *explain.Wording, a, b *conflicts.Side) *conflicts.Fix {
+	for _, s := range []*conflicts.Side{a, b} {
+		if s.Epoch == mpi.SharedLockEpoch && s.Started.Call == "MPI_Win_lock" {
+			fix := explain.Doing(explain.ProposeAt(conflicts.FixLock, s.Started,
+				"lock with MPI_LOCK_EXCLUSIVE instead of MPI_LOCK_SHARED in %s, if either order will do", w.Call(s.Started)),
+				explain.Replace(s.Started, "MPI_Win_lock"))
+			return &fix
+		}
+	}
+	return nil
 }
 
 // own reports whether an access is a load or store of the owner's.
