@@ -102,8 +102,17 @@ WITH_FRAME void mcchk_miss_write_range(uintptr_t addr, uint64_t size)
 	mcchk_range_access(addr, size, CALLER, MCCHK_CALLER_FRAME, MCCHK_STORE);
 }
 
-void __tsan_read_range(void *p, unsigned long size) { mcchk_miss_read_range((uintptr_t)p, size); }
-void __tsan_write_range(void *p, unsigned long size) { mcchk_miss_write_range((uintptr_t)p, size); }
+void __tsan_read_range(void *p, unsigned long size)
+{
+	if (!mcchk_range_is_cold((uintptr_t)p, size))
+		mcchk_miss_read_range((uintptr_t)p, size);
+}
+
+void __tsan_write_range(void *p, unsigned long size)
+{
+	if (!mcchk_range_is_cold((uintptr_t)p, size))
+		mcchk_miss_write_range((uintptr_t)p, size);
+}
 
 WITH_FRAME void __tsan_read_range_pc(void *p, unsigned long size, void *pc)
 {
@@ -190,10 +199,11 @@ static inline __attribute__((always_inline)) void loop(uintptr_t start, int64_t 
 {
 	uintptr_t last = start + (count - 1) * (uint64_t)stride;
 	uintptr_t lo = stride < 0 ? last : start, hi = (stride < 0 ? start : last) + (kind & UINT16_MAX) - 1;
-	if (count > 1 && stride != 0 && hi - lo < 1u << MCCHK_PAGE_SHIFT &&
-	    __atomic_load_n(&mcchk_moment, __ATOMIC_ACQUIRE) == moment) {
+	if (count > 0 && hi - lo < 1u << MCCHK_PAGE_SHIFT && __atomic_load_n(&mcchk_moment, __ATOMIC_ACQUIRE) == moment) {
 		uint8_t first = MCCHK_SHADOW[lo >> MCCHK_PAGE_SHIFT], end = MCCHK_SHADOW[hi >> MCCHK_PAGE_SHIFT];
-		if ((first | end) == 0 || (first == 1 && end == 1 && loop_goes_on(start, stride, count, pc)))
+		if ((first | end) == 0)
+			return;
+		if (first == 1 && end == 1 && count > 1 && stride != 0 && loop_goes_on(start, stride, count, pc))
 			return;
 	}
 	loop_elements(start, stride, count, kind, moment, pc, frame);

@@ -455,6 +455,14 @@ void mcchk_loop_rows(struct mcchk_elements *e, int64_t step, uint64_t rows, uint
 int mcchk_loop_is_cold(uintptr_t start, int64_t step, uint64_t rows, int64_t stride, uint64_t count, uint32_t size, uint64_t moment);
 void mcchk_elements_since(const struct mcchk_elements *e, uint64_t seq, uintptr_t pc, void **frame);
 
+/* Whether nothing of a short range matters, as far as that is seen at once. */
+static inline __attribute__((always_inline)) int mcchk_range_is_cold(uintptr_t addr, uint64_t size)
+{
+	uintptr_t last = addr + size - 1;
+	return size - 1 < 1u << MCCHK_PAGE_SHIFT && ((addr | last) >> MCCHK_ADDRESS_BITS) == 0 &&
+	       (MCCHK_SHADOW[addr >> MCCHK_PAGE_SHIFT] | MCCHK_SHADOW[last >> MCCHK_PAGE_SHIFT]) == 0;
+}
+
 /* Whether an access of a page that matters goes on with the run of its place,
  * which then has it. Such an address is not looked up: what lies beside the
  * marked memory may be recorded with it, which says nothing wrong. */

@@ -15,7 +15,7 @@
 
 static void note(const void *p, size_t size, uint32_t flags, uintptr_t pc, void **frame)
 {
-	if (size == 0)
+	if (size == 0 || MCCHK_LIKELY(mcchk_range_is_cold((uintptr_t)p, size)))
 		return;
 	if (mcchk_self.coarray) { /* of the program's statement; the library keeps no frame pointers */
 		frame = mcchk_self.through;
