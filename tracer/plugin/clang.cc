@@ -31,6 +31,8 @@
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Passes/PassPlugin.h"
+#include "llvm/Transforms/Scalar/LICM.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
 #include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
@@ -497,10 +499,14 @@ uint64_t count_announcing(Function &f)
 	return n;
 }
 
+#include "clang_prepare.h"
+
 void loop_pass::run(Function &f, FunctionAnalysisManager &m)
 {
 	drop_private(f, places_counted);
 	leave_exits_out(f);
+	join_sums(f, m.getResult<DominatorTreeAnalysis>(f));
+	hoist(f, m);
 	loops = &m.getResult<LoopAnalysis>(f);
 	tree = &m.getResult<DominatorTreeAnalysis>(f);
 	evolution = &m.getResult<ScalarEvolutionAnalysis>(f);
