@@ -141,11 +141,13 @@ func (b *bench) cc(args ...string) string {
 	return b.must(C, args...)
 }
 
+// must compiles with the plug-in, and expects that to succeed.
 func (b *bench) must(language Language, args ...string) string {
 	b.t.Helper()
 	code, out, err := b.compile(language, args...)
 	require.NoError(b.t, err, out)
 	require.Zero(b.t, code, out)
+	require.NotContains(b.t, out, pluginFails)
 	return out
 }
 

@@ -165,8 +165,7 @@ gcall *miss_call(const access &a, tree address, tree touch = NULL_TREE)
 	char name[48];
 	if (touch) {
 		snprintf(name, sizeof name, "mcchk_miss_touch_%s%u", a.store ? "write" : "read", a.size);
-		tree pointer = fold_convert(pointer_sized_int_node, build_fold_addr_expr(touch));
-		return gimple_build_call(runtime_function(name, 2), 2, address, pointer);
+		return gimple_build_call(runtime_function(name, 2), 2, address, build_fold_addr_expr(touch));
 	}
 	if (a.size <= 16 && pow2p_hwi(a.size)) {
 		snprintf(name, sizeof name, "mcchk_miss_%s%u", a.store ? "write" : "read", a.size);

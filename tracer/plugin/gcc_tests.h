@@ -157,7 +157,7 @@ void read_map_behind(gimple *call, const mapped &m)
 /* Has a call of mcchk_is_cold made before a statement, if the place is not settled. */
 void ask_before(gimple *stmt, const access &a, const mapped &m, tree address)
 {
-	tree touch = fold_convert(pointer_sized_int_node, build_fold_addr_expr(m.touch));
+	tree touch = build_fold_addr_expr(m.touch);
 	gcall *call = gimple_build_call(runtime_function("mcchk_is_cold", 3), 3, address, touch, number(exact_log2(a.size)));
 	gimple_seq seq = NULL;
 	tree settled = touch_word(&seq, m.touch, touch_settled);
