@@ -60,7 +60,16 @@ func (w *Wording) sharing(a, b *conflicts.Side) string {
 func endless(s *conflicts.Side) bool { return s.Pending && s.Done.Call == "" }
 
 func (w *Wording) never(s *conflicts.Side) string {
-	return fmt.Sprintf("no call completes %s of rank %d in the recorded run, so nothing is ordered after it", w.Access(s), s.Rank)
+	return fmt.Sprintf("no call completes %s of rank %d %s, so nothing is ordered after it", w.Access(s), s.Rank, whileThere(s))
+}
+
+// whileThere says until when an access is pending that no call completes: a buffer may be
+// gone before the run is over.
+func whileThere(s *conflicts.Side) string {
+	if s.Class.Buffer() {
+		return "as long as its buffer is there"
+	}
+	return "in the recorded run"
 }
 
 // sameStretch reports whether both accesses lie between the same two calls.

@@ -125,7 +125,7 @@ func (w *Wording) within() conflicts.Explanation {
 // open says until when an operation is pending.
 func (w *Wording) open(span, other *conflicts.Side) string {
 	if span.Done.Call == "" {
-		return fmt.Sprintf("no call completes %s in the recorded run, so %s may touch the bytes at the same time", w.Access(span), w.Access(other))
+		return fmt.Sprintf("no call completes %s %s, so %s may touch the bytes at the same time", w.Access(span), whileThere(span), w.Access(other))
 	}
 	round := ""
 	if earlierLine(other, span) {

@@ -59,6 +59,10 @@ func TestToyModel(t *testing.T) {
 		}
 		return s
 	}
+	buffer := func(s conflicts.Side) conflicts.Side {
+		s.Class = regions.OwnBuffer
+		return s
+	}
 	load := func(rank, line int) conflicts.Side {
 		return conflicts.Side{Rank: rank, Role: "load", Class: regions.Local, Stack: at(line), Started: sync("toy_barrier", rank, 1), Done: sync("toy_barrier", rank, 40)}
 	}
@@ -93,6 +97,13 @@ func TestToyModel(t *testing.T) {
 			message: "toy_put and toy_put, both by rank 0, conflict in the heap of rank 0 before the first completes",
 			why:     "no call completes toy_put (line 10) in the recorded run, so toy_put (line 20) may touch the bytes at the same time",
 			fixes:   []string{"call toy_quiet between toy_put (line 10) and toy_put (line 20), so that the value of toy_put (line 20) remains", "use different places of the heap"},
+		},
+		{
+			name:    "a buffer that goes before its put is complete", // nothing completes it then
+			f:       conflicts.Finding{Rule: conflicts.RuleBuffer, First: buffer(put(0, 10, "")), Second: load(0, 20), Began: 1, Window: 1},
+			message: "load from the put of toy_put before it completes",
+			why:     "no call completes toy_put (line 10) as long as its buffer is there, so the load (line 20) may touch the bytes at the same time",
+			fixes:   []string{"call toy_quiet between toy_put (line 10) and the load (line 20)"},
 		},
 		{
 			name:    "memory that is freed",

@@ -29,6 +29,8 @@ func spanText(f *conflicts.Finding, s *conflicts.Side) string {
 	switch {
 	case s.Pending && s.Done.Call == "" && f.Rule == conflicts.RuleMemoryGone:
 		parts = append(parts, "not complete by then")
+	case s.Pending && s.Done.Call == "" && s.Class.Buffer(): // which may be gone before the run is over
+		parts = append(parts, "not completed as long as its buffer is there")
 	case s.Pending && s.Done.Call == "":
 		parts = append(parts, "never completed")
 	case s.Pending:
