@@ -120,7 +120,9 @@ func (h *Hold) checkProtected(s *Strand) {
 	}
 	for line, seg := range h.of {
 		if !s.Knows(regions.Point{Line: line, Seg: seg}) {
-			s.m.locks.beside = append(s.m.locks.beside, heldLock{h.lock, s.Rank})
+			if x := (heldLock{h.lock, s.Rank}); !slices.Contains(s.m.locks.beside, x) {
+				s.m.locks.beside = append(s.m.locks.beside, x)
+			}
 			return
 		}
 	}
