@@ -382,10 +382,12 @@ func (p *pe) quietFor(c *call, x *context, of func(*operation) bool) {
 			op.word.Complete(p.Now())
 		}
 	}
-	kept := x.pending[:0]
-	for _, op := range x.pending {
+	kept, met := x.pending[:0], 0
+	for i, op := range x.pending {
 		if !of(op) || !p.knows(op.issued) {
-			kept = append(kept, op)
+			if kept = append(kept, op); i < x.fenced {
+				met++
+			}
 			continue
 		}
 		if p.Threaded() {
@@ -401,7 +403,7 @@ func (p *pe) quietFor(c *call, x *context, of func(*operation) bool) {
 		op.complete(p.Now(), p.Info(c.Call))
 	}
 	clear(x.pending[len(kept):])
-	x.pending = kept
+	x.pending, x.fenced = kept, met
 }
 
 // complete completes an operation.
@@ -475,7 +477,12 @@ func fence(p *pe, c *call) {
 	if x == nil {
 		return
 	}
-	for _, op := range x.pending {
+	first := x.fenced // what a fence before has met has nothing new, but for other threads
+	if p.Threaded() {
+		first = 0
+	}
+	x.fenced = len(x.pending)
+	for _, op := range x.pending[first:] {
 		role := fenced[op.role]
 		if role == nil || !p.knows(op.issued) {
 			continue
