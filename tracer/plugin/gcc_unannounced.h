@@ -136,15 +136,62 @@ void take_builtin(gimple *call)
 	}
 }
 
+/* The sanitizer's function that compares and exchanges so many bytes; NULL: there is none. */
+tree exchanging(unsigned bytes)
+{
+	switch (bytes) {
+	case 1: return builtin_decl_implicit(BUILT_IN_TSAN_ATOMIC8_COMPARE_EXCHANGE_STRONG);
+	case 2: return builtin_decl_implicit(BUILT_IN_TSAN_ATOMIC16_COMPARE_EXCHANGE_STRONG);
+	case 4: return builtin_decl_implicit(BUILT_IN_TSAN_ATOMIC32_COMPARE_EXCHANGE_STRONG);
+	case 8: return builtin_decl_implicit(BUILT_IN_TSAN_ATOMIC64_COMPARE_EXCHANGE_STRONG);
+	case 16: return builtin_decl_implicit(BUILT_IN_TSAN_ATOMIC128_COMPARE_EXCHANGE_STRONG);
+	default: return NULL_TREE;
+	}
+}
+
+/* Compare-and-exchange as OpenMP's atomic updates are made of it where the processor has no
+ * other instruction, as for floating point: the function is called in its place. */
+void take_exchange(gimple *exchange)
+{
+	tree result = gimple_call_lhs(exchange), expected = gimple_call_arg(exchange, 1);
+	tree function = exchanging(tree_to_uhwi(gimple_call_arg(exchange, 3)) & 255);
+	if (!function || !result || !may_matter_behind(gimple_call_arg(exchange, 0)))
+		return;
+	tree type = TREE_TYPE(expected), held = create_tmp_var(type, "mcchk_held");
+	TREE_ADDRESSABLE(held) = 1;
+	gimple_seq seq = NULL;
+	gimple_seq_add_stmt(&seq, gimple_build_assign(held, expected));
+	gcall *call = gimple_build_call(function, 5, gimple_call_arg(exchange, 0), build_fold_addr_expr(held), gimple_call_arg(exchange, 2),
+					gimple_call_arg(exchange, 4), gimple_call_arg(exchange, 5));
+	tree done = make_ssa_name(TREE_TYPE(TREE_TYPE(function)));
+	gimple_call_set_lhs(call, done);
+	gimple_seq_add_stmt(&seq, call);
+	tree found = make_ssa_name(type), flag = make_ssa_name(type);
+	gimple_seq_add_stmt(&seq, gimple_build_assign(found, held));
+	gimple_seq_add_stmt(&seq, gimple_build_assign(flag, NOP_EXPR, done));
+	annotate_all_with_location(seq, gimple_location(exchange));
+	gimple_stmt_iterator at = gsi_for_stmt(exchange);
+	gsi_insert_seq_before(&at, seq, GSI_SAME_STMT);
+	gsi_replace(&at, gimple_build_assign(result, COMPLEX_EXPR, found, flag), true);
+}
+
 void take_unannounced(function *f)
 {
-	auto_vec<gimple *> calls;
+	auto_vec<gimple *> calls, exchanges;
 	basic_block block;
 	access a;
 	FOR_EACH_BB_FN(block, f)
-		for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at))
-			if (is_gimple_call(gsi_stmt(at)) && !gimple_call_internal_p(gsi_stmt(at)) && !announces(gsi_stmt(at), a))
-				calls.safe_push(gsi_stmt(at));
+		for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at)) {
+			gimple *stmt = gsi_stmt(at);
+			if (!is_gimple_call(stmt) || announces(stmt, a))
+				continue;
+			if (!gimple_call_internal_p(stmt))
+				calls.safe_push(stmt);
+			else if (gimple_call_internal_fn(stmt) == IFN_ATOMIC_COMPARE_EXCHANGE)
+				exchanges.safe_push(stmt);
+		}
+	for (gimple *exchange : exchanges)
+		take_exchange(exchange);
 	for (gimple *call : calls) {
 		if (gimple_call_builtin_p(call, BUILT_IN_NORMAL)) {
 			take_builtin(call);
