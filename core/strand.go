@@ -63,6 +63,18 @@ func (s *Strand) Knows(at regions.Point) bool {
 	return at.Line == s.line || s.m.clock.Knows(s.m.clock.Now(int(s.line)), int(at.Line), at.Number())
 }
 
+// Moment is a moment of a strand, in whichever concurrent region.
+type Moment struct {
+	At     regions.Point
+	Region int
+}
+
+// Moment returns the present moment of the strand.
+func (s *Strand) Moment() Moment { return Moment{s.Now(), s.m.index} }
+
+// ComesAfter reports whether a moment comes before the present one of the strand.
+func (s *Strand) ComesAfter(x Moment) bool { return x.Region != s.m.index || s.Knows(x.At) }
+
 // beginRegion begins a concurrent region, for the first strand of a process.
 func (s *Strand) beginRegion() {
 	s.path.segs, s.path.first = s.m.store.Region().Segments[s.line], 0

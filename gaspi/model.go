@@ -41,8 +41,8 @@ type process struct {
 	made         map[int64]int
 	queues       map[int64]*queue
 	groups       map[int64]*group
-	begun        map[string]*begun      // collective calls that timed out, by name and group
-	passive      map[passiveSide]moment // of a process with threads, when it last sent or received
+	begun        map[string]*begun           // collective calls that timed out, by name and group
+	passive      map[passiveSide]core.Moment // of a process with threads, when it last sent or received
 	calls        core.Gatherings
 	unsure       bool // calls were lost: what is pending, and which segments there are, is not known
 }
@@ -59,7 +59,7 @@ func (m *Model) Attach(machine *core.Machine) {
 			Strand: machine.Strand(int32(rank)), m: m,
 			segments: map[int64]*part{}, making: map[int64]*core.Signal{}, made: map[int64]int{},
 			queues: map[int64]*queue{}, groups: map[int64]*group{groupAll: all},
-			begun: map[string]*begun{}, passive: map[passiveSide]moment{}, calls: core.Gatherings{},
+			begun: map[string]*begun{}, passive: map[passiveSide]core.Moment{}, calls: core.Gatherings{},
 		})
 	}
 }

@@ -26,7 +26,7 @@ type slot struct {
 // taken is a notification that a strand has reset.
 type taken struct {
 	*notification
-	by moment
+	by core.Moment
 	at int64 // when the call was over, ns
 }
 
@@ -39,16 +39,16 @@ type notification struct {
 	listed  bool
 	lane    *lane // the writes before it, up to a number; nil: it is chained after its own data only
 	upTo    int
-	posted  moment
+	posted  core.Moment
 	covers  []*notification // where there are threads, earlier ones of the lane that take effect before it
 	read    bool            // it comes with what is read
 	counted bool            // among Model.unseen
-	known   []moment        // strands of its owner have seen it
+	known   []core.Moment   // strands of its owner have seen it
 	taken   bool            // a call resets it
 }
 
 // knownTo reports whether the strand has seen the notification, or comes after one that has.
-func (n *notification) knownTo(p *process) bool { return slices.ContainsFunc(n.known, p.knows) }
+func (n *notification) knownTo(p *process) bool { return slices.ContainsFunc(n.known, p.ComesAfter) }
 
 // waiter is a call that saw a notification.
 type waiter struct {
@@ -86,7 +86,7 @@ func notify(p *process, c *core.Call) {
 // post sends a notification: what the process has done before comes before what its
 // receiver does after it has seen it.
 func (p *process) post(c *core.Call, to *process, segment int64, n *notification) {
-	n.by, n.posted = p, p.now()
+	n.by, n.posted = p, p.Moment()
 	switch {
 	case n.lane == nil:
 	case p.m.Threaded():
@@ -105,7 +105,7 @@ func (p *process) post(c *core.Call, to *process, segment int64, n *notification
 	s := p.slot(to.Rank, segment, c.Int(argNotificationID))
 	if p.m.Threaded() && n.lane != nil {
 		for _, x := range s.posted {
-			if x.by == p && x.lane == n.lane && p.knows(x.posted) {
+			if x.by == p && x.lane == n.lane && p.ComesAfter(x.posted) {
 				n.covers = append(n.covers, x)
 			}
 		}
@@ -177,7 +177,7 @@ func reset(p *process, c *core.Call) {
 	p.hear(c, s, value, func(w *waiter) {
 		s.posted = slices.DeleteFunc(slices.Clone(s.posted), func(x *notification) bool { return x == w.chosen })
 		if p.Threaded() {
-			s.gone = append(s.gone, taken{w.chosen, p.now(), w.call.End})
+			s.gone = append(s.gone, taken{w.chosen, p.Moment(), w.call.End})
 		}
 	})
 }
@@ -224,7 +224,7 @@ func (w *waiter) choose(s *slot) {
 	candidates := s.posted
 	if w.value == 0 {
 		for _, x := range s.gone { // another strand has reset it, perhaps behind this call
-			if !w.p.knows(x.by) && x.at >= w.call.Begin {
+			if !w.p.ComesAfter(x.by) && x.at >= w.call.Begin {
 				candidates = append(slices.Clip(candidates), x.notification)
 			}
 		}
@@ -251,7 +251,7 @@ func (w *waiter) end(s *slot, after func(*waiter)) {
 		p.NotUnderstood(&w.call, fmt.Sprintf("the notification that it saw was not posted by a call that was recorded%s", w.valued()))
 		return
 	}
-	w.chosen.seen(p.now(), p.Synchronizing())
+	w.chosen.seen(p.Moment(), p.Synchronizing())
 	if after != nil {
 		after(w)
 	}
@@ -276,7 +276,7 @@ func (w *waiter) valued() string {
 }
 
 // seen completes what the notification shows to be complete.
-func (n *notification) seen(at moment, by *regions.CallInfo) {
+func (n *notification) seen(at core.Moment, by *regions.CallInfo) {
 	n.known = append(n.known, at)
 	if n.counted {
 		n.counted = false

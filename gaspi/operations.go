@@ -17,26 +17,15 @@ type operation struct {
 // shared is what is known of an operation where processes have threads: each strand, of its
 // process or its target, may see for itself that it is complete, beside others that have.
 type shared struct {
-	issued     moment
-	gone, free *moment // when it was complete at its target, and at its source; nil: it is not
+	issued     core.Moment
+	gone, free *core.Moment // when it was complete at its target, and at its source; nil: it is not
 }
-
-// moment is a moment of a process, in whichever concurrent region.
-type moment struct {
-	at     regions.Point
-	region int
-}
-
-func (p *process) now() moment { return moment{p.Now(), p.m.Index()} }
-
-// knows reports whether a moment comes before the present one of the strand.
-func (p *process) knows(x moment) bool { return x.region != p.m.Index() || p.Knows(x.at) }
 
 // share returns what is known of an operation where processes have threads. One that was
 // issued before any had is known to all of them.
 func (p *process) share(op *operation) *shared {
 	if op.shared == nil {
-		before := moment{region: -1}
+		before := core.Moment{Region: -1}
 		op.shared = &shared{issued: before}
 		if op.remote == nil {
 			op.shared.gone = &before
@@ -51,26 +40,28 @@ func (p *process) share(op *operation) *shared {
 
 // knowsOf reports whether an operation of the process was issued before what the strand
 // does now: calls that complete, and notifications, concern no other.
-func (p *process) knowsOf(op *operation) bool { return op.shared == nil || p.knows(op.shared.issued) }
+func (p *process) knowsOf(op *operation) bool {
+	return op.shared == nil || p.ComesAfter(op.shared.issued)
+}
 
 // over reports whether the operation was complete before this region, for all strands.
 func (op *operation) over(region int) bool {
 	s := op.shared
-	return s != nil && s.gone != nil && s.free != nil && s.gone.region < region && s.free.region < region
+	return s != nil && s.gone != nil && s.free != nil && s.gone.Region < region && s.free.Region < region
 }
 
 // show says that an access of a shared operation is complete for whatever comes after
 // a moment; done is when it was complete first.
-func show(a *core.Pending, done **moment, at moment, by *regions.CallInfo) {
+func show(a *core.Pending, done **core.Moment, at core.Moment, by *regions.CallInfo) {
 	if a == nil {
 		return
 	}
 	if *done != nil {
-		a.Seen(at.at)
+		a.Seen(at.At)
 		return
 	}
 	a.Keep()
-	a.Complete(at.at, by)
+	a.Complete(at.At, by)
 	*done = &at
 }
 
@@ -159,7 +150,7 @@ func (p *process) begin(c *core.Call, to *process, d direction, t transfer) *ope
 	layout := p.m.alike.Strided(1, t.size, t.size)
 	op := &operation{}
 	if p.m.Threaded() {
-		p.share(op).issued = p.now()
+		p.share(op).issued = p.Moment()
 		op.shared.gone, op.shared.free = nil, nil
 	}
 	a := p.m.NewAccess()
@@ -183,8 +174,8 @@ func finish(a **core.Pending, at regions.Point, by *regions.CallInfo) {
 
 // waited: gaspi_wait has completed what is complete at the caller then: a write at its
 // source, a read everywhere.
-func (op *operation) waited(read bool, now moment, by *regions.CallInfo) {
-	at := now.at
+func (op *operation) waited(read bool, now core.Moment, by *regions.CallInfo) {
+	at := now.At
 	switch {
 	case op.shared != nil:
 		if read {
@@ -213,14 +204,14 @@ func (op *operation) keep() bool {
 
 // arrived: a notification that is chained after a write has been seen at a moment of
 // the target. Whoever comes after that comes after the write, and its source is free.
-func (op *operation) arrived(now moment, by *regions.CallInfo) {
+func (op *operation) arrived(now core.Moment, by *regions.CallInfo) {
 	if op.shared != nil {
 		show(op.remote, &op.shared.gone, now, by)
 	} else {
-		finish(&op.remote, now.at, by)
+		finish(&op.remote, now.At, by)
 	}
 	if op.local != nil {
-		op.local.Seen(now.at)
+		op.local.Seen(now.At)
 	}
 }
 

@@ -19,10 +19,10 @@ func (p *process) inTurn(c *core.Call, sends bool, other int32) {
 		return
 	}
 	key := passiveSide{sends, other}
-	if before, ok := p.passive[key]; ok && !p.knows(before) {
+	if before, ok := p.passive[key]; ok && !p.ComesAfter(before) {
 		p.NotUnderstood(c, "another thread makes such a call beside it: which send belongs to which receive cannot be told")
 	}
-	p.passive[key] = p.now()
+	p.passive[key] = p.Moment()
 }
 
 // passiveSide is one end of passive communication with a process.

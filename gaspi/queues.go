@@ -58,7 +58,7 @@ func (l *lane) next() int { return l.first + len(l.writes) }
 func (l *lane) known(p *process) []*operation {
 	var ops []*operation
 	for _, op := range l.writes {
-		if x := p.share(op); p.knowsOf(op) && (x.gone == nil || !p.knows(*x.gone)) {
+		if x := p.share(op); p.knowsOf(op) && (x.gone == nil || !p.ComesAfter(*x.gone)) {
 			ops = append(ops, op)
 		}
 	}
@@ -71,7 +71,7 @@ func (q *queue) settle(region int) (left bool) {
 	q.reads, q.writes = slices.DeleteFunc(q.reads, over), slices.DeleteFunc(q.writes, over)
 	for _, l := range q.lanes {
 		l.writes = slices.DeleteFunc(l.writes, func(op *operation) bool {
-			return op.shared != nil && op.shared.gone != nil && op.shared.gone.region < region
+			return op.shared != nil && op.shared.gone != nil && op.shared.gone.Region < region
 		})
 		left = left || len(l.writes) > 0
 	}
@@ -115,14 +115,14 @@ func wait(p *process, c *core.Call) {
 
 // waited completes operations, and returns those of which another strand may still learn.
 func (p *process) waited(c *core.Call, ops []*operation, read bool) []*operation {
-	now, by := p.now(), p.Info(c)
+	now, by := p.Moment(), p.Info(c)
 	kept := ops[:0]
 	for _, op := range ops {
 		if !p.m.Threaded() {
 			op.waited(read, now, by)
 			continue
 		}
-		if x := p.share(op); p.knowsOf(op) && (x.free == nil || !p.knows(*x.free)) {
+		if x := p.share(op); p.knowsOf(op) && (x.free == nil || !p.ComesAfter(*x.free)) {
 			op.waited(read, now, by)
 		}
 		kept = append(kept, op)

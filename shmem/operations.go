@@ -15,26 +15,14 @@ type operation struct {
 	remote *core.Pending // its access to the target; nil: complete
 	local  *core.Pending // its buffer at the caller; nil: complete
 	role   *regions.Role // of the access to the target
-	fence  *moment       // since when it takes effect before what is issued; nil: it does not
+	fence  *core.Moment  // since when it takes effect before what is issued; nil: it does not
 	shown  *parts        // its accesses, where who sees a value sees that they are complete
 	before *core.Pending // of a PE with threads, the part of remote up to the fence, which who completes it need not know
-	issued moment
-	over   moment       // when it was completed
+	issued core.Moment
+	over   core.Moment  // when it was completed
 	done   parts        // its accesses, once it is: of a PE with threads, which may see it elsewhere
 	word   *core.WordOp // what it does to the one word that it updates; nil: nothing
 }
-
-// moment is a moment of a PE, in whichever concurrent region.
-type moment struct {
-	at     regions.Point
-	region int
-}
-
-func (p *pe) now() moment { return moment{p.Now(), p.m.Index()} }
-
-// knows reports whether a moment of the PE comes before the present one of its strand:
-// what other threads issue beside a call that completes, it need not complete.
-func (p *pe) knows(x moment) bool { return x.region != p.m.Index() || p.Knows(x.at) }
 
 // transfer is an operation as its call tells of it.
 type transfer struct {
@@ -122,7 +110,7 @@ func (t *transfer) done(a *core.Pending) {
 
 // pending adds an operation to those that its context has to complete.
 func (t *transfer) pending(remote, local *core.Pending, role *regions.Role) *operation {
-	op := &operation{ctx: ctxOf(t.c.Call), target: t.owner, remote: remote, local: local, role: role, issued: t.p.now()}
+	op := &operation{ctx: ctxOf(t.c.Call), target: t.owner, remote: remote, local: local, role: role, issued: t.p.Moment()}
 	for _, a := range []*core.Pending{remote, local} {
 		if a != nil {
 			a.Of = op
@@ -377,21 +365,21 @@ func (p *pe) quiet(c *call, x *context) {
 // shows that complete which another thread has completed beside it.
 func (p *pe) quietFor(c *call, x *context, of func(*operation) bool) {
 	for _, op := range x.done {
-		if of(op) && p.knows(op.issued) && !p.knows(op.over) {
+		if of(op) && p.ComesAfter(op.issued) && !p.ComesAfter(op.over) {
 			op.done.seen(p.Now())
 			op.word.Complete(p.Now())
 		}
 	}
 	kept, met := x.pending[:0], 0
 	for i, op := range x.pending {
-		if !of(op) || !p.knows(op.issued) {
+		if !of(op) || !p.ComesAfter(op.issued) {
 			if kept = append(kept, op); i < x.fenced {
 				met++
 			}
 			continue
 		}
 		if p.Threaded() {
-			op.done, op.over = op.parts(), p.now()
+			op.done, op.over = op.parts(), p.Moment()
 			op.done.keep()
 			if op.before != nil {
 				op.done = append(op.done, op.before)
@@ -484,17 +472,17 @@ func fence(p *pe, c *call) {
 	x.fenced = len(x.pending)
 	for _, op := range x.pending[first:] {
 		role := fenced[op.role]
-		if role == nil || !p.knows(op.issued) {
+		if role == nil || !p.ComesAfter(op.issued) {
 			continue
 		}
 		if op.fence != nil {
-			if !p.knows(*op.fence) {
+			if !p.ComesAfter(*op.fence) {
 				p.m.Report(core.Problem{Kind: core.Threads, Rank: p.Rank, Fn: c.Fn.Name, Call: p.Info(c.Call),
 					Text: "several threads put the same operation before what comes, beside each other: only the first of these calls counts"})
 			}
 			continue
 		}
-		now := p.now()
+		now := p.Moment()
 		op.fence = &now
 		if op.remote != nil {
 			if p.Threaded() {
@@ -520,7 +508,7 @@ type chain struct {
 type link struct {
 	parts
 	op    *operation
-	fence moment
+	fence core.Moment
 }
 
 // viewer is a strand in a concurrent region.
@@ -564,7 +552,7 @@ func (c *chain) upTo(p *pe) (n int, some parts) {
 		return len(c.links), nil
 	}
 	for _, l := range c.links {
-		if p.knows(l.fence) {
+		if p.ComesAfter(l.fence) {
 			some = append(some, l.parts...)
 		}
 	}

@@ -149,7 +149,7 @@ func parseFormat(spec string) (output, error) {
 		return output{}, usagef("--format: %q is none of %s%s", name, strings.Join(report.Formats(), ", "), didYouMean(name, report.Formats()))
 	case hasPath && path == "":
 		return output{}, usagef("--format %s: the file is missing", spec)
-	case short && name != report.Formats()[0] && name != shortFormat:
+	case short && name != longFormat:
 		return output{}, usagef("--format %s: there is a short form of text only (--format %s=FILE)", spec, shortFormat)
 	case short:
 		name = shortFormat

@@ -113,8 +113,11 @@ func (a *app) newTeller(o liveOptions, outputs []output, stop func()) *teller {
 	return t
 }
 
-// shortFormat is the format that findings can be told in one by one.
-const shortFormat = "short"
+// Formats for people: in the second one findings can be told one by one.
+const (
+	longFormat  = "text"
+	shortFormat = "short"
+)
 
 func (t *teller) tell(f *conflicts.Finding) {
 	line := report.Line(f, report.Options{Dir: t.dir})

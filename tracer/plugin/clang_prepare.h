@@ -27,9 +27,9 @@ void join_sums(Function &f, DominatorTree &tree)
 			}
 }
 
-/* Puts loads of what stays the same in front of loops, as in the plain program; what the
- * sanitizer was at may not. What announces them stays where it is, and writes no memory
- * of the program's. */
+/* Puts loads of what stays the same in front of loops, as in the plain program: LLVM does
+ * not do so in functions for the sanitizer. What announces them stays where it is, and
+ * writes no memory of the program's. */
 void hoist(Function &f, FunctionAnalysisManager &m)
 {
 	const auto kinds = {Attribute::InaccessibleMemOnly, Attribute::NoUnwind, Attribute::WillReturn};
