@@ -138,8 +138,11 @@ func (o *reportOptions) check() error {
 	return o.gate.read()
 }
 
-// parseFormat reads FORMAT[=FILE]. text[=FILE],short is another way to write
-// short[=FILE].
+// stdoutName is the name of a file that stands for standard output.
+const stdoutName = "-"
+
+// parseFormat reads FORMAT[=FILE]; the file "-" is standard output, as no file is.
+// text[=FILE],short is another way to write short[=FILE].
 func parseFormat(spec string) (output, error) {
 	plain, short := strings.CutSuffix(spec, ","+shortFormat)
 	name, path, hasPath := strings.Cut(plain, "=")
@@ -154,6 +157,9 @@ func parseFormat(spec string) (output, error) {
 	case short:
 		name = shortFormat
 		render, _ = report.Lookup(name)
+	}
+	if path == stdoutName {
+		path = ""
 	}
 	return output{name, render, path}, nil
 }

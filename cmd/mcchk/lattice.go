@@ -178,7 +178,7 @@ func (a *app) analyzed(ctx context.Context, dir string, o foundOptions) (*analys
 
 // write writes to a file, which it makes or replaces, or to standard output.
 func (a *app) write(path string, render func(io.Writer) error) error {
-	if path == "" {
+	if path == "" || path == stdoutName {
 		return render(a.out)
 	}
 	f, err := os.Create(path)
