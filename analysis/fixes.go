@@ -392,7 +392,7 @@ func (t *trials) conclude(res *Result) {
 }
 
 // left returns what is left of the fixes of finding i. What was not tried comes last, but
-// for other memory, which stays where it was proposed; of locks, and moves that cannot be
+// for other memory, which stays before what was proposed after it; of locks, and moves that cannot be
 // tried, nothing is said where there is something better.
 func (t *trials) left(fixes []conflicts.Fix, i int, keys []findingKey) []conflicts.Fix {
 	var first, last []conflicts.Fix
@@ -405,7 +405,7 @@ func (t *trials) left(fixes []conflicts.Fix, i int, keys []findingKey) []conflic
 		case !t.judge(&fix, i, keys):
 		case edited:
 			first = slices.Insert(first, 0, fix)
-		case !fix.Trial.Tried && fix.Kind != conflicts.FixSeparate:
+		case !fix.Trial.Tried && (fix.Kind != conflicts.FixSeparate || len(last) > 0):
 			last = append(last, fix)
 		case !slices.ContainsFunc(first, func(x conflicts.Fix) bool { return x.Trial.Tried && t.within(&x, &fix) }):
 			first = append(first, fix)

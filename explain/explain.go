@@ -182,7 +182,8 @@ func (w *Wording) fixWithin(span, other *conflicts.Side) []conflicts.Fix {
 	if span.Write && other.Write {
 		remains = w.Outcome(span, other)
 	}
-	if how := w.model.Completing(w, span); how.How != "" {
+	how := w.model.Completing(w, span)
+	if how.How != "" {
 		out = append(out, Doing(
 			ProposeAt(conflicts.FixComplete, Place(other), "%s between %s and %s%s", how.How, w.Access(span), w.Access(other), remains),
 			w.complete(how, span, Place(other))...))
@@ -190,7 +191,7 @@ func (w *Wording) fixWithin(span, other *conflicts.Side) []conflicts.Fix {
 	fence := w.model.Call(span.Done.Call).Fence
 	if span.Done.Call != "" && (!other.Class.OneSided() || fence) {
 		move := w.MoveAfter(other, span.Done, remains)
-		if fence { // which all processes call: one more is the greater change
+		if fence && how.All { // which all processes call: one more is the greater change
 			out = append([]conflicts.Fix{move}, out...)
 		} else {
 			out = append(out, move)

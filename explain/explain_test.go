@@ -89,7 +89,7 @@ func TestToyModel(t *testing.T) {
 			f:       conflicts.Finding{Rule: conflicts.RuleBuffer, First: put(0, 10, "toy_barrier"), Second: load(0, 20), Began: 1, Window: 1},
 			message: "toy_put and load, both by rank 0, conflict in the heap of rank 0, and nothing orders them",
 			why:     "toy_put (line 10) is not complete until toy_barrier (line 30), and the load (line 20) comes before that",
-			fixes:   []string{"move the load (line 20) after toy_barrier (line 30)", "call toy_quiet between toy_put (line 10) and the load (line 20)"},
+			fixes:   []string{"call toy_quiet between toy_put (line 10) and the load (line 20)", "move the load (line 20) after toy_barrier (line 30)"},
 		},
 		{
 			name:    "two puts of one process",

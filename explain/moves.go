@@ -12,14 +12,27 @@ func (w *Wording) MoveAfter(s *conflicts.Side, to conflicts.SyncPoint, how strin
 	at, behind := w.Deed(s), w.Call(to)
 	from, target := w.common(s, to)
 	if from.Call != Place(s).Call {
-		at = "the call of " + from.Call + w.At(from.Stack)
+		at = "the call of " + from.Call + w.at(from.Stack)
 	}
-	if target.Call != to.Call {
-		behind = "the call of " + target.Call + w.At(target.Stack)
+	switch {
+	case target.Call != to.Call:
+		behind = "the call of " + target.Call + w.at(target.Stack)
+	case from.Call != Place(s).Call: // in the same function, whoever calls it
+		behind = to.Call + w.at(to.Stack)
 	}
 	move := Move(from, target)
 	move.Private = w.Finding.Window == 0
 	return Doing(ProposeAt(conflicts.FixMove, to, "move %s after %s%s", at, behind, how), move)
+}
+
+// at names the place of a statement itself, and not that of a call through which the
+// program comes to it.
+func (w *Wording) at(stack []symbols.Frame) string {
+	if here, ok := symbols.Here(stack); ok {
+		here.Site = false
+		return w.At([]symbols.Frame{here})
+	}
+	return ""
 }
 
 // common returns the statements of the innermost function that makes both an access and

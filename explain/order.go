@@ -42,14 +42,19 @@ func (w *Wording) instead(s *conflicts.Side) (conflicts.Fix, bool) {
 func (w *Wording) fixLate(a, b *conflicts.Side) []conflicts.Fix {
 	var out []conflicts.Fix
 	if how := w.model.Completing(w, a); how.How != "" && b.Heard.Call != "" && !how.All {
-		out = append(out, Doing(ProposeAt(conflicts.FixComplete, b.Heard, "%s%s after %s and before %s of rank %d, which happens before %s",
-			how.How, how.Or, w.Access(a), w.Call(b.Heard), a.Rank, w.Access(b)), w.complete(how, a, b.Heard)...))
+		where := fmt.Sprintf("after %s and before %s of rank %d, which happens before %s", w.Access(a), w.Call(b.Heard), a.Rank, w.Access(b))
+		if samePoint(b.Heard, Place(a)) { // what is waited for follows it at once
+			where = fmt.Sprintf("right after %s, before rank %d lets rank %d know of it", w.Access(a), a.Rank, b.Rank)
+		}
+		out = append(out, Doing(ProposeAt(conflicts.FixComplete, b.Heard, "%s%s %s", how.How, how.Or, where), w.complete(how, a, b.Heard)...))
 	}
-	if w.model.Call(a.Done.Call).Fence {
+	own := w.model.Late(w, a, b)
+	out = append(out, own...)
+	switch {
+	case w.model.Call(a.Done.Call).Fence:
 		return append(out, w.MoveAfter(b, a.Done, ""))
-	}
-	if own := w.model.Late(w, a, b); own != nil {
-		return append(out, own...)
+	case own != nil:
+		return out
 	}
 	wait, meet := w.model.Terms().Wait, Meet(w, a.Done, Place(b), w.model.Terms().Meet)
 	switch {

@@ -108,12 +108,6 @@ func Explain(f *conflicts.Finding) conflicts.Explanation {
 	return words.Explain(f)
 }
 
-// Derived makes calls that a changed program would make.
-type Derived = mpi.Derived
-
-// DerivedOp names an operation of such calls; "" of others.
-func DerivedOp(id int64) string { return mpi.DerivedOp(id) }
-
 // Location is where a one-sided operation accesses its target.
 type Location = mpi.Location
 

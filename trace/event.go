@@ -105,6 +105,19 @@ func (f *Fn) Arg(name string) int {
 	return -1
 }
 
+// Arg returns the argument of that name. It is false where the call, which may be nil, has
+// none.
+func (c *Call) Arg(name string) (Value, bool) {
+	if c == nil {
+		return Value{}, false
+	}
+	i := c.Fn.Arg(name)
+	if i < 0 || i >= len(c.Args) {
+		return Value{}, false
+	}
+	return c.Args[i], true
+}
+
 // Value is one argument of a call: Int for scalar kinds, List for the others.
 type Value struct {
 	Int  int64

@@ -67,7 +67,7 @@ func (vocabulary) Completing(_ *explain.Wording, s *conflicts.Side) explain.Comp
 	if !s.Pending || writes(s) {
 		return explain.Completing{}
 	}
-	return explain.Completing{How: "call gaspi_wait for its queue"}
+	return explain.Completing{How: "call gaspi_wait for its queue", Call: "gaspi_wait"}
 }
 
 func (vocabulary) Idle(fn string, s *conflicts.Side) string {
@@ -119,7 +119,19 @@ func (vocabulary) Late(_ *explain.Wording, a, b *conflicts.Side) []conflicts.Fix
 	}
 }
 
-func (vocabulary) Order(_ *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
+// met completes x where that is needed, and puts a barrier behind it and before y.
+func met(w *explain.Wording, x, y *conflicts.Side) conflicts.Fix {
+	first, then := "", "after "+w.Access(x)
+	var steps []conflicts.Step
+	if x.Pending {
+		first, then = "call gaspi_wait for its queue after "+w.Access(x)+", then ", "after that"
+		steps = append(steps, explain.Insert(x, "gaspi_wait"))
+	}
+	return explain.Doing(explain.Propose(conflicts.FixSynchronize, "%scall gaspi_barrier in all ranks of a group %s and before %s%s", first, then, w.Access(y), w.Outcome(x, y)),
+		append(steps, explain.Meet(w, explain.Place(x), explain.Place(y), "gaspi_barrier"))...)
+}
+
+func (vocabulary) Order(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
 	switch {
 	case a.Rank == b.Rank:
 		return nil
@@ -128,7 +140,14 @@ func (vocabulary) Order(_ *explain.Wording, a, b *conflicts.Side) []conflicts.Fi
 	case writes(b):
 		return []conflicts.Fix{explain.Propose(conflicts.FixSynchronize, "post gaspi_notify to the queue of %s behind it (or use gaspi_write_notify), and call gaspi_notify_waitsome for it before the other access", b.Call)}
 	}
-	return []conflicts.Fix{explain.Propose(conflicts.FixSynchronize, "call gaspi_barrier in all ranks of a group between the two accesses")}
+	if explain.SamePlace(a.Stack, b.Stack) {
+		return []conflicts.Fix{explain.Propose(conflicts.FixSynchronize, "let the two ranks take turns, with gaspi_barrier, called by all ranks of a group, between them")}
+	}
+	x, y, lines := explain.Meant(a, b)
+	if lines {
+		return []conflicts.Fix{met(w, x, y)}
+	}
+	return []conflicts.Fix{met(w, x, y), met(w, y, x)}
 }
 
 // Atomic says which operations may meet, and what orders those of one rank.

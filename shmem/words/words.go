@@ -47,6 +47,7 @@ func (vocabulary) Terms() explain.Terms {
 		Between:   "a barrier that both call, or a value that one sends and the other waits for",
 		Order:     "barrier, value that is waited for, or lock",
 		Complete:  "call shmem_quiet or a barrier",
+		Meet:      barrier,
 		GivesUp:   "shmem_free begins with a barrier, which does both for the default context",
 		LockOfAll: "all PEs",
 	}
@@ -64,9 +65,27 @@ func (vocabulary) Completing(_ *explain.Wording, s *conflicts.Side) explain.Comp
 	case !s.Pending:
 		return explain.Completing{}
 	case shmem.IsOther(s.Epoch):
-		return explain.Completing{How: "call shmem_ctx_quiet for its context"}
+		return explain.Completing{How: "call shmem_ctx_quiet for its context", Call: "shmem_ctx_quiet"}
 	}
-	return explain.Completing{How: "call shmem_quiet"}
+	return explain.Completing{How: "call shmem_quiet", Call: "shmem_quiet"}
+}
+
+// barrier is the call with which all PEs wait for each other.
+const barrier = "shmem_barrier_all"
+
+// fenced puts a fence behind an operation.
+func fenced(s *conflicts.Side, format string, args ...any) conflicts.Fix {
+	fence := "shmem_fence"
+	if shmem.IsOther(s.Epoch) {
+		fence = "shmem_ctx_fence"
+	}
+	return explain.Doing(explain.Propose(conflicts.FixComplete, "call "+fence+" "+format, args...), explain.Insert(s, fence))
+}
+
+// met puts a barrier behind x and before y.
+func met(w *explain.Wording, x, y *conflicts.Side) conflicts.Fix {
+	return explain.Doing(explain.Propose(conflicts.FixSynchronize, "call %s in all PEs after %s and before %s%s", barrier, w.Access(x), w.Access(y), w.Outcome(x, y)),
+		explain.Meet(w, explain.Place(x), explain.Place(y), barrier))
 }
 
 func (vocabulary) Idle(fn string, s *conflicts.Side) string {
@@ -110,31 +129,38 @@ func (vocabulary) Message(w *explain.Wording) string {
 
 // Late: what is sent after a fence, and waited for, shows that what was sent before
 // has arrived.
-func (vocabulary) Late(_ *explain.Wording, a, _ *conflicts.Side) []conflicts.Fix {
-	if a.Class != regions.Target || !a.Write || shmem.IsOther(a.Epoch) {
+func (vocabulary) Late(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
+	if a.Class != regions.Target || !a.Write {
 		return nil
 	}
 	return []conflicts.Fix{
-		explain.Propose(conflicts.FixComplete, "call shmem_fence (or shmem_quiet) between %s and the update that the other PE waits for", a.Call),
-		explain.Propose(conflicts.FixSynchronize, "call shmem_barrier_all between the two accesses"),
+		fenced(a, "after %s, before the update that the other PE waits for", w.Access(a)),
+		met(w, a, b),
 	}
 }
 
-func (vocabulary) Order(_ *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
-	if a.Rank == b.Rank {
+func (vocabulary) Order(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
+	switch {
+	case a.Rank == b.Rank:
 		return nil
+	case explain.SamePlace(a.Stack, b.Stack):
+		return []conflicts.Fix{explain.Propose(conflicts.FixSynchronize, "let the two PEs take turns, with %s, called by all PEs, between them", barrier)}
 	}
-	return []conflicts.Fix{explain.Propose(conflicts.FixSynchronize, "call shmem_barrier_all in all PEs between the two accesses")}
+	x, y, lines := explain.Meant(a, b)
+	if lines {
+		return []conflicts.Fix{met(w, x, y)}
+	}
+	return []conflicts.Fix{met(w, x, y), met(w, y, x)}
 }
 
 // Atomic says with which atomic operations two operations may meet, and what orders
 // those of one PE.
-func (vocabulary) Atomic(_ *explain.Wording, a, b *conflicts.Side) (conflicts.Fix, bool) {
+func (vocabulary) Atomic(w *explain.Wording, a, b *conflicts.Side) (conflicts.Fix, bool) {
 	switch {
 	case isLock(a) || isLock(b):
 		return explain.Propose(conflicts.FixOperation, "leave the lock to shmem_set_lock, shmem_test_lock and shmem_clear_lock"), true
 	case a.Rank == b.Rank:
-		return explain.Propose(conflicts.FixComplete, "call shmem_fence between the two, which orders what one context sends to one PE"), true
+		return fenced(a, "between %s and %s, which orders what one context sends to one PE", w.Access(a), w.Access(b)), true
 	case a.Atomic && b.Atomic:
 		return conflicts.Fix{}, false
 	}

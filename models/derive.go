@@ -1,0 +1,73 @@
+package models
+
+import (
+	"math"
+
+	"github.com/mcchk/mcchk/mpi"
+	"github.com/mcchk/mcchk/trace"
+)
+
+// Derived makes calls that a changed program would make: next to a recorded call, or in
+// its place. The zero value is useful.
+type Derived struct{ functions map[string]*trace.Fn }
+
+// DerivedOp names an operation of such calls; "" of others.
+func DerivedOp(id int64) string { return mpi.DerivedOp(id) }
+
+// others are the functions of other models than MPI that are called by changed programs.
+// GASPI's group 0 is that of all ranks, and its result 0 that of success.
+var others = map[string][]trace.Arg{
+	"shmem_barrier_all": nil,
+	"shmem_fence":       nil,
+	"shmem_quiet":       nil,
+	"shmem_ctx_fence":   {{Name: "ctx", Kind: trace.ArgNumber}},
+	"shmem_ctx_quiet":   {{Name: "ctx", Kind: trace.ArgNumber}},
+	"gaspi_barrier":     {{Name: "group", Kind: trace.ArgNumber}, {Name: "result", Kind: trace.ArgNumber}},
+	"gaspi_wait":        {{Name: "queue", Kind: trace.ArgNumber}},
+}
+
+// Call returns a call of a function with the arguments of a recorded call, as far as
+// both have them, on a window (0: that of the call). from may be nil where nothing is
+// to be taken from it. It returns nil where an argument is not known.
+func (d *Derived) Call(name string, from *trace.Call, win int64) *trace.Call {
+	fn := d.function(name)
+	if fn == nil {
+		return nil
+	}
+	c := &trace.Call{Fn: fn, Returned: true, Args: make([]trace.Value, len(fn.Args))}
+	if from != nil {
+		c.Stack = from.Stack
+	}
+	_, other := others[name]
+	for i, arg := range fn.Args {
+		known := true
+		switch {
+		case !other:
+			c.Args[i], known = mpi.DerivedArg(name, arg.Name, from, win)
+		case arg.Name != "group" && arg.Name != "result":
+			c.Args[i], known = from.Arg(arg.Name)
+		}
+		if !known {
+			return nil
+		}
+	}
+	return c
+}
+
+func (d *Derived) function(name string) *trace.Fn {
+	if fn := d.functions[name]; fn != nil {
+		return fn
+	}
+	args, ok := others[name]
+	if !ok {
+		if args, ok = trace.Function(name); !ok {
+			return nil
+		}
+	}
+	if d.functions == nil {
+		d.functions = map[string]*trace.Fn{}
+	}
+	fn := &trace.Fn{ID: math.MaxUint16, Name: name, Args: args}
+	d.functions[name] = fn
+	return fn
+}
