@@ -99,3 +99,14 @@ func TestTables(t *testing.T) {
 	writeAnalyses(&out, results)
 	require.Contains(t, out.String(), "stencil, halo in a window  openmpi  clang     1     100.0     120.0        1.20    1.20  1    over")
 }
+
+// TestModelPatterns: the analysis understands the patterns of all models; some of each.
+func TestModelPatterns(t *testing.T) {
+	all := allPatterns()
+	for i := len(matrix()); i < len(all); i += 61 {
+		dir := t.TempDir()
+		require.NoError(t, all[i].trace(3).write(t.Context(), dir))
+		_, err := matrixRun(t.Context(), dir)
+		require.NoError(t, err, all[i])
+	}
+}

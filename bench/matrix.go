@@ -169,8 +169,8 @@ func (o options) matrix(ctx context.Context, out io.Writer, work string) error {
 	if err != nil {
 		return err
 	}
-	var all []pattern
-	for _, p := range matrix() {
+	var all []repeated
+	for _, p := range allPatterns() {
 		if match.MatchString(p.String()) {
 			all = append(all, p)
 		}
@@ -182,11 +182,11 @@ func (o options) matrix(ctx context.Context, out io.Writer, work string) error {
 		if shown {
 			fmt.Fprintf(os.Stderr, "\r%d of %d ", i+1, len(all))
 		}
-		short, long, err := p.grow(ctx, filepath.Join(work, "matrix"))
+		short, long, err := grow(ctx, p, filepath.Join(work, "matrix"))
 		if err != nil {
 			return fmt.Errorf("%s: %w", p, err)
 		}
-		t, m := p.ratios(short, long)
+		t, m := growthOf(short, long)
 		time, memory = append(time, t), append(memory, m)
 		if max(t, m) > matrixAim {
 			fmt.Fprintf(os.Stderr, "\r%s: time %.1f, memory %.1f\n", p, t, m)
@@ -201,9 +201,9 @@ func (o options) matrix(ctx context.Context, out io.Writer, work string) error {
 	return nil
 }
 
-// ratios returns how many times as much the longer run took, in time and memory;
+// growthOf returns how many times as much the longer run took, in time and memory;
 // 0 where that is too little to tell.
-func (p pattern) ratios(short, long matrixCost) (time, memory float64) {
+func growthOf(short, long matrixCost) (time, memory float64) {
 	if long.seconds > matrixSeconds {
 		time = long.seconds / short.seconds
 	}
@@ -214,12 +214,11 @@ func (p pattern) ratios(short, long matrixCost) (time, memory float64) {
 }
 
 // grow measures both runs, again while they seem to grow too fast.
-func (p pattern) grow(ctx context.Context, dir string) (short, long matrixCost, err error) {
+func grow(ctx context.Context, p repeated, dir string) (short, long matrixCost, err error) {
 	defer os.RemoveAll(dir)
 	sizes := []int{matrixSteps, matrixFactor * matrixSteps}
 	for _, n := range sizes {
-		s := synthetic{ranks: matrixRanks, kernel: p.script(n)}
-		if err := s.write(ctx, filepath.Join(dir, strconv.Itoa(n))); err != nil {
+		if err := p.trace(n).write(ctx, filepath.Join(dir, strconv.Itoa(n))); err != nil {
 			return short, long, err
 		}
 	}
@@ -235,7 +234,7 @@ func (p pattern) grow(ctx context.Context, dir string) (short, long matrixCost, 
 		} else {
 			short, long = short.least(costs[0]), long.least(costs[1])
 		}
-		if t, m := p.ratios(short, long); max(t, m) <= matrixAim || long.seconds > matrixTimeout.Seconds() {
+		if t, m := growthOf(short, long); max(t, m) <= matrixAim || long.seconds > matrixTimeout.Seconds() {
 			break
 		}
 	}
@@ -310,22 +309,30 @@ const (
 	columnWidth   = 1 << 15 // elements of a row of the matrix
 )
 
+// trace is that of repeated.
+func (p pattern) trace(n int) synthetic { return synthetic{ranks: matrixRanks, kernel: p.script(n)} }
+
 // script writes the trace of a process that repeats the pattern n times.
 func (p pattern) script(n int) func(*script) error {
 	return func(s *script) error {
 		w := p.begin(s)
 		for step := range n {
 			w.step(step)
-			switch {
-			case p.order == byMessages:
-				s.exchange()
-			case p.order == byPart && s.rank < 2:
-				s.call(31, "MPI_Barrier", trace.Args{"comm": int64(partComm)})
-			case p.order == byBarrier, p.order == byRareOnes && step%100 == 99:
-				s.call(32, "MPI_Barrier", trace.Args{"comm": trace.CommWorld})
-			}
+			w.inOrder(step)
 		}
 		return w.end()
+	}
+}
+
+// inOrder orders the processes behind a step.
+func (w *matrixProcess) inOrder(step int) {
+	switch {
+	case w.order == byMessages:
+		w.exchange()
+	case w.order == byPart && w.rank < 2:
+		w.call(31, "MPI_Barrier", trace.Args{"comm": int64(partComm)})
+	case w.order == byBarrier, w.order == byRareOnes && rare(step):
+		w.call(32, "MPI_Barrier", trace.Args{"comm": trace.CommWorld})
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -17,14 +18,15 @@ type synthetic struct {
 	name, title string
 	ranks       int
 	kernel      func(*script) error
+	bookends    *bookends // nil: those of MPI
 }
 
 func synthetics() []synthetic {
 	return []synthetic{
-		{"halo", "halo, 26 records a step", 2, haloScript(50000)},
-		{"grid", "whole grid, 40000 records a step", 2, gridScript(100, 4000)},
-		{"ring", "ring, 8 records a step", 2, ringScript(400, 100)},
-		{"halo16", "halo of 16 processes", 16, nil}, // of package synth
+		{name: "halo", title: "halo, 26 records a step", ranks: 2, kernel: haloScript(50000)},
+		{name: "grid", title: "whole grid, 40000 records a step", ranks: 2, kernel: gridScript(100, 4000)},
+		{name: "ring", title: "ring, 8 records a step", ranks: 2, kernel: ringScript(400, 100)},
+		{name: "halo16", title: "halo of 16 processes", ranks: 16}, // of package synth
 	}
 }
 
@@ -61,14 +63,14 @@ func (s synthetic) writeFile(path string, rank int) (err error) {
 		return err
 	}
 	p := &script{w: w, rank: rank, ranks: s.ranks, stacks: map[int]uint32{}}
-	if err := p.begin(); err != nil {
+	model := cmp.Or(s.bookends, &bookends{begin: (*script).begin, end: (*script).end})
+	if err := model.define(w); err != nil {
 		return err
 	}
-	if err := s.kernel(p); err != nil {
-		return err
-	}
-	if err := p.end(); err != nil {
-		return err
+	for _, do := range []func(*script) error{model.begin, s.kernel, model.end} {
+		if err := do(p); err != nil {
+			return err
+		}
 	}
 	return out.Flush()
 }
@@ -107,6 +109,10 @@ func (p *script) begin() error {
 func (p *script) end() error {
 	p.call(4, "MPI_Win_free", trace.Args{"win": window})
 	p.call(5, "MPI_Finalize", nil)
+	return p.close()
+}
+
+func (p *script) close() error {
 	p.w.End(trace.End{Accesses: p.elements, Units: 1})
 	return p.w.Close()
 }

@@ -4,23 +4,24 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/core"
 )
 
 // TestLanes: a notification takes what was written before it, and nothing twice.
 func TestLanes(t *testing.T) {
-	var p process
-	p.queues = map[int64]*queue{}
+	p := &process{m: &Model{Machine: &core.Machine{}}, queues: map[int64]*queue{}}
 	q := p.queue(3)
 	require.Same(t, q, p.queue(3))
 	ops := make([]*operation, 5)
 	for i := range ops {
 		ops[i] = &operation{}
 	}
-	q.write(1, ops[:2])
-	q.write(2, ops[2:3]) // to another rank
+	q.write(p, 1, ops[:2])
+	q.write(p, 2, ops[2:3]) // to another rank
 	l := q.lane(1)
 	first := l.next()
-	q.write(1, ops[3:])
+	q.write(p, 1, ops[3:])
 	second := l.next()
 	require.Equal(t, ops[:2], l.until(first))
 	require.Empty(t, l.until(first))
@@ -28,6 +29,41 @@ func TestLanes(t *testing.T) {
 	require.Equal(t, ops[2:3], q.lane(2).until(1))
 	require.Equal(t, second, l.next())
 	require.Len(t, q.writes, 5, "gaspi_wait is to complete all of them at their sources")
+}
+
+// TestJournal: each line deals with an operation once, whatever calls complete it, and a
+// notification comes behind the same operations in the next region.
+func TestJournal(t *testing.T) {
+	var j journal
+	ops := make([]*operation, 6)
+	for i := range ops {
+		ops[i] = &operation{}
+		j.add(int32(i%2), ops[i])
+	}
+	even, odd := j.lines[0], j.lines[1]
+	var dealt []*operation
+	deal := func(line int32, marks ...mark) []*operation {
+		dealt = nil
+		j.deal(line, marks, func(op *operation) { dealt = append(dealt, op) })
+		return dealt
+	}
+	require.Equal(t, []*operation{ops[0], ops[2], ops[1]}, deal(7, mark{even, 3}, mark{odd, 2}))
+	require.Equal(t, []*operation{ops[4], ops[3], ops[5]}, deal(7, mark{even, 5}, mark{odd, 6}))
+	require.Empty(t, deal(7, mark{even, 3}, mark{odd, 6}), "again")
+	require.Equal(t, []*operation{ops[0]}, deal(8, mark{even, 1}), "another line")
+
+	whole := &notification{marks: []mark{{even, 5}, {odd, 6}}, listed: true}
+	some := &notification{marks: []mark{{even, 1}, {odd, 4}}, listed: true}
+	j.posts = []*notification{whole, some, {taken: true}}
+	require.True(t, j.settle(func(op *operation) bool { return op == ops[1] }))
+	require.Equal(t, 6, whole.upTo)
+	require.Empty(t, whole.own)
+	require.Equal(t, 2, some.upTo)
+	require.Equal(t, []*operation{ops[3]}, some.own)
+	require.Equal(t, []*operation{ops[0]}, deal(7, j.upTo(some.upTo)...), "of those that are left")
+	require.Equal(t, []*operation{ops[2], ops[3], ops[4], ops[5]}, deal(7, j.upTo(whole.upTo)...))
+	require.False(t, j.settle(func(*operation) bool { return true }))
+	require.Empty(t, j.upTo(6))
 }
 
 // TestIncludes: of two notifications of one queue to one rank, the later shows what the

@@ -131,7 +131,7 @@ func (m *Model) BeginRegion() {
 	}
 	for _, p := range m.processes {
 		for _, q := range p.queues {
-			m.beside = q.settle(m.Index()) || m.beside
+			m.beside = q.settle(p, m.Index()) || m.beside
 		}
 	}
 	for _, s := range m.slots {

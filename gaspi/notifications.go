@@ -3,6 +3,7 @@ package gaspi
 import (
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/regions"
@@ -20,7 +21,7 @@ type slot struct {
 	posted  []*notification // and not reset
 	waiters []*waiter       // strands of the process that wait for one
 	heard   []*waiter       // what each strand has waited for last
-	gone    []taken         // of a process with threads, those that were reset in this region
+	gone    []taken         // of a process with threads, those that were reset in this region, in the order of their times
 }
 
 // taken is a notification that a strand has reset.
@@ -35,10 +36,11 @@ type notification struct {
 	by      *process
 	value   int64
 	signal  core.Signal
-	own     []*operation // its data; listed, where there are threads: all writes that come before it
-	listed  bool
-	lane    *lane // the writes before it, up to a number; nil: it is chained after its own data only
+	own     []*operation // its data; where there are threads, also writes of the lane that come before it
+	lane    *lane        // the writes before it, up to a number; nil: it is chained after its own data only
 	upTo    int
+	listed  bool   // where there are threads, in the region in which it was posted: marks in place of upTo
+	marks   []mark // writes of the lane that come before it
 	posted  core.Moment
 	covers  []*notification // where there are threads, earlier ones of the lane that take effect before it
 	read    bool            // it comes with what is read
@@ -90,7 +92,9 @@ func (p *process) post(c *core.Call, to *process, segment int64, n *notification
 	switch {
 	case n.lane == nil:
 	case p.m.Threaded():
-		n.own, n.listed = n.lane.known(p), true
+		j := n.lane.threads(p)
+		n.marks, n.listed = j.known(p), true
+		j.posts = append(j.posts, n)
 	default:
 		n.counted = n.lane.keep()
 	}
@@ -177,7 +181,7 @@ func reset(p *process, c *core.Call) {
 	p.hear(c, s, value, func(w *waiter) {
 		s.posted = slices.DeleteFunc(slices.Clone(s.posted), func(x *notification) bool { return x == w.chosen })
 		if p.Threaded() {
-			s.gone = append(s.gone, taken{w.chosen, p.Moment(), w.call.End})
+			s.goes(taken{w.chosen, p.Moment(), w.call.End})
 		}
 	})
 }
@@ -223,8 +227,8 @@ func (w *waiter) choose(s *slot) {
 	}
 	candidates := s.posted
 	if w.value == 0 {
-		for _, x := range s.gone { // another strand has reset it, perhaps behind this call
-			if !w.p.ComesAfter(x.by) && x.at >= w.call.Begin {
+		for i := s.gonePast(w.call.Begin); i < len(s.gone); i++ { // another strand has reset it, perhaps behind this call
+			if x := s.gone[i]; !w.p.ComesAfter(x.by) {
 				candidates = append(slices.Clip(candidates), x.notification)
 			}
 		}
@@ -241,6 +245,14 @@ func (w *waiter) choose(s *slot) {
 	}
 }
 
+// goes notes a notification that was reset.
+func (s *slot) goes(x taken) { s.gone = slices.Insert(s.gone, s.gonePast(x.at+1), x) }
+
+// gonePast returns how many notifications were reset before a time, ns.
+func (s *slot) gonePast(at int64) int {
+	return sort.Search(len(s.gone), func(i int) bool { return s.gone[i].at >= at })
+}
+
 // end is the end of the wait.
 func (w *waiter) end(s *slot, after func(*waiter)) {
 	p := w.p
@@ -251,7 +263,7 @@ func (w *waiter) end(s *slot, after func(*waiter)) {
 		p.NotUnderstood(&w.call, fmt.Sprintf("the notification that it saw was not posted by a call that was recorded%s", w.valued()))
 		return
 	}
-	w.chosen.seen(p.Moment(), p.Synchronizing())
+	w.chosen.seen(p)
 	if after != nil {
 		after(w)
 	}
@@ -276,28 +288,40 @@ func (w *waiter) valued() string {
 }
 
 // seen completes what the notification shows to be complete.
-func (n *notification) seen(at core.Moment, by *regions.CallInfo) {
+func (n *notification) seen(by *process) {
+	at, call := by.Moment(), by.Synchronizing()
 	n.known = append(n.known, at)
 	if n.counted {
 		n.counted = false
 		n.by.m.unseen = max(0, n.by.m.unseen-1)
 	}
-	ops := n.own
-	switch {
-	case n.lane == nil || n.listed:
-	case n.by.m.Threaded():
-		ops = n.lane.before(n.upTo)
-	default:
-		ops = n.lane.until(n.upTo)
-	}
-	for _, op := range ops {
+	arrived := func(op *operation) {
 		if n.by.m.Threaded() {
-			n.by.share(op)
+			if x := n.by.share(op); x.gone != nil && n.lane != nil && by.ComesAfter(*x.gone) {
+				return
+			}
 		}
 		if n.read {
-			op.waited(true, at, by)
+			op.waited(true, at, call)
 		} else {
-			op.arrived(at, by)
+			op.arrived(at, call)
+		}
+	}
+	for _, op := range n.own {
+		arrived(op)
+	}
+	switch {
+	case n.lane == nil:
+	case n.by.m.Threaded():
+		j := n.lane.threads(n.by)
+		marks := n.marks
+		if !n.listed {
+			marks = j.upTo(n.upTo)
+		}
+		j.deal(at.At.Line, marks, arrived)
+	default:
+		for _, op := range n.lane.until(n.upTo) {
+			arrived(op)
 		}
 	}
 }

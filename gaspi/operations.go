@@ -10,7 +10,6 @@ type operation struct {
 	remote *core.Pending // in the segment of the target; nil: complete there
 	local  *core.Pending // in that of the caller; nil: complete, and nothing else will show it
 	kept   bool          // a notification may show that the local part is complete
-	number int           // of a write, in its lane
 	shared *shared       // where processes have threads; otherwise nil
 }
 
@@ -42,12 +41,6 @@ func (p *process) share(op *operation) *shared {
 // does now: calls that complete, and notifications, concern no other.
 func (p *process) knowsOf(op *operation) bool {
 	return op.shared == nil || p.ComesAfter(op.shared.issued)
-}
-
-// over reports whether the operation was complete before this region, for all strands.
-func (op *operation) over(region int) bool {
-	s := op.shared
-	return s != nil && s.gone != nil && s.free != nil && s.gone.Region < region && s.free.Region < region
 }
 
 // show says that an access of a shared operation is complete for whatever comes after
@@ -217,12 +210,12 @@ func (op *operation) arrived(now core.Moment, by *regions.CallInfo) {
 
 func write(p *process, c *core.Call) {
 	q := p.queue(c.Int(argQueue))
-	p.issue(c, writing, func(_ *core.Call, to *process, ops []*operation) { q.write(to.Rank, ops) })
+	p.issue(c, writing, func(_ *core.Call, to *process, ops []*operation) { q.write(p, to.Rank, ops) })
 }
 
 func read(p *process, c *core.Call) {
 	q := p.queue(c.Int(argQueue))
-	p.issue(c, reading, func(_ *core.Call, _ *process, ops []*operation) { q.reads = append(q.reads, ops...) })
+	p.issue(c, reading, func(_ *core.Call, _ *process, ops []*operation) { q.read(p, ops) })
 }
 
 // notifySegment is the segment that a call's notification is bound to.
@@ -239,7 +232,7 @@ func notifySegment(c *core.Call) int64 {
 func writeNotify(p *process, c *core.Call) {
 	q := p.queue(c.Int(argQueue))
 	p.issue(c, writing, func(c *core.Call, to *process, ops []*operation) {
-		q.write(to.Rank, ops)
+		q.write(p, to.Rank, ops)
 		p.post(c, to, notifySegment(c), &notification{value: c.Int(argNotificationValue), own: ops})
 	})
 }
@@ -248,7 +241,7 @@ func writeNotify(p *process, c *core.Call) {
 func readNotify(p *process, c *core.Call) {
 	q := p.queue(c.Int(argQueue))
 	p.issue(c, reading, func(c *core.Call, _ *process, ops []*operation) {
-		q.reads = append(q.reads, ops...)
+		q.read(p, ops)
 		p.post(c, p, notifySegment(c), &notification{value: 1, own: ops, read: true})
 	})
 }

@@ -1,9 +1,8 @@
 package gaspi
 
 import (
-	"slices"
-
 	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/regions"
 )
 
 // queue is a communication queue of a process.
@@ -11,15 +10,20 @@ type queue struct {
 	reads  []*operation // that no gaspi_wait has completed
 	writes []*operation // the same; their targets are lanes' business
 	lanes  map[int32]*lane
+	beside *journals // once processes have threads: the reads and writes
 }
+
+// journals are the operations of a queue that strands complete beside each other.
+type journals struct{ reads, writes journal }
 
 // lane is the writes of a queue to one rank, in their order, that are not known to
 // have arrived.
 type lane struct {
 	first  int // the number of the first
 	writes []*operation
-	kept   int  // the number of the first that was not asked to be kept
-	keeps  bool // sources of some are kept
+	kept   int      // the number of the first that was not asked to be kept
+	keeps  bool     // sources of some are kept
+	beside *journal // once processes have threads: the writes
 }
 
 func (p *process) queue(id int64) *queue {
@@ -40,42 +44,80 @@ func (q *queue) lane(rank int32) *lane {
 	return l
 }
 
-// write adds writes to a rank.
-func (q *queue) write(rank int32, ops []*operation) {
-	q.writes = append(q.writes, ops...)
-	l := q.lane(rank)
-	for i, op := range ops {
-		op.number = l.next() + i
+// threads returns the operations of the queue, where processes have threads.
+func (q *queue) threads(p *process) *journals {
+	if q.beside == nil {
+		q.beside = &journals{}
+		p.move(&q.beside.reads, q.reads)
+		p.move(&q.beside.writes, q.writes)
+		q.reads, q.writes = nil, nil
 	}
+	return q.beside
+}
+
+// threads returns the writes of the lane, where processes have threads.
+func (l *lane) threads(p *process) *journal {
+	if l.beside == nil {
+		l.beside = &journal{next: l.first}
+		p.move(l.beside, l.writes)
+		l.writes = nil
+	}
+	return l.beside
+}
+
+// move puts operations from before there were threads into a journal.
+func (p *process) move(j *journal, ops []*operation) {
+	for _, op := range ops {
+		p.share(op)
+		j.add(before, op)
+	}
+}
+
+// write adds writes to a rank.
+func (q *queue) write(p *process, rank int32, ops []*operation) {
+	l := q.lane(rank)
+	if p.m.Threaded() {
+		all, lane, line := q.threads(p), l.threads(p), p.Now().Line
+		for _, op := range ops {
+			all.writes.add(line, op)
+			lane.add(line, op)
+		}
+		return
+	}
+	q.writes = append(q.writes, ops...)
 	l.writes = append(l.writes, ops...)
+}
+
+// read adds reads.
+func (q *queue) read(p *process, ops []*operation) {
+	if p.m.Threaded() {
+		for _, op := range ops {
+			q.threads(p).reads.add(p.Now().Line, op)
+		}
+		return
+	}
+	q.reads = append(q.reads, ops...)
 }
 
 // next is the number of the write that comes next.
 func (l *lane) next() int { return l.first + len(l.writes) }
 
-// known returns the writes that the strand knows of, and which it does not know to have
-// arrived.
-func (l *lane) known(p *process) []*operation {
-	var ops []*operation
-	for _, op := range l.writes {
-		if x := p.share(op); p.knowsOf(op) && (x.gone == nil || !p.ComesAfter(*x.gone)) {
-			ops = append(ops, op)
+// settle forgets, where a region begins, what is complete for all strands.
+func (q *queue) settle(p *process, region int) (left bool) {
+	past := func(done func(*shared) *core.Moment) func(*operation) bool {
+		return func(op *operation) bool {
+			at := done(op.shared)
+			return at != nil && at.Region < region
 		}
 	}
-	return ops
-}
-
-// settle forgets, where a region begins, what is complete for all strands.
-func (q *queue) settle(region int) (left bool) {
-	over := func(op *operation) bool { return op.over(region) }
-	q.reads, q.writes = slices.DeleteFunc(q.reads, over), slices.DeleteFunc(q.writes, over)
+	free := past(func(x *shared) *core.Moment { return x.free })
+	all := q.threads(p)
+	left = all.reads.settle(free)
+	left = all.writes.settle(free) || left
 	for _, l := range q.lanes {
-		l.writes = slices.DeleteFunc(l.writes, func(op *operation) bool {
-			return op.shared != nil && op.shared.gone != nil && op.shared.gone.Region < region
-		})
-		left = left || len(l.writes) > 0
+		left = l.threads(p).settle(past(func(x *shared) *core.Moment { return x.gone })) || left
 	}
-	return left || len(q.reads)+len(q.writes) > 0
+	return left
 }
 
 // keep keeps the sources of all writes so far, and reports whether there are any.
@@ -85,17 +127,6 @@ func (l *lane) keep() bool {
 	}
 	l.kept = l.next()
 	return l.keeps
-}
-
-// before returns the writes before a number, of a notification from before there were threads.
-func (l *lane) before(number int) []*operation {
-	var ops []*operation
-	for _, op := range l.writes {
-		if op.number < number {
-			ops = append(ops, op)
-		}
-	}
-	return ops
 }
 
 // until takes the writes before a number.
@@ -109,33 +140,41 @@ func (l *lane) until(number int) []*operation {
 
 // wait completes what is on the queue at the caller.
 func wait(p *process, c *core.Call) {
-	q := p.queue(c.Int(argQueue))
-	q.reads, q.writes = p.waited(c, q.reads, true), p.waited(c, q.writes, false)
+	q, now, by := p.queue(c.Int(argQueue)), p.Moment(), p.Info(c)
+	if p.m.Threaded() {
+		all := q.threads(p)
+		all.reads.wait(p, true, now, by)
+		all.writes.wait(p, false, now, by)
+		return
+	}
+	for _, op := range q.reads {
+		op.waited(true, now, by)
+	}
+	for _, op := range q.writes {
+		op.waited(false, now, by)
+	}
+	clear(q.reads)
+	clear(q.writes)
+	q.reads, q.writes = q.reads[:0], q.writes[:0]
 }
 
-// waited completes operations, and returns those of which another strand may still learn.
-func (p *process) waited(c *core.Call, ops []*operation, read bool) []*operation {
-	now, by := p.Moment(), p.Info(c)
-	kept := ops[:0]
-	for _, op := range ops {
-		if !p.m.Threaded() {
-			op.waited(read, now, by)
-			continue
-		}
-		if x := p.share(op); p.knowsOf(op) && (x.free == nil || !p.ComesAfter(*x.free)) {
+// wait completes what the strand knows of. Another one may still do so beside it.
+func (j *journal) wait(p *process, read bool, now core.Moment, by *regions.CallInfo) {
+	j.deal(now.At.Line, j.known(p), func(op *operation) {
+		if x := op.shared; x.free == nil || !p.ComesAfter(*x.free) {
 			op.waited(read, now, by)
 		}
-		kept = append(kept, op)
-	}
-	clear(ops[len(kept):])
-	return kept
+	})
 }
 
 // purge: what was on the queue is in an undefined state.
 func purge(p *process, c *core.Call) {
 	q := p.queue(c.Int(argQueue))
-	pending := func(op *operation) bool { return op.shared == nil || op.shared.free == nil }
-	if slices.ContainsFunc(q.reads, pending) || slices.ContainsFunc(q.writes, pending) {
+	left := len(q.reads)+len(q.writes) > 0
+	if q.beside != nil {
+		left = left || q.beside.reads.pending() || q.beside.writes.pending()
+	}
+	if left {
 		p.NotUnderstood(c, "what becomes of the operations on the queue is not defined")
 	}
 }
