@@ -34,6 +34,9 @@ type unit struct {
 	decoded   bool
 	rows      []row // by lo
 	functions []functionSpan
+	// While functions are read: those that have names in the source, and those that clang
+	// made of regions of OpenMP.
+	scoped, outlined []*scope
 }
 
 // row says that the code of [lo, hi) comes from a line. line 0: from none.
@@ -57,6 +60,7 @@ type scope struct {
 	inner  []*scope // the functions inlined into it
 	base   base     // of the function that is not inlined
 	locals []local
+	at     declared
 }
 
 func (s *scope) contains(addr uint64) bool {
@@ -297,6 +301,7 @@ func (u *unit) readFunctions(d *debugInfo, files []*dwarf.LineFile) {
 		}
 	}
 	slices.SortStableFunc(u.functions, func(a, b functionSpan) int { return cmp.Compare(a.lo, b.lo) })
+	u.nameRegions()
 }
 
 // addScope takes in a function, or an inlined copy, that has code. It returns
@@ -309,7 +314,12 @@ func (u *unit) addScope(data *dwarf.Data, names *namer, files []*dwarf.LineFile,
 		}
 		return outer
 	}
-	s := &scope{ranges: ranges, name: names.name(e), base: frameBase(e)}
+	s := &scope{ranges: ranges, name: names.name(e), base: frameBase(e), at: declarationOf(data, e)}
+	if outlinedByClang(s.name) {
+		u.outlined = append(u.outlined, s)
+	} else {
+		u.scoped = append(u.scoped, s)
+	}
 	if e.Tag == dwarf.TagInlinedSubroutine && outer != nil {
 		s.call, s.base = callSite(e, files), outer.base
 		outer.inner = append(outer.inner, s)

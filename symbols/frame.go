@@ -50,6 +50,8 @@ func HereAt(stack []Frame) int {
 // but those of libraries, and of a recursive function the innermost one. So
 // there are no more paths than functions can call one another, however deep the
 // recursion. Where there are only frames of libraries, these are the path.
+// It ends with the code of a region or task of OpenMP: who executes that, and from where, is
+// up to the OpenMP library and the number of threads.
 func Path(stack []Frame) []Frame {
 	type function struct{ name, file string }
 	var own, all []Frame
@@ -64,6 +66,9 @@ func Path(stack []Frame) []Frame {
 		all = append(all, f)
 		if f.Layer != Library {
 			own = append(own, f)
+			if isOpenMPRegion(f.Func) {
+				break
+			}
 		}
 	}
 	if len(own) == 0 {

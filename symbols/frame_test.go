@@ -107,6 +107,7 @@ func TestPath(t *testing.T) {
 		{"recursion", []Frame{f("walk", 3), f("walk", 2), f("walk", 2), f("main", 9)}, []Frame{f("walk", 3), f("main", 9)}},
 		{"mutual recursion", []Frame{f("a", 1), f("b", 2), f("a", 3), f("b", 2), f("main", 9)}, []Frame{f("a", 1), f("b", 2), f("main", 9)}},
 		{"unknown functions", []Frame{{Offset: 1}, {Offset: 2}}, []Frame{{Offset: 1}, {Offset: 2}}},
+		{"executed by somebody", []Frame{f("put", 3), f("work {OpenMP region}", 2), f("work {OpenMP region}", 1), f("main", 9)}, []Frame{f("put", 3), f("work {OpenMP region}", 2)}},
 		{"nothing", nil, nil},
 	}
 	for _, tt := range tests {

@@ -96,6 +96,12 @@ func ownName(e *dwarf.Entry, mangled bool) string {
 		if s == fortranMain {
 			return "main"
 		}
+		if region, ok := outlinedByGcc(s); ok {
+			return region
+		}
+		if linkage, _ := e.Val(dwarf.AttrLinkageName).(string); s == "" && outlinedByClang(linkage) {
+			return linkage
+		}
 		return s
 	}
 	for _, a := range []dwarf.Attr{dwarf.AttrLinkageName, attrMIPSLinkageName} {
@@ -177,6 +183,12 @@ func sourceName(s string) string {
 		if i := strings.Index(s, suffix); i > 0 {
 			s = s[:i]
 		}
+	}
+	if region, ok := outlinedByGcc(s); ok {
+		return region
+	}
+	if outlinedByClang(s) {
+		return openMPRegion
 	}
 	if d, ok := demangled(s); ok {
 		return d

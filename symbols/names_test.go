@@ -42,7 +42,12 @@ func TestSourceName(t *testing.T) {
 		{"__halo_MOD_exchange", "halo::exchange"},
 		{"update.constprop.0", "update"},
 		{"update.isra.0.cold", "update"},
-		{"main._omp_fn.0", "main._omp_fn.0"},
+		{"main._omp_fn.0", "main {OpenMP region}"},
+		{"_ZN4halo4GridIdE8exchangeEPdi._omp_fn.12", "halo::Grid<double>::exchange {OpenMP region}"},
+		{"__halo_MOD_exchange._omp_fn.1.constprop.0", "halo::exchange {OpenMP region}"},
+		{"MAIN__._omp_fn.0", "main {OpenMP region}"},
+		{"inner.0._omp_cpyfn.3", "inner {OpenMP region}"},
+		{".omp_outlined..61", "{OpenMP region}"},
 		{"__libc_start_main", "__libc_start_main"},
 		// The same lambda with gcc and with clang, and one that is an argument of a template.
 		{"_ZZ4mainENKUliE_clEi", "main::{lambda}"},
