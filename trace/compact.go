@@ -27,6 +27,8 @@ const (
 	accessBy     = 2 * accessPlaces
 	accessOther  = 3 * accessPlaces
 	compactMark  = 4 * accessPlaces
+	compactGrid  = compactMark + 1
+	gridFields   = 5 // address, stride, count, steps
 
 	markSize = 16
 )
@@ -49,6 +51,7 @@ type places struct {
 	seq, end uint64                 // of the last call
 	accesses *[accessPlaces]accessPlace
 	last     uint8 // place of the last access
+	grids    *[accessPlaces]gridPlace
 	mark     uint64
 }
 
@@ -63,6 +66,14 @@ type accessPlace struct {
 	step                      uint64
 }
 
+// gridPlace is the last grid of a place.
+type gridPlace struct {
+	head         uint64 // the first eight bytes; 0: none
+	stack        uint32
+	rows, planes uint16
+	fields       [gridFields]uint64
+}
+
 // reset forgets the places, for a chunk that was begun at call seq.
 func (p *places) reset(seq uint64) {
 	if p.calls != nil {
@@ -72,6 +83,7 @@ func (p *places) reset(seq uint64) {
 	}
 	if p.accesses != nil {
 		clear(p.accesses[:])
+		clear(p.grids[:])
 	}
 	p.seq, p.end, p.mark = seq, 0, seq
 	p.last = 0
@@ -86,6 +98,7 @@ func (p *places) haveCalls() {
 func (p *places) haveAccesses() {
 	if p.accesses == nil {
 		p.accesses = new([accessPlaces]accessPlace)
+		p.grids = new([accessPlaces]gridPlace)
 	}
 }
 
@@ -476,7 +489,7 @@ func (l *accessPlace) put(b *[accessSize]byte) {
 	le.PutUint64(b[24:], l.count)
 }
 
-// expandOther expands a mark, or an access that stands as it is. It returns the
+// expandOther expands a mark, a grid, or an access that stands as it is. It returns the
 // length of the record.
 func (p *places) expandOther(tag byte, out []byte, s *numbers) (int, error) {
 	switch {
@@ -487,6 +500,8 @@ func (p *places) expandOther(tag byte, out []byte, s *numbers) (int, error) {
 		return markSize, nil
 	case tag == compactMark:
 		return 0, errCompactLong
+	case tag == compactGrid:
+		return p.expandGrid(out, s)
 	case tag != compactLiteral:
 		return 0, fmt.Errorf("a compact record with an access that begins with %d", tag)
 	}
@@ -494,10 +509,51 @@ func (p *places) expandOther(tag byte, out []byte, s *numbers) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	if RecordKind(record[0]) == RecordGrid && len(record) == gridSize {
+		p.grids[gridPlaceOf(record)].keep(record)
+		return gridSize, nil
+	}
 	if RecordKind(record[0]) != RecordAccess {
 		return 0, fmt.Errorf("a record of type %d among compact accesses", record[0])
 	}
 	p.last = uint8(accessPlaceOf(record))
 	p.accesses[p.last] = accessPlace{head: u64(record, 0), addr: u64(record, 8), stride: u64(record, 16), count: u64(record, 24)}
 	return accessSize, nil
+}
+
+// gridPlaceOf returns the number of the place of a grid.
+func gridPlaceOf(record []byte) uint64 {
+	return (2*uint64(u32(record, 32)) + uint64(record[1]&accessStore)) % accessPlaces
+}
+
+// keep notes a grid that stands as a record.
+func (l *gridPlace) keep(b []byte) {
+	l.head, l.stack, l.rows, l.planes = u64(b, 0), u32(b, 32), u16(b, 36), u16(b, 38)
+	l.fields = [gridFields]uint64{u64(b, 8), u64(b, 16), u64(b, 24), u64(b, 40), u64(b, 48)}
+}
+
+// expandGrid expands a grid, and returns the length of its record.
+func (p *places) expandGrid(out []byte, s *numbers) (int, error) {
+	k, changed := s.byte(), s.byte()
+	rows, planes := s.next(), s.next()
+	switch {
+	case s.bad:
+		return 0, errCompactShort
+	case len(out) < gridSize || rows|planes > math.MaxUint16 || changed >= 1<<gridFields:
+		return 0, errCompactLong
+	case k >= accessPlaces || p.grids[k].head == 0:
+		return 0, errNoPlace
+	}
+	l := &p.grids[k]
+	for ; changed != 0; changed &= changed - 1 {
+		l.fields[bits.TrailingZeros8(changed)] += signed(s.next())
+	}
+	le.PutUint64(out, l.head)
+	for i, at := range [gridFields]int{8, 16, 24, 40, 48} {
+		le.PutUint64(out[at:], l.fields[i])
+	}
+	le.PutUint32(out[32:], l.stack)
+	le.PutUint16(out[36:], uint16(rows))
+	le.PutUint16(out[38:], uint16(planes))
+	return gridSize, nil
 }

@@ -46,7 +46,7 @@ func repeated(t *rapid.T) func(w *Writer) {
 	number := rapid.OneOf(rapid.Int64Range(-8, 8), rapid.Int64(), rapid.Just(int64(0)))
 	steps := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
 		return step{
-			kind: rapid.IntRange(0, 7).Draw(t, "kind"), place: rapid.SampledFrom([]int{0, 1, 2, 30, 31, 60, 128, 129}).Draw(t, "place"),
+			kind: rapid.IntRange(0, 8).Draw(t, "kind"), place: rapid.SampledFrom([]int{0, 1, 2, 30, 31, 60, 128, 129}).Draw(t, "place"),
 			many: rapid.IntRange(1, 70).Draw(t, "many"), by: number.Draw(t, "by"), value: number.Draw(t, "value"),
 		}
 	}), 1, 30).Draw(t, "steps")
@@ -75,6 +75,13 @@ func repeated(t *rapid.T) func(w *Writer) {
 					c.Fn, c.Args, c.Returned, c.End = put, []Value{{}, {}}, false, 0
 				default:
 					addr += uint64(s.by % 1000)
+					if s.kind == 8 {
+						w.Grid(&Grid{
+							Access: Access{Addr: addr, Size: 8, Stride: s.value%100 + 200, Count: uint64(1 + k%3), Stack: uint32(s.place), Store: s.by < 0},
+							Rows:   uint16(1 + s.many%7), RowStep: s.value % 10000, Planes: uint16(1 + k%5), PlaneStep: int64(k%2) * 100000,
+						})
+						continue
+					}
 					a := Access{Addr: addr, Size: 8, Count: 1, Stack: uint32(s.place), Store: s.kind == 5, Atomic: s.kind == 6}
 					if s.kind == 7 {
 						a.Stride, a.Count = s.value%100+200, uint64(s.many)
@@ -173,6 +180,10 @@ func someCompact(t testing.TB) []byte {
 			w.Access(&Access{Addr: uint64(0x1000 + 8*i), Size: 8, Count: 1, Stack: 1})
 			w.Access(&Access{Addr: uint64(0x1000 + 8*i), Size: 8, Count: 1, Stack: 2, Store: true})
 			w.Access(&Access{Addr: uint64(0x9000 + i*i*i), Size: 4, Stride: int64(4 * i), Count: 2 + uint64(i)%3, Stack: 3})
+			w.Grid(&Grid{
+				Access: Access{Addr: uint64(0x20000 + i*i*i), Size: 4, Stride: 4, Count: 2, Stack: 4},
+				Rows:   uint16(1 + i%4), RowStep: int64(100 * i), Planes: 2, PlaneStep: -1000,
+			})
 		}
 		w.call(w.names.fns["MPI_Win_post"].ID, &Call{Stack: 1, Begin: 1000}, []int64{0, 0, 1})
 		w.End(End{Units: 1})
@@ -242,6 +253,9 @@ func TestCompactErrors(t *testing.T) {
 	access, err := appendAccess(nil, &Access{Addr: 8, Size: 8, Count: 1, Stack: 3})
 	require.NoError(t, err)
 	literal := append([]byte{compactLiteral}, access...)
+	grid, err := appendGrid(nil, &Grid{Access: Access{Addr: 8, Size: 8, Count: 1, Stack: 3}, Rows: 1, Planes: 1})
+	require.NoError(t, err)
+	grid = append([]byte{compactLiteral}, grid...)
 	for name, tt := range map[string]struct {
 		record []byte
 		want   string
@@ -257,6 +271,11 @@ func TestCompactErrors(t *testing.T) {
 		"no such access":   {compact(RecordCompactAccesses, 32, 250), "an access that begins with 250"},
 		"no such call":     {compact(RecordCompactCalls, 40, 130), "a call that begins with 130"},
 		"half an access":   {compact(RecordCompactAccesses, 40, append(literal, 3)...), errCompactLong.Error()},
+		"half a grid":      {compact(RecordCompactAccesses, 56+48, append(bytes.Clone(grid), compactGrid, 6, 0, 3, 3)...), errCompactLong.Error()},
+		"grid, cut":        {compact(RecordCompactAccesses, 112, append(bytes.Clone(grid), compactGrid, 6, 1, 3, 3)...), errCompactShort.Error()},
+		"no grid":          {compact(RecordCompactAccesses, 56, compactGrid, 6, 0, 3, 3), errNoPlace.Error()},
+		"no place of one":  {compact(RecordCompactAccesses, 56, compactGrid, 60, 0, 3, 3), errNoPlace.Error()},
+		"no field":         {compact(RecordCompactAccesses, 112, append(bytes.Clone(grid), compactGrid, 6, 32, 3, 3)...), errCompactLong.Error()},
 		"half a mark":      {compact(RecordCompactAccesses, 8, compactMark, 3), errCompactLong.Error()},
 		"no access":        {compact(RecordCompactAccesses, 16, append([]byte{compactLiteral}, rec(RecordMark, 1)...)...), "type 8 among"},
 		"one in another":   {compact(RecordCompactCalls, 8, append([]byte{compactLiteral}, compact(RecordCompactCalls, 0)...)...), errNested.Error()},

@@ -56,7 +56,7 @@ func (p *compactor) compact(records []byte, seq uint64) ([]byte, bool) {
 
 // compactAs tells which kind of compact record takes the record at the beginning of b.
 func compactAs(b []byte) RecordKind {
-	if kind := RecordKind(b[0]); kind == RecordAccess || kind == RecordMark {
+	if kind := RecordKind(b[0]); kind == RecordAccess || kind == RecordGrid && len(b) >= gridSize || kind == RecordMark {
 		return RecordCompactAccesses
 	}
 	return RecordCompactCalls
@@ -68,6 +68,8 @@ func (p *compactor) record(b []byte) {
 		p.call(b)
 	case kind == RecordAccess:
 		p.access(b)
+	case kind == RecordGrid && len(b) == gridSize:
+		p.grid(b)
 	case kind == RecordMark && len(b) == markSize:
 		p.mark(b)
 	default:
@@ -170,6 +172,31 @@ func (p *compactor) access(b []byte) {
 		p.literal(b)
 	}
 	*l, p.places.last = a, uint8(k)
+}
+
+func (p *compactor) grid(b []byte) {
+	k := gridPlaceOf(b)
+	l := &p.places.grids[k]
+	if l.head != u64(b, 0) || l.stack != u32(b, 32) {
+		p.literal(b)
+		l.keep(b)
+		return
+	}
+	old := l.fields
+	l.keep(b)
+	changed := byte(0)
+	for i := range old {
+		if l.fields[i] != old[i] {
+			changed |= 1 << i
+		}
+	}
+	p.b = append(p.b, compactGrid, byte(k), changed)
+	p.number(uint64(l.rows))
+	p.number(uint64(l.planes))
+	for ; changed != 0; changed &= changed - 1 {
+		i := bits.TrailingZeros8(changed)
+		p.number(zigzag(l.fields[i] - old[i]))
+	}
 }
 
 func (p *compactor) mark(b []byte) {

@@ -190,6 +190,12 @@ func (d *dumper) record(r *Record) []byte {
 		d.call(r)
 	case RecordAccess:
 		d.access(&r.Access)
+	case RecordGrid:
+		d.access(&r.Grid.Access)
+		d.num("rows", int64(r.Grid.Rows))
+		d.num("row_step", r.Grid.RowStep)
+		d.num("planes", int64(r.Grid.Planes))
+		d.num("plane_step", r.Grid.PlaneStep)
 	default:
 		d.definition(r)
 	}

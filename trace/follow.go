@@ -287,9 +287,8 @@ func (x *reading) walk(visit func([]byte) bool) error {
 				return err
 			}
 			continue
-		case RecordRoom, RecordIndex:
 		default:
-			if !visit(b) {
+			if !saysNothing(b) && !visit(b) {
 				return nil
 			}
 		}
@@ -315,7 +314,7 @@ func complete(flat []byte, accesses bool, seq, bound uint64) int {
 			if 2*u64(b, 8) >= bound {
 				return at
 			}
-		case kind == RecordAccess:
+		case kind == RecordAccess || kind == RecordGrid:
 			if !accesses || 2*seq+1 >= bound {
 				return at
 			}

@@ -196,7 +196,13 @@ func liveFile(t *testing.T, rnd *rand.Rand) []byte {
 	require.NoError(t, err)
 	for seq := uint64(1); seq < 200; seq++ {
 		for range rnd.IntN(4) {
-			require.NoError(t, w.Access(&Access{Addr: 8 * rnd.Uint64N(1<<20), Size: 8, Stride: 8, Count: 1 + rnd.Uint64N(3)}))
+			require.NoError(t, w.Access(&Access{Addr: 8 * rnd.Uint64N(1<<20), Size: 8, Stride: 8, Count: rnd.Uint64N(4)}))
+		}
+		if rnd.IntN(3) == 0 {
+			require.NoError(t, w.Grid(&Grid{
+				Access: Access{Addr: 8 * rnd.Uint64N(1<<20), Size: 8, Stride: 8, Count: rnd.Uint64N(3)},
+				Rows:   1 + uint16(rnd.UintN(3)), RowStep: 64, Planes: 1 + uint16(rnd.UintN(3)), PlaneStep: 4096,
+			}))
 		}
 		require.NoError(t, w.Call(&Call{Fn: fn, Seq: seq, Begin: int64(seq), End: int64(seq) + 1, Returned: true, Args: []Value{{Int: 1}}}))
 	}

@@ -5,7 +5,7 @@ import "hash/crc32"
 // Layout of the file; docs/trace-format.md is the reference.
 const (
 	headerMagic   = "MCCHKTR1"
-	formatVersion = 2
+	formatVersion = 3
 	linesVersion  = 1 // of the JSON Lines twin
 	headerSize    = 128
 	maxHeaderSize = 1 << 16
@@ -25,6 +25,7 @@ const (
 	chunkAccesses = 1
 
 	accessSize = 32
+	gridSize   = 56
 	callSize   = 40 // without arguments
 	minRecord  = 8
 )
@@ -69,16 +70,28 @@ const (
 	RecordRoom            RecordKind = 18 // says nothing
 
 	RecordBlock RecordKind = 19
+	RecordGrid  RecordKind = 20
 )
 
 // packing reports whether records of this kind say how others are packed, and are passed by
 // who reads records. They cannot be within a compact one.
 func (k RecordKind) packing() bool { return k >= RecordIndex && k <= RecordRoom }
 
+// saysNothing reports whether a record is passed over wherever it stands.
+func saysNothing(b []byte) bool {
+	switch RecordKind(b[0]) {
+	case RecordRoom, RecordIndex:
+		return true
+	case RecordAccess, RecordGrid:
+		return len(b) >= accessSize && u64(b, 24) == 0
+	}
+	return false
+}
+
 // amongAccesses reports whether records of this kind may stand in a chunk of accesses alone.
 func (k RecordKind) amongAccesses() bool {
 	switch k {
-	case RecordAccess, RecordMark, RecordIndex, RecordCompactAccesses, RecordRoom:
+	case RecordAccess, RecordGrid, RecordMark, RecordIndex, RecordCompactAccesses, RecordRoom:
 		return true
 	}
 	return false

@@ -56,7 +56,18 @@ func indexOf(records []byte, seq uint64) (x Index, ok bool) {
 			case state == accessBad || len(x.Groups) == 0:
 				return x, false
 			case state == accessOK:
-				x.add(&a, hi)
+				x.add(&a, 1, a.Addr, hi)
+			}
+		case RecordGrid:
+			var g Grid
+			if decodeGrid(records[:n], &g) != nil {
+				return x, false
+			}
+			switch lo, hi, state := g.normalise(); {
+			case state == accessBad || len(x.Groups) == 0:
+				return x, false
+			case state == accessOK:
+				x.add(&g.Access, g.accesses(), lo, hi)
 			}
 		default:
 			return x, false
@@ -66,17 +77,17 @@ func indexOf(records []byte, seq uint64) (x Index, ok bool) {
 	return x, len(x.Groups) > 0
 }
 
-// add counts an access that ends at hi.
-func (x *Index) add(a *Access, hi uint64) {
-	x.Groups[len(x.Groups)-1].Accesses++
+// add counts n accesses like one, whose bytes lie in [lo, hi).
+func (x *Index) add(a *Access, n int, lo, hi uint64) {
+	x.Groups[len(x.Groups)-1].Accesses += uint32(n)
 	if x.Hi == 0 {
-		x.Lo = a.Addr
+		x.Lo = lo
 	}
-	x.Lo, x.Hi = min(x.Lo, a.Addr), max(x.Hi, hi)
+	x.Lo, x.Hi = min(x.Lo, lo), max(x.Hi, hi)
 	if a.Store {
-		x.Stores += a.Count
+		x.Stores += uint64(n) * a.Count
 	} else {
-		x.Loads += a.Count
+		x.Loads += uint64(n) * a.Count
 	}
 }
 

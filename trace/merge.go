@@ -43,6 +43,7 @@ type strand struct {
 	queue    []loaded // the strand's next chunks
 	seq      uint64   // the last call or mark passed
 	call     uint64   // the strand's own last call
+	row      int      // accesses of the grid at pos that were given
 	at       uint64   // place of the record at pos: the call …
 	after    bool     // … or what follows it
 	ending   bool     // it is the end record, which comes last
@@ -278,8 +279,8 @@ func (r *Reader) absorb(s *strand) (event bool, err error) {
 	switch kind {
 	case RecordCompactCalls, RecordCompactAccesses:
 		return false, s.enter(b)
-	case RecordAccess:
-		if u64(b, 24) == 0 {
+	case RecordAccess, RecordGrid:
+		if saysNothing(b) {
 			break
 		}
 		s.at, s.after = s.seq, true

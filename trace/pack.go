@@ -180,6 +180,7 @@ func (p *packer) access(o *object) error {
 		Atomic:  o.truth("atomic", false),
 		Library: o.truth("library", false),
 	}
+	g := gridOf(o)
 	o.need("addr", "size")
 	if kind != "load" && kind != "store" && o.err == nil {
 		o.fail(o.get("access"), errors.New(`"load" or "store" is expected`))
@@ -190,7 +191,22 @@ func (p *packer) access(o *object) error {
 	if a.Stride == 0 && a.Count > 1 && !o.has("stride") {
 		a.Stride = int64(a.Size)
 	}
+	if g != nil {
+		g.Access = a
+		return p.w.Grid(g)
+	}
 	return p.w.Access(&a)
+}
+
+// gridOf reads the fields that only a grid has; nil of an access by itself.
+func gridOf(o *object) *Grid {
+	if !o.has("rows") && !o.has("planes") {
+		return nil
+	}
+	return &Grid{
+		Rows: uint16(o.upTo("rows", math.MaxUint16, 1)), RowStep: o.word("row_step", 0),
+		Planes: uint16(o.upTo("planes", math.MaxUint16, 1)), PlaneStep: o.word("plane_step", 0),
+	}
 }
 
 // stackOf returns the stack of a call or access: an identifier, or a list of

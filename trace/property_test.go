@@ -51,6 +51,15 @@ func anyAccess(t *rapid.T) Access {
 	}
 }
 
+func anyGrid(t *rapid.T) Grid {
+	n := rapid.Uint16Range(1, 255)
+	step := rapid.OneOf(rapid.Int64Range(-1<<20, 1<<20), rapid.Int64Range(-1<<50, 1<<50))
+	return Grid{
+		Access: anyAccess(t), Rows: n.Draw(t, "rows"), Planes: n.Draw(t, "planes"),
+		RowStep: step.Draw(t, "row step"), PlaneStep: step.Draw(t, "plane step"),
+	}
+}
+
 func anyCall(t *rapid.T, w *Writer, fns []*Fn) Call {
 	c := Call{
 		Fn:       rapid.SampledFrom(fns).Draw(t, "fn"),
@@ -78,7 +87,7 @@ func anyCall(t *rapid.T, w *Writer, fns []*Fn) Call {
 
 // anyRecord writes a record of any kind.
 func anyRecord(t *rapid.T, w *Writer, fns []*Fn) error {
-	switch RecordKind(rapid.IntRange(0, int(RecordSource)+1).Draw(t, "record")) {
+	switch RecordKind(rapid.IntRange(0, int(RecordSource)+2).Draw(t, "record")) {
 	case RecordChunk:
 		return w.BeginChunk(Chunk{
 			Strand: rapid.Uint32Range(0, 3).Draw(t, "strand"),
@@ -130,6 +139,9 @@ func anyRecord(t *rapid.T, w *Writer, fns []*Fn) error {
 		return w.Info(anyText(t, "key"), anyText(t, "value"))
 	case RecordOp:
 		return w.Op(int64(rapid.Uint32().Draw(t, "op")), anyText(t, "name"))
+	case RecordSource + 2:
+		g := anyGrid(t)
+		return w.Grid(&g)
 	case RecordSource + 1:
 		return w.Block(&Block{Base: rapid.Uint64().Draw(t, "base"), Size: 7, Seq: rapid.Uint64().Draw(t, "seq"), Stack: rapid.Uint32().Draw(t, "stack")})
 	default:
@@ -191,6 +203,16 @@ func TestWriterRefuses(t *testing.T) {
 		want  string
 	}{
 		{"an access past the end", func(w *Writer) error { return w.Access(&Access{Addr: math.MaxUint64, Size: 8, Count: 1}) }, "impossible access"},
+		{"a grid before the beginning", func(w *Writer) error {
+			return w.Grid(&Grid{Access: Access{Addr: 100, Size: 8, Count: 1}, Rows: 3, RowStep: -51, Planes: 1})
+		}, "impossible accesses"},
+		{"a grid past the end", func(w *Writer) error {
+			return w.Grid(&Grid{Access: Access{Addr: 100, Size: 8, Count: 1}, Rows: 3, Planes: 3, PlaneStep: math.MaxInt64 - 10})
+		}, "impossible accesses"},
+		{"a grid of none", func(w *Writer) error { return w.Grid(&Grid{Access: Access{Addr: 100, Size: 8, Count: 1}, Rows: 3}) }, "impossible accesses"},
+		{"a grid of too many", func(w *Writer) error {
+			return w.Grid(&Grid{Access: Access{Addr: 100, Size: 8, Count: 1}, Rows: 256, Planes: 256})
+		}, "impossible accesses"},
 		{"an access of 64 KiB elements", func(w *Writer) error { return w.Access(&Access{Size: 1 << 16, Count: 1}) }, "impossible access"},
 		{"a definition among accesses", func(w *Writer) error {
 			w.BeginChunk(Chunk{Accesses: true})

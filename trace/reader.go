@@ -211,6 +211,9 @@ func (r *Reader) deliver(s *strand, ev *Event) (err error) {
 		if _, state := ev.Access.normalise(); state != accessOK {
 			return errAccess
 		}
+	case RecordGrid:
+		ev.Kind = KindAccess
+		return r.deliverGrid(s, b, &ev.Access)
 	case RecordCall:
 		ev.Kind = KindCall
 		ev.Call = &r.call
@@ -233,6 +236,37 @@ func (r *Reader) deliver(s *strand, ev *Event) (err error) {
 	s.pos += n
 	r.merge.run = s
 	return nil
+}
+
+// deliverGrid delivers the next access of the grid at the head of s.
+func (r *Reader) deliverGrid(s *strand, b []byte, a *Access) error {
+	var g Grid
+	if err := s.grid(b, &g); err != nil {
+		return err
+	}
+	*a = g.access(s.row)
+	s.passRows(1, &g)
+	r.merge.run = s
+	return nil
+}
+
+// grid decodes the grid at the head of the strand, which says something.
+func (s *strand) grid(b []byte, g *Grid) error {
+	if err := decodeGrid(b, g); err != nil {
+		return err
+	}
+	if _, _, state := g.normalise(); state != accessOK {
+		return errAccess
+	}
+	return nil
+}
+
+// passRows passes n accesses of the grid at the head of the strand.
+func (s *strand) passRows(n int, g *Grid) {
+	if s.row += n; s.row == g.accesses() {
+		s.row = 0
+		s.pos += gridSize
+	}
 }
 
 func (r *Reader) decodeCall(b []byte) (err error) {

@@ -126,10 +126,10 @@ func (r *Reader) takeAccesses(b *Batch, n int) (rows, taken int) {
 	rest := s.buf[s.pos:]
 	for st.Len < MaxLen {
 		if len(rest) < accessSize || rest[0] != byte(RecordAccess) {
-			if s.pos = len(s.buf) - len(rest); !s.moreAccesses() {
+			if s.pos = len(s.buf) - len(rest); !s.takeGrid(f, &st, most) && !s.moreAccesses() {
 				break
 			}
-			rest = s.buf
+			rest = s.buf[s.pos:]
 			continue
 		}
 		if f.period > 0 {
@@ -157,6 +157,32 @@ func (r *Reader) takeAccesses(b *Batch, n int) (rows, taken int) {
 	st.Rows = b.rows[from:len(b.rows):len(b.rows)]
 	item.Stretch = st
 	return max(0, rows), st.Len - before
+}
+
+// takeGrid takes accesses of the grid at the head of the strand, and reports whether
+// there were any: there is one, and the stretch has room.
+func (s *strand) takeGrid(f *folder, st *Stretch, most int) bool {
+	b := s.buf[s.pos:]
+	if len(b) < gridSize || b[0] != byte(RecordGrid) || saysNothing(b) || u32(b, 4) != gridSize {
+		return false
+	}
+	var g Grid
+	if s.grid(b[:gridSize], &g) != nil {
+		return false // it will be met again
+	}
+	taken := 0
+	for all := g.accesses(); s.row < all && st.Len < MaxLen; taken++ {
+		rows := g.rows(s.row, MaxLen-st.Len, st.Len)
+		if n := len(st.Rows); n == most && !st.Rows[n-1].goesOn(&rows) {
+			break
+		}
+		f.addRows(&rows, st)
+		if s.row += int(rows.N); s.row == all {
+			s.passRows(0, &g)
+			return true
+		}
+	}
+	return taken > 0
 }
 
 // lend gives the reader room of the batch for the next call.

@@ -14,6 +14,7 @@ type Record struct {
 	Chunk  Chunk // the chunk it lies in; RecordChunk: which begins
 
 	Access Access  // as written, not normalised
+	Grid   Grid    // the same
 	Call   Call    // Fn and Args are nil when no definition of the function came before
 	FnID   uint16  // RecordCall: the function's identifier
 	Words  []int64 // RecordCall with Call.Fn == nil: the arguments as words
@@ -141,7 +142,7 @@ func (r *RecordReader) decode(rec *Record) (bool, error) {
 	if kind == RecordCompactCalls || kind == RecordCompactAccesses {
 		return false, r.at.enter(b)
 	}
-	if kind < RecordCall || kind > RecordBlock || kind.packing() {
+	if kind < RecordCall || kind > RecordGrid || kind.packing() {
 		r.at.pos += n
 		return false, nil
 	}
@@ -162,6 +163,13 @@ func (r *RecordReader) fields(rec *Record, b []byte) (err error) {
 		a := rec.Access
 		if _, state := a.normalise(); state == accessBad {
 			err = errAccess
+		}
+	case RecordGrid:
+		if err = decodeGrid(b, &rec.Grid); err == nil {
+			g := rec.Grid
+			if _, _, state := g.normalise(); state == accessBad {
+				err = errAccess
+			}
 		}
 	case RecordFn:
 		if rec.Fn, err = decodeFn(b); err == nil {

@@ -125,13 +125,14 @@ func TestPackByHand(t *testing.T) {
 {"call":"MPI_Win_lock","stack":[{"func":"main","file":"a.c","line":3}],"args":{"lock_type":"MPI_LOCK_SHARED","win":1}}
 {"access":"load","addr":4096,"size":4,"count":3,"stack":[{"func":"f","file":"a.c","line":9,"inlined":true},{"func":"main","file":"a.c","line":4}]}
 {"access":"store","addr":"0x2000","size":8,"strand":1}
+{"access":"store","addr":"0x3000","size":8,"rows":2,"row_step":-64,"strand":1}
 {"call":"own","args":{"win:w":5,"many:I":[1,2]}}
 {"call":"own","args":{"many":[3]},"returned":false}
 {"end":{"units":1}}
 `))
 	require.Nil(t, r.Cut())
 	require.Equal(t, 1, r.Header().Rank)
-	require.Len(t, got, 6)
+	require.Len(t, got, 8)
 	lock := got[0].Call
 	require.Equal(t, []Value{{Int: LockShared}, {}, {}, {Int: 1}, {}}, lock.Args)
 	require.Equal(t, []any{uint64(1), int64(1), int64(2), true}, []any{lock.Seq, lock.Begin, lock.End, lock.Returned})
@@ -139,10 +140,11 @@ func TestPackByHand(t *testing.T) {
 	require.Equal(t, "f", r.Sources(r.Stack(got[1].Access.Stack)[0])[0].Func)
 	require.Equal(t, uint32(1), got[2].Strand)
 	require.Equal(t, Access{Addr: 0x2000, Size: 8, Count: 1, Store: true}, got[2].Access)
-	require.Equal(t, []Value{{Int: 5}, {List: []int64{1, 2}}}, got[3].Call.Args)
-	require.Equal(t, []Value{{}, {List: []int64{3}}}, got[4].Call.Args)
-	require.Equal(t, int64(0), got[4].Call.End)
-	require.Equal(t, KindEnd, got[5].Kind)
+	require.Equal(t, []uint64{0x3000, 0x2fc0}, []uint64{got[3].Access.Addr, got[4].Access.Addr})
+	require.Equal(t, []Value{{Int: 5}, {List: []int64{1, 2}}}, got[5].Call.Args)
+	require.Equal(t, []Value{{}, {List: []int64{3}}}, got[6].Call.Args)
+	require.Equal(t, int64(0), got[6].Call.End)
+	require.Equal(t, KindEnd, got[7].Kind)
 }
 
 func TestPackErrors(t *testing.T) {

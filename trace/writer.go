@@ -169,7 +169,7 @@ func (w *Writer) took(b []byte, err error) error {
 	from := len(w.buf)
 	w.buf = b
 	if err == nil && w.chunk.Accesses && from < len(b) {
-		if kind := RecordKind(b[from]); kind != RecordAccess && kind != RecordMark {
+		if !RecordKind(b[from]).amongAccesses() {
 			err = errors.New("a chunk of accesses takes nothing but accesses and marks; stacks and all else are defined in a chunk before it")
 		}
 	}
@@ -224,12 +224,22 @@ func (w *Writer) call(id uint16, c *Call, words []int64) error {
 
 // Access writes a run of loads or stores, as it is given.
 func (w *Writer) Access(a *Access) error {
+	return w.access(func(b []byte) ([]byte, error) { return appendAccess(b, a) })
+}
+
+// Grid writes runs of loads or stores at equal distances, as they are given.
+func (w *Writer) Grid(g *Grid) error {
+	return w.access(func(b []byte) ([]byte, error) { return appendGrid(b, g) })
+}
+
+// access writes a record of accesses, which the function appends.
+func (w *Writer) access(appendTo func([]byte) ([]byte, error)) error {
 	if w.err != nil {
 		return w.err
 	}
 	p := &w.accesses
 	if w.whole && w.begun {
-		return w.took(appendAccess(w.buf, a))
+		return w.took(appendTo(w.buf))
 	}
 	if p.begun && len(p.buf) >= w.length {
 		if w.flush() != nil {
@@ -245,7 +255,7 @@ func (w *Writer) Access(a *Access) error {
 		p.mark = w.at
 	}
 	if w.err == nil {
-		p.buf, w.err = appendAccess(b, a)
+		p.buf, w.err = appendTo(b)
 	}
 	return w.err
 }
