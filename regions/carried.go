@@ -3,8 +3,6 @@ package regions
 import (
 	"cmp"
 	"slices"
-
-	"github.com/mcchk/mcchk/intervals"
 )
 
 // An access that is not complete when its concurrent region ends is *carried*: it
@@ -44,9 +42,9 @@ func (a *Access) carriedKey() carriedKey {
 // carriedGroup is the carried accesses of one key, in the order of their calls.
 type carriedGroup struct {
 	key     carriedKey
-	entries []intervals.Entry[*carriedGroup] // of its pieces
-	number  uint64                           // in the order in which groups were made
-	members []*Carried                       // nil: it is complete
+	entries []gridEntry // of its pieces
+	number  uint64      // in the order in which groups were made
+	members []*Carried  // nil: it is complete
 	// accesses are those of the members. Regions refer to parts of it, of which
 	// nothing is changed.
 	accesses []*Access
@@ -59,8 +57,8 @@ type carriedGroup struct {
 type carriedAccesses struct {
 	n      int // accesses
 	groups map[carriedKey]*carriedGroup
-	sets   []intervals.Set[*carriedGroup] // by owner
-	made   uint64                         // groups so far
+	grids  []grid // by owner
+	made   uint64 // groups so far
 	phase  uint64
 	chosen []*carriedGroup // room
 }
@@ -71,7 +69,7 @@ func (s *Storage) Carry(a *Access) *Carried {
 	x := &s.carried
 	if x.groups == nil {
 		x.groups = map[carriedKey]*carriedGroup{}
-		x.sets = make([]intervals.Set[*carriedGroup], s.processes)
+		x.grids = make([]grid, s.processes)
 	}
 	key := a.carriedKey()
 	g := x.groups[key]
@@ -79,11 +77,11 @@ func (s *Storage) Carry(a *Access) *Carried {
 		x.made++
 		g = &carriedGroup{key: key, number: x.made}
 		pieces(a, func(lo, hi uint64) {
-			g.entries = append(g.entries, intervals.Entry[*carriedGroup]{Lo: lo, Hi: hi, Value: g})
+			g.entries = append(g.entries, gridEntry{lo: lo, hi: hi, group: g})
 		})
 		x.groups[key] = g
 		for i := range g.entries {
-			x.sets[a.Owner].Add(&g.entries[i])
+			x.grids[a.Owner].add(&g.entries[i])
 		}
 	}
 	c := &Carried{access: a, group: g, place: g.first + len(g.members)}
@@ -107,7 +105,7 @@ func (s *Storage) Finish(c *Carried) *Access {
 	if len(g.members) == 0 {
 		delete(x.groups, g.key)
 		for i := range g.entries {
-			x.sets[c.access.Owner].Remove(&g.entries[i])
+			x.grids[c.access.Owner].remove(&g.entries[i])
 		}
 	}
 	x.n--
@@ -172,7 +170,7 @@ func (s *Storage) chooseCarried() {
 		}
 	}
 	for owner := range s.processes {
-		if x.sets[owner].Len() > 0 {
+		if x.grids[owner].n > 0 {
 			choose := func(lo, hi uint64) { x.choose(int32(owner), lo, hi) }
 			for line := range s.region.Lines(int32(owner)) {
 				s.locals[line].bounds(choose)
@@ -183,12 +181,12 @@ func (s *Storage) chooseCarried() {
 }
 
 func (x *carriedAccesses) choose(owner int32, lo, hi uint64) {
-	for _, e := range x.sets[owner].Overlapping(lo, hi) {
-		if g := e.Value; g.wanted != x.phase {
+	x.grids[owner].overlapping(lo, hi, func(e *gridEntry) {
+		if g := e.group; g.wanted != x.phase {
 			g.wanted = x.phase
 			x.chosen = append(x.chosen, g)
 		}
-	}
+	})
 }
 
 // mostPieces is how many ranges a scattered access is known by.
