@@ -20,10 +20,10 @@ func (r *PairRules) Of(a, b *regions.Access, v Verdict) string {
 	switch {
 	case x.Gone() || y.Gone():
 		return r.Gone
-	case v == OtherType:
-		return r.Atomic
 	case x == regions.CallBuffer || y == regions.CallBuffer:
 		return r.Call
+	case v == OtherType:
+		return r.Atomic
 	case a.Rank == b.Rank && x == regions.Target && y == regions.Target:
 		return r.Order
 	case a.Rank == b.Rank:

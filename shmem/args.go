@@ -31,6 +31,7 @@ var (
 	argOld      = core.NewArgName("old")
 	argParent   = core.NewArgName("parent")
 	argPtr      = core.NewArgName("ptr")
+	argPSync    = core.NewArgName("pSync")
 	argPWrk     = core.NewArgName("pWrk")
 	argResult   = core.NewArgName("result")
 	argSet      = core.NewArgName("set")

@@ -5,9 +5,6 @@ import (
 	"github.com/mcchk/mcchk/regions"
 )
 
-// collected is what PEs bring to a collect.
-type collected struct{ bytes uint64 }
-
 // key names the meeting that the call is.
 func (p *pe) key(c *call, members []int32) core.MeetKey {
 	return p.calls.Next(symmetricMemory, c.family, members)
@@ -67,26 +64,23 @@ func (p *pe) members(c *call) []int32 {
 func barrierSet(p *pe, c *call) {
 	if list := p.members(c); list != nil {
 		p.quiet(c, p.contexts[defaultContext])
-		p.meet(c, list, core.AllToAll, core.NoRoot, nil)
+		p.syncOf(c, list)
 	}
 }
 
 func syncSet(p *pe, c *call) {
 	if list := p.members(c); list != nil {
-		p.meet(c, list, core.AllToAll, core.NoRoot, nil)
+		p.syncOf(c, list)
 	}
 }
 
-// touch accesses a buffer of a collective call.
-func (p *pe) touch(c *call, arg core.ArgName, n, stride uint64, kind regions.Kind, role *regions.Role) {
-	size := uint64(c.Int(argSize))
-	if n == 0 || size == 0 || !c.Has(arg) {
-		return
-	}
-	p.Instant(regions.Access{
-		Rank: p.Rank, Owner: p.Rank, Kind: kind, Role: role, Base: c.Addr(arg),
-		Layout: p.m.alike.Strided(n, size, stride*size), Call: p.Info(c.Call),
-	})
+// syncOf is shmem_sync: calls by one active set may follow one another with one pSync
+// (OpenSHMEM 1.5, 9.9).
+func (p *pe) syncOf(c *call, list []int32) {
+	u := p.comes(c, list)
+	u.elem = p.m.alike.Element(regions.Element{Type: collectiveType, Size: 1, Op: collectiveType, Promises: int64(u.key.Of | 1<<63)})
+	u.work(argPSync, 1, syncSize, SyncOfAll)
+	u.meet(core.AllToAll, core.NoRoot, nil)
 }
 
 // gather replays collective calls in which all get something of all: each is given
@@ -105,11 +99,12 @@ func gather(times func(members int) int) func(*pe, *call) {
 		if c.Has(argDst) || c.family == "shmem_TYPE_alltoall" || c.family == "shmem_alltoallmem" || c.family == "shmem_alltoallSIZE" {
 			reads = n * uint64(len(list))
 		}
-		p.touch(c, argSource, reads, from, regions.Read, SourceOfAll)
-		p.touch(c, argPWrk, n/2+1, 1, regions.Write, WorkOfAll)
-		p.meet(c, list, core.AllToAll, core.NoRoot, func() {
-			p.touch(c, argDest, n*uint64(times(len(list))), to, regions.Write, DestOfAll)
-		})
+		u := p.comes(c, list)
+		u.reads(reads, from)
+		u.work(argPWrk, n/2+1, u.size, WorkOfAll)
+		u.work(argPSync, 1, syncSize, SyncOfAll)
+		u.mayWrite(n*uint64(times(len(list))), to)
+		u.meet(core.AllToAll, core.NoRoot, func() { u.writes(n*uint64(times(len(list))), to) })
 	}
 }
 
@@ -122,32 +117,24 @@ func scan(p *pe, c *call) {
 	if list == nil {
 		return
 	}
-	n := uint64(c.Int(argNelems))
-	p.touch(c, argSource, n, 1, regions.Read, SourceOfAll)
-	p.meet(c, list, core.Prefix, core.NoRoot, func() {
-		p.touch(c, argDest, n, 1, regions.Write, DestOfAll)
-	})
+	u, n := p.comes(c, list), uint64(c.Int(argNelems))
+	u.reads(n, 1)
+	u.meet(core.Prefix, core.NoRoot, func() { u.writes(n, 1) })
 }
 
-// collect: each brings as many elements as it likes.
+// collect: each brings as many elements as it likes. How many there will be in dest is not
+// known before all have come, but no fewer than it brings itself.
 func collect(p *pe, c *call) {
 	list := p.members(c)
 	if list == nil {
 		return
 	}
-	n := uint64(c.Int(argNelems))
-	key := p.key(c, list)
-	all := p.m.collected[key]
-	if all == nil {
-		all = &collected{}
-		p.m.collected[key] = all
-	}
-	all.bytes += n
-	p.touch(c, argSource, n, 1, regions.Read, SourceOfAll)
-	p.Meet(c.Call, core.Meeting{Key: key, Group: &core.Group{Local: list}, Dir: core.AllToAll, Root: core.NoRoot}, func() {
-		p.touch(c, argDest, all.bytes, 1, regions.Write, DestOfAll)
-		delete(p.m.collected, key)
-	})
+	u, n := p.comes(c, list), uint64(c.Int(argNelems))
+	u.all.elements += n
+	u.reads(n, 1)
+	u.work(argPSync, 1, syncSize, SyncOfAll)
+	u.mayWrite(n, 1)
+	u.meet(core.AllToAll, core.NoRoot, func() { u.writes(u.all.elements, 1) })
 }
 
 // broadcast: those of an active set do not write the root's dest; those of a team do.
@@ -161,13 +148,16 @@ func broadcast(p *pe, c *call) {
 		c.SetBad()
 		return
 	}
-	from := list[root]
+	u, from := p.comes(c, list), list[root]
+	u.work(argPSync, 1, syncSize, SyncOfAll)
 	if from == p.Rank {
-		p.touch(c, argSource, n, 1, regions.Read, SourceOfAll)
+		u.reads(n, 1)
+		u.sends(n)
 	}
-	p.meet(c, list, core.OneToAll, from, func() {
+	u.meet(core.OneToAll, from, func() {
+		u.received()
 		if from != p.Rank || c.Has(argTeam) {
-			p.touch(c, argDest, n, 1, regions.Write, DestOfAll)
+			u.writes(n, 1)
 		}
 	})
 }

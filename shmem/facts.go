@@ -27,10 +27,11 @@ func FactsOf(fn string) Facts {
 	}
 }
 
-// IsOp reports whether an operation of an atomic access is one of OpenSHMEM's.
+// IsOp reports whether an operation of an atomic access is one of OpenSHMEM's, or what
+// its collective calls and locks have for one.
 func IsOp(op string) bool {
 	switch op {
-	case "fetch", "compare_swap", "swap", "set", "add", "and", "or", "xor":
+	case "fetch", "compare_swap", "swap", "set", "add", "and", "or", "xor", lockType, collectiveType:
 		return true
 	}
 	return false

@@ -4,7 +4,7 @@
 // One table (table.go) says what each family of functions means; the files beside it
 // hold the state that a part needs: symmetric memory (symmetric.go), contexts and
 // teams (contexts.go), operations and their completion (operations.go), collective
-// calls (collectives.go), waits for values (waits.go), and locks (locks.go).
+// calls (collectives.go) and their buffers (buffers.go), waits for values (waits.go), and locks (locks.go).
 package shmem
 
 import (
@@ -18,14 +18,15 @@ import (
 // Model is OpenSHMEM in one replay.
 type Model struct {
 	*core.Machine
-	pes        []*pe
-	symmetric  symmetric
-	world      *team
-	teams      map[teamKey]*team
-	waited     bool // somebody may see in this region that accesses are complete
-	alike      core.Alike
-	collected  map[core.MeetKey]*collected
-	operations uint64
+	pes         []*pe
+	symmetric   symmetric
+	world       *team
+	teams       map[teamKey]*team
+	waited      bool // somebody may see in this region that accesses are complete
+	alike       core.Alike
+	collectives map[core.MeetKey]*collective // to which not all have come and left
+	numbered    int64                        // the number of the last of them
+	operations  uint64
 }
 
 var _ core.Model = (*Model)(nil)
@@ -34,7 +35,7 @@ var _ core.Model = (*Model)(nil)
 func New() *Model {
 	return &Model{
 		symmetric: newSymmetric(), teams: map[teamKey]*team{},
-		alike: core.NewAlike(), collected: map[core.MeetKey]*collected{},
+		alike: core.NewAlike(), collectives: map[core.MeetKey]*collective{},
 	}
 }
 

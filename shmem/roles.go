@@ -16,6 +16,7 @@ var (
 	SourceOfAll  = &regions.Role{Name: "source", Class: regions.CallBuffer, Order: 108} // of a collective call
 	DestOfAll    = &regions.Role{Name: "dest", Class: regions.CallBuffer, Order: 109}
 	WorkOfAll    = &regions.Role{Name: "pWrk", Class: regions.CallBuffer, Order: 110}
+	SyncOfAll    = &regions.Role{Name: "pSync", Class: regions.CallBuffer, Order: 112}
 )
 
 // fenced are the roles of accesses that a fence has put before what their process
@@ -33,5 +34,5 @@ func init() {
 // Is reports whether an access is one of OpenSHMEM's: of a call, or a load or store in the
 // memory of another PE.
 func Is(a *regions.Access) bool {
-	return a.Role.Order >= PutTarget.Order && a.Role.Order <= LockTarget.Order || a.Call != nil && a.Call.CallSite != nil && a.Call.Mode == ThroughPointer
+	return a.Role.Order >= PutTarget.Order && a.Role.Order <= SyncOfAll.Order || a.Call != nil && a.Call.CallSite != nil && a.Call.Mode == ThroughPointer
 }

@@ -14,10 +14,14 @@ type Judge struct{}
 // (OpenSHMEM 1.5, 3.1 and 9.7).
 func (Judge) Compatible(x, y conflicts.Atomics) bool { return x.Promises == y.Promises }
 
-// Atomic judges two atomic accesses to the same elements.
+// Atomic judges two atomic accesses to the same elements. Those of one collective call
+// may meet, and no others.
 func (Judge) Atomic(a, b *regions.Access) conflicts.Verdict {
-	if a.Elem.Promises == b.Elem.Promises {
+	switch {
+	case a.Elem.Promises == b.Elem.Promises:
 		return conflicts.Compatible
+	case a.Role.Class == regions.CallBuffer:
+		return conflicts.Race
 	}
 	return conflicts.OtherType
 }

@@ -97,14 +97,19 @@ shmem_long_atomic_add(&n, 1, 1);`,
 
 var collective = conflicts.Rule{
 	ID:       conflicts.RuleShmemCall,
-	Title:    "OpenSHMEM: a buffer of a collective call conflicts with a one-sided operation",
+	Title:    "OpenSHMEM: memory of a collective call conflicts with another access",
 	Severity: conflicts.Error,
-	Text:     `A collective call reads its source or writes its dest or pWrk while a one-sided operation on the same bytes may be in flight, and at least one of the two writes. Collective calls other than the barriers complete no operations, though they order PEs (OpenSHMEM 1.5, section 9.9).`,
-	Wrong: `shmem_long_put_nbi(sums, mine, 4, 1);
-shmem_long_sum_to_all(sums, parts, 4, 0, 0, npes, pWrk, pSync);   // writes sums as well`,
-	Right: `shmem_long_put_nbi(other, mine, 4, 1);
+	Text: `A collective call uses its source, dest, pWrk or pSync while something else may access the same bytes, and at least one of the two writes: a one-sided operation that is in flight, a load or store, or another collective call.
+
+From the moment at which the first PE of the group calls it, the call may write dest, pWrk and pSync in every PE, until that PE has returned; a broadcast writes dest from the call of the root on. So dest must be ready in all PEs before any of them calls: what was read from it in the iteration before must have been read, and a pSync array must have been set to SHMEM_SYNC_VALUE. PEs leave a collective call at different times, so that its arrays may still be in use where another PE has returned: pSync and pWrk can be used again after a barrier, or in turns with a second set. Only shmem_barrier and shmem_sync of one active set may follow one another with one pSync. Collective calls other than the barriers complete no operations, though they order PEs (OpenSHMEM 1.5, section 9.9).`,
+	Wrong: `for (int i = 0; i < SHMEM_REDUCE_SYNC_SIZE; i++)
+    pSync[i] = SHMEM_SYNC_VALUE;
+shmem_long_sum_to_all(sums, parts, 4, 0, 0, npes, pWrk, pSync);   // another PE may be in it, and use this PE's pSync`,
+	Right: `for (int i = 0; i < SHMEM_REDUCE_SYNC_SIZE; i++)
+    pSync[i] = SHMEM_SYNC_VALUE;
+shmem_barrier_all();
 shmem_long_sum_to_all(sums, parts, 4, 0, 0, npes, pWrk, pSync);`,
-	Fix: "Complete the operation and synchronize before the collective call (shmem_barrier_all), or use other memory.",
+	Fix: "Call shmem_barrier_all between the other access and the collective call, or use other memory: a second dest, pWrk and pSync in turns with the first.",
 }
 
 var notSymmetric = conflicts.Rule{
