@@ -100,11 +100,12 @@ func (f *follower) ended() bool {
 	return !f.alive()
 }
 
-// peekFollowed is peek as long as the file is written: nil where no chunk begins yet.
-// What it finds counts until refresh.
+// peekFollowed is peek as long as the file is written: nil where no chunk begins yet. What
+// it finds counts until refresh. Where the process does not tell how far it is, chunks may
+// yet be moved: the file is read when it is finished.
 func (c *chunkReader) peekFollowed() *Chunk {
 	f := c.follow
-	if f.seen {
+	if f.seen || f.given.Load() == nil {
 		return nil
 	}
 	f.seen = true

@@ -186,6 +186,40 @@ func TestFollowed(t *testing.T) {
 	}
 }
 
+// TestFollowedUntilTheEnd: a file of a process that does not tell how far it is may shrink
+// when it is finished, so it is read then.
+func TestFollowedUntilTheEnd(t *testing.T) {
+	file := liveFile(t, rand.New(rand.NewPCG(1, 1)))
+	first := recordsOf(t, file)[0].chunk
+	begun := bytes.Clone(file[:headerSize+chunkHeaderSize+int(first.Used)])
+	at := begun[headerSize:]
+	le.PutUint32(at[16:], chunkOpen)
+	le.PutUint32(at[4:], 4*first.Size) // room that is given back when it is finished
+	le.PutUint32(at[12:], 0)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "rank-0.mcct")
+	require.NoError(t, os.WriteFile(path, begun, 0o600))
+	over := false
+	d, err := FollowDir(context.Background(), dir, Following{Over: func() bool { return over }})
+	require.NoError(t, err)
+	r, err := d.Open(0)
+	require.NoError(t, err)
+	r.chunks.follow.mu.Lock()
+	var ev Event
+	require.ErrorIs(t, r.ReadEvent(&ev), ErrNotYet)
+	r.chunks.follow.mu.Unlock()
+
+	require.NoError(t, os.WriteFile(path, file, 0o600))
+	over = true
+	n := 0
+	for r.ReadEvent(&ev) == nil {
+		n++
+	}
+	require.Nil(t, r.Cut())
+	require.Greater(t, n, 199)
+	require.NoError(t, r.Close())
+}
+
 // liveFile makes a file of one thread with small chunks.
 func liveFile(t *testing.T, rnd *rand.Rand) []byte {
 	var b bytes.Buffer
