@@ -165,15 +165,12 @@ func (f *Finding) Short(file string) string { return symbols.Short(file, f.files
 
 // files yields the source files of the finding's stacks, some of them several times.
 func (f *Finding) files(yield func(string) bool) {
-	points := []*SyncPoint{&f.Attached, &f.Granted[0], &f.Granted[1]}
-	stacks := [][]symbols.Frame{f.First.Stack, f.Second.Stack, f.Block.Stack}
-	for _, s := range []*Side{&f.First, &f.Second} {
-		points = append(points, &s.Started, &s.Next, &s.Done, &s.Heard, &s.Made, &s.Local)
-	}
-	for _, p := range points {
-		stacks = append(stacks, p.Stack)
-	}
-	for _, stack := range stacks {
+	a, b := &f.First, &f.Second
+	for _, stack := range [...][]symbols.Frame{
+		a.Stack, b.Stack, f.Block.Stack, f.Attached.Stack, f.Granted[0].Stack, f.Granted[1].Stack,
+		a.Started.Stack, a.Next.Stack, a.Done.Stack, a.Heard.Stack, a.Made.Stack, a.Local.Stack,
+		b.Started.Stack, b.Next.Stack, b.Done.Stack, b.Heard.Stack, b.Made.Stack, b.Local.Stack,
+	} {
 		for i := range stack {
 			if file := stack[i].File; file != "" && !yield(file) {
 				return

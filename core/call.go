@@ -3,7 +3,6 @@ package core
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
@@ -24,20 +23,24 @@ const noArg = -1
 // at the text. 0 is the name of none.
 type ArgName uint8
 
-// argNames are the texts of all names.
-var argNames = []string{""}
+// argNames are the texts of all names, and argNameOf the names of those that are one.
+var (
+	argNames  = []string{""}
+	argNameOf = map[string]ArgName{}
+)
 
 // NewArgName returns the ArgName of a text. It is for the variables of packages:
 // names have to be known before anything is replayed.
 func NewArgName(text string) ArgName {
-	n := slices.Index(argNames, text)
-	if n < 0 {
-		n = len(argNames)
-		argNames = append(argNames, text)
+	if name, ok := argNameOf[text]; ok {
+		return name
 	}
+	n := len(argNames)
 	if n > math.MaxUint8 {
 		panic("more names of arguments than an ArgName can tell apart")
 	}
+	argNames = append(argNames, text)
+	argNameOf[text] = ArgName(n)
 	return ArgName(n)
 }
 
@@ -54,8 +57,13 @@ func argAt(fn *trace.Fn, name string) int {
 
 func newFunction(fn *trace.Fn) *function {
 	f := &function{fn: fn, note: notes[fn.Name], at: make([]int8, len(argNames))}
-	for name, text := range argNames {
-		f.at[name] = int8(argAt(fn, text))
+	for i := range f.at {
+		f.at[i] = noArg
+	}
+	for i := range fn.Args {
+		if name, ok := argNameOf[fn.Args[i].Name]; ok && i <= math.MaxInt8 {
+			f.at[name] = int8(i)
+		}
 	}
 	return f
 }

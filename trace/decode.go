@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -181,18 +182,20 @@ func parseArgs(text string) ([]Arg, error) {
 	if text == "" {
 		return nil, nil
 	}
-	var args []Arg
-	seen := map[string]bool{}
+	args := make([]Arg, 0, 1+strings.Count(text, ","))
 	for part := range strings.SplitSeq(text, ",") {
 		name, kind, ok := strings.Cut(part, ":")
 		if !ok || name == "" || !utf8.ValidString(name) || !validKind(kind) {
 			return nil, fmt.Errorf("argument %q is not name:kind", part)
 		}
-		if seen[name] {
+		args = append(args, Arg{Name: name, Kind: ArgKind(kind[0])})
+	}
+	sorted := slices.Clone(args)
+	slices.SortFunc(sorted, func(a, b Arg) int { return strings.Compare(a.Name, b.Name) })
+	for i := 1; i < len(sorted); i++ {
+		if name := sorted[i].Name; name == sorted[i-1].Name {
 			return nil, fmt.Errorf("argument %s twice", name)
 		}
-		seen[name] = true
-		args = append(args, Arg{Name: name, Kind: ArgKind(kind[0])})
 	}
 	return args, nil
 }

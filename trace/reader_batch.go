@@ -56,7 +56,7 @@ func (r *Reader) ReadBatch(b *Batch, n int) {
 	if r.chunks.follow != nil {
 		r.giveBack()
 	}
-	b.reset(n)
+	b.reset()
 	r.defs.log = &b.defined
 	defer func() { r.defs.log = nil }()
 	var ev Event
@@ -65,7 +65,7 @@ func (r *Reader) ReadBatch(b *Batch, n int) {
 		b.defined = append(b.defined, r.early...)
 		r.early = r.early[:0]
 	}
-	for events := 0; n > 0 && events < mostRepeated*cap(b.rows); {
+	for events, most := 0, mostRepeated*n; n > 0 && events < most; {
 		if rows, taken := r.takeAccesses(b, n); taken > 0 {
 			n -= rows
 			events += taken
@@ -95,15 +95,12 @@ func (r *Reader) ReadBatch(b *Batch, n int) {
 	}
 }
 
-// reset empties the batch and makes room for the rows of n accesses. Items hold
-// parts of the other lists, which may therefore be moved but not be shortened.
-func (b *Batch) reset(n int) {
+// reset empties the batch. Items hold parts of the other lists, which may therefore be
+// moved but not be shortened.
+func (b *Batch) reset() {
 	clear(b.Items)
 	clear(b.defined)
 	b.Items, b.Err = b.Items[:0], nil
-	if cap(b.rows) < n {
-		b.rows = make([]Rows, 0, n)
-	}
 	b.rows, b.calls, b.args, b.words, b.defined = b.rows[:0], b.calls[:0], b.args[:0], b.words[:0], b.defined[:0]
 }
 
@@ -122,7 +119,8 @@ func (r *Reader) takeAccesses(b *Batch, n int) (rows, taken int) {
 	st, f := item.Stretch, &b.fold
 	before, had := st.Len, len(st.Rows)
 	from, most := len(b.rows)-had, min(n+had, MaxStretch)
-	st.Rows = b.rows[from:] // with room for more
+	b.rows = slices.Grow(b.rows, max(0, most-had))
+	st.Rows = b.rows[from:] // with room for as many
 	rest := s.buf[s.pos:]
 	for st.Len < MaxLen {
 		if len(rest) < accessSize || rest[0] != byte(RecordAccess) {

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"bytes"
 	"slices"
 	"testing"
 
@@ -138,5 +139,31 @@ func TestFoldLoop(t *testing.T) {
 		require.EqualValues(t, 1000, r.N)
 		require.EqualValues(t, 5, r.Every)
 		require.EqualValues(t, i, r.At)
+	}
+}
+
+// TestRowsOfBatch: a Batch has room for as many rows as are there, however many it may have.
+func TestRowsOfBatch(t *testing.T) {
+	for _, n := range []int{3, 1000} {
+		var out bytes.Buffer
+		w, err := NewWriter(&out, Header{Ranks: 1})
+		require.NoError(t, err)
+		var want []Access
+		for i := range uint64(n) {
+			a := Access{Addr: 8 * i * i, Stride: 4, Count: 2, Size: 2, Stack: 1}
+			want = append(want, a)
+			require.NoError(t, w.Access(&a))
+		}
+		require.NoError(t, w.Close())
+		r, err := NewReader(&out, "small")
+		require.NoError(t, err)
+		var b Batch
+		r.ReadBatch(&b, 4000)
+		var got []Access
+		for i := range b.Items {
+			got = slices.AppendSeq(got, InOrder(b.Items[i].Stretch.Rows))
+		}
+		require.Equal(t, want, got)
+		require.Less(t, cap(b.rows), 3*(n+MaxStretch))
 	}
 }
