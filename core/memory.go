@@ -20,6 +20,28 @@ type memory struct {
 	whole   bool                    // all that is done in the process's memory matters to the part that has the process
 	rows    []trace.Rows            // room for those of one part
 	recentLayouts
+	recentHolds [4]recentHold
+}
+
+// recentHold is a lock that the process took, so that to take it again needs to look at
+// nothing that is common to all processes.
+type recentHold struct {
+	lock   regions.Lock
+	set    *regions.LockSet // of it alone; nil: there is none
+	region int              // the last in which it was taken
+}
+
+// recentHold returns what is known of a lock that the strand takes.
+func (s *Strand) recentHold(l regions.Lock) *recentHold {
+	slot := uint32(l.Target) << 1
+	if l.Exclusive {
+		slot |= 1
+	}
+	r := &s.memory.recentHolds[slot%uint32(len(s.memory.recentHolds))]
+	if r.set == nil || r.lock != l {
+		*r = recentHold{lock: l, set: s.m.registry.lockSets.Only(l), region: -1}
+	}
+	return r
 }
 
 // KeepAll says that all that is done in the memory of the strand's process from
@@ -179,8 +201,12 @@ func (s *Strand) Hold(l regions.Lock, void bool) *Hold {
 	if void {
 		return h
 	}
-	h.set = s.m.registry.lockSets.Only(l)
-	s.m.locks.add(h, s.Rank)
+	r := s.recentHold(l)
+	h.set = r.set
+	if r.region != s.m.index {
+		r.region = s.m.index
+		s.m.locks.add(h, s.Rank)
+	}
 	if l.Covers(s.Rank) {
 		s.setOwn(y.own.With(h.set))
 	}

@@ -1,6 +1,10 @@
 package regions
 
-import "github.com/mcchk/mcchk/intervals"
+import (
+	"math/bits"
+
+	"github.com/mcchk/mcchk/intervals"
+)
 
 // A program makes the same call at the same place again and again. Accesses of
 // calls that differ only in time and address have a shape in common, and once one of
@@ -41,9 +45,12 @@ func (r *recentShapes) of(a *Access) **shape {
 func hash(x uint64) uint64 { return x * 0x9e3779b97f4a7c15 }
 
 const (
-	mostShapes = 1 << 12 // that are known beyond the end of a phase
-	fewShapes  = 1 << 10 // that may be made though hardly any has a second access
-	lastBits   = 13      // of the number of places whose last moment is known
+	// Where there are few processes (pool.scale), mostShapes are known beyond the end of a
+	// phase, and fewShapes may be made though hardly any has a second access.
+	mostShapes, fewShapes = 1 << 12, 1 << 10
+	// fewLast and mostLast are for how many places the last moment is known: at first, and
+	// once there are many accesses. Powers of two.
+	fewLast, mostLast = 1 << 6, 1 << 13
 )
 
 // seriesBuilder makes series of the accesses of a phase.
@@ -57,6 +64,7 @@ type seriesBuilder struct {
 	shapeOfKey map[shapeKey]*shape
 	recent     []recentShapes // by rank
 	last       []lastMoment   // of some shapes and addresses
+	lastBits   int            // of its length
 	enders     []*CallSite    // of calls that completed accesses; two that are none first
 	enderOf    map[CallSite]uint32
 	lastEnders [16]uint32 // some of the last enders
@@ -73,7 +81,19 @@ type lastMoment struct {
 // lastOf returns where the last moment of a shape and address is, if it is known: it
 // may be that of others.
 func (b *seriesBuilder) lastOf(shape uint32, base uint64) *lastMoment {
-	return &b.last[hash(base^uint64(shape)<<44)>>(64-lastBits)]
+	return &b.last[hash(base^uint64(shape)<<44)>>(64-b.lastBits)]
+}
+
+// growLast makes room for twice as many places.
+func (b *seriesBuilder) growLast() {
+	old := b.last
+	b.last = make([]lastMoment, 2*len(old))
+	b.lastBits++
+	for _, x := range old {
+		if x.moment != nil && x.phase == b.phases {
+			*b.lastOf(x.moment.shape, x.moment.base) = x
+		}
+	}
 }
 
 // addMoment adds a moment of accesses to the memory of a process. Where more is
@@ -137,6 +157,9 @@ func (b *seriesBuilder) settle(a *Access, by *CallInfo) bool {
 
 // place adds a moment, or its access to the last moment of the shape and address.
 func (b *seriesBuilder) place(owner int32, t moment) {
+	if b.settled > len(b.last) && len(b.last) < mostLast {
+		b.growLast()
+	}
 	x := b.lastOf(t.shape, t.base)
 	if x.moment == nil || x.phase != b.phases || !x.moment.extend(&t) {
 		*x = lastMoment{b.addMoment(owner, t), b.phases}
@@ -156,7 +179,7 @@ func (b *seriesBuilder) shapeOf(a *Access) *shape {
 		s = s.next
 	}
 	if s == nil {
-		if n := len(b.shapes); n >= fewShapes && n >= b.settled/4 {
+		if n := len(b.shapes); n >= b.pool.scale*fewShapes && n >= b.settled/4 {
 			return nil
 		}
 		s = b.addShape(shape{local: a.Call.Local, access: *a})
@@ -230,13 +253,13 @@ func (b *seriesBuilder) begin(room []moments) {
 	b.phases++
 	b.settled, b.kept = 0, 0
 	b.moments = room
-	if len(b.shapes) > mostShapes || b.shapeOfKey == nil {
+	if len(b.shapes) > b.pool.scale*mostShapes || b.shapeOfKey == nil {
 		b.shapes, b.shapeOfKey = nil, map[shapeKey]*shape{}
 		clear(b.recent)
 	}
 	if b.enderOf == nil {
 		b.enders, b.enderOf = make([]*CallSite, nobody+1), map[CallSite]uint32{}
-		b.last = make([]lastMoment, 1<<lastBits)
+		b.last, b.lastBits = make([]lastMoment, fewLast), bits.TrailingZeros(fewLast)
 	}
 }
 

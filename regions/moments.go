@@ -9,7 +9,7 @@ const (
 	firstChunk  = 4 // moments
 	mostChunk   = 1 << 12
 	momentBytes = 64
-	mostMoments = 1 << 15 // that there may be room for that is not in use
+	mostMoments = 1 << 15 // that there may be room for that is not in use, where there are few processes
 )
 
 // moment is the time of count accesses of a shape to one address.
@@ -115,7 +115,7 @@ func (s *pool) putMoments(all []moments) {
 		for k := range chunks {
 			c := chunks[k].moments
 			s.held -= int64(cap(c)) * momentBytes
-			if cap(c) > 0 && s.spareMoments+cap(c) <= mostMoments {
+			if cap(c) > 0 && s.spareMoments+cap(c) <= s.scale*mostMoments {
 				s.moments = append(s.moments, c)
 				s.spareMoments += cap(c)
 			}

@@ -193,6 +193,7 @@ type pool struct {
 	held  int64   // bytes of all rooms that are in use
 	limit int64   // of held and of spare rooms, bytes; 0: none
 	each  int     // rows that a process may have room for in any case
+	scale int     // how many times what is kept of few processes is kept
 
 	calls []*Access // what calls accessed in regions that have been searched, for reuse
 
@@ -223,10 +224,15 @@ const (
 	smallRoom = 1 << 18 // rows for which spare rooms are kept in any case
 )
 
+// fewProcesses is how many processes share what mostSpare, mostMoments, mostCalls and
+// mostShapes allow. Of more processes more is kept, as each has some of it in each region.
+const fewProcesses = 512
+
 // newPool returns a pool for that many processes.
 func newPool(limit int64, processes int) *pool {
-	s := &pool{limit: limit}
+	s := &pool{limit: limit, scale: max(1, processes/fewProcesses)}
 	if limit > 0 {
+		s.scale = int(max(1, min(int64(s.scale), limit/(mostCalls*accessBytes))))
 		each := limit / 4 / int64(max(processes, 1)) / (rowsBytes + stretchBytes)
 		s.each = int(min(max(each, 1), mostRoom))
 	}
@@ -236,6 +242,7 @@ func newPool(limit int64, processes int) *pool {
 const (
 	rowsBytes    = 48
 	stretchBytes = 72
+	accessBytes  = 256 // about
 )
 
 // room returns room for at least n rows, and when it is new for about as
@@ -336,13 +343,13 @@ func (s *pool) save(fill func([]byte) []byte) (at int64) {
 	return at
 }
 
-// mostCalls is how many accesses of calls are kept for reuse.
+// mostCalls is how many accesses of calls are kept for reuse, where there are few processes.
 const mostCalls = 1 << 15
 
 // putCalls takes the accesses of calls of a region back. The pool must be locked.
 func (s *pool) putCalls(calls []*Access) {
 	for _, a := range calls {
-		if len(s.calls) == mostCalls {
+		if len(s.calls) >= s.scale*mostCalls {
 			return
 		}
 		if !a.Gated { // the replay may still be about to say when it starts

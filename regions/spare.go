@@ -1,7 +1,7 @@
 package regions
 
 // mostSpare is how many separate regions, timestamps and accesses the regions
-// that are not in use may have room for.
+// that are not in use may have room for, where there are few processes.
 const mostSpare = 1 << 15
 
 // release takes a region back that was searched, and what it holds. What models
@@ -16,7 +16,7 @@ func (s *pool) release(r *Region) {
 	}
 	s.putCalls(r.Calls)
 	r.capacity = r.hasRoom()
-	if n := s.spareRegions + r.capacity; n <= mostSpare {
+	if n := s.spareRegions + r.capacity; n <= s.scale*mostSpare {
 		r.reset()
 		s.regions, s.spareRegions = append(s.regions, r), n
 	}

@@ -21,6 +21,7 @@ type Storage struct {
 	carriedNew int          // carried accesses that the region began with and that are not complete, in its first phase
 	again      []*Access    // room that was given back
 	slab       []Access     // room
+	made       int          // of it at once, the last time
 	recycled   [][]recycled // by rank, in the concurrent region; nil: none
 }
 
@@ -83,7 +84,8 @@ func (s *Storage) NewAccess() *Access {
 		return a
 	}
 	if len(s.slab) == 0 {
-		s.slab = make([]Access, 256)
+		s.made = min(max(4, 2*s.made), 256)
+		s.slab = make([]Access, s.made)
 	}
 	a := &s.slab[0]
 	s.slab = s.slab[1:]

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/intervals"
 )
 
 // TestStorageAgainstLists: what a region has after any sequence of what may be done
@@ -199,4 +201,54 @@ func TestReleasedIsUsedAgain(t *testing.T) {
 	require.Equal(t, 10, third.LocalCount(0))
 	require.Equal(t, 2, third.CallCount())
 	require.Equal(t, 2, second.CallCount())
+}
+
+// TestReleasedOfManyIsUsedAgain: of a region of thousands of processes all is used again,
+// too, though each has something in it.
+func TestReleasedOfManyIsUsedAgain(t *testing.T) {
+	const processes, segments = 8192, 16
+	s := NewStorage(processes, 0)
+	region := func() *Region {
+		s.Begin()
+		for rank := range int32(processes) {
+			for range 5 {
+				a := s.NewAccess()
+				*a = Access{Owner: rank, Rank: rank, End: Point{Seg: Never}, Call: NewCallInfo(CallSite{}, 0)}
+				s.Add(a)
+			}
+			p := Point{Line: rank, Pos: 20}
+			require.True(t, s.Settle(&Access{Owner: rank, Rank: rank, Role: testBuffer, Start: p, End: p, Call: NewCallInfo(CallSite{}, 20)}, nil))
+		}
+		r := s.HandOver(true)
+		for rank := range r.Segments {
+			r.Segments[rank] = append(r.Segments[rank], make([]Segment, segments)...)
+		}
+		return r
+	}
+	first := region()
+	first.Release()
+	require.Len(t, s.pool.calls, 5*processes)
+	require.Len(t, s.pool.moments, processes)
+	require.Same(t, first, region())
+	require.Empty(t, s.pool.moments)
+}
+
+// TestFewAccessesTakeLittle: what is set aside for accesses grows with them.
+func TestFewAccessesTakeLittle(t *testing.T) {
+	s := NewStorage(1, 0)
+	s.Begin()
+	s.NewAccess()
+	require.Less(t, len(s.slab), 10)
+	require.Len(t, s.series.last, fewLast)
+	layout := intervals.NewLayout([]intervals.Run{intervals.Solid(0, 8)})
+	site := CallSite{Fn: "f"}
+	const places, rounds = 100, 500
+	for pos := range uint64(places * rounds) {
+		p := Point{Pos: pos}
+		require.True(t, s.Settle(&Access{
+			Role: testBuffer, Base: pos % places * 8, Layout: layout, Start: p, End: p, Call: &CallInfo{CallSite: &site, Pos: pos},
+		}, nil))
+	}
+	require.Len(t, s.series.last, mostLast)
+	require.Less(t, s.series.moments[0].len(), places*rounds/4)
 }
