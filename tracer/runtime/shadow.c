@@ -300,9 +300,10 @@ static struct layout lay_out(const struct mcchk_range *r)
 	return l;
 }
 
+/* Nothing matters to a process that writes no trace. It begins before memory is marked. */
 static int markable(const struct mcchk_range *r)
 {
-	return r->lo < r->hi && r->lo >= PAGE && r->hi <= 1ull << MCCHK_ADDRESS_BITS;
+	return mcchk_recording && r->lo < r->hi && r->lo >= PAGE && r->hi <= 1ull << MCCHK_ADDRESS_BITS;
 }
 
 /* Granules of a page have been a buffer. Returns whether some of them were not looked at
