@@ -204,7 +204,11 @@ func (g apiForm) finish() {
 			g.line("\t\t*_at_%s = %s;", a.Name, g.expression(a, "*"+a.Name))
 		}
 	}
-	g.line("\tmcchk_call_end(_end, %s);", failed)
+	end := "mcchk_call_end"
+	if g.f.Polls {
+		end = "mcchk_poll_end"
+	}
+	g.line("\t%s(_end, %s);", end, failed)
 	if g.f.Hooks["done"] != "" {
 		g.line("\tif (!(%s)) {", failed)
 		g.indented(func() { g.hook("done") })

@@ -104,6 +104,32 @@ void mcchk_call_end(uint64_t end, int failed)
 	t->call = NULL;
 }
 
+/* The results of a call that only looks at a value have been filled in. One that finds the
+ * same as the one before it, at the same place and with no call in between, is taken back:
+ * whatever it races with, the first does, and nobody comes after it that does not come
+ * after the first. It leaves a gap in the sequence numbers. Of a file that is read along,
+ * nothing is taken back. */
+void mcchk_poll_end(uint64_t end, int failed)
+{
+	struct mcchk_thread *t = mcchk_self.thread;
+	struct mcchk_call_record *r = t ? t->call : NULL;
+	struct mcchk_poll *p = t ? &t->poll : NULL;
+
+	mcchk_call_end(end, failed);
+	if (!r || failed || mcchk_live)
+		return;
+	uint64_t size = r->length - sizeof *r;
+	if (p->function == r->function && p->stack == r->stack && p->seq + 1 == r->seq && memcmp(p->words, r->words, size) == 0)
+		mcchk_take_back(t, r->length);
+	else if (size <= sizeof p->words) {
+		p->function = r->function;
+		p->stack = r->stack;
+		memcpy(p->words, r->words, size);
+	} else
+		return;
+	p->seq = r->seq;
+}
+
 /* The thread's call that is under way was left by longjmp, or an exception, out of a
  * callback of the library: that of an error, most often. */
 void mcchk_call_left(void)

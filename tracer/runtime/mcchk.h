@@ -196,6 +196,14 @@ struct mcchk_stack_slot {
 struct mcchk_call_record;
 struct mcchk_compactor;
 
+/* The last call that only looked at a value. */
+struct mcchk_poll {
+	uint64_t seq; /* of it, or of the last that found the same; 0: there was none */
+	uint32_t stack;
+	uint16_t function;
+	int64_t words[8];
+};
+
 /* What one thread (strand) owns. */
 struct mcchk_thread {
 	uint32_t strand;
@@ -219,6 +227,7 @@ struct mcchk_thread {
 	int touching_late;       /* what had been touched is written: a loop may go on with it */
 	struct mcchk_call_record *call; /* the call that is being made */
 	uint32_t call_size;
+	struct mcchk_poll poll;
 	uint64_t functions[MCCHK_MAX_FUNCTIONS / 64]; /* already defined */
 	struct mcchk_thread *next;                    /* of all threads that ever were */
 	int used;                                     /* 0: its thread has ended; atomic */
@@ -292,6 +301,7 @@ struct mcchk_thread *mcchk_thread_get(void);
 void mcchk_disarm(struct mcchk_thread *t);
 void *mcchk_reserve(struct mcchk_thread *t, uint64_t bytes);
 void mcchk_commit(struct mcchk_thread *t, uint64_t bytes);
+void mcchk_take_back(struct mcchk_thread *t, uint64_t bytes);
 struct mcchk_access *mcchk_reserve_access(struct mcchk_thread *t);
 struct mcchk_access *mcchk_reserve_access_after(struct mcchk_thread *t, uint64_t *seq);
 void mcchk_commit_access(struct mcchk_thread *t);

@@ -364,6 +364,13 @@ void mcchk_commit(struct mcchk_thread *t, uint64_t bytes)
 	__atomic_store_n(&c->used, c->used + (uint32_t)bytes, __ATOMIC_RELEASE);
 }
 
+/* The last record, of so many bytes, counts no longer. */
+void mcchk_take_back(struct mcchk_thread *t, uint64_t bytes)
+{
+	struct mcchk_chunk *c = t->calls.chunk;
+	__atomic_store_n(&c->used, c->used - (uint32_t)bytes, __ATOMIC_RELEASE);
+}
+
 /* Says which call the next accesses follow. */
 static void write_mark(struct mcchk_thread *t, uint64_t seq)
 {
@@ -427,8 +434,10 @@ static struct mcchk_thread *new_thread(void)
 {
 	for (struct mcchk_thread *t = threads; t; t = t->next) {
 		int idle = 0;
-		if (atomic_compare_exchange_strong((_Atomic int *)&t->used, &idle, 1))
+		if (atomic_compare_exchange_strong((_Atomic int *)&t->used, &idle, 1)) {
+			t->poll.seq = 0; /* it is another thread */
 			return t;
+		}
 	}
 	struct thread_memory *m = zeroed(sizeof *m + mcchk_compactor_size);
 	if (!m)
