@@ -5,6 +5,7 @@ package tracer
 import (
 	"debug/elf"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -57,5 +58,41 @@ void step(Solver &s) { s.step(); }
 		symbols, err := f.Symbols()
 		require.NoError(t, err)
 		require.True(t, slices.ContainsFunc(symbols, func(s elf.Symbol) bool { return s.Name == "mcchk_nest" }), object)
+	}
+}
+
+// TestMembersShareMaps: members of an object that are accessed together are one place.
+func TestMembersShareMaps(t *testing.T) {
+	t.Parallel()
+	for compiler, name := range map[string]string{"gcc": "mcchk_touch", "clang": "mcchk.touch"} {
+		t.Run(compiler, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, platform{"mpich", compiler}, map[string]string{"sum.c": `
+struct point { double x, y, z; int kind; };
+double sum(const struct point *all, const double *flat, const int *list, int n)
+{
+	double s = 0;
+	for (int i = 0; i < n; i++) {
+		const struct point *p = all + list[i];
+		s += p->x * p->y + p->z + p->kind;
+		s += flat[3 * list[i]] + flat[3 * list[i] + 1] + flat[3 * list[i] + 2];
+	}
+	return s;
+}
+`})
+			b.must(C, "-O2", "-c", "sum.c", "-o", "sum.o")
+			f, err := elf.Open(b.path("sum.o"))
+			require.NoError(t, err)
+			defer f.Close()
+			symbols, err := f.Symbols()
+			require.NoError(t, err)
+			places := 0
+			for _, s := range symbols {
+				if strings.HasPrefix(s.Name, name) {
+					places++
+				}
+			}
+			require.Equal(t, 2, places)
+		})
 	}
 }

@@ -404,6 +404,7 @@ void loop_pass::free_plain()
 				loop->setLoopID(makePostTransformationMetadata(id->getContext(), id, {"llvm.loop.unroll.disable"}, {}));
 }
 
+#include "clang_groups.h"
 #include "clang_maps.h"
 
 /* Whether nothing in the loop can be a call of the program's own, nor does it order this
@@ -499,6 +500,18 @@ uint64_t count_announcing(Function &f)
 	return n;
 }
 
+/* What is left of accesses to one object has one test, behind which each has its own. */
+void test_groups(Function &f, const TargetLibraryInfo &library)
+{
+	SmallVector<group, 32> all;
+	test_writer tests(*f.getParent());
+	for (BasicBlock &block : f)
+		all.append(find_groups(block, library, false));
+	for (const group &g : all)
+		if (g.members.size() > 1)
+			tests.test(g);
+}
+
 #include "clang_prepare.h"
 
 void loop_pass::run(Function &f, FunctionAnalysisManager &m)
@@ -529,10 +542,11 @@ void loop_pass::run(Function &f, FunctionAnalysisManager &m)
 		free_plain();
 		map_writer maps(f);
 		for (Loop *loop : calm)
-			maps.take(*loop, *tree, *loops);
+			maps.take(*loop, *tree, *loops, *library);
 		places_counted.tested += maps.write();
 	}
 	places_counted.tested += count_announcing(f);
+	test_groups(f, *library);
 }
 
 /* All that is done to a module that the sanitizer has been at. */

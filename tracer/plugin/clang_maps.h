@@ -1,26 +1,28 @@
 /* A part of clang.cc: what is left in loops that call nothing goes from one address to any
- * other. Its maps (struct mcchk_touch) change in such a loop by nothing but its own calls,
- * so they are looked up in front of it, and again behind each of those. */
+ * other. Its maps (struct mcchk_touch of ../runtime/mcchk.h) change in such a loop by nothing
+ * but its own calls, so they are looked up in front of it, and again behind each of those. */
 
-/* What ../runtime/mcchk.h calls MCCHK_SHADOW, MCCHK_PARTS and MCCHK_PAGE_SHIFT. */
-const uint64_t shadow = 0x100000000000ull;
-const uint64_t parts = 0x120000000000ull;
-const unsigned page_shift = 12;
-const unsigned touch_words = 9; /* of struct mcchk_touch */
-enum { touch_frame, touch_lo, touch_count, touch_map, touch_settled = 7, touch_mask };
+const unsigned touch_words = 10; /* of struct mcchk_touch */
+enum { touch_frame, touch_lo, touch_count, touch_map, touch_settled = 7, touch_cold_lo, touch_cold_count };
+const unsigned member_words = 3; /* of struct mcchk_member */
 
 class map_writer {
 public:
-	explicit map_writer(Function &function) : f(function), module(*function.getParent()) {}
-	void take(Loop &loop, DominatorTree &tree, LoopInfo &loops);
+	explicit map_writer(Function &function) : f(function), module(*function.getParent()), tests(module) {}
+	void take(Loop &loop, DominatorTree &tree, LoopInfo &loops, const TargetLibraryInfo &library);
 	unsigned write();
 
 private:
-	/* An access, and where the code keeps its map. */
+	/* Accesses, and where the code keeps their map: from which number of an element on there
+	 * are how many. The number is that of the address, or where `base` is the same all the
+	 * time, of the distance from that. */
 	struct mapped {
-		access a;
-		GlobalVariable *touch;
-		Value *lo, *count, *map, *mask;
+		group g;
+		GlobalVariable *touch, *members;
+		Value *base;
+		Value *from, *count, *map, *cold_from, *cold_count;
+
+		unsigned shift() const { return Log2_32(g.members.front().size); }
 	};
 	struct end {
 		BasicBlock *exit;
@@ -28,25 +30,48 @@ private:
 	};
 	Function &f;
 	Module &module;
-	SmallVector<mapped, 16> accesses;
+	test_writer tests;
+	SmallVector<mapped, 16> places;
 	SmallVector<end, 8> ends;
 
-	Type *number() { return Type::getInt64Ty(module.getContext()); }
+	Type *number() { return tests.number(); }
 	Value *variable();
+	GlobalVariable *static_words(Constant *value, const char *name);
+	GlobalVariable *members_of(const group &g);
+	Value *base_of(const group &g, Loop &loop, IRBuilder<> &front);
 	Value *word(IRBuilder<> &at, const mapped &m, unsigned i);
-	Value *byte(IRBuilder<> &at, uint64_t base, Value *distance);
+	Value *begins(IRBuilder<> &at, const mapped &m, unsigned i);
+	Value *element(IRBuilder<> &at, const mapped &m);
+	Value *index(IRBuilder<> &at, const mapped &m, Value *element, Value *from);
 	void read(IRBuilder<> &at, const mapped &m);
-	void call(Instruction *before, const mapped &m, StringRef name, ArrayRef<Value *> arguments);
+	void call(Instruction *before, const access &a, StringRef name, ArrayRef<Value *> arguments);
 	void write(const mapped &m);
+	void write_slow(Instruction *slow, const mapped &m);
 	void write(const end &e);
 	MDNode *own_memory();
-	MDNode *hardly_ever() { return MDBuilder(module.getContext()).createBranchWeights(1, 1000); }
 };
 
 Value *map_writer::variable()
 {
 	IRBuilder<> at(&*f.getEntryBlock().getFirstInsertionPt());
 	return at.CreateAlloca(number(), nullptr, "mcchk.map");
+}
+
+GlobalVariable *map_writer::static_words(Constant *value, const char *name)
+{
+	return new GlobalVariable(module, value->getType(), false, GlobalValue::InternalLinkage, value, name);
+}
+
+/* The first word of each is known, the others are the run-time's. */
+GlobalVariable *map_writer::members_of(const group &g)
+{
+	SmallVector<uint64_t, 16> words;
+	for (size_t i = 0; i < g.members.size(); i++) {
+		const access &a = g.members[i];
+		words.push_back((uint32_t)g.offsets[i] | (uint64_t)a.size << 32 | (uint64_t)(a.store ? store_flag : 0) << 48);
+		words.append(member_words - 1, 0);
+	}
+	return static_words(ConstantDataArray::get(module.getContext(), words), "mcchk.members");
 }
 
 /* What is set is no memory of the program's. */
@@ -68,24 +93,30 @@ MDNode *map_writer::own_memory()
 	return nullptr;
 }
 
-/* Reads the maps of what is left in a loop in front of it. */
-void map_writer::take(Loop &loop, DominatorTree &tree, LoopInfo &loops)
+/* The address from which on elements can be numbered by the index of a group alone: one that
+ * stays the same in a loop. nullptr: there is none. */
+Value *map_writer::base_of(const group &g, Loop &loop, IRBuilder<> &front)
 {
-	size_t before = accesses.size();
-	for (BasicBlock *block : loop.blocks())
-		for (Instruction &i : *block) {
-			access a;
-			if (!announces(i, a) || !isPowerOf2_32(a.size))
-				continue;
-			auto *type = ArrayType::get(number(), touch_words);
-			auto *touch = new GlobalVariable(module, type, false, GlobalValue::InternalLinkage, ConstantAggregateZero::get(type), "mcchk.touch");
-			accesses.push_back({a, touch, variable(), variable(), variable(), variable()});
-		}
-	if (accesses.size() == before)
-		return;
+	const place &p = g.first;
+	if (!p.index || p.scale % g.members.front().size != 0 || !loop.isLoopInvariant(p.base))
+		return nullptr;
+	return front.CreateAdd(front.CreatePtrToInt(p.base, number()), front.getInt64(p.offset));
+}
+
+/* Reads the maps of what is left in a loop in front of it. */
+void map_writer::take(Loop &loop, DominatorTree &tree, LoopInfo &loops, const TargetLibraryInfo &library)
+{
+	size_t before = places.size();
 	IRBuilder<> front(loop.getLoopPreheader()->getTerminator());
-	for (size_t i = before; i < accesses.size(); i++)
-		read(front, accesses[i]);
+	for (BasicBlock *block : loop.blocks())
+		for (group &g : find_groups(*block, library, true)) {
+			auto *touch = static_words(ConstantAggregateZero::get(ArrayType::get(number(), touch_words)), "mcchk.touch");
+			places.push_back({g, touch, members_of(g), base_of(g, loop, front), variable(), variable(), variable(), variable(), variable()});
+		}
+	if (places.size() == before)
+		return;
+	for (size_t i = before; i < places.size(); i++)
+		read(front, places[i]);
 	Value *moment = front.CreateLoad(number(), module.getOrInsertGlobal("mcchk_moment", number()), true, "mcchk.moment");
 	SmallPtrSet<BasicBlock *, 8> split;
 	for (;;) {
@@ -100,15 +131,29 @@ void map_writer::take(Loop &loop, DominatorTree &tree, LoopInfo &loops)
 	}
 }
 
+/* The number of the element that a map begins with, less: what is to be subtracted from that
+ * of an address. Where a base is no multiple of elements away from it, all are beyond. */
+Value *map_writer::begins(IRBuilder<> &at, const mapped &m, unsigned i)
+{
+	Value *lo = word(at, m, i);
+	if (!m.base)
+		return lo;
+	Value *distance = at.CreateSub(lo, m.base);
+	Value *even = at.CreateICmpEQ(at.CreateAnd(distance, (1ull << m.shift()) - 1), at.getInt64(0));
+	return at.CreateSelect(even, at.CreateAShr(distance, m.shift()), at.getInt64(1ull << 62));
+}
+
 /* Reads how far a map reaches in this call of the function. */
 void map_writer::read(IRBuilder<> &at, const mapped &m)
 {
 	Value *frame = at.CreateIntrinsic(Intrinsic::frameaddress, {at.getInt8PtrTy()}, {at.getInt32(0)});
 	Value *own = at.CreateICmpEQ(at.CreatePtrToInt(frame, number()), word(at, m, touch_frame));
-	at.CreateStore(word(at, m, touch_lo), m.lo);
-	at.CreateStore(at.CreateSelect(own, word(at, m, touch_count), at.getInt64(0)), m.count);
-	at.CreateStore(word(at, m, touch_map), m.map);
-	at.CreateStore(word(at, m, touch_mask), m.mask);
+	Value *from = begins(at, m, touch_lo), *map = word(at, m, touch_map), *zero = at.getInt64(0);
+	at.CreateStore(from, m.from);
+	at.CreateStore(at.CreateSelect(own, word(at, m, touch_count), zero), m.count);
+	at.CreateStore(m.base ? at.CreateSub(map, from) : map, m.map);
+	at.CreateStore(begins(at, m, touch_cold_lo), m.cold_from);
+	at.CreateStore(at.CreateSelect(own, word(at, m, touch_cold_count), zero), m.cold_count);
 }
 
 Value *map_writer::word(IRBuilder<> &at, const mapped &m, unsigned i)
@@ -116,62 +161,83 @@ Value *map_writer::word(IRBuilder<> &at, const mapped &m, unsigned i)
 	return at.CreateLoad(number(), at.CreateConstInBoundsGEP2_64(m.touch->getValueType(), m.touch, 0, i), true);
 }
 
-Value *map_writer::byte(IRBuilder<> &at, uint64_t base, Value *distance)
-{
-	Value *where = at.CreateIntToPtr(at.CreateAdd(distance, at.getInt64(base)), at.getInt8PtrTy());
-	return at.CreateZExt(at.CreateLoad(at.getInt8Ty(), where, true), number());
-}
-
-/* Calls a function of the run-time that may change the map. */
-void map_writer::call(Instruction *before, const mapped &m, StringRef name, ArrayRef<Value *> arguments)
+void map_writer::call(Instruction *before, const access &a, StringRef name, ArrayRef<Value *> arguments)
 {
 	IRBuilder<> at(before);
-	at.SetCurrentDebugLocation(m.a.call->getDebugLoc());
-	SmallVector<Type *, 3> types(arguments.size(), number());
+	at.SetCurrentDebugLocation(a.call->getDebugLoc());
+	SmallVector<Type *, 4> types(arguments.size(), number());
 	FunctionCallee callee = module.getOrInsertFunction(name, FunctionType::get(at.getVoidTy(), types, false));
 	auto *function = cast<Function>(callee.getCallee());
 	function->setCallingConv(CallingConv::PreserveMost);
 	function->setDoesNotThrow();
 	function->setOnlyAccessesInaccessibleMemory();
 	at.CreateCall(callee, arguments)->setCallingConv(CallingConv::PreserveMost);
-	read(at, m);
 }
 
-/* The map is asked first. Where it does not reach, and nothing matters, the run-time may
- * say how far that goes. */
+/* What tells the first element of a group from others: its number from the base on, or its
+ * address. */
+Value *map_writer::element(IRBuilder<> &at, const mapped &m)
+{
+	const place &p = m.g.first;
+	if (!m.base)
+		return at.CreatePtrToInt(m.g.call()->getArgOperand(0), number());
+	Value *index = p.cast ? at.CreateCast((Instruction::CastOps)p.cast, p.index, number()) : p.index;
+	return at.CreateMul(index, at.getInt64(p.scale >> m.shift()));
+}
+
+/* The index of an element in a map that begins there: one that is not aligned is beyond all. */
+Value *map_writer::index(IRBuilder<> &at, const mapped &m, Value *element, Value *from)
+{
+	Value *index = at.CreateSub(element, at.CreateLoad(number(), from));
+	if (!m.base && m.shift() > 0)
+		index = at.CreateIntrinsic(Intrinsic::fshr, {number()}, {index, index, at.getInt64(m.shift())});
+	return index;
+}
+
+/* The map is asked first, and then what does not matter. */
 void map_writer::write(const mapped &m)
 {
-	const access &a = m.a;
-	IRBuilder<> at(a.call);
-	unsigned shift = Log2_32(a.size);
-	Value *address = at.CreatePtrToInt(a.call->getArgOperand(0), number());
-	Value *element = at.CreateSub(address, at.CreateLoad(number(), m.lo));
-	if (shift > 0)
-		element = at.CreateIntrinsic(Intrinsic::fshr, {number()}, {element, element, at.getInt64(shift)});
-	Value *beyond = at.CreateICmpUGE(element, at.CreateLoad(number(), m.count));
-	Instruction *slow, *set, *hot, *cold;
-	SplitBlockAndInsertIfThenElse(beyond, a.call, &slow, &set, hardly_ever());
+	IRBuilder<> at(m.g.call());
+	at.SetCurrentDebugLocation(m.g.call()->getDebugLoc());
+	Value *element = this->element(at, m), *index = this->index(at, m, element, m.from);
+	Value *beyond = at.CreateICmpUGE(index, at.CreateLoad(number(), m.count));
+	Instruction *other, *set;
+	SplitBlockAndInsertIfThenElse(beyond, m.g.call(), &other, &set, nullptr);
 
 	at.SetInsertPoint(set);
-	Value *where = at.CreateAdd(at.CreateLoad(number(), m.map), at.CreateAnd(element, at.CreateLoad(number(), m.mask)));
+	Value *where = at.CreateAdd(at.CreateLoad(number(), m.map), m.base ? element : index);
 	StoreInst *store = at.CreateStore(at.getInt8(1), at.CreateIntToPtr(where, at.getInt8PtrTy()));
 	store->setMetadata(LLVMContext::MD_tbaa, own_memory());
 
-	at.SetInsertPoint(slow);
-	at.SetCurrentDebugLocation(a.call->getDebugLoc());
-	Value *page = byte(at, shadow, at.CreateLShr(address, page_shift));
-	Value *part = at.CreateLShr(byte(at, parts, at.CreateLShr(address, 6)), at.CreateAnd(at.CreateLShr(address, 3), 7));
-	part = at.CreateOr(at.CreateAnd(part, a.size > 8 ? 3 : 1), at.CreateAnd(address, a.size - 1));
-	part = at.CreateOr(part, at.CreateAnd(page, 1));
-	Value *matters = at.CreateAnd(at.CreateICmpNE(page, at.getInt64(0)), at.CreateICmpNE(part, at.getInt64(0)));
-	SplitBlockAndInsertIfThenElse(matters, slow, &hot, &cold, nullptr);
-	Value *touch = ConstantExpr::getPtrToInt(m.touch, number());
-	call(hot, m, (Twine("mcchk_slow_touch_") + (a.store ? "write" : "read") + Twine(a.size)).str(), {address, touch});
-	at.SetInsertPoint(cold);
-	Value *ask = at.CreateICmpEQ(word(at, m, touch_settled), at.getInt64(0));
-	Instruction *asks = SplitBlockAndInsertIfThen(ask, cold, false, hardly_ever());
-	call(asks, m, "mcchk_slow_cold", {address, touch, at.getInt64(shift)});
-	a.call->eraseFromParent();
+	at.SetInsertPoint(other);
+	Value *matters = at.CreateICmpUGE(this->index(at, m, element, m.cold_from), at.CreateLoad(number(), m.cold_count));
+	write_slow(SplitBlockAndInsertIfThen(matters, other, false, tests.hardly_ever()), m);
+	for (const access &a : m.g.members)
+		a.call->eraseFromParent();
+}
+
+/* Where neither says anything, each access is looked at if the pages matter; and where they
+ * do not, the run-time may say how far that goes. */
+void map_writer::write_slow(Instruction *slow, const mapped &m)
+{
+	IRBuilder<> at(slow);
+	at.SetCurrentDebugLocation(m.g.call()->getDebugLoc());
+	Value *first = at.CreatePtrToInt(m.g.call()->getArgOperand(0), number());
+	Value *some = at.CreateICmpNE(tests.shadow_of(at, m.g, first), at.getInt8(0));
+	Value *ask = at.CreateOr(some, at.CreateICmpEQ(word(at, m, touch_settled), at.getInt64(0)));
+	Instruction *asks = SplitBlockAndInsertIfThen(ask, slow, false, nullptr);
+	Instruction *look = SplitBlockAndInsertIfThen(some, asks, false, nullptr);
+	for (size_t i = 0; i < m.g.members.size(); i++) {
+		const access &a = m.g.members[i];
+		at.SetInsertPoint(look);
+		Value *address = at.CreateAdd(first, at.getInt64(m.g.offsets[i]));
+		Constant *member = ConstantExpr::getAdd(ConstantExpr::getPtrToInt(m.members, number()), at.getInt64(8 * member_words * i));
+		call(look, a, (Twine("mcchk_slow_member_") + (a.store ? "write" : "read") + Twine(a.size)).str(), {address, member});
+	}
+	Constant *touch = ConstantExpr::getPtrToInt(m.touch, number()), *members = ConstantExpr::getPtrToInt(m.members, number());
+	call(asks, m.g.members.front(), "mcchk_slow_group", {first, touch, members, at.getInt64(m.g.members.size() | (uint64_t)m.shift() << 16)});
+	at.SetInsertPoint(asks);
+	read(at, m);
 }
 
 /* Behind the loop: whether other threads made calls meanwhile. */
@@ -179,7 +245,7 @@ void map_writer::write(const end &e)
 {
 	IRBuilder<> at(e.exit->getTerminator());
 	Value *now = at.CreateLoad(number(), module.getOrInsertGlobal("mcchk_moment", number()), true);
-	Instruction *then = SplitBlockAndInsertIfThen(at.CreateICmpNE(now, e.moment), e.exit->getTerminator(), false, hardly_ever());
+	Instruction *then = SplitBlockAndInsertIfThen(at.CreateICmpNE(now, e.moment), e.exit->getTerminator(), false, tests.hardly_ever());
 	at.SetInsertPoint(then);
 	FunctionCallee callee = module.getOrInsertFunction("mcchk_maps_end", at.getVoidTy());
 	cast<Function>(callee.getCallee())->setDoesNotThrow();
@@ -189,9 +255,12 @@ void map_writer::write(const end &e)
 /* Returns how many accesses have maps. */
 unsigned map_writer::write()
 {
-	for (const mapped &m : accesses)
+	unsigned n = 0;
+	for (const mapped &m : places) {
 		write(m);
+		n += m.g.members.size();
+	}
 	for (const end &e : ends)
 		write(e);
-	return accesses.size();
+	return n;
 }

@@ -45,6 +45,7 @@
 #include "gimplify-me.h"
 #include "gimplify.h"
 #include "ssa-iterators.h"
+#include "tree-affine.h"
 #include "tree-cfg.h"
 #include "tree-chrec.h"
 #include "tree-eh.h"
@@ -64,6 +65,8 @@ namespace {
 #include "gcc_runtime.h"
 #include "gcc_unannounced.h"
 #include "gcc_loops.h"
+#include "gcc_groups.h"
+#include "gcc_maps.h"
 #include "gcc_tests.h"
 #include "gcc_silent.h"
 

@@ -77,7 +77,7 @@ public:
 	void take_accesses();
 	bool is_calm() const { return ::is_calm(loop); }
 	bool is_in_one_of(const auto_vec<announcing_loop *> &others) const;
-	void map_rest();
+	void map_rest(hash_map<tree, name_expansion *> **known);
 
 private:
 	class loop *loop;
@@ -311,108 +311,4 @@ void announcing_loop::take_accesses()
 	find_accesses(loop, candidates);
 	for (const access &a : candidates)
 		take(a);
-}
-
-/* What is left in such loops goes from one address to any other. Its maps (struct
- * mcchk_touch) change in the loop by nothing but its own calls, so they are looked up in
- * front of it, and again behind each of those. */
-struct mapped {
-	gimple *call; /* that announces the access */
-	tree touch, lo, count, map, mask; /* variables */
-};
-
-auto_vec<mapped> mapped_accesses;
-auto_vec<gimple *> mapped_ends; /* behind each of the loops: mcchk_maps_end */
-
-const mapped *map_of(gimple *call)
-{
-	for (const mapped &m : mapped_accesses)
-		if (m.call == call)
-			return &m;
-	return NULL;
-}
-
-/* Reads how far the place's map reaches in this call of the function. */
-gimple_seq read_map(const mapped &m)
-{
-	gimple_seq seq = NULL;
-	tree pointer = make_ssa_name(ptr_type_node);
-	gcall *frame = gimple_build_call(frame_address(), 1, integer_zero_node);
-	gimple_call_set_lhs(frame, pointer);
-	gimple_seq_add_stmt(&seq, frame);
-	tree here = assign(&seq, pointer_sized_int_node, NOP_EXPR, pointer);
-	tree own = assign(&seq, boolean_type_node, EQ_EXPR, here, touch_word(&seq, m.touch, 0));
-	tree all = compute(&seq, MINUS_EXPR, number(0), assign(&seq, pointer_sized_int_node, NOP_EXPR, own));
-	gimple_seq_add_stmt(&seq, gimple_build_assign(m.lo, touch_word(&seq, m.touch, 1)));
-	gimple_seq_add_stmt(&seq, gimple_build_assign(m.count, BIT_AND_EXPR, touch_word(&seq, m.touch, 2), all));
-	gimple_seq_add_stmt(&seq, gimple_build_assign(m.map, touch_word(&seq, m.touch, 3)));
-	gimple_seq_add_stmt(&seq, gimple_build_assign(m.mask, touch_word(&seq, m.touch, touch_mask)));
-	return seq;
-}
-
-bool announcing_loop::is_in_one_of(const auto_vec<announcing_loop *> &others) const
-{
-	for (const announcing_loop *other : others)
-		if (other != this && flow_loop_nested_p(other->loop, loop))
-			return true;
-	return false;
-}
-
-void announcing_loop::map_rest()
-{
-	auto_vec<access> rest;
-	bool some = false;
-	find_accesses(loop, rest);
-	for (const access &a : rest) {
-		if (!may_touch(a))
-			continue;
-		auto variable = [](const char *name) { return create_tmp_reg(pointer_sized_int_node, name); };
-		mapped m = {a.call, touch_variable(), variable("mcchk_lo"), variable("mcchk_count"), variable("mcchk_map"), variable("mcchk_mask")};
-		gimple_seq seq = read_map(m);
-		annotate_all_with_location(seq, UNKNOWN_LOCATION);
-		gsi_insert_seq_on_edge(loop_preheader_edge(loop), seq);
-		mapped_accesses.safe_push(m);
-		some = true;
-	}
-	if (!some)
-		return;
-	begin_moment();
-	for (edge exit : exits) {
-		gimple *end = gimple_build_call(runtime_function("mcchk_maps_end", 1), 1, moment);
-		gimple_set_location(end, UNKNOWN_LOCATION);
-		gsi_insert_on_edge(exit, end);
-		mapped_ends.safe_push(end);
-	}
-}
-
-void take_loops(function *f)
-{
-	mapped_accesses.truncate(0);
-	mapped_ends.truncate(0);
-	loop_optimizer_init(LOOPS_NORMAL | LOOPS_HAVE_RECORDED_EXITS);
-	if (number_of_loops(f) > 1) {
-		scev_initialize();
-		auto_delete_vec<announcing_loop> possible; /* known before anything is changed */
-		for (auto loop : loops_list(f, LI_FROM_INNERMOST)) {
-			auto *announcing = new announcing_loop(loop);
-			if (announcing->possible())
-				possible.safe_push(announcing);
-			else
-				delete announcing;
-		}
-		for (announcing_loop *loop : possible)
-			loop->take_nested();
-		auto_vec<announcing_loop *> calm; /* that are in no other */
-		for (announcing_loop *loop : possible)
-			if (loop->is_calm())
-				calm.safe_push(loop);
-		for (announcing_loop *loop : possible)
-			loop->take_accesses();
-		for (announcing_loop *loop : calm)
-			if (!loop->is_in_one_of(calm))
-				loop->map_rest();
-		gsi_commit_edge_inserts();
-		scev_finalize();
-	}
-	loop_optimizer_finalize();
 }

@@ -6,8 +6,9 @@ const unsigned long long parts = 0x120000000000ull;
 const int page_shift = 12;
 const unsigned page = 1u << page_shift;
 const unsigned store_flag = 1;
-const unsigned touch_words = 9; /* of struct mcchk_touch */
-const unsigned touch_settled = 7, touch_mask = 8; /* which of them */
+const unsigned touch_words = 10; /* of struct mcchk_touch */
+enum { touch_frame, touch_lo, touch_count, touch_map, touch_settled = 7, touch_cold_lo, touch_cold_count }; /* which of them */
+const unsigned member_words = 3; /* of struct mcchk_member */
 
 /* Loops that have more ways out, or accesses for all of them, keep their tests: code
  * would grow by a call for each. */
@@ -138,23 +139,25 @@ tree runtime_variable(const char *name, tree type, bool of_thread)
 	return remember(id, decl);
 }
 
-/* A variable of the place's own, struct mcchk_touch: the words are read by the code and
- * written by the run-time. */
-tree touch_variable()
+/* A variable of the place's own: the words are read by the code and written by the run-time. */
+tree place_variable(const char *name, unsigned words, tree value)
 {
 	tree word = build_qualified_type(pointer_sized_int_node, TYPE_QUAL_VOLATILE);
-	tree type = build_array_type_nelts(word, touch_words);
-	tree decl = build_decl(UNKNOWN_LOCATION, VAR_DECL, create_tmp_var_name("mcchk_touch"), type);
+	tree type = build_array_type_nelts(word, words);
+	tree decl = build_decl(UNKNOWN_LOCATION, VAR_DECL, create_tmp_var_name(name), type);
 	TREE_STATIC(decl) = 1;
 	TREE_USED(decl) = 1;
 	TREE_ADDRESSABLE(decl) = 1;
 	TREE_THIS_VOLATILE(decl) = 1;
 	DECL_ARTIFICIAL(decl) = 1;
 	DECL_IGNORED_P(decl) = 1;
-	DECL_INITIAL(decl) = NULL_TREE;
+	DECL_INITIAL(decl) = value;
 	varpool_node::finalize_decl(decl);
 	return decl;
 }
+
+/* A struct mcchk_touch. */
+tree touch_variable() { return place_variable("mcchk_touch", touch_words, NULL_TREE); }
 
 /* Whether the place may get a map. */
 bool may_touch(const access &a) { return optimize && a.size <= 16 && pow2p_hwi(a.size); }

@@ -154,55 +154,81 @@ void read_map_behind(gimple *call, const mapped &m)
 	gsi_insert_seq_after(&at, seq, GSI_SAME_STMT);
 }
 
-/* Has a call of mcchk_is_cold made before a statement, if the place is not settled. */
-void ask_before(gimple *stmt, const access &a, const mapped &m, tree address)
+/* The bytes of the shadow for the pages of a group. */
+tree shadow_of(gimple_seq *seq, const group &g, tree first)
 {
-	tree touch = build_fold_addr_expr(m.touch);
-	gcall *call = gimple_build_call(runtime_function("mcchk_is_cold", 3), 3, address, touch, number(exact_log2(a.size)));
+	auto byte = [&](HOST_WIDE_INT offset) { return shadow_byte(seq, offset ? compute(seq, PLUS_EXPR, first, number(offset)) : first); };
+	tree value = byte(g.lowest());
+	if (g.lowest() != g.highest())
+		value = assign(seq, unsigned_char_type_node, BIT_IOR_EXPR, value, byte(g.highest()));
+	return value;
+}
+
+/* The index of an element in the map that begins there: one that is not aligned is beyond
+ * all. */
+tree index_of(gimple_seq *seq, const mapped &m, tree element, tree from)
+{
+	return m.base ? compute(seq, MINUS_EXPR, element, from) : element_of(seq, element, from, m.g->first().size);
+}
+
+/* The calls that tell of the members of a group, from the first of them on, which is there. */
+void call_members(gcall *call, const mapped &m, tree first)
+{
+	for (unsigned i = 0; i < m.g->members.length(); i++) {
+		const access &a = m.g->members[i];
+		gimple_seq seq = NULL;
+		char name[48];
+		snprintf(name, sizeof name, "mcchk_miss_member_%s%u", a.store ? "write" : "read", a.size);
+		tree address = m.g->offsets[i] ? compute(&seq, PLUS_EXPR, first, number(m.g->offsets[i])) : first;
+		tree type = TREE_TYPE(TREE_TYPE(m.members));
+		tree member = build4(ARRAY_REF, type, m.members, size_int(member_words * i), NULL_TREE, NULL_TREE);
+		gimple_seq_add_stmt(&seq, gimple_build_call(runtime_function(name, 2), 2, address, build_fold_addr_expr(member)));
+		annotate_all_with_location(seq, line_of(a.call));
+		gimple_stmt_iterator at = gsi_for_stmt(call);
+		gsi_insert_seq_before(&at, seq, GSI_SAME_STMT);
+	}
+}
+
+/* Where neither the map of a place nor what does not matter has an element, each access is
+ * looked at if the pages matter; and where they do not, the run-time may say how far that
+ * goes. */
+void test_slow(gimple *slow, const mapped &m, tree first)
+{
 	gimple_seq seq = NULL;
-	tree settled = touch_word(&seq, m.touch, touch_settled);
-	call_if(stmt, seq, EQ_EXPR, settled, number(0), call);
+	gcall *members = gimple_build_call(runtime_function("mcchk_maps_end", 0), 0); /* stands for them */
+	tree value = shadow_of(&seq, *m.g, first), settled = touch_word(&seq, m.touch, touch_settled);
+	tree some = assign(&seq, boolean_type_node, NE_EXPR, value, build_zero_cst(unsigned_char_type_node));
+	tree ask = assign(&seq, boolean_type_node, EQ_EXPR, settled, number(0));
+	ask = assign(&seq, boolean_type_node, BIT_IOR_EXPR, ask, some);
+	gcall *call = gimple_build_call(runtime_function("mcchk_miss_group", 4), 4, first, build_fold_addr_expr(m.touch),
+					build_fold_addr_expr(m.members), number(m.g->members.length() | m.shift() << 16));
+	call_if(slow, seq, NE_EXPR, ask, boolean_false_node, call, false);
+	call_if(call, NULL, NE_EXPR, some, boolean_false_node, members, false);
+	call_members(members, m, first);
+	remove(members);
 	read_map_behind(call, m);
 }
 
-/* A statement where a block begins that the other outcome of a test leads to. */
-gimple *start_of_other(basic_block then, gimple *stmt)
-{
-	gimple_stmt_iterator at = gsi_after_labels(other_than(then));
-	gsi_insert_before(&at, stmt, GSI_SAME_STMT);
-	return stmt;
-}
-
-/* The same as test_access for an access of a loop in front of which its map was read: that
- * is asked first. Where it does not reach, and nothing matters, the run-time may say how
- * far that goes. */
-void test_mapped(const access &a, const mapped &m)
+/* The same as test_access for accesses of a loop in front of which their map was read: that
+ * is asked first, and then what does not matter. */
+void test_mapped(const mapped &m)
 {
 	gimple_seq seq = NULL, more = NULL;
-	tree address = as_number(&seq, a.address);
-	tree element = element_of(&seq, address, m.lo, a.size);
-	location_t line = line_of(a.call);
-	gcall *slow = miss_call(a, address, m.touch);
-	basic_block then = call_if(a.call, seq, GE_EXPR, element, m.count, slow);
-	tree masked = compute(&more, BIT_AND_EXPR, element, m.mask);
-	set_past(then, m.map, masked, more, line);
-
+	gimple *call = m.g->first().call;
+	location_t line = line_of(call);
+	tree first = as_number(&seq, m.g->first().address), element = m.base ? as_number(&seq, m.index) : first;
+	tree index = index_of(&seq, m, element, m.from);
+	gimple *other = gimple_build_call(runtime_function("mcchk_maps_end", 0), 0), *slow = gimple_copy(other);
+	basic_block then = call_if(call, seq, GE_EXPR, index, m.count, other, false);
+	set_past(then, m.map, m.base ? element : index, more, line);
 	seq = NULL;
-	tree value = shadow_byte(&seq, address);
-	gcall *looks = miss_call(a, address, m.touch);
-	then = call_if(slow, seq, NE_EXPR, value, build_zero_cst(unsigned_char_type_node), looks);
-	gimple *cold = start_of_other(then, gimple_build_nop());
-	tree matters = matters_before(looks, address, value, a.size);
-	gcall *call = miss_call(a, address, m.touch);
-	then = call_if(looks, NULL, NE_EXPR, matters, number(0), call);
-	gimple *beside = start_of_other(then, gimple_build_nop());
-	read_map_behind(call, m);
-	for (gimple *at : {cold, beside}) {
-		gimple_set_location(at, line);
-		ask_before(at, a, m, address);
-	}
-	for (gimple *gone : {cold, beside, static_cast<gimple *>(looks), static_cast<gimple *>(slow), a.call})
-		remove(gone);
+	index = index_of(&seq, m, element, m.cold_from);
+	call_if(other, seq, GE_EXPR, index, m.cold_count, slow);
+	test_slow(slow, m, first);
+	remove(slow);
+	remove(other);
+	for (const access &a : m.g->members)
+		remove(a.call);
 }
 
 /* Behind a loop in front of which maps were read: whether other threads made calls
@@ -241,6 +267,29 @@ void test_access(const access &a)
 			test_touch(last, a, address, touch);
 	}
 	remove(a.call);
+}
+
+/* What is left of accesses to one object has one test, behind which each has its own. */
+void test_group(const group &g)
+{
+	gimple_seq seq = NULL;
+	tree first = as_number(&seq, g.first().address), value = shadow_of(&seq, g, first);
+	gimple *call = g.first().call;
+	gcall *behind = gimple_build_call(runtime_function("mcchk_maps_end", 0), 0); /* stands for all of them */
+	call_if(call, seq, NE_EXPR, value, build_zero_cst(unsigned_char_type_node), behind);
+	for (unsigned i = 0; i < g.members.length(); i++) {
+		access a = g.members[i];
+		gimple *stands = gimple_copy(behind), *was = a.call;
+		gimple_set_location(stands, line_of(was));
+		gimple_stmt_iterator at = gsi_for_stmt(behind);
+		gsi_insert_before(&at, stands, GSI_SAME_STMT);
+		a.call = stands;
+		a.address = g.offsets[i] ? fold_build2(PLUS_EXPR, pointer_sized_int_node, first, number(g.offsets[i])) : first;
+		test_access(a);
+	}
+	for (const access &a : g.members)
+		remove(a.call);
+	remove(behind);
 }
 
 /* A function returns: whether a pending buffer may lie in its frame. */
@@ -285,9 +334,15 @@ bool is_func_exit(gimple *stmt)
 /* Replaces what the pass of the sanitizer has left in the function. */
 void take_single(function *f)
 {
+	auto_delete_vec<group> groups;
 	auto_vec<access> accesses;
 	auto_vec<gimple *> entries, exits, units;
 	basic_block block;
+	expansions *known = NULL;
+	for (const mapped &m : mapped_places) {
+		test_mapped(m);
+		places_tested += m.g->members.length();
+	}
 	FOR_EACH_BB_FN(block, f)
 		for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at)) {
 			gimple *stmt = gsi_stmt(at);
@@ -301,14 +356,22 @@ void take_single(function *f)
 			else if (gimple_call_builtin_p(stmt, BUILT_IN_TSAN_INIT))
 				units.safe_push(stmt);
 		}
-	for (const access &a : accesses)
-		if (const mapped *m = map_of(a.call))
-			test_mapped(a, *m);
-		else
-			test_access(a);
 	for (gimple *end : mapped_ends)
 		test_end(end);
+	forget_maps();
 	places_tested += accesses.length();
+	if (optimize)
+		FOR_EACH_BB_FN(block, f)
+			find_groups(block, &known, false, groups);
+	free_affine_expand_cache(&known);
+	for (const group *g : groups)
+		if (g->members.length() > 1)
+			test_group(*g);
+		else
+			test_access(g->first());
+	if (!optimize)
+		for (const access &a : accesses)
+			test_access(a);
 	for (gimple *stmt : entries)
 		remove(stmt);
 	bool tested = may_hold_buffer(f);

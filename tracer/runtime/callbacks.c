@@ -19,6 +19,21 @@ uint32_t mcchk_inlined_units;
 #define WITH_FRAME __attribute__((noinline))
 #endif
 
+/* An access of a loop that had read its map, whether it matters or not. */
+static __attribute__((noinline)) void member(uintptr_t addr, struct mcchk_member *m, uintptr_t pc, void **frame, uint32_t size, uint32_t flags)
+{
+	uint8_t page = MCCHK_SHADOW[addr >> MCCHK_PAGE_SHIFT];
+
+	if (page == 0 || !MCCHK_PART(addr, size, page))
+		return;
+	m->pc = pc;
+	m->cost = MCCHK_MISS_GOES_ON;
+	if (!mcchk_run_continues(addr, pc)) {
+		mcchk_run_other(addr, pc, frame, size, flags);
+		m->cost = MCCHK_MISS;
+	}
+}
+
 #define ACCESS(kind, bytes, flags)                                                                 \
 	/* Also called by code that has the test inlined by a plug-in (../plugin). */              \
 	WITH_FRAME void mcchk_miss_##kind##bytes(uintptr_t addr)                                   \
@@ -34,6 +49,10 @@ uint32_t mcchk_inlined_units;
 			cost = MCCHK_MISS;                                                         \
 		}                                                                                  \
 		mcchk_touch_missed(touch, addr, CALLER, MCCHK_CALLER_FRAME, bytes, flags, cost);   \
+	}                                                                                          \
+	WITH_FRAME void mcchk_miss_member_##kind##bytes(uintptr_t addr, struct mcchk_member *m)    \
+	{                                                                                          \
+		member(addr, m, CALLER, MCCHK_CALLER_FRAME, bytes, flags);                         \
 	}                                                                                          \
 	void __tsan_##kind##bytes(void *p)                                                         \
 	{                                                                                          \
@@ -241,10 +260,10 @@ WITH_FRAME void mcchk_nest(uintptr_t start, int64_t step, uint64_t rows, int64_t
 		mcchk_loop_rows(&e, step, rows, moment, CALLER, MCCHK_CALLER_FRAME);
 }
 
-/* An access of a loop that had read its map does not matter. */
-WITH_FRAME void mcchk_is_cold(uintptr_t addr, struct mcchk_touch *touch, uint64_t shift)
+/* What a loop had read of a place says nothing of an element. */
+WITH_FRAME void mcchk_miss_group(uintptr_t addr, struct mcchk_touch *touch, struct mcchk_member *members, uint64_t kind)
 {
-	mcchk_map_cold(addr, touch, shift, MCCHK_CALLER_FRAME);
+	mcchk_group_missed(addr, touch, members, kind, MCCHK_CALLER_FRAME);
 }
 
 #ifdef __clang__
@@ -252,20 +271,10 @@ WITH_FRAME void mcchk_is_cold(uintptr_t addr, struct mcchk_touch *touch, uint64_
  * keeps its registers. */
 static __attribute__((preserve_most, noinline, cold)) void arm(struct mcchk_site *site, uintptr_t pc) { mcchk_arm(site, pc); }
 
-static __attribute__((preserve_most, noinline, cold)) void touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc,
-									void **frame, uint32_t size, uint32_t flags)
+/* The same for loops that had read their maps: the plug-in. */
+__attribute__((preserve_most)) void mcchk_slow_group(uintptr_t addr, struct mcchk_touch *touch, struct mcchk_member *members, uint64_t kind)
 {
-	int32_t cost = MCCHK_MISS_GOES_ON;
-	if (!mcchk_run_continues(addr, pc)) {
-		mcchk_run_other(addr, pc, frame, size, flags);
-		cost = MCCHK_MISS;
-	}
-	mcchk_touch_missed(touch, addr, pc, frame, size, flags, cost);
-}
-
-__attribute__((preserve_most)) void mcchk_slow_cold(uintptr_t addr, struct mcchk_touch *touch, uint64_t shift)
-{
-	mcchk_map_cold(addr, touch, shift, MCCHK_CALLER_FRAME);
+	mcchk_group_missed(addr, touch, members, kind, MCCHK_CALLER_FRAME);
 }
 
 #define INLINED(kind, bytes, flags)                                                                \
@@ -278,10 +287,9 @@ __attribute__((preserve_most)) void mcchk_slow_cold(uintptr_t addr, struct mcchk
 			mcchk_touch_missed(&site->touch, addr, pc, frame, bytes, flags, MCCHK_MISS); \
 		}                                                                                  \
 	}                                                                                          \
-	/* The same for loops that had read their maps: the plug-in. */                            \
-	__attribute__((preserve_most)) void mcchk_slow_touch_##kind##bytes(uintptr_t addr, struct mcchk_touch *touch) \
+	__attribute__((preserve_most)) void mcchk_slow_member_##kind##bytes(uintptr_t addr, struct mcchk_member *m) \
 	{                                                                                          \
-		touch_missed(touch, addr, CALLER, MCCHK_CALLER_FRAME, bytes, flags);               \
+		member(addr, m, CALLER, MCCHK_CALLER_FRAME, bytes, flags);                         \
 	}                                                                                          \
 	__attribute__((preserve_most)) void mcchk_slow_##kind##bytes(uintptr_t addr, struct mcchk_site *site) \
 	{                                                                                          \

@@ -58,7 +58,7 @@ struct mcchk_site;
 			 ".Lmcchk_done%=:\n"                                                       \
 			 ".pushsection .bss.mcchk_sites,\"aw\",@nobits\n"                         \
 			 ".balign 32\n"                                                            \
-			 ".Lmcchk_site%=: .zero 104\n"                                             \
+			 ".Lmcchk_site%=: .zero 112\n"                                             \
 			 ".popsection\n"                                                           \
 			 : "=&r"(site), "=&r"(scratch), "=@ccc"(done)                              \
 			 : "r"(addr), "r"(__builtin_frame_address(0)), "i"(shift)                  \

@@ -105,8 +105,10 @@ struct mcchk_run {
 
 /* Of a place that goes from one address to any other (touches.c): in the call of
  * its function whose frame pointer is `frame`, an aligned element of `count` that lie side
- * by side from `lo` on is set in `map`. The rest is the run-time's own. inline.c and the
- * plug-ins know the first four, these also the last two. */
+ * by side from `lo` on is set in `map`; of `cold_count` that do so from `cold_lo` on
+ * nothing matters. The rest is the run-time's own. inline.c and the plug-ins know the first
+ * four, these also the last three. Such a place may be several accesses of one block, at
+ * equal distances from one another (struct mcchk_member). */
 struct mcchk_touch {
 	uint64_t frame; /* 0: nothing is set */
 	uint64_t lo, count;
@@ -117,7 +119,18 @@ struct mcchk_touch {
 	uint32_t resting; /* spans in which it gets no map */
 	uint32_t turns;   /* in this span, that what does not matter was looked for */
 	uint64_t settled; /* not 0: the run-time is not asked what does not matter */
-	uint64_t mask;    /* ~0; 0: nothing of it matters, all elements are the one that `map` has */
+	uint64_t cold_lo, cold_count;
+};
+
+/* An access that is made whenever the element is that its place's map has: so many bytes
+ * behind it. The first word is the plug-ins'. */
+struct mcchk_member {
+	int32_t offset;
+	uint16_t size;
+	uint8_t flags;
+	uint8_t cost;   /* of its last slow path (MCCHK_MISS), which nobody has added up yet */
+	uint64_t pc;    /* where it was taken */
+	uint64_t stack; /* in the call that has the map */
 };
 
 /* The state that inline.c keeps for each place in the program: while `owner`
@@ -137,9 +150,10 @@ struct mcchk_touching {
 	struct mcchk_touch *touch;
 	uintptr_t lo, hi; /* what the map may come to reach */
 	uintptr_t frame;
-	uint8_t *map; /* of lo; NULL: nothing there matters, and what is set says nothing */
-	uint32_t stack;
-	uint8_t shift, flags;
+	uint8_t *map; /* of lo; NULL: there is none */
+	struct mcchk_member *members, own;
+	uint32_t n; /* of them */
+	uint8_t shift;
 };
 
 /* A run by its first element, so that it can be resumed. */
@@ -446,7 +460,7 @@ void mcchk_rest(struct mcchk_site *site, uintptr_t pc);
 /* What the slow path costs: little where a run goes on, which is a record already. */
 enum { MCCHK_MISS_GOES_ON = 1, MCCHK_MISS = 64 };
 void mcchk_touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags, int32_t cost);
-void mcchk_map_cold(uintptr_t addr, struct mcchk_touch *touch, uint64_t shift, void **frame);
+void mcchk_group_missed(uintptr_t addr, struct mcchk_touch *touch, struct mcchk_member *members, uint64_t kind, void **frame);
 void mcchk_write_touched(struct mcchk_thread *t);
 void mcchk_write_touched_early(struct mcchk_thread *t);
 void mcchk_touch_no_more(struct mcchk_thread *t);

@@ -63,6 +63,7 @@ static void extent(uintptr_t addr, uint64_t most, uintptr_t *lo, uintptr_t *hi)
 struct progress {
 	struct mcchk_thread *t;
 	const struct mcchk_touching *g;
+	const struct mcchk_member *m;
 	uint64_t seq, first, last, distance, count;
 	uint64_t elements; /* in all */
 };
@@ -70,14 +71,15 @@ struct progress {
 static void write_run(struct progress *p, uint64_t count)
 {
 	const struct mcchk_touching *g = p->g;
+	const struct mcchk_member *m = p->m;
 	uint64_t seq = p->seq;
 	struct mcchk_access *rec = mcchk_reserve_access_after(p->t, &seq);
 	if (!rec || seq != p->seq) { /* too late for the call that they follow */
 		mcchk_lost(0, count);
 		return;
 	}
-	*rec = (struct mcchk_access){.type = 2, .flags = g->flags, .size = (uint16_t)(1u << g->shift), .stack = g->stack,
-				     .addr = g->touch->lo + (p->first << g->shift), .count = count,
+	*rec = (struct mcchk_access){.type = 2, .flags = m->flags, .size = m->size, .stack = (uint32_t)m->stack,
+				     .addr = g->touch->lo + (p->first << g->shift) + (uint64_t)(int64_t)m->offset, .count = count,
 				     .stride = count > 1 ? (int64_t)(p->distance << g->shift) : 0};
 	mcchk_commit_access(p->t);
 }
@@ -107,25 +109,19 @@ static void add(struct progress *p, uint64_t i)
 	p->last = i;
 }
 
-/* Writes what a place has touched, behind a call, and keeps it if it is to be written
- * again. */
-static void write_map(struct mcchk_thread *t, const struct mcchk_touching *g, uint64_t seq, int keep)
+/* Writes what an access of a place has touched, behind a call; the last that does so
+ * `clears` the map. Returns the number of elements. */
+static uint64_t write_member(struct mcchk_thread *t, const struct mcchk_touching *g, const struct mcchk_member *m, uint64_t seq, int clears)
 {
-	struct mcchk_touch *touch = g->touch;
-	struct progress p = {.t = t, .g = g, .seq = seq};
+	const struct mcchk_touch *touch = g->touch;
+	struct progress p = {.t = t, .g = g, .m = m, .seq = seq};
 	const uint64_t all = 0x0101010101010101ull;
-	uint64_t bytes = touch->count;
 
-	if (!g->map) { /* nothing that matters */
-		if (touch->mask == 0)
-			touch->count = 0;
-		return;
-	}
-	for (uint64_t i = 0, w; i < bytes; i += 8) {
+	for (uint64_t i = 0, w; i < touch->count; i += 8) {
 		memcpy(&w, touch->map + i, 8);
 		if (MCCHK_LIKELY(w == 0))
 			continue;
-		if (!keep)
+		if (clears)
 			memset(touch->map + i, 0, 8);
 		if (w == all && p.count > 1 && p.distance == 1 && p.last == i - 1) {
 			p.count += 8;
@@ -138,7 +134,21 @@ static void write_map(struct mcchk_thread *t, const struct mcchk_touching *g, ui
 	}
 	if (p.count > 0)
 		write_run(&p, p.count);
-	if (!keep && p.elements < bytes / WORTH) {
+	return p.elements;
+}
+
+/* Writes what a place has touched, behind a call, and keeps it if it is to be written
+ * again. */
+static void write_map(struct mcchk_thread *t, const struct mcchk_touching *g, uint64_t seq, int keep)
+{
+	struct mcchk_touch *touch = g->touch;
+	uint64_t elements = 0;
+
+	if (!g->map)
+		return;
+	for (uint32_t i = 0; i < g->n; i++)
+		elements = write_member(t, g, &g->members[i], seq, !keep && i + 1 == g->n);
+	if (!keep && elements < touch->count / WORTH) {
 		touch->count = 0;
 		touch->resting = 16;
 	}
@@ -157,8 +167,10 @@ static void write_all(struct mcchk_thread *t, uint64_t seq, int keep)
 
 	for (uint32_t i = 0; i < n; i++)
 		rest(t->touching[i].touch);
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
+		t->touching[i].touch->cold_count = 0;
 		write_map(t, &t->touching[i], seq, keep);
+	}
 }
 
 /* Records what the calling thread has touched. Its own, and it is busy or in a call. */
@@ -193,7 +205,7 @@ void mcchk_maps_end(void)
 	self->busy = 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	for (uint32_t i = 0; i < t->touching_count; i++)
-		if (!t->touching[i].map) /* it may have come to matter */
+		if (t->touching[i].touch->cold_count != 0) /* it may have come to matter */
 			mcchk_lost(0, 1);
 	for (; t->touching_seq < last; t->touching_seq++)
 		write_all(t, t->touching_seq, 1);
@@ -223,6 +235,7 @@ static void begin_span(struct mcchk_touch *touch)
 	touch->missed = 0;
 	touch->turns = 0;
 	touch->number = UINT32_MAX;
+	touch->cold_count = 0;
 }
 
 /* What the thread has for the place. */
@@ -256,35 +269,54 @@ static void set_frame(struct mcchk_touch *touch, void **frame)
 		rest(touch);
 }
 
+/* How far the members of a place reach beyond an element of it, in front and behind. */
+static void reach(const struct mcchk_member *members, uint32_t n, uint32_t shift, uint64_t *front, uint64_t *behind)
+{
+	int64_t lo = 0, hi = 1ll << shift;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (members[i].offset < lo)
+			lo = members[i].offset;
+		if (members[i].offset + members[i].size > hi)
+			hi = members[i].offset + members[i].size;
+	}
+	*front = (uint64_t)-lo;
+	*behind = (uint64_t)hi - (1ull << shift);
+}
+
 /* Gives the place a map for all of the memory around the address that it may come to
  * have one for. */
-static struct mcchk_touching *begin(struct mcchk_thread *t, struct mcchk_touch *touch, uintptr_t addr, uint32_t shift)
+static int begin(struct mcchk_touching *g, uintptr_t addr)
 {
+	struct mcchk_touch *touch = g->touch;
+	uint32_t shift = g->shift;
 	uintptr_t lo, hi;
+	uint64_t front, behind, words = (8ull << shift) - 1; /* the map goes by words */
 
 	if (!pool) {
 		void *p = mmap(NULL, POOL, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (p == MAP_FAILED)
-			return NULL;
+			return 0;
 		madvise(p, POOL, MADV_NOHUGEPAGE);
 		madvise(p, POOL, MADV_DONTDUMP);
 		pool = p;
 	}
 	extent(addr, (LARGEST / 2 - (1u << MCCHK_PAGE_SHIFT)) << shift >> MCCHK_PAGE_SHIFT, &lo, &hi);
+	reach(g->members, g->n, shift, &front, &behind);
+	lo += (front + words) & ~words;
+	hi -= (behind + words) & ~words;
+	if (addr < lo || addr >= hi)
+		return 0;
 	uint64_t bytes = (hi - lo) >> shift;
 	if (pool_used + bytes > POOL)
-		return NULL;
-	struct mcchk_touching *g = append(t, touch);
-	if (!g)
-		return NULL;
+		return 0;
 	g->lo = lo;
 	g->hi = hi;
 	g->map = pool + pool_used;
-	g->shift = (uint8_t)shift;
 	pool_used += (bytes + 63) & ~63ull;
 	if (touch->count == 0 || touch->lo < lo || touch->lo + (touch->count << shift) > hi)
 		touch->count = 0;
-	return g;
+	return 1;
 }
 
 /* Has the map reach an address: what it is now, and as much again. */
@@ -308,8 +340,37 @@ static void widen(struct mcchk_touching *g, uintptr_t addr)
 	touch->count = (hi - lo) >> g->shift;
 }
 
-/* The slow path has been taken at a place, for an aligned element of 1 to 16 bytes. */
-void mcchk_touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags, int32_t cost)
+/* Whether all that the members access with an element matters, as whole pages. */
+static int are_whole(const struct mcchk_member *members, uint32_t n, uintptr_t addr, uint32_t shift)
+{
+	uint64_t front, behind;
+
+	reach(members, n, shift, &front, &behind);
+	return is_whole((addr - front) >> MCCHK_PAGE_SHIFT) && is_whole((addr + behind + (1ull << shift) - 1) >> MCCHK_PAGE_SHIFT);
+}
+
+/* The place has a map in the call of its function with this frame. */
+static void take_map(struct mcchk_thread *t, struct mcchk_touching *g, uintptr_t addr, void **frame)
+{
+	struct mcchk_touch *touch = g->touch;
+
+	if (g->frame != (uintptr_t)frame) {
+		if (g->frame != 0)
+			write_map(t, g, t->touching_seq, 0); /* of another call of its function */
+		for (uint32_t i = 0; i < g->n; i++)
+			g->members[i].stack = mcchk_stack(t, g->members[i].pc, frame);
+	}
+	g->frame = (uintptr_t)frame;
+	if (touch->count == 0 || addr < touch->lo || addr >= touch->lo + (touch->count << g->shift))
+		widen(g, addr);
+	touch->map = g->map + ((touch->lo - g->lo) >> g->shift);
+	set_frame(touch, frame);
+}
+
+/* The slow path has been taken at a place, for an aligned element of 1 to 16 bytes. Without
+ * members it is a single access, which is `own`. */
+static void missed(struct mcchk_touch *touch, uintptr_t addr, struct mcchk_member *members, uint32_t n, struct mcchk_member own,
+		   uint32_t shift, int32_t cost, void **frame)
 {
 	struct mcchk_tls *self = &mcchk_self;
 	struct mcchk_thread *t = self->thread;
@@ -319,7 +380,7 @@ void mcchk_touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc,
 		return;
 	touch->missed = 0;
 	if (!t || self->depth || self->busy || !mcchk_recording || __atomic_load_n(&mcchk_several, __ATOMIC_RELAXED) ||
-	    (addr & (size - 1)) != 0 || !is_whole(addr >> MCCHK_PAGE_SHIFT))
+	    (addr & ((1u << shift) - 1)) != 0 || !are_whole(members ? members : &own, n, addr, shift))
 		return;
 	if (touch->resting > 0) {
 		touch->resting--;
@@ -330,28 +391,25 @@ void mcchk_touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc,
 	self->busy = 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	rest(touch);
-	if (g && !g->map) { /* it has to do with both */
-		touch->settled = 1;
-		touch->count = 0;
-		g = NULL;
-	}
-	if (g && (g->frame != (uintptr_t)frame || g->flags != (uint8_t)flags || 1u << g->shift != size))
-		write_map(t, g, t->touching_seq, 0); /* another call of its function */
-	else if (!g)
-		g = begin(t, touch, addr, (uint32_t)__builtin_ctz(size));
-	if (g && addr >= g->lo && addr < g->hi) {
-		if (g->frame != (uintptr_t)frame)
-			g->stack = mcchk_stack(t, pc, frame);
-		g->frame = (uintptr_t)frame;
-		g->flags = (uint8_t)flags;
-		if (touch->count == 0 || addr < touch->lo || addr >= touch->lo + (touch->count << g->shift))
-			widen(g, addr);
-		touch->map = g->map + ((touch->lo - g->lo) >> g->shift);
-		touch->mask = ~0ull;
-		set_frame(touch, frame);
+	if (g || (g = append(t, touch))) {
+		if (!g->map) {
+			g->own = own;
+			g->members = members ? members : &g->own;
+			g->n = n;
+			g->shift = (uint8_t)shift;
+		}
+		if ((g->map || begin(g, addr)) && addr >= g->lo && addr < g->hi)
+			take_map(t, g, addr, frame);
 	}
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self->busy = 0;
+}
+
+/* The same of a single access. */
+void mcchk_touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags, int32_t cost)
+{
+	struct mcchk_member own = {.size = (uint16_t)size, .flags = (uint8_t)flags, .pc = pc};
+	missed(touch, addr, NULL, 1, own, (uint32_t)__builtin_ctz(size), cost, frame);
 }
 
 /* ---- memory that does not matter ---- */
@@ -400,17 +458,17 @@ static void cold_around(uintptr_t addr, uint64_t most, uintptr_t *lo, uintptr_t 
 }
 
 /* In a loop that has nothing in it by which memory could come to matter, an aligned element
- * does not: nor does what lies around it, of which the program's code sets nothing worth
- * reading. There is none of that where other strands may be at work. */
-void mcchk_map_cold(uintptr_t addr, struct mcchk_touch *touch, uint64_t shift, void **frame)
+ * does not: nor does what lies around it, of which the program's code sets nothing. There
+ * is none of that where other strands may be at work. */
+static void map_cold(uintptr_t addr, struct mcchk_touch *touch, const struct mcchk_member *members, uint32_t n, uint32_t shift, void **frame)
 {
 	static struct {
 		uint64_t seq, most;
 		uintptr_t lo, hi;
 	} last; /* of the only thread that records */
-	static uint8_t nothing;
 	struct mcchk_tls *self = &mcchk_self;
 	struct mcchk_thread *t = self->thread;
+	uint64_t front, behind, unit = 1ull << shift;
 
 	if (self->depth || self->busy)
 		return;
@@ -420,16 +478,14 @@ void mcchk_map_cold(uintptr_t addr, struct mcchk_touch *touch, uint64_t shift, v
 	}
 	begin_span(touch);
 	struct mcchk_touching *g = known(t, touch);
-	if ((g && g->map) || ++touch->turns > TURNS || !is_cold(addr & ~7ull)) {
+	if ((g && g->map && g->frame != (uintptr_t)frame) || ++touch->turns > TURNS || !is_cold(addr & ~7ull)) {
 		touch->settled = 1;
 		return;
 	}
 	self->busy = 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	rest(touch);
-	if (!g)
-		g = append(t, touch);
-	if (g) {
+	if (g || (g = append(t, touch))) {
 		uint64_t most = AROUND << 3 * touch->turns;
 		if (most > FARTHEST)
 			most = FARTHEST;
@@ -438,12 +494,32 @@ void mcchk_map_cold(uintptr_t addr, struct mcchk_touch *touch, uint64_t shift, v
 			last.seq = touch->seq;
 			last.most = most;
 		}
-		touch->lo = last.lo;
-		touch->count = (last.hi - last.lo) >> shift;
-		touch->map = &nothing;
-		touch->mask = 0;
+		reach(members, n, shift, &front, &behind);
+		uintptr_t lo = (last.lo + front + unit - 1) & ~(unit - 1), hi = last.hi - behind;
+		if (!g->map)
+			touch->count = 0; /* of an earlier span */
+		touch->cold_lo = lo;
+		touch->cold_count = hi > lo ? (hi - lo) >> shift : 0;
 		set_frame(touch, frame);
 	}
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self->busy = 0;
+}
+
+/* Neither the place's map nor what is known not to matter has an element. What is accessed
+ * with it has been recorded, if it matters. `kind` is the number of members, and the
+ * logarithm of the element's size from bit 16 on. */
+void mcchk_group_missed(uintptr_t addr, struct mcchk_touch *touch, struct mcchk_member *members, uint64_t kind, void **frame)
+{
+	uint32_t n = kind & UINT16_MAX, shift = (uint32_t)(kind >> 16);
+	int32_t cost = 0;
+
+	for (uint32_t i = 0; i < n; i++) {
+		cost += members[i].cost;
+		members[i].cost = 0;
+	}
+	if (cost > 0)
+		missed(touch, addr, members, n, (struct mcchk_member){0}, shift, cost, frame);
+	else if (!touch->settled)
+		map_cold(addr, touch, members, n, shift, frame);
 }

@@ -73,6 +73,63 @@ static __attribute__((noinline)) int deep(int depth, int from, int n)
 	return depth > 0 ? deep(depth - 1, from + n, n) + x : x;
 }
 
+/* Members of objects: those that are accessed together. `move` and `move_packed` call
+ * nothing, `visit` calls. */
+#define OBJECT double x, y, z; int kind; short flag; double more;
+struct object {
+	OBJECT
+};
+struct __attribute__((packed)) packed_object {
+	OBJECT
+};
+
+static void nothing(void) { }
+static void (*volatile call)(void) = nothing;
+
+#define VISIT(name, type, calls)                                                                   \
+	static __attribute__((noinline)) void name(struct type *all, int n)                        \
+	{                                                                                          \
+		for (int i = 0; i < n; i++) {                                                      \
+			struct type *p = all + list[i];                                            \
+			if (list[i] & 1) {                                                         \
+				p->x += 1;                                                         \
+				p->z = p->y;                                                       \
+			} else {                                                                   \
+				sum += p->kind + p->flag + p->more + all[list[i] + 1].x;           \
+			}                                                                          \
+			calls;                                                                     \
+		}                                                                                  \
+	}
+VISIT(move, object, (void)0)
+VISIT(move_packed, packed_object, (void)0)
+VISIT(visit, object, call())
+
+static void draw_objects(int n, long start, unsigned first, unsigned objects, int packed)
+{
+	long size = packed ? sizeof(struct packed_object) : sizeof(struct object);
+	for (int i = 0; i < n; i++) {
+		list[i] = (int)(first + number(objects));
+		long at = start + list[i] * size;
+		if (list[i] & 1)
+			fprintf(touched, "%d 0 %ld 16\n%d 1 %ld 8\n%d 1 %ld 8\n", span, at, span, at, span, at + 16);
+		else
+			fprintf(touched, "%d 0 %ld 6\n%d 0 %ld 8\n%d 0 %ld 8\n", span, at + 24, span, at + (packed ? 30 : 32), span, at + size);
+	}
+}
+
+static void with_objects(int n, unsigned first, unsigned objects)
+{
+	draw_objects(n, 0, first, objects, 0);
+	move((struct object *)memory, n);
+	draw_objects(n, 24, first, objects, 0);
+	move((struct object *)(memory + 24), n);
+	draw_objects(n, 3, first, objects, 1);
+	move_packed((struct packed_object *)(memory + 3), n);
+	draw_objects(n, 0, first, objects, 0);
+	visit((struct object *)memory, n);
+	fence();
+}
+
 static void *run(void *from)
 {
 	store_int((int *)memory, *(int *)from, 2 * *(int *)from);
@@ -131,6 +188,16 @@ int main(int argc, char **argv)
 	}
 	load_odd(5000);
 	fence();
+	for (int n = 20; n < 10000; n *= 5) {
+		with_objects(n, 0, 3000);
+		with_objects(n, 0, BYTES / 40);
+		with_objects(n, BYTES / 40 - 20, 20); /* some of them beyond the window */
+		static struct object own[500]; /* in no window */
+		for (int i = 0; i < n; i++)
+			list[i] = (int)number(499);
+		move(own, n);
+		fence();
+	}
 	with_thread(3000);
 	fence();
 	with_thread(500);

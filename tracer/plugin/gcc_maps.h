@@ -1,0 +1,182 @@
+/* A part of gcc.cc: what is left in loops that call nothing goes from one address to any
+ * other. Its maps (struct mcchk_touch of ../runtime/mcchk.h) change in such a loop by nothing
+ * but its own calls, so they are looked up in front of it, and again behind each of those. */
+
+/* Accesses, and where the code keeps their map: from which number of an element on there are
+ * how many. The number is that of the address, or where `base` is the same all the time, of
+ * the distance from that. */
+struct mapped {
+	const group *g;
+	tree touch, members;
+	tree base, index;
+	tree from, count, map, cold_from, cold_count; /* variables */
+
+	unsigned shift() const { return exact_log2(g->first().size); }
+};
+
+auto_delete_vec<group> mapped_groups;
+auto_vec<mapped> mapped_places;
+auto_vec<gimple *> mapped_ends; /* behind each of the loops: mcchk_maps_end */
+
+
+void forget_maps()
+{
+	for (group *g : mapped_groups)
+		delete g;
+	mapped_groups.truncate(0);
+	mapped_places.truncate(0);
+	mapped_ends.truncate(0);
+}
+
+/* The first word of each is known, the others are the run-time's. */
+tree members_of(const group &g)
+{
+	vec<constructor_elt, va_gc> *words = NULL;
+	for (unsigned i = 0; i < g.members.length(); i++) {
+		const access &a = g.members[i];
+		unsigned HOST_WIDE_INT word = (unsigned HOST_WIDE_INT)a.size << 32 | (a.store ? (unsigned HOST_WIDE_INT)store_flag << 48 : 0);
+		CONSTRUCTOR_APPEND_ELT(words, size_int(member_words * i), number(word | (uint32_t)g.offsets[i]));
+	}
+	tree type = build_array_type_nelts(pointer_sized_int_node, member_words * g.members.length());
+	tree value = build_constructor(type, words);
+	TREE_CONSTANT(value) = TREE_STATIC(value) = 1;
+	return place_variable("mcchk_members", member_words * g.members.length(), value);
+}
+
+/* Finds a base that stays the same in a loop, and what the elements of a group can be
+ * numbered by from there. */
+void number_elements(mapped &m, class loop *loop)
+{
+	aff_tree base = m.g->address, index;
+	int unit = m.g->first().size;
+	m.base = m.index = NULL_TREE;
+	aff_combination_const(&index, base.type, 0);
+	if (base.rest)
+		return;
+	for (unsigned i = 0; i < base.n;) {
+		aff_comb_elt moving = base.elts[i];
+		if (expr_invariant_in_loop_p(loop, moving.val)) {
+			i++;
+			continue;
+		}
+		if (wi::smod_trunc(moving.coef, unit) != 0)
+			return;
+		aff_combination_remove_elt(&base, i);
+		aff_combination_add_elt(&index, moving.val, wi::sdiv_trunc(moving.coef, unit));
+	}
+	if (index.n == 0 || index.rest)
+		return;
+	m.index = aff_combination_to_tree(&index);
+	gimple_seq seq = NULL;
+	m.base = as_number(&seq, aff_combination_to_tree(&base));
+	annotate_all_with_location(seq, UNKNOWN_LOCATION);
+	if (seq)
+		gsi_insert_seq_on_edge(loop_preheader_edge(loop), seq);
+}
+
+/* The number of the element that a map begins with. Where a base is no multiple of elements
+ * away from it, all are beyond. */
+tree begins(gimple_seq *seq, const mapped &m, int word)
+{
+	tree lo = touch_word(seq, m.touch, word);
+	if (!m.base)
+		return lo;
+	tree distance = compute(seq, MINUS_EXPR, lo, m.base);
+	tree odd = compute(seq, BIT_AND_EXPR, distance, number((1 << m.shift()) - 1));
+	tree some = assign(seq, pointer_sized_int_node, NOP_EXPR, assign(seq, boolean_type_node, NE_EXPR, odd, number(0)));
+	tree away = compute(seq, LSHIFT_EXPR, some, build_int_cst(integer_type_node, 62));
+	tree with_sign = assign(seq, ptrdiff_type_node, NOP_EXPR, distance);
+	with_sign = assign(seq, ptrdiff_type_node, RSHIFT_EXPR, with_sign, build_int_cst(integer_type_node, m.shift()));
+	return compute(seq, PLUS_EXPR, away, assign(seq, pointer_sized_int_node, NOP_EXPR, with_sign));
+}
+
+/* Reads how far the place's map reaches in this call of the function. */
+gimple_seq read_map(const mapped &m)
+{
+	gimple_seq seq = NULL;
+	tree pointer = make_ssa_name(ptr_type_node);
+	gcall *frame = gimple_build_call(frame_address(), 1, integer_zero_node);
+	gimple_call_set_lhs(frame, pointer);
+	gimple_seq_add_stmt(&seq, frame);
+	tree here = assign(&seq, pointer_sized_int_node, NOP_EXPR, pointer);
+	tree own = assign(&seq, boolean_type_node, EQ_EXPR, here, touch_word(&seq, m.touch, touch_frame));
+	tree all = compute(&seq, MINUS_EXPR, number(0), assign(&seq, pointer_sized_int_node, NOP_EXPR, own));
+	tree from = begins(&seq, m, touch_lo), map = touch_word(&seq, m.touch, touch_map);
+	if (m.base)
+		map = compute(&seq, MINUS_EXPR, map, from);
+	gimple_seq_add_stmt(&seq, gimple_build_assign(m.from, from));
+	gimple_seq_add_stmt(&seq, gimple_build_assign(m.map, map));
+	gimple_seq_add_stmt(&seq, gimple_build_assign(m.count, BIT_AND_EXPR, touch_word(&seq, m.touch, touch_count), all));
+	gimple_seq_add_stmt(&seq, gimple_build_assign(m.cold_from, begins(&seq, m, touch_cold_lo)));
+	gimple_seq_add_stmt(&seq, gimple_build_assign(m.cold_count, BIT_AND_EXPR, touch_word(&seq, m.touch, touch_cold_count), all));
+	return seq;
+}
+
+bool announcing_loop::is_in_one_of(const auto_vec<announcing_loop *> &others) const
+{
+	for (const announcing_loop *other : others)
+		if (other != this && flow_loop_nested_p(other->loop, loop))
+			return true;
+	return false;
+}
+
+void announcing_loop::map_rest(expansions **known)
+{
+	unsigned before = mapped_groups.length();
+	basic_block *body = get_loop_body_in_dom_order(loop);
+	for (unsigned i = 0; i < loop->num_nodes; i++)
+		find_groups(body[i], known, true, mapped_groups);
+	free(body);
+	for (unsigned i = before; i < mapped_groups.length(); i++) {
+		const group &g = *mapped_groups[i];
+		auto variable = [](const char *name) { return create_tmp_reg(pointer_sized_int_node, name); };
+		mapped m = {&g, touch_variable(), members_of(g), NULL_TREE, NULL_TREE, variable("mcchk_from"), variable("mcchk_count"),
+			    variable("mcchk_map"), variable("mcchk_cold_from"), variable("mcchk_cold_count")};
+		number_elements(m, loop);
+		gimple_seq seq = read_map(m);
+		annotate_all_with_location(seq, UNKNOWN_LOCATION);
+		gsi_insert_seq_on_edge(loop_preheader_edge(loop), seq);
+		mapped_places.safe_push(m);
+	}
+	if (before == mapped_groups.length())
+		return;
+	begin_moment();
+	for (edge exit : exits) {
+		gimple *end = gimple_build_call(runtime_function("mcchk_maps_end", 1), 1, moment);
+		gimple_set_location(end, UNKNOWN_LOCATION);
+		gsi_insert_on_edge(exit, end);
+		mapped_ends.safe_push(end);
+	}
+}
+
+void take_loops(function *f)
+{
+	loop_optimizer_init(LOOPS_NORMAL | LOOPS_HAVE_RECORDED_EXITS);
+	if (number_of_loops(f) > 1) {
+		scev_initialize();
+		auto_delete_vec<announcing_loop> possible; /* known before anything is changed */
+		for (auto loop : loops_list(f, LI_FROM_INNERMOST)) {
+			auto *announcing = new announcing_loop(loop);
+			if (announcing->possible())
+				possible.safe_push(announcing);
+			else
+				delete announcing;
+		}
+		for (announcing_loop *loop : possible)
+			loop->take_nested();
+		auto_vec<announcing_loop *> calm; /* that are in no other */
+		for (announcing_loop *loop : possible)
+			if (loop->is_calm())
+				calm.safe_push(loop);
+		for (announcing_loop *loop : possible)
+			loop->take_accesses();
+		expansions *known = NULL;
+		for (announcing_loop *loop : calm)
+			if (!loop->is_in_one_of(calm))
+				loop->map_rest(&known);
+		free_affine_expand_cache(&known);
+		gsi_commit_edge_inserts();
+		scev_finalize();
+	}
+	loop_optimizer_finalize();
+}
