@@ -126,6 +126,16 @@ func chunkContents(t *testing.T, data []byte) (found []inside) {
 			require.NotEmpty(t, c.Groups, "an access before the first mark, or among calls")
 			c.add(&rec.Access)
 			c.records++
+		case trace.RecordGrid:
+			require.NotEmpty(t, c.Groups, "a grid before the first mark, or among calls")
+			for p := range int64(rec.Grid.Planes) {
+				for r := range int64(rec.Grid.Rows) {
+					a := rec.Grid.Access
+					a.Addr += uint64(p*rec.Grid.PlaneStep + r*rec.Grid.RowStep)
+					c.add(&a)
+				}
+			}
+			c.records++
 		case trace.RecordMark:
 			require.True(t, rec.Mark > seq || len(c.Groups) == 0 && rec.Mark == seq, "mark %d behind %d", rec.Mark, seq)
 			c.Groups = append(c.Groups, [2]uint32{uint32(rec.Mark - seq)})

@@ -204,6 +204,23 @@ static inline __attribute__((always_inline)) int loop_goes_on(uintptr_t start, i
 	return (offset >> __builtin_ctzll((uint64_t)stride)) + count <= rec->count;
 }
 
+/* Whether they are the next row of the grid of their place, which is not the last of a plane:
+ * the same again. */
+static inline __attribute__((always_inline)) int row_goes_on(uintptr_t start, int64_t stride, uint64_t count, uintptr_t pc)
+{
+	struct mcchk_thread *t = mcchk_self.thread;
+	if (!t || mcchk_self.busy)
+		return 0;
+	struct mcchk_rows *x = &t->rows[pc & (MCCHK_RUNS - 1)];
+	if (x->key != pc || start != x->next || x->left < 2 || x->stride != stride || x->count != count ||
+	    x->seq != __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED))
+		return 0;
+	x->left--;
+	x->next = start + (uint64_t)x->grid->row_step;
+	__atomic_store_n(&x->grid->rows, (uint16_t)(x->grid->rows + 1), __ATOMIC_RELEASE);
+	return 1;
+}
+
 static __attribute__((noinline)) void loop_elements(uintptr_t start, int64_t stride, uint64_t count, uint64_t kind, uint64_t moment,
 						    uintptr_t pc, void **frame)
 {
@@ -222,7 +239,8 @@ static inline __attribute__((always_inline)) void loop(uintptr_t start, int64_t 
 		uint8_t first = MCCHK_SHADOW[lo >> MCCHK_PAGE_SHIFT], end = MCCHK_SHADOW[hi >> MCCHK_PAGE_SHIFT];
 		if ((first | end) == 0)
 			return;
-		if (first == 1 && end == 1 && count > 1 && stride != 0 && loop_goes_on(start, stride, count, pc))
+		if (first == 1 && end == 1 && count > 1 && stride != 0 &&
+		    (loop_goes_on(start, stride, count, pc) || row_goes_on(start, stride, count, pc)))
 			return;
 	}
 	loop_elements(start, stride, count, kind, moment, pc, frame);

@@ -26,7 +26,7 @@ enum { IRREGULAR = 0x80, ALONE = 0x81, LITERAL = 0xff };
 #define NUMBERS_MOST 27u /* bytes that three numbers take, and what is written behind them */
 
 #define PLACES 60u
-enum { ON = 0, AGAIN = PLACES, BY = 2 * PLACES, OTHER = 3 * PLACES, MARK = 4 * PLACES }; /* all but the last and the number of a place */
+enum { ON = 0, AGAIN = PLACES, BY = 2 * PLACES, OTHER = 3 * PLACES, MARK = 4 * PLACES, GRID }; /* all but the last and the number of a place */
 
 #define CALL_HEAD 40u
 
@@ -51,6 +51,11 @@ struct mcchk_compactor {
 			uint64_t head, addr, stride, count;
 			uint64_t step; /* from the address before it */
 		} place[PLACES];
+		struct grid_place {
+			uint64_t head;
+			uint32_t stack;
+			uint64_t fields[5]; /* address, stride, count, steps */
+		} grid[PLACES];
 		uint64_t addr, stride, count; /* of the last access */
 		uint64_t mark;
 	} accesses;
@@ -188,8 +193,9 @@ static unsigned char *compact_call(struct mcchk_compactor *p, unsigned char *out
 }
 
 /* Writes calls and what else is among them, from *in on, into the stream, which may have
- * up to `most` bytes. Returns where it ends, and in *in what comes next. */
-static unsigned char *compact_calls(struct mcchk_compactor *p, const char **in, const char *end, uint32_t most)
+ * up to `most` bytes. Returns where it ends, in *in what comes next, and in *expanded how long
+ * the records are. */
+static unsigned char *compact_calls(struct mcchk_compactor *p, const char **in, const char *end, uint32_t most, uint32_t *expanded)
 {
 	unsigned char *out = p->stream;
 	const unsigned char *limit = p->stream + most;
@@ -210,6 +216,7 @@ static unsigned char *compact_calls(struct mcchk_compactor *p, const char **in, 
 		at += c->length;
 	}
 	*in = at;
+	*expanded = (uint32_t)(at - from);
 	return out;
 }
 
@@ -251,19 +258,67 @@ static inline unsigned char *compact_access(struct mcchk_compactor *p, unsigned 
 	return number(number(number(out, zigzag(step)), zigzag(stride)), zigzag(count));
 }
 
-static unsigned char *compact_accesses(struct mcchk_compactor *p, struct mcchk_open *o, const char **in, const char *end, uint32_t most)
+#define GRID_MOST (3u + 7u * 9u) /* bytes that a grid takes */
+
+static unsigned char *compact_grid(struct mcchk_compactor *p, unsigned char *out, const struct mcchk_grid *g)
+{
+	uint64_t head = access_head(&g->first);
+	uint32_t k = (2ull * g->stack + (g->first.flags & MCCHK_STORE)) % PLACES;
+	struct grid_place *l = &p->accesses.grid[k], now = {.head = head, .stack = g->stack, .fields = {
+		g->first.addr, (uint64_t)g->first.stride, g->first.count, (uint64_t)g->row_step, (uint64_t)g->plane_step}};
+	struct grid_place old = *l;
+
+	*l = now;
+	if (old.head != head || old.stack != g->stack)
+		return literal(out, g, sizeof *g);
+	unsigned char *changed = out + 2;
+	*out = GRID;
+	out[1] = (unsigned char)k;
+	*changed = 0;
+	out = number(number(out + 3, g->rows), g->planes);
+	for (unsigned i = 0; i < 5; i++) {
+		if (now.fields[i] == old.fields[i])
+			continue;
+		*changed |= (unsigned char)(1u << i);
+		out = number(out, zigzag(now.fields[i] - old.fields[i]));
+	}
+	return out;
+}
+
+/* Writes accesses and marks, from *in on, into the stream, which may have up to `most`
+ * bytes; those that say nothing are left out. Returns where it ends, in *in what comes next,
+ * and in *expanded how long the records are. */
+static unsigned char *compact_accesses(struct mcchk_compactor *p, struct mcchk_open *o, const char **in, const char *end, uint32_t most,
+				       uint32_t *expanded)
 {
 	unsigned char *out = p->stream;
 	const char *from = *in, *at = from;
+	uint32_t empty = 0;
 
-	while (at < end && (uint32_t)(out - p->stream) + sizeof(struct mcchk_access) + 1 <= most &&
-	       (uint64_t)(at - from) + sizeof(struct mcchk_access) <= EXPANDED_MOST) {
+	while (at < end && (uint32_t)(out - p->stream) + GRID_MOST <= most &&
+	       (uint64_t)(at - from) + sizeof(struct mcchk_grid) <= EXPANDED_MOST) {
 		if (*at == 2) {
 			const struct mcchk_access *a = (const void *)at;
 			mcchk_count(&o->sums, a);
-			o->group += a->count != 0;
-			out = compact_access(p, out, a);
 			at += sizeof *a;
+			if (a->count == 0) {
+				empty += (uint32_t)sizeof *a;
+				continue;
+			}
+			o->group++;
+			out = compact_access(p, out, a);
+			continue;
+		}
+		if (*at == MCCHK_TYPE_GRID) {
+			const struct mcchk_grid *g = (const void *)at;
+			at += sizeof *g;
+			if (g->first.count == 0) {
+				empty += (uint32_t)sizeof *g;
+				continue;
+			}
+			mcchk_count_grid(&o->sums, g);
+			o->group += mcchk_in_grid(g);
+			out = compact_grid(p, out, g);
 			continue;
 		}
 		const struct mcchk_mark *m = (const void *)at;
@@ -276,6 +331,7 @@ static unsigned char *compact_accesses(struct mcchk_compactor *p, struct mcchk_o
 		at += sizeof *m;
 	}
 	*in = at;
+	*expanded = (uint32_t)(at - from) - empty;
 	return out;
 }
 
@@ -316,14 +372,16 @@ int mcchk_compact(struct mcchk_compactor *p, struct mcchk_open *o)
 		const char *from = in;
 		uint64_t room = (uint64_t)(in - out);
 		uint32_t most = room < STREAM + 2 * HEAD ? (uint32_t)room - 2 * HEAD : STREAM;
-		unsigned char *last = c->kind == 0 ? compact_calls(p, &in, end, most) : compact_accesses(p, o, &in, end, most);
+		uint32_t expanded;
+		unsigned char *last = c->kind == 0 ? compact_calls(p, &in, end, most, &expanded) :
+						     compact_accesses(p, o, &in, end, most, &expanded);
 		uint32_t length = HEAD + (uint32_t)mcchk_pad8((uint64_t)(last - p->stream));
 		if (in == from)
 			break; /* too long a record */
 		memset(last, 0, 8);
 		memcpy(out + HEAD, p->stream, length - HEAD);
 		put_head(out + length, head_of(MCCHK_TYPE_ROOM, 0, (uint32_t)(in - out) - length));
-		put_head(out, head_of(c->kind == 0 ? MCCHK_TYPE_COMPACT_CALLS : MCCHK_TYPE_COMPACT_ACCESSES, (uint32_t)(in - from), length));
+		put_head(out, head_of(c->kind == 0 ? MCCHK_TYPE_COMPACT_CALLS : MCCHK_TYPE_COMPACT_ACCESSES, expanded, length));
 		out += length;
 	}
 	o->compact = (uint32_t)(out - c->payload);
@@ -344,20 +402,34 @@ static uint64_t read_number(const unsigned char **at)
 	return n > 8 ? v : v >> n;
 }
 
-/* Whether the thing at *at in the stream of compact accesses is a mark, and not an
- * access; *later is how much later its call is. Goes behind it. */
-int mcchk_compact_mark(const unsigned char **at, uint64_t *later)
+/* What stands at *at in the stream of compact accesses; *value is how much later the call
+ * of a mark is, or how many accesses a grid has. Goes behind it. */
+int mcchk_compact_next(const unsigned char **at, uint64_t *value)
 {
 	const unsigned char *p = *at;
 	unsigned tag = *p++, numbers = tag < BY ? 0 : tag < OTHER ? 1 : tag < MARK ? 3 : 0;
+	int what = MCCHK_COMPACT_ACCESS;
 
 	if (tag == MARK) {
-		*later = read_number(&p);
-		*at = p;
-		return 1;
+		*value = read_number(&p);
+		what = MCCHK_COMPACT_MARK;
+	} else if (tag == GRID) {
+		numbers = (unsigned)__builtin_popcount(p[1]);
+		p += 2;
+		*value = read_number(&p);
+		*value *= read_number(&p);
+		what = MCCHK_COMPACT_GRID;
+	} else if (tag == LITERAL && *p == MCCHK_TYPE_GRID) {
+		struct mcchk_grid g;
+		memcpy(&g, p, sizeof g);
+		*value = mcchk_in_grid(&g);
+		p += sizeof g;
+		what = MCCHK_COMPACT_GRID;
+	} else if (tag == LITERAL) {
+		p += sizeof(struct mcchk_access);
 	}
 	for (; numbers > 0; numbers--)
 		p += *p ? __builtin_ctz(*p) + 1 : 9;
-	*at = tag == LITERAL ? p + sizeof(struct mcchk_access) : p;
-	return 0;
+	*at = p;
+	return what;
 }

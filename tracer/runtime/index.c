@@ -17,7 +17,7 @@ struct index {
 	unsigned char groups[];
 };
 
-_Static_assert(sizeof(struct mcchk_mark) == 16 && sizeof(struct mcchk_access) == 32, "records");
+_Static_assert(sizeof(struct mcchk_mark) == 16 && sizeof(struct mcchk_access) == 32 && sizeof(struct mcchk_grid) == 56, "records");
 _Static_assert(sizeof(struct index) + 8 + 7 <= MCCHK_INDEX, "index");
 
 /* Adds an access to the sums of its chunk. */
@@ -33,6 +33,22 @@ void mcchk_count(struct mcchk_sums *x, const struct mcchk_access *a)
 	if (hi > x->hi)
 		x->hi = hi;
 	x->elements[a->flags & MCCHK_STORE] += a->count;
+}
+
+/* Adds the accesses of a grid, of which those at its corners reach farthest. */
+void mcchk_count_grid(struct mcchk_sums *x, const struct mcchk_grid *g)
+{
+	struct mcchk_access corner = g->first;
+	uint64_t down = (g->rows - 1u) * (uint64_t)g->row_step, along = (g->planes - 1u) * (uint64_t)g->plane_step;
+
+	mcchk_count(x, &corner);
+	corner.addr += down;
+	mcchk_count(x, &corner);
+	corner.addr += along;
+	mcchk_count(x, &corner);
+	corner.addr -= down;
+	mcchk_count(x, &corner);
+	x->elements[corner.flags & MCCHK_STORE] += (mcchk_in_grid(g) - 4) * corner.count;
 }
 
 /* Groups being written. */
@@ -60,14 +76,20 @@ static void add_compact(struct groups *g, const char *record, uint64_t *seq)
 	const unsigned char *at = (const unsigned char *)record + 8;
 
 	for (left = 8u * words; left > 0;) {
-		uint64_t later;
-		if (mcchk_compact_mark(&at, &later)) {
-			add_group(g, later);
-			*seq += later;
+		uint64_t value;
+		switch (mcchk_compact_next(&at, &value)) {
+		case MCCHK_COMPACT_MARK:
+			add_group(g, value);
+			*seq += value;
 			left -= (uint32_t)sizeof(struct mcchk_mark);
-		} else {
+			break;
+		case MCCHK_COMPACT_ACCESS:
 			g->accesses++;
 			left -= (uint32_t)sizeof(struct mcchk_access);
+			break;
+		default:
+			g->accesses += value;
+			left -= (uint32_t)sizeof(struct mcchk_grid);
 		}
 	}
 }
@@ -91,6 +113,11 @@ uint32_t mcchk_write_index(struct mcchk_chunk *c, struct mcchk_sums sums, uint64
 			mcchk_count(&sums, (const void *)r);
 			g.accesses += ((const struct mcchk_access *)(const void *)r)->count != 0;
 			length = sizeof(struct mcchk_access);
+			break;
+		case MCCHK_TYPE_GRID:
+			mcchk_count_grid(&sums, (const void *)r);
+			if (((const struct mcchk_grid *)(const void *)r)->first.count != 0)
+				g.accesses += mcchk_in_grid((const void *)r);
 			break;
 		case 8:
 			add_group(&g, m->seq - seq);

@@ -156,6 +156,7 @@ static int all_pages(uintptr_t lo, uintptr_t hi)
 }
 
 #define AT_ONCE 64 /* rows, before the loop looks again whether another thread made a call */
+#define PAGES_AT_ONCE 4096
 
 /* How many rows of elements, from the first on, lie on pages that matter as a whole. */
 static uint64_t hot_rows(const struct mcchk_elements *e, int64_t step, uint64_t rows)
@@ -163,7 +164,11 @@ static uint64_t hot_rows(const struct mcchk_elements *e, int64_t step, uint64_t 
 	int64_t along = (int64_t)(e->count - 1) * e->stride;
 	uintptr_t lo = along < 0 ? e->start + (uint64_t)along : e->start, hi = (along < 0 ? e->start : e->start + (uint64_t)along) + e->size - 1;
 	uint64_t n = 0;
+	int64_t down = (int64_t)(rows - 1) * step;
+	uintptr_t from = down < 0 ? lo + (uint64_t)down : lo, to = down < 0 ? hi : hi + (uint64_t)down;
 
+	if (to - from < PAGES_AT_ONCE << MCCHK_PAGE_SHIFT && all_pages(from, to)) /* and those between them */
+		return rows;
 	while (n < rows && n < AT_ONCE && all_pages(lo + n * (uint64_t)step, hi + n * (uint64_t)step))
 		n++;
 	return n;

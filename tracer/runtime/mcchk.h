@@ -81,6 +81,19 @@ struct mcchk_access {
 	uint64_t count;
 };
 
+/* Accesses at equal distances: rows, and planes of rows. The first one has the type and the
+ * length of the grid in place of its own type and its stack. */
+struct mcchk_grid {
+	struct mcchk_access first;
+	uint32_t stack;
+	uint16_t rows, planes; /* together MCCHK_IN_GRID accesses at most */
+	int64_t row_step, plane_step;
+};
+
+#define MCCHK_IN_GRID UINT16_MAX
+
+static inline uint64_t mcchk_in_grid(const struct mcchk_grid *g) { return (uint64_t)g->rows * g->planes; }
+
 struct mcchk_mark {
 	uint8_t type, zero[3];
 	uint32_t length;
@@ -162,6 +175,20 @@ struct mcchk_start {
 	struct mcchk_access *rec;
 };
 
+/* The rows of elements that a place records (grids.c). They go on with a grid, which may
+ * be meant for one more plane of another that is as it stays; or the last of them are records
+ * of their own. */
+struct mcchk_rows {
+	uint64_t key, seq; /* as those of a run */
+	uint64_t next;     /* where the row begins that goes on with the grid … */
+	uint64_t left;     /* … as long as there are some left */
+	int64_t stride;    /* of each row, … */
+	uint64_t count;    /* … and its elements */
+	struct mcchk_grid *grid;       /* or NULL; without elements it says nothing, and may become the next plane */
+	struct mcchk_grid *whole;      /* or NULL */
+	struct mcchk_access *last[2];  /* or NULL */
+};
+
 /* Elements that a place has recorded in a span and that no run came of: those of 64 that lie
  * side by side. */
 struct mcchk_seen {
@@ -228,6 +255,8 @@ struct mcchk_thread {
 	int compacting; /* its records are being moved; atomic */
 	struct mcchk_run *runs; /* into the chunk of accesses, as `starts` and `armed` */
 	struct mcchk_start *starts;
+	struct mcchk_rows *rows;
+	int rows_begun; /* some of them are not all zero */
 	struct mcchk_seen *seen;
 	struct mcchk_stack_slot *stacks;
 	uint32_t stack_slots, stack_count;
@@ -317,8 +346,10 @@ void *mcchk_reserve(struct mcchk_thread *t, uint64_t bytes);
 void mcchk_commit(struct mcchk_thread *t, uint64_t bytes);
 void mcchk_take_back(struct mcchk_thread *t, uint64_t bytes);
 struct mcchk_access *mcchk_reserve_access(struct mcchk_thread *t);
+struct mcchk_grid *mcchk_reserve_grid(struct mcchk_thread *t);
 struct mcchk_access *mcchk_reserve_access_after(struct mcchk_thread *t, uint64_t *seq);
 void mcchk_commit_access(struct mcchk_thread *t);
+void mcchk_commit_grid(struct mcchk_thread *t);
 uint64_t mcchk_now(void);
 uint32_t mcchk_crc32c(const void *data, size_t size);
 
@@ -361,7 +392,7 @@ static inline void mcchk_live_returned(uint64_t seq)
 
 /* ---- compact.c: records in few bytes ---- */
 
-enum { MCCHK_TYPE_COMPACT_CALLS = 16, MCCHK_TYPE_COMPACT_ACCESSES = 17, MCCHK_TYPE_ROOM = 18 };
+enum { MCCHK_TYPE_COMPACT_CALLS = 16, MCCHK_TYPE_COMPACT_ACCESSES = 17, MCCHK_TYPE_ROOM = 18, MCCHK_TYPE_GRID = 20 };
 #define MCCHK_ROOM 1024u /* bytes before records that are not compact yet */
 
 extern const size_t mcchk_compactor_size;
@@ -369,7 +400,8 @@ void mcchk_compact_begin(struct mcchk_compactor *p, struct mcchk_open *o);
 int mcchk_compact(struct mcchk_compactor *p, struct mcchk_open *o);
 void mcchk_compact_on(struct mcchk_open *o);
 unsigned char *mcchk_number(unsigned char *p, uint64_t v);
-int mcchk_compact_mark(const unsigned char **at, uint64_t *later);
+enum { MCCHK_COMPACT_MARK, MCCHK_COMPACT_ACCESS, MCCHK_COMPACT_GRID };
+int mcchk_compact_next(const unsigned char **at, uint64_t *value);
 
 /* The bytes that a number takes, 1 to 9 (10 stands for 9). */
 static inline uint32_t mcchk_number_length(uint64_t v) { return (70u - (uint32_t)__builtin_clzll(v | 1)) / 7; }
@@ -379,6 +411,7 @@ static inline uint32_t mcchk_number_length(uint64_t v) { return (70u - (uint32_t
 #define MCCHK_INDEX 64u /* bytes of an index without groups */
 #define MCCHK_GROUP 10u /* and more for each mark, at most */
 void mcchk_count(struct mcchk_sums *x, const struct mcchk_access *a);
+void mcchk_count_grid(struct mcchk_sums *x, const struct mcchk_grid *g);
 uint32_t mcchk_write_index(struct mcchk_chunk *c, struct mcchk_sums sums, uint64_t *elements);
 
 /* ---- records.c: definitions ---- */

@@ -203,6 +203,9 @@ static void forget_runs(struct mcchk_thread *t)
 	t->armed_count = 0;
 	memset(t->runs, 0, MCCHK_RUNS * sizeof *t->runs);
 	memset(t->starts, 0, MCCHK_STARTS * sizeof *t->starts);
+	if (t->rows_begun)
+		memset(t->rows, 0, MCCHK_RUNS * sizeof *t->rows);
+	t->rows_begun = 0;
 }
 
 static void seal(struct mcchk_open *o, int with_index)
@@ -382,11 +385,11 @@ static void write_mark(struct mcchk_thread *t, uint64_t seq)
 	t->marked = seq;
 }
 
-/* The same as mcchk_reserve for an access, which stands behind a mark of a call: of
+/* The same as mcchk_reserve for accesses, which stand behind a mark of a call: of
  * *seq, or the first after it that can still be said, which *seq then is. */
-struct mcchk_access *mcchk_reserve_access_after(struct mcchk_thread *t, uint64_t *seq)
+static void *reserve_after(struct mcchk_thread *t, uint64_t *seq, uint32_t bytes)
 {
-	const uint32_t most = sizeof(struct mcchk_mark) + MCCHK_GROUP + sizeof(struct mcchk_access);
+	const uint32_t most = sizeof(struct mcchk_mark) + MCCHK_GROUP + bytes;
 	if (!may_record(t))
 		return NULL;
 	struct mcchk_open *o = &t->accesses;
@@ -401,18 +404,33 @@ struct mcchk_access *mcchk_reserve_access_after(struct mcchk_thread *t, uint64_t
 	return (void *)(o->chunk->payload + o->chunk->used);
 }
 
+struct mcchk_access *mcchk_reserve_access_after(struct mcchk_thread *t, uint64_t *seq)
+{
+	return reserve_after(t, seq, sizeof(struct mcchk_access));
+}
+
 /* The same behind a mark of the last call. */
 struct mcchk_access *mcchk_reserve_access(struct mcchk_thread *t)
 {
 	uint64_t seq = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE);
-	return mcchk_reserve_access_after(t, &seq);
+	return reserve_after(t, &seq, sizeof(struct mcchk_access));
 }
 
-void mcchk_commit_access(struct mcchk_thread *t)
+struct mcchk_grid *mcchk_reserve_grid(struct mcchk_thread *t)
+{
+	uint64_t seq = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE);
+	return reserve_after(t, &seq, sizeof(struct mcchk_grid));
+}
+
+static void commit_accesses(struct mcchk_thread *t, uint32_t bytes)
 {
 	struct mcchk_chunk *c = t->accesses.chunk;
-	__atomic_store_n(&c->used, c->used + (uint32_t)sizeof(struct mcchk_access), __ATOMIC_RELEASE);
+	__atomic_store_n(&c->used, c->used + bytes, __ATOMIC_RELEASE);
 }
+
+void mcchk_commit_access(struct mcchk_thread *t) { commit_accesses(t, sizeof(struct mcchk_access)); }
+
+void mcchk_commit_grid(struct mcchk_thread *t) { commit_accesses(t, sizeof(struct mcchk_grid)); }
 
 /* ---- threads ---- */
 
@@ -426,6 +444,7 @@ struct thread_memory {
 	struct mcchk_thread thread;
 	struct mcchk_run runs[MCCHK_RUNS] __attribute__((aligned(64)));
 	struct mcchk_start starts[MCCHK_STARTS];
+	struct mcchk_rows rows[MCCHK_RUNS];
 	struct mcchk_seen seen[MCCHK_ELEMENTS];
 	char compactor[] __attribute__((aligned(64)));
 };
@@ -445,6 +464,7 @@ static struct mcchk_thread *new_thread(void)
 	m->thread.used = 1;
 	m->thread.runs = m->runs;
 	m->thread.starts = m->starts;
+	m->thread.rows = m->rows;
 	m->thread.seen = m->seen;
 	m->thread.compactor = (void *)m->compactor;
 	m->thread.next = threads;
@@ -590,7 +610,7 @@ static void write_header(const struct mcchk_file_header *h, char *at)
 		uint64_t monotonic, realtime;
 		char host[60];
 		uint32_t crc;
-	} f = {.magic = "MCCHKTR1", .version = 2, .length = file.header, .rank = h->rank, .ranks = h->ranks,
+	} f = {.magic = "MCCHKTR1", .version = 3, .length = file.header, .rank = h->rank, .ranks = h->ranks,
 	       .pid = (uint32_t)getpid(), .monotonic = h->monotonic, .realtime = h->realtime};
 	_Static_assert(sizeof f == FILE_HEADER, "header");
 	memcpy(f.run, h->run, sizeof f.run);

@@ -53,6 +53,13 @@ static void add_accesses(void)
 		struct mcchk_mark m = {.type = 8, .length = sizeof m, .seq = 2 * i};
 		add(&m, sizeof m);
 		for (uint64_t k = 0; k < 3; k++) {
+			if (k == 1 && i % 2 == 1) {
+				struct mcchk_grid g = {
+					.first = {.type = 20, .size = 8, .stack = sizeof g, .addr = 1 << 20, .stride = 8, .count = 1 + i / 10},
+					.stack = 5, .rows = (uint16_t)i, .planes = (uint16_t)(1 + i % 3), .row_step = 128, .plane_step = 8192};
+				add(&g, sizeof g);
+				continue;
+			}
 			struct mcchk_access a = {.type = 2, .flags = k == 2, .size = 8, .stack = (uint32_t)k, .addr = 4096 + 1000 * i * (k ? 1 : i), .stride = 8, .count = 1 + i / 10};
 			add(&a, sizeof a);
 		}
