@@ -53,6 +53,11 @@ void mcchk_lost(uint64_t calls, uint64_t accesses)
 void mcchk_watch_counts(void) { }
 int mcchk_aside(uintptr_t addr, uintptr_t pc, void **frame, uint32_t flags) { return addr && pc && frame && flags; }
 void mcchk_write_touched_early(struct mcchk_thread *t) { t->touching_late = 1; }
+void mcchk_group_missed(uintptr_t addr, struct mcchk_touch *touch, struct mcchk_member *members, uint64_t kind, void **frame)
+{
+	touch->missed = (int32_t)(addr + kind) + (members != NULL) + (frame != NULL);
+}
+
 void mcchk_touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags, int32_t cost)
 {
 	touch->missed = (int32_t)(addr + pc + size + flags) + cost + (frame != NULL);
