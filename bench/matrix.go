@@ -37,8 +37,9 @@ const (
 	matrixBytes   = 16 << 20
 	// How often a pattern is measured before it counts as one that grows too fast.
 	matrixTries = 4
-	// matrixTimeout is how long an analysis may take, which counts as for ever.
-	matrixTimeout = 20 * time.Second
+	// matrixLimit is the processor time, in seconds, that an analysis may take; more
+	// counts as for ever.
+	matrixLimit = 20.0
 )
 
 // pattern is one entry of the matrix: what a step does.
@@ -234,7 +235,7 @@ func grow(ctx context.Context, p repeated, dir string) (short, long matrixCost, 
 		} else {
 			short, long = short.least(costs[0]), long.least(costs[1])
 		}
-		if t, m := growthOf(short, long); max(t, m) <= matrixAim || long.seconds > matrixTimeout.Seconds() {
+		if t, m := growthOf(short, long); max(t, m) <= matrixAim || long.seconds > matrixLimit {
 			break
 		}
 	}
@@ -243,7 +244,7 @@ func grow(ctx context.Context, p repeated, dir string) (short, long matrixCost, 
 
 // matrixRun analyses traces in this process.
 func matrixRun(ctx context.Context, dir string) (matrixCost, error) {
-	ctx, cancel := context.WithTimeout(ctx, matrixTimeout)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	runtime.GC()
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
@@ -254,6 +255,7 @@ func matrixRun(ctx context.Context, dir string) (matrixCost, error) {
 		most = max(most, live[0].Value.Uint64())
 	}
 	stop, stopped := make(chan bool), make(chan bool)
+	start := processorTime()
 	go func() {
 		defer close(stopped)
 		tick := time.NewTicker(time.Millisecond)
@@ -264,10 +266,12 @@ func matrixRun(ctx context.Context, dir string) (matrixCost, error) {
 				return
 			case <-tick.C:
 				look()
+				if processorTime()-start > matrixLimit {
+					cancel()
+				}
 			}
 		}
 	}()
-	start := processorTime()
 	res, err := analysis.Run(ctx, dir, analysis.Options{})
 	took := processorTime() - start
 	close(stop)
