@@ -13,18 +13,18 @@ func (w *Wording) across() conflicts.Explanation {
 	e := conflicts.Explanation{Sought: w.paths(a, b)}
 	switch {
 	case w.Finding.Began != 0 && a.Pending && a.Done.Call != "":
-		e.Why = fmt.Sprintf("%s of rank %d is not complete until %s, and nothing makes rank %d wait for that before %s",
-			w.Access(a), a.Rank, w.Call(a.Done), b.Rank, w.Access(b))
+		e.Why = fmt.Sprintf("%s of %s is not complete until %s, and nothing makes %s wait for that before %s",
+			w.Access(a), w.rank(a.Rank), w.Call(a.Done), w.rank(b.Rank), w.Access(b))
 		if b.Heard.Call != "" {
-			e.Why += fmt.Sprintf("; the last call of rank %d that happens before it is %s, which does not complete the operation", a.Rank, w.Call(b.Heard))
+			e.Why += fmt.Sprintf("; the last call of %s that happens before it is %s, which does not complete the operation", w.rank(a.Rank), w.Call(b.Heard))
 		}
 	case endless(a):
 		e.Why = w.never(a)
 	case endless(b):
 		e.Why = w.never(b)
 	case sameStretch(a, b):
-		e.Why = fmt.Sprintf("both lie between %s and %s, where nothing makes rank %d and rank %d wait for each other",
-			w.Call(a.Started), w.CallOf(a.Done, a.Rank), a.Rank, b.Rank)
+		e.Why = fmt.Sprintf("both lie between %s and %s, where nothing makes %s and %s wait for each other",
+			w.Call(a.Started), w.CallOf(a.Done, a.Rank), w.rank(a.Rank), w.rank(b.Rank))
 	default:
 		e.Why = fmt.Sprintf("%s; %s; nothing makes one wait for the other", w.extent(a), w.extent(b))
 		e.Why += w.misses(a, b)
@@ -49,9 +49,9 @@ func (w *Wording) sharing(a, b *conflicts.Side) string {
 	case len(ofA) > 0 && len(ofB) > 0:
 		return "; shared locks do not exclude each other"
 	case len(ofA) > 0:
-		return fmt.Sprintf("; a lock on rank %d excludes only processes that lock it too, and rank %d does not for %s", w.Finding.Owner, b.Rank, w.Access(b))
+		return fmt.Sprintf("; a lock on %s excludes only %s that lock it too, and %s does not for %s", w.rank(w.Finding.Owner), w.model.Terms().Processes, w.rank(b.Rank), w.Access(b))
 	case len(ofB) > 0:
-		return fmt.Sprintf("; a lock on rank %d excludes only processes that lock it too, and rank %d does not for %s", w.Finding.Owner, a.Rank, w.Access(a))
+		return fmt.Sprintf("; a lock on %s excludes only %s that lock it too, and %s does not for %s", w.rank(w.Finding.Owner), w.model.Terms().Processes, w.rank(a.Rank), w.Access(a))
 	}
 	return ""
 }
@@ -60,7 +60,7 @@ func (w *Wording) sharing(a, b *conflicts.Side) string {
 func endless(s *conflicts.Side) bool { return s.Pending && s.Done.Call == "" }
 
 func (w *Wording) never(s *conflicts.Side) string {
-	return fmt.Sprintf("no call completes %s of rank %d %s, so nothing is ordered after it", w.Access(s), s.Rank, whileThere(s))
+	return fmt.Sprintf("no call completes %s of %s %s, so nothing is ordered after it", w.Access(s), w.rank(s.Rank), whileThere(s))
 }
 
 // whileThere says until when an access is pending that no call completes: a buffer may be
@@ -79,7 +79,7 @@ func sameStretch(a, b *conflicts.Side) bool {
 
 // extent says from when until when an access may touch memory.
 func (w *Wording) extent(s *conflicts.Side) string {
-	name := fmt.Sprintf("%s of rank %d", w.Access(s), s.Rank)
+	name := fmt.Sprintf("%s of %s", w.Access(s), w.rank(s.Rank))
 	switch {
 	case s.Pending:
 		return fmt.Sprintf("%s may access the bytes until %s", name, w.CallOf(s.Done, s.Rank))
@@ -118,7 +118,7 @@ func (w *Wording) path(a, b *conflicts.Side) conflicts.Sought {
 	if a.Done.Call != "" && a.Done.Rank == b.Rank { // a call of its own
 		return conflicts.Sought{
 			Kind: conflicts.SoughtCompletion, From: a.Done,
-			Text: fmt.Sprintf("%s of rank %d, which completes %s, before %s: it comes after that", w.Call(a.Done), a.Done.Rank, w.Access(a), w.Access(b)),
+			Text: fmt.Sprintf("%s of %s, which completes %s, before %s: it comes after that", w.Call(a.Done), w.rank(a.Done.Rank), w.Access(a), w.Access(b)),
 		}
 	}
 	s := conflicts.Sought{Kind: conflicts.SoughtPath, From: a.Done, Found: b.Heard}
@@ -126,13 +126,13 @@ func (w *Wording) path(a, b *conflicts.Side) conflicts.Sought {
 	if a.Done.Call != "" && !itself(a) {
 		end = w.Call(a.Done)
 	}
-	found := fmt.Sprintf("nothing of rank %d happens before it", a.Rank)
+	found := fmt.Sprintf("nothing of %s happens before it", w.rank(a.Rank))
 	if b.Heard.Call != "" {
-		found = fmt.Sprintf("the last call of rank %d that happens before it is %s", a.Rank, w.Call(b.Heard))
+		found = fmt.Sprintf("the last call of %s that happens before it is %s", w.rank(a.Rank), w.Call(b.Heard))
 	}
-	s.Text = fmt.Sprintf("rank %d waiting for %s of rank %d before %s: %s", b.Rank, end, a.Done.Rank, w.Access(b), found)
+	s.Text = fmt.Sprintf("%s waiting for %s of %s before %s: %s", w.rank(b.Rank), end, w.rank(a.Done.Rank), w.Access(b), found)
 	if a.Done.Call == "" || itself(a) {
-		s.Text = fmt.Sprintf("rank %d waiting for %s of rank %d before %s: %s", b.Rank, end, a.Rank, w.Access(b), found)
+		s.Text = fmt.Sprintf("%s waiting for %s of %s before %s: %s", w.rank(b.Rank), end, w.rank(a.Rank), w.Access(b), found)
 	}
 	return s
 }
@@ -142,7 +142,7 @@ func (w *Wording) locks(a, b *conflicts.Side) (conflicts.Sought, bool) {
 	if len(w.Finding.LocksThatMatter(a))+len(w.Finding.LocksThatMatter(b)) == 0 && w.model.Unlocked(a) == "" && w.model.Unlocked(b) == "" {
 		return conflicts.Sought{}, false
 	}
-	both := fmt.Sprintf("rank %d holds %s, rank %d %s", a.Rank, w.held(a), b.Rank, w.held(b))
+	both := fmt.Sprintf("%s holds %s, %s %s", w.rank(a.Rank), w.held(a), w.rank(b.Rank), w.held(b))
 	if w.held(a) == w.held(b) {
 		both = "both hold " + w.held(a)
 	}
@@ -157,7 +157,7 @@ func (w *Wording) held(s *conflicts.Side) string {
 	}
 	text := ""
 	for i, l := range locks {
-		kind, target := "a shared lock", fmt.Sprintf("on rank %d", l.Target)
+		kind, target := "a shared lock", fmt.Sprintf("on %s", w.rank(l.Target))
 		if l.Exclusive {
 			kind = "an exclusive lock"
 		}

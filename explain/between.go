@@ -55,7 +55,7 @@ func (w *Wording) passes(x, y *conflicts.Side, t *conflicts.Turn, at *conflicts.
 	case t.Call == "" || t.Rank != at.Rank || at == x && x.Done.Rank == x.Rank && t.Event < x.Done.Event:
 		return "" // not between them
 	case t.Members != nil && !slices.Contains(t.Members, other.Rank):
-		return fmt.Sprintf("; %s is called between them, but rank %d takes no part in it", w.CallOf(t.SyncPoint, -1), other.Rank)
+		return fmt.Sprintf("; %s is called between them, but %s takes no part in it", w.CallOf(t.SyncPoint, -1), w.rank(other.Rank))
 	}
 	if partly := w.model.Call(t.Call).Partly; partly != "" {
 		return fmt.Sprintf("; %s is called between them, but makes %s", w.Call(t.SyncPoint), partly)
@@ -73,7 +73,7 @@ func (w *Wording) heedless(a, b *conflicts.Side) string {
 	if started.Fence && b.Heard.Call == b.Started.Call { // the same fence, at another line
 		return ""
 	}
-	return fmt.Sprintf("; %s is called before %s, but does not wait for %s of rank %d", w.Call(b.Started), w.Access(b), w.Access(a), a.Rank)
+	return fmt.Sprintf("; %s is called before %s, but does not wait for %s of %s", w.Call(b.Started), w.Access(b), w.Access(a), w.rank(a.Rank))
 }
 
 // local says what completed an operation at its origin only, which is easily
@@ -82,7 +82,7 @@ func (w *Wording) local(s *conflicts.Side) string {
 	if s.Local.Call == "" || w.model.Call(s.Local.Call).Known || s.Class.Buffer() {
 		return ""
 	}
-	return fmt.Sprintf("; %s completes %s at its origin only, not at rank %d", w.Call(s.Local), w.Access(s), w.Finding.Owner)
+	return fmt.Sprintf("; %s completes %s at its origin only, not at %s", w.Call(s.Local), w.Access(s), w.rank(w.Finding.Owner))
 }
 
 // bytes says which bytes each of two one-sided operations accesses, where
@@ -91,7 +91,7 @@ func (w *Wording) bytes(a, b *conflicts.Side) string {
 	if !w.shifted(a, b) {
 		return ""
 	}
-	return fmt.Sprintf("; %s and %s of the %s%s", verb(a), verb(b), w.model.Terms().Object, w.unit())
+	return fmt.Sprintf("; %s and %s of the %s%s", w.verb(a), w.verb(b), w.model.Terms().Object, w.unit())
 }
 
 // Places says which bytes the operations access now.
@@ -109,7 +109,7 @@ func (w *Wording) shifted(a, b *conflicts.Side) bool {
 		(a.Lo != b.Lo || a.Hi != b.Hi)
 }
 
-func verb(s *conflicts.Side) string {
+func (w *Wording) verb(s *conflicts.Side) string {
 	does := "reads"
 	if s.Write {
 		does = "writes"
@@ -118,7 +118,7 @@ func verb(s *conflicts.Side) string {
 	if s.Holes {
 		between = "some of "
 	}
-	return fmt.Sprintf("rank %d %s %s%s", s.Rank, does, between, byteRange(s))
+	return fmt.Sprintf("%s %s %s%s", w.rank(s.Rank), does, between, byteRange(s))
 }
 
 func byteRange(s *conflicts.Side) string { return fmt.Sprintf("bytes %d to %d", s.Lo, s.Hi-1) }
@@ -128,5 +128,5 @@ func (w *Wording) unit() string {
 	if w.Finding.DispUnit == 0 || w.Finding.Attached.Call != "" {
 		return ""
 	}
-	return fmt.Sprintf(", where the displacement unit of rank %d is %d", w.Finding.Owner, w.Finding.DispUnit)
+	return fmt.Sprintf(", where the displacement unit of %s is %d", w.rank(w.Finding.Owner), w.Finding.DispUnit)
 }

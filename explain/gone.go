@@ -21,15 +21,14 @@ func (w *Wording) gone() conflicts.Explanation {
 	a, b := &w.Finding.First, &w.Finding.Second
 	if a.Rank != b.Rank {
 		return conflicts.Explanation{
-			Why: fmt.Sprintf("%s of rank %d may access the memory when rank %d %s it%s, and no synchronization orders the two",
-				w.Access(a), a.Rank, b.Rank, givesUp(b), w.At(b.Stack)),
+			Why: fmt.Sprintf("%s of %s may access the memory when %s %s it%s, and no synchronization orders the two",
+				w.Access(a), w.rank(a.Rank), w.rank(b.Rank), givesUp(b), w.At(b.Stack)),
 			Sought: []conflicts.Sought{w.path(a, b)},
-			Fixes: []conflicts.Fix{Propose(conflicts.FixSynchronize,
-				"complete the operation and synchronize the two processes before the memory is released: %s", w.model.Terms().GivesUp)},
+			Fixes:  []conflicts.Fix{w.beforeRelease(a, b)},
 		}
 	}
 	e := conflicts.Explanation{
-		Why: fmt.Sprintf("%s is not complete when rank %d %s the memory that it uses%s", w.Access(a), b.Rank, givesUp(b), w.At(b.Stack)),
+		Why: fmt.Sprintf("%s is not complete when %s %s the memory that it uses%s", w.Access(a), w.rank(b.Rank), givesUp(b), w.At(b.Stack)),
 		Sought: []conflicts.Sought{{
 			Kind: conflicts.SoughtCompletion, From: a.Done,
 			Text: fmt.Sprintf("a call that completes %s before %s: %s", w.Access(a), w.Access(b), w.between(a, b)),
@@ -52,26 +51,37 @@ func (w *Wording) gone() conflicts.Explanation {
 	return e
 }
 
+// beforeRelease says what has to be done before another process gives memory up: where the
+// call that does so makes all wait for each other, to complete the operation.
+func (w *Wording) beforeRelease(a, b *conflicts.Side) conflicts.Fix {
+	if how := w.model.Completing(w, a); how.Call != "" && w.model.Call(b.Call).Waits {
+		return Doing(ProposeAt(conflicts.FixComplete, Place(a), "%s between %s and %s of %s", how.How, w.Access(a), w.Access(b), w.rank(a.Rank)),
+			Insert(a, how.Call))
+	}
+	t := w.model.Terms()
+	return Propose(conflicts.FixSynchronize, "complete the operation and synchronize the two %s before the memory is released: %s", t.Processes, t.GivesUp)
+}
+
 // lockOrder says which order of locks would let the accesses race.
 func (w *Wording) lockOrder() conflicts.Explanation {
 	a, b := &w.Finding.First, &w.Finding.Second
 	order := w.model.Terms().Order
 	e := conflicts.Explanation{
-		Why: fmt.Sprintf("%s of rank %d and %s of rank %d are ordered only by the order in which this run granted locks",
-			w.Access(a), a.Rank, w.Access(b), b.Rank),
+		Why: fmt.Sprintf("%s of %s and %s of %s are ordered only by the order in which this run granted locks",
+			w.Access(a), w.rank(a.Rank), w.Access(b), w.rank(b.Rank)),
 		Fixes: []conflicts.Fix{
 			Propose(conflicts.FixLock, "make the two accesses under locks that exclude each other"),
-			Propose(conflicts.FixSynchronize, "synchronize the two processes in another way (%s)", order),
+			Propose(conflicts.FixSynchronize, "synchronize the two %s in another way (%s)", w.model.Terms().Processes, order),
 		},
 	}
 	first, then := w.Finding.Granted[0], w.Finding.Granted[1]
 	if first.Call != "" {
-		e.Why = fmt.Sprintf("%s of rank %d and %s of rank %d are ordered only because rank %d got its lock (%s%s) before rank %d (%s%s); had rank %d got it first, nothing would order them",
-			w.Access(a), a.Rank, w.Access(b), b.Rank,
-			first.Rank, first.Call, w.where(first), then.Rank, then.Call, w.where(then), then.Rank)
+		e.Why = fmt.Sprintf("%s of %s and %s of %s are ordered only because %s got its lock (%s%s) before %s (%s%s); had %s got it first, nothing would order them",
+			w.Access(a), w.rank(a.Rank), w.Access(b), w.rank(b.Rank),
+			w.rank(first.Rank), first.Call, w.where(first), w.rank(then.Rank), then.Call, w.where(then), w.rank(then.Rank))
 		e.Sought = []conflicts.Sought{{
 			Kind: conflicts.SoughtPath, From: first, Found: then,
-			Text: fmt.Sprintf("a %s between rank %d and rank %d: there are only the locks", order, a.Rank, b.Rank),
+			Text: fmt.Sprintf("a %s between %s and %s: there are only the locks", order, w.rank(a.Rank), w.rank(b.Rank)),
 		}}
 	}
 	return e

@@ -2,7 +2,6 @@ package explain
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/regions"
@@ -61,8 +60,8 @@ func (w *Wording) Message() string {
 // Conflict says which accesses conflict where, and how.
 func (w *Wording) Conflict(how string) string {
 	lead, other := Sides(w.Finding)
-	if lead.Rank == other.Rank && Who(lead) == Who(other) {
-		return fmt.Sprintf("%s and %s, both by %s, conflict in %s%s", What(w.model, lead), What(w.model, other), Who(lead), w.Where(), how)
+	if lead.Rank == other.Rank && w.who(lead) == w.who(other) {
+		return fmt.Sprintf("%s and %s, both by %s, conflict in %s%s", What(w.model, lead), What(w.model, other), w.who(lead), w.Where(), how)
 	}
 	return fmt.Sprintf("%s and %s conflict in %s%s", w.By(lead), w.By(other), w.Where(), how)
 }
@@ -73,11 +72,11 @@ func (w *Wording) Where() string {
 	if w.Finding.Window != 0 {
 		kind = w.model.Terms().Object
 	}
-	return fmt.Sprintf("the %s of rank %d", kind, w.Finding.Owner)
+	return fmt.Sprintf("the %s of %s", kind, w.rank(w.Finding.Owner))
 }
 
 // By names an access and its process: "MPI_Put by rank 1".
-func (w *Wording) By(s *conflicts.Side) string { return What(w.model, s) + " by " + Who(s) }
+func (w *Wording) By(s *conflicts.Side) string { return What(w.model, s) + " by " + w.who(s) }
 
 // typesOf says in what the elements of two atomic accesses do not agree.
 func typesOf(a, b *conflicts.Side) string {
@@ -117,9 +116,9 @@ func (w *Wording) goes(a, b *conflicts.Side) string {
 	case a.Rank == b.Rank && a.Pending:
 		return fmt.Sprintf("is %s before the operation completes", gone)
 	case a.Pending:
-		return fmt.Sprintf("is %s by %s, and nothing orders the two", gone, Who(b))
+		return fmt.Sprintf("is %s by %s, and nothing orders the two", gone, w.who(b))
 	}
-	return fmt.Sprintf("was freed by %s", Who(b))
+	return fmt.Sprintf("was freed by %s", w.who(b))
 }
 
 // touches says what an access does to a buffer: "load from", "MPI_Put writes".
@@ -152,9 +151,14 @@ func What(v Vocabulary, s *conflicts.Side) string {
 }
 
 // Who names the process of an access, and its thread unless that is the main one.
-func Who(s *conflicts.Side) string {
+func (t Terms) Who(s *conflicts.Side) string {
 	if s.Thread != 0 {
-		return fmt.Sprintf("rank %d (thread %d)", s.Rank, s.Thread)
+		return fmt.Sprintf("%s (thread %d)", t.Number(s.Rank), s.Thread)
 	}
-	return "rank " + strconv.Itoa(s.Rank)
+	return t.Number(s.Rank)
+}
+
+// who is Terms.Who.
+func (w *Wording) who(s *conflicts.Side) string {
+	return w.model.Terms().Who(s)
 }

@@ -42,9 +42,9 @@ func (w *Wording) instead(s *conflicts.Side) (conflicts.Fix, bool) {
 func (w *Wording) fixLate(a, b *conflicts.Side) []conflicts.Fix {
 	var out []conflicts.Fix
 	if how := w.model.Completing(w, a); how.How != "" && b.Heard.Call != "" && !how.All {
-		where := fmt.Sprintf("after %s and before %s of rank %d, which happens before %s", w.Access(a), w.Call(b.Heard), a.Rank, w.Access(b))
+		where := fmt.Sprintf("after %s and before %s of %s, which happens before %s", w.Access(a), w.Call(b.Heard), w.rank(a.Rank), w.Access(b))
 		if samePoint(b.Heard, Place(a)) { // what is waited for follows it at once
-			where = fmt.Sprintf("right after %s, before rank %d lets rank %d know of it", w.Access(a), a.Rank, b.Rank)
+			where = fmt.Sprintf("right after %s, before %s lets %s know of it", w.Access(a), w.rank(a.Rank), w.rank(b.Rank))
 		}
 		out = append(out, Doing(ProposeAt(conflicts.FixComplete, b.Heard, "%s%s %s", how.How, how.Or, where), w.complete(how, a, b.Heard)...))
 	}
@@ -59,16 +59,16 @@ func (w *Wording) fixLate(a, b *conflicts.Side) []conflicts.Fix {
 	wait, meet := w.model.Terms().Wait, Meet(w, a.Done, Place(b), w.model.Terms().Meet)
 	switch {
 	case a.Done.Call != "" && earlier(b, a.Done):
-		move := w.MoveAfter(b, a.Done, fmt.Sprintf(", with rank %d waiting for rank %d in between (%s)", b.Rank, a.Rank, wait))
+		move := w.MoveAfter(b, a.Done, fmt.Sprintf(", with %s waiting for %s in between (%s)", w.rank(b.Rank), w.rank(a.Rank), wait))
 		if len(move.Steps) > 0 {
 			move.Steps = append(move.Steps, Meet(w, move.Steps[0].To, move.Steps[0].At, w.model.Terms().Meet))
 		}
 		return append(out, move)
 	case a.Done.Call != "":
-		return append(out, Doing(ProposeAt(conflicts.FixSynchronize, a.Done, "let rank %d wait for rank %d (%s) after %s and before %s",
-			b.Rank, a.Rank, wait, w.Call(a.Done), w.Access(b)), meet))
+		return append(out, Doing(ProposeAt(conflicts.FixSynchronize, a.Done, "let %s wait for %s (%s) after %s and before %s",
+			w.rank(b.Rank), w.rank(a.Rank), wait, w.Call(a.Done), w.Access(b)), meet))
 	}
-	return append(out, Propose(conflicts.FixSynchronize, "complete %s, then synchronize the two processes", w.Access(a)))
+	return append(out, Propose(conflicts.FixSynchronize, "complete %s, then synchronize the two %s", w.Access(a), w.model.Terms().Processes))
 }
 
 // earlier reports whether an access stands before a call in one function: both
@@ -120,7 +120,7 @@ func (w *Wording) fixUnordered(a, b *conflicts.Side) []conflicts.Fix {
 	if a.Class != regions.Target || b.Class != regions.Target {
 		return order
 	}
-	separate := Propose(conflicts.FixSeparate, "let the two processes use different places of the %s%s", w.model.Terms().Object, w.Places())
+	separate := Propose(conflicts.FixSeparate, "let the two %s use different places of the %s%s", w.model.Terms().Processes, w.model.Terms().Object, w.Places())
 	atomic, can := w.model.Atomic(w, a, b)
 	var out []conflicts.Fix
 	if SamePlace(a.Stack, b.Stack) { // there is no room between a line and itself
@@ -150,8 +150,8 @@ func (w *Wording) fixOrder(a, b *conflicts.Side) []conflicts.Fix {
 		if w.Finding.Again {
 			again = "; in a loop, do so in each iteration, and let the first wait for the second before the next one"
 		}
-		return []conflicts.Fix{Propose(conflicts.FixSynchronize, "let one process wait for the other: %s%s, then the other access%s",
-			w.ending(a), w.model.Terms().Between, again)}
+		return []conflicts.Fix{Propose(conflicts.FixSynchronize, "let one %s wait for the other: %s%s, then the other access%s",
+			w.model.Terms().Process, w.ending(a), w.model.Terms().Between, again)}
 	}
 	x, y, lines := Meant(a, b)
 	if !lines {
@@ -202,8 +202,8 @@ func (w *Wording) after(s *conflicts.Side) ended {
 // inTurn orders two accesses as the program names them.
 func (w *Wording) inTurn(x, y *conflicts.Side) conflicts.Fix {
 	e, terms := w.after(x), w.model.Terms()
-	m := ProposeAt(conflicts.FixSynchronize, Place(y), "%slet rank %d wait for rank %d (%s) %s and before %s%s",
-		e.first, y.Rank, x.Rank, terms.Wait, e.after, w.Access(y), w.Outcome(x, y))
+	m := ProposeAt(conflicts.FixSynchronize, Place(y), "%slet %s wait for %s (%s) %s and before %s%s",
+		e.first, w.rank(y.Rank), w.rank(x.Rank), terms.Wait, e.after, w.Access(y), w.Outcome(x, y))
 	var steps []conflicts.Step
 	if e.known {
 		steps = append(e.steps, Meet(w, e.at, Place(y), terms.Meet))
@@ -219,7 +219,7 @@ func (w *Wording) repeated(m conflicts.Fix, x, y *conflicts.Side, steps []confli
 		return once
 	}
 	e := w.after(y)
-	m.Text += fmt.Sprintf("; in a loop whose next iteration uses the same bytes, %slet rank %d wait for rank %d too %s", e.first, x.Rank, y.Rank, e.after)
+	m.Text += fmt.Sprintf("; in a loop whose next iteration uses the same bytes, %slet %s wait for %s too %s", e.first, w.rank(x.Rank), w.rank(y.Rank), e.after)
 	if len(steps) > 0 {
 		m.Less = &once
 		if e.known {
@@ -233,8 +233,8 @@ func (w *Wording) repeated(m conflicts.Fix, x, y *conflicts.Side, steps []confli
 // so the one has to move.
 func (w *Wording) turned(x, y *conflicts.Side) conflicts.Fix {
 	e, terms := w.after(y), w.model.Terms()
-	m := ProposeAt(conflicts.FixMove, Place(x), "the other way round: %smove %s %s, with rank %d waiting for rank %d in between (%s)%s",
-		e.first, w.Deed(x), e.after, x.Rank, y.Rank, terms.Wait, w.Outcome(y, x))
+	m := ProposeAt(conflicts.FixMove, Place(x), "the other way round: %smove %s %s, with %s waiting for %s in between (%s)%s",
+		e.first, w.Deed(x), e.after, w.rank(x.Rank), w.rank(y.Rank), terms.Wait, w.Outcome(y, x))
 	var steps []conflicts.Step
 	if e.known {
 		steps = append(e.steps, Move(Place(x), e.at), Meet(w, e.at, Place(x), terms.Meet))

@@ -1,6 +1,10 @@
 package explain
 
-import "github.com/mcchk/mcchk/conflicts"
+import (
+	"strconv"
+
+	"github.com/mcchk/mcchk/conflicts"
+)
 
 // Model is what a programming model says in explanations: its words, and what it
 // proposes.
@@ -35,6 +39,9 @@ type Vocabulary interface {
 
 // Terms are the words of a model for what others have too.
 type Terms struct {
+	Rank      string // what a process is called with its number: "rank"
+	Process   string // and without: "process"
+	Processes string // of several: "processes"
 	Object    string // what exposes memory: "window"
 	Wait      string // how one process waits for another: "a barrier that both call, or a message"
 	Between   string // the same, as what stands between two accesses: "a barrier that both call or a message"
@@ -44,6 +51,9 @@ type Terms struct {
 	GivesUp   string // which call is right before exposed memory is given up: "MPI_Win_free does both for window memory"
 	LockOfAll string // what a lock of all processes is of: "all ranks (MPI_Win_lock_all)"
 }
+
+// Number names a process by its number: "rank 1".
+func (t Terms) Number(rank int) string { return t.Rank + " " + strconv.Itoa(rank) }
 
 // Call is what explanations need to know of a call.
 type Call struct {

@@ -42,6 +42,9 @@ func (w *Wording) InOrder() (a, b *conflicts.Side) {
 	return &w.Finding.First, &w.Finding.Second
 }
 
+// rank names a process by its number, in the words of the model: "rank 1", "PE 1".
+func (w *Wording) rank(n int) string { return w.model.Terms().Number(n) }
+
 // Access names an access: "MPI_Put (line 9)", "the load (a.c:12)", "the send
 // buffer of MPI_Send (line 7)".
 func (w *Wording) Access(s *conflicts.Side) string {
@@ -68,7 +71,7 @@ func (w *Wording) CallOf(p conflicts.SyncPoint, rank int) string {
 	if p.Rank == rank {
 		return w.Call(p)
 	}
-	return fmt.Sprintf("%s of rank %d", w.Call(p), p.Rank)
+	return fmt.Sprintf("%s of %s", w.Call(p), w.rank(p.Rank))
 }
 
 // At names the place of a stack: " (line 12)", " (halo.cpp:35, in Window::fence)"; "" where

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/explain"
 	"github.com/mcchk/mcchk/gaspi"
 	gaspijudge "github.com/mcchk/mcchk/gaspi/judge"
 	gaspiwords "github.com/mcchk/mcchk/gaspi/words"
@@ -126,6 +127,17 @@ func Declare(f *conflicts.Finding, at Location, leaves, fetches conflicts.SyncPo
 
 // Issued names an operation that makes a usage error of another call.
 func Issued(f *conflicts.Finding, call conflicts.SyncPoint) string { return words.Issued(f, call) }
+
+// Terms are the words of the model that a finding is of.
+func Terms(f *conflicts.Finding) explain.Terms {
+	switch {
+	case shmemwords.Has(f):
+		return shmemwords.Terms()
+	case gaspiwords.Has(f):
+		return gaspiwords.Terms()
+	}
+	return words.Terms()
+}
 
 // Message says in one line what a finding is, without places.
 func Message(f *conflicts.Finding) string {

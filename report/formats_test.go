@@ -116,14 +116,14 @@ func TestFormatsSayTheSame(t *testing.T) {
 		for i := range res.Findings {
 			f := &res.Findings[i]
 			lead, other := explain.Sides(f)
-			wants := []string{f.Rule, string(f.Severity), Message(f), f.Why, f.Fixes[0].Text, f.Fixes[1].Text, second(lead)}
+			wants := []string{f.Rule, string(f.Severity), Message(f), f.Why, f.Fixes[0].Text, f.Fixes[1].Text, second(f, lead)}
 			if format == "json" { // which has the parts of what the others say
 				wants = wants[:6]
 			} else {
 				wants = append(wants, stackPlace(lead.Stack, "/home/u/src"))
 			}
 			if !f.Alone() && format != "json" {
-				wants = append(wants, stackPlace(other.Stack, "/home/u/src"), second(other))
+				wants = append(wants, stackPlace(other.Stack, "/home/u/src"), second(f, other))
 			}
 			block := ""
 			for _, b := range blocks {
@@ -132,7 +132,7 @@ func TestFormatsSayTheSame(t *testing.T) {
 				}
 			}
 			for _, want := range wants {
-				if format == "text" && want == second(lead) {
+				if format == "text" && want == second(f, lead) {
 					continue // it is in the message
 				}
 				require.Contains(t, block, want, "%s, finding %d", format, i)

@@ -272,7 +272,7 @@ func (d *dataWriter) finding(f *conflicts.Finding) htmlFinding {
 
 func (d *dataWriter) side(f *conflicts.Finding, s *conflicts.Side) htmlSide {
 	out := htmlSide{
-		Rank: s.Rank, What: d.text(second(s)), Short: d.text(cmp.Or(s.Call, s.Role)),
+		Rank: s.Rank, What: d.text(second(f, s)), Short: d.text(cmp.Or(s.Call, s.Role)),
 		Span: d.text(spanText(f, s)), Place: d.text(stackPlace(s.Stack, d.opts.Dir)),
 		Pending: bit(s.Pending), Epoch: d.text(string(s.Epoch)), Stack: d.stack(s.Stack), Event: s.Event,
 		Started: d.sync(&s.Started), Next: d.sync(&s.Next), Done: d.sync(&s.Done), Heard: d.sync(&s.Heard),

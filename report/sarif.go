@@ -104,9 +104,9 @@ func (s *sarifWriter) result(f *conflicts.Finding) sarifResult {
 	r := sarifResult{
 		RuleID: f.Rule, RuleIndex: s.ruleAt[f.Rule], Level: sarifLevel(f.Severity),
 		Message:      sarifMessage{Text: s.message(f, other)},
-		Locations:    []sarifLocation{s.location(lead.Stack, second(lead))},
-		Stacks:       []sarifStack{s.stack(lead)},
-		CodeFlows:    []sarifCodeFlow{{Message: sarifMessage{Text: f.Why}, ThreadFlows: []sarifThreadFlow{s.flow("1", lead)}}},
+		Locations:    []sarifLocation{s.location(lead.Stack, second(f, lead))},
+		Stacks:       []sarifStack{s.stack(f, lead)},
+		CodeFlows:    []sarifCodeFlow{{Message: sarifMessage{Text: f.Why}, ThreadFlows: []sarifThreadFlow{s.flow("1", f, lead)}}},
 		Fingerprints: map[string]string{fingerprint.Name: fingerprint.Of(f, s.sources).Hash()},
 		Occurrences:  f.Count,
 		Properties: sarifProperties{
@@ -115,11 +115,11 @@ func (s *sarifWriter) result(f *conflicts.Finding) sarifResult {
 		},
 	}
 	if !f.Alone() {
-		related := s.location(other.Stack, second(other))
+		related := s.location(other.Stack, second(f, other))
 		related.ID = 1
 		r.Related = []sarifLocation{related}
-		r.Stacks = append(r.Stacks, s.stack(other))
-		r.CodeFlows[0].ThreadFlows = append(r.CodeFlows[0].ThreadFlows, s.flow("2", other))
+		r.Stacks = append(r.Stacks, s.stack(f, other))
+		r.CodeFlows[0].ThreadFlows = append(r.CodeFlows[0].ThreadFlows, s.flow("2", f, other))
 	}
 	return r
 }
@@ -138,7 +138,7 @@ func (s *sarifWriter) message(f *conflicts.Finding, other *conflicts.Side) strin
 	text := Message(f)
 	if !f.Alone() {
 		escape := strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`)
-		text = fmt.Sprintf("%s. The other: [%s](1), %s", text, escape.Replace(second(other)), stackPlace(other.Stack, s.opts.Dir))
+		text = fmt.Sprintf("%s. The other: [%s](1), %s", text, escape.Replace(second(f, other)), stackPlace(other.Stack, s.opts.Dir))
 	}
 	text += runsBehind(f) + ". Why: " + f.Why
 	for _, m := range f.Fixes {
@@ -148,8 +148,8 @@ func (s *sarifWriter) message(f *conflicts.Finding, other *conflicts.Side) strin
 }
 
 // flow is what one process does around its access.
-func (s *sarifWriter) flow(id string, side *conflicts.Side) sarifThreadFlow {
-	flow := sarifThreadFlow{ID: id, Message: &sarifMessage{Text: explain.Who(side)}}
+func (s *sarifWriter) flow(id string, f *conflicts.Finding, side *conflicts.Side) sarifThreadFlow {
+	flow := sarifThreadFlow{ID: id, Message: &sarifMessage{Text: models.Terms(f).Who(side)}}
 	step := func(stack []symbols.Frame, importance, format string, args ...any) {
 		flow.Locations = append(flow.Locations, sarifStep{Location: s.location(stack, fmt.Sprintf(format, args...)), Importance: importance})
 	}
@@ -167,8 +167,8 @@ func (s *sarifWriter) flow(id string, side *conflicts.Side) sarifThreadFlow {
 	return flow
 }
 
-func (s *sarifWriter) stack(side *conflicts.Side) sarifStack {
-	out := sarifStack{Message: sarifMessage{Text: second(side)}, Frames: []sarifFrame{}}
+func (s *sarifWriter) stack(of *conflicts.Finding, side *conflicts.Side) sarifStack {
+	out := sarifStack{Message: sarifMessage{Text: second(of, side)}, Frames: []sarifFrame{}}
 	for _, f := range side.Stack {
 		out.Frames = append(out.Frames, sarifFrame{Location: s.frame(f, place(f, s.opts.Dir)), Module: module(f)})
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/explain"
 	"github.com/mcchk/mcchk/fingerprint"
+	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/problems"
 	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
@@ -94,9 +95,9 @@ func (t *textWriter) again(f, before *conflicts.Finding) string {
 	case differ(lead.Stack, oldLead.Stack) || differ(other.Stack, oldOther.Stack):
 		return same + ", on other call paths"
 	case differ(lead.Made.Stack, oldLead.Made.Stack):
-		return same + ", with the window of " + lead.Made.Call + " at " + shortPlace(f, lead.Made.Stack)
+		return same + ", with the " + models.Terms(f).Object + " of " + lead.Made.Call + " at " + shortPlace(f, lead.Made.Stack)
 	case differ(other.Made.Stack, oldOther.Made.Stack):
-		return same + ", with the window of " + other.Made.Call + " at " + shortPlace(f, other.Made.Stack)
+		return same + ", with the " + models.Terms(f).Object + " of " + other.Made.Call + " at " + shortPlace(f, other.Made.Stack)
 	}
 	return same
 }
@@ -176,7 +177,7 @@ func (t *textWriter) finding(f *conflicts.Finding, number, again string, others 
 		t.excerpt(lead)
 	}
 	if !f.Alone() {
-		t.line("    %s %s", t.paint.strong.Sprint(stackPlace(other.Stack, t.opts.Dir)+":"), second(other))
+		t.line("    %s %s", t.paint.strong.Sprint(stackPlace(other.Stack, t.opts.Dir)+":"), second(f, other))
 		if again == "" && compareStacks(lead.Stack, other.Stack) != 0 {
 			t.excerpt(other)
 		}
@@ -194,7 +195,7 @@ func (t *textWriter) finding(f *conflicts.Finding, number, again string, others 
 	if f.HasBytes() {
 		add("memory", memory(f), true)
 	} else {
-		add("window", f.WinName, false)
+		add(models.Terms(f).Object, f.WinName, false)
 	}
 	for _, s := range []*conflicts.Side{lead, other} {
 		add(short(s), spanText(f, s), false)
@@ -369,18 +370,24 @@ func silence(res *analysis.Result) (label, text string) {
 func seen(f *conflicts.Finding) string {
 	switch {
 	case f.Runs.Counts != nil:
-		return inRuns(f) + " (" + timesInRuns(f.Runs.Counts) + "), in " + ranksOf(f.Ranks)
+		return inRuns(f) + " (" + timesInRuns(f.Runs.Counts) + "), in " + seenBy(f)
 	case f.Count > 1 || len(f.Ranks) > 2:
-		return plural(f.Count, "time") + ", in " + ranksOf(f.Ranks)
+		return plural(f.Count, "time") + ", in " + seenBy(f)
 	}
 	return ""
 }
 
-func ranksOf(ranks []int) string {
+// seenBy names the processes that a finding was seen in.
+func seenBy(f *conflicts.Finding) string { return numbered(models.Terms(f).Rank, f.Ranks) }
+
+func ranksOf(ranks []int) string { return numbered("rank", ranks) }
+
+// numbered names processes by what they are called and their numbers: "ranks 0,4-7".
+func numbered(word string, ranks []int) string {
 	if len(ranks) == 1 {
-		return "rank " + Ranks(ranks)
+		return word + " " + Ranks(ranks)
 	}
-	return "ranks " + Ranks(ranks)
+	return word + "s " + Ranks(ranks)
 }
 
 // verdict is the verdict in its colour.

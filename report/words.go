@@ -20,24 +20,26 @@ import (
 func Message(f *conflicts.Finding) string { return models.Message(f) }
 
 // second names an access on its own line below the message.
-func second(s *conflicts.Side) string {
+func second(f *conflicts.Finding, s *conflicts.Side) string {
+	who := models.Terms(f).Who(s)
 	if s.Class.Buffer() {
-		return s.Call + " by " + explain.Who(s) + " (" + s.Role + ")"
+		return s.Call + " by " + who + " (" + s.Role + ")"
 	}
-	return models.What(s) + " by " + explain.Who(s)
+	return models.What(s) + " by " + who
 }
 
 // locks names the locks that protect an access: "a shared lock on rank 1"; those of other
 // windows than that of the finding with the window.
 func locks(f *conflicts.Finding, s *conflicts.Side) string {
 	var parts []string
+	terms := models.Terms(f)
 	for _, l := range f.LocksThatMatter(s) {
-		kind, target := "a shared lock", fmt.Sprintf(" on rank %d", l.Target)
+		kind, target := "a shared lock", " on "+terms.Number(l.Target)
 		if l.Exclusive {
 			kind = "an exclusive lock"
 		}
 		if l.Target < 0 {
-			target = " on all ranks"
+			target = " on all " + terms.Rank + "s"
 		}
 		if l.Window != f.Window && l.WinName != "" {
 			target += " of " + l.WinName
@@ -169,7 +171,7 @@ func plainFinding(res *analysis.Result, i int, opts Options) string {
 		if s.Role == "" {
 			continue
 		}
-		fmt.Fprintf(&b, "%s: %s\n", stackPlace(s.Stack, opts.Dir), second(s))
+		fmt.Fprintf(&b, "%s: %s\n", stackPlace(s.Stack, opts.Dir), second(f, s))
 		if len(symbols.Path(s.Stack)) > 1 || symbols.HereAt(s.Stack) > 0 {
 			fmt.Fprintf(&b, "  stack: %s\n", stackText(f, s.Stack))
 		}
@@ -207,19 +209,19 @@ func relative(path, dir string) string {
 
 // memory says which bytes a finding is about.
 func memory(f *conflicts.Finding) string {
-	size := plural(f.Hi-f.Lo, "byte")
+	size, owner := plural(f.Hi-f.Lo, "byte"), models.Terms(f).Number(f.Owner)
 	switch {
 	case f.Window == 0 && f.Variable.Name != "":
-		return fmt.Sprintf("%s of %s of rank %d%s", size, variable(f), f.Owner, inBuffer(f))
+		return fmt.Sprintf("%s of %s of %s%s", size, variable(f), owner, inBuffer(f))
 	case f.Window == 0 && len(f.Block.Stack) > 0:
-		return fmt.Sprintf("%s at offset %d of %s of rank %d%s", size, f.Block.At, block(f), f.Owner, inBuffer(f))
+		return fmt.Sprintf("%s at offset %d of %s of %s%s", size, f.Block.At, block(f), owner, inBuffer(f))
 	case f.Window == 0:
-		return fmt.Sprintf("%s at address 0x%x of rank %d%s", size, f.Lo, f.Owner, inBuffer(f))
+		return fmt.Sprintf("%s at address 0x%x of %s%s", size, f.Lo, owner, inBuffer(f))
 	case f.Attached.Call != "":
-		return fmt.Sprintf("%s at offset %d of the memory that rank %d attached (%s) to %s%s%s",
-			size, f.Lo-f.Part, f.Owner, f.Attached.Call+" at "+shortPlace(f, f.Attached.Stack), windowName(f), inVariable(f), extents(f))
+		return fmt.Sprintf("%s at offset %d of the memory that %s attached (%s) to %s%s%s",
+			size, f.Lo-f.Part, owner, f.Attached.Call+" at "+shortPlace(f, f.Attached.Stack), windowName(f), inVariable(f), extents(f))
 	}
-	return fmt.Sprintf("%s at offset %d of rank %d's part of %s%s%s", size, f.Lo, f.Owner, windowName(f), inVariable(f), extents(f))
+	return fmt.Sprintf("%s at offset %d of %s's part of %s%s%s", size, f.Lo, owner, windowName(f), inVariable(f), extents(f))
 }
 
 // inVariable names the variable, or the allocation, that is the memory of a window, where that is known.
@@ -291,7 +293,7 @@ func extents(f *conflicts.Finding) string {
 		if s.Holes {
 			among = "some of "
 		}
-		parts = append(parts, fmt.Sprintf("%s of rank %d: %s%d to %d", short(s), s.Rank, among, s.Lo-f.Part, s.Hi-1-f.Part))
+		parts = append(parts, fmt.Sprintf("%s of %s: %s%d to %d", short(s), models.Terms(f).Number(s.Rank), among, s.Lo-f.Part, s.Hi-1-f.Part))
 	}
 	if all {
 		return ""
@@ -305,7 +307,7 @@ func extents(f *conflicts.Finding) string {
 
 func windowName(f *conflicts.Finding) string {
 	if f.WinName == "" {
-		return fmt.Sprintf("window %d", f.Window)
+		return fmt.Sprintf("%s %d", models.Terms(f).Object, f.Window)
 	}
 	return f.WinName
 }

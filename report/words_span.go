@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/mcchk/mcchk/conflicts"
-	"github.com/mcchk/mcchk/explain"
 	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/symbols"
 )
@@ -16,7 +15,7 @@ func spanText(f *conflicts.Finding, s *conflicts.Side) string {
 	if s.Role == "" {
 		return ""
 	}
-	parts := []string{explain.Who(s)}
+	parts := []string{models.Terms(f).Who(s)}
 	if mode := models.Mode(f, s); mode != "" {
 		parts = append(parts, mode)
 	}
@@ -63,7 +62,7 @@ func syncText(f *conflicts.Finding, s *conflicts.Side, p *conflicts.SyncPoint) s
 	if within != "" {
 		at += ", in " + within
 	}
-	return name(p) + " (" + at + ")" + elsewhere(s, p)
+	return name(p) + " (" + at + ")" + elsewhere(f, s, p)
 }
 
 // name is that of a call, with what makes it order nothing.
@@ -75,11 +74,11 @@ func name(p *conflicts.SyncPoint) string {
 }
 
 // elsewhere names the process of a call, where it is not that of the access.
-func elsewhere(s *conflicts.Side, p *conflicts.SyncPoint) string {
+func elsewhere(f *conflicts.Finding, s *conflicts.Side, p *conflicts.SyncPoint) string {
 	if s.Rank == p.Rank {
 		return ""
 	}
-	return fmt.Sprintf(" of rank %d", p.Rank)
+	return " of " + models.Terms(f).Number(p.Rank)
 }
 
 // functionIn is the function of a frame in a stack.

@@ -40,8 +40,14 @@ func Message(f *conflicts.Finding) string { return explain.New(vocabulary{}, f).
 // What names an access: "gaspi_write", "the local segment of gaspi_read".
 func What(s *conflicts.Side) string { return explain.What(vocabulary{}, s) }
 
+// Terms are the words of the model.
+func Terms() explain.Terms { return vocabulary{}.Terms() }
+
 func (vocabulary) Terms() explain.Terms {
 	return explain.Terms{
+		Rank:      "rank",
+		Process:   "rank",
+		Processes: "ranks",
 		Object:    "segment",
 		Wait:      "a notification that is posted behind the operation and waited for",
 		Between:   "a notification, passive communication or a barrier that both take part in",

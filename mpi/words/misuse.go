@@ -45,7 +45,7 @@ func misuse(w *explain.Wording) string {
 	case conflicts.RuleAssertion:
 		return call + " asserts what does not hold"
 	case conflicts.RuleCallOrder:
-		return fmt.Sprintf("%s and %s by %s do not match as collective calls", call, other.Call, explain.Who(other))
+		return fmt.Sprintf("%s and %s by %s do not match as collective calls", call, other.Call, Terms().Who(other))
 	}
 	return ""
 }

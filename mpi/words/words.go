@@ -97,8 +97,14 @@ func Epoch(f *conflicts.Finding, s *conflicts.Side) string {
 	return ""
 }
 
+// Terms are the words of the model.
+func Terms() explain.Terms { return vocabulary{}.Terms() }
+
 func (vocabulary) Terms() explain.Terms {
 	return explain.Terms{
+		Rank:      "rank",
+		Process:   "process",
+		Processes: "processes",
 		Object:    "window",
 		Wait:      "a barrier that both call, or a message",
 		Between:   "a barrier that both call or a message",

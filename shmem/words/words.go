@@ -40,15 +40,21 @@ func Message(f *conflicts.Finding) string { return explain.New(vocabulary{}, f).
 // What names an access: "shmem_int_put", "the source of shmem_int_put_nbi".
 func What(s *conflicts.Side) string { return explain.What(vocabulary{}, s) }
 
+// Terms are the words of the model.
+func Terms() explain.Terms { return vocabulary{}.Terms() }
+
 func (vocabulary) Terms() explain.Terms {
 	return explain.Terms{
+		Rank:      "PE",
+		Process:   "PE",
+		Processes: "PEs",
 		Object:    "symmetric memory",
 		Wait:      "a barrier that both call, or a wait for a value that the other PE sends after a quiet or a fence",
 		Between:   "a barrier that both call, or a value that one sends and the other waits for",
 		Order:     "barrier, value that is waited for, or lock",
 		Complete:  "call shmem_quiet or a barrier",
 		Meet:      barrier,
-		GivesUp:   "shmem_free begins with a barrier, which does both for the default context",
+		GivesUp:   "shmem_free begins with a barrier of all PEs, which completes what is pending on the default context, and on no other",
 		LockOfAll: "all PEs",
 	}
 }

@@ -1,0 +1,44 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/analysis"
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/models"
+)
+
+// TestWordsOfModels: what is said of a finding is in the words of its model.
+func TestWordsOfModels(t *testing.T) {
+	finding := func(rule, call, object string) conflicts.Finding {
+		f := crossFinding()
+		f.Rule, f.Again, f.Count, f.WinName = rule, true, 3, object
+		for _, s := range []*conflicts.Side{&f.First, &f.Second} {
+			s.Call, s.Epoch, s.Locks = call, "", nil
+			s.Started.Call, s.Done.Call = call+"_before", call+"_after"
+		}
+		f.Explanation = models.Explain(&f)
+		return f
+	}
+	for _, c := range []struct {
+		finding conflicts.Finding
+		says    []string
+		never   []string
+	}{
+		{finding(conflicts.RuleRemoteRemote, "MPI_Put", "window 1"), []string{"rank 1", "the window of rank 0", "in ranks 1-2"}, []string{"PE", "segment"}},
+		{finding(conflicts.RuleShmemRemote, "shmem_int_put", "static data 1"), []string{"PE 1", "the symmetric memory of PE 0", "PE 0's part", "in PEs 1-2"}, []string{"rank", "process", "window"}},
+		{finding(conflicts.RuleGaspiRemote, "gaspi_write", "segment id 0"), []string{"rank 1", "the segment of rank 0", "in ranks 1-2"}, []string{"PE", "process", "window"}},
+	} {
+		text := string(render(t, "text", &analysis.Result{Verdict: analysis.Race, Basis: goodBasis, Findings: []conflicts.Finding{c.finding}}))
+		text, _, _ = strings.Cut(text, "\n\n") // what is said of the run
+		for _, says := range c.says {
+			require.Contains(t, text, says)
+		}
+		for _, never := range c.never {
+			require.NotContains(t, text, never)
+		}
+	}
+}
