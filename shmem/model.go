@@ -134,7 +134,7 @@ func (m *Model) HeldUntil(_ *core.Strand, of any, _ regions.Lock) bool {
 
 // BeginRegion is that of core.Model.
 func (m *Model) BeginRegion() {
-	m.waited = false
+	m.waited, m.symmetric.gone = false, nil
 	for _, p := range m.pes {
 		for _, x := range p.contexts {
 			x.settle(p)
@@ -146,6 +146,9 @@ func (m *Model) BeginRegion() {
 // EndPhase is that of core.Model.
 func (m *Model) EndPhase(r *regions.Region) {
 	if x := m.exposed(); x != nil {
+		r.Exposures = append(r.Exposures, x)
+	}
+	if x := m.symmetric.gone; x != nil {
 		r.Exposures = append(r.Exposures, x)
 	}
 }

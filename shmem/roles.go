@@ -17,6 +17,7 @@ var (
 	DestOfAll    = &regions.Role{Name: "dest", Class: regions.CallBuffer, Order: 109}
 	WorkOfAll    = &regions.Role{Name: "pWrk", Class: regions.CallBuffer, Order: 110}
 	SyncOfAll    = &regions.Role{Name: "pSync", Class: regions.CallBuffer, Order: 112}
+	Freed        = &regions.Role{Name: "free", Class: regions.GivenUp, Order: 113} // of a block
 )
 
 // fenced are the roles of accesses that a fence has put before what their process
@@ -34,5 +35,5 @@ func init() {
 // Is reports whether an access is one of OpenSHMEM's: of a call, or a load or store in the
 // memory of another PE.
 func Is(a *regions.Access) bool {
-	return a.Role.Order >= PutTarget.Order && a.Role.Order <= SyncOfAll.Order || a.Call != nil && a.Call.CallSite != nil && a.Call.Mode == ThroughPointer
+	return a.Role.Order >= PutTarget.Order && a.Role.Order <= Freed.Order || a.Call != nil && a.Call.CallSite != nil && a.Call.Mode == ThroughPointer
 }

@@ -44,6 +44,7 @@ type symmetric struct {
 	data    map[dataKey]*block
 	numbers int
 	now     *exposure // nil: something has changed since
+	gone    *exposure // blocks that were given up in the region; never changed in place; nil: none
 }
 
 type dataKey struct{ module, offset int64 }
@@ -152,7 +153,29 @@ func free(p *pe, c *call) {
 		return
 	}
 	b := x.block
-	p.barrier(c, func() { p.remove(b) })
+	p.barrier(c, func() { p.giveUp(c, b) })
+}
+
+// giveUp gives up the PE's copy of a block behind the barrier, which completes what is
+// pending on the default context: that of other contexts may still access it.
+func (p *pe) giveUp(c *call, b *block) {
+	i := slices.IndexFunc(p.parts, func(x part) bool { return x.block == b })
+	if i < 0 {
+		return
+	}
+	x := p.parts[i]
+	p.InstantAt(regions.Access{
+		Rank: p.Rank, Owner: p.Rank, Kind: regions.Write, Role: Freed, Base: x.lo,
+		Layout: p.m.alike.Strided(1, x.hi-x.lo, x.hi-x.lo), Call: p.InfoOn(c.Call, core.Exposer{Object: symmetricMemory}, ""),
+	}, p.Rank, symmetricMemory)
+	p.GiveUp(x.lo, x.hi)
+	gone := &exposure{parts: make([][]part, len(p.m.pes))}
+	if p.m.symmetric.gone != nil {
+		copy(gone.parts, p.m.symmetric.gone.parts)
+	}
+	gone.parts[p.Rank] = append(slices.Clip(gone.parts[p.Rank]), x)
+	p.m.symmetric.gone = gone
+	p.remove(b)
 }
 
 // reallocate replays shmem_realloc. Barriers are certain where a block is made or
@@ -175,7 +198,7 @@ func reallocate(p *pe, c *call) {
 		}
 		old := x.block
 		p.barrier(c, func() {
-			p.remove(old)
+			p.giveUp(c, old)
 			p.makeBlock(c, size)
 		})
 	}
