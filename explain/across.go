@@ -72,9 +72,11 @@ func whileThere(s *conflicts.Side) string {
 	return "in the recorded run"
 }
 
-// sameStretch reports whether both accesses lie between the same two calls.
+// sameStretch reports whether both accesses lie between the same two calls, each of its
+// own process.
 func sameStretch(a, b *conflicts.Side) bool {
-	return a.Started.Call != "" && samePoint(a.Started, b.Started) && a.Done.Call != "" && samePoint(a.Done, b.Done)
+	return a.Started.Call != "" && samePoint(a.Started, b.Started) && a.Done.Call != "" && samePoint(a.Done, b.Done) &&
+		(a.Done.Rank == a.Rank || a.Done.Rank != b.Rank)
 }
 
 // extent says from when until when an access may touch memory.

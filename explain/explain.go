@@ -210,5 +210,8 @@ func (w *Wording) fixWithin(span, other *conflicts.Side) []conflicts.Fix {
 		}
 		out = append(out, Propose(conflicts.FixSeparate, "use different places of the %s", w.model.Terms().Object))
 	}
+	if out == nil {
+		return w.model.Late(w, span, other)
+	}
 	return out
 }

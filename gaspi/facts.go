@@ -14,6 +14,7 @@ type Facts struct {
 	Operation bool // a one-sided operation
 	Completes bool // it completes operations
 	Waits     bool // programs order ranks with it
+	Notifies  bool // a write that posts a notification behind its data
 }
 
 // FactsOf returns the facts of a call, as the table says them.
@@ -24,7 +25,8 @@ func FactsOf(fn string) Facts {
 	}
 	return Facts{
 		Known: true, Operation: e.kind == core.OperationCall, Completes: e.completes != "",
-		Waits: e.kind == core.SynchronizingCall && e.orders != "",
+		Waits:    e.kind == core.SynchronizingCall && e.orders != "",
+		Notifies: e.memory == untilSeen && e.orders != "",
 	}
 }
 

@@ -104,7 +104,7 @@ func (vocabulary) Message(w *explain.Wording) string {
 	case conflicts.RuleGaspiOutside:
 		return w.By(&f.First) + " names bytes outside the segment"
 	case conflicts.RuleGaspiOrder:
-		return w.Conflict(", and may overtake it")
+		return w.Conflict("; the second may overtake the first")
 	case conflicts.RuleGaspiAtomic:
 		return w.Conflict(", with which its value overlaps in part")
 	}
@@ -112,17 +112,11 @@ func (vocabulary) Message(w *explain.Wording) string {
 }
 
 // Late: a write is complete at its target when a notification behind it has been seen.
-func (vocabulary) Late(_ *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
+func (vocabulary) Late(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
 	if !writes(a) {
 		return nil
 	}
-	seen := "and call gaspi_notify_waitsome for it"
-	if a.Rank == b.Rank {
-		seen = "let the target answer when it has seen it, and wait for the answer"
-	}
-	return []conflicts.Fix{
-		explain.Propose(conflicts.FixComplete, "post gaspi_notify to the queue of %s behind it (or use gaspi_write_notify), %s before the other access", a.Call, seen),
-	}
+	return []conflicts.Fix{before(w, conflicts.FixComplete, a, b)}
 }
 
 // met completes x where that is needed, and puts a barrier behind it and before y.
@@ -141,10 +135,8 @@ func (vocabulary) Order(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fi
 	switch {
 	case a.Rank == b.Rank:
 		return nil
-	case writes(a):
-		return []conflicts.Fix{explain.Propose(conflicts.FixSynchronize, "post gaspi_notify to the queue of %s behind it (or use gaspi_write_notify), and call gaspi_notify_waitsome for it before the other access", a.Call)}
-	case writes(b):
-		return []conflicts.Fix{explain.Propose(conflicts.FixSynchronize, "post gaspi_notify to the queue of %s behind it (or use gaspi_write_notify), and call gaspi_notify_waitsome for it before the other access", b.Call)}
+	case writes(a) || writes(b):
+		return inTurn(w, a, b)
 	}
 	if explain.SamePlace(a.Stack, b.Stack) {
 		return []conflicts.Fix{explain.Propose(conflicts.FixSynchronize, "let the two ranks take turns, with gaspi_barrier, called by all ranks of a group, between them")}
@@ -157,10 +149,10 @@ func (vocabulary) Order(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fi
 }
 
 // Atomic says which operations may meet, and what orders those of one rank.
-func (vocabulary) Atomic(_ *explain.Wording, a, b *conflicts.Side) (conflicts.Fix, bool) {
+func (vocabulary) Atomic(w *explain.Wording, a, b *conflicts.Side) (conflicts.Fix, bool) {
 	switch {
 	case a.Rank == b.Rank && writes(a):
-		return explain.Propose(conflicts.FixComplete, "let the target answer when it has seen a notification behind the first, and wait for the answer before the second"), true
+		return before(w, conflicts.FixComplete, a, b), true
 	case a.Rank == b.Rank:
 		return explain.Propose(conflicts.FixComplete, "call gaspi_wait for the queue of the first before the second"), true
 	case a.Atomic && b.Atomic:
