@@ -244,7 +244,7 @@ func grow(ctx context.Context, p repeated, dir string) (short, long matrixCost, 
 
 // matrixRun analyses traces in this process.
 func matrixRun(ctx context.Context, dir string) (matrixCost, error) {
-	ctx, cancel := context.WithCancel(ctx)
+	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	runtime.GC()
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
@@ -272,7 +272,7 @@ func matrixRun(ctx context.Context, dir string) (matrixCost, error) {
 			}
 		}
 	}()
-	res, err := analysis.Run(ctx, dir, analysis.Options{})
+	res, err := analysis.Run(limited, dir, analysis.Options{})
 	took := processorTime() - start
 	close(stop)
 	<-stopped
@@ -283,6 +283,8 @@ func matrixRun(ctx context.Context, dir string) (matrixCost, error) {
 	case err != nil:
 		return matrixCost{}, err
 	case ctx.Err() != nil:
+		return matrixCost{}, context.Cause(ctx)
+	case limited.Err() != nil:
 		return matrixCost{seconds: math.Inf(1)}, nil
 	}
 	if len(res.Caveats) > 0 {

@@ -1,6 +1,7 @@
 package tracer
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 )
@@ -43,7 +44,7 @@ func (l *functionList) generate() []byte {
 		w.line("extern const uint16_t mcchk_fn_%s __attribute__((visibility(\"hidden\")));", name)
 		w.line("const uint16_t mcchk_fn_%s = %d;", name, l.ids[d])
 	}
-	return []byte(w.text.String())
+	return w.text
 }
 
 // generateWrappers makes the C source of the MPI wrappers (wrappers.c) from their
@@ -64,7 +65,7 @@ func generateWrappers(funcs []tableFunc, ids map[string]int) []byte {
 			generateFunc(w, f, ids[f.definition()])
 		}
 	}
-	return []byte(w.text.String())
+	return w.text
 }
 
 func generateFunc(w *cWriter, f *tableFunc, id int) {
@@ -540,13 +541,18 @@ func and(cond string) string {
 
 // cWriter collects lines of C.
 type cWriter struct {
-	text  strings.Builder
+	text  []byte
 	extra string
 }
 
 func (w *cWriter) line(format string, args ...any) {
-	text := strings.TrimRight(w.extra+fmt.Sprintf(format, args...), " \t")
-	w.text.WriteString(text + "\n")
+	if w.text == nil {
+		w.text = make([]byte, 0, 1<<20)
+	}
+	start := len(w.text)
+	w.text = fmt.Appendf(append(w.text, w.extra...), format, args...)
+	end := len(bytes.TrimRight(w.text[start:], " \t"))
+	w.text = append(w.text[:start+end], '\n')
 }
 
 // indented writes lines one tab deeper.

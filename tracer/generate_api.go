@@ -17,7 +17,7 @@ func (i *api) generate(funcs []apiFunc, ids map[string]int) []byte {
 			apiForm{w, i, f, ids[f.definition()]}.write()
 		}
 	}
-	return []byte(w.text.String())
+	return w.text
 }
 
 // apiForm is one wrapper being written.

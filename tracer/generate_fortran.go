@@ -22,7 +22,7 @@ func generateFortran(funcs []tableFunc, ids map[string]int) []byte {
 			w.guard(f.Version, func() { generateProcedure(w, f, ids[f.definition()]) })
 		}
 	}
-	return []byte(w.text.String())
+	return w.text
 }
 
 // generateProcedure writes the wrappers of all Fortran names of a function. Those

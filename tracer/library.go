@@ -52,13 +52,13 @@ const runtimeSourceDir = "mcchk-runtime"
 // libraryFlags compile the run-time. It must fit executables and shared
 // libraries of any kind, so it is position-independent.
 var libraryFlags = []string{
-	"-x", "c", "-std=gnu11", "-Werror=implicit-function-declaration", "-O2", "-g", "-fPIC", "-pthread", "-fno-lto", "-fno-omit-frame-pointer",
+	"-x", "c", "-std=gnu11", "-Werror=implicit-function-declaration", "-O2", "-g1", "-fPIC", "-pthread", "-fno-lto", "-fno-omit-frame-pointer",
 	"-U_FORTIFY_SOURCE", "-fno-stack-protector",
 }
 
 // unitFlags are more flags for some units: the wrappers of OpenSHMEM are so many that
 // a compiler takes a minute to optimize them, for nothing that could be measured.
-var unitFlags = map[string][]string{shmemAPI.wrappers: {"-O0"}, fortranFile: {"-O1", "-w"}}
+var unitFlags = map[string][]string{shmemAPI.wrappers: {"-O0"}, wrappersFile: {"-O1"}, fortranFile: {"-O1", "-w"}}
 
 // inlineFlags compile the bitcode that is linked into every object. It has no
 // debug information: the inlined test stands at the user's own lines.
@@ -96,7 +96,7 @@ func buildLibrary(ctx context.Context, kind string, t *tools, c *cache, tc *Tool
 	l := &library{dir: c.path(kind, libraryKey(tc, files))}
 	err = c.build(l.dir, func(dir string) error {
 		t.wait("making the run-time for %s with %s, which takes some seconds, and only the first time", tc.Library(), tc.Compiler())
-		b := libraryBuild{tools: t, tc: tc, files: files, dir: dir, final: l.dir}
+		b := libraryBuild{tools: t, cache: c, tc: tc, files: files, dir: dir, final: l.dir}
 		objects, err := b.compile(ctx)
 		if err != nil {
 			return err
@@ -194,7 +194,7 @@ func readSources(files map[string][]byte, sources fs.FS, dir string) error {
 func libraryKey(tc *Toolchain, files map[string][]byte) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q\n%q\n%q\n%q\n%q\n%q\n%q\n", tc.Wrapper, tc.Show, tc.MPI, tc.SHMEM, tc.GASPI, tc.Compiler(), tc.Mode())
-	fmt.Fprintf(h, "%q\n%q\n", libraryFlags, inlineFlags)
+	fmt.Fprintf(h, "%q\n%q\n%q\n", libraryFlags, unitFlags, inlineFlags)
 	for _, name := range sortedKeys(files) {
 		fmt.Fprintf(h, "%s %d\n", name, len(files[name]))
 		h.Write(files[name])
@@ -215,6 +215,7 @@ func sortedKeys(m map[string][]byte) []string {
 // to its final place when all is done.
 type libraryBuild struct {
 	tools      *tools
+	cache      *cache
 	tc         *Toolchain
 	files      map[string][]byte
 	dir, final string
@@ -239,15 +240,8 @@ func (b *libraryBuild) static(ctx context.Context, objects []string) error {
 // shared makes a shared library.
 func (b *libraryBuild) shared(ctx context.Context, objects []string) error {
 	args := append([]string{"-shared", "-pthread", "-fno-lto", "-o", filepath.Join(b.dir, preloadFile)}, objects...)
-	if _, _, err := b.tools.output(ctx, "", b.tc.command(append(args, "-ldl")...)...); err != nil {
-		return err
-	}
-	for _, o := range objects {
-		if err := os.Remove(o); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, _, err := b.tools.output(ctx, "", b.tc.command(append(args, "-ldl")...)...)
+	return err
 }
 
 // compile translates the sources, side by side, and returns the object files.
@@ -269,13 +263,10 @@ func (b *libraryBuild) compile(ctx context.Context) ([]string, error) {
 	slots := make(chan struct{}, runtime.NumCPU())
 	var wait sync.WaitGroup
 	for i, unit := range units {
-		objects[i] = filepath.Join(b.dir, strings.TrimSuffix(unit, ".c")+".o")
 		wait.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			args := slices.Concat(libraryFlags, unitFlags[unit], []string{"-ffile-prefix-map=" + b.source("") + "=" + runtimeSourceDir,
-				"-I", b.source(""), "-c", b.source(unit), "-o", objects[i]})
-			_, _, errs[i] = b.tools.output(ctx, "", b.tc.command(args...)...)
+			objects[i], errs[i] = b.object(ctx, unit)
 		})
 	}
 	wait.Wait()
@@ -311,9 +302,6 @@ func (b *libraryBuild) describe(objects []string) error {
 			}
 		}
 		exports = append(exports, names...)
-		if err := os.Remove(o); err != nil {
-			return err
-		}
 	}
 	slices.Sort(wraps)
 	slices.Sort(exports)

@@ -122,9 +122,13 @@ func plugin(ctx context.Context, t *tools, c *cache, tc *Toolchain) (string, err
 	if err != nil {
 		return "", err
 	}
+	shared := c.path("plugin", sharedPluginKey(tc, sources))
 	dir := c.path("plugin", pluginKey(tc, sources))
 	err = c.build(dir, func(dir string) error {
-		err := buildPlugin(ctx, t, tc, dir, sources)
+		err := c.build(shared, func(dir string) error { return buildPlugin(ctx, t, tc, dir, sources) })
+		if err == nil {
+			err = takePlugin(ctx, t, tc, filepath.Join(shared, pluginObject), filepath.Join(dir, pluginObject))
+		}
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
@@ -139,17 +143,27 @@ func plugin(ctx context.Context, t *tools, c *cache, tc *Toolchain) (string, err
 	return filepath.Join(dir, pluginObject), nil
 }
 
-// pluginKey names a plug-in by everything it is made of.
+// pluginKey names a plug-in as one that was tried with a toolchain.
 func pluginKey(tc *Toolchain, sources []pluginSource) string {
+	return keyOfPlugin(fmt.Sprintf("%q\n%q", tc.Compiler(), tc.Stamps), sources)
+}
+
+// sharedPluginKey names a plug-in by everything it is made of: one is for all drivers of
+// a compiler, those for C, C++ and Fortran.
+func sharedPluginKey(tc *Toolchain, sources []pluginSource) string {
+	return keyOfPlugin(fmt.Sprintf("%s %s\n%s", tc.Family, tc.Version, stamp(tc.PluginHeaders)), sources)
+}
+
+func keyOfPlugin(made string, sources []pluginSource) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q\n%q\n%q\n", tc.Compiler(), tc.Stamps, pluginFlags)
+	fmt.Fprintf(h, "%s\n%q\n", made, pluginFlags)
 	for _, s := range sources {
 		fmt.Fprintf(h, "%q\n%q\n", s.name, s.text)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }
 
-// buildPlugin compiles a plug-in, and a few lines with it.
+// buildPlugin compiles a plug-in.
 func buildPlugin(ctx context.Context, t *tools, tc *Toolchain, dir string, sources []pluginSource) error {
 	for _, s := range sources {
 		if err := os.WriteFile(filepath.Join(dir, s.name), s.text, 0o644); err != nil {
@@ -159,7 +173,17 @@ func buildPlugin(ctx context.Context, t *tools, tc *Toolchain, dir string, sourc
 	file, object := filepath.Join(dir, sources[0].name), filepath.Join(dir, pluginObject)
 	// The wrapper would have the plug-in need the MPI library.
 	build := append(tc.underneath(t), pluginFlags...)
-	if _, _, err := t.output(ctx, "", append(build, "-I", tc.PluginHeaders, file, "-o", object)...); err != nil {
+	_, _, err := t.output(ctx, "", append(build, "-I", tc.PluginHeaders, file, "-o", object)...)
+	return err
+}
+
+// takePlugin gives a toolchain the plug-in of its compiler, and tries it.
+func takePlugin(ctx context.Context, t *tools, tc *Toolchain, shared, object string) error {
+	text, err := os.ReadFile(shared)
+	if err == nil {
+		err = os.WriteFile(object, text, 0o755)
+	}
+	if err != nil {
 		return err
 	}
 	out, err := tryPlugin(ctx, t, tc, object)
