@@ -69,8 +69,8 @@ func (b *libraryBuild) included(unit string) (own, others []string) {
 	return own, others
 }
 
-// driverForC makes the name of a compiler's driver for C of that for C++.
-var driverForC = strings.NewReplacer("clang++", "clang", "g++", "gcc", "c++", "cc")
+// driverForC makes the name of a compiler's driver for C of that for another language.
+var driverForC = strings.NewReplacer("clang++", "clang", "g++", "gcc", "gfortran", "gcc", "c++", "cc")
 
 // compileFlags are the driver and flags with which the wrapper has its compiler translate, and of
 // these the folders for headers apart. Where it does not say, it stands for itself.

@@ -122,7 +122,7 @@ func plugin(ctx context.Context, t *tools, c *cache, tc *Toolchain) (string, err
 	if err != nil {
 		return "", err
 	}
-	shared := c.path("plugin", sharedPluginKey(tc, sources))
+	shared := c.path("plugin", sharedPluginKey(t, tc, sources))
 	dir := c.path("plugin", pluginKey(tc, sources))
 	err = c.build(dir, func(dir string) error {
 		err := c.build(shared, func(dir string) error { return buildPlugin(ctx, t, tc, dir, sources) })
@@ -150,8 +150,9 @@ func pluginKey(tc *Toolchain, sources []pluginSource) string {
 
 // sharedPluginKey names a plug-in by everything it is made of: one is for all drivers of
 // a compiler, those for C, C++ and Fortran.
-func sharedPluginKey(tc *Toolchain, sources []pluginSource) string {
-	return keyOfPlugin(fmt.Sprintf("%s %s\n%s", tc.Family, tc.Version, stamp(tc.PluginHeaders)), sources)
+func sharedPluginKey(t *tools, tc *Toolchain, sources []pluginSource) string {
+	driver := driverForC.Replace(tc.underneath(t)[0])
+	return keyOfPlugin(fmt.Sprintf("%s %s\n%s", driver, tc.Version, stamp(tc.PluginHeaders)), sources)
 }
 
 func keyOfPlugin(made string, sources []pluginSource) string {
