@@ -14,6 +14,7 @@ import (
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/fingerprint"
+	"github.com/mcchk/mcchk/internal/mistaken"
 	"github.com/mcchk/mcchk/sources"
 )
 
@@ -132,7 +133,10 @@ func ReadBaseline(path string) (*Baseline, error) {
 		return nil, fmt.Errorf("baseline: %w", err)
 	}
 	b, err := parseBaseline(data)
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrNoBaseline):
+		return nil, fmt.Errorf("baseline %s: %w; restore the file, or remove it and write one with mcchk analyze --write-baseline %[1]s", path, err)
+	case err != nil:
 		return nil, fmt.Errorf("baseline %s: %w", path, err)
 	}
 	return b, nil
@@ -141,16 +145,16 @@ func ReadBaseline(path string) (*Baseline, error) {
 func parseBaseline(data []byte) (*Baseline, error) {
 	var file baselineFile
 	dec := json.NewDecoder(bytes.NewReader(data))
-	if err := dec.Decode(&file); err != nil {
+	switch err := dec.Decode(&file); {
+	case file.Version == 0:
+		return nil, fmt.Errorf("%w: %s", ErrNoBaseline, mistaken.JSON(data))
+	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrNoBaseline, err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%w: something follows its end", ErrNoBaseline)
 	}
-	switch {
-	case file.Version == 0:
-		return nil, ErrNoBaseline
-	case file.Version != baselineVersion && file.Version != innermostVersion:
+	if file.Version != baselineVersion && file.Version != innermostVersion {
 		return nil, fmt.Errorf("version %d of baselines; this mcchk knows version %d: write it anew with --write-baseline", file.Version, baselineVersion)
 	}
 	b := &Baseline{Old: file.Version == innermostVersion, Findings: []Known{}}

@@ -111,18 +111,21 @@ func TestBaselineFile(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, b, got)
 
-	for name, text := range map[string]string{
-		"empty":         "",
-		"no JSON":       "findings",
-		"another JSON":  `{"version": 1, "findings": []}`,
-		"cut":           `{"mcchk_baseline": 2, "findings": [`,
-		"more behind":   `{"mcchk_baseline": 2, "findings": []} x`,
-		"without sides": `{"mcchk_baseline": 2, "findings": [{"rule": "MC101", "sides": []}]}`,
+	for text, what := range map[string]string{
+		"":         "the file is empty",
+		"findings": "it is no JSON",
+		`{"version": 1, "verdict": "race", "findings": []}`:                   "it is a report of mcchk",
+		`{"mcchk_baseline": 2, "findings": [`:                                 "the file is cut off",
+		"{\n<<<<<<< main\n}":                                                  "a merge left a conflict in line 2",
+		`{"mcchk_baseline": 2, "findings": {}}`:                               "json: cannot unmarshal object",
+		`{"mcchk_baseline": 2, "findings": []} x`:                             "something follows its end",
+		`{"mcchk_baseline": 2, "findings": [{"rule": "MC101", "sides": []}]}`: "finding 1 has no rule",
 	} {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		_, err := ReadBaseline(path)
-		require.ErrorIs(t, err, ErrNoBaseline, name)
-		require.ErrorContains(t, err, path)
+		require.ErrorIs(t, err, ErrNoBaseline, text)
+		require.ErrorContains(t, err, "baseline "+path+": no baseline of mcchk: "+what)
+		require.ErrorContains(t, err, "--write-baseline "+path)
 	}
 	require.NoError(t, os.WriteFile(path, []byte(`{"mcchk_baseline": 3}`), 0o600))
 	_, err = ReadBaseline(path)

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/internal/mapping"
+	"github.com/mcchk/mcchk/internal/mistaken"
 	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/symbols"
 )
@@ -69,6 +71,9 @@ func parseSuppressions(data []byte) ([]Suppression, error) {
 		return nil, err
 	}
 	items, err := mapping.Items(root)
+	if err != nil && json.Valid(data) {
+		return nil, fmt.Errorf("%w: %s", err, mistaken.JSON(data))
+	}
 	if err != nil {
 		return nil, err
 	}

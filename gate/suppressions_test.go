@@ -77,6 +77,8 @@ func TestSuppressionMistakes(t *testing.T) {
 		{"no reason", "- rule: MC103\n", "line 1: the reason is missing"},
 		{"reason of blanks", "- rule: MC103\n  reason: ' '\n", "line 1: the reason is missing"},
 		{"fits everything", "# all\n- reason: I want it green\n", "line 2: it would fit every finding"},
+		{"a baseline", `{"mcchk_baseline": 2, "findings": []}`, "line 1: not a list ('- ...'): it is a baseline of mcchk"},
+		{"conflict", "- rule: MC103\n  reason: x\n<<<<<<< main\n", "line 3: a merge left a conflict there"},
 		{"unknown key", "- rule: MC103\n  funtion: f\n  reason: x\n", `line 2: unknown key "funtion" (did you mean function?)`},
 		{"unknown key of the other", "- other: {fil: f}\n  reason: x\n", `unknown key "fil" (did you mean file?)`},
 		{"no such rule", "- rule: MC999\n  reason: x\n", "line 1: there is no rule MC999"},

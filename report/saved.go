@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/internal/mistaken"
 	"github.com/mcchk/mcchk/symbols"
 )
 
@@ -16,11 +17,18 @@ var ErrNoReport = errors.New("no JSON report of mcchk")
 // Saved is a result as a JSON report has it.
 type Saved struct{ report jsonReport }
 
-// Read reads what JSON wrote, with this or an earlier version of mcchk. An error wraps
-// ErrNoReport.
+// Read reads what JSON wrote, with this or an earlier version of mcchk. The error for
+// anything else wraps ErrNoReport.
 func Read(r io.Reader) (*Saved, error) {
+	data, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
 	s := &Saved{}
-	if err := json.NewDecoder(r).Decode(&s.report); err != nil {
+	switch err := json.Unmarshal(data, &s.report); {
+	case s.report.Version == 0:
+		return nil, fmt.Errorf("%w: %s; what is compared is files that --format json wrote, and directories of traces", ErrNoReport, mistaken.JSON(data))
+	case err != nil:
 		return nil, fmt.Errorf("%w: %w", ErrNoReport, err)
 	}
 	if v := s.report.Version; v != jsonVersion {

@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/mcchk/mcchk/internal/mistaken"
 	"github.com/mcchk/mcchk/internal/spelling"
 )
 
@@ -20,6 +21,9 @@ type Entry struct {
 
 // Parse reads a YAML document; nil for an empty one. Errors begin with "line N".
 func Parse(data []byte) (*yaml.Node, error) {
+	if line := mistaken.Conflict(data); line > 0 {
+		return nil, fmt.Errorf("line %d: a merge left a conflict there", line)
+	}
 	var doc yaml.Node
 	if err := yaml.Unmarshal(data, &doc); err != nil {
 		return nil, err
