@@ -199,11 +199,10 @@ func (w *Wording) fixWithin(span, other *conflicts.Side) []conflicts.Fix {
 	}
 	switch {
 	case span.Class.Buffer() && (other.Write || !span.Write):
-		second := ProposeAt(conflicts.FixSeparate, Place(other), "use a second buffer in %s", w.Deed(other))
 		if !span.Write { // what is sent stays as it is, and waits for nobody
-			return First(conflicts.Explanation{Fixes: out}, second).Fixes
+			return First(conflicts.Explanation{Fixes: out}, w.otherBuffer(span, other)).Fixes
 		}
-		out = append(out, second)
+		out = append(out, w.otherBuffer(span, other))
 	case !span.Class.Buffer() && !other.Class.Buffer() && other.Class.OneSided():
 		if atomic, ok := w.model.Atomic(w, span, other); ok {
 			out = append(out, atomic)
@@ -214,4 +213,14 @@ func (w *Wording) fixWithin(span, other *conflicts.Side) []conflicts.Fix {
 		return w.model.Late(w, span, other)
 	}
 	return out
+}
+
+// otherBuffer proposes to use other memory than an operation does that may be pending: how
+// many buffers that takes depends on how many are.
+func (w *Wording) otherBuffer(span, other *conflicts.Side) conflicts.Fix {
+	uses := "reads"
+	if span.Write {
+		uses = "writes to"
+	}
+	return ProposeAt(conflicts.FixSeparate, Place(other), "use another buffer in %s, one that no %s still %s", w.Deed(other), span.Call, uses)
 }

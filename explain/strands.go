@@ -37,7 +37,7 @@ func (w *Wording) strands() conflicts.Explanation {
 		"let %s come after %s, or before %s begins (join, mutex, barrier, depend clause, taskwait)", w.Access(other), end, w.Access(span))}
 	switch {
 	case span.Class.Buffer() && (other.Write || !span.Write):
-		e.Fixes = append(e.Fixes, ProposeAt(conflicts.FixSeparate, Place(other), "use a second buffer in %s", w.Deed(other)))
+		e.Fixes = append(e.Fixes, w.otherBuffer(span, other))
 	case !span.Class.Buffer() && !other.Class.Buffer() && other.Class.OneSided():
 		if atomic, ok := w.model.Atomic(w, span, other); ok {
 			e.Fixes = append(e.Fixes, atomic)
