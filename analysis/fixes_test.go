@@ -97,6 +97,43 @@ every rank
 	}
 }
 
+// TestFlushIsPutIn: a flush that comes too late stays where it is, since it may complete
+// what else is to be complete there, and an earlier one is put in. A request can be waited
+// for only once.
+func TestFlushIsPutIn(t *testing.T) {
+	for text, want := range map[string]conflicts.StepKind{`
+every rank
+  win_create
+  1: lock_all
+rank 0
+  10: put to=1 disp=8
+  11: send to=1
+  12: flush rank=1
+rank 1
+  11: recv from=0
+  20: load 0x1008
+every rank
+  99: unlock_all
+  100: win_free
+`: conflicts.StepInsert, `
+rank 0
+  10: isend to=1 buf=0x5000 request=7
+  11: store 0x5000
+  12: wait request=7
+rank 1
+  11: recv from=0
+`: conflicts.StepAdvance} {
+		s, err := scenario.Parse("late", text)
+		require.NoError(t, err)
+		res := triedWith(t, traceFiles(t, s.Trace), Options{Clock: evc.Auto})
+		require.Len(t, res.Findings, 1)
+		k := slices.IndexFunc(res.Findings[0].Fixes, func(f conflicts.Fix) bool { return f.Kind == conflicts.FixComplete })
+		require.GreaterOrEqual(t, k, 0)
+		require.True(t, res.Findings[0].Fixes[k].Trial.Tried)
+		require.Equal(t, want, res.Findings[0].Fixes[k].Steps[0].Do)
+	}
+}
+
 // TestFixesOfLongRuns: where trying all would take too long, none is taken out, and it is
 // said that none was tried.
 func TestFixesOfLongRuns(t *testing.T) {

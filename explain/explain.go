@@ -168,7 +168,7 @@ func (w *Wording) complete(how Completing, s *conflicts.Side, before conflicts.S
 		return nil
 	case how.All:
 		return []conflicts.Step{Meet(w, Place(s), before, how.Call)}
-	case how.Call == s.Done.Call:
+	case how.Once && how.Call == s.Done.Call:
 		return []conflicts.Step{Advance(s.Done, before)}
 	}
 	return []conflicts.Step{Insert(s, how.Call)}

@@ -191,7 +191,7 @@ func (w *Wording) after(s *conflicts.Side) ended {
 		return ended{after: "after " + w.Call(s.Done), at: s.Done, known: true}
 	case how.How != "":
 		e := ended{first: fmt.Sprintf("%s after %s, and ", how.How, w.Access(s)), after: "after that", at: Place(s)}
-		if e.known = how.Call != "" && !how.All && how.Call != s.Done.Call; e.known {
+		if e.known = how.Call != "" && !how.All && !(how.Once && how.Call == s.Done.Call); e.known {
 			e.steps = []conflicts.Step{Insert(s, how.Call)}
 		}
 		return e

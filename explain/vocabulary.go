@@ -69,9 +69,12 @@ type Completing struct {
 	How string // "call MPI_Win_flush for rank 1"; "": the model has no call for that
 	Or  string // what else would do, at the end of the epoch: " (or MPI_Win_unlock)"; otherwise ""
 	All bool   // all processes have to make the call
-	// Call is the function to call: behind the access, or where it is the one that
-	// completes it already, earlier. "": which one it is depends on the program.
+	// Call is the function to call behind the access. "": which one it is depends on the
+	// program.
 	Call string
+	// Once: Call ends what it completes (a request, an epoch), so where the program makes
+	// it later, that call has to come earlier.
+	Once bool
 }
 
 // Proposals are fixes that only one model has. They come in addition to those of

@@ -166,13 +166,13 @@ func (vocabulary) Completing(w *explain.Wording, s *conflicts.Side) explain.Comp
 	case !s.Pending:
 		return explain.Completing{}
 	case !s.Class.OneSided():
-		return explain.Completing{How: "complete its request (MPI_Wait, or an MPI_Test that succeeds)", Call: waiting(s)}
+		return explain.Completing{How: "complete its request (MPI_Wait, or an MPI_Test that succeeds)", Call: waiting(s), Once: true}
 	case s.Class.Buffer() && mpi.FactsOf(s.Call).Request:
-		return explain.Completing{How: "complete its request (MPI_Wait)", Call: waiting(s)}
+		return explain.Completing{How: "complete its request (MPI_Wait)", Call: waiting(s), Once: true}
 	case s.Epoch == mpi.FenceEpoch:
 		return explain.Completing{How: "call MPI_Win_fence in all processes of the window", Call: "MPI_Win_fence", All: true}
 	case s.Epoch == mpi.StartEpoch:
-		return explain.Completing{How: "close the epoch with MPI_Win_complete", Call: "MPI_Win_complete"}
+		return explain.Completing{How: "close the epoch with MPI_Win_complete", Call: "MPI_Win_complete", Once: true}
 	case !isLock(s.Epoch):
 		return explain.Completing{}
 	}
