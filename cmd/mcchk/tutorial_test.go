@@ -44,6 +44,7 @@ func TestTutorial(t *testing.T) {
 
 			out = run(repair(t, texts[0], texts[1]), exitOK)
 			require.Contains(t, out, "no race found: 2 ranks, 1 window")
+			require.Equal(t, file == "counter.cpp", strings.Contains(out, "no loads or stores were recorded"), out)
 		})
 	}
 }
