@@ -248,7 +248,7 @@ func (n *inspection) note(shown string, facts objectFacts) {
 	addAll(&n.openmp, facts.openmp)
 	switch facts.state {
 	case instrNone:
-		n.uninstrumented = append(n.uninstrumented, shown)
+		n.without(shown)
 	case instrSome:
 		n.some = true
 	case instrCall:
@@ -258,8 +258,20 @@ func (n *inspection) note(shown string, facts objectFacts) {
 	}
 	if facts.build != nil {
 		for _, u := range facts.build.Uninstrumented {
-			n.uninstrumented = append(n.uninstrumented, shown+"("+u+")")
+			if !sharedLibrary.MatchString(u) { // which is no part of who links it
+				u = shown + "(" + u + ")"
+			}
+			n.without(u)
 		}
+	}
+}
+
+var sharedLibrary = regexp.MustCompile(`\.so(\.[0-9.]+)?$`)
+
+// without notes a part that is not instrumented, once.
+func (n *inspection) without(name string) {
+	if !slices.Contains(n.uninstrumented, name) {
+		n.uninstrumented = append(n.uninstrumented, name)
 	}
 }
 
