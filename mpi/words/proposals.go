@@ -171,8 +171,12 @@ func (vocabulary) Lock(w *explain.Wording, a, b *conflicts.Side) (conflicts.Fix,
 func exclusive(w *explain.Wording, a, b *conflicts.Side) *conflicts.Fix {
 	for _, s := range []*conflicts.Side{a, b} {
 		if s.Epoch == mpi.SharedLockEpoch && s.Started.Call == "MPI_Win_lock" {
+			unchecked := ""
+			if len(w.Finding.LocksThatMatter(s)) == 0 { // which excludes nobody, exclusive or not
+				unchecked = ", and without MPI_MODE_NOCHECK,"
+			}
 			fix := explain.Doing(explain.ProposeAt(conflicts.FixLock, s.Started,
-				"lock with MPI_LOCK_EXCLUSIVE instead of MPI_LOCK_SHARED in %s, if either order will do", w.Call(s.Started)),
+				"lock with MPI_LOCK_EXCLUSIVE instead of MPI_LOCK_SHARED%s in %s, if either order will do", unchecked, w.Call(s.Started)),
 				explain.Replace(s.Started, "MPI_Win_lock"))
 			return &fix
 		}
