@@ -423,11 +423,15 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 		c.strange = how.unknown
 		return c
 	}
-	if c := w.there(op, tries); c != nil {
-		return c
+	there := w.there(op, tries)
+	if there != nil && !there.first() {
+		return there
 	}
 	look()
 	for _, how := range tries {
+		if how.unknown && there != nil {
+			return there
+		}
 		goals := slices.Concat(w.waiting(op, how), later)
 		slices.SortStableFunc(goals, (*WordOp).compare)
 		i := slices.Index(goals, op)
@@ -440,6 +444,10 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 	}
 	return nil
 }
+
+// first reports whether the operation fetched what the word may have held at first, and is
+// not known: what others are known to leave comes before that.
+func (c *choice) first() bool { return c.version.number == 0 && !c.version.value.Known }
 
 // there returns how an operation that writes nothing can be decided by what is there
 // already; nil: it cannot.
