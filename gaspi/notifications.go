@@ -43,6 +43,7 @@ type notification struct {
 	marks   []mark // writes of the lane that come before it
 	posted  core.Moment
 	covers  []*notification // where there are threads, earlier ones of the lane that take effect before it
+	behind  []*notification // where there are threads, those of its identifier that were reset before it took effect
 	read    bool            // it comes with what is read
 	counted bool            // among Model.unseen
 	known   []core.Moment   // strands of its owner have seen it
@@ -60,8 +61,9 @@ type waiter struct {
 	value  int64 // that it saw; 0: any
 	signal core.Signal
 	chosen *notification
-	again  bool          // the process had seen it before
-	over   regions.Point // when it was over
+	behind []*notification // that it comes after besides
+	again  bool            // the process had seen it before
+	over   regions.Point   // when it was over
 	region int
 }
 
@@ -124,7 +126,18 @@ func (p *process) post(c *core.Call, to *process, segment int64, n *notification
 	for _, w := range s.waiters {
 		if w.chosen == nil && w.may(n) {
 			w.take(n)
+			s.succeeds(n, w.strand)
 			p.m.Announce(&w.signal)
+		}
+	}
+}
+
+// succeeds notes that a strand has seen a notification, behind resets of others of the
+// identifier: it took effect after them, as it would have been lost otherwise.
+func (s *slot) succeeds(n *notification, by *core.Strand) {
+	for _, x := range s.gone {
+		if x.notification != n && by.ComesAfter(x.by) && !slices.Contains(n.behind, x.notification) {
+			n.behind = append(n.behind, x.notification)
 		}
 	}
 }
@@ -155,7 +168,7 @@ func (w *waiter) certain(n *notification) bool {
 
 // includes reports whether whoever has seen n has seen all that an earlier one shows.
 func (n *notification) includes(earlier *notification) bool {
-	if n == earlier || slices.Contains(n.covers, earlier) {
+	if n == earlier || slices.Contains(n.covers, earlier) || slices.Contains(n.behind, earlier) {
 		return true
 	}
 	return n.by == earlier.by && !n.listed && n.lane != nil && n.lane == earlier.lane && n.upTo >= earlier.upTo
@@ -200,19 +213,29 @@ func (p *process) hear(c *core.Call, s *slot, value int64, after func(*waiter)) 
 		}
 		return
 	}
-	wait := core.Wait{On: &w.signal, Soft: true, What: func() string { return "for a notification" }}
+	waits := []core.Wait{{On: &w.signal, Soft: true, What: func() string { return "for a notification" }}}
 	if w.chosen != nil {
-		wait = core.Wait{On: &w.chosen.signal}
+		waits = w.signals()
 	} else {
 		s.waiters = append(s.waiters, w)
-		wait.Then = func() []core.Wait {
+		waits[0].Then = func() []core.Wait {
 			if w.chosen == nil {
 				return nil
 			}
-			return []core.Wait{{On: &w.chosen.signal}}
+			return w.signals()
 		}
 	}
-	p.Synchronize(c, nil, []core.Wait{wait}, func() { w.end(s, after) })
+	p.Synchronize(c, nil, waits, func() { w.end(s, after) })
+}
+
+// signals are those of what the call has seen.
+func (w *waiter) signals() []core.Wait {
+	w.behind = w.chosen.behind
+	waits := []core.Wait{{On: &w.chosen.signal}}
+	for _, x := range w.behind {
+		waits = append(waits, core.Wait{On: &x.signal})
+	}
+	return waits
 }
 
 // choose chooses the notification among those that were posted. Where one is there that
@@ -225,7 +248,7 @@ func (w *waiter) choose(s *slot) {
 			return
 		}
 	}
-	candidates := s.posted
+	certain, candidates := true, s.posted
 	if w.value == 0 {
 		for i := s.gonePast(w.call.Begin); i < len(s.gone); i++ { // another strand has reset it, perhaps behind this call
 			if x := s.gone[i]; !w.p.ComesAfter(x.by) {
@@ -241,7 +264,11 @@ func (w *waiter) choose(s *slot) {
 			w.take(n)
 		} else if !n.includes(w.chosen) {
 			w.unclear()
+			certain = false
 		}
+	}
+	if w.chosen != nil && certain {
+		s.succeeds(w.chosen, w.strand)
 	}
 }
 
@@ -264,6 +291,9 @@ func (w *waiter) end(s *slot, after func(*waiter)) {
 		return
 	}
 	w.chosen.seen(p)
+	for _, x := range w.behind {
+		x.seen(p)
+	}
 	if after != nil {
 		after(w)
 	}
