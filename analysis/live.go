@@ -160,9 +160,7 @@ func (l *live) ask(r *run, n uint64) {
 			continue
 		}
 		l.stopped = l.stopped || x.Stopped && !x.Ended
-		if calls += x.Complete; x.Several {
-			calls += x.Seq - x.Complete
-		}
+		calls += x.Bound / 2
 		if n%second == 1 {
 			reader.Beat(n)
 		}

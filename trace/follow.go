@@ -15,9 +15,9 @@ import (
 // waits for the rest; once the process has ended, it goes on as with any other file. So
 // the events are the same, in the same order, and how the file ends is told the same.
 //
-// As long as one thread records, a call that has returned is all that is needed: what
-// comes before it stands in the file, also in chunks that are still open. With several,
-// only sealed chunks count.
+// Each thread tells up to where in the order of the process it writes nothing any more: up
+// to its last call, or to any call that has begun while it waits. What comes before the
+// first of these places stands in the file, also in chunks that are still open.
 
 // ErrNotYet is the error of a Reader that follows a trace of which nothing more is
 // there for now.
@@ -39,7 +39,7 @@ type follower struct {
 	live   Live
 	mu     sync.Mutex // held by the reading goroutine but while it waits
 	over   bool       // nothing in the file changes any more
-	bound  uint64     // places before it are complete
+	bound  uint64     // places before it are complete (Live.Bound)
 	seen   bool       // the file has something to tell at all
 	read   time.Time  // when open chunks were read last
 	locked bool       // the process was seen to hold its lock
@@ -145,9 +145,11 @@ func (f *follower) payload(c *chunkReader, h *Chunk) ([]byte, bool) {
 
 // growing is what is known of a chunk that is still written.
 type growing struct {
-	open  bool // it was not sealed when it was read
-	given int  // bytes of its records, none of them compact, that were read
-	dry   bool // all that was read was given
+	open      bool   // it was not sealed when it was read
+	given     int    // bytes of its records, none of them compact, that were read
+	dry       bool   // all that was read was given
+	used, sum uint32 // of its header then …
+	all       bool   // … and all records counted: as long as it is the same, there are no more
 }
 
 func (s *strand) place() uint64 {
@@ -159,34 +161,7 @@ func (s *strand) place() uint64 {
 
 // certain reports whether no record that is not read yet comes before the head of s.
 func (r *Reader) certain(s *strand) bool {
-	f := r.chunks.follow
-	switch {
-	case s == nil || s.ending:
-		return false
-	case s.place() < f.bound:
-		return true
-	case !f.live.Several:
-		return false
-	}
-	for _, t := range r.merge.strands {
-		if t.open {
-			return false
-		}
-	}
-	seq := f.live.Seq
-	if next := r.chunks.peek(); next != nil {
-		if next.Sealed {
-			return true // it would have been read
-		}
-		seq = next.Seq
-	}
-	switch {
-	case s.after && s.at <= r.merge.seq:
-		return true
-	case s.after:
-		return seq > s.at
-	}
-	return seq >= s.at
+	return s != nil && !s.ending && s.place() < r.chunks.follow.bound
 }
 
 // loadFollowed reads the next chunk of a file that is still written, as far as it will not
@@ -198,17 +173,11 @@ func (r *Reader) loadFollowed(l *loaded) bool {
 			return false // it is sealed before the next is begun
 		}
 	}
-	if !l.chunk.Sealed && f.live.Several {
-		return false
-	}
-	buf, sealed, ok := f.look(c, &l.chunk)
+	buf, now, ok := f.look(c, &l.chunk)
 	if !ok {
 		return false
 	}
-	l.buf, l.open, l.given = buf, !sealed, 0
-	if !sealed {
-		l.given = len(buf)
-	}
+	l.buf, l.growing = buf, now
 	c.offset += int64(l.chunk.Size)
 	c.peeked, f.seen = false, false
 	return true
@@ -216,24 +185,24 @@ func (r *Reader) loadFollowed(l *loaded) bool {
 
 // look reads a chunk: all its records when it is sealed, and otherwise those that will not
 // change any more, none of them compact.
-func (f *follower) look(c *chunkReader, h *Chunk) (buf []byte, sealed, ok bool) {
+func (f *follower) look(c *chunkReader, h *Chunk) (buf []byte, g growing, ok bool) {
 	for range 100 {
 		now, sum, ok := f.header(c, h.Offset)
 		if !ok {
-			return nil, false, false
+			return nil, g, false
 		}
 		raw, ok := f.payload(c, &now)
 		if !ok {
 			c.release(raw)
-			return nil, false, false
+			return nil, g, false
 		}
 		if now.Sealed {
 			if checksum(raw) != sum { // of a file of another node, not all may have come
 				c.release(raw)
-				return nil, false, false
+				return nil, g, false
 			}
 			*h = now
-			return raw, true, true
+			return raw, g, true
 		}
 		again, sumAgain, ok := f.header(c, h.Offset)
 		if !ok || sum != sumAgain || sum%2 == 1 || again.Sealed {
@@ -243,13 +212,20 @@ func (f *follower) look(c *chunkReader, h *Chunk) (buf []byte, sealed, ok bool) 
 		flat, err := f.flatten(raw, now.Seq)
 		c.release(raw)
 		if err != nil {
-			return nil, false, false
+			return nil, g, false
 		}
 		*h = now
-		flat = flat[:complete(flat, now.Accesses, now.Seq, f.bound)]
-		return append(c.spare(), flat...), false, true
+		n := complete(flat, now.Accesses, now.Seq, f.bound)
+		g = growing{open: true, given: n, used: now.Used, sum: sum, all: n == len(flat)}
+		return append(c.spare(), flat[:n]...), g, true
 	}
-	return nil, false, false
+	return nil, g, false
+}
+
+// same reports whether nothing has come to a chunk since it was read.
+func (f *follower) same(c *chunkReader, g *growing, at int64) bool {
+	h, sum, ok := f.header(c, at)
+	return ok && g.all && !h.Sealed && h.Used == g.used && sum == g.sum
 }
 
 func (c *chunkReader) spare() []byte {
@@ -332,16 +308,17 @@ func complete(flat []byte, accesses bool, seq, bound uint64) int {
 func (r *Reader) extend(s *strand) bool {
 	c, f := r.chunks, r.chunks.follow
 	h := s.chunk
-	buf, sealed, ok := f.look(c, &h)
+	buf, now, ok := f.look(c, &h)
 	if !ok {
 		return false
 	}
-	if sealed {
+	if !now.open {
 		r.closeChunk(s, h, buf)
 		return true
 	}
 	more := buf[min(s.given, len(buf)):]
-	s.given += len(more)
+	now.given, now.dry = s.given+len(more), s.dry
+	s.growing = now
 	s.buf = append(s.buf[:copy(s.buf, s.buf[s.pos:])], more...)
 	s.pos = 0
 	c.release(buf)
@@ -386,12 +363,12 @@ func (x *reading) pass(n int) error {
 // extendQueued is extend for a chunk that its strand has not come to.
 func (r *Reader) extendQueued(l *loaded) bool {
 	h := l.chunk
-	buf, sealed, ok := r.chunks.follow.look(r.chunks, &h)
+	buf, now, ok := r.chunks.follow.look(r.chunks, &h)
 	if !ok {
 		return false
 	}
 	r.chunks.release(l.buf)
-	l.chunk, l.buf, l.open, l.given = h, buf, !sealed, len(buf)
+	l.chunk, l.buf, l.growing = h, buf, now
 	return true
 }
 
@@ -399,7 +376,6 @@ func (r *Reader) extendQueued(l *loaded) bool {
 func (r *Reader) refresh() bool {
 	f := r.chunks.follow
 	live, ok := readLive(f.file)
-	before := f.live
 	if ok {
 		f.live = live
 		f.given.Store(&live)
@@ -412,36 +388,24 @@ func (r *Reader) refresh() bool {
 	if !ok {
 		return false // it can be read when it is finished
 	}
-	more := live.Several && (r.extendAll(true) || live.Seq != before.Seq)
-	if bound := 2*live.Complete + 1; live.Complete > 0 && bound > f.bound && time.Since(f.read) >= openEvery {
-		old := f.bound
-		f.bound, f.read = bound, time.Now()
-		if !r.extendAll(false) {
-			f.bound = old
-			return more
-		}
-		more = true
+	if live.Bound <= f.bound || time.Since(f.read) < openEvery {
+		return false
 	}
-	return more
+	before := f.bound
+	f.bound, f.read = live.Bound, time.Now()
+	if !r.extendAll() {
+		f.bound = before
+		return false
+	}
+	return true
 }
 
-// extendAll reads on in all open chunks. It reports whether all could be read, or, of those
-// that are sealed by now only, whether there is one.
-func (r *Reader) extendAll(sealed bool) bool {
+// extendAll reads on in all open chunks. It reports whether all could be read.
+func (r *Reader) extendAll() bool {
 	c, f := r.chunks, r.chunks.follow
-	any, all := false, true
+	all := true
 	read := func(g *growing, at int64, on func() bool) {
-		if !g.open {
-			return
-		}
-		if sealed {
-			if h, _, ok := f.header(c, at); !ok || !h.Sealed {
-				return
-			}
-		}
-		if on() {
-			any = true
-		} else {
+		if g.open && !f.same(c, g, at) && !on() {
 			all = false
 		}
 	}
@@ -451,9 +415,6 @@ func (r *Reader) extendAll(sealed bool) bool {
 			read(&l.growing, l.chunk.Offset, func() bool { return r.extendQueued(l) })
 		}
 		read(&s.growing, s.chunk.Offset, func() bool { return r.extend(s) })
-	}
-	if sealed {
-		return any
 	}
 	return all
 }

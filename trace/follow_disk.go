@@ -12,10 +12,10 @@ import (
 
 // Offsets of what a reader tells the process.
 const (
-	leftOffset  = liveOffset + 56
-	freedOffset = liveOffset + 64
-	grantOffset = liveOffset + 72
-	beatOffset  = liveOffset + 80
+	leftOffset  = liveOffset + 48
+	freedOffset = liveOffset + 56
+	grantOffset = liveOffset + 64
+	beatOffset  = liveOffset + 72
 
 	giveBackStep = 64 << 10 // bytes that are worth a call
 )

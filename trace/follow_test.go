@@ -75,36 +75,109 @@ func (p *process) put(at int, b []byte) {
 	require.NoError(p.t, err)
 }
 
+func (p *process) size() int64 {
+	info, err := p.out.Stat()
+	require.NoError(p.t, err)
+	return info.Size()
+}
+
 func (p *process) put32(at int, v uint32) { p.put(at, le.AppendUint32(nil, v)) }
 func (p *process) put64(at int, v uint64) { p.put(at, le.AppendUint64(nil, v)) }
+
+// begin begins a chunk.
+func (p *process) begin(c *Chunk) {
+	if p.begun[c.Offset] {
+		return
+	}
+	p.begun[c.Offset] = true
+	head := bytes.Clone(p.file[c.Offset : c.Offset+chunkHeaderSize])
+	le.PutUint32(head[12:], 0)
+	le.PutUint32(head[16:], chunkOpen)
+	le.PutUint32(head[20:], 0)
+	if kind := le.Uint32(head[36:]); kind > chunkAccesses {
+		le.PutUint32(head[36:], chunkAccesses)
+	}
+	p.put(int(c.Offset)+movedBy, head)
+}
+
+// write writes a record, the next of its chunk.
+func (p *process) write(w *written) {
+	p.put(w.from+movedBy, p.file[w.from:w.to])
+	p.put32(int(w.chunk.Offset)+movedBy+20, uint32(w.to-int(w.chunk.Offset)-chunkHeaderSize))
+	if p.left[w.chunk.Offset]--; p.left[w.chunk.Offset] == 0 {
+		p.put(int(w.chunk.Offset)+movedBy, p.file[w.chunk.Offset:w.chunk.Offset+chunkHeaderSize])
+	}
+}
 
 // step writes a record, and what stands before it in the file.
 func (p *process) step(w *written) {
 	for _, c := range p.chunks {
-		if c.Offset > w.chunk.Offset || p.begun[c.Offset] {
-			continue
+		if c.Offset <= w.chunk.Offset {
+			require.NoError(p.t, p.out.Truncate(max(p.size(), c.Offset+int64(c.Size)+movedBy)))
+			p.begin(c)
 		}
-		p.begun[c.Offset] = true
-		require.NoError(p.t, p.out.Truncate(c.Offset+int64(c.Size)+movedBy))
-		head := bytes.Clone(p.file[c.Offset : c.Offset+chunkHeaderSize])
-		le.PutUint32(head[12:], 0)
-		le.PutUint32(head[16:], chunkOpen)
-		le.PutUint32(head[20:], 0)
-		if kind := le.Uint32(head[36:]); kind > chunkAccesses {
-			le.PutUint32(head[36:], chunkAccesses)
-		}
-		p.put(int(c.Offset)+movedBy, head)
 	}
-	at := int(w.chunk.Offset) + movedBy
-	p.put(w.from+movedBy, p.file[w.from:w.to])
-	p.put32(at+20, uint32(w.to-int(w.chunk.Offset)-chunkHeaderSize))
-	if p.left[w.chunk.Offset]--; p.left[w.chunk.Offset] == 0 {
-		p.put(at, p.file[w.chunk.Offset:w.chunk.Offset+chunkHeaderSize])
-	}
+	p.write(w)
 	if w.call > 0 {
-		p.put64(liveOffset+16, w.call)
 		p.put64(liveOffset+8, w.call)
+		p.put64(liveOffset+liveSize, 2*w.call+1)
 	}
+}
+
+// begun is a process that has written nothing but the header of its file, which is to have
+// these records.
+func begun(t *testing.T, file []byte, records []written) *process {
+	out, err := os.Create(filepath.Join(t.TempDir(), "rank-0.mcct"))
+	require.NoError(t, err)
+	t.Cleanup(func() { out.Close() })
+	p := &process{t: t, file: file, out: out, left: map[int64]int{}, begun: map[int64]bool{}}
+	for i := range records {
+		c := records[i].chunk
+		if p.left[c.Offset]++; p.left[c.Offset] == 1 {
+			p.chunks = append(p.chunks, c)
+		}
+	}
+	slices.SortFunc(p.chunks, func(a, b *Chunk) int { return cmp.Compare(a.Offset, b.Offset) })
+	head := bytes.Clone(file[:headerSize])
+	le.PutUint32(head[12:], 4096)
+	le.PutUint32(head[headerCRC:], checksum(head[:headerCRC]))
+	p.put(0, append(head, make([]byte, movedBy)...))
+	p.put(liveOffset, []byte(liveMagic))
+	return p
+}
+
+// follow reads along: each time it is called, the function returns what there is to read.
+func (p *process) follow(over *bool) (*Reader, func() []string) {
+	d, err := FollowDir(context.Background(), filepath.Dir(p.out.Name()), Following{Over: func() bool { return *over }})
+	require.NoError(p.t, err)
+	r, err := d.Open(0)
+	require.NoError(p.t, err)
+	return r, func() (got []string) {
+		r.chunks.follow.read = time.Time{} // open chunks may be read again
+		r.chunks.follow.mu.Lock()
+		defer r.chunks.follow.mu.Unlock()
+		var ev Event
+		for {
+			err := r.ReadEvent(&ev)
+			if errors.Is(err, ErrNotYet) || errors.Is(err, io.EOF) {
+				return got
+			}
+			require.NoError(p.t, err)
+			got = append(got, describe([]Event{ev})[0])
+		}
+	}
+}
+
+// whole returns the events of the file as it is.
+func (p *process) whole() (all []string, cut *Cut) {
+	r, err := Open(p.out.Name())
+	require.NoError(p.t, err)
+	defer r.Close()
+	var ev Event
+	for r.ReadEvent(&ev) == nil {
+		all = append(all, describe([]Event{ev})[0])
+	}
+	return all, r.Cut()
 }
 
 // TestFollowed: a file that is read while it is written gives the events that it gives
@@ -118,71 +191,29 @@ func TestFollowed(t *testing.T) {
 		if dies {
 			steps = rnd.IntN(steps)
 		}
-		dir := t.TempDir()
-		path := filepath.Join(dir, "rank-0.mcct")
-		out, err := os.Create(path)
-		require.NoError(t, err)
-		p := &process{t: t, file: file, out: out, left: map[int64]int{}, begun: map[int64]bool{}}
-		for i := range records {
-			c := records[i].chunk
-			if p.left[c.Offset]++; p.left[c.Offset] == 1 {
-				p.chunks = append(p.chunks, c)
-			}
-		}
-		slices.SortFunc(p.chunks, func(a, b *Chunk) int { return cmp.Compare(a.Offset, b.Offset) })
-		head := bytes.Clone(file[:headerSize])
-		le.PutUint32(head[12:], 4096)
-		le.PutUint32(head[headerCRC:], checksum(head[:headerCRC]))
-		p.put(0, append(head, make([]byte, movedBy)...))
-		p.put(liveOffset, []byte(liveMagic))
-
+		p := begun(t, file, records)
 		over := false
-		d, err := FollowDir(context.Background(), dir, Following{Over: func() bool { return over }})
-		require.NoError(t, err)
-		r, err := d.Open(0)
-		require.NoError(t, err)
+		r, read := p.follow(&over)
 		var got []string
-		read := func() {
-			r.chunks.follow.read = time.Time{} // open chunks may be read again
-			r.chunks.follow.mu.Lock()
-			defer r.chunks.follow.mu.Unlock()
-			var ev Event
-			for {
-				err := r.ReadEvent(&ev)
-				if errors.Is(err, ErrNotYet) || errors.Is(err, io.EOF) {
-					return
-				}
-				require.NoError(t, err)
-				got = append(got, describe([]Event{ev})[0])
-			}
-		}
 		last := uint64(0)
 		for i := range steps {
 			p.step(&records[i])
 			last = max(last, records[i].call)
 			if rnd.IntN(4) == 0 {
-				read()
+				got = append(got, read()...)
 			}
 			if rnd.IntN(40) == 0 { // nothing is missing that came before the last call
-				read()
+				got = append(got, read()...)
 				require.Contains(t, append(got, "call 0 by 0"), fmt.Sprintf("call %d by 0", last), "seed %d", seed)
 			}
 		}
 		over = true
-		read()
-		whole, err := Open(path)
-		require.NoError(t, err)
-		var want []string
-		var ev Event
-		for whole.ReadEvent(&ev) == nil {
-			want = append(want, describe([]Event{ev})[0])
-		}
+		got = append(got, read()...)
+		want, cut := p.whole()
 		require.Equal(t, want, got, "seed %d", seed)
-		require.Equal(t, whole.Cut(), r.Cut(), "seed %d", seed)
+		require.Equal(t, cut, r.Cut(), "seed %d", seed)
 		require.True(t, dies || len(want) > 200)
-		require.NoError(t, whole.Close())
 		require.NoError(t, r.Close())
-		require.NoError(t, out.Close())
 	}
 }
 

@@ -77,8 +77,9 @@ func (s *strand) begins(l loaded) {
 
 func (m *merge) called(seq uint64) { m.seq = max(m.seq, seq) }
 
-// least returns the strand whose record comes next among those loaded, the
-// one with the smaller number where the order is open; nil when none is loaded.
+// least returns the strand whose record comes next among those loaded, where the order
+// is open the one that stands first in the file, so that it does not matter which chunks
+// are loaded by now; nil when none is loaded.
 func (m *merge) least() *strand {
 	var best *strand
 	for _, s := range m.strands {
@@ -102,10 +103,7 @@ func (s *strand) before(t *strand) bool {
 	if s.after != t.after {
 		return t.after
 	}
-	if s.id != t.id {
-		return s.id < t.id
-	}
-	return t.accesses
+	return s.chunk.Offset < t.chunk.Offset
 }
 
 // find returns the strand that a chunk belongs to.

@@ -90,6 +90,78 @@ func TestLive(t *testing.T) {
 	require.Equal(t, 1, strings.Count(told, "mcchk: found: "), told)
 }
 
+// pooledProgram has threads that work between fences, and an error in its second epoch. Then
+// it does not end.
+const pooledProgram = `#include <mpi.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#define WORKERS 2
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int epoch, left, *w;
+
+static void *work(void *p)
+{
+	for (int seen = 0;;) {
+		pthread_mutex_lock(&mutex);
+		while (epoch == seen)
+			pthread_cond_wait(&changed, &mutex);
+		seen = epoch;
+		pthread_mutex_unlock(&mutex);
+		w[8 + (p != NULL)] = seen;
+		pthread_mutex_lock(&mutex);
+		left--;
+		pthread_cond_broadcast(&changed);
+		pthread_mutex_unlock(&mutex);
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	int rank, level, v = 3;
+	pthread_t workers[WORKERS];
+	MPI_Win win;
+	MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Win_allocate(64, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &w, &win);
+	for (int i = 0; i < WORKERS; i++)
+		pthread_create(&workers[i], NULL, work, i ? &v : NULL);
+	MPI_Win_fence(0, win);
+	for (int e = 1; e <= 5; e++) {
+		pthread_mutex_lock(&mutex);
+		epoch = e;
+		left = WORKERS;
+		pthread_cond_broadcast(&changed);
+		while (left > 0)
+			pthread_cond_wait(&changed, &mutex);
+		pthread_mutex_unlock(&mutex);
+		if (e == 2 && rank == 0)
+			MPI_Put(&v, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
+		if (e == 2 && rank == 1)
+			w[0] = 5;
+		MPI_Win_fence(0, win);
+	}
+	sleep(600);
+	MPI_Finalize();
+}
+`
+
+// TestLiveThreads: a finding is told while the program runs although several threads of its
+// processes record, none of which fills a chunk.
+func TestLiveThreads(t *testing.T) {
+	dir, env := plainProject(t)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "app.c"), []byte(pooledProgram), 0o600))
+	got, out := status(t, dir, env, "mcchk", "cc", "-g", "-O1", "-pthread", "-o", "app", "app.c")
+	require.Zero(t, got, out)
+	got, out = status(t, dir, env, "mcchk", "run", "--live", "--stop-on", "error", "--timeout", "5m", "--format", "short", "--", "mpiexec.mpich", "-n", "2", "./app")
+	require.Equal(t, exitFindings, got, out)
+	require.Contains(t, out, "mcchk: found: app.c:48: error: MPI_Put")
+	require.Contains(t, out, "the program was ended at a finding (--stop-on)")
+}
+
 // wideProgram stores more between two calls than a small trace has room for. With arguments
 // it has a race (r) or none, and then does not end.
 const wideProgram = `#include <mpi.h>

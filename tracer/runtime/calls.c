@@ -47,6 +47,8 @@ int64_t *mcchk_call_begin(uint16_t function, uint64_t words, void *frame)
 	uint64_t length = sizeof *r + 8 * words;
 	uint32_t stack = 0;
 
+	if (t)
+		mcchk_live_records(t);
 	if (t && t->touching_count != 0)
 		mcchk_write_touched(t);
 	/* A coarray library's own frames, with buffers, lie below that of the program. */
@@ -66,6 +68,7 @@ int64_t *mcchk_call_begin(uint16_t function, uint64_t words, void *frame)
 		__atomic_store_n(&mcchk_live->seq, seq, __ATOMIC_RELEASE);
 	if (!t)
 		return NULL;
+	mcchk_live_calls(t, seq);
 	t->call = r;
 	t->call_size = (uint32_t)length;
 	if (!r) {
@@ -100,7 +103,7 @@ void mcchk_call_end(uint64_t end, int failed)
 		return;
 	t->call->end = end;
 	__atomic_store_n(&t->call->flags, failed ? 3 : 1, __ATOMIC_RELEASE);
-	mcchk_live_returned(t->call->seq);
+	mcchk_live_returned(t, t->call->seq);
 	t->call = NULL;
 }
 

@@ -119,6 +119,15 @@ void mcchk_note(uint16_t function, uint64_t value, void *frame);
 #define MCCHK_ACQUIRE(object, frame) mcchk_note(mcchk_fn_mcchk_Acquire, (uint64_t)(object), frame)
 #define MCCHK_OBJECT_END(object, frame) mcchk_note(mcchk_fn_mcchk_Object_end, (uint64_t)(object), frame)
 
+/* A call in which the thread may wait for others: it records nothing meanwhile. */
+#define MCCHK_WAITING(call)                                                                        \
+	({                                                                                         \
+		mcchk_live_waits();                                                                \
+		int _rc = call;                                                                    \
+		mcchk_live_goes_on();                                                              \
+		_rc;                                                                               \
+	})
+
 /* Whether calls of threads' functions are notes at all. */
 static inline int mcchk_orders(void) { return __builtin_expect(__atomic_load_n(&mcchk_strands, __ATOMIC_RELAXED), 0); }
 

@@ -59,7 +59,7 @@ static __attribute__((noinline)) void end(const volatile void *object, void **fr
 #define ACQUIRES(name, object, parameters, ...)                                                    \
 	FUNCTION(int, name, parameters)                                                            \
 	{                                                                                          \
-		int rc = REAL(name)(__VA_ARGS__);                                                  \
+		int rc = MCCHK_WAITING(REAL(name)(__VA_ARGS__));                                   \
 		if (rc == 0 && NOTED(MCCHK_FRAME))                                                 \
 			acquire(object, MCCHK_FRAME);                                              \
 		return rc;                                                                         \
@@ -78,7 +78,7 @@ static __attribute__((noinline)) void end(const volatile void *object, void **fr
 		int noted = NOTED(MCCHK_FRAME);                                                    \
 		if (noted)                                                                         \
 			release(object, MCCHK_FRAME);                                              \
-		int rc = REAL(name)(__VA_ARGS__);                                                  \
+		int rc = MCCHK_WAITING(REAL(name)(__VA_ARGS__));                                   \
 		if (noted)                                                                         \
 			acquire(object, MCCHK_FRAME);                                              \
 		return rc;                                                                         \
@@ -178,7 +178,7 @@ static __attribute__((noinline)) void end_both(pthread_rwlock_t *l, void **frame
 #define WRITES(name, parameters, ...)                                                              \
 	FUNCTION(int, name, parameters)                                                            \
 	{                                                                                          \
-		int rc = REAL(name)(__VA_ARGS__);                                                  \
+		int rc = MCCHK_WAITING(REAL(name)(__VA_ARGS__));                                   \
 		if (rc == 0 && NOTED(MCCHK_FRAME))                                                 \
 			acquire_to_write(l, MCCHK_FRAME);                                          \
 		return rc;                                                                         \
@@ -293,7 +293,7 @@ FUNCTION(int, pthread_barrier_destroy, (pthread_barrier_t *b))
 FUNCTION(int, pthread_barrier_wait, (pthread_barrier_t *b))
 {
 	uint64_t object = NOTED(MCCHK_FRAME) && mcchk_self.depth == 0 ? come(b, MCCHK_FRAME) : 0;
-	int rc = REAL(pthread_barrier_wait)(b);
+	int rc = MCCHK_WAITING(REAL(pthread_barrier_wait)(b));
 	if (object)
 		MCCHK_ACQUIRE(object, MCCHK_FRAME);
 	return rc;

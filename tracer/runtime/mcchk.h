@@ -272,6 +272,8 @@ struct mcchk_thread {
 	uint32_t call_size;
 	struct mcchk_poll poll;
 	uint64_t functions[MCCHK_MAX_FUNCTIONS / 64]; /* already defined */
+	uint32_t number; /* of all that ever were: those whose threads have ended are used again */
+	uint64_t *place; /* in mcchk_live: what it writes from now on does not come before that; NULL: none is told */
 	struct mcchk_thread *next;                    /* of all threads that ever were */
 	int used;                                     /* 0: its thread has ended; atomic */
 };
@@ -357,37 +359,72 @@ uint32_t mcchk_crc32c(const void *data, size_t size);
 
 #define MCCHK_LIVE_AT 128u /* offset in the file */
 
+#define MCCHK_LIVE_PLACES 480u
+
 /* What the two tell one another, in the file's first page. */
 struct mcchk_live {
 	char magic[8];
-	uint64_t complete; /* all up to this call, which has returned, is in the file and stays as it is; as long as not `several` */
-	uint64_t seq;      /* calls begun: a chunk that is not begun yet holds nothing before the last of them */
-	uint64_t several;  /* more than one thread records: only sealed chunks stay as they are */
-	uint64_t ended;    /* the file is finished */
-	uint64_t waiting;  /* threads that wait for room */
-	uint64_t most;     /* bytes that the file may take; 0: no limit */
+	uint64_t seq;     /* the last call begun */
+	uint64_t ended;   /* the file is finished */
+	uint64_t stopped; /* nothing is recorded any more, but what is lost is counted */
+	uint64_t waiting; /* threads that wait for room */
+	uint64_t most;    /* bytes that the file may take; 0: no limit */
 	/* The reader's: */
 	uint64_t left;  /* nobody reads any more, and what is missing makes it useless: do not wait */
 	uint64_t freed; /* bytes of the file that it has given back */
 	uint64_t grant; /* bytes that the file may take beyond `most` */
 	uint64_t beat;  /* counts up as long as there is a reader */
-	/* The process's: */
-	uint64_t stopped; /* it records nothing any more, but counts what is lost */
+	uint64_t none[6];
+	/* Of threads that record, the last of all that have none of their own: what they write from
+	 * now on does not come before that place. Call n is at 2n, and what follows it at 2n + 1.
+	 * 0: there is no thread, or it waits, and writes nothing before calls that begin later. */
+	uint64_t places[MCCHK_LIVE_PLACES];
 };
 
 extern struct mcchk_live *mcchk_live; /* NULL: nobody is expected to read along */
 void mcchk_live_begin(int fd, uint64_t most);
+void mcchk_live_tell(void);
 int mcchk_live_room(const _Atomic uint64_t *end, uint64_t size); /* waits for it; 0: there is none */
-void mcchk_live_several(void);
+void mcchk_live_thread(struct mcchk_thread *t);      /* begins to record */
+void mcchk_live_thread_over(struct mcchk_thread *t); /* and has written its last */
+void mcchk_live_goes_on_as(struct mcchk_thread *t);
 void mcchk_live_end(void);
 void mcchk_live_stopped(void);
 
-/* The thread's call has returned, and is recorded. */
-static inline void mcchk_live_returned(uint64_t seq)
+/* The thread, which may have waited, is about to record something. */
+static inline void mcchk_live_records(struct mcchk_thread *t)
 {
-	if (MCCHK_LIKELY(!mcchk_live) || __atomic_load_n(&mcchk_several, __ATOMIC_RELAXED))
-		return;
-	__atomic_store_n(&mcchk_live->complete, seq, __ATOMIC_RELEASE);
+	if (__builtin_expect(t->place != NULL, 0) && *t->place == 0)
+		mcchk_live_goes_on_as(t);
+}
+
+/* All that it writes before its call is in the file, */
+static inline void mcchk_live_calls(struct mcchk_thread *t, uint64_t seq)
+{
+	if (__builtin_expect(t->place != NULL, 0))
+		__atomic_store_n(t->place, 2 * seq, __ATOMIC_RELEASE);
+}
+
+/* and the call too, which has returned. */
+static inline void mcchk_live_returned(struct mcchk_thread *t, uint64_t seq)
+{
+	if (__builtin_expect(t->place != NULL, 0))
+		__atomic_store_n(t->place, 2 * seq + 1, __ATOMIC_RELEASE);
+}
+
+/* The calling thread is about to wait for others, */
+static inline void mcchk_live_waits(void)
+{
+	struct mcchk_thread *t = mcchk_self.thread;
+	if (t && __builtin_expect(t->place != NULL, 0) && !mcchk_self.depth && !mcchk_self.busy && t->touching_count == 0)
+		__atomic_store_n(t->place, 0, __ATOMIC_RELEASE);
+}
+
+/* and has done so. */
+static inline void mcchk_live_goes_on(void)
+{
+	if (mcchk_self.thread)
+		mcchk_live_records(mcchk_self.thread);
 }
 
 /* ---- compact.c: records in few bytes ---- */

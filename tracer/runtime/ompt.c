@@ -288,6 +288,7 @@ static void barrier(struct task *t, int endpoint, void *at)
 	end_section(t, at);
 	if (endpoint == OMPT_BEGIN) {
 		MCCHK_RELEASE(barrier_of(t->team, t->barriers), at);
+		mcchk_live_waits();
 		return;
 	}
 	MCCHK_ACQUIRE(barrier_of(t->team, t->barriers), at);
@@ -326,8 +327,10 @@ static void sync_region(int kind, int endpoint, union ompt_data *parallel, union
 	if (kind == OMPT_SYNC_TASKGROUP) {
 		taskgroup(t, endpoint, &at);
 	} else if (kind == OMPT_SYNC_TASKWAIT) {
-		if (endpoint != OMPT_END)
+		if (endpoint != OMPT_END) {
+			mcchk_live_waits();
 			return;
+		}
 		MCCHK_ACQUIRE(t->objects + 2, &at);
 		end_variables(t, &at); /* of tasks that are over */
 		for (; t->loose > 0; t->loose--)

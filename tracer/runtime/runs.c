@@ -61,9 +61,11 @@ struct mcchk_thread *mcchk_enter_access(struct mcchk_tls *self, uint64_t element
 	if (!t) {
 		mcchk_lost(0, elements);
 		self->busy = 0;
-	} else if (t->touching_count != 0 && !t->touching_late && __atomic_load_n(&mcchk_several, __ATOMIC_RELAXED)) {
-		mcchk_write_touched_early(t); /* from before the other thread recorded */
+		return NULL;
 	}
+	mcchk_live_records(t);
+	if (t->touching_count != 0 && !t->touching_late && __atomic_load_n(&mcchk_several, __ATOMIC_RELAXED))
+		mcchk_write_touched_early(t); /* from before the other thread recorded */
 	return t;
 }
 

@@ -320,7 +320,7 @@ __attribute__((weak)) int thrd_create(thrd_t *thread, thrd_start_t start, void *
 	__attribute__((weak)) int name parameters                                                  \
 	{                                                                                          \
 		uint64_t object = mcchk_orders() ? end_of(thread) : 0;                             \
-		int rc = REAL(name)(__VA_ARGS__);                                                  \
+		int rc = MCCHK_WAITING(REAL(name)(__VA_ARGS__));                                   \
 		if (rc == 0)                                                                       \
 			joined(thread, object, MCCHK_FRAME);                                       \
 		return rc;                                                                         \

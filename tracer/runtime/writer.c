@@ -62,7 +62,7 @@ static struct {
 } file = {.fd = -1};
 
 static _Atomic(struct mcchk_thread *) threads;
-static _Atomic uint32_t strands;
+static _Atomic uint32_t strands, thread_count;
 static pthread_key_t exit_key;
 static struct mcchk_run no_runs[MCCHK_RUNS]; /* never written */
 
@@ -462,6 +462,7 @@ static struct mcchk_thread *new_thread(void)
 	if (!m)
 		return NULL;
 	m->thread.used = 1;
+	m->thread.number = atomic_fetch_add(&thread_count, 1);
 	m->thread.runs = m->runs;
 	m->thread.starts = m->starts;
 	m->thread.rows = m->rows;
@@ -479,7 +480,6 @@ static int barrier(int command) { return (int)syscall(SYS_membarrier, command, 0
  * whether that may be. */
 static void become_several(void)
 {
-	mcchk_live_several();
 	if (__atomic_exchange_n(&mcchk_several, 1, __ATOMIC_SEQ_CST))
 		return;
 	barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
@@ -504,6 +504,7 @@ struct mcchk_thread *mcchk_thread_get(void)
 		return NULL;
 	}
 	t->strand = atomic_fetch_add(&strands, 1);
+	mcchk_live_thread(t);
 	if (t->strand > 0)
 		become_several();
 	pthread_setspecific(exit_key, t);
@@ -540,6 +541,7 @@ static void thread_exits(void *p)
 			close_chunk(&t->calls);
 		}
 	}
+	mcchk_live_thread_over(t);
 	t->calls = t->accesses = (struct mcchk_open){0};
 	t->call = NULL;
 	t->stack_lo = t->stack_hi = 0;
@@ -667,13 +669,14 @@ int mcchk_file_open(const char *path, const struct mcchk_file_header *h)
 		return ENOMEM;
 	if (barrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0)
 		mcchk_several = 1; /* no place is ever armed */
+	if (file.header == LIVE_HEADER && extend(0, PAGE) == 0)
+		mcchk_live_begin(file.fd, file.most_live);
 	mcchk_recording = 1;
 	struct mcchk_thread *t = mcchk_thread_get();
 	if (!t || !open_chunk(t, &t->calls, 0))
 		return -1;
 	write_header(h, t->calls.map);
-	if (file.header == LIVE_HEADER)
-		mcchk_live_begin(file.fd, file.most_live);
+	mcchk_live_tell();
 	return 0;
 }
 
