@@ -326,7 +326,7 @@ func (t *trials) values() error {
 	if err != nil {
 		return err
 	}
-	v := trial.NewValues(plans)
+	v := trial.NewValues(plans, models.OwnsMemory)
 	for region, err := range t.replayed(m) {
 		if err != nil {
 			return err

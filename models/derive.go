@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/mcchk/mcchk/mpi"
+	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
 )
 
@@ -13,6 +14,9 @@ type Derived struct{ functions map[string]*trace.Fn }
 
 // DerivedOp names an operation of such calls; "" of others.
 func DerivedOp(id int64) string { return mpi.DerivedOp(id) }
+
+// OwnsMemory reports whether the memory of an object goes with it, by the call that made it.
+func OwnsMemory(created *regions.CallInfo) bool { return mpi.Allocates(created.Fn) }
 
 // others are the functions of other models than MPI that are called by changed programs.
 // GASPI's group 0 is that of all ranks, and its result 0 that of success.

@@ -96,3 +96,12 @@ func Polls(c *trace.Call) (Polled, bool) {
 	at.Changes = r.op.role != GetTarget
 	return at, true
 }
+
+// Allocates reports whether a function makes a window with memory of its own.
+func Allocates(fn string) bool {
+	switch fn {
+	case "MPI_Win_allocate", "MPI_Win_allocate_c", "MPI_Win_allocate_shared", "MPI_Win_allocate_shared_c":
+		return true
+	}
+	return false
+}

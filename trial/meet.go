@@ -181,7 +181,7 @@ func (p *planner) meetIn(x pass, calls []*trace.Call, step *conflicts.Step) erro
 	var members []int
 	for rank := range x.ranks {
 		q := &p.scan.ranks[rank]
-		if q.pos > 0 && (window < 0 || q.windows[calls[0].Args[window].Int]) {
+		if q.pos > 0 && (window < 0 || q.windows[calls[0].Args[window].Int] > 0) {
 			members = append(members, rank)
 		}
 	}

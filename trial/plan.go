@@ -31,6 +31,7 @@ type Moved struct {
 	From, To uint64
 	Regions  [2]int // those of From and To
 	Forward  bool
+	last     map[int64]uint64 // its process's last call on each window
 }
 
 // Moved lists what the plan moves.
@@ -255,7 +256,7 @@ func (p *planner) carry(rank int, e, other *execution, forward bool) {
 		events = append(events, ev.Event)
 	}
 	q := &p.scan.ranks[rank]
-	m.Regions = [2]int{q.region(m.From), q.region(m.To)}
+	m.last, m.Regions = q.windows, [2]int{q.region(m.From), q.region(m.To)}
 	p.put(rank, e.moved, events...)
 	p.plan.moved = append(p.plan.moved, m)
 }

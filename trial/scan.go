@@ -61,9 +61,9 @@ type process struct {
 	regions    []uint64            // the last event of each concurrent region, from the first on
 	meets      []met               // collective calls
 	at         met                 // the last call that was replayed
-	windows    map[int64]bool
-	buffers    []uint64 // calls that have a buffer
-	threads    bool     // it has several
+	windows    map[int64]uint64    // the last call on each
+	buffers    []uint64            // calls that have a buffer
+	threads    bool                // it has several
 }
 
 // met is a call that may be a collective one.
@@ -107,7 +107,7 @@ func (e *execution) calls() bool {
 func NewScan(ranks int, sitesOf func(rank int, stack uint32) []At) *Scan {
 	s := &Scan{sitesOf: sitesOf, ranks: make([]process, ranks)}
 	for i := range s.ranks {
-		s.ranks[i].executions, s.ranks[i].windows = map[int][]execution{}, map[int64]bool{}
+		s.ranks[i].executions, s.ranks[i].windows = map[int][]execution{}, map[int64]uint64{}
 	}
 	return s
 }
@@ -146,7 +146,7 @@ func (s *Scan) note(rank int, ev *trace.Event) {
 		p.span++
 		stack = ev.Call.Stack
 		if i := ev.Call.Fn.Arg("win"); i >= 0 && i < len(ev.Call.Args) {
-			p.windows[ev.Call.Args[i].Int] = true
+			p.windows[ev.Call.Args[i].Int] = p.pos
 		}
 		if !s.full && hasBuffer(ev.Call.Fn) {
 			p.buffers = append(p.buffers, p.pos)

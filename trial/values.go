@@ -13,6 +13,7 @@ import (
 // accesses the same bytes, and either of the two writes.
 type Values struct {
 	moves   []moves
+	owns    func(created *regions.CallInfo) bool
 	scratch regions.Scratch
 	work    int // comparisons so far
 }
@@ -40,9 +41,10 @@ type touched struct {
 	region int
 }
 
-// NewValues returns the Values of some plans.
-func NewValues(plans []*Plan) *Values {
-	v := &Values{}
+// NewValues returns the Values of some plans. owns reports whether memory goes with the
+// object that a call made: what is moved behind the end of that finds nothing there.
+func NewValues(plans []*Plan, owns func(created *regions.CallInfo) bool) *Values {
+	v := &Values{owns: owns}
 	for _, p := range plans {
 		m := moves{all: p.moved, own: map[at]int{}}
 		for i := range p.moved {
@@ -92,7 +94,7 @@ func (v *Values) Add(r *regions.Region) error {
 	for i := range v.moves {
 		m := &v.moves[i]
 		m.sums = slices.DeleteFunc(m.sums, func(t touched) bool { return t.Regions[1] < r.Index })
-		m.note(all, r.Index)
+		v.note(m, all, r)
 		if v.work += len(m.sums) * len(all); v.Enough() {
 			return nil
 		}
@@ -102,18 +104,27 @@ func (v *Values) Add(r *regions.Region) error {
 }
 
 // note notes what moved statements access.
-func (m *moves) note(all []*regions.Access, region int) {
+func (v *Values) note(m *moves, all []*regions.Access, r *regions.Region) {
 	for _, a := range all {
 		i, ok := m.own[at{a.Rank, a.Start.Pos}]
 		if !ok {
 			continue
 		}
 		moved := &m.all[i]
-		m.sums = append(m.sums, touched{moved, *a, region})
-		if !moved.Forward && moved.Regions[0] < region { // what it passes there is not at hand any more
+		m.sums = append(m.sums, touched{moved, *a, r.Index})
+		if !moved.Forward && moved.Regions[0] < r.Index { // what it passes there is not at hand any more
+			m.changes = true
+		}
+		if e, ok := regions.ExposedAt(r.Exposures, a.Owner, a.Base, 0); ok && moved.outlives(e.ID) && e.Created != nil && v.owns(e.Created) {
 			m.changes = true
 		}
 	}
+}
+
+// outlives reports whether the move leads behind the end of an object: the last call on it.
+func (m *Moved) outlives(object int64) bool {
+	end, ok := m.last[object]
+	return m.Forward && ok && end <= m.To
 }
 
 // compare looks for accesses that a moved one passes.
