@@ -250,6 +250,45 @@ int main(int argc, char **argv)
 	})
 }
 
+// An element that a place comes back to at once, after another that is far away, is recorded
+// once: the numbers of loads and stores are those of elements.
+func TestAgainAtOnce(t *testing.T) {
+	t.Parallel()
+	const source = head + `
+static double memory[40000];
+__attribute__((noinline)) void touch(volatile double *p) { *p = 1; }
+int main(int argc, char **argv)
+{
+	MPI_Win win;
+	MPI_Init(&argc, &argv);
+	MPI_Win_create(memory, sizeof memory, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	MPI_Win_fence(0, win);
+	touch(memory + 100);
+	touch(memory + 30000);
+	touch(memory + 30000);
+	MPI_Win_fence(0, win);
+	MPI_Win_free(&win);
+	MPI_Finalize();
+}
+`
+	onAll(t, source, []string{"-O2"}, func(t *testing.T, b *bench) {
+		f := readFile(t, rankFile(b.traced(2, "app"), 0))
+		base := uint64(f.all("MPI_Win_create")[0].arg["base"].Int)
+		stored, all := map[uint64]uint64{}, uint64(0)
+		for _, e := range f.events {
+			if e.access == nil {
+				continue
+			}
+			all += e.access.Count
+			if e.access.Store {
+				stored[(e.access.Addr-base)/8] += e.access.Count
+			}
+		}
+		require.Equal(t, map[uint64]uint64{100: 1, 30000: 1}, stored)
+		require.Equal(t, all, f.End().Accesses)
+	})
+}
+
 // The program forks, handles signals, unwinds the stack out of a call-back of
 // the MPI library, and starts threads that end: what it prints must not change.
 func TestProgramIsUnchanged(t *testing.T) {

@@ -96,6 +96,8 @@ static int belongs(struct mcchk_run *r, uintptr_t addr)
 		return 1;
 	}
 	if (r->stride == 0) { /* a second element: not yet another address */
+		if (offset == 0)
+			return 1;
 		if (!second(r, offset))
 			return 0;
 		rec->stride = offset;
