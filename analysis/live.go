@@ -22,6 +22,8 @@ type LiveOptions struct {
 	Over func() bool
 	// Patience is how long to wait for the first process; 0: as long as it takes.
 	Patience time.Duration
+	// Begun, if set, is called once: all processes have begun to record.
+	Begun func()
 	// Told is called once for each finding, soon after the concurrent region or phase that
 	// it was found in is over, from the goroutine of Live. What is told may be less severe
 	// in the end, or part of another finding.
@@ -57,6 +59,9 @@ func Live(ctx context.Context, dir string, opts LiveOptions) (*Result, error) {
 		if f.Header.GivenBack {
 			return nil, fmt.Errorf("%s: %w", f.Path, trace.ErrGivenBack)
 		}
+	}
+	if opts.Begun != nil {
+		opts.Begun()
 	}
 	r.live = &live{told: opts.Told, known: map[findingKey]bool{}, keeper: keeper{version: opts.Version}}
 	r.live.batch.Store(time.Now().UnixNano())

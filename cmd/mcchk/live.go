@@ -184,7 +184,7 @@ func (a *app) runLive(ctx context.Context, command []string, o runOptions) error
 		return programError(x.err, x.exit)
 	}
 	t := a.newTeller(o.live, o.analyze.report.outputs, func() { stop(errStopped) })
-	res, failed := a.analyzeLive(ctx, o.dir, o.analyze, t, over.Load, 0)
+	res, failed := a.analyzeLive(ctx, o.dir, o.analyze, t, analysis.LiveOptions{Over: over.Load})
 	x := <-end
 	stopped := errors.Is(x.err, errStopped) || t.done && ctx.Err() == nil
 	timedOut := errors.Is(x.err, tracer.ErrTimeout)
@@ -229,9 +229,9 @@ func (a *app) runLive(ctx context.Context, command []string, o runOptions) error
 }
 
 // analyzeLive analyses a run while it goes on.
-func (a *app) analyzeLive(ctx context.Context, dir string, o analyzeOptions, t *teller, over func() bool, patience time.Duration) (*analysis.Result, error) {
+func (a *app) analyzeLive(ctx context.Context, dir string, o analyzeOptions, t *teller, opts analysis.LiveOptions) (*analysis.Result, error) {
 	progress := a.newProgress()
-	opts := analysis.LiveOptions{Options: o.analysis(progress, a.getenv), Over: over, Patience: patience, Version: versionOfParts()}
+	opts.Options, opts.Version = o.analysis(progress, a.getenv), versionOfParts()
 	told := leastBehind
 	opts.Progress = func(at analysis.Progress) {
 		if at.BehindFor >= told {
@@ -318,11 +318,11 @@ func (a *app) watch(ctx context.Context, dir string, o analyzeOptions, live live
 	defer waiting.Stop()
 	var t *teller
 	t = a.newTeller(live, o.report.outputs, func() { t.endProcesses(dir) })
-	patience := time.Duration(0)
+	opts := analysis.LiveOptions{Over: func() bool { return runEnded(dir) }, Begun: func() { waiting.Stop() }}
 	if resume { // the program began some time ago
-		patience = resumePatience
+		opts.Patience = resumePatience
 	}
-	res, err := a.analyzeLive(ctx, dir, o, t, func() bool { return runEnded(dir) }, patience)
+	res, err := a.analyzeLive(ctx, dir, o, t, opts)
 	if errors.Is(err, trace.ErrGivenBack) {
 		waiting.Stop()
 		if !resume {
