@@ -347,9 +347,9 @@ func TestProblemInEveryFormat(t *testing.T) {
 
 	junit := string(render(t, "junit", res))
 	require.Equal(t, 1, strings.Count(junit, "<failure"))
-	require.Equal(t, 2, strings.Count(junit, "The same change would remove:"))
+	require.Equal(t, 2, strings.Count(junit, "Of the same problem:"))
 	annotations := string(render(t, "github", res))
 	require.Equal(t, 1, strings.Count(annotations, "::error "))
-	require.Contains(t, annotations, "%0A%0AThe same change would remove:%0A#2 ")
+	require.Contains(t, annotations, "%0A%0AOf the same problem:%0A#2 ")
 	require.Equal(t, 3, strings.Count(annotations, "[MC101]"))
 }

@@ -71,7 +71,7 @@ func annotate(w io.Writer, res *analysis.Result, p problems.Problem, opts Option
 	text.WriteString(plainFinding(res, p.Lead(), opts))
 	for n, i := range p.Findings[1:] {
 		if n == 0 {
-			text.WriteString("\n\nThe same change would remove:")
+			text.WriteString("\n\nOf the same problem:")
 		}
 		other := &res.Findings[i]
 		at, _ := explain.Sides(other)

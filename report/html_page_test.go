@@ -255,11 +255,11 @@ func TestHTMLProblems(t *testing.T) {
 	tree := `[...document.getElementById('list').children].map((li) => [...li.querySelectorAll('a')].map((a) => Number(a.dataset.finding) + 1).join()).join('; ')`
 	require.Equal(t, "1,3,5; 2; 4", x.eval(tree))
 	require.Equal(t, "5 findings in 3 problems", x.eval(`document.getElementById('filter-count').textContent`))
-	require.Equal(t, "2 more findings that the same change would remove", x.eval(`document.querySelector('#list summary').textContent`))
+	require.Equal(t, "2 more findings of the same problem", x.eval(`document.querySelector('#list summary').textContent`))
 	require.Equal(t, "false", x.eval(`String(document.querySelector('#list details').open)`))
 	x.visit("#finding-3")
 	require.Equal(t, "true", x.eval(`String(document.querySelector('#list details').open)`), "what is shown can be seen in the list")
-	require.Equal(t, "true", x.eval(`String(document.getElementById('finding').textContent.includes('The same change would remove'))`))
+	require.Equal(t, "true", x.eval(`String(document.getElementById('finding').textContent.includes('Of the same problem'))`))
 	require.Equal(t, "#1,#5", x.eval(`[...document.querySelectorAll('#finding section:not(.side) ul a')].map((a) => a.textContent).join()`))
 	x.keys("j")
 	x.until(`location.hash === '#finding-5'`)

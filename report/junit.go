@@ -35,7 +35,7 @@ func JUnit(w io.Writer, res *analysis.Result, opts Options) error {
 		var all strings.Builder
 		all.WriteString(plainFinding(res, p.Lead(), opts))
 		for _, k := range p.Findings[1:] {
-			all.WriteString("\n\nThe same change would remove:\n")
+			all.WriteString("\n\nOf the same problem:\n")
 			all.WriteString(plainFinding(res, k, opts))
 		}
 		text := all.String()

@@ -127,7 +127,7 @@ func (s *sarifWriter) result(f *conflicts.Finding) sarifResult {
 // relate adds another finding of the same problem to a result.
 func (s *sarifWriter) relate(r *sarifResult, f *conflicts.Finding) {
 	lead, _ := explain.Sides(f)
-	l := s.location(lead.Stack, "the same change would remove: "+Message(f)+" ["+f.Rule+"]"+runsBehind(f))
+	l := s.location(lead.Stack, "of the same problem: "+Message(f)+" ["+f.Rule+"]"+runsBehind(f))
 	l.ID = len(r.Related) + 1
 	r.Related = append(r.Related, l)
 }

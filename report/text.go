@@ -218,7 +218,7 @@ func (t *textWriter) finding(f *conflicts.Finding, number, again string, others 
 	add("finding", number, false)
 	for i, text := range others {
 		if i == 0 {
-			add("also", "the same change would remove:", false)
+			add("also", "of the same problem:", false)
 		}
 		add("", text, true)
 	}

@@ -29,7 +29,7 @@ const mostOthers = 20; // findings of a problem that the page of one of them nam
 function othersOf(f, i) {
   const others = f.problem.filter((k) => k !== i);
   if (others.length === 0) return null;
-  return section('The same change would remove', h('ul', {},
+  return section('Of the same problem', h('ul', {},
     others.slice(0, mostOthers).map((k) => h('li', {}, h('a', { href: '#finding-' + (k + 1) }, '#' + (k + 1)), ' ', text(data.findings[k].msg), ', ',
       h('span', { class: 'place' }, data.findings[k].sides.map((s) => shortPlace(text(s.at))).join(' ↔ ')))),
     others.length > mostOthers && h('li', {}, `and ${(others.length - mostOthers).toLocaleString('en')} more, in the list`)));

@@ -116,7 +116,7 @@ function showMore() {
 // problemEntry is a problem with its findings: the first of them, and the others below it.
 function problemEntry([first, ...others]) {
   return h('li', {}, findingEntry(first), others.length > 0 && h('details', {},
-    h('summary', {}, plural(others.length, 'more finding') + ' that the same change would remove'),
+    h('summary', {}, plural(others.length, 'more finding') + ' of the same problem'),
     h('ol', {}, others.map((i) => h('li', {}, findingEntry(i))))));
 }
 
