@@ -51,6 +51,7 @@ void mcchk_lost(uint64_t calls, uint64_t accesses)
 		abort();
 }
 void mcchk_watch_counts(void) { }
+void mcchk_live_goes_on_as(struct mcchk_thread *t) { abort(); (void)t; }
 int mcchk_aside(uintptr_t addr, uintptr_t pc, void **frame, uint32_t flags) { return addr && pc && frame && flags; }
 void mcchk_write_touched_early(struct mcchk_thread *t) { t->touching_late = 1; }
 void mcchk_group_missed(uintptr_t addr, struct mcchk_touch *touch, struct mcchk_member *members, uint64_t kind, void **frame)
