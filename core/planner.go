@@ -22,6 +22,8 @@ type planner struct {
 	open  []bool // of steps, whether there was another way
 	left  int    // steps that the search may still make
 	tried map[string]bool
+
+	number int64 // of the planner, once the operations of its lanes have their slots
 }
 
 // lane is what a strand does to a word, in its order: the updates that are issued, and
@@ -35,6 +37,8 @@ type lane struct {
 const (
 	// searchSteps bounds a search.
 	searchSteps = 1 << 12
+	// A step costs as many times more as it has so many operations that read to choose from.
+	manyReads = 32
 	// All searches of a run may take so many steps, and so many more for each operation
 	// that is decided; after that, they look no further than the operations in a row.
 	searchDebt, searchGain = 1 << 20, 1 << 8
@@ -119,7 +123,7 @@ func (w *word) plan(op *WordOp, how manner, goals []*WordOp, ahead [][]*WordOp) 
 	for _, x := range goals {
 		x.goal = nil
 	}
-	w.m.words.debt += steps - p.left
+	w.m.words.debt += (steps - p.left) * (1 + len(p.reads)/manyReads)
 	if !found {
 		w.m.words.short = w.m.words.short || p.left == 0
 		return nil
@@ -254,18 +258,45 @@ func (p *planner) reading(s *Strand) bool {
 
 // follows reports whether all that an operation comes after has taken effect.
 func (p *planner) follows(x *WordOp) bool {
-	if i := slices.Index(p.reads, x.behind); i >= 0 && !p.seen[i] || x.behind != nil && i < 0 && x.behind.saw == nil {
-		return false
+	if b := x.behind; b != nil {
+		i := -1
+		if b.update == nil {
+			i = p.slot(b)
+		}
+		if i >= 0 && !p.seen[i] || i < 0 && b.saw == nil {
+			return false
+		}
 	}
 	for _, y := range x.after {
 		if y.made != nil || y.update == nil {
 			continue
 		}
-		if l := &p.lanes[p.word.index(y.strand)]; slices.Index(l.ops, y) >= l.taken {
+		if p.slot(y) >= p.lanes[p.word.index(y.strand)].taken {
 			return false
 		}
 	}
 	return true
+}
+
+// slot returns the place of an operation in its lane, or among those that read; -1 where
+// it is in none.
+func (p *planner) slot(x *WordOp) int {
+	if p.number == 0 {
+		p.word.m.words.planners++
+		p.number = p.word.m.words.planners
+		for i := range p.lanes {
+			for k, op := range p.lanes[i].ops {
+				op.planner, op.slot = p.number, k
+			}
+		}
+		for k, op := range p.reads {
+			op.planner, op.slot = p.number, k
+		}
+	}
+	if x.planner != p.number {
+		return -1
+	}
+	return x.slot
 }
 
 // step lets an operation take effect, and returns its place among those of its kind.

@@ -82,6 +82,9 @@ type WordOp struct {
 	seen  func(by *Strand)
 	order order
 	goal  *planner // of which it is a goal
+
+	planner int64 // the number of the one that gave it its slot
+	slot    int
 }
 
 // version is what a word held for a while.
@@ -136,6 +139,8 @@ type words struct {
 	short   bool    // a search for the present decision was not made to its end
 	stores  bool    // stores of owners are noticed
 	fewer   bool    // some were forgotten
+
+	planners int64 // that gave operations slots
 }
 
 // steps is how many a search may take.
