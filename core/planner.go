@@ -23,7 +23,7 @@ type planner struct {
 	left  int    // steps that the search may still make
 	tried map[string]bool
 
-	number int64 // of the planner, once the operations of its lanes have their slots
+	number int64 // of the planner, once its operations have their slots
 }
 
 // lane is what a strand does to a word, in its order: the updates that are issued, and
@@ -259,11 +259,7 @@ func (p *planner) reading(s *Strand) bool {
 // follows reports whether all that an operation comes after has taken effect.
 func (p *planner) follows(x *WordOp) bool {
 	if b := x.behind; b != nil {
-		i := -1
-		if b.update == nil {
-			i = p.slot(b)
-		}
-		if i >= 0 && !p.seen[i] || i < 0 && b.saw == nil {
+		if i := p.read(b); i >= 0 && !p.seen[i] || i < 0 && b.saw == nil {
 			return false
 		}
 	}
@@ -299,6 +295,17 @@ func (p *planner) slot(x *WordOp) int {
 	return x.slot
 }
 
+// read returns the place of an operation among those that read, -1 where it is none of them.
+func (p *planner) read(x *WordOp) int {
+	if len(p.reads) == 0 {
+		return -1
+	}
+	if i := p.slot(x); i >= 0 && i < len(p.reads) && p.reads[i] == x {
+		return i
+	}
+	return -1
+}
+
 // step lets an operation take effect, and returns its place among those of its kind.
 func (p *planner) step(x *WordOp) int {
 	p.steps = append(p.steps, x)
@@ -309,7 +316,7 @@ func (p *planner) step(x *WordOp) int {
 	if x.goal == p {
 		p.far--
 	}
-	if i := slices.Index(p.reads, x); i >= 0 {
+	if i := p.read(x); i >= 0 {
 		p.seen[i], p.value = true, before
 		return i
 	}
@@ -328,7 +335,7 @@ func (p *planner) back(x *WordOp, i int) {
 	if x.goal == p {
 		p.far++
 	}
-	if slices.Contains(p.reads, x) {
+	if p.read(x) >= 0 {
 		p.seen[i] = false
 	} else {
 		p.lanes[i].taken--
