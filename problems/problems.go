@@ -11,7 +11,8 @@
 //   - both are of operations that are complete too late, and one call would have
 //     completed both in time;
 //   - both are calls that the same earlier call should have allowed, or operations on one
-//     window that are in no epoch since the same call, or none: one call would open it.
+//     window that are in no epoch since the same call, or none: one call would open it;
+//   - fixes of both were tried, and of each one removes the other.
 //
 // Calls are the same where the innermost frames of their paths are, since a function may be
 // wrong wherever it is called from. But these may be of a wrapper of MPI calls, and then what
@@ -51,6 +52,7 @@ func Of(findings []conflicts.Finding) []Problem {
 	}
 	g.joinLate(findings)
 	g.joinUnordered(findings)
+	g.joinTried(findings)
 	g.part(findings)
 	var out []Problem
 	at := map[int]int{}
@@ -252,7 +254,8 @@ type span struct {
 // joinLate joins findings within processes: operations that one completion would have
 // completed in time, because it comes after all of them and before all that conflicts
 // with them. Of processes that miss several between the same calls, the first belong
-// together, and so on.
+// together, and so on. Nothing completes some at all: of these, what is issued in one
+// function, through one window or none, could have one completion.
 func (g *grouping) joinLate(findings []conflicts.Finding) {
 	type process struct {
 		next string
@@ -263,18 +266,25 @@ func (g *grouping) joinLate(findings []conflicts.Finding) {
 	for i := range findings {
 		f := &findings[i]
 		p := late(f)
-		if f.Class != conflicts.WithinEpoch || p == nil || p.Next.Call == "" {
+		if f.Class != conflicts.WithinEpoch || p == nil {
 			continue
 		}
 		other := &f.First
 		if p == other {
 			other = &f.Second
 		}
-		k := process{site(&p.Next), p.Rank}
+		next := p.Next
+		if p.Done.Call == "" {
+			next = never(p)
+		}
+		if next.Call == "" {
+			continue
+		}
+		k := process{site(&next), p.Rank}
 		if spans[k] == nil {
 			order = append(order, k)
 		}
-		spans[k] = append(spans[k], span{i, p.Event, other.Event, &p.Next})
+		spans[k] = append(spans[k], span{i, p.Event, other.Event, &next})
 	}
 	for _, k := range order {
 		all := spans[k]
@@ -293,6 +303,20 @@ func (g *grouping) joinLate(findings []conflicts.Finding) {
 	}
 }
 
+// never stands for the call that would complete an operation which nothing completes: one for
+// all that a function issues through one window, or none, in one kind of epoch.
+func never(op *conflicts.Side) conflicts.SyncPoint {
+	frames := slices.Clone(symbols.Path(op.Stack))
+	if at := symbols.HereAt(frames); at >= 0 {
+		frames[at].Line, frames[at].Offset = 0, 0
+	}
+	through := ""
+	if op.Made.Call != "" {
+		through = path(&op.Made)
+	}
+	return conflicts.SyncPoint{Call: fmt.Sprintf("none %s %s", op.Epoch, through), Stack: frames}
+}
+
 // joinUnordered joins conflicts that nothing orders with findings of an operation that
 // is complete too late or in no epoch: the call that is missing there orders them.
 func (g *grouping) joinUnordered(findings []conflicts.Finding) {
@@ -304,6 +328,23 @@ func (g *grouping) joinUnordered(findings []conflicts.Finding) {
 		for _, s := range []*conflicts.Side{&f.First, &f.Second} {
 			if s.Call != "" {
 				g.meet(i, keyOf("operation", callOf(s)))
+			}
+		}
+	}
+}
+
+// joinTried joins findings that remove one another: what mends the one mends the other, and
+// the other way round. A fix that removes more than what it is for does not tell by itself
+// that this is one mistake.
+func (g *grouping) joinTried(findings []conflicts.Finding) {
+	removes := map[[2]int]bool{}
+	for i := range findings {
+		for _, fix := range findings[i].Fixes {
+			for _, k := range fix.Trial.Removes {
+				removes[[2]int{i, k}] = true
+				if k != i && removes[[2]int{k, i}] {
+					g.union(i, k, true)
+				}
 			}
 		}
 	}

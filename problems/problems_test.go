@@ -31,9 +31,27 @@ func between(before, after int) conflicts.Finding {
 func pending(from, to uint64, next int) conflicts.Finding {
 	return conflicts.Finding{
 		Rule: "MC103", Severity: conflicts.Error, Class: conflicts.WithinEpoch, Began: 1,
-		First:  conflicts.Side{Role: "origin buffer", Pending: true, Event: from, Next: at("MPI_Win_unlock", next)},
+		First:  conflicts.Side{Role: "origin buffer", Pending: true, Event: from, Next: at("MPI_Win_unlock", next), Done: at("MPI_Win_unlock", next)},
 		Second: conflicts.Side{Role: "store", Event: to},
 	}
+}
+
+// endless is a finding of an operation at a line that no call completes.
+func endless(f conflicts.Finding, line int) conflicts.Finding {
+	f.First.Call, f.First.Stack, f.First.Done = "MPI_Irecv", at("", line).Stack, conflicts.SyncPoint{}
+	return f
+}
+
+// inWindow is a finding of an operation in the window that was made at a line.
+func inWindow(f conflicts.Finding, line int) conflicts.Finding {
+	f.First.Made = at("MPI_Win_create", line)
+	return f
+}
+
+// inFunction is a finding of an operation that another function issues.
+func inFunction(f conflicts.Finding, name string) conflicts.Finding {
+	f.First.Stack[0].Func = name
+	return f
 }
 
 // unflushed is a conflict of two processes that are ordered, with an operation at a
@@ -146,6 +164,11 @@ func TestOf(t *testing.T) {
 		"tried, between the same calls":      {[]conflicts.Finding{tried(between(10, 20), 0), tried(between(10, 20), 1)}, [][]int{{0, 1}}},
 		"tried, one operation":               {[]conflicts.Finding{tried(unordered(10), 0), tried(unflushed(10, 30), 1)}, [][]int{{0, 1}}},
 		"tried, with nothing else in common": {[]conflicts.Finding{tried(between(10, 20), 0, 1), tried(between(30, 40), 1)}, [][]int{{0}, {1}}},
+		"tried, and each removes the other":  {[]conflicts.Finding{tried(between(10, 20), 0, 1), tried(between(30, 40), 0, 1)}, [][]int{{0, 1}}},
+		"never complete, in one function":    {[]conflicts.Finding{endless(pending(1, 3, 8), 10), endless(pending(2, 4, 9), 20)}, [][]int{{0, 1}}},
+		"never complete, one after another":  {[]conflicts.Finding{endless(pending(1, 2, 8), 10), endless(pending(3, 4, 9), 20)}, [][]int{{0}, {1}}},
+		"never complete, in two windows":     {[]conflicts.Finding{endless(pending(1, 3, 9), 10), inWindow(endless(pending(2, 4, 9), 20), 2)}, [][]int{{0}, {1}}},
+		"never complete, in two functions":   {[]conflicts.Finding{endless(pending(1, 3, 9), 10), inFunction(endless(pending(2, 4, 9), 20), "f")}, [][]int{{0}, {1}}},
 		"calls that one lock would allow":    {[]conflicts.Finding{usage("MC301", 7), usage("MC301", 7)}, [][]int{{0, 1}}},
 		"wrong calls of different kinds":     {[]conflicts.Finding{usage("MC301", 7), usage("MC302", 7)}, [][]int{{0}, {1}}},
 		"others between, in their own order": {[]conflicts.Finding{between(10, 20), usage("MC301", 7), between(10, 20)}, [][]int{{0, 2}, {1}}},
