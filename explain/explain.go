@@ -109,6 +109,9 @@ func (w *Wording) within() conflicts.Explanation {
 		span, other = other, span
 	}
 	e := conflicts.Explanation{Why: w.open(span, other)}
+	if !crossed(span, other) || !samePoint(other.Started, span.Local) { // of which it says the same
+		e.Why += w.local(span)
+	}
 	sought := conflicts.Sought{
 		Kind: conflicts.SoughtCompletion, From: span.Done,
 		Text: fmt.Sprintf("a call that completes %s before %s: there is none", w.Access(span), w.Access(other)),
@@ -178,6 +181,9 @@ func (w *Wording) complete(how Completing, s *conflicts.Side, before conflicts.S
 // before it is complete.
 func (w *Wording) fixWithin(span, other *conflicts.Side) []conflicts.Fix {
 	var out []conflicts.Fix
+	if m, ok := w.instead(span); ok {
+		out = append(out, m)
+	}
 	remains := ""
 	if span.Write && other.Write {
 		remains = w.Outcome(span, other)
