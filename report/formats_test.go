@@ -353,3 +353,27 @@ func TestProblemInEveryFormat(t *testing.T) {
 	require.Contains(t, annotations, "%0A%0AOf the same problem:%0A#2 ")
 	require.Equal(t, 3, strings.Count(annotations, "[MC101]"))
 }
+
+// TestAlikeInOneLine: findings of a problem that are about the same two places are one line, with
+// a count.
+func TestAlikeInOneLine(t *testing.T) {
+	barrier := conflicts.Turn{SyncPoint: conflicts.SyncPoint{Call: "MPI_Barrier", Stack: crossFinding().First.Stack}}
+	res := &analysis.Result{Verdict: analysis.Race, Basis: goodBasis, Directory: "traces", Clock: "evc"}
+	for i := range 14 {
+		f := crossFinding()
+		f.Began = 0
+		f.First.Before, f.Second.Before = barrier, barrier
+		f.First.Stack = slices.Clone(f.First.Stack)
+		if f.First.Stack[0].Line += 100; i == 4 {
+			f.First.Stack[0].Line++
+		}
+		f.First.Stack[len(f.First.Stack)-1].Offset += uint64(i) // on another call path
+		res.Findings = append(res.Findings, f)
+	}
+	text := strings.Join(strings.Fields(string(render(t, "text", res))), " ")
+	require.Equal(t, 3, strings.Count(text, "[MC101]"), "the first, those that are alike, and the one elsewhere")
+	require.Contains(t, text, "[MC101] (and 11 more at the same places: #3, #4, #6, #7, #8, #9, #10, #11, …) - #5 ")
+	require.Contains(t, text, "race (14 errors, in 1 problem)")
+	annotations := string(render(t, "github", res))
+	require.Contains(t, annotations, "[MC101] (and 11 more at the same places: #3, #4, #6, #7, #8, #9, #10, #11, …)%0A#5 ")
+}

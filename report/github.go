@@ -69,13 +69,13 @@ func annotate(w io.Writer, res *analysis.Result, p problems.Problem, opts Option
 	}
 	var text strings.Builder
 	text.WriteString(plainFinding(res, p.Lead(), opts))
-	for n, i := range p.Findings[1:] {
+	for n, all := range alike(res, p.Findings[1:], opts.Dir) {
 		if n == 0 {
 			text.WriteString("\n\nOf the same problem:")
 		}
-		other := &res.Findings[i]
+		other := &res.Findings[all[0]]
 		at, _ := explain.Sides(other)
-		fmt.Fprintf(&text, "\n#%d %s: %s [%s]", i+1, stackPlace(at.Stack, opts.Dir), Message(other), other.Rule)
+		fmt.Fprintf(&text, "\n#%d %s: %s [%s]%s", all[0]+1, stackPlace(at.Stack, opts.Dir), Message(other), other.Rule, andMore(all[1:]))
 	}
 	rule, _ := models.Lookup(f.Rule)
 	properties = append(properties, "title="+commandValue(f.Rule+": "+rule.Title))

@@ -110,16 +110,23 @@ func (t *textWriter) problem(res *analysis.Result, p *problems.Problem, before *
 	if before != nil && samePlaces(f, before) {
 		again = t.again(f, before)
 	}
-	var others []string
-	for i, k := range p.Findings[1:] {
-		if i == mostPlaces {
-			others = append(others, fmt.Sprintf("and %d more (the JSON report has all)", len(p.Findings)-1-i))
-			break
-		}
-		others = append(others, "- "+t.numbered(k, &res.Findings[k])+", "+t.places(&res.Findings[k]))
-	}
-	t.finding(f, t.numbered(p.Lead(), f), again, others)
+	t.finding(f, t.numbered(p.Lead(), f), again, t.others(res, p))
 	return f
+}
+
+// others are lines about the findings of a problem beside its lead: one for all that are about
+// the same two places, on other call paths or by other ranks.
+func (t *textWriter) others(res *analysis.Result, p *problems.Problem) []string {
+	var lines []string
+	left := len(p.Findings) - 1
+	for i, all := range alike(res, p.Findings[1:], t.opts.Dir) {
+		if i == mostPlaces {
+			return append(lines, fmt.Sprintf("and %d more (the JSON report has all)", left))
+		}
+		left -= len(all)
+		lines = append(lines, "- "+t.numbered(all[0], &res.Findings[all[0]])+", "+t.places(&res.Findings[all[0]])+andMore(all[1:]))
+	}
+	return lines
 }
 
 const (
@@ -148,7 +155,7 @@ func (t *textWriter) summary(res *analysis.Result, all []problems.Problem) {
 	t.line("")
 }
 
-// mostPlaces is how many findings of a problem are named beside the first.
+// mostPlaces is how many places of a problem are named beside those of the first finding.
 const mostPlaces = 20
 
 // places is a finding in one line.

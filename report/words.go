@@ -337,3 +337,38 @@ func compareStacks(a, b []symbols.Frame) int {
 		cmp.Compare(fa.Module, fb.Module), cmp.Compare(fa.Offset, fb.Offset),
 	)
 }
+
+// alike puts those of some findings together, given as their indices, that read alike but for
+// ranks: on other call paths, they are about the same two places.
+func alike(res *analysis.Result, of []int, dir string) [][]int {
+	var out [][]int
+	at := map[string]int{}
+	for _, k := range of {
+		f := &res.Findings[k]
+		lead, other := explain.Sides(f)
+		reads := fmt.Sprint(f.Rule, f.Severity, lead.Call, lead.Role, stackPlace(lead.Stack, dir), other.Call, other.Role, stackPlace(other.Stack, dir))
+		i, ok := at[reads]
+		if !ok {
+			i = len(out)
+			at[reads], out = i, append(out, nil)
+		}
+		out[i] = append(out[i], k)
+	}
+	return out
+}
+
+// andMore counts findings behind one that reads alike, with the numbers of the first of them.
+func andMore(more []int) string {
+	if len(more) == 0 {
+		return ""
+	}
+	const few = 8
+	var parts []string
+	for _, k := range more[:min(few, len(more))] {
+		parts = append(parts, fmt.Sprintf("#%d", k+1))
+	}
+	if len(more) > few {
+		parts = append(parts, "…")
+	}
+	return fmt.Sprintf(" (and %d more at the same places: %s)", len(more), strings.Join(parts, ", "))
+}
