@@ -176,10 +176,18 @@ func (vocabulary) Atomic(w *explain.Wording, a, b *conflicts.Side) (conflicts.Fi
 // isLock reports whether an access is that of a call to the lock that it takes.
 func isLock(s *conflicts.Side) bool { return s.Role == shmem.LockTarget.Name }
 
-// Lock: a lock on PE 0's copy excludes all who take it.
-func (vocabulary) Lock(_ *explain.Wording, a, b *conflicts.Side) (conflicts.Fix, bool) {
-	if len(a.Locks) == 0 && len(b.Locks) == 0 || isLock(a) || isLock(b) {
+// Lock: a lock on PE 0's copy excludes all who take it. That is proposed where one of the two
+// holds a lock already, and where PEs update memory of another without any order: no call of
+// OpenSHMEM makes these wait for each other unless all PEs come by it.
+func (vocabulary) Lock(w *explain.Wording, a, b *conflicts.Side) (conflicts.Fix, bool) {
+	held := len(a.Locks)+len(b.Locks) > 0
+	meet := w.Finding.Began == 0 && a.Rank != b.Rank && a.Class == regions.Target && b.Class == regions.Target
+	if !held && !meet || isLock(a) || isLock(b) {
 		return conflicts.Fix{}, false
 	}
-	return explain.Propose(conflicts.FixLock, "make both accesses between shmem_set_lock and shmem_clear_lock of one lock"), true
+	quiet := ""
+	if shmem.IsOther(a.Epoch) || shmem.IsOther(b.Epoch) {
+		quiet = ", after a shmem_ctx_quiet of its context, which shmem_clear_lock is not"
+	}
+	return explain.Propose(conflicts.FixLock, "do each of the two, with what belongs to it, between shmem_set_lock and shmem_clear_lock of one lock%s, if either order will do", quiet), true
 }
