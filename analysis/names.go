@@ -72,7 +72,7 @@ func (n *namer) stack(rank int32, id uint32) []symbols.Frame {
 	if id != 0 && n.readers != nil && n.readers[rank] != nil {
 		reader := n.readers[rank]
 		for _, pc := range reader.Stack(id) {
-			frames = append(frames, n.frames(reader, pc)...)
+			frames = symbols.Append(frames, n.frames(reader, pc))
 		}
 	}
 	n.layers.Mark(frames)

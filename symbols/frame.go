@@ -20,6 +20,7 @@ type Frame struct {
 	Module  string // path of the executable or library
 	Offset  uint64 // address in the module's file (virtual address)
 	Inlined bool   // inlined into the next frame
+	Part    bool   // of a part that the compiler took out of the function (Append)
 	Reason  string // why File is missing: "no debug information (compile with -g)", …
 	Layer   Layer  // whose code it is, as Layers.Mark says
 	Site    bool   // a call is named by it (TellApart, TellWithin)
@@ -44,6 +45,18 @@ func HereAt(stack []Frame) int {
 		}
 	}
 	return min(0, len(stack)-1)
+}
+
+// Append adds the frames of a caller to a stack. Where the compiler took a part out of a function,
+// and inlined the rest of it elsewhere, the part is called from there: this is one execution of
+// the function, and one frame.
+func Append(stack, caller []Frame) []Frame {
+	if n := len(stack); n > 0 && len(caller) > 0 && stack[n-1].Part && stack[n-1].Func != "" && stack[n-1].Func == caller[0].Func {
+		part := caller[0].Part // of a part of the part
+		caller = caller[1:]
+		stack[n-1].Part = part
+	}
+	return append(stack, caller...)
 }
 
 // Path returns the frames that tell one call path of a program from another: all

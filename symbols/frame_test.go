@@ -120,3 +120,22 @@ func TestPath(t *testing.T) {
 		})
 	}
 }
+
+// TestAppend: a part of a function and the rest of it, which is inlined where it is called, are
+// one frame; a function that calls itself is several.
+func TestAppend(t *testing.T) {
+	put := func(line int, part, inlined bool) Frame {
+		return Frame{Func: "put", File: "a.c", Line: line, Part: part, Inlined: inlined}
+	}
+	main := Frame{Func: "main", File: "a.c", Line: 26}
+	for name, tt := range map[string]struct{ from, to, want []Frame }{
+		"a part, and the rest inlined":    {[]Frame{put(12, true, false)}, []Frame{put(26, false, true), main}, []Frame{put(12, false, false), main}},
+		"the rest is not inlined":         {[]Frame{put(12, true, false)}, []Frame{put(9, false, false)}, []Frame{put(12, false, false)}},
+		"a part that calls the function":  {[]Frame{put(12, true, false)}, []Frame{put(14, false, true), put(15, true, false)}, []Frame{put(12, false, false), put(15, true, false)}},
+		"the part of another function":    {[]Frame{put(12, true, false)}, []Frame{main}, []Frame{put(12, true, false), main}},
+		"a whole function, and recursion": {[]Frame{put(12, false, false)}, []Frame{put(14, false, false), main}, []Frame{put(12, false, false), put(14, false, false), main}},
+		"the first frames":                {nil, []Frame{put(12, true, false)}, []Frame{put(12, true, false)}},
+	} {
+		require.Equal(t, tt.want, Append(tt.from, tt.to), name)
+	}
+}

@@ -53,9 +53,9 @@ func (img *image) frames(addr uint64) []Frame {
 	if img.info != nil {
 		frames, covered := img.info.frames(addr)
 		if len(frames) > 0 {
-			if last := &frames[len(frames)-1]; last.Func == "" {
-				last.Func = img.function(addr)
-			}
+			last := &frames[len(frames)-1]
+			last.Func = cmp.Or(last.Func, img.function(addr))
+			last.Part = strings.Contains(img.symbolAt(addr), partSuffix)
 			return frames
 		}
 		reason = reasonNoUnit
@@ -66,8 +66,11 @@ func (img *image) frames(addr uint64) []Frame {
 	return []Frame{{Func: img.function(addr), Reason: reason}}
 }
 
-// function names the symbol that holds addr, or returns "".
-func (img *image) function(addr uint64) string {
+// function names the function of the symbol that holds addr, or returns "".
+func (img *image) function(addr uint64) string { return sourceName(img.symbolAt(addr)) }
+
+// symbolAt names the symbol that holds addr, or returns "".
+func (img *image) symbolAt(addr uint64) string {
 	i, found := slices.BinarySearchFunc(img.symbols, addr, func(s symbol, a uint64) int {
 		return cmp.Compare(s.lo, a)
 	})
@@ -77,7 +80,7 @@ func (img *image) function(addr uint64) string {
 	if i < 0 || (img.symbols[i].hi > img.symbols[i].lo && addr >= img.symbols[i].hi) {
 		return ""
 	}
-	return sourceName(img.symbols[i].name)
+	return img.symbols[i].name
 }
 
 // loadImage reads the module's file and, when that lacks debug information,

@@ -175,6 +175,10 @@ func closing(s string) int {
 	return -1
 }
 
+// partSuffix is in the symbol of a part that gcc took out of a function, the rest of which is
+// inlined where it is called.
+const partSuffix = ".part."
+
 // sourceName turns a name of the symbol table into that of the source: without
 // the suffixes of specialised copies, C++ names demangled, and procedures of a
 // gfortran module as module::procedure.

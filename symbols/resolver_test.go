@@ -192,6 +192,28 @@ func symbolAddress(t *testing.T, path, name string) uint64 {
 	return 0
 }
 
+// A part of a function is marked, and the whole ones are not.
+func TestPartOfFunction(t *testing.T) {
+	exe := filepath.Join(t.TempDir(), "app")
+	run(t, "gcc", "-g", "-O2", "-o", exe, filepath.Join("testdata", "part.c"))
+	f, err := elf.Open(exe)
+	require.NoError(t, err)
+	defer f.Close()
+	all, err := f.Symbols()
+	require.NoError(t, err)
+	r := NewResolver(Options{})
+	seen := map[string]bool{}
+	for _, s := range all {
+		if strings.HasPrefix(s.Name, "put") || s.Name == "main" {
+			frames := r.Resolve(Module{Path: exe}, s.Value)
+			last := frames[len(frames)-1]
+			require.Equal(t, last.Func == "put", last.Part, s.Name)
+			seen[last.Func] = true
+		}
+	}
+	require.Equal(t, map[string]bool{"put": true, "main": true}, seen)
+}
+
 func TestSharedLibrary(t *testing.T) {
 	dir := t.TempDir()
 	lib := filepath.Join(dir, "liblib.so")

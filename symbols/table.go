@@ -163,6 +163,7 @@ type tableFrame struct {
 	Line    int    `json:"line,omitempty"`
 	Column  int    `json:"column,omitempty"`
 	Inlined bool   `json:"inlined,omitempty"`
+	Part    bool   `json:"part,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 }
 
@@ -193,7 +194,7 @@ func (t *Table) of(m Module) tableModule {
 	for _, addr := range slices.Sorted(maps.Keys(t.places[m])) {
 		p := tablePlace{Address: fmt.Sprintf("0x%x", addr), Locals: tableVariables(t.locals[m][addr])}
 		for _, f := range t.places[m][addr] {
-			p.Frames = append(p.Frames, tableFrame{f.Func, f.File, f.Line, f.Column, f.Inlined, f.Reason})
+			p.Frames = append(p.Frames, tableFrame{f.Func, f.File, f.Line, f.Column, f.Inlined, f.Part, f.Reason})
 		}
 		tm.Places = append(tm.Places, p)
 	}
@@ -223,7 +224,7 @@ func ReadTable(r io.Reader) (*Table, error) {
 			frames := make([]Frame, len(p.Frames))
 			for i, f := range p.Frames {
 				frames[i] = Frame{Func: f.Func, File: f.File, Line: f.Line, Column: f.Column,
-					Inlined: f.Inlined, Reason: f.Reason, Module: m.Path, Offset: addr}
+					Inlined: f.Inlined, Part: f.Part, Reason: f.Reason, Module: m.Path, Offset: addr}
 			}
 			t.Add(m, addr, frames)
 			if p.Locals != nil {

@@ -12,7 +12,7 @@ func TestTableRoundTrip(t *testing.T) {
 	a, b := Module{Path: "/bin/a", BuildID: "aa"}, Module{Path: "/lib/b"}
 	table := &Table{}
 	table.Add(b, 0x20, []Frame{{Func: "g", Reason: reasonNoDebug, Module: b.Path, Offset: 0x20}})
-	table.Add(a, 0xffffffffffffffff, []Frame{{Func: "f<int>", File: "/s/a.cc", Line: 1, Column: 2, Inlined: true, Module: a.Path, Offset: 0xffffffffffffffff},
+	table.Add(a, 0xffffffffffffffff, []Frame{{Func: "f<int>", File: "/s/a.cc", Line: 1, Column: 2, Inlined: true, Part: true, Module: a.Path, Offset: 0xffffffffffffffff},
 		{Func: "main", File: "/s/a.cc", Line: 9, Module: a.Path, Offset: 0xffffffffffffffff}})
 	var first, second bytes.Buffer
 	require.NoError(t, table.Write(&first))
