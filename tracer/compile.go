@@ -19,8 +19,8 @@ type CompileOptions struct {
 	Library  Library  // "" means MPI
 	Language Language // "" means C
 	// MPICC is the compiler wrapper to use; "" means $MCCHK_MPICC
-	// ($MCCHK_MPICXX for C++, $MCCHK_MPIFC for Fortran), else mpicc (mpicxx,
-	// mpifort), for OpenSHMEM $MCCHK_OSHCC ($MCCHK_OSHCXX), else oshcc (oshcxx), and
+	// ($MCCHK_MPICXX for C++, $MCCHK_MPIFC for Fortran), else what stands beside
+	// $MCCHK_MPICC, else mpicc (mpicxx, mpifort), for OpenSHMEM $MCCHK_OSHCC ($MCCHK_OSHCXX), else oshcc (oshcxx), and
 	// for GASPI $MCCHK_GASPICC ($MCCHK_GASPICXX), else Compiler, else cc (c++).
 	MPICC string
 	// Compiler is the compiler that the wrapper is made to use, such as "gcc",

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -31,11 +32,11 @@ type Finding struct {
 
 // DoctorOptions say what Doctor looks at.
 type DoctorOptions struct {
-	MPICC    string // as in CompileOptions
+	MPICC    string // as in CompileOptions; those for other languages are looked for beside it
 	MPICXX   string
 	MPIFC    string
 	Compiler string
-	MPIExec  string // launcher to compare a binary with; "" means mpiexec
+	MPIExec  string // launcher to compare a binary with; "" means that beside MPICC, else mpiexec
 	Binary   string // executable to look at, or a directory of traces; "" means only the toolchain
 	TraceDir string // where traces will be written; "" means that this is not asked
 	Dir      string // working directory; "" means the current one
@@ -52,6 +53,9 @@ func Doctor(ctx context.Context, o DoctorOptions) ([]Finding, error) {
 
 func doctor(ctx context.Context, o DoctorOptions, sources fs.FS) ([]Finding, error) {
 	d := &examination{tools: newTools(o.Dir, o.Env), options: o, sources: sources}
+	if o.MPICC != "" {
+		d.tools.env = append(slices.Clone(d.tools.env), wrapperVariables[target{MPI, C}].name+"="+o.MPICC)
+	}
 	subject := within(o.Dir, o.Binary)
 	if info, err := os.Stat(subject); o.Binary != "" && err == nil && info.IsDir() {
 		d.traces(subject) // the run is over: compilers do not matter

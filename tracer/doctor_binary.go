@@ -1,6 +1,7 @@
 package tracer
 
 import (
+	"cmp"
 	"context"
 	"debug/dwarf"
 	"debug/elf"
@@ -164,7 +165,11 @@ func compileUnits(f *elf.File) (int, error) {
 	}
 }
 
-// launcher compares the MPI library of the binary with that of mpiexec.
+// defaultLauncher is what programs are taken to be started with.
+const defaultLauncher = "mpiexec"
+
+// launcher compares the MPI library of the binary with that of
+// the launcher.
 func (d *examination) launcher(ctx context.Context, f *elf.File, info *BuildInfo) {
 	const check = "MPI library of binary and launcher"
 	linked := info.MPI
@@ -174,10 +179,7 @@ func (d *examination) launcher(ctx context.Context, f *elf.File, info *BuildInfo
 			return
 		}
 	}
-	name := d.options.MPIExec
-	if name == "" {
-		name = "mpiexec"
-	}
+	name := cmp.Or(d.options.MPIExec, d.tools.beside(defaultLauncher), defaultLauncher)
 	path, launcher, err := mpiOfLauncher(ctx, &d.tools, name)
 	switch {
 	case err != nil:
@@ -188,7 +190,11 @@ func (d *examination) launcher(ctx context.Context, f *elf.File, info *BuildInfo
 		d.add(check, Problem, "start it with the mpiexec of "+linked+" (Debian: mpiexec.mpich, mpiexec.openmpi)",
 			"the binary uses %s, but %s belongs to %s: every process would run alone as rank 0", linked, path, launcher)
 	default:
-		d.add(check, OK, "", "%s, and %s belongs to it", linked, path)
+		other := ""
+		if usual, of, err := mpiOfLauncher(ctx, &d.tools, defaultLauncher); err == nil && of != "" && !sameMPI(linked, of) {
+			other = fmt.Sprintf(", while %s belongs to %s", usual, of)
+		}
+		d.add(check, OK, "", "%s, and %s belongs to it%s", linked, path, other)
 	}
 }
 

@@ -80,6 +80,30 @@ func TestDoctorFindsTrouble(t *testing.T) {
 	require.Contains(t, b.findings("main.o", "", nil)["binary"].Text, "not an executable")
 }
 
+// TestDoctorBesideTheWrapper: what belongs to the compiler wrapper that the user named, by an
+// option or in the environment, is looked at, not what comes first in PATH.
+func TestDoctorBesideTheWrapper(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, platform{"mpich", "gcc"}, sumFiles())
+	b.cc("-g", "main.c", "lib.c", "-o", "app")
+	for name, o := range map[string]DoctorOptions{
+		"option":      {MPICC: "mpicc.mpich"},
+		"environment": {Env: append(os.Environ(), "MCCHK_MPICC=mpicc.mpich", "MCCHK_MPICXX=", "MCCHK_MPIFC=")},
+	} {
+		o.Binary, o.Dir = "app", b.dir
+		list, err := Doctor(b.context(), o)
+		require.NoError(t, err)
+		found := checks(list)
+		for check, want := range map[string]string{
+			"MPI C compiler": "mpicc.mpich", "MPI C++ compiler": "mpicxx.mpich", "MPI Fortran compiler": "mpifort.mpich",
+			"MPI library of binary and launcher": "mpiexec.mpich belongs to it",
+		} {
+			require.Equal(t, OK, found[check].Health, "%s: %s: %s", name, check, found[check].Text)
+			require.Contains(t, found[check].Text, want, "%s: %s", name, check)
+		}
+	}
+}
+
 func TestDoctorWithoutMPI(t *testing.T) {
 	t.Parallel()
 	list, err := Doctor(t.Context(), DoctorOptions{MPICC: "no-such-mpicc", MPICXX: "gcc"})

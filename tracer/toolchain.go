@@ -150,12 +150,16 @@ var wrapperVariables = map[target]struct {
 }
 
 // findWrapper finds the MPI compiler wrapper: the one asked for, else that of
-// the environment, else the one in PATH. It may be given with arguments.
+// the environment, else the one beside what that names for C, else the one in PATH. It may
+// be given with arguments.
 func findWrapper(t *tools, of target, asked string) ([]string, error) {
 	v := wrapperVariables[of]
 	from := "the option"
 	if asked == "" {
 		asked, from = t.getenv(v.name), v.name
+	}
+	if asked == "" && of.library == MPI && of.language != C {
+		asked, from = t.beside(v.fallback), "beside that for C"
 	}
 	if asked == "" {
 		asked, from = v.fallback, "default"
@@ -172,6 +176,22 @@ func findWrapper(t *tools, of target, asked string) ([]string, error) {
 	return nil, fmt.Errorf("%s %w: %s (%s): install an %s library with its compilers "+
 		"(Debian: apt install %s), or name the wrapper with %s or %s",
 		of.library, errNoCompiler, asked, from, of.library, v.install, v.option, v.name)
+}
+
+// beside finds a program that belongs to the MPI compiler for C which the environment names:
+// in its folder, and of its name but for "mpicc" ("mpiexec.mpich" of "mpicc.mpich"). It is ""
+// where there is none, or the environment names none.
+func (t *tools) beside(program string) string {
+	dir, base := filepath.Split(t.getenv(wrapperVariables[target{MPI, C}].name))
+	before, after, found := strings.Cut(base, "mpicc")
+	if !found || strings.Contains(base, " ") {
+		return ""
+	}
+	path, err := t.look(dir + before + program + after)
+	if err != nil {
+		return ""
+	}
+	return path
 }
 
 // wrapperForC is the MPI compiler wrapper for C that belongs to one for Fortran:

@@ -21,7 +21,8 @@ mcchk fc (mcchk-fc) is for Fortran, with gfortran.
 Options of mcchk's own come first; everything after them goes to the compiler:
   --mpicc X        the MPI compiler to use; for fc: --mpifc X (default:
                    $MCCHK_MPICC, $MCCHK_MPICXX or $MCCHK_MPIFC, then
-                   .mcchk.yaml, then mpicc, mpicxx or mpifort)
+                   .mcchk.yaml, then the one beside that for C, such as
+                   mpicxx.mpich of mpicc.mpich, then mpicc, mpicxx or mpifort)
   --gaspi          the program uses GASPI, whose header is found in the folder
                    include of $GASPI_HOME, or where the compiler looks. Any
                    compiler does (default: $MCCHK_GASPICC or $MCCHK_GASPICXX, then

@@ -19,10 +19,10 @@ type doctorOptions struct {
 
 func (o *doctorOptions) addFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.tracer.MPICC, "mpicc", "", "MPI compiler for C (default $MCCHK_MPICC, else mpicc)")
-	f.StringVar(&o.tracer.MPICXX, "mpicxx", "", "MPI compiler for C++ (default $MCCHK_MPICXX, else mpicxx)")
-	f.StringVar(&o.tracer.MPIFC, "mpifc", "", "MPI compiler for Fortran (default $MCCHK_MPIFC, else mpifort)")
+	f.StringVar(&o.tracer.MPICXX, "mpicxx", "", "MPI compiler for C++ (default $MCCHK_MPICXX, else the one beside that for C, else mpicxx)")
+	f.StringVar(&o.tracer.MPIFC, "mpifc", "", "MPI compiler for Fortran (default $MCCHK_MPIFC, else the one beside that for C, else mpifort)")
 	f.StringVar(&o.tracer.Compiler, "compiler", "", "compiler under it: gcc or clang (default $MCCHK_COMPILER, else its own)")
-	f.StringVar(&o.tracer.MPIExec, "mpiexec", "", "launcher to compare the program with (default mpiexec)")
+	f.StringVar(&o.tracer.MPIExec, "mpiexec", "", "launcher to compare the program with (default the one beside the MPI compiler for C, else mpiexec)")
 	f.StringVarP(&o.tracer.TraceDir, "output", "o", defaultTraceDir, "directory for the traces of mcchk run: check that it is writable and has room")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 }

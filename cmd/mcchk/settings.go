@@ -36,8 +36,8 @@ func settings() []config.Setting {
 		{Name: "timeout", Kind: config.Duration, Default: "0s", Usage: "time after which mcchk run ends the program; 0s: never"},
 		{Name: "max-trace", Kind: config.Bytes, Default: "0", Usage: "size that the traces of mcchk run may have together, such as 10GiB; recording ends there; 0: no limit"},
 		{Name: "mpicc", Usage: "MPI compiler for C; mpicc when not set"},
-		{Name: "mpicxx", Usage: "MPI compiler for C++; mpicxx when not set"},
-		{Name: "mpifc", Usage: "MPI compiler for Fortran; mpifort when not set"},
+		{Name: "mpicxx", Usage: "MPI compiler for C++; when not set the one beside mpicc, else mpicxx"},
+		{Name: "mpifc", Usage: "MPI compiler for Fortran; when not set the one beside mpicc, else mpifort"},
 		{Name: "compiler", Usage: "compiler underneath the MPI compiler: gcc or clang; the MPI compiler's default when not set"},
 		{Name: "mpiexec", Usage: "launcher that mcchk doctor checks a program against; mpiexec when not set"},
 		{Name: "color", Default: colorAuto, Choices: colors, Usage: "colours"},
@@ -176,6 +176,9 @@ func (a *app) compilerSettings(o *tracer.CompileOptions) error {
 	}
 	if o.Library == tracer.MPI {
 		fill(&o.MPICC, wrapper)
+		if v := c.Of("mpicc"); v.From == config.FromFile { // beside which are those for other languages
+			o.Env = append(os.Environ(), "MCCHK_MPICC="+v.String())
+		}
 	}
 	fill(&o.Compiler, "compiler")
 	return nil
