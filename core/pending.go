@@ -47,6 +47,7 @@ type pendingAccesses struct {
 	machine     *Machine
 	first, last *Pending
 	spare       []*Pending
+	kept        []*Pending // those that may be seen to be complete after they are (Keep)
 
 	// indexed is the last of those that were looked at for memory.buffers: all
 	// before it were; nil: none of the open ones was.
@@ -251,14 +252,25 @@ func (p *Pending) Renew(by *regions.CallInfo) *Pending {
 }
 
 // Keep says that the access may be Seen after it is complete: it must not be dropped,
-// and is held one by one. Regions are not to be cut into phases before that.
-func (p *Pending) Keep() { p.list() }
+// and is held one by one.
+func (p *Pending) Keep() {
+	p.spread()
+	for _, q := range p.apart {
+		q.Keep()
+	}
+	if p.list(); p.access != nil {
+		p.strand.m.pending.kept = append(p.strand.m.pending.kept, p)
+	}
+}
 
 // Seen says that the access is complete for whatever comes after a moment, where
 // somebody has seen what takes effect after it, though the call that completes it may
 // come later, or be unordered with that.
 func (p *Pending) Seen(at regions.Point) {
 	m := p.strand.m
+	for _, q := range p.apart {
+		q.Seen(at)
+	}
 	switch {
 	case p.access == nil, p.done && p.region != m.index:
 		return
@@ -331,7 +343,7 @@ func (l *pendingAccesses) list() {
 // there they start before it. It leaves to the storage all that nothing will change
 // but its completion.
 func (l *pendingAccesses) carry() {
-	l.leftOutNew = l.leftOut
+	l.leftOutNew, l.kept = l.leftOut, nil
 	store := l.machine.store
 	for p := range l.all {
 		if p.access != nil && len(p.access.Seen) > 0 { // all come after whoever saw that it is complete
@@ -365,13 +377,19 @@ func (l *pendingAccesses) putAway(p *Pending) {
 	p.away = true
 }
 
-// goOn takes them into the next phase, as other accesses.
+// goOn takes them into the next phase, as other accesses, and those that are kept.
 func (l *pendingAccesses) goOn(carry func(*regions.Access) *regions.Access) {
 	for p := range l.all {
 		if p.access != nil {
 			p.access, p.listed = carry(p.access), true
 		}
 	}
+	l.kept = slices.DeleteFunc(l.kept, func(p *Pending) bool {
+		if p.done && p.access != nil && p.region == l.machine.index {
+			p.access = carry(p.access)
+		}
+		return p.access == nil
+	})
 }
 
 // GiveUp ends the accesses of pending operations to buffers that lay in memory

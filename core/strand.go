@@ -75,6 +75,12 @@ func (s *Strand) Moment() Moment { return Moment{s.Now(), s.m.index} }
 // ComesAfter reports whether a moment comes before the present one of the strand.
 func (s *Strand) ComesAfter(x Moment) bool { return x.Region != s.m.index || s.Knows(x.At) }
 
+// IsPast reports whether a moment is known to come before all that is to come, because
+// its region or its phase is over.
+func (m *Machine) IsPast(x Moment) bool {
+	return x.Region != m.index || x.At.Seg < m.paths[x.At.Line].first
+}
+
 // beginRegion begins a concurrent region, for the first strand of a process.
 func (s *Strand) beginRegion() {
 	s.path.segs, s.path.first = s.m.store.Region().Segments[s.line], 0

@@ -308,6 +308,26 @@ func (s *Strand) active() bool {
 	return s.until == nil || s.until.state == ended
 }
 
+// Beside reports whether other strands of the process may do something with less than what
+// this one knows now.
+func (s *Strand) Beside() bool {
+	t := s.team
+	if t == nil {
+		return false
+	}
+	for o := range t.members {
+		if o != s && o.active() {
+			return true
+		}
+	}
+	for _, o := range t.objects {
+		if o.expects() {
+			return true
+		}
+	}
+	return false
+}
+
 // time is what a strand knows, its present separate region included.
 func (s *Strand) time() evc.Time {
 	if s.line == noLine {

@@ -371,8 +371,10 @@ type Fetched struct {
 	Before int64 // when that was known, where it was before the others, ns; else 0
 }
 
-// Fetch orders the strand after the updates that it has seen by what operations of it
-// have fetched. ended is when that was known, ns.
+// Fetch orders the strand after the updates that operations have seen, by what these have
+// fetched: its own, or of another strand of its process that it comes after the issue of.
+// Each strand that learns so says it for itself, and the first time decides. ended is when
+// that was known, ns.
 func (s *Strand) Fetch(c *Call, all []Fetched, ended int64) {
 	var waits []Wait
 	var mine []*WordOp
@@ -382,18 +384,15 @@ func (s *Strand) Fetch(c *Call, all []Fetched, ended int64) {
 		if op.region != s.m.index { // what it may have seen is not known any more
 			continue
 		}
-		if op.ended = cmp.Or(f.Before, ended); op.meets == nil {
-			op.found = Value{f.Bits, true}
-		}
-		op.decide()
-		if op.orders() {
+		op.fetched(f.Bits, cmp.Or(f.Before, ended))
+		if op.orders(s) {
 			waits = append(waits, Wait{On: &op.over, What: what})
 		}
 		mine = append(mine, op)
 	}
 	after := func() {
 		for _, op := range mine {
-			op.arrive()
+			op.arrive(s)
 		}
 	}
 	if len(waits) == 0 {
@@ -403,12 +402,26 @@ func (s *Strand) Fetch(c *Call, all []Fetched, ended int64) {
 	s.Synchronize(c, nil, waits, after)
 }
 
-// orders reports whether the strand may have to wait for what the operation saw.
-func (op *WordOp) orders() bool {
+// fetched says what the operation has fetched, and when that was known to one strand, ns.
+func (op *WordOp) fetched(bits, ended int64) {
+	switch {
+	case op.over.given:
+	case op.blocked:
+		op.ended = min(op.ended, ended)
+	default:
+		if op.ended = ended; op.meets == nil {
+			op.found = Value{bits, true}
+		}
+		op.decide()
+	}
+}
+
+// orders reports whether a strand may have to wait for what the operation saw.
+func (op *WordOp) orders(s *Strand) bool {
 	if !op.over.given {
 		return true
 	}
-	return op.saw != nil && op.saw.number > op.word.visitor(op.strand).waited && !op.word.m.past(&op.saw.before)
+	return op.saw != nil && op.saw.number > op.word.visitor(s).waited && !op.word.m.past(&op.saw.before)
 }
 
 // OnSeen lets f be called when a strand has come after the update, because of what it
@@ -425,15 +438,15 @@ func (w *word) after(number int, last *version) []*version {
 	return w.versions[max(0, number+1-first):max(0, number+1-first, last.number+1-first)]
 }
 
-// arrive notes that the strand comes after what the operation saw.
-func (op *WordOp) arrive() {
+// arrive notes that a strand comes after what the operation saw.
+func (op *WordOp) arrive(s *Strand) {
 	if op.saw == nil || op.region != op.word.m.index {
 		return
 	}
-	v := op.word.visitor(op.strand)
+	v := op.word.visitor(s)
 	for _, x := range op.word.after(v.waited, op.saw) {
 		if x.by != nil && x.by.seen != nil {
-			x.by.seen(op.strand)
+			x.by.seen(s)
 		}
 	}
 	v.waited = max(v.waited, op.saw.number)
@@ -441,5 +454,5 @@ func (op *WordOp) arrive() {
 	if op.made != nil {
 		x = op.made
 	}
-	v.saw(op.strand.Now(), x)
+	v.saw(s.Now(), x)
 }

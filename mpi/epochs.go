@@ -98,7 +98,7 @@ func doComplete(m *Model, p *process, c *core.Call, _ *entry) {
 		if !which.has(op) {
 			continue
 		}
-		m.finishOperation(e, op, at, info, buffers)
+		m.finishOperation(p, e, op, at, info, buffers)
 		if op.list == nil {
 			continue // all of it is complete
 		}
@@ -310,7 +310,10 @@ func doFence(m *Model, p *process, c *core.Call, _ *entry) {
 
 func doFlush(m *Model, p *process, c *core.Call, r *entry) {
 	e := m.epochsOf(p, c)
-	if e != nil {
-		m.finish(p, e, p.Info(c), r.part, covered(c))
+	if e == nil {
+		return
+	}
+	if told := m.finish(p, e, p.Info(c), r.part, covered(c)); len(told) > 0 {
+		p.Fetch(c, told, c.End)
 	}
 }

@@ -80,7 +80,7 @@ type process struct {
 	neighbours map[int64]neighbours    // by communicator
 	messages   map[int64]*core.Match   // found by matched probes, by handle
 	files      map[int64]*core.Pending // buffers of split collective calls, by file
-	fetching   map[int64]*core.WordOp  // operations that fetch words, by the tracer's number
+	fetching   map[int64]*fetch        // operations that fetch words, by the tracer's number
 	receipt    *receipt
 	unsure     bool // calls were lost: which epochs are open is not known
 }
@@ -105,7 +105,7 @@ func (m *Model) Attach(machine *core.Machine) {
 			neighbours: map[int64]neighbours{},
 			messages:   map[int64]*core.Match{},
 			files:      map[int64]*core.Pending{},
-			fetching:   map[int64]*core.WordOp{},
+			fetching:   map[int64]*fetch{},
 		}
 		if defs, ok := p.Stream().(definitions); ok {
 			p.defs = defs
@@ -165,6 +165,14 @@ func (m *Model) BeginRegion() {
 	for _, w := range m.windows.purge() {
 		m.Forget(w.ID)
 		m.withdraw(w)
+	}
+	if m.Threaded() {
+		for _, p := range m.procs {
+			p.forgetFetches()
+			for _, e := range p.wins {
+				e.beside = besideOps{}
+			}
+		}
 	}
 	m.beginCopies()
 	m.order.first, m.order.arrived = nil, 0

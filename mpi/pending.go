@@ -131,7 +131,7 @@ func (m *Model) merge(op *operation) {
 // mayTake reports whether an operation, which was issued later, may become one with op;
 // threaded: a call may complete the one and not the other, where only that comes before it.
 func (op *operation) mayTake(later *operation, threaded bool) bool {
-	if op.held || threaded && op.issued.at.Seg != later.issued.at.Seg || op.number > later.number || op.epoch != later.epoch || op.reads != later.reads ||
+	if op.held || op.shared != nil || later.shared != nil || threaded && op.issued.at.Seg != later.issued.at.Seg || op.number > later.number || op.epoch != later.epoch || op.reads != later.reads ||
 		op.call.CallSite != later.call.CallSite || len(op.local) != len(later.local) || (op.remote == nil) != (later.remote == nil) {
 		return false
 	}
@@ -146,6 +146,7 @@ func (op *operation) mayTake(later *operation, threaded bool) bool {
 func (op *operation) take(later *operation) {
 	op.n, op.issued = op.n+later.n, later.issued
 	op.words, later.words = append(op.words, later.words...), nil
+	op.fetches, later.fetches = append(op.fetches, later.fetches...), nil
 	for i, p := range op.local {
 		p.Take(later.local[i])
 	}
@@ -200,26 +201,33 @@ const (
 	targets                   // at the target
 )
 
-// finish completes some of the operations on a window: their buffers, their
-// accesses to the target, or both.
-func (m *Model) finish(p *process, e *epochs, by *regions.CallInfo, parts sides, which coverage) {
+// finish completes some of the operations on a window: their buffers, their accesses to the
+// target, or both. Where other threads have completed some of them beside the call, the
+// strand comes after what these have done. It returns what operations have fetched of which
+// only another strand was told so.
+func (m *Model) finish(p *process, e *epochs, by *regions.CallInfo, parts sides, which coverage) []core.Fetched {
 	at := p.Now()
+	var told []core.Fetched
 	for _, op := range e.ops.to(which.target, parts) {
 		// What other strands of the process issue beside the call it need not complete.
 		if which.has(op) && m.isPast(op.issued, p) {
-			m.finishOperation(e, op, at, by, parts)
+			told = fetchedBy(told, op.fetches)
+			m.finishOperation(p, e, op, at, by, parts)
 		}
 	}
+	return e.beside.show(p, which.target, parts, told)
 }
 
 // finishOperation completes one of the operations on a window.
-func (m *Model) finishOperation(e *epochs, op *operation, at regions.Point, by *regions.CallInfo, parts sides) {
+func (m *Model) finishOperation(p *process, e *epochs, op *operation, at regions.Point, by *regions.CallInfo, parts sides) {
 	fresh := len(op.local) > 0
+	x := m.sharedBy(p, e, op)
 	if parts&buffers != 0 {
 		if op.reads { // its data is here, so its read is done
 			parts |= targets
 		}
-		finishAll(op.local, at, by)
+		x.keep(buffers, op.local...)
+		finishAll(op.local, at, by, x == nil)
 		if parts&targets == 0 && op.remote != nil && op.call.Local == nil {
 			op.call.Local = by
 			op.remote.FreedBy(by)
@@ -231,8 +239,11 @@ func (m *Model) finishOperation(e *epochs, op *operation, at regions.Point, by *
 			w.Complete(at)
 		}
 		op.words = nil
+		x.keep(targets, op.remote)
 		op.remote.Complete(at, by)
-		op.remote.Drop()
+		if x == nil {
+			op.remote.Drop()
+		}
 		op.remote = nil
 	}
 	switch {
@@ -249,9 +260,11 @@ func (m *Model) finishOperation(e *epochs, op *operation, at regions.Point, by *
 	}
 }
 
-func finishAll(pending []*core.Pending, at regions.Point, by *regions.CallInfo) {
+func finishAll(pending []*core.Pending, at regions.Point, by *regions.CallInfo, drop bool) {
 	for _, p := range pending {
 		p.Complete(at, by)
-		p.Drop()
+		if drop {
+			p.Drop()
+		}
 	}
 }

@@ -71,7 +71,7 @@ func (m *Model) completeRequests(p *process, c *core.Call, ids, statuses []int64
 			s.Complete(p.Now(), info)
 		}
 		if r.op != nil {
-			m.finishOperation(r.epoch, r.op, p.Now(), info, buffers)
+			m.finishOperation(p, r.epoch, r.op, p.Now(), info, buffers)
 		}
 		if n := (i + 1) * trace.StatusWords; n <= len(statuses) && statuses[n-1] != 0 {
 			continue // cancelled

@@ -26,6 +26,7 @@ type epochs struct {
 	noPut      *voucher // the post asserts MPI_MODE_NOPUT; otherwise nil
 	locks      lockEpochs
 	ops        pendingOps
+	beside     besideOps
 	made       uint32  // stack identifier of the process's call that made the window
 	copies     *copies // nil unless the window has the separate memory model
 
@@ -53,6 +54,9 @@ type operation struct {
 	local  []*core.Pending   // its buffers at the origin; none once complete
 	remote *core.Pending     // its access to the target; nil once complete
 	words  []*core.WordOp    // what they write to words without fetching
+	shared *shared           // what others may complete too, once some of it is complete; or nil
+
+	fetches []*fetch // what they fetch of words, where the process has several strands
 
 	number        uint64  // of the first, in the order of issue, of those on the window
 	list          *opList // that it is on; nil: none

@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/mcchk/mcchk/core"
@@ -28,7 +29,11 @@ func (b *opBuilder) onWord(a *regions.Access, count int64, t *datatype) {
 	switch op := b.p.Issue(key, b.c.Begin, b.update(a), fetches); {
 	case op == nil:
 	case fetches:
-		b.p.fetching[b.c.Int(argNumber)] = op
+		f := &fetch{number: b.c.Int(argNumber), op: op, issued: b.op.issued}
+		b.p.fetching[f.number] = f
+		if b.p.Threaded() {
+			b.op.fetches = append(b.op.fetches, f)
+		}
 	default:
 		b.writes(op)
 	}
@@ -189,22 +194,63 @@ func set(names string) map[string]bool {
 	return all
 }
 
+// fetch is an operation that fetches a word.
+type fetch struct {
+	number int64 // the tracer's
+	op     *core.WordOp
+	issued moment
+	shared bool // several strands may complete it
+
+	// What it fetched, and when that was known, ns.
+	known       bool
+	bits, ended int64
+}
+
+// fetchedBy adds what operations have fetched, as far as the trace has said so.
+func fetchedBy(told []core.Fetched, all []*fetch) []core.Fetched {
+	for _, f := range all {
+		if f.known {
+			told = append(told, core.Fetched{Op: f.op, Bits: f.bits, Before: f.ended})
+		}
+	}
+	return told
+}
+
 // doFetched: the tracer's note of what operations have fetched that the call before
-// it completed.
-func doFetched(_ *Model, p *process, c *core.Call, _ *entry) {
+// it completed: also what another strand issued, which the present one need not know of.
+func doFetched(m *Model, p *process, c *core.Call, _ *entry) {
 	numbers, values := c.List(argNumbers), c.List(argValues)
 	if len(numbers) != len(values) {
 		c.SetBad()
 		return
 	}
-	var all []core.Fetched
+	var all []*fetch
 	for i, n := range numbers {
-		if op := p.fetching[n]; op != nil {
+		f := p.fetching[n]
+		if f == nil {
+			continue
+		}
+		if !f.known {
+			f.known, f.bits, f.ended = true, values[i], c.Begin
+		}
+		f.ended = min(f.ended, c.Begin)
+		if !m.isPast(f.issued, p) {
+			continue
+		}
+		if all = append(all, f); !f.shared {
 			delete(p.fetching, n)
-			all = append(all, core.Fetched{Op: op, Bits: values[i]})
 		}
 	}
-	p.Fetch(c, all, c.Begin)
+	p.Fetch(c, fetchedBy(nil, all), c.Begin)
+}
+
+// forgetFetches forgets, where a region begins, what was fetched before: it orders nothing
+// any more.
+func (p *process) forgetFetches() {
+	maps.DeleteFunc(p.fetching, func(_ int64, f *fetch) bool {
+		f.shared = false
+		return f.known
+	})
 }
 
 // How an atomic operation of the language changes a value, as the trace has it.

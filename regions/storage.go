@@ -188,20 +188,34 @@ func (r *Region) leaveOut(which func(*Access) bool) {
 
 // GoOn begins the next phase with what is not past of the region that was
 // handed over, marked as old. An access that waits for its Gate to be known goes
-// on in the next phase only. pending says of each access that is not complete, by
-// carry, that it goes on as another one: the region keeps its own.
+// on in the next phase only. pending says of each access that is not complete, or about
+// which more may become known, by carry, that it goes on as another one: the region keeps
+// its own. What is past does not go on, and carry returns nil.
 func (s *Storage) GoOn(r *Region, past Past, pending func(carry func(*Access) *Access)) {
 	all, sets := s.calls, s.sets
 	s.begin()
 	s.region.addLines(r.of)
 	s.carriedNew = 0
 	r.leaveOut((*Access).gateOpen)
+	var went map[*Access]bool // of those that are complete
 	pending(func(a *Access) *Access {
-		if a.gateOpen() {
+		switch {
+		case a.gateOpen():
 			return a
+		case a.End.Seg == Never:
+		case past.past(a):
+			return nil
+		default:
+			if went == nil {
+				went = map[*Access]bool{}
+			}
+			went[a] = true
 		}
 		return s.carry(a)
 	})
+	if went != nil {
+		all = slices.DeleteFunc(slices.Clone(all), func(a *Access) bool { return went[a] })
+	}
 	s.goOnCalls(r, all, past)
 	s.goOnLocals(r, sets, past)
 }

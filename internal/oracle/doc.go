@@ -139,7 +139,7 @@
 //     is issued before the other. Two loads or stores of one process never conflict.
 //  32. What several strands of a process use, they use one after the other, as MPI
 //     asks for: requests, the epochs of a window, a communicator's collective calls,
-//     sides of a channel. Messages match in the order in which they were begun. What
-//     completes operations on a window is ordered too, and an unlock comes after all
-//     that is done under its lock.
+//     sides of a channel. Messages match in the order in which they were begun. Several
+//     strands may complete operations on a window beside each other, but an unlock comes
+//     after all that is done under its lock.
 package oracle

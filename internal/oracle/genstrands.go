@@ -139,12 +139,12 @@ func (x *threader) call(c Call) error {
 		t.present = pick(x.Rand, t.live)
 	}
 	c.Strand = t.present
-	if c.closes() && x.Float64() < 0.8 {
+	if c.closes() && x.Float64() < 0.6 {
 		for _, m := range x.s.ranks[t.rank].team.issued[c.Win] {
 			x.know(t, c.Strand, m.strand)
 		}
 	}
-	for _, other := range x.s.ranks[t.rank].team.unknown(&c, x.s.uses(&c)) {
+	for _, other := range x.s.ranks[t.rank].team.unknown(&c, c.resources()) {
 		x.know(t, c.Strand, other)
 	}
 	return x.emit(c)

@@ -111,7 +111,7 @@ func (s *simulation) step(c *Call) error {
 	team := s.ranks[c.Rank].team
 	var uses []resource
 	if team != nil {
-		uses = s.uses(c)
+		uses = c.resources()
 	}
 	switch {
 	case c.isStrandEvent():

@@ -226,23 +226,7 @@ func (c *Call) needsIssued() bool {
 	return c.Fn == "MPI_Win_complete" || c.Fn == "MPI_Win_start"
 }
 
-// uses lists what a call uses.
-func (s *simulation) uses(c *Call) []resource {
-	out := c.resources()
-	// What completes operations is not certainly the first call to do so where several
-	// do beside each other (docs/limits.md).
-	if c.closes() {
-		out = append(out, resource{of: "completion", id: c.Win})
-	}
-	for _, r := range c.completed() {
-		if x := s.ranks[c.Rank].reqs[r]; x != nil && x.call.isOperation() {
-			out = append(out, resource{of: "completion", id: x.call.Win})
-		}
-	}
-	return out
-}
-
-// resources lists what a call names.
+// resources lists what a call uses.
 func (c *Call) resources() []resource {
 	var out []resource
 	add := func(of string, id int) { out = append(out, resource{of: of, id: id}) }

@@ -107,6 +107,12 @@ void mcchk_call_end(uint64_t end, int failed)
 	t->call = NULL;
 }
 
+uint64_t mcchk_call_seq(void)
+{
+	struct mcchk_thread *t = mcchk_self.thread;
+	return t && t->call ? t->call->seq : 0;
+}
+
 /* The results of a call that only looks at a value have been filled in. One that finds the
  * same as the one before it, at the same place and with no call in between, is taken back:
  * whatever it races with, the first does, and nobody comes after it that does not come

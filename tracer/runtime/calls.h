@@ -62,6 +62,7 @@ int64_t *mcchk_call_begin(uint16_t function, uint64_t words, void *frame);
 void mcchk_call_commit(void);
 void mcchk_call_commit_at(uint64_t begin);
 void mcchk_call_end(uint64_t end, int failed);
+uint64_t mcchk_call_seq(void); /* of the call that the thread makes; 0: none is recorded */
 void mcchk_poll_end(uint64_t end, int failed); /* of one that only looks at a value */
 
 /* ---- map.c: handles to what is known of them ---- */

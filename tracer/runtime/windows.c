@@ -27,13 +27,20 @@ struct ranges {
  * may have operations pending there, which this process cannot know. */
 #define MAX_DETACHED 64
 
-/* An operation that fetches a word. */
+/* An operation that fetches a word. The thread that issued it, and any other whose call
+ * began after it was issued, may complete it, beside each other. */
 struct fetching {
-	int64_t number;
+	int64_t number, value;   /* what it fetched, once a thread has completed it */
 	const void *result, *at; /* its buffer, and where in it the word lies */
+	uint64_t issued;         /* the number of the last call that had begun when it was issued */
+	const struct mcchk_thread *by;
 	uint32_t size;
-	int target;
+	int target, known;
 };
+
+/* How many threads beside the one that issued it tell of an operation at most: of what that
+ * never completes, something has to be forgotten. */
+#define MAX_TOLD 4
 
 struct window {
 	int64_t id, model;
@@ -445,11 +452,27 @@ int64_t mcchk_win_fetching(MPI_Win win, int rank, const void *result, MPI_Count 
 		}
 	}
 	if (w->fetching_count < w->fetching_room)
-		w->fetching[w->fetching_count++] = (struct fetching){number, result, at, size, rank};
+		w->fetching[w->fetching_count++] = (struct fetching){
+			.number = number, .result = result, .at = at, .size = size, .target = rank,
+			.issued = __atomic_load_n(&mcchk_seq, __ATOMIC_SEQ_CST), .by = mcchk_self.thread,
+		};
 	else
 		number = 0;
 	mcchk_unlock(&lock);
 	return number;
+}
+
+/* Whether the thread's call has completed the operation, and is done with it. One that began
+ * before the operation was issued need not have. */
+static int has_fetched(struct fetching *f, uint64_t call)
+{
+	int own = f->by == mcchk_self.thread;
+	if (!own && f->issued >= call)
+		return 0;
+	if (!f->known) /* later on the buffer may hold something else */
+		f->value = mcchk_word_read(f->at, f->size);
+	mcchk_word_fetched(f->number, f->value);
+	return own || ++f->known == MAX_TOLD;
 }
 
 /* The operations to a target, or of a result buffer, have fetched. */
@@ -458,13 +481,13 @@ void mcchk_win_fetched(MPI_Win win, int rank, const void *result)
 	struct window *w = get(win);
 	if (!w)
 		return;
+	uint64_t call = mcchk_call_seq();
 	mcchk_lock(&lock);
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < w->fetching_count; i++) {
-		const struct fetching *f = &w->fetching[i];
-		if ((rank == MCCHK_ALL || f->target == rank) && (!result || f->result == result))
-			mcchk_word_fetched(f->number, mcchk_word_read(f->at, f->size));
-		else
+		struct fetching *f = &w->fetching[i];
+		int meant = (rank == MCCHK_ALL || f->target == rank) && (!result || f->result == result);
+		if (!meant || !has_fetched(f, call))
 			w->fetching[kept++] = *f;
 	}
 	w->fetching_count = kept;
