@@ -84,7 +84,7 @@ func (g *growing) show(p *Pair) {
 	s.FirstBegan, s.SecondBegan = p.Region.StartsBefore(p.First, p.Second), p.Region.StartsBefore(p.Second, p.First)
 	g.sample, g.first, g.second = s, p.outcome(p.First), p.outcome(p.Second)
 	if p.First.Rank != p.Second.Rank {
-		g.first.heard, g.second.heard = p.Region.Heard(p.First, p.Second.Start.Line), p.Region.Heard(p.Second, p.First.Start.Line)
+		g.first.heard, g.second.heard = p.Region.Heard(p.First, p.Second), p.Region.Heard(p.Second, p.First)
 	}
 }
 

@@ -3,6 +3,7 @@ package explain
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/mcchk/mcchk/conflicts"
 )
@@ -38,7 +39,25 @@ func (w *Wording) across() conflicts.Explanation {
 		e.Why += w.sharing(a, b)
 	}
 	e.Fixes = w.fixAcross(a, b)
+	if a.Thread != 0 || b.Thread != 0 {
+		e.Fixes = eachKindFirst(e.Fixes)
+	}
 	return e
+}
+
+// eachKindFirst puts the first fix of each kind before the others, but for those that
+// move an access or give it another place: threads rarely stand where that helps.
+func eachKindFirst(all []conflicts.Fix) []conflicts.Fix {
+	var first, rest []conflicts.Fix
+	for _, m := range all {
+		same := func(n conflicts.Fix) bool { return n.Kind == m.Kind }
+		if m.Kind == conflicts.FixMove || m.Kind == conflicts.FixSeparate || slices.ContainsFunc(first, same) {
+			rest = append(rest, m)
+		} else {
+			first = append(first, m)
+		}
+	}
+	return append(first, rest...)
 }
 
 // sharing says that locks do not keep the accesses apart, where one looks as if

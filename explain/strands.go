@@ -29,12 +29,12 @@ func (w *Wording) strands() conflicts.Explanation {
 		Kind: conflicts.SoughtPath, From: span.Done,
 		Text: fmt.Sprintf("an order of %s between the accesses, by the end of one before the other begins, a lock, a barrier, or a dependence: there is none", both),
 	}}
-	end := w.Access(span)
+	end := w.Deed(span)
 	if span.Done.Call != "" && span.Pending {
 		end = w.Call(span.Done)
 	}
 	e.Fixes = []conflicts.Fix{ProposeAt(conflicts.FixSynchronize, Place(other),
-		"let %s come after %s, or before %s begins (join, mutex, barrier, depend clause, taskwait)", w.Access(other), end, w.Access(span))}
+		"let %s come after %s, or before %s begins (join, mutex or critical, barrier, depend clause, taskwait)", w.Deed(other), end, w.Deed(span))}
 	switch {
 	case span.Class.Buffer() && (other.Write || !span.Write):
 		e.Fixes = append(e.Fixes, w.otherBuffer(span, other))

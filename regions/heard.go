@@ -49,47 +49,81 @@ func (r *Region) Around(p Point) (before, after *CallInfo) {
 // through messages, barriers, fences, values and whatever else orders processes. As long
 // as the replay goes on, it belongs to the replay.
 type Heard struct {
-	bounds *Bounds
-	end    bool
-	left   *CallInfo // the call that left the value which was seen; nil: it was none
+	call *CallInfo
+	ends *Bounds // it is the call that ends these, under way then; otherwise nil
 }
 
 // Call returns the call; nil where nothing was heard since the start of the run.
 func (h Heard) Call() *CallInfo {
-	switch {
-	case h.left != nil:
-		return h.left
-	case h.bounds == nil:
-		return nil
-	case h.end:
-		return h.bounds.End
+	if h.ends != nil {
+		return h.ends.End
 	}
-	return h.bounds.Begin
+	return h.call
 }
 
-// Heard returns what the strand of an access had heard of another line when
-// the access started. It is nothing where that cannot be told any more: the
-// access started in an earlier region or phase.
-func (r *Region) Heard(a *Access, of int32) Heard {
+// Heard returns what the strand of an access had heard of the process of another one when
+// it started: of several strands of that a call behind the other access, where there is
+// one, and of those the last in the trace. It is nothing where that cannot be told any
+// more: the access started in an earlier region or phase.
+func (r *Region) Heard(a, other *Access) Heard {
 	s := r.Segment(a.Start)
-	segments := r.Segments[of]
-	if s == nil || len(segments) == 0 {
+	if s == nil {
 		return Heard{}
 	}
-	n := sort.Search(len(segments), func(i int) bool {
-		return !r.Clock.Knows(s.Stamp, int(of), uint32(r.First[of])+uint32(i)+1)
-	})
-	if n > 0 {
-		h := Heard{bounds: segments[n-1].Bounds, end: true}
-		if marks := segments[n-1].Landmarks; len(marks) > 0 && marks[len(marks)-1].Leaves {
-			h.left = marks[len(marks)-1].info(r.Process(of))
+	var last *CallInfo
+	behind, some := false, false
+	for line := range r.Lines(other.Rank) {
+		n := r.heard(s, line)
+		if n == 0 {
+			some = some || r.First[line] > 0 // of something before this phase, of which more is not kept
+			continue
 		}
-		return h
+		some = true
+		call, over := r.lastCall(line, n-1)
+		if !over && !r.Threaded(other.Rank) {
+			return Heard{ends: r.Segments[line][n-1].Bounds}
+		}
+		if call == nil {
+			continue
+		}
+		after := r.Before(other.Start, Point{Line: line, Seg: r.First[line] + int32(n) - 1, Pos: call.Pos})
+		if last == nil || after && !behind || after == behind && call.Pos > last.Pos {
+			last, behind = call, after
+		}
 	}
-	if r.First[of] > 0 {
-		return Heard{} // of something before this phase, of which more is not kept
+	if first := r.Segments[other.Rank]; !some && len(first) > 0 {
+		last = first[0].Bounds.Begin
 	}
-	return Heard{bounds: segments[0].Bounds}
+	return Heard{call: last}
+}
+
+// heard returns how many separate regions of a line, in the phase, come before one of
+// another.
+func (r *Region) heard(s *Segment, line int32) int {
+	return sort.Search(len(r.Segments[line]), func(i int) bool {
+		return !r.Clock.Knows(s.Stamp, int(line), uint32(r.First[line])+uint32(i)+1)
+	})
+}
+
+// lastCall returns the last call up to the end of a separate region of a line: that which
+// ends it, or where it ends with something else, such as what orders threads, the last
+// before that; nil: there was none since the start of the run. Where no other one follows
+// yet, it is not over what ends it.
+func (r *Region) lastCall(line int32, segment int) (call *CallInfo, over bool) {
+	all := r.Segments[line]
+	bounds := all[segment].Bounds
+	if marks := all[segment].Landmarks; len(marks) > 0 && marks[len(marks)-1].Leaves {
+		return marks[len(marks)-1].info(r.Process(line)), true
+	}
+	if over = segment+1 < len(all); over && all[segment+1].Bounds != bounds {
+		return bounds.End, true
+	}
+	for ; segment >= 0 && all[segment].Bounds == bounds; segment-- {
+		if marks := all[segment].Landmarks; len(marks) > 0 {
+			return marks[len(marks)-1].info(r.Process(line)), over
+		}
+	}
+	return bounds.Begin, over
 }
 
 // StartsBefore reports whether access a starts before access b does, whatever

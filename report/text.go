@@ -214,12 +214,16 @@ func (t *textWriter) finding(f *conflicts.Finding, number, again string, others 
 	for i, q := range f.Sought {
 		add(label("looked for", i), "- "+q.Text, true)
 	}
-	for i, m := range f.Fixes {
+	fixes, more := fixesShown(f)
+	for i, m := range fixes {
 		text := fixText(&m)
 		if i > 0 {
 			text = "or " + text
 		}
 		add(label("fix", i), text, true)
+	}
+	if more > 0 {
+		add("", fmt.Sprintf("or one of %d others, in the reports of --format html and json", more), true)
 	}
 	add("seen", seen(f), false)
 	add("finding", number, false)
@@ -231,6 +235,26 @@ func (t *textWriter) finding(f *conflicts.Finding, number, again string, others 
 	}
 	t.rows(rows)
 	t.line("")
+}
+
+// mostFixes is how many fixes the text has of a conflict between threads of several
+// processes, for which there are many, beside those that are of no kind.
+const mostFixes = 3
+
+// fixesShown returns the fixes of a finding that the text has, and how many others there are.
+func fixesShown(f *conflicts.Finding) (shown []conflicts.Fix, more int) {
+	if f.First.Rank == f.Second.Rank || f.First.Thread == 0 && f.Second.Thread == 0 {
+		return f.Fixes, 0
+	}
+	for i, m := range f.Fixes {
+		if i < mostFixes || m.Kind == conflicts.FixOther {
+			shown = append(shown, m)
+		}
+	}
+	if more = len(f.Fixes) - len(shown); more == 1 {
+		return f.Fixes, 0
+	}
+	return shown, more
 }
 
 // label is that of the first of several rows; the others have none.

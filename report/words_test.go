@@ -1,6 +1,7 @@
 package report
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -40,5 +41,28 @@ func TestWordsOfModels(t *testing.T) {
 		for _, never := range c.never {
 			require.NotContains(t, text, never)
 		}
+	}
+}
+
+// TestFixesBetweenThreads: of many fixes for threads of several processes the text has the
+// first ones, and what is no change; all others but one are counted.
+func TestFixesBetweenThreads(t *testing.T) {
+	render := func(fixes, thread int) string {
+		f := crossFinding()
+		f.First.Thread, f.Explanation.Fixes = uint32(thread), nil
+		for i := range fixes {
+			f.Fixes = append(f.Fixes, conflicts.Fix{Kind: conflicts.FixSynchronize, Text: "fix " + strconv.Itoa(i)})
+		}
+		f.Fixes = append(f.Fixes, conflicts.Fix{Kind: conflicts.FixOther, Text: "leave it"})
+		return string(render(t, "text", &analysis.Result{Verdict: analysis.Race, Basis: goodBasis, Findings: []conflicts.Finding{f}}))
+	}
+	text := render(5, 1)
+	for _, says := range []string{"fix 0", "fix 1", "fix 2", "leave it", "or one of 2 others"} {
+		require.Contains(t, text, says)
+	}
+	require.NotContains(t, text, "fix 3")
+	for _, all := range []string{render(4, 1), render(5, 0)} {
+		require.Contains(t, all, "fix 3")
+		require.NotContains(t, all, "others")
 	}
 }
