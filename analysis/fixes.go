@@ -15,10 +15,12 @@ import (
 	"github.com/mcchk/mcchk/trial"
 )
 
-// What TryFixes is bounded by: replays, and events in all of them together.
+// What TryFixes is bounded by: replays, and the work of all of them together, in events. A
+// step of a search for the order of operations on a word is less work than an event.
 const (
-	mostTrials  = 300
-	trialEvents = 1 << 22
+	mostTrials   = 300
+	trialWork    = 1 << 22
+	stepsAnEvent = 4
 )
 
 // Why fixes are not tried.
@@ -77,9 +79,12 @@ func tryFixes(ctx context.Context, res *Result, opts Options) error {
 }
 
 func (r *run) tryFixes(res *Result) error {
+	return r.newTrials().try(res)
+}
+
+func (r *run) newTrials() *trials {
 	n, _ := r.newNamer() // the error is a warning of the result already
-	t := &trials{run: r, namer: n, statements: map[trial.Site]int{}, at: map[stackKey][]trial.At{}, results: map[string]*attempt{}}
-	return t.try(res)
+	return &trials{run: r, namer: n, statements: map[trial.Site]int{}, at: map[stackKey][]trial.At{}, results: map[string]*attempt{}}
 }
 
 // trials is the fixes of a result under trial.
@@ -94,6 +99,8 @@ type trials struct {
 	before     verdictOf // of the run as it was
 	results    map[string]*attempt
 	queue      []*attempt // in the order in which they are to be tried
+	room       int        // for so many replays
+	work       int        // that they may take, in events
 }
 
 // attempt is what comes of trying some steps.
@@ -112,6 +119,7 @@ type verdictOf struct {
 	findings map[findingKey]bool
 	problems map[string]bool
 	ended    int
+	work     int // of the replay, in events
 }
 
 func (t *trials) try(res *Result) error {
@@ -120,27 +128,14 @@ func (t *trials) try(res *Result) error {
 		t.conclude(res)
 		return nil
 	}
-	events := res.Basis.Accesses + res.Basis.Calls
-	room := min(mostTrials, int(trialEvents/max(events, 1))-2) // two replays come before them
-	if room > 0 {
-		if err := t.look(); err != nil {
-			return err
-		}
-		if t.scan.Full() {
-			room = 0
-		}
-	}
-	if room > 0 {
-		t.plan()
-		if err := t.values(); err != nil {
-			return err
-		}
+	if err := t.prepare(res); err != nil {
+		return err
 	}
 	for _, o := range t.queue {
 		switch {
 		case o.why != nil || o.changes || o.untried != "":
 			continue
-		case room <= 0:
+		case !t.affords(1):
 			o.untried = tooLong
 			continue
 		}
@@ -148,7 +143,7 @@ func (t *trials) try(res *Result) error {
 			if plan == nil || o.after.findings != nil && t.clean(o) {
 				continue
 			}
-			room--
+			t.room--
 			after, err := t.changed(func(rank int, s trial.Stream) core.Stream { return derived{plan.Stream(rank, s)} })
 			if err != nil {
 				return err
@@ -158,6 +153,39 @@ func (t *trials) try(res *Result) error {
 	}
 	t.conclude(res)
 	return nil
+}
+
+// prepare looks at the run as it was, and makes the plans, unless that takes too long.
+func (t *trials) prepare(res *Result) error {
+	t.room, t.work = mostTrials, trialWork
+	t.before.work = int(min(res.Basis.Accesses+res.Basis.Calls, trialWork)) // at least
+	if !t.affords(2) {                                                      // there is another replay to come
+		t.room = 0
+		return nil
+	}
+	if err := t.look(); err != nil {
+		return err
+	}
+	if t.scan.Full() || !t.affords(1) {
+		t.room = 0
+		return nil
+	}
+	t.plan()
+	return t.values()
+}
+
+// affords reports whether so many more replays may be made, if they take as much work as
+// that of the run as it was.
+func (t *trials) affords(replays int) bool {
+	return t.room >= replays && t.work >= replays*t.before.work
+}
+
+// spend takes the work of a replay from what is left of it.
+func (t *trials) spend(m *core.Machine) int {
+	s := m.Stats()
+	work := int(s.Accesses + s.Calls + s.Searched/stepsAnEvent)
+	t.work -= work
+	return work
 }
 
 // collect lists the steps of all fixes, the first fix of each finding in front.
@@ -264,7 +292,7 @@ func (t *trials) replay(readers []*trace.Reader, o core.Observer, change func(in
 	case t.stopped != nil:
 		return verdictOf{}, t.stopped
 	}
-	v := verdictOf{findings: map[findingKey]bool{}, problems: map[string]bool{}, ended: m.Stats().Ended}
+	v := verdictOf{findings: map[findingKey]bool{}, problems: map[string]bool{}, ended: m.Stats().Ended, work: t.spend(m)}
 	for _, f := range t.namer.findings(groups, m.Usages()) {
 		v.findings[f.key] = true
 	}
@@ -336,6 +364,7 @@ func (t *trials) values() error {
 		}
 		region.Release()
 	}
+	t.spend(m)
 	for i, o := range moving {
 		if o.changes = v.Changes(i); v.Enough() && !o.changes {
 			o.untried = tooLong

@@ -2,8 +2,11 @@ package analysis
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -140,8 +143,61 @@ func TestFixesOfLongRuns(t *testing.T) {
 	files := scenarioFiles(t, "proposals.txtar", "a load between post and wait")
 	res := inMemoryWith(t, files, Options{Clock: evc.Auto})
 	before := len(res.Findings[0].Fixes)
-	res.Basis.Accesses = trialEvents
+	res.Basis.Accesses = trialWork
 	require.NoError(t, runInMemory(t, files, Options{Clock: evc.Auto}).tryFixes(res))
 	require.Len(t, res.Findings[0].Fixes, before)
 	require.False(t, slices.ContainsFunc(res.Findings[0].Fixes, func(f conflicts.Fix) bool { return f.Trial.Tried || f.Trial.Untried == "" }))
+}
+
+// incomplete is a run whose processes add to a word and read it, where nothing completes that
+// before the end, when all becomes known that the reads have fetched.
+func incomplete(t *testing.T, each int) [][]byte {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("every rank\n  win_create\n  op 3: MPI_NO_OP\n  1: lock_all\n")
+	rng := rand.New(rand.NewPCG(1, 2))
+	const ranks = 3
+	var calls, numbers, values [ranks][]string
+	counter := 0
+	for i := range ranks * each {
+		rank, n := rng.IntN(ranks), strconv.Itoa(i+1)
+		if rng.IntN(8) == 0 {
+			calls[rank] = append(calls[rank], "  10: accumulate to=0 disp=8 op=MPI_SUM number="+n+" operand=1")
+			counter++
+			continue
+		}
+		calls[rank] = append(calls[rank], "  11: fetch_and_op to=0 disp=8 op=MPI_NO_OP number="+n)
+		numbers[rank], values[rank] = append(numbers[rank], n), append(values[rank], strconv.Itoa(counter))
+	}
+	for rank := range ranks {
+		fmt.Fprintf(&b, "rank %d\n%s\n", rank, strings.Join(calls[rank], "\n"))
+	}
+	b.WriteString("every rank\n  30: unlock_all\n")
+	for rank := range ranks {
+		fmt.Fprintf(&b, "rank %d\n  30: mcchk_Fetched numbers=[%s] values=[%s]\n", rank, strings.Join(numbers[rank], ","), strings.Join(values[rank], ","))
+	}
+	b.WriteString("every rank\n  100: win_free\n")
+	s, err := scenario.Parse("searches", b.String())
+	require.NoError(t, err)
+	return traceFiles(t, s.Trace)
+}
+
+// TestFixesOfSearches: where each replay searches long for the order that values show, that
+// counts as work, however few events the run has.
+func TestFixesOfSearches(t *testing.T) {
+	files := incomplete(t, 100)
+	res := inMemoryWith(t, files, Options{Clock: evc.Auto})
+	tr := runInMemory(t, files, Options{Clock: evc.Auto}).newTrials()
+	require.NoError(t, tr.try(res))
+	require.Less(t, tr.room, mostTrials, "something is tried")
+	require.Greater(t, tr.before.work, 10*int(res.Basis.Calls+res.Basis.Accesses))
+	require.LessOrEqual(t, tr.work, trialWork-2*tr.before.work)
+}
+
+// TestSearchesEnd: where a search for the order of many operations takes too long, it is
+// given up, and that is said.
+func TestSearchesEnd(t *testing.T) {
+	res := inMemoryWith(t, incomplete(t, 400), Options{Clock: evc.Auto})
+	require.Len(t, res.Caveats, 1)
+	require.Contains(t, res.Caveats[0].Text, "was not found in the time that there is for it")
 }

@@ -127,6 +127,7 @@ type Stats struct {
 	LostCalls  uint64
 	LostAccess uint64
 	Units      uint64 // instrumented translation units, the sum over processes
+	Searched   uint64 // steps of searches for the order of operations on words
 	Ended      int    // processes that came to their end
 	Spilled    regions.SpillStats
 	Counts

@@ -256,9 +256,12 @@ func (m *Machine) decideWords() bool {
 	for _, w := range *list {
 		all = append(all, w.blocked...)
 	}
-	first := slices.Index(all, slices.MinFunc(all, (*WordOp).compare))
-	all[0], all[first] = all[first], all[0]
 	m.words.debt, m.words.short = max(0, m.words.debt-searchGain), false
+	earliest(all, 1)
+	if m.words.spent() && len(all) > spentOps {
+		earliest(all, spentOps)
+		all, m.words.short = all[:spentOps], true
+	}
 	rounds := [][]manner{{{timely: true, foresees: true}, {timely: true}}, {{}}}
 	if m.opts.OtherOrder { // the times of calls make an order likely, and no more
 		rounds = [][]manner{{{foresees: true, other: true}, {other: true}}}
@@ -287,6 +290,14 @@ func (m *Machine) decideWords() bool {
 	m.open.lost++
 	all[0].appear()
 	return true
+}
+
+// earliest brings so many of the operations that were over first to the front, in order.
+func earliest(all []*WordOp, n int) {
+	for i := range n {
+		first := i + slices.Index(all[i:], slices.MinFunc(all[i:], (*WordOp).compare))
+		all[i], all[first] = all[first], all[i]
+	}
 }
 
 // appear lets an operation have fetched what nobody is known to have written.

@@ -40,13 +40,18 @@ const (
 	// A step costs as many times more as it has so many operations that read to choose from.
 	manyReads = 32
 	// All searches of a run may take so many steps, and so many more for each operation
-	// that is decided; after that, they look no further than the operations in a row.
+	// that is decided; after that, a decision is looked for only with the first few of the
+	// operations that wait, one by one, and in so few steps.
 	searchDebt, searchGain = 1 << 20, 1 << 8
+	spentOps, spentSteps   = 4, 1 << 6
 )
 
 // waiting returns the operations that wait and can be decided only with others: which
 // fetched what no version has that is there. Those that were over first come first.
 func (w *word) waiting(op *WordOp, how manner) []*WordOp {
+	if w.m.words.spent() {
+		return []*WordOp{op}
+	}
 	var all []*WordOp
 	for _, x := range w.blocked {
 		if x == op || x.update != nil || w.find(x, how) == nil {
@@ -106,14 +111,16 @@ func (w *word) plan(op *WordOp, how manner, goals []*WordOp, ahead [][]*WordOp) 
 		if ahead != nil {
 			l.ops = slices.Concat(l.ops, ahead[i])
 		}
-		p.left += len(l.ops)
+		if !w.m.words.spent() {
+			p.left += len(l.ops)
+		}
 	}
 	if ahead != nil {
 		p.left = min(p.left, foresightSteps)
 	}
 	for _, x := range goals {
 		x.goal = p
-		if x.update == nil && slices.Contains(w.blocked, x) {
+		if x.update == nil && !x.foreseen() {
 			p.reads = append(p.reads, x)
 		}
 	}
@@ -123,14 +130,16 @@ func (w *word) plan(op *WordOp, how manner, goals []*WordOp, ahead [][]*WordOp) 
 	for _, x := range goals {
 		x.goal = nil
 	}
-	w.m.words.debt += (steps - p.left) * (1 + len(p.reads)/manyReads)
+	steps = (steps - p.left) * (1 + len(p.reads)/manyReads)
+	w.m.words.debt += steps
+	w.m.stats.Searched += uint64(steps)
 	if !found {
 		w.m.words.short = w.m.words.short || p.left == 0
 		return nil
 	}
 	n := 0 // up to the last of the operations that are decided so
 	for i, x := range p.steps {
-		if p.lanes[w.index(x.strand)].foresees(x) {
+		if x.foreseen() {
 			break
 		}
 		if x.blocked {
@@ -146,8 +155,8 @@ func (w *word) plan(op *WordOp, how manner, goals []*WordOp, ahead [][]*WordOp) 
 	return &choice{steps: p.steps[:n], zero: how.zero, open: slices.Contains(p.open[:n], true)}
 }
 
-// foresees reports whether an operation is still to come.
-func (l *lane) foresees(x *WordOp) bool { return slices.Contains(l.ops[l.issued:], x) }
+// foreseen reports whether an operation is still to come.
+func (op *WordOp) foreseen() bool { return op.word == nil }
 
 // search tries all orders in which the operations can take effect.
 func (p *planner) search() bool {

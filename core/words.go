@@ -145,11 +145,14 @@ type words struct {
 
 // steps is how many a search may take.
 func (w *words) steps() int {
-	if w.debt > searchDebt {
-		return 0
+	if w.spent() {
+		return spentSteps
 	}
 	return searchSteps
 }
+
+// spent reports whether searches have taken more steps than there are for them.
+func (w *words) spent() bool { return w.debt > searchDebt }
 
 // issues is the last signal that a strand gave by issuing an operation on a word.
 type issues struct {
