@@ -177,12 +177,14 @@ func sorted(fs []found) []conflicts.Finding {
 	return out
 }
 
-// weaken makes an error between two processes a warning when calls that are not
-// understood may have ordered them.
+// weaken makes an error between two processes, or two threads of one, a warning when calls
+// that are not understood may have ordered them.
 func (n *namer) weaken(f *conflicts.Finding) {
 	pair := f.Class == conflicts.AcrossProcesses || f.Rule == conflicts.RuleMemoryGone && f.First.Rank != f.Second.Rank
-	if pair && f.Severity == conflicts.Error {
+	threads := f.Class != conflicts.Usage && f.First.Rank == f.Second.Rank && f.First.Thread != f.Second.Thread
+	if (pair || threads) && f.Severity == conflicts.Error {
 		f.Severity = conflicts.Warning
+		n.ofThreads = n.ofThreads || threads
 		n.weakened++
 		f.Why += "; but " + strings.Join(n.unknown, ", ") + " may have done so, which the trace does not tell"
 	}

@@ -25,6 +25,7 @@ type namer struct {
 	depends   uint64                    // conflicts that there are in some orders of updates only
 	unknown   []string                  // functions called that may order processes in ways not known
 	weakened  uint64                    // findings that are warnings on account of them
+	ofThreads bool                      // of these, some are of threads of one process
 }
 
 type stackKey struct {

@@ -80,7 +80,7 @@ func (l *live) soFar() *Partial {
 			plural(uint64(r.regions), "concurrent region", "concurrent regions"), plural(e.Basis.Calls, "call", "calls")),
 	})
 	n := l.namer()
-	n.weakened = 0
+	n.weakened, n.ofThreads = 0, false
 	p := newPartial(Shard{1, 1}, r.opts, e.Run, e)
 	p.Version = l.version
 	e.conclude(n)

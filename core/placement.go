@@ -373,7 +373,7 @@ func (w *word) initial() Value {
 		for _, op := range v.queue {
 			after, _ := op.update(op.found)
 			if zero, _ := op.update(Value{Known: true}); !zero.Known {
-				continue // a store of the owner
+				return Value{Known: true} // a store of the owner may have left whatever was found
 			}
 			if !after.Known {
 				return Value{Known: true}
@@ -403,10 +403,12 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 	unknown := how
 	unknown.unknown = true
 	tries := []manner{how, unknown}
+	zero := how // where it is not known what the word held at first
 	if first := w.last(); first.number == 0 && !first.value.Known {
-		zero := how
 		zero.zero = true
-		tries = slices.Insert(tries, 0, zero)
+		after := zero // behind a store of the owner
+		after.unknown = true
+		tries = []manner{zero, how, after, unknown}
 	}
 	var ahead [][]*WordOp
 	var later []*WordOp
@@ -416,7 +418,7 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 		}
 	}
 	if how.other {
-		if c := w.there(op, tries[:len(tries)-1]); c != nil {
+		if c := w.there(op, tries[:len(tries)/2]); c != nil {
 			return c
 		}
 	}
@@ -426,12 +428,18 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 		if c == nil {
 			continue
 		}
-		if c.open {
-			if look(); len(later) > 0 {
-				c = cmp.Or(w.most(op, how, slices.Concat(waiting, later), len(waiting), ahead), c)
+		guess := zero.zero && how == unknown // that the word held it at first: it counts only where nothing to come explains it
+		if c.strange = how.unknown; c.open || guess {
+			if look(); len(later) > 0 || guess && ahead != nil {
+				if guess {
+					how = zero
+				}
+				if better := w.most(op, how, slices.Concat(waiting, later), len(waiting), ahead); better != nil {
+					better.strange = how.unknown
+					return better
+				}
 			}
 		}
-		c.strange = how.unknown
 		return c
 	}
 	there := w.there(op, tries)

@@ -203,11 +203,23 @@ func (s *Strand) Issue(k WordKey, began int64, update Update, fetches bool) *Wor
 	if s.m.opts.IgnoreValues {
 		return nil
 	}
-	op := s.visit(s.m.word(k), began, update)
+	op := s.visit(s.m.word(k), began, update, false)
 	op.fetches = fetches
 	if update != nil {
 		op.issued = s.publish()
 	}
+	return op
+}
+
+// Look begins a read, of which Fetch will tell what it fetched, of a word in the strand's own
+// memory, without an operation: what the process has sent to it need not be there yet. It
+// returns nil where values are ignored.
+func (s *Strand) Look(k WordKey, began int64) *WordOp {
+	if s.m.opts.IgnoreValues {
+		return nil
+	}
+	op := s.visit(s.m.word(k), began, nil, true)
+	op.fetches = true
 	return op
 }
 
@@ -217,7 +229,7 @@ func (s *Strand) Overwrite(k WordKey, began int64) *WordOp {
 	if w == nil { // nobody has read it yet
 		return nil
 	}
-	return s.visit(w, began, func(Value) (Value, bool) { return Value{}, true })
+	return s.visit(w, began, func(Value) (Value, bool) { return Value{}, true }, false)
 }
 
 // Expect begins a wait of the strand for a value of a word that meets a condition: a read
@@ -225,7 +237,7 @@ func (s *Strand) Overwrite(k WordKey, began int64) *WordOp {
 // read when it began, which did not meet it. unsure is called where it cannot be told
 // which update it was.
 func (s *Strand) Expect(k WordKey, began int64, meets func(int64) bool, behind *WordOp, unsure func()) *WordOp {
-	op := s.visit(s.m.word(k), began, nil)
+	op := s.visit(s.m.word(k), began, nil, true)
 	op.fetches, op.meets, op.behind, op.unsure = true, meets, behind, unsure
 	return op
 }
@@ -237,7 +249,9 @@ func (op *WordOp) Tell(bits, ended int64) {
 	}
 }
 
-func (s *Strand) visit(w *word, began int64, update Update) *WordOp {
+// visit begins an operation; look: a read of the strand's own memory, which need not come
+// after what its process has issued.
+func (s *Strand) visit(w *word, began int64, update Update, look bool) *WordOp {
 	op := &WordOp{strand: s, word: w, region: s.m.index, update: update, began: began, floor: w.versions[0]}
 	if c := s.call.Call; c != nil {
 		op.fn, op.stack = c.Fn.Name, c.Stack
@@ -252,7 +266,7 @@ func (s *Strand) visit(w *word, began int64, update Update) *WordOp {
 		if x := v.known(s); x != nil && x.number > op.floor.number {
 			op.floor = x
 		}
-		if x := v.effective(s); x != nil {
+		if x := v.effective(s, look); x != nil {
 			op.after = append(op.after, x)
 		}
 	}
@@ -283,14 +297,14 @@ func (v *visitor) known(by *Strand) *version {
 }
 
 // effective returns the last of the visitor's updates that are not placed which took
-// effect before whatever a strand issues now; nil: none. Those of one process take
-// effect in the order in which it issued them.
-func (v *visitor) effective(by *Strand) *WordOp {
+// effect before whatever a strand issues now, or, look, before it reads its own memory; nil:
+// none. Those of one process take effect in the order in which it issued them.
+func (v *visitor) effective(by *Strand, look bool) *WordOp {
 	n := len(v.queue)
 	switch {
-	case v.strand == by:
-	case v.strand.team != nil:
-		for n > 0 && !v.queue[n-1].effectiveFor(by) {
+	case v.strand == by && !look:
+	case v.strand == by, v.strand.team != nil:
+		for n > 0 && !v.queue[n-1].effectiveFor(by, look) {
 			n--
 		}
 	default:
@@ -304,8 +318,9 @@ func (v *visitor) effective(by *Strand) *WordOp {
 
 // effectiveFor reports whether the update of a process with threads took effect before
 // whatever a strand issues now, or will take effect before that.
-func (op *WordOp) effectiveFor(by *Strand) bool {
-	if op.strand.Process == by.Process && (op.from != op.word.m.index || by.Knows(op.issuedAt)) {
+func (op *WordOp) effectiveFor(by *Strand, look bool) bool {
+	there := !look || op.found.Known
+	if there && op.strand.Process == by.Process && (op.strand == by || op.from != op.word.m.index || by.Knows(op.issuedAt)) {
 		return true
 	}
 	return op.completeFor(by)

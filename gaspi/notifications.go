@@ -192,11 +192,35 @@ func reset(p *process, c *core.Call) {
 	}
 	s := p.slot(p.Rank, c.Int(argSegmentLocal), c.Int(argNotificationID))
 	p.hear(c, s, value, func(w *waiter) {
-		s.posted = slices.DeleteFunc(slices.Clone(s.posted), func(x *notification) bool { return x == w.chosen })
+		s.without(w.chosen, !p.Threaded())
 		if p.Threaded() {
 			s.goes(taken{w.chosen, p.Moment(), w.call.End})
 		}
 	})
+}
+
+// without removes a notification that was reset; earlier: and those that took effect before
+// it, which nobody can see any more.
+func (s *slot) without(n *notification, earlier bool) {
+	var left []*notification
+	i := slices.Index(s.posted, n)
+	for k, x := range s.posted {
+		switch {
+		case k < i && earlier && n.includes(x):
+			x.uncount()
+		case k != i:
+			left = append(left, x)
+		}
+	}
+	s.posted = left
+}
+
+// uncount says that regions need not wait for it: it was seen, or nobody will see it.
+func (n *notification) uncount() {
+	if n.counted {
+		n.counted = false
+		n.by.m.unseen = max(0, n.by.m.unseen-1)
+	}
 }
 
 // hear orders the process after the notification that a call saw. after, which may be
@@ -321,10 +345,7 @@ func (w *waiter) valued() string {
 func (n *notification) seen(by *process) {
 	at, call := by.Moment(), by.Synchronizing()
 	n.known = append(n.known, at)
-	if n.counted {
-		n.counted = false
-		n.by.m.unseen = max(0, n.by.m.unseen-1)
-	}
+	n.uncount()
 	arrived := func(op *operation) {
 		if n.by.m.Threaded() {
 			if x := n.by.share(op); x.gone != nil && n.lane != nil && by.ComesAfter(*x.gone) {

@@ -100,5 +100,5 @@ func signalFetch(p *pe, c *call) {
 		p.notSymmetric(c, argSigAddr, c.Addr(argSigAddr))
 		return
 	}
-	p.fetched(c, p.Issue(at.word(8), c.Begin, nil, true), c.Int(argResult), 8)
+	p.fetched(c, p.Look(at.word(8), c.Begin), c.Int(argResult), 8)
 }

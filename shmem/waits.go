@@ -115,7 +115,7 @@ func (p *pe) await(c *call, list []awaited) {
 			return
 		}
 		k := at.word(w.bytes)
-		there := p.Issue(k, c.Begin, nil, true)
+		there := p.Look(k, c.Begin)
 		if there == nil { // values are ignored
 			continue
 		}

@@ -23,8 +23,10 @@
 //
 // # Choices
 //
-//  1. Updates of one process on one word take effect in the order of their issue. Of
-//     notifications that holds for those of one queue that are posted without data.
+//  1. Updates of one process on one word take effect in the order of their issue, and what
+//     it fetches by an operation comes after those it has issued; but not what it finds in
+//     its own memory without one. Of notifications that holds for those of one queue that
+//     are posted without data.
 //  2. A wait or a test for a condition comes after the value that was there when it was
 //     called, and where that does not meet the condition, after the first value behind
 //     it that does.
@@ -32,5 +34,7 @@
 //     known.
 //  4. What a fence has put before an operation is complete where that is seen, and
 //     orders the two at their target, but for non-blocking gets and fetches behind it.
-//  5. Two notifications of one identifier that nothing orders need not be told apart.
+//  5. Two notifications of one identifier that nothing orders need not be told apart, nor
+//     two messages that threads of a process send, or receive, beside each other; nor what a
+//     word holds where its owner stores to it beside operations of others.
 package values

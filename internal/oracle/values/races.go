@@ -17,6 +17,7 @@ type Races struct {
 func (p *Program) Races() *Races {
 	var more [][2]int
 	var done map[*access][]int
+	defer func(edges [][2]int) { p.edges = edges }(p.edges)
 	for {
 		o := p.close(more)
 		for _, w := range p.words {
@@ -24,7 +25,7 @@ func (p *Program) Races() *Races {
 				return nil
 			}
 		}
-		sure, seen := p.learned(o, func(x *op) uint64 { return x.certain }, true)
+		sure, seen := p.learned(o, certain, true)
 		again := len(sure) != len(more)
 		more, done = sure, seen
 		for _, w := range p.words { // what is seen has taken effect
@@ -48,19 +49,49 @@ func (p *Program) Races() *Races {
 		}
 	}
 	sure := p.close(more)
-	if slices.ContainsFunc(p.words, func(w *word) bool { return w.crossed(sure) }) ||
-		slices.ContainsFunc(p.accesses, func(a *access) bool { return a.fencedBeside(sure) }) || p.passiveBeside(sure) {
+	if slices.ContainsFunc(p.accesses, func(a *access) bool { return a.fencedBeside(sure) }) {
 		decided = false
 	}
 	possible := func(x *op) uint64 { return x.possible }
 	edges, _ := p.learned(sure, possible, false)
 	perhaps := p.close(edges)
 	_, doneThen := p.learned(perhaps, possible, false)
+	if p.dropNotTold(sure) {
+		decided = false
+		more, _ = p.learned(sure, certain, true)
+		sure = p.close(more)
+		_, done = p.learned(sure, certain, true)
+	}
 	return &Races{
 		Decided:  decided,
 		Possible: p.racing(sure, done, true),
 		Certain:  p.racing(perhaps, doneThen, false),
 	}
+}
+
+func certain(x *op) uint64 { return x.certain }
+
+// dropNotTold leaves out what need not be told apart: which of several notifications of one
+// identifier a call saw, which of several messages is whose, and what is found in a word
+// whose owner stores to it beside that. It reports whether there is any.
+func (p *Program) dropNotTold(o order) bool {
+	any := false
+	for _, w := range p.words {
+		if w.crossed(o) || w.storedBeside(o) {
+			any = true
+			for _, x := range w.ops {
+				x.certain = 0
+			}
+		}
+	}
+	for _, pair := range p.passiveBeside(o) {
+		any = true
+		p.edges = slices.DeleteFunc(slices.Clone(p.edges), func(e [2]int) bool {
+			a, b := pair[0], pair[1]
+			return e == [2]int{a.enter(), b.leave()} || e == [2]int{b.enter(), a.leave()}
+		})
+	}
+	return any
 }
 
 // endedByStore reports whether a store by another strand of the process may have ended a
@@ -75,6 +106,19 @@ func (w *word) endedByStore(x *op) bool {
 		}
 	}
 	return false
+}
+
+// storedBeside reports whether a store of the owner and an operation of another strand are
+// not ordered.
+func (w *word) storedBeside(o order) bool {
+	before := func(x, y *op) bool {
+		return slices.ContainsFunc(x.done, func(d int) bool { return o.before(x.by.enter(), d) && o.before(d, y.by.enter()) })
+	}
+	return slices.ContainsFunc(w.ops, func(x *op) bool {
+		return x.by.fn == "" && slices.ContainsFunc(w.ops, func(y *op) bool {
+			return (x.by.pe != y.by.pe || x.by.strand != y.by.strand) && !before(x, y) && !before(y, x)
+		})
+	})
 }
 
 // crossed reports whether two notifications of one identifier may cross each other: when
@@ -95,9 +139,9 @@ func (w *word) crossed(o order) bool {
 	return false
 }
 
-// passiveBeside reports whether strands of one process send, or receive, beside each other
-// so that either message may be the other's.
-func (p *Program) passiveBeside(o order) bool {
+// passiveBeside returns the sends, and their receives, of which strands of one process make
+// some beside each other so that either message may be the other's.
+func (p *Program) passiveBeside(o order) (all [][2]*event) {
 	for i, x := range p.passive {
 		for _, y := range p.passive[:i] {
 			if x[0].pe != y[0].pe || x[1].pe != y[1].pe {
@@ -105,12 +149,12 @@ func (p *Program) passiveBeside(o order) bool {
 			}
 			for side := range x {
 				if a, b := y[side], x[side]; a.strand != b.strand && !o.before(a.leave(), b.enter()) && !o.before(b.leave(), a.enter()) {
-					return true
+					all = append(all, x, y)
 				}
 			}
 		}
 	}
-	return false
+	return all
 }
 
 // learned returns the edges that reads make, and where they show that accesses are

@@ -398,9 +398,9 @@ func (s *shmem) wait(x *step) {
 // await adds what a wait or a test that succeeds does to a word: it finds what was there
 // when it was called, and waits where that is not enough.
 func (c *cell) await(e *event, before int64, meets func(int64) bool) {
-	there := &op{by: e, exact: true, found: before, done: []int{e.leave()}}
+	there := &op{by: e, exact: true, look: true, found: before, done: []int{e.leave()}}
 	if c.ops = append(c.ops, there); !meets(before) {
-		c.ops = append(c.ops, &op{by: e, meets: meets, behind: there, done: []int{e.leave()}})
+		c.ops = append(c.ops, &op{by: e, meets: meets, look: true, behind: there, done: []int{e.leave()}})
 	}
 }
 
@@ -453,9 +453,8 @@ func (s *shmem) waitSome(x *step) {
 func (s *shmem) signalFetch(x *step) {
 	at := int64(shmemSignals + 8*x.pick(0, 2))
 	c := s.cell(x.pe, at)
-	s.arriveAll(func(f *flight) bool { return f.pe == x.pe && f.at == c })
 	e := s.event(x.pe, "shmem_signal_fetch", addr("sig_addr", at), num("result", c.value))
-	c.ops = append(c.ops, &op{by: e, exact: true, found: c.value, done: []int{e.leave()}})
+	c.ops = append(c.ops, &op{by: e, exact: true, look: true, found: c.value, done: []int{e.leave()}})
 }
 
 func (s *shmem) fence(x *step) {

@@ -22,6 +22,7 @@ type op struct {
 	update func(value) value // nil: it writes nothing
 	exact  bool              // what it found is known
 	silent bool              // to the trace only: the process learns nothing
+	look   bool              // a read of the process's own memory
 	found  int64
 	meets  func(int64) bool // a wait: the first value that meets it
 	behind *op              // and that was there after this one found what it did
@@ -121,7 +122,8 @@ func (w *word) explain(o order) bool {
 
 // first reports whether y takes effect before x for certain.
 func (w *word) first(o order, y, x *op) bool {
-	if x.behind == y || x.by.pe == y.by.pe && x.stream == y.stream && o.before(y.by.leave(), x.by.enter()) {
+	sent := x.look && y.update != nil && !y.exact // and perhaps not there yet
+	if x.behind == y || !sent && x.by.pe == y.by.pe && x.stream == y.stream && o.before(y.by.leave(), x.by.enter()) {
 		return true
 	}
 	for _, d := range y.done {
