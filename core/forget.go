@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/mcchk/mcchk/evc"
+	"github.com/mcchk/mcchk/regions"
 )
 
 // forgetWords forgets what can not be fetched any more of all words, or all of them
@@ -47,12 +48,15 @@ func (w *word) carry() *word {
 		if x.by != nil {
 			again.adopt(x.by)
 			x.by.made = x
+			if x.by.complete {
+				again.visitor(x.by.strand).saw(x.by.completed, x)
+			}
 		}
 	}
 	for _, v := range w.visitors {
 		for _, op := range v.queue {
 			again.adopt(op)
-			op.floor, op.after, op.complete = again.versions[0], nil, false
+			op.floor, op.after = again.versions[0], nil
 			x := again.visitor(v.strand)
 			x.queue = append(x.queue, op)
 		}
@@ -63,6 +67,9 @@ func (w *word) carry() *word {
 // adopt takes an update of the region before over.
 func (w *word) adopt(op *WordOp) {
 	op.word, op.region = w, w.m.index
+	if op.complete { // so everybody knows of that
+		op.completed, op.also = regions.Point{Line: op.strand.line, Seg: regions.Earlier}, nil
+	}
 	if op.issued != nil {
 		op.issued = &Signal{}
 		w.m.give(op.issued, evc.Time{})
