@@ -361,7 +361,7 @@ func (r *run) basis(m *core.Machine) Basis {
 	return Basis{
 		Ended: s.Ended,
 		Ranks: len(r.dir.Files), RanksInRun: r.dir.Ranks,
-		Windows: s.Objects, Regions: r.regions,
+		Model: s.Model, Windows: s.Objects, Regions: r.regions,
 		Calls: s.Calls, Operations: s.Operations,
 		Loads: s.Loads, Stores: s.Stores, Accesses: s.Accesses,
 		LostCalls: s.LostCalls, LostAccess: s.LostAccess,

@@ -58,7 +58,8 @@ type Basis struct {
 	Ranks       int    // processes with a trace
 	RanksInRun  int    // processes that the run had
 	Ended       int    // processes that the analysis followed to their end: they passed MPI_Finalize
-	Windows     int    // windows created
+	Model       string // whose calls were met: "MPI", "OpenSHMEM", "MPI and GASPI"
+	Windows     int    // windows created; of OpenSHMEM, blocks of symmetric memory allocated; of GASPI, segments
 	Regions     int    // concurrent regions analysed
 	Calls       uint64 // recorded calls
 	Operations  uint64 // one-sided operations among them

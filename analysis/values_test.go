@@ -110,3 +110,14 @@ func differsOnValues(t testing.TB, p *values.Program, want *values.Races, thread
 	}
 	return text, undecided
 }
+
+func TestModelsWhoseCallsWereMet(t *testing.T) {
+	for model, name := range map[string]string{"shmem": "OpenSHMEM", "gaspi": "GASPI"} {
+		files, err := values.Generate(model, 1).Files()
+		require.NoError(t, err)
+		require.Equal(t, name, inMemoryWith(t, files, Options{Clock: evc.Vector}).Basis.Model)
+	}
+	res, err := Run(t.Context(), "../fixtures/traces/jacobi_halo_right", Options{Clock: evc.Vector})
+	require.NoError(t, err)
+	require.Equal(t, "MPI", res.Basis.Model)
+}

@@ -196,10 +196,21 @@ func (m *Machine) AnyLockOrder() bool { return m.opts.AnyLockOrder }
 func (m *Machine) Stats() Stats {
 	s := m.stats
 	s.Spilled = m.store.Spilled()
+	met := map[Model]bool{}
+	for _, f := range m.functions.all {
+		met[f.model] = true
+	}
 	for _, model := range m.models {
 		c := model.Counts()
 		s.Operations += c.Operations
 		s.Objects += c.Objects
+		switch {
+		case !met[model]:
+		case s.Model == "":
+			s.Model = c.Model
+		default:
+			s.Model += " and " + c.Model
+		}
 	}
 	return s
 }

@@ -43,6 +43,7 @@ type Model interface {
 
 // Counts is what models count.
 type Counts struct {
+	Model      string // its name; of all, those of which calls were met, by " and "
 	Operations uint64 // one-sided operations
 	Objects    int    // objects that exposed memory
 }

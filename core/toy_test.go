@@ -156,7 +156,9 @@ func (t *toy) BeginRegion()             {}
 func (t *toy) EndPhase(*regions.Region) {}
 func (t *toy) EndRegion(bool)           {}
 func (t *toy) WholeRegions() bool       { return false }
-func (t *toy) Counts() core.Counts      { return core.Counts{Operations: t.issued, Objects: 1} }
+func (t *toy) Counts() core.Counts {
+	return core.Counts{Model: "toy", Operations: t.issued, Objects: 1}
+}
 
 // channel is that of the signals between two strands.
 func (t *toy) channel(from, to int32, tag int64) *core.Channel {

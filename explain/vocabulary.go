@@ -43,6 +43,7 @@ type Terms struct {
 	Process   string // and without: "process"
 	Processes string // of several: "processes"
 	Object    string // what exposes memory: "window"
+	Counted   string // the same, where several are counted: "window"
 	Wait      string // how one process waits for another: "a barrier that both call, or a message"
 	Between   string // the same, as what stands between two accesses: "a barrier that both call or a message"
 	Order     string // what orders processes: "message, barrier or fence"

@@ -155,5 +155,5 @@ func (m *Model) WholeRegions() bool { return m.unseen > 0 || m.beside }
 
 // Counts is that of core.Model.
 func (m *Model) Counts() core.Counts {
-	return core.Counts{Operations: m.operations, Objects: len(m.segments.all)}
+	return core.Counts{Model: "GASPI", Operations: m.operations, Objects: len(m.segments.all)}
 }

@@ -139,6 +139,22 @@ func Terms(f *conflicts.Finding) explain.Terms {
 	return words.Terms()
 }
 
+// TermsOf are the words for a run as a whole, by the names of the models whose calls it made
+// (core.Counts): where these are several, those of MPI, and what exposes memory is an object.
+func TermsOf(names string) explain.Terms {
+	switch names {
+	case "OpenSHMEM":
+		return shmemwords.Terms()
+	case "GASPI":
+		return gaspiwords.Terms()
+	}
+	t := words.Terms()
+	if strings.Contains(names, " and ") {
+		t.Counted = "object"
+	}
+	return t
+}
+
 // Message says in one line what a finding is, without places.
 func Message(f *conflicts.Finding) string {
 	switch {

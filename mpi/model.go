@@ -200,7 +200,7 @@ func (m *Model) WholeRegions() bool { return len(m.copies) > 0 }
 
 // Counts is that of core.Model.
 func (m *Model) Counts() core.Counts {
-	return core.Counts{Operations: m.operations, Objects: m.windows.created}
+	return core.Counts{Model: "MPI", Operations: m.operations, Objects: m.windows.created}
 }
 
 // kindOf says what calls of a function are for.

@@ -17,3 +17,16 @@ func TestTracesThatEndEarlyMayLackSomething(t *testing.T) {
 	res.Basis.Ended--
 	require.Contains(t, foundation(res), ", nothing lost before the traces of 1 rank end, what they did last may be")
 }
+
+func TestFoundationInTheWordsOfItsModel(t *testing.T) {
+	basis := analysis.Basis{Ranks: 2, RanksInRun: 3, Ended: 2, Windows: 2}
+	for model, want := range map[string]string{
+		"MPI":           "2 of 3 ranks, 2 windows, ",
+		"OpenSHMEM":     "2 of 3 PEs, 2 symmetric allocations, ",
+		"GASPI":         "2 of 3 ranks, 2 segments, ",
+		"MPI and GASPI": "2 of 3 ranks, 2 objects, ",
+	} {
+		basis.Model = model
+		require.Contains(t, foundation(&analysis.Result{Basis: basis}), want)
+	}
+}

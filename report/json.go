@@ -148,6 +148,7 @@ type jsonBasis struct {
 	Ranks       int    `json:"ranks"`
 	RanksInRun  int    `json:"ranks_in_run"`
 	Ended       int    `json:"ended_ranks"`
+	Model       string `json:"model,omitempty"`
 	Windows     int    `json:"windows"`
 	Regions     int    `json:"concurrent_regions"`
 	Calls       uint64 `json:"calls"`

@@ -467,18 +467,19 @@ func Verdict(res *analysis.Result) string {
 // foundation says what a verdict rests on.
 func foundation(res *analysis.Result) string {
 	b := &res.Basis
-	ranks := plural(b.Ranks, "rank")
+	terms := models.TermsOf(b.Model)
+	ranks := plural(b.Ranks, terms.Rank)
 	if b.RanksInRun > b.Ranks {
-		ranks = fmt.Sprintf("%d of %d ranks", b.Ranks, b.RanksInRun)
+		ranks = fmt.Sprintf("%d of %s", b.Ranks, plural(b.RanksInRun, terms.Rank))
 	}
 	lost := "nothing lost"
 	if b.LostCalls+b.LostAccess > 0 {
 		lost = fmt.Sprintf("LOST %s and %s", plural(b.LostCalls, "call"), plural(b.LostAccess, "access"))
 	}
 	if cut := b.Ranks - b.Ended; cut > 0 {
-		lost += fmt.Sprintf(" before the traces of %s end, what they did last may be", plural(cut, "rank"))
+		lost += fmt.Sprintf(" before the traces of %s end, what they did last may be", plural(cut, terms.Rank))
 	}
-	windows := plural(b.Windows, "window")
+	windows := plural(b.Windows, terms.Counted)
 	if n := len(res.Runs); n > 0 {
 		ranks, windows = fmt.Sprintf("%d runs of %s", n, ranks), "in all "+windows
 	}

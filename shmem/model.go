@@ -162,5 +162,5 @@ func (m *Model) WholeRegions() bool { return m.waited }
 
 // Counts is that of core.Model.
 func (m *Model) Counts() core.Counts {
-	return core.Counts{Operations: m.operations, Objects: len(m.symmetric.heap)}
+	return core.Counts{Model: "OpenSHMEM", Operations: m.operations, Objects: len(m.symmetric.heap)}
 }

@@ -49,6 +49,7 @@ func (vocabulary) Terms() explain.Terms {
 		Process:   "rank",
 		Processes: "ranks",
 		Object:    "segment",
+		Counted:   "segment",
 		Wait:      "a notification that is posted behind the operation and waited for",
 		Between:   "a notification, passive communication or a barrier that both take part in",
 		Order:     "notification, barrier or reduction",

@@ -106,6 +106,7 @@ func (vocabulary) Terms() explain.Terms {
 		Process:   "process",
 		Processes: "processes",
 		Object:    "window",
+		Counted:   "window",
 		Wait:      "a barrier that both call, or a message",
 		Between:   "a barrier that both call or a message",
 		Order:     "message, barrier or fence",

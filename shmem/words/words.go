@@ -49,6 +49,7 @@ func (vocabulary) Terms() explain.Terms {
 		Process:   "PE",
 		Processes: "PEs",
 		Object:    "symmetric memory",
+		Counted:   "symmetric allocation",
 		Wait:      "a barrier that both call, or a wait for a value that the other PE sends after a quiet or a fence",
 		Between:   "a barrier that both call, or a value that one sends and the other waits for",
 		Order:     "barrier, value that is waited for, or lock",

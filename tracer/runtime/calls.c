@@ -113,30 +113,52 @@ uint64_t mcchk_call_seq(void)
 	return t && t->call ? t->call->seq : 0;
 }
 
+/* The poll among the last that has this record's place, arguments and results; NULL: none. */
+static struct mcchk_poll *polled_before(struct mcchk_polls *p, const struct mcchk_call_record *r, uint64_t size)
+{
+	for (unsigned i = 0; i < sizeof p->all / sizeof *p->all; i++) {
+		struct mcchk_poll *x = &p->all[i];
+		if (x->seq && x->function == r->function && x->stack == r->stack && x->bytes == size && memcmp(x->words, r->words, size) == 0)
+			return x;
+	}
+	return NULL;
+}
+
 /* The results of a call that only looks at a value have been filled in. One that finds the
- * same as the one before it, at the same place and with no call in between, is taken back:
- * whatever it races with, the first does, and nobody comes after it that does not come
- * after the first. It leaves a gap in the sequence numbers. Of a file that is read along,
- * nothing is taken back. */
+ * same as one before it, at the same place and with none in between but such calls, is taken
+ * back, unless one of those has found something new behind it: whatever it races with, the
+ * one before does, and nobody comes after it that does not come after that. It leaves a gap
+ * in the sequence numbers. Of a file that is read along, nothing is taken back. */
 void mcchk_poll_end(uint64_t end, int failed)
 {
 	struct mcchk_thread *t = mcchk_self.thread;
 	struct mcchk_call_record *r = t ? t->call : NULL;
-	struct mcchk_poll *p = t ? &t->poll : NULL;
+	struct mcchk_polls *p = t ? &t->polls : NULL;
 
 	mcchk_call_end(end, failed);
 	if (!r || failed || mcchk_live)
 		return;
-	uint64_t size = r->length - sizeof *r;
-	if (p->function == r->function && p->stack == r->stack && p->seq + 1 == r->seq && memcmp(p->words, r->words, size) == 0)
+	uint64_t size = r->length - sizeof *r, seq = r->seq;
+	if (p->seq + 1 != seq)
+		memset(p, 0, sizeof *p);
+	p->seq = seq;
+	struct mcchk_poll *x = polled_before(p, r, size);
+	if (x && x->seq >= p->changed) {
 		mcchk_take_back(t, r->length);
-	else if (size <= sizeof p->words) {
-		p->function = r->function;
-		p->stack = r->stack;
-		memcpy(p->words, r->words, size);
-	} else
 		return;
-	p->seq = r->seq;
+	}
+	if (!x) {
+		p->changed = seq;
+		if (size > sizeof x->words)
+			return;
+		x = &p->all[p->next];
+		p->next = (p->next + 1) % (sizeof p->all / sizeof *p->all);
+		x->function = r->function;
+		x->stack = r->stack;
+		x->bytes = (uint16_t)size;
+		memcpy(x->words, r->words, size);
+	}
+	x->seq = seq;
 }
 
 /* The thread's call that is under way was left by longjmp, or an exception, out of a

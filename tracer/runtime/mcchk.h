@@ -237,12 +237,18 @@ struct mcchk_stack_slot {
 struct mcchk_call_record;
 struct mcchk_compactor;
 
-/* The last call that only looked at a value. */
-struct mcchk_poll {
-	uint64_t seq; /* of it, or of the last that found the same; 0: there was none */
-	uint32_t stack;
-	uint16_t function;
-	int64_t words[8];
+/* The last calls that only looked at a value, with no other call in between. */
+struct mcchk_polls {
+	uint64_t seq;     /* of the last, recorded or not; 0: there was none */
+	uint64_t changed; /* of the last that found what none of them had */
+	uint32_t next;    /* that is replaced */
+	struct mcchk_poll {
+		uint64_t seq; /* of the last record of it; 0: there is none */
+		uint32_t stack;
+		uint16_t function;
+		uint16_t bytes; /* of the words */
+		int64_t words[8];
+	} all[8];
 };
 
 /* What one thread (strand) owns. */
@@ -270,7 +276,7 @@ struct mcchk_thread {
 	int touching_late;       /* what had been touched is written: a loop may go on with it */
 	struct mcchk_call_record *call; /* the call that is being made */
 	uint32_t call_size;
-	struct mcchk_poll poll;
+	struct mcchk_polls polls;
 	uint64_t functions[MCCHK_MAX_FUNCTIONS / 64]; /* already defined */
 	uint32_t number; /* of all that ever were: those whose threads have ended are used again */
 	uint64_t *place; /* in mcchk_live: what it writes from now on does not come before that; NULL: none is told */

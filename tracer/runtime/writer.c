@@ -454,7 +454,7 @@ static struct mcchk_thread *new_thread(void)
 	for (struct mcchk_thread *t = threads; t; t = t->next) {
 		int idle = 0;
 		if (atomic_compare_exchange_strong((_Atomic int *)&t->used, &idle, 1)) {
-			t->poll.seq = 0; /* it is another thread */
+			t->polls.seq = 0; /* it is another thread */
 			return t;
 		}
 	}
