@@ -61,6 +61,7 @@ func (m *Model) completeRequests(p *process, c *core.Call, ids, statuses []int64
 	info := p.Info(c)
 	var waits []core.Wait
 	var after []func(*regions.CallInfo)
+	var told []core.Fetched
 	for i, id := range ids {
 		r := p.requests.requests[id]
 		if r == nil {
@@ -72,6 +73,9 @@ func (m *Model) completeRequests(p *process, c *core.Call, ids, statuses []int64
 		}
 		if r.op != nil {
 			m.finishOperation(p, r.epoch, r.op, p.Now(), info, buffers)
+			if x := r.op.shared; x != nil && x.region == m.Index() { // another strand may have completed it
+				told = x.show(p, buffers, told)
+			}
 		}
 		if n := (i + 1) * trace.StatusWords; n <= len(statuses) && statuses[n-1] != 0 {
 			continue // cancelled
@@ -81,12 +85,15 @@ func (m *Model) completeRequests(p *process, c *core.Call, ids, statuses []int64
 			after = append(after, r.after)
 		}
 	}
-	if len(waits)+len(after) > 0 {
+	switch {
+	case len(waits)+len(after) > 0:
 		p.Synchronize(c, nil, waits, func() {
 			for _, f := range after {
 				f(info)
 			}
 		})
+	case len(told) > 0:
+		p.Fetch(c, told, c.End)
 	}
 }
 
