@@ -11,8 +11,7 @@
 //   - both are of operations that are complete too late, and one call would have
 //     completed both in time;
 //   - both are calls that the same earlier call should have allowed, or operations on one
-//     window that are in no epoch since the same call, or none: one call would open it;
-//   - fixes of both were tried, and of each one removes the other.
+//     window that are in no epoch since the same call, or none: one call would open it.
 //
 // Calls are the same where the innermost frames of their paths are, since a function may be
 // wrong wherever it is called from. But these may be of a wrapper of MPI calls, and then what
@@ -52,7 +51,6 @@ func Of(findings []conflicts.Finding) []Problem {
 	}
 	g.joinLate(findings)
 	g.joinUnordered(findings)
-	g.joinTried(findings)
 	g.part(findings)
 	var out []Problem
 	at := map[int]int{}
@@ -328,23 +326,6 @@ func (g *grouping) joinUnordered(findings []conflicts.Finding) {
 		for _, s := range []*conflicts.Side{&f.First, &f.Second} {
 			if s.Call != "" {
 				g.meet(i, keyOf("operation", callOf(s)))
-			}
-		}
-	}
-}
-
-// joinTried joins findings that remove one another: what mends the one mends the other, and
-// the other way round. A fix that removes more than what it is for does not tell by itself
-// that this is one mistake.
-func (g *grouping) joinTried(findings []conflicts.Finding) {
-	removes := map[[2]int]bool{}
-	for i := range findings {
-		for _, fix := range findings[i].Fixes {
-			for _, k := range fix.Trial.Removes {
-				removes[[2]int{i, k}] = true
-				if k != i && removes[[2]int{k, i}] {
-					g.union(i, k, true)
-				}
 			}
 		}
 	}
