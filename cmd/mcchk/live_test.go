@@ -99,13 +99,13 @@ const pooledProgram = `#include <mpi.h>
 #define WORKERS 2
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER;
 static int epoch, left, *w;
 
 static void *work(void *p)
 {
-	for (int seen = 0;;) {
-		pthread_mutex_lock(&mutex);
+	pthread_mutex_lock(&mutex);
+	for (int seen = 0;;) { /* each waits before main sees that it is done */
 		while (epoch == seen)
 			pthread_cond_wait(&changed, &mutex);
 		seen = epoch;
@@ -113,8 +113,7 @@ static void *work(void *p)
 		w[8 + (p != NULL)] = seen;
 		pthread_mutex_lock(&mutex);
 		left--;
-		pthread_cond_broadcast(&changed);
-		pthread_mutex_unlock(&mutex);
+		pthread_cond_signal(&done);
 	}
 	return NULL;
 }
@@ -136,7 +135,7 @@ int main(int argc, char **argv)
 		left = WORKERS;
 		pthread_cond_broadcast(&changed);
 		while (left > 0)
-			pthread_cond_wait(&changed, &mutex);
+			pthread_cond_wait(&done, &mutex);
 		pthread_mutex_unlock(&mutex);
 		if (e == 2 && rank == 0)
 			MPI_Put(&v, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
@@ -158,7 +157,7 @@ func TestLiveThreads(t *testing.T) {
 	require.Zero(t, got, out)
 	got, out = status(t, dir, env, "mcchk", "run", "--live", "--stop-on", "error", "--timeout", "5m", "--format", "short", "--", "mpiexec.mpich", "-n", "2", "./app")
 	require.Equal(t, exitFindings, got, out)
-	require.Contains(t, out, "mcchk: found: app.c:48: error: MPI_Put")
+	require.Contains(t, out, "mcchk: found: app.c:47: error: MPI_Put")
 	require.Contains(t, out, "the program was ended at a finding (--stop-on)")
 }
 
