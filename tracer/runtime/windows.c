@@ -38,9 +38,11 @@ struct fetching {
 	int target, known;
 };
 
-/* How many threads beside the one that issued it tell of an operation at most: of what that
- * never completes, something has to be forgotten. */
+/* How often threads beside the one that issued it tell of an operation at most. It is kept
+ * for that one then, unless there are many such: of what that never completes, something has
+ * to be forgotten. */
 #define MAX_TOLD 4
+#define MANY_FETCHING 256
 
 struct window {
 	int64_t id, model;
@@ -432,6 +434,17 @@ void mcchk_win_completed(MPI_Win win, int rank)
 		mcchk_win_fetched(win, rank, NULL);
 }
 
+/* Forgets operations of which others have told enough. */
+static void forget_told(struct window *w)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < w->fetching_count; i++)
+		if (w->fetching[i].known < MAX_TOLD)
+			w->fetching[kept++] = w->fetching[i];
+	w->fetching_count = kept;
+}
+
 /* An operation that fetches one word is pending. Returns its number, 0 if it fetches
  * something else. */
 int64_t mcchk_win_fetching(MPI_Win win, int rank, const void *result, MPI_Count count, MPI_Datatype type)
@@ -443,6 +456,8 @@ int64_t mcchk_win_fetching(MPI_Win win, int rank, const void *result, MPI_Count 
 	if (!number)
 		return 0;
 	mcchk_lock(&lock);
+	if (w->fetching_count == w->fetching_room && w->fetching_count >= MANY_FETCHING)
+		forget_told(w);
 	if (w->fetching_count == w->fetching_room) {
 		uint32_t room = w->fetching_room ? 2 * w->fetching_room : 16;
 		struct fetching *more = realloc(w->fetching, room * sizeof *more);
@@ -467,12 +482,13 @@ int64_t mcchk_win_fetching(MPI_Win win, int rank, const void *result, MPI_Count 
 static int has_fetched(struct fetching *f, uint64_t call)
 {
 	int own = f->by == mcchk_self.thread;
-	if (!own && f->issued >= call)
+	if (!own && (f->issued >= call || f->known == MAX_TOLD))
 		return 0;
 	if (!f->known) /* later on the buffer may hold something else */
 		f->value = mcchk_word_read(f->at, f->size);
 	mcchk_word_fetched(f->number, f->value);
-	return own || ++f->known == MAX_TOLD;
+	f->known += !own;
+	return own;
 }
 
 /* The operations to a target, or of a result buffer, have fetched. */
