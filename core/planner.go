@@ -47,7 +47,8 @@ const (
 )
 
 // waiting returns the operations that wait and can be decided only with others: which
-// fetched what no version has that is there. Those that were over first come first.
+// fetched what no version has that is there. Those that were over first come first. Once
+// searches have taken what they may, it is the operation alone.
 func (w *word) waiting(op *WordOp, how manner) []*WordOp {
 	if w.m.words.spent() {
 		return []*WordOp{op}

@@ -39,10 +39,9 @@ struct fetching {
 };
 
 /* How often threads beside the one that issued it tell of an operation at most. It is kept
- * for that one then, unless there are many such: of what that never completes, something has
- * to be forgotten. */
+ * for that one then, until there are many such: what that never completes has to be forgotten. */
 #define MAX_TOLD 4
-#define MANY_FETCHING 256
+#define MANY_TOLD 256
 
 struct window {
 	int64_t id, model;
@@ -434,17 +433,6 @@ void mcchk_win_completed(MPI_Win win, int rank)
 		mcchk_win_fetched(win, rank, NULL);
 }
 
-/* Forgets operations of which others have told enough. */
-static void forget_told(struct window *w)
-{
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < w->fetching_count; i++)
-		if (w->fetching[i].known < MAX_TOLD)
-			w->fetching[kept++] = w->fetching[i];
-	w->fetching_count = kept;
-}
-
 /* An operation that fetches one word is pending. Returns its number, 0 if it fetches
  * something else. */
 int64_t mcchk_win_fetching(MPI_Win win, int rank, const void *result, MPI_Count count, MPI_Datatype type)
@@ -456,8 +444,6 @@ int64_t mcchk_win_fetching(MPI_Win win, int rank, const void *result, MPI_Count 
 	if (!number)
 		return 0;
 	mcchk_lock(&lock);
-	if (w->fetching_count == w->fetching_room && w->fetching_count >= MANY_FETCHING)
-		forget_told(w);
 	if (w->fetching_count == w->fetching_room) {
 		uint32_t room = w->fetching_room ? 2 * w->fetching_room : 16;
 		struct fetching *more = realloc(w->fetching, room * sizeof *more);
@@ -491,6 +477,17 @@ static int has_fetched(struct fetching *f, uint64_t call)
 	return own;
 }
 
+/* Forgets operations of which others have told enough. */
+static void forget_told(struct window *w)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < w->fetching_count; i++)
+		if (w->fetching[i].known < MAX_TOLD)
+			w->fetching[kept++] = w->fetching[i];
+	w->fetching_count = kept;
+}
+
 /* The operations to a target, or of a result buffer, have fetched. */
 void mcchk_win_fetched(MPI_Win win, int rank, const void *result)
 {
@@ -499,14 +496,18 @@ void mcchk_win_fetched(MPI_Win win, int rank, const void *result)
 		return;
 	uint64_t call = mcchk_call_seq();
 	mcchk_lock(&lock);
-	uint32_t kept = 0;
+	uint32_t kept = 0, told = 0;
 	for (uint32_t i = 0; i < w->fetching_count; i++) {
 		struct fetching *f = &w->fetching[i];
 		int meant = (rank == MCCHK_ALL || f->target == rank) && (!result || f->result == result);
-		if (!meant || !has_fetched(f, call))
-			w->fetching[kept++] = *f;
+		if (meant && has_fetched(f, call))
+			continue;
+		told += f->known == MAX_TOLD;
+		w->fetching[kept++] = *f;
 	}
 	w->fetching_count = kept;
+	if (told > MANY_TOLD)
+		forget_told(w);
 	mcchk_unlock(&lock);
 }
 
