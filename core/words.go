@@ -394,7 +394,17 @@ type Fetched struct {
 // Each strand that learns so says it for itself, and the first time decides. ended is when
 // that was known, ns.
 func (s *Strand) Fetch(c *Call, all []Fetched, ended int64) {
-	var waits []Wait
+	waits, after := s.Learn(all, ended)
+	if len(waits) == 0 {
+		after()
+		return
+	}
+	s.Synchronize(c, nil, waits, after)
+}
+
+// Learn is Fetch for a call that waits for more than that: what it has to wait for first, and
+// what is to be done when that is over.
+func (s *Strand) Learn(all []Fetched, ended int64) (waits []Wait, after func()) {
 	var mine []*WordOp
 	what := func() string { return "for the update of which it has fetched the value" }
 	for _, f := range all {
@@ -408,16 +418,11 @@ func (s *Strand) Fetch(c *Call, all []Fetched, ended int64) {
 		}
 		mine = append(mine, op)
 	}
-	after := func() {
+	return waits, func() {
 		for _, op := range mine {
 			op.arrive(s)
 		}
 	}
-	if len(waits) == 0 {
-		after()
-		return
-	}
-	s.Synchronize(c, nil, waits, after)
 }
 
 // fetched says what the operation has fetched, and when that was known to one strand, ns.

@@ -85,16 +85,19 @@ func (m *Model) completeRequests(p *process, c *core.Call, ids, statuses []int64
 			after = append(after, r.after)
 		}
 	}
-	switch {
-	case len(waits)+len(after) > 0:
-		p.Synchronize(c, nil, waits, func() {
-			for _, f := range after {
-				f(info)
-			}
-		})
-	case len(told) > 0:
-		p.Fetch(c, told, c.End)
+	if len(waits)+len(after) == 0 {
+		if len(told) > 0 {
+			p.Fetch(c, told, c.End)
+		}
+		return
 	}
+	fetched, learned := p.Learn(told, c.End)
+	p.Synchronize(c, nil, append(waits, fetched...), func() {
+		for _, f := range after {
+			f(info)
+		}
+		learned()
+	})
 }
 
 // completions says for each call of the Wait and Test family which requests it
