@@ -94,6 +94,64 @@ func TestIrregularAccessesAreRecordedExactly(t *testing.T) {
 	}
 }
 
+// The elements that a function touches are recorded with the path by which it was called, also
+// where other calls of it had their frames at the same address, and returned to the same one.
+func TestIrregularAccessesHaveTheirCallers(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile(filepath.Join("testdata", "callers", "app.c"))
+	require.NoError(t, err)
+	for _, compiler := range []string{"gcc", "clang"} {
+		t.Run(compiler, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, platform{"mpich", compiler}, map[string]string{"app.c": string(source)})
+			b.cc("-O2", "-g", "app.c", "-o", "app")
+			rec := readFile(t, rankFile(b.traced(1, "app"), 0))
+			require.Empty(t, rec.lost)
+			way := map[int64]int{} // of each offset
+			f, err := os.Open(b.path("touched"))
+			require.NoError(t, err)
+			defer f.Close()
+			for s := bufio.NewScanner(f); s.Scan(); {
+				var at int64
+				var w int
+				_, err := fmt.Sscan(s.Text(), &w, &at)
+				require.NoError(t, err)
+				way[at] = w
+			}
+			base := rec.all("MPI_Win_create")[0].arg["base"].Int
+			ways := map[string]map[int]int{} // by callers: how many elements of which
+			found, fences := map[int64]bool{}, 0
+			for _, e := range rec.events {
+				if e.access == nil {
+					if e.Fn.Name == "MPI_Win_fence" {
+						fences++
+					}
+					continue
+				}
+				if fences != 1 {
+					continue
+				}
+				callers := fmt.Sprint(rec.Stack(e.access.Stack)[1:])
+				for k := range e.access.Count {
+					at := int64(e.access.Addr+k*uint64(e.access.Stride)) - base
+					if w, ok := way[at]; ok {
+						if ways[callers] == nil {
+							ways[callers] = map[int]int{}
+						}
+						ways[callers][w]++
+						found[at] = true
+					}
+				}
+			}
+			require.Len(t, found, len(way))
+			for callers, w := range ways {
+				require.Len(t, w, 1, "one path, %s", callers)
+			}
+			require.GreaterOrEqual(t, len(ways), 18)
+		})
+	}
+}
+
 // A process that ends itself in a way that runs no destructors leaves what it touched
 // irregularly.
 func TestExitsLeaveIrregularAccesses(t *testing.T) {

@@ -457,6 +457,20 @@ void leave_exits_out(Function &f)
 		call->eraseFromParent();
 }
 
+/* A function that never has maps need not say that it begins. */
+void leave_entries_out(Function &f)
+{
+	SmallVector<CallInst *, 4> entries;
+	for (Instruction &i : instructions(f)) {
+		auto *call = dyn_cast<CallInst>(&i);
+		Function *callee = call ? call->getCalledFunction() : nullptr;
+		if (callee && callee->getName() == "__tsan_func_entry")
+			entries.push_back(call);
+	}
+	for (CallInst *call : entries)
+		call->eraseFromParent();
+}
+
 /* Whether nobody but the function ever knows where that memory is: then it can be no
  * buffer. */
 bool is_private(const Value *address)
@@ -518,6 +532,7 @@ void loop_pass::run(Function &f, FunctionAnalysisManager &m)
 {
 	drop_private(f, places_counted);
 	leave_exits_out(f);
+	uint64_t mapped = 0;
 	join_sums(f, m.getResult<DominatorTreeAnalysis>(f));
 	hoist(f, m);
 	loops = &m.getResult<LoopAnalysis>(f);
@@ -543,9 +558,12 @@ void loop_pass::run(Function &f, FunctionAnalysisManager &m)
 		map_writer maps(f);
 		for (Loop *loop : calm)
 			maps.take(*loop, *tree, *loops, *library);
-		places_counted.tested += maps.write();
+		mapped = maps.write();
 	}
-	places_counted.tested += count_announcing(f);
+	uint64_t tested = count_announcing(f);
+	if (tested + mapped == 0)
+		leave_entries_out(f);
+	places_counted.tested += tested + mapped;
 	test_groups(f, *library);
 }
 

@@ -94,12 +94,7 @@ tree begins(gimple_seq *seq, const mapped &m, int word)
 gimple_seq read_map(const mapped &m)
 {
 	gimple_seq seq = NULL;
-	tree pointer = make_ssa_name(ptr_type_node);
-	gcall *frame = gimple_build_call(frame_address(), 1, integer_zero_node);
-	gimple_call_set_lhs(frame, pointer);
-	gimple_seq_add_stmt(&seq, frame);
-	tree here = assign(&seq, pointer_sized_int_node, NOP_EXPR, pointer);
-	tree own = assign(&seq, boolean_type_node, EQ_EXPR, here, touch_word(&seq, m.touch, touch_frame));
+	tree own = is_own(&seq, m.touch);
 	tree all = compute(&seq, MINUS_EXPR, number(0), assign(&seq, pointer_sized_int_node, NOP_EXPR, own));
 	tree from = begins(&seq, m, touch_lo), map = touch_word(&seq, m.touch, touch_map);
 	if (m.base)

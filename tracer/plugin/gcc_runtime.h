@@ -6,8 +6,9 @@ const unsigned long long parts = 0x120000000000ull;
 const int page_shift = 12;
 const unsigned page = 1u << page_shift;
 const unsigned store_flag = 1;
-const unsigned touch_words = 10; /* of struct mcchk_touch */
-enum { touch_frame, touch_lo, touch_count, touch_map, touch_settled = 7, touch_cold_lo, touch_cold_count }; /* which of them */
+const unsigned entries = 1024; /* MCCHK_ENTRIES */
+const unsigned touch_words = 11; /* of struct mcchk_touch */
+enum { touch_frame, touch_lo, touch_count, touch_map, touch_settled = 7, touch_cold_lo, touch_cold_count, touch_caller }; /* which of them */
 const unsigned member_words = 3; /* of struct mcchk_member */
 
 /* Loops that have more ways out, or accesses for all of them, keep their tests: code
@@ -110,16 +111,16 @@ tree runtime_function(const char *name, unsigned arguments)
 	return remember(id, decl);
 }
 
-/* The built-in function that returns the frame pointer, which not all languages have. */
-tree frame_address()
+/* A built-in function that says something of the frame, which not all languages have. */
+tree of_frame(built_in_function code, const char *name)
 {
-	if (tree decl = builtin_decl_explicit(BUILT_IN_FRAME_ADDRESS))
+	if (tree decl = builtin_decl_explicit(code))
 		return decl;
 	tree type = build_function_type_list(ptr_type_node, unsigned_type_node, NULL_TREE);
-	tree decl = build_fn_decl("__builtin_frame_address", type);
-	set_decl_built_in_function(decl, BUILT_IN_NORMAL, BUILT_IN_FRAME_ADDRESS);
+	tree decl = build_fn_decl(name, type);
+	set_decl_built_in_function(decl, BUILT_IN_NORMAL, code);
 	TREE_NOTHROW(decl) = 1;
-	set_builtin_decl(BUILT_IN_FRAME_ADDRESS, decl, false);
+	set_builtin_decl(code, decl, false);
 	return decl;
 }
 
@@ -198,6 +199,19 @@ tree number(unsigned long long value) { return build_int_cst(pointer_sized_int_n
 
 tree compute(gimple_seq *seq, tree_code code, tree a, tree b) { return assign(seq, pointer_sized_int_node, code, a, b); }
 
+tree call_of_frame(gimple_seq *seq, built_in_function code, const char *name)
+{
+	tree pointer = make_ssa_name(ptr_type_node);
+	gcall *call = gimple_build_call(of_frame(code, name), 1, integer_zero_node);
+	gimple_call_set_lhs(call, pointer);
+	gimple_seq_add_stmt(seq, call);
+	return assign(seq, pointer_sized_int_node, NOP_EXPR, pointer);
+}
+
+/* The function's frame pointer, and where it returns to. */
+tree frame_address(gimple_seq *seq) { return call_of_frame(seq, BUILT_IN_FRAME_ADDRESS, "__builtin_frame_address"); }
+tree return_address(gimple_seq *seq) { return call_of_frame(seq, BUILT_IN_RETURN_ADDRESS, "__builtin_return_address"); }
+
 /* One of the words of a place's variable. */
 tree touch_word(gimple_seq *seq, tree touch, int i)
 {
@@ -205,6 +219,14 @@ tree touch_word(gimple_seq *seq, tree touch, int i)
 	tree name = make_ssa_name(pointer_sized_int_node);
 	gimple_seq_add_stmt(seq, gimple_build_assign(name, word));
 	return name;
+}
+
+/* Whether a place has its map in this call of the function. */
+tree is_own(gimple_seq *seq, tree touch)
+{
+	tree here = assign(seq, boolean_type_node, EQ_EXPR, frame_address(seq), touch_word(seq, touch, touch_frame));
+	tree from = assign(seq, boolean_type_node, EQ_EXPR, return_address(seq), touch_word(seq, touch, touch_caller));
+	return assign(seq, boolean_type_node, BIT_AND_EXPR, here, from);
 }
 
 bool has_line(gimple *stmt)

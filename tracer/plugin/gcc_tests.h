@@ -128,19 +128,14 @@ tree element_of(gimple_seq *seq, tree address, tree lo, unsigned size)
 gimple *test_touch(gimple *stmt, const access &a, tree address, tree touch)
 {
 	gimple_seq seq = NULL, more = NULL;
-	tree pointer = make_ssa_name(ptr_type_node);
-	gcall *frame = gimple_build_call(frame_address(), 1, integer_zero_node);
-	gimple_call_set_lhs(frame, pointer);
-	gimple_seq_add_stmt(&seq, frame);
-	tree here = assign(&seq, pointer_sized_int_node, NOP_EXPR, pointer);
-	tree own = assign(&seq, boolean_type_node, EQ_EXPR, here, touch_word(&seq, touch, 0));
-	tree element = element_of(&seq, address, touch_word(&seq, touch, 1), a.size);
-	tree within = assign(&seq, boolean_type_node, LT_EXPR, element, touch_word(&seq, touch, 2));
+	tree own = is_own(&seq, touch);
+	tree element = element_of(&seq, address, touch_word(&seq, touch, touch_lo), a.size);
+	tree within = assign(&seq, boolean_type_node, LT_EXPR, element, touch_word(&seq, touch, touch_count));
 	tree both = assign(&seq, boolean_type_node, BIT_AND_EXPR, own, within);
 	gcall *call = miss_call(a, address, touch);
 	basic_block then = call_if(stmt, seq, EQ_EXPR, both, boolean_false_node, call);
 	remove(stmt);
-	tree map = touch_word(&more, touch, 3);
+	tree map = touch_word(&more, touch, touch_map);
 	set_past(then, map, element, more, line_of(call));
 	return call;
 }
@@ -296,13 +291,25 @@ void test_group(const group &g)
 void test_exit(gimple *stmt)
 {
 	gimple_seq seq = NULL;
-	tree pointer = make_ssa_name(ptr_type_node), low = make_ssa_name(pointer_sized_int_node);
-	gcall *frame = gimple_build_call(frame_address(), 1, integer_zero_node);
-	gimple_call_set_lhs(frame, pointer);
-	gimple_seq_add_stmt(&seq, frame);
-	tree number = assign(&seq, pointer_sized_int_node, NOP_EXPR, pointer);
+	tree low = make_ssa_name(pointer_sized_int_node), number = frame_address(&seq);
 	gimple_seq_add_stmt(&seq, gimple_build_assign(low, runtime_variable("mcchk_stack_low", pointer_sized_int_node, true)));
 	call_if(stmt, seq, LT_EXPR, low, number, gimple_build_call(runtime_function("mcchk_miss_exit", 1), 1, number));
+	remove(stmt);
+}
+
+/* A function that may have maps begins: whether another call that has some may be taken for
+ * this one (MCCHK_ENTRY of ../runtime/mcchk.h). */
+void test_entry(gimple *stmt)
+{
+	gimple_seq seq = NULL;
+	tree type = build_array_type_nelts(unsigned_char_type_node, entries), caller = gimple_call_arg(stmt, 0);
+	tree entry = compute(&seq, PLUS_EXPR, shift_right(&seq, frame_address(&seq), 4), as_number(&seq, caller));
+	entry = compute(&seq, BIT_AND_EXPR, entry, number(entries - 1));
+	tree byte = make_ssa_name(unsigned_char_type_node);
+	tree where = build4(ARRAY_REF, unsigned_char_type_node, runtime_variable("mcchk_entries", type, false), entry, NULL_TREE, NULL_TREE);
+	gimple_seq_add_stmt(&seq, gimple_build_assign(byte, where));
+	gimple *call = gimple_build_call(runtime_function("mcchk_miss_entry", 0), 0);
+	call_if(stmt, seq, NE_EXPR, byte, build_zero_cst(unsigned_char_type_node), call);
 	remove(stmt);
 }
 
@@ -336,9 +343,10 @@ void take_single(function *f)
 {
 	auto_delete_vec<group> groups;
 	auto_vec<access> accesses;
-	auto_vec<gimple *> entries, exits, units;
+	auto_vec<gimple *> begins, exits, units;
 	basic_block block;
 	expansions *known = NULL;
+	bool touches = !mapped_places.is_empty();
 	for (const mapped &m : mapped_places) {
 		test_mapped(m);
 		places_tested += m.g->members.length();
@@ -347,10 +355,11 @@ void take_single(function *f)
 		for (gimple_stmt_iterator at = gsi_start_bb(block); !gsi_end_p(at); gsi_next(&at)) {
 			gimple *stmt = gsi_stmt(at);
 			access a;
-			if (announces(stmt, a))
+			if (announces(stmt, a)) {
 				accesses.safe_push(a);
-			else if (gimple_call_builtin_p(stmt, BUILT_IN_TSAN_FUNC_ENTRY))
-				entries.safe_push(stmt);
+				touches |= may_touch(a);
+			} else if (gimple_call_builtin_p(stmt, BUILT_IN_TSAN_FUNC_ENTRY))
+				begins.safe_push(stmt);
 			else if (is_func_exit(stmt))
 				exits.safe_push(stmt);
 			else if (gimple_call_builtin_p(stmt, BUILT_IN_TSAN_INIT))
@@ -372,8 +381,11 @@ void take_single(function *f)
 	if (!optimize)
 		for (const access &a : accesses)
 			test_access(a);
-	for (gimple *stmt : entries)
-		remove(stmt);
+	for (gimple *stmt : begins)
+		if (touches)
+			test_entry(stmt);
+		else
+			remove(stmt);
 	bool tested = may_hold_buffer(f);
 	for (gimple *stmt : exits)
 		if (tested)

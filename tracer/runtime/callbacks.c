@@ -185,6 +185,9 @@ void __tsan_ignore_thread_end(void) { }
 /* The same for code that has the test inlined by a plug-in. */
 WITH_FRAME void mcchk_miss_exit(uintptr_t frame) { slow_exit(frame, CALLER); }
 
+/* A call begins that may be taken for one that has maps. */
+WITH_FRAME void mcchk_miss_entry(void) { mcchk_entered(MCCHK_CALLER_FRAME); }
+
 /* Whether two or more elements in memory that matters go on with the run of their place, or
  * are among its own: as mcchk_run_elements, for what is most frequent. */
 static inline __attribute__((always_inline)) int loop_goes_on(uintptr_t start, int64_t stride, uint64_t count, uintptr_t pc)
@@ -326,6 +329,8 @@ __attribute__((preserve_most)) void mcchk_slow_group(uintptr_t addr, struct mcch
 	INLINED(kind, 16, flags)
 INLINED_ALL(read, 0)
 INLINED_ALL(write, MCCHK_STORE)
+
+__attribute__((preserve_most)) void mcchk_slow_entry(void) { mcchk_entered(MCCHK_CALLER_FRAME); }
 
 __attribute__((preserve_most)) void mcchk_slow_exit(uintptr_t frame) { slow_exit(frame, CALLER); }
 #endif

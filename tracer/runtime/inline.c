@@ -26,7 +26,7 @@ struct mcchk_site;
 #ifdef __x86_64__
 /* Counts an access at `addr` when the site expects it, or sets it in the map that the
  * site has; otherwise it is not `done`. The fields of the site: owner, next, stride,
- * counter; frame, lo, count, map. The site itself comes last, or the assembler gives it
+ * counter; frame, lo, count, map, and the last one, caller. The site itself comes last, or the assembler gives it
  * the source line that is meant for the code. */
 #define TRY_SITE(addr, shift, site, done)                                                          \
 	uintptr_t scratch;                                                                         \
@@ -45,6 +45,9 @@ struct mcchk_site;
 			 ".Lmcchk_touch%=: leaq .Lmcchk_site%=(%%rip), %0\n"                       \
 			 "cmpq %4, 32(%0)\n"                                                       \
 			 "jne .Lmcchk_miss%=\n"                                                    \
+			 "movq 8(%4), %1\n"                                                        \
+			 "cmpq %1, 112(%0)\n"                                                      \
+			 "jne .Lmcchk_miss%=\n"                                                    \
 			 "movq %3, %1\n"                                                           \
 			 "subq 40(%0), %1\n"                                                       \
 			 "rorq %5, %1\n"                                                           \
@@ -58,7 +61,7 @@ struct mcchk_site;
 			 ".Lmcchk_done%=:\n"                                                       \
 			 ".pushsection .bss.mcchk_sites,\"aw\",@nobits\n"                         \
 			 ".balign 32\n"                                                            \
-			 ".Lmcchk_site%=: .zero 112\n"                                             \
+			 ".Lmcchk_site%=: .zero 120\n"                                             \
 			 ".popsection\n"                                                           \
 			 : "=&r"(site), "=&r"(scratch), "=@ccc"(done)                              \
 			 : "r"(addr), "r"(__builtin_frame_address(0)), "i"(shift)                  \
@@ -109,7 +112,16 @@ INLINE __tsan_vptr_update(void **p, void *value)
 }
 SAME(__tsan_vptr_read, read, 8)
 
-INLINE __tsan_func_entry(void *caller) { (void)caller; }
+/* Whether the call that begins may be taken for one that has maps (touches.c): MCCHK_ENTRY
+ * of mcchk.h. */
+extern uint8_t mcchk_entries[1024];
+extern __attribute__((preserve_most, cold)) void mcchk_slow_entry(void);
+INLINE __tsan_func_entry(void *caller)
+{
+	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
+	if (__builtin_expect(mcchk_entries[((frame >> 4) + (uintptr_t)caller) & (sizeof mcchk_entries - 1)] != 0, 0))
+		mcchk_slow_entry();
+}
 
 /* Whether a pending buffer may lie in the frame of the function that returns (memory.c). */
 extern __thread uintptr_t mcchk_stack_low __attribute__((tls_model("initial-exec")));

@@ -68,7 +68,7 @@ static int know_stack(struct mcchk_thread *t, uintptr_t here)
 
 void mcchk_walk(struct mcchk_thread *t, uintptr_t pc, void **frame, struct mcchk_walked *w)
 {
-	uint32_t n = 0, pointers = 0;
+	uint32_t n = 0;
 	uintptr_t last = (uintptr_t)&n;
 
 	w->pcs[n++] = pc;
@@ -78,12 +78,12 @@ void mcchk_walk(struct mcchk_thread *t, uintptr_t pc, void **frame, struct mcchk
 			break;
 		if ((uintptr_t)frame[1] < 4096)
 			break;
-		if (pointers < MCCHK_MAX_POINTERS)
-			w->pointer[pointers++] = at;
+		w->pointer[n - 1] = at;
 		w->pcs[n++] = (uintptr_t)frame[1];
 		last = at;
 		frame = (void **)frame[0];
 	}
 	w->frames = n;
-	w->pointers = pointers;
+	w->pointers = n - 1 < MCCHK_MAX_POINTERS ? n - 1 : MCCHK_MAX_POINTERS;
+	w->end = (uintptr_t)frame;
 }

@@ -117,11 +117,12 @@ struct mcchk_run {
 };
 
 /* Of a place that goes from one address to any other (touches.c): in the call of
- * its function whose frame pointer is `frame`, an aligned element of `count` that lie side
- * by side from `lo` on is set in `map`; of `cold_count` that do so from `cold_lo` on
- * nothing matters. The rest is the run-time's own. inline.c and the plug-ins know the first
- * four, these also the last three. Such a place may be several accesses of one block, at
- * equal distances from one another (struct mcchk_member). */
+ * its function whose frame pointer is `frame`, and which returns to `caller`, an aligned
+ * element of `count` that lie side by side from `lo` on is set in `map`; of `cold_count` that
+ * do so from `cold_lo` on nothing matters. The rest is the run-time's own. inline.c and the
+ * plug-ins know the first four and `caller`, these also the three before it. Such a place may
+ * be several accesses of one block, at equal distances from one another (struct
+ * mcchk_member). */
 struct mcchk_touch {
 	uint64_t frame; /* 0: nothing is set */
 	uint64_t lo, count;
@@ -133,6 +134,7 @@ struct mcchk_touch {
 	uint32_t turns;   /* in this span, that what does not matter was looked for */
 	uint64_t settled; /* not 0: the run-time is not asked what does not matter */
 	uint64_t cold_lo, cold_count;
+	uint64_t caller;
 };
 
 /* An access that is made whenever the element is that its place's map has: so many bytes
@@ -162,8 +164,9 @@ struct mcchk_site {
 struct mcchk_touching {
 	struct mcchk_touch *touch;
 	uintptr_t lo, hi; /* what the map may come to reach */
-	uintptr_t frame;
-	uint8_t *map; /* of lo; NULL: there is none */
+	uint8_t *map;     /* of lo; NULL: there is none */
+	int taken;        /* something may be set in it, … */
+	struct mcchk_activation *owner; /* … in this call of its function; NULL: that is over, or there was none */
 	struct mcchk_member *members, own;
 	uint32_t n; /* of them */
 	uint8_t shift;
@@ -495,9 +498,10 @@ uint32_t mcchk_stack(struct mcchk_thread *t, uintptr_t pc, void **frame);
 extern const int mcchk_preloaded;
 
 struct mcchk_walked {
-	uint32_t frames, pointers; /* how many */
+	uint32_t frames, pointers; /* how many; of the pointers, those that are kept */
 	uint64_t pcs[MCCHK_MAX_FRAMES];
-	uint64_t pointer[MCCHK_MAX_POINTERS]; /* frame pointers of the innermost functions */
+	uint64_t pointer[MCCHK_MAX_FRAMES]; /* frame pointers of the functions, if there are any */
+	uint64_t end;                       /* what the last of them has as the one before it */
 };
 
 /* The identifier of a stack that was walked, as mcchk_stack. */
@@ -540,6 +544,13 @@ void mcchk_group_missed(uintptr_t addr, struct mcchk_touch *touch, struct mcchk_
 void mcchk_write_touched(struct mcchk_thread *t);
 void mcchk_write_touched_early(struct mcchk_thread *t);
 void mcchk_touch_no_more(struct mcchk_thread *t);
+void mcchk_entered(void **frame);
+
+/* A byte for each of so many groups of calls of functions: not 0 where one of them has maps.
+ * inline.c and the plug-ins do the same. */
+#define MCCHK_ENTRIES 1024u
+#define MCCHK_ENTRY(frame, caller) ((((frame) >> 4) + (caller)) & (MCCHK_ENTRIES - 1))
+extern uint8_t mcchk_entries[MCCHK_ENTRIES] __attribute__((visibility("default")));
 
 /* Elements at equal distances, made by a loop. */
 struct mcchk_elements {

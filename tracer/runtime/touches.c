@@ -8,7 +8,9 @@
  *
  * A place does so in one call of its function, which also says that the thread is the
  * same, and only while no other thread records: what the thread had touched until then
- * is recorded before anything else that it records.
+ * is recorded before anything else that it records. A call is known by its frame pointer and
+ * by where it returns to. Others that have both in common are told apart where functions
+ * begin that may have maps: there the rest of the stack is compared.
  */
 #include "calls.h"
 
@@ -26,8 +28,20 @@
 #define TURNS 8                /* eight times as many each time, … */
 #define FARTHEST (1ull << 30)  /* … up to that: looking costs some 30 µs */
 
-static uint8_t *pool; /* of the only thread that records */
+static uint8_t *pool; /* of the only thread that records, as all that follows */
 static uint64_t pool_used;
+
+/* A call of a function that has maps: the stack, from there on. */
+struct mcchk_activation {
+	struct mcchk_walked stack;
+	uint32_t entry; /* which of mcchk_entries says that there is one */
+};
+
+#define ACTIVATIONS 64 /* with maps at a time */
+static struct mcchk_activation activations[ACTIVATIONS];
+static uint32_t next_activation;
+static struct mcchk_thread *active; /* whose they are */
+uint8_t mcchk_entries[MCCHK_ENTRIES]; /* the number of an activation, from 1 on */
 
 static int is_whole(uint64_t page) { return __atomic_load_n(&MCCHK_SHADOW[page], __ATOMIC_ACQUIRE) == 1; }
 
@@ -173,11 +187,26 @@ static void write_all(struct mcchk_thread *t, uint64_t seq, int keep)
 	}
 }
 
+static void forget(struct mcchk_activation *a)
+{
+	if (a->stack.frames > 0)
+		mcchk_entries[a->entry] = 0;
+	a->stack.frames = 0;
+}
+
+/* Nobody has a map. */
+static void forget_activations(void)
+{
+	for (uint32_t i = 0; i < ACTIVATIONS; i++)
+		forget(&activations[i]);
+}
+
 /* Records what the calling thread has touched. Its own, and it is busy or in a call. */
 void mcchk_write_touched(struct mcchk_thread *t)
 {
 	write_all(t, t->touching_seq, 0);
 	__atomic_store_n(&t->touching_count, 0, __ATOMIC_RELEASE);
+	forget_activations();
 	t->touching_late = 0;
 	pool_used = 0;
 }
@@ -262,12 +291,103 @@ static struct mcchk_touching *append(struct mcchk_thread *t, struct mcchk_touch 
 /* Lets the program's code set what it touches in the call with this frame. */
 static void set_frame(struct mcchk_touch *touch, void **frame)
 {
+	__atomic_store_n(&touch->caller, (uintptr_t)frame[1], __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	__atomic_store_n(&touch->frame, (uintptr_t)frame, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the other thread has a barrier for both (become_several in writer.c) */
 	if (__atomic_load_n(&mcchk_several, __ATOMIC_RELAXED))
 		rest(touch);
 }
+
+/* ---- calls that have maps ---- */
+
+/* Whether the call with this frame can be taken for that one. */
+static int resembles(const struct mcchk_activation *a, void **frame)
+{
+	return a->stack.frames > 1 && a->stack.pointer[0] == (uintptr_t)frame && a->stack.pcs[1] == (uintptr_t)frame[1];
+}
+
+/* Whether it is, if it can be taken for it: the stack is the same. */
+static int is_same(const struct mcchk_activation *a)
+{
+	const struct mcchk_walked *w = &a->stack;
+
+	for (uint32_t i = 0; i + 1 < w->frames; i++) {
+		const uint64_t *frame = (const void *)(uintptr_t)w->pointer[i];
+		if (frame[1] != w->pcs[i + 1] || frame[0] != (i + 2 < w->frames ? w->pointer[i + 1] : w->end))
+			return 0;
+	}
+	return 1;
+}
+
+/* That call is over. */
+static void drop(struct mcchk_thread *t, struct mcchk_activation *a)
+{
+	if (a->stack.frames == 0)
+		return;
+	for (uint32_t i = 0; i < t->touching_count; i++)
+		if (t->touching[i].owner == a) {
+			rest(t->touching[i].touch);
+			t->touching[i].owner = NULL;
+		}
+	forget(a);
+}
+
+/* The call that an entry belongs to; NULL: there is none. */
+static struct mcchk_activation *activation_at(uint32_t entry)
+{
+	uint32_t n = __atomic_load_n(&mcchk_entries[entry], __ATOMIC_RELAXED);
+	return n > 0 ? &activations[n - 1] : NULL;
+}
+
+/* The call with this frame; NULL: there is nothing that it could be known by. */
+static struct mcchk_activation *activation(struct mcchk_thread *t, uintptr_t pc, void **frame)
+{
+	uint32_t entry = MCCHK_ENTRY((uintptr_t)frame, (uintptr_t)frame[1]);
+	struct mcchk_activation *a = activation_at(entry);
+
+	if (a && resembles(a, frame) && is_same(a))
+		return a;
+	if (a)
+		drop(t, a);
+	a = &activations[next_activation];
+	next_activation = (next_activation + 1) % ACTIVATIONS;
+	drop(t, a);
+	mcchk_walk(t, pc, frame, &a->stack);
+	if (a->stack.frames < 2) {
+		a->stack.frames = 0;
+		return NULL;
+	}
+	a->entry = entry;
+	active = t;
+	mcchk_entries[entry] = (uint8_t)(a - activations + 1);
+	return a;
+}
+
+/* A function that may have maps begins, and another call of it, or of another function, that
+ * had some may be taken for this one. Where nothing can be changed, for this is a signal
+ * handler or another thread, nobody sets anything any more. */
+void mcchk_entered(void **frame)
+{
+	struct mcchk_tls *self = &mcchk_self;
+	struct mcchk_activation *a = activation_at(MCCHK_ENTRY((uintptr_t)frame, (uintptr_t)frame[1]));
+
+	if (!a || !resembles(a, frame))
+		return;
+	if (self->thread != active || self->busy) {
+		mcchk_touch_no_more(active);
+		return;
+	}
+	if (MCCHK_LIKELY(is_same(a)))
+		return;
+	self->busy = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	drop(self->thread, a);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	self->busy = 0;
+}
+
+/* ---- maps ---- */
 
 /* How far the members of a place reach beyond an element of it, in front and behind. */
 static void reach(const struct mcchk_member *members, uint32_t n, uint32_t shift, uint64_t *front, uint64_t *behind)
@@ -353,14 +473,20 @@ static int are_whole(const struct mcchk_member *members, uint32_t n, uintptr_t a
 static void take_map(struct mcchk_thread *t, struct mcchk_touching *g, uintptr_t addr, void **frame)
 {
 	struct mcchk_touch *touch = g->touch;
+	struct mcchk_activation *a = activation(t, g->members[0].pc, frame);
 
-	if (g->frame != (uintptr_t)frame) {
-		if (g->frame != 0)
+	if (!a)
+		return;
+	if (g->owner != a) {
+		if (g->taken)
 			write_map(t, g, t->touching_seq, 0); /* of another call of its function */
-		for (uint32_t i = 0; i < g->n; i++)
-			g->members[i].stack = mcchk_stack(t, g->members[i].pc, frame);
+		for (uint32_t i = 0; i < g->n; i++) {
+			a->stack.pcs[0] = g->members[i].pc;
+			g->members[i].stack = mcchk_stack_walked(t, &a->stack);
+		}
 	}
-	g->frame = (uintptr_t)frame;
+	g->owner = a;
+	g->taken = 1;
 	if (touch->count == 0 || addr < touch->lo || addr >= touch->lo + (touch->count << g->shift))
 		widen(g, addr);
 	touch->map = g->map + ((touch->lo - g->lo) >> g->shift);
@@ -478,7 +604,7 @@ static void map_cold(uintptr_t addr, struct mcchk_touch *touch, const struct mcc
 	}
 	begin_span(touch);
 	struct mcchk_touching *g = known(t, touch);
-	if ((g && g->map && g->frame != (uintptr_t)frame) || ++touch->turns > TURNS || !is_cold(addr & ~7ull)) {
+	if ((g && g->map && !(g->owner && resembles(g->owner, frame) && is_same(g->owner))) || ++touch->turns > TURNS || !is_cold(addr & ~7ull)) {
 		touch->settled = 1;
 		return;
 	}

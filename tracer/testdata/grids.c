@@ -65,6 +65,7 @@ void mcchk_touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc,
 }
 void mcchk_map_cold(uintptr_t addr, struct mcchk_touch *touch, uint64_t shift, void **frame) { touch->lo = addr + shift + (frame != NULL); }
 void mcchk_function_returns(uintptr_t frame, uintptr_t pc) { site = (unsigned)(frame + pc); }
+void mcchk_entered(void **frame) { (void)frame; }
 __thread uintptr_t mcchk_stack_low;
 struct mcchk_thread *mcchk_thread_get(void) { return &thread; }
 uint32_t mcchk_stack(struct mcchk_thread *t, uintptr_t pc, void **frame) { return t && pc && frame ? site + 1 : 0; }
