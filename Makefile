@@ -83,7 +83,7 @@ slurm: ## analyse in parts under a real Slurm, started here as root (packages sl
 bench: ## measure tracing and analysis beside their aims (8 minutes)
 	$(GO) run ./bench
 
-soak: packages ## run every fixture in every way, 400 random programs with each MPI library, PROGRAMS (1000000) random programs from FIRST_SEED (0) on against the brute-force checker, and every fuzz target for SOAK_TIME (10m)
+soak: packages ## run every fixture in every way, 400 random programs with each MPI library and with OpenSHMEM, PROGRAMS (1000000) random programs from FIRST_SEED (0) on against the brute-force checker, and every fuzz target for SOAK_TIME (10m)
 	MCCHK_SOAK=400 $(GO) test -count 1 -parallel 16 -timeout 90m ./fixtures
 	MCCHK_FIRST_SEED=$(FIRST_SEED) MCCHK_PROGRAMS=$(PROGRAMS) $(GO) test -v -count 1 -timeout 10h -run TestEngineAgainstBruteForce ./analysis
 	@for package in $$($(GO) list ./...); do \

@@ -78,6 +78,8 @@ type apiFunc struct {
 	Unless string // C expression: where it is true the call is recorded in any case, when it is made; "": never
 	By     string // a fetching function that is called in its place, for what it finds; or ""
 	Fetch  string // and the C type of its result
+	Own    string // the operator in C by which that is done at the calling PE, by Swap; or ""
+	Swap   string
 	Hooks  map[string]string
 }
 
@@ -163,7 +165,7 @@ func (t *apiTable) parseHook(text string) error {
 	return nil
 }
 
-// parseFamily reads RESULT name(arguments) [each SET] [ctx] [status] [custom] [polls] [by NAME]
+// parseFamily reads RESULT name(arguments) [each SET] [ctx] [status] [custom] [polls] [by NAME [own OPERATOR]]
 // [when EXPRESSION [unless EXPRESSION]].
 func (t *apiTable) parseFamily(text string) error {
 	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
@@ -196,6 +198,11 @@ func (t *apiTable) parseFamily(text string) error {
 				return fmt.Errorf("%s: by which function?", family.Family)
 			}
 			family.By, words = words[1], words[1:]
+		case "own":
+			if len(words) < 2 || family.By == "" || !strings.Contains("&|^", words[1]) {
+				return fmt.Errorf("%s: own, by which operator?", family.Family)
+			}
+			family.Own, words = words[1], words[1:]
 		default:
 			return fmt.Errorf("%s: %q", family.Family, words[0])
 		}
@@ -226,6 +233,9 @@ func (t *apiTable) add(f apiFunc, args, of string, ctx bool) error {
 	types := strings.NewReplacer("TYPE", c, "ELEM", element)
 	f.Result = types.Replace(f.Result)
 	f.By, f.Fetch = strings.Replace(f.By, "TYPE", of, 1), c
+	if f.Own != "" {
+		f.Swap = "shmem_" + of + "_atomic_compare_swap"
+	}
 	for _, part := range splitArgs(types.Replace(args)) {
 		a, err := t.parseArg(part)
 		if err != nil {
@@ -235,7 +245,9 @@ func (t *apiTable) add(f apiFunc, args, of string, ctx bool) error {
 	}
 	t.append(f, element)
 	if ctx {
-		f.Name, f.By = strings.Replace(f.Name, "shmem_", "shmem_ctx_", 1), strings.Replace(f.By, "shmem_", "shmem_ctx_", 1)
+		for _, name := range []*string{&f.Name, &f.By, &f.Swap} {
+			*name = strings.Replace(*name, "shmem_", "shmem_ctx_", 1)
+		}
 		f.Args = slices.Insert(slices.Clone(f.Args), 0, apiArg{Type: "mcchk_ctx", Name: "ctx", Kind: 'c'})
 		t.append(f, element)
 	}

@@ -183,6 +183,9 @@ func (m *machine) send(f *flight) *flight {
 		}
 	}
 	m.flying = append(m.flying, f)
+	if m.p.real {
+		m.arrive(f)
+	}
 	return f
 }
 

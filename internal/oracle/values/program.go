@@ -25,6 +25,10 @@ type Program struct {
 	told    bool // what atomic operations found is told, though they have no result
 	steps   []step
 
+	// A real program is run with a library, and its updates take effect at once.
+	real bool
+	seen map[int]int64 // by event: what was there when a wait of it was called
+
 	events   []*event
 	accesses []*access
 	edges    [][2]int       // of points
@@ -42,6 +46,9 @@ type event struct {
 	at         int64 // of a load or store
 	size       int64
 	store      bool
+	stored     int64
+	updates    bool // a word, some time
+	early      bool // called as soon as the process comes to it
 	begin, end int64
 	index      int
 }
@@ -148,7 +155,7 @@ func Shrink(p *Program, fails func(*Program) bool) *Program {
 	for n := len(p.steps) / 2; n > 0; {
 		shorter := false
 		for at := 0; at+n <= len(p.steps); {
-			q := &Program{model: p.model, ranks: p.ranks, strands: p.strands, lone: p.lone, told: p.told, steps: slices.Delete(slices.Clone(p.steps), at, at+n)}
+			q := &Program{model: p.model, ranks: p.ranks, strands: p.strands, lone: p.lone, told: p.told, real: p.real, seen: p.seen, steps: slices.Delete(slices.Clone(p.steps), at, at+n)}
 			q.run()
 			if fails(q) {
 				p, shorter = q, true

@@ -237,7 +237,7 @@ func (s *shmem) issue(e *event, q *pending, target int, at int64, typ string, o 
 	q.remote.typ = typ
 	q.accesses = []*access{q.remote}
 	c := s.cell(target, at)
-	o.by, o.own = e, q.remote
+	o.by, o.own, e.updates = e, q.remote, true
 	chain, flights := s.chained(e.pe, q.ctx, target)
 	o.chain = append(o.chain, chain...)
 	c.ops = append(c.ops, o)
@@ -316,6 +316,9 @@ func (s *shmem) putWord(x *step) {
 
 // signal is a put with a signal: the first signal is set, the second counted.
 func (s *shmem) signal(x *step) {
+	if s.p.real {
+		return
+	}
 	target, slot, which := x.pick(0, s.p.ranks), x.pick(1, shmemSlots), x.pick(2, 2)
 	dest, source, at := int64(shmemData+8*slot), int64(private+8*x.pick(2, 3)), int64(shmemSignals+8*which)
 	v, set := int64(1), int64(0)
@@ -374,6 +377,9 @@ func (s *shmem) waited(x *step, c *cell, choice int) (cmp, v, before, since int6
 // wait is a wait for one value, or a test that succeeds.
 func (s *shmem) wait(x *step) {
 	w := x.pick(0, 5)
+	if s.p.real {
+		w %= 3
+	}
 	at, name := int64(shmemWords+8*w), "shmem_long_wait_until"
 	var args []arg
 	if w > 2 {
@@ -384,14 +390,21 @@ func (s *shmem) wait(x *step) {
 	}
 	c := s.cell(x.pe, at)
 	cmp, v, before, since := s.waited(x, c, x.pick(1, 6))
+	test, early := w <= 2 && x.pick(3, 3) == 0, false
+	if s.p.real {
+		early, before = !test && x.pick(4, 2) == 0, c.value
+		if there, ok := s.p.seen[len(s.p.events)]; ok {
+			before = there
+		}
+	}
 	meets := condition(cmp, v)
 	args = append(args, num("cmp", cmp), num("cmp_value", v), num("size", 8), num("before", before))
-	if w <= 2 && x.pick(3, 3) == 0 {
+	if test {
 		name = "shmem_long_test"
 		args = append(args, num("result", 1))
 	}
 	e := s.event(x.pe, name, args...)
-	e.begin = max(since, s.lastBut(e)+1)
+	e.early, e.begin = early, max(since, s.lastBut(e)+1)
 	c.await(e, before, meets)
 }
 
@@ -416,6 +429,9 @@ func (s *shmem) lastBut(e *event) int64 {
 
 // waitSome waits for two words.
 func (s *shmem) waitSome(x *step) {
+	if s.p.real {
+		return
+	}
 	const n = 2
 	var before, values []int64
 	since := int64(0)
@@ -451,6 +467,9 @@ func (s *shmem) waitSome(x *step) {
 }
 
 func (s *shmem) signalFetch(x *step) {
+	if s.p.real {
+		return
+	}
 	at := int64(shmemSignals + 8*x.pick(0, 2))
 	c := s.cell(x.pe, at)
 	e := s.event(x.pe, "shmem_signal_fetch", addr("sig_addr", at), num("result", c.value))
@@ -558,7 +577,8 @@ func (s *shmem) wordLocally(x *step) {
 	e := s.local(x.pe, at, 8, store)
 	if store {
 		c.ops = append(c.ops, &op{by: e, update: func(value) value { return value{} }, done: []int{e.leave()}})
-		c.set(s.next()+100, s.now)
+		e.stored = s.next() + 100
+		c.set(e.stored, s.now)
 	}
 }
 

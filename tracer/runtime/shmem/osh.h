@@ -72,6 +72,7 @@ int64_t mcchk_glanced(int64_t k);
 
 /* ---- shmem.c ---- */
 
+extern int pshmem_my_pe(void) __attribute__((visibility("default")));
 void mcchk_shmem_missing(const char *function) __attribute__((noreturn));
 
 /* A buffer that the library uses until the context is quiet. */

@@ -13,7 +13,6 @@ extern void pshmem_init(void);
 extern int pshmem_init_thread(int requested, int *provided) __attribute__((weak));
 extern void pstart_pes(int npes) __attribute__((weak));
 extern void pshmem_finalize(void);
-extern int pshmem_my_pe(void);
 extern int pshmem_n_pes(void);
 extern void pshmem_barrier_all(void);
 extern void pshmem_getmem(void *dest, const void *source, size_t nelems, int pe);
