@@ -1,6 +1,7 @@
 package symbols
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -119,6 +120,53 @@ func TestPath(t *testing.T) {
 			require.Equal(t, tt.want, got)
 		})
 	}
+}
+
+// TestPathOfStacksWithoutRecursion: the tracer writes each program counter of a stack once, the
+// innermost of equal ones, which must not change the path.
+func TestPathOfStacksWithoutRecursion(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	layers := []Layer{Application, Application, Application, Library}
+	shorter := 0
+	for range 20_000 {
+		var places [8][]Frame // by program counter
+		for i := range places {
+			for range 1 + r.IntN(3) {
+				name := string(rune('a' + r.IntN(5)))
+				f := Frame{Func: name, File: name + ".c", Line: 1 + r.IntN(4), Layer: layers[r.IntN(len(layers))], Inlined: true}
+				if r.IntN(12) == 0 {
+					f.Func += " {OpenMP region}"
+				}
+				places[i] = append(places[i], f)
+			}
+			last := &places[i][len(places[i])-1]
+			last.Inlined, last.Part = false, r.IntN(6) == 0
+		}
+		var whole, once []Frame
+		seen := map[int]bool{}
+		for range r.IntN(20) {
+			pc := r.IntN(len(places))
+			whole = Append(whole, places[pc])
+			if !seen[pc] {
+				once = Append(once, places[pc])
+			}
+			seen[pc] = true
+		}
+		if len(once) < len(whole) {
+			shorter++
+		}
+		require.Equal(t, lines(Path(whole)), lines(Path(once)))
+	}
+	require.Greater(t, shorter, 10_000)
+}
+
+// lines are frames as findings compare them.
+func lines(frames []Frame) []Frame {
+	var list []Frame
+	for _, f := range frames {
+		list = append(list, Frame{Func: f.Func, File: f.File, Line: f.Line, Layer: f.Layer})
+	}
+	return list
 }
 
 // TestAppend: a part of a function and the rest of it, which is inlined where it is called, are

@@ -147,7 +147,99 @@ func TestIrregularAccessesHaveTheirCallers(t *testing.T) {
 			for callers, w := range ways {
 				require.Len(t, w, 1, "one path, %s", callers)
 			}
-			require.GreaterOrEqual(t, len(ways), 18)
+			require.GreaterOrEqual(t, len(ways), 24)
+		})
+	}
+}
+
+// A recursive function has few stacks, however many ways go down: each of its frames once, which
+// does not change the call path. What lies on the thread's own stack is accessed with all of them,
+// for in one of the frames it lies.
+func TestRecursionIsNotInStacks(t *testing.T) {
+	t.Parallel()
+	const elements = 1 << 11
+	source := fmt.Sprintf(head+`
+enum { N = %d };
+static unsigned seed = 1;
+static __attribute__((noinline)) int number(int below)
+{
+	seed = seed * 1664525u + 1013904223u;
+	return (int)((seed >> 8) %% (unsigned)below);
+}
+static __attribute__((noinline)) void down(int *p, int n)
+{
+	if (n == 1) {
+		*p += 1;
+		return;
+	}
+	if (number(2)) {
+		down(p, n / 2);
+		down(p + n / 2, n / 2);
+	} else {
+		down(p + n / 2, n / 2);
+		down(p, n / 2);
+	}
+	for (int i = 0; i < 4; i++)
+		p[number(n)] ^= number(n);
+}
+int main(int argc, char **argv)
+{
+	int own[N] = {0}, *memory = calloc(N, sizeof *memory);
+	MPI_Win win, of_own;
+	MPI_Init(&argc, &argv);
+	MPI_Win_create(memory, N * sizeof *memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	MPI_Win_create(own, sizeof own, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &of_own);
+	MPI_Win_fence(0, win);
+	down(memory, N);
+	MPI_Win_fence(0, win);
+	down(own, N);
+	MPI_Win_fence(0, win);
+	MPI_Win_free(&of_own);
+	MPI_Win_free(&win);
+	free(memory);
+	MPI_Finalize();
+}
+`, elements)
+	for _, compiler := range []string{"gcc", "clang"} {
+		t.Run(compiler, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, platform{"mpich", compiler}, map[string]string{"app.c": source})
+			b.cc("-O2", "-fno-inline", "-g", "app.c", "-o", "app")
+			rec := readFile(t, rankFile(b.traced(1, "app"), 0))
+			require.Empty(t, rec.lost)
+			var base [3]int64
+			for i, w := range rec.all("MPI_Win_create") {
+				base[i+1] = w.arg["base"].Int
+			}
+			stored, stacks, longest, fences := map[int64]bool{}, map[uint32]bool{}, 0, 0
+			for _, e := range rec.events {
+				if e.access == nil {
+					if e.Fn.Name == "MPI_Win_fence" {
+						fences++
+					}
+					continue
+				}
+				if fences != 1 && fences != 2 {
+					continue
+				}
+				for k := range e.access.Count {
+					at := int64(e.access.Addr+k*uint64(e.access.Stride)) - base[fences]
+					if 0 <= at && at < 4*elements && e.access.Store {
+						stored[at+int64(fences-1)*4*elements] = true
+					}
+				}
+				pcs := slices.Clone(rec.Stack(e.access.Stack))
+				if fences == 2 {
+					longest = max(longest, len(pcs))
+					continue
+				}
+				stacks[e.access.Stack] = true
+				slices.Sort(pcs)
+				require.Len(t, slices.Compact(pcs), len(rec.Stack(e.access.Stack)), "each frame once")
+			}
+			require.Len(t, stored, 2*elements)
+			require.LessOrEqual(t, len(stacks), 4*(1+4+12+24+24), "four accesses, reached by some of four calls in any order")
+			require.Greater(t, longest, 11, "frames")
 		})
 	}
 }

@@ -493,6 +493,10 @@ int mcchk_copy(const void *p); /* whether it is a copy that the compiler made of
  * cannot be written. */
 uint32_t mcchk_stack(struct mcchk_thread *t, uintptr_t pc, void **frame);
 
+/* The same of an access at that address, which recursion is left out of: each frame is there
+ * once, the innermost of those that are the same. */
+uint32_t mcchk_access_stack(struct mcchk_thread *t, uintptr_t addr, uintptr_t pc, void **frame);
+
 /* ---- linked.c, or preload.c ---- */
 
 extern const int mcchk_preloaded;
@@ -506,6 +510,8 @@ struct mcchk_walked {
 
 /* The identifier of a stack that was walked, as mcchk_stack. */
 uint32_t mcchk_stack_walked(struct mcchk_thread *t, const struct mcchk_walked *w);
+int mcchk_leave_recursion_out(const struct mcchk_walked *w, struct mcchk_walked *out);
+uint32_t mcchk_access_stack_walked(struct mcchk_thread *t, uintptr_t addr, const struct mcchk_walked *w);
 
 /* Walks the stack that begins at pc, as above. */
 void mcchk_walk(struct mcchk_thread *t, uintptr_t pc, void **frame, struct mcchk_walked *w);

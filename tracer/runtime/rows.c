@@ -28,7 +28,7 @@ struct added {
 static uint32_t stack_of(struct added *a)
 {
 	if (a->stack == 0)
-		a->stack = mcchk_stack(a->t, a->pc, a->frame);
+		a->stack = mcchk_access_stack(a->t, a->e->start, a->pc, a->frame);
 	return a->stack;
 }
 
@@ -343,7 +343,7 @@ void mcchk_elements_since(const struct mcchk_elements *e, uint64_t seq, uintptr_
 		return;
 	uint64_t last = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE), at = seq;
 	int begun = 0;
-	uint32_t stack = mcchk_stack(t, pc, frame);
+	uint32_t stack = mcchk_access_stack(t, e->start, pc, frame);
 	if (t->calls.chunk && at < t->calls.since) /* its chunk defines the stack */
 		at = t->calls.since;
 	do {

@@ -125,7 +125,7 @@ static int belongs(struct mcchk_run *r, uintptr_t addr)
 static struct mcchk_access *new_record(struct mcchk_thread *t, uintptr_t addr, uintptr_t pc, void **frame,
 				       uint32_t size, uint32_t flags, int64_t stride, uint64_t count)
 {
-	return mcchk_write_access(t, mcchk_stack(t, pc, frame), addr, size, flags, stride, count);
+	return mcchk_write_access(t, mcchk_access_stack(t, addr, pc, frame), addr, size, flags, stride, count);
 }
 
 static void begin(struct mcchk_thread *t, uint64_t key, struct mcchk_run *r, uintptr_t addr, uintptr_t pc, void **frame,

@@ -74,6 +74,41 @@ uint32_t mcchk_stack(struct mcchk_thread *t, uintptr_t pc, void **frame)
 	return mcchk_stack_walked(t, &w);
 }
 
+/* Leaves recursion out, which would make as many stacks as there are ways to go down: what
+ * remains has the same call path (Path of ../../symbols). Returns whether there was any. */
+int mcchk_leave_recursion_out(const struct mcchk_walked *w, struct mcchk_walked *out)
+{
+	uint8_t table[4 * MCCHK_MAX_FRAMES] = {0}; /* of pcs: their number in `out`, from 1 on */
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < w->frames; i++) {
+		uint32_t s = (uint32_t)((w->pcs[i] * 0x9E3779B97F4A7C15ull) >> 32) % sizeof table;
+		while (table[s] != 0 && out->pcs[table[s] - 1] != w->pcs[i])
+			s = (s + 1) % sizeof table;
+		if (table[s] != 0)
+			continue;
+		out->pcs[n++] = w->pcs[i];
+		table[s] = (uint8_t)n;
+	}
+	out->frames = n;
+	out->pointers = 0;
+	return n < w->frames;
+}
+
+/* Of a variable on the thread's own stack all frames are kept: in one of them it lies. */
+uint32_t mcchk_access_stack_walked(struct mcchk_thread *t, uintptr_t addr, const struct mcchk_walked *w)
+{
+	struct mcchk_walked out;
+	return (addr < t->stack_lo || addr >= t->stack_hi) && mcchk_leave_recursion_out(w, &out) ? mcchk_stack_walked(t, &out) : mcchk_stack_walked(t, w);
+}
+
+uint32_t mcchk_access_stack(struct mcchk_thread *t, uintptr_t addr, uintptr_t pc, void **frame)
+{
+	struct mcchk_walked w;
+	mcchk_walk(t, pc, frame, &w);
+	return mcchk_access_stack_walked(t, addr, &w);
+}
+
 uint32_t mcchk_stack_walked(struct mcchk_thread *t, const struct mcchk_walked *w)
 {
 	uint64_t h = hash(w->pcs, w->frames), pointers = w->pointers > 0 ? hash(w->pointer, w->pointers) : 0;

@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 
 #define POOL (64ull << 20)     /* bytes of all maps */
+#define AGAIN (6 * MCCHK_MISS)     /* the same of a place that has one in another call */
 #define LARGEST (2ull << 20)   /* of one map */
 #define SMALLEST (4ull << 10)  /* of one that has just been begun */
 #define PATIENCE (16 * MCCHK_MISS) /* of the slow path, before there is a map, or a larger one */
@@ -33,7 +34,8 @@ static uint64_t pool_used;
 
 /* A call of a function that has maps: the stack, from there on. */
 struct mcchk_activation {
-	struct mcchk_walked stack;
+	struct mcchk_walked stack, once; /* as it is, and without recursion */
+	int own_stack;  /* variables of the thread's own stack are in a map */
 	uint32_t entry; /* which of mcchk_entries says that there is one */
 };
 
@@ -341,7 +343,7 @@ static struct mcchk_activation *activation_at(uint32_t entry)
 }
 
 /* The call with this frame; NULL: there is nothing that it could be known by. */
-static struct mcchk_activation *activation(struct mcchk_thread *t, uintptr_t pc, void **frame)
+static struct mcchk_activation *activation(struct mcchk_thread *t, void **frame)
 {
 	uint32_t entry = MCCHK_ENTRY((uintptr_t)frame, (uintptr_t)frame[1]);
 	struct mcchk_activation *a = activation_at(entry);
@@ -353,15 +355,30 @@ static struct mcchk_activation *activation(struct mcchk_thread *t, uintptr_t pc,
 	a = &activations[next_activation];
 	next_activation = (next_activation + 1) % ACTIVATIONS;
 	drop(t, a);
-	mcchk_walk(t, pc, frame, &a->stack);
+	mcchk_walk(t, 0, frame, &a->stack);
 	if (a->stack.frames < 2) {
 		a->stack.frames = 0;
 		return NULL;
 	}
+	mcchk_leave_recursion_out(&a->stack, &a->once);
+	a->own_stack = 0;
 	a->entry = entry;
 	active = t;
 	mcchk_entries[entry] = (uint8_t)(a - activations + 1);
 	return a;
+}
+
+/* Whether another call, which can be taken for that one, has the same call path: then it has
+ * the same maps. */
+static int renews(struct mcchk_thread *t, struct mcchk_activation *a, void **frame)
+{
+	struct mcchk_walked once;
+
+	if (a->own_stack)
+		return 0;
+	mcchk_walk(t, 0, frame, &a->stack);
+	mcchk_leave_recursion_out(&a->stack, &once);
+	return once.frames == a->once.frames && memcmp(once.pcs + 1, a->once.pcs + 1, (once.frames - 1) * sizeof *once.pcs) == 0;
 }
 
 /* A function that may have maps begins, and another call of it, or of another function, that
@@ -382,7 +399,8 @@ void mcchk_entered(void **frame)
 		return;
 	self->busy = 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	drop(self->thread, a);
+	if (!renews(self->thread, a, frame))
+		drop(self->thread, a);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self->busy = 0;
 }
@@ -469,21 +487,36 @@ static int are_whole(const struct mcchk_member *members, uint32_t n, uintptr_t a
 	return is_whole((addr - front) >> MCCHK_PAGE_SHIFT) && is_whole((addr + behind + (1ull << shift) - 1) >> MCCHK_PAGE_SHIFT);
 }
 
+/* The stack of a member of a place in a call. */
+static uint32_t stack_of(struct mcchk_thread *t, const struct mcchk_touching *g, uint32_t member, uintptr_t addr, struct mcchk_activation *a)
+{
+	a->stack.pcs[0] = g->members[member].pc;
+	return mcchk_access_stack_walked(t, addr, &a->stack);
+}
+
+/* Whether what is in the map has the stacks that it would have in this call. */
+static int have_stacks(struct mcchk_thread *t, const struct mcchk_touching *g, uintptr_t addr, struct mcchk_activation *a)
+{
+	for (uint32_t i = 0; i < g->n; i++)
+		if (!g->taken || g->members[i].stack != stack_of(t, g, i, addr, a))
+			return 0;
+	return 1;
+}
+
 /* The place has a map in the call of its function with this frame. */
 static void take_map(struct mcchk_thread *t, struct mcchk_touching *g, uintptr_t addr, void **frame)
 {
 	struct mcchk_touch *touch = g->touch;
-	struct mcchk_activation *a = activation(t, g->members[0].pc, frame);
+	struct mcchk_activation *a = activation(t, frame);
 
 	if (!a)
 		return;
-	if (g->owner != a) {
+	a->own_stack |= addr >= t->stack_lo && addr < t->stack_hi;
+	if (g->owner != a && !have_stacks(t, g, addr, a)) {
 		if (g->taken)
 			write_map(t, g, t->touching_seq, 0); /* of another call of its function */
-		for (uint32_t i = 0; i < g->n; i++) {
-			a->stack.pcs[0] = g->members[i].pc;
-			g->members[i].stack = mcchk_stack_walked(t, &a->stack);
-		}
+		for (uint32_t i = 0; i < g->n; i++)
+			g->members[i].stack = stack_of(t, g, i, addr, a);
 	}
 	g->owner = a;
 	g->taken = 1;
@@ -502,7 +535,8 @@ static void missed(struct mcchk_touch *touch, uintptr_t addr, struct mcchk_membe
 	struct mcchk_thread *t = self->thread;
 
 	begin_span(touch);
-	if ((touch->missed += cost) < PATIENCE)
+	touch->missed += cost;
+	if (touch->missed < PATIENCE && !(touch->missed >= AGAIN && t && known(t, touch) && known(t, touch)->taken))
 		return;
 	touch->missed = 0;
 	if (!t || self->depth || self->busy || !mcchk_recording || __atomic_load_n(&mcchk_several, __ATOMIC_RELAXED) ||

@@ -69,6 +69,7 @@ void mcchk_entered(void **frame) { (void)frame; }
 __thread uintptr_t mcchk_stack_low;
 struct mcchk_thread *mcchk_thread_get(void) { return &thread; }
 uint32_t mcchk_stack(struct mcchk_thread *t, uintptr_t pc, void **frame) { return t && pc && frame ? site + 1 : 0; }
+uint32_t mcchk_access_stack(struct mcchk_thread *t, uintptr_t addr, uintptr_t pc, void **frame) { return addr ? mcchk_stack(t, pc, frame) : 0; }
 
 static void begin_chunk(void)
 {

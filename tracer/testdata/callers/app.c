@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { AREA = 16384, WAYS = 20, CALLS = 400, LIST = 24 };
+enum { AREA = 16384, WAYS = 26, CALLS = 400, LIST = 24 };
 
 static int *memory, list[LIST];
 static FILE *touched;
@@ -41,6 +41,16 @@ static __attribute__((noinline)) void jumps(void (*f)(const int *), const int *a
 	longjmp(env, 1);
 }
 
+static __attribute__((noinline)) void recurs(void (*f)(const int *), const int *at, int depth)
+{
+	if (depth == 0)
+		f(at);
+	else if (depth & 1)
+		recurs(f, at, depth / 2);
+	else
+		recurs(f, at, depth - 1);
+}
+
 static __attribute__((noinline)) void tell(int way, int n, void (*f)(const int *))
 {
 	for (int i = 0; f == many && i < LIST; i++)
@@ -64,6 +74,8 @@ static __attribute__((noinline)) void tell(int way, int n, void (*f)(const int *
 				f(at);                                                             \
 			else if (how == 1)                                                         \
 				calls(f, at);                                                      \
+			else if (how == 2)                                                         \
+				recurs(f, at, i % 20);                                             \
 			else if (setjmp(env) == 0)                                                 \
 				jumps(f, at);                                                      \
 		}                                                                                  \
@@ -83,7 +95,7 @@ int main(int argc, char **argv)
 		memory[i] = i;
 	MPI_Win_create(memory, WAYS * AREA * sizeof(int), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
 	MPI_Win_fence(0, win);
-	for (int how = 0; how < 3; how++) {
+	for (int how = 0; how < 4; how++) {
 		first(way++, one, how);
 		second(way++, one, how);
 		first(way++, one, how);
