@@ -1,6 +1,8 @@
 package core
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/mcchk/mcchk/evc"
@@ -12,16 +14,18 @@ import (
 func (m *Machine) forgetWords() {
 	if m.words.all == nil || m.words.region != m.index {
 		before := m.words.all
-		m.words = words{all: map[WordKey]*word{}, region: m.index, debt: m.words.debt, stores: m.words.stores}
-		for k, w := range before {
-			if again := w.carry(); again != nil {
+		m.disturbed()
+		m.words = words{all: map[WordKey]*word{}, region: m.index, debt: m.words.debt, stores: m.words.stores, held: m.words.held}
+		for _, k := range slices.SortedFunc(maps.Keys(before), byOwner) {
+			if again := before[k].carry(); again != nil {
 				m.words.all[k] = again
 			}
 		}
 		m.ownWords()
 	}
-	for k, w := range m.words.all {
-		if w.forget() {
+	for _, k := range slices.SortedFunc(maps.Keys(m.words.all), byOwner) {
+		if w := m.words.all[k]; w.forget() {
+			w.leave()
 			delete(m.words.all, k)
 			m.words.fewer = true
 		}
@@ -32,15 +36,29 @@ func (m *Machine) forgetWords() {
 }
 
 // carry returns what is left of a word in the region that begins: updates of which
-// somebody may yet see that they are complete, and the others beside them, which order
-// nobody any more; nil: nothing is.
+// somebody may yet see that they are complete, or of which the order is open, and the others
+// beside them, which order nobody any more; nil: nothing is.
 func (w *word) carry() *word {
 	matters := func(op *WordOp) bool { return op != nil && !op.complete && op.seen != nil }
 	if !slices.ContainsFunc(w.versions, func(v *version) bool { return matters(v.by) }) &&
 		!slices.ContainsFunc(w.visitors, func(v *visitor) bool { return slices.ContainsFunc(v.queue, matters) }) {
-		return nil
+		if !w.leave() {
+			return nil
+		}
+		n := 0
+		for _, v := range w.visitors {
+			n += len(v.queue)
+		}
+		if w.m.words.carried += n; w.m.words.carried > mostCarried {
+			w.m.words.held.lost = true
+			return nil
+		}
+		w.versions = w.versions[len(w.versions)-1:]
 	}
-	again := &word{m: w.m, key: w.key}
+	again := &word{m: w.m, key: w.key, presumed: w.presumed, lost: w.lost, disturbed: w.disturbed}
+	if w.versions[0].number > 0 {
+		again.presumed = 0
+	}
 	for i, v := range w.versions {
 		x := &version{number: i, by: v.by, value: v.value}
 		w.m.give(&x.before, evc.Time{})
@@ -56,7 +74,8 @@ func (w *word) carry() *word {
 	for _, v := range w.visitors {
 		for _, op := range v.queue {
 			again.adopt(op)
-			op.floor, op.after = again.versions[0], nil
+			op.floor = again.versions[0]
+			op.after = slices.DeleteFunc(op.after, func(x *WordOp) bool { return x.made != nil || x.update == nil })
 			x := again.visitor(v.strand)
 			x.queue = append(x.queue, op)
 		}
@@ -97,3 +116,6 @@ func (w *word) forget() bool {
 	}
 	return idle && w.m.past(&w.last().before)
 }
+
+// byOwner orders words by their process and address.
+func byOwner(a, b WordKey) int { return cmp.Or(cmp.Compare(a.Owner, b.Owner), byAddress(a, b)) }

@@ -27,7 +27,7 @@ func (s *Strand) stretch(st *trace.Stretch, thread uint32) {
 		s.threads[thread] = true
 	}
 	s.thread = thread
-	if len(s.words) > 0 && st.Stores > 0 {
+	if s.seesStores() && st.Stores > 0 {
 		s.overwrites(st)
 	}
 	if len(s.memory.aliases.Overlapping(st.Lo, st.Hi)) == 0 {
@@ -129,7 +129,7 @@ var ErrSkipped = errors.New("accesses were passed over that may lie in the memor
 // that are coming.
 func (s *Strand) passOver() error {
 	x := &s.event.Skipped
-	if s.memory.aliases.Len() > 0 && x.Accesses > 0 && !s.m.opts.OrderOnly {
+	if (s.memory.aliases.Len() > 0 && !s.m.opts.OrderOnly || s.seesStores() && x.Stores > 0) && x.Accesses > 0 {
 		return ErrSkipped
 	}
 	s.m.stats.Loads += x.Loads

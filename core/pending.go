@@ -139,6 +139,7 @@ func (s *Strand) Open(a *regions.Access) *Pending { return s.openIf(a, false) }
 
 // openIf is Open, and leaves nothing out that is wanted in any case.
 func (s *Strand) openIf(a *regions.Access, wanted bool) *Pending {
+	s.m.disturbs(a, a.Owner)
 	if lo, hi := a.Layout.Bounds(a.Base); wanted || s.m.wants(a.Owner, lo, hi) {
 		return s.open(a)
 	}
@@ -149,6 +150,7 @@ func (s *Strand) openIf(a *regions.Access, wanted bool) *Pending {
 // OpenBehind begins an access that starts no earlier than a guard is passed. It is
 // never left out: whether it matters to a part of memory is asked when it starts.
 func (s *Strand) OpenBehind(a *regions.Access, g *Guard) *Pending {
+	s.m.disturbs(a, a.Owner)
 	p := s.open(a)
 	g.delay(s.m, p)
 	return p
@@ -432,6 +434,7 @@ func (s *Strand) InstantAt(a regions.Access, owner int32, object int64) {
 	a.End = a.Start
 	s.ended++
 	m.phase.grown++
+	m.disturbs(&a, owner)
 	if lo, hi := a.Layout.Bounds(a.Base); !m.wants(owner, lo, hi) {
 		m.pending.leftOutNew++
 		s.path.last().Ended++

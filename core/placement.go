@@ -170,6 +170,7 @@ func (w *word) overdue(op *WordOp) bool {
 
 // place carries a choice out.
 func (w *word) place(c *choice) {
+	w.open = w.open || c.open
 	if c.version != nil {
 		c.op.sees(c.version)
 		return
@@ -275,6 +276,7 @@ func (m *Machine) decideWords() bool {
 			for _, how := range round {
 				if c := op.word.choose(op, how); c != nil {
 					m.open.note(c, op, i > 0)
+					op.word.rests(c, op)
 					op.word.place(c)
 					return true
 				}
@@ -288,8 +290,27 @@ func (m *Machine) decideWords() bool {
 		})
 	}
 	m.open.lost++
+	if all[0].word.open && !m.opts.OtherOrder {
+		m.Report(Problem{
+			Kind: Values, Rank: all[0].strand.Rank,
+			Text: "an atomic operation fetched a value that no update can have left in the order that was taken for those before it",
+		})
+	}
 	all[0].appear()
 	return true
+}
+
+// rests says where an operation may also have fetched what the word held at first, which is
+// not known any more.
+func (w *word) rests(c *choice, op *WordOp) {
+	first := w.versions[0]
+	if !w.lost || first.number > 0 || first.value.Known || c.version == first || op.floor != first || len(op.after) > 0 {
+		return
+	}
+	w.m.Report(Problem{
+		Kind: Values, Rank: op.strand.Rank,
+		Text: "what words hold that atomic operations update was not remembered of so many, and a value that was fetched may have been there before",
+	})
 }
 
 // earliest brings so many of the operations that were over first to the front, in order.
@@ -326,7 +347,7 @@ type manner struct {
 	unknown  bool // it may have fetched what is not known
 	timely   bool // the times of the calls agree
 	foresees bool // it agrees with what is still to come
-	zero     bool // the word held 0 at first: most do, unless it is known (word.initial)
+	zero     bool // the word held at first what most likely it did, which is 0 for most (word.initial)
 	other    bool // of several orders, another one than the usual one
 }
 
@@ -359,24 +380,25 @@ type choice struct {
 	op      *WordOp
 	version *version  // that it fetched, and that was there already; or
 	steps   []*WordOp // what takes effect, the last one of those that wait
-	zero    bool      // the word held 0 at first
+	zero    bool      // the word held at first what most likely it did
 	open    bool      // there may be others
 	strange bool      // what was fetched is not known to have been there
 }
 
 // initial returns what the word most likely held at first: what an operation has found
-// that none leaves, and otherwise 0.
+// that none leaves, and otherwise what is presumed, which is 0 where nothing is known.
 func (w *word) initial() Value {
+	presumed := Value{Bits: w.presumed, Known: true}
 	left := map[int64]bool{}
 	var found []int64
 	for _, v := range w.visitors {
 		for _, op := range v.queue {
 			after, _ := op.update(op.found)
 			if zero, _ := op.update(Value{Known: true}); !zero.Known {
-				return Value{Known: true} // a store of the owner may have left whatever was found
+				return presumed // a store of the owner may have left whatever was found
 			}
 			if !after.Known {
-				return Value{Known: true}
+				return presumed
 			}
 			left[after.Bits] = true
 			if op.found.Known {
@@ -392,7 +414,7 @@ func (w *word) initial() Value {
 	if i := slices.IndexFunc(found, func(f int64) bool { return !left[f] }); i >= 0 {
 		return Value{Bits: found[i], Known: true}
 	}
-	return Value{Known: true}
+	return presumed
 }
 
 // choose returns how an operation that waits can be decided; nil: it cannot.
@@ -404,7 +426,7 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 	unknown.unknown = true
 	tries := []manner{how, unknown}
 	zero := how // where it is not known what the word held at first
-	if first := w.last(); first.number == 0 && !first.value.Known {
+	if first := w.last(); first.number == 0 && !first.value.Known && !w.lost {
 		zero.zero = true
 		after := zero // behind a store of the owner
 		after.unknown = true

@@ -153,7 +153,45 @@ func (w *word) plan(op *WordOp, how manner, goals []*WordOp, ahead [][]*WordOp) 
 	if n == 0 {
 		return nil
 	}
-	return &choice{steps: p.steps[:n], zero: how.zero, open: slices.Contains(p.open[:n], true)}
+	c := &choice{steps: p.steps[:n], zero: how.zero, open: slices.Contains(p.open[:n], true)}
+	if c.open {
+		c.steps = p.needed(c.steps)
+	}
+	return c
+}
+
+// needed leaves out of steps updates that are not known to be over, where nothing of the
+// rest depends on them: they count as later.
+func (p *planner) needed(steps []*WordOp) []*WordOp {
+	const most = 64
+	for i := len(steps) - 2; i >= 0 && len(steps) <= most; i-- {
+		x := steps[i]
+		if x.blocked || x.end() < math.MaxInt64 {
+			continue
+		}
+		if less := slices.Delete(slices.Clone(steps), i, i+1); p.possible(less) {
+			steps = less
+		}
+	}
+	return steps
+}
+
+// possible reports whether operations can take effect in an order, from the beginning.
+func (p *planner) possible(steps []*WordOp) bool {
+	q := &planner{manner: p.manner, word: p.word, reads: p.reads, value: p.word.last().value, lanes: slices.Clone(p.lanes), seen: make([]bool, len(p.reads))}
+	if q.zero {
+		q.value = q.word.initial()
+	}
+	for i := range q.lanes {
+		q.lanes[i].taken = 0
+	}
+	for _, x := range steps {
+		if !slices.Contains(q.next(), x) {
+			return false
+		}
+		q.step(x)
+	}
+	return true
 }
 
 // foreseen reports whether an operation is still to come.

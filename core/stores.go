@@ -4,13 +4,15 @@ import (
 	"cmp"
 	"math"
 	"slices"
-	"sort"
 
 	"github.com/mcchk/mcchk/trace"
 )
 
 // Plain stores of a process to words in its own memory, where its model says that they
 // count (SeeStores): each leaves a value that is not known.
+
+// longestWord bounds the bytes of a word.
+const longestWord = 32
 
 // SeeStores says that a store of its owner leaves an unknown value in a word.
 func (m *Machine) SeeStores() { m.words.stores = true }
@@ -33,25 +35,30 @@ func (m *Machine) ownWords() {
 	}
 }
 
+// seesStores reports whether the process has words to which stores are noticed.
+func (p *Process) seesStores() bool { return len(p.words) > 0 || len(p.remembered.all) > 0 }
+
 // overwrites notices stores of the strand to words of its process.
 func (s *Strand) overwrites(st *trace.Stretch) {
-	const longest = 8
-	words := s.words
-	first := sort.Search(len(words), func(i int) bool { return words[i].Addr+longest > st.Lo })
-	if first == len(words) || words[first].Addr >= st.Hi {
-		return
+	stored := func(k WordKey) bool {
+		return slices.ContainsFunc(st.Rows, func(r trace.Rows) bool { return stores(&r, k.Addr, k.Addr+k.Bytes) })
 	}
-	for ; first < len(words) && words[first].Addr < st.Hi; first++ {
-		if k := words[first]; slices.ContainsFunc(st.Rows, func(r trace.Rows) bool { return stores(&r, k.Addr, k.Addr+k.Bytes) }) {
-			began := int64(0)
-			if s.call.Call != nil { // a thread may begin with stores
-				began = s.call.End
-			}
-			op := s.Overwrite(k, began)
-			op.Complete(s.Now())
-			op.done = math.MaxInt64 // when it was is not known
+	s.m.wordsIn(disturbance{s.Rank, st.Lo, st.Hi}, func(w *word) {
+		if !stored(w.key) {
+			return
 		}
-	}
+		began := int64(0)
+		if s.call.Call != nil { // a thread may begin with stores
+			began = s.call.End
+		}
+		op := s.Overwrite(w.key, began)
+		op.Complete(s.Now())
+		op.done = math.MaxInt64 // when it was is not known
+	}, func(k WordKey) {
+		if stored(k) {
+			s.m.words.held.recall(k)
+		}
+	})
 }
 
 // stores reports whether some of several stores are to memory [lo, hi).

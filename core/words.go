@@ -55,6 +55,7 @@ type WordOp struct {
 	word   *word
 	region int
 	update Update  // nil: it writes nothing
+	group  string  // of updates that leave the same in any order; "": none
 	issued *Signal // nil: it orders nothing
 	fn     string  // that makes it
 	stack  uint32
@@ -121,13 +122,17 @@ type visitor struct {
 
 // word is what is known of a word in a concurrent region.
 type word struct {
-	m        *Machine
-	key      WordKey
-	versions []*version // from the oldest that may still be fetched
-	visitors []*visitor // by line
-	blocked  []*WordOp  // that have fetched what is not decided yet
-	listed   bool       // among those of which something is not decided
-	visited  bool       // since the phase began
+	m         *Machine
+	key       WordKey
+	versions  []*version // from the oldest that may still be fetched
+	visitors  []*visitor // by line
+	blocked   []*WordOp  // that have fetched what is not decided yet
+	listed    bool       // among those of which something is not decided
+	visited   bool       // since the phase began
+	presumed  int64      // what it held at first, if that is not known, and nothing speaks against it
+	lost      bool       // what it held at first is not known any more
+	open      bool       // of several orders of its updates one was taken
+	disturbed bool       // something else than operations has written to it
 }
 
 // words are those of the present region.
@@ -138,7 +143,9 @@ type words struct {
 	debt    int     // steps of searches beyond those that decisions have paid for
 	short   bool    // a search for the present decision was not made to its end
 	stores  bool    // stores of owners are noticed
-	fewer   bool    // some were forgotten
+	held    remembered
+	carried int  // updates of words that were kept because their order is open
+	fewer   bool // some were forgotten
 
 	planners int64 // that gave operations slots
 }
@@ -166,6 +173,11 @@ func (m *Machine) word(k WordKey) *word {
 	w := m.words.all[k]
 	if w == nil {
 		w = &word{m: m, key: k, versions: []*version{{}}}
+		if h, ok := m.words.held.recall(k); !ok {
+			w.lost = m.words.held.lost
+		} else if w.presumed = h.bits; !h.presumed {
+			w.versions[0].value = Value{Bits: h.bits, Known: true}
+		}
 		m.give(&w.versions[0].before, evc.Time{})
 		m.words.all[k] = w
 		if m.words.stores {
@@ -252,6 +264,9 @@ func (op *WordOp) Tell(bits, ended int64) {
 // visit begins an operation; look: a read of the strand's own memory, which need not come
 // after what its process has issued.
 func (s *Strand) visit(w *word, began int64, update Update, look bool) *WordOp {
+	s.m.disturbing = slices.DeleteFunc(s.m.disturbing, func(x disturbance) bool { // that is the operation
+		return x == disturbance{w.key.Owner, w.key.Addr, w.key.Addr + w.key.Bytes}
+	})
 	op := &WordOp{strand: s, word: w, region: s.m.index, update: update, began: began, floor: w.versions[0]}
 	if c := s.call.Call; c != nil {
 		op.fn, op.stack = c.Fn.Name, c.Stack

@@ -244,14 +244,9 @@ func (p *wordProgram) streams(timed bool) (all []core.Stream) {
 	return all
 }
 
-// replayed returns which stores come before which, as the engine has it.
-func (p *wordProgram) replayed(t *testing.T, opts core.Options, timed bool) string {
-	text, _ := p.replayedBy(t, opts, timed)
-	return text
-}
-
-// replayedBy also returns what was chosen.
-func (p *wordProgram) replayedBy(t *testing.T, opts core.Options, timed bool) (string, core.Choices) {
+// replayed returns which stores come before which, as the engine has it, what was chosen,
+// and whether it says that it is unsure.
+func (p *wordProgram) replayed(t *testing.T, opts core.Options, timed bool) (order string, taken core.Choices, unsure bool) {
 	m, err := core.NewMachine(p.streams(timed), opts, &wordModel{newToy(), map[[2]int64]*core.WordOp{}})
 	require.NoError(t, err)
 	before := newRelation(2 * len(p.events))
@@ -265,8 +260,11 @@ func (p *wordProgram) replayedBy(t *testing.T, opts core.Options, timed bool) (s
 			}
 		}
 	})
-	require.Empty(t, m.Problems(), "%s", p)
-	return p.text(before), m.Choices()
+	for _, x := range m.Problems() {
+		require.Equal(t, core.Values, x.Kind, "%s", p)
+		unsure = true
+	}
+	return p.text(before), m.Choices(), unsure
 }
 
 // relation is which of some numbers come before which.
@@ -437,25 +435,31 @@ func (p *wordProgram) follows(order []int) (relation, bool) {
 
 // TestWords: the order that follows from values of random programs is that of one of
 // the orders in which the operations can have taken effect. Where strands have several
-// operations pending at a time, it may be missed what only later values tell.
+// operations pending at a time, it may be missed what only later values tell: of a third
+// of these the replay says that it is unsure.
 func TestWords(t *testing.T) {
 	const programs = 1000
 	for _, atOnce := range []bool{true, false} {
-		wrong := 0
+		wrong, unsures := 0, 0
 		for seed := range uint64(programs) {
 			rng := rand.New(rand.NewPCG(seed, 7))
 			p := drawWords(rng, atOnce)
-			got := p.replayed(t, core.Options{Clock: evc.Names()[seed%uint64(len(evc.Names()))], Turn: 1 + rng.IntN(20)}, true)
+			got, _, unsure := p.replayed(t, core.Options{Clock: evc.Names()[seed%uint64(len(evc.Names()))], Turn: 1 + rng.IntN(20)}, true)
 			var all []string
 			if p.possible(func(order string) bool { all = append(all, order); return order == got }) {
 				continue
 			}
 			require.NotEmpty(t, all, "program %d:\n%s", seed, p)
+			if unsure {
+				unsures++
+				continue
+			}
 			if wrong++; wrong < 4 {
 				t.Logf("program %d: %s\ninstead of one of\n%s\n%s", seed, got, strings.Join(all[:min(3, len(all))], "\n"), p)
 			}
 		}
-		most := programs * 3 / 100
+		t.Logf("%d wrong, of %d it says that it is unsure", wrong, unsures)
+		most := programs * 2 / 100
 		if atOnce {
 			most = 0
 		}
@@ -475,9 +479,9 @@ func TestOtherOrders(t *testing.T) {
 		atOnce := seed%2 == 0
 		p := drawWords(rng, atOnce)
 		opts := core.Options{Clock: evc.Auto, Turn: 1 + rng.IntN(20)}
-		usual, taken := p.replayedBy(t, opts, true)
+		usual, taken, _ := p.replayed(t, opts, true)
 		opts.OtherOrder = true
-		other, choices := p.replayedBy(t, opts, true)
+		other, choices, _ := p.replayed(t, opts, true)
 		possible := map[string]bool{}
 		p.possible(func(order string) bool { possible[order] = true; return false })
 		switch {

@@ -201,6 +201,7 @@ func atomicDo(o atomicOp) func(*pe, *call) {
 		} else {
 			word = p.wrote(c, t, at, op, t.size, o.update(c, t.size), nil)
 		}
+		word.Commutes(o.commutes())
 		if c.Has(argOld) && !o.fetches {
 			word.Tell(lowest(c.Int(argOld), t.size), c.End)
 		}
@@ -277,6 +278,17 @@ func (o atomicOp) update(c *call, size uint64) core.Update {
 		}
 		return core.Value{Bits: lowest(o.apply(v.Bits, operand), size), Known: true}, true
 	}
+}
+
+// commutes returns with which operations this one may be exchanged; "": with none.
+func (o atomicOp) commutes() string {
+	switch o.op {
+	case "inc":
+		return "add"
+	case "add", "and", "or", "xor":
+		return o.op
+	}
+	return ""
 }
 
 // apply computes what an operation leaves that depends on what was there.
