@@ -461,3 +461,26 @@ func TestArchiveMembers(t *testing.T) {
 		})
 	}
 }
+
+// TestWrapperOfTheLanguage: for C++, an MPI compiler for C stands for the one beside it.
+func TestWrapperOfTheLanguage(t *testing.T) {
+	bin := t.TempDir()
+	for _, name := range []string{"mpicc.one", "mpicxx.one", "mpicc.two"} {
+		require.NoError(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), 0o755))
+	}
+	for _, c := range []struct {
+		language    Language
+		asked, want string
+	}{
+		{C, "mpicc.one", "mpicc.one"},
+		{CXX, "mpicxx.one", "mpicxx.one"},
+		{CXX, "mpicc.one", "mpicxx.one"},
+		{CXX, filepath.Join(bin, "mpicc.one"), "mpicxx.one"},
+		{CXX, "mpicc.two", "mpicc.two"},
+	} {
+		tools := newTools("", []string{"PATH=" + bin})
+		got, err := findWrapper(&tools, target{MPI, c.language}, c.asked)
+		require.NoError(t, err)
+		require.Equal(t, []string{filepath.Join(bin, c.want)}, got, "%s for %s", c.asked, c.language)
+	}
+}

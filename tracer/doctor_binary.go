@@ -179,7 +179,7 @@ func (d *examination) launcher(ctx context.Context, f *elf.File, info *BuildInfo
 			return
 		}
 	}
-	name := cmp.Or(d.options.MPIExec, d.tools.beside(defaultLauncher), defaultLauncher)
+	name := cmp.Or(d.options.MPIExec, d.tools.beside(d.tools.getenv(wrapperVariables[target{MPI, C}].name), defaultLauncher), defaultLauncher)
 	path, launcher, err := mpiOfLauncher(ctx, &d.tools, name)
 	switch {
 	case err != nil:

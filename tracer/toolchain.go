@@ -1,6 +1,7 @@
 package tracer
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -151,7 +152,7 @@ var wrapperVariables = map[target]struct {
 
 // findWrapper finds the MPI compiler wrapper: the one asked for, else that of
 // the environment, else the one beside what that names for C, else the one in PATH. It may
-// be given with arguments.
+// be given with arguments. For C++ one for C stands for the one for C++ beside it.
 func findWrapper(t *tools, of target, asked string) ([]string, error) {
 	v := wrapperVariables[of]
 	from := "the option"
@@ -159,7 +160,10 @@ func findWrapper(t *tools, of target, asked string) ([]string, error) {
 		asked, from = t.getenv(v.name), v.name
 	}
 	if asked == "" && of.library == MPI && of.language != C {
-		asked, from = t.beside(v.fallback), "beside that for C"
+		asked, from = t.beside(t.getenv(wrapperVariables[target{MPI, C}].name), v.fallback), "beside that for C"
+	}
+	if of == (target{MPI, CXX}) {
+		asked = cmp.Or(t.beside(asked, v.fallback), asked)
 	}
 	if asked == "" {
 		asked, from = v.fallback, "default"
@@ -178,11 +182,11 @@ func findWrapper(t *tools, of target, asked string) ([]string, error) {
 		of.library, errNoCompiler, asked, from, of.library, v.install, v.option, v.name)
 }
 
-// beside finds a program that belongs to the MPI compiler for C which the environment names:
-// in its folder, and of its name but for "mpicc" ("mpiexec.mpich" of "mpicc.mpich"). It is ""
-// where there is none, or the environment names none.
-func (t *tools) beside(program string) string {
-	dir, base := filepath.Split(t.getenv(wrapperVariables[target{MPI, C}].name))
+// beside finds a program that belongs to an MPI compiler for C: in its folder, and of its
+// name but for "mpicc" ("mpiexec.mpich" of "mpicc.mpich"). It is "" where there is none, or
+// the compiler is no such one.
+func (t *tools) beside(compiler, program string) string {
+	dir, base := filepath.Split(compiler)
 	before, after, found := strings.Cut(base, "mpicc")
 	if !found || strings.Contains(base, " ") {
 		return ""

@@ -19,7 +19,8 @@ mcchk-g++, mcchk-clang and mcchk-clang++ also say which compiler lies underneath
 mcchk fc (mcchk-fc) is for Fortran, with gfortran.
 
 Options of mcchk's own come first; everything after them goes to the compiler:
-  --mpicc X        the MPI compiler to use; for fc: --mpifc X (default:
+  --mpicc X        the MPI compiler to use (for cxx the one for C++, or the one
+                   for C that it stands beside); for fc: --mpifc X (default:
                    $MCCHK_MPICC, $MCCHK_MPICXX or $MCCHK_MPIFC, then
                    .mcchk.yaml, then the one beside that for C, such as
                    mpicxx.mpich of mpicc.mpich, then mpicc, mpicxx or mpifort)
