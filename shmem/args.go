@@ -29,6 +29,7 @@ var (
 	argPESize   = core.NewArgName("PE_size")
 	argPEStart  = core.NewArgName("PE_start")
 	argOld      = core.NewArgName("old")
+	argTold     = core.NewArgName("told") // whether old is
 	argParent   = core.NewArgName("parent")
 	argPtr      = core.NewArgName("ptr")
 	argPSync    = core.NewArgName("pSync")

@@ -202,7 +202,7 @@ func atomicDo(o atomicOp) func(*pe, *call) {
 			word = p.wrote(c, t, at, op, t.size, o.update(c, t.size), nil)
 		}
 		word.Commutes(o.commutes())
-		if c.Has(argOld) && !o.fetches {
+		if c.Has(argOld) && !o.fetches && (!c.Has(argTold) || c.Int(argTold) != 0) {
 			word.Tell(lowest(c.Int(argOld), t.size), c.End)
 		}
 		switch {

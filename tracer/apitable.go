@@ -67,20 +67,19 @@ func (a *apiArg) recorded() byte {
 
 // apiFunc is one function: a family of the table, with its types put in.
 type apiFunc struct {
-	Result string // C type
-	Name   string
-	Family string // the name in the table
-	Args   []apiArg
-	Status bool // a result other than 0 is an error
-	Custom bool
-	Polls  bool   // it only looks at a value: one that finds the same at once again is not recorded
-	When   string // C expression: the call is recorded, when it has returned, where it is true; "": always
-	Unless string // C expression: where it is true the call is recorded in any case, when it is made; "": never
-	By     string // a fetching function that is called in its place, for what it finds; or ""
-	Fetch  string // and the C type of its result
-	Own    string // the operator in C by which that is done at the calling PE, by Swap; or ""
-	Swap   string
-	Hooks  map[string]string
+	Result    string // C type
+	Name      string
+	Family    string // the name in the table
+	Args      []apiArg
+	Status    bool // a result other than 0 is an error
+	Custom    bool
+	Polls     bool   // it only looks at a value: one that finds the same at once again is not recorded
+	When      string // C expression: the call is recorded, when it has returned, where it is true; "": always
+	Unless    string // C expression: where it is true the call is recorded in any case, when it is made; "": never
+	By        string // a fetching function that is called in its place, for what it finds; or ""
+	Fetch     string // and the C type of its result
+	Elsewhere bool   // only where pe is not the calling PE
+	Hooks     map[string]string
 }
 
 // definition is the text of the function definition record.
@@ -165,7 +164,7 @@ func (t *apiTable) parseHook(text string) error {
 	return nil
 }
 
-// parseFamily reads RESULT name(arguments) [each SET] [ctx] [status] [custom] [polls] [by NAME [own OPERATOR]]
+// parseFamily reads RESULT name(arguments) [each SET] [ctx] [status] [custom] [polls] [by NAME [elsewhere]]
 // [when EXPRESSION [unless EXPRESSION]].
 func (t *apiTable) parseFamily(text string) error {
 	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
@@ -198,11 +197,11 @@ func (t *apiTable) parseFamily(text string) error {
 				return fmt.Errorf("%s: by which function?", family.Family)
 			}
 			family.By, words = words[1], words[1:]
-		case "own":
-			if len(words) < 2 || family.By == "" || !strings.Contains("&|^", words[1]) {
-				return fmt.Errorf("%s: own, by which operator?", family.Family)
+		case "elsewhere":
+			if family.By == "" {
+				return fmt.Errorf("%s: elsewhere by which function?", family.Family)
 			}
-			family.Own, words = words[1], words[1:]
+			family.Elsewhere = true
 		default:
 			return fmt.Errorf("%s: %q", family.Family, words[0])
 		}
@@ -233,9 +232,6 @@ func (t *apiTable) add(f apiFunc, args, of string, ctx bool) error {
 	types := strings.NewReplacer("TYPE", c, "ELEM", element)
 	f.Result = types.Replace(f.Result)
 	f.By, f.Fetch = strings.Replace(f.By, "TYPE", of, 1), c
-	if f.Own != "" {
-		f.Swap = "shmem_" + of + "_atomic_compare_swap"
-	}
 	for _, part := range splitArgs(types.Replace(args)) {
 		a, err := t.parseArg(part)
 		if err != nil {
@@ -245,9 +241,7 @@ func (t *apiTable) add(f apiFunc, args, of string, ctx bool) error {
 	}
 	t.append(f, element)
 	if ctx {
-		for _, name := range []*string{&f.Name, &f.By, &f.Swap} {
-			*name = strings.Replace(*name, "shmem_", "shmem_ctx_", 1)
-		}
+		f.Name, f.By = strings.Replace(f.Name, "shmem_", "shmem_ctx_", 1), strings.Replace(f.By, "shmem_", "shmem_ctx_", 1)
 		f.Args = slices.Insert(slices.Clone(f.Args), 0, apiArg{Type: "mcchk_ctx", Name: "ctx", Kind: 'c'})
 		t.append(f, element)
 	}

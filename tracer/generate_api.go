@@ -51,10 +51,6 @@ func (g apiForm) write() {
 	if f.By != "" {
 		g.line("extern %s fetching_%s(%s) __asm__(\"%s%s\")%s;", f.Fetch, f.Name, parameters, g.api.real, f.By, weak)
 	}
-	if f.Own != "" {
-		g.line("extern %s swapping_%s(%s) __asm__(\"%s%s\")%s;", f.Fetch, f.Name,
-			strings.Replace(parameters, f.Fetch+" value", f.Fetch+" seen, "+f.Fetch+" value", 1), g.api.real, f.Swap, weak)
-	}
 	g.line("%s wrap_%s(%s) __asm__(\"%s%s\") __attribute__((visibility(\"default\")));", f.Result, f.Name, parameters, g.api.own, f.Name)
 	g.line("%s wrap_%s(%s)", f.Result, f.Name, parameters)
 	g.line("{")
@@ -81,18 +77,15 @@ func (g apiForm) write() {
 	}
 	g.line("\t}")
 	invoke := func() {
-		if f.Own == "" {
+		if !f.Elsewhere {
 			g.line("\t%s%s;", result, recorded)
 			return
 		}
-		g.line("\t%s _rc;", f.Fetch)
-		g.line("\tif (pe == pshmem_my_pe()) {")
-		g.line("\t\tfor (%s _seen = 0; (_rc = swapping_%s(%s)) != _seen;)", f.Fetch, f.Name,
-			strings.Replace(strings.Join(args, ", "), "value", "_seen, _seen "+f.Own+" value", 1))
-		g.line("\t\t\t_seen = _rc;")
-		g.line("\t} else {")
+		g.line("\t%s _rc = 0;", f.Fetch)
+		g.line("\tif (pe == pshmem_my_pe())")
+		g.line("\t\t%s;", call)
+		g.line("\telse")
 		g.line("\t\t_rc = %s;", recorded)
-		g.line("\t}")
 	}
 	late := func() {
 		g.line("\tuint64_t _start = mcchk_now();")

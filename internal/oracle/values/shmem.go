@@ -208,6 +208,9 @@ func (s *shmem) update(x *step) {
 	o, at := s.operandFor(w, x.pick(2, 12)), int64(shmemWords+8*w)
 	c := s.cell(target, at)
 	told := s.p.told
+	if s.p.real && o.name == "or" && target == x.pe { // not fetched there
+		told = false
+	}
 	args := append([]arg{addr("dest", at)}, o.args...)
 	args = append(args, num("pe", int64(target)), num("size", 8))
 	if told {
