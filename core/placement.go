@@ -176,7 +176,7 @@ func (w *word) place(c *choice) {
 		return
 	}
 	if c.zero {
-		w.versions[0].value = w.initial()
+		w.versions[0].value = w.initial(c.presumed)
 	}
 	for _, x := range c.steps {
 		if x.update == nil {
@@ -348,6 +348,7 @@ type manner struct {
 	timely   bool // the times of the calls agree
 	foresees bool // it agrees with what is still to come
 	zero     bool // the word held at first what most likely it did, which is 0 for most (word.initial)
+	presumed bool // the same, whatever operations that do not wait have found
 	other    bool // of several orders, another one than the usual one
 }
 
@@ -377,18 +378,23 @@ func (op *WordOp) compare(o *WordOp) int {
 
 // choice is how an operation is decided.
 type choice struct {
-	op      *WordOp
-	version *version  // that it fetched, and that was there already; or
-	steps   []*WordOp // what takes effect, the last one of those that wait
-	zero    bool      // the word held at first what most likely it did
-	open    bool      // there may be others
-	strange bool      // what was fetched is not known to have been there
+	op       *WordOp
+	version  *version  // that it fetched, and that was there already; or
+	steps    []*WordOp // what takes effect, the last one of those that wait
+	zero     bool      // the word held at first what most likely it did
+	presumed bool
+	open     bool // there may be others
+	strange  bool // what was fetched is not known to have been there
 }
 
 // initial returns what the word most likely held at first: what an operation has found
-// that none leaves, and otherwise what is presumed, which is 0 where nothing is known.
-func (w *word) initial() Value {
+// that none leaves, and otherwise what is presumed, which is 0 where nothing is known; always
+// that where asked to.
+func (w *word) initial(presume bool) Value {
 	presumed := Value{Bits: w.presumed, Known: true}
+	if presume {
+		return presumed
+	}
 	left := map[int64]bool{}
 	var found []int64
 	for _, v := range w.visitors {
@@ -431,6 +437,11 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 		after := zero // behind a store of the owner
 		after.unknown = true
 		tries = []manner{zero, how, after, unknown}
+		if w.initial(false).Bits != w.presumed && !how.other { // what one found that only said so may still be left by somebody
+			presumed := zero
+			presumed.presumed = true
+			tries = slices.Insert(tries, 0, presumed)
+		}
 	}
 	var ahead [][]*WordOp
 	var later []*WordOp

@@ -105,7 +105,7 @@ func (w *word) plan(op *WordOp, how manner, goals []*WordOp, ahead [][]*WordOp) 
 	p := w.planner(how)
 	p.far, p.left = len(goals), w.m.words.steps()
 	if how.zero {
-		p.value = w.initial()
+		p.value = w.initial(how.presumed)
 	}
 	for i := range p.lanes {
 		l := &p.lanes[i]
@@ -153,7 +153,7 @@ func (w *word) plan(op *WordOp, how manner, goals []*WordOp, ahead [][]*WordOp) 
 	if n == 0 {
 		return nil
 	}
-	c := &choice{steps: p.steps[:n], zero: how.zero, open: slices.Contains(p.open[:n], true)}
+	c := &choice{steps: p.steps[:n], zero: how.zero, presumed: how.presumed, open: slices.Contains(p.open[:n], true)}
 	if c.open {
 		c.steps = p.needed(c.steps)
 	}
@@ -180,7 +180,7 @@ func (p *planner) needed(steps []*WordOp) []*WordOp {
 func (p *planner) possible(steps []*WordOp) bool {
 	q := &planner{manner: p.manner, word: p.word, reads: p.reads, value: p.word.last().value, lanes: slices.Clone(p.lanes), seen: make([]bool, len(p.reads))}
 	if q.zero {
-		q.value = q.word.initial()
+		q.value = q.word.initial(q.presumed)
 	}
 	for i := range q.lanes {
 		q.lanes[i].taken = 0

@@ -114,7 +114,7 @@ func (m *Machine) rememberedIn(p *Process, lo, hi uint64, visit func(WordKey)) {
 func (w *word) left() (h held, known, open bool) {
 	v := w.last().value
 	if !v.Known && w.last().number == 0 && !w.lost {
-		v, h.presumed = w.initial(), true
+		v, h.presumed = w.initial(false), true
 	}
 	var lanes [][]*WordOp
 	for _, x := range w.visitors {
