@@ -350,9 +350,9 @@ func (op *WordOp) completeFor(by *Strand) bool {
 // separate region that findings take for a part of the one before.
 func (s *Strand) publish() *Signal {
 	m, x := s.m, &s.issued
-	again := x.signal != nil && x.region == m.index && x.pos+1 == s.pos && x.ended == s.ended
+	again := x.signal != nil && x.region == m.index && x.pos+1 == s.pos && x.ended == s.ended && s.team == nil
 	x.pos, x.ended, x.region = s.pos, s.ended, m.index
-	if again { // it has done nothing in between
+	if again { // it has done nothing in between; what it issued only matters to other threads
 		return x.signal
 	}
 	x.signal = &Signal{}
