@@ -16,14 +16,14 @@ func (m *Machine) forgetWords() {
 		before := m.words.all
 		m.disturbed()
 		m.words = words{all: map[WordKey]*word{}, region: m.index, debt: m.words.debt, stores: m.words.stores, held: m.words.held}
-		for _, k := range slices.SortedFunc(maps.Keys(before), byOwner) {
+		for _, k := range m.wordsInOrder(before) {
 			if again := before[k].carry(); again != nil {
 				m.words.all[k] = again
 			}
 		}
 		m.ownWords()
 	}
-	for _, k := range slices.SortedFunc(maps.Keys(m.words.all), byOwner) {
+	for _, k := range m.wordsInOrder(m.words.all) {
 		if w := m.words.all[k]; w.forget() {
 			w.leave()
 			delete(m.words.all, k)
@@ -115,6 +115,16 @@ func (w *word) forget() bool {
 		v.seen = slices.DeleteFunc(v.seen, func(x sighting) bool { return x.version.number < w.versions[0].number })
 	}
 	return idle && w.m.past(&w.last().before)
+}
+
+// wordsInOrder returns words in an order that is always the same, where what is remembered of
+// them depends on it.
+func (m *Machine) wordsInOrder(of map[WordKey]*word) []WordKey {
+	all := slices.Collect(maps.Keys(of))
+	if m.words.stores {
+		slices.SortFunc(all, byOwner)
+	}
+	return all
 }
 
 // byOwner orders words by their process and address.

@@ -382,9 +382,9 @@ type choice struct {
 	version  *version  // that it fetched, and that was there already; or
 	steps    []*WordOp // what takes effect, the last one of those that wait
 	zero     bool      // the word held at first what most likely it did
-	presumed bool
-	open     bool // there may be others
-	strange  bool // what was fetched is not known to have been there
+	presumed bool      // the same, whatever operations that do not wait have found
+	open     bool      // there may be others
+	strange  bool      // what was fetched is not known to have been there
 }
 
 // initial returns what the word most likely held at first: what an operation has found

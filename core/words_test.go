@@ -464,6 +464,7 @@ func TestWords(t *testing.T) {
 			most = 0
 		}
 		require.LessOrEqual(t, wrong, most)
+		require.LessOrEqual(t, wrong+unsures, programs*3/100)
 	}
 }
 

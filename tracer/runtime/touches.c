@@ -18,10 +18,10 @@
 #include <sys/mman.h>
 
 #define POOL (64ull << 20)     /* bytes of all maps */
-#define AGAIN (6 * MCCHK_MISS)     /* the same of a place that has one in another call */
 #define LARGEST (2ull << 20)   /* of one map */
 #define SMALLEST (4ull << 10)  /* of one that has just been begun */
 #define PATIENCE (16 * MCCHK_MISS) /* of the slow path, before there is a map, or a larger one */
+#define AGAIN (6 * MCCHK_MISS) /* the same of a place that has one in another call */
 #define WORTH 1024             /* a map has more bytes than that for each element: not worth it */
 #define NEAR 1024              /* bytes between two elements that are a record (runs.c) */
 
