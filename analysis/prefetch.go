@@ -34,6 +34,7 @@ type prefetch struct {
 	types   map[int64]*trace.Type
 	comms   map[int64]*trace.Comm
 	ops     map[int64]string
+	info    map[string][]string
 	idle    func(<-chan *trace.Batch) *trace.Batch // waits for the next batch of a run that goes on, and gives nil where others are to go on meanwhile; nil: of one that is over
 }
 
@@ -41,7 +42,7 @@ type prefetch struct {
 func newPrefetch(r *trace.Reader, ranks int) *prefetch {
 	s := &prefetch{
 		reader: r, size: min(max(leastBatch, allBatches/ranks), batchEvents), ready: make(chan *trace.Batch, 1),
-		types: map[int64]*trace.Type{}, comms: map[int64]*trace.Comm{}, ops: map[int64]string{},
+		types: map[int64]*trace.Type{}, comms: map[int64]*trace.Comm{}, ops: map[int64]string{}, info: map[string][]string{},
 	}
 	s.fill(&trace.Batch{})
 	return s
@@ -161,6 +162,8 @@ func (s *prefetch) item() (*trace.Item, error) {
 			s.types[int64(d.Type.ID)] = d.Type
 		case d.Comm != nil:
 			s.comms[d.Comm.ID] = d.Comm
+		case d.Key != "":
+			s.info[d.Key] = append(s.info[d.Key], d.Value)
 		default:
 			s.ops[d.Op] = d.Name
 		}
@@ -207,3 +210,6 @@ func (s *prefetch) ReadStretch() (st *trace.Stretch, strand uint32) {
 func (s *prefetch) Type(id int64) *trace.Type { return s.types[id] }
 func (s *prefetch) Comm(id int64) *trace.Comm { return s.comms[id] }
 func (s *prefetch) Op(id int64) string        { return s.ops[id] }
+
+// Info returns what was told of the process by now.
+func (s *prefetch) Info(key string) []string { return s.info[key] }

@@ -246,7 +246,7 @@ func (s *Strand) LastCall() *regions.CallInfo {
 
 // replayCall replays the call that was read, as its model says.
 func (s *Strand) replayCall() {
-	s.m.disturbed()
+	s.m.wrote()
 	c := &s.call
 	*c = Call{Call: s.event.Call, function: s.m.function(s.event.Call.Fn)}
 	if c.function.note != nil {

@@ -14,24 +14,19 @@ import (
 func (m *Machine) forgetWords() {
 	if m.words.all == nil || m.words.region != m.index {
 		before := m.words.all
-		m.disturbed()
-		m.words = words{all: map[WordKey]*word{}, region: m.index, debt: m.words.debt, stores: m.words.stores, held: m.words.held}
-		for _, k := range m.wordsInOrder(before) {
+		m.wrote()
+		m.words = words{all: map[WordKey]*word{}, region: m.index, debt: m.words.debt, held: m.words.held}
+		for _, k := range wordsInOrder(before) {
 			if again := before[k].carry(); again != nil {
 				m.words.all[k] = again
 			}
 		}
-		m.ownWords()
 	}
-	for _, k := range m.wordsInOrder(m.words.all) {
+	for _, k := range wordsInOrder(m.words.all) {
 		if w := m.words.all[k]; w.forget() {
 			w.leave()
 			delete(m.words.all, k)
-			m.words.fewer = true
 		}
-	}
-	if m.words.fewer {
-		m.ownWords()
 	}
 }
 
@@ -55,7 +50,7 @@ func (w *word) carry() *word {
 		}
 		w.versions = w.versions[len(w.versions)-1:]
 	}
-	again := &word{m: w.m, key: w.key, presumed: w.presumed, lost: w.lost, disturbed: w.disturbed}
+	again := &word{m: w.m, key: w.key, presumed: w.presumed, lost: w.lost, open: w.open, disturbed: w.disturbed}
 	if w.versions[0].number > 0 {
 		again.presumed = 0
 	}
@@ -117,15 +112,10 @@ func (w *word) forget() bool {
 	return idle && w.m.past(&w.last().before)
 }
 
-// wordsInOrder returns words in an order that is always the same, where what is remembered of
-// them depends on it.
-func (m *Machine) wordsInOrder(of map[WordKey]*word) []WordKey {
+// wordsInOrder returns words in an order that is always the same: what is remembered of them
+// depends on it.
+func wordsInOrder(of map[WordKey]*word) []WordKey {
 	all := slices.Collect(maps.Keys(of))
-	if m.words.stores {
-		slices.SortFunc(all, byOwner)
-	}
+	slices.SortFunc(all, func(a, b WordKey) int { return cmp.Or(cmp.Compare(a.Owner, b.Owner), byAddress(a, b)) })
 	return all
 }
-
-// byOwner orders words by their process and address.
-func byOwner(a, b WordKey) int { return cmp.Or(cmp.Compare(a.Owner, b.Owner), byAddress(a, b)) }

@@ -27,7 +27,7 @@ func (s *Strand) stretch(st *trace.Stretch, thread uint32) {
 		s.threads[thread] = true
 	}
 	s.thread = thread
-	if s.seesStores() && st.Stores > 0 {
+	if st.Stores > 0 && s.words.meets(st.Lo, st.Hi) {
 		s.overwrites(st)
 	}
 	if len(s.memory.aliases.Overlapping(st.Lo, st.Hi)) == 0 {
@@ -96,7 +96,10 @@ func (s *Strand) loadOrStore(base uint64, layout *intervals.Layout, owner int32,
 	acc := regions.LoadOrStore(a)
 	acc.Base, acc.Layout = base, layout
 	acc.Call = s.calls.info(&regions.CallSite{Rank: s.Rank, Thread: s.thread, Stack: a.Stack, Object: on.Object, Made: on.Made, Mode: on.Mode}, s.pos)
-	s.InstantAt(acc, owner, on.Object)
+	if !s.told(a.Atomic) {
+		s.m.writes(&acc, owner)
+	}
+	s.instantAt(acc, owner, on.Object)
 }
 
 // ownAccesses takes accesses to the memory of the process itself. What is
@@ -129,7 +132,14 @@ var ErrSkipped = errors.New("accesses were passed over that may lie in the memor
 // that are coming.
 func (s *Strand) passOver() error {
 	x := &s.event.Skipped
-	if (s.memory.aliases.Len() > 0 && !s.m.opts.OrderOnly || s.seesStores() && x.Stores > 0) && x.Accesses > 0 {
+	words := s.words.meets(x.Lo, x.Hi)
+	switch {
+	case x.Accesses == 0:
+	case s.m.opts.OrderOnly: // which words are meant is not asked: none is certain
+		if words {
+			s.m.disturb(memoryOf{s.Rank, x.Lo, x.Hi})
+		}
+	case s.memory.aliases.Len() > 0 || words:
 		return ErrSkipped
 	}
 	s.m.stats.Loads += x.Loads

@@ -47,16 +47,16 @@ type Machine struct {
 	absent    []int32       // processes without a trace
 	queue     line[*Strand] // that can go on
 
-	store      *regions.Storage // of accesses
-	pending    pendingAccesses
-	locks      heldLocks
-	phase      phase
-	ending     globalMeeting
-	registry   registry
-	functions  functions
-	words      words
-	disturbing []disturbance
-	open       Choices
+	store     *regions.Storage // of accesses
+	pending   pendingAccesses
+	locks     heldLocks
+	phase     phase
+	ending    globalMeeting
+	registry  registry
+	functions functions
+	words     words
+	writing   writing
+	open      Choices
 
 	watch watch
 	record

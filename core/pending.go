@@ -139,7 +139,7 @@ func (s *Strand) Open(a *regions.Access) *Pending { return s.openIf(a, false) }
 
 // openIf is Open, and leaves nothing out that is wanted in any case.
 func (s *Strand) openIf(a *regions.Access, wanted bool) *Pending {
-	s.m.disturbs(a, a.Owner)
+	s.m.writes(a, a.Owner)
 	if lo, hi := a.Layout.Bounds(a.Base); wanted || s.m.wants(a.Owner, lo, hi) {
 		return s.open(a)
 	}
@@ -150,7 +150,7 @@ func (s *Strand) openIf(a *regions.Access, wanted bool) *Pending {
 // OpenBehind begins an access that starts no earlier than a guard is passed. It is
 // never left out: whether it matters to a part of memory is asked when it starts.
 func (s *Strand) OpenBehind(a *regions.Access, g *Guard) *Pending {
-	s.m.disturbs(a, a.Owner)
+	s.m.writes(a, a.Owner)
 	p := s.open(a)
 	g.delay(s.m, p)
 	return p
@@ -401,6 +401,7 @@ func (s *Strand) GiveUp(lo, hi uint64) {
 	after := s.Now()
 	after.Pos++
 	s.Recycle(lo, hi)
+	s.NewMemory(lo, hi)
 	s.m.pending.index()
 	s.spreadBuffers(lo, hi)
 	for _, b := range s.memory.buffers.Overlapping(lo, hi) {
@@ -429,12 +430,16 @@ func (s *Strand) Instant(a regions.Access) {
 // completes now. Where that is another process, it is seen through an object
 // (Alias).
 func (s *Strand) InstantAt(a regions.Access, owner int32, object int64) {
+	s.m.writes(&a, owner)
+	s.instantAt(a, owner, object)
+}
+
+func (s *Strand) instantAt(a regions.Access, owner int32, object int64) {
 	m := s.m
 	a.Start = s.Now()
 	a.End = a.Start
 	s.ended++
 	m.phase.grown++
-	m.disturbs(&a, owner)
 	if lo, hi := a.Layout.Bounds(a.Base); !m.wants(owner, lo, hi) {
 		m.pending.leftOutNew++
 		s.path.last().Ended++

@@ -289,13 +289,16 @@ func (m *Machine) decideWords() bool {
 			Text: "what left a value that an atomic operation fetched was not found in the time that there is for it",
 		})
 	}
-	m.open.lost++
 	if all[0].word.open && !m.opts.OtherOrder {
 		m.Report(Problem{
 			Kind: Values, Rank: all[0].strand.Rank,
 			Text: "an atomic operation fetched a value that no update can have left in the order that was taken for those before it",
 		})
 	}
+	if all[0].word.unlearn() {
+		return true
+	}
+	m.open.lost++
 	all[0].appear()
 	return true
 }

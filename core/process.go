@@ -14,14 +14,14 @@ type Process struct {
 
 	m *Machine
 	reading
-	calls      calls
-	memory     memory
-	words      []WordKey // in its memory, by address, where stores to them are noticed
-	remembered places
-	taken      int     // loads and stores of the phase that are new in it, those of other parts included
-	first      *Strand // of the thread that its trace begins with
-	current    *Strand // of which models were told last
-	team       *team   // nil as long as there is one strand
+	calls   calls
+	memory  memory
+	words   places  // in its memory
+	atomics bool    // atomic stores of the language are told
+	taken   int     // loads and stores of the phase that are new in it, those of other parts included
+	first   *Strand // of the thread that its trace begins with
+	current *Strand // of which models were told last
+	team    *team   // nil as long as there is one strand
 }
 
 // reading is the trace of a process, as far as it was read.

@@ -5,75 +5,220 @@ import (
 	"math"
 	"slices"
 
+	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
 )
 
-// Plain stores of a process to words in its own memory, where its model says that they
-// count (SeeStores): each leaves a value that is not known.
+// What writes to words and is no operation on them: plain stores of the process whose
+// memory they are in, of which each leaves a value that is not known, and writes of calls.
 
-// longestWord bounds the bytes of a word.
-const longestWord = 32
+// longestWord bounds the bytes of a word, pageBits has how many of the lower bits of an
+// address tell words of a page apart.
+const longestWord, pageBits = 32, 12
 
-// SeeStores says that a store of its owner leaves an unknown value in a word.
-func (m *Machine) SeeStores() { m.words.stores = true }
+// places are where the words of a process are of which something is known, and perhaps some
+// others.
+type places struct {
+	pages  map[uint64][]WordKey // by the page that they begin in, in the order in which they came
+	lo, hi uint64               // all lie in it
+	n      int
+	most   int // n at which those are left out of which nothing is known
+}
 
-// ownWords finds the words of all processes anew.
-func (m *Machine) ownWords() {
-	m.words.fewer = false
-	if !m.words.stores {
+// add adds a word.
+func (x *places) add(m *Machine, k WordKey) {
+	const few = 64
+	page := k.Addr >> pageBits
+	if slices.Contains(x.pages[page], k) {
 		return
 	}
-	for _, p := range m.processes {
-		p.words = p.words[:0]
+	if x.pages == nil {
+		*x = places{pages: map[uint64][]WordKey{}, lo: k.Addr, most: few}
 	}
-	for k := range m.words.all {
-		p := m.processes[k.Owner]
-		p.words = append(p.words, k)
+	if x.n >= x.most {
+		*x = places{pages: x.known(m), lo: x.lo, hi: x.hi}
+		for _, all := range x.pages {
+			x.n += len(all)
+		}
+		x.most = 2*x.n + few
 	}
-	for _, p := range m.processes {
-		slices.SortFunc(p.words, func(a, b WordKey) int { return cmp.Compare(a.Addr, b.Addr) })
+	x.pages[page] = append(x.pages[page], k)
+	x.n++
+	x.lo, x.hi = min(x.lo, k.Addr), max(x.hi, k.Addr+k.Bytes)
+}
+
+// known returns the words of which something is known.
+func (x *places) known(m *Machine) map[uint64][]WordKey {
+	pages := map[uint64][]WordKey{}
+	for page, all := range x.pages {
+		all = slices.DeleteFunc(all, func(k WordKey) bool { return m.words.all[k] == nil && !m.words.held.has(k) })
+		if len(all) > 0 {
+			pages[page] = all
+		}
+	}
+	return pages
+}
+
+func byAddress(a, b WordKey) int {
+	return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Bytes, b.Bytes))
+}
+
+// meets reports whether some words may lie in [lo, hi), at least in part.
+func (x *places) meets(lo, hi uint64) bool { return lo < x.hi && x.lo < hi }
+
+// in returns the words that lie in [lo, hi), at least in part; by address.
+func (x *places) in(lo, hi uint64) []WordKey {
+	if !x.meets(lo, hi) {
+		return nil
+	}
+	var found []WordKey
+	look := func(all []WordKey) {
+		for _, k := range all {
+			if k.Addr < hi && lo < k.Addr+k.Bytes {
+				found = append(found, k)
+			}
+		}
+	}
+	if first, last := (max(lo, longestWord)-longestWord)>>pageBits, (hi-1)>>pageBits; last-first < uint64(len(x.pages)) {
+		for page := first; page <= last; page++ {
+			look(x.pages[page])
+		}
+	} else {
+		for _, all := range x.pages {
+			look(all)
+		}
+	}
+	if len(found) > 1 {
+		slices.SortFunc(found, byAddress)
+	}
+	return found
+}
+
+// writing is where the present call writes to words, and where it does so by operations on
+// them.
+type writing struct{ to, by []memoryOf }
+
+// memoryOf is some memory of a process.
+type memoryOf struct {
+	owner  int32
+	lo, hi uint64
+}
+
+func (k WordKey) memory() memoryOf { return memoryOf{k.Owner, k.Addr, k.Addr + k.Bytes} }
+
+// writes notes an access of the present call.
+func (m *Machine) writes(a *regions.Access, owner int32) {
+	if a.Kind != regions.Write && a.Kind != regions.AtomicWrite {
+		return
+	}
+	if lo, hi := a.Layout.Bounds(a.Base); m.processes[owner].words.meets(lo, hi) {
+		m.writing.to = append(m.writing.to, memoryOf{owner, lo, hi})
 	}
 }
 
-// seesStores reports whether the process has words to which stores are noticed.
-func (p *Process) seesStores() bool { return len(p.words) > 0 || len(p.remembered.all) > 0 }
+// wrote forgets what words hold to which the call before has written otherwise than by
+// operations on them.
+func (m *Machine) wrote() {
+	for _, x := range m.writing.to {
+		if !slices.Contains(m.writing.by, x) {
+			m.disturb(x)
+		}
+	}
+	m.writing.to, m.writing.by = m.writing.to[:0], m.writing.by[:0]
+}
+
+// disturb forgets what the words in some memory hold.
+func (m *Machine) disturb(x memoryOf) {
+	for _, k := range m.processes[x.owner].words.in(x.lo, x.hi) {
+		if w := m.words.all[k]; w != nil {
+			w.disturb()
+		}
+		m.words.held.recall(k)
+	}
+}
+
+// disturb notes that it is not known what the word holds.
+func (w *word) disturb() {
+	w.disturbed = true
+	if first := w.versions[0]; first.number == 0 && first == w.last() {
+		first.value, w.presumed = Value{}, 0
+	}
+}
 
 // overwrites notices stores of the strand to words of its process.
 func (s *Strand) overwrites(st *trace.Stretch) {
-	stored := func(k WordKey) bool {
-		return slices.ContainsFunc(st.Rows, func(r trace.Rows) bool { return stores(&r, k.Addr, k.Addr+k.Bytes) })
-	}
-	s.m.wordsIn(disturbance{s.Rank, st.Lo, st.Hi}, func(w *word) {
-		if !stored(w.key) {
-			return
+	for _, k := range s.words.in(st.Lo, st.Hi) {
+		if !slices.ContainsFunc(st.Rows, func(r trace.Rows) bool { return !s.told(r.Atomic) && stores(&r, k.Addr, k.Addr+k.Bytes) }) {
+			continue
+		}
+		s.m.words.held.recall(k)
+		if s.m.words.all[k] == nil {
+			continue
 		}
 		began := int64(0)
 		if s.call.Call != nil { // a thread may begin with stores
 			began = s.call.End
 		}
-		op := s.Overwrite(w.key, began)
+		op := s.Overwrite(k, began)
 		op.Complete(s.Now())
 		op.done = math.MaxInt64 // when it was is not known
-	}, func(k WordKey) {
-		if stored(k) {
-			s.m.words.held.recall(k)
-		}
-	})
+	}
 }
 
 // stores reports whether some of several stores are to memory [lo, hi).
 func stores(r *trace.Rows, lo, hi uint64) bool {
-	first, last := r.Addr, r.Access(int(r.N)-1).Addr
-	if !r.Store || hi <= min(first, last) || lo >= max(first, last)+r.Span() {
+	if !r.Store {
 		return false
 	}
-	for k := range int(r.N) {
+	from, to := r.Within(lo, hi)
+	for k := from; k < to; k++ {
 		a := r.Access(k)
-		for i := range a.Count {
-			if at := a.Addr + i*uint64(a.Stride); at < hi && lo < at+uint64(a.Size) {
-				return true
-			}
+		first := uint64(0) // of the elements, that ends behind lo
+		if end := a.Addr + uint64(a.Size); lo >= end && a.Stride != 0 {
+			first = (lo-end)/uint64(a.Stride) + 1
+		}
+		if at := a.Addr + first*uint64(a.Stride); first < a.Count && at < hi && lo < at+uint64(a.Size) {
+			return true
 		}
 	}
 	return false
+}
+
+// TellsAtomics says that atomic stores of the language in the strand's process are told by
+// Atomic from now on.
+func (s *Strand) TellsAtomics() { s.atomics = true }
+
+// told reports whether a load or store is one of an operation that Atomic tells of.
+func (s *Strand) told(atomic bool) bool { return atomic && s.atomics }
+
+// NewMemory says that memory [lo, hi) of the strand's process is used for something else from
+// now on, and that it may have been written to unseen: nothing is known of words there.
+func (s *Strand) NewMemory(lo, hi uint64) {
+	s.m.disturb(memoryOf{s.Rank, lo, hi})
+	for _, k := range s.words.in(lo, hi) {
+		if w := s.m.words.all[k]; w != nil && len(w.blocked) == 0 {
+			delete(s.m.words.all, k)
+		}
+	}
+}
+
+// blind reports whether something may write to memory of a process that is not recorded.
+func (m *Machine) blind(rank int32) bool {
+	if len(m.absent) > 0 {
+		return true
+	}
+	x, ok := m.processes[rank].stream.(informed)
+	return ok && slices.ContainsFunc(x.Info("tracer.mode"), func(mode string) bool { return mode == "preload" || mode == "none" })
+}
+
+// informed is a Stream that tells of its process, in docs/trace-format.md's terms.
+type informed interface{ Info(key string) []string }
+
+// missed notes that something was not recorded of what the strand did.
+func (s *Strand) missed(calls bool) {
+	for _, p := range s.m.processes {
+		if calls || p == s.Process {
+			s.m.disturb(memoryOf{p.Rank, 0, math.MaxUint64})
+		}
+	}
 }

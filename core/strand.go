@@ -259,6 +259,7 @@ func (s *Strand) replay() {
 				model.Lost(s)
 			}
 		}
+		s.missed(ev.Lost.Calls > 0)
 		m.Report(Problem{Kind: Lost, Rank: s.Rank, Count: ev.Lost.Calls + ev.Lost.Accesses, Text: lostReason(ev.Lost.Reason)})
 	case trace.KindEnd:
 		m.stats.Units += ev.End.Units

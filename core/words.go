@@ -131,6 +131,7 @@ type word struct {
 	visited   bool       // since the phase began
 	presumed  int64      // what it held at first, if that is not known, and nothing speaks against it
 	lost      bool       // what it held at first is not known any more
+	recalled  bool       // what it held at first was remembered
 	open      bool       // of several orders of its updates one was taken
 	disturbed bool       // something else than operations has written to it
 }
@@ -142,10 +143,8 @@ type words struct {
 	blocked []*word // that have operations which are not decided
 	debt    int     // steps of searches beyond those that decisions have paid for
 	short   bool    // a search for the present decision was not made to its end
-	stores  bool    // stores of owners are noticed
 	held    remembered
-	carried int  // updates of words that were kept because their order is open
-	fewer   bool // some were forgotten
+	carried int // updates of words that were kept because their order is open
 
 	planners int64 // that gave operations slots
 }
@@ -173,18 +172,16 @@ func (m *Machine) word(k WordKey) *word {
 	w := m.words.all[k]
 	if w == nil {
 		w = &word{m: m, key: k, versions: []*version{{}}}
-		if h, ok := m.words.held.recall(k); !ok {
-			w.lost = m.words.held.lost
-		} else if w.presumed = h.bits; !h.presumed {
+		h, ok := m.words.held.recall(k)
+		if w.presumed, w.recalled, w.open = h.bits, ok, h.open; ok && !h.presumed {
 			w.versions[0].value = Value{Bits: h.bits, Known: true}
+		} else {
+			w.lost = !ok && m.words.held.lost
 		}
 		m.give(&w.versions[0].before, evc.Time{})
+		m.disturb(k.memory()) // words of another size there
 		m.words.all[k] = w
-		if m.words.stores {
-			p := m.processes[k.Owner]
-			i, _ := slices.BinarySearchFunc(p.words, k.Addr, func(x WordKey, at uint64) int { return cmp.Compare(x.Addr, at) })
-			p.words = slices.Insert(p.words, i, k)
-		}
+		m.processes[k.Owner].words.add(m, k)
 	}
 	w.visited = true
 	return w
@@ -264,9 +261,9 @@ func (op *WordOp) Tell(bits, ended int64) {
 // visit begins an operation; look: a read of the strand's own memory, which need not come
 // after what its process has issued.
 func (s *Strand) visit(w *word, began int64, update Update, look bool) *WordOp {
-	s.m.disturbing = slices.DeleteFunc(s.m.disturbing, func(x disturbance) bool { // that is the operation
-		return x == disturbance{w.key.Owner, w.key.Addr, w.key.Addr + w.key.Bytes}
-	})
+	if by, at := &s.m.writing.by, w.key.memory(); len(*by) == 0 || (*by)[len(*by)-1] != at {
+		*by = append(*by, at)
+	}
 	op := &WordOp{strand: s, word: w, region: s.m.index, update: update, began: began, floor: w.versions[0]}
 	if c := s.call.Call; c != nil {
 		op.fn, op.stack = c.Fn.Name, c.Stack

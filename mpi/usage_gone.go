@@ -81,6 +81,7 @@ func doMemoryGone(m *Model, p *process, c *core.Call, _ *entry) {
 func (m *Model) detached(p *process, c *core.Call, e *epochs, x *piece) {
 	info := p.InfoOn(c, e.exposer(), "")
 	p.InstantAt(regions.Access{Kind: regions.Write, Role: Detached, Base: x.Lo, Call: info, Layout: x.all()}, p.Rank, 0)
+	p.NewMemory(x.Lo, x.Hi)
 	x.detached = m.isGone(p, e, x.Lo, x.Hi, info, true)
 }
 

@@ -329,7 +329,9 @@ func doWinCreate(m *Model, p *process, c *core.Call, _ *entry) {
 		}
 	}
 	w.inform(c)
-	w.unified, w.shared = c.Int(argModel) != 0, c.Fn.Name == "MPI_Win_allocate_shared"
+	if w.unified, w.shared = c.Int(argModel) != 0, c.Fn.Name == "MPI_Win_allocate_shared"; w.shared {
+		p.TellsAtomics()
+	}
 	if w.Created == nil || p.Rank < w.Created.Rank {
 		w.Created = p.Info(c)
 	}
@@ -396,12 +398,15 @@ func doWinFree(m *Model, p *process, c *core.Call, _ *entry) {
 	m.finish(p, e, p.Info(c), buffers|targets, covered(c))
 	e.copies.free(p)
 	m.closeFence(p, e)
-	id := e.win.ID
-	m.collect(p, c, core.MeetKey{On: id, Of: onWindow}, e.win.group, core.AllToAll, core.NoRoot, func() {
+	w, id := e.win, e.win.ID
+	m.collect(p, c, core.MeetKey{On: id, Of: onWindow}, w.group, core.AllToAll, core.NoRoot, func() {
 		delete(p.wins, id)
 		p.epochsOn.last = nil
 		p.exposed.Remove(&e.part.Entry)
 		p.DropAliases(id)
-		m.freed(e.win)
+		if lo := w.base[e.rank]; w.dynamic == nil {
+			p.NewMemory(lo, lo+w.size[e.rank]) // stores there need not be recorded any more
+		}
+		m.freed(w)
 	})
 }

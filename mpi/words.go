@@ -26,7 +26,11 @@ func (b *opBuilder) onWord(a *regions.Access, count int64, t *datatype) {
 		return
 	}
 	fetches := b.c.Has(argResultAddr)
-	switch op := b.p.Issue(key, b.c.Begin, b.update(a), fetches); {
+	op := b.p.Issue(key, b.c.Begin, b.update(a), fetches)
+	if arithmetic(a.Elem) != nil {
+		op.Commutes(a.Elem.Op)
+	}
+	switch {
 	case op == nil:
 	case fetches:
 		f := &fetch{number: b.c.Int(argNumber), op: op, issued: b.op.issued}

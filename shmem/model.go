@@ -76,7 +76,6 @@ func (m *Model) Bind(fn *trace.Fn) *core.Meaning {
 	if e == nil {
 		return nil
 	}
-	m.SeeStores()
 	f.signed = f.signed || e.signed
 	w := &core.Meaning{Kind: e.kind, MayOrder: e.mayOrder, Aborts: e.aborts}
 	if trace.IsNote(fn.Name) {

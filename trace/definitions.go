@@ -87,6 +87,9 @@ func (d *definitions) apply(kind RecordKind, b []byte) error {
 		return put(&d.ops, id, name, err)
 	case RecordInfo:
 		key, value, err := decodeInfo(b)
+		if err == nil {
+			d.note(Definition{Key: key, Value: value})
+		}
 		return put(&d.info, key, append(d.info[key], value), err)
 	case RecordSource:
 		s, err := decodeSource(b)

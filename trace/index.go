@@ -23,6 +23,7 @@ type Group struct{ Later, Accesses uint32 }
 type Skipped struct {
 	Accesses      uint64
 	Loads, Stores uint64 // elements
+	Lo, Hi        uint64 // where stores of the chunk may be, half-open; empty where there are none
 }
 
 const (

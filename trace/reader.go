@@ -102,6 +102,9 @@ func (r *Reader) pass(c *Chunk) *Index {
 		return nil
 	}
 	r.chunks.pass()
+	if x.Stores == 0 {
+		x.Lo, x.Hi = 0, 0
+	}
 	return &x
 }
 
@@ -186,7 +189,7 @@ func (r *Reader) next(ev *Event) error {
 func (r *Reader) deliver(s *strand, ev *Event) (err error) {
 	if x := s.skipped; x != nil {
 		ev.Kind, ev.Strand = KindSkipped, s.id
-		ev.Skipped = Skipped{Accesses: uint64(x.Groups[s.pos-1].Accesses), Loads: x.Loads, Stores: x.Stores}
+		ev.Skipped = Skipped{Accesses: uint64(x.Groups[s.pos-1].Accesses), Loads: x.Loads, Stores: x.Stores, Lo: x.Lo, Hi: x.Hi}
 		x.Loads, x.Stores = 0, 0
 		r.merge.run = s
 		return nil

@@ -35,12 +35,13 @@ type Item struct {
 // End returns the address behind the last byte of an access that a Reader gave.
 func (a *Access) End() uint64 { return a.Addr + uint64(a.Stride)*(a.Count-1) + uint64(a.Size) }
 
-// Definition is the definition of a datatype, a communicator or an operation.
+// Definition is the definition of a datatype, a communicator or an operation, or information.
 type Definition struct {
-	Type *Type
-	Comm *Comm
-	Op   int64 // of the operation Name; 0: none
-	Name string
+	Type       *Type
+	Comm       *Comm
+	Op         int64 // of the operation Name; 0: none
+	Name       string
+	Key, Value string // of information about the process
 }
 
 // mostRepeated is how many times as many accesses a batch may have as rows.
