@@ -190,7 +190,11 @@ func keys(f *conflicts.Finding) []key {
 	case op != nil:
 		add("operation", callOf(op))
 		if f.Class == conflicts.AcrossProcesses {
-			add("late", &op.Next)
+			next := op.Next
+			if next.Call == "" { // its strand synchronizes no more
+				next = never(op)
+			}
+			add("late", &next)
 		}
 	case f.Class == conflicts.Usage:
 	case sameCall(f) && !f.Again:
