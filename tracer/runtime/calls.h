@@ -111,6 +111,7 @@ uint64_t mcchk_strand_new(void);
 uint64_t mcchk_strand_current(void);
 void mcchk_strand_switch(uint64_t strand, void *frame); /* what the calling thread does from here on */
 void mcchk_strand_over(uint64_t strand, void *frame);
+void mcchk_strand_only_tasks(void *frame); /* the calling thread does nothing but execute tasks from here on */
 void mcchk_strands_start(void *frame); /* of the thread that called MPI_Init */
 
 /* Notes; `frame` is that of the run-time's function that the program called. */

@@ -242,6 +242,8 @@ static void begin_implicit(struct team *team, union ompt_data *data, int index)
 	t->strand = t->now = mcchk_strand_new();
 	t->started = 1;
 	current = t;
+	if (index != 0) /* a thread of the OpenMP library's pool */
+		mcchk_strand_only_tasks(&at);
 	mcchk_strand_switch(t->now, &at);
 	MCCHK_ACQUIRE(begin_of(team), &at);
 	mcchk_stack_passes((uintptr_t)MCCHK_FRAME + BETWEEN, &at);

@@ -26,6 +26,7 @@ static __thread struct {
 	struct mcchk_birth birth;
 	int known;        /* it has a strand: */
 	uint64_t current; /* the one that it executes now */
+	int switched;     /* that is not the one that it began with, or it has been another */
 } own;
 
 uint64_t mcchk_objects(uint64_t count) { return 1ull << 63 | (__atomic_fetch_add(&last_object, count, __ATOMIC_RELAXED) + 1); }
@@ -73,9 +74,17 @@ void mcchk_note(uint16_t function, uint64_t value, void *frame)
 void mcchk_strand_switch(uint64_t strand, void *frame)
 {
 	own.current = strand;
-	own.known = 1;
+	own.known = own.switched = 1;
 	if (mcchk_self.thread)
 		mcchk_note(mcchk_fn_mcchk_Strand, strand, frame);
+}
+
+/* Between tasks such a thread does nothing of the program's: were its own strand not over,
+ * it would be one that may go on at any time. */
+void mcchk_strand_only_tasks(void *frame)
+{
+	if (own.known && !own.switched && mcchk_self.thread)
+		mcchk_strand_over(own.current, frame);
 }
 
 void mcchk_strand_over(uint64_t strand, void *frame) { mcchk_note(mcchk_fn_mcchk_Strand_end, strand, frame); }
