@@ -177,6 +177,9 @@ func Run(ctx context.Context, o RunOptions) (exit Exit, err error) {
 	if ctx.Err() != nil || errors.Is(err, ErrTimeout) {
 		endStragglers(record.Run)
 	}
+	if e := replaced(dir, record.Run); e != nil {
+		return exit, e
+	}
 	end := time.Now().UTC()
 	record.End, record.Exit, record.Signal = &end, &exit.Status, int(exit.Signal)
 	if e := record.write(dir); e != nil { // the disk is full, perhaps: the record made before the run stays

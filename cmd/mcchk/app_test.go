@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,6 +92,19 @@ func TestInterruptedProgramIsNotAnalysed(t *testing.T) {
 	diag.Reset()
 	require.Equal(t, exitFailure, a.run(ctx, []string{"mcchk", "run", "-o", dir, "--", "app"}))
 	require.Equal(t, "mcchk: what was recorded until the interruption is in "+dir+": mcchk analyze "+dir+"\nmcchk: interrupted\n", diag.String())
+}
+
+// Two runs in one directory would be judged by the traces of one of them.
+func TestRunWhereAnotherIsAtWork(t *testing.T) {
+	dir := t.TempDir()
+	release, err := tracer.Claim(dir)
+	require.NoError(t, err)
+	defer release()
+	for _, options := range [][]string{{"-o", dir}, {"-o", dir, "--live"}} {
+		a, _, diag := testApp()
+		require.Equal(t, exitFailure, a.run(t.Context(), slices.Concat([]string{"mcchk", "run"}, options, []string{"--", "app"})))
+		require.Contains(t, diag.String(), "another mcchk run is at work there")
+	}
 }
 
 func TestCompile(t *testing.T) {

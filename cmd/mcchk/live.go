@@ -164,6 +164,11 @@ type ended struct {
 func (a *app) runLive(ctx context.Context, command []string, o runOptions) error {
 	_, err := os.Stat(o.dir)
 	first := err != nil
+	release, err := tracer.Claim(o.dir)
+	if err != nil {
+		return err
+	}
+	defer release()
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var over atomic.Bool

@@ -111,6 +111,11 @@ Exit status: that of the analysis, but 3 instead of 0 if the program itself fail
 func (a *app) runProgram(ctx context.Context, command []string, o runOptions) error {
 	_, err := os.Stat(o.dir)
 	first := err != nil
+	release, err := tracer.Claim(o.dir)
+	if err != nil {
+		return err
+	}
+	defer release()
 	var all recorded
 	for number := range max(1, o.repeat) {
 		if o.repeat > 1 {
