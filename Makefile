@@ -100,7 +100,7 @@ install: build ## install to $(DESTDIR)$(PREFIX): the program, manual pages, com
 	install -d $(ROOT)/bin $(ROOT)/share/doc/mcchk/docs/images $(ROOT)/share/doc/mcchk/docs/experiments $(ROOT)/share/doc/mcchk/docs/guide $(ROOT)/share/doc/mcchk/docs/developers $(ROOT)/share/doc/mcchk/fixtures $(ROOT)/share/man/man1 $(ROOT)/share/bash-completion/completions \
 		$(ROOT)/share/zsh/site-functions $(ROOT)/share/fish/vendor_completions.d
 	install -m 755 $(BIN)/mcchk $(ROOT)/bin/mcchk
-	for name in cc cxx fc gfortran gcc g++ clang clang++; do ln -sf mcchk $(ROOT)/bin/mcchk-$$name; done
+	for name in cc cxx fc oshcc oshcxx gfortran gcc g++ clang clang++; do ln -sf mcchk $(ROOT)/bin/mcchk-$$name; done
 	install -d $(ROOT)/include
 	install -m 644 tracer/include/mcchk.h $(ROOT)/include/mcchk.h
 	install -m 644 README.md LICENSE $(ROOT)/share/doc/mcchk

@@ -84,7 +84,7 @@ func checkInstalled(t *testing.T, prefix string) {
 	require.NoError(t, json.Unmarshal([]byte(tool(t, prefix, binary, "version", "--json")), &v))
 	require.Equal(t, "v1.2.3", v.Version)
 	require.Equal(t, "linux/amd64", v.Platform)
-	for _, name := range []string{"mcchk-cc", "mcchk-cxx", "mcchk-gcc", "mcchk-g++", "mcchk-clang", "mcchk-clang++"} {
+	for _, name := range []string{"mcchk-cc", "mcchk-cxx", "mcchk-fc", "mcchk-oshcc", "mcchk-oshcxx", "mcchk-gcc", "mcchk-g++", "mcchk-gfortran", "mcchk-clang", "mcchk-clang++"} {
 		to, err := os.Readlink(filepath.Join(prefix, "bin", name))
 		require.NoError(t, err)
 		require.Equal(t, "mcchk", to)

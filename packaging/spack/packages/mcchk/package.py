@@ -24,7 +24,7 @@ class Mcchk(GoPackage):
 
     @run_after("install")
     def link_compilers(self):
-        for name in ("mcchk-cc", "mcchk-cxx", "mcchk-fc", "mcchk-gcc", "mcchk-g++", "mcchk-gfortran", "mcchk-clang", "mcchk-clang++"):
+        for name in ("mcchk-cc", "mcchk-cxx", "mcchk-fc", "mcchk-oshcc", "mcchk-oshcxx", "mcchk-gcc", "mcchk-g++", "mcchk-gfortran", "mcchk-clang", "mcchk-clang++"):
             symlink("mcchk", join_path(self.prefix.bin, name))
 
     @run_after("install")
