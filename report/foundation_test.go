@@ -30,3 +30,13 @@ func TestFoundationInTheWordsOfItsModel(t *testing.T) {
 		require.Contains(t, foundation(&analysis.Result{Basis: basis}), want)
 	}
 }
+
+// That none is left of the loads and stores that were lost says nothing of the program.
+func TestSilence(t *testing.T) {
+	res := &analysis.Result{Basis: analysis.Basis{Ranks: 2, RanksInRun: 2, Ended: 2, Instruments: 3}}
+	_, text := silence(res)
+	require.Contains(t, text, "touched neither window memory")
+	res.Basis.LostAccess = 1
+	_, text = silence(res)
+	require.Empty(t, text)
+}

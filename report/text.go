@@ -382,7 +382,7 @@ func silence(res *analysis.Result) (label, text string) {
 	switch {
 	case b.Loads+b.Stores > 0 || b.Ranks < b.RanksInRun: // with ranks missing, little of the others is read
 		return "", ""
-	case b.Preloaded: // a caveat says it
+	case b.Preloaded, b.LostAccess > 0: // a caveat says it
 		return "", ""
 	case b.Ended == 0: // how many parts are instrumented is said at the end
 		return "note", "no loads or stores were recorded before the run broke off."
