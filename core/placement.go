@@ -312,7 +312,7 @@ func (w *word) rests(c *choice, op *WordOp) {
 	}
 	w.m.Report(Problem{
 		Kind: Values, Rank: op.strand.Rank,
-		Text: "what words hold that atomic operations update was not remembered of so many, and a value that was fetched may have been there before",
+		Text: "what each word holds was not remembered of so many that atomic operations update, and a value that was fetched may have been there before",
 	})
 }
 

@@ -73,6 +73,10 @@ func (w *word) left() (h held, known, open bool) {
 			lanes = append(lanes, x.queue)
 		}
 	}
+	if op := final(lanes); op != nil {
+		v, _ = op.update(Value{})
+		return held{bits: v.Bits}, true, false
+	}
 	all := slices.Concat(lanes...)
 	if len(lanes) > 1 && (all[0].group == "" || slices.ContainsFunc(all, func(op *WordOp) bool { return op.group != all[0].group })) {
 		return h, false, true
@@ -88,6 +92,25 @@ func (w *word) left() (h held, known, open bool) {
 	}
 	h.bits, h.open = v.Bits, w.open
 	return h, v.Known, false
+}
+
+// final returns the update that took effect after all others of these, by strand, where it
+// leaves the same whatever was there before; nil: none is known to.
+func final(lanes [][]*WordOp) *WordOp {
+	for _, lane := range lanes {
+		op := lane[len(lane)-1]
+		if fixed, _ := op.update(Value{}); !fixed.Known {
+			continue
+		}
+		beside := func(other []*WordOp) bool {
+			x := other[len(other)-1]
+			return x != op && !slices.Contains(op.after, x)
+		}
+		if !slices.ContainsFunc(lanes, beside) {
+			return op
+		}
+	}
+	return nil
 }
 
 // leave remembers what the word holds, which is forgotten: unless something wrote to it
