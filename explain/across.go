@@ -17,7 +17,7 @@ func (w *Wording) across() conflicts.Explanation {
 		e.Why = fmt.Sprintf("%s of %s is not complete until %s, and nothing makes %s wait for that before %s",
 			w.Access(a), w.rank(a.Rank), w.Call(a.Done), w.rank(b.Rank), w.Access(b))
 		if b.Heard.Call != "" {
-			e.Why += fmt.Sprintf("; the last call of %s that happens before it is %s, which does not complete the operation", w.rank(a.Rank), w.Call(b.Heard))
+			e.Why += fmt.Sprintf("; the last call of %s that happens before it is %s, which does not complete the operation", w.rank(a.Rank), w.heard(a, b))
 		}
 	case endless(a):
 		e.Why = w.never(a)
@@ -64,15 +64,27 @@ func eachKindFirst(all []conflicts.Fix) []conflicts.Fix {
 // they did.
 func (w *Wording) sharing(a, b *conflicts.Side) string {
 	ofA, ofB := w.Finding.LocksThatMatter(a), w.Finding.LocksThatMatter(b)
-	switch {
-	case len(ofA) > 0 && len(ofB) > 0:
-		return "; shared locks do not exclude each other"
-	case len(ofA) > 0:
-		return fmt.Sprintf("; a lock on %s excludes only %s that lock it too, and %s does not for %s", w.rank(w.Finding.Owner), w.model.Terms().Processes, w.rank(b.Rank), w.Access(b))
-	case len(ofB) > 0:
-		return fmt.Sprintf("; a lock on %s excludes only %s that lock it too, and %s does not for %s", w.rank(w.Finding.Owner), w.model.Terms().Processes, w.rank(a.Rank), w.Access(a))
+	terms := w.model.Terms()
+	shares := func(l conflicts.Lock) bool {
+		return slices.ContainsFunc(ofB, func(k conflicts.Lock) bool { return k.Window == l.Window })
 	}
-	return ""
+	without := b
+	switch {
+	case len(ofA) > 0 && len(ofB) > 0 && slices.ContainsFunc(ofA, shares):
+		return "; shared locks do not exclude each other"
+	case len(ofA) > 0 && len(ofB) > 0 && terms.OwnLocks:
+		return fmt.Sprintf("; a lock excludes only %s that hold the same one", terms.Processes)
+	case len(ofA) > 0 && len(ofB) > 0:
+		return fmt.Sprintf("; locks of one %s do not exclude those of another", terms.Object)
+	case len(ofA) == 0 && len(ofB) == 0:
+		return ""
+	case len(ofA) == 0:
+		without = a
+	}
+	if terms.OwnLocks {
+		return fmt.Sprintf("; a lock excludes only %s that hold it too, and %s does not for %s", terms.Processes, w.rank(without.Rank), w.Access(without))
+	}
+	return fmt.Sprintf("; a lock on %s excludes only %s that lock it too, and %s does not for %s", w.rank(w.Finding.Owner), terms.Processes, w.rank(without.Rank), w.Access(without))
 }
 
 // endless reports whether an access is pending and no call completes it.
@@ -149,13 +161,22 @@ func (w *Wording) path(a, b *conflicts.Side) conflicts.Sought {
 	}
 	found := fmt.Sprintf("nothing of %s happens before it", w.rank(a.Rank))
 	if b.Heard.Call != "" {
-		found = fmt.Sprintf("the last call of %s that happens before it is %s", w.rank(a.Rank), w.Call(b.Heard))
+		found = fmt.Sprintf("the last call of %s that happens before it is %s", w.rank(a.Rank), w.heard(a, b))
 	}
 	s.Text = fmt.Sprintf("%s waiting for %s of %s before %s: %s", w.rank(b.Rank), end, w.rank(a.Done.Rank), w.Access(b), found)
 	if a.Done.Call == "" || itself(a) {
 		s.Text = fmt.Sprintf("%s waiting for %s of %s before %s: %s", w.rank(b.Rank), end, w.rank(a.Rank), w.Access(b), found)
 	}
 	return s
+}
+
+// heard names the last call of a's process that happens before b, which comes before that
+// which completes a, though it may be of the same line.
+func (w *Wording) heard(a, b *conflicts.Side) string {
+	if last := w.Call(b.Heard); last != w.Call(a.Done) || a.Done.Rank != a.Rank {
+		return last
+	}
+	return "an earlier " + w.Call(b.Heard)
 }
 
 // locks tells which locks protect the accesses, where one does or seems to.
@@ -167,7 +188,11 @@ func (w *Wording) locks(a, b *conflicts.Side) (conflicts.Sought, bool) {
 	if w.held(a) == w.held(b) {
 		both = "both hold " + w.held(a)
 	}
-	return conflicts.Sought{Kind: conflicts.SoughtLock, Text: fmt.Sprintf("an exclusive lock on the %s: %s", w.model.Terms().Object, both)}, true
+	sought := "an exclusive lock on the " + w.model.Terms().Object
+	if w.model.Terms().OwnLocks {
+		sought = "a lock that both hold"
+	}
+	return conflicts.Sought{Kind: conflicts.SoughtLock, Text: sought + ": " + both}, true
 }
 
 // held says which locks protect an access.
@@ -178,6 +203,13 @@ func (w *Wording) held(s *conflicts.Side) string {
 	}
 	text := ""
 	for i, l := range locks {
+		if i > 0 {
+			text += " and "
+		}
+		if w.model.Terms().OwnLocks {
+			text += "the " + l.WinName
+			continue
+		}
 		kind, target := "a shared lock", fmt.Sprintf("on %s", w.rank(l.Target))
 		if l.Exclusive {
 			kind = "an exclusive lock"
@@ -187,9 +219,6 @@ func (w *Wording) held(s *conflicts.Side) string {
 		}
 		if l.Window != w.Finding.Window {
 			target += " of " + cmp.Or(l.WinName, "another "+w.model.Terms().Object)
-		}
-		if i > 0 {
-			text += " and "
 		}
 		text += kind + " " + target
 	}

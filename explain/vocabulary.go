@@ -51,6 +51,7 @@ type Terms struct {
 	Meet      string // the call with which all processes wait for each other: "MPI_Barrier"
 	GivesUp   string // which call is right before exposed memory is given up: "MPI_Win_free does both for window memory"
 	LockOfAll string // what a lock of all processes is of: "all ranks (MPI_Win_lock_all)"
+	OwnLocks  bool   // locks are not of memory, but objects by themselves
 }
 
 // Number names a process by its number: "rank 1".

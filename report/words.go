@@ -34,6 +34,10 @@ func locks(f *conflicts.Finding, s *conflicts.Side) string {
 	var parts []string
 	terms := models.Terms(f)
 	for _, l := range f.LocksThatMatter(s) {
+		if terms.OwnLocks {
+			parts = append(parts, "the "+l.WinName)
+			continue
+		}
 		kind, target := "a shared lock", " on "+terms.Number(l.Target)
 		if l.Exclusive {
 			kind = "an exclusive lock"

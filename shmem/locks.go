@@ -1,6 +1,8 @@
 package shmem
 
 import (
+	"fmt"
+
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/regions"
 )
@@ -31,6 +33,20 @@ func (p *pe) lockAt(c *call) (place, bool) {
 
 // lockID names a lock among the objects of all models.
 func lockID(at place) int64 { return at.block.ID<<1 ^ int64(at.offset)<<20 }
+
+// lock is the lock at a place, for its name.
+func (at place) lock() *regions.Object {
+	b := at.block
+	o := b.locks[at.offset]
+	if o == nil {
+		if b.locks == nil {
+			b.locks = map[uint64]*regions.Object{}
+		}
+		o = &regions.Object{ID: lockID(at), Number: b.Number, Kind: fmt.Sprintf("lock at offset %d of %s", at.offset, b.Kind), Created: b.Created}
+		b.locks[at.offset] = o
+	}
+	return o
+}
 
 // touchLock: a call that takes a lock updates it, in the memory of PE 0 and in the PE's
 // own, from its beginning. Only such calls may meet there; those that free the lock come
@@ -69,7 +85,7 @@ func setLock(p *pe, c *call) {
 		return
 	}
 	order := p.m.LockOrder(core.LockKey{Object: lockID(at)})
-	l := &heldLock{hold: p.Hold(regions.Lock{Object: lockID(at), Target: regions.AnyTarget, Exclusive: true}, false)}
+	l := &heldLock{hold: p.Hold(regions.Lock{Object: lockID(at), Target: regions.AnyTarget, Exclusive: true, Of: at.lock()}, false)}
 	l.grant = p.Grant(c.Call, order, ticket, true, p.Info(c.Call), nil)
 	p.locks[at] = l
 }

@@ -18,6 +18,7 @@ type block struct {
 	regions.Object
 	bases map[int32]uint64 // by rank, where it is known
 	size  uint64
+	locks map[uint64]*regions.Object // in it, by offset
 }
 
 // part is where a block lies in the memory of a PE.

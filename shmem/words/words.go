@@ -56,7 +56,7 @@ func (vocabulary) Terms() explain.Terms {
 		Complete:  "call shmem_quiet or a barrier",
 		Meet:      barrier,
 		GivesUp:   "shmem_free begins with a barrier of all PEs, which completes what is pending on the default context, and on no other",
-		LockOfAll: "all PEs",
+		OwnLocks:  true,
 	}
 }
 
