@@ -214,6 +214,9 @@ func (d *Dir) check() error {
 		if f.Header.Ranks != d.Ranks {
 			return fmt.Errorf("%s is of a run of %d processes, %s of one of %d", first.Path, d.Ranks, f.Path, f.Header.Ranks)
 		}
+		if i > 0 && f.Header == d.Files[i-1].Header { // the process and the time too
+			return fmt.Errorf("two copies of the trace of rank %d: %s and %s: leave one of them in the directory", f.Header.Rank, d.Files[i-1].Path, f.Path)
+		}
 		if i > 0 && f.Header.Rank == d.Files[i-1].Header.Rank {
 			return fmt.Errorf("two files of rank %d: %s and %s: did each process start alone (by the mpiexec of another MPI library), "+
 				"or did the command start several MPI programs? Give each program its own 'mcchk run'", f.Header.Rank, d.Files[i-1].Path, f.Path)

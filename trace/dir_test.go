@@ -13,8 +13,14 @@ import (
 // rankFile makes a trace of a rank.
 func rankFile(t *testing.T, run byte, rank, ranks int) []byte {
 	t.Helper()
+	return rankFileOf(t, 0, run, rank, ranks)
+}
+
+// rankFileOf is that of a certain process.
+func rankFileOf(t *testing.T, pid int, run byte, rank, ranks int) []byte {
+	t.Helper()
 	var out bytes.Buffer
-	w, err := NewWriter(&out, Header{Run: [16]byte{run}, Rank: rank, Ranks: ranks})
+	w, err := NewWriter(&out, Header{PID: pid, Run: [16]byte{run}, Rank: rank, Ranks: ranks})
 	require.NoError(t, err)
 	w.End(End{})
 	require.NoError(t, w.Close())
@@ -42,7 +48,8 @@ func TestOpenDir(t *testing.T) {
 		{name: "all bad", files: map[string][]byte{"rank-0.mcct": []byte("random"), "rank-1.mcct": nil}, wantErr: "no readable trace file"},
 		{name: "two runs", files: map[string][]byte{"rank-0.mcct": rankFile(t, 1, 0, 2), "rank-1.mcct": rankFile(t, 2, 1, 2)},
 			wantErr: "run 01000000000000000000000000000000: rank-0.mcct; run 02000000000000000000000000000000: rank-1.mcct", is: ErrMixedRuns},
-		{name: "rank twice", files: map[string][]byte{"a/rank-0.mcct": rankFile(t, 1, 0, 2), "b/rank-0.mcct": rankFile(t, 1, 0, 2)}, wantErr: "two files of rank 0"},
+		{name: "copied twice", files: map[string][]byte{"a/rank-0.mcct": rankFile(t, 1, 0, 2), "b/rank-0.mcct": rankFile(t, 1, 0, 2)}, wantErr: "two copies of the trace of rank 0"},
+		{name: "rank twice", files: map[string][]byte{"a/rank-0.mcct": rankFileOf(t, 17, 1, 0, 2), "b/rank-0.mcct": rankFileOf(t, 18, 1, 0, 2)}, wantErr: "two files of rank 0"},
 		{name: "other number of processes", files: map[string][]byte{"rank-0.mcct": rankFile(t, 1, 0, 2), "rank-1.mcct": rankFile(t, 1, 1, 3)}, wantErr: "of a run of 2 processes"},
 	}
 	for _, tt := range tests {
