@@ -129,7 +129,9 @@ func (s *Strand) goOn() bool {
 			return false
 		}
 		if w.On.region == m.index {
-			m.clock.Merge(int(s.line), w.On.time)
+			if !m.forgets() { // of thousands of processes that is most of the work, and of the memory
+				m.clock.Merge(int(s.line), w.On.time)
+			}
 			m.watch.waited(s, w.On.mark)
 		}
 		y.waits = y.waits[1:]
