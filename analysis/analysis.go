@@ -58,9 +58,9 @@ type Options struct {
 	Unseen []Unseen
 	// Layers say which frames of call stacks are not the application's: reports
 	// do not point at them.
-	Layers      symbols.Layers
-	phase, turn int // of core.Options, for tests
-	part        regions.Part
+	Layers             symbols.Layers
+	phase, turn, words int // of core.Options, for tests
+	part               regions.Part
 	// Progress, if set, is called now and then from the goroutine of Run.
 	Progress func(Progress)
 }
@@ -252,7 +252,7 @@ func VerdictOn(res *Result) Verdict {
 const accessShare, searchShare = 4, 4
 
 func (r *run) replayOptions() core.Options {
-	return core.Options{Clock: r.opts.Clock, Part: r.opts.part, Phase: r.opts.phase, Turn: r.opts.turn, Tick: r.tick, IgnoreValues: r.opts.IgnoreValues, Memory: r.opts.MaxMemory / accessShare}
+	return core.Options{Clock: r.opts.Clock, Part: r.opts.part, Phase: r.opts.phase, Turn: r.opts.turn, Words: r.opts.words, Tick: r.tick, IgnoreValues: r.opts.IgnoreValues, Memory: r.opts.MaxMemory / accessShare}
 }
 
 // models returns the programming models for a replay.

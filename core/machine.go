@@ -102,6 +102,8 @@ type Options struct {
 	// OrderOnly says that nothing is asked of the replay but what an Observer is told: then
 	// what is complete need not be held until all processes know of it.
 	OrderOnly bool
+	// Words is of how many words it is remembered what they hold; 0 means a default.
+	Words int
 	// Turn is how many events of a strand are replayed before others have
 	// their turn at its next call, so that none gets far ahead, and its accesses become past;
 	// 0 means a default.
@@ -142,7 +144,7 @@ func NewMachine(streams []Stream, opts Options, models ...Model) (*Machine, erro
 	if err != nil {
 		return nil, err
 	}
-	opts.Turn = cmp.Or(opts.Turn, 512)
+	opts.Turn, opts.Words = cmp.Or(opts.Turn, 512), cmp.Or(opts.Words, mostRemembered)
 	m := &Machine{
 		models: models, opts: opts, clocks: clocks,
 		store:    regions.NewStorage(len(streams), opts.Memory),

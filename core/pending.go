@@ -27,6 +27,8 @@ type Pending struct {
 	guarded      bool             // waits for a Guard that is not passed yet
 	locksDecided bool             // which locks protect it until it is complete is decided
 	locked       bool             // it was among those of its strand that locks protect
+	kept         bool             // its model may refer to it when it is complete
+	seen         bool             // it is left out, and among those of pendingAccesses.seen
 	completion   regions.Completion
 	first        *Pending // the part of it before the last Part; nil where there is none
 	region       int      // in which it was completed
@@ -53,8 +55,9 @@ type pendingAccesses struct {
 	// before it were; nil: none of the open ones was.
 	indexed *Pending
 
-	leftOut    int // open accesses that are left out
-	leftOutNew int // since the phase, or with the concurrent region, began
+	leftOut    int        // open accesses that are left out
+	leftOutNew int        // since the phase, or with the concurrent region, began
+	seen       []*Pending // of those, some that are not carried any further, as somebody has Seen that they are complete
 }
 
 func (l *pendingAccesses) add(p *Pending) {
@@ -209,11 +212,7 @@ func (p *Pending) Complete(at regions.Point, by *regions.CallInfo) {
 			h.until(at, m.index)
 		}
 	}
-	if p.leftOut > 0 {
-		m.pending.leftOut -= p.leftOut
-		m.paths[at.Line].last().Ended += p.leftOut
-	}
-	if p.access == nil || p.completeOthers(at, by) {
+	if p.leaveOutNoMore(at); p.access == nil || p.completeOthers(at, by) {
 		return
 	}
 	if p.carried != nil {
@@ -238,7 +237,7 @@ func (p *Pending) Renew(by *regions.CallInfo) *Pending {
 	s := p.strand
 	var again *Pending
 	if p.access == nil {
-		again = s.leaveOut()
+		again = p.leaveOutAgain(s)
 	} else {
 		a := s.m.store.NewAccess()
 		*a = *p.access
@@ -260,6 +259,7 @@ func (p *Pending) Keep() {
 	for _, q := range p.apart {
 		q.Keep()
 	}
+	p.kept = true
 	if p.list(); p.access != nil {
 		p.strand.m.pending.kept = append(p.strand.m.pending.kept, p)
 	}
@@ -273,6 +273,7 @@ func (p *Pending) Seen(at regions.Point) {
 	for _, q := range p.apart {
 		q.Seen(at)
 	}
+	p.seenLeftOut()
 	switch {
 	case p.access == nil, p.done && p.region != m.index:
 		return
@@ -282,18 +283,41 @@ func (p *Pending) Seen(at regions.Point) {
 	p.access.Seen = append(slices.Clip(p.access.Seen), at)
 }
 
+// seenLeftOut is Seen for accesses that are left out.
+func (p *Pending) seenLeftOut() {
+	if p.leftOut > 0 && !p.done && !p.seen {
+		p.seen = true
+		l := &p.strand.m.pending
+		l.seen = append(l.seen, p)
+	}
+}
+
+// leaveOutAgain begins an access that is only counted, and goes on with one that is.
+func (p *Pending) leaveOutAgain(s *Strand) *Pending {
+	again := s.leaveOut()
+	if p.seen {
+		again.seenLeftOut()
+	}
+	return again
+}
+
 // Part ends a first part of the access at the present moment of a strand, and goes on
 // with it as another part that has another role, until that is completed. To findings
 // both have the same completion. What comes between the parts for whom is for
 // regions.Role to say (Chained).
 func (p *Pending) Part(s *Strand, role *regions.Role) *Pending {
-	if p.done || p.access == nil {
+	if p.done || p.access == nil && p.leftOut == 0 {
 		return p
 	}
-	a := s.m.store.NewAccess()
-	*a = *p.access
-	a.Old, a.Role = false, role
-	again := s.open(a)
+	var again *Pending
+	if p.access == nil {
+		again = p.leaveOutAgain(s)
+	} else {
+		a := s.m.store.NewAccess()
+		*a = *p.access
+		a.Old, a.Role = false, role
+		again = s.open(a)
+	}
 	again.buffer, again.lo, again.hi, again.first = p.buffer, p.lo, p.hi, p
 	p.end(s.Now())
 	return again
@@ -306,11 +330,22 @@ func (p *Pending) end(at regions.Point) {
 	if !p.away {
 		m.pending.remove(p)
 	}
+	if p.leaveOutNoMore(at); p.access == nil {
+		return
+	}
 	if p.carried != nil {
 		p.access, p.carried = m.store.Finish(p.carried), nil
 	}
 	p.access.End = at
 	p.list()
+}
+
+// leaveOutNoMore notes that accesses that are left out end.
+func (p *Pending) leaveOutNoMore(at regions.Point) {
+	if m := p.strand.m; p.leftOut > 0 {
+		m.pending.leftOut -= p.leftOut
+		m.paths[at.Line].last().Ended += p.leftOut
+	}
 }
 
 // Drop takes back an access that is complete, and that nothing refers to but
@@ -319,7 +354,7 @@ func (p *Pending) Drop() {
 	for _, q := range p.apart {
 		q.Drop()
 	}
-	if !p.listed && !p.locked { // accesses of the phase refer to it
+	if !p.listed && !p.locked && !p.kept { // accesses of the phase refer to it
 		l := &p.strand.m.pending
 		l.spare = append(l.spare, p)
 	}
@@ -345,7 +380,12 @@ func (l *pendingAccesses) list() {
 // there they start before it. It leaves to the storage all that nothing will change
 // but its completion.
 func (l *pendingAccesses) carry() {
-	l.leftOutNew, l.kept = l.leftOut, nil
+	for _, p := range l.seen {
+		if !p.done {
+			l.leftOut, p.leftOut = l.leftOut-p.leftOut, 0
+		}
+	}
+	l.leftOutNew, l.kept, l.seen = l.leftOut, nil, nil
 	store := l.machine.store
 	for p := range l.all {
 		if p.access != nil && len(p.access.Seen) > 0 { // all come after whoever saw that it is complete

@@ -7,7 +7,7 @@ import "slices"
 // updates decide that, until something else writes there: so that the next operation on
 // it does not take for the beginning of a word what is none.
 
-// mostRemembered bounds the words of which it is remembered what they hold: the last ones,
+// mostRemembered bounds, unless Options say otherwise, the words of which it is remembered what they hold: the last ones,
 // and at most as many before them. mostCarried bounds the updates that are kept, as long as
 // their order is open, of words of which it depends on that.
 const mostRemembered, mostCarried = 1 << 15, 1 << 10
@@ -28,7 +28,7 @@ type remembered struct {
 // remember notes what a word holds that is forgotten.
 func (m *Machine) remember(k WordKey, h held) {
 	r := &m.words.held
-	if len(r.last) >= mostRemembered {
+	if len(r.last) >= m.opts.Words {
 		for _, h := range r.before {
 			r.lost = r.lost || h.bits != 0 // which is presumed of words of which nothing is known
 		}

@@ -84,7 +84,6 @@ func segmentDelete(p *process, c *core.Call) {
 		Rank: p.Rank, Owner: p.Rank, Kind: regions.Write, Role: Deleted, Base: x.lo,
 		Layout: p.m.alike.Strided(1, x.hi-x.lo, x.hi-x.lo), Call: p.InfoOn(c, core.Exposer{Object: x.ID}, ""),
 	}, p.Rank, x.ID)
-	p.NewMemory(x.lo, x.hi)
 }
 
 // use lets a call go on once the process that it goes to has made the segments that it
