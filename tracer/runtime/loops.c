@@ -102,6 +102,22 @@ static int any_page(uintptr_t lo, uintptr_t hi)
 	return 0;
 }
 
+/* Whether pages that lie that far apart are looked at one by one, and not those between them. */
+static int apart(uint64_t stride, uint64_t size) { return stride > size && (stride - size) >> MCCHK_PAGE_SHIFT > 8; }
+
+/* Whether any page of elements matters, that lie `stride` bytes apart from the lowest one on. */
+static int any_of(uintptr_t lo, uint64_t stride, uint64_t count, uint64_t size)
+{
+	if (!apart(stride, size))
+		return any_page(lo, lo + (count - 1) * stride + size - 1);
+	for (; count > 0; count--, lo += stride)
+		if (any_page(lo, lo + size - 1))
+			return 1;
+	return 0;
+}
+
+static uint64_t length(int64_t n) { return n < 0 ? -(uint64_t)n : (uint64_t)n; }
+
 /* Whether nothing that rows of elements touch matters, which begin `step` bytes apart: as
  * far as that is seen at once. */
 int mcchk_loop_is_cold(uintptr_t start, int64_t step, uint64_t rows, int64_t stride, uint64_t count, uint32_t size, uint64_t moment)
@@ -126,7 +142,7 @@ void mcchk_loop_elements(struct mcchk_elements *e, uint64_t moment, uintptr_t pc
 	}
 	uintptr_t last = e->start + (e->count - 1) * (uint64_t)e->stride;
 	uintptr_t lo = e->stride < 0 ? last : e->start, hi = (e->stride < 0 ? e->start : last) + e->size - 1;
-	if (MCCHK_LIKELY(!any_page(lo, hi)))
+	if (MCCHK_LIKELY(!any_of(lo, length(e->stride), e->count, e->size)))
 		return;
 	if (hi - lo < 1u << MCCHK_PAGE_SHIFT && (shadow_of(lo) & shadow_of(hi) & 1)) { /* most often */
 		record(e, 0, e->count, pc, frame);
@@ -155,21 +171,32 @@ static int all_pages(uintptr_t lo, uintptr_t hi)
 	return 1;
 }
 
+/* The same of elements: of those between them only where they are near. */
+static int all_of(uintptr_t lo, uint64_t stride, uint64_t count, uint64_t size)
+{
+	if (!apart(stride, size))
+		return all_pages(lo, lo + (count - 1) * stride + size - 1);
+	for (; count > 0; count--, lo += stride)
+		if (!all_pages(lo, lo + size - 1))
+			return 0;
+	return 1;
+}
+
 #define AT_ONCE 64 /* rows, before the loop looks again whether another thread made a call */
 #define PAGES_AT_ONCE 4096
 
 /* How many rows of elements, from the first on, lie on pages that matter as a whole. */
 static uint64_t hot_rows(const struct mcchk_elements *e, int64_t step, uint64_t rows)
 {
-	int64_t along = (int64_t)(e->count - 1) * e->stride;
-	uintptr_t lo = along < 0 ? e->start + (uint64_t)along : e->start, hi = (along < 0 ? e->start : e->start + (uint64_t)along) + e->size - 1;
-	uint64_t n = 0;
-	int64_t down = (int64_t)(rows - 1) * step;
-	uintptr_t from = down < 0 ? lo + (uint64_t)down : lo, to = down < 0 ? hi : hi + (uint64_t)down;
+	int64_t along = (int64_t)(e->count - 1) * e->stride, down = (int64_t)(rows - 1) * step;
+	uintptr_t lo = along < 0 ? e->start + (uint64_t)along : e->start, from = down < 0 ? lo + (uint64_t)down : lo;
+	uint64_t stride = length(e->stride), column = length(down) + e->size, n = 0;
 
-	if (to - from < PAGES_AT_ONCE << MCCHK_PAGE_SHIFT && all_pages(from, to)) /* and those between them */
+	/* All of them, by columns: those of one adjoin, or they are seen with what lies between them. */
+	uint64_t pages = apart(stride, column) ? e->count * ((column >> MCCHK_PAGE_SHIFT) + 2) : (length(along) + column) >> MCCHK_PAGE_SHIFT;
+	if (pages < PAGES_AT_ONCE && all_of(from, stride, e->count, column))
 		return rows;
-	while (n < rows && n < AT_ONCE && all_pages(lo + n * (uint64_t)step, hi + n * (uint64_t)step))
+	while (n < rows && n < AT_ONCE && all_of(lo + n * (uint64_t)step, stride, e->count, e->size))
 		n++;
 	return n;
 }

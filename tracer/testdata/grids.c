@@ -214,6 +214,10 @@ static struct shape draw(void)
 	struct shape s = {.site = (unsigned)below(SITES), .start = ARENA + (PAGES / 2 << 12) + 8 * below(3000), .count = 1 + below(12),
 			  .rows = 1 + below(9), .planes = 1 + below(6)};
 	s.stride = below(3) ? 8 : draw_step(32);
+	if (below(6) == 0) { /* pages apart */
+		s.stride = draw_step(80000);
+		s.count = 1 + below(4);
+	}
 	s.row_step = below(4) ? 128 : draw_step(5000);
 	s.plane_step = below(4) ? 2048 : draw_step(20000);
 	return s;
@@ -225,7 +229,7 @@ static void change(struct shape *s)
 	case 0: s->start += (uint64_t)(s->row_step * (int64_t)below(s->rows + 1)); break;
 	case 1: s->start += (uint64_t)(s->plane_step * (int64_t)s->planes); break;
 	case 2: s->rows = 1 + below(9); break;
-	case 3: s->count = 1 + below(12); break;
+	case 3: s->count = 1 + below(s->stride > 32 || s->stride < -32 ? 4 : 12); break;
 	case 4: s->start += (uint64_t)draw_step(4000); break;
 	case 5: s->planes = 1 + below(6); break;
 	}
