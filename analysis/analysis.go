@@ -202,10 +202,11 @@ type run struct {
 	stats   Stats
 	at      Progress
 	told    time.Time // when progress was told last
-	vain    int64     // bytes read before all began again
-	stopped error     // why the replay did not come to its end: the cause of the context
-	allows  allowed   // to go unseen
-	live    *live     // of a run that goes on while it is analysed; else nil
+	vain    int64     // bytes read before all began again, or for what is not the replay
+	fetched *models.Fetched
+	stopped error   // why the replay did not come to its end: the cause of the context
+	allows  allowed // to go unseen
+	live    *live   // of a run that goes on while it is analysed; else nil
 	guarded
 }
 
@@ -256,7 +257,9 @@ func (r *run) replayOptions() core.Options {
 }
 
 // models returns the programming models for a replay.
-func (r *run) models() []core.Model { return models.New(string(cmp.Or(r.opts.MemoryModel, ModelAuto))) }
+func (r *run) models() []core.Model {
+	return models.New(string(cmp.Or(r.opts.MemoryModel, ModelAuto)), r.whereFetched)
+}
 
 // search decodes, replays and searches, the one ahead of the other. The readers
 // are free afterwards.

@@ -42,7 +42,7 @@ func (r *run) interrupted() Caveat {
 // howFar says what was analysed.
 func (r *run) howFar() string {
 	text := plural(uint64(r.regions), "concurrent region", "concurrent regions")
-	if read, all := r.dir.BytesRead(), r.bytes(); all > 0 {
+	if read, all := r.dir.BytesRead()-r.vain, r.bytes(); all > 0 {
 		text += fmt.Sprintf(" and %d %% of the traces", 100*min(read, all)/all)
 	}
 	return text

@@ -36,7 +36,7 @@ func written(t *testing.T, o core.Observer, text string) *core.Machine {
 		require.NoError(t, err)
 		streams[i] = r
 	}
-	m, err := core.NewMachine(streams, core.Options{Clock: evc.Vector, Observer: o}, mpi.New(mpi.MemoryAuto))
+	m, err := core.NewMachine(streams, core.Options{Clock: evc.Vector, Observer: o}, mpi.New(mpi.MemoryAuto, nil))
 	require.NoError(t, err)
 	return m
 }

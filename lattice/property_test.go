@@ -75,7 +75,7 @@ func (r *recorded) replay(t *testing.T, o core.Observer) (lattice.Places, int) {
 	for i := range readers {
 		streams[i] = readers[i]
 	}
-	m, err := core.NewMachine(streams, core.Options{Clock: evc.Vector, Observer: o, Phase: 64}, mpi.New(mpi.MemoryAuto))
+	m, err := core.NewMachine(streams, core.Options{Clock: evc.Vector, Observer: o, Phase: 64}, mpi.New(mpi.MemoryAuto, nil))
 	require.NoError(t, err)
 	n := 0
 	for {

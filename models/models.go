@@ -26,10 +26,24 @@ import (
 )
 
 // New returns the models for one replay. memory is by which memory model the
-// windows of MPI are judged: "auto", "unified" or "separate".
-func New(memory string) []core.Model {
-	return []core.Model{mpi.New(mpi.MemoryModel(memory)), shmem.New(), gaspi.New()}
+// windows of MPI are judged: "auto", "unified" or "separate". fetched tells where
+// operations fetch, if that is known (FetchScan); it may be nil.
+func New(memory string, fetched func() *Fetched) []core.Model {
+	return []core.Model{mpi.New(mpi.MemoryModel(memory), fetched), shmem.New(), gaspi.New()}
 }
+
+// Fetched says where operations may fetch what others have left, and a FetchScan of the
+// calls of each process finds out.
+type (
+	Fetched   = mpi.Fetched
+	FetchScan = mpi.FetchScan
+)
+
+// NewFetchScan returns a scan that has seen no call yet.
+func NewFetchScan() *FetchScan { return mpi.NewFetchScan() }
+
+// FetchedBy returns what the scans of all processes have found together.
+func FetchedBy(scans []*FetchScan) *Fetched { return mpi.FetchedBy(scans) }
 
 // Judge returns the judge of what conflicts, over all models.
 func Judge() conflicts.Judge { return judges{} }

@@ -42,6 +42,8 @@ const (
 type Model struct {
 	*core.Machine
 	memory     MemoryModel
+	whose      func() *Fetched // which windows are fetched from; nil: that is not known
+	fetched    *Fetched        // that, once it was asked for
 	procs      []*process
 	present    int // of them that have a trace
 	comms      map[int64]*communicator
@@ -55,9 +57,10 @@ type Model struct {
 
 var _ core.Model = (*Model)(nil)
 
-// New returns the model for one replay.
-func New(memory MemoryModel) *Model {
-	return &Model{memory: memory, comms: map[int64]*communicator{}, windows: windows{byID: map[int64]*window{}}, order: callOrder{lost: map[core.MeetKey]bool{}}}
+// New returns the model for one replay. fetched tells in which windows operations fetch, and
+// is asked once, if at all; where it is nil, or returns nil, that may be any.
+func New(memory MemoryModel, fetched func() *Fetched) *Model {
+	return &Model{memory: memory, whose: fetched, comms: map[int64]*communicator{}, windows: windows{byID: map[int64]*window{}}, order: callOrder{lost: map[core.MeetKey]bool{}}}
 }
 
 // definitions is what a trace of MPI calls defines; *trace.Reader is one.

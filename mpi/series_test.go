@@ -52,7 +52,7 @@ func TestShapesOfFlushedLocally(t *testing.T) {
 	for range n {
 		list = append(list, put, callOf("MPI_Win_flush_local_all", "win", 1), callOf("MPI_Win_flush_all", "win", 1))
 	}
-	m, err := core.NewMachine([]core.Stream{&calls{list}}, core.Options{Clock: "vector"}, New(MemoryAuto))
+	m, err := core.NewMachine([]core.Stream{&calls{list}}, core.Options{Clock: "vector"}, New(MemoryAuto, nil))
 	require.NoError(t, err)
 	for {
 		r, err := m.Next(context.Background())
@@ -98,7 +98,7 @@ func TestPendingOperationsInALoop(t *testing.T) {
 					most = h
 				}
 			}}
-			m, err := core.NewMachine([]core.Stream{&calls{list}}, opts, New(MemoryAuto))
+			m, err := core.NewMachine([]core.Stream{&calls{list}}, opts, New(MemoryAuto, nil))
 			require.NoError(t, err)
 			accesses := 0
 			for {

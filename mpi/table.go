@@ -191,7 +191,7 @@ var windowSync = map[string]*entry{
 	"MPI_Win_sync":            {do: doSync, note: "orders no processes; synchronizes the copies of a window with the separate memory model"},
 	"mcchk_Lock_ticket":       {do: doLockTicket},
 	"mcchk_Fetched":           {do: doFetched, foresee: foreseeFetched},
-	"mcchk_Atomic":            {do: doAtomic, foresee: foreseeAtomic},
+	atomicNote:                {do: doAtomic, foresee: foreseeAtomic},
 }
 
 // Messages (3.2, 3.4, 3.7, 3.8, 4.2). What they order is called so in pictures

@@ -26,6 +26,9 @@ func (b *opBuilder) onWord(a *regions.Access, count int64, t *datatype) {
 		return
 	}
 	fetches := b.c.Has(argResultAddr)
+	if !fetches && !b.m.fetches(b.e.win) {
+		return
+	}
 	op := b.p.Issue(key, b.c.Begin, b.update(a), fetches)
 	if arithmetic(a.Elem) != nil {
 		op.Commutes(a.Elem.Op)
@@ -41,6 +44,14 @@ func (b *opBuilder) onWord(a *regions.Access, count int64, t *datatype) {
 	default:
 		b.writes(op)
 	}
+}
+
+// fetches reports whether operations may fetch words of a window.
+func (m *Model) fetches(w *window) bool {
+	if m.whose != nil {
+		m.fetched, m.whose = m.whose(), nil
+	}
+	return m.fetched.in(w.ID)
 }
 
 // wordOf returns the one word that an access is of, if it is.
@@ -82,6 +93,8 @@ func foreseeOperation(m *Model, p *process, c *core.Call, r *entry, f *core.Fore
 	number := int64(0)
 	if c.Has(argResultAddr) {
 		number = c.Int(argNumber)
+	} else if !m.fetches(e.win) {
+		return
 	}
 	f.Issue(key, c.Call, b.update(&a), number, wordAt{e.win.ID, target})
 }
@@ -277,6 +290,9 @@ const (
 	orderBoth
 	_ // sequentially consistent
 )
+
+// atomicNote is the tracer's note of an atomic operation of the language.
+const atomicNote = "mcchk_Atomic"
 
 // doAtomic: the tracer's note of an atomic operation of the language.
 func doAtomic(_ *Model, p *process, c *core.Call, _ *entry) {

@@ -53,7 +53,7 @@ func written(t *testing.T, seed int64, wall bool) ([]byte, int) {
 	}
 	var out bytes.Buffer
 	w := timeline.NewWriter(&out, from, marks)
-	m, err := core.NewMachine(streams, core.Options{Clock: evc.Vector, Observer: w}, mpi.New(mpi.MemoryAuto))
+	m, err := core.NewMachine(streams, core.Options{Clock: evc.Vector, Observer: w}, mpi.New(mpi.MemoryAuto, nil))
 	require.NoError(t, err)
 	for {
 		if _, err := m.Next(context.Background()); errors.Is(err, io.EOF) {
