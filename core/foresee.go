@@ -105,6 +105,11 @@ func (f *Foresight) Did(k WordKey, c *trace.Call, update Update, bits int64) {
 	f.add(k, &WordOp{update: update, began: c.Begin, fetches: true, blocked: true, found: Value{bits, true}, ended: c.End})
 }
 
+// Saw says what the call has read when it began.
+func (f *Foresight) Saw(k WordKey, c *trace.Call, bits int64) {
+	f.add(k, &WordOp{began: c.Begin, fetches: true, blocked: true, found: Value{bits, true}, ended: c.Begin})
+}
+
 // Atomic says that the call performs an atomic operation of the language.
 func (f *Foresight) Atomic(c *Call, a Atomic) {
 	k := f.strand.wordOf(a)

@@ -431,6 +431,11 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 	if c := w.only(op, how); c != nil {
 		return c
 	}
+	if op.meets != nil { // a wait is over with the first that ended it, whatever came since
+		if v := w.find(op, how); v != nil {
+			return &choice{op: op, version: v}
+		}
+	}
 	unknown := how
 	unknown.unknown = true
 	tries := []manner{how, unknown}

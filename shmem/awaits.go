@@ -1,5 +1,7 @@
 package shmem
 
+import "github.com/mcchk/mcchk/core"
+
 // awaited is one value that a call waits for, or has found.
 type awaited struct {
 	condition
@@ -21,7 +23,10 @@ func (c *call) awaited(addr uint64, cmp, value int64, i int) awaited {
 }
 
 // waitUntil replays a wait for one value.
-func waitUntil(p *pe, c *call) {
+func waitUntil(p *pe, c *call) { p.await(c, []awaited{c.one()}) }
+
+// one returns what a call with one value waits for.
+func (c *call) one() awaited {
 	arg, cmp := argIvar, int64(notEqual)
 	if c.Has(argSigAddr) {
 		arg = argSigAddr
@@ -29,7 +34,19 @@ func waitUntil(p *pe, c *call) {
 	if c.Has(argCmp) {
 		cmp = c.Int(argCmp)
 	}
-	p.await(c, []awaited{c.awaited(c.Addr(arg), cmp, c.Int(argCmpValue), 0)})
+	return c.awaited(c.Addr(arg), cmp, c.Int(argCmpValue), 0)
+}
+
+// foreseeWait says what was there when a wait for one value, or a test, that is still to come
+// was begun, as far as it tells.
+func foreseeWait(p *pe, c *call, f *core.Foresight) {
+	if c.Has(argResult) && c.Int(argResult) == 0 {
+		return
+	}
+	w := c.one()
+	if at, _, ok := p.at(w.addr, p.Rank); ok && w.valid() {
+		f.Saw(at.word(w.bytes), c.Call.Call, lowest(w.before, w.bytes))
+	}
 }
 
 // test replays a test for one value: a wait, where it is true.

@@ -268,12 +268,12 @@ var synchronization = func() map[string]*entry {
 		"shmem_set_lock":          {do: setLock, kind: core.SynchronizingCall, orders: "after the shmem_clear_lock before it", memory: "updates the lock atomically"},
 		"shmem_test_lock":         {do: testLock, kind: core.SynchronizingCall, orders: "when it has taken the lock: after the shmem_clear_lock before it", memory: "updates the lock atomically"},
 		"shmem_clear_lock":        {do: clearLock, kind: core.SynchronizingCall, orders: "before the next holder of the lock", completes: theDefault},
-		"shmem_signal_wait_until": {do: waitUntil, kind: core.SynchronizingCall, orders: waits},
+		"shmem_signal_wait_until": {do: waitUntil, foresee: foreseeWait, kind: core.SynchronizingCall, orders: waits},
 		"shmem_signal_fetch":      {do: signalFetch, kind: core.SynchronizingCall, orders: "after the updates that it saw"},
-		"shmem_wait":              {do: waitUntil, kind: core.SynchronizingCall, signed: true, orders: waits},
-		"shmem_TYPE_wait":         {do: waitUntil, kind: core.SynchronizingCall, orders: waits},
-		"shmem_TYPE_wait_until":   {do: waitUntil, kind: core.SynchronizingCall, orders: waits},
-		"shmem_TYPE_test":         {do: test, kind: core.SynchronizingCall, orders: tests},
+		"shmem_wait":              {do: waitUntil, foresee: foreseeWait, kind: core.SynchronizingCall, signed: true, orders: waits},
+		"shmem_TYPE_wait":         {do: waitUntil, foresee: foreseeWait, kind: core.SynchronizingCall, orders: waits},
+		"shmem_TYPE_wait_until":   {do: waitUntil, foresee: foreseeWait, kind: core.SynchronizingCall, orders: waits},
+		"shmem_TYPE_test":         {do: test, foresee: foreseeWait, kind: core.SynchronizingCall, orders: tests},
 	}
 	for name, do := range map[string]func(*pe, *call){"all": waitAll, "any": waitAny, "some": waitSome} {
 		for _, vector := range []string{"", "_vector"} {
