@@ -169,6 +169,7 @@ struct mcchk_touching {
 	struct mcchk_activation *owner; /* … in this call of its function; NULL: that is over, or there was none */
 	struct mcchk_member *members, own;
 	uint32_t n; /* of them */
+	uint32_t widened; /* so often, in this span */
 	uint8_t shift;
 };
 

@@ -17,8 +17,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define POOL (64ull << 20)     /* bytes of all maps */
-#define LARGEST (2ull << 20)   /* of one map */
+#define POOL (1ull << 30)      /* bytes of all maps, at most */
+#define ANYWAY (64ull << 20)   /* so many, or twice as many as the memory has that they are for */
+#define LARGEST (64ull << 20)  /* of one map: so large are only those of places that have taken the slow path often, */
+#define MODEST (2ull << 20)    /* others not larger, in a span, than that, and … */
+#define EARNED (64ull << 10)   /* … as many bytes more for each PATIENCE with it: what writing the map takes is less */
 #define SMALLEST (4ull << 10)  /* of one that has just been begun */
 #define PATIENCE (16 * MCCHK_MISS) /* of the slow path, before there is a map, or a larger one */
 #define AGAIN (6 * MCCHK_MISS) /* the same of a place that has one in another call */
@@ -446,7 +449,7 @@ static int begin(struct mcchk_touching *g, uintptr_t addr)
 	if (addr < lo || addr >= hi)
 		return 0;
 	uint64_t bytes = (hi - lo) >> shift;
-	if (pool_used + bytes > POOL)
+	if (pool_used + bytes > (2 * (hi - lo) < ANYWAY ? ANYWAY : 2 * (hi - lo)) || pool_used + bytes > POOL)
 		return 0;
 	g->lo = lo;
 	g->hi = hi;
@@ -457,7 +460,7 @@ static int begin(struct mcchk_touching *g, uintptr_t addr)
 	return 1;
 }
 
-/* Has the map reach an address: what it is now, and as much again. */
+/* Has the map reach an address, unless it is too far: what it is now, and as much again. */
 static void widen(struct mcchk_touching *g, uintptr_t addr)
 {
 	struct mcchk_touch *touch = g->touch;
@@ -474,6 +477,8 @@ static void widen(struct mcchk_touching *g, uintptr_t addr)
 		lo = g->lo;
 	if (hi > g->hi)
 		hi = g->hi;
+	if ((hi - lo) >> g->shift > MODEST + EARNED * ++g->widened && touch->count != 0)
+		return;
 	touch->lo = lo;
 	touch->count = (hi - lo) >> g->shift;
 }
