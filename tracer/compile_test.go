@@ -288,6 +288,17 @@ func TestMixedModes(t *testing.T) {
 	require.Contains(t, b.run("app"), "499500")
 }
 
+// The slow rest of clang's tests has a calling convention that gcc does not know.
+func TestObjectsOfClangLinkedByGCC(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, platform{"mpich", "clang"}, sumFiles())
+	b.cc("-c", "-O1", "main.c")
+	b.p.compiler = "gcc"
+	code, _, err := b.compile(C, "main.o", "lib.c", "-o", "app")
+	require.Equal(t, 2, code)
+	require.ErrorContains(t, err, "main.o: compiled by clang, so clang has to link the program too")
+}
+
 func TestRelocatableLink(t *testing.T) {
 	t.Parallel()
 	for _, p := range platforms[:2] {

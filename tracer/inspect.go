@@ -42,6 +42,7 @@ const (
 type objectFacts struct {
 	state    instrumentation
 	plugin   bool       // compiled with a plug-in
+	slow     bool       // calls what only clang compiles
 	bypassed []string   // functions of the library called as PMPI_X, pshmem_x or pgaspi_x
 	fortran  []string   // functions of gfortran's library whose accesses can be told
 	coarrays []string   // functions of a coarray library that get a stub
@@ -68,6 +69,7 @@ func inspectObject(r io.ReaderAt) (objectFacts, error) {
 	facts.plugin = slices.ContainsFunc(names, func(name string) bool {
 		return strings.HasPrefix(name, missPrefix) || name == loopFunction || name == nestFunction
 	})
+	facts.slow = slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, slowPrefix) })
 	for _, name := range names {
 		if strings.HasPrefix(name, "PMPI_") || strings.HasPrefix(name, "pshmem_") || strings.HasPrefix(name, "pgaspi_") || isFortranName(name) {
 			facts.bypassed = append(facts.bypassed, name)
@@ -181,6 +183,7 @@ func definedSymbols(r io.ReaderAt) ([]string, error) {
 type inspection struct {
 	objects        []string
 	uninstrumented []string
+	slow           []string // objects that need a run-time compiled by clang
 	bypassed       map[string]bool
 	fortran        map[string]bool // functions of gfortran's library, called by objects
 	coarrays       map[string]bool // functions of a coarray library, called by objects
@@ -242,6 +245,9 @@ func (n *inspection) member(m archiveMember, shown string) error {
 func (n *inspection) note(shown string, facts objectFacts) {
 	n.objects = append(n.objects, shown)
 	n.plugin = n.plugin || facts.plugin
+	if facts.slow {
+		n.slow = append(n.slow, shown)
+	}
 	addAll(&n.bypassed, facts.bypassed)
 	addAll(&n.fortran, facts.fortran)
 	addAll(&n.coarrays, facts.coarrays)

@@ -41,6 +41,9 @@ func (c *compilation) link(ctx context.Context) (int, error) {
 	if err != nil {
 		return 1, err
 	}
+	if c.tc.Family == familyGCC && !c.line.shared && len(n.slow) > 0 {
+		return 2, fmt.Errorf("%s: compiled by clang, so clang has to link the program too, and may link what gcc compiled: --compiler clang, or MCCHK_COMPILER=clang, at the link", strings.Join(n.slow, ", "))
+	}
 	var calls, coarrays map[string]bool
 	if c.tc.X86 {
 		calls, coarrays = n.fortran, n.coarrays
