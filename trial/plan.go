@@ -316,6 +316,14 @@ type edited struct {
 	edits
 	ready []trace.Event
 	pos   uint64
+	now   int64 // when the last recorded call ended
+}
+
+// timed returns a call that the changed program makes, with its times.
+func timed(c *trace.Call, begin, end int64) *trace.Call {
+	made := *c
+	made.Begin, made.End = begin, end
+	return &made
 }
 
 func (s *edited) ReadEvent(ev *trace.Event) error {
@@ -325,6 +333,9 @@ func (s *edited) ReadEvent(ev *trace.Event) error {
 		}
 		if len(s.ready) > 0 {
 			*ev, s.ready = s.ready[0], s.ready[1:]
+			if c := ev.Call; ev.Kind == trace.KindCall && c.End == 0 && c.Returned { // a moved one has its own
+				ev.Call = timed(c, s.now, s.now)
+			}
 			return nil
 		}
 		if err := s.Stream.ReadEvent(ev); err != nil {
@@ -334,11 +345,14 @@ func (s *edited) ReadEvent(ev *trace.Event) error {
 			s.pos += ev.Skipped.Accesses
 			return nil
 		}
+		if ev.Kind == trace.KindCall {
+			s.now = ev.Call.End
+		}
 		if s.pos++; s.gone[s.pos] {
 			continue
 		}
 		if c := s.instead[s.pos]; c != nil {
-			ev.Call = c
+			ev.Call = timed(c, ev.Call.Begin, ev.Call.End)
 		}
 		return nil
 	}

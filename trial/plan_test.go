@@ -1,0 +1,48 @@
+package trial
+
+import (
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/trace"
+)
+
+// calls is a stream of calls.
+type calls struct {
+	Stream
+	all []trace.Call
+}
+
+func (s *calls) ReadEvent(ev *trace.Event) error {
+	if len(s.all) == 0 {
+		return io.EOF
+	}
+	c := s.all[0]
+	*ev, s.all = callEvent(&c), s.all[1:]
+	return nil
+}
+
+// A call that the changed program makes takes place when it would come: the order of atomic
+// operations is looked for by the times of the calls that complete them.
+func TestTimesOfMadeCalls(t *testing.T) {
+	made := &trace.Call{Seq: 9, Returned: true}
+	recorded := []trace.Call{
+		{Seq: 1, Begin: 10, End: 11, Returned: true}, {Seq: 2, Begin: 20, End: 21, Returned: true}, {Seq: 3, Begin: 30, End: 31, Returned: true},
+	}
+	p := Plan{ranks: []edits{{
+		puts:    []put{{slot(1, inserted), []trace.Event{callEvent(made)}}},
+		gone:    map[uint64]bool{2: true},
+		instead: map[uint64]*trace.Call{3: made},
+	}}}
+	for range 2 { // replays of one plan
+		s := p.Stream(0, &calls{all: recorded})
+		var times [][2]int64
+		var ev trace.Event
+		for s.ReadEvent(&ev) == nil {
+			times = append(times, [2]int64{ev.Call.Begin, ev.Call.End})
+		}
+		require.Equal(t, [][2]int64{{10, 11}, {11, 11}, {30, 31}}, times)
+	}
+}
