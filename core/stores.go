@@ -151,10 +151,14 @@ func (s *Strand) overwrites(st *trace.Stretch) {
 		if !slices.ContainsFunc(st.Rows, func(r trace.Rows) bool { return !s.told(r.Atomic) && stores(&r, k.Addr, k.Addr+k.Bytes) }) {
 			continue
 		}
-		s.m.words.held.recall(k)
-		if s.m.words.all[k] == nil {
-			continue
+		w := s.m.words.all[k]
+		if w == nil {
+			if !s.m.words.held.has(k) { // nobody has read it yet
+				continue
+			}
+			w = s.m.word(k) // others may wait for what comes behind the store
 		}
+		w.forgetStores(s)
 		began := int64(0)
 		if s.call.Call != nil { // a thread may begin with stores
 			began = s.call.End
@@ -163,6 +167,16 @@ func (s *Strand) overwrites(st *trace.Stretch) {
 		op.Complete(s.Now())
 		op.done = math.MaxInt64 // when it was is not known
 	}
+}
+
+// forgetStores takes the strand's stores off a word that nobody has come to since: another
+// one is to follow.
+func (w *word) forgetStores(s *Strand) {
+	if len(w.versions) > 1 || len(w.blocked) > 0 || len(w.visitors) != 1 || w.visitors[0].strand != s {
+		return
+	}
+	v := w.visitors[0]
+	v.queue = slices.DeleteFunc(v.queue, func(op *WordOp) bool { return op.issued == nil })
 }
 
 // stores reports whether some of several stores are to memory [lo, hi).
