@@ -147,10 +147,7 @@ func (w *word) disturb() {
 
 // overwrites notices stores of the strand to words of its process.
 func (s *Strand) overwrites(st *trace.Stretch) {
-	for _, k := range s.words.in(st.Lo, st.Hi) {
-		if !slices.ContainsFunc(st.Rows, func(r trace.Rows) bool { return !s.told(r.Atomic) && stores(&r, k.Addr, k.Addr+k.Bytes) }) {
-			continue
-		}
+	for _, k := range s.stored(st) {
 		w := s.m.words.all[k]
 		if w == nil {
 			if !s.m.words.held.has(k) { // nobody has read it yet
@@ -167,6 +164,31 @@ func (s *Strand) overwrites(st *trace.Stretch) {
 		op.Complete(s.Now())
 		op.done = math.MaxInt64 // when it was is not known
 	}
+}
+
+// stored returns the words of its process that the strand stores to; by address. Words may be
+// many where each stretch has few stores: these are what is looked up.
+func (s *Strand) stored(st *trace.Stretch) []WordKey {
+	if !s.words.meets(st.Lo, st.Hi) {
+		return nil
+	}
+	var found []WordKey
+	for i := range st.Rows {
+		r := &st.Rows[i]
+		if !r.Store || s.told(r.Atomic) {
+			continue
+		}
+		for _, k := range s.words.in(r.Bounds()) {
+			if stores(r, k.Addr, k.Addr+k.Bytes) {
+				found = append(found, k)
+			}
+		}
+	}
+	if len(found) > 1 {
+		slices.SortFunc(found, byAddress)
+		found = slices.Compact(found)
+	}
+	return found
 }
 
 // forgetStores takes the strand's stores off a word that nobody has come to since: another
