@@ -135,20 +135,23 @@ func (l *launcher) measure(ctx context.Context, s setup, p program, rounds int) 
 // build compiles a program with -O2, plain or with mcchk cc, unless that was
 // done before.
 func (l *launcher) build(ctx context.Context, s setup, p program, traced bool) (string, error) {
-	wrapper := "mpicc." + s.mpi
+	wrapper, compiler := "mpicc."+s.mpi, s.compiler
+	if p.language == "cc" {
+		wrapper, compiler = "mpicxx."+s.mpi, map[string]string{"gcc": "g++", "clang": "clang++"}[s.compiler]
+	}
 	name := strings.Join([]string{p.name, s.mpi, s.compiler, "plain"}, "-")
 	command := []string{wrapper}
-	env := []string{"OMPI_CC=" + s.compiler, "MPICH_CC=" + s.compiler}
+	env := []string{"OMPI_CC=" + compiler, "MPICH_CC=" + compiler, "OMPI_CXX=" + compiler, "MPICH_CXX=" + compiler}
 	if traced {
 		name = strings.Join([]string{p.name, s.mpi, s.compiler, "traced"}, "-")
-		command = []string{l.mcchk, "cc", "--mpicc", wrapper, "--compiler", s.compiler}
+		command = []string{l.mcchk, "cc", "--mpicc", wrapper, "--compiler", compiler}
 		env = []string{"MCCHK_CACHE=" + filepath.Join(l.work, "cache")}
 	}
 	binary := filepath.Join(l.work, name)
 	if _, err := os.Stat(binary); err == nil {
 		return binary, nil
 	}
-	command = append(command, "-O2", "-g", "-o", binary, filepath.Join(programsDir, p.name+".c"))
+	command = append(command, "-O2", "-g", "-o", binary, filepath.Join(programsDir, p.name+"."+p.language), "-lm")
 	return binary, l.command(ctx, buildTimeout, env, command...)
 }
 

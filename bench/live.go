@@ -103,7 +103,7 @@ func (o options) liveBinary(ctx context.Context, work string) (launcher, string,
 	if err := l.command(ctx, buildTimeout, nil, "go", "build", "-o", l.mcchk, "./cmd/mcchk"); err != nil {
 		return l, "", err
 	}
-	binary, err := l.build(ctx, setup{liveSetup, "gcc"}, program{name: liveProgram}, true)
+	binary, err := l.build(ctx, setup{liveSetup, "gcc"}, program{name: liveProgram, language: "c"}, true)
 	return l, binary, err
 }
 

@@ -153,9 +153,9 @@ func (o options) analysis(ctx context.Context, out io.Writer, work string) error
 // checkTools reports missing commands by the Debian packages they are in.
 func checkTools() error {
 	needs := []struct{ command, pkg string }{
-		{"mpicc.openmpi", "libopenmpi-dev"}, {"mpiexec.openmpi", "openmpi-bin"},
-		{"mpicc.mpich", "libmpich-dev"}, {"mpiexec.mpich", "mpich"},
-		{"gcc", "gcc"}, {"clang", "clang"}, {"llvm-link", "llvm"}, {"chromium", "chromium"},
+		{"mpicc.openmpi", "libopenmpi-dev"}, {"mpicxx.openmpi", "libopenmpi-dev"}, {"mpiexec.openmpi", "openmpi-bin"},
+		{"mpicc.mpich", "libmpich-dev"}, {"mpicxx.mpich", "libmpich-dev"}, {"mpiexec.mpich", "mpich"},
+		{"gcc", "gcc"}, {"g++", "g++"}, {"clang", "clang"}, {"llvm-link", "llvm"}, {"chromium", "chromium"},
 	}
 	var commands, packages []string
 	for _, n := range needs {

@@ -28,7 +28,8 @@ func (s setup) rounds(n int) int {
 
 // program is a kernel of bench/programs with its size and its aims.
 type program struct {
-	name      string // the source file below bench/programs, without .c
+	name      string // the source file below bench/programs, …
+	language  string // … and how it ends: c or cc
 	title     string
 	arguments []int
 	// Aims of the run time traced against plain; 0: none.
@@ -53,15 +54,18 @@ func (p program) args() []string {
 // programs are the kernels: 2 processes, plain kernels of about 0.1 s where nothing else runs.
 func programs() []program {
 	return []program{
-		{"stencil_halo", "stencil, halo in a window", []int{512, 1024, 150}, 2, 9},
-		{"stencil_grid", "stencil, grid in a window", []int{512, 1024, 100}, 5, 0},
-		{"compute", "compute loop", []int{1000}, 1.5, 1.5},
-		{"ring", "ring of 64 KiB puts", []int{8192, 4000}, 1.3, 1.3},
-		{"ring", "ring of 8 byte puts", []int{1, 10000}, 0, 0},
-		{"objects", "objects beside a small window", []int{3000}, 1.2, 1.3},
-		{"lu", "blocked LU, matrix in a window", []int{64}, 2.5, 3},
-		{"sparse", "sparse matrix, vectors in a window", []int{40000, 200}, 2, 2.5},
-		{"particles", "particles with neighbours, in a window", []int{20000, 60}, 2, 2.5},
-		{"calls", "small functions", []int{36, 3}, 1.1, 1.2},
+		{"stencil_halo", "c", "stencil, halo in a window", []int{512, 1024, 150}, 2, 9},
+		{"stencil_grid", "c", "stencil, grid in a window", []int{512, 1024, 100}, 5, 0},
+		{"compute", "c", "compute loop", []int{1000}, 1.5, 1.5},
+		{"ring", "c", "ring of 64 KiB puts", []int{8192, 4000}, 1.3, 1.3},
+		{"ring", "c", "ring of 8 byte puts", []int{1, 10000}, 0, 0},
+		{"objects", "c", "objects beside a small window", []int{3000}, 1.2, 1.3},
+		{"lu", "c", "blocked LU, matrix in a window", []int{64}, 2.5, 3},
+		{"sparse", "c", "sparse matrix, vectors in a window", []int{40000, 200}, 2, 2.5},
+		{"particles", "c", "particles with neighbours, in a window", []int{20000, 60}, 2, 2.5},
+		{"sort", "cc", "sorting numbers in a window", []int{500000, 2}, 3, 3},
+		{"fft", "c", "recursive Fourier transform in a window", []int{131072, 4}, 3, 3},
+		{"tree", "c", "binary tree in a window", []int{50000, 3}, 3, 3},
+		{"calls", "c", "small functions", []int{36, 3}, 1.1, 1.2},
 	}
 }

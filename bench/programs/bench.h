@@ -83,7 +83,7 @@ static int bench_number(int argc, char **argv, int i)
 
 static double *bench_doubles(size_t n)
 {
-	double *p = aligned_alloc(64, (n * sizeof *p + 63) / 64 * 64);
+	double *p = (double *)aligned_alloc(64, (n * sizeof *p + 63) / 64 * 64);
 
 	if (!p) {
 		fprintf(stderr, "no memory for %zu numbers\n", n);

@@ -457,7 +457,7 @@ void leave_exits_out(Function &f)
 		call->eraseFromParent();
 }
 
-/* A function that never has maps need not say that it begins. */
+/* A function that never has maps or sets need not say that it begins. */
 void leave_entries_out(Function &f)
 {
 	SmallVector<CallInst *, 4> entries;
@@ -532,7 +532,7 @@ void loop_pass::run(Function &f, FunctionAnalysisManager &m)
 {
 	drop_private(f, places_counted);
 	leave_exits_out(f);
-	uint64_t mapped = 0;
+	uint64_t mapped = 0, announced = places_counted.announced;
 	join_sums(f, m.getResult<DominatorTreeAnalysis>(f));
 	hoist(f, m);
 	loops = &m.getResult<LoopAnalysis>(f);
@@ -561,7 +561,7 @@ void loop_pass::run(Function &f, FunctionAnalysisManager &m)
 		mapped = maps.write();
 	}
 	uint64_t tested = count_announcing(f);
-	if (tested + mapped == 0)
+	if (tested + mapped == 0 && places_counted.announced == announced)
 		leave_entries_out(f);
 	places_counted.tested += tested + mapped;
 	test_groups(f, *library);

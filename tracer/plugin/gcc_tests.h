@@ -297,7 +297,7 @@ void test_exit(gimple *stmt)
 	remove(stmt);
 }
 
-/* A function that may have maps begins: whether another call that has some may be taken for
+/* A function that may have maps or sets begins: whether another call that has some may be taken for
  * this one (MCCHK_ENTRY of ../runtime/mcchk.h). */
 void test_entry(gimple *stmt)
 {
@@ -338,15 +338,16 @@ bool is_func_exit(gimple *stmt)
 	return callee && fndecl_built_in_p(callee, BUILT_IN_TSAN_FUNC_EXIT);
 }
 
-/* Replaces what the pass of the sanitizer has left in the function. */
-void take_single(function *f)
+/* Replaces what the pass of the sanitizer has left in the function, some loops of which may
+ * have been announced. */
+void take_single(function *f, bool announced)
 {
 	auto_delete_vec<group> groups;
 	auto_vec<access> accesses;
 	auto_vec<gimple *> begins, exits, units;
 	basic_block block;
 	expansions *known = NULL;
-	bool touches = !mapped_places.is_empty();
+	bool touches = announced || !mapped_places.is_empty();
 	for (const mapped &m : mapped_places) {
 		test_mapped(m);
 		places_tested += m.g->members.length();

@@ -6,7 +6,7 @@
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("omit-frame-pointer") /* none for a function that only tests and jumps */
 #endif
-#include "mcchk.h"
+#include "sets.h"
 
 uint32_t mcchk_units;
 uint32_t mcchk_inlined_units;
@@ -28,7 +28,10 @@ static __attribute__((noinline)) void member(uintptr_t addr, struct mcchk_member
 		return;
 	m->pc = pc;
 	m->cost = MCCHK_MISS_GOES_ON;
-	if (!mcchk_run_continues(addr, pc)) {
+	if (mcchk_run_continues(addr, pc))
+		return;
+	m->cost = MCCHK_MISS_IN_SET;
+	if (!mcchk_takes_one(addr, pc, frame, size, flags)) {
 		mcchk_run_other(addr, pc, frame, size, flags);
 		m->cost = MCCHK_MISS;
 	}
@@ -43,8 +46,12 @@ static __attribute__((noinline)) void member(uintptr_t addr, struct mcchk_member
 	}                                                                                          \
 	WITH_FRAME void mcchk_miss_touch_##kind##bytes(uintptr_t addr, struct mcchk_touch *touch)  \
 	{                                                                                          \
-		int32_t cost = MCCHK_MISS_GOES_ON;                                                 \
-		if (!mcchk_run_continues(addr, CALLER)) {                                          \
+		if (mcchk_run_continues(addr, CALLER)) {                                           \
+			mcchk_touch_missed(touch, addr, CALLER, MCCHK_CALLER_FRAME, bytes, flags, MCCHK_MISS_GOES_ON); \
+			return;                                                                    \
+		}                                                                                  \
+		int32_t cost = MCCHK_MISS_IN_SET;                                                  \
+		if (!mcchk_takes_one(addr, CALLER, MCCHK_CALLER_FRAME, bytes, flags)) {            \
 			mcchk_run_other(addr, CALLER, MCCHK_CALLER_FRAME, bytes, flags);           \
 			cost = MCCHK_MISS;                                                         \
 		}                                                                                  \
@@ -186,7 +193,7 @@ void __tsan_ignore_thread_end(void) { }
 WITH_FRAME void mcchk_miss_exit(uintptr_t frame) { slow_exit(frame, CALLER); }
 
 /* A call begins that may be taken for one that has maps. */
-WITH_FRAME void mcchk_miss_entry(void) { mcchk_entered(MCCHK_CALLER_FRAME); }
+WITH_FRAME void mcchk_miss_entry(void) { mcchk_entered(CALLER, MCCHK_CALLER_FRAME); }
 
 /* Whether two or more elements in memory that matters go on with the run of their place, or
  * are among its own: as mcchk_run_elements, for what is most frequent. */
@@ -199,12 +206,16 @@ static inline __attribute__((always_inline)) int loop_goes_on(uintptr_t start, i
 	if (start == r->next) {
 		r->next = start + count * (uint64_t)stride;
 		__atomic_store_n(&rec->count, rec->count + count, __ATOMIC_RELEASE);
+		r->scattered -= r->scattered > 0;
 		return 1;
 	}
 	uint64_t offset = start - r->base;
 	if (stride <= 0 || (stride & (stride - 1)) != 0 || (offset & (uint64_t)(stride - 1)) != 0 || start < r->base)
 		return 0;
-	return (offset >> __builtin_ctzll((uint64_t)stride)) + count <= rec->count;
+	if ((offset >> __builtin_ctzll((uint64_t)stride)) + count > rec->count)
+		return 0;
+	r->scattered -= r->scattered > 0;
+	return 1;
 }
 
 /* Whether they are the next row of the grid of their place, which is not the last of a plane:
@@ -218,6 +229,7 @@ static inline __attribute__((always_inline)) int row_goes_on(uintptr_t start, in
 	if (x->key != pc || start != x->next || x->left < 2 || x->stride != stride || x->count != count ||
 	    x->seq != __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED))
 		return 0;
+	mcchk_self.runs[pc & (MCCHK_RUNS - 1)].scattered -= mcchk_self.runs[pc & (MCCHK_RUNS - 1)].scattered > 0;
 	x->left--;
 	x->next = start + (uint64_t)x->grid->row_step;
 	__atomic_store_n(&x->grid->rows, (uint16_t)(x->grid->rows + 1), __ATOMIC_RELEASE);
@@ -232,6 +244,12 @@ static __attribute__((noinline)) void loop_elements(uintptr_t start, int64_t str
 	mcchk_loop_elements(&e, moment, pc, frame);
 }
 
+static __attribute__((noinline)) int set_takes(uintptr_t start, int64_t stride, uint64_t count, uint64_t kind, uintptr_t pc, void **frame)
+{
+	const struct mcchk_elements e = {.start = start, .stride = stride, .count = count, .size = kind & UINT16_MAX, .flags = (uint32_t)(kind >> 16)};
+	return count <= MCCHK_IN_SET && mcchk_takes(&e, pc, frame);
+}
+
 /* Of a short loop the pages of its first and last byte are all that it has to do with. */
 static inline __attribute__((always_inline)) void loop(uintptr_t start, int64_t stride, uint64_t count, uint64_t kind, uint64_t moment,
 						       uintptr_t pc, void **frame)
@@ -242,8 +260,9 @@ static inline __attribute__((always_inline)) void loop(uintptr_t start, int64_t 
 		uint8_t first = MCCHK_SHADOW[lo >> MCCHK_PAGE_SHIFT], end = MCCHK_SHADOW[hi >> MCCHK_PAGE_SHIFT];
 		if ((first | end) == 0)
 			return;
-		if (first == 1 && end == 1 && count > 1 && stride != 0 &&
-		    (loop_goes_on(start, stride, count, pc) || row_goes_on(start, stride, count, pc)))
+		if (first == 1 && end == 1 && stride != 0 &&
+		    ((count > 1 && (loop_goes_on(start, stride, count, pc) || row_goes_on(start, stride, count, pc))) ||
+		     (mcchk_self.runs[pc & (MCCHK_RUNS - 1)].scattered >= MCCHK_SCATTERED && set_takes(start, stride, count, kind, pc, frame))))
 			return;
 	}
 	loop_elements(start, stride, count, kind, moment, pc, frame);
@@ -302,10 +321,14 @@ __attribute__((preserve_most)) void mcchk_slow_group(uintptr_t addr, struct mcch
 	static __attribute__((preserve_most, noinline, cold)) void                                 \
 		slower_##kind##bytes(uintptr_t addr, struct mcchk_site *site, uintptr_t pc, void **frame) \
 	{                                                                                          \
-		mcchk_run_other(addr, pc, frame, bytes, flags);                                    \
+		int32_t cost = MCCHK_MISS_IN_SET;                                                  \
+		if (!site || !mcchk_takes_one(addr, pc, frame, bytes, flags)) {                    \
+			mcchk_run_other(addr, pc, frame, bytes, flags);                            \
+			cost = MCCHK_MISS;                                                         \
+		}                                                                                  \
 		if (site) {                                                                        \
 			mcchk_rest(site, pc);                                                      \
-			mcchk_touch_missed(&site->touch, addr, pc, frame, bytes, flags, MCCHK_MISS); \
+			mcchk_touch_missed(&site->touch, addr, pc, frame, bytes, flags, cost);     \
 		}                                                                                  \
 	}                                                                                          \
 	__attribute__((preserve_most)) void mcchk_slow_member_##kind##bytes(uintptr_t addr, struct mcchk_member *m) \
@@ -330,7 +353,7 @@ __attribute__((preserve_most)) void mcchk_slow_group(uintptr_t addr, struct mcch
 INLINED_ALL(read, 0)
 INLINED_ALL(write, MCCHK_STORE)
 
-__attribute__((preserve_most)) void mcchk_slow_entry(void) { mcchk_entered(MCCHK_CALLER_FRAME); }
+__attribute__((preserve_most)) void mcchk_slow_entry(void) { mcchk_entered(CALLER, MCCHK_CALLER_FRAME); }
 
 __attribute__((preserve_most)) void mcchk_slow_exit(uintptr_t frame) { slow_exit(frame, CALLER); }
 #endif

@@ -112,9 +112,9 @@ INLINE __tsan_vptr_update(void **p, void *value)
 }
 SAME(__tsan_vptr_read, read, 8)
 
-/* Whether the call that begins may be taken for one that has maps (touches.c): MCCHK_ENTRY
+/* Whether the call that begins may be taken for one that has maps or sets (activations.c): MCCHK_ENTRY
  * of mcchk.h. */
-extern uint8_t mcchk_entries[1024];
+extern uint8_t mcchk_entries[4096];
 extern __attribute__((preserve_most, cold)) void mcchk_slow_entry(void);
 INLINE __tsan_func_entry(void *caller)
 {

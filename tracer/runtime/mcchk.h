@@ -114,6 +114,9 @@ struct mcchk_run {
 	struct mcchk_access *rec;
 	struct mcchk_site *site; /* where the program's own code carries the run on */
 	uint32_t carried;        /* accesses that went on with it one after the other, by calls */
+	uint64_t place;          /* the last key, of a run that has ended too; of that: */
+	struct mcchk_set *set;   /* the last one in the span (sets.c), or NULL */
+	uint32_t scattered;      /* how much of what the place does goes on with nothing: MCCHK_SCATTERED */
 };
 
 /* Of a place that goes from one address to any other (touches.c): in the call of
@@ -130,7 +133,8 @@ struct mcchk_touch {
 	uint64_t seq; /* the span in which the slow path was taken: */
 	int32_t missed;
 	uint32_t number;  /* which of the thread's */
-	uint32_t resting; /* spans in which it gets no map */
+	uint16_t resting; /* spans in which it gets no map */
+	uint16_t waited;  /* long enough for the map of another context to be written */
 	uint32_t turns;   /* in this span, that what does not matter was looked for */
 	uint64_t settled; /* not 0: the run-time is not asked what does not matter */
 	uint64_t cold_lo, cold_count;
@@ -167,6 +171,7 @@ struct mcchk_touching {
 	uint8_t *map;     /* of lo; NULL: there is none */
 	int taken;        /* something may be set in it, … */
 	struct mcchk_activation *owner; /* … in this call of its function; NULL: that is over, or there was none */
+	uint32_t context; /* of what is set in it; 0: it is of the owner alone */
 	struct mcchk_member *members, own;
 	uint32_t n; /* of them */
 	uint32_t widened; /* so often, in this span */
@@ -200,6 +205,12 @@ struct mcchk_seen {
 	uint64_t block;    /* which 64, and of which strand */
 	uint64_t elements; /* a bit for each */
 };
+
+/* Records that a place begins in a span make it scattered; what a loop of it does that goes on with
+ * one counts against that, as much as what it puts in a set counts for it (sets.c). */
+#define MCCHK_BEGUN 16
+#define MCCHK_SCATTERED (8 * MCCHK_BEGUN)
+#define MCCHK_SCATTERED_MOST (8 * MCCHK_SCATTERED)
 
 #define MCCHK_RUNS 1024
 #define MCCHK_STARTS 4096
@@ -545,17 +556,21 @@ void mcchk_rest(struct mcchk_site *site, uintptr_t pc);
 /* ---- touches.c: the slow path of places that go from one address to any other ---- */
 
 /* What the slow path costs: little where a run goes on, which is a record already. */
-enum { MCCHK_MISS_GOES_ON = 1, MCCHK_MISS = 64 };
+enum { MCCHK_MISS_GOES_ON = 1, MCCHK_MISS_IN_SET = 16, MCCHK_MISS = 64 };
 void mcchk_touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags, int32_t cost);
 void mcchk_group_missed(uintptr_t addr, struct mcchk_touch *touch, struct mcchk_member *members, uint64_t kind, void **frame);
 void mcchk_write_touched(struct mcchk_thread *t);
 void mcchk_write_touched_early(struct mcchk_thread *t);
 void mcchk_touch_no_more(struct mcchk_thread *t);
-void mcchk_entered(void **frame);
+int mcchk_has_sets(struct mcchk_thread *t);
 
-/* A byte for each of so many groups of calls of functions: not 0 where one of them has maps.
+/* ---- activations.c: calls of functions that have maps or sets ---- */
+
+void mcchk_entered(uintptr_t pc, void **frame);
+
+/* A byte for each of so many groups of calls of functions: not 0 where one of them has maps or sets.
  * inline.c and the plug-ins do the same. */
-#define MCCHK_ENTRIES 1024u
+#define MCCHK_ENTRIES 4096u
 #define MCCHK_ENTRY(frame, caller) ((((frame) >> 4) + (caller)) & (MCCHK_ENTRIES - 1))
 extern uint8_t mcchk_entries[MCCHK_ENTRIES] __attribute__((visibility("default")));
 

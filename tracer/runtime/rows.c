@@ -275,7 +275,7 @@ static void begin_row(struct mcchk_run *r, struct added *a)
 	struct mcchk_access *rec = mcchk_write_access(a->t, stack_of(a), e->start, e->size, e->flags, e->stride, e->count);
 	if (!rec)
 		return;
-	mcchk_resume(r, a->pc, a->seq, rec);
+	mcchk_begin_run(r, a->pc, a->seq, rec);
 	*s = (struct mcchk_start){.key = a->pc, .seq = a->seq, .rec = rec};
 	if (!rows_of(a))
 		before = NULL;

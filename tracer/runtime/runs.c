@@ -17,6 +17,11 @@
 void mcchk_resume(struct mcchk_run *r, uint64_t key, uint64_t seq, struct mcchk_access *rec)
 {
 	uint64_t n = rec->count;
+	if (r->place != key || r->seq != seq) {
+		r->place = key;
+		r->scattered = 0;
+		r->set = NULL;
+	}
 	r->key = key;
 	r->seq = seq;
 	r->rec = rec;
@@ -26,6 +31,13 @@ void mcchk_resume(struct mcchk_run *r, uint64_t key, uint64_t seq, struct mcchk_
 	r->sweep = rec->addr + (uint64_t)rec->stride;
 	r->site = NULL;
 	r->carried = 0;
+}
+
+void mcchk_begin_run(struct mcchk_run *r, uint64_t key, uint64_t seq, struct mcchk_access *rec)
+{
+	mcchk_resume(r, key, seq, rec);
+	if (r->scattered < MCCHK_SCATTERED_MOST)
+		r->scattered += MCCHK_SCATTERED / MCCHK_BEGUN;
 }
 
 /* Writes a record whose stack is known. */
@@ -141,7 +153,7 @@ static void begin(struct mcchk_thread *t, uint64_t key, struct mcchk_run *r, uin
 	struct mcchk_access *rec = new_record(t, addr, pc, frame, size, flags, 0, 1);
 	if (!rec)
 		return;
-	mcchk_resume(r, key, seq, rec);
+	mcchk_begin_run(r, key, seq, rec);
 	r->sweep = before;
 	*s = (struct mcchk_start){.key = key, .seq = seq, .rec = rec};
 }

@@ -22,6 +22,9 @@ static inline int mcchk_started(const struct mcchk_start *s, uint64_t key, uint6
 /* Makes a record that there is the run of its place. */
 void mcchk_resume(struct mcchk_run *r, uint64_t key, uint64_t seq, struct mcchk_access *rec);
 
+/* Makes a new record the run of its place. */
+void mcchk_begin_run(struct mcchk_run *r, uint64_t key, uint64_t seq, struct mcchk_access *rec);
+
 /* Writes a record whose stack is known; NULL: it is lost. */
 struct mcchk_access *mcchk_write_access(struct mcchk_thread *t, uint32_t stack, uintptr_t addr, uint32_t size, uint32_t flags,
 					int64_t stride, uint64_t count);

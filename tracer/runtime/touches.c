@@ -7,12 +7,11 @@
  * distances one, and are zero again.
  *
  * A place does so in one call of its function, which also says that the thread is the
- * same, and only while no other thread records: what the thread had touched until then
- * is recorded before anything else that it records. A call is known by its frame pointer and
- * by where it returns to. Others that have both in common are told apart where functions
- * begin that may have maps: there the rest of the stack is compared.
+ * same (activations.c), and only while no other thread records: what the thread had touched
+ * until then is recorded before anything else that it records. What it touches in calls that
+ * do not last is kept in sets (sets.c).
  */
-#include "calls.h"
+#include "activations.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -24,8 +23,9 @@
 #define EARNED (64ull << 10)   /* … as many bytes more for each PATIENCE with it: what writing the map takes is less */
 #define SMALLEST (4ull << 10)  /* of one that has just been begun */
 #define PATIENCE (16 * MCCHK_MISS) /* of the slow path, before there is a map, or a larger one */
-#define AGAIN (6 * MCCHK_MISS) /* the same of a place that has one in another call */
+#define AGAIN (6 * MCCHK_MISS) /* the same of a place that has one in another call of the same context */
 #define WORTH 1024             /* a map has more bytes than that for each element: not worth it */
+#define WRITTEN 8              /* bytes of a map that are written in the time of one unit of cost */
 #define NEAR 1024              /* bytes between two elements that are a record (runs.c) */
 
 #define AROUND (8ull << 10)    /* bytes on each side of an access that are looked at for what does not matter, at first */
@@ -34,19 +34,6 @@
 
 static uint8_t *pool; /* of the only thread that records, as all that follows */
 static uint64_t pool_used;
-
-/* A call of a function that has maps: the stack, from there on. */
-struct mcchk_activation {
-	struct mcchk_walked stack, once; /* as it is, and without recursion */
-	int own_stack;  /* variables of the thread's own stack are in a map */
-	uint32_t entry; /* which of mcchk_entries says that there is one */
-};
-
-#define ACTIVATIONS 64 /* with maps at a time */
-static struct mcchk_activation activations[ACTIVATIONS];
-static uint32_t next_activation;
-static struct mcchk_thread *active; /* whose they are */
-uint8_t mcchk_entries[MCCHK_ENTRIES]; /* the number of an activation, from 1 on */
 
 static int is_whole(uint64_t page) { return __atomic_load_n(&MCCHK_SHADOW[page], __ATOMIC_ACQUIRE) == 1; }
 
@@ -78,32 +65,20 @@ static void extent(uintptr_t addr, uint64_t most, uintptr_t *lo, uintptr_t *hi)
 
 /* ---- from maps to records ---- */
 
-/* Elements at equal distances that are about to be a record. */
-struct progress {
-	struct mcchk_thread *t;
-	const struct mcchk_touching *g;
-	const struct mcchk_member *m;
-	uint64_t seq, first, last, distance, count;
-	uint64_t elements; /* in all */
-};
-
-static void write_run(struct progress *p, uint64_t count)
+static void write_run(struct mcchk_progress *p, uint64_t count)
 {
-	const struct mcchk_touching *g = p->g;
-	const struct mcchk_member *m = p->m;
 	uint64_t seq = p->seq;
 	struct mcchk_access *rec = mcchk_reserve_access_after(p->t, &seq);
 	if (!rec || seq != p->seq) { /* too late for the call that they follow */
 		mcchk_lost(0, count);
 		return;
 	}
-	*rec = (struct mcchk_access){.type = 2, .flags = m->flags, .size = m->size, .stack = (uint32_t)m->stack,
-				     .addr = g->touch->lo + (p->first << g->shift) + (uint64_t)(int64_t)m->offset, .count = count,
-				     .stride = count > 1 ? (int64_t)(p->distance << g->shift) : 0};
+	*rec = (struct mcchk_access){.type = 2, .flags = p->flags, .size = p->size, .stack = p->stack, .addr = p->base + (p->first << p->shift),
+				     .count = count, .stride = count > 1 ? (int64_t)(p->distance << p->shift) : 0};
 	mcchk_commit_access(p->t);
 }
 
-static void add(struct progress *p, uint64_t i)
+void mcchk_progress_add(struct mcchk_progress *p, uint64_t i)
 {
 	uint64_t distance = i - p->last;
 
@@ -113,7 +88,7 @@ static void add(struct progress *p, uint64_t i)
 		p->last = i;
 		return;
 	}
-	if (p->count > 0 && p->count < 3 && distance << p->g->shift <= NEAR) { /* the first of two is alone */
+	if (p->count > 0 && p->count < 3 && distance << p->shift <= NEAR) { /* the first of two is alone */
 		if (p->count == 2)
 			write_run(p, 1);
 		p->first = p->last;
@@ -128,12 +103,20 @@ static void add(struct progress *p, uint64_t i)
 	p->last = i;
 }
 
+void mcchk_progress_end(struct mcchk_progress *p)
+{
+	if (p->count > 0)
+		write_run(p, p->count);
+	p->count = 0;
+}
+
 /* Writes what an access of a place has touched, behind a call; the last that does so
  * `clears` the map. Returns the number of elements. */
 static uint64_t write_member(struct mcchk_thread *t, const struct mcchk_touching *g, const struct mcchk_member *m, uint64_t seq, int clears)
 {
 	const struct mcchk_touch *touch = g->touch;
-	struct progress p = {.t = t, .g = g, .m = m, .seq = seq};
+	struct mcchk_progress p = {.t = t, .seq = seq, .base = touch->lo + (uint64_t)(int64_t)m->offset, .stack = (uint32_t)m->stack,
+				   .size = m->size, .flags = m->flags, .shift = g->shift};
 	const uint64_t all = 0x0101010101010101ull;
 
 	for (uint64_t i = 0, w; i < touch->count; i += 8) {
@@ -142,17 +125,12 @@ static uint64_t write_member(struct mcchk_thread *t, const struct mcchk_touching
 			continue;
 		if (clears)
 			memset(touch->map + i, 0, 8);
-		if (w == all && p.count > 1 && p.distance == 1 && p.last == i - 1) {
-			p.count += 8;
-			p.last += 8;
-			p.elements += 8;
+		if (w == all && mcchk_progress_goes_on(&p, i, 8))
 			continue;
-		}
 		for (; w != 0; w &= w - 1)
-			add(&p, i + (uint64_t)__builtin_ctzll(w) / 8);
+			mcchk_progress_add(&p, i + (uint64_t)__builtin_ctzll(w) / 8);
 	}
-	if (p.count > 0)
-		write_run(&p, p.count);
+	mcchk_progress_end(&p);
 	return p.elements;
 }
 
@@ -190,20 +168,7 @@ static void write_all(struct mcchk_thread *t, uint64_t seq, int keep)
 		t->touching[i].touch->cold_count = 0;
 		write_map(t, &t->touching[i], seq, keep);
 	}
-}
-
-static void forget(struct mcchk_activation *a)
-{
-	if (a->stack.frames > 0)
-		mcchk_entries[a->entry] = 0;
-	a->stack.frames = 0;
-}
-
-/* Nobody has a map. */
-static void forget_activations(void)
-{
-	for (uint32_t i = 0; i < ACTIVATIONS; i++)
-		forget(&activations[i]);
+	mcchk_write_sets(t, seq, keep);
 }
 
 /* Records what the calling thread has touched. Its own, and it is busy or in a call. */
@@ -211,7 +176,8 @@ void mcchk_write_touched(struct mcchk_thread *t)
 {
 	write_all(t, t->touching_seq, 0);
 	__atomic_store_n(&t->touching_count, 0, __ATOMIC_RELEASE);
-	forget_activations();
+	mcchk_forget_sets();
+	mcchk_forget_activations();
 	t->touching_late = 0;
 	pool_used = 0;
 }
@@ -267,6 +233,7 @@ static void begin_span(struct mcchk_touch *touch)
 		return;
 	touch->seq = seq;
 	touch->missed = 0;
+	touch->waited = 0;
 	touch->turns = 0;
 	touch->number = UINT32_MAX;
 	touch->cold_count = 0;
@@ -293,6 +260,23 @@ static struct mcchk_touching *append(struct mcchk_thread *t, struct mcchk_touch 
 	return &t->touching[n];
 }
 
+/* The thread has sets. Returns whether that could be noted. */
+int mcchk_has_sets(struct mcchk_thread *t)
+{
+	static struct mcchk_touch none; /* stands for them */
+	return known(t, &none) || append(t, &none);
+}
+
+void mcchk_rest_maps(struct mcchk_thread *t, struct mcchk_activation *a)
+{
+	for (uint32_t i = 0; i < t->touching_count; i++)
+		if (t->touching[i].owner == a) {
+			rest(t->touching[i].touch);
+			t->touching[i].owner = NULL;
+		}
+	a->maps = 0;
+}
+
 /* Lets the program's code set what it touches in the call with this frame. */
 static void set_frame(struct mcchk_touch *touch, void **frame)
 {
@@ -302,110 +286,6 @@ static void set_frame(struct mcchk_touch *touch, void **frame)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the other thread has a barrier for both (become_several in writer.c) */
 	if (__atomic_load_n(&mcchk_several, __ATOMIC_RELAXED))
 		rest(touch);
-}
-
-/* ---- calls that have maps ---- */
-
-/* Whether the call with this frame can be taken for that one. */
-static int resembles(const struct mcchk_activation *a, void **frame)
-{
-	return a->stack.frames > 1 && a->stack.pointer[0] == (uintptr_t)frame && a->stack.pcs[1] == (uintptr_t)frame[1];
-}
-
-/* Whether it is, if it can be taken for it: the stack is the same. */
-static int is_same(const struct mcchk_activation *a)
-{
-	const struct mcchk_walked *w = &a->stack;
-
-	for (uint32_t i = 0; i + 1 < w->frames; i++) {
-		const uint64_t *frame = (const void *)(uintptr_t)w->pointer[i];
-		if (frame[1] != w->pcs[i + 1] || frame[0] != (i + 2 < w->frames ? w->pointer[i + 1] : w->end))
-			return 0;
-	}
-	return 1;
-}
-
-/* That call is over. */
-static void drop(struct mcchk_thread *t, struct mcchk_activation *a)
-{
-	if (a->stack.frames == 0)
-		return;
-	for (uint32_t i = 0; i < t->touching_count; i++)
-		if (t->touching[i].owner == a) {
-			rest(t->touching[i].touch);
-			t->touching[i].owner = NULL;
-		}
-	forget(a);
-}
-
-/* The call that an entry belongs to; NULL: there is none. */
-static struct mcchk_activation *activation_at(uint32_t entry)
-{
-	uint32_t n = __atomic_load_n(&mcchk_entries[entry], __ATOMIC_RELAXED);
-	return n > 0 ? &activations[n - 1] : NULL;
-}
-
-/* The call with this frame; NULL: there is nothing that it could be known by. */
-static struct mcchk_activation *activation(struct mcchk_thread *t, void **frame)
-{
-	uint32_t entry = MCCHK_ENTRY((uintptr_t)frame, (uintptr_t)frame[1]);
-	struct mcchk_activation *a = activation_at(entry);
-
-	if (a && resembles(a, frame) && is_same(a))
-		return a;
-	if (a)
-		drop(t, a);
-	a = &activations[next_activation];
-	next_activation = (next_activation + 1) % ACTIVATIONS;
-	drop(t, a);
-	mcchk_walk(t, 0, frame, &a->stack);
-	if (a->stack.frames < 2) {
-		a->stack.frames = 0;
-		return NULL;
-	}
-	mcchk_leave_recursion_out(&a->stack, &a->once);
-	a->own_stack = 0;
-	a->entry = entry;
-	active = t;
-	mcchk_entries[entry] = (uint8_t)(a - activations + 1);
-	return a;
-}
-
-/* Whether another call, which can be taken for that one, has the same call path: then it has
- * the same maps. */
-static int renews(struct mcchk_thread *t, struct mcchk_activation *a, void **frame)
-{
-	struct mcchk_walked once;
-
-	if (a->own_stack)
-		return 0;
-	mcchk_walk(t, 0, frame, &a->stack);
-	mcchk_leave_recursion_out(&a->stack, &once);
-	return once.frames == a->once.frames && memcmp(once.pcs + 1, a->once.pcs + 1, (once.frames - 1) * sizeof *once.pcs) == 0;
-}
-
-/* A function that may have maps begins, and another call of it, or of another function, that
- * had some may be taken for this one. Where nothing can be changed, for this is a signal
- * handler or another thread, nobody sets anything any more. */
-void mcchk_entered(void **frame)
-{
-	struct mcchk_tls *self = &mcchk_self;
-	struct mcchk_activation *a = activation_at(MCCHK_ENTRY((uintptr_t)frame, (uintptr_t)frame[1]));
-
-	if (!a || !resembles(a, frame))
-		return;
-	if (self->thread != active || self->busy) {
-		mcchk_touch_no_more(active);
-		return;
-	}
-	if (MCCHK_LIKELY(is_same(a)))
-		return;
-	self->busy = 1;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (!renews(self->thread, a, frame))
-		drop(self->thread, a);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	self->busy = 0;
 }
 
 /* ---- maps ---- */
@@ -492,79 +372,88 @@ static int are_whole(const struct mcchk_member *members, uint32_t n, uintptr_t a
 	return is_whole((addr - front) >> MCCHK_PAGE_SHIFT) && is_whole((addr + behind + (1ull << shift) - 1) >> MCCHK_PAGE_SHIFT);
 }
 
-/* The stack of a member of a place in a call. */
-static uint32_t stack_of(struct mcchk_thread *t, const struct mcchk_touching *g, uint32_t member, uintptr_t addr, struct mcchk_activation *a)
+/* What is in the map of a place has the stacks that it would have in this call. Of variables
+ * on the thread's own stack those differ with the frames. */
+static int fits(const struct mcchk_touching *g, const struct mcchk_activation *a)
 {
-	a->stack.pcs[0] = g->members[member].pc;
-	return mcchk_access_stack_walked(t, addr, &a->stack);
+	return g->owner == a || (g->context != 0 && g->context == a->context);
 }
 
-/* Whether what is in the map has the stacks that it would have in this call. */
-static int have_stacks(struct mcchk_thread *t, const struct mcchk_touching *g, uintptr_t addr, struct mcchk_activation *a)
-{
-	for (uint32_t i = 0; i < g->n; i++)
-		if (!g->taken || g->members[i].stack != stack_of(t, g, i, addr, a))
-			return 0;
-	return 1;
-}
-
-/* The place has a map in the call of its function with this frame. */
-static void take_map(struct mcchk_thread *t, struct mcchk_touching *g, uintptr_t addr, void **frame)
+/* The place has a map in that call of its function, which has this frame. */
+static void take_map(struct mcchk_thread *t, struct mcchk_touching *g, uintptr_t addr, struct mcchk_activation *a, int own_stack, void **frame)
 {
 	struct mcchk_touch *touch = g->touch;
-	struct mcchk_activation *a = activation(t, frame);
 
-	if (!a)
-		return;
-	a->own_stack |= addr >= t->stack_lo && addr < t->stack_hi;
-	if (g->owner != a && !have_stacks(t, g, addr, a)) {
+	if (!g->taken || !fits(g, a)) {
 		if (g->taken)
 			write_map(t, g, t->touching_seq, 0); /* of another call of its function */
 		for (uint32_t i = 0; i < g->n; i++)
-			g->members[i].stack = stack_of(t, g, i, addr, a);
+			g->members[i].stack = mcchk_access_stack(t, addr, g->members[i].pc, frame);
+		g->context = own_stack ? 0 : a->context;
 	}
 	g->owner = a;
 	g->taken = 1;
+	a->maps = 1;
 	if (touch->count == 0 || addr < touch->lo || addr >= touch->lo + (touch->count << g->shift))
 		widen(g, addr);
 	touch->map = g->map + ((touch->lo - g->lo) >> g->shift);
 	set_frame(touch, frame);
 }
 
-/* The slow path has been taken at a place, for an aligned element of 1 to 16 bytes. Without
- * members it is a single access, which is `own`. */
-static void missed(struct mcchk_touch *touch, uintptr_t addr, struct mcchk_member *members, uint32_t n, struct mcchk_member own,
-		   uint32_t shift, int32_t cost, void **frame)
+/* Adds up what the slow path costs a place in a span. */
+static inline int32_t costs(struct mcchk_touch *touch, int32_t cost)
+{
+	begin_span(touch);
+	return touch->missed += cost;
+}
+
+/* The slow path has been taken at a place, for an aligned element of 1 to 16 bytes, often enough
+ * for a map that it has in another call. Without members it is a single access, which is
+ * `own`. */
+static void missed(struct mcchk_touch *touch, uintptr_t addr, struct mcchk_member *members, uint32_t n, const struct mcchk_member *own,
+		   uint32_t shift, void **frame)
 {
 	struct mcchk_tls *self = &mcchk_self;
 	struct mcchk_thread *t = self->thread;
 
-	begin_span(touch);
-	touch->missed += cost;
-	if (touch->missed < PATIENCE && !(touch->missed >= AGAIN && t && known(t, touch) && known(t, touch)->taken))
+	struct mcchk_touching *g = t ? known(t, touch) : NULL;
+	int taken = g && g->taken;
+	if (touch->missed < PATIENCE && !taken)
 		return;
-	touch->missed = 0;
+	if (touch->missed < AGAIN && taken && g->owner && g->owner == mcchk_activation_known(frame))
+		return; /* it reaches less far, and is to earn more */
 	if (!t || self->depth || self->busy || !mcchk_recording || __atomic_load_n(&mcchk_several, __ATOMIC_RELAXED) ||
-	    (addr & ((1u << shift) - 1)) != 0 || !are_whole(members ? members : &own, n, addr, shift))
+	    (addr & ((1u << shift) - 1)) != 0 || !are_whole(members ? members : own, n, addr, shift)) {
+		touch->missed = 0;
 		return;
+	}
 	if (touch->resting > 0) {
 		touch->resting--;
 		touch->missed = INT32_MIN; /* not in this span */
 		return;
 	}
-	struct mcchk_touching *g = known(t, touch);
 	self->busy = 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	rest(touch);
-	if (g || (g = append(t, touch))) {
-		if (!g->map) {
-			g->own = own;
-			g->members = members ? members : &g->own;
-			g->n = n;
-			g->shift = (uint8_t)shift;
+	int own_stack = addr >= t->stack_lo && addr < t->stack_hi;
+	struct mcchk_activation *a = mcchk_activation(t, members ? members->pc : own->pc, frame, own_stack);
+	if (taken && a && !fits(g, a) && !touch->waited) { /* what is in the map is to be written first */
+		touch->missed = AGAIN - PATIENCE - (int32_t)(touch->count / WRITTEN);
+		touch->waited = 1;
+	} else {
+		touch->missed = 0;
+		touch->waited = 0;
+		rest(touch);
+		if (a && (g || (g = append(t, touch)))) {
+			if (!g->map) {
+				if (own)
+					g->own = *own;
+				g->members = members ? members : &g->own;
+				g->n = n;
+				g->shift = (uint8_t)shift;
+			}
+			if ((g->map || begin(g, addr)) && addr >= g->lo && addr < g->hi)
+				take_map(t, g, addr, a, own_stack, frame);
 		}
-		if ((g->map || begin(g, addr)) && addr >= g->lo && addr < g->hi)
-			take_map(t, g, addr, frame);
 	}
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self->busy = 0;
@@ -573,8 +462,10 @@ static void missed(struct mcchk_touch *touch, uintptr_t addr, struct mcchk_membe
 /* The same of a single access. */
 void mcchk_touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags, int32_t cost)
 {
-	struct mcchk_member own = {.size = (uint16_t)size, .flags = (uint8_t)flags, .pc = pc};
-	missed(touch, addr, NULL, 1, own, (uint32_t)__builtin_ctz(size), cost, frame);
+	if (MCCHK_LIKELY(costs(touch, cost) < AGAIN))
+		return;
+	const struct mcchk_member own = {.size = (uint16_t)size, .flags = (uint8_t)flags, .pc = pc};
+	missed(touch, addr, NULL, 1, &own, (uint32_t)__builtin_ctz(size), frame);
 }
 
 /* ---- memory that does not matter ---- */
@@ -643,7 +534,7 @@ static void map_cold(uintptr_t addr, struct mcchk_touch *touch, const struct mcc
 	}
 	begin_span(touch);
 	struct mcchk_touching *g = known(t, touch);
-	if ((g && g->map && !(g->owner && resembles(g->owner, frame) && is_same(g->owner))) || ++touch->turns > TURNS || !is_cold(addr & ~7ull)) {
+	if ((g && g->map && !(g->owner && g->owner == mcchk_activation_known(frame))) || ++touch->turns > TURNS || !is_cold(addr & ~7ull)) {
 		touch->settled = 1;
 		return;
 	}
@@ -683,8 +574,8 @@ void mcchk_group_missed(uintptr_t addr, struct mcchk_touch *touch, struct mcchk_
 		cost += members[i].cost;
 		members[i].cost = 0;
 	}
-	if (cost > 0)
-		missed(touch, addr, members, n, (struct mcchk_member){0}, shift, cost, frame);
-	else if (!touch->settled)
+	if (cost > 0 && costs(touch, cost) > 0) /* the loop may go on for long */
+		missed(touch, addr, members, n, NULL, shift, frame);
+	else if (cost == 0 && !touch->settled)
 		map_cold(addr, touch, members, n, shift, frame);
 }

@@ -4,7 +4,7 @@
  *     grids SEED ROUNDS CHUNKS         loops drawn at random
  *     grids field PLANES ROWS CHUNKS   a field of three dimensions, in one span
  */
-#include "mcchk.h"
+#include "sets.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,8 @@
 
 __thread struct mcchk_tls mcchk_self;
 uint64_t mcchk_seq, mcchk_moment;
-int mcchk_several, mcchk_recording = 1, mcchk_watching;
+int mcchk_several, mcchk_recording = 1;
+uint32_t mcchk_watching;
 
 static struct mcchk_thread thread;
 static struct mcchk_run runs[MCCHK_RUNS];
@@ -54,6 +55,10 @@ void mcchk_watch_counts(void) { }
 void mcchk_live_goes_on_as(struct mcchk_thread *t) { abort(); (void)t; }
 int mcchk_aside(uintptr_t addr, uintptr_t pc, void **frame, uint32_t flags) { return addr && pc && frame && flags; }
 void mcchk_write_touched_early(struct mcchk_thread *t) { t->touching_late = 1; }
+uint8_t mcchk_entries[MCCHK_ENTRIES];
+struct mcchk_activation mcchk_activations[MCCHK_ENTRIES]; /* none */
+int mcchk_put(struct mcchk_run *r, const struct mcchk_elements *e, uintptr_t pc, void **frame) { return r && e && pc && !frame; }
+void mcchk_find_block(struct mcchk_thread *t, struct mcchk_set *of, uint64_t block) { abort(); (void)t, (void)of, (void)block; }
 void mcchk_group_missed(uintptr_t addr, struct mcchk_touch *touch, struct mcchk_member *members, uint64_t kind, void **frame)
 {
 	touch->missed = (int32_t)(addr + kind) + (members != NULL) + (frame != NULL);
@@ -65,7 +70,7 @@ void mcchk_touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc,
 }
 void mcchk_map_cold(uintptr_t addr, struct mcchk_touch *touch, uint64_t shift, void **frame) { touch->lo = addr + shift + (frame != NULL); }
 void mcchk_function_returns(uintptr_t frame, uintptr_t pc) { site = (unsigned)(frame + pc); }
-void mcchk_entered(void **frame) { (void)frame; }
+void mcchk_entered(uintptr_t pc, void **frame) { (void)pc, (void)frame; }
 __thread uintptr_t mcchk_stack_low;
 struct mcchk_thread *mcchk_thread_get(void) { return &thread; }
 uint32_t mcchk_stack(struct mcchk_thread *t, uintptr_t pc, void **frame) { return t && pc && frame ? site + 1 : 0; }

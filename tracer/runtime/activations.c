@@ -1,0 +1,245 @@
+/* Calls of functions that have maps (touches.c) or sets (sets.c).
+ *
+ * Such a call is known by its frame pointer and by where it returns to. Others that have both
+ * in common are told apart where functions begin that may have some: there the rest of the
+ * stack is compared. So within such a function whatever is known of a call with its frame
+ * and its caller is true.
+ *
+ * All calls that only recursion sets apart have one context.
+ */
+#include "activations.h"
+
+#include <string.h>
+
+#define CONTEXTS 512
+
+/* Where the calls of a stack return to, from a call on, without recursion. */
+struct context {
+	uint32_t frames;
+	uint64_t hash;
+	uint64_t pcs[MCCHK_MAX_FRAMES];
+};
+
+static struct context contexts[CONTEXTS]; /* from 1 on */
+static uint32_t context_count;
+static uint16_t context_slots[2 * CONTEXTS];
+
+/* Which context calls of a function have that one of a context makes. */
+static struct {
+	uint64_t caller;
+	uintptr_t of;
+	uint32_t by_context, context;
+} called[4 * CONTEXTS];
+
+struct mcchk_activation mcchk_activations[MCCHK_ENTRIES];
+static struct mcchk_walked stacks[MCCHK_ENTRIES]; /* of them */
+static int some;                                  /* of them are there */
+static struct mcchk_thread *active;               /* whose they are */
+uint8_t mcchk_entries[MCCHK_ENTRIES];             /* whether there is one */
+
+static struct mcchk_walked *stack_of(const struct mcchk_activation *a) { return &stacks[a - mcchk_activations]; }
+
+/* ---- functions ---- */
+
+/* As mcchk_function_of, remembered. */
+static uintptr_t function_of(uint64_t pc)
+{
+	static struct {
+		uint64_t pc;
+		uintptr_t function;
+	} known[1024];
+	uint32_t s = (uint32_t)(pc * 0x9E3779B97F4A7C15ull >> 54);
+
+	if (known[s].pc != pc) {
+		known[s].function = mcchk_function_of(pc);
+		known[s].pc = pc;
+	}
+	return known[s].function;
+}
+
+/* ---- contexts ---- */
+
+/* Of a function a call path has the innermost place (Path of ../../symbols): of one that has
+ * been called the access. So where a function goes on by calling itself, the others are
+ * sorted. */
+static void sort_recursion(struct context *c, uintptr_t of)
+{
+	uintptr_t function[MCCHK_MAX_FRAMES];
+	uint32_t first = 0; /* of those that may be moved */
+
+	for (uint32_t i = 0; i < c->frames; i++) {
+		function[i] = function_of(c->pcs[i]);
+		if (function[i] == 0 || function[i] != (i > 0 ? function[i - 1] : of))
+			first = i + 1;
+		for (uint32_t k = i; k > first && c->pcs[k - 1] > c->pcs[k]; k--) {
+			uint64_t pc = c->pcs[k];
+			c->pcs[k] = c->pcs[k - 1];
+			c->pcs[k - 1] = pc;
+		}
+	}
+}
+
+/* The number of a context of calls of that function; 0: there are too many. */
+static uint32_t intern(struct context *c, uintptr_t of)
+{
+	sort_recursion(c, of);
+	c->hash = c->frames;
+	for (uint32_t i = 0; i < c->frames; i++) {
+		c->hash = (c->hash ^ c->pcs[i]) * 0x9E3779B97F4A7C15ull;
+		c->hash ^= c->hash >> 29;
+	}
+	uint32_t s = (uint32_t)c->hash % (2 * CONTEXTS);
+	for (; context_slots[s] != 0; s = (s + 1) % (2 * CONTEXTS)) {
+		const struct context *known = &contexts[context_slots[s]];
+		if (known->hash == c->hash && known->frames == c->frames && memcmp(known->pcs, c->pcs, c->frames * sizeof *c->pcs) == 0)
+			return context_slots[s];
+	}
+	if (context_count + 1 == CONTEXTS)
+		return 0;
+	context_slots[s] = (uint16_t)++context_count;
+	contexts[context_count].frames = c->frames;
+	contexts[context_count].hash = c->hash;
+	memcpy(contexts[context_count].pcs, c->pcs, c->frames * sizeof *c->pcs);
+	return context_count;
+}
+
+static uint32_t context_of_stack(const struct mcchk_walked *w, uintptr_t of)
+{
+	struct mcchk_walked once;
+	struct context c;
+
+	mcchk_leave_recursion_out(w, &once);
+	c.frames = once.frames - 1;
+	memcpy(c.pcs, once.pcs + 1, c.frames * sizeof *c.pcs);
+	return intern(&c, of);
+}
+
+/* The context of calls of a function by one that has a context. */
+static uint32_t context_called(uint32_t by_context, uint64_t caller, uintptr_t of)
+{
+	uint64_t h = (caller ^ by_context * 0x9E3779B97F4A7C15ull) * 0xD6E8FEB86659FD93ull;
+	uint32_t s = (uint32_t)(h >> 32) % (4 * CONTEXTS);
+
+	if (called[s].context != 0 && called[s].by_context == by_context && called[s].caller == caller && called[s].of == of)
+		return called[s].context;
+	const struct context *by = &contexts[by_context];
+	struct context c = {.frames = 1, .pcs = {caller}};
+	for (uint32_t i = 0; i < by->frames && c.frames < MCCHK_MAX_FRAMES - 1; i++)
+		if (by->pcs[i] != caller)
+			c.pcs[c.frames++] = by->pcs[i];
+	called[s].by_context = by_context;
+	called[s].of = of;
+	called[s].caller = caller;
+	called[s].context = intern(&c, of);
+	return called[s].context;
+}
+
+/* ---- calls ---- */
+
+/* Whether that call, or another one with the same stack, goes on. Where what called it is
+ * known by its frame and its caller, and is of the function that it returns to, which
+ * announces its begin, that need not be compared again. */
+static int lasts(const struct mcchk_activation *a)
+{
+	const struct mcchk_walked *w = stack_of(a);
+
+	if (a->by_frame != 0) {
+		void **by = *(void ***)a->frame;
+		const struct mcchk_activation *b = (uintptr_t)by == a->by_frame ? mcchk_activation_known(by) : NULL;
+		return b && b->function == a->by_function && b->context == a->by_context;
+	}
+	for (uint32_t i = 0; i + 1 < w->frames; i++) {
+		const uint64_t *frame = (const void *)(uintptr_t)w->pointer[i];
+		if (frame[1] != w->pcs[i + 1] || frame[0] != (i + 2 < w->frames ? w->pointer[i + 1] : w->end))
+			return 0;
+	}
+	return 1;
+}
+
+/* That call is over. */
+static void drop(struct mcchk_thread *t, struct mcchk_activation *a)
+{
+	if (a->maps > 0)
+		mcchk_rest_maps(t, a);
+	mcchk_entries[a - mcchk_activations] = 0;
+}
+
+/* Whether what called it is there. Then it has a context. */
+static int is_called_by_known(struct mcchk_thread *t, struct mcchk_activation *a)
+{
+	void **by = *(void ***)a->frame;
+
+	if (a->frame < t->stack_lo || (uintptr_t)by <= a->frame || (uintptr_t)by + 2 * sizeof(void *) > t->stack_hi || (uintptr_t)by % sizeof(void *) != 0)
+		return 0;
+	const struct mcchk_activation *b = mcchk_activation_known(by);
+	if (!b || b->function == 0 || b->function != function_of(a->caller))
+		return 0;
+	a->context = context_called(b->context, a->caller, a->function);
+	a->by_frame = (uintptr_t)by;
+	a->by_function = b->function;
+	a->by_context = b->context;
+	return a->context != 0;
+}
+
+struct mcchk_activation *mcchk_activation(struct mcchk_thread *t, uintptr_t pc, void **frame, int own_stack)
+{
+	uint32_t entry = MCCHK_ENTRY((uintptr_t)frame, (uintptr_t)frame[1]);
+	struct mcchk_activation *a = &mcchk_activations[entry];
+
+	if (mcchk_entries[entry] != 0) {
+		if (mcchk_activation_known(frame) && (!own_stack || (a->by_frame == 0 && lasts(a))))
+			return a;
+		drop(t, a);
+	}
+	*a = (struct mcchk_activation){.frame = (uintptr_t)frame, .caller = (uintptr_t)frame[1], .function = function_of(pc)};
+	if (own_stack || !is_called_by_known(t, a)) {
+		struct mcchk_walked *w = stack_of(a);
+		a->by_frame = 0;
+		mcchk_walk(t, 0, frame, w);
+		if (w->frames < 2)
+			return NULL;
+		a->context = context_of_stack(w, a->function);
+		if (a->context == 0)
+			return NULL;
+	}
+	active = t;
+	some = 1;
+	mcchk_entries[entry] = 1;
+	return a;
+}
+
+/* Nobody has a map or a set. */
+void mcchk_forget_activations(void)
+{
+	if (some)
+		memset(mcchk_entries, 0, sizeof mcchk_entries);
+	some = 0;
+	if (context_count < CONTEXTS / 2)
+		return;
+	context_count = 0;
+	memset(context_slots, 0, sizeof context_slots);
+	memset(called, 0, sizeof called);
+}
+
+/* A function that has the place pc and may have maps or sets begins, and another call of it, or of another
+ * function, that had some may be taken for this one. Where nothing can be changed, for this
+ * is a signal handler or another thread, nobody sets anything any more. */
+void mcchk_entered(uintptr_t pc, void **frame)
+{
+	struct mcchk_tls *self = &mcchk_self;
+	struct mcchk_activation *a = mcchk_activation_known(frame);
+
+	if (!a)
+		return;
+	if (self->thread != active || self->busy) {
+		mcchk_touch_no_more(active);
+		return;
+	}
+	if (lasts(a) && a->function == function_of(pc))
+		return;
+	self->busy = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	drop(self->thread, a);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	self->busy = 0;
+}

@@ -1,0 +1,76 @@
+/* What activations.c, sets.c and touches.c have in common. */
+#ifndef MCCHK_ACTIVATIONS_H
+#define MCCHK_ACTIVATIONS_H
+
+#include "runs.h"
+
+#pragma GCC visibility push(hidden)
+
+/* A call of a function that has maps or sets, by its frame pointer and where it returns to.
+ * That is there if its byte of mcchk_entries is not 0. */
+struct mcchk_activation {
+	uintptr_t frame, caller;
+	uintptr_t function; /* where that begins; 0: not known */
+	uint32_t context;   /* the way by which it was called, without recursion */
+	uint32_t maps;      /* the program's code sets some in this call */
+	/* What called it, if that is one that is there too: */
+	uintptr_t by_frame, by_function; /* 0: it is not */
+	uint32_t by_context;
+};
+extern struct mcchk_activation mcchk_activations[MCCHK_ENTRIES];
+
+/* The call with this frame, of a function that announces its begin, if it is there; NULL. */
+static inline __attribute__((always_inline)) struct mcchk_activation *mcchk_activation_known(void **frame)
+{
+	uint32_t entry = MCCHK_ENTRY((uintptr_t)frame, (uintptr_t)frame[1]);
+	struct mcchk_activation *a = &mcchk_activations[entry];
+	return mcchk_entries[entry] != 0 && a->frame == (uintptr_t)frame && a->caller == (uintptr_t)frame[1] ? a : NULL;
+}
+
+/* The call with this frame, of the function that has the place pc. On the thread's own stack
+ * variables are of one call, whatever else is the same. NULL: there is nothing that it could
+ * be known by. */
+struct mcchk_activation *mcchk_activation(struct mcchk_thread *t, uintptr_t pc, void **frame, int own_stack);
+
+void mcchk_forget_activations(void);
+
+/* Where the function begins that has the instruction before that address; 0: not known
+ * (code.c). */
+uintptr_t mcchk_function_of(uintptr_t pc);
+
+/* The program's code sets nothing any more in that call. */
+void mcchk_rest_maps(struct mcchk_thread *t, struct mcchk_activation *a);
+
+/* Writes what the sets have, behind a call, and keeps it if it is to be written again. */
+void mcchk_write_sets(struct mcchk_thread *t, uint64_t seq, int keep);
+void mcchk_forget_sets(void);
+
+/* ---- elements at equal distances that are about to be a record ---- */
+
+struct mcchk_progress {
+	struct mcchk_thread *t;
+	uint64_t seq;   /* the call that they follow */
+	uintptr_t base; /* of element 0 */
+	uint32_t stack;
+	uint16_t size;
+	uint8_t flags, shift;
+	uint64_t first, last, distance, count;
+	uint64_t elements; /* in all */
+};
+
+void mcchk_progress_add(struct mcchk_progress *p, uint64_t element);
+void mcchk_progress_end(struct mcchk_progress *p);
+
+/* The next n elements, where those that were added last lie side by side up to there. */
+static inline int mcchk_progress_goes_on(struct mcchk_progress *p, uint64_t element, uint64_t n)
+{
+	if (p->count < 2 || p->distance != 1 || p->last != element - 1)
+		return 0;
+	p->count += n;
+	p->last += n;
+	p->elements += n;
+	return 1;
+}
+
+#pragma GCC visibility pop
+#endif
