@@ -10,7 +10,7 @@ import "slices"
 // mostRemembered bounds, unless Options say otherwise, the words of which it is remembered what they hold: the last ones,
 // and at most as many before them. mostCarried bounds the updates that are kept, as long as
 // their order is open, of words of which it depends on that.
-const mostRemembered, mostCarried = 1 << 15, 1 << 10
+const mostRemembered, mostCarried = 1 << 17, 1 << 10
 
 // held is what a word holds; presumed: if it held at first what most do; open: in the one of
 // several orders that was taken.
