@@ -337,11 +337,9 @@ func (l *live) look() {
 		return
 	}
 	l.news = false
-	groups := l.checker.SoFar()
-	if n := l.run.found.Load(); n == l.groups && usages == l.usages || l.told == nil {
+	groups, n := l.checker.SoFar(), l.run.found.Load()
+	if n == l.groups && usages == l.usages || l.told == nil {
 		return
-	} else {
-		l.groups, l.usages = n, usages
 	}
 	names := l.namer()
 	names.unknown = l.machine.MayOrder()
@@ -350,13 +348,15 @@ func (l *live) look() {
 		if l.known[f.key] {
 			continue
 		}
-		if !kept { // before it is told
-			l.keep(true)
-			kept = true
+		if !kept && !l.keep(true) { // before it is told
+			l.news = true
+			return
 		}
+		kept = true
 		l.known[f.key] = true
 		l.told(&f.Finding)
 	}
+	l.groups, l.usages = n, usages
 }
 
 func (l *live) namer() *namer {

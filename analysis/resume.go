@@ -35,17 +35,19 @@ type keeper struct {
 }
 
 // keepEvery is how often the file is written without a new finding. With many findings
-// that takes long, and is done less often.
-const keepEvery, keepShare = 3 * time.Second, 20
+// that takes long, and is done less often: it takes at most one part in keepShare of the time,
+// of news in newsShare.
+const keepEvery, keepShare, newsShare = 3 * time.Second, 20, 2
 
-// keep writes the file: at once for news, unless it took long the last time.
-func (l *live) keep(news bool) {
+// keep writes the file: at once for news, unless it took long the last time. It returns false
+// where news have to wait for that: what is told has been kept.
+func (l *live) keep(news bool) bool {
 	k, since := &l.keeper, time.Since(l.wrote) // long, the first time
 	switch {
 	case l.machine == nil || k.problem != "" || !l.limited():
-		return
-	case since < keepShare*k.took, !news && since < keepEvery:
-		return
+		return true
+	case news && since < newsShare*k.took, !news && since < max(keepEvery, keepShare*k.took):
+		return false
 	}
 	began := time.Now()
 	k.path = filepath.Join(l.run.dir.Path, soFarFile)
@@ -54,6 +56,7 @@ func (l *live) keep(news bool) {
 	}
 	k.wrote = time.Now()
 	k.took = k.wrote.Sub(began)
+	return true
 }
 
 // limited reports whether what was read of traces is given back.
