@@ -94,7 +94,7 @@ func TestTables(t *testing.T) {
 		plain: []sample{{seconds: 0.1}}, traced: []sample{{seconds: 0.15}}, analyses: []float64{0.12},
 	}}
 	writeRunTimes(&out, results)
-	require.Contains(t, out.String(), "stencil, halo in a window  openmpi  clang     1     100.0     150.0      1.50    1.50  2    ok")
+	require.Contains(t, out.String(), "stencil, halo in a window  openmpi  clang     1     100.0     150.0      1.50    1.50  1.05  over")
 	out.Reset()
 	writeAnalyses(&out, results)
 	require.Contains(t, out.String(), "stencil, halo in a window  openmpi  clang     1     100.0     120.0        1.20    1.20  1    over")
