@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -187,9 +186,5 @@ verdict no race found
 	require.Equal(t, want, inParts(t, files, opts, 3))
 
 	// What asks for the order of calls alone passes over them.
-	dir := t.TempDir()
-	for rank, data := range files {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("rank-%d.mcct", rank)), data, 0o600))
-	}
-	require.NoError(t, Observe(t.Context(), dir, unheeding{}))
+	observe(t, files)
 }

@@ -225,6 +225,12 @@ func TestPartsOfSharedMemory(t *testing.T) {
 	require.Equal(t, want, inParts(t, files, opts, 2))
 
 	// What asks for the order of calls alone needs none of them.
+	observe(t, files)
+}
+
+// observe replays a run for an Observer, from a directory.
+func observe(t *testing.T, files [][]byte) {
+	t.Helper()
 	dir := t.TempDir()
 	for rank, data := range files {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("rank-%d.mcct", rank)), data, 0o600))

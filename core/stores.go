@@ -66,7 +66,7 @@ func byAddress(a, b WordKey) int {
 // meets reports whether some words may lie in [lo, hi), at least in part.
 func (x *places) meets(lo, hi uint64) bool { return lo < x.hi && x.lo < hi }
 
-// in returns the words that lie in [lo, hi), at least in part; by address.
+// in returns the words that lie in [lo, hi), at least in part; in no order.
 func (x *places) in(lo, hi uint64) []WordKey {
 	if !x.meets(lo, hi) {
 		return nil
@@ -87,9 +87,6 @@ func (x *places) in(lo, hi uint64) []WordKey {
 		for _, all := range x.pages {
 			look(all)
 		}
-	}
-	if len(found) > 1 {
-		slices.SortFunc(found, byAddress)
 	}
 	return found
 }
