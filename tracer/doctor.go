@@ -65,9 +65,12 @@ func doctor(ctx context.Context, o DoctorOptions, sources fs.FS) ([]Finding, err
 	if o.TraceDir != "" {
 		d.traceDir(within(o.Dir, o.TraceDir))
 	}
-	d.toolchain(ctx, C, o.MPICC)
-	d.toolchain(ctx, CXX, o.MPICXX)
-	d.toolchain(ctx, Fortran, o.MPIFC)
+	d.toolchain(ctx, target{MPI, C}, o.MPICC)
+	d.toolchain(ctx, target{MPI, CXX}, o.MPICXX)
+	d.toolchain(ctx, target{MPI, Fortran}, o.MPIFC)
+	for _, of := range d.otherModels() {
+		d.toolchain(ctx, of, "")
+	}
 	if o.Binary != "" {
 		d.binary(ctx, subject)
 	}
@@ -106,18 +109,34 @@ func (d *examination) addressSpace() {
 	d.add(check, OK, "", "large enough")
 }
 
-// toolchain looks at the MPI compiler of a language, and builds with it.
-func (d *examination) toolchain(ctx context.Context, language Language, asked string) {
-	check := "MPI " + string(language) + " compiler"
-	of := target{MPI, language}
+// otherModels are the compilers for OpenSHMEM and GASPI that there are: those that the
+// environment names, and those of OpenSHMEM that are found under their usual names.
+func (d *examination) otherModels() []target {
+	var list []target
+	for _, of := range []target{{SHMEM, C}, {SHMEM, CXX}, {GASPI, C}, {GASPI, CXX}} {
+		v := wrapperVariables[of]
+		named := d.tools.getenv(v.name) != "" || of.library == GASPI && d.tools.getenv("GASPI_HOME") != ""
+		if _, err := d.tools.look(v.fallback); named || of.library == SHMEM && err == nil {
+			list = append(list, of)
+		}
+	}
+	return list
+}
+
+// toolchain looks at the compiler of a library and a language, and builds with it.
+func (d *examination) toolchain(ctx context.Context, of target, asked string) {
+	check := string(of.library) + " " + string(of.language) + " compiler"
 	t, v := d.tools, wrapperVariables[of]
+	if of.library == GASPI {
+		t.findGaspi()
+	}
 	wrapper, err := findWrapper(&t, of, asked)
 	if err != nil {
 		health := Problem
-		if language != C {
-			health = Warning // not needed for C programs
+		if of != (target{MPI, C}) {
+			health = Warning // not needed for programs in C with MPI
 		}
-		d.add(check, health, "install an MPI library with its compilers, or name the wrapper with "+v.option+" or "+v.name, "%v", err)
+		d.add(check, health, "install "+of.library.article()+" library with its compilers, or name the wrapper with "+v.option+" or "+v.name, "%v", err)
 		return
 	}
 	if err := t.chooseCompiler(of, d.options.Compiler); err != nil {
@@ -131,30 +150,30 @@ func (d *examination) toolchain(ctx context.Context, language Language, asked st
 	}
 	tc, err := loadToolchain(ctx, &t, c, of, wrapper)
 	if err != nil {
-		d.add(check, Problem, "choose a working MPI compiler wrapper with "+v.option+" or "+v.name, "%v", err)
+		d.add(check, Problem, "choose a working compiler wrapper of "+string(of.library)+" with "+v.option+" or "+v.name, "%v", err)
 		return
 	}
-	d.add(check, OK, "", "%s: %s with %s", strings.Join(wrapper, " "), tc.MPI, tc.Compiler())
-	d.mode(ctx, &t, c, tc)
-	d.openMP(ctx, &t, tc)
-	check = string(language) + " run-time library"
+	d.add(check, OK, "", "%s: %s with %s", strings.Join(wrapper, " "), tc.libraries(), tc.Compiler())
+	d.mode(ctx, &t, c, tc, of)
+	d.openMP(ctx, &t, tc, of)
+	check = of.String() + " run-time library"
 	l, err := runtimeLibrary(ctx, &t, c, tc.forC(), d.sources)
 	if err != nil {
 		d.add(check, Problem, "see the compiler's messages; they concern its own files, not the program's", "%v", err)
 		return
 	}
-	d.add(check, OK, "", "built for %s with %s, in %s", tc.MPI, tc.Compiler(), l.dir)
-	d.smallProgram(ctx, language, asked)
+	d.add(check, OK, "", "built for %s with %s, in %s", tc.libraries(), tc.Compiler(), l.dir)
+	d.smallProgram(ctx, of, asked)
 }
 
 // mode says how loads and stores are recorded, and what the faster way needs.
-func (d *examination) mode(ctx context.Context, t *tools, c *cache, tc *Toolchain) {
-	check := string(tc.Language) + " instrumentation"
+func (d *examination) mode(ctx context.Context, t *tools, c *cache, tc *Toolchain, of target) {
+	check := of.String() + " instrumentation"
 	switch {
 	case tc.Mode() == ModeInline:
-		d.plugin(ctx, t, c, tc, "inline, each access by itself")
+		d.plugin(ctx, t, c, tc, of, "inline, each access by itself")
 	case tc.Family == familyGCC:
-		d.plugin(ctx, t, c, tc, "by calls")
+		d.plugin(ctx, t, c, tc, of, "by calls")
 	default:
 		major := tc.major()
 		d.add(check, Warning, fmt.Sprintf("install llvm-link of LLVM %d (Debian: apt install llvm-%d)", major, major),
@@ -163,8 +182,8 @@ func (d *examination) mode(ctx context.Context, t *tools, c *cache, tc *Toolchai
 }
 
 // openMP says whether the order of OpenMP's tasks can be recorded.
-func (d *examination) openMP(ctx context.Context, t *tools, tc *Toolchain) {
-	check := string(tc.Language) + " OpenMP"
+func (d *examination) openMP(ctx context.Context, t *tools, tc *Toolchain, of target) {
+	check := of.String() + " OpenMP"
 	const undecided = "verdicts of programs with OpenMP will be undecided"
 	library := findOpenMP(ctx, t, tc)
 	if tc.Family == familyGCC && t.getenv("MCCHK_OPENMP") == openMPOwn {
@@ -183,8 +202,8 @@ func (d *examination) openMP(ctx context.Context, t *tools, tc *Toolchain) {
 }
 
 // plugin says whether the compiler has its plug-in, and how it instruments without.
-func (d *examination) plugin(ctx context.Context, t *tools, c *cache, tc *Toolchain, without string) {
-	check := string(tc.Language) + " instrumentation"
+func (d *examination) plugin(ctx context.Context, t *tools, c *cache, tc *Toolchain, of target, without string) {
+	check := of.String() + " instrumentation"
 	if t.getenv("MCCHK_PLUGIN") == pluginOff {
 		d.add(check, Warning, "unset MCCHK_PLUGIN", "%s: the plug-in of %s is turned off; with it tracing is much cheaper", without, tc.Compiler())
 		return
@@ -205,40 +224,50 @@ func (d *examination) plugin(ctx context.Context, t *tools, c *cache, tc *Toolch
 }
 
 // smallPrograms are compiled to see whether all parts fit together.
-var smallPrograms = map[Language]struct{ file, text string }{
-	C:       {"program.c", "#include <mpi.h>\nint main(int argc, char **argv)\n{\n\tMPI_Init(&argc, &argv);\n\treturn MPI_Finalize();\n}\n"},
-	Fortran: {"program.f90", "program main\n\tuse mpi\n\tinteger :: error\n\tcall MPI_Init(error)\n\tcall MPI_Finalize(error)\nend program\n"},
-	CXX: {"program.cc", "#include <mpi.h>\n#include <vector>\nint main(int argc, char **argv)\n{\n\tstd::vector<int> v(argc);\n" +
+var smallPrograms = map[target]struct{ file, text string }{
+	{MPI, C}:       {"program.c", "#include <mpi.h>\nint main(int argc, char **argv)\n{\n\tMPI_Init(&argc, &argv);\n\treturn MPI_Finalize();\n}\n"},
+	{MPI, Fortran}: {"program.f90", "program main\n\tuse mpi\n\tinteger :: error\n\tcall MPI_Init(error)\n\tcall MPI_Finalize(error)\nend program\n"},
+	{MPI, CXX}: {"program.cc", "#include <mpi.h>\n#include <vector>\nint main(int argc, char **argv)\n{\n\tstd::vector<int> v(argc);\n" +
 		"\tMPI_Init(&argc, &argv);\n\treturn MPI_Finalize() + v[0];\n}\n"},
+	{SHMEM, C}: {"program.c", "#include <shmem.h>\nint main(void)\n{\n\tshmem_init();\n\tshmem_finalize();\n\treturn 0;\n}\n"},
+	{SHMEM, CXX}: {"program.cc", "#include <shmem.h>\n#include <vector>\nint main(int argc, char **)\n{\n\tstd::vector<int> v(argc);\n" +
+		"\tshmem_init();\n\tshmem_finalize();\n\treturn v[0];\n}\n"},
+	{GASPI, C}: {"program.c", "#include <GASPI.h>\nint main(void)\n{\n\tgaspi_proc_init(GASPI_BLOCK);\n\tgaspi_proc_term(GASPI_BLOCK);\n\treturn 0;\n}\n"},
+	{GASPI, CXX}: {"program.cc", "#include <GASPI.h>\n#include <vector>\nint main(int argc, char **)\n{\n\tstd::vector<int> v(argc);\n" +
+		"\tgaspi_proc_init(GASPI_BLOCK);\n\tgaspi_proc_term(GASPI_BLOCK);\n\treturn v[0];\n}\n"},
 }
 
-func (d *examination) smallProgram(ctx context.Context, language Language, wrapper string) {
-	check := "small " + string(language) + " program"
+func (d *examination) smallProgram(ctx context.Context, of target, wrapper string) {
+	check := "small " + of.String() + " program"
 	dir, err := os.MkdirTemp("", "mcchk-doctor-")
 	if err != nil {
 		d.add(check, Problem, "set TMPDIR to a folder that can be written", "%v", err)
 		return
 	}
 	defer os.RemoveAll(dir)
-	p := smallPrograms[language]
+	p := smallPrograms[of]
 	source := filepath.Join(dir, p.file)
 	if err := os.WriteFile(source, []byte(p.text), 0o600); err != nil {
 		d.add(check, Problem, "set TMPDIR to a folder that can be written", "%v", err)
 		return
 	}
+	args, done := []string{"-g", "-O1", source, "-o", filepath.Join(dir, "program")}, "compiles and links"
+	if of.library == GASPI { // which programs name in their own way when they are linked
+		args, done = append(args, "-c"), "compiles"
+	}
 	var messages strings.Builder
 	code, err := compile(ctx, CompileOptions{
-		Language: language, MPICC: wrapper, Compiler: d.options.Compiler, Dir: d.options.Dir, Env: d.tools.env,
-		Args:   []string{"-g", "-O1", source, "-o", filepath.Join(dir, "program")},
+		Library: of.library, Language: of.language, MPICC: wrapper, Compiler: d.options.Compiler, Dir: d.options.Dir, Env: d.tools.env,
+		Args:   args,
 		Stdout: &messages, Stderr: &messages,
 	}, d.sources)
 	switch {
 	case err != nil:
 		d.add(check, Problem, "", "%v\n%s", err, firstLines(messages.String(), 20))
 	case code != 0:
-		d.add(check, Problem, "try the same with the MPI compiler alone", "compiler and linker end with status %d:\n%s", code, firstLines(messages.String(), 20))
+		d.add(check, Problem, "try the same with the compiler alone", "compiler and linker end with status %d:\n%s", code, firstLines(messages.String(), 20))
 	default:
-		d.add(check, OK, "", "compiles and links")
+		d.add(check, OK, "", "%s", done)
 	}
 }
 

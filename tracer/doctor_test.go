@@ -4,6 +4,7 @@ package tracer
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -102,6 +103,34 @@ func TestDoctorBesideTheWrapper(t *testing.T) {
 			require.Contains(t, found[check].Text, want, "%s: %s", name, check)
 		}
 	}
+}
+
+// TestDoctorOtherModels: the compilers for OpenSHMEM are looked at where there are such, and
+// those for GASPI where the environment names a library.
+func TestDoctorOtherModels(t *testing.T) {
+	t.Parallel()
+	home := t.TempDir()
+	lib, err := filepath.Abs("../fixtures/gaspi/lib")
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(lib, filepath.Join(home, "include")))
+	list, err := Doctor(t.Context(), DoctorOptions{MPICC: "mpicc.mpich", Env: append(os.Environ(), "GASPI_HOME="+home)})
+	require.NoError(t, err)
+	found := checks(list)
+	for _, check := range []string{
+		"OpenSHMEM C compiler", "OpenSHMEM C++ compiler", "small OpenSHMEM C program", "small OpenSHMEM C++ program",
+		"GASPI C compiler", "GASPI C++ compiler", "small GASPI C program", "small GASPI C++ program",
+	} {
+		require.Equal(t, OK, found[check].Health, "%s: %s", check, found[check].Text)
+	}
+	require.Contains(t, found["OpenSHMEM C compiler"].Text, "OpenSHMEM 1.")
+	require.Contains(t, found["GASPI C compiler"].Text, "GASPI.h")
+
+	list, err = Doctor(t.Context(), DoctorOptions{MPICC: "mpicc.mpich", Env: append(os.Environ(), "GASPI_HOME=", "MCCHK_OSHCC=no-such-oshcc")})
+	require.NoError(t, err)
+	found = checks(list)
+	require.Equal(t, Warning, found["OpenSHMEM C compiler"].Health)
+	require.Contains(t, found["OpenSHMEM C compiler"].Fix, "MCCHK_OSHCC")
+	require.NotContains(t, found, "GASPI C compiler")
 }
 
 func TestDoctorWithoutMPI(t *testing.T) {

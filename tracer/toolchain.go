@@ -35,10 +35,26 @@ const (
 	GASPI Library = "GASPI"
 )
 
+// article is the library's name with its article.
+func (l Library) article() string {
+	if l == GASPI {
+		return "a " + string(l)
+	}
+	return "an " + string(l)
+}
+
 // target is what a compiler wrapper is for.
 type target struct {
 	library  Library
 	language Language
+}
+
+// String is the target as a user is told of it: MPI goes without saying.
+func (t target) String() string {
+	if t.library == MPI {
+		return string(t.language)
+	}
+	return string(t.library) + " " + string(t.language)
 }
 
 // Families of compilers whose instrumentation mcchk can use.
@@ -127,6 +143,12 @@ func (t *Toolchain) Mode() string {
 	return ModeCall
 }
 
+// libraries are those whose headers the wrapper finds, with their versions.
+func (t *Toolchain) libraries() string {
+	list := slices.DeleteFunc([]string{t.SHMEM, t.GASPI, t.MPI}, func(s string) bool { return s == "" })
+	return strings.Join(list, " and ")
+}
+
 // command is the wrapper with arguments.
 func (t *Toolchain) command(args ...string) []string {
 	return append(slices.Clone(t.Wrapper), args...)
@@ -177,9 +199,9 @@ func findWrapper(t *tools, of target, asked string) ([]string, error) {
 			return append([]string{path}, words[1:]...), nil
 		}
 	}
-	return nil, fmt.Errorf("%s %w: %s (%s): install an %s library with its compilers "+
+	return nil, fmt.Errorf("%s %w: %s (%s): install %s library with its compilers "+
 		"(Debian: apt install %s), or name the wrapper with %s or %s",
-		of.library, errNoCompiler, asked, from, of.library, v.install, v.option, v.name)
+		of.library, errNoCompiler, asked, from, of.library.article(), v.install, v.option, v.name)
 }
 
 // beside finds a program that belongs to an MPI compiler for C: in its folder, and of its
