@@ -162,7 +162,7 @@ func (c *chunkReader) fail(err error, what string) {
 // record is not the whole of what its process did.
 func (c *chunkReader) finish(ended bool) {
 	if c.cut == nil && c.err == nil && !ended {
-		c.stop(c.offset, "no end record: the process died, or its file was cut")
+		c.stop(c.offset, "no end record: the process died, exited without finalizing the library, or its file was cut")
 	}
 }
 
