@@ -22,6 +22,7 @@ func flagAfter(t *testing.T, word int, do map[int]string, more string) [][]byte 
 every rank
   op 2: MPI_NO_OP
   op 3: MPI_REPLACE
+  type 3: MPI_DOUBLE size=8
   1: win_create size=100000
   2: lock_all
 rank 0
@@ -101,6 +102,22 @@ func TestManyOpenUpdates(t *testing.T) {
 			require.Equal(t, Race, res.Verdict, n)
 			require.Empty(t, res.Caveats)
 		}
+	}
+}
+
+// TestWordsWithoutValues: updates after which it is not known what a word holds, whatever
+// their order, are not kept for that, and of words whose updates are too many to be kept no
+// others are forgotten.
+func TestWordsWithoutValues(t *testing.T) {
+	t.Parallel()
+	sums := strings.Repeat("  3: accumulate to=0 disp=1000 number=1 origin_datatype=3 target_datatype=3\n", 600) + "  4: flush rank=0\n"
+	for name, do := range map[string]string{
+		"sums of floating-point numbers": sums,
+		"many whose order is open":       updates(1000, 600, "op=3 operand=2"),
+	} {
+		res := inMemoryWith(t, flagAfter(t, 16, map[int]string{0: do, 2: do}, ""), Options{Clock: evc.Encoded})
+		require.Equal(t, NoRace, res.Verdict, name)
+		require.Empty(t, res.Caveats, name)
 	}
 }
 

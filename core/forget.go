@@ -45,7 +45,7 @@ func (w *word) carry() *word {
 			n += len(v.queue)
 		}
 		if w.m.words.carried += n; w.m.words.carried > mostCarried {
-			w.m.words.held.lost = true
+			w.m.remember(w.key, held{lost: true})
 			return nil
 		}
 		w.versions = w.versions[len(w.versions)-1:]

@@ -13,10 +13,10 @@ import "slices"
 const mostRemembered, mostCarried = 1 << 17, 1 << 10
 
 // held is what a word holds; presumed: if it held at first what most do; open: in the one of
-// several orders that was taken.
+// several orders that was taken; lost: that is not known any more.
 type held struct {
-	bits           int64
-	presumed, open bool
+	bits                 int64
+	presumed, open, lost bool
 }
 
 // remembered is what words hold.
@@ -30,7 +30,7 @@ func (m *Machine) remember(k WordKey, h held) {
 	r := &m.words.held
 	if len(r.last) >= m.opts.Words {
 		for _, h := range r.before {
-			r.lost = r.lost || h.bits != 0 // which is presumed of words of which nothing is known
+			r.lost = r.lost || h.lost || h.bits != 0 // which is presumed of words of which nothing is known
 		}
 		r.before, r.last = r.last, nil
 	}
@@ -75,7 +75,10 @@ func (w *word) left() (h held, known, open bool) {
 	}
 	if op := final(lanes); op != nil {
 		v, _ = op.update(Value{})
-		return held{bits: v.Bits}, true, false
+		return held{bits: v.Bits}, v.Known, false
+	}
+	if len(lanes) > 0 && !slices.ContainsFunc(lanes, func(lane []*WordOp) bool { return !lane[len(lane)-1].blurs() }) {
+		return h, false, false // whichever is the last
 	}
 	all := slices.Concat(lanes...)
 	if len(lanes) > 1 && (all[0].group == "" || slices.ContainsFunc(all, func(op *WordOp) bool { return op.group != all[0].group })) {
@@ -94,12 +97,19 @@ func (w *word) left() (h held, known, open bool) {
 	return h, v.Known, false
 }
 
-// final returns the update that took effect after all others of these, by strand, where it
-// leaves the same whatever was there before; nil: none is known to.
+// blurs reports whether it is never known what the update leaves: that of a store, or of an
+// operation on floating-point numbers.
+func (op *WordOp) blurs() bool {
+	after, _ := op.update(Value{Known: true})
+	return !after.Known
+}
+
+// final returns the update that took effect after all others of these, by strand, where what
+// it leaves has nothing to do with what was there before; nil: none is known to.
 func final(lanes [][]*WordOp) *WordOp {
 	for _, lane := range lanes {
 		op := lane[len(lane)-1]
-		if fixed, _ := op.update(Value{}); !fixed.Known {
+		if fixed, _ := op.update(Value{}); !fixed.Known && !op.blurs() {
 			continue
 		}
 		beside := func(other []*WordOp) bool {
@@ -128,6 +138,8 @@ func (w *word) leave() (open bool) {
 	h, known, open := w.left()
 	if known {
 		w.m.remember(w.key, h)
+	} else if w.lost {
+		w.m.remember(w.key, held{lost: true})
 	}
 	return open
 }

@@ -173,10 +173,10 @@ func (m *Machine) word(k WordKey) *word {
 	if w == nil {
 		w = &word{m: m, key: k, versions: []*version{{}}}
 		h, ok := m.words.held.recall(k)
+		w.lost = h.lost || !ok && m.words.held.lost
+		ok = ok && !h.lost
 		if w.presumed, w.recalled, w.open = h.bits, ok, h.open; ok && !h.presumed {
 			w.versions[0].value = Value{Bits: h.bits, Known: true}
-		} else {
-			w.lost = !ok && m.words.held.lost
 		}
 		m.give(&w.versions[0].before, evc.Time{})
 		m.disturb(k.memory()) // words of another size there
