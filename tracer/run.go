@@ -411,7 +411,7 @@ func supervise(ctx context.Context, t *tools, path string, command []string, tim
 	go forward(signals, done, cmd.Process, inForeground())
 	err := cmd.Wait()
 	status := cmd.ProcessState
-	if ctx.Err() != nil && !status.Success() {
+	if ctx.Err() != nil && err != nil { // a launcher may say that all went well when it was ended
 		return exitOf(status), context.Cause(ctx)
 	}
 	var exitError *exec.ExitError

@@ -94,6 +94,15 @@ func TestRunTimeout(t *testing.T) {
 	require.Equal(t, syscall.SIGTERM, exit.Signal)
 }
 
+// A launcher that was ended, and says that all went well, did not come to its end.
+func TestRunTimeoutOfALauncherThatSucceeds(t *testing.T) {
+	exit, err := Run(t.Context(), RunOptions{
+		Dir: t.TempDir(), Command: []string{"sh", "-c", `trap 'exit 0' TERM; while :; do sleep 0.02; done`}, Timeout: 200 * time.Millisecond,
+	})
+	require.ErrorIs(t, err, ErrTimeout)
+	require.Equal(t, Exit{}, exit)
+}
+
 func TestRunCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	read, write, err := os.Pipe()
