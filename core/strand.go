@@ -75,6 +75,22 @@ func (s *Strand) Moment() Moment { return Moment{s.Now(), s.m.index} }
 // ComesAfter reports whether a moment comes before the present one of the strand.
 func (s *Strand) ComesAfter(x Moment) bool { return x.Region != s.m.index || s.Knows(x.At) }
 
+// Before reports whether one moment is known to come before another. How two strands were
+// ordered in a region or phase that is over is not known any more.
+func (m *Machine) Before(x, y Moment) bool {
+	switch {
+	case x.Region != y.Region:
+		return x.Region < y.Region
+	case x.At.Line == y.At.Line:
+		return x.At.Pos <= y.At.Pos
+	case y.Region != m.index:
+		return false
+	}
+	p := m.paths[y.At.Line]
+	i := y.At.Seg - p.first
+	return i >= 0 && m.clock.Knows(p.segs[i].Stamp, int(x.At.Line), x.At.Number())
+}
+
 // IsPast reports whether a moment is known to come before all that is to come, because
 // its region or its phase is over.
 func (m *Machine) IsPast(x Moment) bool {

@@ -166,9 +166,13 @@ func (w *waiter) certain(n *notification) bool {
 	return w.region != n.by.m.Index() || n.by.Knows(w.over)
 }
 
-// includes reports whether whoever has seen n has seen all that an earlier one shows.
+// includes reports whether whoever has seen n has seen all that an earlier one shows, such
+// as one that had been seen where n was posted.
 func (n *notification) includes(earlier *notification) bool {
 	if n == earlier || slices.Contains(n.covers, earlier) || slices.Contains(n.behind, earlier) {
+		return true
+	}
+	if slices.ContainsFunc(earlier.known, func(at core.Moment) bool { return n.by.m.Before(at, n.posted) }) {
 		return true
 	}
 	return n.by == earlier.by && !n.listed && n.lane != nil && n.lane == earlier.lane && n.upTo >= earlier.upTo
@@ -262,8 +266,9 @@ func (w *waiter) signals() []core.Wait {
 	return waits
 }
 
-// choose chooses the notification among those that were posted. Where one is there that
-// the process has seen before, and has not reset, the call may have seen that again.
+// choose chooses the notification among those that were posted: the one that all others
+// include. Where one is there that the process has seen before, and has not reset, the call
+// may have seen that again.
 func (w *waiter) choose(s *slot) {
 	for _, n := range s.posted {
 		if n.knownTo(w.p) && w.may(n) {
@@ -280,19 +285,26 @@ func (w *waiter) choose(s *slot) {
 			}
 		}
 	}
+	var first *notification
 	for _, n := range candidates {
-		if !w.may(n) {
-			continue
-		}
-		if w.chosen == nil {
-			w.take(n)
-		} else if !n.includes(w.chosen) {
+		switch {
+		case !w.may(n):
+		case first == nil:
+			first = n
+		case n.includes(first):
+		case first.includes(n):
+			first = n
+		default:
 			w.unclear()
 			certain = false
 		}
 	}
-	if w.chosen != nil && certain {
-		s.succeeds(w.chosen, w.strand)
+	if first == nil {
+		return
+	}
+	w.take(first)
+	if certain {
+		s.succeeds(first, w.strand)
 	}
 }
 
