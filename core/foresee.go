@@ -180,7 +180,7 @@ func (w *word) horizon() int64 {
 			note(x)
 		}
 	}
-	for _, x := range w.blocked {
+	for x := range w.blocked.all() {
 		note(x)
 	}
 	return last

@@ -93,7 +93,7 @@ func (w *word) adopt(op *WordOp) {
 // forget forgets the versions before the last that all strands know of. It reports
 // whether nothing is left.
 func (w *word) forget() bool {
-	idle := !w.visited && len(w.blocked) == 0
+	idle := !w.visited && w.blocked.n == 0
 	w.visited = false
 	for _, v := range w.visitors {
 		idle = idle && len(v.queue) == 0

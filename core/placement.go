@@ -44,11 +44,7 @@ func (op *WordOp) decide() {
 	if !op.writes() {
 		op.withdraw()
 	}
-	if !w.listed {
-		w.m.words.blocked, w.listed = append(w.m.words.blocked, w), true
-	}
-	op.blocked = true
-	w.blocked = append(w.blocked, op)
+	w.block(op)
 	w.visitor(op.strand)
 }
 
@@ -205,13 +201,6 @@ func (op *WordOp) sees(v *version) {
 	op.word.unblock(op)
 }
 
-// unblock takes an operation off those that are not decided.
-func (w *word) unblock(op *WordOp) {
-	i := slices.Index(w.blocked, op)
-	w.blocked = slices.Delete(w.blocked, i, i+1)
-	op.blocked = false
-}
-
 // take makes the first update of a strand's queue the last version.
 func (w *word) take(op *WordOp) {
 	v := w.visitor(op.strand)
@@ -245,34 +234,26 @@ func (w *word) take(op *WordOp) {
 // decideWords lets a strand go on that waits for what it has fetched from a word. It
 // reports whether there was one.
 func (m *Machine) decideWords() bool {
-	list := &m.words.blocked
-	*list = slices.DeleteFunc(*list, func(w *word) bool {
-		w.listed = len(w.blocked) > 0
-		return !w.listed
-	})
-	if len(*list) == 0 {
+	undecided := &m.words.undecided
+	n := undecided.Len()
+	if n == 0 {
 		return false
 	}
-	var all []*WordOp
-	for _, w := range *list {
-		all = append(all, w.blocked...)
-	}
 	m.words.debt, m.words.short = max(0, m.words.debt-searchGain), false
-	earliest(all, 1)
-	if m.words.spent() && len(all) > spentOps {
-		earliest(all, spentOps)
-		all, m.words.short = all[:spentOps], true
+	all := (*undecided)[:1:1] // mostly the first can be decided
+	if m.words.spent() && n > spentOps {
+		n, all, m.words.short = spentOps, undecided.first(spentOps), true
 	}
 	rounds := [][]manner{{{timely: true, foresees: true}, {timely: true}}, {{}}}
 	if m.opts.OtherOrder { // the times of calls make an order likely, and no more
 		rounds = [][]manner{{{foresees: true, other: true}, {other: true}}}
 	}
 	for i, round := range rounds {
-		for k, op := range all {
-			if i == 0 && k == 1 { // mostly the first can be decided
-				slices.SortFunc(all[1:], (*WordOp).compare)
-				op = all[1]
+		for k := range n {
+			if k == len(all) {
+				all = undecided.sorted()
 			}
+			op := all[k]
 			for _, how := range round {
 				if c := op.word.choose(op, how); c != nil {
 					m.open.note(c, op, i > 0)
@@ -314,14 +295,6 @@ func (w *word) rests(c *choice, op *WordOp) {
 		Kind: Values, Rank: op.strand.Rank,
 		Text: "what each word holds was not remembered of so many that atomic operations update, and a value that was fetched may have been there before",
 	})
-}
-
-// earliest brings so many of the operations that were over first to the front, in order.
-func earliest(all []*WordOp, n int) {
-	for i := range n {
-		first := i + slices.Index(all[i:], slices.MinFunc(all[i:], (*WordOp).compare))
-		all[i], all[first] = all[first], all[i]
-	}
 }
 
 // appear lets an operation have fetched what nobody is known to have written.
@@ -415,7 +388,7 @@ func (w *word) initial(presume bool) Value {
 			}
 		}
 	}
-	for _, op := range w.blocked {
+	for op := range w.blocked.all() {
 		if op.found.Known {
 			found = append(found, op.found.Bits)
 		}
@@ -464,6 +437,9 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 		}
 	}
 	for _, how := range tries {
+		if w.hopeless(op, how) {
+			continue
+		}
 		waiting := w.waiting(op, how)
 		c := w.plan(op, how, waiting, nil)
 		if c == nil {

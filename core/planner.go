@@ -12,9 +12,12 @@ import (
 type planner struct {
 	manner
 	word  *word
-	lanes []lane    // of the word's visitors
-	reads []*WordOp // that wait, and write nothing
-	far   int       // goals that are not reached
+	lanes []lane          // of the word's visitors
+	reads []*WordOp       // that wait, and write nothing; by their ends
+	from  int             // those before took effect
+	of    map[int64][]int // of many reads: those that found a value; built when it is asked for
+	waits []int           // of many reads: the others
+	far   int             // goals that are not reached
 
 	value Value  // after the steps
 	seen  []bool // of reads
@@ -23,6 +26,7 @@ type planner struct {
 	left  int    // steps that the search may still make
 	tried map[string]bool
 
+	vague  bool  // the value was not known at some step
 	number int64 // of the planner, once its operations have their slots
 }
 
@@ -39,6 +43,8 @@ const (
 	searchSteps = 1 << 12
 	// A step costs as many times more as it has so many operations that read to choose from.
 	manyReads = 32
+	// So many operations at most are looked at together, those that were known first.
+	mostGoals = 1 << 8
 	// All searches of a run may take so many steps, and so many more for each operation
 	// that is decided; after that, a decision is looked for only with the first few of the
 	// operations that wait, one by one, and in so few steps.
@@ -54,13 +60,31 @@ func (w *word) waiting(op *WordOp, how manner) []*WordOp {
 		return []*WordOp{op}
 	}
 	var all []*WordOp
-	for _, x := range w.blocked {
-		if x == op || x.update != nil || w.find(x, how) == nil {
+	for x := range w.blocked.all() {
+		n := len(all)
+		if n >= mostGoals {
+			break
+		}
+		again := n > 0 && x.again(all[n-1])
+		switch {
+		case again && all[n-1] != op:
+			all[n-1] = x
+		case again || x == op || x.update != nil || w.find(x, how) == nil:
 			all = append(all, x)
 		}
 	}
+	if len(all) >= mostGoals && !slices.Contains(all, op) {
+		all = append(all, op)
+	}
 	slices.SortFunc(all, (*WordOp).compare)
 	return all
+}
+
+// again reports whether an operation has read the same as one that the strand issued before,
+// and both were known at once: wherever the later one fits into an order, the other one does.
+func (op *WordOp) again(before *WordOp) bool {
+	return op.strand == before.strand && op.update == nil && before.update == nil && op.meets == nil && before.meets == nil &&
+		op.found == before.found && op.ended == before.ended && op.behind == before.behind && op.began >= before.began
 }
 
 // only returns how an operation is decided where there is no choice; nil: there is one. What
@@ -125,13 +149,14 @@ func (w *word) plan(op *WordOp, how manner, goals []*WordOp, ahead [][]*WordOp) 
 			p.reads = append(p.reads, x)
 		}
 	}
+	slices.SortFunc(p.reads, (*WordOp).before)
 	p.seen = make([]bool, len(p.reads))
 	steps := p.left
 	found := p.search()
 	for _, x := range goals {
 		x.goal = nil
 	}
-	steps = (steps - p.left) * (1 + len(p.reads)/manyReads)
+	steps = (steps-p.left)*(1+len(p.reads)/manyReads) + len(p.steps)/manyReads
 	w.m.words.debt += steps
 	w.m.stats.Searched += uint64(steps)
 	if !found {
@@ -158,6 +183,20 @@ func (w *word) plan(op *WordOp, how manner, goals []*WordOp, ahead [][]*WordOp) 
 		c.steps = p.needed(c.steps)
 	}
 	return c
+}
+
+// hopeless reports whether no order of updates leaves what an operation has read, found by a
+// short search. It is asked before the many that wait with it are looked at.
+func (w *word) hopeless(op *WordOp, how manner) bool {
+	if op.update != nil || w.blocked.n <= manyReads || how.zero {
+		return false
+	}
+	p := w.planner(how)
+	p.far, p.left, p.reads, p.seen = 1, spentSteps, []*WordOp{op}, make([]bool, 1)
+	op.goal = p
+	found := p.search()
+	op.goal = nil
+	return !found && p.left > 0 && !p.vague
 }
 
 // needed leaves out of steps updates that are not known to be over, where nothing of the
@@ -199,29 +238,47 @@ func (op *WordOp) foreseen() bool { return op.word == nil }
 
 // search tries all orders in which the operations can take effect.
 func (p *planner) search() bool {
+	read := len(p.steps)
+	next := p.readOn()
 	if p.far == 0 {
 		return true
 	}
-	if p.left == 0 || p.tried != nil && p.tried[p.key()] {
-		return false
-	}
-	p.left--
-	value := p.value
-	next := p.next()
-	for _, x := range next {
-		i := p.step(x)
-		p.open = append(p.open, len(next) > 1)
-		if p.search() {
-			return true
+	if p.left > 0 && (p.tried == nil || !p.tried[p.key()]) {
+		p.left--
+		value := p.value
+		for _, x := range next {
+			p.step(x)
+			p.open = append(p.open, len(next) > 1)
+			if p.search() {
+				return true
+			}
+			p.back()
+			p.value = value
 		}
-		p.back(x, i)
-		p.value = value
+		if p.tried == nil {
+			p.tried = map[string]bool{}
+		}
+		p.tried[p.key()] = true
 	}
-	if p.tried == nil {
-		p.tried = map[string]bool{}
+	for len(p.steps) > read {
+		p.back()
 	}
-	p.tried[p.key()] = true
 	return false
+}
+
+// readOn takes the steps of operations that write nothing, as long as one is there that can be
+// next: they change nothing for others, and so there is nothing to search. It returns what may
+// take effect after them.
+func (p *planner) readOn() []*WordOp {
+	for p.far > 0 {
+		next := p.next()
+		if len(next) != 1 || !p.value.Known || next[0].writes() {
+			return next
+		}
+		p.step(next[0])
+		p.open = append(p.open, false)
+	}
+	return nil
 }
 
 // key is what matters of the steps for those to come.
@@ -246,6 +303,7 @@ func (p *planner) key() string {
 // next returns what may take effect next, those first that were over first. Which of
 // them does makes a difference.
 func (p *planner) next() []*WordOp {
+	p.vague = p.vague || !p.value.Known
 	var all []*WordOp
 	end := int64(math.MaxInt64)
 	add := func(x *WordOp) {
@@ -259,12 +317,26 @@ func (p *planner) next() []*WordOp {
 			add(l.ops[l.taken])
 		}
 	}
-	for i, x := range p.reads {
-		if !p.seen[i] {
-			add(x)
+	for p.from < len(p.reads) && p.seen[p.from] {
+		p.from++
+	}
+	if p.from < len(p.reads) {
+		end = min(end, p.reads[p.from].end())
+	}
+	may := func(x *WordOp) bool { return !(p.timely && x.began > end) && p.follows(x) }
+	if p.value.Known && !p.other { // one that fits is next, or one of a lane
+		i := p.first(may)
+		if i < len(p.reads) {
+			all = append(all, p.reads[i])
+		}
+	} else {
+		for i := p.from; i < len(p.reads); i++ {
+			if x := p.reads[i]; !p.seen[i] && x.fits(p.value, p.manner) {
+				all = append(all, x)
+			}
 		}
 	}
-	all = slices.DeleteFunc(all, func(x *WordOp) bool { return p.timely && x.began > end || !p.follows(x) })
+	all = slices.DeleteFunc(all, func(x *WordOp) bool { return !may(x) })
 	slices.SortFunc(all, (*WordOp).compare)
 	if p.other {
 		turn(all)
@@ -277,6 +349,41 @@ func (p *planner) next() []*WordOp {
 		}
 	}
 	return all
+}
+
+// first returns the place of the first of the operations that read, and whose value is there,
+// that may be next; behind the last where there is none.
+func (p *planner) first(may func(*WordOp) bool) int {
+	next := func(i int) bool {
+		return !p.seen[i] && p.reads[i].fits(p.value, p.manner) && may(p.reads[i])
+	}
+	n := len(p.reads)
+	if n-p.from <= manyReads {
+		for i := p.from; i < n; i++ {
+			if next(i) {
+				return i
+			}
+		}
+		return n
+	}
+	if p.of == nil {
+		p.of = map[int64][]int{}
+		for i, x := range p.reads {
+			if x.meets == nil && x.found.Known {
+				p.of[x.found.Bits] = append(p.of[x.found.Bits], i)
+			} else {
+				p.waits = append(p.waits, i)
+			}
+		}
+	}
+	found := n
+	for _, list := range [][]int{p.of[p.value.Bits], p.waits} {
+		from, _ := slices.BinarySearch(list, p.from)
+		if k := slices.IndexFunc(list[from:], next); k >= 0 {
+			found = min(found, list[from+k])
+		}
+	}
+	return found
 }
 
 // turn puts what may take effect next in another order than by its ends; last comes what
@@ -296,8 +403,8 @@ func (op *WordOp) guessed() int {
 
 // reading reports whether a strand waits for what it has read.
 func (p *planner) reading(s *Strand) bool {
-	for i, x := range p.reads {
-		if x.strand == s && !p.seen[i] {
+	for i := p.from; i < len(p.reads); i++ {
+		if p.reads[i].strand == s && !p.seen[i] {
 			return true
 		}
 	}
@@ -354,8 +461,8 @@ func (p *planner) read(x *WordOp) int {
 	return -1
 }
 
-// step lets an operation take effect, and returns its place among those of its kind.
-func (p *planner) step(x *WordOp) int {
+// step lets an operation take effect.
+func (p *planner) step(x *WordOp) {
 	p.steps = append(p.steps, x)
 	before := p.value
 	if x.found.Known {
@@ -366,7 +473,7 @@ func (p *planner) step(x *WordOp) int {
 	}
 	if i := p.read(x); i >= 0 {
 		p.seen[i], p.value = true, before
-		return i
+		return
 	}
 	i := p.word.index(x.strand)
 	p.lanes[i].taken++
@@ -374,18 +481,18 @@ func (p *planner) step(x *WordOp) int {
 	if x.update != nil {
 		p.value, _ = x.update(before)
 	}
-	return i
 }
 
-// back takes a step back.
-func (p *planner) back(x *WordOp, i int) {
+// back takes the last step back, but for the value.
+func (p *planner) back() {
+	x := p.steps[len(p.steps)-1]
 	p.steps, p.open = p.steps[:len(p.steps)-1], p.open[:len(p.open)-1]
 	if x.goal == p {
 		p.far++
 	}
-	if p.read(x) >= 0 {
-		p.seen[i] = false
+	if i := p.read(x); i >= 0 {
+		p.seen[i], p.from = false, min(p.from, i)
 	} else {
-		p.lanes[i].taken--
+		p.lanes[p.word.index(x.strand)].taken--
 	}
 }

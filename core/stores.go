@@ -191,7 +191,7 @@ func (s *Strand) stored(st *trace.Stretch) []WordKey {
 // forgetStores takes the strand's stores off a word that nobody has come to since: another
 // one is to follow.
 func (w *word) forgetStores(s *Strand) {
-	if len(w.versions) > 1 || len(w.blocked) > 0 || len(w.visitors) != 1 || w.visitors[0].strand != s {
+	if len(w.versions) > 1 || w.blocked.n > 0 || len(w.visitors) != 1 || w.visitors[0].strand != s {
 		return
 	}
 	v := w.visitors[0]
@@ -229,7 +229,7 @@ func (s *Strand) told(atomic bool) bool { return atomic && s.atomics }
 func (s *Strand) NewMemory(lo, hi uint64) {
 	s.m.disturb(memoryOf{s.Rank, lo, hi})
 	for _, k := range s.words.in(lo, hi) {
-		if w := s.m.words.all[k]; w != nil && len(w.blocked) == 0 {
+		if w := s.m.words.all[k]; w != nil && w.blocked.n == 0 {
 			delete(s.m.words.all, k)
 		}
 	}

@@ -86,6 +86,10 @@ type WordOp struct {
 
 	planner int64 // the number of the one that gave it its slot
 	slot    int
+
+	prev, next *WordOp // of the word's blockedOps
+	place      int     // among those undecided
+	nth        int     // of all operations of which it was known
 }
 
 // version is what a word held for a while.
@@ -126,8 +130,7 @@ type word struct {
 	key       WordKey
 	versions  []*version // from the oldest that may still be fetched
 	visitors  []*visitor // by line
-	blocked   []*WordOp  // that have fetched what is not decided yet
-	listed    bool       // among those of which something is not decided
+	blocked   blockedOps // that have fetched what is not decided yet
 	visited   bool       // since the phase began
 	presumed  int64      // what it held at first, if that is not known, and nothing speaks against it
 	lost      bool       // what it held at first is not known any more
@@ -138,13 +141,14 @@ type word struct {
 
 // words are those of the present region.
 type words struct {
-	region  int
-	all     map[WordKey]*word
-	blocked []*word // that have operations which are not decided
-	debt    int     // steps of searches beyond those that decisions have paid for
-	short   bool    // a search for the present decision was not made to its end
-	held    remembered
-	carried int // updates of words that were kept because their order is open
+	region    int
+	all       map[WordKey]*word
+	undecided undecided // operations of them
+	fetched   int       // operations that were so
+	debt      int       // steps of searches beyond those that decisions have paid for
+	short     bool      // a search for the present decision was not made to its end
+	held      remembered
+	carried   int // updates of words that were kept because their order is open
 
 	planners int64 // that gave operations slots
 }
@@ -274,6 +278,7 @@ func (s *Strand) visit(w *word, began int64, update Update, look bool) *WordOp {
 	for _, v := range w.visitors {
 		if n := len(v.queue); v.strand == s && n > 0 && v.queue[n-1].complete {
 			v.queue[n-1].done = min(v.queue[n-1].done, began)
+			v.queue[n-1].sooner()
 		}
 		if x := v.known(s); x != nil && x.number > op.floor.number {
 			op.floor = x
@@ -377,6 +382,7 @@ func (op *WordOp) Complete(at regions.Point) {
 		if c := op.strand.current.call.Call; c != nil { // which may be another strand's
 			op.done = c.End
 		}
+		op.sooner()
 	}
 	if op.made != nil {
 		op.word.visitor(op.strand).saw(at, op.made)
@@ -443,6 +449,7 @@ func (op *WordOp) fetched(bits, ended int64) {
 	case op.over.given:
 	case op.blocked:
 		op.ended = min(op.ended, ended)
+		op.sooner()
 	default:
 		if op.ended = ended; op.meets == nil {
 			op.found = Value{bits, true}

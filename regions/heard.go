@@ -20,29 +20,36 @@ func (m *Landmark) info(rank int32) *CallInfo {
 	return NewCallInfo(CallSite{Fn: m.Fn.Name, Rank: rank, Thread: m.Thread, Stack: m.Stack, Loose: m.Loose}, m.Pos)
 }
 
-// Around returns the last landmark before a moment and the first after
-// it, within its separate region; nil where there is none, so that the region's
-// own Bounds are the nearest.
+// Around returns the last landmark before a moment and the first after it, between the
+// synchronization calls of its Bounds: nil where there is none, so that those are the nearest.
+// Where values begin separate regions between these calls is of no account.
 func (r *Region) Around(p Point) (before, after *CallInfo) {
-	s := r.Segment(p)
-	if s == nil {
+	if r.Segment(p) == nil {
 		return nil, nil
 	}
-	marks := s.Landmarks
-	if n := len(marks); n > 0 && marks[n-1].Leaves {
-		marks = marks[:n-1]
+	all, at := r.Segments[p.Line], int(p.Seg-r.First[p.Line])
+	bounds, rank := all[at].Bounds, r.Process(p.Line)
+	for i := at; i >= 0 && all[i].Bounds == bounds && before == nil; i-- {
+		marks := all[i].named()
+		if n := sort.Search(len(marks), func(k int) bool { return marks[k].Pos >= p.Pos }); n > 0 {
+			before = marks[n-1].info(rank)
+		}
 	}
-	n := sort.Search(len(marks), func(i int) bool { return marks[i].Pos >= p.Pos })
-	if n > 0 {
-		before = marks[n-1].info(r.Process(p.Line))
-	}
-	if n < len(marks) && marks[n].Pos == p.Pos {
-		n++
-	}
-	if n < len(marks) {
-		after = marks[n].info(r.Process(p.Line))
+	for i := at; i < len(all) && all[i].Bounds == bounds && after == nil; i++ {
+		marks := all[i].named()
+		if n := sort.Search(len(marks), func(k int) bool { return marks[k].Pos > p.Pos }); n < len(marks) {
+			after = marks[n].info(rank)
+		}
 	}
 	return before, after
+}
+
+// named are the landmarks of a separate region that explanations name.
+func (s *Segment) named() []Landmark {
+	if n := len(s.Landmarks); n > 0 && s.Landmarks[n-1].Leaves {
+		return s.Landmarks[:n-1]
+	}
+	return s.Landmarks
 }
 
 // Heard names the last call of a process that another had heard of at a moment:
