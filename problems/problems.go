@@ -11,8 +11,7 @@
 //   - both are of operations that are complete too late, and one call would have
 //     completed both in time;
 //   - both are calls that the same earlier call should have allowed, or operations on one
-//     window that are in no epoch since the same call, or none: one call would open it;
-//   - the same change of the same lines was proposed for both, and tried, and removed both.
+//     window that are in no epoch since the same call, or none: one call would open it.
 //
 // Calls are the same where the innermost frames of their paths are, since a function may be
 // wrong wherever it is called from. But these may be of a wrapper of MPI calls, and then what
@@ -52,7 +51,6 @@ func Of(findings []conflicts.Finding) []Problem {
 	}
 	g.joinLate(findings)
 	g.joinUnordered(findings)
-	g.joinTried(findings)
 	g.part(findings)
 	var out []Problem
 	at := map[int]int{}
@@ -335,46 +333,6 @@ func (g *grouping) joinUnordered(findings []conflicts.Finding) {
 			}
 		}
 	}
-}
-
-// joinTried joins findings of each of which a fix removed the other, if both are the same
-// change of the same lines.
-func (g *grouping) joinTried(findings []conflicts.Finding) {
-	changes := make([]map[string][]int, len(findings)) // and what each removes
-	for i := range findings {
-		changes[i] = map[string][]int{}
-		for _, fix := range findings[i].Fixes {
-			if fix.Trial.Tried && len(fix.Steps) > 0 {
-				changes[i][change(fix.Steps)] = fix.Trial.Removes
-			}
-		}
-	}
-	for i := range findings {
-		for text, removes := range changes[i] {
-			for _, k := range removes {
-				if g.root(i) != g.root(k) && slices.Contains(changes[k][text], i) {
-					g.union(i, k, true)
-				}
-			}
-		}
-	}
-}
-
-// change names steps by the lines that they change.
-func change(steps []conflicts.Step) string {
-	line := func(s *conflicts.SyncPoint) string {
-		path := symbols.Path(s.Stack)
-		if here := symbols.HereAt(path); here >= 0 {
-			return named(s, path[here:here+1])
-		}
-		return s.Call
-	}
-	var text []string
-	for i := range steps {
-		s := &steps[i]
-		text = append(text, fmt.Sprint(s.Do, s.Calls, s.Window), line(&s.At), line(&s.To))
-	}
-	return strings.Join(text, "\x00")
 }
 
 // part takes apart what trials of fixes have shown to be several problems: findings that

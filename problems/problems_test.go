@@ -112,13 +112,6 @@ func tried(f conflicts.Finding, removes ...int) conflicts.Finding {
 	return f
 }
 
-// flushed is a finding of which a flush behind a line was tried that removes some.
-func flushed(f conflicts.Finding, line int, removes ...int) conflicts.Finding {
-	f = tried(f, removes...)
-	f.Fixes[len(f.Fixes)-1].Steps = []conflicts.Step{{Do: conflicts.StepInsert, Calls: []string{"MPI_Win_flush"}, At: at("MPI_Put", line)}}
-	return f
-}
-
 // through is a finding of which the operation is made in a wrapper of the caller.
 func through(f conflicts.Finding) conflicts.Finding {
 	for i := range len(f.First.Stack) - 1 {
@@ -172,9 +165,6 @@ func TestOf(t *testing.T) {
 		"tried, one operation":               {[]conflicts.Finding{tried(unordered(10), 0), tried(unflushed(10, 30), 1)}, [][]int{{0, 1}}},
 		"tried, with nothing else in common": {[]conflicts.Finding{tried(between(10, 20), 0, 1), tried(between(30, 40), 1)}, [][]int{{0}, {1}}},
 		"tried, and each removes the other":  {[]conflicts.Finding{tried(between(10, 20), 0, 1), tried(between(30, 40), 0, 1)}, [][]int{{0}, {1}}},
-		"one change was seen to remove both": {[]conflicts.Finding{flushed(between(10, 20), 5, 0, 1), flushed(between(30, 40), 5, 0, 1)}, [][]int{{0, 1}}},
-		"it removed one of them alone":       {[]conflicts.Finding{flushed(between(10, 20), 5, 0, 1), flushed(between(30, 40), 5, 1)}, [][]int{{0}, {1}}},
-		"two changes that remove both":       {[]conflicts.Finding{flushed(between(10, 20), 5, 0, 1), flushed(between(30, 40), 6, 0, 1)}, [][]int{{0}, {1}}},
 		"never complete, in one function":    {[]conflicts.Finding{endless(pending(1, 3, 8), 10), endless(pending(2, 4, 9), 20)}, [][]int{{0, 1}}},
 		"never complete, one after another":  {[]conflicts.Finding{endless(pending(1, 2, 8), 10), endless(pending(3, 4, 9), 20)}, [][]int{{0}, {1}}},
 		"never complete, in two windows":     {[]conflicts.Finding{endless(pending(1, 3, 9), 10), inWindow(endless(pending(2, 4, 9), 20), 2)}, [][]int{{0}, {1}}},
