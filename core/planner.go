@@ -53,8 +53,9 @@ const (
 )
 
 // waiting returns the operations that wait and can be decided only with others: which
-// fetched what no version has that is there. Those that were over first come first. Once
-// searches have taken what they may, it is the operation alone.
+// fetched what no version has that is there. Those that were over first come first. Of many
+// it is a part: of those that read the same and were known together the last, and no more than
+// mostGoals. Once searches have taken what they may, it is the operation alone.
 func (w *word) waiting(op *WordOp, how manner) []*WordOp {
 	if w.m.words.spent() {
 		return []*WordOp{op}

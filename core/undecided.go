@@ -65,17 +65,17 @@ func (op *WordOp) before(o *WordOp) int {
 }
 
 // blockedOps are the operations of a word that have fetched what is not decided yet, in the
-// order in which that was known.
+// order in which that was known; and some that are decided since.
 type blockedOps struct {
-	first, last *WordOp
-	n           int
+	ops []*WordOp
+	n   int // of them that are not decided
 }
 
-// all yields the operations.
+// all yields the operations that are not decided.
 func (b *blockedOps) all() iter.Seq[*WordOp] {
 	return func(yield func(*WordOp) bool) {
-		for op := b.first; op != nil; op = op.next {
-			if !yield(op) {
+		for _, op := range b.ops {
+			if op.blocked && !yield(op) {
 				return
 			}
 		}
@@ -84,36 +84,22 @@ func (b *blockedOps) all() iter.Seq[*WordOp] {
 
 // block adds the operation to those that are not decided.
 func (w *word) block(op *WordOp) {
-	b := &w.blocked
-	op.blocked, op.prev = true, b.last
-	if b.last == nil {
-		b.first = op
-	} else {
-		b.last.next = op
-	}
-	b.last = op
-	b.n++
 	w.m.words.fetched++
-	op.nth = w.m.words.fetched
+	op.blocked, op.nth = true, w.m.words.fetched
+	w.blocked.ops = append(w.blocked.ops, op)
+	w.blocked.n++
 	heap.Push(&w.m.words.undecided, op)
 }
 
 // unblock takes an operation off those that are not decided.
 func (w *word) unblock(op *WordOp) {
-	b := &w.blocked
-	if op.prev == nil {
-		b.first = op.next
-	} else {
-		op.prev.next = op.next
-	}
-	if op.next == nil {
-		b.last = op.prev
-	} else {
-		op.next.prev = op.prev
-	}
-	b.n--
+	const few = 32
 	heap.Remove(&w.m.words.undecided, op.place)
-	op.blocked, op.prev, op.next = false, nil, nil
+	op.blocked = false
+	b := &w.blocked
+	if b.n--; len(b.ops) > few+2*b.n || b.n == 0 {
+		b.ops = slices.DeleteFunc(b.ops, func(x *WordOp) bool { return !x.blocked })
+	}
 }
 
 // sooner notes that the operation was over sooner than was known.

@@ -87,9 +87,8 @@ type WordOp struct {
 	planner int64 // the number of the one that gave it its slot
 	slot    int
 
-	prev, next *WordOp // of the word's blockedOps
-	place      int     // among those undecided
-	nth        int     // of all operations of which it was known
+	place int // among those undecided
+	nth   int // of all operations of which it was known what they fetched
 }
 
 // version is what a word held for a while.

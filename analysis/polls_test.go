@@ -1,0 +1,72 @@
+package analysis
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/evc"
+	"github.com/mcchk/mcchk/internal/scenario"
+)
+
+// TestManyPolls: polls that are completed together, so many that the planner looks them up by
+// what they found, are put in order as few are: whoever has polled a counter until it changed comes after what was put
+// before, and whoever has not does not.
+func TestManyPolls(t *testing.T) {
+	t.Parallel()
+	const polls = 40
+	verdict := func(each int, late bool) Verdict {
+		var adds, reads strings.Builder
+		var numbers, values []string
+		for i := range polls {
+			fmt.Fprintf(&reads, "  8: fetch_and_op to=0 disp=16 op=2 number=%d result_addr=%#x\n", 1+i, 0x90000+8*i)
+			value := i / each
+			if late {
+				value = 0
+			}
+			numbers, values = append(numbers, fmt.Sprint(1+i)), append(values, fmt.Sprint(value))
+		}
+		for i := range (polls - 1) / each {
+			fmt.Fprintf(&adds, "  5: accumulate to=0 disp=16 number=%d operand=1\n  6: flush rank=0\n", 1+i)
+		}
+		s, err := scenario.Parse("polls", fmt.Sprintf(`
+every rank
+  op 2: MPI_NO_OP
+  op 3: MPI_REPLACE
+  1: win_create size=100000
+  2: lock_all
+rank 0
+  3: accumulate to=0 disp=16 number=90000 op=3 operand=0
+  3: flush rank=0
+every rank
+  3: barrier
+rank 0
+  3: put to=2 disp=8
+  4: flush rank=2
+%s
+rank 2
+%[2]s  9: flush rank=0
+    fetched numbers=[%[3]s] values=[%[4]s]
+rank 1
+%[2]s  9: flush rank=0
+    fetched numbers=[%[3]s] values=[%[4]s]
+  10: get to=2 disp=8
+every rank
+  11: unlock_all
+  12: win_free
+
+expect nothing
+verdict no race found
+`, adds.String(), reads.String(), strings.Join(numbers, ","), strings.Join(values, ",")))
+		require.NoError(t, err)
+		res := inMemoryWith(t, traceFiles(t, s.Trace), Options{Clock: evc.Encoded})
+		require.Empty(t, res.Caveats)
+		return res.Verdict
+	}
+	for _, each := range []int{1, 10, 30} {
+		require.Equal(t, NoRace, verdict(each, false), each)
+		require.Equal(t, Race, verdict(each, true), each)
+	}
+}
