@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -68,5 +69,49 @@ verdict no race found
 	for _, each := range []int{1, 10, 30} {
 		require.Equal(t, NoRace, verdict(each, false), each)
 		require.Equal(t, Race, verdict(each, true), each)
+	}
+}
+
+// TestSumsCompletedTogether: many additions to a word, of which some fetch what they find and
+// some do not, are put in order though all are completed at the end only.
+func TestSumsCompletedTogether(t *testing.T) {
+	t.Parallel()
+	const ranks, each = 4, 100
+	for silent := range ranks { // the first ones fetch nothing
+		rng := rand.New(rand.NewPCG(1, uint64(silent)))
+		var bodies, ends [ranks]strings.Builder
+		var numbers, values [ranks][]string
+		for sum := 0; sum < ranks*each; {
+			k := rng.IntN(ranks)
+			n := 1 + len(numbers[k])
+			if n > each {
+				continue
+			}
+			numbers[k], values[k] = append(numbers[k], fmt.Sprint(n)), append(values[k], fmt.Sprint(sum))
+			if k < silent {
+				fmt.Fprintf(&bodies[k], "  5: accumulate to=0 disp=16 number=%d operand=1\n", n)
+			} else {
+				fmt.Fprintf(&bodies[k], "  5: fetch_and_op to=0 disp=16 number=%d operand=1 result_addr=%#x\n", n, 0x90000+8*n)
+			}
+			sum++
+		}
+		var text strings.Builder
+		text.WriteString("every rank\n  1: win_create size=100000\n  2: lock_all\n")
+		for k := range ranks {
+			fmt.Fprintf(&text, "rank %d\n%s", k, bodies[k].String())
+			fmt.Fprintf(&ends[k], "rank %d\n  6: flush rank=0\n", k)
+			if k >= silent {
+				fmt.Fprintf(&ends[k], "    fetched numbers=[%s] values=[%s]\n", strings.Join(numbers[k], ","), strings.Join(values[k], ","))
+			}
+		}
+		for k := range ranks {
+			text.WriteString(ends[k].String())
+		}
+		text.WriteString("every rank\n  7: unlock_all\n  8: win_free\n\nexpect nothing\nverdict no race found\n")
+		s, err := scenario.Parse("sums", text.String())
+		require.NoError(t, err)
+		res := inMemoryWith(t, traceFiles(t, s.Trace), Options{Clock: evc.Encoded})
+		require.Empty(t, res.Caveats, silent)
+		require.Equal(t, NoRace, res.Verdict, silent)
 	}
 }

@@ -144,7 +144,7 @@ func matrix() (all []pattern) {
 	add(operations, []string{byTheEnd}, []string{postStart}, []string{noOrder, byMessages, byRareOnes})
 	add([]string{plainLoad, plainStore, atomicLoad, loadOrStore}, []string{byItself}, append(locks, noEpoch, throughout, fences, postStart), orders)
 	for _, algorithm := range algorithms {
-		for _, done := range []string{"flush", "flush_local"} {
+		for _, done := range []string{"flush", "flush_local", byNothing} {
 			for _, order := range orders {
 				for _, everybody := range []bool{false, true} {
 					all = append(all, pattern{algorithm, done, throughout, order, sharedBytes, everybody})
@@ -350,6 +350,8 @@ type matrixProcess struct {
 	target int
 	number int64 // of operations on words
 	now    int64 // when the next one begins, ns
+	// What operations have fetched that was not told yet, and their numbers.
+	numbers, values []int64
 }
 
 func (p pattern) begin(s *script) *matrixProcess {
@@ -381,10 +383,13 @@ func (w *matrixProcess) ticket(target int, n int64) {
 }
 
 func (w *matrixProcess) end() error {
-	if w.epoch == throughout {
-		return w.call(40, "MPI_Win_unlock_all", trace.Args{"win": window})
+	if w.epoch != throughout {
+		return nil
 	}
-	return nil
+	if err := w.call(40, "MPI_Win_unlock_all", trace.Args{"win": window}); err != nil {
+		return err
+	}
+	return w.tell(40)
 }
 
 // step is one step of the process. In those with fences and exposure epochs all

@@ -8,9 +8,11 @@ const (
 	ownFlag       = "own flag"       // each polls a word of its own, which nobody changes
 	flagRing      = "ring of flags"  // each sets the next one's flag, and polls its own
 	spinLock      = "spin lock"      // that each holds in its turn, while the others try
+	sharedSum     = "shared sum"     // all add to a word of process 0, which itself does not fetch
+	watchedSum    = "watched sum"    // process 0 adds to a word of its own, which all others poll
 )
 
-var algorithms = []string{ticketCounter, ownFlag, flagRing, spinLock}
+var algorithms = []string{ticketCounter, ownFlag, flagRing, spinLock, sharedSum, watchedSum}
 
 // turnTime is how long the turn of one process takes, ns.
 const turnTime = 1000
@@ -34,6 +36,12 @@ func (w *matrixProcess) algorithm(n int) {
 		case k != mine:
 		case w.operation == ticketCounter:
 			w.fetch(0, sumOp, 1, int64(turn))
+		case (w.operation == sharedSum || w.operation == watchedSum) && w.rank == 0:
+			w.add(0, 1)
+		case w.operation == sharedSum:
+			w.fetch(0, sumOp, 1, int64(turn))
+		case w.operation == watchedSum:
+			w.fetch(0, noOp, 0, int64(n+1))
 		case w.operation == ownFlag:
 			w.fetch(w.rank, noOp, 0, 0)
 		case w.operation == spinLock:
@@ -64,14 +72,19 @@ func (w *matrixProcess) swap(target int, compare, operand, found int64) {
 }
 
 // replace writes the word of a process, and completes that.
-func (w *matrixProcess) replace(target int, operand int64) {
+func (w *matrixProcess) replace(target int, operand int64) { w.accumulate(target, replaceOp, operand) }
+
+// add adds to the word of a process, and completes that.
+func (w *matrixProcess) add(target int, operand int64) { w.accumulate(target, sumOp, operand) }
+
+func (w *matrixProcess) accumulate(target int, op, operand int64) {
 	w.update(target, "MPI_Accumulate", trace.Args{
-		"origin_count": 1, "origin_datatype": wordType, "target_count": 1, "target_datatype": wordType, "op": replaceOp, "operand": operand,
+		"origin_count": 1, "origin_datatype": wordType, "target_count": 1, "target_datatype": wordType, "op": op, "operand": operand,
 	}, -1)
 }
 
-// update makes an operation on the word of a process, and completes it. found is what it
-// fetches; -1: nothing.
+// update makes an operation on the word of a process, and completes it, if that is not left
+// to the end. found is what it fetches; -1: nothing.
 func (w *matrixProcess) update(target int, name string, a trace.Args, found int64) {
 	w.number++
 	a["origin_addr"], a["target_rank"], a["target_disp"], a["win"], a["number"] = buffersBase, target, 0, window, w.number
@@ -79,8 +92,22 @@ func (w *matrixProcess) update(target int, name string, a trace.Args, found int6
 		a["result_addr"] = buffersBase + 1<<30
 	}
 	w.callAt(w.now, 23, name, a)
-	w.call(24, "MPI_Win_"+w.done, trace.Args{"rank": target, "win": window})
 	if found >= 0 {
-		w.call(24, "mcchk_Fetched", trace.Args{"numbers": []int64{w.number}, "values": []int64{found}})
+		w.numbers, w.values = append(w.numbers, w.number), append(w.values, found)
 	}
+	if w.done == byNothing {
+		return
+	}
+	w.call(24, "MPI_Win_"+w.done, trace.Args{"rank": target, "win": window})
+	w.tell(24)
+}
+
+// tell says what operations have fetched that are complete.
+func (w *matrixProcess) tell(line int) error {
+	if len(w.numbers) == 0 {
+		return nil
+	}
+	numbers, values := w.numbers, w.values
+	w.numbers, w.values = nil, nil
+	return w.call(line, "mcchk_Fetched", trace.Args{"numbers": numbers, "values": values})
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/mcchk/mcchk/trace"
 )
@@ -137,7 +138,7 @@ func (w *word) foreseen() (all [][]*WordOp, goals []*WordOp) {
 		}
 	}
 	all = make([][]*WordOp, len(w.visitors))
-	horizon := w.horizon()
+	horizon := sync.OnceValue(w.horizon)
 	if len(w.visitors) > mostForeseeing {
 		return all, nil
 	}
@@ -150,7 +151,7 @@ func (w *word) foreseen() (all [][]*WordOp, goals []*WordOp) {
 			if x.key != w.key {
 				continue
 			}
-			if len(all[i]) >= fewForeseen && x.op.began > horizon {
+			if len(all[i]) >= fewForeseen && x.op.began > horizon() {
 				break
 			}
 			if x.op.fetches && !x.op.found.Known {

@@ -71,8 +71,7 @@ func (w *word) carry() *word {
 			again.adopt(op)
 			op.floor = again.versions[0]
 			op.after = slices.DeleteFunc(op.after, func(x *WordOp) bool { return x.made != nil || x.update == nil })
-			x := again.visitor(v.strand)
-			x.queue = append(x.queue, op)
+			again.visitor(v.strand).push(op)
 		}
 	}
 	return again

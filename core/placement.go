@@ -36,7 +36,8 @@ func (op *WordOp) decide() {
 	w := op.word
 	if op.made != nil { // somebody has seen its update before
 		if !op.saw.value.Known {
-			op.saw.value, op.made.value = op.found, op.leaves()
+			w.hold(op.saw, op.found)
+			w.hold(op.made, op.leaves())
 		}
 		op.see(op.saw)
 		return
@@ -53,11 +54,8 @@ func (op *WordOp) withdraw() {
 	if op.update == nil {
 		return
 	}
+	op.word.visitor(op.strand).drop(func(x *WordOp) bool { return x == op })
 	op.update = nil
-	v := op.word.visitor(op.strand)
-	if i := slices.Index(v.queue, op); i >= 0 {
-		v.queue = slices.Delete(v.queue, i, i+1)
-	}
 }
 
 // see says which version the operation fetched. It comes after all updates up to
@@ -81,7 +79,7 @@ func (op *WordOp) see(v *version) {
 
 // settled lets go of what only matters while it is not known where the operation belongs:
 // else each would keep all before it.
-func (op *WordOp) settled() { op.floor, op.after = nil, nil }
+func (op *WordOp) settled() { op.floor, op.after, op.looked = nil, nil, looked{} }
 
 // oldest returns the oldest version that the operation may have fetched; nil where
 // updates that it comes after are not placed.
@@ -114,19 +112,66 @@ func (w *word) find(op *WordOp, how manner) *version {
 		}
 		return op.first(all, how)
 	}
-	var found *version
+	if op.looked.revised != w.revised {
+		op.looked = looked{revised: w.revised}
+	}
+	seen := &op.looked.by[how.kind()]
+	fresh := all[min(len(all), max(0, seen.behind-all[0].number)):]
+	v, decided := op.lastRun(fresh, how)
+	if !decided {
+		v = seen.found
+	}
+	if v != nil && (decided && v == fresh[0] || v.number < all[0].number) { // what follows one another may begin elsewhere
+		v, _ = op.lastRun(all, how)
+	}
+	seen.behind, seen.found = w.last().number+1, v
+	return v
+}
+
+// lastRun returns, of the last versions that a read may have fetched and that follow one another,
+// the first; nil: there are none. It also reports whether versions before these make no
+// difference.
+func (op *WordOp) lastRun(all []*version, how manner) (found *version, decided bool) {
 	for _, v := range slices.Backward(all) {
 		switch {
 		case v.value == op.found || how.unknown && !v.value.Known:
 			found = v
 		case found != nil && !how.other:
-			return found
+			return found, true
 		}
 		if how.timely && v.by != nil && v.by.precedes(op) {
-			break
+			return found, true
 		}
 	}
-	return found
+	return found, found != nil
+}
+
+// looked is what a read has found among the versions before some number, by the kind of manner:
+// it is not looked for there again, unless versions were revised since.
+type looked struct {
+	revised int
+	by      [8]struct {
+		behind int
+		found  *version
+	}
+}
+
+// kind tells manners apart in which a read finds different versions.
+func (how manner) kind() (kind int) {
+	for i, is := range []bool{how.unknown, how.timely, how.other} {
+		if is {
+			kind |= 1 << i
+		}
+	}
+	return kind
+}
+
+// hold says what a version's value is.
+func (w *word) hold(x *version, v Value) {
+	if x.value != v {
+		x.value = v
+		w.revised++
+	}
 }
 
 // first returns the first of some versions that ended a wait; nil: none did.
@@ -172,7 +217,7 @@ func (w *word) place(c *choice) {
 		return
 	}
 	if c.zero {
-		w.versions[0].value = w.initial(c.presumed)
+		w.hold(w.versions[0], w.initial(c.presumed))
 	}
 	for _, x := range c.steps {
 		if x.update == nil {
@@ -180,7 +225,7 @@ func (w *word) place(c *choice) {
 			continue
 		}
 		if x.found.Known {
-			w.last().value = x.found
+			w.hold(w.last(), x.found)
 		}
 		w.take(x)
 		if x.blocked {
@@ -193,7 +238,7 @@ func (w *word) place(c *choice) {
 func (op *WordOp) sees(v *version) {
 	switch {
 	case op.meets == nil:
-		v.value = op.found
+		op.word.hold(v, op.found)
 	case !v.value.Known && v.number > 0 && (v.by == nil || v.by.strand != op.strand):
 		op.unsure()
 	}

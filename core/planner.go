@@ -27,7 +27,7 @@ type planner struct {
 	tried map[string]bool
 
 	vague  bool  // the value was not known at some step
-	number int64 // of the planner, once its operations have their slots
+	number int64 // of the planner, once its reads have their slots
 }
 
 // lane is what a strand does to a word, in its order: the updates that are issued, and
@@ -127,6 +127,20 @@ func (w *word) planner(how manner) *planner {
 // plan returns the steps up to the operation on a way that reaches all the goals, or as
 // many of them as do not follow what is only foreseen; nil: there are none.
 func (w *word) plan(op *WordOp, how manner, goals []*WordOp, ahead [][]*WordOp) *choice {
+	c, short := w.planSo(op, how, goals, ahead)
+	if short { // the other of the two orders in which they can be tried
+		w.sure = !w.sure
+		if c, short = w.planSo(op, how, goals, ahead); c == nil {
+			w.sure = !w.sure
+		}
+	}
+	w.m.words.short = w.m.words.short || short
+	return c
+}
+
+// planSo is plan, in the order in which operations were last tried with success; short: it was
+// not looked for to the end.
+func (w *word) planSo(op *WordOp, how manner, goals []*WordOp, ahead [][]*WordOp) (c *choice, short bool) {
 	p := w.planner(how)
 	p.far, p.left = len(goals), w.m.words.steps()
 	if how.zero {
@@ -161,8 +175,7 @@ func (w *word) plan(op *WordOp, how manner, goals []*WordOp, ahead [][]*WordOp) 
 	w.m.words.debt += steps
 	w.m.stats.Searched += uint64(steps)
 	if !found {
-		w.m.words.short = w.m.words.short || p.left == 0
-		return nil
+		return nil, p.left == 0
 	}
 	n := 0 // up to the last of the operations that are decided so
 	for i, x := range p.steps {
@@ -177,13 +190,13 @@ func (w *word) plan(op *WordOp, how manner, goals []*WordOp, ahead [][]*WordOp) 
 		}
 	}
 	if n == 0 {
-		return nil
+		return nil, false
 	}
-	c := &choice{steps: p.steps[:n], zero: how.zero, presumed: how.presumed, open: slices.Contains(p.open[:n], true)}
+	c = &choice{steps: p.steps[:n], zero: how.zero, presumed: how.presumed, open: slices.Contains(p.open[:n], true)}
 	if c.open {
 		c.steps = p.needed(c.steps)
 	}
-	return c
+	return c, false
 }
 
 // hopeless reports whether no order of updates leaves what an operation has read, found by a
@@ -301,8 +314,8 @@ func (p *planner) key() string {
 	return string(key)
 }
 
-// next returns what may take effect next, those first that were over first. Which of
-// them does makes a difference.
+// next returns what may take effect next, those first that were over first or, where the word
+// is so, what is sure to. Which of them does makes a difference.
 func (p *planner) next() []*WordOp {
 	p.vague = p.vague || !p.value.Known
 	var all []*WordOp
@@ -338,7 +351,11 @@ func (p *planner) next() []*WordOp {
 		}
 	}
 	all = slices.DeleteFunc(all, func(x *WordOp) bool { return !may(x) })
-	slices.SortFunc(all, (*WordOp).compare)
+	if p.word.sure {
+		slices.SortFunc(all, (*WordOp).inTurn)
+	} else {
+		slices.SortFunc(all, (*WordOp).compare)
+	}
 	if p.other {
 		turn(all)
 	}
@@ -387,6 +404,19 @@ func (p *planner) first(may func(*WordOp) bool) int {
 	return found
 }
 
+// inTurn orders what may take effect next: what has found the value that is there comes before
+// what may find any, since what it has found may not come again. So many additions are put in
+// order that were completed together, where the ends of calls tell nothing.
+func (op *WordOp) inTurn(o *WordOp) int {
+	if op.found.Known != o.found.Known {
+		if op.found.Known {
+			return -1
+		}
+		return 1
+	}
+	return op.compare(o)
+}
+
 // turn puts what may take effect next in another order than by its ends; last comes what
 // may turn out to write nothing.
 func turn(all []*WordOp) {
@@ -423,32 +453,11 @@ func (p *planner) follows(x *WordOp) bool {
 		if y.made != nil || y.update == nil {
 			continue
 		}
-		if p.slot(y) >= p.lanes[p.word.index(y.strand)].taken {
+		if l := &p.lanes[p.word.index(y.strand)]; y.turn-l.ops[0].turn >= l.taken {
 			return false
 		}
 	}
 	return true
-}
-
-// slot returns the place of an operation in its lane, or among those that read; -1 where
-// it is in none.
-func (p *planner) slot(x *WordOp) int {
-	if p.number == 0 {
-		p.word.m.words.planners++
-		p.number = p.word.m.words.planners
-		for i := range p.lanes {
-			for k, op := range p.lanes[i].ops {
-				op.planner, op.slot = p.number, k
-			}
-		}
-		for k, op := range p.reads {
-			op.planner, op.slot = p.number, k
-		}
-	}
-	if x.planner != p.number {
-		return -1
-	}
-	return x.slot
 }
 
 // read returns the place of an operation among those that read, -1 where it is none of them.
@@ -456,10 +465,17 @@ func (p *planner) read(x *WordOp) int {
 	if len(p.reads) == 0 {
 		return -1
 	}
-	if i := p.slot(x); i >= 0 && i < len(p.reads) && p.reads[i] == x {
-		return i
+	if p.number == 0 {
+		p.word.m.words.planners++
+		p.number = p.word.m.words.planners
+		for i, op := range p.reads {
+			op.planner, op.slot = p.number, i
+		}
 	}
-	return -1
+	if x.planner != p.number {
+		return -1
+	}
+	return x.slot
 }
 
 // step lets an operation take effect.

@@ -159,6 +159,7 @@ func (w *word) unlearn() bool {
 	if !w.recalled || first.number > 0 {
 		return false
 	}
-	w.recalled, first.value, w.presumed = false, Value{}, 0
+	w.recalled, w.presumed = false, 0
+	w.hold(first, Value{})
 	return true
 }

@@ -138,7 +138,8 @@ func (m *Machine) disturb(x memoryOf) {
 func (w *word) disturb() {
 	w.disturbed = true
 	if first := w.versions[0]; first.number == 0 && first == w.last() {
-		first.value, w.presumed = Value{}, 0
+		w.presumed = 0
+		w.hold(first, Value{})
 	}
 }
 
@@ -194,8 +195,7 @@ func (w *word) forgetStores(s *Strand) {
 	if len(w.versions) > 1 || w.blocked.n > 0 || len(w.visitors) != 1 || w.visitors[0].strand != s {
 		return
 	}
-	v := w.visitors[0]
-	v.queue = slices.DeleteFunc(v.queue, func(op *WordOp) bool { return op.issued == nil })
+	w.visitors[0].drop(func(op *WordOp) bool { return op.issued == nil })
 }
 
 // stores reports whether some of several stores are to memory [lo, hi).

@@ -97,13 +97,18 @@ func (w *word) unblock(op *WordOp) {
 	heap.Remove(&w.m.words.undecided, op.place)
 	op.blocked = false
 	b := &w.blocked
-	if b.n--; len(b.ops) > few+2*b.n || b.n == 0 {
+	b.n--
+	w.sure = w.sure && b.n > 0
+	if len(b.ops) > few+2*b.n || b.n == 0 {
 		b.ops = slices.DeleteFunc(b.ops, func(x *WordOp) bool { return !x.blocked })
 	}
 }
 
 // sooner notes that the operation was over sooner than was known.
 func (op *WordOp) sooner() {
+	if op.made != nil {
+		op.word.revised++
+	}
 	if op.blocked && !op.foreseen() {
 		heap.Fix(&op.word.m.words.undecided, op.place)
 	}

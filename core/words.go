@@ -84,11 +84,13 @@ type WordOp struct {
 	order order
 	goal  *planner // of which it is a goal
 
-	planner int64 // the number of the one that gave it its slot
-	slot    int
+	planner int64 // the number of the last one that it was a read of
+	slot    int   // among the reads of that
 
-	place int // among those undecided
-	nth   int // of all operations of which it was known what they fetched
+	turn   int    // of an update, among those of its strand
+	looked looked // of a read
+	place  int    // among those undecided
+	nth    int    // of all operations of which it was known what they fetched
 }
 
 // version is what a word held for a while.
@@ -119,6 +121,7 @@ type sighting struct {
 type visitor struct {
 	strand *Strand
 	queue  []*WordOp  // its updates that are not placed yet, in the order of issue
+	turns  int        // how many there were
 	seen   []sighting // in order
 	waited int        // the number of the last version that it waited for
 }
@@ -135,6 +138,8 @@ type word struct {
 	lost      bool       // what it held at first is not known any more
 	recalled  bool       // what it held at first was remembered
 	open      bool       // of several orders of its updates one was taken
+	revised   int        // how often something was learned of versions that are there
+	sure      bool       // planners try first what has found the value that is there, since the ends of calls led nowhere
 	disturbed bool       // something else than operations has written to it
 }
 
@@ -149,7 +154,7 @@ type words struct {
 	held      remembered
 	carried   int // updates of words that were kept because their order is open
 
-	planners int64 // that gave operations slots
+	planners int64 // that have reads
 }
 
 // steps is how many a search may take.
@@ -258,6 +263,7 @@ func (s *Strand) Expect(k WordKey, began int64, meets func(int64) bool, behind *
 func (op *WordOp) Tell(bits, ended int64) {
 	if op != nil {
 		op.found, op.ended = Value{bits, true}, ended
+		op.sooner()
 	}
 }
 
@@ -287,10 +293,33 @@ func (s *Strand) visit(w *word, began int64, update Update, look bool) *WordOp {
 		}
 	}
 	if update != nil {
-		v := w.visitor(s)
-		v.queue = append(v.queue, op)
+		w.visitor(s).push(op)
 	}
 	return op
+}
+
+// push adds an update to those that are not placed.
+func (v *visitor) push(op *WordOp) {
+	v.turns++
+	op.turn = v.turns
+	v.queue = append(v.queue, op)
+}
+
+// drop takes updates off those that are not placed: they write nothing, or nobody will know.
+func (v *visitor) drop(which func(*WordOp) bool) {
+	kept := v.queue[:0]
+	for _, op := range v.queue {
+		if which(op) {
+			op.update = nil
+		} else {
+			kept = append(kept, op)
+		}
+	}
+	clear(v.queue[len(kept):])
+	v.queue = kept
+	for i, op := range kept {
+		op.turn = v.turns - len(kept) + 1 + i
+	}
 }
 
 // known returns the last version that a strand knows the visitor to have seen; nil:
@@ -453,6 +482,7 @@ func (op *WordOp) fetched(bits, ended int64) {
 		if op.ended = ended; op.meets == nil {
 			op.found = Value{bits, true}
 		}
+		op.sooner()
 		op.decide()
 	}
 }
