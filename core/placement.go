@@ -294,14 +294,27 @@ func (m *Machine) decideWords() bool {
 		rounds = [][]manner{{{foresees: true, other: true}, {other: true}}}
 	}
 	for i, round := range rounds {
+		tried := map[*word]int{} // of words whose values contradict the times of calls
 		for k := range n {
-			if k == len(all) {
+			if k == len(all) && k < spentOps {
+				all = undecided.first(min(n, spentOps))
+			} else if k == len(all) {
+				if w := all[0].word; i == 0 && w.untimely && tried[w] == k && w.blocked.n == undecided.Len() {
+					break // of that word only the first ones are tried, and there is no other
+				}
 				all = undecided.sorted()
 			}
 			op := all[k]
+			if i == 0 && op.word.untimely {
+				if tried[op.word] == spentOps {
+					continue
+				}
+				tried[op.word]++
+			}
 			for _, how := range round {
 				if c := op.word.choose(op, how); c != nil {
 					m.open.note(c, op, i > 0)
+					op.word.untimely = op.word.untimely || i > 0
 					op.word.rests(c, op)
 					op.word.place(c)
 					return true

@@ -61,16 +61,18 @@ func (w *word) waiting(op *WordOp, how manner) []*WordOp {
 		return []*WordOp{op}
 	}
 	var all []*WordOp
-	for x := range w.blocked.all() {
-		n := len(all)
-		if n >= mostGoals {
+	for _, r := range w.blocked.runs {
+		if len(all) >= mostGoals {
 			break
 		}
-		again := n > 0 && x.again(all[n-1])
-		switch {
-		case again && all[n-1] != op:
-			all[n-1] = x
-		case again || x == op || x.update != nil || w.find(x, how) == nil:
+		x := r.last()
+		if x == nil {
+			continue
+		}
+		if op.run == r && op != x {
+			all = append(all, op)
+		}
+		if x == op || x.update != nil || w.find(x, how) == nil {
 			all = append(all, x)
 		}
 	}

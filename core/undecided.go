@@ -67,6 +67,14 @@ func (op *WordOp) before(o *WordOp) int {
 // blockedOps are the operations of a word that have fetched what is not decided yet, in the
 // order in which that was known; and some that are decided since.
 type blockedOps struct {
+	runs []*run
+	n    int // operations that are not decided
+	open int // runs that have some
+}
+
+// run is operations of which each has read again what the one before has: wherever the last
+// one fits into an order, so do the others.
+type run struct {
 	ops []*WordOp
 	n   int // of them that are not decided
 }
@@ -74,20 +82,39 @@ type blockedOps struct {
 // all yields the operations that are not decided.
 func (b *blockedOps) all() iter.Seq[*WordOp] {
 	return func(yield func(*WordOp) bool) {
-		for _, op := range b.ops {
-			if op.blocked && !yield(op) {
-				return
+		for _, r := range b.runs {
+			for _, op := range r.ops {
+				if op.blocked && !yield(op) {
+					return
+				}
 			}
 		}
 	}
+}
+
+// last returns the last operation of a run that is not decided; nil: all are.
+func (r *run) last() *WordOp {
+	for _, op := range slices.Backward(r.ops) {
+		if op.blocked {
+			return op
+		}
+	}
+	return nil
 }
 
 // block adds the operation to those that are not decided.
 func (w *word) block(op *WordOp) {
 	w.m.words.fetched++
 	op.blocked, op.nth = true, w.m.words.fetched
-	w.blocked.ops = append(w.blocked.ops, op)
-	w.blocked.n++
+	b := &w.blocked
+	if k := len(b.runs); k == 0 || b.runs[k-1].n == 0 || !op.again(b.runs[k-1].last()) {
+		b.runs = append(b.runs, &run{})
+		b.open++
+	}
+	op.run = b.runs[len(b.runs)-1]
+	op.run.ops = append(op.run.ops, op)
+	op.run.n++
+	b.n++
 	heap.Push(&w.m.words.undecided, op)
 }
 
@@ -96,12 +123,19 @@ func (w *word) unblock(op *WordOp) {
 	const few = 32
 	heap.Remove(&w.m.words.undecided, op.place)
 	op.blocked = false
-	b := &w.blocked
+	b, r := &w.blocked, op.run
 	b.n--
-	w.sure = w.sure && b.n > 0
-	if len(b.ops) > few+2*b.n || b.n == 0 {
-		b.ops = slices.DeleteFunc(b.ops, func(x *WordOp) bool { return !x.blocked })
+	w.sure, w.untimely = w.sure && b.n > 0, w.untimely && b.n > 0
+	if r.n--; len(r.ops) > few+2*r.n {
+		r.ops = slices.DeleteFunc(r.ops, func(x *WordOp) bool { return !x.blocked })
 	}
+	if r.n == 0 {
+		b.open--
+	}
+	if len(b.runs) > few+2*b.open || b.n == 0 {
+		b.runs = slices.DeleteFunc(b.runs, func(r *run) bool { return r.n == 0 })
+	}
+	op.run = nil
 }
 
 // sooner notes that the operation was over sooner than was known.

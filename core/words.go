@@ -90,6 +90,7 @@ type WordOp struct {
 	turn   int    // of an update, among those of its strand
 	looked looked // of a read
 	place  int    // among those undecided
+	run    *run   // of the blocked operations of its word
 	nth    int    // of all operations of which it was known what they fetched
 }
 
@@ -140,6 +141,7 @@ type word struct {
 	open      bool       // of several orders of its updates one was taken
 	revised   int        // how often something was learned of versions that are there
 	sure      bool       // planners try first what has found the value that is there, since the ends of calls led nowhere
+	untimely  bool       // values contradicted the times of calls
 	disturbed bool       // something else than operations has written to it
 }
 
