@@ -34,7 +34,7 @@ func (g *Gate) Apply(res *analysis.Result) (*analysis.Result, Outcome) {
 	known, vanished := g.Baseline.match(res.Findings, res.Sources)
 	for i := range res.Findings {
 		f := &res.Findings[i]
-		if s := g.Suppressions.match(f, used); s != nil {
+		if s := g.Suppressions.match(f, res.Sources, used); s != nil {
 			out.Accepted = append(out.Accepted, analysis.Accepted{Finding: *f, By: analysis.Suppression, Reason: s.Reason})
 			continue
 		}

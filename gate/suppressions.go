@@ -17,6 +17,7 @@ import (
 	"github.com/mcchk/mcchk/internal/mapping"
 	"github.com/mcchk/mcchk/internal/mistaken"
 	"github.com/mcchk/mcchk/models"
+	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
 )
 
@@ -36,6 +37,7 @@ type SidePattern struct {
 	Call     string // MPI call, or kind of access such as "load"
 	Function string // that the source line belongs to, demangled
 	File     string // its source file: as many of the last elements of the path as the pattern has
+	Line     string // its text; white space does not matter
 	Frame    string // function, source file or library of any frame of the call stack
 }
 
@@ -47,8 +49,8 @@ type Suppressions struct {
 
 // Keys of an entry, and of what other holds.
 var (
-	entryKeys = []string{"rule", "call", "function", "file", "frame", "other", "reason"}
-	sideKeys  = []string{"call", "function", "file", "frame"}
+	entryKeys = []string{"rule", "call", "function", "file", "line", "frame", "other", "reason"}
+	sideKeys  = []string{"call", "function", "file", "line", "frame"}
 )
 
 // ReadSuppressions reads a suppressions file. Errors name the file, and the
@@ -116,7 +118,7 @@ func parseEntry(item *yaml.Node) (Suppression, error) {
 	case s.Reason == "":
 		return s, mapping.Errorf(item, "the reason is missing: say why these findings are none (reason: ...)")
 	case s.Rule == "" && s.Side == (SidePattern{}) && s.Other == nil:
-		return s, mapping.Errorf(item, "it would fit every finding: give a rule, call, function, file or frame")
+		return s, mapping.Errorf(item, "it would fit every finding: give a rule, call, function, file, line or frame")
 	}
 	return s, nil
 }
@@ -140,6 +142,8 @@ func (p *SidePattern) set(key, text string) {
 		p.Function = text
 	case "file":
 		p.File = text
+	case "line":
+		p.Line = text
 	case "frame":
 		p.Frame = text
 	}
@@ -156,10 +160,14 @@ func (p *SidePattern) parse(n *yaml.Node) error {
 	return errors.Join(errs...)
 }
 
-func (p *SidePattern) fits(s *conflicts.Side) bool {
-	call, function, file := describe(s)
-	return fits(p.Call, call) && fits(p.Function, function) && fitsPath(p.File, file) && p.fitsFrame(s.Stack)
+func (p *SidePattern) fits(s *conflicts.Side, lines *sources.Reader) bool {
+	call, at := describe(s)
+	return fits(p.Call, call) && fits(p.Function, at.Func) && fitsPath(p.File, at.File) &&
+		(p.Line == "" || fits(unspaced(p.Line), unspaced(lines.Line(at.File, at.Line)))) && p.fitsFrame(s.Stack)
 }
+
+// unspaced returns a text without its white space.
+func unspaced(text string) string { return strings.Join(strings.Fields(text), "") }
 
 // fitsFrame reports whether a frame of a stack fits.
 func (p *SidePattern) fitsFrame(stack []symbols.Frame) bool {
@@ -169,13 +177,13 @@ func (p *SidePattern) fitsFrame(stack []symbols.Frame) bool {
 }
 
 // describe says of a side what patterns are compared with.
-func describe(s *conflicts.Side) (call, function, file string) {
+func describe(s *conflicts.Side) (call string, at symbols.Frame) {
 	call = s.Call
 	if call == "" {
 		call = s.Role
 	}
-	f, _ := symbols.Here(s.Stack)
-	return call, f.Func, f.File
+	at, _ = symbols.Here(s.Stack)
+	return call, at
 }
 
 // fits compares text with a pattern in which * stands for any characters.
@@ -216,16 +224,16 @@ func fitsPath(pattern, path string) bool {
 	return n <= len(elements) && fits(pattern, strings.Join(elements[len(elements)-n:], "/"))
 }
 
-// Fits reports whether the suppression excuses a finding.
-func (s *Suppression) Fits(f *conflicts.Finding) bool {
+// Fits reports whether the suppression excuses a finding, of whose sources lines has the text.
+func (s *Suppression) Fits(f *conflicts.Finding, lines *sources.Reader) bool {
 	if !fits(s.Rule, f.Rule) {
 		return false
 	}
 	if f.Alone() {
-		return s.Other == nil && s.Side.fits(&f.First)
+		return s.Other == nil && s.Side.fits(&f.First, lines)
 	}
 	pair := func(a, b *conflicts.Side) bool {
-		return s.Side.fits(a) && (s.Other == nil || s.Other.fits(b))
+		return s.Side.fits(a, lines) && (s.Other == nil || s.Other.fits(b, lines))
 	}
 	return pair(&f.First, &f.Second) || pair(&f.Second, &f.First)
 }
@@ -242,6 +250,7 @@ func (s *Suppression) String() string {
 	add("call", s.Side.Call)
 	add("function", s.Side.Function)
 	add("file", s.Side.File)
+	add("line", s.Side.Line)
 	add("frame", s.Side.Frame)
 	return strings.Join(parts, ", ")
 }
@@ -255,10 +264,10 @@ func (s *Suppressions) len() int {
 
 // match returns the first entry that excuses a finding, and marks all that do
 // as used.
-func (s *Suppressions) match(f *conflicts.Finding, used []bool) *Suppression {
+func (s *Suppressions) match(f *conflicts.Finding, lines *sources.Reader, used []bool) *Suppression {
 	var first *Suppression
 	for i := range used {
-		if s.Entries[i].Fits(f) {
+		if s.Entries[i].Fits(f, lines) {
 			used[i] = true
 			if first == nil {
 				first = &s.Entries[i]
@@ -279,13 +288,13 @@ func (s *Suppressions) unused(used []bool) []Suppression {
 }
 
 // WriteSuppressions returns a suppressions file with an entry for each finding
-// of a result. The reasons are left to be filled in; without, the file is refused.
+// of a result, which fits what is at the same lines, as far as their text is known. The reasons are left to be filled in; without, the file is refused.
 func WriteSuppressions(res *analysis.Result) []byte {
 	var b bytes.Buffer
 	b.WriteString("# Fill in the reasons: why is each of these no error? Then: mcchk analyze --suppressions FILE\n")
 	seen := map[string]bool{}
 	for i := range res.Findings {
-		text := entryText(&res.Findings[i])
+		text := entryText(&res.Findings[i], res.Sources)
 		if !seen[text] {
 			seen[text] = true
 			b.WriteString(text)
@@ -297,22 +306,25 @@ func WriteSuppressions(res *analysis.Result) []byte {
 	return b.Bytes()
 }
 
-func entryText(f *conflicts.Finding) string {
-	text := "- rule: " + f.Rule + "\n" + sideText(&f.First, "  ")
+func entryText(f *conflicts.Finding, lines *sources.Reader) string {
+	text := "- rule: " + f.Rule + "\n" + sideText(&f.First, lines, "  ")
 	if !f.Alone() {
-		text += "  other:\n" + sideText(&f.Second, "    ")
+		text += "  other:\n" + sideText(&f.Second, lines, "    ")
 	}
 	return text + "  reason:\n"
 }
 
-func sideText(s *conflicts.Side, indent string) string {
-	call, function, file := describe(s)
+func sideText(s *conflicts.Side, lines *sources.Reader, indent string) string {
+	call, at := describe(s)
 	text := indent + "call: " + quote(call) + "\n"
-	if function != "" {
-		text += indent + "function: " + quote(function) + "\n"
+	if at.Func != "" {
+		text += indent + "function: " + quote(at.Func) + "\n"
 	}
-	if file != "" {
-		text += indent + "file: " + quote(filepath.Base(file)) + "\n"
+	if at.File != "" {
+		text += indent + "file: " + quote(filepath.Base(at.File)) + "\n"
+	}
+	if line := strings.TrimSpace(lines.Line(at.File, at.Line)); line != "" {
+		text += indent + "line: " + quote(line) + "\n"
 	}
 	if caller := callerOf(s.Stack); caller != "" {
 		text += indent + "frame: " + quote(caller) + "\n"

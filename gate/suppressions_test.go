@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcchk/mcchk/analysis"
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
 )
 
@@ -52,8 +54,8 @@ func TestSuppressionFits(t *testing.T) {
 			h, p := halo(10, 20), outside(7)
 			p.First.Stack = append(p.First.Stack,
 				symbols.Frame{Func: "apply", Module: "/x/libgrid.so.2"}, symbols.Frame{Func: "exchange(int)", File: "/src/app.cc"})
-			require.Equal(t, test.halo, entries[0].Fits(&h), "halo")
-			require.Equal(t, test.put, entries[0].Fits(&p), "put")
+			require.Equal(t, test.halo, entries[0].Fits(&h, nil), "halo")
+			require.Equal(t, test.put, entries[0].Fits(&p, nil), "put")
 		})
 	}
 }
@@ -132,6 +134,23 @@ func TestWrittenSuppressionsFit(t *testing.T) {
 	require.Empty(t, entries)
 }
 
+// TestWrittenSuppressionsAcceptNothingNew: an entry fits what is at the same lines, not what
+// else is in their function.
+func TestWrittenSuppressionsAcceptNothingNew(t *testing.T) {
+	with := func(text oneFile, fs ...conflicts.Finding) *analysis.Result {
+		res := result(analysis.Race, fs...)
+		res.Sources = sources.NewReader(nil, text)
+		return res
+	}
+	text := string(WriteSuppressions(with("get(a);\n  x = *a;\nx = b;\n", halo(1, 2))))
+	entries, err := parseSuppressions([]byte(strings.ReplaceAll(text, "reason:", "reason: a test")))
+	require.NoError(t, err)
+	g := Gate{Suppressions: &Suppressions{Entries: entries}}
+	res, _ := g.Apply(with("\nget( a );\nx=*a;\nx = b;\n", halo(2, 3), halo(2, 4)))
+	require.Equal(t, []int{4}, []int{res.Findings[0].Second.Stack[0].Line})
+	require.Len(t, res.Accepted, 1)
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("- rule: MC103\n  other: {function: 'a*'}\n  reason: x\n"))
 	f.Add([]byte(`{"mcchk_baseline": 2, "findings": [{"rule": "MC101", "sides": [{"call": "load", "path": [{"file": "a.c"}]}]}]}`))
@@ -143,7 +162,7 @@ func FuzzParse(f *testing.F) {
 		for i := range entries {
 			if err == nil {
 				require.NotEmpty(t, entries[i].Reason)
-				entries[i].Fits(&h)
+				entries[i].Fits(&h, nil)
 			}
 		}
 		if b, err := parseBaseline(data); err == nil {

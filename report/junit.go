@@ -63,7 +63,7 @@ func JUnit(w io.Writer, res *analysis.Result, opts Options) error {
 		verdict.Error = &junitProblem{Message: "undecided", Type: "undecided", Text: xmlText(strings.Join(caveats, "\n"))}
 		suite.Errors++
 	}
-	verdict.Output = string(res.Verdict) + ": " + foundation(res)
+	verdict.Output = Verdict(res) + ": " + foundation(res)
 	for _, d := range res.Allowed {
 		verdict.Output += "\n" + xmlText(d.Text)
 	}

@@ -146,11 +146,17 @@ func (a *app) writeGate(res *analysis.Result, o *gateOptions) error {
 	return nil
 }
 
-// accepted returns the findings that --accept and --accept-problem name, each once.
+// accepted returns the findings that --accept and --accept-problem name, each once. A problem
+// may be named by a finding that is accepted already.
 func (o *gateOptions) accepted(res *analysis.Result) ([]conflicts.Finding, error) {
 	wanted := map[int]bool{}
+	all := slices.Clone(res.Findings)
+	for i := range res.Accepted {
+		all = append(all, res.Accepted[i].Finding)
+	}
+	known := func(i int) bool { return i >= len(res.Findings) }
 	find := func(flag, name string) ([]int, error) {
-		at, err := fingerprint.Find(res.Findings, res.Sources, name)
+		at, err := fingerprint.Find(all, res.Sources, name)
 		switch {
 		case errors.Is(err, fingerprint.ErrSeveral):
 			return nil, usagef("--%s: %w: give more of it", flag, err)
@@ -161,13 +167,22 @@ func (o *gateOptions) accepted(res *analysis.Result) ([]conflicts.Finding, error
 		}
 		return at, nil
 	}
+	add := func(flag, name string, found []int) error {
+		if !slices.ContainsFunc(found, func(i int) bool { return !known(i) }) {
+			return usagef("--%s: %s is accepted already; nothing is added", flag, name)
+		}
+		for _, i := range found {
+			wanted[i] = true
+		}
+		return nil
+	}
 	for _, name := range o.accept {
 		at, err := find("accept", name)
 		if err != nil {
 			return nil, err
 		}
-		for _, i := range at {
-			wanted[i] = true
+		if err := add("accept", name, at); err != nil {
+			return nil, err
 		}
 	}
 	for _, name := range o.acceptProblem {
@@ -175,12 +190,14 @@ func (o *gateOptions) accepted(res *analysis.Result) ([]conflicts.Finding, error
 		if err != nil {
 			return nil, err
 		}
-		for _, p := range problems.Of(res.Findings) {
+		var found []int
+		for _, p := range problems.Of(all) {
 			if slices.ContainsFunc(at, func(i int) bool { return slices.Contains(p.Findings, i) }) {
-				for _, i := range p.Findings {
-					wanted[i] = true
-				}
+				found = append(found, p.Findings...)
 			}
+		}
+		if err := add("accept-problem", name, found); err != nil {
+			return nil, err
 		}
 	}
 	var out []conflicts.Finding
