@@ -2,9 +2,10 @@
  * other. Its maps (struct mcchk_touch of ../runtime/mcchk.h) change in such a loop by nothing
  * but its own calls, so they are looked up in front of it, and again behind each of those. */
 
-const unsigned touch_words = 11; /* of struct mcchk_touch */
-enum { touch_frame, touch_lo, touch_count, touch_map, touch_settled = 7, touch_cold_lo, touch_cold_count, touch_caller };
-const unsigned member_words = 3; /* of struct mcchk_member */
+const unsigned touch_words = 10; /* of struct mcchk_touch */
+enum { touch_context, touch_lo, touch_count, touch_map, touch_settled = 7, touch_cold_lo, touch_cold_count };
+const unsigned entries = 4096; /* MCCHK_ENTRIES */
+const unsigned member_words = 2; /* of struct mcchk_member */
 
 class map_writer {
 public:
@@ -146,10 +147,12 @@ Value *map_writer::begins(IRBuilder<> &at, const mapped &m, unsigned i)
 /* Reads how far a map reaches in this call of the function. */
 void map_writer::read(IRBuilder<> &at, const mapped &m)
 {
-	Value *frame = at.CreateIntrinsic(Intrinsic::frameaddress, {at.getInt8PtrTy()}, {at.getInt32(0)});
-	Value *caller = at.CreateIntrinsic(Intrinsic::returnaddress, {}, {at.getInt32(0)});
-	Value *own = at.CreateAnd(at.CreateICmpEQ(at.CreatePtrToInt(frame, number()), word(at, m, touch_frame)),
-				  at.CreateICmpEQ(at.CreatePtrToInt(caller, number()), word(at, m, touch_caller)));
+	Value *frame = at.CreatePtrToInt(at.CreateIntrinsic(Intrinsic::frameaddress, {at.getInt8PtrTy()}, {at.getInt32(0)}), number());
+	Value *caller = at.CreatePtrToInt(at.CreateIntrinsic(Intrinsic::returnaddress, {}, {at.getInt32(0)}), number());
+	auto *words = ArrayType::get(number(), entries); /* MCCHK_ENTRY of ../runtime/mcchk.h */
+	Value *entry = at.CreateAnd(at.CreateAdd(at.CreateLShr(frame, 4), caller), entries - 1);
+	entry = at.CreateInBoundsGEP(words, module.getOrInsertGlobal("mcchk_entries", words), {at.getInt64(0), entry});
+	Value *own = at.CreateICmpEQ(at.CreateSub(at.CreateLoad(number(), entry, true), frame), word(at, m, touch_context));
 	Value *from = begins(at, m, touch_lo), *map = word(at, m, touch_map), *zero = at.getInt64(0);
 	at.CreateStore(from, m.from);
 	at.CreateStore(at.CreateSelect(own, word(at, m, touch_count), zero), m.count);

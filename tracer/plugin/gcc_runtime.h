@@ -1,15 +1,17 @@
 /* What gcc.cc, of which this is a part, knows of accesses and of the run-time. */
 
-/* What ../runtime/mcchk.h calls MCCHK_SHADOW, MCCHK_PARTS and MCCHK_PAGE_SHIFT, and MCCHK_STORE. */
+/* What ../runtime/mcchk.h calls MCCHK_SHADOW, MCCHK_PARTS and MCCHK_PAGE_SHIFT, MCCHK_STORE and
+ * MCCHK_ADDRESS_BITS. */
 const unsigned long long shadow = 0x100000000000ull;
 const unsigned long long parts = 0x120000000000ull;
 const int page_shift = 12;
 const unsigned page = 1u << page_shift;
 const unsigned store_flag = 1;
+const int address_bits = 47;
 const unsigned entries = 4096; /* MCCHK_ENTRIES */
-const unsigned touch_words = 11; /* of struct mcchk_touch */
-enum { touch_frame, touch_lo, touch_count, touch_map, touch_settled = 7, touch_cold_lo, touch_cold_count, touch_caller }; /* which of them */
-const unsigned member_words = 3; /* of struct mcchk_member */
+const unsigned touch_words = 10; /* of struct mcchk_touch */
+enum { touch_context, touch_lo, touch_count, touch_map, touch_settled = 7, touch_cold_lo, touch_cold_count }; /* which of them */
+const unsigned member_words = 2; /* of struct mcchk_member */
 
 /* Loops that have more ways out, or accesses for all of them, keep their tests: code
  * would grow by a call for each. */
@@ -221,12 +223,25 @@ tree touch_word(gimple_seq *seq, tree touch, int i)
 	return name;
 }
 
+/* The word for the call of the function with that frame pointer, which returns to `caller`:
+ * MCCHK_ENTRY of ../runtime/mcchk.h. */
+tree entry_word(gimple_seq *seq, tree frame, tree caller)
+{
+	tree type = build_array_type_nelts(build_qualified_type(pointer_sized_int_node, TYPE_QUAL_VOLATILE), entries);
+	tree at = compute(seq, RSHIFT_EXPR, frame, build_int_cst(integer_type_node, 4));
+	at = compute(seq, BIT_AND_EXPR, compute(seq, PLUS_EXPR, at, caller), number(entries - 1));
+	tree word = make_ssa_name(pointer_sized_int_node);
+	tree where = build4(ARRAY_REF, TREE_TYPE(type), runtime_variable("mcchk_entries", type, false), at, NULL_TREE, NULL_TREE);
+	TREE_THIS_VOLATILE(where) = TREE_SIDE_EFFECTS(where) = 1;
+	gimple_seq_add_stmt(seq, gimple_build_assign(word, where));
+	return word;
+}
+
 /* Whether a place has its map in this call of the function. */
 tree is_own(gimple_seq *seq, tree touch)
 {
-	tree here = assign(seq, boolean_type_node, EQ_EXPR, frame_address(seq), touch_word(seq, touch, touch_frame));
-	tree from = assign(seq, boolean_type_node, EQ_EXPR, return_address(seq), touch_word(seq, touch, touch_caller));
-	return assign(seq, boolean_type_node, BIT_AND_EXPR, here, from);
+	tree frame = frame_address(seq), word = entry_word(seq, frame, return_address(seq));
+	return assign(seq, boolean_type_node, EQ_EXPR, compute(seq, MINUS_EXPR, word, frame), touch_word(seq, touch, touch_context));
 }
 
 bool has_line(gimple *stmt)

@@ -298,18 +298,15 @@ void test_exit(gimple *stmt)
 }
 
 /* A function that may have maps or sets begins: whether another call that has some may be taken for
- * this one (MCCHK_ENTRY of ../runtime/mcchk.h). */
+ * this one (MCCHK_HAS_FRAME of ../runtime/mcchk.h). */
 void test_entry(gimple *stmt)
 {
 	gimple_seq seq = NULL;
-	tree type = build_array_type_nelts(unsigned_char_type_node, entries), caller = gimple_call_arg(stmt, 0);
-	tree entry = compute(&seq, PLUS_EXPR, shift_right(&seq, frame_address(&seq), 4), as_number(&seq, caller));
-	entry = compute(&seq, BIT_AND_EXPR, entry, number(entries - 1));
-	tree byte = make_ssa_name(unsigned_char_type_node);
-	tree where = build4(ARRAY_REF, unsigned_char_type_node, runtime_variable("mcchk_entries", type, false), entry, NULL_TREE, NULL_TREE);
-	gimple_seq_add_stmt(&seq, gimple_build_assign(byte, where));
+	tree frame = frame_address(&seq), word = entry_word(&seq, frame, as_number(&seq, gimple_call_arg(stmt, 0)));
+	tree other = compute(&seq, BIT_XOR_EXPR, word, frame);
+	other = compute(&seq, LSHIFT_EXPR, other, build_int_cst(integer_type_node, 64 - address_bits));
 	gimple *call = gimple_build_call(runtime_function("mcchk_miss_entry", 0), 0);
-	call_if(stmt, seq, NE_EXPR, byte, build_zero_cst(unsigned_char_type_node), call);
+	call_if(stmt, seq, EQ_EXPR, other, number(0), call);
 	remove(stmt);
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define CONTEXTS 512
+#define SINGLE (100u << 10) /* calls that have their maps alone, in a span: with the contexts, less than 2^17 */
 
 /* Where the calls of a stack return to, from a call on, without recursion. */
 struct context {
@@ -33,9 +34,11 @@ static struct {
 
 struct mcchk_activation mcchk_activations[MCCHK_ENTRIES];
 static struct mcchk_walked stacks[MCCHK_ENTRIES]; /* of them */
-static int some;                                  /* of them are there */
+static uint16_t begun[MCCHK_ENTRIES];             /* which are there, or were, … */
+static uint32_t begun_count;                      /* … or more than that */
 static struct mcchk_thread *active;               /* whose they are */
-uint8_t mcchk_entries[MCCHK_ENTRIES];             /* whether there is one */
+static uint32_t single_count;                     /* calls that have their maps alone */
+uint64_t mcchk_entries[MCCHK_ENTRIES];
 
 static struct mcchk_walked *stack_of(const struct mcchk_activation *a) { return &stacks[a - mcchk_activations]; }
 
@@ -156,14 +159,6 @@ static int lasts(const struct mcchk_activation *a)
 	return 1;
 }
 
-/* That call is over. */
-static void drop(struct mcchk_thread *t, struct mcchk_activation *a)
-{
-	if (a->maps > 0)
-		mcchk_rest_maps(t, a);
-	mcchk_entries[a - mcchk_activations] = 0;
-}
-
 /* Whether what called it is there. Then it has a context. */
 static int is_called_by_known(struct mcchk_thread *t, struct mcchk_activation *a)
 {
@@ -186,11 +181,9 @@ struct mcchk_activation *mcchk_activation(struct mcchk_thread *t, uintptr_t pc, 
 	uint32_t entry = MCCHK_ENTRY((uintptr_t)frame, (uintptr_t)frame[1]);
 	struct mcchk_activation *a = &mcchk_activations[entry];
 
-	if (mcchk_entries[entry] != 0) {
-		if (mcchk_activation_known(frame) && (!own_stack || (a->by_frame == 0 && lasts(a))))
-			return a;
-		drop(t, a);
-	}
+	if (mcchk_activation_known(frame) && (!own_stack || (a->of_one && lasts(a))))
+		return a;
+	mcchk_entries[entry] = 0;
 	*a = (struct mcchk_activation){.frame = (uintptr_t)frame, .caller = (uintptr_t)frame[1], .function = function_of(pc)};
 	if (own_stack || !is_called_by_known(t, a)) {
 		struct mcchk_walked *w = stack_of(a);
@@ -202,18 +195,31 @@ struct mcchk_activation *mcchk_activation(struct mcchk_thread *t, uintptr_t pc, 
 		if (a->context == 0)
 			return NULL;
 	}
+	uint64_t shown = a->context;
+	if (own_stack) {
+		if (single_count == SINGLE)
+			return NULL;
+		shown = CONTEXTS + single_count++;
+		a->of_one = 1;
+	}
 	active = t;
-	some = 1;
-	mcchk_entries[entry] = 1;
+	if (begun_count < MCCHK_ENTRIES)
+		begun[begun_count] = (uint16_t)entry;
+	begun_count++;
+	mcchk_entries[entry] = a->frame + (shown << MCCHK_ADDRESS_BITS);
 	return a;
 }
 
 /* Nobody has a map or a set. */
 void mcchk_forget_activations(void)
 {
-	if (some)
+	if (begun_count > MCCHK_ENTRIES)
 		memset(mcchk_entries, 0, sizeof mcchk_entries);
-	some = 0;
+	else
+		for (uint32_t i = 0; i < begun_count; i++)
+			mcchk_entries[begun[i]] = 0;
+	begun_count = 0;
+	single_count = 0;
 	if (context_count < CONTEXTS / 2)
 		return;
 	context_count = 0;
@@ -227,19 +233,15 @@ void mcchk_forget_activations(void)
 void mcchk_entered(uintptr_t pc, void **frame)
 {
 	struct mcchk_tls *self = &mcchk_self;
-	struct mcchk_activation *a = mcchk_activation_known(frame);
+	uint32_t entry = MCCHK_ENTRY((uintptr_t)frame, (uintptr_t)frame[1]);
+	const struct mcchk_activation *a = &mcchk_activations[entry];
 
-	if (!a)
+	if (!MCCHK_HAS_FRAME(mcchk_entries[entry], (uintptr_t)frame))
 		return;
 	if (self->thread != active || self->busy) {
 		mcchk_touch_no_more(active);
 		return;
 	}
-	if (lasts(a) && a->function == function_of(pc))
-		return;
-	self->busy = 1;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	drop(self->thread, a);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	self->busy = 0;
+	if (a->caller != (uintptr_t)frame[1] || !lasts(a) || a->function != function_of(pc))
+		mcchk_entries[entry] = 0; /* that call is over */
 }

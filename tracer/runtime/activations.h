@@ -7,12 +7,12 @@
 #pragma GCC visibility push(hidden)
 
 /* A call of a function that has maps or sets, by its frame pointer and where it returns to.
- * That is there if its byte of mcchk_entries is not 0. */
+ * That is there if its word of mcchk_entries has its frame. */
 struct mcchk_activation {
 	uintptr_t frame, caller;
 	uintptr_t function; /* where that begins; 0: not known */
 	uint32_t context;   /* the way by which it was called, without recursion */
-	uint32_t maps;      /* the program's code sets some in this call */
+	uint32_t of_one;    /* its maps are those of this call alone: some are of its thread's own stack */
 	/* What called it, if that is one that is there too: */
 	uintptr_t by_frame, by_function; /* 0: it is not */
 	uint32_t by_context;
@@ -24,7 +24,13 @@ static inline __attribute__((always_inline)) struct mcchk_activation *mcchk_acti
 {
 	uint32_t entry = MCCHK_ENTRY((uintptr_t)frame, (uintptr_t)frame[1]);
 	struct mcchk_activation *a = &mcchk_activations[entry];
-	return mcchk_entries[entry] != 0 && a->frame == (uintptr_t)frame && a->caller == (uintptr_t)frame[1] ? a : NULL;
+	return MCCHK_HAS_FRAME(mcchk_entries[entry], (uintptr_t)frame) && a->caller == (uintptr_t)frame[1] ? a : NULL;
+}
+
+/* What mcchk_entries says of it, and the places that it has maps of. */
+static inline uint64_t mcchk_context_of(const struct mcchk_activation *a)
+{
+	return MCCHK_CONTEXT(mcchk_entries[a - mcchk_activations], a->frame);
 }
 
 /* The call with this frame, of the function that has the place pc. On the thread's own stack
@@ -37,9 +43,6 @@ void mcchk_forget_activations(void);
 /* Where the function begins that has the instruction before that address; 0: not known
  * (code.c). */
 uintptr_t mcchk_function_of(uintptr_t pc);
-
-/* The program's code sets nothing any more in that call. */
-void mcchk_rest_maps(struct mcchk_thread *t, struct mcchk_activation *a);
 
 /* Writes what the sets have, behind a call, and keeps it if it is to be written again. */
 void mcchk_write_sets(struct mcchk_thread *t, uint64_t seq, int keep);

@@ -303,7 +303,7 @@ WITH_FRAME void mcchk_nest(uintptr_t start, int64_t step, uint64_t rows, int64_t
 /* What a loop had read of a place says nothing of an element. */
 WITH_FRAME void mcchk_miss_group(uintptr_t addr, struct mcchk_touch *touch, struct mcchk_member *members, uint64_t kind)
 {
-	mcchk_group_missed(addr, touch, members, kind, MCCHK_CALLER_FRAME);
+	mcchk_group_missed(addr, touch, members, kind, CALLER, MCCHK_CALLER_FRAME);
 }
 
 #ifdef __clang__
@@ -314,7 +314,7 @@ static __attribute__((preserve_most, noinline, cold)) void arm(struct mcchk_site
 /* The same for loops that had read their maps: the plug-in. */
 __attribute__((preserve_most)) void mcchk_slow_group(uintptr_t addr, struct mcchk_touch *touch, struct mcchk_member *members, uint64_t kind)
 {
-	mcchk_group_missed(addr, touch, members, kind, MCCHK_CALLER_FRAME);
+	mcchk_group_missed(addr, touch, members, kind, CALLER, MCCHK_CALLER_FRAME);
 }
 
 #define INLINED(kind, bytes, flags)                                                                \

@@ -23,10 +23,15 @@
 
 struct mcchk_site;
 
+/* Where a call of a function that has maps or sets is told from others (MCCHK_ENTRY of
+ * mcchk.h). A context without a frame is never 0. */
+extern uint64_t mcchk_entries[4096];
+#define ENTRY(caller) (&mcchk_entries[(((uintptr_t)__builtin_frame_address(0) >> 4) + (uintptr_t)(caller)) & 4095])
+
 #ifdef __x86_64__
 /* Counts an access at `addr` when the site expects it, or sets it in the map that the
  * site has; otherwise it is not `done`. The fields of the site: owner, next, stride,
- * counter; frame, lo, count, map, and the last one, caller. The site itself comes last, or the assembler gives it
+ * counter; context, lo, count, map. The site itself comes last, or the assembler gives it
  * the source line that is meant for the code. */
 #define TRY_SITE(addr, shift, site, done)                                                          \
 	uintptr_t scratch;                                                                         \
@@ -43,10 +48,9 @@ struct mcchk_site;
 			 "stc\n"                                                                   \
 			 "jmp .Lmcchk_done%=\n"                                                    \
 			 ".Lmcchk_touch%=: leaq .Lmcchk_site%=(%%rip), %0\n"                       \
-			 "cmpq %4, 32(%0)\n"                                                       \
-			 "jne .Lmcchk_miss%=\n"                                                    \
-			 "movq 8(%4), %1\n"                                                        \
-			 "cmpq %1, 112(%0)\n"                                                      \
+			 "movq (%6), %1\n"                                                         \
+			 "subq %4, %1\n"                                                           \
+			 "cmpq %1, 32(%0)\n"                                                       \
 			 "jne .Lmcchk_miss%=\n"                                                    \
 			 "movq %3, %1\n"                                                           \
 			 "subq 40(%0), %1\n"                                                       \
@@ -61,10 +65,10 @@ struct mcchk_site;
 			 ".Lmcchk_done%=:\n"                                                       \
 			 ".pushsection .bss.mcchk_sites,\"aw\",@nobits\n"                         \
 			 ".balign 32\n"                                                            \
-			 ".Lmcchk_site%=: .zero 120\n"                                             \
+			 ".Lmcchk_site%=: .zero 112\n"                                             \
 			 ".popsection\n"                                                           \
 			 : "=&r"(site), "=&r"(scratch), "=@ccc"(done)                              \
-			 : "r"(addr), "r"(__builtin_frame_address(0)), "i"(shift)                  \
+			 : "r"(addr), "r"(__builtin_frame_address(0)), "i"(shift), "r"(ENTRY(__builtin_return_address(0))) \
 			 : "memory")
 #else
 #define TRY_SITE(addr, shift, site, done) (site = 0, done = 0)
@@ -112,14 +116,12 @@ INLINE __tsan_vptr_update(void **p, void *value)
 }
 SAME(__tsan_vptr_read, read, 8)
 
-/* Whether the call that begins may be taken for one that has maps or sets (activations.c): MCCHK_ENTRY
- * of mcchk.h. */
-extern uint8_t mcchk_entries[4096];
+/* Whether the call that begins may be taken for one that has maps or sets (activations.c):
+ * MCCHK_HAS_FRAME of mcchk.h. */
 extern __attribute__((preserve_most, cold)) void mcchk_slow_entry(void);
 INLINE __tsan_func_entry(void *caller)
 {
-	uintptr_t frame = (uintptr_t)__builtin_frame_address(0);
-	if (__builtin_expect(mcchk_entries[((frame >> 4) + (uintptr_t)caller) & (sizeof mcchk_entries - 1)] != 0, 0))
+	if (__builtin_expect((*ENTRY(caller) ^ (uintptr_t)__builtin_frame_address(0)) << 17 == 0, 0))
 		mcchk_slow_entry();
 }
 

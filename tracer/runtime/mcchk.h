@@ -119,26 +119,24 @@ struct mcchk_run {
 	uint32_t scattered;      /* how much of what the place does goes on with nothing: MCCHK_SCATTERED */
 };
 
-/* Of a place that goes from one address to any other (touches.c): in the call of
- * its function whose frame pointer is `frame`, and which returns to `caller`, an aligned
- * element of `count` that lie side by side from `lo` on is set in `map`; of `cold_count` that
- * do so from `cold_lo` on nothing matters. The rest is the run-time's own. inline.c and the
- * plug-ins know the first four and `caller`, these also the three before it. Such a place may
- * be several accesses of one block, at equal distances from one another (struct
- * mcchk_member). */
+/* Of a place that goes from one address to any other (touches.c): in calls of its function
+ * that have this context (MCCHK_CONTEXT), an aligned element of `count` that lie side by side
+ * from `lo` on is set in `map`; of `cold_count` that do so from `cold_lo` on nothing matters.
+ * The rest is the run-time's own. inline.c and the plug-ins know the first four, these also
+ * the last three. Such a place may be several accesses of one block, at equal distances from
+ * one another (struct mcchk_member), or all that a loop does in one access. */
 struct mcchk_touch {
-	uint64_t frame; /* 0: nothing is set */
+	uint64_t context; /* 0: nothing is set */
 	uint64_t lo, count;
 	uint8_t *map;
 	uint64_t seq; /* the span in which the slow path was taken: */
 	int32_t missed;
-	uint32_t number;  /* which of the thread's */
+	uint32_t number;  /* which of the thread's it has now */
 	uint16_t resting; /* spans in which it gets no map */
-	uint16_t waited;  /* long enough for the map of another context to be written */
+	uint16_t changed; /* so often, in this span, for one of another context */
 	uint32_t turns;   /* in this span, that what does not matter was looked for */
 	uint64_t settled; /* not 0: the run-time is not asked what does not matter */
 	uint64_t cold_lo, cold_count;
-	uint64_t caller;
 };
 
 /* An access that is made whenever the element is that its place's map has: so many bytes
@@ -149,8 +147,9 @@ struct mcchk_member {
 	uint8_t flags;
 	uint8_t cost;   /* of its last slow path (MCCHK_MISS), which nobody has added up yet */
 	uint64_t pc;    /* where it was taken */
-	uint64_t stack; /* in the call that has the map */
 };
+
+#define MCCHK_MEMBERS 24 /* of a place, at most */
 
 /* The state that inline.c keeps for each place in the program: while `owner`
  * is the executing thread, an access at `next` is counted and moves on by
@@ -164,18 +163,20 @@ struct mcchk_site {
 	struct mcchk_touch touch;
 };
 
-/* What stands behind a map. */
+/* What stands behind a map: that of a place in the calls of one context. */
 struct mcchk_touching {
 	struct mcchk_touch *touch;
+	uint64_t context;
 	uintptr_t lo, hi; /* what the map may come to reach */
 	uint8_t *map;     /* of lo; NULL: there is none */
-	int taken;        /* something may be set in it, … */
-	struct mcchk_activation *owner; /* … in this call of its function; NULL: that is over, or there was none */
-	uint32_t context; /* of what is set in it; 0: it is of the owner alone */
+	uint64_t from, count; /* what it reaches, as `lo` and `count` of its place, which are right while that has it */
 	struct mcchk_member *members, own;
 	uint32_t n; /* of them */
+	uint32_t stacks[MCCHK_MEMBERS];
 	uint32_t widened; /* so often, in this span */
+	uint32_t next;    /* of the same place: all of these are in a ring */
 	uint8_t shift;
+	uint8_t of_one; /* call: see struct mcchk_activation */
 };
 
 /* A run by its first element, so that it can be resumed. */
@@ -219,7 +220,7 @@ struct mcchk_seen {
 #define MCCHK_MAX_FRAMES 64
 #define MCCHK_MAX_POINTERS 32 /* of a stack that are kept */
 #define MCCHK_SITES 256 /* armed at a time */
-#define MCCHK_TOUCHING 256 /* places with maps at a time */
+#define MCCHK_TOUCHING 1024 /* maps at a time */
 #define MCCHK_SHORT 20  /* accesses: shorter runs do not arm a site */
 
 /* What accesses come to. */
@@ -558,7 +559,7 @@ void mcchk_rest(struct mcchk_site *site, uintptr_t pc);
 /* What the slow path costs: little where a run goes on, which is a record already. */
 enum { MCCHK_MISS_GOES_ON = 1, MCCHK_MISS_IN_SET = 16, MCCHK_MISS = 64 };
 void mcchk_touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags, int32_t cost);
-void mcchk_group_missed(uintptr_t addr, struct mcchk_touch *touch, struct mcchk_member *members, uint64_t kind, void **frame);
+void mcchk_group_missed(uintptr_t addr, struct mcchk_touch *touch, struct mcchk_member *members, uint64_t kind, uintptr_t pc, void **frame);
 void mcchk_write_touched(struct mcchk_thread *t);
 void mcchk_write_touched_early(struct mcchk_thread *t);
 void mcchk_touch_no_more(struct mcchk_thread *t);
@@ -568,11 +569,25 @@ int mcchk_has_sets(struct mcchk_thread *t);
 
 void mcchk_entered(uintptr_t pc, void **frame);
 
-/* A byte for each of so many groups of calls of functions: not 0 where one of them has maps or sets.
- * inline.c and the plug-ins do the same. */
+/* A word for each of so many groups of calls of functions, which are told apart by their frame
+ * pointer and by where they return to: where one of them has maps or sets, its frame pointer, and
+ * its context in the bits above. inline.c and the plug-ins do the same. */
 #define MCCHK_ENTRIES 4096u
 #define MCCHK_ENTRY(frame, caller) ((((frame) >> 4) + (caller)) & (MCCHK_ENTRIES - 1))
-extern uint8_t mcchk_entries[MCCHK_ENTRIES] __attribute__((visibility("default")));
+extern uint64_t mcchk_entries[MCCHK_ENTRIES] __attribute__((visibility("default")));
+
+/* The context of a call that has that word; something else if it is another's. */
+#define MCCHK_CONTEXT(word, frame) ((word) - (uint64_t)(frame))
+/* Whether it is one with that frame pointer. */
+#define MCCHK_HAS_FRAME(word, frame) (((word) ^ (uint64_t)(frame)) << (64 - MCCHK_ADDRESS_BITS) == 0)
+
+/* Whether the place's map is that of the call with this frame. */
+static inline __attribute__((always_inline)) int mcchk_touches_in(const struct mcchk_touch *touch, void **frame)
+{
+	uint64_t context = __atomic_load_n(&touch->context, __ATOMIC_RELAXED);
+	uint64_t word = mcchk_entries[MCCHK_ENTRY((uintptr_t)frame, (uintptr_t)frame[1])];
+	return context != 0 && MCCHK_CONTEXT(word, (uintptr_t)frame) == context;
+}
 
 /* Elements at equal distances, made by a loop. */
 struct mcchk_elements {

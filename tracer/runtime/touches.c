@@ -6,10 +6,11 @@
  * the span ends, the thread's next call, the maps become records, elements at equal
  * distances one, and are zero again.
  *
- * A place does so in one call of its function, which also says that the thread is the
- * same (activations.c), and only while no other thread records: what the thread had touched
- * until then is recorded before anything else that it records. What it touches in calls that
- * do not last is kept in sets (sets.c).
+ * A place has a map for each context in which its function is called often enough, and sets
+ * those of one at a time: of calls that have it, which also says that the thread is the same
+ * (activations.c), and only while no other thread records: what the thread had touched until
+ * then is recorded before anything else that it records. What it touches in other contexts is
+ * kept in sets (sets.c).
  */
 #include "activations.h"
 
@@ -23,9 +24,9 @@
 #define EARNED (64ull << 10)   /* … as many bytes more for each PATIENCE with it: what writing the map takes is less */
 #define SMALLEST (4ull << 10)  /* of one that has just been begun */
 #define PATIENCE (16 * MCCHK_MISS) /* of the slow path, before there is a map, or a larger one */
-#define AGAIN (6 * MCCHK_MISS) /* the same of a place that has one in another call of the same context */
+#define AGAIN (6 * MCCHK_MISS) /* the same before one of the same context is looked at */
+#define CHANGES 10             /* each time that a place takes up the map of another context, that is to be twice as often, up to so many times */
 #define WORTH 1024             /* a map has more bytes than that for each element: not worth it */
-#define WRITTEN 8              /* bytes of a map that are written in the time of one unit of cost */
 #define NEAR 1024              /* bytes between two elements that are a record (runs.c) */
 
 #define AROUND (8ull << 10)    /* bytes on each side of an access that are looked at for what does not matter, at first */
@@ -34,6 +35,15 @@
 
 static uint8_t *pool; /* of the only thread that records, as all that follows */
 static uint64_t pool_used;
+
+/* What the thread has for the place that it sets now. */
+static struct mcchk_touching *known(struct mcchk_thread *t, const struct mcchk_touch *touch)
+{
+	uint32_t n = touch->number;
+	return n < t->touching_count && t->touching[n].touch == touch ? &t->touching[n] : NULL;
+}
+
+static int has_now(struct mcchk_thread *t, const struct mcchk_touching *g) { return known(t, g->touch) == g; }
 
 static int is_whole(uint64_t page) { return __atomic_load_n(&MCCHK_SHADOW[page], __ATOMIC_ACQUIRE) == 1; }
 
@@ -110,21 +120,24 @@ void mcchk_progress_end(struct mcchk_progress *p)
 	p->count = 0;
 }
 
+/* Where the map has what it reaches. */
+static uint8_t *map_of(const struct mcchk_touching *g) { return g->map + ((g->from - g->lo) >> g->shift); }
+
 /* Writes what an access of a place has touched, behind a call; the last that does so
  * `clears` the map. Returns the number of elements. */
 static uint64_t write_member(struct mcchk_thread *t, const struct mcchk_touching *g, const struct mcchk_member *m, uint64_t seq, int clears)
 {
-	const struct mcchk_touch *touch = g->touch;
-	struct mcchk_progress p = {.t = t, .seq = seq, .base = touch->lo + (uint64_t)(int64_t)m->offset, .stack = (uint32_t)m->stack,
+	struct mcchk_progress p = {.t = t, .seq = seq, .base = g->from + (uint64_t)(int64_t)m->offset, .stack = g->stacks[m - g->members],
 				   .size = m->size, .flags = m->flags, .shift = g->shift};
 	const uint64_t all = 0x0101010101010101ull;
+	uint8_t *map = map_of(g);
 
-	for (uint64_t i = 0, w; i < touch->count; i += 8) {
-		memcpy(&w, touch->map + i, 8);
+	for (uint64_t i = 0, w; i < g->count; i += 8) {
+		memcpy(&w, map + i, 8);
 		if (MCCHK_LIKELY(w == 0))
 			continue;
 		if (clears)
-			memset(touch->map + i, 0, 8);
+			memset(map + i, 0, 8);
 		if (w == all && mcchk_progress_goes_on(&p, i, 8))
 			continue;
 		for (; w != 0; w &= w - 1)
@@ -145,7 +158,7 @@ static void write_map(struct mcchk_thread *t, const struct mcchk_touching *g, ui
 		return;
 	for (uint32_t i = 0; i < g->n; i++)
 		elements = write_member(t, g, &g->members[i], seq, !keep && i + 1 == g->n);
-	if (!keep && elements < touch->count / WORTH) {
+	if (!keep && elements < g->count / WORTH && has_now(t, g)) {
 		touch->count = 0;
 		touch->resting = 16;
 	}
@@ -153,8 +166,15 @@ static void write_map(struct mcchk_thread *t, const struct mcchk_touching *g, ui
 
 static void rest(struct mcchk_touch *touch)
 {
-	__atomic_store_n(&touch->frame, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&touch->context, 0, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+/* Notes how far the map reaches that a place has now. */
+static void note_reach(struct mcchk_touching *g)
+{
+	g->from = g->touch->lo;
+	g->count = g->touch->count;
 }
 
 /* The program's code no longer sets anything, but for a loop that has read its maps. */
@@ -162,12 +182,14 @@ static void write_all(struct mcchk_thread *t, uint64_t seq, int keep)
 {
 	uint32_t n = t->touching_count;
 
-	for (uint32_t i = 0; i < n; i++)
-		rest(t->touching[i].touch);
 	for (uint32_t i = 0; i < n; i++) {
+		rest(t->touching[i].touch);
 		t->touching[i].touch->cold_count = 0;
-		write_map(t, &t->touching[i], seq, keep);
+		if (has_now(t, &t->touching[i]))
+			note_reach(&t->touching[i]);
 	}
+	for (uint32_t i = 0; i < n; i++)
+		write_map(t, &t->touching[i], seq, keep);
 	mcchk_write_sets(t, seq, keep);
 }
 
@@ -219,7 +241,7 @@ void mcchk_touch_no_more(struct mcchk_thread *t)
 {
 	uint32_t n = __atomic_load_n(&t->touching_count, __ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; i < n; i++)
-		__atomic_store_n(&t->touching[i].touch->frame, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&t->touching[i].touch->context, 0, __ATOMIC_RELAXED);
 }
 
 /* ---- maps for places ---- */
@@ -233,31 +255,46 @@ static void begin_span(struct mcchk_touch *touch)
 		return;
 	touch->seq = seq;
 	touch->missed = 0;
-	touch->waited = 0;
+	touch->changed = 0;
 	touch->turns = 0;
 	touch->number = UINT32_MAX;
 	touch->cold_count = 0;
 }
 
-/* What the thread has for the place. */
-static struct mcchk_touching *known(struct mcchk_thread *t, const struct mcchk_touch *touch)
-{
-	uint32_t n = touch->number;
-	return n < t->touching_count && t->touching[n].touch == touch ? &t->touching[n] : NULL;
-}
-
+/* One more of the place. What it has now, if there is any, is what it had. */
 static struct mcchk_touching *append(struct mcchk_thread *t, struct mcchk_touch *touch)
 {
 	uint32_t n = t->touching_count;
+	struct mcchk_touching *now = known(t, touch);
 
 	if (n == MCCHK_TOUCHING)
 		return NULL;
-	t->touching[n] = (struct mcchk_touching){.touch = touch};
+	t->touching[n] = (struct mcchk_touching){.touch = touch, .next = now ? now->next : n};
+	if (now)
+		now->next = n;
+	else
+		touch->number = n;
 	if (n == 0)
 		t->touching_seq = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE);
-	touch->number = n;
 	__atomic_store_n(&t->touching_count, n + 1, __ATOMIC_RELEASE);
 	return &t->touching[n];
+}
+
+/* What the place has for calls of a context, or if they have their maps alone, for such calls. */
+static struct mcchk_touching *known_of(struct mcchk_thread *t, const struct mcchk_touch *touch, uint64_t context, uint32_t of_one)
+{
+	struct mcchk_touching *first = known(t, touch), *g = first, *room = NULL;
+
+	if (!g)
+		return NULL;
+	do {
+		if (g->map && (g->context == context || (of_one && g->of_one)))
+			return g;
+		if (!g->map)
+			room = g;
+		g = &t->touching[g->next];
+	} while (g != first);
+	return room;
 }
 
 /* The thread has sets. Returns whether that could be noted. */
@@ -267,22 +304,11 @@ int mcchk_has_sets(struct mcchk_thread *t)
 	return known(t, &none) || append(t, &none);
 }
 
-void mcchk_rest_maps(struct mcchk_thread *t, struct mcchk_activation *a)
+/* Lets the program's code set what it touches in calls of a context. */
+static void set_context(struct mcchk_touch *touch, uint64_t context)
 {
-	for (uint32_t i = 0; i < t->touching_count; i++)
-		if (t->touching[i].owner == a) {
-			rest(t->touching[i].touch);
-			t->touching[i].owner = NULL;
-		}
-	a->maps = 0;
-}
-
-/* Lets the program's code set what it touches in the call with this frame. */
-static void set_frame(struct mcchk_touch *touch, void **frame)
-{
-	__atomic_store_n(&touch->caller, (uintptr_t)frame[1], __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	__atomic_store_n(&touch->frame, (uintptr_t)frame, __ATOMIC_RELAXED);
+	__atomic_store_n(&touch->context, context, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the other thread has a barrier for both (become_several in writer.c) */
 	if (__atomic_load_n(&mcchk_several, __ATOMIC_RELAXED))
 		rest(touch);
@@ -307,9 +333,9 @@ static void reach(const struct mcchk_member *members, uint32_t n, uint32_t shift
 
 /* Gives the place a map for all of the memory around the address that it may come to
  * have one for. */
-static int begin(struct mcchk_touching *g, uintptr_t addr)
+static int begin(struct mcchk_thread *t, struct mcchk_touching *g, uintptr_t addr)
 {
-	struct mcchk_touch *touch = g->touch;
+	const struct mcchk_touch *touch = g->touch;
 	uint32_t shift = g->shift;
 	uintptr_t lo, hi;
 	uint64_t front, behind, words = (8ull << shift) - 1; /* the map goes by words */
@@ -335,32 +361,33 @@ static int begin(struct mcchk_touching *g, uintptr_t addr)
 	g->hi = hi;
 	g->map = pool + pool_used;
 	pool_used += (bytes + 63) & ~63ull;
-	if (touch->count == 0 || touch->lo < lo || touch->lo + (touch->count << shift) > hi)
-		touch->count = 0;
+	if (has_now(t, g) && touch->lo >= lo && touch->lo + (touch->count << shift) <= hi)
+		note_reach(g); /* of the last one, in an earlier span */
+	else
+		g->from = g->count = 0;
 	return 1;
 }
 
 /* Has the map reach an address, unless it is too far: what it is now, and as much again. */
 static void widen(struct mcchk_touching *g, uintptr_t addr)
 {
-	struct mcchk_touch *touch = g->touch;
-	uint64_t room = (touch->count ? touch->count : SMALLEST / 2) << g->shift;
+	uint64_t room = (g->count ? g->count : SMALLEST / 2) << g->shift;
 	uintptr_t lo = addr - g->lo > room ? addr - room : g->lo, hi = g->hi - addr > room ? addr + room : g->hi;
 
 	lo &= ~63ull << g->shift; /* the map goes by words */
 	hi = (hi + (64ull << g->shift) - 1) & ~63ull << g->shift;
-	if (touch->count != 0 && touch->lo < lo)
-		lo = touch->lo;
-	if (touch->count != 0 && touch->lo + (touch->count << g->shift) > hi)
-		hi = touch->lo + (touch->count << g->shift);
+	if (g->count != 0 && g->from < lo)
+		lo = g->from;
+	if (g->count != 0 && g->from + (g->count << g->shift) > hi)
+		hi = g->from + (g->count << g->shift);
 	if (lo < g->lo)
 		lo = g->lo;
 	if (hi > g->hi)
 		hi = g->hi;
-	if ((hi - lo) >> g->shift > MODEST + EARNED * ++g->widened && touch->count != 0)
+	if ((hi - lo) >> g->shift > MODEST + EARNED * ++g->widened && g->count != 0)
 		return;
-	touch->lo = lo;
-	touch->count = (hi - lo) >> g->shift;
+	g->from = lo;
+	g->count = (hi - lo) >> g->shift;
 }
 
 /* Whether all that the members access with an element matters, as whole pages. */
@@ -372,32 +399,28 @@ static int are_whole(const struct mcchk_member *members, uint32_t n, uintptr_t a
 	return is_whole((addr - front) >> MCCHK_PAGE_SHIFT) && is_whole((addr + behind + (1ull << shift) - 1) >> MCCHK_PAGE_SHIFT);
 }
 
-/* What is in the map of a place has the stacks that it would have in this call. Of variables
- * on the thread's own stack those differ with the frames. */
-static int fits(const struct mcchk_touching *g, const struct mcchk_activation *a)
+/* The map is that of the calls of a context, of which one has this frame. */
+static void begin_context(struct mcchk_thread *t, struct mcchk_touching *g, uintptr_t addr, const struct mcchk_activation *a, void **frame)
 {
-	return g->owner == a || (g->context != 0 && g->context == a->context);
+	if (g->context != 0)
+		write_map(t, g, t->touching_seq, 0); /* of another call that has its maps alone */
+	for (uint32_t i = 0; i < g->n; i++)
+		g->stacks[i] = mcchk_access_stack(t, addr, g->members[i].pc, frame);
+	g->context = mcchk_context_of(a);
+	g->of_one = (uint8_t)a->of_one;
 }
 
-/* The place has a map in that call of its function, which has this frame. */
-static void take_map(struct mcchk_thread *t, struct mcchk_touching *g, uintptr_t addr, struct mcchk_activation *a, int own_stack, void **frame)
+/* The place has that map from now on. */
+static void take_map(struct mcchk_thread *t, struct mcchk_touching *g)
 {
 	struct mcchk_touch *touch = g->touch;
 
-	if (!g->taken || !fits(g, a)) {
-		if (g->taken)
-			write_map(t, g, t->touching_seq, 0); /* of another call of its function */
-		for (uint32_t i = 0; i < g->n; i++)
-			g->members[i].stack = mcchk_access_stack(t, addr, g->members[i].pc, frame);
-		g->context = own_stack ? 0 : a->context;
-	}
-	g->owner = a;
-	g->taken = 1;
-	a->maps = 1;
-	if (touch->count == 0 || addr < touch->lo || addr >= touch->lo + (touch->count << g->shift))
-		widen(g, addr);
-	touch->map = g->map + ((touch->lo - g->lo) >> g->shift);
-	set_frame(touch, frame);
+	touch->changed += touch->changed < CHANGES && !has_now(t, g);
+	touch->number = (uint32_t)(g - t->touching);
+	touch->lo = g->from;
+	touch->count = g->count;
+	touch->map = map_of(g);
+	set_context(touch, g->context);
 }
 
 /* Adds up what the slow path costs a place in a span. */
@@ -407,21 +430,51 @@ static inline int32_t costs(struct mcchk_touch *touch, int32_t cost)
 	return touch->missed += cost;
 }
 
-/* The slow path has been taken at a place, for an aligned element of 1 to 16 bytes, often enough
- * for a map that it has in another call. Without members it is a single access, which is
- * `own`. */
+/* The place may have a map in a call, for an aligned element of 1 to 16 bytes that its map has
+ * not. Without members it is a single access, which is `own`. */
+static void have_map(struct mcchk_thread *t, struct mcchk_touch *touch, uintptr_t addr, struct mcchk_member *members, uint32_t n,
+		     const struct mcchk_member *own, uint32_t shift, void **frame)
+{
+	int own_stack = addr >= t->stack_lo && addr < t->stack_hi;
+	const struct mcchk_activation *a = mcchk_activation(t, members ? members->pc : own->pc, frame, own_stack);
+	uint64_t context = a ? mcchk_context_of(a) : 0;
+	struct mcchk_touching *now = known(t, touch), *g = a ? known_of(t, touch, context, a->of_one) : NULL;
+
+	if (touch->missed < PATIENCE << touch->changed && !(g && g->map && g->context == context && (g == now || touch->context == 0)))
+		return; /* it may be seldom in that context */
+	touch->missed = 0;
+	if (!a || (!g && !(g = append(t, touch))))
+		return;
+	if (now)
+		note_reach(now);
+	if (!g->map) {
+		if (own)
+			g->own = *own;
+		g->members = members ? members : &g->own;
+		g->n = n;
+		g->shift = (uint8_t)shift;
+		if (!begin(t, g, addr))
+			return;
+	}
+	if (addr < g->lo || addr >= g->hi)
+		return;
+	rest(touch);
+	if (g->context != context)
+		begin_context(t, g, addr, a, frame);
+	if (g->count == 0 || addr < g->from || addr >= g->from + (g->count << g->shift))
+		widen(g, addr);
+	take_map(t, g);
+}
+
+/* The slow path has been taken at a place often enough to look at its maps. */
 static void missed(struct mcchk_touch *touch, uintptr_t addr, struct mcchk_member *members, uint32_t n, const struct mcchk_member *own,
 		   uint32_t shift, void **frame)
 {
 	struct mcchk_tls *self = &mcchk_self;
 	struct mcchk_thread *t = self->thread;
 
-	struct mcchk_touching *g = t ? known(t, touch) : NULL;
-	int taken = g && g->taken;
-	if (touch->missed < PATIENCE && !taken)
+	if (touch->missed < PATIENCE && !(t && known(t, touch)))
 		return;
-	if (touch->missed < AGAIN && taken && g->owner && g->owner == mcchk_activation_known(frame))
-		return; /* it reaches less far, and is to earn more */
 	if (!t || self->depth || self->busy || !mcchk_recording || __atomic_load_n(&mcchk_several, __ATOMIC_RELAXED) ||
 	    (addr & ((1u << shift) - 1)) != 0 || !are_whole(members ? members : own, n, addr, shift)) {
 		touch->missed = 0;
@@ -434,27 +487,7 @@ static void missed(struct mcchk_touch *touch, uintptr_t addr, struct mcchk_membe
 	}
 	self->busy = 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	int own_stack = addr >= t->stack_lo && addr < t->stack_hi;
-	struct mcchk_activation *a = mcchk_activation(t, members ? members->pc : own->pc, frame, own_stack);
-	if (taken && a && !fits(g, a) && !touch->waited) { /* what is in the map is to be written first */
-		touch->missed = AGAIN - PATIENCE - (int32_t)(touch->count / WRITTEN);
-		touch->waited = 1;
-	} else {
-		touch->missed = 0;
-		touch->waited = 0;
-		rest(touch);
-		if (a && (g || (g = append(t, touch)))) {
-			if (!g->map) {
-				if (own)
-					g->own = *own;
-				g->members = members ? members : &g->own;
-				g->n = n;
-				g->shift = (uint8_t)shift;
-			}
-			if ((g->map || begin(g, addr)) && addr >= g->lo && addr < g->hi)
-				take_map(t, g, addr, a, own_stack, frame);
-		}
-	}
+	have_map(t, touch, addr, members, n, own, shift, frame);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self->busy = 0;
 }
@@ -516,7 +549,7 @@ static void cold_around(uintptr_t addr, uint64_t most, uintptr_t *lo, uintptr_t 
 /* In a loop that has nothing in it by which memory could come to matter, an aligned element
  * does not: nor does what lies around it, of which the program's code sets nothing. There
  * is none of that where other strands may be at work. */
-static void map_cold(uintptr_t addr, struct mcchk_touch *touch, const struct mcchk_member *members, uint32_t n, uint32_t shift, void **frame)
+static void map_cold(uintptr_t addr, struct mcchk_touch *touch, const struct mcchk_member *members, uint32_t n, uint32_t shift, uintptr_t pc, void **frame)
 {
 	static struct {
 		uint64_t seq, most;
@@ -534,14 +567,15 @@ static void map_cold(uintptr_t addr, struct mcchk_touch *touch, const struct mcc
 	}
 	begin_span(touch);
 	struct mcchk_touching *g = known(t, touch);
-	if ((g && g->map && !(g->owner && g->owner == mcchk_activation_known(frame))) || ++touch->turns > TURNS || !is_cold(addr & ~7ull)) {
+	if ((g && g->map && !mcchk_touches_in(touch, frame)) || ++touch->turns > TURNS || !is_cold(addr & ~7ull)) {
 		touch->settled = 1;
 		return;
 	}
 	self->busy = 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	const struct mcchk_activation *a = mcchk_activation(t, pc, frame, 0);
 	rest(touch);
-	if (g || (g = append(t, touch))) {
+	if (a && (g || (g = append(t, touch)))) {
 		uint64_t most = AROUND << 3 * touch->turns;
 		if (most > FARTHEST)
 			most = FARTHEST;
@@ -556,7 +590,7 @@ static void map_cold(uintptr_t addr, struct mcchk_touch *touch, const struct mcc
 			touch->count = 0; /* of an earlier span */
 		touch->cold_lo = lo;
 		touch->cold_count = hi > lo ? (hi - lo) >> shift : 0;
-		set_frame(touch, frame);
+		set_context(touch, mcchk_context_of(a));
 	}
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self->busy = 0;
@@ -565,7 +599,7 @@ static void map_cold(uintptr_t addr, struct mcchk_touch *touch, const struct mcc
 /* Neither the place's map nor what is known not to matter has an element. What is accessed
  * with it has been recorded, if it matters. `kind` is the number of members, and the
  * logarithm of the element's size from bit 16 on. */
-void mcchk_group_missed(uintptr_t addr, struct mcchk_touch *touch, struct mcchk_member *members, uint64_t kind, void **frame)
+void mcchk_group_missed(uintptr_t addr, struct mcchk_touch *touch, struct mcchk_member *members, uint64_t kind, uintptr_t pc, void **frame)
 {
 	uint32_t n = kind & UINT16_MAX, shift = (uint32_t)(kind >> 16);
 	int32_t cost = 0;
@@ -577,5 +611,5 @@ void mcchk_group_missed(uintptr_t addr, struct mcchk_touch *touch, struct mcchk_
 	if (cost > 0 && costs(touch, cost) > 0) /* the loop may go on for long */
 		missed(touch, addr, members, n, NULL, shift, frame);
 	else if (cost == 0 && !touch->settled)
-		map_cold(addr, touch, members, n, shift, frame);
+		map_cold(addr, touch, members, n, shift, pc, frame);
 }

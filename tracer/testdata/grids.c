@@ -55,13 +55,13 @@ void mcchk_watch_counts(void) { }
 void mcchk_live_goes_on_as(struct mcchk_thread *t) { abort(); (void)t; }
 int mcchk_aside(uintptr_t addr, uintptr_t pc, void **frame, uint32_t flags) { return addr && pc && frame && flags; }
 void mcchk_write_touched_early(struct mcchk_thread *t) { t->touching_late = 1; }
-uint8_t mcchk_entries[MCCHK_ENTRIES];
+uint64_t mcchk_entries[MCCHK_ENTRIES];
 struct mcchk_activation mcchk_activations[MCCHK_ENTRIES]; /* none */
 int mcchk_put(struct mcchk_run *r, const struct mcchk_elements *e, uintptr_t pc, void **frame) { return r && e && pc && !frame; }
 void mcchk_find_block(struct mcchk_thread *t, struct mcchk_set *of, uint64_t block) { abort(); (void)t, (void)of, (void)block; }
-void mcchk_group_missed(uintptr_t addr, struct mcchk_touch *touch, struct mcchk_member *members, uint64_t kind, void **frame)
+void mcchk_group_missed(uintptr_t addr, struct mcchk_touch *touch, struct mcchk_member *members, uint64_t kind, uintptr_t pc, void **frame)
 {
-	touch->missed = (int32_t)(addr + kind) + (members != NULL) + (frame != NULL);
+	touch->missed = (int32_t)(addr + kind + pc) + (members != NULL) + (frame != NULL);
 }
 
 void mcchk_touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags, int32_t cost)
