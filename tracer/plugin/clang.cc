@@ -45,6 +45,7 @@ namespace {
 bool is_instrumented(const Module &module) { return module.getFunction("__tsan_init") || module.getFunction("mcchk_inlined_unit"); }
 
 const unsigned store_flag = 1; /* MCCHK_STORE of ../runtime/mcchk.h */
+const unsigned touch_words = 10; /* of struct mcchk_touch */
 
 /* Loops that have more ways out, or accesses for all of them, keep their tests: code
  * would grow by a call for each. */
@@ -329,7 +330,18 @@ Value *loop_pass::count_passes(announcing_loop &l)
 	return count;
 }
 
-/* Calls mcchk_loop(start, stride, count, size | flags << 16, moment) for each access on
+/* The address of a struct mcchk_touch for an access of a loop; 0 where there can be no map. */
+static Constant *loop_touch(Module &module, const access &a)
+{
+	Type *number = Type::getInt64Ty(module.getContext());
+	if (!isPowerOf2_32(a.size))
+		return ConstantInt::get(number, 0);
+	auto *type = ArrayType::get(number, touch_words);
+	auto *touch = new GlobalVariable(module, type, false, GlobalValue::InternalLinkage, ConstantAggregateZero::get(type), "mcchk.loop.touch");
+	return ConstantExpr::getPtrToInt(touch, number);
+}
+
+/* Calls mcchk_loop(start, stride, count, size | flags << 16, moment, touch) for each access on
  * each exit, or mcchk_nest(start, step, rows, stride, count, …), and removes the calls in
  * the loop. */
 void loop_pass::announce(announcing_loop &l, SCEVExpander &expander)
@@ -340,7 +352,7 @@ void loop_pass::announce(announcing_loop &l, SCEVExpander &expander)
 	Constant *moments = module.getOrInsertGlobal("mcchk_moment", number);
 	Value *moment = front.CreateLoad(number, moments, true, "mcchk.moment");
 	Value *counted = l.passes ? nullptr : count_passes(l);
-	FunctionCallee loop = module.getOrInsertFunction("mcchk_loop", front.getVoidTy(), number, number, number, number, number);
+	FunctionCallee loop = module.getOrInsertFunction("mcchk_loop", front.getVoidTy(), number, number, number, number, number, number);
 	FunctionCallee nest = module.getOrInsertFunction("mcchk_nest", front.getVoidTy(), number, number, number, number, number, number, number);
 	for (auto *callee : {cast<Function>(loop.getCallee()), cast<Function>(nest.getCallee())}) {
 		callee->setDoesNotThrow();
@@ -376,7 +388,7 @@ void loop_pass::announce(announcing_loop &l, SCEVExpander &expander)
 				passes = at.CreateAdd(passes, at.getInt64(1));
 			Constant *kind = at.getInt64(a.size | (a.store ? store_flag << 16 : 0));
 			if (!a.count) {
-				at.CreateCall(loop, {start, step, passes, kind, moment});
+				at.CreateCall(loop, {start, step, passes, kind, moment, loop_touch(module, a)});
 				continue;
 			}
 			Value *stride = expander.expandCodeFor(a.stride, number, before);

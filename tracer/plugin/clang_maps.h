@@ -2,7 +2,6 @@
  * other. Its maps (struct mcchk_touch of ../runtime/mcchk.h) change in such a loop by nothing
  * but its own calls, so they are looked up in front of it, and again behind each of those. */
 
-const unsigned touch_words = 10; /* of struct mcchk_touch */
 enum { touch_context, touch_lo, touch_count, touch_map, touch_settled = 7, touch_cold_lo, touch_cold_count };
 const unsigned entries = 4096; /* MCCHK_ENTRIES */
 const unsigned member_words = 2; /* of struct mcchk_member */

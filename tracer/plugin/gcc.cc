@@ -84,6 +84,7 @@ public:
 	unsigned execute(function *f) final override
 	{
 		take_unannounced(f);
+		begin_function(f);
 		calculate_dominance_info(CDI_DOMINATORS);
 		auto announced = places_announced;
 		if (optimize) {

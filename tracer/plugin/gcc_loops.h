@@ -254,7 +254,7 @@ bool announcing_loop::take_nested(const access &a)
 	return true;
 }
 
-/* mcchk_loop(start, step, passes, size | flags << 16, moment) on each exit, for an access
+/* mcchk_loop(start, step, passes, size | flags << 16, moment, touch) on each exit, for an access
  * that is made once the block `made` is passed; or mcchk_nest(start, step, passes, stride,
  * count, …). Removes the call in the loop. */
 void announcing_loop::announce(const access &a, basic_block made, tree start, tree step, tree stride, tree count)
@@ -272,7 +272,8 @@ void announcing_loop::announce(const access &a, basic_block made, tree start, tr
 			tree along = as_number(&seq, stride), times = as_number(&seq, count);
 			call = gimple_build_call(runtime_function("mcchk_nest", 7), 7, from, by, rows, along, times, kind, moment);
 		} else {
-			call = gimple_build_call(runtime_function("mcchk_loop", 5), 5, from, by, rows, kind, moment);
+			tree touch = may_touch(a) ? build_fold_addr_expr(touch_variable("mcchk_loop_touch")) : number(0);
+			call = gimple_build_call(runtime_function("mcchk_loop", 6), 6, from, by, rows, kind, moment, touch);
 		}
 		gimple_seq_add_stmt(&seq, call);
 		annotate_all_with_location(seq, line_of(a.call));

@@ -160,7 +160,7 @@ tree place_variable(const char *name, unsigned words, tree value)
 }
 
 /* A struct mcchk_touch. */
-tree touch_variable() { return place_variable("mcchk_touch", touch_words, NULL_TREE); }
+tree touch_variable(const char *name = "mcchk_touch") { return place_variable(name, touch_words, NULL_TREE); }
 
 /* Whether the place may get a map. */
 bool may_touch(const access &a) { return optimize && a.size <= 16 && pow2p_hwi(a.size); }
@@ -223,16 +223,41 @@ tree touch_word(gimple_seq *seq, tree touch, int i)
 	return name;
 }
 
-/* The word for the call of the function with that frame pointer, which returns to `caller`:
- * MCCHK_ENTRY of ../runtime/mcchk.h. */
-tree entry_word(gimple_seq *seq, tree frame, tree caller)
+basic_block first_block; /* of the function, which nothing goes back to */
+tree entry_address;      /* computed there; NULL_TREE: not yet */
+
+void begin_function(function *f)
 {
-	tree type = build_array_type_nelts(build_qualified_type(pointer_sized_int_node, TYPE_QUAL_VOLATILE), entries);
-	tree at = compute(seq, RSHIFT_EXPR, frame, build_int_cst(integer_type_node, 4));
-	at = compute(seq, BIT_AND_EXPR, compute(seq, PLUS_EXPR, at, caller), number(entries - 1));
-	tree word = make_ssa_name(pointer_sized_int_node);
-	tree where = build4(ARRAY_REF, TREE_TYPE(type), runtime_variable("mcchk_entries", type, false), at, NULL_TREE, NULL_TREE);
+	first_block = single_succ(ENTRY_BLOCK_PTR_FOR_FN(f));
+	if (!single_pred_p(first_block))
+		first_block = split_edge(single_succ_edge(ENTRY_BLOCK_PTR_FOR_FN(f)));
+	entry_address = NULL_TREE;
+}
+
+/* Computes where the word for this call of the function is: MCCHK_ENTRY of
+ * ../runtime/mcchk.h. */
+void find_entry()
+{
+	gimple_seq seq = NULL;
+	tree words = runtime_variable("mcchk_entries", build_array_type_nelts(pointer_sized_int_node, entries), false);
+	tree at = compute(&seq, RSHIFT_EXPR, frame_address(&seq), build_int_cst(integer_type_node, 4));
+	at = compute(&seq, BIT_AND_EXPR, compute(&seq, PLUS_EXPR, at, return_address(&seq)), number(entries - 1));
+	at = compute(&seq, LSHIFT_EXPR, at, build_int_cst(integer_type_node, 3));
+	entry_address = compute(&seq, PLUS_EXPR, at, as_number(&seq, build_fold_addr_expr(words)));
+	annotate_all_with_location(seq, UNKNOWN_LOCATION);
+	gimple_stmt_iterator begin = gsi_after_labels(first_block);
+	gsi_insert_seq_before(&begin, seq, GSI_SAME_STMT);
+}
+
+/* That word. */
+tree entry_word(gimple_seq *seq)
+{
+	tree type = build_qualified_type(pointer_sized_int_node, TYPE_QUAL_VOLATILE), pointer = build_pointer_type(type);
+	if (!entry_address)
+		find_entry();
+	tree where = build2(MEM_REF, type, assign(seq, pointer, NOP_EXPR, entry_address), build_zero_cst(pointer));
 	TREE_THIS_VOLATILE(where) = TREE_SIDE_EFFECTS(where) = 1;
+	tree word = make_ssa_name(pointer_sized_int_node);
 	gimple_seq_add_stmt(seq, gimple_build_assign(word, where));
 	return word;
 }
@@ -240,8 +265,8 @@ tree entry_word(gimple_seq *seq, tree frame, tree caller)
 /* Whether a place has its map in this call of the function. */
 tree is_own(gimple_seq *seq, tree touch)
 {
-	tree frame = frame_address(seq), word = entry_word(seq, frame, return_address(seq));
-	return assign(seq, boolean_type_node, EQ_EXPR, compute(seq, MINUS_EXPR, word, frame), touch_word(seq, touch, touch_context));
+	tree context = compute(seq, MINUS_EXPR, entry_word(seq), frame_address(seq));
+	return assign(seq, boolean_type_node, EQ_EXPR, context, touch_word(seq, touch, touch_context));
 }
 
 bool has_line(gimple *stmt)

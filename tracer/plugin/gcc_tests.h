@@ -302,8 +302,7 @@ void test_exit(gimple *stmt)
 void test_entry(gimple *stmt)
 {
 	gimple_seq seq = NULL;
-	tree frame = frame_address(&seq), word = entry_word(&seq, frame, as_number(&seq, gimple_call_arg(stmt, 0)));
-	tree other = compute(&seq, BIT_XOR_EXPR, word, frame);
+	tree other = compute(&seq, BIT_XOR_EXPR, entry_word(&seq), frame_address(&seq));
 	other = compute(&seq, LSHIFT_EXPR, other, build_int_cst(integer_type_node, 64 - address_bits));
 	gimple *call = gimple_build_call(runtime_function("mcchk_miss_entry", 0), 0);
 	call_if(stmt, seq, EQ_EXPR, other, number(0), call);

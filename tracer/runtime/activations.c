@@ -5,7 +5,9 @@
  * stack is compared. So within such a function whatever is known of a call with its frame
  * and its caller is true.
  *
- * All calls that only recursion sets apart have one context.
+ * All calls that only recursion sets apart have one context. By that, places know whether they
+ * have a map in a call (mcchk_entries); what lies on the thread's own stack has maps of one call
+ * alone, which then has a number of its own there.
  */
 #include "activations.h"
 

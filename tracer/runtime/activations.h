@@ -48,6 +48,10 @@ uintptr_t mcchk_function_of(uintptr_t pc);
 void mcchk_write_sets(struct mcchk_thread *t, uint64_t seq, int keep);
 void mcchk_forget_sets(void);
 
+/* Puts what sets have of places in the maps of these, as far as they reach: they have got
+ * them later. */
+void mcchk_pour_sets(struct mcchk_thread *t);
+
 /* ---- elements at equal distances that are about to be a record ---- */
 
 struct mcchk_progress {

@@ -195,20 +195,16 @@ WITH_FRAME void mcchk_miss_exit(uintptr_t frame) { slow_exit(frame, CALLER); }
 /* A call begins that may be taken for one that has maps. */
 WITH_FRAME void mcchk_miss_entry(void) { mcchk_entered(CALLER, MCCHK_CALLER_FRAME); }
 
-/* Whether two or more elements in memory that matters go on with the run of their place, or
- * are among its own: as mcchk_run_elements, for what is most frequent. */
-static inline __attribute__((always_inline)) int loop_goes_on(uintptr_t start, int64_t stride, uint64_t count, uintptr_t pc)
+/* Whether a run is that of its place in this span, of elements at that distance. */
+static inline __attribute__((always_inline)) int is_run_of(const struct mcchk_run *r, int64_t stride, uintptr_t pc)
 {
-	struct mcchk_run *r = mcchk_self.runs + (pc & (MCCHK_RUNS - 1));
-	if (r->key != pc || r->seq != __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED) || r->stride != stride)
-		return 0;
-	struct mcchk_access *rec = r->rec;
-	if (start == r->next) {
-		r->next = start + count * (uint64_t)stride;
-		__atomic_store_n(&rec->count, rec->count + count, __ATOMIC_RELEASE);
-		r->scattered -= r->scattered > 0;
-		return 1;
-	}
+	return r->key == pc && r->seq == __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED) && r->stride == stride;
+}
+
+/* Whether elements at the distance of a run are among its own. */
+static inline __attribute__((always_inline)) int loop_is_among(struct mcchk_run *r, uintptr_t start, int64_t stride, uint64_t count)
+{
+	const struct mcchk_access *rec = r->rec;
 	uint64_t offset = start - r->base;
 	if (stride <= 0 || (stride & (stride - 1)) != 0 || (offset & (uint64_t)(stride - 1)) != 0 || start < r->base)
 		return 0;
@@ -216,6 +212,22 @@ static inline __attribute__((always_inline)) int loop_goes_on(uintptr_t start, i
 		return 0;
 	r->scattered -= r->scattered > 0;
 	return 1;
+}
+
+/* Whether two or more elements in memory that matters go on with the run of their place, or
+ * are among its own: as mcchk_run_elements, for what is most frequent. */
+static inline __attribute__((always_inline)) int loop_goes_on(uintptr_t start, int64_t stride, uint64_t count, uintptr_t pc)
+{
+	struct mcchk_run *r = mcchk_self.runs + (pc & (MCCHK_RUNS - 1));
+	if (!is_run_of(r, stride, pc))
+		return 0;
+	if (start == r->next) {
+		r->next = start + count * (uint64_t)stride;
+		__atomic_store_n(&r->rec->count, r->rec->count + count, __ATOMIC_RELEASE);
+		r->scattered -= r->scattered > 0;
+		return 1;
+	}
+	return loop_is_among(r, start, stride, count);
 }
 
 /* Whether they are the next row of the grid of their place, which is not the last of a plane:
@@ -250,9 +262,41 @@ static __attribute__((noinline)) int set_takes(uintptr_t start, int64_t stride, 
 	return count <= MCCHK_IN_SET && mcchk_takes(&e, pc, frame);
 }
 
+/* A set has what a loop did: the place is to have a map, or one that reaches further. */
+static __attribute__((noinline)) void loop_missed(uintptr_t start, uintptr_t last, uint64_t kind, struct mcchk_touch *touch, uintptr_t pc, void **frame)
+{
+	uint32_t size = kind & UINT16_MAX;
+	uintptr_t beyond = (start - touch->lo) / size < touch->count ? last : start;
+
+	mcchk_touch_missed(touch, beyond, pc, frame, size, (uint32_t)(kind >> 16), MCCHK_MISS_IN_SET);
+}
+
+/* Whether the map of a loop takes what it did in one access, or a run has that already. */
+static inline __attribute__((always_inline)) int loop_touches(uintptr_t start, int64_t stride, uint64_t count, uint64_t kind, uint64_t moment,
+							      const struct mcchk_touch *touch, uintptr_t pc, void **frame)
+{
+	struct mcchk_run *r = mcchk_self.runs + (pc & (MCCHK_RUNS - 1));
+	uint32_t size = kind & UINT16_MAX, shift = (uint32_t)__builtin_ctz(size);
+	uint64_t first = start - touch->lo, step = (uint64_t)(stride >> shift), last;
+
+	if (!mcchk_touches_in(touch, frame) || count - 1 >= MCCHK_IN_SET || ((first | (uint64_t)stride) & (size - 1)) != 0 ||
+	    __atomic_load_n(&mcchk_moment, __ATOMIC_ACQUIRE) != moment)
+		return 0;
+	first >>= shift;
+	last = first + (count - 1) * step;
+	if (first >= touch->count || last >= touch->count)
+		return 0;
+	if (is_run_of(r, stride, pc) && loop_is_among(r, start, stride, count))
+		return 1;
+	r->scattered += r->place == pc && r->scattered < MCCHK_SCATTERED_MOST;
+	for (uint8_t *map = touch->map + first; count > 0; count--, map += step)
+		*map = 1;
+	return 1;
+}
+
 /* Of a short loop the pages of its first and last byte are all that it has to do with. */
 static inline __attribute__((always_inline)) void loop(uintptr_t start, int64_t stride, uint64_t count, uint64_t kind, uint64_t moment,
-						       uintptr_t pc, void **frame)
+						       struct mcchk_touch *touch, uintptr_t pc, void **frame)
 {
 	uintptr_t last = start + (count - 1) * (uint64_t)stride;
 	uintptr_t lo = stride < 0 ? last : start, hi = (stride < 0 ? start : last) + (kind & UINT16_MAX) - 1;
@@ -260,19 +304,28 @@ static inline __attribute__((always_inline)) void loop(uintptr_t start, int64_t 
 		uint8_t first = MCCHK_SHADOW[lo >> MCCHK_PAGE_SHIFT], end = MCCHK_SHADOW[hi >> MCCHK_PAGE_SHIFT];
 		if ((first | end) == 0)
 			return;
-		if (first == 1 && end == 1 && stride != 0 &&
-		    ((count > 1 && (loop_goes_on(start, stride, count, pc) || row_goes_on(start, stride, count, pc))) ||
-		     (mcchk_self.runs[pc & (MCCHK_RUNS - 1)].scattered >= MCCHK_SCATTERED && set_takes(start, stride, count, kind, pc, frame))))
-			return;
+		if (first == 1 && end == 1 && stride != 0) {
+			if (count > 1 && (loop_goes_on(start, stride, count, pc) || row_goes_on(start, stride, count, pc)))
+				return;
+			if (mcchk_self.runs[pc & (MCCHK_RUNS - 1)].scattered >= MCCHK_SCATTERED && set_takes(start, stride, count, kind, pc, frame)) {
+				if (touch)
+					loop_missed(start, last, kind, touch, pc, frame);
+				return;
+			}
+		}
 	}
 	loop_elements(start, stride, count, kind, moment, pc, frame);
 }
 
 /* What a loop did, when it is left: `count` accesses from `start` on, each `stride` bytes
- * from the last; it began at that moment (mcchk.h). */
-WITH_FRAME void mcchk_loop(uintptr_t start, int64_t stride, uint64_t count, uint64_t kind, uint64_t moment)
+ * from the last; it began at that moment (mcchk.h). `touch` is NULL where elements are not those
+ * of a map. */
+WITH_FRAME void mcchk_loop(uintptr_t start, int64_t stride, uint64_t count, uint64_t kind, uint64_t moment, struct mcchk_touch *touch)
 {
-	loop(start, stride, count, kind, moment, CALLER, MCCHK_CALLER_FRAME);
+	if (touch && __atomic_load_n(&touch->context, __ATOMIC_RELAXED) != 0 &&
+	    loop_touches(start, stride, count, kind, moment, touch, CALLER, MCCHK_CALLER_FRAME))
+		return;
+	loop(start, stride, count, kind, moment, touch, CALLER, MCCHK_CALLER_FRAME);
 }
 
 /* What a loop in a loop did, when the outer one is left: `rows` times, beginnings `step`
@@ -292,7 +345,7 @@ WITH_FRAME void mcchk_nest(uintptr_t start, int64_t step, uint64_t rows, int64_t
 		rows = 1;
 	}
 	if (rows == 1) {
-		loop(start, stride, count, kind, moment, CALLER, MCCHK_CALLER_FRAME);
+		loop(start, stride, count, kind, moment, NULL, CALLER, MCCHK_CALLER_FRAME);
 		return;
 	}
 	struct mcchk_elements e = {.start = start, .stride = stride, .count = count, .size = kind & UINT16_MAX, .flags = (uint32_t)(kind >> 16)};

@@ -3,8 +3,8 @@
  *
  * Of such a place only the set of its elements counts within a span, for each context of
  * calls. So one that has begun many records in a span begins no more: the slow path puts
- * elements in a set of the run-time's own. Before the span ends sets become records, as
- * maps do (touches.c), and under the same conditions.
+ * elements in a set of the run-time's own, where there is no map for them yet (touches.c).
+ * Before the span ends sets become records, as maps do, and under the same conditions.
  */
 #include "sets.h"
 
@@ -117,6 +117,52 @@ void mcchk_write_sets(struct mcchk_thread *t, uint64_t seq, int keep)
 		forget_blocks();
 }
 
+/* Which set a place has in a context, or where there is room for it. */
+static struct mcchk_set *slot_for(uintptr_t pc, uint32_t context)
+{
+	uint32_t i = (uint32_t)(mix(pc, context) >> 32) % SETS;
+
+	while (sets[i].pc != 0 && (sets[i].pc != pc || sets[i].context != context))
+		i = (i + 1) % SETS;
+	return &sets[i];
+}
+
+static void pour(uint64_t *words, uint64_t element, const struct mcchk_touching *g)
+{
+	uint64_t from = g->from >> g->shift, lo = g->lo >> g->shift;
+
+	for (uint32_t i = 0; i < MCCHK_SET_WORDS; i++, element += 64)
+		for (uint64_t w = words[i]; w != 0; w &= w - 1) {
+			uint64_t e = element + (uint64_t)__builtin_ctzll(w);
+			if (e - from >= g->count)
+				continue;
+			g->map[e - lo] = 1;
+			words[i] &= ~(w & -w);
+		}
+}
+
+void mcchk_pour_sets(struct mcchk_thread *t)
+{
+	static const struct mcchk_touching *into[SETS];
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < t->touching_count && block_count > 0; i++) {
+		const struct mcchk_touching *g = &t->touching[i];
+		struct mcchk_set *s = g->map && g->n == 1 ? slot_for(g->members->pc, (uint32_t)(g->context >> MCCHK_ADDRESS_BITS)) : NULL;
+		if (!s || s->pc == 0)
+			continue;
+		into[s - sets] = g;
+		n++;
+	}
+	for (uint32_t i = 0; i < block_count && n > 0; i++) {
+		const struct mcchk_touching *g = into[blocks->keys[i] % SETS];
+		if (g)
+			pour(blocks->words[i], blocks->keys[i] / SETS << MCCHK_SET_SHIFT, g);
+	}
+	if (n > 0)
+		memset(into, 0, sizeof into);
+}
+
 void mcchk_forget_sets(void)
 {
 	if (set_count > 0)
@@ -181,11 +227,8 @@ static int have_blocks(void)
 /* The set of a place in a call of its function; NULL: there is none, and no room for one. */
 static struct mcchk_set *set_of(struct mcchk_thread *t, const struct mcchk_elements *e, uintptr_t pc, void **frame, uint32_t context)
 {
-	uint32_t i = (uint32_t)(mix(pc, context) >> 32) % SETS;
+	struct mcchk_set *s = slot_for(pc, context);
 
-	while (sets[i].pc != 0 && (sets[i].pc != pc || sets[i].context != context))
-		i = (i + 1) % SETS;
-	struct mcchk_set *s = &sets[i];
 	if (MCCHK_LIKELY(s->pc != 0))
 		return s;
 	if (set_count == SETS / 2 || !have_blocks() || !mcchk_has_sets(t))

@@ -25,7 +25,7 @@
 #define SMALLEST (4ull << 10)  /* of one that has just been begun */
 #define PATIENCE (16 * MCCHK_MISS) /* of the slow path, before there is a map, or a larger one */
 #define AGAIN (6 * MCCHK_MISS) /* the same before one of the same context is looked at */
-#define CHANGES 10             /* each time that a place takes up the map of another context, that is to be twice as often, up to so many times */
+#define CHANGES 10             /* of the context that a place has a map of, each time after twice the cost, up to so many times */
 #define WORTH 1024             /* a map has more bytes than that for each element: not worth it */
 #define NEAR 1024              /* bytes between two elements that are a record (runs.c) */
 
@@ -188,6 +188,7 @@ static void write_all(struct mcchk_thread *t, uint64_t seq, int keep)
 		if (has_now(t, &t->touching[i]))
 			note_reach(&t->touching[i]);
 	}
+	mcchk_pour_sets(t);
 	for (uint32_t i = 0; i < n; i++)
 		write_map(t, &t->touching[i], seq, keep);
 	mcchk_write_sets(t, seq, keep);
@@ -549,7 +550,8 @@ static void cold_around(uintptr_t addr, uint64_t most, uintptr_t *lo, uintptr_t 
 /* In a loop that has nothing in it by which memory could come to matter, an aligned element
  * does not: nor does what lies around it, of which the program's code sets nothing. There
  * is none of that where other strands may be at work. */
-static void map_cold(uintptr_t addr, struct mcchk_touch *touch, const struct mcchk_member *members, uint32_t n, uint32_t shift, uintptr_t pc, void **frame)
+static void map_cold(uintptr_t addr, struct mcchk_touch *touch, const struct mcchk_member *members, uint32_t n, uint32_t shift, uintptr_t pc,
+		     void **frame)
 {
 	static struct {
 		uint64_t seq, most;

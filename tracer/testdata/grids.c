@@ -143,7 +143,7 @@ void mcchk_commit_grid(struct mcchk_thread *t) { t->accesses.chunk->used += (uin
 
 /* ---- the program ---- */
 
-void mcchk_loop(uintptr_t start, int64_t stride, uint64_t count, uint64_t kind, uint64_t moment);
+void mcchk_loop(uintptr_t start, int64_t stride, uint64_t count, uint64_t kind, uint64_t moment, struct mcchk_touch *touch);
 void mcchk_nest(uintptr_t start, int64_t step, uint64_t rows, int64_t stride, uint64_t count, uint64_t kind, uint64_t moment);
 
 static const uint64_t kinds[SITES] = {8, 8 | MCCHK_STORE << 16, 4, 1 | MCCHK_STORE << 16, 24, 16};
@@ -152,7 +152,7 @@ static const uint64_t kinds[SITES] = {8, 8 | MCCHK_STORE << 16, 4, 1 | MCCHK_STO
 #define SITE(n)                                                                                                       \
 	static __attribute__((noinline)) void loop##n(uint64_t start, int64_t stride, uint64_t count)                 \
 	{                                                                                                             \
-		mcchk_loop(start, stride, count, kinds[n], mcchk_moment);                                             \
+		mcchk_loop(start, stride, count, kinds[n], mcchk_moment, NULL);                                           \
 		__asm__ volatile("" ::: "memory");                                                                    \
 	}                                                                                                             \
 	static __attribute__((noinline)) void nest##n(uint64_t start, int64_t step, uint64_t times, int64_t stride, uint64_t count) \
