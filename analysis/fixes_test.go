@@ -150,7 +150,8 @@ func TestFixesOfLongRuns(t *testing.T) {
 }
 
 // incomplete is a run whose processes add to a word and read it, where nothing completes that
-// before the end, when all becomes known that the reads have fetched.
+// before the end, when all becomes known that the reads have fetched. Two other reads have a
+// buffer in common.
 func incomplete(t *testing.T, each int) [][]byte {
 	t.Helper()
 	var b strings.Builder
@@ -166,12 +167,13 @@ func incomplete(t *testing.T, each int) [][]byte {
 			counter++
 			continue
 		}
-		calls[rank] = append(calls[rank], "  11: fetch_and_op to=0 disp=8 op=MPI_NO_OP number="+n)
+		calls[rank] = append(calls[rank], fmt.Sprintf("  11: fetch_and_op to=0 disp=8 op=MPI_NO_OP result_addr=%#x number=%s", 0x8000+8*i, n))
 		numbers[rank], values[rank] = append(numbers[rank], n), append(values[rank], strconv.Itoa(counter))
 	}
 	for rank := range ranks {
 		fmt.Fprintf(&b, "rank %d\n%s\n", rank, strings.Join(calls[rank], "\n"))
 	}
+	b.WriteString("rank 0\n  20: get to=1 disp=64\n  21: get to=1 disp=64\n")
 	b.WriteString("every rank\n  30: unlock_all\n")
 	for rank := range ranks {
 		fmt.Fprintf(&b, "rank %d\n  30: mcchk_Fetched numbers=[%s] values=[%s]\n", rank, strings.Join(numbers[rank], ","), strings.Join(values[rank], ","))

@@ -93,6 +93,10 @@ func (f *Foresight) Complete(c *trace.Call, which func(of any) bool) {
 	}
 }
 
+// Forget says that it will not be told what an operation has fetched: another one is about to
+// overwrite that.
+func (f *Foresight) Forget(number int64) { delete(f.open, number) }
+
 // Fetched says what an operation has fetched, and when that was known, ns.
 func (f *Foresight) Fetched(number, bits, ended int64) {
 	if op := f.open[number]; op != nil {

@@ -84,6 +84,8 @@ type process struct {
 	messages   map[int64]*core.Match   // found by matched probes, by handle
 	files      map[int64]*core.Pending // buffers of split collective calls, by file
 	fetching   map[int64]*fetch        // operations that fetch words, by the tracer's number
+	results    map[uint64]int64        // the last of them that puts what it fetches at an address
+	foreseen   map[uint64]int64        // the same of operations that are still to come
 	receipt    *receipt
 	unsure     bool // calls were lost: which epochs are open is not known
 }
@@ -109,6 +111,8 @@ func (m *Model) Attach(machine *core.Machine) {
 			messages:   map[int64]*core.Match{},
 			files:      map[int64]*core.Pending{},
 			fetching:   map[int64]*fetch{},
+			results:    map[uint64]int64{},
+			foreseen:   map[uint64]int64{},
 		}
 		if defs, ok := p.Stream().(definitions); ok {
 			p.defs = defs

@@ -38,6 +38,7 @@ func (b *opBuilder) onWord(a *regions.Access, count int64, t *datatype) {
 	case fetches:
 		f := &fetch{number: b.c.Int(argNumber), op: op, issued: b.op.issued}
 		b.p.fetching[f.number] = f
+		b.p.fetchesInto(b.c.Addr(argResultAddr), f.number)
 		if b.p.Threaded() {
 			b.op.fetches = append(b.op.fetches, f)
 		}
@@ -93,6 +94,10 @@ func foreseeOperation(m *Model, p *process, c *core.Call, r *entry, f *core.Fore
 	number := int64(0)
 	if c.Has(argResultAddr) {
 		number = c.Int(argNumber)
+		if before, ok := p.foreseen[c.Addr(argResultAddr)]; ok && before < number {
+			f.Forget(before)
+		}
+		p.foreseen[c.Addr(argResultAddr)] = number
 	} else if !m.fetches(e.win) {
 		return
 	}
@@ -218,15 +223,28 @@ type fetch struct {
 	issued moment
 	shared bool // several strands may complete it
 
-	// What it fetched, and when that was known, ns.
-	known       bool
+	// What its result buffer held when it was complete, and when that was, ns.
+	told        bool
 	bits, ended int64
+	overwritten bool // meanwhile by another operation that fetches: what it fetched is not known
+}
+
+// known reports whether the trace has said what the operation fetched.
+func (f *fetch) known() bool { return f.told && !f.overwritten }
+
+// fetchesInto notes where an operation puts what it fetches. Another one that is on its way
+// there had its own value there before, if at all, and the trace only has that of the last.
+func (p *process) fetchesInto(addr uint64, number int64) {
+	if f := p.fetching[p.results[addr]]; f != nil && !f.told {
+		f.overwritten = true
+	}
+	p.results[addr] = number
 }
 
 // fetchedBy adds what operations have fetched, as far as the trace has said so.
 func fetchedBy(told []core.Fetched, all []*fetch) []core.Fetched {
 	for _, f := range all {
-		if f.known {
+		if f.known() {
 			told = append(told, core.Fetched{Op: f.op, Bits: f.bits, Before: f.ended})
 		}
 	}
@@ -247,12 +265,15 @@ func doFetched(m *Model, p *process, c *core.Call, _ *entry) {
 		if f == nil {
 			continue
 		}
-		if !f.known {
-			f.known, f.bits, f.ended = true, values[i], c.Begin
+		if !f.told {
+			f.told, f.bits, f.ended = true, values[i], c.Begin
 		}
 		f.ended = min(f.ended, c.Begin)
 		if !m.isPast(f.issued, p) {
 			continue
+		}
+		if f.overwritten {
+			f.op.Complete(p.Now())
 		}
 		if all = append(all, f); !f.shared {
 			delete(p.fetching, n)
@@ -266,8 +287,10 @@ func doFetched(m *Model, p *process, c *core.Call, _ *entry) {
 func (p *process) forgetFetches() {
 	maps.DeleteFunc(p.fetching, func(_ int64, f *fetch) bool {
 		f.shared = false
-		return f.known
+		return f.told
 	})
+	maps.DeleteFunc(p.results, func(_ uint64, number int64) bool { return p.fetching[number] == nil })
+	clear(p.foreseen)
 }
 
 // How an atomic operation of the language changes a value, as the trace has it.
