@@ -149,6 +149,49 @@ func TestFixesOfLongRuns(t *testing.T) {
 	require.False(t, slices.ContainsFunc(res.Findings[0].Fixes, func(f conflicts.Fix) bool { return f.Trial.Tried || f.Trial.Untried == "" }))
 }
 
+// TestFixesTellWhatIsFetched: a flush that is put in tells what the operations before it have
+// fetched, and whom the process comes after.
+func TestFixesTellWhatIsFetched(t *testing.T) {
+	s, err := scenario.Parse("fetched", `
+every rank
+  op 2: MPI_NO_OP
+  1: win_create
+  2: lock_all
+rank 0
+  3: put to=2 disp=16
+  4: flush rank=2
+  5: accumulate to=2 disp=0 number=1 operand=1
+  6: flush rank=2
+# Rank 1 is later, by its clock.
+rank 1
+  6: flush rank=0
+  6: flush rank=0
+  6: flush rank=0
+  6: flush rank=0
+  6: flush rank=0
+  6: flush rank=0
+  7: fetch_and_op to=2 disp=0 op=2 number=1
+  7: fetch_and_op to=2 disp=0 op=2 number=2
+  8: get to=2 disp=16 origin_addr=0x9900
+  9: flush rank=2
+    fetched numbers=[1,2] values=[1,1]
+rank 2
+every rank
+  10: unlock_all
+  11: win_free
+`)
+	require.NoError(t, err)
+	res := triedWith(t, traceFiles(t, s.Trace), Options{Clock: evc.Auto})
+	require.Len(t, res.Findings, 2)
+	for i := range res.Findings {
+		if f := &res.Findings[i]; f.Class == conflicts.WithinEpoch {
+			require.Equal(t, []int{0, 1}, f.Fixes[0].Trial.Removes)
+			return
+		}
+	}
+	t.Fatal("the operations with one buffer are not found")
+}
+
 // incomplete is a run whose processes add to a word and read it, where nothing completes that
 // before the end, when all becomes known that the reads have fetched. Two other reads have a
 // buffer in common.

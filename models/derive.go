@@ -58,6 +58,16 @@ func (d *Derived) Call(name string, from *trace.Call, win int64) *trace.Call {
 	return c
 }
 
+// Note returns the tracer's note, behind a call of a function that was put in, of what a
+// recorded call fetched; nil where that does not complete it.
+func (d *Derived) Note(name string, from *trace.Call, number, value int64) *trace.Call {
+	if !mpi.Flushes(name) {
+		return nil
+	}
+	fn := d.function("mcchk_Fetched")
+	return &trace.Call{Fn: fn, Stack: from.Stack, Returned: true, Args: []trace.Value{{List: []int64{number}}, {List: []int64{value}}}}
+}
+
 func (d *Derived) function(name string) *trace.Fn {
 	if fn := d.functions[name]; fn != nil {
 		return fn

@@ -48,6 +48,12 @@ func DerivedArg(fn, arg string, from *trace.Call, win int64) (trace.Value, bool)
 	return from.Arg(arg)
 }
 
+// Flushes reports whether calls of a function complete the buffers of operations.
+func Flushes(fn string) bool {
+	r := table[fn]
+	return r != nil && r.part&buffers != 0
+}
+
 // readsAtomically is an argument of MPI_Get_accumulate that does what an MPI_Get does.
 func readsAtomically(arg string, get *trace.Call) (trace.Value, bool) {
 	switch arg {

@@ -15,6 +15,9 @@ type Maker interface {
 	// Call returns a call of a function with the arguments of a recorded call, as far as
 	// both have them, on a window (0: that of the call); nil where it cannot be made.
 	Call(fn string, from *trace.Call, window int64) *trace.Call
+	// Note returns the tracer's note, behind a call of a function that was put in, of what a
+	// recorded call fetched; nil where that does not complete it.
+	Note(fn string, from *trace.Call, number, value int64) *trace.Call
 }
 
 // Plan is a change of the streams of a run.
@@ -302,9 +305,23 @@ func (p *planner) insertAt(rank int, e *execution, from *event, step *conflicts.
 			p.put(rank, e.moved, callEvent(c))
 		default:
 			p.put(rank, slot(from.pos, inserted), callEvent(c))
+			if note := p.note(rank, fn, from.Call); note != nil {
+				p.put(rank, slot(from.pos, inserted), callEvent(note))
+			}
 		}
 	}
 	return nil
+}
+
+// note returns the note of what a call has fetched, as far as that is known, behind a call of a
+// function that completes it; nil: there is none.
+func (p *planner) note(rank int, fn string, from *trace.Call) *trace.Call {
+	number, _ := from.Arg("number")
+	value, ok := p.scan.ranks[rank].results.told[number.Int]
+	if !ok {
+		return nil
+	}
+	return p.maker.Note(fn, from, number.Int, value)
 }
 
 // Stream returns the stream of a process in the changed program.

@@ -64,6 +64,7 @@ type process struct {
 	windows    map[int64]uint64    // the last call on each
 	buffers    []uint64            // calls that have a buffer
 	threads    bool                // it has several
+	results    results
 }
 
 // met is a call that may be a collective one.
@@ -108,6 +109,7 @@ func NewScan(ranks int, sitesOf func(rank int, stack uint32) []At) *Scan {
 	s := &Scan{sitesOf: sitesOf, ranks: make([]process, ranks)}
 	for i := range s.ranks {
 		s.ranks[i].executions, s.ranks[i].windows = map[int][]execution{}, map[int64]uint64{}
+		s.ranks[i].results = results{map[uint64]int64{}, map[int64]uint64{}, map[int64]int64{}}
 	}
 	return s
 }
@@ -151,6 +153,11 @@ func (s *Scan) note(rank int, ev *trace.Event) {
 		if !s.full && hasBuffer(ev.Call.Fn) {
 			p.buffers = append(p.buffers, p.pos)
 			s.count()
+		}
+		if !s.full {
+			for range p.results.note(ev.Call) {
+				s.count()
+			}
 		}
 	case ev.Kind != trace.KindAccess:
 		return
