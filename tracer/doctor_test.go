@@ -195,6 +195,13 @@ func TestDoctorTraces(t *testing.T) {
 	require.Equal(t, Problem, f.Health)
 	require.Contains(t, f.Fix, "a directory of its own")
 
+	require.Equal(t, OK, found["end of traces"].Health, found["end of traces"].Text)
+	info, err := os.Stat(b.path("whole/rank-1.mcct"))
+	require.NoError(t, err)
+	require.NoError(t, os.Truncate(b.path("whole/rank-1.mcct"), info.Size()/10))
+	f = look("whole")["end of traces"]
+	require.Equal(t, Problem, f.Health)
+	require.Contains(t, f.Text, "that of rank 1 ends early (the file ends inside a chunk")
 	require.NoError(t, os.Truncate(b.path("whole/rank-1.mcct"), 0))
 	found = look("whole")
 	require.Contains(t, found["traces"].Text, "1 of 2 processes have no readable trace")

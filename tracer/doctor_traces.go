@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -98,9 +99,54 @@ func (d *examination) traces(dir string) {
 		}
 		d.add("trace file", Problem, "record the run again", "%v", bad.Err)
 	}
+	d.complete(t)
 	d.recordedBuild(t.Files[0].Path)
 	d.runRecord(dir)
 	d.symbolTable(dir)
+}
+
+// complete reads traces to their ends.
+func (d *examination) complete(t *trace.Dir) {
+	const check = "end of traces"
+	var cut []string
+	for _, f := range t.Files {
+		if text := endsEarly(t, f); text != "" {
+			cut = append(cut, text)
+		}
+	}
+	const fix = "look for what ended the process or the recording, and record the run again: the verdict on what there is will not be that there is no race"
+	for i, text := range cut {
+		if i == maxNamed {
+			d.add(check, Problem, "", "%d more are not complete", len(cut)-i)
+			break
+		}
+		d.add(check, Problem, fix, "%s", text)
+	}
+	if len(cut) == 0 && len(t.Files) > 0 {
+		d.add(check, OK, "", "each can be read up to the end of its process")
+	}
+}
+
+// endsEarly says why a trace is not complete, or nothing.
+func endsEarly(t *trace.Dir, f trace.File) string {
+	rank := int(f.Header.Rank)
+	r, err := t.Open(rank)
+	if err != nil {
+		return fmt.Sprintf("that of rank %d cannot be read: %v", rank, err)
+	}
+	defer r.Close()
+	for {
+		var e trace.Event
+		switch err := r.ReadEvent(&e); {
+		case err == nil:
+		case !errors.Is(err, io.EOF):
+			return fmt.Sprintf("that of rank %d cannot be read: %v", rank, err)
+		case r.Cut() != nil:
+			return fmt.Sprintf("that of rank %d ends early (%s; offset %d)", rank, r.Cut().Reason, r.Cut().Offset)
+		default:
+			return ""
+		}
+	}
 }
 
 // recordedBuild compares how the program of a trace was built with the library
