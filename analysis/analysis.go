@@ -271,7 +271,7 @@ func (r *run) search(streams prefetched, opts core.Options) (*core.Machine, []co
 // searchIn replays streams and searches.
 func (r *run) searchIn(streams []core.Stream, opts core.Options) (*core.Machine, []conflicts.Group, error) {
 	var m *core.Machine
-	opts.Enough = func() bool { return r.hadEnough(m) }
+	opts.Enough, opts.Room = func() bool { return r.hadEnough(m) }, r.room
 	m, err := core.NewMachine(streams, opts, r.models()...)
 	if err != nil {
 		return nil, nil, err
@@ -290,6 +290,9 @@ func (r *run) searchIn(streams []core.Stream, opts core.Options) (*core.Machine,
 	}
 	if err != nil && !errors.Is(err, r.ctx.Err()) && !errors.Is(err, context.Cause(r.ctx)) {
 		return nil, nil, err
+	}
+	if h := m.Short(); h != nil && r.stopped == nil {
+		r.stopped, r.held = &memoryError{r.allowed()}, *h
 	}
 	spilled := m.Stats().Spilled
 	r.stats.Spilled.Accesses += spilled.Accesses

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime"
 	"runtime/metrics"
 	"slices"
 	"sync"
@@ -91,10 +92,25 @@ func (r *run) hadEnough(m *core.Machine) bool {
 		return r.stopped != nil
 	}
 	r.stopped, r.held = &memoryError{r.allowed()}, m.Holdings()
-	if r.end != nil && (r.held.Pending+r.held.Accesses)*searchBytes > r.opts.Heap/100*(heapShare-replayShare) {
+	if r.end != nil && r.held.Apart*searchBytes > r.opts.Heap/100*(heapShare-replayShare) {
 		r.end(r.stopped)
 	}
 	return true
+}
+
+// room reports whether there is memory for so many bytes more, while the replay goes on.
+func (r *run) room(bytes int64) bool {
+	if r.opts.Heap == 0 || bytes < r.opts.Heap/32 { // the guard sees to what is little
+		return true
+	}
+	most := r.opts.Heap / 100 * replayShare
+	inUse := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	if metrics.Read(inUse); int64(inUse[0].Value.Uint64())+bytes < most {
+		return true
+	}
+	runtime.GC() // some of it is garbage
+	metrics.Read(inUse)
+	return int64(inUse[0].Value.Uint64())+bytes < most
 }
 
 // allowed is the limit as whoever set it knows it, bytes.

@@ -84,6 +84,24 @@ func TestSearchAfterEnough(t *testing.T) {
 	require.NotZero(t, r.held)
 }
 
+// TestRoom: what fits is known before it is taken.
+func TestRoom(t *testing.T) {
+	for _, c := range []struct {
+		heap, bytes int64
+		want        bool
+	}{
+		{0, 1 << 50, true}, // no limit
+		{1 << 40, 1 << 30, true},
+		{1 << 40, 1 << 40, false},
+		{1 << 10, 1 << 9, false}, // all of it is in use
+		{1 << 40, 1 << 40 / 100 * (replayShare + 1), false},
+		{1 << 40, 1 << 40 / 100 * (replayShare - 1), true},
+	} {
+		r := run{opts: Options{Heap: c.heap}}
+		require.Equal(t, c.want, r.room(c.bytes), c)
+	}
+}
+
 // TestTooLarge: the caveat names what takes most, and what helps.
 func TestTooLarge(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "traces")

@@ -126,13 +126,6 @@ func (p *Pending) spread() {
 	}
 }
 
-// spread spreads all that are open.
-func (l *pendingAccesses) spread() {
-	for p := range l.all {
-		p.spread()
-	}
-}
-
 // spreadBuffers spreads the accesses to buffers of which some may lie in [lo, hi).
 func (s *Strand) spreadBuffers(lo, hi uint64) {
 	var some []*Pending
@@ -147,6 +140,18 @@ func (s *Strand) spreadBuffers(lo, hi uint64) {
 	if len(some) > 0 {
 		s.m.pending.index()
 	}
+}
+
+// toSpread is about how many bytes are taken at once where the region ends and another
+// one follows.
+func (l *pendingAccesses) toSpread() int64 {
+	n := int64(0)
+	for p := range l.all {
+		if p.open != nil {
+			n += int64(p.open.Len())
+		}
+	}
+	return n * apartBytes
 }
 
 // unlisted counts the accesses that the phase does not have yet.

@@ -11,6 +11,7 @@ type Holdings struct {
 	StampBytes int64 // what a timestamp takes, on average
 	Landmarks  int64 // in them
 	Accesses   int64 // of calls, complete ones that are held one by one
+	Apart      int64 // all accesses that are held one by one
 }
 
 // apartBytes is about what a pending access takes that is held by itself.
@@ -40,5 +41,6 @@ func (m *Machine) Holdings() Holdings {
 	}
 	h.StampBytes = bytes / max(1, h.Separate)
 	h.Accesses = int64(m.store.CallCount())
+	h.Apart = apart + h.Accesses
 	return h
 }

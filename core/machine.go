@@ -60,7 +60,8 @@ type Machine struct {
 
 	watch watch
 	record
-	stopped bool // nothing more can be replayed
+	stopped bool      // nothing more can be replayed
+	short   *Holdings // what was held where there was no room to go on; or nil
 }
 
 // record is what is told of a replay beside its regions.
@@ -93,6 +94,10 @@ type Options struct {
 	// Enough, if set, is asked after each turn of a strand. Once it is true, the region
 	// ends with what there is of it, and is the last: as where all traces are cut.
 	Enough func() bool
+	// Room, if set, says whether there are so many bytes. It is asked where about as many
+	// are needed at once to go on behind a region, which is the last where there are not
+	// (Short).
+	Room func(bytes int64) bool
 	// Phase is how many loads, stores, accesses of calls and separate regions
 	// a phase of a concurrent region holds before it may end; 0 means a
 	// default that takes some ten megabytes.
@@ -376,9 +381,9 @@ func (m *Machine) releaseSoft() bool {
 	return true
 }
 
-// region returns the phase that ends.
-func (m *Machine) region() *regions.Region {
-	m.pending.list()
+// region returns the phase that ends; last: nothing follows it.
+func (m *Machine) region(last bool) *regions.Region {
+	m.pending.list(last)
 	m.stats.Accesses += uint64(m.store.NewCalls() + m.pending.leftOutNew)
 	m.pending.leftOutNew = 0
 	r := m.store.HandOver(m.wholeRegions())
@@ -398,7 +403,25 @@ func (m *Machine) region() *regions.Region {
 	return r
 }
 
+// Short returns what was held where there was no room to go on; nil: there was.
+func (m *Machine) Short() *Holdings { return m.short }
+
+// hasRoom reports whether there is room for what is pending where a phase or region
+// ends that is not the last.
+func (m *Machine) hasRoom() bool {
+	if m.opts.Room == nil {
+		return true
+	}
+	n := m.pending.toSpread()
+	return n == 0 || m.opts.Room(n)
+}
+
 func (m *Machine) endRegion(last bool) *regions.Region {
+	if !last && !m.hasRoom() {
+		h := m.Holdings()
+		h.OpenBytes += m.pending.toSpread()
+		last, m.short = true, &h
+	}
 	for _, p := range m.processes {
 		p.first.path.last().Bounds.End = p.first.meeting.call
 		if p.team != nil && !last {
@@ -407,7 +430,7 @@ func (m *Machine) endRegion(last bool) *regions.Region {
 	}
 	m.decideLocks()
 	m.checkLocks()
-	r := m.region()
+	r := m.region(last)
 	for _, model := range m.models {
 		model.EndRegion(last)
 	}

@@ -368,9 +368,16 @@ func (p *Pending) list() {
 	}
 }
 
-// list adds the accesses that are not complete to those of the phase.
-func (l *pendingAccesses) list() {
-	l.spread()
+// list adds the accesses that are not complete to those of the phase; last: nothing
+// follows it.
+func (l *pendingAccesses) list(last bool) {
+	for p := range l.all {
+		if last && p.open != nil && !p.listed && l.machine.store.ListAll(p.open, p.strand.line) {
+			p.listed = true
+			continue
+		}
+		p.spread()
+	}
 	for p := range l.all {
 		p.list()
 	}

@@ -27,7 +27,7 @@ func (p *phase) beginRegion() { p.grown, p.limit = 0, p.first }
 
 func (p *phase) full() bool { return p.grown >= p.limit }
 
-// endPhase ends the phase when half of it is past, and returns it. Otherwise it
+// endPhase ends the phase when half of it is past and there is room for the rest, and returns it. Otherwise it
 // returns nil, and tries again when the phase has grown to twice its size, or at once
 // where no strand makes accesses any more.
 func (m *Machine) endPhase() *regions.Region {
@@ -41,7 +41,7 @@ func (m *Machine) endPhase() *regions.Region {
 	}
 	past := m.pastBelow(floor)
 	kept := m.kept(floor, past)
-	if 2*kept > m.phase.grown {
+	if 2*kept > m.phase.grown || !m.hasRoom() {
 		m.phase.limit = 2 * m.phase.grown
 		return nil
 	}
@@ -49,7 +49,7 @@ func (m *Machine) endPhase() *regions.Region {
 		return nil
 	}
 	m.decideLocks()
-	out := m.region()
+	out := m.region(false)
 	before := m.clock
 	m.clock = before.Next(floor)
 	m.phases++

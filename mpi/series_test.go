@@ -118,3 +118,46 @@ func TestPendingOperationsInALoop(t *testing.T) {
 		})
 	}
 }
+
+// TestNoRoomForPending: where there is no room for what is pending beyond the end of a
+// region, that is the last one, has all of it, and takes little.
+func TestNoRoomForPending(t *testing.T) {
+	const n = 2000
+	list := []*trace.Call{
+		callOf("MPI_Win_create", "comm", int(trace.CommWorld), "base", 1000, "size", 4*n, "disp_unit", 4, "model", 1, "win", 1),
+		callOf("MPI_Win_lock_all", "assert", 0, "win", 1),
+	}
+	for i := range n {
+		list = append(list, callOf("MPI_Put", "origin_addr", 50000, "origin_count", 1, "origin_datatype", 1, "target_rank", 0,
+			"target_disp", i, "target_count", 1, "target_datatype", 1, "win", 1))
+		list[len(list)-1].Fn = list[2].Fn
+	}
+	list = append(list, callOf("MPI_Barrier", "comm", int(trace.CommWorld)), callOf("MPI_Win_unlock_all", "win", 1))
+	asked := int64(0)
+	opts := core.Options{Clock: "vector", Room: func(bytes int64) bool {
+		asked = bytes
+		return false
+	}}
+	m, err := core.NewMachine([]core.Stream{&calls{list}}, opts, New(MemoryAuto, nil))
+	require.NoError(t, err)
+	accesses, last := 0, -1
+	for {
+		r, err := m.Next(context.Background())
+		if err == io.EOF {
+			break
+		}
+		require.NoError(t, err)
+		require.Empty(t, r.Calls)
+		last = r.Index
+		require.NoError(t, r.EachCall(&regions.Scratch{}, func(a *regions.Access) {
+			require.Equal(t, regions.Never, a.End.Seg)
+			accesses++
+		}))
+	}
+	require.Equal(t, 2*n, accesses)
+	require.Equal(t, 1, last, "the region between the creation of the window and the barrier")
+	require.NotNil(t, m.Short())
+	require.EqualValues(t, 2*n, m.Short().Pending)
+	require.GreaterOrEqual(t, m.Short().OpenBytes, asked)
+	require.Greater(t, asked, int64(2*n*500))
+}

@@ -126,10 +126,21 @@ func (s *Storage) SettleAll(o *Open, end Point, by *CallInfo) bool {
 	return s.series.settleAll(o, end, by)
 }
 
+// ListAll adds all accesses of an Open, which are not complete, as moments. It reports
+// whether it did. The Open stays as it is.
+func (s *Storage) ListAll(o *Open, line int32) bool {
+	return s.series.addAll(o, Point{Line: line, Seg: Never}, nil)
+}
+
 func (b *seriesBuilder) settleAll(o *Open, end Point, by *CallInfo) bool {
-	if end.Seg < 0 || by != nil && by.Pos != end.Pos {
+	if end.Seg < 0 || by != nil && by.Pos != end.Pos || !b.addAll(o, end, by) {
 		return false
 	}
+	clear(o.chunks)
+	return true
+}
+
+func (b *seriesBuilder) addAll(o *Open, end Point, by *CallInfo) bool {
 	b.settled += o.n
 	s := b.shapeOf(o.like)
 	if s == nil {
@@ -137,7 +148,7 @@ func (b *seriesBuilder) settleAll(o *Open, end Point, by *CallInfo) bool {
 		return false
 	}
 	ender := b.ender(o.like, by)
-	for i, c := range o.chunks {
+	for _, c := range o.chunks {
 		for k := range c {
 			m := &c[k]
 			b.place(o.like.Owner, moment{
@@ -145,7 +156,6 @@ func (b *seriesBuilder) settleAll(o *Open, end Point, by *CallInfo) bool {
 				count: m.count, start: m.start, step: m.step, end: end.Pos,
 			})
 		}
-		o.chunks[i] = nil
 	}
 	return true
 }
