@@ -58,7 +58,8 @@ func (n *namer) tellApart(e *evidence) {
 }
 
 // tellWithin marks where the accesses and calls of a finding lie within one line that
-// reports point at for both accesses, such as the call of a function of a wrapper.
+// reports point at for both accesses, such as the call of a function of a wrapper; and where
+// an access and the last call that the other process has heard of do, between which a fix goes.
 func (n *namer) tellWithin(g *conflicts.Group) {
 	first, second := n.stack(g.First.Rank, g.First.Stack), n.stack(g.Second.Rank, g.Second.Stack)
 	others := [][]symbols.Frame{}
@@ -70,4 +71,12 @@ func (n *namer) tellWithin(g *conflicts.Group) {
 		}
 	}
 	symbols.TellWithin(first, second, others)
+	for _, s := range []struct {
+		stack []symbols.Frame
+		heard *regions.CallInfo // of the process whose access that is
+	}{{first, g.Sample.Second.Heard}, {second, g.Sample.First.Heard}} {
+		if s.heard != nil {
+			symbols.TellWithin(s.stack, n.stack(s.heard.Rank, s.heard.Stack), nil)
+		}
+	}
 }

@@ -131,7 +131,43 @@ func (t *trials) try(res *Result) error {
 	if err := t.prepare(res); err != nil {
 		return err
 	}
-	for _, o := range t.queue {
+	if err := t.replayAll(t.queue); err != nil {
+		return err
+	}
+	if late := t.latest(res); len(late) > 0 {
+		if err := t.replayAll(late); err != nil {
+			return err
+		}
+	}
+	t.conclude(res)
+	return nil
+}
+
+// latest lists the attempts at the ends of the places that texts of fixes allow, where
+// these do at the beginning.
+func (t *trials) latest(res *Result) []*attempt {
+	if t.room == 0 {
+		return nil
+	}
+	tried := len(t.queue)
+	for i := range res.Findings {
+		f := &res.Findings[i]
+		for k := range f.Fixes {
+			if o := t.results[t.key(f.Fixes[k].Steps)]; o != nil && t.works(o, t.namer.keyOfFinding(f)) {
+				t.enqueue(f.Fixes[k].Latest)
+			}
+		}
+	}
+	late := t.queue[tried:]
+	for _, o := range late {
+		o.plan, o.why = t.scan.Plan(o.steps, t.statement, &t.maker, false)
+	}
+	return late
+}
+
+// replayAll tries attempts.
+func (t *trials) replayAll(queue []*attempt) error {
+	for _, o := range queue {
 		switch {
 		case o.why != nil || o.changes || o.untried != "":
 			continue
@@ -151,7 +187,6 @@ func (t *trials) try(res *Result) error {
 			o.after = after
 		}
 	}
-	t.conclude(res)
 	return nil
 }
 
@@ -205,6 +240,7 @@ func (t *trials) collect(res *Result) {
 				t.enqueue(less.Steps)
 			}
 			t.enqueue(f.Fixes[k].Steps)
+			t.key(f.Fixes[k].Latest) // notes where its statements are executed
 		}
 		if !any {
 			return
@@ -467,8 +503,18 @@ func (t *trials) judge(fix *conflicts.Fix, i int, keys []findingKey) bool {
 				fix.Trial.Removes = append(fix.Trial.Removes, k)
 			}
 		}
+		if fix.Latest != nil && !t.asGood(fix, keys) {
+			fix.Text, fix.At, fix.Latest = fix.Directly, fix.Steps[0].At, nil
+		}
 	}
 	return true
+}
+
+// asGood reports whether a fix that was tried removes the same findings at the latest place
+// that its text allows.
+func (t *trials) asGood(fix *conflicts.Fix, keys []findingKey) bool {
+	late := t.results[t.key(fix.Latest)]
+	return late != nil && !slices.ContainsFunc(fix.Trial.Removes, func(k int) bool { return !t.works(late, keys[k]) })
 }
 
 // within reports whether one fix is a part of another.

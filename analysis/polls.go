@@ -71,7 +71,7 @@ func (t *trials) declare(f *conflicts.Finding) (conflicts.Fix, bool) {
 	}
 	for _, s := range [][2]*conflicts.Side{{&f.First, &f.Second}, {&f.Second, &f.First}} {
 		leaves, fetches := t.polls.between(s[0], s[1])
-		if leaves == nil {
+		if leaves == nil || removed(f) && !t.polls.repeated(fetches) {
 			continue
 		}
 		for _, x := range []*polled{leaves, fetches} {
@@ -82,4 +82,21 @@ func (t *trials) declare(f *conflicts.Finding) (conflicts.Fix, bool) {
 		return fix, true
 	}
 	return conflicts.Fix{}, false
+}
+
+// removed reports whether there is a fix that was tried.
+func removed(f *conflicts.Finding) bool {
+	return slices.ContainsFunc(f.Fixes, func(x conflicts.Fix) bool { return x.Trial.Tried && x.Kind != conflicts.FixOther })
+}
+
+// repeated reports whether the process of an operation has fetched what was there before, with
+// nothing between the two that all processes wait for.
+func (p *polls) repeated(f *polled) bool {
+	for i := range p.ranks[f.call.Rank] {
+		x := &p.ranks[f.call.Rank][i]
+		if x.call.Event < f.call.Event && x.Fetches && x.Location == f.Location && x.region == f.region {
+			return true
+		}
+	}
+	return false
 }

@@ -58,8 +58,12 @@ type Fix struct {
 	At    SyncPoint // the place of the program that the change is at or before; Call "" if several
 	Steps []Step    // the change, so that it can be carried out; none where it needs to be thought out
 	// Less is a smaller change, which is enough if a trial says so; nil: there is none.
-	Less  *Fix
-	Trial Trial
+	Less *Fix
+	// Latest are the steps carried out at the end of the places that Text allows, as Steps are
+	// at their beginning; nil: Text allows one place. Directly is Text for that beginning alone.
+	Latest   []Step
+	Directly string
+	Trial    Trial
 }
 
 // StepKind is what a Step does.
@@ -72,6 +76,7 @@ const (
 	StepMove    StepKind = "move"    // move the statement At behind the statement To
 	StepAdvance StepKind = "advance" // move the statement At before the statement To
 	StepReplace StepKind = "replace" // call Calls in place of the call At
+	StepDelay   StepKind = "delay"   // call Calls before the statement To, once for each call At since that was executed last
 )
 
 // Step is one of the changes to the source text that make a Fix. A statement is a

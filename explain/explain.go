@@ -64,6 +64,18 @@ func Insert(s *conflicts.Side, calls ...string) conflicts.Step {
 	return conflicts.Step{Do: conflicts.StepInsert, Calls: calls, At: Place(s)}
 }
 
+// Until adds to a fix that calls something behind an access that any place before another
+// statement will do. directly is its text where it has to be called at once.
+func Until(m conflicts.Fix, to conflicts.SyncPoint, directly string) conflicts.Fix {
+	if len(m.Steps) != 1 || m.Steps[0].Do != conflicts.StepInsert {
+		return m
+	}
+	late := m.Steps[0]
+	late.Do, late.To = conflicts.StepDelay, to
+	m.Latest, m.Directly = []conflicts.Step{late}, directly
+	return m
+}
+
 // Meet is the step that lets all processes call functions between two statements.
 func Meet(w *Wording, from, to conflicts.SyncPoint, calls ...string) conflicts.Step {
 	return conflicts.Step{Do: conflicts.StepMeet, Calls: calls, At: from, To: to, Window: w.Finding.Window}
@@ -114,11 +126,11 @@ func (w *Wording) within() conflicts.Explanation {
 	}
 	sought := conflicts.Sought{
 		Kind: conflicts.SoughtCompletion, From: span.Done,
-		Text: fmt.Sprintf("a call that completes %s before %s: there is none", w.Access(span), w.Access(other)),
+		Text: fmt.Sprintf("a call that completes %s before %s: there is none", w.Access(span), w.next(span, other)),
 	}
 	if crossed(span, other) {
 		sought.Found = other.Started
-		sought.Text = fmt.Sprintf("a call that completes %s before %s: there is only %s", w.Access(span), w.Access(other), w.Call(other.Started))
+		sought.Text = fmt.Sprintf("a call that completes %s before %s: there is only %s", w.Access(span), w.next(span, other), w.Call(other.Started))
 	}
 	e.Sought = append(e.Sought, sought)
 	e.Fixes = w.fixWithin(span, other)
@@ -128,13 +140,13 @@ func (w *Wording) within() conflicts.Explanation {
 // open says until when an operation is pending.
 func (w *Wording) open(span, other *conflicts.Side) string {
 	if span.Done.Call == "" {
-		return fmt.Sprintf("no call completes %s %s, so %s may touch the bytes at the same time", w.Access(span), whileThere(span), w.Access(other))
+		return fmt.Sprintf("no call completes %s %s, so %s may touch the bytes at the same time", w.Access(span), whileThere(span), w.next(span, other))
 	}
 	round := ""
 	if earlierLine(other, span) {
 		round = ", in the next iteration"
 	}
-	why := fmt.Sprintf("%s is not complete until %s, and %s comes before that%s", w.Access(span), w.Call(span.Done), w.Access(other), round)
+	why := fmt.Sprintf("%s is not complete until %s, and %s comes before that%s", w.Access(span), w.Call(span.Done), w.next(span, other), round)
 	if crossed(span, other) {
 		why += "; " + w.between(span, other)
 	}
@@ -190,9 +202,10 @@ func (w *Wording) fixWithin(span, other *conflicts.Side) []conflicts.Fix {
 	}
 	how := w.model.Completing(w, span)
 	if how.How != "" {
-		out = append(out, Doing(
-			ProposeAt(conflicts.FixComplete, Place(other), "%s between %s and %s%s", how.How, w.Access(span), w.Access(other), remains),
-			w.complete(how, span, Place(other))...))
+		m := Doing(
+			ProposeAt(conflicts.FixComplete, Place(other), "%s between %s and %s%s", how.How, w.Access(span), w.next(span, other), remains),
+			w.complete(how, span, Place(other))...)
+		out = append(out, Until(m, Place(other), fmt.Sprintf("%s directly after %s%s", how.How, w.Access(span), remains)))
 	}
 	fence := w.model.Call(span.Done.Call).Fence
 	if span.Done.Call != "" && (!other.Class.OneSided() || fence) {

@@ -42,11 +42,16 @@ func (w *Wording) instead(s *conflicts.Side) (conflicts.Fix, bool) {
 func (w *Wording) fixLate(a, b *conflicts.Side) []conflicts.Fix {
 	var out []conflicts.Fix
 	if how := w.model.Completing(w, a); how.How != "" && b.Heard.Call != "" && !how.All {
+		atOnce := samePoint(b.Heard, Place(a)) // what is waited for follows it at once
 		where := fmt.Sprintf("after %s and before %s of %s, which happens before %s", w.Access(a), w.Call(b.Heard), w.rank(a.Rank), w.Access(b))
-		if samePoint(b.Heard, Place(a)) { // what is waited for follows it at once
+		if atOnce {
 			where = fmt.Sprintf("right after %s, before %s lets %s know of it", w.Access(a), w.rank(a.Rank), w.rank(b.Rank))
 		}
-		out = append(out, Doing(ProposeAt(conflicts.FixComplete, b.Heard, "%s%s %s", how.How, how.Or, where), w.complete(how, a, b.Heard)...))
+		m := Doing(ProposeAt(conflicts.FixComplete, b.Heard, "%s%s %s", how.How, how.Or, where), w.complete(how, a, b.Heard)...)
+		if !atOnce {
+			m = Until(m, b.Heard, fmt.Sprintf("%s%s directly after %s", how.How, how.Or, w.Access(a)))
+		}
+		out = append(out, m)
 	}
 	own := w.model.Late(w, a, b)
 	out = append(out, own...)

@@ -58,6 +58,15 @@ func (w *Wording) Access(s *conflicts.Side) string {
 	return name + w.At(s.Stack)
 }
 
+// next names an access of the process that made another one before; of the same call it is
+// "the next MPI_Put (line 31)".
+func (w *Wording) next(before, s *conflicts.Side) string {
+	if s.Call != "" && s.Call == before.Call && w.Access(s) == w.Access(before) {
+		return "the next " + w.Access(s)
+	}
+	return w.Access(s)
+}
+
 // Call names a call: "MPI_Win_fence (line 12)".
 func (w *Wording) Call(p conflicts.SyncPoint) string {
 	if p.With != "" {

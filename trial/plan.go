@@ -115,7 +115,7 @@ func (s *Scan) Plan(steps []conflicts.Step, siteAt func(*conflicts.SyncPoint) in
 		p.runs = append(p.runs, runs)
 		p.plan.ranks[i] = edits{gone: map[uint64]bool{}, instead: map[uint64]*trace.Call{}}
 	}
-	for _, do := range []func(*conflicts.Step) error{p.move, p.insert, p.meet} {
+	for _, do := range []func(*conflicts.Step) error{p.move, p.insert, p.delay, p.meet} {
 		for i := range steps {
 			if err := do(&steps[i]); err != nil {
 				return nil, err
@@ -304,13 +304,18 @@ func (p *planner) insertAt(rank int, e *execution, from *event, step *conflicts.
 		case e.moved != 0:
 			p.put(rank, e.moved, callEvent(c))
 		default:
-			p.put(rank, slot(from.pos, inserted), callEvent(c))
-			if note := p.note(rank, fn, from.Call); note != nil {
-				p.put(rank, slot(from.pos, inserted), callEvent(note))
-			}
+			p.complete(rank, slot(from.pos, inserted), c, from.Call)
 		}
 	}
 	return nil
+}
+
+// complete puts a call that may complete a recorded one, and the note of what that fetched.
+func (p *planner) complete(rank int, at uint64, c, recorded *trace.Call) {
+	p.put(rank, at, callEvent(c))
+	if note := p.note(rank, c.Fn.Name, recorded); note != nil {
+		p.put(rank, at, callEvent(note))
+	}
 }
 
 // note returns the note of what a call has fetched, as far as that is known, behind a call of a
@@ -322,6 +327,67 @@ func (p *planner) note(rank int, fn string, from *trace.Call) *trace.Call {
 		return nil
 	}
 	return p.maker.Note(fn, from, number.Int, value)
+}
+
+// delay puts calls that belong behind a statement before another one that follows.
+func (p *planner) delay(step *conflicts.Step) error {
+	if step.Do != conflicts.StepDelay {
+		return nil
+	}
+	at, err := p.site(&step.At)
+	if err != nil {
+		return err
+	}
+	to, err := p.site(&step.To)
+	if err != nil {
+		return err
+	}
+	any := false
+	for rank := range p.runs {
+		ends := endsOf(p.runs[rank][to], step.To.Call)
+		for i := range p.runs[rank][at] {
+			for _, from := range p.runs[rank][at][i].callsOf(step.At.Call) {
+				for len(ends) > 0 && ends[0] <= from.pos {
+					ends = ends[1:]
+				}
+				if len(ends) == 0 {
+					break
+				}
+				any = true
+				for _, fn := range step.Calls {
+					c := p.maker.Call(fn, from.Call, step.Window)
+					if c == nil {
+						return fmt.Errorf("%w: the arguments of %s are not known", ErrUnknown, fn)
+					}
+					p.complete(rank, slot(ends[0], meetBefore), c, from.Call)
+				}
+			}
+		}
+	}
+	if !any {
+		return fmt.Errorf("no process comes by %s after %s", step.To.Call, step.At.Call)
+	}
+	return nil
+}
+
+// endsOf lists the calls of a function that executions of a statement make; of those that
+// make none, their accesses, or where they begin.
+func endsOf(all []execution, fn string) []uint64 {
+	var out []uint64
+	for i := range all {
+		e := &all[i]
+		found := e.callsOf(fn)
+		if len(found) == 0 {
+			found = e.accesses()
+		}
+		for _, ev := range found {
+			out = append(out, ev.pos)
+		}
+		if len(found) == 0 {
+			out = append(out, e.first)
+		}
+	}
+	return out
 }
 
 // Stream returns the stream of a process in the changed program.

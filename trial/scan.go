@@ -99,6 +99,17 @@ func (e *execution) callsOf(fn string) []*event {
 	return out
 }
 
+// accesses returns the accesses that an execution makes without a call.
+func (e *execution) accesses() []*event {
+	var out []*event
+	for i := range e.events {
+		if ev := &e.events[i]; ev.Kind == trace.KindAccess {
+			out = append(out, ev)
+		}
+	}
+	return out
+}
+
 // calls reports whether an execution makes calls.
 func (e *execution) calls() bool {
 	return slices.ContainsFunc(e.events, func(ev event) bool { return ev.Kind == trace.KindCall })
