@@ -240,6 +240,9 @@ func (t *trials) collect(res *Result) {
 				t.enqueue(less.Steps)
 			}
 			t.enqueue(f.Fixes[k].Steps)
+			if more := f.Fixes[k].More; more != nil {
+				t.enqueue(more.Steps)
+			}
 			t.key(f.Fixes[k].Latest) // notes where its statements are executed
 		}
 		if !any {
@@ -363,7 +366,9 @@ func (s derived) Op(id int64) string {
 func (t *trials) plan() {
 	for _, o := range t.queue {
 		o.plan, o.why = t.scan.Plan(o.steps, t.statement, &t.maker, false)
-		if o.why == nil && slices.ContainsFunc(o.steps, func(s conflicts.Step) bool { return s.Do == conflicts.StepMeet }) {
+		if o.why == nil && slices.ContainsFunc(o.steps, func(s conflicts.Step) bool {
+			return s.Do == conflicts.StepMeet || s.Do == conflicts.StepMeetEach
+		}) {
 			o.late, _ = t.scan.Plan(o.steps, t.statement, &t.maker, true)
 		}
 	}
@@ -466,8 +471,12 @@ func (t *trials) left(fixes []conflicts.Fix, i int, keys []findingKey) []conflic
 		if less := fix.Less; less != nil && t.judge(less, i, keys) && less.Trial.Tried {
 			fix, edited = *less, less.Kind == conflicts.FixLock
 		}
+		ok := t.judge(&fix, i, keys)
+		if more := fix.More; more != nil && t.judge(more, i, keys) && more.Trial.Tried && len(more.Trial.Removes) > len(fix.Trial.Removes) {
+			fix, ok = *more, true
+		}
 		switch {
-		case !t.judge(&fix, i, keys):
+		case !ok:
 		case edited:
 			first = slices.Insert(first, 0, fix)
 		case !fix.Trial.Tried && (fix.Kind != conflicts.FixSeparate || len(last) > 0):

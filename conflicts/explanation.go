@@ -59,6 +59,9 @@ type Fix struct {
 	Steps []Step    // the change, so that it can be carried out; none where it needs to be thought out
 	// Less is a smaller change, which is enough if a trial says so; nil: there is none.
 	Less *Fix
+	// More is a change at more places, which is better if a trial says that it removes more; nil:
+	// there is none.
+	More *Fix
 	// Latest are the steps carried out at the end of the places that Text allows, as Steps are
 	// at their beginning; nil: Text allows one place. Directly is Text for that beginning alone.
 	Latest   []Step
@@ -71,12 +74,14 @@ type StepKind string
 
 // Kinds of steps.
 const (
-	StepInsert  StepKind = "insert"  // call Calls behind the statement At, each time that it is executed
-	StepMeet    StepKind = "meet"    // let all processes call Calls behind the statement At and before the statement To
-	StepMove    StepKind = "move"    // move the statement At behind the statement To
-	StepAdvance StepKind = "advance" // move the statement At before the statement To
-	StepReplace StepKind = "replace" // call Calls in place of the call At
-	StepDelay   StepKind = "delay"   // call Calls before the statement To, once for each call At since that was executed last
+	StepInsert StepKind = "insert" // call Calls behind the statement At, each time that it is executed
+	StepMeet   StepKind = "meet"   // let all processes call Calls behind the statement At and before the statement To
+	// StepMeetEach is StepMeet wherever To is executed, though At may not come before it.
+	StepMeetEach StepKind = "meet-each"
+	StepMove     StepKind = "move"    // move the statement At behind the statement To
+	StepAdvance  StepKind = "advance" // move the statement At before the statement To
+	StepReplace  StepKind = "replace" // call Calls in place of the call At
+	StepDelay    StepKind = "delay"   // call Calls before the statement To, once for each call At since that was executed last
 )
 
 // Step is one of the changes to the source text that make a Fix. A statement is a

@@ -81,6 +81,13 @@ func Meet(w *Wording, from, to conflicts.SyncPoint, calls ...string) conflicts.S
 	return conflicts.Step{Do: conflicts.StepMeet, Calls: calls, At: from, To: to, Window: w.Finding.Window}
 }
 
+// MeetEach is Meet wherever the second statement is executed.
+func MeetEach(w *Wording, from, to conflicts.SyncPoint, calls ...string) conflicts.Step {
+	step := Meet(w, from, to, calls...)
+	step.Do = conflicts.StepMeetEach
+	return step
+}
+
 // Move is the step that moves one statement behind another.
 func Move(at, behind conflicts.SyncPoint) conflicts.Step {
 	return conflicts.Step{Do: conflicts.StepMove, At: at, To: behind}

@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/symbols"
@@ -66,6 +67,9 @@ func (w *Wording) next(before, s *conflicts.Side) string {
 	}
 	return w.Access(s)
 }
+
+// Named names an access without an article: "load (line 9)".
+func (w *Wording) Named(s *conflicts.Side) string { return strings.TrimPrefix(w.Access(s), "the ") }
 
 // Call names a call: "MPI_Win_fence (line 12)".
 func (w *Wording) Call(p conflicts.SyncPoint) string {

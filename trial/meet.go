@@ -12,9 +12,10 @@ import (
 
 // meet puts collective calls between two statements: in each concurrent region in which
 // some process comes by the one and some process by the other, at matching places of all
-// processes.
+// processes; StepMeetEach: in each in which some process comes by the other.
 func (p *planner) meet(step *conflicts.Step) error {
-	if step.Do != conflicts.StepMeet {
+	each := step.Do == conflicts.StepMeetEach
+	if step.Do != conflicts.StepMeet && !each {
 		return nil
 	}
 	from, to, err := p.sites(step)
@@ -25,7 +26,7 @@ func (p *planner) meet(step *conflicts.Step) error {
 	if err != nil {
 		return err
 	}
-	passes := p.passes(from, to)
+	passes := p.passes(from, to, each)
 	if len(passes) == 0 {
 		return fmt.Errorf("%s and %s are in no concurrent region together", step.At.Call, step.To.Call)
 	}
@@ -75,8 +76,9 @@ type passage struct {
 	second bool
 }
 
-// passes lists the concurrent regions in which both statements are executed.
-func (p *planner) passes(from, to int) []pass {
+// passes lists the concurrent regions in which both statements are executed; each: in which
+// the second one is.
+func (p *planner) passes(from, to int, each bool) []pass {
 	at := map[int]*pass{}
 	first, second := map[int]bool{}, map[int]bool{}
 	for rank := range p.runs {
@@ -101,7 +103,7 @@ func (p *planner) passes(from, to int) []pass {
 	}
 	var out []pass
 	for region, x := range at {
-		if first[region] && second[region] {
+		if (each || first[region]) && second[region] {
 			for rank := range x.ranks {
 				slices.SortFunc(x.ranks[rank], func(a, b passage) int { return cmp.Compare(a.begin(), b.begin()) })
 			}

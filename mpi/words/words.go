@@ -5,6 +5,7 @@ package words
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/explain"
@@ -24,10 +25,9 @@ func Explain(f *conflicts.Finding) conflicts.Explanation {
 		return copies(w)
 	case conflicts.RuleShared:
 		e := w.Explain()
-		e.Fixes = []conflicts.Fix{
-			betweenShared(w, "between the two accesses, call MPI_Win_sync, then synchronize the processes (a barrier, or a message from one to the other), then call MPI_Win_sync again", "MPI_Win_sync", "MPI_Barrier", "MPI_Win_sync"),
-			betweenShared(w, "call MPI_Win_fence between the two accesses", "MPI_Win_fence"),
-		}
+		e.Fixes = slices.Concat(
+			betweenShared(w, "call MPI_Win_sync, then synchronize the processes (a barrier, or a message from one to the other), then call MPI_Win_sync again", "MPI_Win_sync", "MPI_Barrier", "MPI_Win_sync"),
+			betweenShared(w, "call MPI_Win_fence", "MPI_Win_fence"))
 		return e
 	case conflicts.RuleAtomicOp:
 		e := w.Explain()
@@ -41,15 +41,30 @@ func Explain(f *conflicts.Finding) conflicts.Explanation {
 	return w.Explain()
 }
 
-// betweenShared lets all processes make calls between two loads or stores.
-func betweenShared(w *explain.Wording, text string, calls ...string) conflicts.Fix {
+// betweenShared lets all processes make calls between two loads or stores: in the order in
+// which the program names them and, in a loop, the other way round too.
+func betweenShared(w *explain.Wording, what string, calls ...string) []conflicts.Fix {
 	a, b := w.InOrder()
-	m := explain.Propose(conflicts.FixSynchronize, "%s", text)
+	m := explain.Propose(conflicts.FixSynchronize, "between the two accesses, %s", what)
 	if explain.SamePlace(a.Stack, b.Stack) {
-		return m
+		return []conflicts.Fix{m}
 	}
-	x, y, _ := explain.Meant(a, b)
-	return explain.Doing(m, explain.Meet(w, explain.Place(x), explain.Place(y), calls...))
+	x, y, lines := explain.Meant(a, b)
+	all := []conflicts.Fix{meetShared(w, m, x, y, what, calls)}
+	if lines && w.Finding.Again {
+		m = explain.Propose(conflicts.FixSynchronize, "between %s and the next %s, %s", w.Access(y), w.Named(x), what)
+		all = append(all, meetShared(w, m, y, x, what, calls))
+	}
+	return all
+}
+
+// meetShared adds the steps to a fix between two loads or stores, and what more would be.
+func meetShared(w *explain.Wording, m conflicts.Fix, x, y *conflicts.Side, what string, calls []string) conflicts.Fix {
+	more := explain.Doing(explain.ProposeAt(conflicts.FixSynchronize, explain.Place(y), "each time before %s, and after %s, %s", w.Access(y), w.Access(x), what),
+		explain.MeetEach(w, explain.Place(x), explain.Place(y), calls...))
+	m = explain.Doing(m, explain.Meet(w, explain.Place(x), explain.Place(y), calls...))
+	m.More = &more
+	return m
 }
 
 // changed explains that a process changed memory of which it asserts the contrary.
