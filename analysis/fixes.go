@@ -27,6 +27,7 @@ const (
 const (
 	neverTried = "it is not a change of single lines"
 	tooLong    = "the run is too long to try them all"
+	unsettled  = "operations fetched values that nobody is known to have left, so that order may be missing in which it removes all of the finding"
 )
 
 // TryFixes reads the traces of a result once more and tries the fixes of its findings, as
@@ -117,6 +118,8 @@ type attempt struct {
 // verdictOf is what a replay leads to: the findings, and what did not go well.
 type verdictOf struct {
 	findings map[findingKey]bool
+	pairs    map[findingKey]uint64 // of each finding
+	strange  bool                  // operations fetched what nobody is known to have left
 	problems map[string]bool
 	ended    int
 	work     int // of the replay, in events
@@ -331,9 +334,9 @@ func (t *trials) replay(readers []*trace.Reader, o core.Observer, change func(in
 	case t.stopped != nil:
 		return verdictOf{}, t.stopped
 	}
-	v := verdictOf{findings: map[findingKey]bool{}, problems: map[string]bool{}, ended: m.Stats().Ended, work: t.spend(m)}
+	v := verdictOf{findings: map[findingKey]bool{}, pairs: map[findingKey]uint64{}, strange: m.Choices().Unexplained(), problems: map[string]bool{}, ended: m.Stats().Ended, work: t.spend(m)}
 	for _, f := range t.namer.findings(groups, m.Usages()) {
-		v.findings[f.key] = true
+		v.findings[f.key], v.pairs[f.key] = true, f.Count
 	}
 	for _, p := range m.Problems() {
 		v.problems[fmt.Sprint(p.Kind, p.Fn, p.Text)] = true
@@ -417,6 +420,12 @@ func (t *trials) values() error {
 // works reports whether a change removes a finding, and brings nothing new.
 func (t *trials) works(o *attempt, key findingKey) bool {
 	return o.after.findings != nil && !o.after.findings[key] && t.clean(o)
+}
+
+// removesSome reports whether a change leaves a part of a finding, where operations fetched
+// what nobody is known to have left: so it may be that the rest is in order.
+func (t *trials) removesSome(o *attempt, key findingKey) bool {
+	return t.before.strange && o.after.findings[key] && o.after.pairs[key] < t.before.pairs[key] && t.clean(o)
 }
 
 // clean reports whether a change brings nothing new.
@@ -503,6 +512,8 @@ func (t *trials) judge(fix *conflicts.Fix, i int, keys []findingKey) bool {
 		fix.Trial.Untried = o.why.Error()
 	case o.untried != "":
 		fix.Trial.Untried = o.untried
+	case t.removesSome(o, keys[i]):
+		fix.Trial.Untried = unsettled
 	case !t.works(o, keys[i]):
 		return false
 	default:

@@ -33,6 +33,9 @@ type Choices struct {
 // Choices returns what was chosen so far.
 func (m *Machine) Choices() Choices { return m.open }
 
+// Unexplained reports whether there were values of which nobody was found who left them.
+func (c Choices) Unexplained() bool { return c.lost > 0 }
+
 // AsGood reports whether the order of a replay explains as much as that of another one.
 func (c Choices) AsGood(as Choices) bool { return c.lost <= as.lost && c.odd <= as.odd }
 
