@@ -25,6 +25,8 @@ const (
 	// its heap may have in use while it replays, and at all, in percent. The rest is
 	// garbage, the stacks, and the program.
 	replayShare, heapShare = 70, 85
+	// fewBytes is which part of the heap what grows must take to be most of it.
+	fewBytes = 4
 	// searchBytes is about what the search of an access takes that is held one by one.
 	searchBytes = 1 << 10
 	// findingBytes is about what a finding takes that is yet to be named, explained
@@ -148,9 +150,13 @@ func (r *run) tooLarge(h core.Holdings) Caveat {
 		},
 	}
 	most := slices.MaxFunc(kinds, func(a, b held) int { return cmp.Compare(a.n*a.each, b.n*b.each) })
+	why := "most of it is for"
+	if bytes := most.n * most.each; bytes < r.opts.Heap/fewBytes {
+		why = fmt.Sprintf("most of it is for reading, replaying and searching, and of what grows most (%d MiB) for", (bytes+1<<20-1)>>20)
+	}
 	return Caveat{
 		Kind: TooLarge, Count: uint64(most.n),
-		Text: fmt.Sprintf("the analysis ended after %s, because it needs more than the %d MiB of memory that it may take: most of it is for %s. The rest was not analysed; %s",
-			r.howFar(), r.allowed()>>20, plural(uint64(most.n), most.one, most.many), most.advice),
+		Text: fmt.Sprintf("the analysis ended after %s, because it needs more than the %d MiB of memory that it may take: %s %s. The rest was not analysed; %s",
+			r.howFar(), r.allowed()>>20, why, plural(uint64(most.n), most.one, most.many), most.advice),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -125,6 +126,10 @@ func TestTooLarge(t *testing.T) {
 		d := r.tooLarge(c.held)
 		require.Contains(t, d.Text, c.want)
 		require.Equal(t, c.count, d.Count)
+		require.Contains(t, d.Text, "that it may take: most of it is for "+strconv.Itoa(int(c.count)))
+		r.opts.Heap = 1 << 40 // which that does not fill
+		require.Contains(t, r.tooLarge(c.held).Text, "most of it is for reading, replaying and searching, and of what grows most (")
+		require.Contains(t, r.tooLarge(c.held).Text, c.want)
 		r.close()
 	}
 }

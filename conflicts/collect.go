@@ -113,6 +113,11 @@ func (o *outcome) complete(t *Touch) {
 	t.Done = t.Next
 	if o.span != nil {
 		t.Done = o.span.By
+		if o.span.Freed != nil && t.Call.Local == nil {
+			call := *t.Call
+			call.Local = o.span.Freed
+			t.Call = &call
+		}
 	}
 	t.Heard, t.Held = o.heard.Call(), o.locks.Held()
 }

@@ -12,6 +12,8 @@ type others struct {
 	leftOut int           // accesses that are left out; of one that has no other, 1
 	open    *regions.Open // those that are not, the first included; nil: there is only the first
 	apart   []*Pending    // those that are held one by one
+	// carriedAll is in place of open and apart, from the region after the one they began in.
+	carriedAll *regions.CarriedOpen
 }
 
 // MayTake reports whether Take may be called.
@@ -79,6 +81,9 @@ func (p *Pending) FreedBy(by *regions.CallInfo) {
 	if p.access != nil && p.access.Call.Local == nil {
 		p.access.Call.Local = by
 	}
+	if p.completion.Freed == nil {
+		p.completion.Freed = by
+	}
 	for _, q := range p.apart {
 		q.FreedBy(by)
 	}
@@ -88,6 +93,12 @@ func (p *Pending) FreedBy(by *regions.CallInfo) {
 // reports whether the first is among them.
 func (p *Pending) completeOthers(at regions.Point, by *regions.CallInfo) bool {
 	store := p.strand.m.store
+	if p.carriedAll != nil {
+		p.completion.By = by
+		store.FinishAll(p.carriedAll, at)
+		p.carriedAll = nil
+		return true
+	}
 	if p.open != nil && store.SettleAll(p.open, at, by) {
 		store.GiveBack(p.access)
 		p.open = nil
@@ -126,32 +137,62 @@ func (p *Pending) spread() {
 	}
 }
 
+// spreadCarried is spread for accesses that are carried.
+func (p *Pending) spreadCarried() {
+	if p.carriedAll == nil {
+		return
+	}
+	s, store := p.strand, p.strand.m.store
+	all := p.carriedAll
+	p.carriedAll = nil
+	q := p
+	store.Spread(all, func(a *regions.Access) {
+		if q == nil {
+			q = &Pending{Of: p.Of, strand: s, listed: true, away: true}
+			p.apart = append(p.apart, q)
+		}
+		a.Span = &q.completion
+		q.access, q.carried = a, store.Carry(a)
+		if p.buffer {
+			q.buffer = true
+			q.lieIn(a.Layout.Bounds(a.Base))
+			q.index()
+		}
+		q = nil
+	})
+}
+
 // spreadBuffers spreads the accesses to buffers of which some may lie in [lo, hi).
 func (s *Strand) spreadBuffers(lo, hi uint64) {
 	var some []*Pending
 	for _, b := range s.memory.buffers.Overlapping(lo, hi) {
-		if b.Value.open != nil {
+		if b.Value.open != nil || b.Value.carriedAll != nil {
 			some = append(some, b.Value)
 		}
 	}
 	for _, p := range some {
 		p.spread()
+		p.spreadCarried()
 	}
 	if len(some) > 0 {
 		s.m.pending.index()
 	}
 }
 
-// toSpread is about how many bytes are taken at once where the region ends and another
-// one follows.
-func (l *pendingAccesses) toSpread() int64 {
+// toSpread is about how many bytes are taken at once where the phase ends, which is the
+// last of the region or is not.
+func (l *pendingAccesses) toSpread(regionEnds bool) int64 {
 	n := int64(0)
 	for p := range l.all {
-		if p.open != nil {
-			n += int64(p.open.Len())
+		switch {
+		case p.open == nil:
+		case regionEnds:
+			n += int64(p.open.Moments()) * regions.OpenBytes
+		default:
+			n += int64(p.open.Len()) * apartBytes
 		}
 	}
-	return n * apartBytes
+	return n
 }
 
 // unlisted counts the accesses that the phase does not have yet.

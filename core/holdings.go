@@ -19,8 +19,9 @@ const apartBytes = 600
 
 // Holdings counts what is held.
 func (m *Machine) Holdings() Holdings {
-	apart, moments := int64(m.store.CarriedCount()), int64(0) // accesses that are held one by one, and moments of others
-	h := Holdings{Pending: apart}
+	apart := int64(m.store.CarriedCount()) // accesses that are held one by one
+	open, carried := m.store.CarriedOpen()
+	h, moments := Holdings{Pending: apart + int64(open)}, int64(carried)
 	for p := range m.pending.all {
 		if p.open == nil {
 			apart++

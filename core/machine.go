@@ -381,9 +381,9 @@ func (m *Machine) releaseSoft() bool {
 	return true
 }
 
-// region returns the phase that ends; last: nothing follows it.
-func (m *Machine) region(last bool) *regions.Region {
-	m.pending.list(last)
+// region returns the phase that ends, which is the last of the region or is not.
+func (m *Machine) region(regionEnds bool) *regions.Region {
+	m.pending.list(regionEnds)
 	m.stats.Accesses += uint64(m.store.NewCalls() + m.pending.leftOutNew)
 	m.pending.leftOutNew = 0
 	r := m.store.HandOver(m.wholeRegions())
@@ -406,20 +406,20 @@ func (m *Machine) region(last bool) *regions.Region {
 // Short returns what was held where there was no room to go on; nil: there was.
 func (m *Machine) Short() *Holdings { return m.short }
 
-// hasRoom reports whether there is room for what is pending where a phase or region
-// ends that is not the last.
-func (m *Machine) hasRoom() bool {
+// hasRoom reports whether there is room for what is pending where a phase ends, which
+// is the last of the region or is not.
+func (m *Machine) hasRoom(regionEnds bool) bool {
 	if m.opts.Room == nil {
 		return true
 	}
-	n := m.pending.toSpread()
+	n := m.pending.toSpread(regionEnds)
 	return n == 0 || m.opts.Room(n)
 }
 
 func (m *Machine) endRegion(last bool) *regions.Region {
-	if !last && !m.hasRoom() {
+	if !last && !m.hasRoom(true) {
 		h := m.Holdings()
-		h.OpenBytes += m.pending.toSpread()
+		h.OpenBytes += m.pending.toSpread(true)
 		last, m.short = true, &h
 	}
 	for _, p := range m.processes {
@@ -430,7 +430,7 @@ func (m *Machine) endRegion(last bool) *regions.Region {
 	}
 	m.decideLocks()
 	m.checkLocks()
-	r := m.region(last)
+	r := m.region(true)
 	for _, model := range m.models {
 		model.EndRegion(last)
 	}

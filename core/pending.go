@@ -235,6 +235,7 @@ func (p *Pending) Complete(at regions.Point, by *regions.CallInfo) {
 // more there, for something else to complete; by is the call that does.
 func (p *Pending) Renew(by *regions.CallInfo) *Pending {
 	s := p.strand
+	p.spreadCarried()
 	var again *Pending
 	if p.access == nil {
 		again = p.leaveOutAgain(s)
@@ -256,6 +257,7 @@ func (p *Pending) Renew(by *regions.CallInfo) *Pending {
 // and is held one by one.
 func (p *Pending) Keep() {
 	p.spread()
+	p.spreadCarried()
 	for _, q := range p.apart {
 		q.Keep()
 	}
@@ -270,6 +272,7 @@ func (p *Pending) Keep() {
 // come later, or be unordered with that.
 func (p *Pending) Seen(at regions.Point) {
 	m := p.strand.m
+	p.spreadCarried()
 	for _, q := range p.apart {
 		q.Seen(at)
 	}
@@ -309,6 +312,7 @@ func (p *Pending) Part(s *Strand, role *regions.Role) *Pending {
 	if p.done || p.access == nil && p.leftOut == 0 {
 		return p
 	}
+	p.spreadCarried()
 	var again *Pending
 	if p.access == nil {
 		again = p.leaveOutAgain(s)
@@ -368,15 +372,18 @@ func (p *Pending) list() {
 	}
 }
 
-// list adds the accesses that are not complete to those of the phase; last: nothing
-// follows it.
-func (l *pendingAccesses) list(last bool) {
+// list adds the accesses that are not complete to those of the phase, which is the
+// last of the region or is not.
+func (l *pendingAccesses) list(regionEnds bool) {
 	for p := range l.all {
-		if last && p.open != nil && !p.listed && l.machine.store.ListAll(p.open, p.strand.line) {
-			p.listed = true
+		if !regionEnds || p.open == nil {
+			p.spread()
 			continue
 		}
-		p.spread()
+		l.machine.store.ListAll(p.open, p.strand.line, &p.completion)
+		p.listed = true
+		path := l.machine.paths[p.access.Start.Line]
+		p.open.Bound(func(seg int32) *regions.Bounds { return path.at(seg).Bounds })
 	}
 	for p := range l.all {
 		p.list()
@@ -399,6 +406,11 @@ func (l *pendingAccesses) carry() {
 			p.access = nil
 		}
 		if p.access == nil {
+			l.putAway(p)
+			continue
+		}
+		if p.open != nil {
+			p.carriedAll, p.open = store.CarryAll(p.open, &p.completion), nil
 			l.putAway(p)
 			continue
 		}

@@ -41,7 +41,7 @@ func (m *Machine) endPhase() *regions.Region {
 	}
 	past := m.pastBelow(floor)
 	kept := m.kept(floor, past)
-	if 2*kept > m.phase.grown || !m.hasRoom() {
+	if 2*kept > m.phase.grown || !m.hasRoom(false) {
 		m.phase.limit = 2 * m.phase.grown
 		return nil
 	}

@@ -53,6 +53,7 @@ type Model struct {
 	spare      []*operation // for reuse
 	order      callOrder
 	operations uint64 // one-sided operations so far
+	apart      bool   // none becomes one with another: for tests
 }
 
 var _ core.Model = (*Model)(nil)

@@ -110,7 +110,7 @@ const fewBefore = 4
 // merge makes an operation, the last of its list, one with an earlier one there from
 // which it differs in time and address only, where that is among the last.
 func (m *Model) merge(op *operation) {
-	if op.held {
+	if op.held || m.apart {
 		return
 	}
 	before := op.before

@@ -159,5 +159,56 @@ func TestNoRoomForPending(t *testing.T) {
 	require.NotNil(t, m.Short())
 	require.EqualValues(t, 2*n, m.Short().Pending)
 	require.GreaterOrEqual(t, m.Short().OpenBytes, asked)
-	require.Greater(t, asked, int64(2*n*500))
+	require.GreaterOrEqual(t, asked, int64(n*regions.OpenBytes))
+}
+
+// TestPendingOverRegions: operations that differ in time and address only take little, too,
+// where they stay pending over the ends of regions.
+func TestPendingOverRegions(t *testing.T) {
+	const n = 2000
+	list := []*trace.Call{
+		callOf("MPI_Win_create", "comm", int(trace.CommWorld), "base", 1000, "size", 4*n, "disp_unit", 4, "model", 1, "win", 1),
+		callOf("MPI_Win_lock_all", "assert", 0, "win", 1),
+	}
+	for i := range 2 * n {
+		list = append(list, callOf("MPI_Put", "origin_addr", 50000, "origin_count", 1, "origin_datatype", 1, "target_rank", 0,
+			"target_disp", i%n, "target_count", 1, "target_datatype", 1, "win", 1))
+		list[len(list)-1].Fn = list[2].Fn
+		if i%n == n-1 {
+			list = append(list, callOf("MPI_Barrier", "comm", int(trace.CommWorld)))
+		}
+	}
+	list = append(list, callOf("MPI_Win_unlock_all", "win", 1))
+	var m *core.Machine
+	most := core.Holdings{}
+	opts := core.Options{Clock: "vector", Tick: func() {
+		if h := m.Holdings(); h.Pending > most.Pending {
+			most = h
+		}
+	}}
+	m, err := core.NewMachine([]core.Stream{&calls{list}}, opts, New(MemoryAuto, nil))
+	require.NoError(t, err)
+	fresh, old, ended := 0, 0, 0
+	for {
+		r, err := m.Next(context.Background())
+		if err == io.EOF {
+			break
+		}
+		require.NoError(t, err)
+		require.Empty(t, r.Calls)
+		require.Empty(t, r.Carried)
+		require.NoError(t, r.EachCall(&regions.Scratch{}, func(a *regions.Access) {
+			if !a.Old {
+				fresh++
+			} else if old++; a.End.Within() {
+				ended++
+			}
+		}))
+	}
+	require.Equal(t, 4*n, fresh, "to the target and to the buffer")
+	require.Equal(t, 4*n, ended)
+	require.Equal(t, 2*n, old-ended, "those of the first region, in the second")
+	require.EqualValues(t, 4*n, most.Pending)
+	require.Less(t, most.OpenBytes, 64*most.Pending)
+	require.Zero(t, most.Apart)
 }

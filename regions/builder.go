@@ -65,6 +65,9 @@ type seriesBuilder struct {
 	recent     []recentShapes // by rank
 	last       []lastMoment   // of some shapes and addresses
 	lastBits   int            // of its length
+	regions    int            // concurrent ones, so far
+	spans      []*Completion  // of accesses that are not complete, or were not where the region began
+	began      []*Bounds      // of separate regions before the region
 	enders     []*CallSite    // of calls that completed accesses; two that are none first
 	enderOf    map[CallSite]uint32
 	lastEnders [16]uint32 // some of the last enders
@@ -98,12 +101,17 @@ func (b *seriesBuilder) growLast() {
 
 // addMoment adds a moment of accesses to the memory of a process. Where more is
 // held than may be, a full chunk is written to a file, and its storage used again.
-func (b *seriesBuilder) addMoment(owner int32, t moment) *moment {
+func (b *seriesBuilder) addMoment(owner int32, t moment) *moment { return b.addTo(owner, t, false) }
+
+// addOld adds one of accesses that were in an earlier region as well.
+func (b *seriesBuilder) addOld(owner int32, t moment) { b.addTo(owner, t, true) }
+
+func (b *seriesBuilder) addTo(owner int32, t moment, old bool) *moment {
 	l := &b.moments[owner]
 	n := len(l.chunks)
-	if n == 0 || l.chunks[n-1].old || len(l.chunks[n-1].moments) == cap(l.chunks[n-1].moments) {
+	if n == 0 || l.chunks[n-1].old != old || len(l.chunks[n-1].moments) == cap(l.chunks[n-1].moments) {
 		have := 0
-		if n > 0 && !l.chunks[n-1].old {
+		if n > 0 && l.chunks[n-1].old == old {
 			have = cap(l.chunks[n-1].moments)
 		}
 		room := b.pool.takeMoments(have)
@@ -111,9 +119,9 @@ func (b *seriesBuilder) addMoment(owner int32, t moment) *moment {
 			last := &l.chunks[n-1]
 			b.forgetLast(last.moments)
 			room = last.moments[:0]
-			*last = momentChunk{stored: b.pool.writeMoments(last.moments, b.shapes)}
+			*last = momentChunk{old: old, stored: b.pool.writeMoments(last.moments, b.shapes)}
 		}
-		l.chunks = append(l.chunks, momentChunk{moments: room})
+		l.chunks = append(l.chunks, momentChunk{moments: room, old: old})
 		n++
 	}
 	c := append(l.chunks[n-1].moments, t)
@@ -169,25 +177,38 @@ func (b *seriesBuilder) place(owner int32, t moment) {
 // shapeOf returns the shape of an access; nil where shapes would take more than
 // they save.
 func (b *seriesBuilder) shapeOf(a *Access) *shape {
-	recent := b.recent[a.Rank].of(a)
-	if s := *recent; s != nil && s.fits(a) {
-		return s
-	}
-	key := a.shapeKey()
-	s := b.shapeOfKey[key]
-	for s != nil && !s.fits(a) {
-		s = s.next
-	}
+	s := b.findShape(a)
 	if s == nil {
 		if n := len(b.shapes); n >= b.pool.scale*fewShapes && n >= b.settled/4 {
 			return nil
 		}
-		s = b.addShape(shape{local: a.Call.Local, access: *a})
-		if a.Span != nil {
-			s.access.Span = &Completion{} // that of the access is used again
+		s = b.addShape(shapeLike(a))
+		*b.recent[a.Rank].of(a) = s
+	}
+	return s
+}
+
+// findShape returns the shape of an access, if there is one.
+func (b *seriesBuilder) findShape(a *Access) *shape {
+	recent := b.recent[a.Rank].of(a)
+	if s := *recent; s != nil && s.fits(a) {
+		return s
+	}
+	for s := b.shapeOfKey[a.shapeKey()]; s != nil; s = s.next {
+		if s.fits(a) {
+			*recent = s
+			return s
 		}
 	}
-	*recent = s
+	return nil
+}
+
+// shapeLike returns the shape of an access.
+func shapeLike(a *Access) shape {
+	s := shape{local: a.Call.Local, access: *a}
+	if a.Span != nil {
+		s.access.Span = &Completion{} // that of the access is used again
+	}
 	return s
 }
 
@@ -246,6 +267,12 @@ func (b *seriesBuilder) newEnder(site *CallSite) uint32 {
 		b.enderOf[*site] = n
 	}
 	return n
+}
+
+// beginRegion lets go of what is of a concurrent region.
+func (b *seriesBuilder) beginRegion() {
+	b.regions++
+	b.spans, b.began = nil, nil
 }
 
 // begin begins with a phase that has no moments: room for those of each process.

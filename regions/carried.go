@@ -55,22 +55,21 @@ type carriedGroup struct {
 
 // carriedAccesses are those of a replay.
 type carriedAccesses struct {
-	n      int // accesses
+	n      int                      // accesses
+	open   struct{ n, moments int } // of CarriedOpens
 	groups map[carriedKey]*carriedGroup
 	grids  []grid // by owner
 	made   uint64 // groups so far
 	phase  uint64
 	chosen []*carriedGroup // room
+	chunks []*carriedChunk // room
 }
 
 // Carry takes an access that is not complete and starts before the region, which
 // has begun just now. It stays as it is until it is given to Finish.
 func (s *Storage) Carry(a *Access) *Carried {
 	x := &s.carried
-	if x.groups == nil {
-		x.groups = map[carriedKey]*carriedGroup{}
-		x.grids = make([]grid, s.processes)
-	}
+	x.begin(s.processes)
 	key := a.carriedKey()
 	g := x.groups[key]
 	if g == nil {
@@ -89,6 +88,13 @@ func (s *Storage) Carry(a *Access) *Carried {
 	x.n++
 	s.carriedNew++
 	return c
+}
+
+func (x *carriedAccesses) begin(processes int) {
+	if x.groups == nil {
+		x.groups = map[carriedKey]*carriedGroup{}
+		x.grids = make([]grid, processes)
+	}
 }
 
 // Finish returns what a carried access is in the phase in which it completes, of
@@ -142,10 +148,13 @@ func (s *Storage) giveCarried(r *Region, all bool) {
 		return
 	}
 	x.phase++
-	x.chosen = x.chosen[:0]
+	x.chosen, x.chunks = x.chosen[:0], x.chunks[:0]
 	if all {
 		for _, g := range x.groups {
 			x.chosen = append(x.chosen, g)
+		}
+		for owner := range x.grids {
+			x.grids[owner].all(x.take)
 		}
 	} else {
 		s.chooseCarried()
@@ -158,6 +167,7 @@ func (s *Storage) giveCarried(r *Region, all bool) {
 		r.Carried = append(r.Carried, slices.Clip(g.accesses))
 	}
 	clear(x.chosen)
+	r.given = s.giveChunks(x.chunks)
 }
 
 // chooseCarried looks for groups that may share bytes with what is new in the
@@ -182,11 +192,21 @@ func (s *Storage) chooseCarried() {
 
 func (x *carriedAccesses) choose(owner int32, lo, hi uint64) {
 	x.grids[owner].overlapping(lo, hi, func(e *gridEntry) {
-		if g := e.group; g.wanted != x.phase {
+		if g := e.group; g == nil {
+			x.take(e)
+		} else if g.wanted != x.phase {
 			g.wanted = x.phase
 			x.chosen = append(x.chosen, g)
 		}
 	})
+}
+
+// take chooses a chunk.
+func (x *carriedAccesses) take(e *gridEntry) {
+	if c := e.chunk; c != nil && c.wanted != x.phase {
+		c.wanted = x.phase
+		x.chunks = append(x.chunks, c)
+	}
 }
 
 // mostPieces is how many ranges a scattered access is known by.

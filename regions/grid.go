@@ -23,7 +23,8 @@ type gridLevel struct {
 // gridEntry is a range of bytes [lo, hi).
 type gridEntry struct {
 	lo, hi uint64
-	group  *carriedGroup
+	group  *carriedGroup // or
+	chunk  *carriedChunk
 	at     [2]int32 // where it lies in its cells
 }
 
@@ -99,6 +100,17 @@ func (g *grid) remove(e *gridEntry) {
 		delete(g.levels, level)
 	}
 	g.n--
+}
+
+// all visits all ranges, some of them twice.
+func (g *grid) all(visit func(*gridEntry)) {
+	for _, l := range g.levels {
+		for _, some := range l.cells {
+			for _, e := range some {
+				visit(e)
+			}
+		}
+	}
 }
 
 // overlapping visits the ranges that share bytes with [lo, hi), some of them twice.

@@ -1,5 +1,7 @@
 package regions
 
+import "math"
+
 // Open is accesses that are not complete, that the same will complete, and that
 // differ in time and address only. Each is kept by its address and the moment at which
 // it began; those at equal distances within the same separate region, to the same
@@ -9,6 +11,7 @@ type Open struct {
 	n      int
 	chunks [][]openMoment
 	recent [8]*openMoment // some of the last, by address
+	bounds map[int32]*Bounds
 }
 
 // openMoment is when count accesses to one address began.
@@ -126,28 +129,31 @@ func (s *Storage) SettleAll(o *Open, end Point, by *CallInfo) bool {
 	return s.series.settleAll(o, end, by)
 }
 
-// ListAll adds all accesses of an Open, which are not complete, as moments. It reports
-// whether it did. The Open stays as it is.
-func (s *Storage) ListAll(o *Open, line int32) bool {
-	return s.series.addAll(o, Point{Line: line, Seg: Never}, nil)
+// ListAll adds all accesses of an Open, which are not complete, as moments; what will
+// complete them is span. The Open stays as it is.
+func (s *Storage) ListAll(o *Open, line int32, span *Completion) {
+	b := &s.series
+	b.spans = append(b.spans, span)
+	b.addAll(o, Point{Line: line, Seg: Never, Pos: math.MaxUint64}, spanned|uint32(len(b.spans)-1))
 }
 
 func (b *seriesBuilder) settleAll(o *Open, end Point, by *CallInfo) bool {
-	if end.Seg < 0 || by != nil && by.Pos != end.Pos || !b.addAll(o, end, by) {
+	if end.Seg < 0 || by != nil && by.Pos != end.Pos {
 		return false
 	}
+	b.addAll(o, end, b.ender(o.like, by))
 	clear(o.chunks)
 	return true
 }
 
-func (b *seriesBuilder) addAll(o *Open, end Point, by *CallInfo) bool {
+func (b *seriesBuilder) addAll(o *Open, end Point, ender uint32) {
 	b.settled += o.n
-	s := b.shapeOf(o.like)
+	s := b.findShape(o.like)
 	if s == nil {
-		b.settled -= o.n
-		return false
+		like, call := *o.like, *o.like.Call // which may become complete at its origin meanwhile
+		like.Call = &call
+		s = b.addShape(shapeLike(&like))
 	}
-	ender := b.ender(o.like, by)
 	for _, c := range o.chunks {
 		for k := range c {
 			m := &c[k]
@@ -157,5 +163,4 @@ func (b *seriesBuilder) addAll(o *Open, end Point, by *CallInfo) bool {
 			})
 		}
 	}
-	return true
 }

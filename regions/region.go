@@ -220,6 +220,9 @@ type Bounds struct {
 // over.
 type Completion struct {
 	By *CallInfo // nil when no call completed it
+	// Freed completed its operation at the origin only, where the access's call does not
+	// say so.
+	Freed *CallInfo
 }
 
 // Region is one phase of a concurrent region: all of it, unless it is so long

@@ -10,9 +10,12 @@ import (
 func (r *Region) access(m *moment, i uint64, a *Access) {
 	*a = r.shapes[m.shape].access
 	a.Base = m.base
-	a.Start = Point{Line: a.Start.Line, Seg: m.startSeg, Pos: m.start + i*m.step}
-	a.End = Point{Line: m.endLine, Seg: m.endSeg, Pos: m.end + i*m.endStep}
-	a.Bounds = r.Segment(a.Start).Bounds
+	a.Start, a.End = m.startOf(i, a.Start.Line), m.endOf(i)
+	if a.Start.Seg == Earlier {
+		a.Bounds = r.began[firstEarlier-m.startSeg]
+	} else {
+		a.Bounds = r.Segment(a.Start).Bounds
+	}
 }
 
 // accessWithCalls returns access i of a moment.
@@ -26,9 +29,13 @@ func (r *Region) accessWithCalls(m *moment, i uint64) *Access {
 func (r *Region) fullAccess(m *moment, i uint64, a *Access) {
 	r.access(m, i, a)
 	call := *a.Call
-	call.Pos = a.Start.Pos
+	call.Pos = m.start + i*m.step
 	a.Call = &call
 	if m.by == instantaneous {
+		return
+	}
+	if m.by&spanned != 0 {
+		a.Span = r.spans[m.by&^spanned]
 		return
 	}
 	a.Span = &Completion{}
@@ -81,11 +88,11 @@ func (s *Series) Access(i int) *Access {
 func (s *Series) Concurrent(a *Access, from int) (lo, hi int) {
 	r, line := s.region, s.Like().Start.Line
 	lo = s.first(&s.near[0], from, func(m *moment, i uint64) bool {
-		end := Point{Line: m.endLine, Seg: m.endSeg, Pos: m.end + i*m.endStep}
+		end := m.endOf(i)
 		return !r.Before(end, a.Start) && !(a.Gated && r.Before(end, a.Gate))
 	})
 	hi = s.first(&s.near[1], lo, func(m *moment, i uint64) bool {
-		return r.over(a, Point{Line: line, Seg: m.startSeg, Pos: m.start + i*m.step})
+		return r.over(a, m.startOf(i, line))
 	})
 	return lo, hi
 }
@@ -126,8 +133,7 @@ func searchFrom(near, n int, is func(int) bool) int {
 // Times fills in when access i starts and ends.
 func (s *Series) Times(i int, a *Access) {
 	m, k := s.at(i)
-	a.Start = Point{Line: s.Like().Start.Line, Seg: m.startSeg, Pos: m.start + k*m.step}
-	a.End = Point{Line: m.endLine, Seg: m.endSeg, Pos: m.end + k*m.endStep}
+	a.Start, a.End = m.startOf(k, s.Like().Start.Line), m.endOf(k)
 }
 
 // Series returns the accesses of calls to the memory of a process that are not
@@ -276,10 +282,10 @@ func (r *Region) EachCall(s *Scratch, visit func(*Access)) error {
 
 // AllCalls returns what EachCall visits.
 func (r *Region) AllCalls(s *Scratch) ([]*Access, error) {
-	if r.settled == 0 {
+	if r.settled+r.given == 0 {
 		return r.Calls, nil
 	}
-	all := make([]*Access, 0, len(r.Calls)+r.settled)
+	all := make([]*Access, 0, len(r.Calls)+r.settled+r.given)
 	err := r.EachCall(s, func(a *Access) {
 		if len(all) >= len(r.Calls) {
 			b := *a

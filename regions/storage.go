@@ -45,6 +45,7 @@ func NewStorage(processes int, memory int64) *Storage {
 
 // Begin begins a concurrent region, which has no accesses yet.
 func (s *Storage) Begin() {
+	s.series.beginRegion()
 	s.begin()
 	s.old, s.carriedNew = 0, s.carried.n
 	s.recycled = nil
@@ -133,9 +134,15 @@ func (s *Storage) AddLocals(line int32, st Stretch) {
 // not have.
 func (s *Storage) NewCalls() int { return len(s.calls) - s.old + s.series.settled + s.carriedNew }
 
-// CarriedCount returns how many accesses are carried, and CallCount how many others
-// of calls are held one by one.
-func (s *Storage) CarriedCount() int { return s.carried.n }
+// CarriedOpen returns how many accesses of Opens are carried, and how many moments they
+// are.
+func (s *Storage) CarriedOpen() (accesses, moments int) {
+	return s.carried.open.n, s.carried.open.moments
+}
+
+// CarriedCount returns how many accesses are carried one by one, and CallCount how many
+// others of calls are held so.
+func (s *Storage) CarriedCount() int { return s.carried.n - s.carried.open.n }
 func (s *Storage) CallCount() int    { return len(s.calls) }
 
 // Remaining counts the accesses of calls that are not past.
@@ -160,7 +167,7 @@ func (s *Storage) HandOver(allCarried bool) *Region {
 	s.giveCarried(r, allCarried)
 	r.Calls = s.calls
 	r.contents = contents{
-		carried: r.carried, lines: r.lines,
+		carried: r.carried, given: r.given, spans: s.series.spans, began: s.series.began, lines: r.lines,
 		locals: r.locals, moments: s.series.moments, settled: s.series.settled + s.series.kept,
 		shapes: s.series.shapes, enders: s.series.enders, lockSets: s.sets, pool: s.pool, spill: s.pool.spill,
 		recycled: slices.Clone(s.recycled),
@@ -254,7 +261,7 @@ func (s *Storage) goOnMoments(r *Region, past Past) {
 		moved = map[uint32]uint32{}
 	}
 	s.keptMoments(past, r, func(owner int32, t *moment) {
-		if t.startSeg >= past[r.shapes[t.shape].access.Start.Line] {
+		if t.startSeg <= firstEarlier || t.startSeg >= past[r.shapes[t.shape].access.Start.Line] {
 			s.series.keep(owner, *t, r.shapes, moved)
 			return
 		}
@@ -340,11 +347,14 @@ func (s *Storage) keptMoments(past Past, r *Region, visit func(owner int32, t *m
 // contents are the accesses of a region.
 type contents struct {
 	lines
-	locals   []*room   // by line, in program order; nil: none
-	moments  []moments // of what calls access, by world rank of the owner
-	settled  int       // accesses in moments
-	carried  int       // carried accesses, those that the region was not given included
-	shapes   []*shape  // that moments are of
+	locals   []*room       // by line, in program order; nil: none
+	moments  []moments     // of what calls access, by world rank of the owner
+	settled  int           // accesses in moments
+	given    int           // of carried ones, those in moments
+	spans    []*Completion // that moments refer to
+	began    []*Bounds
+	carried  int      // carried accesses, those that the region was not given included
+	shapes   []*shape // that moments are of
 	enders   []*CallSite
 	lockSets []*LockSet   // of loads and stores; the first is the empty set
 	pool     *pool        // that all of it belongs to
