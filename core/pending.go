@@ -195,7 +195,10 @@ func (s *Strand) leaveOut() *Pending {
 // Complete ends the access at a moment, unless it is complete; by is the call
 // that does, or nil.
 func (p *Pending) Complete(at regions.Point, by *regions.CallInfo) {
-	if p.done {
+	if p.done { // that may be so by itself (GiveUp)
+		for _, q := range p.apart {
+			q.Complete(at, by)
+		}
 		return
 	}
 	m := p.strand.m
@@ -465,7 +468,11 @@ func (s *Strand) GiveUp(lo, hi uint64) {
 	s.spreadBuffers(lo, hi)
 	for _, b := range s.memory.buffers.Overlapping(lo, hi) {
 		if b.Lo >= lo && b.Hi <= hi {
-			b.Value.Complete(after, nil)
+			p := b.Value
+			apart := p.apart // which are complete if they are given up themselves
+			p.apart = nil
+			p.Complete(after, nil)
+			p.apart = apart
 		}
 	}
 }

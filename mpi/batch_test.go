@@ -27,7 +27,7 @@ func TestBatchesOverRegions(t *testing.T) {
 		lists := pendingPrograms(random)
 		opts := core.Options{Clock: "vector", Turn: 1 + random.IntN(30)}
 		if random.IntN(2) == 0 {
-			opts.Phase = 1 + random.IntN(200)
+			opts.Phase = 1 + random.IntN(50)
 		}
 		if random.IntN(2) == 0 {
 			opts.Memory = 1 << 10
@@ -48,7 +48,14 @@ func TestBatchesOverRegions(t *testing.T) {
 // sites pending.
 func pendingPrograms(random *rand.Rand) [][]*trace.Call {
 	const elements = 64
-	regionsOf := 2 + random.IntN(4)
+	steps := make([]int, 2+random.IntN(4)) // of each region
+	for i := range steps {
+		steps[i] = random.IntN(6)
+		if random.IntN(4) == 0 {
+			steps[i] = 30
+		}
+	}
+	exchanges := random.IntN(2) == 0 // between steps: then phases may end
 	fns := map[string]*trace.Fn{}
 	call := func(stack uint32, name string, values ...any) *trace.Call {
 		c := mpi.CallOf(name, values...)
@@ -64,8 +71,15 @@ func pendingPrograms(random *rand.Rand) [][]*trace.Call {
 			call(1, "MPI_Win_create", "comm", int(trace.CommWorld), "base", 1000, "size", 4*elements, "disp_unit", 4, "model", 1, "win", 1),
 			call(2, "MPI_Win_lock_all", "assert", 0, "win", 1),
 		}
-		for range regionsOf {
-			for range random.IntN(4) {
+		for _, n := range steps {
+			for range n {
+				for i := range 2 {
+					if exchanges {
+						l = append(l,
+							call(9, "MPI_Send", "dest", (rank+1)%3, "tag", i, "comm", int(trace.CommWorld), "buf", 90000, "count", 0, "datatype", 1),
+							call(13, "MPI_Recv", "source", (rank+2)%3, "tag", i, "comm", int(trace.CommWorld), "buf", 91000, "count", 0, "datatype", 1))
+					}
+				}
 				name := []string{"MPI_Put", "MPI_Get", "MPI_Accumulate"}[random.IntN(3)]
 				stack, target := uint32(3+random.IntN(2)), random.IntN(3)
 				from, step, buffer := random.IntN(elements), random.IntN(3), 50000+400*random.IntN(4)
@@ -79,6 +93,9 @@ func pendingPrograms(random *rand.Rand) [][]*trace.Call {
 					}
 					l = append(l, call(stack, name, append(values, "win", 1)...))
 				}
+				if n == 30 && random.IntN(30) > 0 {
+					l = append(l, call(14, "MPI_Win_flush", "rank", target, "win", 1))
+				}
 				switch random.IntN(8) {
 				case 0:
 					l = append(l, call(6, "MPI_Win_flush_local", "rank", target, "win", 1))
@@ -86,8 +103,8 @@ func pendingPrograms(random *rand.Rand) [][]*trace.Call {
 					l = append(l, call(7, "MPI_Win_flush", "rank", target, "win", 1))
 				case 2:
 					l = append(l, call(8, "MPI_Win_flush_local_all", "win", 1))
-				case 3:
-					l = append(l, call(9, "MPI_Send", "dest", (rank+1)%3, "tag", 1, "comm", int(trace.CommWorld), "buf", 90000, "count", 0, "datatype", 1))
+				case 4: // memory of some of the buffers is given up
+					l = append(l, call(0, "mcchk_Memory_gone", "base", buffer+4*random.IntN(2), "size", 4+400*random.IntN(2), "why", 1))
 				}
 			}
 			l = append(l, call(10, "MPI_Barrier", "comm", int(trace.CommWorld)))
