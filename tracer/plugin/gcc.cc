@@ -16,7 +16,7 @@
  * What is announced of loops is the same to the byte, with the same source lines.
  *
  * Before that, it announces what the sanitizer leaves out: structures that calls take by
- * value or return, and what memcmp reads. Copies and fills by builtins, which the compiler would
+ * value or return. Copies and fills by builtins, which the compiler would
  * expand to instructions where they are small, become calls of the functions that the
  * run-time knows.
  *

@@ -85,7 +85,7 @@ void announce_object(gimple *call, tree object, bool store)
 
 /* The function of the C library that a builtin stands for, of which the run-time knows
  * what it reads and writes; NULL for others. */
-const char *copying(built_in_function code)
+const char *libraryFunction(built_in_function code)
 {
 	switch (code) {
 	case BUILT_IN_MEMCPY: return "memcpy";
@@ -100,6 +100,14 @@ const char *copying(built_in_function code)
 	case BUILT_IN_STPNCPY: return "stpncpy";
 	case BUILT_IN_STRCAT: return "strcat";
 	case BUILT_IN_STRNCAT: return "strncat";
+	case BUILT_IN_MEMCMP:
+	case BUILT_IN_MEMCMP_EQ:
+	case BUILT_IN_BCMP: return "memcmp";
+	case BUILT_IN_MEMCHR: return "memchr";
+	case BUILT_IN_STRLEN: return "strlen";
+	case BUILT_IN_STRNLEN: return "strnlen";
+	case BUILT_IN_STRCMP: return "strcmp";
+	case BUILT_IN_STRNCMP: return "strncmp";
 	default: return NULL;
 	}
 }
@@ -107,7 +115,7 @@ const char *copying(built_in_function code)
 void take_builtin(gimple *call)
 {
 	built_in_function code = DECL_FUNCTION_CODE(gimple_call_fndecl(call));
-	if (const char *name = copying(code)) {
+	if (const char *name = libraryFunction(code)) {
 		bool matters = false;
 		for (unsigned i = 0; i < gimple_call_num_args(call); i++) {
 			tree argument = gimple_call_arg(call, i);
@@ -118,21 +126,12 @@ void take_builtin(gimple *call)
 		char as[32];
 		snprintf(as, sizeof as, "%s ", name); /* no name of a variable of the run-time */
 		tree id = get_identifier(as), decl = known(id);
-		if (!decl)
-			decl = remember(id, build_fn_decl(name, TREE_TYPE(gimple_call_fndecl(call))));
+		if (!decl) {
+			tree builtin = gimple_call_fndecl(call);
+			decl = remember(id, build_fn_decl(name, TREE_TYPE(builtin)));
+			DECL_PURE_P(decl) = DECL_PURE_P(builtin); /* what reads the same again may go */
+		}
 		gimple_call_set_fndecl(call, decl);
-		return;
-	}
-	switch (code) {
-	case BUILT_IN_MEMCMP:
-	case BUILT_IN_MEMCMP_EQ:
-	case BUILT_IN_BCMP:
-		for (unsigned i = 0; i < 2; i++)
-			if (may_matter_behind(gimple_call_arg(call, i)))
-				announce_before(call, gimple_call_arg(call, i), gimple_call_arg(call, 2), false);
-		break;
-	default:
-		break;
 	}
 }
 

@@ -6,27 +6,9 @@
  * instead. The accesses are recorded before the copy is made, with the place of
  * the call. __real_NAME is weak: it exists only for the names that are wrapped.
  */
-#include "mcchk.h"
+#include "memops.h"
 
 #include <string.h>
-
-#define CALLER ((uintptr_t)__builtin_return_address(0))
-#define REAL(type, name, ...) extern type __real_##name(__VA_ARGS__) __attribute__((weak))
-
-static void note(const void *p, size_t size, uint32_t flags, uintptr_t pc, void **frame)
-{
-	if (size == 0 || MCCHK_LIKELY(mcchk_range_is_cold((uintptr_t)p, size)))
-		return;
-	if (mcchk_self.coarray) { /* of the program's statement; the library keeps no frame pointers */
-		frame = mcchk_self.through;
-		pc = (uintptr_t)frame[1];
-		frame = frame[0];
-	}
-	mcchk_range_access((uintptr_t)p, size, pc, frame, flags | MCCHK_LIBRARY);
-}
-
-#define READS(p, n) note(p, n, 0, CALLER, MCCHK_CALLER_FRAME)
-#define WRITES(p, n) note(p, n, MCCHK_STORE, CALLER, MCCHK_CALLER_FRAME)
 
 /* memcpy, memmove, mempcpy and their checked (_FORTIFY_SOURCE) forms */
 #define COPY(name)                                                                                 \

@@ -57,14 +57,13 @@ uint64_t mcchk_marks;
 static struct mcchk_pages watched[MCCHK_MAX_PAGES];
 static uint32_t watched_count;
 
+/* Without the shadow, functions of the C library that are wrapped (libc.c) cannot be called. */
 static void fail(const char *why)
 {
-	static const char head[] = "mcchk: cannot reserve 2.1 TiB of address space for the shadow memory: ";
-	static const char tail[] = "\nmcchk: raise the limit on virtual memory (ulimit -v unlimited); no memory is used by it\n";
-	ssize_t n = write(2, head, sizeof head - 1);
-	n += write(2, why, strlen(why));
-	n += write(2, tail, sizeof tail - 1);
-	(void)n;
+	dprintf(2,
+		"mcchk: cannot reserve 2.1 TiB of address space for the shadow memory: %s\n"
+		"mcchk: raise the limit on virtual memory (ulimit -v unlimited); no memory is used by it\n",
+		why);
 	_exit(2);
 }
 
