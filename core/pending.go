@@ -55,9 +55,12 @@ type pendingAccesses struct {
 	// before it were; nil: none of the open ones was.
 	indexed *Pending
 
-	leftOut    int        // open accesses that are left out
-	leftOutNew int        // since the phase, or with the concurrent region, began
-	seen       []*Pending // of those, some that are not carried any further, as somebody has Seen that they are complete
+	leftOut    int // open accesses that are left out
+	leftOutNew int // since the phase, or with the concurrent region, began
+
+	// seen are those left out, or carried into this region, that are not carried any
+	// further, since somebody has Seen that they are complete.
+	seen []*Pending
 }
 
 func (l *pendingAccesses) add(p *Pending) {
@@ -285,6 +288,7 @@ func (p *Pending) Seen(at regions.Point) {
 		return
 	case p.carried != nil:
 		p.access, p.carried = m.store.Finish(p.carried), nil
+		m.pending.seen = append(m.pending.seen, p)
 	}
 	p.access.Seen = append(slices.Clip(p.access.Seen), at)
 }
@@ -397,15 +401,15 @@ func (l *pendingAccesses) list(regionEnds bool) {
 // there they start before it. It leaves to the storage all that nothing will change
 // but its completion.
 func (l *pendingAccesses) carry() {
-	for _, p := range l.seen {
+	for _, p := range l.seen { // all come after whoever saw that it is complete
 		if !p.done {
-			l.leftOut, p.leftOut = l.leftOut-p.leftOut, 0
+			l.leftOut, p.leftOut, p.access = l.leftOut-p.leftOut, 0, nil
 		}
 	}
 	l.leftOutNew, l.kept, l.seen = l.leftOut, nil, nil
 	store := l.machine.store
 	for p := range l.all {
-		if p.access != nil && len(p.access.Seen) > 0 { // all come after whoever saw that it is complete
+		if p.access != nil && len(p.access.Seen) > 0 {
 			p.access = nil
 		}
 		if p.access == nil {
