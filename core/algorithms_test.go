@@ -352,3 +352,42 @@ func asked(t *testing.T, few int) int {
 	require.NoError(t, err)
 	return n
 }
+
+// TestReadBesideUpdates: a read fetches what two updates may have left, one before it and one
+// beside it, and only what is fetched after it tells which.
+func TestReadBesideUpdates(t *testing.T) {
+	r := newWordRun(2)
+	read := func(number int) {
+		r.call(0, "word_issue", "number", number, "addr", 1<<20, "op", wordRead, "value", 0, "equal", 0, "fetches", 1)
+	}
+	swap := func(number, from, to int) {
+		r.call(1, "word_issue", "number", number, "addr", 1<<20, "op", wordSwap, "value", to, "equal", from, "fetches", 1)
+	}
+	fetched := func(rank, number, value int) {
+		r.call(rank, "word_done", "number", number)
+		r.call(rank, "word_fetched", "number", number, "value", value)
+	}
+	swap(8, 0, 1)
+	fetched(1, 8, 0)
+	swap(9, 1, 0)
+	fetched(1, 9, 1)
+	read(0)
+	fetched(0, 0, 0)
+	swap(10, 0, 1)
+	read(1)
+	fetched(1, 10, 0)
+	r.call(1, "toy_store", "addr", 0, "size", 8)
+	swap(11, 1, 0)
+	fetched(0, 1, 0) // what was there before number 10
+	r.call(0, "toy_store", "addr", 0, "size", 8)
+	read(2)
+	fetched(0, 2, 1)
+	fetched(1, 11, 1)
+	read(3)
+	fetched(0, 3, 0)
+	var all []core.Stream
+	for i := range r.traces {
+		all = append(all, &r.traces[i])
+	}
+	require.Equal(t, 1, unordered(t, all, core.Options{Clock: evc.Auto}))
+}

@@ -503,6 +503,13 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 		if c == nil {
 			continue
 		}
+		if t := w.there(op, []manner{how}); t != nil { // either may be: what is to come decides
+			all := func() []*WordOp { return slices.Concat(waiting, later) }
+			others := func() []*WordOp { return slices.DeleteFunc(all(), func(x *WordOp) bool { return x == op }) }
+			if look(); len(later) > 0 && !w.search(how, all(), ahead) && w.search(how, others(), ahead) {
+				return t
+			}
+		}
 		guess := zero.zero && how == unknown // that the word held it at first: it counts only where nothing to come explains it
 		if c.strange = how.unknown; c.open || guess {
 			if look(); len(later) > 0 || guess && ahead != nil {

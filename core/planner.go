@@ -143,7 +143,41 @@ func (w *word) plan(op *WordOp, how manner, goals []*WordOp, ahead [][]*WordOp) 
 // planSo is plan, in the order in which operations were last tried with success; short: it was
 // not looked for to the end.
 func (w *word) planSo(op *WordOp, how manner, goals []*WordOp, ahead [][]*WordOp) (c *choice, short bool) {
-	p := w.planner(how)
+	p, found := w.searched(how, goals, ahead)
+	if !found {
+		return nil, p.left == 0
+	}
+	n := 0 // up to the last of the operations that are decided so
+	for i, x := range p.steps {
+		if x.foreseen() {
+			break
+		}
+		if x.blocked {
+			n = i + 1
+		}
+		if x == op {
+			break
+		}
+	}
+	if n == 0 {
+		return nil, false
+	}
+	c = &choice{steps: p.steps[:n], zero: how.zero, presumed: how.presumed, open: slices.Contains(p.open[:n], true)}
+	if c.open {
+		c.steps = p.needed(c.steps)
+	}
+	return c, false
+}
+
+// search reports whether a way reaches all the goals.
+func (w *word) search(how manner, goals []*WordOp, ahead [][]*WordOp) bool {
+	_, found := w.searched(how, goals, ahead)
+	return found
+}
+
+// searched returns a planner that has looked for a way which reaches all the goals.
+func (w *word) searched(how manner, goals []*WordOp, ahead [][]*WordOp) (p *planner, found bool) {
+	p = w.planner(how)
 	p.far, p.left = len(goals), w.m.words.steps()
 	if how.zero {
 		p.value = w.initial(how.presumed)
@@ -169,36 +203,14 @@ func (w *word) planSo(op *WordOp, how manner, goals []*WordOp, ahead [][]*WordOp
 	slices.SortFunc(p.reads, (*WordOp).before)
 	p.seen = make([]bool, len(p.reads))
 	steps := p.left
-	found := p.search()
+	found = p.search()
 	for _, x := range goals {
 		x.goal = nil
 	}
 	steps = (steps-p.left)*(1+len(p.reads)/manyReads) + len(p.steps)/manyReads
 	w.m.words.debt += steps
 	w.m.stats.Searched += uint64(steps)
-	if !found {
-		return nil, p.left == 0
-	}
-	n := 0 // up to the last of the operations that are decided so
-	for i, x := range p.steps {
-		if x.foreseen() {
-			break
-		}
-		if x.blocked {
-			n = i + 1
-		}
-		if x == op {
-			break
-		}
-	}
-	if n == 0 {
-		return nil, false
-	}
-	c = &choice{steps: p.steps[:n], zero: how.zero, presumed: how.presumed, open: slices.Contains(p.open[:n], true)}
-	if c.open {
-		c.steps = p.needed(c.steps)
-	}
-	return c, false
+	return p, found
 }
 
 // hopeless reports whether no order of updates leaves what an operation has read, found by a
