@@ -142,7 +142,7 @@ func (t *besideTarget) forget(p *process) {
 				return false
 			}
 			for _, f := range x.fetches {
-				delete(p.fetching, f.number)
+				p.forgetFetch(f)
 			}
 			return true
 		})

@@ -36,9 +36,9 @@ func (b *opBuilder) onWord(a *regions.Access, count int64, t *datatype) {
 	switch {
 	case op == nil:
 	case fetches:
-		f := &fetch{number: b.c.Int(argNumber), op: op, issued: b.op.issued}
+		f := &fetch{number: b.c.Int(argNumber), into: b.c.Addr(argResultAddr), op: op, issued: b.op.issued}
 		b.p.fetching[f.number] = f
-		b.p.fetchesInto(b.c.Addr(argResultAddr), f.number)
+		b.p.fetchesInto(f.into, f.number)
 		if b.p.Threaded() {
 			b.op.fetches = append(b.op.fetches, f)
 		}
@@ -219,6 +219,7 @@ func set(names string) map[string]bool {
 // fetch is an operation that fetches a word.
 type fetch struct {
 	number int64 // the tracer's
+	into   uint64
 	op     *core.WordOp
 	issued moment
 	shared bool // several strands may complete it
@@ -276,10 +277,18 @@ func doFetched(m *Model, p *process, c *core.Call, _ *entry) {
 			f.op.Complete(p.Now())
 		}
 		if all = append(all, f); !f.shared {
-			delete(p.fetching, n)
+			p.forgetFetch(f)
 		}
 	}
 	p.Fetch(c, fetchedBy(nil, all), c.Begin)
+}
+
+// forgetFetch forgets an operation of which all is known.
+func (p *process) forgetFetch(f *fetch) {
+	delete(p.fetching, f.number)
+	if p.results[f.into] == f.number {
+		delete(p.results, f.into)
+	}
 }
 
 // forgetFetches forgets, where a region begins, what was fetched before: it orders nothing
