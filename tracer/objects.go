@@ -22,12 +22,21 @@ func (b *libraryBuild) object(ctx context.Context, unit string) (string, error) 
 	name := strings.TrimSuffix(unit, ".c") + ".o"
 	dir := b.cache.path("objects", b.objectKey(unit))
 	err := b.cache.build(dir, func(dir string) error {
-		args := slices.Concat(libraryFlags, unitFlags[unit], []string{"-ffile-prefix-map=" + b.source("") + "=" + runtimeSourceDir,
+		args := slices.Concat(b.unitFlags(unit), []string{"-ffile-prefix-map=" + b.source("") + "=" + runtimeSourceDir,
 			"-I", b.source(""), "-c", b.source(unit), "-o", filepath.Join(dir, name)})
 		_, _, err := b.tools.output(ctx, "", b.tc.command(args...)...)
 		return err
 	})
 	return filepath.Join(dir, name), err
+}
+
+// unitFlags compile a unit of a run-time, and tell it whether it is linked into programs.
+func (b *libraryBuild) unitFlags(unit string) []string {
+	flags := slices.Concat(libraryFlags, unitFlags[unit])
+	if b.files[linkedSource] != nil {
+		flags = append(flags, "-DMCCHK_LINKED")
+	}
+	return flags
 }
 
 // objectKey names the object of a unit by everything it is made of: of the libraries,
@@ -36,7 +45,7 @@ func (b *libraryBuild) objectKey(unit string) string {
 	own, others := b.included(unit)
 	h := sha256.New()
 	flags, includes := b.tc.compileFlags()
-	fmt.Fprintf(h, "%s %s\n%q\n%q\n%q\n", b.tc.Family, b.tc.Version, flags, libraryFlags, unitFlags[unit])
+	fmt.Fprintf(h, "%s %s\n%q\n%q\n", b.tc.Family, b.tc.Version, flags, b.unitFlags(unit))
 	for _, library := range []struct{ name, version string }{{"mpi", b.tc.MPI}, {"shmem", b.tc.SHMEM}, {"gaspi", b.tc.GASPI}} {
 		if slices.ContainsFunc(others, func(header string) bool { return strings.Contains(strings.ToLower(header), library.name) }) {
 			fmt.Fprintf(h, "%s\n%q\n%q\n", library.version, includes, b.tools.getenv("CPATH"))

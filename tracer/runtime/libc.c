@@ -19,7 +19,6 @@
 		errno = saved;                                                                     \
 	} while (0)
 
-REAL(size_t, strlen, const char *);
 size_t __wrap_strlen(const char *s)
 {
 	size_t n = __real_strlen(s);
@@ -27,7 +26,6 @@ size_t __wrap_strlen(const char *s)
 	return n;
 }
 
-REAL(size_t, strnlen, const char *, size_t);
 size_t __wrap_strnlen(const char *s, size_t most)
 {
 	size_t n = __real_strnlen(s, most);

@@ -654,4 +654,34 @@ static inline __attribute__((always_inline)) int mcchk_is_long(const struct mcch
 }
 
 #pragma GCC visibility pop
+/* In programs these functions are wrapped (libc.c), and the run-time's own calls are none of
+ * the program's: some are of threads that are not known yet. */
+#if defined(MCCHK_LINKED) && !defined(MCCHK_WRAPS)
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+size_t __real_strlen(const char *);
+size_t __real_strnlen(const char *, size_t);
+int __real_strcmp(const char *, const char *);
+int __real_strncmp(const char *, const char *, size_t);
+int __real_memcmp(const void *, const void *, size_t);
+void *__real_memchr(const void *, int, size_t);
+ssize_t __real_read(int, void *, size_t);
+ssize_t __real_write(int, const void *, size_t);
+ssize_t __real_pread(int, void *, size_t, off_t);
+ssize_t __real_pwrite(int, const void *, size_t, off_t);
+int __real_snprintf(char *, size_t, const char *, ...) __attribute__((format(printf, 3, 4)));
+#define strlen(...) __real_strlen(__VA_ARGS__)
+#define strnlen(...) __real_strnlen(__VA_ARGS__)
+#define strcmp(...) __real_strcmp(__VA_ARGS__)
+#define strncmp(...) __real_strncmp(__VA_ARGS__)
+#define memcmp(...) __real_memcmp(__VA_ARGS__)
+#define memchr(...) __real_memchr(__VA_ARGS__)
+#define read(...) __real_read(__VA_ARGS__)
+#define write(...) __real_write(__VA_ARGS__)
+#define pread(...) __real_pread(__VA_ARGS__)
+#define pwrite(...) __real_pwrite(__VA_ARGS__)
+#define snprintf(...) __real_snprintf(__VA_ARGS__)
+#endif
+
 #endif

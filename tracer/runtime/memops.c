@@ -68,7 +68,7 @@ void __wrap_bzero(void *to, size_t n)
 	REAL(char *, name, char *, const char *);                                                  \
 	char *__wrap_##name(char *to, const char *from)                                            \
 	{                                                                                          \
-		size_t n = strlen(from) + 1;                                                       \
+		size_t n = __real_strlen(from) + 1;                                                       \
 		READS(from, n);                                                                    \
 		WRITES(to, n);                                                                     \
 		return __real_##name(to, from);                                                    \
@@ -81,7 +81,7 @@ STRING_COPY(stpcpy)
 	REAL(char *, name, char *, const char *, size_t);                                          \
 	char *__wrap_##name(char *to, const char *from, size_t n)                                  \
 	{                                                                                          \
-		size_t k = strnlen(from, n);                                                       \
+		size_t k = __real_strnlen(from, n);                                                       \
 		READS(from, k < n ? k + 1 : n);                                                    \
 		WRITES(to, n);                                                                     \
 		return __real_##name(to, from, n);                                                 \
@@ -92,7 +92,7 @@ STRING_COPY_N(stpncpy)
 REAL(char *, strcat, char *, const char *);
 char *__wrap_strcat(char *to, const char *from)
 {
-	size_t had = strlen(to), n = strlen(from) + 1;
+	size_t had = __real_strlen(to), n = __real_strlen(from) + 1;
 	READS(to, had + 1);
 	READS(from, n);
 	WRITES(to + had, n);
@@ -102,7 +102,7 @@ char *__wrap_strcat(char *to, const char *from)
 REAL(char *, strncat, char *, const char *, size_t);
 char *__wrap_strncat(char *to, const char *from, size_t n)
 {
-	size_t had = strlen(to), k = strnlen(from, n);
+	size_t had = __real_strlen(to), k = __real_strnlen(from, n);
 	READS(to, had + 1);
 	READS(from, k < n ? k + 1 : n);
 	WRITES(to + had, k + 1);

@@ -2,7 +2,10 @@
 #ifndef MEMOPS_H
 #define MEMOPS_H
 
+#define MCCHK_WRAPS
 #include "mcchk.h"
+
+#include <string.h>
 
 #define CALLER ((uintptr_t)__builtin_return_address(0))
 #define REAL(type, name, ...) extern type __real_##name(__VA_ARGS__) __attribute__((weak))
@@ -18,6 +21,9 @@ static inline void note(const void *p, size_t size, uint32_t flags, uintptr_t pc
 	}
 	mcchk_range_access((uintptr_t)p, size, pc, frame, flags | MCCHK_LIBRARY);
 }
+
+REAL(size_t, strlen, const char *);
+REAL(size_t, strnlen, const char *, size_t);
 
 #define READS(p, n) note(p, n, 0, CALLER, MCCHK_CALLER_FRAME)
 #define WRITES(p, n) note(p, n, MCCHK_STORE, CALLER, MCCHK_CALLER_FRAME)

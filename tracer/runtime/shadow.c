@@ -57,7 +57,6 @@ uint64_t mcchk_marks;
 static struct mcchk_pages watched[MCCHK_MAX_PAGES];
 static uint32_t watched_count;
 
-/* Without the shadow, functions of the C library that are wrapped (libc.c) cannot be called. */
 static void fail(const char *why)
 {
 	dprintf(2,
