@@ -27,9 +27,9 @@ func (p *phase) beginRegion() { p.grown, p.limit = 0, p.first }
 
 func (p *phase) full() bool { return p.grown >= p.limit }
 
-// endPhase ends the phase when half of it is past and there is room for the rest, and returns it. Otherwise it
-// returns nil, and tries again when the phase has grown to twice its size, or at once
-// where no strand makes accesses any more.
+// endPhase ends the phase when half of it is past and there is room for the rest, and
+// returns it. Otherwise it returns nil, and tries again when the phase has grown to twice
+// its size, or at once where no strand makes accesses any more.
 func (m *Machine) endPhase() *regions.Region {
 	if m.wholeRegions() {
 		m.phase.limit = math.MaxInt

@@ -79,7 +79,7 @@ func (op *WordOp) see(v *version) {
 
 // settled lets go of what only matters while it is not known where the operation belongs:
 // else each would keep all before it.
-func (op *WordOp) settled() { op.floor, op.after, op.looked = nil, nil, looked{} }
+func (op *WordOp) settled() { op.floor, op.after, op.looked = nil, nil, nil }
 
 // oldest returns the oldest version that the operation may have fetched; nil where
 // updates that it comes after are not placed.
@@ -112,10 +112,14 @@ func (w *word) find(op *WordOp, how manner) *version {
 		}
 		return op.first(all, how)
 	}
-	if op.looked.revised != w.revised {
-		op.looked = looked{revised: w.revised}
+	if how.other || len(all) <= manyReads {
+		v, _ := op.lastRun(all, how)
+		return v
 	}
-	seen := &op.looked.by[how.kind()]
+	if op.looked == nil || op.looked.revised != w.revised {
+		op.looked = &looked{revised: w.revised}
+	}
+	seen := op.looked.of(how)
 	fresh := all[min(len(all), max(0, seen.behind-all[0].number)):]
 	v, decided := op.lastRun(fresh, how)
 	if !decided {
@@ -146,24 +150,29 @@ func (op *WordOp) lastRun(all []*version, how manner) (found *version, decided b
 	return found, found != nil
 }
 
-// looked is what a read has found among the versions before some number, by the kind of manner:
-// it is not looked for there again, unless versions were revised since.
+// looked is what a read has found among many versions, those before some number: it is not
+// looked for there again, unless versions were revised since.
 type looked struct {
 	revised int
-	by      [8]struct {
-		behind int
-		found  *version
-	}
+	by      [4]lookedSo
 }
 
-// kind tells manners apart in which a read finds different versions.
-func (how manner) kind() (kind int) {
-	for i, is := range []bool{how.unknown, how.timely, how.other} {
-		if is {
-			kind |= 1 << i
-		}
+// lookedSo is what was found in one manner.
+type lookedSo struct {
+	behind int
+	found  *version
+}
+
+// of returns what was found in a manner.
+func (l *looked) of(how manner) *lookedSo {
+	kind := 0
+	if how.unknown {
+		kind++
 	}
-	return kind
+	if how.timely {
+		kind += 2
+	}
+	return &l.by[kind]
 }
 
 // hold says what a version's value is.
@@ -504,9 +513,10 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 			continue
 		}
 		if t := w.there(op, []manner{how}); t != nil { // either may be: what is to come decides
-			all := func() []*WordOp { return slices.Concat(waiting, later) }
-			others := func() []*WordOp { return slices.DeleteFunc(all(), func(x *WordOp) bool { return x == op }) }
-			if look(); len(later) > 0 && !w.search(how, all(), ahead) && w.search(how, others(), ahead) {
+			look()
+			goals := slices.Concat(waiting, later)
+			if len(later) > 0 && !w.search(how, goals, ahead) &&
+				w.search(how, slices.DeleteFunc(goals, func(x *WordOp) bool { return x == op }), ahead) {
 				return t
 			}
 		}

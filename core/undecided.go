@@ -107,11 +107,15 @@ func (w *word) block(op *WordOp) {
 	w.m.words.fetched++
 	op.blocked, op.nth = true, w.m.words.fetched
 	b := &w.blocked
-	if k := len(b.runs); k == 0 || b.runs[k-1].n == 0 || !op.again(b.runs[k-1].last()) {
+	k := len(b.runs)
+	if k == 0 || b.runs[k-1].n > 0 && !op.again(b.runs[k-1].last()) {
 		b.runs = append(b.runs, &run{})
+		k++
+	}
+	if op.run = b.runs[k-1]; op.run.n == 0 {
+		op.run.ops = op.run.ops[:0]
 		b.open++
 	}
-	op.run = b.runs[len(b.runs)-1]
 	op.run.ops = append(op.run.ops, op)
 	op.run.n++
 	b.n++
@@ -132,7 +136,12 @@ func (w *word) unblock(op *WordOp) {
 	if r.n == 0 {
 		b.open--
 	}
-	if len(b.runs) > few+2*b.open || b.n == 0 {
+	switch {
+	case b.n == 0: // the room is used again
+		clear(r.ops)
+		clear(b.runs)
+		r.ops, b.runs = r.ops[:0], append(b.runs[:0], r)
+	case len(b.runs) > few+2*b.open:
 		b.runs = slices.DeleteFunc(b.runs, func(r *run) bool { return r.n == 0 })
 	}
 	op.run = nil

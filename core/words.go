@@ -87,11 +87,11 @@ type WordOp struct {
 	planner int64 // the number of the last one that it was a read of
 	slot    int   // among the reads of that
 
-	turn   int    // of an update, among those of its strand
-	looked looked // of a read
-	place  int    // among those undecided
-	run    *run   // of the blocked operations of its word
-	nth    int    // of all operations of which it was known what they fetched
+	turn   int     // of an update, among those of its strand
+	looked *looked // of a read
+	place  int     // among those undecided
+	run    *run    // of the blocked operations of its word
+	nth    int     // of all operations of which it was known what they fetched
 }
 
 // version is what a word held for a while.

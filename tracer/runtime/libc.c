@@ -113,66 +113,45 @@ ssize_t __wrap_pwrite(int file, const void *p, size_t n, off_t at)
 	return __real_pwrite(file, p, n, at);
 }
 
+/* What a call has read into memory, in elements of so many bytes, or as a string. */
+#define RECEIVES(type, call, size)                                                                 \
+	type got = call;                                                                           \
+	if (got > 0)                                                                               \
+		WROTE(p, (size_t)got * (size));                                                    \
+	return got
+
+#define RECEIVES_LINE(call)                                                                        \
+	char *got = call;                                                                          \
+	if (got)                                                                                   \
+		WROTE(p, __real_strlen(p) + 1);                                                    \
+	return got
+
 REAL(size_t, fread, void *, size_t, size_t, FILE *);
 size_t __wrap_fread(void *p, size_t size, size_t n, FILE *file)
 {
-	size_t got = __real_fread(p, size, n, file);
-	WROTE(p, size * got);
-	return got;
+	RECEIVES(size_t, __real_fread(p, size, n, file), size);
 }
 
 REAL(size_t, __fread_chk, void *, size_t, size_t, size_t, FILE *);
 size_t __wrap___fread_chk(void *p, size_t room, size_t size, size_t n, FILE *file)
 {
-	size_t got = __real___fread_chk(p, room, size, n, file);
-	WROTE(p, size * got);
-	return got;
+	RECEIVES(size_t, __real___fread_chk(p, room, size, n, file), size);
 }
 
 REAL(char *, fgets, char *, int, FILE *);
-char *__wrap_fgets(char *p, int n, FILE *file)
-{
-	char *got = __real_fgets(p, n, file);
-	if (got)
-		WROTE(p, __real_strlen(p) + 1);
-	return got;
-}
+char *__wrap_fgets(char *p, int n, FILE *file) { RECEIVES_LINE(__real_fgets(p, n, file)); }
 
 REAL(char *, __fgets_chk, char *, size_t, int, FILE *);
-char *__wrap___fgets_chk(char *p, size_t room, int n, FILE *file)
-{
-	char *got = __real___fgets_chk(p, room, n, file);
-	if (got)
-		WROTE(p, __real_strlen(p) + 1);
-	return got;
-}
+char *__wrap___fgets_chk(char *p, size_t room, int n, FILE *file) { RECEIVES_LINE(__real___fgets_chk(p, room, n, file)); }
 
 REAL(ssize_t, read, int, void *, size_t);
-ssize_t __wrap_read(int file, void *p, size_t n)
-{
-	ssize_t got = __real_read(file, p, n);
-	if (got > 0)
-		WROTE(p, (size_t)got);
-	return got;
-}
+ssize_t __wrap_read(int file, void *p, size_t n) { RECEIVES(ssize_t, __real_read(file, p, n), 1); }
 
 REAL(ssize_t, __read_chk, int, void *, size_t, size_t);
-ssize_t __wrap___read_chk(int file, void *p, size_t n, size_t room)
-{
-	ssize_t got = __real___read_chk(file, p, n, room);
-	if (got > 0)
-		WROTE(p, (size_t)got);
-	return got;
-}
+ssize_t __wrap___read_chk(int file, void *p, size_t n, size_t room) { RECEIVES(ssize_t, __real___read_chk(file, p, n, room), 1); }
 
 REAL(ssize_t, pread, int, void *, size_t, off_t);
-ssize_t __wrap_pread(int file, void *p, size_t n, off_t at)
-{
-	ssize_t got = __real_pread(file, p, n, at);
-	if (got > 0)
-		WROTE(p, (size_t)got);
-	return got;
-}
+ssize_t __wrap_pread(int file, void *p, size_t n, off_t at) { RECEIVES(ssize_t, __real_pread(file, p, n, at), 1); }
 
 /* Text in memory: what is printed of strings is not seen. */
 

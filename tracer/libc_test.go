@@ -1,0 +1,80 @@
+//go:build !quick
+
+package tracer
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestLibraryFunctions: what functions of the C library read and write in a window.
+func TestLibraryFunctions(t *testing.T) {
+	t.Parallel()
+	const source = head + `
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static char memory[4096] __attribute__((aligned(4096)));
+static int order(const void *a, const void *b) { return 0; }
+int main(int argc, char **argv)
+{
+	MPI_Win win;
+	MPI_Init(&argc, &argv);
+	char *w = memory, text[8] = "abx", name[] = "file-XXXXXX";
+	memcpy(w, "abcdefg", 8);
+	MPI_Win_create(w, 4096, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	volatile size_t found = 0;
+	FILE *file = fdopen(mkstemp(name), "w+");
+	MPI_Win_fence(0, win);
+	found = strlen(w);
+	MPI_Win_fence(0, win);
+	found = strnlen(w, 3);
+	MPI_Win_fence(0, win);
+	found = strcmp(w, text);
+	MPI_Win_fence(0, win);
+	found = strncmp(w, text, 2);
+	MPI_Win_fence(0, win);
+	found = memcmp(w, text, 5);
+	MPI_Win_fence(0, win);
+	found = memchr(w, 'd', 8) != NULL;
+	MPI_Win_fence(0, win);
+	fwrite(w, 2, 20, file);
+	MPI_Win_fence(0, win);
+	rewind(file);
+	found = fread(w, 1, 100, file); /* 40 */
+	MPI_Win_fence(0, win);
+	rewind(file);
+	fgets(w, 4, file);
+	MPI_Win_fence(0, win);
+	found = pwrite(fileno(file), w + 8, 16, 0);
+	MPI_Win_fence(0, win);
+	found = pread(fileno(file), w + 8, 8, 0);
+	MPI_Win_fence(0, win);
+	snprintf(w, 100, "%d", argc > 100 ? 1 : 12345);
+	MPI_Win_fence(0, win);
+	snprintf(w, 3, "%d", argc > 100 ? 1 : 12345);
+	MPI_Win_fence(0, win);
+	sprintf(w, "%d", argc > 100 ? 1 : 678);
+	MPI_Win_fence(0, win);
+	qsort(w, 10, 4, order);
+	MPI_Win_fence(0, win);
+	fclose(file);
+	unlink(name);
+	MPI_Win_free(&win);
+	MPI_Finalize();
+	return found > 1000;
+}
+`
+	want := []string{
+		"library load 0:8", "library load 0:3", "library load 0:3", "library load 0:2", "library load 0:5", "library load 0:4",
+		"library load 0:40", "library store 0:40", "library store 0:4", "library load 8:16", "library store 8:8",
+		"library store 0:6", "library store 0:3", "library store 0:4", "library load 0:40; library store 0:40",
+	}
+	for _, flags := range [][]string{{"-O0"}, {"-O2", "-D_FORTIFY_SOURCE=2", "-Wno-unused-result"}} {
+		onAll(t, source, flags, func(t *testing.T, b *bench) {
+			f := readFile(t, rankFile(b.traced(2, "app"), 0))
+			require.Equal(t, want, f.phases()[:len(want)])
+		})
+	}
+}
