@@ -1,6 +1,10 @@
 package core
 
-import "github.com/mcchk/mcchk/regions"
+import (
+	"cmp"
+
+	"github.com/mcchk/mcchk/regions"
+)
 
 // A program may leave any number of operations pending. What differs in time and
 // address only, and is completed by the same, is one Pending, which keeps of each
@@ -179,6 +183,17 @@ func (s *Strand) spreadBuffers(lo, hi uint64) {
 	}
 }
 
+// So many accesses that are pending together are carried as a batch, unless Options say
+// otherwise, and so many batches at most: a region looks at all moments of a batch, and
+// at those once that are held one by one and alike.
+const fewCarried, mostBatches = 1 << 8, 1 << 6
+
+// carriesAll reports whether accesses stay a batch in the next region.
+func (p *Pending) carriesAll() bool {
+	m := p.strand.m
+	return p.open != nil && p.open.Len() >= cmp.Or(m.opts.Batch, fewCarried) && m.store.CarriedBatches() < mostBatches
+}
+
 // toSpread is about how many bytes are taken at once where the phase ends, which is the
 // last of the region or is not.
 func (l *pendingAccesses) toSpread(regionEnds bool) int64 {
@@ -186,7 +201,7 @@ func (l *pendingAccesses) toSpread(regionEnds bool) int64 {
 	for p := range l.all {
 		switch {
 		case p.open == nil:
-		case regionEnds:
+		case regionEnds && p.carriesAll():
 			n += int64(p.open.Moments()) * regions.OpenBytes
 		default:
 			n += int64(p.open.Len()) * apartBytes

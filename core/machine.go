@@ -98,6 +98,9 @@ type Options struct {
 	// are needed at once to go on behind a region, which is the last where there are not
 	// (Short).
 	Room func(bytes int64) bool
+	// Batch is how many accesses that are pending together, of one operation, are carried
+	// into the next region as they are; fewer are held one by one. 0 means a default.
+	Batch int
 	// Phase is how many loads, stores, accesses of calls and separate regions
 	// a phase of a concurrent region holds before it may end; 0 means a
 	// default that takes some ten megabytes.
@@ -381,9 +384,10 @@ func (m *Machine) releaseSoft() bool {
 	return true
 }
 
-// region returns the phase that ends, which is the last of the region or is not.
-func (m *Machine) region(regionEnds bool) *regions.Region {
-	m.pending.list(regionEnds)
+// region returns the phase that ends, which is the last of the region or is not; last:
+// nothing follows it.
+func (m *Machine) region(regionEnds, last bool) *regions.Region {
+	m.pending.list(regionEnds, last)
 	m.stats.Accesses += uint64(m.store.NewCalls() + m.pending.leftOutNew)
 	m.pending.leftOutNew = 0
 	r := m.store.HandOver(m.wholeRegions())
@@ -430,7 +434,7 @@ func (m *Machine) endRegion(last bool) *regions.Region {
 	}
 	m.decideLocks()
 	m.checkLocks()
-	r := m.region(true)
+	r := m.region(true, last)
 	for _, model := range m.models {
 		model.EndRegion(last)
 	}

@@ -380,10 +380,10 @@ func (p *Pending) list() {
 }
 
 // list adds the accesses that are not complete to those of the phase, which is the
-// last of the region or is not.
-func (l *pendingAccesses) list(regionEnds bool) {
+// last of the region or is not; last: nothing follows it.
+func (l *pendingAccesses) list(regionEnds, last bool) {
 	for p := range l.all {
-		if !regionEnds || p.open == nil {
+		if whole := regionEnds && p.open != nil && (last || p.carriesAll()); !whole {
 			p.spread()
 			continue
 		}

@@ -49,7 +49,7 @@ func (m *Machine) endPhase() *regions.Region {
 		return nil
 	}
 	m.decideLocks()
-	out := m.region(false)
+	out := m.region(false, false)
 	before := m.clock
 	m.clock = before.Next(floor)
 	m.phases++

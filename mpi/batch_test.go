@@ -25,7 +25,7 @@ func TestBatchesOverRegions(t *testing.T) {
 	for seed := range programs {
 		random := rand.New(rand.NewPCG(uint64(seed), 7))
 		lists := pendingPrograms(random)
-		opts := core.Options{Clock: "vector", Turn: 1 + random.IntN(30)}
+		opts := core.Options{Clock: "vector", Batch: 1, Turn: 1 + random.IntN(30)}
 		if random.IntN(2) == 0 {
 			opts.Phase = 1 + random.IntN(50)
 		}

@@ -93,7 +93,7 @@ func TestPendingOperationsInALoop(t *testing.T) {
 			list = append(list, callOf("MPI_Win_unlock_all", "win", 1))
 			var m *core.Machine
 			most := core.Holdings{}
-			opts := core.Options{Clock: "vector", Tick: func() {
+			opts := core.Options{Clock: "vector", Batch: 1, Tick: func() {
 				if h := m.Holdings(); h.Pending > most.Pending {
 					most = h
 				}
@@ -134,7 +134,7 @@ func TestNoRoomForPending(t *testing.T) {
 	}
 	list = append(list, callOf("MPI_Barrier", "comm", int(trace.CommWorld)), callOf("MPI_Win_unlock_all", "win", 1))
 	asked := int64(0)
-	opts := core.Options{Clock: "vector", Room: func(bytes int64) bool {
+	opts := core.Options{Clock: "vector", Batch: 1, Room: func(bytes int64) bool {
 		asked = bytes
 		return false
 	}}
@@ -181,7 +181,7 @@ func TestPendingOverRegions(t *testing.T) {
 	list = append(list, callOf("MPI_Win_unlock_all", "win", 1))
 	var m *core.Machine
 	most := core.Holdings{}
-	opts := core.Options{Clock: "vector", Tick: func() {
+	opts := core.Options{Clock: "vector", Batch: 1, Tick: func() {
 		if h := m.Holdings(); h.Pending > most.Pending {
 			most = h
 		}

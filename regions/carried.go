@@ -55,8 +55,8 @@ type carriedGroup struct {
 
 // carriedAccesses are those of a replay.
 type carriedAccesses struct {
-	n      int                      // accesses
-	open   struct{ n, moments int } // of CarriedOpens
+	n      int                               // accesses
+	open   struct{ n, moments, batches int } // of CarriedOpens
 	groups map[carriedKey]*carriedGroup
 	grids  []grid // by owner
 	made   uint64 // groups so far

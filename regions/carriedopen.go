@@ -90,7 +90,7 @@ func (s *Storage) CarryAll(o *Open, span *Completion) *CarriedOpen {
 	}
 	c.moments = len(all)
 	x.n += c.n
-	x.open.n, x.open.moments = x.open.n+c.n, x.open.moments+c.moments
+	x.open.n, x.open.moments, x.open.batches = x.open.n+c.n, x.open.moments+c.moments, x.open.batches+1
 	s.carriedNew += c.n
 	return c
 }
@@ -115,7 +115,7 @@ func (s *Storage) drop(c *CarriedOpen) bool {
 		x.grids[c.like.Owner].remove(&chunk.entry)
 	}
 	x.n -= c.n
-	x.open.n, x.open.moments = x.open.n-c.n, x.open.moments-c.moments
+	x.open.n, x.open.moments, x.open.batches = x.open.n-c.n, x.open.moments-c.moments, x.open.batches-1
 	if s.carriedNew == 0 {
 		return false
 	}

@@ -140,6 +140,9 @@ func (s *Storage) CarriedOpen() (accesses, moments int) {
 	return s.carried.open.n, s.carried.open.moments
 }
 
+// CarriedBatches returns how many Opens are carried.
+func (s *Storage) CarriedBatches() int { return s.carried.open.batches }
+
 // CarriedCount returns how many accesses are carried one by one, and CallCount how many
 // others of calls are held so.
 func (s *Storage) CarriedCount() int { return s.carried.n - s.carried.open.n }
