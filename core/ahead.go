@@ -114,6 +114,11 @@ func (s *Strand) Ahead() Lookahead {
 // Over reports whether all that was read ahead has been replayed.
 func (l *Lookahead) Over() bool { return l.ahead == nil || l.times != l.ahead.times }
 
+// ended reports whether all events were read, up to the last one.
+func (l *Lookahead) ended() bool {
+	return l.next-l.ahead.taken == len(l.ahead.queue) && l.ahead.err != nil
+}
+
 // Call returns the next call behind the place, and moves the place behind it;
 // nil when there is none, or it is too far ahead. The call stays as it is.
 func (l *Lookahead) Call() *trace.Call { return l.within(maxAhead) }

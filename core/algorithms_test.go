@@ -22,6 +22,7 @@ type algorithm func(*actor)
 // actor is a strand of a simulated run. Its methods wait until the operation is over.
 type actor struct {
 	rank, ranks int
+	turns       int // how often each strand does it
 	yield       func(wordOp) bool
 	found       int64
 	events      events
@@ -54,174 +55,9 @@ func (a *actor) access(name string, variable int) {
 	a.events = append(a.events, wordCall(name, *a.now, "addr", 16*variable, "size", 8))
 }
 
-const turns = 5 // how often each strand does it
-
-var algorithms = map[string]algorithm{
-	"test and set": func(a *actor) {
-		for range turns {
-			for !a.cas(0, 0, 1) {
-			}
-			a.store(0)
-			a.set(0, 0)
-		}
-	},
-	"test and set, released by a swap": func(a *actor) {
-		for range turns {
-			for a.swap(0, 1) != 0 {
-			}
-			a.store(0)
-			a.swap(0, 0)
-		}
-	},
-	"ticket": func(a *actor) {
-		for range turns {
-			a.await(1, a.add(0, 1))
-			a.store(0)
-			a.more(1, 1)
-		}
-	},
-	"slots": func(a *actor) {
-		if a.rank == 0 {
-			a.set(1, 1)
-		}
-		for range turns {
-			slot := 1 + int(a.add(0, 1))%a.ranks
-			a.await(slot, 1)
-			a.set(slot, 0)
-			a.store(0)
-			a.set(1+slot%a.ranks, 1)
-		}
-	},
-	"queue": func(a *actor) { // each waits at its own word for who comes before it
-		const tail = 0
-		locked, next := 1+2*a.rank, 2+2*a.rank
-		for range turns {
-			a.set(next, 0)
-			a.set(locked, 1)
-			if before := int(a.swap(tail, int64(a.rank+1))); before != 0 {
-				a.set(2*before, int64(a.rank+1))
-				a.await(locked, 0)
-			}
-			a.store(0)
-			if a.fetch(next) == 0 {
-				if a.cas(tail, int64(a.rank+1), 0) {
-					continue
-				}
-				for a.fetch(next) == 0 {
-				}
-			}
-			a.set(int(2*a.fetch(next))-1, 0)
-		}
-	},
-	"two who take turns": func(a *actor) {
-		const turn = 2
-		for range turns {
-			if a.rank > 1 {
-				return
-			}
-			a.set(a.rank, 1)
-			a.set(turn, int64(1-a.rank))
-			for a.fetch(1-a.rank) != 0 && a.fetch(turn) == int64(1-a.rank) {
-			}
-			a.store(0)
-			a.set(a.rank, 0)
-		}
-	},
-	"readers and a writer": func(a *actor) {
-		const writer = 1000
-		for i := range turns {
-			if (i+a.rank)%2 == 1 {
-				for a.add(0, 1) >= writer {
-					a.more(0, -1)
-				}
-				a.load(0)
-				a.more(0, -1)
-				continue
-			}
-			for a.add(0, writer) != 0 {
-				a.more(0, -writer)
-			}
-			a.store(0)
-			a.more(0, -writer)
-		}
-	},
-	"try": func(a *actor) {
-		for i := 0; i < turns; {
-			if a.fetch(0) != 0 || !a.cas(0, 0, 1) {
-				a.more(1+a.rank, 1)
-				continue
-			}
-			a.store(0)
-			a.cas(0, 1, 0)
-			i++
-		}
-	},
-	"barrier that reverses its sense": func(a *actor) {
-		for i := range turns {
-			a.store(1 + a.rank)
-			if a.add(0, 1) == int64(a.ranks-1) {
-				a.set(0, 0)
-				a.set(1, int64(1-i%2))
-			} else {
-				a.await(1, int64(1-i%2))
-			}
-			a.load(1 + (a.rank+1)%a.ranks)
-			if a.add(2, 1) == int64(a.ranks-1) {
-				a.set(2, 0)
-				a.set(3, int64(1-i%2))
-			} else {
-				a.await(3, int64(1-i%2))
-			}
-		}
-	},
-	"dissemination": func(a *actor) {
-		for i := range turns {
-			a.store(a.rank)
-			for round, d := 0, 1; d < a.ranks; round, d = round+1, 2*d {
-				a.more(8*round+(a.rank+d)%a.ranks, 1)
-				for a.fetch(8*round+a.rank) < int64(2*i+1) {
-				}
-			}
-			a.load((a.rank + 1) % a.ranks)
-			for round, d := 0, 1; d < a.ranks; round, d = round+1, 2*d {
-				a.more(8*round+(a.rank+d)%a.ranks, 1)
-				for a.fetch(8*round+a.rank) < int64(2*i+2) {
-				}
-			}
-		}
-	},
-	"a semaphore of one": func(a *actor) {
-		if a.rank == 0 {
-			a.store(0)
-			a.more(0, 1)
-		}
-		for range turns {
-			for a.add(0, -1) < 1 {
-				a.more(0, 1)
-			}
-			a.store(0)
-			a.more(0, 1)
-		}
-	},
-	"ring": func(a *actor) {
-		for i := range turns {
-			if i+a.rank > 0 {
-				before := (a.rank + a.ranks - 1) % a.ranks
-				want := int64(i + 1)
-				if a.rank == 0 {
-					want = int64(i)
-				}
-				a.await(before, want)
-			}
-			a.store(0)
-			a.set(a.rank, int64(i+1))
-		}
-	},
-}
-
 // simulate runs an algorithm with operations that take effect at any time between their
 // issue and their completion, and returns the traces.
-func simulate(rng *rand.Rand, ranks int, do algorithm) []core.Stream {
+func simulate(rng *rand.Rand, ranks, turns int, do algorithm) []core.Stream {
 	const (
 		idle = iota
 		issued
@@ -236,7 +72,7 @@ func simulate(rng *rand.Rand, ranks int, do algorithm) []core.Stream {
 	next := make([]func() (wordOp, bool), ranks)
 	slow := make([]int, ranks) // one of so many chances
 	for rank := range actors {
-		a := &actor{rank: rank, ranks: ranks, now: &now}
+		a := &actor{rank: rank, ranks: ranks, turns: turns, now: &now}
 		var stop func()
 		next[rank], stop = iter.Pull(func(yield func(wordOp) bool) {
 			a.yield = yield
@@ -264,7 +100,9 @@ func simulate(rng *rand.Rand, ranks int, do algorithm) []core.Stream {
 				continue
 			}
 			now++
-			number++
+			if number++; number > 1<<18 {
+				panic("an algorithm that does not end")
+			}
 			op.issue = number
 			*o, states[rank] = op, issued
 			fetches := 0
@@ -318,27 +156,42 @@ func TestAlgorithms(t *testing.T) {
 	for name, do := range algorithms {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			wrong := 0
-			for seed := range uint64(asked(t, 30)) {
-				rng := rand.New(rand.NewPCG(seed, 11))
-				opts := core.Options{Clock: evc.Names()[seed%uint64(len(evc.Names()))], Turn: 1 + rng.IntN(20)}
-				if n := unordered(t, simulate(rng, 2+rng.IntN(4), do), opts); n > 0 {
-					wrong++
-					if wrong < 5 {
-						t.Logf("seed %d: %d", seed, n)
-					}
-				}
-			}
-			require.Zero(t, wrong, "of programs")
+			inOrder(t, asked(t, 30), 5, do)
 		})
 	}
 	t.Run("nothing", func(t *testing.T) {
-		streams := simulate(rand.New(rand.NewPCG(1, 11)), 3, func(a *actor) {
+		streams := simulate(rand.New(rand.NewPCG(1, 11)), 3, 1, func(a *actor) {
 			a.store(0)
 			a.add(0, 1)
 		})
 		require.Equal(t, 3, unordered(t, streams, core.Options{Clock: evc.Auto}))
 	})
+}
+
+// TestLongAlgorithms: the same of runs in which many choices have to be right.
+func TestLongAlgorithms(t *testing.T) {
+	for name, do := range algorithms {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inOrder(t, asked(t, 3), 80, do)
+		})
+	}
+}
+
+// inOrder replays runs of an algorithm whose strands do it so many turns.
+func inOrder(t *testing.T, programs, turns int, do algorithm) {
+	wrong := 0
+	for seed := range uint64(programs) {
+		rng := rand.New(rand.NewPCG(seed, 11))
+		opts := core.Options{Clock: evc.Names()[seed%uint64(len(evc.Names()))], Turn: 1 + rng.IntN(20)}
+		if n := unordered(t, simulate(rng, 2+rng.IntN(4), turns, do), opts); n > 0 {
+			wrong++
+			if wrong < 5 {
+				t.Logf("seed %d: %d", seed, n)
+			}
+		}
+	}
+	require.Zero(t, wrong, "of programs")
 }
 
 // asked returns the number of random programs that MCCHK_PROGRAMS asks for, or else a

@@ -18,8 +18,8 @@ const (
 	// mostForeseen bounds the operations that are looked at of one strand, and
 	// mostCallsAhead the calls between which they stand; fewForeseen are looked at in
 	// any case.
-	fewForeseen    = 6
-	mostForeseen   = 16
+	fewForeseen    = 12
+	mostForeseen   = 32
 	mostCallsAhead = 8 * mostForeseen
 	// mostEventsAhead bounds the events that are read ahead, most of which may be
 	// loads and stores.
@@ -36,6 +36,7 @@ type Foresight struct {
 	calls  Lookahead // behind those that it is known of
 	ops    []foreseen
 	open   map[int64]*WordOp // of which it will be told what they fetched, by number
+	until  int64             // all that it begins before is known, ns
 }
 
 // foreseen is an operation that is still to come.
@@ -64,8 +65,12 @@ func (s *Strand) foresight() *Foresight {
 	for len(f.ops) < mostForeseen && f.calls.next-s.ahead.taken < mostCallsAhead {
 		c := f.calls.within(mostEventsAhead)
 		if c == nil {
+			if f.calls.ended() {
+				f.until = math.MaxInt64
+			}
 			break
 		}
+		f.until = max(f.until, c.Begin)
 		if fn := s.m.function(c.Fn); fn.meaning != nil && fn.meaning.Foresee != nil && c.Returned {
 			fn.meaning.Foresee(s, &Call{Call: c, function: fn}, f)
 		}
@@ -132,8 +137,9 @@ func (f *Foresight) add(k WordKey, op *WordOp) {
 }
 
 // foreseen returns what the visitors of a word are going to do to it, and those of the
-// operations that fetch, in the order of their ends.
-func (w *word) foreseen() (all [][]*WordOp, goals []*WordOp) {
+// operations that fetch, in the order of their ends; whatever the first closed of them may
+// have fetched is among all that is known.
+func (w *word) foreseen() (all [][]*WordOp, goals []*WordOp, closed int) {
 	if len(w.m.processes) <= mostForeseeing {
 		for _, p := range w.m.processes { // also those who will come to it
 			if f := p.first.foresight(); f != nil && slices.ContainsFunc(f.ops, func(x foreseen) bool { return x.key == w.key }) {
@@ -144,22 +150,23 @@ func (w *word) foreseen() (all [][]*WordOp, goals []*WordOp) {
 	all = make([][]*WordOp, len(w.visitors))
 	horizon := sync.OnceValue(w.horizon)
 	if len(w.visitors) > mostForeseeing {
-		return all, nil
+		return all, nil, 0
 	}
+	until := int64(math.MaxInt64)
 	for i, v := range w.visitors {
 		f := v.strand.foresight()
 		if f == nil {
 			continue
 		}
+		until = min(until, f.until)
 		for _, x := range f.ops {
 			if x.key != w.key {
 				continue
 			}
-			if len(all[i]) >= fewForeseen && x.op.began > horizon() {
+			if len(all[i]) >= fewForeseen && x.op.began > horizon() ||
+				x.op.fetches && !x.op.found.Known { // what it leaves is not known, nor when
+				until = min(until, x.op.began)
 				break
-			}
-			if x.op.fetches && !x.op.found.Known {
-				break // what it leaves is not known, nor when
 			}
 			all[i] = append(all[i], x.op)
 			if x.op.fetches {
@@ -168,7 +175,10 @@ func (w *word) foreseen() (all [][]*WordOp, goals []*WordOp) {
 		}
 	}
 	slices.SortFunc(goals, func(a, b *WordOp) int { return cmp.Compare(a.end(), b.end()) })
-	return all, goals
+	for closed < len(goals) && goals[closed].end() < until {
+		closed++
+	}
+	return all, goals, closed
 }
 
 // horizon returns when all operations were over that are issued and not decided, as far

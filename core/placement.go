@@ -493,9 +493,13 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 	}
 	var ahead [][]*WordOp
 	var later []*WordOp
+	closed := 0
 	look := func() {
 		if how.foresees && ahead == nil {
-			ahead, later = w.foreseen()
+			ahead, later, closed = w.foreseen()
+			if closed > 0 {
+				later = later[:closed]
+			}
 		}
 	}
 	if how.other {
@@ -514,8 +518,8 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 		}
 		if t := w.there(op, []manner{how}); t != nil { // either may be: what is to come decides
 			look()
-			goals := slices.Concat(waiting, later)
-			if len(later) > 0 && !w.search(how, goals, ahead) &&
+			goals := slices.Concat(waiting, later[:closed])
+			if closed > 0 && !w.search(how, goals, ahead) &&
 				w.search(how, slices.DeleteFunc(goals, func(x *WordOp) bool { return x == op }), ahead) {
 				return t
 			}
