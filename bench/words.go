@@ -90,6 +90,9 @@ func (w *matrixProcess) update(target int, name string, a trace.Args, found int6
 	a["origin_addr"], a["target_rank"], a["target_disp"], a["win"], a["number"] = buffersBase, target, 0, window, w.number
 	if found >= 0 {
 		a["result_addr"] = buffersBase + 1<<30
+		if w.done == byNothing { // what pending operations fetch into one buffer is known of the last only
+			a["result_addr"] = buffersBase + 1<<30 + 8*uint64(w.number)
+		}
 	}
 	w.callAt(w.now, 23, name, a)
 	if found >= 0 {
