@@ -244,3 +244,27 @@ func TestReadBesideUpdates(t *testing.T) {
 	}
 	require.Equal(t, 1, unordered(t, all, core.Options{Clock: evc.Auto}))
 }
+
+// TestPendingUpdateBeforeOthers: an update of which nobody knows when it was over came first,
+// since its own strand fetches what another left after it.
+func TestPendingUpdateBeforeOthers(t *testing.T) {
+	r := newWordRun(2)
+	issue := func(rank, number, op, value, equal, fetches int) {
+		r.call(rank, "word_issue", "number", number, "addr", 1<<20, "op", op, "value", value, "equal", equal, "fetches", fetches)
+	}
+	fetched := func(rank, number, value int) {
+		r.call(rank, "word_done", "number", number)
+		r.call(rank, "word_fetched", "number", number, "value", value)
+	}
+	issue(0, 0, wordWrite, 102, 0, 0)
+	issue(1, 1, wordWrite, 101, 0, 0)
+	issue(0, 2, wordRead, 0, 0, 1)
+	issue(1, 3, wordSwap, 104, 101, 1)
+	fetched(1, 3, 101)
+	fetched(0, 2, 104)
+	var all []core.Stream
+	for i := range r.traces {
+		all = append(all, &r.traces[i])
+	}
+	require.Zero(t, unordered(t, all, core.Options{Clock: evc.Auto})) // and no problem
+}

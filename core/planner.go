@@ -24,6 +24,7 @@ type planner struct {
 	steps []*WordOp
 	open  []bool // of steps, whether there was another way
 	left  int    // steps that the search may still make
+	eager int    // once no more are left, what leaves a value as it is comes as soon as it can
 	tried map[string]bool
 
 	vague  bool  // the value was not known at some step
@@ -41,6 +42,8 @@ type lane struct {
 const (
 	// searchSteps bounds a search.
 	searchSteps = 1 << 12
+	// A search that takes more than so many tries fewer orders.
+	easySteps = 1 << 8
 	// A step costs as many times more as it has so many operations that read to choose from.
 	manyReads = 32
 	// So many operations at most are looked at together, those that were known first.
@@ -164,7 +167,7 @@ func (w *word) planSo(op *WordOp, how manner, goals []*WordOp, ahead [][]*WordOp
 	}
 	c = &choice{steps: p.steps[:n], zero: how.zero, presumed: how.presumed, open: slices.Contains(p.open[:n], true)}
 	if c.open {
-		c.steps = p.needed(c.steps)
+		c.steps = p.needed(c.steps, goals)
 	}
 	return c, false
 }
@@ -203,6 +206,7 @@ func (w *word) searched(how manner, goals []*WordOp, ahead [][]*WordOp) (p *plan
 	slices.SortFunc(p.reads, (*WordOp).before)
 	p.seen = make([]bool, len(p.reads))
 	steps := p.left
+	p.eager = steps - easySteps
 	found = p.search()
 	for _, x := range goals {
 		x.goal = nil
@@ -228,23 +232,25 @@ func (w *word) hopeless(op *WordOp, how manner) bool {
 }
 
 // needed leaves out of steps updates that are not known to be over, where nothing of the
-// rest depends on them: they count as later.
-func (p *planner) needed(steps []*WordOp) []*WordOp {
+// rest depends on them, nor what leads to the other goals: they count as later.
+func (p *planner) needed(steps, goals []*WordOp) []*WordOp {
 	const most = 64
+	left := easySteps
 	for i := len(steps) - 2; i >= 0 && len(steps) <= most; i-- {
 		x := steps[i]
 		if x.blocked || x.end() < math.MaxInt64 {
 			continue
 		}
-		if less := slices.Delete(slices.Clone(steps), i, i+1); p.possible(less) {
+		less := slices.Delete(slices.Clone(steps), i, i+1)
+		if q := p.after(less); q != nil && q.reaches(goals, &left) {
 			steps = less
 		}
 	}
 	return steps
 }
 
-// possible reports whether operations can take effect in an order, from the beginning.
-func (p *planner) possible(steps []*WordOp) bool {
+// after returns a planner that has made steps from the beginning; nil: they are not possible.
+func (p *planner) after(steps []*WordOp) *planner {
 	q := &planner{manner: p.manner, word: p.word, reads: p.reads, value: p.word.last().value, lanes: slices.Clone(p.lanes), seen: make([]bool, len(p.reads))}
 	if q.zero {
 		q.value = q.word.initial(q.presumed)
@@ -254,11 +260,29 @@ func (p *planner) possible(steps []*WordOp) bool {
 	}
 	for _, x := range steps {
 		if !slices.Contains(q.next(), x) {
-			return false
+			return nil
 		}
 		q.step(x)
 	}
-	return true
+	return q
+}
+
+// reaches reports whether a way on reaches those of the goals that are not among the steps, in
+// so many steps of a search.
+func (p *planner) reaches(goals []*WordOp, left *int) bool {
+	for _, x := range goals {
+		if !slices.Contains(p.steps, x) {
+			x.goal = p
+			p.far++
+		}
+	}
+	p.left = *left
+	found := p.search()
+	*left = p.left
+	for _, x := range goals {
+		x.goal = nil
+	}
+	return found
 }
 
 // foreseen reports whether an operation is still to come.
@@ -300,7 +324,7 @@ func (p *planner) search() bool {
 func (p *planner) readOn() []*WordOp {
 	for p.far > 0 {
 		next := p.next()
-		if len(next) != 1 || !p.value.Known || next[0].writes() {
+		if len(next) != 1 || !p.value.Known || p.changes(next[0]) {
 			return next
 		}
 		p.step(next[0])
@@ -375,12 +399,19 @@ func (p *planner) next() []*WordOp {
 	}
 	if p.value.Known {
 		for i, x := range all {
-			if !x.writes() {
+			if !p.changes(x) {
 				return all[i : i+1] // nothing depends on whether it comes now or later
 			}
 		}
 	}
 	return all
+}
+
+// changes reports whether what may take effect next makes a difference for others. What is
+// known to leave the value that it fetched makes none either; but it comes after more or
+// fewer updates, so that the order of ends counts as long as the search is short.
+func (p *planner) changes(x *WordOp) bool {
+	return x.writes() && !(p.left < p.eager && x.found.Known && x.leaves() == x.found)
 }
 
 // first returns the place of the first of the operations that read, and whose value is there,
