@@ -134,9 +134,16 @@ func (s *Strand) goOn() bool {
 			}
 			m.watch.waited(s, w.On.mark)
 		}
-		y.waits = y.waits[1:]
+		var next []Wait
 		if w.Then != nil {
-			y.waits = append(w.Then(), y.waits...)
+			next = w.Then()
+		}
+		if len(next) == 1 { // of a lock there may be thousands
+			y.waits[0] = next[0]
+			continue
+		}
+		if y.waits = y.waits[1:]; len(next) > 0 {
+			y.waits = append(next, y.waits...)
 		}
 	}
 	y.waits = nil
