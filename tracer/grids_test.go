@@ -171,3 +171,26 @@ func TestFieldIsAFewGrids(t *testing.T) {
 	require.EqualValues(t, 3*20*10, accesses)
 	require.Less(t, len(data), 1000)
 }
+
+// TestChequeredFieldIsAFewGrids: where every other row begins an element later, as in red-black
+// relaxation, the rows of a plane are two grids, and not records of their own.
+func TestChequeredFieldIsAFewGrids(t *testing.T) {
+	t.Parallel()
+	g := newGrids(t)
+	want, data := g.run("chequered", "16", "16")
+	got, records, accesses := g.recorded(data)
+	require.Equal(t, want, got)
+	require.LessOrEqual(t, records, 2*2*16)
+	require.EqualValues(t, 2*16*16, accesses)
+}
+
+// TestRowsOfOtherLengthsAreApart: rows of a place that differ in length take turns, and those of
+// each length become a grid.
+func TestRowsOfOtherLengthsAreApart(t *testing.T) {
+	t.Parallel()
+	g := newGrids(t)
+	want, data := g.run("halves", "64", "50")
+	got, records, _ := g.recorded(data)
+	require.Equal(t, want, got)
+	require.LessOrEqual(t, records, 10)
+}

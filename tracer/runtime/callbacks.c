@@ -230,21 +230,25 @@ static inline __attribute__((always_inline)) int loop_goes_on(uintptr_t start, i
 	return loop_is_among(r, start, stride, count);
 }
 
-/* Whether they are the next row of the grid of their place, which is not the last of a plane:
+/* Whether they are the next row of a grid of their place, which is not the last of a plane:
  * the same again. */
 static inline __attribute__((always_inline)) int row_goes_on(uintptr_t start, int64_t stride, uint64_t count, uintptr_t pc)
 {
 	struct mcchk_thread *t = mcchk_self.thread;
 	if (!t || mcchk_self.busy)
 		return 0;
-	struct mcchk_rows *x = &t->rows[pc & (MCCHK_RUNS - 1)];
-	if (x->key != pc || start != x->next || x->left < 2 || x->stride != stride || x->count != count ||
-	    x->seq != __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED))
+	struct mcchk_rows *x = mcchk_rows_slot(t, pc, stride, count);
+	if (!mcchk_rows_are(x, pc, __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED), stride, count))
+		return 0;
+	if (start != x->now.next && start == x->other.next)
+		mcchk_rows_swap(x);
+	struct mcchk_rows_on *on = &x->now;
+	if (start != on->next || on->left < 2)
 		return 0;
 	mcchk_self.runs[pc & (MCCHK_RUNS - 1)].scattered -= mcchk_self.runs[pc & (MCCHK_RUNS - 1)].scattered > 0;
-	x->left--;
-	x->next = start + (uint64_t)x->grid->row_step;
-	__atomic_store_n(&x->grid->rows, (uint16_t)(x->grid->rows + 1), __ATOMIC_RELEASE);
+	on->left--;
+	on->next = start + (uint64_t)on->grid->row_step;
+	__atomic_store_n(&on->grid->rows, (uint16_t)(on->grid->rows + 1), __ATOMIC_RELEASE);
 	return 1;
 }
 

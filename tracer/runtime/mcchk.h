@@ -185,18 +185,24 @@ struct mcchk_start {
 	struct mcchk_access *rec;
 };
 
-/* The rows of elements that a place records (grids.c). They go on with a grid, which may
- * be meant for one more plane of another that is as it stays; or the last of them are records
- * of their own. */
+/* A grid that rows go on with, which may be meant for one more plane of another that is as it
+ * stays. */
+struct mcchk_rows_on {
+	uint64_t next; /* where the row begins that goes on with it … */
+	uint64_t left; /* … as long as there are some left */
+	struct mcchk_grid *grid;  /* or NULL; without elements it says nothing, and may become the next plane */
+	struct mcchk_grid *whole; /* or NULL */
+};
+
+/* The rows of elements that a place records, alike in stride and count (rows.c): a Fourier
+ * transform makes rows of ever other lengths at one place. They go on with one of two grids, for
+ * every other row may be shifted, as in a chequerboard; or are records of their own. */
 struct mcchk_rows {
 	uint64_t key, seq; /* as those of a run */
-	uint64_t next;     /* where the row begins that goes on with the grid … */
-	uint64_t left;     /* … as long as there are some left */
-	int64_t stride;    /* of each row, … */
-	uint64_t count;    /* … and its elements */
-	struct mcchk_grid *grid;       /* or NULL; without elements it says nothing, and may become the next plane */
-	struct mcchk_grid *whole;      /* or NULL */
-	struct mcchk_access *last[2];  /* or NULL */
+	int64_t stride;
+	uint64_t count;
+	struct mcchk_rows_on now, other;
+	struct mcchk_access *last[4]; /* that are in no grid, the last one first; or NULL */
 };
 
 /* Elements that a place has recorded in a span and that no run came of: those of 64 that lie

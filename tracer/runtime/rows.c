@@ -6,12 +6,15 @@
  * Rows that go on with it are counted there, without more. One that does not is the first
  * of what may be the next plane: it begins another grid, and when that has as many rows it
  * becomes a plane of the one before. Rows that are announced together, those of a loop in a
- * loop, are a grid at once.
+ * loop, are a grid at once. Rows of other lengths are kept apart, and where every other row is
+ * at equal distances from the last but one, these are two grids.
  *
  * A record whose elements are all in another one gets the count 0, and says nothing. The
  * other one is there by then, should the process be killed in between.
  */
 #include "runs.h"
+
+#include <string.h>
 
 /* What is added: rows of elements that matter, `step` bytes apart. */
 struct added {
@@ -89,19 +92,25 @@ static int within(const struct mcchk_grid *g, const struct added *a)
 	return row >= 0 && row + a->rows <= g->rows && row * g->row_step == offset;
 }
 
-/* The rows of a place, where they are of this span. */
+/* The rows of a place that are like these, where they are of this span. */
 static inline struct mcchk_rows *rows_of(const struct added *a)
 {
-	struct mcchk_rows *x = &a->t->rows[a->pc & (MCCHK_RUNS - 1)];
-	return x->key == a->pc && x->seq == a->seq ? x : NULL;
+	struct mcchk_rows *x = mcchk_rows_slot(a->t, a->pc, a->e->stride, a->e->count);
+	return mcchk_rows_are(x, a->pc, a->seq, a->e->stride, a->e->count) ? x : NULL;
 }
 
 static struct mcchk_rows *begin_rows(const struct added *a)
 {
-	struct mcchk_rows *x = &a->t->rows[a->pc & (MCCHK_RUNS - 1)];
+	struct mcchk_rows *x = mcchk_rows_slot(a->t, a->pc, a->e->stride, a->e->count);
 	*x = (struct mcchk_rows){.key = a->pc, .seq = a->seq, .stride = a->e->stride, .count = a->e->count};
 	a->t->rows_begun = 1;
 	return x;
+}
+
+static struct mcchk_rows *rows_from(const struct added *a)
+{
+	struct mcchk_rows *x = rows_of(a);
+	return x ? x : begin_rows(a);
 }
 
 static void remember_start(const struct added *a, uintptr_t start, struct mcchk_grid *g)
@@ -110,42 +119,51 @@ static void remember_start(const struct added *a, uintptr_t start, struct mcchk_
 }
 
 /* Rows that come next go on with the grid, up to so many in all. */
-static void go_on_with(struct mcchk_rows *x, struct mcchk_grid *g, uint64_t most)
+static void go_on_with(struct mcchk_rows_on *on, struct mcchk_grid *g, uint64_t most)
 {
-	x->grid = g;
-	x->left = g->planes == 1 && most > g->rows ? most - g->rows : 0;
-	x->next = g->first.addr + g->rows * (uint64_t)g->row_step;
+	on->grid = g;
+	on->left = g->planes == 1 && most > g->rows ? most - g->rows : 0;
+	on->next = g->first.addr + g->rows * (uint64_t)g->row_step;
+}
+
+/* Rows that come next go on with a grid that no others do, or with the one before. */
+static void take_up(struct mcchk_rows *x, struct mcchk_grid *g)
+{
+	if (x->now.grid)
+		x->other = x->now;
+	x->now.whole = NULL;
+	go_on_with(&x->now, g, MCCHK_IN_GRID);
 }
 
 /* The grid that is being written has all rows of a plane: it becomes one, if it lies where
  * that should be. */
-static void plane_done(struct mcchk_rows *x, const struct added *a)
+static void plane_done(struct mcchk_rows_on *on, const struct added *a)
 {
-	struct mcchk_grid *w = x->whole, *g = x->grid;
+	struct mcchk_grid *w = on->whole, *g = on->grid;
 
 	if (w->planes == 1) {
 		w->plane_step = (int64_t)(g->first.addr - w->first.addr);
 	} else if (g->first.addr != w->first.addr + w->planes * (uint64_t)w->plane_step) {
-		x->whole = NULL; /* it may have more rows */
-		go_on_with(x, g, MCCHK_IN_GRID);
+		on->whole = NULL; /* it may have more rows */
+		go_on_with(on, g, MCCHK_IN_GRID);
 		return;
 	}
 	__atomic_store_n(&w->planes, (uint16_t)(w->planes + 1), __ATOMIC_RELEASE);
 	__atomic_store_n(&g->first.count, 0, __ATOMIC_RELEASE);
 	remember_start(a, g->first.addr, w);
-	x->left = 0;
+	on->left = 0;
 }
 
 /* Counts rows of the grid that is being written, where there are that many left. */
-static void count_rows(struct mcchk_rows *x, const struct added *a, uint64_t rows)
+static void count_rows(struct mcchk_rows_on *on, const struct added *a, uint64_t rows)
 {
-	struct mcchk_grid *g = x->grid;
+	struct mcchk_grid *g = on->grid;
 
 	__atomic_store_n(&g->rows, (uint16_t)(g->rows + rows), __ATOMIC_RELEASE);
-	x->left -= rows;
-	x->next += rows * (uint64_t)g->row_step;
-	if (x->whole && x->left == 0)
-		plane_done(x, a);
+	on->left -= rows;
+	on->next += rows * (uint64_t)g->row_step;
+	if (on->whole && on->left == 0)
+		plane_done(on, a);
 }
 
 /* Writes a grid of the first row and what follows it. All that is known of the place may be
@@ -170,15 +188,17 @@ static struct mcchk_grid *new_grid(struct added *a, uintptr_t start, int64_t ste
 	return g;
 }
 
-/* Rows that do not go on with the grid of their place begin one more plane of it, if they can
+/* Rows that do not go on with a grid of their place begin one more plane of it, if they can
  * be that. */
-static int begin_plane(struct mcchk_rows *x, struct added *a)
+static int begin_plane(struct mcchk_rows_on *on, struct added *a)
 {
-	struct mcchk_grid *w = x->grid, *g = NULL;
+	struct mcchk_grid *w = on->grid, *g = NULL;
 
-	if (x->whole && x->grid->first.count == 0) { /* it was a plane */
-		w = x->whole;
-		g = x->grid;
+	if (!w)
+		return 0;
+	if (on->whole && w->first.count == 0) { /* it was a plane */
+		g = w;
+		w = on->whole;
 	}
 	if (w->rows < (a->rows > 1 ? 2 : 3) || a->rows > w->rows || (a->rows > 1 && a->step != w->row_step) || mcchk_in_grid(w) + w->rows > MCCHK_IN_GRID)
 		return 0;
@@ -187,7 +207,7 @@ static int begin_plane(struct mcchk_rows *x, struct added *a)
 		if (!g)
 			return 1;
 		if (!rows_of(a)) { /* w is not what it was */
-			go_on_with(begin_rows(a), g, MCCHK_IN_GRID);
+			take_up(begin_rows(a), g);
 			return 1;
 		}
 	} else {
@@ -197,27 +217,41 @@ static int begin_plane(struct mcchk_rows *x, struct added *a)
 		__atomic_store_n(&g->first.count, a->e->count, __ATOMIC_RELEASE);
 		remember_start(a, a->e->start, g);
 	}
-	x->whole = w;
-	go_on_with(x, g, w->rows);
-	if (x->left == 0)
-		plane_done(x, a);
+	on->whole = w;
+	go_on_with(on, g, w->rows);
+	if (on->left == 0)
+		plane_done(on, a);
 	return 1;
 }
 
-/* Whether rows go on with what the place has as a grid, or are in it. */
-static int grid_takes(struct mcchk_rows *x, struct added *a)
+/* Whether rows go on with a grid of the place, or are in it. */
+static int grid_takes(struct mcchk_rows_on *on, struct added *a)
 {
-	const struct mcchk_grid *g = x->grid;
-	int64_t offset = (int64_t)(a->e->start - g->first.addr), row = offset / g->row_step, more = row + a->rows - g->rows;
+	const struct mcchk_grid *g = on->grid;
 
-	if (within(g, a) || (x->whole && within(x->whole, a)))
+	if (!g)
+		return 0;
+	int64_t offset = (int64_t)(a->e->start - g->first.addr), row = offset / g->row_step, more = row + a->rows - g->rows;
+	if (within(g, a) || (on->whole && within(on->whole, a)))
 		return 1;
 	if ((a->rows > 1 && a->step != g->row_step) || row < 0 || row > g->rows || row * g->row_step != offset || more <= 0 ||
-	    (uint64_t)more > x->left)
+	    (uint64_t)more > on->left)
 		return 0;
-	count_rows(x, a, (uint64_t)more); /* the first may be the grid's */
+	count_rows(on, a, (uint64_t)more); /* the first may be the grid's */
 	return 1;
 }
+
+static int grids_take(struct mcchk_rows *x, struct added *a)
+{
+	if (grid_takes(&x->now, a))
+		return 1;
+	if (!grid_takes(&x->other, a))
+		return 0;
+	mcchk_rows_swap(x);
+	return 1;
+}
+
+static int begins_plane(struct mcchk_rows *x, struct added *a) { return begin_plane(&x->now, a) || begin_plane(&x->other, a); }
 
 /* Whether rows are in a grid of the place that has some that begin where they do; the
  * place then goes on with that. */
@@ -226,18 +260,15 @@ static int grid_began(struct added *a)
 	const struct mcchk_start *s = mcchk_start_slot(a->t, a->pc, a->e->start);
 	if (s->key != a->pc || s->seq != a->seq || s->rec->type != MCCHK_TYPE_GRID || !within(grid_of(s->rec), a))
 		return 0;
-	struct mcchk_grid *g = grid_of(s->rec);
-	go_on_with(begin_rows(a), g, MCCHK_IN_GRID);
+	take_up(begin_rows(a), grid_of(s->rec)); /* nothing else may go on with it */
 	return 1;
 }
 
 /* ---- rows ---- */
 
-/* The last two rows and this one are at equal distances, and alike: a grid. */
-static int makes_grid(struct mcchk_rows *x, struct added *a)
+/* The third of three rows at equal distances, and alike: a grid. */
+static int makes_grid(struct added *a, struct mcchk_access *first, struct mcchk_access *second)
 {
-	struct mcchk_access *first = x->last[0], *second = x->last[1];
-
 	if (!first || !second || first->count != a->e->count || second->count != a->e->count)
 		return 0;
 	uint64_t start = first->addr, step = second->addr - start;
@@ -246,13 +277,24 @@ static int makes_grid(struct mcchk_rows *x, struct added *a)
 	struct mcchk_grid *g = new_grid(a, start, (int64_t)step, 3);
 	if (!g)
 		return 1;
-	if (rows_of(a)) { /* otherwise there are records of the rows that cannot be changed, too */
+	struct mcchk_rows *x = rows_of(a);
+	if (x) { /* otherwise there are records of the rows that cannot be changed, too */
 		__atomic_store_n(&first->count, 0, __ATOMIC_RELEASE);
 		__atomic_store_n(&second->count, 0, __ATOMIC_RELEASE);
+		struct mcchk_access *between = x->last[0] == second ? NULL : x->last[0], *before = between ? x->last[2] : NULL;
+		memset(x->last, 0, sizeof x->last);
+		x->last[0] = between;
+		x->last[1] = before;
 	}
 	mcchk_self.runs[a->pc & (MCCHK_RUNS - 1)].key = 0;
-	go_on_with(begin_rows(a), g, MCCHK_IN_GRID);
+	take_up(rows_from(a), g);
 	return 1;
+}
+
+/* Whether a row is a grid with some of the last ones: those just before, or every other one. */
+static int joins_last(const struct mcchk_rows *x, struct added *a)
+{
+	return makes_grid(a, x->last[1], x->last[0]) || makes_grid(a, x->last[3], x->last[1]);
 }
 
 /* A row that goes on with nothing: that of a run that began with the same element, or a new
@@ -261,40 +303,32 @@ static void begin_row(struct mcchk_run *r, struct added *a)
 {
 	const struct mcchk_elements *e = a->e;
 	struct mcchk_start *s = mcchk_start_slot(a->t, a->pc, e->start);
-	struct mcchk_rows *x = rows_of(a);
 
 	if (mcchk_started(s, a->pc, a->seq, e->start)) {
 		mcchk_resume(r, a->pc, a->seq, s->rec);
 		if (takes(r, e))
 			return;
 	}
-	int alike = x && x->stride == e->stride && x->count == e->count;
-	if (alike && makes_grid(x, a))
-		return;
-	struct mcchk_access *before = alike ? x->last[1] : NULL;
 	struct mcchk_access *rec = mcchk_write_access(a->t, stack_of(a), e->start, e->size, e->flags, e->stride, e->count);
 	if (!rec)
 		return;
 	mcchk_begin_run(r, a->pc, a->seq, rec);
 	*s = (struct mcchk_start){.key = a->pc, .seq = a->seq, .rec = rec};
-	if (!rows_of(a))
-		before = NULL;
-	x = begin_rows(a);
-	x->last[0] = before;
-	x->last[1] = rec;
+	struct mcchk_rows *x = rows_from(a);
+	memmove(x->last + 1, x->last, sizeof x->last - sizeof *x->last);
+	x->last[0] = rec;
 }
 
 static void add_row(struct added *a)
 {
 	struct mcchk_run *r = mcchk_self.runs + (a->pc & (MCCHK_RUNS - 1));
 	struct mcchk_rows *x = rows_of(a);
-	int gridded = x && x->grid && x->stride == a->e->stride && x->count == a->e->count;
 
-	if (gridded && grid_takes(x, a))
+	if (x && grids_take(x, a))
 		return;
 	if (r->key == a->pc && r->seq == a->seq && takes(r, a->e))
 		return;
-	if (grid_began(a) || (gridded && begin_plane(x, a)))
+	if (grid_began(a) || (x && (joins_last(x, a) || begins_plane(x, a))))
 		return;
 	begin_row(r, a);
 }
@@ -302,13 +336,12 @@ static void add_row(struct added *a)
 static void add_rows(struct added *a)
 {
 	struct mcchk_rows *x = rows_of(a);
-	int gridded = x && x->grid && x->stride == a->e->stride && x->count == a->e->count;
 
-	if ((gridded && grid_takes(x, a)) || grid_began(a) || (gridded && begin_plane(x, a)))
+	if ((x && grids_take(x, a)) || grid_began(a) || (x && begins_plane(x, a)))
 		return;
 	struct mcchk_grid *g = new_grid(a, a->e->start, a->step, a->rows);
 	if (g)
-		go_on_with(begin_rows(a), g, MCCHK_IN_GRID);
+		take_up(rows_from(a), g);
 }
 
 /* Rows of elements that are known to matter, two or more each, `step` bytes apart, which is

@@ -13,6 +13,27 @@ static inline struct mcchk_start *mcchk_start_slot(struct mcchk_thread *t, uint6
 	return &t->starts[h >> 52 & (MCCHK_STARTS - 1)];
 }
 
+/* Where the rows of a place are found that have this stride and count. */
+static inline struct mcchk_rows *mcchk_rows_slot(struct mcchk_thread *t, uint64_t key, int64_t stride, uint64_t count)
+{
+	uint64_t h = (key ^ (uint64_t)stride * 0x9E3779B97F4A7C15ull ^ count * 0xC2B2AE3D27D4EB4Full) * 0xD6E8FEB86659FD93ull;
+	return &t->rows[h >> 54 & (MCCHK_RUNS - 1)];
+}
+
+/* Whether they are of that place and span. */
+static inline int mcchk_rows_are(const struct mcchk_rows *x, uint64_t key, uint64_t seq, int64_t stride, uint64_t count)
+{
+	return x->key == key && x->seq == seq && x->stride == stride && x->count == count;
+}
+
+/* Rows take turns. */
+static inline void mcchk_rows_swap(struct mcchk_rows *x)
+{
+	struct mcchk_rows_on now = x->now;
+	x->now = x->other;
+	x->other = now;
+}
+
 /* Whether a run of the place that begins at that address can be resumed. */
 static inline int mcchk_started(const struct mcchk_start *s, uint64_t key, uint64_t seq, uint64_t addr)
 {

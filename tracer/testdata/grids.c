@@ -3,6 +3,8 @@
  *
  *     grids SEED ROUNDS CHUNKS         loops drawn at random
  *     grids field PLANES ROWS CHUNKS   a field of three dimensions, in one span
+ *     grids chequered PLANES ROWS CHUNKS   the same, of which every other row begins an element later
+ *     grids halves LENGTH ROWS CHUNKS  rows of ever shorter parts, again and again, as a Fourier transform has them
  */
 #include "sets.h"
 
@@ -177,13 +179,13 @@ static void announced(uint64_t start, int64_t stride, uint64_t count)
 struct shape {
 	unsigned site;
 	uint64_t start;
-	int64_t stride, row_step, plane_step;
+	int64_t stride, row_step, plane_step, shift; /* of every other row */
 	uint64_t count, rows, planes;
 };
 
 static void do_row(const struct shape *s, uint64_t row, uint64_t plane)
 {
-	uint64_t start = s->start + row * (uint64_t)s->row_step + plane * (uint64_t)s->plane_step;
+	uint64_t start = s->start + row * (uint64_t)s->row_step + plane * (uint64_t)s->plane_step + (row + plane) % 2 * (uint64_t)s->shift;
 	site = s->site;
 	announced(start, s->stride, s->count);
 	loops[site](start, s->stride, s->count);
@@ -196,6 +198,29 @@ static void do_plane(const struct shape *s, uint64_t plane)
 	for (uint64_t r = 0; r < s->rows; r++)
 		announced(start + r * (uint64_t)s->row_step, s->stride, s->count);
 	nests[site](start, s->row_step, s->rows, s->stride, s->count);
+}
+
+static void field(uint64_t planes, uint64_t rows, int64_t shift)
+{
+	struct shape s[3];
+	for (unsigned i = 0; i < 3; i++)
+		s[i] = (struct shape){.site = i, .start = ARENA + 4096 * i + 8, .stride = shift ? 2 * shift : 8, .count = 3, .row_step = 64, .rows = rows,
+				      .plane_step = 1024, .planes = planes, .shift = shift};
+	for (uint64_t p = 0; p < planes; p++)
+		for (uint64_t r = 0; r < rows; r++)
+			for (unsigned i = 0; i < 2; i++)
+				do_row(&s[i], r, p);
+	for (uint64_t p = 0; p < planes && !shift; p++)
+		do_plane(&s[2], p);
+}
+
+static void halves(uint64_t length, uint64_t rows)
+{
+	for (uint64_t r = 0; r < rows; r++)
+		for (uint64_t part = length; part > 1; part /= 2) {
+			struct shape s = {.start = ARENA + r * length * 8, .stride = 8, .count = part / 2, .row_step = (int64_t)part * 8, .rows = length / part};
+			do_plane(&s, 0);
+		}
 }
 
 static uint64_t state;
@@ -225,6 +250,7 @@ static struct shape draw(void)
 	}
 	s.row_step = below(4) ? 128 : draw_step(5000);
 	s.plane_step = below(4) ? 2048 : draw_step(20000);
+	s.shift = below(3) ? 0 : draw_step(32);
 	return s;
 }
 
@@ -287,17 +313,11 @@ int main(int argc, char **argv)
 	mcchk_seq = mcchk_moment = 1;
 	begin_chunk();
 	if (strcmp(argv[1], "field") == 0) {
-		uint64_t planes = strtoul(argv[2], NULL, 10), n = strtoul(argv[3], NULL, 10);
-		struct shape s[3];
-		for (unsigned i = 0; i < 3; i++)
-			s[i] = (struct shape){.site = i, .start = ARENA + 4096 * i + 8, .stride = 8, .count = 5, .row_step = 64, .rows = n,
-					      .plane_step = 1024, .planes = planes};
-		for (uint64_t p = 0; p < planes; p++)
-			for (uint64_t r = 0; r < n; r++)
-				for (unsigned i = 0; i < 2; i++)
-					do_row(&s[i], r, p);
-		for (uint64_t p = 0; p < planes; p++)
-			do_plane(&s[2], p);
+		field(strtoul(argv[2], NULL, 10), strtoul(argv[3], NULL, 10), 0);
+	} else if (strcmp(argv[1], "chequered") == 0) {
+		field(strtoul(argv[2], NULL, 10), strtoul(argv[3], NULL, 10), 8);
+	} else if (strcmp(argv[1], "halves") == 0) {
+		halves(strtoul(argv[2], NULL, 10), strtoul(argv[3], NULL, 10));
 	} else {
 		state = strtoul(argv[1], NULL, 10) * 0x9E3779B97F4A7C15ull + 1;
 		struct shape s[4];
