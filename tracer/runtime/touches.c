@@ -47,30 +47,27 @@ static int has_now(struct mcchk_thread *t, const struct mcchk_touching *g) { ret
 
 static int is_whole(uint64_t page) { return __atomic_load_n(&MCCHK_SHADOW[page], __ATOMIC_ACQUIRE) == 1; }
 
-/* The pages around an address that matter as a whole, no more than `most` on each side. */
-static void extent(uintptr_t addr, uint64_t most, uintptr_t *lo, uintptr_t *hi)
+/* The pages around an address that matter as a whole, as far as a map of elements of that size
+ * may come to reach. */
+static void extent(uintptr_t addr, uint32_t shift, uintptr_t *lo, uintptr_t *hi)
 {
-	static struct {
-		uint64_t most, unmarked;
+	static struct extent {
+		uint64_t unmarked;
 		uintptr_t lo, hi;
-	} last; /* holds as long as nothing has ceased to matter */
+	} extents[5]; /* of each size; holds as long as nothing has ceased to matter */
+	struct extent *last = &extents[shift];
 	uint64_t unmarked = __atomic_load_n(&mcchk_moment, __ATOMIC_ACQUIRE) / MCCHK_UNMARKED;
-	if (last.most == most && last.unmarked == unmarked && addr >= last.lo && addr < last.hi) {
-		*lo = last.lo;
-		*hi = last.hi;
-		return;
+	if (last->unmarked != unmarked || addr < last->lo || addr >= last->hi) {
+		uint64_t most = (LARGEST / 2 - (1u << MCCHK_PAGE_SHIFT)) << shift >> MCCHK_PAGE_SHIFT;
+		uint64_t first = addr >> MCCHK_PAGE_SHIFT, end = first + 1, before = first > most ? first - most : 0, behind = end + most;
+		while (first > before && is_whole(first - 1))
+			first--;
+		while (end < behind && is_whole(end))
+			end++;
+		*last = (struct extent){unmarked, first << MCCHK_PAGE_SHIFT, end << MCCHK_PAGE_SHIFT};
 	}
-	uint64_t first = addr >> MCCHK_PAGE_SHIFT, end = first + 1, before = first > most ? first - most : 0, behind = end + most;
-	while (first > before && is_whole(first - 1))
-		first--;
-	while (end < behind && is_whole(end))
-		end++;
-	*lo = first << MCCHK_PAGE_SHIFT;
-	*hi = end << MCCHK_PAGE_SHIFT;
-	last.most = most;
-	last.unmarked = unmarked;
-	last.lo = *lo;
-	last.hi = *hi;
+	*lo = last->lo;
+	*hi = last->hi;
 }
 
 /* ---- from maps to records ---- */
@@ -349,7 +346,7 @@ static int begin(struct mcchk_thread *t, struct mcchk_touching *g, uintptr_t add
 		madvise(p, POOL, MADV_DONTDUMP);
 		pool = p;
 	}
-	extent(addr, (LARGEST / 2 - (1u << MCCHK_PAGE_SHIFT)) << shift >> MCCHK_PAGE_SHIFT, &lo, &hi);
+	extent(addr, shift, &lo, &hi);
 	reach(g->members, g->n, shift, &front, &behind);
 	lo += (front + words) & ~words;
 	hi -= (behind + words) & ~words;
