@@ -276,13 +276,14 @@ func (c *compilation) tempFile(name string) string {
 // option that asks for such a processor, vectorized loops have plain accesses.
 func (c *compilation) instrumentFlags() []string {
 	if c.target.language == Fortran {
-		flags := c.tc.fortranFlags()
+		flags := append(c.tc.fortranFlags(), c.plainDebug()...)
 		if c.plugin != pluginOff {
 			flags = append(flags, c.gccPluginFlags()...)
 		}
 		return flags
 	}
 	flags := append(c.tc.instrumentFlags(), "-idirafter", c.include)
+	flags = append(flags, c.plainDebug()...)
 	asks := func(word string) bool {
 		for _, prefix := range []string{"-march", "-mcpu", "-mavx", "-msve", "-mtarget", "@"} {
 			if strings.HasPrefix(word, prefix) {
@@ -467,7 +468,7 @@ func (c *compilation) compileOne(ctx context.Context, source token, object, targ
 	}
 	bitcode := c.tempFile(withExtension(objectName(source.value), ".ll"))
 	code, err := c.runCompiler(ctx, source.value, func() []string {
-		return slices.Concat(args, c.instrumentFlags(), []string{"-emit-llvm", "-S"}, c.plainDebug(), from, []string{"-o", bitcode})
+		return slices.Concat(args, c.instrumentFlags(), []string{"-emit-llvm", "-S"}, from, []string{"-o", bitcode})
 	})
 	if code != 0 || err != nil {
 		return code, err
@@ -511,8 +512,9 @@ func (c *compilation) secondStage(bitcode, object string) []string {
 	return slices.Concat(args, flags, []string{"-c", bitcode, "-o", object})
 }
 
-// plainDebug turns split debug information off: its files would be named after
-// the bitcode, which does not last.
+// plainDebug turns split debug information off: reports and fingerprints need what inlining
+// did, which its files would have, and with clang these would be named after bitcode that does
+// not last.
 func (c *compilation) plainDebug() []string {
 	if c.line.has("-gsplit-dwarf*") {
 		return []string{"-gno-split-dwarf"}

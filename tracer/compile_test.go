@@ -351,6 +351,16 @@ func TestOptionsThatChangeCode(t *testing.T) {
 	}
 }
 
+// TestDebugInformationIsWhole: files of their own have none of it, whatever the options say.
+func TestDebugInformationIsWhole(t *testing.T) {
+	t.Parallel()
+	for _, compiler := range []string{"gcc", "clang"} {
+		b := newBench(t, platform{"mpich", compiler}, sumFiles())
+		b.cc("-O2", "-gsplit-dwarf", "-c", "lib.c")
+		require.NoFileExists(t, b.path("lib.dwo"))
+	}
+}
+
 func TestCoverageIsNotInlined(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, platform{"mpich", "clang"}, sumFiles())
