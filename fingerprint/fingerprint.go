@@ -46,6 +46,9 @@ type Side struct {
 	Call string  `json:"call"`           // "MPI_Put", or "load" and the like for what is no call
 	Path []Frame `json:"path,omitempty"` // innermost first
 	Here int     `json:"here,omitempty"` // which of them a report points at
+	// Buffer is which of its buffers the finding is about, of a call that may use several whose
+	// memory was given up; "" of the first of them.
+	Buffer string `json:"buffer,omitempty"`
 }
 
 // Finding is what a finding is recognized by.
@@ -60,7 +63,11 @@ type Finding struct {
 func Of(f *conflicts.Finding, lines *sources.Reader) Finding {
 	out := Finding{Rule: f.Rule}
 	for _, s := range sidesOf(f) {
-		out.Sides = append(out.Sides, sideOf(callOf(s), s.Stack, lines))
+		side := sideOf(callOf(s), s.Stack, lines)
+		if f.Rule == conflicts.RuleMemoryGone && slices.Contains(furtherBuffers, s.Role) {
+			side.Buffer = s.Role
+		}
+		out.Sides = append(out.Sides, side)
 		if made := s.Made; made.Call != "" {
 			out.Windows = append(out.Windows, sideOf(made.Call, made.Stack, lines))
 		}
@@ -70,6 +77,9 @@ func Of(f *conflicts.Finding, lines *sources.Reader) Finding {
 	out.Windows = slices.CompactFunc(out.Windows, func(a, b Side) bool { return a.key() == b.key() })
 	return out
 }
+
+// furtherBuffers are those that a call uses besides another one.
+var furtherBuffers = []string{"result buffer", "compare buffer"}
 
 func sidesOf(f *conflicts.Finding) []*conflicts.Side {
 	if f.Alone() {
@@ -143,6 +153,9 @@ func (f Frame) sameLine(g Frame) bool {
 // joined is a side with one text for each frame.
 func (s Side) joined(text func(Frame) string) string {
 	parts := []string{s.Call}
+	if s.Buffer != "" {
+		parts = append(parts, s.Buffer)
+	}
 	for _, f := range s.Path {
 		parts = append(parts, text(f))
 	}
@@ -160,7 +173,7 @@ func (s Side) lines() string {
 func (s Side) sortKey() string { return s.key() + "\x00" + s.lines() }
 
 func (s Side) sameLines(t Side) bool {
-	return s.Call == t.Call && slices.EqualFunc(s.Path, t.Path, Frame.sameLine)
+	return s.Call == t.Call && s.Buffer == t.Buffer && slices.EqualFunc(s.Path, t.Path, Frame.sameLine)
 }
 
 // Hash is the fingerprint in 32 hexadecimal digits.

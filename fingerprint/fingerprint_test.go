@@ -85,6 +85,11 @@ func TestHashTellsApart(t *testing.T) {
 	window := example("/home/u", 2, 3)
 	window.First.Made = conflicts.SyncPoint{Call: "MPI_Win_create", Stack: []symbols.Frame{{Func: "f", File: "f.c", Line: 1}}}
 	add("another window", window, reading(source))
+	for _, role := range []string{"origin buffer", "result buffer", "compare buffer"} {
+		gone := example("/home/u", 2, 3)
+		gone.Rule, gone.First.Call, gone.First.Role = conflicts.RuleMemoryGone, "MPI_Compare_and_swap", role
+		add("memory given up, "+role, gone, reading(source))
+	}
 	add("no source", base, nil)
 	add("no source, another line", example("/home/u", 2, 4), nil)
 }
