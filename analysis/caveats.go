@@ -80,10 +80,21 @@ func (n *namer) caveats(e *evidence) []Caveat {
 				plural(n.depends, "conflict", "conflicts"), n.openOrders(e.Open)),
 		})
 	}
+	inWords(out, models.TermsOf(e.Basis.Model).Rank)
 	slices.SortStableFunc(out, func(a, b Caveat) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), slices.Compare(a.Ranks, b.Ranks), cmp.Compare(a.Text, b.Text))
 	})
 	return out
+}
+
+// ofRanks are processes as core calls them, which knows no model.
+var ofRanks = regexp.MustCompile(`\brank(s?) (\d)`)
+
+// inWords has caveats call processes what the model of a run does.
+func inWords(all []Caveat, rank string) {
+	for i := range all {
+		all[i].Text = ofRanks.ReplaceAllString(all[i].Text, rank+"$1 $2")
+	}
 }
 
 // cuts tells of traces that end before their process did; those with one reason and

@@ -103,12 +103,12 @@ func newPage(res *analysis.Result, opts Options) (*page, error) {
 	for _, d := range res.Caveats {
 		ranks := ""
 		if len(d.Ranks) > 0 {
-			ranks = ranksOf(d.Ranks)
+			ranks = ranksOf(res, d.Ranks)
 		}
 		p.Caveats = append(p.Caveats, pageCaveat{string(d.Kind), d.Text, ranks})
 	}
 	for _, d := range res.Allowed {
-		p.Allowed = append(p.Allowed, d.Text+ranksBehind(d.Ranks))
+		p.Allowed = append(p.Allowed, d.Text+ranksBehind(res, d.Ranks))
 	}
 	for _, f := range []pageFact{
 		newFact("program", res.Program), newFact("command", commandLine(res.Launch.Command)), newFact("began", beganJSON(res)),

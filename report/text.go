@@ -337,10 +337,10 @@ func (t *textWriter) basis(res *analysis.Result) {
 		}
 	}
 	for _, d := range res.Caveats {
-		t.line("%s %s%s", t.paint.warning.Sprint("caveat:"), d.Text, ranksBehind(d.Ranks))
+		t.line("%s %s%s", t.paint.warning.Sprint("caveat:"), d.Text, ranksBehind(res, d.Ranks))
 	}
 	for _, d := range res.Allowed {
-		t.line("%s %s%s", t.paint.note.Sprint("note:"), d.Text, ranksBehind(d.Ranks))
+		t.line("%s %s%s", t.paint.note.Sprint("note:"), d.Text, ranksBehind(res, d.Ranks))
 	}
 	if !res.Began.IsZero() {
 		t.line("%s", t.paint.faint.Sprint(runsOf(res)+" of "+relative(cmp.Or(res.Program, res.Directory), t.opts.Dir)+" that began "+began(res)))
@@ -349,11 +349,11 @@ func (t *textWriter) basis(res *analysis.Result) {
 }
 
 // ranksBehind names the processes that a caveat concerns, behind its text.
-func ranksBehind(ranks []int) string {
+func ranksBehind(res *analysis.Result, ranks []int) string {
 	if len(ranks) == 0 {
 		return ""
 	}
-	return " [" + ranksOf(ranks) + "]"
+	return " [" + ranksOf(res, ranks) + "]"
 }
 
 // runsOf names the run, or the runs.
@@ -411,7 +411,10 @@ func seen(f *conflicts.Finding) string {
 // seenBy names the processes that a finding was seen in.
 func seenBy(f *conflicts.Finding) string { return numbered(models.Terms(f).Rank, f.Ranks) }
 
-func ranksOf(ranks []int) string { return numbered("rank", ranks) }
+// ranksOf names processes as the model of the run does.
+func ranksOf(res *analysis.Result, ranks []int) string {
+	return numbered(models.TermsOf(res.Basis.Model).Rank, ranks)
+}
 
 // numbered names processes by what they are called and their numbers: "ranks 0,4-7".
 func numbered(word string, ranks []int) string {
