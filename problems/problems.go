@@ -10,8 +10,14 @@
 //     would have ordered them;
 //   - both are of operations that are complete too late, and one call would have
 //     completed both in time;
+//   - the one is of an operation that fetches a value again and again and is not complete
+//     there, and the other is a conflict that nothing orders, of what its process does next:
+//     the value might have ordered it;
 //   - both are calls that the same earlier call should have allowed, or operations on one
-//     window that are in no epoch since the same call, or none: one call would open it.
+//     window that are in no epoch since the same call, or none: one call would open it;
+//   - one change of one statement was proposed for the one, tried, and seen to remove both,
+//     with all that they are together with, and neither comes by that statement on a call
+//     path of its own.
 //
 // Calls are the same where the innermost frames of their paths are, since a function may be
 // wrong wherever it is called from. But these may be of a wrapper of MPI calls, and then what
@@ -51,7 +57,9 @@ func Of(findings []conflicts.Finding) []Problem {
 	}
 	g.joinLate(findings)
 	g.joinUnordered(findings)
+	g.joinPolled(findings)
 	g.part(findings)
+	g.joinTried(findings)
 	var out []Problem
 	at := map[int]int{}
 	for i := range findings {
@@ -89,6 +97,38 @@ func (p *Problem) lead(findings []conflicts.Finding) {
 	}
 }
 
+// SortFixes puts of the fixes of each finding that were tried those first that remove more of
+// its problem. Others keep their places, and equals their order.
+func SortFixes(findings []conflicts.Finding) {
+	for _, p := range Of(findings) {
+		for _, i := range p.Findings {
+			var at []int
+			var tried []conflicts.Fix
+			for k, fix := range findings[i].Fixes {
+				if fix.Trial.Tried {
+					at, tried = append(at, k), append(tried, fix)
+				}
+			}
+			slices.SortStableFunc(tried, func(a, b conflicts.Fix) int {
+				return cmp.Compare(p.removedBy(&b), p.removedBy(&a))
+			})
+			for n, k := range at {
+				findings[i].Fixes[k] = tried[n]
+			}
+		}
+	}
+}
+
+// removedBy counts the findings of the problem that a fix removes.
+func (p *Problem) removedBy(fix *conflicts.Fix) (n int) {
+	for _, k := range fix.Trial.Removes {
+		if slices.Contains(p.Findings, k) {
+			n++
+		}
+	}
+	return n
+}
+
 // includes reports whether a list without repetitions has all elements of another.
 func includes(list, of []int) bool {
 	if len(list) < len(of) {
@@ -114,7 +154,7 @@ type grouping struct {
 }
 
 // joint is two findings that were joined; surely, unless it was for the innermost frames of
-// call paths only.
+// call paths only, or for where they lie.
 type joint struct {
 	findings [2]int
 	surely   bool
@@ -335,8 +375,36 @@ func (g *grouping) joinUnordered(findings []conflicts.Finding) {
 	}
 }
 
+// joinPolled joins conflicts that nothing orders with findings of an operation that fetches in a
+// loop, and is not complete there, if it lies between the same two synchronizations as one of
+// the accesses: who waits for a value so has it too late for what follows to come after it.
+func (g *grouping) joinPolled(findings []conflicts.Finding) {
+	between := func(s *conflicts.Side) string { return site(&s.Started) + "\x00" + site(&s.Next) }
+	polled := map[string]int{}
+	for i := range findings {
+		f := &findings[i]
+		if p := late(f); f.Class == conflicts.WithinEpoch && p != nil && p.Role == fetched && sameCall(f) && p.Next.Call != "" {
+			polled[between(p)] = i
+		}
+	}
+	for i := range findings {
+		f := &findings[i]
+		if f.Class != conflicts.AcrossProcesses || f.Began != 0 {
+			continue
+		}
+		for _, s := range []*conflicts.Side{&f.First, &f.Second} {
+			if k, ok := polled[between(s)]; ok {
+				g.union(i, k, false)
+			}
+		}
+	}
+}
+
+// fetched is the role of memory that an operation on a value puts what it was into.
+const fetched = "result buffer"
+
 // part takes apart what trials of fixes have shown to be several problems: findings that
-// were joined for the innermost frames of a call path only, if fixes of both were tried and
+// were joined for the innermost frames of a call path only, or for where they lie, if fixes of both were tried and
 // none removes the other. In such frames a wrapper of MPI calls may be all that they share.
 func (g *grouping) part(findings []conflicts.Finding) {
 	joined, before := g.joined, make([]int, len(findings))
@@ -374,6 +442,64 @@ func (g *grouping) part(findings []conflicts.Finding) {
 	}
 }
 
+// joinTried joins problems that one change was seen to remove.
+func (g *grouping) joinTried(findings []conflicts.Finding) {
+	of := map[int][]int{} // the findings of each problem, by root
+	for i := range findings {
+		of[g.root(i)] = append(of[g.root(i)], i)
+	}
+	for i := range findings {
+		for k := range findings[i].Fixes {
+			fix := &findings[i].Fixes[k]
+			if !fix.Trial.Tried || len(fix.Steps) != 1 || !includes(fix.Trial.Removes, of[g.root(i)]) {
+				continue
+			}
+			for _, other := range fix.Trial.Removes {
+				p, q := g.root(i), g.root(other)
+				if p == q || !includes(fix.Trial.Removes, of[q]) {
+					continue
+				}
+				all := slices.Concat(of[p], of[q])
+				if !slices.ContainsFunc(all, func(n int) bool { return comesBy(&findings[n], &fix.Steps[0]) }) {
+					g.parent[max(p, q)] = min(p, q)
+					of[min(p, q)] = all
+				}
+			}
+		}
+	}
+}
+
+// comesBy reports whether a finding comes by a statement that a step changes, on another
+// call path than the step says: that may be a statement of a wrapper, of which a change
+// hides what is wrong elsewhere.
+func comesBy(f *conflicts.Finding, step *conflicts.Step) bool {
+	return slices.ContainsFunc([]*conflicts.SyncPoint{&step.At, &step.To}, func(at *conflicts.SyncPoint) bool {
+		frames := symbols.Path(at.Stack)
+		here := symbols.HereAt(frames)
+		if here < 0 {
+			return false
+		}
+		statement, callers := line(&frames[here]), named(at, frames[here:])
+		for _, stack := range stacks(f) {
+			frames := symbols.Path(stack)
+			for i := range frames {
+				if line(&frames[i]) == statement && named(at, frames[i:]) != callers {
+					return true
+				}
+			}
+		}
+		return false
+	})
+}
+
+// stacks lists those of a finding's accesses and of the calls that it tells of.
+func stacks(f *conflicts.Finding) (all [][]symbols.Frame) {
+	for _, s := range []*conflicts.Side{&f.First, &f.Second} {
+		all = append(all, s.Stack, s.Started.Stack, s.Next.Stack, s.Done.Stack, s.Heard.Stack, s.Local.Stack, s.Before.Stack, s.After.Stack)
+	}
+	return all
+}
+
 // nearFrames is how many frames of a call path tell places apart: so what is wrong in
 // a function is one problem wherever that is called from, and what is wrong in two
 // callers of one wrapper is two. Where a report points further out, all up to there count.
@@ -391,12 +517,16 @@ func path(s *conflicts.SyncPoint) string { return named(s, symbols.Path(s.Stack)
 
 func named(s *conflicts.SyncPoint, frames []symbols.Frame) string {
 	parts := []string{s.Call}
-	for _, f := range frames {
-		if f.File != "" {
-			parts = append(parts, fmt.Sprintf("%s %s:%d", f.Func, f.File, f.Line))
-		} else {
-			parts = append(parts, fmt.Sprintf("%s %s+%x", f.Func, f.Module, f.Offset))
-		}
+	for i := range frames {
+		parts = append(parts, line(&frames[i]))
 	}
 	return strings.Join(parts, " < ")
+}
+
+// line names the line of a frame.
+func line(f *symbols.Frame) string {
+	if f.File == "" {
+		return fmt.Sprintf("%s %s+%x", f.Func, f.Module, f.Offset)
+	}
+	return fmt.Sprintf("%s %s:%d", f.Func, f.File, f.Line)
 }

@@ -112,6 +112,29 @@ func tried(f conflicts.Finding, removes ...int) conflicts.Finding {
 	return f
 }
 
+// flushed is a finding of which a flush behind a line was tried that removes some.
+func flushed(f conflicts.Finding, line int, removes ...int) conflicts.Finding {
+	f = tried(f, removes...)
+	f.Fixes[len(f.Fixes)-1].Steps = []conflicts.Step{{Do: conflicts.StepInsert, Calls: []string{"MPI_Win_flush"}, At: at("MPI_Put", line)}}
+	return f
+}
+
+// polls is a finding of an operation at a line that fetches in a loop, between the calls at
+// two others.
+func polls(started, line, next int) conflicts.Finding {
+	f := pending(1, 2, next)
+	f.First.Call, f.First.Role, f.First.Stack, f.First.Started = "MPI_Fetch_and_op", "result buffer", at("", line).Stack, at("MPI_Win_flush", started)
+	f.Second = f.First
+	return f
+}
+
+// behind is a conflict that nothing orders, with an access between the calls at two lines.
+func behind(started, next int) conflicts.Finding {
+	f := unordered(15)
+	f.First.Started, f.First.Next = at("MPI_Win_flush", started), at("MPI_Win_unlock", next)
+	return f
+}
+
 // through is a finding of which the operation is made in a wrapper of the caller.
 func through(f conflicts.Finding) conflicts.Finding {
 	for i := range len(f.First.Stack) - 1 {
@@ -165,6 +188,14 @@ func TestOf(t *testing.T) {
 		"tried, one operation":               {[]conflicts.Finding{tried(unordered(10), 0), tried(unflushed(10, 30), 1)}, [][]int{{0, 1}}},
 		"tried, with nothing else in common": {[]conflicts.Finding{tried(between(10, 20), 0, 1), tried(between(30, 40), 1)}, [][]int{{0}, {1}}},
 		"tried, and each removes the other":  {[]conflicts.Finding{tried(between(10, 20), 0, 1), tried(between(30, 40), 0, 1)}, [][]int{{0}, {1}}},
+		"one change removes both":            {[]conflicts.Finding{flushed(between(10, 20), 5, 0, 1), tried(between(30, 40), 1)}, [][]int{{0, 1}}},
+		"it removes one of them, and more":   {[]conflicts.Finding{flushed(between(10, 20), 5, 1), tried(between(30, 40), 1)}, [][]int{{0}, {1}}},
+		"it leaves a part of the one":        {[]conflicts.Finding{flushed(between(10, 20), 5, 0, 2), between(10, 20), between(30, 40)}, [][]int{{0, 1}, {2}}},
+		"it leaves a part of the other":      {[]conflicts.Finding{flushed(between(10, 20), 5, 0, 1), between(30, 40), between(30, 40)}, [][]int{{0}, {1, 2}}},
+		"one in what both call":              {[]conflicts.Finding{flushed(called(unflushed(10, 30), 2), 10, 0, 1), flushed(called(unflushed(10, 40), 3), 10, 0, 1)}, [][]int{{0}, {1}}},
+		"behind a value that is waited for":  {[]conflicts.Finding{polls(10, 12, 20), behind(10, 20)}, [][]int{{0, 1}}},
+		"elsewhere than where it is":         {[]conflicts.Finding{polls(10, 12, 20), behind(20, 30)}, [][]int{{0}, {1}}},
+		"behind a value, and not for it":     {[]conflicts.Finding{tried(polls(10, 12, 20), 0), tried(behind(10, 20), 1)}, [][]int{{0}, {1}}},
 		"never complete, in one function":    {[]conflicts.Finding{endless(pending(1, 3, 8), 10), endless(pending(2, 4, 9), 20)}, [][]int{{0, 1}}},
 		"never complete, one after another":  {[]conflicts.Finding{endless(pending(1, 2, 8), 10), endless(pending(3, 4, 9), 20)}, [][]int{{0}, {1}}},
 		"never complete, in two windows":     {[]conflicts.Finding{endless(pending(1, 3, 9), 10), inWindow(endless(pending(2, 4, 9), 20), 2)}, [][]int{{0}, {1}}},
@@ -181,4 +212,20 @@ func TestOf(t *testing.T) {
 			require.Equal(t, tt.want, got)
 		})
 	}
+}
+
+// TestSortFixes: of the fixes that were tried those come first that remove more of their
+// problem, and not those that remove more of others.
+func TestSortFixes(t *testing.T) {
+	fix := func(text string, removes ...int) conflicts.Fix {
+		return conflicts.Fix{Text: text, Trial: conflicts.Trial{Tried: len(removes) > 0, Removes: removes}}
+	}
+	findings := []conflicts.Finding{between(10, 20), between(10, 20), between(30, 40), between(50, 60)}
+	findings[0].Fixes = []conflicts.Fix{fix("obvious", 0, 2, 3), fix("untried"), fix("whole", 0, 1), fix("alone", 0), fix("as good", 0, 1)}
+	SortFixes(findings)
+	var got []string
+	for _, f := range findings[0].Fixes {
+		got = append(got, f.Text)
+	}
+	require.Equal(t, []string{"whole", "untried", "as good", "obvious", "alone"}, got)
 }
