@@ -10,6 +10,7 @@ import (
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/models"
+	"github.com/mcchk/mcchk/problems"
 	"github.com/mcchk/mcchk/symbols"
 	"github.com/mcchk/mcchk/trace"
 	"github.com/mcchk/mcchk/trial"
@@ -113,6 +114,8 @@ type attempt struct {
 	untried string
 	changes bool // a value
 	after   verdictOf
+	ending  bool      // after is that of late
+	end     verdictOf // of late, where after is that of plan; without findings where that was not tried
 }
 
 // verdictOf is what a replay leads to: the findings, and what did not go well.
@@ -137,10 +140,12 @@ func (t *trials) try(res *Result) error {
 	if err := t.replayAll(t.queue); err != nil {
 		return err
 	}
-	if late := t.latest(res); len(late) > 0 {
-		if err := t.replayAll(late); err != nil {
-			return err
-		}
+	late := t.latest(res)
+	if err := t.replayEnds(res); err != nil {
+		return err
+	}
+	if err := t.replayAll(late); err != nil {
+		return err
 	}
 	t.conclude(res)
 	return nil
@@ -156,7 +161,7 @@ func (t *trials) latest(res *Result) []*attempt {
 	for i := range res.Findings {
 		f := &res.Findings[i]
 		for k := range f.Fixes {
-			if o := t.results[t.key(f.Fixes[k].Steps)]; o != nil && t.works(o, t.namer.keyOfFinding(f)) {
+			if o := t.results[t.key(f.Fixes[k].Steps)]; o != nil && t.works(&o.after, t.namer.keyOfFinding(f)) {
 				t.enqueue(f.Fixes[k].Latest)
 			}
 		}
@@ -166,6 +171,40 @@ func (t *trials) latest(res *Result) []*attempt {
 		o.plan, o.why = t.scan.Plan(o.steps, t.statement, &t.maker, false)
 	}
 	return late
+}
+
+// replayEnds tries changes whose collective calls may come anywhere between two statements
+// at the end of that place, where they do at the beginning.
+func (t *trials) replayEnds(res *Result) error {
+	for i := range res.Findings {
+		f := &res.Findings[i]
+		for k := range f.Fixes {
+			for _, fix := range []*conflicts.Fix{f.Fixes[k].Less, &f.Fixes[k]} {
+				if fix == nil || fix.Finally == "" {
+					continue
+				}
+				o := t.results[t.key(fix.Steps)]
+				if o == nil || o.late == nil || o.ending || o.end.findings != nil || !t.works(&o.after, t.namer.keyOfFinding(f)) || !t.affords(1) {
+					continue
+				}
+				if o.late.Same(o.plan) {
+					o.end = o.after
+					continue
+				}
+				end, err := t.replayPlan(o.late)
+				if err != nil {
+					return err
+				}
+				o.end = end
+			}
+		}
+	}
+	return nil
+}
+
+func (t *trials) replayPlan(plan *trial.Plan) (verdictOf, error) {
+	t.room--
+	return t.changed(func(rank int, s trial.Stream) core.Stream { return derived{plan.Stream(rank, s)} })
 }
 
 // replayAll tries attempts.
@@ -179,15 +218,14 @@ func (t *trials) replayAll(queue []*attempt) error {
 			continue
 		}
 		for _, plan := range []*trial.Plan{o.plan, o.late} {
-			if plan == nil || o.after.findings != nil && t.clean(o) {
+			if plan == nil || o.after.findings != nil && t.clean(&o.after) {
 				continue
 			}
-			t.room--
-			after, err := t.changed(func(rank int, s trial.Stream) core.Stream { return derived{plan.Stream(rank, s)} })
+			after, err := t.replayPlan(plan)
 			if err != nil {
 				return err
 			}
-			o.after = after
+			o.after, o.ending = after, plan == o.late
 		}
 	}
 	return nil
@@ -418,27 +456,27 @@ func (t *trials) values() error {
 }
 
 // works reports whether a change removes a finding, and brings nothing new.
-func (t *trials) works(o *attempt, key findingKey) bool {
-	return o.after.findings != nil && !o.after.findings[key] && t.clean(o)
+func (t *trials) works(after *verdictOf, key findingKey) bool {
+	return after.findings != nil && !after.findings[key] && t.clean(after)
 }
 
 // removesSome reports whether a change leaves a part of a finding, where operations fetched
 // what nobody is known to have left: so it may be that the rest is in order.
 func (t *trials) removesSome(o *attempt, key findingKey) bool {
-	return t.before.strange && o.after.findings[key] && o.after.pairs[key] < t.before.pairs[key] && t.clean(o)
+	return t.before.strange && o.after.findings[key] && o.after.pairs[key] < t.before.pairs[key] && t.clean(&o.after)
 }
 
 // clean reports whether a change brings nothing new.
-func (t *trials) clean(o *attempt) bool {
-	if o.after.ended < t.before.ended {
+func (t *trials) clean(after *verdictOf) bool {
+	if after.ended < t.before.ended {
 		return false
 	}
-	for k := range o.after.findings {
+	for k := range after.findings {
 		if !t.before.findings[k] {
 			return false
 		}
 	}
-	for p := range o.after.problems {
+	for p := range after.problems {
 		if !t.before.problems[p] {
 			return false
 		}
@@ -468,6 +506,7 @@ func (t *trials) conclude(res *Result) {
 			f.Fixes = append(f.Fixes, fix)
 		}
 	}
+	problems.SortFixes(res.Findings)
 }
 
 // left returns what is left of the fixes of finding i. What was not tried comes last, but
@@ -514,14 +553,12 @@ func (t *trials) judge(fix *conflicts.Fix, i int, keys []findingKey) bool {
 		fix.Trial.Untried = o.untried
 	case t.removesSome(o, keys[i]):
 		fix.Trial.Untried = unsettled
-	case !t.works(o, keys[i]):
+	case !t.works(&o.after, keys[i]):
 		return false
 	default:
-		fix.Trial.Tried = true
-		for k := range keys {
-			if !o.after.findings[keys[k]] {
-				fix.Trial.Removes = append(fix.Trial.Removes, k)
-			}
+		fix.Trial = conflicts.Trial{Tried: true, Removes: t.removed(&o.after, keys)}
+		if fix.Finally != "" {
+			t.narrow(fix, o, keys[i], keys)
 		}
 		if fix.Latest != nil && !t.asGood(fix, keys) {
 			fix.Text, fix.At, fix.Latest = fix.Directly, fix.Steps[0].At, nil
@@ -530,11 +567,52 @@ func (t *trials) judge(fix *conflicts.Fix, i int, keys []findingKey) bool {
 	return true
 }
 
+// removed lists the findings that are gone.
+func (t *trials) removed(after *verdictOf, keys []findingKey) (out []int) {
+	for k := range keys {
+		if t.before.findings[keys[k]] && !after.findings[keys[k]] {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// narrow says of a fix that lets processes call something between two statements at which end
+// of that place they have to, where only one of them will do, or removes more.
+func (t *trials) narrow(fix *conflicts.Fix, o *attempt, key findingKey, keys []findingKey) {
+	near, removes := conflicts.NearTo, fix.Trial.Removes
+	if !o.ending {
+		if o.end.findings == nil {
+			return
+		}
+		end := t.removed(&o.end, keys)
+		switch {
+		case !t.works(&o.end, key):
+			near = conflicts.NearAt
+		case slices.Equal(end, removes):
+			return
+		case len(end) > len(removes):
+			removes = end
+		default:
+			near = conflicts.NearAt
+		}
+	}
+	fix.Trial.Removes, fix.Steps = removes, slices.Clone(fix.Steps)
+	for k := range fix.Steps {
+		if fix.Steps[k].Do == conflicts.StepMeet {
+			fix.Steps[k].Near = near
+		}
+	}
+	if fix.Text = fix.Finally; near == conflicts.NearAt {
+		fix.Text = fix.Directly
+	}
+}
+
 // asGood reports whether a fix that was tried removes the same findings at the latest place
 // that its text allows.
 func (t *trials) asGood(fix *conflicts.Fix, keys []findingKey) bool {
 	late := t.results[t.key(fix.Latest)]
-	return late != nil && !slices.ContainsFunc(fix.Trial.Removes, func(k int) bool { return !t.works(late, keys[k]) })
+	return late != nil && !slices.ContainsFunc(fix.Trial.Removes, func(k int) bool { return !t.works(&late.after, keys[k]) })
 }
 
 // within reports whether one fix is a part of another.

@@ -63,9 +63,11 @@ type Fix struct {
 	// there is none.
 	More *Fix
 	// Latest are the steps carried out at the end of the places that Text allows, as Steps are
-	// at their beginning; nil: Text allows one place. Directly is Text for that beginning alone.
+	// at their beginning; nil: Text allows one place, or Steps have a StepMeet, which trials try at
+	// both ends. Directly is Text for the beginning alone, and Finally for the end.
 	Latest   []Step
 	Directly string
+	Finally  string
 	Trial    Trial
 }
 
@@ -94,7 +96,18 @@ type Step struct {
 	// Private: what At accesses lies in no window, so it is recorded only where a call
 	// uses those bytes.
 	Private bool
+	// Near is where of a StepMeet not every place between At and To is as good.
+	Near StepEnd
 }
+
+// StepEnd is an end of the place between two statements.
+type StepEnd string
+
+// Ends of a place.
+const (
+	NearAt StepEnd = "at" // directly behind the statement At
+	NearTo StepEnd = "to" // directly before the statement To
+)
 
 // Trial is what came of trying a fix on the recorded run: the replay was repeated
 // with its steps carried out. A fix after which the finding was still there, or a new

@@ -6,6 +6,7 @@ package explain
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/symbols"
@@ -67,12 +68,22 @@ func Insert(s *conflicts.Side, calls ...string) conflicts.Step {
 // Until adds to a fix that calls something behind an access that any place before another
 // statement will do. directly is its text where it has to be called at once.
 func Until(m conflicts.Fix, to conflicts.SyncPoint, directly string) conflicts.Fix {
+	m.Directly = directly
 	if len(m.Steps) != 1 || m.Steps[0].Do != conflicts.StepInsert {
 		return m
 	}
 	late := m.Steps[0]
 	late.Do, late.To = conflicts.StepDelay, to
-	m.Latest, m.Directly = []conflicts.Step{late}, directly
+	m.Latest = []conflicts.Step{late}
+	return m
+}
+
+// Between adds to a fix that lets all processes call something between two statements its
+// texts for either end of that place alone. Its text has "<after> and <before>".
+func Between(m conflicts.Fix, after, before string) conflicts.Fix {
+	place := after + " and " + before
+	m.Directly = strings.Replace(m.Text, place, "directly "+place, 1)
+	m.Finally = strings.Replace(m.Text, place, after+" and what follows it, "+before, 1)
 	return m
 }
 
@@ -212,6 +223,7 @@ func (w *Wording) fixWithin(span, other *conflicts.Side) []conflicts.Fix {
 		m := Doing(
 			ProposeAt(conflicts.FixComplete, Place(other), "%s between %s and %s%s", how.How, w.Access(span), w.next(span, other), remains),
 			w.complete(how, span, Place(other))...)
+		m.Finally = fmt.Sprintf("%s after %s and what follows it, before %s%s", how.How, w.Access(span), w.next(span, other), remains)
 		out = append(out, Until(m, Place(other), fmt.Sprintf("%s directly after %s%s", how.How, w.Access(span), remains)))
 	}
 	fence := w.model.Call(span.Done.Call).Fence

@@ -70,8 +70,9 @@ func (w *Wording) fixLate(a, b *conflicts.Side) []conflicts.Fix {
 		}
 		return append(out, move)
 	case a.Done.Call != "":
-		return append(out, Doing(ProposeAt(conflicts.FixSynchronize, a.Done, "let %s wait for %s (%s) after %s and before %s",
-			w.rank(b.Rank), w.rank(a.Rank), wait, w.Call(a.Done), w.Access(b)), meet))
+		m := Doing(ProposeAt(conflicts.FixSynchronize, a.Done, "let %s wait for %s (%s) after %s and before %s",
+			w.rank(b.Rank), w.rank(a.Rank), wait, w.Call(a.Done), w.Access(b)), meet)
+		return append(out, Between(m, "after "+w.Call(a.Done), "before "+w.Access(b)))
 	}
 	return append(out, Propose(conflicts.FixSynchronize, "complete %s, then synchronize the two %s", w.Access(a), w.model.Terms().Processes))
 }
@@ -213,7 +214,7 @@ func (w *Wording) inTurn(x, y *conflicts.Side) conflicts.Fix {
 	if e.known {
 		steps = append(e.steps, Meet(w, e.at, Place(y), terms.Meet))
 	}
-	return w.repeated(m, x, y, steps)
+	return w.repeated(Between(m, e.after, "before "+w.Access(y)), x, y, steps)
 }
 
 // repeated adds to a fix what a loop needs besides, in which x comes before y: that y is
@@ -225,6 +226,7 @@ func (w *Wording) repeated(m conflicts.Fix, x, y *conflicts.Side, steps []confli
 	}
 	e := w.after(y)
 	m.Text += fmt.Sprintf("; in a loop whose next iteration uses the same bytes, %slet %s wait for %s too %s", e.first, w.rank(x.Rank), w.rank(y.Rank), e.after)
+	m.Directly, m.Finally = "", "" // there are two places
 	if len(steps) > 0 {
 		m.Less = &once
 		if e.known {

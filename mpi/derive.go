@@ -34,6 +34,8 @@ func DerivedArg(fn, arg string, from *trace.Call, win int64) (trace.Value, bool)
 		return trace.Value{Int: trace.CommWorld}, true
 	case arg == "assert", arg == "number", arg == "operand": // what it would write is not known
 		return trace.Value{}, true
+	case fn == "MPI_Wait" && arg != "request":
+		return trace.Value{}, true
 	case fn == "MPI_Win_lock" && arg == "lock_type": // what is put in place of a shared lock
 		return trace.Value{Int: trace.LockExclusive}, true
 	case fn == "MPI_Accumulate" && arg == "op":

@@ -276,6 +276,7 @@ type jsonStep struct {
 	Calls []string  `json:"calls,omitempty"`
 	At    *jsonSync `json:"at,omitempty"`
 	To    *jsonSync `json:"to,omitempty"`
+	Near  string    `json:"near,omitempty"`
 }
 
 type jsonLock struct {
@@ -352,7 +353,7 @@ func fixesToJSON(f *conflicts.Finding) []jsonFix {
 		fix := jsonFix{Kind: string(m.Kind), Text: m.Text, At: syncToJSON(m.At), Tried: m.Trial.Tried, Untried: m.Trial.Untried}
 		for i := range m.Steps {
 			step := &m.Steps[i]
-			fix.Steps = append(fix.Steps, jsonStep{string(step.Do), step.Calls, syncToJSON(step.At), syncToJSON(step.To)})
+			fix.Steps = append(fix.Steps, jsonStep{string(step.Do), step.Calls, syncToJSON(step.At), syncToJSON(step.To), string(step.Near)})
 		}
 		for _, i := range m.Trial.Removes {
 			fix.Removes = append(fix.Removes, i+1)

@@ -26,6 +26,16 @@ type Plan struct {
 	moved []Moved
 }
 
+// Same reports whether two plans of the same steps put calls at the same places.
+func (p *Plan) Same(q *Plan) bool {
+	for rank := range p.ranks {
+		if !slices.EqualFunc(p.ranks[rank].puts, q.ranks[rank].puts, func(x, y put) bool { return x.slot == y.slot }) {
+			return false
+		}
+	}
+	return true
+}
+
 // Moved is an execution of a statement that is moved over the events from From to To
 // of its process.
 type Moved struct {

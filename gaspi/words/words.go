@@ -128,8 +128,9 @@ func met(w *explain.Wording, x, y *conflicts.Side) conflicts.Fix {
 		first, then = "call gaspi_wait for its queue after "+w.Access(x)+", then ", "after that"
 		steps = append(steps, explain.Insert(x, "gaspi_wait"))
 	}
-	return explain.Doing(explain.Propose(conflicts.FixSynchronize, "%scall gaspi_barrier in all ranks of a group %s and before %s%s", first, then, w.Access(y), w.Outcome(x, y)),
+	m := explain.Doing(explain.Propose(conflicts.FixSynchronize, "%scall gaspi_barrier in all ranks of a group %s and before %s%s", first, then, w.Access(y), w.Outcome(x, y)),
 		append(steps, explain.Meet(w, explain.Place(x), explain.Place(y), "gaspi_barrier"))...)
+	return explain.Between(m, then, "before "+w.Access(y))
 }
 
 func (vocabulary) Order(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {

@@ -57,8 +57,9 @@ func fence(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
 
 // fenceBetween puts a fence behind x and before y; which says which y.
 func fenceBetween(w *explain.Wording, x, y *conflicts.Side, which string) conflicts.Fix {
-	return explain.Doing(explain.Propose(conflicts.FixSynchronize, "call MPI_Win_fence in all processes of the window after %s and before %s%s%s",
+	m := explain.Doing(explain.Propose(conflicts.FixSynchronize, "call MPI_Win_fence in all processes of the window after %s and before %s%s%s",
 		w.Access(x), which, w.Access(y), w.Outcome(x, y)), explain.Meet(w, explain.Place(x), explain.Place(y), "MPI_Win_fence"))
+	return explain.Between(m, "after "+w.Access(x), "before "+which+w.Access(y))
 }
 
 // exposed: a process accesses its memory between its MPI_Win_post and its

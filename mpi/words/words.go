@@ -63,6 +63,8 @@ func meetShared(w *explain.Wording, m conflicts.Fix, x, y *conflicts.Side, what 
 	more := explain.Doing(explain.ProposeAt(conflicts.FixSynchronize, explain.Place(y), "each time before %s, and after %s, %s", w.Access(y), w.Access(x), what),
 		explain.MeetEach(w, explain.Place(x), explain.Place(y), calls...))
 	m = explain.Doing(m, explain.Meet(w, explain.Place(x), explain.Place(y), calls...))
+	m.Directly = fmt.Sprintf("directly after %s, %s", w.Access(x), what)
+	m.Finally = fmt.Sprintf("after %s and what follows it, before %s, %s", w.Access(x), w.Access(y), what)
 	m.More = &more
 	return m
 }
@@ -203,8 +205,11 @@ func (vocabulary) Completing(w *explain.Wording, s *conflicts.Side) explain.Comp
 }
 
 // waiting is the call that waits for the request of an access, where it is one that
-// can be made earlier.
+// can be made earlier, or nothing waits for it.
 func waiting(s *conflicts.Side) string {
+	if s.Done.Call == "" {
+		return "MPI_Wait"
+	}
 	if s.Done.Rank == s.Rank && mpi.FactsOf(s.Done.Call).Completes == mpi.CompletesRequests {
 		return s.Done.Call
 	}

@@ -91,8 +91,9 @@ func fenced(s *conflicts.Side, format string, args ...any) conflicts.Fix {
 
 // met puts a barrier behind x and before y.
 func met(w *explain.Wording, x, y *conflicts.Side) conflicts.Fix {
-	return explain.Doing(explain.Propose(conflicts.FixSynchronize, "call %s in all PEs after %s and before %s%s", barrier, w.Access(x), w.Access(y), w.Outcome(x, y)),
+	m := explain.Doing(explain.Propose(conflicts.FixSynchronize, "call %s in all PEs after %s and before %s%s", barrier, w.Access(x), w.Access(y), w.Outcome(x, y)),
 		explain.Meet(w, explain.Place(x), explain.Place(y), barrier))
+	return explain.Between(m, "after "+w.Access(x), "before "+w.Access(y))
 }
 
 func (vocabulary) Idle(fn string, s *conflicts.Side) string {
