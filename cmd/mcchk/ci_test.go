@@ -61,6 +61,51 @@ func TestCIBlocks(t *testing.T) {
 	require.Equal(t, []string{"src/app.c", "15", "error", "load from the origin buffer of MPI_Get before it completes", "MC103"}, got[1:])
 }
 
+// TestJenkinsfile: the blocks of the pipeline are those that Jenkins knows, each in one that
+// may have it, and its commands are those of the job for GitLab.
+func TestJenkinsfile(t *testing.T) {
+	within := map[string]string{"pipeline": "", "stages": "pipeline", "stage": "stages", "steps": "stage", "post": "stage", "always": "post"}
+	steps := map[string]string{"agent": "pipeline", "sh": "steps", "junit": "always", "archiveArtifacts": "always"}
+	line := regexp.MustCompile(`^(\w+)(?:\('\w+'\)| \{[^{}]*\}| (?:\w+: )?'([^']*)'(?:, \w+: \w+)*)?( \{)?$`)
+	open := []string{""}
+	var commands, files []string
+	for text := range strings.Lines(blocks(t, "ci.md", "groovy")[0]) {
+		text = strings.TrimSpace(text)
+		if text == "" || strings.HasPrefix(text, "//") {
+			continue
+		}
+		if text == "}" {
+			open = open[:len(open)-1]
+			require.NotEmpty(t, open, "one } too many")
+			continue
+		}
+		m := line.FindStringSubmatch(text)
+		require.NotNil(t, m, text)
+		if m[3] != "" {
+			require.Equal(t, within[m[1]], open[len(open)-1], text)
+			open = append(open, m[1])
+			continue
+		}
+		require.Equal(t, steps[m[1]], open[len(open)-1], text)
+		if m[1] == "sh" {
+			commands = append(commands, m[2])
+		} else if m[2] != "" {
+			files = append(files, strings.Split(m[2], ", ")...)
+		}
+	}
+	require.Equal(t, []string{""}, open, "a } is missing")
+	for _, text := range blocks(t, "ci.md", "yaml") {
+		var gitlab struct{ Races struct{ Script []string } }
+		if strings.HasPrefix(text, "# .gitlab-ci.yml") {
+			require.NoError(t, yaml.Unmarshal([]byte(text), &gitlab))
+			require.Equal(t, gitlab.Races.Script, strings.Split(strings.ReplaceAll(strings.Join(commands, "\n"), "mcchk cc", "mcchk cc --compiler clang"), "\n"))
+		}
+	}
+	for _, f := range files {
+		require.Contains(t, strings.Join(commands, "\n")+" mcchk-traces", strings.TrimSuffix(f, "/**"), "nothing makes it")
+	}
+}
+
 // Flags in a command line, and formats behind --format.
 var (
 	usedFlag   = regexp.MustCompile(`(^|[\s\[(])--([a-z][a-z-]+)`)
