@@ -137,6 +137,10 @@ func rounds(all []passage, n int) ([]round, bool) {
 		return nil, true
 	case len(all) == 0:
 		return slices.Repeat([]round{{0, noSlot}}, n), true
+	case n > 1 && len(all) == n+1 && all[0].second: // the first one comes before those of the others
+		all = all[1:]
+	case n > 1 && len(all) == n+1: // after the last one, no process comes by the second statement
+		all = all[:n]
 	case n > 1 && len(all)%n != 0:
 		return nil, false
 	}

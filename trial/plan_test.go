@@ -46,3 +46,25 @@ func TestTimesOfMadeCalls(t *testing.T) {
 		require.Equal(t, [][2]int64{{10, 11}, {11, 11}, {30, 31}}, times)
 	}
 }
+
+// A process that comes by one of two statements alone comes by it once more than the others come
+// by both, in a loop: at its beginning or end.
+func TestRounds(t *testing.T) {
+	by := func(second bool, at ...uint64) (all []passage) {
+		for _, pos := range at {
+			all = append(all, passage{&execution{first: pos, last: pos}, second})
+		}
+		return all
+	}
+	got, ok := rounds(by(false, 1, 2, 3), 2)
+	require.True(t, ok)
+	require.Equal(t, []round{{slot(1, meetBehind), noSlot}, {slot(2, meetBehind), noSlot}}, got)
+	got, ok = rounds(by(true, 1, 2, 3), 2)
+	require.True(t, ok)
+	require.Equal(t, []round{{0, slot(2, meetBefore)}, {0, slot(3, meetBefore)}}, got)
+	_, ok = rounds(by(true, 1, 2, 3, 4, 5), 3)
+	require.False(t, ok)
+	got, ok = rounds(by(false, 1, 2), 1)
+	require.True(t, ok)
+	require.Equal(t, []round{{slot(2, meetBehind), noSlot}}, got)
+}
