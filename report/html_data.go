@@ -37,6 +37,7 @@ type htmlData struct {
 	Fixes       columns[htmlFix]     `json:"fixes"`
 	Events      map[int]*htmlLattice `json:"events,omitempty"`  // around findings, by their index
 	Drawn       int                  `json:"drawn"`             // findings, from the first on, of which events were looked for
+	Process     string               `json:"process"`           // what a process is called with its number
 	Directories []string             `json:"directories"`       // of traces, by run
 	Missing     string               `json:"missing,omitempty"` // why there are no drawings of windows and events
 }
@@ -198,6 +199,7 @@ func newDataWriter(opts Options, lines *sources.Reader) *dataWriter {
 func newHTMLData(res *analysis.Result, opts Options) *htmlData {
 	d := newDataWriter(opts, res.Sources)
 	d.data.Directories, d.runs = []string{res.Directory}, len(res.Runs)
+	d.data.Process = models.TermsOf(res.Basis.Model).Rank
 	if d.runs > 0 {
 		d.data.Directories = nil
 	}

@@ -127,7 +127,7 @@ func (d *dataWriter) lattice(l *lattice.Lattice, swapped bool) *htmlLattice {
 		e := &l.Events[i]
 		to := ""
 		if e.Target >= 0 {
-			to = numbered("rank", []int{e.Target})
+			to = numbered(d.data.Process, []int{e.Target})
 		}
 		out.Events = append(out.Events, htmlEvent{
 			Line: e.Line, Kind: string(e.Kind), Part: string(e.Part), Name: d.text(e.Name), At: d.text(eventPlace(e)),

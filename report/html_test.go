@@ -221,3 +221,12 @@ func htmlOf(t *testing.T, res *analysis.Result, opts Options) []byte {
 	require.NoError(t, HTML(&b, res, opts))
 	return b.Bytes()
 }
+
+// TestHTMLNamesProcesses: drawings call processes what the model of the run does.
+func TestHTMLNamesProcesses(t *testing.T) {
+	for model, want := range map[string]string{"MPI": "rank", "OpenSHMEM": "PE", "GASPI": "rank"} {
+		res := *samples()["race"]
+		res.Basis.Model = model
+		require.Contains(t, string(render(t, "html", &res)), `"process":"`+want+`"`)
+	}
+}

@@ -134,7 +134,7 @@ function laneDrawing(f) {
     drawing(width, height, 'The processes around the accesses', laneDescription(sides, lanes), back, middle, front));
   const shown = sides.map((s) => x(s.access));
   requestAnimationFrame(() => reveal(holder, Math.min(...shown) - step, Math.max(...shown) + step)); // when it has its width
-  return h('figure', {}, h('div', { class: 'drawn' }, laneNames(ranks.map((rank) => ['rank ' + rank, y(rank)]), height), holder),
+  return h('figure', {}, h('div', { class: 'drawn' }, laneNames(ranks.map((rank) => [`${data.process} ${rank}`, y(rank)]), height), holder),
     h('figcaption', {}, laneLegend(sides, edges, missing)));
 }
 
@@ -178,9 +178,9 @@ function arrow(x1, y1, x2, y2, kind, radius = 8) {
 function laneDescription(sides, lanes) {
   const parts = [];
   for (const [rank, moments] of lanes) {
-    if (moments.length > 0) parts.push(`Rank ${rank}: ` + moments.map((m) => `${m.label} (${m.sub})${m.side === undefined ? '' : ', access ' + 'AB'[m.side]}`).join(', then ') + '.');
+    if (moments.length > 0) parts.push(`${data.process} ${rank}: ` + moments.map((m) => `${m.label} (${m.sub})${m.side === undefined ? '' : ', access ' + 'AB'[m.side]}`).join(', then ') + '.');
   }
-  for (const s of sides) if (s.pending) parts.push(`Access ${'AB'[sides.indexOf(s)]} lasts until ${s.end ? s.end.label + ' of rank ' + s.end.rank : 'the end of the run'}.`);
+  for (const s of sides) if (s.pending) parts.push(`Access ${'AB'[sides.indexOf(s)]} lasts until ${s.end ? s.end.label + ` of ${data.process} ${s.end.rank}` : 'the end of the run'}.`);
   return parts.join(' ');
 }
 

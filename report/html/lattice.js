@@ -163,7 +163,7 @@ function cutText(f, cut) {
 }
 
 function lineName(line) {
-  return `rank ${line.rank}` + (line.strand ? ` thread ${line.strand}` : '');
+  return `${data.process} ${line.rank}` + (line.strand ? ` thread ${line.strand}` : '');
 }
 
 function eventName(e) {

@@ -99,7 +99,7 @@ function scaleOf(ranges, width) {
 }
 
 function trackName(part, t) {
-  const who = t.rank < 0 ? 'other ranks' : `rank ${t.rank}${t.rank === part.owner ? ' (owner)' : ''}`;
+  const who = t.rank < 0 ? `other ${data.process}s` : `${data.process} ${t.rank}${t.rank === part.owner ? ' (owner)' : ''}`;
   return `${who}: ${kindNames[t.kind]}`;
 }
 
@@ -129,7 +129,7 @@ function partMap(part, marks) {
     const end = String(p.hi - 1);
     if (p.width > 30 + 7 * (String(p.lo).length + end.length)) front.push(svg('text', { class: 'sub', x: mapLabel + p.x + p.width, y: bottom + 18, 'text-anchor': 'end' }, end));
   });
-  const title = `Rank ${part.owner}'s part of the window`;
+  const title = `${data.process} ${part.owner}'s part of the window`;
   const picture = svg('svg', { viewBox: `0 0 ${mapWidth} ${height}`, width: mapWidth, height, role: 'group', 'aria-label': title + '. The table below says the same.', class: 'drawing map' }, back, front);
   return h('figure', { class: 'part' },
     h('h4', {}, title),
@@ -160,6 +160,6 @@ function mapTable(part, marks) {
   return h('details', {}, h('summary', {}, 'As a table'),
     h('table', {},
       h('thead', {}, h('tr', {}, ['process', 'access', 'bytes'].map((name) => h('th', { scope: 'col' }, name)))),
-      h('tbody', {}, part.tracks.map((t) => h('tr', {}, h('td', {}, t.rank < 0 ? 'others' : `rank ${t.rank}`), h('td', {}, kindNames[t.kind]), h('td', {}, listed(pairs(t.bytes))))),
+      h('tbody', {}, part.tracks.map((t) => h('tr', {}, h('td', {}, t.rank < 0 ? 'others' : `${data.process} ${t.rank}`), h('td', {}, kindNames[t.kind]), h('td', {}, listed(pairs(t.bytes))))),
         marks.length > 0 && h('tr', {}, h('td', {}, 'findings'), h('td', {}, '✖'), h('td', {}, marks.slice(0, mostMarks).map((m) => [h('a', { href: '#finding-' + (m.n + 1) }, `#${m.n + 1}`), ` ${bytesText(m.lo, m.hi)} `]), marks.length > mostMarks && `and ${(marks.length - mostMarks).toLocaleString('en')} more`)))));
 }
