@@ -161,7 +161,7 @@ func (w *Wording) open(span, other *conflicts.Side) string {
 		return fmt.Sprintf("no call completes %s %s, so %s may touch the bytes at the same time", w.Access(span), whileThere(span), w.next(span, other))
 	}
 	round := ""
-	if earlierLine(other, span) {
+	if span.Thread == other.Thread && earlierLine(other, span) {
 		round = ", in the next iteration"
 	}
 	why := fmt.Sprintf("%s is not complete until %s, and %s comes before that%s", w.Access(span), w.Call(span.Done), w.next(span, other), round)
@@ -184,7 +184,11 @@ func (w *Wording) between(span, other *conflicts.Side) string {
 	if !crossed(span, other) {
 		return "there is no synchronization between them"
 	}
-	return w.Call(other.Started) + " is called between them, but " + w.model.Idle(other.Started.Call, span)
+	when := "is called between them"
+	if span.Thread != other.Thread {
+		when = "is called by " + threadName(other) + " before " + w.next(span, other)
+	}
+	return w.Call(other.Started) + " " + when + ", but " + w.model.Idle(other.Started.Call, span, other)
 }
 
 // crossed reports whether a synchronization is known to stand between the

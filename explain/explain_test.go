@@ -32,7 +32,7 @@ func (toy) Completing(w *Wording, s *conflicts.Side) Completing {
 	return Completing{How: "call toy_quiet"}
 }
 
-func (toy) Idle(string, *conflicts.Side) string                                          { return "completes nothing" }
+func (toy) Idle(string, *conflicts.Side, *conflicts.Side) string                         { return "completes nothing" }
 func (toy) Unlocked(*conflicts.Side) string                                              { return "" }
 func (toy) Copy(*conflicts.Side) bool                                                    { return false }
 func (toy) OutOfScope(*conflicts.Side) bool                                              { return false }
@@ -90,6 +90,15 @@ func TestToyModel(t *testing.T) {
 			message: "toy_put and load, both by rank 0, conflict in the heap of rank 0, and nothing orders them",
 			why:     "toy_put (line 10) is not complete until toy_barrier (line 30), and the load (line 20) comes before that",
 			fixes:   []string{"call toy_quiet between toy_put (line 10) and the load (line 20)", "move the load (line 20) after toy_barrier (line 30)"},
+		},
+		{
+			name: "a thread that has completed something else",
+			f: conflicts.Finding{Rule: conflicts.RuleBuffer, First: buffer(put(0, 30, "toy_barrier")), Second: conflicts.Side{Rank: 0, Thread: 2, Role: "load",
+				Class: regions.Local, Stack: at(20), Started: sync("toy_wait", 0, 40)}, Began: 1},
+			message: "load from the put of toy_put before it completes",
+			why: "toy_put (line 30) is not complete until toy_barrier (line 30), and the load (line 20) comes before that; " +
+				"toy_wait (line 40) is called by thread 2 before the load (line 20), but completes nothing",
+			fixes: []string{"call toy_quiet between toy_put (line 30) and the load (line 20)", "move the load (line 20) after toy_barrier (line 30)"},
 		},
 		{
 			name:    "two puts of one process",

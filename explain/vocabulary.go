@@ -20,9 +20,9 @@ type Vocabulary interface {
 	Call(fn string) Call
 	// Completing says how to complete an access earlier than it is.
 	Completing(w *Wording, s *conflicts.Side) Completing
-	// Idle says why a call that follows an access does not complete it:
-	// "completes no operation".
-	Idle(fn string, s *conflicts.Side) string
+	// Idle says why a call that follows an access s, and that the process of another made
+	// before that one, does not complete s: "completes no operation".
+	Idle(fn string, s, other *conflicts.Side) string
 	// Unlocked says what an access holds that looks like a lock and excludes
 	// nobody: "one with MPI_MODE_NOCHECK, which excludes nobody"; otherwise "".
 	Unlocked(s *conflicts.Side) string

@@ -77,7 +77,7 @@ func (vocabulary) Completing(_ *explain.Wording, s *conflicts.Side) explain.Comp
 	return explain.Completing{How: "call gaspi_wait for its queue", Call: "gaspi_wait"}
 }
 
-func (vocabulary) Idle(fn string, s *conflicts.Side) string {
+func (vocabulary) Idle(fn string, s, _ *conflicts.Side) string {
 	switch facts := gaspi.FactsOf(fn); {
 	case fn == "gaspi_wait" && writes(s):
 		return "completes writes at their source only"

@@ -161,7 +161,7 @@ func partly(o mpi.Orders) string {
 	return ""
 }
 
-func (vocabulary) Idle(fn string, s *conflicts.Side) string {
+func (vocabulary) Idle(fn string, s, other *conflicts.Side) string {
 	if !s.Class.OneSided() {
 		return "does not complete its request"
 	}
@@ -170,6 +170,8 @@ func (vocabulary) Idle(fn string, s *conflicts.Side) string {
 		return "completes operations at their origin only"
 	case call.Copies:
 		return "completes no operation"
+	case call.Window && s.Thread != other.Thread:
+		return "does not complete the operation: nothing orders it after that, or it is for another window, target or kind of epoch"
 	case call.Window:
 		return "does not complete it: it is for another window, target or kind of epoch"
 	case call.Completes == mpi.CompletesRequests:

@@ -4,6 +4,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/regions"
 )
 
 // TestOrdersPartly: which collective calls order only some of their processes.
@@ -17,4 +20,14 @@ func TestOrdersPartly(t *testing.T) {
 		require.Contains(t, got, want, call)
 		require.Equal(t, want == "", got == "", call)
 	}
+}
+
+// TestIdleOfThreads: what another thread completes may lie beside the operation.
+func TestIdleOfThreads(t *testing.T) {
+	put := &conflicts.Side{Call: "MPI_Put", Class: regions.Target, Thread: 3}
+	require.Equal(t, "does not complete it: it is for another window, target or kind of epoch",
+		vocabulary{}.Idle("MPI_Win_flush", put, &conflicts.Side{Thread: 3}))
+	require.Equal(t, "does not complete the operation: nothing orders it after that, or it is for another window, target or kind of epoch",
+		vocabulary{}.Idle("MPI_Win_flush", put, &conflicts.Side{Thread: 1}))
+	require.Equal(t, "completes operations at their origin only", vocabulary{}.Idle("MPI_Win_flush_local", put, &conflicts.Side{Thread: 1}))
 }

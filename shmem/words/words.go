@@ -96,7 +96,7 @@ func met(w *explain.Wording, x, y *conflicts.Side) conflicts.Fix {
 	return explain.Between(m, "after "+w.Access(x), "before "+w.Access(y))
 }
 
-func (vocabulary) Idle(fn string, s *conflicts.Side) string {
+func (vocabulary) Idle(fn string, s, _ *conflicts.Side) string {
 	switch facts := shmem.FactsOf(fn); {
 	case fn == "shmem_fence" || fn == "shmem_ctx_fence":
 		return "orders operations, and completes none"
