@@ -86,8 +86,12 @@ func TestValuesAgainstBruteForce(t *testing.T) {
 func differsOnValues(t testing.TB, p *values.Program, want *values.Races, threads bool) (text string, undecided bool) {
 	files, err := p.Files()
 	require.NoError(t, err)
-	for _, clock := range []string{evc.Encoded, evc.Vector} {
-		got, besides := way{opts: Options{Clock: clock, Jobs: 1}}.analyse(t, files)
+	for _, opts := range []Options{
+		{Clock: evc.Encoded}, {Clock: evc.Vector}, {Clock: evc.Encoded, phase: 1, turn: 1}, {Clock: evc.Vector, phase: 6, turn: 2},
+	} {
+		clock := fmt.Sprintf("phases of %d, %s", opts.phase, opts.Clock)
+		opts.Jobs = 1
+		got, besides := way{opts: opts}.analyse(t, files)
 		for i, x := range got {
 			_, got[i], _ = strings.Cut(x, ": ")
 		}

@@ -80,6 +80,9 @@ func (w *word) carry() *word {
 // adopt takes an update of the region before over.
 func (w *word) adopt(op *WordOp) {
 	op.word, op.region = w, w.m.index
+	if op.fetches && op.made == nil && !op.blocked && !op.over.given {
+		w.reading++
+	}
 	if op.complete { // so everybody knows of that
 		op.completed, op.also = regions.Point{Line: op.strand.line, Seg: regions.Earlier}, nil
 	}
@@ -94,11 +97,16 @@ func (w *word) adopt(op *WordOp) {
 func (w *word) forget() bool {
 	idle := !w.visited && w.blocked.n == 0
 	w.visited = false
+	if w.reading == 0 && w.blocked.n == 0 {
+		for _, v := range w.visitors {
+			v.dropHidden()
+		}
+	}
 	for _, v := range w.visitors {
 		idle = idle && len(v.queue) == 0
 	}
 	n := 0
-	for n+2 < len(w.versions) && w.m.past(&w.versions[n+2].before) {
+	for n+2 < len(w.versions) && w.m.past(&w.versions[n+2].before) && !w.versions[n].by.shows() {
 		n++
 	}
 	for _, x := range w.versions[:n] {
@@ -108,7 +116,36 @@ func (w *word) forget() bool {
 	for _, v := range w.visitors {
 		v.seen = slices.DeleteFunc(v.seen, func(x sighting) bool { return x.version.number < w.versions[0].number })
 	}
-	return idle && w.m.past(&w.last().before)
+	return idle && w.m.past(&w.last().before) && !slices.ContainsFunc(w.versions, func(v *version) bool { return v.by.shows() })
+}
+
+// dropHidden drops the updates that are not placed and that nobody can fetch any more: all that is
+// to come knows that a later one of the strand is complete, which leaves its value whatever was there.
+func (v *visitor) dropHidden() {
+	last := len(v.queue) - 1
+	for ; last > 0; last-- {
+		op := v.queue[last]
+		if fixed, _ := op.update(Value{}); fixed.Known && op.complete && v.strand.m.IsPast(Moment{op.completed, op.region}) {
+			break
+		}
+	}
+	for i := 0; i < last; i++ {
+		if v.queue[i].shows() {
+			last = i
+		}
+	}
+	if last <= 0 {
+		return
+	}
+	until := v.queue[last].turn
+	v.drop(func(op *WordOp) bool {
+		if op.turn >= until {
+			return false
+		}
+		op.settled()
+		op.seen, op.shown = nil, nil
+		return true
+	})
 }
 
 // wordsInOrder returns words in an order that is always the same: what is remembered of them

@@ -293,6 +293,9 @@ func (p *Pending) Seen(at regions.Point) {
 	p.access.Seen = append(slices.Clip(p.access.Seen), at)
 }
 
+// Past reports whether the access is complete, or seen to be, for all that is to come.
+func (p *Pending) Past() bool { return p.access == nil || p.done && p.region != p.strand.m.index }
+
 // seenLeftOut is Seen for accesses that are left out.
 func (p *Pending) seenLeftOut() {
 	if p.leftOut > 0 && !p.done && !p.seen {
@@ -450,6 +453,11 @@ func (l *pendingAccesses) goOn(carry func(*regions.Access) *regions.Access) {
 	for p := range l.all {
 		if p.access != nil {
 			p.access, p.listed = carry(p.access), true
+		}
+	}
+	for _, p := range l.seen {
+		if p.away && !p.done && p.access != nil {
+			p.access = carry(p.access)
 		}
 	}
 	l.kept = slices.DeleteFunc(l.kept, func(p *Pending) bool {

@@ -81,6 +81,7 @@ type WordOp struct {
 	saw   *version // what it fetched, once that is decided
 	over  Signal   // that it is decided; stands for the updates that it comes after
 	seen  func(by *Strand)
+	shown func() bool // whether that has no consequences any more
 	order order
 	goal  *planner // of which it is a goal
 
@@ -135,6 +136,7 @@ type word struct {
 	visitors  []*visitor // by line
 	blocked   blockedOps // that have fetched what is not decided yet
 	visited   bool       // since the phase began
+	reading   int        // operations of which it is not known yet what they fetched
 	presumed  int64      // what it held at first, if that is not known, and nothing speaks against it
 	lost      bool       // what it held at first is not known any more
 	recalled  bool       // what it held at first was remembered
@@ -223,7 +225,9 @@ func (s *Strand) Issue(k WordKey, began int64, update Update, fetches bool) *Wor
 		return nil
 	}
 	op := s.visit(s.m.word(k), began, update, false)
-	op.fetches = fetches
+	if op.fetches = fetches; fetches {
+		op.word.reading++
+	}
 	if update != nil {
 		op.issued = s.publish()
 	}
@@ -481,6 +485,9 @@ func (op *WordOp) fetched(bits, ended int64) {
 		op.ended = min(op.ended, ended)
 		op.sooner()
 	default:
+		if op.fetches {
+			op.word.reading--
+		}
 		if op.ended = ended; op.meets == nil {
 			op.found = Value{bits, true}
 		}
@@ -498,12 +505,15 @@ func (op *WordOp) orders(s *Strand) bool {
 }
 
 // OnSeen lets f be called when a strand has come after the update, because of what it
-// fetched: once for each strand.
-func (op *WordOp) OnSeen(f func(by *Strand)) {
+// fetched: once for each strand, unless over says that this has no consequences any more.
+func (op *WordOp) OnSeen(f func(by *Strand), over func() bool) {
 	if op != nil {
-		op.seen = f
+		op.seen, op.shown = f, over
 	}
 }
+
+// shows reports whether strands that come after the update may learn something by that.
+func (op *WordOp) shows() bool { return op != nil && op.seen != nil && !op.shown() }
 
 // after returns the versions behind a number, up to one that is there.
 func (w *word) after(number int, last *version) []*version {

@@ -29,8 +29,11 @@ type Storage struct {
 // number below element i.
 type Past []int32
 
-// past reports whether an access is over in a separate region that is past.
-func (l Past) past(a *Access) bool { return a.End.Seg >= 0 && a.End.Seg < l[a.End.Line] }
+// past reports whether an access is over in a separate region that is past, or seen to be
+// over there.
+func (l Past) past(a *Access) bool { return l.has(a.End) || slices.ContainsFunc(a.Seen, l.has) }
+
+func (l Past) has(p Point) bool { return p.Seg >= 0 && p.Seg < l[p.Line] }
 
 // NewStorage returns Storage for that many processes. memory is how many bytes of
 // accesses may be held; what is more is written to files without a name in
@@ -212,9 +215,9 @@ func (s *Storage) GoOn(r *Region, past Past, pending func(carry func(*Access) *A
 		switch {
 		case a.gateOpen():
 			return a
-		case a.End.Seg == Never:
 		case past.past(a):
 			return nil
+		case a.End.Seg == Never:
 		default:
 			if went == nil {
 				went = map[*Access]bool{}

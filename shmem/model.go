@@ -22,7 +22,8 @@ type Model struct {
 	symmetric   symmetric
 	world       *team
 	teams       map[teamKey]*team
-	waited      bool // somebody may see in this region that accesses are complete
+	waited      bool // somebody may see that accesses are complete for which regions are not cut
+	carried     bool // operations were pending when the region began
 	alike       core.Alike
 	collectives map[core.MeetKey]*collective // to which not all have come and left
 	numbered    int64                        // the number of the last of them
@@ -133,10 +134,11 @@ func (m *Model) HeldUntil(_ *core.Strand, of any, _ regions.Lock) bool {
 
 // BeginRegion is that of core.Model.
 func (m *Model) BeginRegion() {
-	m.waited, m.symmetric.gone = false, nil
+	m.waited, m.carried, m.symmetric.gone = false, false, nil
 	for _, p := range m.pes {
 		for _, x := range p.contexts {
 			x.settle(p)
+			m.carried = m.carried || len(x.pending) > 0
 			m.waited = m.waited || slices.ContainsFunc(x.pending, func(op *operation) bool { return op.word != nil })
 		}
 	}
@@ -156,7 +158,7 @@ func (m *Model) EndPhase(r *regions.Region) {
 func (m *Model) EndRegion(bool) {}
 
 // WholeRegions is that of core.Model: a wait may show that accesses are complete which
-// were completed before it in the replay.
+// began before the region, or which one of several threads completes.
 func (m *Model) WholeRegions() bool { return m.waited }
 
 // Counts is that of core.Model.

@@ -365,6 +365,11 @@ func (l parts) seen(at regions.Point) {
 	}
 }
 
+// past: all that is to come comes after them.
+func (l parts) past() bool {
+	return !slices.ContainsFunc(l, func(a *core.Pending) bool { return !a.Past() })
+}
+
 // quiet completes all that is pending on a context.
 func (p *pe) quiet(c *call, x *context) {
 	p.quietFor(c, x, func(*operation) bool { return true })
@@ -514,6 +519,7 @@ func fence(p *pe, c *call) {
 type chain struct {
 	links []link
 	seen  map[viewer]int // how many a strand has seen to be complete
+	over  int            // how many of links, the first, are past
 }
 
 // link is an operation that a fence has put before others.
@@ -551,6 +557,7 @@ func (x *context) settle(p *pe) {
 	for _, c := range x.chains {
 		c.links = slices.DeleteFunc(c.links, func(l link) bool { return l.op.remote == nil && l.op.local == nil })
 		clear(c.seen)
+		c.over = 0
 	}
 }
 
@@ -569,6 +576,14 @@ func (c *chain) upTo(p *pe) (n int, some parts) {
 		}
 	}
 	return 0, some
+}
+
+// past reports whether the first n operations are complete for all that is to come.
+func (c *chain) past(n int) bool {
+	for c.over < n && c.links[c.over].past() {
+		c.over++
+	}
+	return c.over >= n
 }
 
 // see: a strand has seen that the first n operations are complete, at a moment.

@@ -81,7 +81,7 @@ func (p *pe) wrote(c *call, t *transfer, at place, op *operation, bytes uint64, 
 		op.word = w
 	}
 	if len(*own) > 0 || chained > 0 || len(more) > 0 {
-		p.m.waited = true
+		p.m.waited = p.m.waited || p.m.carried || p.Threaded()
 		w.OnSeen(func(by *core.Strand) {
 			behind := by.Now()
 			behind.Pos++ // an atomic operation that finds what a put has left meets it
@@ -90,7 +90,7 @@ func (p *pe) wrote(c *call, t *transfer, at place, op *operation, bytes uint64, 
 			if chained > 0 {
 				fences.see(by, p.m.Index(), chained, behind)
 			}
-		})
+		}, func() bool { return own.past() && more.past() && (chained == 0 || fences.past(chained)) })
 	}
 	return w
 }
