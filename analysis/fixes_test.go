@@ -137,6 +137,37 @@ rank 1
 	}
 }
 
+// TestFenceBehindPendingPut: a fence of another window ends the concurrent region, so that the put
+// and the load that come before the put's own fence are in none together. Only some processes make
+// the load, and all are to call the fence.
+func TestFenceBehindPendingPut(t *testing.T) {
+	s, err := scenario.Parse("pending", `
+every rank
+  1: win_create win=1
+  2: win_create win=2 base=0x9000
+  3: fence win=1
+  4: fence win=2
+rank 0
+  10: put to=1 disp=8 win=1
+every rank
+  20: fence win=2
+rank 1
+  30: load 0x1008
+every rank
+  40: fence win=2
+  41: fence win=1
+`)
+	require.NoError(t, err)
+	res := triedWith(t, traceFiles(t, s.Trace), Options{Clock: evc.Auto})
+	require.Len(t, res.Findings, 1)
+	fixes := res.Findings[0].Fixes
+	k := slices.IndexFunc(fixes, func(f conflicts.Fix) bool {
+		return f.Text == "call MPI_Win_fence in all processes of the window after MPI_Put (line 10) and before the load (line 30), so that the load reads what MPI_Put wrote"
+	})
+	require.GreaterOrEqual(t, k, 0, "%+v", fixes)
+	require.True(t, fixes[k].Trial.Tried)
+}
+
 // TestFixesOfLongRuns: where trying all would take too long, none is taken out, and it is
 // said that none was tried.
 func TestFixesOfLongRuns(t *testing.T) {

@@ -41,7 +41,8 @@ func (w *Wording) instead(s *conflicts.Side) (conflicts.Fix, bool) {
 // fixLate: a starts before b in any case, but is complete too late.
 func (w *Wording) fixLate(a, b *conflicts.Side) []conflicts.Fix {
 	var out []conflicts.Fix
-	if how := w.model.Completing(w, a); how.How != "" && b.Heard.Call != "" && !how.All {
+	how := w.model.Completing(w, a)
+	if how.How != "" && b.Heard.Call != "" && !how.All {
 		atOnce := samePoint(b.Heard, Place(a)) // what is waited for follows it at once
 		where := fmt.Sprintf("after %s and before %s of %s, which happens before %s", w.Access(a), w.Call(b.Heard), w.rank(a.Rank), w.Access(b))
 		if atOnce {
@@ -57,6 +58,10 @@ func (w *Wording) fixLate(a, b *conflicts.Side) []conflicts.Fix {
 	out = append(out, own...)
 	switch {
 	case w.model.Call(a.Done.Call).Fence:
+		if how.All { // it completes the operation and orders in one
+			out = append(out, Doing(ProposeAt(conflicts.FixComplete, Place(b), "%s after %s and before %s%s", how.How, w.Access(a), w.Access(b), w.Outcome(a, b)),
+				w.complete(how, a, Place(b))...))
+		}
 		return append(out, w.MoveAfter(b, a.Done, ""))
 	case own != nil:
 		return out

@@ -12,7 +12,9 @@ import (
 
 // meet puts collective calls between two statements: in each concurrent region in which
 // some process comes by the one and some process by the other, at matching places of all
-// processes; StepMeetEach: in each in which some process comes by the other.
+// processes; StepMeetEach: in each in which some process comes by the other. Where the one is
+// an operation that is still pending when its region ends, there may be none with both: then
+// the calls come behind it.
 func (p *planner) meet(step *conflicts.Step) error {
 	each := step.Do == conflicts.StepMeetEach
 	if step.Do != conflicts.StepMeet && !each {
@@ -27,6 +29,9 @@ func (p *planner) meet(step *conflicts.Step) error {
 		return err
 	}
 	passes := p.passes(from, to, each)
+	if len(passes) == 0 && !each {
+		passes = p.passesBefore(from, to)
+	}
 	if len(passes) == 0 {
 		return fmt.Errorf("%s and %s are in no concurrent region together", step.At.Call, step.To.Call)
 	}
@@ -68,6 +73,7 @@ func (p *planner) collective(step *conflicts.Step, from, to int) ([]*trace.Call,
 type pass struct {
 	region int
 	ranks  [][]passage // in program order
+	whole  bool        // only the first one is there: however often, it is one round
 }
 
 // passage is an execution of one of the two.
@@ -89,7 +95,7 @@ func (p *planner) passes(from, to int, each bool) []pass {
 				region := p.scan.ranks[rank].region(e.end() / slotsOfEvent)
 				x := at[region]
 				if x == nil {
-					x = &pass{region, make([][]passage, len(p.runs))}
+					x = &pass{region: region, ranks: make([][]passage, len(p.runs))}
 					at[region] = x
 				}
 				x.ranks[rank] = append(x.ranks[rank], passage{e, site == to})
@@ -109,6 +115,40 @@ func (p *planner) passes(from, to int, each bool) []pass {
 			}
 			out = append(out, *x)
 		}
+	}
+	slices.SortFunc(out, func(a, b pass) int { return cmp.Compare(a.region, b.region) })
+	return out
+}
+
+// passesBefore lists the concurrent regions in which the first statement is executed, and that
+// come before one in which the second is.
+func (p *planner) passesBefore(from, to int) []pass {
+	last := -1
+	for rank := range p.runs {
+		for i := range p.runs[rank][to] {
+			last = max(last, p.scan.ranks[rank].region(p.runs[rank][to][i].end()/slotsOfEvent))
+		}
+	}
+	at := map[int]*pass{}
+	for rank := range p.runs {
+		all := p.runs[rank][from]
+		for i := range all {
+			region := p.scan.ranks[rank].region(all[i].end() / slotsOfEvent)
+			if region >= last {
+				continue
+			}
+			if at[region] == nil {
+				at[region] = &pass{region: region, ranks: make([][]passage, len(p.runs)), whole: true}
+			}
+			at[region].ranks[rank] = append(at[region].ranks[rank], passage{&all[i], false})
+		}
+	}
+	var out []pass
+	for _, x := range at {
+		for rank := range x.ranks {
+			slices.SortFunc(x.ranks[rank], func(a, b passage) int { return cmp.Compare(a.begin(), b.begin()) })
+		}
+		out = append(out, *x)
 	}
 	slices.SortFunc(out, func(a, b pass) int { return cmp.Compare(a.region, b.region) })
 	return out
@@ -157,6 +197,9 @@ func rounds(all []passage, n int) ([]round, bool) {
 
 // counts lists how many rounds a concurrent region may have, the likeliest first.
 func (x *pass) counts() []int {
+	if x.whole {
+		return []int{1}
+	}
 	n, same := 0, 0
 	for _, all := range x.ranks {
 		own, ok := rounds(all, 0)
