@@ -20,6 +20,11 @@ const (
 // call as well, so that it can take the place of libgomp.
 const openMPLibrary = "libomp.so.5"
 
+// undone are functions that this library has, and in which it does not do for gcc's programs
+// what those call them for: tasks with a detach clause are complete without their event, and
+// reductions with inscan, or lastprivate(conditional:) of sections, end the program.
+var undone = []string{"omp_fulfill_event", "GOMP_loop_start", "GOMP_loop_ordered_start", "GOMP_sections2_start"}
+
 const openMPPackages = "Debian: apt install libomp-dev"
 
 // asksOpenMP reports whether the command links with OpenMP.
@@ -46,8 +51,9 @@ func findOpenMP(ctx context.Context, t *tools, tc *Toolchain) string {
 	return filepath.Clean(path)
 }
 
-// lacking returns a function that the objects call and that the library does not have: with
-// it in another library's place, the two would not know of one another. "": there is none.
+// lacking returns a function that the objects call and that the library does not have, or
+// does not do: with it in another library's place, the two would not know of one another.
+// "": there is none.
 func lacking(library string, calls map[string]bool) (string, error) {
 	f, err := elf.Open(library)
 	if err != nil {
@@ -63,7 +69,7 @@ func lacking(library string, calls map[string]bool) (string, error) {
 		has[s.Name] = has[s.Name] || s.Section != elf.SHN_UNDEF
 	}
 	for _, name := range slices.Sorted(maps.Keys(calls)) {
-		if !has[name] {
+		if !has[name] || slices.Contains(undone, name) {
 			return name, nil
 		}
 	}
@@ -92,7 +98,7 @@ func (c *compilation) openMP(ctx context.Context, n *inspection) ([]string, erro
 		return nil, err
 	}
 	if name != "" {
-		c.say("the program calls %s, which LLVM's OpenMP library (%s) does not have: %s", name, library, undecided)
+		c.say("the program calls %s, which LLVM's OpenMP library (%s) does not have for programs of gcc: %s", name, library, undecided)
 		return nil, nil
 	}
 	c.say("linked with LLVM's OpenMP library (%s) in place of libgomp, because it tells what orders tasks; --openmp own keeps libgomp", library)

@@ -286,3 +286,121 @@ int main(int argc, char **argv)
 		})
 	}
 }
+
+// Whatever a thread has recorded before: the note that it ends may be the one that its chunk
+// has no room for.
+func TestThreadEndsInFullChunk(t *testing.T) {
+	t.Parallel()
+	const source = head + marks + `
+enum { THREADS = 80 };
+static long done[THREADS];
+static pthread_key_t key;
+static __attribute__((noinline, no_sanitize("thread"))) void give_back(void *p)
+{
+	volatile char room[8192]; /* the last record before the end is made far down on the stack */
+	room[0] = 0;
+	free(p);
+	room[1] = 0;
+}
+static void *run(void *p)
+{
+	unsigned x = 1 + (unsigned)(long)p;
+	char name[64];
+	pthread_setspecific(key, malloc(16));
+	for (long i = 0; i < (long)p; i++) {
+		int n = (int)(x >> 16) % 50 + 8;
+		for (int k = 0; k < n; k++)
+			name[k] = (char)('a' + (x = x * 1103515245 + 12345) / 65536 % 26); /* that takes all its room */
+		name[n] = 0;
+		mark(name);
+		done[(long)p]++;
+	}
+	return NULL;
+}
+int main(int argc, char **argv)
+{
+	pthread_t t[THREADS];
+	start(&argc, &argv);
+	pthread_key_create(&key, give_back);
+	for (long i = 0; i < THREADS; i++)
+		pthread_create(t + i, NULL, run, (void *)i);
+	for (long i = 0; i < THREADS; i++)
+		pthread_join(t[i], NULL);
+	return finish();
+}
+`
+	onAll(t, source, []string{"-O0"}, func(t *testing.T, b *bench) {
+		dir, out, exit := b.attempt(2, "export MCCHK_CHUNK_KIB=4;", "app")
+		require.Zero(t, exit, out)
+		f := readFile(t, rankFile(dir, 0))
+		require.NotNil(t, f.End())
+		require.Len(t, f.all("mcchk_Strand_end"), 80)
+		require.Len(t, f.all("MPI_Win_set_name"), 80*79/2)
+	})
+}
+
+// Programs of gcc keep libgomp where LLVM's library does not do what they call.
+func TestOpenMPKept(t *testing.T) {
+	t.Parallel()
+	const source = head + marks + `
+#include <omp.h>
+int main(int argc, char **argv)
+{
+	int x = 0, seen = 0;
+	start(&argc, &argv);
+#pragma omp parallel num_threads(2)
+#pragma omp single
+	{
+		omp_event_handle_t event;
+#pragma omp task detach(event) depend(out : x)
+		x = 1;
+#pragma omp task depend(in : x)
+		seen = x;
+		usleep(10000);
+		x = 2;
+		omp_fulfill_event(event);
+#pragma omp taskwait
+	}
+	return finish() || seen != 2;
+}
+`
+	b := newBench(t, platform{"openmpi", "gcc"}, map[string]string{"app.c": source})
+	out := b.cc("-O1", "-fopenmp", "app.c", "-o", "app")
+	require.Contains(t, out, "the program calls omp_fulfill_event, which LLVM's OpenMP library")
+	require.NotContains(t, out, "in place of libgomp")
+	_, out, exit := b.attempt(2, "", "app")
+	require.Zero(t, exit, out)
+}
+
+// What is done once has the stack of the call that does it, though the C library keeps no
+// frame pointers.
+func TestStackOfOnce(t *testing.T) {
+	t.Parallel()
+	const source = head + marks + `
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static void make(void) { mark("once"); }
+static __attribute__((noinline)) void need(void) { pthread_once(&once, make); mark("behind"); }
+static void *other(void *p)
+{
+	need();
+	return p;
+}
+int main(int argc, char **argv)
+{
+	pthread_t t;
+	start(&argc, &argv);
+	pthread_create(&t, NULL, other, NULL);
+	pthread_join(t, NULL);
+	return finish();
+}
+`
+	onAll(t, source, []string{"-O0"}, func(t *testing.T, b *bench) {
+		dir, out, exit := b.attempt(2, "", "app")
+		require.Zero(t, exit, out)
+		f := readFile(t, rankFile(dir, 0))
+		marked := f.all("MPI_Win_set_name")
+		require.Len(t, marked, 2)
+		within, behind := f.Stack(marked[0].Stack), f.Stack(marked[1].Stack)
+		require.Len(t, within, len(behind)+1) // make, which need calls
+	})
+}

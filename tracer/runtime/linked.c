@@ -79,8 +79,11 @@ void mcchk_walk(struct mcchk_thread *t, uintptr_t pc, void **frame, struct mcchk
 		if ((uintptr_t)frame[1] < 4096)
 			break;
 		w->pointer[n - 1] = at;
+		const struct mcchk_through *once = &mcchk_self.once;
+		if (frame[0] && frame[0] == once->inner && ((void **)frame[0])[1] == once->back)
+			frame = once->outer;
 		w->pcs[n++] = (uintptr_t)frame[1];
-		last = at;
+		last = (uintptr_t)frame;
 		frame = (void **)frame[0];
 	}
 	w->frames = n;

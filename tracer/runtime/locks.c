@@ -306,15 +306,21 @@ FUNCTION(int, pthread_barrier_wait, (pthread_barrier_t *b))
 static __thread struct {
 	void (*run)(void);
 	const void *control;
+	void **frame;
 } once;
 
 /* Stands in for what is done once. */
 static void run_once(void)
 {
 	const void *control = once.control;
+	struct mcchk_through before = mcchk_self.once;
+	void **frame = MCCHK_FRAME;
+
+	mcchk_self.once = (struct mcchk_through){frame, frame[1], once.frame};
 	once.run();
+	mcchk_self.once = before;
 	if (mcchk_orders())
-		release(control, MCCHK_FRAME);
+		release(control, frame);
 }
 
 #pragma GCC visibility push(default)
@@ -325,6 +331,7 @@ FUNCTION(int, pthread_once, (pthread_once_t *control, void (*run)(void)))
 		return REAL(pthread_once)(control, run);
 	once.run = run;
 	once.control = control;
+	once.frame = MCCHK_FRAME;
 	int rc = REAL(pthread_once)(control, run_once);
 	acquire(control, MCCHK_FRAME);
 	return rc;
@@ -338,6 +345,7 @@ FUNCTION(void, call_once, (once_flag * control, void (*run)(void)))
 	}
 	once.run = run;
 	once.control = control;
+	once.frame = MCCHK_FRAME;
 	REAL(call_once)(control, run_once);
 	acquire(control, MCCHK_FRAME);
 }

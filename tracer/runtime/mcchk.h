@@ -306,6 +306,14 @@ struct mcchk_thread {
 	int used;                                     /* 0: its thread has ended; atomic */
 };
 
+/* Where the program comes back from a library that keeps no frame pointers: stacks go on
+ * at the call of the library. */
+struct mcchk_through {
+	const void *inner; /* frame of the run-time's function that the library calls, which */
+	const void *back;  /* returns to there: else that function has been left by an exception */
+	void **outer;      /* frame of the wrapper that called the library */
+};
+
 struct mcchk_tls {
 	struct mcchk_run *runs; /* never NULL; all zero until the thread records */
 	struct mcchk_thread *thread;
@@ -318,6 +326,7 @@ struct mcchk_tls {
 	uintptr_t stack_lo, stack_hi; /* of the stack that the thread was given; 0, 0 unknown */
 	uintptr_t stack_used;         /* the lowest address there that was a buffer beside other strands; 0: none */
 	int exits;                    /* rounds of destructors of its data so far, as it ends */
+	struct mcchk_through once;    /* what the program does once, by the C library */
 };
 
 extern __thread struct mcchk_tls mcchk_self __attribute__((tls_model("initial-exec")));
@@ -660,11 +669,12 @@ static inline __attribute__((always_inline)) int mcchk_is_long(const struct mcch
 }
 
 #pragma GCC visibility pop
-/* In programs these functions are wrapped (libc.c), and the run-time's own calls are none of
+/* In programs these functions are wrapped (libc.c, memory.c), and the run-time's own calls are none of
  * the program's: some are of threads that are not known yet. */
 #if defined(MCCHK_LINKED) && !defined(MCCHK_WRAPS)
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 size_t __real_strlen(const char *);
 size_t __real_strnlen(const char *, size_t);
@@ -676,6 +686,7 @@ ssize_t __real_read(int, void *, size_t);
 ssize_t __real_write(int, const void *, size_t);
 ssize_t __real_pread(int, void *, size_t, off_t);
 ssize_t __real_pwrite(int, const void *, size_t, off_t);
+int __real_munmap(void *, size_t);
 int __real_snprintf(char *, size_t, const char *, ...) __attribute__((format(printf, 3, 4)));
 #define strlen(...) __real_strlen(__VA_ARGS__)
 #define strnlen(...) __real_strnlen(__VA_ARGS__)
@@ -687,6 +698,7 @@ int __real_snprintf(char *, size_t, const char *, ...) __attribute__((format(pri
 #define write(...) __real_write(__VA_ARGS__)
 #define pread(...) __real_pread(__VA_ARGS__)
 #define pwrite(...) __real_pwrite(__VA_ARGS__)
+#define munmap(...) __real_munmap(__VA_ARGS__)
 #define snprintf(...) __real_snprintf(__VA_ARGS__)
 #endif
 

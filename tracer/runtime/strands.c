@@ -119,15 +119,14 @@ void mcchk_strand_begins(void)
 void mcchk_strand_ends(void)
 {
 	struct place at = beginning();
-	uint32_t depth = mcchk_self.depth;
 
 	if (mcchk_preloaded || !mcchk_active || !own.known)
 		return;
-	mcchk_self.depth = 1;
+	mcchk_within(MCCHK_FRAME);
 	if (own.birth.end)
 		write_note(mcchk_fn_mcchk_Release, own.birth.end, &at);
 	write_note(mcchk_fn_mcchk_Strand_end, own.current, &at);
-	mcchk_self.depth = depth;
+	mcchk_leave();
 }
 
 /* Its records so far are those of strand 0, which a strand that it has been before MPI_Init

@@ -175,6 +175,19 @@ static void stop_recording(struct mcchk_thread *t, int reason, const char *why)
 
 /* ---- chunks ---- */
 
+/* By the kernel's own calls: libraries that watch a program's memory (UCX) take locks in
+ * those of the C library, for which its threads wait by spinning. */
+static char *map_chunk(uint64_t offset, uint64_t size)
+{
+	return (char *)syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file.fd, (off_t)offset);
+}
+
+static void unmap_chunk(struct mcchk_open *o)
+{
+	syscall(SYS_munmap, o->map, o->map_size);
+	o->chunk = NULL;
+}
+
 static int extend(uint64_t offset, uint64_t size)
 {
 	struct rlimit limit;
@@ -276,8 +289,7 @@ static void close_chunk(struct mcchk_open *o)
 	if (!o->chunk)
 		return;
 	seal(o, 1);
-	munmap(o->map, o->map_size);
-	o->chunk = NULL;
+	unmap_chunk(o);
 }
 
 static int open_chunk(struct mcchk_thread *t, struct mcchk_open *o, uint64_t payload)
@@ -303,7 +315,7 @@ static int open_chunk(struct mcchk_thread *t, struct mcchk_open *o, uint64_t pay
 		stop_recording(t, MCCHK_LOST_SIZE, "it has the size that --max-trace allows");
 	else if ((e = extend(offset, size)) != 0)
 		stop_recording(t, MCCHK_LOST_DISK, strerror(e));
-	else if ((map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file.fd, (off_t)offset)) == MAP_FAILED)
+	else if ((map = map_chunk(offset, size)) == MAP_FAILED)
 		stop_recording(t, MCCHK_LOST_MEMORY, strerror(errno));
 	if (map == MAP_FAILED) {
 		atomic_compare_exchange_strong(&file.end, &end, offset);
@@ -710,8 +722,7 @@ static void add_end(struct mcchk_chunk *c, uint64_t units)
 
 static void cut_file(struct mcchk_open *last)
 {
-	munmap(last->map, last->map_size);
-	last->chunk = NULL;
+	unmap_chunk(last);
 	if (ftruncate(file.fd, (off_t)file.end) != 0) { /* the reader skips zeros */ }
 }
 
