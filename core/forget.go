@@ -30,13 +30,21 @@ func (m *Machine) forgetWords() {
 	}
 }
 
+// mostShowing bounds the updates that are kept of a word which are complete, but of which
+// somebody may yet see that others are.
+const mostShowing = 16
+
 // carry returns what is left of a word in the region that begins: updates of which
-// somebody may yet see that they are complete, or of which the order is open, and the others
-// beside them, which order nobody any more; nil: nothing is.
+// somebody may yet see that they are complete, or by which that others are, or of which the
+// order is open, and the others beside them, which order nobody any more; nil: nothing is.
 func (w *word) carry() *word {
 	matters := func(op *WordOp) bool { return op != nil && !op.complete && op.seen != nil }
-	if !slices.ContainsFunc(w.versions, func(v *version) bool { return matters(v.by) }) &&
-		!slices.ContainsFunc(w.visitors, func(v *visitor) bool { return slices.ContainsFunc(v.queue, matters) }) {
+	switch {
+	case slices.ContainsFunc(w.versions, func(v *version) bool { return matters(v.by) }),
+		slices.ContainsFunc(w.visitors, func(v *visitor) bool { return slices.ContainsFunc(v.queue, matters) }):
+	case slices.ContainsFunc(w.versions, func(v *version) bool { return v.by.shows() }):
+		w.versions = w.versions[max(0, len(w.versions)-1-mostShowing):] // who comes after the last comes after all
+	default:
 		if !w.leave() {
 			return nil
 		}
