@@ -30,8 +30,10 @@ static uint64_t on_page(uintptr_t addr, int64_t stride, uint64_t left)
 	const uintptr_t mask = (1u << MCCHK_PAGE_SHIFT) - 1;
 	if (left == 1)
 		return 1; /* it may have no stride */
-	uint64_t room = stride > 0 ? mask - (addr & mask) : addr & mask;
-	uint64_t n = 1 + room / (uint64_t)(stride > 0 ? stride : -stride);
+	uint64_t room = stride > 0 ? mask - (addr & mask) : addr & mask, step = (uint64_t)(stride > 0 ? stride : -stride);
+	if (room < step) /* of a column */
+		return 1;
+	uint64_t n = 1 + room / step;
 	return n < left ? n : left;
 }
 
@@ -130,30 +132,6 @@ int mcchk_loop_is_cold(uintptr_t start, int64_t step, uint64_t rows, int64_t str
 	return (hi - lo) >> MCCHK_PAGE_SHIFT < 64 * rows && __atomic_load_n(&mcchk_moment, __ATOMIC_ACQUIRE) == moment && !any_page(lo, hi);
 }
 
-void mcchk_loop_elements(struct mcchk_elements *e, uint64_t moment, uintptr_t pc, void **frame)
-{
-	uint64_t now = __atomic_load_n(&mcchk_moment, __ATOMIC_ACQUIRE);
-
-	if (e->count == 0)
-		return;
-	if (now != moment) { /* what matters now may not be what did */
-		mcchk_elements_since(e, moment & (MCCHK_UNMARKED - 1), pc, frame);
-		return;
-	}
-	uintptr_t last = e->start + (e->count - 1) * (uint64_t)e->stride;
-	uintptr_t lo = e->stride < 0 ? last : e->start, hi = (e->stride < 0 ? e->start : last) + e->size - 1;
-	if (MCCHK_LIKELY(!any_of(lo, length(e->stride), e->count, e->size)))
-		return;
-	if (hi - lo < 1u << MCCHK_PAGE_SHIFT && (shadow_of(lo) & shadow_of(hi) & 1)) { /* most often */
-		record(e, 0, e->count, pc, frame);
-		return;
-	}
-	if (e->size <= 16 && (e->size & (e->size - 1)) == 0)
-		by_page(e, pc, frame);
-	else
-		by_element(e, pc, frame);
-}
-
 /* Whether each page of [lo, hi] matters as a whole. */
 static int all_pages(uintptr_t lo, uintptr_t hi)
 {
@@ -180,6 +158,29 @@ static int all_of(uintptr_t lo, uint64_t stride, uint64_t count, uint64_t size)
 		if (!all_pages(lo, lo + size - 1))
 			return 0;
 	return 1;
+}
+
+void mcchk_loop_elements(struct mcchk_elements *e, uint64_t moment, uintptr_t pc, void **frame)
+{
+	uint64_t now = __atomic_load_n(&mcchk_moment, __ATOMIC_ACQUIRE);
+
+	if (e->count == 0)
+		return;
+	if (now != moment) { /* what matters now may not be what did */
+		mcchk_elements_since(e, moment & (MCCHK_UNMARKED - 1), pc, frame);
+		return;
+	}
+	uintptr_t lo = e->stride < 0 ? e->start + (e->count - 1) * (uint64_t)e->stride : e->start;
+	if (MCCHK_LIKELY(!any_of(lo, length(e->stride), e->count, e->size)))
+		return;
+	if (all_of(lo, length(e->stride), e->count, e->size)) { /* most often */
+		record(e, 0, e->count, pc, frame);
+		return;
+	}
+	if (e->size <= 16 && (e->size & (e->size - 1)) == 0)
+		by_page(e, pc, frame);
+	else
+		by_element(e, pc, frame);
 }
 
 #define AT_ONCE 64 /* rows, before the loop looks again whether another thread made a call */
