@@ -38,7 +38,7 @@ const mostShowing = 16
 // somebody may yet see that they are complete, or by which that others are, or of which the
 // order is open, and the others beside them, which order nobody any more; nil: nothing is.
 func (w *word) carry() *word {
-	matters := func(op *WordOp) bool { return op != nil && !op.complete && op.seen != nil }
+	matters := func(op *WordOp) bool { return op.shows() && !op.complete }
 	switch {
 	case slices.ContainsFunc(w.versions, func(v *version) bool { return matters(v.by) }),
 		slices.ContainsFunc(w.visitors, func(v *visitor) bool { return slices.ContainsFunc(v.queue, matters) }):

@@ -589,7 +589,8 @@ func (c *chain) past(n int) bool {
 // see: a strand has seen that the first n operations are complete, at a moment.
 func (c *chain) see(by *core.Strand, region, n int, at regions.Point) {
 	v := viewer{by, region}
-	for _, l := range c.links[min(c.seen[v], n):n] {
+	c.past(n)
+	for _, l := range c.links[min(max(c.seen[v], c.over), n):n] {
 		l.seen(at)
 	}
 	c.seen[v] = max(c.seen[v], n)
