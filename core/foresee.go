@@ -137,9 +137,9 @@ func (f *Foresight) add(k WordKey, op *WordOp) {
 }
 
 // foreseen returns what the visitors of a word are going to do to it, and those of the
-// operations that fetch, in the order of their ends; whatever the first closed of them may
-// have fetched is among all that is known.
-func (w *word) foreseen() (all [][]*WordOp, goals []*WordOp, closed int) {
+// operations that fetch, in the order of their ends. closed: whatever these may have fetched is
+// among all that is known; there may be others, which are left out then.
+func (w *word) foreseen() (all [][]*WordOp, goals []*WordOp, closed bool) {
 	if len(w.m.processes) <= mostForeseeing {
 		for _, p := range w.m.processes { // also those who will come to it
 			if f := p.first.foresight(); f != nil && slices.ContainsFunc(f.ops, func(x foreseen) bool { return x.key == w.key }) {
@@ -150,7 +150,7 @@ func (w *word) foreseen() (all [][]*WordOp, goals []*WordOp, closed int) {
 	all = make([][]*WordOp, len(w.visitors))
 	horizon := sync.OnceValue(w.horizon)
 	if len(w.visitors) > mostForeseeing {
-		return all, nil, 0
+		return all, nil, false
 	}
 	until := int64(math.MaxInt64)
 	for i, v := range w.visitors {
@@ -175,10 +175,14 @@ func (w *word) foreseen() (all [][]*WordOp, goals []*WordOp, closed int) {
 		}
 	}
 	slices.SortFunc(goals, func(a, b *WordOp) int { return cmp.Compare(a.end(), b.end()) })
-	for closed < len(goals) && goals[closed].end() < until {
-		closed++
+	known := 0
+	for known < len(goals) && goals[known].end() < until {
+		known++
 	}
-	return all, goals, closed
+	if known > 0 {
+		return all, goals[:known], true
+	}
+	return all, goals, false
 }
 
 // horizon returns when all operations were over that are issued and not decided, as far

@@ -137,13 +137,11 @@ func (v *visitor) dropHidden() {
 			break
 		}
 	}
-	for i := 0; i < last; i++ {
-		if v.queue[i].shows() {
-			last = i
-		}
-	}
 	if last <= 0 {
 		return
+	}
+	if i := slices.IndexFunc(v.queue[:last], (*WordOp).shows); i >= 0 {
+		last = i
 	}
 	until := v.queue[last].turn
 	v.drop(func(op *WordOp) bool {

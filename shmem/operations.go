@@ -589,7 +589,7 @@ func (c *chain) past(n int) bool {
 // see: a strand has seen that the first n operations are complete, at a moment.
 func (c *chain) see(by *core.Strand, region, n int, at regions.Point) {
 	v := viewer{by, region}
-	c.past(n)
+	c.past(n) // which moves c.over: what is past, nobody need see any more
 	for _, l := range c.links[min(max(c.seen[v], c.over), n):n] {
 		l.seen(at)
 	}

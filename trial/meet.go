@@ -3,6 +3,7 @@ package trial
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -85,68 +86,58 @@ type passage struct {
 // passes lists the concurrent regions in which both statements are executed; each: in which
 // the second one is.
 func (p *planner) passes(from, to int, each bool) []pass {
-	at := map[int]*pass{}
-	first, second := map[int]bool{}, map[int]bool{}
-	for rank := range p.runs {
-		for _, site := range []int{from, to} {
-			all := p.runs[rank][site]
-			for i := range all {
-				e := &all[i]
-				region := p.scan.ranks[rank].region(e.end() / slotsOfEvent)
-				x := at[region]
-				if x == nil {
-					x = &pass{region: region, ranks: make([][]passage, len(p.runs))}
-					at[region] = x
-				}
-				x.ranks[rank] = append(x.ranks[rank], passage{e, site == to})
-				if site == to {
-					second[region] = true
-				} else {
-					first[region] = true
-				}
-			}
-		}
-	}
-	var out []pass
-	for region, x := range at {
-		if (each || first[region]) && second[region] {
-			for rank := range x.ranks {
-				slices.SortFunc(x.ranks[rank], func(a, b passage) int { return cmp.Compare(a.begin(), b.begin()) })
-			}
-			out = append(out, *x)
-		}
-	}
-	slices.SortFunc(out, func(a, b pass) int { return cmp.Compare(a.region, b.region) })
-	return out
+	first, second := p.regionsOf(from), p.regionsOf(to)
+	return p.passesIn(func(region int) bool { return (each || first[region]) && second[region] }, to, from, to)
 }
 
 // passesBefore lists the concurrent regions in which the first statement is executed, and that
 // come before one in which the second is.
 func (p *planner) passesBefore(from, to int) []pass {
-	last := -1
+	last := slices.Max(append(slices.Collect(maps.Keys(p.regionsOf(to))), -1))
+	out := p.passesIn(func(region int) bool { return region < last }, to, from)
+	for i := range out {
+		out[i].whole = true
+	}
+	return out
+}
+
+// regionsOf returns the concurrent regions in which a statement is executed.
+func (p *planner) regionsOf(site int) map[int]bool {
+	in := map[int]bool{}
 	for rank := range p.runs {
-		for i := range p.runs[rank][to] {
-			last = max(last, p.scan.ranks[rank].region(p.runs[rank][to][i].end()/slotsOfEvent))
+		for i := range p.runs[rank][site] {
+			in[p.regionOf(rank, &p.runs[rank][site][i])] = true
 		}
 	}
+	return in
+}
+
+// regionOf returns the concurrent region that an execution is over in.
+func (p *planner) regionOf(rank int, e *execution) int {
+	return p.scan.ranks[rank].region(e.end() / slotsOfEvent)
+}
+
+// passesIn lists what processes execute of statements in some concurrent regions.
+func (p *planner) passesIn(some func(region int) bool, second int, sites ...int) (out []pass) {
 	at := map[int]*pass{}
 	for rank := range p.runs {
-		all := p.runs[rank][from]
-		for i := range all {
-			region := p.scan.ranks[rank].region(all[i].end() / slotsOfEvent)
-			if region >= last {
-				continue
+		for _, site := range sites {
+			for i := range p.runs[rank][site] {
+				e := &p.runs[rank][site][i]
+				region := p.regionOf(rank, e)
+				if !some(region) {
+					continue
+				}
+				if at[region] == nil {
+					at[region] = &pass{region: region, ranks: make([][]passage, len(p.runs))}
+				}
+				at[region].ranks[rank] = append(at[region].ranks[rank], passage{e, site == second})
 			}
-			if at[region] == nil {
-				at[region] = &pass{region: region, ranks: make([][]passage, len(p.runs)), whole: true}
-			}
-			at[region].ranks[rank] = append(at[region].ranks[rank], passage{&all[i], false})
 		}
 	}
-	var out []pass
 	for _, x := range at {
-		for rank := range x.ranks {
-			slices.SortFunc(x.ranks[rank], func(a, b passage) int { return cmp.Compare(a.begin(), b.begin()) })
+		for _, all := range x.ranks {
+			slices.SortFunc(all, func(a, b passage) int { return cmp.Compare(a.begin(), b.begin()) })
 		}
 		out = append(out, *x)
 	}

@@ -1,0 +1,183 @@
+package analysis
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/problems"
+	"github.com/mcchk/mcchk/trial"
+)
+
+// What of the fixes that were tried is left, and what they then say.
+
+// works reports whether a change removes a finding, and brings nothing new.
+func (t *trials) works(after *verdictOf, key findingKey) bool {
+	return after.findings != nil && !after.findings[key] && t.clean(after)
+}
+
+// removesSome reports whether a change leaves a part of a finding, where operations fetched
+// what nobody is known to have left: so it may be that the rest is in order.
+func (t *trials) removesSome(o *attempt, key findingKey) bool {
+	return t.before.strange && o.after.findings[key] && o.after.pairs[key] < t.before.pairs[key] && t.clean(&o.after)
+}
+
+// clean reports whether a change brings nothing new.
+func (t *trials) clean(after *verdictOf) bool {
+	if after.ended < t.before.ended {
+		return false
+	}
+	for k := range after.findings {
+		if !t.before.findings[k] {
+			return false
+		}
+	}
+	for p := range after.problems {
+		if !t.before.problems[p] {
+			return false
+		}
+	}
+	return true
+}
+
+// noFix is what is said where no fix is left.
+var noFix = conflicts.Fix{Kind: conflicts.FixOther, Trial: conflicts.Trial{Tried: true},
+	Text: "none of the usual changes will do: tried on this run, each left the finding, brought a new one, or changed what is computed"}
+
+// conclude leaves what works of the fixes of all findings, and what was not tried.
+func (t *trials) conclude(res *Result) {
+	keys := make([]findingKey, len(res.Findings))
+	for i := range res.Findings {
+		keys[i] = t.namer.keyOfFinding(&res.Findings[i])
+	}
+	for i := range res.Findings {
+		f := &res.Findings[i]
+		if f.Fixes = t.left(f.Fixes, i, keys); len(f.Fixes) == 0 {
+			f.Fixes = []conflicts.Fix{noFix}
+		}
+		if t.polls == nil {
+			continue
+		}
+		if fix, ok := t.declare(f); ok {
+			f.Fixes = append(f.Fixes, fix)
+		}
+	}
+	problems.SortFixes(res.Findings)
+}
+
+// left returns what is left of the fixes of finding i. What was not tried comes last, but
+// for other memory, which stays before what was proposed after it; of locks, and moves that cannot be
+// tried, nothing is said where there is something better.
+func (t *trials) left(fixes []conflicts.Fix, i int, keys []findingKey) []conflicts.Fix {
+	var first, last []conflicts.Fix
+	for _, fix := range fixes {
+		edited := false // one call, where the statement stays as it is
+		if less := fix.Less; less != nil && t.judge(less, i, keys) && less.Trial.Tried {
+			fix, edited = *less, less.Kind == conflicts.FixLock
+		}
+		ok := t.judge(&fix, i, keys)
+		if more := fix.More; more != nil && t.judge(more, i, keys) && more.Trial.Tried && len(more.Trial.Removes) > len(fix.Trial.Removes) {
+			fix, ok = *more, true
+		}
+		switch {
+		case !ok:
+		case edited:
+			first = slices.Insert(first, 0, fix)
+		case !fix.Trial.Tried && (fix.Kind != conflicts.FixSeparate || len(last) > 0):
+			last = append(last, fix)
+		case !slices.ContainsFunc(first, func(x conflicts.Fix) bool { return x.Trial.Tried && t.within(&x, &fix) }):
+			first = append(first, fix)
+		}
+	}
+	if slices.ContainsFunc(first, func(x conflicts.Fix) bool { return x.Trial.Tried }) {
+		last = slices.DeleteFunc(last, func(x conflicts.Fix) bool { return x.Kind == conflicts.FixLock || x.Kind == conflicts.FixMove })
+	}
+	return slices.Concat(first, last)
+}
+
+// judge says of a fix of finding i what came of trying it. It is false where that is no
+// fix.
+func (t *trials) judge(fix *conflicts.Fix, i int, keys []findingKey) bool {
+	o := t.results[t.key(fix.Steps)]
+	fix.Trial = conflicts.Trial{}
+	switch {
+	case o == nil:
+		fix.Trial.Untried = neverTried
+	case errors.Is(o.why, trial.ErrUnknown):
+		fix.Trial.Untried = o.why.Error()
+	case o.untried != "":
+		fix.Trial.Untried = o.untried
+	case t.removesSome(o, keys[i]):
+		fix.Trial.Untried = unsettled
+	case !t.works(&o.after, keys[i]):
+		return false
+	default:
+		fix.Trial = conflicts.Trial{Tried: true, Removes: t.removed(&o.after, keys)}
+		if fix.Finally != "" {
+			t.narrow(fix, o, keys[i], keys)
+		}
+		if fix.Latest != nil && !t.asGood(fix, keys) {
+			fix.Text, fix.At, fix.Latest = fix.Directly, fix.Steps[0].At, nil
+		}
+	}
+	return true
+}
+
+// removed lists the findings that are gone.
+func (t *trials) removed(after *verdictOf, keys []findingKey) (out []int) {
+	for k := range keys {
+		if t.before.findings[keys[k]] && !after.findings[keys[k]] {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// narrow says of a fix that lets processes call something between two statements at which end
+// of that place they have to, where only one of them will do, or removes more.
+func (t *trials) narrow(fix *conflicts.Fix, o *attempt, key findingKey, keys []findingKey) {
+	near, removes := conflicts.NearTo, fix.Trial.Removes
+	if !o.ending {
+		if o.end.findings == nil {
+			return
+		}
+		end := t.removed(&o.end, keys)
+		switch {
+		case !t.works(&o.end, key):
+			near = conflicts.NearAt
+		case slices.Equal(end, removes):
+			return
+		case len(end) > len(removes):
+			removes = end
+		default:
+			near = conflicts.NearAt
+		}
+	}
+	fix.Trial.Removes, fix.Steps = removes, slices.Clone(fix.Steps)
+	for k := range fix.Steps {
+		if fix.Steps[k].Do == conflicts.StepMeet {
+			fix.Steps[k].Near = near
+		}
+	}
+	if fix.Text = fix.Finally; near == conflicts.NearAt {
+		fix.Text = fix.Directly
+	}
+}
+
+// asGood reports whether a fix that was tried removes the same findings at the latest place
+// that its text allows.
+func (t *trials) asGood(fix *conflicts.Fix, keys []findingKey) bool {
+	late := t.results[t.key(fix.Latest)]
+	return late != nil && !slices.ContainsFunc(fix.Trial.Removes, func(k int) bool { return !t.works(&late.after, keys[k]) })
+}
+
+// within reports whether one fix is a part of another.
+func (t *trials) within(less, more *conflicts.Fix) bool {
+	for i := range less.Steps {
+		key := t.key(less.Steps[i : i+1])
+		if !slices.ContainsFunc(more.Steps, func(s conflicts.Step) bool { return t.key([]conflicts.Step{s}) == key }) {
+			return false
+		}
+	}
+	return true
+}
