@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/symbols"
 )
@@ -20,7 +21,7 @@ func (n *namer) tellApart(e *evidence) {
 			byName[c.Fn] = append(byName[c.Fn], n.stack(c.Rank, c.Stack))
 		}
 	}
-	for _, groups := range [][]conflicts.Group{e.Groups, e.Predicted, e.Others} {
+	for _, groups := range [][]conflicts.Group{e.Groups, e.Firm, e.Predicted, e.Others} {
 		for i := range groups {
 			s := &groups[i].Sample
 			for _, t := range []*conflicts.Touch{&s.First, &s.Second} {
@@ -40,17 +41,19 @@ func (n *namer) tellApart(e *evidence) {
 	for _, o := range e.Open {
 		add(o.Candidates...)
 	}
-	for i := range e.Usages {
-		u := &e.Usages[i]
-		add(u.Last, u.Via)
-		if u.Object != nil {
-			add(u.Object.Created)
+	for _, usages := range [][]core.Usage{e.Usages, e.FirmUsages} {
+		for i := range usages {
+			u := &usages[i]
+			add(u.Last, u.Via)
+			if u.Object != nil {
+				add(u.Object.Created)
+			}
 		}
 	}
 	for _, stacks := range byName {
 		symbols.TellApart(stacks)
 	}
-	for _, groups := range [][]conflicts.Group{e.Groups, e.Predicted, e.Others} {
+	for _, groups := range [][]conflicts.Group{e.Groups, e.Firm, e.Predicted, e.Others} {
 		for i := range groups {
 			n.tellWithin(&groups[i])
 		}

@@ -31,10 +31,15 @@ type evidence struct {
 	Open      []core.OpenOrder
 	Usages    []core.Usage
 	MayOrder  []string // functions called that may order processes in ways not known
-	Caveats   []Caveat // those that name no places
-	Allowed   []Caveat
-	Problems  []core.Problem
-	Warnings  []string
+
+	// What there is of both where these functions order all that they can.
+	Firm       []conflicts.Group
+	FirmUsages []core.Usage
+
+	Caveats  []Caveat // those that name no places
+	Allowed  []Caveat
+	Problems []core.Problem
+	Warnings []string
 }
 
 // gather replays and searches.
@@ -55,6 +60,11 @@ func (r *run) gather() (*evidence, error) {
 	e := r.evidence(m, groups)
 	if r.stopped == nil {
 		e.Problems = m.Problems()
+		if err := r.firm(e, m); err != nil {
+			return nil, err
+		}
+	}
+	if r.stopped == nil {
 		if r.opts.Predict {
 			if e.Predicted, err = r.predict(); err != nil {
 				return nil, err
@@ -131,6 +141,7 @@ func (e *evidence) conclude(n *namer) *Result {
 	}
 	n.unknown = e.MayOrder
 	n.tellApart(e)
+	n.firm = n.firmly(e)
 	all := n.findings(e.Groups, e.Usages)
 	if e.Compared {
 		all = n.compared(all, e)

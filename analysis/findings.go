@@ -132,7 +132,11 @@ func (n *namer) findings(groups []conflicts.Group, usages []core.Usage) []found 
 	out = dropCovered(out)
 	if len(n.unknown) > 0 {
 		for i := range out {
-			n.weaken(&out[i].Finding)
+			if f, ok := n.firm[out[i].key]; ok {
+				out[i] = f
+			} else {
+				n.weaken(&out[i].Finding)
+			}
 		}
 	}
 	return out

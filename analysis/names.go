@@ -24,6 +24,7 @@ type namer struct {
 	paths     map[*symbols.Frame]string // by the innermost frame of a stack
 	depends   uint64                    // conflicts that there are in some orders of updates only
 	unknown   []string                  // functions called that may order processes in ways not known
+	firm      map[findingKey]found      // findings whatever those have ordered
 	weakened  uint64                    // findings that are warnings on account of them
 	ofThreads bool                      // of these, some are of threads of one process
 }

@@ -22,7 +22,7 @@ import (
 
 // partialFormat is the version of the files. It changes with any change of
 // what they hold.
-const partialFormat = 8
+const partialFormat = 9
 
 // Errors of partial results.
 var (
@@ -48,6 +48,8 @@ type Partial struct {
 	MayOrder []string
 	Problems []core.Problem
 
+	FirmUsages []core.Usage // none where this part had no need to know
+
 	// What may differ with the machine.
 	Directory string
 	Began     int64 // as in evidence
@@ -60,6 +62,7 @@ type Partial struct {
 
 	// What is this part's own.
 	Groups    []conflicts.Group
+	Firm      []conflicts.Group
 	Predicted []conflicts.Group
 	Others    []conflicts.Group
 	Compared  bool
@@ -92,7 +95,7 @@ func newPartial(s Shard, o Options, run string, e *evidence) *Partial {
 		Run: run, Options: partialOptions{o.Clock, cmp.Or(o.MemoryModel, ModelAuto), o.Predict, o.Layers, o.Unseen},
 		Basis: e.Basis, Usages: e.Usages, MayOrder: e.MayOrder, Problems: e.Problems,
 		Directory: e.Directory, Began: e.Began, Program: e.Program, Library: e.Library, Launch: e.Launch, Caveats: e.Caveats, Allowed: e.Allowed, Warnings: e.Warnings,
-		Groups: e.Groups, Predicted: e.Predicted, Others: e.Others, Compared: e.Compared, Open: e.Open,
+		Groups: e.Groups, Firm: e.Firm, FirmUsages: e.FirmUsages, Predicted: e.Predicted, Others: e.Others, Compared: e.Compared, Open: e.Open,
 	}
 }
 
@@ -187,13 +190,13 @@ func (p *Partial) check() error {
 	if !p.Shard.valid() {
 		return fmt.Errorf("part %s", p.Shard)
 	}
-	for _, g := range slices.Concat(p.Groups, p.Predicted, p.Others) {
+	for _, g := range slices.Concat(p.Groups, p.Firm, p.Predicted, p.Others) {
 		a, b := g.Sample.First.Call, g.Sample.Second.Call
 		if a == nil || b == nil {
 			return errors.New("a conflict that is none")
 		}
 	}
-	for _, u := range p.Usages {
+	for _, u := range slices.Concat(p.Usages, p.FirmUsages) {
 		if u.Call == nil {
 			return errors.New("a usage error that is none")
 		}
@@ -220,10 +223,13 @@ func MergePartials(parts []*Partial, heap int64) (*Result, error) {
 		Caveats: first.Caveats, Allowed: first.Allowed, Problems: first.Problems, Began: first.Began,
 	}
 	n := &namer{stacks: map[stackKey][]symbols.Frame{}, variables: map[variableKey]named{}}
-	var groups, predicted, others [][]conflicts.Group
+	var groups, firm, predicted, others [][]conflicts.Group
 	e.Compared, e.Open = first.Compared, first.Open
 	for _, p := range parts {
-		groups, predicted, others = append(groups, p.Groups), append(predicted, p.Predicted), append(others, p.Others)
+		groups, firm, predicted, others = append(groups, p.Groups), append(firm, p.Firm), append(predicted, p.Predicted), append(others, p.Others)
+		if len(e.FirmUsages) == 0 {
+			e.FirmUsages = p.FirmUsages
+		}
 		e.Compared = e.Compared && p.Compared
 		for _, w := range p.Warnings {
 			if !slices.Contains(e.Warnings, w) {
@@ -237,7 +243,7 @@ func MergePartials(parts []*Partial, heap int64) (*Result, error) {
 			n.variables[v.Key] = named{v.Variable, v.Block}
 		}
 	}
-	e.Groups, e.Predicted, e.Others = conflicts.Join(groups...), conflicts.Join(predicted...), conflicts.Join(others...)
+	e.Groups, e.Firm, e.Predicted, e.Others = conflicts.Join(groups...), conflicts.Join(firm...), conflicts.Join(predicted...), conflicts.Join(others...)
 	e.leaveOut(heap)
 	res := e.conclude(n)
 	res.showSources(first.Sources)
@@ -246,15 +252,21 @@ func MergePartials(parts []*Partial, heap int64) (*Result, error) {
 
 // leaveOut leaves out the conflicts of which the findings would not fit into memory.
 func (e *evidence) leaveOut(heap int64) {
-	most, all := int(heap/100*heapShare/findingBytes), len(e.Groups)+len(e.Predicted)+len(e.Others)
-	if heap == 0 || all <= most {
+	most, found := int(heap/100*heapShare/findingBytes), len(e.Groups)+len(e.Predicted)+len(e.Others)
+	if heap == 0 || found+len(e.Firm) <= most {
 		return
 	}
 	e.Groups = e.Groups[:min(most, len(e.Groups))]
-	e.Predicted = e.Predicted[:min(most-len(e.Groups), len(e.Predicted))]
-	e.Others = e.Others[:min(most-len(e.Groups)-len(e.Predicted), len(e.Others))]
+	most -= len(e.Groups)
+	e.Firm = e.Firm[:min(most, len(e.Firm))]
+	most -= len(e.Firm)
+	e.Predicted = e.Predicted[:min(most, len(e.Predicted))]
+	e.Others = e.Others[:min(most-len(e.Predicted), len(e.Others))]
 	e.Compared = false
-	left := uint64(all - most)
+	left := uint64(found - len(e.Groups) - len(e.Predicted) - len(e.Others))
+	if left == 0 {
+		return
+	}
 	e.Caveats = append(slices.Clip(e.Caveats), Caveat{
 		Kind: TooLarge, Count: left,
 		Text: fmt.Sprintf("%s left out, because all of them would need more memory than the merge may take (%d MiB of heap); fix what is reported and run the program again, or merge with more memory (--max-memory)",

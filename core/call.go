@@ -268,8 +268,9 @@ func (s *Strand) replayCall() {
 		s.m.Report(Problem{Kind: Failed, Rank: s.Rank, Fn: c.Fn.Name, Call: s.Info(c),
 			Text: fmt.Sprintf("%s returned an error on rank %d", c.Fn.Name, s.Rank)})
 	default:
-		if w.MayOrder {
+		if w.MayOrder && !(w.CanOrder && s.m.opts.FullOrder) {
 			s.m.problems.mayOrder.add(c.Fn.Name, s.Rank)
+			s.m.problems.mayOrder.unknown = s.m.problems.mayOrder.unknown || !w.CanOrder
 		}
 		if w.Landmark {
 			s.Landmark(c, false)

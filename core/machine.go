@@ -83,6 +83,9 @@ type Options struct {
 	AnyLockOrder bool
 	// IgnoreValues leaves out the order through memory (words.go).
 	IgnoreValues bool
+	// FullOrder has calls order processes that need not, where their model knows how
+	// (Meaning.CanOrder). What conflicts then is not ordered by any of them.
+	FullOrder bool
 	// OtherOrder takes another of the orders of updates that values leave open than the
 	// likeliest.
 	OtherOrder bool
@@ -224,6 +227,17 @@ func (m *Machine) Stats() Stats {
 		}
 	}
 	return s
+}
+
+// FullOrder reports whether calls order processes that need not.
+func (m *Machine) FullOrder() bool { return m.opts.FullOrder }
+
+// CanOrder reports whether calls were met that MayOrder names, and a replay with
+// Options.FullOrder would know how each of them orders.
+func (m *Machine) CanOrder() bool {
+	o := &m.problems.mayOrder
+	return o.several && !o.unknown && len(m.absent) == 0 &&
+		!slices.ContainsFunc(m.Problems(), func(p Problem) bool { return p.MayOrder })
 }
 
 // MayOrder names the calls met so far that may have ordered processes without

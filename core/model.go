@@ -62,6 +62,7 @@ type Meaning struct {
 	// region.
 	Landmark bool
 	MayOrder bool // it may order processes, but need not
+	CanOrder bool // with Options.FullOrder it does
 	Aborts   bool // it ends the run: that it never returns is no mistake
 	// Known is what users know the call as, where that is not its name: the
 	// tracer's own notes are made within a call of the program, whose place they

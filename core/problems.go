@@ -73,8 +73,9 @@ func (s *Strand) NotUnderstood(c *Call, reason string) {
 // MayHaveOrdered says that a call of the strand may have come after something that
 // another process did, though it is not known what.
 func (s *Strand) MayHaveOrdered(fn string) {
-	s.m.problems.mayOrder.add(fn, s.Rank)
-	s.m.problems.mayOrder.several = true
+	o := &s.m.problems.mayOrder
+	o.add(fn, s.Rank)
+	o.several, o.unknown = true, true
 }
 
 // orderingCalls are calls met that may order processes, but need not. Those of one
@@ -83,6 +84,7 @@ type orderingCalls struct {
 	names   map[string]bool
 	rank    int32 // that made the first
 	several bool  // another made some too
+	unknown bool  // of some of them no model knows how
 }
 
 func (o *orderingCalls) add(fn string, rank int32) {

@@ -57,6 +57,8 @@ const (
 	onWindow                 // those of a window
 	persisting               // those that make persistent requests of a communicator
 	creating                 // the one that made a communicator
+	opening                  // those that open a file on a communicator
+	onFile                   // and what is added: those of the first file, of the second, …
 )
 
 // sequence names the sequence of calls that a call is counted in.

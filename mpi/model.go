@@ -84,6 +84,7 @@ type process struct {
 	neighbours map[int64]neighbours    // by communicator
 	messages   map[int64]*core.Match   // found by matched probes, by handle
 	files      map[int64]*core.Pending // buffers of split collective calls, by file
+	shared     map[int64]*sharedFile   // with core.Options.FullOrder: files that are open
 	fetching   map[int64]*fetch        // operations that fetch words, by the tracer's number
 	results    map[uint64]int64        // the last of them that puts what it fetches at an address
 	foreseen   map[uint64]int64        // the same of operations that are still to come
@@ -111,6 +112,7 @@ func (m *Model) Attach(machine *core.Machine) {
 			neighbours: map[int64]neighbours{},
 			messages:   map[int64]*core.Match{},
 			files:      map[int64]*core.Pending{},
+			shared:     map[int64]*sharedFile{},
 			fetching:   map[int64]*fetch{},
 			results:    map[uint64]int64{},
 			foreseen:   map[uint64]int64{},
@@ -139,7 +141,7 @@ func (m *Model) Bind(fn *trace.Fn) *core.Meaning {
 	meaning := &core.Meaning{
 		Known:    known,
 		Kind:     kindOf(fn.Name, r),
-		Landmark: r.marked, MayOrder: r.mayOrder, Aborts: r.aborts,
+		Landmark: r.marked, MayOrder: r.mayOrder, CanOrder: r.group != noFile, Aborts: r.aborts,
 		Replay: func(s *core.Strand, c *core.Call) {
 			p := m.procs[s.Rank]
 			if r.check != nil {

@@ -24,6 +24,7 @@ type entry struct {
 
 	form     form
 	reads    bool // of file calls: into the buffer
+	group    fileGroup
 	mayOrder bool // it may order processes, but need not
 	marked   bool // explanations name it, though it may begin no separate region
 	aborts   bool // it ends the run

@@ -28,6 +28,9 @@ func (m *Model) failed(p *process, c *core.Call, r *entry) {
 	if r.op != (operationRole{}) {
 		m.oneSided(p, c, r)
 	}
+	if r.group != noFile && m.FullOrder() {
+		p.MayHaveOrdered(c.Fn.Name) // it is not known to be one call of all
+	}
 	if r.order != core.NoOrder {
 		p.order.lost = true
 	}
