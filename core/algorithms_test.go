@@ -268,3 +268,30 @@ func TestPendingUpdateBeforeOthers(t *testing.T) {
 	}
 	require.Zero(t, unordered(t, all, core.Options{Clock: evc.Auto})) // and no problem
 }
+
+// TestUpdateBeforeOneThatWasOver: an update of which nobody knows when it was over was so before
+// its strand's next one, and that before another strand began: what this has found was not
+// there at first.
+func TestUpdateBeforeOneThatWasOver(t *testing.T) {
+	r := newWordRun(2)
+	issue := func(rank, number, op, value, equal, fetches int) {
+		r.call(rank, "word_issue", "number", number, "addr", 1<<20, "op", op, "value", value, "equal", equal, "fetches", fetches)
+	}
+	fetched := func(rank, number, value int) {
+		r.call(rank, "word_done", "number", number)
+		r.call(rank, "word_fetched", "number", number, "value", value)
+	}
+	issue(0, 0, wordWrite, 101, 0, 0)
+	issue(0, 1, wordSwap, 102, 101, 1)
+	fetched(0, 1, 101)
+	r.call(0, "toy_store", "addr", 0, "size", 8)
+	issue(0, 2, wordWrite, 103, 0, 0)
+	issue(1, 3, wordSwap, 104, 103, 1)
+	fetched(1, 3, 103)
+	r.call(1, "toy_store", "addr", 0, "size", 8)
+	var all []core.Stream
+	for i := range r.traces {
+		all = append(all, &r.traces[i])
+	}
+	require.Zero(t, unordered(t, all, core.Options{Clock: evc.Auto}))
+}

@@ -139,6 +139,6 @@ func (op *WordOp) fits(v Value, how manner) bool {
 // began, by the times of their calls.
 func (w *word) overdue(op *WordOp) bool {
 	return slices.ContainsFunc(w.visitors, func(v *visitor) bool {
-		return len(v.queue) > 0 && v.queue[0].precedes(op)
+		return endOfFirst(v.queue) < op.began
 	})
 }

@@ -274,6 +274,18 @@ func (op *WordOp) end() int64 {
 	return end
 }
 
+// endOfFirst returns when the first of operations that take effect one after the other was
+// certainly over: no later than one of those behind it, of which only a few are looked at.
+func endOfFirst(ops []*WordOp) int64 {
+	const most = 16
+	for _, op := range ops[:min(len(ops), most)] {
+		if end := op.end(); end < math.MaxInt64 {
+			return end
+		}
+	}
+	return math.MaxInt64
+}
+
 // compare orders operations by their ends.
 func (op *WordOp) compare(o *WordOp) int {
 	if c := cmp.Compare(op.end(), o.end()); c != 0 {

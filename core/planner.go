@@ -358,15 +358,12 @@ func (p *planner) next() []*WordOp {
 	p.vague = p.vague || !p.value.Known
 	var all []*WordOp
 	end := int64(math.MaxInt64)
-	add := func(x *WordOp) {
-		end = min(end, x.end())
-		if x.fits(p.value, p.manner) {
-			all = append(all, x)
-		}
-	}
 	for i := range p.lanes {
 		if l := &p.lanes[i]; l.taken < len(l.ops) && (l.taken < l.issued || !p.reading(l.ops[l.taken].strand)) {
-			add(l.ops[l.taken])
+			end = min(end, endOfFirst(l.ops[l.taken:]))
+			if x := l.ops[l.taken]; x.fits(p.value, p.manner) {
+				all = append(all, x)
+			}
 		}
 	}
 	for p.from < len(p.reads) && p.seen[p.from] {
