@@ -22,7 +22,6 @@ func TestValuesAgainstBruteForce(t *testing.T) {
 		t.Run(model, func(t *testing.T) {
 			n := part(t, 5)
 			first := firstSeed(t)
-			threads := strings.HasSuffix(model, " threads")
 			var next, racy, decided, undecided, needless, drawn, bad atomic.Int64
 			next.Store(first)
 			t.Run("programs", func(t *testing.T) {
@@ -42,7 +41,7 @@ func TestValuesAgainstBruteForce(t *testing.T) {
 							if r.Decided {
 								decided.Add(1)
 							}
-							text, open := differsOnValues(t, p, r, threads)
+							text, open := differsOnValues(t, p, r)
 							if open {
 								undecided.Add(1)
 								if r.Decided {
@@ -58,10 +57,10 @@ func TestValuesAgainstBruteForce(t *testing.T) {
 								if r == nil {
 									return false
 								}
-								text, _ := differsOnValues(t, q, r, threads)
+								text, _ := differsOnValues(t, q, r)
 								return text != ""
 							})
-							text, _ = differsOnValues(t, small, small.Races(), threads)
+							text, _ = differsOnValues(t, small, small.Races())
 							t.Errorf("seed %d:\n%s\n%s", seed, small, text)
 						}
 					})
@@ -81,9 +80,8 @@ func TestValuesAgainstBruteForce(t *testing.T) {
 }
 
 // differsOnValues returns what the engine says differently, and whether it says that
-// something is undecided. Of threads nothing is foreseen: where only later values decide
-// between orders, it may be undecided.
-func differsOnValues(t testing.TB, p *values.Program, want *values.Races, threads bool) (text string, undecided bool) {
+// something is undecided.
+func differsOnValues(t testing.TB, p *values.Program, want *values.Races) (text string, undecided bool) {
 	files, err := p.Files()
 	require.NoError(t, err)
 	for _, opts := range []Options{
@@ -97,12 +95,12 @@ func differsOnValues(t testing.TB, p *values.Program, want *values.Races, thread
 		}
 		undecided = len(besides) > 0
 		for _, x := range besides {
-			if want.Decided && !threads {
+			if want.Decided {
 				text += fmt.Sprintf("%s clock: besides: %s\n", clock, x)
 			}
 		}
 		for _, x := range want.Certain {
-			if !slices.Contains(got, x) && (!undecided || want.Decided && !threads) {
+			if !slices.Contains(got, x) && (!undecided || want.Decided) {
 				text += fmt.Sprintf("%s clock: missed %s\n", clock, x)
 			}
 		}

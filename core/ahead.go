@@ -101,14 +101,15 @@ func (s *Strand) keepCall() {
 
 // Lookahead is a place in the events of a strand that are still to come.
 type Lookahead struct {
-	ahead *ahead
-	times int
-	next  int // its number in the queue, from the first that the queue had
+	ahead  *ahead
+	times  int
+	next   int    // its number in the queue, from the first that the queue had
+	number uint64 // of the event before it, in the trace
 }
 
 // Ahead returns the place of the next event.
 func (s *Strand) Ahead() Lookahead {
-	return Lookahead{ahead: &s.ahead, times: s.ahead.times, next: s.ahead.taken}
+	return Lookahead{ahead: &s.ahead, times: s.ahead.times, next: s.ahead.taken, number: s.events()}
 }
 
 // Over reports whether all that was read ahead has been replayed.
@@ -124,14 +125,18 @@ func (l *Lookahead) ended() bool {
 func (l *Lookahead) Call() *trace.Call { return l.within(maxAhead) }
 
 // within is Call where only so many events are read ahead.
-func (l *Lookahead) within(events int) *trace.Call {
+func (l *Lookahead) within(most int) *trace.Call {
 	a := l.ahead
-	for l.next = max(l.next, a.taken); ; {
-		if l.next-a.taken == len(a.queue) && (a.events >= events || !a.more()) {
+	if l.next < a.taken {
+		l.next, l.number = a.taken, a.of.events()
+	}
+	for {
+		if l.next-a.taken == len(a.queue) && (a.events >= most || !a.more()) {
 			return nil
 		}
 		ev := &a.queue[l.next-a.taken]
 		l.next++
+		l.number += uint64(events(ev))
 		if ev.Kind == trace.KindCall {
 			return ev.Call
 		}

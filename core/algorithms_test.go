@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"cmp"
 	"iter"
 	"math/rand/v2"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
 )
 
 // algorithm is what each strand of a program does that orders its accesses by values of
@@ -140,7 +142,7 @@ func unordered(t *testing.T, streams []core.Stream, opts core.Options) int {
 		all := accesses(t, r)
 		for i, a := range all {
 			for _, b := range all[:i] {
-				if a.Base == b.Base && a.Rank != b.Rank && (a.Kind == regions.Write || b.Kind == regions.Write) && !r.Precedes(a, b) && !r.Precedes(b, a) {
+				if a.Base == b.Base && a.Start.Line != b.Start.Line && (a.Kind == regions.Write || b.Kind == regions.Write) && !r.Precedes(a, b) && !r.Precedes(b, a) {
 					n++
 				}
 			}
@@ -178,13 +180,63 @@ func TestLongAlgorithms(t *testing.T) {
 	}
 }
 
-// inOrder replays runs of an algorithm whose strands do it so many turns.
-func inOrder(t *testing.T, programs, turns int, do algorithm) {
+// TestAlgorithmsOfThreads: the same where several threads of each process do it.
+func TestAlgorithmsOfThreads(t *testing.T) {
+	for name, do := range algorithms {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inOrder(t, asked(t, 6), 40, do, teams)
+		})
+	}
+}
+
+// teams divides strands among two processes, of which they are threads.
+func teams(rng *rand.Rand, strands []core.Stream) []core.Stream {
+	const processes = 2
+	x := &threads{fns: map[string]*trace.Fn{}}
+	all := make([]events, processes)
+	of := make([]int, len(strands))
+	add := func(p, thread int, ev trace.Event) {
+		ev.Strand = uint32(thread)
+		all[p] = append(all[p], ev)
+	}
+	for i := range strands {
+		of[i] = rng.IntN(processes)
+		add(of[i], 0, x.note("mcchk_Fork", "object", int64(100+i)))
+		add(of[i], 1+i, x.note("mcchk_Strand", "strand", int64(1+i)))
+		add(of[i], 1+i, x.note("mcchk_Acquire", "object", int64(100+i)))
+	}
+	var both []trace.Event
+	thread := map[*trace.Call]int{}
+	for i, s := range strands {
+		for _, ev := range *s.(*events) {
+			thread[ev.Call] = i
+			both = append(both, ev)
+		}
+	}
+	slices.SortStableFunc(both, func(a, b trace.Event) int { return cmp.Compare(a.Call.Begin, b.Call.Begin) })
+	for _, ev := range both {
+		i := thread[ev.Call]
+		add(of[i], 1+i, ev)
+	}
+	var out []core.Stream
+	for i := range all {
+		out = append(out, &all[i])
+	}
+	return out
+}
+
+// inOrder replays runs of an algorithm whose strands do it so many turns, changed.
+func inOrder(t *testing.T, programs, turns int, do algorithm, change ...func(*rand.Rand, []core.Stream) []core.Stream) {
 	wrong := 0
 	for seed := range uint64(programs) {
 		rng := rand.New(rand.NewPCG(seed, 11))
 		opts := core.Options{Clock: evc.Names()[seed%uint64(len(evc.Names()))], Turn: 1 + rng.IntN(20)}
-		if n := unordered(t, simulate(rng, 2+rng.IntN(4), turns, do), opts); n > 0 {
+		streams := simulate(rng, 2+rng.IntN(4), turns, do)
+		for _, f := range change {
+			streams = f(rng, streams)
+		}
+		if n := unordered(t, streams, opts); n > 0 {
 			wrong++
 			if wrong < 5 {
 				t.Logf("seed %d: %d", seed, n)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sort"
 	"sync"
 
 	"github.com/mcchk/mcchk/trace"
@@ -33,7 +34,8 @@ const (
 // Foresight is what a strand is going to do to words.
 type Foresight struct {
 	strand *Strand
-	calls  Lookahead // behind those that it is known of
+	calls  Lookahead // behind those that it is known of, of a process with one strand
+	number uint64    // of the event of the last of those, in the trace
 	ops    []foreseen
 	open   map[int64]*WordOp // of which it will be told what they fetched, by number
 	until  int64             // all that it begins before is known, ns
@@ -41,28 +43,39 @@ type Foresight struct {
 
 // foreseen is an operation that is still to come.
 type foreseen struct {
-	key WordKey
-	op  *WordOp
-	of  any // what completes it tells by that
-	at  int // of its call, in the events ahead
+	key    WordKey
+	op     *WordOp
+	of     any    // what completes it tells by that
+	number uint64 // of the event of its call, in the trace
 }
+
+// over reports whether its call was replayed.
+func (x *foreseen) over() bool { return x.number <= x.op.strand.pos }
 
 // foresight returns what the strand is going to do; nil: that is not known.
 func (s *Strand) foresight() *Foresight {
-	if s.Threaded() || s.stream == nil {
+	if s.stream == nil {
 		return nil
 	}
 	f := s.foresees
-	if f == nil || f.calls.Over() {
-		f = &Foresight{strand: s, calls: s.Ahead(), open: map[int64]*WordOp{}}
+	if f == nil || s.team == nil && f.calls.Over() {
+		f = &Foresight{strand: s, open: map[int64]*WordOp{}}
+		if s.team == nil {
+			f.calls = s.Ahead()
+		}
 		s.foresees = f
 	}
 	n := 0
-	for n < len(f.ops) && f.ops[n].at < s.ahead.taken {
+	for n < len(f.ops) && f.ops[n].over() {
 		n++
 	}
 	f.ops = slices.Delete(f.ops, 0, n)
+	if s.team != nil {
+		f.lookAtQueue()
+		return f
+	}
 	for len(f.ops) < mostForeseen && f.calls.next-s.ahead.taken < mostCallsAhead {
+		before := f.calls
 		c := f.calls.within(mostEventsAhead)
 		if c == nil {
 			if f.calls.ended() {
@@ -70,12 +83,48 @@ func (s *Strand) foresight() *Foresight {
 			}
 			break
 		}
-		f.until = max(f.until, c.Begin)
-		if fn := s.m.function(c.Fn); fn.meaning != nil && fn.meaning.Foresee != nil && c.Returned {
-			fn.meaning.Foresee(s, &Call{Call: c, function: fn}, f)
+		if n := s.m.function(c.Fn).note; n != nil && n.first { // what follows may be of others
+			f.calls = before
+			break
 		}
+		f.look(c, f.calls.number)
 	}
 	return f
+}
+
+// lookAtQueue looks at what was read of one of several strands of a process, and waits to be
+// replayed.
+func (f *Foresight) lookAtQueue() {
+	s, q := f.strand, &f.strand.queue
+	from := sort.Search(q.len(), func(i int) bool { return q.at(i).pos >= max(f.number, s.pos) })
+	for i := from; i < min(q.len(), mostCallsAhead); i++ {
+		if len(f.ops) == mostForeseen {
+			return
+		}
+		x := q.at(i)
+		if f.number = x.pos + 1; x.stretch == nil && x.event.Kind == trace.KindCall {
+			f.look(x.event.Call, f.number)
+		}
+	}
+	if q.len() <= mostCallsAhead {
+		f.until = max(f.until, s.team.known())
+	}
+}
+
+// known returns since when what the strands begin was not read yet, ns.
+func (t *team) known() int64 {
+	if t.over {
+		return math.MaxInt64
+	}
+	return t.latest
+}
+
+// look looks at a call that is still to come, of which the number in the trace is given.
+func (f *Foresight) look(c *trace.Call, number uint64) {
+	f.until, f.number = max(f.until, c.Begin), number
+	if fn := f.strand.m.function(c.Fn); fn.meaning != nil && fn.meaning.Foresee != nil && c.Returned {
+		fn.meaning.Foresee(f.strand, &Call{Call: c, function: fn}, f)
+	}
 }
 
 // Issue says that the call issues an operation, and under which number Fetched will tell
@@ -133,17 +182,26 @@ func (f *Foresight) Atomic(c *Call, a Atomic) {
 // add adds an operation of the call that is looked at.
 func (f *Foresight) add(k WordKey, op *WordOp) {
 	op.strand = f.strand
-	f.ops = append(f.ops, foreseen{key: k, op: op, at: f.calls.next - 1})
+	f.ops = append(f.ops, foreseen{key: k, op: op, number: f.number})
 }
 
 // foreseen returns what the visitors of a word are going to do to it, and those of the
 // operations that fetch, in the order of their ends. closed: whatever these may have fetched is
 // among all that is known; there may be others, which are left out then.
 func (w *word) foreseen() (all [][]*WordOp, goals []*WordOp, closed bool) {
+	until := int64(math.MaxInt64)
 	if len(w.m.processes) <= mostForeseeing {
-		for _, p := range w.m.processes { // also those who will come to it
-			if f := p.first.foresight(); f != nil && slices.ContainsFunc(f.ops, func(x foreseen) bool { return x.key == w.key }) {
-				w.visitor(p.first)
+		for s := range w.m.all { // also those who will come to it
+			f := s.foresight()
+			if f == nil {
+				continue
+			}
+			if i := slices.IndexFunc(f.ops, func(x foreseen) bool { return x.key == w.key }); i < 0 {
+				continue
+			} else if s.line == noLine { // it has done nothing yet
+				until = min(until, f.ops[i].op.began)
+			} else {
+				w.visitor(s)
 			}
 		}
 	}
@@ -152,7 +210,6 @@ func (w *word) foreseen() (all [][]*WordOp, goals []*WordOp, closed bool) {
 	if len(w.visitors) > mostForeseeing {
 		return all, nil, false
 	}
-	until := int64(math.MaxInt64)
 	for i, v := range w.visitors {
 		f := v.strand.foresight()
 		if f == nil {

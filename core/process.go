@@ -53,6 +53,14 @@ func (p *Process) newStrand() *Strand {
 	return &Strand{Process: p, line: noLine, sync: synchronization{buffer: make([]Wait, 0, 4)}}
 }
 
+// events returns how many events of its trace were read, those ahead of the replay left out.
+func (p *Process) events() uint64 {
+	if p.team != nil {
+		return p.team.read
+	}
+	return p.first.pos
+}
+
 // Threaded reports whether the process has had more than one strand.
 func (p *Process) Threaded() bool { return p.team != nil }
 

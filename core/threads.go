@@ -46,6 +46,7 @@ type team struct {
 	objects   map[int64]*object
 	free      []freeLine
 	read      uint64 // events of the trace so far
+	latest    int64  // when the last call of them began, ns
 	queued    int    // items in queues
 	allowance int    // that there may be of these before reading stops
 	over      bool   // the trace was read to its end
@@ -62,7 +63,7 @@ type freeLine struct {
 // form makes a team of a process that had one strand.
 func (p *Process) form() {
 	s := p.first
-	s.sure = true
+	s.sure, s.foresees = true, nil
 	p.team = &team{
 		Process: p, byNumber: map[int64]*Strand{0: s}, byThread: map[uint32]*Strand{0: s},
 		objects: map[int64]*object{}, read: s.pos,
@@ -196,6 +197,7 @@ func (t *team) next() bool {
 		}
 		if x.thread = x.event.Strand; x.event.Kind == trace.KindCall {
 			x.fn = t.m.function(x.event.Call.Fn)
+			t.latest = max(t.latest, x.event.Call.Begin)
 		}
 	}
 	t.read += uint64(x.events())
