@@ -336,6 +336,7 @@ func (s *searcher) compareLanes(a, b *Lane) {
 		return
 	}
 	var room regions.Access
+	each := s.region.Recycles(a.First(), b.First(), m.lo, m.hi)
 	for i := range a.len() {
 		from := 0
 		if a == b {
@@ -345,7 +346,7 @@ func (s *searcher) compareLanes(a, b *Lane) {
 		if m.beside {
 			lo, hi = b.issuedBeside(s.region, a.times(i, &room), lo, hi)
 		}
-		if lo < hi && s.region.Recycles(a.First().Owner) {
+		if lo < hi && each {
 			s.addEach(a.access(i), b, lo, hi, m)
 		} else if lo < hi {
 			s.out.Add(NewPair(s.region, a.access(i), b.access(lo), m.lo, m.hi, m.rule), uint64(hi-lo))
@@ -555,7 +556,7 @@ func (l *Lane) meets(a *trace.Rows, hi uint64) bool {
 func (s *searcher) compareLocal(st *regions.Stretch, i, k int, n nearLane) {
 	a := s.region.LocalAccess(s.line, st, i, k)
 	m, ok := s.meet(a, n.First())
-	if ok && s.region.Recycles(a.Owner) {
+	if ok && s.region.Recycles(a, n.First(), m.lo, m.hi) {
 		s.addEach(a, n.Lane, n.from, n.to, m)
 	} else if ok {
 		s.out.Add(NewPair(s.region, a, n.access(n.from), m.lo, m.hi, m.rule), uint64(n.to-n.from))

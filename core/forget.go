@@ -122,7 +122,10 @@ func (w *word) forget() bool {
 	}
 	w.versions = slices.Delete(w.versions, 0, n)
 	for _, v := range w.visitors {
-		v.seen = slices.DeleteFunc(v.seen, func(x sighting) bool { return x.version.number < w.versions[0].number })
+		for i, seen := range v.seen {
+			v.seen[i] = slices.DeleteFunc(seen, func(x sighting) bool { return x.version.number < w.versions[0].number })
+		}
+		v.seen = slices.DeleteFunc(v.seen, func(seen []sighting) bool { return len(seen) == 0 })
 	}
 	return idle && w.m.past(&w.last().before) && !slices.ContainsFunc(w.versions, func(v *version) bool { return v.by.shows() })
 }

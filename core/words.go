@@ -122,10 +122,10 @@ type sighting struct {
 // visitor is what a word knows of a strand.
 type visitor struct {
 	strand *Strand
-	queue  []*WordOp  // its updates that are not placed yet, in the order of issue
-	turns  int        // how many there were
-	seen   []sighting // in order
-	waited int        // the number of the last version that it waited for
+	queue  []*WordOp    // its updates that are not placed yet, in the order of issue
+	turns  int          // how many there were
+	seen   [][]sighting // of each line at which something was seen, in order, each of a later version
+	waited int          // the number of the last version that it waited for
 }
 
 // word is what is known of a word in a concurrent region.
@@ -330,21 +330,14 @@ func (v *visitor) drop(which func(*WordOp) bool) {
 
 // known returns the last version that a strand knows the visitor to have seen; nil:
 // none.
-func (v *visitor) known(by *Strand) *version {
-	if v.strand.team != nil { // its threads need not know of what it has seen
-		var last *version
-		for _, x := range v.seen {
-			if (last == nil || x.version.number > last.number) && by.Knows(x.at) {
-				last = x.version
-			}
+func (v *visitor) known(by *Strand) (last *version) {
+	for _, seen := range v.seen { // threads need not know of what others of their process have seen
+		n := sort.Search(len(seen), func(i int) bool { return !by.Knows(seen[i].at) })
+		if n > 0 && (last == nil || seen[n-1].version.number > last.number) {
+			last = seen[n-1].version
 		}
-		return last
 	}
-	n := sort.Search(len(v.seen), func(i int) bool { return !by.Knows(v.seen[i].at) })
-	if n == 0 {
-		return nil
-	}
-	return v.seen[n-1].version
+	return last
 }
 
 // effective returns the last of the visitor's updates that are not placed which took
@@ -425,13 +418,24 @@ func (op *WordOp) Complete(at regions.Point) {
 
 // saw notes that the visitor knew of a version at a moment.
 func (v *visitor) saw(at regions.Point, x *version) {
-	n := len(v.seen)
-	for n > 0 && v.seen[n-1].at.Pos > at.Pos {
+	i := slices.IndexFunc(v.seen, func(seen []sighting) bool { return seen[0].at.Line == at.Line })
+	if i < 0 {
+		v.seen = append(v.seen, []sighting{{at, x}})
+		return
+	}
+	seen := v.seen[i]
+	n := len(seen)
+	for n > 0 && seen[n-1].at.Pos > at.Pos {
 		n--
 	}
-	if n == 0 || v.strand.team != nil || v.seen[n-1].version.number < x.number {
-		v.seen = slices.Insert(v.seen, n, sighting{at, x})
+	if n > 0 && seen[n-1].version.number >= x.number {
+		return
 	}
+	behind := n // what was known later, and is no more
+	for behind < len(seen) && seen[behind].version.number <= x.number {
+		behind++
+	}
+	v.seen[i] = slices.Replace(seen, n, behind, sighting{at, x})
 }
 
 // Fetched is what an operation on a word has fetched.

@@ -17,8 +17,9 @@ func TestRecycled(t *testing.T) {
 		return &Access{Owner: 0, Rank: rank, Start: Point{Line: rank, Pos: start}, End: Point{Line: rank, Pos: end}}
 	}
 	before, behind := at(0, 3, 9), at(0, 11, 11)
-	require.True(t, r.Recycles(0))
-	require.False(t, r.Recycles(1))
+	require.True(t, r.Recycles(before, behind, 100, 108))
+	require.False(t, r.Recycles(before, behind, 96, 104))
+	require.False(t, r.Recycles(before, at(1, 11, 11), 100, 108))
 	require.True(t, r.Recycled(before, behind, 100, 108))
 	require.True(t, r.Recycled(behind, before, 192, 200))
 	require.True(t, r.Recycled(at(0, 10, 10), behind, 100, 108), "what gives it up belongs to what was before")
