@@ -347,3 +347,31 @@ func TestUpdateBeforeOneThatWasOver(t *testing.T) {
 	}
 	require.Zero(t, unordered(t, all, core.Options{Clock: evc.Auto}))
 }
+
+// TestUpdateBehindWait: an update that was over later than a wait which another one ended comes
+// behind that, since the next wait is ended by it.
+func TestUpdateBehindWait(t *testing.T) {
+	r := newWordRun(3)
+	issue := func(rank, number, op, value, fetches int) {
+		r.call(rank, "word_issue", "number", number, "addr", 1<<20, "op", op, "value", value, "equal", 0, "fetches", fetches)
+	}
+	look := func(number, found int) {
+		issue(2, number, wordRead, 0, 1)
+		r.call(2, "word_fetched", "number", number, "value", found)
+	}
+	wait := func(number, value, equal int) {
+		r.call(2, "word_wait", "number", number, "addr", 1<<20, "value", value, "equal", equal)
+	}
+	issue(0, 0, wordWrite, 101, 0)
+	issue(1, 1, wordWrite, 102, 0)
+	look(2, 0)
+	wait(2, 102, 1)
+	look(3, 102)
+	r.call(0, "word_done", "number", 0)
+	wait(3, 102, 0)
+	var all []core.Stream
+	for i := range r.traces {
+		all = append(all, &r.traces[i])
+	}
+	require.Zero(t, unordered(t, all, core.Options{Clock: evc.Auto})) // and no problem
+}

@@ -231,14 +231,15 @@ func (w *word) hopeless(op *WordOp, how manner) bool {
 	return !found && p.left > 0 && !p.vague
 }
 
-// needed leaves out of steps updates that are not known to be over, where nothing of the
-// rest depends on them, nor what leads to the other goals: they count as later.
+// needed leaves out of steps updates that are not known to be over by the time of the last,
+// where nothing of the rest depends on them, nor what leads to the other goals: they count as
+// later.
 func (p *planner) needed(steps, goals []*WordOp) []*WordOp {
 	const most = 64
-	left := easySteps
+	left, end := easySteps, steps[len(steps)-1].end()
 	for i := len(steps) - 2; i >= 0 && len(steps) <= most; i-- {
 		x := steps[i]
-		if x.blocked || x.end() < math.MaxInt64 {
+		if x.blocked || x.end() <= end && x.end() < math.MaxInt64 {
 			continue
 		}
 		less := slices.Delete(slices.Clone(steps), i, i+1)

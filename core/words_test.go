@@ -30,7 +30,7 @@ var (
 
 // Bind is that of core.Model.
 func (m *wordModel) Bind(fn *trace.Fn) *core.Meaning {
-	do := map[string]func(*core.Strand, *core.Call){"word_issue": m.issue, "word_done": m.done, "word_fetched": m.fetched}[fn.Name]
+	do := map[string]func(*core.Strand, *core.Call){"word_issue": m.issue, "word_done": m.done, "word_fetched": m.fetched, "word_wait": m.wait}[fn.Name]
 	if do == nil {
 		return m.toy.Bind(fn)
 	}
@@ -59,6 +59,14 @@ func wordKey(c *core.Call) core.WordKey { return core.WordKey{Addr: c.Addr(argAd
 
 func (m *wordModel) issue(s *core.Strand, c *core.Call) {
 	m.ops[[2]int64{int64(s.Rank), c.Int(argNumber)}] = s.Issue(wordKey(c), c.Begin, wordUpdate(c.Int(argOp), c.Int(argValue), c.Int(argEqual)), c.Int(argFetches) != 0)
+}
+
+// wait waits until a word has a value, or another one; it begins with a read of that number.
+func (m *wordModel) wait(s *core.Strand, c *core.Call) {
+	there := m.ops[[2]int64{int64(s.Rank), c.Int(argNumber)}]
+	meets := func(v int64) bool { return (v == c.Int(argValue)) == (c.Int(argEqual) != 0) }
+	op := s.Expect(wordKey(c), c.Begin, meets, there, func() { s.NotUnderstood(c, "which it saw") })
+	s.Fetch(c, []core.Fetched{{Op: op}}, c.Begin)
 }
 
 func (m *wordModel) done(s *core.Strand, c *core.Call) {
