@@ -107,16 +107,10 @@ func (f *Foresight) lookAtQueue() {
 		}
 	}
 	if q.len() <= mostCallsAhead {
-		f.until = max(f.until, s.team.known())
+		if f.until = s.latest; s.team.over {
+			f.until = math.MaxInt64
+		}
 	}
-}
-
-// known returns since when what the strands begin was not read yet, ns.
-func (t *team) known() int64 {
-	if t.over {
-		return math.MaxInt64
-	}
-	return t.latest
 }
 
 // look looks at a call that is still to come, of which the number in the trace is given.

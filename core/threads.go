@@ -32,6 +32,7 @@ type member struct {
 	sure     bool            // what it came after when it began is known
 	until    *Strand         // it does nothing before the end of that one; or nil
 	queue    line[*item]     // its events that were read and not replayed
+	latest   int64           // when its last call was over that was read, ns
 	index    int             // among those of the team that have not ended
 	bounds   *regions.Bounds // in which it was made
 	parked   *parked         // at an acquire that waits; or nil
@@ -46,7 +47,6 @@ type team struct {
 	objects   map[int64]*object
 	free      []freeLine
 	read      uint64 // events of the trace so far
-	latest    int64  // when the last call of them began, ns
 	queued    int    // items in queues
 	allowance int    // that there may be of these before reading stops
 	over      bool   // the trace was read to its end
@@ -123,6 +123,9 @@ func (t *team) step(ahead bool) error {
 	if s == nil || s.state == ended {
 		return nil
 	}
+	if x.fn != nil {
+		s.latest = max(s.latest, x.event.Call.End)
+	}
 	if t.busy(s) || ahead && !x.isNote() {
 		t.put(s, x)
 		return nil
@@ -197,7 +200,6 @@ func (t *team) next() bool {
 		}
 		if x.thread = x.event.Strand; x.event.Kind == trace.KindCall {
 			x.fn = t.m.function(x.event.Call.Fn)
-			t.latest = max(t.latest, x.event.Call.Begin)
 		}
 	}
 	t.read += uint64(x.events())
