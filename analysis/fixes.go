@@ -14,12 +14,14 @@ import (
 	"github.com/mcchk/mcchk/trial"
 )
 
-// What TryFixes is bounded by: replays, and the work of all of them together, in events. A
-// step of a search for the order of operations on a word is less work than an event.
+// What TryFixes is bounded by: replays, and the work of all of them together, in events; of it,
+// where there are warnings alone, few would wait for more than a part. A step of a search for the
+// order of operations on a word is less work than an event.
 const (
-	mostTrials   = 300
-	trialWork    = 1 << 22
-	stepsAnEvent = 4
+	mostTrials     = 300
+	trialWork      = 1 << 22
+	workOfWarnings = 1 << 20
+	stepsAnEvent   = 4
 )
 
 // Why fixes are not tried.
@@ -231,7 +233,10 @@ func (t *trials) replayAll(queue []*attempt) error {
 
 // prepare looks at the run as it was, and makes the plans, unless that takes too long.
 func (t *trials) prepare(res *Result) error {
-	t.room, t.work = mostTrials, trialWork
+	t.room, t.work = mostTrials, workOfWarnings
+	if slices.ContainsFunc(res.Findings, func(f conflicts.Finding) bool { return f.Severity == conflicts.Error }) {
+		t.work = trialWork
+	}
 	t.before.work = int(min(res.Basis.Accesses+res.Basis.Calls, trialWork)) // at least
 	if !t.affords(2) {                                                      // there is another replay to come
 		t.room = 0

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/trace"
@@ -238,20 +239,14 @@ func (p *planner) makesCalls(site int) bool {
 
 // next returns the execution of another statement that follows one, or comes before.
 func next(others []execution, e *execution, forward bool) *execution {
-	if forward {
-		i := slices.IndexFunc(others, func(o execution) bool { return o.first > e.last })
-		if i < 0 {
-			return nil
-		}
-		return &others[i]
+	i := sort.Search(len(others), func(i int) bool { return others[i].first > e.last })
+	if !forward {
+		i = sort.Search(len(others), func(i int) bool { return others[i].last >= e.first }) - 1
 	}
-	var found *execution
-	for i := range others {
-		if others[i].last < e.first {
-			found = &others[i]
-		}
+	if i < 0 || i == len(others) {
+		return nil
 	}
-	return found
+	return &others[i]
 }
 
 // carry moves an execution to another.
