@@ -232,6 +232,9 @@ func inOrder(t *testing.T, programs, turns int, do algorithm, change ...func(*ra
 	for seed := range uint64(programs) {
 		rng := rand.New(rand.NewPCG(seed, 11))
 		opts := core.Options{Clock: evc.Names()[seed%uint64(len(evc.Names()))], Turn: 1 + rng.IntN(20)}
+		if seed%3 == 2 {
+			opts.Phase = 1 + int(seed)%40
+		}
 		streams := simulate(rng, 2+rng.IntN(4), turns, do)
 		for _, f := range change {
 			streams = f(rng, streams)

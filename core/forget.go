@@ -113,8 +113,14 @@ func (w *word) forget() bool {
 	for _, v := range w.visitors {
 		idle = idle && len(v.queue) == 0
 	}
+	until := w.last().number
+	for op := range w.blocked.all() {
+		if v := w.least(op); v != nil {
+			until = min(until, v.number)
+		}
+	}
 	n := 0
-	for n+2 < len(w.versions) && w.m.past(&w.versions[n+2].before) && !w.versions[n].by.shows() {
+	for n+2 < len(w.versions) && w.versions[n].number < until && w.m.past(&w.versions[n+2].before) && !w.versions[n].by.shows() {
 		n++
 	}
 	for _, x := range w.versions[:n] {

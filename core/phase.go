@@ -1,7 +1,6 @@
 package core
 
 import (
-	"math"
 	"slices"
 
 	"github.com/mcchk/mcchk/evc"
@@ -31,8 +30,8 @@ func (p *phase) full() bool { return p.grown >= p.limit }
 // returns it. Otherwise it returns nil, and tries again when the phase has grown to twice
 // its size, or at once where no strand makes accesses any more.
 func (m *Machine) endPhase() *regions.Region {
-	if m.wholeRegions() {
-		m.phase.limit = math.MaxInt
+	if m.wholeRegions() { // that may be over later
+		m.phase.limit = 2 * m.phase.grown
 		return nil
 	}
 	floor := m.floor()
@@ -69,8 +68,11 @@ func (m *Machine) wholeRegions() bool {
 func (m *Machine) floor() []uint32 {
 	var active []int
 	var coming []evc.Time
+	known := m.coming()
 	for _, p := range m.processes {
-		if p.first.active() {
+		if t, ok := known[p.first]; ok {
+			coming = append(coming, t)
+		} else if p.first.active() {
 			active = append(active, int(p.first.line))
 		}
 		if p.team != nil {

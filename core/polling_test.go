@@ -115,3 +115,29 @@ func TestCounting(t *testing.T) {
 	few, many := counting(2, 400).allocated(t), counting(32, 25).allocated(t)
 	require.Less(t, many, 4*few)
 }
+
+// TestOneAloneInPhases: while an operation of one strand is under way, which comes after what
+// another has done meanwhile, or reads it, the other is replayed phase by phase.
+func TestOneAloneInPhases(t *testing.T) {
+	const turns = 2000
+	for _, op := range []int{wordRead, wordWrite} {
+		r := newWordRun(2)
+		r.issue(1, 0, op, 7, 1)
+		for range turns {
+			for _, v := range []int{1, 0} {
+				r.issue(0, 0, wordWrite, v, 1)
+				r.done(0)
+				r.fetched(0, 1-v)
+				r.number[0]++
+			}
+		}
+		r.done(1)
+		r.fetched(1, 0)
+		m, err := core.NewMachine([]core.Stream{&r.traces[0], &r.traces[1]}, core.Options{Clock: evc.Auto, Phase: 100}, &wordModel{newToy(), map[[2]int64]*core.WordOp{}})
+		require.NoError(t, err)
+		most := 0
+		replay(t, m, func(of *regions.Region) { most = max(most, len(of.Segments[0])) })
+		require.Empty(t, m.Problems())
+		require.Less(t, most, turns/4)
+	}
+}
