@@ -30,8 +30,9 @@ import (
 func main() {
 	var o options
 	flag.IntVar(&o.rounds, "rounds", 5, "at most so many launches of each program with Open MPI, plain and traced in turn; half as many with MPICH, and of each analysis")
-	flag.StringVar(&o.only, "only", "", "run one part: programs, analysis, growth, live, endless, memory, matrix or report")
-	flag.StringVar(&o.match, "match", "", "of the matrix and of memory, only what has a name that matches a regular expression")
+	flag.StringVar(&o.only, "only", "", "run one part: programs, analysis, growth, live, endless, memory, locks, matrix or report")
+	flag.StringVar(&o.match, "match", "", "of the matrix, of memory and of locks, only what has a name that matches a regular expression")
+	flag.IntVar(&o.acquisitions, "acquisitions", 1_000_000, "of locks, how many, and ten times as many")
 	flag.Int64Var(&o.size, "size", 5<<30, "of endless, bytes of traces to write")
 	flag.StringVar(&o.picture, "picture", "", "of endless, the file for a picture (SVG)")
 	flag.Parse()
@@ -44,17 +45,19 @@ func main() {
 }
 
 type options struct {
-	rounds  int
-	only    string
-	match   string
-	size    int64
-	picture string
+	rounds int
+	only   string
+	match  string
+	size   int64
+
+	acquisitions int
+	picture      string
 }
 
 func (o options) run(ctx context.Context, out io.Writer) error {
 	parts := o.parts()
 	if o.rounds < 1 || o.only != "" && !slices.ContainsFunc(parts, func(p part) bool { return p.name == o.only }) {
-		return errors.New("-rounds must be positive, and -only programs, analysis, growth, live, endless, memory, matrix or report")
+		return errors.New("-rounds must be positive, and -only programs, analysis, growth, live, endless, memory, locks, matrix or report")
 	}
 	work, err := os.MkdirTemp("", "mcchk-bench-")
 	if err != nil {
@@ -89,6 +92,7 @@ func (o options) parts() []part {
 		{"live", true, o.live},
 		{"endless", false, o.endless},
 		{"memory", false, o.memory},
+		{"locks", false, o.locks},
 		{"matrix", false, o.matrix},
 		{"report", true, o.report},
 	}

@@ -39,6 +39,8 @@ var openSHMEM = &bookends{
 		"shmem_long_put_signal": shmemSignalArgs, "shmem_long_put_signal_nbi": shmemSignalArgs,
 		"shmem_long_atomic_add": "dest:p value:i pe:i size:i old:i", "shmem_long_atomic_set": "dest:p value:i pe:i size:i old:i",
 		"shmem_long_atomic_fetch": "source:p pe:i size:i result:i", "shmem_long_atomic_fetch_add": "dest:p value:i pe:i size:i result:i",
+		"shmem_long_atomic_compare_swap": "dest:p cond:i value:i pe:i size:i result:i",
+		"shmem_long_atomic_fetch_inc":    "dest:p pe:i size:i result:i", "shmem_long_atomic_inc": "dest:p pe:i size:i old:i",
 		"shmem_long_wait_until": "ivar:p cmp:i cmp_value:i size:i before:i",
 		"shmem_quiet":           "", "shmem_fence": "", "shmem_barrier_all": "", "shmem_sync_all": "",
 		"shmem_barrier":  "PE_start:i logPE_stride:i PE_size:i pSync:p",
