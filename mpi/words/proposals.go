@@ -167,9 +167,13 @@ func (vocabulary) Lock(w *explain.Wording, a, b *conflicts.Side) (conflicts.Fix,
 	return fix, true
 }
 
-// exclusive proposes to take the shared lock of an access as an exclusive one; nil where it
-// is not known which call takes it.
+// exclusive proposes to take the shared lock of an access as an exclusive one, that of one
+// that writes if there is one: who only reads may go on to share it. nil where it is not known
+// which call takes it.
 func exclusive(w *explain.Wording, a, b *conflicts.Side) *conflicts.Fix {
+	if b.Write && !a.Write {
+		a, b = b, a
+	}
 	for _, s := range []*conflicts.Side{a, b} {
 		if s.Epoch == mpi.SharedLockEpoch && s.Started.Call == "MPI_Win_lock" {
 			unchecked := ""
