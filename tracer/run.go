@@ -42,7 +42,7 @@ const (
 const killDelay = 5 * time.Second
 
 // ErrNoTraces says that a program ended without having written a trace.
-var ErrNoTraces = errors.New("no traces were written: was the program compiled with mcchk cc (or another of its compilers), and did it come to MPI_Init, shmem_init or gaspi_proc_init, where traces begin?")
+var ErrNoTraces = errors.New("no traces were written: was the program compiled with mcchk cc (or another of its compilers), and did it come to MPI_Init, shmem_init or gaspi_proc_init, where traces begin (MPI_Session_init begins none)?")
 
 // ErrTimeout says that a program was ended because it ran longer than allowed.
 var ErrTimeout = errors.New("the program ran longer than allowed")

@@ -116,6 +116,8 @@ func TestCompile(t *testing.T) {
 		{"all is the compiler's", []string{"mcchk", "cc", "-O2", "--verbose", "a.c"}, tracer.CompileOptions{Language: tracer.C, Args: []string{"-O2", "--verbose", "a.c"}}},
 		{"our options first", []string{"mcchk", "cxx", "--mpicc", "mpicxx.mpich", "--compiler=clang", "-c", "a.cc"},
 			tracer.CompileOptions{Language: tracer.CXX, MPICC: "mpicxx.mpich", Compiler: "clang", Args: []string{"-c", "a.cc"}}},
+		{"the option by the name of the compiler", []string{"mcchk", "cxx", "--mpicxx", "mpicxx.mpich", "-c", "a.cc"},
+			tracer.CompileOptions{Language: tracer.CXX, MPICC: "mpicxx.mpich", Args: []string{"-c", "a.cc"}}},
 		{"help of the compiler", []string{"mcchk", "cc", "-c", "--help"}, tracer.CompileOptions{Language: tracer.C, Args: []string{"-c", "--help"}}},
 		{"color is no option of ours here", []string{"mcchk", "cc", "--color", "x"}, tracer.CompileOptions{Language: tracer.C, Args: []string{"--color", "x"}}},
 		{"called as mcchk-cc", []string{"/bin/mcchk-cc", "-c", "a.c"}, tracer.CompileOptions{Language: tracer.C, Args: []string{"-c", "a.c"}}},

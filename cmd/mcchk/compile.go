@@ -20,10 +20,11 @@ mcchk fc (mcchk-fc) is for Fortran, with gfortran.
 
 Options of mcchk's own come first; everything after them goes to the compiler:
   --mpicc X        the MPI compiler to use (for cxx the one for C++, or the one
-                   for C that it stands beside); for fc: --mpifc X (default:
-                   $MCCHK_MPICC, $MCCHK_MPICXX or $MCCHK_MPIFC, then
-                   .mcchk.yaml, then the one beside that for C, such as
-                   mpicxx.mpich of mpicc.mpich, then mpicc, mpicxx or mpifort)
+                   for C that it stands beside; --mpicxx X is the same); for fc:
+                   --mpifc X (default: $MCCHK_MPICC, $MCCHK_MPICXX or
+                   $MCCHK_MPIFC, then .mcchk.yaml, then the one beside that for C,
+                   such as mpicxx.mpich of mpicc.mpich, then mpicc, mpicxx or
+                   mpifort)
   --gaspi          the program uses GASPI, whose header is found in the folder
                    include of $GASPI_HOME, or where the compiler looks. Any
                    compiler does (default: $MCCHK_GASPICC or $MCCHK_GASPICXX, then
@@ -44,8 +45,8 @@ const oshcompileHelp = `Compiles and links an OpenSHMEM program with your own Op
 it can be traced. Takes the place of the compiler in builds: make CC="mcchk oshcc".
 
 Options of mcchk's own come first; everything after them goes to the compiler:
-  --oshcc X        the OpenSHMEM compiler to use (default: $MCCHK_OSHCC or
-                   $MCCHK_OSHCXX, then oshcc or oshcxx)
+  --oshcc X        the OpenSHMEM compiler to use; --oshcxx X is the same (default:
+                   $MCCHK_OSHCC or $MCCHK_OSHCXX, then oshcc or oshcxx)
   --compiler X     the compiler underneath: gcc or clang (default:
                    $MCCHK_COMPILER, then .mcchk.yaml, then the OpenSHMEM compiler's)
   --verbose        print on standard error what is done
@@ -124,7 +125,7 @@ func compileOptions(args []string) (tracer.CompileOptions, error) {
 			o.Library = tracer.GASPI
 			args = args[1:]
 			continue
-		case "--mpicc", "--mpifc", "--oshcc":
+		case "--mpicc", "--mpicxx", "--mpifc", "--oshcc", "--oshcxx":
 			to = &o.MPICC
 		case "--compiler":
 			to = &o.Compiler
@@ -151,7 +152,7 @@ func compileOptions(args []string) (tracer.CompileOptions, error) {
 	return o, usagef("there is nothing to compile or link: the arguments of the compiler are missing")
 }
 
-var ownOptions = []string{"--mpicc", "--mpifc", "--oshcc", "--gaspi", "--compiler", "--plugin", "--openmp"}
+var ownOptions = []string{"--mpicc", "--mpicxx", "--mpifc", "--oshcc", "--oshcxx", "--gaspi", "--compiler", "--plugin", "--openmp"}
 
 // misplaced returns an error where an option of mcchk stands behind others.
 func misplaced(args []string) error {

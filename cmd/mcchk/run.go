@@ -225,7 +225,7 @@ func (a *app) judge(ctx context.Context, all *recorded, o runOptions) error {
 // programError adds how the program ended to an error of the tracing.
 func programError(err error, exit tracer.Exit) error {
 	if errors.Is(err, tracer.ErrNoTraces) && exit.Status != 0 {
-		return fmt.Errorf("the program %v, and no traces were written: did it start (its messages are above), was it compiled with mcchk cc (or another of its compilers), and did it come to MPI_Init, shmem_init or gaspi_proc_init, where traces begin?", exit)
+		return fmt.Errorf("the program %v, and no traces were written: did it start (its messages are above), was it compiled with mcchk cc (or another of its compilers), and did it come to MPI_Init, shmem_init or gaspi_proc_init, where traces begin (MPI_Session_init begins none)?", exit)
 	}
 	if errors.Is(err, tracer.ErrNotLoaded) && exit.Status != 0 {
 		return fmt.Errorf("the program %v, and %w", exit, err)
