@@ -55,6 +55,19 @@ func inParts(t *testing.T, files [][]byte, opts Options, n int) *Result {
 	return res
 }
 
+// TestPartsWithFiles: that a conflict is one whatever collective calls on files have ordered
+// is known where only one of the parts has come to it.
+func TestPartsWithFiles(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"a race that none of them orders", "one place is ordered, the other is not", "they cannot all have ordered"} {
+		files := scenarioFiles(t, "file_calls.txtar", name)
+		whole := inMemory(t, files, evc.Encoded, 1)
+		for n := 1; n <= 3; n++ {
+			require.Equal(t, whole, inParts(t, files, Options{Clock: evc.Encoded, Jobs: 1}, n), "%s, %d parts", name, n)
+		}
+	}
+}
+
 // TestParts: an analysis in parts finds the same as one in a whole, whatever
 // the options, and wherever memory lies; phases included.
 func TestParts(t *testing.T) {
