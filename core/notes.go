@@ -11,13 +11,17 @@ import (
 // object is something that strands of a process release and acquire: what an acquire
 // comes after are the releases that were read before it.
 type object struct {
-	own    bool      // it is one of the tracer, and no address
-	fork   bool      // strands that have not begun may acquire it
-	by     *Strand   // that released it last
-	taken  bool      // it was acquired
-	region int       // in which it was released last
-	phase  int       // of the replay
-	joined evc.Time  // of the releases in the region that were replayed
+	own    bool     // it is one of the tracer, and no address
+	fork   bool     // strands that have not begun may acquire it
+	by     *Strand  // that released it last
+	taken  bool     // it was acquired
+	given  int64    // how often it was released
+	came   int64    // how many strands have waited for it
+	awaits int      // how many do now
+	region int      // in which it was released last
+	phase  int      // of the replay
+	joined evc.Time // of the releases in the region that were replayed, but for the last ones:
+	late   []evc.Time
 	open   []*Signal // releases that were read, and are not replayed
 	bounds *regions.Bounds
 }
@@ -27,14 +31,22 @@ func (o *object) known(m *Machine) evc.Time {
 	if o.region != m.index {
 		return evc.Time{} // nothing that is new
 	}
+	o.joined, o.late = m.clock.JoinAll(o.joined, o.late), o.late[:0]
 	return o.joined
 }
 
-// expects reports whether strands that have not begun may acquire the object first: it
-// is said to be a fork, or what a thread begins with is still to be acquired. What a
-// strand releases at its end is no such thing.
-func (o *object) expects() bool {
-	return o.fork || o.own && !o.taken && o.by != nil && o.by.state != ended
+// mostLate is how many releases are joined at a time: thousands of tasks release what
+// is acquired once.
+const mostLate = 256
+
+// releasedAt adds a release.
+func (o *object) releasedAt(m *Machine, now evc.Time) {
+	if o.region != m.index {
+		o.region, o.joined, o.late = m.index, evc.Time{}, o.late[:0]
+	}
+	if o.late = append(o.late, now); len(o.late) == mostLate {
+		o.known(m)
+	}
 }
 
 // item is an event that was read.
@@ -52,6 +64,7 @@ type item struct {
 	region int
 	sure   bool
 	waits  []Wait
+	given  int64 // releases of the object that were replayed before it was read
 }
 
 // events returns how many events of the trace it stands for.
@@ -76,15 +89,17 @@ type note struct {
 }
 
 var (
-	argStrand = NewArgName("strand")
-	argObject = NewArgName("object")
+	argStrand   = NewArgName("strand")
+	argObject   = NewArgName("object")
+	argStrands  = NewArgName("strands")
+	argReleases = NewArgName("releases")
 )
 
 // notes are those on strands, by the names that they have in traces.
 var notes = map[string]*note{
 	"mcchk_Strand":       {read: (*team).goOnWith, arg: argStrand, first: true},
 	"mcchk_Strand_end":   {do: endStrand, arg: argStrand, named: true},
-	"mcchk_Strand_waits": {read: (*team).waitsFor, arg: argStrand},
+	"mcchk_Strand_waits": {read: (*team).names, do: waitFor, arg: argObject},
 	"mcchk_Release":      {read: (*team).releases, do: release, arg: argObject, first: true},
 	"mcchk_Fork":         {read: (*team).forks, do: release, arg: argObject, first: true},
 	"mcchk_Acquire":      {read: (*team).acquires, do: acquire, arg: argObject},
@@ -116,6 +131,9 @@ func (t *team) note(s *Strand, x *item) *Strand {
 			return nil
 		}
 	}
+	if s.state == ended && n.arg == argObject && n.do != nil {
+		return nil // the thread tells late of what is known
+	}
 	if n.read != nil {
 		n.read(t, s, x, arg)
 	}
@@ -145,10 +163,37 @@ func endStrand(s *Strand, _ *item) {
 	}
 }
 
-// waitsFor: the strand does nothing before another one has ended.
-func (t *team) waitsFor(s *Strand, _ *item, number int64) {
-	if other := t.byNumber[number]; other != s {
-		s.until = other
+// await is that a strand does nothing before it acquires an object, which it does not before
+// so many strands have waited for it, and so many more releases were made. It comes after
+// whoever that is, so that as long as there is somebody, what it knows now does not matter.
+type await struct {
+	on             *object
+	strands, given int64
+}
+
+// lasts reports whether there is somebody who is known to come before what the strand
+// does next. w may be nil.
+func (w *await) lasts() bool {
+	return w != nil && (w.on.came < w.strands || w.on.given < w.given)
+}
+
+func (t *team) names(_ *Strand, x *item, id int64) {
+	x.object = t.object(id)
+	x.given = x.object.given
+}
+
+// waitFor: the strand does nothing before it acquires the object.
+func waitFor(s *Strand, x *item) {
+	c := Call{Call: x.event.Call, function: x.fn}
+	s.until = &await{on: x.object, strands: c.Int(argStrands), given: x.given + c.Int(argReleases)}
+	x.object.came++
+	x.object.awaits++
+}
+
+func (s *Strand) endWait() {
+	if s.until != nil {
+		s.until.on.awaits--
+		s.until = nil
 	}
 }
 
@@ -178,8 +223,9 @@ func (t *team) forks(s *Strand, x *item, id int64) {
 
 func release(s *Strand, x *item) {
 	m, o, now := s.m, x.object, s.time()
-	o.joined = m.clock.Join(o.known(m), now)
-	o.region, o.phase, o.by = m.index, m.phases, s
+	o.releasedAt(m, now)
+	o.given++
+	o.phase, o.by = m.phases, s
 	if s.path != nil {
 		o.bounds = s.within()
 	}
@@ -197,7 +243,7 @@ func (t *team) acquires(s *Strand, x *item, id int64) {
 		return
 	}
 	x.object, x.joined, x.region = o, o.known(t.m), t.m.index
-	x.sure = o.expects() || o.phase == t.m.phases
+	x.sure = o.fork || o.phase == t.m.phases
 	o.taken = true
 	for _, g := range o.open {
 		x.waits = append(x.waits, Wait{On: g, What: func() string { return "for another thread" }})

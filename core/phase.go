@@ -70,13 +70,14 @@ func (m *Machine) floor() []uint32 {
 	var coming []evc.Time
 	known := m.coming()
 	for _, p := range m.processes {
-		if t, ok := known[p.first]; ok {
-			coming = append(coming, t)
-		} else if p.first.active() {
-			active = append(active, int(p.first.line))
-		}
-		if p.team != nil {
+		t, waits := known[p.first]
+		switch {
+		case p.team != nil:
 			active, coming = p.team.active(active, coming)
+		case waits:
+			coming = append(coming, t)
+		case p.first.active():
+			active = append(active, int(p.first.line))
 		}
 	}
 	if len(active)+len(coming) == 0 {

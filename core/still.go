@@ -59,11 +59,7 @@ const (
 func (t *team) stillness() stillness {
 	result := still
 	for _, o := range t.objects {
-		switch {
-		case o.by == nil || !o.expects():
-		case !o.fork && o.by != t.first && !t.over && !t.busy(o.by):
-			result = unsure // where that strand ends next, nobody begins with what it released
-		default:
+		if o.by != nil && o.fork {
 			return restless
 		}
 	}
@@ -171,7 +167,7 @@ func (t *team) readCall() error {
 func (t *team) beginRegion(by *regions.CallInfo) {
 	t.free = nil
 	for id, o := range t.objects {
-		if o.own && !o.taken && len(o.open) == 0 && o.by != nil && o.by.state == ended {
+		if o.own && !o.taken && o.awaits == 0 && len(o.open) == 0 && o.by != nil && o.by.state == ended {
 			delete(t.objects, id) // who acquires what it released at its end is in a later region
 		}
 	}

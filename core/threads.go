@@ -30,7 +30,7 @@ type member struct {
 	due      evc.Time        // what it has learned since its present separate region began
 	stale    bool            // that region is over: its next event begins another
 	sure     bool            // what it came after when it began is known
-	until    *Strand         // it does nothing before the end of that one; or nil
+	until    *await          // it does nothing before it acquires an object; or nil
 	queue    line[*item]     // its events that were read and not replayed
 	latest   int64           // when its last call was over that was read, ns
 	index    int             // among those of the team that have not ended
@@ -223,7 +223,8 @@ func (t *team) put(s *Strand, x *item) {
 
 // take replays what was read.
 func (t *team) take(s *Strand, x *item) error {
-	s.previous, s.pos, s.until = s.pos, x.pos, nil
+	s.previous, s.pos = s.pos, x.pos
+	s.endWait()
 	if x.isNote() {
 		t.m.stats.Calls++
 		s.pos, s.thread = x.pos+1, x.thread
@@ -251,7 +252,7 @@ func (t *team) take(s *Strand, x *item) error {
 
 // strandOf returns the strand that the thread of an event goes on with.
 func (t *team) strandOf(x *item) *Strand {
-	if s := t.byThread[x.thread]; s != nil && (s == t.first || s.state != ended) {
+	if s := t.byThread[x.thread]; s != nil && (s == t.first || s.state != ended || x.isNote()) {
 		return s
 	}
 	if !x.isNote() {
@@ -272,6 +273,7 @@ func (t *team) begin(number int64) *Strand {
 // end ends a strand. Its line is free for one that comes after it.
 func (t *team) end(s *Strand) {
 	s.state = ended
+	s.endWait()
 	t.m.watch.gone(s)
 	delete(t.byNumber, s.number)
 	last := len(t.others) - 1
@@ -287,9 +289,12 @@ func (t *team) end(s *Strand) {
 // active adds what strands know that may still do something: the lines of those that
 // have one, and for others, and those that are still to begin, a time.
 func (t *team) active(lines []int, times []evc.Time) ([]int, []evc.Time) {
-	for _, s := range t.others {
+	for s := range t.members {
 		switch {
 		case !s.active():
+		case !s.sure && s.due.IsZero(): // it is about to acquire what it begins with, which is below
+		case s.until != nil:
+			times = append(times, t.m.clock.Join(s.time(), s.until.on.known(t.m)))
 		case s.line == noLine:
 			times = append(times, s.due)
 		default:
@@ -297,7 +302,7 @@ func (t *team) active(lines []int, times []evc.Time) ([]int, []evc.Time) {
 		}
 	}
 	for _, o := range t.objects {
-		if o.expects() {
+		if o.fork {
 			times = append(times, o.known(t.m))
 		}
 	}
@@ -309,7 +314,7 @@ func (s *Strand) active() bool {
 	if s.state == ended || s.state == arrived && !s.m.threaded {
 		return false
 	}
-	return s.until == nil || s.until.state == ended
+	return !s.until.lasts()
 }
 
 // Beside reports whether other strands of the process may do something with less than what
@@ -325,7 +330,7 @@ func (s *Strand) Beside() bool {
 		}
 	}
 	for _, o := range t.objects {
-		if o.expects() {
+		if o.fork {
 			return true
 		}
 	}
@@ -373,15 +378,17 @@ const mostTried = 8
 
 // takeLine returns a line for a strand that begins with what it knows.
 func (t *team) takeLine(known evc.Time) int32 {
+	fits := func(f freeLine) bool { return t.m.clock.Has(known, int(f.line), f.last) }
 	n := len(t.free)
-	for i := range n {
-		if i == mostTried && n > 2*mostTried {
-			continue
+	for i, f := range t.free[:min(mostTried, n)] {
+		if fits(f) {
+			copy(t.free[1:i+1], t.free[:i])
+			t.free = t.free[1:]
+			return f.line
 		}
-		if i > mostTried && i < n-mostTried {
-			continue
-		}
-		if f := t.free[i]; t.m.clock.Has(known, int(f.line), f.last) {
+	}
+	for i := max(mostTried, n-mostTried); i < n; i++ {
+		if f := t.free[i]; fits(f) {
 			t.free = slices.Delete(t.free, i, i+1)
 			return f.line
 		}

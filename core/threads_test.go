@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,11 +30,14 @@ type threads struct {
 	before   [][]bool           // before[i][j]: event j comes before event i
 	access   map[uint64]int     // events that are stores, by address
 	meetings int
+	joining  [2]map[*threadStrand]*threadStrand // by whom it waits for the end of
+	barrier  [2]*threadStrand                   // that stands at one
 }
 
 type threadStrand struct {
 	number int
-	last   int // event
+	last   int   // event
+	end    int64 // the object that it releases at its end; 0: not drawn yet
 }
 
 type comingStrand struct {
@@ -73,10 +77,76 @@ func (x *threads) record(p int, s *threadStrand, ev trace.Event) {
 }
 
 func (x *threads) note(name, arg string, value int64) trace.Event {
+	return x.call(name, []string{arg}, value)
+}
+
+func (x *threads) call(name string, args []string, values ...int64) trace.Event {
 	if x.fns[name] == nil {
-		x.fns[name] = &trace.Fn{ID: uint16(1000 + len(x.fns)), Name: name, Args: []trace.Arg{{Name: arg, Kind: trace.ArgNumber}}}
+		fn := &trace.Fn{ID: uint16(1000 + len(x.fns)), Name: name}
+		for _, arg := range args {
+			fn.Args = append(fn.Args, trace.Arg{Name: arg, Kind: trace.ArgNumber})
+		}
+		x.fns[name] = fn
 	}
-	return trace.Event{Kind: trace.KindCall, Call: &trace.Call{Fn: x.fns[name], Returned: true, Args: []trace.Value{{Int: value}}}}
+	call := &trace.Call{Fn: x.fns[name], Returned: true}
+	for _, v := range values {
+		call.Args = append(call.Args, trace.Value{Int: v})
+	}
+	return trace.Event{Kind: trace.KindCall, Call: call}
+}
+
+func (x *threads) waits(p int, s *threadStrand, object, strands, releases int64) {
+	x.record(p, s, x.call("mcchk_Strand_waits", []string{"object", "strands", "releases"}, object, strands, releases))
+	x.strands[p] = slices.DeleteFunc(x.strands[p], func(t *threadStrand) bool { return t == s })
+}
+
+func (x *threads) goOn(p int, s *threadStrand, object int64) {
+	x.object(p, s, "mcchk_Acquire", object)
+	x.strands[p] = append(x.strands[p], s)
+	slices.SortFunc(x.strands[p], func(a, b *threadStrand) int { return a.number - b.number })
+}
+
+// join lets a strand wait for the end of another.
+func (x *threads) join(p int, s *threadStrand) {
+	other := x.strands[p][x.IntN(len(x.strands[p]))]
+	if other == s || other.number == 0 {
+		return
+	}
+	for _, o := range x.joining[p] {
+		if o == other {
+			return // by one other
+		}
+	}
+	x.joining[p][s] = other
+	x.waits(p, s, x.endOf(other), 0, 1)
+}
+
+// arrive lets a strand come to a barrier of two.
+func (x *threads) arrive(p int, s *threadStrand) {
+	const barrier = 3
+	first := x.barrier[p]
+	if first == nil && len(x.strands[p]) < 2 {
+		return
+	}
+	x.object(p, s, "mcchk_Release", barrier)
+	x.waits(p, s, barrier, 2, 0)
+	if first == nil {
+		x.barrier[p] = s
+		return
+	}
+	x.barrier[p] = nil
+	x.goOn(p, first, barrier)
+	x.goOn(p, s, barrier)
+	x.object(p, s, "mcchk_Object_end", barrier)
+	delete(x.released, [2]int64{int64(p), barrier})
+}
+
+func (x *threads) endOf(s *threadStrand) int64 {
+	if s.end == 0 {
+		x.objects++
+		s.end = 100 + x.objects
+	}
+	return s.end
 }
 
 func (x *threads) object(p int, s *threadStrand, note string, object int64) {
@@ -91,8 +161,11 @@ func (x *threads) object(p int, s *threadStrand, note string, object int64) {
 }
 
 func (x *threads) step(p int) {
+	if len(x.strands[p]) == 0 {
+		return
+	}
 	s := x.strands[p][x.IntN(len(x.strands[p]))]
-	switch x.IntN(14) {
+	switch x.IntN(16) {
 	case 0, 1, 2, 3:
 		addr := uint64(4096 + 8*len(x.access))
 		x.access[addr] = x.event(s)
@@ -129,6 +202,10 @@ func (x *threads) step(p int) {
 		}
 	case 13:
 		x.meet()
+	case 14:
+		x.join(p, s)
+	case 15:
+		x.arrive(p, s)
 	}
 }
 
@@ -152,22 +229,26 @@ func (x *threads) end(p int, s *threadStrand) {
 	if s.number == 0 {
 		return
 	}
-	x.objects++
-	x.object(p, s, "mcchk_Release", 100+x.objects)
+	end := x.endOf(s)
+	x.object(p, s, "mcchk_Release", end)
 	x.record(p, s, x.note("mcchk_Strand_end", "strand", int64(s.number)))
 	x.on[p][uint32(s.number%3)] = -1
-	x.ended[p] = append(x.ended[p], 100+x.objects)
-	var left []*threadStrand
-	for _, t := range x.strands[p] {
-		if t != s {
-			left = append(left, t)
+	x.strands[p] = slices.DeleteFunc(x.strands[p], func(t *threadStrand) bool { return t == s })
+	for t, other := range x.joining[p] {
+		if other == s {
+			delete(x.joining[p], t)
+			x.goOn(p, t, end)
+			return
 		}
 	}
-	x.strands[p] = left
+	x.ended[p] = append(x.ended[p], end)
 }
 
 // meet lets a strand of each process meet, most of the time the first of each.
 func (x *threads) meet() {
+	if len(x.strands[0]) == 0 || len(x.strands[1]) == 0 {
+		return
+	}
 	x.meetings++
 	var both [2]*threadStrand
 	var came []int
@@ -194,6 +275,7 @@ func TestThreads(t *testing.T) {
 		}
 		for p := range x.strands {
 			x.strands[p] = []*threadStrand{{last: -1}}
+			x.joining[p] = map[*threadStrand]*threadStrand{}
 			x.on[p] = map[uint32]int{0: 0, 1: -1, 2: -1}
 		}
 		for range 40 + x.IntN(160) {
@@ -232,4 +314,112 @@ func TestThreads(t *testing.T) {
 			}
 		}
 	}
+}
+
+// tasks is the trace of a process with a parallel region of two strands, in which the first
+// makes tasks, 16 at a time, that it waits for, and the second waits at a barrier. It is made
+// while it is read.
+type tasks struct {
+	*threads
+	rounds int
+	made   int64
+	out    events
+}
+
+const (
+	tasksBarrier = 1000 + iota
+	tasksOver
+	tasksBegin
+)
+
+func (x *tasks) add(thread uint32, name string, args []string, values ...int64) {
+	ev := x.call(name, args, values...)
+	ev.Strand = thread
+	x.out = append(x.out, ev)
+}
+
+func (x *tasks) object(thread uint32, name string, object int64) {
+	x.add(thread, name, []string{"object"}, object)
+}
+
+func (x *tasks) strand(thread uint32, name string, strand int64) {
+	x.add(thread, name, []string{"strand"}, strand)
+}
+
+func (x *tasks) waits(thread uint32, values ...int64) {
+	x.add(thread, "mcchk_Strand_waits", []string{"object", "strands", "releases"}, values...)
+}
+
+func (x *tasks) store(thread uint32, addr uint64) {
+	x.out = append(x.out, trace.Event{Kind: trace.KindAccess, Strand: thread, Access: trace.Access{Addr: addr, Size: 4, Count: 1, Store: true}})
+}
+
+func (x *tasks) ReadEvent(ev *trace.Event) error {
+	if x.made == 0 {
+		x.object(0, "mcchk_Fork", tasksBegin)
+		x.waits(0, tasksOver, 0, 1)
+		for thread := range uint32(2) {
+			x.strand(thread, "mcchk_Strand", int64(1+thread))
+			x.object(thread, "mcchk_Acquire", tasksBegin)
+		}
+		x.object(1, "mcchk_Object_end", tasksBegin)
+		x.object(1, "mcchk_Release", tasksBarrier)
+		x.waits(1, tasksBarrier, 2, 0)
+		x.made = 2
+	}
+	if len(x.out) == 0 && x.rounds > 0 {
+		x.rounds--
+		x.round()
+	}
+	return x.out.ReadEvent(ev)
+}
+
+func (x *tasks) round() {
+	const several = 16
+	x.store(0, 4096)
+	for k := range int64(several) {
+		x.object(0, "mcchk_Fork", 2000+k)
+	}
+	x.waits(0, tasksOver+100, 0, several)
+	for k := range int64(several) {
+		x.made++
+		thread := uint32(k % 2)
+		x.strand(thread, "mcchk_Strand", x.made)
+		x.object(thread, "mcchk_Acquire", 2000+k)
+		x.object(thread, "mcchk_Object_end", 2000+k)
+		x.store(thread, uint64(8192+8*k))
+		x.object(thread, "mcchk_Release", tasksOver+100)
+		x.object(thread, "mcchk_Release", tasksBarrier)
+		x.strand(thread, "mcchk_Strand_end", x.made)
+	}
+	x.strand(0, "mcchk_Strand", 1)
+	x.object(0, "mcchk_Acquire", tasksOver+100)
+	x.store(0, 4096)
+}
+
+// TestTasksThatAreOver: what a region with many short tasks holds at a time, and how long its
+// timestamps are, does not grow with their number, although it ends with the last, and one
+// strand of the process waits all the time.
+func TestTasksThatAreOver(t *testing.T) {
+	most := func(rounds int) (lines, segments int) {
+		x := &tasks{threads: &threads{fns: functions()}, rounds: rounds}
+		m, err := core.NewMachine([]core.Stream{x}, core.Options{Clock: "auto", Phase: 1000}, models()...)
+		require.NoError(t, err)
+		phases := 0
+		replay(t, m, func(r *regions.Region) {
+			n := 0
+			for _, all := range r.Segments {
+				n += len(all)
+			}
+			lines, segments = max(lines, len(r.Segments)), max(segments, n)
+			phases++
+		})
+		require.Empty(t, m.Problems())
+		require.Greater(t, phases, rounds/40)
+		return lines, segments
+	}
+	lines, segments := most(200)
+	moreLines, moreSegments := most(1600)
+	require.Equal(t, lines, moreLines)
+	require.LessOrEqual(t, moreSegments, segments+segments/10)
 }

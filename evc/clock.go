@@ -33,6 +33,9 @@ type Clock interface {
 	Merge(strand int, t Time)
 	// Join returns the least upper bound of two times.
 	Join(a, b Time) Time
+	// JoinAll returns that of a time and others. It makes nothing in between that stays
+	// in memory.
+	JoinAll(a Time, others []Time) Time
 	// Knows reports whether the n-th separate region of a strand, from 1 in
 	// the first phase, happens before one of another strand stamped s:
 	// whether that strand's own component of its timestamp is in s. For
@@ -68,6 +71,14 @@ type Clock interface {
 	// Past reports whether a time knows of nothing but what lies before this
 	// phase.
 	Past(t Time) bool
+}
+
+// fromFirst returns the first of some times that knows of something, and those behind it.
+func fromFirst(a Time, others []Time) (Time, []Time) {
+	for a.IsZero() && len(others) > 0 {
+		a, others = others[0], others[1:]
+	}
+	return a, others
 }
 
 // Time is a timestamp apart from its clock. It has a meaning in all phases of the

@@ -133,7 +133,15 @@ func TestPhases(t *testing.T) {
 				ticks[s]++
 			case x < 6 && len(sent) > 1:
 				a, b := sent[rng.IntN(len(sent))], sent[rng.IntN(len(sent))]
-				sent = append(sent, event{whole.Join(a.whole, b.whole), phased.Join(a.phased, b.phased)})
+				joined := event{whole.Join(a.whole, b.whole), phased.Join(a.phased, b.phased)}
+				if more := sent[len(sent)-rng.IntN(len(sent)):]; len(more)%2 == 0 { // all at once, among them none
+					late := []Time{b.phased, {}}
+					for _, m := range more {
+						joined.whole, late = whole.Join(joined.whole, m.whole), append(late, m.phased)
+					}
+					joined.phased = phased.JoinAll(a.phased, late)
+				}
+				sent = append(sent, joined)
 			default:
 				sent = append(sent, event{whole.Time(whole.Now(s)), phased.Time(phased.Now(s))})
 				whole.Tick(s)

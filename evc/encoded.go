@@ -149,6 +149,31 @@ func (c *encodedClock) Join(a, b Time) Time {
 	return c.time(x)
 }
 
+func (c *encodedClock) JoinAll(a Time, others []Time) Time {
+	a, others = fromFirst(a, others)
+	switch len(others) {
+	case 0:
+		return a
+	case 1:
+		return c.Join(a, others[0])
+	}
+	var vectors []vector
+	x := c.local(a)
+	for _, t := range others {
+		switch {
+		case t.IsZero():
+		case x.isVector():
+			vectors = append(vectors, c.vector(c.local(t), 0))
+		default:
+			x, _ = c.join(x, c.local(t), 0)
+		}
+	}
+	if len(vectors) > 0 {
+		x = encoded{v: c.upperAll(x.v, vectors)}
+	}
+	return c.time(x)
+}
+
 // join returns the least upper bound of two timestamps, and whether it is the
 // first, which is of the strand or of none.
 func (c *encodedClock) join(x, y encoded, strand int) (z encoded, same bool) {

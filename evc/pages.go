@@ -157,6 +157,23 @@ func (p *pages) join(a, b page, height int) page {
 	return p.add(z)
 }
 
+// joinInto is join, in the first where that is a page from since on, and so of no other vector.
+func (p *pages) joinInto(a, b page, height int, since page) page {
+	if a < since || a == b || b == 0 {
+		return p.join(a, b, height)
+	}
+	for i := range p.width {
+		switch n, m := p.words(a)[i], p.words(b)[i]; {
+		case height == 0:
+			p.words(a)[i] = max(n, m)
+		case n != m:
+			joined := p.joinInto(page(n), page(m), height-1, since)
+			p.words(a)[i] = uint32(joined)
+		}
+	}
+	return a
+}
+
 // least returns the lesser of each component.
 func (p *pages) least(a, b page, height int) page {
 	switch {

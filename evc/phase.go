@@ -185,6 +185,20 @@ func (p *phase) upper(v, w vector) vector {
 	return v
 }
 
+// upperAll returns the least upper bound of a vector and others, with the strand of the
+// first. Pages that are made on the way change in place.
+func (p *phase) upperAll(v vector, others []vector) vector {
+	since := page(p.used)
+	for _, w := range others {
+		v.own = max(v.own, p.component(w, int(v.strand)))
+		v.others = p.joinInto(v.others, w.others, p.height, since)
+		if v.strand != w.strand && w.own > p.at(v.others, int(w.strand)) {
+			v.others = p.put(v.others, p.height, int(w.strand), w.own, since)
+		}
+	}
+	return v
+}
+
 // isZero reports whether every component is 0.
 func (p *phase) isZero(v vector) bool { return v.own == 0 && v.others == 0 }
 

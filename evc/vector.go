@@ -90,6 +90,23 @@ func (c *vectorClock) Join(a, b Time) Time {
 	return Time{v: c.upper(c.bring(a.phase, a.v), c.bring(b.phase, b.v)), phase: c.phase}
 }
 
+func (c *vectorClock) JoinAll(a Time, others []Time) Time {
+	a, others = fromFirst(a, others)
+	switch len(others) {
+	case 0:
+		return a
+	case 1:
+		return c.Join(a, others[0])
+	}
+	all := make([]vector, 0, len(others))
+	for _, t := range others {
+		if !t.IsZero() {
+			all = append(all, c.bring(t.phase, t.v))
+		}
+	}
+	return Time{v: c.upperAll(c.bring(a.phase, a.v), all), phase: c.phase}
+}
+
 func (c *vectorClock) Knows(s Stamp, strand int, n uint32) bool {
 	if s == 0 {
 		return false

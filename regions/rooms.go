@@ -56,7 +56,7 @@ type locals struct {
 func (l *locals) newRoom(st *pool, n int) {
 	wanted := 0
 	if l.last != nil {
-		wanted = 2 * cap(l.last.rows)
+		wanted = max(2*cap(l.last.rows), firstFull)
 	}
 	next := st.room(n, wanted, l.last)
 	if next == nil {
@@ -188,7 +188,8 @@ func (r *Region) LocalCount(rank int32) int {
 type pool struct {
 	mu    sync.Mutex
 	spare []*room // not in use
-	extra int     // rows that spare has room for
+	tiny  []*room // the same, those with fewer than firstFull rows
+	extra int     // rows that both have room for
 	most  int     // rows of the largest region so far
 	held  int64   // bytes of all rooms that are in use
 	limit int64   // of held and of spare rooms, bytes; 0: none
@@ -219,7 +220,8 @@ type SpillStats struct {
 
 // Elements of storage.
 const (
-	firstRoom = 16      // rows, when new
+	firstRoom = 4       // rows of the first of a line, when new: of a short task there is no other
+	firstFull = 16      // rows of the next
 	mostRoom  = 1 << 12 // rows, as long as no more are wanted at once
 	smallRoom = 1 << 18 // rows for which spare rooms are kept in any case
 )
@@ -254,9 +256,13 @@ func (s *pool) room(n, wanted int, last *room) *room {
 	if last != nil {
 		s.count(last)
 	}
-	if k := len(s.spare); k > 0 {
-		r := s.spare[k-1]
-		s.spare = s.spare[:k-1]
+	from := &s.spare
+	if last == nil && n <= firstRoom && len(s.tiny) > 0 {
+		from = &s.tiny
+	}
+	if k := len(*from); k > 0 {
+		r := (*from)[k-1]
+		*from = (*from)[:k-1]
 		s.extra -= cap(r.rows)
 		if cap(r.rows) >= n {
 			s.count(r)
@@ -299,7 +305,12 @@ func (s *pool) put(all []*room) {
 			if r.stored == nil && n <= max(smallRoom, 2*s.most) &&
 				(s.limit == 0 || s.held+int64(n)*(rowsBytes+stretchBytes) <= s.limit) {
 				*r = room{stretches: r.stretches[:0], rows: r.rows[:0]}
-				s.spare, s.extra = append(s.spare, r), n
+				s.extra = n
+				if cap(r.rows) < firstFull {
+					s.tiny = append(s.tiny, r)
+				} else {
+					s.spare = append(s.spare, r)
+				}
 			}
 			r = next
 		}

@@ -137,7 +137,7 @@ var mpiFunctions = map[string]string{
 	// Strands of a process, and what orders them.
 	"mcchk_Strand":       "strand:i",
 	"mcchk_Strand_end":   "strand:i",
-	"mcchk_Strand_waits": "strand:i",
+	"mcchk_Strand_waits": "object:i,strands:i,releases:i",
 	"mcchk_Release":      "object:i",
 	"mcchk_Fork":         "object:i",
 	"mcchk_Acquire":      "object:i",
