@@ -161,6 +161,23 @@ func (ps *problems) stuck(m *Machine) {
 	}
 }
 
+// What Fn is of a Problem that says that the order of some threads or tasks is not recorded.
+const (
+	FnThread = "thread"
+	FnOpenMP = "OpenMP"
+)
+
+// tellOfThreads reports whether it is said already of a process that it has threads or tasks
+// whose order is not recorded.
+func (ps *problems) tellOfThreads(rank int) bool {
+	for key, p := range ps.byKey {
+		if p.Kind == Threads && (p.Fn == FnThread || p.Fn == FnOpenMP) && ps.rank[key][rank] {
+			return true
+		}
+	}
+	return false
+}
+
 func (ps *problems) list(m *Machine) []Problem {
 	var out []Problem
 	for key, p := range ps.byKey {
@@ -172,7 +189,7 @@ func (ps *problems) list(m *Machine) []Problem {
 		out = append(out, q)
 	}
 	for _, p := range m.processes {
-		if n := len(p.threads); n > 0 {
+		if n := len(p.threads); n > 0 && !ps.tellOfThreads(int(p.Rank)) {
 			out = append(out, Problem{Kind: Threads, Rank: p.Rank, Ranks: []int{int(p.Rank)}, Count: uint64(n),
 				Text: fmt.Sprintf("rank %d accessed exposed memory or buffers from %d further threads", p.Rank, n)})
 		}

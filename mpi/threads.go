@@ -8,10 +8,10 @@ import (
 // of, or did not record: a thread, a region or task of OpenMP, a buffer that other strands may
 // have accessed before, and accesses of forked processes and of signal handlers.
 func doThreads(m *Model, p *process, c *core.Call, _ *entry) {
-	kind, fn, text := core.Threads, "thread", "the program created threads"
+	kind, fn, text := core.Threads, core.FnThread, "the program created threads"
 	switch c.Int(argKind) {
 	case 1:
-		fn, text = "OpenMP", "the program ran OpenMP regions or tasks"
+		fn, text = core.FnOpenMP, "the program ran OpenMP regions or tasks"
 	case 2:
 		fn, text = "buffer", "memory became the buffer of a call while other threads or tasks were at work, and not all that they had done with it before was recorded"
 	case 3:
