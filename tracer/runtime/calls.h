@@ -20,7 +20,7 @@ struct mcchk_function {
 	const char *definition; /* "MPI_Put origin_addr:p,…" */
 };
 extern const struct mcchk_function mcchk_functions[];
-extern const uint16_t mcchk_fn_mcchk_Memory_gone, mcchk_fn_mcchk_Threads, mcchk_fn_mcchk_Strand, mcchk_fn_mcchk_Strand_end,
+extern const uint16_t mcchk_fn_mcchk_Memory_gone, mcchk_fn_mcchk_Threads, mcchk_fn_mcchk_Strand, mcchk_fn_mcchk_Strand_end, mcchk_fn_mcchk_Strand_waits,
 	mcchk_fn_mcchk_Release, mcchk_fn_mcchk_Fork, mcchk_fn_mcchk_Acquire, mcchk_fn_mcchk_Object_end;
 
 /* ---- calls.c ---- */
@@ -111,6 +111,7 @@ uint64_t mcchk_strand_new(void);
 uint64_t mcchk_strand_current(void);
 void mcchk_strand_switch(uint64_t strand, void *frame); /* what the calling thread does from here on */
 void mcchk_strand_over(uint64_t strand, void *frame);
+void mcchk_strand_waits(uint64_t object, uint64_t strands, uint64_t releases, void *frame); /* the calling thread's */
 void mcchk_strand_only_tasks(void *frame); /* the calling thread does nothing but execute tasks from here on */
 void mcchk_strands_start(void *frame); /* of the thread that called MPI_Init */
 

@@ -325,6 +325,7 @@ struct mcchk_tls {
 	int stack_known;              /* its bounds have been asked for: */
 	uintptr_t stack_lo, stack_hi; /* of the stack that the thread was given; 0, 0 unknown */
 	uintptr_t stack_used;         /* the lowest address there that was a buffer beside other strands; 0: none */
+	int between;                  /* the strand that it was is over, and it has not gone on with another */
 	int exits;                    /* rounds of destructors of its data so far, as it ends */
 	struct mcchk_through once;    /* what the program does once, by the C library */
 };

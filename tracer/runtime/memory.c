@@ -293,6 +293,6 @@ void mcchk_stack_risen(void *frame)
 	uintptr_t end = (uintptr_t)frame + 2 * sizeof(void *);
 	uint64_t base;
 
-	if (stack_ends(end, &base) && mcchk_hot(base, end - base))
+	if (stack_ends(end, &base) && !mcchk_self.between && mcchk_hot(base, end - base))
 		record(base, end - base, RETURNED, frame);
 }

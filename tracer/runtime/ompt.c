@@ -13,6 +13,7 @@
 #include "openmp.h"
 #include "ompt.h"
 
+#include <dlfcn.h>
 #include <link.h>
 #include <stdlib.h>
 
@@ -28,6 +29,9 @@ struct team {
 	uint64_t objects;
 	uint64_t outside;  /* the strand that goes on behind the region */
 	uint64_t barriers; /* that its first task has passed, at its end */
+	uint64_t *strands; /* its tasks', as many as there are; atomic */
+	unsigned size, begun; /* atomic */
+	int lock, over;       /* over: the region is; changed under the lock */
 	uintptr_t pc;
 	int references; /* atomic, as that of tasks */
 };
@@ -38,6 +42,7 @@ static uint64_t barrier_of(const struct team *t, uint64_t n) { return t->objects
 
 struct group { /* a taskgroup */
 	uint64_t object;
+	uint64_t tasks, over; /* atomic */
 	struct group *outer;
 };
 
@@ -62,8 +67,10 @@ struct task {
 	struct dependence *dependences;
 	int dependence_count;
 	int index; /* of an implicit task */
+	uint64_t tasks, over; /* that it has made and does not execute at once, and those that are over (atomic) */
 	int loose; /* outside of regions: tasks that it has made and not waited for */
 	int included, final, started, created; /* created: it has made tasks */
+	int waits;                             /* it does nothing before the construct that it is in is over */
 	uintptr_t pc;
 	int references;
 };
@@ -87,8 +94,10 @@ static struct place place_of(const void *pc, uintptr_t otherwise)
 
 static void drop_team(struct team *t)
 {
-	if (t && __atomic_sub_fetch(&t->references, 1, __ATOMIC_ACQ_REL) == 0)
+	if (t && __atomic_sub_fetch(&t->references, 1, __ATOMIC_ACQ_REL) == 0) {
+		mcchk_free(t->strands);
 		mcchk_free(t);
+	}
 }
 
 static void end_variables(struct task *t, void *at)
@@ -206,6 +215,22 @@ static void parallel_begin(union ompt_data *encountering, const void *frame, uni
 	*team = (struct team){.objects = mcchk_objects(TEAM_OBJECTS), .outside = t->now, .pc = at.pc, .references = 1};
 	mcchk_strands_more(team->pc);
 	MCCHK_FORK(begin_of(team), &at);
+	mcchk_strand_waits(end_of(team), 0, 1, &at);
+}
+
+/* The strands of a team, as many as there are. NULL: no memory. */
+static uint64_t *strands_of(struct team *team, unsigned size)
+{
+	uint64_t *all = __atomic_load_n(&team->strands, __ATOMIC_ACQUIRE), *made;
+	if (all)
+		return all;
+	made = calloc(size, sizeof *made);
+	__atomic_store_n(&team->size, size, __ATOMIC_RELAXED);
+	if (made && !__atomic_compare_exchange_n(&team->strands, &all, made, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		mcchk_free(made);
+		return all;
+	}
+	return made;
 }
 
 static void parallel_end(union ompt_data *parallel, union ompt_data *encountering, int flags, const void *pc)
@@ -221,7 +246,14 @@ static void parallel_end(union ompt_data *parallel, union ompt_data *encounterin
 	mcchk_strand_switch(team->outside, &at);
 	MCCHK_ACQUIRE(end_of(team), &at);
 	MCCHK_ACQUIRE(barrier_of(team, team->barriers), &at);
-	MCCHK_OBJECT_END(begin_of(team), &at);
+	mcchk_spin_lock(&team->lock);
+	team->over = 1;
+	mcchk_spin_unlock(&team->lock);
+	for (unsigned i = 1; team->strands && i < team->size; i++)
+		if (team->strands[i])
+			mcchk_strand_over(team->strands[i], &at);
+	if (team->begun != team->size)
+		MCCHK_OBJECT_END(begin_of(team), &at);
 	MCCHK_OBJECT_END(end_of(team), &at);
 	for (uint64_t n = team->barriers ? team->barriers - 1 : 0; n <= team->barriers; n++)
 		MCCHK_OBJECT_END(barrier_of(team, n), &at);
@@ -230,14 +262,14 @@ static void parallel_end(union ompt_data *parallel, union ompt_data *encounterin
 	drop_team(team);
 }
 
-static void begin_implicit(struct team *team, union ompt_data *data, int index)
+static void begin_implicit(struct team *team, union ompt_data *data, unsigned size, unsigned index)
 {
 	struct place at = place_of(NULL, team->pc);
 	struct task *t = new_task(data, team, NULL);
 
 	if (!t)
 		return;
-	t->index = index;
+	t->index = (int)index;
 	t->pc = team->pc;
 	t->strand = t->now = mcchk_strand_new();
 	t->started = 1;
@@ -246,19 +278,28 @@ static void begin_implicit(struct team *team, union ompt_data *data, int index)
 		mcchk_strand_only_tasks(&at);
 	mcchk_strand_switch(t->now, &at);
 	MCCHK_ACQUIRE(begin_of(team), &at);
+	uint64_t *strands = strands_of(team, size);
+	if (strands && index < size) {
+		strands[index] = t->strand;
+		if (__atomic_add_fetch(&team->begun, 1, __ATOMIC_ACQ_REL) == size)
+			MCCHK_OBJECT_END(begin_of(team), &at);
+	}
 	mcchk_stack_passes((uintptr_t)MCCHK_FRAME + BETWEEN, &at);
 }
 
+/* Threads of the pool may tell of that much later: what they did is known at the last
+ * barrier, and that they are over where the region is (parallel_end). */
 static void end_implicit(struct task *t)
 {
 	struct place at = place_of(NULL, t->pc);
 
 	end_section(t, &at);
 	if (t->team) {
-		if (t->index == 0)
+		if (t->index == 0) {
 			t->team->barriers = t->barriers;
-		MCCHK_RELEASE(end_of(t->team), &at);
-		mcchk_strand_over(t->strand, &at);
+			MCCHK_RELEASE(end_of(t->team), &at);
+			mcchk_strand_over(t->strand, &at);
+		}
 	}
 	current = NULL;
 	drop_task(t, &at);
@@ -268,9 +309,8 @@ static void implicit_task(int endpoint, union ompt_data *parallel, union ompt_da
 {
 	struct team *team = parallel ? parallel->ptr : NULL;
 
-	(void)size;
 	if (endpoint == OMPT_BEGIN && team) {
-		begin_implicit(team, task, (int)index);
+		begin_implicit(team, task, size, index);
 	} else if (endpoint == OMPT_BEGIN) {
 		if (!(flags & OMPT_TASK_INITIAL))
 			mcchk_noticed(MCCHK_REGIONS, MCCHK_FRAME); /* of a region that is not known */
@@ -283,20 +323,63 @@ static void implicit_task(int endpoint, union ompt_data *parallel, union ompt_da
 
 /* ---- synchronization ---- */
 
+/* Whether OpenMP's cancellation is on: then a barrier may be left before all have come. */
+static int cancels(void)
+{
+	static int known; /* 1: no, 2: yes; atomic */
+	int how = __atomic_load_n(&known, __ATOMIC_RELAXED);
+	if (!how) {
+		int (*get)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "omp_get_cancellation");
+		how = !get || get() ? 2 : 1;
+		__atomic_store_n(&known, how, __ATOMIC_RELAXED);
+	}
+	return how == 2;
+}
+
+/* The task goes on behind a construct in which it waited, for an object. Its thread may have
+ * executed others meanwhile, and then has told so of nothing since. */
+static void go_on(struct task *t, uint64_t object, void *at)
+{
+	int others = t->now != mcchk_strand_current();
+	t->waits = 0;
+	if (others)
+		mcchk_strand_switch(t->now, at);
+	MCCHK_ACQUIRE(object, at);
+	if (others)
+		mcchk_stack_passes((uintptr_t)MCCHK_FRAME + BETWEEN, at);
+}
+
 static void barrier(struct task *t, int endpoint, void *at)
 {
-	if (!t->team)
+	struct team *team = t->team;
+	if (!team)
 		return;
-	end_section(t, at);
 	if (endpoint == OMPT_BEGIN) {
-		MCCHK_RELEASE(barrier_of(t->team, t->barriers), at);
+		end_section(t, at);
+		t->waits = 1;
+		MCCHK_RELEASE(barrier_of(team, t->barriers), at);
+		mcchk_strand_waits(barrier_of(team, t->barriers), cancels() ? 0 : team->size, 0, at);
 		mcchk_live_waits();
 		return;
 	}
-	MCCHK_ACQUIRE(barrier_of(t->team, t->barriers), at);
+	if (t->index != 0)
+		mcchk_spin_lock(&team->lock);
+	if (!team->over) /* threads of the pool may leave the last barrier long after that */
+		go_on(t, barrier_of(team, t->barriers), at);
+	if (t->index != 0)
+		mcchk_spin_unlock(&team->lock);
 	if (t->index == 0 && t->barriers > 0) /* nobody is in the barrier before */
-		MCCHK_OBJECT_END(barrier_of(t->team, t->barriers - 1), at);
+		MCCHK_OBJECT_END(barrier_of(team, t->barriers - 1), at);
 	t->barriers++;
+}
+
+/* The task waits for those of its tasks that are not over. One that is about to be over is
+ * none of them: nobody waits for one that has been noted to be. */
+static void wait_for_tasks(uint64_t object, uint64_t tasks, const uint64_t *over, void *at)
+{
+	uint64_t n = __atomic_load_n(over, __ATOMIC_ACQUIRE);
+	if (n < tasks)
+		mcchk_strand_waits(object, 0, tasks - n, at);
 }
 
 static void taskgroup(struct task *t, int endpoint, void *at)
@@ -311,7 +394,7 @@ static void taskgroup(struct task *t, int endpoint, void *at)
 			mcchk_noticed(MCCHK_REGIONS, MCCHK_FRAME);
 		}
 	} else if (g) {
-		MCCHK_ACQUIRE(g->object, at);
+		go_on(t, g->object, at);
 		MCCHK_OBJECT_END(g->object, at);
 		t->group = g->outer;
 		mcchk_free(g);
@@ -330,16 +413,31 @@ static void sync_region(int kind, int endpoint, union ompt_data *parallel, union
 		taskgroup(t, endpoint, &at);
 	} else if (kind == OMPT_SYNC_TASKWAIT) {
 		if (endpoint != OMPT_END) {
+			t->waits = 1;
+			wait_for_tasks(t->objects + 2, t->tasks, &t->over, &at);
 			mcchk_live_waits();
 			return;
 		}
-		MCCHK_ACQUIRE(t->objects + 2, &at);
+		go_on(t, t->objects + 2, &at);
 		end_variables(t, &at); /* of tasks that are over */
 		for (; t->loose > 0; t->loose--)
 			mcchk_strands_fewer(0);
 	} else if (kind != OMPT_SYNC_REDUCTION) {
 		barrier(t, endpoint, &at);
 	}
+}
+
+/* The end of a taskgroup begins to wait. */
+static void sync_region_wait(int kind, int endpoint, union ompt_data *parallel, union ompt_data *task, const void *pc)
+{
+	struct task *t = task ? task->ptr : NULL;
+
+	(void)parallel;
+	if (kind != OMPT_SYNC_TASKGROUP || endpoint != OMPT_BEGIN || !t || !t->group)
+		return;
+	struct place at = place_of(pc, t->pc);
+	t->waits = 1;
+	wait_for_tasks(t->group->object, __atomic_load_n(&t->group->tasks, __ATOMIC_RELAXED), &t->group->over, &at);
 }
 
 /* ---- explicit tasks ---- */
@@ -361,12 +459,19 @@ static void task_create(union ompt_data *encountering, const void *frame, union 
 	t->group = creator->group;
 	t->barriers = creator->barriers;
 	t->included = included || creator->final;
+	if (!t->included) {
+		creator->tasks++;
+		if (t->group)
+			__atomic_add_fetch(&t->group->tasks, 1, __ATOMIC_RELAXED);
+	}
 	t->final = creator->final || (flags & OMPT_TASK_FINAL) != 0;
 	if (!t->team && !t->included) {
 		creator->loose++;
 		mcchk_strands_more(0);
 	}
 	MCCHK_FORK(t->objects, &at);
+	if (t->included)
+		mcchk_strand_waits(t->objects + 1, 0, 1, &at);
 }
 
 static uint64_t objects_of(struct task *creator, uint64_t variable)
@@ -418,9 +523,12 @@ static void release_task(const struct task *t, void *at)
 		MCCHK_RELEASE(t->objects + 1, at);
 		return;
 	}
+	__atomic_add_fetch(&t->creator->over, 1, __ATOMIC_ACQ_REL); /* before that is noted (wait_for_tasks) */
 	MCCHK_RELEASE(t->creator->objects + 2, at);
-	if (t->group)
+	if (t->group) {
+		__atomic_add_fetch(&t->group->over, 1, __ATOMIC_ACQ_REL);
 		MCCHK_RELEASE(t->group->object, at);
+	}
 	if (t->team)
 		MCCHK_RELEASE(barrier_of(t->team, t->barriers), at);
 }
@@ -430,7 +538,7 @@ static void resume(struct task *t)
 	struct place at = {NULL, t->pc};
 	current = t;
 	if (t->started) {
-		if (t->now != mcchk_strand_current()) {
+		if (!t->waits && t->now != mcchk_strand_current()) {
 			mcchk_strand_switch(t->now, &at);
 			mcchk_stack_passes((uintptr_t)MCCHK_FRAME + BETWEEN, &at);
 		}
@@ -463,6 +571,8 @@ static void task_schedule(union ompt_data *prior_data, int status, union ompt_da
 		over = explicit;
 	}
 	struct place at = {NULL, prior ? prior->pc : 0};
+	if (done && prior->started && next && next->waits) /* which tells nothing until it goes on */
+		mcchk_stack_passes((uintptr_t)MCCHK_FRAME + BETWEEN, &at);
 	if (status == OMPT_STATUS_TASKWAIT_COMPLETE && explicit)
 		wait_for_dependences(prior, &at);
 	else if (done || over || (status == OMPT_STATUS_EARLY_FULFILL && explicit))
@@ -558,7 +668,8 @@ static int initialize(ompt_lookup lookup, int device, union ompt_data *data)
 		{OMPT_PARALLEL_BEGIN, (void (*)(void))parallel_begin}, {OMPT_PARALLEL_END, (void (*)(void))parallel_end},
 		{OMPT_IMPLICIT_TASK, (void (*)(void))implicit_task}, {OMPT_TASK_CREATE, (void (*)(void))task_create},
 		{OMPT_TASK_SCHEDULE, (void (*)(void))task_schedule}, {OMPT_DEPENDENCES, (void (*)(void))dependences},
-		{OMPT_SYNC_REGION, (void (*)(void))sync_region}, {OMPT_MUTEX_ACQUIRED, (void (*)(void))mutex_acquired},
+		{OMPT_SYNC_REGION, (void (*)(void))sync_region},
+		{OMPT_SYNC_REGION_WAIT, (void (*)(void))sync_region_wait}, {OMPT_MUTEX_ACQUIRED, (void (*)(void))mutex_acquired},
 		{OMPT_MUTEX_RELEASED, (void (*)(void))mutex_released}, {OMPT_LOCK_INIT, (void (*)(void))lock_init},
 		{OMPT_LOCK_DESTROY, (void (*)(void))lock_destroy},
 	};

@@ -47,16 +47,18 @@ void mcchk_strand_born(const struct mcchk_birth *birth) { own.birth = *birth; }
 
 /* ---- notes ---- */
 
-static void write_note(uint16_t function, uint64_t value, void *frame)
+static void write_values(uint16_t function, const uint64_t *values, int count, void *frame)
 {
-	int64_t *w = mcchk_call_begin(function, 1, frame);
-	if (w)
-		w[0] = (int64_t)value;
+	int64_t *w = mcchk_call_begin(function, (size_t)count, frame);
+	for (int i = 0; w && i < count; i++)
+		w[i] = (int64_t)values[i];
 	mcchk_call_commit();
 	mcchk_call_end(mcchk_now(), 0);
 }
 
-void mcchk_note(uint16_t function, uint64_t value, void *frame)
+static void write_note(uint16_t function, uint64_t value, void *frame) { write_values(function, &value, 1, frame); }
+
+static void note(uint16_t function, const uint64_t *values, int count, void *frame)
 {
 	if (mcchk_preloaded || !mcchk_active)
 		return;
@@ -66,9 +68,17 @@ void mcchk_note(uint16_t function, uint64_t value, void *frame)
 	}
 	if (!mcchk_enter(frame))
 		return;
-	write_note(function, value, frame);
+	write_values(function, values, count, frame);
 	mcchk_watch_looks();
 	mcchk_leave();
+}
+
+void mcchk_note(uint16_t function, uint64_t value, void *frame) { note(function, &value, 1, frame); }
+
+void mcchk_strand_waits(uint64_t object, uint64_t strands, uint64_t releases, void *frame)
+{
+	uint64_t values[] = {object, strands, releases};
+	note(mcchk_fn_mcchk_Strand_waits, values, 3, frame);
 }
 
 void mcchk_strand_switch(uint64_t strand, void *frame)
@@ -77,6 +87,7 @@ void mcchk_strand_switch(uint64_t strand, void *frame)
 	own.known = own.switched = 1;
 	if (mcchk_self.thread)
 		mcchk_note(mcchk_fn_mcchk_Strand, strand, frame);
+	mcchk_self.between = 0;
 }
 
 /* Between tasks such a thread does nothing of the program's: were its own strand not over,
@@ -87,7 +98,12 @@ void mcchk_strand_only_tasks(void *frame)
 		mcchk_strand_over(own.current, frame);
 }
 
-void mcchk_strand_over(uint64_t strand, void *frame) { mcchk_note(mcchk_fn_mcchk_Strand_end, strand, frame); }
+void mcchk_strand_over(uint64_t strand, void *frame)
+{
+	mcchk_note(mcchk_fn_mcchk_Strand_end, strand, frame);
+	if (own.known && strand == own.current)
+		mcchk_self.between = 1;
+}
 
 /* ---- the life of a thread ---- */
 
