@@ -435,7 +435,14 @@ func (g form) finish() {
 		}
 	}
 	g.line("\t}")
-	g.line("\tmcchk_call_end(_end, _rc != MPI_SUCCESS);")
+	if idle := g.f.Hooks["idle"]; idle != "" {
+		g.line("\tif (_rc == MPI_SUCCESS && (%s))", idle)
+		g.line("\t\tmcchk_poll_end(_end, 0);")
+		g.line("\telse")
+		g.line("\t\tmcchk_call_end(_end, _rc != MPI_SUCCESS);")
+	} else {
+		g.line("\tmcchk_call_end(_end, _rc != MPI_SUCCESS);")
+	}
 	g.line("\tif (_rc == MPI_SUCCESS) {")
 	for i := range g.f.Args {
 		if a := &g.f.Args[i]; a.Out && a.Kind == 'c' {

@@ -221,3 +221,110 @@ func checkLargeCounts(t *testing.T, f *file) {
 	require.Equal(t, ints(0, 7), gather.arg["displs"].List)
 	require.Equal(t, int64(4), f.one(t, "MPI_Win_allocate").arg["disp_unit"].Int)
 }
+
+// Calls in a loop that tests whether something has come are recorded once, until one of them
+// finds something, or another call comes between them.
+func TestTestsInVain(t *testing.T) {
+	t.Parallel()
+	const source = head + `
+#include <pthread.h>
+static int a, b;
+static void *beside(void *unused)
+{
+	int flag;
+	for (int i = 0; i < 2000; i++)
+		MPI_Iprobe(0, 9, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+	return unused;
+}
+int main(int argc, char **argv)
+{
+	int flag, index, n, at[6];
+	MPI_Request r[6], s;
+	pthread_t thread;
+	MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &n);
+	for (int i = 0; i < 6; i++)
+		MPI_Irecv(&b, i < 5, MPI_INT, 0, i, MPI_COMM_SELF, &r[i]);
+	pthread_create(&thread, NULL, beside, NULL);
+	for (int i = 0; i < 1000; i++) {
+		MPI_Test(&r[0], &flag, MPI_STATUS_IGNORE);
+		MPI_Testany(6, r, &index, &flag, MPI_STATUS_IGNORE);
+		MPI_Testsome(6, r, &n, at, MPI_STATUSES_IGNORE);
+		MPI_Iprobe(0, 7, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+	}
+	pthread_join(thread, NULL);
+	for (int k = 0; k < 2; k++) {
+		MPI_Barrier(MPI_COMM_SELF);
+		for (int i = 0; i < 10; i++)
+			MPI_Testall(6, r, &flag, MPI_STATUSES_IGNORE);
+	}
+	for (int i = 0; i < 6; i++) {
+		MPI_Isend(&a, i < 5, MPI_INT, 0, i, MPI_COMM_SELF, &s);
+		MPI_Wait(&s, MPI_STATUS_IGNORE);
+		for (flag = 0; !flag; )
+			MPI_Request_get_status(r[i], &flag, MPI_STATUS_IGNORE);
+		for (flag = 0; !flag; )
+			MPI_Test(&r[i], &flag, MPI_STATUS_IGNORE);
+	}
+	MPI_Finalize();
+	return 0;
+}
+`
+	onAll(t, source, []string{"-O1", "-pthread"}, func(t *testing.T, b *bench) {
+		f := readFile(t, rankFile(b.traced(1, "app"), 0))
+		// In a loop of several calls, once more behind the first time of the others.
+		for name, n := range map[string]int{"MPI_Testany": 2, "MPI_Testsome": 2, "MPI_Iprobe": 2, "MPI_Testall": 2} {
+			require.Len(t, f.all(name), n, name)
+		}
+		found := map[string]int{}
+		for _, name := range []string{"MPI_Test", "MPI_Request_get_status"} {
+			for _, c := range f.all(name) {
+				found[name] += int(c.arg["flag"].Int)
+			}
+			require.Equal(t, 6, found[name], "%s that succeeded", name)
+			require.LessOrEqual(t, len(f.all(name)), 13, name)
+		}
+	})
+}
+
+// Atomic loads in a loop that waits for a value are recorded once, until one of them finds
+// another value, whatever other threads do meanwhile.
+func TestLoadsInVain(t *testing.T) {
+	t.Parallel()
+	const source = head + `
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+static _Atomic int *word;
+static void *beside(void *unused)
+{
+	for (int i = 0; i < 2000; i++)
+		if (atomic_load(&word[8]) != 0 || atomic_load(&word[9]) != 0)
+			return word;
+	return unused;
+}
+int main(int argc, char **argv)
+{
+	int n;
+	MPI_Win win;
+	pthread_t thread;
+	MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &n);
+	MPI_Win_allocate_shared(64, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &word, &win);
+	memset((void *)word, 0, 64);
+	pthread_create(&thread, NULL, beside, NULL);
+	for (int k = 0; k < 2; k++) {
+		for (int i = 0; i < 2000; i++)
+			if (atomic_load_explicit(&word[0], memory_order_relaxed) != k || atomic_load(&word[1]) != 0)
+				MPI_Abort(MPI_COMM_SELF, 1);
+		atomic_store(&word[0], 1);
+	}
+	pthread_join(thread, NULL);
+	MPI_Win_free(&win);
+	MPI_Finalize();
+	return 0;
+}
+`
+	onAll(t, source, []string{"-O1", "-pthread"}, func(t *testing.T, b *bench) {
+		f := readFile(t, rankFile(b.traced(2, "app"), 0))
+		require.Len(t, f.all("mcchk_Atomic"), 2+3*3, "of two words in turn, the first is read once more behind the first time of the other")
+	})
+}

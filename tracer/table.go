@@ -56,7 +56,7 @@ func (f *tableFunc) large() bool {
 	return false
 }
 
-var hookNames = []string{"buffers", "define", "begun", "after", "made", "done", "failed"}
+var hookNames = []string{"buffers", "define", "begun", "after", "made", "idle", "done", "failed"}
 
 // parseTable reads a table. Errors name the line.
 func parseTable(table []byte) ([]tableFunc, error) {

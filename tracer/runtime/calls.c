@@ -63,6 +63,10 @@ int64_t *mcchk_call_begin(uint16_t function, uint64_t words, void *frame)
 		r = mcchk_reserve(t, length);
 	}
 	uint64_t seq = __atomic_add_fetch(&mcchk_seq, 1, __ATOMIC_SEQ_CST);
+	if (t) {
+		t->before = t->latest;
+		t->latest = seq;
+	}
 	__atomic_add_fetch(&mcchk_moment, 1, __ATOMIC_SEQ_CST);
 	if (mcchk_live)
 		__atomic_store_n(&mcchk_live->seq, seq, __ATOMIC_RELEASE);
@@ -113,22 +117,32 @@ uint64_t mcchk_call_seq(void)
 	return t && t->call ? t->call->seq : 0;
 }
 
+static uint64_t hash_of_words(const struct mcchk_call_record *r)
+{
+	uint64_t h = r->length;
+	for (uint64_t i = 0; i < (r->length - sizeof *r) / 8; i++) {
+		h = (h ^ (uint64_t)r->words[i]) * 0x9E3779B97F4A7C15ull;
+		h ^= h >> 29;
+	}
+	return h;
+}
+
 /* The poll among the last that has this record's place, arguments and results; NULL: none. */
-static struct mcchk_poll *polled_before(struct mcchk_polls *p, const struct mcchk_call_record *r, uint64_t size)
+static struct mcchk_poll *polled_before(struct mcchk_polls *p, const struct mcchk_call_record *r, uint64_t words)
 {
 	for (unsigned i = 0; i < sizeof p->all / sizeof *p->all; i++) {
 		struct mcchk_poll *x = &p->all[i];
-		if (x->seq && x->function == r->function && x->stack == r->stack && x->bytes == size && memcmp(x->words, r->words, size) == 0)
+		if (x->seq && x->function == r->function && x->stack == r->stack && x->words == words)
 			return x;
 	}
 	return NULL;
 }
 
-/* The results of a call that only looks at a value have been filled in. One that finds the
- * same as one before it, at the same place and with none in between but such calls, is taken
- * back, unless one of those has found something new behind it: whatever it races with, the
- * one before does, and nobody comes after it that does not come after that. It leaves a gap
- * in the sequence numbers. Of a file that is read along, nothing is taken back. */
+/* The results of a call that only looks whether something has come have been filled in. One
+ * that finds the same as one before it, at the same place and with none of this thread in between
+ * but such calls, is taken back, unless one of those has found something new behind it: whatever
+ * it races with, the one before does, and nobody comes after it that does not come after that.
+ * It leaves a gap in the sequence numbers. Of a file that is read along, nothing is taken back. */
 void mcchk_poll_end(uint64_t end, int failed)
 {
 	struct mcchk_thread *t = mcchk_self.thread;
@@ -138,25 +152,22 @@ void mcchk_poll_end(uint64_t end, int failed)
 	mcchk_call_end(end, failed);
 	if (!r || failed || mcchk_live)
 		return;
-	uint64_t size = r->length - sizeof *r, seq = r->seq;
-	if (p->seq + 1 != seq)
+	uint64_t words = hash_of_words(r), seq = r->seq;
+	if (p->seq != t->before)
 		memset(p, 0, sizeof *p);
 	p->seq = seq;
-	struct mcchk_poll *x = polled_before(p, r, size);
+	struct mcchk_poll *x = polled_before(p, r, words);
 	if (x && x->seq >= p->changed) {
-		mcchk_take_back(t, r->length);
+		mcchk_take_back(t, r, r->length);
 		return;
 	}
 	if (!x) {
 		p->changed = seq;
-		if (size > sizeof x->words)
-			return;
 		x = &p->all[p->next];
 		p->next = (p->next + 1) % (sizeof p->all / sizeof *p->all);
 		x->function = r->function;
 		x->stack = r->stack;
-		x->bytes = (uint16_t)size;
-		memcpy(x->words, r->words, size);
+		x->words = words;
 	}
 	x->seq = seq;
 }

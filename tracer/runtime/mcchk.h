@@ -259,7 +259,7 @@ struct mcchk_stack_slot {
 struct mcchk_call_record;
 struct mcchk_compactor;
 
-/* The last calls that only looked at a value, with no other call in between. */
+/* The last calls that only looked whether something has come, with no other call in between. */
 struct mcchk_polls {
 	uint64_t seq;     /* of the last, recorded or not; 0: there was none */
 	uint64_t changed; /* of the last that found what none of them had */
@@ -268,8 +268,7 @@ struct mcchk_polls {
 		uint64_t seq; /* of the last record of it; 0: there is none */
 		uint32_t stack;
 		uint16_t function;
-		uint16_t bytes; /* of the words */
-		int64_t words[8];
+		uint64_t words; /* a hash of the arguments and results */
 	} all[8];
 };
 
@@ -298,6 +297,7 @@ struct mcchk_thread {
 	int touching_late;       /* what had been touched is written: a loop may go on with it */
 	struct mcchk_call_record *call; /* the call that is being made */
 	uint32_t call_size;
+	uint64_t latest, before; /* its last call, and that before it */
 	struct mcchk_polls polls;
 	uint64_t functions[MCCHK_MAX_FUNCTIONS / 64]; /* already defined */
 	uint32_t number; /* of all that ever were: those whose threads have ended are used again */
@@ -384,7 +384,7 @@ struct mcchk_thread *mcchk_thread_get(void);
 void mcchk_disarm(struct mcchk_thread *t);
 void *mcchk_reserve(struct mcchk_thread *t, uint64_t bytes);
 void mcchk_commit(struct mcchk_thread *t, uint64_t bytes);
-void mcchk_take_back(struct mcchk_thread *t, uint64_t bytes);
+void mcchk_take_back(struct mcchk_thread *t, const void *record, uint64_t bytes);
 struct mcchk_access *mcchk_reserve_access(struct mcchk_thread *t);
 struct mcchk_grid *mcchk_reserve_grid(struct mcchk_thread *t);
 struct mcchk_access *mcchk_reserve_access_after(struct mcchk_thread *t, uint64_t *seq);

@@ -81,16 +81,53 @@ void mcchk_words_write(void)
 
 /* ---- atomics of the language, in memory that processes share ---- */
 
-/* A loop that polls is one load, unless there is a record in between. */
+/* Loads that a thread may be polling with: where one finds what it found before, and all calls
+ * of the thread in between were such loads, none of which found anything new, it is not
+ * recorded (as in mcchk_poll_end, and without a call). */
 static __thread struct {
-	const volatile void *p;
-	int64_t value;
-	uint64_t seq;
+	uint64_t seq;     /* of the last that was recorded */
+	uint64_t changed; /* of the last that found what it had not found before */
+	uint32_t next;    /* that is replaced */
+	struct polled {
+		uint64_t seq; /* 0: there is none */
+		const volatile void *p;
+		void *place;
+		int64_t value;
+	} all[8];
 } polled;
+
+static struct polled *polled_at(const volatile void *p, void *place, int64_t value)
+{
+	struct mcchk_thread *t = mcchk_self.thread;
+	if (!t || polled.seq != t->latest) {
+		memset(&polled, 0, sizeof polled);
+		return NULL;
+	}
+	for (unsigned i = 0; i < sizeof polled.all / sizeof *polled.all; i++)
+		if (polled.all[i].seq && polled.all[i].p == p && polled.all[i].place == place && polled.all[i].value == value)
+			return &polled.all[i];
+	return NULL;
+}
+
+static void polled_now(struct polled *x, const volatile void *p, void *place, int64_t value)
+{
+	if (!mcchk_self.thread)
+		return;
+	polled.seq = mcchk_self.thread->latest;
+	if (!x) {
+		polled.changed = polled.seq;
+		x = &polled.all[polled.next];
+		polled.next = (polled.next + 1) % (sizeof polled.all / sizeof *polled.all);
+		*x = (struct polled){.p = p, .place = place, .value = value};
+	}
+	x->seq = polled.seq;
+}
 
 static void atomic_valued(uint64_t begin, const volatile void *p, uint32_t size, int how, int order, int64_t operand, int64_t found, void **frame)
 {
-	if (how == 0 && polled.p == p && polled.value == found && polled.seq == __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED))
+	void *place = ((void **)frame)[1];
+	struct polled *x = how == 0 ? polled_at(p, place, found) : NULL;
+	if (x && x->seq >= polled.changed)
 		return;
 	if (mcchk_self.busy) { /* in a signal handler */
 		mcchk_lost(1, 0);
@@ -109,9 +146,8 @@ static void atomic_valued(uint64_t begin, const volatile void *p, uint32_t size,
 	}
 	mcchk_call_commit_at(begin);
 	mcchk_call_end(mcchk_now(), 0);
-	polled.p = how == 0 ? p : NULL;
-	polled.value = found;
-	polled.seq = __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED);
+	if (how == 0)
+		polled_now(x, p, place, found);
 	mcchk_leave();
 }
 

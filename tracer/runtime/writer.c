@@ -379,11 +379,12 @@ void mcchk_commit(struct mcchk_thread *t, uint64_t bytes)
 	__atomic_store_n(&c->used, c->used + (uint32_t)bytes, __ATOMIC_RELEASE);
 }
 
-/* The last record, of so many bytes, counts no longer. */
-void mcchk_take_back(struct mcchk_thread *t, uint64_t bytes)
+/* A record of so many bytes counts no longer, if it is the last. */
+void mcchk_take_back(struct mcchk_thread *t, const void *record, uint64_t bytes)
 {
 	struct mcchk_chunk *c = t->calls.chunk;
-	__atomic_store_n(&c->used, c->used - (uint32_t)bytes, __ATOMIC_RELEASE);
+	if ((const char *)record + bytes == (const char *)c->payload + c->used)
+		__atomic_store_n(&c->used, c->used - (uint32_t)bytes, __ATOMIC_RELEASE);
 }
 
 /* Says which call the next accesses follow. */
