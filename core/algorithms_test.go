@@ -190,7 +190,8 @@ func TestAlgorithmsOfThreads(t *testing.T) {
 	}
 }
 
-// teams divides strands among two processes, of which they are threads.
+// teams divides strands among two processes, of which they are threads that the first one
+// joins.
 func teams(rng *rand.Rand, strands []core.Stream) []core.Stream {
 	const processes = 2
 	x := &threads{fns: map[string]*trace.Fn{}}
@@ -205,6 +206,16 @@ func teams(rng *rand.Rand, strands []core.Stream) []core.Stream {
 		add(of[i], 0, x.note("mcchk_Fork", "object", int64(100+i)))
 		add(of[i], 1+i, x.note("mcchk_Strand", "strand", int64(1+i)))
 		add(of[i], 1+i, x.note("mcchk_Acquire", "object", int64(100+i)))
+		add(of[i], 1+i, x.note("mcchk_Object_end", "object", int64(100+i)))
+		add(of[i], 1+i, x.note("mcchk_Will_release", "object", int64(200+i)))
+	}
+	joins := func(i int) {
+		add(of[i], 0, x.call("mcchk_Strand_waits", []string{"object", "strands", "releases"}, int64(200+i), 0, 0))
+	}
+	for p := range processes {
+		if i := slices.Index(of, p); i >= 0 {
+			joins(i)
+		}
 	}
 	var both []trace.Event
 	thread := map[*trace.Call]int{}
@@ -219,11 +230,52 @@ func teams(rng *rand.Rand, strands []core.Stream) []core.Stream {
 		i := thread[ev.Call]
 		add(of[i], 1+i, ev)
 	}
+	for i := range strands {
+		add(of[i], 1+i, x.note("mcchk_Release", "object", int64(200+i)))
+		add(of[i], 1+i, x.note("mcchk_Strand_end", "strand", int64(1+i)))
+		if slices.Index(of, of[i]) < i {
+			joins(i)
+		}
+		add(of[i], 0, x.note("mcchk_Acquire", "object", int64(200+i)))
+	}
 	var out []core.Stream
 	for i := range all {
 		out = append(out, &all[i])
 	}
 	return out
+}
+
+// counted is a stream that tells how much was read.
+type counted struct {
+	core.Stream
+	read *int
+}
+
+func (c counted) ReadEvent(ev *trace.Event) error {
+	*c.read++
+	return c.Stream.ReadEvent(ev)
+}
+
+// TestThreadsAreNotReadFarAhead: while it is not decided what threads have fetched, and others
+// are to be joined, not much more is read than it takes to foresee what comes.
+func TestThreadsAreNotReadFarAhead(t *testing.T) {
+	most := func(turns int) int {
+		rng := rand.New(rand.NewPCG(3, 11))
+		read, most := 0, 0
+		var streams []core.Stream
+		for _, s := range teams(rng, simulate(rng, 4, turns, algorithms["test and set, released by a swap"])) {
+			streams = append(streams, counted{s, &read})
+		}
+		var m *core.Machine
+		tick := func() { most = max(most, read-int(m.Stats().Calls)) }
+		m, err := core.NewMachine(streams, core.Options{Clock: evc.Auto, Tick: tick}, &wordModel{newToy(), map[[2]int64]*core.WordOp{}})
+		require.NoError(t, err)
+		replay(t, m, func(*regions.Region) {})
+		require.Empty(t, m.Problems())
+		t.Logf("%d turns: at most %d of %d events ahead", turns, most, read)
+		return most
+	}
+	require.Less(t, most(200), 4*most(25))
 }
 
 // inOrder replays runs of an algorithm whose strands do it so many turns, changed.

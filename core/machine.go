@@ -326,7 +326,8 @@ func (m *Machine) Next(ctx context.Context) (*regions.Region, error) {
 			return m.endRegion(false), nil
 		case m.ending.arrived == 0 && m.allEnded():
 			return m.endRegion(true), nil
-		case m.threaded && (m.meetBeside() || m.goBack() || m.readOn()), m.decideWords(), m.releaseSoft():
+		case m.threaded && (m.meetBeside() || m.goBack() || m.readOn((*team).short)), m.decideWords(),
+			m.threaded && m.readOn(func(*team) bool { return true }), m.releaseSoft():
 		default:
 			m.problems.stuck(m)
 			return m.endRegion(true), nil

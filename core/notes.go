@@ -16,6 +16,7 @@ type object struct {
 	by     *Strand  // that released it last
 	taken  bool     // it was acquired
 	given  int64    // how often it was released
+	comes  bool     // a strand that has begun says that it will release it once
 	came   int64    // how many strands have waited for it
 	awaits int      // how many do now
 	region int      // in which it was released last
@@ -100,6 +101,7 @@ var notes = map[string]*note{
 	"mcchk_Strand":       {read: (*team).goOnWith, arg: argStrand, first: true},
 	"mcchk_Strand_end":   {do: endStrand, arg: argStrand, named: true},
 	"mcchk_Strand_waits": {read: (*team).names, do: waitFor, arg: argObject},
+	"mcchk_Will_release": {read: (*team).willRelease, arg: argObject},
 	"mcchk_Release":      {read: (*team).releases, do: release, arg: argObject, first: true},
 	"mcchk_Fork":         {read: (*team).forks, do: release, arg: argObject, first: true},
 	"mcchk_Acquire":      {read: (*team).acquires, do: acquire, arg: argObject},
@@ -164,8 +166,9 @@ func endStrand(s *Strand, _ *item) {
 }
 
 // await is that a strand does nothing before it acquires an object, which it does not before
-// so many strands have waited for it, and so many more releases were made. It comes after
-// whoever that is, so that as long as there is somebody, what it knows now does not matter.
+// so many strands have waited for it, and so many more releases were made, and that which is
+// to come. It comes after whoever that is, so that as long as there is somebody, what it knows now
+// does not matter.
 type await struct {
 	on             *object
 	strands, given int64
@@ -174,13 +177,16 @@ type await struct {
 // lasts reports whether there is somebody who is known to come before what the strand
 // does next. w may be nil.
 func (w *await) lasts() bool {
-	return w != nil && (w.on.came < w.strands || w.on.given < w.given)
+	return w != nil && (w.on.came < w.strands || w.on.given < w.given || w.on.comes && w.on.given == 0)
 }
 
 func (t *team) names(_ *Strand, x *item, id int64) {
 	x.object = t.object(id)
 	x.given = x.object.given
 }
+
+// willRelease: the strand will release the object, once.
+func (t *team) willRelease(_ *Strand, _ *item, id int64) { t.object(id).comes = true }
 
 // waitFor: the strand does nothing before it acquires the object.
 func waitFor(s *Strand, x *item) {

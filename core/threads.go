@@ -457,16 +457,32 @@ func (m *Machine) meetAll(all []*Strand) {
 	}
 }
 
-// readOn lets processes read beyond events of strands that wait. It reports whether
+// readOn lets some processes read beyond events of strands that wait. It reports whether
 // there is one that may.
-func (m *Machine) readOn() bool {
+func (m *Machine) readOn(which func(*team) bool) bool {
 	any := false
 	for _, p := range m.processes {
-		if t := p.team; t != nil && !t.over && t.queued > t.allowance && t.queued < maxAhead {
+		if t := p.team; t != nil && !t.over && t.queued > t.allowance && t.queued < maxAhead && which(t) {
 			t.allowance = max(64, 2*t.queued)
 			m.queue.add(p.first)
 			any = true
 		}
 	}
 	return any
+}
+
+// short reports whether a strand may do something before all that was read, or too little was
+// read of one to foresee what it does.
+func (t *team) short() bool {
+	for s := range t.members {
+		if s.active() && s.queue.len() < mostCallsAhead {
+			return true
+		}
+	}
+	for _, o := range t.objects {
+		if o.fork {
+			return true
+		}
+	}
+	return false
 }

@@ -26,9 +26,10 @@ type threads struct {
 	made     [2]int
 	objects  int64
 	released map[[2]int64][]int // by process and object: events
-	sent     map[[2]int][]int   // by receiver and tag: events
-	before   [][]bool           // before[i][j]: event j comes before event i
-	access   map[uint64]int     // events that are stores, by address
+	sent     [2][]message       // by receiver, that were not received
+	tags     int
+	before   [][]bool       // before[i][j]: event j comes before event i
+	access   map[uint64]int // events that are stores, by address
 	meetings int
 	joining  [2]map[*threadStrand]*threadStrand // by whom it waits for the end of
 	barrier  [2]*threadStrand                   // that stands at one
@@ -38,7 +39,10 @@ type threadStrand struct {
 	number int
 	last   int   // event
 	end    int64 // the object that it releases at its end; 0: not drawn yet
+	says   bool  // that it will release that
 }
+
+type message struct{ tag, event int }
 
 type comingStrand struct {
 	number int
@@ -118,7 +122,11 @@ func (x *threads) join(p int, s *threadStrand) {
 		}
 	}
 	x.joining[p][s] = other
-	x.waits(p, s, x.endOf(other), 0, 1)
+	if other.says {
+		x.waits(p, s, x.endOf(other), 0, 0)
+	} else {
+		x.waits(p, s, x.endOf(other), 0, 1)
+	}
 }
 
 // arrive lets a strand come to a barrier of two.
@@ -181,6 +189,9 @@ func (x *threads) step(p int) {
 		x.end(p, s)
 	case 8:
 		if n := len(x.ended[p]); n > 0 {
+			if x.IntN(2) == 0 {
+				x.record(p, s, x.call("mcchk_Strand_waits", []string{"object", "strands", "releases"}, x.ended[p][n-1], 0, 0))
+			}
 			x.object(p, s, "mcchk_Acquire", x.ended[p][n-1])
 			x.ended[p] = x.ended[p][:n-1]
 		}
@@ -189,16 +200,16 @@ func (x *threads) step(p int) {
 	case 10:
 		x.object(p, s, "mcchk_Acquire", int64(1+x.IntN(2)))
 	case 11:
-		tag := x.IntN(2)
-		x.record(p, s, callOf(x.fns["toy_signal"], 1-p, tag, 0))
-		key := [2]int{1 - p, tag}
-		x.sent[key] = append(x.sent[key], x.event(s))
+		x.tags++ // one for each: which of several strands sends or receives first is not recorded
+		x.record(p, s, callOf(x.fns["toy_signal"], 1-p, x.tags, 0))
+		x.sent[1-p] = append(x.sent[1-p], message{x.tags, x.event(s)})
 	case 12:
-		tag := x.IntN(2)
-		if key := [2]int{p, tag}; len(x.sent[key]) > 0 {
-			x.record(p, s, callOf(x.fns["toy_wait"], 1-p, tag))
-			x.event(s, x.sent[key][0])
-			x.sent[key] = x.sent[key][1:]
+		if n := len(x.sent[p]); n > 0 {
+			k := x.IntN(n)
+			m := x.sent[p][k]
+			x.sent[p] = slices.Delete(x.sent[p], k, k+1)
+			x.record(p, s, callOf(x.fns["toy_wait"], 1-p, m.tag))
+			x.event(s, m.event)
 		}
 	case 13:
 		x.meet()
@@ -222,6 +233,9 @@ func (x *threads) begin(p int) {
 	s := &threadStrand{number: c.number, last: -1}
 	x.object(p, s, "mcchk_Acquire", c.object)
 	x.object(p, s, "mcchk_Object_end", c.object)
+	if s.says = x.IntN(2) == 0; s.says {
+		x.record(p, s, x.note("mcchk_Will_release", "object", x.endOf(s)))
+	}
 	x.strands[p] = append(x.strands[p], s)
 }
 
@@ -271,7 +285,7 @@ func TestThreads(t *testing.T) {
 	for seed := range uint64(400) {
 		x := &threads{
 			Rand: rand.New(rand.NewPCG(seed, 5)), fns: functions(), released: map[[2]int64][]int{},
-			sent: map[[2]int][]int{}, access: map[uint64]int{},
+			access: map[uint64]int{},
 		}
 		for p := range x.strands {
 			x.strands[p] = []*threadStrand{{last: -1}}

@@ -138,6 +138,7 @@ var mpiFunctions = map[string]string{
 	"mcchk_Strand":       "strand:i",
 	"mcchk_Strand_end":   "strand:i",
 	"mcchk_Strand_waits": "object:i,strands:i,releases:i",
+	"mcchk_Will_release": "object:i",
 	"mcchk_Release":      "object:i",
 	"mcchk_Fork":         "object:i",
 	"mcchk_Acquire":      "object:i",

@@ -51,7 +51,7 @@ func TestAPITablesAgree(t *testing.T) {
 
 // ordersStrands are the notes of the tracer on strands of a process.
 var ordersStrands = map[string]bool{
-	"mcchk_Strand": true, "mcchk_Strand_end": true, "mcchk_Strand_waits": true, "mcchk_Release": true, "mcchk_Fork": true,
+	"mcchk_Strand": true, "mcchk_Strand_end": true, "mcchk_Strand_waits": true, "mcchk_Will_release": true, "mcchk_Release": true, "mcchk_Fork": true,
 	"mcchk_Acquire": true, "mcchk_Object_end": true,
 }
 

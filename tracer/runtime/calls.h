@@ -20,7 +20,7 @@ struct mcchk_function {
 	const char *definition; /* "MPI_Put origin_addr:p,…" */
 };
 extern const struct mcchk_function mcchk_functions[];
-extern const uint16_t mcchk_fn_mcchk_Memory_gone, mcchk_fn_mcchk_Threads, mcchk_fn_mcchk_Strand, mcchk_fn_mcchk_Strand_end, mcchk_fn_mcchk_Strand_waits,
+extern const uint16_t mcchk_fn_mcchk_Memory_gone, mcchk_fn_mcchk_Threads, mcchk_fn_mcchk_Strand, mcchk_fn_mcchk_Strand_end, mcchk_fn_mcchk_Strand_waits, mcchk_fn_mcchk_Will_release,
 	mcchk_fn_mcchk_Release, mcchk_fn_mcchk_Fork, mcchk_fn_mcchk_Acquire, mcchk_fn_mcchk_Object_end;
 
 /* ---- calls.c ---- */

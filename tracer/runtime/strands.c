@@ -127,6 +127,7 @@ void mcchk_strand_begins(void)
 	if (own.birth.start) {
 		write_note(mcchk_fn_mcchk_Acquire, own.birth.start, &at);
 		write_note(mcchk_fn_mcchk_Object_end, own.birth.start, &at);
+		write_note(mcchk_fn_mcchk_Will_release, own.birth.end, &at);
 	}
 	if (own.birth.origin == MCCHK_UNSEEN && getpid() != gettid())
 		write_note(mcchk_fn_mcchk_Threads, MCCHK_THREADS, MCCHK_FRAME);

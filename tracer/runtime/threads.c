@@ -316,20 +316,23 @@ __attribute__((weak)) int thrd_create(thrd_t *thread, thrd_start_t start, void *
 	return rc;
 }
 
-#define JOINS(name, parameters, ...)                                                               \
+/* waits: the thread does nothing before the other one has ended. */
+#define JOINS(name, waits, parameters, ...)                                                        \
 	__attribute__((weak)) int name parameters                                                  \
 	{                                                                                          \
 		uint64_t object = mcchk_orders() ? end_of(thread) : 0;                             \
+		if (waits && object)                                                               \
+			mcchk_strand_waits(object, 0, 0, MCCHK_FRAME);                             \
 		int rc = MCCHK_WAITING(REAL(name)(__VA_ARGS__));                                   \
 		if (rc == 0)                                                                       \
 			joined(thread, object, MCCHK_FRAME);                                       \
 		return rc;                                                                         \
 	}
-JOINS(pthread_join, (pthread_t thread, void **value), thread, value)
-JOINS(pthread_tryjoin_np, (pthread_t thread, void **value), thread, value)
-JOINS(pthread_timedjoin_np, (pthread_t thread, void **value, const struct timespec *t), thread, value, t)
-JOINS(pthread_clockjoin_np, (pthread_t thread, void **value, clockid_t c, const struct timespec *t), thread, value, c, t)
-JOINS(thrd_join, (thrd_t thread, int *value), thread, value)
+JOINS(pthread_join, 1, (pthread_t thread, void **value), thread, value)
+JOINS(pthread_tryjoin_np, 0, (pthread_t thread, void **value), thread, value)
+JOINS(pthread_timedjoin_np, 0, (pthread_t thread, void **value, const struct timespec *t), thread, value, t)
+JOINS(pthread_clockjoin_np, 0, (pthread_t thread, void **value, clockid_t c, const struct timespec *t), thread, value, c, t)
+JOINS(thrd_join, 1, (thrd_t thread, int *value), thread, value)
 
 __attribute__((weak)) int pthread_detach(pthread_t thread)
 {
