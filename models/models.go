@@ -116,9 +116,9 @@ func Lookup(id string) (conflicts.Rule, bool) {
 func Explain(f *conflicts.Finding) conflicts.Explanation {
 	switch {
 	case shmemwords.Has(f):
-		return shmemwords.Explain(f)
+		return shmemwords.Explain(f, words.Completing)
 	case gaspiwords.Has(f):
-		return gaspiwords.Explain(f)
+		return gaspiwords.Explain(f, words.Completing)
 	}
 	return words.Explain(f)
 }

@@ -12,7 +12,13 @@ import (
 )
 
 // vocabulary is the explain.Model of GASPI.
-type vocabulary struct{}
+type vocabulary struct {
+	others Completing
+}
+
+// Completing says what completes an operation of another model, which a finding has beside
+// one of GASPI.
+type Completing func(*explain.Wording, *conflicts.Side) explain.Completing
 
 // rules are those that GASPI has the texts of.
 var rules = []string{
@@ -30,8 +36,8 @@ func HasSide(s *conflicts.Side) bool { return gaspi.FactsOf(s.Call).Known }
 
 // Explain says why nothing orders the accesses of a finding, what was looked for,
 // and what would fix it.
-func Explain(f *conflicts.Finding) conflicts.Explanation {
-	return explain.New(vocabulary{}, f).Explain()
+func Explain(f *conflicts.Finding, others Completing) conflicts.Explanation {
+	return explain.New(vocabulary{others}, f).Explain()
 }
 
 // Message says in one line what a finding is, without places.
@@ -67,12 +73,17 @@ func (vocabulary) Call(fn string) explain.Call {
 
 // writes reports whether an access is that of a write to its target, which no call of
 // its own rank completes.
-func writes(s *conflicts.Side) bool { return s.Class == regions.Target && s.Write && !s.Atomic }
+func writes(s *conflicts.Side) bool {
+	return s.Class == regions.Target && s.Write && !s.Atomic && HasSide(s)
+}
 
 // Completing: gaspi_wait completes what is the caller's.
-func (vocabulary) Completing(_ *explain.Wording, s *conflicts.Side) explain.Completing {
-	if !s.Pending || writes(s) {
+func (v vocabulary) Completing(w *explain.Wording, s *conflicts.Side) explain.Completing {
+	switch {
+	case !s.Pending || writes(s):
 		return explain.Completing{}
+	case !HasSide(s):
+		return v.others(w, s)
 	}
 	return explain.Completing{How: "call gaspi_wait for its queue", Call: "gaspi_wait"}
 }
@@ -121,19 +132,19 @@ func (vocabulary) Late(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix
 }
 
 // met completes x where that is needed, and puts a barrier behind it and before y.
-func met(w *explain.Wording, x, y *conflicts.Side) conflicts.Fix {
+func (v vocabulary) met(w *explain.Wording, x, y *conflicts.Side) conflicts.Fix {
 	first, then := "", "after "+w.Access(x)
 	var steps []conflicts.Step
-	if x.Pending {
-		first, then = "call gaspi_wait for its queue after "+w.Access(x)+", then ", "after that"
-		steps = append(steps, explain.Insert(x, "gaspi_wait"))
+	if how := v.Completing(w, x); how.How != "" {
+		first, then = how.How+" after "+w.Access(x)+", then ", "after that"
+		steps = append(steps, explain.Insert(x, how.Call))
 	}
 	m := explain.Doing(explain.Propose(conflicts.FixSynchronize, "%scall gaspi_barrier in all ranks of a group %s and before %s%s", first, then, w.Access(y), w.Outcome(x, y)),
 		append(steps, explain.Meet(w, explain.Place(x), explain.Place(y), "gaspi_barrier"))...)
 	return explain.Between(m, then, "before "+w.Access(y))
 }
 
-func (vocabulary) Order(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
+func (v vocabulary) Order(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
 	switch {
 	case a.Rank == b.Rank:
 		return nil
@@ -145,9 +156,9 @@ func (vocabulary) Order(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fi
 	}
 	x, y, lines := explain.Meant(a, b)
 	if lines {
-		return []conflicts.Fix{met(w, x, y)}
+		return []conflicts.Fix{v.met(w, x, y)}
 	}
-	return []conflicts.Fix{met(w, x, y), met(w, y, x)}
+	return []conflicts.Fix{v.met(w, x, y), v.met(w, y, x)}
 }
 
 // Atomic says which operations may meet, and what orders those of one rank.
@@ -155,6 +166,8 @@ func (vocabulary) Atomic(w *explain.Wording, a, b *conflicts.Side) (conflicts.Fi
 	switch {
 	case a.Rank == b.Rank && writes(a):
 		return before(w, conflicts.FixComplete, a, b), true
+	case a.Rank == b.Rank && !HasSide(a):
+		return conflicts.Fix{}, false
 	case a.Rank == b.Rank:
 		return explain.Propose(conflicts.FixComplete, "call gaspi_wait for the queue of the first before the second"), true
 	case a.Atomic && b.Atomic:

@@ -180,6 +180,12 @@ func (vocabulary) Idle(fn string, s, other *conflicts.Side) string {
 	return "completes no one-sided operation"
 }
 
+// Completing says which call would complete an access earlier than it is, for a finding that
+// another model explains.
+func Completing(w *explain.Wording, s *conflicts.Side) explain.Completing {
+	return vocabulary{}.Completing(w, s)
+}
+
 // Completing says which call would complete an access earlier than it is.
 func (vocabulary) Completing(w *explain.Wording, s *conflicts.Side) explain.Completing {
 	switch {

@@ -12,7 +12,13 @@ import (
 )
 
 // vocabulary is the explain.Model of OpenSHMEM.
-type vocabulary struct{}
+type vocabulary struct {
+	others Completing
+}
+
+// Completing says what completes an operation of another model, which a finding has beside
+// one of OpenSHMEM.
+type Completing func(*explain.Wording, *conflicts.Side) explain.Completing
 
 // rules are those that OpenSHMEM has the texts of.
 var rules = []string{
@@ -30,8 +36,8 @@ func HasSide(s *conflicts.Side) bool { return shmem.FactsOf(s.Call).Known }
 
 // Explain says why nothing orders the accesses of a finding, what was looked for,
 // and what would fix it.
-func Explain(f *conflicts.Finding) conflicts.Explanation {
-	return explain.New(vocabulary{}, f).Explain()
+func Explain(f *conflicts.Finding, others Completing) conflicts.Explanation {
+	return explain.New(vocabulary{others}, f).Explain()
 }
 
 // Message says in one line what a finding is, without places.
@@ -67,10 +73,12 @@ func (vocabulary) Call(fn string) explain.Call {
 }
 
 // Completing: a quiet of its context completes everything.
-func (vocabulary) Completing(_ *explain.Wording, s *conflicts.Side) explain.Completing {
+func (v vocabulary) Completing(w *explain.Wording, s *conflicts.Side) explain.Completing {
 	switch {
 	case !s.Pending:
 		return explain.Completing{}
+	case !HasSide(s):
+		return v.others(w, s)
 	case shmem.IsOther(s.Epoch):
 		return explain.Completing{How: "call shmem_ctx_quiet for its context", Call: "shmem_ctx_quiet"}
 	}
@@ -128,6 +136,9 @@ func (vocabulary) Message(w *explain.Wording) string {
 	case conflicts.RuleContextGone:
 		return w.By(&f.First) + " uses a context that has been destroyed"
 	case conflicts.RuleShmemOrder:
+		if !HasSide(&f.First) || !HasSide(&f.Second) { // which no fence would
+			return w.Conflict("; the second may overtake the first")
+		}
 		return w.Conflict(", and no fence orders them")
 	case conflicts.RuleShmemAtomic:
 		return w.Conflict(" with different types or atomicity domains")
@@ -167,6 +178,8 @@ func (vocabulary) Atomic(w *explain.Wording, a, b *conflicts.Side) (conflicts.Fi
 	switch {
 	case isLock(a) || isLock(b):
 		return explain.Propose(conflicts.FixOperation, "leave the lock to shmem_set_lock, shmem_test_lock and shmem_clear_lock"), true
+	case a.Rank == b.Rank && !(HasSide(a) && HasSide(b)):
+		return conflicts.Fix{}, false
 	case a.Rank == b.Rank:
 		return fenced(a, "between %s and %s, which orders what one context sends to one PE", w.Access(a), w.Access(b)), true
 	case a.Atomic && b.Atomic:
@@ -188,7 +201,10 @@ func (vocabulary) Lock(w *explain.Wording, a, b *conflicts.Side) (conflicts.Fix,
 		return conflicts.Fix{}, false
 	}
 	quiet := ""
-	if shmem.IsOther(a.Epoch) || shmem.IsOther(b.Epoch) {
+	switch own := func(s *conflicts.Side) bool { return HasSide(s) && shmem.IsOther(s.Epoch) }; {
+	case !HasSide(a) || !HasSide(b):
+		quiet = ", after what completes the operation that is not one of OpenSHMEM, which shmem_clear_lock does not"
+	case own(a) || own(b):
 		quiet = ", after a shmem_ctx_quiet of its context, which shmem_clear_lock is not"
 	}
 	return explain.Propose(conflicts.FixLock, "do each of the two, with what belongs to it, between shmem_set_lock and shmem_clear_lock of one lock%s, if either order will do", quiet), true
