@@ -28,6 +28,7 @@ const (
 	accessOther  = 3 * accessPlaces
 	compactMark  = 4 * accessPlaces
 	compactGrid  = compactMark + 1
+	compactBits  = compactGrid + 1
 	gridFields   = 5 // address, stride, count, steps
 
 	markSize = 16
@@ -502,6 +503,8 @@ func (p *places) expandOther(tag byte, out []byte, s *numbers) (int, error) {
 		return 0, errCompactLong
 	case tag == compactGrid:
 		return p.expandGrid(out, s)
+	case tag == compactBits:
+		return expandBits(out, s)
 	case tag != compactLiteral:
 		return 0, fmt.Errorf("a compact record with an access that begins with %d", tag)
 	}
@@ -519,6 +522,41 @@ func (p *places) expandOther(tag byte, out []byte, s *numbers) (int, error) {
 	p.last = uint8(accessPlaceOf(record))
 	p.accesses[p.last] = accessPlace{head: u64(record, 0), addr: u64(record, 8), stride: u64(record, 16), count: u64(record, 24)}
 	return accessSize, nil
+}
+
+// expandBits expands elements of which bits say which are accessed, an access for each run of
+// them, and returns the length of these.
+func expandBits(out []byte, s *numbers) (int, error) {
+	flags, size, stack := s.byte(), s.next(), s.next()
+	addr, distance, n := s.next(), s.next(), s.next()
+	if size > math.MaxUint16 || stack > math.MaxUint32 || s.bad || n > uint64(len(s.b)-s.at) {
+		return 0, errCompactShort
+	}
+	all := s.b[s.at : s.at+int(n)]
+	s.at += int(n)
+	run := accessPlace{head: uint64(RecordAccess) | uint64(flags)<<8 | size<<16 | stack<<32}
+	is := func(i int) bool { return i < 8*len(all) && all[i/8]>>(i%8)&1 != 0 }
+	used := 0
+	for i := 0; i < 8*len(all); i++ {
+		if all[i/8]>>(i%8) == 0 { // none that is left in it
+			i |= 7
+			continue
+		}
+		if !is(i) {
+			continue
+		}
+		run.addr, run.count, run.stride = addr+uint64(i)*distance, 1, 0
+		for ; is(i + 1); i++ {
+			run.count++
+			run.stride = distance
+		}
+		if len(out)-used < accessSize {
+			return 0, errCompactLong
+		}
+		run.put((*[accessSize]byte)(out[used:]))
+		used += accessSize
+	}
+	return used, nil
 }
 
 // gridPlaceOf returns the number of the place of a grid.

@@ -276,6 +276,10 @@ func TestCompactErrors(t *testing.T) {
 		"no grid":          {compact(RecordCompactAccesses, 56, compactGrid, 6, 0, 3, 3), errNoPlace.Error()},
 		"no place of one":  {compact(RecordCompactAccesses, 56, compactGrid, 60, 0, 3, 3), errNoPlace.Error()},
 		"no field":         {compact(RecordCompactAccesses, 112, append(bytes.Clone(grid), compactGrid, 6, 32, 3, 3)...), errCompactLong.Error()},
+		"bits, cut":        {compact(RecordCompactAccesses, 32, compactBits, 1, 9, 7, 17, 9, 9, 1), errCompactShort.Error()},
+		"bits, too many":   {compact(RecordCompactAccesses, 32, compactBits, 1, 9, 7, 17, 9, 3, 5), errCompactLong.Error()},
+		"bits, too few":    {compact(RecordCompactAccesses, 64, compactBits, 1, 9, 7, 17, 9, 3, 6), errCompactShort.Error()},
+		"bits, no size":    {compact(RecordCompactAccesses, 32, compactBits, 1, 4, 0, 9, 7, 17, 9, 3, 6), errCompactShort.Error()},
 		"half a mark":      {compact(RecordCompactAccesses, 8, compactMark, 3), errCompactLong.Error()},
 		"no access":        {compact(RecordCompactAccesses, 16, append([]byte{compactLiteral}, rec(RecordMark, 1)...)...), "type 8 among"},
 		"one in another":   {compact(RecordCompactCalls, 8, append([]byte{compactLiteral}, compact(RecordCompactCalls, 0)...)...), errNested.Error()},
@@ -290,6 +294,30 @@ func TestCompactErrors(t *testing.T) {
 			require.Equal(t, int64(headerSize+chunkHeaderSize), r.Cut().Offset)
 		})
 	}
+}
+
+// TestBitsAreRuns: elements that bits name are accesses, those side by side one.
+func TestBitsAreRuns(t *testing.T) {
+	stream := []byte{compactBits, accessStore}
+	for _, n := range []uint64{4, 7, 0x1000, 12, 10} { // size, stack, address, distance, bytes
+		stream = appendNumber(stream, n)
+	}
+	stream = append(stream, 0b10000001, 0b1, 0, 0, 0, 0, 0, 0, 0b111, 0b10000000)
+	record := append(begin(nil, RecordCompactAccesses, 0, 4*accessSize/8), stream...)
+	record = pad(record, 0)
+	le.PutUint32(record[4:], uint32(len(record)))
+	got, _ := events(t, raw(t, record))
+	var list []Access
+	for _, ev := range got {
+		require.Equal(t, KindAccess, ev.Kind)
+		list = append(list, ev.Access)
+	}
+	require.Equal(t, []Access{
+		{Addr: 0x1000, Size: 4, Count: 1, Store: true, Stack: 7},
+		{Addr: 0x1000 + 7*12, Stride: 12, Size: 4, Count: 2, Store: true, Stack: 7},
+		{Addr: 0x1000 + 64*12, Stride: 12, Size: 4, Count: 3, Store: true, Stack: 7},
+		{Addr: 0x1000 + 79*12, Size: 4, Count: 1, Store: true, Stack: 7},
+	}, list)
 }
 
 // TestRoomSaysNothing: neither among calls nor among accesses.

@@ -90,6 +90,9 @@ func TestIrregularAccessesAreRecordedExactly(t *testing.T) {
 			require.Empty(t, wrong[:min(len(wrong), 20)])
 			require.Less(t, records[1], 150, "40,000 loads of 3,000 numbers side by side")
 			require.Less(t, records[2], 150, "40,000 stores to every third of 6,000 numbers")
+			file, err := os.Stat(rankFile(b.path("traces"), 0))
+			require.NoError(t, err)
+			require.Less(t, file.Size(), int64(2_500_000), "of places that touch many elements at random, bits")
 		})
 	}
 }

@@ -59,11 +59,18 @@ const unsigned most_uses = 200;
 /* Loops that are known to go round less often keep them too: the tests cost less. */
 const unsigned least_passes = 8;
 
+/* A longer access, of more than a page, is none that is looked at here. */
+const unsigned most_bytes = 4096;
+
 /* A call of the sanitizer that announces an access. */
 struct access {
 	CallInst *call = nullptr;
 	unsigned size = 0;
 	bool store = false;
+
+	/* Whether places of that size may have maps. */
+	bool is_element() const { return size <= 16 && isPowerOf2_32(size); }
+
 	const SCEV *start = nullptr, *step = nullptr;
 	/* Of one in a loop in the loop: what the inner one makes of a start. */
 	const SCEV *stride = nullptr, *count = nullptr;
@@ -78,7 +85,16 @@ bool announces(Instruction &i, access &a)
 	auto *call = dyn_cast<CallInst>(&i);
 	Function *callee = call ? call->getCalledFunction() : nullptr;
 	StringRef name = callee ? callee->getName() : "";
-	if (!name.consume_front("__tsan_") || call->arg_size() != 1)
+	if (!name.consume_front("__tsan_"))
+		return false;
+	if (name == "read_range" || name == "write_range") {
+		auto *size = dyn_cast<ConstantInt>(call->getArgOperand(1));
+		a.call = call;
+		a.store = name == "write_range";
+		a.size = size ? (unsigned)size->getLimitedValue(UINT32_MAX) : 0;
+		return a.size > 0 && a.size <= most_bytes;
+	}
+	if (call->arg_size() != 1)
 		return false;
 	name.consume_front("unaligned_");
 	name.consume_front("volatile_");
@@ -334,7 +350,7 @@ Value *loop_pass::count_passes(announcing_loop &l)
 static Constant *loop_touch(Module &module, const access &a)
 {
 	Type *number = Type::getInt64Ty(module.getContext());
-	if (!isPowerOf2_32(a.size))
+	if (!a.is_element())
 		return ConstantInt::get(number, 0);
 	auto *type = ArrayType::get(number, touch_words);
 	auto *touch = new GlobalVariable(module, type, false, GlobalValue::InternalLinkage, ConstantAggregateZero::get(type), "mcchk.loop.touch");
@@ -534,14 +550,17 @@ void test_groups(Function &f, const TargetLibraryInfo &library)
 	for (BasicBlock &block : f)
 		all.append(find_groups(block, library, false));
 	for (const group &g : all)
-		if (g.members.size() > 1)
+		if (g.members.size() > 1 || !g.members.front().is_element()) /* whose own is not inlined */
 			tests.test(g);
 }
 
+#include "clang_copies.h"
 #include "clang_prepare.h"
 
 void loop_pass::run(Function &f, FunctionAnalysisManager &m)
 {
+	library = &m.getResult<TargetLibraryAnalysis>(f);
+	know_mathematics(f, *library);
 	drop_private(f, places_counted);
 	leave_exits_out(f);
 	uint64_t mapped = 0, announced = places_counted.announced;
@@ -550,7 +569,6 @@ void loop_pass::run(Function &f, FunctionAnalysisManager &m)
 	loops = &m.getResult<LoopAnalysis>(f);
 	tree = &m.getResult<DominatorTreeAnalysis>(f);
 	evolution = &m.getResult<ScalarEvolutionAnalysis>(f);
-	library = &m.getResult<TargetLibraryAnalysis>(f);
 	auto &assumptions = m.getResult<AssumptionAnalysis>(f);
 	ReversePostOrderTraversal<Function *> blocks(&f);
 	if (!loops->empty() && !containsIrreducibleCFG<BasicBlock *>(blocks, *loops)) {
@@ -613,6 +631,10 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo()
 					return;
 				m.addPass(silent_pass());
 				m.addPass(module_pass());
+			});
+			builder.registerOptimizerLastEPCallback([](ModulePassManager &m, OptimizationLevel level) {
+				if (level != OptimizationLevel::O0)
+					m.addPass(copy_pass());
 			});
 		}};
 }

@@ -70,13 +70,20 @@ struct group {
 	SmallVector<int64_t, 4> offsets; /* from the first */
 
 	int64_t lowest() const { return *std::min_element(offsets.begin(), offsets.end()); }
-	int64_t highest() const { return *std::max_element(offsets.begin(), offsets.end()); }
+	/* An element is looked up by its first byte, others whole. */
+	int64_t highest() const
+	{
+		int64_t highest = offsets.front();
+		for (size_t i = 0; i < members.size(); i++)
+			highest = std::max(highest, offsets[i] + (members[i].is_element() ? 0 : (int64_t)members[i].size - 1));
+		return highest;
+	}
 	CallInst *call() const { return members.front().call; }
 };
 
 /* No group is larger; one that is mapped is less than a page. */
 const size_t most_members = 24;
-const int64_t most_distance = 512;
+const unsigned most_distance = 512;
 
 /* Whether control goes on behind an instruction, with nothing done that has to do with
  * announcements. */
@@ -98,12 +105,13 @@ SmallVector<group, 8> find_groups(BasicBlock &block, const TargetLibraryInfo &li
 		access a;
 		if (!goes_on(i, library))
 			open = all.size();
-		if (!announces(i, a) || (mapped && !isPowerOf2_32(a.size)))
+		if (!announces(i, a) || (mapped && !a.is_element()))
 			continue;
 		place p = place_of(a.call->getArgOperand(0), layout);
 		auto found = std::find_if(all.begin() + open, all.end(), [&](const group &g) {
 			int64_t distance = p.offset - g.first.offset;
 			return p.is_beside(g.first) && std::abs(distance) < most_distance && g.members.size() < most_members &&
+			       std::max(a.size, g.members.front().size) < most_distance &&
 			       (!mapped || (a.size <= g.members.front().size && distance % (int64_t)a.size == 0));
 		});
 		if (found == all.end()) {

@@ -62,7 +62,6 @@ struct mcchk_progress {
 	uint16_t size;
 	uint8_t flags, shift;
 	uint64_t first, last, distance, count;
-	uint64_t elements; /* in all */
 };
 
 void mcchk_progress_add(struct mcchk_progress *p, uint64_t element);
@@ -75,7 +74,6 @@ static inline int mcchk_progress_goes_on(struct mcchk_progress *p, uint64_t elem
 		return 0;
 	p->count += n;
 	p->last += n;
-	p->elements += n;
 	return 1;
 }
 

@@ -118,14 +118,23 @@ READ_WRITE(4)
 READ_WRITE(8)
 READ_WRITE(16)
 
+/* An access of a size that no other call-back has, always the same at one place. */
+static __attribute__((noinline)) void range(uintptr_t addr, uint64_t size, uintptr_t pc, void **frame, uint32_t flags)
+{
+	if (size > UINT16_MAX)
+		mcchk_range_access(addr, size, pc, frame, flags);
+	else if (mcchk_hot(addr, size) && !mcchk_run_continues(addr, pc) && !mcchk_takes_one(addr, pc, frame, (uint32_t)size, flags))
+		mcchk_run_other(addr, pc, frame, (uint32_t)size, flags);
+}
+
 WITH_FRAME void mcchk_miss_read_range(uintptr_t addr, uint64_t size)
 {
-	mcchk_range_access(addr, size, CALLER, MCCHK_CALLER_FRAME, 0);
+	range(addr, size, CALLER, MCCHK_CALLER_FRAME, 0);
 }
 
 WITH_FRAME void mcchk_miss_write_range(uintptr_t addr, uint64_t size)
 {
-	mcchk_range_access(addr, size, CALLER, MCCHK_CALLER_FRAME, MCCHK_STORE);
+	range(addr, size, CALLER, MCCHK_CALLER_FRAME, MCCHK_STORE);
 }
 
 void __tsan_read_range(void *p, unsigned long size)

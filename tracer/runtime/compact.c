@@ -26,7 +26,7 @@ enum { IRREGULAR = 0x80, ALONE = 0x81, LITERAL = 0xff };
 #define NUMBERS_MOST 27u /* bytes that three numbers take, and what is written behind them */
 
 #define PLACES 60u
-enum { ON = 0, AGAIN = PLACES, BY = 2 * PLACES, OTHER = 3 * PLACES, MARK = 4 * PLACES, GRID }; /* all but the last and the number of a place */
+enum { ON = 0, AGAIN = PLACES, BY = 2 * PLACES, OTHER = 3 * PLACES, MARK = 4 * PLACES, GRID, BITS }; /* all but the last and the number of a place */
 
 #define CALL_HEAD 40u
 
@@ -295,7 +295,7 @@ static unsigned char *compact_accesses(struct mcchk_compactor *p, struct mcchk_o
 	const char *from = *in, *at = from;
 	uint32_t empty = 0;
 
-	while (at < end && (uint32_t)(out - p->stream) + GRID_MOST <= most &&
+	while (at < end && *at != MCCHK_TYPE_COMPACT_ACCESSES && (uint32_t)(out - p->stream) + GRID_MOST <= most &&
 	       (uint64_t)(at - from) + sizeof(struct mcchk_grid) <= EXPANDED_MOST) {
 		if (*at == 2) {
 			const struct mcchk_access *a = (const void *)at;
@@ -335,6 +335,28 @@ static unsigned char *compact_accesses(struct mcchk_compactor *p, struct mcchk_o
 	return out;
 }
 
+/* Writes elements as bits, of which those are set that were accessed: a compact record that
+ * stands for an access for each run of them. `all` are those that there might be, a multiple of
+ * 64. Returns its length. */
+uint32_t mcchk_compact_bits(char *record, const struct mcchk_access *all, const uint64_t *bits, uint32_t runs)
+{
+	unsigned char *stream = (unsigned char *)record + HEAD, *out = stream;
+	uint64_t bytes = all->count / 8;
+
+	*out++ = BITS;
+	*out++ = all->flags;
+	out = number(number(number(out, all->size), all->stack), all->addr);
+	out = number(number(out, (uint64_t)all->stride), bytes);
+	memcpy(out, bits, bytes);
+	memset(out + bytes, 0, 8);
+	uint32_t length = HEAD + (uint32_t)mcchk_pad8((uint64_t)(out + bytes - stream));
+	put_head(record, head_of(MCCHK_TYPE_COMPACT_ACCESSES, runs * (uint32_t)sizeof *all, length));
+	return length;
+}
+
+/* Whether a record of compact accesses is one of bits. */
+int mcchk_are_bits(const char *record) { return ((const unsigned char *)record)[HEAD] == BITS; }
+
 /* ---- chunks ---- */
 
 /* Puts room behind what the chunk holds, all of it compact, before what will be written. */
@@ -359,6 +381,24 @@ void mcchk_compact_begin(struct mcchk_compactor *p, struct mcchk_open *o)
 	mcchk_compact_on(o);
 }
 
+/* Moves a record that was compact at once into the room before it. Returns its length; 0: there
+ * is not enough. */
+static uint32_t move(struct mcchk_open *o, char *out, const char *in)
+{
+	uint64_t head;
+	uint32_t room = (uint32_t)(in - out);
+
+	memcpy(&head, in, sizeof head);
+	uint32_t length = (uint32_t)(head >> 32);
+	if (length + HEAD > room)
+		return 0;
+	o->group += (uint32_t)(head >> 16 & UINT16_MAX) * 8 / (uint32_t)sizeof(struct mcchk_access);
+	memcpy(out + HEAD, in + HEAD, length - HEAD);
+	put_head(out + length, head_of(MCCHK_TYPE_ROOM, 0, room));
+	put_head(out, head);
+	return length;
+}
+
 /* Makes the records of a chunk compact that are not. Nobody may know where any of
  * them is. Returns whether that was possible for all: then `mcchk_compact_on` goes on
  * with the chunk. */
@@ -369,6 +409,14 @@ int mcchk_compact(struct mcchk_compactor *p, struct mcchk_open *o)
 	char *out = c->payload + o->compact;
 
 	while (in < end) {
+		if (*in == MCCHK_TYPE_COMPACT_ACCESSES) {
+			uint32_t moved = move(o, out, in);
+			if (moved == 0)
+				break;
+			in += moved;
+			out += moved;
+			continue;
+		}
 		const char *from = in;
 		uint64_t room = (uint64_t)(in - out);
 		uint32_t most = room < STREAM + 2 * HEAD ? (uint32_t)room - 2 * HEAD : STREAM;

@@ -75,6 +75,10 @@ static void add_compact(struct groups *g, const char *record, uint64_t *seq)
 	memcpy(&length, record + 4, sizeof length);
 	const unsigned char *at = (const unsigned char *)record + 8;
 
+	if (mcchk_are_bits(record)) {
+		g->accesses += 8u * words / sizeof(struct mcchk_access);
+		return;
+	}
 	for (left = 8u * words; left > 0;) {
 		uint64_t value;
 		switch (mcchk_compact_next(&at, &value)) {

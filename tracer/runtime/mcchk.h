@@ -389,6 +389,7 @@ struct mcchk_access *mcchk_reserve_access(struct mcchk_thread *t);
 struct mcchk_grid *mcchk_reserve_grid(struct mcchk_thread *t);
 struct mcchk_access *mcchk_reserve_access_after(struct mcchk_thread *t, uint64_t *seq);
 void mcchk_commit_access(struct mcchk_thread *t);
+int mcchk_write_bits(struct mcchk_thread *t, uint64_t seq, const struct mcchk_access *all, const uint64_t *bits, uint32_t runs, uint64_t elements);
 void mcchk_commit_grid(struct mcchk_thread *t);
 uint64_t mcchk_now(void);
 uint32_t mcchk_crc32c(const void *data, size_t size);
@@ -477,6 +478,9 @@ void mcchk_compact_on(struct mcchk_open *o);
 unsigned char *mcchk_number(unsigned char *p, uint64_t v);
 enum { MCCHK_COMPACT_MARK, MCCHK_COMPACT_ACCESS, MCCHK_COMPACT_GRID };
 int mcchk_compact_next(const unsigned char **at, uint64_t *value);
+#define MCCHK_BITS_MOST 64u /* bytes of a record of bits, without them */
+uint32_t mcchk_compact_bits(char *record, const struct mcchk_access *all, const uint64_t *bits, uint32_t runs);
+int mcchk_are_bits(const char *record);
 
 /* The bytes that a number takes, 1 to 9 (10 stands for 9). */
 static inline uint32_t mcchk_number_length(uint64_t v) { return (70u - (uint32_t)__builtin_clzll(v | 1)) / 7; }
@@ -626,6 +630,9 @@ static inline __attribute__((always_inline)) int mcchk_range_is_cold(uintptr_t a
 	return size - 1 < 1u << MCCHK_PAGE_SHIFT && ((addr | last) >> MCCHK_ADDRESS_BITS) == 0 &&
 	       (MCCHK_SHADOW[addr >> MCCHK_PAGE_SHIFT] | MCCHK_SHADOW[last >> MCCHK_PAGE_SHIFT]) == 0;
 }
+
+/* Elements of a size are numbered by that many bytes, if they begin at multiples of it. */
+static inline uint32_t mcchk_unit(uint32_t size) { return size & -size; }
 
 /* Whether an access of a page that matters goes on with the run of its place,
  * which then has it. Such an address is not looked up: what lies beside the

@@ -184,7 +184,7 @@ static inline int is_seen(struct mcchk_thread *t, uint64_t key, uintptr_t addr, 
 static void remember(struct mcchk_thread *t, uint64_t key, uintptr_t addr, uint32_t size)
 {
 	struct mcchk_seen want, *s = seen_with(t, key, addr, size, &want);
-	if (addr & (size - 1))
+	if (addr & (mcchk_unit(size) - 1))
 		return;
 	if (same_block(s, &want))
 		s->elements |= want.elements;
@@ -217,7 +217,7 @@ static void keyed_access(uint64_t key, uintptr_t addr, uintptr_t pc, void **fram
 void mcchk_run_other(uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags)
 {
 	struct mcchk_tls *self = &mcchk_self;
-	int aligned = (addr & (size - 1)) == 0;
+	int aligned = (addr & (mcchk_unit(size) - 1)) == 0;
 
 	if (aligned ? self->thread && is_seen(self->thread, pc, addr, size) : !mcchk_hot_granules(addr, size))
 		return;

@@ -6,6 +6,7 @@
  * elements in a set of the run-time's own, where there is no map for them yet (touches.c).
  * Before the span ends sets become records, as maps do, and under the same conditions.
  */
+#include "dense.h"
 #include "sets.h"
 
 #include <string.h>
@@ -74,8 +75,30 @@ static void sort_blocks(void)
 	}
 }
 
+static int is_in(const uint64_t *words, uint64_t element) { return (int)(words[element / 64 % MCCHK_SET_WORDS] >> element % 64 & 1); }
+
+/* Writes a block whose elements are many, but at no distances that are alike, as bits. Returns
+ * whether it is one. */
+static int write_dense(const struct mcchk_progress *p, const uint64_t *words, uint64_t element)
+{
+	struct mcchk_survey s = {.last = UINT64_MAX / 2};
+	uint64_t bits[MCCHK_SET_WORDS] = {0}, n = 0;
+
+	for (uint32_t i = 0; i < MCCHK_SET_WORDS; i++)
+		for (uint64_t w = words[i]; w != 0; w &= w - 1)
+			mcchk_survey_add(&s, element + 64 * i + (uint64_t)__builtin_ctzll(w));
+	if (!mcchk_is_dense(&s))
+		return 0;
+	for (uint64_t i = s.first; i <= s.last; i += s.unit, n++)
+		bits[n / 64] |= (uint64_t)is_in(words, i) << n % 64;
+	mcchk_write_dense(p, &s, bits);
+	return 1;
+}
+
 static void write_block(struct mcchk_progress *p, const uint64_t *words, uint64_t element)
 {
+	if (write_dense(p, words, element))
+		return;
 	for (uint32_t i = 0; i < MCCHK_SET_WORDS; i++, element += 64) {
 		uint64_t w = words[i];
 		if (w == UINT64_MAX && mcchk_progress_goes_on(p, element, 64))
@@ -246,7 +269,7 @@ int mcchk_put(struct mcchk_run *r, const struct mcchk_elements *e, uintptr_t pc,
 	struct mcchk_tls *self = &mcchk_self;
 	struct mcchk_thread *t = self->thread;
 
-	if (!t || self->depth || self->busy || !mcchk_recording || (e->size & (e->size - 1)) != 0)
+	if (!t || self->depth || self->busy || !mcchk_recording)
 		return 0;
 	self->busy = 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

@@ -52,7 +52,7 @@ static inline __attribute__((always_inline)) int mcchk_takes(const struct mcchk_
 	struct mcchk_thread *t = self->thread;
 
 	if (MCCHK_LIKELY(r->scattered < MCCHK_SCATTERED) || r->place != pc || r->seq != __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED) || !t ||
-	    __atomic_load_n(&mcchk_several, __ATOMIC_RELAXED) || ((e->start | (e->count > 1 ? (uint64_t)e->stride : 0)) & (e->size - 1)) != 0 ||
+	    __atomic_load_n(&mcchk_several, __ATOMIC_RELAXED) || ((e->start | (e->count > 1 ? (uint64_t)e->stride : 0)) & (mcchk_unit(e->size) - 1)) != 0 ||
 	    (e->start >= t->stack_lo && e->start < t->stack_hi))
 		return 0;
 	struct mcchk_set *s = r->set;

@@ -12,7 +12,7 @@
  * then is recorded before anything else that it records. What it touches in other contexts is
  * kept in sets (sets.c).
  */
-#include "activations.h"
+#include "dense.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -89,7 +89,6 @@ void mcchk_progress_add(struct mcchk_progress *p, uint64_t i)
 {
 	uint64_t distance = i - p->last;
 
-	p->elements++;
 	if (p->count > 1 && distance == p->distance) {
 		p->count++;
 		p->last = i;
@@ -120,28 +119,79 @@ void mcchk_progress_end(struct mcchk_progress *p)
 /* Where the map has what it reaches. */
 static uint8_t *map_of(const struct mcchk_touching *g) { return g->map + ((g->from - g->lo) >> g->shift); }
 
-/* Writes what an access of a place has touched, behind a call; the last that does so
- * `clears` the map. Returns the number of elements. */
-static uint64_t write_member(struct mcchk_thread *t, const struct mcchk_touching *g, const struct mcchk_member *m, uint64_t seq, int clears)
+/* Eight bytes of a map whose elements go on at a distance of at most eight, the first so many
+ * bytes ahead. */
+static inline uint64_t every(uint64_t distance, uint64_t ahead)
 {
-	struct mcchk_progress p = {.t = t, .seq = seq, .base = g->from + (uint64_t)(int64_t)m->offset, .stack = g->stacks[m - g->members],
-				   .size = m->size, .flags = m->flags, .shift = g->shift};
-	const uint64_t all = 0x0101010101010101ull;
-	uint8_t *map = map_of(g);
+	static const uint64_t bytes[] = {
+		0, 0x0101010101010101, 0x0001000100010001, 0x0001000001000001, 0x0000000100000001,
+		0x0000010000000001, 0x0001000000000001, 0x0100000000000001, 0x0000000000000001};
+	return bytes[distance] << 8 * ahead;
+}
 
-	for (uint64_t i = 0, w; i < g->count; i += 8) {
+/* How many of eight bytes of a map, from an element on, are set, if that is what elements at
+ * that distance make of them, behind the last; else 0. */
+static inline uint64_t go_on(uint64_t last, uint64_t distance, uint64_t i, uint64_t w)
+{
+	uint64_t ahead = last + distance - i;
+
+	return distance <= 8 && ahead <= 7 && w == every(distance, ahead) ? (7 - ahead) / distance + 1 : 0;
+}
+
+#define PART 32768u /* elements of a map that become records, or bits, together */
+_Static_assert(PART / 64 <= MCCHK_DENSE_WORDS, "bits");
+
+/* Looks at a part of a map. */
+static struct mcchk_survey survey(const uint8_t *map, uint64_t from, uint64_t end)
+{
+	struct mcchk_survey s = {.last = UINT64_MAX / 2};
+
+	for (uint64_t i = from, w, n; i < end; i += 8) {
 		memcpy(&w, map + i, 8);
 		if (MCCHK_LIKELY(w == 0))
 			continue;
-		if (clears)
-			memset(map + i, 0, 8);
-		if (w == all && mcchk_progress_goes_on(&p, i, 8))
-			continue;
-		for (; w != 0; w &= w - 1)
-			mcchk_progress_add(&p, i + (uint64_t)__builtin_ctzll(w) / 8);
+		n = s.changes > 0 ? go_on(s.last, s.distance, i, w) : 0;
+		s.n += n;
+		s.last += n * s.distance;
+		for (; n == 0 && w != 0; w &= w - 1)
+			mcchk_survey_add(&s, i + (uint64_t)__builtin_ctzll(w) / 8);
 	}
-	mcchk_progress_end(&p);
-	return p.elements;
+	return s;
+}
+
+/* Eight bytes of a map as bits. */
+static inline uint64_t eight_bits(uint64_t w) { return w * 0x0102040810204080 >> 56; }
+
+/* The bits of a part of a map. */
+static void take_bits(const uint8_t *map, const struct mcchk_survey *s, uint64_t *words)
+{
+	uint64_t i = s->first, w;
+
+	memset(words, 0, mcchk_survey_words(s) * sizeof *words);
+	for (uint64_t bit = 0; i <= s->last; bit++, i += s->unit)
+		if (s->unit == 1 && bit % 8 == 0 && i + 7 <= s->last) {
+			memcpy(&w, map + i, 8);
+			words[bit / 64] |= eight_bits(w) << bit % 64;
+			bit += 7;
+			i += 7;
+		} else {
+			words[bit / 64] |= (uint64_t)map[i] << bit % 64;
+		}
+}
+
+/* Writes the elements of a part of a map as records. */
+static void write_part(struct mcchk_progress *p, const uint8_t *map, uint64_t from, uint64_t end)
+{
+	for (uint64_t i = from, w, n; i < end; i += 8) {
+		memcpy(&w, map + i, 8);
+		if (MCCHK_LIKELY(w == 0))
+			continue;
+		n = p->count > 1 ? go_on(p->last, p->distance, i, w) : 0;
+		p->count += n;
+		p->last += n * p->distance;
+		for (; n == 0 && w != 0; w &= w - 1)
+			mcchk_progress_add(p, i + (uint64_t)__builtin_ctzll(w) / 8);
+	}
 }
 
 /* Writes what a place has touched, behind a call, and keeps it if it is to be written
@@ -149,12 +199,36 @@ static uint64_t write_member(struct mcchk_thread *t, const struct mcchk_touching
 static void write_map(struct mcchk_thread *t, const struct mcchk_touching *g, uint64_t seq, int keep)
 {
 	struct mcchk_touch *touch = g->touch;
-	uint64_t elements = 0;
+	struct mcchk_progress all[MCCHK_MEMBERS];
+	uint64_t words[MCCHK_DENSE_WORDS], elements = 0;
 
 	if (!g->map)
 		return;
+	uint8_t *map = map_of(g);
+	for (uint32_t i = 0; i < g->n; i++) {
+		const struct mcchk_member *m = &g->members[i];
+		all[i] = (struct mcchk_progress){.t = t, .seq = seq, .base = g->from + (uint64_t)(int64_t)m->offset, .stack = g->stacks[i],
+						 .size = m->size, .flags = m->flags, .shift = g->shift};
+	}
+	for (uint64_t from = 0, end; from < g->count; from = end) {
+		end = g->count - from > PART ? from + PART : g->count;
+		const struct mcchk_survey s = survey(map, from, end);
+		if (s.n == 0)
+			continue;
+		int dense = mcchk_is_dense(&s);
+		if (dense)
+			take_bits(map, &s, words);
+		for (uint32_t i = 0; i < g->n; i++)
+			if (dense)
+				mcchk_write_dense(&all[i], &s, words);
+			else
+				write_part(&all[i], map, from, end);
+		if (!keep)
+			memset(map + from, 0, end - from);
+		elements += s.n;
+	}
 	for (uint32_t i = 0; i < g->n; i++)
-		elements = write_member(t, g, &g->members[i], seq, !keep && i + 1 == g->n);
+		mcchk_progress_end(&all[i]);
 	if (!keep && elements < g->count / WORTH && has_now(t, g)) {
 		touch->count = 0;
 		touch->resting = 16;

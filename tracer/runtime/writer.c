@@ -445,6 +445,22 @@ void mcchk_commit_access(struct mcchk_thread *t) { commit_accesses(t, sizeof(str
 
 void mcchk_commit_grid(struct mcchk_thread *t) { commit_accesses(t, sizeof(struct mcchk_grid)); }
 
+/* Writes elements as bits (compact.c) behind the call of that number. Returns whether it could. */
+int mcchk_write_bits(struct mcchk_thread *t, uint64_t seq, const struct mcchk_access *all, const uint64_t *bits, uint32_t runs, uint64_t elements)
+{
+	uint64_t at = seq;
+	char *record = reserve_after(t, &at, MCCHK_BITS_MOST + (uint32_t)all->count / 8);
+
+	if (!record || at != seq) /* too late for that call */
+		return 0;
+	struct mcchk_sums *sums = &t->accesses.sums;
+	uint64_t *counted = &sums->elements[all->flags & MCCHK_STORE], before = *counted;
+	mcchk_count(sums, all);
+	*counted = before + elements;
+	commit_accesses(t, mcchk_compact_bits(record, all, bits, runs));
+	return 1;
+}
+
 /* ---- threads ---- */
 
 static void *zeroed(size_t size)
@@ -625,7 +641,7 @@ static void write_header(const struct mcchk_file_header *h, char *at)
 		uint64_t monotonic, realtime;
 		char host[60];
 		uint32_t crc;
-	} f = {.magic = "MCCHKTR1", .version = 3, .length = file.header, .rank = h->rank, .ranks = h->ranks,
+	} f = {.magic = "MCCHKTR1", .version = 4, .length = file.header, .rank = h->rank, .ranks = h->ranks,
 	       .pid = (uint32_t)getpid(), .monotonic = h->monotonic, .realtime = h->realtime};
 	_Static_assert(sizeof f == FILE_HEADER, "header");
 	memcpy(f.run, h->run, sizeof f.run);

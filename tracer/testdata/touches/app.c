@@ -198,6 +198,20 @@ int main(int argc, char **argv)
 		move(own, n);
 		fence();
 	}
+	for (unsigned step = 1; step < 10; step++) { /* many, at no distances that are alike */
+		draw(MOST, 7, 70000, step, 1, 0);
+		load_char(memory, 0, MOST);
+		draw(MOST, 300, 40000, step, sizeof(half), 1);
+		store_half((half *)memory, 0, MOST);
+		draw(MOST, 64 * step, 30000, step, sizeof(double), 0);
+		load_double((double *)memory, 0, MOST);
+		draw_objects(MOST, 0, 100, 20000, 0);
+		move((struct object *)memory, MOST);
+		fence();
+		draw(MOST, step, 60000, step, sizeof(int), 0);
+		sum += deep(99, 0, 400);
+		fence();
+	}
 	with_thread(3000);
 	fence();
 	with_thread(500);
