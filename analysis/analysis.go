@@ -268,6 +268,19 @@ func (r *run) search(streams prefetched, opts core.Options) (*core.Machine, []co
 	return r.searchIn(streams.streams(), opts)
 }
 
+// anew reads the traces once more and searches, with options changed.
+func (r *run) anew(change func(*core.Options)) (*core.Machine, []conflicts.Group, error) {
+	readers, err := r.openAgain()
+	defer closeAll(readers)
+	if err != nil {
+		return nil, nil, err
+	}
+	r.vain = r.dir.BytesRead()
+	opts := r.replayOptions()
+	change(&opts)
+	return r.search(prefetchAll(readers), opts)
+}
+
 // searchIn replays streams and searches.
 func (r *run) searchIn(streams []core.Stream, opts core.Options) (*core.Machine, []conflicts.Group, error) {
 	var m *core.Machine

@@ -17,15 +17,7 @@ func (r *run) otherOrder(e *evidence, taken core.Choices) error {
 	if r.live != nil { // the traces may be gone
 		return nil
 	}
-	readers, err := r.openAgain()
-	defer closeAll(readers)
-	if err != nil {
-		return err
-	}
-	r.vain = r.dir.BytesRead()
-	opts := r.replayOptions()
-	opts.OtherOrder = true
-	m, groups, err := r.search(prefetchAll(readers), opts)
+	m, groups, err := r.anew(func(opts *core.Options) { opts.OtherOrder = true })
 	if err != nil || r.stopped != nil || !m.Choices().AsGood(taken) {
 		return err
 	}

@@ -14,15 +14,7 @@ func (r *run) firm(e *evidence, first *core.Machine) error {
 	if r.live != nil || !first.CanOrder() || !e.mayBeWeakened() { // live: the traces may be gone
 		return nil
 	}
-	readers, err := r.openAgain()
-	defer closeAll(readers)
-	if err != nil {
-		return err
-	}
-	r.vain = r.dir.BytesRead()
-	opts := r.replayOptions()
-	opts.FullOrder = true
-	m, groups, err := r.search(prefetchAll(readers), opts)
+	m, groups, err := r.anew(func(opts *core.Options) { opts.FullOrder = true })
 	if err != nil {
 		return err
 	}

@@ -345,11 +345,7 @@ func TestReadBesideUpdates(t *testing.T) {
 	fetched(1, 11, 1)
 	read(3)
 	fetched(0, 3, 0)
-	var all []core.Stream
-	for i := range r.traces {
-		all = append(all, &r.traces[i])
-	}
-	require.Equal(t, 1, unordered(t, all, core.Options{Clock: evc.Auto}))
+	require.Equal(t, 1, unordered(t, r.streams(), core.Options{Clock: evc.Auto}))
 }
 
 // TestPendingUpdateBeforeOthers: an update of which nobody knows when it was over came first,
@@ -369,11 +365,7 @@ func TestPendingUpdateBeforeOthers(t *testing.T) {
 	issue(1, 3, wordSwap, 104, 101, 1)
 	fetched(1, 3, 101)
 	fetched(0, 2, 104)
-	var all []core.Stream
-	for i := range r.traces {
-		all = append(all, &r.traces[i])
-	}
-	require.Zero(t, unordered(t, all, core.Options{Clock: evc.Auto})) // and no problem
+	require.Zero(t, unordered(t, r.streams(), core.Options{Clock: evc.Auto})) // and no problem
 }
 
 // TestUpdateBeforeOneThatWasOver: an update of which nobody knows when it was over was so before
@@ -396,11 +388,7 @@ func TestUpdateBeforeOneThatWasOver(t *testing.T) {
 	issue(1, 3, wordSwap, 104, 103, 1)
 	fetched(1, 3, 103)
 	r.call(1, "toy_store", "addr", 0, "size", 8)
-	var all []core.Stream
-	for i := range r.traces {
-		all = append(all, &r.traces[i])
-	}
-	require.Zero(t, unordered(t, all, core.Options{Clock: evc.Auto}))
+	require.Zero(t, unordered(t, r.streams(), core.Options{Clock: evc.Auto}))
 }
 
 // TestUpdateBehindWait: an update that was over later than a wait which another one ended comes
@@ -424,9 +412,5 @@ func TestUpdateBehindWait(t *testing.T) {
 	look(3, 102)
 	r.call(0, "word_done", "number", 0)
 	wait(3, 102, 0)
-	var all []core.Stream
-	for i := range r.traces {
-		all = append(all, &r.traces[i])
-	}
-	require.Zero(t, unordered(t, all, core.Options{Clock: evc.Auto})) // and no problem
+	require.Zero(t, unordered(t, r.streams(), core.Options{Clock: evc.Auto})) // and no problem
 }

@@ -39,15 +39,18 @@ func (r *wordRun) fetched(rank, value int) {
 	r.call(rank, "word_fetched", "number", r.number[rank], "value", value)
 }
 
+func (r *wordRun) streams() (all []core.Stream) {
+	for i := range r.traces {
+		all = append(all, &r.traces[i])
+	}
+	return all
+}
+
 // allocated replays the run, and returns how many bytes that takes for each operation,
 // what is given up again included.
 func (r *wordRun) allocated(t *testing.T) uint64 {
 	t.Helper()
-	var all []core.Stream
-	for i := range r.traces {
-		all = append(all, &r.traces[i])
-	}
-	m, err := core.NewMachine(all, core.Options{Clock: evc.Auto}, &wordModel{newToy(), map[[2]int64]*core.WordOp{}})
+	m, err := core.NewMachine(r.streams(), core.Options{Clock: evc.Auto}, &wordModel{newToy(), map[[2]int64]*core.WordOp{}})
 	require.NoError(t, err)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -6,7 +6,8 @@
 
 #pragma GCC visibility push(hidden)
 
-#define MCCHK_DENSE_WORDS 512u /* of bits, at most */
+#define MCCHK_TOGETHER 32768u                    /* elements of a map that become records, or bits, together */
+#define MCCHK_DENSE_WORDS (MCCHK_TOGETHER / 64u) /* of bits, at most */
 
 /* What elements, added one after the other, are like. */
 struct mcchk_survey {
@@ -39,6 +40,7 @@ static inline int mcchk_is_dense(const struct mcchk_survey *s)
 }
 
 void mcchk_write_dense(const struct mcchk_progress *p, const struct mcchk_survey *s, const uint64_t *words);
+uint64_t mcchk_write_part(struct mcchk_progress *members, uint32_t n, const uint8_t *map, uint64_t from, uint64_t end); /* elements.c */
 
 #pragma GCC visibility pop
 #endif

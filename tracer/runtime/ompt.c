@@ -10,8 +10,7 @@
  * queues are full, is not taken for one that its creator waits for: that are those with a
  * false if clause, and descendants of final tasks.
  */
-#include "openmp.h"
-#include "ompt.h"
+#include "tasks.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -19,149 +18,6 @@
 
 uintptr_t mcchk_openmp_lo, mcchk_openmp_hi;
 __thread struct mcchk_entry mcchk_entry;
-
-/* ---- teams and tasks ---- */
-
-#define TEAM_OBJECTS (1u << 20) /* its numbers: two, and one for each barrier, in turn */
-
-/* The implicit tasks of a parallel region. */
-struct team {
-	uint64_t objects;
-	uint64_t outside;  /* the strand that goes on behind the region */
-	uint64_t barriers; /* that its first task has passed, at its end */
-	uint64_t *strands; /* its tasks', as many as there are; atomic */
-	unsigned size, begun; /* atomic */
-	int lock, over;       /* over: the region is; changed under the lock */
-	uintptr_t pc;
-	int references; /* atomic, as that of tasks */
-};
-
-static uint64_t begin_of(const struct team *t) { return t->objects; }
-static uint64_t end_of(const struct team *t) { return t->objects + 1; }
-static uint64_t barrier_of(const struct team *t, uint64_t n) { return t->objects + 2 + n % (TEAM_OBJECTS - 2); }
-
-struct group { /* a taskgroup */
-	uint64_t object;
-	uint64_t tasks, over; /* atomic */
-	struct group *outer;
-};
-
-/* A dependence of a task: three objects of the variable for the tasks that its creator
- * makes. They are released by tasks that exclude others, that only read, and that are of
- * a set. */
-struct dependence {
-	uint64_t objects;
-	int type;
-};
-
-struct task {
-	uint64_t objects; /* three numbers: of its beginning, its end when its creator waits for it, and its children's ends */
-	uint64_t strand;
-	uint64_t now; /* its strand, or that of the section in which it is */
-	uint64_t section_object;
-	struct team *team;
-	struct task *creator;
-	struct group *group;
-	uint64_t barriers; /* of its team that were passed when it was made, or that it has passed */
-	struct mcchk_map variables; /* of its children's dependences */
-	struct dependence *dependences;
-	int dependence_count;
-	int index; /* of an implicit task */
-	uint64_t tasks, over; /* that it has made and does not execute at once, and those that are over (atomic) */
-	int loose; /* outside of regions: tasks that it has made and not waited for */
-	int included, final, started, created; /* created: it has made tasks */
-	int waits;                             /* it does nothing before the construct that it is in is over */
-	uintptr_t pc;
-	int references;
-};
-
-static __thread struct task *current; /* the task that the thread executes */
-
-/* Bytes of the OpenMP library's own on the stack, from the call-backs up to where a task
- * begins: at least what there is. */
-#define BETWEEN 256
-
-/* The frame of a note: it stands where the program called the OpenMP library. */
-struct place {
-	const void *next;
-	uintptr_t pc;
-};
-
-static struct place place_of(const void *pc, uintptr_t otherwise)
-{
-	return (struct place){NULL, mcchk_entry.pc ? mcchk_entry.pc : pc ? (uintptr_t)pc : otherwise};
-}
-
-static void drop_team(struct team *t)
-{
-	if (t && __atomic_sub_fetch(&t->references, 1, __ATOMIC_ACQ_REL) == 0) {
-		mcchk_free(t->strands);
-		mcchk_free(t);
-	}
-}
-
-static void end_variables(struct task *t, void *at)
-{
-	for (uint32_t i = 0; i < t->variables.slots; i++)
-		for (uint64_t k = 0; t->variables.keys[i] && k < 3; k++)
-			MCCHK_OBJECT_END((uintptr_t)t->variables.values[i] + k, at);
-	mcchk_free(t->variables.keys);
-	mcchk_free(t->variables.values);
-	t->variables = (struct mcchk_map){0};
-}
-
-static void drop_task(struct task *t, void *at)
-{
-	while (t && __atomic_sub_fetch(&t->references, 1, __ATOMIC_ACQ_REL) == 0) {
-		struct task *creator = t->creator;
-		end_variables(t, at);
-		if (!t->started)
-			MCCHK_OBJECT_END(t->objects, at);
-		if (t->included)
-			MCCHK_OBJECT_END(t->objects + 1, at);
-		if (t->created)
-			MCCHK_OBJECT_END(t->objects + 2, at);
-		drop_team(t->team);
-		mcchk_free(t->dependences);
-		mcchk_free(t);
-		t = creator;
-	}
-}
-
-/* NULL: no memory; then order is missing, and the report says so. */
-static struct task *new_task(union ompt_data *data, struct team *team, struct task *creator)
-{
-	struct task *t = calloc(1, sizeof *t);
-	if (!t) {
-		mcchk_noticed(MCCHK_REGIONS, MCCHK_FRAME);
-		return NULL;
-	}
-	t->objects = mcchk_objects(3);
-	t->references = 1;
-	t->team = team;
-	t->creator = creator;
-	if (team)
-		__atomic_add_fetch(&team->references, 1, __ATOMIC_RELAXED);
-	if (creator)
-		__atomic_add_fetch(&creator->references, 1, __ATOMIC_RELAXED);
-	data->ptr = t;
-	return t;
-}
-
-/* A task that the tool was not told of before is a thread's first. */
-static struct task *task_of(union ompt_data *data)
-{
-	struct task *t = data ? data->ptr : NULL;
-	if (t || !data)
-		return t;
-	t = new_task(data, NULL, NULL);
-	if (t) {
-		t->strand = t->now = mcchk_strand_current();
-		t->started = 1;
-		current = t;
-	}
-	return t;
-}
 
 /* ---- sections ---- */
 
@@ -178,7 +34,7 @@ static void end_section(struct task *t, void *at)
 
 void mcchk_section(int begins, void **frame)
 {
-	struct task *t = current;
+	struct task *t = mcchk_task;
 	if (!t)
 		return;
 	end_section(t, frame);
@@ -201,7 +57,7 @@ void mcchk_section(int begins, void **frame)
 
 static void parallel_begin(union ompt_data *encountering, const void *frame, union ompt_data *parallel, unsigned size, int flags, const void *pc)
 {
-	struct task *t = task_of(encountering);
+	struct task *t = mcchk_task_of(encountering);
 	struct team *team = calloc(1, sizeof *team);
 	struct place at = place_of(pc, 0);
 
@@ -236,13 +92,13 @@ static uint64_t *strands_of(struct team *team, unsigned size)
 static void parallel_end(union ompt_data *parallel, union ompt_data *encountering, int flags, const void *pc)
 {
 	struct team *team = parallel->ptr;
-	struct task *t = task_of(encountering);
+	struct task *t = mcchk_task_of(encountering);
 	struct place at = place_of(pc, team ? team->pc : 0);
 
 	(void)flags;
 	if (!team || !t)
 		return;
-	current = t;
+	mcchk_task = t;
 	mcchk_strand_switch(team->outside, &at);
 	MCCHK_ACQUIRE(end_of(team), &at);
 	MCCHK_ACQUIRE(barrier_of(team, team->barriers), &at);
@@ -259,13 +115,13 @@ static void parallel_end(union ompt_data *parallel, union ompt_data *encounterin
 		MCCHK_OBJECT_END(barrier_of(team, n), &at);
 	parallel->ptr = NULL;
 	mcchk_strands_fewer(team->pc);
-	drop_team(team);
+	mcchk_drop_team(team);
 }
 
 static void begin_implicit(struct team *team, union ompt_data *data, unsigned size, unsigned index)
 {
 	struct place at = place_of(NULL, team->pc);
-	struct task *t = new_task(data, team, NULL);
+	struct task *t = mcchk_new_task(data, team, NULL);
 
 	if (!t)
 		return;
@@ -273,7 +129,7 @@ static void begin_implicit(struct team *team, union ompt_data *data, unsigned si
 	t->pc = team->pc;
 	t->strand = t->now = mcchk_strand_new();
 	t->started = 1;
-	current = t;
+	mcchk_task = t;
 	if (index != 0) /* a thread of the OpenMP library's pool */
 		mcchk_strand_only_tasks(&at);
 	mcchk_strand_switch(t->now, &at);
@@ -301,8 +157,8 @@ static void end_implicit(struct task *t)
 			mcchk_strand_over(t->strand, &at);
 		}
 	}
-	current = NULL;
-	drop_task(t, &at);
+	mcchk_task = NULL;
+	mcchk_drop_task(t, &at);
 }
 
 static void implicit_task(int endpoint, union ompt_data *parallel, union ompt_data *task, unsigned size, unsigned index, int flags)
@@ -314,7 +170,7 @@ static void implicit_task(int endpoint, union ompt_data *parallel, union ompt_da
 	} else if (endpoint == OMPT_BEGIN) {
 		if (!(flags & OMPT_TASK_INITIAL))
 			mcchk_noticed(MCCHK_REGIONS, MCCHK_FRAME); /* of a region that is not known */
-		task_of(task);
+		mcchk_task_of(task);
 	} else if (task && task->ptr) {
 		end_implicit(task->ptr);
 		task->ptr = NULL;
@@ -419,7 +275,7 @@ static void sync_region(int kind, int endpoint, union ompt_data *parallel, union
 			return;
 		}
 		go_on(t, t->objects + 2, &at);
-		end_variables(t, &at); /* of tasks that are over */
+		mcchk_end_variables(t, &at); /* of tasks that are over */
 		for (; t->loose > 0; t->loose--)
 			mcchk_strands_fewer(0);
 	} else if (kind != OMPT_SYNC_REDUCTION) {
@@ -438,155 +294,6 @@ static void sync_region_wait(int kind, int endpoint, union ompt_data *parallel, 
 	struct place at = place_of(pc, t->pc);
 	t->waits = 1;
 	wait_for_tasks(t->group->object, __atomic_load_n(&t->group->tasks, __ATOMIC_RELAXED), &t->group->over, &at);
-}
-
-/* ---- explicit tasks ---- */
-
-static void task_create(union ompt_data *encountering, const void *frame, union ompt_data *task, int flags, int has_dependences, const void *pc)
-{
-	struct task *creator = task_of(encountering);
-	struct place at = place_of(pc, 0);
-	int included = mcchk_entry.included;
-
-	(void)frame, (void)has_dependences;
-	mcchk_entry = (struct mcchk_entry){0};
-	struct task *t = creator ? new_task(task, creator->team, creator) : NULL;
-	if (!t)
-		return;
-	__atomic_store_n(&mcchk_strands, 1, __ATOMIC_RELAXED);
-	creator->created = 1;
-	t->pc = at.pc;
-	t->group = creator->group;
-	t->barriers = creator->barriers;
-	t->included = included || creator->final;
-	if (!t->included) {
-		creator->tasks++;
-		if (t->group)
-			__atomic_add_fetch(&t->group->tasks, 1, __ATOMIC_RELAXED);
-	}
-	t->final = creator->final || (flags & OMPT_TASK_FINAL) != 0;
-	if (!t->team && !t->included) {
-		creator->loose++;
-		mcchk_strands_more(0);
-	}
-	MCCHK_FORK(t->objects, &at);
-	if (t->included)
-		mcchk_strand_waits(t->objects + 1, 0, 1, &at);
-}
-
-static uint64_t objects_of(struct task *creator, uint64_t variable)
-{
-	void *known = mcchk_map_get(&creator->variables, variable);
-	if (!known) {
-		known = (void *)(uintptr_t)mcchk_objects(3);
-		mcchk_map_set(&creator->variables, variable, known);
-	}
-	return (uint64_t)(uintptr_t)known;
-}
-
-static void dependences(union ompt_data *task, const struct ompt_dependence *list, int n)
-{
-	struct task *t = task ? task->ptr : NULL;
-	struct dependence *d = t && t->creator && !t->started ? calloc((size_t)n, sizeof *d) : NULL;
-
-	if (!d) { /* of the iterations of a loop: their order is not followed */
-		mcchk_noticed(MCCHK_REGIONS, MCCHK_FRAME);
-		return;
-	}
-	for (int i = 0; i < n; i++)
-		d[i] = (struct dependence){objects_of(t->creator, list[i].variable.value), list[i].type};
-	mcchk_free(t->dependences);
-	t->dependences = d;
-	t->dependence_count = n;
-}
-
-static void wait_for_dependences(const struct task *t, void *at)
-{
-	for (int i = 0; i < t->dependence_count; i++) {
-		const struct dependence *d = &t->dependences[i];
-		MCCHK_ACQUIRE(d->objects, at);
-		if (d->type != OMPT_DEPENDENCE_IN)
-			MCCHK_ACQUIRE(d->objects + 1, at);
-		if (d->type != OMPT_DEPENDENCE_INOUTSET)
-			MCCHK_ACQUIRE(d->objects + 2, at);
-	}
-}
-
-/* What waits for the task may go on. */
-static void release_task(const struct task *t, void *at)
-{
-	for (int i = 0; i < t->dependence_count; i++) {
-		const struct dependence *d = &t->dependences[i];
-		MCCHK_RELEASE(d->objects + (d->type == OMPT_DEPENDENCE_IN ? 1 : d->type == OMPT_DEPENDENCE_INOUTSET ? 2 : 0), at);
-	}
-	if (t->included) {
-		MCCHK_RELEASE(t->objects + 1, at);
-		return;
-	}
-	__atomic_add_fetch(&t->creator->over, 1, __ATOMIC_ACQ_REL); /* before that is noted (wait_for_tasks) */
-	MCCHK_RELEASE(t->creator->objects + 2, at);
-	if (t->group) {
-		__atomic_add_fetch(&t->group->over, 1, __ATOMIC_ACQ_REL);
-		MCCHK_RELEASE(t->group->object, at);
-	}
-	if (t->team)
-		MCCHK_RELEASE(barrier_of(t->team, t->barriers), at);
-}
-
-static void resume(struct task *t)
-{
-	struct place at = {NULL, t->pc};
-	current = t;
-	if (t->started) {
-		if (!t->waits && t->now != mcchk_strand_current()) {
-			mcchk_strand_switch(t->now, &at);
-			mcchk_stack_passes((uintptr_t)MCCHK_FRAME + BETWEEN, &at);
-		}
-		return;
-	}
-	t->started = 1;
-	t->strand = t->now = mcchk_strand_new();
-	mcchk_strand_switch(t->now, &at);
-	MCCHK_ACQUIRE(t->objects, &at);
-	MCCHK_OBJECT_END(t->objects, &at);
-	wait_for_dependences(t, &at);
-	if (!t->included) /* the program itself may call that */
-		mcchk_stack_passes((uintptr_t)MCCHK_FRAME + BETWEEN, &at);
-}
-
-static void task_schedule(union ompt_data *prior_data, int status, union ompt_data *next_data)
-{
-	struct task *prior = prior_data ? prior_data->ptr : NULL, *next = next_data ? next_data->ptr : NULL;
-	int explicit = prior && prior->creator, done = 0, over = 0;
-
-	switch (status) {
-	case OMPT_STATUS_COMPLETE:
-	case OMPT_STATUS_CANCEL:
-		done = over = explicit;
-		break;
-	case OMPT_STATUS_DETACH: /* what ends it has not happened yet */
-		done = explicit;
-		break;
-	case OMPT_STATUS_LATE_FULFILL: /* has happened */
-		over = explicit;
-	}
-	struct place at = {NULL, prior ? prior->pc : 0};
-	if (done && prior->started && next && next->waits) /* which tells nothing until it goes on */
-		mcchk_stack_passes((uintptr_t)MCCHK_FRAME + BETWEEN, &at);
-	if (status == OMPT_STATUS_TASKWAIT_COMPLETE && explicit)
-		wait_for_dependences(prior, &at);
-	else if (done || over || (status == OMPT_STATUS_EARLY_FULFILL && explicit))
-		release_task(prior, &at);
-	if (done && prior->started)
-		mcchk_strand_over(prior->strand, &at);
-	if (next)
-		resume(next);
-	if (done && prior->included)
-		MCCHK_ACQUIRE(prior->objects + 1, &at);
-	if (over || (status == OMPT_STATUS_TASKWAIT_COMPLETE && explicit)) {
-		prior_data->ptr = NULL;
-		drop_task(prior, &at);
-	}
 }
 
 /* ---- locks ---- */
@@ -609,7 +316,7 @@ static int take(uint64_t lock)
 
 static void mutex_acquired(int kind, uint64_t lock, const void *pc)
 {
-	struct place at = place_of(pc, current ? current->pc : 0);
+	struct place at = place_of(pc, mcchk_task ? mcchk_task->pc : 0);
 	int tries = 0;
 
 	(void)kind;
@@ -622,7 +329,7 @@ static void mutex_acquired(int kind, uint64_t lock, const void *pc)
 
 static void mutex_released(int kind, uint64_t lock, const void *pc)
 {
-	struct place at = place_of(pc, current ? current->pc : 0);
+	struct place at = place_of(pc, mcchk_task ? mcchk_task->pc : 0);
 
 	(void)kind;
 	MCCHK_RELEASE(lock, &at);
@@ -666,8 +373,8 @@ static int initialize(ompt_lookup lookup, int device, union ompt_data *data)
 		void (*callback)(void);
 	} callbacks[] = {
 		{OMPT_PARALLEL_BEGIN, (void (*)(void))parallel_begin}, {OMPT_PARALLEL_END, (void (*)(void))parallel_end},
-		{OMPT_IMPLICIT_TASK, (void (*)(void))implicit_task}, {OMPT_TASK_CREATE, (void (*)(void))task_create},
-		{OMPT_TASK_SCHEDULE, (void (*)(void))task_schedule}, {OMPT_DEPENDENCES, (void (*)(void))dependences},
+		{OMPT_IMPLICIT_TASK, (void (*)(void))implicit_task}, {OMPT_TASK_CREATE, (void (*)(void))mcchk_task_create},
+		{OMPT_TASK_SCHEDULE, (void (*)(void))mcchk_task_schedule}, {OMPT_DEPENDENCES, (void (*)(void))mcchk_dependences},
 		{OMPT_SYNC_REGION, (void (*)(void))sync_region},
 		{OMPT_SYNC_REGION_WAIT, (void (*)(void))sync_region_wait}, {OMPT_MUTEX_ACQUIRED, (void (*)(void))mutex_acquired},
 		{OMPT_MUTEX_RELEASED, (void (*)(void))mutex_released}, {OMPT_LOCK_INIT, (void (*)(void))lock_init},
