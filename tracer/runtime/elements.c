@@ -71,7 +71,7 @@ static inline uint64_t go_on(uint64_t last, uint64_t distance, uint64_t i, uint6
 {
 	uint64_t ahead = last + distance - i;
 
-	return distance <= 8 && ahead <= 7 && w == every(distance, ahead) ? (7 - ahead) / distance + 1 : 0;
+	return distance <= 8 && ahead <= 7 && w == every(distance, ahead) ? w * 0x0101010101010101 >> 56 : 0;
 }
 
 /* Looks at a part of a map. */
