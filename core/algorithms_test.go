@@ -3,6 +3,7 @@ package core_test
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -20,6 +21,13 @@ import (
 // algorithm is what each strand of a program does that orders its accesses by values of
 // words alone.
 type algorithm func(*actor)
+
+// algorithms are all of them, by name.
+var algorithms = func() map[string]algorithm {
+	all := maps.Clone(locks)
+	maps.Copy(all, orders)
+	return all
+}()
 
 // actor is a strand of a simulated run. Its methods wait until the operation is over.
 type actor struct {
@@ -263,7 +271,7 @@ func TestThreadsAreNotReadFarAhead(t *testing.T) {
 		rng := rand.New(rand.NewPCG(3, 11))
 		read, most := 0, 0
 		var streams []core.Stream
-		for _, s := range teams(rng, simulate(rng, 4, turns, algorithms["test and set, released by a swap"])) {
+		for _, s := range teams(rng, simulate(rng, 4, turns, locks["test and set, released by a swap"])) {
 			streams = append(streams, counted{s, &read})
 		}
 		var m *core.Machine
@@ -318,33 +326,29 @@ func asked(t *testing.T, few int) int {
 func TestReadBesideUpdates(t *testing.T) {
 	r := newWordRun(2)
 	read := func(number int) {
-		r.call(0, "word_issue", "number", number, "addr", 1<<20, "op", wordRead, "value", 0, "equal", 0, "fetches", 1)
+		r.begin(0, number, wordRead, 0, 0, 1)
 	}
 	swap := func(number, from, to int) {
-		r.call(1, "word_issue", "number", number, "addr", 1<<20, "op", wordSwap, "value", to, "equal", from, "fetches", 1)
-	}
-	fetched := func(rank, number, value int) {
-		r.call(rank, "word_done", "number", number)
-		r.call(rank, "word_fetched", "number", number, "value", value)
+		r.begin(1, number, wordSwap, to, from, 1)
 	}
 	swap(8, 0, 1)
-	fetched(1, 8, 0)
+	r.end(1, 8, 0)
 	swap(9, 1, 0)
-	fetched(1, 9, 1)
+	r.end(1, 9, 1)
 	read(0)
-	fetched(0, 0, 0)
+	r.end(0, 0, 0)
 	swap(10, 0, 1)
 	read(1)
-	fetched(1, 10, 0)
+	r.end(1, 10, 0)
 	r.call(1, "toy_store", "addr", 0, "size", 8)
 	swap(11, 1, 0)
-	fetched(0, 1, 0) // what was there before number 10
+	r.end(0, 1, 0) // what was there before number 10
 	r.call(0, "toy_store", "addr", 0, "size", 8)
 	read(2)
-	fetched(0, 2, 1)
-	fetched(1, 11, 1)
+	r.end(0, 2, 1)
+	r.end(1, 11, 1)
 	read(3)
-	fetched(0, 3, 0)
+	r.end(0, 3, 0)
 	require.Equal(t, 1, unordered(t, r.streams(), core.Options{Clock: evc.Auto}))
 }
 
@@ -352,19 +356,12 @@ func TestReadBesideUpdates(t *testing.T) {
 // since its own strand fetches what another left after it.
 func TestPendingUpdateBeforeOthers(t *testing.T) {
 	r := newWordRun(2)
-	issue := func(rank, number, op, value, equal, fetches int) {
-		r.call(rank, "word_issue", "number", number, "addr", 1<<20, "op", op, "value", value, "equal", equal, "fetches", fetches)
-	}
-	fetched := func(rank, number, value int) {
-		r.call(rank, "word_done", "number", number)
-		r.call(rank, "word_fetched", "number", number, "value", value)
-	}
-	issue(0, 0, wordWrite, 102, 0, 0)
-	issue(1, 1, wordWrite, 101, 0, 0)
-	issue(0, 2, wordRead, 0, 0, 1)
-	issue(1, 3, wordSwap, 104, 101, 1)
-	fetched(1, 3, 101)
-	fetched(0, 2, 104)
+	r.begin(0, 0, wordWrite, 102, 0, 0)
+	r.begin(1, 1, wordWrite, 101, 0, 0)
+	r.begin(0, 2, wordRead, 0, 0, 1)
+	r.begin(1, 3, wordSwap, 104, 101, 1)
+	r.end(1, 3, 101)
+	r.end(0, 2, 104)
 	require.Zero(t, unordered(t, r.streams(), core.Options{Clock: evc.Auto})) // and no problem
 }
 
@@ -373,20 +370,13 @@ func TestPendingUpdateBeforeOthers(t *testing.T) {
 // there at first.
 func TestUpdateBeforeOneThatWasOver(t *testing.T) {
 	r := newWordRun(2)
-	issue := func(rank, number, op, value, equal, fetches int) {
-		r.call(rank, "word_issue", "number", number, "addr", 1<<20, "op", op, "value", value, "equal", equal, "fetches", fetches)
-	}
-	fetched := func(rank, number, value int) {
-		r.call(rank, "word_done", "number", number)
-		r.call(rank, "word_fetched", "number", number, "value", value)
-	}
-	issue(0, 0, wordWrite, 101, 0, 0)
-	issue(0, 1, wordSwap, 102, 101, 1)
-	fetched(0, 1, 101)
+	r.begin(0, 0, wordWrite, 101, 0, 0)
+	r.begin(0, 1, wordSwap, 102, 101, 1)
+	r.end(0, 1, 101)
 	r.call(0, "toy_store", "addr", 0, "size", 8)
-	issue(0, 2, wordWrite, 103, 0, 0)
-	issue(1, 3, wordSwap, 104, 103, 1)
-	fetched(1, 3, 103)
+	r.begin(0, 2, wordWrite, 103, 0, 0)
+	r.begin(1, 3, wordSwap, 104, 103, 1)
+	r.end(1, 3, 103)
 	r.call(1, "toy_store", "addr", 0, "size", 8)
 	require.Zero(t, unordered(t, r.streams(), core.Options{Clock: evc.Auto}))
 }
@@ -395,18 +385,15 @@ func TestUpdateBeforeOneThatWasOver(t *testing.T) {
 // behind that, since the next wait is ended by it.
 func TestUpdateBehindWait(t *testing.T) {
 	r := newWordRun(3)
-	issue := func(rank, number, op, value, fetches int) {
-		r.call(rank, "word_issue", "number", number, "addr", 1<<20, "op", op, "value", value, "equal", 0, "fetches", fetches)
-	}
 	look := func(number, found int) {
-		issue(2, number, wordRead, 0, 1)
+		r.begin(2, number, wordRead, 0, 0, 1)
 		r.call(2, "word_fetched", "number", number, "value", found)
 	}
 	wait := func(number, value, equal int) {
 		r.call(2, "word_wait", "number", number, "addr", 1<<20, "value", value, "equal", equal)
 	}
-	issue(0, 0, wordWrite, 101, 0)
-	issue(1, 1, wordWrite, 102, 0)
+	r.begin(0, 0, wordWrite, 101, 0, 0)
+	r.begin(1, 1, wordWrite, 102, 0, 0)
 	look(2, 0)
 	wait(2, 102, 1)
 	look(3, 102)

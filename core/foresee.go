@@ -96,6 +96,9 @@ func (s *Strand) foresight() *Foresight {
 // replayed.
 func (f *Foresight) lookAtQueue() {
 	s, q := f.strand, &f.strand.queue
+	if f.number < s.pos { // all that was looked at has been replayed
+		clear(f.open)
+	}
 	from := sort.Search(q.len(), func(i int) bool { return q.at(i).pos >= max(f.number, s.pos) })
 	for i := from; i < min(q.len(), mostCallsAhead); i++ {
 		if len(f.ops) == mostForeseen {

@@ -33,6 +33,16 @@ func (r *wordRun) issue(rank, word, op, value, fetches int) {
 	r.call(rank, "word_issue", "number", r.number[rank], "addr", (1+word)<<20, "op", op, "value", value, "equal", 0, "fetches", fetches)
 }
 
+// begin issues the operation of a number on the first word; end tells what it found.
+func (r *wordRun) begin(rank, number, op, value, equal, fetches int) {
+	r.call(rank, "word_issue", "number", number, "addr", 1<<20, "op", op, "value", value, "equal", equal, "fetches", fetches)
+}
+
+func (r *wordRun) end(rank, number, found int) {
+	r.call(rank, "word_done", "number", number)
+	r.call(rank, "word_fetched", "number", number, "value", found)
+}
+
 func (r *wordRun) done(rank int) { r.call(rank, "word_done", "number", r.number[rank]) }
 
 func (r *wordRun) fetched(rank, value int) {

@@ -73,12 +73,18 @@ type Clock interface {
 	Past(t Time) bool
 }
 
-// fromFirst returns the first of some times that knows of something, and those behind it.
-func fromFirst(a Time, others []Time) (Time, []Time) {
+// joinAll is Clock.JoinAll, where many joins a time that knows of something and several others.
+func joinAll(c Clock, a Time, others []Time, many func(Time, []Time) Time) Time {
 	for a.IsZero() && len(others) > 0 {
 		a, others = others[0], others[1:]
 	}
-	return a, others
+	switch len(others) {
+	case 0:
+		return a
+	case 1:
+		return c.Join(a, others[0])
+	}
+	return many(a, others)
 }
 
 // Time is a timestamp apart from its clock. It has a meaning in all phases of the

@@ -149,14 +149,9 @@ func (c *encodedClock) Join(a, b Time) Time {
 	return c.time(x)
 }
 
-func (c *encodedClock) JoinAll(a Time, others []Time) Time {
-	a, others = fromFirst(a, others)
-	switch len(others) {
-	case 0:
-		return a
-	case 1:
-		return c.Join(a, others[0])
-	}
+func (c *encodedClock) JoinAll(a Time, others []Time) Time { return joinAll(c, a, others, c.joinMany) }
+
+func (c *encodedClock) joinMany(a Time, others []Time) Time {
 	var vectors []vector
 	x := c.local(a)
 	for _, t := range others {

@@ -90,14 +90,9 @@ func (c *vectorClock) Join(a, b Time) Time {
 	return Time{v: c.upper(c.bring(a.phase, a.v), c.bring(b.phase, b.v)), phase: c.phase}
 }
 
-func (c *vectorClock) JoinAll(a Time, others []Time) Time {
-	a, others = fromFirst(a, others)
-	switch len(others) {
-	case 0:
-		return a
-	case 1:
-		return c.Join(a, others[0])
-	}
+func (c *vectorClock) JoinAll(a Time, others []Time) Time { return joinAll(c, a, others, c.joinMany) }
+
+func (c *vectorClock) joinMany(a Time, others []Time) Time {
 	all := make([]vector, 0, len(others))
 	for _, t := range others {
 		if !t.IsZero() {

@@ -239,14 +239,14 @@ func (p *planner) makesCalls(site int) bool {
 
 // next returns the execution of another statement that follows one, or comes before.
 func next(others []execution, e *execution, forward bool) *execution {
-	i := sort.Search(len(others), func(i int) bool { return others[i].first > e.last })
-	if !forward {
-		i = sort.Search(len(others), func(i int) bool { return others[i].last >= e.first }) - 1
+	if forward {
+		if i := sort.Search(len(others), func(i int) bool { return others[i].first > e.last }); i < len(others) {
+			return &others[i]
+		}
+	} else if i := sort.Search(len(others), func(i int) bool { return others[i].last >= e.first }); i > 0 {
+		return &others[i-1]
 	}
-	if i < 0 || i == len(others) {
-		return nil
-	}
-	return &others[i]
+	return nil
 }
 
 // carry moves an execution to another.
