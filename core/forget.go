@@ -125,8 +125,12 @@ func (w *word) forget() bool {
 	}
 	for _, x := range w.versions[:n] {
 		x.by = nil // which keeps the version before
+		x.letGo(w.m)
 	}
 	w.versions = slices.Delete(w.versions, 0, n)
+	for _, x := range w.versions {
+		x.letGo(w.m)
+	}
 	for _, v := range w.visitors {
 		for i, seen := range v.seen {
 			v.seen[i] = slices.DeleteFunc(seen, func(x sighting) bool { return x.version.number < w.versions[0].number })
@@ -134,6 +138,20 @@ func (w *word) forget() bool {
 		v.seen = slices.DeleteFunc(v.seen, func(seen []sighting) bool { return len(seen) == 0 })
 	}
 	return idle && w.m.past(&w.last().before) && !slices.ContainsFunc(w.versions, func(v *version) bool { return v.by.shows() })
+}
+
+// letGo forgets the times of a version that tell nobody anything any more: a time keeps the
+// vectors of its phase.
+func (v *version) letGo(m *Machine) {
+	times := []*evc.Time{&v.before.time, &v.published}
+	if v.by != nil && v.by.issued != nil {
+		times = append(times, &v.by.issued.time)
+	}
+	for _, t := range times {
+		if !t.IsZero() && m.clock.Past(*t) {
+			*t = evc.Time{}
+		}
+	}
 }
 
 // dropHidden drops the updates that are not placed and that nobody can fetch any more: all that is

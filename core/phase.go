@@ -34,6 +34,11 @@ func (m *Machine) endPhase() *regions.Region {
 		m.phase.limit = 2 * m.phase.grown
 		return nil
 	}
+	for _, p := range m.processes {
+		if p.team != nil {
+			p.team.turnOver()
+		}
+	}
 	floor := m.floor()
 	if floor == nil {
 		return nil

@@ -38,7 +38,7 @@ type Wait struct {
 // synchronization is the synchronization event that a strand is in.
 type synchronization struct {
 	waits  []Wait            // that are not over; nil: the strand is in none
-	buffer []Wait            // storage of waits
+	buffer []Wait            // storage of waits; what is over is cleared, since a time holds its phase's vectors
 	call   *regions.CallInfo // whose waits these are
 	after  func()            // to do once they are over
 	// behind is the strand that began to wait for the same signal next.
@@ -115,6 +115,12 @@ func (s *Strand) Synchronize(c *Call, signals []*Signal, waits []Wait, after fun
 	s.goOn()
 }
 
+// over forgets the waits of an event that is over or given up.
+func (y *synchronization) over() {
+	clear(y.buffer)
+	y.waits, y.buffer = nil, y.buffer[:0]
+}
+
 // Synchronizing returns the call whose waits were over last.
 func (s *Strand) Synchronizing() *regions.CallInfo { return s.sync.call }
 
@@ -146,7 +152,7 @@ func (s *Strand) goOn() bool {
 			y.waits = append(next, y.waits...)
 		}
 	}
-	y.waits = nil
+	y.over()
 	s.state = running
 	m.watch.over(s)
 	s.beginSegment(y.call)

@@ -29,7 +29,7 @@ func (s *Strand) park(x *item) {
 	kept.event.Call = keep(x.event.Call)
 	s.parked = &parked{item: &kept, after: freeLine{line: noLine}}
 	if s.line != noLine {
-		s.parked.after = freeLine{s.line, s.Now().Number()}
+		s.parked.after = s.lastOnLine()
 	}
 }
 
@@ -40,7 +40,8 @@ func (s *Strand) unparked() { s.parked = nil }
 func (s *Strand) unpark() {
 	m, waits := s.m, s.sync.waits
 	waits[0].On.forsake(s)
-	s.sync.waits, s.sync.after, s.state = nil, nil, running
+	s.sync.over()
+	s.sync.after, s.state = nil, running
 	s.queue.putBack(s.parked.item)
 	s.team.queued++
 	m.stats.Calls--
@@ -76,7 +77,7 @@ func (t *team) stillness() stillness {
 			if !known(s.parked.after) {
 				return restless
 			}
-		case !t.ready(s) || s.queue.len() > 0 || s.line != noLine && !known(freeLine{s.line, s.Now().Number()}):
+		case !t.ready(s) || s.queue.len() > 0 || s.line != noLine && !known(s.lastOnLine()):
 			return restless
 		case !t.over:
 			result = unsure
@@ -176,7 +177,7 @@ func (t *team) beginRegion(by *regions.CallInfo) {
 			s.unpark()
 		}
 		s.line, s.path = noLine, nil
-		s.due, s.stale = evc.Time{}, true
+		s.due, s.stale, s.fresh = evc.Time{}, true, false
 		s.bounds = &regions.Bounds{Begin: by}
 	}
 }

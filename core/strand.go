@@ -108,7 +108,7 @@ func (s *Strand) beginRegion() {
 // leaveMeeting lets a strand go on that stands at a meeting of all strands.
 func (s *Strand) leaveMeeting() {
 	s.meeting.call = nil
-	s.due, s.stale = evc.Time{}, false
+	s.due, s.stale, s.fresh = evc.Time{}, false, false
 	if s.state != arrived {
 		return
 	}
@@ -167,10 +167,14 @@ func (s *Strand) beginSegment(by *regions.CallInfo) {
 	s.addSegment(p.newBounds(by))
 }
 
-func (s *Strand) addSegment(calls *regions.Bounds) {
-	seg := regions.Segment{Stamp: s.m.clock.Now(int(s.line)), Bounds: calls}
-	s.path.segs = append(s.path.segs, seg)
-	s.m.phase.grown += s.m.weight(seg.Stamp)
+func (s *Strand) addSegment(calls *regions.Bounds) { s.m.addSegment(s.line, calls) }
+
+// addSegment adds a separate region with the timestamp that a line has now.
+func (m *Machine) addSegment(line int32, calls *regions.Bounds) {
+	seg := regions.Segment{Stamp: m.clock.Now(int(line)), Bounds: calls}
+	p := m.paths[line]
+	p.segs = append(p.segs, seg)
+	m.phase.grown += m.weight(seg.Stamp)
 }
 
 // Landmark notes the call in the present separate region, as one that

@@ -29,6 +29,7 @@ type member struct {
 	previous uint64          // number of its event before the present one
 	due      evc.Time        // what it has learned since its present separate region began
 	stale    bool            // that region is over: its next event begins another
+	fresh    bool            // nothing has happened in that region yet
 	sure     bool            // what it came after when it began is known
 	until    *await          // it does nothing before it acquires an object; or nil
 	queue    line[*item]     // its events that were read and not replayed
@@ -56,8 +57,9 @@ type team struct {
 
 // freeLine is the line of a strand that has ended.
 type freeLine struct {
-	line int32
-	last uint32 // the number of the last separate region there, as clocks count
+	line  int32
+	last  uint32 // the number of the last separate region there in which something happened, as clocks count
+	ended bool   // that region is over
 }
 
 // form makes a team of a process that had one strand.
@@ -186,7 +188,7 @@ func (t *team) next() bool {
 		return false
 	}
 	x := &t.room
-	x.stretch, x.fn, x.object, x.release, x.waits, x.pos = nil, nil, nil, nil, nil, t.read
+	x.stretch, x.fn, x.object, x.release, x.joined, x.waits, x.pos = nil, nil, nil, nil, evc.Time{}, nil, t.read
 	if st, thread := t.ahead.stretch(); st != nil {
 		x.stretch, x.thread = st, thread
 	} else {
@@ -234,6 +236,7 @@ func (t *team) take(s *Strand, x *item) error {
 	if s.stale {
 		s.wake()
 	}
+	s.fresh = false
 	if x.stretch != nil {
 		s.stretch(x.stretch, x.thread)
 		return nil
@@ -282,7 +285,36 @@ func (t *team) end(s *Strand) {
 	t.others[last] = nil
 	t.others = t.others[:last]
 	if s.line != noLine {
-		t.free = append(t.free, freeLine{s.line, s.Now().Number()})
+		t.free = append(t.free, s.lastOnLine())
+	}
+}
+
+// lastOnLine is the last separate region of a strand that has a line in which something
+// happened.
+func (s *Strand) lastOnLine() freeLine {
+	last := s.Now().Number()
+	if s.fresh {
+		last--
+	}
+	return freeLine{line: s.line, last: last, ended: s.fresh}
+}
+
+// turnOver begins the next separate region where the only one of a line in the phase is over.
+// As long as a line has no other that one is not past, nor is what comes after it.
+func (t *team) turnOver() {
+	for s := range t.members {
+		if s.stale && s.line != noLine && t.ready(s) && len(s.path.segs) == 1 && (s.sure || s == t.first) {
+			s.wake()
+			s.fresh = true
+		}
+	}
+	for i := range t.free {
+		f := &t.free[i]
+		if segs := t.m.paths[f.line].segs; !f.ended && len(segs) == 1 {
+			f.ended = true
+			t.m.clock.Tick(int(f.line))
+			t.m.addSegment(f.line, segs[0].Bounds)
+		}
 	}
 }
 

@@ -28,6 +28,7 @@ func (s *pool) region(processes int) *Region {
 	defer s.mu.Unlock()
 	if n := len(s.regions); n > 0 {
 		r := s.regions[n-1]
+		s.regions[n-1] = nil
 		s.regions, s.spareRegions = s.regions[:n-1], s.spareRegions-r.capacity
 		return r
 	}
