@@ -239,7 +239,7 @@ func release(s *Strand, x *item) {
 		m.give(x.release, now)
 		o.open = slices.DeleteFunc(o.open, func(g *Signal) bool { return g == x.release })
 	}
-	s.stale = true
+	s.stale, s.closed = true, false
 }
 
 // acquires: the strand comes after all releases of the object so far.

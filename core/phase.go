@@ -36,7 +36,7 @@ func (m *Machine) endPhase() *regions.Region {
 	}
 	for _, p := range m.processes {
 		if p.team != nil {
-			p.team.turnOver()
+			p.team.endRegions()
 		}
 	}
 	floor := m.floor()
@@ -81,7 +81,7 @@ func (m *Machine) floor() []uint32 {
 			active, coming = p.team.active(active, coming)
 		case waits:
 			coming = append(coming, t)
-		case p.first.active():
+		case p.first.active() && !p.first.follows():
 			active = append(active, int(p.first.line))
 		}
 	}

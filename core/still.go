@@ -177,7 +177,7 @@ func (t *team) beginRegion(by *regions.CallInfo) {
 			s.unpark()
 		}
 		s.line, s.path = noLine, nil
-		s.due, s.stale, s.fresh = evc.Time{}, true, false
+		s.due, s.stale, s.closed = evc.Time{}, true, false
 		s.bounds = &regions.Bounds{Begin: by}
 	}
 }

@@ -108,7 +108,7 @@ func (s *Strand) beginRegion() {
 // leaveMeeting lets a strand go on that stands at a meeting of all strands.
 func (s *Strand) leaveMeeting() {
 	s.meeting.call = nil
-	s.due, s.stale, s.fresh = evc.Time{}, false, false
+	s.due, s.stale, s.closed = evc.Time{}, false, false
 	if s.state != arrived {
 		return
 	}

@@ -29,7 +29,7 @@ type member struct {
 	previous uint64          // number of its event before the present one
 	due      evc.Time        // what it has learned since its present separate region began
 	stale    bool            // that region is over: its next event begins another
-	fresh    bool            // nothing has happened in that region yet
+	closed   bool            // and one in which nothing happens was begun behind it
 	sure     bool            // what it came after when it began is known
 	until    *await          // it does nothing before it acquires an object; or nil
 	queue    line[*item]     // its events that were read and not replayed
@@ -57,9 +57,9 @@ type team struct {
 
 // freeLine is the line of a strand that has ended.
 type freeLine struct {
-	line  int32
-	last  uint32 // the number of the last separate region there in which something happened, as clocks count
-	ended bool   // that region is over
+	line   int32
+	last   uint32 // the number of the last separate region there in which something happened, as clocks count
+	closed bool   // that region is over, and one in which nothing happens was begun behind it
 }
 
 // form makes a team of a process that had one strand.
@@ -236,7 +236,6 @@ func (t *team) take(s *Strand, x *item) error {
 	if s.stale {
 		s.wake()
 	}
-	s.fresh = false
 	if x.stretch != nil {
 		s.stretch(x.stretch, x.thread)
 		return nil
@@ -293,28 +292,30 @@ func (t *team) end(s *Strand) {
 // happened.
 func (s *Strand) lastOnLine() freeLine {
 	last := s.Now().Number()
-	if s.fresh {
+	if s.closed {
 		last--
 	}
-	return freeLine{line: s.line, last: last, ended: s.fresh}
+	return freeLine{line: s.line, last: last, closed: s.closed}
 }
 
-// turnOver begins the next separate region where the only one of a line in the phase is over.
-// As long as a line has no other that one is not past, nor is what comes after it.
-func (t *team) turnOver() {
+// endRegions begins another separate region where the only one of a line in the phase is over.
+// As long as a line has no other that one is not past, nor is what comes after it. Nothing
+// happens in the new one, and nothing is learned in it: the line may go on with another strand.
+func (t *team) endRegions() {
+	end := func(line int32, closed *bool) {
+		if segs := t.m.paths[line].segs; !*closed && len(segs) == 1 {
+			*closed = true
+			t.m.clock.Tick(int(line))
+			t.m.addSegment(line, segs[0].Bounds)
+		}
+	}
 	for s := range t.members {
-		if s.stale && s.line != noLine && t.ready(s) && len(s.path.segs) == 1 && (s.sure || s == t.first) {
-			s.wake()
-			s.fresh = true
+		if s.stale && s.line != noLine && t.ready(s) {
+			end(s.line, &s.closed)
 		}
 	}
 	for i := range t.free {
-		f := &t.free[i]
-		if segs := t.m.paths[f.line].segs; !f.ended && len(segs) == 1 {
-			f.ended = true
-			t.m.clock.Tick(int(f.line))
-			t.m.addSegment(f.line, segs[0].Bounds)
-		}
+		end(t.free[i].line, &t.free[i].closed)
 	}
 }
 
@@ -323,7 +324,7 @@ func (t *team) turnOver() {
 func (t *team) active(lines []int, times []evc.Time) ([]int, []evc.Time) {
 	for s := range t.members {
 		switch {
-		case !s.active():
+		case !s.active(), s.follows():
 		case !s.sure && s.due.IsZero(): // it is about to acquire what it begins with, which is below
 		case s.until != nil:
 			times = append(times, t.m.clock.Join(s.time(), s.until.on.known(t.m)))
@@ -347,6 +348,13 @@ func (s *Strand) active() bool {
 		return false
 	}
 	return !s.until.lasts()
+}
+
+// follows reports whether all that the strand does next comes after what another one is still
+// to do: it stands at an acquire of what that one releases, or at a meeting of all to which
+// others are still to come. However long it stands there, what it knows now does not matter.
+func (s *Strand) follows() bool {
+	return s.state == waiting && s.parked != nil || s.state == arrived && s.m.ending.arrived < s.m.present()
 }
 
 // Beside reports whether other strands of the process may do something with less than what
@@ -397,7 +405,7 @@ func (s *Strand) wake() {
 		m.clock.Tick(int(s.line))
 	}
 	m.clock.Merge(int(s.line), s.due)
-	s.due, s.stale = evc.Time{}, false
+	s.due, s.stale, s.closed = evc.Time{}, false, false
 	if bounds == nil {
 		bounds = &regions.Bounds{}
 	}

@@ -282,7 +282,11 @@ func (x *threads) meet() {
 // TestThreads holds what regions say of the stores of threads against the graph: in all
 // regions and phases together every two that nothing orders are found, and no others.
 func TestThreads(t *testing.T) {
-	for seed := range uint64(400) {
+	seeds := []uint64{27227} // in which a line goes on with a strand that does not know what the one before has learned last
+	for seed := range uint64(asked(t, 400)) {
+		seeds = append(seeds, seed)
+	}
+	for _, seed := range seeds {
 		x := &threads{
 			Rand: rand.New(rand.NewPCG(seed, 5)), fns: functions(), released: map[[2]int64][]int{},
 			access: map[uint64]int{},
