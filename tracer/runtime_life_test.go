@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -354,6 +355,54 @@ int main(int argc, char **argv)
 		require.NoError(t, err)
 		require.Less(t, stat.Size(), int64(8<<20), "200 short threads")
 	})
+}
+
+// What a plug-in stored is recorded after it was closed, with the places that it had, where
+// nothing else has been loaded since.
+func TestClosedPlugin(t *testing.T) {
+	t.Parallel()
+	const source = head + `
+#include <dlfcn.h>
+int main(int argc, char **argv)
+{
+	int index[64], *mem;
+	MPI_Win win;
+	MPI_Init(&argc, &argv);
+	MPI_Win_allocate(64 * sizeof *mem, sizeof *mem, MPI_INFO_NULL, MPI_COMM_WORLD, &mem, &win);
+	for (int i = 0; i < 64; i++)
+		index[i] = (7 * i + 3) % 64;
+	for (int n = 0; n < 8; n++) {
+		char name[] = "./pluginN.so";
+		name[8] = "12"[n % 2];
+		void *plugin = dlopen(name, RTLD_NOW);
+		void (*store)(int *, const int *) = (void (*)(int *, const int *))dlsym(plugin, "store");
+		for (int k = 0; k < 50; k++)
+			store(mem, index);
+		dlclose(plugin);
+		MPI_Win_fence(0, win);
+	}
+	MPI_Win_free(&win);
+	return MPI_Finalize();
+}
+`
+	const plugin = "void store(int *mem, const int *index)\n{\n\tfor (int i = 0; i < 64; i++)\n\t\tmem[index[i]] += i;\n}\n"
+	for _, p := range []platform{{"openmpi", "gcc"}, {"openmpi", "clang"}} {
+		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, p, map[string]string{"app.c": source, "plugin.c": plugin})
+			b.cc("-O2", "-fPIC", "-shared", "plugin.c", "-o", "plugin1.so")
+			b.cc("-O2", "-fPIC", "-shared", "plugin.c", "-o", "plugin2.so")
+			b.cc("-O2", "app.c", "-ldl", "-o", "app")
+			dir, out, exit := b.attempt(1, "", "app")
+			require.Zero(t, exit, out)
+			var places []string
+			for _, m := range readFile(t, rankFile(dir, 0)).Modules() {
+				places = append(places, filepath.Base(m.Path))
+			}
+			require.Contains(t, places, "plugin1.so")
+			require.Contains(t, places, "plugin2.so")
+		})
+	}
 }
 
 func TestNotRecording(t *testing.T) {

@@ -17,6 +17,7 @@
 #include "calls.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <malloc.h>
 
 enum { FREED, RETURNED, COPY_FREED, PASSED };
@@ -159,6 +160,17 @@ int __wrap_munmap(void *p, size_t size)
 {
 	freed(p, mcchk_marks || mcchk_beside() ? size : 0, MCCHK_FRAME);
 	return __real_munmap(p, size);
+}
+
+/* What the program has loaded stays: its places are known to the run-time, and to the trace
+ * by addresses, which nothing else may have. */
+REAL(int, dlclose, void *);
+int __wrap_dlclose(void *module)
+{
+	struct link_map *m;
+	if (mcchk_active && dlinfo(module, RTLD_DI_LINKMAP, &m) == 0 && m->l_name[0])
+		dlopen(m->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+	return __real_dlclose(module);
 }
 
 REAL(void, _ZdlPv, void *);
