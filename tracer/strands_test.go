@@ -287,6 +287,81 @@ int main(int argc, char **argv)
 	}
 }
 
+// What a flush publishes is known however often the thread flushes behind it, as one that
+// polls does; and the results of tasks are put together when a taskgroup has waited for them.
+func TestOrderOfFlushesAndReductions(t *testing.T) {
+	t.Parallel()
+	const source = head + marks + `
+static int flag;
+static volatile int polled;
+static void combine(int *all, const int *one)
+{
+	static int combined;
+	if (!combined++)
+		mark("combined");
+	*all += *one;
+}
+#pragma omp declare reduction(put_together : int : combine(&omp_out, &omp_in)) initializer(omp_priv = 0)
+int main(int argc, char **argv)
+{
+	int sum = 0;
+	start(&argc, &argv);
+#pragma omp parallel sections num_threads(2)
+	{
+#pragma omp section
+		{
+			mark("made");
+#pragma omp flush
+#pragma omp atomic write
+			flag = 1;
+			for (int i = 0, f; i < 100; i++) {
+#pragma omp atomic read
+				f = flag;
+#pragma omp flush
+				mark("polling");
+				(void)f;
+			}
+			polled = 1;
+		}
+#pragma omp section
+		{
+			int f = 0;
+			while (!polled)
+				;
+			mark("early");
+			while (!f)
+#pragma omp atomic read acquire
+				f = flag;
+			mark("read");
+		}
+	}
+#pragma omp parallel num_threads(2)
+#pragma omp single
+	{
+#pragma omp taskgroup task_reduction(put_together : sum)
+		{
+#pragma omp task in_reduction(put_together : sum)
+			{
+				mark("task");
+				sum++;
+			}
+		}
+		mark("behind");
+	}
+	return finish();
+}
+`
+	for _, p := range []platform{{"openmpi", "gcc"}, {"openmpi", "clang"}} {
+		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, p, map[string]string{"app.c": source})
+			b.cc("-O1", "-fopenmp", "app.c", "-o", "app")
+			orderOf(readFile(t, rankFile(b.traced(2, "app"), 0))).require(t, `
+				made|early made<read polling|read task<combined combined<behind`)
+		})
+	}
+}
+
 // Whatever a thread has recorded before: the note that it ends may be the one that its chunk
 // has no room for.
 func TestThreadEndsInFullChunk(t *testing.T) {

@@ -46,9 +46,18 @@ static struct cell {
 	uint64_t fence;           /* and the object that the fence released */
 } cells[CELLS];
 
+/* What the thread has written of its trace. */
+struct written {
+	uint64_t call;
+	const struct mcchk_chunk *calls, *accesses;
+	uint32_t calls_used, accesses_used;
+};
+
 static __thread struct {
 	int inside; /* a signal handler does not wait for the cell that it interrupted */
 	uint64_t fence, fences[FENCES];
+	bool published;        /* the last one has been, */
+	struct written fenced; /* and what was written by then */
 	uint32_t fence_count, load_count, known_count;
 	struct {
 		uint64_t address;
@@ -137,6 +146,7 @@ static void publish(struct cell *c, uint64_t address, int order, void **frame)
 		c->changes++;
 		c->fenced = address;
 		c->fence = self.fence;
+		self.published = true;
 	}
 }
 
@@ -183,15 +193,39 @@ static void fence_acquires(void **frame)
 	}
 }
 
+static struct written written(const struct mcchk_thread *t)
+{
+	const struct mcchk_chunk *c = t->calls.chunk, *a = t->accesses.chunk;
+	return (struct written){t->latest, c, a, c ? c->used : 0, a ? a->used : 0};
+}
+
+/* Whether the thread has recorded anything since its last fence: one that polls has not. */
+static bool recorded(void)
+{
+	const struct mcchk_thread *t = mcchk_self.thread;
+	if (!t || !self.fence || t->touching_count != 0)
+		return true;
+	struct written now = written(t);
+	return now.call != self.fenced.call || now.calls != self.fenced.calls || now.accesses != self.fenced.accesses ||
+	       now.calls_used != self.fenced.calls_used || now.accesses_used != self.fenced.accesses_used;
+}
+
 /* Each fence is an object of its own: what is stored behind it publishes what was before
- * it, and no more. */
+ * it, and no more. One behind which nothing was published goes on as the next. */
 static void fence_releases(void **frame)
 {
-	uint64_t *old = &self.fences[self.fence_count++ % FENCES];
-	if (*old)
-		MCCHK_OBJECT_END(*old, frame);
-	*old = self.fence = mcchk_objects(1);
+	if (!recorded())
+		return;
+	if (!self.fence || self.published) {
+		uint64_t *old = &self.fences[self.fence_count++ % FENCES];
+		if (*old)
+			MCCHK_OBJECT_END(*old, frame);
+		*old = self.fence = mcchk_objects(1);
+		self.published = false;
+	}
 	MCCHK_RELEASE(self.fence, frame);
+	if (mcchk_self.thread)
+		self.fenced = written(mcchk_self.thread);
 }
 
 /* Performs an operation; in a program with several strands, with its notes. */
@@ -370,15 +404,20 @@ static void store_128(volatile u128 *p, u128 v) { exchange_128(p, v); }
 ALL(128, u128)
 #endif
 
-void __tsan_atomic_thread_fence(int order)
+void mcchk_fence(int order, void **frame)
 {
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (!mcchk_orders())
 		return;
 	if (acquires(order))
-		fence_acquires(MCCHK_FRAME);
+		fence_acquires(frame);
 	if (releases(order))
-		fence_releases(MCCHK_FRAME);
+		fence_releases(frame);
+}
+
+void __tsan_atomic_thread_fence(int order)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	mcchk_fence(order, MCCHK_FRAME);
 }
 
 void __tsan_atomic_signal_fence(int order)

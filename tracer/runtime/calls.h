@@ -177,6 +177,10 @@ int mcchk_aside(uintptr_t addr, uintptr_t pc, void **frame, uint32_t flags);
 
 void mcchk_atomic_released(const void *p); /* is released */
 
+/* Whatever the strand did comes before what it publishes with relaxed order from now on, and
+ * after what it has read so. */
+void mcchk_fence(int order, void **frame);
+
 /* Notes an operation on memory that processes share; NULL as long as they share none. */
 extern void (*mcchk_atomic_valued)(uint64_t begin, const volatile void *p, uint32_t size, int how, int order, int64_t operand, int64_t found, void **frame);
 

@@ -249,8 +249,7 @@ static void taskgroup(struct task *t, int endpoint, void *at)
 		} else {
 			mcchk_noticed(MCCHK_REGIONS, MCCHK_FRAME);
 		}
-	} else if (g) {
-		go_on(t, g->object, at);
+	} else if (g) { /* sync_region_wait was called */
 		MCCHK_OBJECT_END(g->object, at);
 		t->group = g->outer;
 		mcchk_free(g);
@@ -283,15 +282,19 @@ static void sync_region(int kind, int endpoint, union ompt_data *parallel, union
 	}
 }
 
-/* The end of a taskgroup begins to wait. */
+/* The end of a taskgroup begins to wait; or has waited, and puts reductions together. */
 static void sync_region_wait(int kind, int endpoint, union ompt_data *parallel, union ompt_data *task, const void *pc)
 {
 	struct task *t = task ? task->ptr : NULL;
 
 	(void)parallel;
-	if (kind != OMPT_SYNC_TASKGROUP || endpoint != OMPT_BEGIN || !t || !t->group)
+	if (kind != OMPT_SYNC_TASKGROUP || !t || !t->group)
 		return;
 	struct place at = place_of(pc, t->pc);
+	if (endpoint != OMPT_BEGIN) {
+		go_on(t, t->group->object, &at);
+		return;
+	}
 	t->waits = 1;
 	wait_for_tasks(t->group->object, __atomic_load_n(&t->group->tasks, __ATOMIC_RELAXED), &t->group->over, &at);
 }

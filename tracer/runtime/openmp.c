@@ -169,6 +169,17 @@ __attribute__((weak)) void __kmpc_omp_task_begin_if0(void *where, int32_t thread
 	mcchk_entry = (struct mcchk_entry){0};
 }
 
+/* ---- fences ---- */
+
+/* clang's flush; gcc makes an instruction of it, that the sanitizer announces. */
+void __kmpc_flush(void *where);
+
+__attribute__((weak)) void __kmpc_flush(void *where)
+{
+	REAL(__kmpc_flush)(where);
+	mcchk_fence(__ATOMIC_ACQ_REL, MCCHK_FRAME);
+}
+
 /* ---- sections ---- */
 
 unsigned GOMP_sections_start(unsigned count);
