@@ -73,6 +73,12 @@ func (n *namer) caveats(e *evidence) []Caveat {
 				plural(n.weakened, "conflict", "conflicts"), between, strings.Join(n.unknown, ", ")),
 		})
 	}
+	if n.strands > 0 {
+		out = append(out, Caveat{
+			Kind: Threads, Count: n.strands,
+			Text: plural(n.strands, "conflict", "conflicts") + " between threads or tasks of one process counted as a warning, because not all that orders these is recorded",
+		})
+	}
 	if n.depends > 0 {
 		out = append(out, Caveat{
 			Kind: NotUnderstood, Count: n.depends,

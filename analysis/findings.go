@@ -139,6 +139,9 @@ func (n *namer) findings(groups []conflicts.Group, usages []core.Usage) []found 
 			}
 		}
 	}
+	for i := range out {
+		n.weakenStrands(&out[i].Finding)
+	}
 	return out
 }
 
@@ -191,6 +194,19 @@ func (n *namer) weaken(f *conflicts.Finding) {
 		n.ofThreads = n.ofThreads || threads
 		n.weakened++
 		f.Why += "; but " + strings.Join(n.unknown, ", ") + " may have done so, which the trace does not tell"
+	}
+}
+
+// weakenStrands makes an error between two threads, or tasks, of one process a warning where
+// what orders these is not recorded in full.
+func (n *namer) weakenStrands(f *conflicts.Finding) {
+	if f.Severity != conflicts.Error || f.Class != conflicts.WithinEpoch || !n.unordered[f.First.Rank] {
+		return
+	}
+	if f.First.Thread != f.Second.Thread || explain.UnorderedStrands(f) {
+		f.Severity = conflicts.Warning
+		n.strands++
+		f.Why += "; but something may, for not all that orders threads and tasks is recorded"
 	}
 }
 

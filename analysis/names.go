@@ -27,6 +27,8 @@ type namer struct {
 	firm      map[findingKey]found      // findings whatever those have ordered
 	weakened  uint64                    // findings that are warnings on account of them
 	ofThreads bool                      // of these, some are of threads of one process
+	unordered map[int]bool              // ranks of which the order of threads and tasks is not recorded in full
+	strands   uint64                    // findings that are warnings on account of that
 }
 
 type stackKey struct {

@@ -165,7 +165,26 @@ func (ps *problems) stuck(m *Machine) {
 const (
 	FnThread = "thread"
 	FnOpenMP = "OpenMP"
+	FnBegin  = "begin" // of one, where it began
 )
+
+// Unordered returns the processes of which it is not recorded in full what orders their
+// threads or tasks.
+func Unordered(ps []Problem) map[int]bool {
+	var ranks map[int]bool
+	for _, p := range ps {
+		if p.Kind != Threads || p.Fn != FnThread && p.Fn != FnOpenMP && p.Fn != FnBegin {
+			continue
+		}
+		if ranks == nil {
+			ranks = map[int]bool{}
+		}
+		for _, r := range p.Ranks {
+			ranks[r] = true
+		}
+	}
+	return ranks
+}
 
 // tellOfThreads reports whether it is said already of a process that it has threads or tasks
 // whose order is not recorded.

@@ -392,7 +392,7 @@ func (s *Strand) wake() {
 	if !s.sure && s != s.first {
 		s.sure = true
 		s.due = m.clock.Join(s.due, s.first.time())
-		m.Report(Problem{Kind: Threads, Rank: s.Rank, Fn: "begin", Text: fmt.Sprintf("%s began where the trace does not say who made it", s.name())})
+		m.Report(Problem{Kind: Threads, Rank: s.Rank, Fn: FnBegin, Text: fmt.Sprintf("%s began where the trace does not say who made it", s.name())})
 	}
 	bounds := s.bounds
 	if s.line == noLine {

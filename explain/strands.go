@@ -8,8 +8,10 @@ import (
 
 // unorderedStrands reports whether the accesses are by two threads, or tasks, of one process
 // that nothing orders: what one strand does has an order, and one call has one number.
-func (w *Wording) unorderedStrands() bool {
-	f := w.Finding
+func (w *Wording) unorderedStrands() bool { return UnorderedStrands(w.Finding) }
+
+// UnorderedStrands reports it of a finding within one process.
+func UnorderedStrands(f *conflicts.Finding) bool {
 	return f.Began == 0 && f.First.Event != f.Second.Event
 }
 
