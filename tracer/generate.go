@@ -276,7 +276,7 @@ func (g form) prepare() {
 				g.line("\tMPI_Fint *_own_%s, *_f_%s = mcchk_f_statuses(f_%s, %s, &_own_%s);", a.Name, a.Name, a.Name, n, a.Name)
 				break
 			}
-			g.line("\tMPI_Status *_own_%s, *_%s = mcchk_statuses(%s, %s, &_own_%s);", a.Name, a.Name, a.Name, n, a.Name)
+			g.line("\tMPI_Status _one_%s, *_own_%s, *_%s = mcchk_statuses(%s, %s, &_one_%s, &_own_%s);", a.Name, a.Name, a.Name, a.Name, n, a.Name, a.Name)
 		}
 	}
 }

@@ -15,12 +15,6 @@ static int64_t last_comm = 1;
 
 int mcchk_world_rank(void) { return world_rank; }
 
-uint64_t mcchk_strand_bit(void)
-{
-	struct mcchk_thread *t = mcchk_self.thread;
-	return t && t->strand < 64 ? 1ull << t->strand : 0;
-}
-
 static struct mcchk_comm *add(MPI_Comm comm, int64_t id)
 {
 	struct mcchk_comm *c = calloc(1, sizeof *c);
@@ -142,25 +136,17 @@ static void write_definition(MPI_Comm comm, const struct mcchk_comm *c)
 	free(r.run);
 }
 
-void mcchk_comm_define(MPI_Comm comm)
-{
-	struct mcchk_comm *c = mcchk_comm_get(comm);
-	if (!c || !mcchk_thread_get())
-		return;
-	uint64_t bit = mcchk_strand_bit();
-	if (__atomic_fetch_or(&c->strands, bit, __ATOMIC_RELAXED) & bit)
-		return;
-	write_definition(comm, c);
-}
-
 int64_t mcchk_comm_id(MPI_Comm comm)
 {
 	struct mcchk_comm *c = mcchk_comm_get(comm);
 	if (!c)
 		return 0;
-	mcchk_comm_define(comm);
+	if (mcchk_thread_get() && mcchk_first_of_strand(&c->strands))
+		write_definition(comm, c);
 	return c->id;
 }
+
+void mcchk_comm_define(MPI_Comm comm) { mcchk_comm_id(comm); }
 
 /* ---- new communicators ---- */
 

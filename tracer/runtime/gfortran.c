@@ -269,12 +269,12 @@ void mcchk_coarray(char kind, void **frame)
 #define COPIES 32 /* a thread's last */
 static __thread struct {
 	const void *last[COPIES];
-	uint32_t next;
+	uint64_t next;
 } copies __attribute__((tls_model("initial-exec")));
 
 int mcchk_copy(const void *p)
 {
-	for (int i = 0; i < COPIES; i++) {
+	for (uint64_t i = 0; i < COPIES && i < copies.next; i++) {
 		if (copies.last[i] == p) {
 			copies.last[i] = NULL;
 			return 1;

@@ -1,9 +1,9 @@
 /* Which memory matters: window memory and buffers of pending operations.
  *
  * A page is covered whole by a number of ranges (covers, one 16-bit count for
- * each page, in a second sparse reservation), or in part: then a block holds a
- * count for each of its 8-byte granules, and a third reservation (MCCHK_PARTS) a
- * bit. Counts make overlapping ranges survive the release of one of them. A count
+ * each page, in a second sparse reservation), or in part: then a block holds
+ * which granules of 8 bytes each range has, or where they are many a count for each
+ * granule, and a third reservation (MCCHK_PARTS) a bit. Counts make overlapping ranges survive the release of one of them. A count
  * that would overflow stays where it is for good: marking too much is harmless. The
  * same holds when there are no blocks left: the page is then marked whole.
  *
@@ -25,7 +25,8 @@
 #define PAGES (1ull << (MCCHK_ADDRESS_BITS - MCCHK_PAGE_SHIFT))
 #define PAGE 4096u
 #define GRANULES 512u
-#define MANY 0x7fffu /* a count that stays */
+#define MANY 0x3fffu /* a count that stays */
+#define IN_BLOCK 0x4000u /* of a page: it has a block */
 #define USED 0x8000u /* it has been a buffer beside other strands */
 
 /* In the byte of a page that is watched, beside 1 and, where parts of it matter, 2. */
@@ -37,10 +38,17 @@
 
 enum { COARSE_FIRST = 1, COARSE_LAST = 2, COARSE_BEFORE = 4 };
 
+#define LISTED 6u
+
 struct block {
-	uint16_t counts[GRANULES];
 	uint32_t refs; /* 1 of them because some were used: */
-	uint32_t used;
+	uint8_t used;
+	uint8_t counted; /* 0: nothing is, but its ranges are these: */
+	uint16_t listed;
+	struct granules {
+		uint16_t g0, g1;
+	} list[LISTED];
+	uint16_t counts[GRANULES];
 };
 
 static struct {
@@ -85,7 +93,7 @@ static void *reserve_at(uintptr_t where, size_t size)
 /* Runs before any code that is instrumented. */
 void mcchk_reserve_shadow(void)
 {
-	if (!reserve_at((uintptr_t)MCCHK_SHADOW, PAGES) ||
+	if (!reserve_at((uintptr_t)MCCHK_SHADOW, PAGES + PAGE) || /* bytes are read eight at a time */
 	    !reserve_at((uintptr_t)COVERS, PAGES * sizeof(uint16_t)) ||
 	    !reserve_at((uintptr_t)MCCHK_PARTS, PAGES * GRANULES / 8))
 		fail(strerror(errno));
@@ -99,6 +107,8 @@ static uint64_t *part(uint64_t page, uint32_t g) { return (uint64_t *)(void *)(M
 
 static struct block *find_block(uint64_t page)
 {
+	if (!(COVERS[page] & IN_BLOCK))
+		return NULL;
 	for (uint32_t s = home_slot(page);; s = (s + 1) & (SLOTS - 1)) {
 		if (table.page[s] == page)
 			return &table.blocks[table.index[s]];
@@ -114,6 +124,7 @@ static void insert_block(uint64_t page, uint32_t index)
 		s = (s + 1) & (SLOTS - 1);
 	table.index[s] = index;
 	table.page[s] = page;
+	COVERS[page] |= IN_BLOCK;
 }
 
 /* Forgets the blocks that no range needs any more. */
@@ -125,10 +136,14 @@ static void drop_unused_blocks(void)
 	for (uint32_t i = 0; i < MAX_BLOCKS; i++)
 		live[i] = 0;
 	for (uint32_t s = 0; s < SLOTS; s++) {
-		if (table.page[s] != 0 && table.blocks[table.index[s]].refs != 0)
-			live[table.index[s]] = table.page[s];
-		else if (table.page[s] != 0) /* of counts that overflowed */
-			memset(part(table.page[s], 0), 0, GRANULES / 8);
+		uint64_t page = table.page[s];
+		if (page == 0)
+			continue;
+		if (table.blocks[table.index[s]].refs != 0)
+			live[table.index[s]] = page;
+		else /* of counts that overflowed */
+			memset(part(page, 0), 0, GRANULES / 8);
+		COVERS[page] &= (uint16_t)~IN_BLOCK;
 		table.page[s] = 0;
 	}
 	for (uint32_t i = 0; i < table.used; i++) {
@@ -182,10 +197,10 @@ static int is_watched(uint64_t page)
 static void refresh(uint64_t page)
 {
 	uint8_t v = 0;
-	if (COVERS[page] != 0) {
+	if (COVERS[page] & (USED | MANY)) {
 		v = 1;
 	} else {
-		struct block *b = table.blocks ? find_block(page) : NULL;
+		struct block *b = find_block(page);
 		if (b && b->refs != 0)
 			v = 2;
 		if (is_watched(page))
@@ -202,44 +217,79 @@ static void cover(uint64_t first, uint64_t end, int delta)
 		COVERS[page] = (uint16_t)(COVERS[page] + delta);
 		if (delta > 0)
 			__atomic_store_n(&MCCHK_SHADOW[page], 1, __ATOMIC_RELEASE);
-		else if (COVERS[page] == 0)
+		else if (COVERS[page] == 0 && watched_count == 0)
+			__atomic_store_n(&MCCHK_SHADOW[page], 0, __ATOMIC_RELEASE);
+		else if ((COVERS[page] & (USED | MANY)) == 0)
 			refresh(page);
 	}
 }
 
-static void count_granule(struct block *b, uint64_t page, uint32_t g, int delta)
-{
-	if ((b->counts[g] & MANY) == MANY)
-		return;
-	b->counts[g] = (uint16_t)(b->counts[g] + delta);
-	uint64_t bit = 1ull << (g & 63), *word = part(page, g);
-	if (b->counts[g] != 0)
-		__atomic_store_n(word, *word | bit, __ATOMIC_RELAXED);
-	else
-		__atomic_store_n(word, *word & ~bit, __ATOMIC_RELAXED);
-}
-
-/* The same for the 64 granules of a word of bits at once, when they all have
- * one count, as where few ranges overlap. Returns 0 when they have not. */
-static int count_word(struct block *b, uint64_t page, uint32_t g, int delta)
-{
-	uint16_t first = b->counts[g], next = (uint16_t)(first + delta);
-
-	if ((first & MANY) == MANY || memcmp(&b->counts[g], &b->counts[g + 1], 63 * sizeof first) != 0)
-		return 0;
-	for (uint32_t k = g; k < g + 64; k += 4)
-		memcpy(&b->counts[k], (uint16_t[4]){next, next, next, next}, 4 * sizeof next);
-	__atomic_store_n(part(page, g), next != 0 ? ~0ull : 0, __ATOMIC_RELAXED);
-	return 1;
-}
-
+/* One more range, or one less, has the granules [g0, g1). */
 static void count_granules(struct block *b, uint64_t page, uint32_t g0, uint32_t g1, int delta)
 {
-	for (uint32_t g = g0; g < g1;) {
-		if ((g & 63) == 0 && g + 64 <= g1 && count_word(b, page, g, delta))
-			g += 64;
-		else
-			count_granule(b, page, g++, delta);
+	for (uint32_t g = g0; g < g1; g++) {
+		if ((b->counts[g] & MANY) == MANY)
+			continue;
+		b->counts[g] = (uint16_t)(b->counts[g] + delta);
+		uint64_t bit = 1ull << (g & 63), *word = part(page, g);
+		__atomic_store_n(word, b->counts[g] != 0 ? *word | bit : *word & ~bit, __ATOMIC_RELAXED);
+	}
+}
+
+/* From now on it has counts. */
+static void begin_to_count(struct block *b, uint64_t page)
+{
+	if (b->counted)
+		return;
+	for (uint32_t i = 0; i < b->listed; i++)
+		count_granules(b, page, b->list[i].g0, b->list[i].g1, 1);
+	b->counted = 1;
+}
+
+/* Those of the 64 granules from g on that are in [g0, g1), which has some of them, as bits. */
+static uint64_t bits_in(uint32_t g, uint32_t g0, uint32_t g1)
+{
+	uint64_t from = g0 > g ? ~0ull << (g0 - g) : ~0ull;
+	return g1 < g + 64 ? from & ~(~0ull << (g1 - g)) : from;
+}
+
+/* The bits of the words that [g0, g1) lies in, from the list. */
+static void set_listed(const struct block *b, uint64_t page, uint32_t g0, uint32_t g1)
+{
+	for (uint32_t g = g0 & ~63u; g < g1; g += 64) {
+		uint64_t bits = 0;
+		for (uint32_t i = 0; i < b->listed; i++)
+			if (b->list[i].g0 < g + 64 && b->list[i].g1 > g)
+				bits |= bits_in(g, b->list[i].g0, b->list[i].g1);
+		__atomic_store_n(part(page, g), bits, __ATOMIC_RELAXED);
+	}
+}
+
+static void add_granules(struct block *b, uint64_t page, uint32_t g0, uint32_t g1)
+{
+	if (g0 == g1)
+		return;
+	if (!b->counted && b->listed < LISTED) {
+		b->list[b->listed++] = (struct granules){(uint16_t)g0, (uint16_t)g1};
+		set_listed(b, page, g0, g1);
+		return;
+	}
+	begin_to_count(b, page);
+	count_granules(b, page, g0, g1, 1);
+}
+
+static void remove_granules(struct block *b, uint64_t page, uint32_t g0, uint32_t g1)
+{
+	if (b->counted) {
+		count_granules(b, page, g0, g1, -1);
+		return;
+	}
+	for (uint32_t i = 0; i < b->listed; i++) {
+		if (b->list[i].g0 != g0 || b->list[i].g1 != g1)
+			continue;
+		b->list[i] = b->list[--b->listed];
+		set_listed(b, page, g0, g1);
+		return;
 	}
 }
 
@@ -252,7 +302,7 @@ static int mark_part(uint64_t page, uint32_t g0, uint32_t g1)
 		return 1;
 	}
 	b->refs++;
-	count_granules(b, page, g0, g1, 1);
+	add_granules(b, page, g0, g1);
 	refresh(page);
 	return 0;
 }
@@ -266,7 +316,7 @@ static void unmark_part(uint64_t page, uint32_t g0, uint32_t g1, int coarse)
 	struct block *b = find_block(page);
 	if (!b)
 		return;
-	count_granules(b, page, g0, g1, -1);
+	remove_granules(b, page, g0, g1);
 	if (--b->refs == 0)
 		refresh(page);
 }
@@ -317,6 +367,7 @@ static int use_part(uint64_t page, uint32_t g0, uint32_t g1)
 		refresh(page);
 		return unseen;
 	}
+	begin_to_count(b, page);
 	if (!b->used) {
 		b->used = 1;
 		b->refs++;
@@ -436,8 +487,8 @@ static int page_hit(uint64_t page, uint32_t g0, uint32_t g1)
 	uint8_t v = __atomic_load_n(&MCCHK_SHADOW[page], __ATOMIC_ACQUIRE);
 	if (v != 2)
 		return v != 0;
-	for (uint32_t g = g0; g < g1; g++)
-		if (__atomic_load_n(part(page, g), __ATOMIC_RELAXED) >> (g & 63) & 1)
+	for (uint32_t g = g0 & ~63u; g < g1; g += 64)
+		if (__atomic_load_n(part(page, g), __ATOMIC_RELAXED) & bits_in(g, g0, g1))
 			return 1;
 	return 0;
 }

@@ -429,8 +429,7 @@ static struct shape *inner_shape(MPI_Datatype handle)
 /* Writes the definition for this strand, unless it has it. */
 static void define(struct shape *s)
 {
-	uint64_t bit = mcchk_strand_bit();
-	if (__atomic_fetch_or(&s->strands, bit, __ATOMIC_RELAXED) & bit)
+	if (!mcchk_first_of_strand(&s->strands))
 		return;
 	for (uint32_t k = 0; k < s->r->types; k++)
 		define(s->inner[k]);
@@ -558,8 +557,7 @@ int64_t mcchk_op_id(MPI_Op handle)
 	mcchk_unlock(&lock);
 	if (!op)
 		return 0;
-	uint64_t bit = mcchk_strand_bit();
-	if (!(__atomic_fetch_or(&op->strands, bit, __ATOMIC_RELAXED) & bit))
+	if (mcchk_first_of_strand(&op->strands))
 		define_op(handle, op->id);
 	return op->id;
 }

@@ -57,11 +57,15 @@ void mcchk_status_words(const MPI_Status *s, int64_t *words)
 	words[3] = cancelled != 0;
 }
 
-MPI_Status *mcchk_statuses(MPI_Status *s, int n, MPI_Status **own)
+MPI_Status *mcchk_statuses(MPI_Status *s, int n, MPI_Status *one, MPI_Status **own)
 {
 	*own = NULL;
 	if (s != MPI_STATUSES_IGNORE && s != MPI_STATUS_IGNORE)
 		return s;
+	if (n == 1) {
+		memset(one, 0, sizeof *one);
+		return one;
+	}
 	*own = calloc(n > 0 ? (size_t)n : 1, sizeof **own);
 	return *own ? *own : s;
 }

@@ -31,8 +31,8 @@ int64_t mcchk_tag(int tag);
 int64_t mcchk_assertion(int assertion);
 int64_t mcchk_lock_type(int type);
 void mcchk_status_words(const MPI_Status *s, int64_t *words);
-/* The program's statuses, or n zeroed ones of our own in *own when it ignores them. */
-MPI_Status *mcchk_statuses(MPI_Status *s, int n, MPI_Status **own);
+/* The program's statuses, or n zeroed ones of our own when it ignores them: `one`, or in *own. */
+MPI_Status *mcchk_statuses(MPI_Status *s, int n, MPI_Status *one, MPI_Status **own);
 int mcchk_group_size(MPI_Group group);
 void mcchk_group_words(MPI_Group group, int64_t *words);
 
@@ -67,8 +67,17 @@ void mcchk_passed(MPI_Comm comm);
 int64_t mcchk_pick_id(MPI_Comm comm, int64_t *last);
 void mcchk_comm_neighbours(MPI_Comm comm); /* a neighbourhood collective is about to be recorded */
 
-/* The strand's bit in `strands` sets, 0 for those beyond the 64th. */
-uint64_t mcchk_strand_bit(void);
+/* Whether the strand needs a definition that those of a set have: it is in the set from now on,
+ * unless it is beyond the 64th, which need all of them each time. */
+static inline int mcchk_first_of_strand(uint64_t *strands)
+{
+	const struct mcchk_thread *t = mcchk_self.thread;
+	uint64_t bit = t && t->strand < 64 ? 1ull << t->strand : 0;
+	if (MCCHK_LIKELY(__atomic_load_n(strands, __ATOMIC_RELAXED) & bit))
+		return 0;
+	__atomic_fetch_or(strands, bit, __ATOMIC_RELAXED);
+	return 1;
+}
 
 int mcchk_is_root(int root, MPI_Comm comm);
 int mcchk_not_root(int root, MPI_Comm comm);
