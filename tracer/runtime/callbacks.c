@@ -307,17 +307,26 @@ static inline __attribute__((always_inline)) int loop_touches(uintptr_t start, i
 	return 1;
 }
 
+/* Whether none of so many pages matters from one on, 8 at most. */
+static inline __attribute__((always_inline)) int are_cold(const uint8_t *first, uint64_t pages)
+{
+	uint64_t eight;
+	__builtin_memcpy(&eight, first, sizeof eight);
+	return eight << (64 - 8 * pages) == 0;
+}
+
 /* Of a short loop the pages of its first and last byte are all that it has to do with. */
 static inline __attribute__((always_inline)) void loop(uintptr_t start, int64_t stride, uint64_t count, uint64_t kind, uint64_t moment,
 						       struct mcchk_touch *touch, uintptr_t pc, void **frame)
 {
 	uintptr_t last = start + (count - 1) * (uint64_t)stride;
 	uintptr_t lo = stride < 0 ? last : start, hi = (stride < 0 ? start : last) + (kind & UINT16_MAX) - 1;
-	if (count > 0 && hi - lo < 1u << MCCHK_PAGE_SHIFT && __atomic_load_n(&mcchk_moment, __ATOMIC_ACQUIRE) == moment) {
-		uint8_t first = MCCHK_SHADOW[lo >> MCCHK_PAGE_SHIFT], end = MCCHK_SHADOW[hi >> MCCHK_PAGE_SHIFT];
-		if ((first | end) == 0)
+	uint64_t pages = (hi >> MCCHK_PAGE_SHIFT) - (lo >> MCCHK_PAGE_SHIFT) + 1;
+	if (count > 0 && pages <= 8 && __atomic_load_n(&mcchk_moment, __ATOMIC_ACQUIRE) == moment) {
+		const uint8_t *shadow = MCCHK_SHADOW + (lo >> MCCHK_PAGE_SHIFT);
+		if (are_cold(shadow, pages))
 			return;
-		if (first == 1 && end == 1 && stride != 0) {
+		if (pages <= 2 && shadow[0] == 1 && shadow[pages - 1] == 1 && stride != 0) {
 			if (count > 1 && (loop_goes_on(start, stride, count, pc) || row_goes_on(start, stride, count, pc)))
 				return;
 			if (mcchk_self.runs[pc & (MCCHK_RUNS - 1)].scattered >= MCCHK_SCATTERED && set_takes(start, stride, count, kind, pc, frame)) {
