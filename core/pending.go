@@ -317,9 +317,13 @@ func (p *Pending) leaveOutAgain(s *Strand) *Pending {
 // Part ends a first part of the access at the present moment of a strand, and goes on
 // with it as another part that has another role, until that is completed. To findings
 // both have the same completion. What comes between the parts for whom is for
-// regions.Role to say (Chained).
+// regions.Role to say (Chained). An access that another strand has completed beside that,
+// and that its model keeps (Keep), is divided all the same.
 func (p *Pending) Part(s *Strand, role *regions.Role) *Pending {
-	if p.done || p.access == nil && p.leftOut == 0 {
+	switch {
+	case p.done:
+		return p.partOfDone(s, role)
+	case p.access == nil && p.leftOut == 0:
 		return p
 	}
 	p.spreadCarried()
@@ -334,6 +338,30 @@ func (p *Pending) Part(s *Strand, role *regions.Role) *Pending {
 	}
 	again.buffer, again.lo, again.hi, again.first = p.buffer, p.lo, p.hi, p
 	p.end(s.Now())
+	return again
+}
+
+// partOfDone is Part for an access that is complete: it goes on up to its completion.
+func (p *Pending) partOfDone(s *Strand, role *regions.Role) *Pending {
+	m := s.m
+	if p.region != m.index || p.access == nil && p.leftOut == 0 {
+		return p
+	}
+	m.phase.grown++
+	again := m.pending.take()
+	again.strand, again.done, again.region, again.completion, again.first = s, true, m.index, p.completion, p
+	if p.access == nil {
+		again.leftOut = p.leftOut
+		m.pending.leftOutNew += p.leftOut
+		s.path.last().Ended += p.leftOut
+		return again
+	}
+	a := m.store.NewAccess()
+	*a = *p.access
+	a.Old, a.Role, a.Start, a.Bounds, a.Span = false, role, s.Now(), s.within(), &again.completion
+	again.access = a
+	again.Keep()
+	p.Seen(s.Now())
 	return again
 }
 

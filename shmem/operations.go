@@ -17,7 +17,7 @@ type operation struct {
 	role   *regions.Role // of the access to the target
 	fence  *core.Moment  // since when it takes effect before what is issued; nil: it does not
 	shown  *parts        // its accesses, where who sees a value sees that they are complete
-	before *core.Pending // of a PE with threads, the part of remote up to the fence, which who completes it need not know
+	before *core.Pending // of a PE with threads, remote up to the fence, of which who completes it need not know
 	issued core.Moment
 	over   core.Moment  // when it was completed
 	done   parts        // its accesses, once it is: of a PE with threads, which may see it elsewhere
@@ -398,7 +398,10 @@ func (p *pe) quietFor(c *call, x *context, of func(*operation) bool) {
 		if p.Threaded() {
 			op.done, op.over = op.parts(), p.Moment()
 			op.done.keep()
-			if op.before != nil {
+			switch {
+			case op.fence == nil: // another thread may still put it before what comes, beside this call
+				op.before = op.remote
+			case op.before != nil:
 				op.done = append(op.done, op.before)
 				op.before.Seen(p.Now())
 			}
@@ -488,31 +491,49 @@ func fence(p *pe, c *call) {
 	}
 	x.fenced = len(x.pending)
 	for _, op := range x.pending[first:] {
-		role := fenced[op.role]
-		if role == nil || !p.ComesAfter(op.issued) {
-			continue
-		}
-		if op.fence != nil {
-			if !p.ComesAfter(*op.fence) {
-				p.m.Report(core.Problem{Kind: core.Threads, Rank: p.Rank, Fn: c.Fn.Name, Call: p.Info(c.Call),
-					Text: "several threads put the same operation before what comes, beside each other: only the first of these calls counts"})
-			}
-			continue
-		}
-		now := p.Moment()
-		op.fence = &now
-		if op.remote != nil {
-			if p.Threaded() {
-				op.before = op.remote
-			}
-			op.remote = op.remote.Part(p.Strand, role)
-			if op.shown != nil {
-				*op.shown = append(*op.shown, op.remote)
-			}
-		}
-		op.parts().keep()
-		x.chain(op)
+		p.fenceOne(c, x, op)
 	}
+	for _, op := range x.done {
+		if !p.ComesAfter(op.over) {
+			p.fenceOne(c, x, op)
+		}
+	}
+}
+
+// fenceOne puts one operation before what its context issues later, where the fence comes
+// after it: one that is pending, or that another thread has completed beside the fence.
+func (p *pe) fenceOne(c *call, x *context, op *operation) {
+	role := fenced[op.role]
+	switch {
+	case role == nil || !p.ComesAfter(op.issued):
+		return
+	case op.fence != nil:
+		if !p.ComesAfter(*op.fence) {
+			p.m.Report(core.Problem{Kind: core.Threads, Rank: p.Rank, Fn: c.Fn.Name, Call: p.Info(c.Call),
+				Text: "several threads put the same operation before what comes, beside each other: only the first of these calls counts"})
+		}
+		return
+	}
+	now := p.Moment()
+	op.fence = &now
+	part := op.remote
+	switch {
+	case part != nil:
+		if p.Threaded() {
+			op.before = part
+			part.Keep()
+		}
+		part = part.Part(p.Strand, role)
+		op.remote = part
+	case op.before != nil:
+		part = op.before.Part(p.Strand, role)
+		op.done = append(op.done, part)
+	}
+	if part != nil && op.shown != nil {
+		*op.shown = append(*op.shown, part)
+	}
+	op.parts().keep()
+	x.chain(op)
 }
 
 // chain is what a context's fences have put before what it issues later to one PE.
@@ -545,7 +566,7 @@ func (x *context) chain(op *operation) {
 		c = &chain{seen: map[viewer]int{}}
 		x.chains[op.target] = c
 	}
-	c.links = append(c.links, link{op.parts(), op, *op.fence})
+	c.links = append(c.links, link{slices.Concat(op.parts(), op.done), op, *op.fence})
 }
 
 // settle forgets, where a region begins, what is known to all threads: what is complete.
