@@ -42,7 +42,7 @@ type notification struct {
 	listed  bool   // where there are threads, in the region in which it was posted: marks in place of upTo
 	marks   []mark // writes of the lane that come before it
 	posted  core.Moment
-	covers  []*notification // where there are threads, earlier ones of the lane that take effect before it
+	covers  []*notification // where there are threads, earlier ones of the lane and identifier that take effect before it
 	behind  []*notification // where there are threads, those of its identifier that were reset before it took effect
 	read    bool            // it comes with what is read
 	counted bool            // among Model.unseen
@@ -110,10 +110,16 @@ func (p *process) post(c *core.Call, to *process, segment int64, n *notification
 	}
 	s := p.slot(to.Rank, segment, c.Int(argNotificationID))
 	if p.m.Threaded() && n.lane != nil {
-		for _, x := range s.posted {
+		cover := func(x *notification) {
 			if x.by == p && x.lane == n.lane && p.ComesAfter(x.posted) {
 				n.covers = append(n.covers, x)
 			}
+		}
+		for _, x := range s.posted {
+			cover(x)
+		}
+		for _, x := range s.gone { // another strand may have seen it beside its reset
+			cover(x.notification)
 		}
 	}
 	s.posted = append(s.posted, n)
