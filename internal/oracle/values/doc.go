@@ -29,7 +29,8 @@
 //     are posted without data.
 //  2. A wait or a test for a condition comes after the value that was there when it was
 //     called, and where that does not meet the condition, after the first value behind
-//     it that does.
+//     it that does. Of a call whose trace does not tell what was there, another strand
+//     may have taken that away before.
 //  3. A store of the owner, and a put of several elements, leave a value that is not
 //     known.
 //  4. What a fence has put before an operation is complete where that is seen, and

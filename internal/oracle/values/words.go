@@ -1,9 +1,6 @@
 package values
 
-import (
-	"math/bits"
-	"slices"
-)
+import "math/bits"
 
 // word is a place that processes update and read as a whole.
 type word struct {
@@ -51,14 +48,11 @@ func (l link) holds(o order, x *op, first bool) bool {
 }
 
 // before reports whether a fence puts an access before a moment of the same context;
-// first: the first that does, of those of several strands that do so beside each other,
-// unless the operation was completed beside it.
+// first: the first that does, of those of several strands that do so beside each other.
 func (a *access) before(o order, at int, first bool) bool {
 	for _, f := range a.fences {
 		switch {
 		case !o.before(a.start, 2*f):
-		case first && a.completedBeside(o, f):
-			return false
 		case o.before(2*f+1, at):
 			return true
 		case first:
@@ -68,25 +62,17 @@ func (a *access) before(o order, at int, first bool) bool {
 	return false
 }
 
-// completedBeside reports whether a call has completed an access of which a later fence
-// does not know.
-func (a *access) completedBeside(o order, fence int) bool {
-	return slices.ContainsFunc(a.done, func(d int) bool { return d < 2*fence && o.before(a.start, d) && !o.before(d, 2*fence) })
-}
-
-// fencedBeside reports whether fences of several strands, or a fence and a call that
-// completes, concern an access beside each other.
+// fencedBeside reports whether fences of several strands concern an access beside each
+// other.
 func (a *access) fencedBeside(o order) bool {
 	first := -1
 	for _, f := range a.fences {
-		if !o.before(a.start, 2*f) {
-			continue
-		}
-		if a.completedBeside(o, f) || first >= 0 && !o.before(2*first+1, 2*f) {
-			return true
-		}
-		if first < 0 {
+		switch {
+		case !o.before(a.start, 2*f):
+		case first < 0:
 			first = f
+		case !o.before(2*first+1, 2*f):
+			return true
 		}
 	}
 	return false
@@ -116,7 +102,7 @@ func (w *word) explain(o order) bool {
 		x.certain, x.possible = ^uint64(0), 0
 	}
 	s := search{w: w, before: before, seen: make([]uint64, n), left: tries}
-	s.from(0, 0, value{known: true})
+	s.from(0, 0, 0, value{known: true})
 	return s.found && s.left > 0
 }
 
@@ -142,8 +128,9 @@ type search struct {
 	found  bool
 }
 
-// from goes on from what has taken effect, and which of that were updates.
-func (s *search) from(taken uint32, updates uint64, v value) {
+// from goes on from what has taken effect, and which updates of that were; late are waits
+// that are not called before what meets them is gone.
+func (s *search) from(taken, late uint32, updates uint64, v value) {
 	if s.left == 0 {
 		return
 	}
@@ -161,9 +148,16 @@ func (s *search) from(taken uint32, updates uint64, v value) {
 	}
 	free := func(i int) bool { return taken>>i&1 == 0 && s.before[i]&^taken == 0 }
 	for i, x := range ops { // waits are over as soon as they can be
-		if free(i) && x.meets != nil && v.known && x.meets(v.bits) {
+		switch {
+		case !free(i) || x.meets == nil || !v.known:
+		case !x.meets(v.bits):
+			late &^= 1 << i
+		case late>>i&1 == 0:
 			s.seen[i] = updates
-			s.from(taken|1<<i, updates, v)
+			s.from(taken|1<<i, late, updates, v)
+			if s.mayBeLate(i, taken) {
+				s.from(taken, late|1<<i, updates, v)
+			}
 			return
 		}
 	}
@@ -188,6 +182,23 @@ func (s *search) from(taken uint32, updates uint64, v value) {
 			after = x.update(after)
 			with |= 1 << i
 		}
-		s.from(taken|1<<i, with, after)
+		s.from(taken|1<<i, late, with, after)
 	}
+}
+
+// mayBeLate reports whether a wait may have been called only when what meets it was gone
+// again, which a strand that does not know of the wait takes away.
+func (s *search) mayBeLate(wait int, taken uint32) bool {
+	x := s.w.ops[wait]
+	if x.behind != nil { // what was there when it was called is known
+		return false
+	}
+	for i, y := range s.w.ops {
+		if taken>>i&1 == 0 && s.before[i]>>wait&1 == 0 && y.exact && y.update != nil {
+			if v := y.update(value{y.found, true}); v.known && !x.meets(v.bits) {
+				return true
+			}
+		}
+	}
+	return false
 }
