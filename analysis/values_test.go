@@ -70,7 +70,7 @@ func TestValuesAgainstBruteForce(t *testing.T) {
 				drawn.Load(), first, racy.Load(), decided.Load(), undecided.Load(), needless.Load())
 			if !t.Failed() {
 				require.Greater(t, drawn.Load(), n*8/10)
-				require.Greater(t, decided.Load(), n/2)
+				require.Greater(t, decided.Load(), n*2/5)
 				require.Greater(t, racy.Load(), n/10)
 				require.Less(t, racy.Load(), n-n/10)
 				require.LessOrEqual(t, needless.Load(), 1+n/200)
@@ -92,6 +92,14 @@ func differsOnValues(t testing.TB, p *values.Program, want *values.Races) (text 
 		got, besides := way{opts: opts}.analyse(t, files)
 		for i, x := range got {
 			_, got[i], _ = strings.Cut(x, ": ")
+		}
+		for _, x := range want.Untold {
+			i := slices.Index(besides, x)
+			if i < 0 {
+				text += fmt.Sprintf("%s clock: nothing is said of %s\n", clock, x)
+				continue
+			}
+			besides = slices.Delete(besides, i, i+1)
 		}
 		undecided = len(besides) > 0
 		for _, x := range besides {

@@ -14,6 +14,7 @@ type operation struct {
 	target int32
 	remote *core.Pending // its access to the target; nil: complete
 	local  *core.Pending // its buffer at the caller; nil: complete
+	result bool          // that buffer is for what it fetches: who sees its effect need not find that there
 	role   *regions.Role // of the access to the target
 	fence  *core.Moment  // since when it takes effect before what is issued; nil: it does not
 	shown  *parts        // its accesses, where who sees a value sees that they are complete
@@ -194,12 +195,14 @@ func atomicDo(o atomicOp) func(*pe, *call) {
 		var op *operation
 		if remote != nil {
 			op = t.pending(remote, local, role)
+			op.result = o.nbi
 		}
 		var word *core.WordOp
-		if kind == regions.AtomicRead {
-			word = p.Issue(at.word(t.size), c.Begin, nil, true)
-		} else {
+		switch {
+		case kind == regions.AtomicWrite:
 			word = p.wrote(c, t, at, op, t.size, o.update(c, t.size), nil)
+		case !o.nbi: // what others find is not recorded
+			word = p.Issue(at.word(t.size), c.Begin, nil, true)
 		}
 		word.Commutes(o.commutes())
 		if c.Has(argOld) && !o.fetches && (!c.Has(argTold) || c.Int(argTold) != 0) {
@@ -349,6 +352,14 @@ func (op *operation) parts() parts {
 		}
 	}
 	return list
+}
+
+// shows returns those that are complete where the operation is seen to have taken effect.
+func (op *operation) shows() parts {
+	if op.result {
+		return (&operation{remote: op.remote}).parts()
+	}
+	return op.parts()
 }
 
 // keep says that they may be seen to be complete.
@@ -532,8 +543,16 @@ func (p *pe) fenceOne(c *call, x *context, op *operation) {
 	if part != nil && op.shown != nil {
 		*op.shown = append(*op.shown, part)
 	}
-	op.parts().keep()
-	x.chain(op)
+	shows := op.shows()
+	shows.keep()
+	switch {
+	case part == op.remote: // pending
+	case op.result:
+		shows = parts{part}
+	default:
+		shows = op.done
+	}
+	x.chain(op, shows)
 }
 
 // chain is what a context's fences have put before what it issues later to one PE.
@@ -556,8 +575,9 @@ type viewer struct {
 	region int
 }
 
-// chain adds an operation to those that take effect before what comes next.
-func (x *context) chain(op *operation) {
+// chain adds an operation to those that take effect before what comes next, which shows
+// that some of its accesses are complete.
+func (x *context) chain(op *operation, shows parts) {
 	if x.chains == nil {
 		x.chains = map[int32]*chain{}
 	}
@@ -566,7 +586,7 @@ func (x *context) chain(op *operation) {
 		c = &chain{seen: map[viewer]int{}}
 		x.chains[op.target] = c
 	}
-	c.links = append(c.links, link{slices.Concat(op.parts(), op.done), op, *op.fence})
+	c.links = append(c.links, link{shows, op, *op.fence})
 }
 
 // settle forgets, where a region begins, what is known to all threads: what is complete.

@@ -73,7 +73,7 @@ func (p *pe) wrote(c *call, t *transfer, at place, op *operation, bytes uint64, 
 	chained, more := fences.upTo(p)
 	for _, x := range []*operation{data, op} {
 		if x != nil {
-			x.shown, *own = own, append(*own, x.parts()...)
+			x.shown, *own = own, append(*own, x.shows()...)
 		}
 	}
 	own.keep()

@@ -36,8 +36,6 @@ var gaspiSteps = []func(*gaspi, *step){
 	(*gaspi).deliver, (*gaspi).deliver, (*gaspi).deliver, (*gaspi).deliver,
 }
 
-var gaspiKinds = len(gaspiSteps)
-
 func runGaspi(p *Program) {
 	g := &gaspi{machine: newMachine(p), queues: make([][]*posted, p.ranks)}
 	g.now = 100
@@ -107,7 +105,7 @@ func (g *gaspi) post(e *event, target int, id, v int64, stream string, shows []l
 
 // note returns an identifier, and a value: mostly one that no other has.
 func (g *gaspi) note(x *step) (id, v int64) {
-	if id, v = int64(x.pick(4, 3)), 1; x.pick(0, 8) != 0 {
+	if id, v = int64(x.pick(4, g.p.ids)), 1; x.pick(0, 8) != 0 {
 		v = g.next() + 1
 	}
 	return id, v
@@ -134,7 +132,7 @@ func (g *gaspi) writeNotify(x *step) {
 }
 
 func (g *gaspi) readNotify(x *step) {
-	id := int64(x.pick(4, 3))
+	id := int64(x.pick(4, g.p.ids))
 	e, q := g.transfer(x, "gaspi_read_notify", true, num("notification_id", id))
 	g.post(e, x.pe, id, 1, fmt.Sprint("data ", e.index), own([]*access{q.local, q.remote}))
 }

@@ -23,6 +23,7 @@ type Program struct {
 	strands int
 	lone    int  // bits of processes that have one strand all the same
 	told    bool // what atomic operations found is told, though they have no result
+	ids     int  // of notifications
 	steps   []step
 
 	// A real program is run with a library, and its updates take effect at once.
@@ -34,6 +35,7 @@ type Program struct {
 	edges    [][2]int       // of points
 	notes    map[int][]note // of strands, behind an event
 	words    []*word
+	untold   []string    // functions of which the trace does not tell what they found
 	passive  [][2]*event // sends and their receives
 }
 
@@ -119,11 +121,8 @@ func Generate(model string, seed int64) *Program {
 			p.lone = 1 << r.IntN(p.ranks)
 		}
 	}
-	if p.model == "gaspi" {
-		p.steps = draw(r, p.ranks, p.strands, n, gaspiKinds)
-	} else {
-		p.steps = draw(r, p.ranks, p.strands, n, shmemKinds)
-	}
+	p.steps = draw(r, p.ranks, p.strands, n, p.kinds())
+	p.ids = []int{2, 3, 3}[r.IntN(3)]
 	for i := range p.steps {
 		if x := &p.steps[i]; p.lone>>x.pe&1 != 0 {
 			x.strand = 0
@@ -141,8 +140,19 @@ func (p *Program) strandsOf(pe int) int {
 	return p.strands
 }
 
+// kinds returns how many kinds of steps are drawn.
+func (p *Program) kinds() int {
+	switch {
+	case p.model == "gaspi":
+		return len(gaspiSteps)
+	case p.strands > 1:
+		return len(shmemSteps)
+	}
+	return shmemOneStrand
+}
+
 func (p *Program) run() {
-	p.events, p.accesses, p.edges, p.words, p.passive, p.notes = nil, nil, nil, nil, nil, map[int][]note{}
+	p.events, p.accesses, p.edges, p.words, p.untold, p.passive, p.notes = nil, nil, nil, nil, nil, nil, map[int][]note{}
 	if p.model == "gaspi" {
 		runGaspi(p)
 	} else {
@@ -155,7 +165,7 @@ func Shrink(p *Program, fails func(*Program) bool) *Program {
 	for n := len(p.steps) / 2; n > 0; {
 		shorter := false
 		for at := 0; at+n <= len(p.steps); {
-			q := &Program{model: p.model, ranks: p.ranks, strands: p.strands, lone: p.lone, told: p.told, real: p.real, seen: p.seen, steps: slices.Delete(slices.Clone(p.steps), at, at+n)}
+			q := &Program{model: p.model, ranks: p.ranks, strands: p.strands, lone: p.lone, told: p.told, ids: p.ids, real: p.real, seen: p.seen, steps: slices.Delete(slices.Clone(p.steps), at, at+n)}
 			q.run()
 			if fails(q) {
 				p, shorter = q, true

@@ -10,6 +10,7 @@ type Races struct {
 	Certain  []string // whatever the values mean
 	Possible []string // for some meaning of the values
 	Decided  bool     // the values decide what each read comes after
+	Untold   []string // functions of which the trace does not tell what they found, sorted
 }
 
 // Races returns the pairs of places that race; nil where there are too many ways in
@@ -64,6 +65,7 @@ func (p *Program) Races() *Races {
 	}
 	return &Races{
 		Decided:  decided,
+		Untold:   slices.Compact(slices.Sorted(slices.Values(p.untold))),
 		Possible: p.racing(sure, done, true),
 		Certain:  p.racing(perhaps, doneThen, false),
 	}

@@ -38,14 +38,17 @@ var shmemSteps = []func(*shmem, *step){
 	(*shmem).loadOrStore, (*shmem).loadOrStore, (*shmem).loadOrStore,
 	(*shmem).put, (*shmem).put, (*shmem).put, (*shmem).get,
 	(*shmem).update, (*shmem).update, (*shmem).update, (*shmem).fetching, (*shmem).fetching, (*shmem).fetching,
-	(*shmem).putWord, (*shmem).signal, (*shmem).signal,
+	(*shmem).fetchLater, (*shmem).putWord, (*shmem).signal, (*shmem).signal,
 	(*shmem).wait, (*shmem).wait, (*shmem).wait, (*shmem).wait, (*shmem).waitSome, (*shmem).signalFetch,
 	(*shmem).fence, (*shmem).fence, (*shmem).quiet, (*shmem).quiet,
 	(*shmem).order, (*shmem).order, (*shmem).order, (*shmem).barrier, (*shmem).sync, (*shmem).lock, (*shmem).lock, (*shmem).wordLocally,
 	(*shmem).deliver, (*shmem).deliver, (*shmem).deliver, (*shmem).deliver, (*shmem).deliver,
+	// Of processes with several strands there is more of what these do beside each other.
+	(*shmem).fence, (*shmem).fence, (*shmem).quiet, (*shmem).order, (*shmem).order, (*shmem).order,
 }
 
-var shmemKinds = len(shmemSteps)
+// shmemOneStrand is how many of them, the first, are for processes with one strand.
+var shmemOneStrand = len(shmemSteps) - 6
 
 func runShmem(p *Program) {
 	s := &shmem{machine: newMachine(p), pending: make([][]*pending, p.ranks), holder: -1}
@@ -305,6 +308,48 @@ func (s *shmem) fetching(x *step) {
 		c.set(o.apply(found), s.now)
 	}
 	c.ops = append(c.ops, y)
+}
+
+// fetchLater is an atomic operation whose result is there after a quiet, and in no trace.
+func (s *shmem) fetchLater(x *step) {
+	if s.p.real {
+		return
+	}
+	target, w := x.pick(0, s.p.ranks), x.pick(1, 3)
+	at, result := int64(shmemWords+8*w), int64(private+8*(x.pick(2, 3)))
+	c := s.cell(target, at)
+	o, name, to := s.operandFor(w, x.pick(2, 12)), "", addr("dest", at)
+	switch {
+	case x.pick(4, 4) == 0:
+		o, name, to = operand{}, "fetch", addr("source", at)
+	case o.name != "set":
+		name = "fetch_" + o.name
+	case x.pick(4, 4) == 1:
+		name = "compare_swap"
+		cond, v := c.value, o.apply(0)
+		o.args = append([]arg{num("cond", cond)}, o.args...)
+		o.apply = func(a int64) int64 {
+			if a == cond {
+				return v
+			}
+			return a
+		}
+	default:
+		name = "swap"
+	}
+	name = "shmem_long_atomic_" + name + "_nbi"
+	args := append([]arg{addr("fetch", result), to}, o.args...)
+	e, q := s.operation(x, name, append(args, num("pe", int64(target)), num("size", 8))...)
+	s.p.untold = append(s.p.untold, e.fn)
+	fetched := &pending{ctx: q.ctx, target: target, issued: e.index, accesses: []*access{s.touch(e, x.pe, result, 8, writes)}}
+	s.add(e, fetched) // which no fence puts before anything
+	if o.apply != nil {
+		s.issue(e, q, target, at, "long", &op{update: o.update}, o.apply, false)
+		return
+	}
+	a := s.remote(e, q.ctx, target, at, 8, atomicReads)
+	a.typ, a.unchained = "long", true
+	fetched.accesses = append(fetched.accesses, a)
 }
 
 func (s *shmem) flightsBefore(pe, ctx, target int) []*flight {
