@@ -398,13 +398,18 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 		}
 		guess := zero.zero && how == unknown // that the word held it at first: it counts only where nothing to come explains it
 		if c.strange = how.unknown; c.open || guess {
-			if look(); len(later) > 0 || guess && ahead != nil {
-				if guess {
-					how = zero
+			better := []manner{how}
+			if guess {
+				better = []manner{zero, how}
+			}
+			look()
+			for _, how := range better {
+				if len(later) == 0 && (how.unknown || !guess || ahead == nil) {
+					continue
 				}
-				if better := w.most(op, how, slices.Concat(waiting, later), len(waiting), ahead); better != nil {
-					better.strange = how.unknown
-					return better
+				if c := w.most(op, how, slices.Concat(waiting, later), len(waiting), ahead); c != nil {
+					c.strange = how.unknown
+					return c
 				}
 			}
 		}

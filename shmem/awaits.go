@@ -1,6 +1,11 @@
 package shmem
 
-import "github.com/mcchk/mcchk/core"
+import (
+	"iter"
+	"slices"
+
+	"github.com/mcchk/mcchk/core"
+)
 
 // awaited is one value that a call waits for, or has found.
 type awaited struct {
@@ -22,11 +27,14 @@ func (c *call) awaited(addr uint64, cmp, value int64, i int) awaited {
 	return w
 }
 
-// waitUntil replays a wait for one value.
-func waitUntil(p *pe, c *call) { p.await(c, []awaited{c.one()}) }
+// The functions that follow return what a call waits for, or has found by a test that
+// succeeded; nothing where the test did not.
 
-// one returns what a call with one value waits for.
-func (c *call) one() awaited {
+// one is of a call with one value.
+func (c *call) one() []awaited {
+	if c.Has(argResult) && c.Int(argResult) == 0 && !c.Has(argSigAddr) {
+		return nil
+	}
 	arg, cmp := argIvar, int64(notEqual)
 	if c.Has(argSigAddr) {
 		arg = argSigAddr
@@ -34,80 +42,73 @@ func (c *call) one() awaited {
 	if c.Has(argCmp) {
 		cmp = c.Int(argCmp)
 	}
-	return c.awaited(c.Addr(arg), cmp, c.Int(argCmpValue), 0)
+	return []awaited{c.awaited(c.Addr(arg), cmp, c.Int(argCmpValue), 0)}
 }
 
-// foreseeWait says what was there when a wait for one value, or a test, that is still to come
-// was begun, as far as it tells.
-func foreseeWait(p *pe, c *call, f *core.Foresight) {
+// all is of a call that has several values, all of which have to be there.
+func (c *call) all() []awaited {
 	if c.Has(argResult) && c.Int(argResult) == 0 {
-		return
+		return nil
 	}
-	w := c.one()
-	if at, _, ok := p.at(w.addr, p.Rank); ok && w.valid() {
-		f.Saw(at.word(w.bytes), c.Call.Call, lowest(w.before, w.bytes))
-	}
-}
-
-// test replays a test for one value: a wait, where it is true.
-func test(p *pe, c *call) {
-	if c.Int(argResult) != 0 {
-		waitUntil(p, c)
-	}
-}
-
-// elementAt returns what a call that has several values waits for at one of them; false:
-// the program had it left out.
-func (c *call) elementAt(i int64) (awaited, bool) {
-	if left := c.List(argStatus); i < int64(len(left)) && left[i] != 0 {
-		return awaited{}, false
-	}
-	value := int64(0)
-	if c.Has(argCmpValue) {
-		value = c.Int(argCmpValue)
-	} else if list := c.List(argValues); i < int64(len(list)) {
-		value = list[i]
-	}
-	return c.awaited(c.Addr(argIvars)+uint64(i*c.Int(argSize)), c.Int(argCmp), value, int(i)), true
-}
-
-// waitAll replays waits for all of several values, and tests that found all.
-func waitAll(p *pe, c *call) {
-	if c.Has(argResult) && c.Int(argResult) == 0 {
-		return
-	}
-	var list []awaited
-	for i := range c.Int(argNelems) {
-		if w, wanted := c.elementAt(i); wanted {
-			list = append(list, w)
+	return c.elements(func(yield func(int64) bool) {
+		for i := range c.Int(argNelems) {
+			if !yield(i) {
+				return
+			}
 		}
-	}
-	p.await(c, list)
+	})
 }
 
-// waitAny replays those that tell which value was there.
-func waitAny(p *pe, c *call) {
-	i := c.Int(argResult)
-	if i < 0 || i >= c.Int(argNelems) {
-		return
-	}
-	if w, wanted := c.elementAt(i); wanted {
-		p.await(c, []awaited{w})
-	}
-}
+// any is of one that tells which value was there.
+func (c *call) any() []awaited { return c.elements(slices.Values([]int64{c.Int(argResult)})) }
 
-// waitSome replays those that tell which values were there.
-func waitSome(p *pe, c *call) {
-	var list []awaited
-	for _, i := range c.List(argFound) {
+// some is of one that tells which values were there.
+func (c *call) some() []awaited { return c.elements(slices.Values(c.List(argFound))) }
+
+// elements returns what a call that has several values waits for at some of them, but for
+// those that the program had left out.
+func (c *call) elements(which iter.Seq[int64]) (list []awaited) {
+	for i := range which {
 		if i < 0 || i >= c.Int(argNelems) {
 			continue
 		}
-		if w, wanted := c.elementAt(i); wanted {
-			list = append(list, w)
+		if left := c.List(argStatus); i < int64(len(left)) && left[i] != 0 {
+			continue
+		}
+		value := int64(0)
+		if c.Has(argCmpValue) {
+			value = c.Int(argCmpValue)
+		} else if values := c.List(argValues); i < int64(len(values)) {
+			value = values[i]
+		}
+		list = append(list, c.awaited(c.Addr(argIvars)+uint64(i*c.Int(argSize)), c.Int(argCmp), value, int(i)))
+	}
+	return list
+}
+
+// waits returns the entry of calls that wait for what a function returns of them.
+func waits(of func(*call) []awaited, orders string) *entry {
+	return &entry{
+		do:      func(p *pe, c *call) { p.await(c, of(c)) },
+		foresee: func(p *pe, c *call, f *core.Foresight) { p.foreseeWait(c, of(c), f) },
+		kind:    core.SynchronizingCall, orders: orders,
+	}
+}
+
+// foreseeWait says what was there when a call that is still to come was begun.
+func (p *pe) foreseeWait(c *call, list []awaited, f *core.Foresight) {
+	for _, w := range list {
+		if at, _, ok := p.at(w.addr, p.Rank); ok && w.valid() {
+			f.Saw(at.word(w.bytes), c.Call.Call, lowest(w.before, w.bytes))
 		}
 	}
-	p.await(c, list)
+}
+
+// foreseeLook says what a look at a signal that is still to come finds.
+func foreseeLook(p *pe, c *call, f *core.Foresight) {
+	if at, _, ok := p.at(c.Addr(argSigAddr), p.Rank); ok {
+		f.Did(at.word(8), c.Call.Call, nil, c.Int(argResult))
+	}
 }
 
 // signalFetch replays a look at a signal of the PE's own.

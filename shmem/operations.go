@@ -139,9 +139,14 @@ func putWith(p *pe, c *call, blocking bool) {
 	}
 	remote, at := t.remote(argDest, t.dst, regions.Write, PutTarget, nil)
 	op := t.pending(remote, local, PutTarget)
-	if bytes := t.n * t.size; remote != nil && t.dst == t.size && bytes <= 8 && bytes&(bytes-1) == 0 && c.Has(argValue) {
+	if bytes, ok := word(int64(t.n * t.size)); ok && remote != nil && t.dst == t.size && c.Has(argValue) {
 		p.wrote(c, t, at, op, bytes, constant(c.Int(argValue), bytes), nil)
 	}
+}
+
+// word returns so many bytes, where one write of a known value may be of that many.
+func word(bytes int64) (uint64, bool) {
+	return uint64(bytes), bytes > 0 && bytes <= 8 && bytes&(bytes-1) == 0
 }
 
 func get(p *pe, c *call) {
@@ -217,38 +222,75 @@ func atomicDo(o atomicOp) func(*pe, *call) {
 	}
 }
 
-// foreseeAtomic returns what says what an atomic operation that is still to come will do:
-// one of the default context, which is always there.
+// foreseeAtomic returns what says what an atomic operation that is still to come will do.
 func foreseeAtomic(o atomicOp) func(*pe, *call, *core.Foresight) {
 	return func(p *pe, c *call, f *core.Foresight) {
-		size, x, arg := uint64(c.Int(argSize)), p.contexts[defaultContext], argDest
+		size, arg := uint64(c.Int(argSize)), argDest
 		if o.op == "fetch" {
 			arg = argSource
 		}
-		if ctxOf(c.Call) != defaultContext || x == nil {
-			return
-		}
-		owner := x.team.member(c.Int(argPE))
-		if owner < 0 {
-			return
-		}
-		at, _, ok := p.at(c.Addr(arg), owner)
-		switch {
-		case !ok:
+		k, x := p.foreseen(c, arg, size)
+		switch update := o.update(c, size); {
+		case x == nil:
 		case o.fetches && !o.nbi:
-			f.Did(at.word(size), c.Call.Call, o.update(c, size), lowest(c.Int(argResult), size))
-		case o.op != "fetch":
-			f.Issue(at.word(size), c.Call.Call, o.update(c, size), 0, x)
+			f.Did(k, c.Call.Call, update, lowest(c.Int(argResult), size))
+		case update != nil:
+			f.Issue(k, c.Call.Call, update, 0, x)
 		}
 	}
 }
 
+// foreseePut says what a put of one element that is still to come will do.
+func foreseePut(p *pe, c *call, f *core.Foresight) {
+	size := c.Int(argSize)
+	if c.Has(argNelems) {
+		size *= c.Int(argNelems)
+	}
+	if bytes, ok := word(size); ok && c.Has(argValue) {
+		p.foreseeWrite(c, f, argDest, bytes, constant(c.Int(argValue), bytes))
+	}
+}
+
+// foreseeSignal says what the update of a signal that is still to come will do.
+func foreseeSignal(op string) func(*pe, *call, *core.Foresight) {
+	return func(p *pe, c *call, f *core.Foresight) {
+		p.foreseeWrite(c, f, argSigAddr, 8, signalUpdate(op, c.Int(argSignal)))
+	}
+}
+
+// foreseePutSignal is that of a put with a signal.
+func foreseePutSignal(p *pe, c *call, f *core.Foresight) { foreseeSignal(c.signalOp())(p, c, f) }
+
+// foreseeWrite says what a call that is still to come will do to a word.
+func (p *pe) foreseeWrite(c *call, f *core.Foresight, arg core.ArgName, size uint64, update core.Update) {
+	if k, x := p.foreseen(c, arg, size); x != nil {
+		f.Issue(k, c.Call.Call, update, 0, x)
+	}
+}
+
+// foreseen returns the word of a call that is still to come, and its context; nil: that is
+// not made yet, or the call will not be understood.
+func (p *pe) foreseen(c *call, arg core.ArgName, size uint64) (core.WordKey, *context) {
+	x := p.contexts[ctxOf(c.Call)]
+	if x == nil || x.ended != nil {
+		return core.WordKey{}, nil
+	}
+	owner := x.team.member(c.Int(argPE))
+	if owner < 0 {
+		return core.WordKey{}, nil
+	}
+	at, _, ok := p.at(c.Addr(arg), owner)
+	if !ok {
+		return core.WordKey{}, nil
+	}
+	return at.word(size), x
+}
+
 // foreseeQuiet is of a call that is still to come.
 func foreseeQuiet(p *pe, c *call, f *core.Foresight) {
-	if ctxOf(c.Call) != defaultContext {
-		return
+	if x := p.contexts[ctxOf(c.Call)]; x != nil {
+		f.Complete(c.Call.Call, func(of any) bool { return of == x })
 	}
-	f.Complete(c.Call.Call, func(of any) bool { return of == p.contexts[defaultContext] })
 }
 
 // fetched orders the PE after the update that left a value which an operation on a word
@@ -329,11 +371,25 @@ func putSignalWith(p *pe, c *call, blocking bool) {
 	}
 	remote, _ := t.remote(argDest, t.size, regions.Write, PutTarget, nil)
 	data := t.pending(remote, local, PutTarget)
-	op := "add"
+	p.signal(t, c.signalOp(), c.Int(argSignal), data)
+}
+
+// signalOp returns what a put with a signal does to that.
+func (c *call) signalOp() string {
 	if c.Int(argSet) == 1 {
-		op = "set"
+		return "set"
 	}
-	p.signal(t, op, c.Int(argSignal), data)
+	return "add"
+}
+
+// signalUpdate returns what that makes of a value.
+func signalUpdate(op string, value int64) core.Update {
+	if op == "set" {
+		return constant(value, 8)
+	}
+	return func(v core.Value) (core.Value, bool) {
+		return core.Value{Bits: v.Bits + value, Known: v.Known}, true
+	}
 }
 
 // signalType is the type of what puts with signals update (OpenSHMEM 1.5, 9.8.1).
@@ -474,13 +530,7 @@ func (p *pe) signal(t *transfer, op string, value int64, data *operation) {
 	if signal == nil {
 		return
 	}
-	update := core.Update(func(v core.Value) (core.Value, bool) {
-		return core.Value{Bits: v.Bits + value, Known: v.Known}, true
-	})
-	if op == "set" {
-		update = constant(value, 8)
-	}
-	p.wrote(t.c, t, at, t.pending(signal, nil, SignalTarget), 8, update, data)
+	p.wrote(t.c, t, at, t.pending(signal, nil, SignalTarget), 8, signalUpdate(op, value), data)
 }
 
 func quiet(p *pe, c *call) {

@@ -148,25 +148,25 @@ var memoryCalls = map[string]*entry{
 // transfer families: TYPE, SIZE and mem.
 var transfers = func() map[string]*entry {
 	t := map[string]*entry{
-		"shmem_signal_set": {do: signalDo("set"), kind: core.OperationCall, memory: "updates sig_addr at the PE atomically" + untilComplete},
-		"shmem_signal_add": {do: signalDo("add"), kind: core.OperationCall, memory: "updates sig_addr at the PE atomically" + untilComplete},
-		"shmem_TYPE_p":     {do: put, kind: core.OperationCall, memory: "writes dest at the PE" + untilComplete},
+		"shmem_signal_set": {do: signalDo("set"), foresee: foreseeSignal("set"), kind: core.OperationCall, memory: "updates sig_addr at the PE atomically" + untilComplete},
+		"shmem_signal_add": {do: signalDo("add"), foresee: foreseeSignal("add"), kind: core.OperationCall, memory: "updates sig_addr at the PE atomically" + untilComplete},
+		"shmem_TYPE_p":     {do: put, foresee: foreseePut, kind: core.OperationCall, memory: "writes dest at the PE" + untilComplete},
 		"shmem_TYPE_g":     {do: get, kind: core.OperationCall, memory: "reads source at the PE"},
 	}
 	for _, f := range []struct {
 		name  string
 		entry entry
 	}{
-		{"put", entry{do: put, memory: "reads source, writes dest at the PE" + untilComplete}},
+		{"put", entry{do: put, foresee: foreseePut, memory: "reads source, writes dest at the PE" + untilComplete}},
 		{"get", entry{do: get, memory: "writes dest, reads source at the PE"}},
 		{"iput", entry{do: put, memory: "reads source, writes dest at the PE" + untilComplete}},
 		{"iget", entry{do: get, memory: "writes dest, reads source at the PE"}},
 		{"ibput", entry{do: put, memory: "reads source, writes dest at the PE" + untilComplete}},
 		{"ibget", entry{do: get, memory: "writes dest, reads source at the PE"}},
-		{"put_nbi", entry{do: putNBI, memory: "reads source and writes dest at the PE" + untilComplete}},
+		{"put_nbi", entry{do: putNBI, foresee: foreseePut, memory: "reads source and writes dest at the PE" + untilComplete}},
 		{"get_nbi", entry{do: getNBI, memory: "writes dest and reads source at the PE" + untilComplete}},
-		{"put_signal", entry{do: putSignal, memory: "reads source, writes dest and then updates sig_addr atomically at the PE" + untilComplete}},
-		{"put_signal_nbi", entry{do: putSignalNBI, memory: "reads source, writes dest and then updates sig_addr atomically at the PE" + untilComplete}},
+		{"put_signal", entry{do: putSignal, foresee: foreseePutSignal, memory: "reads source, writes dest and then updates sig_addr atomically at the PE" + untilComplete}},
+		{"put_signal_nbi", entry{do: putSignalNBI, foresee: foreseePutSignal, memory: "reads source, writes dest and then updates sig_addr atomically at the PE" + untilComplete}},
 	} {
 		f.entry.kind = core.OperationCall
 		first, rest, _ := strings.Cut(f.name, "_")
@@ -225,7 +225,7 @@ func atomics() map[string]*entry {
 func setsAndTeams() map[string]*entry {
 	t := map[string]*entry{
 		"shmem_barrier_all": {do: barrierAll, foresee: foreseeQuiet, orders: allToAll, completes: theDefault},
-		"shmem_barrier":     {do: barrierSet, orders: allToAll, completes: theDefault},
+		"shmem_barrier":     {do: barrierSet, foresee: foreseeQuiet, orders: allToAll, completes: theDefault},
 		"shmem_sync_all":    {do: syncAll, orders: allToAll},
 		"shmem_sync":        {do: syncSet, orders: allToAll},
 		"shmem_team_sync":   {do: syncSet, orders: allToAll},
@@ -260,25 +260,26 @@ func setsAndTeams() map[string]*entry {
 }
 
 var synchronization = func() map[string]*entry {
-	waits, tests := "after the write that it saw", "when true: after the write that it saw"
+	saw, sawIfTrue := "after the write that it saw", "when true: after the write that it saw"
 	t := map[string]*entry{
 		"shmem_fence":             {do: fence, note: "what its context issued takes effect at each PE before what it issues later"},
 		"shmem_quiet":             {do: quiet, foresee: foreseeQuiet, kind: core.SynchronizingCall, completes: theContext},
 		"shmem_pe_quiet":          {do: quietTo, kind: core.SynchronizingCall, completes: "what is pending on its context to the PEs that it names"},
 		"shmem_set_lock":          {do: setLock, kind: core.SynchronizingCall, orders: "after the shmem_clear_lock before it", memory: "updates the lock atomically"},
 		"shmem_test_lock":         {do: testLock, kind: core.SynchronizingCall, orders: "when it has taken the lock: after the shmem_clear_lock before it", memory: "updates the lock atomically"},
-		"shmem_clear_lock":        {do: clearLock, kind: core.SynchronizingCall, orders: "before the next holder of the lock", completes: theDefault},
-		"shmem_signal_wait_until": {do: waitUntil, foresee: foreseeWait, kind: core.SynchronizingCall, orders: waits},
-		"shmem_signal_fetch":      {do: signalFetch, kind: core.SynchronizingCall, orders: "after the updates that it saw"},
-		"shmem_wait":              {do: waitUntil, foresee: foreseeWait, kind: core.SynchronizingCall, signed: true, orders: waits},
-		"shmem_TYPE_wait":         {do: waitUntil, foresee: foreseeWait, kind: core.SynchronizingCall, orders: waits},
-		"shmem_TYPE_wait_until":   {do: waitUntil, foresee: foreseeWait, kind: core.SynchronizingCall, orders: waits},
-		"shmem_TYPE_test":         {do: test, foresee: foreseeWait, kind: core.SynchronizingCall, orders: tests},
+		"shmem_clear_lock":        {do: clearLock, foresee: foreseeQuiet, kind: core.SynchronizingCall, orders: "before the next holder of the lock", completes: theDefault},
+		"shmem_signal_wait_until": waits((*call).one, saw),
+		"shmem_signal_fetch":      {do: signalFetch, foresee: foreseeLook, kind: core.SynchronizingCall, orders: "after the updates that it saw"},
+		"shmem_wait":              waits((*call).one, saw),
+		"shmem_TYPE_wait":         waits((*call).one, saw),
+		"shmem_TYPE_wait_until":   waits((*call).one, saw),
+		"shmem_TYPE_test":         waits((*call).one, sawIfTrue),
 	}
-	for name, do := range map[string]func(*pe, *call){"all": waitAll, "any": waitAny, "some": waitSome} {
+	t["shmem_wait"].signed = true
+	for name, of := range map[string]func(*call) []awaited{"all": (*call).all, "any": (*call).any, "some": (*call).some} {
 		for _, vector := range []string{"", "_vector"} {
-			t["shmem_TYPE_wait_until_"+name+vector] = &entry{do: do, kind: core.SynchronizingCall, orders: waits}
-			t["shmem_TYPE_test_"+name+vector] = &entry{do: do, kind: core.SynchronizingCall, orders: tests}
+			t["shmem_TYPE_wait_until_"+name+vector] = waits(of, saw)
+			t["shmem_TYPE_test_"+name+vector] = waits(of, sawIfTrue)
 		}
 	}
 	return t
