@@ -43,6 +43,7 @@ type access struct {
 	any    bool      // when any of dones has
 	remote bool      // made by a one-sided operation (its buffers or its target)
 	target bool      // the target memory of a one-sided operation
+	gone   bool      // memory that the call takes out of its window: no operation on that may be pending
 }
 
 // byteSet is a set of bytes of one process: a bit for each, by its offset from the
@@ -100,6 +101,9 @@ func (o *order) accesses() []access {
 		if c.isLocal() {
 			out = append(out, o.local(i))
 		}
+		if c.Fn == "MPI_Win_detach" {
+			out = append(out, o.detach(i))
+		}
 		for _, a := range o.m.starts[i] {
 			x := &o.m.acts[a]
 			if o.p.Calls[x.call].isOperation() {
@@ -122,6 +126,22 @@ func (o *order) local(i int) access {
 	for k := range c.Count {
 		for b := range c.Elem {
 			a.bytes.add(c.Off + k*c.Stride + b)
+		}
+	}
+	return a
+}
+
+// detach is that of a call which takes memory out of a dynamic window.
+func (o *order) detach(i int) access {
+	c := &o.p.Calls[i]
+	a := o.access(i, c.Rank, write, "detach")
+	a.gone = true
+	for j := i - 1; j >= 0; j-- {
+		if d := &o.p.Calls[j]; d.Fn == "MPI_Win_attach" && d.Rank == c.Rank && d.Win == c.Win && d.Off == c.Off {
+			for b := range d.Bytes {
+				a.bytes.add(c.Off + b)
+			}
+			break
 		}
 	}
 	return a

@@ -94,7 +94,9 @@
 //  17. Making and freeing windows, MPI_Win_fence, and making communicators (also
 //     between two groups, then all members of both) order their members all to
 //     all, and complete operations before. MPI_Comm_free orders nothing, and so do
-//     MPI_Win_attach and MPI_Win_detach.
+//     MPI_Win_attach and MPI_Win_detach. An operation on memory that is detached is an
+//     error unless it is complete before, as where another strand issues it beside
+//     the call that ends its epoch.
 //  18. What names MPI_PROC_NULL touches and orders nothing.
 //  19. A non-blocking or persistent operation signals where it is started and
 //     waits where it is completed; its buffers are accessed all the time between

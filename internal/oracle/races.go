@@ -166,6 +166,8 @@ func (o *order) conflict(a, b *access) (Kind, bool) {
 		a, b = b, a
 	}
 	switch {
+	case a.gone || b.gone:
+		return Error, (a.target || b.target) && o.p.Calls[a.call].Win == o.p.Calls[b.call].Win
 	case a.kind == read:
 		return Error, b.kind == write || b.kind == atomicWrite
 	case a.kind == write:

@@ -65,7 +65,7 @@ func (o *order) separate(all bool) (overlapping, disjoint map[Pair]bool) {
 	}
 	for i := range accesses {
 		l := &accesses[i]
-		if l.target || l.rank != l.owner {
+		if l.target || l.gone || l.rank != l.owner {
 			continue
 		}
 		for j := range accesses {
