@@ -25,6 +25,15 @@ func GenerateReal(seed int64) *Program {
 	return p
 }
 
+// GenerateLater is GenerateReal with a library of OpenSHMEM 1.5: it also has atomic operations
+// whose result is there after a quiet.
+func GenerateLater(seed int64) *Program {
+	p := Generate("shmem", seed)
+	p.real, p.told, p.later = true, true, true
+	p.run()
+	return p
+}
+
 // Ranks returns how many processes the program has.
 func (p *Program) Ranks() int { return p.ranks }
 

@@ -27,8 +27,8 @@ type Program struct {
 	steps   []step
 
 	// A real program is run with a library, and its updates take effect at once.
-	real bool
-	seen map[int]int64 // by event: what was there when a wait of it was called
+	real, later bool          // later: with one of OpenSHMEM 1.5
+	seen        map[int]int64 // by event: what was there when a wait of it was called
 
 	events   []*event
 	accesses []*access
@@ -165,7 +165,7 @@ func Shrink(p *Program, fails func(*Program) bool) *Program {
 	for n := len(p.steps) / 2; n > 0; {
 		shorter := false
 		for at := 0; at+n <= len(p.steps); {
-			q := &Program{model: p.model, ranks: p.ranks, strands: p.strands, lone: p.lone, told: p.told, ids: p.ids, real: p.real, seen: p.seen, steps: slices.Delete(slices.Clone(p.steps), at, at+n)}
+			q := &Program{model: p.model, ranks: p.ranks, strands: p.strands, lone: p.lone, told: p.told, ids: p.ids, real: p.real, later: p.later, seen: p.seen, steps: slices.Delete(slices.Clone(p.steps), at, at+n)}
 			q.run()
 			if fails(q) {
 				p, shorter = q, true

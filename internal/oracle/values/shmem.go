@@ -312,7 +312,7 @@ func (s *shmem) fetching(x *step) {
 
 // fetchLater is an atomic operation whose result is there after a quiet, and in no trace.
 func (s *shmem) fetchLater(x *step) {
-	if s.p.real {
+	if s.p.real && !s.p.later {
 		return
 	}
 	target, w := x.pick(0, s.p.ranks), x.pick(1, 3)

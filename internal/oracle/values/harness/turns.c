@@ -59,6 +59,8 @@ void turn_pass(void) { ++*turn; }
 void settle(void) { quiet(); }
 void settle_ctx(shmem_ctx_t ctx) { ctx_quiet(ctx); }
 
+static void nothing(void) {}
+
 static void find(void *function, const char *name)
 {
 	if (!(*(void **)function = dlsym(RTLD_DEFAULT, name))) {
@@ -87,7 +89,8 @@ int main(int argc, char **argv)
 		psync_barrier[i] = psync_sync[i] = SHMEM_SYNC_VALUE;
 	char *own = malloc(4096);
 	shmem_ctx_t ctx;
-	find(&progress, "opal_progress");
+	if (!(*(void **)&progress = dlsym(RTLD_DEFAULT, "opal_progress")))
+		progress = nothing; /* of the library for tests */
 	find(&quiet, "pshmem_quiet");
 	find(&ctx_quiet, "pshmem_ctx_quiet");
 	shmem_init();
