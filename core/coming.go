@@ -42,7 +42,7 @@ func (m *Machine) coming() map[*Strand]evc.Time {
 	known := map[*Strand]evc.Time{}
 	for _, op := range m.words.undecided {
 		s := op.strand
-		if s.team != nil || op.order.language || s.state != waiting || s.sync.waits[0].On != &op.over {
+		if op.order.language || s.state != waiting || s.sync.waits[0].On != &op.over {
 			continue
 		}
 		if v := op.word.least(op); v != nil {

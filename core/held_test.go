@@ -101,7 +101,7 @@ func phasesHeld(m *core.Machine) map[uint64]string {
 }
 
 // mostHeld is how many: those at hand, and those from which somebody waits for what it has fetched.
-const mostHeld = 8
+const mostHeld = 12
 
 // TestOldPhasesAreLetGo: what a replay holds does not refer to times of ever more phases.
 func TestOldPhasesAreLetGo(t *testing.T) {

@@ -27,8 +27,8 @@ func (p *phase) beginRegion() { p.grown, p.limit = 0, p.first }
 func (p *phase) full() bool { return p.grown >= p.limit }
 
 // endPhase ends the phase when half of it is past and there is room for the rest, and
-// returns it. Otherwise it returns nil, and tries again when the phase has grown to twice
-// its size, or at once where no strand makes accesses any more.
+// returns it. Otherwise it returns nil, and tries again when the phase has grown by a
+// quarter, or at once where no strand makes accesses any more.
 func (m *Machine) endPhase() *regions.Region {
 	if m.wholeRegions() { // that may be over later
 		m.phase.limit = 2 * m.phase.grown
@@ -46,7 +46,7 @@ func (m *Machine) endPhase() *regions.Region {
 	past := m.pastBelow(floor)
 	kept := m.kept(floor, past)
 	if 2*kept > m.phase.grown || !m.hasRoom(false) {
-		m.phase.limit = 2 * m.phase.grown
+		m.phase.limit = m.phase.grown + m.phase.grown/4
 		return nil
 	}
 	if m.store.Err() != nil {
@@ -60,7 +60,7 @@ func (m *Machine) endPhase() *regions.Region {
 	m.store.GoOn(out, past, m.pending.goOn)
 	m.keepSegments(before, floor)
 	m.forgetPast()
-	m.phase.grown, m.phase.limit = kept, max(m.phase.first, 4*kept)
+	m.phase.grown, m.phase.limit = kept, max(m.phase.first, 2*kept)
 	return out
 }
 
@@ -78,7 +78,7 @@ func (m *Machine) floor() []uint32 {
 		t, waits := known[p.first]
 		switch {
 		case p.team != nil:
-			active, coming = p.team.active(active, coming)
+			active, coming = p.team.active(known, active, coming)
 		case waits:
 			coming = append(coming, t)
 		case p.first.active() && !p.first.follows():

@@ -320,11 +320,15 @@ func (t *team) endRegions() {
 }
 
 // active adds what strands know that may still do something: the lines of those that
-// have one, and for others, and those that are still to begin, a time.
-func (t *team) active(lines []int, times []evc.Time) ([]int, []evc.Time) {
+// have one, and for others, those that are still to begin, and those of which it is known
+// what they will know, a time.
+func (t *team) active(known map[*Strand]evc.Time, lines []int, times []evc.Time) ([]int, []evc.Time) {
 	for s := range t.members {
+		will, waits := known[s]
 		switch {
 		case !s.active(), s.follows():
+		case waits:
+			times = append(times, will)
 		case !s.sure && s.due.IsZero(): // it is about to acquire what it begins with, which is below
 		case s.until != nil:
 			times = append(times, t.m.clock.Join(s.time(), s.until.on.known(t.m)))
