@@ -73,7 +73,7 @@ type way struct {
 }
 
 // TestLoopsAreRecordedExactly draws nests of loops and compares what is recorded of them
-// with all that the sanitizer's calls announce. MCCHK_KERNELS sets how many are drawn for
+// with all that the sanitizer's calls announce, and what they compute. MCCHK_KERNELS sets how many are drawn for
 // each way of compiling them, MCCHK_KERNELS_SEED the first of the seeds.
 func TestLoopsAreRecordedExactly(t *testing.T) {
 	t.Parallel()
@@ -122,10 +122,18 @@ func (r *kernelRuns) check(seed uint64, kernels int) {
 	r.build()
 	want := r.logged()
 	require.NotEmpty(b.t, want)
-	for _, pieces := range [][]piece{{{0, arenaSize}}, {{29000, 30301}, {31234, 33003}}} {
+	for _, pieces := range [][]piece{{{0, arenaSize}}, {{29000, 30301}, {31234, 33003}}, {{32900, 32910}}} {
 		got := r.recorded(pieces)
 		require.Empty(b.t, differences(want, got, pieces), "seed %d, pieces %v", seed, pieces)
+		require.Equal(b.t, r.sums("log.sums"), r.sums("sums"), "seed %d, pieces %v: another result", seed, pieces)
 	}
+}
+
+// sums are what the kernels have left in the arena, one after the other.
+func (r *kernelRuns) sums(name string) []string {
+	text, err := os.ReadFile(r.b.path(name))
+	require.NoError(r.b.t, err)
+	return strings.Fields(string(text))
 }
 
 // build makes the two programs.
@@ -179,7 +187,7 @@ type placed struct {
 // recorded are the touches in the trace of the other program, with these windows.
 func (r *kernelRuns) recorded(pieces []piece) map[touch]bool {
 	b := r.b
-	dir := b.path(fmt.Sprint("traces-", len(pieces)))
+	dir := b.path(fmt.Sprint("traces-", pieces[0].from))
 	command := append(b.launcher(), "-n", "1", b.path("traced"))
 	for _, p := range pieces {
 		command = append(command, fmt.Sprint(p.from), fmt.Sprint(p.end))

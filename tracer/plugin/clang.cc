@@ -34,7 +34,9 @@
 #include "llvm/Transforms/Scalar/LICM.h"
 #include "llvm/Transforms/Scalar/LoopPassManager.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
 #include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
 using namespace llvm;
@@ -434,6 +436,7 @@ void loop_pass::free_plain()
 
 #include "clang_groups.h"
 #include "clang_maps.h"
+#include "clang_plain.h"
 
 /* Whether nothing in the loop can be a call of the program's own, nor does it order this
  * thread with others. */
@@ -586,8 +589,14 @@ void loop_pass::run(Function &f, FunctionAnalysisManager &m)
 			announce(l, expander);
 		free_plain();
 		map_writer maps(f);
+		SmallVector<SmallVector<reach, 4>, 8> reaches;
 		for (Loop *loop : calm)
-			maps.take(*loop, *tree, *loops, *library);
+			reaches.push_back(reaches_of(*loop, *evolution));
+		for (size_t i = 0; i < calm.size(); i++) {
+			if (!reaches[i].empty())
+				plain_copy(*calm[i], reaches[i], *tree, *loops).write();
+			maps.take(*calm[i], *tree, *loops, *library);
+		}
 		mapped = maps.write();
 	}
 	uint64_t tested = count_announcing(f);

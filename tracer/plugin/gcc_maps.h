@@ -10,14 +10,19 @@ struct mapped {
 	tree touch, members;
 	tree base, index;
 	tree from, count, map, cold_from, cold_count; /* variables */
+	tree plain; /* one that is 0 where the place has a test; NULL_TREE: it always has */
 
 	unsigned shift() const { return exact_log2(g->first().size); }
 };
 
 auto_delete_vec<group> mapped_groups;
 auto_vec<mapped> mapped_places;
-auto_vec<gimple *> mapped_ends; /* behind each of the loops: mcchk_maps_end */
-
+/* Behind each of the loops: mcchk_maps_end; and what is `plain` of its places. */
+struct mapped_end {
+	gimple *call;
+	tree plain;
+};
+auto_vec<mapped_end> mapped_ends;
 
 void forget_maps()
 {
@@ -115,6 +120,106 @@ bool announcing_loop::is_in_one_of(const auto_vec<announcing_loop *> &others) co
 	return false;
 }
 
+/* Bytes from an address on that stays the same in a loop. */
+struct reach {
+	aff_tree base;
+	HOST_WIDE_INT lo, hi;
+};
+
+const unsigned most_reaches = 4;
+const HOST_WIDE_INT most_reached = 4096; /* bytes of each */
+
+/* Adds to a reach what moves in a loop: a number, so many bytes each, of which it is known how
+ * large it may be. */
+bool add_moving(reach &r, const aff_comb_elt &moving)
+{
+	wide_int bits = tree_nonzero_bits(moving.val);
+	if (!INTEGRAL_TYPE_P(TREE_TYPE(moving.val)) || !wi::ltu_p(bits, most_reached) || !wi::fits_shwi_p(moving.coef) ||
+	    absu_hwi(moving.coef.to_shwi()) > (unsigned HOST_WIDE_INT)most_reached)
+		return false;
+	HOST_WIDE_INT most = (HOST_WIDE_INT)bits.to_uhwi() * moving.coef.to_shwi();
+	(most < 0 ? r.lo : r.hi) += most;
+	return true;
+}
+
+/* Finds where a group may lie; false: that is not known. */
+bool find_reach(const group &g, class loop *loop, reach &r)
+{
+	widest_int offset;
+	r.base = g.address;
+	r.lo = g.lowest();
+	r.hi = 0;
+	for (unsigned i = 0; i < g.members.length(); i++)
+		r.hi = MAX(r.hi, g.offsets[i] + (HOST_WIDE_INT)g.members[i].size);
+	if (r.base.rest || !r.base.offset.is_constant(&offset) || !wi::fits_shwi_p(offset) || absu_hwi(offset.to_shwi()) > 1u << 30)
+		return false;
+	r.lo += offset.to_shwi();
+	r.hi += offset.to_shwi();
+	r.base.offset = 0;
+	for (unsigned i = 0; i < r.base.n;) {
+		aff_comb_elt moving = r.base.elts[i];
+		if (expr_invariant_in_loop_p(loop, moving.val)) {
+			i++;
+			continue;
+		}
+		if (!add_moving(r, moving))
+			return false;
+		aff_combination_remove_elt(&r.base, i);
+	}
+	return r.hi - r.lo <= most_reached;
+}
+
+/* Makes one of two reaches if they are not far from one another. */
+bool join(reach &r, const reach &other)
+{
+	aff_tree distance = r.base, base = other.base;
+	widest_int offset;
+	aff_combination_scale(&distance, -1);
+	aff_combination_add(&distance, &base);
+	if (distance.n > 0 || distance.rest || !distance.offset.is_constant(&offset) || offset != 0 ||
+	    MAX(r.hi, other.hi) - MIN(r.lo, other.lo) > most_reached)
+		return false;
+	r.lo = MIN(r.lo, other.lo);
+	r.hi = MAX(r.hi, other.hi);
+	return true;
+}
+
+/* Finds out in front of a loop whether nothing matters of a few bytes in which some of its
+ * places lie, from the first of them on: then these have no tests in it. */
+tree look_at_reaches(class loop *loop, unsigned first)
+{
+	auto_vec<reach> all;
+	tree plain = create_tmp_reg(pointer_sized_int_node, "mcchk_plain"), both = NULL_TREE;
+	gimple_seq seq = NULL;
+	for (unsigned i = first; i < mapped_places.length(); i++) {
+		reach r;
+		bool taken = false;
+		if (!find_reach(*mapped_places[i].g, loop, r))
+			continue;
+		for (unsigned k = 0; !taken && k < all.length(); k++)
+			taken = join(all[k], r);
+		if (!taken && all.length() == most_reaches)
+			continue;
+		if (!taken)
+			all.safe_push(r);
+		mapped_places[i].plain = plain;
+	}
+	if (all.is_empty())
+		return NULL_TREE;
+	for (reach &r : all) {
+		tree lo = compute(&seq, PLUS_EXPR, as_number(&seq, aff_combination_to_tree(&r.base)), number(r.lo));
+		gcall *look = gimple_build_call(runtime_function("mcchk_loop_is_plain", 2, pointer_sized_int_node), 2, lo, number(r.hi - r.lo));
+		tree one = make_ssa_name(pointer_sized_int_node);
+		gimple_call_set_lhs(look, one);
+		gimple_seq_add_stmt(&seq, look);
+		both = both ? compute(&seq, BIT_AND_EXPR, both, one) : one;
+	}
+	gimple_seq_add_stmt(&seq, gimple_build_assign(plain, both));
+	annotate_all_with_location(seq, UNKNOWN_LOCATION);
+	gsi_insert_seq_on_edge(loop_preheader_edge(loop), seq);
+	return plain;
+}
+
 void announcing_loop::map_rest(expansions **known)
 {
 	unsigned before = mapped_groups.length();
@@ -126,7 +231,7 @@ void announcing_loop::map_rest(expansions **known)
 		const group &g = *mapped_groups[i];
 		auto variable = [](const char *name) { return create_tmp_reg(pointer_sized_int_node, name); };
 		mapped m = {&g, touch_variable(), members_of(g), NULL_TREE, NULL_TREE, variable("mcchk_from"), variable("mcchk_count"),
-			    variable("mcchk_map"), variable("mcchk_cold_from"), variable("mcchk_cold_count")};
+			    variable("mcchk_map"), variable("mcchk_cold_from"), variable("mcchk_cold_count"), NULL_TREE};
 		number_elements(m, loop);
 		gimple_seq seq = read_map(m);
 		annotate_all_with_location(seq, UNKNOWN_LOCATION);
@@ -136,11 +241,12 @@ void announcing_loop::map_rest(expansions **known)
 	if (before == mapped_groups.length())
 		return;
 	begin_moment();
+	tree plain = look_at_reaches(loop, before);
 	for (edge exit : exits) {
 		gimple *end = gimple_build_call(runtime_function("mcchk_maps_end", 1), 1, moment);
 		gimple_set_location(end, UNKNOWN_LOCATION);
 		gsi_insert_on_edge(exit, end);
-		mapped_ends.safe_push(end);
+		mapped_ends.safe_push({end, plain});
 	}
 }
 

@@ -93,7 +93,7 @@ tree remember(tree name, tree decl)
 
 /* A function of the run-time, of numbers. It touches no memory of the program, of which
  * "fn spec" tells the optimizer. */
-tree runtime_function(const char *name, unsigned arguments)
+tree runtime_function(const char *name, unsigned arguments, tree result = void_type_node)
 {
 	tree id = get_identifier(name);
 	if (tree decl = known(id))
@@ -106,7 +106,7 @@ tree runtime_function(const char *name, unsigned arguments)
 		types = tree_cons(NULL_TREE, pointer_sized_int_node, types);
 	tree attribute = build_tree_list(get_identifier("fn spec"),
 					 build_tree_list(NULL_TREE, build_string(strlen(spec) + 1, spec)));
-	tree type = build_type_attribute_variant(build_function_type(void_type_node, types), attribute);
+	tree type = build_type_attribute_variant(build_function_type(result, types), attribute);
 	tree decl = build_fn_decl(name, type);
 	TREE_NOTHROW(decl) = 1;
 	DECL_ATTRIBUTES(decl) = tree_cons(get_identifier("leaf"), NULL_TREE, DECL_ATTRIBUTES(decl));

@@ -211,9 +211,14 @@ void test_mapped(const mapped &m)
 	gimple_seq seq = NULL, more = NULL;
 	gimple *call = m.g->first().call;
 	location_t line = line_of(call);
+	gcall *other = gimple_build_call(runtime_function("mcchk_maps_end", 0), 0); /* stand for calls */
+	gimple *slow = gimple_copy(other), *tested = gimple_copy(other);
+	if (m.plain) {
+		call_if(call, NULL, EQ_EXPR, m.plain, number(0), tested, false);
+		call = tested;
+	}
 	tree first = as_number(&seq, m.g->first().address), element = m.base ? as_number(&seq, m.index) : first;
 	tree index = index_of(&seq, m, element, m.from);
-	gimple *other = gimple_build_call(runtime_function("mcchk_maps_end", 0), 0), *slow = gimple_copy(other);
 	basic_block then = call_if(call, seq, GE_EXPR, index, m.count, other, false);
 	set_past(then, m.map, m.base ? element : index, more, line);
 	seq = NULL;
@@ -222,20 +227,29 @@ void test_mapped(const mapped &m)
 	test_slow(slow, m, first);
 	remove(slow);
 	remove(other);
+	if (m.plain)
+		remove(tested);
 	for (const access &a : m.g->members)
 		remove(a.call);
 }
 
 /* Behind a loop in front of which maps were read: whether other threads made calls
  * meanwhile. */
-void test_end(gimple *end)
+void test_end(const mapped_end &end)
 {
 	gimple_seq seq = NULL;
 	tree type = build_qualified_type(pointer_sized_int_node, TYPE_QUAL_VOLATILE), now = make_ssa_name(pointer_sized_int_node);
-	tree moment = gimple_call_arg(end, 0);
+	tree moment = gimple_call_arg(end.call, 0);
+	gcall *ends = gimple_build_call(runtime_function("mcchk_maps_end", 0), 0);
 	gimple_seq_add_stmt(&seq, gimple_build_assign(now, runtime_variable("mcchk_moment", type, false)));
-	call_if(end, seq, NE_EXPR, now, moment, gimple_build_call(runtime_function("mcchk_maps_end", 0), 0));
-	remove(end);
+	call_if(end.call, seq, NE_EXPR, now, moment, ends);
+	if (end.plain) {
+		gcall *plain = gimple_build_call(runtime_function("mcchk_plain_loop_ends", 1), 1, end.plain);
+		gimple_set_location(plain, gimple_location(ends));
+		gimple_stmt_iterator at = gsi_for_stmt(ends);
+		gsi_insert_after(&at, plain, GSI_SAME_STMT);
+	}
+	remove(end.call);
 }
 
 /* Puts the test in place of the call. An access of more than 16 bytes may begin on a page
@@ -362,7 +376,7 @@ void take_single(function *f, bool announced)
 			else if (gimple_call_builtin_p(stmt, BUILT_IN_TSAN_INIT))
 				units.safe_push(stmt);
 		}
-	for (gimple *end : mapped_ends)
+	for (const mapped_end &end : mapped_ends)
 		test_end(end);
 	forget_maps();
 	places_tested += accesses.length();

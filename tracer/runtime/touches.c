@@ -180,6 +180,20 @@ void mcchk_maps_end(void)
 	self->busy = 0;
 }
 
+/* Whether a loop of the program may do without tests in that memory, as long as no other
+ * thread makes a call: nothing in it matters. */
+uint64_t mcchk_loop_is_plain(uintptr_t lo, uint64_t size)
+{
+	return mcchk_self.thread && !mcchk_self.busy && !__atomic_load_n(&mcchk_several, __ATOMIC_ACQUIRE) && !mcchk_hot(lo, size);
+}
+
+/* Behind a loop in the course of which another thread made a call: if it did so. */
+void mcchk_plain_loop_ends(uint64_t plain)
+{
+	if (plain && mcchk_recording)
+		mcchk_lost(0, 1); /* it may have come to matter */
+}
+
 /* Lets the program's code touch nothing any more. Any thread may do so. */
 void mcchk_touch_no_more(struct mcchk_thread *t)
 {

@@ -15,6 +15,7 @@ static FILE *log_file;
 void begin(void)
 {
 	kernel++;
+	sum_arena("log.sums");
 	fill_arena();
 }
 
@@ -59,5 +60,6 @@ int main(int argc, char **argv)
 		return 2;
 	make_arena();
 	kernels();
+	sum_arena("log.sums");
 	return fclose(log_file);
 }

@@ -1,5 +1,5 @@
 /* The kernels under the run-time, each between two calls of MPI; the arena is a window,
- * whole or but for two pieces of it. Compiled without instrumentation. */
+ * whole or pieces of it. Compiled without instrumentation. */
 #include "arena.h"
 
 #include <mpi.h>
@@ -8,6 +8,7 @@ void kernels(void);
 
 void begin(void)
 {
+	sum_arena("sums");
 	fill_arena();
 	MPI_Barrier(MPI_COMM_SELF);
 }
@@ -24,6 +25,7 @@ int main(int argc, char **argv)
 		MPI_Win_create(ARENA + from, end - from, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &wins[n++]);
 	}
 	kernels();
+	sum_arena("sums");
 	MPI_Barrier(MPI_COMM_SELF);
 	while (n > 0)
 		MPI_Win_free(&wins[--n]);
