@@ -3,6 +3,7 @@ package shmem
 import (
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/regions"
@@ -602,14 +603,22 @@ func (p *pe) fenceOne(c *call, x *context, op *operation) {
 	default:
 		shows = op.done
 	}
-	x.chain(op, shows)
+	x.chain(p, op, shows)
 }
 
-// chain is what a context's fences have put before what it issues later to one PE.
+// chain is what a context's fences have put before what it issues later to one PE: those of
+// one strand, in their order.
 type chain struct {
+	by    *core.Strand
 	links []link
 	seen  map[viewer]int // how many a strand has seen to be complete
 	over  int            // how many of links, the first, are past
+}
+
+// chained is the first links of a chain: what comes before something that was issued.
+type chained struct {
+	*chain
+	n int
 }
 
 // link is an operation that a fence has put before others.
@@ -625,17 +634,20 @@ type viewer struct {
 	region int
 }
 
-// chain adds an operation to those that take effect before what comes next, which shows
-// that some of its accesses are complete.
-func (x *context) chain(op *operation, shows parts) {
+// chain adds an operation to those that take effect before what comes next, as a fence of the
+// PE says, which shows that some of its accesses are complete.
+func (x *context) chain(p *pe, op *operation, shows parts) {
 	if x.chains == nil {
-		x.chains = map[int32]*chain{}
+		x.chains = map[int32][]*chain{}
 	}
-	c := x.chains[op.target]
-	if c == nil {
-		c = &chain{seen: map[viewer]int{}}
-		x.chains[op.target] = c
+	all := x.chains[op.target]
+	i := slices.IndexFunc(all, func(c *chain) bool { return c.by == p.Strand })
+	if i < 0 {
+		i = len(all)
+		all = append(all, &chain{by: p.Strand, seen: map[viewer]int{}})
+		x.chains[op.target] = all
 	}
+	c := all[i]
 	c.links = append(c.links, link{shows, op, *op.fence})
 }
 
@@ -645,44 +657,51 @@ func (x *context) settle(p *pe) {
 	if !p.Threaded() {
 		return
 	}
-	for _, c := range x.chains {
-		c.links = slices.DeleteFunc(c.links, func(l link) bool { return l.op.remote == nil && l.op.local == nil })
-		clear(c.seen)
-		c.over = 0
+	for target, all := range x.chains {
+		var left []*chain // others than before, of which what was issued counts the links
+		for _, c := range all {
+			again := &chain{by: c.by, seen: map[viewer]int{}}
+			for _, l := range c.links {
+				if l.op.remote != nil || l.op.local != nil {
+					again.links = append(again.links, l)
+				}
+			}
+			if len(again.links) > 0 {
+				left = append(left, again)
+			}
+		}
+		x.chains[target] = left
 	}
 }
 
-// upTo returns how many links come before what the PE issues now; or, where these are not
-// the first, what they are.
-func (c *chain) upTo(p *pe) (n int, some parts) {
-	switch {
-	case c == nil:
-		return 0, nil
-	case !p.Threaded():
-		return len(c.links), nil
-	}
-	for _, l := range c.links {
-		if p.ComesAfter(l.fence) {
-			some = append(some, l.parts...)
+// before returns what comes before what the PE issues now to another one.
+func (x *context) before(p *pe, target int32) (list []chained) {
+	for _, c := range x.chains[target] {
+		n := len(c.links)
+		if p.Threaded() { // who comes after a fence of a strand comes after those before it
+			n = sort.Search(n, func(i int) bool { return !p.ComesAfter(c.links[i].fence) })
+		}
+		if n > 0 {
+			list = append(list, chained{c, n})
 		}
 	}
-	return 0, some
+	return list
 }
 
-// past reports whether the first n operations are complete for all that is to come.
-func (c *chain) past(n int) bool {
-	for c.over < n && c.links[c.over].past() {
+// past reports whether the operations are complete for all that is to come.
+func (c chained) past() bool {
+	for c.over < c.n && c.links[c.over].past() {
 		c.over++
 	}
-	return c.over >= n
+	return c.over >= c.n
 }
 
-// see: a strand has seen that the first n operations are complete, at a moment.
-func (c *chain) see(by *core.Strand, region, n int, at regions.Point) {
+// see: a strand has seen that the operations are complete, at a moment.
+func (c chained) see(by *core.Strand, region int, at regions.Point) {
 	v := viewer{by, region}
-	c.past(n) // which moves c.over: what is past, nobody need see any more
-	for _, l := range c.links[min(max(c.seen[v], c.over), n):n] {
+	c.past() // which moves over: what is past, nobody need see any more
+	for _, l := range c.links[min(max(c.seen[v], c.over), c.n):c.n] {
 		l.seen(at)
 	}
-	c.seen[v] = max(c.seen[v], n)
+	c.seen[v] = max(c.seen[v], c.n)
 }

@@ -1,6 +1,10 @@
 package shmem
 
-import "github.com/mcchk/mcchk/core"
+import (
+	"slices"
+
+	"github.com/mcchk/mcchk/core"
+)
 
 // lowest returns the lowest bytes of a value as a number without a sign.
 func lowest(v int64, bytes uint64) int64 {
@@ -69,8 +73,7 @@ func (t condition) valid() bool {
 // complete, with what takes effect before it: data, and what fences have put there.
 func (p *pe) wrote(c *call, t *transfer, at place, op *operation, bytes uint64, update core.Update, data *operation) *core.WordOp {
 	w := p.Issue(at.word(bytes), c.Begin, update, op == nil)
-	own, fences := &parts{}, t.x.chains[t.owner]
-	chained, more := fences.upTo(p)
+	own, chains := &parts{}, t.x.before(p, t.owner)
 	for _, x := range []*operation{data, op} {
 		if x != nil {
 			x.shown, *own = own, append(*own, x.shows()...)
@@ -80,17 +83,18 @@ func (p *pe) wrote(c *call, t *transfer, at place, op *operation, bytes uint64, 
 	if op != nil {
 		op.word = w
 	}
-	if len(*own) > 0 || chained > 0 || len(more) > 0 {
+	if len(*own) > 0 || len(chains) > 0 {
 		p.m.waited = p.m.waited || p.m.carried || p.Threaded()
 		w.OnSeen(func(by *core.Strand) {
 			behind := by.Now()
 			behind.Pos++ // an atomic operation that finds what a put has left meets it
 			own.seen(behind)
-			more.seen(behind)
-			if chained > 0 {
-				fences.see(by, p.m.Index(), chained, behind)
+			for _, c := range chains {
+				c.see(by, p.m.Index(), behind)
 			}
-		}, func() bool { return own.past() && more.past() && (chained == 0 || fences.past(chained)) })
+		}, func() bool {
+			return own.past() && !slices.ContainsFunc(chains, func(c chained) bool { return !c.past() })
+		})
 	}
 	return w
 }
