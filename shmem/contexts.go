@@ -58,10 +58,11 @@ type context struct {
 	team    *team
 	mode    regions.Mode // of its operations, by which fences chain them; "": the default context
 	pending []*operation
-	fenced  int                // how many of pending, the first, the last fence has met
-	done    []*operation       // of a PE with threads, completed in this region
-	chains  map[int32][]*chain // by target
-	ended   *regions.CallInfo  // that destroyed it; nil: none did
+	fenced  int                       // how many of pending, the first, the last fence has met
+	done    map[finished][]*operation // of a PE with threads, in this region
+	order   []finished                // in which those of done came first
+	chains  map[int32][]*chain        // by target
+	ended   *regions.CallInfo         // that destroyed it; nil: none did
 }
 
 func ctxOf(c *core.Call) int64 {

@@ -1,6 +1,7 @@
 package shmem
 
 import (
+	"iter"
 	"math"
 	"slices"
 	"sort"
@@ -449,8 +450,8 @@ func (p *pe) quiet(c *call, x *context) {
 // quietFor completes some of what is pending on a context. Of a PE with threads it also
 // shows that complete which another thread has completed beside it.
 func (p *pe) quietFor(c *call, x *context, of func(*operation) bool) {
-	for _, op := range x.done {
-		if of(op) && p.ComesAfter(op.issued) && !p.ComesAfter(op.over) {
+	for op := range x.beside(p) {
+		if of(op) {
 			op.done.seen(p.Now())
 			op.word.Complete(p.Now())
 		}
@@ -473,13 +474,50 @@ func (p *pe) quietFor(c *call, x *context, of func(*operation) bool) {
 				op.done = append(op.done, op.before)
 				op.before.Seen(p.Now())
 			}
-			x.done = append(x.done, op)
+			x.finish(op)
 			p.m.waited = true
 		}
 		op.complete(p.Now(), p.Info(c.Call))
 	}
 	clear(x.pending[len(kept):])
 	x.pending, x.fenced = kept, met
+}
+
+// finished is operations to one PE that one strand has issued and one has completed, in the
+// order of both.
+type finished struct {
+	issuer, completer int32 // their lines
+	region            int   // in which they were issued
+	target            int32
+}
+
+// finish adds an operation that a thread has completed.
+func (x *context) finish(op *operation) {
+	f := finished{op.issued.At.Line, op.over.At.Line, op.issued.Region, op.target}
+	if x.done == nil {
+		x.done = map[finished][]*operation{}
+	}
+	if x.done[f] == nil {
+		x.order = append(x.order, f)
+	}
+	x.done[f] = append(x.done[f], op)
+}
+
+// beside visits the operations of which the strand of a PE comes after the issue, and which
+// another one has completed beside it.
+func (x *context) beside(p *pe) iter.Seq[*operation] {
+	return func(yield func(*operation) bool) {
+		for _, f := range x.order {
+			ops := x.done[f]
+			first := sort.Search(len(ops), func(i int) bool { return !p.ComesAfter(ops[i].over) })
+			n := sort.Search(len(ops), func(i int) bool { return !p.ComesAfter(ops[i].issued) })
+			for _, op := range ops[min(first, n):n] {
+				if !yield(op) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // complete completes an operation.
@@ -555,10 +593,8 @@ func fence(p *pe, c *call) {
 	for _, op := range x.pending[first:] {
 		p.fenceOne(c, x, op)
 	}
-	for _, op := range x.done {
-		if !p.ComesAfter(op.over) {
-			p.fenceOne(c, x, op)
-		}
+	for op := range x.beside(p) {
+		p.fenceOne(c, x, op)
 	}
 }
 
@@ -653,7 +689,7 @@ func (x *context) chain(p *pe, op *operation, shows parts) {
 
 // settle forgets, where a region begins, what is known to all threads: what is complete.
 func (x *context) settle(p *pe) {
-	x.done = nil
+	x.done, x.order = nil, nil
 	if !p.Threaded() {
 		return
 	}
