@@ -212,7 +212,7 @@ func (m *Machine) Stats() Stats {
 	s.Spilled = m.store.Spilled()
 	met := map[Model]bool{}
 	for _, f := range m.functions.all {
-		met[f.model] = true
+		met[f.model] = met[f.model] || !trace.IsNote(f.fn.Name)
 	}
 	for _, model := range m.models {
 		c := model.Counts()

@@ -58,9 +58,10 @@ type context struct {
 	team    *team
 	mode    regions.Mode // of its operations, by which fences chain them; "": the default context
 	pending []*operation
-	fenced  int                       // how many of pending, the first, the last fence has met
+	open    []*operation              // of pending, those that no fence has met yet
 	done    map[finished][]*operation // of a PE with threads, in this region
 	order   []finished                // in which those of done came first
+	met     map[metBy][]*operation    // of a PE with threads, in this region, by fences
 	chains  map[int32][]*chain        // by target
 	ended   *regions.CallInfo         // that destroyed it; nil: none did
 }

@@ -120,6 +120,9 @@ func (t *transfer) pending(remote, local *core.Pending, role *regions.Role) *ope
 		}
 	}
 	t.x.pending = append(t.x.pending, op)
+	if fenced[role] != nil {
+		t.x.open = append(t.x.open, op)
+	}
 	return op
 }
 
@@ -456,12 +459,10 @@ func (p *pe) quietFor(c *call, x *context, of func(*operation) bool) {
 			op.word.Complete(p.Now())
 		}
 	}
-	kept, met := x.pending[:0], 0
-	for i, op := range x.pending {
+	kept := x.pending[:0]
+	for _, op := range x.pending {
 		if !of(op) || !p.ComesAfter(op.issued) {
-			if kept = append(kept, op); i < x.fenced {
-				met++
-			}
+			kept = append(kept, op)
 			continue
 		}
 		if p.Threaded() {
@@ -480,7 +481,8 @@ func (p *pe) quietFor(c *call, x *context, of func(*operation) bool) {
 		op.complete(p.Now(), p.Info(c.Call))
 	}
 	clear(x.pending[len(kept):])
-	x.pending, x.fenced = kept, met
+	x.pending = kept
+	x.open = slices.DeleteFunc(x.open, func(op *operation) bool { return op.remote == nil && op.local == nil })
 }
 
 // finished is operations to one PE that one strand has issued and one has completed, in the
@@ -585,32 +587,47 @@ func fence(p *pe, c *call) {
 	if x == nil {
 		return
 	}
-	first := x.fenced // what a fence before has met has nothing new, but for other threads
-	if p.Threaded() {
-		first = 0
-	}
-	x.fenced = len(x.pending)
-	for _, op := range x.pending[first:] {
-		p.fenceOne(c, x, op)
-	}
 	for op := range x.beside(p) {
-		p.fenceOne(c, x, op)
+		if op.fence == nil && fenced[op.role] != nil {
+			x.fenceOne(p, op)
+		}
+	}
+	x.open = slices.DeleteFunc(x.open, func(op *operation) bool { return x.fenceOne(p, op) })
+	if x.metBeside(p) {
+		p.m.Report(core.Problem{Kind: core.Threads, Rank: p.Rank, Fn: c.Fn.Name, Call: p.Info(c.Call),
+			Text: "several threads put the same operation of one context before what comes, beside each other: only the first of these calls counts (all do where each thread has a context of its own)"})
 	}
 }
 
-// fenceOne puts one operation before what its context issues later, where the fence comes
-// after it: one that is pending, or that another thread has completed beside the fence.
-func (p *pe) fenceOne(c *call, x *context, op *operation) {
-	role := fenced[op.role]
-	switch {
-	case role == nil || !p.ComesAfter(op.issued):
-		return
-	case op.fence != nil:
-		if !p.ComesAfter(*op.fence) {
-			p.m.Report(core.Problem{Kind: core.Threads, Rank: p.Rank, Fn: c.Fn.Name, Call: p.Info(c.Call),
-				Text: "several threads put the same operation before what comes, beside each other: only the first of these calls counts"})
+// metBy is who has issued operations to one PE and who has put them before what comes. They
+// are in the order of both.
+type metBy struct {
+	issuer, fencer int32 // lines
+	region         int   // in which they were issued
+	target         int32
+}
+
+// metBeside reports whether a fence of another thread has put an operation before what comes
+// beside the strand of a PE, which comes after the issue of it.
+func (x *context) metBeside(p *pe) bool {
+	for _, ops := range x.met {
+		first := sort.Search(len(ops), func(i int) bool { return !p.ComesAfter(*ops[i].fence) })
+		n := sort.Search(len(ops), func(i int) bool { return !p.ComesAfter(ops[i].issued) })
+		for _, op := range ops[min(first, n):n] {
+			if op.done == nil || !p.ComesAfter(op.over) {
+				return true
+			}
 		}
-		return
+	}
+	return false
+}
+
+// fenceOne puts one operation before what its context issues later, if the fence comes after
+// it: one that is pending, or that another thread has completed beside the fence. It reports
+// whether it did.
+func (x *context) fenceOne(p *pe, op *operation) bool {
+	if !p.ComesAfter(op.issued) {
+		return false
 	}
 	now := p.Moment()
 	op.fence = &now
@@ -621,10 +638,10 @@ func (p *pe) fenceOne(c *call, x *context, op *operation) {
 			op.before = part
 			part.Keep()
 		}
-		part = part.Part(p.Strand, role)
+		part = part.Part(p.Strand, fenced[op.role])
 		op.remote = part
 	case op.before != nil:
-		part = op.before.Part(p.Strand, role)
+		part = op.before.Part(p.Strand, fenced[op.role])
 		op.done = append(op.done, part)
 	}
 	if part != nil && op.shown != nil {
@@ -640,6 +657,14 @@ func (p *pe) fenceOne(c *call, x *context, op *operation) {
 		shows = op.done
 	}
 	x.chain(p, op, shows)
+	if p.Threaded() {
+		if x.met == nil {
+			x.met = map[metBy][]*operation{}
+		}
+		by := metBy{op.issued.At.Line, now.At.Line, op.issued.Region, op.target}
+		x.met[by] = append(x.met[by], op)
+	}
+	return true
 }
 
 // chain is what a context's fences have put before what it issues later to one PE: those of
@@ -689,7 +714,7 @@ func (x *context) chain(p *pe, op *operation, shows parts) {
 
 // settle forgets, where a region begins, what is known to all threads: what is complete.
 func (x *context) settle(p *pe) {
-	x.done, x.order = nil, nil
+	x.done, x.order, x.met = nil, nil, nil
 	if !p.Threaded() {
 		return
 	}
