@@ -96,6 +96,7 @@ func NewChecker(ctx context.Context, workers int, judge Judge, part regions.Part
 					s.unit(ctx, u)
 					u.region.over(&c.spare)
 				}
+				s.scratch.LetGo()
 				c.handed.Done()
 				if s.err != nil {
 					fail(s.err)

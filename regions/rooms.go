@@ -149,6 +149,12 @@ type Scratch struct {
 	sorter   seriesSorter
 }
 
+// LetGo forgets the series of the region that was read, which keep all that it holds.
+func (s *Scratch) LetGo() {
+	clear(s.series[:cap(s.series)])
+	s.series = s.series[:0]
+}
+
 // Stretches visits the loads and stores of a line, room by room, with whether
 // they were in the phase before as well. Those of rooms that lie apart from the
 // addresses [lo, hi) may be left out. What a room has stays valid until the next
