@@ -118,4 +118,10 @@ func TestSeveralEndAtOnce(t *testing.T) {
 	require.Equal(t, 60, list[0].Len())
 	a := list[0].Access(27)
 	require.Equal(t, []uint64{114, 150}, []uint64{a.Start.Pos, a.End.Pos})
+
+	room.LetGo() // or a worker would hold the region until it has another
+	require.NotZero(t, cap(room.series))
+	for _, x := range room.series[:cap(room.series)] {
+		require.Nil(t, x.region)
+	}
 }
