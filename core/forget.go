@@ -123,14 +123,13 @@ func (w *word) forget() bool {
 	for n+2 < len(w.versions) && w.versions[n].number < until && w.m.past(&w.versions[n+2].before) && !w.versions[n].by.shows() {
 		n++
 	}
-	for _, x := range w.versions[:n] {
-		x.by = nil // which keeps the version before
-		x.letGo(w.m)
+	for i, x := range w.versions {
+		if i < n {
+			x.by = nil // which keeps the version before
+		}
+		x.letGo(w.m.clock)
 	}
 	w.versions = slices.Delete(w.versions, 0, n)
-	for _, x := range w.versions {
-		x.letGo(w.m)
-	}
 	for _, v := range w.visitors {
 		for i, seen := range v.seen {
 			v.seen[i] = slices.DeleteFunc(seen, func(x sighting) bool { return x.version.number < w.versions[0].number })
@@ -142,15 +141,17 @@ func (w *word) forget() bool {
 
 // letGo forgets the times of a version that tell nobody anything any more: a time keeps the
 // vectors of its phase.
-func (v *version) letGo(m *Machine) {
-	times := []*evc.Time{&v.before.time, &v.published}
+func (v *version) letGo(clock evc.Clock) {
+	letGo(&v.before.time, clock)
+	letGo(&v.published, clock)
 	if v.by != nil && v.by.issued != nil {
-		times = append(times, &v.by.issued.time)
+		letGo(&v.by.issued.time, clock)
 	}
-	for _, t := range times {
-		if !t.IsZero() && m.clock.Past(*t) {
-			*t = evc.Time{}
-		}
+}
+
+func letGo(t *evc.Time, clock evc.Clock) {
+	if !t.IsZero() && clock.Past(*t) {
+		*t = evc.Time{}
 	}
 }
 

@@ -239,33 +239,22 @@ var locks = map[string]algorithm{
 			for a.swap(0, 1) != 0 {
 			}
 		}
-		for i := range a.turns {
-			a.store(1 + a.rank)
+		meet := func(round int) {
 			lock()
 			n := a.fetch(1)
 			a.set(1, n+1)
 			a.set(0, 0)
-			for {
+			for n < int64(a.ranks*round) {
 				lock()
-				n := a.fetch(1)
+				n = a.fetch(1)
 				a.set(0, 0)
-				if n >= int64(a.ranks*(2*i+1)) {
-					break
-				}
 			}
+		}
+		for i := range a.turns {
+			a.store(1 + a.rank)
+			meet(2*i + 1)
 			a.load(1 + (a.rank+1)%a.ranks)
-			lock()
-			n = a.fetch(1)
-			a.set(1, n+1)
-			a.set(0, 0)
-			for {
-				lock()
-				n := a.fetch(1)
-				a.set(0, 0)
-				if n >= int64(a.ranks*(2*i+2)) {
-					break
-				}
-			}
+			meet(2*i + 2)
 		}
 	},
 }

@@ -58,12 +58,12 @@ type context struct {
 	team    *team
 	mode    regions.Mode // of its operations, by which fences chain them; "": the default context
 	pending []*operation
-	open    []*operation              // of pending, those that no fence has met yet
-	done    map[finished][]*operation // of a PE with threads, in this region
-	order   []finished                // in which those of done came first
-	met     map[metBy][]*operation    // of a PE with threads, in this region, by fences
-	chains  map[int32][]*chain        // by target
-	ended   *regions.CallInfo         // that destroyed it; nil: none did
+	open    []*operation // of pending, those that no fence has met yet
+	// Of a PE with threads, in this region: what was completed, and what fences have put before
+	// what comes.
+	completed, fenced dealt
+	chains            map[int32][]*chain // by target
+	ended             *regions.CallInfo  // that destroyed it; nil: none did
 }
 
 func ctxOf(c *core.Call) int64 {

@@ -148,7 +148,7 @@ func (p *Program) kinds() int {
 	case p.strands > 1:
 		return len(shmemSteps)
 	}
-	return shmemOneStrand
+	return len(shmemOneStrand)
 }
 
 func (p *Program) run() {

@@ -34,7 +34,8 @@ type pending struct {
 	fences      bool // a fence orders it before what comes
 }
 
-var shmemSteps = []func(*shmem, *step){
+// shmemOneStrand are the steps of processes with one strand.
+var shmemOneStrand = []func(*shmem, *step){
 	(*shmem).loadOrStore, (*shmem).loadOrStore, (*shmem).loadOrStore,
 	(*shmem).put, (*shmem).put, (*shmem).put, (*shmem).get,
 	(*shmem).update, (*shmem).update, (*shmem).update, (*shmem).fetching, (*shmem).fetching, (*shmem).fetching,
@@ -43,12 +44,11 @@ var shmemSteps = []func(*shmem, *step){
 	(*shmem).fence, (*shmem).fence, (*shmem).quiet, (*shmem).quiet,
 	(*shmem).order, (*shmem).order, (*shmem).order, (*shmem).barrier, (*shmem).sync, (*shmem).lock, (*shmem).lock, (*shmem).wordLocally,
 	(*shmem).deliver, (*shmem).deliver, (*shmem).deliver, (*shmem).deliver, (*shmem).deliver,
-	// Of processes with several strands there is more of what these do beside each other.
-	(*shmem).fence, (*shmem).fence, (*shmem).quiet, (*shmem).order, (*shmem).order, (*shmem).order,
 }
 
-// shmemOneStrand is how many of them, the first, are for processes with one strand.
-var shmemOneStrand = len(shmemSteps) - 6
+// shmemSteps are those of processes with several strands, which do more beside each other.
+var shmemSteps = append(slices.Clip(shmemOneStrand),
+	(*shmem).fence, (*shmem).fence, (*shmem).quiet, (*shmem).order, (*shmem).order, (*shmem).order)
 
 func runShmem(p *Program) {
 	s := &shmem{machine: newMachine(p), pending: make([][]*pending, p.ranks), holder: -1}
