@@ -111,6 +111,8 @@ static void parallel_end(union ompt_data *parallel, union ompt_data *encounterin
 	if (team->begun != team->size)
 		MCCHK_OBJECT_END(begin_of(team), &at);
 	MCCHK_OBJECT_END(end_of(team), &at);
+	for (int i = 0; i < 2; i++)
+		mcchk_end_iterations(&team->iterations[i], &at);
 	for (uint64_t n = team->barriers ? team->barriers - 1 : 0; n <= team->barriers; n++)
 		MCCHK_OBJECT_END(barrier_of(team, n), &at);
 	parallel->ptr = NULL;
@@ -212,6 +214,7 @@ static void barrier(struct task *t, int endpoint, void *at)
 		return;
 	if (endpoint == OMPT_BEGIN) {
 		end_section(t, at);
+		mcchk_iterations_done(t);
 		t->waits = 1;
 		MCCHK_RELEASE(barrier_of(team, t->barriers), at);
 		mcchk_strand_waits(barrier_of(team, t->barriers), cancels() ? 0 : team->size, 0, at);
@@ -224,6 +227,8 @@ static void barrier(struct task *t, int endpoint, void *at)
 		go_on(t, barrier_of(team, t->barriers), at);
 	if (t->index != 0)
 		mcchk_spin_unlock(&team->lock);
+	if (t->index == 0)
+		mcchk_end_iterations(&team->iterations[t->barriers % 2], at);
 	if (t->index == 0 && t->barriers > 0) /* nobody is in the barrier before */
 		MCCHK_OBJECT_END(barrier_of(team, t->barriers - 1), at);
 	t->barriers++;

@@ -35,7 +35,7 @@ enum {
 	OMPT_STATUS_TASKWAIT_COMPLETE = 8,
 };
 enum { OMPT_SYNC_TASKWAIT = 5, OMPT_SYNC_TASKGROUP = 6, OMPT_SYNC_REDUCTION = 7 }; /* all others are barriers */
-enum { OMPT_DEPENDENCE_IN = 1, OMPT_DEPENDENCE_INOUTSET = 7 };                    /* all others exclude one another */
+enum { OMPT_DEPENDENCE_IN = 1, OMPT_DEPENDENCE_SOURCE = 5, OMPT_DEPENDENCE_SINK = 6, OMPT_DEPENDENCE_INOUTSET = 7 }; /* all others exclude one another */
 
 struct ompt_dependence {
 	union ompt_data variable;

@@ -27,18 +27,28 @@
 /* then where it does not. */
 #define OTHERS(x)                                                                                  \
 	x(GOMP_teams_reg) x(GOMP_target) x(GOMP_target_ext) x(GOACC_parallel) x(GOACC_parallel_keyed) \
-	x(GOMP_taskwait_depend) x(GOMP_loop_doacross_static_start) x(GOMP_loop_doacross_dynamic_start) \
-	x(GOMP_loop_doacross_guided_start) x(GOMP_loop_doacross_runtime_start) x(GOMP_loop_doacross_start) \
-	x(__kmpc_fork_teams) x(__kmpc_omp_target_task_alloc) x(__kmpc_omp_wait_deps)               \
-	x(__kmpc_omp_taskwait_deps_51) x(__kmpc_doacross_init) x(__tgt_target)                     \
+	x(GOMP_taskwait_depend) x(__kmpc_fork_teams) x(__kmpc_omp_target_task_alloc)               \
+	x(__kmpc_omp_wait_deps) x(__kmpc_omp_taskwait_deps_51) x(__tgt_target)                     \
 	x(__tgt_target_mapper) x(__tgt_target_nowait_mapper) x(__tgt_target_teams)                 \
 	x(__tgt_target_teams_mapper) x(__tgt_target_teams_nowait_mapper) x(__tgt_target_kernel)
+/* Loops whose iterations wait for one another, whose order OMPT tells, but not of which loop: */
+#define DOACROSS(x)                                                                                \
+	x(GOMP_loop_doacross_static_start) x(GOMP_loop_doacross_dynamic_start)                     \
+	x(GOMP_loop_doacross_guided_start) x(GOMP_loop_doacross_runtime_start)                     \
+	x(GOMP_loop_doacross_start) x(GOMP_loop_ull_doacross_static_start)                         \
+	x(GOMP_loop_ull_doacross_dynamic_start) x(GOMP_loop_ull_doacross_guided_start)             \
+	x(GOMP_loop_ull_doacross_runtime_start) x(GOMP_loop_ull_doacross_start) x(__kmpc_doacross_init)
+/* and what iterations call, of which it does not tell where. */
+#define ITERATIONS(x)                                                                              \
+	x(GOMP_doacross_post) x(GOMP_doacross_wait) x(GOMP_doacross_ull_post)                      \
+	x(GOMP_doacross_ull_wait) x(__kmpc_doacross_post) x(__kmpc_doacross_wait)
 
-/* One of them: what it is called, whether OMPT tells its order, and where it goes on once
- * that is known. */
+/* One of them: what it is called, of which list it is, and where it goes on once that is
+ * known. */
+enum { OF_OTHERS, OF_REGIONS, OF_DOACROSS, OF_ITERATIONS }; /* as below */
 struct beginning {
 	void *real;
-	char region;
+	char list;
 	char name[];
 };
 
@@ -54,6 +64,10 @@ static void have_it_told(void)
 		start();
 }
 
+/* In a team of one thread iterations have nobody to wait for. LLVM's library is not called
+ * then: its functions of gcc's names would read what it has not made. */
+static void nothing(void) {}
+
 /* Called by the functions below. Returns where they go on. */
 void *mcchk_openmp_begins(struct beginning *b, void **frame)
 {
@@ -63,19 +77,27 @@ void *mcchk_openmp_begins(struct beginning *b, void **frame)
 		__atomic_store_n(&b->real, real, __ATOMIC_RELAXED);
 	}
 	have_it_told();
-	if ((!b->region || !mcchk_openmp_hi) && mcchk_of_program(frame))
+	if (!mcchk_of_program(frame))
+		return real;
+	if (b->list == OF_OTHERS || !mcchk_openmp_hi)
 		mcchk_noticed(MCCHK_REGIONS, frame);
+	else if (b->list == OF_DOACROSS)
+		mcchk_doacross();
+	else if (b->list == OF_ITERATIONS && mcchk_alone())
+		return (void *)nothing;
+	else if (b->list == OF_ITERATIONS)
+		mcchk_entry.iteration = (uintptr_t)frame[1];
 	return real;
 }
 
 #ifdef __x86_64__
 
 /* These take any number of arguments, and leave them where they are. */
-#define PASS(name, region)                                                                                 \
+#define PASS(name, list)                                                                                   \
 	__asm__(".pushsection .data\n"                                                             \
 		"\t.balign 8\n"                                                                    \
 		"1:\t.quad 0\n"                                                                    \
-		"\t.byte " #region "\n"                                                            \
+		"\t.byte " #list "\n"                                                              \
 		"\t.asciz \"" #name "\"\n"                                                         \
 		".popsection\n"                                                                    \
 		".pushsection .text\n"                                                             \
@@ -105,10 +127,14 @@ void *mcchk_openmp_begins(struct beginning *b, void **frame)
 		"\t.cfi_endproc\n"                                                                 \
 		"\t.size " #name ", . - " #name "\n"                                               \
 		".popsection\n");
-#define REGION(name) PASS(name, 1)
 #define OTHER(name) PASS(name, 0)
-REGIONS(REGION)
+#define REGION(name) PASS(name, 1)
+#define LOOP(name) PASS(name, 2)
+#define ITERATION(name) PASS(name, 3)
 OTHERS(OTHER)
+REGIONS(REGION)
+DOACROSS(LOOP)
+ITERATIONS(ITERATION)
 
 extern char mcchk_pass_GOMP_parallel, mcchk_pass___kmpc_fork_call;
 #pragma GCC visibility push(default)

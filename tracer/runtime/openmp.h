@@ -8,10 +8,15 @@
 struct mcchk_entry {
 	uintptr_t pc; /* where the program called; 0: as the call-back says */
 	int included; /* the task that is about to be made is executed at once */
+	uintptr_t iteration; /* where the program last waited for an iteration of a loop, or let others go on */
 };
 extern __thread struct mcchk_entry mcchk_entry;
 
 /* The calling thread begins a section of its implicit task, or ends the last one (0). */
 void mcchk_section(int begins, void **frame);
+
+/* The calling thread begins a loop whose iterations wait for one another (doacross). */
+void mcchk_doacross(void);
+int mcchk_alone(void); /* the team of the calling thread has no other */
 
 #endif

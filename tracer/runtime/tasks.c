@@ -36,6 +36,7 @@ void mcchk_drop_task(struct task *t, void *at)
 			MCCHK_OBJECT_END(t->objects + 2, at);
 		mcchk_drop_team(t->team);
 		mcchk_free(t->dependences);
+		mcchk_free(t->iterations.objects);
 		mcchk_free(t);
 		t = creator;
 	}
@@ -74,6 +75,88 @@ struct task *mcchk_task_of(union ompt_data *data)
 		mcchk_task = t;
 	}
 	return t;
+}
+
+/* ---- iterations that wait for one another ---- */
+
+void mcchk_doacross(void)
+{
+	if (mcchk_task)
+		mcchk_task->doacross++;
+}
+
+int mcchk_alone(void)
+{
+	const struct task *t = mcchk_task;
+	return t && (!t->team || __atomic_load_n(&t->team->size, __ATOMIC_RELAXED) == 1);
+}
+
+static void keep(struct iterations *x, const uint64_t *objects, size_t count)
+{
+	if (x->count + count > x->room) {
+		size_t room = 2 * (x->count + count);
+		uint64_t *all = malloc(room * sizeof *all);
+		if (!all)
+			return; /* they are kept longer than they mean anything */
+		for (size_t i = 0; i < x->count; i++)
+			all[i] = x->objects[i];
+		mcchk_free(x->objects);
+		x->objects = all;
+		x->room = room;
+	}
+	for (size_t i = 0; i < count; i++)
+		x->objects[x->count++] = objects[i];
+}
+
+/* The task comes to a barrier. Where all of its team have, nobody waits for these any more. */
+void mcchk_iterations_done(struct task *t)
+{
+	if (t->iterations.count) {
+		mcchk_spin_lock(&t->team->lock);
+		keep(&t->team->iterations[t->barriers % 2], t->iterations.objects, t->iterations.count);
+		mcchk_spin_unlock(&t->team->lock);
+	}
+	mcchk_free(t->iterations.objects);
+	t->iterations = (struct iterations){0};
+}
+
+void mcchk_end_iterations(struct iterations *x, void *at)
+{
+	for (size_t i = 0; i < x->count; i++)
+		MCCHK_OBJECT_END(x->objects[i], at);
+	mcchk_free(x->objects);
+	*x = (struct iterations){0};
+}
+
+/* The object of an iteration of the loop in which the task is: a number that no other object
+ * has, but by a chance of one in 2^62. */
+static uint64_t iteration_of(const struct task *t, const struct ompt_dependence *list, int n)
+{
+	uint64_t h = begin_of(t->team) + t->doacross;
+	for (int i = 0; i < n; i++) {
+		h = (h ^ h >> 31) * 0x9E3779B97F4A7C15ull + list[i].variable.value;
+		h = (h ^ h >> 29) * 0xBF58476D1CE4E5B9ull;
+	}
+	return (h ^ h >> 32) | 3ull << 62;
+}
+
+/* Before others may go on that wait for the iteration, or behind having waited for it. */
+static void iteration(struct task *t, const struct ompt_dependence *list, int n)
+{
+	struct place at = {NULL, mcchk_entry.iteration};
+	uint64_t object;
+
+	if (!t || !t->team || !t->doacross) {
+		mcchk_noticed(MCCHK_REGIONS, MCCHK_FRAME);
+		return;
+	}
+	object = iteration_of(t, list, n);
+	if (list[0].type == OMPT_DEPENDENCE_SINK) {
+		MCCHK_ACQUIRE(object, &at);
+		return;
+	}
+	keep(&t->iterations, &object, 1);
+	MCCHK_RELEASE(object, &at);
 }
 
 /* ---- explicit tasks ---- */
@@ -123,9 +206,13 @@ static uint64_t objects_of(struct task *creator, uint64_t variable)
 void mcchk_dependences(union ompt_data *task, const struct ompt_dependence *list, int n)
 {
 	struct task *t = task ? task->ptr : NULL;
+	if (n > 0 && (list[0].type == OMPT_DEPENDENCE_SOURCE || list[0].type == OMPT_DEPENDENCE_SINK)) {
+		iteration(t, list, n);
+		return;
+	}
 	struct dependence *d = t && t->creator && !t->started ? calloc((size_t)n, sizeof *d) : NULL;
 
-	if (!d) { /* of the iterations of a loop: their order is not followed */
+	if (!d) {
 		mcchk_noticed(MCCHK_REGIONS, MCCHK_FRAME);
 		return;
 	}

@@ -9,6 +9,12 @@
 
 #define TEAM_OBJECTS (1u << 20) /* its numbers: two, and one for each barrier, in turn */
 
+/* Objects of iterations that others may wait for. */
+struct iterations {
+	uint64_t *objects;
+	size_t count, room;
+};
+
 /* The implicit tasks of a parallel region. */
 struct team {
 	uint64_t objects;
@@ -17,6 +23,7 @@ struct team {
 	uint64_t *strands; /* its tasks', as many as there are; atomic */
 	unsigned size, begun; /* atomic */
 	int lock, over;       /* over: the region is; changed under the lock */
+	struct iterations iterations[2]; /* before its last barriers, in turn; under the lock */
 	uintptr_t pc;
 	int references; /* atomic, as that of tasks */
 };
@@ -53,6 +60,8 @@ struct task {
 	int dependence_count;
 	int index; /* of an implicit task */
 	uint64_t tasks, over; /* that it has made and does not execute at once, and those that are over (atomic) */
+	uint64_t doacross; /* loops of an implicit task whose iterations wait for one another */
+	struct iterations iterations; /* of these, since its last barrier */
 	int loose; /* outside of regions: tasks that it has made and not waited for */
 	int included, final, started, created; /* created: it has made tasks */
 	int waits;                             /* it does nothing before the construct that it is in is over */
@@ -82,6 +91,8 @@ struct task *mcchk_task_of(union ompt_data *data);
 void mcchk_drop_team(struct team *t);
 void mcchk_drop_task(struct task *t, void *at);
 void mcchk_end_variables(struct task *t, void *at);
+void mcchk_iterations_done(struct task *t);
+void mcchk_end_iterations(struct iterations *x, void *at);
 
 /* ---- call-backs of OMPT that are about explicit tasks ---- */
 
