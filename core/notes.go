@@ -65,6 +65,8 @@ type item struct {
 	region int
 	sure   bool
 	waits  []Wait
+	calls  uint64 // of the process, that were read before it
+	again  repeats
 	given  int64 // releases of the object that were replayed before it was read
 }
 

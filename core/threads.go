@@ -36,7 +36,11 @@ type member struct {
 	latest   int64           // when its last call was over that was read, ns
 	index    int             // among those of the team that have not ended
 	bounds   *regions.Bounds // in which it was made
-	parked   *parked         // at an acquire that waits; or nil
+	queued   *recent         // what was put into the queue last, behind anything else; or nil
+	kept     *recent         // what the region was given last; or nil
+
+	callsBefore uint64  // of the process, before the accesses that are replayed
+	parked      *parked // at an acquire that waits; or nil
 }
 
 // team is the strands of a process.
@@ -48,6 +52,7 @@ type team struct {
 	objects   map[int64]*object
 	free      []freeLine
 	read      uint64 // events of the trace so far
+	calls     uint64 // that were read, but for notes
 	queued    int    // items in queues
 	allowance int    // that there may be of these before reading stops
 	over      bool   // the trace was read to its end
@@ -150,8 +155,9 @@ func (t *team) members(yield func(*Strand) bool) {
 // takeQueued replays what was kept, as far as strands can go on.
 func (t *team) takeQueued() error {
 	for s := t.nextQueued(); s != nil; s = t.nextQueued() {
-		t.queued--
-		if err := t.take(s, s.queue.take()); err != nil {
+		x := s.queue.take()
+		t.queued -= 1 + x.again.items
+		if err := t.take(s, x); err != nil {
 			return err
 		}
 	}
@@ -188,6 +194,7 @@ func (t *team) next() bool {
 		return false
 	}
 	x := &t.room
+	x.calls = t.calls
 	x.stretch, x.fn, x.object, x.release, x.joined, x.waits, x.pos = nil, nil, nil, nil, evc.Time{}, nil, t.read
 	if st, thread := t.ahead.stretch(); st != nil {
 		x.stretch, x.thread = st, thread
@@ -200,8 +207,17 @@ func (t *team) next() bool {
 			t.unreadable(err)
 			return false
 		}
-		if x.thread = x.event.Strand; x.event.Kind == trace.KindCall {
+		x.thread = x.event.Strand
+		switch x.event.Kind {
+		case trace.KindAccess:
+			st := trace.StretchOf(&x.event.Access)
+			st.Counted = x.event.Counted
+			x.stretch = &st
+		case trace.KindCall:
 			x.fn = t.m.function(x.event.Call.Fn)
+			if !x.isNote() {
+				t.calls++
+			}
 		}
 	}
 	t.read += uint64(x.events())
@@ -210,6 +226,10 @@ func (t *team) next() bool {
 
 // put keeps what was read until its strand can go on.
 func (t *team) put(s *Strand, x *item) {
+	t.queued++
+	if t.repeated(s, x) {
+		return
+	}
 	kept := *x
 	switch {
 	case x.stretch != nil:
@@ -219,7 +239,6 @@ func (t *team) put(s *Strand, x *item) {
 	case x.event.Kind == trace.KindCall:
 		kept.event.Call = keep(x.event.Call)
 	}
-	t.queued++
 	s.queue.add(&kept)
 }
 
@@ -237,7 +256,9 @@ func (t *team) take(s *Strand, x *item) error {
 		s.wake()
 	}
 	if x.stretch != nil {
+		s.callsBefore = x.calls
 		s.stretch(x.stretch, x.thread)
+		s.repeat(&x.again)
 		return nil
 	}
 	t.event = x.event
@@ -274,7 +295,7 @@ func (t *team) begin(number int64) *Strand {
 
 // end ends a strand. Its line is free for one that comes after it.
 func (t *team) end(s *Strand) {
-	s.state = ended
+	s.state, s.kept, s.queued = ended, nil, nil
 	s.endWait()
 	t.m.watch.gone(s)
 	delete(t.byNumber, s.number)
