@@ -483,10 +483,10 @@ func TestArchiveMembers(t *testing.T) {
 	}
 }
 
-// TestWrapperOfTheLanguage: for C++, an MPI compiler for C stands for the one beside it.
+// TestWrapperOfTheLanguage: an MPI compiler for C stands for the one for C++ or Fortran beside it.
 func TestWrapperOfTheLanguage(t *testing.T) {
 	bin := t.TempDir()
-	for _, name := range []string{"mpicc.one", "mpicxx.one", "mpicc.two"} {
+	for _, name := range []string{"mpicc.one", "mpicxx.one", "mpifort.one", "mpicc.two"} {
 		require.NoError(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"), 0o755))
 	}
 	for _, c := range []struct {
@@ -498,6 +498,8 @@ func TestWrapperOfTheLanguage(t *testing.T) {
 		{CXX, "mpicc.one", "mpicxx.one"},
 		{CXX, filepath.Join(bin, "mpicc.one"), "mpicxx.one"},
 		{CXX, "mpicc.two", "mpicc.two"},
+		{Fortran, "mpifort.one", "mpifort.one"},
+		{Fortran, "mpicc.one", "mpifort.one"},
 	} {
 		tools := newTools("", []string{"PATH=" + bin})
 		got, err := findWrapper(&tools, target{MPI, c.language}, c.asked)

@@ -174,7 +174,7 @@ var wrapperVariables = map[target]struct {
 
 // findWrapper finds the MPI compiler wrapper: the one asked for, else that of
 // the environment, else the one beside what that names for C, else the one in PATH. It may
-// be given with arguments. For C++ one for C stands for the one for C++ beside it.
+// be given with arguments. For C++ and Fortran one for C stands for theirs beside it.
 func findWrapper(t *tools, of target, asked string) ([]string, error) {
 	v := wrapperVariables[of]
 	from := "the option"
@@ -184,7 +184,7 @@ func findWrapper(t *tools, of target, asked string) ([]string, error) {
 	if asked == "" && of.library == MPI && of.language != C {
 		asked, from = t.beside(t.getenv(wrapperVariables[target{MPI, C}].name), v.fallback), "beside that for C"
 	}
-	if of == (target{MPI, CXX}) {
+	if of.library == MPI && of.language != C {
 		asked = cmp.Or(t.beside(asked, v.fallback), asked)
 	}
 	if asked == "" {

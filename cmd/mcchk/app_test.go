@@ -118,6 +118,10 @@ func TestCompile(t *testing.T) {
 			tracer.CompileOptions{Language: tracer.CXX, MPICC: "mpicxx.mpich", Compiler: "clang", Args: []string{"-c", "a.cc"}}},
 		{"the option by the name of the compiler", []string{"mcchk", "cxx", "--mpicxx", "mpicxx.mpich", "-c", "a.cc"},
 			tracer.CompileOptions{Language: tracer.CXX, MPICC: "mpicxx.mpich", Args: []string{"-c", "a.cc"}}},
+		{"each language its own", []string{"mcchk", "fc", "--mpifc", "mpifort.mpich", "--mpicc=mpicc.mpich", "-c", "a.f90"},
+			tracer.CompileOptions{Language: tracer.Fortran, MPICC: "mpifort.mpich", Args: []string{"-c", "a.f90"}}},
+		{"beside that for C", []string{"mcchk", "fc", "--mpicc", "mpicc.mpich", "-c", "a.f90"},
+			tracer.CompileOptions{Language: tracer.Fortran, MPICC: "mpicc.mpich", Args: []string{"-c", "a.f90"}}},
 		{"help of the compiler", []string{"mcchk", "cc", "-c", "--help"}, tracer.CompileOptions{Language: tracer.C, Args: []string{"-c", "--help"}}},
 		{"color is no option of ours here", []string{"mcchk", "cc", "--color", "x"}, tracer.CompileOptions{Language: tracer.C, Args: []string{"--color", "x"}}},
 		{"called as mcchk-cc", []string{"/bin/mcchk-cc", "-c", "a.c"}, tracer.CompileOptions{Language: tracer.C, Args: []string{"-c", "a.c"}}},
@@ -146,7 +150,7 @@ func TestCompile(t *testing.T) {
 }
 
 func TestCompileVerbose(t *testing.T) {
-	o, err := compileOptions([]string{"--verbose", "-c", "a.c"})
+	o, _, err := compileOptions([]string{"--verbose", "-c", "a.c"})
 	require.NoError(t, err)
 	require.Contains(t, o.Env, "MCCHK_VERBOSE=1")
 	require.Equal(t, []string{"-c", "a.c"}, o.Args)
@@ -165,6 +169,8 @@ func TestCompileTrouble(t *testing.T) {
 	}{
 		{"an option of ours behind others", []string{"mcchk", "cc", "-o", "app", "app.c", "--mpicc", "mpicc.mpich"}, "mcchk's own options come first: --mpicc follows -o"},
 		{"the same with a value", []string{"mcchk", "cc", "-c", "--compiler=clang"}, "--compiler follows -c"},
+		{"a compiler of another language", []string{"mcchk", "cc", "--mpifc", "mpifort", "-c", "a.c"}, "--mpifc does not name a compiler of C programs with MPI: --mpicc does"},
+		{"a compiler of another library", []string{"mcchk", "oshcc", "--mpicc", "mpicc", "-c", "a.c"}, "--mpicc does not name a compiler of C programs with OpenSHMEM: --oshcc does"},
 		{"nothing to compile", []string{"mcchk", "cc"}, "there is nothing to compile"},
 		{"options of ours alone", []string{"mcchk", "cc", "--verbose"}, "there is nothing to compile"},
 	} {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -19,12 +20,11 @@ mcchk-g++, mcchk-clang and mcchk-clang++ also say which compiler lies underneath
 mcchk fc (mcchk-fc) is for Fortran, with gfortran.
 
 Options of mcchk's own come first; everything after them goes to the compiler:
-  --mpicc X        the MPI compiler to use (for cxx the one for C++, or the one
-                   for C that it stands beside; --mpicxx X is the same); for fc:
-                   --mpifc X (default: $MCCHK_MPICC, $MCCHK_MPICXX or
-                   $MCCHK_MPIFC, then .mcchk.yaml, then the one beside that for C,
-                   such as mpicxx.mpich of mpicc.mpich, then mpicc, mpicxx or
-                   mpifort)
+  --mpicc X        the MPI compiler to use; for cxx --mpicxx X and for fc
+                   --mpifc X, or --mpicc with the one for C beside which it
+                   stands, such as mpicxx.mpich of mpicc.mpich (default:
+                   $MCCHK_MPICC, $MCCHK_MPICXX or $MCCHK_MPIFC, then .mcchk.yaml,
+                   then the one beside that for C, then mpicc, mpicxx or mpifort)
   --gaspi          the program uses GASPI, whose header is found in the folder
                    include of $GASPI_HOME, or where the compiler looks. Any
                    compiler does (default: $MCCHK_GASPICC or $MCCHK_GASPICXX, then
@@ -85,11 +85,14 @@ func newCompileCommand(a *app, library tracer.Library, language tracer.Language)
 // compile runs the compiler that the name of the command stands for. The exit status is
 // the compiler's.
 func (a *app) compile(ctx context.Context, named tracer.CompileOptions, args []string) error {
-	o, err := compileOptions(args)
+	o, wrappers, err := compileOptions(args)
 	if err != nil {
 		return err
 	}
 	o.Library, o.Language, o.Compiler = cmp.Or(o.Library, named.Library), named.Language, cmp.Or(o.Compiler, named.Compiler)
+	if o.MPICC, err = wrapperOf(named, wrappers); err != nil {
+		return err
+	}
 	if err := a.compilerSettings(&o); err != nil {
 		return err
 	}
@@ -110,12 +113,37 @@ func (a *app) compile(ctx context.Context, named tracer.CompileOptions, args []s
 	return nil
 }
 
-// compileOptions takes our options off the front of the arguments.
-func compileOptions(args []string) (tracer.CompileOptions, error) {
-	var o tracer.CompileOptions
+// wrapperOptions are those that name the compiler of a library, by what they are for, in
+// the order in which they count.
+var wrapperOptions = map[tracer.Library]map[tracer.Language][]string{
+	tracer.MPI: {
+		tracer.C: {"--mpicc"}, tracer.CXX: {"--mpicxx", "--mpicc"}, tracer.Fortran: {"--mpifc", "--mpicc"},
+	},
+	tracer.SHMEM: {tracer.C: {"--oshcc", "--oshcxx"}, tracer.CXX: {"--oshcxx", "--oshcc"}},
+}
+
+// wrapperOf returns which of the compilers that options name is that of a command.
+func wrapperOf(named tracer.CompileOptions, wrappers map[string]string) (chosen string, err error) {
+	library := cmp.Or(named.Library, tracer.MPI)
+	options := wrapperOptions[library][named.Language]
+	for _, name := range slices.Sorted(maps.Keys(wrappers)) {
+		if !slices.Contains(options, name) {
+			return "", usagef("%s does not name a compiler of %s programs with %s: %s does", name, named.Language, library, options[0])
+		}
+	}
+	for _, name := range options {
+		chosen = cmp.Or(chosen, wrappers[name])
+	}
+	return chosen, nil
+}
+
+// compileOptions takes our options off the front of the arguments; the compilers of libraries
+// that they name are by option.
+func compileOptions(args []string) (o tracer.CompileOptions, wrappers map[string]string, err error) {
+	wrappers = map[string]string{}
 	for len(args) > 0 {
 		name, value, joined := strings.Cut(args[0], "=")
-		var to *string
+		var to *string // nil: a wrapper
 		switch name {
 		case "--verbose":
 			o.Env = append(os.Environ(), "MCCHK_VERBOSE=1")
@@ -126,7 +154,6 @@ func compileOptions(args []string) (tracer.CompileOptions, error) {
 			args = args[1:]
 			continue
 		case "--mpicc", "--mpicxx", "--mpifc", "--oshcc", "--oshcxx":
-			to = &o.MPICC
 		case "--compiler":
 			to = &o.Compiler
 		case "--plugin":
@@ -135,21 +162,25 @@ func compileOptions(args []string) (tracer.CompileOptions, error) {
 			to = &o.OpenMP
 		default:
 			o.Args = args
-			return o, misplaced(args)
+			return o, wrappers, misplaced(args)
 		}
 		args = args[1:]
 		if !joined {
 			if len(args) == 0 {
-				return o, usagef("%s needs a value", name)
+				return o, nil, usagef("%s needs a value", name)
 			}
 			value, args = args[0], args[1:]
 		}
 		if value == "" {
-			return o, usagef("%s needs a value", name)
+			return o, nil, usagef("%s needs a value", name)
 		}
-		*to = value
+		if to == nil {
+			wrappers[name] = value
+		} else {
+			*to = value
+		}
 	}
-	return o, usagef("there is nothing to compile or link: the arguments of the compiler are missing")
+	return o, nil, usagef("there is nothing to compile or link: the arguments of the compiler are missing")
 }
 
 var ownOptions = []string{"--mpicc", "--mpicxx", "--mpifc", "--oshcc", "--oshcxx", "--gaspi", "--compiler", "--plugin", "--openmp"}
