@@ -84,14 +84,23 @@ func TestValuesAgainstBruteForce(t *testing.T) {
 func differsOnValues(t testing.TB, p *values.Program, want *values.Races) (text string, undecided bool) {
 	files, err := p.Files()
 	require.NoError(t, err)
+	pairs := func(w way) (got, besides []string) {
+		w.opts.Jobs = 1
+		got, besides = w.analyse(t, files)
+		for i, x := range got {
+			_, got[i], _ = strings.Cut(x, ": ")
+		}
+		return got, besides
+	}
 	for _, opts := range []Options{
 		{Clock: evc.Encoded}, {Clock: evc.Vector}, {Clock: evc.Encoded, phase: 1, turn: 1}, {Clock: evc.Vector, phase: 6, turn: 2},
 	} {
 		clock := fmt.Sprintf("phases of %d, %s", opts.phase, opts.Clock)
-		opts.Jobs = 1
-		got, besides := way{opts: opts}.analyse(t, files)
-		for i, x := range got {
-			_, got[i], _ = strings.Cut(x, ": ")
+		got, besides := pairs(way{opts: opts})
+		if opts.phase > 1 {
+			if parts, _ := pairs(way{opts: opts, parts: 3}); !slices.Equal(distinct(parts), distinct(got)) {
+				text += fmt.Sprintf("%s clock: in parts %v, as a whole %v\n", clock, parts, got)
+			}
 		}
 		for _, x := range want.Untold {
 			i := slices.Index(besides, x)
@@ -120,6 +129,8 @@ func differsOnValues(t testing.TB, p *values.Program, want *values.Races) (text 
 	}
 	return text, undecided
 }
+
+func distinct(list []string) []string { return slices.Compact(slices.Sorted(slices.Values(list))) }
 
 func TestModelsWhoseCallsWereMet(t *testing.T) {
 	for model, name := range map[string]string{"shmem": "OpenSHMEM", "gaspi": "GASPI"} {

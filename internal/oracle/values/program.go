@@ -23,6 +23,7 @@ type Program struct {
 	strands int
 	lone    int  // bits of processes that have one strand all the same
 	told    bool // what atomic operations found is told, though they have no result
+	loops   bool // calls of one function that a process makes are of one place, as in a loop
 	ids     int  // of notifications
 	steps   []step
 
@@ -123,6 +124,7 @@ func Generate(model string, seed int64) *Program {
 	}
 	p.steps = draw(r, p.ranks, p.strands, n, p.kinds())
 	p.ids = []int{2, 3, 3}[r.IntN(3)]
+	p.loops = r.IntN(3) == 0
 	for i := range p.steps {
 		if x := &p.steps[i]; p.lone>>x.pe&1 != 0 {
 			x.strand = 0
@@ -165,7 +167,7 @@ func Shrink(p *Program, fails func(*Program) bool) *Program {
 	for n := len(p.steps) / 2; n > 0; {
 		shorter := false
 		for at := 0; at+n <= len(p.steps); {
-			q := &Program{model: p.model, ranks: p.ranks, strands: p.strands, lone: p.lone, told: p.told, ids: p.ids, real: p.real, later: p.later, seen: p.seen, steps: slices.Delete(slices.Clone(p.steps), at, at+n)}
+			q := &Program{model: p.model, ranks: p.ranks, strands: p.strands, lone: p.lone, told: p.told, loops: p.loops, ids: p.ids, real: p.real, later: p.later, seen: p.seen, steps: slices.Delete(slices.Clone(p.steps), at, at+n)}
 			q.run()
 			if fails(q) {
 				p, shorter = q, true
