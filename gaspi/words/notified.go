@@ -28,7 +28,7 @@ func before(w *explain.Wording, kind conflicts.FixKind, x, y *conflicts.Side) co
 func arrived(w *explain.Wording, x, y *conflicts.Side) string {
 	t, post, it := Terms(), "", "the notification of "+w.Access(x)
 	if !gaspi.FactsOf(x.Call).Notifies {
-		post = fmt.Sprintf("post gaspi_notify to the queue of %s behind it (or use gaspi_write_notify), and ", w.Access(x))
+		post = fmt.Sprintf("post gaspi_notify to the queue of %s behind it (or use %s_notify), and ", w.Access(x), x.Call)
 		it = "it"
 	}
 	hear := "call gaspi_notify_waitsome for " + it
