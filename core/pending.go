@@ -305,6 +305,15 @@ func (p *Pending) seenLeftOut() {
 	}
 }
 
+// leaveOutMore makes it stand for more accesses that are only counted.
+func (p *Pending) leaveOutMore(n int) {
+	l := &p.strand.m.pending
+	p.leftOut += n
+	p.strand.m.phase.grown += n
+	l.leftOut += n
+	l.leftOutNew += n
+}
+
 // leaveOutAgain begins an access that is only counted, and goes on with one that is.
 func (p *Pending) leaveOutAgain(s *Strand) *Pending {
 	again := s.leaveOut()
@@ -326,6 +335,7 @@ func (p *Pending) Part(s *Strand, role *regions.Role) *Pending {
 	case p.access == nil && p.leftOut == 0:
 		return p
 	}
+	p.spread()
 	p.spreadCarried()
 	var again *Pending
 	if p.access == nil {
@@ -337,6 +347,10 @@ func (p *Pending) Part(s *Strand, role *regions.Role) *Pending {
 		again = s.open(a)
 	}
 	again.buffer, again.lo, again.hi, again.first = p.buffer, p.lo, p.hi, p
+	for _, q := range p.apart {
+		again.apart = append(again.apart, q.Part(s, role))
+	}
+	again.leaveOutMore(p.leftOut - again.leftOut)
 	p.end(s.Now())
 	return again
 }

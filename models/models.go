@@ -29,21 +29,11 @@ import (
 // windows of MPI are judged: "auto", "unified" or "separate". fetched tells where
 // operations fetch, if that is known (FetchScan); it may be nil.
 func New(memory string, fetched func() *Fetched) []core.Model {
-	return []core.Model{mpi.New(mpi.MemoryModel(memory), fetched), shmem.New(), gaspi.New()}
+	if fetched == nil {
+		fetched = func() *Fetched { return nil }
+	}
+	return []core.Model{mpi.New(mpi.MemoryModel(memory), func() *mpi.Fetched { return fetched().ofMPI() }), shmem.New(func() *shmem.Fetched { return fetched().ofOpenSHMEM() }), gaspi.New()}
 }
-
-// Fetched says where operations may fetch what others have left, and a FetchScan of the
-// calls of each process finds out.
-type (
-	Fetched   = mpi.Fetched
-	FetchScan = mpi.FetchScan
-)
-
-// NewFetchScan returns a scan that has seen no call yet.
-func NewFetchScan() *FetchScan { return mpi.NewFetchScan() }
-
-// FetchedBy returns what the scans of all processes have found together.
-func FetchedBy(scans []*FetchScan) *Fetched { return mpi.FetchedBy(scans) }
 
 // Judge returns the judge of what conflicts, over all models.
 func Judge() conflicts.Judge { return judges{} }

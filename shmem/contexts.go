@@ -59,6 +59,8 @@ type context struct {
 	mode    regions.Mode // of its operations, by which fences chain them; "": the default context
 	pending []*operation
 	open    []*operation // of pending, those that no fence has met yet
+	// recent are the last of open to each PE that may take others: see merge.
+	recent map[int32][]*operation
 	// Of a PE with threads, in this region: what was completed, and what fences have put before
 	// what comes.
 	completed, fenced dealt

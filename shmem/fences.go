@@ -64,6 +64,7 @@ func (p *pe) quiet(c *call, x *context) {
 // quietFor completes some of what is pending on a context. Of a PE with threads it also
 // shows that complete which another thread has completed beside it.
 func (p *pe) quietFor(c *call, x *context, of func(*operation) bool) {
+	clear(x.recent)
 	for op := range x.completed.beside(p, (*operation).completedAt) {
 		if of(op) {
 			op.done.seen(p.Now())

@@ -28,13 +28,18 @@ type Model struct {
 	collectives map[core.MeetKey]*collective // to which not all have come and left
 	numbered    int64                        // the number of the last of them
 	operations  uint64
+	whose       func() *Fetched // what is fetched; nil: that is not known
+	fetched     *Fetched        // that, once it was asked for
+	apart       bool            // operations are held one by one
 }
 
 var _ core.Model = (*Model)(nil)
 
-// New returns the model for one replay.
-func New() *Model {
+// New returns the model for one replay. fetched tells what PEs fetch, and is asked at most
+// once; nil: that is not known.
+func New(fetched func() *Fetched) *Model {
 	return &Model{
+		whose:     fetched,
 		symmetric: newSymmetric(), teams: map[teamKey]*team{},
 		alike: core.NewAlike(), collectives: map[core.MeetKey]*collective{},
 	}

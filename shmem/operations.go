@@ -2,6 +2,7 @@ package shmem
 
 import (
 	"math"
+	"slices"
 
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/regions"
@@ -123,6 +124,54 @@ func (t *transfer) pending(remote, local *core.Pending, role *regions.Role) *ope
 	return op
 }
 
+// fewRecent is how many operations merge looks at.
+const fewRecent = 4
+
+// merge makes an operation, the last that is pending, one with an earlier one to the same PE
+// from which it differs in time and address only, where that is among the last. Of one that
+// somebody may see it matters which it is.
+func (p *pe) merge(x *context, op *operation) {
+	if op.word != nil || op.shown != nil || p.m.apart {
+		return
+	}
+	recent := x.recent[op.target]
+	for _, before := range recent {
+		if before.mayTake(op, p.Threaded()) {
+			before.take(op)
+			x.pending = x.pending[:len(x.pending)-1]
+			if fenced[op.role] != nil {
+				x.open = x.open[:len(x.open)-1]
+			}
+			return
+		}
+	}
+	if len(recent) == fewRecent {
+		recent = slices.Delete(recent, 0, 1)
+	}
+	if x.recent == nil {
+		x.recent = map[int32][]*operation{}
+	}
+	x.recent[op.target] = append(recent, op)
+}
+
+// mayTake reports whether an operation, which was issued later, may become one with op; threaded: a
+// call may complete the one and not the other, where only that comes before it.
+func (op *operation) mayTake(later *operation, threaded bool) bool {
+	may := func(a, b *core.Pending) bool { return a == b || a != nil && b != nil && a.MayTake(b) }
+	return op.role == later.role && op.result == later.result && op.issued.Region == later.issued.Region &&
+		(!threaded || op.issued.At.Seg == later.issued.At.Seg) && may(op.remote, later.remote) && may(op.local, later.local)
+}
+
+func (op *operation) take(later *operation) {
+	op.issued = later.issued
+	if op.remote != nil {
+		op.remote.Take(later.remote)
+	}
+	if op.local != nil {
+		op.local.Take(later.local)
+	}
+}
+
 func put(p *pe, c *call)    { putWith(p, c, true) }
 func putNBI(p *pe, c *call) { putWith(p, c, false) }
 
@@ -144,6 +193,7 @@ func putWith(p *pe, c *call, blocking bool) {
 	if bytes, ok := word(int64(t.n * t.size)); ok && remote != nil && t.dst == t.size && c.Has(argValue) {
 		p.wrote(c, t, at, op, bytes, constant(c.Int(argValue), bytes), nil)
 	}
+	p.merge(t.x, op)
 }
 
 // word returns so many bytes, where one write of a known value may be of that many.
@@ -169,7 +219,7 @@ func getNBI(p *pe, c *call) {
 		return
 	}
 	remote, _ := t.remote(argSource, t.sst, regions.Read, GetLater, nil)
-	t.pending(remote, t.buffer(argDest, t.dst, regions.Write, Dest), GetLater)
+	p.merge(t.x, t.pending(remote, t.buffer(argDest, t.dst, regions.Write, Dest), GetLater))
 }
 
 // atomicDo replays an atomic operation: that of the family's name.
@@ -210,6 +260,9 @@ func atomicDo(o atomicOp) func(*pe, *call) {
 			word = p.wrote(c, t, at, op, t.size, o.update(c, t.size), nil)
 		case !o.nbi: // what others find is not recorded
 			word = p.Issue(at.word(t.size), c.Begin, nil, true)
+		}
+		if op != nil {
+			p.merge(t.x, op)
 		}
 		word.Commutes(o.commutes())
 		if c.Has(argOld) && !o.fetches && (!c.Has(argTold) || c.Int(argTold) != 0) {
@@ -271,7 +324,7 @@ func (p *pe) foreseeWrite(c *call, f *core.Foresight, arg core.ArgName, size uin
 }
 
 // foreseen returns the word of a call that is still to come, and its context; nil: that is
-// not made yet, or the call will not be understood.
+// not made yet, the call will not be understood, or nobody can see what it does.
 func (p *pe) foreseen(c *call, arg core.ArgName, size uint64) (core.WordKey, *context) {
 	x := p.contexts[ctxOf(c.Call)]
 	if x == nil || x.ended != nil {
@@ -282,7 +335,7 @@ func (p *pe) foreseen(c *call, arg core.ArgName, size uint64) (core.WordKey, *co
 		return core.WordKey{}, nil
 	}
 	at, _, ok := p.at(c.Addr(arg), owner)
-	if !ok {
+	if !ok || !p.m.seen(at, size) {
 		return core.WordKey{}, nil
 	}
 	return at.word(size), x

@@ -16,6 +16,7 @@ const symmetricMemory = 1 << 61
 // block is a block of the symmetric heap, or the writable data of a module.
 type block struct {
 	regions.Object
+	key   blockKey
 	bases map[int32]uint64 // by rank, where it is known
 	size  uint64
 	locks map[uint64]*regions.Object // in it, by offset
@@ -50,13 +51,20 @@ type symmetric struct {
 
 type dataKey struct{ module, offset int64 }
 
+// blockKey is which block one is, the same to all PEs: a block of the heap by its number,
+// from 1, or else static data.
+type blockKey struct {
+	heap int
+	data dataKey
+}
+
 func newSymmetric() symmetric { return symmetric{data: map[dataKey]*block{}} }
 
-func (y *symmetric) newBlock(kind string, size uint64, made *regions.CallInfo) *block {
+func (y *symmetric) newBlock(key blockKey, kind string, size uint64, made *regions.CallInfo) *block {
 	y.numbers++
 	return &block{
 		Object: regions.Object{ID: symmetricMemory + int64(y.numbers), Number: y.numbers, Kind: kind, Created: made},
-		bases:  map[int32]uint64{}, size: size,
+		key:    key, bases: map[int32]uint64{}, size: size,
 	}
 }
 
@@ -107,7 +115,7 @@ func data(p *pe, c *call) {
 	size := uint64(c.Int(argSize))
 	b := y.data[key]
 	if b == nil {
-		b = y.newBlock("static data", size, nil)
+		b = y.newBlock(blockKey{data: key}, "static data", size, nil)
 		y.data[key] = b
 	}
 	if size > 0 {
@@ -135,7 +143,7 @@ func (p *pe) makeBlock(c *call, size uint64) {
 	n := p.made
 	p.made++
 	for len(y.heap) <= n {
-		y.heap = append(y.heap, y.newBlock("symmetric block", size, p.Info(c.Call)))
+		y.heap = append(y.heap, y.newBlock(blockKey{heap: len(y.heap) + 1}, "symmetric block", size, p.Info(c.Call)))
 	}
 	if base := c.Addr(argResult); base != 0 {
 		p.add(y.heap[n], base, size)

@@ -11,6 +11,7 @@ import (
 type entry struct {
 	do       func(*pe, *call)
 	foresee  func(*pe, *call, *core.Foresight) // of a call to come: what it will do to a word
+	scan     scanKind                          // what it is to a FetchScan
 	kind     core.CallKind
 	mayOrder bool // it may order processes, but need not
 	aborts   bool
@@ -115,7 +116,7 @@ func makeTable() map[string]*entry {
 }
 
 var environment = map[string]*entry{
-	"mcchk_Symmetric_data": {do: data, kind: core.NoteCall},
+	"mcchk_Symmetric_data": {do: data, scan: scanData, kind: core.NoteCall},
 	"shmem_init":           {do: start, kind: core.SynchronizingCall, orders: allToAll},
 	"shmem_init_thread":    {do: start, kind: core.SynchronizingCall, orders: allToAll},
 	"start_pes":            {do: start, kind: core.SynchronizingCall, orders: allToAll},
@@ -131,16 +132,16 @@ var environment = map[string]*entry{
 }
 
 var memoryCalls = map[string]*entry{
-	"shmem_malloc":            {do: allocate, kind: core.SynchronizingCall, orders: allToAll, completes: theDefault},
-	"shmem_calloc":            {do: allocate, kind: core.SynchronizingCall, orders: allToAll, completes: theDefault},
-	"shmem_align":             {do: allocate, kind: core.SynchronizingCall, orders: allToAll, completes: theDefault},
-	"shmem_malloc_with_hints": {do: allocate, kind: core.SynchronizingCall, orders: allToAll, completes: theDefault},
-	"shmalloc":                {do: allocate, kind: core.SynchronizingCall, orders: allToAll, completes: theDefault},
-	"shmemalign":              {do: allocate, kind: core.SynchronizingCall, orders: allToAll, completes: theDefault},
-	"shmem_realloc":           {do: reallocate, kind: core.SynchronizingCall, orders: allToAll, completes: theDefault},
-	"shrealloc":               {do: reallocate, kind: core.SynchronizingCall, orders: allToAll, completes: theDefault},
-	"shmem_free":              {do: free, kind: core.SynchronizingCall, orders: allToAll, completes: theDefault},
-	"shfree":                  {do: free, kind: core.SynchronizingCall, orders: allToAll, completes: theDefault},
+	"shmem_malloc":            {do: allocate, scan: scanMake, kind: core.SynchronizingCall, orders: allToAll, completes: theDefault},
+	"shmem_calloc":            {do: allocate, scan: scanMake, kind: core.SynchronizingCall, orders: allToAll, completes: theDefault},
+	"shmem_align":             {do: allocate, scan: scanMake, kind: core.SynchronizingCall, orders: allToAll, completes: theDefault},
+	"shmem_malloc_with_hints": {do: allocate, scan: scanMake, kind: core.SynchronizingCall, orders: allToAll, completes: theDefault},
+	"shmalloc":                {do: allocate, scan: scanMake, kind: core.SynchronizingCall, orders: allToAll, completes: theDefault},
+	"shmemalign":              {do: allocate, scan: scanMake, kind: core.SynchronizingCall, orders: allToAll, completes: theDefault},
+	"shmem_realloc":           {do: reallocate, scan: scanChange, kind: core.SynchronizingCall, orders: allToAll, completes: theDefault},
+	"shrealloc":               {do: reallocate, scan: scanChange, kind: core.SynchronizingCall, orders: allToAll, completes: theDefault},
+	"shmem_free":              {do: free, scan: scanFree, kind: core.SynchronizingCall, orders: allToAll, completes: theDefault},
+	"shfree":                  {do: free, scan: scanFree, kind: core.SynchronizingCall, orders: allToAll, completes: theDefault},
 	"shmem_ptr":               {do: pointer, note: "what it returns is the memory of the PE"},
 	"shmem_team_ptr":          {do: pointer, note: "what it returns is the memory of the PE"},
 }
@@ -193,7 +194,7 @@ func atomics() map[string]*entry {
 			e.memory = "reads source at the PE atomically"
 		}
 		if o.fetches && !o.nbi {
-			e.orders = "after the updates that it saw"
+			e.scan, e.orders = scanFetch, "after the updates that it saw"
 		}
 		if !o.fetches || o.nbi {
 			e.memory += untilComplete
@@ -269,7 +270,7 @@ var synchronization = func() map[string]*entry {
 		"shmem_test_lock":         {do: testLock, kind: core.SynchronizingCall, orders: "when it has taken the lock: after the shmem_clear_lock before it", memory: "updates the lock atomically"},
 		"shmem_clear_lock":        {do: clearLock, foresee: foreseeQuiet, kind: core.SynchronizingCall, orders: "before the next holder of the lock", completes: theDefault},
 		"shmem_signal_wait_until": waits((*call).one, saw),
-		"shmem_signal_fetch":      {do: signalFetch, foresee: foreseeLook, kind: core.SynchronizingCall, orders: "after the updates that it saw"},
+		"shmem_signal_fetch":      {do: signalFetch, scan: scanFetch, foresee: foreseeLook, kind: core.SynchronizingCall, orders: "after the updates that it saw"},
 		"shmem_wait":              waits((*call).one, saw),
 		"shmem_TYPE_wait":         waits((*call).one, saw),
 		"shmem_TYPE_wait_until":   waits((*call).one, saw),

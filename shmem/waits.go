@@ -70,8 +70,12 @@ func (t condition) valid() bool {
 
 // wrote notes an update of one element; op is nil where it is complete on return. What
 // the PE has done before comes before what those do who see it, and they see that it is
-// complete, with what takes effect before it: data, and what fences have put there.
+// complete, with what takes effect before it: data, and what fences have put there. It
+// returns nil where nobody can see it.
 func (p *pe) wrote(c *call, t *transfer, at place, op *operation, bytes uint64, update core.Update, data *operation) *core.WordOp {
+	if !p.m.seen(at, bytes) {
+		return nil
+	}
 	w := p.Issue(at.word(bytes), c.Begin, update, op == nil)
 	own, chains := &parts{}, t.x.before(p, t.owner)
 	for _, x := range []*operation{data, op} {

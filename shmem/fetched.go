@@ -1,0 +1,232 @@
+package shmem
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/mcchk/mcchk/trace"
+)
+
+// Fetched says which places of symmetric memory PEs may fetch from, or wait for. An update
+// that nobody can see orders nothing, however often it is made: histograms and lists that
+// are filled by puts of single elements, to be read after a barrier, are such.
+type Fetched struct {
+	all    bool
+	places map[spot]bool
+}
+
+// spot is a piece of a block: so many places in a row count as one.
+type spot struct {
+	blockKey
+	piece uint64
+}
+
+// spotBytes is how large pieces are, and mostSpots how many are told apart.
+const spotBytes, mostSpots = 256, 1 << 18
+
+// in reports whether somebody may fetch any of so many bytes at a place; of a nil Fetched
+// that is not known, and so it is possible.
+func (f *Fetched) in(at place, bytes uint64) bool {
+	if f == nil || f.all {
+		return true
+	}
+	for piece := at.offset / spotBytes; piece <= (at.offset+max(bytes, 1)-1)/spotBytes; piece++ {
+		if f.places[spot{at.block.key, piece}] {
+			return true
+		}
+	}
+	return false
+}
+
+// FetchScan finds out of the calls of one PE what it fetches, or waits for.
+type FetchScan struct {
+	Fetched
+	blocks []scannedBlock // by address
+	made   int            // blocks of the symmetric heap so far
+	fns    map[*trace.Fn]scanned
+}
+
+// scannedBlock is where a block lies in the memory of the PE.
+type scannedBlock struct {
+	lo, hi uint64
+	key    blockKey
+}
+
+// scanned is what a function is to a scan, with the places of its arguments; noArg: none.
+type scanned struct {
+	kind                                                    scanKind
+	addr, size, count, number, result, module, offset, base int
+}
+
+type scanKind uint8
+
+const (
+	scanNothing  scanKind = iota
+	scanFetch             // may fetch words, or wait for them
+	scanData              // tells where static data lies
+	scanMake              // makes a block
+	scanChange            // makes a block of another one
+	scanFree              // gives a block up
+	scanAnywhere          // may fetch from any memory
+)
+
+const noArg = -1
+
+// NewFetchScan returns a scan that has seen no call yet.
+func NewFetchScan() *FetchScan {
+	return &FetchScan{Fetched: Fetched{places: map[spot]bool{}}, fns: map[*trace.Fn]scanned{}}
+}
+
+// Done reports whether further calls cannot change anything.
+func (s *FetchScan) Done() bool { return s.all }
+
+// Call takes the next call of the PE.
+func (s *FetchScan) Call(c *trace.Call) {
+	f, known := s.fns[c.Fn]
+	if !known {
+		f = scannedOf(c.Fn)
+		s.fns[c.Fn] = f
+	}
+	value := func(arg int) uint64 {
+		if arg == noArg {
+			return 0
+		}
+		return uint64(c.Args[arg].Int)
+	}
+	switch f.kind {
+	case scanFetch:
+		bytes := uint64(8) // of a signal
+		if f.size != noArg {
+			bytes = value(f.size)
+		}
+		if f.number != noArg {
+			bytes *= value(f.number)
+		}
+		s.fetches(value(f.addr), bytes)
+	case scanData:
+		s.add(value(f.base), value(f.size), blockKey{data: dataKey{int64(value(f.module)), int64(value(f.offset))}})
+	case scanMake:
+		size := value(f.size)
+		if f.count != noArg {
+			size *= value(f.count)
+		}
+		s.make(size, value(f.result))
+	case scanChange:
+		old, size, base := value(f.addr), value(f.size), value(f.result)
+		if old != 0 && size != 0 && base == 0 {
+			return
+		}
+		s.remove(old)
+		s.make(size, base)
+	case scanFree:
+		s.remove(value(f.addr))
+	case scanAnywhere:
+		s.all = true
+	}
+}
+
+// make notes that a block was made; base is 0 where that failed.
+func (s *FetchScan) make(size, base uint64) {
+	if size == 0 {
+		return
+	}
+	key := blockKey{heap: s.made + 1}
+	if s.made++; base != 0 {
+		s.add(base, size, key)
+	}
+}
+
+func (s *FetchScan) add(lo, size uint64, key blockKey) {
+	if size > 0 {
+		i, _ := s.search(lo)
+		s.blocks = slices.Insert(s.blocks, i, scannedBlock{lo, lo + size, key})
+	}
+}
+
+func (s *FetchScan) remove(lo uint64) {
+	if b := s.block(lo); b != nil {
+		i, _ := s.search(b.lo)
+		s.blocks = slices.Delete(s.blocks, i, i+1)
+	}
+}
+
+// search returns the place of the first block that begins at an address or behind it.
+func (s *FetchScan) search(lo uint64) (int, bool) {
+	return slices.BinarySearchFunc(s.blocks, lo, func(b scannedBlock, lo uint64) int { return cmp.Compare(b.lo, lo) })
+}
+
+// block returns the block that has an address; nil: none.
+func (s *FetchScan) block(addr uint64) *scannedBlock {
+	i, found := s.search(addr)
+	if !found {
+		i--
+	}
+	if i < 0 || addr >= s.blocks[i].hi {
+		return nil
+	}
+	return &s.blocks[i]
+}
+
+// fetches notes that so many bytes may be fetched from.
+func (s *FetchScan) fetches(addr, bytes uint64) {
+	b := s.block(addr)
+	if b == nil || bytes == 0 {
+		return
+	}
+	last := min(addr+bytes, b.hi) - 1
+	for piece := (addr - b.lo) / spotBytes; piece <= (last-b.lo)/spotBytes; piece++ {
+		s.places[spot{b.key, piece}] = true
+	}
+	s.all = len(s.places) > mostSpots
+}
+
+// scannedOf says what a function is to a scan. What other models and the language fetch is
+// not looked at more closely.
+func scannedOf(fn *trace.Fn) scanned {
+	e, _ := lookup(fn.Name)
+	switch {
+	case e != nil:
+	case strings.HasPrefix(fn.Name, "MPI_") && fn.Arg("result_addr") == noArg, trace.IsNote(fn.Name) && fn.Name != "mcchk_Atomic":
+		return scanned{}
+	default:
+		return scanned{kind: scanAnywhere}
+	}
+	f := scanned{
+		kind: e.scan, addr: noArg, size: fn.Arg("size"), count: fn.Arg("count"), number: fn.Arg("nelems"), result: fn.Arg("result"),
+		module: fn.Arg("module"), offset: fn.Arg("offset"), base: fn.Arg("base"),
+	}
+	var names []string
+	switch f.kind {
+	case scanFetch:
+		names = []string{"dest", "source", "ivar", "ivars", "sig_addr"}
+	case scanChange, scanFree:
+		names = []string{"ptr"}
+	}
+	for _, name := range names {
+		if f.addr = fn.Arg(name); f.addr != noArg {
+			break
+		}
+	}
+	return f
+}
+
+// FetchedBy returns what the scans of all PEs have found together.
+func FetchedBy(scans []*FetchScan) *Fetched {
+	f := &Fetched{places: map[spot]bool{}}
+	for _, s := range scans {
+		f.all = f.all || s.all
+		for at := range s.places {
+			f.places[at] = true
+		}
+	}
+	return f
+}
+
+// seen reports whether somebody may fetch any of so many bytes at a place, or wait for them.
+func (m *Model) seen(at place, bytes uint64) bool {
+	if m.whose != nil {
+		m.fetched, m.whose = m.whose(), nil
+	}
+	return m.fetched.in(at, bytes)
+}

@@ -1,0 +1,90 @@
+package shmem
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/trace"
+)
+
+func TestFetched(t *testing.T) {
+	fns := map[string]*trace.Fn{}
+	call := func(name string, values ...any) *trace.Call {
+		c, fn := &trace.Call{}, &trace.Fn{Name: name}
+		for i := 0; i < len(values); i += 2 {
+			fn.Args = append(fn.Args, trace.Arg{Name: values[i].(string)})
+			c.Args = append(c.Args, trace.Value{Int: int64(values[i+1].(int))})
+		}
+		if fns[name] == nil {
+			fns[name] = fn
+		}
+		c.Fn = fns[name]
+		return c
+	}
+	made := func(size, at int) *trace.Call { return call("shmem_malloc", "size", size, "result", at) }
+	changed := func(ptr, size, at int) *trace.Call {
+		return call("shmem_realloc", "ptr", ptr, "size", size, "result", at)
+	}
+	freed := func(at int) *trace.Call { return call("shmem_free", "ptr", at) }
+	fetch := func(at int) *trace.Call {
+		return call("shmem_long_atomic_fetch_add", "dest", at, "value", 1, "pe", 1, "size", 8)
+	}
+	wait := func(at int) *trace.Call {
+		return call("shmem_long_wait_until", "ivar", at, "cmp", 1, "size", 8)
+	}
+	several := func(at, n int) *trace.Call {
+		return call("shmem_int_wait_until_any", "ivars", at, "nelems", n, "size", 4)
+	}
+	data := func(at, size int) *trace.Call {
+		return call("mcchk_Symmetric_data", "base", at, "size", size, "offset", 64, "module", 1)
+	}
+	static := blockKey{data: dataKey{1, 64}}
+	heap := func(n int) blockKey { return blockKey{heap: n} }
+	type at struct {
+		key    blockKey
+		offset uint64
+	}
+	for _, c := range []struct {
+		name string
+		pes  [][]*trace.Call
+		in   []at
+		out  []at
+	}{
+		{name: "updates alone", pes: [][]*trace.Call{{made(80, 1000), call("shmem_long_atomic_add", "dest", 1000, "value", 1, "pe", 1, "size", 8)}}, out: []at{{heap(1), 0}}},
+		{name: "by another PE, at its own address", pes: [][]*trace.Call{{made(80, 1000), made(80, 2000)}, {made(80, 5000), made(80, 7000), fetch(7008)}}, in: []at{{heap(2), 8}}, out: []at{{heap(1), 8}}},
+		{name: "far away in a block", pes: [][]*trace.Call{{made(8000, 1000), wait(1000)}}, in: []at{{heap(1), 0}}, out: []at{{heap(1), 512}}},
+		{name: "over the end of a piece", pes: [][]*trace.Call{{made(8000, 1000), wait(1000 + 252)}}, in: []at{{heap(1), 0}, {heap(1), 256}, {heap(1), 508}}, out: []at{{heap(1), 512}}},
+		{name: "several", pes: [][]*trace.Call{{made(8000, 1000), several(1256, 65)}}, in: []at{{heap(1), 256}, {heap(1), 512}}, out: []at{{heap(1), 0}, {heap(1), 768}}},
+		{name: "static data", pes: [][]*trace.Call{{data(400, 800), fetch(400)}}, in: []at{{static, 0}}, out: []at{{heap(1), 0}, {static, 512}}},
+		{name: "a signal", pes: [][]*trace.Call{{made(80, 1000), call("shmem_signal_fetch", "sig_addr", 1008, "result", 1)}}, in: []at{{heap(1), 8}}},
+		{name: "an address that is used again", pes: [][]*trace.Call{{made(80, 1000), freed(1000), made(80, 1000), fetch(1000)}}, in: []at{{heap(2), 0}}, out: []at{{heap(1), 0}}},
+		{name: "of no size, and none", pes: [][]*trace.Call{{made(0, 0), made(80, 0), made(80, 1000), fetch(1000)}}, in: []at{{heap(2), 0}}, out: []at{{heap(1), 0}}},
+		{name: "another size", pes: [][]*trace.Call{{changed(0, 80, 1000), changed(1000, 160, 2000), fetch(2000)}}, in: []at{{heap(2), 0}}, out: []at{{heap(1), 0}}},
+		{name: "atomics of the language", pes: [][]*trace.Call{{call("mcchk_Atomic", "addr", 100)}}, in: []at{{heap(1), 0}}},
+		{name: "MPI that fetches", pes: [][]*trace.Call{{call("MPI_Fetch_and_op", "result_addr", 100, "win", 1)}}, in: []at{{heap(1), 0}}},
+		{name: "MPI that does not", pes: [][]*trace.Call{{call("MPI_Put", "win", 1), call("mcchk_Strand", "id", 1)}}, out: []at{{heap(1), 0}}},
+		{name: "another model", pes: [][]*trace.Call{{call("gaspi_atomic_fetch_add")}}, in: []at{{heap(1), 0}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var scans []*FetchScan
+			for _, calls := range c.pes {
+				s := NewFetchScan()
+				for _, call := range calls {
+					s.Call(call)
+				}
+				scans = append(scans, s)
+			}
+			f := FetchedBy(scans)
+			in := func(x at) bool { return f.in(place{block: &block{key: x.key}, offset: x.offset}, 8) }
+			for _, x := range c.in {
+				require.True(t, in(x), x)
+			}
+			for _, x := range c.out {
+				require.False(t, in(x), x)
+			}
+		})
+	}
+	var unknown *Fetched
+	require.True(t, unknown.in(place{}, 8))
+}
