@@ -22,8 +22,9 @@ func (f *Fetched) in(win int64) bool { return f == nil || f.all || f.wins[win] }
 // FetchScan finds out of the calls of one process in which windows it fetches.
 type FetchScan struct {
 	Fetched
-	made []memoryOf
-	fns  map[*trace.Fn]scanned
+	made    []memoryOf
+	atomics map[uint64]bool // pages on which there are atomic operations of the language
+	fns     map[*trace.Fn]scanned
 }
 
 // memoryOf is the memory of the process that a window exposes.
@@ -32,11 +33,24 @@ type memoryOf struct {
 	lo, hi uint64
 }
 
+// meets reports whether some of it lies on one of the pages.
+func (x memoryOf) meets(pages map[uint64]bool) bool {
+	for page := range pages {
+		if x.lo < (page+1)*pageBytes && x.hi > page*pageBytes {
+			return true
+		}
+	}
+	return false
+}
+
 // scanned is what a function is to a scan, with the places of its arguments; noArg: none.
 type scanned struct {
 	kind                    scanKind
-	win, number, base, size int
+	win, number, base, size int // base: or the address of an atomic operation
 }
+
+// pageBytes is how large pages of FetchScan.atomics are, and mostPages how many are told apart.
+const pageBytes, mostPages = 4096, 1 << 12
 
 type scanKind uint8
 
@@ -44,12 +58,13 @@ const (
 	scanNothing  scanKind = iota
 	scanFetch             // may fetch a word
 	scanMake              // makes a window
+	scanAtomic            // an atomic operation of the language
 	scanAnywhere          // may fetch from any memory
 )
 
 // NewFetchScan returns a scan that has seen no call yet.
 func NewFetchScan() *FetchScan {
-	return &FetchScan{Fetched: Fetched{wins: map[int64]bool{}}, fns: map[*trace.Fn]scanned{}}
+	return &FetchScan{Fetched: Fetched{wins: map[int64]bool{}}, atomics: map[uint64]bool{}, fns: map[*trace.Fn]scanned{}}
 }
 
 // Done reports whether further calls cannot change anything.
@@ -72,6 +87,10 @@ func (s *FetchScan) Call(c *trace.Call) {
 			lo := uint64(c.Args[f.base].Int)
 			s.made = append(s.made, memoryOf{id, lo, lo + uint64(c.Args[f.size].Int)})
 		}
+	case scanAtomic:
+		addr := uint64(c.Args[f.base].Int)
+		s.atomics[addr/pageBytes], s.atomics[(addr+7)/pageBytes] = true, true
+		s.all = s.all || len(s.atomics) > mostPages
 	case scanAnywhere:
 		s.all = true
 	}
@@ -79,15 +98,17 @@ func (s *FetchScan) Call(c *trace.Call) {
 
 // scannedOf says what a function is to a scan. Of windows that are made or filled in another
 // way than by MPI_Win_create and MPI_Win_allocate, it is not known here where they lie, and so
-// it is of what other models and the language do.
+// it is of what other models do.
 func scannedOf(fn *trace.Fn) scanned {
 	f := scanned{win: fn.Arg("win"), number: fn.Arg("number"), base: max(fn.Arg("base"), fn.Arg("baseptr")), size: fn.Arg("size")}
 	r := table[fn.Name]
 	switch {
-	case fn.Name == atomicNote, r == nil && !trace.IsNote(fn.Name):
+	case fn.Name == atomicNote:
+		f.kind, f.base = scanAtomic, fn.Arg("addr")
+	case r == nil && !trace.IsNote(fn.Name):
 		f.kind = scanAnywhere
 	case r == nil:
-	case fn.Name == "MPI_Win_allocate_shared", fn.Name == "MPI_Win_create_dynamic", fn.Name == "MPI_Win_attach":
+	case fn.Name == "MPI_Win_allocate_shared", fn.Name == "MPI_Win_shared_query", fn.Name == "MPI_Win_create_dynamic", fn.Name == "MPI_Win_attach":
 		f.kind = scanAnywhere
 	case r.op != (operationRole{}) && f.win >= 0 && f.number >= 0 && fn.Arg("result_addr") >= 0:
 		f.kind = scanFetch
@@ -105,6 +126,11 @@ func FetchedBy(scans []*FetchScan) *Fetched {
 		f.all = f.all || s.all
 		for win := range s.wins {
 			f.wins[win] = true
+		}
+		for _, x := range s.made {
+			if x.meets(s.atomics) {
+				f.wins[x.win] = true
+			}
 		}
 		slices.SortFunc(s.made, func(a, b memoryOf) int { return cmp.Compare(a.lo, b.lo) })
 	}

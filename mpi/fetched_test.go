@@ -26,7 +26,9 @@ func TestFetched(t *testing.T) {
 		{name: "windows side by side", ranks: [][]*trace.Call{{made(1, 100, 8), made(2, 108, 8), fetch(1, 1)}}, in: []int64{1}},
 		{name: "memory in common in another process", ranks: [][]*trace.Call{{made(1, 100, 8), made(2, 200, 8), fetch(1, 1)}, {made(2, 104, 8), made(1, 100, 8)}}, in: []int64{1, 2}},
 		{name: "a chain over two processes", ranks: [][]*trace.Call{{made(1, 100, 8), made(2, 104, 8), made(3, 200, 8)}, {made(2, 100, 8), made(3, 100, 1), fetch(1, 1)}}, in: []int64{1, 2, 3}},
-		{name: "atomics of the language", ranks: [][]*trace.Call{{made(1, 100, 8)}, {callOf("mcchk_Atomic", "addr", 100)}}, in: []int64{1, 2, 3, 4}},
+		{name: "atomics of the language", ranks: [][]*trace.Call{{callOf("mcchk_Atomic", "addr", 100), made(1, 100, 8), made(2, 9000, 8)}}, in: []int64{1}},
+		{name: "of another process", ranks: [][]*trace.Call{{made(1, 100, 8)}, {callOf("mcchk_Atomic", "addr", 100)}}},
+		{name: "and in memory that processes share", ranks: [][]*trace.Call{{callOf("mcchk_Atomic", "addr", 100), callOf("MPI_Win_allocate_shared", "comm", 1, "baseptr", 9000, "size", 8, "win", 1)}}, in: []int64{1, 2, 3, 4}},
 		{name: "a shared window", ranks: [][]*trace.Call{{callOf("MPI_Win_allocate_shared", "comm", 1, "baseptr", 100, "size", 8, "win", 1)}}, in: []int64{1, 2, 3, 4}},
 		{name: "another model", ranks: [][]*trace.Call{{callOf("shmem_long_atomic_fetch")}}, in: []int64{1, 2, 3, 4}},
 	} {

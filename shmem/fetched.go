@@ -44,6 +44,7 @@ type FetchScan struct {
 	Fetched
 	blocks []scannedBlock // by address
 	made   int            // blocks of the symmetric heap so far
+	shown  bool           // shmem_ptr has returned memory of another PE
 	fns    map[*trace.Fn]scanned
 }
 
@@ -68,6 +69,8 @@ const (
 	scanMake              // makes a block
 	scanChange            // makes a block of another one
 	scanFree              // gives a block up
+	scanShow              // returns memory of another PE
+	scanAtomic            // an atomic operation of the language
 	scanAnywhere          // may fetch from any memory
 )
 
@@ -121,6 +124,14 @@ func (s *FetchScan) Call(c *trace.Call) {
 		s.make(size, base)
 	case scanFree:
 		s.remove(value(f.addr))
+	case scanShow:
+		s.shown = s.shown || value(f.result) != 0
+	case scanAtomic:
+		if addr := value(f.addr); s.block(addr) != nil || !s.shown {
+			s.fetches(addr, value(f.size))
+			return
+		}
+		s.all = true
 	case scanAnywhere:
 		s.all = true
 	}
@@ -181,13 +192,15 @@ func (s *FetchScan) fetches(addr, bytes uint64) {
 	s.all = len(s.places) > mostSpots
 }
 
-// scannedOf says what a function is to a scan. What other models and the language fetch is
-// not looked at more closely.
+// scannedOf says what a function is to a scan. What other models fetch is not looked at more
+// closely.
 func scannedOf(fn *trace.Fn) scanned {
 	e, _ := lookup(fn.Name)
 	switch {
 	case e != nil:
-	case strings.HasPrefix(fn.Name, "MPI_") && fn.Arg("result_addr") == noArg, trace.IsNote(fn.Name) && fn.Name != "mcchk_Atomic":
+	case fn.Name == "mcchk_Atomic":
+		return scanned{kind: scanAtomic, addr: fn.Arg("addr"), size: fn.Arg("size")}
+	case strings.HasPrefix(fn.Name, "MPI_") && fn.Arg("result_addr") == noArg, trace.IsNote(fn.Name):
 		return scanned{}
 	default:
 		return scanned{kind: scanAnywhere}

@@ -39,6 +39,7 @@ func TestFetched(t *testing.T) {
 	data := func(at, size int) *trace.Call {
 		return call("mcchk_Symmetric_data", "base", at, "size", size, "offset", 64, "module", 1)
 	}
+	shown := func(at int) *trace.Call { return call("shmem_ptr", "dest", 1000, "pe", 1, "result", at) }
 	static := blockKey{data: dataKey{1, 64}}
 	heap := func(n int) blockKey { return blockKey{heap: n} }
 	type at struct {
@@ -61,7 +62,10 @@ func TestFetched(t *testing.T) {
 		{name: "an address that is used again", pes: [][]*trace.Call{{made(80, 1000), freed(1000), made(80, 1000), fetch(1000)}}, in: []at{{heap(2), 0}}, out: []at{{heap(1), 0}}},
 		{name: "of no size, and none", pes: [][]*trace.Call{{made(0, 0), made(80, 0), made(80, 1000), fetch(1000)}}, in: []at{{heap(2), 0}}, out: []at{{heap(1), 0}}},
 		{name: "another size", pes: [][]*trace.Call{{changed(0, 80, 1000), changed(1000, 160, 2000), fetch(2000)}}, in: []at{{heap(2), 0}}, out: []at{{heap(1), 0}}},
-		{name: "atomics of the language", pes: [][]*trace.Call{{call("mcchk_Atomic", "addr", 100)}}, in: []at{{heap(1), 0}}},
+		{name: "atomics of the language elsewhere", pes: [][]*trace.Call{{made(80, 1000), call("mcchk_Atomic", "addr", 100, "size", 8)}}, out: []at{{heap(1), 0}}},
+		{name: "in symmetric memory", pes: [][]*trace.Call{{made(8000, 1000), shown(9000), call("mcchk_Atomic", "addr", 1000, "size", 8)}}, in: []at{{heap(1), 0}}, out: []at{{heap(1), 256}}},
+		{name: "in that of another PE, perhaps", pes: [][]*trace.Call{{made(80, 1000), shown(9000), call("mcchk_Atomic", "addr", 9000, "size", 8)}}, in: []at{{heap(1), 0}}},
+		{name: "of which there is none", pes: [][]*trace.Call{{made(80, 1000), shown(0), call("mcchk_Atomic", "addr", 9000, "size", 8)}}, out: []at{{heap(1), 0}}},
 		{name: "MPI that fetches", pes: [][]*trace.Call{{call("MPI_Fetch_and_op", "result_addr", 100, "win", 1)}}, in: []at{{heap(1), 0}}},
 		{name: "MPI that does not", pes: [][]*trace.Call{{call("MPI_Put", "win", 1), call("mcchk_Strand", "id", 1)}}, out: []at{{heap(1), 0}}},
 		{name: "another model", pes: [][]*trace.Call{{call("gaspi_atomic_fetch_add")}}, in: []at{{heap(1), 0}}},

@@ -142,8 +142,8 @@ var memoryCalls = map[string]*entry{
 	"shrealloc":               {do: reallocate, scan: scanChange, kind: core.SynchronizingCall, orders: allToAll, completes: theDefault},
 	"shmem_free":              {do: free, scan: scanFree, kind: core.SynchronizingCall, orders: allToAll, completes: theDefault},
 	"shfree":                  {do: free, scan: scanFree, kind: core.SynchronizingCall, orders: allToAll, completes: theDefault},
-	"shmem_ptr":               {do: pointer, note: "what it returns is the memory of the PE"},
-	"shmem_team_ptr":          {do: pointer, note: "what it returns is the memory of the PE"},
+	"shmem_ptr":               {do: pointer, scan: scanShow, note: "what it returns is the memory of the PE"},
+	"shmem_team_ptr":          {do: pointer, scan: scanShow, note: "what it returns is the memory of the PE"},
 }
 
 // transfer families: TYPE, SIZE and mem.
