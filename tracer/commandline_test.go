@@ -175,3 +175,27 @@ func TestCompilerFor(t *testing.T) {
 		require.Equal(t, name, compilerFor(C, name))
 	}
 }
+
+func TestWhereTheHeaderOfGASPIIs(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"home/include", "gpi/include"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(dir, name), 0o777))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name, "GASPI.h"), nil, 0o666))
+	}
+	home, gpi := filepath.Join(dir, "home/include"), filepath.Join(dir, "gpi/include")
+	for _, c := range []struct {
+		args      []string
+		home, was string
+		want      string
+	}{
+		{args: []string{"-c", "a.c"}, was: "/x", want: "/x"},
+		{args: []string{"-c", "a.c"}, home: filepath.Dir(home), want: home},
+		{args: []string{"-Isrc", "-I", "gpi/include", "a.c"}, home: filepath.Dir(home), was: "/x", want: gpi + ":/x"},
+		{args: []string{"-isystem" + gpi, "a.c"}, want: gpi},
+		{args: []string{"a.c", "-I"}, home: filepath.Dir(home), want: home},
+	} {
+		tools := newTools(dir, []string{"GASPI_HOME=" + c.home, "CPATH=" + c.was})
+		tools.findGaspi(c.args)
+		require.Equal(t, c.want, tools.getenv("CPATH"), c.args)
+	}
+}

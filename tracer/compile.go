@@ -149,7 +149,7 @@ func newCompilation(o CompileOptions, sources fs.FS) (*compilation, error) {
 	var err error
 	wrapper := o.MPICC
 	if c.target.library == GASPI {
-		c.tools.findGaspi()
+		c.tools.findGaspi(o.Args)
 		if chosen := cmp.Or(o.Compiler, c.tools.getenv("MCCHK_COMPILER")); wrapper == "" && chosen != "" && c.tools.getenv(wrapperVariables[c.target].name) == "" {
 			wrapper = compilerFor(c.target.language, chosen)
 		}

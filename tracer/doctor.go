@@ -128,7 +128,7 @@ func (d *examination) toolchain(ctx context.Context, of target, asked string) {
 	check := string(of.library) + " " + string(of.language) + " compiler"
 	t, v := d.tools, wrapperVariables[of]
 	if of.library == GASPI {
-		t.findGaspi()
+		t.findGaspi(nil)
 	}
 	wrapper, err := findWrapper(&t, of, asked)
 	if err != nil {

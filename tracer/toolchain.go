@@ -367,17 +367,45 @@ func (l Library) includes() string {
 	return "#include <" + l.header() + ">\n#if __has_include(<mpi.h>)\n#include <mpi.h>\n#endif\n"
 }
 
-// findGaspi lets the compiler find the header of the library that GASPI_HOME names.
-func (t *tools) findGaspi() {
-	home := t.getenv("GASPI_HOME")
-	if home == "" {
+// findGaspi lets the compiler find the header of the library in a folder that the arguments
+// of a compilation name, or else in that of GASPI_HOME.
+func (t *tools) findGaspi(args []string) {
+	var path string
+	if home := t.getenv("GASPI_HOME"); home != "" {
+		path = filepath.Join(home, "include")
+	}
+	for _, dir := range includeDirs(args) {
+		dir, err := filepath.Abs(within(t.dir, dir))
+		if err != nil {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(dir, GASPI.header())); err == nil {
+			path = dir
+			break
+		}
+	}
+	if path == "" {
 		return
 	}
-	path := filepath.Join(home, "include")
 	if before := t.getenv("CPATH"); before != "" {
 		path += ":" + before
 	}
 	t.env = append(slices.Clone(t.env), "CPATH="+path)
+}
+
+// includeDirs returns the folders that the arguments of a compilation name for headers.
+func includeDirs(args []string) (dirs []string) {
+	for i, arg := range args {
+		for _, option := range []string{"-I", "-isystem", "-iquote", "-idirafter"} {
+			if dir, ok := strings.CutPrefix(arg, option); ok {
+				if dir == "" && i+1 < len(args) {
+					dir = args[i+1]
+				}
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	return dirs
 }
 
 var reDeclared = regexp.MustCompile(`\b(gaspi_\w+)\s*\(`)
@@ -408,7 +436,7 @@ func probe(ctx context.Context, t *tools, of target, wrapper []string) (*Toolcha
 	macros, headers, err := t.output(ctx, of.library.includes(), tc.command("-x", "c", "-E", "-dM", "-H", "-")...)
 	if err != nil {
 		if of.library == GASPI && strings.Contains(headers, GASPI.header()) {
-			return nil, fmt.Errorf("%s: %w by %s: let GASPI_HOME name the folder that the library is installed in\n%s",
+			return nil, fmt.Errorf("%s: %w by %s: name its folder by -I, or let GASPI_HOME name the folder that the library is installed in\n%s",
 				GASPI.header(), errNoHeader, wrapper[0], firstLines(headers, 4))
 		}
 		if strings.Contains(headers, of.library.header()) {

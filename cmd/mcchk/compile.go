@@ -25,8 +25,8 @@ Options of mcchk's own come first; everything after them goes to the compiler:
                    stands, such as mpicxx.mpich of mpicc.mpich (default:
                    $MCCHK_MPICC, $MCCHK_MPICXX or $MCCHK_MPIFC, then .mcchk.yaml,
                    then the one beside that for C, then mpicc, mpicxx or mpifort)
-  --gaspi          the program uses GASPI, whose header is found in the folder
-                   include of $GASPI_HOME, or where the compiler looks. Any
+  --gaspi          the program uses GASPI, whose header is found in a folder named
+                   by -I, in include of $GASPI_HOME, or where the compiler looks. Any
                    compiler does (default: $MCCHK_GASPICC or $MCCHK_GASPICXX, then
                    that of --compiler, then cc or c++); where the program uses MPI
                    too, name an MPI compiler with --mpicc
