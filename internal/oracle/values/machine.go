@@ -83,7 +83,7 @@ func (c *cell) since(t int64, choice int) (value, when int64) {
 func (m *machine) event(pe int, fn string, args ...arg) *event {
 	e := &event{pe: pe, strand: m.strand(pe), fn: fn, args: args, index: len(m.p.events), begin: m.now, end: m.now + 40}
 	e.line = e.index + 1
-	if m.p.loops {
+	if m.p.loops && fn != "" {
 		if i := slices.IndexFunc(m.p.events, func(x *event) bool { return x.pe == pe && x.fn == fn }); i >= 0 {
 			e.line = m.p.events[i].line
 		}
