@@ -18,6 +18,7 @@
 
 uintptr_t mcchk_openmp_lo, mcchk_openmp_hi;
 __thread struct mcchk_entry mcchk_entry;
+__thread uint32_t mcchk_waits_told;
 
 /* ---- sections ---- */
 

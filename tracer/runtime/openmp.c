@@ -23,14 +23,13 @@
 	x(GOMP_parallel_loop_dynamic_start) x(GOMP_parallel_loop_guided_start)                     \
 	x(GOMP_parallel_loop_runtime_start) x(GOMP_taskloop) x(GOMP_taskloop_ull)                  \
 	x(__kmpc_fork_call) x(__kmpc_fork_call_if) x(__kmpc_serialized_parallel)                   \
-	x(__kmpc_omp_task_alloc)
+	x(__kmpc_omp_task_alloc) x(__kmpc_omp_target_task_alloc)
 /* then where it does not. */
 #define OTHERS(x)                                                                                  \
 	x(GOMP_teams_reg) x(GOMP_target) x(GOMP_target_ext) x(GOACC_parallel) x(GOACC_parallel_keyed) \
-	x(GOMP_taskwait_depend) x(__kmpc_fork_teams) x(__kmpc_omp_target_task_alloc)               \
-	x(__kmpc_omp_wait_deps) x(__kmpc_omp_taskwait_deps_51) x(__tgt_target)                     \
-	x(__tgt_target_mapper) x(__tgt_target_nowait_mapper) x(__tgt_target_teams)                 \
-	x(__tgt_target_teams_mapper) x(__tgt_target_teams_nowait_mapper) x(__tgt_target_kernel)
+	x(__kmpc_fork_teams) x(__tgt_target) x(__tgt_target_mapper) x(__tgt_target_nowait_mapper)  \
+	x(__tgt_target_teams) x(__tgt_target_teams_mapper) x(__tgt_target_teams_nowait_mapper)     \
+	x(__tgt_target_kernel)
 /* Loops whose iterations wait for one another, whose order OMPT tells, but not of which loop: */
 #define DOACROSS(x)                                                                                \
 	x(GOMP_loop_doacross_static_start) x(GOMP_loop_doacross_dynamic_start)                     \
@@ -193,6 +192,43 @@ __attribute__((weak)) void __kmpc_omp_task_begin_if0(void *where, int32_t thread
 	mcchk_entry = (struct mcchk_entry){.pc = CALLER, .included = 1};
 	REAL(__kmpc_omp_task_begin_if0)(where, thread, task);
 	mcchk_entry = (struct mcchk_entry){0};
+}
+
+/* ---- dependences without a task ---- */
+
+/* Those of taskwait, and with clang of a task that is executed at once. OMPT tells of them, but
+ * not in older libraries. */
+#define WAITING(any, call)                                                                          \
+	do {                                                                                       \
+		uint32_t told = mcchk_waits_told;                                                  \
+		have_it_told();                                                                    \
+		mcchk_entry = (struct mcchk_entry){.pc = CALLER};                                  \
+		call;                                                                              \
+		if ((any) && mcchk_waits_told == told)                                                            \
+			mcchk_noticed(MCCHK_REGIONS, MCCHK_FRAME);                                 \
+		mcchk_entry = (struct mcchk_entry){0};                                             \
+	} while (0)
+
+void GOMP_taskwait_depend(void **depend);
+void __kmpc_omp_wait_deps(void *where, int32_t thread, int32_t n, void *depend, int32_t more, void *others);
+void __kmpc_omp_taskwait_deps_51(void *where, int32_t thread, int32_t n, void *depend, int32_t more, void *others, int32_t nowait);
+
+__attribute__((weak)) void GOMP_taskwait_depend(void **depend)
+{
+	WAITING(depend[0] || depend[1], REAL(GOMP_taskwait_depend)(depend));
+}
+
+__attribute__((weak)) void __kmpc_omp_wait_deps(void *where, int32_t thread, int32_t n, void *depend, int32_t more, void *others)
+{
+	WAITING(n || more, REAL(__kmpc_omp_wait_deps)(where, thread, n, depend, more, others));
+}
+
+__attribute__((weak)) void __kmpc_omp_taskwait_deps_51(void *where, int32_t thread, int32_t n, void *depend, int32_t more, void *others,
+						       int32_t nowait)
+{
+	if (nowait && mcchk_openmp_hi) /* a task that does nothing: what waits for it comes after its dependences */
+		mcchk_noticed(MCCHK_REGIONS, MCCHK_FRAME);
+	WAITING(n || more, REAL(__kmpc_omp_taskwait_deps_51)(where, thread, n, depend, more, others, nowait));
 }
 
 /* ---- fences ---- */

@@ -11,6 +11,7 @@ struct mcchk_entry {
 	uintptr_t iteration; /* where the program last waited for an iteration of a loop, or let others go on */
 };
 extern __thread struct mcchk_entry mcchk_entry;
+extern __thread uint32_t mcchk_waits_told; /* how often OMPT told that a task waits for dependences */
 
 /* The calling thread begins a section of its implicit task, or ends the last one (0). */
 void mcchk_section(int begins, void **frame);

@@ -28,7 +28,7 @@ void mcchk_drop_task(struct task *t, void *at)
 	while (t && __atomic_sub_fetch(&t->references, 1, __ATOMIC_ACQ_REL) == 0) {
 		struct task *creator = t->creator;
 		mcchk_end_variables(t, at);
-		if (!t->started)
+		if (!t->started && !t->only_waits)
 			MCCHK_OBJECT_END(t->objects, at);
 		if (t->included)
 			MCCHK_OBJECT_END(t->objects + 1, at);
@@ -165,19 +165,26 @@ void mcchk_task_create(union ompt_data *encountering, const void *frame, union o
 {
 	struct task *creator = mcchk_task_of(encountering);
 	struct place at = place_of(pc, 0);
-	int included = mcchk_entry.included;
 
 	(void)frame, (void)has_dependences;
+	struct mcchk_entry entry = mcchk_entry;
 	mcchk_entry = (struct mcchk_entry){0};
+	mcchk_waits_told += (flags & OMPT_TASK_TASKWAIT) != 0;
 	struct task *t = creator ? mcchk_new_task(task, creator->team, creator) : NULL;
 	if (!t)
 		return;
+	if (flags & OMPT_TASK_TASKWAIT) {
+		t->only_waits = 1;
+		t->entry = entry;
+		t->pc = at.pc;
+		return;
+	}
 	__atomic_store_n(&mcchk_strands, 1, __ATOMIC_RELAXED);
 	creator->created = 1;
 	t->pc = at.pc;
 	t->group = creator->group;
 	t->barriers = creator->barriers;
-	t->included = included || creator->final;
+	t->included = entry.included || creator->final;
 	if (!t->included) {
 		creator->tasks++;
 		if (t->group)
@@ -296,9 +303,10 @@ void mcchk_task_schedule(union ompt_data *prior_data, int status, union ompt_dat
 	struct place at = {NULL, prior ? prior->pc : 0};
 	if (done && prior->started && next && next->waits) /* which tells nothing until it goes on */
 		mcchk_stack_passes((uintptr_t)MCCHK_FRAME + BETWEEN, &at);
-	if (status == OMPT_STATUS_TASKWAIT_COMPLETE && explicit)
+	if (status == OMPT_STATUS_TASKWAIT_COMPLETE && explicit) {
 		wait_for_dependences(prior, &at);
-	else if (done || over || (status == OMPT_STATUS_EARLY_FULFILL && explicit))
+		mcchk_entry = prior->entry;
+	} else if (done || over || (status == OMPT_STATUS_EARLY_FULFILL && explicit))
 		release_task(prior, &at);
 	if (done && prior->started)
 		mcchk_strand_over(prior->strand, &at);

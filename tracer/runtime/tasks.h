@@ -64,6 +64,8 @@ struct task {
 	struct iterations iterations; /* of these, since its last barrier */
 	int loose; /* outside of regions: tasks that it has made and not waited for */
 	int included, final, started, created; /* created: it has made tasks */
+	int only_waits;                        /* stands for its creator, which waits for dependences, */
+	struct mcchk_entry entry;              /* and goes on with that then */
 	int waits;                             /* it does nothing before the construct that it is in is over */
 	uintptr_t pc;
 	int references;
