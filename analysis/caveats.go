@@ -308,6 +308,9 @@ func (n *namer) caveat(p core.Problem) Caveat {
 	if p.Call != nil {
 		where = n.where(p.Call)
 	}
+	if p.For != nil {
+		p.Text = strings.Replace(p.Text, p.For.Fn, p.For.Fn+n.where(p.For), 1)
+	}
 	switch p.Kind {
 	case core.NotUnderstood:
 		d.Kind = NotUnderstood

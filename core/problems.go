@@ -33,8 +33,9 @@ type Problem struct {
 	Fn    string
 	Call  *regions.CallInfo // of the first; nil where there is no call
 	Count uint64
-	Text  string // of the first; the place of Call belongs behind it
-	Tail  string // what comes behind the place
+	Text  string            // of the first; the place of Call belongs behind it
+	Tail  string            // what comes behind the place
+	For   *regions.CallInfo // a call that Text names: its place belongs behind that; or nil
 	// MayOrder: a call that is not understood may have ordered processes.
 	MayOrder bool
 }
@@ -61,12 +62,15 @@ func (m *Machine) Report(p Problem) { m.problems.add(p, problemKey{p.Kind, p.Fn,
 
 // NotUnderstood reports a call of the strand; reason: why, where the function is
 // known.
-func (s *Strand) NotUnderstood(c *Call, reason string) {
+func (s *Strand) NotUnderstood(c *Call, reason string) { s.NotUnderstoodFor(c, reason, nil) }
+
+// NotUnderstoodFor is NotUnderstood where the reason names another call.
+func (s *Strand) NotUnderstoodFor(c *Call, reason string, other *regions.CallInfo) {
 	fn := c.Fn.Name
 	// A one-sided operation orders nothing.
 	known := c.function != nil && c.function.meaning != nil && c.function.meaning.Kind == OperationCall
 	s.m.problems.add(Problem{
-		Kind: NotUnderstood, Rank: s.Rank, Fn: fn, Call: s.Info(c), Text: reason, MayOrder: !known,
+		Kind: NotUnderstood, Rank: s.Rank, Fn: fn, Call: s.Info(c), Text: reason, For: other, MayOrder: !known,
 	}, problemKey{NotUnderstood, fn, reason})
 }
 

@@ -40,6 +40,7 @@ var (
 	argModel              = core.NewArgName("model")
 	argNewcomm            = core.NewArgName("newcomm")
 	argNewintercomm       = core.NewArgName("newintercomm")
+	argNewintracomm       = core.NewArgName("newintracomm")
 	argNumber             = core.NewArgName("number")
 	argNumbers            = core.NewArgName("numbers")
 	argOp                 = core.NewArgName("op")

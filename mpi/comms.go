@@ -1,7 +1,6 @@
 package mpi
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/mcchk/mcchk/core"
@@ -66,10 +65,44 @@ func (m *Model) group(p *process, c *core.Call, arg core.ArgName) *core.Group {
 			return g
 		}
 	}
-	if !c.Bad() {
-		p.NotUnderstood(c, fmt.Sprintf("communicator %d is not defined, or has processes of another run", id))
+	if c.Bad() {
+		return nil
+	}
+	made := m.foreign[foreignComm{p.Rank, id}]
+	if made == nil {
+		p.NotUnderstood(c, "its communicator is not defined, or has processes of another run")
+		return nil
+	}
+	p.NotUnderstoodFor(c, "its communicator, which "+made.Fn+" made, has processes of another run", made)
+	for _, arg := range []core.ArgName{argNewcomm, argNewintracomm} {
+		if c.Has(arg) { // has them too
+			m.foreign[foreignComm{p.Rank, c.Int(arg)}] = made
+		}
 	}
 	return nil
+}
+
+// foreignComm is a communicator with processes of another run, as a process knows it.
+type foreignComm struct {
+	rank int32
+	id   int64
+}
+
+// foreignCalls are those that make such communicators, and the arguments that these are. What
+// they order is not understood.
+var foreignCalls = map[string]core.ArgName{
+	"MPI_Comm_spawn": argIntercomm, "MPI_Comm_spawn_multiple": argIntercomm, "MPI_Comm_join": argIntercomm,
+	"MPI_Comm_accept": argNewcomm, "MPI_Comm_connect": argNewcomm,
+}
+
+// bindForeign returns the meaning of such a call.
+func (m *Model) bindForeign(arg core.ArgName) *core.Meaning {
+	return &core.Meaning{Replay: func(s *core.Strand, c *core.Call) {
+		if c.Has(arg) {
+			m.foreign[foreignComm{s.Rank, c.Int(arg)}] = s.Info(c)
+		}
+		s.NotUnderstood(c, "")
+	}}
 }
 
 // communicator returns a communicator as the trace of a process defines it, or

@@ -47,6 +47,7 @@ type Model struct {
 	procs      []*process
 	present    int // of them that have a trace
 	comms      map[int64]*communicator
+	foreign    map[foreignComm]*regions.CallInfo // the calls that made them
 	windows    windows
 	copies     []*copies    // parts of windows with the separate memory model
 	reaches    []*reach     // into dynamic windows, of operations issued in this region
@@ -61,7 +62,7 @@ var _ core.Model = (*Model)(nil)
 // New returns the model for one replay. fetched tells in which windows operations fetch, and
 // is asked once, if at all; where it is nil, or returns nil, that may be any.
 func New(memory MemoryModel, fetched func() *Fetched) *Model {
-	return &Model{memory: memory, whose: fetched, comms: map[int64]*communicator{}, windows: windows{byID: map[int64]*window{}}, order: callOrder{lost: map[core.MeetKey]bool{}}}
+	return &Model{memory: memory, whose: fetched, comms: map[int64]*communicator{}, foreign: map[foreignComm]*regions.CallInfo{}, windows: windows{byID: map[int64]*window{}}, order: callOrder{lost: map[core.MeetKey]bool{}}}
 }
 
 // definitions is what a trace of MPI calls defines; *trace.Reader is one.
@@ -131,6 +132,9 @@ func (m *Model) Attach(machine *core.Machine) {
 // Bind is that of core.Model.
 func (m *Model) Bind(fn *trace.Fn) *core.Meaning {
 	r := table[fn.Name]
+	if arg, ok := foreignCalls[fn.Name]; ok {
+		return m.bindForeign(arg)
+	}
 	if r == nil {
 		return nil
 	}
