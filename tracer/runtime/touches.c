@@ -46,8 +46,15 @@ static int has_now(struct mcchk_thread *t, const struct mcchk_touching *g) { ret
 
 static int is_whole(uint64_t page) { return __atomic_load_n(&MCCHK_SHADOW[page], __ATOMIC_ACQUIRE) == 1; }
 
-/* The pages around an address that matter as a whole, as far as a map of elements of that size
- * may come to reach. */
+/* Whether the eight bytes matter, and are not only watched, that the address is one of. */
+static int is_marked(uintptr_t addr)
+{
+	uint8_t page = __atomic_load_n(&MCCHK_SHADOW[addr >> MCCHK_PAGE_SHIFT], __ATOMIC_ACQUIRE);
+	return page == 1 || (page == 2 && MCCHK_PARTS[addr >> 6] >> (addr >> 3 & 7) & 1);
+}
+
+/* The memory around an address that matters, which itself does, as far as a map of elements of
+ * that size may come to reach. */
 static void extent(uintptr_t addr, uint32_t shift, uintptr_t *lo, uintptr_t *hi)
 {
 	static struct extent {
@@ -57,13 +64,13 @@ static void extent(uintptr_t addr, uint32_t shift, uintptr_t *lo, uintptr_t *hi)
 	struct extent *last = &extents[shift];
 	uint64_t unmarked = __atomic_load_n(&mcchk_moment, __ATOMIC_ACQUIRE) / MCCHK_UNMARKED;
 	if (last->unmarked != unmarked || addr < last->lo || addr >= last->hi) {
-		uint64_t most = (LARGEST / 2 - (1u << MCCHK_PAGE_SHIFT)) << shift >> MCCHK_PAGE_SHIFT;
-		uint64_t first = addr >> MCCHK_PAGE_SHIFT, end = first + 1, before = first > most ? first - most : 0, behind = end + most;
-		while (first > before && is_whole(first - 1))
-			first--;
-		while (end < behind && is_whole(end))
-			end++;
-		*last = (struct extent){unmarked, first << MCCHK_PAGE_SHIFT, end << MCCHK_PAGE_SHIFT};
+		const uintptr_t page = 1u << MCCHK_PAGE_SHIFT, most = (LARGEST / 2 - page) << shift;
+		uintptr_t lo = addr & ~7ull, hi = lo + 8, before = lo > most ? lo - most : 0, behind = hi + most;
+		while (lo > before && is_marked(lo - 8))
+			lo -= (lo & (page - 1)) == 0 && is_whole((lo >> MCCHK_PAGE_SHIFT) - 1) ? page : 8;
+		while (hi < behind && is_marked(hi))
+			hi += (hi & (page - 1)) == 0 && is_whole(hi >> MCCHK_PAGE_SHIFT) ? page : 8;
+		*last = (struct extent){unmarked, lo, hi};
 	}
 	*lo = last->lo;
 	*hi = last->hi;
@@ -308,8 +315,8 @@ static int begin(struct mcchk_thread *t, struct mcchk_touching *g, uintptr_t add
 	}
 	extent(addr, shift, &lo, &hi);
 	reach(g->members, g->n, shift, &front, &behind);
-	lo += (front + words) & ~words;
-	hi -= (behind + words) & ~words;
+	lo = (lo + front + words) & ~words;
+	hi = (hi - behind) & ~words;
 	if (addr < lo || addr >= hi)
 		return 0;
 	uint64_t bytes = (hi - lo) >> shift;
@@ -348,13 +355,13 @@ static void widen(struct mcchk_touching *g, uintptr_t addr)
 	g->count = (hi - lo) >> g->shift;
 }
 
-/* Whether all that the members access with an element matters, as whole pages. */
-static int are_whole(const struct mcchk_member *members, uint32_t n, uintptr_t addr, uint32_t shift)
+/* Whether what the members access with an element begins and ends where it matters. */
+static int are_marked(const struct mcchk_member *members, uint32_t n, uintptr_t addr, uint32_t shift)
 {
 	uint64_t front, behind;
 
 	reach(members, n, shift, &front, &behind);
-	return is_whole((addr - front) >> MCCHK_PAGE_SHIFT) && is_whole((addr + behind + (1ull << shift) - 1) >> MCCHK_PAGE_SHIFT);
+	return is_marked(addr - front) && is_marked(addr + behind + (1ull << shift) - 1);
 }
 
 /* The map is that of the calls of a context, of which one has this frame. */
@@ -434,7 +441,7 @@ static void missed(struct mcchk_touch *touch, uintptr_t addr, struct mcchk_membe
 	if (touch->missed < PATIENCE && !(t && known(t, touch)))
 		return;
 	if (!t || self->depth || self->busy || !mcchk_recording || __atomic_load_n(&mcchk_several, __ATOMIC_RELAXED) ||
-	    (addr & ((1u << shift) - 1)) != 0 || !are_whole(members ? members : own, n, addr, shift)) {
+	    (addr & ((1u << shift) - 1)) != 0 || !are_marked(members ? members : own, n, addr, shift)) {
 		touch->missed = 0;
 		return;
 	}
