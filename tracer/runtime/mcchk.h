@@ -314,6 +314,16 @@ struct mcchk_through {
 	void **outer;      /* frame of the wrapper that called the library */
 };
 
+/* A time that a thread asked for, from which it goes on by the processor's counter (clock.c). */
+struct mcchk_clock {
+	uint64_t cycles, ns;
+	uint64_t span;                   /* so many cycles from there on; 0: none */
+	uint64_t scale;                  /* 2^32 times a cycle, in ns: measured since */
+	uint64_t first_cycles, first_ns; /* 0: nothing is measured yet */
+	uint64_t quickest;               /* cycles that asking takes */
+	uint64_t latest;                 /* that was told */
+};
+
 struct mcchk_tls {
 	struct mcchk_run *runs; /* never NULL; all zero until the thread records */
 	struct mcchk_thread *thread;
@@ -328,9 +338,38 @@ struct mcchk_tls {
 	int between;                  /* the strand that it was is over, and it has not gone on with another */
 	int exits;                    /* rounds of destructors of its data so far, as it ends */
 	struct mcchk_through once;    /* what the program does once, by the C library */
+	struct mcchk_clock clock;
 };
 
 extern __thread struct mcchk_tls mcchk_self __attribute__((tls_model("initial-exec")));
+
+/* ---- clock.c ---- */
+
+void mcchk_clock_start(void); /* before anything is recorded */
+uint64_t mcchk_ask_clock(void);
+
+/* The time; what comes before here may not all be done by then. */
+static inline uint64_t mcchk_now_or_before(void)
+{
+	struct mcchk_clock *k = &mcchk_self.clock;
+#ifdef __x86_64__
+	uint64_t since = __builtin_ia32_rdtsc() - k->cycles;
+	uint64_t ns = MCCHK_LIKELY(since < k->span) ? k->ns + (since * k->scale >> 32) : mcchk_ask_clock();
+#else
+	uint64_t ns = mcchk_ask_clock();
+#endif
+	k->latest = ns > k->latest ? ns : k->latest;
+	return k->latest;
+}
+
+/* The time, after all that comes before here is done. */
+static inline uint64_t mcchk_now(void)
+{
+#ifdef __x86_64__
+	__builtin_ia32_lfence();
+#endif
+	return mcchk_now_or_before();
+}
 
 extern uint64_t mcchk_seq;      /* the last call begun; accessed atomically */
 extern uint32_t mcchk_region;   /* synchronizations over all processes passed */
@@ -391,7 +430,6 @@ struct mcchk_access *mcchk_reserve_access_after(struct mcchk_thread *t, uint64_t
 void mcchk_commit_access(struct mcchk_thread *t);
 int mcchk_write_bits(struct mcchk_thread *t, uint64_t seq, const struct mcchk_access *all, const uint64_t *bits, uint32_t runs, uint64_t elements);
 void mcchk_commit_grid(struct mcchk_thread *t);
-uint64_t mcchk_now(void);
 uint32_t mcchk_crc32c(const void *data, size_t size);
 
 /* ---- live.c: for those who read the trace while it is written ---- */

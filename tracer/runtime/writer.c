@@ -24,7 +24,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #define FILE_HEADER 128u
@@ -74,13 +73,6 @@ int mcchk_several;
 int mcchk_multiple;
 int mcchk_active;
 int mcchk_recording;
-
-uint64_t mcchk_now(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
 
 /* ---- CRC-32C ---- */
 
@@ -681,6 +673,7 @@ static int open_new(const char *path, const struct mcchk_file_header *h)
 int mcchk_file_open(const char *path, const struct mcchk_file_header *h)
 {
 	make_crc_table();
+	mcchk_clock_start();
 	file.rank = (int)h->rank;
 	file.most = most_bytes("MCCHK_MAX_TRACE", h->ranks);
 	file.header = getenv("MCCHK_LIVE") ? LIVE_HEADER : FILE_HEADER;
