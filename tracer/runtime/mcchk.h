@@ -256,6 +256,20 @@ struct mcchk_stack_slot {
 	uint64_t id;
 };
 
+#define MCCHK_LAST_STACKS 128u
+#define MCCHK_LAST_DEPTH 16u /* of those that are remembered */
+
+/* The last stack of those that share the slot, from a place on: the frames of the functions
+ * above it, each with where it returns to; behind them what the last one has as the next. */
+struct mcchk_last_stack {
+	uint64_t pc;
+	uint32_t frames;   /* 0: there is none */
+	uint32_t id, once; /* with and without recursion; 0: not known */
+	struct {
+		uint64_t frame, pc;
+	} above[MCCHK_LAST_DEPTH + 1];
+};
+
 struct mcchk_call_record;
 struct mcchk_compactor;
 
@@ -287,6 +301,7 @@ struct mcchk_thread {
 	struct mcchk_seen *seen;
 	struct mcchk_stack_slot *stacks;
 	uint32_t stack_slots, stack_count;
+	struct mcchk_last_stack last_stacks[MCCHK_LAST_STACKS];
 	uintptr_t stack_lo, stack_hi; /* mapping that holds the thread's stack */
 	uint32_t stack_lookups;
 	struct mcchk_site *armed[MCCHK_SITES];
@@ -563,6 +578,7 @@ int mcchk_copy(const void *p); /* whether it is a copy that the compiler made of
  * pointer is `frame`. Writes the definition when the stack is new. 0 when it
  * cannot be written. */
 uint32_t mcchk_stack(struct mcchk_thread *t, uintptr_t pc, void **frame);
+void mcchk_forget_stacks(struct mcchk_thread *t); /* all that have identifiers */
 
 /* The same of an access at that address, which recursion is left out of: each frame is there
  * once, the innermost of those that are the same. */

@@ -19,13 +19,21 @@ static uint64_t hash(const uint64_t *words, uint32_t n)
 	return h ? h : 1;
 }
 
+void mcchk_forget_stacks(struct mcchk_thread *t)
+{
+	if (t->stacks)
+		memset(t->stacks, 0, t->stack_slots * sizeof *t->stacks);
+	t->stack_count = 0;
+	for (uint32_t i = 0; i < MCCHK_LAST_STACKS; i++)
+		t->last_stacks[i].frames = 0;
+}
+
 static int make_room(struct mcchk_thread *t)
 {
 	if (t->stacks && t->stack_count < t->stack_slots / 2)
 		return 1;
 	if (t->stack_slots >= MAX_SLOTS) { /* begin again; definitions are repeated */
-		memset(t->stacks, 0, t->stack_slots * sizeof *t->stacks);
-		t->stack_count = 0;
+		mcchk_forget_stacks(t);
 		return 1;
 	}
 	uint32_t slots = t->stacks ? t->stack_slots * 2 : FIRST_SLOTS;
@@ -67,11 +75,56 @@ static int write_stack(struct mcchk_thread *t, uint32_t id, const struct mcchk_w
 	return 1;
 }
 
+/* ---- the last stacks ---- */
+
+/* The stack that began at that place, in that frame, if it is the same again; NULL. */
+static struct mcchk_last_stack *again(struct mcchk_thread *t, uintptr_t pc, void **frame)
+{
+	struct mcchk_last_stack *l = &t->last_stacks[((pc ^ (uintptr_t)frame >> 4) * 0x9E3779B97F4A7C15ull >> 32) % MCCHK_LAST_STACKS];
+	uint32_t n = l->frames;
+	uintptr_t here = (uintptr_t)&n;
+
+	if (n == 0 || l->pc != pc || l->above[0].frame != (uintptr_t)frame || here < t->stack_lo || here >= (uintptr_t)frame ||
+	    l->above[n - 1].frame + 2 * sizeof(void *) > t->stack_hi || mcchk_self.once.inner)
+		return NULL;
+	for (uint32_t i = 0; i < n; i++) { /* each is where it was, or the one below it says something else */
+		void **at = (void **)l->above[i].frame;
+		if ((uintptr_t)at[0] != l->above[i + 1].frame || (uintptr_t)at[1] != l->above[i].pc)
+			return NULL;
+	}
+	return l;
+}
+
+/* Remembers a stack that was walked up to where no frame can be. */
+static struct mcchk_last_stack *remember(struct mcchk_thread *t, void **frame, const struct mcchk_walked *w)
+{
+	uint64_t top = w->pointers > 0 ? w->pointer[w->pointers - 1] : 0;
+	struct mcchk_last_stack *l = &t->last_stacks[((w->pcs[0] ^ (uintptr_t)frame >> 4) * 0x9E3779B97F4A7C15ull >> 32) % MCCHK_LAST_STACKS];
+
+	if (w->pointers == 0 || w->pointers + 1 != w->frames || w->pointers > MCCHK_LAST_DEPTH || mcchk_self.once.inner ||
+	    (w->end > top && w->end < t->stack_hi))
+		return NULL;
+	*l = (struct mcchk_last_stack){.pc = w->pcs[0], .frames = w->pointers};
+	for (uint32_t i = 0; i < w->pointers; i++) {
+		l->above[i].frame = w->pointer[i];
+		l->above[i].pc = w->pcs[i + 1];
+	}
+	l->above[w->pointers].frame = w->end;
+	return l;
+}
+
 uint32_t mcchk_stack(struct mcchk_thread *t, uintptr_t pc, void **frame)
 {
 	struct mcchk_walked w;
+	struct mcchk_last_stack *l = again(t, pc, frame);
+
+	if (MCCHK_LIKELY(l && l->id != 0))
+		return l->id;
 	mcchk_walk(t, pc, frame, &w);
-	return mcchk_stack_walked(t, &w);
+	uint32_t id = mcchk_stack_walked(t, &w);
+	if (l || (l = remember(t, frame, &w)))
+		l->id = id;
+	return id;
 }
 
 /* Leaves recursion out, which would make as many stacks as there are ways to go down: what
@@ -105,8 +158,16 @@ uint32_t mcchk_access_stack_walked(struct mcchk_thread *t, uintptr_t addr, const
 uint32_t mcchk_access_stack(struct mcchk_thread *t, uintptr_t addr, uintptr_t pc, void **frame)
 {
 	struct mcchk_walked w;
+	struct mcchk_last_stack *l = again(t, pc, frame);
+	int own = addr >= t->stack_lo && addr < t->stack_hi;
+
+	if (MCCHK_LIKELY(l && (own ? l->id : l->once) != 0))
+		return own ? l->id : l->once;
 	mcchk_walk(t, pc, frame, &w);
-	return mcchk_access_stack_walked(t, addr, &w);
+	uint32_t id = mcchk_access_stack_walked(t, addr, &w);
+	if (l || (l = remember(t, frame, &w)))
+		*(own ? &l->id : &l->once) = id;
+	return id;
 }
 
 uint32_t mcchk_stack_walked(struct mcchk_thread *t, const struct mcchk_walked *w)

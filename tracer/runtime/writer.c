@@ -567,10 +567,8 @@ static void thread_exits(void *p)
 	t->call = NULL;
 	t->stack_lo = t->stack_hi = 0;
 	t->stack_lookups = 0;
-	t->stack_count = 0;
+	mcchk_forget_stacks(t);
 	memset(t->functions, 0, sizeof t->functions);
-	if (t->stacks)
-		memset(t->stacks, 0, t->stack_slots * sizeof *t->stacks);
 	atomic_store((_Atomic int *)&t->used, 0);
 	self->busy = 0;
 }
