@@ -281,6 +281,9 @@ static void tell(struct entry *e, uint64_t word)
 			named[i].hi = named[i].lo;
 }
 
+/* Whether it is told of the block that has the address. */
+static int is_named(const struct named *n, uint64_t at) { return at >= n->lo && at < n->hi && GET(n->entry->base_place) == n->word; }
+
 /* A call that is about to be recorded names memory. */
 void mcchk_block_named(uint64_t at)
 {
@@ -289,9 +292,15 @@ void mcchk_block_named(uint64_t at)
 
 	if (MCCHK_LIKELY(!table) || (at >= self->stack_lo && at < self->stack_hi))
 		return;
-	mcchk_spin_lock(&naming);
 	struct named *n = named_at(at);
-	if (at < n->lo || at >= n->hi || GET(n->entry->base_place) != n->word) {
+	if (mcchk_sole()) {
+		int told = is_named(n, at);
+		mcchk_sole_ends();
+		if (MCCHK_LIKELY(told))
+			return;
+	}
+	mcchk_spin_lock(&naming);
+	if (!is_named(n, at)) {
 		struct entry *e = find(at, &word);
 		if (e) {
 			uint64_t size = GET(e->size);

@@ -37,6 +37,23 @@ static int define_function(struct mcchk_thread *t, uint16_t function)
 	return 1;
 }
 
+/* Counts a call that begins. Returns its number. */
+static uint64_t count_call(void)
+{
+	uint64_t seq;
+
+	if (MCCHK_LIKELY(mcchk_sole())) {
+		seq = mcchk_seq + 1;
+		__atomic_store_n(&mcchk_seq, seq, __ATOMIC_RELEASE);
+		__atomic_store_n(&mcchk_moment, mcchk_moment + 1, __ATOMIC_RELEASE);
+		mcchk_sole_ends();
+		return seq;
+	}
+	seq = __atomic_add_fetch(&mcchk_seq, 1, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&mcchk_moment, 1, __ATOMIC_SEQ_CST);
+	return seq;
+}
+
 /* Begins the record of a call made where the wrapper with this frame returns
  * to. Returns its argument words, zeroed; NULL when it cannot be recorded. The
  * call counts in any case: spans end here, and sequence numbers go on. */
@@ -62,12 +79,11 @@ int64_t *mcchk_call_begin(uint16_t function, uint64_t words, void *frame)
 		stack = mcchk_stack(t, (uintptr_t)((void **)frame)[1], ((void **)frame)[0]);
 		r = mcchk_reserve(t, length);
 	}
-	uint64_t seq = __atomic_add_fetch(&mcchk_seq, 1, __ATOMIC_SEQ_CST);
+	uint64_t seq = count_call();
 	if (t) {
 		t->before = t->latest;
 		t->latest = seq;
 	}
-	__atomic_add_fetch(&mcchk_moment, 1, __ATOMIC_SEQ_CST);
 	if (mcchk_live)
 		__atomic_store_n(&mcchk_live->seq, seq, __ATOMIC_RELEASE);
 	if (!t)

@@ -71,8 +71,14 @@ struct mcchk_map {
 	uint64_t *keys; /* 0: empty */
 	void **values;
 	uint32_t slots, count;
+	uint64_t last; /* the last key that was looked up; 0: none, or the map has changed */
+	void *found;
 };
-void *mcchk_map_get(const struct mcchk_map *m, uint64_t key);
+void *mcchk_map_find(struct mcchk_map *m, uint64_t key);
+static inline void *mcchk_map_get(struct mcchk_map *m, uint64_t key)
+{
+	return MCCHK_LIKELY(key == m->last && key != 0) ? m->found : mcchk_map_find(m, key);
+}
 void mcchk_map_set(struct mcchk_map *m, uint64_t key, void *value); /* NULL removes */
 
 /* ---- memory.c ---- */

@@ -161,7 +161,8 @@ static unsigned char *call_again(struct mcchk_compactor *p, unsigned char *out, 
 		}
 	}
 	out = number(out, changed);
-	memcpy(out, values, (size_t)(v - values));
+	for (ptrdiff_t i = 0; i < v - values; i += 8)
+		memcpy(out + i, values + i, 8);
 	return out + (v - values);
 }
 

@@ -16,12 +16,15 @@ static uint32_t find(const struct mcchk_map *m, uint64_t key)
 	return s;
 }
 
-void *mcchk_map_get(const struct mcchk_map *m, uint64_t key)
+void *mcchk_map_find(struct mcchk_map *m, uint64_t key)
 {
 	if (m->slots == 0 || key == 0)
 		return NULL;
 	uint32_t s = find(m, key);
-	return m->keys[s] ? m->values[s] : NULL;
+	if (!m->keys[s])
+		return NULL;
+	m->last = key;
+	return m->found = m->values[s];
 }
 
 static int grow(struct mcchk_map *m)
@@ -73,6 +76,7 @@ void mcchk_map_set(struct mcchk_map *m, uint64_t key, void *value)
 {
 	if (key == 0)
 		return;
+	m->last = 0;
 	if (!value) {
 		drop(m, key);
 		return;

@@ -294,6 +294,7 @@ struct mcchk_thread {
 	uint64_t marked; /* the call that the last accesses follow; UINT64_MAX: none in this chunk */
 	struct mcchk_compactor *compactor;
 	int compacting; /* its records are being moved; atomic */
+	int sole;       /* see mcchk_sole; atomic */
 	struct mcchk_run *runs; /* into the chunk of accesses, as `starts` and `armed` */
 	struct mcchk_start *starts;
 	struct mcchk_rows *rows;
@@ -434,7 +435,37 @@ int mcchk_file_open(const char *path, const struct mcchk_file_header *h);
 void mcchk_file_finish(uint64_t units, int with_end);
 void mcchk_lost(uint64_t calls, uint64_t accesses);
 
-struct mcchk_thread *mcchk_thread_get(void);
+struct mcchk_thread *mcchk_thread_begins(void);
+
+/* The calling thread's state; NULL when this process does not record, or the thread is
+ * over. The caller has set depth or busy, so that it is not entered twice. */
+static inline struct mcchk_thread *mcchk_thread_get(void)
+{
+	struct mcchk_thread *t = mcchk_self.thread;
+	return MCCHK_LIKELY(t != NULL) ? t : mcchk_thread_begins();
+}
+
+void mcchk_not_sole(void);
+
+/* Until mcchk_sole_ends the calling thread need not lock what threads share, and use no locked
+ * instruction for it: it is the only one that records, and another waits (become_several). It is
+ * in a call, calls nothing that may wait, and does not begin the same again. 0: it is not alone. */
+static inline int mcchk_sole(void)
+{
+	struct mcchk_thread *t = mcchk_self.thread;
+	if (!t) {
+		mcchk_not_sole();
+		return 0;
+	}
+	__atomic_store_n(&t->sole, 1, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the other thread has a barrier for both */
+	if (MCCHK_LIKELY(!__atomic_load_n(&mcchk_several, __ATOMIC_ACQUIRE)))
+		return 1;
+	__atomic_store_n(&t->sole, 0, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static inline void mcchk_sole_ends(void) { __atomic_store_n(&mcchk_self.thread->sole, 0, __ATOMIC_RELEASE); }
 void mcchk_disarm(struct mcchk_thread *t);
 void *mcchk_reserve(struct mcchk_thread *t, uint64_t bytes);
 void mcchk_commit(struct mcchk_thread *t, uint64_t bytes);

@@ -11,7 +11,8 @@
  * once matters for good: nothing need order what they do with it later. And what they
  * did before: so all memory that is mapped may be watched, whatever it is.
  *
- * Marking happens in MPI calls under a lock; the load/store path reads without.
+ * Marking happens in MPI calls, under a lock unless the thread is alone (mcchk_sole); the
+ * load/store path reads without.
  */
 #include "history.h"
 
@@ -98,6 +99,33 @@ void mcchk_reserve_shadow(void)
 	    !reserve_at((uintptr_t)MCCHK_PARTS, PAGES * GRANULES / 8))
 		fail(strerror(errno));
 	MCCHK_PARTS[0] = 0xff;
+}
+
+/* Begins to change what is marked. Returns whether the thread is alone. */
+static int begin(void)
+{
+	if (MCCHK_LIKELY(mcchk_sole()))
+		return 1;
+	mcchk_spin_lock(&lock);
+	return 0;
+}
+
+static void end(int alone)
+{
+	if (alone)
+		mcchk_sole_ends();
+	else
+		mcchk_spin_unlock(&lock);
+}
+
+/* Memory ceases to matter: a loop that goes on was before the first of two such moments, or
+ * began before the second. */
+static void pass_moment(int alone)
+{
+	if (alone)
+		__atomic_store_n(&mcchk_moment, mcchk_moment + MCCHK_UNMARKED, __ATOMIC_RELEASE);
+	else
+		__atomic_add_fetch(&mcchk_moment, MCCHK_UNMARKED, __ATOMIC_SEQ_CST);
 }
 
 static uint32_t home_slot(uint64_t page) { return (uint32_t)((page * 0x9E3779B97F4A7C15ull) >> 49) & (SLOTS - 1); }
@@ -408,7 +436,7 @@ void mcchk_mark(struct mcchk_range *r)
 	if (!markable(r))
 		return;
 	struct layout l = lay_out(r);
-	mcchk_spin_lock(&lock);
+	int alone = begin();
 	if (l.before && mark_part(l.first_page - 1, 0, 0))
 		r->coarse |= COARSE_BEFORE;
 	if (l.first && mark_part(l.first_page, l.first_g0, l.first_g1))
@@ -417,7 +445,7 @@ void mcchk_mark(struct mcchk_range *r)
 		r->coarse |= COARSE_LAST;
 	cover(l.whole, l.whole_end, 1);
 	__atomic_store_n(&mcchk_marks, mcchk_marks + 1, __ATOMIC_RELAXED);
-	mcchk_spin_unlock(&lock);
+	end(alone);
 	mcchk_watch_stack(r->lo);
 }
 
@@ -426,10 +454,10 @@ void mcchk_unmark(const struct mcchk_range *r)
 	if (!markable(r))
 		return;
 	struct layout l = lay_out(r);
-	mcchk_spin_lock(&lock);
+	int alone = begin();
 	if (mcchk_beside())
 		use(r);
-	__atomic_add_fetch(&mcchk_moment, MCCHK_UNMARKED, __ATOMIC_SEQ_CST); /* a loop that goes on was before this … */
+	pass_moment(alone);
 	if (l.before)
 		unmark_part(l.first_page - 1, 0, 0, r->coarse & COARSE_BEFORE);
 	if (l.first)
@@ -438,8 +466,8 @@ void mcchk_unmark(const struct mcchk_range *r)
 		unmark_part(l.last_page, 0, l.last_g1, r->coarse & COARSE_LAST);
 	cover(l.whole, l.whole_end, -1);
 	__atomic_store_n(&mcchk_marks, mcchk_marks - 1, __ATOMIC_RELAXED);
-	__atomic_add_fetch(&mcchk_moment, MCCHK_UNMARKED, __ATOMIC_SEQ_CST); /* … or began within it */
-	mcchk_spin_unlock(&lock);
+	pass_moment(alone);
+	end(alone);
 }
 
 /* The memory is a buffer, and matters from now on. Returns whether accesses to some of it
@@ -448,9 +476,9 @@ int mcchk_use(const struct mcchk_range *r)
 {
 	if (!markable(r))
 		return 0;
-	mcchk_spin_lock(&lock);
+	int alone = begin();
 	int unseen = use(r);
-	mcchk_spin_unlock(&lock);
+	end(alone);
 	mcchk_watch_stack(r->lo);
 	return unseen;
 }
@@ -458,28 +486,28 @@ int mcchk_use(const struct mcchk_range *r)
 /* All of that memory is watched from now on. */
 void mcchk_watch_pages(const struct mcchk_pages *list, uint32_t n)
 {
-	mcchk_spin_lock(&lock);
+	int alone = begin();
 	for (uint32_t i = 0; i < n && watched_count < MCCHK_MAX_PAGES; i++) {
 		watched[watched_count++] = list[i];
 		for (uint64_t page = list[i].first; page < list[i].end; page++)
 			if (!(MCCHK_SHADOW[page] & 1))
 				__atomic_store_n(&MCCHK_SHADOW[page], MCCHK_SHADOW[page] | WATCHED | 1, __ATOMIC_RELAXED);
 	}
-	mcchk_spin_unlock(&lock);
+	end(alone);
 }
 
 /* Nothing is watched any more. */
 void mcchk_watch_ends(void)
 {
-	mcchk_spin_lock(&lock);
-	__atomic_add_fetch(&mcchk_moment, MCCHK_UNMARKED, __ATOMIC_SEQ_CST); /* as in mcchk_unmark */
+	int alone = begin();
+	pass_moment(alone);
 	for (uint32_t i = 0; i < watched_count; i++)
 		for (uint64_t page = watched[i].first; page < watched[i].end; page++)
 			if (MCCHK_SHADOW[page] & WATCHED)
 				__atomic_store_n(&MCCHK_SHADOW[page], MCCHK_SHADOW[page] & ~(WATCHED | 1), __ATOMIC_RELAXED);
 	watched_count = 0;
-	__atomic_add_fetch(&mcchk_moment, MCCHK_UNMARKED, __ATOMIC_SEQ_CST);
-	mcchk_spin_unlock(&lock);
+	pass_moment(alone);
+	end(alone);
 }
 
 static int page_hit(uint64_t page, uint32_t g0, uint32_t g1)

@@ -70,6 +70,7 @@ uint64_t mcchk_seq;
 uint64_t mcchk_moment;
 uint32_t mcchk_region;
 int mcchk_several;
+static int are_several; /* and the first has seen it */
 int mcchk_multiple;
 int mcchk_active;
 int mcchk_recording;
@@ -362,7 +363,10 @@ void *mcchk_reserve(struct mcchk_thread *t, uint64_t bytes)
 	struct mcchk_open *o = &t->calls;
 	if ((!o->chunk || o->chunk->used + bytes > o->limit) && !make_room(t, o, bytes))
 		return NULL;
-	return memset(o->chunk->payload + o->chunk->used, 0, bytes); /* other records may have been here */
+	uint64_t *room = (uint64_t *)(void *)(o->chunk->payload + o->chunk->used);
+	for (uint64_t i = 0; i < bytes / 8; i++) /* other records may have been here; most are short */
+		__atomic_store_n(&room[i], 0, __ATOMIC_RELAXED);
+	return room;
 }
 
 void mcchk_commit(struct mcchk_thread *t, uint64_t bytes)
@@ -496,27 +500,37 @@ static struct mcchk_thread *new_thread(void)
 
 static int barrier(int command) { return (int)syscall(SYS_membarrier, command, 0, 0); }
 
-/* Another thread begins to record: no place of the program is armed from now on. The
- * barrier has all threads as if they had one between what arms a place and the look
- * whether that may be. */
+/* Another thread begins to record: no place of the program is armed from now on, and none is
+ * alone. The barrier has all threads as if they had one between what arms a place, or says that
+ * a thread is alone, and the look whether that may be. */
 static void become_several(void)
 {
-	if (__atomic_exchange_n(&mcchk_several, 1, __ATOMIC_SEQ_CST))
+	if (__atomic_exchange_n(&mcchk_several, 1, __ATOMIC_SEQ_CST)) {
+		while (!__atomic_load_n(&are_several, __ATOMIC_ACQUIRE))
+			sched_yield();
 		return;
+	}
 	barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 	for (struct mcchk_thread *t = threads; t; t = t->next) {
 		mcchk_disarm(t);
 		mcchk_touch_no_more(t);
+		while (t != mcchk_self.thread && __atomic_load_n(&t->sole, __ATOMIC_ACQUIRE))
+			sched_yield();
 	}
+	__atomic_store_n(&are_several, 1, __ATOMIC_RELEASE);
 }
 
-/* The calling thread's state; NULL when this process does not record, or the thread is
- * over. The caller has set depth or busy, so that it is not entered twice. */
-struct mcchk_thread *mcchk_thread_get(void)
+/* The calling thread, which does not record, is about to do what one that does may do as if
+ * there were no other. */
+void mcchk_not_sole(void)
+{
+	if (mcchk_recording && !__atomic_load_n(&are_several, __ATOMIC_ACQUIRE))
+		become_several();
+}
+
+struct mcchk_thread *mcchk_thread_begins(void)
 {
 	struct mcchk_tls *self = &mcchk_self;
-	if (MCCHK_LIKELY(self->thread != NULL))
-		return self->thread;
 	if (!mcchk_recording || self->exits == PTHREAD_DESTRUCTOR_ITERATIONS)
 		return NULL;
 	struct mcchk_thread *t = new_thread();
@@ -688,7 +702,7 @@ int mcchk_file_open(const char *path, const struct mcchk_file_header *h)
 	if (pthread_key_create(&exit_key, thread_exits) != 0 || pthread_atfork(NULL, NULL, forked) != 0)
 		return ENOMEM;
 	if (barrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0)
-		mcchk_several = 1; /* no place is ever armed */
+		mcchk_several = are_several = 1; /* no place is ever armed */
 	if (file.header == LIVE_HEADER && extend(0, PAGE) == 0)
 		mcchk_live_begin(file.fd, file.most_live);
 	mcchk_recording = 1;
@@ -782,6 +796,8 @@ void mcchk_file_finish(uint64_t units, int with_end)
 	struct mcchk_thread *own = mcchk_self.thread;
 	if (!mcchk_recording)
 		return;
+	if (!own)
+		mcchk_not_sole();
 	if (own) {
 		if (!mcchk_self.busy)
 			mcchk_write_touched(own);

@@ -74,7 +74,7 @@ void mcchk_map_cold(uintptr_t addr, struct mcchk_touch *touch, uint64_t shift, v
 void mcchk_function_returns(uintptr_t frame, uintptr_t pc) { site = (unsigned)(frame + pc); }
 void mcchk_entered(uintptr_t pc, void **frame) { (void)pc, (void)frame; }
 __thread uintptr_t mcchk_stack_low;
-struct mcchk_thread *mcchk_thread_get(void) { return &thread; }
+struct mcchk_thread *mcchk_thread_begins(void) { return &thread; }
 uint32_t mcchk_stack(struct mcchk_thread *t, uintptr_t pc, void **frame) { return t && pc && frame ? site + 1 : 0; }
 uint32_t mcchk_access_stack(struct mcchk_thread *t, uintptr_t addr, uintptr_t pc, void **frame) { return addr ? mcchk_stack(t, pc, frame) : 0; }
 
