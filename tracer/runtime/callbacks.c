@@ -326,12 +326,17 @@ static inline __attribute__((always_inline)) void loop(uintptr_t start, int64_t 
 		const uint8_t *shadow = MCCHK_SHADOW + (lo >> MCCHK_PAGE_SHIFT);
 		if (are_cold(shadow, pages))
 			return;
-		if (pages <= 2 && shadow[0] == 1 && shadow[pages - 1] == 1 && stride != 0) {
-			if (count > 1 && (loop_goes_on(start, stride, count, pc) || row_goes_on(start, stride, count, pc)))
+		if (pages <= 2 && shadow[0] == 1 && shadow[pages - 1] == 1 && (stride != 0 || count == 1)) {
+			if (count == 1 ? mcchk_run_continues(start, pc) :
+					 loop_goes_on(start, stride, count, pc) || row_goes_on(start, stride, count, pc))
 				return;
 			if (mcchk_self.runs[pc & (MCCHK_RUNS - 1)].scattered >= MCCHK_SCATTERED && set_takes(start, stride, count, kind, pc, frame)) {
 				if (touch)
 					loop_missed(start, last, kind, touch, pc, frame);
+				return;
+			}
+			if (count == 1) {
+				mcchk_run_other(start, pc, frame, kind & UINT16_MAX, (uint32_t)(kind >> 16));
 				return;
 			}
 		}
