@@ -429,12 +429,34 @@ struct mcchk_file_header {
 	uint8_t run[16];
 	uint32_t rank, ranks;
 	uint64_t monotonic, realtime;
+	uint64_t most, most_live; /* bytes that it may have, and that it may take at a time when it is read along */
 };
 
-int mcchk_file_open(const char *path, const struct mcchk_file_header *h);
+int mcchk_file_open(int fd, const struct mcchk_file_header *h);
 void mcchk_file_finish(uint64_t units, int with_end);
 void mcchk_lost(uint64_t calls, uint64_t accesses);
+void mcchk_stop_recording(struct mcchk_thread *t, int reason, const char *why);
+void mcchk_chunks_end(struct mcchk_thread *t);
+void mcchk_disarm(struct mcchk_thread *t);
+void *mcchk_reserve(struct mcchk_thread *t, uint64_t bytes);
+void mcchk_commit(struct mcchk_thread *t, uint64_t bytes);
+void mcchk_take_back(struct mcchk_thread *t, const void *record, uint64_t bytes);
+struct mcchk_access *mcchk_reserve_access(struct mcchk_thread *t);
+struct mcchk_grid *mcchk_reserve_grid(struct mcchk_thread *t);
+struct mcchk_access *mcchk_reserve_access_after(struct mcchk_thread *t, uint64_t *seq);
+void mcchk_commit_access(struct mcchk_thread *t);
+int mcchk_write_bits(struct mcchk_thread *t, uint64_t seq, const struct mcchk_access *all, const uint64_t *bits, uint32_t runs, uint64_t elements);
+void mcchk_commit_grid(struct mcchk_thread *t);
 
+/* ---- crc.c ---- */
+
+void mcchk_crc_start(void);
+uint32_t mcchk_crc32c(const void *data, size_t size);
+
+/* ---- recorders.c: threads that record ---- */
+
+int mcchk_recorders_start(void);
+struct mcchk_thread *mcchk_threads_recording(void);
 struct mcchk_thread *mcchk_thread_begins(void);
 
 /* The calling thread's state; NULL when this process does not record, or the thread is
@@ -466,17 +488,6 @@ static inline int mcchk_sole(void)
 }
 
 static inline void mcchk_sole_ends(void) { __atomic_store_n(&mcchk_self.thread->sole, 0, __ATOMIC_RELEASE); }
-void mcchk_disarm(struct mcchk_thread *t);
-void *mcchk_reserve(struct mcchk_thread *t, uint64_t bytes);
-void mcchk_commit(struct mcchk_thread *t, uint64_t bytes);
-void mcchk_take_back(struct mcchk_thread *t, const void *record, uint64_t bytes);
-struct mcchk_access *mcchk_reserve_access(struct mcchk_thread *t);
-struct mcchk_grid *mcchk_reserve_grid(struct mcchk_thread *t);
-struct mcchk_access *mcchk_reserve_access_after(struct mcchk_thread *t, uint64_t *seq);
-void mcchk_commit_access(struct mcchk_thread *t);
-int mcchk_write_bits(struct mcchk_thread *t, uint64_t seq, const struct mcchk_access *all, const uint64_t *bits, uint32_t runs, uint64_t elements);
-void mcchk_commit_grid(struct mcchk_thread *t);
-uint32_t mcchk_crc32c(const void *data, size_t size);
 
 /* ---- live.c: for those who read the trace while it is written ---- */
 

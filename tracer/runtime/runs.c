@@ -304,7 +304,7 @@ void mcchk_arm(struct mcchk_site *site, uintptr_t pc)
 	r->site = site;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	__atomic_store_n(&site->owner, mcchk_thread_pointer(), __ATOMIC_RELAXED);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the other thread has a barrier for both (become_several in writer.c) */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the other thread has a barrier for both (become_several in recorders.c) */
 	if (__atomic_load_n(&mcchk_several, __ATOMIC_RELAXED))
 		__atomic_store_n(&site->owner, 0, __ATOMIC_RELAXED);
 }

@@ -89,10 +89,51 @@ int mcchk_elsewhere(const struct mcchk_agreement *a)
 	return boot[0] == 0 || strcmp(boot, a->boot) != 0;
 }
 
+/* The bytes that each of the processes may write: equal parts of those of the run,
+ * a size such as 512MiB. */
+static uint64_t most_bytes(const char *variable, uint32_t ranks)
+{
+	static const char units[] = "KMGT";
+	const char *s = getenv(variable);
+	char *end = NULL;
+	double all = s ? strtod(s, &end) : 0;
+	const char *unit = s && *end ? strchr(units, *end) : NULL;
+	for (; unit && unit >= units; unit--)
+		all *= 1024;
+	return all >= 1 && all < 0x1p63 ? (uint64_t)all / (ranks ? ranks : 1) : UINT64_MAX;
+}
+
+/* Opens a new file. One of an earlier run gives way; one of this run is another
+ * process's, whose mapping must not be disturbed: then both stay, this one
+ * under a further name, and the analysis refuses to take one for the whole. */
+static int open_new(const char *path, const struct mcchk_file_header *h)
+{
+	char other[4096];
+	for (int tries = 0; tries < 3; tries++) {
+		int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+		if (fd >= 0 || errno != EEXIST)
+			return fd;
+		uint8_t head[32] = {0};
+		int old = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		ssize_t n = old < 0 ? 0 : read(old, head, sizeof head);
+		if (old >= 0)
+			close(old);
+		if (n <= 0 || (n == sizeof head && memcmp(head, "MCCHKTR1", 8) == 0 && memcmp(head + 16, h->run, 16) == 0))
+			break;
+		unlink(path);
+	}
+	size_t stem = strlen(path) - strlen(".mcct");
+	snprintf(other, sizeof other, "%.*s-%d.mcct", (int)stem, path, (int)getpid());
+	fprintf(stderr, "mcchk: there is a trace of rank %u of this run already. Did each process start alone, by the mpiexec of another MPI library? "
+			"Or does the command start several MPI programs? Give each its own 'mcchk run'.\n", h->rank);
+	return open(other, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+}
+
 void mcchk_open_trace(const struct mcchk_agreement *a, uint32_t rank, uint32_t ranks)
 {
 	const char *directory = getenv("MCCHK_TRACE_DIR");
-	struct mcchk_file_header h = {.rank = rank, .ranks = ranks};
+	struct mcchk_file_header h = {.rank = rank, .ranks = ranks, .most = most_bytes("MCCHK_MAX_TRACE", ranks),
+				      .most_live = most_bytes("MCCHK_MAX_DISK", ranks)};
 	struct timespec real;
 	char path[4096];
 	directory = directory ? directory : ".";
@@ -103,7 +144,8 @@ void mcchk_open_trace(const struct mcchk_agreement *a, uint32_t rank, uint32_t r
 	h.monotonic = mcchk_now();
 	clock_gettime(CLOCK_REALTIME, &real);
 	h.realtime = (uint64_t)real.tv_sec * 1000000000ull + (uint64_t)real.tv_nsec;
-	int e = n < (int)sizeof path ? mcchk_file_open(path, &h) : ENAMETOOLONG;
+	int fd = n < (int)sizeof path ? open_new(path, &h) : -1;
+	int e = fd >= 0 ? mcchk_file_open(fd, &h) : n < (int)sizeof path ? errno : ENAMETOOLONG;
 	if (e > 0)
 		fprintf(stderr, "mcchk: rank %u: not recording: %s: %s\n", rank, path, strerror(e));
 }

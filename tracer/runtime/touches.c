@@ -274,7 +274,7 @@ static void set_context(struct mcchk_touch *touch, uint64_t context)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	__atomic_store_n(&touch->context, context, __ATOMIC_RELAXED);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the other thread has a barrier for both (become_several in writer.c) */
+	__atomic_signal_fence(__ATOMIC_SEQ_CST); /* the other thread has a barrier for both (become_several in recorders.c) */
 	if (__atomic_load_n(&mcchk_several, __ATOMIC_RELAXED))
 		rest(touch);
 }

@@ -13,8 +13,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <linux/membarrier.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -22,7 +20,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -60,64 +57,12 @@ static struct {
 	int rank;
 } file = {.fd = -1};
 
-static _Atomic(struct mcchk_thread *) threads;
-static _Atomic uint32_t strands, thread_count;
-static pthread_key_t exit_key;
-static struct mcchk_run no_runs[MCCHK_RUNS]; /* never written */
-
-__thread struct mcchk_tls mcchk_self = {.runs = no_runs};
 uint64_t mcchk_seq;
 uint64_t mcchk_moment;
 uint32_t mcchk_region;
-int mcchk_several;
-static int are_several; /* and the first has seen it */
 int mcchk_multiple;
 int mcchk_active;
 int mcchk_recording;
-
-/* ---- CRC-32C ---- */
-
-static uint32_t crc_table[256];
-
-static void make_crc_table(void)
-{
-	for (uint32_t i = 0; i < 256; i++) {
-		uint32_t c = i;
-		for (int k = 0; k < 8; k++)
-			c = (c >> 1) ^ (c & 1 ? 0x82F63B78u : 0);
-		crc_table[i] = c;
-	}
-}
-
-static uint32_t crc_bytes(uint32_t c, const uint8_t *p, size_t n)
-{
-	while (n--)
-		c = crc_table[(c ^ *p++) & 0xff] ^ (c >> 8);
-	return c;
-}
-
-#ifdef __x86_64__
-__attribute__((target("sse4.2"))) static uint32_t crc_words(uint32_t c, const uint8_t *p, size_t n)
-{
-	uint64_t c64 = c;
-	for (; n >= 8; n -= 8, p += 8) {
-		uint64_t w;
-		memcpy(&w, p, 8);
-		c64 = __builtin_ia32_crc32di(c64, w);
-	}
-	return crc_bytes((uint32_t)c64, p, n);
-}
-#endif
-
-uint32_t mcchk_crc32c(const void *data, size_t size)
-{
-#ifdef __x86_64__
-	__builtin_cpu_init();
-	if (__builtin_cpu_supports("sse4.2"))
-		return ~crc_words(~0u, data, size);
-#endif
-	return ~crc_bytes(~0u, data, size);
-}
 
 /* ---- losses ---- */
 
@@ -153,7 +98,7 @@ static void place_lost(struct mcchk_thread *t, int reason)
 	__atomic_store_n(&c->used, used + (uint32_t)sizeof *r, __ATOMIC_RELEASE);
 }
 
-static void stop_recording(struct mcchk_thread *t, int reason, const char *why)
+void mcchk_stop_recording(struct mcchk_thread *t, int reason, const char *why)
 {
 	int none = 0;
 	if (atomic_compare_exchange_strong(&file.full, &none, reason)) {
@@ -285,6 +230,21 @@ static void close_chunk(struct mcchk_open *o)
 	unmap_chunk(o);
 }
 
+/* The thread writes no more. */
+void mcchk_chunks_end(struct mcchk_thread *t)
+{
+	forget_runs(t);
+	if (mcchk_recording) {
+		compact(t, &t->accesses);
+		close_chunk(&t->accesses);
+		if (!file.full) { /* else it may have the lost record */
+			compact(t, &t->calls);
+			close_chunk(&t->calls);
+		}
+	}
+	t->calls = t->accesses = (struct mcchk_open){0};
+}
+
 static int open_chunk(struct mcchk_thread *t, struct mcchk_open *o, uint64_t payload)
 {
 	uint64_t size = t->strand == 0 || o->chunk ? file.chunk_size : SMALL_CHUNK;
@@ -294,22 +254,22 @@ static int open_chunk(struct mcchk_thread *t, struct mcchk_open *o, uint64_t pay
 	if (size < need)
 		size = need;
 	if (size > UINT32_MAX) {
-		stop_recording(t, MCCHK_LOST_OTHER, strerror(EFBIG));
+		mcchk_stop_recording(t, MCCHK_LOST_OTHER, strerror(EFBIG));
 		return 0;
 	}
 	if (!mcchk_live_room(&file.end, size)) {
-		stop_recording(t, MCCHK_LOST_DISKS, "all that --max-disk allows is taken, and nobody gives any of it back");
+		mcchk_stop_recording(t, MCCHK_LOST_DISKS, "all that --max-disk allows is taken, and nobody gives any of it back");
 		return 0;
 	}
 	uint64_t seq, offset = claim(size, &seq), end = offset + size;
 	int e = 0;
 	char *map = MAP_FAILED;
 	if (offset != 0 && end > file.most)
-		stop_recording(t, MCCHK_LOST_SIZE, "it has the size that --max-trace allows");
+		mcchk_stop_recording(t, MCCHK_LOST_SIZE, "it has the size that --max-trace allows");
 	else if ((e = extend(offset, size)) != 0)
-		stop_recording(t, MCCHK_LOST_DISK, strerror(e));
+		mcchk_stop_recording(t, MCCHK_LOST_DISK, strerror(e));
 	else if ((map = map_chunk(offset, size)) == MAP_FAILED)
-		stop_recording(t, MCCHK_LOST_MEMORY, strerror(errno));
+		mcchk_stop_recording(t, MCCHK_LOST_MEMORY, strerror(errno));
 	if (map == MAP_FAILED) {
 		atomic_compare_exchange_strong(&file.end, &end, offset);
 		return 0;
@@ -457,166 +417,7 @@ int mcchk_write_bits(struct mcchk_thread *t, uint64_t seq, const struct mcchk_ac
 	return 1;
 }
 
-/* ---- threads ---- */
-
-static void *zeroed(size_t size)
-{
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	return p == MAP_FAILED ? NULL : p;
-}
-
-struct thread_memory {
-	struct mcchk_thread thread;
-	struct mcchk_run runs[MCCHK_RUNS] __attribute__((aligned(64)));
-	struct mcchk_start starts[MCCHK_STARTS];
-	struct mcchk_rows rows[MCCHK_RUNS];
-	struct mcchk_seen seen[MCCHK_ELEMENTS];
-	char compactor[] __attribute__((aligned(64)));
-};
-
-static struct mcchk_thread *new_thread(void)
-{
-	for (struct mcchk_thread *t = threads; t; t = t->next) {
-		int idle = 0;
-		if (atomic_compare_exchange_strong((_Atomic int *)&t->used, &idle, 1)) {
-			t->polls.seq = 0; /* it is another thread */
-			return t;
-		}
-	}
-	struct thread_memory *m = zeroed(sizeof *m + mcchk_compactor_size);
-	if (!m)
-		return NULL;
-	m->thread.used = 1;
-	m->thread.number = atomic_fetch_add(&thread_count, 1);
-	m->thread.runs = m->runs;
-	m->thread.starts = m->starts;
-	m->thread.rows = m->rows;
-	m->thread.seen = m->seen;
-	m->thread.compactor = (void *)m->compactor;
-	m->thread.next = threads;
-	while (!atomic_compare_exchange_weak(&threads, &m->thread.next, &m->thread)) { }
-	return &m->thread;
-}
-
-static int barrier(int command) { return (int)syscall(SYS_membarrier, command, 0, 0); }
-
-/* Another thread begins to record: no place of the program is armed from now on, and none is
- * alone. The barrier has all threads as if they had one between what arms a place, or says that
- * a thread is alone, and the look whether that may be. */
-static void become_several(void)
-{
-	if (__atomic_exchange_n(&mcchk_several, 1, __ATOMIC_SEQ_CST)) {
-		while (!__atomic_load_n(&are_several, __ATOMIC_ACQUIRE))
-			sched_yield();
-		return;
-	}
-	barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
-	for (struct mcchk_thread *t = threads; t; t = t->next) {
-		mcchk_disarm(t);
-		mcchk_touch_no_more(t);
-		while (t != mcchk_self.thread && __atomic_load_n(&t->sole, __ATOMIC_ACQUIRE))
-			sched_yield();
-	}
-	__atomic_store_n(&are_several, 1, __ATOMIC_RELEASE);
-}
-
-/* The calling thread, which does not record, is about to do what one that does may do as if
- * there were no other. */
-void mcchk_not_sole(void)
-{
-	if (mcchk_recording && !__atomic_load_n(&are_several, __ATOMIC_ACQUIRE))
-		become_several();
-}
-
-struct mcchk_thread *mcchk_thread_begins(void)
-{
-	struct mcchk_tls *self = &mcchk_self;
-	if (!mcchk_recording || self->exits == PTHREAD_DESTRUCTOR_ITERATIONS)
-		return NULL;
-	struct mcchk_thread *t = new_thread();
-	if (!t) {
-		stop_recording(&(struct mcchk_thread){0}, MCCHK_LOST_MEMORY, strerror(ENOMEM));
-		return NULL;
-	}
-	t->strand = atomic_fetch_add(&strands, 1);
-	mcchk_live_thread(t);
-	if (t->strand > 0)
-		become_several();
-	pthread_setspecific(exit_key, t);
-	self->thread = t;
-	self->runs = t->runs;
-	if (t->strand > 0)
-		mcchk_strand_begins();
-	return t;
-}
-
-/* A destructor of the thread's data, called in the last round: those of others, of the
- * program or of libraries that take locks, belong to the strand. What comes behind is not
- * recorded: the thread would begin once more, with the strand that has ended. */
-static void thread_exits(void *p)
-{
-	struct mcchk_tls *self = &mcchk_self;
-	struct mcchk_thread *t = p;
-	if (self->thread != t)
-		return;
-	if (++self->exits < PTHREAD_DESTRUCTOR_ITERATIONS && pthread_setspecific(exit_key, p) == 0)
-		return;
-	self->exits = PTHREAD_DESTRUCTOR_ITERATIONS;
-	mcchk_strand_ends();
-	self->busy = 1;
-	mcchk_write_touched(t);
-	self->runs = no_runs;
-	self->thread = NULL;
-	forget_runs(t);
-	if (mcchk_recording) {
-		compact(t, &t->accesses);
-		close_chunk(&t->accesses);
-		if (!file.full) { /* else it may have the lost record */
-			compact(t, &t->calls);
-			close_chunk(&t->calls);
-		}
-	}
-	mcchk_live_thread_over(t);
-	t->calls = t->accesses = (struct mcchk_open){0};
-	t->call = NULL;
-	t->stack_lo = t->stack_hi = 0;
-	t->stack_lookups = 0;
-	mcchk_forget_stacks(t);
-	memset(t->functions, 0, sizeof t->functions);
-	atomic_store((_Atomic int *)&t->used, 0);
-	self->busy = 0;
-}
-
-/* In the child of fork: the file belongs to the parent. */
-static void forked(void)
-{
-	mcchk_recording = 0;
-	mcchk_active = 0;
-	mcchk_live = NULL;
-	for (struct mcchk_thread *t = threads; t; t = t->next) {
-		mcchk_disarm(t);
-		mcchk_touch_no_more(t);
-	}
-	mcchk_self.runs = no_runs;
-	mcchk_self.thread = NULL;
-	mcchk_aside_forked();
-}
-
 /* ---- opening and closing ---- */
-
-/* The bytes that each of the processes may write: equal parts of those of the run,
- * a size such as 512MiB. */
-static uint64_t most_bytes(const char *variable, uint32_t ranks)
-{
-	static const char units[] = "KMGT";
-	const char *s = getenv(variable);
-	char *end = NULL;
-	double all = s ? strtod(s, &end) : 0;
-	const char *unit = s && *end ? strchr(units, *end) : NULL;
-	for (; unit && unit >= units; unit--)
-		all *= 1024;
-	return all >= 1 && all < 0x1p63 ? (uint64_t)all / (ranks ? ranks : 1) : UINT64_MAX;
-}
 
 /* An analysis holds two chunks of each process: the more processes, the smaller. */
 static uint32_t chunk_size(uint32_t ranks)
@@ -654,55 +455,26 @@ static void write_header(const struct mcchk_file_header *h, char *at)
 	memcpy(at, &f, sizeof f);
 }
 
-/* Opens a new file. One of an earlier run gives way; one of this run is another
- * process's, whose mapping must not be disturbed: then both stay, this one
- * under a further name, and the analysis refuses to take one for the whole. */
-static int open_new(const char *path, const struct mcchk_file_header *h)
-{
-	char other[4096];
-	for (int tries = 0; tries < 3; tries++) {
-		int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-		if (fd >= 0 || errno != EEXIST)
-			return fd;
-		uint8_t head[32] = {0};
-		int old = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-		ssize_t n = old < 0 ? 0 : read(old, head, sizeof head);
-		if (old >= 0)
-			close(old);
-		if (n <= 0 || (n == sizeof head && memcmp(head, "MCCHKTR1", 8) == 0 && memcmp(head + 16, h->run, 16) == 0))
-			break;
-		unlink(path);
-	}
-	size_t stem = strlen(path) - strlen(".mcct");
-	snprintf(other, sizeof other, "%.*s-%d.mcct", (int)stem, path, (int)getpid());
-	fprintf(stderr, "mcchk: there is a trace of rank %u of this run already. Did each process start alone, by the mpiexec of another MPI library? "
-			"Or does the command start several MPI programs? Give each its own 'mcchk run'.\n", h->rank);
-	return open(other, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-}
-
-/* Creates the file and the first chunk of the calling thread, strand 0.
+/* Begins a new file, and the first chunk of the calling thread, strand 0.
  * Returns 0, an errno, or -1 when recording has stopped already, and said so. */
-int mcchk_file_open(const char *path, const struct mcchk_file_header *h)
+int mcchk_file_open(int fd, const struct mcchk_file_header *h)
 {
-	make_crc_table();
+	mcchk_crc_start();
 	mcchk_clock_start();
 	file.rank = (int)h->rank;
-	file.most = most_bytes("MCCHK_MAX_TRACE", h->ranks);
+	file.most = h->most;
 	file.header = getenv("MCCHK_LIVE") ? LIVE_HEADER : FILE_HEADER;
 	if (file.header == LIVE_HEADER)
-		file.most_live = most_bytes("MCCHK_MAX_DISK", h->ranks);
+		file.most_live = h->most_live;
 	if (file.most_live == UINT64_MAX)
 		file.most_live = 0;
 	file.chunk_size = chunk_size(h->ranks);
 	if (file.most_live && file.most_live < 8 * file.chunk_size)
 		file.most_live = 8 * file.chunk_size; /* less would not do */
-	file.fd = open_new(path, h);
-	if (file.fd < 0)
-		return errno;
-	if (pthread_key_create(&exit_key, thread_exits) != 0 || pthread_atfork(NULL, NULL, forked) != 0)
-		return ENOMEM;
-	if (barrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) != 0)
-		mcchk_several = are_several = 1; /* no place is ever armed */
+	file.fd = fd;
+	int e = mcchk_recorders_start();
+	if (e != 0)
+		return e;
 	if (file.header == LIVE_HEADER && extend(0, PAGE) == 0)
 		mcchk_live_begin(file.fd, file.most_live);
 	mcchk_recording = 1;
@@ -806,13 +578,13 @@ void mcchk_file_finish(uint64_t units, int with_end)
 	}
 	__atomic_store_n(&mcchk_recording, 0, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&mcchk_seq, 1, __ATOMIC_SEQ_CST); /* no run goes on */
-	for (struct mcchk_thread *t = threads; t; t = t->next) {
+	for (struct mcchk_thread *t = mcchk_threads_recording(); t; t = t->next) {
 		mcchk_disarm(t);
 		mcchk_touch_no_more(t);
 		if (__atomic_load_n(&t->touching_count, __ATOMIC_ACQUIRE) != 0)
 			mcchk_lost(0, 1); /* a map of a thread that cannot write it now */
 	}
-	for (struct mcchk_thread *t = threads; t; t = t->next) {
+	for (struct mcchk_thread *t = mcchk_threads_recording(); t; t = t->next) {
 		while (t != own && __atomic_load_n(&t->compacting, __ATOMIC_SEQ_CST))
 			sched_yield();
 		if (t->accesses.chunk)
