@@ -22,13 +22,14 @@ type span struct {
 type recent struct {
 	span
 	rows [8]trace.Rows
+	n    int // of rows that there are
 	next int // that is replaced
 }
 
 // again reports whether all of these are among the last accesses of the span. They are now.
 func (r *recent) again(now span, rows []trace.Rows) bool {
 	if r.span != now {
-		*r = recent{span: now}
+		r.span, r.n, r.next = now, 0, 0
 	}
 	if len(rows) > len(r.rows) {
 		return false
@@ -36,10 +37,10 @@ func (r *recent) again(now span, rows []trace.Rows) bool {
 	again := true
 	for _, x := range rows {
 		x.At = 0
-		if !slices.Contains(r.rows[:], x) {
+		if !slices.Contains(r.rows[:r.n], x) {
 			again = false
 			r.rows[r.next] = x
-			r.next = (r.next + 1) % len(r.rows)
+			r.next, r.n = (r.next+1)%len(r.rows), min(r.n+1, len(r.rows))
 		}
 	}
 	return again
@@ -64,7 +65,7 @@ func (t *team) repeated(s *Strand, x *item) bool {
 		s.queued = &recent{}
 	}
 	if n == 0 || s.queue.at(n-1).stretch == nil {
-		*s.queued = recent{}
+		s.queued.n, s.queued.next = 0, 0
 	}
 	if !s.queued.again(span{calls: x.calls}, x.stretch.Rows) {
 		return false

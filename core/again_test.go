@@ -18,6 +18,7 @@ type poller struct {
 	pool
 	polls, calls int
 	waits        bool // until everything else is over, before it polls
+	alone        bool // the strand is the only one
 	used         uint64
 }
 
@@ -36,8 +37,15 @@ func (p *poller) call(thread uint32, name string, args ...any) {
 }
 
 func (p *poller) next() {
+	poller, other := uint32(1), uint32(2)
+	if p.alone {
+		poller, other = 0, 0
+	}
 	switch p.step {
 	case 0:
+		if p.alone {
+			return
+		}
 		p.object(0, "mcchk_Fork", 1)
 		for thread := range uint32(2) {
 			p.strand(1+thread, int64(1+thread))
@@ -49,8 +57,8 @@ func (p *poller) next() {
 		}
 		return
 	case p.polls + 1:
-		p.store(1, 256)
-		p.call(2, "toy_signal", 1, 2, 0)
+		p.store(poller, 256)
+		p.call(other, "toy_signal", 1, 2, 0)
 		return
 	case p.polls:
 		runtime.GC()
@@ -59,22 +67,22 @@ func (p *poller) next() {
 		p.used = mem.HeapInuse
 	}
 	for _, addr := range []uint64{64, 128} {
-		p.out = append(p.out, trace.Event{Kind: trace.KindAccess, Strand: 1, Access: trace.Access{Addr: addr, Size: 4, Count: 1}})
+		p.out = append(p.out, trace.Event{Kind: trace.KindAccess, Strand: poller, Access: trace.Access{Addr: addr, Size: 4, Count: 1}})
 	}
 	if p.calls > 0 && p.step%(p.polls/p.calls) == 0 {
-		p.call(2, "toy_store", 1024, 8)
+		p.call(other, "toy_store", 1024, 8)
 	}
 }
 
 // TestPollsOfStrands: what a strand does again and again takes memory once, also as long as it
 // is not replayed; but once more behind each call of its process.
 func TestPollsOfStrands(t *testing.T) {
-	for _, waits := range []bool{false, true} {
+	for _, kind := range []string{"beside others", "that waits for others", "alone"} {
 		for _, calls := range []int{0, 10} {
-			t.Run(fmt.Sprintf("waits %v, %d calls", waits, calls), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s, %d calls", kind, calls), func(t *testing.T) {
 				var used [2]uint64
 				for i, polls := range []int{10_000, 100_000} {
-					p := &poller{pool: *newPool(0, 0), polls: polls, calls: calls, waits: waits}
+					p := &poller{pool: *newPool(0, 0), polls: polls, calls: calls, waits: kind == "that waits for others", alone: kind == "alone"}
 					other := events{callOf(p.fns["toy_wait"], 0, 2), callOf(p.fns["toy_signal"], 0, 1, 0)}
 					m, err := core.NewMachine([]core.Stream{p, &other}, core.Options{Clock: "auto"}, models()...)
 					require.NoError(t, err)

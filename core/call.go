@@ -247,6 +247,9 @@ func (s *Strand) LastCall() *regions.CallInfo {
 // replayCall replays the call that was read, as its model says.
 func (s *Strand) replayCall() {
 	s.m.wrote()
+	if s.team == nil {
+		s.callsBefore++
+	}
 	c := &s.call
 	*c = Call{Call: s.event.Call, function: s.m.function(s.event.Call.Fn)}
 	if c.function.note != nil {

@@ -186,13 +186,11 @@ func (s *Strand) takePart(st *trace.Stretch) {
 
 // keepRows takes rows of a stretch.
 func (s *Strand) keepRows(st *trace.Stretch, rows []trace.Rows) {
-	if s.team != nil {
-		if s.kept == nil {
-			s.kept = &recent{}
-		}
-		if s.kept.again(span{s.m.index, s.path.segment(), s.callsBefore}, rows) {
-			return
-		}
+	if s.kept == nil {
+		s.kept = &recent{}
+	}
+	if s.kept.again(span{s.m.index, s.path.segment(), s.callsBefore}, rows) {
+		return
 	}
 	if s.team != nil && s.memory.own != nil {
 		s.m.store.SetLocks(s.Rank, s.ownLocks())

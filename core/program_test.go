@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcchk/mcchk/regions"
@@ -147,6 +148,13 @@ func (a *access) near(b *access) bool {
 	alo, ahi, _ := a.bounds()
 	blo, bhi, _ := b.bounds()
 	return a.owner == b.owner && alo < bhi && blo < ahi
+}
+
+// repeats reports whether a load or store says the same as one before it with no call in between.
+func (a *access) repeats(b access, traces []events) bool {
+	return (a.role == regions.Load || a.role == regions.Store) && a.role == b.role && a.rank == b.rank && a.owner == b.owner && a.base == b.base &&
+		slices.Equal(a.runs, b.runs) && slices.Equal(a.locks, b.locks) &&
+		b.pos < a.pos && !slices.ContainsFunc(traces[a.rank][b.pos:a.pos], func(e trace.Event) bool { return e.Kind == trace.KindCall })
 }
 
 func (a *access) String() string {

@@ -73,7 +73,7 @@ func (p *Process) form() {
 	s.sure, s.foresees = true, nil
 	p.team = &team{
 		Process: p, byNumber: map[int64]*Strand{0: s}, byThread: map[uint32]*Strand{0: s},
-		objects: map[int64]*object{}, read: s.pos,
+		objects: map[int64]*object{}, read: s.pos, calls: s.callsBefore,
 	}
 	p.m.threaded = true
 }
