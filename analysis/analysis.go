@@ -61,6 +61,7 @@ type Options struct {
 	Layers             symbols.Layers
 	phase, turn, words int // of core.Options, for tests
 	part               regions.Part
+	inspect            func(*regions.Region) // is given each before it is searched
 	// Progress, if set, is called now and then from the goroutine of Run.
 	Progress func(Progress)
 }
@@ -343,6 +344,9 @@ func (r *run) replay(m *core.Machine, checker *conflicts.Checker) error {
 		r.tell()
 		if r.opts.Stats {
 			r.stats.add(region)
+		}
+		if r.opts.inspect != nil {
+			r.opts.inspect(region)
 		}
 		checker.Add(region)
 		r.live.added()

@@ -54,7 +54,18 @@ func runInMemory(t testing.TB, files [][]byte, opts Options) *run {
 		readers[i] = r
 		dir.Files = append(dir.Files, trace.File{Header: r.Header()})
 	}
+	opts.inspect = func(r *regions.Region) { requireHeldOnce(t, r) }
 	return &run{ctx: context.Background(), opts: opts, dir: dir, readers: readers, reopen: open}
+}
+
+// requireHeldOnce: an access that a region has twice would be used again as two when it is
+// released.
+func requireHeldOnce(t testing.TB, r *regions.Region) {
+	seen := map[*regions.Access]bool{}
+	for _, a := range r.Calls {
+		require.False(t, seen[a], "%s at %v", a.Role.Name, a.Start)
+		seen[a] = true
+	}
 }
 
 // unknownToOracle reports whether random programs break a rule of which the oracle does not

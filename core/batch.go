@@ -100,12 +100,12 @@ func (p *Pending) completeOthers(at regions.Point, by *regions.CallInfo) bool {
 	if p.carriedAll != nil {
 		p.completion.By = by
 		store.FinishAll(p.carriedAll, at)
-		p.carriedAll = nil
+		p.carriedAll, p.access = nil, nil
 		return true
 	}
 	if p.open != nil && store.SettleAll(p.open, at, by) {
 		store.GiveBack(p.access)
-		p.open = nil
+		p.open, p.access = nil, nil
 		return true
 	}
 	p.spread()

@@ -32,7 +32,9 @@ func (g *Guard) delay(m *Machine, p *Pending) {
 func (s *Strand) Pass(g *Guard) {
 	g.passed, g.region, g.at = true, s.m.index, s.Now()
 	for _, p := range g.pending {
-		p.guarded = false
+		if p.guarded = false; p.access == nil { // whoever comes has seen that it is complete
+			continue
+		}
 		p.access.Gated, p.access.Gate = true, g.at
 	}
 	g.pending = nil

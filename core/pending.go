@@ -232,6 +232,7 @@ func (p *Pending) Complete(at regions.Point, by *regions.CallInfo) {
 	case p.listed:
 	case m.store.Settle(p.access, by):
 		m.store.GiveBack(p.access)
+		p.access = nil // it may be another one from now on
 	default:
 		p.list()
 	}
