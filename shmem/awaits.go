@@ -91,8 +91,8 @@ func waits(of func(*call) []awaited, orders string) *entry {
 	return &entry{
 		do:      func(p *pe, c *call) { p.await(c, of(c)) },
 		foresee: func(p *pe, c *call, f *core.Foresight) { p.foreseeWait(c, of(c), f) },
-		scan:    scanFetch,
-		kind:    core.SynchronizingCall, orders: orders,
+		results: true, scan: scanFetch,
+		kind: core.SynchronizingCall, orders: orders,
 	}
 }
 

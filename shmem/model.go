@@ -90,6 +90,9 @@ func (m *Model) Bind(fn *trace.Fn) *core.Meaning {
 	if e.do != nil {
 		w.Replay = func(s *core.Strand, c *core.Call) {
 			p := m.pes[s.Rank]
+			if e.results && !c.Returned {
+				return // what it did is not known, and nothing follows it
+			}
 			if p.unsure && e.kind != core.OtherCall {
 				p.NotUnderstood(c, "calls before it were not recorded")
 			}

@@ -245,6 +245,10 @@ func atomicDo(o atomicOp) func(*pe, *call) {
 			t.done(remote)
 			remote = nil
 		}
+		if remote == nil && !c.Returned { // what it fetched is not known, and nothing follows it
+			p.Issue(at.word(t.size), c.Begin, o.update(c, t.size), false)
+			return
+		}
 		var local *core.Pending
 		if o.nbi {
 			local = t.buffer(argFetch, t.size, regions.Write, Dest)

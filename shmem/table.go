@@ -16,6 +16,7 @@ type entry struct {
 	mayOrder bool // it may order processes, but need not
 	aborts   bool
 	signed   bool // its values are signed, where the name has no type
+	results  bool // what it means depends on what it returned
 
 	orders    string // whom
 	completes string
@@ -266,11 +267,11 @@ var synchronization = func() map[string]*entry {
 		"shmem_fence":             {do: fence, note: "what its context issued takes effect at each PE before what it issues later"},
 		"shmem_quiet":             {do: quiet, foresee: foreseeQuiet, kind: core.SynchronizingCall, completes: theContext},
 		"shmem_pe_quiet":          {do: quietTo, kind: core.SynchronizingCall, completes: "what is pending on its context to the PEs that it names"},
-		"shmem_set_lock":          {do: setLock, kind: core.SynchronizingCall, orders: "after the shmem_clear_lock before it", memory: "updates the lock atomically"},
-		"shmem_test_lock":         {do: testLock, kind: core.SynchronizingCall, orders: "when it has taken the lock: after the shmem_clear_lock before it", memory: "updates the lock atomically"},
+		"shmem_set_lock":          {do: setLock, results: true, kind: core.SynchronizingCall, orders: "after the shmem_clear_lock before it", memory: "updates the lock atomically"},
+		"shmem_test_lock":         {do: testLock, results: true, kind: core.SynchronizingCall, orders: "when it has taken the lock: after the shmem_clear_lock before it", memory: "updates the lock atomically"},
 		"shmem_clear_lock":        {do: clearLock, foresee: foreseeQuiet, kind: core.SynchronizingCall, orders: "before the next holder of the lock", completes: theDefault},
 		"shmem_signal_wait_until": waits((*call).one, saw),
-		"shmem_signal_fetch":      {do: signalFetch, scan: scanFetch, foresee: foreseeLook, kind: core.SynchronizingCall, orders: "after the updates that it saw"},
+		"shmem_signal_fetch":      {do: signalFetch, results: true, scan: scanFetch, foresee: foreseeLook, kind: core.SynchronizingCall, orders: "after the updates that it saw"},
 		"shmem_wait":              waits((*call).one, saw),
 		"shmem_TYPE_wait":         waits((*call).one, saw),
 		"shmem_TYPE_wait_until":   waits((*call).one, saw),
