@@ -1,7 +1,7 @@
 /* The time of CLOCK_MONOTONIC, in nanoseconds.
  *
  * Where the kernel takes it from the processor's counter of cycles, that is read here too
- * (mcchk_now in mcchk.h), which takes half as long as asking the C library. How long a cycle is
+ * (mcchk_now in clock.h), which takes half as long as asking the C library. How long a cycle is
  * each thread measures between times that it asks for; and it asks again every millisecond or so.
  * So what it says is no more than some nanoseconds away from what others of its machine say, and
  * never goes back.

@@ -359,33 +359,7 @@ struct mcchk_tls {
 
 extern __thread struct mcchk_tls mcchk_self __attribute__((tls_model("initial-exec")));
 
-/* ---- clock.c ---- */
-
-void mcchk_clock_start(void); /* before anything is recorded */
-uint64_t mcchk_ask_clock(void);
-
-/* The time; what comes before here may not all be done by then. */
-static inline uint64_t mcchk_now_or_before(void)
-{
-	struct mcchk_clock *k = &mcchk_self.clock;
-#ifdef __x86_64__
-	uint64_t since = __builtin_ia32_rdtsc() - k->cycles;
-	uint64_t ns = MCCHK_LIKELY(since < k->span) ? k->ns + (since * k->scale >> 32) : mcchk_ask_clock();
-#else
-	uint64_t ns = mcchk_ask_clock();
-#endif
-	k->latest = ns > k->latest ? ns : k->latest;
-	return k->latest;
-}
-
-/* The time, after all that comes before here is done. */
-static inline uint64_t mcchk_now(void)
-{
-#ifdef __x86_64__
-	__builtin_ia32_lfence();
-#endif
-	return mcchk_now_or_before();
-}
+#include "clock.h"
 
 extern uint64_t mcchk_seq;      /* the last call begun; accessed atomically */
 extern uint32_t mcchk_region;   /* synchronizations over all processes passed */
@@ -489,77 +463,7 @@ static inline int mcchk_sole(void)
 
 static inline void mcchk_sole_ends(void) { __atomic_store_n(&mcchk_self.thread->sole, 0, __ATOMIC_RELEASE); }
 
-/* ---- live.c: for those who read the trace while it is written ---- */
-
-#define MCCHK_LIVE_AT 128u /* offset in the file */
-
-#define MCCHK_LIVE_PLACES 480u
-
-/* What the two tell one another, in the file's first page. */
-struct mcchk_live {
-	char magic[8];
-	uint64_t seq;     /* the last call begun */
-	uint64_t ended;   /* the file is finished */
-	uint64_t stopped; /* nothing is recorded any more, but what is lost is counted */
-	uint64_t waiting; /* threads that wait for room */
-	uint64_t most;    /* bytes that the file may take; 0: no limit */
-	/* The reader's: */
-	uint64_t left;  /* nobody reads any more, and what is missing makes it useless: do not wait */
-	uint64_t freed; /* bytes of the file that it has given back */
-	uint64_t grant; /* bytes that the file may take beyond `most` */
-	uint64_t beat;  /* counts up as long as there is a reader */
-	uint64_t none[6];
-	/* Of threads that record, the last of all that have none of their own: what they write from
-	 * now on does not come before that place. Call n is at 2n, and what follows it at 2n + 1.
-	 * 0: there is no thread, or it waits, and writes nothing before calls that begin later. */
-	uint64_t places[MCCHK_LIVE_PLACES];
-};
-
-extern struct mcchk_live *mcchk_live; /* NULL: nobody is expected to read along */
-void mcchk_live_begin(int fd, uint64_t most);
-void mcchk_live_tell(void);
-int mcchk_live_room(const _Atomic uint64_t *end, uint64_t size); /* waits for it; 0: there is none */
-void mcchk_live_thread(struct mcchk_thread *t);      /* begins to record */
-void mcchk_live_thread_over(struct mcchk_thread *t); /* and has written its last */
-void mcchk_live_goes_on_as(struct mcchk_thread *t);
-void mcchk_live_end(void);
-void mcchk_live_stopped(void);
-
-/* The thread, which may have waited, is about to record something. */
-static inline void mcchk_live_records(struct mcchk_thread *t)
-{
-	if (__builtin_expect(t->place != NULL, 0) && *t->place == 0)
-		mcchk_live_goes_on_as(t);
-}
-
-/* All that it writes before its call is in the file, */
-static inline void mcchk_live_calls(struct mcchk_thread *t, uint64_t seq)
-{
-	if (__builtin_expect(t->place != NULL, 0))
-		__atomic_store_n(t->place, 2 * seq, __ATOMIC_RELEASE);
-}
-
-/* and the call too, which has returned. */
-static inline void mcchk_live_returned(struct mcchk_thread *t, uint64_t seq)
-{
-	if (__builtin_expect(t->place != NULL, 0))
-		__atomic_store_n(t->place, 2 * seq + 1, __ATOMIC_RELEASE);
-}
-
-/* The calling thread is about to wait for others, */
-static inline void mcchk_live_waits(void)
-{
-	struct mcchk_thread *t = mcchk_self.thread;
-	if (t && __builtin_expect(t->place != NULL, 0) && !mcchk_self.depth && !mcchk_self.busy && t->touching_count == 0)
-		__atomic_store_n(t->place, 0, __ATOMIC_RELEASE);
-}
-
-/* and has done so. */
-static inline void mcchk_live_goes_on(void)
-{
-	if (mcchk_self.thread)
-		mcchk_live_records(mcchk_self.thread);
-}
+#include "live.h"
 
 /* ---- compact.c: records in few bytes ---- */
 
@@ -663,114 +567,7 @@ static inline uint64_t mcchk_thread_pointer(void)
 
 void mcchk_aside_forked(void);
 
-/* ---- runs.c: the slow path of loads and stores ---- */
-
-void mcchk_run_other(uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags);
-void mcchk_range_access(uintptr_t addr, uint64_t size, uintptr_t pc, void **frame, uint32_t flags);
-void mcchk_arm(struct mcchk_site *site, uintptr_t pc);
-void mcchk_rest(struct mcchk_site *site, uintptr_t pc);
-
-/* ---- touches.c: the slow path of places that go from one address to any other ---- */
-
-/* What the slow path costs: little where a run goes on, which is a record already. */
-enum { MCCHK_MISS_GOES_ON = 1, MCCHK_MISS_IN_SET = 16, MCCHK_MISS = 64 };
-void mcchk_touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags, int32_t cost);
-void mcchk_group_missed(uintptr_t addr, struct mcchk_touch *touch, struct mcchk_member *members, uint64_t kind, uintptr_t pc, void **frame);
-void mcchk_write_touched(struct mcchk_thread *t);
-void mcchk_write_touched_early(struct mcchk_thread *t);
-void mcchk_touch_no_more(struct mcchk_thread *t);
-int mcchk_has_sets(struct mcchk_thread *t);
-
-/* ---- activations.c: calls of functions that have maps or sets ---- */
-
-void mcchk_entered(uintptr_t pc, void **frame);
-
-/* A word for each of so many groups of calls of functions, which are told apart by their frame
- * pointer and by where they return to: where one of them has maps or sets, its frame pointer, and
- * its context in the bits above. inline.c and the plug-ins do the same. */
-#define MCCHK_ENTRIES 4096u
-#define MCCHK_ENTRY(frame, caller) ((((frame) >> 4) + (caller)) & (MCCHK_ENTRIES - 1))
-extern uint64_t mcchk_entries[MCCHK_ENTRIES] __attribute__((visibility("default")));
-
-/* The context of a call that has that word; something else if it is another's. */
-#define MCCHK_CONTEXT(word, frame) ((word) - (uint64_t)(frame))
-/* Whether it is one with that frame pointer. */
-#define MCCHK_HAS_FRAME(word, frame) (((word) ^ (uint64_t)(frame)) << (64 - MCCHK_ADDRESS_BITS) == 0)
-
-/* Whether the place's map is that of the call with this frame. */
-static inline __attribute__((always_inline)) int mcchk_touches_in(const struct mcchk_touch *touch, void **frame)
-{
-	uint64_t context = __atomic_load_n(&touch->context, __ATOMIC_RELAXED);
-	uint64_t word = mcchk_entries[MCCHK_ENTRY((uintptr_t)frame, (uintptr_t)frame[1])];
-	return context != 0 && MCCHK_CONTEXT(word, (uintptr_t)frame) == context;
-}
-
-/* Elements at equal distances, made by a loop. */
-struct mcchk_elements {
-	uintptr_t start;
-	int64_t stride;
-	uint64_t count;
-	uint32_t size, flags;
-};
-void mcchk_run_elements(const struct mcchk_elements *e, uintptr_t pc, void **frame);
-void mcchk_run_rows(const struct mcchk_elements *e, int64_t step, uint64_t rows, uintptr_t pc, void **frame);
-void mcchk_loop_elements(struct mcchk_elements *e, uint64_t moment, uintptr_t pc, void **frame);
-void mcchk_loop_rows(struct mcchk_elements *e, int64_t step, uint64_t rows, uint64_t moment, uintptr_t pc, void **frame);
-int mcchk_loop_is_cold(uintptr_t start, int64_t step, uint64_t rows, int64_t stride, uint64_t count, uint32_t size, uint64_t moment);
-void mcchk_elements_since(const struct mcchk_elements *e, uint64_t seq, uintptr_t pc, void **frame);
-
-/* Whether nothing of a short range matters, as far as that is seen at once. */
-static inline __attribute__((always_inline)) int mcchk_range_is_cold(uintptr_t addr, uint64_t size)
-{
-	uintptr_t last = addr + size - 1;
-	return size - 1 < 1u << MCCHK_PAGE_SHIFT && ((addr | last) >> MCCHK_ADDRESS_BITS) == 0 &&
-	       (MCCHK_SHADOW[addr >> MCCHK_PAGE_SHIFT] | MCCHK_SHADOW[last >> MCCHK_PAGE_SHIFT]) == 0;
-}
-
-/* Elements of a size are numbered by that many bytes, if they begin at multiples of it. */
-static inline uint32_t mcchk_unit(uint32_t size) { return size & -size; }
-
-/* Whether an access of a page that matters goes on with the run of its place,
- * which then has it. Such an address is not looked up: what lies beside the
- * marked memory may be recorded with it, which says nothing wrong. */
-static inline __attribute__((always_inline)) int mcchk_run_continues(uintptr_t addr, uintptr_t pc)
-{
-	struct mcchk_run *r = mcchk_self.runs + (pc & (MCCHK_RUNS - 1));
-
-	if (MCCHK_LIKELY(r->key == pc && r->seq == __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED))) {
-		if (MCCHK_LIKELY(addr == r->next)) {
-			struct mcchk_access *rec = r->rec;
-			r->next = addr + (uint64_t)r->stride;
-			__atomic_store_n(&rec->count, rec->count + 1, __ATOMIC_RELAXED);
-			return 1;
-		}
-		if (addr == r->sweep) {
-			r->sweep = addr + (uint64_t)r->stride;
-			return 1;
-		}
-	}
-	return 0;
-}
-
-/* Before a site's run is looked at: how far the program's code has carried it. */
-static inline __attribute__((always_inline)) void mcchk_catch_up(struct mcchk_site *site, uintptr_t pc)
-{
-	struct mcchk_run *r = mcchk_self.runs + (pc & (MCCHK_RUNS - 1));
-	if (r->site != site)
-		return;
-	if (r->stride != 0)
-		r->next = site->next;
-	if (__atomic_load_n(&mcchk_several, __ATOMIC_RELAXED))
-		r->site = NULL; /* never armed again */
-}
-
-/* Behind an access that went on with the run of its place: whether the program's code
- * may carry it on. */
-static inline __attribute__((always_inline)) int mcchk_is_long(const struct mcchk_site *site, uintptr_t pc)
-{
-	struct mcchk_run *r = mcchk_self.runs + (pc & (MCCHK_RUNS - 1));
-	return site && ++r->carried >= MCCHK_SHORT;
-}
+#include "accesses.h"
 
 #pragma GCC visibility pop
 /* In programs these functions are wrapped (libc.c, memory.c), and the run-time's own calls are none of
