@@ -1,17 +1,13 @@
 package mpi_test
 
 import (
-	"context"
-	"fmt"
-	"io"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/internal/calls"
 	"github.com/mcchk/mcchk/mpi"
 	"github.com/mcchk/mcchk/mpi/judge"
 	"github.com/mcchk/mcchk/regions"
@@ -56,15 +52,7 @@ func pendingPrograms(random *rand.Rand) [][]*trace.Call {
 		}
 	}
 	exchanges := random.IntN(2) == 0 // between steps: then phases may end
-	fns := map[string]*trace.Fn{}
-	call := func(stack uint32, name string, values ...any) *trace.Call {
-		c := mpi.CallOf(name, values...)
-		if fns[name] == nil {
-			fns[name] = c.Fn
-		}
-		c.Fn, c.Stack = fns[name], stack
-		return c
-	}
+	call := calls.Maker{}.Call
 	lists := make([][]*trace.Call, 3)
 	for rank := range lists {
 		l := []*trace.Call{
@@ -125,16 +113,8 @@ func groupsOf(t *testing.T, lists [][]*trace.Call, opts core.Options, memory mpi
 	if apart {
 		model.HoldApart()
 	}
-	m, err := core.NewMachine(streams, opts, model)
-	require.NoError(t, err)
-	checker := conflicts.NewChecker(context.Background(), 1, judge.Judge{}, regions.Part{}, opts.Memory, false, nil)
 	old := 0
-	for {
-		r, err := m.Next(context.Background())
-		if err == io.EOF {
-			break
-		}
-		require.NoError(t, err)
+	pairs, stats, err := calls.Search(streams, opts, model, judge.Judge{}, func(r *regions.Region) {
 		in := map[*regions.Access]bool{}
 		for _, a := range r.Calls {
 			in[a] = true
@@ -145,17 +125,7 @@ func groupsOf(t *testing.T, lists [][]*trace.Call, opts core.Options, memory mpi
 				require.NotNil(t, a.Bounds)
 			}
 		}))
-		checker.Add(r)
-	}
-	groups, err := checker.Close()
+	})
 	require.NoError(t, err)
-	pairs := map[string]uint64{}
-	for _, g := range groups {
-		sites := []string{fmt.Sprint(g.First), fmt.Sprint(g.Second)} // in an order that is that of the first pair found
-		slices.Sort(sites)
-		pairs[fmt.Sprint(g.Rule, sites, g.Owners)] += g.Count
-	}
-	stats := m.Stats()
-	stats.Spilled = regions.SpillStats{}
 	return pairs, old, stats
 }

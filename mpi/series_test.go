@@ -8,51 +8,31 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/internal/calls"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
 )
 
 // calls is a stream of calls, in a trace with one datatype.
-type calls struct{ list []*trace.Call }
-
-func (s *calls) ReadEvent(ev *trace.Event) error {
-	if len(s.list) == 0 {
-		return io.EOF
-	}
-	*ev = trace.Event{Kind: trace.KindCall, Call: s.list[0]}
-	s.list = s.list[1:]
-	return nil
-}
-
-func (*calls) Type(int64) *trace.Type {
-	return &trace.Type{Combiner: trace.Named, Name: "MPI_INT", Size: 4, Extent: 4}
-}
-func (*calls) Comm(int64) *trace.Comm { return nil }
-func (*calls) Op(int64) string        { return "" }
-
-func callOf(name string, values ...any) *trace.Call {
-	c := &trace.Call{Fn: &trace.Fn{Name: name}, Returned: true}
-	for i := 0; i < len(values); i += 2 {
-		c.Fn.Args = append(c.Fn.Args, trace.Arg{Name: values[i].(string)})
-		c.Args = append(c.Args, trace.Value{Int: int64(values[i+1].(int))})
-	}
-	return c
+// ints is the stream of a process that makes these calls, in a trace with one datatype.
+func ints(list []*trace.Call) core.Stream {
+	return &calls.Stream{List: list, Datatype: &trace.Type{Combiner: trace.Named, Name: "MPI_INT", Size: 4, Extent: 4}}
 }
 
 // TestShapesOfFlushedLocally: operations in a loop have shapes in common, also
 // where what completes their buffers is known only after these were complete.
 func TestShapesOfFlushedLocally(t *testing.T) {
 	const n = 100
-	put := callOf("MPI_Put", "origin_addr", 5000, "origin_count", 1, "origin_datatype", 1, "target_rank", 0,
+	put := calls.Of("MPI_Put", "origin_addr", 5000, "origin_count", 1, "origin_datatype", 1, "target_rank", 0,
 		"target_disp", 0, "target_count", 1, "target_datatype", 1, "win", 1)
 	list := []*trace.Call{
-		callOf("MPI_Win_create", "comm", int(trace.CommWorld), "base", 1000, "size", 64, "disp_unit", 1, "model", 1, "win", 1),
-		callOf("MPI_Win_lock_all", "assert", 0, "win", 1),
+		calls.Of("MPI_Win_create", "comm", int(trace.CommWorld), "base", 1000, "size", 64, "disp_unit", 1, "model", 1, "win", 1),
+		calls.Of("MPI_Win_lock_all", "assert", 0, "win", 1),
 	}
 	for range n {
-		list = append(list, put, callOf("MPI_Win_flush_local_all", "win", 1), callOf("MPI_Win_flush_all", "win", 1))
+		list = append(list, put, calls.Of("MPI_Win_flush_local_all", "win", 1), calls.Of("MPI_Win_flush_all", "win", 1))
 	}
-	m, err := core.NewMachine([]core.Stream{&calls{list}}, core.Options{Clock: "vector"}, New(MemoryAuto, nil))
+	m, err := core.NewMachine([]core.Stream{ints(list)}, core.Options{Clock: "vector"}, New(MemoryAuto, nil))
 	require.NoError(t, err)
 	for {
 		r, err := m.Next(context.Background())
@@ -77,20 +57,20 @@ func TestPendingOperationsInALoop(t *testing.T) {
 	const n = 2000
 	for name, each := range map[string][]*trace.Call{
 		"never flushed":   nil,
-		"flushed locally": {callOf("MPI_Win_flush_local", "rank", 0, "win", 1)},
+		"flushed locally": {calls.Of("MPI_Win_flush_local", "rank", 0, "win", 1)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			list := []*trace.Call{
-				callOf("MPI_Win_create", "comm", int(trace.CommWorld), "base", 1000, "size", 4*n, "disp_unit", 4, "model", 1, "win", 1),
-				callOf("MPI_Win_lock_all", "assert", 0, "win", 1),
+				calls.Of("MPI_Win_create", "comm", int(trace.CommWorld), "base", 1000, "size", 4*n, "disp_unit", 4, "model", 1, "win", 1),
+				calls.Of("MPI_Win_lock_all", "assert", 0, "win", 1),
 			}
 			for i := range n {
-				list = append(list, callOf("MPI_Put", "origin_addr", 50000, "origin_count", 1, "origin_datatype", 1, "target_rank", 0,
+				list = append(list, calls.Of("MPI_Put", "origin_addr", 50000, "origin_count", 1, "origin_datatype", 1, "target_rank", 0,
 					"target_disp", i, "target_count", 1, "target_datatype", 1, "win", 1))
 				list[len(list)-1].Fn = list[2].Fn
 				list = append(list, each...)
 			}
-			list = append(list, callOf("MPI_Win_unlock_all", "win", 1))
+			list = append(list, calls.Of("MPI_Win_unlock_all", "win", 1))
 			var m *core.Machine
 			most := core.Holdings{}
 			opts := core.Options{Clock: "vector", Batch: 1, Tick: func() {
@@ -98,7 +78,7 @@ func TestPendingOperationsInALoop(t *testing.T) {
 					most = h
 				}
 			}}
-			m, err := core.NewMachine([]core.Stream{&calls{list}}, opts, New(MemoryAuto, nil))
+			m, err := core.NewMachine([]core.Stream{ints(list)}, opts, New(MemoryAuto, nil))
 			require.NoError(t, err)
 			accesses := 0
 			for {
@@ -124,21 +104,21 @@ func TestPendingOperationsInALoop(t *testing.T) {
 func TestNoRoomForPending(t *testing.T) {
 	const n = 2000
 	list := []*trace.Call{
-		callOf("MPI_Win_create", "comm", int(trace.CommWorld), "base", 1000, "size", 4*n, "disp_unit", 4, "model", 1, "win", 1),
-		callOf("MPI_Win_lock_all", "assert", 0, "win", 1),
+		calls.Of("MPI_Win_create", "comm", int(trace.CommWorld), "base", 1000, "size", 4*n, "disp_unit", 4, "model", 1, "win", 1),
+		calls.Of("MPI_Win_lock_all", "assert", 0, "win", 1),
 	}
 	for i := range n {
-		list = append(list, callOf("MPI_Put", "origin_addr", 50000, "origin_count", 1, "origin_datatype", 1, "target_rank", 0,
+		list = append(list, calls.Of("MPI_Put", "origin_addr", 50000, "origin_count", 1, "origin_datatype", 1, "target_rank", 0,
 			"target_disp", i, "target_count", 1, "target_datatype", 1, "win", 1))
 		list[len(list)-1].Fn = list[2].Fn
 	}
-	list = append(list, callOf("MPI_Barrier", "comm", int(trace.CommWorld)), callOf("MPI_Win_unlock_all", "win", 1))
+	list = append(list, calls.Of("MPI_Barrier", "comm", int(trace.CommWorld)), calls.Of("MPI_Win_unlock_all", "win", 1))
 	asked := int64(0)
 	opts := core.Options{Clock: "vector", Batch: 1, Room: func(bytes int64) bool {
 		asked = bytes
 		return false
 	}}
-	m, err := core.NewMachine([]core.Stream{&calls{list}}, opts, New(MemoryAuto, nil))
+	m, err := core.NewMachine([]core.Stream{ints(list)}, opts, New(MemoryAuto, nil))
 	require.NoError(t, err)
 	accesses, last := 0, -1
 	for {
@@ -167,18 +147,18 @@ func TestNoRoomForPending(t *testing.T) {
 func TestPendingOverRegions(t *testing.T) {
 	const n = 2000
 	list := []*trace.Call{
-		callOf("MPI_Win_create", "comm", int(trace.CommWorld), "base", 1000, "size", 4*n, "disp_unit", 4, "model", 1, "win", 1),
-		callOf("MPI_Win_lock_all", "assert", 0, "win", 1),
+		calls.Of("MPI_Win_create", "comm", int(trace.CommWorld), "base", 1000, "size", 4*n, "disp_unit", 4, "model", 1, "win", 1),
+		calls.Of("MPI_Win_lock_all", "assert", 0, "win", 1),
 	}
 	for i := range 2 * n {
-		list = append(list, callOf("MPI_Put", "origin_addr", 50000, "origin_count", 1, "origin_datatype", 1, "target_rank", 0,
+		list = append(list, calls.Of("MPI_Put", "origin_addr", 50000, "origin_count", 1, "origin_datatype", 1, "target_rank", 0,
 			"target_disp", i%n, "target_count", 1, "target_datatype", 1, "win", 1))
 		list[len(list)-1].Fn = list[2].Fn
 		if i%n == n-1 {
-			list = append(list, callOf("MPI_Barrier", "comm", int(trace.CommWorld)))
+			list = append(list, calls.Of("MPI_Barrier", "comm", int(trace.CommWorld)))
 		}
 	}
-	list = append(list, callOf("MPI_Win_unlock_all", "win", 1))
+	list = append(list, calls.Of("MPI_Win_unlock_all", "win", 1))
 	var m *core.Machine
 	most := core.Holdings{}
 	opts := core.Options{Clock: "vector", Batch: 1, Tick: func() {
@@ -186,7 +166,7 @@ func TestPendingOverRegions(t *testing.T) {
 			most = h
 		}
 	}}
-	m, err := core.NewMachine([]core.Stream{&calls{list}}, opts, New(MemoryAuto, nil))
+	m, err := core.NewMachine([]core.Stream{ints(list)}, opts, New(MemoryAuto, nil))
 	require.NoError(t, err)
 	fresh, old, ended := 0, 0, 0
 	for {

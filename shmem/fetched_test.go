@@ -5,23 +5,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mcchk/mcchk/internal/calls"
 	"github.com/mcchk/mcchk/trace"
 )
 
 func TestFetched(t *testing.T) {
-	fns := map[string]*trace.Fn{}
-	call := func(name string, values ...any) *trace.Call {
-		c, fn := &trace.Call{}, &trace.Fn{Name: name}
-		for i := 0; i < len(values); i += 2 {
-			fn.Args = append(fn.Args, trace.Arg{Name: values[i].(string)})
-			c.Args = append(c.Args, trace.Value{Int: int64(values[i+1].(int))})
-		}
-		if fns[name] == nil {
-			fns[name] = fn
-		}
-		c.Fn = fns[name]
-		return c
-	}
+	call := calls.Of
 	made := func(size, at int) *trace.Call { return call("shmem_malloc", "size", size, "result", at) }
 	changed := func(ptr, size, at int) *trace.Call {
 		return call("shmem_realloc", "ptr", ptr, "size", size, "result", at)

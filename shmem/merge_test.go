@@ -1,17 +1,13 @@
 package shmem_test
 
 import (
-	"context"
-	"fmt"
-	"io"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/internal/calls"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/shmem"
 	"github.com/mcchk/mcchk/shmem/judge"
@@ -43,22 +39,6 @@ func TestOperationsHeldTogether(t *testing.T) {
 	require.Greater(t, found, programs)
 }
 
-// calls is the stream of a PE.
-type calls struct{ list []*trace.Call }
-
-func (s *calls) ReadEvent(ev *trace.Event) error {
-	if len(s.list) == 0 {
-		return io.EOF
-	}
-	*ev = trace.Event{Kind: trace.KindCall, Call: s.list[0]}
-	s.list = s.list[1:]
-	return nil
-}
-
-func (*calls) Type(int64) *trace.Type { return nil }
-func (*calls) Comm(int64) *trace.Comm { return nil }
-func (*calls) Op(int64) string        { return "" }
-
 // pendingPrograms returns the calls of three PEs that leave operations of few call sites
 // pending, which nobody sees.
 func pendingPrograms(random *rand.Rand) [][]*trace.Call {
@@ -68,20 +48,7 @@ func pendingPrograms(random *rand.Rand) [][]*trace.Call {
 	for i := range steps {
 		steps[i] = random.IntN(8)
 	}
-	fns := map[string]*trace.Fn{}
-	call := func(stack uint32, name string, values ...any) *trace.Call {
-		c := &trace.Call{Stack: stack, Returned: true}
-		fn := &trace.Fn{Name: name}
-		for i := 0; i < len(values); i += 2 {
-			fn.Args = append(fn.Args, trace.Arg{Name: values[i].(string)})
-			c.Args = append(c.Args, trace.Value{Int: int64(values[i+1].(int))})
-		}
-		if fns[name] == nil {
-			fns[name] = fn
-		}
-		c.Fn = fns[name]
-		return c
-	}
+	call := calls.Maker{}.Call
 	lists := make([][]*trace.Call, pes)
 	for rank := range lists {
 		l := []*trace.Call{call(1, "shmem_init"), call(2, "shmem_malloc", "size", 8*elements, "result", heap)}
@@ -123,33 +90,13 @@ func pendingPrograms(random *rand.Rand) [][]*trace.Call {
 func groupsOf(t *testing.T, lists [][]*trace.Call, opts core.Options, apart bool) (map[string]uint64, core.Stats) {
 	var streams []core.Stream
 	for _, l := range lists {
-		streams = append(streams, &calls{l})
+		streams = append(streams, &calls.Stream{List: l})
 	}
 	model := shmem.New(func() *shmem.Fetched { return shmem.FetchedBy(nil) })
 	if apart {
 		model.HoldApart()
 	}
-	m, err := core.NewMachine(streams, opts, model)
+	pairs, stats, err := calls.Search(streams, opts, model, judge.Judge{}, nil)
 	require.NoError(t, err)
-	checker := conflicts.NewChecker(context.Background(), 1, judge.Judge{}, opts.Part, 0, false, nil)
-	for {
-		r, err := m.Next(context.Background())
-		if err == io.EOF {
-			break
-		}
-		require.NoError(t, err)
-		checker.Add(r)
-	}
-	groups, err := checker.Close()
-	require.NoError(t, err)
-	pairs := map[string]uint64{}
-	for _, g := range groups {
-		sites := []string{fmt.Sprint(g.First), fmt.Sprint(g.Second)} // in an order that is that of the first pair found
-		slices.Sort(sites)
-		pairs[fmt.Sprint(g.Rule, sites, g.Owners)] += g.Count
-	}
-	stats := m.Stats()
-	stats.Spilled = regions.SpillStats{}
-	require.Empty(t, m.Problems())
 	return pairs, stats
 }
