@@ -65,7 +65,7 @@ func pendingPrograms(random *rand.Rand) [][]*trace.Call {
 					if exchanges {
 						l = append(l,
 							call(9, "MPI_Send", "dest", (rank+1)%3, "tag", i, "comm", int(trace.CommWorld), "buf", 90000, "count", 0, "datatype", 1),
-							call(13, "MPI_Recv", "source", (rank+2)%3, "tag", i, "comm", int(trace.CommWorld), "buf", 91000, "count", 0, "datatype", 1))
+							call(13, "MPI_Recv", "source", (rank+2)%3, "tag", i, "comm", int(trace.CommWorld), "buf", 91000, "count", 0, "datatype", 1, "status", []int64{int64(rank+2) % 3, int64(i), 0, 0}))
 					}
 				}
 				name := []string{"MPI_Put", "MPI_Get", "MPI_Accumulate"}[random.IntN(3)]

@@ -14,12 +14,19 @@ import (
 	"github.com/mcchk/mcchk/trace"
 )
 
-// Of returns a call with arguments of these names and values, which are ints.
+// Of returns a call with arguments of these names and values, which are ints, or lists
+// ([]int64).
 func Of(name string, values ...any) *trace.Call {
 	c := &trace.Call{Fn: &trace.Fn{Name: name}, Returned: true}
 	for i := 0; i < len(values); i += 2 {
 		c.Fn.Args = append(c.Fn.Args, trace.Arg{Name: values[i].(string)})
-		c.Args = append(c.Args, trace.Value{Int: int64(values[i+1].(int))})
+		switch v := values[i+1].(type) {
+		case int:
+			c.Args = append(c.Args, trace.Value{Int: int64(v)})
+		case []int64:
+			c.Fn.Args[i/2].Kind = trace.ArgNumbers
+			c.Args = append(c.Args, trace.Value{List: v})
+		}
 	}
 	return c
 }
