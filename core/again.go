@@ -61,13 +61,11 @@ func (t *team) repeated(s *Strand, x *item) bool {
 		return false
 	}
 	n := s.queue.len()
-	if s.queued == nil {
+	behind := n > 0 && s.queue.at(n-1).stretch != nil
+	if s.queued == nil || !behind {
 		s.queued = &recent{}
 	}
-	if n == 0 || s.queue.at(n-1).stretch == nil {
-		s.queued.n, s.queued.next = 0, 0
-	}
-	if !s.queued.again(span{calls: x.calls}, x.stretch.Rows) {
+	if again := s.queued.again(span{calls: x.calls}, x.stretch.Rows); !again || !behind {
 		return false
 	}
 	last := s.queue.at(n - 1)

@@ -225,7 +225,7 @@ func (s *Strand) Release(h *Hold) {
 	s.setOwn(y.own.Without(h.lock))
 	open := y.locked[:0]
 	for _, p := range y.locked {
-		if p.done || p.access == nil {
+		if p.over() {
 			continue
 		}
 		if p.access.Locks = p.access.Locks.Without(h.lock); p.access.Locks != nil {
@@ -322,7 +322,7 @@ func (m *Machine) decideLocks() {
 	for _, p := range m.processes {
 		s, y := p.first, &p.memory
 		for _, p := range y.locked {
-			if p.done || p.access == nil || p.locksDecided {
+			if p.over() || p.locksDecided {
 				continue
 			}
 			p.locksDecided = true
@@ -332,7 +332,7 @@ func (m *Machine) decideLocks() {
 				}
 			}
 		}
-		y.locked = slices.DeleteFunc(y.locked, func(p *Pending) bool { return p.done || p.access == nil || p.access.Locks == nil })
+		y.locked = slices.DeleteFunc(y.locked, func(p *Pending) bool { return p.over() || p.access.Locks == nil })
 	}
 }
 

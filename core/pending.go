@@ -185,14 +185,20 @@ func (s *Strand) OpenSince(a *regions.Access, at regions.Point, by *regions.Call
 
 // leaveOut begins an access that is only counted.
 func (s *Strand) leaveOut() *Pending {
-	l := &s.m.pending
-	p := l.take()
-	p.strand, p.leftOut = s, 1
-	s.m.phase.grown++
-	l.leftOut++
-	l.leftOutNew++
-	l.add(p)
+	p := s.m.pending.take()
+	p.strand = s
+	p.leaveOutMore(1)
+	s.m.pending.add(p)
 	return p
+}
+
+// leaveOutMore makes it stand for more accesses that are only counted.
+func (p *Pending) leaveOutMore(n int) {
+	l := &p.strand.m.pending
+	p.leftOut += n
+	p.strand.m.phase.grown += n
+	l.leftOut += n
+	l.leftOutNew += n
 }
 
 // Complete ends the access at a moment, unless it is complete; by is the call
@@ -294,6 +300,10 @@ func (p *Pending) Seen(at regions.Point) {
 	p.access.Seen = append(slices.Clip(p.access.Seen), at)
 }
 
+// over reports whether nothing more is to be said of a single access: it is complete, or
+// seen to be for all that is to come.
+func (p *Pending) over() bool { return p.done || p.access == nil }
+
 // Past reports whether the access is complete, or seen to be, for all that is to come.
 func (p *Pending) Past() bool { return p.access == nil || p.done && p.region != p.strand.m.index }
 
@@ -304,15 +314,6 @@ func (p *Pending) seenLeftOut() {
 		l := &p.strand.m.pending
 		l.seen = append(l.seen, p)
 	}
-}
-
-// leaveOutMore makes it stand for more accesses that are only counted.
-func (p *Pending) leaveOutMore(n int) {
-	l := &p.strand.m.pending
-	p.leftOut += n
-	p.strand.m.phase.grown += n
-	l.leftOut += n
-	l.leftOutNew += n
 }
 
 // leaveOutAgain begins an access that is only counted, and goes on with one that is.

@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/mcchk/mcchk/trace"
@@ -124,9 +125,7 @@ func FetchedBy(scans []*FetchScan) *Fetched {
 	f := &Fetched{wins: map[int64]bool{}}
 	for _, s := range scans {
 		f.all = f.all || s.all
-		for win := range s.wins {
-			f.wins[win] = true
-		}
+		maps.Copy(f.wins, s.wins)
 		for _, x := range s.made {
 			if x.meets(s.atomics) {
 				f.wins[x.win] = true

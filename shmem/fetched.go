@@ -2,6 +2,7 @@ package shmem
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -229,9 +230,7 @@ func FetchedBy(scans []*FetchScan) *Fetched {
 	f := &Fetched{places: map[spot]bool{}}
 	for _, s := range scans {
 		f.all = f.all || s.all
-		for at := range s.places {
-			f.places[at] = true
-		}
+		maps.Copy(f.places, s.places)
 	}
 	return f
 }
