@@ -64,8 +64,13 @@ type Alias struct {
 	Exposer // by which it is shared
 }
 
-// AddAlias notes that memory of another process lies in this one's.
+// AddAlias notes that memory of another process lies in this one's, where that is not known.
 func (s *Strand) AddAlias(a Alias) {
+	for _, e := range s.memory.aliases.Overlapping(a.Lo, a.Lo+1) {
+		if e.Value == a {
+			return
+		}
+	}
 	s.memory.aliases.Add(&intervals.Entry[Alias]{Lo: a.Lo, Hi: a.Hi, Value: a})
 }
 

@@ -20,9 +20,11 @@
 //     path of its own.
 //
 // Calls are the same where the innermost frames of their paths are, since a function may be
-// wrong wherever it is called from. But these may be of a wrapper of MPI calls, and then what
-// came of trying the fixes has the last word: findings that have no whole path in common stay
-// together only if a fix of one removes the other, or none was tried.
+// wrong wherever it is called from. But these may be of a wrapper of MPI calls, and a conflict
+// that nothing orders need not be one for what is wrong with the completion of its operation.
+// There what came of trying the fixes has the last word: findings that have no whole path, or
+// only the operation, in common stay together only if a fix of one removes the other, or one of
+// them was not tried.
 package problems
 
 import (
@@ -154,7 +156,7 @@ type grouping struct {
 }
 
 // joint is two findings that were joined; surely, unless it was for the innermost frames of
-// call paths only, or for where they lie.
+// call paths only, for where they lie, or for the operation of both.
 type joint struct {
 	findings [2]int
 	surely   bool
@@ -360,7 +362,8 @@ func never(op *conflicts.Side) conflicts.SyncPoint {
 }
 
 // joinUnordered joins conflicts that nothing orders with findings of an operation that
-// is complete too late or in no epoch: the call that is missing there orders them.
+// is complete too late or in no epoch: the call that is missing there orders them, unless
+// trials of fixes have shown that each needs its own.
 func (g *grouping) joinUnordered(findings []conflicts.Finding) {
 	for i := range findings {
 		f := &findings[i]
@@ -368,8 +371,13 @@ func (g *grouping) joinUnordered(findings []conflicts.Finding) {
 			continue
 		}
 		for _, s := range []*conflicts.Side{&f.First, &f.Second} {
-			if s.Call != "" {
-				g.meet(i, keyOf("operation", callOf(s)))
+			if s.Call == "" {
+				continue
+			}
+			for _, text := range keyOf("operation", callOf(s)).texts() {
+				if first, ok := g.of[text]; ok {
+					g.union(i, first, false)
+				}
 			}
 		}
 	}

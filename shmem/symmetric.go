@@ -234,7 +234,6 @@ func pointer(p *pe, c *call) {
 		return
 	}
 	lo := shown - (addr - x.lo)
-	p.DropAliases(x.ID + int64(owner)<<32)
 	p.AddAlias(core.Alias{
 		Lo: lo, Hi: lo + x.size, Shift: x.bases[owner] - lo, Owner: owner,
 		Exposer: core.Exposer{Object: x.ID, Mode: ThroughPointer},

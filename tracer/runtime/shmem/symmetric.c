@@ -13,13 +13,14 @@ struct block {
 /* Memory of another process as shmem_ptr shows it. */
 struct view {
 	struct mcchk_range range;
-	int64_t number; /* of the block */
+	int64_t number; /* of the block; 0: data of a module */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct block *blocks;
+static struct mcchk_range *segments; /* data of modules, for good */
 static struct view *views;
-static size_t block_count, view_count;
+static size_t block_count, segment_count, view_count;
 static int64_t made;
 
 /* One more entry behind n of them, at the place where the list is now; NULL: no memory. */
@@ -82,16 +83,20 @@ void mcchk_symmetric_seen(const void *p, const void *there)
 	if (!there || at == shown)
 		return;
 	mcchk_lock(&lock);
-	struct block *b = find(at);
+	const struct block *b = find(at);
+	const struct mcchk_range *whole = b ? &b->range : NULL;
+	for (size_t i = 0; !whole && i < segment_count; i++)
+		if (at >= segments[i].lo && at < segments[i].hi)
+			whole = &segments[i];
 	int known = 0;
-	for (size_t i = 0; b && i < view_count; i++)
-		known |= views[i].range.lo == shown - (at - b->range.lo);
-	struct view *more = b && !known ? longer(views, view_count, sizeof *views) : NULL;
+	for (size_t i = 0; whole && i < view_count; i++)
+		known |= views[i].range.lo == shown - (at - whole->lo);
+	struct view *more = whole && !known ? longer(views, view_count, sizeof *views) : NULL;
 	if (more) {
 		views = more;
 		struct view *v = &views[view_count++];
-		uint64_t lo = shown - (at - b->range.lo);
-		*v = (struct view){.range = {.lo = lo, .hi = lo + (b->range.hi - b->range.lo)}, .number = b->number};
+		uint64_t lo = shown - (at - whole->lo);
+		*v = (struct view){.range = {.lo = lo, .hi = lo + (whole->hi - whole->lo)}, .number = b ? b->number : 0};
 		mcchk_mark(&v->range);
 	}
 	mcchk_unlock(&lock);
@@ -128,12 +133,17 @@ static void note(struct data d)
 {
 	if (d.lo >= d.hi)
 		return;
-	struct mcchk_range *range = calloc(1, sizeof *range); /* for good */
-	if (!range)
+	mcchk_lock(&lock);
+	struct mcchk_range *more = longer(segments, segment_count, sizeof *segments);
+	if (more) {
+		segments = more;
+		struct mcchk_range *range = &segments[segment_count++];
+		*range = (struct mcchk_range){.lo = d.lo, .hi = d.hi};
+		mcchk_mark(range);
+	}
+	mcchk_unlock(&lock);
+	if (!more)
 		return;
-	range->lo = d.lo;
-	range->hi = d.hi;
-	mcchk_mark(range);
 	int64_t *words = mcchk_call_begin(mcchk_fn_mcchk_Symmetric_data, 4, (void *)mcchk_self.frame);
 	if (words) {
 		words[0] = (int64_t)d.lo;
