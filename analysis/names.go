@@ -132,8 +132,8 @@ func (n *namer) where(c *regions.CallInfo) string {
 	return ""
 }
 
-// place returns "a.c:12" for a call, "a.c:12, in f" where it is made in f called there, or
-// "".
+// place returns "a.c:12" for a call, "a.c:12, in f at line 3" where it is made in f called
+// there, or "".
 func (n *namer) place(c *regions.CallInfo) string {
 	f, within, ok := symbols.Site(n.stack(c.Rank, c.Stack))
 	switch {

@@ -87,8 +87,8 @@ func (w *Wording) CallOf(p conflicts.SyncPoint, rank int) string {
 	return fmt.Sprintf("%s of %s", w.Call(p), w.rank(p.Rank))
 }
 
-// At names the place of a stack: " (line 12)", " (halo.cpp:35, in Window::fence)"; "" where
-// it is not known.
+// At names the place of a stack: " (line 12)", " (halo.cpp:35, in Window::fence at
+// window.h:20)"; "" where it is not known.
 func (w *Wording) At(stack []symbols.Frame) string {
 	f, within, _ := symbols.Site(stack)
 	within = inFunction(within)

@@ -2,13 +2,15 @@ package symbols
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 )
 
 // Site returns the frame that a call is named by: that of Here, or, where TellApart or
 // TellWithin found others there, the innermost one that tells it from them. within is then
-// the function that is called there or, of a frame within that of Here, has that line;
+// the function that is called there and its line, "fence at window.h:20", without the file
+// where that is the same, or, of a frame within that of Here, the function that has that line;
 // otherwise "". It is false for an empty stack.
 func Site(stack []Frame) (at Frame, within string, ok bool) {
 	i := HereAt(stack)
@@ -21,10 +23,21 @@ func Site(stack []Frame) (at Frame, within string, ok bool) {
 		case k < i:
 			return f, f.Func, true
 		default:
-			return f, stack[i].Func, true
+			return f, lineIn(stack[i], f.File), true
 		}
 	}
 	return stack[i], "", true
+}
+
+// lineIn names the function and line of a frame, as what is called from a file.
+func lineIn(f Frame, file string) string {
+	switch {
+	case f.Func == "" || f.File == "" || f.Line <= 0:
+		return f.Func
+	case f.File == file:
+		return fmt.Sprintf("%s at line %d", f.Func, f.Line)
+	}
+	return fmt.Sprintf("%s at %s:%d", f.Func, filepath.Base(f.File), f.Line)
 }
 
 // TellApart marks frames of the stacks of one call, such as MPI_Win_fence: where several

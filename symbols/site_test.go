@@ -29,14 +29,14 @@ func TestTellApart(t *testing.T) {
 		want   []site
 	}{
 		{"one path", [][]Frame{fence(left, first), fence(left, first)}, []site{{12, ""}, {12, ""}}},
-		{"two callers", [][]Frame{fence(left, first), fence(right, first), fence(left, first)}, []site{{35, "Window::fence"}, {44, "Window::fence"}, {35, "Window::fence"}}},
-		{"two callers of a caller", [][]Frame{fence(left, first), fence(left, second), fence(right, first)}, []site{{7, "Window::fence"}, {9, "Window::fence"}, {44, "Window::fence"}}},
-		{"one called from the other's place", [][]Frame{fence(left), fence(left, first)}, []site{{12, ""}, {7, "Window::fence"}}},
+		{"two callers", [][]Frame{fence(left, first), fence(right, first), fence(left, first)}, []site{{35, "Window::fence at window.hpp:12"}, {44, "Window::fence at window.hpp:12"}, {35, "Window::fence at window.hpp:12"}}},
+		{"two callers of a caller", [][]Frame{fence(left, first), fence(left, second), fence(right, first)}, []site{{7, "Window::fence at window.hpp:12"}, {9, "Window::fence at window.hpp:12"}, {44, "Window::fence at window.hpp:12"}}},
+		{"one called from the other's place", [][]Frame{fence(left), fence(left, first)}, []site{{12, ""}, {7, "Window::fence at window.hpp:12"}}},
 		{"frames of libraries do not count", [][]Frame{fence(nameless, left), fence(left)}, []site{{12, ""}, {12, ""}}},
 		{"no source", [][]Frame{fence(Frame{Func: "a", Module: "x"}, first), fence(Frame{Func: "b", Module: "x"}, first)}, []site{{12, ""}, {12, ""}}},
 		{"within one line", [][]Frame{inner(init, first), inner(wrapper(left), first)}, []site{{51, "Lock::Lock"}, {35, "left"}}},
 		{"one of them directly", [][]Frame{inner(init, first), inner(first)}, []site{{51, "Lock::Lock"}, {7, ""}}},
-		{"two instances of a template", [][]Frame{fence(left), {other, right}}, []site{{35, "Window::fence"}, {44, "Window<int>::fence"}}},
+		{"two instances of a template", [][]Frame{fence(left), {other, right}}, []site{{35, "Window::fence at window.hpp:12"}, {44, "Window<int>::fence at window.hpp:12"}}},
 		{"other places", [][]Frame{fence(left), {frame("Window::fence", "window.hpp", 13), right}}, []site{{12, ""}, {13, ""}}},
 	}
 	for _, test := range tests {

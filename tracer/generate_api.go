@@ -2,6 +2,7 @@ package tracer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -88,8 +89,8 @@ func (g apiForm) write() {
 		g.line("\t\t_rc = %s;", recorded)
 	}
 	late := func() {
+		g.hook("begun") // what it reads was there before the call began
 		g.line("\tuint64_t _start = mcchk_now();")
-		g.hook("begun")
 		invoke()
 		g.line("\tif (%s) {", f.When)
 		g.indented(func() {
@@ -99,7 +100,11 @@ func (g apiForm) write() {
 		g.line("\t}")
 	}
 	early := func() {
-		g.begin("mcchk_call_commit()")
+		commit := "mcchk_call_commit()"
+		if slices.ContainsFunc(f.Args, func(a apiArg) bool { return a.Name == "before" }) {
+			commit = "mcchk_call_commit_at(mcchk_now())" // what it reads was there before the call began
+		}
+		g.begin(commit)
 		g.hook("begun")
 		invoke()
 		g.finish()
