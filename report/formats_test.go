@@ -327,6 +327,27 @@ func TestProblemInEveryFormat(t *testing.T) {
 	require.Equal(t, 2, strings.Count(text, "[MC101]")-1)
 	require.Contains(t, text, "race (3 errors, in 1 problem)")
 
+	// What no fix of the first removes has its own, once.
+	fix := func(text string, removes ...int) []conflicts.Fix {
+		return []conflicts.Fix{{Text: text, Trial: conflicts.Trial{Tried: removes != nil, Removes: removes}}}
+	}
+	for _, x := range []struct {
+		lead, others []conflicts.Fix
+		want         int
+	}{
+		{fix("wait", 0), fix("flush"), 1},
+		{fix("wait", 0, 1, 2), fix("flush"), 0},
+		{fix("wait"), fix("flush"), 0}, // whether it removes them is not known
+		{fix("wait", 0), fix("wait"), 0},
+	} {
+		res.Findings[0].Fixes, res.Findings[1].Fixes, res.Findings[2].Fixes = x.lead, x.others, x.others
+		text := string(render(t, "text", res))
+		require.Equal(t, x.want, strings.Count(text, "; fix: "), text)
+	}
+	for i := range res.Findings {
+		res.Findings[i].Fixes = nil
+	}
+
 	var report struct {
 		Problems []struct{ Findings []int }
 		Findings []any

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -115,18 +116,51 @@ func (t *textWriter) problem(res *analysis.Result, p *problems.Problem, before *
 }
 
 // others are lines about the findings of a problem beside its lead: one for all that are about
-// the same two places, on other call paths or by other ranks.
+// the same two places, on other call paths or by other ranks. Where no fix of the lead removes
+// them, they have the first of their own.
 func (t *textWriter) others(res *analysis.Result, p *problems.Problem) []string {
 	var lines []string
 	left := len(p.Findings) - 1
+	told := fixesTold{lead: res.Findings[p.Lead()].Fixes}
 	for i, all := range alike(res, p.Findings[1:], t.opts.Dir) {
 		if i == mostPlaces {
 			return append(lines, fmt.Sprintf("and %d more (the JSON report has all)", left))
 		}
 		left -= len(all)
-		lines = append(lines, "- "+t.numbered(all[0], &res.Findings[all[0]])+", "+t.places(&res.Findings[all[0]])+andMore(all[1:]))
+		line := "- " + t.numbered(all[0], &res.Findings[all[0]]) + ", " + t.places(&res.Findings[all[0]]) + andMore(all[1:])
+		if fix := told.next(res, all[0]); fix != "" {
+			line += "; fix: " + fix
+		}
+		lines = append(lines, line)
 	}
 	return lines
+}
+
+// fixesTold are the fixes of a problem that the text has: those of its lead, and others.
+type fixesTold struct {
+	lead   []conflicts.Fix
+	others []string
+}
+
+// next returns the first fix of another finding of the problem, if fixes of the lead were tried,
+// none of them removes it, and the text does not have it yet; otherwise "".
+func (t *fixesTold) next(res *analysis.Result, finding int) string {
+	own := res.Findings[finding].Fixes
+	tried := func(fix conflicts.Fix) bool { return fix.Trial.Tried }
+	if len(own) == 0 || !slices.ContainsFunc(t.lead, tried) {
+		return ""
+	}
+	for i := range t.lead {
+		if t.lead[i].Text == own[0].Text || slices.Contains(t.lead[i].Trial.Removes, finding) {
+			return ""
+		}
+	}
+	text := fixText(&own[0])
+	if slices.Contains(t.others, text) {
+		return ""
+	}
+	t.others = append(t.others, text)
+	return text
 }
 
 const (

@@ -5,7 +5,6 @@ package words
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/explain"
@@ -25,9 +24,10 @@ func Explain(f *conflicts.Finding) conflicts.Explanation {
 		return copies(w)
 	case conflicts.RuleShared:
 		e := w.Explain()
-		e.Fixes = slices.Concat(
-			betweenShared(w, "call MPI_Win_sync, then synchronize the processes (a barrier, or a message from one to the other), then call MPI_Win_sync again", "MPI_Win_sync", "MPI_Barrier", "MPI_Win_sync"),
-			betweenShared(w, "call MPI_Win_fence", "MPI_Win_fence"))
+		e.Fixes = betweenShared(w, "call MPI_Win_sync, then synchronize the processes (a barrier, or a message from one to the other), then call MPI_Win_sync again", "MPI_Win_sync", "MPI_Barrier", "MPI_Win_sync")
+		if fenced(&f.First) || fenced(&f.Second) {
+			e.Fixes = append(e.Fixes, betweenShared(w, "call MPI_Win_fence", "MPI_Win_fence")...)
+		}
 		return e
 	case conflicts.RuleAtomicOp:
 		e := w.Explain()
@@ -39,6 +39,12 @@ func Explain(f *conflicts.Finding) conflicts.Explanation {
 		return changed(w)
 	}
 	return w.Explain()
+}
+
+// fenced reports whether fences are what separates an access from others. Within a lock, such
+// as that of MPI_Win_lock_all for the whole run, a fence is an error (MPI 4.1, 12.5).
+func fenced(s *conflicts.Side) bool {
+	return s.Started.Call == "MPI_Win_fence" || s.Next.Call == "MPI_Win_fence"
 }
 
 // betweenShared lets all processes make calls between two loads or stores: in the order in

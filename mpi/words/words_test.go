@@ -1,6 +1,7 @@
 package words
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -30,4 +31,22 @@ func TestIdleOfThreads(t *testing.T) {
 	require.Equal(t, "does not complete the operation: nothing orders it after that, or it is for another window, target or kind of epoch",
 		vocabulary{}.Idle("MPI_Win_flush", put, &conflicts.Side{Thread: 1}))
 	require.Equal(t, "completes operations at their origin only", vocabulary{}.Idle("MPI_Win_flush_local", put, &conflicts.Side{Thread: 1}))
+}
+
+// TestFixesOfShared: a fence is proposed where fences are what there is; within a lock it is an
+// error.
+func TestFixesOfShared(t *testing.T) {
+	with := func(call string) int {
+		f := &conflicts.Finding{Rule: conflicts.RuleShared}
+		f.First.Started.Call, f.Second.Next.Call = "MPI_Barrier", call
+		n := 0
+		for _, fix := range Explain(f).Fixes {
+			if strings.Contains(fix.Text, "MPI_Win_fence") {
+				n++
+			}
+		}
+		return n
+	}
+	require.Equal(t, 1, with("MPI_Win_fence"))
+	require.Zero(t, with("MPI_Win_unlock_all"))
 }
