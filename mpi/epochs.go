@@ -167,9 +167,10 @@ func doLock(m *Model, p *process, c *core.Call, _ *entry) {
 		return
 	}
 	l := m.beginLock(p, e, c, target, c.Int(argLockType) == trace.LockExclusive)
+	l.transfer = c.Int(argLockType) == trace.LockTransfer
 	m.closeFence(p, e)
 	m.epoch(p, e, l.kind(), target, true)
-	l.hold = p.Hold(regions.Lock{Object: e.win.ID, Of: &e.win.Object, Target: e.win.members[target], Exclusive: l.exclusive}, l.noCheck)
+	l.hold = p.Hold(regions.Lock{Object: e.win.ID, Of: &e.win.Object, Target: e.win.members[target], Exclusive: l.exclusive}, l.noCheck || l.transfer)
 	m.granted(p, c, e, l, target, func() { e.copies.refresh(p) })
 }
 

@@ -17,6 +17,7 @@ type lockEpoch struct {
 	before    *regions.CallInfo // the process's last synchronization of the window before it
 	exclusive bool
 	noCheck   bool       // MPI_MODE_NOCHECK: no lock is really taken
+	transfer  bool       // taken by a coarray library, which keeps nobody away by it
 	hold      *core.Hold // void then
 	grants    []*core.Grant
 
@@ -28,7 +29,10 @@ type lockEpoch struct {
 
 // kind is that of an epoch of one lock.
 func (l *lockEpoch) kind() regions.Mode {
-	if l.exclusive {
+	switch {
+	case l.transfer:
+		return TransferEpoch
+	case l.exclusive:
 		return ExclusiveLockEpoch
 	}
 	return SharedLockEpoch
@@ -40,7 +44,7 @@ func (l *lockEpoch) process(m *Model) *process { return m.procs[l.of.win.members
 // like reports whether two lock epochs of a process and target are from one source
 // place, with the same arguments.
 func (l *lockEpoch) like(o *lockEpoch) bool {
-	return l.exclusive == o.exclusive && l.noCheck == o.noCheck &&
+	return l.exclusive == o.exclusive && l.noCheck == o.noCheck && l.transfer == o.transfer &&
 		(l.call.CallSite == o.call.CallSite || *l.call.CallSite == *o.call.CallSite)
 }
 

@@ -291,7 +291,7 @@ func (m *Model) epoch(p *process, e *epochs, kind regions.Mode, target int32, op
 	}
 	o := core.ObservedInterval{Rank: p.Rank, Object: &e.win.Object, Target: -1, Mode: kind, Begins: opens}
 	switch kind {
-	case SharedLockEpoch, ExclusiveLockEpoch, LockAllEpoch:
+	case SharedLockEpoch, ExclusiveLockEpoch, LockAllEpoch, TransferEpoch:
 		o.Family = lockFamily
 	case ExposureEpoch:
 		o.Family = exposureFamily

@@ -34,6 +34,7 @@ const (
 	SharedLockEpoch    regions.Mode = "lock (shared)"
 	ExclusiveLockEpoch regions.Mode = "lock (exclusive)"
 	LockAllEpoch       regions.Mode = "lock_all"
+	TransferEpoch      regions.Mode = "coarray transfer" // a lock that a coarray library takes for a statement
 	ExposureEpoch      regions.Mode = "exposure"
 )
 

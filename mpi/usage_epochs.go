@@ -297,7 +297,7 @@ func (e *epochs) opening(op *operation) *regions.CallInfo {
 		return e.fenceCall
 	case StartEpoch:
 		return e.startCall
-	case SharedLockEpoch, ExclusiveLockEpoch:
+	case SharedLockEpoch, ExclusiveLockEpoch, TransferEpoch:
 		if l := e.locks.on(op.target); l != nil {
 			return l.call
 		}

@@ -29,7 +29,7 @@ const (
 	ArgType      ArgKind = 't' // a datatype identifier
 	ArgOp        ArgKind = 'o' // an operation identifier
 	ArgAssert    ArgKind = 'a' // assertion bits
-	ArgLock      ArgKind = 'l' // LockShared or LockExclusive
+	ArgLock      ArgKind = 'l' // LockShared and so on
 	ArgGroup     ArgKind = 'G' // world ranks
 	ArgNumbers   ArgKind = 'I' // an array of numbers
 	ArgAddresses ArgKind = 'P' // an array of addresses
@@ -58,6 +58,7 @@ const (
 
 	LockShared    int64 = 1
 	LockExclusive int64 = 2
+	LockTransfer  int64 = 3 // shared, by a coarray library for one transfer
 
 	// Bits of accumulate_ordering: what an accumulate comes after.
 	OrderRAR int64 = 1 // a read after reads

@@ -7,6 +7,7 @@ import (
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/explain"
 	"github.com/mcchk/mcchk/mpi"
+	"github.com/mcchk/mcchk/symbols"
 )
 
 // Late: what completes an access in an epoch of MPI_Win_start is a call of the
@@ -21,9 +22,12 @@ func (vocabulary) Late(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix
 	return nil
 }
 
-// Order says what orders accesses in fence epochs, and in those of MPI_Win_start.
+// Order says what orders accesses in fence epochs, in those of MPI_Win_start, and by statements
+// with coarrays.
 func (vocabulary) Order(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
 	switch {
+	case isTransfer(a) || isTransfer(b):
+		return images(w, a, b)
 	case a.Epoch == mpi.FenceEpoch || b.Epoch == mpi.FenceEpoch:
 		return fence(w, a, b)
 	case explain.ClosedBy(a, b):
@@ -35,6 +39,38 @@ func (vocabulary) Order(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fi
 			"make the accesses in different exposure epochs of rank %d (MPI_Win_complete and MPI_Win_wait between the two)", w.Finding.Owner)}
 	}
 	return nil
+}
+
+// isTransfer reports whether an access is part of a statement with coarrays.
+func isTransfer(s *conflicts.Side) bool { return s.Epoch == mpi.TransferEpoch }
+
+// images orders statements of images, or lets one at a time execute them.
+func images(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
+	both := "both statements"
+	x, _ := symbols.Here(a.Stack)
+	y, _ := symbols.Here(b.Stack)
+	one := x.File == y.File && x.Line == y.Line // what reads and writes may be one statement
+	if one {
+		both = "the statement"
+	}
+	alone := explain.Propose(conflicts.FixLock,
+		"enclose %s in critical and end critical (or in lock and unlock of one lock variable), if either order will do", both)
+	if one {
+		return []conflicts.Fix{alone}
+	}
+	first, second, lines := explain.Meant(a, b)
+	all := []conflicts.Fix{syncAll(w, first, second)}
+	if !lines {
+		all = append(all, syncAll(w, second, first))
+	}
+	return append(all, alone)
+}
+
+// syncAll lets the images wait for each other behind x and before y.
+func syncAll(w *explain.Wording, x, y *conflicts.Side) conflicts.Fix {
+	m := explain.Doing(explain.Propose(conflicts.FixSynchronize, "execute sync all, or sync images in both, after %s and before %s%s",
+		w.Access(x), w.Access(y), w.Outcome(x, y)), explain.Meet(w, explain.Place(x), explain.Place(y), "MPI_Barrier"))
+	return explain.Between(m, "after "+w.Access(x), "before "+w.Access(y))
 }
 
 func isStart(s *conflicts.Side) bool { return s.Epoch == mpi.StartEpoch }
@@ -86,7 +122,7 @@ func (vocabulary) Atomic(w *explain.Wording, a, b *conflicts.Side) (conflicts.Fi
 	if a.Rank == b.Rank {
 		return inTheirOrder(w, a, b)
 	}
-	if w.Finding.Mode == mpi.SameOp && a.Write != b.Write || a.Atomic && b.Atomic || !aligned(a, b) || !joins(a, b) || !joins(b, a) {
+	if isTransfer(a) || isTransfer(b) || w.Finding.Mode == mpi.SameOp && a.Write != b.Write || a.Atomic && b.Atomic || !aligned(a, b) || !joins(a, b) || !joins(b, a) {
 		return conflicts.Fix{}, false
 	}
 	var parts []string

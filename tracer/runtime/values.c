@@ -38,7 +38,7 @@ int64_t mcchk_assertion(int assertion)
 int64_t mcchk_lock_type(int type)
 {
 	if (mcchk_self.coarray == 't')
-		return 1;
+		return 3;
 	return type == MPI_LOCK_SHARED ? 1 : type == MPI_LOCK_EXCLUSIVE ? 2 : 0;
 }
 
