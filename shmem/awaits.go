@@ -10,8 +10,10 @@ import (
 // awaited is one value that a call waits for, or has found.
 type awaited struct {
 	condition
-	addr   uint64
-	before int64 // what was there when the call was made
+	addr    uint64
+	before  int64 // what was there when the call was made
+	result  int64 // what was there when it was over, where it returns that
+	returns bool
 }
 
 // awaited returns what a call waits for at an address, and the value that was there when
@@ -25,6 +27,22 @@ func (c *call) awaited(addr uint64, cmp, value int64, i int) awaited {
 		w.before = list[i]
 	}
 	return w
+}
+
+// more reports whether the call has seen something else than what was there when it was made.
+func (w awaited) more() bool {
+	if w.returns {
+		return w.result != lowest(w.before, w.bytes)
+	}
+	return !w.met(w.before)
+}
+
+// enough reports whether a value can be what ended the wait.
+func (w awaited) enough(v int64) bool {
+	if w.returns {
+		return lowest(v, w.bytes) == w.result
+	}
+	return w.met(v)
 }
 
 // The functions that follow return what a call waits for, or has found by a test that
@@ -42,7 +60,12 @@ func (c *call) one() []awaited {
 	if c.Has(argCmp) {
 		cmp = c.Int(argCmp)
 	}
-	return []awaited{c.awaited(c.Addr(arg), cmp, c.Int(argCmpValue), 0)}
+	w := c.awaited(c.Addr(arg), cmp, c.Int(argCmpValue), 0)
+	if c.Has(argResult) && c.Has(argSigAddr) { // of others it says whether a test succeeded
+		w.result = lowest(c.Int(argResult), w.bytes)
+		w.returns = w.valid() && w.met(w.result)
+	}
+	return []awaited{w}
 }
 
 // all is of a call that has several values, all of which have to be there.
@@ -101,6 +124,9 @@ func (p *pe) foreseeWait(c *call, list []awaited, f *core.Foresight) {
 	for _, w := range list {
 		if at, _, ok := p.at(w.addr, p.Rank); ok && w.valid() {
 			f.Saw(at.word(w.bytes), c.Call.Call, lowest(w.before, w.bytes))
+			if w.more() && w.returns {
+				f.Did(at.word(w.bytes), c.Call.Call, nil, w.result)
+			}
 		}
 	}
 }

@@ -128,8 +128,8 @@ func (p *pe) await(c *call, list []awaited) {
 			continue
 		}
 		all = append(all, core.Fetched{Op: there, Bits: lowest(w.before, w.bytes), Before: c.Begin})
-		if !w.met(w.before) {
-			all = append(all, core.Fetched{Op: p.Expect(k, c.Begin, w.met, there, unsure)})
+		if w.more() {
+			all = append(all, core.Fetched{Op: p.Expect(k, c.Begin, w.enough, there, unsure)})
 		}
 	}
 	p.Fetch(c.Call, all, c.End)

@@ -58,9 +58,23 @@ func (s *shmem) wait(x *step) {
 		name = "shmem_long_test"
 		args = append(args, num("result", 1))
 	}
+	tells := w > 2
+	if tells {
+		args = append(args, num("result", c.value))
+	}
 	e := s.event(x.pe, name, args...)
 	e.early, e.begin = early, max(since, s.lastBut(e)+1)
+	if tells {
+		c.returned(e, before)
+		return
+	}
 	c.await(e, before, meets)
+}
+
+// returned adds what a wait does that returns what is there when it is over.
+func (c *cell) returned(e *event, before int64) {
+	there := &op{by: e, exact: true, look: true, found: before, done: []int{e.leave()}}
+	c.ops = append(c.ops, there, &op{by: e, exact: true, look: true, found: c.value, behind: there, done: []int{e.leave()}})
 }
 
 // await adds what a wait or a test that succeeds does to a word: it finds what was there
