@@ -12,7 +12,7 @@ import (
 
 // otherOrder replays the run once more with another of the orders in which memory may have
 // been updated, as far as values tell (core.Options.OtherOrder). Where that explains the
-// values as well, what only one of the two shows depends on the order.
+// values as well, what only that shows depends on the order.
 func (r *run) otherOrder(e *evidence, taken core.Choices) error {
 	if r.live != nil { // the traces may be gone
 		return nil
@@ -29,13 +29,24 @@ func (r *run) otherOrder(e *evidence, taken core.Choices) error {
 	return nil
 }
 
-// compared makes findings warnings that there are in one of the two orders only.
+// compared adds what there is in the other order only, as warnings. What there is in the usual
+// one only is an error all the same, since no value speaks against that order.
 func (n *namer) compared(all []found, e *evidence) []found {
 	others := n.findings(e.Others, nil)
 	first, second := conflicting(all), conflicting(others)
-	n.depend(all, second, e.Open)
+	for i := range all {
+		if f := &all[i]; f.dependsOn(second) {
+			f.Why += "; in another of the orders in which memory may have been updated they are ordered: " + n.openOrders(e.Open)
+		}
+	}
 	n.depend(others, first, e.Open)
 	return append(all, slices.DeleteFunc(others, func(f found) bool { return first[f.key.pair()] })...)
+}
+
+// dependsOn reports whether a finding is an error that there is in one of two orders only, which
+// the conflicts of the other one do not have.
+func (f *found) dependsOn(others map[pathPair]bool) bool {
+	return f.Severity == conflicts.Error && f.Class != conflicts.Usage && !others[f.key.pair()]
 }
 
 // conflicting lists between which call paths there are conflicts.
@@ -53,7 +64,7 @@ func conflicting(fs []found) map[pathPair]bool {
 func (n *namer) depend(fs []found, known map[pathPair]bool, open []core.OpenOrder) {
 	for i := range fs {
 		f := &fs[i]
-		if f.Severity == conflicts.Error && f.Class != conflicts.Usage && !known[f.key.pair()] {
+		if f.dependsOn(known) {
 			f.Severity, f.OneOrder = conflicts.Warning, true
 			f.Why += "; but so it is only in one of the orders in which memory may have been updated: " + n.openOrders(open)
 			n.depends++

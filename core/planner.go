@@ -393,7 +393,7 @@ func (p *planner) next() []*WordOp {
 		slices.SortFunc(all, (*WordOp).compare)
 	}
 	if p.other {
-		turn(all)
+		turn(all, end)
 	}
 	if p.value.Known {
 		for i, x := range all {
@@ -460,9 +460,10 @@ func (op *WordOp) inTurn(o *WordOp) int {
 	return op.compare(o)
 }
 
-// turn puts what may take effect next in another order than by its ends; last comes what
-// may turn out to write nothing.
-func turn(all []*WordOp) {
+// turn puts what may take effect next in another order than the usual one, in which what begins
+// behind an end is not tried before what does not; last comes what may turn out to write nothing.
+func turn(all []*WordOp, end int64) {
+	slices.SortStableFunc(all, func(a, b *WordOp) int { return cmp.Compare(max(a.began, end), max(b.began, end)) })
 	slices.Reverse(all)
 	slices.SortStableFunc(all, func(a, b *WordOp) int { return cmp.Compare(a.guessed(), b.guessed()) })
 }
