@@ -87,7 +87,7 @@ func (w *word) carry() *word {
 
 // adopt takes an update of the region before over.
 func (w *word) adopt(op *WordOp) {
-	op.word, op.region = w, w.m.index
+	op.word, op.region, op.peers = w, w.m.index, nil
 	if op.fetches && op.made == nil && !op.blocked && !op.over.given {
 		w.reading++
 	}

@@ -127,6 +127,7 @@ func (w *word) take(op *WordOp) {
 	if op.found.Known {
 		value = op.leaves()
 	}
+	op.bound = op.lowerBound()
 	op.saw, op.made = last, &version{number: last.number + 1, by: op, value: value, marks: last.marks}
 	time := last.before.time
 	if g := op.issued; g != nil {

@@ -80,13 +80,16 @@ type WordOp struct {
 	made  *version // what it wrote, once it is placed
 	saw   *version // what it fetched, once that is decided
 	over  Signal   // that it is decided; stands for the updates that it comes after
-	seen  func(by *Strand)
+	seen  func(by *Strand, alone bool)
 	shown func() bool // whether that has no consequences any more
 	order order
 	goal  *planner // of which it is a goal
 
 	planner int64 // the number of the last one that it was a read of
 	slot    int   // among the reads of that
+
+	peers *peers // of an update; nil: it takes effect in its turn
+	bound int    // of one that is placed: the number of the last version that it comes after for certain
 
 	turn   int     // of an update, among those of its strand
 	looked *looked // of a read
@@ -126,6 +129,8 @@ type visitor struct {
 	turns  int          // how many there were
 	seen   [][]sighting // of each line at which something was seen, in order, each of a later version
 	waited int          // the number of the last version that it waited for
+	peers  *peers       // its last updates, if nothing puts them in order
+	open   []openVersions
 }
 
 // word is what is known of a word in a concurrent region.
@@ -510,7 +515,10 @@ func (op *WordOp) orders(s *Strand) bool {
 
 // OnSeen lets f be called when a strand has come after the update, because of what it
 // fetched: once for each strand, unless over says that this has no consequences any more.
-func (op *WordOp) OnSeen(f func(by *Strand), over func() bool) {
+// Where another of some that are Unordered may have been in its place, alone is false, and f
+// counts for what is common to all of them; it is called once more when it was the update
+// itself for certain.
+func (op *WordOp) OnSeen(f func(by *Strand, alone bool), over func() bool) {
 	if op != nil {
 		op.seen, op.shown = f, over
 	}
@@ -531,9 +539,14 @@ func (op *WordOp) arrive(s *Strand) {
 		return
 	}
 	v := op.word.visitor(s)
+	v.close(s, op.saw.number)
 	for _, x := range op.word.after(v.waited, op.saw) {
 		if x.by != nil && x.by.seen != nil {
-			x.by.seen(s)
+			alone := !x.by.peers.mayReplace(x, op.saw.number)
+			if !alone {
+				v.leaveOpen(x)
+			}
+			x.by.seen(s, alone)
 		}
 	}
 	v.waited = max(v.waited, op.saw.number)

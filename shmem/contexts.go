@@ -64,6 +64,7 @@ type context struct {
 	// Of a PE with threads, in this region: what was completed, and what fences have put before
 	// what comes.
 	completed, fenced dealt
+	ordered           int                // how often a call has put what was issued before what comes
 	chains            map[int32][]*chain // by target
 	ended             *regions.CallInfo  // that destroyed it; nil: none did
 }

@@ -65,6 +65,7 @@ func (p *pe) quiet(c *call, x *context) {
 // shows that complete which another thread has completed beside it.
 func (p *pe) quietFor(c *call, x *context, of func(*operation) bool) {
 	clear(x.recent)
+	x.ordered++
 	for op := range x.completed.beside(p, (*operation).completedAt) {
 		if of(op) {
 			op.done.seen(p.Now())
@@ -190,6 +191,7 @@ func fence(p *pe, c *call) {
 	if x == nil {
 		return
 	}
+	x.ordered++
 	for op := range x.completed.beside(p, (*operation).completedAt) {
 		if op.fence == nil && fenced[op.role] != nil {
 			x.fenceOne(p, op)

@@ -473,5 +473,16 @@ func (p *pe) signal(t *transfer, op string, value int64, data *operation) {
 	if signal == nil {
 		return
 	}
-	p.wrote(t.c, t, at, t.pending(signal, nil, SignalTarget), 8, signalUpdate(op, value), data)
+	w := p.wrote(t.c, t, at, t.pending(signal, nil, SignalTarget), 8, signalUpdate(op, value), data)
+	if op == "add" {
+		w.Unordered(addition{t.x, t.x.ordered, value})
+	}
+}
+
+// addition is what the signals have in common that add the same to one word and may take
+// effect in any order: no fence is between those of one context (OpenSHMEM 1.5, 9.8.1).
+type addition struct {
+	x       *context
+	ordered int
+	value   int64
 }

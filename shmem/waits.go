@@ -89,10 +89,12 @@ func (p *pe) wrote(c *call, t *transfer, at place, op *operation, bytes uint64, 
 	}
 	if len(*own) > 0 || len(chains) > 0 {
 		p.m.waited = p.m.waited || p.m.carried || p.Threaded()
-		w.OnSeen(func(by *core.Strand) {
+		w.OnSeen(func(by *core.Strand, alone bool) {
 			behind := by.Now()
 			behind.Pos++ // an atomic operation that finds what a put has left meets it
-			own.seen(behind)
+			if alone {
+				own.seen(behind)
+			}
 			for _, c := range chains {
 				c.see(by, p.m.Index(), behind)
 			}

@@ -25,7 +25,8 @@
 //
 //  1. Updates of one process on one word take effect in the order of their issue, and what
 //     it fetches by an operation comes after those it has issued; but not what it finds in
-//     its own memory without one. Of notifications that holds for those of one queue that
+//     its own memory without one; nor signals that add, where no fence or quiet of their
+//     context is between. Of notifications that holds for those of one queue that
 //     are posted without data.
 //  2. A wait or a test for a condition comes after the value that was there when it was
 //     called, and where that does not meet the condition, after the first value behind

@@ -26,7 +26,7 @@ func (p *Program) Races() *Races {
 				return nil
 			}
 		}
-		sure, seen := p.learned(o, certain, true)
+		sure, seen := p.learnedForCertain()
 		again := len(sure) != len(more)
 		more, done = sure, seen
 		for _, w := range p.words { // what is seen has taken effect
@@ -53,15 +53,14 @@ func (p *Program) Races() *Races {
 	if slices.ContainsFunc(p.accesses, func(a *access) bool { return a.fencedBeside(sure) }) {
 		decided = false
 	}
-	possible := func(x *op) uint64 { return x.possible }
-	edges, _ := p.learned(sure, possible, false)
+	edges, _ := p.learnedPerhaps(sure)
 	perhaps := p.close(edges)
-	_, doneThen := p.learned(perhaps, possible, false)
+	_, doneThen := p.learnedPerhaps(perhaps)
 	if p.dropNotTold(sure) {
 		decided = false
-		more, _ = p.learned(sure, certain, true)
+		more, _ = p.learnedForCertain()
 		sure = p.close(more)
-		_, done = p.learned(sure, certain, true)
+		_, done = p.learnedForCertain()
 	}
 	return &Races{
 		Decided:  decided,
@@ -70,8 +69,6 @@ func (p *Program) Races() *Races {
 		Certain:  p.racing(perhaps, doneThen, false),
 	}
 }
-
-func certain(x *op) uint64 { return x.certain }
 
 // dropNotTold leaves out what need not be told apart: which of several notifications of one
 // identifier a call saw, which of several messages is whose, and what is found in a word
@@ -82,7 +79,7 @@ func (p *Program) dropNotTold(o order) bool {
 		if w.crossed(o) || w.storedBeside(o) {
 			any = true
 			for _, x := range w.ops {
-				x.certain = 0
+				x.certain, x.issued, x.shown = 0, 0, nil
 			}
 		}
 	}
@@ -159,9 +156,35 @@ func (p *Program) passiveBeside(o order) (all [][2]*event) {
 	return all
 }
 
-// learned returns the edges that reads make, and where they show that accesses are
-// complete; first: as access.before has it.
-func (p *Program) learned(o order, of func(*op) uint64, first bool) (edges [][2]int, done map[*access][]int) {
+// learnedForCertain returns the edges that reads make on every way, and where they show that
+// accesses are complete.
+func (p *Program) learnedForCertain() (edges [][2]int, done map[*access][]int) {
+	return p.learned(func(r *op) uint64 { return r.issued }, func(r *op) []*access { return r.shown })
+}
+
+// learnedPerhaps is that of any way.
+func (p *Program) learnedPerhaps(o order) (edges [][2]int, done map[*access][]int) {
+	return p.learned(func(r *op) uint64 { return r.possible }, func(r *op) (all []*access) {
+		for _, w := range p.words {
+			if !slices.Contains(w.ops, r) {
+				continue
+			}
+			for i, x := range w.ops {
+				if r.possible>>i&1 == 0 || x == r || x.by.fn == "" {
+					continue
+				}
+				for _, l := range x.links() {
+					if l.holds(o, x, false) {
+						all = append(all, l.access)
+					}
+				}
+			}
+		}
+		return all
+	})
+}
+
+func (p *Program) learned(after func(*op) uint64, shown func(*op) []*access) (edges [][2]int, done map[*access][]int) {
 	done = map[*access][]int{}
 	for _, w := range p.words {
 		for _, r := range w.ops {
@@ -169,15 +192,12 @@ func (p *Program) learned(o order, of func(*op) uint64, first bool) (edges [][2]
 				continue
 			}
 			for i, x := range w.ops {
-				if of(r)>>i&1 == 0 || x == r || x.by.fn == "" {
-					continue
+				if after(r)>>i&1 != 0 && x != r && x.by.fn != "" {
+					edges = append(edges, [2]int{x.by.enter(), r.by.leave()})
 				}
-				edges = append(edges, [2]int{x.by.enter(), r.by.leave()})
-				for _, l := range append(slices.Clone(x.chain), link{access: x.own}) {
-					if l.access != nil && l.holds(o, x, first) {
-						done[l.access] = append(done[l.access], r.by.leave())
-					}
-				}
+			}
+			for _, a := range shown(r) {
+				done[a] = append(done[a], r.by.leave())
 			}
 		}
 	}

@@ -394,7 +394,7 @@ func (s *shmem) signal(x *step) {
 		local.done = []int{e.leave()}
 	}
 	shown := own([]*access{data.remote, local}) // the source was read before the signal arrived
-	s.issue(e, q, target, at, "signal", &op{update: o.update, chain: shown}, o.apply, false)
+	s.issue(e, q, target, at, "signal", &op{update: o.update, chain: shown, adds: which == 1}, o.apply, false)
 	s.add(e, data)
 }
 

@@ -1,6 +1,9 @@
 package values
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // word is a place that processes update and read as a whole.
 type word struct {
@@ -28,7 +31,11 @@ type op struct {
 	own    *access          // nil: none, or one that is complete
 	chain  []link           // complete where the update is seen
 
-	certain, possible uint64 // the updates that it comes after
+	adds bool // a signal that adds
+
+	certain, possible uint64    // the updates that it comes after
+	issued            uint64    // those of which the issue comes before it in any case
+	shown             []*access // what is complete where it is over, in any case
 }
 
 // link is an access that is complete where an update is seen: one of its own, or
@@ -99,16 +106,75 @@ func (w *word) explain(o order) bool {
 		}
 	}
 	for _, x := range w.ops {
-		x.certain, x.possible = ^uint64(0), 0
+		x.certain, x.possible, x.issued, x.shown = ^uint64(0), 0, ^uint64(0), nil
 	}
-	s := search{w: w, before: before, seen: make([]uint64, n), left: tries}
+	s := search{w: w, before: before, seen: make([]uint64, n), left: tries, issued: make([]uint64, n), shows: make([]uint64, n), shown: make([]uint64, n)}
+	if !s.follows(o) {
+		return false
+	}
 	s.from(0, 0, 0, value{known: true})
+	for i, x := range w.ops {
+		for k, a := range s.accesses {
+			if x.reads() && s.shown[i]>>k&1 != 0 {
+				x.shown = append(x.shown, a)
+			}
+		}
+	}
 	return s.found && s.left > 0
+}
+
+// follows finds what follows for those who see each update: which updates were issued, and
+// what is complete. It reports whether there is room for that.
+func (s *search) follows(o order) bool {
+	for i, x := range s.w.ops {
+		s.shown[i] = ^uint64(0)
+		for k, y := range s.w.ops {
+			if y.update != nil && o.before(y.by.enter(), x.by.enter()) {
+				s.issued[i] |= 1 << k
+			}
+		}
+		if x.by.fn == "" {
+			continue
+		}
+		for _, l := range x.links() {
+			if !l.holds(o, x, true) {
+				continue
+			}
+			k := slices.Index(s.accesses, l.access)
+			if k < 0 {
+				k = len(s.accesses)
+				s.accesses = append(s.accesses, l.access)
+			}
+			s.shows[i] |= 1 << k
+		}
+	}
+	return len(s.accesses) <= 64
+}
+
+// links are the accesses that are complete where the update is seen.
+func (x *op) links() []link {
+	if x.own == nil {
+		return x.chain
+	}
+	return append(slices.Clone(x.chain), link{access: x.own})
+}
+
+// all returns what follows from any of some updates.
+func all(of []uint64, updates uint64) (union uint64) {
+	for i, x := range of {
+		if updates>>i&1 != 0 {
+			union |= x
+		}
+	}
+	return union
 }
 
 // first reports whether y takes effect before x for certain.
 func (w *word) first(o order, y, x *op) bool {
 	sent := x.look && y.update != nil && !y.exact // and perhaps not there yet
+	if x.adds && y.adds && x.by.pe == y.by.pe && x.by.strand == y.by.strand && x.own.lane == y.own.lane && !y.own.before(o, x.by.enter(), false) {
+		sent = true // nor before what is sent later
+	}
 	if x.behind == y || !sent && x.by.pe == y.by.pe && x.stream == y.stream && o.before(y.by.leave(), x.by.enter()) {
 		return true
 	}
@@ -126,6 +192,11 @@ type search struct {
 	seen   []uint64 // of each read on the way
 	left   int
 	found  bool
+
+	issued   []uint64  // by update: those of which whoever sees it comes after the issue
+	shows    []uint64  // by update: what is complete
+	shown    []uint64  // by read: that, on every way
+	accesses []*access // the bits of these
 }
 
 // from goes on from what has taken effect, and which updates of that were; late are waits
@@ -142,6 +213,8 @@ func (s *search) from(taken, late uint32, updates uint64, v value) {
 			if x.reads() {
 				x.certain &= s.seen[i]
 				x.possible |= s.seen[i]
+				x.issued &= all(s.issued, s.seen[i])
+				s.shown[i] &= all(s.shows, s.seen[i])
 			}
 		}
 		return
