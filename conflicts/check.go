@@ -348,19 +348,11 @@ func (s *searcher) compareLanes(a, b *Lane) {
 			lo, hi = b.issuedBeside(s.region, a.times(i, &room), lo, hi)
 		}
 		if lo < hi && each {
-			s.addEach(a.access(i), b, lo, hi, m)
-		} else if lo < hi {
-			s.out.Add(NewPair(s.region, a.access(i), b.access(lo), m.lo, m.hi, m.rule), uint64(hi-lo))
+			at := a.times(i, &room)
+			lo, hi = b.whileThere(s.region.Lifetime(a.First().Owner, at.Start, at.End, m.lo, m.hi), lo, hi)
 		}
-	}
-}
-
-// addEach adds the pairs of an access with accesses [from, to) of a lane, but for those
-// that are to different variables.
-func (s *searcher) addEach(a *regions.Access, l *Lane, from, to int, m meeting) {
-	for i := from; i < to; i++ {
-		if b := l.access(i); !s.region.Recycled(a, b, m.lo, m.hi) {
-			s.out.Add(NewPair(s.region, a, b, m.lo, m.hi, m.rule), 1)
+		if lo < hi {
+			s.out.Add(NewPair(s.region, a.access(i), b.access(lo), m.lo, m.hi, m.rule), uint64(hi-lo))
 		}
 	}
 }
@@ -558,8 +550,9 @@ func (s *searcher) compareLocal(st *regions.Stretch, i, k int, n nearLane) {
 	a := s.region.LocalAccess(s.line, st, i, k)
 	m, ok := s.meet(a, n.First())
 	if ok && s.region.Recycles(a, n.First(), m.lo, m.hi) {
-		s.addEach(a, n.Lane, n.from, n.to, m)
-	} else if ok {
+		n.from, n.to = n.whileThere(s.region.Lifetime(a.Owner, a.Start, a.End, m.lo, m.hi), n.from, n.to)
+	}
+	if ok && n.from < n.to {
 		s.out.Add(NewPair(s.region, a, n.access(n.from), m.lo, m.hi, m.rule), uint64(n.to-n.from))
 	}
 }

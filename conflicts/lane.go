@@ -309,6 +309,14 @@ func (l *Lane) issuedBeside(r *regions.Region, a *regions.Access, lo, hi int) (f
 	return from, to
 }
 
+// whileThere returns those of the accesses from index lo to hi that are to a variable of that
+// lifetime, as a range of indices.
+func (l *Lane) whileThere(t regions.Lifetime, lo, hi int) (from, to int) {
+	var room regions.Access
+	from = lo + sort.Search(hi-lo, func(k int) bool { return !t.Before(l.times(lo+k, &room).End) })
+	return from, from + sort.Search(hi-from, func(k int) bool { return t.After(l.times(from+k, &room).Start) })
+}
+
 // concurrentWith returns the accesses of the lane that nothing orders with one
 // that starts and completes at a moment of the owner.
 func (l *Lane) concurrentWith(r *regions.Region, at regions.Point) (lo, hi int) {

@@ -74,7 +74,16 @@ func (s *searcher) comparePair(a, b *regions.Access) {
 	if !ok || m.beside && (s.region.Before(a.Start, b.Start) || s.region.Before(b.Start, a.Start)) {
 		return
 	}
-	if !s.region.Recycled(a, b, m.lo, m.hi) {
+	if !s.recycled(a, b, m) {
 		s.out.Add(NewPair(s.region, a, b, m.lo, m.hi, m.rule), 1)
 	}
+}
+
+// recycled reports whether the accesses are to different variables.
+func (s *searcher) recycled(a, b *regions.Access, m meeting) bool {
+	if !s.region.Recycles(a, b, m.lo, m.hi) {
+		return false
+	}
+	t := s.region.Lifetime(a.Owner, a.Start, a.End, m.lo, m.hi)
+	return t.Before(b.End) || t.After(b.Start)
 }

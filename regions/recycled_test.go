@@ -1,10 +1,21 @@
 package regions
 
 import (
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
+
+// different reports whether accesses by the processes of two others to bytes [lo, hi) are to
+// different variables.
+func different(r *Region, a, b *Access, lo, hi uint64) bool {
+	if !r.Recycles(a, b, lo, hi) {
+		return false
+	}
+	t := r.Lifetime(a.Owner, a.Start, a.End, lo, hi)
+	return t.Before(b.End) || t.After(b.Start)
+}
 
 // Accesses before and behind a moment at which their memory was given up are to different
 // variables, if they are of the process itself and complete.
@@ -18,16 +29,62 @@ func TestRecycled(t *testing.T) {
 	}
 	before, behind := at(0, 3, 9), at(0, 11, 11)
 	require.True(t, r.Recycles(before, behind, 100, 108))
-	require.False(t, r.Recycles(before, behind, 96, 104))
+	require.False(t, r.Recycles(before, behind, 96, 104), "some of it was not given up")
 	require.False(t, r.Recycles(before, at(1, 11, 11), 100, 108))
-	require.True(t, r.Recycled(before, behind, 100, 108))
-	require.True(t, r.Recycled(behind, before, 192, 200))
-	require.True(t, r.Recycled(at(0, 10, 10), behind, 100, 108), "what gives it up belongs to what was before")
-	require.False(t, r.Recycled(before, behind, 96, 104), "some of it was not given up")
-	require.False(t, r.Recycled(before, at(0, 8, 12), 100, 108))
-	require.False(t, r.Recycled(at(0, 3, 10), at(0, 10, 10), 100, 108))
-	require.False(t, r.Recycled(at(1, 3, 9), behind, 100, 108), "an operation of another process")
+	require.True(t, different(r, before, behind, 100, 108))
+	require.True(t, different(r, behind, before, 192, 200))
+	require.True(t, different(r, at(0, 10, 10), behind, 100, 108), "what gives it up belongs to what was before")
+	require.False(t, different(r, before, at(0, 8, 12), 100, 108))
+	require.False(t, different(r, at(0, 3, 10), at(0, 10, 10), 100, 108))
+	require.False(t, different(r, at(1, 3, 9), behind, 100, 108), "an operation of another process")
 	pending := at(0, 3, 9)
 	pending.End.Seg = Never
-	require.False(t, r.Recycled(pending, behind, 100, 108))
+	require.False(t, different(r, pending, behind, 100, 108))
+	require.False(t, different(r, behind, pending, 100, 108))
+	earlier := at(0, 3, 9)
+	earlier.Start.Seg = Earlier
+	require.True(t, different(r, earlier, behind, 100, 108))
+	require.True(t, different(r, behind, earlier, 100, 108))
+}
+
+// In any order in which memory is noted to be given up, and for any bytes, the answer is that
+// of looking at each of these events; a region knows of those before it was handed over.
+func TestRecycledInAnyOrder(t *testing.T) {
+	for seed := range uint64(2_000) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		s := NewStorage(1, 0)
+		s.Begin()
+		var noted []recycled
+		order := rnd.Perm(1 + rnd.IntN(12))
+		note := func(list []int) {
+			for _, pos := range list {
+				lo := uint64(rnd.IntN(8))
+				g := recycled{lo, lo + 1 + uint64(rnd.IntN(8)), 10 * uint64(1+pos)}
+				noted = append(noted, g)
+				s.Recycle(0, g.lo, g.hi, g.pos)
+			}
+		}
+		half := len(order) / 2
+		note(order[:half])
+		first, known := *s.HandOver(false), noted
+		note(order[half:])
+		moment := func() *Access {
+			start := uint64(rnd.IntN(130))
+			return &Access{Start: Point{Pos: start}, End: Point{Pos: start + uint64(rnd.IntN(2)*rnd.IntN(40))}}
+		}
+		check := func(r *Region, noted []recycled) {
+			for range 20 {
+				a, b := moment(), moment()
+				lo := uint64(rnd.IntN(12))
+				hi := lo + 1 + uint64(rnd.IntN(4))
+				want := false
+				for _, g := range noted {
+					want = want || g.holds(lo, hi) && (a.End.Pos <= g.pos && g.pos < b.Start.Pos || b.End.Pos <= g.pos && g.pos < a.Start.Pos)
+				}
+				require.Equal(t, want, different(r, a, b, lo, hi), "seed %d: %v and %v of %d to %d, %v", seed, a.Start, b.Start, lo, hi, noted)
+			}
+		}
+		check(s.HandOver(false), noted)
+		check(&first, known)
+	}
 }

@@ -176,7 +176,7 @@ func (s *Storage) HandOver(allCarried bool) *Region {
 		carried: r.carried, given: r.given, spans: s.series.spans, began: s.series.began, lines: r.lines,
 		locals: r.locals, moments: s.series.moments, settled: s.series.settled + s.series.kept,
 		shapes: s.series.shapes, enders: s.series.enders, lockSets: s.sets, pool: s.pool, spill: s.pool.spill,
-		recycled: slices.Clone(s.recycled),
+		recycled: s.handRecycled(),
 	}
 	s.pool.spill = nil
 	for i := range s.locals {
@@ -365,6 +365,6 @@ type contents struct {
 	lockSets []*LockSet   // of loads and stores; the first is the empty set
 	pool     *pool        // that all of it belongs to
 	spill    *spillFile   // where that lies that does not fit into memory
-	recycled [][]recycled // by rank; nil: none
+	recycled []*recycling // by rank; nil: none
 	capacity int          // of a region that is not in use: what it has room for
 }
