@@ -123,6 +123,13 @@ func samePoint(a, b conflicts.SyncPoint) bool {
 	return a.Call == b.Call && SamePlace(a.Stack, b.Stack)
 }
 
+// SameLine reports whether reports point at the same source line for two stacks.
+func SameLine(a, b []symbols.Frame) bool {
+	x, _ := symbols.Here(a)
+	y, _ := symbols.Here(b)
+	return x.File == y.File && x.Line == y.Line
+}
+
 // SamePlace reports whether two stacks are of the same instruction, on the same
 // call path.
 func SamePlace(a, b []symbols.Frame) bool {

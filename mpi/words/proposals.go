@@ -7,7 +7,6 @@ import (
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/explain"
 	"github.com/mcchk/mcchk/mpi"
-	"github.com/mcchk/mcchk/symbols"
 )
 
 // Late: what completes an access in an epoch of MPI_Win_start is a call of the
@@ -47,9 +46,7 @@ func isTransfer(s *conflicts.Side) bool { return s.Epoch == mpi.TransferEpoch }
 // images orders statements of images, or lets one at a time execute them.
 func images(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
 	both := "both statements"
-	x, _ := symbols.Here(a.Stack)
-	y, _ := symbols.Here(b.Stack)
-	one := x.File == y.File && x.Line == y.Line // what reads and writes may be one statement
+	one := explain.SameLine(a.Stack, b.Stack) // what reads and writes may be one statement
 	if one {
 		both = "the statement"
 	}
