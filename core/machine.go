@@ -106,7 +106,7 @@ type Options struct {
 	Batch int
 	// Phase is how many loads, stores, accesses of calls and separate regions
 	// a phase of a concurrent region holds before it may end; 0 means a
-	// default that takes some ten megabytes.
+	// default that takes some two to ten megabytes, by the number of processes.
 	Phase int
 	// Observer, if set, is told what is replayed.
 	Observer Observer
@@ -121,14 +121,22 @@ type Options struct {
 	Turn int
 }
 
-func (o Options) phase() int {
+// The shortest and longest phases by default, and how much they have for each process: what
+// a phase costs grows with the processes.
+const (
+	shortestPhase = 1 << 15
+	longestPhase  = 1 << 17
+	phaseShare    = 1 << 12
+)
+
+func (o Options) phase(processes int) int {
 	switch {
 	case o.AnyLockOrder:
 		return math.MaxInt // what orders locks is looked for in whole regions
 	case o.Phase > 0:
 		return o.Phase
 	}
-	return 1 << 17
+	return min(max(phaseShare*processes, shortestPhase), longestPhase)
 }
 
 // Stats counts what a Machine has replayed.
@@ -159,7 +167,7 @@ func NewMachine(streams []Stream, opts Options, models ...Model) (*Machine, erro
 	m := &Machine{
 		models: models, opts: opts, clocks: clocks,
 		store:    regions.NewStorage(len(streams), opts.Memory),
-		phase:    phase{first: opts.phase()},
+		phase:    phase{first: opts.phase(len(streams))},
 		registry: newRegistry(), functions: functions{all: map[*trace.Fn]*function{}},
 		watch: newWatch(opts.Observer),
 	}
