@@ -76,7 +76,7 @@ func (n *namer) caveats(e *evidence) []Caveat {
 	if n.strands > 0 {
 		out = append(out, Caveat{
 			Kind: Threads, Count: n.strands,
-			Text: plural(n.strands, "conflict", "conflicts") + " between threads or tasks of one process counted as a warning, because not all that orders these is recorded",
+			Text: plural(n.strands, "conflict", "conflicts") + " of threads or tasks counted as a warning, because not all that orders these is recorded",
 		})
 	}
 	if n.depends > 0 {

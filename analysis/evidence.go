@@ -139,7 +139,7 @@ func (e *evidence) conclude(n *namer) *Result {
 		Warnings:  e.Warnings,
 		Layers:    e.Layers,
 	}
-	n.unknown, n.unordered = e.MayOrder, core.Unordered(e.Problems)
+	n.know(e.MayOrder, e.Problems)
 	n.tellApart(e)
 	n.firm = n.firmly(e)
 	all := n.findings(e.Groups, e.Usages)

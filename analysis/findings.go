@@ -197,13 +197,23 @@ func (n *namer) weaken(f *conflicts.Finding) {
 	}
 }
 
-// weakenStrands makes an error between two threads, or tasks, of one process a warning where
-// what orders these is not recorded in full.
+// know says of what the order is not known: by calls, and by problems with threads.
+func (n *namer) know(mayOrder []string, problems []core.Problem) {
+	n.unknown, n.unordered, n.strangers = mayOrder, core.Unordered(problems), core.Strangers(problems)
+}
+
+// weakenStrands makes an error a warning that may be for want of what orders threads, or tasks,
+// of one process, where that is not recorded in full: between two of these; and, where nothing
+// says when threads began and ended, of one that is not the first, whose operations another may
+// have completed, and which another may have synchronized with other processes.
 func (n *namer) weakenStrands(f *conflicts.Finding) {
-	if f.Severity != conflicts.Error || f.Class != conflicts.WithinEpoch || !n.unordered[f.First.Rank] {
+	if f.Severity != conflicts.Error || f.Class == conflicts.Usage {
 		return
 	}
-	if f.First.Thread != f.Second.Thread || explain.UnorderedStrands(f) {
+	loose := func(s *conflicts.Side) bool { return s.Thread != 0 && n.strangers[s.Rank] }
+	between := f.Class == conflicts.WithinEpoch && n.unordered[f.First.Rank] &&
+		(f.First.Thread != f.Second.Thread || explain.UnorderedStrands(f))
+	if between || loose(&f.First) || loose(&f.Second) {
 		f.Severity = conflicts.Warning
 		n.strands++
 		f.Why += "; but something may, for not all that orders threads and tasks is recorded"

@@ -51,9 +51,9 @@ func waitedInVain(m *core.Machine) (n uint64) {
 
 // firmly makes of findings those that hold whatever calls have ordered that need not.
 func (n *namer) firmly(e *evidence) map[findingKey]found {
-	unknown, unordered := n.unknown, n.unordered
-	n.unknown, n.unordered = nil, nil
-	defer func() { n.unknown, n.unordered = unknown, unordered }()
+	unknown, unordered, strangers := n.unknown, n.unordered, n.strangers
+	n.unknown, n.unordered, n.strangers = nil, nil, nil
+	defer func() { n.unknown, n.unordered, n.strangers = unknown, unordered, strangers }()
 	all := map[findingKey]found{}
 	for _, f := range n.findings(e.Firm, e.FirmUsages) {
 		all[f.key] = f

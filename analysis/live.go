@@ -342,7 +342,7 @@ func (l *live) look() {
 		return
 	}
 	names := l.namer()
-	names.unknown, names.unordered = l.machine.MayOrder(), core.Unordered(l.machine.Problems())
+	names.know(l.machine.MayOrder(), l.machine.Problems())
 	kept := false
 	for _, f := range names.findings(groups, l.machine.Usages()) {
 		if l.known[f.key] {

@@ -174,10 +174,17 @@ const (
 
 // Unordered returns the processes of which it is not recorded in full what orders their
 // threads or tasks.
-func Unordered(ps []Problem) map[int]bool {
+func Unordered(ps []Problem) map[int]bool { return ranksOf(ps, FnThread, FnOpenMP, FnBegin) }
+
+// Strangers returns the processes with threads that began where the trace does not say: what
+// others do comes neither before nor after what these do, but for what it does tell.
+func Strangers(ps []Problem) map[int]bool { return ranksOf(ps, FnThread, FnBegin) }
+
+// ranksOf returns the processes of problems of threads.
+func ranksOf(ps []Problem, fns ...string) map[int]bool {
 	var ranks map[int]bool
 	for _, p := range ps {
-		if p.Kind != Threads || p.Fn != FnThread && p.Fn != FnOpenMP && p.Fn != FnBegin {
+		if p.Kind != Threads || !slices.Contains(fns, p.Fn) {
 			continue
 		}
 		if ranks == nil {
