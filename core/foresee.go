@@ -110,7 +110,7 @@ func (f *Foresight) lookAtQueue() {
 		}
 	}
 	if q.len() <= mostCallsAhead {
-		if f.until = s.latest; s.team.over {
+		if f.until = s.latest; s.team.over || s.closing {
 			f.until = math.MaxInt64
 		}
 	}

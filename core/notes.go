@@ -101,7 +101,7 @@ var (
 // notes are those on strands, by the names that they have in traces.
 var notes = map[string]*note{
 	"mcchk_Strand":       {read: (*team).goOnWith, arg: argStrand, first: true},
-	"mcchk_Strand_end":   {do: endStrand, arg: argStrand, named: true},
+	"mcchk_Strand_end":   {read: (*team).ends, do: endStrand, arg: argStrand, named: true},
 	"mcchk_Strand_waits": {read: (*team).names, do: waitFor, arg: argObject},
 	"mcchk_Will_release": {read: (*team).willRelease, arg: argObject},
 	"mcchk_Release":      {read: (*team).releases, do: release, arg: argObject, first: true},
@@ -158,6 +158,13 @@ func (t *team) goOnWith(_ *Strand, x *item, number int64) {
 		s.thread = x.thread
 	}
 	t.byThread[x.thread] = s
+}
+
+// ends: nothing more of a strand is to come.
+func (t *team) ends(_ *Strand, _ *item, number int64) {
+	if s := t.byNumber[number]; s != nil {
+		s.closing = true
+	}
 }
 
 // endStrand: the strand is over.

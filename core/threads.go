@@ -31,6 +31,7 @@ type member struct {
 	stale    bool            // that region is over: its next event begins another
 	closed   bool            // and one in which nothing happens was begun behind it
 	sure     bool            // what it came after when it began is known
+	closing  bool            // its end was read
 	until    *await          // it does nothing before it acquires an object; or nil
 	queue    line[*item]     // its events that were read and not replayed
 	latest   int64           // when its last call was over that was read, ns
@@ -84,10 +85,9 @@ func (p *Process) form() {
 // nothing to be kept. Where nothing else can go on, more is read (readOn).
 func (t *team) run(n int) error {
 	for {
-		if err := t.takeQueued(); err != nil {
+		if some, err := t.takeQueued(); err != nil {
 			return err
-		}
-		if t.queued == 0 {
+		} else if some {
 			t.allowance = 0
 		}
 		if t.queued > t.allowance || !t.next() {
@@ -152,16 +152,17 @@ func (t *team) members(yield func(*Strand) bool) {
 	}
 }
 
-// takeQueued replays what was kept, as far as strands can go on.
-func (t *team) takeQueued() error {
+// takeQueued replays what was kept, as far as strands can go on, and reports whether some can.
+func (t *team) takeQueued() (some bool, err error) {
 	for s := t.nextQueued(); s != nil; s = t.nextQueued() {
 		x := s.queue.take()
 		t.queued -= 1 + x.again.items
 		if err := t.take(s, x); err != nil {
-			return err
+			return true, err
 		}
+		some = true
 	}
-	return nil
+	return some, nil
 }
 
 // nextQueued returns the strand that can go on with what was read first of all that is
@@ -522,13 +523,16 @@ func (m *Machine) meetAll(all []*Strand) {
 	}
 }
 
+// readAtOnce is how much more is read where nothing can go on.
+const readAtOnce = 256
+
 // readOn lets some processes read beyond events of strands that wait. It reports whether
 // there is one that may.
 func (m *Machine) readOn(which func(*team) bool) bool {
 	any := false
 	for _, p := range m.processes {
 		if t := p.team; t != nil && !t.over && t.queued > t.allowance && t.queued < maxAhead && which(t) {
-			t.allowance = max(64, 2*t.queued)
+			t.allowance = t.queued + readAtOnce
 			m.queue.add(p.first)
 			any = true
 		}
@@ -540,7 +544,7 @@ func (m *Machine) readOn(which func(*team) bool) bool {
 // read of one to foresee what it does.
 func (t *team) short() bool {
 	for s := range t.members {
-		if s.active() && s.queue.len() < mostCallsAhead {
+		if s.active() && !s.closing && s.queue.len() < mostCallsAhead {
 			return true
 		}
 	}
