@@ -22,7 +22,7 @@ type loopWriter struct {
 func kernelsSource(seed uint64, n int) string {
 	w := &loopWriter{rnd: rand.New(rand.NewPCG(seed, 1))}
 	w.out.WriteString("#include \"kernels.h\"\n\nstatic __attribute__((noinline, const)) int known(int x) { return x * x - 3; }\n" +
-		"static __attribute__((noinline, pure)) int look(const int *p) { return (int)((unsigned)*p + 1u); }\n\n")
+		"static __attribute__((noinline, pure)) int look(const int *p) { return (int)((unsigned)*p + 1u); }\n\n" + halves)
 	for i := range n {
 		w.kernel(i)
 	}
@@ -34,9 +34,62 @@ func kernelsSource(seed uint64, n int) string {
 			fmt.Fprintf(&w.out, "\tATTEMPT(kernel%d((void *)(ARENA + %d), (void *)(ARENA + %d), (void *)(ARENA + %d), (int *)(ARENA + 64), %d, %d));\n",
 				i, at(16), at(16), at(16), w.rnd.IntN(13), w.rnd.IntN(9))
 		}
+		if i%3 == 0 {
+			w.sweep(i)
+		}
 	}
+	w.out.WriteString("\tATTEMPT(halves((double *)(ARENA + 29008), (double *)(ARENA + 31504), 128));\n" +
+		"\tATTEMPT({ halves((double *)(ARENA + 31008), (double *)(ARENA + 32528), 64); halves_again((double *)(ARENA + 31008), 64); });\n")
 	w.out.WriteString("}\n")
 	return w.out.String()
+}
+
+// halves is a function that calls itself for each half of what it is given, from two others.
+const halves = `static __attribute__((noinline)) void halves(double *a, double *b, int n)
+{
+	if (n == 1)
+		return;
+	for (int i = 0; i < n / 2; i++) {
+		double even = a[2 * i],
+			odd = a[2 * i + 1];
+		b[i] = even;
+		b[i + n / 2] = odd;
+	}
+	halves(b, a, n / 2);
+	halves(b + n / 2, a + n / 2, n / 2);
+	int step = n < 64 ? 1 : known(2);
+	for (int i = 0; i < n / 2; i++) {
+		double even = b[i],
+			odd = b[(n / 2 + i) * step];
+		a[i] = even + odd;
+		a[i + n / 2] = even - odd;
+	}
+}
+
+static __attribute__((noinline)) void halves_again(double *a, int n)
+{
+	for (int k = 0; k < 3; k++)
+		halves(a + k * n, a + 3 * n, n);
+	halves(a, a + 3 * n, n);
+}
+
+`
+
+// sweep runs a kernel many times in a span, mostly each time at the same distances from the
+// last, as a loop around a call does.
+func (w *loopWriter) sweep(i int) {
+	var bases []string
+	for range 3 {
+		base, step := arenaMiddle+w.rnd.IntN(2000)/16*16, w.rnd.IntN(6)*16-32
+		bases = append(bases, fmt.Sprintf("(void *)(ARENA + %d + s * %d)", base, step))
+	}
+	n := fmt.Sprint(w.rnd.IntN(13))
+	if w.rnd.IntN(3) == 0 {
+		n = fmt.Sprintf("%d + s %% 2 * 3", w.rnd.IntN(10)) // two lengths take turns
+	}
+	m := w.pick("0", "3", "4", "5 + s / 12", "7")
+	fmt.Fprintf(&w.out, "\tATTEMPT(for (int s = 0; s < %d; s++) kernel%d(%s, (int *)(ARENA + 64), %s, %s));\n",
+		8+w.rnd.IntN(40), i, strings.Join(bases, ", "), n, m)
 }
 
 // arenaMiddle is where the kernels' memory begins, as an offset in the arena.

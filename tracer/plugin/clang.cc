@@ -48,6 +48,8 @@ bool is_instrumented(const Module &module) { return module.getFunction("__tsan_i
 
 const unsigned store_flag = 1; /* MCCHK_STORE of ../runtime/mcchk.h */
 const unsigned touch_words = 10; /* of struct mcchk_touch */
+const unsigned bundle_words = 6, bundled_words = 3; /* of struct mcchk_bundle, and for each access */
+const unsigned most_bundled = 32; /* words of an announcement: MCCHK_BUNDLE_WORDS */
 
 /* Loops that have more ways out, or accesses for all of them, keep their tests: code
  * would grow by a call for each. */
@@ -359,6 +361,61 @@ static Constant *loop_touch(Module &module, const access &a)
 	return ConstantExpr::getPtrToInt(touch, number);
 }
 
+/* What is announced of an access where a loop is left. */
+struct announcement {
+	const access *a;
+	bool last; /* made in the last iteration, before the loop is left there */
+	Value *start, *step, *count;
+};
+
+/* The run-time's function that is told something, in numbers. */
+static FunctionCallee telling(Module &module, StringRef name, unsigned arguments, bool answers = false)
+{
+	Type *number = Type::getInt64Ty(module.getContext());
+	SmallVector<Type *, 8> types(arguments, number);
+	Type *result = answers ? number : Type::getVoidTy(module.getContext());
+	FunctionCallee callee = module.getOrInsertFunction(name, FunctionType::get(result, types, answers));
+	auto *function = cast<Function>(callee.getCallee());
+	function->setDoesNotThrow();
+	function->setOnlyAccessesInaccessibleMemory();
+	return callee;
+}
+
+static uint64_t kind_of(const access &a) { return a.size | (a.store ? store_flag << 16 : 0); }
+
+/* Asks mcchk_bundle(bundle, passes, moment, …) for all of them. Returns where it says that each is to be
+ * announced alone; nullptr: they are too few or too many for that. */
+static Instruction *bundle(ArrayRef<announcement> all, Value *passes, Value *moment, Instruction *before, DominatorTree *tree, LoopInfo *loops)
+{
+	Module &module = *before->getModule();
+	IRBuilder<> at(before);
+	Type *number = at.getInt64Ty();
+	SmallVector<Value *, 40> strides;
+	SmallVector<uint64_t, 80> words(bundle_words, 0);
+	for (const announcement &n : all) {
+		auto *fixed = dyn_cast<ConstantInt>(n.step);
+		uint64_t stride_word = fixed ? 0 : all.size() + strides.size();
+		words.push_back(fixed ? fixed->getZExtValue() : 0);
+		words.push_back(kind_of(*n.a) | (uint64_t)n.last << 32 | stride_word << 40);
+		words.push_back(0);
+		if (!fixed)
+			strides.push_back(n.step);
+	}
+	if (all.size() < 2 || all.size() + strides.size() > most_bundled)
+		return nullptr;
+	words[bundle_words - 1] = all.size() | (all.size() + strides.size()) << 16;
+	Constant *value = ConstantDataArray::get(module.getContext(), words);
+	auto *variable = new GlobalVariable(module, value->getType(), false, GlobalValue::InternalLinkage, value, "mcchk.bundle");
+	Value *zero = at.getInt64(0);
+	SmallVector<Value *, 40> arguments = {ConstantExpr::getPtrToInt(variable, number), passes, moment, zero, zero, zero};
+	for (const announcement &n : all)
+		arguments.push_back(n.start);
+	arguments.append(strides.begin(), strides.end());
+	at.SetCurrentDebugLocation(all.front().a->call->getDebugLoc());
+	Value *taken = at.CreateCall(telling(module, "mcchk_bundle", 6, true), arguments);
+	return SplitBlockAndInsertIfThen(at.CreateICmpEQ(taken, zero), before, false, nullptr, tree, loops);
+}
+
 /* Calls mcchk_loop(start, stride, count, size | flags << 16, moment, touch) for each access on
  * each exit, or mcchk_nest(start, step, rows, stride, count, …), and removes the calls in
  * the loop. */
@@ -370,12 +427,7 @@ void loop_pass::announce(announcing_loop &l, SCEVExpander &expander)
 	Constant *moments = module.getOrInsertGlobal("mcchk_moment", number);
 	Value *moment = front.CreateLoad(number, moments, true, "mcchk.moment");
 	Value *counted = l.passes ? nullptr : count_passes(l);
-	FunctionCallee loop = module.getOrInsertFunction("mcchk_loop", front.getVoidTy(), number, number, number, number, number, number);
-	FunctionCallee nest = module.getOrInsertFunction("mcchk_nest", front.getVoidTy(), number, number, number, number, number, number, number);
-	for (auto *callee : {cast<Function>(loop.getCallee()), cast<Function>(nest.getCallee())}) {
-		callee->setDoesNotThrow();
-		callee->setOnlyAccessesInaccessibleMemory();
-	}
+	FunctionCallee loop = telling(module, "mcchk_loop", 6), nest = telling(module, "mcchk_nest", 7);
 	SmallPtrSet<BasicBlock *, 8> split;
 	/* Splitting one edge may lead others to another block, so that each is looked up anew;
 	 * and an edge that leaves inner loops too has been split for those. */
@@ -386,34 +438,39 @@ void loop_pass::announce(announcing_loop &l, SCEVExpander &expander)
 		if (found == l.exits.end())
 			break;
 		auto edge = *found;
-		SmallVector<bool, 16> last; /* made in the last iteration, before the loop is left there */
-		for (access &a : l.accesses)
-			last.push_back(tree->dominates(a.once ? a.once : a.call->getParent(), edge.first));
+		SmallVector<announcement, 16> all;
+		for (const access &a : l.accesses)
+			all.push_back({&a, tree->dominates(a.once ? a.once : a.call->getParent(), edge.first), nullptr, nullptr, nullptr});
 		BasicBlock *exit = SplitEdge(edge.first, edge.second, tree, loops);
 		split.insert(exit);
 		Instruction *before = exit->getTerminator();
 		IRBuilder<> at(before);
-		for (size_t i = 0; i < l.accesses.size(); i++) {
-			access &a = l.accesses[i];
+		Value *passes = counted ? counted : expander.expandCodeFor(l.passes, number, before);
+		SmallVector<announcement, 16> single;
+		for (announcement &n : all) {
+			const access &a = *n.a;
 			at.SetInsertPoint(before);
 			at.SetCurrentDebugLocation(a.call->getDebugLoc());
-			Value *start = expander.expandCodeFor(a.start, a.start->getType(), before);
-			Value *step = expander.expandCodeFor(a.step, number, before);
-			Value *passes = counted ? counted : expander.expandCodeFor(l.passes, number, before);
-			if (start->getType()->isPointerTy())
-				start = at.CreatePtrToInt(start, number);
-			if (last[i])
-				passes = at.CreateAdd(passes, at.getInt64(1));
-			Constant *kind = at.getInt64(a.size | (a.store ? store_flag << 16 : 0));
+			n.start = expander.expandCodeFor(a.start, a.start->getType(), before);
+			n.step = expander.expandCodeFor(a.step, number, before);
+			if (n.start->getType()->isPointerTy())
+				n.start = at.CreatePtrToInt(n.start, number);
+			n.count = n.last ? at.CreateAdd(passes, at.getInt64(1)) : passes;
 			if (!a.count) {
-				at.CreateCall(loop, {start, step, passes, kind, moment, loop_touch(module, a)});
+				single.push_back(n);
 				continue;
 			}
 			Value *stride = expander.expandCodeFor(a.stride, number, before);
 			Value *count = expander.expandCodeFor(a.count, number, before);
 			if (a.guard)
 				count = a.sense ? at.CreateSelect(a.guard, count, at.getInt64(0)) : at.CreateSelect(a.guard, at.getInt64(0), count);
-			at.CreateCall(nest, {start, step, passes, stride, count, kind, moment});
+			at.CreateCall(nest, {n.start, n.step, n.count, stride, count, at.getInt64(kind_of(a)), moment});
+		}
+		Instruction *alone = bundle(single, passes, moment, before, tree, loops);
+		for (const announcement &n : single) {
+			IRBuilder<> at(alone ? alone : before);
+			at.SetCurrentDebugLocation(n.a->call->getDebugLoc());
+			at.CreateCall(loop, {n.start, n.step, n.count, at.getInt64(kind_of(*n.a)), moment, loop_touch(module, *n.a)});
 		}
 	}
 	for (access &a : l.accesses)

@@ -68,6 +68,24 @@ bool is_calm(class loop *loop)
 	return calm;
 }
 
+/* An access that is announced behind a loop. */
+struct announced_access {
+	unsigned size;
+	bool store, may_touch;
+	location_t line;
+	basic_block made;
+	tree start, step;
+
+	tree kind() const { return number(size | (store ? store_flag << 16 : 0)); }
+};
+
+/* Calls of mcchk_bundle, and behind each so many that are to be made if it says so. */
+struct bundle_call {
+	gcall *call;
+	unsigned alone;
+};
+auto_vec<bundle_call> bundle_calls;
+
 /* A loop that announces accesses behind it. */
 class announcing_loop {
 public:
@@ -75,6 +93,7 @@ public:
 	bool possible() const;
 	void take_nested();
 	void take_accesses();
+	void announce();
 	bool is_calm() const { return ::is_calm(loop); }
 	bool is_in_one_of(const auto_vec<announcing_loop *> &others) const;
 	void map_rest(hash_map<tree, name_expansion *> **known);
@@ -85,6 +104,7 @@ private:
 	tree passes = NULL_TREE; /* of the latch, up to an exit */
 	tree moment = NULL_TREE;
 	unsigned taken = 0;
+	auto_vec<announced_access> announced;
 
 	bool take(const access &a);
 	bool take_nested(const access &a);
@@ -96,7 +116,11 @@ private:
 	tree always(tree expression) const;
 	void begin_moment();
 	void begin();
-	void announce(const access &a, basic_block made, tree start, tree step, tree stride, tree count);
+	tree times(basic_block made, edge exit) const;
+	void announce_nest(const access &a, basic_block made, tree start, tree step, tree stride, tree count);
+	void announce(edge exit);
+	bool bundle(gimple_seq *seq, edge exit, tree often, const auto_vec<tree> &start, const auto_vec<tree> &step) const;
+	void is_taken(const access &a);
 };
 
 bool announcing_loop::possible() const
@@ -163,7 +187,9 @@ bool announcing_loop::take(const access &a)
 	affine_iv address;
 	if (block->loop_father != loop || !has_room() || !passes_once(block) || !simple_iv(loop, loop, a.address, &address, true))
 		return false;
-	announce(a, block, address.base, address.step, NULL_TREE, NULL_TREE);
+	begin();
+	announced.safe_push({a.size, a.store, may_touch(a), line_of(a.call), block, address.base, address.step});
+	is_taken(a);
 	return true;
 }
 
@@ -250,38 +276,135 @@ bool announcing_loop::take_nested(const access &a)
 		count = fold_build2(PLUS_EXPR, pointer_sized_int_node, count, build_one_cst(pointer_sized_int_node));
 	if (condition)
 		count = build3(COND_EXPR, pointer_sized_int_node, condition, count, build_zero_cst(pointer_sized_int_node));
-	announce(a, once, start, step, stride, count);
+	announce_nest(a, once, start, step, stride, count);
 	return true;
 }
 
-/* mcchk_loop(start, step, passes, size | flags << 16, moment, touch) on each exit, for an access
- * that is made once the block `made` is passed; or mcchk_nest(start, step, passes, stride,
- * count, …). Removes the call in the loop. */
-void announcing_loop::announce(const access &a, basic_block made, tree start, tree step, tree stride, tree count)
+/* How often a block has been passed where the loop is left. */
+tree announcing_loop::times(basic_block made, edge exit) const
 {
-	tree kind = build_int_cst(pointer_sized_int_node, a.size | (a.store ? store_flag << 16 : 0));
-	begin();
-	for (edge exit : exits) {
-		gimple_seq seq = NULL;
-		tree from = as_number(&seq, start), by = as_number(&seq, step), rows = passes;
-		if (made_before(made, exit))
-			rows = fold_build2(PLUS_EXPR, pointer_sized_int_node, rows, build_one_cst(pointer_sized_int_node));
-		rows = as_number(&seq, rows);
-		gcall *call;
-		if (count) {
-			tree along = as_number(&seq, stride), times = as_number(&seq, count);
-			call = gimple_build_call(runtime_function("mcchk_nest", 7), 7, from, by, rows, along, times, kind, moment);
-		} else {
-			tree touch = may_touch(a) ? build_fold_addr_expr(touch_variable("mcchk_loop_touch")) : number(0);
-			call = gimple_build_call(runtime_function("mcchk_loop", 6), 6, from, by, rows, kind, moment, touch);
-		}
-		gimple_seq_add_stmt(&seq, call);
-		annotate_all_with_location(seq, line_of(a.call));
-		gsi_insert_seq_on_edge(exit, seq);
-	}
+	return made_before(made, exit) ? fold_build2(PLUS_EXPR, pointer_sized_int_node, passes, build_one_cst(pointer_sized_int_node)) : passes;
+}
+
+/* The call in the loop is no longer needed. */
+void announcing_loop::is_taken(const access &a)
+{
 	remove(a.call);
 	taken++;
 	places_announced++;
+}
+
+/* mcchk_nest(start, step, passes, stride, count, size | flags << 16, moment) on each exit, for an access
+ * that is made once the block `made` is passed. */
+void announcing_loop::announce_nest(const access &a, basic_block made, tree start, tree step, tree stride, tree count)
+{
+	tree kind = number(a.size | (a.store ? store_flag << 16 : 0));
+	begin();
+	for (edge exit : exits) {
+		gimple_seq seq = NULL;
+		tree from = as_number(&seq, start), by = as_number(&seq, step), rows = as_number(&seq, times(made, exit));
+		tree along = as_number(&seq, stride), often = as_number(&seq, count);
+		gimple_seq_add_stmt(&seq, gimple_build_call(runtime_function("mcchk_nest", 7), 7, from, by, rows, along, often, kind, moment));
+		annotate_all_with_location(seq, line_of(a.call));
+		gsi_insert_seq_on_edge(exit, seq);
+	}
+	is_taken(a);
+}
+
+/* Asks mcchk_bundle(bundle, passes, moment, …) for all accesses; where it says 0 each is to be announced
+ * alone. Returns whether that is done: they may be too few or too many. */
+bool announcing_loop::bundle(gimple_seq *seq, edge exit, tree often, const auto_vec<tree> &start, const auto_vec<tree> &step) const
+{
+	vec<constructor_elt, va_gc> *words = NULL;
+	auto_vec<tree> arguments;
+	unsigned n = announced.length(), all = n;
+	for (unsigned i = 0; i < n; i++)
+		all += TREE_CODE(step[i]) != INTEGER_CST;
+	if (n < 2 || all > most_bundled)
+		return false;
+	unsigned length = bundle_words + bundled_words * n;
+	CONSTRUCTOR_APPEND_ELT(words, size_int(bundle_words - 1), number(n | all << 16));
+	for (tree address : start)
+		arguments.safe_push(address);
+	for (unsigned i = 0; i < n; i++) {
+		const announced_access &a = announced[i];
+		bool fixed = TREE_CODE(step[i]) == INTEGER_CST;
+		unsigned HOST_WIDE_INT word = tree_to_uhwi(a.kind()) | (unsigned HOST_WIDE_INT)made_before(a.made, exit) << 32;
+		if (!fixed) {
+			word |= (unsigned HOST_WIDE_INT)arguments.length() << 40;
+			arguments.safe_push(step[i]);
+		}
+		unsigned at = bundle_words + bundled_words * i;
+		if (fixed)
+			CONSTRUCTOR_APPEND_ELT(words, size_int(at), step[i]);
+		CONSTRUCTOR_APPEND_ELT(words, size_int(at + 1), number(word));
+	}
+	tree value = build_constructor(build_array_type_nelts(pointer_sized_int_node, length), words);
+	TREE_CONSTANT(value) = TREE_STATIC(value) = 1;
+	tree variable = place_variable("mcchk_bundle", length, value);
+	auto_vec<tree> operands;
+	for (tree first : {build_fold_addr_expr(variable), often, moment, number(0), number(0), number(0)})
+		operands.safe_push(first);
+	operands.safe_splice(arguments);
+	gcall *call = gimple_build_call_vec(function_of_any("mcchk_bundle", pointer_sized_int_node), operands);
+	gimple_call_set_lhs(call, make_ssa_name(pointer_sized_int_node));
+	gimple_set_location(call, announced[0].line);
+	gimple_seq_add_stmt(seq, call);
+	bundle_calls.safe_push({call, n});
+	return true;
+}
+
+/* mcchk_loop(start, step, passes, size | flags << 16, moment, touch) on an exit, for each
+ * access. */
+void announcing_loop::announce(edge exit)
+{
+	gimple_seq seq = NULL, calls = NULL;
+	auto_vec<tree> start, step, count;
+	for (const announced_access &a : announced) {
+		gimple_seq of = NULL;
+		start.safe_push(as_number(&of, a.start));
+		step.safe_push(as_number(&of, a.step));
+		count.safe_push(as_number(&of, times(a.made, exit)));
+		annotate_all_with_location(of, a.line);
+		gimple_seq_add_seq(&seq, of);
+	}
+	tree often = as_number(&seq, passes);
+	bundle(&seq, exit, often, start, step);
+	for (unsigned i = 0; i < announced.length(); i++) {
+		const announced_access &a = announced[i];
+		tree touch = a.may_touch ? build_fold_addr_expr(touch_variable("mcchk_loop_touch")) : number(0);
+		gcall *call = gimple_build_call(runtime_function("mcchk_loop", 6), 6, start[i], step[i], count[i], a.kind(), moment, touch);
+		gimple_set_location(call, a.line);
+		gimple_seq_add_stmt(&calls, call);
+	}
+	gimple_seq_add_seq(&seq, calls);
+	gsi_insert_seq_on_edge(exit, seq);
+}
+
+void announcing_loop::announce()
+{
+	for (edge exit : exits)
+		if (!announced.is_empty())
+			announce(exit);
+}
+
+/* Has each access announced alone only where the call for all of them says so. */
+void decide_bundles()
+{
+	for (const bundle_call &b : bundle_calls) {
+		gimple_stmt_iterator at = gsi_for_stmt(b.call), to;
+		basic_block then, after;
+		gimple_stmt_iterator condition = create_cond_insert_point(&at, false, false, true, &then, &after);
+		gimple *test = gimple_build_cond(EQ_EXPR, gimple_call_lhs(b.call), number(0), NULL_TREE, NULL_TREE);
+		gimple_set_location(test, gimple_location(b.call));
+		gsi_insert_after(&condition, test, GSI_NEW_STMT);
+		for (unsigned i = 0; i < b.alone; i++) {
+			at = gsi_start_bb(after);
+			to = gsi_last_bb(then);
+			gsi_move_after(&at, &to);
+		}
+	}
+	bundle_calls.truncate(0);
 }
 
 /* The announced accesses of a loop, and of those in it. */

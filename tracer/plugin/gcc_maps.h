@@ -271,12 +271,15 @@ void take_loops(function *f)
 				calm.safe_push(loop);
 		for (announcing_loop *loop : possible)
 			loop->take_accesses();
+		for (announcing_loop *loop : possible)
+			loop->announce();
 		expansions *known = NULL;
 		for (announcing_loop *loop : calm)
 			if (!loop->is_in_one_of(calm))
 				loop->map_rest(&known);
 		free_affine_expand_cache(&known);
 		gsi_commit_edge_inserts();
+		decide_bundles();
 		scev_finalize();
 	}
 	loop_optimizer_finalize();

@@ -10,6 +10,8 @@ const unsigned store_flag = 1;
 const int address_bits = 47;
 const unsigned entries = 4096; /* MCCHK_ENTRIES */
 const unsigned touch_words = 10; /* of struct mcchk_touch */
+const unsigned bundle_words = 6, bundled_words = 3; /* of struct mcchk_bundle, and for each access */
+const unsigned most_bundled = 32; /* words of an announcement: MCCHK_BUNDLE_WORDS */
 enum { touch_context, touch_lo, touch_count, touch_map, touch_settled = 7, touch_cold_lo, touch_cold_count }; /* which of them */
 const unsigned member_words = 2; /* of struct mcchk_member */
 
@@ -108,6 +110,19 @@ tree runtime_function(const char *name, unsigned arguments, tree result = void_t
 					 build_tree_list(NULL_TREE, build_string(strlen(spec) + 1, spec)));
 	tree type = build_type_attribute_variant(build_function_type(result, types), attribute);
 	tree decl = build_fn_decl(name, type);
+	TREE_NOTHROW(decl) = 1;
+	DECL_ATTRIBUTES(decl) = tree_cons(get_identifier("leaf"), NULL_TREE, DECL_ATTRIBUTES(decl));
+	return remember(id, decl);
+}
+
+/* The same of any number of numbers. */
+tree function_of_any(const char *name, tree result)
+{
+	tree id = get_identifier(name);
+	if (tree decl = known(id))
+		return decl;
+	tree attribute = build_tree_list(get_identifier("fn spec"), build_tree_list(NULL_TREE, build_string(3, ".c")));
+	tree decl = build_fn_decl(name, build_type_attribute_variant(build_varargs_function_type_list(result, NULL_TREE), attribute));
 	TREE_NOTHROW(decl) = 1;
 	DECL_ATTRIBUTES(decl) = tree_cons(get_identifier("leaf"), NULL_TREE, DECL_ATTRIBUTES(decl));
 	return remember(id, decl);

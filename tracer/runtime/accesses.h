@@ -16,12 +16,23 @@ void mcchk_rest(struct mcchk_site *site, uintptr_t pc);
 
 /* What the slow path costs: little where a run goes on, which is a record already. */
 enum { MCCHK_MISS_GOES_ON = 1, MCCHK_MISS_IN_SET = 16, MCCHK_MISS = 64 };
+#define MCCHK_PATIENCE (16 * MCCHK_MISS) /* of the slow path, before a place has a map, or a larger one */
 void mcchk_touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags, int32_t cost);
 void mcchk_group_missed(uintptr_t addr, struct mcchk_touch *touch, struct mcchk_member *members, uint64_t kind, uintptr_t pc, void **frame);
 void mcchk_write_touched(struct mcchk_thread *t);
 void mcchk_write_touched_early(struct mcchk_thread *t);
 void mcchk_touch_no_more(struct mcchk_thread *t);
 int mcchk_has_sets(struct mcchk_thread *t);
+
+/* A place set an element in the map of another context than that whose map it has: it is to have the
+ * other one, if that comes often. */
+static inline __attribute__((always_inline)) void mcchk_touch_elsewhere(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc, void **frame,
+									uint32_t size, uint32_t flags)
+{
+	touch->missed += MCCHK_MISS_GOES_ON;
+	if (__builtin_expect(touch->missed >= MCCHK_PATIENCE << touch->changed, 0))
+		mcchk_touch_missed(touch, addr, pc, frame, size, flags, 0);
+}
 
 /* ---- activations.c: calls of functions that have maps or sets ---- */
 
@@ -56,6 +67,8 @@ struct mcchk_elements {
 };
 void mcchk_run_elements(const struct mcchk_elements *e, uintptr_t pc, void **frame);
 void mcchk_run_rows(const struct mcchk_elements *e, int64_t step, uint64_t rows, uintptr_t pc, void **frame);
+void mcchk_write_rows(struct mcchk_thread *t, uint64_t seq, const struct mcchk_elements *e, int64_t step, uint32_t rows, uint32_t stack);
+int mcchk_range_matters(uintptr_t lo, uintptr_t hi);
 void mcchk_loop_elements(struct mcchk_elements *e, uint64_t moment, uintptr_t pc, void **frame);
 void mcchk_loop_rows(struct mcchk_elements *e, int64_t step, uint64_t rows, uint64_t moment, uintptr_t pc, void **frame);
 int mcchk_loop_is_cold(uintptr_t start, int64_t step, uint64_t rows, int64_t stride, uint64_t count, uint32_t size, uint64_t moment);

@@ -236,7 +236,7 @@ void mcchk_entered(uintptr_t pc, void **frame)
 {
 	struct mcchk_tls *self = &mcchk_self;
 	uint32_t entry = MCCHK_ENTRY((uintptr_t)frame, (uintptr_t)frame[1]);
-	const struct mcchk_activation *a = &mcchk_activations[entry];
+	struct mcchk_activation *a = &mcchk_activations[entry];
 
 	if (!MCCHK_HAS_FRAME(mcchk_entries[entry], (uintptr_t)frame))
 		return;
@@ -244,6 +244,8 @@ void mcchk_entered(uintptr_t pc, void **frame)
 		mcchk_touch_no_more(active);
 		return;
 	}
-	if (a->caller != (uintptr_t)frame[1] || !lasts(a) || a->function != function_of(pc))
+	if (a->caller != (uintptr_t)frame[1] || !lasts(a) || (a->begins != pc && a->function != function_of(pc)))
 		mcchk_entries[entry] = 0; /* that call is over */
+	else
+		a->begins = pc;
 }

@@ -11,6 +11,7 @@
 struct mcchk_activation {
 	uintptr_t frame, caller;
 	uintptr_t function; /* where that begins; 0: not known */
+	uintptr_t begins;   /* the place in it that says so; 0: not known */
 	uint32_t context;   /* the way by which it was called, without recursion */
 	uint32_t of_one;    /* its maps are those of this call alone: some are of its thread's own stack */
 	/* What called it, if that is one that is there too: */
@@ -43,6 +44,29 @@ void mcchk_forget_activations(void);
 /* Where the function begins that has the instruction before that address; 0: not known
  * (code.c). */
 uintptr_t mcchk_function_of(uintptr_t pc);
+
+/* Whether a place that has the map of another context has one for this call of its function that
+ * takes an element: sets it there. */
+static inline __attribute__((always_inline)) int mcchk_other_map_takes(const struct mcchk_touch *touch, uintptr_t addr, uint32_t shift, void **frame)
+{
+	struct mcchk_thread *t = mcchk_self.thread;
+	uint64_t context = MCCHK_CONTEXT(mcchk_entries[MCCHK_ENTRY((uintptr_t)frame, (uintptr_t)frame[1])], frame);
+	uint32_t n = touch->number;
+
+	if (!t || n >= t->touching_count || t->touching[n].touch != touch || touch->context == 0 || mcchk_self.busy ||
+	    __atomic_load_n(&mcchk_several, __ATOMIC_RELAXED))
+		return 0;
+	for (const struct mcchk_touching *g = &t->touching[t->touching[n].next]; g != &t->touching[n]; g = &t->touching[g->next]) {
+		if (g->context != context || !g->map)
+			continue;
+		uint64_t element = addr - g->from;
+		if ((element & ((1u << shift) - 1)) != 0 || element >> shift >= g->count)
+			return 0;
+		g->map[(addr - g->lo) >> shift] = 1;
+		return 1;
+	}
+	return 0;
+}
 
 /* Writes what the sets have, behind a call, and keeps it if it is to be written again. */
 void mcchk_write_sets(struct mcchk_thread *t, uint64_t seq, int keep);

@@ -6,6 +6,7 @@
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("omit-frame-pointer") /* none for a function that only tests and jumps */
 #endif
+#include "bundles.h"
 #include "sets.h"
 
 uint32_t mcchk_units;
@@ -48,6 +49,10 @@ static __attribute__((noinline)) void member(uintptr_t addr, struct mcchk_member
 	{                                                                                          \
 		if (mcchk_run_continues(addr, CALLER)) {                                           \
 			mcchk_touch_missed(touch, addr, CALLER, MCCHK_CALLER_FRAME, bytes, flags, MCCHK_MISS_GOES_ON); \
+			return;                                                                    \
+		}                                                                                  \
+		if (mcchk_other_map_takes(touch, addr, __builtin_ctz(bytes), MCCHK_CALLER_FRAME)) { \
+			mcchk_touch_elsewhere(touch, addr, CALLER, MCCHK_CALLER_FRAME, bytes, flags); \
 			return;                                                                    \
 		}                                                                                  \
 		int32_t cost = MCCHK_MISS_IN_SET;                                                  \
@@ -349,10 +354,28 @@ static inline __attribute__((always_inline)) void loop(uintptr_t start, int64_t 
  * of a map. */
 WITH_FRAME void mcchk_loop(uintptr_t start, int64_t stride, uint64_t count, uint64_t kind, uint64_t moment, struct mcchk_touch *touch)
 {
+	if (__builtin_expect(mcchk_learning.bundle != NULL, 0))
+		mcchk_learn(start, CALLER, MCCHK_CALLER_FRAME);
 	if (touch && __atomic_load_n(&touch->context, __ATOMIC_RELAXED) != 0 &&
 	    loop_touches(start, stride, count, kind, moment, touch, CALLER, MCCHK_CALLER_FRAME))
 		return;
 	loop(start, stride, count, kind, moment, touch, CALLER, MCCHK_CALLER_FRAME);
+}
+
+/* What a loop did in all of its accesses, when it is left that has gone round so often; behind
+ * the arguments that are here come the words of the announcement (bundles.c). 0: each is to be
+ * announced alone, at once. */
+WITH_FRAME uint64_t mcchk_bundle(struct mcchk_bundle *b, uint64_t passes, uint64_t moment, uint64_t x, uint64_t y, uint64_t z)
+{
+	(void)x, (void)y, (void)z;
+#ifdef __x86_64__
+	const uint64_t *words = (const uint64_t *)__builtin_frame_address(0) + 2; /* arguments behind the first six lie side by side */
+	return mcchk_bundle_goes_on(b, passes, moment, words, CALLER, MCCHK_CALLER_FRAME) ||
+	       mcchk_bundle_other(b, passes, moment, words, CALLER, MCCHK_CALLER_FRAME);
+#else
+	(void)b, (void)passes, (void)moment;
+	return 0;
+#endif
 }
 
 /* What a loop in a loop did, when the outer one is left: `rows` times, beginnings `step`
@@ -401,6 +424,10 @@ __attribute__((preserve_most)) void mcchk_slow_group(uintptr_t addr, struct mcch
 	static __attribute__((preserve_most, noinline, cold)) void                                 \
 		slower_##kind##bytes(uintptr_t addr, struct mcchk_site *site, uintptr_t pc, void **frame) \
 	{                                                                                          \
+		if (site && mcchk_other_map_takes(&site->touch, addr, __builtin_ctz(bytes), frame)) { \
+			mcchk_touch_elsewhere(&site->touch, addr, pc, frame, bytes, flags);        \
+			return;                                                                    \
+		}                                                                                  \
 		int32_t cost = MCCHK_MISS_IN_SET;                                                  \
 		if (!site || !mcchk_takes_one(addr, pc, frame, bytes, flags)) {                    \
 			mcchk_run_other(addr, pc, frame, bytes, flags);                            \

@@ -149,6 +149,35 @@ static int all_pages(uintptr_t lo, uintptr_t hi)
 	return 1;
 }
 
+/* Whether all of [lo, hi] matters, 1, which is in one page, or nothing in it does, 0; -1: neither. */
+static int page_matters(uintptr_t lo, uintptr_t hi)
+{
+	uint8_t page = shadow_of(lo);
+	uint64_t granules = (hi >> 3) - (lo >> 3) + 1, some = 0;
+
+	if (page & 1)
+		return 1;
+	if (page != 2)
+		return page == 0 ? 0 : -1;
+	for (lo >>= 3, hi >>= 3; lo <= hi; lo++)
+		some += MCCHK_PARTS[lo >> 3] >> (lo & 7) & 1;
+	return some == granules ? 1 : some == 0 ? 0 : -1;
+}
+
+/* The same where pages between the first and the last are looked at as a whole. */
+int mcchk_range_matters(uintptr_t lo, uintptr_t hi)
+{
+	const uintptr_t mask = (1u << MCCHK_PAGE_SHIFT) - 1;
+
+	if ((lo ^ hi) <= mask)
+		return page_matters(lo, hi);
+	int first = page_matters(lo, lo | mask), last = page_matters(hi & ~mask, hi);
+	uintptr_t from = (lo | mask) + 1, to = hi & ~mask;
+	if (first != last || first < 0 || from == to)
+		return first == last ? first : -1;
+	return first ? (all_pages(from, to - 1) ? 1 : -1) : any_page(from, to - 1) ? -1 : 0;
+}
+
 /* The same of elements: of those between them only where they are near. */
 static int all_of(uintptr_t lo, uint64_t stride, uint64_t count, uint64_t size)
 {

@@ -417,6 +417,7 @@ void mcchk_commit(struct mcchk_thread *t, uint64_t bytes);
 void mcchk_take_back(struct mcchk_thread *t, const void *record, uint64_t bytes);
 struct mcchk_access *mcchk_reserve_access(struct mcchk_thread *t);
 struct mcchk_grid *mcchk_reserve_grid(struct mcchk_thread *t);
+struct mcchk_grid *mcchk_reserve_grid_after(struct mcchk_thread *t, uint64_t *seq);
 struct mcchk_access *mcchk_reserve_access_after(struct mcchk_thread *t, uint64_t *seq);
 void mcchk_commit_access(struct mcchk_thread *t);
 int mcchk_write_bits(struct mcchk_thread *t, uint64_t seq, const struct mcchk_access *all, const uint64_t *bits, uint32_t runs, uint64_t elements);

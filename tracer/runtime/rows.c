@@ -366,6 +366,29 @@ void mcchk_run_rows(const struct mcchk_elements *e, int64_t step, uint64_t rows,
 
 void mcchk_run_elements(const struct mcchk_elements *e, uintptr_t pc, void **frame) { mcchk_run_rows(e, 0, 1, pc, frame); }
 
+/* Writes rows as a record, behind a call, whatever else their place has: what has been known since
+ * the call is written before the next. */
+void mcchk_write_rows(struct mcchk_thread *t, uint64_t seq, const struct mcchk_elements *e, int64_t step, uint32_t rows, uint32_t stack)
+{
+	uint64_t at = seq;
+	struct mcchk_access row = {.type = 2, .flags = (uint8_t)e->flags, .size = (uint16_t)e->size, .stack = stack, .addr = e->start,
+				   .stride = e->count > 1 ? e->stride : 0, .count = e->count};
+	struct mcchk_access *rec = rows == 1 ? mcchk_reserve_access_after(t, &at) : NULL;
+	struct mcchk_grid *g = rows == 1 ? NULL : mcchk_reserve_grid_after(t, &at);
+
+	if (at != seq || (!rec && !g)) {
+		mcchk_lost(0, rows * e->count);
+	} else if (rec) {
+		*rec = row;
+		mcchk_commit_access(t);
+	} else {
+		*g = (struct mcchk_grid){.first = row, .stack = stack, .rows = (uint16_t)rows, .planes = 1, .row_step = step};
+		g->first.type = MCCHK_TYPE_GRID;
+		g->first.stack = sizeof *g;
+		mcchk_commit_grid(t);
+	}
+}
+
 /* Elements of a loop in the course of which other threads made the calls after `seq`:
  * nothing says which of its elements come before which of them. */
 void mcchk_elements_since(const struct mcchk_elements *e, uint64_t seq, uintptr_t pc, void **frame)

@@ -12,6 +12,7 @@
  * then is recorded before anything else that it records. What it touches in other contexts is
  * kept in sets (sets.c).
  */
+#include "bundles.h"
 #include "dense.h"
 
 #include <string.h>
@@ -21,9 +22,8 @@
 #define ANYWAY (64ull << 20)   /* so many, or twice as many as the memory has that they are for */
 #define LARGEST (64ull << 20)  /* of one map: so large are only those of places that have taken the slow path often, */
 #define MODEST (2ull << 20)    /* others not larger, in a span, than that, and … */
-#define EARNED (64ull << 10)   /* … as many bytes more for each PATIENCE with it: what writing the map takes is less */
+#define EARNED (64ull << 10)   /* … as many bytes more for each MCCHK_PATIENCE with it: what writing the map takes is less */
 #define SMALLEST (4ull << 10)  /* of one that has just been begun */
-#define PATIENCE (16 * MCCHK_MISS) /* of the slow path, before there is a map, or a larger one */
 #define AGAIN (6 * MCCHK_MISS) /* the same before one of the same context is looked at */
 #define CHANGES 10             /* of the context that a place has a map of, each time after twice the cost, up to so many times */
 #define WORTH 1024             /* a map has more bytes than that for each element: not worth it */
@@ -142,6 +142,7 @@ static void write_all(struct mcchk_thread *t, uint64_t seq, int keep)
 	for (uint32_t i = 0; i < n; i++)
 		write_map(t, &t->touching[i], seq, keep);
 	mcchk_write_sets(t, seq, keep);
+	mcchk_write_bundles(t, seq, keep);
 }
 
 /* Records what the calling thread has touched. Its own, and it is busy or in a call. */
@@ -150,6 +151,7 @@ void mcchk_write_touched(struct mcchk_thread *t)
 	write_all(t, t->touching_seq, 0);
 	__atomic_store_n(&t->touching_count, 0, __ATOMIC_RELEASE);
 	mcchk_forget_sets();
+	mcchk_forget_bundles();
 	mcchk_forget_activations();
 	t->touching_late = 0;
 	pool_used = 0;
@@ -207,6 +209,7 @@ void mcchk_touch_no_more(struct mcchk_thread *t)
 	uint32_t n = __atomic_load_n(&t->touching_count, __ATOMIC_ACQUIRE);
 	for (uint32_t i = 0; i < n; i++)
 		__atomic_store_n(&t->touching[i].touch->context, 0, __ATOMIC_RELAXED);
+	mcchk_rest_bundles();
 }
 
 /* ---- maps for places ---- */
@@ -405,7 +408,7 @@ static void have_map(struct mcchk_thread *t, struct mcchk_touch *touch, uintptr_
 	uint64_t context = a ? mcchk_context_of(a) : 0;
 	struct mcchk_touching *now = known(t, touch), *g = a ? known_of(t, touch, context, a->of_one) : NULL;
 
-	if (touch->missed < PATIENCE << touch->changed && !(g && g->map && g->context == context && (g == now || touch->context == 0)))
+	if (touch->missed < MCCHK_PATIENCE << touch->changed && !(g && g->map && g->context == context && (g == now || touch->context == 0)))
 		return; /* it may be seldom in that context */
 	touch->missed = 0;
 	if (!a || (!g && !(g = append(t, touch))))
@@ -438,7 +441,7 @@ static void missed(struct mcchk_touch *touch, uintptr_t addr, struct mcchk_membe
 	struct mcchk_tls *self = &mcchk_self;
 	struct mcchk_thread *t = self->thread;
 
-	if (touch->missed < PATIENCE && !(t && known(t, touch)))
+	if (touch->missed < MCCHK_PATIENCE && !(t && known(t, touch)))
 		return;
 	if (!t || self->depth || self->busy || !mcchk_recording || __atomic_load_n(&mcchk_several, __ATOMIC_RELAXED) ||
 	    (addr & ((1u << shift) - 1)) != 0 || !are_marked(members ? members : own, n, addr, shift)) {

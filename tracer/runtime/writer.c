@@ -385,6 +385,11 @@ struct mcchk_access *mcchk_reserve_access(struct mcchk_thread *t)
 	return reserve_after(t, &seq, sizeof(struct mcchk_access));
 }
 
+struct mcchk_grid *mcchk_reserve_grid_after(struct mcchk_thread *t, uint64_t *seq)
+{
+	return reserve_after(t, seq, sizeof(struct mcchk_grid));
+}
+
 struct mcchk_grid *mcchk_reserve_grid(struct mcchk_thread *t)
 {
 	uint64_t seq = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE);

@@ -6,6 +6,7 @@
  *     grids chequered PLANES ROWS CHUNKS   the same, of which every other row begins an element later
  *     grids halves LENGTH ROWS CHUNKS  rows of ever shorter parts, again and again, as a Fourier transform has them
  */
+#include "bundles.h"
 #include "sets.h"
 
 #include <stdio.h>
@@ -71,6 +72,12 @@ void mcchk_touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc,
 	touch->missed = (int32_t)(addr + pc + size + flags) + cost + (frame != NULL);
 }
 void mcchk_map_cold(uintptr_t addr, struct mcchk_touch *touch, uint64_t shift, void **frame) { touch->lo = addr + shift + (frame != NULL); }
+struct mcchk_learning mcchk_learning;
+void mcchk_learn(uint64_t start, uintptr_t pc, void **frame) { abort(); (void)start, (void)pc, (void)frame; }
+uint64_t mcchk_bundle_other(struct mcchk_bundle *b, uint64_t passes, uint64_t moment, const uint64_t *words, uintptr_t pc, void **frame)
+{
+	return b && words && frame && passes && moment && !pc;
+}
 void mcchk_function_returns(uintptr_t frame, uintptr_t pc) { site = (unsigned)(frame + pc); }
 void mcchk_entered(uintptr_t pc, void **frame) { (void)pc, (void)frame; }
 __thread uintptr_t mcchk_stack_low;
@@ -139,6 +146,7 @@ static void *reserve(uint32_t bytes)
 
 struct mcchk_access *mcchk_reserve_access(struct mcchk_thread *t) { return t ? reserve(sizeof(struct mcchk_access)) : NULL; }
 struct mcchk_grid *mcchk_reserve_grid(struct mcchk_thread *t) { return t ? reserve(sizeof(struct mcchk_grid)) : NULL; }
+struct mcchk_grid *mcchk_reserve_grid_after(struct mcchk_thread *t, uint64_t *seq) { return t && seq ? NULL : NULL; }
 struct mcchk_access *mcchk_reserve_access_after(struct mcchk_thread *t, uint64_t *seq) { return t && seq ? NULL : NULL; }
 void mcchk_commit_access(struct mcchk_thread *t) { t->accesses.chunk->used += (uint32_t)sizeof(struct mcchk_access); }
 void mcchk_commit_grid(struct mcchk_thread *t) { t->accesses.chunk->used += (uint32_t)sizeof(struct mcchk_grid); }
