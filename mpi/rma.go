@@ -105,8 +105,8 @@ func (m *Model) epochsOf(p *process, c *core.Call) *epochs {
 	if e := p.window(id); e != nil {
 		return e
 	}
-	if !c.Bad() && !(trace.IsNote(c.Fn.Name) && !c.Returned) { // a note is filled in before it returns
-		p.NotUnderstood(c, fmt.Sprintf("it names window %d, whose creation was not understood", id))
+	if !c.Bad() && !trace.IsNote(c.Fn.Name) { // calls of the program on it are named
+		p.NotUnderstood(c, "it names a window whose creation was not understood")
 	}
 	return nil
 }
