@@ -475,7 +475,7 @@ func (s *Strand) Learn(all []Fetched, ended int64) (waits []Wait, after func()) 
 		}
 		op.fetched(f.Bits, cmp.Or(f.Before, ended))
 		if op.orders(s) {
-			waits = append(waits, Wait{On: &op.over, What: what})
+			waits = append(waits, Wait{On: &op.over, What: what, Known: func() bool { return op.taughtNothing(s) }})
 		}
 		mine = append(mine, op)
 	}
@@ -511,6 +511,12 @@ func (op *WordOp) orders(s *Strand) bool {
 		return true
 	}
 	return op.saw != nil && op.saw.number > op.word.visitor(s).waited && !op.word.m.past(&op.saw.before)
+}
+
+// taughtNothing reports, once it is decided what the operation saw, whether the strand has come
+// after that before.
+func (op *WordOp) taughtNothing(s *Strand) bool {
+	return op.saw != nil && (op.saw.by == nil || op.saw.by.peers == nil) && !op.orders(s)
 }
 
 // OnSeen lets f be called when a strand has come after the update, because of what it
@@ -549,7 +555,9 @@ func (op *WordOp) arrive(s *Strand) {
 			x.by.seen(s, alone)
 		}
 	}
-	v.waited = max(v.waited, op.saw.number)
+	if !op.order.language || op.order.acquire { // else what was before the update is still to be learned
+		v.waited = max(v.waited, op.saw.number)
+	}
 	x := op.saw
 	if op.made != nil {
 		x = op.made
