@@ -1,11 +1,8 @@
 package core
 
 import (
-	"slices"
-
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/regions"
-	"github.com/mcchk/mcchk/trace"
 )
 
 // Signal is what a signal event deposits for the wait events that match it
@@ -36,8 +33,6 @@ type Wait struct {
 	Early bool
 	What  func() string // what is waited for, for a strand that stands still; may be nil
 	Then  func() []Wait // what else to wait for, known only when this is over; may be nil
-	// Known reports, when it is over, whether the strand has nothing to learn by it. nil: it has.
-	Known func() bool
 }
 
 // synchronization is the synchronization event that a strand is in.
@@ -46,7 +41,6 @@ type synchronization struct {
 	buffer []Wait            // storage of waits; what is over is cleared, since a time holds its phase's vectors
 	call   *regions.CallInfo // whose waits these are
 	after  func()            // to do once they are over
-	idle   bool              // nothing was learned so far, and nothing given: no separate region has begun
 	// behind is the strand that began to wait for the same signal next.
 	behind *Strand
 }
@@ -100,14 +94,11 @@ func (m *Machine) past(s *Signal) bool { return s.region != m.index || m.clock.P
 func (s *Strand) Synchronize(c *Call, signals []*Signal, waits []Wait, after func()) {
 	m, y := s.m, &s.sync
 	now := m.clock.Time(m.clock.Now(int(s.line)))
+	m.clock.Tick(int(s.line))
 	y.call, y.after = s.Info(c), after
 	if c.members != nil {
 		y.call = s.InfoOn(c, Exposer{}, "")
 		y.call.Members = c.members
-	}
-	y.idle = len(signals) == 0 && len(waits) > 0 && s.repeats(y.call) && !slices.ContainsFunc(waits, func(w Wait) bool { return w.Known == nil })
-	if !y.idle {
-		m.clock.Tick(int(s.line))
 	}
 	y.buffer = append(y.buffer[:0], waits...)
 	y.waits = y.buffer // not nil: an event is under way
@@ -122,17 +113,6 @@ func (s *Strand) Synchronize(c *Call, signals []*Signal, waits []Wait, after fun
 		return
 	}
 	s.goOn()
-}
-
-// repeats reports whether a separate region that begins with a call would be told from the
-// present one by nothing that reports show: it is the tracer's own, or of the place where the
-// present one began.
-func (s *Strand) repeats(call *regions.CallInfo) bool {
-	if len(s.path.segs) == 0 {
-		return false
-	}
-	began := s.path.last().Bounds.Begin
-	return trace.IsNote(call.Fn) || began != nil && (began.CallSite == call.CallSite || *began.CallSite == *call.CallSite)
 }
 
 // over forgets the waits of an event that is over or given up.
@@ -154,12 +134,7 @@ func (s *Strand) goOn() bool {
 			w.On.await(s)
 			return false
 		}
-		known := y.idle && w.Known != nil && w.Known()
-		if !known && y.idle {
-			y.idle = false
-			m.clock.Tick(int(s.line))
-		}
-		if w.On.region == m.index && !known {
+		if w.On.region == m.index {
 			if !m.forgets() { // of thousands of processes that is most of the work, and of the memory
 				m.clock.Merge(int(s.line), w.On.time)
 			}
@@ -180,9 +155,7 @@ func (s *Strand) goOn() bool {
 	y.over()
 	s.state = running
 	m.watch.over(s)
-	if !y.idle {
-		s.beginSegment(y.call)
-	}
+	s.beginSegment(y.call)
 	if after := y.after; after != nil {
 		y.after = nil
 		s.turn()

@@ -475,7 +475,7 @@ func (s *Strand) Learn(all []Fetched, ended int64) (waits []Wait, after func()) 
 		}
 		op.fetched(f.Bits, cmp.Or(f.Before, ended))
 		if op.orders(s) {
-			waits = append(waits, Wait{On: &op.over, What: what, Known: func() bool { return op.taughtNothing(s) }})
+			waits = append(waits, Wait{On: &op.over, What: what})
 		}
 		mine = append(mine, op)
 	}
@@ -511,12 +511,6 @@ func (op *WordOp) orders(s *Strand) bool {
 		return true
 	}
 	return op.saw != nil && op.saw.number > op.word.visitor(s).waited && !op.word.m.past(&op.saw.before)
-}
-
-// taughtNothing reports, once it is decided what the operation saw, whether the strand has come
-// after that before.
-func (op *WordOp) taughtNothing(s *Strand) bool {
-	return op.saw != nil && (op.saw.by == nil || op.saw.by.peers == nil) && !op.orders(s)
 }
 
 // OnSeen lets f be called when a strand has come after the update, because of what it
