@@ -166,8 +166,7 @@ func doLock(m *Model, p *process, c *core.Call, _ *entry) {
 		p.NotUnderstood(c, fmt.Sprintf("rank %d is not in the window's group", rank))
 		return
 	}
-	l := m.beginLock(p, e, c, target, c.Int(argLockType) == trace.LockExclusive)
-	l.transfer = c.Int(argLockType) == trace.LockTransfer
+	l := m.beginLock(p, e, c, target, c.Int(argLockType))
 	m.closeFence(p, e)
 	m.epoch(p, e, l.kind(), target, true)
 	l.hold = p.Hold(regions.Lock{Object: e.win.ID, Of: &e.win.Object, Target: e.win.members[target], Exclusive: l.exclusive}, l.noCheck || l.transfer)
@@ -240,12 +239,13 @@ func doUnlock(m *Model, p *process, c *core.Call, _ *entry) {
 	}
 }
 
-// beginLock opens a lock epoch of a target, or of all.
-func (m *Model) beginLock(p *process, e *epochs, c *core.Call, target int32, exclusive bool) *lockEpoch {
+// beginLock opens a lock epoch of a target, or of all; kind is trace.LockShared and so on.
+func (m *Model) beginLock(p *process, e *epochs, c *core.Call, target int32, kind int64) *lockEpoch {
 	now := m.now(p)
 	l := e.locks.begin(lockEpoch{
 		of: e, target: target, call: p.Info(c), before: e.last,
-		exclusive: exclusive, noCheck: c.Int(argAssert)&trace.AssertNoCheck != 0,
+		exclusive: kind == trace.LockExclusive, transfer: kind == trace.LockTransfer,
+		noCheck: c.Int(argAssert)&trace.AssertNoCheck != 0,
 	}, now)
 	e.synchronized(l.call, now)
 	m.checkLocked(p, l)
@@ -257,7 +257,7 @@ func doLockAll(m *Model, p *process, c *core.Call, _ *entry) {
 	if e == nil {
 		return
 	}
-	l := m.beginLock(p, e, c, anyTarget, false)
+	l := m.beginLock(p, e, c, anyTarget, trace.LockShared)
 	m.closeFence(p, e)
 	m.epoch(p, e, LockAllEpoch, -1, true)
 	e.copies.refresh(p)
