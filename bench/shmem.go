@@ -78,7 +78,11 @@ func shmemKernel(p modelPattern, n int) func(*script) error {
 	return func(s *script) error {
 		p.steps(s, n, func(step, strand int) {
 			if p.order == byLock && p.active(s) {
-				s.call(20, "shmem_set_lock", trace.Args{"lock": lockBase, "ticket": step*s.ranks + s.rank})
+				ticket := step
+				if p.all {
+					ticket = step*s.ranks + s.rank
+				}
+				s.call(20, "shmem_set_lock", trace.Args{"lock": lockBase, "ticket": ticket})
 			}
 			if p.active(s) {
 				p.shmemWork(s, step, strand)

@@ -23,8 +23,14 @@ type object struct {
 	phase  int      // of the replay
 	joined evc.Time // of the releases in the region that were replayed, but for the last ones:
 	late   []evc.Time
-	open   []*Signal // releases that were read, and are not replayed
+	open   []opening // releases that were read, and are not replayed: of each strand the last
 	bounds *regions.Bounds
+}
+
+// opening is a release that a strand is still to make: it comes after those before it.
+type opening struct {
+	by     *Strand
+	signal *Signal
 }
 
 // known is what an acquire learns now.
@@ -226,8 +232,17 @@ func (t *team) releases(s *Strand, x *item, id int64) {
 	x.object = t.object(id)
 	if t.busy(s) {
 		x.release = &Signal{}
-		x.object.open = append(x.object.open, x.release)
+		x.object.opens(s, x.release)
 	}
+}
+
+// opens notes a release that the strand is still to make.
+func (o *object) opens(by *Strand, signal *Signal) {
+	if i := slices.IndexFunc(o.open, func(x opening) bool { return x.by == by }); i >= 0 {
+		o.open[i].signal = signal
+		return
+	}
+	o.open = append(o.open, opening{by, signal})
 }
 
 // forks: as releases, and strands that have not begun yet may acquire the object first.
@@ -246,7 +261,7 @@ func release(s *Strand, x *item) {
 	}
 	if x.release != nil {
 		m.give(x.release, now)
-		o.open = slices.DeleteFunc(o.open, func(g *Signal) bool { return g == x.release })
+		o.open = slices.DeleteFunc(o.open, func(y opening) bool { return y.signal == x.release })
 	}
 	s.stale, s.closed = true, false
 }
@@ -260,8 +275,8 @@ func (t *team) acquires(s *Strand, x *item, id int64) {
 	x.object, x.joined, x.region = o, o.known(t.m), t.m.index
 	x.sure = o.fork || o.phase == t.m.phases
 	o.taken = true
-	for _, g := range o.open {
-		x.waits = append(x.waits, Wait{On: g, What: func() string { return "for another thread" }})
+	for _, y := range o.open {
+		x.waits = append(x.waits, Wait{On: y.signal, What: func() string { return "for another thread" }})
 	}
 }
 
