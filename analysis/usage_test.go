@@ -17,7 +17,7 @@ func TestAssertionsInAnyOrder(t *testing.T) {
 	require.NoError(t, err)
 	for _, s := range scenarios {
 		files := traceFiles(t, s.Trace)
-		for _, opts := range []Options{{turn: 1}, {turn: 2, phase: 1}, {turn: 3, Pairwise: true}, {turn: 1, phase: 4, MaxMemory: 1 << 10}} {
+		for _, opts := range []Options{{turn: 1}, {turn: 2, phase: 2}, {turn: 3, Pairwise: true}, {turn: 1, phase: 4, MaxMemory: 1 << 10}} {
 			opts.Clock, opts.Jobs = evc.Vector, 1
 			require.NoError(t, s.Expect[0].Check(outcome(inMemoryWith(t, files, opts))), "%s: %+v", s.Name, opts)
 			require.NoError(t, s.Expect[0].Check(outcome(inParts(t, files, opts, 3))), "%s: %+v, in parts", s.Name, opts)

@@ -106,7 +106,8 @@ type Options struct {
 	Batch int
 	// Phase is how many loads, stores, accesses of calls and separate regions
 	// a phase of a concurrent region holds before it may end; 0 means a
-	// default that takes some two to ten megabytes, by the number of processes.
+	// default that takes some two to ten megabytes, by the number of processes, and 1
+	// that it ends wherever anything is past, which is for tests.
 	Phase int
 	// Observer, if set, is told what is replayed.
 	Observer Observer

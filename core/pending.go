@@ -242,6 +242,9 @@ func (p *Pending) Complete(at regions.Point, by *regions.CallInfo) {
 	default:
 		p.list()
 	}
+	if p.kept {
+		m.pending.keep(p)
+	}
 }
 
 // Renew completes the access at the present moment of its strand and begins it once
@@ -274,9 +277,19 @@ func (p *Pending) Keep() {
 	for _, q := range p.apart {
 		q.Keep()
 	}
+	if p.kept {
+		return
+	}
 	p.kept = true
-	if p.list(); p.access != nil {
-		p.strand.m.pending.kept = append(p.strand.m.pending.kept, p)
+	if p.list(); p.done {
+		p.strand.m.pending.keep(p)
+	}
+}
+
+// keep notes an access that is complete and may still be Seen.
+func (l *pendingAccesses) keep(p *Pending) {
+	if p.access != nil {
+		l.kept = append(l.kept, p)
 	}
 }
 
@@ -395,7 +408,9 @@ func (p *Pending) end(at regions.Point) {
 		p.access, p.carried = m.store.Finish(p.carried), nil
 	}
 	p.access.End = at
-	p.list()
+	if p.list(); p.kept {
+		m.pending.keep(p)
+	}
 }
 
 // leaveOutNoMore notes that accesses that are left out end.

@@ -26,6 +26,20 @@ func (p *phase) beginRegion() { p.grown, p.limit = 0, p.first }
 
 func (p *phase) full() bool { return p.grown >= p.limit }
 
+// eager reports whether a phase ends wherever something is past, however little: for tests.
+func (p *phase) eager() bool { return p.first == 1 }
+
+// worth reports whether the phase may end, where so much of it is not past.
+func (p *phase) worth(kept int) bool { return 2*kept <= p.grown || p.eager() && kept < p.grown }
+
+// goOn begins the next phase with what is not past.
+func (p *phase) goOn(kept int) {
+	p.grown, p.limit = kept, max(p.first, 2*kept)
+	if p.eager() {
+		p.limit = kept + 1
+	}
+}
+
 // endPhase ends the phase when half of it is past and there is room for the rest, and
 // returns it. Otherwise it returns nil, and tries again when the phase has grown by a
 // quarter, or at once where no strand makes accesses any more.
@@ -45,7 +59,7 @@ func (m *Machine) endPhase() *regions.Region {
 	}
 	past := m.pastBelow(floor)
 	kept := m.kept(floor, past)
-	if 2*kept > m.phase.grown || !m.hasRoom(false) {
+	if !m.phase.worth(kept) || !m.hasRoom(false) {
 		m.phase.limit = m.phase.grown + m.phase.grown/4
 		return nil
 	}
@@ -60,7 +74,7 @@ func (m *Machine) endPhase() *regions.Region {
 	m.store.GoOn(out, past, m.pending.goOn)
 	m.keepSegments(before, floor)
 	m.forgetPast()
-	m.phase.grown, m.phase.limit = kept, max(m.phase.first, 2*kept)
+	m.phase.goOn(kept)
 	return out
 }
 

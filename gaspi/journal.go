@@ -109,8 +109,8 @@ func (l *journalLine) below(number int) int {
 }
 
 // settle forgets operations, where a region begins: what is left is known to all strands,
-// in the order in which it was issued. It reports whether there is any.
-func (j *journal) settle(over func(*operation) bool) (left bool) {
+// in the order in which it was issued.
+func (j *journal) settle(over func(*operation) bool) {
 	for _, n := range j.posts {
 		if !n.taken {
 			j.settlePost(n)
@@ -126,12 +126,11 @@ func (j *journal) settle(over func(*operation) bool) (left bool) {
 	}
 	*j = journal{next: j.next}
 	if len(kept) == 0 {
-		return false
+		return
 	}
 	slices.SortFunc(kept, func(a, b entryOf) int { return cmp.Compare(a.number, b.number) })
 	l := &journalLine{kept}
 	j.now, j.lines = map[int32]*journalLine{before: l}, []*journalLine{l}
-	return true
 }
 
 // settlePost says which operations a notification comes behind in terms of numbers: all

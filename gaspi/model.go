@@ -21,8 +21,6 @@ type Model struct {
 	slots      map[slotKey]*slot
 	alike      core.Alike
 	operations uint64
-	unseen     int  // notifications of this region that complete sources, and were not seen
-	beside     bool // operations of a process with threads are under way: several strands may complete each
 }
 
 var _ core.Model = (*Model)(nil)
@@ -125,22 +123,27 @@ func (m *Model) HeldUntil(*core.Strand, any, regions.Lock) bool { return false }
 
 // BeginRegion is that of core.Model.
 func (m *Model) BeginRegion() {
-	m.unseen, m.beside = 0, false
 	if !m.Machine.Threaded() {
 		return
 	}
 	for _, p := range m.processes {
 		for _, q := range p.queues {
-			m.beside = q.settle(p, m.Index()) || m.beside
+			q.settle(p, m.Index())
 		}
 	}
+	m.forget()
+}
+
+// forget forgets what all strands know of notifications.
+func (m *Model) forget() {
 	for _, s := range m.slots {
-		s.gone = nil
+		s.forget(m)
 	}
 }
 
 // EndPhase is that of core.Model.
 func (m *Model) EndPhase(r *regions.Region) {
+	m.forget()
 	if x := m.exposed(); x != nil {
 		r.Exposures = append(r.Exposures, x)
 	}
@@ -149,9 +152,8 @@ func (m *Model) EndPhase(r *regions.Region) {
 // EndRegion is that of core.Model.
 func (m *Model) EndRegion(bool) {}
 
-// WholeRegions is that of core.Model: a notification may show that sources are free
-// which gaspi_wait had completed before it in the replay.
-func (m *Model) WholeRegions() bool { return m.unseen > 0 || m.beside }
+// WholeRegions is that of core.Model.
+func (m *Model) WholeRegions() bool { return false }
 
 // Counts is that of core.Model.
 func (m *Model) Counts() core.Counts {

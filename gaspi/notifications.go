@@ -21,7 +21,11 @@ type slot struct {
 	posted  []*notification // and not reset
 	waiters []*waiter       // strands of the process that wait for one
 	heard   []*waiter       // what each strand has waited for last
-	gone    []taken         // of a process with threads, those that were reset in this region, in the order of their times
+	// Of a process with threads, those that were reset, by when that was over, and by the
+	// strand that did; and when they were posted, by the writes that come before them.
+	gone   []taken
+	resets ledger
+	posts  map[*lane]*ledger
 }
 
 // taken is a notification that a strand has reset.
@@ -33,21 +37,22 @@ type taken struct {
 
 // notification is a notification as it was posted.
 type notification struct {
-	by      *process
-	value   int64
-	signal  core.Signal
-	own     []*operation // its data; where there are threads, also writes of the lane that come before it
-	lane    *lane        // the writes before it, up to a number; nil: it is chained after its own data only
-	upTo    int
-	listed  bool   // where there are threads, in the region in which it was posted: marks in place of upTo
-	marks   []mark // writes of the lane that come before it
-	posted  core.Moment
-	covers  []*notification // where there are threads, earlier ones of the lane and identifier that take effect before it
-	behind  []*notification // where there are threads, those of its identifier that were reset before it took effect
-	read    bool            // it comes with what is read
-	counted bool            // among Model.unseen
-	known   []core.Moment   // strands of its owner have seen it
-	taken   bool            // a call resets it
+	by     *process
+	value  int64
+	signal core.Signal
+	own    []*operation // its data; where there are threads, also writes of the lane that come before it
+	lane   *lane        // the writes before it, up to a number; nil: it is chained after its own data only
+	upTo   int
+	listed bool   // where there are threads, in the region in which it was posted: marks in place of upTo
+	marks  []mark // writes of the lane that come before it
+	posted core.Moment
+	post   entryAt       // among those of the lane and identifier, where there are threads
+	covers []firstOf     // of these, those that take effect before it
+	reset  entryAt       // among the resets of its identifier, where there are threads
+	behind []firstOf     // of these, those that were made before it took effect
+	read   bool          // it comes with what is read
+	known  []core.Moment // strands of its owner have seen it
+	taken  bool          // a call resets it
 }
 
 // knownTo reports whether the strand has seen the notification, or comes after one that has.
@@ -98,29 +103,18 @@ func (p *process) post(c *core.Call, to *process, segment int64, n *notification
 		n.marks, n.listed = j.known(p), true
 		j.posts = append(j.posts, n)
 	default:
-		n.counted = n.lane.keep()
+		n.lane.keep()
 	}
 	if !n.read {
 		for _, op := range n.own {
-			n.counted = op.keep() || n.counted
+			op.keep()
 		}
-	}
-	if n.counted {
-		p.m.unseen++
 	}
 	s := p.slot(to.Rank, segment, c.Int(argNotificationID))
-	if p.m.Threaded() && n.lane != nil {
-		cover := func(x *notification) {
-			if x.by == p && x.lane == n.lane && p.ComesAfter(x.posted) {
-				n.covers = append(n.covers, x)
-			}
-		}
-		for _, x := range s.posted {
-			cover(x)
-		}
-		for _, x := range s.gone { // another strand may have seen it beside its reset
-			cover(x.notification)
-		}
+	if n.listed {
+		posts := s.postsOf(n.lane)
+		n.covers = posts.known(p.Strand)
+		n.post = posts.add(p, nil)
 	}
 	s.posted = append(s.posted, n)
 	for _, w := range append(slices.Clip(s.heard), s.waiters...) {
@@ -141,10 +135,26 @@ func (p *process) post(c *core.Call, to *process, segment int64, n *notification
 // succeeds notes that a strand has seen a notification, behind resets of others of the
 // identifier: it took effect after them, as it would have been lost otherwise.
 func (s *slot) succeeds(n *notification, by *core.Strand) {
-	for _, x := range s.gone {
-		if x.notification != n && by.ComesAfter(x.by) && !slices.Contains(n.behind, x.notification) {
-			n.behind = append(n.behind, x.notification)
-		}
+	n.behind = join(n.behind, s.resets.known(by))
+}
+
+// postsOf returns when notifications were posted that the writes of a lane come before.
+func (s *slot) postsOf(l *lane) *ledger {
+	if s.posts == nil {
+		s.posts = map[*lane]*ledger{}
+	}
+	if s.posts[l] == nil {
+		s.posts[l] = &ledger{}
+	}
+	return s.posts[l]
+}
+
+// forget forgets what all strands know.
+func (s *slot) forget(m *Model) {
+	s.gone = slices.DeleteFunc(s.gone, func(x taken) bool { return m.IsPast(x.by) })
+	s.resets.forget(m)
+	for _, l := range s.posts {
+		l.forget(m)
 	}
 }
 
@@ -175,13 +185,19 @@ func (w *waiter) certain(n *notification) bool {
 // includes reports whether whoever has seen n has seen all that an earlier one shows, such
 // as one that had been seen where n was posted.
 func (n *notification) includes(earlier *notification) bool {
-	if n == earlier || slices.Contains(n.covers, earlier) || slices.Contains(n.behind, earlier) {
+	if n == earlier || include(n.covers, earlier.post) || include(n.behind, earlier.reset) {
 		return true
 	}
 	if slices.ContainsFunc(earlier.known, func(at core.Moment) bool { return n.by.m.Before(at, n.posted) }) {
 		return true
 	}
-	return n.by == earlier.by && !n.listed && n.lane != nil && n.lane == earlier.lane && n.upTo >= earlier.upTo
+	switch {
+	case n.by != earlier.by || n.lane == nil || n.lane != earlier.lane || earlier.listed:
+		return false
+	case n.listed: // in a later region, or once there were threads
+		return true
+	}
+	return n.upTo >= earlier.upTo
 }
 
 func (w *waiter) unclear() {
@@ -204,6 +220,7 @@ func reset(p *process, c *core.Call) {
 	p.hear(c, s, value, func(w *waiter) {
 		s.without(w.chosen, !p.Threaded())
 		if p.Threaded() {
+			w.chosen.reset = s.resets.add(p, w.chosen)
 			s.goes(taken{w.chosen, p.Moment(), w.call.End})
 		}
 	})
@@ -215,22 +232,11 @@ func (s *slot) without(n *notification, earlier bool) {
 	var left []*notification
 	i := slices.Index(s.posted, n)
 	for k, x := range s.posted {
-		switch {
-		case k < i && earlier && n.includes(x):
-			x.uncount()
-		case k != i:
+		if k != i && !(k < i && earlier && n.includes(x)) {
 			left = append(left, x)
 		}
 	}
 	s.posted = left
-}
-
-// uncount says that regions need not wait for it: it was seen, or nobody will see it.
-func (n *notification) uncount() {
-	if n.counted {
-		n.counted = false
-		n.by.m.unseen = max(0, n.by.m.unseen-1)
-	}
 }
 
 // hear orders the process after the notification that a call saw. after, which may be
@@ -264,7 +270,7 @@ func (p *process) hear(c *core.Call, s *slot, value int64, after func(*waiter)) 
 
 // signals are those of what the call has seen.
 func (w *waiter) signals() []core.Wait {
-	w.behind = w.chosen.behind
+	w.behind = news(w.chosen.behind, w.strand)
 	waits := []core.Wait{{On: &w.chosen.signal}}
 	for _, x := range w.behind {
 		waits = append(waits, core.Wait{On: &x.signal})
@@ -363,7 +369,6 @@ func (w *waiter) valued() string {
 func (n *notification) seen(by *process) {
 	at, call := by.Moment(), by.Synchronizing()
 	n.known = append(n.known, at)
-	n.uncount()
 	arrived := func(op *operation) {
 		if n.by.m.Threaded() {
 			if x := n.by.share(op); x.gone != nil && n.lane != nil && by.ComesAfter(*x.gone) {

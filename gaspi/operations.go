@@ -32,7 +32,6 @@ func (p *process) share(op *operation) *shared {
 		if op.local == nil {
 			op.shared.free = &before
 		}
-		p.m.beside = true
 	}
 	return op.shared
 }
@@ -186,13 +185,11 @@ func (op *operation) waited(read bool, now core.Moment, by *regions.CallInfo) {
 }
 
 // keep says that a notification may show that the source is free.
-func (op *operation) keep() bool {
-	if op.local == nil || op.kept {
-		return op.kept
+func (op *operation) keep() {
+	if op.local != nil && !op.kept {
+		op.local.Keep()
+		op.kept = true
 	}
-	op.local.Keep()
-	op.kept = true
-	return true
 }
 
 // arrived: a notification that is chained after a write has been seen at a moment of

@@ -22,7 +22,6 @@ type lane struct {
 	first  int // the number of the first
 	writes []*operation
 	kept   int      // the number of the first that was not asked to be kept
-	keeps  bool     // sources of some are kept
 	beside *journal // once processes have threads: the writes
 }
 
@@ -103,7 +102,7 @@ func (q *queue) read(p *process, ops []*operation) {
 func (l *lane) next() int { return l.first + len(l.writes) }
 
 // settle forgets, where a region begins, what is complete for all strands.
-func (q *queue) settle(p *process, region int) (left bool) {
+func (q *queue) settle(p *process, region int) {
 	past := func(done func(*shared) *core.Moment) func(*operation) bool {
 		return func(op *operation) bool {
 			at := done(op.shared)
@@ -112,21 +111,19 @@ func (q *queue) settle(p *process, region int) (left bool) {
 	}
 	free := past(func(x *shared) *core.Moment { return x.free })
 	all := q.threads(p)
-	left = all.reads.settle(free)
-	left = all.writes.settle(free) || left
+	all.reads.settle(free)
+	all.writes.settle(free)
 	for _, l := range q.lanes {
-		left = l.threads(p).settle(past(func(x *shared) *core.Moment { return x.gone })) || left
+		l.threads(p).settle(past(func(x *shared) *core.Moment { return x.gone }))
 	}
-	return left
 }
 
-// keep keeps the sources of all writes so far, and reports whether there are any.
-func (l *lane) keep() bool {
+// keep keeps the sources of all writes so far.
+func (l *lane) keep() {
 	for _, op := range l.writes[max(0, l.kept-l.first):] {
-		l.keeps = op.keep() || l.keeps
+		op.keep()
 	}
 	l.kept = l.next()
-	return l.keeps
 }
 
 // until takes the writes before a number.
@@ -134,7 +131,6 @@ func (l *lane) until(number int) []*operation {
 	n := max(0, number-l.first)
 	ops := l.writes[:n]
 	l.writes, l.first = l.writes[n:], l.first+n
-	l.keeps = l.keeps && len(l.writes) > 0
 	return ops
 }
 

@@ -57,8 +57,8 @@ func (t *team) number(rank int32) int {
 type context struct {
 	team    *team
 	mode    regions.Mode // of its operations, by which fences chain them; "": the default context
-	pending []*operation
-	open    []*operation // of pending, those that no fence has met yet
+	pending issued
+	open    issued // of pending, those that no fence has met yet
 	// recent are the last of open to each PE that may take others: see merge.
 	recent map[int32][]*operation
 	// Of a PE with threads, in this region: what was completed, and what fences have put before

@@ -72,11 +72,9 @@ func (p *pe) quietFor(c *call, x *context, of func(*operation) bool) {
 			op.word.Complete(p.Now())
 		}
 	}
-	kept := x.pending[:0]
-	for _, op := range x.pending {
-		if !of(op) || !p.ComesAfter(op.issued) {
-			kept = append(kept, op)
-			continue
+	x.pending.deal(p, func(op *operation) (over bool) {
+		if !of(op) {
+			return false
 		}
 		if p.Threaded() {
 			op.done, op.over = op.parts(), p.Moment()
@@ -89,13 +87,53 @@ func (p *pe) quietFor(c *call, x *context, of func(*operation) bool) {
 				op.before.Seen(p.Now())
 			}
 			x.completed.add(op, op.over)
-			p.m.waited = true
 		}
 		op.complete(p.Now(), p.Info(c.Call))
+		return true
+	})
+	x.open.deal(p, func(op *operation) bool { return op.remote == nil && op.local == nil })
+}
+
+// issued is operations, by the lines of the strands that have issued them, in their orders.
+type issued []*issuedBy
+
+type issuedBy struct {
+	line int32
+	ops  []*operation
+}
+
+func (l *issued) add(op *operation) {
+	by := l.by(op)
+	by.ops = append(by.ops, op)
+}
+
+// takeBack takes back the operation that was added last.
+func (l *issued) takeBack(op *operation) {
+	by := l.by(op)
+	by.ops = by.ops[:len(by.ops)-1]
+}
+
+func (l *issued) by(op *operation) *issuedBy {
+	line := op.issued.At.Line
+	i := slices.IndexFunc(*l, func(by *issuedBy) bool { return by.line == line })
+	if i < 0 {
+		i = len(*l)
+		*l = append(*l, &issuedBy{line: line})
 	}
-	clear(x.pending[len(kept):])
-	x.pending = kept
-	x.open = slices.DeleteFunc(x.open, func(op *operation) bool { return op.remote == nil && op.local == nil })
+	return (*l)[i]
+}
+
+// deal visits the operations that the strand of a PE comes after the issue of, and removes those
+// that are over then.
+func (l *issued) deal(p *pe, with func(*operation) (over bool)) {
+	for _, by := range *l {
+		n := len(by.ops)
+		if n > 0 && !p.ComesAfter(by.ops[n-1].issued) {
+			n = sort.Search(n, func(i int) bool { return !p.ComesAfter(by.ops[i].issued) })
+		}
+		left := slices.DeleteFunc(by.ops[:n:n], with)
+		by.ops = slices.Delete(by.ops, len(left), n)
+	}
 }
 
 // completedAt is when an operation was completed.
@@ -197,7 +235,7 @@ func fence(p *pe, c *call) {
 			x.fenceOne(p, op)
 		}
 	}
-	x.open = slices.DeleteFunc(x.open, func(op *operation) bool { return x.fenceOne(p, op) })
+	x.open.deal(p, func(op *operation) bool { return x.fenceOne(p, op) })
 	if x.fencedBeside(p) {
 		p.m.Report(core.Problem{Kind: core.Threads, Rank: p.Rank, Fn: c.Fn.Name, Call: p.Info(c.Call),
 			Text: "several threads put the same operation of one context before what comes, beside each other: only the first of these calls counts (all do where each thread has a context of its own)"})

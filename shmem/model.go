@@ -8,8 +8,6 @@
 package shmem
 
 import (
-	"slices"
-
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
@@ -22,8 +20,6 @@ type Model struct {
 	symmetric   symmetric
 	world       *team
 	teams       map[teamKey]*team
-	waited      bool // somebody may see that accesses are complete for which regions are not cut
-	carried     bool // operations were pending when the region began
 	alike       core.Alike
 	collectives map[core.MeetKey]*collective // to which not all have come and left
 	numbered    int64                        // the number of the last of them
@@ -142,12 +138,10 @@ func (m *Model) HeldUntil(_ *core.Strand, of any, _ regions.Lock) bool {
 
 // BeginRegion is that of core.Model.
 func (m *Model) BeginRegion() {
-	m.waited, m.carried, m.symmetric.gone = false, false, nil
+	m.symmetric.gone = nil
 	for _, p := range m.pes {
 		for _, x := range p.contexts {
 			x.settle(p)
-			m.carried = m.carried || len(x.pending) > 0
-			m.waited = m.waited || slices.ContainsFunc(x.pending, func(op *operation) bool { return op.word != nil })
 		}
 	}
 }
@@ -165,9 +159,8 @@ func (m *Model) EndPhase(r *regions.Region) {
 // EndRegion is that of core.Model.
 func (m *Model) EndRegion(bool) {}
 
-// WholeRegions is that of core.Model: a wait may show that accesses are complete which
-// began before the region, or which one of several threads completes.
-func (m *Model) WholeRegions() bool { return m.waited }
+// WholeRegions is that of core.Model.
+func (m *Model) WholeRegions() bool { return false }
 
 // Counts is that of core.Model.
 func (m *Model) Counts() core.Counts {

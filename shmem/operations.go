@@ -117,9 +117,9 @@ func (t *transfer) pending(remote, local *core.Pending, role *regions.Role) *ope
 			a.Of = op
 		}
 	}
-	t.x.pending = append(t.x.pending, op)
+	t.x.pending.add(op)
 	if fenced[role] != nil {
-		t.x.open = append(t.x.open, op)
+		t.x.open.add(op)
 	}
 	return op
 }
@@ -138,9 +138,9 @@ func (p *pe) merge(x *context, op *operation) {
 	for _, before := range recent {
 		if before.mayTake(op, p.Threaded()) {
 			before.take(op)
-			x.pending = x.pending[:len(x.pending)-1]
+			x.pending.takeBack(op)
 			if fenced[op.role] != nil {
-				x.open = x.open[:len(x.open)-1]
+				x.open.takeBack(op)
 			}
 			return
 		}

@@ -88,7 +88,6 @@ func (p *pe) wrote(c *call, t *transfer, at place, op *operation, bytes uint64, 
 		op.word = w
 	}
 	if len(*own) > 0 || len(chains) > 0 {
-		p.m.waited = p.m.waited || p.m.carried || p.Threaded()
 		w.OnSeen(func(by *core.Strand, alone bool) {
 			behind := by.Now()
 			behind.Pos++ // an atomic operation that finds what a put has left meets it
