@@ -27,6 +27,10 @@ type object struct {
 	bounds *regions.Bounds
 }
 
+// mayFork reports whether a strand may begin with no more than what releases of the object tell now:
+// who is read later comes after those that were read, too.
+func (o *object) mayFork() bool { return o.fork && len(o.open) == 0 }
+
 // opening is a release that a strand is still to make: it comes after those before it.
 type opening struct {
 	by     *Strand
@@ -180,7 +184,7 @@ func endStrand(s *Strand, _ *item) {
 	}
 }
 
-// await is that a strand does nothing before it acquires an object, which it does not before
+// await is that a strand does nothing but release and acquire others before it acquires an object, which it does not before
 // so many strands have waited for it, and so many more releases were made, and that which is
 // to come. It comes after whoever that is, so that as long as there is somebody, what it knows now
 // does not matter.
@@ -206,6 +210,7 @@ func (t *team) willRelease(_ *Strand, _ *item, id int64) { t.object(id).comes = 
 // waitFor: the strand does nothing before it acquires the object.
 func waitFor(s *Strand, x *item) {
 	c := Call{Call: x.event.Call, function: x.fn}
+	s.endWait()
 	s.until = &await{on: x.object, strands: c.Int(argStrands), given: x.given + c.Int(argReleases)}
 	x.object.came++
 	x.object.awaits++

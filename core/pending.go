@@ -320,6 +320,10 @@ func (p *Pending) over() bool { return p.done || p.access == nil }
 // Past reports whether the access is complete, or seen to be, for all that is to come.
 func (p *Pending) Past() bool { return p.access == nil || p.done && p.region != p.strand.m.index }
 
+// Gone reports whether nothing of the access is held any more: it is complete, or seen to be for
+// all that is to come.
+func (p *Pending) Gone() bool { return p.access == nil && p.leftOut == 0 && len(p.apart) == 0 }
+
 // seenLeftOut is Seen for accesses that are left out.
 func (p *Pending) seenLeftOut() {
 	if p.leftOut > 0 && !p.done && !p.seen {
@@ -511,7 +515,9 @@ func (l *pendingAccesses) putAway(p *Pending) {
 func (l *pendingAccesses) goOn(carry func(*regions.Access) *regions.Access) {
 	for p := range l.all {
 		if p.access != nil {
-			p.access, p.listed = carry(p.access), true
+			if p.access, p.listed = carry(p.access), true; p.access == nil { // it was seen to be complete
+				l.putAway(p)
+			}
 		}
 	}
 	for _, p := range l.seen {

@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/mcchk/mcchk/evc"
@@ -54,6 +55,7 @@ type team struct {
 	free      []freeLine
 	read      uint64 // events of the trace so far
 	calls     uint64 // that were read, but for notes
+	reached   int64  // when the last call that was read began, ns
 	queued    int    // items in queues
 	allowance int    // that there may be of these before reading stops
 	over      bool   // the trace was read to its end
@@ -132,6 +134,7 @@ func (t *team) step(ahead bool) error {
 	}
 	if x.fn != nil {
 		s.latest = max(s.latest, x.event.Call.End)
+		t.reached = max(t.reached, x.event.Call.Begin)
 	}
 	if t.busy(s) || ahead && !x.isNote() {
 		t.put(s, x)
@@ -246,7 +249,9 @@ func (t *team) put(s *Strand, x *item) {
 // take replays what was read.
 func (t *team) take(s *Strand, x *item) error {
 	s.previous, s.pos = s.pos, x.pos
-	s.endWait()
+	if s.until != nil && !(x.isNote() && x.object != s.until.on) { // other objects are libraries' own: they hold locks of theirs where threads are made
+		s.endWait()
+	}
 	if x.isNote() {
 		t.m.stats.Calls++
 		s.pos, s.thread = x.pos+1, x.thread
@@ -361,7 +366,7 @@ func (t *team) active(known map[*Strand]evc.Time, lines []int, times []evc.Time)
 		}
 	}
 	for _, o := range t.objects {
-		if o.fork {
+		if o.mayFork() {
 			times = append(times, o.known(t.m))
 		}
 	}
@@ -396,7 +401,7 @@ func (s *Strand) Beside() bool {
 		}
 	}
 	for _, o := range t.objects {
-		if o.fork {
+		if o.mayFork() {
 			return true
 		}
 	}
@@ -540,18 +545,31 @@ func (m *Machine) readOn(which func(*team) bool) bool {
 	return any
 }
 
-// short reports whether a strand may do something before all that was read, or too little was
-// read of one to foresee what it does.
+// short reports whether a strand that was not read may have done something by the time of what
+// others wait for, or too little was read of one to foresee what it does next, where that may be
+// before all that was read.
 func (t *team) short() bool {
 	for s := range t.members {
-		if s.active() && !s.closing && s.queue.len() < mostCallsAhead {
+		if s.active() && !s.follows() && s.until == nil && !s.closing && s.queue.len() < mostCallsAhead {
 			return true
 		}
 	}
 	for _, o := range t.objects {
-		if o.fork {
-			return true
+		if o.mayFork() {
+			return t.reached < t.m.blockedUntil()
 		}
 	}
 	return false
+}
+
+// blockedUntil returns when the last of the calls was over in which strands wait, ns: what begins
+// behind that has nothing to do with what they found.
+func (m *Machine) blockedUntil() int64 {
+	last := int64(math.MinInt64)
+	for s := range m.all {
+		if s.state == waiting && s.parked == nil && s.call.Call != nil {
+			last = max(last, s.call.End)
+		}
+	}
+	return last
 }

@@ -94,6 +94,26 @@ func (p *pe) quietFor(c *call, x *context, of func(*operation) bool) {
 	x.open.deal(p, func(op *operation) bool { return op.remote == nil && op.local == nil })
 }
 
+// forget takes what nothing is held of any more, for somebody has seen that it is complete of whom
+// all know, off what is pending, and off what fences have put before others.
+func (x *context) forget() {
+	x.pending.forget(func(op *operation) (over bool) {
+		for _, a := range op.parts() {
+			if !a.Gone() {
+				return false
+			}
+		}
+		op.complete(op.issued.At, nil)
+		return true
+	})
+	x.open.forget(func(op *operation) bool { return op.remote == nil && op.local == nil })
+	for _, all := range x.chains {
+		for _, c := range all {
+			c.forget()
+		}
+	}
+}
+
 // issued is operations, by the lines of the strands that have issued them, in their orders.
 type issued []*issuedBy
 
@@ -121,6 +141,13 @@ func (l *issued) by(op *operation) *issuedBy {
 		*l = append(*l, &issuedBy{line: line})
 	}
 	return (*l)[i]
+}
+
+// forget removes operations.
+func (l *issued) forget(which func(*operation) bool) {
+	for _, by := range *l {
+		by.ops = slices.DeleteFunc(by.ops, which)
+	}
 }
 
 // deal visits the operations that the strand of a PE comes after the issue of, and removes those
@@ -299,8 +326,9 @@ func (x *context) fenceOne(p *pe, op *operation) bool {
 type chain struct {
 	by    *core.Strand
 	links []link
+	gone  int            // links before these, which are not kept
 	seen  map[viewer]int // how many a strand has seen to be complete
-	over  int            // how many of links, the first, are past
+	over  int            // how many, the first, are past
 }
 
 // chained is the first links of a chain: what comes before something that was issued.
@@ -370,7 +398,7 @@ func (x *context) before(p *pe, target int32) (list []chained) {
 			n = sort.Search(n, func(i int) bool { return !p.ComesAfter(c.links[i].fence) })
 		}
 		if n > 0 {
-			list = append(list, chained{c, n})
+			list = append(list, chained{c, c.gone + n})
 		}
 	}
 	return list
@@ -378,17 +406,30 @@ func (x *context) before(p *pe, target int32) (list []chained) {
 
 // past reports whether the operations are complete for all that is to come.
 func (c chained) past() bool {
-	for c.over < c.n && c.links[c.over].past() {
+	c.advance(c.n)
+	return c.over >= c.n
+}
+
+// advance counts the first links that are past, of so many.
+func (c *chain) advance(n int) {
+	for c.over < n && c.links[c.over-c.gone].past() {
 		c.over++
 	}
-	return c.over >= c.n
+}
+
+// forget forgets the first links that are past.
+func (c *chain) forget() {
+	c.advance(c.gone + len(c.links))
+	if n := c.over - c.gone; n > 0 {
+		c.links, c.gone = slices.Clone(c.links[n:]), c.over
+	}
 }
 
 // see: a strand has seen that the operations are complete, at a moment.
 func (c chained) see(by *core.Strand, region int, at regions.Point) {
 	v := viewer{by, region}
 	c.past() // which moves over: what is past, nobody need see any more
-	for _, l := range c.links[min(max(c.seen[v], c.over), c.n):c.n] {
+	for _, l := range c.links[min(max(c.seen[v], c.over), c.n)-c.gone : max(c.n, c.gone)-c.gone] {
 		l.seen(at)
 	}
 	c.seen[v] = max(c.seen[v], c.n)

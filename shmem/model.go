@@ -148,6 +148,11 @@ func (m *Model) BeginRegion() {
 
 // EndPhase is that of core.Model.
 func (m *Model) EndPhase(r *regions.Region) {
+	for _, p := range m.pes {
+		for _, x := range p.contexts {
+			x.forget()
+		}
+	}
 	if x := m.exposed(); x != nil {
 		r.Exposures = append(r.Exposures, x)
 	}
