@@ -23,6 +23,9 @@ func (a *Alike) Strided(n, size, stride uint64) *intervals.Layout {
 	run := intervals.Strided(0, size, stride, n)
 	l := a.strided[run]
 	if l == nil {
+		if len(a.strided) >= mostLayouts {
+			clear(a.strided)
+		}
 		l = intervals.NewLayout([]intervals.Run{run})
 		a.strided[run] = l
 	}

@@ -73,19 +73,25 @@ func (s *Strand) aliased() bool {
 	return false
 }
 
-// recentLayouts is what some of the last loads and stores through aliases covered.
-type recentLayouts [16]struct {
-	run    intervals.Run
-	layout *intervals.Layout
+// aliasLayouts is what loads and stores through aliases cover.
+type aliasLayouts struct {
+	recent [16]struct {
+		run    intervals.Run
+		layout *intervals.Layout
+	}
+	all Alike
 }
 
-// layout returns what a load or store covers from its address on: mostly the same
-// for equal ones.
-func (y *recentLayouts) layout(a *trace.Access) *intervals.Layout {
+// layout returns what a load or store covers from its address on: the same for equal ones, which
+// differ in time only then.
+func (y *aliasLayouts) layout(a *trace.Access) *intervals.Layout {
 	run := intervals.Strided(0, uint64(a.Size), uint64(a.Stride), a.Count)
-	recent := &y[(run.Size^run.Count^run.Stride>>3)%uint64(len(y))]
+	recent := &y.recent[(run.Size^run.Count^run.Stride>>3)%uint64(len(y.recent))]
 	if recent.layout == nil || recent.run != run {
-		recent.run, recent.layout = run, intervals.NewLayout([]intervals.Run{run})
+		if y.all.strided == nil {
+			y.all = NewAlike()
+		}
+		recent.run, recent.layout = run, y.all.Strided(a.Count, uint64(a.Size), uint64(a.Stride))
 	}
 	return recent.layout
 }

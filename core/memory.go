@@ -19,7 +19,7 @@ type memory struct {
 	locked  []*Pending              // accesses to buffers that locks of the strand protect
 	whole   bool                    // all that is done in the process's memory matters to the part that has the process
 	rows    []trace.Rows            // room for those of one part
-	recentLayouts
+	aliasLayouts
 	recentHolds [4]recentHold
 }
 
