@@ -170,6 +170,6 @@ void mcchk_write_infos(const char *library_key, const char *library)
 __attribute__((destructor)) static void finish(void)
 {
 	mcchk_self.depth = 1;
+	mcchk_file_finish(0, 0); /* calls and accesses of threads that go on end together there */
 	mcchk_active = 0;
-	mcchk_file_finish(0, 0);
 }
