@@ -74,7 +74,7 @@ func (p *process) touched(c *core.Call, t touch, g *core.Group, pending bool) (r
 	own := rankIn(g, p.Rank)
 	switch {
 	case t.bytes:
-		layout = oneRun(c.Int(t.count))
+		layout = p.bytes(c.Int(t.count))
 	case t.sum:
 		n := int64(0)
 		for _, k := range c.List(t.count) {
@@ -110,11 +110,11 @@ func (p *process) touched(c *core.Call, t touch, g *core.Group, pending bool) (r
 	return a, true, nil
 }
 
-func oneRun(n int64) *intervals.Layout {
+func (p *process) bytes(n int64) *intervals.Layout {
 	if n <= 0 {
 		return intervals.Empty
 	}
-	return intervals.NewLayout([]intervals.Run{intervals.Solid(0, uint64(n))})
+	return p.alike.Strided(1, uint64(n), uint64(n))
 }
 
 // parts returns the bytes of a buffer with a part for each of several

@@ -62,7 +62,7 @@ func doMemoryGone(m *Model, p *process, c *core.Call, _ *entry) {
 	info := p.Unnamed(c)
 	p.InstantAt(regions.Access{
 		Kind: regions.Write, Role: role, Base: lo, Call: info,
-		Layout: intervals.NewLayout([]intervals.Run{intervals.Solid(0, size)}),
+		Layout: p.alike.Strided(1, size, size),
 	}, p.Rank, 0)
 	p.GiveUp(lo, lo+size)
 	if role == OutOfScope {
