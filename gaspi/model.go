@@ -134,8 +134,11 @@ func (m *Model) BeginRegion() {
 	m.forget()
 }
 
-// forget forgets what all strands know of notifications.
+// forget forgets what all strands know of notifications, where there are several.
 func (m *Model) forget() {
+	if !m.Machine.Threaded() {
+		return
+	}
 	for _, s := range m.slots {
 		s.forget(m)
 	}

@@ -59,6 +59,7 @@ type context struct {
 	mode    regions.Mode // of its operations, by which fences chain them; "": the default context
 	pending issued
 	open    issued // of pending, those that no fence has met yet
+	left    int    // of these, and of chains, when it was last looked for what may be forgotten
 	// recent are the last of open to each PE that may take others: see merge.
 	recent map[int32][]*operation
 	// Of a PE with threads, in this region: what was completed, and what fences have put before

@@ -94,9 +94,16 @@ func (p *pe) quietFor(c *call, x *context, of func(*operation) bool) {
 	x.open.deal(p, func(op *operation) bool { return op.remote == nil && op.local == nil })
 }
 
+// fewHeld is how much is held of a context before it is worth to look for what may be forgotten.
+const fewHeld = 4
+
 // forget takes what nothing is held of any more, for somebody has seen that it is complete of whom
-// all know, off what is pending, and off what fences have put before others.
+// all know, off what is pending, and off what fences have put before others. It looks where twice
+// as much is held as was left the last time.
 func (x *context) forget() {
+	if x.held() < 2*x.left+fewHeld {
+		return
+	}
 	x.pending.forget(func(op *operation) (over bool) {
 		for _, a := range op.parts() {
 			if !a.Gone() {
@@ -112,6 +119,21 @@ func (x *context) forget() {
 			c.forget()
 		}
 	}
+	x.left = x.held()
+}
+
+// held counts what is pending, and what fences have put before others.
+func (x *context) held() int {
+	n := 0
+	for _, by := range x.pending {
+		n += len(by.ops)
+	}
+	for _, all := range x.chains {
+		for _, c := range all {
+			n += len(c.links)
+		}
+	}
+	return n
 }
 
 // issued is operations, by the lines of the strands that have issued them, in their orders.
