@@ -335,7 +335,7 @@ func (m *Machine) Next(ctx context.Context) (*regions.Region, error) {
 			return m.endRegion(false), nil
 		case m.ending.arrived == 0 && m.allEnded():
 			return m.endRegion(true), nil
-		case m.threaded && (m.meetBeside() || m.goBack() || m.readOn((*team).short)), m.decideWords(),
+		case m.threaded && (m.meetBeside() || m.goBack() || m.readOn(m.tooShort())), m.decideWords(),
 			m.threaded && m.readOn(func(*team) bool { return true }), m.releaseSoft():
 		default:
 			m.problems.stuck(m)

@@ -184,9 +184,9 @@ func endStrand(s *Strand, _ *item) {
 	}
 }
 
-// await is that a strand does nothing but release and acquire others before it acquires an object, which it does not before
-// so many strands have waited for it, and so many more releases were made, and that which is
-// to come. It comes after whoever that is, so that as long as there is somebody, what it knows now
+// await is that a strand does nothing before it acquires an object, but for releasing and
+// acquiring others, which it does not before so many strands have waited for it, and so many more
+// releases were made, and that which is to come. It comes after whoever that is, so that as long as there is somebody, what it knows now
 // does not matter.
 type await struct {
 	on             *object

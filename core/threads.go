@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/regions"
@@ -548,7 +549,7 @@ func (m *Machine) readOn(which func(*team) bool) bool {
 // short reports whether a strand that was not read may have done something by the time of what
 // others wait for, or too little was read of one to foresee what it does next, where that may be
 // before all that was read.
-func (t *team) short() bool {
+func (t *team) short(blocked func() int64) bool {
 	for s := range t.members {
 		if s.active() && !s.follows() && s.until == nil && !s.closing && s.queue.len() < mostCallsAhead {
 			return true
@@ -556,10 +557,16 @@ func (t *team) short() bool {
 	}
 	for _, o := range t.objects {
 		if o.mayFork() {
-			return t.reached < t.m.blockedUntil()
+			return t.reached < blocked()
 		}
 	}
 	return false
+}
+
+// tooShort returns team.short, for one look at all teams.
+func (m *Machine) tooShort() func(*team) bool {
+	blocked := sync.OnceValue(m.blockedUntil)
+	return func(t *team) bool { return t.short(blocked) }
 }
 
 // blockedUntil returns when the last of the calls was over in which strands wait, ns: what begins

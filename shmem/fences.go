@@ -451,8 +451,10 @@ func (c *chain) forget() {
 func (c chained) see(by *core.Strand, region int, at regions.Point) {
 	v := viewer{by, region}
 	c.past() // which moves over: what is past, nobody need see any more
-	for _, l := range c.links[min(max(c.seen[v], c.over), c.n)-c.gone : max(c.n, c.gone)-c.gone] {
-		l.seen(at)
+	if first := max(c.seen[v], c.over); first < c.n {
+		for _, l := range c.links[first-c.gone : c.n-c.gone] {
+			l.seen(at)
+		}
 	}
 	c.seen[v] = max(c.seen[v], c.n)
 }
