@@ -373,7 +373,7 @@ func (s *searcher) meet(a, b *regions.Access) (m meeting, ok bool) {
 		return m, false
 	}
 	v := Compare(s.judge, a, b)
-	if v == Compatible {
+	if v == Compatible || v == OtherOp && s.region.InTurn(a, b) {
 		return m, false
 	}
 	if v == Beside {

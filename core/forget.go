@@ -24,6 +24,7 @@ func (m *Machine) forgetWords() {
 	}
 	for _, k := range wordsInOrder(m.words.all) {
 		if w := m.words.all[k]; w.forget() {
+			m.words.serial.vague = m.words.serial.vague || w.unfinished()
 			w.leave()
 			delete(m.words.all, k)
 		}
@@ -137,6 +138,13 @@ func (w *word) forget() bool {
 		v.seen = slices.DeleteFunc(v.seen, func(seen []sighting) bool { return len(seen) == 0 })
 	}
 	return idle && w.m.past(&w.last().before) && !slices.ContainsFunc(w.versions, func(v *version) bool { return v.by.shows() })
+}
+
+// unfinished reports whether a last update of somebody is not complete.
+func (w *word) unfinished() bool {
+	return slices.ContainsFunc(w.visitors, func(v *visitor) bool {
+		return slices.ContainsFunc(v.latest, func(op *WordOp) bool { return !op.complete })
+	})
 }
 
 // letGo forgets the times of a version that tell nobody anything any more: a time keeps the

@@ -88,6 +88,7 @@ type WordOp struct {
 	planner int64 // the number of the last one that it was a read of
 	slot    int   // among the reads of that
 
+	does  string // of an update: by which operation
 	peers *peers // of an update; nil: it takes effect in its turn
 	bound int    // of one that is placed: the number of the last version that it comes after for certain
 
@@ -130,6 +131,7 @@ type visitor struct {
 	seen   [][]sighting // of each line at which something was seen, in order, each of a later version
 	waited int          // the number of the last version that it waited for
 	peers  *peers       // its last updates, if nothing puts them in order
+	latest []*WordOp    // its last update by each operation (WordOp.Does)
 	open   []openVersions
 }
 
@@ -150,6 +152,7 @@ type word struct {
 	sure      bool       // planners try first what has found the value that is there, since the ends of calls led nowhere
 	untimely  bool       // values contradicted the times of calls
 	disturbed bool       // something else than operations has written to it
+	crossed   bool       // updates by different operations may have taken effect at once
 }
 
 // words are those of the present region.
@@ -161,6 +164,7 @@ type words struct {
 	debt      int       // steps of searches beyond those that decisions have paid for
 	short     bool      // a search for the present decision was not made to its end
 	held      remembered
+	serial    serial
 	carried   int // updates of words that were kept because their order is open
 
 	planners int64 // that have reads
@@ -188,7 +192,7 @@ type issues struct {
 func (m *Machine) word(k WordKey) *word {
 	w := m.words.all[k]
 	if w == nil {
-		w = &word{m: m, key: k, versions: []*version{{}}}
+		w = &word{m: m, key: k, versions: []*version{{}}, crossed: m.words.serial.vague}
 		h, ok := m.words.held.recall(k)
 		w.lost = h.lost || !ok && m.words.held.lost
 		ok = ok && !h.lost

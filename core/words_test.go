@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -58,7 +59,11 @@ func (m *wordModel) foreseeFetched(_ *core.Strand, c *core.Call, f *core.Foresig
 func wordKey(c *core.Call) core.WordKey { return core.WordKey{Addr: c.Addr(argAddr), Bytes: 8} }
 
 func (m *wordModel) issue(s *core.Strand, c *core.Call) {
-	m.ops[[2]int64{int64(s.Rank), c.Int(argNumber)}] = s.Issue(wordKey(c), c.Begin, wordUpdate(c.Int(argOp), c.Int(argValue), c.Int(argEqual)), c.Int(argFetches) != 0)
+	op := s.Issue(wordKey(c), c.Begin, wordUpdate(c.Int(argOp), c.Int(argValue), c.Int(argEqual)), c.Int(argFetches) != 0)
+	if c.Int(argOp) != wordRead {
+		op.Does(wordNames[c.Int(argOp)])
+	}
+	m.ops[[2]int64{int64(s.Rank), c.Int(argNumber)}] = op
 }
 
 // wait waits until a word has a value, or another one; it begins with a read of that number.
@@ -86,6 +91,8 @@ const (
 	wordSwap // if it is equal
 	wordOps
 )
+
+var wordNames = [wordOps]string{"read", "write", "add", "swap"}
 
 func wordUpdate(op, value, equal int64) core.Update {
 	switch op {
@@ -252,13 +259,18 @@ func (p *wordProgram) streams(timed bool) (all []core.Stream) {
 	return all
 }
 
-// replayed returns which stores come before which, as the engine has it, what was chosen,
-// and whether it says that it is unsure.
-func (p *wordProgram) replayed(t *testing.T, opts core.Options, timed bool) (order string, taken core.Choices, unsure bool) {
+// replayed returns which stores come before which, as the engine has it, which words it takes for
+// serial, what was chosen, and whether it says that it is unsure.
+func (p *wordProgram) replayed(t *testing.T, opts core.Options, timed bool) (order string, serial []regions.Word, taken core.Choices, unsure bool) {
 	m, err := core.NewMachine(p.streams(timed), opts, &wordModel{newToy(), map[[2]int64]*core.WordOp{}})
 	require.NoError(t, err)
 	before := newRelation(2 * len(p.events))
+	told := map[regions.Word]bool{}
 	replay(t, m, func(r *regions.Region) {
+		for w, is := range r.Serial {
+			before, there := told[w]
+			told[w] = is && (before || !there)
+		}
 		all := accesses(t, r)
 		for _, a := range all {
 			for _, b := range all {
@@ -272,8 +284,12 @@ func (p *wordProgram) replayed(t *testing.T, opts core.Options, timed bool) (ord
 		require.Equal(t, core.Values, x.Kind, "%s", p)
 		unsure = true
 	}
-	return p.text(before), m.Choices(), unsure
+	maps.DeleteFunc(told, func(_ regions.Word, is bool) bool { return !is })
+	return p.text(before), slices.Collect(maps.Keys(told)), m.Choices(), unsure
 }
+
+// key is that of a word.
+func key(word int) core.WordKey { return core.WordKey{Addr: 1<<20 + 8*uint64(word), Bytes: 8} }
 
 // relation is which of some numbers come before which.
 type relation [][4]uint64
@@ -331,15 +347,24 @@ func (p *wordProgram) String() string {
 }
 
 // possible calls visit, until it returns true, for each order in which the operations on the words can have
-// taken effect, with the order of the stores that follows from it.
-func (p *wordProgram) possible(visit func(string) bool) bool {
+// taken effect, with the order of the stores that follows from it, and the words that are serial.
+func (p *wordProgram) possible(visit func(string, []regions.Word) bool) bool {
 	var order []int
 	used := make([]bool, len(p.ops))
 	var extend func() bool
 	extend = func() bool {
 		if len(order) == len(p.ops) {
 			before, ok := p.follows(order)
-			return ok && visit(p.text(before))
+			if !ok {
+				return false
+			}
+			var serial []regions.Word
+			for word := range 2 {
+				if p.serial(word, order, before) {
+					serial = append(serial, regions.Word(key(word)))
+				}
+			}
+			return visit(p.text(before), serial)
 		}
 		for i := range p.ops {
 			if used[i] || !p.next(order, used, i) {
@@ -441,6 +466,28 @@ func (p *wordProgram) follows(order []int) (relation, bool) {
 	return soft, true
 }
 
+// serial says that of a word, with an order of the operations and what follows from it.
+func (p *wordProgram) serial(word int, order []int, before relation) bool {
+	several := false
+	for k, i := range order {
+		for n, j := range order[:k] { // took effect earlier
+			a, b := &p.ops[j], &p.ops[i]
+			if a.word != word || b.word != word || a.rank == b.rank || a.op == b.op || a.op == wordRead || b.op == wordRead {
+				continue
+			}
+			several = true
+			shown := slices.ContainsFunc(order[n:k], func(r int) bool {
+				x := &p.ops[r]
+				return x.word == word && before.has(2*x.done, 2*b.issue+1)
+			})
+			if !shown {
+				return false
+			}
+		}
+	}
+	return several
+}
+
 // TestWords: the order that follows from values of random programs is that of one of
 // the orders in which the operations can have taken effect. Where strands have several
 // operations pending at a time, it may be missed what only later values tell: of a third
@@ -448,13 +495,23 @@ func (p *wordProgram) follows(order []int) (relation, bool) {
 func TestWords(t *testing.T) {
 	const programs = 1000
 	for _, atOnce := range []bool{true, false} {
-		wrong, unsures := 0, 0
+		wrong, unsures, serials, told := 0, 0, 0, 0
 		for seed := range uint64(programs) {
 			rng := rand.New(rand.NewPCG(seed, 7))
 			p := drawWords(rng, atOnce)
-			got, _, unsure := p.replayed(t, core.Options{Clock: evc.Names()[seed%uint64(len(evc.Names()))], Turn: 1 + rng.IntN(20)}, true)
+			opts := core.Options{Clock: evc.Names()[seed%uint64(len(evc.Names()))], Turn: 1 + rng.IntN(20)}
+			got, serial, _, unsure := p.replayed(t, opts, true)
+			opts.Phase = 1
+			_, inPhases, _, _ := p.replayed(t, opts, true)
 			var all []string
-			if p.possible(func(order string) bool { all = append(all, order); return order == got }) {
+			if p.possible(func(order string, in []regions.Word) bool {
+				all = append(all, fmt.Sprint(order, in))
+				if order != got || slices.ContainsFunc(slices.Concat(serial, inPhases), func(w regions.Word) bool { return !slices.Contains(in, w) }) {
+					return false
+				}
+				told, serials = told+len(serial), serials+len(in)
+				return true
+			}) {
 				continue
 			}
 			require.NotEmpty(t, all, "program %d:\n%s", seed, p)
@@ -466,14 +523,51 @@ func TestWords(t *testing.T) {
 				t.Logf("program %d: %s\ninstead of one of\n%s\n%s", seed, got, strings.Join(all[:min(3, len(all))], "\n"), p)
 			}
 		}
-		t.Logf("%d wrong, of %d it says that it is unsure", wrong, unsures)
+		t.Logf("%d wrong, of %d it says that it is unsure; %d words are serial, of %d it says so", wrong, unsures, serials, told)
 		most := programs * 2 / 100
 		if atOnce {
 			most = 0
 		}
 		require.LessOrEqual(t, wrong, most)
 		require.LessOrEqual(t, wrong+unsures, programs*3/100)
+		require.Greater(t, told, serials/2)
 	}
+}
+
+// TestSerialForgotten: an update is not complete, though a word is forgotten since all know that it
+// was issued. Rank 2, which writes to the word, does not know that it has taken effect.
+func TestSerialForgotten(t *testing.T) {
+	p := &wordProgram{ranks: 3, ops: []wordOp{
+		{rank: 0, op: wordAdd, value: 1, found: 0, fetches: true},
+		{rank: 1, op: wordRead, found: 1, fetches: true},
+		{rank: 2, op: wordWrite, value: 5, found: 1, fetches: true},
+		{rank: 1, op: wordAdd, value: 1, found: 5, fetches: true},
+	}}
+	add := func(rank int, name string, op, peer int) int {
+		p.events = append(p.events, wordEvent{rank: rank, name: name, op: op, peer: peer})
+		return len(p.events) - 1
+	}
+	tell := func(from, to int) { add(to, "wait", 0, add(from, "signal", 0, to)) }
+	add(0, "issue", 0, 0)
+	tell(0, 1)
+	tell(0, 2)
+	add(1, "issue", 1, 0)
+	add(1, "done", 1, 0)
+	for range 4 { // the replay comes to the write later than the word is forgotten
+		p.ops = append(p.ops, wordOp{rank: 2, word: 1, op: wordRead, fetches: true})
+		add(2, "issue", len(p.ops)-1, 0)
+		add(2, "done", len(p.ops)-1, 0)
+		tell(2, 0)
+		tell(0, 1)
+		tell(0, 2)
+	}
+	add(2, "issue", 2, 0)
+	add(2, "done", 2, 0)
+	tell(2, 1)
+	add(1, "issue", 3, 0)
+	add(1, "done", 3, 0)
+	_, serial, _, _ := p.replayed(t, core.Options{Clock: evc.Auto, Phase: 1}, true)
+	require.Empty(t, serial)
 }
 
 // TestOtherOrders: where values leave several orders open, a replay with Options.OtherOrder
@@ -488,11 +582,11 @@ func TestOtherOrders(t *testing.T) {
 		atOnce := seed%2 == 0
 		p := drawWords(rng, atOnce)
 		opts := core.Options{Clock: evc.Auto, Turn: 1 + rng.IntN(20)}
-		usual, taken, _ := p.replayed(t, opts, true)
+		usual, _, taken, _ := p.replayed(t, opts, true)
 		opts.OtherOrder = true
-		other, choices, _ := p.replayed(t, opts, true)
+		other, _, choices, _ := p.replayed(t, opts, true)
 		possible := map[string]bool{}
-		p.possible(func(order string) bool { possible[order] = true; return false })
+		p.possible(func(order string, _ []regions.Word) bool { possible[order] = true; return false })
 		switch {
 		case taken.Open == 0:
 			require.Equal(t, usual, other, "program %d:\n%s", seed, p)

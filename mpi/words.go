@@ -22,7 +22,13 @@ func (b *opBuilder) onWord(a *regions.Access, count int64, t *datatype) {
 		b.writes(b.p.Overwrite(key, b.c.Begin))
 		return
 	}
-	if a.Elem == nil || !b.hasValues() {
+	if a.Elem == nil {
+		return
+	}
+	if !b.hasValues() {
+		if key.Bytes <= mostValueBytes {
+			b.p.Cross(key)
+		}
 		return
 	}
 	fetches := b.c.Has(argResultAddr)
@@ -32,6 +38,9 @@ func (b *opBuilder) onWord(a *regions.Access, count int64, t *datatype) {
 	op := b.p.Issue(key, b.c.Begin, b.update(a), fetches)
 	if arithmetic(a.Elem) != nil {
 		op.Commutes(a.Elem.Op)
+	}
+	if a.Kind == regions.AtomicWrite {
+		op.Does(a.Elem.Op)
 	}
 	switch {
 	case op == nil:
@@ -46,6 +55,9 @@ func (b *opBuilder) onWord(a *regions.Access, count int64, t *datatype) {
 		b.writes(op)
 	}
 }
+
+// mostValueBytes is the size of the largest word of which traces have values.
+const mostValueBytes = 8
 
 // fetches reports whether operations may fetch words of a window.
 func (m *Model) fetches(w *window) bool {

@@ -225,6 +225,13 @@ type Completion struct {
 	Freed *CallInfo
 }
 
+// Word is bytes that atomic operations update as a whole.
+type Word struct {
+	Owner int32  // world rank of the process whose memory it is in
+	Addr  uint64 // of the first byte
+	Bytes uint64
+}
+
 // Region is one phase of a concurrent region: all of it, unless it is so long
 // that it comes in several. Where it is made, storage of a region that was
 // released may serve it.
@@ -245,6 +252,9 @@ type Region struct {
 	// there is any, accesses of calls stay valid when the region is released.
 	ForChecks []any
 	LockSpans []LockSpan // the locks held in it, where their order was left out
+	// Serial are words that processes update by different operations; true: whoever issued
+	// the later of two of them knew that the earlier one had taken effect.
+	Serial map[Word]bool
 	contents
 }
 
@@ -287,6 +297,23 @@ func (r *Region) Precedes(a, b *Access) bool {
 // somebody has seen that it is.
 func (r *Region) over(a *Access, start Point) bool {
 	return r.Before(a.End, start) || slices.ContainsFunc(a.Seen, func(p Point) bool { return r.Before(p, start) })
+}
+
+// InTurn reports whether of two accesses, which update one word by different operations, the one
+// had taken effect when the other was issued.
+func (r *Region) InTurn(a, b *Access) bool {
+	if a.Kind != AtomicWrite || b.Kind != AtomicWrite || a.Rank == b.Rank {
+		return false
+	}
+	x, ok := a.word()
+	y, also := b.word()
+	return ok && also && x == y && a.Start.Within() && b.Start.Within() && r.Serial[x]
+}
+
+// word returns the bytes of an access of a single element, or of several that lie one behind the other.
+func (a *Access) word() (Word, bool) {
+	lo, hi := a.Layout.Bounds(a.Base)
+	return Word{a.Owner, lo, hi - lo}, hi-lo == a.Layout.Bytes()
 }
 
 // BeforeRegion is a moment of a process before the region.

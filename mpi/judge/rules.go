@@ -208,7 +208,7 @@ var atomicOp = conflicts.Rule{
 	Severity: conflicts.Warning,
 	Text: `Two accumulate calls with the same basic datatype access the same bytes of a target concurrently, but use different operations (say MPI_SUM and MPI_REPLACE, or a fetch and MPI_Compare_and_swap). By default MPI guarantees atomicity only for the same operation, or for one operation and MPI_NO_OP: the info key accumulate_ops is "same_op_no_op" (sections 12.2.1 and 12.7.1).
 
-MPI libraries usually guarantee more than the standard, and much code relies on it (locks that swap with MPI_REPLACE and release with MPI_Compare_and_swap). This is therefore a warning.`,
+MPI libraries usually guarantee more than the standard, and much code relies on it (locks that swap with MPI_REPLACE and release with MPI_Compare_and_swap). This is therefore a warning. It is left out where the values of the word show that whoever issued the later operation knew that the earlier one had taken effect, as the last process to arrive at a barrier does that sets the counter of arrivals back.`,
 	Wrong: `// rank 1
 MPI_Accumulate(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, win);
 // rank 2, at the same time
