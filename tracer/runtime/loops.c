@@ -153,15 +153,23 @@ static int all_pages(uintptr_t lo, uintptr_t hi)
 static int page_matters(uintptr_t lo, uintptr_t hi)
 {
 	uint8_t page = shadow_of(lo);
-	uint64_t granules = (hi >> 3) - (lo >> 3) + 1, some = 0;
+	uint64_t matter = 0, others = 0;
 
 	if (page & 1)
 		return 1;
 	if (page != 2)
 		return page == 0 ? 0 : -1;
-	for (lo >>= 3, hi >>= 3; lo <= hi; lo++)
-		some += MCCHK_PARTS[lo >> 3] >> (lo & 7) & 1;
-	return some == granules ? 1 : some == 0 ? 0 : -1;
+	for (uintptr_t at = lo >> 9; at <= hi >> 9; at++) { /* 64 granules of 8 bytes */
+		uint64_t all = ~0ull, bits;
+		if (at == lo >> 9)
+			all &= ~0ull << (lo >> 3 & 63);
+		if (at == hi >> 9)
+			all &= ~0ull >> (63 - (hi >> 3 & 63));
+		__builtin_memcpy(&bits, MCCHK_PARTS + 8 * at, 8);
+		matter |= bits & all;
+		others |= ~bits & all;
+	}
+	return others == 0 ? 1 : matter == 0 ? 0 : -1;
 }
 
 /* The same where pages between the first and the last are looked at as a whole. */
@@ -178,15 +186,16 @@ int mcchk_range_matters(uintptr_t lo, uintptr_t hi)
 	return first ? (all_pages(from, to - 1) ? 1 : -1) : any_page(from, to - 1) ? -1 : 0;
 }
 
-/* The same of elements: of those between them only where they are near. */
-static int all_of(uintptr_t lo, uint64_t stride, uint64_t count, uint64_t size)
+/* The same of elements: of what is between them only where they are near. */
+static int elements_matter(uintptr_t lo, uint64_t stride, uint64_t count, uint64_t size)
 {
 	if (!apart(stride, size))
-		return all_pages(lo, lo + (count - 1) * stride + size - 1);
-	for (; count > 0; count--, lo += stride)
-		if (!all_pages(lo, lo + size - 1))
-			return 0;
-	return 1;
+		return mcchk_range_matters(lo, lo + (count - 1) * stride + size - 1);
+	int first = mcchk_range_matters(lo, lo + size - 1);
+	for (; count > 0 && first >= 0; count--, lo += stride)
+		if (mcchk_range_matters(lo, lo + size - 1) != first)
+			return -1;
+	return first;
 }
 
 void mcchk_loop_elements(struct mcchk_elements *e, uint64_t moment, uintptr_t pc, void **frame)
@@ -202,8 +211,10 @@ void mcchk_loop_elements(struct mcchk_elements *e, uint64_t moment, uintptr_t pc
 	uintptr_t lo = e->stride < 0 ? e->start + (e->count - 1) * (uint64_t)e->stride : e->start;
 	if (MCCHK_LIKELY(!any_of(lo, length(e->stride), e->count, e->size)))
 		return;
-	if (all_of(lo, length(e->stride), e->count, e->size)) { /* most often */
-		record(e, 0, e->count, pc, frame);
+	int matter = elements_matter(lo, length(e->stride), e->count, e->size);
+	if (matter >= 0) { /* most often */
+		if (matter)
+			record(e, 0, e->count, pc, frame);
 		return;
 	}
 	if (e->size <= 16 && (e->size & (e->size - 1)) == 0)
@@ -215,7 +226,7 @@ void mcchk_loop_elements(struct mcchk_elements *e, uint64_t moment, uintptr_t pc
 #define AT_ONCE 64 /* rows, before the loop looks again whether another thread made a call */
 #define PAGES_AT_ONCE 4096
 
-/* How many rows of elements, from the first on, lie on pages that matter as a whole. */
+/* How many rows of elements, from the first on, matter as a whole. */
 static uint64_t hot_rows(const struct mcchk_elements *e, int64_t step, uint64_t rows)
 {
 	int64_t along = (int64_t)(e->count - 1) * e->stride, down = (int64_t)(rows - 1) * step;
@@ -224,9 +235,9 @@ static uint64_t hot_rows(const struct mcchk_elements *e, int64_t step, uint64_t 
 
 	/* All of them, by columns: those of one adjoin, or they are seen with what lies between them. */
 	uint64_t pages = apart(stride, column) ? e->count * ((column >> MCCHK_PAGE_SHIFT) + 2) : (length(along) + column) >> MCCHK_PAGE_SHIFT;
-	if (pages < PAGES_AT_ONCE && all_of(from, stride, e->count, column))
+	if (pages < PAGES_AT_ONCE && elements_matter(from, stride, e->count, column) > 0)
 		return rows;
-	while (n < rows && n < AT_ONCE && all_of(lo + n * (uint64_t)step, stride, e->count, e->size))
+	while (n < rows && n < AT_ONCE && elements_matter(lo + n * (uint64_t)step, stride, e->count, e->size) > 0)
 		n++;
 	return n;
 }
