@@ -207,6 +207,8 @@ var several = map[string]string{
 	"a get, with the fence before the unlock: MPI_Win_fence (a.c:8)":                                       stays,
 	"accumulates of two threads: MPI_Win_fence (a.c:2)":                                                    warned,
 	"accumulates of two threads: MPI_Win_fence (a.c:20)":                                                   warned,
+	"MPI: an addition of which no value tells is set back: MPI_Win_flush (a.c:6)":                          warned,
+	"MPI: an addition that was begun before the barrier is beside who sets back: MPI_Win_flush (a.c:8)":    warned,
 	"a variable of another thread where a buffer was: MPI_Wait (a.c:15)":                                   reused,
 }
 

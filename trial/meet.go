@@ -29,6 +29,10 @@ func (p *planner) meet(step *conflicts.Step) error {
 	if err != nil {
 		return err
 	}
+	meetings := p.meetings(calls, step.Window)
+	if len(meetings) == 0 {
+		return fmt.Errorf("%w: no process is known to make %s", ErrUnknown, calls[0].Fn.Name)
+	}
 	passes := p.passes(from, to, each)
 	if len(passes) == 0 && !each {
 		passes = p.passesBefore(from, to)
@@ -37,11 +41,80 @@ func (p *planner) meet(step *conflicts.Step) error {
 		return fmt.Errorf("%s and %s are in no concurrent region together", step.At.Call, step.To.Call)
 	}
 	for _, pass := range passes {
-		if err := p.meetIn(pass, calls, step); err != nil {
-			return err
+		for _, m := range meetings {
+			part := pass.of(m.ranks)
+			if len(meetings) > 1 && !part.comesBy(each || pass.whole) {
+				continue
+			}
+			if err := p.meetIn(part, m, step); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// meeting is calls that some processes make together.
+type meeting struct {
+	ranks []int
+	calls []*trace.Call
+}
+
+// meetings returns who makes the calls together, on a window (0: that of the calls, if any): all
+// processes, or those of the communicator that it was made on. The others do so on the window that
+// they made in its place, where processes have several between them.
+func (p *planner) meetings(calls []*trace.Call, window int64) (out []meeting) {
+	v, on := calls[0].Arg("win")
+	if on {
+		window = v.Int
+	}
+	nth := -1 // of the windows of its processes
+	for rank := range p.scan.ranks {
+		if i := slices.IndexFunc(p.scan.ranks[rank].made, func(w madeWindow) bool { return w.id == window }); i >= 0 {
+			nth = i
+			break
+		}
+	}
+	at := map[int64]int{} // in out
+	for rank := range p.scan.ranks {
+		q := &p.scan.ranks[rank]
+		var its madeWindow
+		switch {
+		case q.pos == 0, nth >= len(q.made):
+			continue
+		case nth >= 0:
+			its = q.made[nth]
+		case on && q.windows[window] == 0:
+			continue
+		}
+		i, there := at[its.id]
+		if !there {
+			i = len(out)
+			at[its.id] = i
+			out = append(out, meeting{calls: callsOn(calls, its)})
+		}
+		out[i].ranks = append(out[i].ranks, rank)
+	}
+	return out
+}
+
+// callsOn returns the calls as those on another window, and on its communicator, that make them;
+// the same where it is none.
+func callsOn(calls []*trace.Call, w madeWindow) (out []*trace.Call) {
+	if w == (madeWindow{}) {
+		return calls
+	}
+	for _, c := range calls {
+		on := *c
+		on.Args = slices.Clone(c.Args)
+		for name, id := range map[string]int64{"win": w.id, "comm": w.comm} {
+			if i := c.Fn.Arg(name); i >= 0 {
+				on.Args[i].Int = id
+			}
+		}
+		out = append(out, &on)
+	}
+	return out
 }
 
 // collective returns the calls that a meeting makes.
@@ -75,6 +148,26 @@ type pass struct {
 	region int
 	ranks  [][]passage // in program order
 	whole  bool        // only the first one is there: however often, it is one round
+}
+
+// of returns how some of the processes come by.
+func (x pass) of(ranks []int) pass {
+	part := pass{region: x.region, whole: x.whole, ranks: make([][]passage, len(x.ranks))}
+	for _, rank := range ranks {
+		part.ranks[rank] = x.ranks[rank]
+	}
+	return part
+}
+
+// comesBy reports whether processes come by both statements; one: by either.
+func (x pass) comesBy(one bool) bool {
+	var by [2]bool
+	for _, all := range x.ranks {
+		for _, e := range all {
+			by[0], by[1] = by[0] || !e.second, by[1] || e.second
+		}
+	}
+	return by[0] && by[1] || one && (by[0] || by[1])
 }
 
 // passage is an execution of one of the two.
@@ -216,26 +309,15 @@ func (x *pass) counts() []int {
 }
 
 // meetIn puts the calls of one concurrent region.
-func (p *planner) meetIn(x pass, calls []*trace.Call, step *conflicts.Step) error {
-	window := calls[0].Fn.Arg("win")
-	var members []int
-	for rank := range x.ranks {
-		q := &p.scan.ranks[rank]
-		if q.pos > 0 && (window < 0 || q.windows[calls[0].Args[window].Int] > 0) {
-			members = append(members, rank)
-		}
-	}
-	if len(members) == 0 {
-		return fmt.Errorf("%w: no process is known to make %s", ErrUnknown, calls[0].Fn.Name)
-	}
+func (p *planner) meetIn(x pass, m meeting, step *conflicts.Step) error {
 	for _, n := range x.counts() {
-		slots, ok := p.slots(x, members, n)
+		slots, ok := p.slots(x, m.ranks, n)
 		if !ok {
 			continue
 		}
-		for i, rank := range members {
+		for i, rank := range m.ranks {
 			for _, at := range slots[i] {
-				for _, c := range calls {
+				for _, c := range m.calls {
 					p.put(rank, at, callEvent(c))
 				}
 			}

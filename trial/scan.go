@@ -62,10 +62,14 @@ type process struct {
 	meets      []met               // collective calls
 	at         met                 // the last call that was replayed
 	windows    map[int64]uint64    // the last call on each
+	made       []madeWindow        // in program order
 	buffers    []uint64            // calls that have a buffer
 	threads    bool                // it has several
 	results    results
 }
+
+// madeWindow is a window that a process took part in making.
+type madeWindow struct{ id, comm int64 }
 
 // met is a call that may be a collective one.
 type met struct {
@@ -160,6 +164,9 @@ func (s *Scan) note(rank int, ev *trace.Event) {
 		stack = ev.Call.Stack
 		if i := ev.Call.Fn.Arg("win"); i >= 0 && i < len(ev.Call.Args) {
 			p.windows[ev.Call.Args[i].Int] = p.pos
+			if comm, ok := ev.Call.Arg("comm"); ok {
+				p.made = append(p.made, madeWindow{ev.Call.Args[i].Int, comm.Int})
+			}
 		}
 		if !s.full && hasBuffer(ev.Call.Fn) {
 			p.buffers = append(p.buffers, p.pos)
