@@ -289,10 +289,13 @@ func foreseeAtomic(p *process, c *core.Call, f *core.Foresight) {
 	}
 }
 
-// update returns what a global atomic makes of a value.
+// update returns what a global atomic makes of a value; nil: nothing, as far as anybody can tell.
 func update(c *core.Call) core.Update {
 	if c.Has(argValAdd) {
 		operand := c.Int(argValAdd)
+		if operand == 0 {
+			return nil
+		}
 		return func(v core.Value) (core.Value, bool) {
 			return core.Value{Bits: v.Bits + operand, Known: v.Known}, true
 		}

@@ -100,7 +100,8 @@ func foreseeOperation(m *Model, p *process, c *core.Call, r *entry, f *core.Fore
 	}
 	count, _ := b.elements(targetArgs)
 	key, ok := wordOf(&a, count, t)
-	if !ok {
+	update := b.update(&a)
+	if !ok || update == nil {
 		return
 	}
 	number := int64(0)
@@ -113,7 +114,7 @@ func foreseeOperation(m *Model, p *process, c *core.Call, r *entry, f *core.Fore
 	} else if !m.fetches(e.win) {
 		return
 	}
-	f.Issue(key, c.Call, b.update(&a), number, wordAt{e.win.ID, target})
+	f.Issue(key, c.Call, update, number, wordAt{e.win.ID, target})
 }
 
 // wordAt says what completes an operation that is foreseen.
@@ -164,6 +165,9 @@ func (b *opBuilder) update(a *regions.Access) core.Update {
 		return core.CompareAndSwap(b.c.Int(argCompare), operand)
 	}
 	f, shift := arithmetic(e), 64-8*e.Size
+	if f != nil && e.Op == "MPI_SUM" && operand == 0 && b.c.Has(argResultAddr) {
+		return nil // as good as MPI_NO_OP: nobody can tell that it was there
+	}
 	return func(v core.Value) (core.Value, bool) {
 		if f == nil || !v.Known {
 			return core.Value{}, true

@@ -194,8 +194,12 @@ func (g *gaspi) atomic(x *step) {
 	c := g.cell(target, at)
 	found := c.value
 	args := []arg{num("segment_id", 0), num("offset", at), num("rank", int64(target))}
-	o := operand{name: "gaspi_atomic_fetch_add", apply: func(v int64) int64 { return v + 1 }}
-	more := []arg{num("val_add", 1)}
+	n := int64(1)
+	if x.pick(4, 4) == 0 { // it polls
+		n = 0
+	}
+	o := operand{name: "gaspi_atomic_fetch_add", apply: func(v int64) int64 { return v + n }}
+	more := []arg{num("val_add", n)}
 	if x.pick(2, 3) == 0 {
 		cond, to := found, g.next()+100
 		if x.pick(3, 3) == 0 {
