@@ -63,12 +63,17 @@ func (a *ahead) more() bool {
 	if a.err != nil {
 		return false
 	}
+	a.put(&ev)
+	return true
+}
+
+// put adds an event that was read ahead.
+func (a *ahead) put(ev *trace.Event) {
 	if ev.Kind == trace.KindCall {
 		ev.Call = keep(ev.Call)
 	}
-	a.queue = append(a.queue, ev)
-	a.events += events(&ev)
-	return true
+	a.queue = append(a.queue, *ev)
+	a.events += events(ev)
 }
 
 // events returns how many events one stands for, whatever is passed over.

@@ -92,6 +92,14 @@ func simulate(rng *rand.Rand, ranks, turns int, do algorithm) []core.Stream {
 		actors[rank], slow[rank] = a, 1+rng.IntN(4)
 	}
 	number := 0
+	fns := map[string]*trace.Fn{}
+	at := func(o *wordOp, ev trace.Event) trace.Event { // each operation has a place in the program
+		if fns[ev.Call.Fn.Name] == nil {
+			fns[ev.Call.Fn.Name] = ev.Call.Fn
+		}
+		ev.Call.Fn, ev.Call.Stack = fns[ev.Call.Fn.Name], uint32(4*o.word)+uint32(o.op)
+		return ev
+	}
 	for slices.ContainsFunc(states, func(s int) bool { return s != ended }) {
 		rank := rng.IntN(ranks)
 		if rng.IntN(100) == 0 {
@@ -119,16 +127,16 @@ func simulate(rng *rand.Rand, ranks, turns int, do algorithm) []core.Stream {
 			if op.fetches {
 				fetches = 1
 			}
-			a.events = append(a.events, wordCall("word_issue", now, "number", number, "addr", 1<<20+8*op.word,
-				"op", int(op.op), "value", int(op.value), "equal", int(op.equal), "fetches", fetches))
+			a.events = append(a.events, at(o, wordCall("word_issue", now, "number", number, "addr", 1<<20+8*op.word,
+				"op", int(op.op), "value", int(op.value), "equal", int(op.equal), "fetches", fetches)))
 		case issued:
 			v, _ := applyWord(o, memory[o.word])
 			o.found, memory[o.word] = memory[o.word], v
 			states[rank] = effective
 		case effective:
-			a.events = append(a.events, wordCall("word_done", now, "number", o.issue))
+			a.events = append(a.events, at(o, wordCall("word_done", now, "number", o.issue)))
 			if o.fetches {
-				a.events = append(a.events, wordCall("word_fetched", now, "number", o.issue, "value", int(o.found)))
+				a.events = append(a.events, at(o, wordCall("word_fetched", now, "number", o.issue, "value", int(o.found))))
 			}
 			a.found, states[rank] = o.found, idle
 		}
@@ -158,6 +166,55 @@ func unordered(t *testing.T, streams []core.Stream, opts core.Options) int {
 	})
 	require.Empty(t, m.Problems())
 	return n
+}
+
+// TestRoundsArePassedOver: of polls that find the same only the first and the last are replayed,
+// whatever the strand polls for, and all are counted. That is as good as all of them.
+func TestRoundsArePassedOver(t *testing.T) {
+	const polls = 100
+	for name, poll := range map[string]func(*actor){
+		"a read":          func(a *actor) { a.fetch(0) },
+		"a swap":          func(a *actor) { a.cas(0, 1, 2) },
+		"two words":       func(a *actor) { a.fetch(0); a.fetch(1) },
+		"a swap and both": func(a *actor) { a.fetch(0); a.cas(0, 1, 2); a.fetch(1) },
+	} {
+		m := replayed(t, 2, func(a *actor) {
+			if a.rank > 0 {
+				return
+			}
+			for range polls {
+				poll(a)
+			}
+		})
+		each := m.Stats().Calls / polls / 3
+		require.Equal(t, each*(polls-2), m.Stats().Operations, name)
+	}
+	for name, poll := range map[string]func(*actor, int){
+		"an addition":           func(a *actor, _ int) { a.add(0, 1) },
+		"a write":               func(a *actor, _ int) { a.swap(0, 0) },
+		"a swap that succeeds":  func(a *actor, _ int) { a.cas(0, 0, 0) },
+		"an update beside":      func(a *actor, _ int) { a.fetch(0); a.more(1, 1) },
+		"an access between":     func(a *actor, _ int) { a.fetch(0); a.load(3) },
+		"a longer round":        func(a *actor, i int) { a.fetch(0); a.fetch(1 + i%4) },
+		"values of its updates": func(a *actor, i int) { a.set(0, int64(i)); a.fetch(0) },
+	} {
+		m := replayed(t, 1, func(a *actor) {
+			a.set(1, 7)
+			for i := range polls {
+				poll(a, i)
+			}
+		})
+		require.Zero(t, m.Stats().Operations, name)
+	}
+}
+
+func replayed(t *testing.T, ranks int, do algorithm) *core.Machine {
+	streams := simulate(rand.New(rand.NewPCG(1, 17)), ranks, 1, do)
+	m, err := core.NewMachine(streams, core.Options{Clock: evc.Auto}, &wordModel{newToy(), map[[2]int64]*core.WordOp{}})
+	require.NoError(t, err)
+	replay(t, m, func(*regions.Region) {})
+	require.Empty(t, m.Problems())
+	return m
 }
 
 // TestAlgorithms: nothing that an algorithm orders by values is a race, however it is

@@ -58,6 +58,10 @@ type Meaning struct {
 	// Foresee says what a call that is still to come will do to words, of which
 	// nothing changes; nil: nothing.
 	Foresee func(*Strand, *Call, *Foresight)
+	// Polls returns how many operations there are in a round of calls, of which the first is one of
+	// this function, if they leave nothing behind but what they have fetched: the round completes
+	// them, and they update nothing; 0 where that is not so. nil: it never is.
+	Polls func(*Strand, []*trace.Call) uint64
 	// Landmark: explanations name the call, though it may begin no separate
 	// region.
 	Landmark bool

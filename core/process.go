@@ -29,6 +29,7 @@ type reading struct {
 	stream  Stream
 	ahead   ahead
 	event   trace.Event
+	polling *polling        // of a process with one strand; nil: it has not fetched yet
 	threads map[uint32]bool // beside the first, of which the strand is not known
 	done    bool            // it is complete
 }

@@ -214,6 +214,7 @@ func (s *Strand) run(ctx context.Context) error {
 	// accesses are passed over.
 	for n := 0; s.state == running; {
 		if st, thread := s.ahead.stretch(); st != nil {
+			s.stopPolling()
 			s.stretch(st, thread)
 			if s.m.store.Err() != nil { // there may be no call for long
 				return nil
@@ -227,12 +228,24 @@ func (s *Strand) run(ctx context.Context) error {
 			}
 			return nil
 		}
-		if s.event.Kind == trace.KindSkipped {
+		switch s.event.Kind {
+		case trace.KindSkipped:
+			s.stopPolling()
 			if err := s.passOver(); err != nil {
 				return err
 			}
 			n += int(s.event.Skipped.Accesses)
 			continue
+		case trace.KindCall:
+			if s.polls() {
+				if n++; n < s.m.opts.Turn {
+					continue
+				}
+				s.m.queue.add(s)
+				return nil
+			}
+		default:
+			s.stopPolling()
 		}
 		s.replay()
 		if s.team != nil {

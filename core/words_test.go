@@ -35,9 +35,32 @@ func (m *wordModel) Bind(fn *trace.Fn) *core.Meaning {
 	if do == nil {
 		return m.toy.Bind(fn)
 	}
-	return &core.Meaning{Replay: do, Foresee: map[string]func(*core.Strand, *core.Call, *core.Foresight){
+	var polls func(*core.Strand, []*trace.Call) uint64
+	if fn.Name == "word_issue" {
+		polls = polled
+	}
+	return &core.Meaning{Replay: do, Polls: polls, Foresee: map[string]func(*core.Strand, *core.Call, *core.Foresight){
 		"word_issue": m.foresee, "word_done": m.foreseeDone, "word_fetched": m.foreseeFetched,
 	}[fn.Name]}
+}
+
+// polled counts reads, and swaps that find something else, which are over when they are done.
+func polled(_ *core.Strand, round []*trace.Call) (n uint64) {
+	for i, c := range round {
+		arg := func(name string) int64 { v, _ := c.Arg(name); return v.Int }
+		if c.Fn.Name != "word_issue" {
+			continue
+		}
+		op := arg("op")
+		if i+2 >= len(round) || round[i+2].Fn.Name != "word_fetched" || op != wordRead && op != wordSwap {
+			return 0
+		}
+		if found, _ := round[i+2].Arg("value"); op == wordSwap && found.Int == arg("equal") {
+			return 0
+		}
+		n++
+	}
+	return n
 }
 
 func (m *wordModel) foresee(s *core.Strand, c *core.Call, f *core.Foresight) {

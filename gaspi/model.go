@@ -81,6 +81,9 @@ func (m *Model) Bind(fn *trace.Fn) *core.Meaning {
 			e.do(p, c)
 		}
 	}
+	if atomics[fn.Name] {
+		w.Polls = func(_ *core.Strand, round []*trace.Call) uint64 { return polls(round) }
+	}
 	if e.foresee != nil {
 		w.Foresee = func(s *core.Strand, c *core.Call, f *core.Foresight) {
 			e.foresee(m.processes[s.Rank], c, f)

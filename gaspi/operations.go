@@ -3,6 +3,7 @@ package gaspi
 import (
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
 )
 
 // operation is one transfer of a call: that of a list is several.
@@ -287,6 +288,25 @@ func foreseeAtomic(p *process, c *core.Call, f *core.Foresight) {
 	if x, offset := owner.segments[c.Int(argSegment)], c.Addr(argOffset); x != nil && offset <= x.hi-x.lo && size <= x.hi-x.lo-offset {
 		f.Did(core.WordKey{Owner: owner.Rank, Addr: x.lo + offset, Bytes: size}, c.Call, update(c), c.Int(argOld))
 	}
+}
+
+// atomics are the global atomics.
+var atomics = map[string]bool{"gaspi_atomic_fetch_add": true, "gaspi_atomic_compare_swap": true}
+
+// polls is core.Meaning.Polls: global atomics that change nothing.
+func polls(round []*trace.Call) uint64 {
+	for _, call := range round {
+		c := core.NewCall(call)
+		if !atomics[call.Fn.Name] || !c.Returned || c.Failed || !c.Has(argOld) {
+			return 0
+		}
+		if u := update(c); u != nil {
+			if _, writes := u(core.Value{Bits: c.Int(argOld), Known: true}); writes {
+				return 0
+			}
+		}
+	}
+	return uint64(len(round))
 }
 
 // update returns what a global atomic makes of a value; nil: nothing, as far as anybody can tell.

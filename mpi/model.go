@@ -157,6 +157,9 @@ func (m *Model) Bind(fn *trace.Fn) *core.Meaning {
 		},
 		Failed: func(s *core.Strand, c *core.Call) { m.failed(m.procs[s.Rank], c, r) },
 	}
+	if r.op != (operationRole{}) && fn.Arg("result_addr") >= 0 {
+		meaning.Polls = func(s *core.Strand, round []*trace.Call) uint64 { return m.polls(m.procs[s.Rank], round) }
+	}
 	if r.foresee != nil {
 		meaning.Foresee = func(s *core.Strand, c *core.Call, f *core.Foresight) {
 			r.foresee(m, m.procs[s.Rank], c, r, f)

@@ -82,18 +82,11 @@ func (b *opBuilder) hasValues() bool { return b.c.Has(argNumber) && b.c.Int(argN
 
 // foreseeOperation says what an operation that is still to come will do to a word.
 func foreseeOperation(m *Model, p *process, c *core.Call, r *entry, f *core.Foresight) {
-	e, rank := p.window(c.Int(argWin)), c.Int(argTargetRank)
-	if e == nil || rank == trace.ProcNull || r.op.kind != regions.AtomicWrite {
+	b, ok := p.onTarget(m, c, r)
+	if !ok || r.op.kind != regions.AtomicWrite {
 		return
 	}
-	target := e.win.target(rank)
-	if target < 0 || !e.win.known[target] {
-		return
-	}
-	b := opBuilder{m: m, p: p, c: c, e: e, op: &operation{target: target}, single: r.op.single(c)}
-	if !b.hasValues() {
-		return
-	}
+	e, target := b.e, b.op.target
 	a, t, err := b.access(r.op)
 	if err != nil {
 		return
@@ -115,6 +108,21 @@ func foreseeOperation(m *Model, p *process, c *core.Call, r *entry, f *core.Fore
 		return
 	}
 	f.Issue(key, c.Call, update, number, wordAt{e.win.ID, target})
+}
+
+// onTarget begins an operation with values, that is not replayed. It is false where its target is
+// not known.
+func (p *process) onTarget(m *Model, c *core.Call, r *entry) (b opBuilder, ok bool) {
+	e, rank := p.window(c.Int(argWin)), c.Int(argTargetRank)
+	if e == nil || rank == trace.ProcNull {
+		return b, false
+	}
+	target := e.win.target(rank)
+	if target < 0 || !e.win.known[target] {
+		return b, false
+	}
+	b = opBuilder{m: m, p: p, c: c, e: e, op: &operation{target: target}, single: r.op.single(c)}
+	return b, b.hasValues()
 }
 
 // wordAt says what completes an operation that is foreseen.

@@ -1,0 +1,192 @@
+package core
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/mcchk/mcchk/trace"
+)
+
+// A process that polls makes a round of calls again and again: it fetches a word, completes that,
+// and finds the same. Between rounds it learns nothing and gives nothing to others, so that what
+// is ordered with the first of them is so with the others too; by the times of the calls the last
+// one says most of when the word still held that. The rounds between these are passed over.
+
+// mostInRound is how many calls a round has at most.
+const mostInRound = 12
+
+// polling is the last calls of a process, as long as it may be polling.
+type polling struct {
+	last  [2 * mostInRound]trace.Call // copies
+	n     int                         // how many there were; the last one has number n-1
+	fetch int                         // how many there were with the last that fetches
+	room  [mostInRound]*trace.Call
+}
+
+// did notes a call that is replayed; fetches: a round may begin with it.
+func (p *polling) did(c *trace.Call, fetches bool) {
+	if fetches {
+		p.fetch = p.n + 1
+	} else if p.n == 0 || p.n-p.fetch >= mostInRound {
+		p.n = 0
+		return
+	}
+	at := &p.last[p.n%len(p.last)]
+	args := slices.Grow(at.Args[:0], len(c.Args))[:len(c.Args)]
+	for i := range args {
+		args[i].Int, args[i].List = c.Args[i].Int, append(args[i].List[:0], c.Args[i].List...)
+	}
+	*at = *c
+	at.Args = args
+	p.n++
+}
+
+// round returns the last round of calls that began with one like this; nil: there is none.
+func (p *polling) round(c *trace.Call) []*trace.Call {
+	for n := 1; n <= min(p.n, mostInRound); n++ {
+		first := &p.last[(p.n-n)%len(p.last)]
+		if !alike(first, c, numberOf(c)-numberOf(first)) {
+			continue
+		}
+		round := p.room[:n]
+		for i := range round {
+			round[i] = &p.last[(p.n-n+i)%len(p.last)]
+		}
+		return round
+	}
+	return nil
+}
+
+// polls notes a call that is about to be replayed, unless it begins a round that is passed over: then
+// it reports true.
+func (s *Strand) polls() bool {
+	c := s.event.Call
+	f := s.m.function(c.Fn)
+	fetches := f.meaning != nil && f.meaning.Polls != nil
+	if fetches && s.polling == nil {
+		s.polling = &polling{}
+	}
+	if fetches && s.passRound(c, f.meaning) {
+		return true
+	}
+	if s.polling != nil {
+		s.polling.did(s.event.Call, fetches)
+	}
+	return false
+}
+
+// stopPolling notes that the process does something else than call.
+func (s *Strand) stopPolling() {
+	if s.polling != nil {
+		s.polling.n = 0
+	}
+}
+
+// Arguments in which the tracer numbers what fetches.
+var (
+	argNumberOf  = NewArgName("number")
+	argNumbersOf = NewArgName("numbers")
+)
+
+// numberOf returns the number of what a call fetches; 0: it has none.
+func numberOf(c *trace.Call) int64 {
+	v, _ := c.Arg(argNumberOf.String())
+	return v.Int
+}
+
+// alike reports whether two calls are the same but for their times, and numbers of the tracer that
+// differ by so many.
+func alike(a, b *trace.Call, shift int64) bool {
+	if a.Fn != b.Fn || a.Stack != b.Stack || a.Returned != b.Returned || a.Failed != b.Failed || len(a.Args) != len(b.Args) {
+		return false
+	}
+	for i := range a.Args {
+		x, y := &a.Args[i], &b.Args[i]
+		by := int64(0)
+		if name := a.Fn.Args[i].Name; name == argNumberOf.String() && x.Int != 0 || name == argNumbersOf.String() {
+			by = shift
+		}
+		if x.Int+by != y.Int && !a.Fn.Args[i].Kind.IsList() || len(x.List) != len(y.List) {
+			return false
+		}
+		for k := range x.List {
+			if x.List[k]+by != y.List[k] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// passRound passes over the round of polls that begins with the call that was read, where the
+// process has just made one that found the same, and makes another one behind it.
+func (s *Strand) passRound(c *trace.Call, w *Meaning) bool {
+	round := s.polling.round(c)
+	if round == nil {
+		return false
+	}
+	operations := w.Polls(s, round)
+	if operations == 0 {
+		return false
+	}
+	c = keep(c)
+	s.event.Call = c
+	shift, next := numberOf(c)-numberOf(round[0]), int64(0)
+	for i := 1; i < 2*len(round); i++ {
+		ev := s.ahead.peek(i - 1)
+		if ev == nil || ev.Kind != trace.KindCall {
+			return false
+		}
+		if i == len(round) {
+			next = numberOf(ev.Call) - numberOf(round[0])
+		}
+		by := shift
+		if i >= len(round) {
+			by = next
+		}
+		if !alike(round[i%len(round)], ev.Call, by) {
+			return false
+		}
+	}
+	n := len(round)
+	s.ahead.drop(n - 1)
+	s.pos += uint64(n)
+	s.callsBefore += uint64(n)
+	s.m.stats.Calls += uint64(n)
+	s.m.stats.Operations += operations
+	return true
+}
+
+// peek returns an event of those to come, by number; nil where it is not there, or not yet.
+func (a *ahead) peek(i int) *trace.Event {
+	for len(a.queue) <= i {
+		if a.err != nil || !a.another() {
+			return nil
+		}
+	}
+	return &a.queue[i]
+}
+
+// another reads one more event ahead, if it is there by now.
+func (a *ahead) another() bool {
+	a.of.current.keepCall()
+	var ev trace.Event
+	err := a.stream.ReadEvent(&ev)
+	switch {
+	case errors.Is(err, trace.ErrNotYet):
+		return false
+	case err != nil:
+		a.err = err
+		return false
+	}
+	a.put(&ev)
+	return true
+}
+
+// drop takes events off the queue.
+func (a *ahead) drop(n int) {
+	for _, ev := range a.queue[:n] {
+		a.events -= events(&ev)
+	}
+	a.queue, a.taken = a.queue[n:], a.taken+n
+}
