@@ -93,8 +93,7 @@ func foreseeOperation(m *Model, p *process, c *core.Call, r *entry, f *core.Fore
 	}
 	count, _ := b.elements(targetArgs)
 	key, ok := wordOf(&a, count, t)
-	update := b.update(&a)
-	if !ok || update == nil {
+	if !ok {
 		return
 	}
 	number := int64(0)
@@ -107,7 +106,7 @@ func foreseeOperation(m *Model, p *process, c *core.Call, r *entry, f *core.Fore
 	} else if !m.fetches(e.win) {
 		return
 	}
-	f.Issue(key, c.Call, update, number, wordAt{e.win.ID, target})
+	f.Issue(key, c.Call, b.update(&a), number, wordAt{e.win.ID, target})
 }
 
 // onTarget begins an operation with values, that is not replayed. It is false where its target is
