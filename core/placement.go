@@ -391,9 +391,7 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 		}
 		if t := w.there(op, []manner{how}); t != nil { // either may be: what is to come decides
 			look()
-			goals := slices.Concat(waiting, later)
-			if closed && !w.search(how, goals, ahead) &&
-				w.search(how, slices.DeleteFunc(goals, func(x *WordOp) bool { return x == op }), ahead) {
+			if closed && w.contradicted(op, how, waiting, later, ahead) {
 				return t
 			}
 		}
@@ -436,6 +434,22 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 		}
 	}
 	return nil
+}
+
+// contradicted reports whether what is to come agrees with those that wait but for an operation, and
+// not with all of them: as far as it is seen, of which the nearest is enough. Those that wait and were
+// over later come behind what is not seen.
+func (w *word) contradicted(op *WordOp, how manner, waiting, later []*WordOp, ahead [][]*WordOp) bool {
+	goals := func(n int) []*WordOp {
+		near := slices.DeleteFunc(slices.Clone(waiting), func(x *WordOp) bool { return x != op && x.end() > later[n-1].end() })
+		return append(near, later[:n]...)
+	}
+	for n := 1; n <= len(later); n *= 2 {
+		if !w.search(how, goals(n), ahead) {
+			return w.search(how, slices.DeleteFunc(goals(n), func(x *WordOp) bool { return x == op }), ahead)
+		}
+	}
+	return false
 }
 
 // first reports whether the operation fetched what the word may have held at first, and is

@@ -154,3 +154,39 @@ func TestOneAloneInPhases(t *testing.T) {
 		require.Less(t, most, turns/4)
 	}
 }
+
+// TestReadBetweenTwo: what a read found was there before an update, and is there again behind the
+// next one, which both may have taken effect while it was under way. What the strand reads next shows
+// that the second had not yet, though another operation waits that was over much later.
+func TestReadBetweenTwo(t *testing.T) {
+	r := newWordRun(3)
+	update, read := 0, 0
+	begin := func(value int) {
+		update++
+		r.begin(2, update, wordAdd, value, 0, 1)
+	}
+	look := func() {
+		read++
+		r.begin(1, read, wordRead, 0, 0, 1)
+	}
+	begin(1)
+	r.end(2, update, 0)
+	for range 60 {
+		begin(1)
+		look()
+		r.end(2, update, 1)
+		begin(-1)
+		r.end(1, read, 1)
+		look()
+		r.end(1, read, 2)
+		r.end(2, update, 2)
+	}
+	r.begin(0, 1, wordAdd, 5, 0, 1)
+	r.end(0, 1, 1)
+	streams := r.streams()
+	m, err := core.NewMachine(streams, core.Options{Clock: evc.Auto}, &wordModel{newToy(), map[[2]int64]*core.WordOp{}})
+	require.NoError(t, err)
+	replay(t, m, func(*regions.Region) {})
+	require.Empty(t, m.Problems())
+	require.True(t, m.Choices().AsGood(core.Choices{}), "not by the times of the calls")
+}
