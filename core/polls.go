@@ -21,6 +21,10 @@ type polling struct {
 	n     int                         // how many there were; the last one has number n-1
 	fetch int                         // how many there were with the last that fetches
 	room  [mostInRound]*trace.Call
+
+	// What was said of the last round that was asked about, by its calls' numbers.
+	from, behind int
+	operations   uint64
 }
 
 // did notes a call that is replayed; fetches: a round may begin with it.
@@ -28,7 +32,7 @@ func (p *polling) did(c *trace.Call, fetches bool) {
 	if fetches {
 		p.fetch = p.n + 1
 	} else if p.n == 0 || p.n-p.fetch >= mostInRound {
-		p.n = 0
+		p.stop()
 		return
 	}
 	at := &p.last[p.n%len(p.last)]
@@ -78,9 +82,11 @@ func (s *Strand) polls() bool {
 // stopPolling notes that the process does something else than call.
 func (s *Strand) stopPolling() {
 	if s.polling != nil {
-		s.polling.n = 0
+		s.polling.stop()
 	}
 }
+
+func (p *polling) stop() { p.n, p.behind = 0, 0 }
 
 // Arguments in which the tracer numbers what fetches.
 var (
@@ -125,7 +131,11 @@ func (s *Strand) passRound(c *trace.Call, w *Meaning) bool {
 	if round == nil {
 		return false
 	}
-	operations := w.Polls(s, round)
+	p := s.polling
+	if from := p.n - len(round); p.from != from || p.behind != p.n {
+		p.from, p.behind, p.operations = from, p.n, w.Polls(s, round)
+	}
+	operations := p.operations
 	if operations == 0 {
 		return false
 	}
