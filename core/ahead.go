@@ -51,20 +51,50 @@ func (a *ahead) stretch() (st *trace.Stretch, thread uint32) {
 	return a.many.ReadStretch()
 }
 
-// more reads one more event ahead, and reports whether there was one.
+// more waits until one more event is read ahead, and reports whether there was one.
 func (a *ahead) more() bool {
-	a.of.current.keepCall()
-	var ev trace.Event
-	if a.err == nil {
-		for a.err = a.stream.ReadEvent(&ev); errors.Is(a.err, trace.ErrNotYet); {
-			a.err = a.stream.ReadEvent(&ev)
+	for !a.another() {
+		if a.err != nil {
+			return false
 		}
 	}
+	return true
+}
+
+// another reads one more event ahead, if it is there by now.
+func (a *ahead) another() bool {
+	a.of.current.keepCall()
 	if a.err != nil {
+		return false
+	}
+	var ev trace.Event
+	switch err := a.stream.ReadEvent(&ev); {
+	case errors.Is(err, trace.ErrNotYet):
+		return false
+	case err != nil:
+		a.err = err
 		return false
 	}
 	a.put(&ev)
 	return true
+}
+
+// peek returns an event of those to come, by number; nil where it is not there, or not yet.
+func (a *ahead) peek(i int) *trace.Event {
+	for len(a.queue) <= i {
+		if !a.another() {
+			return nil
+		}
+	}
+	return &a.queue[i]
+}
+
+// drop takes events off the queue.
+func (a *ahead) drop(n int) {
+	for i := range n {
+		a.events -= events(&a.queue[i])
+	}
+	a.queue, a.taken = a.queue[n:], a.taken+n
 }
 
 // put adds an event that was read ahead.

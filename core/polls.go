@@ -1,7 +1,6 @@
 package core
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/mcchk/mcchk/trace"
@@ -165,38 +164,4 @@ func (s *Strand) passRound(c *trace.Call, w *Meaning) bool {
 	s.m.stats.Calls += uint64(n)
 	s.m.stats.Operations += operations
 	return true
-}
-
-// peek returns an event of those to come, by number; nil where it is not there, or not yet.
-func (a *ahead) peek(i int) *trace.Event {
-	for len(a.queue) <= i {
-		if a.err != nil || !a.another() {
-			return nil
-		}
-	}
-	return &a.queue[i]
-}
-
-// another reads one more event ahead, if it is there by now.
-func (a *ahead) another() bool {
-	a.of.current.keepCall()
-	var ev trace.Event
-	err := a.stream.ReadEvent(&ev)
-	switch {
-	case errors.Is(err, trace.ErrNotYet):
-		return false
-	case err != nil:
-		a.err = err
-		return false
-	}
-	a.put(&ev)
-	return true
-}
-
-// drop takes events off the queue.
-func (a *ahead) drop(n int) {
-	for _, ev := range a.queue[:n] {
-		a.events -= events(&ev)
-	}
-	a.queue, a.taken = a.queue[n:], a.taken+n
 }

@@ -35,7 +35,8 @@ func (op *WordOp) Does(operation string) {
 			}
 		}
 	}
-	if several && !slices.Contains(w.m.words.serial.words, w) {
+	if several && !w.several {
+		w.several = true
 		w.m.words.serial.words = append(w.m.words.serial.words, w)
 	}
 	if i := slices.IndexFunc(own.latest, func(x *WordOp) bool { return x.does == operation }); i >= 0 {

@@ -152,7 +152,8 @@ type word struct {
 	sure      bool       // planners try first what has found the value that is there, since the ends of calls led nowhere
 	untimely  bool       // values contradicted the times of calls
 	disturbed bool       // something else than operations has written to it
-	crossed   bool       // updates by different operations may have taken effect at once
+	several   bool       // processes update it by different operations
+	crossed   bool       // which may have taken effect at once
 }
 
 // words are those of the present region.
