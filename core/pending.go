@@ -317,8 +317,11 @@ func (p *Pending) Seen(at regions.Point) {
 // seen to be for all that is to come.
 func (p *Pending) over() bool { return p.done || p.access == nil }
 
-// Past reports whether the access is complete, or seen to be, for all that is to come.
-func (p *Pending) Past() bool { return p.access == nil || p.done && p.region != p.strand.m.index }
+// Past reports whether the access is complete, or seen to be, for all that is to come: also one that
+// is left out, so that what is known of words is the same for all parts of memory.
+func (p *Pending) Past() bool {
+	return p.access == nil && p.leftOut == 0 || p.done && p.region != p.strand.m.index
+}
 
 // Gone reports whether nothing of the access is held any more: it is complete, or seen to be for
 // all that is to come.
