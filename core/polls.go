@@ -143,7 +143,7 @@ func (s *Strand) passRound(c *trace.Call, w *Meaning) bool {
 	shift, next := numberOf(c)-numberOf(round[0]), int64(0)
 	for i := 1; i < 2*len(round); i++ {
 		ev := s.ahead.peek(i - 1)
-		if ev == nil || ev.Kind != trace.KindCall {
+		if ev == nil || ev.Kind != trace.KindCall || ev.Strand != s.event.Strand {
 			return false
 		}
 		if i == len(round) {
