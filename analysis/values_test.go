@@ -79,16 +79,6 @@ func TestValuesAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// TestWordsInParts: a swap is pending where a region begins, in memory of another part. What it leaves
-// is known there too: else a later wait is explained too late, and so an increment of another word
-// counts as seen.
-func TestWordsInParts(t *testing.T) {
-	p := values.Generate("shmem", 70002736)
-	text, undecided := differsOnValues(t, p, p.Races())
-	require.Empty(t, text)
-	require.False(t, undecided)
-}
-
 // differsOnValues returns what the engine says differently, and whether it says that
 // something is undecided.
 func differsOnValues(t testing.TB, p *values.Program, want *values.Races) (text string, undecided bool) {

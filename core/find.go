@@ -63,7 +63,6 @@ func (w *word) find(op *WordOp, how manner) *version {
 func (op *WordOp) lastRun(all []*version, how manner) (found *version, decided bool) {
 	for _, v := range slices.Backward(all) {
 		switch {
-		case how.timely && v.by != nil && op.precedes(v.by): // it was not there yet
 		case v.value == op.found || how.unknown && !v.value.Known:
 			found = v
 		case found != nil && !how.other:

@@ -444,9 +444,13 @@ func (w *word) contradicted(op *WordOp, how manner, waiting, later []*WordOp, ah
 		near := slices.DeleteFunc(slices.Clone(waiting), func(x *WordOp) bool { return x != op && x.end() > later[n-1].end() })
 		return append(near, later[:n]...)
 	}
-	for n := 1; n <= len(later); n *= 2 {
-		if !w.search(how, goals(n), ahead) {
-			return w.search(how, slices.DeleteFunc(goals(n), func(x *WordOp) bool { return x == op }), ahead)
+	for n := min(1, len(later)); n > 0; n = min(2*n, len(later)) {
+		all := goals(n)
+		if !w.search(how, all, ahead) {
+			return w.search(how, slices.DeleteFunc(all, func(x *WordOp) bool { return x == op }), ahead)
+		}
+		if n == len(later) {
+			break
 		}
 	}
 	return false

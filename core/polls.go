@@ -44,11 +44,12 @@ func (p *polling) did(c *trace.Call, fetches bool) {
 	p.n++
 }
 
-// round returns the last round of calls that began with one like this; nil: there is none.
-func (p *polling) round(c *trace.Call) []*trace.Call {
+// round returns the last round of calls that began with one like this, of the function; nil: there is
+// none.
+func (p *polling) round(f *function, c *trace.Call) []*trace.Call {
 	for n := 1; n <= min(p.n, mostInRound); n++ {
 		first := &p.last[(p.n-n)%len(p.last)]
-		if !alike(first, c, numberOf(c)-numberOf(first)) {
+		if !f.alike(first, c, f.numberOf(c)-f.numberOf(first)) {
 			continue
 		}
 		round := p.room[:n]
@@ -69,7 +70,7 @@ func (s *Strand) polls() bool {
 	if fetches && s.polling == nil {
 		s.polling = &polling{}
 	}
-	if fetches && s.passRound(c, f.meaning) {
+	if fetches && s.passRound(f, c) {
 		return true
 	}
 	if s.polling != nil {
@@ -89,29 +90,31 @@ func (p *polling) stop() { p.n, p.behind = 0, 0 }
 
 // Arguments in which the tracer numbers what fetches.
 var (
-	argNumberOf  = NewArgName("number")
-	argNumbersOf = NewArgName("numbers")
+	argFetch   = NewArgName("number")
+	argFetched = NewArgName("numbers")
 )
 
-// numberOf returns the number of what a call fetches; 0: it has none.
-func numberOf(c *trace.Call) int64 {
-	v, _ := c.Arg(argNumberOf.String())
-	return v.Int
+// numberOf returns the number of what a call of the function fetches; 0: it has none.
+func (f *function) numberOf(c *trace.Call) int64 {
+	if i := f.at[argFetch]; i >= 0 && int(i) < len(c.Args) {
+		return c.Args[i].Int
+	}
+	return 0
 }
 
-// alike reports whether two calls are the same but for their times, and numbers of the tracer that
-// differ by so many.
-func alike(a, b *trace.Call, shift int64) bool {
+// alike reports whether two calls, one of the function, are the same but for their times, and numbers
+// of the tracer that differ by so many.
+func (f *function) alike(a, b *trace.Call, shift int64) bool {
 	if a.Fn != b.Fn || a.Stack != b.Stack || a.Returned != b.Returned || a.Failed != b.Failed || len(a.Args) != len(b.Args) {
 		return false
 	}
 	for i := range a.Args {
 		x, y := &a.Args[i], &b.Args[i]
 		by := int64(0)
-		if name := a.Fn.Args[i].Name; name == argNumberOf.String() && x.Int != 0 || name == argNumbersOf.String() {
+		if i == int(f.at[argFetch]) && x.Int != 0 || i == int(f.at[argFetched]) {
 			by = shift
 		}
-		if x.Int+by != y.Int && !a.Fn.Args[i].Kind.IsList() || len(x.List) != len(y.List) {
+		if x.Int+by != y.Int && !f.fn.Args[i].Kind.IsList() || len(x.List) != len(y.List) {
 			return false
 		}
 		for k := range x.List {
@@ -125,35 +128,30 @@ func alike(a, b *trace.Call, shift int64) bool {
 
 // passRound passes over the round of polls that begins with the call that was read, where the
 // process has just made one that found the same, and makes another one behind it.
-func (s *Strand) passRound(c *trace.Call, w *Meaning) bool {
-	round := s.polling.round(c)
+func (s *Strand) passRound(f *function, c *trace.Call) bool {
+	round := s.polling.round(f, c)
 	if round == nil {
 		return false
 	}
 	p := s.polling
 	if from := p.n - len(round); p.from != from || p.behind != p.n {
-		p.from, p.behind, p.operations = from, p.n, w.Polls(s, round)
+		p.from, p.behind, p.operations = from, p.n, f.meaning.Polls(s, round)
 	}
-	operations := p.operations
-	if operations == 0 {
+	if p.operations == 0 {
 		return false
 	}
 	c = keep(c)
 	s.event.Call = c
-	shift, next := numberOf(c)-numberOf(round[0]), int64(0)
+	shift := f.numberOf(c) - f.numberOf(round[0])
 	for i := 1; i < 2*len(round); i++ {
 		ev := s.ahead.peek(i - 1)
 		if ev == nil || ev.Kind != trace.KindCall || ev.Strand != s.event.Strand {
 			return false
 		}
-		if i == len(round) {
-			next = numberOf(ev.Call) - numberOf(round[0])
+		if i == len(round) { // the one behind
+			shift = f.numberOf(ev.Call) - f.numberOf(round[0])
 		}
-		by := shift
-		if i >= len(round) {
-			by = next
-		}
-		if !alike(round[i%len(round)], ev.Call, by) {
+		if x := round[i%len(round)]; !s.m.function(x.Fn).alike(x, ev.Call, shift) {
 			return false
 		}
 	}
@@ -162,6 +160,6 @@ func (s *Strand) passRound(c *trace.Call, w *Meaning) bool {
 	s.pos += uint64(n)
 	s.callsBefore += uint64(n)
 	s.m.stats.Calls += uint64(n)
-	s.m.stats.Operations += operations
+	s.m.stats.Operations += p.operations
 	return true
 }

@@ -1,10 +1,6 @@
 package core
 
-import (
-	"slices"
-
-	"github.com/mcchk/mcchk/regions"
-)
+import "slices"
 
 // Updates of a word by different operations need not be atomic to each other while they may
 // take effect at once. Where values show that one has taken effect to whoever issues the other,
@@ -71,16 +67,15 @@ func (op *WordOp) hadEffect(then *WordOp) bool {
 }
 
 // serialWords returns the words of the phase that is over which Region.Serial has.
-func (m *Machine) serialWords() map[regions.Word]bool {
+func (m *Machine) serialWords() map[WordKey]bool {
 	x := &m.words.serial
 	if len(x.words) == 0 {
 		return nil
 	}
-	all := map[regions.Word]bool{}
+	all := map[WordKey]bool{}
 	for _, w := range x.words {
-		k := regions.Word(w.key)
-		before, there := all[k] // it was forgotten meanwhile, and begun again
-		all[k] = (before || !there) && !w.crossed && !w.open
+		before, there := all[w.key] // it was forgotten meanwhile, and begun again
+		all[w.key] = (before || !there) && !w.crossed && !w.open
 	}
 	x.words = slices.DeleteFunc(x.words, func(w *word) bool { return m.words.all[w.key] != w })
 	return all

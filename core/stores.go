@@ -101,7 +101,7 @@ type memoryOf struct {
 	lo, hi uint64
 }
 
-func (k WordKey) memory() memoryOf { return memoryOf{k.Owner, k.Addr, k.Addr + k.Bytes} }
+func bytesOf(k WordKey) memoryOf { return memoryOf{k.Owner, k.Addr, k.Addr + k.Bytes} }
 
 // writes notes an access of the present call.
 func (m *Machine) writes(a *regions.Access, owner int32) {

@@ -18,12 +18,8 @@ import (
 // (placement.go). A strand that has fetched a value stands still until all strands
 // do: by then whatever can have gone before was issued.
 
-// WordKey names a word: bytes that atomic operations update as a whole.
-type WordKey struct {
-	Owner int32 // strand whose memory it is in
-	Addr  uint64
-	Bytes uint64
-}
+// WordKey names a word.
+type WordKey = regions.Word
 
 // Value is what a word holds.
 type Value struct {
@@ -201,7 +197,7 @@ func (m *Machine) word(k WordKey) *word {
 			w.versions[0].value = Value{Bits: h.bits, Known: true}
 		}
 		m.give(&w.versions[0].before, evc.Time{})
-		m.disturb(k.memory()) // words of another size there
+		m.disturb(bytesOf(k)) // words of another size there
 		m.words.all[k] = w
 		m.processes[k.Owner].words.add(m, k)
 	}
@@ -286,7 +282,7 @@ func (op *WordOp) Tell(bits, ended int64) {
 // visit begins an operation; look: a read of the strand's own memory, which need not come
 // after what its process has issued.
 func (s *Strand) visit(w *word, began int64, update Update, look bool) *WordOp {
-	if by, at := &s.m.writing.by, w.key.memory(); len(*by) == 0 || (*by)[len(*by)-1] != at {
+	if by, at := &s.m.writing.by, bytesOf(w.key); len(*by) == 0 || (*by)[len(*by)-1] != at {
 		*by = append(*by, at)
 	}
 	op := &WordOp{strand: s, word: w, region: s.m.index, update: update, began: began, floor: w.versions[0]}

@@ -68,22 +68,26 @@ func (p *planner) meetings(calls []*trace.Call, window int64) (out []meeting) {
 	if on {
 		window = v.Int
 	}
-	nth := -1 // of the windows of its processes
-	for rank := range p.scan.ranks {
-		if i := slices.IndexFunc(p.scan.ranks[rank].made, func(w madeWindow) bool { return w.id == window }); i >= 0 {
-			nth = i
-			break
+	numbers := make([]int, len(p.scan.ranks)) // of the window among those of each process; -1: it is none
+	nth := -1                                 // that of the first process which has it
+	for rank := range numbers {
+		numbers[rank] = slices.IndexFunc(p.scan.ranks[rank].made, func(w madeWindow) bool { return w.id == window })
+		if nth < 0 {
+			nth = numbers[rank]
 		}
 	}
 	at := map[int64]int{} // in out
-	for rank := range p.scan.ranks {
+	for rank, own := range numbers {
 		q := &p.scan.ranks[rank]
+		if own < 0 {
+			own = nth
+		}
 		var its madeWindow
 		switch {
-		case q.pos == 0, nth >= len(q.made):
+		case q.pos == 0, own >= len(q.made):
 			continue
-		case nth >= 0:
-			its = q.made[nth]
+		case own >= 0:
+			its = q.made[own]
 		case on && q.windows[window] == 0:
 			continue
 		}
