@@ -210,6 +210,7 @@ struct mcchk_agreement {
 	int active;
 	uint8_t run[16];
 	char boot[40];
+	struct mcchk_clock clock; /* of the machine that process 0 is on */
 	char world[64]; /* of processes that others started: where in the directory; or "" */
 };
 

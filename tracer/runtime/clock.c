@@ -1,19 +1,18 @@
-/* The time of CLOCK_MONOTONIC, in nanoseconds.
+/* The time, in nanoseconds: CLOCK_MONOTONIC at the start of the run, and close to it from then on.
  *
- * Where the kernel takes it from the processor's counter of cycles, that is read here too
- * (mcchk_now in clock.h), which takes half as long as asking the C library. How long a cycle is
- * each thread measures between times that it asks for; and it asks again every millisecond or so.
- * So what it says is no more than some nanoseconds away from what others of its machine say, and
- * never goes back.
+ * Which of two operations came first is told by their times (core/placement.go), so these have to
+ * agree among the processes of a machine to some nanoseconds. Where the kernel takes its time from
+ * the processor's counter of cycles, all processes of the first one's machine go by that counter,
+ * which is one for all cores, and by what the first one has measured: when it showed what, and how
+ * long a cycle is. All others ask the C library, which takes twice as long.
  */
 #include "mcchk.h"
 
-#include <fcntl.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-static uint64_t asked(void)
+struct mcchk_clock mcchk_clock;
+
+uint64_t mcchk_ask_clock(void)
 {
 	struct timespec ts;
 	clock_gettime(CLOCK_MONOTONIC, &ts);
@@ -22,16 +21,34 @@ static uint64_t asked(void)
 
 #ifdef __x86_64__
 #include <cpuid.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
 
-#define SPAN (1ull << 22)    /* cycles that a time asked for is good for, and that are measured at first */
-#define ENOUGH (1ull << 26)  /* cycles that are measured later, … */
-#define LONG (1ull << 30)    /* … before others are, … */
-#define TOO_LONG (1ull << 33) /* … and that are not: there are too many nanoseconds in them */
-#define ASTRAY 10000u        /* ns that the two do not get apart in a span unless one of them was set */
+#define ENOUGH 20000000ull /* ns in which a cycle is measured, to some tenths of a millionth */
 
-static int counts; /* the counter is what the kernel uses */
+static struct mcchk_clock start; /* when the process began */
 
-void mcchk_clock_start(void)
+/* Both at one moment: of several tries, in which an interrupt may come between, the quickest. */
+static void ask(struct mcchk_clock *k)
+{
+	uint64_t quickest = UINT64_MAX;
+
+	for (int tries = 0; tries < 32; tries++) {
+		uint64_t before = __builtin_ia32_rdtsc(), ns = mcchk_ask_clock();
+		uint64_t took = __builtin_ia32_rdtsc() - before;
+		if (took < quickest) {
+			quickest = took;
+			k->cycles = before + took / 2;
+			k->ns = ns;
+		}
+	}
+}
+
+__attribute__((constructor)) static void begin(void) { ask(&start); }
+
+/* Whether the counter is what the kernel uses. */
+static int counts(void)
 {
 	static const char source[] = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 	char name[8] = "";
@@ -39,70 +56,35 @@ void mcchk_clock_start(void)
 	int fd = open(source, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
-		return;
+		return 0;
 	ssize_t n = read(fd, name, sizeof name - 1);
 	close(fd);
-	counts = n > 0 && strcmp(name, "tsc\n") == 0 && __get_cpuid(0x80000007, &a, &b, &c, &d) && (d >> 8 & 1);
+	return n > 0 && strcmp(name, "tsc\n") == 0 && __get_cpuid(0x80000007, &a, &b, &c, &d) && (d >> 8 & 1);
 }
 
-/* Both at one moment. Returns whether they are: an interrupt may have come in between. */
-static int ask(struct mcchk_clock *k, uint64_t *cycles, uint64_t *ns)
+void mcchk_clock_measure(struct mcchk_clock *k)
 {
-	for (int tries = 0; tries < 4; tries++) {
-		uint64_t before = __builtin_ia32_rdtsc();
-		*ns = asked();
-		uint64_t took = __builtin_ia32_rdtsc() - before;
-		*cycles = before + took / 2;
-		if (k->quickest == 0 || took < k->quickest)
-			k->quickest = took;
-		if (took <= k->quickest + k->quickest / 2)
-			return 1;
+	k->scale = 0;
+	if (!counts())
+		return;
+	ask(k);
+	if (k->ns - start.ns < ENOUGH) {
+		uint64_t left = ENOUGH - (k->ns - start.ns);
+		nanosleep(&(struct timespec){.tv_nsec = (long)left}, NULL);
+		ask(k);
 	}
-	return 0;
-}
-
-/* Whether the counter has gone on as it was measured. */
-static int goes_on(const struct mcchk_clock *k, uint64_t cycles, uint64_t ns)
-{
-	uint64_t since = cycles - k->cycles, expected = k->ns + (since * k->scale >> 32);
-	return since >= 4 * SPAN || expected - ns + ASTRAY < 2 * ASTRAY;
-}
-
-/* Measures how long a cycle is, once there are enough of them. */
-static void measure(struct mcchk_clock *k, uint64_t cycles, uint64_t ns)
-{
-	uint64_t passed = cycles - k->first_cycles;
-
-	if (k->first_cycles != 0 && passed < TOO_LONG && passed >= (k->span ? ENOUGH : SPAN)) {
-		k->scale = ((ns - k->first_ns) << 32) / passed;
-		k->span = SPAN;
-	}
-	if (k->first_cycles == 0 || passed >= LONG) {
-		k->first_cycles = cycles;
-		k->first_ns = ns;
-	}
-}
-
-uint64_t mcchk_ask_clock(void)
-{
-	struct mcchk_clock *k = &mcchk_self.clock;
-	uint64_t cycles, ns;
-
-	if (!counts)
-		return asked();
-	if (!ask(k, &cycles, &ns))
-		return ns;
-	if (k->span && !goes_on(k, cycles, ns)) {
-		k->span = 0;
-		k->first_cycles = 0;
-	}
-	measure(k, cycles, ns);
-	k->cycles = cycles;
-	k->ns = ns;
-	return ns;
+	if (k->cycles > start.cycles && k->ns > start.ns)
+		k->scale = (uint64_t)(((unsigned __int128)(k->ns - start.ns) << 32) / (k->cycles - start.cycles));
 }
 #else
-void mcchk_clock_start(void) {}
-
-uint64_t mcchk_ask_clock(void) { return asked(); }
+void mcchk_clock_measure(struct mcchk_clock *k) { k->scale = 0; }
 #endif
+
+void mcchk_clock_agree(const struct mcchk_clock *k)
+{
+	if (mcchk_clock.scale != 0)
+		return;
+	mcchk_clock.cycles = k->cycles;
+	mcchk_clock.ns = k->ns;
+	__atomic_store_n(&mcchk_clock.scale, k->scale, __ATOMIC_RELEASE);
+}

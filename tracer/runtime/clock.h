@@ -4,26 +4,35 @@
 
 #pragma GCC visibility push(hidden)
 
-void mcchk_clock_start(void); /* before anything is recorded */
+/* When the processor's counter showed so many cycles, it was so late; it goes on by so many
+ * nanoseconds, times 2^32, a cycle; 0: the counter does not tell the time. */
+struct mcchk_clock {
+	uint64_t cycles, ns, scale;
+};
+
+extern struct mcchk_clock mcchk_clock;
+
+void mcchk_clock_measure(struct mcchk_clock *);     /* for all processes of this machine */
+void mcchk_clock_agree(const struct mcchk_clock *); /* this process goes by it */
 uint64_t mcchk_ask_clock(void);
 
 /* The time; what comes before here may not all be done by then. */
 static inline uint64_t mcchk_now_or_before(void)
 {
-	struct mcchk_clock *k = &mcchk_self.clock;
 #ifdef __x86_64__
-	uint64_t since = __builtin_ia32_rdtsc() - k->cycles;
-	uint64_t ns = MCCHK_LIKELY(since < k->span) ? k->ns + (since * k->scale >> 32) : mcchk_ask_clock();
-#else
-	uint64_t ns = mcchk_ask_clock();
+	const struct mcchk_clock *k = &mcchk_clock;
+	uint64_t scale = __atomic_load_n(&k->scale, __ATOMIC_ACQUIRE), since = __builtin_ia32_rdtsc() - k->cycles;
+	if (MCCHK_LIKELY(scale != 0 && since < 1ull << 62))
+		return k->ns + (uint64_t)((unsigned __int128)since * scale >> 32);
 #endif
-	k->latest = ns > k->latest ? ns : k->latest;
-	return k->latest;
+	return mcchk_ask_clock();
 }
 
-/* The time, after all that comes before here is done. */
+/* The time, after all that comes before here is done and has reached those who share memory: what
+ * was stored may else be on its way there for microseconds. */
 static inline uint64_t mcchk_now(void)
 {
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 #ifdef __x86_64__
 	__builtin_ia32_lfence();
 #endif

@@ -330,16 +330,6 @@ struct mcchk_through {
 	void **outer;      /* frame of the wrapper that called the library */
 };
 
-/* A time that a thread asked for, from which it goes on by the processor's counter (clock.c). */
-struct mcchk_clock {
-	uint64_t cycles, ns;
-	uint64_t span;                   /* so many cycles from there on; 0: none */
-	uint64_t scale;                  /* 2^32 times a cycle, in ns: measured since */
-	uint64_t first_cycles, first_ns; /* 0: nothing is measured yet */
-	uint64_t quickest;               /* cycles that asking takes */
-	uint64_t latest;                 /* that was told */
-};
-
 struct mcchk_tls {
 	struct mcchk_run *runs; /* never NULL; all zero until the thread records */
 	struct mcchk_thread *thread;
@@ -354,7 +344,6 @@ struct mcchk_tls {
 	int between;                  /* the strand that it was is over, and it has not gone on with another */
 	int exits;                    /* rounds of destructors of its data so far, as it ends */
 	struct mcchk_through once;    /* what the program does once, by the C library */
-	struct mcchk_clock clock;
 };
 
 extern __thread struct mcchk_tls mcchk_self __attribute__((tls_model("initial-exec")));

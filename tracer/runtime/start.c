@@ -80,6 +80,7 @@ void mcchk_propose(struct mcchk_agreement *a, const char *directory, const char 
 	a->active = !why;
 	make_run_id(a->run);
 	read_boot(a->boot, sizeof a->boot);
+	mcchk_clock_measure(&a->clock);
 }
 
 int mcchk_elsewhere(const struct mcchk_agreement *a)
@@ -140,6 +141,8 @@ void mcchk_open_trace(const struct mcchk_agreement *a, uint32_t rank, uint32_t r
 	make_world(directory, a->world);
 	int n = snprintf(path, sizeof path, "%s/%s%srank-%u.mcct", directory, a->world, a->world[0] ? "/" : "", rank);
 
+	if (!mcchk_elsewhere(a))
+		mcchk_clock_agree(&a->clock);
 	memcpy(h.run, a->run, sizeof h.run);
 	h.monotonic = mcchk_now();
 	clock_gettime(CLOCK_REALTIME, &real);

@@ -465,7 +465,6 @@ static void write_header(const struct mcchk_file_header *h, char *at)
 int mcchk_file_open(int fd, const struct mcchk_file_header *h)
 {
 	mcchk_crc_start();
-	mcchk_clock_start();
 	file.rank = (int)h->rank;
 	file.most = h->most;
 	file.header = getenv("MCCHK_LIVE") ? LIVE_HEADER : FILE_HEADER;
