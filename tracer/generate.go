@@ -10,10 +10,11 @@ import (
 type functionList struct {
 	definitions []string
 	ids         map[string]int // by definition, from 1
-	custom      []string       // definitions of those whose wrappers are written by hand
+	named       []string       // definitions of those that code written by hand names
 }
 
-func (l *functionList) add(definition string, custom bool) {
+// add adds a function; named: its number has a name of its own.
+func (l *functionList) add(definition string, named bool) {
 	if l.ids == nil {
 		l.ids = map[string]int{}
 	}
@@ -22,8 +23,8 @@ func (l *functionList) add(definition string, custom bool) {
 	}
 	l.definitions = append(l.definitions, definition)
 	l.ids[definition] = len(l.definitions)
-	if custom {
-		l.custom = append(l.custom, definition)
+	if named {
+		l.named = append(l.named, definition)
 	}
 }
 
@@ -39,7 +40,7 @@ func (l *functionList) generate() []byte {
 	}
 	w.line("};")
 	w.line("_Static_assert(%d < MCCHK_MAX_FUNCTIONS, \"functions\");", len(l.definitions))
-	for _, d := range l.custom {
+	for _, d := range l.named {
 		name, _, _ := strings.Cut(d, " ")
 		w.line("extern const uint16_t mcchk_fn_%s __attribute__((visibility(\"hidden\")));", name)
 		w.line("const uint16_t mcchk_fn_%s = %d;", name, l.ids[d])

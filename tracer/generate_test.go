@@ -58,7 +58,7 @@ MPI_Init(int *argc:-) custom
 	require.NoError(t, err)
 	var list functionList
 	for i := range funcs {
-		list.add(funcs[i].definition(), funcs[i].Custom)
+		list.add(funcs[i].definition(), funcs[i].named())
 	}
 	text := string(generateWrappers(funcs, list.ids)) + string(list.generate())
 	for _, want := range []string{
@@ -83,7 +83,7 @@ MPI_Win_free(MPI_Win *win:w)
 	require.NoError(t, err)
 	var list functionList
 	for i := range funcs {
-		list.add(funcs[i].definition(), funcs[i].Custom)
+		list.add(funcs[i].definition(), funcs[i].named())
 	}
 	text := string(generateFortran(funcs, list.ids))
 	require.Equal(t, 2, strings.Count(text, "void mpi_alloc_mem_cptr_("), "for either library")

@@ -34,7 +34,7 @@ const (
 
 // mpiUnits are the sources that need mpi.h.
 var mpiUnits = []string{
-	"comms.c", "files.c", "init.c", "order.c", "requests.c", "types.c", "values.c", "windows.c", "words.c", "fortran.c", wrappersFile, fortranFile,
+	"comms.c", "files.c", "init.c", "order.c", "requests.c", "rounds.c", "types.c", "values.c", "windows.c", "words.c", "fortran.c", wrappersFile, fortranFile,
 }
 
 // Sources of which a run-time has one or the other: linkedSource where it is linked
@@ -127,7 +127,7 @@ func librarySources(sources fs.FS, tc *Toolchain) (map[string][]byte, error) {
 	}
 	if tc.MPI != "" {
 		for i := range funcs {
-			list.add(funcs[i].definition(), funcs[i].Custom)
+			list.add(funcs[i].definition(), funcs[i].named())
 		}
 		files[wrappersFile] = generateWrappers(funcs, list.ids)
 		files[fortranFile] = generateFortran(funcs, list.ids)

@@ -207,3 +207,13 @@ func (a *tableArg) check(text string) error {
 	}
 	return nil
 }
+
+// named reports whether code written by hand names the function: its wrapper, or runtime/rounds.c.
+func (f *tableFunc) named() bool {
+	switch f.Name {
+	case "MPI_Fetch_and_op", "MPI_Compare_and_swap", "MPI_Win_sync",
+		"MPI_Win_flush", "MPI_Win_flush_all", "MPI_Win_flush_local", "MPI_Win_flush_local_all":
+		return true
+	}
+	return f.Custom
+}

@@ -18,11 +18,11 @@ import (
 )
 
 // traced runs a built program with tracing, and returns the trace directory.
-func (b *bench) traced(ranks int, program string) string {
+func (b *bench) traced(ranks int, program string, args ...string) string {
 	b.t.Helper()
 	dir := b.path("traces")
 	var out bytes.Buffer
-	command := append(b.launcher(), "-n", fmt.Sprint(ranks), b.path(program))
+	command := slices.Concat(b.launcher(), []string{"-n", fmt.Sprint(ranks), b.path(program)}, args)
 	b.launch(func() {
 		exit, err := Run(b.context(), RunOptions{Dir: dir, Command: command, WorkDir: b.dir, Stdout: &out, Stderr: &out, Timeout: testTimeout})
 		require.NoError(b.t, err, out.String())

@@ -4,15 +4,6 @@
 
 #include <string.h>
 
-struct mcchk_call_record {
-	uint8_t type, flags;
-	uint16_t function;
-	uint32_t length;
-	uint64_t seq, begin, end;
-	uint32_t stack, zero;
-	int64_t words[];
-};
-
 static int define_function(struct mcchk_thread *t, uint16_t function)
 {
 	struct record {

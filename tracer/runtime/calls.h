@@ -58,6 +58,17 @@ static inline int mcchk_enter(void *frame)
 
 static inline void mcchk_leave(void) { mcchk_self.depth = 0; }
 
+/* ---- calls.c ---- */
+
+struct mcchk_call_record {
+	uint8_t type, flags;
+	uint16_t function;
+	uint32_t length;
+	uint64_t seq, begin, end;
+	uint32_t stack, zero;
+	int64_t words[];
+};
+
 int64_t *mcchk_call_begin(uint16_t function, uint64_t words, void *frame);
 void mcchk_call_commit(void);
 void mcchk_call_commit_at(uint64_t begin);

@@ -77,6 +77,7 @@ void mcchk_words_write(void)
 	mcchk_call_commit();
 	mcchk_call_end(mcchk_now(), 0);
 	mcchk_words_ready = 0;
+	mcchk_rounds_told();
 }
 
 /* ---- atomics of the language, in memory that processes share ---- */

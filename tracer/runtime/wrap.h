@@ -116,6 +116,10 @@ static inline void mcchk_fetched(void)
 		mcchk_words_write();
 }
 
+/* ---- rounds.c ---- */
+
+void mcchk_rounds_told(void); /* a note tells what was fetched */
+
 /* ---- types.c ---- */
 
 /* Where the bytes of one element lie, if they are one word: of 1, 2, 4 or 8 bytes. 0: they are not. */
