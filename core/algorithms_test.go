@@ -340,7 +340,7 @@ func TestThreadsAreNotReadFarAhead(t *testing.T) {
 		t.Logf("%d turns: at most %d of %d events ahead", turns, most, read)
 		return most
 	}
-	require.Less(t, most(200), 4*most(25))
+	require.Less(t, most(1600), 2*most(400))
 }
 
 // inOrder replays runs of an algorithm whose strands do it so many turns, changed.

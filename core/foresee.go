@@ -19,8 +19,8 @@ const (
 	// mostForeseen bounds the operations that are looked at of one strand, and
 	// mostCallsAhead the calls between which they stand; fewForeseen are looked at in
 	// any case.
-	fewForeseen    = 12
-	mostForeseen   = 32
+	fewForeseen    = 64
+	mostForeseen   = 256
 	mostCallsAhead = 8 * mostForeseen
 	// mostEventsAhead bounds the events that are read ahead, most of which may be
 	// loads and stores.
@@ -28,7 +28,7 @@ const (
 	// mostForeseeing bounds the strands that are looked at for one word.
 	mostForeseeing = 32
 	// foresightSteps bounds a search with what is foreseen.
-	foresightSteps = 1 << 10
+	foresightSteps = 1 << 14
 )
 
 // Foresight is what a strand is going to do to words.
@@ -153,7 +153,32 @@ func (f *Foresight) Fetched(number, bits, ended int64) {
 	if op := f.open[number]; op != nil {
 		delete(f.open, number)
 		op.found, op.ended, op.blocked = Value{bits, true}, ended, true
+		f.again(op)
 	}
+}
+
+// again forgets what the strand has read before an operation, where it has read the same before that,
+// and reads it now, with nothing else done to the word: of polls the first and the last count.
+func (f *Foresight) again(op *WordOp) {
+	last := slices.IndexFunc(f.ops, func(x foreseen) bool { return x.op == op })
+	middle := f.before(last, op)
+	if f.before(middle, op) >= 0 {
+		f.ops = slices.Delete(f.ops, middle, middle+1)
+	}
+}
+
+// before returns the place of the operation on a word before one of them, where it has read what
+// another one has; else -1.
+func (f *Foresight) before(place int, as *WordOp) int {
+	for i := place - 1; i >= 0; i-- {
+		if x := &f.ops[i]; x.key == f.ops[place].key {
+			if x.op.found == as.found && !x.op.writes() && !as.writes() {
+				return i
+			}
+			return -1
+		}
+	}
+	return -1
 }
 
 // Did says that the call performs an operation at once, and what it has fetched.

@@ -375,6 +375,15 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 			ahead, later, closed = w.foreseen()
 		}
 	}
+	if zero.zero { // what it held at first agrees with all that waits and that is to come
+		look()
+		i := slices.IndexFunc(tries, func(how manner) bool {
+			return how.zero != how.unknown && w.search(how, near(op, w.waiting(op, how), later), ahead)
+		})
+		if i > 0 {
+			tries = slices.Concat(tries[i:i+1], tries[:i], tries[i+1:])
+		}
+	}
 	if how.other {
 		if c := w.there(op, tries[:len(tries)/2]); c != nil {
 			return c
@@ -437,15 +446,10 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 }
 
 // contradicted reports whether what is to come agrees with those that wait but for an operation, and
-// not with all of them: as far as it is seen, of which the nearest is enough. Those that wait and were
-// over later come behind what is not seen.
+// not with all of them: as far as it is seen, of which the nearest is enough.
 func (w *word) contradicted(op *WordOp, how manner, waiting, later []*WordOp, ahead [][]*WordOp) bool {
-	goals := func(n int) []*WordOp {
-		near := slices.DeleteFunc(slices.Clone(waiting), func(x *WordOp) bool { return x != op && x.end() > later[n-1].end() })
-		return append(near, later[:n]...)
-	}
 	for n := min(1, len(later)); n > 0; n = min(2*n, len(later)) {
-		all := goals(n)
+		all := near(op, waiting, later[:n])
 		if !w.search(how, all, ahead) {
 			return w.search(how, slices.DeleteFunc(all, func(x *WordOp) bool { return x == op }), ahead)
 		}
@@ -454,6 +458,17 @@ func (w *word) contradicted(op *WordOp, how manner, waiting, later []*WordOp, ah
 		}
 	}
 	return false
+}
+
+// near returns an operation, the others of those that wait which were over before the last of those
+// to come, and these. Who was over later comes behind what is not seen.
+func near(op *WordOp, waiting, later []*WordOp) []*WordOp {
+	if len(later) == 0 {
+		return waiting
+	}
+	end := later[len(later)-1].end()
+	all := slices.DeleteFunc(slices.Clone(waiting), func(x *WordOp) bool { return x != op && x.end() > end })
+	return append(all, later...)
 }
 
 // first reports whether the operation fetched what the word may have held at first, and is
