@@ -14,7 +14,7 @@ func (r *run) firm(e *evidence, first *core.Machine) error {
 	if r.live != nil || !first.CanOrder() || !e.mayBeWeakened() { // live: the traces may be gone
 		return nil
 	}
-	m, groups, err := r.anew(func(opts *core.Options) { opts.FullOrder = true })
+	m, groups, err := r.anew(func(opts *core.Options) { opts.FullOrder, opts.Doubtful = true, first.Doubtful() })
 	if err != nil {
 		return err
 	}

@@ -65,6 +65,9 @@ func (a *actor) access(name string, variable int) {
 	a.events = append(a.events, wordCall(name, *a.now, "addr", 16*variable, "size", 8))
 }
 
+// there is a word that holds 1 at first, which the traces do not tell.
+const there = 900
+
 // simulate runs an algorithm with operations that take effect at any time between their
 // issue and their completion, and returns the traces.
 func simulate(rng *rand.Rand, ranks, turns int, do algorithm) []core.Stream {
@@ -75,7 +78,7 @@ func simulate(rng *rand.Rand, ranks, turns int, do algorithm) []core.Stream {
 		ended
 	)
 	now := 0
-	memory := map[int]int64{}
+	memory := map[int]int64{there: 1}
 	actors := make([]*actor, ranks)
 	ops := make([]wordOp, ranks)
 	states := make([]int, ranks)
@@ -456,5 +459,26 @@ func TestUpdateBehindWait(t *testing.T) {
 	look(3, 102)
 	r.call(0, "word_done", "number", 0)
 	wait(3, 102, 0)
+	require.Zero(t, unordered(t, r.streams(), core.Options{Clock: evc.Auto})) // and no problem
+}
+
+// TestHeldAtFirst: what a word held at first, which nobody tells, agrees with all that is fetched, not
+// only with what was fetched first.
+func TestHeldAtFirst(t *testing.T) {
+	r := newWordRun(2)
+	more := func(rank, number int) {
+		r.begin(rank, number, wordAdd, 1, 0, 0)
+		r.call(rank, "word_done", "number", number)
+	}
+	r.begin(0, 0, wordAdd, -1, 0, 1)
+	r.begin(1, 1, wordAdd, -1, 0, 1)
+	r.end(1, 1, 0) // it comes behind the other one, which found 1
+	r.end(0, 0, 1)
+	r.call(0, "toy_store", "addr", 0, "size", 8)
+	more(1, 2)
+	more(0, 3)
+	r.begin(1, 4, wordAdd, -1, 0, 1)
+	r.end(1, 4, 1)
+	r.call(1, "toy_store", "addr", 0, "size", 8)
 	require.Zero(t, unordered(t, r.streams(), core.Options{Clock: evc.Auto})) // and no problem
 }

@@ -114,6 +114,15 @@ var locks = map[string]algorithm{
 			a.more(0, 1)
 		}
 	},
+	"a semaphore that is there": func(a *actor) {
+		for range a.turns {
+			for a.add(there, -1) < 1 {
+				a.more(there, 1)
+			}
+			a.store(0)
+			a.more(there, 1)
+		}
+	},
 	"test, test and set": func(a *actor) {
 		for range a.turns {
 			for a.fetch(0) != 0 || !a.cas(0, 0, 1) {
@@ -220,6 +229,26 @@ var locks = map[string]algorithm{
 			}
 			a.store(0)
 			a.more(0, 1)
+		}
+	},
+	"readers and a writer by addition": func(a *actor) {
+		const writer = 1000
+		for i := range a.turns {
+			if (i+a.rank)%3 == 0 {
+				for a.add(0, writer) != 0 {
+					a.add(0, -writer)
+				}
+				a.store(0)
+				a.more(0, -writer)
+				continue
+			}
+			for a.add(0, 1) >= writer {
+				a.add(0, -1)
+				for a.fetch(0) >= writer {
+				}
+			}
+			a.load(0)
+			a.more(0, -1)
 		}
 	},
 	"two levels": func(a *actor) {

@@ -57,6 +57,7 @@ type Machine struct {
 	words     words
 	writing   writing
 	open      Choices
+	doubtful  map[WordKey]bool // words whose values contradicted the order that was taken
 
 	watch watch
 	record
@@ -86,6 +87,9 @@ type Options struct {
 	// FullOrder has calls order processes that need not, where their model knows how
 	// (Meaning.CanOrder). What conflicts then is not ordered by any of them.
 	FullOrder bool
+	// Doubtful is words from which, with FullOrder, who fetches comes after all that was
+	// issued: those of a replay before (Machine.Doubtful).
+	Doubtful map[WordKey]bool
 	// OtherOrder takes another of the orders of updates that values leave open than the
 	// likeliest.
 	OtherOrder bool

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/mcchk/mcchk/evc"
 )
 
 // How updates of a word are put in order: each takes effect between its issue and its
@@ -159,6 +161,10 @@ func (m *Machine) decideWords() bool {
 	}
 	m.words.debt, m.words.short = max(0, m.words.debt-searchGain), false
 	all := (*undecided)[:1:1] // mostly the first can be decided
+	if all[0].word.ordersAll() {
+		all[0].appear(all[0].word.issues())
+		return true
+	}
 	if m.words.spent() && n > spentOps {
 		n, all, m.words.short = spentOps, undecided.first(spentOps), true
 	}
@@ -196,22 +202,16 @@ func (m *Machine) decideWords() bool {
 		}
 	}
 	if m.words.short {
-		m.Report(Problem{
-			Kind: Values, Rank: all[0].strand.Rank,
-			Text: "what left a value that an atomic operation fetched was not found in the time that there is for it",
-		})
+		all[0].doubt("what left a value that an atomic operation fetched was not found in the time that there is for it")
 	}
-	if all[0].word.open && !m.opts.OtherOrder {
-		m.Report(Problem{
-			Kind: Values, Rank: all[0].strand.Rank,
-			Text: "an atomic operation fetched a value that no update can have left in the order that was taken for those before it",
-		})
+	if w := all[0].word; (w.open || w.followed()) && !m.opts.OtherOrder {
+		all[0].doubt("an atomic operation fetched a value that no update can have left in the order that was taken for those before it")
 	}
 	if all[0].word.unlearn() {
 		return true
 	}
 	m.open.lost++
-	all[0].appear()
+	all[0].appear(all[0].word.last().before.time)
 	return true
 }
 
@@ -228,8 +228,9 @@ func (w *word) rests(c *choice, op *WordOp) {
 	})
 }
 
-// appear lets an operation have fetched what nobody is known to have written.
-func (op *WordOp) appear() {
+// appear lets an operation have fetched what nobody is known to have written; it comes after what
+// is given.
+func (op *WordOp) appear(after evc.Time) {
 	w := op.word
 	if op.update != nil { // what the strand issued before has taken effect
 		for v := w.visitor(op.strand); v.queue[0] != op; {
@@ -241,7 +242,10 @@ func (op *WordOp) appear() {
 		}
 	}
 	v := &version{number: w.last().number + 1, value: op.found}
-	w.m.give(&v.before, w.last().before.time)
+	w.m.give(&v.before, after)
+	if w.ordersAll() {
+		v.published, v.publishes = after, true
+	}
 	w.versions = append(w.versions, v)
 	if op.update != nil {
 		w.take(op)
@@ -378,7 +382,7 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 	if zero.zero { // what it held at first agrees with all that waits and that is to come
 		look()
 		i := slices.IndexFunc(tries, func(how manner) bool {
-			return how.zero != how.unknown && w.search(how, near(op, w.waiting(op, how), later), ahead)
+			return (how.zero || how.unknown) && w.search(how, near(op, w.waiting(op, how), later), ahead)
 		})
 		if i > 0 {
 			tries = slices.Concat(tries[i:i+1], tries[:i], tries[i+1:])

@@ -148,6 +148,7 @@ type word struct {
 	sure      bool       // planners try first what has found the value that is there, since the ends of calls led nowhere
 	untimely  bool       // values contradicted the times of calls
 	disturbed bool       // something else than operations has written to it
+	stored    bool       // its owner has stored to it plainly
 	several   bool       // processes update it by different operations
 	crossed   bool       // which may have taken effect at once
 }
@@ -258,6 +259,7 @@ func (s *Strand) Overwrite(k WordKey, began int64) *WordOp {
 	if w == nil { // nobody has read it yet
 		return nil
 	}
+	w.stored = true
 	return s.visit(w, began, func(Value) (Value, bool) { return Value{}, true }, false)
 }
 
