@@ -465,7 +465,7 @@ func TestUpdateBehindWait(t *testing.T) {
 // TestHeldAtFirst: what a word held at first, which nobody tells, agrees with all that is fetched, not
 // only with what was fetched first.
 func TestHeldAtFirst(t *testing.T) {
-	r := newWordRun(2)
+	r := newWordRun(3)
 	more := func(rank, number int) {
 		r.begin(rank, number, wordAdd, 1, 0, 0)
 		r.call(rank, "word_done", "number", number)
@@ -480,5 +480,26 @@ func TestHeldAtFirst(t *testing.T) {
 	r.begin(1, 4, wordAdd, -1, 0, 1)
 	r.end(1, 4, 1)
 	r.call(1, "toy_store", "addr", 0, "size", 8)
+	more(1, 5)
+	r.begin(2, 6, wordAdd, -1, 0, 1)
+	r.end(2, 6, 1)
+	r.call(2, "toy_store", "addr", 0, "size", 8)
+	require.Zero(t, unordered(t, r.streams(), core.Options{Clock: evc.Auto})) // and no problem
+}
+
+// TestUpdateLongUnderWay: an update took effect before another one though it was over long behind that,
+// as only its own strand's next read tells, behind many polls of the other strand.
+func TestUpdateLongUnderWay(t *testing.T) {
+	r := newWordRun(2)
+	r.begin(0, 0, wordWrite, 1, 0, 0)
+	r.begin(1, 1, wordWrite, 2, 0, 0)
+	r.call(1, "word_done", "number", 1)
+	for i := range 300 {
+		r.begin(1, 2+i, wordRead, 0, 0, 1)
+		r.end(1, 2+i, 2)
+	}
+	r.call(0, "word_done", "number", 0)
+	r.begin(0, 1000, wordRead, 0, 0, 1)
+	r.end(0, 1000, 2)
 	require.Zero(t, unordered(t, r.streams(), core.Options{Clock: evc.Auto})) // and no problem
 }
