@@ -499,6 +499,8 @@ func TestUpdateLongUnderWay(t *testing.T) {
 		r.end(1, 2+i, 2)
 	}
 	r.call(0, "word_done", "number", 0)
+	r.call(0, "word_issue", "number", 999, "addr", 1<<20+8, "op", wordRead, "value", 0, "equal", 0, "fetches", 1)
+	r.end(0, 999, 0)
 	r.begin(0, 1000, wordRead, 0, 0, 1)
 	r.end(0, 1000, 2)
 	require.Zero(t, unordered(t, r.streams(), core.Options{Clock: evc.Auto})) // and no problem
