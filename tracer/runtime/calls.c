@@ -48,6 +48,19 @@ static uint64_t count_call(void)
 /* Begins the record of a call made where the wrapper with this frame returns
  * to. Returns its argument words, zeroed; NULL when it cannot be recorded. The
  * call counts in any case: spans end here, and sequence numbers go on. */
+/* The thread's last call is none that counts, if no other thread may have seen its number: what the
+ * thread accesses from now on follows the one before, as what it has accessed since that. */
+static void uncount_call(struct mcchk_thread *t, uint64_t seq)
+{
+	if (!mcchk_sole())
+		return;
+	if (mcchk_seq == seq) {
+		__atomic_store_n(&mcchk_seq, seq - 1, __ATOMIC_RELEASE);
+		t->latest = t->before;
+	}
+	mcchk_sole_ends();
+}
+
 int64_t *mcchk_call_begin(uint16_t function, uint64_t words, void *frame)
 {
 	struct mcchk_thread *t = mcchk_thread_get();
@@ -167,6 +180,8 @@ void mcchk_poll_end(uint64_t end, int failed)
 	struct mcchk_poll *x = polled_before(p, r, words);
 	if (x && x->seq >= p->changed) {
 		mcchk_take_back(t, r, r->length);
+		uncount_call(t, seq);
+		p->seq = t->latest;
 		return;
 	}
 	if (!x) {
