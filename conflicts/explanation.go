@@ -43,7 +43,7 @@ type FixKind string
 // Kinds of changes.
 const (
 	FixComplete    FixKind = "complete"    // complete an operation earlier
-	FixMove        FixKind = "move"        // move an access after an existing call
+	FixMove        FixKind = "move"        // move an access after an existing call, or before it
 	FixSynchronize FixKind = "synchronize" // make processes wait for each other
 	FixLock        FixKind = "lock"        // take locks that exclude
 	FixSeparate    FixKind = "separate"    // use other memory

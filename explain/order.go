@@ -153,6 +153,44 @@ func (w *Wording) fixUnordered(a, b *conflicts.Side) []conflicts.Fix {
 // fixOrder says which synchronization would order two accesses of which either
 // may come first.
 func (w *Wording) fixOrder(a, b *conflicts.Side) []conflicts.Fix {
+	var out []conflicts.Fix
+	for _, x := range [][2]*conflicts.Side{{a, b}, {b, a}} {
+		if m, ok := w.beforeTold(x[0], x[1]); ok {
+			out = append(out, m)
+		}
+	}
+	return append(out, w.synchronized(a, b)...)
+}
+
+// beforeTold moves a before the operation of its process that b comes after because of what that
+// has left, as a flag that is given too early.
+func (w *Wording) beforeTold(a, b *conflicts.Side) (conflicts.Fix, bool) {
+	told := b.Heard
+	if !w.model.Call(told.Call).Tells || told.Rank != a.Rank || a.Thread != b.Thread {
+		return conflicts.Fix{}, false
+	}
+	from, target := w.common(a, told)
+	x, _ := symbols.Here(target.Stack)
+	y, _ := symbols.Here(from.Stack)
+	if x.Func == "" || x.Func != y.Func || x.File != y.File || x.Line >= y.Line || from.Call != Place(a).Call || target.Call != told.Call {
+		return conflicts.Fix{}, false
+	}
+	how, too := w.model.Completing(w, a), ""
+	steps := []conflicts.Step{Advance(from, target)}
+	switch {
+	case !a.Pending:
+	case how.Call == "" || how.All:
+		return conflicts.Fix{}, false
+	default:
+		too = fmt.Sprintf(" and %s behind it, both", how.How)
+		steps = append(steps, Insert(a, how.Call))
+	}
+	text := fmt.Sprintf("move %s%s before %s, which happens before %s%s", w.Deed(a), too, w.Call(told), w.Access(b), w.Outcome(a, b))
+	return Doing(ProposeAt(conflicts.FixMove, told, "%s", text), steps...), true
+}
+
+// synchronized says which synchronization would order two accesses of which either may come first.
+func (w *Wording) synchronized(a, b *conflicts.Side) []conflicts.Fix {
 	if own := w.model.Order(w, a, b); own != nil {
 		return own
 	}

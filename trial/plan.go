@@ -195,6 +195,9 @@ func (p *planner) move(step *conflicts.Step) error {
 				}
 				continue // it stays where it is
 			}
+			if !forward && i > 0 && all[i-1].first > other.last {
+				continue // what it would be moved before belongs to the one before it
+			}
 			any = true
 			p.carry(rank, e, other, forward)
 		}

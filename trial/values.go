@@ -158,7 +158,7 @@ func (t *touched) passes(a *regions.Access, r *regions.Region) bool {
 	case a.Rank == t.Access.Rank:
 		return t.From <= a.Start.Pos && a.Start.Pos <= t.To
 	case !t.Forward:
-		return r.Index == t.region && r.Before(a.End, t.Start)
+		return r.Index == t.region && r.Before(a.End, t.Start) && !r.Before(a.End, moment(r, t.Access.Rank, t.From))
 	case r.Index > t.Regions[1] || r.Index == t.Regions[1] && r.Before(moment(r, t.Access.Rank, t.To), a.Start):
 		return false // it comes behind both
 	}

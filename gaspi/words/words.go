@@ -68,7 +68,7 @@ func (vocabulary) Terms() explain.Terms {
 
 func (vocabulary) Call(fn string) explain.Call {
 	facts := gaspi.FactsOf(fn)
-	return explain.Call{Waits: facts.Waits, Only: fn == "gaspi_wait"}
+	return explain.Call{Waits: facts.Waits, Only: fn == "gaspi_wait", Tells: facts.Operation || facts.Notifies}
 }
 
 // writes reports whether an access is that of a write to its target, which no call of

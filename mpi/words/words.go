@@ -147,6 +147,7 @@ func (vocabulary) Call(fn string) explain.Call {
 		Fence:  facts.Completes == mpi.CompletesAll,
 		Only:   facts.Only,
 		Known:  facts.Closes == mpi.StartEpoch, // what MPI_Win_complete leaves
+		Tells:  facts.OneSided,
 		Partly: partly(facts.Orders),
 	}
 }

@@ -68,8 +68,7 @@ func (vocabulary) Terms() explain.Terms {
 
 func (vocabulary) Call(fn string) explain.Call {
 	facts := shmem.FactsOf(fn)
-	c := explain.Call{Waits: facts.Waits, Fence: facts.Fence, Only: facts.Only}
-	return c
+	return explain.Call{Waits: facts.Waits, Fence: facts.Fence, Only: facts.Only, Tells: facts.Operation}
 }
 
 // Completing: a quiet of its context completes everything.
