@@ -59,7 +59,7 @@ func (w *word) carry() *word {
 		}
 		w.versions = w.versions[len(w.versions)-1:]
 	}
-	again := &word{m: w.m, key: w.key, presumed: w.presumed, lost: w.lost, open: w.open, disturbed: w.disturbed, stored: w.stored}
+	again := &word{m: w.m, key: w.key, presumed: w.presumed, lost: w.lost, open: w.open, disturbed: w.disturbed, stored: w.stored, shows: w.shows}
 	if w.versions[0].number > 0 {
 		again.presumed = 0
 	}

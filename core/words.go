@@ -149,6 +149,7 @@ type word struct {
 	untimely  bool       // values contradicted the times of calls
 	disturbed bool       // something else than operations has written to it
 	stored    bool       // its owner has stored to it plainly
+	shows     bool       // some of its updates have OnSeen
 	several   bool       // processes update it by different operations
 	crossed   bool       // which may have taken effect at once
 }
@@ -524,6 +525,7 @@ func (op *WordOp) orders(s *Strand) bool {
 func (op *WordOp) OnSeen(f func(by *Strand, alone bool), over func() bool) {
 	if op != nil {
 		op.seen, op.shown = f, over
+		op.word.shows = true
 	}
 }
 
@@ -543,7 +545,11 @@ func (op *WordOp) arrive(s *Strand) {
 	}
 	v := op.word.visitor(s)
 	v.close(s, op.saw.number)
-	for _, x := range op.word.after(v.waited, op.saw) {
+	var passed []*version
+	if op.word.shows {
+		passed = op.word.after(v.waited, op.saw)
+	}
+	for _, x := range passed {
 		if x.by != nil && x.by.seen != nil {
 			alone := !x.by.peers.mayReplace(x, op.saw.number)
 			if !alone {

@@ -150,8 +150,8 @@ func (t *apiTable) parseLine(text string, hook bool) error {
 
 func (t *apiTable) parseHook(text string) error {
 	name, code, ok := strings.Cut(text, ":")
-	if !ok || len(t.last) == 0 || name != "begun" && name != "done" {
-		return fmt.Errorf("want `begun: C` or `done: C` behind a function: %s", text)
+	if !ok || len(t.last) == 0 || name != "begun" && name != "done" && name != "idle" {
+		return fmt.Errorf("want `begun: C`, `done: C` or `idle: C` behind a function: %s", text)
 	}
 	for k, i := range t.last {
 		f := &t.funcs[i]

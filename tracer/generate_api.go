@@ -220,11 +220,17 @@ func (g apiForm) finish() {
 			g.line("\t\t*_at_%s = %s;", a.Name, g.expression(a, "*"+a.Name))
 		}
 	}
-	end := "mcchk_call_end"
-	if g.f.Polls {
-		end = "mcchk_poll_end"
+	switch idle := g.f.Hooks["idle"]; {
+	case idle != "":
+		g.line("\tif (!(%s) && (%s))", failed, idle)
+		g.line("\t\tmcchk_poll_end(_end, 0);")
+		g.line("\telse")
+		g.line("\t\tmcchk_call_end(_end, %s);", failed)
+	case g.f.Polls:
+		g.line("\tmcchk_poll_end(_end, %s);", failed)
+	default:
+		g.line("\tmcchk_call_end(_end, %s);", failed)
 	}
-	g.line("\t%s(_end, %s);", end, failed)
 	if g.f.Hooks["done"] != "" {
 		g.line("\tif (!(%s)) {", failed)
 		g.indented(func() { g.hook("done") })
