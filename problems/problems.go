@@ -39,7 +39,7 @@ import (
 
 // Problem is findings that belong together, as their indices: first the one to read
 // first, then the others in their order. Of the gravest that is the first one with a fix that
-// removes them all, where there is any.
+// removes them all, where there is any, or else that says that a call was used wrongly.
 type Problem struct{ Findings []int }
 
 // Lead returns the finding to read first.
@@ -84,14 +84,22 @@ func Of(findings []conflicts.Finding) []Problem {
 	return out
 }
 
-// lead puts the first of the gravest findings in front that has a fix which removes them all.
+// lead puts the first of the gravest findings in front that has a fix which removes them all; where none
+// has, the first that says that a call was used wrongly, since the others follow from that.
 func (p *Problem) lead(findings []conflicts.Finding) {
-	for i, k := range p.Findings {
-		f := &findings[k]
-		if f.Severity != findings[p.Lead()].Severity {
-			return
-		}
-		if slices.ContainsFunc(f.Fixes, func(fix conflicts.Fix) bool { return includes(fix.Trial.Removes, p.Findings) }) {
+	gravest := slices.IndexFunc(p.Findings, func(k int) bool { return findings[k].Severity != findings[p.Lead()].Severity })
+	if gravest < 0 {
+		gravest = len(p.Findings)
+	}
+	for _, leads := range []func(*conflicts.Finding) bool{
+		func(f *conflicts.Finding) bool {
+			return slices.ContainsFunc(f.Fixes, func(fix conflicts.Fix) bool { return includes(fix.Trial.Removes, p.Findings) })
+		},
+		func(f *conflicts.Finding) bool { return f.Class == conflicts.Usage },
+	} {
+		i := slices.IndexFunc(p.Findings[:gravest], func(k int) bool { return leads(&findings[k]) })
+		if i >= 0 {
+			k := p.Findings[i]
 			copy(p.Findings[1:i+1], p.Findings[:i])
 			p.Findings[0] = k
 			return

@@ -177,6 +177,8 @@ func TestOf(t *testing.T) {
 		"late, and unordered elsewhere":      {[]conflicts.Finding{unflushed(10, 30), between(40, 50)}, [][]int{{0}, {1}}},
 		"one operation, late and unordered":  {[]conflicts.Finding{unordered(10), unflushed(10, 30)}, [][]int{{0, 1}}},
 		"in no epoch, and so unordered":      {[]conflicts.Finding{outside(10), unordered(10)}, [][]int{{0, 1}}},
+		"unordered, for want of an epoch":    {[]conflicts.Finding{unordered(10), outside(10)}, [][]int{{1, 0}}},
+		"unordered, and a fix is known":      {[]conflicts.Finding{tried(unordered(10), 0, 1), outside(10)}, [][]int{{0, 1}}},
 		"in no epoch, at two lines":          {[]conflicts.Finding{outside(10), outside(20)}, [][]int{{0, 1}}},
 		"one function, two callers":          {[]conflicts.Finding{called(unflushed(10, 30), 1, 2), called(unflushed(10, 30), 1, 3)}, [][]int{{0, 1}}},
 		"two callers of a wrapper":           {[]conflicts.Finding{called(unflushed(10, 30), 2), called(unflushed(10, 40), 3)}, [][]int{{0}, {1}}},

@@ -148,7 +148,7 @@ func (p *planner) site(at *conflicts.SyncPoint) (int, error) {
 }
 
 // sites returns the sites of the two statements of a step. The error: one of them has no
-// source line, or they are one.
+// source line, or they have one in common.
 func (p *planner) sites(step *conflicts.Step) (at, to int, err error) {
 	if at, err = p.site(&step.At); err != nil {
 		return 0, 0, err
@@ -156,7 +156,11 @@ func (p *planner) sites(step *conflicts.Step) (at, to int, err error) {
 	if to, err = p.site(&step.To); err != nil {
 		return 0, 0, err
 	}
-	if at == to {
+	switch {
+	case at != to:
+	case step.At.Call != step.To.Call:
+		return 0, 0, fmt.Errorf("%w: %s and %s stand on one source line", ErrUnknown, step.At.Call, step.To.Call)
+	default:
 		return 0, 0, errors.New("both are one statement")
 	}
 	return at, to, nil
