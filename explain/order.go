@@ -172,8 +172,15 @@ func (w *Wording) beforeTold(a, b *conflicts.Side) (conflicts.Fix, bool) {
 	from, target := w.common(a, told)
 	x, _ := symbols.Here(target.Stack)
 	y, _ := symbols.Here(from.Stack)
-	if x.Func == "" || x.Func != y.Func || x.File != y.File || x.Line >= y.Line || from.Call != Place(a).Call || target.Call != told.Call {
+	if x.Func == "" || x.Func != y.Func || x.File != y.File || x.Line >= y.Line {
 		return conflicts.Fix{}, false
+	}
+	what, before := w.Deed(a), w.Call(told)
+	if from.Call != Place(a).Call {
+		what = "the call of " + from.Call + w.at(from.Stack)
+	}
+	if target.Call != told.Call {
+		before = "the call of " + target.Call + w.at(target.Stack)
 	}
 	how, too := w.model.Completing(w, a), ""
 	steps := []conflicts.Step{Advance(from, target)}
@@ -185,7 +192,7 @@ func (w *Wording) beforeTold(a, b *conflicts.Side) (conflicts.Fix, bool) {
 		too = fmt.Sprintf(" and %s behind it, both", how.How)
 		steps = append(steps, Insert(a, how.Call))
 	}
-	text := fmt.Sprintf("move %s%s before %s, which happens before %s%s", w.Deed(a), too, w.Call(told), w.Access(b), w.Outcome(a, b))
+	text := fmt.Sprintf("move %s%s before %s, which happens before %s%s", what, too, before, w.Access(b), w.Outcome(a, b))
 	return Doing(ProposeAt(conflicts.FixMove, told, "%s", text), steps...), true
 }
 
