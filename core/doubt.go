@@ -2,7 +2,6 @@ package core
 
 import (
 	"maps"
-	"slices"
 
 	"github.com/mcchk/mcchk/evc"
 )
@@ -23,10 +22,7 @@ func (op *WordOp) doubt(text string) {
 	o := &m.problems.mayOrder
 	o.add("values of atomic operations", op.strand.Rank)
 	o.several = true
-	// Chained accesses are complete where an update was seen, which one is not known.
-	o.unknown = o.unknown || slices.ContainsFunc(op.word.visitors, func(v *visitor) bool {
-		return slices.ContainsFunc(v.queue, (*WordOp).shows)
-	})
+	o.unknown = o.unknown || op.word.shows // chained accesses are complete where an update was seen, which one is not known
 }
 
 // followed reports whether all that was ever written to the word is known, but for what it held at

@@ -160,7 +160,10 @@ func (f *Foresight) Fetched(number, bits, ended int64) {
 // again forgets what the strand has read before an operation, where it has read the same before that,
 // and reads it now, with nothing else done to the word: of polls the first and the last count.
 func (f *Foresight) again(op *WordOp) {
-	last := slices.IndexFunc(f.ops, func(x foreseen) bool { return x.op == op })
+	last := len(f.ops) - 1
+	for last >= 0 && f.ops[last].op != op {
+		last--
+	}
 	middle := f.before(last, op)
 	if f.before(middle, op) >= 0 {
 		f.ops = slices.Delete(f.ops, middle, middle+1)

@@ -379,18 +379,17 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 			ahead, later, closed = w.foreseen()
 		}
 	}
-	if zero.zero { // what it held at first agrees with all that waits and that is to come
+	if how.other {
+		if c := w.there(op, tries[:len(tries)/2]); c != nil {
+			return c
+		}
+	} else if zero.zero && !w.alone(op) { // what it held at first agrees with all that waits and that is to come
 		look()
 		i := slices.IndexFunc(tries, func(how manner) bool {
 			return (how.zero || how.unknown) && w.search(how, near(op, w.waiting(op, how), later), ahead)
 		})
 		if i > 0 {
 			tries = slices.Concat(tries[i:i+1], tries[:i], tries[i+1:])
-		}
-	}
-	if how.other {
-		if c := w.there(op, tries[:len(tries)/2]); c != nil {
-			return c
 		}
 	}
 	for _, how := range tries {
@@ -447,6 +446,13 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 		}
 	}
 	return nil
+}
+
+// alone reports whether no other operation on the word is known that is not decided.
+func (w *word) alone(op *WordOp) bool {
+	return w.blocked.n == 1 && !slices.ContainsFunc(w.visitors, func(v *visitor) bool {
+		return slices.ContainsFunc(v.queue, func(x *WordOp) bool { return x != op })
+	})
 }
 
 // contradicted reports whether what is to come agrees with those that wait but for an operation, and

@@ -9,20 +9,27 @@ import (
 // what moves is the statement of the function that both have in common, from which the
 // access is made.
 func (w *Wording) MoveAfter(s *conflicts.Side, to conflicts.SyncPoint, how string) conflicts.Fix {
-	at, behind := w.Deed(s), w.Call(to)
-	from, target := w.common(s, to)
-	if from.Call != Place(s).Call {
-		at = "the call of " + from.Call + w.at(from.Stack)
-	}
-	switch {
-	case target.Call != to.Call:
-		behind = "the call of " + target.Call + w.at(target.Stack)
-	case from.Call != Place(s).Call: // in the same function, whoever calls it
-		behind = to.Call + w.at(to.Stack)
-	}
+	from, target, at, behind := w.statements(s, to)
 	move := Move(from, target)
 	move.Private = w.Finding.Window == 0
 	return Doing(ProposeAt(conflicts.FixMove, to, "move %s after %s%s", at, behind, how), move)
+}
+
+// statements returns the statements of an access and of a call that can be put in order, and their
+// names.
+func (w *Wording) statements(s *conflicts.Side, to conflicts.SyncPoint) (from, target conflicts.SyncPoint, access, call string) {
+	access, call = w.Deed(s), w.Call(to)
+	from, target = w.common(s, to)
+	if from.Call != Place(s).Call {
+		access = "the call of " + from.Call + w.at(from.Stack)
+	}
+	switch {
+	case target.Call != to.Call:
+		call = "the call of " + target.Call + w.at(target.Stack)
+	case from.Call != Place(s).Call: // in the same function, whoever calls it
+		call = to.Call + w.at(to.Stack)
+	}
+	return from, target, access, call
 }
 
 // at names the place of a statement itself, and not that of a call through which the

@@ -166,21 +166,14 @@ func (w *Wording) fixOrder(a, b *conflicts.Side) []conflicts.Fix {
 // has left, as a flag that is given too early.
 func (w *Wording) beforeTold(a, b *conflicts.Side) (conflicts.Fix, bool) {
 	told := b.Heard
-	if !w.model.Call(told.Call).Tells || told.Rank != a.Rank || a.Thread != b.Thread {
+	if !w.model.Call(told.Call).Tells || told.Rank != a.Rank {
 		return conflicts.Fix{}, false
 	}
-	from, target := w.common(a, told)
+	from, target, what, before := w.statements(a, told)
 	x, _ := symbols.Here(target.Stack)
 	y, _ := symbols.Here(from.Stack)
 	if x.Func == "" || x.Func != y.Func || x.File != y.File || x.Line >= y.Line {
 		return conflicts.Fix{}, false
-	}
-	what, before := w.Deed(a), w.Call(told)
-	if from.Call != Place(a).Call {
-		what = "the call of " + from.Call + w.at(from.Stack)
-	}
-	if target.Call != told.Call {
-		before = "the call of " + target.Call + w.at(target.Stack)
 	}
 	how, too := w.model.Completing(w, a), ""
 	steps := []conflicts.Step{Advance(from, target)}

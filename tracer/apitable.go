@@ -73,7 +73,6 @@ type apiFunc struct {
 	Args      []apiArg
 	Status    bool // a result other than 0 is an error
 	Custom    bool
-	Polls     bool   // it only looks at a value: one that finds the same at once again is not recorded
 	When      string // C expression: the call is recorded, when it has returned, where it is true; "": always
 	Unless    string // C expression: where it is true the call is recorded in any case, when it is made; "": never
 	By        string // a fetching function that is called in its place, for what it finds; or ""
@@ -164,7 +163,7 @@ func (t *apiTable) parseHook(text string) error {
 	return nil
 }
 
-// parseFamily reads RESULT name(arguments) [each SET] [ctx] [status] [custom] [polls] [by NAME [elsewhere]]
+// parseFamily reads RESULT name(arguments) [each SET] [ctx] [status] [custom] [by NAME [elsewhere]]
 // [when EXPRESSION [unless EXPRESSION]].
 func (t *apiTable) parseFamily(text string) error {
 	open, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
@@ -187,8 +186,6 @@ func (t *apiTable) parseFamily(text string) error {
 			family.Status = true
 		case "custom":
 			family.Custom = true
-		case "polls":
-			family.Polls = true
 		case "when":
 			family.When, family.Unless, _ = strings.Cut(strings.Join(words[1:], " "), " unless ")
 			words = words[len(words)-1:]

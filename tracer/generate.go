@@ -424,6 +424,19 @@ func (g form) putList(a *tableArg) {
 	}
 }
 
+// ends completes the record of a call, which has failed where that holds, and has changed and found
+// nothing where idle does; "": it never says so.
+func (w *cWriter) ends(failed, idle string) {
+	if idle == "" {
+		w.line("\tmcchk_call_end(_end, %s);", failed)
+		return
+	}
+	w.line("\tif (!(%s) && (%s))", failed, idle)
+	w.line("\t\tmcchk_poll_end(_end, 0);")
+	w.line("\telse")
+	w.line("\t\tmcchk_call_end(_end, %s);", failed)
+}
+
 // finish completes the record once the call has returned.
 func (g form) finish() {
 	g.line("\tif (_rc == MPI_SUCCESS) {")
@@ -436,14 +449,7 @@ func (g form) finish() {
 		}
 	}
 	g.line("\t}")
-	if idle := g.f.Hooks["idle"]; idle != "" {
-		g.line("\tif (_rc == MPI_SUCCESS && (%s))", idle)
-		g.line("\t\tmcchk_poll_end(_end, 0);")
-		g.line("\telse")
-		g.line("\t\tmcchk_call_end(_end, _rc != MPI_SUCCESS);")
-	} else {
-		g.line("\tmcchk_call_end(_end, _rc != MPI_SUCCESS);")
-	}
+	g.ends("_rc != MPI_SUCCESS", g.f.Hooks["idle"])
 	g.line("\tif (_rc == MPI_SUCCESS) {")
 	for i := range g.f.Args {
 		if a := &g.f.Args[i]; a.Out && a.Kind == 'c' {

@@ -220,17 +220,7 @@ func (g apiForm) finish() {
 			g.line("\t\t*_at_%s = %s;", a.Name, g.expression(a, "*"+a.Name))
 		}
 	}
-	switch idle := g.f.Hooks["idle"]; {
-	case idle != "":
-		g.line("\tif (!(%s) && (%s))", failed, idle)
-		g.line("\t\tmcchk_poll_end(_end, 0);")
-		g.line("\telse")
-		g.line("\t\tmcchk_call_end(_end, %s);", failed)
-	case g.f.Polls:
-		g.line("\tmcchk_poll_end(_end, %s);", failed)
-	default:
-		g.line("\tmcchk_call_end(_end, %s);", failed)
-	}
+	g.ends(failed, g.f.Hooks["idle"])
 	if g.f.Hooks["done"] != "" {
 		g.line("\tif (!(%s)) {", failed)
 		g.indented(func() { g.hook("done") })

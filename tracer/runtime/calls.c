@@ -45,9 +45,6 @@ static uint64_t count_call(void)
 	return seq;
 }
 
-/* Begins the record of a call made where the wrapper with this frame returns
- * to. Returns its argument words, zeroed; NULL when it cannot be recorded. The
- * call counts in any case: spans end here, and sequence numbers go on. */
 /* The thread's last call is none that counts, if no other thread may have seen its number: what the
  * thread accesses from now on follows the one before, as what it has accessed since that. */
 static void uncount_call(struct mcchk_thread *t, uint64_t seq)
@@ -61,6 +58,9 @@ static void uncount_call(struct mcchk_thread *t, uint64_t seq)
 	mcchk_sole_ends();
 }
 
+/* Begins the record of a call made where the wrapper with this frame returns
+ * to. Returns its argument words, zeroed; NULL when it cannot be recorded. The
+ * call counts in any case: spans end here, and sequence numbers go on. */
 int64_t *mcchk_call_begin(uint16_t function, uint64_t words, void *frame)
 {
 	struct mcchk_thread *t = mcchk_thread_get();
@@ -141,10 +141,8 @@ uint64_t mcchk_call_seq(void)
 static uint64_t hash_of_words(const struct mcchk_call_record *r)
 {
 	uint64_t h = r->length;
-	for (uint64_t i = 0; i < (r->length - sizeof *r) / 8; i++) {
-		h = (h ^ (uint64_t)r->words[i]) * 0x9E3779B97F4A7C15ull;
-		h ^= h >> 29;
-	}
+	for (uint64_t i = 0; i < (r->length - sizeof *r) / 8; i++)
+		h = mcchk_hashed(h, (uint64_t)r->words[i]);
 	return h;
 }
 
@@ -163,7 +161,8 @@ static struct mcchk_poll *polled_before(struct mcchk_polls *p, const struct mcch
  * that finds the same as one before it, at the same place and with none of this thread in between
  * but such calls, is taken back, unless one of those has found something new behind it: whatever
  * it races with, the one before does, and nobody comes after it that does not come after that.
- * It leaves a gap in the sequence numbers. Of a file that is read along, nothing is taken back. */
+ * Where there are other threads it leaves a gap in the sequence numbers. Of a file that is read along,
+ * nothing is taken back. */
 void mcchk_poll_end(uint64_t end, int failed)
 {
 	struct mcchk_thread *t = mcchk_self.thread;

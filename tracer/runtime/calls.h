@@ -58,8 +58,6 @@ static inline int mcchk_enter(void *frame)
 
 static inline void mcchk_leave(void) { mcchk_self.depth = 0; }
 
-/* ---- calls.c ---- */
-
 struct mcchk_call_record {
 	uint8_t type, flags;
 	uint16_t function;
@@ -68,6 +66,13 @@ struct mcchk_call_record {
 	uint32_t stack, zero;
 	int64_t words[];
 };
+
+/* A hash of words, with one more. */
+static inline uint64_t mcchk_hashed(uint64_t h, uint64_t word)
+{
+	h = (h ^ word) * 0x9E3779B97F4A7C15ull;
+	return h ^ h >> 29;
+}
 
 int64_t *mcchk_call_begin(uint16_t function, uint64_t words, void *frame);
 void mcchk_call_commit(void);

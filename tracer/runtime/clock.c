@@ -67,12 +67,8 @@ void mcchk_clock_measure(struct mcchk_clock *k)
 	k->scale = 0;
 	if (!counts())
 		return;
-	ask(k);
-	if (k->ns - start.ns < ENOUGH) {
-		uint64_t left = ENOUGH - (k->ns - start.ns);
-		nanosleep(&(struct timespec){.tv_nsec = (long)left}, NULL);
-		ask(k);
-	}
+	for (ask(k); k->ns - start.ns < ENOUGH; ask(k))
+		nanosleep(&(struct timespec){.tv_nsec = (long)(ENOUGH - (k->ns - start.ns))}, NULL); /* or less, if a signal comes */
 	if (k->cycles > start.cycles && k->ns > start.ns)
 		k->scale = (uint64_t)(((unsigned __int128)(k->ns - start.ns) << 32) / (k->cycles - start.cycles));
 }

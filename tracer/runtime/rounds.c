@@ -1,21 +1,16 @@
 /* Rounds of polls: operations that fetch words and change nothing, calls that complete them, and
  * notes of what they fetched. Of rounds that find the same, with nothing else of the thread in
- * between, the first and the last are kept: whatever the others race with, these do, and nobody
+ * between, the first few and the last are kept: whatever the others race with, these do, and nobody
  * comes after them that does not come after these (core/polls.go); that the last one is there says
  * how long the words held that. The last one's records become those of the one before, and are
  * taken back, which leaves a gap in the sequence numbers. Of a file that is read along, nothing is
  * taken back. */
 #include "wrap.h"
 
-#include <string.h>
-
 #define MOST 6 /* notes in a round */
 
-extern const uint16_t mcchk_fn_MPI_Fetch_and_op, mcchk_fn_MPI_Compare_and_swap, mcchk_fn_MPI_Win_flush, mcchk_fn_MPI_Win_flush_all,
-	mcchk_fn_MPI_Win_flush_local, mcchk_fn_MPI_Win_flush_local_all, mcchk_fn_MPI_Win_sync;
-
 /* Places of arguments (mpi.tbl), of both operations but for what they are. */
-enum { FETCH_OP = 5, NUMBER = 7, FETCH_OPERAND = 8, FETCH_WORDS = 9, SWAP_COMPARE = 9, SWAP_WORDS = 10 };
+enum { FETCH_OP = 5, NUMBER = 7, FETCH_WORDS = 9, SWAP_COMPARE = 9, SWAP_WORDS = 10 };
 
 /* The records from one note to the next. */
 struct part {
@@ -33,12 +28,6 @@ static __thread struct {
 	uint64_t offset;
 	uint32_t compact, end, touched;
 } rounds;
-
-static uint64_t mix(uint64_t h, uint64_t word)
-{
-	h = (h ^ word) * 0x9E3779B97F4A7C15ull;
-	return h ^ h >> 29;
-}
 
 /* What the note of a part says of a number. Returns whether it says it. */
 static int told(const struct mcchk_call_record *note, int64_t number, int64_t *value)
@@ -84,8 +73,8 @@ static uint64_t hash_of(const char *begin, const char *end)
 		r = (const void *)at;
 		uint32_t words = (r->length - (uint32_t)sizeof *r) / 8, from = 0;
 		uint16_t f = r->function;
-		h = mix(mix(h, (uint64_t)f << 32 | r->length), r->stack);
-		if (f == mcchk_fn_MPI_Fetch_and_op || f == mcchk_fn_MPI_Compare_and_swap) {
+		int operation = f == mcchk_fn_MPI_Fetch_and_op || f == mcchk_fn_MPI_Compare_and_swap;
+		if (operation) {
 			if (words != (f == mcchk_fn_MPI_Fetch_and_op ? FETCH_WORDS : SWAP_WORDS) || !leaves(r, note))
 				return 0;
 		} else if (r == note) {
@@ -94,9 +83,10 @@ static uint64_t hash_of(const char *begin, const char *end)
 			   f != mcchk_fn_MPI_Win_flush_local_all && f != mcchk_fn_MPI_Win_sync) {
 			return 0;
 		}
+		h = mcchk_hashed(mcchk_hashed(h, (uint64_t)f << 32 | r->length), r->stack);
 		for (uint32_t i = from; i < words; i++)
-			if (f == mcchk_fn_mcchk_Fetched || words < FETCH_WORDS || i != NUMBER)
-				h = mix(h, (uint64_t)r->words[i]);
+			if (!operation || i != NUMBER)
+				h = mcchk_hashed(h, (uint64_t)r->words[i]);
 	}
 	return h | 1;
 }

@@ -80,7 +80,8 @@ void mcchk_propose(struct mcchk_agreement *a, const char *directory, const char 
 	a->active = !why;
 	make_run_id(a->run);
 	read_boot(a->boot, sizeof a->boot);
-	mcchk_clock_measure(&a->clock);
+	if (a->active)
+		mcchk_clock_measure(&a->clock);
 }
 
 int mcchk_elsewhere(const struct mcchk_agreement *a)
