@@ -346,6 +346,7 @@ func (s *searcher) compareLanes(a, b *Lane) {
 		lo, hi := b.Concurrent(s.region, a.times(i, &room), from)
 		if m.beside {
 			lo, hi = b.issuedBeside(s.region, a.times(i, &room), lo, hi)
+			lo, hi = b.notChained(s.region, a.times(i, &room), lo, hi)
 		}
 		if lo < hi && each {
 			at := a.times(i, &room)

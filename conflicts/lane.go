@@ -108,7 +108,7 @@ func (l *Lane) holds(a *regions.Access) bool {
 		return false
 	}
 	last := l.accesses[len(l.accesses)-1]
-	return !a.Gated && !last.Gated && last.End.NotAfter(a.End) && seenBefore(last, a)
+	return !a.Gated && !last.Gated && a.Also == nil && last.Also == nil && last.End.NotAfter(a.End) && seenBefore(last, a)
 }
 
 // seenBefore reports whether everybody who has seen that an access is complete had seen
@@ -307,6 +307,25 @@ func (l *Lane) issuedBeside(r *regions.Region, a *regions.Access, lo, hi int) (f
 	})
 	to = from + sort.Search(hi-from, func(k int) bool { return r.Before(a.Start, l.times(from+k, &room).Start) })
 	return from, to
+}
+
+// notChained returns those of the accesses from index lo to hi that were issued before all of the
+// further moments since when a takes effect before what is issued, and that do not themselves do so
+// since before a, as a range of indices.
+func (l *Lane) notChained(r *regions.Region, a *regions.Access, lo, hi int) (from, to int) {
+	var room regions.Access
+	for _, p := range a.Also {
+		hi = lo + sort.Search(hi-lo, func(k int) bool { return r.Before(p, l.times(lo+k, &room).Start) })
+	}
+	if lo < hi && alsoChained(r, l.First(), a) { // which is alone
+		return hi, hi
+	}
+	return lo, hi
+}
+
+// alsoChained reports whether an access takes effect before another since one of its further moments.
+func alsoChained(r *regions.Region, a, b *regions.Access) bool {
+	return slices.ContainsFunc(a.Also, func(p regions.Point) bool { return r.Before(p, b.Start) })
 }
 
 // whileThere returns those of the accesses from index lo to hi that are to a variable of that

@@ -71,7 +71,7 @@ func (s *searcher) comparePair(a, b *regions.Access) {
 		return
 	}
 	m, ok := s.meet(a, b)
-	if !ok || m.beside && (s.region.Before(a.Start, b.Start) || s.region.Before(b.Start, a.Start)) {
+	if !ok || m.beside && (s.region.Before(a.Start, b.Start) || s.region.Before(b.Start, a.Start) || alsoChained(s.region, a, b) || alsoChained(s.region, b, a)) {
 		return
 	}
 	if !s.recycled(a, b, m) {

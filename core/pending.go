@@ -377,6 +377,20 @@ func (p *Pending) Part(s *Strand, role *regions.Role) *Pending {
 	return again
 }
 
+// PartAlso says that for what comes after the present moment of a strand the part has begun by
+// then, as for what comes after the Part that began it, beside which this moment is.
+func (p *Pending) PartAlso(s *Strand) {
+	if p.first != nil {
+		p.first.Seen(s.Now())
+	}
+	for _, q := range p.apart {
+		q.PartAlso(s)
+	}
+	if p.access != nil && p.access.Start.Within() && !(p.done && p.region != p.strand.m.index) {
+		p.access.Also = append(slices.Clip(p.access.Also), s.Now())
+	}
+}
+
 // partOfDone is Part for an access that is complete: it goes on up to its completion.
 func (p *Pending) partOfDone(s *Strand, role *regions.Role) *Pending {
 	m := s.m

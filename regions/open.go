@@ -44,7 +44,7 @@ func (a *Access) MayJoin(b *Access) bool {
 }
 
 func (a *Access) mayOpen() bool {
-	return !a.Gated && !a.Old && len(a.Seen) == 0 && a.Start.Seg >= 0 && a.Call.Pos == a.Start.Pos && a.Call.Members == nil
+	return !a.Gated && !a.Old && len(a.Seen) == 0 && len(a.Also) == 0 && a.Start.Seg >= 0 && a.Call.Pos == a.Start.Pos && a.Call.Members == nil
 }
 
 // Len returns the number of accesses.

@@ -182,7 +182,10 @@ type Access struct {
 	Gate  Point
 	Gated bool
 	// Seen are further moments, any of which the access is complete before.
-	Seen  []Point
+	Seen []Point
+	// Also are further moments of which what comes after one was issued after the access began,
+	// for what an access that is Chained takes effect before.
+	Also  []Point
 	Locks *LockSet
 	Elem  *Element // of atomic accesses; otherwise nil
 	Call  *CallInfo

@@ -12,6 +12,7 @@ type Facts struct {
 	Waits     bool // programs order PEs with it
 	Fence     bool // it completes operations of all, who all make the call
 	Context   bool // it has a context of its own
+	Late      bool // no fence puts it after what came before, nor before what comes
 }
 
 // FactsOf returns the facts of a call, as the table says them.
@@ -23,7 +24,7 @@ func FactsOf(fn string) Facts {
 	return Facts{
 		Known: true, Operation: e.kind == core.OperationCall, Completes: e.completes != "", Only: f.family == "shmem_quiet",
 		Waits: e.kind == core.SynchronizingCall && e.orders != "", Fence: f.family == "shmem_barrier_all",
-		Context: f.family != fn,
+		Context: f.family != fn, Late: e.late,
 	}
 }
 

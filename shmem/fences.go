@@ -34,6 +34,18 @@ func (op *operation) shows() parts {
 	return op.parts()
 }
 
+// effects is shows of an operation that a fence has put before others, be it pending or complete.
+func (op *operation) effects() parts {
+	switch {
+	case op.remote != nil, op.chained == nil:
+		return op.shows()
+	case op.result:
+		return parts{op.chained}
+	default:
+		return op.done
+	}
+}
+
 // keep says that they may be seen to be complete.
 func (l parts) keep() {
 	for _, a := range l {
@@ -195,8 +207,15 @@ func (op *operation) fencedAt() core.Moment { return *op.fence }
 // or put before what comes. A list is of those to one PE that one strand has issued and one
 // has dealt with, in the order of both.
 type dealt struct {
-	lists map[dealers][]*operation
-	order []dealers // in which the lists began
+	lists   map[dealers][]*operation
+	order   []dealers // in which the lists began
+	visited map[visitor]int
+}
+
+// visitor is whom news of a list are for.
+type visitor struct {
+	dealers
+	line int32
 }
 
 // dealers are who has issued operations and who has dealt with them.
@@ -221,12 +240,30 @@ func (d *dealt) add(op *operation, at core.Moment) {
 // beside visits the operations of which the strand of a PE comes after the issue, and with which
 // another one has dealt beside it; when returns when that was.
 func (d *dealt) beside(p *pe, when func(*operation) core.Moment) iter.Seq[*operation] {
+	return d.visit(p, when, func(dealers, int) int { return 0 })
+}
+
+// news is beside without those that the strand has visited before.
+func (d *dealt) news(p *pe, when func(*operation) core.Moment) iter.Seq[*operation] {
+	if d.visited == nil {
+		d.visited = map[visitor]int{}
+	}
+	return d.visit(p, when, func(by dealers, n int) int {
+		v := visitor{by, p.Now().Line}
+		first := d.visited[v]
+		d.visited[v] = max(first, n)
+		return first
+	})
+}
+
+// visit is beside. from returns from which on those of a list, up to the n-th, are visited.
+func (d *dealt) visit(p *pe, when func(*operation) core.Moment, from func(by dealers, n int) int) iter.Seq[*operation] {
 	return func(yield func(*operation) bool) {
 		for _, by := range d.order {
 			ops := d.lists[by]
-			first := sort.Search(len(ops), func(i int) bool { return !p.ComesAfter(when(ops[i])) })
 			n := sort.Search(len(ops), func(i int) bool { return !p.ComesAfter(ops[i].issued) })
-			for _, op := range ops[min(first, n):n] {
+			first := sort.Search(len(ops), func(i int) bool { return !p.ComesAfter(when(ops[i])) })
+			for _, op := range ops[min(max(first, from(by, n)), n):n] {
 				if !yield(op) {
 					return
 				}
@@ -285,21 +322,20 @@ func fence(p *pe, c *call) {
 		}
 	}
 	x.open.deal(p, func(op *operation) bool { return x.fenceOne(p, op) })
-	if x.fencedBeside(p) {
-		p.m.Report(core.Problem{Kind: core.Threads, Rank: p.Rank, Fn: c.Fn.Name, Call: p.Info(c.Call),
-			Text: "several threads put the same operation of one context before what comes, beside each other: only the first of these calls counts (all do where each thread has a context of its own)"})
+	for op := range x.fenced.news(p, (*operation).fencedAt) {
+		if op.done == nil || !p.ComesAfter(op.over) {
+			x.fenceAgain(p, op)
+		}
 	}
 }
 
-// fencedBeside reports whether a fence of another thread has put an operation before what comes
-// beside the strand of a PE, which comes after the issue of it.
-func (x *context) fencedBeside(p *pe) bool {
-	for op := range x.fenced.beside(p, (*operation).fencedAt) {
-		if op.done == nil || !p.ComesAfter(op.over) {
-			return true
-		}
+// fenceAgain puts an operation before what its context issues later that another thread has put
+// before what comes, beside this fence.
+func (x *context) fenceAgain(p *pe, op *operation) {
+	if op.chained != nil {
+		op.chained.PartAlso(p.Strand)
 	}
-	return false
+	x.chain(p, op, op.effects(), p.Moment())
 }
 
 // fenceOne puts one operation before what its context issues later, if the fence comes after
@@ -327,16 +363,10 @@ func (x *context) fenceOne(p *pe, op *operation) bool {
 	if part != nil && op.shown != nil {
 		*op.shown = append(*op.shown, part)
 	}
-	shows := op.shows()
+	op.chained = part
+	shows := op.effects()
 	shows.keep()
-	switch {
-	case part == op.remote: // pending
-	case op.result:
-		shows = parts{part}
-	default:
-		shows = op.done
-	}
-	x.chain(p, op, shows)
+	x.chain(p, op, shows, now)
 	if p.Threaded() {
 		x.fenced.add(op, now)
 	}
@@ -373,8 +403,8 @@ type viewer struct {
 }
 
 // chain adds an operation to those that take effect before what comes next, as a fence of the
-// PE says, which shows that some of its accesses are complete.
-func (x *context) chain(p *pe, op *operation, shows parts) {
+// PE says since a moment, which shows that some of its accesses are complete.
+func (x *context) chain(p *pe, op *operation, shows parts, since core.Moment) {
 	if x.chains == nil {
 		x.chains = map[int32][]*chain{}
 	}
@@ -386,7 +416,7 @@ func (x *context) chain(p *pe, op *operation, shows parts) {
 		x.chains[op.target] = all
 	}
 	c := all[i]
-	c.links = append(c.links, link{shows, op, *op.fence})
+	c.links = append(c.links, link{shows, op, since})
 }
 
 // settle forgets, where a region begins, what is known to all threads: what is complete.

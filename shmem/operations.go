@@ -10,19 +10,20 @@ import (
 
 // operation is an operation that is pending.
 type operation struct {
-	ctx    int64
-	target int32
-	remote *core.Pending // its access to the target; nil: complete
-	local  *core.Pending // its buffer at the caller; nil: complete
-	result bool          // that buffer is for what it fetches: who sees its effect need not find that there
-	role   *regions.Role // of the access to the target
-	fence  *core.Moment  // since when it takes effect before what is issued; nil: it does not
-	shown  *parts        // its accesses, where who sees a value sees that they are complete
-	before *core.Pending // of a PE with threads, remote up to the fence, of which who completes it need not know
-	issued core.Moment
-	over   core.Moment  // when it was completed
-	done   parts        // its accesses, once it is: of a PE with threads, which may see it elsewhere
-	word   *core.WordOp // what it does to the one word that it updates; nil: nothing
+	ctx     int64
+	target  int32
+	remote  *core.Pending // its access to the target; nil: complete
+	local   *core.Pending // its buffer at the caller; nil: complete
+	result  bool          // that buffer is for what it fetches: who sees its effect need not find that there
+	role    *regions.Role // of the access to the target
+	fence   *core.Moment  // since when it takes effect before what is issued; nil: it does not
+	shown   *parts        // its accesses, where who sees a value sees that they are complete
+	before  *core.Pending // of a PE with threads, remote up to the fence, of which who completes it need not know
+	chained *core.Pending // remote since the fence, also when it is complete
+	issued  core.Moment
+	over    core.Moment  // when it was completed
+	done    parts        // its accesses, once it is: of a PE with threads, which may see it elsewhere
+	word    *core.WordOp // what it does to the one word that it updates; nil: nothing
 }
 
 // transfer is an operation as its call tells of it.

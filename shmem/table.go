@@ -17,6 +17,7 @@ type entry struct {
 	aborts   bool
 	signed   bool // its values are signed, where the name has no type
 	results  bool // what it means depends on what it returned
+	late     bool // no fence puts it after what came before, nor before what comes
 
 	orders    string // whom
 	completes string
@@ -166,7 +167,7 @@ var transfers = func() map[string]*entry {
 		{"ibput", entry{do: put, memory: "reads source, writes dest at the PE" + untilComplete}},
 		{"ibget", entry{do: get, memory: "writes dest, reads source at the PE"}},
 		{"put_nbi", entry{do: putNBI, foresee: foreseePut, memory: "reads source and writes dest at the PE" + untilComplete}},
-		{"get_nbi", entry{do: getNBI, memory: "writes dest and reads source at the PE" + untilComplete}},
+		{"get_nbi", entry{do: getNBI, late: true, memory: "writes dest and reads source at the PE" + untilComplete}},
 		{"put_signal", entry{do: putSignal, foresee: foreseePutSignal, memory: "reads source, writes dest and then updates sig_addr atomically at the PE" + untilComplete}},
 		{"put_signal_nbi", entry{do: putSignalNBI, foresee: foreseePutSignal, memory: "reads source, writes dest and then updates sig_addr atomically at the PE" + untilComplete}},
 	} {
@@ -189,7 +190,7 @@ var transfers = func() map[string]*entry {
 func atomics() map[string]*entry {
 	t := map[string]*entry{}
 	add := func(name string, o atomicOp) {
-		e := &entry{do: atomicDo(o), foresee: foreseeAtomic(o), kind: core.OperationCall}
+		e := &entry{do: atomicDo(o), foresee: foreseeAtomic(o), kind: core.OperationCall, late: o.op == "fetch" && o.nbi}
 		e.memory = "updates dest at the PE atomically"
 		if o.op == "fetch" {
 			e.memory = "reads source at the PE atomically"

@@ -177,7 +177,7 @@ func (vocabulary) Atomic(w *explain.Wording, a, b *conflicts.Side) (conflicts.Fi
 	switch {
 	case isLock(a) || isLock(b):
 		return explain.Propose(conflicts.FixOperation, "leave the lock to shmem_set_lock, shmem_test_lock and shmem_clear_lock"), true
-	case a.Rank == b.Rank && !(HasSide(a) && HasSide(b)):
+	case a.Rank == b.Rank && (!HasSide(a) || !HasSide(b) || a.Epoch != b.Epoch || late(a) || late(b)):
 		return conflicts.Fix{}, false
 	case a.Rank == b.Rank:
 		return fenced(a, "between %s and %s, which orders what one context sends to one PE", w.Access(a), w.Access(b)), true
@@ -186,6 +186,9 @@ func (vocabulary) Atomic(w *explain.Wording, a, b *conflicts.Side) (conflicts.Fi
 	}
 	return explain.Propose(conflicts.FixOperation, "use atomic operations of one type for both, if any order will do"), true
 }
+
+// late reports whether no fence puts an operation before or after others.
+func late(s *conflicts.Side) bool { return shmem.FactsOf(s.Call).Late }
 
 // isLock reports whether an access is that of a call to the lock that it takes.
 func isLock(s *conflicts.Side) bool { return s.Role == shmem.LockTarget.Name }
