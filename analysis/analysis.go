@@ -193,21 +193,22 @@ func (r *run) again() error {
 
 // run is one analysis under way.
 type run struct {
-	ctx     context.Context
-	opts    Options
-	dir     *trace.Dir
-	readers []*trace.Reader // by rank; nil where there is no trace
-	reopen  func(rank int) (*trace.Reader, error)
-	streams prefetched
-	regions int
-	stats   Stats
-	at      Progress
-	told    time.Time // when progress was told last
-	vain    int64     // bytes read before all began again, or for what is not the replay
-	fetched *models.Fetched
-	stopped error   // why the replay did not come to its end: the cause of the context
-	allows  allowed // to go unseen
-	live    *live   // of a run that goes on while it is analysed; else nil
+	ctx      context.Context
+	opts     Options
+	dir      *trace.Dir
+	readers  []*trace.Reader // by rank; nil where there is no trace
+	reopen   func(rank int) (*trace.Reader, error)
+	streams  prefetched
+	regions  int
+	stats    Stats
+	at       Progress
+	told     time.Time // when progress was told last
+	vain     int64     // bytes read before all began again, or for what is not the replay
+	fetched  *models.Fetched
+	stopped  error                    // why the replay did not come to its end: the cause of the context
+	allows   allowed                  // to go unseen
+	enoughOf func(*core.Machine) bool // whether it is known what comes of a replay; nil: never before its end
+	live     *live                    // of a run that goes on while it is analysed; else nil
 	guarded
 }
 

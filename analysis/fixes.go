@@ -16,12 +16,11 @@ import (
 
 // What TryFixes is bounded by: replays, and the work of all of them together, in events; of it,
 // where there are warnings alone, few would wait for more than a part. A step of a search for the
-// order of operations on a word is less work than an event.
+// order of operations on a word counts as an event.
 const (
 	mostTrials     = 300
 	trialWork      = 1 << 22
 	workOfWarnings = 1 << 20
-	stepsAnEvent   = 4
 )
 
 // Why fixes are not tried.
@@ -262,7 +261,7 @@ func (t *trials) affords(replays int) bool {
 // spend takes the work of a replay from what is left of it.
 func (t *trials) spend(m *core.Machine) int {
 	s := m.Stats()
-	work := int(s.Accesses + s.Calls + s.Searched/stepsAnEvent)
+	work := int(s.Accesses + s.Calls + s.Searched)
 	t.work -= work
 	return work
 }
@@ -355,13 +354,23 @@ func (t *trials) look() error {
 	return err
 }
 
-// changed replays the run once more, with its streams changed.
+// changed replays the run once more, with its streams changed, up to where it is known that
+// something does not go well that did before.
 func (t *trials) changed(change func(int, trial.Stream) core.Stream) (verdictOf, error) {
 	readers, err := t.openAgain()
 	defer closeAll(readers)
 	if err != nil {
 		return verdictOf{}, err
 	}
+	troubles := 0
+	t.enoughOf = func(m *core.Machine) bool {
+		if n := m.Troubles(); n > troubles {
+			troubles = n
+			return slices.ContainsFunc(m.Problems(), func(p core.Problem) bool { return !t.before.problems[textOf(&p)] })
+		}
+		return false
+	}
+	defer func() { t.enoughOf = nil }()
 	return t.replay(readers, nil, change)
 }
 
@@ -380,10 +389,13 @@ func (t *trials) replay(readers []*trace.Reader, o core.Observer, change func(in
 		v.findings[f.key], v.pairs[f.key] = true, f.Count
 	}
 	for _, p := range m.Problems() {
-		v.problems[fmt.Sprint(p.Kind, p.Fn, p.Text)] = true
+		v.problems[textOf(&p)] = true
 	}
 	return v, nil
 }
+
+// textOf tells problems of a replay apart.
+func textOf(p *core.Problem) string { return fmt.Sprint(p.Kind, p.Fn, p.Text) }
 
 // streamsOf changes the streams of some readers.
 func streamsOf(readers []*trace.Reader, change func(int, trial.Stream) core.Stream) []core.Stream {

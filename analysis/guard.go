@@ -90,6 +90,9 @@ func (r *run) guard(ctx context.Context) (context.Context, func()) {
 // what is held; and where that is so much that a search of it would not fit, it ends the
 // analysis.
 func (r *run) hadEnough(m *core.Machine) bool {
+	if r.enoughOf != nil && r.enoughOf(m) {
+		return true
+	}
 	if r.stopped != nil || !r.enough.Load() {
 		return r.stopped != nil
 	}

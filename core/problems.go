@@ -57,6 +57,9 @@ type problemKey struct {
 // a stable order.
 func (m *Machine) Problems() []Problem { return m.problems.list(m) }
 
+// Troubles returns how many Problems there are so far.
+func (m *Machine) Troubles() int { return len(m.problems.byKey) }
+
 // Report notes a problem. Those of one kind and function are one.
 func (m *Machine) Report(p Problem) { m.problems.add(p, problemKey{p.Kind, p.Fn, ""}) }
 
