@@ -237,7 +237,7 @@ func (p *planner) unseen(rank, at int, others []execution) bool {
 // makesCalls reports whether a statement makes calls, which are recorded always.
 func (p *planner) makesCalls(site int) bool {
 	for _, of := range p.runs {
-		if slices.ContainsFunc(of[site], func(e execution) bool { return e.calls() }) {
+		if slices.ContainsFunc(of[site], func(e execution) bool { return e.calls }) {
 			return true
 		}
 	}

@@ -83,6 +83,7 @@ type execution struct {
 	first, last uint64 // events
 	span        int    // calls before it
 	events      []event
+	calls       bool   // one of them is a call
 	moved       uint64 // the slot that a Plan moves it to; 0: none
 }
 
@@ -112,11 +113,6 @@ func (e *execution) accesses() []*event {
 		}
 	}
 	return out
-}
-
-// calls reports whether an execution makes calls.
-func (e *execution) calls() bool {
-	return slices.ContainsFunc(e.events, func(ev event) bool { return ev.Kind == trace.KindCall })
 }
 
 // NewScan returns a Scan of a run. sitesOf says which sites a recorded stack is at.
@@ -204,13 +200,12 @@ func (s *Scan) execute(p *process, at At, ev *trace.Event) {
 	all := p.executions[at.Site]
 	if n := len(all); n > 0 {
 		e := &all[n-1]
-		called := e.calls()
 		switch {
 		case ev.Kind == trace.KindAccess && e.span == p.span, // of a loop, say
-			ev.Kind == trace.KindAccess && called && slices.Contains(p.before, at) && e.span+1 == p.span,
-			ev.Kind == trace.KindCall && e.last+1 == p.pos && !(at.Inner && called):
+			ev.Kind == trace.KindAccess && e.calls && slices.Contains(p.before, at) && e.span+1 == p.span,
+			ev.Kind == trace.KindCall && e.last+1 == p.pos && !(at.Inner && e.calls):
 			e.last = p.pos
-			e.events = append(e.events, kept)
+			e.events, e.calls = append(e.events, kept), e.calls || ev.Kind == trace.KindCall
 			s.count()
 			return
 		}
@@ -219,7 +214,7 @@ func (s *Scan) execute(p *process, at At, ev *trace.Event) {
 	if ev.Kind == trace.KindCall {
 		span--
 	}
-	p.executions[at.Site] = append(all, execution{first: p.pos, last: p.pos, span: span, events: []event{kept}})
+	p.executions[at.Site] = append(all, execution{first: p.pos, last: p.pos, span: span, events: []event{kept}, calls: ev.Kind == trace.KindCall})
 	s.count()
 }
 
