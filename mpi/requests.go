@@ -11,10 +11,11 @@ type requests struct {
 	requests   map[int64]*request
 	persistent map[int64]*persistent
 	coming     coming
+	general    map[int64]*core.Signal // of generalized requests that the program has not said to be complete
 }
 
 func newRequests() requests {
-	return requests{requests: map[int64]*request{}, persistent: map[int64]*persistent{}}
+	return requests{requests: map[int64]*request{}, persistent: map[int64]*persistent{}, general: map[int64]*core.Signal{}}
 }
 
 // request is a non-blocking operation that is not yet complete.
@@ -28,6 +29,22 @@ type request struct {
 	sent    *core.Match // of a send
 	awaited *core.Match // of a receive
 	part    *partitions
+}
+
+// doStartGeneral begins a generalized request, which is complete for whoever waits once a thread
+// of its process has said so (MPI 4.1, 13.2).
+func doStartGeneral(m *Model, p *process, c *core.Call, _ *entry) {
+	done := &core.Signal{}
+	m.addRequest(p, c, &request{waits: []core.Wait{{On: done, What: func() string { return "for MPI_Grequest_complete of its request" }}}})
+	p.requests.general[c.Int(argRequest)] = done
+}
+
+func doCompleteGeneral(_ *Model, p *process, c *core.Call, _ *entry) {
+	id := c.Int(argRequest)
+	if done := p.requests.general[id]; done != nil {
+		delete(p.requests.general, id)
+		p.Synchronize(c, []*core.Signal{done}, nil, nil)
+	}
 }
 
 // arrives makes the request wait for a message.

@@ -90,9 +90,6 @@ var environment = map[string]*entry{
 	"mcchk_Threads":   {do: doThreads},
 	"MPI_Type_free":   {},
 
-	"MPI_Grequest_start":    {note: "its request completes nothing that MPI does"},
-	"MPI_Grequest_complete": {note: "orders the threads of its process only"},
-
 	"MPI_Publish_name":   {mayOrder: true},
 	"MPI_Unpublish_name": {mayOrder: true},
 	"MPI_Lookup_name":    {mayOrder: true},
@@ -258,6 +255,9 @@ func exchangeMessages(do func(*Model, *process, *core.Call, *entry)) *entry {
 
 // Completion of requests (3.7.3 to 3.7.5, 3.8.4).
 var requestCalls = map[string]*entry{
+	"MPI_Grequest_start":    {do: doStartGeneral},
+	"MPI_Grequest_complete": {do: doCompleteGeneral, signals: "the completion of the request"},
+
 	"MPI_Wait":         completion("the request"),
 	"MPI_Test":         completion("the request, when it succeeds"),
 	"MPI_Waitall":      completion("the requests"),
