@@ -34,7 +34,7 @@ const (
 
 // mpiUnits are the sources that need mpi.h.
 var mpiUnits = []string{
-	"comms.c", "files.c", "init.c", "order.c", "requests.c", "rounds.c", "types.c", "values.c", "windows.c", "words.c", "fortran.c", wrappersFile, fortranFile,
+	"comms.c", "contents.c", "files.c", "init.c", "order.c", "places.c", "requests.c", "rounds.c", "types.c", "values.c", "windows.c", "words.c", "fortran.c", wrappersFile, fortranFile,
 }
 
 // Sources of which a run-time has one or the other: linkedSource where it is linked

@@ -179,6 +179,7 @@ void mcchk_watch_start(void);
 void mcchk_watch_counts(void);
 void mcchk_watch_looks(void);
 void mcchk_buffer(struct mcchk_range r, void *frame);
+void mcchk_given(void *frame, struct mcchk_range place); /* the same, for mcchk_places */
 
 /* ---- threads.c ---- */
 

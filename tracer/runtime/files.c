@@ -4,7 +4,7 @@
 
 struct file {
 	int64_t id;
-	struct mcchk_range buffer; /* of a split collective call; empty: none */
+	struct mcchk_ranges buffer; /* of a split collective call; empty: none */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -44,18 +44,23 @@ void mcchk_file_completed(MPI_File fh)
 	struct file *f = get(fh);
 	if (!f)
 		return;
-	mcchk_unmark(&f->buffer);
-	f->buffer = (struct mcchk_range){0};
+	mcchk_ranges_mark(&f->buffer, 0);
+	mcchk_ranges_drop(&f->buffer);
 }
 
-void mcchk_file_pending(MPI_File fh, struct mcchk_range box)
+static void add(void *buffer, struct mcchk_range place)
+{
+	mcchk_ranges_add(buffer, place);
+}
+
+void mcchk_file_pending(MPI_File fh, const void *p, MPI_Count count, MPI_Datatype type)
 {
 	struct file *f = get(fh);
-	if (!f || box.lo >= box.hi)
+	if (!f)
 		return;
 	mcchk_file_completed(fh);
-	f->buffer = box;
-	mcchk_mark(&f->buffer);
+	mcchk_places(p, 0, count, type, add, &f->buffer);
+	mcchk_ranges_mark(&f->buffer, 1);
 }
 
 void mcchk_file_closed(MPI_File fh)

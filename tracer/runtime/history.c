@@ -203,3 +203,5 @@ void mcchk_buffer(struct mcchk_range r, void *frame)
 	if (mcchk_use(&r))
 		mcchk_threads_unseen(frame);
 }
+
+void mcchk_given(void *frame, struct mcchk_range place) { mcchk_buffer(place, frame); }

@@ -80,18 +80,28 @@ struct mcchk_request *mcchk_request_new(MPI_Request request, const void *variabl
 	return r;
 }
 
-/* Adds a buffer; with `same`, another part of the last one. */
-void mcchk_request_buffer(struct mcchk_request *r, struct mcchk_range box, int same)
+struct addition {
+	struct mcchk_ranges *to;
+	int same;
+};
+
+static void add(void *of, struct mcchk_range place)
 {
-	if (!r || box.lo >= box.hi)
+	const uint64_t near = 1u << 16;
+	struct addition *a = of;
+	struct mcchk_range *last = a->to->count ? &mcchk_ranges(a->to)[a->to->count - 1] : NULL;
+	int joined = last && a->same && place.lo <= last->hi + near && place.hi + near >= last->lo;
+	if (!joined && (mcchk_ranges_add(a->to, place) || !last))
 		return;
-	if ((!same || r->ranges == 0) && r->ranges < 2) {
-		r->range[r->ranges++] = box;
-		return;
-	}
-	struct mcchk_range *last = &r->range[r->ranges - 1];
-	last->lo = box.lo < last->lo ? box.lo : last->lo;
-	last->hi = box.hi > last->hi ? box.hi : last->hi;
+	last->lo = place.lo < last->lo ? place.lo : last->lo;
+	last->hi = place.hi > last->hi ? place.hi : last->hi;
+}
+
+/* Adds a buffer; with `same`, another part of the last one. */
+void mcchk_request_buffer(struct mcchk_request *r, const void *p, MPI_Count displacement, MPI_Count count, MPI_Datatype type, int same)
+{
+	if (r)
+		mcchk_places(p, displacement, count, type, add, &(struct addition){&r->buffers, same});
 }
 
 static void set_marks(struct mcchk_request *r, int marked)
@@ -99,12 +109,7 @@ static void set_marks(struct mcchk_request *r, int marked)
 	if (r->marked == marked)
 		return;
 	r->marked = marked;
-	for (int i = 0; i < r->ranges; i++) {
-		if (marked)
-			mcchk_mark(&r->range[i]);
-		else
-			mcchk_unmark(&r->range[i]);
-	}
+	mcchk_ranges_mark(&r->buffers, marked);
 }
 
 /* All of its buffers are known. Returns its identifier. */
@@ -143,6 +148,7 @@ static void forget(struct mcchk_request *r)
 			first->next = r->next;
 	}
 	mcchk_unlock(&lock);
+	mcchk_ranges_drop(&r->buffers);
 	free(r);
 }
 

@@ -2,7 +2,7 @@
  * is forgotten when the program frees it, for the library may use it again.
  * Datatypes that are made alike have one identifier, and one definition in the
  * trace: many programs make theirs anew for each operation. */
-#include "wrap.h"
+#include "contents.h"
 
 #include <string.h>
 
@@ -28,6 +28,7 @@ struct shape {
 struct type {
 	struct shape *shape; /* NULL until the trace names it */
 	MPI_Count lb, extent, true_lb, true_extent, size;
+	struct mcchk_parts *parts; /* NULL until somebody asks */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -65,198 +66,6 @@ static struct type *get(MPI_Datatype handle)
 		return t;
 	free(t);
 	return other;
-}
-
-static int combiner_number(int c)
-{
-	const int known[][2] = {
-		{MPI_COMBINER_NAMED, 0}, {MPI_COMBINER_DUP, 1}, {MPI_COMBINER_CONTIGUOUS, 2},
-		{MPI_COMBINER_VECTOR, 3}, {MPI_COMBINER_HVECTOR, 4}, {MPI_COMBINER_INDEXED, 5},
-		{MPI_COMBINER_HINDEXED, 6}, {MPI_COMBINER_INDEXED_BLOCK, 7}, {MPI_COMBINER_HINDEXED_BLOCK, 8},
-		{MPI_COMBINER_STRUCT, 9}, {MPI_COMBINER_SUBARRAY, 10}, {MPI_COMBINER_DARRAY, 11},
-		{MPI_COMBINER_RESIZED, 12},
-	};
-	for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-		if (known[i][0] == c)
-			return known[i][1];
-	return 255;
-}
-
-/* What MPI_Type_get_contents returns, in the layout of the plain constructors. */
-struct contents {
-	int combiner;
-	int ints, addresses, types;
-	int64_t *i, *a;
-	MPI_Datatype *t;
-};
-
-/* The same as the library has it: `large` are the counts of a large-count
- * constructor (MPI 4), where it has taken them apart from the rest. */
-struct raw {
-	MPI_Count ints, addresses, large, types;
-	int combiner;
-	int *i;
-	MPI_Aint *a;
-	MPI_Count *l;
-	MPI_Datatype *t;
-};
-
-static int read_envelope(MPI_Datatype handle, struct raw *r)
-{
-	*r = (struct raw){.combiner = MPI_COMBINER_NAMED};
-#if MPI_VERSION >= 4
-	return PMPI_Type_get_envelope_c(handle, &r->ints, &r->addresses, &r->large, &r->types, &r->combiner) == MPI_SUCCESS;
-#else
-	int ints = 0, addresses = 0, types = 0;
-	int rc = PMPI_Type_get_envelope(handle, &ints, &addresses, &types, &r->combiner);
-	r->ints = ints;
-	r->addresses = addresses;
-	r->types = types;
-	return rc == MPI_SUCCESS;
-#endif
-}
-
-static int read_raw(MPI_Datatype handle, struct raw *r)
-{
-	r->i = calloc((size_t)r->ints + 1, sizeof *r->i);
-	r->a = calloc((size_t)r->addresses + 1, sizeof *r->a);
-	r->l = calloc((size_t)r->large + 1, sizeof *r->l);
-	r->t = calloc((size_t)r->types + 1, sizeof *r->t);
-	if (!r->i || !r->a || !r->l || !r->t)
-		return 0;
-#if MPI_VERSION >= 4
-	return PMPI_Type_get_contents_c(handle, r->ints, r->addresses, r->large, r->types, r->i, r->a, r->l, r->t) == MPI_SUCCESS;
-#else
-	return PMPI_Type_get_contents(handle, (int)r->ints, (int)r->addresses, (int)r->types, r->i, r->a, r->t) == MPI_SUCCESS;
-#endif
-}
-
-static void drop_raw(struct raw *r)
-{
-	free(r->i);
-	free(r->a);
-	free(r->l);
-}
-
-static void add_ints(struct contents *c, const int *from, MPI_Count n)
-{
-	for (MPI_Count k = 0; k < n; k++)
-		c->i[c->ints++] = from[k];
-}
-
-static void add_large(int64_t *to, int *count, const MPI_Count *from, MPI_Count n)
-{
-	for (MPI_Count k = 0; k < n; k++)
-		to[(*count)++] = (int64_t)from[k];
-}
-
-/* Puts large counts where the plain constructor has its integers and addresses
- * (MPI 4.0, 5.1.13). */
-static void arrange(struct contents *c, const struct raw *r)
-{
-	MPI_Count ints = r->large; /* that many are integers, the rest addresses */
-	MPI_Count head = r->ints, n = r->large > 0 ? r->l[0] : 0;
-
-	switch (r->large > 0 ? c->combiner : 0) {
-	case 4: /* hvector */
-	case 8: /* hindexed_block */
-		ints = 2;
-		break;
-	case 6: /* hindexed */
-	case 9: /* struct */
-		ints = 1 + n;
-		break;
-	case 10: /* subarray: dimensions, sizes, order */
-		head = 1;
-		break;
-	case 11: /* darray: size, rank, dimensions, sizes, the rest */
-		head = 3;
-		break;
-	case 12: /* resized */
-		ints = 0;
-		break;
-	}
-	if (head > r->ints)
-		head = r->ints;
-	if (ints > r->large)
-		ints = r->large;
-	add_ints(c, r->i, head);
-	add_large(c->i, &c->ints, r->l, ints);
-	add_ints(c, r->i + head, r->ints - head);
-	for (MPI_Count k = 0; k < r->addresses; k++)
-		c->a[c->addresses++] = (int64_t)r->a[k];
-	add_large(c->a, &c->addresses, r->l + ints, r->large - ints);
-}
-
-static int order_number(int64_t order) { return order == MPI_ORDER_FORTRAN; }
-
-static int distribution_number(int64_t d)
-{
-	return d == MPI_DISTRIBUTE_BLOCK ? 1 : d == MPI_DISTRIBUTE_CYCLIC ? 2 : 0;
-}
-
-/* Storage order and distributions have other numbers in every library. */
-static void normalise(struct contents *c)
-{
-	int64_t n = c->ints > 0 ? c->i[0] : 0;
-	if (c->combiner == 10 && c->ints == 3 * n + 2)
-		c->i[3 * n + 1] = order_number(c->i[3 * n + 1]);
-	if (c->combiner != 11 || c->ints < 4)
-		return;
-	n = c->i[2];
-	if (c->ints != 4 * n + 4)
-		return;
-	for (int64_t k = 3 + n; k < 3 + 2 * n; k++)
-		c->i[k] = distribution_number(c->i[k]);
-	for (int64_t k = 3 + 2 * n; k < 3 + 3 * n; k++)
-		if (c->i[k] == MPI_DISTRIBUTE_DFLT_DARG)
-			c->i[k] = -1;
-	c->i[4 * n + 3] = order_number(c->i[4 * n + 3]);
-}
-
-static int read_contents(MPI_Datatype handle, struct contents *c)
-{
-	struct raw r;
-	*c = (struct contents){0};
-	if (!read_envelope(handle, &r))
-		return 0;
-	c->combiner = combiner_number(r.combiner);
-	if (c->combiner == 0 || c->combiner == 255)
-		return 1;
-	int ok = read_raw(handle, &r);
-	if (ok) {
-		c->t = r.t;
-		c->types = (int)r.types;
-		c->i = calloc((size_t)(r.ints + r.large) + 1, sizeof *c->i);
-		c->a = calloc((size_t)(r.addresses + r.large) + 1, sizeof *c->a);
-		ok = c->i && c->a;
-	} else {
-		free(r.t);
-	}
-	if (ok) {
-		arrange(c, &r);
-		normalise(c);
-	}
-	drop_raw(&r);
-	return ok;
-}
-
-/* Whether a handle out of a type's contents is a reference that must be freed. */
-static int is_derived(MPI_Datatype handle)
-{
-	struct raw r;
-	return read_envelope(handle, &r) && r.combiner != MPI_COMBINER_NAMED && r.combiner != MPI_COMBINER_F90_REAL &&
-	       r.combiner != MPI_COMBINER_F90_COMPLEX && r.combiner != MPI_COMBINER_F90_INTEGER;
-}
-
-static void drop_contents(struct contents *c)
-{
-	for (int k = 0; k < c->types; k++)
-		if (is_derived(c->t[k]))
-			PMPI_Type_free(&c->t[k]); /* a reference of ours only */
-	free(c->i);
-	free(c->a);
-	free(c->t);
 }
 
 static uint64_t shape_size(const struct shape *s)
@@ -336,7 +145,7 @@ static struct shape *only(struct shape *made)
 static struct shape *inner_shape(MPI_Datatype handle);
 
 /* Sets what a datatype is made of; 0 without memory. */
-static int read_inner(struct shape *s, const struct contents *c)
+static int read_inner(struct shape *s, const struct mcchk_contents *c)
 {
 	for (int k = 0; k < c->types; k++)
 		if (!(s->inner[k] = inner_shape(c->t[k])))
@@ -344,7 +153,7 @@ static int read_inner(struct shape *s, const struct contents *c)
 	return 1;
 }
 
-static void fill(struct record *r, MPI_Datatype handle, const struct contents *c, struct shape **inner, const char *name)
+static void fill(struct record *r, MPI_Datatype handle, const struct mcchk_contents *c, struct shape **inner, const char *name)
 {
 	MPI_Count size = 0, lb = 0, extent = 0;
 	PMPI_Type_size_x(handle, &size);
@@ -366,10 +175,10 @@ static void fill(struct record *r, MPI_Datatype handle, const struct contents *c
  * library does not tell. */
 static struct shape *read_shape(MPI_Datatype handle)
 {
-	struct contents c;
+	struct mcchk_contents c;
 	char name[MPI_MAX_OBJECT_NAME] = "";
 	int name_size = 0;
-	struct shape *s = read_contents(handle, &c) ? calloc(1, sizeof *s) : NULL;
+	struct shape *s = mcchk_read_contents(handle, &c) ? calloc(1, sizeof *s) : NULL;
 	if (s) {
 		if (c.combiner == 0)
 			PMPI_Type_get_name(handle, name, &name_size);
@@ -391,7 +200,7 @@ static struct shape *read_shape(MPI_Datatype handle)
 			s = NULL;
 		}
 	}
-	drop_contents(&c);
+	mcchk_drop_contents(&c);
 	return s;
 }
 
@@ -414,7 +223,7 @@ static struct shape *shape_of(MPI_Datatype handle, struct type *t)
  * the program has freed it, so that its handle says nothing. */
 static struct shape *inner_shape(MPI_Datatype handle)
 {
-	if (is_derived(handle))
+	if (mcchk_is_derived(handle))
 		return read_shape(handle);
 	struct type *t = get(handle);
 	struct shape *s = t ? shape_of(handle, t) : NULL;
@@ -470,12 +279,9 @@ void mcchk_type_freed(MPI_Datatype handle)
 	if (t && t->shape)
 		t->shape->users--;
 	mcchk_unlock(&lock);
+	if (t)
+		free(t->parts);
 	free(t);
-}
-
-struct mcchk_range mcchk_box(const void *p, MPI_Count count, MPI_Datatype handle)
-{
-	return mcchk_box_at(p, 0, count, handle);
 }
 
 struct mcchk_range mcchk_box_at(const void *p, MPI_Count displacement, MPI_Count count, MPI_Datatype handle)
@@ -489,6 +295,18 @@ struct mcchk_range mcchk_box_at(const void *p, MPI_Count displacement, MPI_Count
 	int64_t first = base + t->true_lb, last = first + (int64_t)(count - 1) * t->extent;
 	int64_t lo = first < last ? first : last, hi = (first < last ? last : first) + t->true_extent;
 	return (struct mcchk_range){.lo = (uint64_t)lo, .hi = (uint64_t)hi};
+}
+
+const struct mcchk_parts *mcchk_type_parts(MPI_Datatype handle)
+{
+	struct type *t = get(handle);
+	struct mcchk_parts *s = t ? __atomic_load_n(&t->parts, __ATOMIC_ACQUIRE) : NULL, *other = NULL;
+	if (s || !t || !(s = mcchk_parts_of(handle)))
+		return s;
+	if (__atomic_compare_exchange_n(&t->parts, &other, s, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return s;
+	free(s);
+	return other;
 }
 
 uint32_t mcchk_type_word(MPI_Datatype handle, int64_t *offset)

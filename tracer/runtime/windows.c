@@ -14,14 +14,9 @@
 #define COUNTERS 64       /* of each process: of its locks, and of declared signals on its resources */
 #define COUNTER_STEP 2    /* in int64_t: MPICH 4.0 on UCX counts 16 bytes too low where a counter does not begin at a multiple of 16 */
 #define TICKET_ROOM (COUNTERS * COUNTER_STEP * sizeof(int64_t))
-#define MAX_PENDING (1u << 18) /* ranges of one window: 6 MiB; what is beyond stays marked */
+#define MAX_PENDING (1u << 18) /* ranges of one window, or attached: 6 MiB; what is beyond stays marked */
 
 enum { ALL_ORDERS = 15 }; /* of accumulates: read after read 1, raw 2, war 4, waw 8 */
-
-struct ranges {
-	struct mcchk_range *range;
-	uint32_t count, room;
-};
 
 /* Parts of a dynamic window that are watched on after their detachment: others
  * may have operations pending there, which this process cannot know. */
@@ -47,7 +42,7 @@ struct window {
 	int64_t id, model;
 	struct mcchk_accumulates accumulates;
 	int whole;
-	struct ranges memory, pending;
+	struct mcchk_ranges memory, pending;
 	struct mcchk_range detached[MAX_DETACHED]; /* a ring */
 	uint32_t detached_next;
 	MPI_Win tickets;
@@ -71,20 +66,11 @@ static struct window *get(MPI_Win win)
 	return w;
 }
 
-static void add_range(struct ranges *list, struct mcchk_range r)
+static void add_range(struct mcchk_ranges *list, struct mcchk_range r)
 {
-	if (list->count == list->room) {
-		uint32_t room = list->room ? list->room * 2 : 16;
-		struct mcchk_range *more = room <= MAX_PENDING ? realloc(list->range, room * sizeof *more) : NULL;
-		if (!more) {
-			mcchk_mark(&r); /* for good */
-			return;
-		}
-		list->range = more;
-		list->room = room;
-	}
-	mcchk_mark(&r);
-	list->range[list->count++] = r;
+	mcchk_mark(&r); /* for good, if it finds no place in the list */
+	if (list->count < MAX_PENDING)
+		mcchk_ranges_add(list, r);
 }
 
 int64_t mcchk_win_id(MPI_Win win)
@@ -293,7 +279,7 @@ void mcchk_win_attached(MPI_Win win, const void *base, MPI_Aint size)
 	mcchk_lock(&lock);
 	int known = 0;
 	for (uint32_t i = 0; i < w->memory.count; i++)
-		known |= w->memory.range[i].lo == lo && w->memory.range[i].hi == lo + (uint64_t)size;
+		known |= mcchk_ranges(&w->memory)[i].lo == lo && mcchk_ranges(&w->memory)[i].hi == lo + (uint64_t)size;
 	if (!known)
 		add_range(&w->memory, (struct mcchk_range){.lo = lo, .hi = lo + (uint64_t)size});
 	mcchk_unlock(&lock);
@@ -306,13 +292,13 @@ void mcchk_win_detached(MPI_Win win, const void *base)
 		return;
 	mcchk_lock(&lock);
 	for (uint32_t i = 0; i < w->memory.count; i++) {
-		if (w->memory.range[i].lo != (uint64_t)(uintptr_t)base)
+		if (mcchk_ranges(&w->memory)[i].lo != (uint64_t)(uintptr_t)base)
 			continue;
 		struct mcchk_range *last = &w->detached[w->detached_next++ % MAX_DETACHED];
 		if (last->hi)
 			mcchk_unmark(last);
-		*last = w->memory.range[i];
-		w->memory.range[i] = w->memory.range[--w->memory.count];
+		*last = mcchk_ranges(&w->memory)[i];
+		mcchk_ranges(&w->memory)[i] = mcchk_ranges(&w->memory)[--w->memory.count];
 		break;
 	}
 	mcchk_unlock(&lock);
@@ -330,9 +316,9 @@ static void watch_range(struct mcchk_range *r, int on)
 static void watch(struct window *w, int on)
 {
 	for (uint32_t i = 0; i < w->memory.count; i++)
-		watch_range(&w->memory.range[i], on);
+		watch_range(&mcchk_ranges(&w->memory)[i], on);
 	for (uint32_t i = 0; i < w->pending.count; i++)
-		watch_range(&w->pending.range[i], on);
+		watch_range(&mcchk_ranges(&w->pending)[i], on);
 	for (uint32_t i = 0; i < MAX_DETACHED && w->detached[i].hi; i++)
 		watch_range(&w->detached[i], on);
 }
@@ -372,8 +358,8 @@ void mcchk_win_freed(void *window)
 	}
 	if (w->whole)
 		__atomic_add_fetch(&mcchk_region, 1, __ATOMIC_RELAXED);
-	free(w->memory.range);
-	free(w->pending.range);
+	mcchk_ranges_drop(&w->memory);
+	mcchk_ranges_drop(&w->pending);
 	free(w->ticketed);
 	free(w->fetching);
 	free(w);
@@ -399,17 +385,49 @@ void mcchk_win_access(MPI_Win win, int rank)
 	mcchk_call_end(mcchk_now(), 0);
 }
 
-void mcchk_win_pending(MPI_Win win, int rank, struct mcchk_range box)
+/* The places of an operation, and whether they are the last that were added. */
+struct places {
+	struct mcchk_ranges *pending;
+	int32_t rank;
+	uint32_t n, at;
+	int known;
+};
+
+static void count_place(void *of, struct mcchk_range place)
+{
+	(void)place;
+	((struct places *)of)->n++;
+}
+
+static void compare_place(void *of, struct mcchk_range place)
+{
+	struct places *p = of;
+	const struct mcchk_range *r = &mcchk_ranges(p->pending)[p->at++];
+	p->known &= r->lo == place.lo && r->hi == place.hi && r->target == p->rank;
+}
+
+static void add_place(void *of, struct mcchk_range place)
+{
+	struct places *p = of;
+	place.target = p->rank;
+	add_range(p->pending, place);
+}
+
+void mcchk_win_pending(MPI_Win win, int rank, const void *p, MPI_Count count, MPI_Datatype type)
 {
 	struct window *w = get(win);
-	if (!w || box.lo >= box.hi)
+	if (!w)
 		return;
-	box.target = rank;
 	mcchk_lock(&lock);
-	struct ranges *p = &w->pending;
-	const struct mcchk_range *last = p->count ? &p->range[p->count - 1] : NULL;
-	if (!last || last->lo != box.lo || last->hi != box.hi || last->target != rank)
-		add_range(p, box);
+	struct places x = {.pending = &w->pending, .rank = rank};
+	mcchk_places(p, 0, count, type, count_place, &x);
+	if (x.n && x.n <= w->pending.count) {
+		x.known = 1;
+		x.at = w->pending.count - x.n;
+		mcchk_places(p, 0, count, type, compare_place, &x);
+	}
+	if (!x.known)
+		mcchk_places(p, 0, count, type, add_place, &x);
 	mcchk_unlock(&lock);
 }
 
@@ -419,15 +437,15 @@ void mcchk_win_completed(MPI_Win win, int rank)
 	if (!w)
 		return;
 	mcchk_lock(&lock);
-	struct ranges *p = &w->pending;
+	struct mcchk_range *all = mcchk_ranges(&w->pending);
 	uint32_t kept = 0;
-	for (uint32_t i = 0; i < p->count; i++) {
-		if (rank == MCCHK_ALL || p->range[i].target == rank)
-			mcchk_unmark(&p->range[i]);
+	for (uint32_t i = 0; i < w->pending.count; i++) {
+		if (rank == MCCHK_ALL || all[i].target == rank)
+			mcchk_unmark(&all[i]);
 		else
-			p->range[kept++] = p->range[i];
+			all[kept++] = all[i];
 	}
-	p->count = kept;
+	w->pending.count = kept;
 	mcchk_unlock(&lock);
 	if (w->fetching_count)
 		mcchk_win_fetched(win, rank, NULL);

@@ -132,8 +132,30 @@ int64_t mcchk_type_known(MPI_Datatype type); /* the same, after mcchk_type_id */
 void mcchk_type_freed(MPI_Datatype type);
 int64_t mcchk_op_id(MPI_Op op);
 void mcchk_op_freed(MPI_Op op);
-/* The bounding box of `count` elements at `p`; empty when there is no memory. */
-struct mcchk_range mcchk_box(const void *p, MPI_Count count, MPI_Datatype type);
+/* The bounding box of `count` elements at a displacement from `p`, in elements; empty when there
+ * is no memory. */
+struct mcchk_range mcchk_box_at(const void *p, MPI_Count displacement, MPI_Count count, MPI_Datatype type);
+/* What is kept of a datatype: mcchk_parts_of it. NULL without memory. */
+const struct mcchk_parts *mcchk_type_parts(MPI_Datatype type);
+
+/* ---- places.c ---- */
+
+/* The parts of one element of a datatype, to be freed. NULL without memory. */
+struct mcchk_parts *mcchk_parts_of(MPI_Datatype type);
+/* Calls `with` for each place that some elements lie in: one, or several where there are large
+ * holes between them. */
+void mcchk_places(const void *p, MPI_Count displacement, MPI_Count count, MPI_Datatype type,
+		  void (*with)(void *of, struct mcchk_range place), void *of);
+
+/* A list of places; zero: an empty one. */
+struct mcchk_ranges {
+	uint32_t count, room;
+	struct mcchk_range few[2], *more;
+};
+struct mcchk_range *mcchk_ranges(struct mcchk_ranges *l);
+int mcchk_ranges_add(struct mcchk_ranges *l, struct mcchk_range r); /* 0: without memory */
+void mcchk_ranges_mark(struct mcchk_ranges *l, int marked);
+void mcchk_ranges_drop(struct mcchk_ranges *l); /* which is empty then */
 
 /* ---- requests.c ---- */
 
@@ -142,8 +164,7 @@ struct mcchk_request {
 	uint64_t handle;
 	const void *variable;        /* where the program keeps the handle */
 	struct mcchk_request *next;  /* of the same handle, from the oldest */
-	struct mcchk_range range[2];
-	int ranges;
+	struct mcchk_ranges buffers;
 	int persistent, marked, taken;
 	const void *made; /* of MPI_Comm_idup: where the program has the communicator, */
 	int fortran;      /* an INTEGER */
@@ -155,7 +176,7 @@ struct mcchk_request {
 struct mcchk_request *mcchk_request_find(MPI_Request request, const void *variable);
 struct mcchk_request **mcchk_requests_find(int n, const MPI_Request *requests, const void *variables, size_t size);
 struct mcchk_request *mcchk_request_new(MPI_Request request, const void *variable);
-void mcchk_request_buffer(struct mcchk_request *r, struct mcchk_range box, int same);
+void mcchk_request_buffer(struct mcchk_request *r, const void *p, MPI_Count displacement, MPI_Count count, MPI_Datatype type, int same);
 int64_t mcchk_request_ready(struct mcchk_request *r);
 void mcchk_request_fetches(struct mcchk_request *r, MPI_Win win, const void *result);
 void mcchk_request_started(struct mcchk_request *r);
@@ -163,19 +184,19 @@ void mcchk_request_completed(struct mcchk_request *r);
 void mcchk_request_forgotten(struct mcchk_request *r);
 
 #define PERSISTENT _made->persistent = 1
-#define BUFFER(p, count, type) mcchk_request_buffer(_made, mcchk_box(p, count, type), 0)
+#define BUFFER(p, count, type) mcchk_request_buffer(_made, p, 0, count, type, 0)
 /* Parts of one buffer, displacements in elements, or in bytes with types of their own. */
 #define BUFFERS(p, counts, displs, type, n)                                                        \
 	do {                                                                                       \
 		if ((p) != MPI_IN_PLACE)                                                           \
 			for (int _k = 0, _n = (n); _k < _n; _k++)                                  \
-				mcchk_request_buffer(_made, mcchk_box_at(p, (displs)[_k], (counts)[_k], type), _k > 0); \
+				mcchk_request_buffer(_made, p, (displs)[_k], (counts)[_k], type, _k > 0); \
 	} while (0)
 #define TYPED_BUFFERS(p, counts, displs, types, n)                                                 \
 	do {                                                                                       \
 		if ((p) != MPI_IN_PLACE)                                                           \
 			for (int _k = 0, _n = (n); _k < _n; _k++)                                  \
-				mcchk_request_buffer(_made, mcchk_box((const char *)(p) + (displs)[_k], (counts)[_k], (types)[_k]), _k > 0); \
+				mcchk_request_buffer(_made, (const char *)(p) + (displs)[_k], 0, (counts)[_k], (types)[_k], _k > 0); \
 	} while (0)
 #define SUM(counts, n)                                                                             \
 	({                                                                                         \
@@ -184,7 +205,6 @@ void mcchk_request_forgotten(struct mcchk_request *r);
 			_sum += (counts)[_k];                                                      \
 		_sum;                                                                              \
 	})
-struct mcchk_range mcchk_box_at(const void *p, MPI_Count displacement, MPI_Count count, MPI_Datatype type);
 
 /* Before a call: the memory that it names (blocks.c). */
 #define NAME(p, ...) mcchk_block_named((uint64_t)(uintptr_t)(p))
@@ -193,19 +213,19 @@ struct mcchk_range mcchk_box_at(const void *p, MPI_Count displacement, MPI_Count
 
 /* Before a call: the memory that it is given (history.c). */
 #define GIVE_MEMORY(base, bytes) mcchk_buffer((struct mcchk_range){.lo = (uint64_t)(uintptr_t)(base), .hi = (uint64_t)(uintptr_t)(base) + (uint64_t)(bytes)}, _frame)
-#define GIVE(p, count, type) mcchk_buffer(mcchk_box(p, count, type), _frame)
+#define GIVE(p, count, type) mcchk_places(p, 0, count, type, mcchk_given, _frame)
 #define GIVE_PENDING(win, rank, p, count, type) GIVE(p, count, type)
 #define GIVE_PARTS(p, counts, displs, type, n)                                                     \
 	do {                                                                                       \
 		if ((p) != MPI_IN_PLACE)                                                           \
 			for (int _k = 0, _n = (n); _k < _n; _k++)                                  \
-				mcchk_buffer(mcchk_box_at(p, (displs)[_k], (counts)[_k], type), _frame); \
+				mcchk_places(p, (displs)[_k], (counts)[_k], type, mcchk_given, _frame); \
 	} while (0)
 #define GIVE_TYPED(p, counts, displs, types, n)                                                    \
 	do {                                                                                       \
 		if ((p) != MPI_IN_PLACE)                                                           \
 			for (int _k = 0, _n = (n); _k < _n; _k++)                                  \
-				mcchk_buffer(mcchk_box((const char *)(p) + (displs)[_k], (counts)[_k], (types)[_k]), _frame); \
+				mcchk_places((const char *)(p) + (displs)[_k], 0, (counts)[_k], (types)[_k], mcchk_given, _frame); \
 	} while (0)
 
 /* ---- windows.c ---- */
@@ -232,19 +252,19 @@ void *mcchk_win_freeing(MPI_Win win);
 void mcchk_win_freed(void *window);
 void mcchk_win_kept(MPI_Win win, void *window);
 void mcchk_win_access(MPI_Win win, int rank); /* an operation is about to be recorded */
-void mcchk_win_pending(MPI_Win win, int rank, struct mcchk_range box);
+void mcchk_win_pending(MPI_Win win, int rank, const void *p, MPI_Count count, MPI_Datatype type);
 void mcchk_win_completed(MPI_Win win, int rank);
 int64_t mcchk_win_fetching(MPI_Win win, int rank, const void *result, MPI_Count count, MPI_Datatype type);
 void mcchk_win_fetched(MPI_Win win, int rank, const void *result);
 void mcchk_win_locked_all(MPI_Win win, int locked);
 void mcchk_fenced(MPI_Win win, int assertion);
-#define PENDING(win, rank, p, count, type) mcchk_win_pending(win, rank, mcchk_box(p, count, type))
+#define PENDING(win, rank, p, count, type) mcchk_win_pending(win, rank, p, count, type)
 
 /* ---- files.c ---- */
 
 int64_t mcchk_file_made(MPI_File fh, MPI_Comm comm);
 int64_t mcchk_file_id(MPI_File fh);
-void mcchk_file_pending(MPI_File fh, struct mcchk_range box);
+void mcchk_file_pending(MPI_File fh, const void *p, MPI_Count count, MPI_Datatype type);
 void mcchk_file_completed(MPI_File fh);
 void mcchk_file_closed(MPI_File fh);
 
