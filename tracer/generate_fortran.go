@@ -137,8 +137,15 @@ func (w *cWriter) entry(f *tableFunc, name, real, record string) {
 	}
 	w.line("void %s(%s)", name, declared)
 	w.line("{")
+	sections := strings.Contains(name, "f08ts")
 	w.line("\tvoid *_outer = mcchk_through(MCCHK_FRAME);")
+	if sections {
+		w.line("\tmcchk_types_lent(1);")
+	}
 	w.line("\t%s(%s);", real, args)
+	if sections {
+		w.line("\tmcchk_types_lent(0);")
+	}
 	w.line("\tmcchk_self.through = _outer;")
 	w.line("}")
 }

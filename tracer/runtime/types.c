@@ -49,6 +49,25 @@ static struct type *lookup(MPI_Datatype handle)
 	return t;
 }
 
+/* The datatypes that were new while they might be the library's own. */
+static __thread struct {
+	int on, n, room;
+	MPI_Datatype *types;
+} lent;
+
+static void lend(MPI_Datatype handle)
+{
+	if (lent.n == lent.room) {
+		int room = lent.room ? 2 * lent.room : 8;
+		MPI_Datatype *more = realloc(lent.types, (size_t)room * sizeof *more);
+		if (!more)
+			return;
+		lent.types = more;
+		lent.room = room;
+	}
+	lent.types[lent.n++] = handle;
+}
+
 static struct type *get(MPI_Datatype handle)
 {
 	struct type *t = lookup(handle);
@@ -62,10 +81,20 @@ static struct type *get(MPI_Datatype handle)
 	if (!other)
 		mcchk_map_set(&types, mcchk_handle(handle), t);
 	mcchk_unlock(&lock);
-	if (!other)
+	if (!other) {
+		if (lent.on)
+			lend(handle);
 		return t;
+	}
 	free(t);
 	return other;
+}
+
+void mcchk_types_lent(int on)
+{
+	lent.on = on;
+	while (!on && lent.n > 0)
+		mcchk_type_freed(lent.types[--lent.n]);
 }
 
 static uint64_t shape_size(const struct shape *s)

@@ -130,6 +130,9 @@ uint32_t mcchk_type_word(MPI_Datatype type, int64_t *offset);
 int64_t mcchk_type_id(MPI_Datatype type);    /* writes its definition when it is new */
 int64_t mcchk_type_known(MPI_Datatype type); /* the same, after mcchk_type_id */
 void mcchk_type_freed(MPI_Datatype type);
+/* Whether datatypes that are new may be the library's own, for as long as a call lasts: MPICH's
+ * mpi_f08 makes one for each section of an array, and frees it without telling. */
+void mcchk_types_lent(int lent);
 int64_t mcchk_op_id(MPI_Op op);
 void mcchk_op_freed(MPI_Op op);
 /* The bounding box of `count` elements at a displacement from `p`, in elements; empty when there
