@@ -644,8 +644,7 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo()
 				m.addPass(module_pass());
 			});
 			builder.registerOptimizerLastEPCallback([](ModulePassManager &m, OptimizationLevel level) {
-				if (level != OptimizationLevel::O0)
-					m.addPass(copy_pass());
+				m.addPass(copy_pass(level != OptimizationLevel::O0));
 			});
 		}};
 }

@@ -29,18 +29,54 @@ void copy_by_numbers(MemTransferInst &copy)
 	copy.eraseFromParent();
 }
 
+/* Whether nobody but the function knows an address in the memory that a pointer points to. */
+bool is_private(Value *pointer)
+{
+	auto *made = dyn_cast<AllocaInst>(getUnderlyingObject(pointer));
+	return made && !PointerMayBeCaptured(made, true, true);
+}
+
+/* What is passed by value from memory is copied where the call is made, which no sanitizer sees:
+ * it is copied to a variable of the function first. */
+void copy_before(CallBase &call)
+{
+	if (call.isMustTailCall())
+		return;
+	for (unsigned k = 0; k < call.arg_size(); k++) {
+		Value *from = call.getArgOperand(k);
+		if (!call.isByValArgument(k) || from->getType()->getPointerAddressSpace() != 0 || is_private(from))
+			continue;
+		Type *type = call.getParamByValType(k);
+		const DataLayout &layout = call.getModule()->getDataLayout();
+		Align align = std::max(call.getParamAlign(k).valueOrOne(), layout.getABITypeAlign(type));
+		auto *copy = new AllocaInst(type, layout.getAllocaAddrSpace(), nullptr, align, "", &*call.getFunction()->getEntryBlock().getFirstInsertionPt());
+		IRBuilder<> at(&call);
+		at.CreateMemCpy(copy, align, from, call.getParamAlign(k).valueOrOne(), layout.getTypeAllocSize(type));
+		call.setArgOperand(k, at.CreatePointerCast(copy, from->getType()));
+	}
+}
+
 /* Comes before the sanitizer, and behind all else. */
 class copy_pass : public PassInfoMixin<copy_pass> {
+	bool optimized;
+
 public:
+	explicit copy_pass(bool optimized) : optimized(optimized) {}
+
 	PreservedAnalyses run(Module &module, ModuleAnalysisManager &)
 	{
 		if (is_instrumented(module))
 			return PreservedAnalyses::all();
-		for (Function &f : module)
-			if (f.hasFnAttribute(Attribute::SanitizeThread))
-				for (Instruction &i : make_early_inc_range(instructions(f)))
-					if (auto *copy = dyn_cast<MemTransferInst>(&i))
-						copy_by_numbers(*copy);
+		for (Function &f : module) {
+			if (!f.hasFnAttribute(Attribute::SanitizeThread))
+				continue;
+			for (Instruction &i : instructions(f))
+				if (auto *call = dyn_cast<CallBase>(&i))
+					copy_before(*call);
+			for (Instruction &i : make_early_inc_range(instructions(f)))
+				if (auto *copy = dyn_cast<MemTransferInst>(&i); copy && optimized)
+					copy_by_numbers(*copy);
+		}
 		return PreservedAnalyses::none();
 	}
 };
