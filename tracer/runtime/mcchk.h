@@ -286,8 +286,16 @@ struct mcchk_polls {
 	} all[8];
 };
 
+/* Where the stack that a thread was given lies, and what the thread watches of it, which others
+ * may lower. `low` is NULL where that is not known, and when the thread is over. */
+struct mcchk_own_stack {
+	uintptr_t lo, hi;
+	uintptr_t *low, *used; /* mcchk_stack_low, and stack_used of mcchk_tls */
+};
+
 /* What one thread (strand) owns. */
 struct mcchk_thread {
+	struct mcchk_own_stack own;
 	uint32_t strand;
 	struct mcchk_open calls; /* and all that is not an access */
 	struct mcchk_open accesses;
@@ -497,6 +505,8 @@ void mcchk_write_clock(uint64_t local, uint64_t reference, uint64_t round_trip);
 extern __thread uintptr_t mcchk_stack_low __attribute__((tls_model("initial-exec")));
 #pragma GCC visibility pop
 void mcchk_watch_stack(uintptr_t lo);
+void mcchk_stack_begins(void);                    /* the calling thread has begun to record */
+void mcchk_stack_ends(struct mcchk_thread *t); /* it does so no more */
 void mcchk_function_returns(uintptr_t frame, uintptr_t pc);
 void mcchk_stack_risen(void *frame);
 void mcchk_stack_passes(uintptr_t end, void *from);

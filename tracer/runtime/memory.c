@@ -218,6 +218,25 @@ DELETE(_ZdaPvmSt11align_val_t, THREE(void *p, size_t n, size_t alignment), THREE
 
 /* ---- stacks ---- */
 
+static pthread_mutex_t own_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Lets other threads know where the thread's stack lies. */
+static void own(struct mcchk_tls *self)
+{
+	if (!self->thread || self->stack_hi == 0)
+		return;
+	mcchk_lock(&own_lock);
+	self->thread->own = (struct mcchk_own_stack){self->stack_lo, self->stack_hi, &mcchk_stack_low, &self->stack_used};
+	mcchk_unlock(&own_lock);
+}
+
+void mcchk_stack_ends(struct mcchk_thread *t)
+{
+	mcchk_lock(&own_lock);
+	t->own = (struct mcchk_own_stack){0};
+	mcchk_unlock(&own_lock);
+}
+
 /* The bounds of the thread's own stack. Stacks that a program makes and switches
  * to itself are none: what lies below another there may be alive. */
 static int find_stack(struct mcchk_tls *self)
@@ -234,7 +253,17 @@ static int find_stack(struct mcchk_tls *self)
 		self->stack_hi = (uintptr_t)lo + size;
 	}
 	pthread_attr_destroy(&attributes);
+	own(self);
 	return self->stack_hi != 0;
+}
+
+void mcchk_stack_begins(void)
+{
+	struct mcchk_tls *self = &mcchk_self;
+	if (self->stack_known)
+		own(self);
+	else if (self->thread->strand > 0)
+		find_stack(self);
 }
 
 void mcchk_stack_bounds(uintptr_t *lo, uintptr_t *hi)
@@ -246,16 +275,38 @@ void mcchk_stack_bounds(uintptr_t *lo, uintptr_t *hi)
 	*hi = self->stack_hi;
 }
 
-/* A buffer has been marked that begins at `lo`: watch it when it lies on the
- * stack of this thread. */
+/* The buffer lies on the stack of another thread: its function may return. */
+static void watch_other(uintptr_t lo)
+{
+	mcchk_lock(&own_lock);
+	for (struct mcchk_thread *t = mcchk_threads_recording(); t; t = t->next) {
+		if (!t->own.low || lo < t->own.lo || lo >= t->own.hi)
+			continue;
+		uintptr_t low = __atomic_load_n(t->own.low, __ATOMIC_RELAXED), used = __atomic_load_n(t->own.used, __ATOMIC_RELAXED);
+		if (lo < low)
+			__atomic_store_n(t->own.low, lo, __ATOMIC_RELEASE);
+		if (used == 0 || lo < used)
+			__atomic_store_n(t->own.used, lo, __ATOMIC_RELEASE);
+		break;
+	}
+	mcchk_unlock(&own_lock);
+}
+
+/* A buffer has been marked that begins at `lo`: watch it when it lies on the stack of this
+ * thread, or of another one. */
 void mcchk_watch_stack(uintptr_t lo)
 {
 	struct mcchk_tls *self = &mcchk_self;
 	uintptr_t here = (uintptr_t)MCCHK_FRAME;
 
-	if (lo >= mcchk_stack_low || (!self->stack_known && !find_stack(self)))
+	if (!self->stack_known)
+		find_stack(self);
+	if (lo < self->stack_lo || lo >= self->stack_hi) {
+		if (mcchk_beside())
+			watch_other(lo);
 		return;
-	if (here < self->stack_lo || lo <= here || lo >= self->stack_hi)
+	}
+	if (lo >= mcchk_stack_low || here < self->stack_lo || lo <= here)
 		return;
 	mcchk_stack_low = lo;
 	if (mcchk_beside() && (self->stack_used == 0 || lo < self->stack_used))

@@ -109,6 +109,7 @@ struct mcchk_thread *mcchk_thread_begins(void)
 	pthread_setspecific(exit_key, t);
 	self->thread = t;
 	self->runs = t->runs;
+	mcchk_stack_begins();
 	if (t->strand > 0)
 		mcchk_strand_begins();
 	return t;
@@ -128,6 +129,7 @@ static void thread_exits(void *p)
 	self->exits = PTHREAD_DESTRUCTOR_ITERATIONS;
 	mcchk_strand_ends();
 	self->busy = 1;
+	mcchk_stack_ends(t);
 	mcchk_write_touched(t);
 	self->runs = no_runs;
 	self->thread = NULL;
