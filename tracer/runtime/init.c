@@ -85,6 +85,13 @@ static void write_infos(void)
 	mcchk_write_infos("mpi.library", library);
 }
 
+int mcchk_mpi_over(void)
+{
+	int over = 0;
+	PMPI_Finalized(&over);
+	return over;
+}
+
 /* MPI is used in a program whose trace another library began. */
 void mcchk_mpi_joins(void)
 {

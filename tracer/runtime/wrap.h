@@ -40,6 +40,7 @@ void mcchk_group_words(MPI_Group group, int64_t *words);
 
 /* ---- init.c ---- */
 
+int mcchk_mpi_over(void);    /* MPI has been finalized */
 void mcchk_mpi_joins(void); /* after shmem_init, where MPI has been started too */
 
 /* ---- comms.c ---- */

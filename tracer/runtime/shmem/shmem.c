@@ -23,6 +23,7 @@ extern long pshmem_long_atomic_fetch_inc(long *dest, int pe) __attribute__((weak
 
 /* The program uses MPI as well (init.c, where that is linked). */
 extern void mcchk_mpi_joins(void) __attribute__((weak));
+extern int mcchk_mpi_over(void) __attribute__((weak));
 
 void mcchk_shmem_missing(const char *function)
 {
@@ -345,7 +346,7 @@ void shmem_finalize(void)
 	mcchk_call_commit();
 	pshmem_finalize();
 	mcchk_call_end(mcchk_now(), 0);
-	if (opened) {
+	if (opened || (mcchk_mpi_over && mcchk_mpi_over())) { /* Open MPI's ends MPI with it */
 		mcchk_active = 0;
 		mcchk_file_finish(__atomic_load_n(&mcchk_units, __ATOMIC_RELAXED), 1);
 	}
