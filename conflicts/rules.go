@@ -65,7 +65,7 @@ const (
 	RuleFreedPending  = "MC306" // a window freed with operations pending
 	RuleMemoryGone    = "MC307" // memory of a pending operation freed, or out of scope
 	RuleCallOrder     = "MC308" // collective calls in different order
-	RuleData          = "MC309" // data of origin and target that do not fit each other
+	RuleData          = "MC309" // data of an operation that are not described as they have to be
 	RuleAssertion     = "MC310" // an assertion that does not hold (warning)
 	RuleNotSymmetric  = "MC320" // OpenSHMEM: an address that is not symmetric
 	RuleContextGone   = "MC321" // OpenSHMEM: a context that is used after its end

@@ -121,6 +121,33 @@ func TestIndexAgainstScan(t *testing.T) {
 	}
 }
 
+// A layout is told to have elements in one place where its bytes, listed one by one, are fewer
+// than those that it was made of; with bases below and above 0.
+func TestOverlapsAgainstBytes(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	found := 0
+	for range 20_000 {
+		var runs []Run
+		data, bytes := uint64(0), map[uint64]bool{}
+		for range 1 + rng.IntN(4) {
+			size, stride, count := 1+rng.Uint64N(4), 1+rng.Uint64N(20), 1+rng.Uint64N(6)
+			r := Run{Lo: rng.Uint64N(100) - 50, Size: size, Stride: stride, Count: count}
+			data += size * count
+			for b := range bytesOf(r) {
+				bytes[b] = true
+			}
+			runs = append(runs, Strided(r.Lo, size, stride, count))
+		}
+		overlap := uint64(len(bytes)) < data
+		if overlap {
+			found++
+		}
+		require.Equal(t, overlap, NewLayout(slices.Clone(runs)).Overlaps(data), "%v", runs)
+	}
+	require.Greater(t, found, 1000)
+	require.Less(t, found, 19_000)
+}
+
 func TestClipAgainstBytes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	all := func(base uint64, l *Layout) map[uint64]bool {

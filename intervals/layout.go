@@ -151,6 +151,29 @@ func (l *Layout) Bytes() uint64 {
 	return n
 }
 
+// mostCompared is how many runs of a layout are compared with each other.
+const mostCompared = 64
+
+// Overlaps reports whether elements with so many bytes of data, of which it is the layout, have
+// bytes in common: some are missing, or runs meet. Of many runs that does not look at all.
+func (l *Layout) Overlaps(data uint64) bool {
+	if l.Bytes() < data {
+		return true
+	}
+	for i, r := range l.runs[:min(len(l.runs), mostCompared)] {
+		for _, before := range l.runs[:i] {
+			if int64(before.Hi()) <= int64(r.Lo) {
+				continue
+			}
+			// Addresses that are above 0 whatever the offsets are.
+			if _, _, ok := Meet(before.Shift(-uint64(l.lo)), r.Shift(-uint64(l.lo))); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Blocks returns the number of solid blocks of its runs.
 func (l *Layout) Blocks() uint64 {
 	var n uint64

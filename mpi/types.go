@@ -337,6 +337,8 @@ type buffer struct {
 	bytes  *intervals.Sequence // relative to the buffer's address
 	layout *intervals.Layout   // of these, one for buffers that have the same
 	typ    *datatype
+
+	compared, overlaps bool // whether elements lie in one place was looked at; they do
 }
 
 type bufferKey struct{ count, typ int64 }

@@ -20,7 +20,8 @@ type side struct {
 // checkData says whether the data that a one-sided operation names at its origin
 // and at its target fit each other: what is sent has to fit into where it goes,
 // and to be of the same basic types (MPI 4.1, 3.3.1 and 12.3); those of an
-// accumulate have to be of one basic type (12.3.4).
+// accumulate have to be of one basic type (12.3.4); and where data arrive, no two elements may
+// lie in one place (4.1.11 and 12.3).
 func (b *opBuilder) checkData(role operationRole) {
 	if b.single { // one datatype for all
 		return
@@ -45,13 +46,26 @@ func (b *opBuilder) checkData(role operationRole) {
 			why = b.unfit(target, of("result buffer", resultArgs), atomic)
 		}
 	}
+	fix := "give counts and datatypes that describe the same data at both sides"
+	if why == "" {
+		fix = "use a datatype in which each element has a place of its own"
+		switch {
+		case role.role == GetTarget:
+			why = b.p.overlapping(origin)
+		case role.kind == regions.AtomicWrite || role.role != FetchTarget:
+			why = b.p.overlapping(target)
+		}
+		if why == "" && role.role == FetchTarget {
+			why = b.p.overlapping(of("result buffer", resultArgs))
+		}
+	}
 	if why == "" || !b.p.knows(b.e) {
 		return
 	}
 	b.m.Misuse(core.Usage{
 		Rule: conflicts.RuleData, Call: b.op.call, Last: b.e.last, As: role.role.Name, Writes: role.role != GetTarget,
 		Concerned: core.Concerned{Owner: b.e.win.members[b.op.target], Object: &b.e.win.Object},
-		Why:       why, Fix: "give counts and datatypes that describe the same data at both sides",
+		Why:       why, Fix: fix,
 	})
 }
 
@@ -84,6 +98,22 @@ func (b *opBuilder) unfit(from, to side, atomic bool) string {
 		return fmt.Sprintf("the data of the %s are %s, and those of the %s %s", from.name, t.basic, to.name, u.basic)
 	}
 	return ""
+}
+
+// overlapping says that elements of some data that arrive lie in one place; "" where they do not,
+// or that is not known.
+func (p *process) overlapping(s side) string {
+	b, err := p.bufferOf(s.count, s.id)
+	if err != nil {
+		return ""
+	}
+	if !b.compared {
+		b.compared, b.overlaps = true, b.layout.Overlaps(uint64(p.dataBytes(s)))
+	}
+	if !b.overlaps {
+		return ""
+	}
+	return fmt.Sprintf("elements of the datatype of the %s lie in the same place", s.name)
 }
 
 // dataBytes returns the bytes of data in a buffer, without holes.

@@ -158,18 +158,20 @@ MPI_Win_fence(0, win);`,
 
 var dataMismatch = conflicts.Rule{
 	ID:       conflicts.RuleData,
-	Title:    "origin and target data of a one-sided operation do not fit each other",
+	Title:    "the data of a one-sided operation are not described as they have to be",
 	Severity: conflicts.Error,
 	Text: `A one-sided operation moves data as a message would: what one side sends must fit, without truncation, into what the other side takes, and both must have the same basic datatypes in the same order (section 12.3.1 for MPI_Put, 12.3.2 for MPI_Get; section 3.3.1 for matching types). An MPI_Get of ten elements into a buffer of five overwrites memory behind the buffer, or fails.
 
 All data of an accumulate, at its origin, its target and in its result, must be of one and the same predefined datatype (section 12.3.4): a structure of integers and floating-point numbers cannot be combined.
+
+Where data arrive, at the target of a put or an accumulate and in the buffer of a get, the datatype must not name one place twice (sections 12.3.1, 12.3.2 and 4.1.11): which of the two elements is left there is not defined.
 
 mcchk compares sizes, and basic datatypes where a side has only one; MPI_BYTE and other datatypes of one byte fit all but accumulates.`,
 	Wrong: `int values[5];
 MPI_Get(values, 5, MPI_INT, 1, 0, 10, MPI_INT, win); // 40 bytes into 20`,
 	Right: `int values[10];
 MPI_Get(values, 10, MPI_INT, 1, 0, 10, MPI_INT, win);`,
-	Fix: "Give counts and datatypes that describe the same data at the origin and at the target.",
+	Fix: "Give counts and datatypes that describe the same data at the origin and at the target, each element with a place of its own where they arrive.",
 }
 
 var falseAssertion = conflicts.Rule{

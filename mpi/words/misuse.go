@@ -41,7 +41,7 @@ func misuse(w *explain.Wording) string {
 	case conflicts.RuleFreedPending:
 		return fmt.Sprintf("%s frees the window while %s is pending", call, other.Call)
 	case conflicts.RuleData:
-		return call + " names data that do not fit each other at its origin and its target"
+		return call + " does not describe its data as it has to"
 	case conflicts.RuleAssertion:
 		return call + " asserts what does not hold"
 	case conflicts.RuleCallOrder:
