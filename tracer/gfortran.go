@@ -16,7 +16,6 @@ var libgfortranCalls = []struct {
 	name  *regexp.Regexp
 	reads string
 }{
-	{regexp.MustCompile(`^internal_unpack$`), "w"},
 	{regexp.MustCompile(`^(matmul_\w+)$`), "wrr"},
 
 	// Of characters, the length of an element of the result comes behind the result.

@@ -46,28 +46,54 @@ static size_t extent(const struct descriptor *d, ptrdiff_t *lo, ptrdiff_t *hi)
 	return n;
 }
 
-/* The accesses to an array: of a whole first dimension at once where its elements adjoin. */
-static void array(const struct descriptor *d, uint32_t flags, uintptr_t pc, void **frame)
+/* The elements of an array: of a whole first dimension at once where they adjoin. It calls `with`
+ * for each until that returns something else than 0, which it returns; 0 in the end. */
+static int each(const struct descriptor *d, int (*with)(void *of, char *element, uint64_t size), void *of)
 {
-	ptrdiff_t lo, hi, at[MAX_RANK] = {0};
-	int rank = d ? d->element.rank : 0;
-
-	if (!d || !d->base || rank < 0 || rank > MAX_RANK || extent(d, &lo, &hi) == 0 ||
-	    !mcchk_hot((uintptr_t)(d->base + lo), (uint64_t)(hi - lo)))
-		return;
+	ptrdiff_t at[MAX_RANK] = {0};
+	int rank = d->element.rank;
 	int solid = rank > 0 && d->dimension[0].stride == 1;
 	uint64_t size = d->element.size * (solid ? (size_t)(d->dimension[0].upper - d->dimension[0].lower + 1) : 1);
 	for (;;) {
 		ptrdiff_t offset = 0;
 		for (int k = 0; k < rank; k++)
 			offset += at[k] * d->dimension[k].stride;
-		mcchk_range_access((uintptr_t)(d->base + offset * (ptrdiff_t)d->element.size), size, pc, frame, flags | MCCHK_LIBRARY);
+		int rc = with(of, d->base + offset * (ptrdiff_t)d->element.size, size);
 		int k = solid;
 		while (k < rank && ++at[k] > d->dimension[k].upper - d->dimension[k].lower)
 			at[k++] = 0;
-		if (k >= rank)
-			return;
+		if (rc || k >= rank)
+			return rc;
 	}
+}
+
+/* Whether accesses to some of an array matter. */
+static int matters(const struct descriptor *d)
+{
+	ptrdiff_t lo, hi;
+	int rank = d ? d->element.rank : 0;
+	return d && d->base && rank >= 0 && rank <= MAX_RANK && extent(d, &lo, &hi) != 0 &&
+	       mcchk_hot((uintptr_t)(d->base + lo), (uint64_t)(hi - lo));
+}
+
+struct accesses {
+	uint32_t flags;
+	uintptr_t pc;
+	void **frame;
+};
+
+static int access_one(void *of, char *element, uint64_t size)
+{
+	struct accesses *a = of;
+	mcchk_range_access((uintptr_t)element, size, a->pc, a->frame, a->flags | MCCHK_LIBRARY);
+	return 0;
+}
+
+/* The accesses to an array. */
+static void array(const struct descriptor *d, uint32_t flags, uintptr_t pc, void **frame)
+{
+	if (matters(d))
+		each(d, access_one, &(struct accesses){flags, pc, frame});
 }
 
 /* ---- input and output ---- */
@@ -293,4 +319,24 @@ void *__wrap__gfortran_internal_pack(struct descriptor *d)
 		copies.last[copies.next++ % COPIES] = p;
 	}
 	return p;
+}
+
+/* Whether an element is another than in a copy, which is at the next one then. */
+static int differs(void *of, char *element, uint64_t size)
+{
+	const char **copy = of;
+	const char *here = *copy;
+	*copy += size;
+	return memcmp(element, here, size) != 0;
+}
+
+/* What comes back from a procedure as it was is no store: the procedure has only read it, as far
+ * as the program says. */
+extern void __real__gfortran_internal_unpack(struct descriptor *, const void *) __attribute__((weak));
+void __wrap__gfortran_internal_unpack(struct descriptor *d, const void *p)
+{
+	const char *copy = p;
+	if (p && p != d->base && matters(d) && each(d, differs, &copy))
+		array(d, MCCHK_STORE, (uintptr_t)__builtin_return_address(0), MCCHK_CALLER_FRAME);
+	__real__gfortran_internal_unpack(d, p);
 }
