@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/symbols"
 )
 
@@ -138,6 +139,9 @@ func (w *Wording) within() conflicts.Explanation {
 	if !span.Pending {
 		span, other = other, span
 	}
+	if span.Call != "" && span.Call == other.Call && span.Event == other.Event && SamePlace(span.Stack, other.Stack) {
+		return w.once(span, other)
+	}
 	e := conflicts.Explanation{Why: w.open(span, other)}
 	if !crossed(span, other) || !samePoint(other.Started, span.Local) { // of which it says the same
 		e.Why += w.local(span)
@@ -153,6 +157,24 @@ func (w *Wording) within() conflicts.Explanation {
 	e.Sought = append(e.Sought, sought)
 	e.Fixes = w.fixWithin(span, other)
 	return e
+}
+
+// once explains accesses of one call, to the same bytes.
+func (w *Wording) once(a, b *conflicts.Side) conflicts.Explanation {
+	part := func(s *conflicts.Side) string {
+		if s.Class == regions.Target {
+			return "target"
+		}
+		return s.Role
+	}
+	parts := fmt.Sprintf("its %s and by its %s", part(a), part(b))
+	if part(a) == part(b) {
+		parts = fmt.Sprintf("two parts of its %s", part(a))
+	}
+	return conflicts.Explanation{
+		Why:   fmt.Sprintf("one call of %s accesses the same bytes by %s, in no order", w.Access(a), parts),
+		Fixes: []conflicts.Fix{Propose(conflicts.FixSeparate, "use places that do not overlap")},
+	}
 }
 
 // open says until when an operation is pending.
