@@ -48,18 +48,13 @@ void mcchk_file_completed(MPI_File fh)
 	mcchk_ranges_drop(&f->buffer);
 }
 
-static void add(void *buffer, struct mcchk_range place)
-{
-	mcchk_ranges_add(buffer, place);
-}
-
 void mcchk_file_pending(MPI_File fh, const void *p, MPI_Count count, MPI_Datatype type)
 {
 	struct file *f = get(fh);
 	if (!f)
 		return;
 	mcchk_file_completed(fh);
-	mcchk_places(p, 0, count, type, add, &f->buffer);
+	mcchk_places(p, 0, count, type, mcchk_ranges_collect, &f->buffer);
 	mcchk_ranges_mark(&f->buffer, 1);
 }
 

@@ -225,6 +225,8 @@ int mcchk_ranges_add(struct mcchk_ranges *l, struct mcchk_range r)
 	return 1;
 }
 
+void mcchk_ranges_collect(void *list, struct mcchk_range r) { mcchk_ranges_add(list, r); }
+
 void mcchk_ranges_mark(struct mcchk_ranges *l, int marked)
 {
 	for (uint32_t i = 0; i < l->count; i++) {

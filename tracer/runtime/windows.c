@@ -385,50 +385,34 @@ void mcchk_win_access(MPI_Win win, int rank)
 	mcchk_call_end(mcchk_now(), 0);
 }
 
-/* The places of an operation, and whether they are the last that were added. */
-struct places {
-	struct mcchk_ranges *pending;
-	int32_t rank;
-	uint32_t n, at;
-	int known;
-};
-
-static void count_place(void *of, struct mcchk_range place)
+/* Whether the last places that were added are these, for a target. */
+static int added_last(struct mcchk_ranges *to, struct mcchk_ranges *places, int rank)
 {
-	(void)place;
-	((struct places *)of)->n++;
-}
-
-static void compare_place(void *of, struct mcchk_range place)
-{
-	struct places *p = of;
-	const struct mcchk_range *r = &mcchk_ranges(p->pending)[p->at++];
-	p->known &= r->lo == place.lo && r->hi == place.hi && r->target == p->rank;
-}
-
-static void add_place(void *of, struct mcchk_range place)
-{
-	struct places *p = of;
-	place.target = p->rank;
-	add_range(p->pending, place);
+	if (places->count > to->count)
+		return 0;
+	const struct mcchk_range *last = mcchk_ranges(to) + to->count - places->count, *all = mcchk_ranges(places);
+	for (uint32_t i = 0; i < places->count; i++)
+		if (last[i].lo != all[i].lo || last[i].hi != all[i].hi || last[i].target != rank)
+			return 0;
+	return 1;
 }
 
 void mcchk_win_pending(MPI_Win win, int rank, const void *p, MPI_Count count, MPI_Datatype type)
 {
 	struct window *w = get(win);
+	struct mcchk_ranges places = {0};
 	if (!w)
 		return;
+	mcchk_places(p, 0, count, type, mcchk_ranges_collect, &places);
 	mcchk_lock(&lock);
-	struct places x = {.pending = &w->pending, .rank = rank};
-	mcchk_places(p, 0, count, type, count_place, &x);
-	if (x.n && x.n <= w->pending.count) {
-		x.known = 1;
-		x.at = w->pending.count - x.n;
-		mcchk_places(p, 0, count, type, compare_place, &x);
+	uint32_t n = added_last(&w->pending, &places, rank) ? 0 : places.count;
+	for (uint32_t i = 0; i < n; i++) {
+		struct mcchk_range r = mcchk_ranges(&places)[i];
+		r.target = rank;
+		add_range(&w->pending, r);
 	}
-	if (!x.known)
-		mcchk_places(p, 0, count, type, add_place, &x);
 	mcchk_unlock(&lock);
+	mcchk_ranges_drop(&places);
 }
 
 void mcchk_win_completed(MPI_Win win, int rank)

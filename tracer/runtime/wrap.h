@@ -158,6 +158,7 @@ struct mcchk_ranges {
 };
 struct mcchk_range *mcchk_ranges(struct mcchk_ranges *l);
 int mcchk_ranges_add(struct mcchk_ranges *l, struct mcchk_range r); /* 0: without memory */
+void mcchk_ranges_collect(void *list, struct mcchk_range r);            /* the same, for mcchk_places */
 void mcchk_ranges_mark(struct mcchk_ranges *l, int marked);
 void mcchk_ranges_drop(struct mcchk_ranges *l); /* which is empty then */
 
