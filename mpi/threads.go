@@ -6,7 +6,8 @@ import (
 
 // doThreads: the tracer's note of the first thing of a kind that it does not know the order
 // of, or did not record: a thread, a region or task of OpenMP, a buffer that other strands may
-// have accessed before, and accesses of forked processes and of signal handlers.
+// have accessed before, accesses of forked processes and of signal handlers, and objects of
+// threads that processes share.
 func doThreads(m *Model, p *process, c *core.Call, _ *entry) {
 	kind, fn, text := core.Threads, core.FnThread, "the program created threads"
 	switch c.Int(argKind) {
@@ -18,6 +19,9 @@ func doThreads(m *Model, p *process, c *core.Call, _ *entry) {
 		kind, fn, text = core.Unseen, "fork", "loads and stores of a process that was made by fork, to memory that it shares with its parent, were not recorded"
 	case 4:
 		kind, fn, text = core.Unseen, "handler", "loads and stores of a signal handler that interrupted a call were not recorded"
+	case 5:
+		p.MayHaveOrdered("mutexes, barriers or semaphores that processes share")
+		return
 	}
 	m.Report(core.Problem{Kind: kind, Rank: p.Rank, Fn: fn, Call: p.Info(c), Text: text})
 }

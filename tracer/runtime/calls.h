@@ -183,7 +183,7 @@ void mcchk_given(void *frame, struct mcchk_range place); /* the same, for mcchk_
 
 /* ---- threads.c ---- */
 
-enum { MCCHK_THREADS, MCCHK_REGIONS, MCCHK_BUFFERS, MCCHK_FORKED, MCCHK_HANDLERS, MCCHK_KINDS }; /* of what is not ordered, or not recorded */
+enum { MCCHK_THREADS, MCCHK_REGIONS, MCCHK_BUFFERS, MCCHK_FORKED, MCCHK_HANDLERS, MCCHK_SHARED, MCCHK_KINDS }; /* of what is not ordered, or not recorded */
 void mcchk_threads_unseen(void *frame);
 void mcchk_threads_start(void *frame);
 void mcchk_threads_recorded(void *frame);

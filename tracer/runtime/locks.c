@@ -53,6 +53,14 @@ static __attribute__((noinline)) void end(const volatile void *object, void **fr
 	MCCHK_OBJECT_END((uintptr_t)object, frame);
 }
 
+/* The program makes objects that processes share: how these order processes is not followed. */
+static __attribute__((noinline)) void is_shared(void **frame)
+{
+	uint64_t pc = (uint64_t)(uintptr_t)frame[1];
+	if (mcchk_of_program(frame) && outside(frame))
+		mcchk_notice(MCCHK_SHARED, &pc, 1);
+}
+
 #define FUNCTION(type, name, parameters) __attribute__((weak)) type name parameters
 
 /* Functions that return 0 when they have done it. */
@@ -91,7 +99,31 @@ static __attribute__((noinline)) void end(const volatile void *object, void **fr
 		return REAL(name)(__VA_ARGS__);                                                    \
 	}
 
+/* They begin an object, which is shared between processes or not. */
+#define BEGINS(name, object, shared, parameters, ...)                                              \
+	FUNCTION(int, name, parameters)                                                            \
+	{                                                                                          \
+		if (shared)                                                                        \
+			is_shared(MCCHK_FRAME);                                                    \
+		if (NOTED(MCCHK_FRAME))                                                            \
+			end(object, MCCHK_FRAME);                                                  \
+		return REAL(name)(__VA_ARGS__);                                                    \
+	}
+/* They say so of objects to come. */
+#define SHARES(name, attributes)                                                                   \
+	FUNCTION(int, name, (attributes *a, int shared))                                           \
+	{                                                                                          \
+		if (shared == PTHREAD_PROCESS_SHARED)                                              \
+			is_shared(MCCHK_FRAME);                                                    \
+		return REAL(name)(a, shared);                                                      \
+	}
+
 #pragma GCC visibility push(default)
+
+SHARES(pthread_mutexattr_setpshared, pthread_mutexattr_t)
+SHARES(pthread_condattr_setpshared, pthread_condattr_t)
+SHARES(pthread_rwlockattr_setpshared, pthread_rwlockattr_t)
+SHARES(pthread_barrierattr_setpshared, pthread_barrierattr_t)
 
 /* ---- mutexes and condition variables ---- */
 
@@ -117,13 +149,13 @@ WAITS(cnd_timedwait, m, (cnd_t *v, mtx_t *m, const struct timespec *t), v, m, t)
 
 /* ---- spin locks and semaphores ---- */
 
-ENDS(int, pthread_spin_init, l, (pthread_spinlock_t *l, int shared), l, shared)
+BEGINS(pthread_spin_init, l, shared == PTHREAD_PROCESS_SHARED, (pthread_spinlock_t *l, int shared), l, shared)
 ENDS(int, pthread_spin_destroy, l, (pthread_spinlock_t *l), l)
 ACQUIRES(pthread_spin_lock, l, (pthread_spinlock_t *l), l)
 ACQUIRES(pthread_spin_trylock, l, (pthread_spinlock_t *l), l)
 RELEASES(pthread_spin_unlock, l, (pthread_spinlock_t *l), l)
 
-ENDS(int, sem_init, s, (sem_t *s, int shared, unsigned value), s, shared, value)
+BEGINS(sem_init, s, shared != 0, (sem_t *s, int shared, unsigned value), s, shared, value)
 ENDS(int, sem_destroy, s, (sem_t *s), s)
 ACQUIRES(sem_wait, s, (sem_t *s), s)
 ACQUIRES(sem_trywait, s, (sem_t *s), s)
