@@ -19,6 +19,7 @@ type Facts struct {
 	Orders        Orders
 	Waits         bool         // programs order processes with it
 	Opens, Closes regions.Mode // epochs that it opens or closes, where there is only one kind of them
+	End           string       // of a split collective call: the one that ends it
 }
 
 // Completes says what a call completes, when it does.
@@ -55,7 +56,7 @@ func FactsOf(fn string) Facts {
 	if r == nil {
 		return f
 	}
-	f.OneSided = r.op != operationRole{}
+	f.OneSided, f.End = r.op != operationRole{}, r.end
 	f.Window = windowCalls[fn] != nil || windowSync[fn] != nil
 	if r.form != persisted {
 		f.Orders = ordersOf(r.order)

@@ -159,8 +159,9 @@ func fileCalls() map[string]*entry {
 			if suffix != "_ordered" {
 				t["MPI_File_i"+dir.name+suffix] = shared(begun, doStartFile, later)
 			}
-			t["MPI_File_"+dir.name+suffix+"_begin"] = shared(begun, doBeginFile, entry{reads: dir.reads, memory: dir.does + ", until the call that ends it"})
-			t["MPI_File_"+dir.name+suffix+"_end"] = shared(ended, doEndFile, entry{completes: "the buffer"})
+			end := "MPI_File_" + dir.name + suffix + "_end"
+			t["MPI_File_"+dir.name+suffix+"_begin"] = shared(begun, doBeginFile, entry{reads: dir.reads, end: end, memory: dir.does + ", until the call that ends it"})
+			t[end] = shared(ended, doEndFile, entry{completes: "the buffer"})
 		}
 	}
 	return t

@@ -29,6 +29,7 @@ type entry struct {
 	marked   bool // explanations name it, though it may begin no separate region
 	aborts   bool // it ends the run
 
+	end       string // of a split collective call: the one that ends it
 	signals   string
 	waits     string
 	completes string

@@ -169,7 +169,11 @@ func partly(o mpi.Orders) string {
 }
 
 func (vocabulary) Idle(fn string, s, other *conflicts.Side) string {
-	if !s.Class.OneSided() {
+	switch {
+	case s.Class.OneSided():
+	case mpi.FactsOf(s.Call).End != "":
+		return "does not end it"
+	default:
 		return "does not complete its request"
 	}
 	switch call := mpi.FactsOf(fn); {
@@ -198,6 +202,9 @@ func (vocabulary) Completing(w *explain.Wording, s *conflicts.Side) explain.Comp
 	switch {
 	case !s.Pending:
 		return explain.Completing{}
+	case !s.Class.OneSided() && mpi.FactsOf(s.Call).End != "":
+		end := mpi.FactsOf(s.Call).End
+		return explain.Completing{How: "call " + end, Call: end, Once: true}
 	case !s.Class.OneSided():
 		return explain.Completing{How: "complete its request (MPI_Wait, or an MPI_Test that succeeds)", Call: waiting(s), Once: true}
 	case s.Class.Buffer() && mpi.FactsOf(s.Call).Request:
