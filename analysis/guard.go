@@ -86,7 +86,8 @@ func (r *run) guard(ctx context.Context) (context.Context, func()) {
 	}
 }
 
-// hadEnough is asked after each turn of a replay. Once little memory is left, it keeps
+// hadEnough is asked after each turn of a replay: whether it is known what comes of it, or little
+// memory is left. Once little memory is left, it keeps
 // what is held; and where that is so much that a search of it would not fit, it ends the
 // analysis.
 func (r *run) hadEnough(m *core.Machine) bool {

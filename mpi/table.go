@@ -256,8 +256,8 @@ func exchangeMessages(do func(*Model, *process, *core.Call, *entry)) *entry {
 
 // Completion of requests (3.7.3 to 3.7.5, 3.8.4).
 var requestCalls = map[string]*entry{
-	"MPI_Grequest_start":    {do: doStartGeneral},
-	"MPI_Grequest_complete": {do: doCompleteGeneral, signals: "the completion of the request"},
+	"MPI_Grequest_start":    {do: doStartGeneral, note: "its request is complete when MPI_Grequest_complete says so"},
+	"MPI_Grequest_complete": {do: doCompleteGeneral, signals: "the call that completes the request"},
 
 	"MPI_Wait":         completion("the request"),
 	"MPI_Test":         completion("the request, when it succeeds"),

@@ -137,13 +137,18 @@ func (w *cWriter) entry(f *tableFunc, name, real, record string) {
 	}
 	w.line("void %s(%s)", name, declared)
 	w.line("{")
-	sections := strings.Contains(name, "f08ts")
 	w.line("\tvoid *_outer = mcchk_through(MCCHK_FRAME);")
-	if sections {
-		w.line("\tmcchk_types_lent(1);")
+	var sections []string
+	if strings.Contains(name, "f08ts") {
+		for i := range f.Args {
+			if f.Args[i].choice() {
+				sections = append(sections, "mcchk_is_section(f_"+f.Args[i].Name+")")
+			}
+		}
+		w.line("\tmcchk_types_lent(%s);", strings.Join(sections, " || "))
 	}
 	w.line("\t%s(%s);", real, args)
-	if sections {
+	if sections != nil {
 		w.line("\tmcchk_types_lent(0);")
 	}
 	w.line("\tmcchk_self.through = _outer;")

@@ -164,7 +164,7 @@ var dataMismatch = conflicts.Rule{
 
 All data of an accumulate, at its origin, its target and in its result, must be of one and the same predefined datatype (section 12.3.4): a structure of integers and floating-point numbers cannot be combined.
 
-Where data arrive, at the target of a put or an accumulate and in the buffer of a get, the datatype must not name one place twice (sections 12.3.1, 12.3.2 and 4.1.11): which of the two elements is left there is not defined.
+Where data arrive, at the target of a put or an accumulate and in the buffer that a get or a fetching accumulate fills, the datatype must not name one place twice (sections 12.3.1, 12.3.2 and 4.1.11): which of the two elements is left there is not defined.
 
 mcchk compares sizes, and basic datatypes where a side has only one; MPI_BYTE and other datatypes of one byte fit all but accumulates.`,
 	Wrong: `int values[5];

@@ -2,6 +2,7 @@
 #ifndef MCCHK_FORTRAN_H
 #define MCCHK_FORTRAN_H
 
+#include "array.h"
 #include "wrap.h"
 
 #include <string.h>

@@ -5,32 +5,17 @@
  * The program is linked so that such a call comes first to code that tells
  * mcchk_gfortran which of its arguments are read and written (tracer/gfortran.go).
  */
+#include "array.h"
 #include "calls.h"
 
 #include <string.h>
-
-/* How gfortran describes an array, since version 8. */
-struct descriptor {
-	char *base;
-	size_t offset;
-	struct {
-		size_t size; /* of an element */
-		int version;
-		signed char rank, type;
-		short attribute;
-	} element;
-	ptrdiff_t span;
-	struct {
-		ptrdiff_t stride, lower, upper; /* strides in elements */
-	} dimension[];
-};
 
 #define MAX_RANK 15
 
 /* ---- arrays ---- */
 
 /* The number of elements, and the bytes from the first of which they are. */
-static size_t extent(const struct descriptor *d, ptrdiff_t *lo, ptrdiff_t *hi)
+static size_t extent(const struct mcchk_array *d, ptrdiff_t *lo, ptrdiff_t *hi)
 {
 	size_t n = 1;
 	*lo = *hi = 0;
@@ -48,7 +33,7 @@ static size_t extent(const struct descriptor *d, ptrdiff_t *lo, ptrdiff_t *hi)
 
 /* The elements of an array: of a whole first dimension at once where they adjoin. It calls `with`
  * for each until that returns something else than 0, which it returns; 0 in the end. */
-static int each(const struct descriptor *d, int (*with)(void *of, char *element, uint64_t size), void *of)
+static int each(const struct mcchk_array *d, int (*with)(void *of, char *element, uint64_t size), void *of)
 {
 	ptrdiff_t at[MAX_RANK] = {0};
 	int rank = d->element.rank;
@@ -68,7 +53,7 @@ static int each(const struct descriptor *d, int (*with)(void *of, char *element,
 }
 
 /* Whether accesses to some of an array matter. */
-static int matters(const struct descriptor *d)
+static int matters(const struct mcchk_array *d)
 {
 	ptrdiff_t lo, hi;
 	int rank = d ? d->element.rank : 0;
@@ -90,7 +75,7 @@ static int access_one(void *of, char *element, uint64_t size)
 }
 
 /* The accesses to an array. */
-static void array(const struct descriptor *d, uint32_t flags, uintptr_t pc, void **frame)
+static void array(const struct mcchk_array *d, uint32_t flags, uintptr_t pc, void **frame)
 {
 	if (matters(d))
 		each(d, access_one, &(struct accesses){flags, pc, frame});
@@ -110,7 +95,7 @@ struct statement {
 	int *iostat;
 	int64_t record;
 	int64_t *size, *length;
-	struct descriptor *unit_array;
+	struct mcchk_array *unit_array;
 	char *format;
 	size_t format_length;
 	size_t advance_length;
@@ -126,7 +111,7 @@ struct statement {
 /* An array of a namelist, of which the dimensions come one by one. No call of MPI can
  * come between that and the transfer. */
 static __thread struct {
-	struct descriptor array;
+	struct mcchk_array array;
 	ptrdiff_t room[3 * MAX_RANK];
 } listed __attribute__((tls_model("initial-exec")));
 
@@ -151,7 +136,7 @@ static uint32_t namelist_flags(const struct statement *s) { return s->flags & RE
 
 static void namelist_variable(const struct statement *s, void *address, size_t length, const size_t *type, uintptr_t pc, void **frame)
 {
-	struct descriptor *d = &listed.array;
+	struct mcchk_array *d = &listed.array;
 
 	d->base = address;
 	memcpy(&d->element, type, sizeof d->element);
@@ -163,7 +148,7 @@ static void namelist_variable(const struct statement *s, void *address, size_t l
 
 static void namelist_dimension(const struct statement *s, int k, const uintptr_t *bounds, uintptr_t pc, void **frame)
 {
-	struct descriptor *d = &listed.array;
+	struct mcchk_array *d = &listed.array;
 
 	if (k < 0 || k >= d->element.rank || k >= MAX_RANK)
 		return;
@@ -227,7 +212,7 @@ void mcchk_gfortran(const char *reads, const uintptr_t *arguments, void **frame)
 			continue;
 		case 'r':
 		case 'w':
-			array((const struct descriptor *)value, *reads == 'w' ? MCCHK_STORE : 0, pc, frame[0]);
+			array((const struct mcchk_array *)value, *reads == 'w' ? MCCHK_STORE : 0, pc, frame[0]);
 			continue;
 		case 'D':
 		case 'C':
@@ -310,8 +295,8 @@ int mcchk_copy(const void *p)
 }
 
 /* Returns the array itself where its elements adjoin. */
-extern void *__real__gfortran_internal_pack(struct descriptor *) __attribute__((weak));
-void *__wrap__gfortran_internal_pack(struct descriptor *d)
+extern void *__real__gfortran_internal_pack(struct mcchk_array *) __attribute__((weak));
+void *__wrap__gfortran_internal_pack(struct mcchk_array *d)
 {
 	void *p = __real__gfortran_internal_pack(d);
 	if (p != d->base) {
@@ -332,8 +317,8 @@ static int differs(void *of, char *element, uint64_t size)
 
 /* What comes back from a procedure as it was is no store: the procedure has only read it, as far
  * as the program says. */
-extern void __real__gfortran_internal_unpack(struct descriptor *, const void *) __attribute__((weak));
-void __wrap__gfortran_internal_unpack(struct descriptor *d, const void *p)
+extern void __real__gfortran_internal_unpack(struct mcchk_array *, const void *) __attribute__((weak));
+void __wrap__gfortran_internal_unpack(struct mcchk_array *d, const void *p)
 {
 	const char *copy = p;
 	if (p && p != d->base && matters(d) && each(d, differs, &copy))

@@ -219,6 +219,7 @@ DELETE(_ZdaPvmSt11align_val_t, THREE(void *p, size_t n, size_t alignment), THREE
 /* ---- stacks ---- */
 
 static pthread_mutex_t own_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t owns; /* so often a stack became known; atomic */
 
 /* Lets other threads know where the thread's stack lies. */
 static void own(struct mcchk_tls *self)
@@ -227,6 +228,7 @@ static void own(struct mcchk_tls *self)
 		return;
 	mcchk_lock(&own_lock);
 	self->thread->own = (struct mcchk_own_stack){self->stack_lo, self->stack_hi, &mcchk_stack_low, &self->stack_used};
+	__atomic_add_fetch(&owns, 1, __ATOMIC_RELEASE);
 	mcchk_unlock(&own_lock);
 }
 
@@ -278,10 +280,21 @@ void mcchk_stack_bounds(uintptr_t *lo, uintptr_t *hi)
 /* The buffer lies on the stack of another thread: its function may return. */
 static void watch_other(uintptr_t lo)
 {
+	static __thread struct {
+		uintptr_t page;
+		uint64_t owns;
+	} on_none __attribute__((tls_model("initial-exec"))); /* the last page that was on no stack, of those known then */
+	uint64_t known = __atomic_load_n(&owns, __ATOMIC_ACQUIRE);
+
+	if (on_none.page == lo >> 12 && on_none.owns == known)
+		return;
+	on_none.page = lo >> 12;
+	on_none.owns = known;
 	mcchk_lock(&own_lock);
 	for (struct mcchk_thread *t = mcchk_threads_recording(); t; t = t->next) {
 		if (!t->own.low || lo < t->own.lo || lo >= t->own.hi)
 			continue;
+		on_none.page = 0;
 		uintptr_t low = __atomic_load_n(t->own.low, __ATOMIC_RELAXED), used = __atomic_load_n(t->own.used, __ATOMIC_RELAXED);
 		if (lo < low)
 			__atomic_store_n(t->own.low, lo, __ATOMIC_RELEASE);

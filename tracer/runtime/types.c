@@ -82,7 +82,7 @@ static struct type *get(MPI_Datatype handle)
 		mcchk_map_set(&types, mcchk_handle(handle), t);
 	mcchk_unlock(&lock);
 	if (!other) {
-		if (lent.on)
+		if (lent.on && mcchk_is_derived(handle))
 			lend(handle);
 		return t;
 	}

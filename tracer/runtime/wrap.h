@@ -40,7 +40,7 @@ void mcchk_group_words(MPI_Group group, int64_t *words);
 
 /* ---- init.c ---- */
 
-int mcchk_mpi_over(void);    /* MPI has been finalized */
+int mcchk_mpi_over(void);   /* MPI has been finalized */
 void mcchk_mpi_joins(void); /* after shmem_init, where MPI has been started too */
 
 /* ---- comms.c ---- */
@@ -131,8 +131,8 @@ uint32_t mcchk_type_word(MPI_Datatype type, int64_t *offset);
 int64_t mcchk_type_id(MPI_Datatype type);    /* writes its definition when it is new */
 int64_t mcchk_type_known(MPI_Datatype type); /* the same, after mcchk_type_id */
 void mcchk_type_freed(MPI_Datatype type);
-/* Whether datatypes that are new may be the library's own, for as long as a call lasts: MPICH's
- * mpi_f08 makes one for each section of an array, and frees it without telling. */
+/* Whether derived datatypes that are new may be the library's own, for as long as a call lasts:
+ * MPICH's mpi_f08 makes one for each section of an array, and frees it without telling. */
 void mcchk_types_lent(int lent);
 int64_t mcchk_op_id(MPI_Op op);
 void mcchk_op_freed(MPI_Op op);
@@ -158,7 +158,7 @@ struct mcchk_ranges {
 };
 struct mcchk_range *mcchk_ranges(struct mcchk_ranges *l);
 int mcchk_ranges_add(struct mcchk_ranges *l, struct mcchk_range r); /* 0: without memory */
-void mcchk_ranges_collect(void *list, struct mcchk_range r);            /* the same, for mcchk_places */
+void mcchk_ranges_collect(void *list, struct mcchk_range r); /* the same, for mcchk_places */
 void mcchk_ranges_mark(struct mcchk_ranges *l, int marked);
 void mcchk_ranges_drop(struct mcchk_ranges *l); /* which is empty then */
 
