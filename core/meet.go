@@ -65,6 +65,7 @@ const NoRoot int32 = -1
 // gathering is a meeting: what those who came have deposited.
 type gathering struct {
 	fn    string
+	begun bool // somebody has come to it who goes on beside it (Begin)
 	left  int
 	sides [2]side // of the groups; the first where there is one
 	each  map[int32]*Signal
@@ -94,10 +95,14 @@ func (g *gathering) from(m *Machine, rank int32) *Signal {
 // Join lets the strand take part in a meeting, and returns what it gives and
 // waits for, and what is to be done when it has waited.
 func (s *Strand) Join(c *Call, at Meeting) (signals []*Signal, waits []Wait, done func()) {
+	return s.join(c.Fn.Name, at)
+}
+
+func (s *Strand) join(fn string, at Meeting) (signals []*Signal, waits []Wait, done func()) {
 	m, g := s.m, at.Group
 	coll := m.registry.meetings[at.Key]
 	if coll == nil {
-		coll = &gathering{fn: c.Fn.Name, each: map[int32]*Signal{}}
+		coll = &gathering{fn: fn, each: map[int32]*Signal{}}
 		m.registry.meetings[at.Key] = coll
 	}
 	own := &coll.sides[g.Side]
@@ -170,25 +175,87 @@ func (g *gathering) ordering(m *Machine, rank int32, at *Meeting) (signals []*Si
 
 // Meet lets the strand come to a meeting and wait there for those whom it is
 // ordered after; then it goes on with after, which may be nil. A meeting of all
-// strands, all to all, ends the concurrent region; Meet reports whether it is
-// one.
+// strands, all to all, ends the concurrent region, unless somebody goes on beside it
+// (Begin); Meet reports whether it may.
 func (s *Strand) Meet(c *Call, at Meeting, after func()) (all bool) {
-	g := at.Group
-	if (at.Dir == AllToAll || at.Dir == Everybody) && len(g.Local) == len(s.m.processes) {
+	if s.m.ofAll(&at) && !s.m.begun(at.Key) {
 		s.arrive(c, at.Key, after)
 		return true
 	}
+	s.meet(c, at, after)
+	return false
+}
+
+// ofAll reports whether a meeting is one of all processes, all to all.
+func (m *Machine) ofAll(at *Meeting) bool {
+	return (at.Dir == AllToAll || at.Dir == Everybody) && len(at.Group.Local) == len(m.processes)
+}
+
+// begun reports whether somebody has come to a meeting who goes on beside it.
+func (m *Machine) begun(key MeetKey) bool {
+	g := m.registry.meetings[key]
+	return g != nil && g.begun
+}
+
+func (s *Strand) meet(c *Call, at Meeting, after func()) {
 	signals, waits, done := s.Join(c, at)
-	if len(g.Local) < len(s.m.processes) && !g.Two() {
-		c.members = &g.Local
-	}
-	s.Synchronize(c, signals, waits, func() {
+	c.only(&at, s.m)
+	s.Synchronize(c, signals, waits, then(done, after))
+}
+
+// then does the one and the other, which may be nil.
+func then(done, after func()) func() {
+	return func() {
 		done()
 		if after != nil {
 			after()
 		}
-	})
-	return false
+	}
+}
+
+// only notes who meets, where that is not all processes.
+func (c *Call) only(at *Meeting, m *Machine) {
+	if len(at.Group.Local) < len(m.processes) && !at.Group.Two() {
+		c.members = &at.Group.Local
+	}
+}
+
+// Begin lets the strand come to a meeting that it waits for later, in the call that it
+// gives to end: what it does in between is beside the meeting. One of all processes does
+// not end the concurrent region then: those who stand at it wait for the others there.
+func (s *Strand) Begin(c *Call, at Meeting) (end func(c *Call, after func())) {
+	m := s.m
+	if m.ofAll(&at) && !m.begun(at.Key) {
+		m.standAside(at)
+	}
+	signals, waits, done := s.Join(c, at)
+	m.registry.meetings[at.Key].begun = true
+	c.only(&at, m)
+	s.Synchronize(c, signals, nil, nil)
+	return func(c *Call, after func()) {
+		c.only(&at, m)
+		s.Synchronize(c, nil, waits, then(done, after))
+	}
+}
+
+// standAside lets those who stand at a meeting of all processes take part in it beside
+// others who go on.
+func (m *Machine) standAside(at Meeting) {
+	e := &m.ending
+	e.met = nil
+	for s := range m.all {
+		switch {
+		case s.state != arrived:
+		case s.meeting.call == nil || s.meeting.key != at.Key:
+			e.met = m.watch.meet(e.met, s)
+		default:
+			e.arrived--
+			call, returned := s.meeting.call, !s.meeting.left
+			s.meeting, s.state = meetingOfAll{}, running
+			signals, waits, done := s.join(call.Fn, at)
+			s.synchronize(call, returned, signals, waits, then(done, s.sync.after))
+		}
+	}
 }
 
 // globalMeeting is the meeting of all processes.

@@ -92,21 +92,26 @@ func (m *Machine) past(s *Signal) bool { return s.region != m.index || m.clock.P
 // its timestamp, its clock ticks once (rule R1 of package evc), and it goes on with after, which may
 // be nil, when every wait is over.
 func (s *Strand) Synchronize(c *Call, signals []*Signal, waits []Wait, after func()) {
+	info := s.Info(c)
+	if c.members != nil {
+		info = s.InfoOn(c, Exposer{}, "")
+		info.Members = c.members
+	}
+	s.synchronize(info, c.Returned, signals, waits, after)
+}
+
+func (s *Strand) synchronize(by *regions.CallInfo, returned bool, signals []*Signal, waits []Wait, after func()) {
 	m, y := s.m, &s.sync
 	now := m.clock.Time(m.clock.Now(int(s.line)))
 	m.clock.Tick(int(s.line))
-	y.call, y.after = s.Info(c), after
-	if c.members != nil {
-		y.call = s.InfoOn(c, Exposer{}, "")
-		y.call.Members = c.members
-	}
+	y.call, y.after = by, after
 	y.buffer = append(y.buffer[:0], waits...)
 	y.waits = y.buffer // not nil: an event is under way
 	m.watch.signal(s, signals)
 	for _, g := range signals {
 		m.give(g, now)
 	}
-	if !c.Returned {
+	if !returned {
 		// The strand never left this call: its signals stand, and nothing of
 		// what comes after it was recorded.
 		s.state = ended

@@ -41,12 +41,21 @@ type Strand struct {
 // Pos returns the number of the present event in the trace, from 1.
 func (s *Strand) Pos() uint64 { return s.pos }
 
-// Previous returns the number of the strand's event before the present one.
-func (s *Strand) Previous() uint64 {
-	if s.team == nil {
-		return s.pos - 1
+// Next returns the call that is the strand's next event; nil: it is another event, or
+// is not known yet.
+func (s *Strand) Next() *trace.Call {
+	var next *trace.Event
+	switch {
+	case s.team == nil:
+		s.ReadAhead()
+		next = s.ahead.peek(0)
+	case s.queue.len() > 0 && s.queue.at(0).stretch == nil:
+		next = &s.queue.at(0).event
 	}
-	return s.previous
+	if next == nil || next.Kind != trace.KindCall {
+		return nil
+	}
+	return next.Call
 }
 
 // Thread returns the thread that makes the present event.

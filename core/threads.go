@@ -27,20 +27,19 @@ const noLine int32 = -1
 
 // member is what a strand of a team is beside others.
 type member struct {
-	number   int64
-	previous uint64          // number of its event before the present one
-	due      evc.Time        // what it has learned since its present separate region began
-	stale    bool            // that region is over: its next event begins another
-	closed   bool            // and one in which nothing happens was begun behind it
-	sure     bool            // what it came after when it began is known
-	closing  bool            // its end was read
-	until    *await          // it does nothing before it acquires an object; or nil
-	queue    line[*item]     // its events that were read and not replayed
-	latest   int64           // when its last call was over that was read, ns
-	index    int             // among those of the team that have not ended
-	bounds   *regions.Bounds // in which it was made
-	queued   *recent         // what was put into the queue last, behind anything else; or nil
-	kept     *recent         // what the region was given last; or nil
+	number  int64
+	due     evc.Time        // what it has learned since its present separate region began
+	stale   bool            // that region is over: its next event begins another
+	closed  bool            // and one in which nothing happens was begun behind it
+	sure    bool            // what it came after when it began is known
+	closing bool            // its end was read
+	until   *await          // it does nothing before it acquires an object; or nil
+	queue   line[*item]     // its events that were read and not replayed
+	latest  int64           // when its last call was over that was read, ns
+	index   int             // among those of the team that have not ended
+	bounds  *regions.Bounds // in which it was made
+	queued  *recent         // what was put into the queue last, behind anything else; or nil
+	kept    *recent         // what the region was given last; or nil
 
 	callsBefore uint64  // of the process, before the accesses that are replayed
 	parked      *parked // at an acquire that waits; or nil
@@ -249,7 +248,7 @@ func (t *team) put(s *Strand, x *item) {
 
 // take replays what was read.
 func (t *team) take(s *Strand, x *item) error {
-	s.previous, s.pos = s.pos, x.pos
+	s.pos = x.pos
 	if s.until != nil && !(x.isNote() && x.object != s.until.on) { // other objects are libraries' own: they hold locks of theirs where threads are made
 		s.endWait()
 	}

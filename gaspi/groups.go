@@ -1,7 +1,6 @@
 package gaspi
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/mcchk/mcchk/core"
@@ -20,10 +19,11 @@ const (
 // group is a group of processes: world ranks.
 type group struct{ members []int32 }
 
-// begun is a collective call that has timed out, and goes on with the next.
+// begun is a collective call that has timed out, and goes on with the next. The process
+// did something else in between, so that it has come to the meeting before that.
 type begun struct {
-	last   uint64 // the number of its last event
-	worked bool   // the process did something else in between
+	end   func(*core.Call, func()) // waits for the others
+	spans []*core.Pending          // its buffers, which it may access meanwhile
 }
 
 func groupCreate(p *process, c *core.Call) { p.groups[c.Int(argGroup)] = &group{} }
@@ -52,62 +52,95 @@ func (p *process) group(c *core.Call) *group {
 	return g
 }
 
-// collective lets the process come to a collective call, which counts when it has
-// succeeded.
-func (p *process) collective(c *core.Call, after func()) {
+// gatheringCall names a collective call of a process that may have been begun.
+type gatheringCall struct {
+	fn    string
+	group int64
+}
+
+func gathers(c *core.Call) gatheringCall { return gatheringCall{c.Fn.Name, c.Int(argGroup)} }
+
+// collective lets the process come to a collective call, which is over when it has
+// succeeded. Where it has timed out, and the process does not go on with it at once, it
+// has come to it all the same: others may be past it before it asks again. The call uses
+// its buffers until then.
+func (p *process) collective(c *core.Call, buffers ...regions.Access) {
 	g := p.group(c)
 	if g == nil {
 		return
 	}
-	key := fmt.Sprintf("%s %d", c.Fn.Name, c.Int(argGroup))
+	key, result := gathers(c), c.Int(argResult)
 	b := p.begun[key]
-	if b != nil && p.Previous() != b.last {
-		b.worked = true
-	}
-	if c.Returned && c.Int(argResult) == timedOut {
-		if b == nil {
-			b = &begun{}
-			p.begun[key] = b
+	switch {
+	case c.Returned && result == timedOut:
+		if b == nil && !p.goesOnWith(c, key) {
+			p.beginMeeting(c, key, g, buffers)
 		}
-		b.last = p.Pos()
-		return
-	}
-	delete(p.begun, key)
-	if c.Returned && c.Int(argResult) != succeeded {
-		return
-	}
-	if b != nil && b.worked {
-		p.m.Report(core.Problem{
-			Kind: core.NotUnderstood, Rank: p.Rank, Fn: c.Fn.Name, Call: p.Info(c),
-			Text: "it was begun by a call that returned GASPI_TIMEOUT, and what the process did since then counts as before it",
+	case c.Returned && result != succeeded:
+		delete(p.begun, key)
+	case b != nil:
+		delete(p.begun, key)
+		info := p.Info(c)
+		b.end(c, func() {
+			for _, x := range b.spans {
+				x.Complete(p.Now(), info)
+				x.Drop()
+			}
 		})
+	default:
+		p.all(buffers, regions.Read)
+		p.Meet(c, p.meeting(c, g), func() { p.all(buffers, regions.Write) })
 	}
-	p.Meet(c, core.Meeting{
-		Key: p.calls.Next(firstObject, c.Fn.Name, g.members), Group: &core.Group{Local: g.members}, Dir: core.AllToAll, Root: core.NoRoot,
-	}, after)
 }
 
-func meet(p *process, c *core.Call) { p.collective(c, nil) }
+// goesOnWith reports whether the process is known to ask again at once.
+func (p *process) goesOnWith(c *core.Call, key gatheringCall) bool {
+	next := p.Next()
+	return next != nil && next.Fn == c.Fn && gathers(core.NewCall(next)) == key
+}
+
+// all accesses those of some buffers that are accessed in one way.
+func (p *process) all(buffers []regions.Access, kind regions.Kind) {
+	for _, a := range buffers {
+		if a.Kind == kind {
+			p.Instant(a)
+		}
+	}
+}
+
+// meeting returns the next meeting of a group by a collective call.
+func (p *process) meeting(c *core.Call, g *group) core.Meeting {
+	return core.Meeting{
+		Key: p.calls.Next(firstObject, c.Fn.Name, g.members), Group: &core.Group{Local: g.members}, Dir: core.AllToAll, Root: core.NoRoot,
+	}
+}
+
+// beginMeeting lets the process come to a meeting that it goes on beside.
+func (p *process) beginMeeting(c *core.Call, key gatheringCall, g *group, buffers []regions.Access) {
+	b := &begun{}
+	for _, buffer := range buffers {
+		a := p.m.NewAccess()
+		*a = buffer
+		b.spans = append(b.spans, p.OpenBuffer(a))
+	}
+	b.end = p.Begin(c, p.meeting(c, g))
+	p.begun[key] = b
+}
+
+func meet(p *process, c *core.Call) { p.collective(c) }
 
 // allreduce replays both reductions.
 func allreduce(p *process, c *core.Call) {
-	info := p.Info(c)
-	touch := func(arg core.ArgName, kind regions.Kind, role *regions.Role, base, n, size uint64) {
-		if n > 0 && size > 0 {
-			p.Instant(regions.Access{
-				Rank: p.Rank, Owner: p.Rank, Kind: kind, Role: role, Base: base,
-				Layout: p.m.alike.Strided(1, n*size, n*size), Call: info,
+	var buffers []regions.Access
+	buffer := func(arg core.ArgName, kind regions.Kind, role *regions.Role) {
+		if n := uint64(c.Int(argNum)) * uint64(c.Int(argSize)); n > 0 {
+			buffers = append(buffers, regions.Access{
+				Rank: p.Rank, Owner: p.Rank, Kind: kind, Role: role, Base: c.Addr(arg),
+				Layout: p.m.alike.Strided(1, n, n), Call: p.Info(c),
 			})
 		}
 	}
-	n, size, to := uint64(c.Int(argNum)), uint64(c.Int(argSize)), c.Addr(argBufferReceive)
-	done := c.Returned && c.Int(argResult) == succeeded
-	if done || !c.Returned {
-		touch(argBufferSend, regions.Read, SendBuffer, c.Addr(argBufferSend), n, size)
-	}
-	p.collective(c, func() {
-		if done {
-			touch(argBufferReceive, regions.Write, Received, to, n, size)
-		}
-	})
+	buffer(argBufferSend, regions.Read, SendBuffer)
+	buffer(argBufferReceive, regions.Write, Received)
+	p.collective(c, buffers...)
 }

@@ -39,7 +39,7 @@ type process struct {
 	made         map[int64]int
 	queues       map[int64]*queue
 	groups       map[int64]*group
-	begun        map[string]*begun           // collective calls that timed out, by name and group
+	begun        map[gatheringCall]*begun    // collective calls that timed out
 	passive      map[passiveSide]core.Moment // of a process with threads, when it last sent or received
 	calls        core.Gatherings
 	unsure       bool // calls were lost: what is pending, and which segments there are, is not known
@@ -57,7 +57,7 @@ func (m *Model) Attach(machine *core.Machine) {
 			Strand: machine.Strand(int32(rank)), m: m,
 			segments: map[int64]*part{}, making: map[int64]*core.Signal{}, made: map[int64]int{},
 			queues: map[int64]*queue{}, groups: map[int64]*group{groupAll: all},
-			begun: map[string]*begun{}, passive: map[passiveSide]core.Moment{}, calls: core.Gatherings{},
+			begun: map[gatheringCall]*begun{}, passive: map[passiveSide]core.Moment{}, calls: core.Gatherings{},
 		})
 	}
 }

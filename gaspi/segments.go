@@ -70,7 +70,7 @@ func segmentCreate(p *process, c *core.Call) {
 	if c.Int(argResult) == succeeded {
 		p.makeSegment(c)
 	}
-	p.collective(c, nil)
+	p.collective(c)
 }
 
 // segmentDelete: nothing may be pending on the segment, or come to it later.

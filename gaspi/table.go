@@ -18,7 +18,7 @@ type entry struct {
 
 const (
 	allToAll  = "all ranks of the group to all"
-	counts    = "counts when it returns GASPI_SUCCESS"
+	counts    = "over when it returns GASPI_SUCCESS; what the process does after GASPI_TIMEOUT is beside it"
 	untilWait = ", both until gaspi_wait of the queue"
 	untilSeen = "reads the local segment until gaspi_wait of the queue, writes the remote one until a notification after it has been seen"
 )

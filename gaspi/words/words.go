@@ -77,13 +77,16 @@ func writes(s *conflicts.Side) bool {
 	return s.Class == regions.Target && s.Write && !s.Atomic && HasSide(s)
 }
 
-// Completing: gaspi_wait completes what is the caller's.
+// Completing: gaspi_wait completes what is the caller's, and success a reduction.
 func (v vocabulary) Completing(w *explain.Wording, s *conflicts.Side) explain.Completing {
 	switch {
 	case !s.Pending || writes(s):
 		return explain.Completing{}
 	case !HasSide(s):
 		return v.others(w, s)
+	}
+	if s.Class == regions.CallBuffer { // of a call that has timed out
+		return explain.Completing{How: "call " + s.Call + " until it returns GASPI_SUCCESS"}
 	}
 	return explain.Completing{How: "call gaspi_wait for its queue", Call: "gaspi_wait"}
 }
