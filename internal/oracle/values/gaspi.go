@@ -17,6 +17,7 @@ const (
 type gaspi struct {
 	*machine
 	queues [][]*posted // by process
+	come   []*event    // by process: the barrier that has timed out there, and goes on; or nil
 }
 
 // posted is an operation on a queue.
@@ -32,12 +33,12 @@ var gaspiSteps = []func(*gaspi, *step){
 	(*gaspi).notify, (*gaspi).notify, (*gaspi).notify, (*gaspi).read, (*gaspi).readNotify,
 	(*gaspi).wait, (*gaspi).wait, (*gaspi).waitsome, (*gaspi).waitsome, (*gaspi).waitsome, (*gaspi).reset, (*gaspi).reset, (*gaspi).reset,
 	(*gaspi).order, (*gaspi).order, (*gaspi).order,
-	(*gaspi).atomic, (*gaspi).atomic, (*gaspi).atomic, (*gaspi).barrier, (*gaspi).passive, (*gaspi).wordLocally,
+	(*gaspi).atomic, (*gaspi).atomic, (*gaspi).atomic, (*gaspi).barrier, (*gaspi).timeOut, (*gaspi).passive, (*gaspi).wordLocally,
 	(*gaspi).deliver, (*gaspi).deliver, (*gaspi).deliver, (*gaspi).deliver,
 }
 
 func runGaspi(p *Program) {
-	g := &gaspi{machine: newMachine(p), queues: make([][]*posted, p.ranks)}
+	g := &gaspi{machine: newMachine(p), queues: make([][]*posted, p.ranks), come: make([]*event, p.ranks)}
 	g.now = 100
 	g.meet(g.all(), "gaspi_segment_create", num("segment_id", 0), num("size", 256), num("group", 0), num("result", 0), addr("base", gaspiBase))
 	g.fork()
@@ -48,7 +49,7 @@ func runGaspi(p *Program) {
 	}
 	g.join()
 	g.now += 100
-	g.meet(g.all(), "gaspi_barrier", num("group", 0), num("result", 0))
+	g.meetAll()
 	for _, pe := range g.all() {
 		g.event(pe, "gaspi_proc_term", num("result", 0))
 	}
@@ -227,7 +228,36 @@ func (g *gaspi) atomic(x *step) {
 
 func (g *gaspi) barrier(x *step) {
 	if x.pick(0, 2) == 0 {
-		g.meet(g.all(), "gaspi_barrier", num("group", 0), num("result", 0))
+		g.meetAll()
+	}
+}
+
+// meetAll is a barrier of all. Those that have called it before it succeeded came to it then.
+func (g *gaspi) meetAll() {
+	var all []*event
+	g.current.strand = 0
+	for pe := range g.p.ranks {
+		all = append(all, g.event(pe, "gaspi_barrier", num("group", 0), num("result", 0)))
+	}
+	for pe, a := range all {
+		if e := g.come[pe]; e != nil {
+			a = e
+		}
+		for _, b := range all {
+			g.p.edges = append(g.p.edges, [2]int{a.enter(), b.leave()})
+		}
+	}
+	clear(g.come)
+}
+
+// timeOut: the process comes to a barrier that times out.
+func (g *gaspi) timeOut(x *step) {
+	if x.strand != 0 {
+		return
+	}
+	e := g.event(x.pe, "gaspi_barrier", num("group", 0), num("result", 1))
+	if g.come[x.pe] == nil {
+		g.come[x.pe] = e
 	}
 }
 
