@@ -48,7 +48,8 @@ func fenced(s *conflicts.Side) bool {
 }
 
 // betweenShared lets all processes make calls between two loads or stores: in the order in
-// which the program names them and, in a loop, the other way round too.
+// which the program names them and, in a loop or where that is not known, the other way
+// round too.
 func betweenShared(w *explain.Wording, what string, calls ...string) []conflicts.Fix {
 	a, b := w.InOrder()
 	m := explain.Propose(conflicts.FixSynchronize, "between the two accesses, %s", what)
@@ -57,11 +58,15 @@ func betweenShared(w *explain.Wording, what string, calls ...string) []conflicts
 	}
 	x, y, lines := explain.Meant(a, b)
 	all := []conflicts.Fix{meetShared(w, m, x, y, what, calls)}
-	if lines && w.Finding.Again {
+	switch {
+	case !lines:
+		m = explain.Propose(conflicts.FixSynchronize, "between %s and %s, %s", w.Access(y), w.Access(x), what)
+	case w.Finding.Again:
 		m = explain.Propose(conflicts.FixSynchronize, "between %s and the next %s, %s", w.Access(y), w.Named(x), what)
-		all = append(all, meetShared(w, m, y, x, what, calls))
+	default:
+		return all
 	}
-	return all
+	return append(all, meetShared(w, m, y, x, what, calls))
 }
 
 // meetShared adds the steps to a fix between two loads or stores, and what more would be.
