@@ -79,6 +79,45 @@ void mcchk_gaspi_passed(gaspi_group_t group, gaspi_return_t rc)
 		__atomic_add_fetch(&mcchk_region, 1, __ATOMIC_RELAXED);
 }
 
+/* ---- reductions ---- */
+
+/* The last one of its group has timed out, and uses its buffers until it succeeds. */
+struct reduction {
+	struct mcchk_range send, receive;
+	struct reduction *next;
+	gaspi_group_t group;
+};
+
+static struct reduction *reductions;
+
+static struct mcchk_range watched(const void *p, uint64_t bytes)
+{
+	struct mcchk_range r = {.lo = (uint64_t)(uintptr_t)p, .hi = (uint64_t)(uintptr_t)p + bytes};
+	mcchk_buffer(r, MCCHK_FRAME);
+	mcchk_mark(&r);
+	return r;
+}
+
+void mcchk_gaspi_reduced(gaspi_group_t group, const void *send, const void *receive, uint64_t bytes, gaspi_return_t rc)
+{
+	if (MCCHK_LIKELY(rc == GASPI_SUCCESS && !__atomic_load_n(&reductions, __ATOMIC_RELAXED)))
+		return;
+	mcchk_lock(&lock);
+	struct reduction **at = &reductions, *r;
+	while ((r = *at) && r->group != group)
+		at = &r->next;
+	if (!r && rc == GASPI_TIMEOUT && (r = calloc(1, sizeof *r))) {
+		*r = (struct reduction){.send = watched(send, bytes), .receive = watched(receive, bytes), .next = reductions, .group = group};
+		__atomic_store_n(&reductions, r, __ATOMIC_RELAXED);
+	} else if (r && rc != GASPI_TIMEOUT) {
+		__atomic_store_n(at, r->next, __ATOMIC_RELAXED);
+		mcchk_unmark(&r->send);
+		mcchk_unmark(&r->receive);
+		free(r);
+	}
+	mcchk_unlock(&lock);
+}
+
 /* ---- start and end ---- */
 
 static struct mcchk_agreement run;
