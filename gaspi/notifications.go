@@ -19,6 +19,7 @@ type slotKey struct {
 // slot is what is known of a notification.
 type slot struct {
 	posted  []*notification // and not reset
+	passed  []*notification // by others that were reset, the last of them: they were overwritten, or are late
 	waiters []*waiter       // strands of the process that wait for one
 	heard   []*waiter       // what each strand has waited for last
 	// Of a process with threads, those that were reset, by when that was over, and by the
@@ -226,17 +227,39 @@ func reset(p *process, c *core.Call) {
 	})
 }
 
-// without removes a notification that was reset; earlier: and those that took effect before
-// it, which nobody can see any more.
+// mostPassed bounds how many notifications are kept that nobody is likely to see any more.
+const mostPassed = 64
+
+// without removes a notification that was reset; earlier: and those that were posted before
+// it, of which nothing is likely to be seen any more: it has overwritten them. Or it has
+// overtaken them, as notifications may.
 func (s *slot) without(n *notification, earlier bool) {
 	var left []*notification
 	i := slices.Index(s.posted, n)
 	for k, x := range s.posted {
-		if k != i && !(k < i && earlier && n.includes(x)) {
+		switch {
+		case k == i:
+		case k < i && earlier && n.includes(x):
+			s.passed = append(s.passed, x)
+		default:
 			left = append(left, x)
 		}
 	}
 	s.posted = left
+	s.passed = slices.DeleteFunc(s.passed, func(x *notification) bool { return x == n })
+	if more := len(s.passed) - mostPassed; more > 0 {
+		s.passed = slices.Delete(s.passed, 0, more)
+	}
+}
+
+// late returns a notification that others have overtaken, and that a call may have seen: the
+// first of them; nil: there is none.
+func (s *slot) late(w *waiter) *notification {
+	i := slices.IndexFunc(s.passed, w.may)
+	if i < 0 {
+		return nil
+	}
+	return s.passed[i]
 }
 
 // hear orders the process after the notification that a call saw. after, which may be
@@ -253,7 +276,7 @@ func (p *process) hear(c *core.Call, s *slot, value int64, after func(*waiter)) 
 		}
 		return
 	}
-	waits := []core.Wait{{On: &w.signal, Soft: true, What: func() string { return "for a notification" }}}
+	waits := []core.Wait{{On: &w.signal, Soft: true, Early: s.late(w) != nil, What: func() string { return "for a notification" }}}
 	if w.chosen != nil {
 		waits = w.signals()
 	} else {
@@ -311,6 +334,9 @@ func (w *waiter) choose(s *slot) {
 			certain = false
 		}
 	}
+	if first == nil && w.value != 0 {
+		first = s.late(w)
+	}
 	if first == nil {
 		return
 	}
@@ -328,11 +354,17 @@ func (s *slot) gonePast(at int64) int {
 	return sort.Search(len(s.gone), func(i int) bool { return s.gone[i].at >= at })
 }
 
-// end is the end of the wait.
+// end is the end of the wait. Where nothing was posted that the call waits for, it has seen
+// what is late.
 func (w *waiter) end(s *slot, after func(*waiter)) {
 	p := w.p
-	w.over, w.region = p.Now(), p.m.Index()
 	s.waiters = slices.DeleteFunc(s.waiters, func(x *waiter) bool { return x == w })
+	if late := s.late(w); w.chosen == nil && late != nil {
+		w.take(late)
+		p.Synchronize(&w.call, nil, w.signals(), func() { w.end(s, after) })
+		return
+	}
+	w.over, w.region = p.Now(), p.m.Index()
 	s.hears(w)
 	if w.chosen == nil {
 		p.NotUnderstood(&w.call, fmt.Sprintf("the notification that it saw was not posted by a call that was recorded%s", w.valued()))
