@@ -123,7 +123,7 @@ func (g *gaspi) notify(x *step) {
 			shows = append(shows, link{access: q.local, issued: true}, link{access: q.remote, issued: true})
 		}
 	}
-	g.post(e, target, id, v, fmt.Sprint("queue ", queue), shows)
+	g.post(e, target, id, v, fmt.Sprint("note ", e.index), shows)
 }
 
 func (g *gaspi) writeNotify(x *step) {
