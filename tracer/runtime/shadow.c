@@ -483,15 +483,45 @@ int mcchk_use(const struct mcchk_range *r)
 	return unseen;
 }
 
+#define ALIKE 64 /* pages that are looked at together */
+
+/* Whether that is what is known of so many pages, from one whose number is a multiple of it. */
+static int alike(uint64_t page, uint64_t what)
+{
+	const uint64_t *eight = (const void *)&MCCHK_SHADOW[page];
+	uint64_t other = 0;
+	for (int i = 0; i < ALIKE / 8; i++)
+		other |= eight[i] ^ what;
+	return other == 0;
+}
+
+/* Pages are watched, or no more. Most are like those beside them. */
+static void watch_pages(uint64_t page, uint64_t end, int on)
+{
+	const uint64_t all = 0x0101010101010101ull * (WATCHED | 1);
+
+	while (page < end) {
+		if (page % ALIKE == 0 && end - page >= ALIKE && alike(page, on ? 0 : all)) {
+			memset(&MCCHK_SHADOW[page], on ? WATCHED | 1 : 0, ALIKE);
+			page += ALIKE;
+			continue;
+		}
+		uint8_t v = MCCHK_SHADOW[page];
+		if (on && !(v & 1))
+			__atomic_store_n(&MCCHK_SHADOW[page], v | WATCHED | 1, __ATOMIC_RELAXED);
+		else if (!on && v & WATCHED)
+			__atomic_store_n(&MCCHK_SHADOW[page], v & ~(WATCHED | 1), __ATOMIC_RELAXED);
+		page++;
+	}
+}
+
 /* All of that memory is watched from now on. */
 void mcchk_watch_pages(const struct mcchk_pages *list, uint32_t n)
 {
 	int alone = begin();
 	for (uint32_t i = 0; i < n && watched_count < MCCHK_MAX_PAGES; i++) {
 		watched[watched_count++] = list[i];
-		for (uint64_t page = list[i].first; page < list[i].end; page++)
-			if (!(MCCHK_SHADOW[page] & 1))
-				__atomic_store_n(&MCCHK_SHADOW[page], MCCHK_SHADOW[page] | WATCHED | 1, __ATOMIC_RELAXED);
+		watch_pages(list[i].first, list[i].end, 1);
 	}
 	end(alone);
 }
@@ -502,9 +532,7 @@ void mcchk_watch_ends(void)
 	int alone = begin();
 	pass_moment(alone);
 	for (uint32_t i = 0; i < watched_count; i++)
-		for (uint64_t page = watched[i].first; page < watched[i].end; page++)
-			if (MCCHK_SHADOW[page] & WATCHED)
-				__atomic_store_n(&MCCHK_SHADOW[page], MCCHK_SHADOW[page] & ~(WATCHED | 1), __ATOMIC_RELAXED);
+		watch_pages(watched[i].first, watched[i].end, 0);
 	watched_count = 0;
 	pass_moment(alone);
 	end(alone);

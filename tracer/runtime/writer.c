@@ -29,7 +29,7 @@
 #define KEPT_ROOM 136u /* in each chunk: for a lost and an end record; or for an index without groups and END_CHUNK */
 #define END_CHUNK (CHUNK_HEADER + (uint32_t)sizeof(struct end_record)) /* with an end record alone */
 #define PAGE 4096u
-#define SMALL_CHUNK (16u << 10) /* first chunks of threads but the first */
+#define SHORT_CHUNK (4u << 10) /* the first of threads but the first; each one behind it is four times as long */
 
 struct lost_record {
 	uint8_t type, reason;
@@ -114,10 +114,12 @@ void mcchk_stop_recording(struct mcchk_thread *t, int reason, const char *why)
 /* ---- chunks ---- */
 
 /* By the kernel's own calls: libraries that watch a program's memory (UCX) take locks in
- * those of the C library, for which its threads wait by spinning. */
+ * those of the C library, for which its threads wait by spinning. What is populated is read
+ * ahead too, which costs more than the one page of a short chunk. */
 static char *map_chunk(uint64_t offset, uint64_t size)
 {
-	return (char *)syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file.fd, (off_t)offset);
+	int populate = size > PAGE ? MAP_POPULATE : 0;
+	return (char *)syscall(SYS_mmap, NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | populate, file.fd, (off_t)offset);
 }
 
 static void unmap_chunk(struct mcchk_open *o)
@@ -247,7 +249,8 @@ void mcchk_chunks_end(struct mcchk_thread *t)
 
 static int open_chunk(struct mcchk_thread *t, struct mcchk_open *o, uint64_t payload)
 {
-	uint64_t size = t->strand == 0 || o->chunk ? file.chunk_size : SMALL_CHUNK;
+	uint32_t number = o->chunk ? o->number + 1 : 0;
+	uint64_t size = t->strand == 0 || number > 10 ? file.chunk_size : (uint64_t)SHORT_CHUNK << 2 * number;
 	uint64_t need = (CHUNK_HEADER + file.header + KEPT_ROOM + MCCHK_ROOM + payload + PAGE - 1) / PAGE * PAGE;
 	if (size > file.chunk_size)
 		size = file.chunk_size;
@@ -281,7 +284,7 @@ static int open_chunk(struct mcchk_thread *t, struct mcchk_open *o, uint64_t pay
 	struct mcchk_chunk *c = (void *)(map + before);
 	begin_chunk(c, (uint32_t)size - before, t->strand, o == &t->accesses, seq);
 	*o = (struct mcchk_open){.chunk = c, .map = map, .map_size = size, .file_offset = offset + before,
-				 .since = last_call(), .limit = c->size - CHUNK_HEADER - KEPT_ROOM};
+				 .since = last_call(), .number = number, .limit = c->size - CHUNK_HEADER - KEPT_ROOM};
 	mcchk_compact_begin(t->compactor, o);
 	if (o == &t->accesses)
 		t->marked = UINT64_MAX;
