@@ -185,9 +185,11 @@ func sorted(fs []found) []conflicts.Finding {
 }
 
 // weaken makes an error between two processes, or two threads of one, a warning when calls
-// that are not understood may have ordered them.
+// that are not understood may have ordered them; and one between two writes of GASPI, of which
+// another process says when the first has arrived.
 func (n *namer) weaken(f *conflicts.Finding) {
-	pair := f.Class == conflicts.AcrossProcesses || f.Rule == conflicts.RuleMemoryGone && f.First.Rank != f.Second.Rank
+	pair := f.Class == conflicts.AcrossProcesses || f.Rule == conflicts.RuleGaspiOrder ||
+		f.Rule == conflicts.RuleMemoryGone && f.First.Rank != f.Second.Rank
 	threads := f.Class != conflicts.Usage && f.First.Rank == f.Second.Rank && f.First.Thread != f.Second.Thread
 	if (pair || threads) && f.Severity == conflicts.Error {
 		f.Severity = conflicts.Warning

@@ -100,7 +100,7 @@ var call = conflicts.Rule{
 	ID:       conflicts.RuleGaspiCall,
 	Title:    "GASPI: a buffer of a reduction, of passive communication or of a global atomic conflicts with an operation",
 	Severity: conflicts.Error,
-	Text:     `gaspi_allreduce, gaspi_passive_send, gaspi_passive_receive or the old value of a global atomic reads or writes memory of a segment while a one-sided operation on the same bytes may be in flight, and at least one of the two writes. These calls complete no operations on queues, though they order ranks (GASPI 17.1, sections 9 to 11).
+	Text: `gaspi_allreduce, gaspi_passive_send, gaspi_passive_receive or the old value of a global atomic reads or writes memory of a segment while a one-sided operation on the same bytes may be in flight, and at least one of the two writes. These calls complete no operations on queues, though they order ranks (GASPI 17.1, sections 9 to 11).
 
 A reduction that has returned GASPI_TIMEOUT goes on, and uses its buffers until it has returned GASPI_SUCCESS: the rank must not store to them in between.`,
 	Wrong: `gaspi_read(0, 0, 1, 0, 0, 8, 0, GASPI_BLOCK);
