@@ -63,13 +63,16 @@ func (n *namer) caveats(e *evidence) []Caveat {
 		out = append(out, n.caveat(p))
 	}
 	if n.weakened > 0 {
-		between := "processes"
-		if n.ofThreads {
-			between = "processes or threads"
+		between := " between processes"
+		switch {
+		case n.ofOne:
+			between = ""
+		case n.ofThreads:
+			between = " between processes or threads"
 		}
 		out = append(out, Caveat{
 			Kind: NotUnderstood, Count: n.weakened,
-			Text: fmt.Sprintf("%s between %s counted as a warning, because %s may have ordered them",
+			Text: fmt.Sprintf("%s%s counted as a warning, because %s may have ordered them",
 				plural(n.weakened, "conflict", "conflicts"), between, strings.Join(n.unknown, ", ")),
 		})
 	}

@@ -193,7 +193,7 @@ func (n *namer) weaken(f *conflicts.Finding) {
 	threads := f.Class != conflicts.Usage && f.First.Rank == f.Second.Rank && f.First.Thread != f.Second.Thread
 	if (pair || threads) && f.Severity == conflicts.Error {
 		f.Severity = conflicts.Warning
-		n.ofThreads = n.ofThreads || threads
+		n.ofThreads, n.ofOne = n.ofThreads || threads, n.ofOne || f.Rule == conflicts.RuleGaspiOrder
 		n.weakened++
 		f.Why += "; but " + strings.Join(n.unknown, ", ") + " may have done so, which the trace does not tell"
 	}

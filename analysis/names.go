@@ -27,6 +27,7 @@ type namer struct {
 	firm      map[findingKey]found      // findings whatever those have ordered
 	weakened  uint64                    // findings that are warnings on account of them
 	ofThreads bool                      // of these, some are of threads of one process
+	ofOne     bool                      // and some of operations of one
 	unordered map[int]bool              // ranks of which the order of threads and tasks is not recorded in full
 	strangers map[int]bool              // those of them with threads of which it is not known when they began
 	strands   uint64                    // findings that are warnings on account of that

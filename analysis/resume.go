@@ -83,7 +83,7 @@ func (l *live) soFar() *Partial {
 			plural(uint64(r.regions), "concurrent region", "concurrent regions"), plural(e.Basis.Calls, "call", "calls")),
 	})
 	n := l.namer()
-	n.weakened, n.ofThreads, n.strands = 0, false, 0
+	n.weakened, n.ofThreads, n.ofOne, n.strands = 0, false, false, 0
 	p := newPartial(Shard{1, 1}, r.opts, e.Run, e)
 	p.Version = l.version
 	e.conclude(n)
