@@ -182,7 +182,9 @@ func (s *Strand) Meet(c *Call, at Meeting, after func()) (all bool) {
 		s.arrive(c, at.Key, after)
 		return true
 	}
-	s.meet(c, at, after)
+	signals, waits, done := s.Join(c, at)
+	c.only(&at, s.m)
+	s.Synchronize(c, signals, waits, then(done, after))
 	return false
 }
 
@@ -195,12 +197,6 @@ func (m *Machine) ofAll(at *Meeting) bool {
 func (m *Machine) begun(key MeetKey) bool {
 	g := m.registry.meetings[key]
 	return g != nil && g.begun
-}
-
-func (s *Strand) meet(c *Call, at Meeting, after func()) {
-	signals, waits, done := s.Join(c, at)
-	c.only(&at, s.m)
-	s.Synchronize(c, signals, waits, then(done, after))
 }
 
 // then does the one and the other, which may be nil.
@@ -220,10 +216,11 @@ func (c *Call) only(at *Meeting, m *Machine) {
 	}
 }
 
-// Begin lets the strand come to a meeting that it waits for later, in the call that it
-// gives to end: what it does in between is beside the meeting. One of all processes does
-// not end the concurrent region then: those who stand at it wait for the others there.
-func (s *Strand) Begin(c *Call, at Meeting) (end func(c *Call, after func())) {
+// Begin lets the strand come to a meeting that it waits for later, or another strand of its
+// process does, in the call that is given to end: what it does in between is beside the
+// meeting. One of all processes does not end the concurrent region then: those who stand at
+// it wait for the others there.
+func (s *Strand) Begin(c *Call, at Meeting) (end func(by *Strand, c *Call, after func())) {
 	m := s.m
 	if m.ofAll(&at) && !m.begun(at.Key) {
 		m.standAside(at)
@@ -232,9 +229,9 @@ func (s *Strand) Begin(c *Call, at Meeting) (end func(c *Call, after func())) {
 	m.registry.meetings[at.Key].begun = true
 	c.only(&at, m)
 	s.Synchronize(c, signals, nil, nil)
-	return func(c *Call, after func()) {
+	return func(by *Strand, c *Call, after func()) {
 		c.only(&at, m)
-		s.Synchronize(c, nil, waits, then(done, after))
+		by.Synchronize(c, nil, waits, then(done, after))
 	}
 }
 

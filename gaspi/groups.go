@@ -22,8 +22,8 @@ type group struct{ members []int32 }
 // begun is a collective call that has timed out, and goes on with the next. The process
 // did something else in between, so that it has come to the meeting before that.
 type begun struct {
-	end   func(*core.Call, func()) // waits for the others
-	spans []*core.Pending          // its buffers, which it may access meanwhile
+	end   func(*core.Strand, *core.Call, func()) // waits for the others
+	spans []*core.Pending                        // its buffers, which it may access meanwhile
 }
 
 func groupCreate(p *process, c *core.Call) { p.groups[c.Int(argGroup)] = &group{} }
@@ -81,7 +81,7 @@ func (p *process) collective(c *core.Call, buffers ...regions.Access) {
 	case b != nil:
 		delete(p.begun, key)
 		info := p.Info(c)
-		b.end(c, func() {
+		b.end(p.Strand, c, func() {
 			for _, x := range b.spans {
 				x.Complete(p.Now(), info)
 				x.Drop()

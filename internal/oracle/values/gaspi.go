@@ -252,9 +252,6 @@ func (g *gaspi) meetAll() {
 
 // timeOut: the process comes to a barrier that times out.
 func (g *gaspi) timeOut(x *step) {
-	if x.strand != 0 {
-		return
-	}
 	e := g.event(x.pe, "gaspi_barrier", num("group", 0), num("result", 1))
 	if g.come[x.pe] == nil {
 		g.come[x.pe] = e
