@@ -1,7 +1,6 @@
 package gaspi
 
 import (
-	"fmt"
 	"slices"
 	"sort"
 
@@ -367,7 +366,7 @@ func (w *waiter) end(s *slot, after func(*waiter)) {
 	w.over, w.region = p.Now(), p.m.Index()
 	s.hears(w)
 	if w.chosen == nil {
-		p.NotUnderstood(&w.call, fmt.Sprintf("the notification that it saw was not posted by a call that was recorded%s", w.valued()))
+		p.NotUnderstood(&w.call, "the notification that it saw was not posted by a call that was recorded")
 		return
 	}
 	w.chosen.seen(p)
@@ -388,13 +387,6 @@ func (s *slot) hears(w *waiter) {
 		}
 	}
 	s.heard = append(s.heard, w)
-}
-
-func (w *waiter) valued() string {
-	if w.value == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" (its value was %d)", w.value)
 }
 
 // seen completes what the notification shows to be complete.

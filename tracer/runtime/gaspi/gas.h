@@ -28,8 +28,8 @@ void mcchk_segment_deleted(gaspi_segment_id_t id);
 /* A barrier has returned. */
 void mcchk_gaspi_passed(gaspi_group_t group, gaspi_return_t rc);
 
-/* A reduction of buffers of so many bytes has returned. */
-void mcchk_gaspi_reduced(gaspi_group_t group, const void *send, const void *receive, uint64_t bytes, gaspi_return_t rc);
+/* A reduction of buffers of so many bytes has returned to the wrapper with that frame. */
+void mcchk_gaspi_reduced(gaspi_group_t group, const void *send, const void *receive, uint64_t bytes, gaspi_return_t rc, void *frame);
 
 #pragma GCC visibility pop
 #endif

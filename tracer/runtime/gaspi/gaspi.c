@@ -90,15 +90,15 @@ struct reduction {
 
 static struct reduction *reductions;
 
-static struct mcchk_range watched(const void *p, uint64_t bytes)
+static struct mcchk_range watched(const void *p, uint64_t bytes, void *frame)
 {
 	struct mcchk_range r = {.lo = (uint64_t)(uintptr_t)p, .hi = (uint64_t)(uintptr_t)p + bytes};
-	mcchk_buffer(r, MCCHK_FRAME);
+	mcchk_buffer(r, frame);
 	mcchk_mark(&r);
 	return r;
 }
 
-void mcchk_gaspi_reduced(gaspi_group_t group, const void *send, const void *receive, uint64_t bytes, gaspi_return_t rc)
+void mcchk_gaspi_reduced(gaspi_group_t group, const void *send, const void *receive, uint64_t bytes, gaspi_return_t rc, void *frame)
 {
 	if (MCCHK_LIKELY(rc == GASPI_SUCCESS && !__atomic_load_n(&reductions, __ATOMIC_RELAXED)))
 		return;
@@ -107,7 +107,7 @@ void mcchk_gaspi_reduced(gaspi_group_t group, const void *send, const void *rece
 	while ((r = *at) && r->group != group)
 		at = &r->next;
 	if (!r && rc == GASPI_TIMEOUT && (r = calloc(1, sizeof *r))) {
-		*r = (struct reduction){.send = watched(send, bytes), .receive = watched(receive, bytes), .next = reductions, .group = group};
+		*r = (struct reduction){.send = watched(send, bytes, frame), .receive = watched(receive, bytes, frame), .next = reductions, .group = group};
 		__atomic_store_n(&reductions, r, __ATOMIC_RELAXED);
 	} else if (r && rc != GASPI_TIMEOUT) {
 		__atomic_store_n(at, r->next, __ATOMIC_RELAXED);
