@@ -22,16 +22,8 @@ func (p *Pending) Part(s *Strand, role *regions.Role) *Pending {
 	}
 	p.spread()
 	p.spreadCarried()
-	var again *Pending
-	if p.access == nil {
-		again = p.leaveOutAgain(s)
-	} else {
-		a := s.m.store.NewAccess()
-		*a = *p.access
-		a.Old, a.Role = false, role
-		again = s.open(a)
-	}
-	again.buffer, again.lo, again.hi, again.first = p.buffer, p.lo, p.hi, p
+	again := p.reopen(s, role)
+	again.first = p
 	for _, q := range p.apart {
 		again.apart = append(again.apart, q.Part(s, role))
 	}

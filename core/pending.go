@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/mcchk/mcchk/intervals"
@@ -252,20 +253,27 @@ func (p *Pending) Complete(at regions.Point, by *regions.CallInfo) {
 func (p *Pending) Renew(by *regions.CallInfo) *Pending {
 	s := p.strand
 	p.spreadCarried()
+	again := p.reopen(s, nil)
+	if again.locked = p.locked && p.access.Locks != nil; again.locked {
+		s.memory.locked = append(s.memory.locked, again)
+	}
+	p.Complete(s.Now(), by)
+	return again
+}
+
+// reopen begins the access once more at the present moment of a strand, in a role; nil: in that
+// which it has.
+func (p *Pending) reopen(s *Strand, role *regions.Role) *Pending {
 	var again *Pending
 	if p.access == nil {
 		again = p.leaveOutAgain(s)
 	} else {
 		a := s.m.store.NewAccess()
 		*a = *p.access
-		a.Old = false
+		a.Old, a.Role = false, cmp.Or(role, a.Role)
 		again = s.open(a)
 	}
 	again.buffer, again.lo, again.hi = p.buffer, p.lo, p.hi
-	if again.locked = p.locked && p.access.Locks != nil; again.locked {
-		s.memory.locked = append(s.memory.locked, again)
-	}
-	p.Complete(s.Now(), by)
 	return again
 }
 

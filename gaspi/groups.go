@@ -76,17 +76,21 @@ func (p *process) collective(c *core.Call, buffers ...regions.Access) {
 		if b == nil && !p.goesOnWith(c, key) {
 			p.beginMeeting(c, key, g, buffers)
 		}
-	case c.Returned && result != succeeded:
-		delete(p.begun, key)
 	case b != nil:
 		delete(p.begun, key)
 		info := p.Info(c)
-		b.end(p.Strand, c, func() {
+		over := func() {
 			for _, x := range b.spans {
 				x.Complete(p.Now(), info)
 				x.Drop()
 			}
-		})
+		}
+		if c.Returned && result != succeeded {
+			over()
+			return
+		}
+		b.end(p.Strand, c, over)
+	case c.Returned && result != succeeded:
 	default:
 		p.all(buffers, regions.Read)
 		p.Meet(c, p.meeting(c, g), func() { p.all(buffers, regions.Write) })

@@ -245,20 +245,21 @@ func (s *slot) without(n *notification, earlier bool) {
 		}
 	}
 	s.posted = left
-	s.passed = slices.DeleteFunc(s.passed, func(x *notification) bool { return x == n })
 	if more := len(s.passed) - mostPassed; more > 0 {
 		s.passed = slices.Delete(s.passed, 0, more)
 	}
 }
 
 // late returns a notification that others have overtaken, and that a call may have seen: the
-// first of them; nil: there is none.
+// first of them, which is there now; nil: there is none.
 func (s *slot) late(w *waiter) *notification {
 	i := slices.IndexFunc(s.passed, w.may)
 	if i < 0 {
 		return nil
 	}
-	return s.passed[i]
+	n := s.passed[i]
+	s.passed, s.posted = slices.Delete(s.passed, i, i+1), append(s.posted, n)
+	return n
 }
 
 // hear orders the process after the notification that a call saw. after, which may be
@@ -275,11 +276,12 @@ func (p *process) hear(c *core.Call, s *slot, value int64, after func(*waiter)) 
 		}
 		return
 	}
-	waits := []core.Wait{{On: &w.signal, Soft: true, Early: s.late(w) != nil, What: func() string { return "for a notification" }}}
+	waits := []core.Wait{{On: &w.signal, Soft: true, What: func() string { return "for a notification" }}}
 	if w.chosen != nil {
 		waits = w.signals()
 	} else {
 		s.waiters = append(s.waiters, w)
+		waits[0].Early = slices.ContainsFunc(s.passed, w.may)
 		waits[0].Then = func() []core.Wait {
 			if w.chosen == nil {
 				return nil
@@ -358,10 +360,12 @@ func (s *slot) gonePast(at int64) int {
 func (w *waiter) end(s *slot, after func(*waiter)) {
 	p := w.p
 	s.waiters = slices.DeleteFunc(s.waiters, func(x *waiter) bool { return x == w })
-	if late := s.late(w); w.chosen == nil && late != nil {
-		w.take(late)
-		p.Synchronize(&w.call, nil, w.signals(), func() { w.end(s, after) })
-		return
+	if w.chosen == nil {
+		if late := s.late(w); late != nil {
+			w.take(late)
+			p.Synchronize(&w.call, nil, w.signals(), func() { w.end(s, after) })
+			return
+		}
 	}
 	w.over, w.region = p.Now(), p.m.Index()
 	s.hears(w)

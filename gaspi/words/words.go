@@ -84,8 +84,7 @@ func (v vocabulary) Completing(w *explain.Wording, s *conflicts.Side) explain.Co
 		return explain.Completing{}
 	case !HasSide(s):
 		return v.others(w, s)
-	}
-	if s.Class == regions.CallBuffer { // of a call that has timed out
+	case s.Class == regions.CallBuffer: // of a call that has timed out
 		return explain.Completing{How: "call " + s.Call + " until it returns GASPI_SUCCESS"}
 	}
 	return explain.Completing{How: "call gaspi_wait for its queue", Call: "gaspi_wait"}

@@ -242,7 +242,6 @@ struct mcchk_open {
 	size_t map_size;
 	uint64_t file_offset; /* of the chunk */
 	uint64_t since;       /* the last call when the chunk was begun: its accesses come after it */
-	uint32_t number;      /* of the chunk, of the thread's */
 	uint32_t limit;       /* payload bytes that ordinary records may fill */
 	uint32_t compact;     /* payload bytes that are; behind them MCCHK_ROOM and records that are not */
 	/* Of compact accesses: */

@@ -249,8 +249,7 @@ void mcchk_chunks_end(struct mcchk_thread *t)
 
 static int open_chunk(struct mcchk_thread *t, struct mcchk_open *o, uint64_t payload)
 {
-	uint32_t number = o->chunk ? o->number + 1 : 0;
-	uint64_t size = t->strand == 0 || number > 10 ? file.chunk_size : (uint64_t)SHORT_CHUNK << 2 * number;
+	uint64_t size = t->strand == 0 ? file.chunk_size : o->chunk ? 4 * o->map_size : SHORT_CHUNK;
 	uint64_t need = (CHUNK_HEADER + file.header + KEPT_ROOM + MCCHK_ROOM + payload + PAGE - 1) / PAGE * PAGE;
 	if (size > file.chunk_size)
 		size = file.chunk_size;
@@ -284,7 +283,7 @@ static int open_chunk(struct mcchk_thread *t, struct mcchk_open *o, uint64_t pay
 	struct mcchk_chunk *c = (void *)(map + before);
 	begin_chunk(c, (uint32_t)size - before, t->strand, o == &t->accesses, seq);
 	*o = (struct mcchk_open){.chunk = c, .map = map, .map_size = size, .file_offset = offset + before,
-				 .since = last_call(), .number = number, .limit = c->size - CHUNK_HEADER - KEPT_ROOM};
+				 .since = last_call(), .limit = c->size - CHUNK_HEADER - KEPT_ROOM};
 	mcchk_compact_begin(t->compactor, o);
 	if (o == &t->accesses)
 		t->marked = UINT64_MAX;

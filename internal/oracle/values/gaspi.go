@@ -96,7 +96,8 @@ func (g *gaspi) write(x *step) { g.transfer(x, "gaspi_write", false) }
 func (g *gaspi) read(x *step)  { g.transfer(x, "gaspi_read", true) }
 
 // post sends a notification, which shows that accesses are complete.
-func (g *gaspi) post(e *event, target int, id, v int64, stream string, shows []link) {
+func (g *gaspi) post(e *event, target int, id, v int64, shows []link) {
+	stream := fmt.Sprint("note ", e.index) // they overtake one another
 	c := g.cell(target, gaspiNotes+id)
 	set := operand{apply: func(int64) int64 { return v }}
 	y := &op{by: e, update: set.update, stream: stream, chain: shows}
@@ -123,19 +124,19 @@ func (g *gaspi) notify(x *step) {
 			shows = append(shows, link{access: q.local, issued: true}, link{access: q.remote, issued: true})
 		}
 	}
-	g.post(e, target, id, v, fmt.Sprint("note ", e.index), shows)
+	g.post(e, target, id, v, shows)
 }
 
 func (g *gaspi) writeNotify(x *step) {
 	id, v := g.note(x)
 	e, q := g.transfer(x, "gaspi_write_notify", false, num("notification_id", id), num("notification_value", v))
-	g.post(e, q.target, id, v, fmt.Sprint("data ", e.index), own([]*access{q.local, q.remote}))
+	g.post(e, q.target, id, v, own([]*access{q.local, q.remote}))
 }
 
 func (g *gaspi) readNotify(x *step) {
 	id := int64(x.pick(4, g.p.ids))
 	e, q := g.transfer(x, "gaspi_read_notify", true, num("notification_id", id))
-	g.post(e, x.pe, id, 1, fmt.Sprint("data ", e.index), own([]*access{q.local, q.remote}))
+	g.post(e, x.pe, id, 1, own([]*access{q.local, q.remote}))
 }
 
 func (g *gaspi) wait(x *step) {
@@ -234,19 +235,13 @@ func (g *gaspi) barrier(x *step) {
 
 // meetAll is a barrier of all. Those that have called it before it succeeded came to it then.
 func (g *gaspi) meetAll() {
-	var all []*event
-	g.current.strand = 0
-	for pe := range g.p.ranks {
-		all = append(all, g.event(pe, "gaspi_barrier", num("group", 0), num("result", 0)))
-	}
-	for pe, a := range all {
-		if e := g.come[pe]; e != nil {
-			a = e
-		}
-		for _, b := range all {
-			g.p.edges = append(g.p.edges, [2]int{a.enter(), b.leave()})
+	all := g.gather(g.all(), "gaspi_barrier", num("group", 0), num("result", 0))
+	for pe, e := range g.come {
+		if e == nil {
+			g.come[pe] = all[pe]
 		}
 	}
+	g.orders(g.come, all)
 	clear(g.come)
 }
 

@@ -217,17 +217,27 @@ func (m *machine) arriveAll(of func(*flight) bool) {
 
 // meet lets processes come to a collective call.
 func (m *machine) meet(pes []int, fn string, args ...arg) []*event {
-	var all []*event
+	all := m.gather(pes, fn, args...)
+	m.orders(all, all)
+	return all
+}
+
+// gather has the first strands of processes make a call.
+func (m *machine) gather(pes []int, fn string, args ...arg) (all []*event) {
 	m.current.strand = 0
 	for _, pe := range pes {
 		all = append(all, m.event(pe, fn, args...))
 	}
-	for _, a := range all {
-		for _, b := range all {
+	return all
+}
+
+// orders has no call of the second list end before all of the first have begun.
+func (m *machine) orders(first, second []*event) {
+	for _, a := range first {
+		for _, b := range second {
 			m.p.edges = append(m.p.edges, [2]int{a.enter(), b.leave()})
 		}
 	}
-	return all
 }
 
 func (m *machine) all() []int {

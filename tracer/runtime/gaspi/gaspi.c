@@ -106,14 +106,19 @@ void mcchk_gaspi_reduced(gaspi_group_t group, const void *send, const void *rece
 	struct reduction **at = &reductions, *r;
 	while ((r = *at) && r->group != group)
 		at = &r->next;
-	if (!r && rc == GASPI_TIMEOUT && (r = calloc(1, sizeof *r))) {
-		*r = (struct reduction){.send = watched(send, bytes, frame), .receive = watched(receive, bytes, frame), .next = reductions, .group = group};
-		__atomic_store_n(&reductions, r, __ATOMIC_RELAXED);
-	} else if (r && rc != GASPI_TIMEOUT) {
+	if (rc != GASPI_TIMEOUT && r) {
 		__atomic_store_n(at, r->next, __ATOMIC_RELAXED);
 		mcchk_unmark(&r->send);
 		mcchk_unmark(&r->receive);
 		free(r);
+	} else if (rc == GASPI_TIMEOUT && !r) {
+		r = malloc(sizeof *r);
+		if (r) {
+			*r = (struct reduction){.send = watched(send, bytes, frame), .receive = watched(receive, bytes, frame), .next = reductions, .group = group};
+			__atomic_store_n(&reductions, r, __ATOMIC_RELAXED);
+		} else {
+			mcchk_lost(0, 1);
+		}
 	}
 	mcchk_unlock(&lock);
 }
