@@ -228,6 +228,10 @@ type searcher struct {
 	// conflict with.
 	loads, stores box
 	nearby        []nearLane // of the stretch of loads and stores looked at
+	inTime        inTime
+	met           []int32    // lanes that the one looked at may share bytes with
+	pairs         []lanePair // of it, where lanes are found by time
+	paired        uint64     // for how many lanes there were pairs
 	old           bool       // which was in the phase before as well
 	scratch       regions.Scratch
 	err           error // of reading loads and stores that did not fit into memory
@@ -294,16 +298,11 @@ func (s *searcher) searchSlice(ctx context.Context, owner int32, calls []*region
 		return
 	}
 	s.build(owner)
-	for i, l := range s.lanes[:fresh] { // pairs of carried accesses were compared before
+	for i := range fresh { // pairs of carried accesses were compared before
 		if ctx.Err() != nil {
 			return
 		}
-		s.index.meeting(l, func(j int32) bool {
-			if int32(i) <= j {
-				s.compareLanes(l, s.lanes[j])
-			}
-			return true
-		})
+		s.compareLane(int32(i))
 	}
 	s.searchLocals(ctx, owner)
 }
@@ -311,6 +310,7 @@ func (s *searcher) searchSlice(ctx context.Context, owner int32, calls []*region
 // build prepares the look-up of lanes.
 func (s *searcher) build(owner int32) {
 	s.loads, s.stores = box{}, box{}
+	s.inTime.begin()
 	threaded := s.region.Threaded(owner)
 	for _, l := range s.lanes {
 		a := l.First()
@@ -326,35 +326,78 @@ func (s *searcher) build(owner int32) {
 	s.index.build(s.lanes, s.most)
 }
 
-// compareLanes compares each access of one lane with those of another, or with
-// the later ones of the same lane.
-func (s *searcher) compareLanes(a, b *Lane) {
-	if a.old && b.old || a.First().Span == nil && b.First().Span == nil && a.First().Start.Line == b.First().Start.Line {
-		return // compared before; or one after the other
-	}
-	m, ok := s.meet(a.First(), b.First())
-	if !ok {
-		return
+// compareLane compares each access of lane i with those of later lanes, and with the later ones of
+// the lane itself.
+func (s *searcher) compareLane(i int32) {
+	l := s.lanes[i]
+	if !s.findMet(i, fewLanes) {
+		if s.inTime.worth(s.lanes) {
+			s.compareInTime(i)
+			return
+		}
+		s.findMet(i, len(s.lanes))
 	}
 	var room regions.Access
-	each := s.region.Recycles(a.First(), b.First(), m.lo, m.hi)
-	for i := range a.len() {
-		from := 0
-		if a == b {
-			from = i + 1
+	for _, j := range s.met {
+		if p, ok := s.pair(l, s.lanes[j]); ok {
+			for k := range l.len() {
+				s.compareOne(l, k, l.times(k, &room), &p)
+			}
 		}
-		lo, hi := b.Concurrent(s.region, a.times(i, &room), from)
-		if m.beside {
-			lo, hi = b.issuedBeside(s.region, a.times(i, &room), lo, hi)
-			lo, hi = b.notChained(s.region, a.times(i, &room), lo, hi)
+	}
+}
+
+// findMet finds the later lanes, in s.met, that may share bytes with lane i, or it. It reports
+// false where that means to look at more than most.
+func (s *searcher) findMet(i int32, most int) bool {
+	s.met = s.met[:0]
+	return s.index.meeting(s.lanes[i], func(j int32) bool {
+		if i <= j {
+			s.met = append(s.met, j)
 		}
-		if lo < hi && each {
-			at := a.times(i, &room)
-			lo, hi = b.whileThere(s.region.Lifetime(a.First().Owner, at.Start, at.End, m.lo, m.hi), lo, hi)
-		}
-		if lo < hi {
-			s.out.Add(NewPair(s.region, a.access(i), b.access(lo), m.lo, m.hi, m.rule), uint64(hi-lo))
-		}
+		most--
+		return most >= 0
+	})
+}
+
+// lanePair is a lane that accesses of another one, or earlier ones of it, conflict with if
+// nothing orders them.
+type lanePair struct {
+	*Lane
+	meeting
+	self     bool // it is the other one
+	recycle  bool // variables come and go where they meet
+	compared int  // the last access of the other one that was compared with it, from 1; 0: none
+}
+
+// pair says whether accesses of two lanes conflict if nothing orders them.
+func (s *searcher) pair(a, b *Lane) (p lanePair, ok bool) {
+	if a.old && b.old || a.First().Span == nil && b.First().Span == nil && a.First().Start.Line == b.First().Start.Line {
+		return p, false // compared before; or one after the other
+	}
+	p = lanePair{Lane: b, self: a == b}
+	if p.meeting, ok = s.meet(a.First(), b.First()); ok {
+		p.recycle = s.region.Recycles(a.First(), b.First(), p.meeting.lo, p.meeting.hi)
+	}
+	return p, ok
+}
+
+// compareOne compares access i of a lane with those of another. at has its times.
+func (s *searcher) compareOne(l *Lane, i int, at *regions.Access, p *lanePair) {
+	from, b, m := 0, p.Lane, &p.meeting
+	if p.self {
+		from = i + 1
+	}
+	lo, hi := b.Concurrent(s.region, at, from)
+	if m.beside {
+		lo, hi = b.issuedBeside(s.region, at, lo, hi)
+		lo, hi = b.notChained(s.region, at, lo, hi)
+	}
+	if lo < hi && p.recycle {
+		lo, hi = b.whileThere(s.region.Lifetime(l.First().Owner, at.Start, at.End, m.lo, m.hi), lo, hi)
+	}
+	if lo < hi {
+		s.out.Add(NewPair(s.region, l.access(i), b.access(lo), m.lo, m.hi, m.rule), uint64(hi-lo))
 	}
 }
 
@@ -439,28 +482,44 @@ type nearLane struct {
 // conflict with. It reports false where these are many, or it takes long to
 // tell: then it is better to ask what each of them meets.
 func (s *searcher) near(st *regions.Stretch) bool {
-	s.nearby = s.nearby[:0]
 	c := class{kind: regions.Read}
 	if st.Stores {
 		c.kind = regions.Write
 	}
 	at := regions.Point{Line: s.line, Seg: st.Seg, Pos: st.Pos}
+	if s.inTime.crowded {
+		if s.nearInTime(st, c, at) {
+			return true
+		}
+		s.inTime.crowded = false
+	}
+	s.nearby = s.nearby[:0]
 	most := fewLanes + 2*len(st.Rows) // to look at
-	return s.index.overlapping(c, st.Lo, st.Hi, func(j int32) bool {
+	if s.index.overlapping(c, st.Lo, st.Hi, func(j int32) bool {
 		if most--; most < 0 {
 			return false
 		}
-		l := s.lanes[j]
-		if l.own || s.old && l.old {
-			return true
-		}
-		// No call lies between the accesses of the stretch: all are concurrent
-		// with the same of the lane.
-		if from, to := l.concurrentWith(s.region, at); from < to {
-			s.nearby = append(s.nearby, nearLane{l, from, to})
-		}
+		s.addNearby(j, at)
 		return len(s.nearby) <= fewLanes
-	})
+	}) {
+		return true
+	}
+	s.inTime.crowded = s.nearInTime(st, c, at)
+	return s.inTime.crowded
+}
+
+// addNearby adds a lane that a stretch may conflict with to those nearby, if nothing orders
+// them.
+func (s *searcher) addNearby(j int32, at regions.Point) {
+	l := s.lanes[j]
+	if l.own || s.old && l.old {
+		return
+	}
+	// No call lies between the accesses of the stretch: all are concurrent
+	// with the same of the lane.
+	if from, to := l.concurrentWith(s.region, at); from < to {
+		s.nearby = append(s.nearby, nearLane{l, from, to})
+	}
 }
 
 // compareStretch compares the loads and stores of a stretch with a lane.

@@ -152,8 +152,8 @@ func (x *laneIndex) overlapping(of class, lo, hi uint64, visit func(int32) bool)
 
 // meeting visits the lanes that may share bytes with one and whose class is not
 // compatible, as overlapping does.
-func (x *laneIndex) meeting(l *Lane, visit func(int32) bool) {
-	x.ask(l.class, func(c *classIndex, one func(int32) bool) bool { return x.meet(c, l, one) }, l.lo, l.hi, visit)
+func (x *laneIndex) meeting(l *Lane, visit func(int32) bool) bool {
+	return x.ask(l.class, func(c *classIndex, one func(int32) bool) bool { return x.meet(c, l, one) }, l.lo, l.hi, visit)
 }
 
 // ask has the classes that are not compatible find the lanes that they have near, of

@@ -49,6 +49,8 @@ type Lane struct {
 	spread      spread // how its bytes lie, in an index
 	blocks      int    // of them, unless they are dense
 	asked       uint64 // the last question that a laneIndex gave it as an answer to
+	paired      uint64 // the last lane that it was compared with, as counted by searcher.paired, …
+	pair        int    // … and which of searcher.pairs they are; or noPair
 
 	// away: no moment of its accesses is one of the owner. Then all loads and
 	// stores of a separate region of the owner are concurrent with the same
@@ -96,6 +98,17 @@ func (l *Lane) times(i int, room *regions.Access) *regions.Access {
 	}
 	l.series.Times(i, room)
 	return room
+}
+
+// each visits when accesses of the lane start and end, or the first and the last of several.
+func (l *Lane) each(visit func(start, end regions.Point)) {
+	if l.series != nil {
+		l.series.Each(visit)
+		return
+	}
+	for _, a := range l.accesses {
+		visit(a.Start, a.End)
+	}
 }
 
 // holds reports whether an access with the lane's key belongs to it.

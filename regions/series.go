@@ -87,10 +87,7 @@ func (s *Series) Access(i int) *Access {
 // as a range of indices; it is empty when both are equal.
 func (s *Series) Concurrent(a *Access, from int) (lo, hi int) {
 	r, line := s.region, s.Like().Start.Line
-	lo = s.first(&s.near[0], from, func(m *moment, i uint64) bool {
-		end := m.endOf(i)
-		return !r.Before(end, a.Start) && !(a.Gated && r.Before(end, a.Gate))
-	})
+	lo = s.first(&s.near[0], from, func(m *moment, i uint64) bool { return r.mayOutlast(m.endOf(i), a) })
 	hi = s.first(&s.near[1], lo, func(m *moment, i uint64) bool {
 		return r.over(a, m.startOf(i, line))
 	})
@@ -128,6 +125,15 @@ func searchFrom(near, n int, is func(int) bool) int {
 		}
 	}
 	return lo + sort.Search(hi-lo, func(i int) bool { return is(lo + i) })
+}
+
+// Each visits when accesses start and end: the first and the last of several that follow
+// one another at equal distances.
+func (s *Series) Each(visit func(start, end Point)) {
+	for i := range s.moments {
+		m := &s.moments[i]
+		visit(m.startOf(0, s.like.Start.Line), m.endOf(uint64(m.count)-1))
+	}
 }
 
 // Times fills in when access i starts and ends.

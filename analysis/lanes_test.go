@@ -1,0 +1,50 @@
+package analysis
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/evc"
+	"github.com/mcchk/mcchk/internal/scenario"
+)
+
+// TestPutsOfAnyLength: puts of any length to any place, many or few between two fences, race with
+// one another as often as they share bytes.
+func TestPutsOfAnyLength(t *testing.T) {
+	t.Parallel()
+	const ints = 1 << 10
+	for seed := range uint64(10) {
+		rng := rand.New(rand.NewPCG(seed, 5))
+		run := scenario.NewTrace(2)
+		run.Every().Call(1, "win_create", scenario.Args{"base": 0x10000, "size": 4 * ints})
+		run.Every().Call(2, "fence", nil)
+		want, made := uint64(0), 0
+		for range 2 + rng.IntN(20) {
+			puts := make([][2]int, []int{1, 3, 100}[rng.IntN(3)])
+			for i := range puts {
+				lo := rng.IntN(ints)
+				hi := lo + 1 + rng.IntN(ints-lo)
+				for _, p := range puts[:i] {
+					if lo < p[1] && p[0] < hi {
+						want++
+					}
+				}
+				puts[i] = [2]int{lo, hi}
+				made++
+				run.Rank(0).Call(10, "put", scenario.Args{"to": 1, "disp": 4 * lo, "count": hi - lo})
+			}
+			run.Every().Call(3, "fence", nil)
+		}
+		files := traceFiles(t, run)
+		for _, opts := range []Options{{Clock: evc.Encoded}, {Clock: evc.Encoded, Pairwise: true}} {
+			res := inMemoryWith(t, files, opts)
+			got := uint64(0)
+			for i := range res.Findings {
+				got += res.Findings[i].Count
+			}
+			require.Equal(t, want, got, "seed %d, %d puts, %+v: %+v", seed, made, opts, res.Caveats)
+		}
+	}
+}
