@@ -98,6 +98,37 @@ func (s *Strand) locate(a *regions.Access) (object int64) {
 	return x.Object
 }
 
+// Place gives an access to the memory of a process, at addresses of that process, its owner:
+// another process where it lies in an alias. Of one that lies in several it takes the first part,
+// and returns the others.
+func (m *Machine) Place(a *regions.Access) (others []regions.Access) {
+	s := m.processes[a.Owner].first
+	if s == nil || s.memory.aliases.Len() == 0 {
+		return nil
+	}
+	rest, all := a.Layout, *a
+	var parts []regions.Access
+	lo, hi := a.Layout.Bounds(a.Base)
+	for _, e := range s.memory.aliases.Overlapping(lo, hi) {
+		x, part := &e.Value, all
+		part.Owner, part.Base = x.Owner, all.Base+x.Shift
+		if lo >= x.Lo && hi <= x.Hi {
+			*a = part
+			return nil
+		}
+		if part.Layout = rest.Within(all.Base, x.Lo, x.Hi); !part.Layout.IsEmpty() {
+			parts = append(parts, part)
+			rest = rest.Without(all.Base, x.Lo, x.Hi)
+		}
+	}
+	if !rest.IsEmpty() {
+		a.Layout = rest
+		return parts
+	}
+	*a = parts[0]
+	return parts[1:]
+}
+
 // Hold is a lock that a process holds. Of several strands it protects those that know of
 // it, as long as who gives it up knows what they do.
 type Hold struct {

@@ -104,7 +104,7 @@ func doComplete(m *Model, p *process, c *core.Call, _ *entry) {
 		}
 		target := e.win.members[op.target]
 		u := open[target]
-		u.pending = append(u.pending, op.remote)
+		u.pending = append(append(u.pending, op.remote), op.apart...)
 		if u.first == nil {
 			u.first = op.call
 		}

@@ -132,7 +132,8 @@ func (m *Model) merge(op *operation) {
 // threaded: a call may complete the one and not the other, where only that comes before it.
 func (op *operation) mayTake(later *operation, threaded bool) bool {
 	if op.held || op.shared != nil || later.shared != nil || threaded && op.issued.at.Seg != later.issued.at.Seg || op.number > later.number || op.epoch != later.epoch || op.reads != later.reads ||
-		op.call.CallSite != later.call.CallSite || len(op.local) != len(later.local) || (op.remote == nil) != (later.remote == nil) {
+		op.call.CallSite != later.call.CallSite || len(op.local) != len(later.local) || (op.remote == nil) != (later.remote == nil) ||
+		len(op.apart)+len(later.apart) > 0 {
 		return false
 	}
 	for i, p := range op.local {
@@ -231,6 +232,9 @@ func (m *Model) finishOperation(p *process, e *epochs, op *operation, at regions
 		if parts&targets == 0 && op.remote != nil && op.call.Local == nil {
 			op.call.Local = by
 			op.remote.FreedBy(by)
+			for _, a := range op.apart {
+				a.FreedBy(by)
+			}
 		}
 		op.local = op.local[:0]
 	}
@@ -239,12 +243,10 @@ func (m *Model) finishOperation(p *process, e *epochs, op *operation, at regions
 			w.Complete(at)
 		}
 		op.words = nil
-		x.keep(targets, op.remote)
-		op.remote.Complete(at, by)
-		if x == nil {
-			op.remote.Drop()
-		}
-		op.remote = nil
+		all := append(op.apart, op.remote)
+		x.keep(targets, all...)
+		finishAll(all, at, by, x == nil)
+		op.remote, op.apart = nil, op.apart[:0]
 	}
 	switch {
 	case op.list == nil:

@@ -53,6 +53,7 @@ type operation struct {
 	held   bool              // not only its window refers to it
 	local  []*core.Pending   // its buffers at the origin; none once complete
 	remote *core.Pending     // its access to the target; nil once complete
+	apart  []*core.Pending   // more of these, where memory of other processes lies in the target's part
 	words  []*core.WordOp    // what they write to words without fetching
 	shared *shared           // what others may complete too, once some of it is complete; or nil
 
@@ -279,19 +280,31 @@ func (b *opBuilder) target(role operationRole) error {
 		b.m.Unused(a)
 		return nil
 	}
-	b.onWord(a, count, t)
+	others := b.m.Place(a)
+	if len(others) == 0 {
+		b.onWord(a, count, t)
+	}
 	f := b.openedBy()
 	if f != nil && !b.op.reads {
 		b.m.checkNoPut(b, f)
 	}
+	b.op.remote = b.openTarget(a, f)
+	for i := range others {
+		part := b.m.NewAccess()
+		*part = others[i]
+		b.op.apart = append(b.op.apart, b.openTarget(part, f))
+	}
+	return nil
+}
+
+// openTarget begins an access to the target's memory; f is its fence that opened the epoch, or nil.
+func (b *opBuilder) openTarget(a *regions.Access, f *fenceCall) *core.Pending {
 	if b.e.loose && f != nil {
 		// The operation accesses its target only after the target's call of the
 		// fence that opened the epoch and did not synchronise (MPI 4.1, 12.5.1).
-		b.op.remote = b.p.OpenBehind(a, &f.Guard)
-	} else {
-		b.op.remote = b.p.Open(a)
+		return b.p.OpenBehind(a, &f.Guard)
 	}
-	return nil
+	return b.p.Open(a)
 }
 
 // access returns what the operation does at its target, and its datatype there.
