@@ -2,6 +2,9 @@
  * all must do alike, and their clocks. */
 #include "wrap.h"
 
+#include <pthread.h>
+#include <stdlib.h>
+
 #define ROUNDS 8 /* of ping-pong between clocks */
 
 static MPI_Comm tool = MPI_COMM_NULL; /* for the run-time's own messages */
@@ -154,6 +157,54 @@ void mcchk_start(uint16_t function, const int *provided, int required, uint64_t 
 	mcchk_threads_start(frame);
 }
 
+/* ---- what a program leaves to MPI_Finalize ---- */
+
+/* Attributes of MPI_COMM_SELF, in the order in which they were set. */
+static struct {
+	pthread_mutex_t lock;
+	int *keys;
+	unsigned count, room;
+} attributes = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void note_attribute(int key)
+{
+	pthread_mutex_lock(&attributes.lock);
+	unsigned i = 0;
+	while (i < attributes.count && attributes.keys[i] != key)
+		i++;
+	if (i == attributes.room) {
+		unsigned room = 2 * attributes.room + 8;
+		int *keys = realloc(attributes.keys, room * sizeof *keys);
+		if (keys) {
+			attributes.keys = keys;
+			attributes.room = room;
+		}
+	}
+	if (i == attributes.count && i < attributes.room)
+		attributes.keys[attributes.count++] = key;
+	pthread_mutex_unlock(&attributes.lock);
+}
+
+/* Deletes the attributes of MPI_COMM_SELF, the last one first, as MPI_Finalize is about to do
+ * before anything else (MPI 4.0, 11.2.4): so the calls that their callbacks make are recorded as
+ * any others are. */
+static void delete_attributes(void)
+{
+	MPI_Errhandler handler;
+
+	PMPI_Comm_get_errhandler(MPI_COMM_SELF, &handler);
+	while (attributes.count > 0) {
+		int key = attributes.keys[--attributes.count], there = 0;
+		void *value;
+		PMPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN); /* the key may have been freed */
+		int rc = PMPI_Comm_get_attr(MPI_COMM_SELF, key, &value, &there);
+		PMPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+		if (rc == MPI_SUCCESS && there)
+			PMPI_Comm_delete_attr(MPI_COMM_SELF, key);
+	}
+	PMPI_Errhandler_free(&handler);
+}
+
 #pragma GCC visibility push(default)
 
 int MPI_Init(int *argc, char ***argv)
@@ -178,10 +229,19 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 	return rc;
 }
 
+int MPI_Comm_set_attr(MPI_Comm comm, int key, void *value)
+{
+	int rc = PMPI_Comm_set_attr(comm, key, value);
+	if (rc == MPI_SUCCESS && comm == MPI_COMM_SELF)
+		note_attribute(key);
+	return rc;
+}
+
 int MPI_Finalize(void)
 {
 	void *frame = mcchk_caller(MCCHK_FRAME);
 
+	delete_attributes();
 	mcchk_threads_recorded(frame);
 	if (!mcchk_enter(frame))
 		return PMPI_Finalize();
