@@ -303,11 +303,12 @@ static jmp_buf out;
 static void handler(int s) { (void)s; hits++; memory[hits % 1000] += 1; }
 static void failed(MPI_Comm *c, int *e, ...) { (void)c; (void)e; longjmp(out, 1); }
 static void *brief(void *p) { memory[(long)p] += 1; return NULL; }
+static __attribute__((noinline)) void get(double *to, MPI_Win win) { MPI_Get(to, 1, MPI_DOUBLE, 0, 999, 1, MPI_DOUBLE, win); }
 int main(int argc, char **argv)
 {
 	MPI_Win win;
 	MPI_Errhandler handle;
-	double sum = 0;
+	double sum = 0, got = 0;
 	MPI_Init(&argc, &argv);
 	MPI_Win_create(memory, sizeof memory, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
 	signal(SIGUSR1, handler);
@@ -325,8 +326,10 @@ int main(int argc, char **argv)
 	waitpid(child, &status, 0);
 	MPI_Comm_create_errhandler(failed, &handle);
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, handle);
+	MPI_Win_fence(0, win);
 	if (setjmp(out) == 0)
 		MPI_Send(NULL, 1, MPI_INT, 4711, 0, MPI_COMM_WORLD);
+	get(&got, win); /* from a frame where the library's were */
 	for (long i = 0; i < 200; i++) {
 		pthread_t t;
 		pthread_create(&t, NULL, brief, (void *)i);
@@ -350,7 +353,8 @@ int main(int argc, char **argv)
 		require.Empty(t, f.lost)
 		require.Len(t, f.all("MPI_Send"), 1)
 		require.True(t, f.all("MPI_Send")[0].Failed, "left by longjmp")
-		require.Len(t, f.all("MPI_Win_fence"), 1, "and what follows is recorded")
+		require.Len(t, f.all("MPI_Get"), 1, "behind that")
+		require.Len(t, f.all("MPI_Win_fence"), 2, "and what follows is recorded")
 		stat, err := os.Stat(rankFile(dir, 0))
 		require.NoError(t, err)
 		require.Less(t, stat.Size(), int64(8<<20), "200 short threads")

@@ -129,10 +129,10 @@ static int walk(uintptr_t pc, void **frame, struct mcchk_walked *w)
 }
 
 /* Whether the call of the library that seems to be under way was left by longjmp, or an
- * exception, out of a callback: the function of the access lies above it on the stack. */
+ * exception, out of a callback. */
 static int left(const struct mcchk_tls *self, const void *frame)
 {
-	return self->thread && self->thread->call && (uintptr_t)frame > self->frame && !on_signal_stack();
+	return self->thread && self->thread->call && !on_signal_stack() && ((uintptr_t)frame > self->frame || !mcchk_call_goes_on());
 }
 
 /* An access at pc, in a function whose frame pointer is `frame`, while nothing is recorded.

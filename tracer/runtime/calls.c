@@ -3,6 +3,7 @@
 #include "calls.h"
 
 #include <string.h>
+#include <unwind.h>
 
 static int define_function(struct mcchk_thread *t, uint16_t function)
 {
@@ -192,6 +193,48 @@ void mcchk_poll_end(uint64_t end, int failed)
 		x->words = words;
 	}
 	x->seq = seq;
+}
+
+/* ---- calls that are left ---- */
+
+#ifdef __x86_64__
+struct search {
+	uintptr_t frame; /* that the return address of the wrapper lies just below of */
+	int passed, found;
+};
+
+static _Unwind_Reason_Code look(struct _Unwind_Context *context, void *p)
+{
+	struct search *s = p;
+	uintptr_t frame = _Unwind_GetCFA(context);
+
+	s->found |= frame == s->frame;
+	s->passed = frame >= s->frame;
+	return s->passed ? _URC_NORMAL_STOP : _URC_NO_REASON;
+}
+#endif
+
+extern __typeof(_Unwind_Backtrace) _Unwind_Backtrace __attribute__((weak));
+
+/* Whether the call that seems to be under way is: what comes now, from below its frame, comes from
+ * the library, or a callback of it. After longjmp or an exception it may come from functions that
+ * lie where the library's lay. Looking takes some microseconds, once for each call. */
+int mcchk_call_goes_on(void)
+{
+#ifdef __x86_64__
+	struct mcchk_tls *self = &mcchk_self;
+	struct search s = {self->frame + 2 * sizeof(void *), 0, 0};
+
+	if (self->back == 0 || !_Unwind_Backtrace)
+		return 1;
+	if (((uintptr_t *)self->frame)[1] != self->back)
+		return 0;
+	_Unwind_Backtrace(look, &s);
+	if (s.passed && !s.found)
+		return 0;
+	self->back = 0;
+#endif
+	return 1;
 }
 
 /* The thread's call that is under way was left by longjmp, or an exception, out of a

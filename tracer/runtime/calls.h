@@ -34,12 +34,14 @@ static inline void *mcchk_caller(void *frame)
 }
 
 void mcchk_call_left(void);
+int mcchk_call_goes_on(void);
 
 /* Until mcchk_leave the thread is within the library. */
 static inline void mcchk_within(void *frame)
 {
 	mcchk_self.depth = 1;
 	mcchk_self.frame = (uintptr_t)frame;
+	mcchk_self.back = 0;
 }
 
 /* Whether the program itself makes this call, and not the library or the
@@ -48,11 +50,12 @@ static inline void mcchk_within(void *frame)
 static inline int mcchk_enter(void *frame)
 {
 	struct mcchk_tls *self = &mcchk_self;
-	if (!mcchk_active || (self->depth && (uintptr_t)frame < self->frame))
+	if (!mcchk_active || (self->depth && (uintptr_t)frame < self->frame && mcchk_call_goes_on()))
 		return 0;
 	if (self->depth)
 		mcchk_call_left();
 	mcchk_within(frame);
+	self->back = ((uintptr_t *)frame)[1];
 	return 1;
 }
 
