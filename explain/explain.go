@@ -139,7 +139,7 @@ func (w *Wording) within() conflicts.Explanation {
 	if !span.Pending {
 		span, other = other, span
 	}
-	if span.Call != "" && span.Call == other.Call && span.Event == other.Event && SamePlace(span.Stack, other.Stack) {
+	if oneCall(span, other) {
 		return w.once(span, other)
 	}
 	e := conflicts.Explanation{Why: w.open(span, other)}
@@ -159,14 +159,13 @@ func (w *Wording) within() conflicts.Explanation {
 	return e
 }
 
+// oneCall reports whether two accesses of a process are of one call.
+func oneCall(a, b *conflicts.Side) bool {
+	return a.Call != "" && a.Call == b.Call && a.Event == b.Event && SamePlace(a.Stack, b.Stack)
+}
+
 // once explains accesses of one call, to the same bytes.
 func (w *Wording) once(a, b *conflicts.Side) conflicts.Explanation {
-	part := func(s *conflicts.Side) string {
-		if s.Class == regions.Target {
-			return "target"
-		}
-		return s.Role
-	}
 	parts := fmt.Sprintf("its %s and by its %s", part(a), part(b))
 	if part(a) == part(b) {
 		parts = fmt.Sprintf("two parts of its %s", part(a))
@@ -175,6 +174,14 @@ func (w *Wording) once(a, b *conflicts.Side) conflicts.Explanation {
 		Why:   fmt.Sprintf("one call of %s accesses the same bytes by %s, in no order", w.Access(a), parts),
 		Fixes: []conflicts.Fix{Propose(conflicts.FixSeparate, "use places that do not overlap")},
 	}
+}
+
+// part names what of its call an access is.
+func part(s *conflicts.Side) string {
+	if s.Class == regions.Target {
+		return "target"
+	}
+	return s.Role
 }
 
 // open says until when an operation is pending.

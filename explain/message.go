@@ -34,6 +34,10 @@ func (w *Wording) Message() string {
 	case f.Class == conflicts.Usage:
 		return w.model.Message(w)
 	case lead.Rank != other.Rank || !holds(other):
+	case oneCall(lead, other) && part(lead) == part(other):
+		return fmt.Sprintf("parts of the %s of %s overlap", part(lead), lead.Call)
+	case oneCall(lead, other):
+		return fmt.Sprintf("%s and %s of %s overlap", part(lead), part(other), lead.Call)
 	case holds(lead) && lead.Call == other.Call:
 		return fmt.Sprintf("%s and another %s use the same buffer before the first completes", lead.Call, other.Call)
 	case holds(lead):

@@ -379,6 +379,8 @@ func TestMessage(t *testing.T) {
 	load := conflicts.Side{Rank: 0, Role: "load", Class: regions.Local}
 	store := conflicts.Side{Rank: 0, Role: "store", Class: regions.Local, Write: true}
 	get := conflicts.Side{Rank: 0, Call: "MPI_Get", Role: "result buffer", Class: regions.OwnBuffer, Write: true, Pending: true}
+	again, origin := get, get
+	again.Event, origin.Role = 1, "origin buffer"
 	put := conflicts.Side{Rank: 0, Call: "MPI_Put", Role: "origin buffer", Class: regions.OwnBuffer, Pending: true}
 	irecv := conflicts.Side{Rank: 0, Call: "MPI_Irecv", Role: "receive buffer", Class: regions.CallBuffer, Write: true, Pending: true}
 	send := conflicts.Side{Rank: 0, Call: "MPI_Send", Role: "send buffer", Class: regions.CallBuffer}
@@ -396,7 +398,9 @@ func TestMessage(t *testing.T) {
 		{"the other way round", "MC103", load, get, 0, "load from the result buffer of MPI_Get before it completes"},
 		{"store to a put's buffer", "MC103", put, store, 0, "store to the origin buffer of MPI_Put before it completes"},
 		{"two calls with one buffer", "MC103", get, put, 0, "MPI_Get and MPI_Put use the same buffer before the first completes"},
-		{"one call twice", "MC104", get, get, 0, "MPI_Get and another MPI_Get use the same buffer before the first completes"},
+		{"one call twice", "MC104", get, again, 0, "MPI_Get and another MPI_Get use the same buffer before the first completes"},
+		{"one call, one buffer", "MC104", get, get, 0, "parts of the result buffer of MPI_Get overlap"},
+		{"one call, two buffers", "MC104", get, origin, 0, "result buffer and origin buffer of MPI_Get overlap"},
 		{"send of a get's buffer", "MC106", get, send, 0, "MPI_Send reads the result buffer of MPI_Get before it completes"},
 		{"store to a receive's buffer", "MC107", irecv, store, 0, "store to the receive buffer of MPI_Irecv before it completes"},
 		{"local and remote", "MC102", load, remotePut, 1, "load by rank 0 and MPI_Put by rank 1 conflict in the window of rank 0, and nothing orders them"},
