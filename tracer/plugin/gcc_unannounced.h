@@ -174,6 +174,39 @@ void take_exchange(gimple *exchange)
 	gsi_replace(&at, gimple_build_assign(result, COMPLEX_EXPR, found, flag), true);
 }
 
+/* An instruction for vectors that the compiler knows as a function only: it streams, broadcasts,
+ * or takes halves. What a mask or an index chooses of the memory is not told here. */
+void take_instruction(gimple *call)
+{
+	tree function = gimple_call_fndecl(call), types = TYPE_ARG_TYPES(TREE_TYPE(function)), result = TREE_TYPE(TREE_TYPE(function));
+	const char *name = IDENTIFIER_POINTER(DECL_NAME(function));
+	HOST_WIDE_INT vector = VOID_TYPE_P(result) ? 0 : int_size_in_bytes(result);
+	tree address = NULL_TREE, to = NULL_TREE;
+
+	if (!startswith(name, "__builtin_ia32_") || strstr(name, "mask") || strstr(name, "gather") || strstr(name, "scatter"))
+		return;
+	for (unsigned i = 0; i < gimple_call_num_args(call) && types; i++, types = TREE_CHAIN(types)) {
+		tree type = TREE_VALUE(types);
+		if (POINTER_TYPE_P(type)) {
+			address = gimple_call_arg(call, i);
+			to = TREE_TYPE(type);
+		} else if (VOID_TYPE_P(result)) {
+			vector = int_size_in_bytes(type); /* which is stored */
+		} else if (VECTOR_TYPE_P(type)) {
+			vector = 0; /* of which a part is replaced */
+		}
+	}
+	if (!address || VOID_TYPE_P(to) || !may_matter_behind(address) || !(VOID_TYPE_P(result) || VECTOR_TYPE_P(result)))
+		return;
+	HOST_WIDE_INT bytes = int_size_in_bytes(to);
+	if (!VECTOR_TYPE_P(to) && vector > bytes && !strstr(name, "broadcast"))
+		bytes = vector;
+	if (VOID_TYPE_P(result))
+		announce_after(call, address, build_int_cst(size_type_node, bytes), true);
+	else
+		announce_before(call, address, build_int_cst(size_type_node, bytes), false);
+}
+
 void take_unannounced(function *f)
 {
 	auto_vec<gimple *> calls, exchanges;
@@ -194,6 +227,10 @@ void take_unannounced(function *f)
 	for (gimple *call : calls) {
 		if (gimple_call_builtin_p(call, BUILT_IN_NORMAL)) {
 			take_builtin(call);
+			continue;
+		}
+		if (gimple_call_builtin_p(call, BUILT_IN_MD)) {
+			take_instruction(call);
 			continue;
 		}
 		for (unsigned i = 0; i < gimple_call_num_args(call); i++)
