@@ -166,6 +166,7 @@ type folder struct {
 	at     int // which of them comes next
 	first  int // index of the first of them among the rows
 	single int // rows behind the last loop
+	misses int // how often no loop was found, though a place came again, since there was one
 	coming [maxPeriod]expected
 	latest [64]uint8             // number of the last row with a stack, by part of its identifier, from 1
 	before [MaxStretch + 1]uint8 // number of the row before it of which the same holds, by number
@@ -174,6 +175,13 @@ type folder struct {
 // tries is how many earlier accesses of a place are taken for those of the round
 // before.
 const tries = 8
+
+// Where no loop was found so often, it is looked for only every so many rows: accesses
+// at irregular places are most of what such a trace has.
+const (
+	patience = 256
+	seldom   = 8
+)
 
 // maxPeriod is how many accesses a round has at most.
 const maxPeriod = 32
@@ -246,6 +254,9 @@ func (f *folder) add(a *Access, s *Stretch) {
 	last := &f.latest[a.Stack%uint32(len(f.latest))]
 	f.before[n] = *last
 	*last = uint8(n)
+	if f.misses >= patience && n%seldom != 0 {
+		return
+	}
 	other := n
 	for range tries {
 		other = int(f.before[other])
@@ -255,9 +266,10 @@ func (f *folder) add(a *Access, s *Stretch) {
 		}
 		if f.loop(s.Rows[n-1-2*period:], period) {
 			s.Rows = s.Rows[:n-1-period]
-			f.period, f.first, f.at = period, n-1-2*period, 1%period
+			f.period, f.first, f.at, f.misses = period, n-1-2*period, 1%period, 0
 			return
 		}
+		f.misses++
 	}
 }
 
