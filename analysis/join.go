@@ -60,14 +60,16 @@ func Join(runs []*Result) *Result {
 	return res
 }
 
-// add adds another basis: the least of the processes that ended, the most of those that
-// there were, and the sum of all else.
+// add adds another basis: the most of the processes that there were, and of those whose traces are
+// missing or have no end, and the sum of all else.
 func (b *Basis) add(c *Basis, first bool) {
 	if first {
 		*b = *c
 		return
 	}
-	b.Ranks, b.RanksInRun, b.Ended = max(b.Ranks, c.Ranks), max(b.RanksInRun, c.RanksInRun), min(b.Ended, c.Ended)
+	missing, cut := max(b.RanksInRun-b.Ranks, c.RanksInRun-c.Ranks), max(b.Ranks-b.Ended, c.Ranks-c.Ended)
+	b.Ranks = max(b.Ranks, c.Ranks)
+	b.RanksInRun, b.Ended = b.Ranks+missing, b.Ranks-cut
 	b.Windows += c.Windows
 	b.Regions += c.Regions
 	b.Calls += c.Calls

@@ -49,3 +49,12 @@ func TestJoin(t *testing.T) {
 	both := Join([]*Result{cut, cut})
 	require.Equal(t, "cut", both.Caveats[0].Text, "of all runs")
 }
+
+// TestJoinSizes: runs of different sizes lack nothing for that.
+func TestJoinSizes(t *testing.T) {
+	run := func(ranks, of, ended int) *Result {
+		return &Result{Verdict: NoRace, Basis: Basis{Ranks: ranks, RanksInRun: of, Ended: ended}}
+	}
+	require.Equal(t, Basis{Ranks: 3, RanksInRun: 3, Ended: 3}, Join([]*Result{run(2, 2, 2), run(3, 3, 3)}).Basis)
+	require.Equal(t, Basis{Ranks: 3, RanksInRun: 4, Ended: 2}, Join([]*Result{run(3, 3, 3), run(2, 3, 1)}).Basis)
+}
