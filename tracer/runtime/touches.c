@@ -17,9 +17,11 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
-#define POOL (1ull << 30)      /* bytes of all maps, at most */
-#define ANYWAY (64ull << 20)   /* so many, or twice as many as the memory has that they are for */
+#define POOL (1ull << 30)      /* bytes of address space for all maps, where that is limited; … */
+#define LARGE_POOL (8ull << 30) /* … else */
+#define ANYWAY (64ull << 20)   /* bytes that maps reach, at most, or twice as many as the memory has that they are for */
 #define LARGEST (64ull << 20)  /* of one map: so large are only those of places that have taken the slow path often, */
 #define MODEST (2ull << 20)    /* others not larger, in a span, than that, and … */
 #define EARNED (64ull << 10)   /* … as many bytes more for each MCCHK_PATIENCE with it: what writing the map takes is less */
@@ -33,7 +35,8 @@
 #define FARTHEST (1ull << 30)  /* … up to that: looking costs some 30 µs */
 
 static uint8_t *pool; /* of the only thread that records, as all that follows */
-static uint64_t pool_used;
+static uint64_t pool_size, pool_used;
+static uint64_t reached; /* by all maps */
 
 /* What the thread has for the place that it sets now. */
 static struct mcchk_touching *known(struct mcchk_thread *t, const struct mcchk_touch *touch)
@@ -154,7 +157,7 @@ void mcchk_write_touched(struct mcchk_thread *t)
 	mcchk_forget_bundles();
 	mcchk_forget_activations();
 	t->touching_late = 0;
-	pool_used = 0;
+	pool_used = reached = 0;
 }
 
 /* The same before the thread records anything else beside another: a loop may go on to set
@@ -299,6 +302,25 @@ static void reach(const struct mcchk_member *members, uint32_t n, uint32_t shift
 	*behind = (uint64_t)hi - (1ull << shift);
 }
 
+/* Address space for maps. What they do not reach takes no memory. */
+static int find_pool(void)
+{
+	struct rlimit limit;
+	uint64_t size = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY ? LARGE_POOL : POOL;
+	void *p = MAP_FAILED;
+
+	for (; p == MAP_FAILED && size >= POOL; size /= LARGE_POOL / POOL) {
+		p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		pool_size = size;
+	}
+	if (p == MAP_FAILED)
+		return 0;
+	madvise(p, pool_size, MADV_NOHUGEPAGE);
+	madvise(p, pool_size, MADV_DONTDUMP);
+	pool = p;
+	return 1;
+}
+
 /* Gives the place a map for all of the memory around the address that it may come to
  * have one for. */
 static int begin(struct mcchk_thread *t, struct mcchk_touching *g, uintptr_t addr)
@@ -308,14 +330,8 @@ static int begin(struct mcchk_thread *t, struct mcchk_touching *g, uintptr_t add
 	uintptr_t lo, hi;
 	uint64_t front, behind, words = (8ull << shift) - 1; /* the map goes by words */
 
-	if (!pool) {
-		void *p = mmap(NULL, POOL, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (p == MAP_FAILED)
-			return 0;
-		madvise(p, POOL, MADV_NOHUGEPAGE);
-		madvise(p, POOL, MADV_DONTDUMP);
-		pool = p;
-	}
+	if (!pool && !find_pool())
+		return 0;
 	extent(addr, shift, &lo, &hi);
 	reach(g->members, g->n, shift, &front, &behind);
 	lo = (lo + front + words) & ~words;
@@ -323,7 +339,7 @@ static int begin(struct mcchk_thread *t, struct mcchk_touching *g, uintptr_t add
 	if (addr < lo || addr >= hi)
 		return 0;
 	uint64_t bytes = (hi - lo) >> shift;
-	if (pool_used + bytes > (2 * (hi - lo) < ANYWAY ? ANYWAY : 2 * (hi - lo)) || pool_used + bytes > POOL)
+	if (pool_used + bytes > pool_size)
 		return 0;
 	g->lo = lo;
 	g->hi = hi;
@@ -333,6 +349,7 @@ static int begin(struct mcchk_thread *t, struct mcchk_touching *g, uintptr_t add
 		note_reach(g); /* of the last one, in an earlier span */
 	else
 		g->from = g->count = 0;
+	reached += g->count;
 	return 1;
 }
 
@@ -352,10 +369,12 @@ static void widen(struct mcchk_touching *g, uintptr_t addr)
 		lo = g->lo;
 	if (hi > g->hi)
 		hi = g->hi;
-	if ((hi - lo) >> g->shift > MODEST + EARNED * ++g->widened && g->count != 0)
+	uint64_t count = (hi - lo) >> g->shift, most = 2 * (g->hi - g->lo);
+	if ((count > MODEST + EARNED * ++g->widened && g->count != 0) || reached - g->count + count > (most < ANYWAY ? ANYWAY : most))
 		return;
+	reached += count - g->count;
 	g->from = lo;
-	g->count = (hi - lo) >> g->shift;
+	g->count = count;
 }
 
 /* Whether what the members access with an element begins and ends where it matters. */
