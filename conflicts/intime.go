@@ -43,7 +43,7 @@ func (x *inTime) build(all []*Lane) {
 }
 
 // near visits lanes of which some access may be concurrent with one, not each once. Where these
-// are many more than most, it reports false and visits none.
+// are more than most, it reports false and visits none.
 func (x *inTime) near(r *regions.Region, a *regions.Access, most int, visit func(lane int32)) bool {
 	if !x.sequences.Near(r, a, most, visit) {
 		return false

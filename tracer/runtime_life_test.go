@@ -301,7 +301,7 @@ static double memory[1000];
 static volatile sig_atomic_t hits;
 static jmp_buf out;
 static void handler(int s) { (void)s; hits++; memory[hits % 1000] += 1; }
-static void failed(MPI_Comm *c, int *e, ...) { (void)c; (void)e; longjmp(out, 1); }
+static void failed(MPI_Comm *c, int *e, ...) { (void)c; (void)e; MPI_Barrier(MPI_COMM_SELF); longjmp(out, 1); }
 static void *brief(void *p) { memory[(long)p] += 1; return NULL; }
 static __attribute__((noinline)) void get(double *to, MPI_Win win) { MPI_Get(to, 1, MPI_DOUBLE, 0, 999, 1, MPI_DOUBLE, win); }
 int main(int argc, char **argv)

@@ -129,10 +129,15 @@ static int walk(uintptr_t pc, void **frame, struct mcchk_walked *w)
 }
 
 /* Whether the call of the library that seems to be under way was left by longjmp, or an
- * exception, out of a callback. */
-static int left(const struct mcchk_tls *self, const void *frame)
+ * exception, out of a callback. Accesses may be many: the first of a call says it for all below. */
+static int left(struct mcchk_tls *self, const void *frame)
 {
-	return self->thread && self->thread->call && !on_signal_stack() && ((uintptr_t)frame > self->frame || !mcchk_call_goes_on());
+	if (!self->thread || !self->thread->call || on_signal_stack())
+		return 0;
+	if ((uintptr_t)frame > self->frame)
+		return 1;
+	self->goes_on = self->goes_on || mcchk_call_goes_on();
+	return !self->goes_on;
 }
 
 /* An access at pc, in a function whose frame pointer is `frame`, while nothing is recorded.

@@ -212,13 +212,13 @@ static _Unwind_Reason_Code look(struct _Unwind_Context *context, void *p)
 	s->passed = frame >= s->frame;
 	return s->passed ? _URC_NORMAL_STOP : _URC_NO_REASON;
 }
-#endif
 
 extern __typeof(_Unwind_Backtrace) _Unwind_Backtrace __attribute__((weak));
+#endif
 
 /* Whether the call that seems to be under way is: what comes now, from below its frame, comes from
  * the library, or a callback of it. After longjmp or an exception it may come from functions that
- * lie where the library's lay. Looking takes some microseconds, once for each call. */
+ * lie where the library's lay. Looking takes some microseconds. */
 int mcchk_call_goes_on(void)
 {
 #ifdef __x86_64__
@@ -230,11 +230,10 @@ int mcchk_call_goes_on(void)
 	if (((uintptr_t *)self->frame)[1] != self->back)
 		return 0;
 	_Unwind_Backtrace(look, &s);
-	if (s.passed && !s.found)
-		return 0;
-	self->back = 0;
-#endif
+	return !s.passed || s.found;
+#else
 	return 1;
+#endif
 }
 
 /* The thread's call that is under way was left by longjmp, or an exception, out of a

@@ -42,6 +42,7 @@ static inline void mcchk_within(void *frame)
 	mcchk_self.depth = 1;
 	mcchk_self.frame = (uintptr_t)frame;
 	mcchk_self.back = 0;
+	mcchk_self.goes_on = 0;
 }
 
 /* Whether the program itself makes this call, and not the library or the

@@ -342,7 +342,8 @@ struct mcchk_tls {
 	struct mcchk_run *runs; /* never NULL; all zero until the thread records */
 	struct mcchk_thread *thread;
 	uintptr_t frame; /* of the wrapper that set depth */
-	uintptr_t back;  /* where that returns to; 0: it is not left by longjmp or an exception, as far as is known */
+	uintptr_t back;  /* where that returns to; 0: not known */
+	int goes_on;     /* an access within it has shown that it was not left by longjmp or an exception */
 	uint32_t depth;  /* inside an MPI call or the run-time */
 	void *through;   /* frame of the Fortran wrapper that calls the one in C; NULL */
 	char coarray;    /* within a function of a coarray library: tracer/coarrays.go; 0 */
