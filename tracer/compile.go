@@ -276,11 +276,7 @@ func (c *compilation) tempFile(name string) string {
 // option that asks for such a processor, vectorized loops have plain accesses.
 func (c *compilation) instrumentFlags() []string {
 	if c.target.language == Fortran {
-		flags := append(c.tc.fortranFlags(), c.plainDebug()...)
-		if c.plugin != pluginOff {
-			flags = append(flags, c.gccPluginFlags()...)
-		}
-		return flags
+		return slices.Concat(c.tc.fortranFlags(), c.plainDebug(), c.gccPluginFlags())
 	}
 	flags := append(c.tc.instrumentFlags(), "-idirafter", c.include)
 	flags = append(flags, c.plainDebug()...)
@@ -293,9 +289,9 @@ func (c *compilation) instrumentFlags() []string {
 		return false
 	}
 	switch {
-	case c.plugin == pluginOff:
 	case c.tc.Family == familyGCC:
 		flags = append(flags, c.gccPluginFlags()...)
+	case c.plugin == pluginOff:
 	default:
 		flags = append(flags, "-fno-vectorize", "-fno-unroll-loops", "-fpass-plugin="+c.plugin) // those come behind the plug-in
 	}
@@ -306,8 +302,12 @@ func (c *compilation) instrumentFlags() []string {
 }
 
 // gccPluginFlags have gcc load the plug-in. A loop of which nothing is left but its
-// stores would become a call of memset.
+// stores would become a call of memset. Without it loads would come before the condition
+// under which they are made.
 func (c *compilation) gccPluginFlags() []string {
+	if c.plugin == pluginOff {
+		return []string{"-fno-tree-loop-im"}
+	}
 	return []string{"-fplugin=" + c.plugin, "-fno-tree-loop-distribute-patterns"}
 }
 
@@ -336,7 +336,9 @@ func (t *Toolchain) instrumentFlags() []string {
 	if t.Family == familyClang {
 		// Wide vectors come about otherwise as well: by joining the scalar
 		// accesses of a block, and those of interleaved arrays.
-		flags = append(flags, "-fno-slp-vectorize", "-mllvm", "-enable-interleaved-mem-accesses=false")
+		// And what a loop adds to under a condition would be loaded before it.
+		flags = append(flags, "-fno-slp-vectorize",
+			"-mllvm", "-enable-interleaved-mem-accesses=false", "-mllvm", "-disable-licm-promotion")
 	}
 	if t.Family == familyClang && t.major() >= 13 {
 		// A load before a store to the same bytes is a place of its own: a

@@ -56,6 +56,7 @@
 #include "tree-ssa-loop-manip.h"
 #include "tree-ssa-loop-niter.h"
 #include "varasm.h"
+#include "langhooks.h"
 #include "output.h"
 
 int plugin_is_GPL_compatible;
@@ -64,6 +65,7 @@ namespace {
 
 #include "gcc_runtime.h"
 #include "gcc_unannounced.h"
+#include "gcc_conditional.h"
 #include "gcc_loops.h"
 #include "gcc_groups.h"
 #include "gcc_maps.h"
@@ -98,9 +100,43 @@ public:
 	}
 };
 
-void insert_after(const char *plugin, const char *pass)
+const pass_data holding_description = {
+	GIMPLE_PASS, "mcchkhold", OPTGROUP_NONE, TV_NONE, PROP_ssa | PROP_cfg, 0, 0, 0, 0,
+};
+
+class holding_pass : public gimple_opt_pass {
+public:
+	holding_pass() : gimple_opt_pass(holding_description, g) {}
+	opt_pass *clone() final override { return new holding_pass; }
+	bool gate(function *) final override { return sanitize_flags_p(SANITIZE_THREAD); }
+
+	unsigned execute(function *f) final override
+	{
+		hold_conditional(f);
+		return 0;
+	}
+};
+
+const pass_data releasing_description = {
+	GIMPLE_PASS, "mcchkrelease", OPTGROUP_NONE, TV_NONE, PROP_ssa | PROP_cfg, 0, 0, 0, 0,
+};
+
+class releasing_pass : public gimple_opt_pass {
+public:
+	releasing_pass() : gimple_opt_pass(releasing_description, g) {}
+	opt_pass *clone() final override { return new releasing_pass; }
+	bool gate(function *) final override { return sanitize_flags_p(SANITIZE_THREAD); }
+
+	unsigned execute(function *f) final override
+	{
+		release_conditional(f);
+		return 0;
+	}
+};
+
+void insert(const char *plugin, opt_pass *inserted, pass_positioning_ops where, const char *pass)
 {
-	register_pass_info info = {new inlining_pass, pass, 0, PASS_POS_INSERT_AFTER};
+	register_pass_info info = {inserted, pass, 0, where};
 	register_callback(plugin, PLUGIN_PASS_MANAGER_SETUP, NULL, &info);
 }
 
@@ -112,8 +148,10 @@ int plugin_init(plugin_name_args *arguments, plugin_gcc_version *version)
 {
 	if (!plugin_default_version_check(version, &gcc_version))
 		return 1;
-	insert_after(arguments->base_name, "tsan");
-	insert_after(arguments->base_name, "tsan0");
+	insert(arguments->base_name, new holding_pass, PASS_POS_INSERT_AFTER, "laddress"); /* "lim" comes between */
+	insert(arguments->base_name, new releasing_pass, PASS_POS_INSERT_BEFORE, "pre");
+	insert(arguments->base_name, new inlining_pass, PASS_POS_INSERT_AFTER, "tsan");
+	insert(arguments->base_name, new inlining_pass, PASS_POS_INSERT_AFTER, "tsan0");
 	register_callback(arguments->base_name, PLUGIN_ALL_IPA_PASSES_START, find_silent, NULL);
 	register_callback(arguments->base_name, PLUGIN_FINISH_UNIT, write_places, NULL);
 	register_callback(arguments->base_name, PLUGIN_REGISTER_GGC_ROOTS, NULL, const_cast<ggc_root_tab *>(roots));
