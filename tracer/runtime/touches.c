@@ -328,23 +328,23 @@ static int begin(struct mcchk_thread *t, struct mcchk_touching *g, uintptr_t add
 	const struct mcchk_touch *touch = g->touch;
 	uint32_t shift = g->shift;
 	uintptr_t lo, hi;
-	uint64_t front, behind, words = (8ull << shift) - 1; /* the map goes by words */
+	uint64_t front, behind, within = (1ull << shift) - 1;
 
 	if (!pool && !find_pool())
 		return 0;
 	extent(addr, shift, &lo, &hi);
 	reach(g->members, g->n, shift, &front, &behind);
-	lo = (lo + front + words) & ~words;
-	hi = (hi - behind) & ~words;
+	lo = (lo + front + within) & ~within;
+	hi = (hi - behind) & ~within;
 	if (addr < lo || addr >= hi)
 		return 0;
 	uint64_t bytes = (hi - lo) >> shift;
-	if (pool_used + bytes > pool_size)
+	if (pool_used + bytes + 64 > pool_size)
 		return 0;
 	g->lo = lo;
 	g->hi = hi;
 	g->map = pool + pool_used;
-	pool_used += (bytes + 63) & ~63ull;
+	pool_used += (bytes + 8 + 63) & ~63ull; /* it is read by words, from any byte on */
 	if (has_now(t, g) && touch->lo >= lo && touch->lo + (touch->count << shift) <= hi)
 		note_reach(g); /* of the last one, in an earlier span */
 	else
