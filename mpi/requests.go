@@ -73,6 +73,16 @@ func (p *process) openBuffer(a regions.Access) *core.Pending {
 	return p.OpenBuffer(x)
 }
 
+// endBuffers ends the accesses of a request to buffers of its process.
+func (m *Model) endBuffers(p *process, r *request, by *regions.CallInfo) {
+	for _, s := range r.spans {
+		s.Complete(p.Now(), by)
+	}
+	if r.op != nil {
+		m.finishOperation(p, r.epoch, r.op, p.Now(), by, buffers)
+	}
+}
+
 // completeRequests performs the completion of requests by one call.
 func (m *Model) completeRequests(p *process, c *core.Call, ids, statuses []int64) {
 	info := p.Info(c)
@@ -85,11 +95,8 @@ func (m *Model) completeRequests(p *process, c *core.Call, ids, statuses []int64
 			continue
 		}
 		delete(p.requests.requests, id)
-		for _, s := range r.spans {
-			s.Complete(p.Now(), info)
-		}
+		m.endBuffers(p, r, info)
 		if r.op != nil {
-			m.finishOperation(p, r.epoch, r.op, p.Now(), info, buffers)
 			if x := r.op.shared; x != nil && x.region == m.Index() { // another strand may have completed it
 				told = x.show(p, buffers, told)
 			}

@@ -106,7 +106,7 @@ func (m *Model) epochsOf(p *process, c *core.Call) *epochs {
 	if e := p.window(id); e != nil {
 		return e
 	}
-	if !c.Bad() && !trace.IsNote(c.Fn.Name) { // calls of the program on it are named
+	if !c.Bad() && !c.Failed && !trace.IsNote(c.Fn.Name) { // calls of the program on it are named
 		p.NotUnderstood(c, "it names a window whose creation was not understood")
 	}
 	return nil
@@ -122,7 +122,9 @@ func (m *Model) oneSided(p *process, c *core.Call, r *entry) *operation {
 	}
 	target := e.win.target(rank)
 	if target < 0 || !e.win.known[target] && !m.Absent(e.win.members[target]) {
-		p.NotUnderstood(c, fmt.Sprintf("target rank %d has no memory in the window", rank))
+		if !c.Failed { // that may be why
+			p.NotUnderstood(c, fmt.Sprintf("target rank %d has no memory in the window", rank))
+		}
 		return nil
 	}
 	info := p.InfoOn(c, e.exposer(), e.epochTo(target))

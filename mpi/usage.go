@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/trace"
 )
 
 // certain returns the epochs of the process on the window that a call names, or
@@ -20,7 +21,10 @@ func (m *Model) certain(p *process, c *core.Call) *epochs {
 func (p *process) knows(e *epochs) bool { return !p.unsure && !e.unsure }
 
 // failed takes a call that returned an error. It counts as not made; what is
-// wrong with its use is said all the same, since that may be why.
+// wrong with its use is said all the same, since that may be why. It may have done
+// something in spite of the error (MPI 4.1, 9.3): have come after what another
+// process did, as the receive of a message that was too long, or have completed
+// requests (3.7.5).
 func (m *Model) failed(p *process, c *core.Call, r *entry) {
 	if r.check != nil {
 		r.check(m, p, c)
@@ -28,8 +32,11 @@ func (m *Model) failed(p *process, c *core.Call, r *entry) {
 	if r.op != (operationRole{}) {
 		m.oneSided(p, c, r)
 	}
-	if r.group != noFile && m.FullOrder() {
-		p.MayHaveOrdered(c.Fn.Name) // it is not known to be one call of all
+	if r.group != noFile && m.FullOrder() || kindOf(c.Fn.Name, r) == core.SynchronizingCall && !m.concernsNobody(p, c) {
+		p.MayHaveOrdered(c.Fn.Name) // of a collective call, it is not known to be one call of all
+	}
+	if completions[c.Fn.Name] != nil {
+		m.endRequests(p, c)
 	}
 	if r.order != core.NoOrder {
 		p.order.lost = true
@@ -39,5 +46,42 @@ func (m *Model) failed(p *process, c *core.Call, r *entry) {
 		p.order.lost = p.order.lost || c.Has(argComm)
 	case p.wins[c.Int(argWin)] != nil:
 		p.wins[c.Int(argWin)].unsure = true
+	}
+}
+
+// concernsNobody reports whether a call names a rank that is none of its group's,
+// so that it cannot have done anything.
+func (m *Model) concernsNobody(p *process, c *core.Call) bool {
+	none := func(rank int64, n int) bool { return rank != trace.ProcNull && rank != trace.AnySource && (rank < 0 || rank >= int64(n)) }
+	switch {
+	case c.Has(argWin):
+		e := p.wins[c.Int(argWin)]
+		return e != nil && c.Has(argRank) && none(c.Int(argRank), len(e.win.members))
+	case c.Has(argComm):
+		comm := m.comms[c.Int(argComm)]
+		if comm == nil || comm.side(p.Rank) == nil {
+			return false
+		}
+		n := len(peers(comm.side(p.Rank)))
+		return c.Has(argDest) && none(c.Int(argDest), n) || c.Has(argSource) && none(c.Int(argSource), n)
+	}
+	return false
+}
+
+// endRequests ends what the requests of a call use: after an error it is not known
+// which of them it completed.
+func (m *Model) endRequests(p *process, c *core.Call) {
+	var ids []int64
+	if c.Has(argRequest) {
+		ids = append(ids, c.Int(argRequest))
+	} else {
+		ids = c.List(argRequests)
+	}
+	info := p.Info(c)
+	for _, id := range ids {
+		if r := p.requests.requests[id]; r != nil {
+			delete(p.requests.requests, id)
+			m.endBuffers(p, r, info)
+		}
 	}
 }
