@@ -144,7 +144,7 @@ static uint32_t context_called(uint32_t by_context, uint64_t caller, uintptr_t o
 /* Whether that call, or another one with the same stack, goes on. Where what called it is
  * known by its frame and its caller, and is of the function that it returns to, which
  * announces its begin, that need not be compared again. */
-static int lasts(const struct mcchk_activation *a)
+static int lasts(const struct mcchk_thread *t, const struct mcchk_activation *a)
 {
 	const struct mcchk_walked *w = stack_of(a);
 
@@ -155,8 +155,12 @@ static int lasts(const struct mcchk_activation *a)
 	}
 	for (uint32_t i = 0; i + 1 < w->frames; i++) {
 		const uint64_t *frame = (const void *)(uintptr_t)w->pointer[i];
-		if (frame[1] != w->pcs[i + 1] || frame[0] != (i + 2 < w->frames ? w->pointer[i + 1] : w->end))
+		if (frame[1] != w->pcs[i + 1])
 			return 0;
+		if (frame[0] == (i + 2 < w->frames ? w->pointer[i + 1] : w->end))
+			continue;
+		if (i + 2 < w->frames || mcchk_may_be_frame(t, w->pointer[i], w->end) || mcchk_may_be_frame(t, w->pointer[i], frame[0]))
+			return 0; /* else the stack can be followed no further, as before */
 	}
 	return 1;
 }
@@ -183,7 +187,7 @@ struct mcchk_activation *mcchk_activation(struct mcchk_thread *t, uintptr_t pc, 
 	uint32_t entry = MCCHK_ENTRY((uintptr_t)frame, (uintptr_t)frame[1]);
 	struct mcchk_activation *a = &mcchk_activations[entry];
 
-	if (mcchk_activation_known(frame) && (!own_stack || (a->of_one && lasts(a))))
+	if (mcchk_activation_known(frame) && (!own_stack || (a->of_one && lasts(t, a))))
 		return a;
 	mcchk_entries[entry] = 0;
 	*a = (struct mcchk_activation){.frame = (uintptr_t)frame, .caller = (uintptr_t)frame[1], .function = function_of(pc)};
@@ -244,7 +248,7 @@ void mcchk_entered(uintptr_t pc, void **frame)
 		mcchk_touch_no_more(active);
 		return;
 	}
-	if (a->caller != (uintptr_t)frame[1] || !lasts(a) || (a->begins != pc && a->function != function_of(pc)))
+	if (a->caller != (uintptr_t)frame[1] || !lasts(active, a) || (a->begins != pc && a->function != function_of(pc)))
 		mcchk_entries[entry] = 0; /* that call is over */
 	else
 		a->begins = pc;

@@ -74,7 +74,7 @@ void mcchk_walk(struct mcchk_thread *t, uintptr_t pc, void **frame, struct mcchk
 	w->pcs[n++] = pc;
 	while (know_stack(t, last) && n < MCCHK_MAX_FRAMES) {
 		uintptr_t at = (uintptr_t)frame;
-		if (at <= last || at + 2 * sizeof(void *) > t->stack_hi || at % sizeof(void *) != 0)
+		if (!mcchk_may_be_frame(t, last, at))
 			break;
 		if ((uintptr_t)frame[1] < 4096)
 			break;

@@ -260,14 +260,14 @@ struct mcchk_stack_slot {
 #define MCCHK_LAST_DEPTH 16u /* of those that are remembered */
 
 /* The last stack of those that share the slot, from a place on: the frames of the functions
- * above it, each with where it returns to; behind them what the last one has as the next. */
+ * above it, each with where it returns to. */
 struct mcchk_last_stack {
 	uint64_t pc;
 	uint32_t frames;   /* 0: there is none */
 	uint32_t id, once; /* with and without recursion; 0: not known */
 	struct {
 		uint64_t frame, pc;
-	} above[MCCHK_LAST_DEPTH + 1];
+	} above[MCCHK_LAST_DEPTH];
 };
 
 struct mcchk_call_record;
@@ -547,6 +547,13 @@ struct mcchk_walked {
 uint32_t mcchk_stack_walked(struct mcchk_thread *t, const struct mcchk_walked *w);
 int mcchk_leave_recursion_out(const struct mcchk_walked *w, struct mcchk_walked *out);
 uint32_t mcchk_access_stack_walked(struct mcchk_thread *t, uintptr_t addr, const struct mcchk_walked *w);
+
+/* Whether a function may have its frame there, if one that it called has its own below. Code
+ * without frame pointers leaves anything where they would be. */
+static inline int mcchk_may_be_frame(const struct mcchk_thread *t, uintptr_t below, uintptr_t at)
+{
+	return at > below && at + 2 * sizeof(void *) <= t->stack_hi && at % sizeof(void *) == 0;
+}
 
 /* Walks the stack that begins at pc, as above. */
 void mcchk_walk(struct mcchk_thread *t, uintptr_t pc, void **frame, struct mcchk_walked *w);

@@ -89,7 +89,8 @@ static struct mcchk_last_stack *again(struct mcchk_thread *t, uintptr_t pc, void
 		return NULL;
 	for (uint32_t i = 0; i < n; i++) { /* each is where it was, or the one below it says something else */
 		void **at = (void **)l->above[i].frame;
-		if ((uintptr_t)at[0] != l->above[i + 1].frame || (uintptr_t)at[1] != l->above[i].pc)
+		if ((uintptr_t)at[1] != l->above[i].pc ||
+		    (i + 1 < n ? (uintptr_t)at[0] != l->above[i + 1].frame : mcchk_may_be_frame(t, l->above[i].frame, (uintptr_t)at[0])))
 			return NULL;
 	}
 	return l;
@@ -102,14 +103,13 @@ static struct mcchk_last_stack *remember(struct mcchk_thread *t, void **frame, c
 	struct mcchk_last_stack *l = &t->last_stacks[((w->pcs[0] ^ (uintptr_t)frame >> 4) * 0x9E3779B97F4A7C15ull >> 32) % MCCHK_LAST_STACKS];
 
 	if (w->pointers == 0 || w->pointers + 1 != w->frames || w->pointers > MCCHK_LAST_DEPTH || mcchk_self.once.inner ||
-	    (w->end > top && w->end < t->stack_hi))
+	    mcchk_may_be_frame(t, top, w->end))
 		return NULL;
 	*l = (struct mcchk_last_stack){.pc = w->pcs[0], .frames = w->pointers};
 	for (uint32_t i = 0; i < w->pointers; i++) {
 		l->above[i].frame = w->pointer[i];
 		l->above[i].pc = w->pcs[i + 1];
 	}
-	l->above[w->pointers].frame = w->end;
 	return l;
 }
 
