@@ -52,7 +52,9 @@ func (m *Model) failed(p *process, c *core.Call, r *entry) {
 // concernsNobody reports whether a call names a rank that is none of its group's,
 // so that it cannot have done anything.
 func (m *Model) concernsNobody(p *process, c *core.Call) bool {
-	none := func(rank int64, n int) bool { return rank != trace.ProcNull && rank != trace.AnySource && (rank < 0 || rank >= int64(n)) }
+	none := func(rank int64, n int) bool {
+		return rank != trace.ProcNull && rank != trace.AnySource && (rank < 0 || rank >= int64(n))
+	}
 	switch {
 	case c.Has(argWin):
 		e := p.wins[c.Int(argWin)]
