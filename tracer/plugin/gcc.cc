@@ -103,35 +103,25 @@ public:
 const pass_data holding_description = {
 	GIMPLE_PASS, "mcchkhold", OPTGROUP_NONE, TV_NONE, PROP_ssa | PROP_cfg, 0, 0, 0, 0,
 };
-
-class holding_pass : public gimple_opt_pass {
-public:
-	holding_pass() : gimple_opt_pass(holding_description, g) {}
-	opt_pass *clone() final override { return new holding_pass; }
-	bool gate(function *) final override { return sanitize_flags_p(SANITIZE_THREAD); }
-
-	unsigned execute(function *f) final override
-	{
-		hold_conditional(f);
-		return 0;
-	}
-};
-
 const pass_data releasing_description = {
 	GIMPLE_PASS, "mcchkrelease", OPTGROUP_NONE, TV_NONE, PROP_ssa | PROP_cfg, 0, 0, 0, 0,
 };
 
-class releasing_pass : public gimple_opt_pass {
+/* What is done to the loads of a function that is to be instrumented. */
+class loads_pass : public gimple_opt_pass {
 public:
-	releasing_pass() : gimple_opt_pass(releasing_description, g) {}
-	opt_pass *clone() final override { return new releasing_pass; }
+	loads_pass(const pass_data &data, void (*act)(function *)) : gimple_opt_pass(data, g), act(act) {}
+	opt_pass *clone() final override { return new loads_pass(*this, act); }
 	bool gate(function *) final override { return sanitize_flags_p(SANITIZE_THREAD); }
 
 	unsigned execute(function *f) final override
 	{
-		release_conditional(f);
+		act(f);
 		return 0;
 	}
+
+private:
+	void (*act)(function *);
 };
 
 void insert(const char *plugin, opt_pass *inserted, pass_positioning_ops where, const char *pass)
@@ -148,8 +138,8 @@ int plugin_init(plugin_name_args *arguments, plugin_gcc_version *version)
 {
 	if (!plugin_default_version_check(version, &gcc_version))
 		return 1;
-	insert(arguments->base_name, new holding_pass, PASS_POS_INSERT_AFTER, "laddress"); /* "lim" comes between */
-	insert(arguments->base_name, new releasing_pass, PASS_POS_INSERT_BEFORE, "pre");
+	insert(arguments->base_name, new loads_pass(holding_description, hold_conditional), PASS_POS_INSERT_AFTER, "laddress"); /* "lim" comes between */
+	insert(arguments->base_name, new loads_pass(releasing_description, release_conditional), PASS_POS_INSERT_BEFORE, "pre");
 	insert(arguments->base_name, new inlining_pass, PASS_POS_INSERT_AFTER, "tsan");
 	insert(arguments->base_name, new inlining_pass, PASS_POS_INSERT_AFTER, "tsan0");
 	register_callback(arguments->base_name, PLUGIN_ALL_IPA_PASSES_START, find_silent, NULL);
