@@ -32,8 +32,9 @@ func (m *Model) failed(p *process, c *core.Call, r *entry) {
 	if r.op != (operationRole{}) {
 		m.oneSided(p, c, r)
 	}
-	if r.group != noFile && m.FullOrder() || kindOf(c.Fn.Name, r) == core.SynchronizingCall && !m.concernsNobody(p, c) {
-		p.MayHaveOrdered(c.Fn.Name) // of a collective call, it is not known to be one call of all
+	oneOfAll := r.group != noFile && m.FullOrder() // a collective call is not known to be one
+	if oneOfAll || kindOf(c.Fn.Name, r) == core.SynchronizingCall && !m.concernsNobody(p, c) {
+		p.MayHaveOrdered(c.Fn.Name)
 	}
 	if completions[c.Fn.Name] != nil {
 		m.endRequests(p, c)

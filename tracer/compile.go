@@ -301,9 +301,9 @@ func (c *compilation) instrumentFlags() []string {
 	return flags
 }
 
-// gccPluginFlags have gcc load the plug-in. A loop of which nothing is left but its
-// stores would become a call of memset. Without it loads would come before the condition
-// under which they are made.
+// gccPluginFlags have gcc load the plug-in, if there is one. A loop of which nothing is
+// left but its stores would become a call of memset. Without the plug-in loads would come
+// before the condition under which they are made.
 func (c *compilation) gccPluginFlags() []string {
 	if c.plugin == pluginOff {
 		return []string{"-fno-tree-loop-im"}

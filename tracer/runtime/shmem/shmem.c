@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <unistd.h>
 
 void mcchk_symmetric_data(void);
 int64_t mcchk_symmetric_name(const volatile void *p);
@@ -25,10 +26,11 @@ extern long pshmem_long_atomic_fetch_inc(long *dest, int pe) __attribute__((weak
 extern void mcchk_mpi_joins(void) __attribute__((weak));
 extern int mcchk_mpi_over(void) __attribute__((weak));
 
+/* The launcher ends the other PEs. */
 void mcchk_shmem_missing(const char *function)
 {
-	fprintf(stderr, "mcchk: the OpenSHMEM library has no p%s, by which %s is observed\n", function, function);
-	exit(2);
+	fprintf(stderr, "mcchk: the OpenSHMEM library has no p%s, by which %s is observed: the program ends\n", function, function);
+	_exit(2); /* what is to be done at exit would wait for the other PEs */
 }
 
 /* ---- values ---- */
