@@ -45,14 +45,14 @@ func (g apiForm) write() {
 	// Assembler names: libraries differ in their prototypes.
 	g.line("")
 	weak := ""
-	if g.api.missing != "" {
+	if g.api.missing != "" { // what the library lacks the program may have of its own
 		weak = " __attribute__((weak))"
 	}
 	g.line("extern %s real_%s(%s) __asm__(\"%s%s\")%s;", f.Result, f.Name, parameters, g.api.real, f.Name, weak)
 	if f.By != "" {
 		g.line("extern %s fetching_%s(%s) __asm__(\"%s%s\")%s;", f.Fetch, f.Name, parameters, g.api.real, f.By, weak)
 	}
-	g.line("%s wrap_%s(%s) __asm__(\"%s%s\") __attribute__((visibility(\"default\")));", f.Result, f.Name, parameters, g.api.own, f.Name)
+	g.line("%s wrap_%s(%s) __asm__(\"%s%s\") __attribute__((visibility(\"default\")))%s;", f.Result, f.Name, parameters, g.api.own, f.Name, weak)
 	g.line("%s wrap_%s(%s)", f.Result, f.Name, parameters)
 	g.line("{")
 	if f.By != "" && g.api.missing != "" {

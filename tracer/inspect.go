@@ -47,6 +47,8 @@ type objectFacts struct {
 	fortran  []string   // functions of gfortran's library whose accesses can be told
 	coarrays []string   // functions of a coarray library that get a stub
 	openmp   []string   // functions of an OpenMP library that it calls
+	shmem    []string   // functions of OpenSHMEM that it calls
+	ownShmem []string   // and those that it defines
 	build    *BuildInfo // of a shared library made by mcchk
 }
 
@@ -87,7 +89,10 @@ func inspectObject(r io.ReaderAt) (objectFacts, error) {
 			facts.fortran = append(facts.fortran, name)
 		}
 	}
-	if f.Type == elf.ET_DYN {
+	switch f.Type {
+	case elf.ET_REL:
+		facts.shmem, facts.ownShmem, err = shmemSymbols(f)
+	case elf.ET_DYN:
 		facts.build, err = buildInfoOf(f)
 	}
 	return facts, err
@@ -188,6 +193,8 @@ type inspection struct {
 	fortran        map[string]bool // functions of gfortran's library, called by objects
 	coarrays       map[string]bool // functions of a coarray library, called by objects
 	openmp         map[string]bool // functions of an OpenMP library, called by objects
+	shmem          map[string]bool // functions of OpenSHMEM, called by objects that are linked in any case
+	ownShmem       map[string]bool // and those that the program has of its own
 	call, inline   bool
 	some           bool
 	plugin         bool
@@ -214,6 +221,7 @@ func (n *inspection) add(path, shown string) error {
 			return fmt.Errorf("%s: %w", path, err)
 		}
 		n.note(shown, facts)
+		addAll(&n.shmem, facts.shmem)
 	case bytes.HasPrefix(magic, []byte("BC\xc0\xde")):
 		n.note(shown, objectFacts{state: instrNone})
 	case string(magic) == archiveMagic, string(magic) == thinArchiveMagic:
@@ -252,6 +260,7 @@ func (n *inspection) note(shown string, facts objectFacts) {
 	addAll(&n.fortran, facts.fortran)
 	addAll(&n.coarrays, facts.coarrays)
 	addAll(&n.openmp, facts.openmp)
+	addAll(&n.ownShmem, facts.ownShmem)
 	switch facts.state {
 	case instrNone:
 		n.without(shown)

@@ -48,7 +48,15 @@ func (c *compilation) link(ctx context.Context) (int, error) {
 	if c.tc.X86 {
 		calls, coarrays = n.fortran, n.coarrays
 	}
-	object, err := c.buildInfoObject(ctx, info, libgfortranSource(calls)+coarraySource(coarrays))
+	more := libgfortranSource(calls) + coarraySource(coarrays)
+	if c.tc.SHMEM != "" && !c.line.shared {
+		needs, err := n.shmemSource()
+		if err != nil {
+			return 1, err
+		}
+		more += needs
+	}
+	object, err := c.buildInfoObject(ctx, info, more)
 	if err != nil {
 		return 1, err
 	}
