@@ -18,14 +18,18 @@ func doCollective(m *Model, p *process, c *core.Call, r *entry) {
 		return
 	}
 	read, written := m.touches(p, c, r, g, root)
-	for _, a := range read {
-		p.Instant(a)
-	}
-	m.collect(p, c, core.MeetKey{On: c.Int(argComm)}, g, r.order, root, func() {
+	after := func() {
 		for _, a := range written {
 			p.Instant(a)
 		}
-	})
+	}
+	if end := p.aliased(c, read, written); end != nil {
+		read, after = nil, end
+	}
+	for _, a := range read {
+		p.Instant(a)
+	}
+	m.collect(p, c, core.MeetKey{On: c.Int(argComm)}, g, r.order, root, after)
 }
 
 // meeting is a collective call as the process comes to it.

@@ -127,17 +127,19 @@ type receipt struct {
 	match   *core.Match // nil: it is over
 	call    *core.Call
 	into    bufferArgs
-	arrived func() // what is to do when the message is there
+	end     func() // ends the accesses to its buffers; nil: it writes to one when the message is there
+	arrived func() // what is to do then
 }
 
 // receive lets a process wait for a message in a blocking receive, which gives
-// signals; waits are what else it waits for, first.
-func (p *process) receive(c *core.Call, s *core.Match, into bufferArgs, signals []*core.Signal, waits []core.Wait) {
+// signals; waits are what else it waits for, first; end is what ends its accesses where
+// they have begun.
+func (p *process) receive(c *core.Call, s *core.Match, into bufferArgs, end func(), signals []*core.Signal, waits []core.Wait) {
 	if p.receipt.match != nil { // another strand is in a receive
 		p.receipt = p.newReceipt()
 	}
 	x := p.receipt
-	x.match, x.call, x.into = s, c, into
+	x.match, x.call, x.into, x.end = s, c, into, end
 	p.Synchronize(c, append(signals, &s.Back), append(waits, awaitMessage(s)), x.arrived)
 }
 
@@ -153,6 +155,10 @@ func (m *Model) arrived(p *process, x *receipt) {
 	x.match.Finish(p.Strand, p.Synchronizing())
 	x.match.Leave()
 	x.match = nil
+	if x.end != nil {
+		x.end()
+		return
+	}
 	m.receiveInto(p, x.call, x.into)
 }
 
@@ -165,7 +171,7 @@ func doRecv(m *Model, p *process, c *core.Call, _ *entry) {
 	if s == nil {
 		return
 	}
-	p.receive(c, s, oneBuffer, nil, nil)
+	p.receive(c, s, oneBuffer, nil, nil, nil)
 }
 
 func (m *Model) receiveInto(p *process, c *core.Call, into bufferArgs) {
@@ -195,13 +201,22 @@ func exchangeBuffers(c *core.Call) (out, in bufferArgs) {
 func doSendrecv(m *Model, p *process, c *core.Call, _ *entry) {
 	out, in := exchangeBuffers(c)
 	s, waits := m.sent(p, c, argDest, argSendtag, standard)
+	receives := c.Returned && c.Int(argSource) != trace.ProcNull
+	var end func()
 	if c.Int(argDest) != trace.ProcNull {
 		if a, ok := m.messageBuffer(p, c, out.buf, out.count, out.typ, SendBuffer, regions.Read); ok {
-			p.Instant(a)
+			if receives && in != out {
+				if b, ok := m.messageBuffer(p, c, in.buf, in.count, in.typ, ReceiveBuffer, regions.Write); ok {
+					end = p.aliased(c, []regions.Access{a}, []regions.Access{b})
+				}
+			}
+			if end == nil {
+				p.Instant(a)
+			}
 		}
 	}
 	var incoming *core.Match
-	if c.Returned && c.Int(argSource) != trace.ProcNull {
+	if receives {
 		source, tag := actual(c, c.Int(argSource), c.Int(argRecvtag))
 		incoming = m.received(p, c, source, tag)
 	}
@@ -211,7 +226,7 @@ func doSendrecv(m *Model, p *process, c *core.Call, _ *entry) {
 	}
 	switch {
 	case incoming != nil:
-		p.receive(c, incoming, in, signals, waits)
+		p.receive(c, incoming, in, end, signals, waits)
 	case s != nil:
 		p.Synchronize(c, signals, waits, nil)
 	}
@@ -332,7 +347,7 @@ func (p *process) takeMessage(c *core.Call) *core.Match {
 
 func doMrecv(m *Model, p *process, c *core.Call, _ *entry) {
 	if s := p.takeMessage(c); s != nil && c.Returned {
-		p.receive(c, s, oneBuffer, nil, nil)
+		p.receive(c, s, oneBuffer, nil, nil, nil)
 	}
 }
 

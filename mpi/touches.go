@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/intervals"
@@ -108,6 +109,38 @@ func (p *process) touched(c *core.Call, t touch, g *core.Group, pending bool) (r
 		a.Kind, a.Role = regions.Write, ReceiveBuffer
 	}
 	return a, true, nil
+}
+
+// aliased begins the accesses of a blocking call in case that some that it reads and
+// writes by different arguments overlap, which it may not have (MPI 4.1, 2.3): so they
+// are made at the same time. It returns what ends them; nil: none do, and nothing was begun.
+func (p *process) aliased(c *core.Call, read, written []regions.Access) (end func()) {
+	if c.Has(argSendbuf) && c.Int(argSendbuf) == trace.InPlace || !anyMeet(read, written) {
+		return nil
+	}
+	var open []*core.Pending
+	for _, a := range slices.Concat(read, written) {
+		open = append(open, p.openBuffer(a))
+	}
+	return func() {
+		at := p.Now()
+		at.Pos++ // they last as long as the call
+		for _, s := range open {
+			s.Complete(at, p.Info(c))
+		}
+	}
+}
+
+// anyMeet reports whether one of these accesses shares a byte with one of those.
+func anyMeet(these, those []regions.Access) bool {
+	for i := range these {
+		for k := range those {
+			if _, _, meet := intervals.MeetLayouts(these[i].Base, these[i].Layout, those[k].Base, those[k].Layout); meet {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (p *process) bytes(n int64) *intervals.Layout {

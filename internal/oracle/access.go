@@ -193,16 +193,17 @@ func (o *order) buffers(x *activation, u use, limit int) []access {
 
 // callBuffers are the accesses of two-sided and collective calls: of blocking
 // ones where they read at the beginning and where they write at the end, of
-// others from the start to the completion.
+// others, and of blocking ones whose buffers overlap, from the start to the completion.
 func (o *order) callBuffers(x *activation) []access {
 	c := &o.p.Calls[x.call]
 	if c.Partitions > 0 {
 		return o.partitionAccesses(x)
 	}
 	var out []access
+	aliased := c.form() == blocking && o.aliased(x)
 	for _, u := range o.p.uses(c) {
 		limit := -1
-		if c.form() == blocking && u.kind == write && (c.receives() || c.does() == "MPI_Mrecv") {
+		if c.form() == blocking && !aliased && u.kind == write && (c.receives() || c.does() == "MPI_Mrecv") {
 			limit = c.Statuses[0].Bytes
 		}
 		for _, a := range o.buffers(x, u, limit) {
@@ -211,6 +212,8 @@ func (o *order) callBuffers(x *activation) []access {
 				a.dones = []point{at(x.done, leave)}
 			case c.form() != blocking:
 				a.dones = o.givenUp(x)
+			case aliased:
+				a.dones = []point{at(x.start, leave)}
 			case u.kind == write:
 				a.starts, a.dones = []point{at(x.start, leave)}, []point{at(x.start, leave)}
 			}
@@ -218,6 +221,27 @@ func (o *order) callBuffers(x *activation) []access {
 		}
 	}
 	return out
+}
+
+// aliased reports whether what a blocking call reads and what it writes by another
+// argument overlap.
+func (o *order) aliased(x *activation) bool {
+	c := &o.p.Calls[x.call]
+	if c.InPlace || c.does() == "MPI_Sendrecv_replace" {
+		return false
+	}
+	var all []access
+	for _, u := range o.p.uses(c) {
+		all = append(all, o.buffers(x, u, -1)...)
+	}
+	for i := range all {
+		if slices.ContainsFunc(all[i+1:], func(b access) bool {
+			return all[i].owner == b.owner && all[i].kind != b.kind && all[i].bytes.meets(b.bytes)
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // givenUp returns where a send is complete whose request was freed: where that was

@@ -149,7 +149,7 @@ func TestCallBuffers(t *testing.T) {
 		{"receive buffer of a process that is not the root", "", each("MPI_Reduce", mine(func(c *Call) { c.Result = at4(window) }))},
 		{"allreduce into the window", "call put", each("MPI_Allreduce", mine(func(c *Call) { c.Result = at4(window) }))},
 		{"allreduce in place", "call put", each("MPI_Allreduce", mine(func(c *Call) { c.InPlace, c.Result = true, at4(window) }))},
-		{"one buffer for both sides of a sendrecv", "", func(s *script) {
+		{"one buffer for both sides of a sendrecv", "sendrecv sendrecv, sendrecv sendrecv", func(s *script) {
 			for r, o := range []int{1, 0} {
 				s.do("sendrecv", Call{Rank: r, Fn: "MPI_Sendrecv", Peer: o, Source: o, Origin: at4(window), Result: at4(window)})
 			}

@@ -60,8 +60,9 @@
 //     names the same place twice. (S: the buffers must be disjoint.)
 //     Bytes that one access names twice are no conflict.
 //  9. A blocking call reads its buffers where it enters, before it signals,
-//     and writes them where it leaves, after it has waited. So the two buffers
-//     of one MPI_Sendrecv or MPI_Allreduce never conflict with each other.
+//     and writes them where it leaves, after it has waited. Where two of them
+//     overlap, all are in use from the one to the other, and conflict with each
+//     other (S, 2.3 and 3.10: they must be disjoint).
 //     MPI_IN_PLACE makes the receive buffer one that is read and written; a
 //     process's own part, which a Gather's or Scatter's root leaves where it is,
 //     is not accessed. MPI_Reduce writes at the root only. MPI_Exscan does not

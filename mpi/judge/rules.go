@@ -131,14 +131,14 @@ var request = conflicts.Rule{
 	ID:       conflicts.RuleRequest,
 	Title:    "a buffer of a pending send or receive is used before it completes",
 	Severity: conflicts.Error,
-	Text:     `A non-blocking call (MPI_Isend, MPI_Irecv, a non-blocking collective call) has been started and not completed, and the program uses its buffer: it stores to a buffer being sent, or it loads from or stores to a buffer being received. The buffer belongs to MPI until MPI_Wait, or a successful MPI_Test, completes the request (section 3.7.2; section 6.12 for collective calls).`,
+	Text:     `A non-blocking call (MPI_Isend, MPI_Irecv, a non-blocking collective call) has been started and not completed, and the program uses its buffer: it stores to a buffer being sent, or it loads from or stores to a buffer being received. The buffer belongs to MPI until MPI_Wait, or a successful MPI_Test, completes the request (section 3.7.2; section 6.12 for collective calls). Or two buffers of one call overlap, one of which is written; a blocking call may not have that either (sections 2.3 and 3.10), but with MPI_IN_PLACE.`,
 	Wrong: `MPI_Irecv(&halo, 1, MPI_DOUBLE, left, 0, comm, &req);
 sum += halo;                       // not received yet
 MPI_Wait(&req, MPI_STATUS_IGNORE);`,
 	Right: `MPI_Irecv(&halo, 1, MPI_DOUBLE, left, 0, comm, &req);
 MPI_Wait(&req, MPI_STATUS_IGNORE);
 sum += halo;`,
-	Fix: "Move the access after the MPI_Wait (or the successful MPI_Test) of the request, or use another buffer.",
+	Fix: "Move the access after the MPI_Wait (or the successful MPI_Test) of the request, or use another buffer; where two buffers of one call overlap, use MPI_IN_PLACE (MPI_Sendrecv_replace) or another buffer.",
 }
 
 var shared = conflicts.Rule{
