@@ -62,7 +62,7 @@ func (p *pe) begin(c *call) *transfer {
 		t.n = uint64(c.Int(argBlocks))
 		t.size *= uint64(c.Int(argBlock))
 	}
-	if t.n == 0 || c.Has(argBlock) && t.size == 0 {
+	if t.n == 0 && !c.Has(argSigAddr) || c.Has(argBlock) && t.size == 0 {
 		return nil
 	}
 	if t.n > math.MaxInt32*uint64(256) || t.size == 0 || t.dst == 0 || t.sst == 0 {
@@ -424,13 +424,16 @@ func putSignalWith(p *pe, c *call, blocking bool) {
 	if t == nil {
 		return
 	}
-	local := t.buffer(argSource, t.size, regions.Read, Source)
-	if blocking {
-		t.done(local)
-		local = nil
+	var data *operation
+	if t.n > 0 { // the signal is updated in any case (OpenSHMEM 1.5, 9.8.1)
+		local := t.buffer(argSource, t.size, regions.Read, Source)
+		if blocking {
+			t.done(local)
+			local = nil
+		}
+		remote, _ := t.remote(argDest, t.size, regions.Write, PutTarget, nil)
+		data = t.pending(remote, local, PutTarget)
 	}
-	remote, _ := t.remote(argDest, t.size, regions.Write, PutTarget, nil)
-	data := t.pending(remote, local, PutTarget)
 	p.signal(t, c.signalOp(), c.Int(argSignal), data)
 }
 
