@@ -25,6 +25,14 @@ int64_t mcchk_gaspi_size(gaspi_datatype_t type);
 void *mcchk_segment_made(gaspi_segment_id_t id, uint64_t size);
 void mcchk_segment_deleted(gaspi_segment_id_t id);
 
+/* ---- queues ---- */
+
+void mcchk_gaspi_posts(void); /* the calling thread is about to post to a queue, */
+void mcchk_gaspi_waits(void); /* or to wait for one */
+int mcchk_gaspi_waited(gaspi_queue_id_t queue);
+
+/* ---- collective calls ---- */
+
 /* A barrier has returned. */
 void mcchk_gaspi_passed(gaspi_group_t group, gaspi_return_t rc);
 

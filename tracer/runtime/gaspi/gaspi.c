@@ -73,6 +73,30 @@ void mcchk_segment_deleted(gaspi_segment_id_t id)
 	mcchk_unlock(&lock);
 }
 
+/* ---- queues ---- */
+
+static uint64_t posts; /* how many operations all threads have begun to post */
+
+/* What a thread has seen of posts where its last wait began: of its last one, and of each
+ * of the first queues. */
+static __thread struct {
+	uint64_t last, of[64];
+} seen;
+
+void mcchk_gaspi_posts(void) { __atomic_add_fetch(&posts, 1, __ATOMIC_RELEASE); }
+void mcchk_gaspi_waits(void) { seen.last = __atomic_load_n(&posts, __ATOMIC_ACQUIRE); }
+
+/* Whether the wait that has returned found what the thread's last one for the queue did:
+ * nothing has been posted since that began. */
+int mcchk_gaspi_waited(gaspi_queue_id_t queue)
+{
+	if (queue >= sizeof seen.of / sizeof *seen.of)
+		return 0;
+	int same = seen.of[queue] == seen.last;
+	seen.of[queue] = seen.last;
+	return same;
+}
+
 void mcchk_gaspi_passed(gaspi_group_t group, gaspi_return_t rc)
 {
 	if (group == GASPI_GROUP_ALL && rc == GASPI_SUCCESS)
