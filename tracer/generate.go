@@ -59,7 +59,7 @@ func generateWrappers(funcs []tableFunc, ids map[string]int) []byte {
 	w.line(`#include "wrap.h"`)
 	w.line("")
 	w.line("#define FORTRAN 0")
-	w.line("#define KEPT(argument) argument")
+	w.line("#define KEPT(argument) mcchk_kept(argument)")
 	fillBuffers(funcs)
 	for i := range funcs {
 		if f := &funcs[i]; !f.Custom {
@@ -254,13 +254,20 @@ func (g form) prepare() {
 			if a.Out {
 				break
 			}
-			if a.pointer() {
+			switch {
+			case g.takes(a):
+				g.line("\tstruct mcchk_request *_%s = mcchk_request_take(*%s, %s);", a.Name, a.Name, g.variable(a))
+			case a.pointer():
 				g.line("\tstruct mcchk_request *_%s = mcchk_request_find(*%s, %s);", a.Name, a.Name, g.variable(a))
-			} else {
+			default:
 				g.line("\tstruct mcchk_request *_%s = mcchk_request_find(%s, NULL);", a.Name, a.Name)
 			}
 		case 'Q':
-			g.line("\tstruct mcchk_request **_%s = mcchk_requests_find((int)_n_%s, %s, %s, sizeof *%s);", a.Name, a.Name, a.Name, g.variable(a), g.variable(a))
+			size := "MPI_Request"
+			if g.fortran {
+				size = "MPI_Fint"
+			}
+			g.line("\tstruct mcchk_request **_%s = mcchk_requests_take((int)_n_%s, %s, %s, sizeof(%s));", a.Name, a.Name, a.Name, g.variable(a), size)
 		case 'T':
 			g.line("\tfor (int64_t _k = 0; _k < _n_%s; _k++)", a.Name)
 			g.line("\t\tmcchk_type_id(%s[_k]);", a.Name)
@@ -288,6 +295,12 @@ func (g form) variable(a *tableArg) string {
 		return "f_" + a.Name
 	}
 	return a.Name
+}
+
+// takes reports whether the call may complete, or give up, the one request that an
+// argument points to.
+func (g form) takes(a *tableArg) bool {
+	return a.Kind == 'q' && !a.Out && strings.Contains(g.f.Hooks["after"]+g.f.Hooks["begun"], "(&_"+a.Name+")")
 }
 
 // inCond is the condition under which a list is read before the call. That of
@@ -463,10 +476,12 @@ func (g form) finish() {
 	}
 	g.line("\t}")
 	for i := range g.f.Args {
-		switch a := &g.f.Args[i]; a.Kind {
-		case 'Q':
-			g.line("\tfree(_%s);", a.Name)
-		case 'S':
+		switch a := &g.f.Args[i]; {
+		case g.takes(a):
+			g.line("\tmcchk_request_leave(_%s);", a.Name)
+		case a.Kind == 'Q':
+			g.line("\tmcchk_requests_leave((int)_n_%s, _%s);", a.Name, a.Name)
+		case a.Kind == 'S':
 			g.line("\tfree(_own_%s);", a.Name)
 		}
 		if a := &g.f.Args[i]; g.fortran && g.converted(a) {
@@ -498,7 +513,10 @@ func (g form) result(a *tableArg) {
 		g.line("\t\tint64_t _v_%s = (int64_t)(%s);", a.Name, a.Value)
 		g.line("\t\t%s_v_%s;", set, a.Name)
 	case a.Kind == 'q':
-		g.line("\t\tstruct mcchk_request *_made = mcchk_request_new(*%s, %s);", a.Name, g.variable(a))
+		g.line("\t\tstruct mcchk_request *_made = mcchk_request_new(%s, KEPT(%s), %s);", a.Name, a.Name, map[bool]string{true: "1", false: "0"}[strings.Contains(made, "PERSISTENT")])
+		if g.fortran {
+			g.line("\t\t*(MPI_Fint *)f_%s = PMPI_Request_c2f(*%s);", a.Name, a.Name)
+		}
 		if made != "" {
 			g.line("\t\tif (_made) {")
 			g.indented(func() { g.indented(func() { g.hook("made") }) })

@@ -328,3 +328,68 @@ int main(int argc, char **argv)
 		require.Len(t, f.all("mcchk_Atomic"), 2+3*3, "of two words in turn, the first is read once more behind the first time of the other")
 	})
 }
+
+// TestRequestsOfThreads: MPICH has one handle for all sends that are complete at once. Threads that keep
+// their requests elsewhere than where they were made get their own, and none at the same time as another.
+func TestRequestsOfThreads(t *testing.T) {
+	t.Parallel()
+	const source = head + `
+#include <pthread.h>
+enum { ROUNDS = 300, EACH = 3 };
+static void *work(void *of)
+{
+	long tag = (long)of;
+	MPI_Request made[EACH], kept[EACH];
+	int out[EACH] = {0}, in[EACH];
+	for (int n = 0; n < ROUNDS; n++) {
+		for (int i = 0; i < EACH; i++)
+			MPI_Isend(&out[i], 1, MPI_INT, 0, (int)tag, MPI_COMM_SELF, &made[i]);
+		for (int i = 0; i < EACH; i++)
+			kept[(i + n) % EACH] = made[i];
+		for (int i = 0; i < EACH; i++)
+			MPI_Recv(&in[i], 1, MPI_INT, 0, (int)tag, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+		if (n % 2)
+			MPI_Waitall(EACH, kept, MPI_STATUSES_IGNORE);
+		else
+			for (int i = 0; i < EACH; i++)
+				MPI_Wait(&kept[i], MPI_STATUS_IGNORE);
+	}
+	return NULL;
+}
+int main(int argc, char **argv)
+{
+	int provided;
+	pthread_t thread[4];
+	MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+	for (long i = 0; i < 4; i++)
+		pthread_create(&thread[i], NULL, work, (void *)i);
+	for (int i = 0; i < 4; i++)
+		pthread_join(thread[i], NULL);
+	MPI_Finalize();
+	return 0;
+}
+`
+	onAll(t, source, []string{"-O1", "-pthread"}, func(t *testing.T, b *bench) {
+		f := readFile(t, rankFile(b.traced(1, "app"), 0))
+		tag := map[int64]int64{} // of requests that are not complete
+		for _, c := range f.all("MPI_Isend") {
+			tag[c.arg["request"].Int] = c.arg["tag"].Int
+		}
+		require.Len(t, tag, 4*300*3)
+		complete := func(ids ...int64) {
+			thread := tag[ids[0]]
+			for _, id := range ids {
+				require.Contains(t, tag, id)
+				require.Equal(t, thread, tag[id], "of one thread")
+				delete(tag, id)
+			}
+		}
+		for _, c := range f.all("MPI_Waitall") {
+			complete(c.arg["requests"].List...)
+		}
+		for _, c := range f.all("MPI_Wait") {
+			complete(c.arg["request"].Int)
+		}
+		require.Empty(t, tag)
+	})
+}

@@ -1,8 +1,10 @@
 /* Requests: identifiers, and the buffers that matter until they complete.
  *
- * A library may use one handle for several requests that are complete already,
- * so a handle stands for a list. The one that the program keeps in the same
- * variable is preferred, else the oldest.
+ * Libraries use one handle for several requests that are complete already. The
+ * program gets another one for all but one of them, so that the handle tells
+ * which it means. Where that cannot be had a handle stands for a list: of that,
+ * the one that the program keeps in the same variable is preferred, else the
+ * oldest of the thread, else the oldest.
  */
 #include "wrap.h"
 
@@ -12,7 +14,7 @@ static int64_t last_id;
 
 static struct mcchk_request *choose(struct mcchk_request *first, const void *variable, int untaken)
 {
-	struct mcchk_request *oldest = NULL;
+	struct mcchk_request *oldest = NULL, *own = NULL;
 	for (struct mcchk_request *r = first; r; r = r->next) {
 		if (untaken && r->taken)
 			continue;
@@ -20,8 +22,10 @@ static struct mcchk_request *choose(struct mcchk_request *first, const void *var
 			return r;
 		if (!oldest)
 			oldest = r;
+		if (!own && r->maker == mcchk_self.thread)
+			own = r;
 	}
-	return oldest;
+	return own ? own : oldest;
 }
 
 struct mcchk_request *mcchk_request_find(MPI_Request request, const void *variable)
@@ -34,51 +38,136 @@ struct mcchk_request *mcchk_request_find(MPI_Request request, const void *variab
 	return r;
 }
 
-/* The requests of an array, each entry found once; to be freed. NULL without memory.
- * The program keeps them in `variables`, of that many bytes each. */
-struct mcchk_request **mcchk_requests_find(int n, const MPI_Request *array, const void *variables, size_t size)
+static struct mcchk_request *take(MPI_Request request, const void *variable)
 {
-	struct mcchk_request **found = calloc(n > 0 ? (size_t)n : 1, sizeof *found);
-	if (!found)
+	if (request == MPI_REQUEST_NULL)
 		return NULL;
-	mcchk_lock(&lock);
-	for (int i = 0; i < n; i++) {
-		if (array[i] == MPI_REQUEST_NULL)
-			continue;
-		found[i] = choose(mcchk_map_get(&requests, mcchk_handle(array[i])),
-				  (const char *)variables + (size_t)i * size, 1);
-		if (found[i])
-			found[i]->taken = 1;
-	}
-	for (int i = 0; i < n; i++)
-		if (found[i])
-			found[i]->taken = 0;
-	mcchk_unlock(&lock);
-	return found;
+	struct mcchk_request *r = choose(mcchk_map_get(&requests, mcchk_handle(request)), variable, 1);
+	if (r)
+		r->taken = 1;
+	return r;
 }
 
-/* A request that an MPI call has just made. NULL: it was complete, or there is
- * no memory. */
-struct mcchk_request *mcchk_request_new(MPI_Request request, const void *variable)
+struct mcchk_request *mcchk_request_take(MPI_Request request, const void *variable)
 {
-	struct mcchk_request *r;
-	if (request == MPI_REQUEST_NULL || !(r = calloc(1, sizeof *r)))
-		return NULL;
-	r->handle = mcchk_handle(request);
-	r->variable = variable;
 	mcchk_lock(&lock);
-	r->id = ++last_id;
+	struct mcchk_request *r = take(request, variable);
+	mcchk_unlock(&lock);
+	return r;
+}
+
+/* The requests of an array, each entry taken once. NULL without memory.
+ * The program keeps them in `variables`, of that many bytes each. */
+struct mcchk_request **mcchk_requests_take(int n, const MPI_Request *array, const void *variables, size_t size)
+{
+	struct mcchk_request **taken = calloc(n > 0 ? (size_t)n : 1, sizeof *taken);
+	if (!taken)
+		return NULL;
+	mcchk_lock(&lock);
+	for (int i = 0; i < n; i++)
+		taken[i] = take(array[i], (const char *)variables + (size_t)i * size);
+	mcchk_unlock(&lock);
+	return taken;
+}
+
+void mcchk_request_leave(struct mcchk_request *r)
+{
+	if (!r)
+		return;
+	mcchk_lock(&lock);
+	r->taken = 0;
+	mcchk_unlock(&lock);
+}
+
+void mcchk_requests_leave(int n, struct mcchk_request **taken)
+{
+	int i = 0;
+	while (taken && i < n && !taken[i])
+		i++;
+	if (taken && i < n) {
+		mcchk_lock(&lock);
+		for (; i < n; i++)
+			if (taken[i])
+				taken[i]->taken = 0;
+		mcchk_unlock(&lock);
+	}
+	free(taken);
+}
+
+/* ---- handles ---- */
+
+/* What a generalized request tells of the one that it stands for. */
+static int tell(void *was, MPI_Status *status)
+{
+	int error = status->MPI_ERROR;
+	*status = *(const MPI_Status *)was;
+	status->MPI_ERROR = error;
+	return MPI_SUCCESS;
+}
+
+static int release(void *was)
+{
+	free(was);
+	return MPI_SUCCESS;
+}
+
+static int ignore(void *was, int complete) { return MPI_SUCCESS; }
+
+/* Puts a request with a handle of its own in the place of one that is complete. */
+static void replace(MPI_Request *request)
+{
+	int complete = 0;
+	MPI_Request own;
+	MPI_Status *was = calloc(1, sizeof *was);
+
+	if (!was || PMPI_Request_get_status(*request, &complete, was) != MPI_SUCCESS || !complete ||
+	    PMPI_Grequest_start(tell, release, ignore, was, &own) != MPI_SUCCESS) {
+		free(was);
+		return;
+	}
+	PMPI_Grequest_complete(own);
+	PMPI_Wait(request, MPI_STATUS_IGNORE);
+	*request = own;
+}
+
+/* Adds a request to those of its handle. Returns 0 when there are some that it is not
+ * to be mixed up with. */
+static int enlist(struct mcchk_request *r, int with_others)
+{
+	mcchk_lock(&lock);
 	struct mcchk_request *same = mcchk_map_get(&requests, r->handle);
 	if (!same) {
 		mcchk_map_set(&requests, r->handle, r);
-	} else {
+	} else if (with_others) {
 		while (same->next)
 			same = same->next;
 		same->next = r;
 	}
+	if (!same || with_others)
+		r->id = ++last_id;
 	mcchk_unlock(&lock);
+	return r->id != 0;
+}
+
+/* A request that an MPI call has just made; it may be changed to another one, unless it is
+ * `inactive`. NULL: it was complete, or there is no memory. */
+struct mcchk_request *mcchk_request_new(MPI_Request *request, const void *variable, int inactive)
+{
+	struct mcchk_request *r;
+	if (*request == MPI_REQUEST_NULL || !(r = calloc(1, sizeof *r)))
+		return NULL;
+	r->handle = mcchk_handle(*request);
+	r->variable = variable;
+	r->maker = mcchk_self.thread;
+	if (!enlist(r, inactive)) {
+		replace(request);
+		r->handle = mcchk_handle(*request);
+		enlist(r, 1);
+	}
 	return r;
 }
+
+/* ---- buffers ---- */
 
 struct addition {
 	struct mcchk_ranges *to;
@@ -135,8 +224,9 @@ void mcchk_request_started(struct mcchk_request *r)
 		set_marks(r, 1);
 }
 
-static void forget(struct mcchk_request *r)
+static void forget(struct mcchk_request **taken)
 {
+	struct mcchk_request *r = *taken;
 	mcchk_lock(&lock);
 	struct mcchk_request *first = mcchk_map_get(&requests, r->handle);
 	if (first == r) {
@@ -150,10 +240,12 @@ static void forget(struct mcchk_request *r)
 	mcchk_unlock(&lock);
 	mcchk_ranges_drop(&r->buffers);
 	free(r);
+	*taken = NULL;
 }
 
-void mcchk_request_completed(struct mcchk_request *r)
+void mcchk_request_completed(struct mcchk_request **taken)
 {
+	struct mcchk_request *r = *taken;
 	if (!r)
 		return;
 	set_marks(r, 0);
@@ -163,16 +255,17 @@ void mcchk_request_completed(struct mcchk_request *r)
 		mcchk_win_fetched(r->fetches, MCCHK_ALL, r->result);
 	if (r->made)
 		mcchk_comm_agreed(r->fortran ? PMPI_Comm_f2c(*(const MPI_Fint *)r->made) : *(const MPI_Comm *)r->made, r->made_id);
-	forget(r);
+	forget(taken);
 }
 
 /* Freed before it completes: its buffers stay marked for good, for nothing
  * tells when the operation ends. */
-void mcchk_request_forgotten(struct mcchk_request *r)
+void mcchk_request_forgotten(struct mcchk_request **taken)
 {
+	struct mcchk_request *r = *taken;
 	if (!r)
 		return;
 	if (r->persistent)
 		set_marks(r, 0);
-	forget(r);
+	forget(taken);
 }
