@@ -46,6 +46,7 @@ func (w *Wording) gone() conflicts.Explanation {
 	if how := w.model.Completing(w, a); how.How != "" {
 		complete.Text = fmt.Sprintf("%s between %s and %s", how.How, w.Access(a), w.Access(b))
 		complete.Steps = w.complete(how, a, Place(b))
+		complete = Until(complete, Place(b), fmt.Sprintf("%s directly after %s", how.How, w.Access(a)))
 	}
 	e.Fixes = append(e.Fixes, complete, Propose(conflicts.FixSeparate, "keep the memory until the operation is complete"))
 	return e
