@@ -25,7 +25,7 @@ func (n *namer) tellApart(e *evidence) {
 		for i := range groups {
 			s := &groups[i].Sample
 			for _, t := range []*conflicts.Touch{&s.First, &s.Second} {
-				add(t.Started, t.Next, t.Done, t.Heard, t.Before, t.After, t.Made, t.Call.Local)
+				add(t.Started, t.Next, t.Done, t.Heard, t.Passed, t.Before, t.After, t.Made, t.Call.Local)
 				for _, l := range t.Held {
 					if l.Of != nil {
 						add(l.Of.Created)
@@ -67,7 +67,7 @@ func (n *namer) tellWithin(g *conflicts.Group) {
 	first, second := n.stack(g.First.Rank, g.First.Stack), n.stack(g.Second.Rank, g.Second.Stack)
 	others := [][]symbols.Frame{}
 	for _, t := range []*conflicts.Touch{&g.Sample.First, &g.Sample.Second} {
-		for _, c := range []*regions.CallInfo{t.Started, t.Next, t.Done, t.Heard} {
+		for _, c := range []*regions.CallInfo{t.Started, t.Next, t.Done, t.Heard, t.Passed} {
 			if c != nil {
 				others = append(others, n.stack(c.Rank, c.Stack))
 			}

@@ -310,6 +310,7 @@ func (n *namer) side(site conflicts.Site, t *conflicts.Touch) conflicts.Side {
 		Made:    n.syncPoint(t.Made),
 		Done:    n.syncPoint(t.Done),
 		Heard:   n.syncPoint(t.Heard),
+		Passed:  n.syncPoint(t.Passed),
 		Pending: t.Spans && t.Class != regions.Vouched,
 		Local:   n.syncPoint(t.Call.Local),
 		Lo:      t.Lo, Hi: t.Hi, Holes: t.Holes, Unit: t.Unit,
@@ -330,7 +331,7 @@ func (n *namer) syncPoint(c *regions.CallInfo) conflicts.SyncPoint {
 	if c == nil {
 		return conflicts.SyncPoint{}
 	}
-	p := conflicts.SyncPoint{Call: c.Fn, Rank: int(c.Rank), Event: c.Pos, Stack: n.stack(c.Rank, c.Stack)}
+	p := conflicts.SyncPoint{Call: c.Fn, Rank: int(c.Rank), Thread: c.Thread, Event: c.Pos, Stack: n.stack(c.Rank, c.Stack)}
 	if c.Loose {
 		p.With = models.Loose(c)
 	}

@@ -136,7 +136,7 @@ func targetOf(finding, number int, s *conflicts.Side, ranks int) lattice.Target 
 	if s.Call == "" {
 		t.Name, t.Memory, t.Place = s.Role, true, placeOf(s.Stack)
 	}
-	for _, p := range []conflicts.SyncPoint{s.Started, s.Next, s.Done, s.Heard} {
+	for _, p := range []conflicts.SyncPoint{s.Started, s.Next, s.Done, s.Heard, s.Passed} {
 		at := lattice.Point{Rank: p.Rank, Pos: p.Event}
 		if p.Call != "" && p.Event > 0 && p.Rank < ranks {
 			t.Near = append(t.Near, at)

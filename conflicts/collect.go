@@ -33,6 +33,7 @@ type outcome struct {
 	within        *regions.Bounds     // of the separate region that it starts in
 	span          *regions.Completion // nil of an instantaneous access
 	heard         regions.Heard       // of the other access's process, when it started
+	passed        *regions.CallInfo   // of another strand of its process
 	locks         *regions.LockSet
 	before, after *regions.CallInfo // nearer than those of within; nil if none is
 }
@@ -85,6 +86,7 @@ func (g *growing) show(p *Pair) {
 	g.sample, g.first, g.second = s, p.outcome(p.First), p.outcome(p.Second)
 	if p.First.Rank != p.Second.Rank {
 		g.first.heard, g.second.heard = p.Region.Heard(p.First, p.Second), p.Region.Heard(p.Second, p.First)
+		g.first.passed, g.second.passed = p.Region.Passed(p.First, p.Second), p.Region.Passed(p.Second, p.First)
 	}
 }
 
@@ -119,7 +121,7 @@ func (o *outcome) complete(t *Touch) {
 			t.Call = &call
 		}
 	}
-	t.Heard, t.Held = o.heard.Call(), o.locks.Held()
+	t.Heard, t.Passed, t.Held = o.heard.Call(), o.passed, o.locks.Held()
 }
 
 // made returns the call that made the object that a call accesses memory

@@ -20,10 +20,11 @@ type SyncPoint struct {
 	Call string // "MPI_Win_fence"; "" where there is none
 	// With is what the call asserts, where that changes whom it orders:
 	// "MPI_MODE_NOPRECEDE", with which a fence makes no process wait.
-	With  string
-	Rank  int    // world rank of the process that called it
-	Event uint64 // number of the call in the trace of that process, from 1; 0: unknown
-	Stack []symbols.Frame
+	With   string
+	Rank   int    // world rank of the process that called it
+	Thread uint32 // its thread, 0 for the main one
+	Event  uint64 // number of the call in the trace of that process, from 1; 0: unknown
+	Stack  []symbols.Frame
 }
 
 // Turn is a call with which processes wait for each other. Members are the world
@@ -53,6 +54,7 @@ type Side struct {
 	Made    SyncPoint       // the call that made the window that it is made through; Call "" of others
 	Done    SyncPoint       // the call that completes it, or of one that is not pending Next; Call "" when nothing did
 	Heard   SyncPoint       // last call of the other access's process that happens before this access; Call "" if none, or both are one process
+	Passed  SyncPoint       // call of another thread, or task, of its process that was made before it and happens after the other access is complete; Call "" if none
 	Pending bool            // the access is not instantaneous: it spans from its call to Done
 	Local   SyncPoint       // what completed a one-sided operation at its origin and not at its target, without its Event; Call "" if nothing
 	Before  Turn            // last call before it that may make processes wait for each other
@@ -168,8 +170,8 @@ func (f *Finding) files(yield func(string) bool) {
 	a, b := &f.First, &f.Second
 	for _, stack := range [...][]symbols.Frame{
 		a.Stack, b.Stack, f.Block.Stack, f.Attached.Stack, f.Granted[0].Stack, f.Granted[1].Stack,
-		a.Started.Stack, a.Next.Stack, a.Done.Stack, a.Heard.Stack, a.Made.Stack, a.Local.Stack,
-		b.Started.Stack, b.Next.Stack, b.Done.Stack, b.Heard.Stack, b.Made.Stack, b.Local.Stack,
+		a.Started.Stack, a.Next.Stack, a.Done.Stack, a.Heard.Stack, a.Passed.Stack, a.Made.Stack, a.Local.Stack,
+		b.Started.Stack, b.Next.Stack, b.Done.Stack, b.Heard.Stack, b.Passed.Stack, b.Made.Stack, b.Local.Stack,
 	} {
 		for i := range stack {
 			if file := stack[i].File; file != "" && !yield(file) {

@@ -39,6 +39,13 @@ func (w *Wording) across() conflicts.Explanation {
 		e.Why += w.sharing(a, b)
 	}
 	e.Fixes = w.fixAcross(a, b)
+	for _, s := range []*conflicts.Side{b, a} {
+		if s.Passed.Call != "" {
+			e.Why += w.passed(s)
+			e.Fixes = slices.Insert(e.Fixes, 0, w.waitForStrand(s))
+			break
+		}
+	}
 	if a.Thread != 0 || b.Thread != 0 {
 		e.Fixes = eachKindFirst(e.Fixes)
 	}

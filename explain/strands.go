@@ -58,6 +58,27 @@ func strandsOf(a, b *conflicts.Side) (ofA, ofB, both string) {
 	return threadName(a), threadName(b), "the two threads, or their tasks,"
 }
 
+// passed says that another strand of an access's process has waited for the other access.
+func (w *Wording) passed(s *conflicts.Side) string {
+	of, behind := passedBy(s)
+	return fmt.Sprintf("; %s of %s waits for it with %s, but nothing puts %s behind that", of, w.rank(s.Rank), w.Call(s.Passed), behind)
+}
+
+// waitForStrand proposes that an access come after what another strand has waited for.
+func (w *Wording) waitForStrand(s *conflicts.Side) conflicts.Fix {
+	of, behind := passedBy(s)
+	return ProposeAt(conflicts.FixSynchronize, Place(s), "in %s, let %s wait for %s after %s and before %s (join, mutex or critical, barrier, depend clause, taskwait)",
+		w.rank(s.Rank), behind, of, w.Call(s.Passed), w.Access(s))
+}
+
+// passedBy names the strand that has waited, and the one that has made the access.
+func passedBy(s *conflicts.Side) (of, behind string) {
+	if s.Passed.Thread == s.Thread {
+		return "a task", "another, which the same thread executed,"
+	}
+	return threadName(&conflicts.Side{Thread: s.Passed.Thread}), threadName(s)
+}
+
 func threadName(s *conflicts.Side) string {
 	if s.Thread == 0 {
 		return "the main thread"

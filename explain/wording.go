@@ -20,8 +20,8 @@ type Wording struct {
 func New(m Model, f *conflicts.Finding) *Wording {
 	w := &Wording{Finding: f, model: m}
 	for i, stack := range [][]symbols.Frame{
-		f.First.Stack, f.Second.Stack, f.First.Started.Stack, f.First.Next.Stack, f.First.Done.Stack, f.First.Heard.Stack,
-		f.Second.Started.Stack, f.Second.Next.Stack, f.Second.Done.Stack, f.Second.Heard.Stack,
+		f.First.Stack, f.Second.Stack, f.First.Started.Stack, f.First.Next.Stack, f.First.Done.Stack, f.First.Heard.Stack, f.First.Passed.Stack,
+		f.Second.Started.Stack, f.Second.Next.Stack, f.Second.Done.Stack, f.Second.Heard.Stack, f.Second.Passed.Stack,
 	} {
 		if i == 0 { // of what a report points at, all name the file that is not this one
 			here, _ := symbols.Here(stack)

@@ -511,7 +511,7 @@ func comesBy(f *conflicts.Finding, step *conflicts.Step) bool {
 // stacks lists those of a finding's accesses and of the calls that it tells of.
 func stacks(f *conflicts.Finding) (all [][]symbols.Frame) {
 	for _, s := range []*conflicts.Side{&f.First, &f.Second} {
-		all = append(all, s.Stack, s.Started.Stack, s.Next.Stack, s.Done.Stack, s.Heard.Stack, s.Local.Stack, s.Before.Stack, s.After.Stack)
+		all = append(all, s.Stack, s.Started.Stack, s.Next.Stack, s.Done.Stack, s.Heard.Stack, s.Passed.Stack, s.Local.Stack, s.Before.Stack, s.After.Stack)
 	}
 	return all
 }

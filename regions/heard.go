@@ -104,6 +104,29 @@ func (r *Region) Heard(a, other *Access) Heard {
 	return Heard{call: last}
 }
 
+// Passed returns the call with which another strand of an access's process has come to know,
+// before the access in the trace, that another access is complete, and behind which nothing
+// has put the access; nil where there is none. Of several it is the first in the trace.
+func (r *Region) Passed(a, other *Access) *CallInfo {
+	if !r.Threaded(a.Rank) || !other.End.Within() {
+		return nil
+	}
+	var first *CallInfo
+	for line := range r.Lines(a.Rank) {
+		all := r.Segments[line]
+		i := sort.Search(len(all), func(i int) bool {
+			return r.Clock.Knows(all[i].Stamp, int(other.End.Line), other.End.Number())
+		})
+		if i == 0 || i == len(all) || all[i].Bounds == all[i-1].Bounds { // the last: it knows from another strand
+			continue
+		}
+		if call := all[i].Bounds.Begin; call != nil && call.Pos < a.Start.Pos && (first == nil || call.Pos < first.Pos) {
+			first = call
+		}
+	}
+	return first
+}
+
 // heard returns how many separate regions of a line, in the phase, come before one of
 // another.
 func (r *Region) heard(s *Segment, line int32) int {
