@@ -54,6 +54,7 @@ static void uncount_call(struct mcchk_thread *t, uint64_t seq)
 		return;
 	if (mcchk_seq == seq) {
 		__atomic_store_n(&mcchk_seq, seq - 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&mcchk_uncounted, mcchk_uncounted + 1, __ATOMIC_RELAXED);
 		t->latest = t->before;
 	}
 	mcchk_sole_ends();

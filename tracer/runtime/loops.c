@@ -205,7 +205,7 @@ void mcchk_loop_elements(struct mcchk_elements *e, uint64_t moment, uintptr_t pc
 	if (e->count == 0)
 		return;
 	if (now != moment) { /* what matters now may not be what did */
-		mcchk_elements_since(e, moment & (MCCHK_UNMARKED - 1), pc, frame);
+		mcchk_elements_since(e, MCCHK_SEQ_AT(moment), pc, frame);
 		return;
 	}
 	uintptr_t lo = e->stride < 0 ? e->start + (e->count - 1) * (uint64_t)e->stride : e->start;

@@ -370,10 +370,13 @@ extern int mcchk_multiple;  /* MPI calls of several threads may overlap (MPI_THR
 extern int mcchk_active;    /* MPI calls are observed (the same in all processes) */
 extern int mcchk_recording; /* this process writes a trace */
 
-/* What a loop compares before and behind: in its low bits the number of the last call
- * begun, above them how often memory has ceased to matter. */
+/* What a loop compares before and behind: in its low bits how many calls were begun, above
+ * them how often memory has ceased to matter. */
 extern uint64_t mcchk_moment __attribute__((visibility("default")));
+extern uint64_t mcchk_uncounted; /* of these calls, those whose numbers are others' now; atomic */
 #define MCCHK_UNMARKED (1ull << 40)
+/* The number of the last call begun at a moment. */
+#define MCCHK_SEQ_AT(moment) (((moment) & (MCCHK_UNMARKED - 1)) - __atomic_load_n(&mcchk_uncounted, __ATOMIC_RELAXED))
 
 /* ---- locks.c ---- */
 
