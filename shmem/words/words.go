@@ -161,6 +161,9 @@ func (vocabulary) Order(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fi
 	switch {
 	case a.Rank == b.Rank:
 		return nil
+	case explain.SamePlace(a.Stack, b.Stack) && w.Finding.Rule == conflicts.RuleShmemCall && a.Call == b.Call:
+		return []conflicts.Fix{explain.ProposeAt(conflicts.FixSynchronize, explain.Place(a),
+			"call %s in all PEs each time before %s, behind what uses what the one before left; or let it use two places in turns", barrier, w.Call(explain.Place(a)))}
 	case explain.SamePlace(a.Stack, b.Stack):
 		return []conflicts.Fix{explain.Propose(conflicts.FixSynchronize, "let the two PEs take turns, with %s, called by all PEs, between them", barrier)}
 	}
