@@ -20,7 +20,7 @@
 #define SITES 6u
 
 __thread struct mcchk_tls mcchk_self;
-uint64_t mcchk_seq, mcchk_moment;
+uint64_t mcchk_seq, mcchk_moment, mcchk_uncounted = 1000;
 int mcchk_several, mcchk_recording = 1;
 uint32_t mcchk_watching;
 
@@ -318,7 +318,8 @@ int main(int argc, char **argv)
 	thread.compactor = calloc(1, mcchk_compactor_size);
 	thread.accesses.chunk = calloc(1, CHUNK + 65536);
 	chunks = fopen(argv[argc - 1], "w");
-	mcchk_seq = mcchk_moment = 1;
+	mcchk_seq = 1;
+	mcchk_moment = mcchk_uncounted + mcchk_seq;
 	begin_chunk();
 	if (strcmp(argv[1], "field") == 0) {
 		field(strtoul(argv[2], NULL, 10), strtoul(argv[3], NULL, 10), 0);
