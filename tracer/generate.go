@@ -1,52 +1,9 @@
 package tracer
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 )
-
-// functionList is the functions that one run-time library records, of all models.
-type functionList struct {
-	definitions []string
-	ids         map[string]int // by definition, from 1
-	named       []string       // definitions of those that code written by hand names
-}
-
-// add adds a function; named: its number has a name of its own.
-func (l *functionList) add(definition string, named bool) {
-	if l.ids == nil {
-		l.ids = map[string]int{}
-	}
-	if l.ids[definition] != 0 { // a note that several models make
-		return
-	}
-	l.definitions = append(l.definitions, definition)
-	l.ids[definition] = len(l.definitions)
-	if named {
-		l.named = append(l.named, definition)
-	}
-}
-
-// generate makes the C source of the list (functions.c).
-func (l *functionList) generate() []byte {
-	w := &cWriter{}
-	w.line("/* Generated from the tables of functions. Do not edit. */")
-	w.line(`#include "calls.h"`)
-	w.line("")
-	w.line("const struct mcchk_function mcchk_functions[] = {")
-	for _, d := range l.definitions {
-		w.line("\t{%q},", d)
-	}
-	w.line("};")
-	w.line("_Static_assert(%d < MCCHK_MAX_FUNCTIONS, \"functions\");", len(l.definitions))
-	for _, d := range l.named {
-		name, _, _ := strings.Cut(d, " ")
-		w.line("extern const uint16_t mcchk_fn_%s __attribute__((visibility(\"hidden\")));", name)
-		w.line("const uint16_t mcchk_fn_%s = %d;", name, l.ids[d])
-	}
-	return w.text
-}
 
 // generateWrappers makes the C source of the MPI wrappers (wrappers.c) from their
 // functions: one for each, and one more for its large-count form. Every wrapper
@@ -59,7 +16,6 @@ func generateWrappers(funcs []tableFunc, ids map[string]int) []byte {
 	w.line(`#include "wrap.h"`)
 	w.line("")
 	w.line("#define FORTRAN 0")
-	w.line("#define KEPT(argument) mcchk_kept(argument)")
 	fillBuffers(funcs)
 	for i := range funcs {
 		if f := &funcs[i]; !f.Custom {
@@ -256,18 +212,14 @@ func (g form) prepare() {
 			}
 			switch {
 			case g.takes(a):
-				g.line("\tstruct mcchk_request *_%s = mcchk_request_take(*%s, %s);", a.Name, a.Name, g.variable(a))
+				g.line("\tstruct mcchk_request *_%s = mcchk_request_take(*%s);", a.Name, a.Name)
 			case a.pointer():
-				g.line("\tstruct mcchk_request *_%s = mcchk_request_find(*%s, %s);", a.Name, a.Name, g.variable(a))
+				g.line("\tstruct mcchk_request *_%s = mcchk_request_find(*%s);", a.Name, a.Name)
 			default:
-				g.line("\tstruct mcchk_request *_%s = mcchk_request_find(%s, NULL);", a.Name, a.Name)
+				g.line("\tstruct mcchk_request *_%s = mcchk_request_find(%s);", a.Name, a.Name)
 			}
 		case 'Q':
-			size := "MPI_Request"
-			if g.fortran {
-				size = "MPI_Fint"
-			}
-			g.line("\tstruct mcchk_request **_%s = mcchk_requests_take((int)_n_%s, %s, %s, sizeof(%s));", a.Name, a.Name, a.Name, g.variable(a), size)
+			g.line("\tstruct mcchk_request **_%s = mcchk_requests_take((int)_n_%s, %s);", a.Name, a.Name, a.Name)
 		case 'T':
 			g.line("\tfor (int64_t _k = 0; _k < _n_%s; _k++)", a.Name)
 			g.line("\t\tmcchk_type_id(%s[_k]);", a.Name)
@@ -287,14 +239,6 @@ func (g form) prepare() {
 			g.line("\tMPI_Status _one_%s, *_own_%s, *_%s = mcchk_statuses(%s, %s, &_one_%s, &_own_%s);", a.Name, a.Name, a.Name, a.Name, n, a.Name, a.Name)
 		}
 	}
-}
-
-// variable is where the program keeps the handle of an argument that points to it.
-func (g form) variable(a *tableArg) string {
-	if g.fortran {
-		return "f_" + a.Name
-	}
-	return a.Name
 }
 
 // takes reports whether the call may complete, or give up, the one request that an
@@ -513,7 +457,7 @@ func (g form) result(a *tableArg) {
 		g.line("\t\tint64_t _v_%s = (int64_t)(%s);", a.Name, a.Value)
 		g.line("\t\t%s_v_%s;", set, a.Name)
 	case a.Kind == 'q':
-		g.line("\t\tstruct mcchk_request *_made = mcchk_request_new(%s, KEPT(%s), %s);", a.Name, a.Name, map[bool]string{true: "1", false: "0"}[strings.Contains(made, "PERSISTENT")])
+		g.line("\t\tstruct mcchk_request *_made = mcchk_request_new(%s, %s);", a.Name, map[bool]string{true: "1", false: "0"}[strings.Contains(made, "PERSISTENT")])
 		if g.fortran {
 			g.line("\t\t*(MPI_Fint *)f_%s = PMPI_Request_c2f(*%s);", a.Name, a.Name)
 		}
@@ -569,39 +513,4 @@ func and(cond string) string {
 		return ""
 	}
 	return " && (" + cond + ")"
-}
-
-// cWriter collects lines of C.
-type cWriter struct {
-	text  []byte
-	extra string
-}
-
-func (w *cWriter) line(format string, args ...any) {
-	if w.text == nil {
-		w.text = make([]byte, 0, 1<<20)
-	}
-	start := len(w.text)
-	w.text = fmt.Appendf(append(w.text, w.extra...), format, args...)
-	end := len(bytes.TrimRight(w.text[start:], " \t"))
-	w.text = append(w.text[:start+end], '\n')
-}
-
-// indented writes lines one tab deeper.
-func (w *cWriter) indented(write func()) {
-	w.extra += "\t"
-	write()
-	w.extra = strings.TrimSuffix(w.extra, "\t")
-}
-
-// guard writes code that only MPI of at least this version has.
-func (w *cWriter) guard(version int, write func()) {
-	if version > 0 {
-		w.line("")
-		w.line("#if MPI_VERSION >= %d", version)
-	}
-	write()
-	if version > 0 {
-		w.line("#endif")
-	}
 }

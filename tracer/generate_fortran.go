@@ -147,14 +147,7 @@ func (w *cWriter) entry(f *tableFunc, name, real, record string) {
 		}
 		w.line("\tmcchk_types_lent(%s);", strings.Join(sections, " || "))
 	}
-	made := slices.IndexFunc(f.Args, func(a tableArg) bool { return a.Kind == 'q' && a.Out })
-	if made >= 0 {
-		w.line("\tmcchk_self.kept = f_%s;", f.Args[made].Name)
-	}
 	w.line("\t%s(%s);", real, args)
-	if made >= 0 {
-		w.line("\tmcchk_self.kept = NULL;")
-	}
 	if sections != nil {
 		w.line("\tmcchk_types_lent(0);")
 	}

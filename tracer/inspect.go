@@ -63,10 +63,11 @@ func inspectObject(r io.ReaderAt) (objectFacts, error) {
 	if !hasCode(f) {
 		return facts, nil
 	}
-	names, err := undefinedSymbols(f)
+	symbols, err := readSymbols(f)
 	if err != nil {
 		return facts, err
 	}
+	names := undefined(symbols)
 	facts.state = instrumentationOf(names)
 	facts.plugin = slices.ContainsFunc(names, func(name string) bool {
 		return strings.HasPrefix(name, missPrefix) || name == loopFunction || name == nestFunction
@@ -91,7 +92,7 @@ func inspectObject(r io.ReaderAt) (objectFacts, error) {
 	}
 	switch f.Type {
 	case elf.ET_REL:
-		facts.shmem, facts.ownShmem, err = shmemSymbols(f)
+		facts.shmem, facts.ownShmem = shmemSymbols(symbols)
 	case elf.ET_DYN:
 		facts.build, err = buildInfoOf(f)
 	}
@@ -143,7 +144,8 @@ func hasCode(f *elf.File) bool {
 	return false
 }
 
-func undefinedSymbols(f *elf.File) ([]string, error) {
+// readSymbols reads the symbols of an object, or the dynamic ones of a shared library.
+func readSymbols(f *elf.File) ([]elf.Symbol, error) {
 	read := f.Symbols
 	if f.Type == elf.ET_DYN {
 		read = f.DynamicSymbols
@@ -152,16 +154,17 @@ func undefinedSymbols(f *elf.File) ([]string, error) {
 	if errors.Is(err, elf.ErrNoSymbols) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
+	return symbols, err
+}
+
+func undefined(symbols []elf.Symbol) []string {
 	var names []string
 	for _, s := range symbols {
 		if s.Section == elf.SHN_UNDEF {
 			names = append(names, s.Name)
 		}
 	}
-	return names, nil
+	return names
 }
 
 // definedSymbols lists the global symbols that an object defines.
@@ -171,17 +174,14 @@ func definedSymbols(r io.ReaderAt) ([]string, error) {
 		return nil, err
 	}
 	defer f.Close()
-	symbols, err := f.Symbols()
-	if err != nil && !errors.Is(err, elf.ErrNoSymbols) {
-		return nil, err
-	}
+	symbols, err := readSymbols(f)
 	var names []string
 	for _, s := range symbols {
 		if s.Section != elf.SHN_UNDEF && elf.ST_BIND(s.Info) != elf.STB_LOCAL && elf.ST_VISIBILITY(s.Other) == elf.STV_DEFAULT {
 			names = append(names, s.Name)
 		}
 	}
-	return names, nil
+	return names, err
 }
 
 // inspection gathers what the inputs of a link are.
@@ -374,11 +374,7 @@ func gaspiLibrary(path string) bool {
 			return false
 		}
 		defer f.Close()
-		read := f.Symbols
-		if f.Type == elf.ET_DYN {
-			read = f.DynamicSymbols
-		}
-		symbols, err := read()
+		symbols, err := readSymbols(f)
 		return err == nil && slices.ContainsFunc(symbols, func(s elf.Symbol) bool {
 			return s.Name == "gaspi_proc_init" && s.Section != elf.SHN_UNDEF
 		})

@@ -2,7 +2,6 @@ package tracer
 
 import (
 	"debug/elf"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,14 +14,7 @@ const shmemPrefix = "shmem_"
 // shmemSymbols lists the functions of OpenSHMEM that an object calls, but for weak
 // references, and those that it defines itself, as programs do with what their library
 // lacks.
-func shmemSymbols(f *elf.File) (called, defined []string, err error) {
-	symbols, err := f.Symbols()
-	if errors.Is(err, elf.ErrNoSymbols) {
-		return nil, nil, nil
-	}
-	if err != nil {
-		return nil, nil, err
-	}
+func shmemSymbols(symbols []elf.Symbol) (called, defined []string) {
 	for _, s := range symbols {
 		switch {
 		case !strings.HasPrefix(s.Name, shmemPrefix):
@@ -32,7 +24,7 @@ func shmemSymbols(f *elf.File) (called, defined []string, err error) {
 			called = append(called, s.Name)
 		}
 	}
-	return called, defined, nil
+	return called, defined
 }
 
 // shmemSource is C that refers to the functions of the OpenSHMEM library that the

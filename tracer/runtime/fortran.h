@@ -10,7 +10,6 @@
 #pragma GCC visibility push(hidden)
 
 #define FORTRAN 1
-#define KEPT(argument) f_##argument
 
 /* The address of a buffer, with the constants as C has them. */
 const void *mcchk_f_address(const void *p);

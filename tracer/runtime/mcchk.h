@@ -346,7 +346,6 @@ struct mcchk_tls {
 	int goes_on;     /* an access within it has shown that it was not left by longjmp or an exception */
 	uint32_t depth;  /* inside an MPI call or the run-time */
 	void *through;   /* frame of the Fortran wrapper that calls the one in C; NULL */
-	const void *kept; /* where the program keeps the request that this one makes; NULL */
 	char coarray;    /* within a function of a coarray library: tracer/coarrays.go; 0 */
 	uint32_t busy;   /* writing an access */
 	int stack_known;              /* its bounds have been asked for: */

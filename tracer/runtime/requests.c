@@ -2,9 +2,9 @@
  *
  * Libraries use one handle for several requests that are complete already. The
  * program gets another one for all but one of them, so that the handle tells
- * which it means. Where that cannot be had a handle stands for a list: of that,
- * the one that the program keeps in the same variable is preferred, else the
- * oldest of the thread, else the oldest.
+ * which it means. It may stand for more than one all the same, where the library
+ * has used it again before this here knows that the one before is complete: the
+ * latest is meant, of those that no call has taken.
  */
 #include "wrap.h"
 
@@ -12,60 +12,45 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mcchk_map requests;
 static int64_t last_id;
 
-static struct mcchk_request *choose(struct mcchk_request *first, const void *variable, int untaken)
-{
-	struct mcchk_request *oldest = NULL, *own = NULL;
-	for (struct mcchk_request *r = first; r; r = r->next) {
-		if (untaken && r->taken)
-			continue;
-		if (r->variable == variable)
-			return r;
-		if (!oldest)
-			oldest = r;
-		if (!own && r->maker == mcchk_self.thread)
-			own = r;
-	}
-	return own ? own : oldest;
-}
-
-struct mcchk_request *mcchk_request_find(MPI_Request request, const void *variable)
+struct mcchk_request *mcchk_request_find(MPI_Request request)
 {
 	if (request == MPI_REQUEST_NULL)
 		return NULL;
 	mcchk_lock(&lock);
-	struct mcchk_request *r = choose(mcchk_map_get(&requests, mcchk_handle(request)), variable, 0);
+	struct mcchk_request *r = mcchk_map_get(&requests, mcchk_handle(request));
 	mcchk_unlock(&lock);
 	return r;
 }
 
-static struct mcchk_request *take(MPI_Request request, const void *variable)
+static struct mcchk_request *take(MPI_Request request)
 {
 	if (request == MPI_REQUEST_NULL)
 		return NULL;
-	struct mcchk_request *r = choose(mcchk_map_get(&requests, mcchk_handle(request)), variable, 1);
+	struct mcchk_request *r = mcchk_map_get(&requests, mcchk_handle(request));
+	while (r && r->taken)
+		r = r->next;
 	if (r)
 		r->taken = 1;
 	return r;
 }
 
-struct mcchk_request *mcchk_request_take(MPI_Request request, const void *variable)
+struct mcchk_request *mcchk_request_take(MPI_Request request)
 {
 	mcchk_lock(&lock);
-	struct mcchk_request *r = take(request, variable);
+	struct mcchk_request *r = take(request);
 	mcchk_unlock(&lock);
 	return r;
 }
 
-/* The requests of an array, each entry taken once. NULL without memory.
- * The program keeps them in `variables`, of that many bytes each. */
-struct mcchk_request **mcchk_requests_take(int n, const MPI_Request *array, const void *variables, size_t size)
+/* The requests of an array, each entry taken once. NULL without memory. */
+struct mcchk_request **mcchk_requests_take(int n, const MPI_Request *array)
 {
 	struct mcchk_request **taken = calloc(n > 0 ? (size_t)n : 1, sizeof *taken);
 	if (!taken)
 		return NULL;
 	mcchk_lock(&lock);
 	for (int i = 0; i < n; i++)
-		taken[i] = take(array[i], (const char *)variables + (size_t)i * size);
+		taken[i] = take(array[i]);
 	mcchk_unlock(&lock);
 	return taken;
 }
@@ -135,30 +120,24 @@ static void replace(MPI_Request *request)
 static int enlist(struct mcchk_request *r, int with_others)
 {
 	mcchk_lock(&lock);
-	struct mcchk_request *same = mcchk_map_get(&requests, r->handle);
-	if (!same) {
+	r->next = mcchk_map_get(&requests, r->handle);
+	int added = !r->next || with_others;
+	if (added) {
 		mcchk_map_set(&requests, r->handle, r);
-	} else if (with_others) {
-		while (same->next)
-			same = same->next;
-		same->next = r;
-	}
-	if (!same || with_others)
 		r->id = ++last_id;
+	}
 	mcchk_unlock(&lock);
-	return r->id != 0;
+	return added;
 }
 
 /* A request that an MPI call has just made; it may be changed to another one, unless it is
  * `inactive`. NULL: it was complete, or there is no memory. */
-struct mcchk_request *mcchk_request_new(MPI_Request *request, const void *variable, int inactive)
+struct mcchk_request *mcchk_request_new(MPI_Request *request, int inactive)
 {
 	struct mcchk_request *r;
 	if (*request == MPI_REQUEST_NULL || !(r = calloc(1, sizeof *r)))
 		return NULL;
 	r->handle = mcchk_handle(*request);
-	r->variable = variable;
-	r->maker = mcchk_self.thread;
 	if (!enlist(r, inactive)) {
 		replace(request);
 		r->handle = mcchk_handle(*request);

@@ -167,9 +167,7 @@ void mcchk_ranges_drop(struct mcchk_ranges *l); /* which is empty then */
 struct mcchk_request {
 	int64_t id;
 	uint64_t handle;
-	const void *variable;        /* where the program keeps the handle */
-	const struct mcchk_thread *maker; /* the thread that made it */
-	struct mcchk_request *next;  /* of the same handle, from the oldest */
+	struct mcchk_request *next; /* of the same handle, from the latest */
 	struct mcchk_ranges buffers;
 	int persistent, marked;
 	int taken; /* by a call under way that may complete it, or give it up */
@@ -180,13 +178,13 @@ struct mcchk_request {
 	const void *result;
 };
 
-struct mcchk_request *mcchk_request_find(MPI_Request request, const void *variable);
+struct mcchk_request *mcchk_request_find(MPI_Request request);
 /* For a call that may complete requests, or give them up: until it leaves them, no other one takes them. */
-struct mcchk_request *mcchk_request_take(MPI_Request request, const void *variable);
-struct mcchk_request **mcchk_requests_take(int n, const MPI_Request *requests, const void *variables, size_t size);
+struct mcchk_request *mcchk_request_take(MPI_Request request);
+struct mcchk_request **mcchk_requests_take(int n, const MPI_Request *requests);
 void mcchk_request_leave(struct mcchk_request *r);
 void mcchk_requests_leave(int n, struct mcchk_request **taken);
-struct mcchk_request *mcchk_request_new(MPI_Request *request, const void *variable, int inactive);
+struct mcchk_request *mcchk_request_new(MPI_Request *request, int inactive);
 void mcchk_request_buffer(struct mcchk_request *r, const void *p, MPI_Count displacement, MPI_Count count, MPI_Datatype type, int same);
 int64_t mcchk_request_ready(struct mcchk_request *r);
 void mcchk_request_fetches(struct mcchk_request *r, MPI_Win win, const void *result);
@@ -194,7 +192,6 @@ void mcchk_request_started(struct mcchk_request *r);
 /* One that was taken: it is NULL where it is gone. */
 void mcchk_request_completed(struct mcchk_request **r);
 void mcchk_request_forgotten(struct mcchk_request **r);
-static inline const void *mcchk_kept(const void *variable) { return mcchk_self.kept ? mcchk_self.kept : variable; }
 
 #define PERSISTENT _made->persistent = 1
 #define BUFFER(p, count, type) mcchk_request_buffer(_made, p, 0, count, type, 0)
