@@ -31,17 +31,18 @@ func (r *run) whereFetched() *models.Fetched {
 	return r.fetched
 }
 
-// scanAll scans the calls of all processes side by side, and reports whether that failed.
+// scanAll scans the calls of all processes side by side, by rank, and reports whether that failed.
 func scanAll(readers []*trace.Reader) (scans []*models.FetchScan, failed bool) {
 	var wg sync.WaitGroup
 	var bad atomic.Bool
 	room := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for _, reader := range readers {
+	scans = make([]*models.FetchScan, len(readers))
+	for rank, reader := range readers {
 		if reader == nil {
 			continue
 		}
 		scan := models.NewFetchScan()
-		scans = append(scans, scan)
+		scans[rank] = scan
 		room <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-room }()

@@ -103,7 +103,7 @@ func (s *Strand) loadOrStore(base uint64, layout *intervals.Layout, owner int32,
 	acc.Base, acc.Layout = base, layout
 	acc.Call = s.calls.info(&regions.CallSite{Rank: s.Rank, Thread: s.thread, Stack: a.Stack, Object: on.Object, Made: on.Made, Mode: on.Mode}, s.pos)
 	if !s.told(a.Atomic) {
-		s.m.writes(&acc, owner)
+		s.writes(&acc, owner)
 	}
 	s.instantAt(acc, owner, on.Object)
 }

@@ -146,7 +146,7 @@ func (s *Strand) Open(a *regions.Access) *Pending { return s.openIf(a, false) }
 
 // openIf is Open, and leaves nothing out that is wanted in any case.
 func (s *Strand) openIf(a *regions.Access, wanted bool) *Pending {
-	s.m.writes(a, a.Owner)
+	s.writes(a, a.Owner)
 	if lo, hi := a.Layout.Bounds(a.Base); wanted || s.m.wants(a.Owner, lo, hi) {
 		return s.open(a)
 	}
@@ -157,7 +157,7 @@ func (s *Strand) openIf(a *regions.Access, wanted bool) *Pending {
 // OpenBehind begins an access that starts no earlier than a guard is passed. It is
 // never left out: whether it matters to a part of memory is asked when it starts.
 func (s *Strand) OpenBehind(a *regions.Access, g *Guard) *Pending {
-	s.m.writes(a, a.Owner)
+	s.writes(a, a.Owner)
 	p := s.open(a)
 	g.delay(s.m, p)
 	return p
@@ -509,7 +509,7 @@ func (s *Strand) Instant(a regions.Access) {
 // completes now. Where that is another process, it is seen through an object
 // (Alias).
 func (s *Strand) InstantAt(a regions.Access, owner int32, object int64) {
-	s.m.writes(&a, owner)
+	s.writes(&a, owner)
 	s.instantAt(a, owner, object)
 }
 

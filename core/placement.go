@@ -110,11 +110,16 @@ func (w *word) place(c *choice) {
 
 // sees says which version an operation fetched that waits to be decided.
 func (op *WordOp) sees(v *version) {
-	switch {
-	case op.meets == nil:
+	if op.unsure != nil {
+		switch {
+		case v.by == nil && op.meets == nil && op.hides():
+			op.unsure()
+		case !v.value.Known && v.number > 0 && (v.by == nil || v.by.strand != op.strand):
+			op.unsure()
+		}
+	}
+	if op.meets == nil {
 		op.word.hold(v, op.found)
-	case !v.value.Known && v.number > 0 && (v.by == nil || v.by.strand != op.strand):
-		op.unsure()
 	}
 	op.see(v)
 	op.word.unblock(op)

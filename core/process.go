@@ -17,6 +17,7 @@ type Process struct {
 	calls   calls
 	memory  memory
 	words   places  // in its memory
+	hidden  hidden  // what was written to them
 	atomics bool    // atomic stores of the language are told
 	taken   int     // loads and stores of the phase that are new in it, those of other parts included
 	first   *Strand // of the thread that its trace begins with

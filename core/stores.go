@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/mcchk/mcchk/intervals"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
 )
@@ -51,7 +52,9 @@ func (x *places) add(m *Machine, k WordKey) {
 func (x *places) known(m *Machine) map[uint64][]WordKey {
 	pages := map[uint64][]WordKey{}
 	for page, all := range x.pages {
-		all = slices.DeleteFunc(all, func(k WordKey) bool { return m.words.all[k] == nil && !m.words.held.has(k) })
+		all = slices.DeleteFunc(all, func(k WordKey) bool {
+			return m.words.all[k] == nil && !m.words.held.has(k) && !m.processes[k.Owner].hidden.awaited[k]
+		})
 		if len(all) > 0 {
 			pages[page] = all
 		}
@@ -93,7 +96,10 @@ func (x *places) in(lo, hi uint64) []WordKey {
 
 // writing is where the present call writes to words, and where it does so by operations on
 // them.
-type writing struct{ to, by []memoryOf }
+type writing struct {
+	to, by []memoryOf
+	hidden []hiddenWrite
+}
 
 // memoryOf is some memory of a process.
 type memoryOf struct {
@@ -104,13 +110,20 @@ type memoryOf struct {
 func bytesOf(k WordKey) memoryOf { return memoryOf{k.Owner, k.Addr, k.Addr + k.Bytes} }
 
 // writes notes an access of the present call.
-func (m *Machine) writes(a *regions.Access, owner int32) {
+func (s *Strand) writes(a *regions.Access, owner int32) {
 	if a.Kind != regions.Write && a.Kind != regions.AtomicWrite {
 		return
 	}
-	if lo, hi := a.Layout.Bounds(a.Base); m.processes[owner].words.meets(lo, hi) {
-		m.writing.to = append(m.writing.to, memoryOf{owner, lo, hi})
+	w, p := &s.m.writing, s.m.processes[owner]
+	lo, hi := a.Layout.Bounds(a.Base)
+	if p.words.meets(lo, hi) {
+		w.to = append(w.to, memoryOf{owner, lo, hi})
 	}
+	p.hidden.meets(p, lo, hi, func(k WordKey, x memoryOf) {
+		if a.Layout.Meets(a.Base, intervals.Solid(x.lo, x.hi)) {
+			w.hidden = append(w.hidden, hiddenWrite{k, x, s.Now()})
+		}
+	})
 }
 
 // wrote forgets what words hold to which the call before has written otherwise than by
@@ -121,7 +134,12 @@ func (m *Machine) wrote() {
 			m.disturb(x)
 		}
 	}
-	m.writing.to, m.writing.by = m.writing.to[:0], m.writing.by[:0]
+	for _, x := range m.writing.hidden {
+		if !slices.Contains(m.writing.by, x.to) {
+			m.processes[x.to.owner].hidden.note(m, x.word, x.at)
+		}
+	}
+	m.writing.to, m.writing.by, m.writing.hidden = m.writing.to[:0], m.writing.by[:0], m.writing.hidden[:0]
 }
 
 // disturb forgets what the words in some memory hold.
@@ -146,6 +164,9 @@ func (w *word) disturb() {
 // overwrites notices stores of the strand to words of its process.
 func (s *Strand) overwrites(st *trace.Stretch) {
 	for _, k := range s.stored(st) {
+		if s.team != nil { // else whoever waits has made the store itself
+			s.hidden.meets(s.Process, k.Addr, k.Addr+k.Bytes, func(k WordKey, _ memoryOf) { s.hidden.note(s.m, k, s.Now()) })
+		}
 		w := s.m.words.all[k]
 		if w == nil {
 			if !s.m.words.held.has(k) { // nobody has read it yet

@@ -60,7 +60,7 @@ type WordOp struct {
 	blocked bool             // it is known, and not decided
 	meets   func(int64) bool // a wait: of what it fetched only this is known; nil: of any other
 	behind  *WordOp          // a wait: what it read when it began, which was not enough; nil: that is not known
-	unsure  func()           // a wait: it cannot be told what it fetched
+	unsure  func()           // it cannot be told what left what it fetched; nil: that does not matter
 
 	began, ended int64         // when it was issued, and when what it fetched was known; ns
 	floor        *version      // it fetches no earlier one
@@ -243,14 +243,15 @@ func (s *Strand) Issue(k WordKey, began int64, update Update, fetches bool) *Wor
 }
 
 // Look begins a read, of which Fetch will tell what it fetched, of a word in the strand's own
-// memory, without an operation: what the process has sent to it need not be there yet. It
+// memory, without an operation: what the process has sent to it need not be there yet. unsure,
+// unless it is nil, is called where a write of an unknown value may have left that. Look
 // returns nil where values are ignored.
-func (s *Strand) Look(k WordKey, began int64) *WordOp {
+func (s *Strand) Look(k WordKey, began int64, unsure func()) *WordOp {
 	if s.m.opts.IgnoreValues {
 		return nil
 	}
 	op := s.visit(s.m.word(k), began, nil, true)
-	op.fetches = true
+	op.fetches, op.unsure = true, unsure
 	return op
 }
 

@@ -45,11 +45,16 @@ func (s *FetchScan) Call(c *trace.Call) {
 	s.shmem.Call(c)
 }
 
-// FetchedBy returns what the scans of all processes have found together.
+// FetchedBy returns what the scans of all processes have found together, by rank; nil: there is
+// none of it.
 func FetchedBy(scans []*FetchScan) *Fetched {
 	var ofMPI []*mpi.FetchScan
 	var ofOpenSHMEM []*shmem.FetchScan
 	for _, s := range scans {
+		if s == nil {
+			ofOpenSHMEM = append(ofOpenSHMEM, nil)
+			continue
+		}
 		ofMPI, ofOpenSHMEM = append(ofMPI, s.mpi), append(ofOpenSHMEM, s.shmem)
 	}
 	return &Fetched{mpi.FetchedBy(ofMPI), shmem.FetchedBy(ofOpenSHMEM)}

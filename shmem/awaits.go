@@ -114,7 +114,7 @@ func waits(of func(*call) []awaited, orders string) *entry {
 	return &entry{
 		do:      func(p *pe, c *call) { p.await(c, of(c)) },
 		foresee: func(p *pe, c *call, f *core.Foresight) { p.foreseeWait(c, of(c), f) },
-		results: true, scan: scanFetch,
+		results: true, scan: scanWait,
 		kind: core.SynchronizingCall, orders: orders,
 	}
 }
@@ -145,5 +145,5 @@ func signalFetch(p *pe, c *call) {
 		p.notSymmetric(c, argSigAddr, c.Addr(argSigAddr))
 		return
 	}
-	p.fetched(c, p.Look(at.word(8), c.Begin), c.Int(argResult), 8)
+	p.fetched(c, p.Look(at.word(8), c.Begin, nil), c.Int(argResult), 8)
 }

@@ -15,7 +15,11 @@ import (
 type Fetched struct {
 	all    bool
 	places map[spot]bool
+	waited []map[waited]bool // of each PE, for what in its own memory it waits; nil: that is not known
 }
+
+// waited is what a PE waits for.
+type waited struct{ addr, bytes uint64 }
 
 // spot is a piece of a block: so many places in a row count as one.
 type spot struct {
@@ -24,7 +28,8 @@ type spot struct {
 }
 
 // spotBytes is how large pieces are, and mostSpots how many are told apart.
-const spotBytes, mostSpots = 256, 1 << 18
+// mostWaits bounds what a PE waits for.
+const spotBytes, mostSpots, mostWaits = 256, 1 << 18, 1 << 16
 
 // in reports whether somebody may fetch any of so many bytes at a place; of a nil Fetched
 // that is not known, and so it is possible.
@@ -46,6 +51,8 @@ type FetchScan struct {
 	blocks []scannedBlock // by address
 	made   int            // blocks of the symmetric heap so far
 	shown  bool           // shmem_ptr has returned memory of another PE
+	own    bool           // the PE has called functions of OpenSHMEM
+	waits  map[waited]bool
 	fns    map[*trace.Fn]scanned
 }
 
@@ -58,6 +65,7 @@ type scannedBlock struct {
 // scanned is what a function is to a scan, with the places of its arguments; noArg: none.
 type scanned struct {
 	kind                                                    scanKind
+	own                                                     bool // it is one of OpenSHMEM
 	addr, size, count, number, result, module, offset, base int
 }
 
@@ -65,7 +73,8 @@ type scanKind uint8
 
 const (
 	scanNothing  scanKind = iota
-	scanFetch             // may fetch words, or wait for them
+	scanFetch             // may fetch words
+	scanWait              // waits for some
 	scanData              // tells where static data lies
 	scanMake              // makes a block
 	scanChange            // makes a block of another one
@@ -79,11 +88,12 @@ const noArg = -1
 
 // NewFetchScan returns a scan that has seen no call yet.
 func NewFetchScan() *FetchScan {
-	return &FetchScan{Fetched: Fetched{places: map[spot]bool{}}, fns: map[*trace.Fn]scanned{}}
+	return &FetchScan{Fetched: Fetched{places: map[spot]bool{}}, waits: map[waited]bool{}, fns: map[*trace.Fn]scanned{}}
 }
 
-// Done reports whether further calls cannot change anything.
-func (s *FetchScan) Done() bool { return s.all }
+// Done reports whether further calls cannot change anything, or are too many: of a program
+// that is not one of OpenSHMEM so far it is enough that it may fetch anywhere.
+func (s *FetchScan) Done() bool { return s.all && (!s.own || len(s.waits) > mostWaits) }
 
 // Call takes the next call of the PE.
 func (s *FetchScan) Call(c *trace.Call) {
@@ -92,6 +102,7 @@ func (s *FetchScan) Call(c *trace.Call) {
 		f = scannedOf(c.Fn)
 		s.fns[c.Fn] = f
 	}
+	s.own = s.own || f.own
 	value := func(arg int) uint64 {
 		if arg == noArg {
 			return 0
@@ -99,15 +110,20 @@ func (s *FetchScan) Call(c *trace.Call) {
 		return uint64(c.Args[arg].Int)
 	}
 	switch f.kind {
-	case scanFetch:
-		bytes := uint64(8) // of a signal
+	case scanFetch, scanWait:
+		bytes, n := uint64(8), uint64(1) // of a signal
 		if f.size != noArg {
 			bytes = value(f.size)
 		}
 		if f.number != noArg {
-			bytes *= value(f.number)
+			n = value(f.number)
 		}
-		s.fetches(value(f.addr), bytes)
+		s.fetches(value(f.addr), n*bytes)
+		if f.kind == scanWait {
+			for i := uint64(0); i < n && len(s.waits) <= mostWaits; i++ {
+				s.waits[waited{value(f.addr) + i*bytes, bytes}] = true
+			}
+		}
 	case scanData:
 		s.add(value(f.base), value(f.size), blockKey{data: dataKey{int64(value(f.module)), int64(value(f.offset))}})
 	case scanMake:
@@ -190,7 +206,7 @@ func (s *FetchScan) fetches(addr, bytes uint64) {
 	for piece := (addr - b.lo) / spotBytes; piece <= (last-b.lo)/spotBytes; piece++ {
 		s.places[spot{b.key, piece}] = true
 	}
-	s.all = len(s.places) > mostSpots
+	s.all = s.all || len(s.places) > mostSpots
 }
 
 // scannedOf says what a function is to a scan. What other models fetch is not looked at more
@@ -207,12 +223,12 @@ func scannedOf(fn *trace.Fn) scanned {
 		return scanned{kind: scanAnywhere}
 	}
 	f := scanned{
-		kind: e.scan, addr: noArg, size: fn.Arg("size"), count: fn.Arg("count"), number: fn.Arg("nelems"), result: fn.Arg("result"),
+		kind: e.scan, own: true, addr: noArg, size: fn.Arg("size"), count: fn.Arg("count"), number: fn.Arg("nelems"), result: fn.Arg("result"),
 		module: fn.Arg("module"), offset: fn.Arg("offset"), base: fn.Arg("base"),
 	}
 	var names []string
 	switch f.kind {
-	case scanFetch:
+	case scanFetch, scanWait:
 		names = []string{"dest", "source", "ivar", "ivars", "sig_addr"}
 	case scanChange, scanFree:
 		names = []string{"ptr"}
@@ -225,20 +241,41 @@ func scannedOf(fn *trace.Fn) scanned {
 	return f
 }
 
-// FetchedBy returns what the scans of all PEs have found together.
+// FetchedBy returns what the scans of all PEs have found together, by their numbers; nil: there
+// is none of it.
 func FetchedBy(scans []*FetchScan) *Fetched {
 	f := &Fetched{places: map[spot]bool{}}
 	for _, s := range scans {
+		if s == nil { // there is no trace of it
+			f.waited = append(f.waited, nil)
+			continue
+		}
 		f.all = f.all || s.all
 		maps.Copy(f.places, s.places)
+		if s.Done() {
+			s.waits = nil
+		}
+		f.waited = append(f.waited, s.waits)
 	}
 	return f
 }
 
-// seen reports whether somebody may fetch any of so many bytes at a place, or wait for them.
-func (m *Model) seen(at place, bytes uint64) bool {
-	if m.whose != nil {
-		m.fetched, m.whose = m.whose(), nil
+// learnFetched finds out what PEs fetch, unless it has.
+func (m *Model) learnFetched() {
+	if m.whose == nil {
+		return
 	}
-	return m.fetched.in(at, bytes)
+	m.fetched, m.whose = m.whose(), nil
+	for _, p := range m.pes {
+		if m.fetched == nil || int(p.Rank) >= len(m.fetched.waited) || m.fetched.waited[p.Rank] == nil {
+			p.AwaitsAny()
+			continue
+		}
+		for w := range m.fetched.waited[p.Rank] {
+			p.Awaits(w.addr, w.bytes)
+		}
+	}
 }
+
+// seen reports whether somebody may fetch any of so many bytes at a place, or wait for them.
+func (m *Model) seen(at place, bytes uint64) bool { return m.fetched.in(at, bytes) }

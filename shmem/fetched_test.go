@@ -78,6 +78,22 @@ func TestFetched(t *testing.T) {
 			}
 		})
 	}
+	waits := func(calls ...*trace.Call) map[waited]bool {
+		s := NewFetchScan()
+		for _, c := range calls {
+			if !s.Done() {
+				s.Call(c)
+			}
+		}
+		all := FetchedBy([]*FetchScan{nil, s}).waited
+		require.Len(t, all, 2)
+		require.Nil(t, all[0])
+		return all[1]
+	}
+	require.Equal(t, map[waited]bool{{1000, 8}: true, {1256, 4}: true, {1260, 4}: true}, waits(made(8000, 1000), wait(1000), fetch(1008), several(1256, 2)))
+	require.Nil(t, waits(call("MPI_Fetch_and_op", "result_addr", 100, "win", 1), made(8000, 1000), wait(1000)), "nobody has read on")
+	require.Equal(t, map[waited]bool{{1000, 8}: true}, waits(made(8000, 1000), call("gaspi_atomic_fetch_add"), wait(1000)))
+	require.Nil(t, waits(made(8000, 1000), call("gaspi_atomic_fetch_add"), several(1000, mostWaits+1)), "too many")
 	var unknown *Fetched
 	require.True(t, unknown.in(place{}, 8))
 }

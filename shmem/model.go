@@ -85,6 +85,7 @@ func (m *Model) Bind(fn *trace.Fn) *core.Meaning {
 	}
 	if e.do != nil {
 		w.Replay = func(s *core.Strand, c *core.Call) {
+			m.learnFetched()
 			p := m.pes[s.Rank]
 			if e.results && !c.Returned {
 				return // what it did is not known, and nothing follows it

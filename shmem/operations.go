@@ -3,6 +3,7 @@ package shmem
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/regions"
@@ -191,15 +192,22 @@ func putWith(p *pe, c *call, blocking bool) {
 	}
 	remote, at := t.remote(argDest, t.dst, regions.Write, PutTarget, nil)
 	op := t.pending(remote, local, PutTarget)
-	if bytes, ok := word(int64(t.n * t.size)); ok && remote != nil && t.dst == t.size && c.Has(argValue) {
+	if bytes, ok := c.word(); ok && remote != nil && t.dst == t.size {
 		p.wrote(c, t, at, op, bytes, constant(c.Int(argValue), bytes), nil)
 	}
 	p.merge(t.x, op)
 }
 
-// word returns so many bytes, where one write of a known value may be of that many.
-func word(bytes int64) (uint64, bool) {
-	return uint64(bytes), bytes > 0 && bytes <= 8 && bytes&(bytes-1) == 0
+// word returns how many bytes a put writes, where that is one element of a known value.
+func (c *call) word() (bytes uint64, known bool) {
+	bytes = uint64(c.Int(argSize))
+	switch {
+	case strings.HasPrefix(c.family, "shmem_putmem"): // bytes that count as one element
+		bytes *= uint64(c.Int(argNelems))
+	case c.Has(argNelems) && c.Int(argNelems) != 1:
+		return 0, false
+	}
+	return bytes, c.Has(argValue) && bytes > 0 && bytes <= 8 && bytes&(bytes-1) == 0
 }
 
 func get(p *pe, c *call) {
@@ -302,11 +310,7 @@ func foreseeAtomic(o atomicOp) func(*pe, *call, *core.Foresight) {
 
 // foreseePut says what a put of one element that is still to come will do.
 func foreseePut(p *pe, c *call, f *core.Foresight) {
-	size := c.Int(argSize)
-	if c.Has(argNelems) {
-		size *= c.Int(argNelems)
-	}
-	if bytes, ok := word(size); ok && c.Has(argValue) {
+	if bytes, ok := c.word(); ok {
 		p.foreseeWrite(c, f, argDest, bytes, constant(c.Int(argValue), bytes))
 	}
 }

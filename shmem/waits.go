@@ -124,7 +124,11 @@ func (p *pe) await(c *call, list []awaited) {
 			return
 		}
 		k := at.word(w.bytes)
-		there := p.Look(k, c.Begin)
+		met := unsure
+		if w.more() {
+			met = nil
+		}
+		there := p.Look(k, c.Begin, met)
 		if there == nil { // values are ignored
 			continue
 		}
