@@ -24,6 +24,7 @@ import (
 	"strings"
 
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
 )
@@ -46,8 +47,9 @@ type Side struct {
 	Call string  `json:"call"`           // "MPI_Put", or "load" and the like for what is no call
 	Path []Frame `json:"path,omitempty"` // innermost first
 	Here int     `json:"here,omitempty"` // which of them a report points at
-	// Buffer is which of its buffers the finding is about, of a call that may use several whose
-	// memory was given up; "" of the first of them.
+	// Buffer is which of its buffers the finding is about: of a call that may use several whose
+	// memory was given up, "" of the first of them; of a one-sided operation that meets one of
+	// another process, "" where it does at its target.
 	Buffer string `json:"buffer,omitempty"`
 }
 
@@ -64,7 +66,7 @@ func Of(f *conflicts.Finding, lines *sources.Reader) Finding {
 	out := Finding{Rule: f.Rule}
 	for _, s := range sidesOf(f) {
 		side := sideOf(callOf(s), s.Stack, lines)
-		if f.Rule == conflicts.RuleMemoryGone && slices.Contains(furtherBuffers, s.Role) {
+		if f.Rule == conflicts.RuleMemoryGone && slices.Contains(furtherBuffers, s.Role) || betweenOperations(f) && s.Class == regions.OwnBuffer {
 			side.Buffer = s.Role
 		}
 		out.Sides = append(out.Sides, side)
@@ -80,6 +82,12 @@ func Of(f *conflicts.Finding, lines *sources.Reader) Finding {
 
 // furtherBuffers are those that a call uses besides another one.
 var furtherBuffers = []string{"result buffer", "compare buffer"}
+
+// betweenOperations reports whether a finding is about one-sided operations of two processes, which
+// may meet at the target of both or in the buffer of one.
+func betweenOperations(f *conflicts.Finding) bool {
+	return !f.Alone() && f.First.Class.OneSided() && f.Second.Class.OneSided() && f.First.Rank != f.Second.Rank
+}
 
 func sidesOf(f *conflicts.Finding) []*conflicts.Side {
 	if f.Alone() {

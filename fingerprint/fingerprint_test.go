@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
 )
@@ -72,6 +73,12 @@ func TestHashTellsApart(t *testing.T) {
 	call := example("/home/u", 2, 3)
 	call.First.Call = "MPI_Rget"
 	add("call", call, reading(source))
+	for name, class := range map[string]regions.Class{"two targets": regions.Target, "target and buffer": regions.OwnBuffer} {
+		both := example("/home/u", 2, 2)
+		both.First.Class = regions.Target
+		both.Second = conflicts.Side{Rank: 4, Call: "MPI_Get", Role: "result buffer", Class: class, Stack: both.First.Stack}
+		add(name, both, reading(source))
+	}
 	alone := *base
 	alone.Second = conflicts.Side{}
 	add("one side", &alone, reading(source))
