@@ -60,6 +60,9 @@ func (w *Wording) beforeRelease(a, b *conflicts.Side) conflicts.Fix {
 			Insert(a, how.Call))
 	}
 	t := w.model.Terms()
+	if w.Finding.Attached.Call != "" { // what gives up the object that exposes it may come later
+		return w.inTurn(a, b)
+	}
 	return Propose(conflicts.FixSynchronize, "complete the operation and synchronize the two %s before the memory is released: %s", t.Processes, t.GivesUp)
 }
 

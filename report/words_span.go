@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcchk/mcchk/conflicts"
@@ -89,12 +90,21 @@ func functionIn(f symbols.Frame) string {
 	return f.Func
 }
 
+// mostOfLibraries is how many calls within libraries are written that follow one another; of more
+// only the last one is, which the program makes.
+const mostOfLibraries = 3
+
 // stackText writes a call stack on one line, innermost first, and why a source
 // line is missing.
 func stackText(of *conflicts.Finding, frames []symbols.Frame) string {
 	var parts []string
 	reason := ""
-	for i, f := range frames {
+	for i := 0; i < len(frames); i++ {
+		if n := slices.IndexFunc(frames[i:], func(f symbols.Frame) bool { return f.Layer != symbols.Library }); i > 0 && n > mostOfLibraries {
+			parts = append(parts, fmt.Sprintf("… %d calls within libraries …", n-1))
+			i += n - 1
+		}
+		f := frames[i]
 		if i > 0 && f.File == "" && f.Func == "" {
 			continue
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/mcchk/mcchk/analysis"
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/models"
+	"github.com/mcchk/mcchk/symbols"
 )
 
 // TestWordsOfModels: what is said of a finding is in the words of its model.
@@ -65,4 +66,19 @@ func TestFixesBetweenThreads(t *testing.T) {
 		require.Contains(t, all, "fix 3")
 		require.NotContains(t, all, "others")
 	}
+}
+
+// TestStackThroughLibraries: of many calls within libraries a stack has the one that the program
+// makes, and how many others there are.
+func TestStackThroughLibraries(t *testing.T) {
+	stack := func(inLibraries int) string {
+		frames := []symbols.Frame{{Func: "~slab", File: "a.cpp", Line: 3}}
+		for i := range inLibraries {
+			frames = append(frames, symbols.Frame{Func: "lib" + strconv.Itoa(i), File: "/usr/include/x.h", Line: 7, Layer: symbols.Library})
+		}
+		f := crossFinding()
+		return stackText(&f, append(frames, symbols.Frame{Func: "turn", File: "a.cpp", Line: 9}))
+	}
+	require.Equal(t, "~slab (a.cpp:3) < lib0 (x.h:7) < lib1 (x.h:7) < lib2 (x.h:7) < turn (a.cpp:9)", stack(3))
+	require.Equal(t, "~slab (a.cpp:3) < … 3 calls within libraries … < lib3 (x.h:7) < turn (a.cpp:9)", stack(4))
 }

@@ -29,7 +29,7 @@ func (p *planner) meet(step *conflicts.Step) error {
 	if err != nil {
 		return err
 	}
-	meetings := p.meetings(calls, step.Window)
+	meetings := p.meetings(calls, step.Window, p.named(from, to))
 	if len(meetings) == 0 {
 		return fmt.Errorf("%w: no process is known to make %s", ErrUnknown, calls[0].Fn.Name)
 	}
@@ -42,7 +42,7 @@ func (p *planner) meet(step *conflicts.Step) error {
 	}
 	for _, pass := range passes {
 		for _, m := range meetings {
-			part := pass.of(m.ranks)
+			part := pass.of(m)
 			if len(meetings) > 1 && !part.comesBy(each || pass.whole) {
 				continue
 			}
@@ -58,16 +58,34 @@ func (p *planner) meet(step *conflicts.Step) error {
 type meeting struct {
 	ranks []int
 	calls []*trace.Call
+	of    madeWindow     // which they are on, or on whose communicator; zero: neither
+	whose map[int64]bool // windows whose statements they come between
 }
 
 // meetings returns who makes the calls together, on a window (0: that of the calls, if any): all
 // processes, or those of the communicator that it was made on. The others do so on the window that
-// they made in its place, where processes have several between them.
-func (p *planner) meetings(calls []*trace.Call, window int64) (out []meeting) {
+// they made in its place, where processes have several between them; and where the statements
+// name other windows, too, so do their processes on these, or on their communicators.
+func (p *planner) meetings(calls []*trace.Call, window int64, named []int64) (out []meeting) {
 	v, on := calls[0].Arg("win")
 	if on {
 		window = v.Int
 	}
+	for _, window := range append([]int64{window}, named...) {
+		for _, m := range p.meetingsOn(calls, window, on) {
+			i := slices.IndexFunc(out, func(o meeting) bool { return o.of.id == m.of.id || !on && o.of.comm == m.of.comm })
+			if i < 0 {
+				i = len(out)
+				out = append(out, m)
+			}
+			out[i].whose[m.of.id] = true
+		}
+	}
+	return out
+}
+
+// meetingsOn is meetings for a single window; on: the calls name it.
+func (p *planner) meetingsOn(calls []*trace.Call, window int64, on bool) (out []meeting) {
 	numbers := make([]int, len(p.scan.ranks)) // of the window among those of each process; -1: it is none
 	nth := -1                                 // that of the first process which has it
 	for rank := range numbers {
@@ -95,11 +113,25 @@ func (p *planner) meetings(calls []*trace.Call, window int64) (out []meeting) {
 		if !there {
 			i = len(out)
 			at[its.id] = i
-			out = append(out, meeting{calls: callsOn(calls, its)})
+			out = append(out, meeting{calls: callsOn(calls, its), of: its, whose: map[int64]bool{}})
 		}
 		out[i].ranks = append(out[i].ranks, rank)
 	}
 	return out
+}
+
+// named returns the windows that calls of two statements name, in order.
+func (p *planner) named(sites ...int) []int64 {
+	in := map[int64]bool{}
+	for rank := range p.runs {
+		for _, site := range sites {
+			for i := range p.runs[rank][site] {
+				in[p.runs[rank][site][i].window()] = true
+			}
+		}
+	}
+	delete(in, 0)
+	return slices.Sorted(maps.Keys(in))
 }
 
 // callsOn returns the calls as those on another window, and on its communicator, that make them;
@@ -154,11 +186,15 @@ type pass struct {
 	whole  bool        // only the first one is there: however often, it is one round
 }
 
-// of returns how some of the processes come by.
-func (x pass) of(ranks []int) pass {
+// of returns how the processes of a meeting come by, as far as that concerns its windows.
+func (x pass) of(m meeting) pass {
 	part := pass{region: x.region, whole: x.whole, ranks: make([][]passage, len(x.ranks))}
-	for _, rank := range ranks {
-		part.ranks[rank] = x.ranks[rank]
+	for _, rank := range m.ranks {
+		for _, e := range x.ranks[rank] {
+			if w := e.window(); w == 0 || m.whose[w] {
+				part.ranks[rank] = append(part.ranks[rank], e)
+			}
+		}
 	}
 	return part
 }

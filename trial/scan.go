@@ -104,6 +104,18 @@ func (e *execution) callsOf(fn string) []*event {
 	return out
 }
 
+// window returns the window that the first of its calls names which names one; 0: none does.
+func (e *execution) window() int64 {
+	for i := range e.events {
+		if ev := &e.events[i]; ev.Kind == trace.KindCall {
+			if v, ok := ev.Call.Arg("win"); ok {
+				return v.Int
+			}
+		}
+	}
+	return 0
+}
+
 // accesses returns the accesses that an execution makes without a call.
 func (e *execution) accesses() []*event {
 	var out []*event
