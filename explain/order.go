@@ -103,6 +103,8 @@ func (w *Wording) Outcome(first, second *conflicts.Side) string {
 		x, y = p, q
 	}
 	switch {
+	case second.Class.Gone():
+		return ""
 	case !second.Write:
 		return fmt.Sprintf(", so that %s reads what %s wrote", y, x)
 	case !first.Write:
