@@ -8,6 +8,7 @@
 //   - both are conflicts of processes that nothing made wait for each other, between
 //     the same calls with which these processes wait: a call that is missing there
 //     would have ordered them;
+//   - both are conflicts of one rule that nothing orders, of accesses on the same two call paths;
 //   - both are of operations that are complete too late, and one call would have
 //     completed both in time;
 //   - the one is of an operation that fetches a value again and again and is not complete
@@ -230,6 +231,9 @@ func keys(f *conflicts.Finding) []key {
 			out = append(out, keyOf(kind, calls...))
 		}
 	}
+	if f.Class == conflicts.AcrossProcesses && f.Began == 0 && len(f.First.Stack) > 0 && len(f.Second.Stack) > 0 {
+		out = append(out, samePlaces(f))
+	}
 	if f.Rule == conflicts.RuleOutsideEpoch { // what would open one for all
 		out = append(out, keyOf("no epoch "+f.WinName, &f.First.Started))
 	}
@@ -259,6 +263,18 @@ func keys(f *conflicts.Finding) []key {
 		add("before", &f.First.After.SyncPoint, &f.Second.After.SyncPoint)
 	}
 	return out
+}
+
+// samePlaces is the key of findings of one rule about accesses on the same two call paths, whichever
+// processes and windows these are of.
+func samePlaces(f *conflicts.Finding) key {
+	var at [2]*conflicts.SyncPoint
+	for i, s := range []*conflicts.Side{&f.First, &f.Second} {
+		at[i] = callOf(s)
+		at[i].Call = cmp.Or(s.Call, s.Role)
+	}
+	k := keyOf(fmt.Sprintf("places %s %v", f.Rule, f.First.Atomic && f.Second.Atomic), at[:]...)
+	return key{k.whole, k.whole}
 }
 
 // callOf is the call that makes an access.

@@ -143,6 +143,13 @@ func through(f conflicts.Finding) conflicts.Finding {
 	return f
 }
 
+// placed is a finding whose accesses are where those of another are; of two others the first
+// and the second.
+func placed(f conflicts.Finding, as ...conflicts.Finding) conflicts.Finding {
+	f.First.Stack, f.Second.Stack = as[0].First.Stack, as[len(as)-1].Second.Stack
+	return f
+}
+
 func usage(rule string, started int) conflicts.Finding {
 	return conflicts.Finding{Rule: rule, Severity: conflicts.Error, Class: conflicts.Usage, First: conflicts.Side{Started: at("MPI_Win_unlock", started)}}
 }
@@ -150,6 +157,9 @@ func usage(rule string, started int) conflicts.Finding {
 func TestOf(t *testing.T) {
 	same := between(10, 20)
 	same.Second.Stack = same.First.Stack
+	beside := same
+	beside.First.Stack = at("", 15).Stack
+	beside.Second.Stack = beside.First.Stack
 	loop := same
 	loop.Again = true
 	warning := between(10, 20)
@@ -162,7 +172,10 @@ func TestOf(t *testing.T) {
 		"one":                                {[]conflicts.Finding{between(10, 20)}, [][]int{{0}}},
 		"between the same calls":             {[]conflicts.Finding{between(10, 20), between(10, 20)}, [][]int{{0, 1}}},
 		"in a loop, and before it":           {[]conflicts.Finding{between(5, 20), between(20, 20)}, [][]int{{0, 1}}},
-		"the same call in both processes":    {[]conflicts.Finding{same, same}, [][]int{{0}, {1}}},
+		"the same call in both processes":    {[]conflicts.Finding{same, beside}, [][]int{{0}, {1}}},
+		"the same call in two windows":       {[]conflicts.Finding{same, same}, [][]int{{0, 1}}},
+		"the same two places":                {[]conflicts.Finding{between(10, 20), placed(between(30, 40), between(10, 20))}, [][]int{{0, 1}}},
+		"one of two places":                  {[]conflicts.Finding{between(10, 20), placed(between(30, 40), between(10, 50), between(30, 40))}, [][]int{{0}, {1}}},
 		"the same call in a loop":            {[]conflicts.Finding{between(10, 20), loop}, [][]int{{0, 1}}},
 		"atomic operations, and a conflict":  {[]conflicts.Finding{atomic(10, 20), between(10, 20), atomic(10, 20)}, [][]int{{0, 2}, {1}}},
 		"in two phases":                      {[]conflicts.Finding{between(10, 20), between(20, 30)}, [][]int{{0}, {1}}},

@@ -226,8 +226,10 @@ func githubBlocks(t *testing.T, res *analysis.Result) []string {
 
 func TestGitHubShowsTen(t *testing.T) {
 	res := &analysis.Result{Verdict: analysis.Race, Basis: goodBasis}
-	for range 12 {
-		res.Findings = append(res.Findings, crossFinding())
+	for i := range 12 {
+		f := crossFinding()
+		f.First.Stack = at("exchange", "/home/u/src/halo.c", 20+i)
+		res.Findings = append(res.Findings, f)
 	}
 	res.Findings = append(res.Findings, atomicFinding())
 	got := string(render(t, "github", res))

@@ -92,12 +92,15 @@ func (t *textWriter) again(f, before *conflicts.Finding) string {
 	lead, other := explain.Sides(f)
 	oldLead, oldOther := explain.Sides(before)
 	differ := func(a, b []symbols.Frame) bool { return !explain.SamePlace(symbols.Path(a), symbols.Path(b)) }
+	through := func(a, b *conflicts.Side) bool { // other objects; memory of its own is accessed through none
+		return a.Made.Call != "" && b.Made.Call != "" && differ(a.Made.Stack, b.Made.Stack)
+	}
 	switch {
 	case differ(lead.Stack, oldLead.Stack) || differ(other.Stack, oldOther.Stack):
 		return same + ", on other call paths"
-	case differ(lead.Made.Stack, oldLead.Made.Stack):
+	case through(lead, oldLead):
 		return same + ", with the " + models.Terms(f).Object + " of " + lead.Made.Call + " at " + shortPlace(f, lead.Made.Stack)
-	case differ(other.Made.Stack, oldOther.Made.Stack):
+	case through(other, oldOther):
 		return same + ", with the " + models.Terms(f).Object + " of " + other.Made.Call + " at " + shortPlace(f, other.Made.Stack)
 	}
 	return same
