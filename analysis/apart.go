@@ -26,6 +26,9 @@ func (n *namer) tellApart(e *evidence) {
 			s := &groups[i].Sample
 			for _, t := range []*conflicts.Touch{&s.First, &s.Second} {
 				add(t.Started, t.Next, t.Done, t.Heard, t.Passed, t.Before, t.After, t.Made, t.Call.Local)
+				if t.Weak != nil {
+					add(t.Weak.Wrote, t.Weak.Read)
+				}
 				for _, l := range t.Held {
 					if l.Of != nil {
 						add(l.Of.Created)

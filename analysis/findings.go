@@ -315,6 +315,9 @@ func (n *namer) side(site conflicts.Site, t *conflicts.Touch) conflicts.Side {
 		Local:   n.syncPoint(t.Call.Local),
 		Lo:      t.Lo, Hi: t.Hi, Holes: t.Holes, Unit: t.Unit,
 	}
+	if x := t.Weak; x != nil {
+		s.Weak = conflicts.WeakOrder{Wrote: n.syncPoint(x.Wrote), Read: n.syncPoint(x.Read), RelaxedWrite: x.RelaxedWrite, RelaxedRead: x.RelaxedRead}
+	}
 	s.Local.Event = 0 // may be that of another access of the same line
 	s.Before, s.After = n.turn(t.Before), n.turn(t.After)
 	for _, l := range t.Held {

@@ -34,6 +34,7 @@ type outcome struct {
 	span          *regions.Completion // nil of an instantaneous access
 	heard         regions.Heard       // of the other access's process, when it started
 	passed        *regions.CallInfo   // of another strand of its process
+	weak          *regions.Weak       // by which it does not come after the other access
 	locks         *regions.LockSet
 	before, after *regions.CallInfo // nearer than those of within; nil if none is
 }
@@ -84,6 +85,7 @@ func (g *growing) show(p *Pair) {
 	s.Locks[0], s.Locks[1] = p.Region.LockOrder(p.First, p.Second)
 	s.FirstBegan, s.SecondBegan = p.Region.StartsBefore(p.First, p.Second), p.Region.StartsBefore(p.Second, p.First)
 	g.sample, g.first, g.second = s, p.outcome(p.First), p.outcome(p.Second)
+	g.first.weak, g.second.weak = p.Region.WeakOrder(p.Second, p.First), p.Region.WeakOrder(p.First, p.Second)
 	if p.First.Rank != p.Second.Rank {
 		g.first.heard, g.second.heard = p.Region.Heard(p.First, p.Second), p.Region.Heard(p.Second, p.First)
 		g.first.passed, g.second.passed = p.Region.Passed(p.First, p.Second), p.Region.Passed(p.Second, p.First)
@@ -121,7 +123,7 @@ func (o *outcome) complete(t *Touch) {
 			t.Call = &call
 		}
 	}
-	t.Heard, t.Passed, t.Held = o.heard.Call(), o.passed, o.locks.Held()
+	t.Heard, t.Passed, t.Weak, t.Held = o.heard.Call(), o.passed, o.weak, o.locks.Held()
 }
 
 // made returns the call that made the object that a call accesses memory

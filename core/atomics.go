@@ -1,6 +1,9 @@
 package core
 
-import "github.com/mcchk/mcchk/evc"
+import (
+	"github.com/mcchk/mcchk/evc"
+	"github.com/mcchk/mcchk/regions"
+)
 
 // Atomic loads and stores of a language, in memory that processes share. They take
 // effect where they stand, and order as C11 says: who reads with acquire order comes
@@ -119,4 +122,25 @@ func (v *version) publish(op *WordOp, last *version) {
 		return
 	}
 	v.published, v.publishes = v.before.time, true
+}
+
+// mostWeak is of how many operations a phase notes that they order nothing: explanations name them.
+const mostWeak = 1 << 12
+
+// noteWeak notes that the strand of an operation has read what a relaxed one left, or reads with
+// a relaxed one.
+func (op *WordOp) noteWeak(s *Strand) {
+	m, by := s.m, op.saw.by
+	if !op.order.language || by == nil || !by.order.language || by.strand == s || !by.complete || len(m.weak) == mostWeak {
+		return
+	}
+	x := &regions.Weak{From: by.completed, To: s.Now(), RelaxedWrite: by.order.published != by.issued, RelaxedRead: !op.order.acquire}
+	if !x.RelaxedWrite && !x.RelaxedRead {
+		return
+	}
+	at := func(op *WordOp) *regions.CallInfo {
+		return regions.NewCallInfo(regions.CallSite{Fn: op.fn, Rank: op.strand.Rank, Thread: op.strand.thread, Stack: op.stack}, 0)
+	}
+	x.Wrote, x.Read = at(by), at(op)
+	m.weak = append(m.weak, x)
 }

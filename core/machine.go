@@ -56,6 +56,7 @@ type Machine struct {
 	functions functions
 	words     words
 	writing   writing
+	weak      []*regions.Weak // of the phase
 	open      Choices
 	doubtful  map[WordKey]bool // words whose values contradicted the order that was taken
 
@@ -421,6 +422,7 @@ func (m *Machine) region(regionEnds, last bool) *regions.Region {
 	r := m.store.HandOver(m.wholeRegions())
 	r.Index, r.Weight, r.Clock, r.LockSpans = m.index, m.phase.grown, m.clock, m.registry.lockSpansNow()
 	r.Serial = m.serialWords()
+	r.Weak, m.weak = m.weak, nil
 	for i, p := range m.paths {
 		r.Segments[i], r.First[i] = p.segs, p.first
 	}

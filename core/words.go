@@ -544,6 +544,7 @@ func (op *WordOp) arrive(s *Strand) {
 	if op.saw == nil || op.region != op.word.m.index {
 		return
 	}
+	op.noteWeak(s)
 	v := op.word.visitor(s)
 	v.close(s, op.saw.number)
 	var passed []*version

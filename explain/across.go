@@ -46,6 +46,10 @@ func (w *Wording) across() conflicts.Explanation {
 			break
 		}
 	}
+	e.Why += w.relaxed()
+	if m, ok := w.Stronger(); ok {
+		e.Fixes = slices.Insert(e.Fixes, 0, m)
+	}
 	if a.Thread != 0 || b.Thread != 0 {
 		e.Fixes = eachKindFirst(e.Fixes)
 	}

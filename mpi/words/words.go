@@ -28,6 +28,9 @@ func Explain(f *conflicts.Finding) conflicts.Explanation {
 		if fenced(&f.First) || fenced(&f.Second) {
 			e.Fixes = append(e.Fixes, betweenShared(w, "call MPI_Win_fence", "MPI_Win_fence")...)
 		}
+		if m, ok := w.Stronger(); ok {
+			e = explain.First(e, m)
+		}
 		return e
 	case conflicts.RuleAtomicOp:
 		e := w.Explain()
