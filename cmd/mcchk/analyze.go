@@ -29,7 +29,6 @@ type analyzeOptions struct {
 	predict  bool
 	model    string
 	pairwise bool
-	stats    bool
 	layers   layerOptions
 	unseen   unseenOptions
 	report   reportOptions
@@ -41,6 +40,7 @@ type reportOptions struct {
 	failOn  string
 	gate    gateOptions
 	memory  memoryValue // also for the analysis itself
+	stats   bool        // likewise
 
 	outputs []output // what formats mean
 }
@@ -59,7 +59,7 @@ func (o *analyzeOptions) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.predict, "predict", false, "also warn of accesses that would race if locks were granted, or memory updated, in another order (MC202)")
 	f.IntVar(&o.jobs, "jobs", 0, "parallel workers; 0: one per processor")
 	f.BoolVar(&o.pairwise, "pairwise", false, "compare every pair of accesses, as the papers do: slower, with the same findings")
-	f.BoolVar(&o.stats, "stats", false, "print the cost of the analysis on standard error: regions, clocks, memory, time")
+	f.BoolVar(&o.report.stats, "stats", false, "print the cost of the analysis on standard error: regions, clocks, memory, time")
 	registerCompletion(cmd, "memory-model", fixedWords(memoryModels...))
 	registerCompletion(cmd, "clock", fixedWords(evc.Names()...))
 	o.layers.addFlags(f)
@@ -243,7 +243,7 @@ func (a *app) refuseTerminal(outputs []output) error {
 func (o *analyzeOptions) analysis(p *progress, getenv func(string) string) analysis.Options {
 	opts := analysis.Options{
 		Clock: o.clock, Jobs: o.jobs, MemoryModel: analysis.MemoryModel(o.model), Predict: o.predict,
-		Layers: o.layers.Layers, Pairwise: o.pairwise, Stats: o.stats, Progress: p.update,
+		Layers: o.layers.Layers, Pairwise: o.pairwise, Stats: o.report.stats, Progress: p.update,
 	}
 	opts.Unseen, _ = o.unseen.parts() // check has tried
 	o.report.memory.bound(&opts, getenv)
@@ -284,7 +284,7 @@ func (a *app) analyzeRun(ctx context.Context, dir string, o analyzeOptions) (*an
 	began := time.Now()
 	res, err := a.backend.analyze(ctx, dir, o.analysis(progress, a.getenv))
 	progress.clear()
-	if err == nil && o.stats {
+	if err == nil && o.report.stats {
 		a.sayStats(res, time.Since(began))
 	}
 	return res, err

@@ -253,7 +253,7 @@ func (a *app) analyzeLive(ctx context.Context, dir string, o analyzeOptions, t *
 	began := time.Now()
 	res, err := a.backend.live(ctx, dir, opts)
 	progress.clear()
-	if err == nil && o.stats {
+	if err == nil && o.report.stats {
 		a.sayStats(res, time.Since(began))
 	}
 	return res, err

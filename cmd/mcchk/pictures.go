@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/mcchk/mcchk/analysis"
 )
@@ -39,11 +40,14 @@ func (a *app) tryFixes(ctx context.Context, res *analysis.Result, o reportOption
 	if res.Interrupted || res.GivenBack || len(res.Findings) == 0 {
 		return
 	}
-	progress := a.newProgress()
+	progress, began := a.newProgress(), time.Now()
 	opts := analysis.Options{Progress: progress.update}
 	o.memory.bound(&opts, a.getenv)
 	err := a.backend.tryFixes(ctx, res, opts)
 	progress.clear()
+	if o.stats {
+		a.say("stats: fixes were tried for %.2f s", time.Since(began).Seconds())
+	}
 	if err != nil {
 		a.say("warning: the fixes were not tried, because the traces could not be read again: %v", err)
 	}
