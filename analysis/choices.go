@@ -8,6 +8,7 @@ import (
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/models"
+	"github.com/mcchk/mcchk/trace"
 )
 
 // otherOrder replays the run once more with another of the orders in which memory may have
@@ -78,7 +79,11 @@ func (n *namer) openOrders(all []core.OpenOrder) string {
 	for _, o := range all {
 		var calls []string
 		for _, c := range o.Candidates {
-			calls = append(calls, fmt.Sprintf("%s%s of rank %d", c.Fn, n.where(c), c.Rank))
+			name := c.Fn
+			if trace.IsNote(name) { // of an operation that is no call
+				name = "an atomic operation"
+			}
+			calls = append(calls, fmt.Sprintf("%s%s of rank %d", name, n.where(c), c.Rank))
 		}
 		texts = append(texts, fmt.Sprintf("%s in the memory of rank %d", strings.Join(calls, ", "), o.Owner))
 	}

@@ -73,17 +73,22 @@ func (s *Strand) wordOf(a Atomic) WordKey {
 }
 
 // Fence makes the relaxed atomic loads that came before acquire, and the stores that
-// come behind it release.
-func (s *Strand) Fence(c *Call) {
+// come behind it release; or the one or the other.
+func (s *Strand) Fence(c *Call, acquire, release bool) {
 	f := s.fences()
-	if f.any {
-		g := &Signal{}
-		s.m.give(g, f.read)
-		f.read, f.any = evc.Time{}, false
-		s.Synchronize(c, nil, []Wait{{On: g}}, func() { s.fences().last = s.publish() })
+	after := func() {
+		if release {
+			s.fences().last = s.publish()
+		}
+	}
+	if !acquire || !f.any {
+		after()
 		return
 	}
-	f.last = s.publish()
+	g := &Signal{}
+	s.m.give(g, f.read)
+	f.read, f.any = evc.Time{}, false
+	s.Synchronize(c, nil, []Wait{{On: g}}, after)
 }
 
 // learns returns what the strand of an operation learns from the version that it fetched.

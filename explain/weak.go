@@ -31,7 +31,7 @@ func (w *Wording) relaxed() string {
 	case !x.RelaxedWrite:
 		which = "the reading one is"
 	}
-	return fmt.Sprintf("; an atomic operation of %s has read%s what one of %s had written%s, but %s relaxed, which orders nothing",
+	return fmt.Sprintf("; an atomic operation of %s has read%s what one of %s had written%s, but %s relaxed, which without fences orders nothing",
 		w.rank(b.Rank), w.At(x.Read.Stack), w.rank(a.Rank), w.At(x.Wrote.Stack), which)
 }
 
@@ -51,5 +51,5 @@ func (w *Wording) Stronger() (conflicts.Fix, bool) {
 	if x.RelaxedRead {
 		use = append(use, "memory_order_acquire"+of+w.rank(b.Rank)+w.At(x.Read.Stack))
 	}
-	return Propose(conflicts.FixSynchronize, "use %s, so that %s comes after %s", strings.Join(use, ", and "), w.Access(b), w.Access(a)), true
+	return Propose(conflicts.FixSynchronize, "use %s, or such fences, so that %s comes after %s", strings.Join(use, ", and "), w.Access(b), w.Access(a)), true
 }

@@ -109,7 +109,7 @@ func doSync(m *Model, p *process, c *core.Call, _ *entry) {
 		e.copies.publish(p)
 		e.copies.refresh(p)
 		if e.win.shared {
-			p.Fence(c)
+			p.Fence(c, true, true)
 		}
 	}
 }

@@ -191,6 +191,7 @@ var windowSync = map[string]*entry{
 	"mcchk_Lock_ticket":       {do: doLockTicket},
 	"mcchk_Fetched":           {do: doFetched, foresee: foreseeFetched},
 	atomicNote:                {do: doAtomic, foresee: foreseeAtomic},
+	"mcchk_Atomic_fence":      {do: doAtomicFence},
 }
 
 // Messages (3.2, 3.4, 3.7, 3.8, 4.2). What they order is called so in pictures

@@ -346,6 +346,11 @@ const (
 	_ // sequentially consistent
 )
 
+func acquires(order int64) bool {
+	return order == orderConsume || order == orderAcquire || order >= orderBoth
+}
+func releases(order int64) bool { return order >= orderRelease }
+
 // atomicNote is the tracer's note of an atomic operation of the language.
 const atomicNote = "mcchk_Atomic"
 
@@ -356,6 +361,12 @@ func doAtomic(_ *Model, p *process, c *core.Call, _ *entry) {
 	} else {
 		c.SetBad()
 	}
+}
+
+// doAtomicFence: the tracer's note of a fence of the language.
+func doAtomicFence(_ *Model, p *process, c *core.Call, _ *entry) {
+	order := c.Int(argOrder)
+	p.Fence(c, acquires(order), releases(order))
 }
 
 func foreseeAtomic(_ *Model, _ *process, c *core.Call, _ *entry, f *core.Foresight) {
@@ -372,8 +383,7 @@ func atomicOf(c *core.Call) (core.Atomic, bool) {
 	}
 	a := core.Atomic{
 		Addr: c.Addr(argAddr), Bytes: uint64(size), Fetches: how != 1, Found: c.Int(argFound),
-		Acquire: order == orderConsume || order == orderAcquire || order >= orderBoth,
-		Release: order >= orderRelease,
+		Acquire: acquires(order), Release: releases(order),
 	}
 	if f, shift := languageOps[how], 64-8*size; f != nil {
 		fixed := how <= 2

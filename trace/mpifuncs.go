@@ -49,6 +49,7 @@ var mpiFunctions = map[string]string{
 	"mcchk_Shared_segment":    "win:w,rank:r,base:p,size:i",
 	"mcchk_Fetched":           "numbers:I,values:I",
 	"mcchk_Atomic":            "addr:p,size:i,how:i,order:i,operand:i,found:i",
+	"mcchk_Atomic_fence":      "order:i",
 	"mcchk_Win_info":          "win:w,accumulate_ops:i,accumulate_ordering:i",
 	"mcchk_Memory_gone":       "base:p,size:i,why:i",
 	"MPI_Win_set_info":        "win:w",

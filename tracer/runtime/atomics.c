@@ -193,6 +193,11 @@ static void fence_acquires(void **frame)
 	}
 }
 
+static bool same(const struct written *a, const struct written *b)
+{
+	return a->call == b->call && a->calls == b->calls && a->accesses == b->accesses && a->calls_used == b->calls_used && a->accesses_used == b->accesses_used;
+}
+
 static struct written written(const struct mcchk_thread *t)
 {
 	const struct mcchk_chunk *c = t->calls.chunk, *a = t->accesses.chunk;
@@ -206,8 +211,7 @@ static bool recorded(void)
 	if (!t || !self.fence || t->touching_count != 0)
 		return true;
 	struct written now = written(t);
-	return now.call != self.fenced.call || now.calls != self.fenced.calls || now.accesses != self.fenced.accesses ||
-	       now.calls_used != self.fenced.calls_used || now.accesses_used != self.fenced.accesses_used;
+	return !same(&now, &self.fenced);
 }
 
 /* Each fence is an object of its own: what is stored behind it publishes what was before
@@ -404,8 +408,32 @@ static void store_128(volatile u128 *p, u128 v) { exchange_128(p, v); }
 ALL(128, u128)
 #endif
 
+void (*mcchk_fence_noted)(int order, void **frame);
+
+/* Notes a fence, unless nothing was recorded since one like it: a loop that polls may have one. */
+static void note_fence(int order, void **frame)
+{
+	static __thread struct {
+		int order;
+		struct written behind;
+	} last = {.order = -1};
+	const struct mcchk_thread *t = mcchk_self.thread;
+	if (t && last.order == order && (t->touching_count == 0 || !releases(order))) {
+		struct written now = written(t);
+		if (same(&now, &last.behind))
+			return;
+	}
+	mcchk_fence_noted(order, frame);
+	if (mcchk_self.thread) {
+		last.order = order;
+		last.behind = written(mcchk_self.thread);
+	}
+}
+
 void mcchk_fence(int order, void **frame)
 {
+	if (mcchk_fence_noted)
+		note_fence(order, frame);
 	if (!mcchk_orders())
 		return;
 	if (acquires(order))

@@ -210,6 +210,7 @@ void mcchk_fence(int order, void **frame);
 
 /* Notes an operation on memory that processes share; NULL as long as they share none. */
 extern void (*mcchk_atomic_valued)(uint64_t begin, const volatile void *p, uint32_t size, int how, int order, int64_t operand, int64_t found, void **frame);
+extern void (*mcchk_fence_noted)(int order, void **frame); /* and a fence, likewise */
 
 /* ---- openmp.c ---- */
 

@@ -152,4 +152,24 @@ static void atomic_valued(uint64_t begin, const volatile void *p, uint32_t size,
 	mcchk_leave();
 }
 
-void mcchk_words_shared(void) { mcchk_atomic_valued = atomic_valued; }
+static void fence_noted(int order, void **frame)
+{
+	if (mcchk_self.busy) { /* in a signal handler */
+		mcchk_lost(1, 0);
+		return;
+	}
+	if (!mcchk_enter(frame))
+		return;
+	int64_t *w = mcchk_call_begin(mcchk_fn_mcchk_Atomic_fence, 1, frame);
+	if (w)
+		w[0] = order & 7;
+	mcchk_call_commit_at(mcchk_now());
+	mcchk_call_end(mcchk_now(), 0);
+	mcchk_leave();
+}
+
+void mcchk_words_shared(void)
+{
+	mcchk_atomic_valued = atomic_valued;
+	mcchk_fence_noted = fence_noted;
+}
