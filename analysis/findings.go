@@ -271,7 +271,7 @@ func (n *namer) finding(g *conflicts.Group) conflicts.Finding {
 // object names what exposes memory: by its number, the name that the program gave it, and
 // its creation.
 func (n *namer) object(w *regions.Object) string {
-	name := fmt.Sprintf("%s %d", w.Kind, w.Number)
+	name := cmp.Or(w.Called, fmt.Sprintf("%s %d", w.Kind, w.Number))
 	if w.Name != "" {
 		name += fmt.Sprintf(" %q", w.Name)
 	}

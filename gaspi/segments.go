@@ -51,7 +51,7 @@ func (p *process) makeSegment(c *core.Call) {
 	if s == nil {
 		n := len(y.all) + 1
 		s = &segment{id: id, Object: regions.Object{
-			ID: firstObject + int64(n), Number: n, Kind: "segment", Name: fmt.Sprintf("id %d", id), Created: p.Info(c),
+			ID: firstObject + int64(n), Number: n, Kind: "segment", Called: fmt.Sprintf("segment id %d", id), Created: p.Info(c),
 		}}
 		y.all[key] = s
 	}

@@ -7,6 +7,7 @@ type Object struct {
 	Number  int       // 1 for the first of its kind in the run
 	Kind    string    // "window"
 	Name    string    // that the program gave it; "" if none
+	Called  string    // what it is called in place of its number, where programs number it themselves: "segment id 1"; otherwise ""
 	Created *CallInfo // by the lowest rank
 	Mode    Mode      // how it is to be used, where that matters to its model
 }
