@@ -17,6 +17,7 @@ type ahead struct {
 	stream Stream
 	many   accessStream  // the stream, where it is one
 	queue  []trace.Event // read ahead, not yet replayed
+	room   []trace.Event // where the queue began, empty
 	events int           // of them, accesses that were passed over included
 	taken  int           // how many of the queue were replayed
 	times  int           // how often all of a queue was replayed
@@ -33,7 +34,8 @@ func (a *ahead) read(ev *trace.Event) error {
 		return nil
 	}
 	if a.queue != nil {
-		a.queue, a.taken = nil, 0
+		a.of.m.rooms.giveBack(a.room)
+		a.queue, a.room, a.taken = nil, nil, 0
 		a.times++
 	}
 	if a.err != nil {
@@ -102,8 +104,44 @@ func (a *ahead) put(ev *trace.Event) {
 	if ev.Kind == trace.KindCall {
 		ev.Call = keep(ev.Call)
 	}
+	if a.queue == nil {
+		a.room = a.of.m.rooms.take()
+		a.queue = a.room
+	}
+	n := len(a.queue)
+	switch {
+	case n < cap(a.queue):
+	case 2*n <= cap(a.room): // what was replayed makes room
+		copy(a.room[:n], a.queue)
+		a.queue = a.room[:n]
+	default:
+		a.room = make([]trace.Event, 0, max(64, 2*n))
+		a.queue = append(a.room, a.queue...)
+	}
 	a.queue = append(a.queue, *ev)
 	a.events += events(ev)
+}
+
+// rooms is room for events that were read ahead, which is used again.
+type rooms [][]trace.Event
+
+// mostRooms bounds how much is kept, and mostInRoom the events that one has room for.
+const mostRooms, mostInRoom = 32, 1 << 13
+
+func (r *rooms) take() []trace.Event {
+	if len(*r) == 0 {
+		return nil
+	}
+	last := len(*r) - 1
+	room := (*r)[last]
+	(*r)[last], *r = nil, (*r)[:last]
+	return room
+}
+
+func (r *rooms) giveBack(room []trace.Event) {
+	if cap(room) <= mostInRoom && len(*r) < mostRooms {
+		*r = append(*r, room)
+	}
 }
 
 // events returns how many events one stands for, whatever is passed over.

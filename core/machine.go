@@ -56,6 +56,7 @@ type Machine struct {
 	functions functions
 	words     words
 	writing   writing
+	rooms     rooms
 	weak      []*regions.Weak // of the phase
 	open      Choices
 	doubtful  map[WordKey]bool // words whose values contradicted the order that was taken
