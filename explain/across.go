@@ -42,7 +42,11 @@ func (w *Wording) across() conflicts.Explanation {
 	for _, s := range []*conflicts.Side{b, a} {
 		if s.Passed.Call != "" {
 			e.Why += w.passed(s)
-			e.Fixes = slices.Insert(e.Fixes, 0, w.waitForStrand(s))
+			at := 0
+			if len(e.Fixes) > 0 && e.Fixes[0].Kind == conflicts.FixOperation { // an atomic one needs no order
+				at = 1
+			}
+			e.Fixes = slices.Insert(e.Fixes, at, w.waitForStrand(s))
 			break
 		}
 	}

@@ -18,7 +18,7 @@ type toy struct{}
 
 func (toy) Instead(string) string { return "" }
 func (toy) Terms() Terms {
-	return Terms{Rank: "rank", Process: "process", Processes: "processes", Object: "heap", Wait: "a toy barrier", Between: "a toy barrier", Order: "toy barrier", Complete: "toy_quiet", GivesUp: "toy_free does both", LockOfAll: "all"}
+	return Terms{Rank: "rank", Process: "process", Processes: "processes", Object: "heap", Wait: "a toy barrier", Between: "a toy barrier", Order: "toy barrier", Complete: "toy_quiet", GivesUp: "toy_free does both", OwnAtomic: "an atomic operation", LockOfAll: "all"}
 }
 
 func (toy) Call(fn string) Call {

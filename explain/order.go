@@ -131,7 +131,7 @@ func (w *Wording) Deed(s *conflicts.Side) string { return bare(s) + w.At(s.Stack
 func (w *Wording) fixUnordered(a, b *conflicts.Side) []conflicts.Fix {
 	order := w.fixOrder(a, b)
 	if a.Class != regions.Target || b.Class != regions.Target {
-		return order
+		return append(w.atomicToo(a, b), order...)
 	}
 	separate := Propose(conflicts.FixSeparate, "let the two %s use different places of the %s%s", w.model.Terms().Processes, w.model.Terms().Object, w.Places())
 	atomic, can := w.model.Atomic(w, a, b)
@@ -150,6 +150,18 @@ func (w *Wording) fixUnordered(a, b *conflicts.Side) []conflicts.Fix {
 		out = append(out, separate)
 	}
 	return out
+}
+
+// atomicToo proposes an atomic operation in place of a load or store of the process in whose memory
+// another one makes an atomic operation: of one element, as those are.
+func (w *Wording) atomicToo(a, b *conflicts.Side) []conflicts.Fix {
+	if a.Class == regions.Local {
+		a, b = b, a
+	}
+	if a.Class != regions.Target || !a.Atomic || b.Class != regions.Local || b.Rank != w.Finding.Owner || b.Lo != a.Lo || b.Hi != a.Hi {
+		return nil
+	}
+	return []conflicts.Fix{ProposeAt(conflicts.FixOperation, Place(b), "use %s in place of %s, if any order will do", w.model.Terms().OwnAtomic, w.Access(b))}
 }
 
 // fixOrder says which synchronization would order two accesses of which either

@@ -50,6 +50,7 @@ type Terms struct {
 	Complete  string // how operations are completed: "close the epoch, flush it, or wait for the request"
 	Meet      string // the call with which all processes wait for each other: "MPI_Barrier"
 	GivesUp   string // which call is right before exposed memory is given up: "MPI_Win_free does both for window memory"
+	OwnAtomic string // which operation is to memory of its own what loads and stores are not: "an atomic operation on itself (toy_atomic)"
 	LockOfAll string // what a lock of all processes is of: "all ranks (MPI_Win_lock_all)"
 	OwnLocks  bool   // locks are not of memory, but objects by themselves
 }

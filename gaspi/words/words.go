@@ -61,6 +61,7 @@ func (vocabulary) Terms() explain.Terms {
 		Order:     "notification, barrier or reduction",
 		Complete:  "call gaspi_wait for its queue",
 		Meet:      "gaspi_barrier",
+		OwnAtomic: "a global atomic of the rank on its own part (gaspi_atomic_fetch_add, gaspi_atomic_compare_swap)",
 		GivesUp:   "gaspi_wait completes at the caller only; other ranks have to complete their operations, and say so",
 		LockOfAll: "all ranks",
 	}

@@ -142,6 +142,7 @@ func (vocabulary) Terms() explain.Terms {
 		Between:   "a barrier that both call or a message",
 		Order:     "message, barrier or fence",
 		Complete:  "close the epoch, flush it, or wait for the request",
+		OwnAtomic: "an atomic operation of the process on its own part (MPI_Fetch_and_op or MPI_Get_accumulate with MPI_NO_OP, MPI_Accumulate)",
 		GivesUp:   "MPI_Win_free does both for window memory",
 		Meet:      "MPI_Barrier",
 		LockOfAll: "all ranks (MPI_Win_lock_all)",

@@ -4,6 +4,7 @@ package words
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/explain"
@@ -61,6 +62,7 @@ func (vocabulary) Terms() explain.Terms {
 		Order:     "barrier, value that is waited for, or lock",
 		Complete:  "call shmem_quiet or a barrier",
 		Meet:      barrier,
+		OwnAtomic: "an atomic operation of the PE on itself (atomic_fetch, atomic_set, atomic_add)",
 		GivesUp:   "shmem_free begins with a barrier of all PEs, which completes what is pending on the default context, and on no other",
 		OwnLocks:  true,
 	}
@@ -168,10 +170,23 @@ func (vocabulary) Order(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fi
 		return []conflicts.Fix{explain.Propose(conflicts.FixSynchronize, "let the two PEs take turns, with %s, called by all PEs, between them", barrier)}
 	}
 	x, y, lines := explain.Meant(a, b)
+	all := append(signalled(w, a, b), met(w, x, y))
 	if lines {
-		return []conflicts.Fix{met(w, x, y)}
+		return all
 	}
-	return []conflicts.Fix{met(w, x, y), met(w, y, x)}
+	return append(all, met(w, y, x))
+}
+
+// signalled proposes to wait for the signal of a put before the PE uses what has been put there.
+func signalled(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
+	if b.Class == regions.Target {
+		a, b = b, a
+	}
+	if a.Class != regions.Target || !a.Write || !strings.Contains(a.Call, "put_signal") || b.Rank != w.Finding.Owner {
+		return nil
+	}
+	return []conflicts.Fix{explain.ProposeAt(conflicts.FixSynchronize, explain.Place(b), "let %s wait for the signal of %s before %s (shmem_signal_wait_until)%s",
+		Terms().Number(b.Rank), w.Access(a), w.Access(b), w.Outcome(a, b))}
 }
 
 // Atomic says with which atomic operations two operations may meet, and what orders
