@@ -11,6 +11,8 @@
 // wrappers, a Layers says; Here and Path go by that.
 package symbols
 
+import "slices"
+
 // Frame is one place of a call stack.
 type Frame struct {
 	Func    string // demangled; "" when unknown
@@ -49,14 +51,24 @@ func HereAt(stack []Frame) int {
 
 // Append adds the frames of a caller to a stack. Where the compiler took a part out of a function,
 // and inlined the rest of it elsewhere, the part is called from there: this is one execution of
-// the function, and one frame.
+// the function, and one frame. So is what gfortran makes of a procedure with ENTRY statements: a
+// function for each entry, which calls the one with the code of all.
 func Append(stack, caller []Frame) []Frame {
-	if n := len(stack); n > 0 && len(caller) > 0 && stack[n-1].Part && stack[n-1].Func != "" && stack[n-1].Func == caller[0].Func {
+	n := len(stack)
+	if n > 0 && len(caller) > 0 && stack[n-1].Part && stack[n-1].Func != "" && stack[n-1].Func == caller[0].Func {
 		part := caller[0].Part // of a part of the part
 		caller = caller[1:]
 		stack[n-1].Part = part
 	}
-	return append(stack, caller...)
+	stack = append(stack, caller...)
+	for i := max(0, n-1); i+1 < len(stack); i++ {
+		f, entry := &stack[i], &stack[i+1]
+		if name, ok := withEntries(f.Func); ok && entry.File == f.File && (entry.Func == name || entry.Line < f.Line) {
+			f.Func, f.Inlined = name, entry.Inlined
+			stack = slices.Delete(stack, i+1, i+2)
+		}
+	}
+	return stack
 }
 
 // Path returns the frames that tell one call path of a program from another: all

@@ -175,6 +175,7 @@ func TestAppend(t *testing.T) {
 	put := func(line int, part, inlined bool) Frame {
 		return Frame{Func: "put", File: "a.c", Line: line, Part: part, Inlined: inlined}
 	}
+	entry := func(name string, line int) Frame { return Frame{Func: name, File: "a.f", Line: line} }
 	main := Frame{Func: "main", File: "a.c", Line: 26}
 	for name, tt := range map[string]struct{ from, to, want []Frame }{
 		"a part, and the rest inlined":    {[]Frame{put(12, true, false)}, []Frame{put(26, false, true), main}, []Frame{put(12, false, false), main}},
@@ -182,6 +183,10 @@ func TestAppend(t *testing.T) {
 		"a part that calls the function":  {[]Frame{put(12, true, false)}, []Frame{put(14, false, true), put(15, true, false)}, []Frame{put(12, false, false), put(15, true, false)}},
 		"the part of another function":    {[]Frame{put(12, true, false)}, []Frame{main}, []Frame{put(12, true, false), main}},
 		"a whole function, and recursion": {[]Frame{put(12, false, false)}, []Frame{put(14, false, false), main}, []Frame{put(12, false, false), put(14, false, false), main}},
+		"an entry of a procedure":         {[]Frame{{Func: "MPI_Put"}, {Func: "master.0.put", File: "a.f", Line: 30}}, []Frame{entry("put", 1), main}, []Frame{{Func: "MPI_Put"}, {Func: "put", File: "a.f", Line: 30}, main}},
+		"another entry":                   {nil, []Frame{{Func: "master.12.put", File: "a.f", Line: 30, Inlined: true}, entry("more", 13), main}, []Frame{{Func: "put", File: "a.f", Line: 30}, main}},
+		"the procedure alone":             {nil, []Frame{{Func: "master.0.put", File: "a.f", Line: 30}, main}, []Frame{{Func: "master.0.put", File: "a.f", Line: 30}, main}},
+		"a call that is none of an entry": {nil, []Frame{{Func: "master.0.put", File: "a.f", Line: 30}, entry("more", 40)}, []Frame{{Func: "master.0.put", File: "a.f", Line: 30}, entry("more", 40)}},
 		"the first frames":                {nil, []Frame{put(12, true, false)}, []Frame{put(12, true, false)}},
 	} {
 		require.Equal(t, tt.want, Append(tt.from, tt.to), name)

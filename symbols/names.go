@@ -210,6 +210,27 @@ func sourceName(s string) string {
 // than main.
 const fortranMain = "MAIN__"
 
+// codeOfEntries is how gfortran calls the function that has the code of a procedure with ENTRY
+// statements.
+var codeOfEntries = regexp.MustCompile(`^master\.\d+\.(\w+)$`)
+
+// withEntries returns the name of the procedure of whose entries a function has the code.
+func withEntries(function string) (string, bool) {
+	m := codeOfEntries.FindStringSubmatch(function)
+	if m == nil {
+		return "", false
+	}
+	return m[1], true
+}
+
+// procedure is the name of a function in the source.
+func procedure(function string) string {
+	if name, ok := withEntries(function); ok {
+		return name
+	}
+	return function
+}
+
 // moduleProcedure returns module::procedure for the symbol of a procedure of a
 // gfortran module.
 func moduleProcedure(s string) (string, bool) {

@@ -96,7 +96,7 @@ func (d *debugInfo) addLocal(in within, files []*dwarf.LineFile, e *dwarf.Entry)
 	}
 	v, ok := d.variable(e, files)
 	if ok {
-		v.From, v.Func = from, in.scope.name
+		v.From, v.Func = from, procedure(in.scope.name)
 		in.scope.locals = append(in.scope.locals, local{v, in.block})
 	}
 }
@@ -286,7 +286,7 @@ func (d *debugInfo) globalsOf(u *unit, files []*dwarf.LineFile) []Placed {
 			location, _ := e.Val(dwarf.AttrLocation).([]byte)
 			if at, ok := d.address(location, addresses); ok && at > discarded {
 				if v, ok := d.variable(e, files); ok {
-					v.From, v.Func, v.Static, v.File = int64(at), function, function != "", u.fullPath(v.File)
+					v.From, v.Func, v.Static, v.File = int64(at), procedure(function), function != "", u.fullPath(v.File)
 					out = append(out, v)
 				}
 			}
