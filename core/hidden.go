@@ -10,14 +10,11 @@ import (
 // known of a word that nobody has read; a wait that finds it as it should be takes that for
 // what it held at first, but for what was written so.
 
-// mostAwaited bounds the words of a process that are told apart.
-const mostAwaited = 1 << 16
-
 // hidden are the writes of unknown values to the words of a process, in the present concurrent
 // region.
 type hidden struct {
 	awaited map[WordKey]bool // the words that waits are for
-	any     bool             // more than these: all of its memory counts as one
+	any     bool             // which they are is not known: all of its memory counts as one
 	region  int
 	writes  map[WordKey][]regions.Point // the last of each strand
 }
@@ -36,13 +33,6 @@ type hiddenWrite struct {
 // Awaits says that waits of the strand's process are for a word of its memory.
 func (s *Strand) Awaits(addr, bytes uint64) {
 	h, k := &s.hidden, WordKey{Owner: s.Rank, Addr: addr, Bytes: bytes}
-	if h.any || h.awaited[k] {
-		return
-	}
-	if len(h.awaited) == mostAwaited {
-		s.AwaitsAny()
-		return
-	}
 	if h.awaited == nil {
 		h.awaited = map[WordKey]bool{}
 	}

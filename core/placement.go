@@ -110,13 +110,9 @@ func (w *word) place(c *choice) {
 
 // sees says which version an operation fetched that waits to be decided.
 func (op *WordOp) sees(v *version) {
-	if op.unsure != nil {
-		switch {
-		case v.by == nil && op.meets == nil && op.hides():
-			op.unsure()
-		case !v.value.Known && v.number > 0 && (v.by == nil || v.by.strand != op.strand):
-			op.unsure()
-		}
+	unknown := !v.value.Known && v.number > 0 && (v.by == nil || v.by.strand != op.strand)
+	if op.unsure != nil && (unknown || v.by == nil && op.meets == nil && op.hides()) {
+		op.unsure()
 	}
 	if op.meets == nil {
 		op.word.hold(v, op.found)
