@@ -318,6 +318,12 @@ int main(int argc, char **argv)
 		atomic_store(&word[0], 1);
 	}
 	pthread_join(thread, NULL);
+	for (int i = 0; i < 2000; i++) {
+		if (atomic_load_explicit(&word[4], memory_order_relaxed) != 0)
+			MPI_Abort(MPI_COMM_SELF, 1);
+		atomic_thread_fence(memory_order_acquire);
+		atomic_thread_fence(memory_order_acq_rel);
+	}
 	MPI_Win_free(&win);
 	MPI_Finalize();
 	return 0;
@@ -325,7 +331,10 @@ int main(int argc, char **argv)
 `
 	onAll(t, source, []string{"-O1", "-pthread"}, func(t *testing.T, b *bench) {
 		f := readFile(t, rankFile(b.traced(2, "app"), 0))
-		require.Len(t, f.all("mcchk_Atomic"), 2+3*3, "of two words in turn, the first is read once more behind the first time of the other")
+		require.Len(t, f.all("mcchk_Atomic"), 2+3*3+1, "of two words in turn, the first is read once more behind the first time of the other")
+		fences := f.all("mcchk_Atomic_fence")
+		require.NotEmpty(t, fences)
+		require.LessOrEqual(t, len(fences), 2, "each does something that none before has done, once; compilers join the two")
 	})
 }
 

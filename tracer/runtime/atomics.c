@@ -56,8 +56,9 @@ struct written {
 static __thread struct {
 	int inside; /* a signal handler does not wait for the cell that it interrupted */
 	uint64_t fence, fences[FENCES];
-	bool published;        /* the last one has been, */
-	struct written fenced; /* and what was written by then */
+	bool published;        /* the last one has been */
+	struct written fenced; /* what was written when the last fence was over, */
+	int done;              /* and what that has done, with those before it behind which nothing was */
 	uint32_t fence_count, load_count, known_count;
 	struct {
 		uint64_t address;
@@ -204,22 +205,10 @@ static struct written written(const struct mcchk_thread *t)
 	return (struct written){t->latest, c, a, c ? c->used : 0, a ? a->used : 0};
 }
 
-/* Whether the thread has recorded anything since its last fence: one that polls has not. */
-static bool recorded(void)
-{
-	const struct mcchk_thread *t = mcchk_self.thread;
-	if (!t || !self.fence || t->touching_count != 0)
-		return true;
-	struct written now = written(t);
-	return !same(&now, &self.fenced);
-}
-
 /* Each fence is an object of its own: what is stored behind it publishes what was before
  * it, and no more. One behind which nothing was published goes on as the next. */
 static void fence_releases(void **frame)
 {
-	if (!recorded())
-		return;
 	if (!self.fence || self.published) {
 		uint64_t *old = &self.fences[self.fence_count++ % FENCES];
 		if (*old)
@@ -228,8 +217,6 @@ static void fence_releases(void **frame)
 		self.published = false;
 	}
 	MCCHK_RELEASE(self.fence, frame);
-	if (mcchk_self.thread)
-		self.fenced = written(mcchk_self.thread);
 }
 
 /* Performs an operation; in a program with several strands, with its notes. */
@@ -246,6 +233,7 @@ static void fence_releases(void **frame)
 /* ---- values ---- */
 
 void (*mcchk_atomic_valued)(uint64_t begin, const volatile void *p, uint32_t size, int how, int order, int64_t operand, int64_t found, void **frame);
+int (*mcchk_atomic_again)(const volatile void *p, int64_t found, void **frame);
 
 /* When an operation begins of which the values are noted; 0: they are not. */
 static uint64_t valued(const volatile void *p)
@@ -274,9 +262,11 @@ enum { VALUE_load, VALUE_store, VALUE_exchange, VALUE_fetch_add, VALUE_fetch_sub
 	type __tsan_atomic##bits##_load(const volatile type *p, int order)                         \
 	{                                                                                          \
 		type v;                                                                            \
-		RECORD(p, type, 0);                                                                \
 		uint64_t begin = valued(p);                                                        \
 		ORDERED(p, v = load_##bits(p), loaded(c, p, order, MCCHK_FRAME));                  \
+		if (__builtin_expect(begin != 0, 0) && sizeof(type) <= 8 && mcchk_atomic_again(p, SIGNED(type, v), MCCHK_FRAME)) \
+			return v;                                                                  \
+		RECORD(p, type, 0);                                                                \
 		VALUED(p, type, VALUE_load, order, 0, v);                                          \
 		return v;                                                                          \
 	}                                                                                          \
@@ -409,37 +399,35 @@ ALL(128, u128)
 #endif
 
 void (*mcchk_fence_noted)(int order, void **frame);
-
-/* Notes a fence, unless nothing was recorded since one like it: a loop that polls may have one. */
-static void note_fence(int order, void **frame)
-{
-	static __thread struct {
-		int order;
-		struct written behind;
-	} last = {.order = -1};
-	const struct mcchk_thread *t = mcchk_self.thread;
-	if (t && last.order == order && (t->touching_count == 0 || !releases(order))) {
-		struct written now = written(t);
-		if (same(&now, &last.behind))
-			return;
-	}
-	mcchk_fence_noted(order, frame);
-	if (mcchk_self.thread) {
-		last.order = order;
-		last.behind = written(mcchk_self.thread);
-	}
-}
+__thread uint64_t mcchk_polled __attribute__((tls_model("initial-exec")));
 
 void mcchk_fence(int order, void **frame)
 {
-	if (mcchk_fence_noted)
-		note_fence(order, frame);
-	if (!mcchk_orders())
+	enum { ACQUIRES = 1, RELEASES = 2 };
+	const struct mcchk_thread *t = mcchk_self.thread;
+	if (!mcchk_fence_noted && !mcchk_orders())
 		return;
-	if (acquires(order))
-		fence_acquires(frame);
-	if (releases(order))
-		fence_releases(frame);
+	bool polls = t && mcchk_polled == t->latest;
+	struct written now = t ? written(t) : (struct written){0};
+	if (!t || !same(&now, &self.fenced))
+		self.done = 0;
+	/* What has been done already, with nothing recorded since: a loop that polls may have fences. */
+	int does = (acquires(order) ? ACQUIRES : 0) | (releases(order) ? RELEASES : 0);
+	int missing = does & ~(t && t->touching_count == 0 ? self.done : self.done & ~RELEASES);
+	if (missing && mcchk_fence_noted)
+		mcchk_fence_noted(order, frame);
+	if (mcchk_orders()) {
+		if (does & ACQUIRES)
+			fence_acquires(frame);
+		if (missing & RELEASES)
+			fence_releases(frame);
+	}
+	if (!(t = mcchk_self.thread))
+		return;
+	self.done |= does;
+	self.fenced = written(t);
+	if (polls) /* what is loaded again is still the same: nobody can see a fence by itself */
+		mcchk_polled = t->latest;
 }
 
 void __tsan_atomic_thread_fence(int order)

@@ -211,6 +211,10 @@ void mcchk_fence(int order, void **frame);
 /* Notes an operation on memory that processes share; NULL as long as they share none. */
 extern void (*mcchk_atomic_valued)(uint64_t begin, const volatile void *p, uint32_t size, int how, int order, int64_t operand, int64_t found, void **frame);
 extern void (*mcchk_fence_noted)(int order, void **frame); /* and a fence, likewise */
+/* The thread's latest call, where it was a load that may poll, or a fence behind one. */
+extern __thread uint64_t mcchk_polled __attribute__((tls_model("initial-exec")));
+/* Whether a load polls: nobody can tell it from one before, which is recorded. */
+extern int (*mcchk_atomic_again)(const volatile void *p, int64_t found, void **frame);
 
 /* ---- openmp.c ---- */
 

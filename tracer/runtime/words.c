@@ -86,7 +86,6 @@ void mcchk_words_write(void)
  * of the thread in between were such loads, none of which found anything new, it is not
  * recorded (as in mcchk_poll_end, and without a call). */
 static __thread struct {
-	uint64_t seq;     /* of the last that was recorded */
 	uint64_t changed; /* of the last that found what it had not found before */
 	uint32_t next;    /* that is replaced */
 	struct polled {
@@ -100,7 +99,7 @@ static __thread struct {
 static struct polled *polled_at(const volatile void *p, void *place, int64_t value)
 {
 	struct mcchk_thread *t = mcchk_self.thread;
-	if (!t || polled.seq != t->latest) {
+	if (!t || mcchk_polled != t->latest) {
 		memset(&polled, 0, sizeof polled);
 		return NULL;
 	}
@@ -114,21 +113,27 @@ static void polled_now(struct polled *x, const volatile void *p, void *place, in
 {
 	if (!mcchk_self.thread)
 		return;
-	polled.seq = mcchk_self.thread->latest;
+	mcchk_polled = mcchk_self.thread->latest;
 	if (!x) {
-		polled.changed = polled.seq;
+		polled.changed = mcchk_polled;
 		x = &polled.all[polled.next];
 		polled.next = (polled.next + 1) % (sizeof polled.all / sizeof *polled.all);
 		*x = (struct polled){.p = p, .place = place, .value = value};
 	}
-	x->seq = polled.seq;
+	x->seq = mcchk_polled;
+}
+
+static int atomic_again(const volatile void *p, int64_t found, void **frame)
+{
+	struct polled *x = polled_at(p, ((void **)frame)[1], found);
+	return x && x->seq >= polled.changed;
 }
 
 static void atomic_valued(uint64_t begin, const volatile void *p, uint32_t size, int how, int order, int64_t operand, int64_t found, void **frame)
 {
 	void *place = ((void **)frame)[1];
 	struct polled *x = how == 0 ? polled_at(p, place, found) : NULL;
-	if (x && x->seq >= polled.changed)
+	if (x && x->seq >= polled.changed) /* a compare-and-exchange that failed */
 		return;
 	if (mcchk_self.busy) { /* in a signal handler */
 		mcchk_lost(1, 0);
@@ -170,6 +175,7 @@ static void fence_noted(int order, void **frame)
 
 void mcchk_words_shared(void)
 {
+	mcchk_atomic_again = atomic_again;
 	mcchk_atomic_valued = atomic_valued;
 	mcchk_fence_noted = fence_noted;
 }
