@@ -252,10 +252,11 @@ func FetchedBy(scans []*FetchScan) *Fetched {
 		}
 		f.all = f.all || s.all
 		maps.Copy(f.places, s.places)
-		if s.Done() {
-			s.waits = nil
+		waits := s.waits
+		if s.Done() { // further ones were not looked at
+			waits = nil
 		}
-		f.waited = append(f.waited, s.waits)
+		f.waited = append(f.waited, waits)
 	}
 	return f
 }

@@ -59,7 +59,7 @@ type meeting struct {
 	ranks []int
 	calls []*trace.Call
 	of    madeWindow     // which they are on, or on whose communicator; zero: neither
-	whose map[int64]bool // windows whose statements they come between
+	whose map[int64]bool // windows whose statements they come between; nil: any
 }
 
 // meetings returns who makes the calls together, on a window (0: that of the calls, if any): all
@@ -71,6 +71,9 @@ func (p *planner) meetings(calls []*trace.Call, window int64, named []int64) (ou
 	if on {
 		window = v.Int
 	}
+	if window == 0 { // of all processes, whatever the statements name
+		return p.meetingsOn(calls, window, on)
+	}
 	for _, window := range append([]int64{window}, named...) {
 		for _, m := range p.meetingsOn(calls, window, on) {
 			i := slices.IndexFunc(out, func(o meeting) bool { return o.of.id == m.of.id || !on && o.of.comm == m.of.comm })
@@ -78,7 +81,10 @@ func (p *planner) meetings(calls []*trace.Call, window int64, named []int64) (ou
 				i = len(out)
 				out = append(out, m)
 			}
-			out[i].whose[m.of.id] = true
+			if out[i].whose == nil {
+				out[i].whose = map[int64]bool{}
+			}
+			out[i].whose[window], out[i].whose[m.of.id] = true, true
 		}
 	}
 	return out
@@ -113,7 +119,7 @@ func (p *planner) meetingsOn(calls []*trace.Call, window int64, on bool) (out []
 		if !there {
 			i = len(out)
 			at[its.id] = i
-			out = append(out, meeting{calls: callsOn(calls, its), of: its, whose: map[int64]bool{}})
+			out = append(out, meeting{calls: callsOn(calls, its), of: its})
 		}
 		out[i].ranks = append(out[i].ranks, rank)
 	}
@@ -191,7 +197,7 @@ func (x pass) of(m meeting) pass {
 	part := pass{region: x.region, whole: x.whole, ranks: make([][]passage, len(x.ranks))}
 	for _, rank := range m.ranks {
 		for _, e := range x.ranks[rank] {
-			if w := e.window(); w == 0 || m.whose[w] {
+			if w := e.window(); w == 0 || m.whose == nil || m.whose[w] {
 				part.ranks[rank] = append(part.ranks[rank], e)
 			}
 		}

@@ -254,6 +254,10 @@ static uint64_t valued(const volatile void *p)
 			mcchk_atomic_valued(begin, p, sizeof(type), how, order, SIGNED(type, operand), SIGNED(type, found), MCCHK_FRAME); \
 	} while (0)
 
+/* Whether an operation that only loads polls: neither its access nor its value is recorded then. */
+#define AGAIN(p, type, found)                                                                      \
+	(__builtin_expect(begin != 0, 0) && sizeof(type) <= 8 && mcchk_atomic_again(p, SIGNED(type, found), MCCHK_FRAME))
+
 enum { VALUE_load, VALUE_store, VALUE_exchange, VALUE_fetch_add, VALUE_fetch_sub, VALUE_fetch_and, VALUE_fetch_or, VALUE_fetch_xor, VALUE_fetch_nand };
 
 /* ---- the call-backs ---- */
@@ -264,7 +268,7 @@ enum { VALUE_load, VALUE_store, VALUE_exchange, VALUE_fetch_add, VALUE_fetch_sub
 		type v;                                                                            \
 		uint64_t begin = valued(p);                                                        \
 		ORDERED(p, v = load_##bits(p), loaded(c, p, order, MCCHK_FRAME));                  \
-		if (__builtin_expect(begin != 0, 0) && sizeof(type) <= 8 && mcchk_atomic_again(p, SIGNED(type, v), MCCHK_FRAME)) \
+		if (AGAIN(p, type, v))                                                             \
 			return v;                                                                  \
 		RECORD(p, type, 0);                                                                \
 		VALUED(p, type, VALUE_load, order, 0, v);                                          \
@@ -298,6 +302,8 @@ enum { VALUE_load, VALUE_store, VALUE_exchange, VALUE_fetch_add, VALUE_fetch_sub
 		bool done;                                                                         \
 		uint64_t begin = valued(p);                                                        \
 		EXCHANGE(p, done = cas_##bits(p, expected, v));                                    \
+		if (!done && AGAIN(p, type, *expected))                                            \
+			return done;                                                               \
 		RECORD(p, type, done ? MCCHK_STORE : 0);                                           \
 		VALUED(p, type, done ? VALUE_exchange : VALUE_load, done ? order : failed, v, *expected); \
 		return done;                                                                       \
@@ -307,6 +313,8 @@ enum { VALUE_load, VALUE_store, VALUE_exchange, VALUE_fetch_add, VALUE_fetch_sub
 		bool done;                                                                         \
 		uint64_t begin = valued(p);                                                        \
 		EXCHANGE(p, done = cas_##bits(p, expected, v));                                    \
+		if (!done && AGAIN(p, type, *expected))                                            \
+			return done;                                                               \
 		RECORD(p, type, done ? MCCHK_STORE : 0);                                           \
 		VALUED(p, type, done ? VALUE_exchange : VALUE_load, done ? order : failed, v, *expected); \
 		return done;                                                                       \
@@ -316,6 +324,8 @@ enum { VALUE_load, VALUE_store, VALUE_exchange, VALUE_fetch_add, VALUE_fetch_sub
 		bool done;                                                                         \
 		uint64_t begin = valued(p);                                                        \
 		EXCHANGE(p, done = cas_##bits(p, &expected, v));                                   \
+		if (!done && AGAIN(p, type, expected))                                             \
+			return expected;                                                           \
 		RECORD(p, type, done ? MCCHK_STORE : 0);                                           \
 		VALUED(p, type, done ? VALUE_exchange : VALUE_load, done ? order : failed, v, expected); \
 		return expected;                                                                   \

@@ -129,17 +129,21 @@ static int atomic_again(const volatile void *p, int64_t found, void **frame)
 	return x && x->seq >= polled.changed;
 }
 
+/* Whether a note can be made now. */
+static int enters(void **frame)
+{
+	if (mcchk_self.busy) { /* in a signal handler */
+		mcchk_lost(1, 0);
+		return 0;
+	}
+	return mcchk_enter(frame);
+}
+
 static void atomic_valued(uint64_t begin, const volatile void *p, uint32_t size, int how, int order, int64_t operand, int64_t found, void **frame)
 {
 	void *place = ((void **)frame)[1];
 	struct polled *x = how == 0 ? polled_at(p, place, found) : NULL;
-	if (x && x->seq >= polled.changed) /* a compare-and-exchange that failed */
-		return;
-	if (mcchk_self.busy) { /* in a signal handler */
-		mcchk_lost(1, 0);
-		return;
-	}
-	if (!mcchk_enter(frame))
+	if (!enters(frame))
 		return;
 	int64_t *w = mcchk_call_begin(mcchk_fn_mcchk_Atomic, 6, frame);
 	if (w) {
@@ -159,11 +163,7 @@ static void atomic_valued(uint64_t begin, const volatile void *p, uint32_t size,
 
 static void fence_noted(int order, void **frame)
 {
-	if (mcchk_self.busy) { /* in a signal handler */
-		mcchk_lost(1, 0);
-		return;
-	}
-	if (!mcchk_enter(frame))
+	if (!enters(frame))
 		return;
 	int64_t *w = mcchk_call_begin(mcchk_fn_mcchk_Atomic_fence, 1, frame);
 	if (w)
