@@ -190,10 +190,11 @@ func waitSome(c *core.Call) (ids, statuses []int64) {
 // when it is over, and its buffers stay in use until the process ends.
 func doRequestFree(m *Model, p *process, c *core.Call, _ *entry) {
 	id := c.Int(argRequest)
-	if m.oneSidedRequest(p, c) {
-		return
+	r := p.requests.requests[id]
+	if r != nil && r.op != nil {
+		return // checkGivenUp
 	}
-	if r := p.requests.requests[id]; r != nil && r.sent != nil {
+	if r != nil && r.sent != nil {
 		info := p.Info(c)
 		for _, s := range r.spans {
 			if r.sent.KnownTo(p.Strand) {
@@ -207,23 +208,12 @@ func doRequestFree(m *Model, p *process, c *core.Call, _ *entry) {
 	delete(p.persistent, id)
 }
 
-// oneSidedRequest reports whether a call that gives up or cancels a request names
-// that of a one-sided operation, for which both are errors.
-func (m *Model) oneSidedRequest(p *process, c *core.Call) bool {
-	r := p.requests.requests[c.Int(argRequest)]
-	if r == nil || r.op == nil {
-		return false
-	}
-	p.NotUnderstood(c, "the request of a one-sided operation can neither be freed nor cancelled (MPI 4.1, 12.3.5)")
-	return true
-}
-
 // doCancel: a receive that will turn out to be cancelled gets no message, so
 // that the one it was matched with goes to the next.
 func doCancel(m *Model, p *process, c *core.Call, _ *entry) {
 	id := c.Int(argRequest)
 	r := p.requests.requests[id]
-	if m.oneSidedRequest(p, c) || r == nil || r.sent == nil && r.awaited == nil {
+	if r == nil || r.sent == nil && r.awaited == nil {
 		return
 	}
 	st := p.peekStatus(id)

@@ -11,9 +11,10 @@ import (
 	"github.com/mcchk/mcchk/trace"
 )
 
-// usageChecks says for each call that begins, ends or needs an epoch whether it
-// may stand where it does (MPI 4.1, 12.5). They look at the epochs of the
-// caller only, so that what they find does not depend on the order of the run.
+// usageChecks says for each call that begins, ends or needs an epoch, or gives up
+// a request, whether it may stand where it does (MPI 4.1, 12.5 and 12.3.5). They
+// look at the epochs and requests of the caller only, so that what they find does
+// not depend on the order of the run.
 var usageChecks = map[string]func(*Model, *process, *core.Call){
 	"MPI_Win_fence":           checkFence,
 	"MPI_Win_start":           checkStart,
@@ -31,6 +32,8 @@ var usageChecks = map[string]func(*Model, *process, *core.Call){
 	"MPI_Win_flush_local_all": checkFlush,
 	"MPI_Win_free":            checkFree,
 	"MPI_Finalize":            checkFinalize,
+	"MPI_Request_free":        checkGivenUp,
+	"MPI_Cancel":              checkGivenUp,
 }
 
 // fenced notes a fence. One that asserts MPI_MODE_NOPRECEDE completes nothing,
@@ -307,6 +310,18 @@ func (e *epochs) opening(op *operation) *regions.CallInfo {
 		}
 	}
 	return nil
+}
+
+// checkGivenUp: it is an error to free or cancel the request of a one-sided
+// operation (12.3.5), which goes on as if it had not been.
+func checkGivenUp(m *Model, p *process, c *core.Call) {
+	r := p.requests.requests[c.Int(argRequest)]
+	if p.unsure || r == nil || r.op == nil {
+		return
+	}
+	m.misused(p, c, r.epoch, core.Usage{Rule: conflicts.RuleGivenUp, Other: r.op.call,
+		Why: "the request of a one-sided operation can only be waited or tested for",
+		Fix: "wait for the request, or use the form of the operation without one, which a flush or the end of the epoch completes"})
 }
 
 // checkFinalize: every epoch is closed before MPI_Finalize.

@@ -193,3 +193,19 @@ MPI_Get(&x, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
 MPI_Win_fence(MPI_MODE_NOSTORE | MPI_MODE_NOSUCCEED, win);`,
 	Fix: "Leave the assertion out, or make it true: with MPI_MODE_NOCHECK, synchronize the processes by messages or a barrier first.",
 }
+
+var givenUp = conflicts.Rule{
+	ID:       conflicts.RuleGivenUp,
+	Title:    "the request of a one-sided operation is freed or cancelled",
+	Severity: conflicts.Error,
+	Text: `MPI_Request_free or MPI_Cancel is called with the request of an MPI_Rput, MPI_Rget, MPI_Raccumulate or MPI_Rget_accumulate, which is an error (section 12.3.5). Such a request can only be waited or tested for. Some MPI libraries refuse the call, others do not, and what becomes of the operation is not defined.
+
+mcchk goes on as if the call had not been made: the operation is pending until a flush or the end of the epoch completes it.`,
+	Wrong: `MPI_Request request;
+MPI_Rput(&a, 1, MPI_INT, 1, 0, 1, MPI_INT, win, &request);
+MPI_Request_free(&request);      // nobody wants to wait for it
+MPI_Win_flush(1, win);`,
+	Right: `MPI_Put(&a, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
+MPI_Win_flush(1, win);`,
+	Fix: "Use the form of the operation without a request where nobody waits for it, or wait for the request.",
+}

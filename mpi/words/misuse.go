@@ -40,6 +40,8 @@ func misuse(w *explain.Wording) string {
 		return "the epoch that " + call + " opens is never closed"
 	case conflicts.RuleFreedPending:
 		return fmt.Sprintf("%s frees the window while %s is pending", call, other.Call)
+	case conflicts.RuleGivenUp:
+		return fmt.Sprintf("%s gives up the request of %s", call, other.Call)
 	case conflicts.RuleData:
 		return call + " does not describe its data as it has to"
 	case conflicts.RuleAssertion:
