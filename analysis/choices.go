@@ -80,8 +80,8 @@ func (n *namer) openOrders(all []core.OpenOrder) string {
 		var calls []string
 		for _, c := range o.Candidates {
 			name := c.Fn
-			if trace.IsNote(name) { // of an operation that is no call
-				name = "an atomic operation"
+			if own := trace.Language(name); own != "" {
+				name = "an " + own
 			}
 			calls = append(calls, fmt.Sprintf("%s%s of rank %d", name, n.where(c), c.Rank))
 		}

@@ -400,7 +400,7 @@ func (s *Strand) publish() *Signal {
 	m.watch.signal(s, []*Signal{x.signal})
 	m.give(x.signal, now)
 	m.watch.over(s)
-	if c := s.event.Call; s.event.Kind == trace.KindCall && !trace.IsNote(c.Fn.Name) {
+	if c := s.event.Call; s.event.Kind == trace.KindCall && (!trace.IsNote(c.Fn.Name) || trace.Language(c.Fn.Name) != "") {
 		s.mark(regions.Landmark{Pos: s.pos, Fn: c.Fn, Stack: c.Stack, Thread: s.thread, Leaves: true})
 	}
 	s.addSegment(s.within())

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mcchk/mcchk/conflicts"
 )
@@ -191,7 +192,7 @@ func (w *Wording) heard(a, b *conflicts.Side) string {
 	if last := w.Call(b.Heard); last != w.Call(a.Done) || a.Done.Rank != a.Rank {
 		return last
 	}
-	return "an earlier " + w.Call(b.Heard)
+	return "an earlier " + strings.TrimPrefix(w.Call(b.Heard), "the ")
 }
 
 // locks tells which locks protect the accesses, where one does or seems to.

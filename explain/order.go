@@ -7,6 +7,7 @@ import (
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/symbols"
+	"github.com/mcchk/mcchk/trace"
 )
 
 // fixAcross lists what would order accesses of two processes. Each must fix the
@@ -167,20 +168,25 @@ func (w *Wording) atomicToo(a, b *conflicts.Side) []conflicts.Fix {
 // fixOrder says which synchronization would order two accesses of which either
 // may come first.
 func (w *Wording) fixOrder(a, b *conflicts.Side) []conflicts.Fix {
-	var out []conflicts.Fix
+	return append(w.Told(a, b), w.synchronized(a, b)...)
+}
+
+// Told moves one of two accesses of which either may come first before an operation that lets
+// the other's process come after it.
+func (w *Wording) Told(a, b *conflicts.Side) (out []conflicts.Fix) {
 	for _, x := range [][2]*conflicts.Side{{a, b}, {b, a}} {
 		if m, ok := w.beforeTold(x[0], x[1]); ok {
 			out = append(out, m)
 		}
 	}
-	return append(out, w.synchronized(a, b)...)
+	return out
 }
 
 // beforeTold moves a before the operation of its process that b comes after because of what that
 // has left, as a flag that is given too early.
 func (w *Wording) beforeTold(a, b *conflicts.Side) (conflicts.Fix, bool) {
 	told := b.Heard
-	if !w.model.Call(told.Call).Tells || told.Rank != a.Rank {
+	if !w.model.Call(told.Call).Tells && trace.Language(told.Call) == "" || told.Rank != a.Rank {
 		return conflicts.Fix{}, false
 	}
 	from, target, what, before := w.statements(a, told)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/symbols"
+	"github.com/mcchk/mcchk/trace"
 )
 
 // Wording names the accesses and calls of one finding, in the words of a model.
@@ -20,8 +21,8 @@ type Wording struct {
 func New(m Model, f *conflicts.Finding) *Wording {
 	w := &Wording{Finding: f, model: m}
 	for i, stack := range [][]symbols.Frame{
-		f.First.Stack, f.Second.Stack, f.First.Started.Stack, f.First.Next.Stack, f.First.Done.Stack, f.First.Heard.Stack, f.First.Passed.Stack,
-		f.Second.Started.Stack, f.Second.Next.Stack, f.Second.Done.Stack, f.Second.Heard.Stack, f.Second.Passed.Stack,
+		f.First.Stack, f.Second.Stack, f.First.Started.Stack, f.First.Next.Stack, f.First.Done.Stack, f.First.Heard.Stack, f.First.Passed.Stack, f.First.Weak.Wrote.Stack, f.First.Weak.Read.Stack,
+		f.Second.Started.Stack, f.Second.Next.Stack, f.Second.Done.Stack, f.Second.Heard.Stack, f.Second.Passed.Stack, f.Second.Weak.Wrote.Stack, f.Second.Weak.Read.Stack,
 	} {
 		if i == 0 { // of what a report points at, all name the file that is not this one
 			here, _ := symbols.Here(stack)
@@ -71,12 +72,17 @@ func (w *Wording) next(before, s *conflicts.Side) string {
 // Named names an access without an article: "load (line 9)".
 func (w *Wording) Named(s *conflicts.Side) string { return strings.TrimPrefix(w.Access(s), "the ") }
 
-// Call names a call: "MPI_Win_fence (line 12)".
+// Call names a call, or an operation of the language: "MPI_Win_fence (line 12)", "the atomic
+// operation (line 20)".
 func (w *Wording) Call(p conflicts.SyncPoint) string {
-	if p.With != "" {
-		return p.Call + " with " + p.With + w.At(p.Stack)
+	name := p.Call
+	if own := trace.Language(name); own != "" {
+		name = "the " + own
 	}
-	return p.Call + w.At(p.Stack)
+	if p.With != "" {
+		name += " with " + p.With
+	}
+	return name + w.At(p.Stack)
 }
 
 // CallOf names a call, and its process where that is not rank.

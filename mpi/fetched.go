@@ -104,7 +104,7 @@ func scannedOf(fn *trace.Fn) scanned {
 	f := scanned{win: fn.Arg("win"), number: fn.Arg("number"), base: max(fn.Arg("base"), fn.Arg("baseptr")), size: fn.Arg("size")}
 	r := table[fn.Name]
 	switch {
-	case fn.Name == atomicNote:
+	case fn.Name == trace.AtomicNote:
 		f.kind, f.base = scanAtomic, fn.Arg("addr")
 	case r == nil && !trace.IsNote(fn.Name):
 		f.kind = scanAnywhere

@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
 )
 
 // entry is what one MPI call means: which processes it orders and how, which
@@ -190,7 +191,7 @@ var windowSync = map[string]*entry{
 	"MPI_Win_sync":            {do: doSync, note: "orders no processes; synchronizes the copies of a window with the separate memory model"},
 	"mcchk_Lock_ticket":       {do: doLockTicket},
 	"mcchk_Fetched":           {do: doFetched, foresee: foreseeFetched},
-	atomicNote:                {do: doAtomic, foresee: foreseeAtomic},
+	trace.AtomicNote:          {do: doAtomic, foresee: foreseeAtomic},
 	"mcchk_Atomic_fence":      {do: doAtomicFence},
 }
 

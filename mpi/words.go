@@ -351,9 +351,6 @@ func acquires(order int64) bool {
 }
 func releases(order int64) bool { return order >= orderRelease }
 
-// atomicNote is the tracer's note of an atomic operation of the language.
-const atomicNote = "mcchk_Atomic"
-
 // doAtomic: the tracer's note of an atomic operation of the language.
 func doAtomic(_ *Model, p *process, c *core.Call, _ *entry) {
 	if a, ok := atomicOf(c); ok {

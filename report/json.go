@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/mcchk/mcchk/problems"
 	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
+	"github.com/mcchk/mcchk/trace"
 )
 
 // jsonVersion changes when a field is removed or changes its meaning. New
@@ -381,7 +383,7 @@ func syncToJSON(p conflicts.SyncPoint) *jsonSync {
 	if p.Call == "" {
 		return nil
 	}
-	return &jsonSync{p.Call, p.Rank, framesToJSON(p.Stack)}
+	return &jsonSync{cmp.Or(trace.Language(p.Call), p.Call), p.Rank, framesToJSON(p.Stack)}
 }
 
 func framesToJSON(frames []symbols.Frame) []jsonFrame {

@@ -215,7 +215,7 @@ func scannedOf(fn *trace.Fn) scanned {
 	e, _ := lookup(fn.Name)
 	switch {
 	case e != nil:
-	case fn.Name == "mcchk_Atomic":
+	case fn.Name == trace.AtomicNote:
 		return scanned{kind: scanAtomic, addr: fn.Arg("addr"), size: fn.Arg("size")}
 	case strings.HasPrefix(fn.Name, "MPI_") && fn.Arg("result_addr") == noArg, trace.IsNote(fn.Name):
 		return scanned{}

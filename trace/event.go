@@ -96,6 +96,21 @@ func IsNote(fn string) bool {
 	return ok && name != "" && name[0] >= 'A' && name[0] <= 'Z'
 }
 
+// AtomicNote is the tracer's note of an atomic operation of the language.
+const AtomicNote = "mcchk_Atomic"
+
+// Language says what an operation of the language is called of which the tracer has made a
+// note, as nothing of its program has that name; "" for other functions.
+func Language(fn string) string {
+	switch fn {
+	case AtomicNote:
+		return "atomic operation"
+	case AtomicNote + "_fence":
+		return "atomic fence"
+	}
+	return ""
+}
+
 // Arg returns the index of the argument of that name, or -1.
 func (f *Fn) Arg(name string) int {
 	for i := range f.Args {

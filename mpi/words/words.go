@@ -24,7 +24,8 @@ func Explain(f *conflicts.Finding) conflicts.Explanation {
 		return copies(w)
 	case conflicts.RuleShared:
 		e := w.Explain()
-		e.Fixes = betweenShared(w, "call MPI_Win_sync, then synchronize the processes (a barrier, or a message from one to the other), then call MPI_Win_sync again", "MPI_Win_sync", "MPI_Barrier", "MPI_Win_sync")
+		a, b := w.InOrder()
+		e.Fixes = append(w.Told(a, b), betweenShared(w, "call MPI_Win_sync, then synchronize the processes (a barrier, or a message from one to the other), then call MPI_Win_sync again", "MPI_Win_sync", "MPI_Barrier", "MPI_Win_sync")...)
 		if fenced(&f.First) || fenced(&f.Second) {
 			e.Fixes = append(e.Fixes, betweenShared(w, "call MPI_Win_fence", "MPI_Win_fence")...)
 		}
