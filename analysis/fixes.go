@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -109,6 +110,7 @@ type attempt struct {
 	steps   []conflicts.Step
 	plan    *trial.Plan
 	late    *trial.Plan // the same with collective calls at other places; nil: there is none
+	blocks  bool        // there they would make processes wait for each other for ever
 	why     error       // why there is no plan
 	untried string
 	changes bool // a value
@@ -420,12 +422,18 @@ func (s derived) Op(id int64) string {
 
 // plan makes the plans.
 func (t *trials) plan() {
+	t.scan.Require(t.polls.needs())
 	for _, o := range t.queue {
 		o.plan, o.why = t.scan.Plan(o.steps, t.statement, &t.maker, false)
-		if o.why == nil && slices.ContainsFunc(o.steps, func(s conflicts.Step) bool {
+		if o.why != nil && !errors.Is(o.why, trial.ErrBlocked) || !slices.ContainsFunc(o.steps, func(s conflicts.Step) bool {
 			return s.Do == conflicts.StepMeet || s.Do == conflicts.StepMeetEach
 		}) {
-			o.late, _ = t.scan.Plan(o.steps, t.statement, &t.maker, true)
+			continue
+		}
+		late, why := t.scan.Plan(o.steps, t.statement, &t.maker, true)
+		o.blocks = errors.Is(why, trial.ErrBlocked)
+		if why == nil {
+			o.late, o.why = late, nil
 		}
 	}
 }
@@ -435,7 +443,7 @@ func (t *trials) values() error {
 	var moving []*attempt
 	var plans []*trial.Plan
 	for _, o := range t.queue {
-		if o.why == nil && len(o.plan.Moved()) > 0 {
+		if o.why == nil && o.plan != nil && len(o.plan.Moved()) > 0 {
 			moving, plans = append(moving, o), append(plans, o.plan)
 		}
 	}

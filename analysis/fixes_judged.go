@@ -137,10 +137,13 @@ func (t *trials) removed(after *verdictOf, keys []findingKey) (out []int) {
 // of that place they have to, where only one of them will do, or removes more.
 func (t *trials) narrow(fix *conflicts.Fix, o *attempt, key findingKey, keys []findingKey) {
 	near, removes := conflicts.NearTo, fix.Trial.Removes
-	if !o.ending {
-		if o.end.findings == nil {
-			return
-		}
+	switch {
+	case o.ending:
+	case o.blocks:
+		near = conflicts.NearAt
+	case o.end.findings == nil:
+		return
+	default:
 		end := t.removed(&o.end, keys)
 		switch {
 		case !t.works(&o.end, key):

@@ -15,6 +15,8 @@ type polls struct {
 	*trial.Scan
 	ranks [][]polled // in program order
 	left  int        // how many more are noted
+	now   []current  // of each process
+	sends []trial.Need
 }
 
 // polled is an operation.
@@ -23,18 +25,20 @@ type polled struct {
 	region int
 	call   conflicts.SyncPoint // without its stack
 	stack  uint32
+	begin  int64
 }
 
 func newPolls(scan *trial.Scan, ranks int) *polls {
-	return &polls{Scan: scan, ranks: make([][]polled, ranks), left: trial.MostNoted}
+	return &polls{Scan: scan, ranks: make([][]polled, ranks), left: trial.MostNoted, now: make([]current, ranks)}
 }
 
 // Call is that of core.Observer.
 func (p *polls) Call(c *core.ObservedCall) {
 	p.Scan.Call(c)
+	p.call(c)
 	if what, ok := models.Polls(c.Call); ok && p.left > 0 {
 		p.left--
-		p.ranks[c.Rank] = append(p.ranks[c.Rank], polled{what, p.Scan.Regions(), conflicts.SyncPoint{Call: c.Call.Fn.Name, Rank: int(c.Rank), Event: c.Pos}, c.Call.Stack})
+		p.ranks[c.Rank] = append(p.ranks[c.Rank], polled{what, p.Scan.Regions(), conflicts.SyncPoint{Call: c.Call.Fn.Name, Rank: int(c.Rank), Event: c.Pos}, c.Call.Stack, c.Call.Begin})
 	}
 }
 

@@ -123,6 +123,10 @@ type Polled = mpi.Polled
 // for. It is false of other calls.
 func Polls(c *trace.Call) (Polled, bool) { return mpi.Polls(c) }
 
+// Blocks says of a call by its name whether it may not return before its message is received, and
+// whether it does not before it has received one.
+func Blocks(fn string) (sends, receives bool) { return mpi.Blocks(fn) }
+
 // Declare says how to declare that a process which fetches a value waits for the one that
 // leaves it there.
 func Declare(f *conflicts.Finding, at Location, leaves, fetches conflicts.SyncPoint) conflicts.Fix {

@@ -48,6 +48,21 @@ const (
 	OrdersNeighbours        // each waits for its neighbours
 )
 
+// Blocks says of a call by its name whether it may not return before its message is received, as
+// a standard send need not be buffered (MPI 4.1, 3.4), and whether it does not before it has
+// received one.
+func Blocks(fn string) (sends, receives bool) {
+	switch fn {
+	case "MPI_Send", "MPI_Ssend":
+		return true, false
+	case "MPI_Recv":
+		return false, true
+	case "MPI_Sendrecv", "MPI_Sendrecv_replace":
+		return true, true
+	}
+	return false, false
+}
+
 // FactsOf returns the facts of a call: those that the table says, and those that
 // are stated here.
 func FactsOf(fn string) Facts {

@@ -128,13 +128,32 @@ func (p *process) dataBytes(s side) int64 {
 // have one size, and are numbers of one kind. Bytes may be anything but the
 // operands of an accumulate. Of datatypes with several basic types it is not known.
 func alike(t, u *datatype, atomic bool) bool {
+	x, sizeX, y, sizeY := t.basic, t.size, u.basic, u.size
+	if !atomic {
+		x, sizeX = unpaired(t)
+		y, sizeY = unpaired(u)
+	}
 	switch {
-	case t.basic == u.basic || t.basic == "" || u.basic == "":
+	case x == y || x == "" || y == "":
 		return true
-	case !atomic && (t.size == 1 || u.size == 1):
+	case !atomic && (sizeX == 1 || sizeY == 1):
 		return true
 	}
-	return t.size == u.size && numberKind(t.basic) == numberKind(u.basic)
+	return sizeX == sizeY && numberKind(x) == numberKind(y)
+}
+
+// unpaired returns the basic type, and its bytes, of the numbers of a datatype that may be one of
+// the pairs for MPI_MINLOC: MPI_2INT is as if it were two MPI_INT (MPI 4.1, 6.9.4). It is "" where
+// they have several.
+func unpaired(t *datatype) (basic string, size uint64) {
+	switch t.basic {
+	case "MPI_FLOAT_INT", "MPI_DOUBLE_INT", "MPI_LONG_INT", "MPI_SHORT_INT", "MPI_LONG_DOUBLE_INT":
+		return "", 0
+	}
+	if of, ok := strings.CutPrefix(t.basic, "MPI_2"); ok {
+		return "MPI_" + of, t.size / 2
+	}
+	return t.basic, t.size
 }
 
 // numberKind tells basic types of numbers apart, by their names in C and Fortran.

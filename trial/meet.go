@@ -40,17 +40,22 @@ func (p *planner) meet(step *conflicts.Step) error {
 	if len(passes) == 0 {
 		return fmt.Errorf("%s and %s are in no concurrent region together", step.At.Call, step.To.Call)
 	}
+	made := make([]series, len(meetings))
 	for _, pass := range passes {
-		for _, m := range meetings {
+		for k, m := range meetings {
+			if made[k] == nil {
+				made[k] = series{}
+			}
 			part := pass.of(m)
 			if len(meetings) > 1 && !part.comesBy(each || pass.whole) {
 				continue
 			}
-			if err := p.meetIn(part, m, step); err != nil {
+			if err := p.meetIn(part, m, step, made[k]); err != nil {
 				return err
 			}
 		}
 	}
+	p.series = append(p.series, made...)
 	return nil
 }
 
@@ -354,8 +359,8 @@ func (x *pass) counts() []int {
 	return []int{1}
 }
 
-// meetIn puts the calls of one concurrent region.
-func (p *planner) meetIn(x pass, m meeting, step *conflicts.Step) error {
+// meetIn puts the calls of one concurrent region, and adds where they are made.
+func (p *planner) meetIn(x pass, m meeting, step *conflicts.Step, made series) error {
 	for _, n := range x.counts() {
 		slots, ok := p.slots(x, m.ranks, n)
 		if !ok {
@@ -368,6 +373,7 @@ func (p *planner) meetIn(x pass, m meeting, step *conflicts.Step) error {
 				}
 			}
 		}
+		made.add(m.ranks, slots)
 		return nil
 	}
 	return fmt.Errorf("there is no place between %s and %s at which all processes come together", step.At.Call, step.To.Call)

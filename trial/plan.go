@@ -104,10 +104,11 @@ type planner struct {
 	plan   *Plan
 	runs   []map[int][]execution // by rank and site, as moved
 	late   bool                  // collective calls come as late as they can
+	series []series              // the collective calls that were put in
 }
 
 // ErrUnknown: whether the steps can be carried out cannot be said. Other errors say that
-// they cannot.
+// they cannot; ErrBlocked, that they must not.
 var ErrUnknown = errors.New("it cannot be tried")
 
 // Plan carries out the steps of a fix. siteAt says which of the sites of the Scan a call
@@ -132,6 +133,9 @@ func (s *Scan) Plan(steps []conflicts.Step, siteAt func(*conflicts.SyncPoint) in
 				return nil, err
 			}
 		}
+	}
+	if err := p.blocked(); err != nil {
+		return nil, err
 	}
 	for i := range p.plan.ranks {
 		slices.SortStableFunc(p.plan.ranks[i].puts, func(a, b put) int { return cmp.Compare(a.slot, b.slot) })

@@ -47,6 +47,7 @@ type Scan struct {
 	ranks   []process
 	all     int // executions and calls noted
 	full    bool
+	needs   []Need
 }
 
 // MostNoted is how many executions and collective calls a Scan notes.
