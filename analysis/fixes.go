@@ -138,6 +138,9 @@ func (t *trials) try(res *Result) error {
 	if err := t.prepare(res); err != nil {
 		return err
 	}
+	if err := t.strengthen(res); err != nil {
+		return err
+	}
 	if err := t.replayAll(t.queue); err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ type polls struct {
 	left  int        // how many more are noted
 	now   []current  // of each process
 	sends []trial.Need
+	weak  map[stackKey][]string // the memory orders that atomic operations of the language lack
 }
 
 // polled is an operation.
@@ -29,13 +30,16 @@ type polled struct {
 }
 
 func newPolls(scan *trial.Scan, ranks int) *polls {
-	return &polls{Scan: scan, ranks: make([][]polled, ranks), left: trial.MostNoted, now: make([]current, ranks)}
+	return &polls{Scan: scan, ranks: make([][]polled, ranks), left: trial.MostNoted, now: make([]current, ranks), weak: map[stackKey][]string{}}
 }
 
 // Call is that of core.Observer.
 func (p *polls) Call(c *core.ObservedCall) {
 	p.Scan.Call(c)
 	p.call(c)
+	if orders := models.Lacks(c.Call); len(orders) > 0 {
+		p.weak[stackKey{c.Rank, c.Call.Stack}] = orders
+	}
 	if what, ok := models.Polls(c.Call); ok && p.left > 0 {
 		p.left--
 		p.ranks[c.Rank] = append(p.ranks[c.Rank], polled{what, p.Scan.Regions(), conflicts.SyncPoint{Call: c.Call.Fn.Name, Rank: int(c.Rank), Event: c.Pos}, c.Call.Stack, c.Call.Begin})

@@ -83,6 +83,7 @@ const (
 	StepMove     StepKind = "move"    // move the statement At behind the statement To
 	StepAdvance  StepKind = "advance" // move the statement At before the statement To
 	StepReplace  StepKind = "replace" // call Calls in place of the call At
+	StepOrder    StepKind = "order"   // give the atomic operation of the language At the memory order that Calls names
 	StepDelay    StepKind = "delay"   // call Calls before the statement To, once for each call At since that was executed last
 )
 
@@ -90,7 +91,7 @@ const (
 // source line, whoever executes it.
 type Step struct {
 	Do     StepKind
-	Calls  []string // functions, in their order
+	Calls  []string // functions, in their order; of a StepOrder "memory_order_release" or "memory_order_acquire"
 	At, To SyncPoint
 	Window int64 // identifier of the window that Calls are for; 0: the one of the call At
 	// Private: what At accesses lies in no window, so it is recorded only where a call

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/symbols"
+	"github.com/mcchk/mcchk/trace"
 )
 
 // weak returns the two sides so that the second would come after the first by atomic operations
@@ -38,18 +40,44 @@ func (w *Wording) relaxed() string {
 // Stronger proposes memory orders with which atomic operations of the language would order the
 // accesses; false where there are none.
 func (w *Wording) Stronger() (conflicts.Fix, bool) {
-	a, b, ok := w.weak()
+	_, b, ok := w.weak()
 	if !ok {
 		return conflicts.Fix{}, false
 	}
-	x := &b.Weak
-	const of = " for the atomic operation of "
+	var steps []conflicts.Step
+	if x := &b.Weak; x.RelaxedWrite {
+		steps = append(steps, Order(x.Wrote, "memory_order_release"))
+	}
+	if x := &b.Weak; x.RelaxedRead {
+		steps = append(steps, Order(x.Read, "memory_order_acquire"))
+	}
+	return w.Strengthen(steps), true
+}
+
+// Order is the step that gives an atomic operation of the language a memory order.
+func Order(at conflicts.SyncPoint, order string) conflicts.Step {
+	at.Call = trace.AtomicNote
+	return conflicts.Step{Do: conflicts.StepOrder, Calls: []string{order}, At: at}
+}
+
+// mostNamed is how many memory orders a proposal names: of more, not all are to be changed.
+const mostNamed = 4
+
+// Strengthen proposes memory orders by which the accesses are ordered, by steps that give them.
+func (w *Wording) Strengthen(steps []conflicts.Step) conflicts.Fix {
 	var use []string
-	if x.RelaxedWrite {
-		use = append(use, "memory_order_release"+of+w.rank(a.Rank)+w.At(x.Wrote.Stack))
+	for i := range steps {
+		if here, ok := symbols.Here(steps[i].At.Stack); ok && here.File != w.file {
+			w.file = ""
+		}
 	}
-	if x.RelaxedRead {
-		use = append(use, "memory_order_acquire"+of+w.rank(b.Rank)+w.At(x.Read.Stack))
+	for i := range steps {
+		use = append(use, fmt.Sprintf("%s for %s", steps[i].Calls[0], w.Call(steps[i].At)))
 	}
-	return Propose(conflicts.FixSynchronize, "use %s, or such fences, so that %s comes after %s", strings.Join(use, ", and "), w.Access(b), w.Access(a)), true
+	a, b := w.InOrder()
+	ordered := fmt.Sprintf("%s and %s are ordered", w.Access(a), w.Access(b))
+	if len(steps) > mostNamed {
+		return Doing(Propose(conflicts.FixSynchronize, "use acquire and release orders for some of the atomic operations that have weaker ones, or such fences: with all of them, %s", ordered), steps...)
+	}
+	return Doing(Propose(conflicts.FixSynchronize, "use %s, or such fences, so that %s", strings.Join(use, ", and "), ordered), steps...)
 }

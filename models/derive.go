@@ -30,6 +30,31 @@ var others = map[string][]trace.Arg{
 	"gaspi_wait":        {{Name: "queue", Kind: trace.ArgNumber}},
 }
 
+// Memory orders of steps (conflicts.StepOrder).
+const (
+	Acquire = "memory_order_acquire"
+	Release = "memory_order_release"
+)
+
+// Lacks says which memory orders an atomic operation of the language does not have that it could.
+// There are none of other calls.
+func Lacks(c *trace.Call) (orders []string) {
+	acquire, release := mpi.Lacks(c)
+	if acquire {
+		orders = append(orders, Acquire)
+	}
+	if release {
+		orders = append(orders, Release)
+	}
+	return orders
+}
+
+// Order returns an atomic operation of the language with a memory order besides its own; nil where
+// it cannot have it, or has it.
+func (d *Derived) Order(c *trace.Call, order string) *trace.Call {
+	return mpi.Ordered(c, order == Acquire, order == Release)
+}
+
 // Call returns a call of a function with the arguments of a recorded call, as far as
 // both have them, on a window (0: that of the call). from may be nil where nothing is
 // to be taken from it. It returns nil where an argument is not known.

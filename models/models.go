@@ -133,6 +133,12 @@ func Declare(f *conflicts.Finding, at Location, leaves, fetches conflicts.SyncPo
 	return words.Declare(f, at.Target, leaves, fetches)
 }
 
+// Strengthen proposes memory orders of atomic operations of the language that order the accesses
+// of a finding, by steps that give them.
+func Strengthen(f *conflicts.Finding, steps []conflicts.Step) conflicts.Fix {
+	return words.Strengthen(f, steps)
+}
+
 // Issued names an operation that makes a usage error of another call.
 func Issued(f *conflicts.Finding, call conflicts.SyncPoint) string { return words.Issued(f, call) }
 

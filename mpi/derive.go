@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"math"
+	"slices"
 
 	"github.com/mcchk/mcchk/trace"
 )
@@ -48,6 +49,38 @@ func DerivedArg(fn, arg string, from *trace.Call, win int64) (trace.Value, bool)
 		}
 	}
 	return from.Arg(arg)
+}
+
+// Lacks says what memory order an atomic operation of the language does not have that it could:
+// a load can acquire, a store release, and others both. It is nothing of other calls.
+func Lacks(c *trace.Call) (acquire, release bool) {
+	how, known := c.Arg("how")
+	if c.Fn.Name != trace.AtomicNote || !known {
+		return false, false
+	}
+	order, _ := c.Arg("order")
+	return how.Int != languageStore && !acquires(order.Int), how.Int != languageLoad && !releases(order.Int)
+}
+
+// Ordered returns an atomic operation of the language which acquires or releases besides what it
+// did; nil where it cannot, or does already.
+func Ordered(c *trace.Call, acquire, release bool) *trace.Call {
+	noAcquire, noRelease := Lacks(c)
+	if acquire, release = acquire && noAcquire, release && noRelease; !acquire && !release {
+		return nil
+	}
+	old, _ := c.Arg("order")
+	order := int64(orderAcquire)
+	switch acquire = acquire || acquires(old.Int); {
+	case acquire && (release || releases(old.Int)):
+		order = orderBoth
+	case !acquire:
+		order = orderRelease
+	}
+	made := *c
+	made.Args = slices.Clone(c.Args)
+	made.Args[c.Fn.Arg("order")] = trace.Value{Int: order}
+	return &made
 }
 
 // Flushes reports whether calls of a function complete the buffers of operations.

@@ -327,15 +327,21 @@ func (p *process) forgetFetches() {
 
 // How an atomic operation of the language changes a value, as the trace has it.
 var languageOps = []func(v, operand int64) int64{
-	1: func(_, operand int64) int64 { return operand },
-	2: func(_, operand int64) int64 { return operand },
-	3: func(v, operand int64) int64 { return v + operand },
-	4: func(v, operand int64) int64 { return v - operand },
-	5: func(v, operand int64) int64 { return v & operand },
-	6: func(v, operand int64) int64 { return v | operand },
-	7: func(v, operand int64) int64 { return v ^ operand },
-	8: func(v, operand int64) int64 { return ^(v & operand) },
+	languageStore: func(_, operand int64) int64 { return operand },
+	2:             func(_, operand int64) int64 { return operand },
+	3:             func(v, operand int64) int64 { return v + operand },
+	4:             func(v, operand int64) int64 { return v - operand },
+	5:             func(v, operand int64) int64 { return v & operand },
+	6:             func(v, operand int64) int64 { return v | operand },
+	7:             func(v, operand int64) int64 { return v ^ operand },
+	8:             func(v, operand int64) int64 { return ^(v & operand) },
 }
+
+// What atomic operations of the language do that do not read and write both.
+const (
+	languageLoad = iota
+	languageStore
+)
 
 // Memory orders, as the compilers number them.
 const (
@@ -379,7 +385,7 @@ func atomicOf(c *core.Call) (core.Atomic, bool) {
 		return core.Atomic{}, false
 	}
 	a := core.Atomic{
-		Addr: c.Addr(argAddr), Bytes: uint64(size), Fetches: how != 1, Found: c.Int(argFound),
+		Addr: c.Addr(argAddr), Bytes: uint64(size), Fetches: how != languageStore, Found: c.Int(argFound),
 		Acquire: acquires(order), Release: releases(order),
 	}
 	if f, shift := languageOps[how], 64-8*size; f != nil {

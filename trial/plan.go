@@ -19,12 +19,41 @@ type Maker interface {
 	// Note returns the tracer's note, behind a call of a function that was put in, of what a
 	// recorded call fetched; nil where that does not complete it.
 	Note(fn string, from *trace.Call, number, value int64) *trace.Call
+	// Order returns a recorded call with a memory order; nil where it is no atomic operation of the
+	// language that can have it, or has it already.
+	Order(c *trace.Call, order string) *trace.Call
 }
 
 // Plan is a change of the streams of a run.
 type Plan struct {
-	ranks []edits
-	moved []Moved
+	ranks  []edits
+	moved  []Moved
+	orders orders
+}
+
+// orders are memory orders that atomic operations of the language get.
+type orders struct {
+	of      map[int][]string // by site
+	sitesOf func(rank int, stack uint32) []At
+	maker   Maker
+}
+
+// in returns a call of a process with the order that it gets.
+func (o *orders) in(rank int, c *trace.Call) *trace.Call {
+	if len(o.of) == 0 {
+		return c
+	}
+	for _, at := range o.sitesOf(rank, c.Stack) {
+		for _, order := range o.of[at.Site] {
+			if made := o.maker.Order(c, order); made != nil {
+				c = made
+			}
+		}
+		if o.of[at.Site] != nil { // the innermost of them
+			break
+		}
+	}
+	return c
 }
 
 // Same reports whether two plans of the same steps put calls at the same places.
@@ -115,9 +144,10 @@ var ErrUnknown = errors.New("it cannot be tried")
 // or access is at, -1: none. Collective calls come as early as they can, or as late. The
 // error says why the steps cannot be carried out.
 func (s *Scan) Plan(steps []conflicts.Step, siteAt func(*conflicts.SyncPoint) int, maker Maker, late bool) (*Plan, error) {
-	p := &planner{scan: s, siteAt: siteAt, maker: maker, late: late, plan: &Plan{ranks: make([]edits, len(s.ranks))}}
+	p := &planner{scan: s, siteAt: siteAt, maker: maker, late: late, plan: &Plan{ranks: make([]edits, len(s.ranks)), orders: orders{map[int][]string{}, s.sitesOf, maker}}}
+	only := !slices.ContainsFunc(steps, func(s conflicts.Step) bool { return s.Do != conflicts.StepOrder })
 	for i := range s.ranks {
-		if s.ranks[i].threads {
+		if s.ranks[i].threads && !only {
 			return nil, fmt.Errorf("%w: a process has several threads", ErrUnknown)
 		}
 		runs := map[int][]execution{}
@@ -127,7 +157,7 @@ func (s *Scan) Plan(steps []conflicts.Step, siteAt func(*conflicts.SyncPoint) in
 		p.runs = append(p.runs, runs)
 		p.plan.ranks[i] = edits{gone: map[uint64]bool{}, instead: map[uint64]*trace.Call{}}
 	}
-	for _, do := range []func(*conflicts.Step) error{p.move, p.insert, p.delay, p.meet} {
+	for _, do := range []func(*conflicts.Step) error{p.move, p.insert, p.delay, p.meet, p.order} {
 		for i := range steps {
 			if err := do(&steps[i]); err != nil {
 				return nil, err
@@ -280,6 +310,18 @@ func (p *planner) carry(rank int, e, other *execution, forward bool) {
 	p.plan.moved = append(p.plan.moved, m)
 }
 
+// order gives atomic operations a memory order.
+func (p *planner) order(step *conflicts.Step) error {
+	if step.Do != conflicts.StepOrder {
+		return nil
+	}
+	at, err := p.site(&step.At)
+	if err == nil {
+		p.plan.orders.of[at] = append(p.plan.orders.of[at], step.Calls...)
+	}
+	return err
+}
+
 // insert puts calls behind a statement, or in place of one.
 func (p *planner) insert(step *conflicts.Step) error {
 	if step.Do != conflicts.StepInsert && step.Do != conflicts.StepReplace {
@@ -407,15 +449,19 @@ func endsOf(all []execution, fn string) []uint64 {
 }
 
 // Stream returns the stream of a process in the changed program.
-func (p *Plan) Stream(rank int, of Stream) Stream { return &edited{Stream: of, edits: p.ranks[rank]} }
+func (p *Plan) Stream(rank int, of Stream) Stream {
+	return &edited{Stream: of, edits: p.ranks[rank], rank: rank, orders: &p.orders}
+}
 
 // edited is a stream with its edits.
 type edited struct {
 	Stream
 	edits
-	ready []trace.Event
-	pos   uint64
-	now   int64 // when the last recorded call ended
+	rank   int
+	orders *orders
+	ready  []trace.Event
+	pos    uint64
+	now    int64 // when the last recorded call ended
 }
 
 // timed returns a call that the changed program makes, with its times.
@@ -452,6 +498,9 @@ func (s *edited) ReadEvent(ev *trace.Event) error {
 		}
 		if c := s.instead[s.pos]; c != nil {
 			ev.Call = timed(c, ev.Call.Begin, ev.Call.End)
+		}
+		if ev.Kind == trace.KindCall {
+			ev.Call = s.orders.in(s.rank, ev.Call)
 		}
 		return nil
 	}

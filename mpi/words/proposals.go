@@ -248,3 +248,9 @@ func Declare(f *conflicts.Finding, target int64, leaves, fetches conflicts.SyncP
 		"if rank %d waits in a loop for the value that %s of rank %d leaves, and finds it with %s, the two are in order: declare it, with mcchk_signal(win, %d, 0) before %s and mcchk_wait(win, %d, 0) after the loop",
 		fetches.Rank, w.Call(leaves), leaves.Rank, w.Call(fetches), target, w.Call(leaves), target)
 }
+
+// Strengthen proposes memory orders of atomic operations of the language that order the accesses
+// of a finding, by steps that give them.
+func Strengthen(f *conflicts.Finding, steps []conflicts.Step) conflicts.Fix {
+	return explain.New(vocabulary{}, f).Strengthen(steps)
+}
