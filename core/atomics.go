@@ -105,6 +105,14 @@ func (op *WordOp) learns(v *version) evc.Time {
 	return evc.Time{}
 }
 
+// head is what a strand has released with the operation that a release sequence begins with: what
+// others read and write goes on with it, and what the strand itself stores (C11 to C23, 5.1.2.4;
+// C++ up to 17). Of several, the last one counts.
+type head struct {
+	by       *Strand // nil: there is none
+	released evc.Time
+}
+
 // publish says what who reads a version learns, which an operation has made of the one
 // before.
 func (v *version) publish(op *WordOp, last *version) {
@@ -120,10 +128,20 @@ func (v *version) publish(op *WordOp, last *version) {
 		}
 	}
 	if op.order.language {
-		if !op.order.store {
-			v.published, v.publishes = last.published, last.publishes
+		switch {
+		case !op.order.store:
+			v.published, v.publishes, v.head = last.published, last.publishes, last.head
+		case last.head.by == op.strand: // whose own stores go on with its release sequence
+			v.published, v.publishes, v.head = last.head.released, true, last.head
 		}
-		add(op.order.published)
+		if g := op.order.published; g != nil {
+			add(g)
+			if v.head.by == op.strand { // of a relaxed operation it may be an old fence
+				v.head.released = clock.Join(v.head.released, g.time)
+			} else {
+				v.head = head{op.strand, g.time}
+			}
+		}
 		return
 	}
 	v.published, v.publishes = v.before.time, true

@@ -152,6 +152,7 @@ func (w *word) unfinished() bool {
 func (v *version) letGo(clock evc.Clock) {
 	letGo(&v.before.time, clock)
 	letGo(&v.published, clock)
+	letGo(&v.head.released, clock)
 	if v.by != nil && v.by.issued != nil {
 		letGo(&v.by.issued.time, clock)
 	}

@@ -104,6 +104,7 @@ type version struct {
 	// What atomic loads of the language learn from it, if anything.
 	published evc.Time
 	publishes bool
+	head      head
 	marks     []lineMark
 }
 

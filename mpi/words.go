@@ -327,20 +327,25 @@ func (p *process) forgetFetches() {
 
 // How an atomic operation of the language changes a value, as the trace has it.
 var languageOps = []func(v, operand int64) int64{
-	languageStore: func(_, operand int64) int64 { return operand },
-	2:             func(_, operand int64) int64 { return operand },
-	3:             func(v, operand int64) int64 { return v + operand },
-	4:             func(v, operand int64) int64 { return v - operand },
-	5:             func(v, operand int64) int64 { return v & operand },
-	6:             func(v, operand int64) int64 { return v | operand },
-	7:             func(v, operand int64) int64 { return v ^ operand },
-	8:             func(v, operand int64) int64 { return ^(v & operand) },
+	languageStore:    func(_, operand int64) int64 { return operand },
+	languageExchange: func(_, operand int64) int64 { return operand },
+	3:                func(v, operand int64) int64 { return v + operand },
+	4:                func(v, operand int64) int64 { return v - operand },
+	5:                func(v, operand int64) int64 { return v & operand },
+	6:                func(v, operand int64) int64 { return v | operand },
+	7:                func(v, operand int64) int64 { return v ^ operand },
+	8:                func(v, operand int64) int64 { return ^(v & operand) },
 }
 
-// What atomic operations of the language do that do not read and write both.
+// wide are the bytes of the largest atomic operations, whose values are folded into eight bytes,
+// so that those which compute have none.
+const wide = 16
+
+// What atomic operations of the language do that compute nothing.
 const (
 	languageLoad = iota
 	languageStore
+	languageExchange
 )
 
 // Memory orders, as the compilers number them.
@@ -381,15 +386,15 @@ func foreseeAtomic(_ *Model, _ *process, c *core.Call, _ *entry, f *core.Foresig
 // atomicOf returns the operation of such a note, unless it is damaged.
 func atomicOf(c *core.Call) (core.Atomic, bool) {
 	how, size, operand, order := c.Int(argHow), c.Int(argSize), c.Int(argOperand), c.Int(argOrder)
-	if how < 0 || how >= int64(len(languageOps)) || size < 1 || size > 8 {
+	if how < 0 || how >= int64(len(languageOps)) || size < 1 || size > 8 && (size != wide || how > languageExchange) {
 		return core.Atomic{}, false
 	}
 	a := core.Atomic{
 		Addr: c.Addr(argAddr), Bytes: uint64(size), Fetches: how != languageStore, Found: c.Int(argFound),
 		Acquire: acquires(order), Release: releases(order),
 	}
-	if f, shift := languageOps[how], 64-8*size; f != nil {
-		fixed := how <= 2
+	if f, shift := languageOps[how], 64-8*min(size, 8); f != nil {
+		fixed := how <= languageExchange
 		a.Update = func(v core.Value) (core.Value, bool) {
 			if !v.Known && !fixed {
 				return v, true

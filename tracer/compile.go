@@ -336,7 +336,9 @@ func (t *Toolchain) instrumentFlags() []string {
 			flags = append(flags, "-mmemcpy-strategy=libcall:-1:noalign", "-mmemset-strategy=libcall:-1:noalign")
 		}
 	case t.X86:
-		flags = append(flags, "-mprefer-vector-width=128") // wider accesses get no call-back
+		// Wider accesses get no call-back, nor do atomics of 16 bytes that are calls of libatomic,
+		// which does the same.
+		flags = append(flags, "-mprefer-vector-width=128", "-mcx16")
 	}
 	if t.Family == familyClang {
 		// Wide vectors come about otherwise as well: by joining the scalar

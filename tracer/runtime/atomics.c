@@ -44,6 +44,7 @@ static struct cell {
 	uint32_t stores, changes; /* what may order: stores, and all */
 	uint64_t fenced;          /* the address that was stored to behind a fence last, */
 	uint64_t fence;           /* and the object that the fence released */
+	uint64_t head, strand;    /* the address that was released last, and by whom */
 } cells[CELLS];
 
 /* What the thread has written of its trace. */
@@ -142,6 +143,8 @@ static void publish(struct cell *c, uint64_t address, int order, void **frame)
 {
 	if (releases(order)) {
 		c->changes++;
+		c->head = address;
+		c->strand = mcchk_strand_current();
 		MCCHK_RELEASE(address, frame);
 	} else if (self.fence) {
 		c->changes++;
@@ -151,10 +154,11 @@ static void publish(struct cell *c, uint64_t address, int order, void **frame)
 	}
 }
 
-/* A store begins anew; what reads it comes after nothing that others released before. */
+/* A store begins anew; what reads it comes after nothing that others released before. One by whom
+ * has released there last goes on with that (C11, 5.1.2.4). */
 static void stored(struct cell *c, const volatile void *p, int order, void **frame)
 {
-	if (c->changes) {
+	if (c->changes && (c->head != (uintptr_t)p || c->strand != mcchk_strand_current())) {
 		c->stores++;
 		c->changes++;
 		MCCHK_OBJECT_END((uintptr_t)p, frame);
@@ -244,19 +248,20 @@ static uint64_t valued(const volatile void *p)
 	return page != 0 && page != MCCHK_ONLY_WATCHED ? mcchk_now() : 0;
 }
 
-/* A value with its sign; those of sixteen bytes are not followed. */
+/* A value with its sign; sixteen bytes are folded into eight, which tells them apart. */
 #define UNUSED_BITS(type) (sizeof(type) < 8 ? 64 - 8 * sizeof(type) : 0)
-#define SIGNED(type, v) ((int64_t)((uint64_t)(v) << UNUSED_BITS(type)) >> UNUSED_BITS(type))
+#define FOLDED(v) ((uint64_t)(v) + (uint64_t)((u128)(v) >> 64) * 0x9E3779B97F4A7C15ull)
+#define SIGNED(type, v) (sizeof(type) > 8 ? (int64_t)FOLDED(v) : (int64_t)((uint64_t)(v) << UNUSED_BITS(type)) >> UNUSED_BITS(type))
 
 #define VALUED(p, type, how, order, operand, found)                                                \
 	do {                                                                                       \
-		if (__builtin_expect(begin != 0, 0) && sizeof(type) <= 8)                          \
+		if (__builtin_expect(begin != 0, 0))                                               \
 			mcchk_atomic_valued(begin, p, sizeof(type), how, order, SIGNED(type, operand), SIGNED(type, found), MCCHK_FRAME); \
 	} while (0)
 
 /* Whether an operation that only loads polls: neither its access nor its value is recorded then. */
 #define AGAIN(p, type, found)                                                                      \
-	(__builtin_expect(begin != 0, 0) && sizeof(type) <= 8 && mcchk_atomic_again(p, SIGNED(type, found), MCCHK_FRAME))
+	(__builtin_expect(begin != 0, 0) && mcchk_atomic_again(p, SIGNED(type, found), MCCHK_FRAME))
 
 enum { VALUE_load, VALUE_store, VALUE_exchange, VALUE_fetch_add, VALUE_fetch_sub, VALUE_fetch_and, VALUE_fetch_or, VALUE_fetch_xor, VALUE_fetch_nand };
 
@@ -282,6 +287,16 @@ enum { VALUE_load, VALUE_store, VALUE_exchange, VALUE_fetch_add, VALUE_fetch_sub
 		VALUED(p, type, VALUE_store, order, v, 0);                                         \
 	}
 
+/* What operations leave: of sixteen bytes that is noted, since sums of folded values are no
+ * folded sums. */
+#define LEFT_exchange(old, v) (v)
+#define LEFT_fetch_add(old, v) ((old) + (v))
+#define LEFT_fetch_sub(old, v) ((old) - (v))
+#define LEFT_fetch_and(old, v) ((old) & (v))
+#define LEFT_fetch_or(old, v) ((old) | (v))
+#define LEFT_fetch_xor(old, v) ((old) ^ (v))
+#define LEFT_fetch_nand(old, v) (~((old) & (v)))
+
 #define FETCH(bits, type, name)                                                                    \
 	type __tsan_atomic##bits##_##name(volatile type *p, type v, int order)                     \
 	{                                                                                          \
@@ -289,7 +304,8 @@ enum { VALUE_load, VALUE_store, VALUE_exchange, VALUE_fetch_add, VALUE_fetch_sub
 		RECORD(p, type, MCCHK_STORE);                                                      \
 		uint64_t begin = valued(p);                                                        \
 		ORDERED(p, old = name##_##bits(p, v), updated(c, p, order, MCCHK_FRAME));          \
-		VALUED(p, type, VALUE_##name, order, v, old);                                      \
+		VALUED(p, type, sizeof(type) > 8 ? VALUE_exchange : VALUE_##name, order,           \
+		       sizeof(type) > 8 ? LEFT_##name(old, v) : v, old);                           \
 		return old;                                                                        \
 	}
 
@@ -388,20 +404,20 @@ static u128 load_128(const volatile u128 *p)
 	return v;
 }
 
-#define LOOP(name, expression)                                                                     \
+#define LOOP(name)                                                                                 \
 	static u128 name##_128(volatile u128 *p, u128 v)                                           \
 	{                                                                                          \
 		u128 old = load_128(p);                                                            \
-		while (!cas_128(p, &old, (expression))) { }                                        \
+		while (!cas_128(p, &old, LEFT_##name(old, v))) { }                                 \
 		return old;                                                                        \
 	}
-LOOP(exchange, v)
-LOOP(fetch_add, old + v)
-LOOP(fetch_sub, old - v)
-LOOP(fetch_and, old &v)
-LOOP(fetch_or, old | v)
-LOOP(fetch_xor, old ^ v)
-LOOP(fetch_nand, ~(old & v))
+LOOP(exchange)
+LOOP(fetch_add)
+LOOP(fetch_sub)
+LOOP(fetch_and)
+LOOP(fetch_or)
+LOOP(fetch_xor)
+LOOP(fetch_nand)
 
 static void store_128(volatile u128 *p, u128 v) { exchange_128(p, v); }
 
