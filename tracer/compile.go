@@ -343,8 +343,9 @@ func (t *Toolchain) instrumentFlags() []string {
 	if t.Family == familyClang {
 		// Wide vectors come about otherwise as well: by joining the scalar
 		// accesses of a block, and those of interleaved arrays.
-		// And what a loop adds to under a condition would be loaded before it.
-		flags = append(flags, "-fno-slp-vectorize",
+		// And what a loop adds to under a condition would be loaded before it, and what is
+		// compared would become bcmp, or loads behind the instrumentation.
+		flags = append(flags, "-fno-slp-vectorize", "-fno-builtin-memcmp", "-fno-builtin-bcmp",
 			"-mllvm", "-enable-interleaved-mem-accesses=false", "-mllvm", "-disable-licm-promotion")
 	}
 	if t.Family == familyClang && t.major() >= 13 {

@@ -14,7 +14,9 @@ func TestLibraryFunctions(t *testing.T) {
 	const source = head + `
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <unistd.h>
+#include <wchar.h>
 static char memory[4096] __attribute__((aligned(4096)));
 static int order(const void *a, const void *b) { return 0; }
 int main(int argc, char **argv)
@@ -59,6 +61,20 @@ int main(int argc, char **argv)
 	MPI_Win_fence(0, win);
 	qsort(w, 10, 4, order);
 	MPI_Win_fence(0, win);
+	found = memcmp(w, text, 8) == 0;
+	MPI_Win_fence(0, win);
+	found = memcmp(w, memory + 2048, argc + 19) == 0;
+	MPI_Win_fence(0, win);
+	found = bcmp(w, text, 6) != 0;
+	MPI_Win_fence(0, win);
+	wmemset((wchar_t *)w, L'a', 2);
+	MPI_Win_fence(0, win);
+	found = wmemcmp((wchar_t *)w, (wchar_t *)text, 1) != 0;
+	MPI_Win_fence(0, win);
+	wmemcpy((wchar_t *)w, L"xyz", 3);
+	MPI_Win_fence(0, win);
+	memccpy(w + 16, text, 'b', 3);
+	MPI_Win_fence(0, win);
 	fclose(file);
 	unlink(name);
 	MPI_Win_free(&win);
@@ -70,6 +86,8 @@ int main(int argc, char **argv)
 		"library load 0:8", "library load 0:3", "library load 0:3", "library load 0:2", "library load 0:5", "library load 0:4",
 		"library load 0:40", "library store 0:40", "library store 0:4", "library load 8:16", "library store 8:8",
 		"library store 0:6", "library store 0:3", "library store 0:4", "library load 0:40; library store 0:40",
+		"library load 0:8", "library load 0:20; library load 2048:20", "library load 0:6", "library store 0:8", "library load 0:4",
+		"library store 0:12", "library store 16:2",
 	}
 	for _, flags := range [][]string{{"-O0"}, {"-O2", "-D_FORTIFY_SOURCE=2", "-Wno-unused-result"}} {
 		onAll(t, source, flags, func(t *testing.T, b *bench) {

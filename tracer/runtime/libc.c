@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/types.h>
+#include <wchar.h>
 
 /* Records a write behind a call, whose errno stays. */
 #define WROTE(p, n)                                                                                \
@@ -66,6 +67,22 @@ int __wrap_memcmp(const void *a, const void *b, size_t n)
 	READS(a, n);
 	READS(b, n);
 	return __real_memcmp(a, b, n);
+}
+
+REAL(int, bcmp, const void *, const void *, size_t);
+int __wrap_bcmp(const void *a, const void *b, size_t n)
+{
+	READS(a, n);
+	READS(b, n);
+	return __real_bcmp(a, b, n);
+}
+
+REAL(int, wmemcmp, const wchar_t *, const wchar_t *, size_t);
+int __wrap_wmemcmp(const wchar_t *a, const wchar_t *b, size_t n)
+{
+	READS(a, n * sizeof *a);
+	READS(b, n * sizeof *b);
+	return __real_wmemcmp(a, b, n);
 }
 
 REAL(void *, memchr, const void *, int, size_t);

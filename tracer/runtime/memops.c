@@ -9,6 +9,7 @@
 #include "memops.h"
 
 #include <string.h>
+#include <wchar.h>
 
 /* memcpy, memmove, mempcpy and their checked (_FORTIFY_SOURCE) forms */
 #define COPY(name)                                                                                 \
@@ -61,6 +62,37 @@ void __wrap_bzero(void *to, size_t n)
 {
 	WRITES(to, n);
 	__real_bzero(to, n);
+}
+
+/* wide characters */
+#define WIDE_COPY(name)                                                                            \
+	REAL(wchar_t *, name, wchar_t *, const wchar_t *, size_t);                                 \
+	wchar_t *__wrap_##name(wchar_t *to, const wchar_t *from, size_t n)                         \
+	{                                                                                          \
+		READS(from, n * sizeof *to);                                                       \
+		WRITES(to, n * sizeof *to);                                                        \
+		return __real_##name(to, from, n);                                                 \
+	}
+WIDE_COPY(wmemcpy)
+WIDE_COPY(wmemmove)
+WIDE_COPY(wmempcpy)
+
+REAL(wchar_t *, wmemset, wchar_t *, wchar_t, size_t);
+wchar_t *__wrap_wmemset(wchar_t *to, wchar_t value, size_t n)
+{
+	WRITES(to, n * sizeof *to);
+	return __real_wmemset(to, value, n);
+}
+
+/* Copies up to the first such byte. */
+REAL(void *, memccpy, void *, const void *, int, size_t);
+void *__wrap_memccpy(void *to, const void *from, int last, size_t n)
+{
+	const char *found = memchr(from, last, n);
+	size_t copied = found ? (size_t)(found - (const char *)from) + 1 : n;
+	READS(from, copied);
+	WRITES(to, copied);
+	return __real_memccpy(to, from, last, n);
 }
 
 /* strcpy, stpcpy */
