@@ -22,9 +22,10 @@ type planner struct {
 	value Value  // after the steps
 	seen  []bool // of reads
 	steps []*WordOp
-	open  []bool // of steps, whether there was another way
-	left  int    // steps that the search may still make
-	eager int    // once no more are left, what leaves a value as it is comes as soon as it can
+	open  []bool    // of steps, whether there was another way
+	left  int       // steps that the search may still make
+	may   []*WordOp // room for what next returns
+	eager bool      // what leaves a value as it is comes as soon as it can
 	tried map[string]bool
 
 	vague  bool  // the value was not known at some step
@@ -109,6 +110,7 @@ func (w *word) only(op *WordOp, how manner) *choice {
 	}
 	p := w.planner(how)
 	for p.value.Known {
+		p.may = p.may[:0]
 		next := p.next()
 		if len(next) != 1 {
 			return nil
@@ -205,9 +207,18 @@ func (w *word) searched(how manner, goals []*WordOp, ahead [][]*WordOp) (p *plan
 	}
 	slices.SortFunc(p.reads, (*WordOp).before)
 	p.seen = make([]bool, len(p.reads))
-	steps := p.left
-	p.eager = steps - easySteps
-	found = p.search()
+	steps, first := p.left, p.value
+	if p.left > easySteps {
+		p.left = easySteps
+		if found = p.search(); !found && p.left == 0 { // from the beginning: what was tried there may lead nowhere
+			p.left, p.eager, p.value, p.tried = steps-easySteps, true, first, nil
+			found = p.search()
+		} else {
+			p.left += steps - easySteps
+		}
+	} else {
+		found = p.search()
+	}
 	for _, x := range goals {
 		x.goal = nil
 	}
@@ -260,7 +271,7 @@ func (p *planner) after(steps []*WordOp) *planner {
 		q.lanes[i].taken = 0
 	}
 	for _, x := range steps {
-		if !slices.Contains(q.next(), x) {
+		if q.may = q.may[:0]; !slices.Contains(q.next(), x) {
 			return nil
 		}
 		q.step(x)
@@ -291,7 +302,7 @@ func (op *WordOp) foreseen() bool { return op.word == nil }
 
 // search tries all orders in which the operations can take effect.
 func (p *planner) search() bool {
-	read := len(p.steps)
+	read, from := len(p.steps), len(p.may)
 	next := p.readOn()
 	if p.far == 0 {
 		return true
@@ -316,6 +327,7 @@ func (p *planner) search() bool {
 	for len(p.steps) > read {
 		p.back()
 	}
+	p.may = p.may[:from]
 	return false
 }
 
@@ -323,7 +335,8 @@ func (p *planner) search() bool {
 // next: they change nothing for others, and so there is nothing to search. It returns what may
 // take effect after them.
 func (p *planner) readOn() []*WordOp {
-	for p.far > 0 {
+	for from := len(p.may); p.far > 0; {
+		p.may = p.may[:from]
 		next := p.next()
 		if len(next) != 1 || !p.value.Known || p.changes(next[0]) {
 			return next
@@ -354,16 +367,17 @@ func (p *planner) key() string {
 }
 
 // next returns what may take effect next, those first that were over first or, where the word
-// is so, what is sure to. Which of them does makes a difference.
+// is so, what is sure to. Which of them does makes a difference. They stay until may is cut
+// back to its length before.
 func (p *planner) next() []*WordOp {
 	p.vague = p.vague || !p.value.Known
-	var all []*WordOp
+	from := len(p.may)
 	end := int64(math.MaxInt64)
 	for i := range p.lanes {
 		if l := &p.lanes[i]; l.taken < len(l.ops) && (l.taken < l.issued || !p.reading(l.ops[l.taken].strand)) {
 			end = min(end, endOfFirst(l.ops[l.taken:]))
 			if x := l.ops[l.taken]; x.fits(p.value, p.manner) {
-				all = append(all, x)
+				p.may = append(p.may, x)
 			}
 		}
 	}
@@ -377,16 +391,16 @@ func (p *planner) next() []*WordOp {
 	if p.value.Known && !p.other { // one that fits is next, or one of a lane
 		i := p.first(may)
 		if i < len(p.reads) {
-			all = append(all, p.reads[i])
+			p.may = append(p.may, p.reads[i])
 		}
 	} else {
 		for i := p.from; i < len(p.reads); i++ {
 			if x := p.reads[i]; !p.seen[i] && x.fits(p.value, p.manner) {
-				all = append(all, x)
+				p.may = append(p.may, x)
 			}
 		}
 	}
-	all = slices.DeleteFunc(all, func(x *WordOp) bool { return !may(x) })
+	all := slices.DeleteFunc(p.may[from:], func(x *WordOp) bool { return !may(x) })
 	if p.word.sure {
 		slices.SortFunc(all, (*WordOp).inTurn)
 	} else {
@@ -407,9 +421,9 @@ func (p *planner) next() []*WordOp {
 
 // changes reports whether what may take effect next makes a difference for others. What is
 // known to leave the value that it fetched makes none either; but it comes after more or
-// fewer updates, so that the order of ends counts as long as the search is short.
+// fewer updates, so that the order of ends counts where the search is short.
 func (p *planner) changes(x *WordOp) bool {
-	return x.writes() && !(p.left < p.eager && x.found.Known && x.leaves() == x.found)
+	return x.writes() && !(p.eager && x.found.Known && x.leaves() == x.found)
 }
 
 // first returns the place of the first of the operations that read, and whose value is there,
