@@ -9,7 +9,7 @@ import (
 	"github.com/mcchk/mcchk/trace"
 )
 
-// What a call asserts by MPI_MODE_NOSTORE, MPI_MODE_NOPUT or MPI_MODE_NOCHECK an
+// What a call asserts by MPI_MODE_NOSTORE, MPI_MODE_NOPUT, MPI_MODE_NOPRECEDE or MPI_MODE_NOCHECK an
 // MPI library may rely on (MPI 4.1, 12.5.5). Two calls are compared when the second
 // of them is replayed, so that what is found does not depend on which that is.
 
@@ -33,7 +33,8 @@ func (m *Model) untrue(e *epochs, v *voucher, owner int32, other *regions.CallIn
 	})
 }
 
-// checkFenceAsserts takes what a fence asserts of the memory of its caller.
+// checkFenceAsserts takes what a fence asserts of the memory of its caller, and of its operations:
+// that a fence completes none holds if the process has issued none since the one before (12.5.1).
 func (m *Model) checkFenceAsserts(p *process, e *epochs, c *core.Call) {
 	assert := c.Int(argAssert)
 	if c.Failed || assert == 0 {
@@ -41,6 +42,10 @@ func (m *Model) checkFenceAsserts(p *process, e *epochs, c *core.Call) {
 	}
 	if assert&trace.AssertNoStore != 0 {
 		m.checkNoStore(p, e, c)
+	}
+	if assert&trace.AssertNoPrecede != 0 && e.fenceOp != nil {
+		m.untrue(e, m.voucher(p, e, p.Info(c)), p.Rank, e.fenceOp, "MPI_MODE_NOPRECEDE",
+			fmt.Sprintf("%s of the fence epoch precedes it, and stays pending", e.fenceOp.Fn))
 	}
 	if assert&trace.AssertNoPut == 0 {
 		return

@@ -182,7 +182,9 @@ var falseAssertion = conflicts.Rule{
 
 MPI_MODE_NOSTORE of a fence or post says that the process itself has not changed its part of the window, by stores, gets or receives, since its last synchronization of the window; what others put there does not count. MPI_MODE_NOPUT says that no put or accumulate, the process's own included, updates its part in the epoch that begins. MPI_MODE_NOCHECK of a start says that the matching posts have been made before; both calls assert it or neither. MPI_MODE_NOCHECK of a lock says that no other process holds or requests a conflicting lock while this one is held.
 
-That processes wait for each other in some way other than MPI is not seen. MPI_MODE_NOPRECEDE and MPI_MODE_NOSUCCEED are judged as MC301, MC304 and MC308.`,
+MPI_MODE_NOPRECEDE of a fence says that it completes no operation of the process, which it would if there were one since the fence before; mcchk takes such an operation for pending until a later fence. MPI_MODE_NOSUCCEED is judged as MC301, and that not all processes assert either as MC308.
+
+That processes wait for each other in some way other than MPI is not seen.`,
 	Wrong: `memory[0] = rank;
 MPI_Win_fence(MPI_MODE_NOSTORE | MPI_MODE_NOPRECEDE, win); // there was a store
 MPI_Get(&x, 1, MPI_INT, 1, 0, 1, MPI_INT, win);
