@@ -128,6 +128,8 @@ func (w *Wording) goes(a, b *conflicts.Side) string {
 // touches says what an access does to a buffer: "load from", "MPI_Put writes".
 func touches(s *conflicts.Side) string {
 	switch {
+	case s.Class.Gone():
+		return s.Call + " gives up"
 	case s.Call == "" && s.Write:
 		return s.Role + " to"
 	case s.Call == "":
