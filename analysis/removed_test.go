@@ -200,6 +200,8 @@ var several = map[string]string{
 	"fences that do not synchronise: operations before and after the target's call: MPI_Send and MPI_Recv": messages,
 	"fences that do not synchronise: operations before and after the target's call: MPI_Win_fence (a.c:7)": asserted,
 	"right: gets, and puts elsewhere or later: MPI_Win_fence (a.c:5)":                                      asserted,
+	"right: gets, and puts elsewhere or later: MPI_Win_fence (a.c:7)":                                      asserted,
+	"an operation precedes a fence that completes none: MPI_Win_fence (a.c:5)":                             stays,
 	"of several epochs from one line those that nothing orders: MPI_Send and MPI_Recv":                     messages,
 	"right: lock after the fence that closes: MPI_Win_fence (a.c:12)":                                      stays,
 	"right: all closed: MPI_Win_fence (a.c:10)":                                                            stays,
