@@ -96,7 +96,7 @@ type trials struct {
 	statements map[trial.Site]int      // that fixes name
 	at         map[stackKey][]trial.At // which of them a stack is at
 	scan       *trial.Scan
-	polls      *polls
+	clues      *clues
 	maker      models.Derived
 	before     verdictOf // of the run as it was
 	results    map[string]*attempt
@@ -353,8 +353,8 @@ func (t *trials) stackAt(rank int, stack uint32) []trial.At {
 // the traces that the namer knows the stacks of.
 func (t *trials) look() error {
 	t.scan = trial.NewScan(len(t.readers), t.stackAt)
-	t.polls = newPolls(t.scan, len(t.readers))
-	before, err := t.replay(t.readers, t.polls, func(rank int, s trial.Stream) core.Stream { return t.scan.Stream(rank, s) })
+	t.clues = newClues(t.scan, len(t.readers))
+	before, err := t.replay(t.readers, t.clues, func(rank int, s trial.Stream) core.Stream { return t.scan.Stream(rank, s) })
 	t.before = before
 	return err
 }
@@ -425,7 +425,7 @@ func (s derived) Op(id int64) string {
 
 // plan makes the plans.
 func (t *trials) plan() {
-	t.scan.Require(t.polls.needs())
+	t.scan.Require(t.clues.needs())
 	for _, o := range t.queue {
 		o.plan, o.why = t.scan.Plan(o.steps, t.statement, &t.maker, false)
 		if o.why != nil && !errors.Is(o.why, trial.ErrBlocked) || !slices.ContainsFunc(o.steps, func(s conflicts.Step) bool {

@@ -55,7 +55,7 @@ func (t *trials) conclude(res *Result) {
 		if f.Fixes = t.left(f.Fixes, i, keys); len(f.Fixes) == 0 {
 			f.Fixes = []conflicts.Fix{noFix}
 		}
-		if t.polls == nil {
+		if t.clues == nil {
 			continue
 		}
 		if fix, ok := t.declare(f); ok {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sort"
 
-	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/trial"
 )
@@ -17,46 +16,13 @@ import (
 // does nothing but poll: an operation, its completion, and what is made of the value.
 const pollingPeriod = 4
 
-// sent is the mark of a message of a call that may not return before it is received.
-type sent struct {
-	rank int
-	pos  uint64
-}
-
-// Signal is that of core.Observer.
-func (p *polls) Signal(rank int32) core.Mark {
-	if now := &p.now[rank]; now.sends {
-		return sent{int(rank), now.pos}
-	}
-	return nil
-}
-
-// Wait is that of core.Observer.
-func (p *polls) Wait(rank int32, on core.Mark) {
-	if m, ok := on.(sent); ok && p.now[rank].receives && p.left > 0 {
-		p.left--
-		p.sends = append(p.sends, trial.Need{Rank: m.rank, Pos: m.pos, Of: int(rank), At: p.now[rank].pos})
-	}
-}
-
-// current is the call that a process makes.
-type current struct {
-	pos             uint64
-	sends, receives bool // and does not return before
-}
-
-func (p *polls) call(c *core.ObservedCall) {
-	p.now[c.Rank] = current{pos: c.Pos}
-	p.now[c.Rank].sends, p.now[c.Rank].receives = models.Blocks(c.Call.Fn.Name)
-}
-
 // needs lists what processes need.
-func (p *polls) needs() []trial.Need {
-	out := slices.Clone(p.sends)
+func (n *clues) needs() []trial.Need {
+	out := slices.Clone(n.sends)
 	changes := map[models.Location][]*polled{} // by time
-	for rank := range p.ranks {
-		for i := range p.ranks[rank] {
-			if x := &p.ranks[rank][i]; x.Changes {
+	for rank := range n.ops {
+		for i := range n.ops[rank] {
+			if x := &n.ops[rank][i]; x.Changes {
 				changes[x.Location] = append(changes[x.Location], x)
 			}
 		}
@@ -64,10 +30,10 @@ func (p *polls) needs() []trial.Need {
 	for _, all := range changes {
 		slices.SortStableFunc(all, func(a, b *polled) int { return cmp.Compare(a.begin, b.begin) })
 	}
-	for rank := range p.ranks {
+	for rank := range n.ops {
 		before := map[models.Location]*polled{}
-		for i := range p.ranks[rank] {
-			f := &p.ranks[rank][i]
+		for i := range n.ops[rank] {
+			f := &n.ops[rank][i]
 			if !f.Fetches || f.Valued {
 				continue
 			}
@@ -88,12 +54,12 @@ func (p *polls) needs() []trial.Need {
 
 // latest returns the last change, by another process, that began before a time; nil: there is none.
 func latest(changes []*polled, rank int, time int64) *polled {
-	n := sort.Search(len(changes), func(i int) bool { return changes[i].begin >= time })
-	for n > 0 && changes[n-1].call.Rank == rank {
-		n--
+	i := sort.Search(len(changes), func(k int) bool { return changes[k].begin >= time })
+	for i > 0 && changes[i-1].call.Rank == rank {
+		i--
 	}
-	if n == 0 {
+	if i == 0 {
 		return nil
 	}
-	return changes[n-1]
+	return changes[i-1]
 }

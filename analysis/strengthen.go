@@ -8,6 +8,7 @@ import (
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/explain"
 	"github.com/mcchk/mcchk/models"
+	"github.com/mcchk/mcchk/trace"
 )
 
 // mostLacking is how many memory orders a search tries, at most.
@@ -65,10 +66,10 @@ func (t *trials) strengthen(res *Result) error {
 func (t *trials) lacking() []conflicts.Step {
 	var out []conflicts.Step
 	known := map[string]bool{}
-	keys := slices.SortedFunc(maps.Keys(t.polls.weak), func(a, b stackKey) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.stack, b.stack)) })
+	keys := slices.SortedFunc(maps.Keys(t.clues.weak), func(a, b stackKey) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.stack, b.stack)) })
 	for _, at := range keys {
-		for _, order := range t.polls.weak[at] {
-			s := explain.Order(conflicts.SyncPoint{Rank: int(at.rank), Stack: t.namer.stack(at.rank, at.stack)}, order)
+		for _, order := range t.clues.weak[at] {
+			s := explain.Order(conflicts.SyncPoint{Call: trace.AtomicNote, Rank: int(at.rank), Stack: t.namer.stack(at.rank, at.stack)}, order)
 			if key := t.key([]conflicts.Step{s}); t.statement(&s.At) >= 0 && !known[key] {
 				known[key] = true
 				out = append(out, s)

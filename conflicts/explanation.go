@@ -87,11 +87,17 @@ const (
 	StepDelay    StepKind = "delay"   // call Calls before the statement To, once for each call At since that was executed last
 )
 
+// Memory orders of a StepOrder, as C and C++ name them.
+const (
+	Acquire = "memory_order_acquire"
+	Release = "memory_order_release"
+)
+
 // Step is one of the changes to the source text that make a Fix. A statement is a
 // source line, whoever executes it.
 type Step struct {
 	Do     StepKind
-	Calls  []string // functions, in their order; of a StepOrder "memory_order_release" or "memory_order_acquire"
+	Calls  []string // functions, in their order; of a StepOrder Acquire or Release
 	At, To SyncPoint
 	Window int64 // identifier of the window that Calls are for; 0: the one of the call At
 	// Private: what At accesses lies in no window, so it is recorded only where a call

@@ -3,6 +3,7 @@ package conflicts
 import (
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/symbols"
+	"github.com/mcchk/mcchk/trace"
 )
 
 // Class tells between whom the accesses of a finding conflict.
@@ -26,6 +27,9 @@ type SyncPoint struct {
 	Event  uint64 // number of the call in the trace of that process, from 1; 0: unknown
 	Stack  []symbols.Frame
 }
+
+// Language says what an operation of the language is called; "" of a call.
+func (p *SyncPoint) Language() string { return trace.Language(p.Call) }
 
 // Turn is a call with which processes wait for each other. Members are the world
 // ranks that make it, where these are not all; nil otherwise.

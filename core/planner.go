@@ -43,7 +43,7 @@ type lane struct {
 const (
 	// searchSteps bounds a search.
 	searchSteps = 1 << 12
-	// A search that takes more than so many tries fewer orders.
+	// A search that takes more than so many begins anew, and tries fewer orders.
 	easySteps = 1 << 8
 	// A step costs as many times more as it has so many operations that read to choose from.
 	manyReads = 32
@@ -208,17 +208,14 @@ func (w *word) searched(how manner, goals []*WordOp, ahead [][]*WordOp) (p *plan
 	slices.SortFunc(p.reads, (*WordOp).before)
 	p.seen = make([]bool, len(p.reads))
 	steps, first := p.left, p.value
-	if p.left > easySteps {
-		p.left = easySteps
-		if found = p.search(); !found && p.left == 0 { // from the beginning: what was tried there may lead nowhere
-			p.left, p.eager, p.value, p.tried = steps-easySteps, true, first, nil
-			found = p.search()
-		} else {
-			p.left += steps - easySteps
-		}
-	} else {
+	rest := max(steps-easySteps, 0)
+	p.left -= rest
+	if found = p.search(); !found && p.left == 0 && rest > 0 { // from the beginning: what was tried there may lead nowhere
+		p.eager, p.value, p.tried = true, first, nil
+		p.left, rest = rest, 0
 		found = p.search()
 	}
+	p.left += rest
 	for _, x := range goals {
 		x.goal = nil
 	}

@@ -269,7 +269,7 @@ func (w *Wording) fixWithin(span, other *conflicts.Side) []conflicts.Fix {
 		}
 	}
 	switch {
-	case other.Class.Gone():
+	case other.Class.Gone(): // what is given up is given up where it is
 	case span.Class.Buffer() && (other.Write || !span.Write):
 		if !span.Write { // what is sent stays as it is, and waits for nobody
 			return First(conflicts.Explanation{Fixes: out}, w.otherBuffer(span, other)).Fixes

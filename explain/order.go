@@ -7,7 +7,6 @@ import (
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/symbols"
-	"github.com/mcchk/mcchk/trace"
 )
 
 // fixAcross lists what would order accesses of two processes. Each must fix the
@@ -186,7 +185,7 @@ func (w *Wording) Told(a, b *conflicts.Side) (out []conflicts.Fix) {
 // has left, as a flag that is given too early.
 func (w *Wording) beforeTold(a, b *conflicts.Side) (conflicts.Fix, bool) {
 	told := b.Heard
-	if !w.model.Call(told.Call).Tells && trace.Language(told.Call) == "" || told.Rank != a.Rank {
+	if !w.model.Call(told.Call).Tells && told.Language() == "" || told.Rank != a.Rank {
 		return conflicts.Fix{}, false
 	}
 	from, target, what, before := w.statements(a, told)

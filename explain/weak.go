@@ -6,7 +6,6 @@ import (
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/symbols"
-	"github.com/mcchk/mcchk/trace"
 )
 
 // weak returns the two sides so that the second would come after the first by atomic operations
@@ -46,17 +45,16 @@ func (w *Wording) Stronger() (conflicts.Fix, bool) {
 	}
 	var steps []conflicts.Step
 	if x := &b.Weak; x.RelaxedWrite {
-		steps = append(steps, Order(x.Wrote, "memory_order_release"))
+		steps = append(steps, Order(x.Wrote, conflicts.Release))
 	}
 	if x := &b.Weak; x.RelaxedRead {
-		steps = append(steps, Order(x.Read, "memory_order_acquire"))
+		steps = append(steps, Order(x.Read, conflicts.Acquire))
 	}
 	return w.Strengthen(steps), true
 }
 
 // Order is the step that gives an atomic operation of the language a memory order.
 func Order(at conflicts.SyncPoint, order string) conflicts.Step {
-	at.Call = trace.AtomicNote
 	return conflicts.Step{Do: conflicts.StepOrder, Calls: []string{order}, At: at}
 }
 

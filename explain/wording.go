@@ -7,7 +7,6 @@ import (
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/symbols"
-	"github.com/mcchk/mcchk/trace"
 )
 
 // Wording names the accesses and calls of one finding, in the words of a model.
@@ -76,7 +75,7 @@ func (w *Wording) Named(s *conflicts.Side) string { return strings.TrimPrefix(w.
 // operation (line 20)".
 func (w *Wording) Call(p conflicts.SyncPoint) string {
 	name := p.Call
-	if own := trace.Language(name); own != "" {
+	if own := p.Language(); own != "" {
 		name = "the " + own
 	}
 	if p.With != "" {

@@ -3,6 +3,7 @@ package models
 import (
 	"math"
 
+	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/mpi"
 	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trace"
@@ -30,21 +31,15 @@ var others = map[string][]trace.Arg{
 	"gaspi_wait":        {{Name: "queue", Kind: trace.ArgNumber}},
 }
 
-// Memory orders of steps (conflicts.StepOrder).
-const (
-	Acquire = "memory_order_acquire"
-	Release = "memory_order_release"
-)
-
-// Lacks says which memory orders an atomic operation of the language does not have that it could.
+// Lacks says which memory orders of a conflicts.StepOrder an atomic operation of the language does not have that it could.
 // There are none of other calls.
 func Lacks(c *trace.Call) (orders []string) {
 	acquire, release := mpi.Lacks(c)
 	if acquire {
-		orders = append(orders, Acquire)
+		orders = append(orders, conflicts.Acquire)
 	}
 	if release {
-		orders = append(orders, Release)
+		orders = append(orders, conflicts.Release)
 	}
 	return orders
 }
@@ -52,7 +47,7 @@ func Lacks(c *trace.Call) (orders []string) {
 // Order returns an atomic operation of the language with a memory order besides its own; nil where
 // it cannot have it, or has it.
 func (d *Derived) Order(c *trace.Call, order string) *trace.Call {
-	return mpi.Ordered(c, order == Acquire, order == Release)
+	return mpi.Ordered(c, order == conflicts.Acquire, order == conflicts.Release)
 }
 
 // Call returns a call of a function with the arguments of a recorded call, as far as

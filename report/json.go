@@ -14,7 +14,6 @@ import (
 	"github.com/mcchk/mcchk/problems"
 	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
-	"github.com/mcchk/mcchk/trace"
 )
 
 // jsonVersion changes when a field is removed or changes its meaning. New
@@ -383,7 +382,7 @@ func syncToJSON(p conflicts.SyncPoint) *jsonSync {
 	if p.Call == "" {
 		return nil
 	}
-	return &jsonSync{cmp.Or(trace.Language(p.Call), p.Call), p.Rank, framesToJSON(p.Stack)}
+	return &jsonSync{cmp.Or(p.Language(), p.Call), p.Rank, framesToJSON(p.Stack)}
 }
 
 func framesToJSON(frames []symbols.Frame) []jsonFrame {
