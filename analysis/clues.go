@@ -11,11 +11,11 @@ import (
 // knows itself: it is the core.Observer of the run as it was.
 type clues struct {
 	*trial.Scan
-	ops   [][]polled            // one-sided operations, by rank, in program order
-	sends []trial.Need          // of sends that may wait for their receives
-	weak  map[stackKey][]string // the memory orders that atomic operations of the language lack
-	now   []current             // of each process
-	left  int                   // how many more operations and sends are noted
+	ops   [][]polled   // one-sided operations, by rank, in program order
+	sends []trial.Need // of sends that may wait for their receives
+	weak  map[lacking]bool
+	now   []current // of each process
+	left  int       // how many more operations and sends are noted
 }
 
 // polled is an operation.
@@ -33,6 +33,13 @@ type current struct {
 	sends, receives bool // its message is received, it has received one
 }
 
+// lacking is a memory order that some atomic operation of the language at a place does not have:
+// where a compare-and-exchange fails, there are others that load.
+type lacking struct {
+	at    stackKey
+	order string
+}
+
 // sent is the mark of a message of a call that may not return before it is received.
 type sent struct {
 	rank int
@@ -40,7 +47,7 @@ type sent struct {
 }
 
 func newClues(scan *trial.Scan, ranks int) *clues {
-	return &clues{Scan: scan, ops: make([][]polled, ranks), weak: map[stackKey][]string{}, now: make([]current, ranks), left: trial.MostNoted}
+	return &clues{Scan: scan, ops: make([][]polled, ranks), weak: map[lacking]bool{}, now: make([]current, ranks), left: trial.MostNoted}
 }
 
 // Call is that of core.Observer.
@@ -49,8 +56,10 @@ func (n *clues) Call(c *core.ObservedCall) {
 	now := &n.now[c.Rank]
 	now.pos = c.Pos
 	now.sends, now.receives = models.Blocks(c.Call.Fn.Name)
-	if orders := models.Lacks(c.Call); len(orders) > 0 {
-		n.weak[stackKey{c.Rank, c.Call.Stack}] = orders
+	for _, order := range [...]string{conflicts.Acquire, conflicts.Release} {
+		if models.Lacks(c.Call, order) {
+			n.weak[lacking{stackKey{c.Rank, c.Call.Stack}, order}] = true
+		}
 	}
 	if what, ok := models.Polls(c.Call); ok && n.left > 0 {
 		n.left--

@@ -66,14 +66,13 @@ func (t *trials) strengthen(res *Result) error {
 func (t *trials) lacking() []conflicts.Step {
 	var out []conflicts.Step
 	known := map[string]bool{}
-	keys := slices.SortedFunc(maps.Keys(t.clues.weak), func(a, b stackKey) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.stack, b.stack)) })
-	for _, at := range keys {
-		for _, order := range t.clues.weak[at] {
-			s := explain.Order(conflicts.SyncPoint{Call: trace.AtomicNote, Rank: int(at.rank), Stack: t.namer.stack(at.rank, at.stack)}, order)
-			if key := t.key([]conflicts.Step{s}); t.statement(&s.At) >= 0 && !known[key] {
-				known[key] = true
-				out = append(out, s)
-			}
+	for _, x := range slices.SortedFunc(maps.Keys(t.clues.weak), func(a, b lacking) int {
+		return cmp.Or(cmp.Compare(a.at.rank, b.at.rank), cmp.Compare(a.at.stack, b.at.stack), cmp.Compare(a.order, b.order))
+	}) {
+		s := explain.Order(conflicts.SyncPoint{Call: trace.AtomicNote, Rank: int(x.at.rank), Stack: t.namer.stack(x.at.rank, x.at.stack)}, x.order)
+		if key := t.key([]conflicts.Step{s}); t.statement(&s.At) >= 0 && !known[key] {
+			known[key] = true
+			out = append(out, s)
 		}
 	}
 	clear(t.at) // there are more statements

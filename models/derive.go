@@ -31,17 +31,11 @@ var others = map[string][]trace.Arg{
 	"gaspi_wait":        {{Name: "queue", Kind: trace.ArgNumber}},
 }
 
-// Lacks says which memory orders of a conflicts.StepOrder an atomic operation of the language does not have that it could.
-// There are none of other calls.
-func Lacks(c *trace.Call) (orders []string) {
+// Lacks reports whether an atomic operation of the language could have a memory order of a
+// conflicts.StepOrder and does not. It is false of other calls.
+func Lacks(c *trace.Call, order string) bool {
 	acquire, release := mpi.Lacks(c)
-	if acquire {
-		orders = append(orders, conflicts.Acquire)
-	}
-	if release {
-		orders = append(orders, conflicts.Release)
-	}
-	return orders
+	return order == conflicts.Acquire && acquire || order == conflicts.Release && release
 }
 
 // Order returns an atomic operation of the language with a memory order besides its own; nil where
