@@ -57,10 +57,11 @@ type team struct {
 	calls     uint64 // that were read, but for notes
 	reached   int64  // when the last call that was read began, ns
 	queued    int    // items in queues
-	allowance int    // that there may be of these before reading stops
-	over      bool   // the trace was read to its end
-	notYet    bool   // nothing more was there
-	room      item   // what was read last
+	sequences sequences
+	allowance int  // that there may be of these before reading stops
+	over      bool // the trace was read to its end
+	notYet    bool // nothing more was there
+	room      item // what was read last
 }
 
 // freeLine is the line of a strand that has ended.
@@ -76,7 +77,7 @@ func (p *Process) form() {
 	s.sure, s.foresees = true, nil
 	p.team = &team{
 		Process: p, byNumber: map[int64]*Strand{0: s}, byThread: map[uint32]*Strand{0: s},
-		objects: map[int64]*object{}, read: s.pos, calls: s.callsBefore,
+		objects: map[int64]*object{}, read: s.pos, calls: s.callsBefore, sequences: sequences{},
 	}
 	p.m.threaded = true
 }
@@ -136,7 +137,7 @@ func (t *team) step(ahead bool) error {
 		s.latest = max(s.latest, x.event.Call.End)
 		t.reached = max(t.reached, x.event.Call.Begin)
 	}
-	if t.busy(s) || ahead && !x.isNote() {
+	if t.busy(s) || ahead && !x.isNote() || !t.inTurn(x) {
 		t.put(s, x)
 		return nil
 	}
@@ -160,6 +161,7 @@ func (t *team) takeQueued() (some bool, err error) {
 	for s := t.nextQueued(); s != nil; s = t.nextQueued() {
 		x := s.queue.take()
 		t.queued -= 1 + x.again.items
+		t.sequences.take(x)
 		if err := t.take(s, x); err != nil {
 			return true, err
 		}
@@ -179,7 +181,7 @@ func (t *team) nextQueued() (first *Strand) {
 		if s.state == running && s.sync.waits != nil {
 			s.goOn()
 		}
-		if t.ready(s) && s.queue.len() > 0 && (first == nil || s.queue.at(0).pos < first.queue.at(0).pos) {
+		if t.ready(s) && s.queue.len() > 0 && (first == nil || s.queue.at(0).pos < first.queue.at(0).pos) && t.inTurn(s.queue.at(0)) {
 			first = s
 		}
 	}
@@ -243,6 +245,7 @@ func (t *team) put(s *Strand, x *item) {
 	case x.event.Kind == trace.KindCall:
 		kept.event.Call = keep(x.event.Call)
 	}
+	t.sequences.put(&kept)
 	s.queue.add(&kept)
 }
 

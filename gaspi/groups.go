@@ -52,7 +52,8 @@ func (p *process) group(c *core.Call) *group {
 	return g
 }
 
-// gatheringCall names a collective call of a process that may have been begun.
+// gatheringCall names the collective calls of a process of which one goes on with the one
+// before, where that has timed out.
 type gatheringCall struct {
 	fn    string
 	group int64

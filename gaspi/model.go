@@ -84,6 +84,9 @@ func (m *Model) Bind(fn *trace.Fn) *core.Meaning {
 	if atomics[fn.Name] {
 		w.Polls = func(_ *core.Strand, round []*trace.Call) uint64 { return polls(round) }
 	}
+	if e.gathers {
+		w.Sequence = func(c *core.Call) any { return gathers(c) }
+	}
 	if e.foresee != nil {
 		w.Foresee = func(s *core.Strand, c *core.Call, f *core.Foresight) {
 			e.foresee(m.processes[s.Rank], c, f)

@@ -9,6 +9,7 @@ type entry struct {
 	foresee func(*process, *core.Call, *core.Foresight) // of a call to come: what it will do to a word
 	kind    core.CallKind
 	results bool // what it means depends on what it returned
+	gathers bool // it is over when all ranks of its group have come to it
 
 	orders    string // whom
 	completes string
@@ -31,14 +32,14 @@ var table = map[string]*entry{
 
 	"gaspi_group_create": {do: groupCreate, results: true},
 	"gaspi_group_add":    {do: groupAdd},
-	"gaspi_group_commit": {do: meet, kind: core.SynchronizingCall, orders: allToAll, note: counts},
+	"gaspi_group_commit": {do: meet, kind: core.SynchronizingCall, gathers: true, orders: allToAll, note: counts},
 	"gaspi_group_delete": {do: groupDelete},
 
 	"gaspi_segment_alloc":    {do: segmentAlloc, results: true},
 	"gaspi_segment_bind":     {do: segmentAlloc, results: true},
 	"gaspi_segment_register": {note: "it orders no ranks"},
-	"gaspi_segment_create":   {do: segmentCreate, kind: core.SynchronizingCall, results: true, orders: allToAll, note: counts},
-	"gaspi_segment_use":      {do: segmentCreate, kind: core.SynchronizingCall, results: true, orders: allToAll, note: counts},
+	"gaspi_segment_create":   {do: segmentCreate, kind: core.SynchronizingCall, results: true, gathers: true, orders: allToAll, note: counts},
+	"gaspi_segment_use":      {do: segmentCreate, kind: core.SynchronizingCall, results: true, gathers: true, orders: allToAll, note: counts},
 	"gaspi_segment_delete":   {do: segmentDelete, memory: "gives up the segment"},
 
 	"gaspi_write":      {do: write, kind: core.OperationCall, memory: untilSeen},
@@ -95,9 +96,9 @@ var table = map[string]*entry{
 		do: passiveReceive, kind: core.SynchronizingCall, results: true, orders: "after what came before the send, and before what follows that", memory: "writes the local segment",
 	},
 
-	"gaspi_barrier":        {do: meet, kind: core.SynchronizingCall, orders: allToAll, note: counts + "; it completes nothing"},
-	"gaspi_allreduce":      {do: allreduce, kind: core.SynchronizingCall, orders: allToAll, memory: "reads buffer_send, writes buffer_receive", note: counts},
-	"gaspi_allreduce_user": {do: allreduce, kind: core.SynchronizingCall, orders: allToAll, memory: "reads buffer_send, writes buffer_receive", note: counts},
+	"gaspi_barrier":        {do: meet, kind: core.SynchronizingCall, gathers: true, orders: allToAll, note: counts + "; it completes nothing"},
+	"gaspi_allreduce":      {do: allreduce, kind: core.SynchronizingCall, gathers: true, orders: allToAll, memory: "reads buffer_send, writes buffer_receive", note: counts},
+	"gaspi_allreduce_user": {do: allreduce, kind: core.SynchronizingCall, gathers: true, orders: allToAll, memory: "reads buffer_send, writes buffer_receive", note: counts},
 }
 
 // start: the ranks of GASPI must be those of the traces, which may be MPI's.
