@@ -2,7 +2,6 @@ package mpi
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/intervals"
@@ -113,16 +112,26 @@ func (p *process) touched(c *core.Call, t touch, g *core.Group, pending bool) (r
 
 // aliased begins the accesses of a blocking call in case that some that it reads and
 // writes by different arguments overlap, which it may not have (MPI 4.1, 2.3): so they
-// are made at the same time. It returns what ends them; nil: none do, and nothing was begun.
+// are made at the same time: it writes, as ever, when it has everything it waits for, and
+// reads from its beginning until then. A call that never returned, which may be for that,
+// begins both. It returns what writes, and ends them; nil: none overlap, and nothing was
+// begun.
 func (p *process) aliased(c *core.Call, read, written []regions.Access) (end func()) {
 	if c.Has(argSendbuf) && c.Int(argSendbuf) == trace.InPlace || !anyMeet(read, written) {
 		return nil
 	}
 	var open []*core.Pending
-	for _, a := range slices.Concat(read, written) {
-		open = append(open, p.openBuffer(a))
+	begin := func(accesses []regions.Access) {
+		for _, a := range accesses {
+			open = append(open, p.openBuffer(a))
+		}
+	}
+	begin(read)
+	if !c.Returned {
+		begin(written)
 	}
 	return func() {
+		begin(written)
 		at := p.Now()
 		at.Pos++ // they last as long as the call
 		for _, s := range open {
