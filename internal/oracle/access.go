@@ -193,7 +193,8 @@ func (o *order) buffers(x *activation, u use, limit int) []access {
 
 // callBuffers are the accesses of two-sided and collective calls: of blocking
 // ones where they read at the beginning and where they write at the end, of
-// others, and of blocking ones whose buffers overlap, from the start to the completion.
+// others from the start to the completion. Where buffers of a blocking one overlap, what it
+// reads is in use until it writes.
 func (o *order) callBuffers(x *activation) []access {
 	c := &o.p.Calls[x.call]
 	if c.Partitions > 0 {
@@ -212,6 +213,8 @@ func (o *order) callBuffers(x *activation) []access {
 				a.dones = []point{at(x.done, leave)}
 			case c.form() != blocking:
 				a.dones = o.givenUp(x)
+			case aliased && u.kind == write:
+				a.starts, a.dones = []point{at(x.start, wait)}, []point{at(x.start, leave)}
 			case aliased:
 				a.dones = []point{at(x.start, leave)}
 			case u.kind == write:

@@ -61,7 +61,7 @@
 //     Bytes that one access names twice are no conflict.
 //  9. A blocking call reads its buffers where it enters, before it signals,
 //     and writes them where it leaves, after it has waited. Where two of them
-//     overlap, all are in use from the one to the other, and conflict with each
+//     overlap, what it reads is in use until it writes, and they conflict with each
 //     other (S, 2.3 and 3.10: they must be disjoint).
 //     MPI_IN_PLACE makes the receive buffer one that is read and written; a
 //     process's own part, which a Gather's or Scatter's root leaves where it is,
