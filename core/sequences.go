@@ -1,6 +1,10 @@
 package core
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/mcchk/mcchk/trace"
+)
 
 // sequences are the calls that wait in the queues of a process's strands and that it makes
 // one after another, whichever of its threads does (Meaning.Sequence): where they are in the
@@ -8,12 +12,30 @@ import "slices"
 // earlier event must not lose its turn by that.
 type sequences map[any][]uint64
 
-// sequence returns the sequence that an event belongs to; nil: none.
-func (x *item) sequence() any {
-	if x.fn == nil || x.fn.meaning == nil || x.fn.meaning.Sequence == nil {
+// sequence returns the sequence that a call belongs to; nil: none.
+func (f *function) sequence(c *trace.Call) any {
+	if f.meaning == nil || f.meaning.Sequence == nil {
 		return nil
 	}
-	return x.fn.meaning.Sequence(&Call{Call: x.event.Call, function: x.fn})
+	return f.meaning.Sequence(&Call{Call: c, function: f})
+}
+
+// sequence returns the sequence that an event belongs to; nil: none.
+func (x *item) sequence() any {
+	if x.fn == nil {
+		return nil
+	}
+	return x.fn.sequence(x.event.Call)
+}
+
+// GoesOn reports whether the strand is known to make the next call of a sequence, at once.
+func (s *Strand) GoesOn(sequence any) bool {
+	if s.team == nil {
+		s.ReadAhead()
+		next := s.ahead.peek(0)
+		return next != nil && next.Kind == trace.KindCall && s.m.function(next.Call.Fn).sequence(next.Call) == sequence
+	}
+	return s.queue.len() > 0 && s.queue.at(0).sequence() == sequence && s.team.inTurn(s.queue.at(0))
 }
 
 // inTurn reports whether no earlier call of its sequence is queued.

@@ -41,23 +41,6 @@ type Strand struct {
 // Pos returns the number of the present event in the trace, from 1.
 func (s *Strand) Pos() uint64 { return s.pos }
 
-// Next returns the call that is the strand's next event; nil: it is another event, or
-// is not known yet.
-func (s *Strand) Next() *trace.Call {
-	var next *trace.Event
-	switch {
-	case s.team == nil:
-		s.ReadAhead()
-		next = s.ahead.peek(0)
-	case s.queue.len() > 0 && s.queue.at(0).stretch == nil:
-		next = &s.queue.at(0).event
-	}
-	if next == nil || next.Kind != trace.KindCall {
-		return nil
-	}
-	return next.Call
-}
-
 // Thread returns the thread that makes the present event.
 func (s *Strand) Thread() uint32 { return s.thread }
 

@@ -74,7 +74,7 @@ func (p *process) collective(c *core.Call, buffers ...regions.Access) {
 	b := p.begun[key]
 	switch {
 	case c.Returned && result == timedOut:
-		if b == nil && !p.goesOnWith(c, key) {
+		if b == nil && !p.GoesOn(key) {
 			p.beginMeeting(c, key, g, buffers)
 		}
 	case b != nil:
@@ -96,12 +96,6 @@ func (p *process) collective(c *core.Call, buffers ...regions.Access) {
 		p.all(buffers, regions.Read)
 		p.Meet(c, p.meeting(c, g), func() { p.all(buffers, regions.Write) })
 	}
-}
-
-// goesOnWith reports whether the process is known to ask again at once.
-func (p *process) goesOnWith(c *core.Call, key gatheringCall) bool {
-	next := p.Next()
-	return next != nil && next.Fn == c.Fn && gathers(core.NewCall(next)) == key
 }
 
 // all accesses those of some buffers that are accessed in one way.
