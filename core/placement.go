@@ -106,6 +106,9 @@ func (w *word) place(c *choice) {
 			x.sees(x.saw)
 		}
 	}
+	if s := newSchedule(c.rest, c.restOpen); s != nil {
+		w.schedule = s
+	}
 }
 
 // sees says which version an operation fetched that waits to be decided.
@@ -119,6 +122,7 @@ func (op *WordOp) sees(v *version) {
 	}
 	op.see(v)
 	op.word.unblock(op)
+	op.word.follow(op, (*schedule).decided)
 }
 
 // take makes the first update of a strand's queue the last version.
@@ -144,6 +148,7 @@ func (w *word) take(op *WordOp) {
 	w.m.give(&op.made.before, time)
 	op.made.publish(op, last)
 	w.versions = append(w.versions, op.made)
+	w.follow(op, (*schedule).decided)
 	if op.complete {
 		v.saw(op.completed, op.made)
 		for _, at := range op.also {
@@ -174,6 +179,7 @@ func (m *Machine) decideWords() bool {
 		rounds = [][]manner{{{foresees: true, other: true}, {other: true}}}
 	}
 	for i, round := range rounds {
+		var postponed []*word
 		tried := map[*word]int{} // of words whose values contradict the times of calls
 		for k := range n {
 			if k == len(all) && k < spentOps {
@@ -185,6 +191,12 @@ func (m *Machine) decideWords() bool {
 				all = undecided.sorted()
 			}
 			op := all[k]
+			if c, later := op.word.scheduled(op); later {
+				postponed = append(postponed, op.word)
+				continue
+			} else if c != nil {
+				return op.decideBy(c, false)
+			}
 			if i == 0 && op.word.untimely {
 				if tried[op.word] == spentOps {
 					continue
@@ -193,13 +205,15 @@ func (m *Machine) decideWords() bool {
 			}
 			for _, how := range round {
 				if c := op.word.choose(op, how); c != nil {
-					m.open.note(c, op, i > 0)
-					op.word.untimely = op.word.untimely || i > 0
-					op.word.rests(c, op)
-					op.word.place(c)
-					return true
+					return op.decideBy(c, i > 0)
 				}
 			}
+		}
+		if len(postponed) > 0 { // nothing is issued any more that a schedule waits for
+			for _, w := range postponed {
+				w.schedule = nil
+			}
+			return m.decideWords()
 		}
 	}
 	if m.words.short {
@@ -213,6 +227,17 @@ func (m *Machine) decideWords() bool {
 	}
 	m.open.lost++
 	all[0].appear(all[0].word.last().before.time)
+	return true
+}
+
+// decideBy carries out how the operation is decided; odd: against the times of the calls. It
+// returns true.
+func (op *WordOp) decideBy(c *choice, odd bool) bool {
+	w := op.word
+	w.m.open.note(c, op, odd)
+	w.untimely = w.untimely || odd
+	w.rests(c, op)
+	w.place(c)
 	return true
 }
 
@@ -308,6 +333,8 @@ type choice struct {
 	zero     bool      // the word held at first what most likely it did
 	presumed bool      // the same, whatever operations that do not wait have found
 	open     bool      // there may be others
+	rest     []*WordOp // what comes behind, where all is known that may be between it
+	restOpen []bool    // of these, whether there may be others
 	strange  bool      // what was fetched is not known to have been there
 }
 
@@ -420,8 +447,7 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 					continue
 				}
 				if c := w.most(op, how, slices.Concat(waiting, later), len(waiting), ahead); c != nil {
-					c.strange = how.unknown
-					return c
+					return c.ahead(how, closed)
 				}
 			}
 		}
@@ -442,11 +468,24 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 		copy(goals[1:i+1], goals[:i])
 		goals[0] = op
 		if c := w.most(op, how, goals, 1, ahead); c != nil {
-			c.strange = how.unknown
-			return c
+			return c.ahead(how, closed)
 		}
 	}
 	return nil
+}
+
+// ahead returns a choice that what is to come was looked at for, in a manner.
+func (c *choice) ahead(how manner, closed bool) *choice {
+	if c.strange = how.unknown; how.unknown || how.other || !closed {
+		c.rest = nil
+	}
+	return c
+}
+
+// mayBeLater reports whether it is not certain that one of the steps was over by the time of
+// the last.
+func (c *choice) mayBeLater(x *WordOp) bool {
+	return !x.blocked && (x.end() > c.steps[len(c.steps)-1].end() || x.end() == math.MaxInt64)
 }
 
 // alone reports whether no other operation on the word is known that is not decided.

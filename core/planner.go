@@ -169,7 +169,10 @@ func (w *word) planSo(op *WordOp, how manner, goals []*WordOp, ahead [][]*WordOp
 	}
 	c = &choice{steps: p.steps[:n], zero: how.zero, presumed: how.presumed, open: slices.Contains(p.open[:n], true)}
 	if c.open {
-		c.steps = p.needed(c.steps, goals)
+		p.needed(c, goals)
+	}
+	if len(c.steps) == n && ahead != nil && !p.vague {
+		c.rest, c.restOpen = p.steps[n:], p.open[n:]
 	}
 	return c, false
 }
@@ -239,23 +242,21 @@ func (w *word) hopeless(op *WordOp, how manner) bool {
 	return !found && p.left > 0 && !p.vague
 }
 
-// needed leaves out of steps updates that are not known to be over by the time of the last,
+// needed leaves out of the steps of a choice updates that are not known to be over by the time of the last,
 // where nothing of the rest depends on them, nor what leads to the other goals: they count as
 // later.
-func (p *planner) needed(steps, goals []*WordOp) []*WordOp {
+func (p *planner) needed(c *choice, goals []*WordOp) {
 	const most = 64
-	left, end := easySteps, steps[len(steps)-1].end()
-	for i := len(steps) - 2; i >= 0 && len(steps) <= most; i-- {
-		x := steps[i]
-		if x.blocked || x.end() <= end && x.end() < math.MaxInt64 {
+	left := easySteps
+	for i := len(c.steps) - 2; i >= 0 && len(c.steps) <= most; i-- {
+		if !c.mayBeLater(c.steps[i]) {
 			continue
 		}
-		less := slices.Delete(slices.Clone(steps), i, i+1)
+		less := slices.Delete(slices.Clone(c.steps), i, i+1)
 		if q := p.after(less); q != nil && q.reaches(goals, &left) {
-			steps = less
+			c.steps = less
 		}
 	}
-	return steps
 }
 
 // after returns a planner that has made steps from the beginning; nil: they are not possible.
@@ -369,20 +370,11 @@ func (p *planner) key() string {
 func (p *planner) next() []*WordOp {
 	p.vague = p.vague || !p.value.Known
 	from := len(p.may)
-	end := int64(math.MaxInt64)
+	end := p.due()
 	for i := range p.lanes {
-		if l := &p.lanes[i]; l.taken < len(l.ops) && (l.taken < l.issued || !p.reading(l.ops[l.taken].strand)) {
-			end = min(end, endOfFirst(l.ops[l.taken:]))
-			if x := l.ops[l.taken]; x.fits(p.value, p.manner) {
-				p.may = append(p.may, x)
-			}
+		if ops := p.rest(i); len(ops) > 0 && ops[0].fits(p.value, p.manner) {
+			p.may = append(p.may, ops[0])
 		}
-	}
-	for p.from < len(p.reads) && p.seen[p.from] {
-		p.from++
-	}
-	if p.from < len(p.reads) {
-		end = min(end, p.reads[p.from].end())
 	}
 	may := func(x *WordOp) bool { return !(p.timely && x.began > end) && p.follows(x) }
 	if p.value.Known && !p.other { // one that fits is next, or one of a lane
@@ -414,6 +406,30 @@ func (p *planner) next() []*WordOp {
 		}
 	}
 	return all
+}
+
+// rest returns what is left of a lane, where its strand goes on with that.
+func (p *planner) rest(lane int) []*WordOp {
+	l := &p.lanes[lane]
+	if l.taken == len(l.ops) || l.taken >= l.issued && p.reading(l.ops[l.taken].strand) {
+		return nil
+	}
+	return l.ops[l.taken:]
+}
+
+// due returns by when something takes effect that has not, ns: what was over first of that.
+func (p *planner) due() int64 {
+	end := int64(math.MaxInt64)
+	for i := range p.lanes {
+		end = min(end, endOfFirst(p.rest(i)))
+	}
+	for p.from < len(p.reads) && p.seen[p.from] {
+		p.from++
+	}
+	if p.from < len(p.reads) {
+		end = min(end, p.reads[p.from].end())
+	}
+	return end
 }
 
 // changes reports whether what may take effect next makes a difference for others. What is

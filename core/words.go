@@ -139,6 +139,7 @@ type word struct {
 	versions  []*version // from the oldest that may still be fetched
 	visitors  []*visitor // by line
 	blocked   blockedOps // that have fetched what is not decided yet
+	schedule  *schedule  // of what is decided next; or nil
 	visited   bool       // since the phase began
 	reading   int        // operations of which it is not known yet what they fetched
 	presumed  int64      // what it held at first, if that is not known, and nothing speaks against it
@@ -312,6 +313,7 @@ func (s *Strand) visit(w *word, began int64, update Update, look bool) *WordOp {
 	if update != nil {
 		w.visitor(s).push(op)
 	}
+	w.follow(op, (*schedule).issued)
 	return op
 }
 
