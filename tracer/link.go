@@ -73,11 +73,11 @@ func (c *compilation) link(ctx context.Context) (int, error) {
 	if c.tc.GASPI != "" { // which is the user's to name, and the run-time calls
 		args = append(args, c.libraries()...)
 	}
-	openmp, err := c.openMP(ctx, n)
+	args, err = c.openMP(ctx, n, args)
 	if err != nil {
 		return 1, err
 	}
-	return c.wrapperRun(ctx, slices.Concat(args, openmp, []string{"-lpthread", "-ldl"}))
+	return c.wrapperRun(ctx, append(args, "-lpthread", "-ldl"))
 }
 
 // libraries are those that the user's arguments name.

@@ -81,17 +81,25 @@ func isOpenMPName(name string) bool {
 	return strings.HasPrefix(name, "GOMP_") || strings.HasPrefix(name, "GOACC_") || strings.HasPrefix(name, "omp_")
 }
 
-// openMP returns the linker arguments that put LLVM's OpenMP library before gcc's, and
-// says what it did.
-func (c *compilation) openMP(ctx context.Context, n *inspection) ([]string, error) {
-	if c.openmp == openMPOwn || c.tc.Family != familyGCC || !c.line.asksOpenMP() {
-		return nil, nil
+// isGOMP tells a linker argument that names gcc's OpenMP library, as build systems do that
+// have looked for it themselves.
+func isGOMP(arg string) bool {
+	name, _, _ := strings.Cut(filepath.Base(arg), ".so")
+	return arg == "-lgomp" || name == "libgomp" && !strings.HasSuffix(arg, ".a")
+}
+
+// openMP returns the linker arguments with LLVM's OpenMP library before gcc's, or in its
+// place, and says what it did. It is for programs that ask for OpenMP at the link or have
+// objects that call it.
+func (c *compilation) openMP(ctx context.Context, n *inspection, args []string) ([]string, error) {
+	if c.openmp == openMPOwn || c.tc.Family != familyGCC || !c.line.asksOpenMP() && len(n.openmp) == 0 {
+		return args, nil
 	}
 	const undecided = "what orders OpenMP's tasks will not be recorded, and verdicts will be undecided"
 	library := findOpenMP(ctx, &c.tools, c.tc)
 	if library == "" {
 		c.say("LLVM's OpenMP library is not installed (%s): %s", openMPPackages, undecided)
-		return nil, nil
+		return args, nil
 	}
 	name, err := lacking(library, n.openmp)
 	if err != nil {
@@ -99,10 +107,10 @@ func (c *compilation) openMP(ctx context.Context, n *inspection) ([]string, erro
 	}
 	if name != "" {
 		c.say("the program calls %s, which LLVM's OpenMP library (%s) does not have for programs of gcc: %s", name, library, undecided)
-		return nil, nil
+		return args, nil
 	}
 	c.say("linked with LLVM's OpenMP library (%s) in place of libgomp, because it tells what orders tasks; --openmp own keeps libgomp", library)
-	return []string{library}, nil
+	return append(slices.DeleteFunc(args, isGOMP), library), nil
 }
 
 func (c *compilation) say(format string, args ...any) {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"maps"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -269,7 +270,14 @@ int main(int argc, char **argv)
 		t.Run(p.String(), func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, p, map[string]string{"app.c": source})
-			b.cc("-O2", "-fopenmp", "app.c", "-o", "app")
+			b.cc("-O2", "-fopenmp", "-c", "app.c")
+			link := "-fopenmp"
+			if p.compiler == "gcc" { // as CMake's OpenMP::OpenMP_C does
+				path, err := exec.Command("gcc", "-print-file-name=libgomp.so").Output()
+				require.NoError(t, err)
+				link = strings.TrimSpace(string(path))
+			}
+			b.cc("app.o", link, "-o", "app")
 			for _, threads := range []string{"1", "2", "4"} {
 				dir, out, exit := b.attempt(2, "export OMP_NUM_THREADS="+threads+";", "app")
 				require.Zero(t, exit, out)
