@@ -47,6 +47,7 @@ type objectFacts struct {
 	fortran  []string   // functions of gfortran's library whose accesses can be told
 	coarrays []string   // functions of a coarray library that get a stub
 	openmp   []string   // functions of an OpenMP library that it calls
+	gaspi    bool       // it calls GASPI
 	shmem    []string   // functions of OpenSHMEM that it calls
 	ownShmem []string   // and those that it defines
 	build    *BuildInfo // of a shared library made by mcchk
@@ -74,6 +75,7 @@ func inspectObject(r io.ReaderAt) (objectFacts, error) {
 	})
 	facts.slow = slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, slowPrefix) })
 	for _, name := range names {
+		facts.gaspi = facts.gaspi || strings.HasPrefix(name, "gaspi_") || strings.HasPrefix(name, "pgaspi_")
 		if strings.HasPrefix(name, "PMPI_") || strings.HasPrefix(name, "pshmem_") || strings.HasPrefix(name, "pgaspi_") || isFortranName(name) {
 			facts.bypassed = append(facts.bypassed, name)
 		}
@@ -198,6 +200,7 @@ type inspection struct {
 	call, inline   bool
 	some           bool
 	plugin         bool
+	gaspi          bool // some part calls GASPI
 }
 
 // add inspects one input of a link; shown is the name to report it by. Inputs
@@ -253,6 +256,7 @@ func (n *inspection) member(m archiveMember, shown string) error {
 func (n *inspection) note(shown string, facts objectFacts) {
 	n.objects = append(n.objects, shown)
 	n.plugin = n.plugin || facts.plugin
+	n.gaspi = n.gaspi || facts.gaspi
 	if facts.slow {
 		n.slow = append(n.slow, shown)
 	}

@@ -70,14 +70,28 @@ func (c *compilation) link(ctx context.Context) (int, error) {
 		return c.wrapperRun(ctx, args)
 	}
 	args = append(args, "-Wl,@"+l.path(executableRsp))
-	if c.tc.GASPI != "" { // which is the user's to name, and the run-time calls
-		args = append(args, c.libraries()...)
+	if c.tc.GASPI != "" {
+		args = append(args, c.gaspi(n)...)
 	}
 	args, err = c.openMP(ctx, n, args)
 	if err != nil {
 		return 1, err
 	}
 	return c.wrapperRun(ctx, append(args, "-lpthread", "-ldl"))
+}
+
+// gaspi returns the linker arguments for what the run-time calls of GASPI: its library, which
+// is the user's to name, or nothing where the program does not call GASPI, such as those with
+// which build systems try a compiler out.
+func (c *compilation) gaspi(n *inspection) []string {
+	if n.gaspi {
+		return c.libraries()
+	}
+	var none []string
+	for _, name := range c.tc.Declared {
+		none = append(none, "-Wl,--defsym="+name+"=0", "-Wl,--defsym=p"+name+"=0")
+	}
+	return none
 }
 
 // libraries are those that the user's arguments name.
