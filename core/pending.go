@@ -424,7 +424,7 @@ func (l *pendingAccesses) carry() {
 			continue
 		}
 		a := *p.access
-		a.Start = regions.Point{Line: a.Rank, Seg: regions.Earlier}
+		a.Start, a.End = regions.BeforeRegion(a.Rank), regions.AfterRegion(a.Rank) // other strands have no line there yet
 		a.Gated = p.guarded
 		a.Gate = regions.Point{Line: a.Owner, Seg: regions.Later}
 		a.Old = !a.Gated
