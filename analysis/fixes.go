@@ -284,12 +284,10 @@ func (t *trials) collect(res *Result) {
 			if f.Rule == conflicts.RuleLockOrder || f.OneOrder { // about another order than that of the replay
 				continue
 			}
-			if less := f.Fixes[k].Less; less != nil {
-				t.enqueue(less.Steps)
-			}
-			t.enqueue(f.Fixes[k].Steps)
-			if more := f.Fixes[k].More; more != nil {
-				t.enqueue(more.Steps)
+			for _, fix := range []*conflicts.Fix{f.Fixes[k].Less, &f.Fixes[k]} {
+				for ; fix != nil; fix = fix.More {
+					t.enqueue(fix.Steps)
+				}
 			}
 			t.key(f.Fixes[k].Latest) // notes where its statements are executed
 		}

@@ -70,14 +70,15 @@ func (t *trials) conclude(res *Result) {
 // tried, nothing is said where there is something better.
 func (t *trials) left(fixes []conflicts.Fix, i int, keys []findingKey) []conflicts.Fix {
 	var first, last []conflicts.Fix
-	for _, fix := range fixes {
-		edited := false // one call, where the statement stays as it is
-		if less := fix.Less; less != nil && t.judge(less, i, keys) && less.Trial.Tried {
-			fix, edited = *less, less.Kind == conflicts.FixLock
+	for _, proposed := range fixes {
+		fix, ok, edited := proposed, false, false // edited: one call, where the statement stays as it is
+		if less := proposed.Less; less != nil {
+			fix, ok = t.most(*less, i, keys)
+			ok = ok && fix.Trial.Tried
+			edited = ok && fix.Kind == conflicts.FixLock
 		}
-		ok := t.judge(&fix, i, keys)
-		if more := fix.More; more != nil && t.judge(more, i, keys) && more.Trial.Tried && len(more.Trial.Removes) > len(fix.Trial.Removes) {
-			fix, ok = *more, true
+		if !ok {
+			fix, ok = t.most(proposed, i, keys)
 		}
 		switch {
 		case !ok:
@@ -93,6 +94,18 @@ func (t *trials) left(fixes []conflicts.Fix, i int, keys []findingKey) []conflic
 		last = slices.DeleteFunc(last, func(x conflicts.Fix) bool { return x.Kind == conflicts.FixLock || x.Kind == conflicts.FixMove })
 	}
 	return slices.Concat(first, last)
+}
+
+// most returns a fix of finding i with what came of trying it, or the first of the others that it
+// has (Fix.More) which removes most. It is false where none is a fix.
+func (t *trials) most(fix conflicts.Fix, i int, keys []findingKey) (conflicts.Fix, bool) {
+	ok := t.judge(&fix, i, keys)
+	for more := fix.More; more != nil; more = more.More {
+		if t.judge(more, i, keys) && more.Trial.Tried && len(more.Trial.Removes) > len(fix.Trial.Removes) {
+			fix, ok = *more, true
+		}
+	}
+	return fix, ok
 }
 
 // judge says of a fix of finding i what came of trying it. It is false where that is no

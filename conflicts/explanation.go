@@ -59,8 +59,8 @@ type Fix struct {
 	Steps []Step    // the change, so that it can be carried out; none where it needs to be thought out
 	// Less is a smaller change, which is enough if a trial says so; nil: there is none.
 	Less *Fix
-	// More is a change at more places, which is better if a trial says that it removes more; nil:
-	// there is none.
+	// More is another change, such as one at more places, which is better if a trial says that it
+	// removes more; nil: there is none.
 	More *Fix
 	// Latest are the steps carried out at the end of the places that Text allows, as Steps are
 	// at their beginning; nil: Text allows one place, or Steps have a StepMeet, which trials try at

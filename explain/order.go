@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -225,7 +226,21 @@ func (w *Wording) synchronized(a, b *conflicts.Side) []conflicts.Fix {
 	if !lines {
 		return []conflicts.Fix{w.inTurn(x, y), w.inTurn(y, x), w.turned(x, y)}
 	}
-	return []conflicts.Fix{w.inTurn(x, y), w.turned(x, y)}
+	m, back := w.inTurn(x, y), w.inTurn(y, x) // the one line may come after the other in the next call
+	if back.Less != nil {
+		back = *back.Less
+	}
+	OrElse(cmp.Or(m.Less, &m), back)
+	return []conflicts.Fix{m, w.turned(x, y)}
+}
+
+// OrElse adds a change that is better than a fix, and those that it has already, if a trial
+// says that it removes more.
+func OrElse(m *conflicts.Fix, other conflicts.Fix) {
+	for m.More != nil {
+		m = m.More
+	}
+	m.More = &other
 }
 
 // ending says what completes an access, as the first of several steps.
@@ -257,7 +272,13 @@ func (w *Wording) after(s *conflicts.Side) ended {
 		return ended{after: "after " + w.Access(s), at: Place(s), known: true}
 	case s.Done.Call != "" && (how.How == "" || w.model.Call(s.Done.Call).Only):
 		return ended{after: "after " + w.Call(s.Done), at: s.Done, known: true}
-	case how.How != "":
+	}
+	return w.completed(s)
+}
+
+// completed says after what an access is over where it is completed at once.
+func (w *Wording) completed(s *conflicts.Side) ended {
+	if how := w.model.Completing(w, s); how.How != "" {
 		e := ended{first: fmt.Sprintf("%s after %s, and ", how.How, w.Access(s)), after: "after that", at: Place(s)}
 		if e.known = how.Call != "" && !how.All && !(how.Once && how.Call == s.Done.Call); e.known {
 			e.steps = []conflicts.Step{Insert(s, how.Call)}
@@ -267,9 +288,25 @@ func (w *Wording) after(s *conflicts.Side) ended {
 	return ended{first: fmt.Sprintf("complete %s, and ", w.Access(s)), after: "after that", at: Place(s)}
 }
 
-// inTurn orders two accesses as the program names them.
+// inTurn orders two accesses as the program names them: the second after what completes the
+// first, or, where that may come too late for it, after another call that does.
 func (w *Wording) inTurn(x, y *conflicts.Side) conflicts.Fix {
-	e, terms := w.after(x), w.model.Terms()
+	e := w.after(x)
+	m := w.waits(e, x, y)
+	if early := w.completed(x); e.first == "" && early.known && x.Pending {
+		more := w.waits(early, x, y)
+		if m.Less != nil {
+			OrElse(m.Less, *more.Less)
+		}
+		more.Less = nil
+		OrElse(&m, more)
+	}
+	return m
+}
+
+// waits orders two accesses, the second after what the first is over with.
+func (w *Wording) waits(e ended, x, y *conflicts.Side) conflicts.Fix {
+	terms := w.model.Terms()
 	m := ProposeAt(conflicts.FixSynchronize, Place(y), "%slet %s wait for %s (%s) %s and before %s%s",
 		e.first, w.rank(y.Rank), w.rank(x.Rank), terms.Wait, e.after, w.Access(y), w.Outcome(x, y))
 	var steps []conflicts.Step

@@ -33,6 +33,9 @@ func (p *planner) meet(step *conflicts.Step) error {
 	if len(meetings) == 0 {
 		return fmt.Errorf("%w: no process is known to make %s", ErrUnknown, calls[0].Fn.Name)
 	}
+	if !each && p.inOneLoop(from, to) {
+		return fmt.Errorf("%s and %s have collective calls between them in each iteration", step.At.Call, step.To.Call)
+	}
 	passes := p.passes(from, to, each)
 	if len(passes) == 0 && !each {
 		passes = p.passesBefore(from, to)
@@ -362,6 +365,9 @@ func (x *pass) counts() []int {
 // meetIn puts the calls of one concurrent region, and adds where they are made.
 func (p *planner) meetIn(x pass, m meeting, step *conflicts.Step, made series) error {
 	for _, n := range x.counts() {
+		if n == 1 && !x.whole && x.inOneLoop(p, m.ranks) {
+			continue
+		}
 		slots, ok := p.slots(x, m.ranks, n)
 		if !ok {
 			continue
@@ -421,6 +427,54 @@ func (p *planner) slots(x pass, members []int, n int) ([][]uint64, bool) {
 		}
 	}
 	return out, true
+}
+
+// spans says how many collective calls of all come before the executions of two statements: the
+// least and the most.
+type spans [2]struct{ some, least, most int }
+
+func (x *spans) add(second bool, n int) {
+	y := &x[0]
+	if second {
+		y = &x[1]
+	}
+	if y.some++; y.some == 1 {
+		y.least, y.most = n, n
+	}
+	y.least, y.most = min(y.least, n), max(y.most, n)
+}
+
+// inOneLoop reports whether the first statement is one before the second in each iteration of a
+// loop that has a collective call between the two: where they meet, the second is that of the
+// iteration before, and what is called behind the one and before the other comes too late for
+// it. Where they are in loops of their own, at most the end of one and the beginning of the other
+// meet.
+func (x *spans) inOneLoop() bool {
+	return x[0].least < x[1].least && x[1].least < x[0].most && x[0].most < x[1].most
+}
+
+// inOneLoop says that of two statements of which executions are in the same concurrent regions.
+func (p *planner) inOneLoop(from, to int) bool {
+	var x spans
+	for region := range p.regionsOf(from) {
+		x.add(false, region)
+	}
+	for region := range p.regionsOf(to) {
+		x.add(true, region)
+	}
+	return x.inOneLoop()
+}
+
+// inOneLoop says that of the executions in one region.
+func (x pass) inOneLoop(p *planner, members []int) bool {
+	var y spans
+	common := p.common(members, x.region)
+	for i, rank := range members {
+		for _, e := range x.ranks[rank] {
+			y.add(e.second, ahead(common[i], e.begin()))
+		}
+	}
+	return y.inOneLoop()
 }
 
 // ahead counts the collective calls that come before a slot.

@@ -100,9 +100,9 @@ func fenced(s *conflicts.Side, format string, args ...any) conflicts.Fix {
 
 // met puts a barrier behind x and before y.
 func met(w *explain.Wording, x, y *conflicts.Side) conflicts.Fix {
-	m := explain.Doing(explain.Propose(conflicts.FixSynchronize, "call %s in all PEs after %s and before %s%s", barrier, w.Access(x), w.Access(y), w.Outcome(x, y)),
+	m := explain.Doing(explain.Propose(conflicts.FixSynchronize, "call %s in all PEs after %s and before %s%s", barrier, w.Deed(x), w.Deed(y), w.Outcome(x, y)),
 		explain.Meet(w, explain.Place(x), explain.Place(y), barrier))
-	return explain.Between(m, "after "+w.Access(x), "before "+w.Access(y))
+	return explain.Between(m, "after "+w.Deed(x), "before "+w.Deed(y))
 }
 
 func (vocabulary) Idle(fn string, s, _ *conflicts.Side) string {
@@ -170,11 +170,12 @@ func (vocabulary) Order(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fi
 		return []conflicts.Fix{explain.Propose(conflicts.FixSynchronize, "let the two PEs take turns, with %s, called by all PEs, between them", barrier)}
 	}
 	x, y, lines := explain.Meant(a, b)
-	all := append(signalled(w, a, b), met(w, x, y))
+	all, there, back := signalled(w, a, b), met(w, x, y), met(w, y, x)
 	if lines {
-		return all
+		explain.OrElse(&there, back)
+		return append(all, there)
 	}
-	return append(all, met(w, y, x))
+	return append(all, there, back)
 }
 
 // signalled proposes to wait for the signal of a put before the PE uses what has been put there.
