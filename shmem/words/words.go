@@ -3,6 +3,7 @@
 package words
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -98,11 +99,18 @@ func fenced(s *conflicts.Side, format string, args ...any) conflicts.Fix {
 	return explain.Doing(explain.Propose(conflicts.FixComplete, "call "+fence+" "+format, args...), explain.Insert(s, fence))
 }
 
-// met puts a barrier behind x and before y.
+// met puts a barrier behind x and before y. It completes what is on the default context, and
+// on no other.
 func met(w *explain.Wording, x, y *conflicts.Side) conflicts.Fix {
-	m := explain.Doing(explain.Propose(conflicts.FixSynchronize, "call %s in all PEs after %s and before %s%s", barrier, w.Deed(x), w.Deed(y), w.Outcome(x, y)),
-		explain.Meet(w, explain.Place(x), explain.Place(y), barrier))
-	return explain.Between(m, "after "+w.Deed(x), "before "+w.Deed(y))
+	first, after := "", "after "+w.Deed(x)
+	var steps []conflicts.Step
+	if x.Pending && HasSide(x) && shmem.IsOther(x.Epoch) {
+		first, after = fmt.Sprintf("call shmem_ctx_quiet for its context %s, and ", after), "after that"
+		steps = append(steps, explain.Insert(x, "shmem_ctx_quiet"))
+	}
+	steps = append(steps, explain.Meet(w, explain.Place(x), explain.Place(y), barrier))
+	m := explain.Propose(conflicts.FixSynchronize, "%scall %s in all PEs %s and before %s%s", first, barrier, after, w.Deed(y), w.Outcome(x, y))
+	return explain.Between(explain.Doing(m, steps...), after, "before "+w.Deed(y))
 }
 
 func (vocabulary) Idle(fn string, s, _ *conflicts.Side) string {
@@ -153,10 +161,11 @@ func (vocabulary) Late(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix
 	if a.Class != regions.Target || !a.Write {
 		return nil
 	}
-	return []conflicts.Fix{
-		fenced(a, "after %s, before the update that the other PE waits for", w.Access(a)),
-		met(w, a, b),
+	var out []conflicts.Fix
+	if !shmem.FactsOf(b.Heard.Call).Waits { // but for a barrier, it is what the other PE waits for
+		out = append(out, fenced(a, "after %s, before the update that the other PE waits for", w.Access(a)))
 	}
+	return append(out, met(w, a, b))
 }
 
 func (vocabulary) Order(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
