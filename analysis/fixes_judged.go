@@ -42,7 +42,7 @@ func (t *trials) clean(after *verdictOf) bool {
 
 // noFix is what is said where no fix is left.
 var noFix = conflicts.Fix{Kind: conflicts.FixOther, Trial: conflicts.Trial{Tried: true},
-	Text: "none of the usual changes will do: tried on this run, each left the finding, brought a new one, or changed what is computed"}
+	Text: "none of the usual changes will do: tried on this run, each had no place in it, left the finding, brought a new one, or changed what is computed"}
 
 // conclude leaves what works of the fixes of all findings, and what was not tried.
 func (t *trials) conclude(res *Result) {

@@ -1,6 +1,8 @@
 package explain
 
 import (
+	"slices"
+
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/symbols"
 )
@@ -43,9 +45,16 @@ func (w *Wording) at(stack []symbols.Frame) string {
 }
 
 // common returns the statements of the innermost function that makes both an access and
-// a call.
+// a call. One from which the other access is made, too, is none: the two would move together.
 func (w *Wording) common(s *conflicts.Side, to conflicts.SyncPoint) (at, behind conflicts.SyncPoint) {
+	other := &w.Finding.First
+	if other == s {
+		other = &w.Finding.Second
+	}
 	for i, f := range s.Stack {
+		if i > symbols.HereAt(s.Stack) && within(other.Stack, s.Stack[i:]) {
+			break
+		}
 		for k, g := range to.Stack {
 			if f.Func != "" && f.Func == g.Func && f.File == g.File && f.Line != g.Line && f.Layer == symbols.Application {
 				return statement(Place(s), s.Stack, i), statement(to, to.Stack, k)
@@ -53,6 +62,14 @@ func (w *Wording) common(s *conflicts.Side, to conflicts.SyncPoint) (at, behind 
 		}
 	}
 	return Place(s), to
+}
+
+// within reports whether a stack is one of what is called at another one's innermost place.
+func within(stack, at []symbols.Frame) bool {
+	outer := len(stack) - len(at)
+	return outer > 0 && slices.EqualFunc(stack[outer:], at, func(f, g symbols.Frame) bool {
+		return f.Func == g.Func && f.File == g.File && f.Line == g.Line
+	})
 }
 
 // statement is a place in a caller of what is at the innermost one.

@@ -61,16 +61,18 @@ func betweenShared(w *explain.Wording, what string, calls ...string) []conflicts
 		return []conflicts.Fix{m}
 	}
 	x, y, lines := explain.Meant(a, b)
-	all := []conflicts.Fix{meetShared(w, m, x, y, what, calls)}
-	switch {
-	case !lines:
+	there := meetShared(w, m, x, y, what, calls)
+	if !lines {
 		m = explain.Propose(conflicts.FixSynchronize, "between %s and %s, %s", w.Access(y), w.Access(x), what)
-	case w.Finding.Again:
-		m = explain.Propose(conflicts.FixSynchronize, "between %s and the next %s, %s", w.Access(y), w.Named(x), what)
-	default:
-		return all
+		return []conflicts.Fix{there, meetShared(w, m, y, x, what, calls)}
 	}
-	return append(all, meetShared(w, m, y, x, what, calls))
+	m = explain.Propose(conflicts.FixSynchronize, "between %s and the next %s, %s", w.Access(y), w.Named(x), what)
+	next := meetShared(w, m, y, x, what, calls)
+	if w.Finding.Again {
+		return []conflicts.Fix{there, next}
+	}
+	explain.OrElse(&there, next)
+	return []conflicts.Fix{there}
 }
 
 // meetShared adds the steps to a fix between two loads or stores, and what more would be.
