@@ -82,9 +82,13 @@ func elsewhere(f *conflicts.Finding, s *conflicts.Side, p *conflicts.SyncPoint) 
 	return " of " + models.Terms(f).Number(p.Rank)
 }
 
+// longestFunction is how long the name of a function of the program may be, in bytes, to be written
+// with the arguments of its templates.
+const longestFunction = 80
+
 // functionIn is the function of a frame in a stack.
 func functionIn(f symbols.Frame) string {
-	if f.Layer == symbols.Library {
+	if f.Layer == symbols.Library || len(f.Func) > longestFunction {
 		return symbols.Brief(f.Func)
 	}
 	return f.Func

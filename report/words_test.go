@@ -68,6 +68,16 @@ func TestFixesBetweenThreads(t *testing.T) {
 	}
 }
 
+// TestStackOfTemplates: long names of the program's own templates have no arguments.
+func TestStackOfTemplates(t *testing.T) {
+	f := crossFinding()
+	frame := func(args string) []symbols.Frame {
+		return []symbols.Frame{{Func: "halo<" + args + ">::update", File: "/src/a.hpp", Line: 3}}
+	}
+	require.Equal(t, "halo<double>::update (a.hpp:3)", stackText(&f, frame("double")))
+	require.Equal(t, "halo<…>::update (a.hpp:3)", stackText(&f, frame("block<double, "+strings.Repeat("pattern<2>, ", 8)+"long>")))
+}
+
 // TestStackThroughLibraries: of many calls within libraries a stack has the one that the program
 // makes, and how many others there are.
 func TestStackThroughLibraries(t *testing.T) {

@@ -37,8 +37,8 @@ func withParent(file, short string) string {
 	return file
 }
 
-// Brief is the name of a function with "<…>" for the arguments of templates, as for
-// functions of libraries, whose own may be many times as long as all the rest.
+// Brief is the name of a function with "<…>" for the arguments of templates, which may be many
+// times as long as all the rest.
 func Brief(function string) string {
 	var b strings.Builder
 	for depth := 0; function != ""; {
