@@ -79,7 +79,7 @@ func inspectObject(r io.ReaderAt) (objectFacts, error) {
 		if strings.HasPrefix(name, "PMPI_") || strings.HasPrefix(name, "pshmem_") || strings.HasPrefix(name, "pgaspi_") || isFortranName(name) {
 			facts.bypassed = append(facts.bypassed, name)
 		}
-		if f.Type == elf.ET_REL && isOpenMPName(name) {
+		if isOpenMPName(name) {
 			facts.openmp = append(facts.openmp, name)
 		}
 		if coarrayUnknown(name) {
@@ -194,7 +194,7 @@ type inspection struct {
 	bypassed       map[string]bool
 	fortran        map[string]bool // functions of gfortran's library, called by objects
 	coarrays       map[string]bool // functions of a coarray library, called by objects
-	openmp         map[string]bool // functions of an OpenMP library, called by objects
+	openmp         map[string]bool // functions of an OpenMP library that parts call
 	shmem          map[string]bool // functions of OpenSHMEM, called by objects that are linked in any case
 	ownShmem       map[string]bool // and those that the program has of its own
 	call, inline   bool

@@ -89,8 +89,8 @@ func isGOMP(arg string) bool {
 }
 
 // openMP returns the linker arguments with LLVM's OpenMP library before gcc's, or in its
-// place, and says what it did. It is for programs that ask for OpenMP at the link or have
-// objects that call it.
+// place, and says what it did. It is for programs that ask for OpenMP at the link, or of which
+// a part calls it.
 func (c *compilation) openMP(ctx context.Context, n *inspection, args []string) ([]string, error) {
 	if c.openmp == openMPOwn || c.tc.Family != familyGCC || !c.line.asksOpenMP() && len(n.openmp) == 0 {
 		return args, nil

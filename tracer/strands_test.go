@@ -455,6 +455,35 @@ int main(int argc, char **argv)
 	require.Zero(t, exit, out)
 }
 
+// A program is linked with the library that tells what orders tasks where only a library of its
+// own has some.
+func TestOpenMPInLibrary(t *testing.T) {
+	t.Parallel()
+	const tasks = `int sum(int n)
+{
+	int s = 0;
+#pragma omp parallel for reduction(+ : s)
+	for (int i = 0; i < n; i++)
+		s += i;
+	return s;
+}
+`
+	const source = head + marks + `
+int sum(int n);
+int main(int argc, char **argv)
+{
+	start(&argc, &argv);
+	int s = sum(10);
+	return finish() || s != 45;
+}
+`
+	b := newBench(t, platform{"openmpi", "gcc"}, map[string]string{"app.c": source, "tasks.c": tasks})
+	b.cc("-O1", "-fPIC", "-shared", "-fopenmp", "tasks.c", "-o", "libtasks.so")
+	require.Contains(t, b.cc("-O1", "app.c", "-L.", "-ltasks", "-Wl,-rpath,.", "-o", "app"), "in place of libgomp")
+	_, out, exit := b.attempt(2, "", "app")
+	require.Zero(t, exit, out)
+}
+
 // What is done once has the stack of the call that does it, though the C library keeps no
 // frame pointers.
 func TestStackOfOnce(t *testing.T) {
