@@ -75,25 +75,31 @@ func (w *word) carry() *word {
 			}
 		}
 	}
+	var queued []*WordOp
 	for _, v := range w.visitors {
-		for _, op := range v.queue {
-			again.adopt(op)
-			op.floor = again.versions[0]
-			op.after = slices.DeleteFunc(op.after, func(x *WordOp) bool { return x.made != nil || x.update == nil })
-			again.visitor(v.strand).push(op)
-		}
+		queued = append(queued, v.queue...)
+	}
+	if w.m.threaded { // strands of a process become one
+		slices.SortStableFunc(queued, func(a, b *WordOp) int { return cmp.Compare(a.began, b.began) })
+	}
+	for _, op := range queued {
+		again.adopt(op)
+		op.floor = again.versions[0]
+		op.after = slices.DeleteFunc(op.after, func(x *WordOp) bool { return x.made != nil || x.update == nil })
+		again.visitor(op.strand).push(op)
 	}
 	return again
 }
 
-// adopt takes an update of the region before over.
+// adopt takes an update of the region before over. It becomes one of the first strand of its
+// process: others have no line there yet, or will have none.
 func (w *word) adopt(op *WordOp) {
-	op.word, op.region, op.peers = w, w.m.index, nil
+	op.word, op.region, op.peers, op.strand = w, w.m.index, nil, op.strand.first
 	if op.fetches && op.made == nil && !op.blocked && !op.over.given {
 		w.reading++
 	}
 	if op.complete { // so everybody knows of that
-		op.completed, op.also = regions.Point{Line: op.strand.line, Seg: regions.Earlier}, nil
+		op.completed, op.also = regions.BeforeRegion(op.strand.Rank), nil
 	}
 	if op.issued != nil {
 		op.issued = &Signal{}

@@ -61,7 +61,7 @@ func (r *registry) carryLocks() {
 	open := r.lockSpans[:0]
 	for _, s := range r.lockSpans {
 		if s.To.Seg == regions.Never {
-			s.From = regions.Point{Line: s.From.Line, Seg: regions.Earlier}
+			s.From, s.To = regions.BeforeRegion(s.Call.Rank), regions.AfterRegion(s.Call.Rank)
 			open = append(open, s)
 		}
 	}
