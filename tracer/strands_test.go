@@ -455,6 +455,43 @@ int main(int argc, char **argv)
 	require.Zero(t, exit, out)
 }
 
+// A library that watches memory, as UCX does, takes a lock where the C library gives memory back,
+// and has its own: no memory is asked of it there.
+func TestMemoryGivenBack(t *testing.T) {
+	t.Parallel()
+	const source = head + marks + `
+#include <pthread.h>
+#include <stdlib.h>
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+static void *wait(void *p)
+{
+	pthread_mutex_lock(&held);
+	pthread_mutex_unlock(&held);
+	return p;
+}
+int main(int argc, char **argv)
+{
+	enum { BLOCKS = 40 };
+	pthread_t t;
+	char *blocks[BLOCKS];
+	start(&argc, &argv);
+	pthread_mutex_lock(&held);
+	pthread_create(&t, NULL, wait, NULL);
+	for (int i = 0; i < BLOCKS; i++)
+		blocks[i] = malloc(100000);
+	for (int i = BLOCKS; i-- > 0;) /* the top of the heap */
+		free(blocks[i]);
+	pthread_mutex_unlock(&held);
+	pthread_join(t, NULL);
+	return finish();
+}
+`
+	b := newBench(t, platform{"mpich", "gcc"}, map[string]string{"app.c": source})
+	b.cc("-O1", "app.c", "-o", "app", "-lpthread")
+	_, out, exit := b.attempt(2, "export MALLOC_ARENA_MAX=1;", "app")
+	require.Zero(t, exit, out)
+}
+
 // A program is linked with the library that tells what orders tasks where only a library of its
 // own has some.
 func TestOpenMPInLibrary(t *testing.T) {

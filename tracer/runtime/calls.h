@@ -93,6 +93,7 @@ struct mcchk_map {
 	uint32_t slots, count;
 	uint64_t last; /* the last key that was looked up; 0: none, or the map has changed */
 	void *found;
+	int apart; /* its memory is the system's: it is set where malloc or free may be under way */
 };
 void *mcchk_map_find(struct mcchk_map *m, uint64_t key);
 static inline void *mcchk_map_get(struct mcchk_map *m, uint64_t key)

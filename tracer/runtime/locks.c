@@ -175,9 +175,10 @@ void mcchk_mutex_unlock(pthread_mutex_t *m) { REAL(pthread_mutex_unlock)(m); }
 #define BY_WRITERS(l) ((char *)(l))
 #define BY_READERS(l) ((char *)(l) + 1)
 
-/* The locks that a writer has. */
+/* The locks that a writer has. A library that watches memory takes some where the C library gives
+ * memory back, and holds locks of its own. */
 static int writers_lock;
-static struct mcchk_map writers;
+static struct mcchk_map writers = {.apart = 1};
 
 static int set_writer(pthread_rwlock_t *l, void *writes)
 {

@@ -2,6 +2,9 @@
 #include "calls.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 static uint32_t home(const struct mcchk_map *m, uint64_t key)
 {
@@ -27,14 +30,32 @@ void *mcchk_map_find(struct mcchk_map *m, uint64_t key)
 	return m->found = m->values[s];
 }
 
+/* The memory of n slots' keys, or values. That of a map apart comes from the kernel itself: a
+ * library that watches memory takes locks in mmap, too. */
+static void *get(const struct mcchk_map *m, uint32_t n)
+{
+	if (!m->apart)
+		return calloc(n, sizeof(uint64_t));
+	long p = syscall(SYS_mmap, NULL, n * sizeof(uint64_t), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0L);
+	return p == -1 ? NULL : (void *)p;
+}
+
+static void give_back(const struct mcchk_map *m, void *p, uint32_t n)
+{
+	if (!m->apart)
+		mcchk_free(p);
+	else if (p)
+		syscall(SYS_munmap, p, n * sizeof(uint64_t));
+}
+
 static int grow(struct mcchk_map *m)
 {
-	struct mcchk_map more = {.slots = m->slots ? m->slots * 2 : 64};
-	more.keys = calloc(more.slots, sizeof *more.keys);
-	more.values = calloc(more.slots, sizeof *more.values);
+	struct mcchk_map more = {.slots = m->slots ? m->slots * 2 : 64, .apart = m->apart};
+	more.keys = get(m, more.slots);
+	more.values = get(m, more.slots);
 	if (!more.keys || !more.values) {
-		mcchk_free(more.keys);
-		mcchk_free(more.values);
+		give_back(m, more.keys, more.slots);
+		give_back(m, more.values, more.slots);
 		return 0;
 	}
 	for (uint32_t i = 0; i < m->slots; i++) {
@@ -45,8 +66,8 @@ static int grow(struct mcchk_map *m)
 		more.values[s] = m->values[i];
 		more.count++;
 	}
-	mcchk_free(m->keys);
-	mcchk_free(m->values);
+	give_back(m, m->keys, m->slots);
+	give_back(m, m->values, m->slots);
 	*m = more;
 	return 1;
 }
