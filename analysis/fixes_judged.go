@@ -71,7 +71,8 @@ func (t *trials) conclude(res *Result) {
 func (t *trials) left(fixes []conflicts.Fix, i int, keys []findingKey) []conflicts.Fix {
 	var first, last []conflicts.Fix
 	for _, proposed := range fixes {
-		fix, ok, edited := proposed, false, false // edited: one call, where the statement stays as it is
+		var fix conflicts.Fix
+		ok, edited := false, false // edited: one call, where the statement stays as it is
 		if less := proposed.Less; less != nil {
 			fix, ok = t.most(*less, i, keys)
 			ok = ok && fix.Trial.Tried

@@ -424,7 +424,8 @@ func (l *pendingAccesses) carry() {
 			continue
 		}
 		a := *p.access
-		a.Start, a.End = regions.BeforeRegion(a.Rank), regions.AfterRegion(a.Rank) // other strands have no line there yet
+		// Of other strands of the process there are no lines yet.
+		a.Start, a.End = regions.BeforeRegion(a.Rank), regions.AfterRegion(a.Rank)
 		a.Gated = p.guarded
 		a.Gate = regions.Point{Line: a.Owner, Seg: regions.Later}
 		a.Old = !a.Gated

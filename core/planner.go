@@ -242,9 +242,9 @@ func (w *word) hopeless(op *WordOp, how manner) bool {
 	return !found && p.left > 0 && !p.vague
 }
 
-// needed leaves out of the steps of a choice updates that are not known to be over by the time of the last,
-// where nothing of the rest depends on them, nor what leads to the other goals: they count as
-// later.
+// needed leaves out of the steps of a choice updates that are not known to be over by the time
+// of the last, where nothing of the rest depends on them, nor what leads to the other goals: they
+// count as later.
 func (p *planner) needed(c *choice, goals []*WordOp) {
 	const most = 64
 	left := easySteps

@@ -14,7 +14,7 @@ func readHeader(in io.Reader) (Header, int64, error) {
 	n, err := io.ReadFull(in, b[:])
 	switch {
 	case errors.Is(err, io.EOF):
-		return Header{}, 0, errors.New("the file is empty (was the disk full when the run began?)")
+		return Header{}, 0, errors.New("the file is empty (the process was killed before it recorded anything, or the disk was full then)")
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		if k := min(n, len(headerMagic)); string(b[:k]) != headerMagic[:k] {
 			return Header{}, 0, errors.New("not a trace file (no MCCHKTR1 at its beginning)")

@@ -205,7 +205,7 @@ func TestDoctorTraces(t *testing.T) {
 	require.NoError(t, os.Truncate(b.path("whole/rank-1.mcct"), 0))
 	found = look("whole")
 	require.Contains(t, found["traces"].Text, "1 of 2 processes have no readable trace")
-	require.Contains(t, found["trace file"].Text, "was the disk full")
+	require.Contains(t, found["trace file"].Text, "the disk was full")
 
 	require.NoError(t, os.Mkdir(b.path("empty"), 0o755))
 	require.Contains(t, look("empty")["traces"].Fix, "mcchk run")

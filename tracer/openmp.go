@@ -84,8 +84,7 @@ func isOpenMPName(name string) bool {
 // isGOMP tells a linker argument that names gcc's OpenMP library, as build systems do that
 // have looked for it themselves.
 func isGOMP(arg string) bool {
-	name, _, _ := strings.Cut(filepath.Base(arg), ".so")
-	return arg == "-lgomp" || name == "libgomp" && !strings.HasSuffix(arg, ".a")
+	return arg == "-lgomp" || strings.HasPrefix(filepath.Base(arg), "libgomp.so")
 }
 
 // openMP returns the linker arguments with LLVM's OpenMP library before gcc's, or in its

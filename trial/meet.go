@@ -36,6 +36,9 @@ func (p *planner) meet(step *conflicts.Step) error {
 	if !each && p.inOneLoop(from, to) {
 		return fmt.Errorf("%s and %s have collective calls between them in each iteration", step.At.Call, step.To.Call)
 	}
+	if p.folded(from, to) {
+		return fmt.Errorf("%w: what repeats between two calls is recorded once", ErrUnknown)
+	}
 	passes := p.passes(from, to, each)
 	if len(passes) == 0 && !each {
 		passes = p.passesBefore(from, to)
@@ -451,6 +454,22 @@ func (x *spans) add(second bool, n int) {
 // meet.
 func (x *spans) inOneLoop() bool {
 	return x[0].least < x[1].least && x[1].least < x[0].most && x[0].most < x[1].most
+}
+
+// folded reports whether some process comes by two loads or stores in turns, with no call between
+// them: how often, and where each time, is not known, since only what is new is recorded.
+func (p *planner) folded(from, to int) bool {
+	for rank := range p.runs {
+		for i := range p.runs[rank][from] {
+			e := &p.runs[rank][from][i]
+			if !e.calls && slices.ContainsFunc(p.runs[rank][to], func(o execution) bool {
+				return !o.calls && o.span == e.span && o.first < e.last && e.first < o.last
+			}) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // inOneLoop says that of two statements of which executions are in the same concurrent regions.
