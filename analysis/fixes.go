@@ -271,10 +271,12 @@ func (t *trials) spend(m *core.Machine) int {
 	return work
 }
 
-// collect lists the steps of all fixes, the first fix of each finding in front.
+// collect lists the steps of all fixes, the first fix of each finding in front, and behind all
+// the changes that are tried in place of some (conflicts.Fix.More).
 func (t *trials) collect(res *Result) {
-	for k := 0; ; k++ {
-		any := false
+	var more []*conflicts.Fix
+	for any, k := true, 0; any; k++ {
+		any = false
 		for i := range res.Findings {
 			f := &res.Findings[i]
 			if k >= len(f.Fixes) {
@@ -285,14 +287,17 @@ func (t *trials) collect(res *Result) {
 				continue
 			}
 			for _, fix := range []*conflicts.Fix{f.Fixes[k].Less, &f.Fixes[k]} {
-				for ; fix != nil; fix = fix.More {
+				if fix != nil {
 					t.enqueue(fix.Steps)
+					more = append(more, fix.More)
 				}
 			}
 			t.key(f.Fixes[k].Latest) // notes where its statements are executed
 		}
-		if !any {
-			return
+	}
+	for _, fix := range more {
+		for ; fix != nil; fix = fix.More {
+			t.enqueue(fix.Steps)
 		}
 	}
 }

@@ -195,7 +195,8 @@ func (m *Machine) decideWords() bool {
 				postponed = append(postponed, op.word)
 				continue
 			} else if c != nil {
-				return op.decideBy(c, false)
+				op.decideBy(c, false)
+				return true
 			}
 			if i == 0 && op.word.untimely {
 				if tried[op.word] == spentOps {
@@ -205,7 +206,8 @@ func (m *Machine) decideWords() bool {
 			}
 			for _, how := range round {
 				if c := op.word.choose(op, how); c != nil {
-					return op.decideBy(c, i > 0)
+					op.decideBy(c, i > 0)
+					return true
 				}
 			}
 		}
@@ -230,15 +232,13 @@ func (m *Machine) decideWords() bool {
 	return true
 }
 
-// decideBy carries out how the operation is decided; odd: against the times of the calls. It
-// returns true.
-func (op *WordOp) decideBy(c *choice, odd bool) bool {
+// decideBy carries out how the operation is decided; odd: against the times of the calls.
+func (op *WordOp) decideBy(c *choice, odd bool) {
 	w := op.word
 	w.m.open.note(c, op, odd)
 	w.untimely = w.untimely || odd
 	w.rests(c, op)
 	w.place(c)
-	return true
 }
 
 // rests says where an operation may also have fetched what the word held at first, which is
@@ -447,7 +447,7 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 					continue
 				}
 				if c := w.most(op, how, slices.Concat(waiting, later), len(waiting), ahead); c != nil {
-					return c.ahead(how, closed)
+					return c.lookedAhead(how, closed)
 				}
 			}
 		}
@@ -468,14 +468,14 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 		copy(goals[1:i+1], goals[:i])
 		goals[0] = op
 		if c := w.most(op, how, goals, 1, ahead); c != nil {
-			return c.ahead(how, closed)
+			return c.lookedAhead(how, closed)
 		}
 	}
 	return nil
 }
 
-// ahead returns a choice that what is to come was looked at for, in a manner.
-func (c *choice) ahead(how manner, closed bool) *choice {
+// lookedAhead returns a choice that what is to come was looked at for, in a manner.
+func (c *choice) lookedAhead(how manner, closed bool) *choice {
 	if c.strange = how.unknown; how.unknown || how.other || !closed {
 		c.rest = nil
 	}

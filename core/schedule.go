@@ -12,20 +12,19 @@ import (
 // each decision. So a word on which many operations wait for each other, such as a lock
 // whose waiters exchange its value, costs one search for many decisions.
 type schedule struct {
-	steps  []planned
-	place  map[moment]int // of steps
-	next   int            // those before are over
-	over   int
-	enough int   // it is not followed beyond so many that are over
-	until  int64 // what begins before is in it, ns
+	steps []planned
+	place map[moment]int // of steps
+	next  int            // those before are decided
+	until int64          // what begins before is in it, ns
 }
 
 // planned is an operation in its place.
 type planned struct {
 	op   *WordOp // nil: it is still to come
-	over bool    // it is decided
 	open bool    // another one could have been in its place
 }
+
+func (x *planned) decided() bool { return x.op != nil && (x.op.made != nil || x.op.saw != nil) }
 
 // moment tells operations on a word apart that are foreseen, and made later.
 type moment struct {
@@ -44,7 +43,7 @@ func newSchedule(steps []*WordOp, open []bool) *schedule {
 	if len(steps) < leastScheduled {
 		return nil
 	}
-	s := &schedule{steps: make([]planned, len(steps)), place: make(map[moment]int, len(steps)), enough: len(steps) / 2, until: math.MinInt64}
+	s := &schedule{steps: make([]planned, len(steps)), place: make(map[moment]int, len(steps)), until: math.MinInt64}
 	for i, op := range steps {
 		s.steps[i].open = open[i]
 		if !op.foreseen() {
@@ -77,21 +76,17 @@ func (s *schedule) decided(op *WordOp) bool {
 	if !ok {
 		return op.update == nil
 	}
-	if x := &s.steps[i]; !x.over {
-		x.over = true
-		s.over++
-	}
-	for s.next < len(s.steps) && s.steps[s.next].over {
+	for s.next < len(s.steps) && s.steps[s.next].decided() {
 		s.next++
 	}
 	if op.update != nil {
 		for _, x := range s.steps[min(s.next, i):i] {
-			if !x.over && (x.op == nil || x.op.update != nil) {
+			if !x.decided() && (x.op == nil || x.op.update != nil) {
 				return false
 			}
 		}
 	}
-	return s.over <= s.enough
+	return s.next <= len(s.steps)/2
 }
 
 // follow notes an operation that was issued or decided, by what holds then for the schedule.
@@ -115,7 +110,7 @@ func (w *word) scheduled(op *WordOp) (c *choice, later bool) {
 	p := w.planner(manner{timely: true, foresees: true})
 	var steps []planned
 	for _, x := range s.steps[min(s.next, end) : end+1] {
-		if x.over {
+		if x.decided() {
 			continue
 		}
 		if x.op == nil || x.op.update == nil && !x.op.blocked {

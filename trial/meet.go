@@ -434,15 +434,18 @@ func (p *planner) slots(x pass, members []int, n int) ([][]uint64, bool) {
 
 // spans says how many collective calls of all come before the executions of two statements: the
 // least and the most.
-type spans [2]struct{ some, least, most int }
+type spans [2]struct {
+	some        bool
+	least, most int
+}
 
 func (x *spans) add(second bool, n int) {
 	y := &x[0]
 	if second {
 		y = &x[1]
 	}
-	if y.some++; y.some == 1 {
-		y.least, y.most = n, n
+	if !y.some {
+		y.some, y.least, y.most = true, n, n
 	}
 	y.least, y.most = min(y.least, n), max(y.most, n)
 }
@@ -454,22 +457,6 @@ func (x *spans) add(second bool, n int) {
 // meet.
 func (x *spans) inOneLoop() bool {
 	return x[0].least < x[1].least && x[1].least < x[0].most && x[0].most < x[1].most
-}
-
-// folded reports whether some process comes by two loads or stores in turns, with no call between
-// them: how often, and where each time, is not known, since only what is new is recorded.
-func (p *planner) folded(from, to int) bool {
-	for rank := range p.runs {
-		for i := range p.runs[rank][from] {
-			e := &p.runs[rank][from][i]
-			if !e.calls && slices.ContainsFunc(p.runs[rank][to], func(o execution) bool {
-				return !o.calls && o.span == e.span && o.first < e.last && e.first < o.last
-			}) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // inOneLoop says that of two statements of which executions are in the same concurrent regions.
@@ -494,6 +481,22 @@ func (x pass) inOneLoop(p *planner, members []int) bool {
 		}
 	}
 	return y.inOneLoop()
+}
+
+// folded reports whether some process comes by two loads or stores in turns, with no call between
+// them: how often, and where each time, is not known, since only what is new is recorded.
+func (p *planner) folded(from, to int) bool {
+	for rank := range p.runs {
+		for i := range p.runs[rank][from] {
+			e := &p.runs[rank][from][i]
+			if !e.calls && slices.ContainsFunc(p.runs[rank][to], func(o execution) bool {
+				return !o.calls && o.span == e.span && o.first < e.last && e.first < o.last
+			}) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // ahead counts the collective calls that come before a slot.
