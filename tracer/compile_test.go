@@ -351,6 +351,36 @@ func TestOptionsThatChangeCode(t *testing.T) {
 	}
 }
 
+// TestAtomicUpdatesThatExchange: the processor has no instruction for these, so that gcc makes
+// loops around a compare-and-exchange of numbers without a sign.
+func TestAtomicUpdatesThatExchange(t *testing.T) {
+	t.Parallel()
+	const source = `
+#include <stdio.h>
+#define UPDATES(type) \
+static __attribute__((noinline)) type type##_updates(type *x, type y) \
+{ \
+	_Pragma("omp atomic") *x *= y; \
+	_Pragma("omp atomic") *x /= (type)2; \
+	_Pragma("omp atomic") *x = y - *x; \
+	return *x; \
+}
+UPDATES(char) UPDATES(short) UPDATES(int) UPDATES(long) UPDATES(unsigned) UPDATES(float) UPDATES(double)
+int main(void)
+{
+	char c = -3; short s = -3; int i = -3; long l = -3; unsigned u = 3; float f = -3; double d = -3;
+	printf("%d %d %d %ld %u %g %g\n", char_updates(&c, 4), short_updates(&s, 4), int_updates(&i, 4), long_updates(&l, 4),
+		unsigned_updates(&u, 4), float_updates(&f, 4), double_updates(&d, 4));
+	return 0;
+}
+`
+	b := newBench(t, platform{"mpich", "gcc"}, map[string]string{"app.c": source})
+	for _, level := range []string{"-O0", "-O2"} {
+		b.cc(level, "-fopenmp", "app.c", "-o", "app")
+		require.Equal(t, "10 10 10 10 4294967294 10 10\n", b.run("app"), level)
+	}
+}
+
 // TestDebugInformationIsWhole: files of their own have none of it, whatever the options say.
 func TestDebugInformationIsWhole(t *testing.T) {
 	t.Parallel()

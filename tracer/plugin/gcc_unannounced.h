@@ -156,10 +156,10 @@ void take_exchange(gimple *exchange)
 	tree function = exchanging(tree_to_uhwi(gimple_call_arg(exchange, 3)) & 255);
 	if (!function || !result || !may_matter_behind(gimple_call_arg(exchange, 0)))
 		return;
-	tree type = TREE_TYPE(expected), held = create_tmp_var(type, "mcchk_held");
+	tree type = TREE_TYPE(TREE_TYPE(result)), held = create_tmp_var(type, "mcchk_held");
 	TREE_ADDRESSABLE(held) = 1;
 	gimple_seq seq = NULL;
-	gimple_seq_add_stmt(&seq, gimple_build_assign(held, expected));
+	gimple_seq_add_stmt(&seq, gimple_build_assign(held, assign(&seq, type, NOP_EXPR, expected))); /* which may have a sign */
 	gcall *call = gimple_build_call(function, 5, gimple_call_arg(exchange, 0), build_fold_addr_expr(held), gimple_call_arg(exchange, 2),
 					gimple_call_arg(exchange, 4), gimple_call_arg(exchange, 5));
 	tree done = make_ssa_name(TREE_TYPE(TREE_TYPE(function)));
