@@ -132,6 +132,7 @@ void take_builtin(gimple *call)
 			DECL_PURE_P(decl) = DECL_PURE_P(builtin); /* what reads the same again may go */
 		}
 		gimple_call_set_fndecl(call, decl);
+		gimple_call_reset_alias_info(as_a<gcall *>(call)); /* of a builtin that says only what escapes */
 	}
 }
 
