@@ -115,6 +115,9 @@ func (w *loopWriter) kernel(i int) {
 		w.line("%s *%s = (%s *)v%s;", t, name, t, name)
 	}
 	w.line("unsigned x = (unsigned)(n * 3 + m);")
+	if w.rnd.IntN(6) == 0 {
+		w.wide(types)
+	}
 	w.loop(types)
 	if w.rnd.IntN(3) == 0 {
 		w.loop(types)
@@ -170,6 +173,35 @@ func (w *loopWriter) loop(types []string) {
 		tail = "}"
 	}
 	w.line("%s", tail)
+}
+
+// wide writes more accesses than get a whole test each, outside of loops or in one that calls
+// a function.
+func (w *loopWriter) wide(types []string) {
+	if w.rnd.IntN(2) == 0 {
+		w.line("{ long j = n & 7;")
+	} else {
+		w.line("for (int j = 0; j < n; j++) {\n\t\tx += opaque(x);")
+	}
+	w.loops = append(w.loops, "j")
+	w.depth++
+	for range 26 + w.rnd.IntN(12) {
+		k := w.rnd.IntN(len(types))
+		a, t := string(rune('a'+k)), types[k]
+		switch w.rnd.IntN(5) {
+		case 0:
+			w.store(a, t)
+		case 1:
+			if !isStruct(t) {
+				w.update(a, t)
+			}
+		default:
+			w.load(a, t)
+		}
+	}
+	w.depth--
+	w.loops = w.loops[:len(w.loops)-1]
+	w.line("}")
 }
 
 // index is an expression of the loops' variables.

@@ -550,13 +550,15 @@ uint64_t count_announcing(Function &f)
 /* What is left of accesses to one object has one test, behind which each has its own. */
 void test_groups(Function &f, const TargetLibraryInfo &library)
 {
-	SmallVector<group, 32> all;
+	SmallVector<std::pair<group, bool>, 32> all;
 	test_writer tests(*f.getParent());
+	test_count count(f);
 	for (BasicBlock &block : f)
-		all.append(find_groups(block, library, false));
-	for (const group &g : all)
-		if (g.members.size() > 1 || !g.members.front().is_element()) /* whose own is not inlined */
-			tests.test(g);
+		for (const group &g : find_groups(block, library, false))
+			all.push_back({g, count.is_short(g)});
+	for (const auto &[g, is_short] : all)
+		if (is_short || g.members.size() > 1 || !g.members.front().is_element()) /* whose own is not inlined */
+			tests.test(g, is_short);
 }
 
 #include "clang_copies.h"

@@ -124,6 +124,39 @@ SmallVector<group, 8> find_groups(BasicBlock &block, const TargetLibraryInfo &li
 	return all;
 }
 
+/* Where a function outside of its loops, or a loop, has more tests than that, the code itself
+ * asks only for the page of an access: compilation would take several times as long, and what
+ * does so much in one pass spends its time elsewhere. */
+const unsigned most_whole = 12, most_whole_in_loop = 24;
+
+/* The tests that the loops of a function have, with those in inner ones. */
+class test_count {
+public:
+	explicit test_count(Function &f) : tree(f), loops(tree)
+	{
+		for (Instruction &i : instructions(f)) {
+			access a;
+			if (!announces(i, a))
+				continue;
+			all++;
+			for (Loop *loop = loops.getLoopFor(i.getParent()); loop; loop = loop->getParentLoop())
+				in[loop]++;
+		}
+	}
+	/* Whether the code itself asks only for the pages of a group. */
+	bool is_short(const group &g) const
+	{
+		Loop *loop = loops.getLoopFor(g.call()->getParent());
+		return loop ? in.lookup(loop) > most_whole_in_loop : all > most_whole;
+	}
+
+private:
+	DominatorTree tree;
+	LoopInfo loops;
+	unsigned all = 0;
+	DenseMap<Loop *, unsigned> in;
+};
+
 /* What asks for the bytes of the shadow, and calls the run-time. */
 class test_writer {
 public:
@@ -132,7 +165,8 @@ public:
 	MDNode *hardly_ever() { return MDBuilder(module.getContext()).createBranchWeights(1, 1000); }
 	Value *shadow_byte(IRBuilder<> &at, Value *address);
 	Value *shadow_of(IRBuilder<> &at, const group &g, Value *first);
-	void test(const group &g);
+	void test(const group &g, bool is_short);
+	void call_slow(Instruction *before, const access &a, StringRef name, ArrayRef<Value *> arguments);
 
 private:
 	Module &module;
@@ -155,8 +189,23 @@ Value *test_writer::shadow_of(IRBuilder<> &at, const group &g, Value *first)
 	return g.lowest() == g.highest() ? value : at.CreateOr(value, byte(g.highest()));
 }
 
-/* Puts a test in front of several calls; each has its own behind that. */
-void test_writer::test(const group &g)
+/* Calls a function of the run-time that leaves the caller its registers. */
+void test_writer::call_slow(Instruction *before, const access &a, StringRef name, ArrayRef<Value *> arguments)
+{
+	IRBuilder<> at(before);
+	at.SetCurrentDebugLocation(a.call->getDebugLoc());
+	SmallVector<Type *, 4> types(arguments.size(), number());
+	FunctionCallee callee = module.getOrInsertFunction(name, FunctionType::get(at.getVoidTy(), types, false));
+	auto *function = cast<Function>(callee.getCallee());
+	function->setCallingConv(CallingConv::PreserveMost);
+	function->setDoesNotThrow();
+	function->setOnlyAccessesInaccessibleMemory();
+	at.CreateCall(callee, arguments)->setCallingConv(CallingConv::PreserveMost);
+}
+
+/* Puts a test in front of several calls; each has its own behind that, or tells the run-time
+ * of an access wherever its page matters. */
+void test_writer::test(const group &g, bool is_short)
 {
 	IRBuilder<> at(g.call());
 	at.SetCurrentDebugLocation(g.call()->getDebugLoc());
@@ -165,11 +214,18 @@ void test_writer::test(const group &g)
 	Instruction *then = SplitBlockAndInsertIfThen(some, g.call(), false, hardly_ever());
 	at.SetInsertPoint(then);
 	for (size_t i = 0; i < g.members.size(); i++) {
-		CallInst *call = g.members[i].call;
-		call->moveBefore(then);
-		at.SetInsertPoint(call);
-		at.SetCurrentDebugLocation(call->getDebugLoc());
-		Value *address = at.CreateIntToPtr(at.CreateAdd(first, at.getInt64(g.offsets[i])), pointer->getType());
-		call->setArgOperand(0, at.CreatePointerCast(address, call->getArgOperand(0)->getType()));
+		const access &a = g.members[i];
+		at.SetInsertPoint(then);
+		at.SetCurrentDebugLocation(a.call->getDebugLoc());
+		Value *number = at.CreateAdd(first, at.getInt64(g.offsets[i]));
+		if (is_short && a.is_element()) {
+			call_slow(then, a, (Twine("mcchk_slow_page_") + (a.store ? "write" : "read") + Twine(a.size)).str(), {number});
+			a.call->eraseFromParent();
+			continue;
+		}
+		a.call->moveBefore(then);
+		at.SetInsertPoint(a.call);
+		Value *address = at.CreateIntToPtr(number, pointer->getType());
+		a.call->setArgOperand(0, at.CreatePointerCast(address, a.call->getArgOperand(0)->getType()));
 	}
 }

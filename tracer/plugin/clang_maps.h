@@ -44,7 +44,6 @@ private:
 	Value *element(IRBuilder<> &at, const mapped &m);
 	Value *index(IRBuilder<> &at, const mapped &m, Value *element, Value *from);
 	void read(IRBuilder<> &at, const mapped &m);
-	void call(Instruction *before, const access &a, StringRef name, ArrayRef<Value *> arguments);
 	void write(const mapped &m);
 	void write_slow(Instruction *slow, const mapped &m);
 	void write(const end &e);
@@ -165,19 +164,6 @@ Value *map_writer::word(IRBuilder<> &at, const mapped &m, unsigned i)
 	return at.CreateLoad(number(), at.CreateConstInBoundsGEP2_64(m.touch->getValueType(), m.touch, 0, i), true);
 }
 
-void map_writer::call(Instruction *before, const access &a, StringRef name, ArrayRef<Value *> arguments)
-{
-	IRBuilder<> at(before);
-	at.SetCurrentDebugLocation(a.call->getDebugLoc());
-	SmallVector<Type *, 4> types(arguments.size(), number());
-	FunctionCallee callee = module.getOrInsertFunction(name, FunctionType::get(at.getVoidTy(), types, false));
-	auto *function = cast<Function>(callee.getCallee());
-	function->setCallingConv(CallingConv::PreserveMost);
-	function->setDoesNotThrow();
-	function->setOnlyAccessesInaccessibleMemory();
-	at.CreateCall(callee, arguments)->setCallingConv(CallingConv::PreserveMost);
-}
-
 /* What tells the first element of a group from others: its number from the base on, or its
  * address. */
 Value *map_writer::element(IRBuilder<> &at, const mapped &m)
@@ -236,10 +222,10 @@ void map_writer::write_slow(Instruction *slow, const mapped &m)
 		at.SetInsertPoint(look);
 		Value *address = at.CreateAdd(first, at.getInt64(m.g.offsets[i]));
 		Constant *member = ConstantExpr::getAdd(ConstantExpr::getPtrToInt(m.members, number()), at.getInt64(8 * member_words * i));
-		call(look, a, (Twine("mcchk_slow_member_") + (a.store ? "write" : "read") + Twine(a.size)).str(), {address, member});
+		tests.call_slow(look, a, (Twine("mcchk_slow_member_") + (a.store ? "write" : "read") + Twine(a.size)).str(), {address, member});
 	}
 	Constant *touch = ConstantExpr::getPtrToInt(m.touch, number()), *members = ConstantExpr::getPtrToInt(m.members, number());
-	call(asks, m.g.members.front(), "mcchk_slow_group", {first, touch, members, at.getInt64(m.g.members.size() | (uint64_t)m.shift() << 16)});
+	tests.call_slow(asks, m.g.members.front(), "mcchk_slow_group", {first, touch, members, at.getInt64(m.g.members.size() | (uint64_t)m.shift() << 16)});
 	at.SetInsertPoint(asks);
 	read(at, m);
 }

@@ -177,8 +177,11 @@ tree place_variable(const char *name, unsigned words, tree value)
 /* A struct mcchk_touch. */
 tree touch_variable(const char *name = "mcchk_touch") { return place_variable(name, touch_words, NULL_TREE); }
 
+/* Whether it is of a size that elements have. */
+bool is_element(const access &a) { return a.size <= 16 && pow2p_hwi(a.size); }
+
 /* Whether the place may get a map. */
-bool may_touch(const access &a) { return optimize && a.size <= 16 && pow2p_hwi(a.size); }
+bool may_touch(const access &a) { return optimize && is_element(a); }
 
 /* The call that tells of an access of a page that matters. */
 gcall *miss_call(const access &a, tree address, tree touch = NULL_TREE)
@@ -188,12 +191,20 @@ gcall *miss_call(const access &a, tree address, tree touch = NULL_TREE)
 		snprintf(name, sizeof name, "mcchk_miss_touch_%s%u", a.store ? "write" : "read", a.size);
 		return gimple_build_call(runtime_function(name, 2), 2, address, build_fold_addr_expr(touch));
 	}
-	if (a.size <= 16 && pow2p_hwi(a.size)) {
+	if (is_element(a)) {
 		snprintf(name, sizeof name, "mcchk_miss_%s%u", a.store ? "write" : "read", a.size);
 		return gimple_build_call(runtime_function(name, 1), 1, address);
 	}
 	snprintf(name, sizeof name, "mcchk_miss_%s_range", a.store ? "write" : "read");
 	return gimple_build_call(runtime_function(name, 2), 2, address, build_int_cst(pointer_sized_int_node, a.size));
+}
+
+/* The call that tells of one of which only the page was looked at. */
+gcall *page_call(const access &a, tree address)
+{
+	char name[48];
+	snprintf(name, sizeof name, "mcchk_miss_page_%s%u", a.store ? "write" : "read", a.size);
+	return gimple_build_call(runtime_function(name, 1), 1, address);
 }
 
 /* The value of an expression as an integer of the pointer's size. */

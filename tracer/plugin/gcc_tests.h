@@ -1,5 +1,28 @@
 /* A part of gcc.cc: the tests that take the place of calls. */
 
+/* Where a function outside of its loops, or a loop, has more tests than that, the code itself
+ * asks only for the page of an access: compilation would take several times as long, and what
+ * does so much in one pass spends its time elsewhere. */
+const unsigned most_whole = 12, most_whole_in_loop = 24;
+
+auto_vec<unsigned> tests_in; /* each loop, by its number; those in inner ones too */
+
+void count_tests(function *f, const auto_vec<access> &accesses)
+{
+	tests_in.truncate(0);
+	tests_in.safe_grow_cleared(number_of_loops(f));
+	for (const access &a : accesses)
+		for (class loop *loop = gimple_bb(a.call)->loop_father; loop; loop = loop_outer(loop))
+			tests_in[loop->num]++;
+}
+
+/* Whether the code itself asks only for the page of the access. */
+bool is_short(const access &a)
+{
+	class loop *loop = gimple_bb(a.call)->loop_father;
+	return loop && is_element(a) && tests_in[loop->num] > (loop_outer(loop) ? most_whole_in_loop : most_whole);
+}
+
 /* ---- single accesses ---- */
 
 tree shift_right(gimple_seq *seq, tree a, int bits)
@@ -264,9 +287,10 @@ void test_access(const access &a)
 				   build_int_cst(pointer_sized_int_node, a.size - 1));
 		value = assign(&seq, unsigned_char_type_node, BIT_IOR_EXPR, value, shadow_byte(&seq, last));
 	}
-	gimple *call = miss_call(a, address);
+	bool whole = !is_short(a);
+	gimple *call = whole ? miss_call(a, address) : page_call(a, address);
 	call_if(a.call, seq, NE_EXPR, value, build_zero_cst(unsigned_char_type_node), call);
-	if (a.size <= 16 && pow2p_hwi(a.size)) {
+	if (whole && is_element(a)) {
 		tree touch = may_touch(a) ? touch_variable() : NULL_TREE;
 		tree matters = matters_before(call, address, value, a.size);
 		gcall *last = miss_call(a, address, touch);
@@ -288,13 +312,20 @@ void test_group(const group &g)
 	call_if(call, seq, NE_EXPR, value, build_zero_cst(unsigned_char_type_node), behind);
 	for (unsigned i = 0; i < g.members.length(); i++) {
 		access a = g.members[i];
-		gimple *stands = gimple_copy(behind), *was = a.call;
-		gimple_set_location(stands, line_of(was));
+		bool whole = !is_short(a);
+		gimple_seq at_member = NULL;
+		tree address = g.offsets[i] ? compute(&at_member, PLUS_EXPR, first, number(g.offsets[i])) : first;
+		gimple *told = whole ? gimple_copy(behind) : page_call(a, address); /* stands for its test */
+		location_t line = line_of(a.call);
+		annotate_all_with_location(at_member, line);
+		gimple_set_location(told, line);
+		gimple_seq_add_stmt(&at_member, told);
 		gimple_stmt_iterator at = gsi_for_stmt(behind);
-		gsi_insert_before(&at, stands, GSI_SAME_STMT);
-		a.call = stands;
-		a.address = g.offsets[i] ? fold_build2(PLUS_EXPR, pointer_sized_int_node, first, number(g.offsets[i])) : first;
-		test_access(a);
+		gsi_insert_seq_before(&at, at_member, GSI_SAME_STMT);
+		a.call = told;
+		a.address = address;
+		if (whole)
+			test_access(a);
 	}
 	for (const access &a : g.members)
 		remove(a.call);
@@ -380,6 +411,7 @@ void take_single(function *f, bool announced)
 		test_end(end);
 	forget_maps();
 	places_tested += accesses.length();
+	count_tests(f, accesses);
 	if (optimize)
 		FOR_EACH_BB_FN(block, f)
 			find_groups(block, &known, false, groups);

@@ -38,12 +38,25 @@ static __attribute__((noinline)) void member(uintptr_t addr, struct mcchk_member
 	}
 }
 
+/* An access of code that tells of it wherever its page matters: inlined tests would be too
+ * many. */
+static inline __attribute__((always_inline)) void page_access(uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags)
+{
+	uint8_t page = MCCHK_SHADOW[addr >> MCCHK_PAGE_SHIFT];
+	if (page != 0 && MCCHK_PART(addr, size, page) && !mcchk_run_continues(addr, pc) && !mcchk_takes_one(addr, pc, frame, size, flags))
+		mcchk_run_other(addr, pc, frame, size, flags);
+}
+
 #define ACCESS(kind, bytes, flags)                                                                 \
 	/* Also called by code that has the test inlined by a plug-in (../plugin). */              \
 	WITH_FRAME void mcchk_miss_##kind##bytes(uintptr_t addr)                                   \
 	{                                                                                          \
 		if (!mcchk_run_continues(addr, CALLER))                                            \
 			mcchk_run_other(addr, CALLER, MCCHK_CALLER_FRAME, bytes, flags);           \
+	}                                                                                          \
+	WITH_FRAME void mcchk_miss_page_##kind##bytes(uintptr_t addr)                              \
+	{                                                                                          \
+		page_access(addr, CALLER, MCCHK_CALLER_FRAME, bytes, flags);                       \
 	}                                                                                          \
 	WITH_FRAME void mcchk_miss_touch_##kind##bytes(uintptr_t addr, struct mcchk_touch *touch)  \
 	{                                                                                          \
@@ -441,6 +454,10 @@ __attribute__((preserve_most)) void mcchk_slow_group(uintptr_t addr, struct mcch
 	__attribute__((preserve_most)) void mcchk_slow_member_##kind##bytes(uintptr_t addr, struct mcchk_member *m) \
 	{                                                                                          \
 		member(addr, m, CALLER, MCCHK_CALLER_FRAME, bytes, flags);                         \
+	}                                                                                          \
+	__attribute__((preserve_most)) void mcchk_slow_page_##kind##bytes(uintptr_t addr)          \
+	{                                                                                          \
+		page_access(addr, CALLER, MCCHK_CALLER_FRAME, bytes, flags);                       \
 	}                                                                                          \
 	__attribute__((preserve_most)) void mcchk_slow_##kind##bytes(uintptr_t addr, struct mcchk_site *site) \
 	{                                                                                          \
