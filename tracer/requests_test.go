@@ -3,9 +3,12 @@
 package tracer
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/mcchk/mcchk/trace"
 )
 
 // What completes, and what only looks as if it did.
@@ -220,6 +223,51 @@ func checkLargeCounts(t *testing.T, f *file) {
 	require.Equal(t, ints(1, 2), gather.arg["recvcounts"].List)
 	require.Equal(t, ints(0, 7), gather.arg["displs"].List)
 	require.Equal(t, int64(4), f.one(t, "MPI_Win_allocate").arg["disp_unit"].Int)
+}
+
+// Predefined types that have no name, which Fortran asks for by precision, have that of the
+// call that made them, and are as long as the library says.
+func TestTypesByPrecision(t *testing.T) {
+	t.Parallel()
+	const source = head + `
+int main(int argc, char **argv)
+{
+	MPI_Datatype t, two;
+	double d[4] = {0};
+	MPI_Init(&argc, &argv);
+	MPI_Type_create_f90_integer(15, &t);
+	MPI_Send(d, 1, t, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+	MPI_Type_create_f90_real(15, MPI_UNDEFINED, &t);
+	MPI_Type_contiguous(2, t, &two);
+	MPI_Type_commit(&two);
+	MPI_Send(d, 1, two, MPI_PROC_NULL, 1, MPI_COMM_WORLD);
+	MPI_Type_free(&two);
+	MPI_Type_create_f90_complex(6, 30, &t);
+	MPI_Send(d, 1, t, MPI_PROC_NULL, 2, MPI_COMM_WORLD);
+	MPI_Finalize();
+	return 0;
+}
+`
+	for _, p := range platforms[:2] {
+		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, p, map[string]string{"app.c": source})
+			b.cc("-O1", "app.c", "-o", "app")
+			f := readFile(t, rankFile(b.traced(1, "app"), 0))
+			sends := f.all("MPI_Send")
+			require.Len(t, sends, 3)
+			number, numbers, pair := f.Type(sends[0].arg["datatype"].Int), f.Type(sends[1].arg["datatype"].Int), f.Type(sends[2].arg["datatype"].Int)
+			require.Equal(t, trace.Contiguous, numbers.Combiner)
+			for want, typ := range map[string]*trace.Type{
+				"8 MPI_Type_create_f90_integer(15)":             number,
+				"8 MPI_Type_create_f90_real(15, MPI_UNDEFINED)": f.Type(numbers.Types[0]),
+				"8 MPI_Type_create_f90_complex(6, 30)":          pair,
+			} {
+				require.Equal(t, trace.Named, typ.Combiner, want)
+				require.Equal(t, want, fmt.Sprint(typ.Size, " ", typ.Name))
+			}
+		})
+	}
 }
 
 // Calls in a loop that tests whether something has come are recorded once, until one of them

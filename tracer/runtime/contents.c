@@ -140,13 +140,48 @@ static void normalise(struct mcchk_contents *c)
 	c->i[4 * n + 3] = order_number(c->i[4 * n + 3]);
 }
 
+/* The constructor of a predefined type without a name (MPI 4.0, 19.1.5); NULL for other types. */
+static const char *unnamed(const struct raw *r)
+{
+	switch (r->combiner) {
+	case MPI_COMBINER_F90_INTEGER: return "MPI_Type_create_f90_integer";
+	case MPI_COMBINER_F90_REAL: return "MPI_Type_create_f90_real";
+	case MPI_COMBINER_F90_COMPLEX: return "MPI_Type_create_f90_complex";
+	default: return NULL;
+	}
+}
+
+int mcchk_type_name(MPI_Datatype handle, char *name)
+{
+	struct raw r;
+	int size = 0;
+	const char *constructor = read_envelope(handle, &r) ? unnamed(&r) : NULL;
+	if (!constructor) {
+		PMPI_Type_get_name(handle, name, &size);
+		return size;
+	}
+	if (read_raw(handle, &r)) {
+		size = snprintf(name, MPI_MAX_OBJECT_NAME, "%s(", constructor);
+		for (MPI_Count k = 0; k < r.ints; k++) {
+			char value[16] = "MPI_UNDEFINED";
+			if (r.i[k] != MPI_UNDEFINED)
+				snprintf(value, sizeof value, "%d", r.i[k]);
+			size += snprintf(name + size, MPI_MAX_OBJECT_NAME - (size_t)size, "%s%s", k > 0 ? ", " : "", value);
+		}
+		size += snprintf(name + size, MPI_MAX_OBJECT_NAME - (size_t)size, ")");
+	}
+	free(r.t);
+	drop_raw(&r);
+	return size;
+}
+
 int mcchk_read_contents(MPI_Datatype handle, struct mcchk_contents *c)
 {
 	struct raw r;
 	*c = (struct mcchk_contents){0};
 	if (!read_envelope(handle, &r))
 		return 0;
-	c->combiner = combiner_number(r.combiner);
+	c->combiner = unnamed(&r) ? 0 : combiner_number(r.combiner);
 	if (c->combiner == 0 || c->combiner == 255)
 		return 1;
 	int ok = read_raw(handle, &r);
@@ -170,8 +205,7 @@ int mcchk_read_contents(MPI_Datatype handle, struct mcchk_contents *c)
 int mcchk_is_derived(MPI_Datatype handle)
 {
 	struct raw r;
-	return read_envelope(handle, &r) && r.combiner != MPI_COMBINER_NAMED && r.combiner != MPI_COMBINER_F90_REAL &&
-	       r.combiner != MPI_COMBINER_F90_COMPLEX && r.combiner != MPI_COMBINER_F90_INTEGER;
+	return read_envelope(handle, &r) && r.combiner != MPI_COMBINER_NAMED && !unnamed(&r);
 }
 
 void mcchk_drop_contents(struct mcchk_contents *c)

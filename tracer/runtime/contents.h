@@ -16,6 +16,9 @@ struct mcchk_contents {
 };
 
 int mcchk_read_contents(MPI_Datatype handle, struct mcchk_contents *c); /* 0: they cannot be read */
+/* Writes the name of a type that has combiner 0, at most MPI_MAX_OBJECT_NAME characters; those
+ * that Fortran asks for by precision are named by the call that made them. Returns its length. */
+int mcchk_type_name(MPI_Datatype handle, char *name);
 void mcchk_drop_contents(struct mcchk_contents *c);
 /* Whether a handle out of a type's contents is a reference that must be freed. */
 int mcchk_is_derived(MPI_Datatype handle);

@@ -210,7 +210,7 @@ static struct shape *read_shape(MPI_Datatype handle)
 	struct shape *s = mcchk_read_contents(handle, &c) ? calloc(1, sizeof *s) : NULL;
 	if (s) {
 		if (c.combiner == 0)
-			PMPI_Type_get_name(handle, name, &name_size);
+			name_size = mcchk_type_name(handle, name);
 		uint64_t words = (uint64_t)c.ints + (uint64_t)c.addresses + (uint64_t)c.types;
 		uint64_t length = sizeof *s->r + 8 * words + mcchk_pad8((uint64_t)name_size);
 		s->r = calloc(1, length);
