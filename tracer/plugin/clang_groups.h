@@ -127,7 +127,7 @@ SmallVector<group, 8> find_groups(BasicBlock &block, const TargetLibraryInfo &li
 /* Where a function outside of its loops, or a loop, has more tests than that, the code itself
  * asks only for the page of an access: compilation would take several times as long, and what
  * does so much in one pass spends its time elsewhere. */
-const unsigned most_whole = 12, most_whole_in_loop = 24;
+const unsigned most_whole = 24;
 
 /* The tests that the loops of a function have, with those in inner ones. */
 class test_count {
@@ -147,7 +147,7 @@ public:
 	bool is_short(const group &g) const
 	{
 		Loop *loop = loops.getLoopFor(g.call()->getParent());
-		return loop ? in.lookup(loop) > most_whole_in_loop : all > most_whole;
+		return (loop ? in.lookup(loop) : all) > most_whole;
 	}
 
 private:

@@ -10,8 +10,8 @@
  *   either (mcchk_nest);
  * - puts the test whether the page matters (one byte of the shadow) in place of the calls
  *   that are left, and the call behind it. Between the two a place that goes from one
- *   address to any other may set a byte in a map (../runtime/touches.c). There are none for
- *   memory that only the function knows.
+ *   address to any other may set a byte in a map (../runtime/touches.c), unless there are
+ *   too many of them. There are none for memory that only the function knows.
  *
  * What is announced of loops is the same to the byte, with the same source lines.
  *
