@@ -229,3 +229,17 @@ void test_writer::test(const group &g, bool is_short)
 		a.call->setArgOperand(0, at.CreatePointerCast(address, a.call->getArgOperand(0)->getType()));
 	}
 }
+
+/* What is left of accesses to one object has one test, behind which each has its own. */
+void test_groups(Function &f, const TargetLibraryInfo &library)
+{
+	SmallVector<std::pair<group, bool>, 32> all;
+	test_writer tests(*f.getParent());
+	test_count count(f);
+	for (BasicBlock &block : f)
+		for (const group &g : find_groups(block, library, false))
+			all.push_back({g, count.is_short(g)});
+	for (const auto &[g, is_short] : all)
+		if (is_short || g.members.size() > 1 || !g.members.front().is_element()) /* whose own is not inlined */
+			tests.test(g, is_short);
+}
