@@ -1,6 +1,8 @@
 /* What datatypes are made of. */
 #include "contents.h"
 
+#include <stdio.h>
+
 static int combiner_number(int c)
 {
 	const int known[][2] = {
