@@ -290,7 +290,7 @@ func differences(want, got map[touch]bool, pieces []piece) []string {
 	inside := func(at uint64) bool {
 		return slices.ContainsFunc(pieces, func(p piece) bool { return p.from <= at && at < p.end })
 	}
-	// has says whether one of them is the same, or but for the line, which one of the two has not.
+	// has says whether all have x, or the same at a line that only one of the two knows.
 	has := func(all, anywhere map[touch]bool, x touch) bool {
 		other := x
 		other.line = noLine

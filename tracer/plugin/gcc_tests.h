@@ -2,7 +2,8 @@
 
 /* Where a function outside of its loops, or a loop, has more tests than that, the code itself
  * asks only for the page of an access: compilation would take several times as long, and what
- * does so much in one pass spends its time elsewhere. */
+ * does so much in one pass spends its time elsewhere. (clang inlines calls that a function makes
+ * of itself, and has more room: clang_groups.h.) */
 const unsigned most_whole = 12, most_whole_in_loop = 24;
 
 auto_vec<unsigned> tests_in; /* each loop, by its number; those in inner ones too */
@@ -302,7 +303,8 @@ void test_access(const access &a)
 	remove(a.call);
 }
 
-/* What is left of accesses to one object has one test, behind which each has its own. */
+/* What is left of accesses to one object has one test, behind which each has its own, or is
+ * told to the run-time. */
 void test_group(const group &g)
 {
 	gimple_seq seq = NULL;

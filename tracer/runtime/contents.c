@@ -142,7 +142,7 @@ static void normalise(struct mcchk_contents *c)
 	c->i[4 * n + 3] = order_number(c->i[4 * n + 3]);
 }
 
-/* The constructor of a predefined type without a name (MPI 4.0, 19.1.5); NULL for other types. */
+/* The constructor of a predefined type without a name (MPI 4.0, 19.1.9); NULL for other types. */
 static const char *unnamed(const struct raw *r)
 {
 	switch (r->combiner) {
