@@ -321,7 +321,7 @@ func (n *namer) side(site conflicts.Site, t *conflicts.Touch) conflicts.Side {
 	s.Local.Event = 0 // may be that of another access of the same line
 	s.Before, s.After = n.turn(t.Before), n.turn(t.After)
 	for _, l := range t.Held {
-		lock := conflicts.Lock{Exclusive: l.Exclusive, Target: int(l.Target), Window: l.Object}
+		lock := conflicts.Lock{Exclusive: l.Exclusive, Void: l.Void, Target: int(l.Target), Window: l.Object}
 		if l.Of != nil {
 			lock.WinName = n.object(l.Of)
 		}

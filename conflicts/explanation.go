@@ -84,6 +84,7 @@ const (
 	StepAdvance  StepKind = "advance" // move the statement At before the statement To
 	StepReplace  StepKind = "replace" // call Calls in place of the call At
 	StepOrder    StepKind = "order"   // give the atomic operation of the language At the memory order that Calls names
+	StepPlain    StepKind = "plain"   // make the call At without what it asserts
 	StepDelay    StepKind = "delay"   // call Calls before the statement To, once for each call At since that was executed last
 )
 
@@ -129,6 +130,7 @@ type Trial struct {
 // Lock is a lock that protects an access.
 type Lock struct {
 	Exclusive bool
+	Void      bool   // it excludes nobody (MPI_MODE_NOCHECK)
 	Target    int    // world rank of the process whose memory is locked; -1: of all (MPI_Win_lock_all)
 	Window    int64  // identifier of the window
 	WinName   string // as Finding.WinName; "" where that is not known

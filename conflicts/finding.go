@@ -153,12 +153,13 @@ func (f *Finding) Alone() bool { return f.Second.Role == "" }
 func (f *Finding) HasBytes() bool { return f.Lo < f.Hi }
 
 // LocksThatMatter are those of a side's locks that texts speak of: on the window of the
-// finding, and of those on others all that may have been meant to keep processes away: not
-// shared ones on all ranks, which programs hold for as long as a window lives.
+// finding, and of those on others all that may have been meant to keep processes away: none that
+// excludes nobody, and not shared ones on all ranks, which programs hold for as long as a window
+// lives.
 func (f *Finding) LocksThatMatter(s *Side) []Lock {
 	var out []Lock
 	for _, l := range s.Locks {
-		if l.Window == f.Window || l.Exclusive || l.Target >= 0 {
+		if l.Window == f.Window || !l.Void && (l.Exclusive || l.Target >= 0) {
 			out = append(out, l)
 		}
 	}

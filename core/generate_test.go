@@ -230,8 +230,8 @@ func (w *writer) expect(role *regions.Role, owner int32, base uint64, start, end
 
 // held names the lock that the strand holds on memory of a process.
 func (w *writer) held(owner int32) []string {
-	if l := w.locks[int(owner)]; l != nil && !l.holders[w.rank].void {
-		return []string{lockName(owner, l.holders[w.rank].exclusive)}
+	if l := w.locks[int(owner)]; l != nil {
+		return []string{lockName(owner, l.holders[w.rank].exclusive, l.holders[w.rank].void)}
 	}
 	return nil
 }

@@ -133,7 +133,7 @@ func (m *Machine) Place(a *regions.Access) (others []regions.Access) {
 // it, as long as who gives it up knows what they do.
 type Hold struct {
 	lock regions.Lock
-	set  *regions.LockSet // of it alone; nil when it excludes nobody
+	set  *regions.LockSet // of it alone
 
 	at     regions.Point   // where it was taken
 	region int             // in that region
@@ -142,7 +142,7 @@ type Hold struct {
 }
 
 // Locks returns the lock as a set, for what the strand does under it; the empty set of a
-// lock that excludes nobody, or of which the strand does not know.
+// lock of which the strand does not know.
 func (h *Hold) Locks(s *Strand) *regions.LockSet {
 	if !h.protects(s) {
 		return nil
@@ -152,8 +152,8 @@ func (h *Hold) Locks(s *Strand) *regions.LockSet {
 
 // protects reports whether the lock protects what the strand does now.
 func (h *Hold) protects(s *Strand) bool {
-	if h.set == nil || s.team == nil {
-		return h.set != nil
+	if s.team == nil {
+		return true
 	}
 	if h.region == s.m.index && !s.Knows(h.at) {
 		return false
@@ -222,23 +222,17 @@ func (m *Machine) checkLocks() {
 	clear(m.locks.all)
 	for _, p := range m.processes {
 		for _, h := range p.memory.holds {
-			if h.set != nil {
-				m.locks.add(h, p.first.Rank)
-			}
+			m.locks.add(h, p.first.Rank)
 		}
 	}
 }
 
-// Hold notes that the strand holds a lock from now on; void: it excludes nobody.
-func (s *Strand) Hold(l regions.Lock, void bool) *Hold {
+// Hold notes that the strand holds a lock from now on.
+func (s *Strand) Hold(l regions.Lock) *Hold {
 	y := &s.memory
-	h := &Hold{lock: l, at: s.Now(), region: s.m.index}
-	y.holds = append(y.holds, h)
-	if void {
-		return h
-	}
 	r := s.recentHold(l)
-	h.set = r.set
+	h := &Hold{lock: l, set: r.set, at: s.Now(), region: s.m.index}
+	y.holds = append(y.holds, h)
 	if r.region != s.m.index {
 		r.region = s.m.index
 		s.m.locks.add(h, s.Rank)
@@ -254,9 +248,6 @@ func (s *Strand) Hold(l regions.Lock, void bool) *Hold {
 func (s *Strand) Release(h *Hold) {
 	y := &s.memory
 	y.holds = slices.DeleteFunc(y.holds, func(x *Hold) bool { return x == h })
-	if h.set == nil {
-		return
-	}
 	h.checkProtected(s)
 	s.setOwn(y.own.Without(h.lock))
 	open := y.locked[:0]
@@ -306,7 +297,7 @@ func (s *Strand) locksOn(owner int32, object int64) *regions.LockSet {
 	var all *Hold
 	for _, h := range slices.Backward(s.memory.holds) {
 		switch {
-		case h.lock.Object != object || h.set != nil && !h.protects(s):
+		case h.lock.Object != object || !h.protects(s):
 		case h.lock.Target == owner:
 			return h.set
 		case h.lock.Target == regions.AnyTarget && all == nil:

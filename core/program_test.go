@@ -57,7 +57,9 @@ type place struct {
 
 type span struct{ lo, hi uint64 } // half-open
 
-func lockName(target int32, exclusive bool) string { return fmt.Sprintf("%d %t", target, exclusive) }
+func lockName(target int32, exclusive, void bool) string {
+	return fmt.Sprintf("%d %t %t", target, exclusive, void)
+}
 
 // nodeSet is a set of nodes.
 type nodeSet []uint64

@@ -231,7 +231,7 @@ func (c *checker) compare(a *regions.Access, want *access) {
 	}
 	var locks []string
 	for _, l := range a.Locks.Held() {
-		locks = append(locks, lockName(l.Target, l.Exclusive))
+		locks = append(locks, lockName(l.Target, l.Exclusive, l.Void))
 	}
 	if !slices.Equal(locks, want.locks) && !(want.either && locks == nil) {
 		c.fail("%s has locks %v instead of %v", want, locks, want.locks)

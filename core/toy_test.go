@@ -251,7 +251,7 @@ func (t *toy) room(a regions.Access) *regions.Access {
 func (s *toyStrand) lock(c *core.Call) {
 	target, kind, ticket := c.Int(argTarget), c.Int(argKind), c.Int(argTicket)
 	order := s.toy.LockOrder(core.LockKey{Object: toyObject, Target: int32(target)})
-	l := toyLock{hold: s.Hold(regions.Lock{Object: toyObject, Target: int32(target), Exclusive: kind == exclusiveLock}, kind == voidLock)}
+	l := toyLock{hold: s.Hold(regions.Lock{Object: toyObject, Target: int32(target), Exclusive: kind == exclusiveLock, Void: kind == voidLock})}
 	if kind == voidLock {
 		s.toy.Skip(order, ticket)
 	} else {

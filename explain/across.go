@@ -86,6 +86,8 @@ func (w *Wording) sharing(a, b *conflicts.Side) string {
 	}
 	without := b
 	switch {
+	case OnlyVoid(ofA, ofB):
+		return "; a lock " + terms.VoidLock + " excludes nobody"
 	case len(ofA) > 0 && len(ofB) > 0 && slices.ContainsFunc(ofA, shares):
 		return "; shared locks do not exclude each other"
 	case len(ofA) > 0 && len(ofB) > 0 && terms.OwnLocks:
@@ -101,6 +103,18 @@ func (w *Wording) sharing(a, b *conflicts.Side) string {
 		return fmt.Sprintf("; a lock excludes only %s that hold it too, and %s does not for %s", terms.Processes, w.rank(without.Rank), w.Access(without))
 	}
 	return fmt.Sprintf("; a lock on %s excludes only %s that lock it too, and %s does not for %s", w.rank(w.Finding.Owner), terms.Processes, w.rank(without.Rank), w.Access(without))
+}
+
+// OnlyVoid reports whether two of these locks would exclude each other, were they not void.
+func OnlyVoid(ofA, ofB []conflicts.Lock) bool {
+	for _, l := range ofA {
+		for _, k := range ofB {
+			if l.Window == k.Window && (l.Exclusive || k.Exclusive) && (l.Target == k.Target || l.Target < 0 || k.Target < 0) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // endless reports whether an access is pending and no call completes it.
@@ -197,7 +211,7 @@ func (w *Wording) heard(a, b *conflicts.Side) string {
 
 // locks tells which locks protect the accesses, where one does or seems to.
 func (w *Wording) locks(a, b *conflicts.Side) (conflicts.Sought, bool) {
-	if len(w.Finding.LocksThatMatter(a))+len(w.Finding.LocksThatMatter(b)) == 0 && w.model.Unlocked(a) == "" && w.model.Unlocked(b) == "" {
+	if len(w.Finding.LocksThatMatter(a))+len(w.Finding.LocksThatMatter(b)) == 0 {
 		return conflicts.Sought{}, false
 	}
 	both := fmt.Sprintf("%s holds %s, %s %s", w.rank(a.Rank), w.held(a), w.rank(b.Rank), w.held(b))
@@ -215,7 +229,7 @@ func (w *Wording) locks(a, b *conflicts.Side) (conflicts.Sought, bool) {
 func (w *Wording) held(s *conflicts.Side) string {
 	locks := w.Finding.LocksThatMatter(s)
 	if len(locks) == 0 {
-		return cmp.Or(w.model.Unlocked(s), "none")
+		return "none"
 	}
 	text := ""
 	for i, l := range locks {
@@ -235,6 +249,9 @@ func (w *Wording) held(s *conflicts.Side) string {
 		}
 		if l.Window != w.Finding.Window {
 			target += " of " + cmp.Or(l.WinName, "another "+w.model.Terms().Object)
+		}
+		if l.Void {
+			target += " " + w.model.Terms().VoidLock + ", which excludes nobody"
 		}
 		text += kind + " " + target
 	}

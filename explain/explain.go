@@ -55,6 +55,11 @@ func ProposeAt(kind conflicts.FixKind, at conflicts.SyncPoint, format string, ar
 	return conflicts.Fix{Kind: kind, At: at, Text: fmt.Sprintf(format, args...)}
 }
 
+// Plain is the step that makes a call without what it asserts.
+func Plain(at conflicts.SyncPoint) conflicts.Step {
+	return conflicts.Step{Do: conflicts.StepPlain, At: at}
+}
+
 // Doing returns a fix that these steps carry out.
 func Doing(m conflicts.Fix, steps ...conflicts.Step) conflicts.Fix {
 	m.Steps = steps

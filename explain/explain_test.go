@@ -33,7 +33,6 @@ func (toy) Completing(w *Wording, s *conflicts.Side) Completing {
 }
 
 func (toy) Idle(string, *conflicts.Side, *conflicts.Side) string                         { return "completes nothing" }
-func (toy) Unlocked(*conflicts.Side) string                                              { return "" }
 func (toy) Copy(*conflicts.Side) bool                                                    { return false }
 func (toy) OutOfScope(*conflicts.Side) bool                                              { return false }
 func (toy) Message(*Wording) string                                                      { return "" }

@@ -23,9 +23,6 @@ type Vocabulary interface {
 	// Idle says why a call that follows an access s, and that the process of another made
 	// before that one, does not complete s: "completes no operation".
 	Idle(fn string, s, other *conflicts.Side) string
-	// Unlocked says what an access holds that looks like a lock and excludes
-	// nobody: "one with MPI_MODE_NOCHECK, which excludes nobody"; otherwise "".
-	Unlocked(s *conflicts.Side) string
 	// Copy reports whether a side of class GivenUp is a copy of an argument, which the
 	// compiler made for a call.
 	Copy(s *conflicts.Side) bool
@@ -52,6 +49,7 @@ type Terms struct {
 	GivesUp   string // which call is right before exposed memory is given up: "MPI_Win_free does both for window memory"
 	OwnAtomic string // which operation is to memory of its own what loads and stores are not: "an atomic operation on itself (toy_atomic)"
 	LockOfAll string // what a lock of all processes is of: "all ranks (MPI_Win_lock_all)"
+	VoidLock  string // how a lock is taken that excludes nobody: "with MPI_MODE_NOCHECK"; "": all exclude
 	OwnLocks  bool   // locks are not of memory, but objects by themselves
 }
 

@@ -38,6 +38,9 @@ func Lacks(c *trace.Call, order string) bool {
 	return order == conflicts.Acquire && acquire || order == conflicts.Release && release
 }
 
+// Plain returns a call without what it asserts; nil where it asserts nothing.
+func (d *Derived) Plain(c *trace.Call) *trace.Call { return mpi.Plain(c) }
+
 // Order returns an atomic operation of the language with a memory order besides its own; nil where
 // it cannot have it, or has it.
 func (d *Derived) Order(c *trace.Call, order string) *trace.Call {

@@ -51,6 +51,17 @@ func DerivedArg(fn, arg string, from *trace.Call, win int64) (trace.Value, bool)
 	return from.Arg(arg)
 }
 
+// Plain returns a call without what it asserts; nil where it asserts nothing.
+func Plain(c *trace.Call) *trace.Call {
+	if v, known := c.Arg("assert"); !known || v.Int == 0 {
+		return nil
+	}
+	made := *c
+	made.Args = slices.Clone(c.Args)
+	made.Args[c.Fn.Arg("assert")] = trace.Value{}
+	return &made
+}
+
 // Lacks says what memory order an atomic operation of the language does not have that it could:
 // a load can acquire, a store release, and others both. It is nothing of other calls.
 func Lacks(c *trace.Call) (acquire, release bool) {

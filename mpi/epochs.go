@@ -169,7 +169,9 @@ func doLock(m *Model, p *process, c *core.Call, _ *entry) {
 	l := m.beginLock(p, e, c, target, c.Int(argLockType))
 	m.closeFence(p, e)
 	m.epoch(p, e, l.kind(), target, true)
-	l.hold = p.Hold(regions.Lock{Object: e.win.ID, Of: &e.win.Object, Target: e.win.members[target], Exclusive: l.exclusive}, l.noCheck || l.transfer)
+	if !l.transfer {
+		l.hold = p.Hold(regions.Lock{Object: e.win.ID, Of: &e.win.Object, Target: e.win.members[target], Exclusive: l.exclusive, Void: l.noCheck})
+	}
 	m.granted(p, c, e, l, target, func() { e.copies.refresh(p) })
 }
 
@@ -227,7 +229,9 @@ func doUnlock(m *Model, p *process, c *core.Call, _ *entry) {
 		return
 	}
 	e.locks.end(l, e.since)
-	p.Release(l.hold)
+	if l.hold != nil {
+		p.Release(l.hold)
+	}
 	var signals []*core.Signal
 	for _, g := range l.grants {
 		if s := p.Released(g); s != nil {
@@ -261,7 +265,7 @@ func doLockAll(m *Model, p *process, c *core.Call, _ *entry) {
 	m.closeFence(p, e)
 	m.epoch(p, e, LockAllEpoch, -1, true)
 	e.copies.refresh(p)
-	l.hold = p.Hold(regions.Lock{Object: e.win.ID, Of: &e.win.Object, Target: regions.AnyTarget}, l.noCheck)
+	l.hold = p.Hold(regions.Lock{Object: e.win.ID, Of: &e.win.Object, Target: regions.AnyTarget, Void: l.noCheck})
 }
 
 // closeFence ends the fence epoch of a process, if there is one.

@@ -18,7 +18,7 @@ type lockEpoch struct {
 	exclusive bool
 	noCheck   bool       // MPI_MODE_NOCHECK: no lock is really taken
 	transfer  bool       // taken by a coarray library, which keeps nobody away by it
-	hold      *core.Hold // void then
+	hold      *core.Hold // void then; nil of a transfer
 	grants    []*core.Grant
 
 	open   bool

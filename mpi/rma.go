@@ -170,7 +170,7 @@ func (e *epochs) epochTo(target int32) regions.Mode {
 
 // lockOn returns the lock under which an operation of a process accesses a target.
 func (e *epochs) lockOn(p *process, target int32) *regions.LockSet {
-	if l := e.locks.covering(target); l != nil {
+	if l := e.locks.covering(target); l != nil && l.hold != nil {
 		return l.hold.Locks(p.Strand)
 	}
 	return nil

@@ -12,6 +12,7 @@ type Lock struct {
 	Object    int64
 	Target    int32 // world rank of the process whose memory is locked; AnyTarget: of all
 	Exclusive bool
+	Void      bool    // it excludes nobody, whatever it looks like
 	Of        *Object // the object, for its name; nil: not known
 }
 
@@ -48,6 +49,7 @@ func (x *LockSets) of(locks []Lock) *LockSet {
 		key = binary.AppendVarint(key, l.Object)
 		key = binary.AppendVarint(key, int64(l.Target))
 		key = strconv.AppendBool(key, l.Exclusive)
+		key = strconv.AppendBool(key, l.Void)
 	}
 	s := x.byKey[string(key)]
 	if s == nil {
@@ -116,7 +118,7 @@ func (s *LockSet) At(rank int32) *LockSet {
 
 // Excludes reports whether two processes cannot hold two locks at once.
 func Excludes(a, b Lock) bool {
-	return a.Object == b.Object && (a.Exclusive || b.Exclusive) &&
+	return a.Object == b.Object && (a.Exclusive || b.Exclusive) && !a.Void && !b.Void &&
 		(a.Target == b.Target || a.Target == AnyTarget || b.Target == AnyTarget)
 }
 

@@ -282,6 +282,7 @@ type jsonStep struct {
 
 type jsonLock struct {
 	Exclusive bool   `json:"exclusive"`
+	NoCheck   bool   `json:"nocheck,omitempty"`
 	Target    int    `json:"target"`
 	Window    int64  `json:"window"`
 	WinName   string `json:"window_name,omitempty"`
@@ -373,7 +374,7 @@ func sideToJSON(s *conflicts.Side) jsonSide {
 		Stack: framesToJSON(s.Stack),
 	}
 	for _, l := range s.Locks {
-		out.Locks = append(out.Locks, jsonLock(l))
+		out.Locks = append(out.Locks, jsonLock{Exclusive: l.Exclusive, NoCheck: l.Void, Target: l.Target, Window: l.Window, WinName: l.WinName})
 	}
 	return out
 }

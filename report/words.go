@@ -48,6 +48,9 @@ func locks(f *conflicts.Finding, s *conflicts.Side) string {
 		if l.Window != f.Window && l.WinName != "" {
 			target += " of " + l.WinName
 		}
+		if l.Void {
+			target += " " + terms.VoidLock
+		}
 		parts = append(parts, kind+target)
 	}
 	return strings.Join(parts, " and ")

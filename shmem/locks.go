@@ -85,7 +85,7 @@ func setLock(p *pe, c *call) {
 		return
 	}
 	order := p.m.LockOrder(core.LockKey{Object: lockID(at)})
-	l := &heldLock{hold: p.Hold(regions.Lock{Object: lockID(at), Target: regions.AnyTarget, Exclusive: true, Of: at.lock()}, false)}
+	l := &heldLock{hold: p.Hold(regions.Lock{Object: lockID(at), Target: regions.AnyTarget, Exclusive: true, Of: at.lock()})}
 	l.grant = p.Grant(c.Call, order, ticket, true, p.Info(c.Call), nil)
 	p.locks[at] = l
 }

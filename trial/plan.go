@@ -19,6 +19,8 @@ type Maker interface {
 	// Note returns the tracer's note, behind a call of a function that was put in, of what a
 	// recorded call fetched; nil where that does not complete it.
 	Note(fn string, from *trace.Call, number, value int64) *trace.Call
+	// Plain returns a recorded call without what it asserts; nil where it asserts nothing.
+	Plain(c *trace.Call) *trace.Call
 	// Order returns a recorded call with a memory order; nil where it is no atomic operation of the
 	// language that can have it, or has it already.
 	Order(c *trace.Call, order string) *trace.Call
@@ -322,9 +324,11 @@ func (p *planner) order(step *conflicts.Step) error {
 	return err
 }
 
-// insert puts calls behind a statement, or in place of one.
+// insert puts calls behind a statement, or in place of one, or makes it another way.
 func (p *planner) insert(step *conflicts.Step) error {
-	if step.Do != conflicts.StepInsert && step.Do != conflicts.StepReplace {
+	switch step.Do {
+	case conflicts.StepInsert, conflicts.StepReplace, conflicts.StepPlain:
+	default:
 		return nil
 	}
 	at, err := p.site(&step.At)
@@ -352,6 +356,12 @@ func (p *planner) insert(step *conflicts.Step) error {
 // insertAt puts calls behind a call that an execution makes, or in its place: right behind
 // it, since the statement may go on, as one that calls a wrapper does.
 func (p *planner) insertAt(rank int, e *execution, from *event, step *conflicts.Step) error {
+	if step.Do == conflicts.StepPlain {
+		if c := p.maker.Plain(from.Call); c != nil {
+			p.plan.ranks[rank].instead[from.pos] = c
+		}
+		return nil
+	}
 	for _, fn := range step.Calls {
 		c := p.maker.Call(fn, from.Call, step.Window)
 		switch {

@@ -103,8 +103,6 @@ func (vocabulary) Idle(fn string, s, _ *conflicts.Side) string {
 	return "completes no operation"
 }
 
-func (vocabulary) Unlocked(*conflicts.Side) string { return "" }
-
 func (vocabulary) Copy(*conflicts.Side) bool { return false }
 
 func (vocabulary) OutOfScope(*conflicts.Side) bool { return false }

@@ -2,6 +2,7 @@ package words
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcchk/mcchk/conflicts"
@@ -196,8 +197,47 @@ func (vocabulary) Lock(w *explain.Wording, a, b *conflicts.Side) (conflicts.Fix,
 	}
 	fix := explain.Propose(conflicts.FixLock, "enclose each access in its own MPI_Win_lock(MPI_LOCK_EXCLUSIVE, …) on rank %d and MPI_Win_unlock%s, if either order will do",
 		w.Finding.Owner, instead)
-	fix.Less = exclusive(w, a, b)
+	if fix.Less = checked(w, a, b); fix.Less == nil {
+		fix.Less = exclusive(w, a, b)
+	}
 	return fix, true
+}
+
+// checked proposes to take locks without MPI_MODE_NOCHECK that would exclude each other then. nil
+// where there are none, or it is not known which calls take them.
+func checked(w *explain.Wording, a, b *conflicts.Side) *conflicts.Fix {
+	if !explain.OnlyVoid(w.Finding.LocksThatMatter(a), w.Finding.LocksThatMatter(b)) {
+		return nil
+	}
+	var takes []conflicts.SyncPoint
+	var names []string
+	for _, s := range []*conflicts.Side{a, b} {
+		if !unchecked(w, s) {
+			continue
+		}
+		if !takesLock(s.Started) {
+			return nil
+		}
+		if name := w.Call(s.Started); !slices.Contains(names, name) {
+			takes, names = append(takes, s.Started), append(names, name)
+		}
+	}
+	steps := make([]conflicts.Step, len(takes))
+	for i, at := range takes {
+		steps[i] = explain.Plain(at)
+	}
+	fix := explain.Doing(explain.ProposeAt(conflicts.FixLock, takes[0],
+		"leave out MPI_MODE_NOCHECK in %s, if either order will do", strings.Join(names, " and in ")), steps...)
+	return &fix
+}
+
+// unchecked reports whether the locks of an access on the window of the finding exclude nobody.
+func unchecked(w *explain.Wording, s *conflicts.Side) bool {
+	return slices.ContainsFunc(w.Finding.LocksThatMatter(s), func(l conflicts.Lock) bool { return l.Void })
+}
+
+func takesLock(at conflicts.SyncPoint) bool {
+	return at.Call == "MPI_Win_lock" || at.Call == "MPI_Win_lock_all"
 }
 
 // exclusive proposes to take the shared lock of an access as an exclusive one, that of one
@@ -207,17 +247,25 @@ func exclusive(w *explain.Wording, a, b *conflicts.Side) *conflicts.Fix {
 	if b.Write && !a.Write {
 		a, b = b, a
 	}
-	for _, s := range []*conflicts.Side{a, b} {
-		if s.Epoch == mpi.SharedLockEpoch && s.Started.Call == "MPI_Win_lock" {
-			unchecked := ""
-			if len(w.Finding.LocksThatMatter(s)) == 0 { // which excludes nobody, exclusive or not
-				unchecked = ", and without MPI_MODE_NOCHECK,"
-			}
-			fix := explain.Doing(explain.ProposeAt(conflicts.FixLock, s.Started,
-				"lock with MPI_LOCK_EXCLUSIVE instead of MPI_LOCK_SHARED%s in %s, if either order will do", unchecked, w.Call(s.Started)),
-				explain.Replace(s.Started, "MPI_Win_lock"))
-			return &fix
+	for i, s := range []*conflicts.Side{a, b} {
+		if s.Epoch != mpi.SharedLockEpoch || s.Started.Call != "MPI_Win_lock" {
+			continue
 		}
+		other, without, also := []*conflicts.Side{b, a}[i], "", ""
+		if unchecked(w, s) { // which excludes nobody, exclusive or not
+			without = ", and without MPI_MODE_NOCHECK,"
+		}
+		steps := []conflicts.Step{explain.Replace(s.Started, "MPI_Win_lock")}
+		if unchecked(w, other) && !explain.SamePlace(s.Started.Stack, other.Started.Stack) {
+			if !takesLock(other.Started) {
+				continue
+			}
+			also = fmt.Sprintf(", and without MPI_MODE_NOCHECK in %s", w.Call(other.Started))
+			steps = append(steps, explain.Plain(other.Started))
+		}
+		fix := explain.Doing(explain.ProposeAt(conflicts.FixLock, s.Started,
+			"lock with MPI_LOCK_EXCLUSIVE instead of MPI_LOCK_SHARED%s in %s%s, if either order will do", without, w.Call(s.Started), also), steps...)
+		return &fix
 	}
 	return nil
 }

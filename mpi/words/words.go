@@ -149,6 +149,7 @@ func (vocabulary) Terms() explain.Terms {
 		GivesUp:   "MPI_Win_free does both for window memory",
 		Meet:      "MPI_Barrier",
 		LockOfAll: "all ranks (MPI_Win_lock_all)",
+		VoidLock:  "with MPI_MODE_NOCHECK",
 	}
 }
 
@@ -257,13 +258,6 @@ func (vocabulary) Instead(local string) string {
 		return "MPI_Win_flush"
 	case "MPI_Win_flush_local_all":
 		return "MPI_Win_flush_all"
-	}
-	return ""
-}
-
-func (vocabulary) Unlocked(s *conflicts.Side) string {
-	if isLock(s.Epoch) {
-		return "one with MPI_MODE_NOCHECK, which excludes nobody"
 	}
 	return ""
 }
