@@ -220,7 +220,7 @@ func (w *Wording) between(span, other *conflicts.Side) string {
 	}
 	when := "is called between them"
 	if span.Thread != other.Thread {
-		when = "is called by " + threadName(other) + " before " + w.next(span, other)
+		when = "is called by " + threadName(other.Started.Thread) + " before " + w.next(span, other)
 	}
 	return w.Call(other.Started) + " " + when + ", but " + w.model.Idle(other.Started.Call, span, other)
 }

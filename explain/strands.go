@@ -55,7 +55,7 @@ func strandsOf(a, b *conflicts.Side) (ofA, ofB, both string) {
 	if a.Thread == b.Thread {
 		return "one task", "another, which the same thread executed", "the two tasks"
 	}
-	return threadName(a), threadName(b), "the two threads, or their tasks,"
+	return threadName(a.Thread), threadName(b.Thread), "the two threads, or their tasks,"
 }
 
 // passed says that another strand of an access's process has waited for the other access.
@@ -76,12 +76,12 @@ func passedBy(s *conflicts.Side) (of, behind string) {
 	if s.Passed.Thread == s.Thread {
 		return "a task", "another, which the same thread executed,"
 	}
-	return threadName(&conflicts.Side{Thread: s.Passed.Thread}), threadName(s)
+	return threadName(s.Passed.Thread), threadName(s.Thread)
 }
 
-func threadName(s *conflicts.Side) string {
-	if s.Thread == 0 {
+func threadName(thread uint32) string {
+	if thread == 0 {
 		return "the main thread"
 	}
-	return fmt.Sprintf("thread %d", s.Thread)
+	return fmt.Sprintf("thread %d", thread)
 }

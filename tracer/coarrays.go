@@ -52,6 +52,16 @@ func coarraySource(functions map[string]bool) string {
 	return text.String()
 }
 
+// behindStubs are the options of the link by which a static library gives functions that only stubs
+// call, behind it.
+func behindStubs(functions map[string]bool) []string {
+	var options []string
+	for _, name := range slices.Sorted(maps.Keys(functions)) {
+		options = append(options, "-Wl,-u,"+name)
+	}
+	return options
+}
+
 // coarrayStub calls the function with the same arguments, of which at most 16 are not in
 // registers.
 const coarrayStub = `__asm__(".pushsection .text\n"

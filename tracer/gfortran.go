@@ -131,7 +131,7 @@ func libgfortranReads(symbol string) string {
 }
 
 // libgfortranSource is C for what calls of these functions come to first, and
-// libgfortranWraps the options of the link that bring them there.
+// wraps the options of the link that bring them there.
 func libgfortranSource(functions map[string]bool) string {
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(functions)) {
@@ -140,7 +140,7 @@ func libgfortranSource(functions map[string]bool) string {
 	return text.String()
 }
 
-func libgfortranWraps(functions map[string]bool) []string {
+func wraps(functions map[string]bool) []string {
 	var options []string
 	for _, name := range slices.Sorted(maps.Keys(functions)) {
 		options = append(options, "-Wl,--wrap="+name)

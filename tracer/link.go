@@ -60,7 +60,7 @@ func (c *compilation) link(ctx context.Context) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	args = slices.Concat(args, []string{object}, libgfortranWraps(calls), libgfortranWraps(coarrays))
+	args = slices.Concat(args, []string{object}, wraps(calls), wraps(coarrays), behindStubs(coarrays))
 	if c.line.shared {
 		args = append(args, "-Wl,@"+l.path(sharedRsp))
 		if c.line.noUndefined {
