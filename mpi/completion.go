@@ -69,6 +69,9 @@ func covered(c *core.Call) coverage {
 // completes the accesses, or the one that gives the lock up.
 func (m *Model) HeldUntil(s *core.Strand, of any, l regions.Lock) bool {
 	e := m.procs[s.Rank].wins[l.Object]
+	if e != nil && of == nil { // a blocking call is under way, and ends before the next one
+		return true
+	}
 	x, ok := of.(lasting)
 	if e == nil || !ok {
 		return false
