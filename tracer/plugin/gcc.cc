@@ -63,6 +63,7 @@ int plugin_is_GPL_compatible;
 
 namespace {
 
+#include "gcc_lines.h"
 #include "gcc_runtime.h"
 #include "gcc_unannounced.h"
 #include "gcc_conditional.h"
@@ -138,6 +139,7 @@ int plugin_init(plugin_name_args *arguments, plugin_gcc_version *version)
 {
 	if (!plugin_default_version_check(version, &gcc_version))
 		return 1;
+	give_lines();
 	insert(arguments->base_name, new loads_pass(holding_description, hold_conditional), PASS_POS_INSERT_AFTER, "laddress"); /* "lim" comes between */
 	insert(arguments->base_name, new loads_pass(releasing_description, release_conditional), PASS_POS_INSERT_BEFORE, "pre");
 	insert(arguments->base_name, new inlining_pass, PASS_POS_INSERT_AFTER, "tsan");
