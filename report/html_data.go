@@ -283,7 +283,7 @@ func (d *dataWriter) side(f *conflicts.Finding, s *conflicts.Side) htmlSide {
 		file := d.file(here.File)
 		out.File, out.Line = file+1, here.Line
 		d.lines(file, here)
-		if e, ok := excerptOf(d.sources, s); ok && e.marked {
+		if e, ok := excerptOf(d.sources, s); ok && e.marked && e.line == here.Line {
 			out.Caret = e.at + len(indentOf(d.sources.Line(here.File, here.Line))) + 1
 		}
 	}

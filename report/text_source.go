@@ -18,19 +18,25 @@ type excerpt struct {
 }
 
 // excerptOf returns the source line of an access, where it is at hand and not
-// blank.
+// blank; of a statement that goes on over several lines the one that tells most.
 func excerptOf(lines *sources.Reader, side *conflicts.Side) (excerpt, bool) {
 	f, ok := symbols.Here(side.Stack)
 	if !ok {
 		return excerpt{}, false
 	}
-	source := lines.Line(f.File, f.Line)
+	line, named := shownLine(lines, f.File, f.Line, side.Call)
+	source := lines.Line(f.File, line)
 	text := strings.TrimSpace(source)
 	if text == "" {
 		return excerpt{}, false
 	}
-	e := excerpt{line: f.Line, text: printable(text)}
-	e.at, e.marked = caret(source, f.Column, side.Call)
+	e := excerpt{line: line, text: printable(text)}
+	switch {
+	case named >= 0:
+		e.at, e.marked = caret(source, named+1, "")
+	case line == f.Line:
+		e.at, e.marked = caret(source, f.Column, side.Call)
+	}
 	return e, true
 }
 
