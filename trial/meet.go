@@ -73,6 +73,19 @@ type meeting struct {
 	whose map[int64]bool // windows whose statements they come between; nil: any
 }
 
+// callsAt returns the calls that a process makes at a slot: on the window that it had there in
+// place of the meeting's, where programs make one after the other.
+func (m *meeting) callsAt(p *process, at uint64) []*trace.Call {
+	if m.of == (madeWindow{}) {
+		return m.calls
+	}
+	w, ok := p.inPlace(m.of, at/slotsOfEvent)
+	if !ok || w.id == m.of.id {
+		return m.calls
+	}
+	return callsOn(m.calls, w)
+}
+
 // meetings returns who makes the calls together, on a window (0: that of the calls, if any): all
 // processes, or those of the communicator that it was made on. The others do so on the window that
 // they made in its place, where processes have several between them; and where the statements
@@ -377,7 +390,7 @@ func (p *planner) meetIn(x pass, m meeting, step *conflicts.Step, made series) e
 		}
 		for i, rank := range m.ranks {
 			for _, at := range slots[i] {
-				for _, c := range m.calls {
+				for _, c := range m.callsAt(&p.scan.ranks[rank], at) {
 					p.put(rank, at, callEvent(c))
 				}
 			}

@@ -70,7 +70,33 @@ type process struct {
 }
 
 // madeWindow is a window that a process took part in making.
-type madeWindow struct{ id, comm int64 }
+type madeWindow struct {
+	id, comm int64
+	at       uint64 // the call that made it
+	stack    uint32 // of that
+}
+
+// inPlace returns the window that a process had at an event in place of one: that, or if that was
+// not there then, one that the same statement made. It is false where there is none, or several.
+func (p *process) inPlace(w madeWindow, pos uint64) (found madeWindow, ok bool) {
+	own := slices.IndexFunc(p.made, func(o madeWindow) bool { return o.id == w.id })
+	if own < 0 || p.has(p.made[own], pos) {
+		return w, true
+	}
+	for _, o := range p.made {
+		if o.stack == p.made[own].stack && p.has(o, pos) {
+			if ok {
+				return w, false
+			}
+			found, ok = o, true
+		}
+	}
+	return found, ok
+}
+
+// has reports whether a window was there at an event: it is after the last call on it, which
+// frees it or is the last that is known.
+func (p *process) has(w madeWindow, pos uint64) bool { return w.at < pos && pos <= p.windows[w.id] }
 
 // met is a call that may be a collective one.
 type met struct {
@@ -174,7 +200,7 @@ func (s *Scan) note(rank int, ev *trace.Event) {
 		if i := ev.Call.Fn.Arg("win"); i >= 0 && i < len(ev.Call.Args) {
 			p.windows[ev.Call.Args[i].Int] = p.pos
 			if comm, ok := ev.Call.Arg("comm"); ok {
-				p.made = append(p.made, madeWindow{ev.Call.Args[i].Int, comm.Int})
+				p.made = append(p.made, madeWindow{ev.Call.Args[i].Int, comm.Int, p.pos, stack})
 			}
 		}
 		if !s.full && hasBuffer(ev.Call.Fn) {
