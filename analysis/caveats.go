@@ -153,6 +153,7 @@ type buildInfo struct {
 func (r *run) uninstrumented() []Caveat {
 	var none, loaded []int
 	parts, past, copies := map[string][]int{}, map[string][]int{}, map[string][]int{}
+	counts := map[string]int{}
 	for rank, reader := range r.readers {
 		if reader == nil {
 			continue
@@ -173,9 +174,9 @@ func (r *run) uninstrumented() []Caveat {
 			if b.CopiesUnseen != "" {
 				copies[b.CopiesUnseen] = append(copies[b.CopiesUnseen], rank)
 			}
-			if len(b.Bypassed) > 0 {
-				list := strings.Join(b.Bypassed, ", ")
-				past[list] = append(past[list], rank)
+			for text, n := range models.Bypassed(b.Bypassed) {
+				past[text] = append(past[text], rank)
+				counts[text] = n
 			}
 		}
 	}
@@ -204,11 +205,8 @@ func (r *run) uninstrumented() []Caveat {
 			Text: fmt.Sprintf("small arrays, structures and characters that the program assigns or fills as a whole were not seen, because it was compiled without the plug-in of gfortran (Debian: apt install %s)", packages),
 		})
 	}
-	for list, ranks := range past {
-		out = append(out, Caveat{
-			Kind: NotUnderstood, Ranks: ranks, Count: uint64(strings.Count(list, ", ") + 1),
-			Text: models.Bypassed(list),
-		})
+	for text, ranks := range past {
+		out = append(out, Caveat{Kind: NotUnderstood, Ranks: ranks, Count: uint64(counts[text]), Text: text})
 	}
 	return out
 }

@@ -5,6 +5,7 @@ package models
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -202,5 +203,38 @@ func Mode(f *conflicts.Finding, s *conflicts.Side) string {
 // Loose is what a call asserts that therefore makes no process wait.
 func Loose(*regions.CallInfo) string { return words.Loose }
 
-// Bypassed says that a program calls functions in a way that is not recorded.
-func Bypassed(functions string) string { return words.Bypassed(functions) }
+// Bypassed says of functions that a program calls in a way that is not recorded what is to be
+// done: a text for each thing, with how many functions it is about.
+func Bypassed(functions []string) map[string]int {
+	to := map[string][]string{}
+	for _, name := range functions {
+		do := "call the functions as MPI_…"
+		switch base, model, _ := strings.Cut(name, "_"); {
+		case base == "pshmem":
+			do = "call the functions as shmem_…"
+		case base == "pgaspi":
+			do = "call the functions as gaspi_…"
+		case base == "shmem" && strings.HasSuffix(model, "_"):
+			do = "OpenSHMEM's interface for Fortran is not supported"
+		case base == "shmem":
+			do = "compile and link with mcchk oshcc or mcchk oshcxx"
+		case base == "gaspi":
+			do = "compile and link with mcchk cc --gaspi or mcchk cxx --gaspi"
+		}
+		to[do] = append(to[do], name)
+	}
+	texts := map[string]int{}
+	for do, names := range to {
+		texts[fmt.Sprintf("calls of %s are not recorded: %s", someOf(names), do)] = len(names)
+	}
+	return texts
+}
+
+// someOf lists names, the first ones of many.
+func someOf(names []string) string {
+	const most = 6
+	if len(names) > most+1 {
+		return fmt.Sprintf("%s and %d other functions", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}

@@ -273,6 +273,16 @@ func TestUninstrumentedParts(t *testing.T) {
 			b.cc("main.o", "past.c", "-L.", "-lx", "-o", "by-name")
 			require.Equal(t, []string{"PMPI_Barrier"}, b.info("by-name").Bypassed, "queries do not matter")
 			require.Equal(t, []string{"libx.a(util.o)"}, b.info("by-name").Uninstrumented)
+
+			b.write(map[string]string{
+				"other.c":   "void shmem_quiet(void); int shmem_my_pe(void); void shmem_put4_(void); int gaspi_wait(int, int);\nint other(void) { shmem_quiet(); shmem_put4_(); return shmem_my_pe() + gaspi_wait(0, 0); }\n",
+				"library.c": "void shmem_quiet(void) {}\nint shmem_my_pe(void) { return 0; }\nvoid shmem_put4_(void) {}\nint gaspi_wait(int a, int b) { return a + b; }\n",
+			})
+			b.command(nil, plain, "-shared", "-fPIC", "library.c", "-o", "liblibrary.so")
+			b.cc("main.o", "other.c", "./liblibrary.so", "-L.", "-lx", "-o", "others")
+			require.Equal(t, []string{"gaspi_wait", "shmem_put4_", "shmem_quiet"}, b.info("others").Bypassed, "functions of other models")
+			b.cc("main.o", "other.c", "library.c", "-L.", "-lx", "-o", "own")
+			require.Empty(t, b.info("own").Bypassed, "the program's own functions of these names")
 		})
 	}
 }

@@ -43,13 +43,13 @@ type objectFacts struct {
 	state    instrumentation
 	plugin   bool       // compiled with a plug-in
 	slow     bool       // calls what only clang compiles
-	bypassed []string   // functions of the library called as PMPI_X, pshmem_x or pgaspi_x
+	bypassed []string   // functions that it calls in a way that the run-time may not record
 	fortran  []string   // functions of gfortran's library whose accesses can be told
 	coarrays []string   // functions of a coarray library that get a stub
 	openmp   []string   // functions of an OpenMP library that it calls
 	gaspi    bool       // it calls GASPI
 	shmem    []string   // functions of OpenSHMEM that it calls
-	ownShmem []string   // and those that it defines
+	own      []string   // functions of OpenSHMEM and GASPI that it defines
 	build    *BuildInfo // of a shared library made by mcchk
 }
 
@@ -76,7 +76,7 @@ func inspectObject(r io.ReaderAt) (objectFacts, error) {
 	facts.slow = slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, slowPrefix) })
 	for _, name := range names {
 		facts.gaspi = facts.gaspi || strings.HasPrefix(name, "gaspi_") || strings.HasPrefix(name, "pgaspi_")
-		if strings.HasPrefix(name, "PMPI_") || strings.HasPrefix(name, "pshmem_") || strings.HasPrefix(name, "pgaspi_") || isFortranName(name) {
+		if strings.HasPrefix(name, "PMPI_") || isFortranName(name) || ofOtherModel(name) {
 			facts.bypassed = append(facts.bypassed, name)
 		}
 		if isOpenMPName(name) {
@@ -94,9 +94,11 @@ func inspectObject(r io.ReaderAt) (objectFacts, error) {
 	}
 	switch f.Type {
 	case elf.ET_REL:
-		facts.shmem, facts.ownShmem = shmemSymbols(symbols)
+		facts.shmem, facts.own = calledShmem(symbols), definedOfOthers(symbols)
 	case elf.ET_DYN:
-		facts.build, err = buildInfoOf(f)
+		if facts.build, err = buildInfoOf(f); facts.build != nil {
+			facts.own = definedOfOthers(symbols)
+		}
 	}
 	return facts, err
 }
@@ -196,7 +198,7 @@ type inspection struct {
 	coarrays       map[string]bool // functions of a coarray library, called by objects
 	openmp         map[string]bool // functions of an OpenMP library that parts call
 	shmem          map[string]bool // functions of OpenSHMEM, called by objects that are linked in any case
-	ownShmem       map[string]bool // and those that the program has of its own
+	own            map[string]bool // functions of OpenSHMEM and GASPI that the program has of its own
 	call, inline   bool
 	some           bool
 	plugin         bool
@@ -264,7 +266,7 @@ func (n *inspection) note(shown string, facts objectFacts) {
 	addAll(&n.fortran, facts.fortran)
 	addAll(&n.coarrays, facts.coarrays)
 	addAll(&n.openmp, facts.openmp)
-	addAll(&n.ownShmem, facts.ownShmem)
+	addAll(&n.own, facts.own)
 	switch facts.state {
 	case instrNone:
 		n.without(shown)
@@ -303,9 +305,9 @@ func addAll(set *map[string]bool, names []string) {
 	}
 }
 
-// unseen returns the functions of the MPI library that the program calls past
-// the run-time, of those that the run-time would record.
-func (n *inspection) unseen() ([]string, error) {
+// unseen returns the functions that the program calls past the run-time of a toolchain, of those
+// that a run-time would record.
+func (n *inspection) unseen(tc *Toolchain) ([]string, error) {
 	if len(n.bypassed) == 0 {
 		return nil, nil
 	}
@@ -323,15 +325,11 @@ func (n *inspection) unseen() ([]string, error) {
 			}
 		}
 	}
-	gaspi, err := GaspiFunctions()
+	others, err := n.unseenOfOthers(tc)
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range gaspi {
-		if name := "p" + f.Name; f.Unobserved == "" && n.bypassed[name] {
-			list = append(list, name)
-		}
-	}
+	list = append(list, others...)
 	for _, name := range slices.Sorted(maps.Keys(n.bypassed)) {
 		if coarrayUnknown(name) {
 			list = append(list, name)

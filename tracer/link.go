@@ -159,7 +159,7 @@ func (c *compilation) buildInfo(objects map[int]string) (*BuildInfo, *inspection
 			return nil, nil, err
 		}
 	}
-	bypassed, err := n.unseen()
+	bypassed, err := n.unseen(c.tc)
 	if err != nil {
 		return nil, nil, err
 	}

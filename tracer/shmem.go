@@ -11,20 +11,14 @@ import (
 // shmemPrefix is that of the functions of OpenSHMEM.
 const shmemPrefix = "shmem_"
 
-// shmemSymbols lists the functions of OpenSHMEM that an object calls, but for weak
-// references, and those that it defines itself, as programs do with what their library
-// lacks.
-func shmemSymbols(symbols []elf.Symbol) (called, defined []string) {
+// calledShmem lists the functions of OpenSHMEM that an object calls, but for weak references.
+func calledShmem(symbols []elf.Symbol) (called []string) {
 	for _, s := range symbols {
-		switch {
-		case !strings.HasPrefix(s.Name, shmemPrefix):
-		case s.Section != elf.SHN_UNDEF:
-			defined = append(defined, s.Name)
-		case elf.ST_BIND(s.Info) != elf.STB_WEAK:
+		if strings.HasPrefix(s.Name, shmemPrefix) && s.Section == elf.SHN_UNDEF && elf.ST_BIND(s.Info) != elf.STB_WEAK {
 			called = append(called, s.Name)
 		}
 	}
-	return called, defined
+	return called
 }
 
 // shmemSource is C that refers to the functions of the OpenSHMEM library that the
@@ -45,7 +39,7 @@ func (n *inspection) shmemSource() (string, error) {
 	}
 	var declared, used strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(n.shmem)) {
-		if wrapped[name] && !n.ownShmem[name] {
+		if wrapped[name] && !n.own[name] {
 			fmt.Fprintf(&declared, "extern void p%s();\n", name)
 			fmt.Fprintf(&used, "\t__asm__ volatile (\"\" : : \"r\"(p%s));\n", name)
 		}

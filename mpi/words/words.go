@@ -114,11 +114,6 @@ func Issued(f *conflicts.Finding, call conflicts.SyncPoint) string {
 // Loose is what a call asserts that makes no process wait by that.
 const Loose = "MPI_MODE_NOPRECEDE"
 
-// Bypassed says that a program calls functions of the profiling interface.
-func Bypassed(functions string) string {
-	return fmt.Sprintf("calls of %s are not recorded: call the functions as MPI_…", functions)
-}
-
 // Epoch says in which epoch an access was made: "fence epoch"; "" where none
 // matters.
 func Epoch(f *conflicts.Finding, s *conflicts.Side) string {
