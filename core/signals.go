@@ -3,6 +3,7 @@ package core
 import (
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
 )
 
 // Signal is what a signal event deposits for the wait events that match it
@@ -41,6 +42,10 @@ type synchronization struct {
 	buffer []Wait            // storage of waits; what is over is cleared, since a time holds its phase's vectors
 	call   *regions.CallInfo // whose waits these are
 	after  func()            // to do once they are over
+	// quiet: it is a note of the tracer's that orders nobody else. Where it waits for nothing new,
+	// the separate region goes on: from is the timestamp that it began with.
+	quiet bool
+	from  evc.Stamp
 	// behind is the strand that began to wait for the same signal next.
 	behind *Strand
 }
@@ -89,7 +94,8 @@ func (m *Machine) Announce(s *Signal) { m.give(s, evc.Time{}) }
 func (m *Machine) past(s *Signal) bool { return s.region != m.index || m.clock.Past(s.time) }
 
 // Synchronize performs a synchronization event of the strand: the signals carry
-// its timestamp, its clock ticks once (rule R1 of package evc), and it goes on with after, which may
+// its timestamp, its clock ticks once (rule R1 of package evc; not where neither it nor others
+// learn anything, as of a value that is read again and again), and it goes on with after, which may
 // be nil, when every wait is over.
 func (s *Strand) Synchronize(c *Call, signals []*Signal, waits []Wait, after func()) {
 	info := s.Info(c)
@@ -102,8 +108,11 @@ func (s *Strand) Synchronize(c *Call, signals []*Signal, waits []Wait, after fun
 
 func (s *Strand) synchronize(by *regions.CallInfo, returned bool, signals []*Signal, waits []Wait, after func()) {
 	m, y := s.m, &s.sync
-	now := m.clock.Time(m.clock.Now(int(s.line)))
-	m.clock.Tick(int(s.line))
+	y.from = m.clock.Now(int(s.line))
+	now := m.clock.Time(y.from)
+	if y.quiet = len(signals) == 0 && trace.IsNote(by.Fn); !y.quiet {
+		m.clock.Tick(int(s.line))
+	}
 	y.call, y.after = by, after
 	y.buffer = append(y.buffer[:0], waits...)
 	y.waits = y.buffer // not nil: an event is under way
@@ -160,7 +169,12 @@ func (s *Strand) goOn() bool {
 	y.over()
 	s.state = running
 	m.watch.over(s)
-	s.beginSegment(y.call)
+	if !y.quiet {
+		s.beginSegment(y.call)
+	} else if m.clock.Now(int(s.line)) != y.from {
+		m.clock.Tick(int(s.line))
+		s.beginSegment(y.call)
+	}
 	if after := y.after; after != nil {
 		y.after = nil
 		s.turn()
