@@ -46,6 +46,43 @@ func (r *recent) again(now span, rows []trace.Rows) bool {
 	return again
 }
 
+// mostReread bounds the rows of loads that are remembered of a span.
+const mostReread = 1 << 15
+
+// reread is what a process with one thread has loaded in a span in which it has read words: those
+// who walk over nodes with a flag each load them again between notes that tell nothing new.
+type reread struct {
+	span
+	rows map[trace.Rows]struct{} // nil: the span has no such notes
+}
+
+// begin says that the process has read a word.
+func (r *reread) begin(now span) {
+	switch {
+	case r.rows == nil:
+		r.rows = map[trace.Rows]struct{}{}
+	case r.span != now || len(r.rows) >= mostReread:
+		clear(r.rows)
+	}
+	r.span = now
+}
+
+// again reports whether all of these loads were made in the span before. Now they were.
+func (r *reread) again(now span, rows []trace.Rows) bool {
+	if r.rows == nil || r.span != now {
+		return false
+	}
+	again := true
+	for _, x := range rows {
+		x.At = 0
+		if _, known := r.rows[x]; !known {
+			again = false
+			r.rows[x] = struct{}{}
+		}
+	}
+	return again
+}
+
 // repeats is what a strand does again that waits in its queue, behind an item.
 type repeats struct {
 	items    int

@@ -60,6 +60,9 @@ func (s *Strand) Atomic(c *Call, a Atomic) {
 	}
 	if a.Fetches {
 		s.Fetch(c, []Fetched{{Op: op, Bits: a.Found}}, c.End)
+		if a.Update == nil && s.team == nil {
+			s.reread.begin(s.spanNow())
+		}
 	}
 }
 

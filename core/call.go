@@ -247,7 +247,7 @@ func (s *Strand) LastCall() *regions.CallInfo {
 // replayCall replays the call that was read, as its model says.
 func (s *Strand) replayCall() {
 	s.m.wrote()
-	if s.team == nil {
+	if s.team == nil && s.event.Call.Fn.Name != trace.AtomicNote {
 		s.callsBefore++
 	}
 	c := &s.call

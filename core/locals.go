@@ -30,6 +30,10 @@ func (s *Strand) stretch(st *trace.Stretch, thread uint32) {
 	if st.Stores > 0 && s.words.meets(st.Lo, st.Hi) {
 		s.overwrites(st)
 	}
+	if st.Stores == 0 && thread == 0 && s.reread.again(s.spanNow(), st.Rows) {
+		s.count(st.Len)
+		return
+	}
 	if len(s.memory.aliases.Overlapping(st.Lo, st.Hi)) == 0 {
 		s.ownAccesses(st)
 		return
@@ -190,12 +194,15 @@ func (s *Strand) takePart(st *trace.Stretch) {
 	}
 }
 
+// spanNow is the span of what the strand does now.
+func (s *Strand) spanNow() span { return span{s.m.index, s.path.segment(), s.callsBefore} }
+
 // keepRows takes rows of a stretch.
 func (s *Strand) keepRows(st *trace.Stretch, rows []trace.Rows) {
 	if s.kept == nil {
 		s.kept = &recent{}
 	}
-	if s.kept.again(span{s.m.index, s.path.segment(), s.callsBefore}, rows) {
+	if s.kept.again(s.spanNow(), rows) {
 		return
 	}
 	if s.team != nil && s.memory.own != nil {

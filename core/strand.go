@@ -34,6 +34,7 @@ type Strand struct {
 	ended    uint64     // accesses that it has completed
 	foresees *Foresight // what it is going to do to words
 	fenced   fences
+	reread   reread
 	meeting  meetingOfAll // at which it stands
 	member                // of a process with several strands
 }
