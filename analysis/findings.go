@@ -170,12 +170,12 @@ func dropCovered(fs []found) []found {
 	})
 }
 
-// sorted returns findings in the order of all reports: by the place of the access that a
-// report speaks of first, that of the other, rule and call paths.
+// sorted returns findings in the order of all reports: errors first, then by the place of the
+// access that a report speaks of first, that of the other, rule and call paths.
 func sorted(fs []found) []conflicts.Finding {
 	slices.SortFunc(fs, func(a, b found) int {
 		x, y := a.asTold(), b.asTold()
-		return x.compare(&y)
+		return cmp.Or(cmp.Compare(gravity(a.Severity), gravity(b.Severity)), x.compare(&y))
 	})
 	out := make([]conflicts.Finding, len(fs))
 	for i := range fs {

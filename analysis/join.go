@@ -118,9 +118,11 @@ func (f *found) meet(g *conflicts.Finding, run int) {
 }
 
 // graver reports whether one severity is graver than another.
-func graver(a, b conflicts.Severity) bool {
-	order := []conflicts.Severity{conflicts.Error, conflicts.Warning, conflicts.Note}
-	return slices.Index(order, a) < slices.Index(order, b)
+func graver(a, b conflicts.Severity) bool { return gravity(a) < gravity(b) }
+
+// gravity is the place of a severity among all, the gravest first.
+func gravity(s conflicts.Severity) int {
+	return slices.Index([]conflicts.Severity{conflicts.Error, conflicts.Warning, conflicts.Note}, s)
 }
 
 // joinedTexts are caveats of several runs: the same of several is one.

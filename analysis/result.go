@@ -97,7 +97,7 @@ type Result struct {
 	GivenBack bool
 
 	Verdict   Verdict
-	Findings  []conflicts.Finding // sorted by place, rule
+	Findings  []conflicts.Finding // errors first, sorted by place, rule
 	Accepted  []Accepted          // found, but taken out of Findings by package gate; the same order
 	Caveats   []Caveat
 	Allowed   []Caveat // that Options.Unseen allows: the verdict does not depend on them

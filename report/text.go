@@ -504,6 +504,11 @@ func Verdict(res *analysis.Result) string {
 	return string(res.Verdict) + " (" + strings.Join(counts, ", ") + ")"
 }
 
+// stopped reports whether the analysis ended before the traces do.
+func stopped(res *analysis.Result) bool {
+	return res.Interrupted || slices.ContainsFunc(res.Caveats, func(c analysis.Caveat) bool { return c.Kind == analysis.TooLarge })
+}
+
 // foundation says what a verdict rests on.
 func foundation(res *analysis.Result) string {
 	b := &res.Basis
@@ -517,7 +522,11 @@ func foundation(res *analysis.Result) string {
 		lost = fmt.Sprintf("LOST %s and %s", plural(b.LostCalls, "call"), plural(b.LostAccess, "access"))
 	}
 	if cut := b.Ranks - b.Ended; cut > 0 {
-		lost += fmt.Sprintf(" before the traces of %s end, what they did last may be", plural(cut, terms.Rank))
+		if stopped(res) {
+			lost += " of what was analysed"
+		} else {
+			lost += fmt.Sprintf(" before the traces of %s end, what they did last may be", plural(cut, terms.Rank))
+		}
 	}
 	windows := plural(b.Windows, terms.Counted)
 	if n := len(res.Runs); n > 0 {
