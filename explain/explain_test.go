@@ -91,12 +91,12 @@ func TestToyModel(t *testing.T) {
 			fixes:   []string{"call toy_quiet between toy_put (line 10) and the load (line 20)", "move the load (line 20) after toy_barrier (line 30)"},
 		},
 		{
-			name: "a thread that has completed something else",
+			name: "a thread that was made after something else",
 			f: conflicts.Finding{Rule: conflicts.RuleBuffer, First: buffer(put(0, 30, "toy_barrier")), Second: conflicts.Side{Rank: 0, Thread: 2, Role: "load",
 				Class: regions.Local, Stack: at(20), Started: sync("toy_wait", 0, 40)}, Began: 1},
 			message: "load from the put of toy_put before it completes",
 			why: "toy_put (line 30) is not complete until toy_barrier (line 30), and the load (line 20) comes before that; " +
-				"toy_wait (line 40) is called by thread 2 before the load (line 20), but completes nothing",
+				"toy_wait (line 40) is called by the main thread before the load (line 20), but completes nothing",
 			fixes: []string{"call toy_quiet between toy_put (line 30) and the load (line 20)", "move the load (line 20) after toy_barrier (line 30)"},
 		},
 		{

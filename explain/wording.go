@@ -47,8 +47,39 @@ func (w *Wording) InOrder() (a, b *conflicts.Side) {
 func (w *Wording) rank(n int) string { return w.model.Terms().Number(n) }
 
 // Access names an access: "MPI_Put (line 9)", "the load (a.c:12)", "the send
-// buffer of MPI_Send (line 7)".
+// buffer of MPI_Send (line 7)"; where that is the name of both accesses, and they were called from
+// different places, "MPI_Put (line 9, called at line 20)".
 func (w *Wording) Access(s *conflicts.Side) string {
+	name := w.access(s)
+	other := &w.Finding.First
+	if s == other {
+		other = &w.Finding.Second
+	}
+	if (s != &w.Finding.First && s != &w.Finding.Second) || w.access(other) != name || !strings.HasSuffix(name, ")") {
+		return name
+	}
+	return strings.TrimSuffix(name, ")") + w.calledAt(s.Stack, other.Stack) + ")"
+}
+
+// calledAt says where a stack was called that is at the same place as another one: ", called at
+// line 20"; "" where no frame tells them apart.
+func (w *Wording) calledAt(stack, other []symbols.Frame) string {
+	for i, f := range stack {
+		if i < len(other) && f.File == other[i].File && f.Line == other[i].Line {
+			continue
+		}
+		switch {
+		case f.Line <= 0 || f.File == "":
+			return ""
+		case f.File == w.file:
+			return fmt.Sprintf(", called at line %d", f.Line)
+		}
+		return fmt.Sprintf(", called at %s:%d", w.Finding.Short(f.File), f.Line)
+	}
+	return ""
+}
+
+func (w *Wording) access(s *conflicts.Side) string {
 	name := s.Call
 	switch {
 	case name == "":
