@@ -100,6 +100,38 @@ every rank
 	}
 }
 
+// TestFixAtTheCaller: a lock that a function takes for several callers is another one for each. To lock
+// exclusively where one reads keeps it from those who write, and does not keep these apart.
+func TestFixAtTheCaller(t *testing.T) {
+	s, err := scenario.Parse("wrapper", `
+every rank
+  win_create
+ranks 1 2
+  lock@a.c:7 < add@a.c:12 < main@a.c:90: lock rank=0 ticket=0
+  add@a.c:13 < main@a.c:90: put to=0 disp=16
+  add@a.c:14 < main@a.c:90: flush rank=0
+  add@a.c:15 < main@a.c:90: put to=0
+  add@a.c:16 < main@a.c:90: unlock rank=0
+rank 3
+  lock@a.c:7 < look@a.c:20 < main@a.c:91: lock rank=0 ticket=2
+  look@a.c:21 < main@a.c:91: get from=0
+  look@a.c:22 < main@a.c:91: unlock rank=0
+every rank
+  main@a.c:99: win_free
+`)
+	require.NoError(t, err)
+	res := triedWith(t, traceFiles(t, s.Trace), Options{Clock: evc.Auto})
+	removes := map[string][]int{}
+	for i := range res.Findings {
+		for _, fix := range res.Findings[i].Fixes {
+			removes[fix.Text] = fix.Trial.Removes
+		}
+	}
+	const lock = "lock with MPI_LOCK_EXCLUSIVE instead of MPI_LOCK_SHARED in MPI_Win_lock (line %d, in lock at line 7), if either order will do"
+	require.Equal(t, []int{0, 1, 2}, removes[fmt.Sprintf(lock, 12)])
+	require.Equal(t, []int{2}, removes[fmt.Sprintf(lock, 20)])
+}
+
 // TestFlushIsPutIn: a flush that comes too late stays where it is, since it may complete
 // what else is to be complete there, and an earlier one is put in. A request can be waited
 // for only once.

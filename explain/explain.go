@@ -55,8 +55,9 @@ func ProposeAt(kind conflicts.FixKind, at conflicts.SyncPoint, format string, ar
 	return conflicts.Fix{Kind: kind, At: at, Text: fmt.Sprintf(format, args...)}
 }
 
-// Plain is the step that makes a call without what it asserts.
+// Plain is the step that makes a call without what it asserts, where it is named.
 func Plain(at conflicts.SyncPoint) conflicts.Step {
+	at.Stack = symbols.Outward(at.Stack)
 	return conflicts.Step{Do: conflicts.StepPlain, At: at}
 }
 
@@ -115,8 +116,10 @@ func Advance(at, before conflicts.SyncPoint) conflicts.Step {
 	return conflicts.Step{Do: conflicts.StepAdvance, At: at, To: before}
 }
 
-// Replace is the step that calls another function in place of one.
+// Replace is the step that calls another function in place of one, where that is named: what it
+// calls may be called from elsewhere too.
 func Replace(at conflicts.SyncPoint, call string) conflicts.Step {
+	at.Stack = symbols.Outward(at.Stack)
 	return conflicts.Step{Do: conflicts.StepReplace, Calls: []string{call}, At: at}
 }
 

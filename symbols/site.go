@@ -13,21 +13,31 @@ import (
 // where that is the same, or, of a frame within that of Here, the function that has that line;
 // otherwise "". It is false for an empty stack.
 func Site(stack []Frame) (at Frame, within string, ok bool) {
-	i := HereAt(stack)
-	if i < 0 {
+	i, k := HereAt(stack), siteAt(stack)
+	switch {
+	case i < 0:
 		return Frame{}, "", false
-	}
-	for k, f := range stack {
-		switch {
-		case !f.Site || k == i:
-		case k < i:
-			return f, f.Func, true
-		default:
-			return f, lineIn(stack[i], f.File), true
-		}
+	case k < i:
+		return stack[k], stack[k].Func, true
+	case k > i:
+		return stack[k], lineIn(stack[i], stack[k].File), true
 	}
 	return stack[i], "", true
 }
+
+// siteAt is the index of the frame that Site returns; -1 of an empty stack.
+func siteAt(stack []Frame) int {
+	i := HereAt(stack)
+	for k, f := range stack {
+		if i >= 0 && f.Site && k != i {
+			return k
+		}
+	}
+	return i
+}
+
+// Outward returns a stack from the frame that Site returns on, without those within.
+func Outward(stack []Frame) []Frame { return stack[max(0, siteAt(stack)):] }
 
 // lineIn names the function and line of a frame, as what is called from a file.
 func lineIn(f Frame, file string) string {
