@@ -39,6 +39,12 @@ func (w *Wording) across() conflicts.Explanation {
 		e.Sought = append(e.Sought, locks)
 		e.Why += w.sharing(a, b)
 	}
+	for _, pair := range [][2]*conflicts.Side{{a, b}, {b, a}} {
+		if op, own := pair[0], pair[1]; ByOtherThread(op, own) && own.Passed.Call == "" {
+			e.Why += fmt.Sprintf("; %s is called by %s of %s, and nothing puts %s of %s behind that",
+				w.Call(op.Done), threadName(op.Done.Thread), w.rank(own.Rank), w.Access(own), threadName(own.Thread))
+		}
+	}
 	e.Fixes = w.fixAcross(a, b)
 	for _, s := range []*conflicts.Side{b, a} {
 		if s.Passed.Call != "" {
@@ -178,6 +184,12 @@ func (w *Wording) paths(a, b *conflicts.Side) []conflicts.Sought {
 
 // path tells of the path from a to b.
 func (w *Wording) path(a, b *conflicts.Side) conflicts.Sought {
+	if ByOtherThread(a, b) {
+		return conflicts.Sought{
+			Kind: conflicts.SoughtCompletion, From: a.Done,
+			Text: fmt.Sprintf("%s of %s by %s, which completes %s, before %s of %s: nothing orders the two threads", w.Call(a.Done), w.rank(a.Done.Rank), threadName(a.Done.Thread), w.Access(a), w.Access(b), threadName(b.Thread)),
+		}
+	}
 	if a.Done.Call != "" && a.Done.Rank == b.Rank { // a call of its own
 		return conflicts.Sought{
 			Kind: conflicts.SoughtCompletion, From: a.Done,

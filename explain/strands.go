@@ -67,8 +67,24 @@ func (w *Wording) passed(s *conflicts.Side) string {
 // waitForStrand proposes that an access come after what another strand has waited for.
 func (w *Wording) waitForStrand(s *conflicts.Side) conflicts.Fix {
 	of, behind := passedBy(s)
-	return ProposeAt(conflicts.FixSynchronize, Place(s), "in %s, let %s wait for %s after %s and before %s (join, mutex or critical, barrier, depend clause, taskwait)",
-		w.rank(s.Rank), behind, of, w.Call(s.Passed), w.Access(s))
+	return w.waitIn(s, of, behind, s.Passed, "")
+}
+
+func (w *Wording) waitIn(s *conflicts.Side, of, behind string, call conflicts.SyncPoint, outcome string) conflicts.Fix {
+	return ProposeAt(conflicts.FixSynchronize, Place(s), "in %s, let %s wait for %s after %s and before %s (join, mutex or critical, barrier, depend clause, taskwait)%s",
+		w.rank(s.Rank), behind, of, w.Call(call), w.Access(s), outcome)
+}
+
+// ByOtherThread reports whether an operation of another process is complete with a call of the
+// process of an access, which another thread than that of the access made.
+func ByOtherThread(op, own *conflicts.Side) bool {
+	return ClosedBy(op, own) && op.Done.Thread != own.Thread
+}
+
+// WaitForThread proposes that an access come after the call of another thread with which an
+// operation is complete (ByOtherThread).
+func (w *Wording) WaitForThread(op, own *conflicts.Side) conflicts.Fix {
+	return w.waitIn(own, threadName(op.Done.Thread), threadName(own.Thread), op.Done, w.Outcome(op, own))
 }
 
 // passedBy names the strand that has waited, and the one that has made the access.

@@ -108,6 +108,13 @@ func exposed(w *explain.Wording, op, own *conflicts.Side) []conflicts.Fix {
 		before = explain.Doing(before, explain.Advance(explain.Place(own), own.Started))
 	}
 	after := w.MoveAfter(own, op.Done, w.Outcome(op, own))
+	switch {
+	case !explain.ByOtherThread(op, own):
+	case own.Passed.Call == "": // it may stand there already
+		after = w.WaitForThread(op, own)
+	default: // which is proposed anyway
+		return []conflicts.Fix{before}
+	}
 	if op.Write && !own.Write {
 		return []conflicts.Fix{after, before}
 	}
