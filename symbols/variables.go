@@ -169,7 +169,7 @@ func (d *debugInfo) sizeOf(at dwarf.Offset) uint64 {
 			return elements * uint64(max(n, 0))
 		}
 		if e.Tag == dwarf.TagArrayType {
-			elements *= elementsOf(r, e)
+			elements *= elementsOf(r, e, d.firstIndex(at))
 		}
 		next, ok := e.Val(dwarf.AttrType).(dwarf.Offset)
 		if !ok {
@@ -180,9 +180,25 @@ func (d *debugInfo) sizeOf(at dwarf.Offset) uint64 {
 	return 0
 }
 
+// Languages whose arrays begin with element 1 (DWARF 5, 5.13 and table 7.17).
+var fortran = []int64{0x07, 0x08, 0x0e, 0x22, 0x23, 0x2d} // DW_LANG_Fortran77, 90, 95, 03, 08, 18
+
+// firstIndex is the lower bound of an array, at a place in the debug information, that states
+// none.
+func (d *debugInfo) firstIndex(at dwarf.Offset) int64 {
+	i := lastAtOrBelow(d.units, uint64(at), func(u *unit) uint64 { return uint64(u.entry.Offset) })
+	if i < 0 {
+		return 0
+	}
+	if language, _ := d.units[i].entry.Val(dwarf.AttrLanguage).(int64); slices.Contains(fortran, language) {
+		return 1
+	}
+	return 0
+}
+
 // elementsOf multiplies the dimensions of an array, whose entry was read last; 0
-// where one is not fixed.
-func elementsOf(r *dwarf.Reader, array *dwarf.Entry) uint64 {
+// where one is not fixed. first is the lower bound of one that states none.
+func elementsOf(r *dwarf.Reader, array *dwarf.Entry, first int64) uint64 {
 	n := uint64(1)
 	for array.Children {
 		e, err := r.Next()
@@ -193,7 +209,10 @@ func elementsOf(r *dwarf.Reader, array *dwarf.Entry) uint64 {
 			r.SkipChildren()
 			continue
 		}
-		lower, _ := e.Val(dwarf.AttrLowerBound).(int64)
+		lower, ok := e.Val(dwarf.AttrLowerBound).(int64)
+		if !ok {
+			lower = first
+		}
 		upper, bounded := e.Val(dwarf.AttrUpperBound).(int64)
 		count, counted := e.Val(dwarf.AttrCount).(int64)
 		if bounded {

@@ -84,3 +84,21 @@ func variableAt(r *Resolver, m Module, pc uint64, above, at int64) string {
 	}
 	return fmt.Sprintf("%s, %s:%d", v.Name, filepath.Base(v.File), v.Line)
 }
+
+// Arrays of Fortran begin with element 1 where the debug information does not say with which.
+func TestArraysOfFortran(t *testing.T) {
+	p := program{dir: t.TempDir()}
+	p.exe = filepath.Join(p.dir, "app")
+	helper := filepath.Join(p.dir, "where.o")
+	run(t, "gcc", "-O1", "-g0", "-c", "-o", helper, "testdata/where.c")
+	for _, flags := range []string{"-gdwarf-5", "-gdwarf-4"} {
+		run(t, "gfortran", flags, "-O0", "-fno-omit-frame-pointer", "-o", p.exe, "testdata/arrays.f90", helper)
+		p.places = nil
+		p.run(t)
+		sizes := map[string]uint64{}
+		for _, v := range NewResolver(Options{}).Locals(Module{Path: p.exe}, p.places[0].addr-1) {
+			sizes[v.Name] = v.Size
+		}
+		require.Equal(t, map[string]uint64{"from_one": 16, "from_zero": 20, "plane": 24, "byte": 1}, sizes)
+	}
+}
