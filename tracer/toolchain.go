@@ -221,7 +221,8 @@ func (t *tools) beside(compiler, program string) string {
 }
 
 // wrapperForC is the MPI compiler wrapper for C that belongs to one for Fortran:
-// beside it, and of the same name but for the language.
+// beside it, and of the same name but for the language; of one with another name that which
+// the environment names.
 func wrapperForC(t *tools, fortran []string) ([]string, error) {
 	dir, base := filepath.Split(fortran[0])
 	for _, name := range []string{"mpifort", "mpif90", "mpif77", "mpifc"} {
@@ -233,8 +234,13 @@ func wrapperForC(t *tools, fortran []string) ([]string, error) {
 			return append([]string{path}, fortran[1:]...), nil
 		}
 	}
+	of := target{MPI, C}
+	if named := t.getenv(wrapperVariables[of].name); named != "" {
+		return findWrapper(t, of, named)
+	}
 	return nil, fmt.Errorf("MPI %w: the one for C that belongs to %s, with which mcchk compiles what it links in; "+
-		"it is looked for in the same folder, under that name with mpicc in place of mpifort", errNoCompiler, fortran[0])
+		"it is looked for in the same folder, under that name with mpicc in place of mpifort: name it with %s where it is called otherwise",
+		errNoCompiler, fortran[0], wrapperVariables[of].name)
 }
 
 // compilerFor is the name of a compiler family's driver for a language:
