@@ -5,6 +5,8 @@ import (
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/models"
+	"github.com/mcchk/mcchk/sources"
+	"github.com/mcchk/mcchk/symbols"
 )
 
 // between returns an operation of the process of x, behind x, and one of the process of y,
@@ -46,11 +48,20 @@ func (t *trials) declare(f *conflicts.Finding) (conflicts.Fix, bool) {
 		for _, x := range []*polled{leaves, fetches} {
 			x.call.Stack = t.namer.stack(int32(x.call.Rank), x.stack)
 		}
+		if inFortran(leaves.call.Stack) || inFortran(fetches.call.Stack) {
+			continue
+		}
 		fix := models.Declare(f, fetches.Location, leaves.call, fetches.call)
 		fix.Trial.Untried = "only who wrote the program knows"
 		return fix, true
 	}
 	return conflicts.Fix{}, false
+}
+
+// inFortran reports whether a call is made by a statement of Fortran, which has no such declarations.
+func inFortran(stack []symbols.Frame) bool {
+	here, ok := symbols.Here(stack)
+	return ok && sources.FormOf(here.File) != sources.NotFortran
 }
 
 // removed reports whether there is a fix that was tried.

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"path/filepath"
 	"strings"
 
 	"github.com/mcchk/mcchk/sources"
@@ -11,10 +10,10 @@ import (
 // and where in it a call is named, -1 if it is not. gfortran places a statement at its end.
 func shownLine(lines *sources.Reader, file string, line int, call string) (shown, at int) {
 	var goesOn func(line int) bool // whether the statement of a line began before it
-	switch strings.ToLower(filepath.Ext(file)) {
-	case ".f90", ".f95", ".f03", ".f08", ".f18", ".fpp", ".inc":
+	switch sources.FormOf(file) {
+	case sources.FreeForm:
 		goesOn = func(line int) bool { return strings.HasSuffix(code(lines.Line(file, line-1)), "&") }
-	case ".f", ".for", ".ftn", ".f77":
+	case sources.FixedForm:
 		goesOn = func(line int) bool { return fixedContinuation(lines.Line(file, line)) }
 	default:
 		return line, -1
