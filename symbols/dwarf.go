@@ -5,6 +5,7 @@ import (
 	"debug/dwarf"
 	"debug/elf"
 	"errors"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -369,12 +370,29 @@ func (u *unit) fullPath(name string) string {
 	case !path.IsAbs(name):
 		name = u.dir + "/" + name
 	}
-	return cleanPath(name)
+	return withoutParents(cleanPath(name))
+}
+
+// withoutParents takes ".." out of the path of a file, which builds in a directory of their own
+// leave there, where that is known to name the same file: behind a symbolic link it means another
+// directory.
+func withoutParents(p string) string {
+	if !strings.Contains(p, "/../") {
+		return p
+	}
+	short := path.Clean(p)
+	was, err := os.Stat(p)
+	if err != nil {
+		return p
+	}
+	if is, err := os.Stat(short); err != nil || !os.SameFile(was, is) {
+		return p
+	}
+	return short
 }
 
 // cleanPath removes what the joining of the compiler's directory and file name
-// leaves behind ("/src/./a.c"). It leaves ".." alone: behind a symbolic link
-// that means another directory.
+// leaves behind ("/src/./a.c").
 func cleanPath(p string) string {
 	p = strings.ReplaceAll(p, "\\", "/")
 	for strings.Contains(p, "/./") {
