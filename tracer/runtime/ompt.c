@@ -158,6 +158,8 @@ static void end_implicit(struct task *t)
 			t->team->barriers = t->barriers;
 			MCCHK_RELEASE(end_of(t->team), &at);
 			mcchk_strand_over(t->strand, &at);
+		} else {
+			mcchk_self.between = 1;
 		}
 	}
 	mcchk_task = NULL;
