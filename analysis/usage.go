@@ -12,6 +12,9 @@ import (
 func (n *namer) addUsages(entries map[findingKey]*entry, usages []core.Usage) {
 	for i := range usages {
 		u := &usages[i]
+		if u.Rule == conflicts.RuleThreads && (n.unordered[int(u.Call.Rank)] || len(n.unknown) > 0) {
+			continue // something that is not recorded may order the threads: the verdict says so
+		}
 		f := n.usage(u)
 		key := n.keyOfFinding(&f)
 		e := entries[key]

@@ -68,6 +68,7 @@ const (
 	RuleData          = "MC309" // data of an operation that are not described as they have to be
 	RuleAssertion     = "MC310" // an assertion that does not hold (warning)
 	RuleGivenUp       = "MC311" // the request of a one-sided operation freed or cancelled
+	RuleThreads       = "MC312" // calls of two threads at the same time that may not be
 	RuleNotSymmetric  = "MC320" // OpenSHMEM: an address that is not symmetric
 	RuleContextGone   = "MC321" // OpenSHMEM: a context that is used after its end
 	RuleGaspiOutside  = "MC330" // GASPI: an operation outside a segment

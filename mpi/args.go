@@ -10,6 +10,7 @@ var (
 	argAddr               = core.NewArgName("addr")
 	argArrayOfPartitions  = core.NewArgName("array_of_partitions")
 	argAssert             = core.NewArgName("assert")
+	argProvided           = core.NewArgName("provided")
 	argBase               = core.NewArgName("base")
 	argBaseptr            = core.NewArgName("baseptr")
 	argBuf                = core.NewArgName("buf")

@@ -90,6 +90,7 @@ type process struct {
 	results    map[uint64]int64        // the last of them that puts what it fetches at an address
 	foreseen   map[uint64]int64        // the same of operations that are still to come
 	receipt    *receipt
+	turns      turns
 	unsure     bool // calls were lost: which epochs are open is not known
 }
 
@@ -148,6 +149,9 @@ func (m *Model) Bind(fn *trace.Fn) *core.Meaning {
 		Landmark: r.marked, MayOrder: r.mayOrder, CanOrder: r.group != noFile, Aborts: r.aborts,
 		Replay: func(s *core.Strand, c *core.Call) {
 			p := m.procs[s.Rank]
+			if p.turns.limited && p.Threaded() && known == "" {
+				m.takeTurn(p, c)
+			}
 			if r.check != nil {
 				r.check(m, p, c)
 			}

@@ -7,7 +7,7 @@ import "github.com/mcchk/mcchk/conflicts"
 func Rules() []conflicts.Rule {
 	return []conflicts.Rule{
 		remoteRemote, localRemote, buffer, sameOrigin, atomicType, callBuffer, request, shared, copies, copyUpdates, atomicOp, lockOrder,
-		outsideEpoch, outsideWindow, notOpened, mixedEpochs, neverClosed, freedPending, memoryGone, callOrder, dataMismatch, falseAssertion, givenUp,
+		outsideEpoch, outsideWindow, notOpened, mixedEpochs, neverClosed, freedPending, memoryGone, callOrder, dataMismatch, falseAssertion, givenUp, threads,
 	}
 }
 

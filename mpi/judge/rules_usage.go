@@ -211,3 +211,30 @@ MPI_Win_flush(1, win);`,
 MPI_Win_flush(1, win);`,
 	Fix: "Use the form of the operation without a request where nobody waits for it, or wait for the request.",
 }
+
+var threads = conflicts.Rule{
+	ID:       conflicts.RuleThreads,
+	Title:    "two threads call MPI at the same time, which was not provided",
+	Severity: conflicts.Error,
+	Text: `Two threads of a process call MPI, and nothing orders the two calls, though MPI_Init_thread has provided less than MPI_THREAD_MULTIPLE (section 11.6.2). With MPI_THREAD_SERIALIZED threads take turns, with MPI_THREAD_FUNNELED and MPI_THREAD_SINGLE only one of them calls MPI at all. An MPI library without locks of its own may fail, or leave anything in the buffers.
+
+What MPI_Init provides is not known, and calls that other threads than the main one make in turns are not reported.`,
+	Wrong: `MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
+#pragma omp parallel
+{
+    int x = omp_get_thread_num();
+    MPI_Put(&x, 1, MPI_INT, 1, x, 1, MPI_INT, win);
+    MPI_Win_flush(1, win);
+}`,
+	Right: `MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
+#pragma omp parallel
+{
+    int x = omp_get_thread_num();
+    #pragma omp critical
+    {
+        MPI_Put(&x, 1, MPI_INT, 1, x, 1, MPI_INT, win);
+        MPI_Win_flush(1, win);
+    }
+}`,
+	Fix: "Ask MPI_Init_thread for MPI_THREAD_MULTIPLE, and see that it is provided, or let threads call MPI one after the other.",
+}

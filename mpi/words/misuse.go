@@ -42,6 +42,8 @@ func misuse(w *explain.Wording) string {
 		return fmt.Sprintf("%s frees the window while %s is pending", call, other.Call)
 	case conflicts.RuleGivenUp:
 		return fmt.Sprintf("%s gives up the request of %s", call, other.Call)
+	case conflicts.RuleThreads:
+		return fmt.Sprintf("%s and %s of another thread may be called at the same time", call, other.Call)
 	case conflicts.RuleData:
 		return call + " does not describe its data as it has to"
 	case conflicts.RuleAssertion:
