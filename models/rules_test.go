@@ -23,7 +23,7 @@ func TestRules(t *testing.T) {
 		conflicts.RuleGaspiRemote, conflicts.RuleGaspiLocal, conflicts.RuleGaspiBuffer, conflicts.RuleGaspiOrder, conflicts.RuleGaspiAtomic, conflicts.RuleGaspiCall, conflicts.RuleGaspiDeleted,
 		conflicts.RuleAtomicOp, conflicts.RuleLockOrder,
 		conflicts.RuleOutsideEpoch, conflicts.RuleOutsideWindow, conflicts.RuleNotOpened, conflicts.RuleMixedEpochs,
-		conflicts.RuleNeverClosed, conflicts.RuleFreedPending, conflicts.RuleMemoryGone, conflicts.RuleCallOrder, conflicts.RuleData, conflicts.RuleAssertion, conflicts.RuleGivenUp,
+		conflicts.RuleNeverClosed, conflicts.RuleFreedPending, conflicts.RuleMemoryGone, conflicts.RuleCallOrder, conflicts.RuleData, conflicts.RuleAssertion, conflicts.RuleGivenUp, conflicts.RuleThreads,
 		conflicts.RuleNotSymmetric, conflicts.RuleContextGone, conflicts.RuleGaspiOutside,
 	}
 	var got []string
@@ -96,5 +96,5 @@ func TestMessagesOfUsageErrors(t *testing.T) {
 		require.Empty(t, said[text], "%s says what %s does", r.ID, said[text])
 		said[text] = r.ID
 	}
-	require.Len(t, said, 14)
+	require.Len(t, said, 15)
 }
