@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/mcchk/mcchk/trace"
 )
 
 // Threaded returns the program with its calls, loads and stores divided among strands of
@@ -139,7 +141,8 @@ func (x *threader) call(c Call) error {
 		t.present = pick(x.Rand, t.live)
 	}
 	c.Strand = t.present
-	if c.closes() && x.Float64() < 0.6 {
+	// Beside a fence behind which there is no epoch, an operation may be in none.
+	if c.closes() && (x.Float64() < 0.6 || c.Fn == "MPI_Win_fence" && c.Assert&trace.AssertNoSucceed != 0) {
 		for _, m := range x.s.ranks[t.rank].team.issued[c.Win] {
 			x.know(t, c.Strand, m.strand)
 		}
