@@ -226,10 +226,10 @@ func (b *opBuilder) build(role operationRole) error {
 	return b.target(role)
 }
 
-const (
-	noOp           = "MPI_NO_OP"
-	compareAndSwap = "compare-and-swap"
-)
+const noOp = "MPI_NO_OP"
+
+// CompareAndSwap is the operation of MPI_Compare_and_swap, which MPI gives no name.
+const CompareAndSwap = "compare-and-swap"
 
 func (b *opBuilder) operationName() string {
 	return b.p.defs.Op(b.c.Int(argOp))

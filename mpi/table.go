@@ -164,7 +164,7 @@ var oneSidedCalls = map[string]*entry{
 	"MPI_Get_accumulate":   {do: doOperation, foresee: foreseeOperation, op: operationRole{role: FetchTarget, kind: regions.AtomicWrite}},
 	"MPI_Rget_accumulate":  {do: doOperation, foresee: foreseeOperation, op: operationRole{role: FetchTarget, kind: regions.AtomicWrite}},
 	"MPI_Fetch_and_op":     {do: doOperation, foresee: foreseeOperation, op: operationRole{role: FetchTarget, kind: regions.AtomicWrite}},
-	"MPI_Compare_and_swap": {do: doOperation, foresee: foreseeOperation, op: operationRole{role: SwapTarget, kind: regions.AtomicWrite, op: compareAndSwap}},
+	"MPI_Compare_and_swap": {do: doOperation, foresee: foreseeOperation, op: operationRole{role: SwapTarget, kind: regions.AtomicWrite, op: CompareAndSwap}},
 }
 
 // Synchronization of windows (12.5). Each call is about one window (FactsOf), and

@@ -168,7 +168,7 @@ func (b *opBuilder) update(a *regions.Access) core.Update {
 	switch e.Op {
 	case "MPI_REPLACE":
 		return func(core.Value) (core.Value, bool) { return after, true }
-	case compareAndSwap:
+	case CompareAndSwap:
 		return core.CompareAndSwap(b.c.Int(argCompare), operand)
 	}
 	f, shift := arithmetic(e), 64-8*e.Size

@@ -5,6 +5,7 @@ package words
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/explain"
@@ -34,15 +35,33 @@ func Explain(f *conflicts.Finding) conflicts.Explanation {
 		}
 		return e
 	case conflicts.RuleAtomicOp:
-		e := w.Explain()
-		e.Why = fmt.Sprintf("MPI guarantees atomicity only for the same operation or MPI_NO_OP, and these are %s and %s; %s", f.First.Op, f.Second.Op, e.Why)
-		e = explain.First(e, explain.Propose(conflicts.FixOperation, "use the same operation in both calls"))
-		e.Fixes = append(e.Fixes, explain.Propose(conflicts.FixOther, "leave it as it is if the MPI library in use guarantees that the two are atomic with respect to each other"))
-		return e
+		return otherOperation(w)
 	case conflicts.RuleAssertion:
 		return changed(w)
 	}
 	return w.Explain()
+}
+
+// otherOperation explains atomic operations that are not the same. Most of them are meant to meet:
+// of what would order them, one thing is enough.
+func otherOperation(w *explain.Wording) conflicts.Explanation {
+	f, e := w.Finding, w.Explain()
+	e.Why = fmt.Sprintf("MPI guarantees atomicity only for the same operation or MPI_NO_OP, and these are %s and %s; %s", f.First.Op, f.Second.Op, e.Why)
+	order := e.Fixes
+	same := "use the same operation in both calls"
+	if ops := []string{f.First.Op, f.Second.Op}; slices.Contains(ops, "MPI_REPLACE") && slices.Contains(ops, mpi.CompareAndSwap) {
+		same = "use MPI_Compare_and_swap in both calls, where the value that the other one replaces is known, as to the holder of a lock"
+	}
+	e.Fixes = []conflicts.Fix{
+		explain.Propose(conflicts.FixOperation, "%s", same),
+		explain.Propose(conflicts.FixOther, "leave it as it is if the MPI library in use guarantees that the two are atomic with respect to each other"),
+	}
+	if i := slices.IndexFunc(order, func(m conflicts.Fix) bool {
+		return m.Kind == conflicts.FixSynchronize || m.Kind == conflicts.FixComplete
+	}); i >= 0 {
+		e.Fixes = append(e.Fixes, order[i])
+	}
+	return e
 }
 
 // fenced reports whether fences are what separates an access from others. Within a lock, such
