@@ -32,8 +32,8 @@ func TestJoin(t *testing.T) {
 	require.Equal(t, Basis{Ranks: 2, RanksInRun: 2, Ended: 1, Windows: 3, Loads: 30}, res.Basis)
 	require.Equal(t, []Caveat{{Kind: CutTrace, Ranks: []int{0}, Text: "cut (run 2 of 3)"}}, res.Caveats)
 	require.Len(t, res.Findings, 2)
-	require.Equal(t, conflicts.Runs{Counts: []uint64{0, 0, 1}, Shown: 2}, res.Findings[0].Runs)
-	f := res.Findings[1]
+	require.Equal(t, conflicts.Runs{Counts: []uint64{0, 0, 1}, Shown: 2}, res.Findings[1].Runs)
+	f := res.Findings[0]
 	require.Equal(t, conflicts.Error, f.Severity, "the gravest is shown")
 	require.Equal(t, 0, f.First.Rank)
 	require.Equal(t, conflicts.Runs{Counts: []uint64{2, 0, 5}, Shown: 2}, f.Runs)
