@@ -8,6 +8,7 @@ type Stats struct {
 	Phases      int    // concurrent regions, or parts of long ones
 	Accesses    int    // most in a phase: runs of loads and stores, and accesses of calls
 	Separate    int    // most separate regions in a phase, all processes
+	Strands     int    // most lines of strands in a phase: the components of a vector clock
 	Timestamps  uint64 // of separate regions; those that two phases share count in both
 	ClockBits   uint64 // of all of them together
 	LargestBits int    // of the largest
@@ -23,7 +24,7 @@ func (s *Stats) add(r *regions.Region) {
 	for _, segments := range r.Segments {
 		separate += len(segments)
 	}
-	s.Accesses, s.Separate = max(s.Accesses, accesses), max(s.Separate, separate)
+	s.Accesses, s.Separate, s.Strands = max(s.Accesses, accesses), max(s.Separate, separate), max(s.Strands, len(r.Segments))
 	for _, segments := range r.Segments {
 		for i := range segments {
 			bits := r.Clock.Bits(segments[i].Stamp)

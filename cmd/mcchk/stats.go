@@ -15,7 +15,7 @@ func (a *app) sayStats(res *analysis.Result, wall time.Duration) {
 	if s.Timestamps > 0 {
 		mean = float64(s.ClockBits) / float64(s.Timestamps)
 	}
-	a.say("stats: clock %s: %d timestamps, %.0f bits on average, at most %d (a vector has %d)", res.Clock, s.Timestamps, mean, s.LargestBits, 32*b.RanksInRun)
+	a.say("stats: clock %s: %d timestamps, %.0f bits on average, at most %d (a vector has %d)", res.Clock, s.Timestamps, mean, s.LargestBits, 32*s.Strands)
 	if s.Spilled.Accesses > 0 {
 		a.say("stats: %d accesses did not fit into memory: %d MiB were written to files", s.Spilled.Accesses, s.Spilled.Bytes>>20)
 	}
