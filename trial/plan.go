@@ -238,6 +238,9 @@ func (p *planner) move(step *conflicts.Step) error {
 			if !forward && i > 0 && all[i-1].first > other.last {
 				continue // what it would be moved before belongs to the one before it
 			}
+			if !forward && repeated(others, all, i) {
+				return fmt.Errorf("%s is in a loop in which %s is not", step.To.Call, step.At.Call)
+			}
 			any = true
 			p.carry(rank, e, other, forward)
 		}
@@ -246,6 +249,23 @@ func (p *planner) move(step *conflicts.Step) error {
 		return fmt.Errorf("no process comes by %s and %s", step.At.Call, step.To.Call)
 	}
 	return nil
+}
+
+// repeated reports whether a process comes by another statement several times before execution i
+// of one, and behind the execution before that: what is moved before it is in its loop then, and
+// executed as often.
+func repeated(others, all []execution, i int) bool {
+	after := uint64(0)
+	if i > 0 {
+		after = all[i-1].last
+	}
+	n := 0
+	for k := range others {
+		if others[k].first > after && others[k].last < all[i].first {
+			n++
+		}
+	}
+	return n > 1
 }
 
 // unseen reports whether a process may execute a statement whose accesses lie in no window

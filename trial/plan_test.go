@@ -68,3 +68,26 @@ func TestRounds(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, []round{{slot(2, meetBehind), noSlot}}, got)
 }
+
+// What comes behind a loop is not moved into it.
+func TestRepeated(t *testing.T) {
+	at := func(pos ...uint64) (all []execution) {
+		for _, p := range pos {
+			all = append(all, execution{first: p, last: p})
+		}
+		return all
+	}
+	for _, c := range []struct {
+		others, all []uint64
+		i           int
+		want        bool
+	}{
+		{[]uint64{1, 3, 5}, []uint64{7}, 0, true},
+		{[]uint64{1}, []uint64{7}, 0, false},
+		{[]uint64{1, 8}, []uint64{7, 9}, 1, false},
+		{[]uint64{1, 8, 9}, []uint64{7, 10}, 1, true},
+		{[]uint64{1, 8, 9}, []uint64{7, 10}, 0, false},
+	} {
+		require.Equal(t, c.want, repeated(at(c.others...), at(c.all...), c.i), c)
+	}
+}
