@@ -92,7 +92,7 @@ func (w *Wording) sharing(a, b *conflicts.Side) string {
 	}
 	without := b
 	switch {
-	case OnlyVoid(ofA, ofB):
+	case w.OnlyVoid(a, b):
 		return "; a lock " + terms.VoidLock + " excludes nobody"
 	case len(ofA) > 0 && len(ofB) > 0 && slices.ContainsFunc(ofA, shares):
 		return "; shared locks do not exclude each other"
@@ -111,11 +111,11 @@ func (w *Wording) sharing(a, b *conflicts.Side) string {
 	return fmt.Sprintf("; a lock on %s excludes only %s that lock it too, and %s does not for %s", w.rank(w.Finding.Owner), terms.Processes, w.rank(without.Rank), w.Access(without))
 }
 
-// OnlyVoid reports whether two of these locks would exclude each other, were they not void.
-func OnlyVoid(ofA, ofB []conflicts.Lock) bool {
-	for _, l := range ofA {
-		for _, k := range ofB {
-			if l.Window == k.Window && (l.Exclusive || k.Exclusive) && (l.Target == k.Target || l.Target < 0 || k.Target < 0) {
+// OnlyVoid reports whether locks of two accesses would exclude each other, were none of them void.
+func (w *Wording) OnlyVoid(a, b *conflicts.Side) bool {
+	for _, l := range w.Finding.LocksThatMatter(a) {
+		for _, k := range w.Finding.LocksThatMatter(b) {
+			if (l.Void || k.Void) && l.Window == k.Window && (l.Exclusive || k.Exclusive) && (l.Target == k.Target || l.Target < 0 || k.Target < 0) {
 				return true
 			}
 		}

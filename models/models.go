@@ -209,12 +209,12 @@ func Bypassed(functions []string) map[string]int {
 	to := map[string][]string{}
 	for _, name := range functions {
 		do := "call the functions as MPI_…"
-		switch base, model, _ := strings.Cut(name, "_"); {
+		switch base, rest, _ := strings.Cut(name, "_"); {
 		case base == "pshmem":
 			do = "call the functions as shmem_…"
 		case base == "pgaspi":
 			do = "call the functions as gaspi_…"
-		case base == "shmem" && strings.HasSuffix(model, "_"):
+		case base == "shmem" && strings.HasSuffix(rest, "_"):
 			do = "OpenSHMEM's interface for Fortran is not supported"
 		case base == "shmem":
 			do = "compile and link with mcchk oshcc or mcchk oshcxx"

@@ -149,7 +149,7 @@ func (m *Model) Bind(fn *trace.Fn) *core.Meaning {
 		Landmark: r.marked, MayOrder: r.mayOrder, CanOrder: r.group != noFile, Aborts: r.aborts,
 		Replay: func(s *core.Strand, c *core.Call) {
 			p := m.procs[s.Rank]
-			if p.turns.limited && p.Threaded() && known == "" {
+			if p.turns.level != "" && p.Threaded() && known == "" {
 				m.takeTurn(p, c)
 			}
 			if r.check != nil {

@@ -504,11 +504,6 @@ func Verdict(res *analysis.Result) string {
 	return string(res.Verdict) + " (" + strings.Join(counts, ", ") + ")"
 }
 
-// stopped reports whether the analysis ended before the traces do.
-func stopped(res *analysis.Result) bool {
-	return res.Interrupted || slices.ContainsFunc(res.Caveats, func(c analysis.Caveat) bool { return c.Kind == analysis.TooLarge })
-}
-
 // foundation says what a verdict rests on.
 func foundation(res *analysis.Result) string {
 	b := &res.Basis
@@ -522,7 +517,7 @@ func foundation(res *analysis.Result) string {
 		lost = fmt.Sprintf("LOST %s and %s", plural(b.LostCalls, "call"), plural(b.LostAccess, "access"))
 	}
 	if cut := b.Ranks - b.Ended; cut > 0 {
-		if stopped(res) {
+		if res.Interrupted {
 			lost += " of what was analysed"
 		} else {
 			lost += fmt.Sprintf(" before the traces of %s end, what they did last may be", plural(cut, terms.Rank))

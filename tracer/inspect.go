@@ -75,7 +75,7 @@ func inspectObject(r io.ReaderAt) (objectFacts, error) {
 	})
 	facts.slow = slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, slowPrefix) })
 	for _, name := range names {
-		facts.gaspi = facts.gaspi || strings.HasPrefix(name, "gaspi_") || strings.HasPrefix(name, "pgaspi_")
+		facts.gaspi = facts.gaspi || strings.HasPrefix(strings.TrimPrefix(name, "p"), gaspiPrefix)
 		if strings.HasPrefix(name, "PMPI_") || isFortranName(name) || ofOtherModel(name) {
 			facts.bypassed = append(facts.bypassed, name)
 		}

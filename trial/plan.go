@@ -259,13 +259,8 @@ func repeated(others, all []execution, i int) bool {
 	if i > 0 {
 		after = all[i-1].last
 	}
-	n := 0
-	for k := range others {
-		if others[k].first > after && others[k].last < all[i].first {
-			n++
-		}
-	}
-	return n > 1
+	n := sort.Search(len(others), func(k int) bool { return others[k].last >= all[i].first }) // that come before it
+	return n > 1 && others[n-2].first > after
 }
 
 // unseen reports whether a process may execute a statement whose accesses lie in no window

@@ -14,6 +14,7 @@ package trial
 import (
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/trace"
@@ -76,14 +77,20 @@ type madeWindow struct {
 	stack    uint32 // of that
 }
 
+// mostBetween bounds the windows that a process makes between one that takes the place of another
+// and its use.
+const mostBetween = 64
+
 // inPlace returns the window that a process had at an event in place of one: that, or if that was
-// not there then, one that the same statement made. It is false where there is none, or several.
+// not there then, one that the same statement made, among the last that were made. It is false where
+// there is none, or several.
 func (p *process) inPlace(w madeWindow, pos uint64) (found madeWindow, ok bool) {
 	own := slices.IndexFunc(p.made, func(o madeWindow) bool { return o.id == w.id })
 	if own < 0 || p.has(p.made[own], pos) {
 		return w, true
 	}
-	for _, o := range p.made {
+	n := sort.Search(len(p.made), func(i int) bool { return p.made[i].at >= pos })
+	for _, o := range p.made[max(0, n-mostBetween):n] {
 		if o.stack == p.made[own].stack && p.has(o, pos) {
 			if ok {
 				return w, false

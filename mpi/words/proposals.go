@@ -213,7 +213,7 @@ func (vocabulary) Lock(w *explain.Wording, a, b *conflicts.Side) (conflicts.Fix,
 // checked proposes to take locks without MPI_MODE_NOCHECK that would exclude each other then. nil
 // where there are none, or it is not known which calls take them.
 func checked(w *explain.Wording, a, b *conflicts.Side) *conflicts.Fix {
-	if !explain.OnlyVoid(w.Finding.LocksThatMatter(a), w.Finding.LocksThatMatter(b)) {
+	if !w.OnlyVoid(a, b) {
 		return nil
 	}
 	var takes []conflicts.SyncPoint
