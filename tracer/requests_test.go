@@ -386,6 +386,75 @@ int main(int argc, char **argv)
 	})
 }
 
+// TestWalksOverFlags: of a walk over nodes that have an atomic flag each, what it has found and read
+// before is recorded no more, until the process does something that others may come after.
+func TestWalksOverFlags(t *testing.T) {
+	t.Parallel()
+	const source = head + `
+#include <stdatomic.h>
+#include <string.h>
+enum { NODES = 300, WALKS = 200, PHASES = 2 };
+static struct node {
+	_Atomic int flag;
+	int next;
+	double at[3];
+	char body[88];
+} *node;
+static double walk(void)
+{
+	double sum = 0;
+	for (int i = 0; i >= 0; i = node[i].next)
+		if (atomic_load_explicit(&node[i].flag, memory_order_acquire) == 0)
+			sum += node[i].at[0] + node[i].at[2];
+	return sum;
+}
+int main(int argc, char **argv)
+{
+	double sum = 0;
+	MPI_Win win;
+	MPI_Init(&argc, &argv);
+	MPI_Win_allocate_shared(NODES * sizeof *node, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &node, &win);
+	memset(node, 0, NODES * sizeof *node);
+	for (int i = 0; i < NODES; i++)
+		node[7 * i % NODES].next = i == NODES - 1 ? -1 : 7 * (i + 1) % NODES;
+	for (int k = 0; k < PHASES; k++) {
+		for (int i = 0; i < WALKS; i++)
+			sum += walk();
+		atomic_store(&node[1].flag, k);
+		atomic_store(&node[1].flag, 0);
+	}
+	MPI_Win_free(&win);
+	MPI_Finalize();
+	return sum != 0;
+}
+`
+	onAll(t, source, []string{"-O1"}, func(t *testing.T, b *bench) {
+		f := readFile(t, rankFile(b.traced(2, "app"), 0))
+		const nodes, walks, phases = 300, 200, 2
+		require.Equal(t, phases*(2*nodes-1+2), len(f.all("mcchk_Atomic")), "what is found first is found anew once more behind what was found after it")
+		loads := map[uint64]int{}
+		count, notes := 0, 0
+		for _, e := range f.events {
+			a := e.access
+			switch {
+			case a == nil && e.Fn.Name == "mcchk_Atomic":
+				notes++
+				if notes == 2*nodes+1 {
+					require.Len(t, loads, 2*nodes)
+					clear(loads)
+				}
+			case a != nil && notes > 0 && !a.Store && !a.Atomic && a.Size == 8:
+				for i := range a.Count {
+					loads[a.Addr+i*uint64(a.Stride)]++
+					count++
+				}
+			}
+		}
+		require.Len(t, loads, 2*nodes, "again, behind what others may come after")
+		require.LessOrEqual(t, count, 4*phases*2*nodes, "of %d", walks*phases*2*nodes)
+	})
+}
+
 // TestRequestsOfThreads: MPICH has one handle for all sends that are complete at once. Threads that keep
 // their requests elsewhere than where they were made get their own, and none at the same time as another.
 func TestRequestsOfThreads(t *testing.T) {

@@ -29,18 +29,22 @@ static int define_function(struct mcchk_thread *t, uint16_t function)
 	return 1;
 }
 
-/* Counts a call that begins. Returns its number. */
-static uint64_t count_call(void)
+/* Counts a call that begins, and whether others may learn of it how far the process is. Returns its
+ * number. */
+static uint64_t count_call(int tells)
 {
 	uint64_t seq;
 
 	if (MCCHK_LIKELY(mcchk_sole())) {
 		seq = mcchk_seq + 1;
+		__atomic_store_n(&mcchk_told, mcchk_told + (uint64_t)tells, __ATOMIC_RELAXED);
 		__atomic_store_n(&mcchk_seq, seq, __ATOMIC_RELEASE);
 		__atomic_store_n(&mcchk_moment, mcchk_moment + 1, __ATOMIC_RELEASE);
 		mcchk_sole_ends();
 		return seq;
 	}
+	if (tells)
+		__atomic_add_fetch(&mcchk_told, 1, __ATOMIC_RELAXED);
 	seq = __atomic_add_fetch(&mcchk_seq, 1, __ATOMIC_SEQ_CST);
 	__atomic_add_fetch(&mcchk_moment, 1, __ATOMIC_SEQ_CST);
 	return seq;
@@ -60,10 +64,7 @@ static void uncount_call(struct mcchk_thread *t, uint64_t seq)
 	mcchk_sole_ends();
 }
 
-/* Begins the record of a call made where the wrapper with this frame returns
- * to. Returns its argument words, zeroed; NULL when it cannot be recorded. The
- * call counts in any case: spans end here, and sequence numbers go on. */
-int64_t *mcchk_call_begin(uint16_t function, uint64_t words, void *frame)
+static int64_t *begin_call(uint16_t function, uint64_t words, void *frame, int tells)
 {
 	struct mcchk_thread *t = mcchk_thread_get();
 	struct mcchk_call_record *r = NULL;
@@ -85,7 +86,7 @@ int64_t *mcchk_call_begin(uint16_t function, uint64_t words, void *frame)
 		stack = mcchk_stack(t, (uintptr_t)((void **)frame)[1], ((void **)frame)[0]);
 		r = mcchk_reserve(t, length);
 	}
-	uint64_t seq = count_call();
+	uint64_t seq = count_call(tells);
 	if (t) {
 		t->before = t->latest;
 		t->latest = seq;
@@ -108,6 +109,14 @@ int64_t *mcchk_call_begin(uint16_t function, uint64_t words, void *frame)
 	r->stack = stack;
 	return r->words;
 }
+
+/* Begins the record of a call made where the wrapper with this frame returns
+ * to. Returns its argument words, zeroed; NULL when it cannot be recorded. The
+ * call counts in any case: spans end here, and sequence numbers go on. */
+int64_t *mcchk_call_begin(uint16_t function, uint64_t words, void *frame) { return begin_call(function, words, frame, 1); }
+
+/* The same of one by which nobody else comes after anything: it only looks at memory. */
+int64_t *mcchk_look_begin(uint16_t function, uint64_t words, void *frame) { return begin_call(function, words, frame, 0); }
 
 /* The arguments have been filled in; the call began at that time, ns. */
 void mcchk_call_commit_at(uint64_t begin)

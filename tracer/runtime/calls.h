@@ -79,6 +79,7 @@ static inline uint64_t mcchk_hashed(uint64_t h, uint64_t word)
 }
 
 int64_t *mcchk_call_begin(uint16_t function, uint64_t words, void *frame);
+int64_t *mcchk_look_begin(uint16_t function, uint64_t words, void *frame);
 void mcchk_call_commit(void);
 void mcchk_call_commit_at(uint64_t begin);
 void mcchk_call_end(uint64_t end, int failed);

@@ -205,10 +205,11 @@ struct mcchk_rows {
 	struct mcchk_access *last[4]; /* that are in no grid, the last one first; or NULL */
 };
 
-/* Elements that a place has recorded in a span and that no run came of: those of 64 that lie
- * side by side. */
+/* Elements that a place has recorded and that no run came of: those of 64 that lie side by side.
+ * They are known as long as nobody can have come after them (mcchk_told): whatever a second access
+ * of one races with, the first does. */
 struct mcchk_seen {
-	uint64_t key, seq;
+	uint64_t key, told;
 	uint64_t block;    /* which 64, and of which strand */
 	uint64_t elements; /* a bit for each */
 };
@@ -221,7 +222,7 @@ struct mcchk_seen {
 
 #define MCCHK_RUNS 1024
 #define MCCHK_STARTS 4096
-#define MCCHK_ELEMENTS 16384
+#define MCCHK_ELEMENTS 65536
 #define MCCHK_MAX_FUNCTIONS 4096
 #define MCCHK_MAX_FRAMES 64
 #define MCCHK_MAX_POINTERS 32 /* of a stack that are kept */
@@ -286,6 +287,15 @@ struct mcchk_polls {
 	} all[8];
 };
 
+/* What an atomic load of memory that processes share has found at a place. */
+struct mcchk_polled {
+	uint64_t seq; /* of the last one recorded */
+	const volatile void *p;
+	void *place;
+	int64_t value;
+};
+#define MCCHK_POLLED 65536u
+
 /* Where the stack that a thread was given lies, and what the thread watches of it, which others
  * may lower. `low` is NULL where that is not known, and when the thread is over. */
 struct mcchk_own_stack {
@@ -323,6 +333,8 @@ struct mcchk_thread {
 	uint32_t call_size;
 	uint64_t latest, before; /* its last call, and that before it */
 	struct mcchk_polls polls;
+	struct mcchk_polled *polled; /* by address and place */
+	uint64_t polled_since, polled_anew; /* behind the last other call; and the last load that found anything new since */
 	uint64_t functions[MCCHK_MAX_FUNCTIONS / 64]; /* already defined */
 	uint32_t number; /* of all that ever were: those whose threads have ended are used again */
 	uint64_t *place; /* in mcchk_live: what it writes from now on does not come before that; NULL: none is told */
@@ -361,6 +373,7 @@ extern __thread struct mcchk_tls mcchk_self __attribute__((tls_model("initial-ex
 #include "clock.h"
 
 extern uint64_t mcchk_seq;      /* the last call begun; accessed atomically */
+extern uint64_t mcchk_told;     /* changes where others may come after what the process did; atomic */
 extern uint32_t mcchk_region;   /* synchronizations over all processes passed */
 extern uint32_t mcchk_units;    /* instrumented translation units */
 extern uint32_t mcchk_inlined_units;

@@ -35,6 +35,7 @@ struct thread_memory {
 	struct mcchk_start starts[MCCHK_STARTS];
 	struct mcchk_rows rows[MCCHK_RUNS];
 	struct mcchk_seen seen[MCCHK_ELEMENTS];
+	struct mcchk_polled polled[MCCHK_POLLED];
 	char compactor[] __attribute__((aligned(64)));
 };
 
@@ -56,6 +57,7 @@ static struct mcchk_thread *new_thread(void)
 	m->thread.starts = m->starts;
 	m->thread.rows = m->rows;
 	m->thread.seen = m->seen;
+	m->thread.polled = m->polled;
 	m->thread.compactor = (void *)m->compactor;
 	m->thread.next = threads;
 	while (!atomic_compare_exchange_weak(&threads, &m->thread.next, &m->thread)) { }

@@ -158,38 +158,43 @@ static void begin(struct mcchk_thread *t, uint64_t key, struct mcchk_run *r, uin
 	*s = (struct mcchk_start){.key = key, .seq = seq, .rec = rec};
 }
 
-/* What is remembered of the 64 elements among which one begins at addr. */
-static inline struct mcchk_seen *seen_with(struct mcchk_thread *t, uint64_t key, uintptr_t addr, uint32_t size, struct mcchk_seen *want)
+/* What is remembered of the 64 elements among which one begins at addr, and what is asked; NULL if
+ * nothing is. Two share their slots, of which one is free for it. */
+static inline struct mcchk_seen *seen_with(struct mcchk_thread *t, uint64_t key, uintptr_t addr, uint32_t size, struct mcchk_seen *want,
+					   struct mcchk_seen **room)
 {
 	unsigned shift = (unsigned)__builtin_ctz(size);
 	uint64_t block = addr >> shift >> 6;
 
-	*want = (struct mcchk_seen){.key = key, .seq = __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED),
+	*want = (struct mcchk_seen){.key = key, .told = __atomic_load_n(&mcchk_told, __ATOMIC_RELAXED),
 				    .block = block | (uint64_t)t->strand << 41, .elements = 1ull << (addr >> shift & 63)};
-	return &t->seen[(block + (key * 0x9E3779B97F4A7C15ull >> 32)) & (MCCHK_ELEMENTS - 1)];
+	struct mcchk_seen *x = &t->seen[(block + (key * 0x9E3779B97F4A7C15ull >> 32)) & (MCCHK_ELEMENTS - 1)];
+	struct mcchk_seen *y = &t->seen[(x - t->seen) ^ 1];
+	*room = x->told != want->told ? x : y;
+	for (struct mcchk_seen *s = x;; s = y) {
+		if (s->key == want->key && s->told == want->told && s->block == want->block)
+			return s;
+		if (s == y)
+			return NULL;
+	}
 }
 
-static inline int same_block(const struct mcchk_seen *a, const struct mcchk_seen *b)
-{
-	return a->key == b->key && a->seq == b->seq && a->block == b->block;
-}
-
-/* Whether the strand has recorded an element, which is aligned, in this span. */
+/* Whether the strand has recorded an element, which is aligned, and told nobody since. */
 static inline int is_seen(struct mcchk_thread *t, uint64_t key, uintptr_t addr, uint32_t size)
 {
-	struct mcchk_seen want, *s = seen_with(t, key, addr, size, &want);
-	return same_block(s, &want) && (s->elements & want.elements);
+	struct mcchk_seen want, *room, *s = seen_with(t, key, addr, size, &want, &room);
+	return s && (s->elements & want.elements);
 }
 
 static void remember(struct mcchk_thread *t, uint64_t key, uintptr_t addr, uint32_t size)
 {
-	struct mcchk_seen want, *s = seen_with(t, key, addr, size, &want);
+	struct mcchk_seen want, *room, *s = seen_with(t, key, addr, size, &want, &room);
 	if (addr & (mcchk_unit(size) - 1))
 		return;
-	if (same_block(s, &want))
+	if (s)
 		s->elements |= want.elements;
 	else
-		*s = want;
+		*room = want;
 }
 
 /* A place leaves a run: remembers its elements when they are no more than two. */
@@ -209,8 +214,13 @@ static void keyed_access(uint64_t key, uintptr_t addr, uintptr_t pc, void **fram
 	if (!t)
 		return;
 	struct mcchk_run *r = self->runs + ((pc + 31 * (flags & MCCHK_STORE)) & (MCCHK_RUNS - 1));
-	if (r->key != key || r->seq != __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED) || !belongs(r, addr))
+	int told = mcchk_atomic_valued && !(flags & MCCHK_ATOMIC) && (addr & (mcchk_unit(size) - 1)) == 0;
+	if ((r->key != key || r->seq != __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED) || !belongs(r, addr)) &&
+	    !(told && is_seen(t, key, addr, size))) {
 		begin(t, key, r, addr, pc, frame, size, flags);
+		if (told)
+			remember(t, key, addr, size);
+	}
 	mcchk_leave_access(self);
 }
 
@@ -230,6 +240,8 @@ void mcchk_run_other(uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, 
 		if (goes_on)
 			remember_run(t, r, size);
 		begin(t, pc, r, addr, pc, frame, size, flags);
+		if (mcchk_atomic_valued) /* loads that poll end its span, and tell nobody */
+			remember(t, pc, addr, size);
 	}
 	mcchk_leave_access(self);
 }

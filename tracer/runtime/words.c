@@ -82,51 +82,38 @@ void mcchk_words_write(void)
 
 /* ---- atomics of the language, in memory that processes share ---- */
 
-/* Loads that a thread may be polling with: where one finds what it found before, and all calls
- * of the thread in between were such loads, none of which found anything new, it is not
- * recorded (as in mcchk_poll_end, and without a call). */
-static __thread struct {
-	uint64_t changed; /* of the last that found what it had not found before */
-	uint32_t next;    /* that is replaced */
-	struct polled {
-		uint64_t seq; /* 0: there is none */
-		const volatile void *p;
-		void *place;
-		int64_t value;
-	} all[8];
-} polled;
+/* Loads that a thread may be polling with, or with which it walks over nodes that have a flag each: where
+ * one finds what it found before, and all calls of the thread in between were such loads, none of which
+ * found anything new, it is not recorded (as in mcchk_poll_end, and without a call). */
 
-static struct polled *polled_at(const volatile void *p, void *place, int64_t value)
+/* What was found at that address and place, or where it is to be noted. NULL: nowhere. */
+static struct mcchk_polled *polled_at(const volatile void *p, void *place)
 {
 	struct mcchk_thread *t = mcchk_self.thread;
-	if (!t || mcchk_polled != t->latest) {
-		memset(&polled, 0, sizeof polled);
+	if (!t)
 		return NULL;
+	if (mcchk_polled != t->latest)
+		t->polled_anew = t->polled_since = t->latest + 1;
+	uint64_t h = ((uintptr_t)p ^ (uintptr_t)place * 0x9E3779B97F4A7C15ull) * 0xD6E8FEB86659FD93ull;
+	struct mcchk_polled *slots = &t->polled[(h >> 32 & (MCCHK_POLLED - 1)) & ~3ull], *oldest = slots;
+	for (struct mcchk_polled *x = slots; x < slots + 4; x++) {
+		if (x->p == p && x->place == place)
+			return x;
+		if (x->seq < oldest->seq)
+			oldest = x;
 	}
-	for (unsigned i = 0; i < sizeof polled.all / sizeof *polled.all; i++)
-		if (polled.all[i].seq && polled.all[i].p == p && polled.all[i].place == place && polled.all[i].value == value)
-			return &polled.all[i];
-	return NULL;
+	return oldest;
 }
 
-static void polled_now(struct polled *x, const volatile void *p, void *place, int64_t value)
+static int has_found(const struct mcchk_polled *x, const volatile void *p, void *place, int64_t value)
 {
-	if (!mcchk_self.thread)
-		return;
-	mcchk_polled = mcchk_self.thread->latest;
-	if (!x) {
-		polled.changed = mcchk_polled;
-		x = &polled.all[polled.next];
-		polled.next = (polled.next + 1) % (sizeof polled.all / sizeof *polled.all);
-		*x = (struct polled){.p = p, .place = place, .value = value};
-	}
-	x->seq = mcchk_polled;
+	return x && x->p == p && x->place == place && x->value == value && x->seq >= mcchk_self.thread->polled_since;
 }
 
 static int atomic_again(const volatile void *p, int64_t found, void **frame)
 {
-	struct polled *x = polled_at(p, ((void **)frame)[1], found);
-	return x && x->seq >= polled.changed;
+	const struct mcchk_polled *x = polled_at(p, ((void **)frame)[1]);
+	return has_found(x, p, ((void **)frame)[1], found) && x->seq >= mcchk_self.thread->polled_anew;
 }
 
 /* Whether a note can be made now. */
@@ -142,10 +129,10 @@ static int enters(void **frame)
 static void atomic_valued(uint64_t begin, const volatile void *p, uint32_t size, int how, int order, int64_t operand, int64_t found, void **frame)
 {
 	void *place = ((void **)frame)[1];
-	struct polled *x = how == 0 ? polled_at(p, place, found) : NULL;
+	struct mcchk_polled *x = how == 0 ? polled_at(p, place) : NULL;
 	if (!enters(frame))
 		return;
-	int64_t *w = mcchk_call_begin(mcchk_fn_mcchk_Atomic, 6, frame);
+	int64_t *w = how == 0 ? mcchk_look_begin(mcchk_fn_mcchk_Atomic, 6, frame) : mcchk_call_begin(mcchk_fn_mcchk_Atomic, 6, frame);
 	if (w) {
 		w[0] = (int64_t)(uintptr_t)p;
 		w[1] = size;
@@ -156,8 +143,12 @@ static void atomic_valued(uint64_t begin, const volatile void *p, uint32_t size,
 	}
 	mcchk_call_commit_at(begin);
 	mcchk_call_end(mcchk_now(), 0);
-	if (how == 0)
-		polled_now(x, p, place, found);
+	if (x) {
+		mcchk_polled = mcchk_self.thread->latest;
+		if (!has_found(x, p, place, found))
+			mcchk_self.thread->polled_anew = mcchk_polled;
+		*x = (struct mcchk_polled){.seq = mcchk_polled, .p = p, .place = place, .value = found};
+	}
 	mcchk_leave();
 }
 

@@ -60,6 +60,7 @@ static struct {
 uint64_t mcchk_seq;
 uint64_t mcchk_moment;
 uint64_t mcchk_uncounted;
+uint64_t mcchk_told = 1;
 uint32_t mcchk_region;
 int mcchk_multiple;
 int mcchk_active;
