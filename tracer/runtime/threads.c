@@ -230,9 +230,20 @@ static int of_openmp(void *caller)
 	return 0;
 }
 
+/* Whether any of the program's code has begun. Before it there are the constructors of libraries that
+ * are not instrumented, and what they start, as the workers of a library for linear algebra, does nothing
+ * that could be recorded. If it does come to call the program, that is a thread of which nobody knows when it
+ * began (mcchk_strand_begins). */
+static int begun;
+__attribute__((constructor(101))) static void begins(void) { begun = 1; }
+
+static int is_before_program(void) { return !begun && __atomic_load_n(&mcchk_units, __ATOMIC_RELAXED) == 0; }
+
 /* What a new thread is given; NULL: it begins as it is. */
 static struct start *new_start(struct start s, void **frame)
 {
+	if (is_before_program())
+		return NULL;
 	struct start *p = malloc(sizeof *p);
 
 	if (!p) {
