@@ -455,6 +455,36 @@ int main(int argc, char **argv)
 	})
 }
 
+// TestAtomicsBesideBuffers: values are noted of atomics on memory that processes share, and of none that
+// shares its page with the buffer of a call, where they would be noted now and then.
+func TestAtomicsBesideBuffers(t *testing.T) {
+	t.Parallel()
+	const source = head + `
+#include <stdatomic.h>
+static struct { _Atomic int count; int pad[15], buffer[16]; } beside __attribute__((aligned(4096)));
+int main(int argc, char **argv)
+{
+	_Atomic int *word;
+	MPI_Win win;
+	MPI_Request r;
+	MPI_Init(&argc, &argv);
+	MPI_Win_allocate_shared(64, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &word, &win);
+	atomic_fetch_add(&beside.count, 1);
+	MPI_Irecv(beside.buffer, 16, MPI_INT, 0, 0, MPI_COMM_SELF, &r);
+	atomic_fetch_add(&beside.count, 1);
+	atomic_fetch_add(&word[3], 1);
+	MPI_Send((int[16]){0}, 16, MPI_INT, 0, 0, MPI_COMM_SELF);
+	MPI_Wait(&r, MPI_STATUS_IGNORE);
+	MPI_Win_free(&win);
+	MPI_Finalize();
+	return beside.count != 2;
+}
+`
+	onAll(t, source, []string{"-O1"}, func(t *testing.T, b *bench) {
+		require.Len(t, readFile(t, rankFile(b.traced(2, "app"), 0)).all("mcchk_Atomic"), 1)
+	})
+}
+
 // TestRequestsOfThreads: MPICH has one handle for all sends that are complete at once. Threads that keep
 // their requests elsewhere than where they were made get their own, and none at the same time as another.
 func TestRequestsOfThreads(t *testing.T) {

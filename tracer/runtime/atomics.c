@@ -239,13 +239,15 @@ static void fence_releases(void **frame)
 void (*mcchk_atomic_valued)(uint64_t begin, const volatile void *p, uint32_t size, int how, int order, int64_t operand, int64_t found, void **frame);
 int (*mcchk_atomic_again)(const volatile void *p, int64_t found, void **frame);
 
-/* When an operation begins of which the values are noted; 0: they are not. */
+/* When an operation begins of which the values are noted; 0: they are not. What only lies on a page
+ * with such memory is none: of a word that came and went with buffers beside it, values would be missing. */
 static uint64_t valued(const volatile void *p)
 {
 	if (__builtin_expect(mcchk_atomic_valued == NULL, 1))
 		return 0;
-	uint8_t page = MCCHK_SHADOW[(uintptr_t)p >> MCCHK_PAGE_SHIFT];
-	return page != 0 && page != MCCHK_ONLY_WATCHED ? mcchk_now() : 0;
+	uintptr_t addr = (uintptr_t)p;
+	uint8_t page = MCCHK_SHADOW[addr >> MCCHK_PAGE_SHIFT];
+	return page == 1 || (page & 2 && MCCHK_PARTS[addr >> 6] >> (addr >> 3 & 7) & 1) ? mcchk_now() : 0;
 }
 
 /* A value with its sign; sixteen bytes are folded into eight, which tells them apart. */
