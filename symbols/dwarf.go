@@ -253,8 +253,11 @@ func (u *unit) readRows(data *dwarf.Data) []*dwarf.LineFile {
 
 // within is what an open entry lies in or is: a function, and in it a block.
 type within struct {
-	scope *scope
-	block [][2]uint64 // nil: all of the function
+	scope    *scope
+	block    [][2]uint64  // nil: all of the function
+	function *dwarf.Entry // the innermost, which need not have code itself; nil: none
+	member   bool         // of a class of that function's own,
+	class    string       // with this name; "": that of a lambda
 }
 
 // readFunctions walks the unit's tree of entries for functions with code, and their
@@ -264,6 +267,7 @@ func (u *unit) readFunctions(d *debugInfo, files []*dwarf.LineFile) {
 	r.Seek(u.entry.Offset)
 	names := namer{data: d.data, known: map[dwarf.Offset]string{}}
 	var enclosing []within
+	var lambdas []func() // name instances of what may be that of one which comes later
 	for {
 		e, err := r.next()
 		if err != nil || e == nil {
@@ -284,15 +288,28 @@ func (u *unit) readFunctions(d *debugInfo, files []*dwarf.LineFile) {
 		}
 		switch e.Tag {
 		case dwarf.TagSubprogram, dwarf.TagInlinedSubroutine:
-			in = within{scope: u.addScope(d.data, &names, files, in.scope, e)}
+			if in.member {
+				names.local(e, in.function, in.class)
+			}
+			in = within{scope: u.addScope(d.data, &names, files, in.scope, e), function: e}
+			if s := in.scope; s != nil && s.name == callOperator {
+				lambdas = append(lambdas, func() { s.name = names.name(e) })
+			}
 		case dwarf.TagLexDwarfBlock:
 			if ranges, err := d.data.Ranges(e); err == nil && len(ranges) > 0 {
 				in.block = ranges
 			}
 		case dwarf.TagVariable, dwarf.TagFormalParameter:
 			d.addLocal(in, files, e)
-		case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagEnumerationType, dwarf.TagSubroutineType:
-			r.SkipChildren() // declarations only
+		case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
+			if in.function == nil {
+				r.SkipChildren() // declarations only
+				continue
+			}
+			// What a lambda does, and functions of a function's own classes, gcc puts here.
+			in = within{function: in.function, member: true, class: joined(in.class, ownName(e, false))}
+		case dwarf.TagEnumerationType, dwarf.TagSubroutineType:
+			r.SkipChildren()
 			continue
 		}
 		if e.Children {
@@ -300,6 +317,9 @@ func (u *unit) readFunctions(d *debugInfo, files []*dwarf.LineFile) {
 		} else if len(enclosing) == 0 {
 			break // a unit without anything inside
 		}
+	}
+	for _, name := range lambdas {
+		name()
 	}
 	slices.SortStableFunc(u.functions, func(a, b functionSpan) int { return cmp.Compare(a.lo, b.lo) })
 	u.nameRegions()

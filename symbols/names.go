@@ -19,6 +19,9 @@ const attrMIPSLinkageName dwarf.Attr = 0x2007
 // plain name, and a name should not depend on the compiler.
 const anonymousNamespace = "(anonymous namespace)::"
 
+// callOperator is what gcc calls the function of a lambda.
+const callOperator = "operator()"
+
 // namer finds the names of functions, following the references from a copy to
 // its origin and from a definition to its declaration.
 type namer struct {
@@ -32,6 +35,9 @@ func (n *namer) name(e *dwarf.Entry) string {
 	if s := ownName(e, true); s != "" {
 		return s
 	}
+	if s, ok := n.known[e.Offset]; ok {
+		return s
+	}
 	at, ok := origin(e)
 	if !ok {
 		return ownName(e, false)
@@ -42,6 +48,27 @@ func (n *namer) name(e *dwarf.Entry) string {
 	s := n.follow(e)
 	n.known[at] = s
 	return s
+}
+
+// local names what a class that is a function's own does: gcc gives no linkage name to that. A lambda's
+// class has no name.
+func (n *namer) local(e, function *dwarf.Entry, class string) {
+	own := ownName(e, false)
+	if ownName(e, true) != "" || own == "" {
+		return
+	}
+	if class == "" && own == callOperator {
+		own = lambda
+	}
+	n.known[e.Offset] = joined(n.name(function), joined(class, own))
+}
+
+// joined returns a name with what it lies in.
+func joined(in, name string) string {
+	if in == "" || name == "" {
+		return in + name
+	}
+	return in + "::" + name
 }
 
 func (n *namer) follow(e *dwarf.Entry) string {

@@ -144,6 +144,24 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// What a lambda does, and a class of a function's own, is of that function, whatever the compiler inlines.
+func TestLambdas(t *testing.T) {
+	want := []string{
+		"put lambdas.cc:6 < phase::Local::send lambdas.cc:23", "put lambdas.cc:6 < phase::{lambda} lambdas.cc:29",
+		"put lambdas.cc:6 < phase::{lambda} lambdas.cc:33",
+	}
+	for _, compiler := range []string{"g++", "clang++"} {
+		for _, level := range []string{"-O0", "-O1", "-O2"} {
+			all := resolveAll(NewResolver(Options{}), build(t, compiler, "lambdas.cc", "-g", level))
+			require.Len(t, all, len(want))
+			for i, got := range all {
+				got = strings.Replace(strings.ReplaceAll(got, "phase(int)::", "phase::"), "Local::send() ", "Local::send ", 1)
+				require.True(t, strings.HasPrefix(got, want[i]), "%s %s: %s", compiler, level, got)
+			}
+		}
+	}
+}
+
 // Paths are whole, however the compiler was called.
 func TestPaths(t *testing.T) {
 	dir := t.TempDir()
