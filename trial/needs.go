@@ -46,6 +46,9 @@ func (p *planner) blocked() error {
 			// Of the calls behind what needs something the other process comes to the first one first.
 			k := sort.Search(len(own), func(i int) bool { return own[i] > slot(n.Pos, itself) })
 			if k < len(own) && k < len(others) && others[k] < slot(n.At, itself) {
+				if len(p.scan.ranks[n.Rank].threads) > 1 || len(p.scan.ranks[n.Of].threads) > 1 { // another one may go on
+					return fmt.Errorf("%w: whether processes with several threads would wait for each other is not known", ErrUnknown)
+				}
 				return fmt.Errorf("%w: rank %d for rank %d", ErrBlocked, n.Rank, n.Of)
 			}
 		}

@@ -129,13 +129,14 @@ func (e *execution) behind() uint64 {
 
 // planner makes a Plan.
 type planner struct {
-	scan   *Scan
-	siteAt func(*conflicts.SyncPoint) int
-	maker  Maker
-	plan   *Plan
-	runs   []map[int][]execution // by rank and site, as moved
-	late   bool                  // collective calls come as late as they can
-	series []series              // the collective calls that were put in
+	scan    *Scan
+	siteAt  func(*conflicts.SyncPoint) int
+	maker   Maker
+	plan    *Plan
+	runs    []map[int][]execution // by rank and site, as moved
+	late    bool                  // collective calls come as late as they can
+	threads []uint32              // by rank, that make the changes
+	series  []series              // the collective calls that were put in
 }
 
 // ErrUnknown: whether the steps can be carried out cannot be said. Other errors say that
@@ -147,17 +148,16 @@ var ErrUnknown = errors.New("it cannot be tried")
 // error says why the steps cannot be carried out.
 func (s *Scan) Plan(steps []conflicts.Step, siteAt func(*conflicts.SyncPoint) int, maker Maker, late bool) (*Plan, error) {
 	p := &planner{scan: s, siteAt: siteAt, maker: maker, late: late, plan: &Plan{ranks: make([]edits, len(s.ranks)), orders: orders{map[int][]string{}, s.sitesOf, maker}}}
-	only := !slices.ContainsFunc(steps, func(s conflicts.Step) bool { return s.Do != conflicts.StepOrder })
 	for i := range s.ranks {
-		if s.ranks[i].threads && !only {
-			return nil, fmt.Errorf("%w: a process has several threads", ErrUnknown)
-		}
 		runs := map[int][]execution{}
 		for site, all := range s.ranks[i].executions {
 			runs[site] = slices.Clone(all)
 		}
 		p.runs = append(p.runs, runs)
 		p.plan.ranks[i] = edits{gone: map[uint64]bool{}, instead: map[uint64]*trace.Call{}}
+	}
+	if err := p.assign(steps); err != nil {
+		return nil, err
 	}
 	for _, do := range []func(*conflicts.Step) error{p.move, p.insert, p.delay, p.meet, p.order} {
 		for i := range steps {
@@ -173,6 +173,43 @@ func (s *Scan) Plan(steps []conflicts.Step, siteAt func(*conflicts.SyncPoint) in
 		slices.SortStableFunc(p.plan.ranks[i].puts, func(a, b put) int { return cmp.Compare(a.slot, b.slot) })
 	}
 	return p.plan, nil
+}
+
+// assign says which thread of each process makes the changes: the one that comes by the statements,
+// and where processes meet, makes their collective calls. The error: there are several.
+func (p *planner) assign(steps []conflicts.Step) error {
+	p.threads = make([]uint32, len(p.scan.ranks))
+	if !slices.ContainsFunc(steps, func(s conflicts.Step) bool { return s.Do != conflicts.StepOrder }) {
+		return nil
+	}
+	for rank := range p.scan.ranks {
+		q := &p.scan.ranks[rank]
+		if len(q.threads) < 2 {
+			continue
+		}
+		by := map[uint32]bool{}
+		for i := range steps {
+			for _, at := range []*conflicts.SyncPoint{&steps[i].At, &steps[i].To} {
+				if site := p.siteAt(at); site >= 0 {
+					for k := range p.runs[rank][site] {
+						by[p.runs[rank][site][k].thread] = true
+					}
+				}
+			}
+			if steps[i].Do == conflicts.StepMeet || steps[i].Do == conflicts.StepMeetEach {
+				for _, m := range q.meets {
+					by[m.thread] = true
+				}
+			}
+		}
+		if len(by) > 1 {
+			return fmt.Errorf("%w: several threads of a process come by", ErrUnknown)
+		}
+		for thread := range by {
+			p.threads[rank] = thread
+		}
+	}
+	return nil
 }
 
 // site returns the site of a statement. The error: it has no source line.
@@ -202,9 +239,12 @@ func (p *planner) sites(step *conflicts.Step) (at, to int, err error) {
 	return at, to, nil
 }
 
-// put puts events into a stream.
+// put puts events into a stream, of the thread that makes the changes.
 func (p *planner) put(rank int, at uint64, events ...trace.Event) {
 	e := &p.plan.ranks[rank]
+	for i := range events {
+		events[i].Strand = p.threads[rank]
+	}
 	e.puts = append(e.puts, put{at, events})
 }
 

@@ -57,17 +57,32 @@ const MostNoted = 1 << 18
 // process is what is noted of one process.
 type process struct {
 	executions map[int][]execution // by site, in program order
-	before     []At                // the sites of the event before
-	span       int                 // calls so far
-	pos        uint64              // events so far
-	regions    []uint64            // the last event of each concurrent region, from the first on
-	meets      []met               // collective calls
-	at         met                 // the last call that was replayed
-	windows    map[int64]uint64    // the last call on each
-	made       []madeWindow        // in program order
-	buffers    []uint64            // calls that have a buffer
-	threads    bool                // it has several
+	threads    map[uint32]*thread
+	pos        uint64           // events so far
+	regions    []uint64         // the last event of each concurrent region, from the first on
+	meets      []met            // collective calls
+	at         met              // the last call that was replayed
+	windows    map[int64]uint64 // the last call on each
+	made       []madeWindow     // in program order
+	buffers    []uint64         // calls that have a buffer
 	results    results
+}
+
+// thread is what is noted of one of its threads.
+type thread struct {
+	before []At   // the sites of the event before
+	last   uint64 // that; 0: what comes goes on with none
+	span   int    // calls so far
+}
+
+// of returns what is noted of a thread.
+func (p *process) of(number uint32) *thread {
+	t := p.threads[number]
+	if t == nil {
+		t = &thread{}
+		p.threads[number] = t
+	}
+	return t
 }
 
 // madeWindow is a window that a process took part in making.
@@ -107,15 +122,17 @@ func (p *process) has(w madeWindow, pos uint64) bool { return w.at < pos && pos 
 
 // met is a call that may be a collective one.
 type met struct {
-	pos uint64
-	on  string // which sequence of collective calls it is one of
+	pos    uint64
+	thread uint32
+	on     string // which sequence of collective calls it is one of
 }
 
 // execution is one execution of a statement: events that follow one another, as far
 // as the statement makes them.
 type execution struct {
+	thread      uint32 // of the process, that makes it
 	first, last uint64 // events
-	span        int    // calls before it
+	span        int    // calls of the thread before it
 	events      []event
 	calls       bool   // one of them is a call
 	moved       uint64 // the slot that a Plan moves it to; 0: none
@@ -165,7 +182,7 @@ func (e *execution) accesses() []*event {
 func NewScan(ranks int, sitesOf func(rank int, stack uint32) []At) *Scan {
 	s := &Scan{sitesOf: sitesOf, ranks: make([]process, ranks)}
 	for i := range s.ranks {
-		s.ranks[i].executions, s.ranks[i].windows = map[int][]execution{}, map[int64]uint64{}
+		s.ranks[i].executions, s.ranks[i].threads, s.ranks[i].windows = map[int][]execution{}, map[uint32]*thread{}, map[int64]uint64{}
 		s.ranks[i].results = results{map[uint64]int64{}, map[int64]uint64{}, map[int64]int64{}}
 	}
 	return s
@@ -196,13 +213,17 @@ func (s *Scan) note(rank int, ev *trace.Event) {
 	p := &s.ranks[rank]
 	if ev.Kind == trace.KindSkipped {
 		p.pos += ev.Skipped.Accesses
+		for _, t := range p.threads {
+			t.last = 0
+		}
 		return
 	}
 	p.pos++
+	t := p.of(ev.Strand)
 	stack, isCall := ev.Access.Stack, ev.Kind == trace.KindCall
 	switch {
 	case isCall:
-		p.span++
+		t.span++
 		stack = ev.Call.Stack
 		if i := ev.Call.Fn.Arg("win"); i >= 0 && i < len(ev.Call.Args) {
 			p.windows[ev.Call.Args[i].Int] = p.pos
@@ -222,14 +243,13 @@ func (s *Scan) note(rank int, ev *trace.Event) {
 	case ev.Kind != trace.KindAccess:
 		return
 	}
-	p.threads = p.threads || ev.Strand != 0
 	sites := s.sitesOf(rank, stack)
 	for _, at := range sites {
 		if !s.full {
-			s.execute(p, at, ev)
+			s.execute(p, t, at, ev)
 		}
 	}
-	p.before = sites
+	t.before, t.last = sites, p.pos
 }
 
 // hasBuffer reports whether calls of a function have a buffer of some datatype.
@@ -241,26 +261,26 @@ func hasBuffer(fn *trace.Fn) bool {
 }
 
 // execute notes an event of a statement: that goes on, or is executed anew.
-func (s *Scan) execute(p *process, at At, ev *trace.Event) {
+func (s *Scan) execute(p *process, t *thread, at At, ev *trace.Event) {
 	kept := event{keep(ev), p.pos}
 	all := p.executions[at.Site]
-	if n := len(all); n > 0 {
+	if n := len(all); n > 0 && all[n-1].thread == ev.Strand {
 		e := &all[n-1]
 		switch {
-		case ev.Kind == trace.KindAccess && e.span == p.span, // of a loop, say
-			ev.Kind == trace.KindAccess && e.calls && slices.Contains(p.before, at) && e.span+1 == p.span,
-			ev.Kind == trace.KindCall && e.last+1 == p.pos && !(at.Inner && e.calls):
+		case ev.Kind == trace.KindAccess && e.span == t.span, // of a loop, say
+			ev.Kind == trace.KindAccess && e.calls && slices.Contains(t.before, at) && e.span+1 == t.span,
+			ev.Kind == trace.KindCall && e.last == t.last && !(at.Inner && e.calls):
 			e.last = p.pos
 			e.events, e.calls = append(e.events, kept), e.calls || ev.Kind == trace.KindCall
 			s.count()
 			return
 		}
 	}
-	span := p.span
+	span := t.span
 	if ev.Kind == trace.KindCall {
 		span--
 	}
-	p.executions[at.Site] = append(all, execution{first: p.pos, last: p.pos, span: span, events: []event{kept}, calls: ev.Kind == trace.KindCall})
+	p.executions[at.Site] = append(all, execution{thread: ev.Strand, first: p.pos, last: p.pos, span: span, events: []event{kept}, calls: ev.Kind == trace.KindCall})
 	s.count()
 }
 
@@ -290,7 +310,7 @@ func keepCall(c *trace.Call) *trace.Call {
 
 // Call is that of core.Observer.
 func (s *Scan) Call(c *core.ObservedCall) {
-	at := met{pos: c.Pos}
+	at := met{pos: c.Pos, thread: c.Thread}
 	for i, arg := range c.Call.Fn.Args {
 		if i < len(c.Call.Args) && (arg.Kind == trace.ArgComm || arg.Kind == trace.ArgWin) {
 			at.on = fmt.Sprint(string(arg.Kind), c.Call.Args[i].Int)
