@@ -26,9 +26,8 @@ const (
 
 // Why fixes are not tried.
 const (
-	neverTried = "it is not a change of single lines"
-	tooLong    = "the run is too long to try them all"
-	unsettled  = "operations fetched values that nobody is known to have left, so that order may be missing in which it removes all of the finding"
+	tooLong   = "the run is too long to try them all"
+	unsettled = "operations fetched values that nobody is known to have left, so that order may be missing in which it removes all of the finding"
 )
 
 // TryFixes reads the traces of a result once more and tries the fixes of its findings, as

@@ -116,7 +116,7 @@ func (t *trials) judge(fix *conflicts.Fix, i int, keys []findingKey) bool {
 	fix.Trial = conflicts.Trial{}
 	switch {
 	case o == nil:
-		fix.Trial.Untried = neverTried
+		fix.Trial.Untried = conflicts.NotLines
 	case errors.Is(o.why, trial.ErrUnknown):
 		fix.Trial.Untried = o.why.Error()
 	case o.untried != "":

@@ -117,6 +117,9 @@ const (
 	NearTo StepEnd = "to" // directly before the statement To
 )
 
+// NotLines is why a fix of a kind that no replay can carry out is not tried.
+const NotLines = "it is not a change of single lines"
+
 // Trial is what came of trying a fix on the recorded run: the replay was repeated
 // with its steps carried out. A fix after which the finding was still there, or a new
 // one, or after which something that is sent or read would have been another value
@@ -124,7 +127,7 @@ const (
 type Trial struct {
 	Tried   bool
 	Removes []int  // of a fix that was tried: the findings that it removes, this one included, by their index in the result
-	Untried string // why it was not tried; "" where nobody has asked for it
+	Untried string // why it was not tried, such as NotLines; "" where nobody has asked for it
 }
 
 // Lock is a lock that protects an access.

@@ -265,8 +265,8 @@ func (d *dataWriter) finding(f *conflicts.Finding) htmlFinding {
 	for _, q := range f.Sought {
 		d.data.Sought = append(d.data.Sought, htmlSought{d.text(string(q.Kind)), d.text(q.Text)})
 	}
-	for _, m := range f.Fixes {
-		d.data.Fixes = append(d.data.Fixes, htmlFix{d.text(string(m.Kind)), d.text(fixText(&m))})
+	for i, text := range fixTexts(f.Fixes) {
+		d.data.Fixes = append(d.data.Fixes, htmlFix{d.text(string(f.Fixes[i].Kind)), d.text(text)})
 	}
 	out.Seen = d.text(seen(f))
 	return out

@@ -141,8 +141,8 @@ func (s *sarifWriter) message(f *conflicts.Finding, other *conflicts.Side) strin
 		text = fmt.Sprintf("%s. The other: [%s](1), %s", text, escape.Replace(second(f, other)), stackPlace(other.Stack, s.opts.Dir))
 	}
 	text += runsBehind(f) + ". Why: " + f.Why
-	for _, m := range f.Fixes {
-		text += ". Fix: " + fixText(&m)
+	for _, fix := range fixTexts(f.Fixes) {
+		text += ". Fix: " + fix
 	}
 	return text + "."
 }

@@ -158,7 +158,7 @@ func (t *fixesTold) next(res *analysis.Result, finding int) string {
 			return ""
 		}
 	}
-	text := fixText(&own[0])
+	text := fixTexts(own[:1])[0]
 	if slices.Contains(t.others, text) {
 		return ""
 	}
@@ -252,8 +252,7 @@ func (t *textWriter) finding(f *conflicts.Finding, number, again string, others 
 		add(label("looked for", i), "- "+q.Text, true)
 	}
 	fixes, more := fixesShown(f)
-	for i, m := range fixes {
-		text := fixText(&m)
+	for i, text := range fixTexts(fixes) {
 		if i > 0 {
 			text = "or " + text
 		}

@@ -184,22 +184,33 @@ func plainFinding(res *analysis.Result, i int, opts Options) string {
 		}
 	}
 	fmt.Fprintf(&b, "why: %s", f.Why)
-	for _, m := range f.Fixes {
-		fmt.Fprintf(&b, "\nfix: %s", fixText(&m))
+	for _, text := range fixTexts(f.Fixes) {
+		fmt.Fprintf(&b, "\nfix: %s", text)
 	}
 	fmt.Fprintf(&b, "\nfinding: #%d %s", i+1, fingerprint.Of(f, res.Sources).Hash()[:shownPrint])
 	return b.String()
 }
 
-// fixText says what a fix is, and what came of trying it.
-func fixText(m *conflicts.Fix) string {
-	switch n := len(m.Trial.Removes) - 1; {
-	case m.Trial.Untried != "" && m.Kind != conflicts.FixOther:
-		return m.Text + " (not tried on this run)"
-	case n > 0:
-		return fmt.Sprintf("%s (removes %s too)", m.Text, plural(n, "other finding"))
+// fixTexts says what fixes are, and what came of trying them: why one was not tried, where that is
+// no matter of its kind, once.
+func fixTexts(fixes []conflicts.Fix) []string {
+	var texts []string
+	said := map[string]bool{"": true, conflicts.NotLines: true}
+	for i := range fixes {
+		m := &fixes[i]
+		text, why := m.Text, m.Trial.Untried
+		switch n := len(m.Trial.Removes) - 1; {
+		case why != "" && m.Kind != conflicts.FixOther && said[why]:
+			text += " (not tried on this run)"
+		case why != "" && m.Kind != conflicts.FixOther:
+			said[why] = true
+			text += " (not tried on this run: " + why + ")"
+		case n > 0:
+			text += fmt.Sprintf(" (removes %s too)", plural(n, "other finding"))
+		}
+		texts = append(texts, text)
 	}
-	return m.Text
+	return texts
 }
 
 // relative writes a path below dir relative to it.

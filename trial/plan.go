@@ -203,7 +203,7 @@ func (p *planner) assign(steps []conflicts.Step) error {
 			}
 		}
 		if len(by) > 1 {
-			return fmt.Errorf("%w: several threads of a process come by", ErrUnknown)
+			return fmt.Errorf("%w: several threads of a process come by, or make collective calls", ErrUnknown)
 		}
 		for thread := range by {
 			p.threads[rank] = thread
