@@ -299,12 +299,19 @@ func acquire(s *Strand, x *item) {
 	if x.region == s.m.index && !x.joined.IsZero() {
 		s.due, s.stale = s.m.clock.Join(s.due, x.joined), true
 	}
-	if len(x.waits) > 0 {
-		s.park(x)
-		s.wake()
-		s.call = Call{Call: keep(x.event.Call), function: x.fn, kept: true}
-		s.Synchronize(&s.call, nil, x.waits, s.unparked)
+	if len(x.waits) == 0 {
+		return
 	}
+	s.park(x)
+	s.call = Call{Call: keep(x.event.Call), function: x.fn, kept: true}
+	if s.line == noLine { // it takes one once it knows whose it comes after: as many strands wait as there are read ahead
+		s.sync.call = s.Info(&s.call)
+		s.sync.begin(x.waits, s.unparked)
+		s.goOn()
+		return
+	}
+	s.wake()
+	s.Synchronize(&s.call, nil, x.waits, s.unparked)
 }
 
 // endObject: nothing acquires the object any more.

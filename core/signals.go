@@ -113,9 +113,8 @@ func (s *Strand) synchronize(by *regions.CallInfo, returned bool, signals []*Sig
 	if y.quiet = len(signals) == 0 && trace.IsNote(by.Fn); !y.quiet {
 		m.clock.Tick(int(s.line))
 	}
-	y.call, y.after = by, after
-	y.buffer = append(y.buffer[:0], waits...)
-	y.waits = y.buffer // not nil: an event is under way
+	y.call = by
+	y.begin(waits, after)
 	m.watch.signal(s, signals)
 	for _, g := range signals {
 		m.give(g, now)
@@ -127,6 +126,13 @@ func (s *Strand) synchronize(by *regions.CallInfo, returned bool, signals []*Sig
 		return
 	}
 	s.goOn()
+}
+
+// begin begins an event: it is over with its waits, and then comes after.
+func (y *synchronization) begin(waits []Wait, after func()) {
+	y.after = after
+	y.buffer = append(y.buffer[:0], waits...)
+	y.waits = y.buffer // not nil: an event is under way
 }
 
 // over forgets the waits of an event that is over or given up.
@@ -148,7 +154,11 @@ func (s *Strand) goOn() bool {
 			w.On.await(s)
 			return false
 		}
-		if w.On.region == m.index {
+		switch {
+		case w.On.region != m.index:
+		case s.line == noLine:
+			s.due, s.stale = m.clock.Join(s.due, w.On.time), true
+		default:
 			if !m.forgets() { // of thousands of processes that is most of the work, and of the memory
 				m.clock.Merge(int(s.line), w.On.time)
 			}
@@ -168,12 +178,17 @@ func (s *Strand) goOn() bool {
 	}
 	y.over()
 	s.state = running
-	m.watch.over(s)
-	if !y.quiet {
+	switch {
+	case s.line == noLine: // its next event begins a separate region
+	case !y.quiet:
+		m.watch.over(s)
 		s.beginSegment(y.call)
-	} else if m.clock.Now(int(s.line)) != y.from {
-		m.clock.Tick(int(s.line))
-		s.beginSegment(y.call)
+	default:
+		m.watch.over(s)
+		if m.clock.Now(int(s.line)) != y.from {
+			m.clock.Tick(int(s.line))
+			s.beginSegment(y.call)
+		}
 	}
 	if after := y.after; after != nil {
 		y.after = nil

@@ -173,7 +173,7 @@ func (t *team) beginRegion(by *regions.CallInfo) {
 		}
 	}
 	for _, s := range t.others {
-		if s.parked != nil {
+		if s.parked != nil && s.line != noLine { // else it stands there as well in the new region
 			s.unpark()
 		}
 		s.line, s.path = noLine, nil
