@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/regions"
@@ -171,13 +172,15 @@ func variablesKnown(n *namer) []variableAt {
 	return out
 }
 
-// allocations find what a line of C, C++ or Fortran gives the memory to that it allocates.
+// allocations find what a line of C or C++ gives the memory to that it allocates.
 var allocations = []*regexp.Regexp{
 	regexp.MustCompile(`([A-Za-z_]\w*(?:(?:->|\.|::)\w+|\[[^\]]*\])*)\s*=\s*(?:\([^()]*\)\s*|(?:static|reinterpret)_cast<[^()]*>\(\s*)?(?:std::|::)?(?:new\b|make_unique\b|make_shared\b|\w*[aA]lloc\w*\s*\()`),
 	regexp.MustCompile(`posix_memalign\(\s*(?:\([^()]*\)\s*)?&\s*([A-Za-z_]\w*(?:(?:->|\.)\w+)*)`),
 	regexp.MustCompile(`\b(?:std::)?vector\s*<.*>\s+([A-Za-z_]\w*)\s*[({]`),
-	regexp.MustCompile(`(?i)\ballocate\s*\(\s*(?:.*::\s*)?([a-z]\w*(?:%\w+)*)\s*\(`),
 }
+
+// allocateStatement finds where the list of a Fortran ALLOCATE statement begins, behind a type.
+var allocateStatement = regexp.MustCompile(`(?i)\ballocate\s*\((?:[^!'"]*::)?`)
 
 // allocated is the name of the variable or member that a line assigns the memory to that it
 // allocates; "" where it has none, or several.
@@ -191,5 +194,40 @@ func allocated(line string) string {
 			name = m[1]
 		}
 	}
+	if at := allocateStatement.FindStringIndex(line); at != nil {
+		return onlyObject(line[at[1]:])
+	}
 	return name
+}
+
+// onlyObject is the object in the list of an ALLOCATE statement, without its shape, such as
+// tree%leaf(2)%b; "" where there are several, or the list does not end in this line.
+func onlyObject(list string) string {
+	object, item, depth, shape := "", 0, 1, 0
+	for i, c := range list {
+		switch c {
+		case '(':
+			if depth++; depth == 2 {
+				shape = i
+			}
+			continue
+		case ')':
+			depth--
+		}
+		if depth > 1 || c != ',' && depth > 0 {
+			continue
+		}
+		if text := strings.TrimSpace(list[item:i]); !strings.Contains(text, "=") { // an option
+			if object != "" {
+				return ""
+			}
+			if object = text; strings.HasSuffix(text, ")") {
+				object = strings.TrimSpace(list[item:shape])
+			}
+		}
+		if item = i + 1; depth == 0 {
+			return object
+		}
+	}
+	return ""
 }
