@@ -77,6 +77,16 @@ func (n *namer) tellWithin(g *conflicts.Group) {
 		}
 	}
 	symbols.TellWithin(first, second, others)
+	for i, t := range []*conflicts.Touch{&g.Sample.First, &g.Sample.Second} {
+		other := []*conflicts.Touch{&g.Sample.Second, &g.Sample.First}[i]
+		var beside [][]symbols.Frame
+		for _, c := range []*regions.CallInfo{t.Started, t.Next, t.Done, t.Passed, other.Heard} {
+			if c != nil {
+				beside = append(beside, n.stack(c.Rank, c.Stack))
+			}
+		}
+		symbols.TellBeside([][]symbols.Frame{first, second}[i], beside)
+	}
 	for _, s := range []struct {
 		stack []symbols.Frame
 		heard *regions.CallInfo // of the process whose access that is

@@ -8,7 +8,7 @@ import (
 )
 
 // Site returns the frame that a call is named by: that of Here, or, where TellApart or
-// TellWithin found others there, the innermost one that tells it from them. within is then
+// TellWithin found others there, the innermost one that tells it from them, or that of TellBeside. within is then
 // the function that is called there and its line, "fence at window.h:20", without the file
 // where that is the same, or, of a frame within that of Here, the function that has that line;
 // otherwise "". It is false for an empty stack.
@@ -118,6 +118,44 @@ func TellWithin(first, second []Frame, others [][]Frame) {
 		if same {
 			f := &stack[h-depth]
 			f.Site = f.File != "" && f.Line > 0 && f.Layer != Library
+		}
+	}
+}
+
+// TellBeside marks frames of the stacks of calls that a finding tells beside an access of the same
+// process, where they are made in functions that the access is not: the innermost one of a function
+// that it is made in, too. There the calls stand beside it, whoever else comes to that. Marks further in
+// stay, and so do all where two calls would be the same.
+func TellBeside(access []Frame, calls [][]Frame) {
+	type function struct{ name, file string }
+	in := map[function]bool{}
+	for _, f := range Path(access) {
+		in[function{f.Func, f.File}] = f.Func != "" && f.File != ""
+	}
+	at := make([]int, len(calls)) // the frame to mark; -1: none
+	for c, stack := range calls {
+		at[c] = -1
+		if i := HereAt(stack); i >= 0 && siteAt(stack) >= i {
+			k := i + slices.IndexFunc(stack[i:], func(f Frame) bool { return in[function{f.Func, f.File}] })
+			if k > i && stack[k].Line > 0 && stack[k].Layer != Library && (siteAt(stack) == i || siteAt(stack) > k) {
+				at[c] = k
+			}
+		}
+	}
+	for c, stack := range calls {
+		for d, other := range calls[:c] {
+			if at[c] >= 0 && at[d] >= 0 && placeKey(stack[at[c]]) == placeKey(other[at[d]]) && !slices.Equal(beginnings(stack), beginnings(other)) &&
+				placeKey(stack[HereAt(stack)]) == placeKey(other[HereAt(other)]) {
+				return
+			}
+		}
+	}
+	for c, stack := range calls {
+		if at[c] < 0 {
+			continue
+		}
+		for i := range stack {
+			stack[i].Site = i == at[c]
 		}
 	}
 }

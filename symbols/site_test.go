@@ -85,3 +85,28 @@ func TestTellWithin(t *testing.T) {
 
 	TellWithin(nil, fetch(), nil)
 }
+
+func TestTellBeside(t *testing.T) {
+	in := func(function string, line int) Frame { return Frame{Func: function, File: "m.f90", Line: line} }
+	access := []Frame{in("step", 15), in("first", 20), in("main", 40)}
+	sync := func(line int, rest ...Frame) []Frame {
+		return append([]Frame{in("sync", 10), in("step", line)}, append(rest, in("main", 40))...)
+	}
+	placeOf := func(stack []Frame) string {
+		f, within, _ := Site(stack)
+		return fmt.Sprint(f.Line, " ", within)
+	}
+
+	before, behind := sync(14, in("first", 20)), sync(17, in("first", 20))
+	before[2].Site, behind[2].Site = true, true // tells them from those of another caller
+	direct := []Frame{in("step", 16), in("first", 20), in("main", 40)}
+	elsewhere := []Frame{in("sync", 10), in("finish", 30)}
+	TellBeside(access, [][]Frame{before, behind, direct, elsewhere, before})
+	require.Equal(t, []string{"14 sync at line 10", "17 sync at line 10", "16 ", "10 "},
+		[]string{placeOf(before), placeOf(behind), placeOf(direct), placeOf(elsewhere)})
+
+	one, other := sync(14, in("first", 20)), sync(14, in("second", 23))
+	one[2].Site, other[2].Site = true, true
+	TellBeside(access, [][]Frame{one, other})
+	require.Equal(t, []string{"20 sync at line 10", "23 sync at line 10"}, []string{placeOf(one), placeOf(other)}, "they would be the same")
+}
