@@ -202,6 +202,10 @@ func (w *Wording) open(span, other *conflicts.Side) string {
 		round = ", in the next iteration"
 	}
 	why := fmt.Sprintf("%s is not complete until %s, and %s comes before that%s", w.Access(span), w.Call(span.Done), w.next(span, other), round)
+	if closedBeside(span, other) {
+		why = fmt.Sprintf("%s is not complete until %s of %s, and nothing makes %s wait for that before %s", w.Access(span),
+			w.Call(span.Done), threadName(span.Done.Thread), threadName(other.Thread), w.next(span, other))
+	}
 	if crossed(span, other) {
 		why += "; " + w.between(span, other)
 	}
@@ -268,7 +272,11 @@ func (w *Wording) fixWithin(span, other *conflicts.Side) []conflicts.Fix {
 		out = append(out, Until(m, Place(other), fmt.Sprintf("%s directly after %s%s", how.How, w.Access(span), remains)))
 	}
 	fence := w.model.Call(span.Done.Call).Fence
-	if span.Done.Call != "" && (!other.Class.OneSided() || fence) {
+	switch {
+	case span.Done.Call == "" || other.Class.OneSided() && !fence:
+	case closedBeside(span, other):
+		out = append(out, w.waitIn(other, threadName(span.Done.Thread), threadName(other.Thread), span.Done, remains))
+	default:
 		move := w.MoveAfter(other, span.Done, remains)
 		if fence && how.All { // which all processes call: one more is the greater change
 			out = append([]conflicts.Fix{move}, out...)

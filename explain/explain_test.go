@@ -95,9 +95,10 @@ func TestToyModel(t *testing.T) {
 			f: conflicts.Finding{Rule: conflicts.RuleBuffer, First: buffer(put(0, 30, "toy_barrier")), Second: conflicts.Side{Rank: 0, Thread: 2, Role: "load",
 				Class: regions.Local, Stack: at(20), Started: sync("toy_wait", 0, 40)}, Began: 1},
 			message: "load from the put of toy_put before it completes",
-			why: "toy_put (line 30) is not complete until toy_barrier (line 30), and the load (line 20) comes before that; " +
+			why: "toy_put (line 30) is not complete until toy_barrier (line 30) of the main thread, and nothing makes thread 2 wait for that before the load (line 20); " +
 				"toy_wait (line 40) is called by the main thread before the load (line 20), but completes nothing",
-			fixes: []string{"call toy_quiet between toy_put (line 30) and the load (line 20)", "move the load (line 20) after toy_barrier (line 30)"},
+			fixes: []string{"call toy_quiet between toy_put (line 30) and the load (line 20)",
+				"in rank 0, let thread 2 wait for the main thread after toy_barrier (line 30) and before the load (line 20) (join, mutex or critical, barrier, depend clause, taskwait)"},
 		},
 		{
 			name:    "two puts of one process",

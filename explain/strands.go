@@ -81,6 +81,12 @@ func ByOtherThread(op, own *conflicts.Side) bool {
 	return ClosedBy(op, own) && op.Done.Thread != own.Thread
 }
 
+// closedBeside reports whether an operation is complete with a call of another thread of its process
+// than that of an access of that.
+func closedBeside(span, other *conflicts.Side) bool {
+	return span.Done.Call != "" && span.Rank == other.Rank && span.Done.Thread != other.Thread
+}
+
 // WaitForThread proposes that an access come after the call of another thread with which an
 // operation is complete (ByOtherThread).
 func (w *Wording) WaitForThread(op, own *conflicts.Side) conflicts.Fix {
