@@ -53,8 +53,9 @@ type Model struct {
 	reaches    []*reach     // into dynamic windows, of operations issued in this region
 	spare      []*operation // for reuse
 	order      callOrder
-	operations uint64 // one-sided operations so far
-	apart      bool   // none becomes one with another: for tests
+	mappings   map[mapping]*mapped // of memory that processes may share without MPI
+	operations uint64              // one-sided operations so far
+	apart      bool                // none becomes one with another: for tests
 }
 
 var _ core.Model = (*Model)(nil)

@@ -90,6 +90,7 @@ var environment = map[string]*entry{
 	"MPI_Finalize":    {do: doFinalize, signals: "all processes", waits: "all processes"},
 	"MPI_Abort":       {aborts: true, note: "nothing follows it"},
 	"mcchk_Threads":   {do: doThreads},
+	"mcchk_Mapped":    {do: doMapped},
 	"MPI_Type_free":   {},
 
 	"MPI_Publish_name":   {mayOrder: true},

@@ -20,7 +20,7 @@ struct mcchk_function {
 	const char *definition; /* "MPI_Put origin_addr:p,…" */
 };
 extern const struct mcchk_function mcchk_functions[];
-extern const uint16_t mcchk_fn_mcchk_Memory_gone, mcchk_fn_mcchk_Threads, mcchk_fn_mcchk_Strand, mcchk_fn_mcchk_Strand_end, mcchk_fn_mcchk_Strand_waits, mcchk_fn_mcchk_Will_release,
+extern const uint16_t mcchk_fn_mcchk_Memory_gone, mcchk_fn_mcchk_Threads, mcchk_fn_mcchk_Mapped, mcchk_fn_mcchk_Strand, mcchk_fn_mcchk_Strand_end, mcchk_fn_mcchk_Strand_waits, mcchk_fn_mcchk_Will_release,
 	mcchk_fn_mcchk_Release, mcchk_fn_mcchk_Fork, mcchk_fn_mcchk_Acquire, mcchk_fn_mcchk_Object_end;
 
 /* ---- calls.c ---- */
@@ -192,6 +192,8 @@ void mcchk_given(void *frame, struct mcchk_range place); /* the same, for mcchk_
 enum { MCCHK_THREADS, MCCHK_REGIONS, MCCHK_BUFFERS, MCCHK_FORKED, MCCHK_HANDLERS, MCCHK_SHARED, MCCHK_KINDS }; /* of what is not ordered, or not recorded */
 void mcchk_threads_unseen(void *frame);
 void mcchk_threads_start(void *frame);
+void mcchk_mapped_start(void *frame); /* mapped.c */
+uint64_t mcchk_host(void);            /* start.c */
 void mcchk_threads_recorded(void *frame);
 void mcchk_noticed(int kind, void **frame);
 int mcchk_is_noticed(int kind);

@@ -612,6 +612,7 @@ ssize_t __real_read(int, void *, size_t);
 ssize_t __real_write(int, const void *, size_t);
 ssize_t __real_pread(int, void *, size_t, off_t);
 ssize_t __real_pwrite(int, const void *, size_t, off_t);
+void *__real_mmap(void *, size_t, int, int, int, off_t);
 int __real_munmap(void *, size_t);
 int __real_snprintf(char *, size_t, const char *, ...) __attribute__((format(printf, 3, 4)));
 #define strlen(...) __real_strlen(__VA_ARGS__)
@@ -624,6 +625,7 @@ int __real_snprintf(char *, size_t, const char *, ...) __attribute__((format(pri
 #define write(...) __real_write(__VA_ARGS__)
 #define pread(...) __real_pread(__VA_ARGS__)
 #define pwrite(...) __real_pwrite(__VA_ARGS__)
+#define mmap(...) __real_mmap(__VA_ARGS__)
 #define munmap(...) __real_munmap(__VA_ARGS__)
 #define snprintf(...) __real_snprintf(__VA_ARGS__)
 #endif

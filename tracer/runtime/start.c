@@ -32,6 +32,21 @@ static void read_line(const char *path, char *line, size_t size)
 
 static void read_boot(char *boot, size_t size) { read_line("/proc/sys/kernel/random/boot_id", boot, size); }
 
+/* Which machine, since when, the process is on. */
+uint64_t mcchk_host(void)
+{
+	union {
+		char text[40];
+		uint64_t words[5];
+	} boot = {""};
+	uint64_t h = 1;
+
+	read_boot(boot.text, sizeof boot.text);
+	for (unsigned i = 0; i < sizeof boot.words / sizeof *boot.words; i++)
+		h = mcchk_hashed(h, boot.words[i]);
+	return h;
+}
+
 static void make_run_id(uint8_t *id)
 {
 	const char *s = getenv("MCCHK_RUN_ID");

@@ -374,4 +374,5 @@ void mcchk_threads_start(void *frame)
 	if (mcchk_openmp_within())
 		mcchk_noticed(MCCHK_REGIONS, frame);
 	mcchk_threads_recorded(frame);
+	mcchk_mapped_start(frame);
 }

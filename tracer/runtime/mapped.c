@@ -1,0 +1,100 @@
+/* Memory that processes share without MPI: a file, or a segment of System V, that several of them map.
+ *
+ * What is accessed there is not recorded, and which processes share some only their traces tell
+ * together. So what the program itself maps that it may share becomes a pseudo call mcchk_Mapped;
+ * before MPI_Init, as soon as that is over.
+ */
+#include "calls.h"
+
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/stat.h>
+
+#define EARLY 16
+
+struct mapping {
+	uint64_t device, file; /* of System V: UINT64_MAX, and the segment */
+	uint64_t writes;
+	uintptr_t pc; /* where it was made */
+};
+
+static struct mapping early[EARLY]; /* before MPI_Init */
+static uint32_t early_count;        /* atomic */
+
+static void record(const struct mapping *m, void *frame)
+{
+	int64_t *w = mcchk_call_begin(mcchk_fn_mcchk_Mapped, 4, frame);
+	if (w) {
+		w[0] = (int64_t)mcchk_host();
+		w[1] = (int64_t)m->device;
+		w[2] = (int64_t)m->file;
+		w[3] = (int64_t)m->writes;
+	}
+	mcchk_call_commit();
+	mcchk_call_end(mcchk_now(), 0);
+}
+
+static void mapped(const struct mapping *m, void *frame)
+{
+	if (!mcchk_active) {
+		uint32_t n = __atomic_fetch_add(&early_count, 1, __ATOMIC_RELAXED);
+		if (n < EARLY)
+			early[n] = *m;
+		return;
+	}
+	if (mcchk_self.busy || !mcchk_enter(frame))
+		return;
+	record(m, frame);
+	mcchk_leave();
+}
+
+/* MPI_Init is over. */
+void mcchk_mapped_start(void *frame)
+{
+	uint32_t n = __atomic_exchange_n(&early_count, 0, __ATOMIC_RELAXED);
+
+	if (n == 0 || !mcchk_active || !mcchk_enter(frame))
+		return;
+	for (uint32_t i = 0; i < n && i < EARLY; i++) {
+		struct place {
+			const void *next;
+			uintptr_t pc;
+		} at = {NULL, early[i].pc};
+		record(&early[i], &at);
+	}
+	mcchk_leave();
+}
+
+static void file_mapped(const void *p, int protection, int flags, int fd, void **frame)
+{
+	struct stat st;
+
+	if (p == MAP_FAILED || (flags & MAP_TYPE) == MAP_PRIVATE || (flags & MAP_ANONYMOUS) || fstat(fd, &st) != 0)
+		return;
+	mapped(&(struct mapping){st.st_dev, st.st_ino, (protection & PROT_WRITE) != 0, (uintptr_t)frame[1]}, frame);
+}
+
+void *__real_mmap(void *, size_t, int, int, int, off_t) __attribute__((weak));
+void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset)
+{
+	void *p = __real_mmap(at, size, protection, flags, fd, offset);
+	file_mapped(p, protection, flags, fd, MCCHK_FRAME);
+	return p;
+}
+
+void *__real_mmap64(void *, size_t, int, int, int, off64_t) __attribute__((weak));
+void *__wrap_mmap64(void *at, size_t size, int protection, int flags, int fd, off64_t offset)
+{
+	void *p = __real_mmap64(at, size, protection, flags, fd, offset);
+	file_mapped(p, protection, flags, fd, MCCHK_FRAME);
+	return p;
+}
+
+void *__real_shmat(int, const void *, int) __attribute__((weak));
+void *__wrap_shmat(int segment, const void *at, int flags)
+{
+	void *p = __real_shmat(segment, at, flags);
+	if (p != (void *)-1)
+		mapped(&(struct mapping){UINT64_MAX, (uint64_t)segment, !(flags & SHM_RDONLY), (uintptr_t)((void **)MCCHK_FRAME)[1]}, MCCHK_FRAME);
+	return p;
+}
