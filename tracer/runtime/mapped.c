@@ -37,7 +37,7 @@ static void record(const struct mapping *m, void *frame)
 static void mapped(const struct mapping *m, void *frame)
 {
 	if (!mcchk_active) {
-		uint32_t n = __atomic_fetch_add(&early_count, 1, __ATOMIC_RELAXED);
+		uint32_t n = mcchk_self.depth ? EARLY : __atomic_fetch_add(&early_count, 1, __ATOMIC_RELAXED);
 		if (n < EARLY)
 			early[n] = *m;
 		return;
