@@ -84,11 +84,18 @@ func Keep(places []Place, files Files) *Stored {
 	return s
 }
 
-// around returns the recorded lines of a file and those around them, ascending.
+// around returns the recorded lines of a file, with the statements in Fortran that they end, and those
+// around them, ascending.
 func around(name string, lines []string, recorded []int) []candidate {
 	distance := map[int]int{}
 	for _, at := range recorded {
-		for n := max(at-Around, 1); n <= min(at+Around, len(lines)); n++ {
+		first := Begins(name, at, func(n int) string {
+			if n > len(lines) {
+				return ""
+			}
+			return lines[n-1]
+		})
+		for n := max(first-Around, 1); n <= min(at+Around, len(lines)); n++ {
 			d := max(at-n, n-at)
 			if old, ok := distance[n]; !ok || d < old {
 				distance[n] = d
