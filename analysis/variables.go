@@ -86,7 +86,8 @@ func sortedBlocks(blocks []trace.Block) *blocksOf {
 }
 
 // find returns the allocated memory that holds an address; the zero Block where that is
-// not known, or was allocated at several places in the course of the run.
+// not known, or was allocated at several places in the course of the run: what was allocated
+// there, or beside it within the same block, when that was no more.
 func (of *blocksOf) find(at uint64) trace.Block {
 	var found trace.Block
 	end := sort.Search(len(of.blocks), func(i int) bool { return of.blocks[i].Base > at })
@@ -102,7 +103,21 @@ func (of *blocksOf) find(at uint64) trace.Block {
 			found = b
 		}
 	}
+	if of.replaced(found) {
+		return trace.Block{}
+	}
 	return found
+}
+
+// replaced reports whether a block was no more when another one was allocated, elsewhere in the program.
+func (of *blocksOf) replaced(old trace.Block) bool {
+	end := sort.Search(len(of.blocks), func(i int) bool { return of.blocks[i].Base >= old.Base+old.Size })
+	for i := end - 1; i >= 0 && of.reach[i] > old.Base; i-- {
+		if b := of.blocks[i]; b.Seq > old.Seq && b.Stack != old.Stack && b.Base+b.Size > old.Base {
+			return true
+		}
+	}
+	return false
 }
 
 // madeBy is the call of the memory's owner that made the window.

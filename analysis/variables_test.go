@@ -35,24 +35,29 @@ func TestNamesOfAllocations(t *testing.T) {
 	}
 }
 
-// TestFindBlock: blocks are found by any address in them, the last one of a place counts, and
-// memory that was allocated at two places is named by neither.
+// TestFindBlock: blocks are found by any address in them, the last one of a place counts, memory
+// that was allocated at two places is named by neither, and what is left of a block by none.
 func TestFindBlock(t *testing.T) {
 	of := sortedBlocks([]trace.Block{
 		{Base: 0x5000, Size: 0x1000, Seq: 1, Stack: 1},
 		{Base: 0x1000, Size: 0x100, Seq: 2, Stack: 2},
 		{Base: 0x1000, Size: 0x80, Seq: 5, Stack: 2},
 		{Base: 0x5800, Size: 0x10, Seq: 7, Stack: 3},
+		{Base: 0x7000, Size: 0x1000, Seq: 8, Stack: 4},
+		{Base: 0x7800, Size: 0x10, Seq: 6, Stack: 3},
 	})
 	for at, want := range map[uint64]trace.Block{
 		0x0fff: {},
 		0x1000: {Base: 0x1000, Size: 0x80, Seq: 5, Stack: 2},
 		0x10ff: {Base: 0x1000, Size: 0x100, Seq: 2, Stack: 2},
 		0x1100: {},
-		0x5000: {Base: 0x5000, Size: 0x1000, Seq: 1, Stack: 1},
+		0x5000: {}, // the block was no more when the one in it was allocated
 		0x5808: {},
-		0x5fff: {Base: 0x5000, Size: 0x1000, Seq: 1, Stack: 1},
+		0x5fff: {},
 		0x6000: {},
+		0x7000: {Base: 0x7000, Size: 0x1000, Seq: 8, Stack: 4},
+		0x7808: {},
+		0x7fff: {Base: 0x7000, Size: 0x1000, Seq: 8, Stack: 4},
 	} {
 		require.Equal(t, want, of.find(at), "%#x", at)
 	}
