@@ -11,6 +11,7 @@
 //   - both are conflicts of one rule that nothing orders, of accesses on the same two call paths;
 //   - both are of operations that are complete too late, and one call would have
 //     completed both in time;
+//   - both are of operations that one function issues with one variable as their buffer;
 //   - the one is of an operation that fetches a value again and again and is not complete
 //     there, and the other is a conflict that nothing orders, of what its process does next:
 //     the value might have ordered it;
@@ -237,6 +238,9 @@ func keys(f *conflicts.Finding) []key {
 	if f.Rule == conflicts.RuleOutsideEpoch { // what would open one for all
 		out = append(out, keyOf("no epoch "+f.WinName, &f.First.Started))
 	}
+	if of, ok := oneBuffer(f); ok {
+		out = append(out, of)
+	}
 	if f.Class == conflicts.Usage {
 		add("usage "+f.Rule+" "+f.WinName, &f.First.Started)
 	}
@@ -275,6 +279,20 @@ func samePlaces(f *conflicts.Finding) key {
 	}
 	k := keyOf(fmt.Sprintf("places %s %v", f.Rule, f.First.Atomic && f.Second.Atomic), at[:]...)
 	return key{k.whole, k.whole}
+}
+
+// oneBuffer is the key of findings of operations that a function issues with one variable as the buffer of
+// them all: one for each would do.
+func oneBuffer(f *conflicts.Finding) (key, bool) {
+	if f.Rule != conflicts.RuleSameOrigin || f.Variable.Name == "" || !f.First.Class.Buffer() || !f.Second.Class.Buffer() {
+		return key{}, false
+	}
+	at, other := never(&f.First), never(&f.Second)
+	if path(&at) != path(&other) {
+		return key{}, false
+	}
+	k := keyOf("buffer "+f.Variable.Name, &at)
+	return key{k.whole, k.whole}, true
 }
 
 // callOf is the call that makes an access.

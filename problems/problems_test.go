@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/symbols"
 )
 
@@ -34,6 +35,16 @@ func pending(from, to uint64, next int) conflicts.Finding {
 		First:  conflicts.Side{Role: "origin buffer", Pending: true, Event: from, Next: at("MPI_Win_unlock", next), Done: at("MPI_Win_unlock", next)},
 		Second: conflicts.Side{Role: "store", Event: to},
 	}
+}
+
+// intoOne is a conflict of two operations of a process that have a variable as their buffer, at lines 10
+// and 20.
+func intoOne(from, to uint64, variable string) conflicts.Finding {
+	f := pending(from, to, 9)
+	f.Rule, f.Variable.Name = "MC104", variable
+	f.First.Stack, f.Second.Stack = at("", 10).Stack, at("", 20).Stack
+	f.First.Class, f.Second.Class = regions.OwnBuffer, regions.OwnBuffer
+	return f
 }
 
 // endless is a finding of an operation at a line that no call completes.
@@ -182,6 +193,8 @@ func TestOf(t *testing.T) {
 		"an error first":                     {[]conflicts.Finding{warning, between(10, 20)}, [][]int{{1, 0}}},
 		"one flush for two":                  {[]conflicts.Finding{pending(1, 3, 9), pending(2, 4, 9)}, [][]int{{0, 1}}},
 		"each its own flush":                 {[]conflicts.Finding{pending(1, 2, 9), pending(3, 4, 9)}, [][]int{{0}, {1}}},
+		"one buffer for all":                 {[]conflicts.Finding{intoOne(1, 2, "x"), intoOne(2, 3, "x"), intoOne(3, 4, "y"), intoOne(4, 5, "")}, [][]int{{0, 1}, {2}, {3}}},
+		"one buffer, in two functions":       {[]conflicts.Finding{intoOne(1, 2, "x"), inFunction(intoOne(2, 3, "x"), "f")}, [][]int{{0}, {1}}},
 		"three that two flushes mend":        {[]conflicts.Finding{pending(1, 3, 9), pending(2, 6, 9), pending(4, 5, 9)}, [][]int{{0, 1}, {2}}},
 		"before another call":                {[]conflicts.Finding{pending(1, 3, 9), pending(2, 4, 8)}, [][]int{{0}, {1}}},
 		"two flushes, in two processes":      {[]conflicts.Finding{pending(1, 2, 9), pending(3, 4, 9), elsewhere(pending(1, 2, 9)), elsewhere(pending(3, 4, 9))}, [][]int{{0, 2}, {1, 3}}},
