@@ -141,16 +141,17 @@ func (t *textWriter) others(res *analysis.Result, p *problems.Problem) []string 
 
 // fixesTold are the fixes of a problem that the text has: those of its lead, and others.
 type fixesTold struct {
-	lead   []conflicts.Fix
-	others []string
+	lead    []conflicts.Fix
+	others  []string
+	removed []int // the findings that these remove
 }
 
 // next returns the first fix of another finding of the problem, if fixes of the lead were tried,
-// none of them removes it, and the text does not have it yet; otherwise "".
+// neither these nor others that the text has remove it; otherwise "".
 func (t *fixesTold) next(res *analysis.Result, finding int) string {
 	own := res.Findings[finding].Fixes
 	tried := func(fix conflicts.Fix) bool { return fix.Trial.Tried }
-	if len(own) == 0 || !slices.ContainsFunc(t.lead, tried) {
+	if len(own) == 0 || slices.Contains(t.removed, finding) || !slices.ContainsFunc(t.lead, tried) {
 		return ""
 	}
 	for i := range t.lead {
@@ -162,7 +163,7 @@ func (t *fixesTold) next(res *analysis.Result, finding int) string {
 	if slices.Contains(t.others, text) {
 		return ""
 	}
-	t.others = append(t.others, text)
+	t.others, t.removed = append(t.others, text), append(t.removed, own[0].Trial.Removes...)
 	return text
 }
 
