@@ -85,8 +85,8 @@ func makeTable() map[string]*entry {
 
 // Start and end, and what is local (MPI 4.1, chapters 4 to 6 and 11).
 var environment = map[string]*entry{
-	"MPI_Init":        {note: "ordered as the beginning of the trace"},
-	"MPI_Init_thread": {do: doInitThread, note: "ordered as the beginning of the trace"},
+	"MPI_Init":        {do: doInitMPI, note: "ordered as the beginning of the trace"},
+	"MPI_Init_thread": {do: doInitMPI, note: "ordered as the beginning of the trace"},
 	"MPI_Finalize":    {do: doFinalize, signals: "all processes", waits: "all processes"},
 	"MPI_Abort":       {aborts: true, note: "nothing follows it"},
 	"mcchk_Threads":   {do: doThreads},

@@ -15,17 +15,29 @@ var turnLevels = []string{"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREA
 // turns is what is known of the calls of a process whose threads may not call MPI at the same
 // time.
 type turns struct {
-	level string // that was provided by MPI_Init_thread, of turnLevels; "": another, or not known
+	init  string // the call that
+	level string // has provided this, of turnLevels; "": another, or not known
 	last  core.Moment
 	call  *regions.CallInfo // made then; nil: there was none yet
 	by    *core.Strand
 }
 
-// doInitThread: what MPI_Init leaves open, MPI_Init_thread says.
-func doInitThread(_ *Model, p *process, c *core.Call, _ *entry) {
-	if n := c.Int(argProvided); c.Has(argProvided) && n >= 0 && n < int64(len(turnLevels)) {
-		p.turns.level = turnLevels[n]
+// doInitMPI: MPI_Init provides a level as MPI_Init_thread does; in older traces it does not say which.
+func doInitMPI(_ *Model, p *process, c *core.Call, _ *entry) {
+	if !c.Has(argProvided) {
+		return
 	}
+	if n := c.Int(argProvided); n >= 0 && n < int64(len(turnLevels)) {
+		p.turns.init, p.turns.level = c.Fn.Name, turnLevels[n]
+	}
+}
+
+// allows says what threads may do at the level.
+func (t *turns) allows() string {
+	if t.level == turnLevels[0] {
+		return "only one thread calls MPI"
+	}
+	return "one thread at a time may call MPI"
 }
 
 // takeTurn compares a call with the last one of the process: where less than MPI_THREAD_MULTIPLE
@@ -37,7 +49,7 @@ func (m *Model) takeTurn(p *process, c *core.Call) {
 		m.Misuse(core.Usage{
 			Rule: conflicts.RuleThreads, Call: info, Other: t.call, Either: true,
 			Concerned: core.Concerned{Owner: p.Rank},
-			Why:       fmt.Sprintf("MPI_Init_thread has provided %s, with which one thread at a time may call MPI, and nothing orders the two", t.level),
+			Why:       fmt.Sprintf("%s has provided %s, with which %s, and nothing orders the two", t.init, t.level, t.allows()),
 			Fix:       "ask MPI_Init_thread for MPI_THREAD_MULTIPLE, and see that it is provided, or let one call wait for the other (mutex or critical, barrier of the threads)",
 		})
 	}

@@ -31,7 +31,7 @@ const (
 // mpiFunctions is the table of the functions that Function knows. It is never
 // changed.
 var mpiFunctions = map[string]string{
-	"MPI_Init":        "",
+	"MPI_Init":        "provided:i",
 	"MPI_Init_thread": "required:i,provided:i",
 	"MPI_Finalize":    "",
 	"MPI_Abort":       "comm:c,errorcode:i",

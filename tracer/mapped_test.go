@@ -47,7 +47,9 @@ int main(int argc, char **argv)
 		dir := b.traced(2, "app")
 		var maps [2][][4]int64
 		for rank := range maps {
-			for _, c := range readFile(t, rankFile(dir, rank)).all("mcchk_Mapped") {
+			f := readFile(t, rankFile(dir, rank))
+			require.Contains(t, []int64{0, 1, 2, 3}, f.one(t, "MPI_Init").arg["provided"].Int)
+			for _, c := range f.all("mcchk_Mapped") {
 				maps[rank] = append(maps[rank], [4]int64{c.arg["host"].Int, c.arg["device"].Int, c.arg["file"].Int, c.arg["writes"].Int})
 			}
 			require.Len(t, maps[rank], 3)

@@ -216,9 +216,9 @@ var threads = conflicts.Rule{
 	ID:       conflicts.RuleThreads,
 	Title:    "two threads call MPI at the same time, which was not provided",
 	Severity: conflicts.Error,
-	Text: `Two threads of a process call MPI, and nothing orders the two calls, though MPI_Init_thread has provided less than MPI_THREAD_MULTIPLE (section 11.6.2). With MPI_THREAD_SERIALIZED threads take turns, with MPI_THREAD_FUNNELED and MPI_THREAD_SINGLE only one of them calls MPI at all. An MPI library without locks of its own may fail, or leave anything in the buffers.
+	Text: `Two threads of a process call MPI, and nothing orders the two calls, though MPI_Init or MPI_Init_thread has provided less than MPI_THREAD_MULTIPLE (section 11.6.2). With MPI_THREAD_SERIALIZED threads take turns, with MPI_THREAD_FUNNELED and MPI_THREAD_SINGLE only one of them calls MPI at all. An MPI library without locks of its own may fail, or leave anything in the buffers.
 
-What MPI_Init provides is not known, and calls that other threads than the main one make in turns are not reported.`,
+Calls that other threads than the main one make in turns are not reported.`,
 	Wrong: `MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
 #pragma omp parallel
 {

@@ -142,15 +142,17 @@ void mcchk_start(uint16_t function, const int *provided, int required, uint64_t 
 		mcchk_leave();
 		return;
 	}
-	int64_t *words = mcchk_call_begin(function, provided ? 2 : 0, frame);
+	int level = MPI_THREAD_MULTIPLE;
+	PMPI_Query_thread(&level);
+	int64_t *words = mcchk_call_begin(function, provided ? 2 : 1, frame);
 	if (words && provided) {
 		words[0] = required;
 		words[1] = *provided;
+	} else if (words) {
+		words[0] = level;
 	}
 	mcchk_call_commit_at(begin);
 	mcchk_call_end(end, 0);
-	int level = MPI_THREAD_MULTIPLE;
-	PMPI_Query_thread(&level);
 	mcchk_multiple = level == MPI_THREAD_MULTIPLE;
 	mcchk_active = 1;
 	mcchk_leave();
