@@ -206,7 +206,7 @@ type run struct {
 	vain     int64     // bytes read before all began again, or for what is not the replay
 	fetched  *models.Fetched
 	stopped  error                    // why the replay did not come to its end: the cause of the context
-	allows   allowed                  // to go unseen
+	allows   mayBeUnseen              // to go unseen
 	enoughOf func(*core.Machine) bool // whether it is known what comes of a replay; nil: never before its end
 	live     *live                    // of a run that goes on while it is analysed; else nil
 	guarded

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/models"
+	"github.com/mcchk/mcchk/symbols"
 	"github.com/mcchk/mcchk/trace"
 )
 
@@ -56,10 +57,18 @@ func (r *run) bytes() int64 {
 	return r.dir.Bytes()
 }
 
-// caveats lists all caveats, sorted.
-func (n *namer) caveats(e *evidence) []Caveat {
-	out := slices.Clone(e.Caveats)
+// caveats lists all caveats, sorted, and what is none because it may go unseen.
+func (n *namer) caveats(e *evidence) (out, allowed []Caveat) {
+	out, allowed = slices.Clone(e.Caveats), slices.Clone(e.Allowed)
+	var may mayBeUnseen
 	for _, p := range e.Problems {
+		if i := n.unseenIn(p, &may, e.Unseen); i >= 0 {
+			allowed = append(allowed, Caveat{
+				Kind: NotInstrumented, Ranks: p.Ranks, Count: 1,
+				Text: fmt.Sprintf("%s%s, which is allowed (%s)", p.Text, n.where(p.Call), e.Unseen[i].Reason),
+			})
+			continue
+		}
 		out = append(out, n.caveat(p))
 	}
 	if n.weakened > 0 {
@@ -93,7 +102,19 @@ func (n *namer) caveats(e *evidence) []Caveat {
 	slices.SortStableFunc(out, func(a, b Caveat) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), slices.Compare(a.Ranks, b.Ranks), cmp.Compare(a.Text, b.Text))
 	})
-	return out
+	return out, allowed
+}
+
+// unseenIn returns the entry that allows what is unseen because of a call to be so, by the file that makes
+// the call; -1: none.
+func (n *namer) unseenIn(p core.Problem, may *mayBeUnseen, all []Unseen) int {
+	if p.Kind != core.Unseen || p.Call == nil {
+		return -1
+	}
+	if f, ok := symbols.Here(n.stack(p.Call.Rank, p.Call.Stack)); ok && f.File != "" {
+		return may.entry(f.File, all)
+	}
+	return -1
 }
 
 // ofRanks are processes as core calls them, which knows no model.
@@ -236,15 +257,15 @@ func (r *run) unseen(parts []string) (unseen []string, allowed map[Unseen][]stri
 	return unseen, allowed
 }
 
-// allowed knows which entry of Options.Unseen, if any, names a part.
-type allowed struct {
+// mayBeUnseen knows which entry of Options.Unseen, if any, names a part.
+type mayBeUnseen struct {
 	patterns []*regexp.Regexp // of the entries
 	entries  map[string]int   // by part, of those asked for; -1: none
 }
 
 // entry returns the entry that names a part by its path or by the last element of that:
 // which of them the linker was given depends on the build. -1: none.
-func (a *allowed) entry(part string, all []Unseen) int {
+func (a *mayBeUnseen) entry(part string, all []Unseen) int {
 	if a.entries == nil {
 		a.entries = map[string]int{}
 		for _, u := range all {

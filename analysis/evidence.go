@@ -38,6 +38,7 @@ type evidence struct {
 
 	Caveats  []Caveat // those that name no places
 	Allowed  []Caveat
+	Unseen   []Unseen
 	Problems []core.Problem
 	Warnings []string
 }
@@ -105,6 +106,7 @@ func (r *run) evidence(m *core.Machine, groups []conflicts.Group) *evidence {
 		MayOrder:  m.MayOrder(),
 		Caveats:   r.caveats(),
 		Allowed:   r.mayGoUnseen(),
+		Unseen:    r.opts.Unseen,
 	}
 }
 
@@ -150,7 +152,7 @@ func (e *evidence) conclude(n *namer) *Result {
 		all = append(all, n.predicted(e.Predicted, all)...)
 	}
 	res.Findings = sorted(all)
-	res.Caveats, res.Allowed = n.caveats(e), e.Allowed
+	res.Caveats, res.Allowed = n.caveats(e)
 	res.Verdict = VerdictOn(res)
 	return res
 }

@@ -220,7 +220,7 @@ func MergePartials(parts []*Partial, heap int64) (*Result, error) {
 		Directory: first.Directory, Run: first.Run, Clock: first.Options.Clock, Model: first.Options.Model,
 		Program: first.Program, Library: first.Library, Launch: first.Launch, Layers: first.Options.Layers,
 		Basis: first.Basis, Usages: first.Usages, MayOrder: first.MayOrder,
-		Caveats: first.Caveats, Allowed: first.Allowed, Problems: first.Problems, Began: first.Began,
+		Caveats: first.Caveats, Allowed: first.Allowed, Unseen: first.Options.Unseen, Problems: first.Problems, Began: first.Began,
 	}
 	n := &namer{stacks: map[stackKey][]symbols.Frame{}, variables: map[variableKey]named{}}
 	var groups, firm, predicted, others [][]conflicts.Group

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/internal/scenario"
 	"github.com/mcchk/mcchk/trace"
 )
@@ -50,4 +51,23 @@ func TestSameFindingsForAnyNumberOfWorkers(t *testing.T) {
 	}
 	vector := inMemory(t, files, "vector", 2)
 	require.Equal(t, want.Findings, vector.Findings)
+}
+
+// TestMappedMemoryMayGoUnseen: memory that processes map and share without a window may go unseen, by the
+// name of the file that maps it.
+func TestMappedMemoryMayGoUnseen(t *testing.T) {
+	s, err := scenario.Parse("mapped", `
+every rank
+  1: win_create
+  2: fence
+  9: mcchk_Mapped host=1 device=2 file=3 writes=1
+ 30: fence
+`)
+	require.NoError(t, err)
+	files := traceFiles(t, s.Trace)
+	for part, verdict := range map[string]Verdict{"*": NoRace, "other.c": Undecided} {
+		res := inMemoryWith(t, files, Options{Clock: evc.Auto, Unseen: []Unseen{{Part: part, Reason: "counters"}}})
+		require.Equal(t, verdict, res.Verdict, "%s: %v", part, res.Caveats)
+		require.Equal(t, verdict == NoRace, len(res.Allowed) == 1, part)
+	}
 }

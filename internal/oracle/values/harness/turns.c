@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -80,7 +81,7 @@ void expect(long found, long want, int line)
 int main(int argc, char **argv)
 {
 	int fd = argc == 3 ? open(argv[1], O_RDWR) : -1;
-	if (fd < 0 || (turn = mmap(NULL, 8, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) == MAP_FAILED) {
+	if (fd < 0 || (turn = (void *)syscall(SYS_mmap, NULL, 8L, (long)(PROT_READ | PROT_WRITE), (long)MAP_SHARED, (long)fd, 0L)) == MAP_FAILED) {
 		perror("usage: app TURNS I");
 		return 2;
 	}
