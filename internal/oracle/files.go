@@ -201,7 +201,9 @@ func (f *file) typ(i int, t Type) *trace.Type {
 // calls writes the events. The time of the i-th call of the program is from
 // 100·i ns until shortly before the next of its process.
 func (f *file) calls() error {
-	if err := f.plain("MPI_Init", 0); err != nil {
+	s := &signer{p: f.p}
+	s.word("provided", trace.ArgNumber, 3) // MPI_THREAD_MULTIPLE
+	if err := f.plain("MPI_Init", 0, s.args...); err != nil {
 		return err
 	}
 	var mine []int
@@ -304,12 +306,12 @@ func (f *file) strandNote(name, arg string, value int, stack uint32, at int64) e
 	return f.call(name, s.args, stack, at, at)
 }
 
-func (f *file) plain(name string, at int64) error {
+func (f *file) plain(name string, at int64, args ...arg) error {
 	stack, err := f.w.StackAt(trace.Source{Func: "main", File: fmt.Sprintf("p%d.c", f.rank), Line: 1 << 20})
 	if err != nil {
 		return err
 	}
-	return f.call(name, nil, stack, at, at+1)
+	return f.call(name, args, stack, at, at+1)
 }
 
 func (f *file) call(name string, args []arg, stack uint32, begin, end int64) error {
