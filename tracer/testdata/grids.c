@@ -20,7 +20,8 @@
 #define SITES 6u
 
 __thread struct mcchk_tls mcchk_self;
-uint64_t mcchk_seq, mcchk_moment, mcchk_uncounted = 1000;
+uint64_t mcchk_seq, mcchk_moment, mcchk_uncounted = 1000, mcchk_told = 1;
+void (*mcchk_atomic_valued)(uint64_t begin, const volatile void *p, uint32_t size, int how, int order, int64_t operand, int64_t found, void **frame);
 int mcchk_several, mcchk_recording = 1;
 uint32_t mcchk_watching;
 
@@ -335,6 +336,7 @@ int main(int argc, char **argv)
 		for (uint64_t n = strtoul(argv[2], NULL, 10); n > 0; n--) {
 			if (below(12) == 0) {
 				mcchk_seq++;
+				mcchk_told++;
 				mcchk_moment++;
 				pages[PAGES / 2 + below(20)] = below(3) != 0;
 			}
