@@ -38,7 +38,7 @@ type evidence struct {
 
 	Caveats  []Caveat // those that name no places
 	Allowed  []Caveat
-	Unseen   []Unseen
+	Unseen   []Unseen // that may be allowed of Problems
 	Problems []core.Problem
 	Warnings []string
 }

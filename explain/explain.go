@@ -197,14 +197,14 @@ func (w *Wording) open(span, other *conflicts.Side) string {
 	if span.Done.Call == "" {
 		return fmt.Sprintf("no call completes %s %s, so %s may touch the bytes at the same time", w.Access(span), whileThere(span), w.next(span, other))
 	}
-	round := ""
-	if span.Thread == other.Thread && earlierLine(other, span) {
-		round = ", in the next iteration"
-	}
-	why := fmt.Sprintf("%s is not complete until %s, and %s comes before that%s", w.Access(span), w.Call(span.Done), w.next(span, other), round)
+	why := fmt.Sprintf("%s is not complete until %s", w.Access(span), w.Call(span.Done))
 	if closedBeside(span, other) {
-		why = fmt.Sprintf("%s is not complete until %s of %s, and nothing makes %s wait for that before %s", w.Access(span),
-			w.Call(span.Done), threadName(span.Done.Thread), threadName(other.Thread), w.next(span, other))
+		why += fmt.Sprintf(" of %s, and nothing makes %s wait for that before %s", threadName(span.Done.Thread), threadName(other.Thread), w.next(span, other))
+	} else {
+		why += fmt.Sprintf(", and %s comes before that", w.next(span, other))
+		if span.Thread == other.Thread && earlierLine(other, span) {
+			why += ", in the next iteration"
+		}
 	}
 	if crossed(span, other) {
 		why += "; " + w.between(span, other)

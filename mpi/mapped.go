@@ -1,6 +1,8 @@
 package mpi
 
 import (
+	"slices"
+
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/regions"
 )
@@ -14,37 +16,31 @@ type mapped struct {
 	writes bool                // one of them may store to it
 }
 
+// shared reports whether what one process stores to it others may access.
+func (x *mapped) shared() bool { return len(x.by) > 1 && x.writes }
+
 // doMapped: the tracer's note that the program has mapped memory that it may share. What processes that
 // do share some access there is not recorded.
 func doMapped(m *Model, p *process, c *core.Call, _ *entry) {
-	if m.mappings == nil {
-		m.mappings = map[mapping]*mapped{}
-	}
 	key := mapping{c.Int(argHost), c.Int(argDevice), c.Int(argFile)}
 	x := m.mappings[key]
 	if x == nil {
 		x = &mapped{}
 		m.mappings[key] = x
 	}
-	report := func(by ...*regions.CallInfo) {
-		for _, call := range by {
-			m.Report(core.Problem{Kind: core.Unseen, Rank: call.Rank, Fn: "mmap", Call: call,
-				Text: "loads and stores were not recorded of memory that processes share without a window, mapped"})
-		}
+	told := 0
+	if x.shared() {
+		told = len(x.by)
 	}
-	own := true
-	for _, by := range x.by {
-		own = own && by.Rank != p.Rank
-	}
-	told := len(x.by) > 1 && x.writes
-	if x.writes = x.writes || c.Int(argWrites) != 0; own {
+	x.writes = x.writes || c.Int(argWrites) != 0
+	if !slices.ContainsFunc(x.by, func(by *regions.CallInfo) bool { return by.Rank == p.Rank }) {
 		x.by = append(x.by, p.Info(c))
 	}
-	switch {
-	case len(x.by) < 2 || !x.writes:
-	case told && own:
-		report(x.by[len(x.by)-1])
-	case !told:
-		report(x.by...)
+	if !x.shared() {
+		return
+	}
+	for _, by := range x.by[told:] {
+		m.Report(core.Problem{Kind: core.Unseen, Rank: by.Rank, Fn: "mmap", Call: by,
+			Text: "loads and stores were not recorded of memory that processes share without a window, mapped"})
 	}
 }

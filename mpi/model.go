@@ -63,7 +63,7 @@ var _ core.Model = (*Model)(nil)
 // New returns the model for one replay. fetched tells in which windows operations fetch, and
 // is asked once, if at all; where it is nil, or returns nil, that may be any.
 func New(memory MemoryModel, fetched func() *Fetched) *Model {
-	return &Model{memory: memory, whose: fetched, comms: map[int64]*communicator{}, foreign: map[foreignComm]*regions.CallInfo{}, windows: windows{byID: map[int64]*window{}}, order: callOrder{lost: map[core.MeetKey]bool{}}}
+	return &Model{memory: memory, whose: fetched, comms: map[int64]*communicator{}, foreign: map[foreignComm]*regions.CallInfo{}, mappings: map[mapping]*mapped{}, windows: windows{byID: map[int64]*window{}}, order: callOrder{lost: map[core.MeetKey]bool{}}}
 }
 
 // definitions is what a trace of MPI calls defines; *trace.Reader is one.

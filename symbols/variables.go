@@ -300,7 +300,11 @@ func (d *debugInfo) globalsOf(u *unit, files []*dwarf.LineFile) []Placed {
 		}
 		switch e.Tag {
 		case dwarf.TagSubprogram, dwarf.TagInlinedSubroutine:
-			function = names.name(e)
+			own := names.name(e)
+			if own == callOperator { // of a lambda
+				own = joined(function, lambda)
+			}
+			function = own
 		case dwarf.TagVariable:
 			location, _ := e.Val(dwarf.AttrLocation).([]byte)
 			if at, ok := d.address(location, addresses); ok && at > discarded {
@@ -309,8 +313,13 @@ func (d *debugInfo) globalsOf(u *unit, files []*dwarf.LineFile) []Placed {
 					out = append(out, v)
 				}
 			}
-		case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagEnumerationType, dwarf.TagSubroutineType:
-			r.SkipChildren() // declarations only
+		case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
+			if function == "" { // declarations only; in a function, those of lambdas have their functions
+				r.SkipChildren()
+				continue
+			}
+		case dwarf.TagEnumerationType, dwarf.TagSubroutineType:
+			r.SkipChildren()
 			continue
 		}
 		if e.Children {

@@ -451,7 +451,7 @@ int main(int argc, char **argv)
 			}
 		}
 		require.Len(t, loads, 2*nodes, "again, behind what others may come after")
-		require.LessOrEqual(t, count, 4*phases*2*nodes, "of %d", walks*phases*2*nodes)
+		require.LessOrEqual(t, count, 2*phases*2*nodes, "of %d", walks*phases*2*nodes)
 	})
 }
 

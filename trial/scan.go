@@ -241,6 +241,7 @@ func (s *Scan) note(rank int, ev *trace.Event) {
 			}
 		}
 	case ev.Kind != trace.KindAccess:
+		t.last = 0
 		return
 	}
 	sites := s.sitesOf(rank, stack)

@@ -192,13 +192,16 @@ void mcchk_given(void *frame, struct mcchk_range place); /* the same, for mcchk_
 enum { MCCHK_THREADS, MCCHK_REGIONS, MCCHK_BUFFERS, MCCHK_FORKED, MCCHK_HANDLERS, MCCHK_SHARED, MCCHK_KINDS }; /* of what is not ordered, or not recorded */
 void mcchk_threads_unseen(void *frame);
 void mcchk_threads_start(void *frame);
-void mcchk_mapped_start(void *frame); /* mapped.c */
-uint64_t mcchk_host(void);            /* start.c */
 void mcchk_threads_recorded(void *frame);
 void mcchk_noticed(int kind, void **frame);
 int mcchk_is_noticed(int kind);
 void mcchk_notice(int kind, const uint64_t *pcs, uint32_t frames);
 void *mcchk_find(const char *name, void *caller);
+
+/* ---- mapped.c ---- */
+
+void mcchk_mapped_start(void *frame);
+uint64_t mcchk_host(void); /* start.c */
 
 /* ---- aside.c: accesses that are not recorded ---- */
 

@@ -6,11 +6,10 @@
  */
 #include "calls.h"
 
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
 #include <sys/stat.h>
-
-#define EARLY 16
 
 struct mapping {
 	uint64_t device, file; /* of System V: UINT64_MAX, and the segment */
@@ -18,8 +17,11 @@ struct mapping {
 	uintptr_t pc; /* where it was made */
 };
 
-static struct mapping early[EARLY]; /* before MPI_Init */
-static uint32_t early_count;        /* atomic */
+static struct { /* before MPI_Init */
+	int lock;
+	size_t count;
+	struct mapping *all;
+} early;
 
 static void record(const struct mapping *m, void *frame)
 {
@@ -34,12 +36,24 @@ static void record(const struct mapping *m, void *frame)
 	mcchk_call_end(mcchk_now(), 0);
 }
 
+static void keep(const struct mapping *m)
+{
+	mcchk_spin_lock(&early.lock);
+	struct mapping *more = realloc(early.all, (early.count + 1) * sizeof *more);
+	if (more) {
+		early.all = more;
+		early.all[early.count++] = *m;
+	} else {
+		mcchk_lost(1, 0);
+	}
+	mcchk_spin_unlock(&early.lock);
+}
+
 static void mapped(const struct mapping *m, void *frame)
 {
 	if (!mcchk_active) {
-		uint32_t n = mcchk_self.depth ? EARLY : __atomic_fetch_add(&early_count, 1, __ATOMIC_RELAXED);
-		if (n < EARLY)
-			early[n] = *m;
+		if (!mcchk_self.depth)
+			keep(m);
 		return;
 	}
 	if (mcchk_self.busy || !mcchk_enter(frame))
@@ -51,18 +65,23 @@ static void mapped(const struct mapping *m, void *frame)
 /* MPI_Init is over. */
 void mcchk_mapped_start(void *frame)
 {
-	uint32_t n = __atomic_exchange_n(&early_count, 0, __ATOMIC_RELAXED);
-
-	if (n == 0 || !mcchk_active || !mcchk_enter(frame))
-		return;
-	for (uint32_t i = 0; i < n && i < EARLY; i++) {
-		struct place {
-			const void *next;
-			uintptr_t pc;
-		} at = {NULL, early[i].pc};
-		record(&early[i], &at);
+	mcchk_spin_lock(&early.lock);
+	struct mapping *all = early.all;
+	size_t n = early.count;
+	early.all = NULL;
+	early.count = 0;
+	mcchk_spin_unlock(&early.lock);
+	if (n && mcchk_active && mcchk_enter(frame)) {
+		for (size_t i = 0; i < n; i++) {
+			struct place {
+				const void *next;
+				uintptr_t pc;
+			} at = {NULL, all[i].pc};
+			record(&all[i], &at);
+		}
+		mcchk_leave();
 	}
-	mcchk_leave();
+	free(all);
 }
 
 static void file_mapped(const void *p, int protection, int flags, int fd, void **frame)

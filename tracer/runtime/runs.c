@@ -168,7 +168,9 @@ static inline struct mcchk_seen *seen_with(struct mcchk_thread *t, uint64_t key,
 
 	*want = (struct mcchk_seen){.key = key, .told = __atomic_load_n(&mcchk_told, __ATOMIC_RELAXED),
 				    .block = block | (uint64_t)t->strand << 41, .elements = 1ull << (addr >> shift & 63)};
-	struct mcchk_seen *x = &t->seen[(block + (key * 0x9E3779B97F4A7C15ull >> 32)) & (MCCHK_ELEMENTS - 1)];
+	uint64_t h = (block ^ key * 0x9E3779B97F4A7C15ull) * 0xD6E8FEB86659FD93ull;
+	size_t some = mcchk_atomic_valued ? MCCHK_ELEMENTS : MCCHK_ELEMENTS / 4; /* few, that the caches keep, where each span begins anew */
+	struct mcchk_seen *x = &t->seen[h >> 40 & (some - 1)];
 	struct mcchk_seen *y = &t->seen[(x - t->seen) ^ 1];
 	*room = x->told != want->told ? x : y;
 	for (struct mcchk_seen *s = x;; s = y) {

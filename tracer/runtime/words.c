@@ -94,7 +94,7 @@ static struct mcchk_polled *polled_at(const volatile void *p, void *place)
 		return NULL;
 	if (mcchk_polled != t->latest)
 		t->polled_anew = t->polled_since = t->latest + 1;
-	uint64_t h = ((uintptr_t)p ^ (uintptr_t)place * 0x9E3779B97F4A7C15ull) * 0xD6E8FEB86659FD93ull;
+	uint64_t h = mcchk_hashed(mcchk_hashed(0, (uintptr_t)p), (uintptr_t)place);
 	struct mcchk_polled *slots = &t->polled[(h >> 32 & (MCCHK_POLLED - 1)) & ~3ull], *oldest = slots;
 	for (struct mcchk_polled *x = slots; x < slots + 4; x++) {
 		if (x->p == p && x->place == place)
