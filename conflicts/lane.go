@@ -349,6 +349,29 @@ func (l *Lane) whileThere(t regions.Lifetime, lo, hi int) (from, to int) {
 	return from, from + sort.Search(hi-from, func(k int) bool { return t.After(l.times(from+k, &room).Start) })
 }
 
+// notSeen returns the first of the accesses from index lo to hi that is not an update which whoever
+// starts at a moment has seen, as far as that is known.
+func (l *Lane) notSeen(r *regions.Region, at regions.Point, lo, hi int) int {
+	first := l.First()
+	e := r.EffectsOf(first)
+	if e == nil {
+		return lo
+	}
+	last := e.LastSeen(r, first.Start.Line, at)
+	return lo + sort.Search(hi-lo, func(k int) bool { return l.access(lo+k).Event() > last })
+}
+
+// whichSaw returns the first of the accesses from index lo to hi before which access i of a lane was seen, if
+// that is an update.
+func (l *Lane) whichSaw(r *regions.Region, of *Lane, i, lo, hi int) int {
+	e := r.EffectsOf(of.First())
+	if e == nil {
+		return hi
+	}
+	a := of.access(i)
+	return lo + sort.Search(hi-lo, func(k int) bool { return r.SeenBefore(a, l.access(lo+k)) })
+}
+
 // concurrentWith returns the accesses of the lane that nothing orders with one
 // that starts and completes at a moment of the owner.
 func (l *Lane) concurrentWith(r *regions.Region, at regions.Point) (lo, hi int) {

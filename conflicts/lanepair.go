@@ -75,6 +75,10 @@ func (s *searcher) compareOne(l *Lane, i int, at *regions.Access, p *lanePair) {
 	if lo < hi && p.recycle {
 		lo, hi = b.whileThere(s.region.Lifetime(l.First().Owner, at.Start, at.End, m.lo, m.hi), lo, hi)
 	}
+	if lo < hi && m.seen {
+		lo = b.notSeen(s.region, at.Start, lo, hi)
+		hi = b.whichSaw(s.region, l, i, lo, hi)
+	}
 	if lo < hi {
 		s.out.Add(NewPair(s.region, l.access(i), b.access(lo), m.lo, m.hi, m.rule), uint64(hi-lo))
 	}
@@ -85,6 +89,7 @@ type meeting struct {
 	lo, hi uint64
 	rule   string
 	beside bool // where neither was issued after the other
+	seen   bool // but where who makes the one has seen that the other took effect
 }
 
 // meet says whether accesses conflict if nothing orders them.
@@ -102,6 +107,7 @@ func (s *searcher) meet(a, b *regions.Access) (m meeting, ok bool) {
 	if v == Beside {
 		m.beside, v = true, OtherOp
 	}
+	m.seen = v != OtherOp // of those, Region.InTurn knows
 	m.beside = m.beside || chained(a, b) || chained(b, a)
 	m.rule = s.judge.Rule(a, b, v)
 	return m, true

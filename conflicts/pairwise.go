@@ -74,6 +74,9 @@ func (s *searcher) comparePair(a, b *regions.Access) {
 	if !ok || m.beside && (s.region.Before(a.Start, b.Start) || s.region.Before(b.Start, a.Start) || alsoChained(s.region, a, b) || alsoChained(s.region, b, a)) {
 		return
 	}
+	if m.seen && (s.region.SeenBefore(a, b) || s.region.SeenBefore(b, a)) {
+		return
+	}
 	if !s.recycled(a, b, m) {
 		s.out.Add(NewPair(s.region, a, b, m.lo, m.hi, m.rule), 1)
 	}

@@ -13,12 +13,18 @@ import (
 // where a region begins.
 func (m *Machine) forgetWords() {
 	if m.words.all == nil || m.words.region != m.index {
-		before := m.words.all
+		before, had := m.words.all, m.words.effects
 		m.wrote()
-		m.words = words{all: map[WordKey]*word{}, region: m.index, debt: m.words.debt, held: m.words.held}
+		m.words = words{all: map[WordKey]*word{}, effects: map[WordKey]*effects{}, region: m.index, debt: m.words.debt, held: m.words.held}
 		for _, k := range wordsInOrder(before) {
 			if again := before[k].carry(); again != nil {
-				m.words.all[k] = again
+				m.words.all[k], again.effects = again, had[k].carry(len(again.versions))
+				m.words.effects[k] = again.effects
+			}
+		}
+		for k, e := range had {
+			if m.words.all[k] == nil {
+				m.words.effects[k] = e.carry(1)
 			}
 		}
 	}
@@ -27,6 +33,11 @@ func (m *Machine) forgetWords() {
 			m.words.serial.vague = m.words.serial.vague || w.unfinished()
 			w.leave()
 			delete(m.words.all, k)
+		}
+	}
+	for k, e := range m.words.effects {
+		if e.forget(m) && m.words.all[k] == nil {
+			delete(m.words.effects, k)
 		}
 	}
 }

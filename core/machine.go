@@ -422,7 +422,7 @@ func (m *Machine) region(regionEnds, last bool) *regions.Region {
 	m.pending.leftOutNew = 0
 	r := m.store.HandOver(m.wholeRegions())
 	r.Index, r.Weight, r.Clock, r.LockSpans = m.index, m.phase.grown, m.clock, m.registry.lockSpansNow()
-	r.Serial = m.serialWords()
+	r.Serial, r.Effects = m.serialWords(), m.effectsOfPhase()
 	r.Weak, m.weak = m.weak, nil
 	for i, p := range m.paths {
 		r.Segments[i], r.First[i] = p.segs, p.first

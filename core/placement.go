@@ -147,6 +147,7 @@ func (w *word) take(op *WordOp) {
 	op.settled()
 	w.m.give(&op.made.before, time)
 	op.made.publish(op, last)
+	w.took(op)
 	w.versions = append(w.versions, op.made)
 	w.follow(op, (*schedule).decided)
 	if op.complete {

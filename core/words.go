@@ -65,8 +65,10 @@ type WordOp struct {
 	began, ended int64         // when it was issued, and when what it fetched was known; ns
 	floor        *version      // it fetches no earlier one
 	after        []*WordOp     // updates that took effect before it was issued, the last of each strand
+	pos          uint64        // of the event that issues it
 	issuedAt     regions.Point // where it was issued
 	from         int           // in that region
+	told         regions.Point // of an update: from where on a strand knows what it fetched; zero: nowhere
 	completed    regions.Point // where its update is complete, for the others
 	complete     bool
 	also         []regions.Point // of a process with threads, further moments from which it is
@@ -138,6 +140,7 @@ type word struct {
 	key       WordKey
 	versions  []*version // from the oldest that may still be fetched
 	visitors  []*visitor // by line
+	effects   *effects
 	blocked   blockedOps // that have fetched what is not decided yet
 	schedule  *schedule  // of what is decided next; or nil
 	visited   bool       // since the phase began
@@ -161,9 +164,10 @@ type words struct {
 	region    int
 	all       map[WordKey]*word
 	undecided undecided // operations of them
-	fetched   int       // operations that were so
-	debt      int       // steps of searches beyond those that decisions have paid for
-	short     bool      // a search for the present decision was not made to its end
+	effects   map[WordKey]*effects
+	fetched   int  // operations that were so
+	debt      int  // steps of searches beyond those that decisions have paid for
+	short     bool // a search for the present decision was not made to its end
 	held      remembered
 	serial    serial
 	carried   int // updates of words that were kept because their order is open
@@ -193,7 +197,7 @@ type issues struct {
 func (m *Machine) word(k WordKey) *word {
 	w := m.words.all[k]
 	if w == nil {
-		w = &word{m: m, key: k, versions: []*version{{}}, crossed: m.words.serial.vague}
+		w = &word{m: m, key: k, versions: []*version{{}}, effects: m.words.effectsOf(k), crossed: m.words.serial.vague}
 		h, ok := m.words.held.recall(k)
 		w.lost = h.lost || !ok && m.words.held.lost
 		ok = ok && !h.lost
@@ -291,7 +295,7 @@ func (s *Strand) visit(w *word, began int64, update Update, look bool) *WordOp {
 	if by, at := &s.m.writing.by, bytesOf(w.key); len(*by) == 0 || (*by)[len(*by)-1] != at {
 		*by = append(*by, at)
 	}
-	op := &WordOp{strand: s, word: w, region: s.m.index, update: update, began: began, floor: w.versions[0]}
+	op := &WordOp{strand: s, word: w, region: s.m.index, update: update, began: began, pos: s.pos, floor: w.versions[0]}
 	if c := s.call.Call; c != nil {
 		op.fn, op.stack = c.Fn.Name, c.Stack
 	}
@@ -412,7 +416,11 @@ func (s *Strand) publish() *Signal {
 
 // Complete says that the update is complete at its word.
 func (op *WordOp) Complete(at regions.Point) {
-	if op == nil || op.region != op.word.m.index || op.complete && op.strand.team == nil {
+	switch {
+	case op == nil, op.complete && op.strand.team == nil:
+		return
+	case op.region != op.word.m.index:
+		op.complete = true
 		return
 	}
 	if op.complete { // another thread has shown it too
@@ -548,6 +556,10 @@ func (op *WordOp) arrive(s *Strand) {
 		return
 	}
 	op.noteWeak(s)
+	op.word.sees(s, op.saw)
+	if op.made != nil && op.told.Pos == 0 {
+		op.told = s.Now()
+	}
 	v := op.word.visitor(s)
 	v.close(s, op.saw.number)
 	var passed []*version

@@ -258,7 +258,9 @@ type Region struct {
 	// Serial are words that processes update by different operations; true: whoever issued
 	// the later of two of them knew that the earlier one had taken effect.
 	Serial map[Word]bool
-	Weak   []*Weak // what order relaxed operations have not made, of the first of them
+	// Effects says of words which updates strands have seen, whatever completes these.
+	Effects map[Word]*Effects
+	Weak    []*Weak // what order relaxed operations have not made, of the first of them
 	contents
 }
 
