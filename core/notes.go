@@ -23,8 +23,8 @@ type object struct {
 	phase  int      // of the replay
 	joined evc.Time // of the releases in the region that were replayed, but for the last ones:
 	late   []evc.Time
-	open   []opening // releases that were read, and are not replayed: of each strand the last
-	bounds *regions.Bounds
+	open   []opening         // releases that were read, and are not replayed: of each strand the last
+	before *regions.CallInfo // the last call of who released it last, for strands that begin
 }
 
 // mayFork reports whether a strand may begin with no more than what releases of the object tell now:
@@ -261,8 +261,8 @@ func release(s *Strand, x *item) {
 	o.releasedAt(m, now)
 	o.given++
 	o.phase, o.by = m.phases, s
-	if s.path != nil {
-		o.bounds = s.within()
+	if o.fork && s.path != nil {
+		o.before = s.lastNamed()
 	}
 	if x.release != nil {
 		m.give(x.release, now)
@@ -291,10 +291,7 @@ func acquire(s *Strand, x *item) {
 		return
 	}
 	if !s.sure {
-		s.sure = x.sure
-		if s.bounds == nil && o.bounds != nil {
-			s.bounds = &regions.Bounds{Begin: o.bounds.Begin}
-		}
+		s.sure, s.made = x.sure, o
 	}
 	if x.region == s.m.index && !x.joined.IsZero() {
 		s.due, s.stale = s.m.clock.Join(s.due, x.joined), true

@@ -118,6 +118,10 @@ type path struct {
 	bounds []regions.Bounds  // room for the next
 	made   int               // of them at once, the last time
 	marks  []regions.Landmark
+	named  struct { // the last landmark that explanations name
+		regions.Landmark
+		in *regions.Bounds
+	}
 }
 
 // segment returns the number of the present separate region.
@@ -139,6 +143,14 @@ func (p *path) newBounds(by *regions.CallInfo) *regions.Bounds {
 	p.bounds = p.bounds[1:]
 	b.Begin = by
 	return b
+}
+
+// lastNamed returns the last call of the strand that explanations name; nil: there was none.
+func (s *Strand) lastNamed() *regions.CallInfo {
+	if n := &s.path.named; n.in == s.within() {
+		return n.Info(s.Rank)
+	}
+	return s.within().Begin
 }
 
 // within returns the bounds of the present separate region.
@@ -184,6 +196,9 @@ func (s *Strand) mark(l regions.Landmark) {
 		p.marks = append(make([]regions.Landmark, 0, room+2*n), seg.Landmarks...)
 	}
 	p.marks = append(p.marks, l)
+	if !l.Leaves {
+		p.named.Landmark, p.named.in = l, seg.Bounds
+	}
 	all := len(p.marks)
 	seg.Landmarks = p.marks[all-n-1 : all : all]
 }

@@ -37,7 +37,8 @@ type member struct {
 	queue   line[*item]     // its events that were read and not replayed
 	latest  int64           // when its last call was over that was read, ns
 	index   int             // among those of the team that have not ended
-	bounds  *regions.Bounds // in which it was made
+	made    *object         // that it has acquired first, until it has begun
+	bounds  *regions.Bounds // that it goes on in, if it has begun before
 	queued  *recent         // what was put into the queue last, behind anything else; or nil
 	kept    *recent         // what the region was given last; or nil
 
@@ -429,6 +430,10 @@ func (s *Strand) wake() {
 		m.Report(Problem{Kind: Threads, Rank: s.Rank, Fn: FnBegin, Text: fmt.Sprintf("%s began where the trace does not say who made it", s.name())})
 	}
 	bounds := s.bounds
+	if o := s.made; o != nil && o.before != nil {
+		bounds = &regions.Bounds{Begin: o.before}
+	}
+	s.made = nil
 	if s.line == noLine {
 		s.line = s.team.takeLine(s.due)
 		s.path = m.paths[s.line]

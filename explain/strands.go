@@ -60,14 +60,20 @@ func strandsOf(a, b *conflicts.Side) (ofA, ofB, both string) {
 
 // passed says that another strand of an access's process has waited for the other access.
 func (w *Wording) passed(s *conflicts.Side) string {
-	of, behind := passedBy(s)
+	of, behind := "a task", fmt.Sprintf("%s, by another task,", w.Access(s))
+	if s.Passed.Thread != s.Thread {
+		of, behind = threadName(s.Passed.Thread), threadName(s.Thread)
+	}
 	return fmt.Sprintf("; %s of %s waits for it with %s, but nothing puts %s behind that", of, w.rank(s.Rank), w.Call(s.Passed), behind)
 }
 
 // waitForStrand proposes that an access come after what another strand has waited for.
 func (w *Wording) waitForStrand(s *conflicts.Side) conflicts.Fix {
-	of, behind := passedBy(s)
-	return w.waitIn(s, of, behind, s.Passed, "")
+	if s.Passed.Thread == s.Thread {
+		return ProposeAt(conflicts.FixSynchronize, Place(s), "in %s, let the task of %s wait for that of %s before it (barrier, depend clause, taskwait)",
+			w.rank(s.Rank), w.Access(s), w.Call(s.Passed))
+	}
+	return w.waitIn(s, threadName(s.Passed.Thread), threadName(s.Thread), s.Passed, "")
 }
 
 func (w *Wording) waitIn(s *conflicts.Side, of, behind string, call conflicts.SyncPoint, outcome string) conflicts.Fix {
@@ -91,14 +97,6 @@ func closedBeside(span, other *conflicts.Side) bool {
 // operation is complete (ByOtherThread).
 func (w *Wording) WaitForThread(op, own *conflicts.Side) conflicts.Fix {
 	return w.waitIn(own, threadName(op.Done.Thread), threadName(own.Thread), op.Done, w.Outcome(op, own))
-}
-
-// passedBy names the strand that has waited, and the one that has made the access.
-func passedBy(s *conflicts.Side) (of, behind string) {
-	if s.Passed.Thread == s.Thread {
-		return "a task", "another, which the same thread executed,"
-	}
-	return threadName(s.Passed.Thread), threadName(s.Thread)
 }
 
 func threadName(thread uint32) string {

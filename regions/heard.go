@@ -16,7 +16,8 @@ type Landmark struct {
 	Leaves        bool // it leaves a value that others may see, and only Heard names it; the separate region ends there
 }
 
-func (m *Landmark) info(rank int32) *CallInfo {
+// Info returns the call, of a process.
+func (m *Landmark) Info(rank int32) *CallInfo {
 	return NewCallInfo(CallSite{Fn: m.Fn.Name, Rank: rank, Thread: m.Thread, Stack: m.Stack, Loose: m.Loose}, m.Pos)
 }
 
@@ -32,13 +33,13 @@ func (r *Region) Around(p Point) (before, after *CallInfo) {
 	for i := at; i >= 0 && all[i].Bounds == bounds && before == nil; i-- {
 		marks := all[i].named()
 		if n := sort.Search(len(marks), func(k int) bool { return marks[k].Pos >= p.Pos }); n > 0 {
-			before = marks[n-1].info(rank)
+			before = marks[n-1].Info(rank)
 		}
 	}
 	for i := at; i < len(all) && all[i].Bounds == bounds && after == nil; i++ {
 		marks := all[i].named()
 		if n := sort.Search(len(marks), func(k int) bool { return marks[k].Pos > p.Pos }); n < len(marks) {
-			after = marks[n].info(rank)
+			after = marks[n].Info(rank)
 		}
 	}
 	return before, after
@@ -117,8 +118,8 @@ func (r *Region) Passed(a, other *Access) *CallInfo {
 		i := sort.Search(len(all), func(i int) bool {
 			return r.Clock.Knows(all[i].Stamp, int(other.End.Line), other.End.Number())
 		})
-		if i == 0 || i == len(all) || all[i].Bounds == all[i-1].Bounds { // the last: it knows from another strand
-			continue
+		if i == 0 || i == len(all) || all[i].Bounds == all[i-1].Bounds || all[i].Bounds.Begin != all[i-1].Bounds.End {
+			continue // it knows from another strand, or from the one that began it
 		}
 		if call := all[i].Bounds.Begin; call != nil && call.Pos < a.Start.Pos && (first == nil || call.Pos < first.Pos) {
 			first = call
@@ -143,14 +144,14 @@ func (r *Region) lastCall(line int32, segment int) (call *CallInfo, over bool) {
 	all := r.Segments[line]
 	bounds := all[segment].Bounds
 	if marks := all[segment].Landmarks; len(marks) > 0 && marks[len(marks)-1].Leaves {
-		return marks[len(marks)-1].info(r.Process(line)), true
+		return marks[len(marks)-1].Info(r.Process(line)), true
 	}
 	if over = segment+1 < len(all); over && all[segment+1].Bounds != bounds {
 		return bounds.End, true
 	}
 	for ; segment >= 0 && all[segment].Bounds == bounds; segment-- {
 		if marks := all[segment].Landmarks; len(marks) > 0 {
-			return marks[len(marks)-1].info(r.Process(line)), over
+			return marks[len(marks)-1].Info(r.Process(line)), over
 		}
 	}
 	return bounds.Begin, over
