@@ -446,16 +446,29 @@ func (p *planner) slots(x pass, members []int, n int) ([][]uint64, bool) {
 }
 
 // spans says how many collective calls of all come before the executions of two statements: the
-// least and the most.
-type spans [2]struct {
-	some        bool
-	least, most int
+// least and the most; and whether a process comes by the first and then by the second with none
+// between.
+type spans struct {
+	of [2]struct {
+		some        bool
+		least, most int
+	}
+	inTurn bool
+	first  map[[2]int]uint64 // by process and number: where an execution of the first begins
 }
 
-func (x *spans) add(second bool, n int) {
-	y := &x[0]
+// add adds an execution by a process that begins at a slot: those of the first statement first.
+func (x *spans) add(second bool, rank, n int, at uint64) {
+	y, key := &x.of[0], [2]int{rank, n}
 	if second {
-		y = &x[1]
+		y = &x.of[1]
+		before, ok := x.first[key]
+		x.inTurn = x.inTurn || ok && before < at
+	} else if before, ok := x.first[key]; !ok || at < before {
+		if x.first == nil {
+			x.first = map[[2]int]uint64{}
+		}
+		x.first[key] = at
 	}
 	if !y.some {
 		y.some, y.least, y.most = true, n, n
@@ -469,17 +482,20 @@ func (x *spans) add(second bool, n int) {
 // it. Where they are in loops of their own, at most the end of one and the beginning of the other
 // meet.
 func (x *spans) inOneLoop() bool {
-	return x[0].least < x[1].least && x[1].least < x[0].most && x[0].most < x[1].most
+	a, b := x.of[0], x.of[1]
+	return !x.inTurn && a.least < b.least && b.least < a.most && a.most < b.most
 }
 
 // inOneLoop says that of two statements of which executions are in the same concurrent regions.
 func (p *planner) inOneLoop(from, to int) bool {
 	var x spans
-	for region := range p.regionsOf(from) {
-		x.add(false, region)
-	}
-	for region := range p.regionsOf(to) {
-		x.add(true, region)
+	for _, site := range []int{from, to} {
+		for rank := range p.runs {
+			for i := range p.runs[rank][site] {
+				e := &p.runs[rank][site][i]
+				x.add(site == to, rank, p.regionOf(rank, e), e.begin())
+			}
+		}
 	}
 	return x.inOneLoop()
 }
@@ -488,9 +504,13 @@ func (p *planner) inOneLoop(from, to int) bool {
 func (x pass) inOneLoop(p *planner, members []int) bool {
 	var y spans
 	common := p.common(members, x.region)
-	for i, rank := range members {
-		for _, e := range x.ranks[rank] {
-			y.add(e.second, ahead(common[i], e.begin()))
+	for _, second := range []bool{false, true} {
+		for i, rank := range members {
+			for _, e := range x.ranks[rank] {
+				if e.second == second {
+					y.add(second, rank, ahead(common[i], e.begin()), e.begin())
+				}
+			}
 		}
 	}
 	return y.inOneLoop()
