@@ -264,15 +264,16 @@ func hasBuffer(fn *trace.Fn) bool {
 // execute notes an event of a statement: that goes on, or is executed anew.
 func (s *Scan) execute(p *process, t *thread, at At, ev *trace.Event) {
 	kept := event{keep(ev), p.pos}
+	calls := ev.Kind == trace.KindCall && (!trace.IsNote(ev.Call.Fn.Name) || trace.Language(ev.Call.Fn.Name) != "")
 	all := p.executions[at.Site]
 	if n := len(all); n > 0 && all[n-1].thread == ev.Strand {
 		e := &all[n-1]
 		switch {
 		case ev.Kind == trace.KindAccess && e.span == t.span, // of a loop, say
 			ev.Kind == trace.KindAccess && e.calls && slices.Contains(t.before, at) && e.span+1 == t.span,
-			ev.Kind == trace.KindCall && e.last == t.last && !(at.Inner && e.calls):
+			ev.Kind == trace.KindCall && e.last == t.last && !(at.Inner && e.calls && calls): // with what the tracer notes of it
 			e.last = p.pos
-			e.events, e.calls = append(e.events, kept), e.calls || ev.Kind == trace.KindCall
+			e.events, e.calls = append(e.events, kept), e.calls || calls
 			s.count()
 			return
 		}
@@ -281,7 +282,7 @@ func (s *Scan) execute(p *process, t *thread, at At, ev *trace.Event) {
 	if ev.Kind == trace.KindCall {
 		span--
 	}
-	p.executions[at.Site] = append(all, execution{thread: ev.Strand, first: p.pos, last: p.pos, span: span, events: []event{kept}, calls: ev.Kind == trace.KindCall})
+	p.executions[at.Site] = append(all, execution{thread: ev.Strand, first: p.pos, last: p.pos, span: span, events: []event{kept}, calls: calls})
 	s.count()
 }
 
