@@ -206,7 +206,9 @@ func (vocabulary) Atomic(w *explain.Wording, a, b *conflicts.Side) (conflicts.Fi
 	case a.Rank == b.Rank && (!HasSide(a) || !HasSide(b) || a.Epoch != b.Epoch || late(a) || late(b)):
 		return conflicts.Fix{}, false
 	case a.Rank == b.Rank:
-		return fenced(a, "between %s and %s, which orders what one context sends to one PE", w.Access(a), w.Access(b)), true
+		const orders = ", which orders what one context sends to one PE"
+		m := fenced(a, "between %s and %s"+orders, w.Access(a), w.Access(b))
+		return explain.Until(m, explain.Place(b), fenced(a, "directly after %s"+orders, w.Access(a)).Text), true
 	case a.Atomic && b.Atomic:
 		return conflicts.Fix{}, false
 	}
