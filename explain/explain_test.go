@@ -138,3 +138,17 @@ func TestToyModel(t *testing.T) {
 		})
 	}
 }
+
+// TestCopyOfArgument: what one statement of Fortran allocates, passes on and frees is the compiler's.
+func TestCopyOfArgument(t *testing.T) {
+	for file, copied := range map[string]bool{"a.f90": true, "A.F": true, "a.c": false} {
+		stack := []symbols.Frame{{Func: "main", File: file, Line: 10}}
+		f := conflicts.Finding{Rule: conflicts.RuleMemoryGone, Class: conflicts.Usage,
+			First:  conflicts.Side{Rank: 1, Call: "toy_put", Role: "put", Class: regions.OwnBuffer, Pending: true, Stack: stack},
+			Second: conflicts.Side{Rank: 1, Role: "free", Class: regions.GivenUp, Write: true, Stack: stack},
+			Block:  conflicts.Block{Size: 8, Stack: stack}}
+		require.Equal(t, copied, strings.Contains(New(toy{}, &f).Message(), "a copy that the compiler made"), file)
+		f.Block.Stack = at(9)
+		require.NotContains(t, New(toy{}, &f).Message(), "a copy that the compiler made", file)
+	}
+}

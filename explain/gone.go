@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
 )
 
@@ -37,7 +38,7 @@ func (w *Wording) gone() conflicts.Explanation {
 	if w.model.OutOfScope(b) {
 		e.Why = fmt.Sprintf("%s is not complete when the function whose variable it uses returns%s", w.Access(a), w.At(b.Stack))
 	}
-	if w.model.Copy(b) {
+	if w.copied(a, b) {
 		e.Why = fmt.Sprintf("%s was given a copy of the array section or expression, which the compiler made for the call and frees when it returns%s, while the operation still uses it", w.Access(a), w.At(b.Stack))
 		e.Fixes = append(e.Fixes, Propose(conflicts.FixSeparate, "pass contiguous memory that lasts until the operation is complete: a variable, or the first element of the section with a datatype that describes it (MPI_Type_vector)"))
 		return e
@@ -50,6 +51,24 @@ func (w *Wording) gone() conflicts.Explanation {
 	}
 	e.Fixes = append(e.Fixes, complete, Propose(conflicts.FixSeparate, "keep the memory until the operation is complete"))
 	return e
+}
+
+// copied reports whether what gave memory up is the compiler, with its copy of an argument: also
+// where a statement of Fortran allocates the memory, makes the call, and frees it.
+func (w *Wording) copied(a, b *conflicts.Side) bool {
+	if w.model.Copy(b) {
+		return true
+	}
+	here, ok := symbols.Here(b.Stack)
+	if b.Class != regions.GivenUp || !ok || sources.FormOf(here.File) == sources.NotFortran {
+		return false
+	}
+	for _, stack := range [][]symbols.Frame{a.Stack, w.Finding.Block.Stack} {
+		if there, _ := symbols.Here(stack); there.File != here.File || there.Line != here.Line {
+			return false
+		}
+	}
+	return true
 }
 
 // beforeRelease says what has to be done before another process gives memory up: where the

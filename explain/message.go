@@ -113,7 +113,7 @@ func (w *Wording) goes(a, b *conflicts.Side) string {
 		gone = "detached"
 	}
 	switch {
-	case w.model.Copy(b):
+	case w.copied(a, b):
 		return "is a copy that the compiler made for the call, freed before the operation completes"
 	case w.model.OutOfScope(b):
 		return "goes out of scope before the operation completes"
