@@ -96,3 +96,56 @@ int main(int argc, char **argv)
 		})
 	}
 }
+
+// TestStreams: what streams of the C++ library write out of a window and read into it, and the hash of a string.
+func TestStreams(t *testing.T) {
+	t.Parallel()
+	const source = `
+#include <mpi.h>
+#include <functional>
+#include <sstream>
+#include <string_view>
+static char memory[4096] __attribute__((aligned(4096)));
+int main(int argc, char **argv)
+{
+	MPI_Win win;
+	MPI_Init(&argc, &argv);
+	char *w = memory;
+	MPI_Win_create(w, 4096, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	std::stringstream out, in("hello world\nmore\n");
+	volatile std::size_t found = 0;
+	MPI_Win_fence(0, win);
+	out.write(w, 32);
+	MPI_Win_fence(0, win);
+	out << std::string_view(w + 8, 16);
+	MPI_Win_fence(0, win);
+	out << w;
+	MPI_Win_fence(0, win);
+	in.read(w, 5);
+	MPI_Win_fence(0, win);
+	in.getline(w + 8, 100);
+	MPI_Win_fence(0, win);
+	in.read(w + 64, 100);
+	MPI_Win_fence(0, win);
+	found = std::hash<std::string_view>()(std::string_view(w, 24));
+	MPI_Win_fence(0, win);
+	MPI_Win_free(&win);
+	MPI_Finalize();
+	return found == 1;
+}
+`
+	want := []string{
+		"library load 0:32", "library load 8:16", "library load 0:1", "library store 0:5", "library store 8:7", "library store 64:5",
+		"library load 0:24",
+	}
+	for _, p := range platforms {
+		for _, level := range []string{"-O0", "-O2"} {
+			t.Run(p.String()+level, func(t *testing.T) {
+				t.Parallel()
+				b := newBench(t, p, map[string]string{"app.cc": source})
+				b.must(CXX, "-std=c++17", level, "app.cc", "-o", "app")
+				require.Equal(t, want, readFile(t, rankFile(b.traced(2, "app"), 0)).phases()[:len(want)])
+			})
+		}
+	}
+}

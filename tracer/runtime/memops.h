@@ -1,4 +1,4 @@
-/* What wrappers of functions of the C library record: memops.c and libc.c. */
+/* What wrappers of functions of the C and the C++ library record: memops.c, libc.c and streams.c. */
 #ifndef MEMOPS_H
 #define MEMOPS_H
 
