@@ -79,7 +79,12 @@ func (n *namer) keyOf(s *conflicts.Side) sideKey {
 }
 
 func (n *namer) keyOfFinding(f *conflicts.Finding) findingKey {
-	return findingKey{f.Rule, n.keyOf(&f.First), n.keyOf(&f.Second)}
+	k := findingKey{f.Rule, n.keyOf(&f.First), n.keyOf(&f.Second)}
+	if f.First.Class == regions.Local && f.Second.Class == regions.Local { // the owner need not go through a window
+		made := cmp.Or(k.first.made, k.second.made)
+		k.first.made, k.second.made = made, made
+	}
+	return k
 }
 
 // found is a finding with what tells it from others.

@@ -26,7 +26,11 @@ func Explain(f *conflicts.Finding) conflicts.Explanation {
 	case conflicts.RuleShared:
 		e := w.Explain()
 		a, b := w.InOrder()
-		e.Fixes = append(w.Told(a, b), betweenShared(w, "call MPI_Win_sync, then synchronize the processes (a barrier, or a message from one to the other), then call MPI_Win_sync again", "MPI_Win_sync", "MPI_Barrier", "MPI_Win_sync")...)
+		e.Fixes = w.Told(a, b)
+		if explain.SameLine(a.Stack, b.Stack) { // what reads and writes may be one statement
+			e.Fixes = append(e.Fixes, explain.Propose(conflicts.FixLock, "let one process at a time execute the statement (a lock, with MPI_Win_sync behind it and before it is released), or update the memory atomically (MPI_Accumulate, MPI_Fetch_and_op, or an atomic operation of the language), if either order will do"))
+		}
+		e.Fixes = append(e.Fixes, betweenShared(w, "call MPI_Win_sync, then synchronize the processes (a barrier, or a message from one to the other), then call MPI_Win_sync again", "MPI_Win_sync", "MPI_Barrier", "MPI_Win_sync")...)
 		if fenced(&f.First) || fenced(&f.Second) {
 			e.Fixes = append(e.Fixes, betweenShared(w, "call MPI_Win_fence", "MPI_Win_fence")...)
 		}
@@ -75,10 +79,10 @@ func fenced(s *conflicts.Side) bool {
 // round too.
 func betweenShared(w *explain.Wording, what string, calls ...string) []conflicts.Fix {
 	a, b := w.InOrder()
-	m := explain.Propose(conflicts.FixSynchronize, "between the two accesses, %s", what)
-	if explain.SamePlace(a.Stack, b.Stack) {
-		return []conflicts.Fix{m}
+	if explain.SameLine(a.Stack, b.Stack) {
+		return []conflicts.Fix{explain.Propose(conflicts.FixSynchronize, "let the processes execute the statement in turn; between them, %s", what)}
 	}
+	m := explain.Propose(conflicts.FixSynchronize, "between the two accesses, %s", what)
 	x, y, lines := explain.Meant(a, b)
 	there := meetShared(w, m, x, y, what, calls)
 	if !lines {
