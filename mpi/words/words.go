@@ -60,12 +60,20 @@ func otherOperation(w *explain.Wording) conflicts.Explanation {
 		explain.Propose(conflicts.FixOperation, "%s", same),
 		explain.Propose(conflicts.FixOther, "leave it as it is if the MPI library in use guarantees that the two are atomic with respect to each other"),
 	}
+	if swaps(&f.First) || swaps(&f.Second) { // it is to find what it replaces, as the tail of a queue of waiters (12.8)
+		slices.Reverse(e.Fixes)
+	}
 	if i := slices.IndexFunc(order, func(m conflicts.Fix) bool {
 		return m.Kind == conflicts.FixSynchronize || m.Kind == conflicts.FixComplete
 	}); i >= 0 {
 		e.Fixes = append(e.Fixes, order[i])
 	}
 	return e
+}
+
+// swaps reports whether an operation fetches what it replaces.
+func swaps(s *conflicts.Side) bool {
+	return s.Op == "MPI_REPLACE" && s.Call != "MPI_Accumulate" && s.Call != "MPI_Raccumulate"
 }
 
 // fenced reports whether fences are what separates an access from others. Within a lock, such
