@@ -95,7 +95,7 @@ func functionIn(f symbols.Frame) string {
 }
 
 // mostOfLibraries is how many calls within libraries are written that follow one another; of more
-// only the last one is, which the program makes.
+// only the last one is, which the program makes, if it does.
 const mostOfLibraries = 3
 
 // stackText writes a call stack on one line, innermost first, and why a source
@@ -104,7 +104,12 @@ func stackText(of *conflicts.Finding, frames []symbols.Frame) string {
 	var parts []string
 	reason := ""
 	for i := 0; i < len(frames); i++ {
-		if n := slices.IndexFunc(frames[i:], func(f symbols.Frame) bool { return f.Layer != symbols.Library }); i > 0 && n > mostOfLibraries {
+		n := slices.IndexFunc(frames[i:], func(f symbols.Frame) bool { return f.Layer != symbols.Library })
+		if rest := len(frames) - i; i > 0 && n < 0 && rest > mostOfLibraries { // what runs a thread, say
+			parts = append(parts, fmt.Sprintf("… %d calls within libraries", rest))
+			break
+		}
+		if i > 0 && n > mostOfLibraries {
 			parts = append(parts, fmt.Sprintf("… %d calls within libraries …", n-1))
 			i += n - 1
 		}

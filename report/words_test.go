@@ -81,6 +81,16 @@ func TestStackOfTemplates(t *testing.T) {
 // TestStackThroughLibraries: of many calls within libraries a stack has the one that the program
 // makes, and how many others there are.
 func TestStackThroughLibraries(t *testing.T) {
+	runs := func(inLibraries int) string { // what a library runs in a thread
+		frames := []symbols.Frame{{Func: "work", File: "a.cpp", Line: 3}}
+		for range inLibraries {
+			frames = append(frames, symbols.Frame{Func: "lib", File: "/usr/include/x.h", Line: 7, Layer: symbols.Library})
+		}
+		f := crossFinding()
+		return stackText(&f, frames)
+	}
+	require.Equal(t, "work (a.cpp:3) < lib (x.h:7) < lib (x.h:7) < lib (x.h:7)", runs(3))
+	require.Equal(t, "work (a.cpp:3) < … 4 calls within libraries", runs(4))
 	stack := func(inLibraries int) string {
 		frames := []symbols.Frame{{Func: "~slab", File: "a.cpp", Line: 3}}
 		for i := range inLibraries {
