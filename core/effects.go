@@ -49,11 +49,21 @@ func (w *word) took(op *WordOp) {
 	}
 }
 
+// fewSeen is how many of the last moments are looked at for one of the same strand, as of one that polls.
+const fewSeen = 8
+
 // sees notes that a strand knows of the updates up to a version.
 func (w *word) sees(s *Strand, v *version) {
-	if e := w.effects; len(e.updates) > 0 {
-		e.seen = append(e.seen, seenEffects{s.Now(), e.first + v.number})
+	e, number := w.effects, w.effects.first+v.number
+	if len(e.updates) == 0 {
+		return
 	}
+	for i := len(e.seen) - 1; i >= max(0, len(e.seen)-fewSeen); i-- {
+		if e.seen[i].at.Line == s.line && e.seen[i].number >= number {
+			return
+		}
+	}
+	e.seen = append(e.seen, seenEffects{s.Now(), number})
 }
 
 // over reports whether the update is complete for all that is to come.
