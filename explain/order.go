@@ -131,10 +131,14 @@ func (w *Wording) Deed(s *conflicts.Side) string { return bare(s) + w.At(s.Stack
 // fixUnordered: either of the two may come first.
 func (w *Wording) fixUnordered(a, b *conflicts.Side) []conflicts.Fix {
 	order := w.fixOrder(a, b)
-	if a.Class != regions.Target || b.Class != regions.Target {
+	separate := Propose(conflicts.FixSeparate, "let the two %s use different places of the %s%s", w.model.Terms().Processes, w.model.Terms().Object, w.Places())
+	switch {
+	case a.Class == regions.Target && b.Class == regions.Target:
+	case a.Class == regions.Target && b.Class.Buffer(), a.Class.Buffer() && b.Class == regions.Target:
+		return append(order, separate)
+	default:
 		return append(w.atomicToo(a, b), order...)
 	}
-	separate := Propose(conflicts.FixSeparate, "let the two %s use different places of the %s%s", w.model.Terms().Processes, w.model.Terms().Object, w.Places())
 	atomic, can := w.model.Atomic(w, a, b)
 	var out []conflicts.Fix
 	if SamePlace(a.Stack, b.Stack) { // there is no room between a line and itself
