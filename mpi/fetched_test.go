@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/internal/calls"
 	"github.com/mcchk/mcchk/trace"
 )
@@ -45,13 +46,45 @@ func TestFetched(t *testing.T) {
 			f := FetchedBy(scans)
 			var in []int64
 			for win := range int64(4) {
-				if f.in(win + 1) {
+				if f.all || f.wins[win+1] != nil {
 					in = append(in, win+1)
 				}
 			}
 			require.Equal(t, c.in, in)
 		})
 	}
-	var unknown *Fetched
-	require.True(t, unknown.in(1))
+}
+
+// TestFetchedPlaces: of a window with memory of its own the places count from which is fetched, to a piece.
+func TestFetchedPlaces(t *testing.T) {
+	made := calls.Of("MPI_Win_allocate", "comm", int(trace.CommWorld), "baseptr", 0x1000, "size", 0x1000, "win", 1)
+	at := func(fn string, rank, disp int) *trace.Call {
+		return calls.Of(fn, "result_addr", 1, "result_count", 1, "target_rank", rank, "target_disp", disp, "win", 1, "number", 1)
+	}
+	fetch := calls.Of("MPI_Fetch_and_op", "result_addr", 1, "target_rank", 1, "target_disp", 62, "win", 1, "number", 1)
+	fetched := func(more ...*trace.Call) func(member int32, addr uint64) bool {
+		s := NewFetchScan()
+		for _, c := range append(more, made, fetch) {
+			s.Call(c)
+		}
+		m := &Model{fetched: FetchedBy([]*FetchScan{s})}
+		w := &window{members: []int32{0, 1}, base: []uint64{0x1000, 0x2000}, unit: []uint64{8, 4}, known: []bool{true, true}}
+		w.ID = 1
+		return func(member int32, addr uint64) bool {
+			return m.fetches(w, member, core.WordKey{Owner: w.members[member], Addr: addr, Bytes: 4})
+		}
+	}
+	in := fetched() // 0x20f8 to 0x20ff
+	require.True(t, in(1, 0x20fc))
+	require.True(t, in(1, 0x2000))
+	require.True(t, in(1, 0x20fe), "a word that reaches into the piece")
+	require.False(t, in(1, 0x2100))
+	require.False(t, in(0, 0x2000))
+	require.True(t, fetched(at("MPI_Get_accumulate", 0, 0))(0, 0x1f00), "of any datatype")
+	require.True(t, fetched(calls.Of("MPI_Win_create", "comm", int(trace.CommWorld), "base", 0x1800, "size", 8, "win", 2))(0, 0x1f00), "through another window too")
+	var many []*trace.Call
+	for i := range mostFetchedAt {
+		many = append(many, calls.Of("MPI_Fetch_and_op", "result_addr", 1, "target_rank", 1, "target_disp", i+100, "win", 1, "number", 1))
+	}
+	require.True(t, fetched(many...)(0, 0x1f00), "too many places")
 }

@@ -27,7 +27,8 @@ type window struct {
 	shared  bool                         // made by MPI_Win_allocate_shared
 	fences  map[fenceKey]*fenceCall      // that do not synchronise, or assert MPI_MODE_NOPUT
 	lockers lockers
-	namedBy int32 // who gave Name
+	fetched map[fetchedPiece]bool // which words may be fetched of, where that is not the whole window; nil: not asked yet
+	namedBy int32                 // who gave Name
 }
 
 // attachments are the memory that a member has attached to a dynamic window.

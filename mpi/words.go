@@ -32,7 +32,7 @@ func (b *opBuilder) onWord(a *regions.Access, count int64, t *datatype) {
 		return
 	}
 	fetches := b.c.Has(argResultAddr)
-	if !fetches && !b.m.fetches(b.e.win) {
+	if !fetches && !b.m.fetches(b.e.win, b.op.target, key) {
 		return
 	}
 	op := b.p.Issue(key, b.c.Begin, b.update(a), fetches)
@@ -58,14 +58,6 @@ func (b *opBuilder) onWord(a *regions.Access, count int64, t *datatype) {
 
 // mostValueBytes is the size of the largest word of which traces have values.
 const mostValueBytes = 8
-
-// fetches reports whether operations may fetch words of a window.
-func (m *Model) fetches(w *window) bool {
-	if m.whose != nil {
-		m.fetched, m.whose = m.whose(), nil
-	}
-	return m.fetched.in(w.ID)
-}
 
 // wordOf returns the one word that an access is of, if it is.
 func wordOf(a *regions.Access, count int64, t *datatype) (core.WordKey, bool) {
@@ -103,7 +95,7 @@ func foreseeOperation(m *Model, p *process, c *core.Call, r *entry, f *core.Fore
 			f.Forget(before)
 		}
 		p.foreseen[c.Addr(argResultAddr)] = number
-	} else if !m.fetches(e.win) {
+	} else if !m.fetches(e.win, target, key) {
 		return
 	}
 	f.Issue(key, c.Call, b.update(&a), number, wordAt{e.win.ID, target})
