@@ -325,6 +325,13 @@ static int take(uint64_t lock)
 	return free;
 }
 
+static void give(uint64_t lock)
+{
+	mcchk_spin_lock(&held_lock);
+	mcchk_map_set(&held, lock, NULL);
+	mcchk_spin_unlock(&held_lock);
+}
+
 static void mutex_acquired(int kind, uint64_t lock, const void *pc)
 {
 	struct place at = place_of(pc, mcchk_task ? mcchk_task->pc : 0);
@@ -344,9 +351,7 @@ static void mutex_released(int kind, uint64_t lock, const void *pc)
 
 	(void)kind;
 	MCCHK_RELEASE(lock, &at);
-	mcchk_spin_lock(&held_lock);
-	mcchk_map_set(&held, lock, NULL);
-	mcchk_spin_unlock(&held_lock);
+	give(lock);
 }
 
 static void lock_init(int kind, unsigned hint, unsigned how, uint64_t lock, const void *pc)
@@ -354,6 +359,7 @@ static void lock_init(int kind, unsigned hint, unsigned how, uint64_t lock, cons
 	struct place at = place_of(pc, 0);
 
 	(void)kind, (void)hint, (void)how;
+	give(lock); /* somebody may have it still, and never give it back: it is another one from now on */
 	if (mcchk_orders())
 		MCCHK_OBJECT_END(lock, &at);
 }
