@@ -510,10 +510,10 @@ func (s *searcher) compareLocal(st *regions.Stretch, i, k int, n nearLane) {
 	if ok && s.region.Recycles(a, n.First(), m.lo, m.hi) {
 		n.from, n.to = n.whileThere(s.region.Lifetime(a.Owner, a.Start, a.End, m.lo, m.hi), n.from, n.to)
 	}
-	if ok && n.from < n.to {
-		n.from = n.notSeen(s.region, a.Start, n.from, n.to)
+	if !ok || n.from == n.to {
+		return
 	}
-	if ok && n.from < n.to {
+	if n.from = n.notSeen(s.region, a.Start, n.from, n.to); n.from < n.to {
 		s.out.Add(NewPair(s.region, a, n.access(n.from), m.lo, m.hi, m.rule), uint64(n.to-n.from))
 	}
 }

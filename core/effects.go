@@ -66,7 +66,8 @@ func (w *word) sees(s *Strand, v *version) {
 	e.seen = append(e.seen, seenEffects{s.Now(), number})
 }
 
-// over reports whether the update is complete for all that is to come.
+// over reports whether the update is complete for all that is to come. One that fetches is, as far as
+// words know, where what it fetched is known: MPI_Win_flush_local alone, and no flush, is too rare to keep it.
 func (e effect) over(m *Machine) bool {
 	switch op := e.op; {
 	case op.complete:

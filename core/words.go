@@ -140,7 +140,7 @@ type word struct {
 	key       WordKey
 	versions  []*version // from the oldest that may still be fetched
 	visitors  []*visitor // by line
-	effects   *effects
+	effects   *effects   // also among words.effects
 	blocked   blockedOps // that have fetched what is not decided yet
 	schedule  *schedule  // of what is decided next; or nil
 	visited   bool       // since the phase began
@@ -163,11 +163,11 @@ type word struct {
 type words struct {
 	region    int
 	all       map[WordKey]*word
-	undecided undecided // operations of them
-	effects   map[WordKey]*effects
-	fetched   int  // operations that were so
-	debt      int  // steps of searches beyond those that decisions have paid for
-	short     bool // a search for the present decision was not made to its end
+	undecided undecided            // operations of them
+	effects   map[WordKey]*effects // of words that are there, and of others with updates that are pending
+	fetched   int                  // operations that were so
+	debt      int                  // steps of searches beyond those that decisions have paid for
+	short     bool                 // a search for the present decision was not made to its end
 	held      remembered
 	serial    serial
 	carried   int // updates of words that were kept because their order is open

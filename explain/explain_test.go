@@ -139,6 +139,17 @@ func TestToyModel(t *testing.T) {
 	}
 }
 
+// TestTaskThatWaits: of two tasks that one thread executed, each is named by what it does.
+func TestTaskThatWaits(t *testing.T) {
+	f := conflicts.Finding{Rule: conflicts.RuleLocalRemote, Owner: 1, Window: 1,
+		First:  conflicts.Side{Rank: 0, Call: "toy_put", Role: "put", Class: regions.Target, Write: true, Pending: true, Stack: at(10), Done: sync("toy_quiet", 0, 30)},
+		Second: conflicts.Side{Rank: 1, Thread: 2, Role: "load", Class: regions.Local, Stack: at(20), Passed: sync("toy_wait", 1, 15)}}
+	f.Second.Passed.Thread = 2
+	e := New(toy{}, &f).Explain()
+	require.Contains(t, e.Why, "a task of rank 1 waits for it with toy_wait (line 15), but nothing puts the load (line 20), by another task, behind that")
+	require.Equal(t, "in rank 1, let the task of the load (line 20) wait for that of toy_wait (line 15) before it (barrier, depend clause, taskwait)", e.Fixes[0].Text)
+}
+
 // TestCopyOfArgument: what one statement of Fortran allocates, passes on and frees is the compiler's.
 func TestCopyOfArgument(t *testing.T) {
 	for file, copied := range map[string]bool{"a.f90": true, "A.F": true, "a.c": false} {

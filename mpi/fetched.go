@@ -99,7 +99,7 @@ func (x *fetchedFrom) pieces(w *window) map[fetchedPiece]bool {
 	return all
 }
 
-// FetchScan finds out of the calls of one process in which windows it fetches.
+// FetchScan finds out of the calls of one process from which places of windows it fetches.
 type FetchScan struct {
 	Fetched
 	made    []memoryOf
@@ -211,7 +211,7 @@ func scannedOf(fn *trace.Fn) scanned {
 }
 
 // FetchedBy returns what the scans of all processes have found together: what is fetched in
-// one window may have been left through another one with memory in common.
+// one window may have been left through another one with memory in common, of which both count whole.
 func FetchedBy(scans []*FetchScan) *Fetched {
 	f := &Fetched{wins: map[int64]*fetchedFrom{}}
 	for _, s := range scans {

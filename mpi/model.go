@@ -60,7 +60,7 @@ type Model struct {
 
 var _ core.Model = (*Model)(nil)
 
-// New returns the model for one replay. fetched tells in which windows operations fetch, and
+// New returns the model for one replay. fetched tells from where operations fetch, and
 // is asked once, if at all; where it is nil, or returns nil, that may be any.
 func New(memory MemoryModel, fetched func() *Fetched) *Model {
 	return &Model{memory: memory, whose: fetched, comms: map[int64]*communicator{}, foreign: map[foreignComm]*regions.CallInfo{}, mappings: map[mapping]*mapped{}, windows: windows{byID: map[int64]*window{}}, order: callOrder{lost: map[core.MeetKey]bool{}}}

@@ -103,7 +103,9 @@ func TestStreams(t *testing.T) {
 	const source = `
 #include <mpi.h>
 #include <functional>
+#include <memory_resource>
 #include <sstream>
+#include <string>
 #include <string_view>
 static char memory[4096] __attribute__((aligned(4096)));
 int main(int argc, char **argv)
@@ -111,8 +113,10 @@ int main(int argc, char **argv)
 	MPI_Win win;
 	MPI_Init(&argc, &argv);
 	char *w = memory;
+	std::pmr::monotonic_buffer_resource room(memory + 1024, 2048, std::pmr::null_memory_resource());
+	std::pmr::string text(100, 'x', &room); // at 1024
 	MPI_Win_create(w, 4096, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
-	std::stringstream out, in("hello world\nmore\n");
+	std::stringstream out, in("hello world\nmore\n"), again("12345");
 	volatile std::size_t found = 0;
 	MPI_Win_fence(0, win);
 	out.write(w, 32);
@@ -121,11 +125,15 @@ int main(int argc, char **argv)
 	MPI_Win_fence(0, win);
 	out << w;
 	MPI_Win_fence(0, win);
+	out << text;
+	MPI_Win_fence(0, win);
 	in.read(w, 5);
 	MPI_Win_fence(0, win);
 	in.getline(w + 8, 100);
 	MPI_Win_fence(0, win);
 	in.read(w + 64, 100);
+	MPI_Win_fence(0, win);
+	found = again.readsome(w + 128, 3);
 	MPI_Win_fence(0, win);
 	found = std::hash<std::string_view>()(std::string_view(w, 24));
 	MPI_Win_fence(0, win);
@@ -135,7 +143,7 @@ int main(int argc, char **argv)
 }
 `
 	want := []string{
-		"library load 0:32", "library load 8:16", "library load 0:1", "library store 0:5", "library store 8:7", "library store 64:5",
+		"library load 0:32", "library load 8:16", "library load 0:1", "library load 1024:100", "library store 0:5", "library store 8:7", "library store 64:5", "library store 128:3",
 		"library load 0:24",
 	}
 	for _, p := range platforms {
