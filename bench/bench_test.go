@@ -93,7 +93,7 @@ func TestTables(t *testing.T) {
 		setup: setup{"openmpi", "clang"}, program: programs()[0],
 		plain: []sample{{seconds: 0.1}}, traced: []sample{{seconds: 0.15}}, analyses: []float64{0.12},
 	}}
-	writeRunTimes(&out, results)
+	writeRunTimes(&out, results, usualLevel)
 	require.Contains(t, out.String(), "stencil, halo in a window  openmpi  clang     1     100.0     150.0      1.50    1.50  1.05  over")
 	out.Reset()
 	writeAnalyses(&out, results)

@@ -89,6 +89,7 @@ type traceSize struct {
 type launcher struct {
 	work  string
 	mcchk string
+	level string // of optimization, such as -O2
 }
 
 // measure builds a program both ways, and runs one and the other in turn. The
@@ -132,7 +133,7 @@ func (l *launcher) measure(ctx context.Context, s setup, p program, rounds int) 
 	return m, nil
 }
 
-// build compiles a program with -O2, plain or with mcchk cc, unless that was
+// build compiles a program, plain or with mcchk cc, unless that was
 // done before.
 func (l *launcher) build(ctx context.Context, s setup, p program, traced bool) (string, error) {
 	wrapper, compiler := "mpicc."+s.mpi, s.compiler
@@ -151,7 +152,7 @@ func (l *launcher) build(ctx context.Context, s setup, p program, traced bool) (
 	if _, err := os.Stat(binary); err == nil {
 		return binary, nil
 	}
-	command = append(command, "-O2", "-g", "-o", binary, filepath.Join(programsDir, p.name+"."+p.language), "-lm")
+	command = append(command, l.level, "-g", "-o", binary, filepath.Join(programsDir, p.name+"."+p.language), "-lm")
 	return binary, l.command(ctx, buildTimeout, env, command...)
 }
 

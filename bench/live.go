@@ -99,7 +99,7 @@ func (o options) live(ctx context.Context, out io.Writer, work string) error {
 const liveAim = 1.2
 
 func (o options) liveBinary(ctx context.Context, work string) (launcher, string, error) {
-	l := launcher{work: work, mcchk: filepath.Join(work, "mcchk")}
+	l := launcher{work: work, mcchk: filepath.Join(work, "mcchk"), level: usualLevel}
 	if err := l.command(ctx, buildTimeout, nil, "go", "build", "-o", l.mcchk, "./cmd/mcchk"); err != nil {
 		return l, "", err
 	}

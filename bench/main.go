@@ -31,10 +31,11 @@ func main() {
 	var o options
 	flag.IntVar(&o.rounds, "rounds", 5, "at most so many launches of each program with Open MPI, plain and traced in turn; half as many with MPICH, and of each analysis")
 	flag.StringVar(&o.only, "only", "", "run one part: programs, analysis, growth, live, endless, memory, locks, matrix or report")
-	flag.StringVar(&o.match, "match", "", "of the matrix, of memory and of locks, only what has a name that matches a regular expression")
+	flag.StringVar(&o.match, "match", "", "of programs, the matrix, memory and locks, only what has a name that matches a regular expression")
 	flag.IntVar(&o.acquisitions, "acquisitions", 1_000_000, "of locks, how many, and ten times as many")
 	flag.Int64Var(&o.size, "size", 5<<30, "of endless, bytes of traces to write")
 	flag.StringVar(&o.picture, "picture", "", "of endless, the file for a picture (SVG)")
+	flag.StringVar(&o.level, "level", usualLevel, "of programs, how the compiler optimizes, such as -O0")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -52,7 +53,10 @@ type options struct {
 
 	acquisitions int
 	picture      string
+	level        string
 }
+
+const usualLevel = "-O2"
 
 func (o options) run(ctx context.Context, out io.Writer) error {
 	parts := o.parts()
@@ -112,13 +116,20 @@ func (o options) programs(ctx context.Context, out io.Writer, work string) error
 	if err := checkTools(); err != nil {
 		return err
 	}
-	l := launcher{work: work, mcchk: filepath.Join(work, "mcchk")}
+	l := launcher{work: work, mcchk: filepath.Join(work, "mcchk"), level: o.level}
 	if err := l.command(ctx, buildTimeout, nil, "go", "build", "-o", l.mcchk, "./cmd/mcchk"); err != nil {
+		return err
+	}
+	match, err := o.matcher()
+	if err != nil {
 		return err
 	}
 	var results []measured
 	for _, setup := range setups() {
 		for _, p := range programs() {
+			if !match.MatchString(p.title) {
+				continue
+			}
 			m, err := l.measure(ctx, setup, p, setup.rounds(o.rounds))
 			if err != nil {
 				return fmt.Errorf("%s, %s: %w", p.title, setup, err)
@@ -126,7 +137,7 @@ func (o options) programs(ctx context.Context, out io.Writer, work string) error
 			results = append(results, m)
 		}
 	}
-	writeRunTimes(out, results)
+	writeRunTimes(out, results, o.level)
 	writeTraceSizes(out, results)
 	writeAnalyses(out, results)
 	writeMemory(out, results)

@@ -67,7 +67,7 @@ func table(out io.Writer, title string, lines [][]string) {
 	w.Flush()
 }
 
-func writeRunTimes(out io.Writer, results []measured) {
+func writeRunTimes(out io.Writer, results []measured, level string) {
 	lines := [][]string{{"program", "MPI", "compiler", "runs", "plain ms", "traced ms", "median", "best", "aim", ""}}
 	for _, m := range results {
 		plain, traced := pick(m.plain, seconds), pick(m.traced, seconds)
@@ -79,7 +79,7 @@ func writeRunTimes(out io.Writer, results []measured) {
 			fmt.Sprintf("%.2f", middle), fmt.Sprintf("%.2f", best), aim, ok,
 		})
 	}
-	table(out, "Run time of the kernel, traced against plain (2 processes, -O2, runs in turn;\nmedian: of the ratios of neighbouring runs, best: the fastest against the fastest)", lines)
+	table(out, "Run time of the kernel, traced against plain (2 processes, "+level+", runs in turn;\nmedian: of the ratios of neighbouring runs, best: the fastest against the fastest)", lines)
 }
 
 func writeTraceSizes(out io.Writer, results []measured) {

@@ -293,7 +293,8 @@ func (c *compilation) instrumentFlags() []string {
 		flags = append(flags, c.gccPluginFlags()...)
 	case c.plugin == pluginOff:
 	default:
-		flags = append(flags, "-fno-vectorize", "-fno-unroll-loops", "-fpass-plugin="+c.plugin) // those come behind the plug-in
+		// Those come behind the plug-in, which is to see functions that are not optimized, too.
+		flags = append(flags, "-fno-vectorize", "-fno-unroll-loops", "-Xclang", "-disable-O0-optnone", "-fpass-plugin="+c.plugin)
 	}
 	if c.tc.Family == familyClang && (!c.tc.X86 || slices.ContainsFunc(c.args, asks)) {
 		flags = append(flags, "-fno-vectorize")

@@ -61,7 +61,7 @@ func (d *examination) build(path string, info *BuildInfo) {
 	case ModeInline:
 		way := "inline"
 		if info.Plugin {
-			way = "inline, and by whole loops where optimized, by a compiler plug-in"
+			way = "inline, and by whole loops, by a compiler plug-in"
 		}
 		d.add(check, OK, "", "%s: %s (the fast way), %s, %s", path, way, info.Compiler, info.MPI)
 	case ModeMixed:

@@ -59,6 +59,7 @@ var ways = map[string][]way{
 		{"O3", []string{"-O3", "-march=native"}, false},
 	},
 	"clang": {
+		{"O0", []string{"-O0"}, true},
 		{"O1", []string{"-O1"}, false},
 		{"O2", []string{"-O2"}, false},
 		{"O2 lines", []string{"-O2", "-mllvm", "-licm-max-num-uses-traversed=0"}, true},

@@ -37,6 +37,7 @@
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
+#include "llvm/Transforms/Utils/PromoteMemToReg.h"
 #include "llvm/Transforms/Utils/ScalarEvolutionExpander.h"
 
 using namespace llvm;
@@ -150,11 +151,12 @@ struct places {
 
 class loop_pass : public PassInfoMixin<loop_pass> {
 public:
-	explicit loop_pass(places &p) : places_counted(p) {}
+	loop_pass(places &p, bool optimized) : places_counted(p), optimized(optimized) {}
 	void run(Function &f, FunctionAnalysisManager &m);
 
 private:
 	places &places_counted;
+	bool optimized;
 	LoopInfo *loops;
 	DominatorTree *tree;
 	ScalarEvolution *evolution;
@@ -492,8 +494,12 @@ void loop_pass::run(Function &f, FunctionAnalysisManager &m)
 	drop_private(f, places_counted);
 	leave_exits_out(f);
 	uint64_t mapped = 0, announced = places_counted.announced;
-	join_sums(f, m.getResult<DominatorTreeAnalysis>(f));
-	hoist(f, m);
+	if (optimized) {
+		join_sums(f, m.getResult<DominatorTreeAnalysis>(f));
+		hoist(f, m);
+	} else {
+		name_values(f, m);
+	}
 	loops = &m.getResult<LoopAnalysis>(f);
 	tree = &m.getResult<DominatorTreeAnalysis>(f);
 	evolution = &m.getResult<ScalarEvolutionAnalysis>(f);
@@ -534,6 +540,9 @@ void loop_pass::run(Function &f, FunctionAnalysisManager &m)
 /* All that is done to a module that the sanitizer has been at. */
 class module_pass : public PassInfoMixin<module_pass> {
 public:
+	explicit module_pass(bool optimized) : optimized(optimized) {}
+	static bool isRequired() { return true; }
+
 	PreservedAnalyses run(Module &module, ModuleAnalysisManager &m)
 	{
 		if (!is_instrumented(module))
@@ -542,7 +551,7 @@ public:
 		places counted;
 		for (Function &f : module)
 			if (!f.isDeclaration() && !f.hasOptNone() && !f.getName().startswith("__tsan_")) {
-				loop_pass(counted).run(f, functions);
+				loop_pass(counted, optimized).run(f, functions);
 				functions.invalidate(f, PreservedAnalyses::none());
 			}
 		if (counted.without + counted.tested + counted.announced > 0)
@@ -551,6 +560,9 @@ public:
 							     .str());
 		return PreservedAnalyses::none();
 	}
+
+private:
+	bool optimized;
 };
 
 #include "clang_silent.h"
@@ -561,10 +573,10 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo()
 {
 	return {LLVM_PLUGIN_API_VERSION, "mcchk", "1", [](PassBuilder &builder) {
 			builder.registerPipelineStartEPCallback([](ModulePassManager &m, OptimizationLevel level) {
-				if (level == OptimizationLevel::O0)
-					return;
-				m.addPass(silent_pass());
-				m.addPass(module_pass());
+				bool optimized = level != OptimizationLevel::O0;
+				if (optimized)
+					m.addPass(silent_pass());
+				m.addPass(module_pass(optimized));
 			});
 			builder.registerOptimizerLastEPCallback([](ModulePassManager &m, OptimizationLevel level) {
 				m.addPass(copy_pass(level != OptimizationLevel::O0));

@@ -48,3 +48,18 @@ void hoist(Function &f, FunctionAnalysisManager &m)
 		for (auto kind : kinds)
 			call->removeFnAttr(kind);
 }
+
+/* Where nothing is optimized all variables are memory: those that only the function knows
+ * become values, so that something is known of its loops. No load of other memory goes. */
+void name_values(Function &f, FunctionAnalysisManager &m)
+{
+	if (f.callsFunctionThatReturnsTwice()) /* which finds variables as they were left */
+		return;
+	SmallVector<AllocaInst *, 16> variables;
+	for (Instruction &i : f.getEntryBlock())
+		if (auto *variable = dyn_cast<AllocaInst>(&i))
+			if (isAllocaPromotable(variable))
+				variables.push_back(variable);
+	PromoteMemToReg(variables, m.getResult<DominatorTreeAnalysis>(f), &m.getResult<AssumptionAnalysis>(f));
+	m.invalidate(f, PreservedAnalyses::none());
+}

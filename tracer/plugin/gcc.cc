@@ -90,10 +90,8 @@ public:
 		begin_function(f);
 		calculate_dominance_info(CDI_DOMINATORS);
 		auto announced = places_announced;
-		if (optimize) {
-			drop_private(f);
-			take_loops(f);
-		}
+		drop_private(f);
+		take_loops(f);
 		take_single(f, places_announced > announced);
 		mark_virtual_operands_for_renaming(f);
 		free_dominance_info(CDI_POST_DOMINATORS);

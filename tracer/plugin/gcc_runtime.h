@@ -181,7 +181,7 @@ tree touch_variable(const char *name = "mcchk_touch") { return place_variable(na
 bool is_element(const access &a) { return a.size <= 16 && pow2p_hwi(a.size); }
 
 /* Whether the place may get a map. */
-bool may_touch(const access &a) { return optimize && is_element(a); }
+bool may_touch(const access &a) { return is_element(a); }
 
 /* The call that tells of an access of a page that matters. */
 gcall *miss_call(const access &a, tree address, tree touch = NULL_TREE)

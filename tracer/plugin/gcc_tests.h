@@ -414,18 +414,14 @@ void take_single(function *f, bool announced)
 	forget_maps();
 	places_tested += accesses.length();
 	count_tests(f, accesses);
-	if (optimize)
-		FOR_EACH_BB_FN(block, f)
-			find_groups(block, &known, false, groups);
+	FOR_EACH_BB_FN(block, f)
+		find_groups(block, &known, false, groups);
 	free_affine_expand_cache(&known);
 	for (const group *g : groups)
 		if (g->members.length() > 1)
 			test_group(*g);
 		else
 			test_access(g->first());
-	if (!optimize)
-		for (const access &a : accesses)
-			test_access(a);
 	for (gimple *stmt : begins)
 		if (touches)
 			test_entry(stmt);
