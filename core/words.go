@@ -192,6 +192,7 @@ type issues struct {
 	pos    uint64
 	ended  uint64 // accesses that the strand had completed
 	region int
+	seg    int32 // the separate region that it begins: what the strand learns begins another
 }
 
 func (m *Machine) word(k WordKey) *word {
@@ -396,7 +397,7 @@ func (op *WordOp) completeFor(by *Strand) bool {
 // separate region that findings take for a part of the one before.
 func (s *Strand) publish() *Signal {
 	m, x := s.m, &s.issued
-	again := x.signal != nil && x.region == m.index && x.pos+1 == s.pos && x.ended == s.ended && s.team == nil
+	again := x.signal != nil && x.region == m.index && x.seg == s.path.segment() && x.pos+1 == s.pos && x.ended == s.ended && s.team == nil
 	x.pos, x.ended, x.region = s.pos, s.ended, m.index
 	if again { // it has done nothing in between; what it issued only matters to other threads
 		return x.signal
@@ -411,6 +412,7 @@ func (s *Strand) publish() *Signal {
 		s.mark(regions.Landmark{Pos: s.pos, Fn: c.Fn, Stack: c.Stack, Thread: s.thread, Leaves: true})
 	}
 	s.addSegment(s.within())
+	x.seg = s.path.segment()
 	return x.signal
 }
 

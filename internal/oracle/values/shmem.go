@@ -44,6 +44,7 @@ var shmemOneStrand = []func(*shmem, *step){
 	(*shmem).fence, (*shmem).fence, (*shmem).quiet, (*shmem).quiet,
 	(*shmem).order, (*shmem).order, (*shmem).order, (*shmem).barrier, (*shmem).sync, (*shmem).lock, (*shmem).lock, (*shmem).wordLocally,
 	(*shmem).deliver, (*shmem).deliver, (*shmem).deliver, (*shmem).deliver, (*shmem).deliver,
+	(*shmem).relay,
 }
 
 // shmemSteps are those of processes with several strands, which do more beside each other.
@@ -350,6 +351,32 @@ func (s *shmem) fetchLater(x *step) {
 	a := s.remote(e, q.ctx, target, at, 8, atomicReads)
 	a.typ, a.unchained = "long", true
 	fetched.accesses = append(fetched.accesses, a)
+}
+
+// relay has a PE send data to another and count that, a third one find so and tell the
+// second at once, in another word, and that one look at the data.
+func (s *shmem) relay(x *step) {
+	ranks := s.p.ranks
+	at, by, to := x.pe, (x.pe+1)%ranks, (x.pe+2)%ranks
+	owner, counted, slot := x.pick(0, ranks), 1+x.pick(1, 2), x.pick(2, shmemSlots)
+	do := func(pe int, act func(*shmem, *step), r ...int) {
+		y := *x
+		y.pe, y.strand = pe, x.strand%s.p.strandsOf(pe)
+		copy(y.r[:], r)
+		s.current = y
+		act(s, &y)
+		s.now += 100
+	}
+	do(at, (*shmem).put, to, slot, 0)
+	if x.pick(4, 8) != 0 {
+		do(at, (*shmem).quiet)
+	}
+	do(at, (*shmem).fetching, owner, counted, x.r[2], x.r[3], 1)
+	do(by, (*shmem).fetching, owner, counted, x.r[2], x.r[3], 1)
+	do(by, (*shmem).update, to, 0)
+	s.arriveAll(func(f *flight) bool { return f.pe == by })
+	do(to, (*shmem).wait, 0, x.r[1], x.r[2], 1)
+	do(to, (*shmem).loadOrStore, slot, x.r[1])
 }
 
 func (s *shmem) flightsBefore(pe, ctx, target int) []*flight {
