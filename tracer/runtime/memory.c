@@ -14,7 +14,7 @@
  * either: the strand's own variables come to lie there. And while all memory is watched,
  * whatever is freed is recorded, for another strand may be given it.
  */
-#include "calls.h"
+#include "openmp.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -359,8 +359,12 @@ void mcchk_function_returns(uintptr_t frame, uintptr_t pc)
 	uintptr_t end = frame + 2 * sizeof(void *);
 	uint64_t base;
 
-	if (stack_ends(end, &base))
-		gone(base, end - base, RETURNED, MCCHK_FRAME, from);
+	if (!stack_ends(end, &base) || mcchk_self.busy || !mcchk_hot(base, end - base))
+		return;
+	int aside = mcchk_sections_aside(from);
+	gone(base, end - base, RETURNED, MCCHK_FRAME, from);
+	if (aside)
+		mcchk_sections_back(from);
 }
 
 /* Inside the run-time: the program called the function with this frame. */

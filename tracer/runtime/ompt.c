@@ -28,9 +28,43 @@ static void end_section(struct task *t, void *at)
 		return;
 	if (t->team)
 		MCCHK_RELEASE(barrier_of(t->team, t->barriers), at);
+	if (!t->sections_over)
+		t->sections_over = mcchk_objects(1);
+	MCCHK_RELEASE(t->sections_over, at);
 	mcchk_strand_over(t->now, at);
 	t->now = t->strand;
 	mcchk_strand_switch(t->now, at);
+}
+
+static void forget_sections(struct task *t, void *at)
+{
+	if (t->sections_over)
+		MCCHK_OBJECT_END(t->sections_over, at);
+	t->sections_over = 0;
+}
+
+/* What a section keeps in the frame of the function that it stands in is gone when that
+ * returns, but not before the section is over, for one thread does both. Nothing else of
+ * the task comes after the section before the next barrier, so a strand of its own notes
+ * the return. */
+int mcchk_sections_aside(void *at)
+{
+	struct task *t = mcchk_task;
+	if (!t || !t->sections_over || mcchk_strand_current() != t->strand)
+		return 0;
+	uint64_t object = mcchk_objects(1);
+	MCCHK_FORK(object, at);
+	mcchk_strand_switch(mcchk_strand_new(), at);
+	MCCHK_ACQUIRE(object, at);
+	MCCHK_ACQUIRE(t->sections_over, at);
+	MCCHK_OBJECT_END(object, at);
+	return 1;
+}
+
+void mcchk_sections_back(void *at)
+{
+	mcchk_strand_over(mcchk_strand_current(), at);
+	mcchk_strand_switch(mcchk_task->strand, at);
 }
 
 void mcchk_section(int begins, void **frame)
@@ -153,6 +187,7 @@ static void end_implicit(struct task *t)
 	struct place at = place_of(NULL, t->pc);
 
 	end_section(t, &at);
+	forget_sections(t, &at);
 	if (t->team) {
 		if (t->index == 0) {
 			t->team->barriers = t->barriers;
@@ -228,6 +263,7 @@ static void barrier(struct task *t, int endpoint, void *at)
 		mcchk_spin_lock(&team->lock);
 	if (!team->over) /* threads of the pool may leave the last barrier long after that */
 		go_on(t, barrier_of(team, t->barriers), at);
+	forget_sections(t, at);
 	if (t->index != 0)
 		mcchk_spin_unlock(&team->lock);
 	if (t->index == 0)

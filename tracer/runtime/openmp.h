@@ -16,6 +16,12 @@ extern __thread uint32_t mcchk_waits_told; /* how often OMPT told that a task wa
 /* The calling thread begins a section of its implicit task, or ends the last one (0). */
 void mcchk_section(int begins, void **frame);
 
+/* Has another strand than the calling thread's note the return of a function, if that has
+ * executed sections since the last barrier: it comes after them. Then mcchk_sections_back
+ * is to be called. */
+int mcchk_sections_aside(void *at);
+void mcchk_sections_back(void *at);
+
 /* The calling thread begins a loop whose iterations wait for one another (doacross). */
 void mcchk_doacross(void);
 int mcchk_alone(void); /* the team of the calling thread has no other */

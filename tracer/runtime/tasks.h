@@ -51,6 +51,7 @@ struct task {
 	uint64_t strand;
 	uint64_t now; /* its strand, or that of the section in which it is */
 	uint64_t section_object;
+	uint64_t sections_over; /* since its last barrier; 0: there were none */
 	struct team *team;
 	struct task *creator;
 	struct group *group;
