@@ -236,6 +236,7 @@ static void fence_releases(void **frame)
 
 /* ---- values ---- */
 
+void (*mcchk_atomic_first)(void);
 void (*mcchk_atomic_valued)(uint64_t begin, const volatile void *p, uint32_t size, int how, int order, int64_t operand, int64_t found, void **frame);
 int (*mcchk_atomic_again)(const volatile void *p, int64_t found, void **frame);
 
@@ -243,11 +244,15 @@ int (*mcchk_atomic_again)(const volatile void *p, int64_t found, void **frame);
  * with such memory is none: of a word that came and went with buffers beside it, values would be missing. */
 static uint64_t valued(const volatile void *p)
 {
-	if (__builtin_expect(mcchk_atomic_valued == NULL, 1))
+	if (__builtin_expect(mcchk_atomic_first == NULL, 1))
 		return 0;
 	uintptr_t addr = (uintptr_t)p;
 	uint8_t page = MCCHK_SHADOW[addr >> MCCHK_PAGE_SHIFT];
-	return page == 1 || (page & 2 && MCCHK_PARTS[addr >> 6] >> (addr >> 3 & 7) & 1) ? mcchk_now() : 0;
+	if (page != 1 && !(page & 2 && MCCHK_PARTS[addr >> 6] >> (addr >> 3 & 7) & 1))
+		return 0;
+	if (!mcchk_atomic_valued)
+		mcchk_atomic_first();
+	return mcchk_now();
 }
 
 /* A value with its sign; sixteen bytes are folded into eight, which tells them apart. */

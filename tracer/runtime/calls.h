@@ -21,7 +21,8 @@ struct mcchk_function {
 };
 extern const struct mcchk_function mcchk_functions[];
 extern const uint16_t mcchk_fn_mcchk_Memory_gone, mcchk_fn_mcchk_Threads, mcchk_fn_mcchk_Mapped, mcchk_fn_mcchk_Strand, mcchk_fn_mcchk_Strand_end, mcchk_fn_mcchk_Strand_waits, mcchk_fn_mcchk_Will_release,
-	mcchk_fn_mcchk_Release, mcchk_fn_mcchk_Fork, mcchk_fn_mcchk_Acquire, mcchk_fn_mcchk_Object_end;
+	mcchk_fn_mcchk_Release, mcchk_fn_mcchk_Fork, mcchk_fn_mcchk_Acquire, mcchk_fn_mcchk_Object_end,
+	mcchk_fn_mcchk_Atomic, mcchk_fn_mcchk_Atomic_fence;
 
 /* ---- calls.c ---- */
 
@@ -215,6 +216,8 @@ void mcchk_atomic_released(const void *p); /* is released */
  * after what it has read so. */
 void mcchk_fence(int order, void **frame);
 
+/* Called before the first operation on memory that matters; NULL: it is no one's but the process's. */
+extern void (*mcchk_atomic_first)(void);
 /* Notes an operation on memory that processes share; NULL as long as they share none. */
 extern void (*mcchk_atomic_valued)(uint64_t begin, const volatile void *p, uint32_t size, int how, int order, int64_t operand, int64_t found, void **frame);
 extern void (*mcchk_fence_noted)(int order, void **frame); /* and a fence, likewise */
@@ -222,6 +225,11 @@ extern void (*mcchk_fence_noted)(int order, void **frame); /* and a fence, likew
 extern __thread uint64_t mcchk_polled __attribute__((tls_model("initial-exec")));
 /* Whether a load polls: nobody can tell it from one before, which is recorded. */
 extern int (*mcchk_atomic_again)(const volatile void *p, int64_t found, void **frame);
+
+/* ---- shared.c ---- */
+
+void mcchk_atomics_shared(void);  /* processes share memory, */
+void mcchk_atomics_exposed(void); /* or do so as soon as there is an atomic operation in memory that matters */
 
 /* ---- openmp.c ---- */
 

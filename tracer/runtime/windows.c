@@ -215,7 +215,7 @@ void mcchk_win_segments(MPI_Win win)
 {
 	struct window *w = get(win);
 	if (w && w->size > 1 && !mcchk_preloaded)
-		mcchk_words_shared();
+		mcchk_atomics_shared();
 	for (int rank = 0; w && rank < w->size; rank++) {
 		MPI_Aint size = 0;
 		int unit;

@@ -14,7 +14,6 @@
 #define MCCHK_ALL (-1) /* every target rank */
 extern const uint16_t mcchk_fn_MPI_Init, mcchk_fn_MPI_Init_thread, mcchk_fn_MPI_Finalize, mcchk_fn_mcchk_Lock_ticket,
 	mcchk_fn_mcchk_Shared_segment, mcchk_fn_mcchk_Win_info, mcchk_fn_mcchk_Neighbors, mcchk_fn_mcchk_Fetched,
-	mcchk_fn_mcchk_Atomic, mcchk_fn_mcchk_Atomic_fence,
 	mcchk_fn_mcchk_signal, mcchk_fn_mcchk_wait,
 	mcchk_fn_mcchk_signal_process, mcchk_fn_mcchk_wait_process,
 	mcchk_fn_MPI_Fetch_and_op, mcchk_fn_MPI_Compare_and_swap, mcchk_fn_MPI_Win_sync, mcchk_fn_MPI_Win_flush, mcchk_fn_MPI_Win_flush_all,
@@ -107,7 +106,6 @@ int64_t mcchk_word_number(const void *p, MPI_Count count, MPI_Datatype type); /*
 const void *mcchk_word_at(const void *p, MPI_Count count, MPI_Datatype type, uint32_t *size);
 int64_t mcchk_word_read(const void *at, uint32_t size);
 void mcchk_word_fetched(int64_t number, int64_t value);
-void mcchk_words_shared(void); /* processes share memory */
 void mcchk_words_write(void);
 
 extern __thread uint32_t mcchk_words_ready __attribute__((tls_model("initial-exec")));

@@ -274,6 +274,7 @@ static void start(uint16_t function, const int64_t *args, int count, uint64_t be
 		return;
 	}
 	mcchk_symmetric_data();
+	mcchk_atomics_exposed(); /* by shmem_ptr, which may be called by others only */
 	int64_t *words = mcchk_call_begin(function, (uint64_t)count, frame);
 	for (int i = 0; words && i < count; i++)
 		words[i] = args[i];
