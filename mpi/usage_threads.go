@@ -20,6 +20,7 @@ type turns struct {
 	last  core.Moment
 	call  *regions.CallInfo // made then; nil: there was none yet
 	by    *core.Strand
+	on    uint32 // the thread
 }
 
 // doInitMPI: MPI_Init provides a level as MPI_Init_thread does; in older traces it does not say which.
@@ -41,11 +42,12 @@ func (t *turns) allows() string {
 }
 
 // takeTurn compares a call with the last one of the process: where less than MPI_THREAD_MULTIPLE
-// was provided, calls of two threads come one after the other.
+// was provided, calls of two threads come one after the other. Tasks and sections that one thread
+// executes cannot but do so.
 func (m *Model) takeTurn(p *process, c *core.Call) {
 	t := &p.turns
 	info := p.Info(c)
-	if t.call != nil && t.by != p.Strand && !p.ComesAfter(t.last) {
+	if t.call != nil && t.by != p.Strand && t.on != p.Thread() && !p.ComesAfter(t.last) {
 		m.Misuse(core.Usage{
 			Rule: conflicts.RuleThreads, Call: info, Other: t.call, Either: true,
 			Concerned: core.Concerned{Owner: p.Rank},
@@ -53,5 +55,5 @@ func (m *Model) takeTurn(p *process, c *core.Call) {
 			Fix:       "ask MPI_Init_thread for MPI_THREAD_MULTIPLE, and see that it is provided, or let one call wait for the other (mutex or critical, barrier of the threads)",
 		})
 	}
-	t.last, t.call, t.by = p.Moment(), info, p.Strand
+	t.last, t.call, t.by, t.on = p.Moment(), info, p.Strand, p.Thread()
 }

@@ -26,8 +26,7 @@ static void end_section(struct task *t, void *at)
 {
 	if (t->now == t->strand)
 		return;
-	if (t->team)
-		MCCHK_RELEASE(barrier_of(t->team, t->barriers), at);
+	MCCHK_RELEASE(barrier_of(t->team, t->barriers), at);
 	if (!t->sections_over)
 		t->sections_over = mcchk_objects(1);
 	MCCHK_RELEASE(t->sections_over, at);
@@ -70,7 +69,7 @@ void mcchk_sections_back(void *at)
 void mcchk_section(int begins, void **frame)
 {
 	struct task *t = mcchk_task;
-	if (!t)
+	if (!t || !t->team) /* outside of parallel regions there is nobody else to execute one */
 		return;
 	end_section(t, frame);
 	if (begins) {

@@ -52,15 +52,26 @@ struct beginning {
 };
 
 /* Has the OpenMP library tell what orders its tasks, if it can: it starts to with the first
- * of its functions that is called. */
+ * of its functions that is called. Another thread that comes meanwhile waits for that. */
 static void have_it_told(void)
 {
+	enum { NEVER, BEGUN, OVER };
 	static int asked;
-	if (mcchk_openmp_hi || __atomic_load_n(&asked, __ATOMIC_RELAXED) || __atomic_exchange_n(&asked, 1, __ATOMIC_RELAXED))
+	static __thread int asks;
+
+	if (mcchk_openmp_hi || __atomic_load_n(&asked, __ATOMIC_ACQUIRE) == OVER)
 		return;
-	int (*start)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "omp_get_max_threads");
-	if (start)
-		start();
+	int before = NEVER;
+	if (__atomic_compare_exchange_n(&asked, &before, BEGUN, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		int (*start)(void) = (int (*)(void))dlsym(RTLD_DEFAULT, "omp_get_max_threads");
+		asks = 1;
+		if (start)
+			start();
+		asks = 0;
+		__atomic_store_n(&asked, OVER, __ATOMIC_RELEASE);
+	}
+	while (!asks && __atomic_load_n(&asked, __ATOMIC_ACQUIRE) != OVER)
+		sched_yield();
 }
 
 /* In a team of one thread iterations have nobody to wait for. LLVM's library is not called

@@ -239,6 +239,8 @@ __attribute__((constructor(101))) static void begins(void) { begun = 1; }
 
 static int is_before_program(void) { return !begun && __atomic_load_n(&mcchk_units, __ATOMIC_RELAXED) == 0; }
 
+static uintptr_t early; /* where the first thread was made before MPI_Init */
+
 /* What a new thread is given; NULL: it begins as it is. */
 static struct start *new_start(struct start s, void **frame)
 {
@@ -260,6 +262,8 @@ static struct start *new_start(struct start s, void **frame)
 		__atomic_store_n(&mcchk_strands, 1, __ATOMIC_RELAXED);
 		s.birth.start = mcchk_objects(2);
 		s.birth.end = s.birth.start + 1;
+		if (!mcchk_active && !__atomic_load_n(&early, __ATOMIC_RELAXED))
+			__atomic_store_n(&early, (uintptr_t)frame[1], __ATOMIC_RELAXED);
 		mcchk_strands_more(0);
 		MCCHK_FORK(s.birth.start, frame);
 	}
@@ -369,7 +373,7 @@ void mcchk_threads_start(void *frame)
 	share();
 	mcchk_watch_start();
 	if (mcchk_beside()) /* what they did so far was not recorded */
-		mcchk_noticed(MCCHK_THREADS, frame);
+		mcchk_notice(MCCHK_THREADS, &(uint64_t){early ? early : (uintptr_t)((void **)frame)[1]}, 1);
 	mcchk_strands_start(frame);
 	if (mcchk_openmp_within())
 		mcchk_noticed(MCCHK_REGIONS, frame);
