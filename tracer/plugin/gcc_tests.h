@@ -428,11 +428,14 @@ void take_single(function *f, bool announced)
 		else
 			remove(stmt);
 	bool tested = may_hold_buffer(f);
-	for (gimple *stmt : exits)
+	for (gimple *stmt : exits) {
+		if (!optimize && !single_pred_p(gimple_bb(stmt))) /* of several, it would be the first in the source */
+			gimple_set_location(stmt, f->function_end_locus);
 		if (tested)
 			test_exit(stmt);
 		else
 			remove(stmt);
+	}
 	for (gimple *stmt : units)
 		gimple_call_set_fndecl(stmt, runtime_function("mcchk_inlined_unit", 0));
 }
