@@ -386,6 +386,41 @@ int main(int argc, char **argv)
 	})
 }
 
+// TestExchangesInVain: an atomic operation that leaves what it found polls, as who waits for a lock by
+// test-and-set does: it is recorded once, as a load.
+func TestExchangesInVain(t *testing.T) {
+	t.Parallel()
+	const source = head + `
+#include <stdatomic.h>
+int main(int argc, char **argv)
+{
+	struct { atomic_flag lock; _Atomic unsigned char bits; } *shared;
+	MPI_Win win;
+	MPI_Init(&argc, &argv);
+	MPI_Win_allocate_shared(64, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &shared, &win);
+	atomic_flag_clear(&shared->lock);
+	atomic_store(&shared->bits, 128);
+	for (int i = 0; i < 2000; i++)
+		if (atomic_flag_test_and_set_explicit(&shared->lock, memory_order_acquire) != (i > 0))
+			MPI_Abort(MPI_COMM_SELF, 1);
+	for (int i = 0; i < 2000; i++)
+		if (atomic_fetch_or(&shared->bits, i ? 128 : 1) != (i ? 129 : 128))
+			MPI_Abort(MPI_COMM_SELF, 1);
+	atomic_fetch_add(&shared->bits, 127);
+	MPI_Win_free(&win);
+	MPI_Finalize();
+	return 0;
+}
+`
+	onAll(t, source, []string{"-O1"}, func(t *testing.T, b *bench) {
+		var how []int64
+		for _, c := range readFile(t, rankFile(b.traced(2, "app"), 0)).all("mcchk_Atomic") {
+			how = append(how, c.arg["how"].Int)
+		}
+		require.Equal(t, []int64{1, 1, 2, 0, 6, 0, 3}, how)
+	})
+}
+
 // TestWalksOverFlags: of a walk over nodes that have an atomic flag each, what it has found and read
 // before is recorded no more, until the process does something that others may come after.
 func TestWalksOverFlags(t *testing.T) {

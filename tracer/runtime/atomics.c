@@ -304,6 +304,7 @@ enum { VALUE_load, VALUE_store, VALUE_exchange, VALUE_fetch_add, VALUE_fetch_sub
 #define LEFT_fetch_xor(old, v) ((old) ^ (v))
 #define LEFT_fetch_nand(old, v) (~((old) & (v)))
 
+/* One that leaves what it found is to others a load: who spins with it polls. */
 #define FETCH(bits, type, name)                                                                    \
 	type __tsan_atomic##bits##_##name(volatile type *p, type v, int order)                     \
 	{                                                                                          \
@@ -311,8 +312,11 @@ enum { VALUE_load, VALUE_store, VALUE_exchange, VALUE_fetch_add, VALUE_fetch_sub
 		RECORD(p, type, MCCHK_STORE);                                                      \
 		uint64_t begin = valued(p);                                                        \
 		ORDERED(p, old = name##_##bits(p, v), updated(c, p, order, MCCHK_FRAME));          \
-		VALUED(p, type, sizeof(type) > 8 ? VALUE_exchange : VALUE_##name, order,           \
-		       sizeof(type) > 8 ? LEFT_##name(old, v) : v, old);                           \
+		if ((type)LEFT_##name(old, v) != old)                                              \
+			VALUED(p, type, sizeof(type) > 8 ? VALUE_exchange : VALUE_##name, order,   \
+			       sizeof(type) > 8 ? LEFT_##name(old, v) : v, old);                   \
+		else if (!AGAIN(p, type, old))                                                     \
+			VALUED(p, type, VALUE_load, order, 0, old);                                \
 		return old;                                                                        \
 	}
 
