@@ -95,6 +95,7 @@ var (
 	argHost               = core.NewArgName("host")
 	argDevice             = core.NewArgName("device")
 	argFile               = core.NewArgName("file")
+	argTwice              = core.NewArgName("twice")
 	argWrites             = core.NewArgName("writes")
 	argValues             = core.NewArgName("values")
 	argWhy                = core.NewArgName("why")

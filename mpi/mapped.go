@@ -20,8 +20,13 @@ type mapped struct {
 func (x *mapped) shared() bool { return len(x.by) > 1 && x.writes }
 
 // doMapped: the tracer's note that the program has mapped memory that it may share. What processes that
-// do share some access there is not recorded.
+// do share some access there is not recorded; nor what a process accesses through one of two mappings
+// of its own, where the other one is a window or a buffer.
 func doMapped(m *Model, p *process, c *core.Call, _ *entry) {
+	if c.Has(argTwice) && c.Int(argTwice) != 0 {
+		m.Report(core.Problem{Kind: core.Unseen, Rank: p.Rank, Fn: "mmap", Call: p.Info(c),
+			Text: "loads and stores through one of two mappings of the same memory count as to that one only, mapped a second time"})
+	}
 	key := mapping{c.Int(argHost), c.Int(argDevice), c.Int(argFile)}
 	x := m.mappings[key]
 	if x == nil {

@@ -134,7 +134,7 @@ var mpiFunctions = map[string]string{
 
 	// Communicators and datatypes.
 	"mcchk_Threads": "kind:i",
-	"mcchk_Mapped":  "host:i,device:i,file:i,writes:i",
+	"mcchk_Mapped":  "host:i,device:i,file:i,writes:i,twice:i",
 
 	// Strands of a process, and what orders them.
 	"mcchk_Strand":       "strand:i",

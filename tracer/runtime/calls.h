@@ -202,6 +202,7 @@ void *mcchk_find(const char *name, void *caller);
 /* ---- mapped.c ---- */
 
 void mcchk_mapped_start(void *frame);
+void mcchk_unmapped(const void *p, uint64_t size);
 uint64_t mcchk_host(void); /* start.c */
 
 /* ---- aside.c: accesses that are not recorded ---- */

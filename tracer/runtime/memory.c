@@ -159,6 +159,7 @@ REAL(int, munmap, void *, size_t);
 int __wrap_munmap(void *p, size_t size)
 {
 	freed(p, mcchk_marks || mcchk_beside() ? size : 0, MCCHK_FRAME);
+	mcchk_unmapped(p, size);
 	return __real_munmap(p, size);
 }
 
