@@ -284,7 +284,8 @@ func atomicDo(o atomicOp) func(*pe, *call) {
 		switch {
 		case o.fetches && o.nbi: // what it finds is not recorded
 			p.MayHaveOrdered(c.Fn.Name)
-		case o.fetches:
+		case o.fetches: // it has taken effect, behind what fences have put before it
+			p.seeChains(p.Strand, t.x.before(p, t.owner))
 			p.fetched(c, word, c.Int(argResult), t.size)
 		}
 	}

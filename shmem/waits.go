@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/mcchk/mcchk/core"
+	"github.com/mcchk/mcchk/regions"
 )
 
 // lowest returns the lowest bytes of a value as a number without a sign.
@@ -89,19 +90,30 @@ func (p *pe) wrote(c *call, t *transfer, at place, op *operation, bytes uint64, 
 	}
 	if len(*own) > 0 || len(chains) > 0 {
 		w.OnSeen(func(by *core.Strand, alone bool) {
-			behind := by.Now()
-			behind.Pos++ // an atomic operation that finds what a put has left meets it
 			if alone {
-				own.seen(behind)
+				own.seen(behind(by))
 			}
-			for _, c := range chains {
-				c.see(by, p.m.Index(), behind)
-			}
+			p.seeChains(by, chains)
 		}, func() bool {
 			return own.past() && !slices.ContainsFunc(chains, func(c chained) bool { return !c.past() })
 		})
 	}
 	return w
+}
+
+// behind is the moment from which on a strand knows of what it has found: an atomic operation that
+// finds what a put has left meets that.
+func behind(by *core.Strand) regions.Point {
+	now := by.Now()
+	now.Pos++
+	return now
+}
+
+// seeChains notes that a strand has seen an operation behind what fences have put before it.
+func (p *pe) seeChains(by *core.Strand, chains []chained) {
+	for _, c := range chains {
+		c.see(by, p.m.Index(), behind(by))
+	}
 }
 
 // await orders the PE after the writes that met the conditions of a call, each of which

@@ -170,7 +170,7 @@ func (p *Program) learnedPerhaps(o order) (edges [][2]int, done map[*access][]in
 				continue
 			}
 			for i, x := range w.ops {
-				if r.possible>>i&1 == 0 || x == r || x.by.fn == "" {
+				if x == r && !r.returned() || x != r && r.possible>>i&1 == 0 || x.by.fn == "" {
 					continue
 				}
 				for _, l := range x.links() {

@@ -87,6 +87,10 @@ func (a *access) fencedBeside(o order) bool {
 
 func (x *op) reads() bool { return x.exact && !x.silent || x.meets != nil }
 
+// returned reports whether it is an operation that has told its process what it found, and so has
+// taken effect.
+func (x *op) returned() bool { return x.exact && !x.silent && !x.look && x.by.fn != "" }
+
 // most is of how many operations on one word all orders are tried.
 const most, tries = 10, 20_000
 
@@ -214,7 +218,11 @@ func (s *search) from(taken, late uint32, updates uint64, v value) {
 				x.certain &= s.seen[i]
 				x.possible |= s.seen[i]
 				x.issued &= all(s.issued, s.seen[i])
-				s.shown[i] &= all(s.shows, s.seen[i])
+				shown := all(s.shows, s.seen[i])
+				if x.returned() { // what fences have put before it too
+					shown |= s.shows[i]
+				}
+				s.shown[i] &= shown
 			}
 		}
 		return
