@@ -43,9 +43,9 @@ type synchronization struct {
 	call   *regions.CallInfo // whose waits these are
 	after  func()            // to do once they are over
 	// quiet: it is a note of the tracer's that orders nobody else. Where it waits for nothing new,
-	// the separate region goes on: from is the timestamp that it began with.
-	quiet bool
-	from  evc.Stamp
+	// the separate region goes on.
+	quiet   bool
+	learned bool // something, from a wait; the phase may have ended since then
 	// behind is the strand that began to wait for the same signal next.
 	behind *Strand
 }
@@ -108,8 +108,8 @@ func (s *Strand) Synchronize(c *Call, signals []*Signal, waits []Wait, after fun
 
 func (s *Strand) synchronize(by *regions.CallInfo, returned bool, signals []*Signal, waits []Wait, after func()) {
 	m, y := s.m, &s.sync
-	y.from = m.clock.Now(int(s.line))
-	now := m.clock.Time(y.from)
+	now := m.clock.Time(m.clock.Now(int(s.line)))
+	y.learned = false
 	if y.quiet = len(signals) == 0 && trace.IsNote(by.Fn); !y.quiet {
 		m.clock.Tick(int(s.line))
 	}
@@ -160,7 +160,9 @@ func (s *Strand) goOn() bool {
 			s.due, s.stale = m.clock.Join(s.due, w.On.time), true
 		default:
 			if !m.forgets() { // of thousands of processes that is most of the work, and of the memory
+				before := m.clock.Now(int(s.line))
 				m.clock.Merge(int(s.line), w.On.time)
+				y.learned = y.learned || m.clock.Now(int(s.line)) != before
 			}
 			m.watch.waited(s, w.On.mark)
 		}
@@ -185,7 +187,7 @@ func (s *Strand) goOn() bool {
 		s.beginSegment(y.call)
 	default:
 		m.watch.over(s)
-		if m.clock.Now(int(s.line)) != y.from {
+		if y.learned {
 			m.clock.Tick(int(s.line))
 			s.beginSegment(y.call)
 		}
