@@ -346,6 +346,20 @@ func TestStrandsAgainstBruteForce(t *testing.T) {
 	againstBruteForce(t, part(t, 5), threadedProgram)
 }
 
+// TestWaitsThatPhasesEndIn: a strand waits for another while the phase ends, and has then learned
+// something, whatever its timestamps are.
+func TestWaitsThatPhasesEndIn(t *testing.T) {
+	t.Parallel()
+	p, _ := threadedProgram(71000821)
+	want, err := pairsWanted(p)
+	require.NoError(t, err)
+	var ways []way
+	for phase := 1; phase < 20; phase++ {
+		ways = append(ways, way{name: fmt.Sprint("phases of ", phase), opts: Options{Clock: evc.Vector, Jobs: 1, phase: phase}})
+	}
+	require.Empty(t, disagreement(t, p, want, ways...), "%s", p)
+}
+
 func againstBruteForce(t *testing.T, n int64, draw func(int64) (*oracle.Program, *rand.Rand)) {
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // the heap is small
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(256 << 20))

@@ -79,6 +79,22 @@ func TestValuesAgainstBruteForce(t *testing.T) {
 	}
 }
 
+// TestValuesThatDiffered: programs of which the engine has said something else, as long as the
+// generator makes the same of these seeds.
+func TestValuesThatDiffered(t *testing.T) {
+	for _, x := range []struct {
+		model string
+		seed  int64
+	}{
+		{"shmem", 61000000}, // who finds that it is the last says so at once
+		{"shmem", 73001575}, // what the word held at first agrees with what is to come, and another value with less
+	} {
+		p := values.Generate(x.model, x.seed)
+		text, _ := differsOnValues(t, p, p.Races())
+		require.Empty(t, text, "seed %d:\n%s", x.seed, p)
+	}
+}
+
 // differsOnValues returns what the engine says differently, and whether it says that
 // something is undecided.
 func differsOnValues(t testing.TB, p *values.Program, want *values.Races) (text string, undecided bool) {

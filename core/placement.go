@@ -408,6 +408,7 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 			ahead, later, closed = w.foreseen()
 		}
 	}
+	agrees := false // the first of the tries, with what is to come
 	if how.other {
 		if c := w.there(op, tries[:len(tries)/2]); c != nil {
 			return c
@@ -420,13 +421,19 @@ func (w *word) choose(op *WordOp, how manner) *choice {
 		if i > 0 {
 			tries = slices.Concat(tries[i:i+1], tries[:i], tries[i+1:])
 		}
+		agrees = i >= 0
 	}
-	for _, how := range tries {
+	for i, how := range tries {
 		if w.hopeless(op, how) {
 			continue
 		}
 		waiting := w.waiting(op, how)
 		c := w.plan(op, how, waiting, nil)
+		if c == nil && i == 0 && agrees { // another agrees with less
+			if c = w.plan(op, how, near(op, waiting, later), ahead); c != nil {
+				return c.lookedAhead(how, closed)
+			}
+		}
 		if c == nil {
 			continue
 		}
