@@ -39,8 +39,17 @@ func HasSide(s *conflicts.Side) bool { return shmem.FactsOf(s.Call).Known }
 // Explain says why nothing orders the accesses of a finding, what was looked for,
 // and what would fix it.
 func Explain(f *conflicts.Finding, others Completing) conflicts.Explanation {
-	return explain.New(vocabulary{others}, f).Explain()
+	e := explain.New(vocabulary{others}, f).Explain()
+	a, b := &f.First, &f.Second
+	if f.Rule != conflicts.RuleShmemAtomic || a.Type == b.Type || a.Type == "" || b.Type == "" || !hasOwnType(a) || !hasOwnType(b) {
+		return e
+	}
+	e.Why = fmt.Sprintf("only atomic operations of one type are atomic to each other, and these use %s and %s; %s", a.Type, b.Type, e.Why)
+	return explain.First(e, explain.Propose(conflicts.FixOperation, "use one type for all atomic operations on these bytes"))
 }
+
+// hasOwnType reports whether the program has chosen the type of an atomic operation.
+func hasOwnType(s *conflicts.Side) bool { return s.Role == shmem.AtomicTarget.Name }
 
 // Message says in one line what a finding is, without places.
 func Message(f *conflicts.Finding) string { return explain.New(vocabulary{}, f).Message() }
