@@ -186,7 +186,6 @@ static void end_implicit(struct task *t)
 	struct place at = place_of(NULL, t->pc);
 
 	end_section(t, &at);
-	forget_sections(t, &at);
 	if (t->team) {
 		if (t->index == 0) {
 			t->team->barriers = t->barriers;
@@ -251,6 +250,7 @@ static void barrier(struct task *t, int endpoint, void *at)
 		return;
 	if (endpoint == OMPT_BEGIN) {
 		end_section(t, at);
+		forget_sections(t, at); /* what comes behind the barrier comes after them */
 		mcchk_iterations_done(t);
 		t->waits = 1;
 		MCCHK_RELEASE(barrier_of(team, t->barriers), at);
@@ -262,7 +262,6 @@ static void barrier(struct task *t, int endpoint, void *at)
 		mcchk_spin_lock(&team->lock);
 	if (!team->over) /* threads of the pool may leave the last barrier long after that */
 		go_on(t, barrier_of(team, t->barriers), at);
-	forget_sections(t, at);
 	if (t->index != 0)
 		mcchk_spin_unlock(&team->lock);
 	if (t->index == 0)
