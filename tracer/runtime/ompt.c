@@ -66,10 +66,12 @@ void mcchk_sections_back(void *at)
 	mcchk_strand_switch(mcchk_task->strand, at);
 }
 
+int mcchk_outside(void) { return mcchk_task && !mcchk_task->team; }
+
 void mcchk_section(int begins, void **frame)
 {
 	struct task *t = mcchk_task;
-	if (!t || !t->team) /* outside of parallel regions there is nobody else to execute one */
+	if (!t || mcchk_outside()) /* nobody else could execute one */
 		return;
 	end_section(t, frame);
 	if (begins) {

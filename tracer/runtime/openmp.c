@@ -318,7 +318,7 @@ __attribute__((weak)) void __kmpc_for_static_init_4(struct source *where, int32_
 	if (!(where->flags & OF_SECTIONS))
 		return;
 	int32_t most = *upper < end ? *upper : end;
-	if (*lower < most)
+	if (*lower < most && !mcchk_outside())
 		mcchk_noticed(MCCHK_REGIONS, MCCHK_FRAME);
 	else
 		mcchk_section(*lower == most, MCCHK_FRAME);

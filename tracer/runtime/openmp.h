@@ -24,6 +24,7 @@ void mcchk_sections_back(void *at);
 
 /* The calling thread begins a loop whose iterations wait for one another (doacross). */
 void mcchk_doacross(void);
+int mcchk_outside(void); /* the calling thread is in no parallel region */
 int mcchk_alone(void); /* the team of the calling thread has no other */
 
 #endif
