@@ -14,8 +14,8 @@ import (
 // meet puts collective calls between two statements: in each concurrent region in which
 // some process comes by the one and some process by the other, at matching places of all
 // processes; StepMeetEach: in each in which some process comes by the other. Where the one is
-// an operation that is still pending when its region ends, there may be none with both: then
-// the calls come behind it.
+// an operation that is still pending when its region ends, there may be none with both, or the
+// other comes first in each, as in the next iteration of a loop: then the calls come behind it.
 func (p *planner) meet(step *conflicts.Step) error {
 	each := step.Do == conflicts.StepMeetEach
 	if step.Do != conflicts.StepMeet && !each {
@@ -40,7 +40,7 @@ func (p *planner) meet(step *conflicts.Step) error {
 		return fmt.Errorf("%w: what repeats between two calls is recorded once", ErrUnknown)
 	}
 	passes := p.passes(from, to, each)
-	if len(passes) == 0 && !each {
+	if !each && !slices.ContainsFunc(passes, func(x pass) bool { return !x.reversed() }) {
 		passes = p.passesBefore(from, to)
 	}
 	if len(passes) == 0 {
@@ -347,6 +347,23 @@ func rounds(all []passage, n int) ([]round, bool) {
 		}
 	}
 	return out, true
+}
+
+// reversed reports whether who comes by the one statement comes by the other before, so that there
+// is nothing between them.
+func (x *pass) reversed() bool {
+	any := false
+	for _, all := range x.ranks {
+		if len(all) == 0 {
+			continue
+		}
+		any = true
+		own, fits := rounds(all, 0)
+		if fits || len(own) > 0 {
+			return false
+		}
+	}
+	return any
 }
 
 // counts lists how many rounds a concurrent region may have, the likeliest first.
