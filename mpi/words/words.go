@@ -29,6 +29,9 @@ func Explain(f *conflicts.Finding) conflicts.Explanation {
 		e.Fixes = w.Told(a, b)
 		if explain.SameLine(a.Stack, b.Stack) { // what reads and writes may be one statement
 			e.Fixes = append(e.Fixes, explain.Propose(conflicts.FixLock, "let one process at a time execute the statement (a lock, with MPI_Win_sync behind it and before it is released), or update the memory atomically (MPI_Accumulate, MPI_Fetch_and_op, or an atomic operation of the language), if either order will do"))
+			if a.Write && b.Write {
+				e.Fixes = append(e.Fixes, explain.Propose(conflicts.FixSynchronize, "let one process execute the statement, and all wait for it behind that (MPI_Win_sync and a barrier), if all store the same"))
+			}
 		}
 		e.Fixes = append(e.Fixes, betweenShared(w, "call MPI_Win_sync, then synchronize the processes (a barrier, or a message from one to the other), then call MPI_Win_sync again", "MPI_Win_sync", "MPI_Barrier", "MPI_Win_sync")...)
 		if fenced(&f.First) || fenced(&f.Second) {
