@@ -111,8 +111,9 @@ func behind(by *core.Strand) regions.Point {
 
 // seeChains notes that a strand has seen an operation behind what fences have put before it.
 func (p *pe) seeChains(by *core.Strand, chains []chained) {
+	at := behind(by)
 	for _, c := range chains {
-		c.see(by, p.m.Index(), behind(by))
+		c.see(by, p.m.Index(), at)
 	}
 }
 

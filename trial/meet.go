@@ -352,18 +352,10 @@ func rounds(all []passage, n int) ([]round, bool) {
 // reversed reports whether who comes by the one statement comes by the other before, so that there
 // is nothing between them.
 func (x *pass) reversed() bool {
-	any := false
-	for _, all := range x.ranks {
-		if len(all) == 0 {
-			continue
-		}
-		any = true
-		own, fits := rounds(all, 0)
-		if fits || len(own) > 0 {
-			return false
-		}
-	}
-	return any
+	return !slices.ContainsFunc(x.ranks, func(all []passage) bool {
+		_, fits := rounds(all, 0)
+		return len(all) > 0 && fits
+	})
 }
 
 // counts lists how many rounds a concurrent region may have, the likeliest first.

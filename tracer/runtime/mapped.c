@@ -99,6 +99,7 @@ static struct {
 	struct view *all;
 } views;
 
+/* One of which some is gone counts no more. */
 static void unmapped(uintptr_t lo, uintptr_t hi)
 {
 	for (size_t i = 0; i < views.count;)

@@ -35,13 +35,6 @@ static void end_section(struct task *t, void *at)
 	mcchk_strand_switch(t->now, at);
 }
 
-static void forget_sections(struct task *t, void *at)
-{
-	if (t->sections_over)
-		MCCHK_OBJECT_END(t->sections_over, at);
-	t->sections_over = 0;
-}
-
 /* What a section keeps in the frame of the function that it stands in is gone when that
  * returns, but not before the section is over, for one thread does both. Nothing else of
  * the task comes after the section before the next barrier, so a strand of its own notes
@@ -252,7 +245,9 @@ static void barrier(struct task *t, int endpoint, void *at)
 		return;
 	if (endpoint == OMPT_BEGIN) {
 		end_section(t, at);
-		forget_sections(t, at); /* what comes behind the barrier comes after them */
+		if (t->sections_over) /* what comes behind the barrier comes after them */
+			MCCHK_OBJECT_END(t->sections_over, at);
+		t->sections_over = 0;
 		mcchk_iterations_done(t);
 		t->waits = 1;
 		MCCHK_RELEASE(barrier_of(team, t->barriers), at);
