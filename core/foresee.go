@@ -38,6 +38,7 @@ type Foresight struct {
 	number uint64    // of the event of the last of those, in the trace
 	ops    []foreseen
 	open   map[int64]*WordOp // of which it will be told what they fetched, by number
+	ends   []completion      // the calls that complete operations
 	until  int64             // all that it begins before is known, ns
 }
 
@@ -47,6 +48,13 @@ type foreseen struct {
 	op     *WordOp
 	of     any    // what completes it tells by that
 	number uint64 // of the event of its call, in the trace
+}
+
+// completion is a call to come that completes operations.
+type completion struct {
+	number uint64 // of its event, in the trace
+	end    int64  // when it returns, ns
+	which  func(of any) bool
 }
 
 // over reports whether its call was replayed.
@@ -70,6 +78,11 @@ func (s *Strand) foresight() *Foresight {
 		n++
 	}
 	f.ops = slices.Delete(f.ops, 0, n)
+	n = 0
+	for n < len(f.ends) && f.ends[n].number <= s.pos {
+		n++
+	}
+	f.ends = slices.Delete(f.ends, 0, n)
 	if s.team != nil {
 		f.lookAtQueue()
 		return f
@@ -137,9 +150,26 @@ func (f *Foresight) Issue(k WordKey, c *trace.Call, update Update, number int64,
 
 // Complete says that the call completes operations.
 func (f *Foresight) Complete(c *trace.Call, which func(of any) bool) {
+	f.ends = append(f.ends, completion{f.number, c.End, which})
 	for _, x := range f.ops {
 		if x.of != nil && !x.op.complete && which(x.of) {
 			x.op.complete, x.op.done = true, c.End
+		}
+	}
+}
+
+// foretell says of an operation that was issued, and is not complete, when a call to come will
+// have completed it.
+func (f *Foresight) foretell(op *WordOp) {
+	if op.complete || op.by == nil || op.will > 0 {
+		return
+	}
+	from := sort.Search(len(f.ends), func(i int) bool { return f.ends[i].number > max(op.pos, op.foretold) })
+	for _, x := range f.ends[from:] {
+		if op.foretold = x.number; x.which(op.by) {
+			op.will = x.end
+			op.sooner()
+			return
 		}
 	}
 }
@@ -189,9 +219,19 @@ func (f *Foresight) Did(k WordKey, c *trace.Call, update Update, bits int64) {
 	f.add(k, &WordOp{update: update, began: c.Begin, fetches: true, blocked: true, found: Value{bits, true}, ended: c.End})
 }
 
-// Saw says what the call has read when it began.
+// Saw says what the call has read in the strand's own memory when it began.
 func (f *Foresight) Saw(k WordKey, c *trace.Call, bits int64) {
-	f.add(k, &WordOp{began: c.Begin, fetches: true, blocked: true, found: Value{bits, true}, ended: c.Begin})
+	f.add(k, &WordOp{look: true, began: c.Begin, fetches: true, blocked: true, found: Value{bits, true}, ended: c.Begin})
+}
+
+// Looked says what the call has read there.
+func (f *Foresight) Looked(k WordKey, c *trace.Call, bits int64) {
+	f.add(k, &WordOp{look: true, began: c.Begin, fetches: true, blocked: true, found: Value{bits, true}, ended: c.End})
+}
+
+// Waited says that the call waits until what it reads there meets a condition.
+func (f *Foresight) Waited(k WordKey, c *trace.Call, meets func(int64) bool) {
+	f.add(k, &WordOp{look: true, began: c.Begin, fetches: true, blocked: true, meets: meets, ended: c.End})
 }
 
 // Atomic says that the call performs an atomic operation of the language.
@@ -241,12 +281,15 @@ func (w *word) foreseen() (all [][]*WordOp, goals []*WordOp, closed bool) {
 			continue
 		}
 		until = min(until, f.until)
+		for _, op := range v.queue[:min(len(v.queue), fewForeseen)] {
+			f.foretell(op)
+		}
 		for _, x := range f.ops {
 			if x.key != w.key {
 				continue
 			}
 			if len(all[i]) >= fewForeseen && x.op.began > horizon() ||
-				x.op.fetches && !x.op.found.Known { // what it leaves is not known, nor when
+				x.op.fetches && !x.op.found.Known && x.op.meets == nil { // what it leaves is not known, nor when
 				until = min(until, x.op.began)
 				break
 			}

@@ -297,8 +297,11 @@ func (op *WordOp) precedes(o *WordOp) bool { return op.end() < o.began }
 // end returns when the operation was certainly over.
 func (op *WordOp) end() int64 {
 	end := int64(math.MaxInt64)
-	if op.complete {
+	switch {
+	case op.complete:
 		end = op.done
+	case op.will > 0:
+		end = op.will
 	}
 	if op.found.Known || op.blocked {
 		end = min(end, op.ended)

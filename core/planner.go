@@ -33,11 +33,14 @@ type planner struct {
 }
 
 // lane is what a strand does to a word, in its order: the updates that are issued, and
-// what is foreseen.
+// what is foreseen. Beside that it looks at its own memory, where what it has issued need not
+// have arrived.
 type lane struct {
 	ops    []*WordOp
 	issued int
 	taken  int
+	looks  []*WordOp
+	looked int
 }
 
 const (
@@ -193,10 +196,17 @@ func (w *word) searched(how manner, goals []*WordOp, ahead [][]*WordOp) (p *plan
 	for i := range p.lanes {
 		l := &p.lanes[i]
 		if ahead != nil {
-			l.ops = slices.Concat(l.ops, ahead[i])
+			l.ops = slices.Clone(l.ops)
+			for _, x := range ahead[i] {
+				if x.look {
+					l.looks = append(l.looks, x)
+				} else {
+					l.ops = append(l.ops, x)
+				}
+			}
 		}
 		if !w.m.words.spent() {
-			p.left += len(l.ops)
+			p.left += len(l.ops) + len(l.looks)
 		}
 	}
 	if ahead != nil {
@@ -266,7 +276,7 @@ func (p *planner) after(steps []*WordOp) *planner {
 		q.value = q.word.initial(q.presumed)
 	}
 	for i := range q.lanes {
-		q.lanes[i].taken = 0
+		q.lanes[i].taken, q.lanes[i].looked = 0, 0
 	}
 	for _, x := range steps {
 		if q.may = q.may[:0]; !slices.Contains(q.next(), x) {
@@ -350,6 +360,9 @@ func (p *planner) key() string {
 	key := make([]byte, 0, 2*len(p.lanes)+len(p.seen)+10)
 	for i := range p.lanes {
 		key = binary.AppendUvarint(key, uint64(p.lanes[i].taken))
+		if len(p.lanes[i].looks) > 0 {
+			key = binary.AppendUvarint(key, uint64(p.lanes[i].looked))
+		}
 	}
 	for _, seen := range p.seen {
 		if seen {
@@ -374,6 +387,9 @@ func (p *planner) next() []*WordOp {
 	for i := range p.lanes {
 		if ops := p.rest(i); len(ops) > 0 && ops[0].fits(p.value, p.manner) {
 			p.may = append(p.may, ops[0])
+		}
+		if x := p.look(i); x != nil && x.fits(p.value, p.manner) {
+			p.may = append(p.may, x)
 		}
 	}
 	may := func(x *WordOp) bool { return !(p.timely && x.began > end) && p.follows(x) }
@@ -411,10 +427,36 @@ func (p *planner) next() []*WordOp {
 // rest returns what is left of a lane, where its strand goes on with that.
 func (p *planner) rest(lane int) []*WordOp {
 	l := &p.lanes[lane]
-	if l.taken == len(l.ops) || l.taken >= l.issued && p.reading(l.ops[l.taken].strand) {
+	switch {
+	case l.taken == len(l.ops):
+		return nil
+	case l.taken < l.issued:
+	case l.looked < len(l.looks) && l.looks[l.looked].began < l.ops[l.taken].began, p.reading(l.ops[l.taken].strand):
 		return nil
 	}
 	return l.ops[l.taken:]
+}
+
+// look returns what the strand of a lane looks at next in its own memory; nil: nothing, or it
+// does something else before that. It does not wait for what it has only issued.
+func (p *planner) look(lane int) *WordOp {
+	l := &p.lanes[lane]
+	if l.looked == len(l.looks) {
+		return nil
+	}
+	x := l.looks[l.looked]
+	for _, before := range l.ops[l.taken:] {
+		if before.began > x.began {
+			break
+		}
+		if before.fetches {
+			return nil
+		}
+	}
+	if p.reading(x.strand) {
+		return nil
+	}
+	return x
 }
 
 // due returns by when something takes effect that has not, ns: what was over first of that.
@@ -422,6 +464,9 @@ func (p *planner) due() int64 {
 	end := int64(math.MaxInt64)
 	for i := range p.lanes {
 		end = min(end, endOfFirst(p.rest(i)))
+		if x := p.look(i); x != nil {
+			end = min(end, x.end())
+		}
 	}
 	for p.from < len(p.reads) && p.seen[p.from] {
 		p.from++
@@ -563,9 +608,13 @@ func (p *planner) step(x *WordOp) {
 		p.seen[i], p.value = true, before
 		return
 	}
-	i := p.word.index(x.strand)
-	p.lanes[i].taken++
+	l := &p.lanes[p.word.index(x.strand)]
 	p.value = before
+	if x.look {
+		l.looked++
+		return
+	}
+	l.taken++
 	if x.update != nil {
 		p.value, _ = x.update(before)
 	}
@@ -580,7 +629,12 @@ func (p *planner) back() {
 	}
 	if i := p.read(x); i >= 0 {
 		p.seen[i], p.from = false, min(p.from, i)
+		return
+	}
+	l := &p.lanes[p.word.index(x.strand)]
+	if x.look {
+		l.looked--
 	} else {
-		p.lanes[p.word.index(x.strand)].taken--
+		l.taken--
 	}
 }

@@ -56,6 +56,7 @@ type WordOp struct {
 	fn     string  // that makes it
 	stack  uint32
 
+	look    bool             // one to come: it reads the strand's own memory, and need not come after what that has issued
 	fetches bool             // it will be known what it fetched
 	blocked bool             // it is known, and not decided
 	meets   func(int64) bool // a wait: of what it fetched only this is known; nil: of any other
@@ -73,6 +74,9 @@ type WordOp struct {
 	complete     bool
 	also         []regions.Point // of a process with threads, further moments from which it is
 	done         int64           // when that was, ns
+	by           any             // what completes it tells by that (Foresight.Complete); nil: nothing that can be foreseen
+	will         int64           // when it will be complete by a call to come, ns; 0: that is not known
+	foretold     uint64          // of the calls to come, those up to this number in the trace do not complete it
 
 	found Value    // what it fetched, once that is known
 	made  *version // what it wrote, once it is placed
@@ -414,6 +418,13 @@ func (s *Strand) publish() *Signal {
 	s.addSegment(s.within())
 	x.seg = s.path.segment()
 	return x.signal
+}
+
+// CompletedBy says by what the calls that complete the operation tell that they do.
+func (op *WordOp) CompletedBy(of any) {
+	if op != nil {
+		op.by = of
+	}
 }
 
 // Complete says that the update is complete at its word.

@@ -116,7 +116,7 @@ func (p *process) onTarget(m *Model, c *core.Call, r *entry) (b opBuilder, ok bo
 	return b, b.hasValues()
 }
 
-// wordAt says what completes an operation that is foreseen.
+// wordAt says what completes an operation on a word (core.Foresight.Complete).
 type wordAt struct {
 	win    int64
 	target int32
@@ -145,6 +145,7 @@ func foreseeFetched(_ *Model, _ *process, c *core.Call, _ *entry, f *core.Foresi
 // writes notes a write of a word that the operation completes.
 func (b *opBuilder) writes(w *core.WordOp) {
 	if w != nil {
+		w.CompletedBy(wordAt{b.e.win.ID, b.op.target})
 		b.op.words = append(b.op.words, w)
 	}
 }

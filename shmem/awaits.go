@@ -119,13 +119,17 @@ func waits(of func(*call) []awaited, orders string) *entry {
 	}
 }
 
-// foreseeWait says what was there when a call that is still to come was begun.
+// foreseeWait says what was there when a call that is still to come was begun, and what it waits for.
 func (p *pe) foreseeWait(c *call, list []awaited, f *core.Foresight) {
 	for _, w := range list {
 		if at, _, ok := p.at(w.addr, p.Rank); ok && w.valid() {
 			f.Saw(at.word(w.bytes), c.Call.Call, lowest(w.before, w.bytes))
-			if w.more() && w.returns {
-				f.Did(at.word(w.bytes), c.Call.Call, nil, w.result)
+			switch {
+			case !w.more():
+			case w.returns:
+				f.Looked(at.word(w.bytes), c.Call.Call, w.result)
+			default:
+				f.Waited(at.word(w.bytes), c.Call.Call, w.met)
 			}
 		}
 	}
@@ -134,7 +138,7 @@ func (p *pe) foreseeWait(c *call, list []awaited, f *core.Foresight) {
 // foreseeLook says what a look at a signal that is still to come finds.
 func foreseeLook(p *pe, c *call, f *core.Foresight) {
 	if at, _, ok := p.at(c.Addr(argSigAddr), p.Rank); ok {
-		f.Did(at.word(8), c.Call.Call, nil, c.Int(argResult))
+		f.Looked(at.word(8), c.Call.Call, c.Int(argResult))
 	}
 }
 

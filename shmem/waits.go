@@ -87,6 +87,7 @@ func (p *pe) wrote(c *call, t *transfer, at place, op *operation, bytes uint64, 
 	own.keep()
 	if op != nil {
 		op.word = w
+		w.CompletedBy(t.x)
 	}
 	if len(*own) > 0 || len(chains) > 0 {
 		w.OnSeen(func(by *core.Strand, alone bool) {
