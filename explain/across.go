@@ -46,6 +46,16 @@ func (w *Wording) across() conflicts.Explanation {
 		}
 	}
 	e.Fixes = w.fixAcross(a, b)
+	if throughTwo(a, b) {
+		object := w.model.Terms().Object
+		through := fmt.Sprintf("%s goes through the %s of %s, %s through that of %s", w.Access(a), object, w.Call(a.Made), w.Access(b), w.Call(b.Made))
+		if a.Atomic && b.Atomic {
+			e.Why = fmt.Sprintf("operations are atomic to each other through one %s only, and %s; %s", object, through, e.Why)
+			e = First(e, Propose(conflicts.FixOperation, "make both through the same %s, if any order will do", object))
+		} else {
+			e.Why += "; " + through
+		}
+	}
 	for _, s := range []*conflicts.Side{b, a} {
 		if s.Passed.Call != "" {
 			e.Why += w.passed(s)
@@ -65,6 +75,11 @@ func (w *Wording) across() conflicts.Explanation {
 		e.Fixes = eachKindFirst(e.Fixes)
 	}
 	return e
+}
+
+// throughTwo reports whether two operations are made through two objects that expose the same memory.
+func throughTwo(a, b *conflicts.Side) bool {
+	return a.Made.Call != "" && b.Made.Call != "" && !samePoint(a.Made, b.Made)
 }
 
 // eachKindFirst puts the first fix of each kind before the others, but for those that
@@ -102,6 +117,8 @@ func (w *Wording) sharing(a, b *conflicts.Side) string {
 		return fmt.Sprintf("; locks of one %s do not exclude those of another", terms.Object)
 	case len(ofA) == 0 && len(ofB) == 0:
 		return ""
+	case throughTwo(a, b) && len(a.Locks) > 0 && len(b.Locks) > 0 && !terms.OwnLocks:
+		return fmt.Sprintf("; locks of one %s do not exclude those of another", terms.Object)
 	case len(ofA) == 0:
 		without = a
 	}
