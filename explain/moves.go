@@ -14,6 +14,9 @@ func (w *Wording) MoveAfter(s *conflicts.Side, to conflicts.SyncPoint, how strin
 	from, target, at, behind := w.statements(s, to)
 	move := Move(from, target)
 	move.Private = w.Finding.Window == 0
+	if target.Call == to.Call && w.model.Call(to.Call).Tries {
+		how = ", once that has completed it" + how
+	}
 	return Doing(ProposeAt(conflicts.FixMove, to, "move %s after %s%s", at, behind, how), move)
 }
 

@@ -38,6 +38,10 @@ func Lacks(c *trace.Call, order string) bool {
 	return order == conflicts.Acquire && acquire || order == conflicts.Release && release
 }
 
+// Tries reports whether a call may return without having completed anything, to be called again,
+// and whether this one did so.
+func (d *Derived) Tries(c *trace.Call) (tries, inVain bool) { return mpi.Tries(c) }
+
 // Plain returns a call without what it asserts; nil where it asserts nothing.
 func (d *Derived) Plain(c *trace.Call) *trace.Call { return mpi.Plain(c) }
 

@@ -13,6 +13,19 @@ const (
 	derivedNoOp
 )
 
+// Tries reports whether a call may return without having completed anything, and whether this one
+// did so.
+func Tries(c *trace.Call) (tries, inVain bool) {
+	if !FactsOf(c.Fn.Name).Tries {
+		return false, false
+	}
+	if list, ok := c.Arg("indices"); ok {
+		return true, len(list.List) == 0
+	}
+	flag, _ := c.Arg("flag")
+	return true, flag.Int == 0
+}
+
 // DerivedOp returns the name of an operation of derived calls; "" of others.
 func DerivedOp(id int64) string {
 	switch id {

@@ -16,6 +16,7 @@ type Facts struct {
 	// Only: it is called for nothing else than to complete, and has done so when
 	// it returns.
 	Only          bool
+	Tries         bool // it may return without having completed anything, and is called again then
 	Orders        Orders
 	Waits         bool         // programs order processes with it
 	Opens, Closes regions.Mode // epochs that it opens or closes, where there is only one kind of them
@@ -113,7 +114,7 @@ var stated = map[string]Facts{
 	"MPI_Win_start":      {Opens: StartEpoch},
 	"MPI_Win_complete":   {Completes: CompletesAtOrigin, Closes: StartEpoch},
 	"MPI_Win_wait":       {Completes: CompletesExposed, Waits: true, Closes: ExposureEpoch},
-	"MPI_Win_test":       {Completes: CompletesExposed, Closes: ExposureEpoch},
+	"MPI_Win_test":       {Completes: CompletesExposed, Tries: true, Closes: ExposureEpoch},
 	"MPI_Win_sync":       {Copies: true},
 	"MPI_Win_unlock":     {Completes: CompletesOwn},
 	"MPI_Win_lock_all":   {Opens: LockAllEpoch},
@@ -123,10 +124,10 @@ var stated = map[string]Facts{
 	"MPI_Waitall":  {Completes: CompletesRequests, Only: true, Waits: true},
 	"MPI_Waitany":  {Completes: CompletesRequests, Only: true, Waits: true},
 	"MPI_Waitsome": {Completes: CompletesRequests, Only: true, Waits: true},
-	"MPI_Test":     {Completes: CompletesRequests},
-	"MPI_Testall":  {Completes: CompletesRequests},
-	"MPI_Testany":  {Completes: CompletesRequests},
-	"MPI_Testsome": {Completes: CompletesRequests},
+	"MPI_Test":     {Completes: CompletesRequests, Tries: true},
+	"MPI_Testall":  {Completes: CompletesRequests, Tries: true},
+	"MPI_Testany":  {Completes: CompletesRequests, Tries: true},
+	"MPI_Testsome": {Completes: CompletesRequests, Tries: true},
 
 	"MPI_Recv":      {Waits: true},
 	"MPI_Sendrecv":  {Waits: true},

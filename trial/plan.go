@@ -19,6 +19,9 @@ type Maker interface {
 	// Note returns the tracer's note, behind a call of a function that was put in, of what a
 	// recorded call fetched; nil where that does not complete it.
 	Note(fn string, from *trace.Call, number, value int64) *trace.Call
+	// Tries reports whether a call may return without having completed anything, to be called
+	// again, and whether this one did so.
+	Tries(c *trace.Call) (tries, inVain bool)
 	// Plain returns a recorded call without what it asserts; nil where it asserts nothing.
 	Plain(c *trace.Call) *trace.Call
 	// Order returns a recorded call with a memory order; nil where it is no atomic operation of the
@@ -262,12 +265,12 @@ func (p *planner) move(step *conflicts.Step) error {
 	}
 	any := false
 	for rank := range p.runs {
-		all, others := p.runs[rank][at], p.runs[rank][to]
+		all, others := p.fruitful(p.runs[rank][at]), p.fruitful(p.runs[rank][to])
 		if step.Private && p.unseen(rank, at, others) {
 			return fmt.Errorf("%w: rank %d may come by %s without its being recorded", ErrUnknown, rank, step.At.Call)
 		}
 		for i := range all {
-			e := &all[i]
+			e := all[i]
 			other := next(others, e, forward)
 			if other == nil {
 				if forward {
@@ -291,10 +294,38 @@ func (p *planner) move(step *conflicts.Step) error {
 	return nil
 }
 
+// fruitful returns the executions of a statement, but of calls that are repeated until something is
+// complete those only that completed it: of several at once, the last.
+func (p *planner) fruitful(all []execution) []*execution {
+	var out []*execution
+	goesOn := false // with what the last of them tries
+	for i := range all {
+		e := &all[i]
+		tries, inVain := false, false
+		for k := range e.events {
+			if ev := &e.events[k]; ev.Kind == trace.KindCall {
+				t, vain := p.maker.Tries(ev.Call)
+				tries, inVain = tries || t, inVain || vain
+			}
+		}
+		goesOn = goesOn && tries && e.first == all[i-1].last+1
+		switch {
+		case inVain:
+			goesOn = goesOn && len(out) > 0
+		case goesOn:
+			out[len(out)-1] = e
+		default:
+			out = append(out, e)
+			goesOn = tries
+		}
+	}
+	return out
+}
+
 // repeated reports whether a process comes by another statement several times before execution i
 // of one, and behind the execution before that: what is moved before it is in its loop then, and
 // executed as often.
-func repeated(others, all []execution, i int) bool {
+func repeated(others, all []*execution, i int) bool {
 	after := uint64(0)
 	if i > 0 {
 		after = all[i-1].last
@@ -307,7 +338,7 @@ func repeated(others, all []execution, i int) bool {
 // without that being recorded. So it may where it comes by
 // the other statement, and before that calls something with a buffer, but not by the
 // statement.
-func (p *planner) unseen(rank, at int, others []execution) bool {
+func (p *planner) unseen(rank, at int, others []*execution) bool {
 	if p.makesCalls(at) {
 		return false
 	}
@@ -336,13 +367,13 @@ func (p *planner) makesCalls(site int) bool {
 }
 
 // next returns the execution of another statement that follows one, or comes before.
-func next(others []execution, e *execution, forward bool) *execution {
+func next(others []*execution, e *execution, forward bool) *execution {
 	if forward {
 		if i := sort.Search(len(others), func(i int) bool { return others[i].first > e.last }); i < len(others) {
-			return &others[i]
+			return others[i]
 		}
 	} else if i := sort.Search(len(others), func(i int) bool { return others[i].last >= e.first }); i > 0 {
-		return &others[i-1]
+		return others[i-1]
 	}
 	return nil
 }

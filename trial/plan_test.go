@@ -71,9 +71,9 @@ func TestRounds(t *testing.T) {
 
 // What comes behind a loop is not moved into it.
 func TestRepeated(t *testing.T) {
-	at := func(pos ...uint64) (all []execution) {
+	at := func(pos ...uint64) (all []*execution) {
 		for _, p := range pos {
-			all = append(all, execution{first: p, last: p})
+			all = append(all, &execution{first: p, last: p})
 		}
 		return all
 	}

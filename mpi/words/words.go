@@ -188,6 +188,7 @@ func (vocabulary) Call(fn string) explain.Call {
 		Waits:  facts.Waits,
 		Fence:  facts.Completes == mpi.CompletesAll,
 		Only:   facts.Only,
+		Tries:  facts.Tries,
 		Known:  facts.Closes == mpi.StartEpoch, // what MPI_Win_complete leaves
 		Tells:  facts.OneSided,
 		Partly: partly(facts.Orders),
