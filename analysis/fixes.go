@@ -109,7 +109,8 @@ type attempt struct {
 	steps   []conflicts.Step
 	plan    *trial.Plan
 	late    *trial.Plan // the same with collective calls at other places; nil: there is none
-	blocks  bool        // there they would make processes wait for each other for ever
+	next    *trial.Plan // the same with them in the next iteration of a loop; nil: there is none
+	blocks  bool        // where they come late they would make processes wait for each other for ever
 	why     error       // why there is no plan
 	untried string
 	changes bool // a value
@@ -171,7 +172,7 @@ func (t *trials) latest(res *Result) []*attempt {
 	}
 	late := t.queue[tried:]
 	for _, o := range late {
-		o.plan, o.why = t.scan.Plan(o.steps, t.statement, &t.maker, false)
+		o.plan, o.why = t.scan.Plan(o.steps, t.statement, &t.maker, trial.Early)
 	}
 	return late
 }
@@ -220,8 +221,8 @@ func (t *trials) replayAll(queue []*attempt) error {
 			o.untried = tooLong
 			continue
 		}
-		for _, plan := range []*trial.Plan{o.plan, o.late} {
-			if plan == nil || o.after.findings != nil && t.clean(&o.after) {
+		for _, plan := range []*trial.Plan{o.plan, o.late, o.next} {
+			if plan == nil || o.after.findings != nil && (t.clean(&o.after) || plan == o.next && len(o.after.findings) > 0) {
 				continue
 			}
 			after, err := t.replayPlan(plan)
@@ -429,16 +430,19 @@ func (s derived) Op(id int64) string {
 func (t *trials) plan() {
 	t.scan.Require(t.clues.needs())
 	for _, o := range t.queue {
-		o.plan, o.why = t.scan.Plan(o.steps, t.statement, &t.maker, false)
+		o.plan, o.why = t.scan.Plan(o.steps, t.statement, &t.maker, trial.Early)
 		if o.why != nil && !errors.Is(o.why, trial.ErrBlocked) || !slices.ContainsFunc(o.steps, func(s conflicts.Step) bool {
 			return s.Do == conflicts.StepMeet || s.Do == conflicts.StepMeetEach
 		}) {
 			continue
 		}
-		late, why := t.scan.Plan(o.steps, t.statement, &t.maker, true)
+		late, why := t.scan.Plan(o.steps, t.statement, &t.maker, trial.Late)
 		o.blocks = errors.Is(why, trial.ErrBlocked)
 		if why == nil {
 			o.late, o.why = late, nil
+		}
+		if next, why := t.scan.Plan(o.steps, t.statement, &t.maker, trial.Next); why == nil && (o.plan == nil || !next.Same(o.plan)) {
+			o.next, o.why = next, nil
 		}
 	}
 }

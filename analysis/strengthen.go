@@ -9,6 +9,7 @@ import (
 	"github.com/mcchk/mcchk/explain"
 	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/trace"
+	"github.com/mcchk/mcchk/trial"
 )
 
 // mostLacking is how many memory orders a search tries, at most.
@@ -108,7 +109,7 @@ func (t *trials) remove(steps []conflicts.Step, keys ...findingKey) (bool, error
 	o := t.results[name]
 	if o == nil {
 		o = &attempt{steps: steps}
-		o.plan, o.why = t.scan.Plan(steps, t.statement, &t.maker, false)
+		o.plan, o.why = t.scan.Plan(steps, t.statement, &t.maker, trial.Early)
 		t.results[name] = o
 	}
 	if o.after.findings == nil && o.untried == "" {

@@ -358,8 +358,9 @@ func (x *pass) reversed() bool {
 	})
 }
 
-// counts lists how many rounds a concurrent region may have, the likeliest first.
-func (x *pass) counts() []int {
+// counts lists how many rounds a concurrent region may have, the likeliest first; next: one less
+// than processes come by.
+func (x *pass) counts(next bool) []int {
 	if x.whole {
 		return []int{1}
 	}
@@ -381,6 +382,8 @@ func (x *pass) counts() []int {
 	switch {
 	case n > 0:
 		return []int{n}
+	case same > 1 && next:
+		return []int{same - 1}
 	case same > 1:
 		return []int{same, 1}
 	}
@@ -389,7 +392,7 @@ func (x *pass) counts() []int {
 
 // meetIn puts the calls of one concurrent region, and adds where they are made.
 func (p *planner) meetIn(x pass, m meeting, step *conflicts.Step, made series) error {
-	for _, n := range x.counts() {
+	for _, n := range x.counts(p.when == Next) {
 		if n == 1 && !x.whole && x.inOneLoop(p, m.ranks) {
 			continue
 		}
@@ -434,7 +437,7 @@ func (p *planner) slots(x pass, members []int, n int) ([][]uint64, bool) {
 			return nil, false
 		}
 		at := least
-		if p.late {
+		if p.when == Late {
 			at = most
 		}
 		for i := range members {
@@ -445,7 +448,7 @@ func (p *planner) slots(x pass, members []int, n int) ([][]uint64, bool) {
 			switch {
 			case low > high:
 				return nil, false
-			case p.late || low == 0:
+			case p.when == Late || low == 0:
 				low = high
 			}
 			out[i] = append(out[i], low)

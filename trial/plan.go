@@ -137,20 +137,29 @@ type planner struct {
 	maker   Maker
 	plan    *Plan
 	runs    []map[int][]execution // by rank and site, as moved
-	late    bool                  // collective calls come as late as they can
+	when    When
 	threads []uint32              // by rank, that make the changes
 	series  []series              // the collective calls that were put in
 }
+
+// When says when collective calls come that stand between two statements.
+type When uint8
+
+// When collective calls come.
+const (
+	Early When = iota // as early as they can
+	Late              // as late as they can
+	Next              // early, and before the second statement of the next iteration of a loop
+)
 
 // ErrUnknown: whether the steps can be carried out cannot be said. Other errors say that
 // they cannot; ErrBlocked, that they must not.
 var ErrUnknown = errors.New("it cannot be tried")
 
 // Plan carries out the steps of a fix. siteAt says which of the sites of the Scan a call
-// or access is at, -1: none. Collective calls come as early as they can, or as late. The
-// error says why the steps cannot be carried out.
-func (s *Scan) Plan(steps []conflicts.Step, siteAt func(*conflicts.SyncPoint) int, maker Maker, late bool) (*Plan, error) {
-	p := &planner{scan: s, siteAt: siteAt, maker: maker, late: late, plan: &Plan{ranks: make([]edits, len(s.ranks)), orders: orders{map[int][]string{}, s.sitesOf, maker}}}
+// or access is at, -1: none. The error says why the steps cannot be carried out.
+func (s *Scan) Plan(steps []conflicts.Step, siteAt func(*conflicts.SyncPoint) int, maker Maker, when When) (*Plan, error) {
+	p := &planner{scan: s, siteAt: siteAt, maker: maker, when: when, plan: &Plan{ranks: make([]edits, len(s.ranks)), orders: orders{map[int][]string{}, s.sitesOf, maker}}}
 	for i := range s.ranks {
 		runs := map[int][]execution{}
 		for site, all := range s.ranks[i].executions {
