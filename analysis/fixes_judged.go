@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/explain"
 	"github.com/mcchk/mcchk/problems"
 	"github.com/mcchk/mcchk/trial"
 )
@@ -52,7 +53,7 @@ func (t *trials) conclude(res *Result) {
 	}
 	for i := range res.Findings {
 		f := &res.Findings[i]
-		if f.Fixes = t.left(f.Fixes, i, keys); len(f.Fixes) == 0 {
+		if f.Fixes = t.left(f, i, keys); len(f.Fixes) == 0 {
 			f.Fixes = []conflicts.Fix{noFix}
 		}
 		if t.clues == nil {
@@ -65,17 +66,20 @@ func (t *trials) conclude(res *Result) {
 	problems.SortFixes(res.Findings)
 }
 
-// left returns what is left of the fixes of finding i. What was not tried comes last, but
+// left returns what is left of the fixes of a finding, number i. What was not tried comes last, but
 // for other memory, which stays before what was proposed after it; of locks, and moves that cannot be
 // tried, nothing is said where there is something better.
-func (t *trials) left(fixes []conflicts.Fix, i int, keys []findingKey) []conflicts.Fix {
+func (t *trials) left(f *conflicts.Finding, i int, keys []findingKey) []conflicts.Fix {
 	var first, last []conflicts.Fix
-	for _, proposed := range fixes {
+	for _, proposed := range f.Fixes {
 		var fix conflicts.Fix
 		ok, edited := false, false // edited: one call, where the statement stays as it is
 		if less := proposed.Less; less != nil {
 			fix, ok = t.most(*less, i, keys)
 			ok = ok && fix.Trial.Tried
+			if ok && fix.Text == less.Text && t.mayRepeat(f) {
+				fix.Text = proposed.Text
+			}
 			edited = ok && fix.Kind == conflicts.FixLock
 		}
 		if !ok {
@@ -95,6 +99,21 @@ func (t *trials) left(fixes []conflicts.Fix, i int, keys []findingKey) []conflic
 		last = slices.DeleteFunc(last, func(x conflicts.Fix) bool { return x.Kind == conflicts.FixLock || x.Kind == conflicts.FixMove })
 	}
 	return slices.Concat(first, last)
+}
+
+// mayRepeat reports whether a finding is one of a loop, as far as the one access goes, and the other one
+// is a load or store, which is recorded once however often it is repeated.
+func (t *trials) mayRepeat(f *conflicts.Finding) bool {
+	times := func(s *conflicts.Side) int {
+		at := explain.Place(s)
+		return t.scan.Times(s.Rank, t.statement(&at))
+	}
+	for _, x := range [][2]*conflicts.Side{{&f.First, &f.Second}, {&f.Second, &f.First}} {
+		if x[0].Call == "" && times(x[0]) == 1 && times(x[1]) > 1 {
+			return f.First.Rank != f.Second.Rank
+		}
+	}
+	return false
 }
 
 // most returns a fix of finding i with what came of trying it, or the first of the others that it

@@ -188,6 +188,10 @@ func NewScan(ranks int, sitesOf func(rank int, stack uint32) []At) *Scan {
 	return s
 }
 
+// Times returns how often a process comes by a statement, of which a row of loads or stores is one
+// time.
+func (s *Scan) Times(rank, site int) int { return len(s.ranks[rank].executions[site]) }
+
 // Full reports whether there was more than a Scan notes.
 func (s *Scan) Full() bool { return s.full }
 
