@@ -35,6 +35,8 @@ func (t *tools) command(ctx context.Context, path string, args []string) *exec.C
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir = t.dir
 	cmd.Env = t.env
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // launchers, wrappers and drivers then end what they have started
+	cmd.WaitDelay = killDelay
 	return cmd
 }
 

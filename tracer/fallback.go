@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // runCompiler runs the wrapper with arguments that may have it load the plug-in. Where
@@ -15,6 +16,9 @@ func (c *compilation) runCompiler(ctx context.Context, source string, args func(
 	code, err := c.wrapperRun(ctx, args())
 	if code == 0 || err != nil || c.plugin == pluginOff || source == "-" { // standard input has been read
 		return code, err
+	}
+	if code >= 128 || interrupted(ctx) {
+		return code, context.Cause(ctx)
 	}
 	plugin := c.plugin
 	c.plugin = pluginOff
@@ -31,6 +35,18 @@ func (c *compilation) runCompiler(ctx context.Context, source string, args func(
 	fmt.Fprintf(c.tools.stderr, "mcchk: %s: the compiler fails with mcchk's plug-in, as it says above, and not without: "+
 		"compiled without, so that tracing it is slower\n", source)
 	return 0, nil
+}
+
+// interrupted reports whether a compiler failed because the user has interrupted it: a signal that
+// goes to all processes of a terminal may come to that one first.
+func interrupted(ctx context.Context) bool {
+	const soon = 100 * time.Millisecond
+	select {
+	case <-ctx.Done():
+		return true
+	case <-time.After(soon):
+		return false
+	}
 }
 
 // keepPlugin has what follows use the plug-in again, whatever happens to it until then.

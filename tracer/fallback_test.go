@@ -87,3 +87,27 @@ func TestSourceThatThePluginFailsOn(t *testing.T) {
 		})
 	}
 }
+
+// TestInterruptedCompilation: a compiler that a signal has ended does not fail with the plug-in, so that
+// nothing is compiled once more.
+func TestInterruptedCompilation(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, platform{"mpich", "gcc"}, sumFiles())
+	script := "#!/bin/sh\ncase \"$*\" in *broken.so*) kill -TERM $$ ;; esac\nexec mpicc.mpich \"$@\"\n"
+	require.NoError(t, os.WriteFile(b.path("mpicc"), []byte(script), 0o755))
+	var out bytes.Buffer
+	o := CompileOptions{MPICC: b.path("mpicc"), Compiler: "gcc", Dir: b.dir, Args: []string{"-O2", "-c", "lib.c"}, Stdout: &out, Stderr: &out}
+	b.prepare(o)
+	c, err := newCompilation(o, runtimeSources())
+	require.NoError(t, err)
+	code := 0
+	machine.Shared(func() {
+		require.NoError(t, c.find(b.context()))
+		c.temp, c.plugin = t.TempDir(), b.path("broken.so")
+		code, err = c.run(b.context())
+	})
+	require.NoError(t, err, out.String())
+	require.Equal(t, 128+15, code, out.String())
+	require.NotContains(t, out.String(), pluginFails)
+	require.NoFileExists(t, b.path("lib.o"))
+}

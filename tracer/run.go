@@ -397,9 +397,6 @@ func supervise(ctx context.Context, t *tools, path string, command []string, tim
 	cmd := t.command(ctx, path, command[1:])
 	cmd.Args[0] = command[0]
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = t.stdin, t.stdout, t.stderr
-	// Launchers end their processes when they get SIGTERM, and not when killed.
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	cmd.WaitDelay = killDelay
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	defer signal.Stop(signals)
