@@ -217,7 +217,7 @@ func (r *run) uninstrumented() []Caveat {
 	for list, ranks := range parts {
 		out = append(out, Caveat{
 			Kind: NotInstrumented, Ranks: ranks, Count: uint64(strings.Count(list, ", ") + 1),
-			Text: fmt.Sprintf("loads and stores of these parts of the program were not seen, because mcchk cc did not compile them: %s", list),
+			Text: fmt.Sprintf("loads and stores of these parts of the program were not seen, because mcchk cc did not compile them (where they cannot touch memory that one-sided operations use, --unseen says so): %s", list),
 		})
 	}
 	for packages, ranks := range copies {
