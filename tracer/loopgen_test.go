@@ -11,10 +11,11 @@ import (
 
 // loopWriter draws functions with nests of loops, one access a line.
 type loopWriter struct {
-	rnd   *rand.Rand
-	out   strings.Builder
-	depth int
-	loops []string // the variables of the loops around, integers
+	rnd     *rand.Rand
+	out     strings.Builder
+	depth   int
+	loops   []string // the variables of the loops around, integers
+	natural []bool   // whether these are never less than 0
 }
 
 // kernelsSource returns a C source, that C++ compilers take too, with n kernels, and a
@@ -138,12 +139,27 @@ func (w *loopWriter) loop(types []string) {
 	if !signed && from == "n - m" {
 		from = "0"
 	}
-	if signed && len(w.loops) > 0 && w.rnd.IntN(4) == 0 {
-		from = fmt.Sprintf("(%s)%s", t, w.loops[len(w.loops)-1]) // a triangle
+	upTo := false                                                                // an end that depends on the loop around
+	if n := len(w.loops); n > 0 && (signed || t == "size_t" && w.natural[n-1]) { // a triangle
+		around := "(long)" + w.loops[len(w.loops)-1]
+		switch w.rnd.IntN(8) {
+		case 0, 1:
+			from = around + w.pick("", "", " + 1")
+		case 2, 3:
+			end, upTo = around+w.pick("", "", " + 2"), true
+		case 4:
+			if signed {
+				end, upTo = "n - "+around, true
+			}
+		}
 	}
 	step := w.pick("1", "1", "1", "1", "2", "3")
 	var tail string
-	switch w.rnd.IntN(7) {
+	how := w.rnd.IntN(7)
+	if upTo && how == 1 { // the end may be less than 0
+		how = 6
+	}
+	switch how {
 	case 0:
 		if !signed {
 			t = "long"
@@ -162,13 +178,13 @@ func (w *loopWriter) loop(types []string) {
 	default:
 		w.line("for (%s %s = (%s)(%s); %s < (%s)(%s); %s += %s) {", t, v, t, from, v, t, end, v, step)
 	}
-	w.loops = append(w.loops, v)
+	w.loops, w.natural = append(w.loops, v), append(w.natural, len(from) == 1)
 	w.depth++
 	for range 1 + w.rnd.IntN(4) {
 		w.statement(types)
 	}
 	w.depth--
-	w.loops = w.loops[:len(w.loops)-1]
+	w.loops, w.natural = w.loops[:len(w.loops)-1], w.natural[:len(w.natural)-1]
 	if tail == "" {
 		tail = "}"
 	}
@@ -183,7 +199,7 @@ func (w *loopWriter) wide(types []string) {
 	} else {
 		w.line("for (int j = 0; j < n; j++) {\n\t\tx += opaque(x);")
 	}
-	w.loops = append(w.loops, "j")
+	w.loops, w.natural = append(w.loops, "j"), append(w.natural, true)
 	w.depth++
 	for range 26 + w.rnd.IntN(12) {
 		k := w.rnd.IntN(len(types))
@@ -200,7 +216,7 @@ func (w *loopWriter) wide(types []string) {
 		}
 	}
 	w.depth--
-	w.loops = w.loops[:len(w.loops)-1]
+	w.loops, w.natural = w.loops[:len(w.loops)-1], w.natural[:len(w.natural)-1]
 	w.line("}")
 }
 

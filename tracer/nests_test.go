@@ -55,6 +55,43 @@ void step(Solver &s) { s.step(); }
 	}
 }
 
+// TestTrianglesAreNests: so are rows of which each has an element more than the last, or one less.
+func TestTrianglesAreNests(t *testing.T) {
+	t.Parallel()
+	source := `
+double lower(const double *a, int n)
+{
+	double s = 0;
+	for (int i = 0; i < n; i++)
+		for (int j = 0; j < i; j++)
+			s += a[j];
+	return s;
+}
+double upper(double (*a)[64], int n)
+{
+	double s = 0;
+	for (int i = 0; i < n; i++)
+		for (int j = i + 1; j < n; j++)
+			s += a[j][i];
+	return s;
+}
+`
+	for _, compiler := range []string{"gcc", "clang"} {
+		t.Run(compiler, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, platform{"mpich", compiler}, map[string]string{"sum.c": source})
+			for _, level := range []string{"-O0", "-O2", "-O3"} {
+				b.must(C, level, "-c", "sum.c", "-o", "sum.o")
+				names := symbolsOf(t, b.path("sum.o"))
+				require.Contains(t, names, "mcchk_nest", level)
+				if compiler == "gcc" || level != "-O0" { // there an index need not be known to be within its type
+					require.NotContains(t, names, "mcchk_loop", level)
+				}
+			}
+		})
+	}
+}
+
 // symbolsOf returns the names of an object's symbols.
 func symbolsOf(t *testing.T, object string) []string {
 	t.Helper()

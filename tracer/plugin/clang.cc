@@ -77,6 +77,7 @@ struct access {
 	const SCEV *start = nullptr, *step = nullptr;
 	/* Of one in a loop in the loop: what the inner one makes of a start. */
 	const SCEV *stride = nullptr, *count = nullptr;
+	const SCEV *growth = nullptr; /* of the count, from one to the next; nothing where that is less than one */
 	BasicBlock *once = nullptr; /* which each iteration of the outer one passes */
 	Value *guard = nullptr;     /* the inner one is gone through if that is `sense` */
 	bool sense = true;
@@ -169,6 +170,9 @@ private:
 	bool passes_once(const announcing_loop &l, BasicBlock *block);
 	bool is_known(Value *condition, bool sense);
 	bool is_guarded(const announcing_loop &l, Loop *inner, access &a);
+	bool holds_where_positive(const Loop *loop, ICmpInst *test, bool sense, const SCEV *number);
+	const SCEV *without_least(const SCEV *expression);
+	bool grows(const announcing_loop &l, Loop *inner, bool last, access &a);
 	bool is_nested(const announcing_loop &l, access &a);
 	void take_nested(announcing_loop &l, SmallVectorImpl<announcing_loop> &found);
 	void look(Loop *loop, SmallVectorImpl<announcing_loop> &found);
@@ -252,11 +256,13 @@ bool loop_pass::is_guarded(const announcing_loop &l, Loop *inner, access &a)
 		return false;
 	a.sense = branch->getSuccessor(0) == front;
 	a.guard = is_known(branch->getCondition(), a.sense) ? nullptr : branch->getCondition();
-	return passes_once(l, a.once) && (!a.guard || l.loop->isLoopInvariant(a.guard));
+	return passes_once(l, a.once);
 }
 
+#include "clang_triangles.h"
+
 /* Whether an access of a loop in the loop can be announced behind the outer one: that
- * goes through the inner one in each iteration, each time as often. */
+ * goes through the inner one in each iteration, each time as often, or so much more or less often. */
 bool loop_pass::is_nested(const announcing_loop &l, access &a)
 {
 	BasicBlock *block = a.call->getParent();
@@ -273,12 +279,20 @@ bool loop_pass::is_nested(const announcing_loop &l, access &a)
 		return false;
 	const SCEV *passes = evolution->getBackedgeTakenCount(inner);
 	Type *number = Type::getInt64Ty(block->getContext());
-	if (isa<SCEVCouldNotCompute>(passes) || evolution->getTypeSizeInBits(passes->getType()) > 64 || !evolution->isLoopInvariant(passes, l.loop))
+	if (isa<SCEVCouldNotCompute>(passes) || evolution->getTypeSizeInBits(passes->getType()) > 64)
 		return false;
-	const SCEV *address = evolution->getSCEV(a.call->getArgOperand(0));
-	a.count = evolution->getNoopOrZeroExtend(passes, number);
+	a.growth = evolution->getZero(number);
+	if (!evolution->isLoopInvariant(passes, l.loop)) {
+		if (!grows(l, inner, last, a))
+			return false;
+	} else {
+		if (a.guard && !l.loop->isLoopInvariant(a.guard))
+			return false;
+		a.count = evolution->getNoopOrZeroExtend(passes, number);
+	}
 	if (last)
 		a.count = evolution->getAddExpr(a.count, evolution->getOne(number));
+	const SCEV *address = evolution->getSCEV(a.call->getArgOperand(0));
 	a.stride = evolution->getZero(number);
 	auto *moving = dyn_cast<SCEVAddRecExpr>(address);
 	if (moving && moving->getLoop() == inner && moving->isAffine()) {
@@ -289,7 +303,8 @@ bool loop_pass::is_nested(const announcing_loop &l, access &a)
 	}
 	Instruction *before = l.loop->getLoopPreheader()->getTerminator();
 	return evolution->isLoopInvariant(a.stride, l.loop) && isSafeToExpandAt(a.stride, before, *evolution) &&
-	       isSafeToExpandAt(a.count, before, *evolution) && moves(l.loop, address, a);
+	       isSafeToExpandAt(a.count, before, *evolution) && isSafeToExpandAt(a.growth, before, *evolution) &&
+	       moves(l.loop, address, a);
 }
 
 /* Has the accesses of loops in the loop announced behind it that can be. */
@@ -364,7 +379,7 @@ static Constant *loop_touch(Module &module, const access &a)
 #include "clang_bundles.h"
 
 /* Calls mcchk_loop(start, stride, count, size | flags << 16, moment, touch) for each access on
- * each exit, or mcchk_nest(start, step, rows, stride, count, …), and removes the calls in
+ * each exit, or mcchk_nest(start, step, rows, stride, count, growth, …), and removes the calls in
  * the loop. */
 void loop_pass::announce(announcing_loop &l, SCEVExpander &expander)
 {
@@ -374,7 +389,7 @@ void loop_pass::announce(announcing_loop &l, SCEVExpander &expander)
 	Constant *moments = module.getOrInsertGlobal("mcchk_moment", number);
 	Value *moment = front.CreateLoad(number, moments, true, "mcchk.moment");
 	Value *counted = l.passes ? nullptr : count_passes(l);
-	FunctionCallee loop = telling(module, "mcchk_loop", 6), nest = telling(module, "mcchk_nest", 7);
+	FunctionCallee loop = telling(module, "mcchk_loop", 6), nest = telling(module, "mcchk_nest", 8);
 	SmallPtrSet<BasicBlock *, 8> split;
 	/* Splitting one edge may lead others to another block, so that each is looked up anew;
 	 * and an edge that leaves inner loops too has been split for those. */
@@ -408,10 +423,13 @@ void loop_pass::announce(announcing_loop &l, SCEVExpander &expander)
 				continue;
 			}
 			Value *stride = expander.expandCodeFor(a.stride, number, before);
-			Value *count = expander.expandCodeFor(a.count, number, before);
-			if (a.guard)
-				count = a.sense ? at.CreateSelect(a.guard, count, at.getInt64(0)) : at.CreateSelect(a.guard, at.getInt64(0), count);
-			at.CreateCall(nest, {n.start, n.step, n.count, stride, count, at.getInt64(kind_of(a)), moment});
+			Value *count = expander.expandCodeFor(a.count, number, before), *growth = expander.expandCodeFor(a.growth, number, before);
+			if (a.guard) {
+				Value *none = at.getInt64(0);
+				count = a.sense ? at.CreateSelect(a.guard, count, none) : at.CreateSelect(a.guard, none, count);
+				growth = a.sense ? at.CreateSelect(a.guard, growth, none) : at.CreateSelect(a.guard, none, growth);
+			}
+			at.CreateCall(nest, {n.start, n.step, n.count, stride, count, growth, at.getInt64(kind_of(a)), moment});
 		}
 		Instruction *alone = bundle(single, passes, moment, before, tree, loops);
 		for (const announcement &n : single) {

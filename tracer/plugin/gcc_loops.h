@@ -86,6 +86,11 @@ struct bundle_call {
 };
 auto_vec<bundle_call> bundle_calls;
 
+/* What changes by the same in each iteration of a loop. */
+struct linear {
+	tree first, growth;
+};
+
 /* A loop that announces accesses behind it. */
 class announcing_loop {
 public:
@@ -114,10 +119,13 @@ private:
 	bool passes_once(basic_block block) const;
 	basic_block guard_of(class loop *inner, tree &condition) const;
 	tree always(tree expression) const;
+	bool is_linear(tree expression, tree type, linear &of) const;
+	bool holds_where_positive(enum tree_code code, tree a, tree b, const linear &of, unsigned plus) const;
+	basic_block grows(class loop *inner, bool last, tree &count, tree &growth) const;
 	void begin_moment();
 	void begin();
 	tree times(basic_block made, edge exit) const;
-	void announce_nest(const access &a, basic_block made, tree start, tree step, tree stride, tree count);
+	void announce_nest(const access &a, basic_block made, tree start, tree step, tree stride, tree count, tree growth);
 	void announce(edge exit);
 	bool bundle(gimple_seq *seq, edge exit, tree often, const auto_vec<tree> &start, const auto_vec<tree> &step) const;
 	void is_taken(const access &a);
@@ -236,8 +244,139 @@ tree announcing_loop::always(tree expression) const
 	return chrec_contains_undetermined(expression) || tree_contains_chrecs(expression, NULL) ? chrec_dont_know : expression;
 }
 
+/* Whether two numbers of a type are the same. */
+static bool are_same(tree a, tree b, tree type)
+{
+	hash_map<tree, name_expansion *> *known = NULL;
+	aff_tree x, y;
+	tree_to_aff_combination_expand(a, type, &x, &known);
+	tree_to_aff_combination_expand(b, type, &y, &known);
+	free_affine_expand_cache(&known);
+	aff_combination_scale(&y, -1);
+	aff_combination_add(&x, &y);
+	return aff_combination_zero_p(&x);
+}
+
+/* Takes apart a number that is never less than 0: a comparison `some` says whether it is another
+ * number, or 0; without that it is. */
+struct at_least_zero {
+	enum tree_code some = ERROR_MARK;
+	tree a, b, number;
+
+	explicit at_least_zero(tree expression) : number(expression)
+	{
+		tree inner = expression;
+		STRIP_NOPS(inner);
+		if (TREE_CODE(inner) == MAX_EXPR && integer_zerop(TREE_OPERAND(inner, 1)) && !TYPE_UNSIGNED(TREE_TYPE(inner))) {
+			number = fold_convert(TREE_TYPE(expression), TREE_OPERAND(inner, 0));
+			some = GT_EXPR;
+			a = TREE_OPERAND(inner, 0);
+			b = TREE_OPERAND(inner, 1);
+		} else if (TREE_CODE(expression) == COND_EXPR && COMPARISON_CLASS_P(TREE_OPERAND(expression, 0))) {
+			tree test = TREE_OPERAND(expression, 0);
+			bool otherwise = integer_zerop(TREE_OPERAND(expression, 1));
+			if (!otherwise && !integer_zerop(TREE_OPERAND(expression, 2)))
+				return;
+			number = TREE_OPERAND(expression, otherwise ? 2 : 1);
+			some = otherwise ? invert_tree_comparison(TREE_CODE(test), false) : TREE_CODE(test);
+			a = TREE_OPERAND(test, 0);
+			b = TREE_OPERAND(test, 1);
+		}
+	}
+};
+
+/* Whether an expression changes by the same in each iteration; it is taken as one of an unsigned
+ * type, modulo that. */
+bool announcing_loop::is_linear(tree expression, tree type, linear &of) const
+{
+	expression = instantiate_parameters(loop, expression);
+	tree own = TREE_TYPE(expression);
+	if (!INTEGRAL_TYPE_P(own) || TYPE_PRECISION(own) > TYPE_PRECISION(type) ||
+	    (TYPE_PRECISION(own) < TYPE_PRECISION(type) && !TYPE_OVERFLOW_UNDEFINED(own)))
+		return false;
+	of = {expression, build_zero_cst(own)};
+	if (TREE_CODE(expression) == POLYNOMIAL_CHREC && CHREC_VARIABLE(expression) == (unsigned)loop->num)
+		of = {CHREC_LEFT(expression), CHREC_RIGHT(expression)};
+	for (tree *part : {&of.first, &of.growth}) {
+		if (chrec_contains_undetermined(*part) || tree_contains_chrecs(*part, NULL) || !expr_invariant_in_loop_p(loop, *part))
+			return false;
+		*part = fold_convert(type, *part);
+	}
+	return true;
+}
+
+/* Whether a comparison holds just where a number `of`, `plus` something, is more than 0. */
+bool announcing_loop::holds_where_positive(enum tree_code code, tree a, tree b, const linear &of, unsigned plus) const
+{
+	tree type = TREE_TYPE(of.first);
+	linear x, y;
+	if (!is_linear(a, type, x) || !is_linear(b, type, y))
+		return false;
+	auto differs = [&](const linear &more, const linear &less, unsigned by) {
+		tree first = fold_build2(PLUS_EXPR, type, of.first, build_int_cst(type, plus));
+		tree from = fold_build2(PLUS_EXPR, type, fold_build2(MINUS_EXPR, type, more.first, less.first), build_int_cst(type, by));
+		return are_same(first, from, type) && are_same(of.growth, fold_build2(MINUS_EXPR, type, more.growth, less.growth), type);
+	};
+	switch (code) {
+	case LT_EXPR: return differs(y, x, 0);
+	case LE_EXPR: return differs(y, x, 1);
+	case GT_EXPR: return differs(x, y, 0);
+	case GE_EXPR: return differs(x, y, 1);
+	case NE_EXPR: return differs(x, y, 0) || differs(y, x, 0);
+	default: return false;
+	}
+}
+
+/* How often an access of a loop in the loop is made that is gone through once more, or less often, in
+ * each iteration than in the one before: as a number, and by how much that grows; where it is
+ * less than one, the access is not made. (Rows of 2^31 elements, in a loop that counts with so
+ * few bits, are not expected.) Returns a block that each iteration passes; NULL: it is not so. */
+basic_block announcing_loop::grows(class loop *inner, bool last, tree &count, tree &growth) const
+{
+	tree latch = number_of_latch_executions(inner);
+	if (latch == chrec_dont_know)
+		return NULL;
+	at_least_zero often(latch);
+	tree type = unsigned_type_for(TREE_TYPE(often.number));
+	bool always = often.some == ERROR_MARK;
+	linear n;
+	if ((!always && last) || !is_linear(often.number, type, n))
+		return NULL;
+	if (!always && !holds_where_positive(often.some, often.a, often.b, n, 0) &&
+	    !holds_where_positive(often.some, often.a, often.b, n, 1)) /* where it is 0, it is in either case */
+		return NULL;
+	tree condition;
+	basic_block once = guard_of(inner, condition);
+	if (!once) {
+		basic_block front = loop_preheader_edge(inner)->src;
+		edge into = single_pred_p(front) && single_succ_p(front) ? single_pred_edge(front) : NULL;
+		gcond *test = into && always ? safe_dyn_cast<gcond *>(last_stmt(into->src)) : NULL;
+		if (!test || into->src->loop_father != loop || !passes_once(into->src))
+			return NULL;
+		enum tree_code code = gimple_cond_code(test);
+		if (into->flags & EDGE_FALSE_VALUE)
+			code = invert_tree_comparison(code, false);
+		if (!holds_where_positive(code, gimple_cond_lhs(test), gimple_cond_rhs(test), n, 1))
+			return NULL;
+		condition = NULL_TREE;
+		once = into->src;
+	}
+	tree some = signed_type_for(type), number = signed_type_for(pointer_sized_int_node);
+	count = fold_convert(number, fold_convert(some, n.first));
+	if (last)
+		count = fold_build2(PLUS_EXPR, number, count, build_one_cst(number));
+	growth = fold_convert(number, fold_convert(some, n.growth));
+	if (condition) {
+		count = build3(COND_EXPR, number, condition, count, build_zero_cst(number));
+		growth = build3(COND_EXPR, number, condition, growth, build_zero_cst(number));
+	}
+	count = fold_convert(pointer_sized_int_node, count);
+	growth = fold_convert(pointer_sized_int_node, growth);
+	return once;
+}
+
 /* The same for an access of a loop in the loop: one that each iteration goes through, each
- * time as often. */
+ * time as often, or so much more or less often. */
 bool announcing_loop::take_nested(const access &a)
 {
 	basic_block block = gimple_bb(a.call);
@@ -251,11 +390,12 @@ bool announcing_loop::take_nested(const access &a)
 	for (edge exit : exits)
 		if (flow_bb_inside_loop_p(inner, exit->src))
 			return false;
-	tree often = always(number_of_latch_executions(inner));
+	tree often = always(number_of_latch_executions(inner)), count, growth = NULL_TREE, condition = NULL_TREE;
+	basic_block once = NULL;
 	if (often == chrec_dont_know || !expr_invariant_in_loop_p(loop, often))
-		return false;
-	tree condition;
-	basic_block once = guard_of(inner, condition);
+		once = grows(inner, last, count, growth);
+	else
+		once = guard_of(inner, condition);
 	tree start = once ? analyze_scalar_evolution(inner, a.address) : chrec_dont_know;
 	start = instantiate_scev(loop_preheader_edge(loop), inner, start);
 	tree stride = build_zero_cst(pointer_sized_int_node), step = stride;
@@ -271,12 +411,15 @@ bool announcing_loop::take_nested(const access &a)
 	    tree_contains_chrecs(stride, NULL) || !expr_invariant_in_loop_p(loop, start) || !expr_invariant_in_loop_p(loop, step) ||
 	    !expr_invariant_in_loop_p(loop, stride))
 		return false;
-	tree count = fold_convert(pointer_sized_int_node, often);
-	if (last)
-		count = fold_build2(PLUS_EXPR, pointer_sized_int_node, count, build_one_cst(pointer_sized_int_node));
-	if (condition)
-		count = build3(COND_EXPR, pointer_sized_int_node, condition, count, build_zero_cst(pointer_sized_int_node));
-	announce_nest(a, once, start, step, stride, count);
+	if (!growth) {
+		growth = build_zero_cst(pointer_sized_int_node);
+		count = fold_convert(pointer_sized_int_node, often);
+		if (last)
+			count = fold_build2(PLUS_EXPR, pointer_sized_int_node, count, build_one_cst(pointer_sized_int_node));
+		if (condition)
+			count = build3(COND_EXPR, pointer_sized_int_node, condition, count, build_zero_cst(pointer_sized_int_node));
+	}
+	announce_nest(a, once, start, step, stride, count, growth);
 	return true;
 }
 
@@ -294,17 +437,17 @@ void announcing_loop::is_taken(const access &a)
 	places_announced++;
 }
 
-/* mcchk_nest(start, step, passes, stride, count, size | flags << 16, moment) on each exit, for an access
+/* mcchk_nest(start, step, passes, stride, count, growth, size | flags << 16, moment) on each exit, for an access
  * that is made once the block `made` is passed. */
-void announcing_loop::announce_nest(const access &a, basic_block made, tree start, tree step, tree stride, tree count)
+void announcing_loop::announce_nest(const access &a, basic_block made, tree start, tree step, tree stride, tree count, tree growth)
 {
 	tree kind = number(a.size | (a.store ? store_flag << 16 : 0));
 	begin();
 	for (edge exit : exits) {
 		gimple_seq seq = NULL;
 		tree from = as_number(&seq, start), by = as_number(&seq, step), rows = as_number(&seq, times(made, exit));
-		tree along = as_number(&seq, stride), often = as_number(&seq, count);
-		gimple_seq_add_stmt(&seq, gimple_build_call(runtime_function("mcchk_nest", 7), 7, from, by, rows, along, often, kind, moment));
+		tree along = as_number(&seq, stride), often = as_number(&seq, count), more = as_number(&seq, growth);
+		gimple_seq_add_stmt(&seq, gimple_build_call(runtime_function("mcchk_nest", 8), 8, from, by, rows, along, often, more, kind, moment));
 		annotate_all_with_location(seq, line_of(a.call));
 		gsi_insert_seq_on_edge(exit, seq);
 	}

@@ -101,7 +101,7 @@ tree runtime_function(const char *name, unsigned arguments, tree result = void_t
 	if (tree decl = known(id))
 		return decl;
 	tree types = void_list_node;
-	char spec[] = ".c. . . . . . . ";
+	char spec[] = ".c. . . . . . . . ";
 	gcc_assert(2 + 2 * arguments < sizeof spec);
 	spec[2 + 2 * arguments] = 0;
 	for (unsigned i = 0; i < arguments; i++)

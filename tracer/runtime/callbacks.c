@@ -391,10 +391,80 @@ WITH_FRAME uint64_t mcchk_bundle(struct mcchk_bundle *b, uint64_t passes, uint64
 #endif
 }
 
-/* What a loop in a loop did, when the outer one is left: `rows` times, beginnings `step`
- * bytes apart, what mcchk_loop says of the inner one. */
-WITH_FRAME void mcchk_nest(uintptr_t start, int64_t step, uint64_t rows, int64_t stride, uint64_t count, uint64_t kind, uint64_t moment)
+/* Whether rows that begin `apart` elements from each other, of `first` to `last` elements each,
+ * leave nothing out between them. */
+static int are_joined(int64_t apart, uint64_t rows, int64_t first, int64_t last, int64_t growth)
 {
+	int64_t second = first + growth, last_but_one = last - growth;
+	return rows == 1 || (apart <= (first < last_but_one ? first : last_but_one) && -apart <= (second < last ? second : last));
+}
+
+/* The last triangles of places, by these, whose rows were recorded one by one: the same again, as
+ * that of a sum of squares, in the same span is nothing new. */
+struct triangle {
+	uintptr_t pc, start;
+	int64_t step, stride, count, growth;
+	uint64_t rows, seq;
+};
+#define TRIANGLES 16u /* a power of two */
+static __thread struct triangle triangles[TRIANGLES] __attribute__((tls_model("initial-exec")));
+
+static int is_same_triangle(const struct triangle *a, const struct triangle *b)
+{
+	return a->start == b->start && a->pc == b->pc && a->seq == b->seq && a->rows == b->rows && a->step == b->step && a->stride == b->stride &&
+	       a->count == b->count && a->growth == b->growth;
+}
+
+/* What mcchk_nest says where each row has `growth` elements more than the last. Rows that lie over
+ * or behind each other are one. */
+static __attribute__((noinline)) void triangle(uintptr_t start, int64_t step, uint64_t rows, int64_t stride, int64_t count, int64_t growth,
+					       uint64_t kind, uint64_t moment, uintptr_t pc, void **frame)
+{
+	if (growth < 0) {
+		uint64_t some = count > 0 ? (uint64_t)(count - 1) / -(uint64_t)growth + 1 : 0;
+		rows = some < rows ? some : rows;
+	} else if (count <= 0) {
+		uint64_t none = -(uint64_t)count / (uint64_t)growth + 1;
+		none = none < rows ? none : rows;
+		rows -= none;
+		start += none * (uint64_t)step;
+		count += (int64_t)none * growth;
+	}
+	if (rows == 0)
+		return;
+	int64_t after = (int64_t)(rows - 1), last = count + after * growth;
+	if (stride == 0) { /* an element a row */
+		loop(start, step, rows, kind, moment, NULL, pc, frame);
+		return;
+	}
+	if (step % stride == 0 && are_joined(step / stride, rows, count, last, growth)) {
+		int64_t shift = after * (step / stride), lo = shift < 0 ? shift : 0, hi = shift + last > count ? shift + last : count;
+		loop(start + (uint64_t)(lo * stride), stride, (uint64_t)(hi - lo), kind, moment, NULL, pc, frame);
+		return;
+	}
+	if (mcchk_loop_is_cold(start, step, rows, stride, (uint64_t)(last > count ? last : count), kind & UINT16_MAX, moment))
+		return;
+	struct triangle now = {pc, start, step, stride, count, growth, rows, __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED)};
+	struct triangle *before = &triangles[pc / 8 % TRIANGLES];
+	int in_span = mcchk_self.thread && !mcchk_self.busy && !mcchk_self.depth && mcchk_recording &&
+		      __atomic_load_n(&mcchk_moment, __ATOMIC_ACQUIRE) == moment;
+	if (in_span && is_same_triangle(before, &now))
+		return;
+	for (; rows > 0; rows--, start += (uint64_t)step, count += growth)
+		loop(start, stride, (uint64_t)count, kind, moment, NULL, pc, frame);
+	if (in_span && __atomic_load_n(&mcchk_moment, __ATOMIC_ACQUIRE) == moment)
+		*before = now;
+}
+
+/* What a loop in a loop did, when the outer one is left: `rows` times, beginnings `step`
+ * bytes apart, what mcchk_loop says of the inner one. Each row has `growth` elements more than
+ * the last, and none where that makes less than one. */
+WITH_FRAME void mcchk_nest(uintptr_t start, int64_t step, uint64_t rows, int64_t stride, uint64_t count, int64_t growth, uint64_t kind, uint64_t moment)
+{
+	if (growth != 0) {
+		triangle(start, step, rows, stride, (int64_t)count, growth, kind, moment, CALLER, MCCHK_CALLER_FRAME);
+		return;
+	}
 	if (rows == 0 || count == 0)
 		return;
 	if (count == 1 || stride == 0) { /* an element a row */

@@ -155,7 +155,8 @@ void mcchk_commit_grid(struct mcchk_thread *t) { t->accesses.chunk->used += (uin
 /* ---- the program ---- */
 
 void mcchk_loop(uintptr_t start, int64_t stride, uint64_t count, uint64_t kind, uint64_t moment, struct mcchk_touch *touch);
-void mcchk_nest(uintptr_t start, int64_t step, uint64_t rows, int64_t stride, uint64_t count, uint64_t kind, uint64_t moment);
+void mcchk_nest(uintptr_t start, int64_t step, uint64_t rows, int64_t stride, uint64_t count, int64_t growth, uint64_t kind,
+		uint64_t moment);
 
 static const uint64_t kinds[SITES] = {8, 8 | MCCHK_STORE << 16, 4, 1 | MCCHK_STORE << 16, 24, 16};
 
@@ -166,15 +167,16 @@ static const uint64_t kinds[SITES] = {8, 8 | MCCHK_STORE << 16, 4, 1 | MCCHK_STO
 		mcchk_loop(start, stride, count, kinds[n], mcchk_moment, NULL);                                           \
 		__asm__ volatile("" ::: "memory");                                                                    \
 	}                                                                                                             \
-	static __attribute__((noinline)) void nest##n(uint64_t start, int64_t step, uint64_t times, int64_t stride, uint64_t count) \
+	static __attribute__((noinline)) void nest##n(uint64_t start, int64_t step, uint64_t times, int64_t stride, uint64_t count, \
+						      int64_t growth)                                                 \
 	{                                                                                                             \
-		mcchk_nest(start, step, times, stride, count, kinds[n], mcchk_moment);                                \
+		mcchk_nest(start, step, times, stride, count, growth, kinds[n], mcchk_moment);                        \
 		__asm__ volatile("" ::: "memory");                                                                    \
 	}
 SITE(0) SITE(1) SITE(2) SITE(3) SITE(4) SITE(5)
 
 static void (*const loops[SITES])(uint64_t, int64_t, uint64_t) = {loop0, loop1, loop2, loop3, loop4, loop5};
-static void (*const nests[SITES])(uint64_t, int64_t, uint64_t, int64_t, uint64_t) = {nest0, nest1, nest2, nest3, nest4, nest5};
+static void (*const nests[SITES])(uint64_t, int64_t, uint64_t, int64_t, uint64_t, int64_t) = {nest0, nest1, nest2, nest3, nest4, nest5};
 
 static void announced(uint64_t start, int64_t stride, uint64_t count)
 {
@@ -190,6 +192,7 @@ struct shape {
 	uint64_t start;
 	int64_t stride, row_step, plane_step, shift; /* of every other row */
 	uint64_t count, rows, planes;
+	int64_t less, growth; /* of the rows of a plane that are announced together */
 };
 
 static void do_row(const struct shape *s, uint64_t row, uint64_t plane)
@@ -204,9 +207,12 @@ static void do_plane(const struct shape *s, uint64_t plane)
 {
 	uint64_t start = s->start + plane * (uint64_t)s->plane_step;
 	site = s->site;
-	for (uint64_t r = 0; r < s->rows; r++)
-		announced(start + r * (uint64_t)s->row_step, s->stride, s->count);
-	nests[site](start, s->row_step, s->rows, s->stride, s->count);
+	int64_t first = (int64_t)s->count - s->less;
+	for (uint64_t r = 0; r < s->rows; r++) {
+		int64_t count = first + (int64_t)r * s->growth;
+		announced(start + r * (uint64_t)s->row_step, s->stride, count > 0 ? (uint64_t)count : 0);
+	}
+	nests[site](start, s->row_step, s->rows, s->stride, (uint64_t)first, s->growth);
 }
 
 static void field(uint64_t planes, uint64_t rows, int64_t shift)
@@ -260,11 +266,21 @@ static struct shape draw(void)
 	s.row_step = below(4) ? 128 : draw_step(5000);
 	s.plane_step = below(4) ? 2048 : draw_step(20000);
 	s.shift = below(3) ? 0 : draw_step(32);
+	if (below(3) == 0 && s.stride >= -32 && s.stride <= 32) { /* a triangle */
+		s.growth = (int64_t)below(7) - 3;
+		s.less = s.growth > 0 ? (int64_t)below(12) : 0;
+		if (below(3))
+			s.row_step = s.stride * ((int64_t)below(7) - 3);
+		if (below(2))
+			s.planes = 1;
+	}
 	return s;
 }
 
 static void change(struct shape *s)
 {
+	if (s->growth != 0 && below(2)) /* a triangle is often the same again */
+		return;
 	switch (below(8)) {
 	case 0: s->start += (uint64_t)(s->row_step * (int64_t)below(s->rows + 1)); break;
 	case 1: s->start += (uint64_t)(s->plane_step * (int64_t)s->planes); break;
