@@ -59,6 +59,37 @@ int main(int argc, char **argv)
 	}
 }
 
+// TestWindowsAreLeftToFinalize: windows need not be freed, and the library has nothing of the run-time's
+// own left where it ends.
+func TestWindowsAreLeftToFinalize(t *testing.T) {
+	t.Parallel()
+	const source = head + `
+int main(int argc, char **argv)
+{
+	MPI_Comm half;
+	MPI_Win win;
+	int *p, rank;
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &half);
+	for (int i = 0; i < 3; i++) {
+		MPI_Win_allocate_shared(64, 4, MPI_INFO_NULL, i == 1 ? half : MPI_COMM_WORLD, &p, &win);
+		MPI_Win_fence(0, win);
+	}
+	MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	MPI_Finalize();
+	return 0;
+}
+`
+	onAll(t, source, []string{"-O1"}, func(t *testing.T, b *bench) {
+		dir, out, exit := b.attempt(4, "", "app")
+		require.Zero(t, exit, out)
+		for rank := range 4 {
+			require.NotNil(t, readFile(t, rankFile(dir, rank)).End())
+		}
+	})
+}
+
 // writesMuch is a program with many loads and stores in no order, and of no aligned elements:
 // each is a record.
 const writesMuch = head + `

@@ -248,6 +248,7 @@ int MPI_Finalize(void)
 	if (!mcchk_enter(frame))
 		return PMPI_Finalize();
 	mcchk_write_modules();
+	mcchk_win_left();
 	if (!joined) {
 		relate_clocks();
 		PMPI_Comm_free(&tool);

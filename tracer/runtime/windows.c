@@ -47,6 +47,7 @@ struct window {
 	uint32_t detached_next;
 	MPI_Win tickets;
 	int has_tickets;
+	uint64_t made; /* as so many before it */
 	int locked_all;
 	int size;
 	uint8_t *ticketed; /* by rank: has a ticket in this lock_all epoch */
@@ -56,6 +57,7 @@ struct window {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mcchk_map windows;
+static uint64_t made;
 static int64_t last_window;
 
 static struct window *get(MPI_Win win)
@@ -203,6 +205,7 @@ int64_t mcchk_win_made(MPI_Win win, MPI_Comm comm, struct mcchk_accumulates aske
 	w->size = c->size;
 	make_tickets(w, comm);
 	mcchk_lock(&lock);
+	w->made = made++;
 	mcchk_map_set(&windows, mcchk_handle(win), w);
 	mcchk_unlock(&lock);
 	mcchk_win_attached(win, base, size);
@@ -347,15 +350,42 @@ void mcchk_win_kept(MPI_Win win, void *window)
 	mcchk_unlock(&lock);
 }
 
+static void free_tickets(struct window *w)
+{
+	if (!w->has_tickets)
+		return;
+	w->has_tickets = 0;
+	PMPI_Win_unlock_all(w->tickets);
+	PMPI_Win_free(&w->tickets);
+}
+
+/* The window that was made first after so many. */
+static struct window *first_from(uint64_t number)
+{
+	struct window *first = NULL;
+	for (uint32_t i = 0; i < windows.slots; i++) {
+		struct window *w = windows.keys[i] ? windows.values[i] : NULL;
+		if (w && w->made >= number && (!first || w->made < first->made))
+			first = w;
+	}
+	return first;
+}
+
+/* Frees what was made for windows that the program leaves to MPI_Finalize, in the order in which
+ * all processes have made them. MPICH fails there with memory that is still registered. */
+void mcchk_win_left(void)
+{
+	uint64_t next = 0;
+	for (struct window *w; (w = first_from(next)); next = w->made + 1)
+		free_tickets(w);
+}
+
 void mcchk_win_freed(void *window)
 {
 	struct window *w = window;
 	if (!w)
 		return;
-	if (w->has_tickets) {
-		PMPI_Win_unlock_all(w->tickets);
-		PMPI_Win_free(&w->tickets);
-	}
+	free_tickets(w);
 	if (w->whole)
 		__atomic_add_fetch(&mcchk_region, 1, __ATOMIC_RELAXED);
 	mcchk_ranges_drop(&w->memory);

@@ -258,6 +258,7 @@ void mcchk_win_detached(MPI_Win win, const void *base);
 void mcchk_win_segments(MPI_Win win); /* of a shared-memory window */
 void *mcchk_win_freeing(MPI_Win win);
 void mcchk_win_freed(void *window);
+void mcchk_win_left(void);
 void mcchk_win_kept(MPI_Win win, void *window);
 void mcchk_win_access(MPI_Win win, int rank); /* an operation is about to be recorded */
 void mcchk_win_pending(MPI_Win win, int rank, const void *p, MPI_Count count, MPI_Datatype type);
