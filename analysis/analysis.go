@@ -250,12 +250,24 @@ func VerdictOn(res *Result) Verdict {
 	return NoRace
 }
 
+// mostWords bounds the words of which it is remembered what they hold, and wordShare is how many bytes
+// the analysis may take for each: sixteen times what one does.
+const mostWords, wordShare = 1 << 22, 16 * 256
+
+// rememberedWords returns of how many words it is remembered what they hold; 0: as many as by default.
+func (r *run) rememberedWords() int {
+	if n := min(r.allowed()/wordShare, mostWords); n > core.DefaultWords {
+		return int(n)
+	}
+	return 0
+}
+
 // accessShare is which part of Options.MaxMemory is for accesses, and searchShare
 // which is for their search. The rest is for timestamps, findings, and reading.
 const accessShare, searchShare = 4, 4
 
 func (r *run) replayOptions() core.Options {
-	return core.Options{Clock: r.opts.Clock, Part: r.opts.part, Phase: r.opts.phase, Turn: r.opts.turn, Words: r.opts.words, Tick: r.tick, IgnoreValues: r.opts.IgnoreValues, Memory: r.opts.MaxMemory / accessShare}
+	return core.Options{Clock: r.opts.Clock, Part: r.opts.part, Phase: r.opts.phase, Turn: r.opts.turn, Words: cmp.Or(r.opts.words, r.rememberedWords()), Tick: r.tick, IgnoreValues: r.opts.IgnoreValues, Memory: r.opts.MaxMemory / accessShare}
 }
 
 // models returns the programming models for a replay.

@@ -205,3 +205,13 @@ verdict no race found
 	// What asks for the order of calls alone passes over them.
 	observe(t, files)
 }
+
+// TestMoreMemoryRemembersMoreWords: of how many words it is remembered what they hold goes by what the
+// analysis may take, between bounds.
+func TestMoreMemoryRemembersMoreWords(t *testing.T) {
+	t.Parallel()
+	for memory, words := range map[int64]int{0: 0, 256 << 20: 0, 8 << 30: 2 << 20, 1 << 40: 4 << 20} {
+		r := run{opts: Options{MaxMemory: memory}}
+		require.Equal(t, words, r.rememberedWords(), memory)
+	}
+}

@@ -170,7 +170,7 @@ func NewMachine(streams []Stream, opts Options, models ...Model) (*Machine, erro
 	if err != nil {
 		return nil, err
 	}
-	opts.Turn, opts.Words = cmp.Or(opts.Turn, 512), cmp.Or(opts.Words, mostRemembered)
+	opts.Turn, opts.Words = cmp.Or(opts.Turn, 512), cmp.Or(opts.Words, DefaultWords)
 	m := &Machine{
 		models: models, opts: opts, clocks: clocks,
 		store:    regions.NewStorage(len(streams), opts.Memory),

@@ -251,7 +251,7 @@ func (w *word) rests(c *choice, op *WordOp) {
 	}
 	w.m.Report(Problem{
 		Kind: Values, Rank: op.strand.Rank,
-		Text: "what words hold was not remembered, of too many that atomic operations update or of too many updates in no known order, and a value that was fetched may have been there before",
+		Text: "what words hold was not remembered, of too many that atomic operations update (with a higher --max-memory of more) or of too many updates in no known order, and a value that was fetched may have been there before",
 	})
 }
 

@@ -7,10 +7,13 @@ import "slices"
 // updates decide that, until something else writes there: so that the next operation on
 // it does not take for the beginning of a word what is none.
 
-// mostRemembered bounds, unless Options say otherwise, the words of which it is remembered what they hold: the last ones,
-// and at most as many before them. mostCarried bounds the updates that are kept, as long as
-// their order is open, of words of which it depends on that.
-const mostRemembered, mostCarried = 1 << 17, 1 << 10
+// DefaultWords is Options.Words where they do not say: of so many words, the last ones, it is remembered
+// what they hold, and of at most as many before them.
+const DefaultWords = 1 << 17
+
+// mostCarried bounds the updates that are kept, as long as their order is open, of words of which it
+// depends on that what they hold.
+const mostCarried = 1 << 10
 
 // held is what a word holds; presumed: if it held at first what most do; open: in the one of
 // several orders that was taken; lost: that is not known any more.
