@@ -138,8 +138,8 @@ type planner struct {
 	plan    *Plan
 	runs    []map[int][]execution // by rank and site, as moved
 	when    When
-	threads []uint32              // by rank, that make the changes
-	series  []series              // the collective calls that were put in
+	threads []uint32 // by rank, that make the changes
+	series  []series // the collective calls that were put in
 }
 
 // When says when collective calls come that stand between two statements.
