@@ -216,6 +216,16 @@ func (l *Lookahead) within(most int) *trace.Call {
 	}
 }
 
+// NextCall returns the call that the strand makes next, with no load or store before it that is
+// recorded; nil: it does something else, or that is not known.
+func (s *Strand) NextCall() *trace.Call {
+	a := &s.ahead
+	if s.team != nil || len(a.queue) == 0 && !a.more() || a.queue[0].Kind != trace.KindCall {
+		return nil
+	}
+	return a.queue[0].Call
+}
+
 // ReadAhead reads one event ahead if none was: what the trace defines before it is
 // known then.
 func (s *Strand) ReadAhead() {

@@ -64,6 +64,7 @@ type waiter struct {
 	strand *core.Strand
 	call   core.Call
 	value  int64 // that it saw; 0: any
+	next   int64 // that the process resets next, of one that saw any; 0: that is not known
 	signal core.Signal
 	chosen *notification
 	behind []*notification // that it comes after besides
@@ -160,7 +161,10 @@ func (s *slot) forget(m *Model) {
 
 // may reports whether a call may have seen a notification.
 func (w *waiter) may(n *notification) bool {
-	return w.value == 0 || w.value == n.value && !n.taken
+	if w.value == 0 {
+		return w.next == 0 || w.next == n.value
+	}
+	return w.value == n.value && !n.taken
 }
 
 // take says which notification the call has seen; where it has a value, it resets that.
@@ -206,8 +210,23 @@ func (w *waiter) unclear() {
 
 func waitsome(p *process, c *core.Call) {
 	if c.Int(argNum) != 0 {
-		p.hear(c, p.slot(p.Rank, c.Int(argSegmentLocal), c.Int(argFirstID)), 0, nil)
+		p.hear(c, p.slot(p.Rank, c.Int(argSegmentLocal), c.Int(argFirstID)), waiter{next: p.resetsNext(c)}, nil)
 	}
+}
+
+// resetsNext returns the value of the notification that a call saw, where the process resets that
+// next: whichever it was that the call saw, the process does nothing before it comes after that
+// one; 0: it does something else.
+func (p *process) resetsNext(c *core.Call) int64 {
+	next := p.NextCall()
+	if next == nil || next.Fn.Name != "gaspi_notify_reset" || !next.Returned {
+		return 0
+	}
+	reset := core.NewCall(next)
+	if reset.Failed || reset.Int(argSegmentLocal) != c.Int(argSegmentLocal) || reset.Int(argNotificationID) != c.Int(argFirstID) {
+		return 0
+	}
+	return reset.Int(argOldNotificationVal)
 }
 
 // reset takes a notification, whose value it returns.
@@ -217,7 +236,7 @@ func reset(p *process, c *core.Call) {
 		return
 	}
 	s := p.slot(p.Rank, c.Int(argSegmentLocal), c.Int(argNotificationID))
-	p.hear(c, s, value, func(w *waiter) {
+	p.hear(c, s, waiter{value: value}, func(w *waiter) {
 		s.without(w.chosen, !p.Threaded())
 		if p.Threaded() {
 			w.chosen.reset = s.resets.add(p, w.chosen)
@@ -262,10 +281,11 @@ func (s *slot) late(w *waiter) *notification {
 	return n
 }
 
-// hear orders the process after the notification that a call saw. after, which may be
+// hear orders the process after the notification that a call saw, of which the waiter has the values. after, which may be
 // nil, is given that.
-func (p *process) hear(c *core.Call, s *slot, value int64, after func(*waiter)) {
-	w := &waiter{p: p, strand: p.Strand, call: *c, value: value}
+func (p *process) hear(c *core.Call, s *slot, saw waiter, after func(*waiter)) {
+	w := &saw
+	w.p, w.strand, w.call = p, p.Strand, *c
 	w.call.Call = c.Copy()
 	w.choose(s)
 	if w.chosen != nil && w.chosen.knownTo(p) {
