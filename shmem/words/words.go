@@ -186,7 +186,7 @@ func (vocabulary) Order(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fi
 		return []conflicts.Fix{explain.Propose(conflicts.FixSynchronize, "let the two PEs take turns, with %s, called by all PEs, between them", barrier)}
 	}
 	x, y, lines := explain.Meant(a, b)
-	all, there, back := signalled(w, a, b), met(w, x, y), met(w, y, x)
+	all, there, back := append(signalled(w, a, b), polled(w, a, b)...), met(w, x, y), met(w, y, x)
 	if lines {
 		explain.OrElse(&there, back)
 		return append(all, there)
@@ -204,6 +204,20 @@ func signalled(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
 	}
 	return []conflicts.Fix{explain.ProposeAt(conflicts.FixSynchronize, explain.Place(b), "let %s wait for the signal of %s before %s (shmem_signal_wait_until)%s",
 		Terms().Number(b.Rank), w.Access(a), w.Access(b), w.Outcome(a, b))}
+}
+
+// polled proposes to wait for the value of one element that another PE writes where a load does, which
+// says nothing of what has arrived.
+func polled(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
+	if b.Class == regions.Target {
+		a, b = b, a
+	}
+	element := a.Class == regions.Target && a.Write && HasSide(a) && !strings.Contains(a.Call, "put_signal") && a.Hi-a.Lo == uint64(a.Unit) && a.Unit >= 2 && a.Unit <= 8
+	if !element || b.Class != regions.Local || b.Write || b.Rank != w.Finding.Owner || b.Lo != a.Lo || b.Hi != a.Hi {
+		return nil
+	}
+	return []conflicts.Fix{explain.ProposeAt(conflicts.FixOperation, explain.Place(b),
+		"if %s waits for the value of %s, let shmem_wait_until (or shmem_test) do so, which comes after the update that it has seen", w.Access(b), w.Access(a))}
 }
 
 // Atomic says with which atomic operations two operations may meet, and what orders
