@@ -152,6 +152,7 @@ func (e *evidence) conclude(n *namer) *Result {
 		all = append(all, n.predicted(e.Predicted, all)...)
 	}
 	res.Findings = sorted(all)
+	proposeTogether(res.Findings)
 	res.Caveats, res.Allowed = n.caveats(e)
 	res.Verdict = VerdictOn(res)
 	return res

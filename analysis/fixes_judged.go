@@ -70,8 +70,13 @@ func (t *trials) conclude(res *Result) {
 // for other memory, which stays before what was proposed after it; of locks, and moves that cannot be
 // tried, nothing is said where there is something better.
 func (t *trials) left(f *conflicts.Finding, i int, keys []findingKey) []conflicts.Fix {
-	var first, last []conflicts.Fix
+	var leads, first, last []conflicts.Fix
 	for _, proposed := range f.Fixes {
+		if proposed.Leads {
+			proposed.Trial.Untried = conflicts.NotLines
+			leads = append(leads, proposed)
+			continue
+		}
 		var fix conflicts.Fix
 		ok, edited := false, false // edited: one call, where the statement stays as it is
 		if less := proposed.Less; less != nil {
@@ -89,6 +94,7 @@ func (t *trials) left(f *conflicts.Finding, i int, keys []findingKey) []conflict
 		case !ok:
 		case edited:
 			first = slices.Insert(first, 0, fix)
+			leads = nil // the locks are there already
 		case !fix.Trial.Tried && (fix.Kind != conflicts.FixSeparate || len(last) > 0):
 			last = append(last, fix)
 		case !slices.ContainsFunc(first, func(x conflicts.Fix) bool { return x.Trial.Tried && t.within(&x, &fix) }):
@@ -98,7 +104,7 @@ func (t *trials) left(f *conflicts.Finding, i int, keys []findingKey) []conflict
 	if slices.ContainsFunc(first, func(x conflicts.Fix) bool { return x.Trial.Tried }) {
 		last = slices.DeleteFunc(last, func(x conflicts.Fix) bool { return x.Kind == conflicts.FixLock || x.Kind == conflicts.FixMove })
 	}
-	return slices.Concat(first, last)
+	return slices.Concat(leads, first, last)
 }
 
 // mayRepeat reports whether a finding is one of a loop, as far as the one access goes, and the other one

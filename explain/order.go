@@ -247,6 +247,12 @@ func OrElse(m *conflicts.Fix, other conflicts.Fix) {
 	m.More = &other
 }
 
+// Together lets each process do two operations as one update, in the way of the model.
+func (w *Wording) Together(read, write *conflicts.Side, how string) string {
+	return fmt.Sprintf("if they are one update, let each %s do both, %s and %s, %s: what another one writes in between is lost else",
+		w.model.Terms().Process, w.Access(read), w.Access(write), how)
+}
+
 // ending says what completes an access, as the first of several steps.
 func (w *Wording) ending(s *conflicts.Side) string {
 	if !s.Pending {

@@ -50,6 +50,7 @@ type Terms struct {
 	OwnAtomic string // which operation is to memory of its own what loads and stores are not: "an atomic operation on itself (toy_atomic)"
 	LockOfAll string // what a lock of all processes is of: "all ranks (MPI_Win_lock_all)"
 	VoidLock  string // how a lock is taken that excludes nobody: "with MPI_MODE_NOCHECK"; "": all exclude
+	Update    string // how what is read and then written becomes one update: "with gaspi_atomic_fetch_add"
 	OwnLocks  bool   // locks are not of memory, but objects by themselves
 }
 

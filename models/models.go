@@ -140,6 +140,17 @@ func Strengthen(f *conflicts.Finding, steps []conflicts.Step) conflicts.Fix {
 	return words.Strengthen(f, steps)
 }
 
+// Together lets each process do two operations of a finding as one update.
+func Together(f *conflicts.Finding, read, write *conflicts.Side) string {
+	switch {
+	case shmemwords.Has(f):
+		return shmemwords.Together(f, read, write)
+	case gaspiwords.Has(f):
+		return gaspiwords.Together(f, read, write)
+	}
+	return words.Together(f, read, write)
+}
+
 // Issued names an operation that makes a usage error of another call.
 func Issued(f *conflicts.Finding, call conflicts.SyncPoint) string { return words.Issued(f, call) }
 

@@ -43,6 +43,11 @@ func Explain(f *conflicts.Finding, others Completing) conflicts.Explanation {
 // Message says in one line what a finding is, without places.
 func Message(f *conflicts.Finding) string { return explain.New(vocabulary{}, f).Message() }
 
+// Together lets each rank do two operations of a finding as one update.
+func Together(f *conflicts.Finding, read, write *conflicts.Side) string {
+	return explain.New(vocabulary{}, f).Together(read, write, Terms().Update)
+}
+
 // What names an access: "gaspi_write", "the local segment of gaspi_read".
 func What(s *conflicts.Side) string { return explain.What(vocabulary{}, s) }
 
@@ -64,6 +69,7 @@ func (vocabulary) Terms() explain.Terms {
 		OwnAtomic: "a global atomic of the rank on its own part (gaspi_atomic_fetch_add, gaspi_atomic_compare_swap)",
 		GivesUp:   "gaspi_wait completes at the caller only; other ranks have to complete their operations, and say so",
 		LockOfAll: "all ranks",
+		Update:    "with gaspi_atomic_fetch_add or gaspi_atomic_compare_swap",
 	}
 }
 

@@ -44,6 +44,15 @@ func (vocabulary) Order(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fi
 // isTransfer reports whether an access is part of a statement with coarrays.
 func isTransfer(s *conflicts.Side) bool { return s.Epoch == mpi.TransferEpoch }
 
+// Together lets each process, or image, do two operations of a finding as one update.
+func Together(f *conflicts.Finding, read, write *conflicts.Side) string {
+	how := Terms().Update
+	if isTransfer(read) && isTransfer(write) {
+		how = "in one critical construct (or between lock and unlock of one lock variable), or with an atomic subroutine"
+	}
+	return explain.New(vocabulary{}, f).Together(read, write, how)
+}
+
 // images orders statements of images, or lets one at a time execute them.
 func images(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
 	both := "both statements"

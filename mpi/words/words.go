@@ -179,6 +179,7 @@ func (vocabulary) Terms() explain.Terms {
 		Meet:      "MPI_Barrier",
 		LockOfAll: "all ranks (MPI_Win_lock_all)",
 		VoidLock:  "with MPI_MODE_NOCHECK",
+		Update:    "in one epoch of MPI_Win_lock with MPI_LOCK_EXCLUSIVE, or with one MPI_Fetch_and_op or MPI_Accumulate",
 	}
 }
 

@@ -54,6 +54,11 @@ func hasOwnType(s *conflicts.Side) bool { return s.Role == shmem.AtomicTarget.Na
 // Message says in one line what a finding is, without places.
 func Message(f *conflicts.Finding) string { return explain.New(vocabulary{}, f).Message() }
 
+// Together lets each PE do two operations of a finding as one update.
+func Together(f *conflicts.Finding, read, write *conflicts.Side) string {
+	return explain.New(vocabulary{}, f).Together(read, write, Terms().Update)
+}
+
 // What names an access: "shmem_int_put", "the source of shmem_int_put_nbi".
 func What(s *conflicts.Side) string { return explain.What(vocabulary{}, s) }
 
@@ -75,6 +80,7 @@ func (vocabulary) Terms() explain.Terms {
 		OwnAtomic: "an atomic operation of the PE on itself (atomic_fetch, atomic_set, atomic_add)",
 		GivesUp:   "shmem_free begins with a barrier of all PEs, which completes what is pending on the default context, and on no other",
 		OwnLocks:  true,
+		Update:    "between shmem_set_lock and shmem_clear_lock of one lock, or with one atomic operation such as shmem_atomic_fetch_add",
 	}
 }
 
