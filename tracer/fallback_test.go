@@ -39,6 +39,25 @@ void scatter(int steps)
 	}
 }
 
+// compileWith compiles in the bench's folder with another plug-in. It returns the exit status, and what
+// was said.
+func compileWith(b *bench, mpicc, plugin string, args ...string) (code int, said string) {
+	b.t.Helper()
+	var out bytes.Buffer
+	o := CompileOptions{MPICC: mpicc, Compiler: b.p.compiler, Dir: b.dir, Args: args, Stdout: &out, Stderr: &out}
+	b.prepare(o)
+	c, err := newCompilation(o, runtimeSources())
+	require.NoError(b.t, err)
+	machine.Shared(func() {
+		require.NoError(b.t, c.find(b.context()))
+		c.temp, c.plugin = b.t.TempDir(), b.path(plugin)
+		code, err = c.run(b.context())
+	})
+	require.NoError(b.t, err, out.String())
+	require.Equal(b.t, b.path(plugin), c.plugin)
+	return code, out.String()
+}
+
 // TestSourceThatThePluginFailsOn: it is compiled without, and the user is told; what is
 // wrong with the source itself is said once.
 func TestSourceThatThePluginFailsOn(t *testing.T) {
@@ -48,22 +67,7 @@ func TestSourceThatThePluginFailsOn(t *testing.T) {
 			t.Parallel()
 			b := newBench(t, platform{"mpich", compiler}, sumFiles())
 			b.write(map[string]string{"wrong.c": "int wrong(void) { return nothing; }\n", "broken.so": "no plug-in"})
-			compile := func(args ...string) (int, string) {
-				var out bytes.Buffer
-				o := CompileOptions{MPICC: "mpicc.mpich", Compiler: compiler, Dir: b.dir, Args: args, Stdout: &out, Stderr: &out}
-				b.prepare(o)
-				c, err := newCompilation(o, runtimeSources())
-				require.NoError(t, err)
-				code := 0
-				machine.Shared(func() {
-					require.NoError(t, c.find(b.context()))
-					c.temp, c.plugin = t.TempDir(), b.path("broken.so")
-					code, err = c.run(b.context())
-				})
-				require.NoError(t, err, out.String())
-				require.Equal(t, b.path("broken.so"), c.plugin)
-				return code, out.String()
-			}
+			compile := func(args ...string) (int, string) { return compileWith(b, "mpicc.mpich", "broken.so", args...) }
 			code, out := compile("-O2", "-c", "lib.c")
 			require.Zero(t, code, out)
 			require.Contains(t, out, "mcchk: lib.c: "+pluginFails)
@@ -95,19 +99,8 @@ func TestInterruptedCompilation(t *testing.T) {
 	b := newBench(t, platform{"mpich", "gcc"}, sumFiles())
 	script := "#!/bin/sh\ncase \"$*\" in *broken.so*) kill -TERM $$ ;; esac\nexec mpicc.mpich \"$@\"\n"
 	require.NoError(t, os.WriteFile(b.path("mpicc"), []byte(script), 0o755))
-	var out bytes.Buffer
-	o := CompileOptions{MPICC: b.path("mpicc"), Compiler: "gcc", Dir: b.dir, Args: []string{"-O2", "-c", "lib.c"}, Stdout: &out, Stderr: &out}
-	b.prepare(o)
-	c, err := newCompilation(o, runtimeSources())
-	require.NoError(t, err)
-	code := 0
-	machine.Shared(func() {
-		require.NoError(t, c.find(b.context()))
-		c.temp, c.plugin = t.TempDir(), b.path("broken.so")
-		code, err = c.run(b.context())
-	})
-	require.NoError(t, err, out.String())
-	require.Equal(t, 128+15, code, out.String())
-	require.NotContains(t, out.String(), pluginFails)
+	code, out := compileWith(b, b.path("mpicc"), "broken.so", "-O2", "-c", "lib.c")
+	require.Equal(t, 128+15, code, out)
+	require.NotContains(t, out, pluginFails)
 	require.NoFileExists(t, b.path("lib.o"))
 }
