@@ -405,6 +405,9 @@ func (t *Toolchain) secondFlags() []string {
 	if t.X86 {
 		flags = append(flags, "-mprefer-vector-width=128")
 	}
+	if t.Family == familyClang { // at -O0, too, where what the plug-in made values of is spilled at each step else
+		flags = append(flags, "-mllvm", "-optimize-regalloc")
+	}
 	return append(flags, t.placeFlags()...)
 }
 
