@@ -316,6 +316,7 @@ func (n *namer) side(site conflicts.Site, t *conflicts.Touch) conflicts.Side {
 		Done:    n.syncPoint(t.Done),
 		Heard:   n.syncPoint(t.Heard),
 		Passed:  n.syncPoint(t.Passed),
+		Missed:  n.syncPoint(t.Missed),
 		Pending: t.Spans && t.Class != regions.Vouched,
 		Local:   n.syncPoint(t.Call.Local),
 		Lo:      t.Lo, Hi: t.Hi, Holes: t.Holes, Unit: t.Unit,

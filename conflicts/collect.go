@@ -123,6 +123,9 @@ func (o *outcome) complete(t *Touch) {
 			t.Call = &call
 		}
 	}
+	if last := o.within.Last; t.Spans && last != nil && last.Pos > t.Pos && (t.Done == nil || last.Pos < t.Done.Pos || last.Rank != t.Done.Rank) {
+		t.Missed = last
+	}
 	t.Heard, t.Passed, t.Weak, t.Held = o.heard.Call(), o.passed, o.weak, o.locks.Held()
 }
 

@@ -459,7 +459,7 @@ func (m *Machine) endRegion(last bool) *regions.Region {
 		last, m.short = true, &h
 	}
 	for _, p := range m.processes {
-		p.first.path.last().Bounds.End = p.first.meeting.call
+		p.first.path.end(p.first.meeting.call, p.first.Rank)
 		if p.team != nil && !last {
 			p.first.turn()
 		}

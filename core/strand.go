@@ -167,12 +167,20 @@ func (s *Strand) beginSegment(by *regions.CallInfo) {
 		return
 	}
 	if n > 0 {
-		p.segs[n-1].Bounds.End = by
+		p.end(by, s.Rank)
 	}
 	s.addSegment(p.newBounds(by))
 }
 
 func (s *Strand) addSegment(calls *regions.Bounds) { s.m.addSegment(s.line, calls) }
+
+// end ends the present separate region of a process with a call.
+func (p *path) end(by *regions.CallInfo, rank int32) {
+	bounds := p.last().Bounds
+	if bounds.End = by; p.named.in == bounds {
+		bounds.Last = p.named.Info(rank)
+	}
+}
 
 // addSegment adds a separate region with the timestamp that a line has now.
 func (m *Machine) addSegment(line int32, calls *regions.Bounds) {

@@ -20,6 +20,7 @@ func (w *Wording) across() conflicts.Explanation {
 		if b.Heard.Call != "" {
 			e.Why += fmt.Sprintf("; the last call of %s that happens before it is %s, which does not complete the operation", w.rank(a.Rank), w.heard(a, b))
 		}
+		e.Why += w.missed(a, b)
 	case endless(a):
 		e.Why = w.never(a)
 	case endless(b):
@@ -75,6 +76,15 @@ func (w *Wording) across() conflicts.Explanation {
 		e.Fixes = eachKindFirst(e.Fixes)
 	}
 	return e
+}
+
+// missed says that a call behind an operation does not complete it, which looks as if it did.
+func (w *Wording) missed(a, b *conflicts.Side) string {
+	call := w.model.Call(a.Missed.Call)
+	if a.Missed.Call == "" || samePoint(a.Missed, a.Local) || samePoint(a.Missed, b.Heard) || !call.Only {
+		return ""
+	}
+	return fmt.Sprintf("; %s is called behind %s, but %s", w.Call(a.Missed), w.Access(a), w.model.Idle(a.Missed.Call, a, b))
 }
 
 // throughTwo reports whether two operations are made through two objects that expose the same memory.

@@ -217,6 +217,7 @@ type Segment struct {
 type Bounds struct {
 	Begin *CallInfo // nil at the start of the run
 	End   *CallInfo // nil when the trace ended
+	Last  *CallInfo // the last Landmark between them that explanations name; nil: there is none, or End is not known
 }
 
 // Completion is the end of an access that spans, to be read when the replay is
