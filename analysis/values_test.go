@@ -86,8 +86,11 @@ func TestValuesThatDiffered(t *testing.T) {
 		model string
 		seed  int64
 	}{
-		{"shmem", 61000000}, // who finds that it is the last says so at once
-		{"shmem", 73001575}, // what the word held at first agrees with what is to come, and another value with less
+		{"shmem", 61000000},         // who finds that it is the last says so at once
+		{"shmem", 73001575},         // what the word held at first agrees with what is to come, and another value with less
+		{"shmem", 72000784},         // what a call to come completes is over then
+		{"shmem", 75001450},         // a PE finds in its memory what it has not put there yet, and what it waits for comes
+		{"shmem threads", 79000736}, // an update to come says what it has found
 	} {
 		p := values.Generate(x.model, x.seed)
 		text, _ := differsOnValues(t, p, p.Races())

@@ -148,6 +148,12 @@ func (f *Foresight) Issue(k WordKey, c *trace.Call, update Update, number int64,
 	f.ops[len(f.ops)-1].of = of
 }
 
+// Tell says what the update that was said last has found, and when that was known, ns.
+func (f *Foresight) Tell(bits, ended int64) {
+	op := f.ops[len(f.ops)-1].op
+	op.found, op.ended = Value{bits, true}, ended
+}
+
 // Complete says that the call completes operations.
 func (f *Foresight) Complete(c *trace.Call, which func(of any) bool) {
 	f.ends = append(f.ends, completion{f.number, c.End, which})

@@ -278,8 +278,8 @@ func atomicDo(o atomicOp) func(*pe, *call) {
 			p.merge(t.x, op)
 		}
 		word.Commutes(o.commutes())
-		if c.Has(argOld) && !o.fetches && (!c.Has(argTold) || c.Int(argTold) != 0) {
-			word.Tell(lowest(c.Int(argOld), t.size), c.End)
+		if old, ok := c.found(); ok && !o.fetches {
+			word.Tell(lowest(old, t.size), c.End)
 		}
 		switch {
 		case o.fetches && o.nbi: // what it finds is not recorded
@@ -305,8 +305,19 @@ func foreseeAtomic(o atomicOp) func(*pe, *call, *core.Foresight) {
 			f.Did(k, c.Call.Call, update, lowest(c.Int(argResult), size))
 		case update != nil:
 			f.Issue(k, c.Call.Call, update, 0, x)
+			if old, ok := c.found(); ok {
+				f.Tell(lowest(old, size), c.End)
+			}
 		}
 	}
+}
+
+// found returns what an update that fetches nothing has found, where that is recorded.
+func (c *call) found() (int64, bool) {
+	if !c.Has(argOld) || c.Has(argTold) && c.Int(argTold) == 0 {
+		return 0, false
+	}
+	return c.Int(argOld), true
 }
 
 // foreseePut says what a put of one element that is still to come will do.
