@@ -56,7 +56,7 @@ func exitStatus(ctx context.Context, err error) (int, error) {
 	}
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
-		if err != nil {
+		if err != nil && !errors.Is(err, exec.ErrWaitDelay) { // it ended well, and what it leaves running has its streams
 			return 1, err
 		}
 		return 0, nil
@@ -73,7 +73,7 @@ func (t *tools) output(ctx context.Context, stdin string, argv ...string) (stdou
 	var out, errs bytes.Buffer
 	cmd := t.command(ctx, argv[0], argv[1:])
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &out, &errs
-	if err := cmd.Run(); err != nil {
+	if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		return out.String(), errs.String(), fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, firstLines(errs.String(), 20))
 	}
 	return out.String(), errs.String(), nil

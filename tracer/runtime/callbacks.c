@@ -402,6 +402,7 @@ static int are_joined(int64_t apart, uint64_t rows, int64_t first, int64_t last,
 /* The last triangles of places, by these, whose rows were recorded one by one: the same again, as
  * that of a sum of squares, in the same span is nothing new. */
 struct triangle {
+	const struct mcchk_thread *by;
 	uintptr_t pc, start;
 	int64_t step, stride, count, growth;
 	uint64_t rows, seq;
@@ -411,7 +412,7 @@ static __thread struct triangle triangles[TRIANGLES] __attribute__((tls_model("i
 
 static int is_same_triangle(const struct triangle *a, const struct triangle *b)
 {
-	return a->start == b->start && a->pc == b->pc && a->seq == b->seq && a->rows == b->rows && a->step == b->step && a->stride == b->stride &&
+	return a->start == b->start && a->by == b->by && a->pc == b->pc && a->seq == b->seq && a->rows == b->rows && a->step == b->step && a->stride == b->stride &&
 	       a->count == b->count && a->growth == b->growth;
 }
 
@@ -444,7 +445,7 @@ static __attribute__((noinline)) void triangle(uintptr_t start, int64_t step, ui
 	}
 	if (mcchk_loop_is_cold(start, step, rows, stride, (uint64_t)(last > count ? last : count), kind & UINT16_MAX, moment))
 		return;
-	struct triangle now = {pc, start, step, stride, count, growth, rows, __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED)};
+	struct triangle now = {mcchk_self.thread, pc, start, step, stride, count, growth, rows, __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED)};
 	struct triangle *before = &triangles[pc / 8 % TRIANGLES];
 	int in_span = mcchk_self.thread && !mcchk_self.busy && !mcchk_self.depth && mcchk_recording &&
 		      __atomic_load_n(&mcchk_moment, __ATOMIC_ACQUIRE) == moment;
@@ -465,7 +466,7 @@ WITH_FRAME void mcchk_nest(uintptr_t start, int64_t step, uint64_t rows, int64_t
 		triangle(start, step, rows, stride, (int64_t)count, growth, kind, moment, CALLER, MCCHK_CALLER_FRAME);
 		return;
 	}
-	if (rows == 0 || count == 0)
+	if (rows == 0 || (int64_t)count <= 0)
 		return;
 	if (count == 1 || stride == 0) { /* an element a row */
 		stride = step;

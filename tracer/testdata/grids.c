@@ -268,7 +268,7 @@ static struct shape draw(void)
 	s.shift = below(3) ? 0 : draw_step(32);
 	if (below(3) == 0 && s.stride >= -32 && s.stride <= 32) { /* a triangle */
 		s.growth = (int64_t)below(7) - 3;
-		s.less = s.growth > 0 ? (int64_t)below(12) : 0;
+		s.less = s.growth >= 0 ? (int64_t)below(12) : 0;
 		if (below(3))
 			s.row_step = s.stride * ((int64_t)below(7) - 3);
 		if (below(2))
