@@ -173,7 +173,7 @@ static int is_called_by_known(struct mcchk_thread *t, struct mcchk_activation *a
 	if (a->frame < t->stack_lo || (uintptr_t)by <= a->frame || (uintptr_t)by + 2 * sizeof(void *) > t->stack_hi || (uintptr_t)by % sizeof(void *) != 0)
 		return 0;
 	const struct mcchk_activation *b = mcchk_activation_known(by);
-	if (!b || b->function == 0 || b->function != function_of(a->caller))
+	if (!b || b->silent || b->function == 0 || b->function != function_of(a->caller))
 		return 0;
 	a->context = context_called(b->context, a->caller, a->function);
 	a->by_frame = (uintptr_t)by;
@@ -213,6 +213,19 @@ struct mcchk_activation *mcchk_activation(struct mcchk_thread *t, uintptr_t pc, 
 		begun[begun_count] = (uint16_t)entry;
 	begun_count++;
 	mcchk_entries[entry] = a->frame + (shown << MCCHK_ADDRESS_BITS);
+	return a;
+}
+
+struct mcchk_activation *mcchk_activation_checked(struct mcchk_thread *t, uintptr_t pc, void **frame)
+{
+	struct mcchk_activation *a = mcchk_activation_known(frame);
+
+	if (a && a->function == function_of(pc) && (a->begins != 0 || lasts(t, a)))
+		return a;
+	mcchk_entries[MCCHK_ENTRY((uintptr_t)frame, (uintptr_t)frame[1])] = 0;
+	a = mcchk_activation(t, pc, frame, 0);
+	if (a)
+		a->silent = 1;
 	return a;
 }
 

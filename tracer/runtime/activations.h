@@ -14,6 +14,7 @@ struct mcchk_activation {
 	uintptr_t begins;   /* the place in it that says so; 0: not known */
 	uint32_t context;   /* the way by which it was called, without recursion */
 	uint32_t of_one;    /* its maps are those of this call alone: some are of its thread's own stack */
+	uint32_t silent;    /* its function may not say that it begins: what it calls is not known by it */
 	/* What called it, if that is one that is there too: */
 	uintptr_t by_frame, by_function; /* 0: it is not */
 	uint32_t by_context;
@@ -38,6 +39,9 @@ static inline uint64_t mcchk_context_of(const struct mcchk_activation *a)
  * variables are of one call, whatever else is the same. NULL: there is nothing that it could
  * be known by. */
 struct mcchk_activation *mcchk_activation(struct mcchk_thread *t, uintptr_t pc, void **frame, int own_stack);
+
+/* The same of a function that need not say where it begins. */
+struct mcchk_activation *mcchk_activation_checked(struct mcchk_thread *t, uintptr_t pc, void **frame);
 
 void mcchk_forget_activations(void);
 

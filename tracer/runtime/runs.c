@@ -12,7 +12,7 @@
  * A span ends at every call that any thread of the process records, and with
  * the chunk of accesses: then no run goes on.
  */
-#include "runs.h"
+#include "sets.h"
 
 void mcchk_resume(struct mcchk_run *r, uint64_t key, uint64_t seq, struct mcchk_access *rec)
 {
@@ -212,10 +212,13 @@ static void remember_run(struct mcchk_thread *t, const struct mcchk_run *r, uint
 static void keyed_access(uint64_t key, uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags)
 {
 	struct mcchk_tls *self = &mcchk_self;
+	size_t run = (pc + 31 * (flags & MCCHK_STORE)) & (MCCHK_RUNS - 1);
+	if (!(flags & MCCHK_ATOMIC) && mcchk_range_takes(self->runs + run, key, addr, pc, frame, size, flags))
+		return;
 	struct mcchk_thread *t = mcchk_enter_access(self, 1, addr, pc, frame, flags);
 	if (!t)
 		return;
-	struct mcchk_run *r = self->runs + ((pc + 31 * (flags & MCCHK_STORE)) & (MCCHK_RUNS - 1));
+	struct mcchk_run *r = self->runs + run; /* the thread may just have got its table */
 	int told = mcchk_atomic_valued && !(flags & MCCHK_ATOMIC) && (addr & (mcchk_unit(size) - 1)) == 0;
 	if ((r->key != key || r->seq != __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED) || !belongs(r, addr)) &&
 	    !(told && is_seen(t, key, addr, size))) {

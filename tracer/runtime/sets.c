@@ -141,11 +141,11 @@ void mcchk_write_sets(struct mcchk_thread *t, uint64_t seq, int keep)
 }
 
 /* Which set a place has in a context, or where there is room for it. */
-static struct mcchk_set *slot_for(uintptr_t pc, uint32_t context)
+static struct mcchk_set *slot_for(uint64_t key, uint32_t context)
 {
-	uint32_t i = (uint32_t)(mix(pc, context) >> 32) % SETS;
+	uint32_t i = (uint32_t)(mix(key, context) >> 32) % SETS;
 
-	while (sets[i].pc != 0 && (sets[i].pc != pc || sets[i].context != context))
+	while (sets[i].key != 0 && (sets[i].key != key || sets[i].context != context))
 		i = (i + 1) % SETS;
 	return &sets[i];
 }
@@ -172,7 +172,7 @@ void mcchk_pour_sets(struct mcchk_thread *t)
 	for (uint32_t i = 0; i < t->touching_count && block_count > 0; i++) {
 		const struct mcchk_touching *g = &t->touching[i];
 		struct mcchk_set *s = g->map && g->n == 1 ? slot_for(g->members->pc, (uint32_t)(g->context >> MCCHK_ADDRESS_BITS)) : NULL;
-		if (!s || s->pc == 0)
+		if (!s || s->key == 0)
 			continue;
 		into[s - sets] = g;
 		n++;
@@ -248,23 +248,23 @@ static int have_blocks(void)
 }
 
 /* The set of a place in a call of its function; NULL: there is none, and no room for one. */
-static struct mcchk_set *set_of(struct mcchk_thread *t, const struct mcchk_elements *e, uintptr_t pc, void **frame, uint32_t context)
+static struct mcchk_set *set_of(struct mcchk_thread *t, const struct mcchk_elements *e, uint64_t key, uint32_t shift, uintptr_t pc, void **frame,
+				uint32_t context)
 {
-	struct mcchk_set *s = slot_for(pc, context);
+	struct mcchk_set *s = slot_for(key, context);
 
-	if (MCCHK_LIKELY(s->pc != 0))
+	if (MCCHK_LIKELY(s->key != 0))
 		return s;
 	if (set_count == SETS / 2 || !have_blocks() || !mcchk_has_sets(t))
 		return NULL;
 	set_count++;
-	*s = (struct mcchk_set){.pc = pc, .context = context, .stack = mcchk_access_stack(t, e->start, pc, frame), .block = UINT64_MAX,
-			  .size = (uint16_t)e->size, .flags = (uint8_t)e->flags, .shift = (uint8_t)__builtin_ctz(e->size)};
+	*s = (struct mcchk_set){.key = key, .context = context, .stack = mcchk_access_stack(t, e->start, pc, frame), .block = UINT64_MAX,
+			  .size = (uint16_t)e->size, .flags = (uint8_t)e->flags, .shift = (uint8_t)shift};
 	return s;
 }
 
-/* What mcchk_takes does of a place that is scattered, where the last set of the place is another
- * one. */
-int mcchk_put(struct mcchk_run *r, const struct mcchk_elements *e, uintptr_t pc, void **frame)
+/* Puts elements in the set of the place with this run and that key. Returns whether it could. */
+static int put(struct mcchk_run *r, const struct mcchk_elements *e, uint64_t key, uint32_t shift, uintptr_t pc, void **frame)
 {
 	struct mcchk_tls *self = &mcchk_self;
 	struct mcchk_thread *t = self->thread;
@@ -274,8 +274,8 @@ int mcchk_put(struct mcchk_run *r, const struct mcchk_elements *e, uintptr_t pc,
 	self->busy = 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	mcchk_live_records(t);
-	struct mcchk_activation *a = mcchk_activation(t, pc, frame, 0);
-	r->set = a ? set_of(t, e, pc, frame, a->context) : NULL;
+	struct mcchk_activation *a = key == pc ? mcchk_activation(t, pc, frame, 0) : mcchk_activation_checked(t, pc, frame);
+	r->set = a ? set_of(t, e, key, shift, pc, frame, a->context) : NULL;
 	if (r->set) {
 		mcchk_set_elements(t, r->set, e);
 		r->scattered += r->scattered < MCCHK_SCATTERED_MOST;
@@ -283,4 +283,14 @@ int mcchk_put(struct mcchk_run *r, const struct mcchk_elements *e, uintptr_t pc,
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	self->busy = 0;
 	return r->set != NULL;
+}
+
+int mcchk_put(struct mcchk_run *r, const struct mcchk_elements *e, uintptr_t pc, void **frame)
+{
+	return put(r, e, pc, (uint32_t)__builtin_ctz(e->size), pc, frame);
+}
+
+int mcchk_range_put(struct mcchk_run *r, const struct mcchk_elements *e, uint64_t key, uint32_t shift, uintptr_t pc, void **frame)
+{
+	return put(r, e, key, shift, pc, frame);
 }

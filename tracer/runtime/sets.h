@@ -12,7 +12,7 @@
 
 /* The elements of a place, by the number that their addresses make. */
 struct mcchk_set {
-	uint64_t pc;      /* 0: none */
+	uint64_t key;     /* of the place's runs; 0: none */
 	uint32_t context; /* of the calls of its function */
 	uint32_t stack;
 	uint64_t block;  /* the last one; UINT64_MAX: none */
@@ -22,7 +22,14 @@ struct mcchk_set {
 };
 
 void mcchk_find_block(struct mcchk_thread *t, struct mcchk_set *of, uint64_t block);
+
+/* What mcchk_takes does of a place that is scattered, where the last set of the place is another
+ * one. */
 int mcchk_put(struct mcchk_run *r, const struct mcchk_elements *e, uintptr_t pc, void **frame);
+
+/* The same of what a call of the C library does, by a key of its own, for which functions need
+ * not say where they begin; of elements that are numbered by 2^shift bytes. */
+int mcchk_range_put(struct mcchk_run *r, const struct mcchk_elements *e, uint64_t key, uint32_t shift, uintptr_t pc, void **frame);
 
 static inline __attribute__((always_inline)) void mcchk_set_elements(struct mcchk_thread *t, struct mcchk_set *s, const struct mcchk_elements *e)
 {
@@ -42,18 +49,26 @@ static inline __attribute__((always_inline)) void mcchk_set_elements(struct mcch
 	}
 }
 
+/* Whether what its place does goes into a set: that is scattered, each element can be told from
+ * others, and none lies on the thread's own stack (mcchk_access_stack). */
+static inline __attribute__((always_inline)) int mcchk_is_for_set(const struct mcchk_run *r, uint64_t key, const struct mcchk_elements *e, uint32_t unit)
+{
+	const struct mcchk_thread *t = mcchk_self.thread;
+
+	return __builtin_expect(r->scattered >= MCCHK_SCATTERED, 0) && r->place == key && r->seq == __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED) && t &&
+	       !__atomic_load_n(&mcchk_several, __ATOMIC_RELAXED) && ((e->start | (e->count > 1 ? (uint64_t)e->stride : 0)) & (unit - 1)) == 0 &&
+	       (e->start < t->stack_lo || e->start >= t->stack_hi);
+}
+
 /* Elements that matter go into the set of their place, if that is scattered. Returns whether
- * they could: each one where it can be told from others, in memory that is not the thread's
- * own stack (mcchk_access_stack). */
+ * they could. */
 static inline __attribute__((always_inline)) int mcchk_takes(const struct mcchk_elements *e, uintptr_t pc, void **frame)
 {
 	struct mcchk_tls *self = &mcchk_self;
 	struct mcchk_run *r = self->runs + (pc & (MCCHK_RUNS - 1));
 	struct mcchk_thread *t = self->thread;
 
-	if (MCCHK_LIKELY(r->scattered < MCCHK_SCATTERED) || r->place != pc || r->seq != __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED) || !t ||
-	    __atomic_load_n(&mcchk_several, __ATOMIC_RELAXED) || ((e->start | (e->count > 1 ? (uint64_t)e->stride : 0)) & (mcchk_unit(e->size) - 1)) != 0 ||
-	    (e->start >= t->stack_lo && e->start < t->stack_hi))
+	if (!mcchk_is_for_set(r, pc, e, mcchk_unit(e->size)))
 		return 0;
 	struct mcchk_set *s = r->set;
 	const struct mcchk_activation *a = mcchk_activation_known(frame);
@@ -72,6 +87,16 @@ static inline __attribute__((always_inline)) int mcchk_takes_one(uintptr_t addr,
 {
 	const struct mcchk_elements e = {.start = addr, .stride = 0, .count = 1, .size = size, .flags = flags};
 	return mcchk_takes(&e, pc, frame);
+}
+
+/* The same of one element of a call of the C library. */
+static inline __attribute__((always_inline)) int mcchk_range_takes(struct mcchk_run *r, uint64_t key, uintptr_t addr, uintptr_t pc, void **frame,
+								   uint32_t size, uint32_t flags)
+{
+	const struct mcchk_elements e = {.start = addr, .stride = 0, .count = 1, .size = size, .flags = flags};
+	uint32_t unit = size % 8 == 0 ? 8 : mcchk_unit(size);
+
+	return mcchk_is_for_set(r, key, &e, unit) && mcchk_range_put(r, &e, key, (uint32_t)__builtin_ctz(unit), pc, frame);
 }
 
 #pragma GCC visibility pop

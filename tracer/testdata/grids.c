@@ -62,6 +62,7 @@ void mcchk_write_touched_early(struct mcchk_thread *t) { t->touching_late = 1; }
 uint64_t mcchk_entries[MCCHK_ENTRIES];
 struct mcchk_activation mcchk_activations[MCCHK_ENTRIES]; /* none */
 int mcchk_put(struct mcchk_run *r, const struct mcchk_elements *e, uintptr_t pc, void **frame) { return r && e && pc && !frame; }
+int mcchk_range_put(struct mcchk_run *r, const struct mcchk_elements *e, uint64_t key, uint32_t shift, uintptr_t pc, void **frame) { abort(); (void)r, (void)e, (void)key, (void)shift, (void)pc, (void)frame; }
 void mcchk_find_block(struct mcchk_thread *t, struct mcchk_set *of, uint64_t block) { abort(); (void)t, (void)of, (void)block; }
 void mcchk_group_missed(uintptr_t addr, struct mcchk_touch *touch, struct mcchk_member *members, uint64_t kind, uintptr_t pc, void **frame)
 {

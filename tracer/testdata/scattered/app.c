@@ -4,6 +4,7 @@
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 enum { NUMBERS = 4096, NODES = 3000, AREA = 1 << 20, FAR = 40000, PAGE = 4096 };
@@ -115,6 +116,53 @@ static __attribute__((noinline)) void in_turn(int n)
 	}
 }
 
+/* Functions that do nothing but let the C library copy, called at one place, with their frames at
+ * one address: what calls them is told apart by its own callers. */
+typedef void copy(char *to, const void *from);
+
+#define COPIES(name, bytes, barrier)                                                               \
+	static __attribute__((noinline)) void name(char *to, const void *from)                     \
+	{                                                                                          \
+		memcpy(to, from, bytes);                                                           \
+		__asm__ volatile(barrier);                                                         \
+	}
+COPIES(copy24, 24, "# 24")
+COPIES(copy16, 16, "# 16")
+
+static __attribute__((noinline)) void by_copy(copy *c, char *to, const void *from)
+{
+	c(to, from);
+	__asm__ volatile("# copied");
+}
+
+static __attribute__((noinline)) void copy_now(copy *c, char *to, const void *from)
+{
+	by_copy(c, to, from);
+	__asm__ volatile("# now");
+}
+
+static __attribute__((noinline)) void copy_anew(copy *c, char *to, const void *from)
+{
+	by_copy(c, to, from);
+	__asm__ volatile("# anew");
+}
+
+static __attribute__((noinline)) void copies(int n)
+{
+	static copy *const both[] = {copy24, copy16};
+	static void (*const by[])(copy *, char *, const void *) = {copy_now, copy_anew};
+	char from[32] = {0};
+
+	for (int i = 0; i < n; i++) {
+		seed = seed * 1664525u + 1013904223u;
+		int size = seed >> 31, caller = seed >> 30 & 1;
+		way = 8 + 2 * size + caller;
+		char *to = memory + way * AREA + 8 * (seed >> 8 & 4095);
+		touch(to, size ? 16 : 24, 1);
+		by[caller](both[size], to, from);
+	}
+}
+
 #define CALLER(name)                                                                               \
 	static __attribute__((noinline)) void name(int by, int what)                               \
 	{                                                                                          \
@@ -157,6 +205,8 @@ int main(int argc, char **argv)
 		touch(memory + i * PAGE, 1, 0);
 		one(memory + i * PAGE);
 	}
+	fence();
+	copies(20000); /* span 4 */
 	fence();
 	fclose(touched);
 	MPI_Win_free(&win);
