@@ -140,7 +140,8 @@ func (m *Model) oneSided(p *process, c *core.Call, r *entry) *operation {
 	if err != nil {
 		p.NotUnderstood(c, err.Error())
 	}
-	if op.epoch == FenceEpoch && e.fenceOp == nil {
+	// An operation that nothing orders with the fence, of another thread, may come before it.
+	if op.epoch == FenceEpoch && e.fenceOp == nil && m.isPast(e.since, p) {
 		e.fenceOp = info
 	}
 	m.operations++

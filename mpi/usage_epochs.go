@@ -283,9 +283,13 @@ func checkFree(m *Model, p *process, c *core.Call) {
 			continue // in no epoch: a finding of its own
 		}
 		pending[opening] = true
+		why := fmt.Sprintf("%s is not complete: nothing closed the %s epoch, or flushed it, before the window is freed", op.call.Fn, op.epoch)
+		if e.last != nil && e.last.Thread != op.call.Thread {
+			why += "; a call of another thread completes only what threads' own synchronization puts before it"
+		}
 		for range op.n {
 			m.misused(p, c, e, core.Usage{Rule: conflicts.RuleFreedPending, Other: op.call,
-				Why: fmt.Sprintf("%s is not complete: nothing closed the %s epoch, or flushed it, before the window is freed", op.call.Fn, op.epoch),
+				Why: why,
 				Fix: "close the epoch before MPI_Win_free"})
 		}
 	}

@@ -278,5 +278,10 @@ func (o *order) protects(h holding, a *access) bool {
 	case a.remote && a.owner == a.rank && (c.Win != h.win || c.Peer != a.rank && o.p.Calls[h.begin].Fn != "MPI_Win_lock_all"):
 		return false
 	}
-	return h.end >= 0 && o.completeBefore(a, at(h.end, enter)) && o.before(at(h.begin, leave), at(a.call, enter))
+	starts := a.starts // what a blocking call writes to a buffer it writes when it has waited
+	if a.remote {
+		starts = []point{at(a.call, enter)}
+	}
+	return h.end >= 0 && o.completeBefore(a, at(h.end, enter)) &&
+		slices.ContainsFunc(starts, func(s point) bool { return o.before(at(h.begin, leave), s) })
 }
