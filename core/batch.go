@@ -93,6 +93,16 @@ func (p *Pending) FreedBy(by *regions.CallInfo) {
 	}
 }
 
+// NotBy says which call of another strand does not complete it, for nothing puts it before that.
+func (p *Pending) NotBy(call *regions.CallInfo) {
+	if p.completion.Beside == nil {
+		p.completion.Beside = call
+	}
+	for _, q := range p.apart {
+		q.NotBy(call)
+	}
+}
+
 // completeOthers completes what a Pending stands for beside its first access. It
 // reports whether the first is among them.
 func (p *Pending) completeOthers(at regions.Point, by *regions.CallInfo) bool {

@@ -278,6 +278,9 @@ func (s *Strand) replayCall() {
 		if w.Landmark {
 			s.Landmark(c, false)
 		}
+		if w.Completes {
+			s.noteNamed(regions.Landmark{Pos: s.pos, Fn: c.Fn, Stack: c.Stack, Thread: s.thread})
+		}
 		if w.Replay != nil {
 			w.Replay(s, c)
 		}

@@ -12,6 +12,9 @@ import (
 // forgetWords forgets what can not be fetched any more of all words, or all of them
 // where a region begins.
 func (m *Machine) forgetWords() {
+	for _, p := range m.processes {
+		p.hidden.forget(m)
+	}
 	if m.words.all == nil || m.words.region != m.index {
 		before, had := m.words.all, m.words.effects
 		m.wrote()

@@ -69,9 +69,13 @@ type Meaning struct {
 	// Landmark: explanations name the call, though it may begin no separate
 	// region.
 	Landmark bool
-	MayOrder bool // it may order processes, but need not
-	CanOrder bool // with Options.FullOrder it does
-	Aborts   bool // it ends the run: that it never returns is no mistake
+	// Completes: it completes operations, or is taken for a call that does, and begins no
+	// separate region by itself: explanations name the last one behind an operation that it
+	// does not complete.
+	Completes bool
+	MayOrder  bool // it may order processes, but need not
+	CanOrder  bool // with Options.FullOrder it does
+	Aborts    bool // it ends the run: that it never returns is no mistake
 	// Known is what users know the call as, where that is not its name: the
 	// tracer's own notes are made within a call of the program, whose place they
 	// have.

@@ -87,7 +87,7 @@ func (op *WordOp) settled() { op.floor, op.after, op.looked = nil, nil, nil }
 func (w *word) place(c *choice) {
 	w.open = w.open || c.open
 	if c.version != nil {
-		c.op.sees(c.version)
+		c.op.sees(c.version, false)
 		return
 	}
 	if c.zero {
@@ -95,7 +95,7 @@ func (w *word) place(c *choice) {
 	}
 	for _, x := range c.steps {
 		if x.update == nil {
-			x.sees(w.last())
+			x.sees(w.last(), false)
 			continue
 		}
 		if x.found.Known {
@@ -103,7 +103,7 @@ func (w *word) place(c *choice) {
 		}
 		w.take(x)
 		if x.blocked {
-			x.sees(x.saw)
+			x.sees(x.saw, false)
 		}
 	}
 	if s := newSchedule(c.rest, c.restOpen); s != nil {
@@ -111,10 +111,15 @@ func (w *word) place(c *choice) {
 	}
 }
 
-// sees says which version an operation fetched that waits to be decided.
-func (op *WordOp) sees(v *version) {
-	unknown := !v.value.Known && v.number > 0 && (v.by == nil || v.by.strand != op.strand)
-	if op.unsure != nil && (unknown || v.by == nil && op.meets == nil && op.hides()) {
+// sees says which version an operation fetched that waits to be decided; sure: it can be no other
+// one, though its value is not known.
+func (op *WordOp) sees(v *version, sure bool) {
+	unknown := !v.value.Known && v.number > 0 && (v.by == nil || v.by.strand != op.strand && !sure)
+	hidden := op.unsure != nil && v.by == nil && op.hides()
+	if hidden && op.uncover() {
+		return
+	}
+	if op.unsure != nil && (unknown || hidden) {
 		op.unsure()
 	}
 	if op.meets == nil {
@@ -228,6 +233,9 @@ func (m *Machine) decideWords() bool {
 	if all[0].word.unlearn() {
 		return true
 	}
+	if all[0].uncover() {
+		return true
+	}
 	m.open.lost++
 	all[0].appear(all[0].word.last().before.time)
 	return true
@@ -264,7 +272,7 @@ func (op *WordOp) appear(after evc.Time) {
 			x := v.queue[0]
 			w.take(x)
 			if x.blocked {
-				x.sees(x.saw)
+				x.sees(x.saw, false)
 			}
 		}
 	}
@@ -277,7 +285,7 @@ func (op *WordOp) appear(after evc.Time) {
 	if op.update != nil {
 		w.take(op)
 	}
-	op.sees(v)
+	op.sees(v, false)
 }
 
 // manner is how an operation is decided.

@@ -121,7 +121,7 @@ func (s *Strand) writes(a *regions.Access, owner int32) {
 	}
 	p.hidden.meets(p, lo, hi, func(k WordKey, x memoryOf) {
 		if a.Layout.Meets(a.Base, intervals.Solid(x.lo, x.hi)) {
-			w.hidden = append(w.hidden, hiddenWrite{k, x, s.Now()})
+			w.hidden = append(w.hidden, hiddenWrite{word: k, to: x, at: s.Now()})
 		}
 	})
 }
@@ -136,7 +136,7 @@ func (m *Machine) wrote() {
 	}
 	for _, x := range m.writing.hidden {
 		if !slices.Contains(m.writing.by, x.to) {
-			m.processes[x.to.owner].hidden.note(m, x.word, x.at)
+			m.processes[x.to.owner].hidden.note(m, x.word, x.at, x.op)
 		}
 	}
 	m.writing.to, m.writing.by, m.writing.hidden = m.writing.to[:0], m.writing.by[:0], m.writing.hidden[:0]
@@ -165,7 +165,7 @@ func (w *word) disturb() {
 func (s *Strand) overwrites(st *trace.Stretch) {
 	for _, k := range s.stored(st) {
 		if s.team != nil { // else whoever waits has made the store itself
-			s.hidden.meets(s.Process, k.Addr, k.Addr+k.Bytes, func(k WordKey, _ memoryOf) { s.hidden.note(s.m, k, s.Now()) })
+			s.hidden.meets(s.Process, k.Addr, k.Addr+k.Bytes, func(k WordKey, _ memoryOf) { s.hidden.note(s.m, k, s.Now(), nil) })
 		}
 		w := s.m.words.all[k]
 		if w == nil {

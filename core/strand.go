@@ -196,6 +196,11 @@ func (s *Strand) Landmark(c *Call, loose bool) {
 	s.mark(regions.Landmark{Pos: s.pos, Fn: c.Fn, Stack: c.Stack, Thread: s.thread, Loose: loose})
 }
 
+// noteNamed notes a call as the last in its separate region that explanations name.
+func (s *Strand) noteNamed(l regions.Landmark) {
+	s.path.named.Landmark, s.path.named.in = l, s.within()
+}
+
 func (s *Strand) mark(l regions.Landmark) {
 	seg, p := s.path.last(), s.path
 	room := min(max(8, 2*cap(p.marks)), 256)
@@ -205,7 +210,7 @@ func (s *Strand) mark(l regions.Landmark) {
 	}
 	p.marks = append(p.marks, l)
 	if !l.Leaves {
-		p.named.Landmark, p.named.in = l, seg.Bounds
+		s.noteNamed(l)
 	}
 	all := len(p.marks)
 	seg.Landmarks = p.marks[all-n-1 : all : all]

@@ -345,8 +345,13 @@ func (v *visitor) drop(which func(*WordOp) bool) {
 	}
 	clear(v.queue[len(kept):])
 	v.queue = kept
-	for i, op := range kept {
-		op.turn = v.turns - len(kept) + 1 + i
+	v.number()
+}
+
+// number gives those that are not placed their turns.
+func (v *visitor) number() {
+	for i, op := range v.queue {
+		op.turn = v.turns - len(v.queue) + 1 + i
 	}
 }
 

@@ -81,7 +81,7 @@ func (p *pe) quietFor(c *call, x *context, of func(*operation) bool) {
 	for op := range x.completed.beside(p, (*operation).completedAt) {
 		if of(op) {
 			op.done.seen(p.Now())
-			op.word.Complete(p.Now())
+			op.completeWords(p.Now())
 		}
 	}
 	x.pending.deal(p, func(op *operation) (over bool) {
@@ -283,7 +283,15 @@ func (op *operation) complete(at regions.Point, by *regions.CallInfo) {
 			*a = nil
 		}
 	}
+	op.completeWords(at)
+}
+
+// completeWords says that what it does to words is complete.
+func (op *operation) completeWords(at regions.Point) {
 	op.word.Complete(at)
+	for _, w := range op.covers {
+		w.Complete(at)
+	}
 }
 
 // quietTo completes what is pending to some PEs on a context.

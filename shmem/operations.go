@@ -22,9 +22,10 @@ type operation struct {
 	before  *core.Pending // of a PE with threads, remote up to the fence, of which who completes it need not know
 	chained *core.Pending // remote since the fence, also when it is complete
 	issued  core.Moment
-	over    core.Moment  // when it was completed
-	done    parts        // its accesses, once it is: of a PE with threads, which may see it elsewhere
-	word    *core.WordOp // what it does to the one word that it updates; nil: nothing
+	over    core.Moment    // when it was completed
+	done    parts          // its accesses, once it is: of a PE with threads, which may see it elsewhere
+	word    *core.WordOp   // what it does to the one word that it updates; nil: nothing
+	covers  []*core.WordOp // what it does to words that it writes as a part of more
 }
 
 // transfer is an operation as its call tells of it.
@@ -133,7 +134,7 @@ const fewRecent = 4
 // from which it differs in time and address only, where that is among the last. Of one that
 // somebody may see it matters which it is.
 func (p *pe) merge(x *context, op *operation) {
-	if op.word != nil || op.shown != nil || p.m.apart {
+	if op.word != nil || op.covers != nil || op.shown != nil || p.m.apart {
 		return
 	}
 	recent := x.recent[op.target]
@@ -194,6 +195,8 @@ func putWith(p *pe, c *call, blocking bool) {
 	op := t.pending(remote, local, PutTarget)
 	if bytes, ok := c.word(); ok && remote != nil && t.dst == t.size {
 		p.wrote(c, t, at, op, bytes, constant(c.Int(argValue), bytes), nil)
+	} else if remote != nil {
+		p.covers(t, op)
 	}
 	p.merge(t.x, op)
 }
@@ -448,7 +451,9 @@ func putSignalWith(p *pe, c *call, blocking bool) {
 			local = nil
 		}
 		remote, _ := t.remote(argDest, t.size, regions.Write, PutTarget, nil)
-		data = t.pending(remote, local, PutTarget)
+		if data = t.pending(remote, local, PutTarget); remote != nil {
+			p.covers(t, data)
+		}
 	}
 	p.signal(t, c.signalOp(), c.Int(argSignal), data)
 }

@@ -102,6 +102,21 @@ func (p *pe) wrote(c *call, t *transfer, at place, op *operation, bytes uint64, 
 	return w
 }
 
+// covers notes a write of several elements, or of one of which the value is not known, of which
+// some may be what PEs wait for. Who finds one knows what fences have put before it, and of the
+// write itself nothing: the others may come later.
+func (p *pe) covers(t *transfer, op *operation) {
+	for _, w := range p.Covers(t.c.Begin) {
+		w.CompletedBy(t.x)
+		op.covers = append(op.covers, w)
+		if chains := t.x.before(p, t.owner); len(chains) > 0 {
+			w.OnSeen(func(by *core.Strand, _ bool) { p.seeChains(by, chains) }, func() bool {
+				return !slices.ContainsFunc(chains, func(c chained) bool { return !c.past() })
+			})
+		}
+	}
+}
+
 // behind is the moment from which on a strand knows of what it has found: an atomic operation that
 // finds what a put has left meets that.
 func behind(by *core.Strand) regions.Point {
