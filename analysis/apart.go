@@ -25,7 +25,7 @@ func (n *namer) tellApart(e *evidence) {
 		for i := range groups {
 			s := &groups[i].Sample
 			for _, t := range []*conflicts.Touch{&s.First, &s.Second} {
-				add(t.Started, t.Next, t.Done, t.Heard, t.Passed, t.Before, t.After, t.Made, t.Missed, t.Call.Local)
+				add(t.Started, t.Next, t.Done, t.Heard, t.Passed, t.Before, t.After, t.Made, t.Missed, t.Beside, t.Call.Local)
 				if t.Weak != nil {
 					add(t.Weak.Wrote, t.Weak.Read)
 				}

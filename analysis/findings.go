@@ -317,6 +317,7 @@ func (n *namer) side(site conflicts.Site, t *conflicts.Touch) conflicts.Side {
 		Heard:   n.syncPoint(t.Heard),
 		Passed:  n.syncPoint(t.Passed),
 		Missed:  n.syncPoint(t.Missed),
+		Beside:  n.syncPoint(t.Beside),
 		Pending: t.Spans && t.Class != regions.Vouched,
 		Local:   n.syncPoint(t.Call.Local),
 		Lo:      t.Lo, Hi: t.Hi, Holes: t.Holes, Unit: t.Unit,

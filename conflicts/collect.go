@@ -116,7 +116,7 @@ func (o *outcome) complete(t *Touch) {
 	t.Started, t.Next = cmp.Or(o.before, t.Before), cmp.Or(o.after, t.After)
 	t.Done = t.Next
 	if o.span != nil {
-		t.Done = o.span.By
+		t.Done, t.Beside = o.span.By, o.span.Beside
 		if o.span.Freed != nil && t.Call.Local == nil {
 			call := *t.Call
 			call.Local = o.span.Freed

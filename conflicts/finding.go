@@ -67,6 +67,7 @@ type Side struct {
 	Heard   SyncPoint       // last call of the other access's process that happens before this access; Call "" if none, or both are one process
 	Passed  SyncPoint       // call of another thread, or task, of its process that was made before it and happens after the other access is complete; Call "" if none
 	Missed  SyncPoint       // last call behind it, before one that orders processes, that completes operations and not this one; Call "" if none
+	Beside  SyncPoint       // call of another thread, or task, of its process that would have completed it, had anything put it before that; Call "" if none
 	Weak    WeakOrder       // atomic operations of the language by which it would come after the other access, were they not relaxed
 	Pending bool            // the access is not instantaneous: it spans from its call to Done
 	Local   SyncPoint       // what completed a one-sided operation at its origin and not at its target, without its Event; Call "" if nothing
@@ -184,8 +185,8 @@ func (f *Finding) files(yield func(string) bool) {
 	a, b := &f.First, &f.Second
 	for _, stack := range [...][]symbols.Frame{
 		a.Stack, b.Stack, f.Block.Stack, f.Attached.Stack, f.Granted[0].Stack, f.Granted[1].Stack,
-		a.Started.Stack, a.Next.Stack, a.Done.Stack, a.Heard.Stack, a.Passed.Stack, a.Weak.Wrote.Stack, a.Weak.Read.Stack, a.Made.Stack, a.Local.Stack, a.Missed.Stack,
-		b.Started.Stack, b.Next.Stack, b.Done.Stack, b.Heard.Stack, b.Passed.Stack, b.Weak.Wrote.Stack, b.Weak.Read.Stack, b.Made.Stack, b.Local.Stack, b.Missed.Stack,
+		a.Started.Stack, a.Next.Stack, a.Done.Stack, a.Heard.Stack, a.Passed.Stack, a.Weak.Wrote.Stack, a.Weak.Read.Stack, a.Made.Stack, a.Local.Stack, a.Missed.Stack, a.Beside.Stack,
+		b.Started.Stack, b.Next.Stack, b.Done.Stack, b.Heard.Stack, b.Passed.Stack, b.Weak.Wrote.Stack, b.Weak.Read.Stack, b.Made.Stack, b.Local.Stack, b.Missed.Stack, b.Beside.Stack,
 	} {
 		for i := range stack {
 			if file := stack[i].File; file != "" && !yield(file) {

@@ -60,6 +60,7 @@ type Touch struct {
 	Heard         *regions.CallInfo // last call of the other access's process that its process had heard of when it was made; nil when of none
 	Passed        *regions.CallInfo // call of another strand of its process before it, behind which the other access is complete; nil when of none
 	Missed        *regions.CallInfo // last call behind it, before one that orders processes, that does not complete it though it may complete others; nil: none
+	Beside        *regions.CallInfo // call of another strand of its process that would have completed it, had anything put it before that; nil: none
 	Weak          *regions.Weak     // atomic operations of the language by which it would come after the other access, were they not relaxed; nil: there are none
 	// Before and After are Started and Next of the calls that order processes.
 	Before, After *regions.CallInfo

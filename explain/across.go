@@ -22,15 +22,20 @@ func (w *Wording) across() conflicts.Explanation {
 		}
 		e.Why += w.missed(a, b)
 	case endless(a):
-		e.Why = w.never(a)
+		e.Why = w.never(a) + w.missed(a, b)
 	case endless(b):
-		e.Why = w.never(b)
+		e.Why = w.never(b) + w.missed(b, a)
 	case sameStretch(a, b):
 		e.Why = fmt.Sprintf("both lie between %s and %s, where nothing makes %s and %s wait for each other",
 			w.Call(a.Started), w.CallOf(a.Done, a.Rank), w.rank(a.Rank), w.rank(b.Rank))
 	default:
 		e.Why = fmt.Sprintf("%s; %s; nothing makes one wait for the other", w.extent(a), w.extent(b))
 		e.Why += w.misses(a, b)
+		for _, s := range []*conflicts.Side{a, b} {
+			if s.Beside.Call != "" {
+				e.Why += "; " + w.beside(s)
+			}
+		}
 	}
 	e.Why += w.bytes(a, b) + w.local(a)
 	if local := w.local(b); local != w.local(a) {
@@ -78,10 +83,14 @@ func (w *Wording) across() conflicts.Explanation {
 	return e
 }
 
-// missed says that a call behind an operation does not complete it, which looks as if it did.
+// missed says that a call behind an operation, or beside it, does not complete it, which looks as if
+// it did.
 func (w *Wording) missed(a, b *conflicts.Side) string {
+	if a.Beside.Call != "" {
+		return "; " + w.beside(a)
+	}
 	call := w.model.Call(a.Missed.Call)
-	if a.Missed.Call == "" || samePoint(a.Missed, a.Local) || samePoint(a.Missed, b.Heard) || !call.Only {
+	if a.Missed.Call == "" || samePoint(a.Missed, a.Local) || samePoint(a.Missed, b.Heard) || !(call.Only || call.Seems) {
 		return ""
 	}
 	return fmt.Sprintf("; %s is called behind %s, but %s", w.Call(a.Missed), w.Access(a), w.model.Idle(a.Missed.Call, a, b))

@@ -206,7 +206,10 @@ func (w *Wording) open(span, other *conflicts.Side) string {
 			why += ", in the next iteration"
 		}
 	}
-	if crossed(span, other) {
+	switch {
+	case span.Beside.Call != "":
+		why += "; " + w.beside(span)
+	case crossed(span, other):
 		why += "; " + w.between(span, other)
 	}
 	return why
@@ -256,6 +259,9 @@ func (w *Wording) complete(how Completing, s *conflicts.Side, before conflicts.S
 // before it is complete.
 func (w *Wording) fixWithin(span, other *conflicts.Side) []conflicts.Fix {
 	var out []conflicts.Fix
+	if follows(conflicts.SyncPoint{Call: part(other), Rank: other.Rank, Thread: other.Thread, Event: other.Event}, span.Beside) {
+		out = append(out, w.waitForCompleting(span))
+	}
 	if m, ok := w.instead(span); ok {
 		out = append(out, m)
 	}

@@ -15,6 +15,11 @@ import (
 // which value remains where that is its choice.
 func (w *Wording) fixAcross(a, b *conflicts.Side) []conflicts.Fix {
 	var out []conflicts.Fix
+	for _, pair := range [][2]*conflicts.Side{{a, b}, {b, a}} {
+		if s, heard := pair[0], pair[1].Heard; follows(heard, s.Beside) {
+			out = append(out, w.waitForCompleting(s))
+		}
+	}
 	if w.Finding.Began != 0 && a.Pending {
 		if m, ok := w.instead(a); ok {
 			out = append(out, m)

@@ -81,6 +81,32 @@ func (w *Wording) waitIn(s *conflicts.Side, of, behind string, call conflicts.Sy
 		w.rank(s.Rank), behind, of, w.Call(call), w.Access(s), outcome)
 }
 
+// beside says that nothing puts an operation before a call of another strand that would complete it.
+func (w *Wording) beside(s *conflicts.Side) string {
+	return fmt.Sprintf("%s of %s would complete %s, but nothing puts %s of %s before that", w.Call(s.Beside), otherStrand(s),
+		w.Access(s), w.Access(s), threadName(s.Thread))
+}
+
+// follows reports whether a call, or an access, is behind one that would complete an operation, by the
+// same thread.
+func follows(x, call conflicts.SyncPoint) bool {
+	return call.Call != "" && x.Call != "" && x.Rank == call.Rank && x.Thread == call.Thread && x.Event >= call.Event
+}
+
+// otherStrand names the one that makes the call that would complete an operation.
+func otherStrand(s *conflicts.Side) string {
+	if s.Beside.Thread == s.Thread {
+		return "another task"
+	}
+	return threadName(s.Beside.Thread)
+}
+
+// waitForCompleting proposes that an operation be put before that call.
+func (w *Wording) waitForCompleting(s *conflicts.Side) conflicts.Fix {
+	return ProposeAt(conflicts.FixSynchronize, Place(s), "in %s, let %s wait for %s after %s and before %s (join, mutex or critical, barrier, depend clause, taskwait)",
+		w.rank(s.Rank), otherStrand(s), threadName(s.Thread), w.Access(s), w.Call(s.Beside))
+}
+
 // ByOtherThread reports whether an operation of another process is complete with a call of the
 // process of an access, which another thread than that of the access made.
 func ByOtherThread(op, own *conflicts.Side) bool {

@@ -13,6 +13,7 @@ type Facts struct {
 	Known     bool
 	Operation bool // a one-sided operation
 	Completes bool // it completes operations
+	Only      bool // and is called for nothing else
 	Waits     bool // programs order ranks with it
 	Notifies  bool // a write that posts a notification behind its data
 }
@@ -24,11 +25,14 @@ func FactsOf(fn string) Facts {
 		return Facts{}
 	}
 	return Facts{
-		Known: true, Operation: e.kind == core.OperationCall, Completes: e.completes != "",
+		Known: true, Operation: e.kind == core.OperationCall, Completes: e.completes != "", Only: completesOnly(fn),
 		Waits:    e.kind == core.SynchronizingCall && e.orders != "",
 		Notifies: e.memory == untilSeen && e.orders != "",
 	}
 }
+
+// completesOnly reports whether a function completes operations, and does nothing else.
+func completesOnly(fn string) bool { return fn == "gaspi_wait" }
 
 // Description is what the table says of a call, in words. An empty field says:
 // nothing.

@@ -68,7 +68,7 @@ func (m *Model) Bind(fn *trace.Fn) *core.Meaning {
 	if e == nil {
 		return nil
 	}
-	w := &core.Meaning{Kind: e.kind}
+	w := &core.Meaning{Kind: e.kind, Completes: completesOnly(fn.Name)}
 	if e.do != nil {
 		w.Replay = func(s *core.Strand, c *core.Call) {
 			p := m.processes[s.Rank]

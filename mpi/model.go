@@ -147,7 +147,7 @@ func (m *Model) Bind(fn *trace.Fn) *core.Meaning {
 	meaning := &core.Meaning{
 		Known:    known,
 		Kind:     kindOf(fn.Name, r),
-		Landmark: r.marked, MayOrder: r.mayOrder, CanOrder: r.group != noFile, Aborts: r.aborts,
+		Landmark: r.marked, Completes: stated[fn.Name].Copies, MayOrder: r.mayOrder, CanOrder: r.group != noFile, Aborts: r.aborts,
 		Replay: func(s *core.Strand, c *core.Call) {
 			p := m.procs[s.Rank]
 			if p.turns.level != "" && p.Threaded() && known == "" {

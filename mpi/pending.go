@@ -208,12 +208,19 @@ const (
 // only another strand was told so.
 func (m *Model) finish(p *process, e *epochs, by *regions.CallInfo, parts sides, which coverage) []core.Fetched {
 	at := p.Now()
+	if p.Threaded() {
+		e.completes(m, p, completer{by: by, parts: parts, which: which})
+	}
 	var told []core.Fetched
 	for _, op := range e.ops.to(which.target, parts) {
 		// What other strands of the process issue beside the call it need not complete.
-		if which.has(op) && m.isPast(op.issued, p) {
+		switch {
+		case !which.has(op):
+		case m.isPast(op.issued, p):
 			told = fetchedBy(told, op.fetches)
 			m.finishOperation(p, e, op, at, by, parts)
+		default:
+			op.notBy(by, parts)
 		}
 	}
 	return e.beside.show(p, which.target, parts, told)
@@ -259,6 +266,50 @@ func (m *Model) finishOperation(p *process, e *epochs, op *operation, at regions
 		op.remove()
 		e.ops.sent.add(op)
 		m.merge(op)
+	}
+}
+
+// completer is a call of a strand that completes operations, and some parts of which.
+type completer struct {
+	by    *regions.CallInfo
+	at    moment
+	parts sides
+	which coverage
+}
+
+// completes notes the last one of a strand.
+func (e *epochs) completes(m *Model, p *process, c completer) {
+	c.at = m.now(p)
+	if i := slices.IndexFunc(e.completers, func(x completer) bool { return x.at.at.Line == c.at.at.Line }); i >= 0 {
+		e.completers[i] = c
+		return
+	}
+	e.completers = append(e.completers, c)
+}
+
+// notCompleted looks for a call of another strand that was made behind an operation, by the trace,
+// and was replayed before it, since nothing puts the one before the other.
+func (e *epochs) notCompleted(m *Model, p *process, op *operation) {
+	for _, c := range e.completers {
+		if c.which.has(op) && c.by.Pos > op.call.Pos && !m.isPast(c.at, p) {
+			op.notBy(c.by, c.parts)
+		}
+	}
+}
+
+// notBy says which call of another strand completes none of some parts, for nothing puts the operation
+// before that.
+func (op *operation) notBy(call *regions.CallInfo, parts sides) {
+	if parts&buffers != 0 {
+		for _, a := range op.local {
+			a.NotBy(call)
+		}
+	}
+	if parts&targets != 0 && op.remote != nil {
+		op.remote.NotBy(call)
+		for _, a := range op.apart {
+			a.NotBy(call)
+		}
 	}
 }
 

@@ -27,8 +27,9 @@ type epochs struct {
 	locks      lockEpochs
 	ops        pendingOps
 	beside     besideOps
-	made       uint32  // stack identifier of the process's call that made the window
-	copies     *copies // nil unless the window has the separate memory model
+	completers []completer // of a process with threads, the last call of each that completes operations
+	made       uint32      // stack identifier of the process's call that made the window
+	copies     *copies     // nil unless the window has the separate memory model
 
 	// Calls that findings name.
 	last      *regions.CallInfo // the last synchronization of the window; nil: its creation
@@ -150,6 +151,7 @@ func (m *Model) oneSided(p *process, c *core.Call, r *entry) *operation {
 	}
 	if op.pending() {
 		m.addPending(e, op)
+		e.notCompleted(m, p, op)
 	}
 	return op
 }

@@ -207,7 +207,7 @@ func (b *seriesBuilder) findShape(a *Access) *shape {
 func shapeLike(a *Access) shape {
 	s := shape{local: a.Call.Local, access: *a}
 	if a.Span != nil {
-		s.access.Span = &Completion{} // that of the access is used again
+		s.access.Span = &Completion{Beside: a.Span.Beside} // that of the access is used again
 	}
 	return s
 }
@@ -222,7 +222,9 @@ func (b *seriesBuilder) addShape(s shape) *shape {
 }
 
 // fits reports whether an access has the shape.
-func (s *shape) fits(a *Access) bool { return a.alike(&s.access, s.local) }
+func (s *shape) fits(a *Access) bool {
+	return a.alike(&s.access, s.local) && (a.Span == nil || a.Span.Beside.alike(s.access.Span.Beside))
+}
 
 // alike reports whether two accesses differ in time and address only; local is the
 // Local of the call of the second.

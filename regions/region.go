@@ -227,6 +227,9 @@ type Completion struct {
 	// Freed completed its operation at the origin only, where the access's call does not
 	// say so.
 	Freed *CallInfo
+	// Beside is a call of another strand of its process that would have completed it, had
+	// anything put it before that; nil: there is none.
+	Beside *CallInfo
 }
 
 // Word is bytes that atomic operations update as a whole.

@@ -38,7 +38,7 @@ func (r *Region) fullAccess(m *moment, i uint64, a *Access) {
 		a.Span = r.spans[m.by&^spanned]
 		return
 	}
-	a.Span = &Completion{}
+	a.Span = &Completion{Beside: r.shapes[m.shape].access.Span.Beside}
 	if m.by != nobody {
 		a.Span.By = &CallInfo{CallSite: r.enders[m.by], Pos: a.End.Pos}
 	}

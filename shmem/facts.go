@@ -22,11 +22,14 @@ func FactsOf(fn string) Facts {
 		return Facts{}
 	}
 	return Facts{
-		Known: true, Operation: e.kind == core.OperationCall, Completes: e.completes != "", Only: f.family == "shmem_quiet",
+		Known: true, Operation: e.kind == core.OperationCall, Completes: e.completes != "", Only: completesOnly(f),
 		Waits: e.kind == core.SynchronizingCall && e.orders != "", Fence: f.family == "shmem_barrier_all",
 		Context: f.family != fn, Late: e.late,
 	}
 }
+
+// completesOnly reports whether a function completes operations, and does nothing else.
+func completesOnly(f function) bool { return f.family == "shmem_quiet" }
 
 // IsOp reports whether an operation of an atomic access is one of OpenSHMEM's, or what
 // its collective calls and locks have for one.

@@ -79,7 +79,7 @@ func (m *Model) Bind(fn *trace.Fn) *core.Meaning {
 		return nil
 	}
 	f.signed = f.signed || e.signed
-	w := &core.Meaning{Kind: e.kind, MayOrder: e.mayOrder, Aborts: e.aborts}
+	w := &core.Meaning{Kind: e.kind, MayOrder: e.mayOrder, Aborts: e.aborts, Completes: completesOnly(f)}
 	if trace.IsNote(fn.Name) {
 		w.Known = "an OpenSHMEM call"
 	}

@@ -189,6 +189,7 @@ func (vocabulary) Call(fn string) explain.Call {
 		Waits:  facts.Waits,
 		Fence:  facts.Completes == mpi.CompletesAll,
 		Only:   facts.Only,
+		Seems:  facts.Copies,
 		Tries:  facts.Tries,
 		Known:  facts.Closes == mpi.StartEpoch, // what MPI_Win_complete leaves
 		Tells:  facts.OneSided,
