@@ -47,6 +47,7 @@ struct window {
 	uint32_t detached_next;
 	MPI_Win tickets;
 	int has_tickets;
+	int shares; /* its processes share memory, so the counters lie there */
 	uint64_t made; /* as so many before it */
 	int locked_all;
 	int size;
@@ -83,27 +84,62 @@ int64_t mcchk_win_id(MPI_Win win)
 
 /* ---- the hidden window ---- */
 
+/* Whether all processes of a communicator share memory. */
+static int share_memory(MPI_Comm comm)
+{
+	MPI_Comm node = MPI_COMM_NULL;
+	int all = 0, here = -1;
+
+	if (PMPI_Comm_size(comm, &all) != MPI_SUCCESS ||
+	    PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) != MPI_SUCCESS || node == MPI_COMM_NULL)
+		return 0;
+	PMPI_Comm_size(node, &here);
+	PMPI_Comm_free(&node);
+	return here == all;
+}
+
+/* Where processes share memory they count there by themselves: a target need not call MPI for
+ * that, which the program itself need not wait for. */
 static void make_tickets(struct window *w, MPI_Comm comm)
 {
 	MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
 	int64_t *counter = NULL;
-	int ok, all = 0;
+	int ok = 0, all = 0;
 
 	PMPI_Comm_get_errhandler(comm, &handler);
 	PMPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-	ok = PMPI_Win_allocate(TICKET_ROOM, sizeof *counter, MPI_INFO_NULL, comm, &counter, &w->tickets) == MPI_SUCCESS;
-	if (ok) {
-		PMPI_Win_set_errhandler(w->tickets, MPI_ERRORS_RETURN);
-		ok = PMPI_Win_lock_all(MPI_MODE_NOCHECK, w->tickets) == MPI_SUCCESS;
-		memset(counter, 0, TICKET_ROOM);
-		PMPI_Win_sync(w->tickets);
+	for (w->shares = share_memory(comm);; w->shares = 0) {
+		if (w->shares)
+			ok = PMPI_Win_allocate_shared(TICKET_ROOM, sizeof *counter, MPI_INFO_NULL, comm, &counter, &w->tickets) == MPI_SUCCESS;
+		else
+			ok = PMPI_Win_allocate(TICKET_ROOM, sizeof *counter, MPI_INFO_NULL, comm, &counter, &w->tickets) == MPI_SUCCESS;
+		if (ok) {
+			PMPI_Win_set_errhandler(w->tickets, MPI_ERRORS_RETURN);
+			ok = PMPI_Win_lock_all(MPI_MODE_NOCHECK, w->tickets) == MPI_SUCCESS;
+			memset(counter, 0, TICKET_ROOM);
+			PMPI_Win_sync(w->tickets);
+		}
+		PMPI_Allreduce(&ok, &all, 1, MPI_INT, MPI_MIN, comm); /* nobody counts before all have zeroed */
+		if (all || !w->shares)
+			break;
 	}
-	PMPI_Allreduce(&ok, &all, 1, MPI_INT, MPI_MIN, comm); /* nobody counts before all have zeroed */
 	w->has_tickets = all;
 	if (handler != MPI_ERRHANDLER_NULL) {
 		PMPI_Comm_set_errhandler(comm, handler);
 		PMPI_Errhandler_free(&handler);
 	}
+}
+
+/* The same counter where processes share memory. */
+static int64_t fetch_shared(struct window *w, int rank, int counter, int more)
+{
+	MPI_Aint size = 0;
+	int unit = 0;
+	int64_t *base = NULL;
+
+	if (PMPI_Win_shared_query(w->tickets, rank, &size, &unit, &base) != MPI_SUCCESS || !base)
+		return -1;
+	return __atomic_fetch_add(base + COUNTER_STEP * counter, more, __ATOMIC_SEQ_CST);
 }
 
 /* Fetches a counter of a process, and increases it when op is MPI_SUM. */
@@ -112,6 +148,8 @@ static int64_t fetch_counter(struct window *w, int rank, int counter, MPI_Op op)
 	int64_t one = 1, earlier = -1;
 	if (!w->has_tickets || rank < 0 || rank >= w->size)
 		return -1;
+	if (w->shares)
+		return fetch_shared(w, rank, counter, op == MPI_SUM);
 	if (PMPI_Fetch_and_op(&one, &earlier, MPI_INT64_T, rank, COUNTER_STEP * counter, op, w->tickets) != MPI_SUCCESS ||
 	    PMPI_Win_flush(rank, w->tickets) != MPI_SUCCESS)
 		return -1;
