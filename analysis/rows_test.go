@@ -42,11 +42,19 @@ func drawLoops(rng *rand.Rand) []loopAccess {
 	for n := range 1 + rng.IntN(4) {
 		pitch := []int{64, 520, 4096, -512, 8, 0}[rng.IntN(6)]
 		rows := 1 + rng.IntN(40)
+		sections := rng.IntN(4) == 0 // of few elements each, which lie beside those of the next row
+		if sections {
+			pitch = []int{8, 16, -8}[rng.IntN(3)]
+		}
 		places := make([]loopAccess, 1+rng.IntN(6))
 		for i := range places {
 			a := &places[i]
 			*a = loopAccess{line: 100*(n+1) + i, store: rng.IntN(2) == 0, size: []int{4, 8}[rng.IntN(2)], len: 1 + rng.IntN(12)}
 			a.stride = a.size * (1 + rng.IntN(3))
+			if sections {
+				a.len = 2 + rng.IntN(5)
+				a.stride = max(pitch, -pitch)*rows + 8*rng.IntN(10)
+			}
 			span := max(pitch, -pitch)*rows + a.stride*a.len
 			a.addr = loopBase + 4*rng.IntN((loopBytes-span)/4)
 			if pitch < 0 {
@@ -69,7 +77,23 @@ func loopTrace(t *testing.T, accesses []loopAccess, puts [][2]int) [][]byte {
 	run := scenario.NewTrace(2)
 	run.Every().Call(1, "win_create", scenario.Args{"base": loopBase, "size": loopBytes})
 	run.Every().Call(2, "fence", nil)
-	zero, one := run.Rank(0), run.Rank(1)
+	return loopTraceOf(t, run, run.Rank(1), 0, accesses, puts)
+}
+
+// sharedTrace lets process 2 do them, in the window of process 1, which is shared memory.
+func sharedTrace(t *testing.T, accesses []loopAccess, puts [][2]int) [][]byte {
+	const alias = 0x1000000
+	run := scenario.NewTrace(3)
+	run.Every().Call(1, "win_allocate_shared", scenario.Args{"baseptr": loopBase, "size": loopBytes})
+	run.Rank(2).Call(1, "shared_segment", scenario.Args{"rank": 1, "base": alias, "size": loopBytes})
+	run.Every().Call(2, "fence", nil)
+	return loopTraceOf(t, run, run.Rank(2), alias-loopBase, accesses, puts)
+}
+
+// loopTraceOf adds the puts of process 0 and the accesses of another one, in memory that is
+// moved.
+func loopTraceOf(t *testing.T, run *scenario.Trace, one scenario.Process, moved int, accesses []loopAccess, puts [][2]int) [][]byte {
+	zero := run.Rank(0)
 	for i, p := range puts {
 		disp, count := p[0], p[1]
 		zero.Type(trace.Type{
@@ -79,7 +103,7 @@ func loopTrace(t *testing.T, accesses []loopAccess, puts [][2]int) [][]byte {
 		zero.Call(10+i, "put", scenario.Args{"to": 1, "disp": disp, "origin_count": count, "target_datatype": 10 + i})
 	}
 	for _, a := range accesses {
-		one.Access(a.line, trace.Access{Store: a.store, Addr: uint64(a.addr), Size: uint32(a.size), Stride: int64(a.stride), Count: uint64(a.len)})
+		one.Access(a.line, trace.Access{Store: a.store, Addr: uint64(a.addr + moved), Size: uint32(a.size), Stride: int64(a.stride), Count: uint64(a.len)})
 	}
 	run.Every().Call(3, "fence", nil)
 	return traceFiles(t, run)
@@ -138,9 +162,25 @@ func TestLoops(t *testing.T) {
 		small := opts
 		small.MaxMemory = 1
 		check(inMemoryWith(t, files, small), "with little memory")
+		requireSame(t, want, inMemoryWith(t, sharedTrace(t, accesses, puts), opts), seed)
 		shuffled := slices.Clone(accesses)
 		rng.Shuffle(len(shuffled), func(i, k int) { shuffled[i], shuffled[k] = shuffled[k], shuffled[i] })
 		check(inMemoryWith(t, loopTrace(t, shuffled, puts), opts), "in another order")
 	}
 	require.Greater(t, total, n)
+}
+
+// requireSame: the pairs of lines are the same, whatever accesses are taken for one.
+func requireSame(t *testing.T, want map[[2]int]uint64, res *Result, seed uint64) {
+	pairs, got := map[[2]int]bool{}, map[[2]int]bool{}
+	for p := range want {
+		pairs[p] = true
+	}
+	for i := range res.Findings {
+		f := &res.Findings[i]
+		if a, b := line(f.First.Stack), line(f.Second.Stack); max(a, b) >= 100 {
+			got[[2]int{min(a, b), max(a, b)}] = true
+		}
+	}
+	require.Equal(t, pairs, got, "seed %d, in shared memory", seed)
 }

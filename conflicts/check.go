@@ -229,6 +229,8 @@ type searcher struct {
 	loads, stores box
 	nearby        []nearLane // of the stretch of loads and stores looked at
 	inTime        inTime
+	columned      []int32    // lanes that rows of few elements far apart may meet
+	hits          []int      // those of the rows that one of these meets
 	met           []int32    // lanes that the one looked at may share bytes with
 	pairs         []lanePair // of it, where lanes are found by time
 	paired        uint64     // for how many lanes there were pairs
@@ -440,6 +442,10 @@ func (s *searcher) lookUp(st *regions.Stretch, i int) {
 	}
 	lo, hi := r.Bounds()
 	at := regions.Point{Line: s.line, Seg: st.Seg, Pos: st.Pos}
+	if r.HasColumns() {
+		s.lookUpColumns(st, i, c, at)
+		return
+	}
 	s.index.overlapping(c, lo, hi, func(j int32) bool {
 		l := s.lanes[j]
 		if l.own || s.old && l.old || !l.near(r) {
@@ -450,6 +456,56 @@ func (s *searcher) lookUp(st *regions.Stretch, i int) {
 		}
 		return true
 	})
+}
+
+// lookUpColumns is lookUp for rows of few elements far apart: what their bounds meet is much, and
+// what an element of all of them meets is little.
+func (s *searcher) lookUpColumns(st *regions.Stretch, i int, c class, at regions.Point) {
+	r := &st.Rows[i]
+	s.columned = s.columned[:0]
+	for k := range r.Columns() {
+		a := r.Column(k)
+		s.index.overlapping(c, a.Addr, a.End(), func(j int32) bool {
+			s.columned = append(s.columned, j)
+			return true
+		})
+	}
+	slices.Sort(s.columned)
+	for _, j := range slices.Compact(s.columned) {
+		l := s.lanes[j]
+		if l.own || s.old && l.old {
+			continue
+		}
+		if from, to := l.concurrentWith(s.region, at); from < to {
+			s.compareColumns(st, i, nearLane{l, from, to})
+		}
+	}
+}
+
+// compareColumns compares those of the rows of which an element meets a lane.
+func (s *searcher) compareColumns(st *regions.Stretch, i int, n nearLane) {
+	r := &st.Rows[i]
+	s.hits = s.hits[:0]
+	for k := range r.Columns() {
+		a := r.Column(k)
+		column := trace.RowsOf(&a, 0)
+		column.Count, column.Stride, column.N, column.Pitch = 1, 0, r.N, a.Stride
+		from, to := column.Within(n.lo, n.hi)
+		for x := from; x < to; x++ {
+			if one := column.Part(x, x+1); n.meets(&one, one.Addr+one.Span()) {
+				if r.Pitch < 0 {
+					x := int(r.N) - 1 - x
+					s.hits = append(s.hits, x)
+				} else {
+					s.hits = append(s.hits, x)
+				}
+			}
+		}
+	}
+	slices.Sort(s.hits)
+	for _, k := range slices.Compact(s.hits) {
+		s.compareLocal(st, i, k, n)
+	}
 }
 
 // compareRows compares row i of a stretch with a lane that it is near.

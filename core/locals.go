@@ -2,6 +2,7 @@ package core
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/mcchk/mcchk/intervals"
 	"github.com/mcchk/mcchk/regions"
@@ -38,16 +39,49 @@ func (s *Strand) stretch(st *trace.Stretch, thread uint32) {
 		s.ownAccesses(st)
 		return
 	}
+	if slices.ContainsFunc(st.Rows, trace.Rows.HasColumns) {
+		s.columns(st)
+		return
+	}
 	for a := range trace.InOrder(st.Rows) {
-		s.event.Access = a
-		s.pos++
-		if s.aliased() {
+		s.apart(&a)
+	}
+}
+
+// apart takes a load or store of a stretch, of which some may lie in the memory of other
+// processes.
+func (s *Strand) apart(a *trace.Access) {
+	s.event.Access = *a
+	s.pos++
+	if s.aliased() {
+		return
+	}
+	s.pos--
+	one := trace.StretchOf(a)
+	s.ownAccesses(&one)
+}
+
+// columns takes a stretch of which some rows are few elements each, far apart, that lie beside
+// those of the next row: sections of arrays of which another dimension is the first. Taken
+// element by element they are few accesses of many elements, and each row one that meets all
+// others by its bounds. Nothing of a stretch comes before anything else of it for others.
+func (s *Strand) columns(st *trace.Stretch) {
+	end := s.pos + uint64(st.Len)
+	for i := range st.Rows {
+		r := &st.Rows[i]
+		if !r.HasColumns() {
+			for k := range int(r.N) {
+				a := r.Access(k)
+				s.apart(&a)
+			}
 			continue
 		}
-		s.pos--
-		one := trace.StretchOf(&a)
-		s.ownAccesses(&one)
+		for k := range r.Columns() {
+			a := r.Column(k)
+			s.apart(&a)
+		}
 	}
+	s.pos = end
 }
 
 // aliased takes a load or store of which some bytes may lie in the memory of

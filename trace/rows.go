@@ -89,6 +89,29 @@ func (r *Rows) Part(from, to int) Rows {
 	return p
 }
 
+// fewColumns is how many elements a row has at most that are taken one by one.
+const fewColumns = 16
+
+// HasColumns reports whether the rows are few elements each, which lie beside those of the next
+// row and beyond those of all rows from one another, so that all rows are few accesses too.
+func (r Rows) HasColumns() bool {
+	return r.Count > 1 && r.Count <= fewColumns && uint64(r.N) > r.Count && r.Stride > 0 && r.Pitch != 0 &&
+		uint64(max(r.Pitch, -r.Pitch)) <= uint64(r.Stride)/uint64(r.N)
+}
+
+// Columns returns how many elements a row has.
+func (r *Rows) Columns() int { return int(r.Count) }
+
+// Column returns element k of all rows, as one access.
+func (r *Rows) Column(k int) Access {
+	a := r.Access(0)
+	a.Addr += uint64(k) * uint64(r.Stride)
+	if a.Stride, a.Count = r.Pitch, uint64(r.N); r.Pitch < 0 {
+		a.Addr, a.Stride = a.Addr-uint64(r.N-1)*uint64(-r.Pitch), -r.Pitch
+	}
+	return a
+}
+
 // alike reports whether the accesses of two rows differ in their place only.
 func (r *Rows) alike(s *Rows) bool {
 	return r.Stack == s.Stack && r.Size == s.Size && r.Count == s.Count && r.Stride == s.Stride &&
