@@ -553,3 +553,40 @@ int main(int argc, char **argv)
 		require.Len(t, within, len(behind)+1) // make, which need calls
 	})
 }
+
+// A parallel region with one thread does nothing beside anything, unless it has tasks or sections:
+// what it does with memory that is no buffer is not recorded.
+func TestTeamOfOne(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, platform{"mpich", "gcc"}, map[string]string{"app.c": `
+#include <mpi.h>
+#include <stdlib.h>
+static int numbers[1000];
+int main(int argc, char **argv)
+{
+	int sum = 0, tasks = argc > 1;
+	MPI_Init(&argc, &argv);
+#pragma omp parallel num_threads(1)
+	{
+		for (int i = 0; i < 1000; i++)
+			sum += numbers[rand() % 1000];
+#pragma omp task if (tasks)
+		numbers[argc] = sum;
+		if (tasks)
+			sum += numbers[rand() % 1000];
+	}
+	MPI_Finalize();
+	return sum;
+}`})
+	b.cc("-O1", "-g", "-fopenmp", "app.c", "-o", "app")
+	accesses := func(args ...string) (n int) {
+		for _, e := range readFile(t, rankFile(b.traced(1, "app", args...), 0)).events {
+			if e.access != nil {
+				n++
+			}
+		}
+		return n
+	}
+	require.Zero(t, accesses())
+	require.Positive(t, accesses("tasks"))
+}

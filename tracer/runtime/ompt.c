@@ -68,6 +68,7 @@ void mcchk_section(int begins, void **frame)
 		return;
 	end_section(t, frame);
 	if (begins) {
+		mcchk_team_shares(t->team);
 		if (!t->section_object) {
 			t->section_object = mcchk_objects(1);
 			MCCHK_FORK(t->section_object, frame);
@@ -84,13 +85,22 @@ void mcchk_section(int begins, void **frame)
 
 /* ---- parallel regions ---- */
 
+/* Strands of the team are at work beside one another. Those of a team of one thread are so only
+ * once it has tasks or sections. */
+void mcchk_team_shares(struct team *team)
+{
+	if (!team->shares)
+		mcchk_strands_more(team->pc);
+	team->shares = 1;
+}
+
 static void parallel_begin(union ompt_data *encountering, const void *frame, union ompt_data *parallel, unsigned size, int flags, const void *pc)
 {
 	struct task *t = mcchk_task_of(encountering);
 	struct team *team = calloc(1, sizeof *team);
 	struct place at = place_of(pc, 0);
 
-	(void)frame, (void)size, (void)flags;
+	(void)frame, (void)flags;
 	parallel->ptr = team;
 	if (!t || !team) {
 		mcchk_noticed(MCCHK_REGIONS, MCCHK_FRAME);
@@ -98,7 +108,8 @@ static void parallel_begin(union ompt_data *encountering, const void *frame, uni
 	}
 	__atomic_store_n(&mcchk_strands, 1, __ATOMIC_RELAXED);
 	*team = (struct team){.objects = mcchk_objects(TEAM_OBJECTS), .outside = t->now, .pc = at.pc, .references = 1};
-	mcchk_strands_more(team->pc);
+	if (size != 1)
+		mcchk_team_shares(team);
 	MCCHK_FORK(begin_of(team), &at);
 	mcchk_strand_waits(end_of(team), 0, 1, &at);
 }
@@ -145,7 +156,8 @@ static void parallel_end(union ompt_data *parallel, union ompt_data *encounterin
 	for (uint64_t n = team->barriers ? team->barriers - 1 : 0; n <= team->barriers; n++)
 		MCCHK_OBJECT_END(barrier_of(team, n), &at);
 	parallel->ptr = NULL;
-	mcchk_strands_fewer(team->pc);
+	if (team->shares)
+		mcchk_strands_fewer(team->pc);
 	mcchk_drop_team(team);
 }
 

@@ -191,7 +191,9 @@ void mcchk_task_create(union ompt_data *encountering, const void *frame, union o
 			__atomic_add_fetch(&t->group->tasks, 1, __ATOMIC_RELAXED);
 	}
 	t->final = creator->final || (flags & OMPT_TASK_FINAL) != 0;
-	if (!t->team && !t->included) {
+	if (!t->included && t->team) {
+		mcchk_team_shares(t->team);
+	} else if (!t->included) {
 		creator->loose++;
 		mcchk_strands_more(0);
 	}

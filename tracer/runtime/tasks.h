@@ -22,6 +22,7 @@ struct team {
 	uint64_t barriers; /* that its first task has passed, at its end */
 	uint64_t *strands; /* its tasks', as many as there are; atomic */
 	unsigned size, begun; /* atomic */
+	int shares;           /* its strands may be at work beside one another: noted by its only thread, or before it begins */
 	int lock, over;       /* over: the region is; changed under the lock */
 	struct iterations iterations[2]; /* before its last barriers, in turn; under the lock */
 	uintptr_t pc;
@@ -91,6 +92,7 @@ static inline struct place place_of(const void *pc, uintptr_t otherwise)
 
 struct task *mcchk_new_task(union ompt_data *data, struct team *team, struct task *creator);
 struct task *mcchk_task_of(union ompt_data *data);
+void mcchk_team_shares(struct team *team);
 void mcchk_drop_team(struct team *t);
 void mcchk_drop_task(struct task *t, void *at);
 void mcchk_end_variables(struct task *t, void *at);
