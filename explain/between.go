@@ -51,9 +51,15 @@ func (w *Wording) passes(x, y *conflicts.Side, t *conflicts.Turn, at *conflicts.
 	if at == x {
 		other = y
 	}
+	comes := &other.Before // what it would be for the other one
+	if at == y {
+		comes = &other.After
+	}
 	switch {
 	case t.Call == "" || t.Rank != at.Rank || at == x && x.Done.Rank == x.Rank && t.Event < x.Done.Event:
 		return "" // not between them
+	case !samePoint(t.SyncPoint, comes.SyncPoint) && outside(x, y, t):
+		return ""
 	case t.Members != nil && !slices.Contains(t.Members, other.Rank):
 		return fmt.Sprintf("; %s is called between them, but %s takes no part in it", w.CallOf(t.SyncPoint, -1), w.rank(other.Rank))
 	}
@@ -61,6 +67,28 @@ func (w *Wording) passes(x, y *conflicts.Side, t *conflicts.Turn, at *conflicts.
 		return fmt.Sprintf("; %s is called between them, but makes %s", w.Call(t.SyncPoint), partly)
 	}
 	return ""
+}
+
+// outside reports whether a call stands before both accesses, or behind both, in a function that all
+// three are made in.
+func outside(x, y *conflicts.Side, t *conflicts.Turn) bool {
+	for _, f := range t.Stack {
+		a, b := lineIn(x.Stack, f), lineIn(y.Stack, f)
+		if f.Layer == symbols.Application && f.Line > 0 && a > 0 && b > 0 {
+			return f.Line < min(a, b) || f.Line > max(a, b)
+		}
+	}
+	return false
+}
+
+// lineIn returns the line at which a stack is in the function of a frame; 0: in none.
+func lineIn(stack []symbols.Frame, of symbols.Frame) int {
+	for _, f := range stack {
+		if f.Func != "" && f.Func == of.Func && f.File == of.File {
+			return f.Line
+		}
+	}
+	return 0
 }
 
 // heedless says that a process waited for somebody before its access, and not

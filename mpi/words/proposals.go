@@ -208,7 +208,7 @@ func (vocabulary) Lock(w *explain.Wording, a, b *conflicts.Side) (conflicts.Fix,
 		return conflicts.Fix{}, false
 	}
 	instead := ""
-	if lockedAll(a) || lockedAll(b) {
+	if lockedAll(w, a) || lockedAll(w, b) {
 		instead = ", instead of MPI_Win_lock_all, within which MPI allows no other lock"
 	}
 	fix := explain.Propose(conflicts.FixLock, "enclose each access in its own MPI_Win_lock(MPI_LOCK_EXCLUSIVE, …) on rank %d and MPI_Win_unlock%s, if either order will do",
@@ -291,13 +291,13 @@ func own(w *explain.Wording, s *conflicts.Side) bool {
 	return s.Call == "" && s.Rank == w.Finding.Owner && !s.Pending && s.Epoch == ""
 }
 
-// lockedAll reports whether an access is made within MPI_Win_lock_all.
-func lockedAll(s *conflicts.Side) bool {
+// lockedAll reports whether an access is made within MPI_Win_lock_all of the window.
+func lockedAll(w *explain.Wording, s *conflicts.Side) bool {
 	if s.Epoch == mpi.LockAllEpoch {
 		return true
 	}
 	for _, l := range s.Locks {
-		if l.Target < 0 {
+		if l.Target < 0 && l.Window == w.Finding.Window {
 			return true
 		}
 	}
