@@ -285,7 +285,7 @@ func (w *Wording) after(s *conflicts.Side) ended {
 	switch {
 	case !s.Pending:
 		return ended{after: "after " + w.Access(s), at: Place(s), known: true}
-	case s.Done.Call != "" && (how.How == "" || w.model.Call(s.Done.Call).Only):
+	case s.Done.Call != "" && (how.How == "" || w.model.Call(s.Done.Call).Only || w.model.Call(s.Done.Call).Ends):
 		return ended{after: "after " + w.Call(s.Done), at: s.Done, known: true}
 	}
 	return w.completed(s)

@@ -62,6 +62,7 @@ type Call struct {
 	Waits  bool   // programs order processes with it
 	Fence  bool   // it completes operations, and makes all processes that have some wait for each other
 	Only   bool   // it is called for nothing else than to complete, and has done so
+	Ends   bool   // it ends what its operations were made for, and they are few: there is no need to complete them earlier
 	Seems  bool   // it completes nothing, and is taken for a call that does
 	Known  bool   // it completes operations at their origin only, and what it leaves is said anyway
 	Tries  bool   // it may return without having completed anything, and is called again then

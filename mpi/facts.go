@@ -19,6 +19,7 @@ type Facts struct {
 	Tries         bool // it may return without having completed anything, and is called again then
 	Orders        Orders
 	Waits         bool         // programs order processes with it
+	Unlocks       bool         // it gives up one lock, and completes what was done under it
 	Opens, Closes regions.Mode // epochs that it opens or closes, where there is only one kind of them
 	End           string       // of a split collective call: the one that ends it
 }
@@ -116,7 +117,7 @@ var stated = map[string]Facts{
 	"MPI_Win_wait":       {Completes: CompletesExposed, Waits: true, Closes: ExposureEpoch},
 	"MPI_Win_test":       {Completes: CompletesExposed, Tries: true, Closes: ExposureEpoch},
 	"MPI_Win_sync":       {Copies: true},
-	"MPI_Win_unlock":     {Completes: CompletesOwn},
+	"MPI_Win_unlock":     {Completes: CompletesOwn, Unlocks: true},
 	"MPI_Win_lock_all":   {Opens: LockAllEpoch},
 	"MPI_Win_unlock_all": {Completes: CompletesOwn, Closes: LockAllEpoch},
 

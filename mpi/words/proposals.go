@@ -264,7 +264,7 @@ func exclusive(w *explain.Wording, a, b *conflicts.Side) *conflicts.Fix {
 		a, b = b, a
 	}
 	for i, s := range []*conflicts.Side{a, b} {
-		if s.Epoch != mpi.SharedLockEpoch || s.Started.Call != "MPI_Win_lock" {
+		if s.Epoch != mpi.SharedLockEpoch || s.Started.Call != "MPI_Win_lock" || waitsWithin(s) {
 			continue
 		}
 		other, without, also := []*conflicts.Side{b, a}[i], "", ""
@@ -284,6 +284,12 @@ func exclusive(w *explain.Wording, a, b *conflicts.Side) *conflicts.Fix {
 		return &fix
 	}
 	return nil
+}
+
+// waitsWithin reports whether the process waits for others between an operation and the unlock that
+// completes it: those may wait for the lock, were it exclusive.
+func waitsWithin(s *conflicts.Side) bool {
+	return s.Done.Call == "MPI_Win_unlock" && s.After.Call != "" && s.After.Rank == s.Rank && s.After.Event < s.Done.Event
 }
 
 // own reports whether an access is a load or store of the owner's.

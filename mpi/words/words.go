@@ -190,6 +190,7 @@ func (vocabulary) Call(fn string) explain.Call {
 		Fence:  facts.Completes == mpi.CompletesAll,
 		Only:   facts.Only,
 		Seems:  facts.Copies,
+		Ends:   facts.Unlocks,
 		Tries:  facts.Tries,
 		Known:  facts.Closes == mpi.StartEpoch, // what MPI_Win_complete leaves
 		Tells:  facts.OneSided,
