@@ -590,3 +590,27 @@ int main(int argc, char **argv)
 	require.Zero(t, accesses())
 	require.Positive(t, accesses("tasks"))
 }
+
+// Threads of LLVM's library do not spin for long while they wait, unless the environment says so.
+func TestThreadsWaitShortly(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, platform{"mpich", "gcc"}, map[string]string{"app.c": `
+#include <mpi.h>
+#include <stdio.h>
+extern int kmp_get_blocktime(void) __attribute__((weak));
+int main(int argc, char **argv)
+{
+	MPI_Init(&argc, &argv);
+#pragma omp parallel num_threads(2)
+	;
+	printf("blocktime %d\n", kmp_get_blocktime());
+	MPI_Finalize();
+}`})
+	b.cc("-O1", "-g", "-fopenmp", "app.c", "-o", "app")
+	for _, c := range []struct{ env, want string }{{"", "blocktime 1\n"}, {"export KMP_BLOCKTIME=7;", "blocktime 7\n"}} {
+		dir, out, exit := b.attempt(1, c.env, "app")
+		require.NoError(t, os.RemoveAll(dir))
+		require.Zero(t, exit, out)
+		require.Contains(t, out, c.want)
+	}
+}
