@@ -249,14 +249,14 @@ type passage struct {
 // passes lists the concurrent regions in which both statements are executed; each: in which
 // the second one is.
 func (p *planner) passes(from, to int, each bool) []pass {
-	first, second := p.regionsOf(from), p.regionsOf(to)
+	first, second := p.regionsOf(from, true), p.regionsOf(to, false)
 	return p.passesIn(func(region int) bool { return (each || first[region]) && second[region] }, to, from, to)
 }
 
 // passesBefore lists the concurrent regions in which the first statement is executed, and that
 // come before one in which the second is.
 func (p *planner) passesBefore(from, to int) []pass {
-	last := slices.Max(append(slices.Collect(maps.Keys(p.regionsOf(to))), -1))
+	last := slices.Max(append(slices.Collect(maps.Keys(p.regionsOf(to, false))), -1))
 	out := p.passesIn(func(region int) bool { return region < last }, to, from)
 	for i := range out {
 		out[i].whole = true
@@ -264,20 +264,26 @@ func (p *planner) passesBefore(from, to int) []pass {
 	return out
 }
 
-// regionsOf returns the concurrent regions in which a statement is executed.
-func (p *planner) regionsOf(site int) map[int]bool {
+// regionsOf returns the concurrent regions in which a statement is executed; behind: in which
+// something comes behind it.
+func (p *planner) regionsOf(site int, behind bool) map[int]bool {
 	in := map[int]bool{}
 	for rank := range p.runs {
 		for i := range p.runs[rank][site] {
-			in[p.regionOf(rank, &p.runs[rank][site][i])] = true
+			in[p.regionOf(rank, &p.runs[rank][site][i], behind)] = true
 		}
 	}
 	return in
 }
 
-// regionOf returns the concurrent region that an execution is over in.
-func (p *planner) regionOf(rank int, e *execution) int {
-	return p.scan.ranks[rank].region(e.end() / slotsOfEvent)
+// regionOf returns the concurrent region that an execution is over in; behind: in which something
+// comes behind it, which is the next one where it ends one itself.
+func (p *planner) regionOf(rank int, e *execution, behind bool) int {
+	n, ends := p.scan.ranks[rank].region(e.end() / slotsOfEvent)
+	if behind && ends {
+		n++
+	}
+	return n
 }
 
 // passesIn lists what processes execute of statements in some concurrent regions.
@@ -287,7 +293,7 @@ func (p *planner) passesIn(some func(region int) bool, second int, sites ...int)
 		for _, site := range sites {
 			for i := range p.runs[rank][site] {
 				e := &p.runs[rank][site][i]
-				region := p.regionOf(rank, e)
+				region := p.regionOf(rank, e, site != second)
 				if !some(region) {
 					continue
 				}
@@ -505,7 +511,7 @@ func (p *planner) inOneLoop(from, to int) bool {
 		for rank := range p.runs {
 			for i := range p.runs[rank][site] {
 				e := &p.runs[rank][site][i]
-				x.add(site == to, rank, p.regionOf(rank, e), e.begin())
+				x.add(site == to, rank, p.regionOf(rank, e, false), e.begin())
 			}
 		}
 	}
@@ -583,7 +589,7 @@ func (p *planner) common(members []int, region int) [][]uint64 {
 func (p *process) meetsIn(region int) []met {
 	var out []met
 	for _, m := range p.meets {
-		if p.region(m.pos) == region {
+		if in, _ := p.region(m.pos); in == region {
 			out = append(out, m)
 		}
 	}

@@ -152,7 +152,9 @@ func (p *planner) carry(rank int, e, other *execution, forward bool) {
 		events = append(events, ev.Event)
 	}
 	q := &p.scan.ranks[rank]
-	m.last, m.Regions = q.windows, [2]int{q.region(m.From), q.region(m.To)}
+	from, _ := q.region(m.From)
+	to, _ := q.region(m.To)
+	m.last, m.Regions = q.windows, [2]int{from, to}
 	p.put(rank, e.moved, events...)
 	p.plan.moved = append(p.plan.moved, m)
 }

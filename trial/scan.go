@@ -362,8 +362,7 @@ func (s *Scan) Regions() int {
 	return len(s.ranks[0].regions)
 }
 
-// region returns in which concurrent region an event of a process lies.
-func (p *process) region(pos uint64) int {
-	n, _ := slices.BinarySearch(p.regions, pos)
-	return n
+// region returns in which concurrent region an event of a process lies, and whether it ends that.
+func (p *process) region(pos uint64) (region int, ends bool) {
+	return slices.BinarySearch(p.regions, pos)
 }

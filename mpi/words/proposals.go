@@ -34,6 +34,10 @@ func (vocabulary) Order(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fi
 		return exposed(w, a, b)
 	case explain.ClosedBy(b, a):
 		return exposed(w, b, a)
+	case isStart(a) && inExposure(b):
+		return exposed(w, endsWith(a, b.Next), b)
+	case isStart(b) && inExposure(a):
+		return exposed(w, endsWith(b, a.Next), a)
 	case isStart(a) || isStart(b):
 		return []conflicts.Fix{explain.Propose(conflicts.FixSynchronize,
 			"make the accesses in different exposure epochs of rank %d (MPI_Win_complete and MPI_Win_wait between the two)", w.Finding.Owner)}
@@ -103,6 +107,20 @@ func fenceBetween(w *explain.Wording, x, y *conflicts.Side, which string) confli
 	m := explain.Doing(explain.Propose(conflicts.FixSynchronize, "call MPI_Win_fence in all processes of the window after %s and before %s%s%s",
 		w.Access(x), which, w.Access(y), w.Outcome(x, y)), explain.Meet(w, explain.Place(x), explain.Place(y), "MPI_Win_fence"))
 	return explain.Between(m, "after "+w.Access(x), "before "+which+w.Access(y))
+}
+
+// inExposure reports whether the owner's access lies between MPI_Win_post and the call that ends the
+// exposure epoch.
+func inExposure(s *conflicts.Side) bool {
+	return !s.Pending && s.Call == "" && mpi.FactsOf(s.Started.Call).Opens == mpi.ExposureEpoch && mpi.FactsOf(s.Next.Call).Closes == mpi.ExposureEpoch
+}
+
+// endsWith is a get, which is complete with a call of its own process: what the owner does after that
+// call of its own comes after it, too.
+func endsWith(get *conflicts.Side, call conflicts.SyncPoint) *conflicts.Side {
+	op := *get
+	op.Done = call
+	return &op
 }
 
 // exposed: a process accesses its memory between its MPI_Win_post and its
