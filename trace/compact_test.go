@@ -359,3 +359,33 @@ func TestIndexOfVersion1(t *testing.T) {
 	_, err = decodeIndex(b)
 	require.ErrorIs(t, err, errIndex)
 }
+
+// TestPassOverAccesses: all else is read as it was.
+func TestPassOverAccesses(t *testing.T) {
+	kinds := func(pass bool) (all []RecordKind, accesses int) {
+		r, err := NewRecordReader(bytes.NewReader(someCompact(t)), "f")
+		require.NoError(t, err)
+		if pass {
+			r.PassOverAccesses()
+		}
+		var rec Record
+		for {
+			if err := r.Read(&rec); err != nil {
+				require.ErrorIs(t, err, io.EOF)
+				require.Nil(t, r.Cut())
+				return all, accesses
+			}
+			switch rec.Kind {
+			case RecordAccess, RecordGrid, RecordMark:
+				accesses++
+			default:
+				all = append(all, rec.Kind)
+			}
+		}
+	}
+	want, some := kinds(false)
+	got, none := kinds(true)
+	require.Equal(t, want, got)
+	require.Positive(t, some)
+	require.Zero(t, none)
+}

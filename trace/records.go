@@ -45,6 +45,7 @@ type RecordReader struct {
 	fns    []*Fn
 	words  []int64
 	ended  bool
+	passes bool // see PassOverAccesses
 	stop   bool // a damaged record: nothing more is read
 }
 
@@ -60,6 +61,11 @@ func NewRecordReader(r io.Reader, name string) (*RecordReader, error) {
 
 // Header returns the head of the file.
 func (r *RecordReader) Header() Header { return r.chunks.header }
+
+// PassOverAccesses lets the reader leave out the accesses that are written compactly, and the grids
+// and marks among them, without expanding them: they are most of what a trace holds, and few who read
+// records want them.
+func (r *RecordReader) PassOverAccesses() { r.passes = true }
 
 // Cut tells, after Read returned io.EOF, where and why the file stops before
 // its process did. It is nil when the file is complete.
@@ -139,6 +145,10 @@ func (r *RecordReader) decode(rec *Record) (bool, error) {
 	}
 	b := r.at.buf[r.at.pos : r.at.pos+n]
 	kind := RecordKind(b[0])
+	if kind == RecordCompactAccesses && r.passes {
+		r.at.pos += n
+		return false, nil
+	}
 	if kind == RecordCompactCalls || kind == RecordCompactAccesses {
 		return false, r.at.enter(b)
 	}

@@ -95,8 +95,9 @@ const fewColumns = 16
 // HasColumns reports whether the rows are few elements each, which lie beside those of the next
 // row and beyond those of all rows from one another, so that all rows are few accesses too.
 func (r Rows) HasColumns() bool {
-	return r.Count > 1 && r.Count <= fewColumns && uint64(r.N) > r.Count && r.Stride > 0 && r.Pitch != 0 &&
-		uint64(max(r.Pitch, -r.Pitch)) <= uint64(r.Stride)/uint64(r.N)
+	pitch := uint64(max(r.Pitch, -r.Pitch))
+	return r.Count > 1 && r.Count <= fewColumns && uint64(r.N) > r.Count && r.Stride > 0 && pitch >= uint64(r.Size) &&
+		pitch <= uint64(r.Stride)/uint64(r.N)
 }
 
 // Columns returns how many elements a row has.

@@ -102,6 +102,7 @@ func (c *collection) addFile(ctx context.Context, path string) error {
 		return err
 	}
 	defer r.Close()
+	r.PassOverAccesses()
 	counters := map[uint64]bool{} // whether frame pointers go with it
 	var modules []trace.Module
 	var rec trace.Record
