@@ -49,7 +49,7 @@ type Side struct {
 	Here int     `json:"here,omitempty"` // which of them a report points at
 	// Buffer is which of its buffers the finding is about: of a call that may use several whose
 	// memory was given up, "" of the first of them; of a one-sided operation that meets one of
-	// another process, "" where it does at its target.
+	// another process, or of GASPI whose segment is deleted, "" where it does at its target.
 	Buffer string `json:"buffer,omitempty"`
 }
 
@@ -66,7 +66,7 @@ func Of(f *conflicts.Finding, lines *sources.Reader) Finding {
 	out := Finding{Rule: f.Rule}
 	for _, s := range sidesOf(f) {
 		side := sideOf(callOf(s), s.Stack, lines)
-		if f.Rule == conflicts.RuleMemoryGone && slices.Contains(furtherBuffers, s.Role) || betweenOperations(f) && s.Class == regions.OwnBuffer {
+		if named(f, s) {
 			side.Buffer = s.Role
 		}
 		out.Sides = append(out.Sides, side)
@@ -78,6 +78,18 @@ func Of(f *conflicts.Finding, lines *sources.Reader) Finding {
 	inOrder(out.Windows)
 	out.Windows = slices.CompactFunc(out.Windows, func(a, b Side) bool { return a.key() == b.key() })
 	return out
+}
+
+// named reports whether a side is told by the buffer that it is about, for other findings at the same
+// places are about another one, or about none.
+func named(f *conflicts.Finding, s *conflicts.Side) bool {
+	switch {
+	case f.Rule == conflicts.RuleMemoryGone && slices.Contains(furtherBuffers, s.Role):
+		return true
+	case f.Rule == conflicts.RuleGaspiDeleted && s.Class == regions.OwnBuffer: // there is the segment of the target, too
+		return true
+	}
+	return betweenOperations(f) && s.Class == regions.OwnBuffer
 }
 
 // furtherBuffers are those that a call uses besides another one.

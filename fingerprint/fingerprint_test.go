@@ -73,6 +73,11 @@ func TestHashTellsApart(t *testing.T) {
 	call := example("/home/u", 2, 3)
 	call.First.Call = "MPI_Rget"
 	add("call", call, reading(source))
+	for name, class := range map[string]regions.Class{"a segment deleted under a target": regions.Target, "the segment of a buffer deleted": regions.OwnBuffer} {
+		f := example("/home/u", 2, 3)
+		f.Rule, f.First.Call, f.First.Role, f.First.Class = conflicts.RuleGaspiDeleted, "gaspi_write", "source", class
+		add(name, f, reading(source))
+	}
 	for name, class := range map[string]regions.Class{"two targets": regions.Target, "target and buffer": regions.OwnBuffer} {
 		both := example("/home/u", 2, 2)
 		both.First.Class = regions.Target
