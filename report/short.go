@@ -13,10 +13,14 @@ import (
 )
 
 // Line is a finding in one line, as Short begins it, without colours: where, how bad, what
-// and the rule.
+// and the rule, and where the other access is.
 func Line(f *conflicts.Finding, opts Options) string {
-	lead, _ := explain.Sides(f)
-	return fmt.Sprintf("%s: %s: %s [%s]", stackPlace(lead.Stack, opts.Dir), f.Severity, Message(f), f.Rule)
+	lead, other := explain.Sides(f)
+	line := fmt.Sprintf("%s: %s: %s [%s]", stackPlace(lead.Stack, opts.Dir), f.Severity, Message(f), f.Rule)
+	if len(other.Stack) > 0 {
+		line += fmt.Sprintf(" (%s at %s)", short(other), stackPlace(other.Stack, opts.Dir))
+	}
+	return line
 }
 
 // Short writes a result for people in a hurry: one line a problem, which is that of its
