@@ -191,7 +191,27 @@ func variablesKnown(n *namer) []variableAt {
 var allocations = []*regexp.Regexp{
 	regexp.MustCompile(`([A-Za-z_]\w*(?:(?:->|\.|::)\w+|\[[^\]]*\])*)\s*=\s*(?:\([^()]*\)\s*|(?:static|reinterpret)_cast<[^()]*>\(\s*)?(?:std::|::)?(?:new\b|make_unique\b|make_shared\b|\w*[aA]lloc\w*\s*\()`),
 	regexp.MustCompile(`posix_memalign\(\s*(?:\([^()]*\)\s*)?&\s*([A-Za-z_]\w*(?:(?:->|\.)\w+)*)`),
-	regexp.MustCompile(`\b(?:std::)?vector\s*<.*>\s+([A-Za-z_]\w*)\s*[({]`),
+	vectorDeclared,
+}
+
+var vectorDeclared = regexp.MustCompile(`\b(?:std::)?vector\s*<.*>\s+([A-Za-z_]\w*)\s*[({]`)
+
+// declaresMore reports whether another variable is declared behind one whose initializer goes on
+// with that text.
+func declaresMore(rest string) bool {
+	depth := 1
+	for i, c := range rest {
+		switch {
+		case strings.ContainsRune("({[", c):
+			depth++
+		case strings.ContainsRune(")}]", c):
+			depth--
+		}
+		if depth == 0 {
+			return strings.HasPrefix(strings.TrimSpace(rest[i+1:]), ",")
+		}
+	}
+	return false
 }
 
 // allocateStatement finds where the list of a Fortran ALLOCATE statement begins, behind a type.
@@ -202,11 +222,12 @@ var allocateStatement = regexp.MustCompile(`(?i)\ballocate\s*\((?:[^!'"]*::)?`)
 func allocated(line string) string {
 	name := ""
 	for _, re := range allocations {
-		for _, m := range re.FindAllStringSubmatch(line, -1) {
-			if name != "" && name != m[1] {
+		for _, m := range re.FindAllStringSubmatchIndex(line, -1) {
+			found := line[m[2]:m[3]]
+			if name != "" && name != found || re == vectorDeclared && declaresMore(line[m[1]:]) {
 				return ""
 			}
-			name = m[1]
+			name = found
 		}
 	}
 	if at := allocateStatement.FindStringIndex(line); at != nil {
