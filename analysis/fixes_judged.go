@@ -68,7 +68,8 @@ func (t *trials) conclude(res *Result) {
 
 // left returns what is left of the fixes of a finding, number i. What was not tried comes last, but
 // for other memory, which stays before what was proposed after it; of locks, and moves that cannot be
-// tried, nothing is said where there is something better.
+// tried, nothing is said where there is something better. One update in place of two operations comes
+// first, unless a call that completes one of them is what was forgotten.
 func (t *trials) left(f *conflicts.Finding, i int, keys []findingKey) []conflicts.Fix {
 	var leads, first, last []conflicts.Fix
 	for _, proposed := range f.Fixes {
@@ -103,6 +104,9 @@ func (t *trials) left(f *conflicts.Finding, i int, keys []findingKey) []conflict
 	}
 	if slices.ContainsFunc(first, func(x conflicts.Fix) bool { return x.Trial.Tried }) {
 		last = slices.DeleteFunc(last, func(x conflicts.Fix) bool { return x.Kind == conflicts.FixLock || x.Kind == conflicts.FixMove })
+	}
+	if slices.ContainsFunc(first, func(x conflicts.Fix) bool { return x.Trial.Tried && x.Kind == conflicts.FixComplete }) {
+		return slices.Concat(first, leads, last) // something else than operations orders them
 	}
 	return slices.Concat(leads, first, last)
 }
