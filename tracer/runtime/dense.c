@@ -11,7 +11,7 @@ void mcchk_survey_changes(struct mcchk_survey *s, uint64_t distance)
 {
 	uint64_t a = s->unit, b = distance;
 
-	while (b != 0) {
+	while (b != 0 && a != 1) {
 		uint64_t rest = a % b;
 		a = b;
 		b = rest;

@@ -33,10 +33,18 @@ static inline __attribute__((always_inline)) void mcchk_survey_add(struct mcchk_
 /* A bit for each unit from the first element to the last: so many words of them. */
 static inline uint64_t mcchk_survey_words(const struct mcchk_survey *s) { return (s->last - s->first) / s->unit / 64 + 1; }
 
-/* Whether records would take more room than bits. */
-static inline int mcchk_is_dense(const struct mcchk_survey *s)
+/* Whether records would take more room than so many words of bits. */
+static inline int mcchk_are_less(uint64_t words, uint64_t changes)
 {
-	return s->changes > 32 && 8 * mcchk_survey_words(s) + 64 < 3 * s->changes && mcchk_survey_words(s) <= MCCHK_DENSE_WORDS;
+	return changes > 32 && 8 * words + 64 < 3 * changes && words <= MCCHK_DENSE_WORDS;
+}
+
+static inline int mcchk_is_dense(const struct mcchk_survey *s) { return mcchk_are_less(mcchk_survey_words(s), s->changes); }
+
+/* The same of a unit of one, whatever comes before an element. */
+static inline int mcchk_is_dense_up_to(const struct mcchk_survey *s, uint64_t end)
+{
+	return mcchk_are_less((end - 1 - s->first) / 64 + 1, s->changes);
 }
 
 void mcchk_write_dense(const struct mcchk_progress *p, const struct mcchk_survey *s, const uint64_t *words);

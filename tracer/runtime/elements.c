@@ -74,6 +74,18 @@ static inline uint64_t go_on(uint64_t last, uint64_t distance, uint64_t i, uint6
 	return distance <= 8 && ahead <= 7 && w == every(distance, ahead) ? w * 0x0101010101010101 >> 56 : 0;
 }
 
+/* Counts the elements of the rest of a part, in which changes are of no account. */
+static void count_rest(struct mcchk_survey *s, const uint8_t *map, uint64_t i, uint64_t end)
+{
+	for (uint64_t w; i < end; i += 8) {
+		memcpy(&w, map + i, 8);
+		if (w == 0)
+			continue;
+		s->n += w * 0x0101010101010101 >> 56;
+		s->last = i + (uint64_t)(63 - __builtin_clzll(w)) / 8;
+	}
+}
+
 /* Looks at a part of a map. */
 static struct mcchk_survey survey(const uint8_t *map, uint64_t from, uint64_t end)
 {
@@ -83,6 +95,10 @@ static struct mcchk_survey survey(const uint8_t *map, uint64_t from, uint64_t en
 		memcpy(&w, map + i, 8);
 		if (MCCHK_LIKELY(w == 0))
 			continue;
+		if (s.unit == 1 && mcchk_is_dense_up_to(&s, end)) {
+			count_rest(&s, map, i, end);
+			break;
+		}
 		n = s.changes > 0 ? go_on(s.last, s.distance, i, w) : 0;
 		s.n += n;
 		s.last += n * s.distance;
