@@ -277,12 +277,15 @@ type completer struct {
 	which coverage
 }
 
-// completes notes the last one of a strand.
+// mostCompleters bounds of how many strands they are remembered: explanations name one.
+const mostCompleters = 16
+
+// completes notes the last one of a strand, the latest last.
 func (e *epochs) completes(m *Model, p *process, c completer) {
 	c.at = m.now(p)
-	if i := slices.IndexFunc(e.completers, func(x completer) bool { return x.at.at.Line == c.at.at.Line }); i >= 0 {
-		e.completers[i] = c
-		return
+	e.completers = slices.DeleteFunc(e.completers, func(x completer) bool { return x.at.at.Line == c.at.at.Line })
+	if len(e.completers) == mostCompleters {
+		e.completers = slices.Delete(e.completers, 0, 1)
 	}
 	e.completers = append(e.completers, c)
 }
