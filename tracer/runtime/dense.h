@@ -34,17 +34,14 @@ static inline __attribute__((always_inline)) void mcchk_survey_add(struct mcchk_
 static inline uint64_t mcchk_survey_words(const struct mcchk_survey *s) { return (s->last - s->first) / s->unit / 64 + 1; }
 
 /* Whether records would take more room than so many words of bits. */
-static inline int mcchk_are_less(uint64_t words, uint64_t changes)
-{
-	return changes > 32 && 8 * words + 64 < 3 * changes && words <= MCCHK_DENSE_WORDS;
-}
+static inline int mcchk_are_less(uint64_t words, uint64_t changes) { return 8 * words + 64 < 3 * changes && words <= MCCHK_DENSE_WORDS; }
 
-static inline int mcchk_is_dense(const struct mcchk_survey *s) { return mcchk_are_less(mcchk_survey_words(s), s->changes); }
+static inline int mcchk_is_dense(const struct mcchk_survey *s) { return s->changes > 32 && mcchk_are_less(mcchk_survey_words(s), s->changes); }
 
 /* The same of a unit of one, whatever comes before an element. */
 static inline int mcchk_is_dense_up_to(const struct mcchk_survey *s, uint64_t end)
 {
-	return mcchk_are_less((end - 1 - s->first) / 64 + 1, s->changes);
+	return s->changes > 32 && mcchk_are_less((end - 1 - s->first) / 64 + 1, s->changes);
 }
 
 void mcchk_write_dense(const struct mcchk_progress *p, const struct mcchk_survey *s, const uint64_t *words);
