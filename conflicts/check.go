@@ -229,9 +229,8 @@ type searcher struct {
 	loads, stores box
 	nearby        []nearLane // of the stretch of loads and stores looked at
 	inTime        inTime
-	columned      []int32    // lanes that rows of few elements far apart may meet
+	met           []int32    // lanes that the one looked at, or rows of few elements far apart, may share bytes with
 	hits          []int      // those of the rows that one of these meets
-	met           []int32    // lanes that the one looked at may share bytes with
 	pairs         []lanePair // of it, where lanes are found by time
 	paired        uint64     // for how many lanes there were pairs
 	old           bool       // which was in the phase before as well
@@ -462,16 +461,16 @@ func (s *searcher) lookUp(st *regions.Stretch, i int) {
 // what an element of all of them meets is little.
 func (s *searcher) lookUpColumns(st *regions.Stretch, i int, c class, at regions.Point) {
 	r := &st.Rows[i]
-	s.columned = s.columned[:0]
+	s.met = s.met[:0]
 	for k := range r.Columns() {
 		a := r.Column(k)
 		s.index.overlapping(c, a.Addr, a.End(), func(j int32) bool {
-			s.columned = append(s.columned, j)
+			s.met = append(s.met, j)
 			return true
 		})
 	}
-	slices.Sort(s.columned)
-	for _, j := range slices.Compact(s.columned) {
+	slices.Sort(s.met)
+	for _, j := range slices.Compact(s.met) {
 		l := s.lanes[j]
 		if l.own || s.old && l.old {
 			continue
@@ -487,18 +486,13 @@ func (s *searcher) compareColumns(st *regions.Stretch, i int, n nearLane) {
 	r := &st.Rows[i]
 	s.hits = s.hits[:0]
 	for k := range r.Columns() {
-		a := r.Column(k)
-		column := trace.RowsOf(&a, 0)
-		column.Count, column.Stride, column.N, column.Pitch = 1, 0, r.N, a.Stride
+		column := *r
+		column.Addr += uint64(k) * uint64(r.Stride)
+		column.Count, column.Stride = 1, 0
 		from, to := column.Within(n.lo, n.hi)
 		for x := from; x < to; x++ {
 			if one := column.Part(x, x+1); n.meets(&one, one.Addr+one.Span()) {
-				if r.Pitch < 0 {
-					x := int(r.N) - 1 - x
-					s.hits = append(s.hits, x)
-				} else {
-					s.hits = append(s.hits, x)
-				}
+				s.hits = append(s.hits, x)
 			}
 		}
 	}
