@@ -563,7 +563,7 @@ func (s *searcher) compareLocal(st *regions.Stretch, i, k int, n nearLane) {
 	if !ok || n.from == n.to {
 		return
 	}
-	if n.from = n.notSeen(s.region, a.Start, n.from, n.to); n.from < n.to {
+	if n.from = n.notSeen(s.region, a, a.Start, n.from, n.to); n.from < n.to {
 		s.out.Add(NewPair(s.region, a, n.access(n.from), m.lo, m.hi, m.rule), uint64(n.to-n.from))
 	}
 }

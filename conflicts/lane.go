@@ -143,6 +143,7 @@ type class struct {
 	op       string
 	promises int64
 	offset   int64 // of the elements' addresses modulo their size; -1: not all the same
+	words    bool  // what is known of each element's word counts
 }
 
 // classOf returns the class of an access. Two atomic accesses whose classes
@@ -151,7 +152,7 @@ func classOf(a *regions.Access) class {
 	if a.Elem == nil {
 		return class{kind: a.Kind}
 	}
-	c := class{kind: a.Kind, object: a.Call.Object, elem: a.Elem.Type, op: a.Elem.Op, promises: a.Elem.Promises, offset: -1}
+	c := class{kind: a.Kind, object: a.Call.Object, elem: a.Elem.Type, op: a.Elem.Op, promises: a.Elem.Promises, offset: -1, words: a.Words}
 	if size := a.Elem.Size; size > 0 {
 		c.offset = int64(a.Base % size)
 		for _, r := range a.Layout.Runs() {
@@ -350,22 +351,19 @@ func (l *Lane) whileThere(t regions.Lifetime, lo, hi int) (from, to int) {
 }
 
 // notSeen returns the first of the accesses from index lo to hi that is not an update which whoever
-// starts at a moment has seen, as far as that is known.
-func (l *Lane) notSeen(r *regions.Region, at regions.Point, lo, hi int) int {
-	first := l.First()
-	e := r.EffectsOf(first)
-	if e == nil {
+// starts at a moment, where a accesses memory, has seen there, as far as that is known.
+func (l *Lane) notSeen(r *regions.Region, a *regions.Access, at regions.Point, lo, hi int) int {
+	last := r.LastSeen(l.First(), a, at)
+	if last == 0 {
 		return lo
 	}
-	last := e.LastSeen(r, first.Start.Line, at)
 	return lo + sort.Search(hi-lo, func(k int) bool { return l.access(lo+k).Event() > last })
 }
 
 // whichSaw returns the first of the accesses from index lo to hi before which access i of a lane was seen, if
 // that is an update.
 func (l *Lane) whichSaw(r *regions.Region, of *Lane, i, lo, hi int) int {
-	e := r.EffectsOf(of.First())
-	if e == nil {
+	if len(r.Effects) == 0 || of.First().Kind != regions.AtomicWrite {
 		return hi
 	}
 	a := of.access(i)

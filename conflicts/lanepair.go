@@ -76,7 +76,7 @@ func (s *searcher) compareOne(l *Lane, i int, at *regions.Access, p *lanePair) {
 		lo, hi = b.whileThere(s.region.Lifetime(l.First().Owner, at.Start, at.End, m.lo, m.hi), lo, hi)
 	}
 	if lo < hi && m.seen {
-		lo = b.notSeen(s.region, at.Start, lo, hi)
+		lo = b.notSeen(s.region, l.First(), at.Start, lo, hi)
 		hi = b.whichSaw(s.region, l, i, lo, hi)
 	}
 	if lo < hi {

@@ -130,7 +130,7 @@ func (s *Strand) writes(a *regions.Access, owner int32) {
 // operations on them.
 func (m *Machine) wrote() {
 	for _, x := range m.writing.to {
-		if !slices.Contains(m.writing.by, x) {
+		if !x.madeOf(m.writing.by) {
 			m.disturb(x)
 		}
 	}
@@ -140,6 +140,17 @@ func (m *Machine) wrote() {
 		}
 	}
 	m.writing.to, m.writing.by, m.writing.hidden = m.writing.to[:0], m.writing.by[:0], m.writing.hidden[:0]
+}
+
+// madeOf reports whether some memory is nothing but these words, of which none meets another.
+func (x memoryOf) madeOf(words []memoryOf) bool {
+	size := uint64(0)
+	for _, w := range words {
+		if w.owner == x.owner && w.lo >= x.lo && w.hi <= x.hi {
+			size += w.hi - w.lo
+		}
+	}
+	return size >= x.hi-x.lo
 }
 
 // disturb forgets what the words in some memory hold.

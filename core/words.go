@@ -311,7 +311,7 @@ func (s *Strand) visit(w *word, began int64, update Update, look bool) *WordOp {
 // separate region that findings take for a part of the one before.
 func (s *Strand) publish() *Signal {
 	m, x := s.m, &s.issued
-	again := x.signal != nil && x.region == m.index && x.seg == s.path.segment() && x.pos+1 == s.pos && x.ended == s.ended && s.team == nil
+	again := x.signal != nil && x.region == m.index && x.seg == s.path.segment() && s.pos-x.pos <= 1 && x.ended == s.ended && s.team == nil
 	x.pos, x.ended, x.region = s.pos, s.ended, m.index
 	if again { // it has done nothing in between; what it issued only matters to other threads
 		return x.signal

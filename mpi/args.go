@@ -46,6 +46,7 @@ var (
 	argNumbers            = core.NewArgName("numbers")
 	argOp                 = core.NewArgName("op")
 	argOperand            = core.NewArgName("operand")
+	argOperands           = core.NewArgName("operands")
 	argOrder              = core.NewArgName("order")
 	argOriginAddr         = core.NewArgName("origin_addr")
 	argOriginCount        = core.NewArgName("origin_count")

@@ -46,7 +46,7 @@ func DerivedArg(fn, arg string, from *trace.Call, win int64) (trace.Value, bool)
 		return trace.Value{Int: win}, true
 	case arg == "comm":
 		return trace.Value{Int: trace.CommWorld}, true
-	case arg == "assert", arg == "number", arg == "operand": // what it would write is not known
+	case arg == "assert", arg == "number", arg == "operand", arg == "operands": // what it would write is not known
 		return trace.Value{}, true
 	case fn == "MPI_Wait" && arg != "request":
 		return trace.Value{}, true

@@ -62,6 +62,17 @@ func piecesOf(addr, size uint64) (first, last uint64) {
 	return addr / pieceBytes, (addr + max(size, 1) - 1) / pieceBytes
 }
 
+// fetchesAny reports whether operations may fetch any of some words that lie one behind the other in a
+// member's part of a window.
+func (m *Model) fetchesAny(w *window, member int32, first core.WordKey, n int) bool {
+	for i := range n {
+		if m.fetches(w, member, nth(first, i)) {
+			return true
+		}
+	}
+	return false
+}
+
 // fetches reports whether operations may fetch any of a word that lies in a member's part of a window.
 func (m *Model) fetches(w *window, member int32, k core.WordKey) bool {
 	if m.whose != nil {

@@ -30,7 +30,7 @@ func (m *Model) polls(p *process, round []*trace.Call) (operations uint64) {
 // betweenPolls are the functions that a round of polls may call beside.
 var betweenPolls = set("mcchk_Fetched MPI_Win_flush MPI_Win_flush_all MPI_Win_flush_local MPI_Win_flush_local_all MPI_Win_sync")
 
-// fetchedIn returns what an operation has fetched by what notes tell behind it.
+// fetchedIn returns what an operation has fetched of its first word, by what notes tell behind it.
 func fetchedIn(behind []*trace.Call, op *trace.Call) (found int64, told bool) {
 	number, _ := op.Arg("number")
 	for _, c := range behind {
@@ -46,7 +46,7 @@ func fetchedIn(behind []*trace.Call, op *trace.Call) (found int64, told bool) {
 	return 0, false
 }
 
-// leavesAll reports whether an operation on one word that found this changes nothing.
+// leavesAll reports whether an operation changes nothing, which found this in the first of its words.
 func (m *Model) leavesAll(p *process, c *core.Call, r *entry, found int64) bool {
 	b, ok := p.onTarget(m, c, r)
 	if !ok {
@@ -56,7 +56,9 @@ func (m *Model) leavesAll(p *process, c *core.Call, r *entry, found int64) bool 
 	if err != nil {
 		return false
 	}
-	if update := b.update(&a); update != nil {
+	if update := b.update(&a, 0); update != nil && b.values() > 1 {
+		return false
+	} else if update != nil {
 		_, writes := update(core.Value{Bits: found, Known: true})
 		return !writes
 	}

@@ -272,7 +272,6 @@ func (b *opBuilder) target(role operationRole) error {
 	if err != nil || !w.known[i] { // its process has no trace
 		return err
 	}
-	count, _ := b.elements(targetArgs)
 	a := b.m.NewAccess()
 	*a = made
 	a.Call, a.Locks = b.info, b.e.lockOn(b.p, i)
@@ -287,7 +286,7 @@ func (b *opBuilder) target(role operationRole) error {
 	}
 	others := b.m.Place(a)
 	if len(others) == 0 {
-		b.onWord(a, count, t)
+		b.onWords(a, t)
 	}
 	f := b.openedBy()
 	if f != nil && !b.op.reads {

@@ -9,67 +9,113 @@ import (
 	"github.com/mcchk/mcchk/trace"
 )
 
-// Order through memory (detection model, "Values"): atomic operations on one word, of
+// Order through memory (detection model, "Values"): atomic operations on one word or some, of
 // which the trace has the operands, and what they fetched.
 
-// onWord notes what an operation does to the one word that it accesses, if it does.
-func (b *opBuilder) onWord(a *regions.Access, count int64, t *datatype) {
-	key, ok := wordOf(a, count, t)
-	if !ok {
-		return
-	}
+// onWords notes what an operation does to the words that it accesses, if it does.
+func (b *opBuilder) onWords(a *regions.Access, t *datatype) {
+	key, n := wordsOf(a, t)
 	if a.Kind == regions.Write {
-		b.writes(b.p.Overwrite(key, b.c.Begin))
+		if n == 1 {
+			b.writes(b.p.Overwrite(key, b.c.Begin))
+		}
 		return
 	}
-	if a.Elem == nil {
+	if a.Elem == nil || n == 0 {
 		return
 	}
-	if !b.hasValues() {
-		if key.Bytes <= mostValueBytes {
+	if n != b.values() {
+		if n == 1 {
 			b.p.Cross(key)
 		}
 		return
 	}
 	fetches := b.c.Has(argResultAddr)
-	if !fetches && !b.m.fetches(b.e.win, b.op.target, key) {
+	if !fetches && !b.m.fetchesAny(b.e.win, b.op.target, key, n) {
 		return
 	}
-	op := b.p.Issue(key, b.c.Begin, b.update(a), fetches)
+	a.Words = n > 1
+	for i := range n {
+		b.onWord(a, nth(key, i), i, fetches)
+	}
+}
+
+// onWord notes what an operation does to the word that is element i of it.
+func (b *opBuilder) onWord(a *regions.Access, key core.WordKey, i int, fetches bool) {
+	op := b.p.Issue(key, b.c.Begin, b.update(a, i), fetches)
+	if op == nil {
+		return
+	}
 	if arithmetic(a.Elem) != nil {
 		op.Commutes(a.Elem.Op)
 	}
 	if a.Kind == regions.AtomicWrite {
 		op.Does(a.Elem.Op)
 	}
-	switch {
-	case op == nil:
-	case fetches:
-		f := &fetch{number: b.c.Int(argNumber), into: b.c.Addr(argResultAddr), op: op, issued: b.op.issued}
-		b.p.fetching[f.number] = f
-		b.p.fetchesInto(f.into, f.number)
-		if b.p.Threaded() {
-			b.op.fetches = append(b.op.fetches, f)
-		}
-	default:
+	if !fetches {
 		b.writes(op)
+		return
+	}
+	f := &fetch{number: b.c.Int(argNumber) + int64(i), into: b.into(key, i), op: op, issued: b.op.issued}
+	b.p.fetching[f.number] = f
+	b.p.fetchesInto(f.into, f.number)
+	if b.p.Threaded() {
+		b.op.fetches = append(b.op.fetches, f)
 	}
 }
 
-// mostValueBytes is the size of the largest word of which traces have values.
-const mostValueBytes = 8
-
-// wordOf returns the one word that an access is of, if it is.
-func wordOf(a *regions.Access, count int64, t *datatype) (core.WordKey, bool) {
-	if count != 1 || t.basic == "" || a.Layout.Bytes() != t.size || len(a.Layout.Runs()) != 1 {
-		return core.WordKey{}, false
-	}
-	lo, _ := a.Layout.Bounds(a.Base)
-	return core.WordKey{Owner: a.Owner, Addr: lo, Bytes: t.size}, true
+// into is where what is fetched of element i goes.
+func (b *opBuilder) into(key core.WordKey, i int) uint64 {
+	return b.c.Addr(argResultAddr) + uint64(i)*key.Bytes
 }
 
-// hasValues reports whether the trace has values of an atomic operation: that it has
-// values at all, and the operation is on one word.
+// mostValueBytes is the size of the largest word of which traces have values, and mostWords how many
+// elements an operation has at most of which they have.
+const mostValueBytes, mostWords = 8, 64
+
+// wordsOf returns the first of the words that an access is of, one behind the other, and how many they
+// are; 0: it is of something else.
+func wordsOf(a *regions.Access, t *datatype) (first core.WordKey, n int) {
+	if t.basic == "" || t.size == 0 || t.size > mostValueBytes {
+		return first, 0
+	}
+	lo, hi := a.Layout.Bounds(a.Base)
+	if hi-lo != a.Layout.Bytes() || (hi-lo)%t.size != 0 || (hi-lo)/t.size > mostWords {
+		return first, 0
+	}
+	return core.WordKey{Owner: a.Owner, Addr: lo, Bytes: t.size}, int((hi - lo) / t.size)
+}
+
+// nth returns word i of some that lie one behind the other.
+func nth(first core.WordKey, i int) core.WordKey {
+	first.Addr += uint64(i) * first.Bytes
+	return first
+}
+
+// values is of how many words the trace has values of an atomic operation.
+func (b *opBuilder) values() int {
+	switch {
+	case !b.hasValues():
+		return 0
+	case b.c.Has(argResultCount):
+		return int(b.c.Int(argResultCount))
+	case b.c.Has(argOperands):
+		return max(1, len(b.c.List(argOperands)))
+	}
+	return 1
+}
+
+// operand is what the origin buffer of an atomic operation held as element i.
+func (b *opBuilder) operand(i int) int64 {
+	if b.c.Has(argOperands) {
+		if all := b.c.List(argOperands); i < len(all) {
+			return all[i]
+		}
+	}
+	return b.c.Int(argOperand)
+}
+
+// hasValues reports whether the trace has values of an atomic operation.
 func (b *opBuilder) hasValues() bool { return b.c.Has(argNumber) && b.c.Int(argNumber) != 0 }
 
 // foreseeOperation says what an operation that is still to come will do to a word.
@@ -83,22 +129,23 @@ func foreseeOperation(m *Model, p *process, c *core.Call, r *entry, f *core.Fore
 	if err != nil {
 		return
 	}
-	count, _ := b.elements(targetArgs)
-	key, ok := wordOf(&a, count, t)
-	if !ok {
+	key, n := wordsOf(&a, t)
+	fetches := c.Has(argResultAddr)
+	if n == 0 || n != b.values() || !fetches && !m.fetchesAny(e.win, target, key, n) {
 		return
 	}
-	number := int64(0)
-	if c.Has(argResultAddr) {
-		number = c.Int(argNumber)
-		if before, ok := p.foreseen[c.Addr(argResultAddr)]; ok && before < number {
-			f.Forget(before)
+	for i := range n {
+		number := int64(0)
+		if fetches {
+			number = c.Int(argNumber) + int64(i)
+			into := b.into(key, i)
+			if before, ok := p.foreseen[into]; ok && before < number {
+				f.Forget(before)
+			}
+			p.foreseen[into] = number
 		}
-		p.foreseen[c.Addr(argResultAddr)] = number
-	} else if !m.fetches(e.win, target, key) {
-		return
+		f.Issue(nth(key, i), c.Call, b.update(&a, i), number, wordAt{e.win.ID, target})
 	}
-	f.Issue(key, c.Call, b.update(&a), number, wordAt{e.win.ID, target})
 }
 
 // onTarget begins an operation with values, that is not replayed. It is false where its target is
@@ -150,13 +197,13 @@ func (b *opBuilder) writes(w *core.WordOp) {
 	}
 }
 
-// update returns what an atomic operation makes of a value; nil: it writes nothing.
-func (b *opBuilder) update(a *regions.Access) core.Update {
+// update returns what an atomic operation makes of the value of its element i; nil: it writes nothing.
+func (b *opBuilder) update(a *regions.Access, i int) core.Update {
 	if a.Kind == regions.AtomicRead {
 		return nil
 	}
 	e := a.Elem
-	operand := b.c.Int(argOperand)
+	operand := b.operand(i)
 	after := core.Value{Bits: operand, Known: true}
 	switch e.Op {
 	case "MPI_REPLACE":

@@ -230,7 +230,7 @@ func (s *shape) fits(a *Access) bool {
 // Local of the call of the second.
 func (a *Access) alike(b *Access, local *CallInfo) bool {
 	return a.Layout == b.Layout && a.Owner == b.Owner && a.Start.Line == b.Start.Line && a.Role == b.Role && a.Locks == b.Locks &&
-		a.Atomic == b.Atomic && a.Unit == b.Unit && a.Kind == b.Kind && (a.Span != nil) == (b.Span != nil) &&
+		a.Atomic == b.Atomic && a.Unit == b.Unit && a.Words == b.Words && a.Kind == b.Kind && (a.Span != nil) == (b.Span != nil) &&
 		a.Call.CallSite.same(b.Call.CallSite) && a.Call.Local.alike(local) &&
 		(a.Elem == b.Elem || a.Elem != nil && b.Elem != nil && *a.Elem == *b.Elem)
 }

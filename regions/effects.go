@@ -2,6 +2,7 @@ package regions
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sort"
 )
@@ -69,9 +70,9 @@ func (e *Effects) seenBy(r *Region, at Point) (number int) {
 	return number
 }
 
-// LastSeen returns the event that issued the last of a line's updates that whatever starts at a moment
+// lastSeen returns the event that issued the last of a line's updates that whatever starts at a moment
 // comes after; 0: there is none. Those of a line take effect in their order.
-func (e *Effects) LastSeen(r *Region, line int32, at Point) uint64 {
+func (e *Effects) lastSeen(r *Region, line int32, at Point) uint64 {
 	e.sort()
 	first := sort.Search(len(e.updates), func(i int) bool { return e.updates[i].line >= line })
 	rest := e.updates[first:]
@@ -87,24 +88,36 @@ func (e *Effects) LastSeen(r *Region, line int32, at Point) uint64 {
 	return rest[n-1].pos
 }
 
-// EffectsOf returns the Effects of the word that an access updates atomically; nil: nothing is known
-// of it, or it is no such access.
-func (r *Region) EffectsOf(a *Access) *Effects {
+// LastSeen returns the event that issued the last of the updates like a that whatever starts at a moment
+// comes after, in all words of a that lie between the bounds of what b accesses; 0: there is none, or
+// nothing is known of them.
+func (r *Region) LastSeen(a, b *Access, at Point) uint64 {
 	if len(r.Effects) == 0 || a.Kind != AtomicWrite {
-		return nil
+		return 0
 	}
-	if w, ok := a.word(); ok {
-		return r.Effects[w]
+	w, n := a.words()
+	if n == 0 {
+		return 0
 	}
-	return nil
+	lo, hi := b.Layout.Bounds(b.Base)
+	end := min(hi, w.Addr+n*w.Bytes)
+	if lo > w.Addr {
+		w.Addr += (lo - w.Addr) / w.Bytes * w.Bytes
+	}
+	last := uint64(math.MaxUint64)
+	for ; w.Addr < end; w.Addr += w.Bytes {
+		e := r.Effects[w]
+		if e == nil {
+			return 0
+		}
+		last = min(last, e.lastSeen(r, a.Start.Line, at))
+	}
+	return last
 }
 
-// SeenBefore reports whether a is an update of a word of which it is known that b starts where it has
-// been seen.
-func (r *Region) SeenBefore(a, b *Access) bool {
-	e := r.EffectsOf(a)
-	return e != nil && a.Event() <= e.LastSeen(r, a.Start.Line, b.Start)
-}
+// SeenBefore reports whether a is an update of words of which it is known that b starts where it has been
+// seen.
+func (r *Region) SeenBefore(a, b *Access) bool { return a.Event() <= r.LastSeen(a, b, b.Start) }
 
 // Event returns the number of the event that issued an access.
 func (a *Access) Event() uint64 {

@@ -200,6 +200,8 @@ type Access struct {
 	// Unit is the size of the basic datatype that a one-sided operation
 	// accesses its target with, bytes; 0 elsewhere, and where it has several.
 	Unit uint32
+	// Words: each element is a word of which Serial and Effects of the Region may tell.
+	Words bool
 }
 
 // Segment is one separate region: the events of one strand from a
@@ -309,21 +311,41 @@ func (r *Region) over(a *Access, start Point) bool {
 	return r.Before(a.End, start) || slices.ContainsFunc(a.Seen, func(p Point) bool { return r.Before(p, start) })
 }
 
-// InTurn reports whether of two accesses, which update one word by different operations, the one
-// had taken effect when the other was issued.
+// InTurn reports whether of two accesses, which update words by different operations, in each word that
+// they share the one had taken effect when the other was issued.
 func (r *Region) InTurn(a, b *Access) bool {
 	if a.Kind != AtomicWrite || b.Kind != AtomicWrite || a.Rank == b.Rank {
 		return false
 	}
-	x, ok := a.word()
-	y, also := b.word()
-	return ok && also && x == y && a.Start.Within() && b.Start.Within() && r.Serial[x]
+	if !a.Start.Within() || !b.Start.Within() {
+		return false
+	}
+	x, n := a.words()
+	y, k := b.words()
+	if n == 0 || k == 0 || x.Bytes != y.Bytes || (x.Addr-y.Addr)%x.Bytes != 0 {
+		return false
+	}
+	w := Word{x.Owner, max(x.Addr, y.Addr), x.Bytes}
+	for end := min(x.Addr+n*x.Bytes, y.Addr+k*y.Bytes); w.Addr < end; w.Addr += w.Bytes {
+		if !r.Serial[w] {
+			return false
+		}
+	}
+	return true
 }
 
-// word returns the bytes of an access of a single element, or of several that lie one behind the other.
-func (a *Access) word() (Word, bool) {
+// words returns the first of the words that an access may be an update of, and how many they are: one
+// behind the other where it says of each what it does to it, else all of its bytes; 0: they have holes.
+func (a *Access) words() (first Word, n uint64) {
 	lo, hi := a.Layout.Bounds(a.Base)
-	return Word{a.Owner, lo, hi - lo}, hi-lo == a.Layout.Bytes()
+	switch all := hi - lo; {
+	case all == 0 || all != a.Layout.Bytes():
+		return first, 0
+	case a.Words:
+		return Word{a.Owner, lo, uint64(a.Unit)}, all / uint64(a.Unit)
+	default:
+		return Word{a.Owner, lo, all}, 1
+	}
 }
 
 // BeforeRegion is a moment of a process before the region.

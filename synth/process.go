@@ -255,7 +255,7 @@ func (p *process) operation(at place, name string, local uint64, target int, dis
 // accumulate adds a number to one at the target.
 func (p *process) accumulate(at place, local uint64, target int, disp int64) {
 	p.totals.Operations++
-	p.call(at, "MPI_Accumulate", num(local), num(1), num(longType), num(target), num(disp), num(1), num(longType), num(sumOp), num(window), num(0), num(0))
+	p.call(at, "MPI_Accumulate", num(local), num(1), num(longType), num(target), num(disp), num(1), num(longType), num(sumOp), num(window), num(0), num(0), trace.Value{})
 }
 
 func (p *process) flush(at place, target int, win int64) {

@@ -18,6 +18,7 @@ const (
 	putArgs     = "origin_addr:p,origin_count:i,origin_datatype:t,target_rank:r,target_disp:i,target_count:i,target_datatype:t"
 	getAccArgs  = "origin_addr:p,origin_count:i,origin_datatype:t,result_addr:p,result_count:i,result_datatype:t,target_rank:r,target_disp:i,target_count:i,target_datatype:t,op:o,win:w"
 	wordArgs    = ",number:i,operand:i" // of operations on one word
+	wordsArgs   = wordArgs + ",operands:I"
 	sendArgs    = "buf:p,count:i,datatype:t,dest:r,tag:g,comm:c"
 	recvArgs    = "buf:p,count:i,datatype:t,source:r,tag:g,comm:c"
 	reduceArgs  = "sendbuf:p,recvbuf:p,count:i,datatype:t,op:o"
@@ -75,10 +76,10 @@ var mpiFunctions = map[string]string{
 	"MPI_Get":              putArgs + ",win:w",
 	"MPI_Rput":             putArgs + ",win:w,request:q",
 	"MPI_Rget":             putArgs + ",win:w,request:q",
-	"MPI_Accumulate":       putArgs + ",op:o,win:w" + wordArgs,
-	"MPI_Raccumulate":      putArgs + ",op:o,win:w,request:q" + wordArgs,
-	"MPI_Get_accumulate":   getAccArgs + wordArgs,
-	"MPI_Rget_accumulate":  getAccArgs + ",request:q" + wordArgs,
+	"MPI_Accumulate":       putArgs + ",op:o,win:w" + wordsArgs,
+	"MPI_Raccumulate":      putArgs + ",op:o,win:w,request:q" + wordsArgs,
+	"MPI_Get_accumulate":   getAccArgs + wordsArgs,
+	"MPI_Rget_accumulate":  getAccArgs + ",request:q" + wordsArgs,
 	"MPI_Fetch_and_op":     "origin_addr:p,result_addr:p,datatype:t,target_rank:r,target_disp:i,op:o,win:w" + wordArgs,
 	"MPI_Compare_and_swap": "origin_addr:p,compare_addr:p,result_addr:p,datatype:t,target_rank:r,target_disp:i,win:w" + wordArgs + ",compare:i",
 

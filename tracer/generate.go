@@ -192,11 +192,11 @@ func statements(code string) []string {
 func (g form) prepare() {
 	for i := range g.f.Args {
 		a := &g.f.Args[i]
-		if a.observed() {
-			continue
-		}
 		if a.Room != "" {
 			g.line("\tint64_t _n_%s = %s;", a.Name, conditional(inCond(a), a.Room, "0"))
+		}
+		if a.observed() {
+			continue
 		}
 		if g.fortran {
 			g.convertList(a)
@@ -283,7 +283,7 @@ func (g form) begin() {
 		case a.Kind == 'S':
 			scalars++
 			words = append(words, fmt.Sprintf("4 * (uint64_t)_n_%s", a.Name))
-		case isList(a):
+		case a.isList():
 			scalars++
 			words = append(words, fmt.Sprintf("(uint64_t)_n_%s", a.Name))
 		default:
@@ -313,11 +313,9 @@ func (g form) begin() {
 	g.line("\tmcchk_call_commit();")
 }
 
-func isList(a *tableArg) bool { return a.Kind >= 'A' && a.Kind <= 'Z' }
-
 // put writes one argument into the record that is being begun.
 func (g form) put(a *tableArg) {
-	if isList(a) {
+	if a.isList() {
 		g.putList(a)
 		return
 	}
@@ -376,6 +374,8 @@ func (g form) putList(a *tableArg) {
 		each(fmt.Sprintf("mcchk_type_known(%s[_k])", a.Name))
 	case a.Kind == 'Q':
 		each(fmt.Sprintf("_%s && _%s[_k] ? _%s[_k]->id : 0", a.Name, a.Name, a.Name))
+	case a.observed():
+		each(fmt.Sprintf("(int64_t)(%s)", a.Value))
 	default:
 		each(fmt.Sprintf("(int64_t)%s[_k]", a.Name))
 	}
@@ -479,7 +479,7 @@ func (g form) result(a *tableArg) {
 	case a.Kind == 'S' && a.Room == "":
 		g.line("\t\tif (_at_%s && _%s != MPI_STATUS_IGNORE%s)", a.Name, a.Name, and(a.Cond))
 		g.line("\t\t\tmcchk_status_words(_%s, _at_%s);", a.Name, a.Name)
-	case isList(a):
+	case a.isList():
 		g.resultList(a)
 	case strings.HasPrefix(a.Type, "MPI_File"):
 		g.line("\t\tint64_t _v_%s = %s;", a.Name, made)

@@ -282,7 +282,7 @@ func (g form) convertResult(a *tableArg) {
 	case a.Kind == 'I' && a.Out:
 		g.line("\tfor (int64_t _k = 0; _k < _n_%s; _k++)", name)
 		g.line("\t\t%s[_k] = mcchk_f_index(((MPI_Fint *)f_%s)[_k]);", name, name)
-	case handle != "" && a.pointer() && !isList(a) && handle != "MPI_Info" && (handle != "MPI_Comm" || a.Kind != '-'):
+	case handle != "" && a.pointer() && !a.isList() && handle != "MPI_Info" && (handle != "MPI_Comm" || a.Kind != '-'):
 		g.line("\t_c_%s = %s;", name, fromFortran(handle, "*(MPI_Fint *)f_"+name))
 	}
 }

@@ -163,11 +163,15 @@ func parseArg(text string) (tableArg, error) {
 	}
 	a.Kind, rest = rest[0], rest[1:]
 	if name, own := strings.CutPrefix(declared, "= "); own {
-		a.Name, a.Value, a.Out = name, strings.TrimSpace(rest), true
+		a.Name, a.Out = name, true
+		if room, value, list := strings.Cut(rest, "] "); list && a.isList() && rest[0] == '[' {
+			a.Room, a.Out, rest = room[1:], false, value
+		}
+		a.Value = strings.TrimSpace(rest)
 		if a.Value == "" {
 			return a, fmt.Errorf("argument %q: an observation without a value", text)
 		}
-		return a, nil
+		return a, a.check(text)
 	}
 	at := strings.LastIndexAny(declared, " *") + 1
 	if at == 0 || at == len(declared) {
@@ -193,8 +197,10 @@ func parseArg(text string) (tableArg, error) {
 	return a, a.check(text)
 }
 
+func (a *tableArg) isList() bool { return a.Kind >= 'A' && a.Kind <= 'Z' }
+
 func (a *tableArg) check(text string) error {
-	list := a.Kind >= 'A' && a.Kind <= 'Z'
+	list := a.isList()
 	switch {
 	case list && a.Room == "" && a.Kind != 'S' && a.Kind != 'G':
 		return fmt.Errorf("argument %q: a list needs a length", text)
@@ -211,7 +217,7 @@ func (a *tableArg) check(text string) error {
 // named reports whether code written by hand names the function: its wrapper, or runtime/rounds.c.
 func (f *tableFunc) named() bool {
 	switch f.Name {
-	case "MPI_Fetch_and_op", "MPI_Compare_and_swap", "MPI_Win_sync",
+	case "MPI_Fetch_and_op", "MPI_Compare_and_swap", "MPI_Get_accumulate", "MPI_Win_sync",
 		"MPI_Win_flush", "MPI_Win_flush_all", "MPI_Win_flush_local", "MPI_Win_flush_local_all":
 		return true
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // observations are arguments of recorded calls that are the tracer's own.
-var observations = []string{"ticket", "model", "handle", "done", "accumulate_ops", "accumulate_ordering", "number", "operand", "compare"}
+var observations = []string{"ticket", "model", "handle", "done", "accumulate_ops", "accumulate_ordering", "number", "operand", "operands", "compare"}
 
 // before lists C parameters that traces leave out, by the recorded argument
 // that they stand before.

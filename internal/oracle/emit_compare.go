@@ -67,7 +67,7 @@ func emptySegment(e recordedEvent) bool {
 
 // values are observations of what memory holds, and valueNote is the call that tells
 // of it later.
-var values = []string{"number", "operand", "compare"}
+var values = []string{"number", "operand", "operands", "compare"}
 
 const valueNote = "mcchk_Fetched"
 

@@ -258,6 +258,9 @@ func (s *signer) values() {
 	}
 	s.number("number", 0)
 	s.number("operand", 0)
+	if does := s.c.does(); does == "MPI_Accumulate" || does == "MPI_Get_accumulate" {
+		s.numbers("operands", trace.ArgNumbers, nil)
+	}
 }
 
 func (s *signer) window() {

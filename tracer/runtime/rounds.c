@@ -9,8 +9,21 @@
 
 #define MOST 6 /* notes in a round */
 
-/* Places of arguments (mpi.tbl), of both operations but for what they are. */
-enum { FETCH_OP = 5, NUMBER = 7, FETCH_WORDS = 9, SWAP_COMPARE = 9, SWAP_WORDS = 10 };
+/* Places of arguments (mpi.tbl) of operations that fetch words; words is how many arguments they have,
+ * op that of the operation, in a compare-and-swap that of what is compared with. */
+struct fetches {
+	unsigned op, number, words;
+};
+
+static const struct fetches *fetches_of(uint16_t function)
+{
+	static const struct fetches fetch = {5, 7, 9}, swap = {9, 7, 10}, several = {10, 12, 15};
+	if (function == mcchk_fn_MPI_Fetch_and_op)
+		return &fetch;
+	if (function == mcchk_fn_MPI_Compare_and_swap)
+		return &swap;
+	return function == mcchk_fn_MPI_Get_accumulate ? &several : NULL;
+}
 
 /* The records from one note to the next. */
 struct part {
@@ -43,18 +56,18 @@ static int told(const struct mcchk_call_record *note, int64_t number, int64_t *v
 }
 
 /* Whether an operation has changed nothing. */
-static int leaves(const struct mcchk_call_record *r, const struct mcchk_call_record *note)
+static int leaves(const struct mcchk_call_record *r, const struct fetches *at, const struct mcchk_call_record *note)
 {
 	static int64_t no_op;
 	int64_t found;
 
-	if (r->words[NUMBER] == 0 || !told(note, r->words[NUMBER], &found))
+	if (r->words[at->number] == 0 || !told(note, r->words[at->number], &found))
 		return 0;
 	if (r->function == mcchk_fn_MPI_Compare_and_swap)
-		return found != r->words[SWAP_COMPARE];
+		return found != r->words[at->op];
 	if (no_op == 0)
 		no_op = mcchk_op_id(MPI_NO_OP);
-	return r->words[FETCH_OP] == no_op;
+	return r->words[at->op] == no_op;
 }
 
 /* The hash of a part, the last record of which is the note; 0: it may have changed something. */
@@ -73,9 +86,9 @@ static uint64_t hash_of(const char *begin, const char *end)
 		r = (const void *)at;
 		uint32_t words = (r->length - (uint32_t)sizeof *r) / 8, from = 0;
 		uint16_t f = r->function;
-		int operation = f == mcchk_fn_MPI_Fetch_and_op || f == mcchk_fn_MPI_Compare_and_swap;
+		const struct fetches *operation = fetches_of(f);
 		if (operation) {
-			if (words != (f == mcchk_fn_MPI_Fetch_and_op ? FETCH_WORDS : SWAP_WORDS) || !leaves(r, note))
+			if (words != operation->words || !leaves(r, operation, note))
 				return 0;
 		} else if (r == note) {
 			from = (uint32_t)r->words[0] + 1; /* what follows the numbers */
@@ -85,7 +98,7 @@ static uint64_t hash_of(const char *begin, const char *end)
 		}
 		h = mcchk_hashed(mcchk_hashed(h, (uint64_t)f << 32 | r->length), r->stack);
 		for (uint32_t i = from; i < words; i++)
-			if (!operation || i != NUMBER)
+			if (!operation || i != operation->number)
 				h = mcchk_hashed(h, (uint64_t)r->words[i]);
 	}
 	return h | 1;

@@ -28,6 +28,7 @@ struct shape {
 struct type {
 	struct shape *shape; /* NULL until the trace names it */
 	MPI_Count lb, extent, true_lb, true_extent, size;
+	int integer; /* a predefined one */
 	struct mcchk_parts *parts; /* NULL until somebody asks */
 };
 
@@ -68,6 +69,19 @@ static void lend(MPI_Datatype handle)
 	lent.types[lent.n++] = handle;
 }
 
+static int is_integer(MPI_Datatype type)
+{
+	const MPI_Datatype integers[] = {
+		MPI_INT, MPI_LONG, MPI_SHORT, MPI_SIGNED_CHAR, MPI_LONG_LONG, MPI_INT8_T, MPI_INT16_T, MPI_INT32_T, MPI_INT64_T,
+		MPI_UNSIGNED, MPI_UNSIGNED_LONG, MPI_UNSIGNED_SHORT, MPI_UNSIGNED_CHAR, MPI_UNSIGNED_LONG_LONG, MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T,
+		MPI_AINT, MPI_OFFSET, MPI_COUNT, MPI_INTEGER, MPI_INTEGER1, MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8,
+	};
+	for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++)
+		if (integers[i] == type && type != MPI_DATATYPE_NULL)
+			return 1;
+	return 0;
+}
+
 static struct type *get(MPI_Datatype handle)
 {
 	struct type *t = lookup(handle);
@@ -76,6 +90,7 @@ static struct type *get(MPI_Datatype handle)
 	PMPI_Type_get_extent_x(handle, &t->lb, &t->extent);
 	PMPI_Type_get_true_extent_x(handle, &t->true_lb, &t->true_extent);
 	PMPI_Type_size_x(handle, &t->size);
+	t->integer = is_integer(handle);
 	mcchk_lock(&lock);
 	struct type *other = mcchk_map_get(&types, mcchk_handle(handle));
 	if (!other)
@@ -345,6 +360,12 @@ uint32_t mcchk_type_word(MPI_Datatype handle, int64_t *offset)
 		return 0;
 	*offset = t->true_lb;
 	return (uint32_t)t->size;
+}
+
+uint32_t mcchk_type_integer(MPI_Datatype handle)
+{
+	struct type *t = handle == MPI_DATATYPE_NULL ? NULL : get(handle);
+	return t && t->integer && t->size <= 8 ? (uint32_t)t->size : 0;
 }
 
 /* ---- operations ---- */

@@ -22,7 +22,7 @@ enum { ALL_ORDERS = 15 }; /* of accumulates: read after read 1, raw 2, war 4, wa
  * may have operations pending there, which this process cannot know. */
 #define MAX_DETACHED 64
 
-/* An operation that fetches a word. The thread that issued it, and any other whose call
+/* A word that an operation fetches. The thread that issued it, and any other whose call
  * began after it was issued, may complete it, beside each other. */
 struct fetching {
 	int64_t number, value;   /* what it fetched, once a thread has completed it */
@@ -503,34 +503,44 @@ void mcchk_win_completed(MPI_Win win, int rank)
 		mcchk_win_fetched(win, rank, NULL);
 }
 
-/* An operation that fetches one word is pending. Returns its number, 0 if it fetches
+/* Makes room for more operations that fetch words; 0 without memory. */
+static int room_for(struct window *w, uint32_t more)
+{
+	uint32_t room = w->fetching_room ? w->fetching_room : 16;
+	while (w->fetching_count + more > room)
+		room *= 2;
+	if (room == w->fetching_room)
+		return 1;
+	struct fetching *larger = realloc(w->fetching, room * sizeof *larger);
+	if (!larger)
+		return 0;
+	w->fetching = larger;
+	w->fetching_room = room;
+	return 1;
+}
+
+/* An operation that fetches words is pending. Returns the number of the first, 0 if it fetches
  * something else. */
-int64_t mcchk_win_fetching(MPI_Win win, int rank, const void *result, MPI_Count count, MPI_Datatype type)
+int64_t mcchk_win_fetching(MPI_Win win, int rank, const void *result, MPI_Count count, MPI_Datatype type, MPI_Op op)
 {
 	struct window *w = get(win);
 	uint32_t size;
-	int64_t number = w && rank >= 0 ? mcchk_word_number(result, count, type) : 0;
-	const void *at = mcchk_word_at(result, count, type, &size);
+	int64_t number = w && rank >= 0 ? mcchk_word_number(count, type, op) : 0;
+	const char *at = mcchk_words_at(result, count, type, &size);
 	if (!number)
 		return 0;
 	mcchk_lock(&lock);
-	if (w->fetching_count == w->fetching_room) {
-		uint32_t room = w->fetching_room ? 2 * w->fetching_room : 16;
-		struct fetching *more = realloc(w->fetching, room * sizeof *more);
-		if (more) {
-			w->fetching = more;
-			w->fetching_room = room;
-		}
-	}
-	if (w->fetching_count < w->fetching_room)
+	uint32_t n = (uint32_t)count;
+	if (!room_for(w, n))
+		n = 0;
+	uint64_t issued = __atomic_load_n(&mcchk_seq, __ATOMIC_SEQ_CST);
+	for (uint32_t i = 0; i < n; i++)
 		w->fetching[w->fetching_count++] = (struct fetching){
-			.number = number, .result = result, .at = at, .size = size, .target = rank,
-			.issued = __atomic_load_n(&mcchk_seq, __ATOMIC_SEQ_CST), .by = mcchk_self.thread,
+			.number = number + i, .result = result, .at = at + i * size, .size = size, .target = rank,
+			.issued = issued, .by = mcchk_self.thread,
 		};
-	else
-		number = 0;
 	mcchk_unlock(&lock);
-	return number;
+	return n > 0 ? number : 0;
 }
 
 /* Whether the thread's call has completed the operation, and is done with it. One that began

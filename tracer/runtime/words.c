@@ -4,6 +4,11 @@
 
 #include <string.h>
 
+/* How many elements of an integer type an operation has at most that is followed: more are data. Others
+ * update counters one by one, and look at all of them at once. */
+#define MOST_UPDATED 8
+#define MOST_READ 64
+
 struct fetched {
 	int64_t number, value;
 };
@@ -39,11 +44,37 @@ int64_t mcchk_word(const void *p, MPI_Count count, MPI_Datatype type)
 	return size ? mcchk_word_read(at, size) : 0;
 }
 
-int64_t mcchk_word_number(const void *p, MPI_Count count, MPI_Datatype type)
+static int words(MPI_Count count, MPI_Datatype type, MPI_Op op)
 {
-	uint32_t size;
-	mcchk_word_at(p, count, type, &size);
-	return size ? __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED) : 0;
+	int64_t offset;
+	if (count == 1)
+		return mcchk_type_word(type, &offset) != 0;
+	return count > 1 && count <= (op == MPI_NO_OP ? MOST_READ : MOST_UPDATED) && mcchk_type_integer(type) ? (int)count : 0;
+}
+
+const void *mcchk_words_at(const void *p, MPI_Count count, MPI_Datatype type, uint32_t *size)
+{
+	if (count == 1)
+		return mcchk_word_at(p, count, type, size);
+	*size = mcchk_type_integer(type);
+	return p;
+}
+
+int mcchk_operands(MPI_Count count, MPI_Datatype type, MPI_Op op)
+{
+	return count == 1 || op == MPI_NO_OP ? 0 : words(count, type, op);
+}
+
+int64_t mcchk_operand(const void *p, MPI_Datatype type, int64_t i)
+{
+	uint32_t size = mcchk_type_integer(type);
+	return mcchk_word_read((const char *)p + i * size, size);
+}
+
+int64_t mcchk_word_number(MPI_Count count, MPI_Datatype type, MPI_Op op)
+{
+	int n = words(count, type, op);
+	return n > 0 ? __atomic_add_fetch(&last_number, n, __ATOMIC_RELAXED) - n + 1 : 0;
 }
 
 /* Notes what an operation has fetched, for the note to come. */

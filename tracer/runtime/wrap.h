@@ -16,7 +16,7 @@ extern const uint16_t mcchk_fn_MPI_Init, mcchk_fn_MPI_Init_thread, mcchk_fn_MPI_
 	mcchk_fn_mcchk_Shared_segment, mcchk_fn_mcchk_Win_info, mcchk_fn_mcchk_Neighbors, mcchk_fn_mcchk_Fetched,
 	mcchk_fn_mcchk_signal, mcchk_fn_mcchk_wait,
 	mcchk_fn_mcchk_signal_process, mcchk_fn_mcchk_wait_process,
-	mcchk_fn_MPI_Fetch_and_op, mcchk_fn_MPI_Compare_and_swap, mcchk_fn_MPI_Win_sync, mcchk_fn_MPI_Win_flush, mcchk_fn_MPI_Win_flush_all,
+	mcchk_fn_MPI_Fetch_and_op, mcchk_fn_MPI_Compare_and_swap, mcchk_fn_MPI_Get_accumulate, mcchk_fn_MPI_Win_sync, mcchk_fn_MPI_Win_flush, mcchk_fn_MPI_Win_flush_all,
 	mcchk_fn_MPI_Win_flush_local, mcchk_fn_MPI_Win_flush_local_all;
 
 /* ---- init.c ---- */
@@ -101,7 +101,14 @@ int mcchk_neighbours(MPI_Comm comm, int outgoing);
 
 #define WORD(p, count, type) p, count, type
 int64_t mcchk_word(const void *p, MPI_Count count, MPI_Datatype type);        /* 0: it is none */
-int64_t mcchk_word_number(const void *p, MPI_Count count, MPI_Datatype type); /* of an operation on one; 0: it is none */
+/* The number of an operation on words of which the trace has values: on one, or on several elements of an
+ * integer type, which have numbers one behind the other, of which this is the first; 0: it is none. */
+int64_t mcchk_word_number(MPI_Count count, MPI_Datatype type, MPI_Op op);
+/* The first of them in a buffer, and their size. */
+const void *mcchk_words_at(const void *p, MPI_Count count, MPI_Datatype type, uint32_t *size);
+/* Where several are updated: how many, and element i of a buffer. */
+int mcchk_operands(MPI_Count count, MPI_Datatype type, MPI_Op op);
+int64_t mcchk_operand(const void *p, MPI_Datatype type, int64_t i);
 /* Where the word lies in a buffer, and its size; 0: it is none. */
 const void *mcchk_word_at(const void *p, MPI_Count count, MPI_Datatype type, uint32_t *size);
 int64_t mcchk_word_read(const void *at, uint32_t size);
@@ -125,6 +132,8 @@ void mcchk_rounds_told(void); /* a note tells what was fetched */
 
 /* Where the bytes of one element lie, if they are one word: of 1, 2, 4 or 8 bytes. 0: they are not. */
 uint32_t mcchk_type_word(MPI_Datatype type, int64_t *offset);
+/* The size of a predefined integer type, of at most 8 bytes; 0: it is none. */
+uint32_t mcchk_type_integer(MPI_Datatype type);
 
 int64_t mcchk_type_id(MPI_Datatype type);    /* writes its definition when it is new */
 int64_t mcchk_type_known(MPI_Datatype type); /* the same, after mcchk_type_id */
@@ -263,7 +272,7 @@ void mcchk_win_kept(MPI_Win win, void *window);
 void mcchk_win_access(MPI_Win win, int rank); /* an operation is about to be recorded */
 void mcchk_win_pending(MPI_Win win, int rank, const void *p, MPI_Count count, MPI_Datatype type);
 void mcchk_win_completed(MPI_Win win, int rank);
-int64_t mcchk_win_fetching(MPI_Win win, int rank, const void *result, MPI_Count count, MPI_Datatype type);
+int64_t mcchk_win_fetching(MPI_Win win, int rank, const void *result, MPI_Count count, MPI_Datatype type, MPI_Op op);
 void mcchk_win_fetched(MPI_Win win, int rank, const void *result);
 void mcchk_win_locked_all(MPI_Win win, int locked);
 void mcchk_fenced(MPI_Win win, int assertion);
