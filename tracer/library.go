@@ -58,7 +58,7 @@ var libraryFlags = []string{
 
 // unitFlags are more flags for some units: the wrappers of OpenSHMEM are so many that
 // a compiler takes a minute to optimize them, for nothing that could be measured.
-var unitFlags = map[string][]string{shmemAPI.wrappers: {"-O0"}, wrappersFile: {"-O1"}, fortranFile: {"-O1", "-w"}}
+var unitFlags = map[string][]string{shmemAPI.wrappers: {"-O0"}, wrappersFile: {"-O1"}, fortranFile: {"-O1", "-w"}, "locks.c": {"-fexceptions"}}
 
 // inlineFlags compile the bitcode that is linked into every object. It has no
 // debug information: the inlined test stands at the user's own lines.

@@ -8,6 +8,9 @@
  *
  * A condition variable orders nothing but what its mutex does: a waiter may wake up, or
  * not wait at all, before anybody signals.
+ *
+ * This unit is compiled with -fexceptions: exceptions of C++, and threads that are cancelled, leave
+ * some of these functions.
  */
 #include "calls.h"
 
@@ -61,6 +64,19 @@ static __attribute__((noinline)) void is_shared(void **frame)
 		mcchk_notice(MCCHK_SHARED, &pc, 1);
 }
 
+/* A wait for a condition variable, and its mutex, where it is noted. */
+struct wait {
+	const void *mutex;
+	void **frame;
+};
+
+static void waited(struct wait *w)
+{
+	mcchk_live_goes_on();
+	if (w->mutex)
+		acquire(w->mutex, w->frame);
+}
+
 #define FUNCTION(type, name, parameters) __attribute__((weak)) type name parameters
 
 /* Functions that return 0 when they have done it. */
@@ -79,17 +95,16 @@ static __attribute__((noinline)) void is_shared(void **frame)
 			release(object, MCCHK_FRAME);                                              \
 		return REAL(name)(__VA_ARGS__);                                                    \
 	}
-/* They let others have the lock meanwhile, and have it again whatever they return. */
+/* They let others have the lock meanwhile, and have it again whatever they return, and where the
+ * thread is cancelled (POSIX, 2.9.5.2). */
 #define WAITS(name, object, parameters, ...)                                                       \
 	FUNCTION(int, name, parameters)                                                            \
 	{                                                                                          \
-		int noted = NOTED(MCCHK_FRAME);                                                    \
-		if (noted)                                                                         \
+		struct wait w __attribute__((cleanup(waited))) = {NOTED(MCCHK_FRAME) ? object : NULL, MCCHK_FRAME}; \
+		if (w.mutex)                                                                      \
 			release(object, MCCHK_FRAME);                                              \
-		int rc = MCCHK_WAITING(REAL(name)(__VA_ARGS__));                                   \
-		if (noted)                                                                         \
-			acquire(object, MCCHK_FRAME);                                              \
-		return rc;                                                                         \
+		mcchk_live_waits();                                                                \
+		return REAL(name)(__VA_ARGS__);                                                    \
 	}
 #define ENDS(type, name, object, parameters, ...)                                                  \
 	FUNCTION(type, name, parameters)                                                           \
@@ -342,18 +357,28 @@ static __thread struct {
 	void **frame;
 } once;
 
+/* What is done once, until it is over: with an exception, it is done again. */
+struct running {
+	struct mcchk_through before;
+	const void *control;
+	void **frame;
+};
+
+static void ran(struct running *r)
+{
+	mcchk_self.once = r->before;
+	if (mcchk_orders())
+		release(r->control, r->frame);
+}
+
 /* Stands in for what is done once. */
 static void run_once(void)
 {
-	const void *control = once.control;
-	struct mcchk_through before = mcchk_self.once;
-	void **frame = MCCHK_FRAME;
+	struct running r __attribute__((cleanup(ran))) = {mcchk_self.once, once.control, MCCHK_FRAME};
 
-	mcchk_self.once = (struct mcchk_through){frame, frame[1], once.frame};
+	mcchk_self.once = (struct mcchk_through){r.frame, r.frame[1], once.frame};
+	acquire(r.control, r.frame);
 	once.run();
-	mcchk_self.once = before;
-	if (mcchk_orders())
-		release(control, frame);
 }
 
 #pragma GCC visibility push(default)
@@ -386,11 +411,12 @@ FUNCTION(void, call_once, (once_flag * control, void (*run)(void)))
 /* C++: the initialization of a variable that is static in a function. */
 int __cxa_guard_acquire(int64_t *guard);
 void __cxa_guard_release(int64_t *guard);
+void __cxa_guard_abort(int64_t *guard);
 
 FUNCTION(int, __cxa_guard_acquire, (int64_t *guard))
 {
 	int rc = REAL(__cxa_guard_acquire)(guard);
-	if (rc == 0 && NOTED(MCCHK_FRAME))
+	if (NOTED(MCCHK_FRAME))
 		acquire(guard, MCCHK_FRAME);
 	return rc;
 }
@@ -402,6 +428,14 @@ FUNCTION(void, __cxa_guard_release, (int64_t *guard))
 		release(guard, MCCHK_FRAME);
 	}
 	REAL(__cxa_guard_release)(guard);
+}
+
+/* It has ended with an exception, and is tried again. */
+FUNCTION(void, __cxa_guard_abort, (int64_t *guard))
+{
+	if (NOTED(MCCHK_FRAME))
+		release(guard, MCCHK_FRAME);
+	REAL(__cxa_guard_abort)(guard);
 }
 
 #pragma GCC visibility pop
