@@ -20,6 +20,7 @@ const (
 	callWordsMost  = 64 // calls with more are not compared with others
 	compactOdd     = 0x80
 	compactAlone   = 0x81
+	compactApart   = 0x82
 	compactLiteral = 0xff
 
 	accessPlaces = 60
@@ -286,17 +287,27 @@ func (p *places) expandCalls(out, b []byte) error {
 				return err
 			}
 			if RecordKind(record[0]) == RecordCall && len(record) >= callSize {
-				p.keepCall(record)
+				p.keepCall(record, placeOf(record))
 			}
 			out = out[len(record):]
 			continue
 		}
-		if tag == compactAlone {
+		if tag == compactAlone || tag == compactApart {
+			place := uint32(callPlaces)
+			if tag == compactApart {
+				place = uint32(s.byte())
+			}
 			record, err := p.expandAlone(out, &s)
 			if err != nil {
 				return err
 			}
-			p.keepCall(record)
+			if tag == compactAlone {
+				place = placeOf(record)
+			}
+			if place >= callPlaces {
+				return errNoPlace
+			}
+			p.keepCall(record, place)
 			out = out[len(record):]
 			continue
 		}
@@ -391,14 +402,17 @@ func guess(words []byte, i int) uint64 {
 	return 2*u64(words, 8*(i-4)) - u64(words, 8*(i-8))
 }
 
-// keepCall notes a call that was compared with no other.
-func (p *places) keepCall(record []byte) {
+// placeOf returns the place of a call that is given none of its own.
+func placeOf(record []byte) uint32 { return u32(record, 32) % callPlaces }
+
+// keepCall notes a call that was compared with no other as that of its place.
+func (p *places) keepCall(record []byte, place uint32) {
 	p.seq, p.end = u64(record, 8), u64(record, 24)
 	words := record[callSize:]
 	if len(words) > 8*callWordsMost {
 		return
 	}
-	l := &p.calls[u32(record, 32)%callPlaces]
+	l := &p.calls[place]
 	l.head, l.stack = u64(record, 0)&^0xff00, u32(record, 32)
 	l.words = slices.Grow(l.words[:0], len(words)/8)[:len(words)/8]
 	for i := range l.words {

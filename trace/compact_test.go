@@ -46,7 +46,7 @@ func repeated(t *rapid.T) func(w *Writer) {
 	number := rapid.OneOf(rapid.Int64Range(-8, 8), rapid.Int64(), rapid.Just(int64(0)))
 	steps := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) step {
 		return step{
-			kind: rapid.IntRange(0, 8).Draw(t, "kind"), place: rapid.SampledFrom([]int{0, 1, 2, 30, 31, 60, 128, 129}).Draw(t, "place"),
+			kind: rapid.IntRange(0, 9).Draw(t, "kind"), place: rapid.SampledFrom([]int{0, 1, 2, 30, 31, 60, 128, 129}).Draw(t, "place"),
 			many: rapid.IntRange(1, 70).Draw(t, "many"), by: number.Draw(t, "by"), value: number.Draw(t, "value"),
 		}
 	}), 1, 30).Draw(t, "steps")
@@ -73,6 +73,10 @@ func repeated(t *rapid.T) func(w *Writer) {
 					c.Fn, c.Args, c.Failed, c.Seq = put, []Value{{Int: s.value}, {Int: s.by}}, s.by > 0, w.seq+uint64(s.many)
 				case 3:
 					c.Fn, c.Args, c.Returned, c.End = put, []Value{{}, {}}, false, 0
+				case 9: // in turn, from one place
+					if c.Fn, c.Args = put, []Value{{Int: s.value + int64(k)*s.by}, {Int: 3}}; k%2 > 0 {
+						c.Fn, c.Args = list, []Value{{List: make([]int64, k/2%2)}, {Int: s.by}}
+					}
 				default:
 					addr += uint64(s.by % 1000)
 					if s.kind == 8 {
@@ -269,7 +273,9 @@ func TestCompactErrors(t *testing.T) {
 		"too many words":   {compact(RecordCompactCalls, 48, compactAlone, 1, 3, 3, 3, 1, 1, 1, 5), errCompactLong.Error()},
 		"no place":         {compact(RecordCompactAccesses, 32, 7), errNoPlace.Error()},
 		"no such access":   {compact(RecordCompactAccesses, 32, 250), "an access that begins with 250"},
-		"no such call":     {compact(RecordCompactCalls, 40, 130), "a call that begins with 130"},
+		"no such call":     {compact(RecordCompactCalls, 40, 131), "a call that begins with 131"},
+		"apart, cut":       {compact(RecordCompactCalls, 40, compactApart, 5, 1), errCompactShort.Error()},
+		"apart, too far":   {compact(RecordCompactCalls, 40, compactApart, 128, 1, 3, 3, 1, 1, 1, 1), errNoPlace.Error()},
 		"half an access":   {compact(RecordCompactAccesses, 40, append(literal, 3)...), errCompactLong.Error()},
 		"half a grid":      {compact(RecordCompactAccesses, 56+48, append(bytes.Clone(grid), compactGrid, 6, 0, 3, 3)...), errCompactLong.Error()},
 		"grid, cut":        {compact(RecordCompactAccesses, 112, append(bytes.Clone(grid), compactGrid, 6, 1, 3, 3)...), errCompactShort.Error()},

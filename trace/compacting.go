@@ -81,13 +81,22 @@ func (p *compactor) literal(b []byte) { p.b = append(append(p.b, compactLiteral)
 
 func (p *compactor) number(v uint64) { p.b = appendNumber(p.b, v) }
 
+// placeFor returns the place of a call: that of its stack, unless another function is called there.
+func (p *compactor) placeFor(b []byte) uint32 {
+	first, stack, n := placeOf(b), u32(b, 32), uint32(len(b)-callSize)/8
+	l := &p.places.calls[first]
+	if l.head == 0 || l.stack != stack || l.head == u64(b, 0)&^0xff00 {
+		return first
+	}
+	return (stack + 37*uint32(u16(b, 2)) + 11*n) % callPlaces
+}
+
 func (p *compactor) call(b []byte) {
-	k := u32(b, 32) % callPlaces
+	k := p.placeFor(b)
 	l := &p.places.calls[k]
 	seq, begin, end := u64(b, 8), u64(b, 16), u64(b, 24)
 	if l.head != u64(b, 0)&^0xff00 || uint64(l.stack) != u64(b, 32) {
-		p.alone(b)
-		p.places.keepCall(b)
+		p.places.keepCall(b, p.alone(b, k))
 		return
 	}
 	if b[1] != callReturned || seq != p.places.seq+1 {
@@ -114,12 +123,17 @@ func (p *compactor) call(b []byte) {
 	}
 }
 
-// alone writes a call that is compared with no other, in whichever form is shorter.
-func (p *compactor) alone(b []byte) {
+// alone writes a call that is compared with no other and is to become that of a place, in whichever
+// form is shorter. It returns the place.
+func (p *compactor) alone(b []byte, place uint32) uint32 {
 	from := len(p.b)
 	words := b[callSize:]
 	n := len(words) / 8
-	p.b = append(p.b, compactAlone, b[1])
+	if place == placeOf(b) {
+		p.b = append(p.b, compactAlone, b[1])
+	} else {
+		p.b = append(p.b, compactApart, byte(place), b[1])
+	}
 	for _, v := range [...]uint64{uint64(u16(b, 2)), u64(b, 32), uint64(n)} {
 		p.number(v)
 	}
@@ -144,7 +158,9 @@ func (p *compactor) alone(b []byte) {
 	if len(p.b)-from > len(b) {
 		p.b = p.b[:from]
 		p.literal(b)
+		return placeOf(b)
 	}
+	return place
 }
 
 func (p *compactor) access(b []byte) {

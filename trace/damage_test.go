@@ -178,7 +178,7 @@ func TestHeaderErrors(t *testing.T) {
 		{"empty", nil, "f: offset 128: "},
 		{"random", bytes.Repeat([]byte{0x5a}, 4096), "f: offset 0: not a trace file"},
 		{"random and short", []byte("ELF"), "f: offset 0: not a trace file"},
-		{"version", change(8, 5), "f: offset 8: version 5 of the trace format"},
+		{"version", change(8, 6), "f: offset 8: version 6 of the trace format"},
 		{"length", change(12, 127), "f: offset 12: impossible length 127"},
 		{"longer than the file", change(14, 1)[:headerSize+1], "f: offset 12: impossible length"},
 		{"rank", change(32, 9), "f: offset 32: impossible rank 9 of 2 processes"},

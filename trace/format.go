@@ -5,7 +5,7 @@ import "hash/crc32"
 // Layout of the file; docs/trace-format.md is the reference.
 const (
 	headerMagic   = "MCCHKTR1"
-	formatVersion = 4
+	formatVersion = 5
 	linesVersion  = 1 // of the JSON Lines twin
 	headerSize    = 128
 	maxHeaderSize = 1 << 16

@@ -97,7 +97,7 @@ func TestReaderDeliversEveryKind(t *testing.T) {
 	require.Equal(t, Lost{Reason: 1, Calls: 2, Accesses: 3}, got[2].Lost)
 	require.Equal(t, End{Idle: 1, Accesses: 110, Units: 1}, got[6].End)
 
-	require.Equal(t, Header{Version: 4, Rank: 0, Ranks: 2, PID: 7, Host: "node"}, r.Header())
+	require.Equal(t, Header{Version: 5, Rank: 0, Ranks: 2, PID: 7, Host: "node"}, r.Header())
 	require.Equal(t, "MPI_INT", r.Type(1).Name)
 	require.Equal(t, []int64{10, 1, 2}, r.Type(2).Ints)
 	require.Equal(t, 1, r.Comm(CommWorld).WorldRank(1))

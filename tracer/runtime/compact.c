@@ -21,7 +21,7 @@
 
 #define CALL_PLACES 128u
 #define CALL_WORDS 64u /* calls with more are not compared */
-enum { IRREGULAR = 0x80, ALONE = 0x81, LITERAL = 0xff };
+enum { IRREGULAR = 0x80, ALONE = 0x81, APART = 0x82, LITERAL = 0xff };
 
 #define NUMBERS_MOST 27u /* bytes that three numbers take, and what is written behind them */
 
@@ -103,10 +103,10 @@ static unsigned char *literal(unsigned char *out, const void *record, uint32_t l
 
 /* ---- calls ---- */
 
-/* Writes a call that is compared with no other: its words as they differ from what
- * lists of equal things make of those before them. Returns NULL where that reaches the
- * limit. */
-static unsigned char *call_alone(const struct mcchk_compactor *p, unsigned char *out, const unsigned char *limit, const struct call *c)
+/* Writes a call that is compared with no other, and becomes that of a place: its words as
+ * they differ from what lists of equal things make of those before them. Returns NULL where
+ * that reaches the limit. */
+static unsigned char *call_alone(const struct mcchk_compactor *p, unsigned char *out, const unsigned char *limit, const struct call *c, uint32_t place)
 {
 	uint32_t n = (c->length - CALL_HEAD) / 8;
 	const uint64_t *w = c->words;
@@ -114,7 +114,12 @@ static unsigned char *call_alone(const struct mcchk_compactor *p, unsigned char 
 
 	if (limit - out < 2 * (ptrdiff_t)NUMBERS_MOST + 2)
 		return NULL;
-	*out++ = ALONE;
+	if (place == c->stack % CALL_PLACES) {
+		*out++ = ALONE;
+	} else {
+		*out++ = APART;
+		*out++ = (unsigned char)place;
+	}
 	*out++ = c->flags;
 	out = number(number(number(out, c->function), c->stack), n);
 	out = number(out, zigzag(c->seq - p->calls.seq));
@@ -166,11 +171,23 @@ static unsigned char *call_again(struct mcchk_compactor *p, unsigned char *out, 
 	return out + (v - values);
 }
 
+/* The place of a call: that of its stack, unless another function is called there (a statement
+ * of Fortran with coarrays makes several calls). */
+static uint32_t place_of(const struct mcchk_compactor *p, const struct call *c, uint64_t key)
+{
+	uint32_t first = c->stack % CALL_PLACES;
+	uint64_t there = p->calls.key[first];
+	if (there == key || there == 0 || there >> 32 != c->stack)
+		return first;
+	return (c->stack + 37 * c->function + 11 * (uint32_t)(key >> 16 & 0xffff)) % CALL_PLACES;
+}
+
 /* Returns NULL, and has changed nothing, where the call does not fit before the limit. */
 static unsigned char *compact_call(struct mcchk_compactor *p, unsigned char *out, const unsigned char *limit, const struct call *c)
 {
-	uint32_t n = (c->length - CALL_HEAD) / 8, k = c->stack % CALL_PLACES;
+	uint32_t n = (c->length - CALL_HEAD) / 8;
 	uint64_t key = (uint64_t)c->stack << 32 | n << 16 | c->function;
+	uint32_t k = place_of(p, c, key);
 	ptrdiff_t left = limit - out;
 
 	if (n <= CALL_WORDS && p->calls.key[k] == key) {
@@ -179,9 +196,11 @@ static unsigned char *compact_call(struct mcchk_compactor *p, unsigned char *out
 		out = call_again(p, out, c, k, n);
 	} else {
 		int fits = left > (ptrdiff_t)c->length;
-		unsigned char *end = call_alone(p, out, fits ? out + c->length : limit, c);
+		unsigned char *end = call_alone(p, out, fits ? out + c->length : limit, c, k);
 		if (end == NULL && !fits)
 			return NULL;
+		if (end == NULL)
+			k = c->stack % CALL_PLACES;
 		out = end != NULL ? end : literal(out, c, c->length);
 		if (n <= CALL_WORDS) {
 			p->calls.key[k] = key;

@@ -455,7 +455,7 @@ static void write_header(const struct mcchk_file_header *h, char *at)
 		uint64_t monotonic, realtime;
 		char host[60];
 		uint32_t crc;
-	} f = {.magic = "MCCHKTR1", .version = 4, .length = file.header, .rank = h->rank, .ranks = h->ranks,
+	} f = {.magic = "MCCHKTR1", .version = 5, .length = file.header, .rank = h->rank, .ranks = h->ranks,
 	       .pid = (uint32_t)getpid(), .monotonic = h->monotonic, .realtime = h->realtime};
 	_Static_assert(sizeof f == FILE_HEADER, "header");
 	memcpy(f.run, h->run, sizeof f.run);

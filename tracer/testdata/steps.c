@@ -34,6 +34,9 @@ static void add_calls(void)
 	definition[0] = 3 | 2ull << 16 | 24ull << 32;
 	memcpy(definition + 1, "g q:Q\0\0\0", 9);
 	add(definition, sizeof definition);
+	definition[0] = 3 | 3ull << 16 | 24ull << 32;
+	memcpy(definition + 1, "h c:i,d:i", 9);
+	add(definition, sizeof definition);
 	for (uint64_t i = 0; i < 60; i++) {
 		if (i % 20 == 19) {
 			uint64_t list[6 + 100] = {1 | 1 << 8 | 2ull << 16 | (uint64_t)sizeof list << 32, i + 1, 1000 * i, 1000 * i + 1, 3, 100};
@@ -42,7 +45,7 @@ static void add_calls(void)
 			add(list, sizeof list);
 			continue;
 		}
-		uint64_t call[] = {1 | (i % 7 ? 1 : 3) << 8 | 1ull << 16 | 56ull << 32, i + 1, 1000 * i, 1000 * i + i % 3, i % 3, i * i, i / 10};
+		uint64_t call[] = {1 | (i % 7 ? 1 : 3) << 8 | (i % 2 ? 1ull : 3ull) << 16 | 56ull << 32, i + 1, 1000 * i, 1000 * i + i % 3, i % 3, i * i, i / 10};
 		add(call, sizeof call);
 	}
 }
