@@ -8,6 +8,7 @@ import (
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/internal/oracle"
+	"github.com/mcchk/mcchk/internal/scenario"
 )
 
 // TestPhases: where concurrent regions are cut into phases, the result is the
@@ -69,4 +70,27 @@ func forget(whole, phased *conflicts.Finding) {
 	if differ {
 		whole.Explanation, phased.Explanation = conflicts.Explanation{}, conflicts.Explanation{}
 	}
+}
+
+// TestPhasesWhereOneWaits: what a process does while another one waits for it is forgotten: what that
+// one does next comes after it, however little it knows now.
+func TestPhasesWhereOneWaits(t *testing.T) {
+	phases := func(waits string, waitsFor scenario.Args, goes string, goesOn scenario.Args) (n int) {
+		run := scenario.NewTrace(2)
+		every := run.Every()
+		every.Call(1, "win_create", nil)
+		run.Rank(0).Call(2, waits, waitsFor)
+		for i := range 500 {
+			run.Rank(1).Call(3, "lock", scenario.Args{"rank": 0, "ticket": i})
+			run.Rank(1).Call(4, "put", scenario.Args{"to": 0})
+			run.Rank(1).Call(5, "unlock", scenario.Args{"rank": 0})
+		}
+		run.Rank(1).Call(6, goes, goesOn)
+		every.Call(7, "win_free", nil)
+		res := inMemoryWith(t, traceFiles(t, run), Options{Clock: evc.Vector, Jobs: 1, phase: 100, turn: 10, Progress: func(p Progress) { n = p.Phases }})
+		require.Equal(t, NoRace, res.Verdict)
+		return n
+	}
+	require.Greater(t, phases("recv", scenario.Args{"source": 1, "tag": 5}, "send", scenario.Args{"dest": 0, "tag": 5}), 5)
+	require.Greater(t, phases("bcast", scenario.Args{"root": 1}, "bcast", scenario.Args{"root": 1}), 5)
 }

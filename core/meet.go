@@ -131,7 +131,7 @@ func (s *Strand) join(fn string, at Meeting) (signals []*Signal, waits []Wait, d
 // ordering returns what a member gives and waits for.
 func (g *gathering) ordering(m *Machine, rank int32, at *Meeting) (signals []*Signal, waits []Wait) {
 	what := func() string { return fmt.Sprintf("for the other processes to call %s", g.fn) }
-	await := func(s *Signal) { waits = append(waits, Wait{On: s, What: what}) }
+	await := func(s *Signal) { waits = append(waits, Wait{On: s, Coming: true, What: what}) }
 	own, other := &g.sides[at.Group.Side], &g.sides[at.Group.Side]
 	if at.Group.Two() {
 		other = &g.sides[1-at.Group.Side]

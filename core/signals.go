@@ -29,6 +29,9 @@ type Wait struct {
 	// Soft: the model draws an order where the run may have passed without it.
 	// It is given up when nothing else can go on.
 	Soft bool
+	// Coming: as long as it is not given, somebody will give it who is still to do so, and what that one
+	// knows then.
+	Coming bool
 	// Early: it is more likely than others to be for what never came, and is given up
 	// before them.
 	Early bool

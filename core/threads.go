@@ -386,10 +386,17 @@ func (s *Strand) active() bool {
 }
 
 // follows reports whether all that the strand does next comes after what another one is still
-// to do: it stands at an acquire of what that one releases, or at a meeting of all to which
-// others are still to come. However long it stands there, what it knows now does not matter.
+// to do: it stands at an acquire of what that one releases, at a call that waits for others, or at a
+// meeting of all to which others are still to come. However long it stands there, what it knows now
+// does not matter.
 func (s *Strand) follows() bool {
-	return s.state == waiting && s.parked != nil || s.state == arrived && s.m.ending.arrived < s.m.present()
+	switch s.state {
+	case waiting:
+		return s.parked != nil || slices.ContainsFunc(s.sync.waits, func(w Wait) bool { return w.Coming && !w.On.given })
+	case arrived:
+		return s.m.ending.arrived < s.m.present()
+	}
+	return false
 }
 
 // Beside reports whether other strands of the process may do something with less than what

@@ -138,7 +138,7 @@ func doExposureEnd(m *Model, p *process, c *core.Call, _ *entry) {
 		s := m.Channel(core.ChannelKey{Kind: 'c', On: e.win.ID, From: origin, To: p.Rank}).Receive()
 		slots = append(slots, s)
 		what := func() string { return fmt.Sprintf("for rank %d to call MPI_Win_complete", origin) }
-		waits = append(waits, core.Wait{On: &s.Forth, What: what})
+		waits = append(waits, core.Wait{On: &s.Forth, Coming: true, What: what})
 	}
 	e.posted = nil
 	m.epoch(p, e, ExposureEpoch, -1, false)

@@ -315,14 +315,14 @@ func doProbe(m *Model, p *process, c *core.Call, _ *entry) {
 	}
 	if ch := m.incoming(p, c, st[0], st[1]); ch != nil {
 		w := awaitMessage(ch.Peek())
-		w.Soft = true
+		w.Soft, w.Coming = true, false
 		p.Synchronize(c, nil, []core.Wait{w}, nil)
 	}
 }
 
 // awaitMessage is the wait of a receive.
 func awaitMessage(s *core.Match) core.Wait {
-	return core.Wait{On: &s.Forth, What: func() string { return "for a message" }}
+	return core.Wait{On: &s.Forth, Coming: true, What: func() string { return "for a message" }}
 }
 
 // doMprobe: the message was sent, and is taken off the queue here, to be

@@ -141,6 +141,16 @@ uint64_t mcchk_strand_current(void);
 void mcchk_strand_switch(uint64_t strand, void *frame); /* what the calling thread does from here on */
 void mcchk_strand_over(uint64_t strand, void *frame);
 void mcchk_strand_waits(uint64_t object, uint64_t strands, uint64_t releases, void *frame); /* the calling thread's */
+/* The same where it is known only behind the wait how many releases there were: 0, until
+ * mcchk_strand_waited says so. */
+struct mcchk_awaited {
+	int64_t *words; /* of the note; NULL: there is none */
+	struct mcchk_chunk *chunk;
+	uint64_t offset;
+	uint32_t used, compact;
+};
+struct mcchk_awaited mcchk_strand_waits_for(uint64_t object, void *frame);
+void mcchk_strand_waited(const struct mcchk_awaited *w, uint64_t releases);
 void mcchk_strand_only_tasks(void *frame); /* the calling thread does nothing but execute tasks from here on */
 void mcchk_strands_start(void *frame); /* of the thread that called MPI_Init */
 

@@ -64,17 +64,53 @@ static __attribute__((noinline)) void is_shared(void **frame)
 		mcchk_notice(MCCHK_SHARED, &pc, 1);
 }
 
+/* Who has given up a lock last, by locks: its address and a number of the thread. A wait for a
+ * condition variable is over when another thread has had the mutex, most of the time. What is told
+ * of one lock is written under it; two that have one place only make that less be known. */
+#define GIVEN 256
+static uint64_t given_by[GIVEN];
+
+static uint64_t *given_place(const volatile void *lock) { return &given_by[((uintptr_t)lock >> 4 ^ (uintptr_t)lock >> 12) % GIVEN]; }
+
+static uint64_t given_mark(const volatile void *lock)
+{
+	static __thread uint64_t number;
+	static uint64_t last;
+	if (number == 0)
+		number = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+	return (uint64_t)(uintptr_t)lock ^ number << 48;
+}
+
+static void gives(const volatile void *lock) { __atomic_store_n(given_place(lock), given_mark(lock), __ATOMIC_RELAXED); }
+
+/* Whether another thread has given the lock up since this one did. */
+static int another_gave(const volatile void *lock)
+{
+	uint64_t mark = __atomic_load_n(given_place(lock), __ATOMIC_RELAXED), same = (1ull << 48) - 1;
+	return ((mark ^ (uint64_t)(uintptr_t)lock) & same) == 0 && mark != given_mark(lock);
+}
+
 /* A wait for a condition variable, and its mutex, where it is noted. */
 struct wait {
 	const void *mutex;
 	void **frame;
+	struct mcchk_awaited note;
 };
+
+static __attribute__((noinline)) void waits(struct wait *w)
+{
+	gives(w->mutex);
+	release(w->mutex, w->frame);
+	w->note = mcchk_strand_waits_for((uintptr_t)w->mutex, w->frame);
+}
 
 static void waited(struct wait *w)
 {
 	mcchk_live_goes_on();
-	if (w->mutex)
-		acquire(w->mutex, w->frame);
+	if (!w->mutex)
+		return;
+	mcchk_strand_waited(&w->note, another_gave(w->mutex));
+	acquire(w->mutex, w->frame);
 }
 
 #define FUNCTION(type, name, parameters) __attribute__((weak)) type name parameters
@@ -91,8 +127,10 @@ static void waited(struct wait *w)
 #define RELEASES(name, object, parameters, ...)                                                    \
 	FUNCTION(int, name, parameters)                                                            \
 	{                                                                                          \
-		if (NOTED(MCCHK_FRAME))                                                            \
+		if (NOTED(MCCHK_FRAME)) {                                                          \
+			gives(object);                                                             \
 			release(object, MCCHK_FRAME);                                              \
+		}                                                                                  \
 		return REAL(name)(__VA_ARGS__);                                                    \
 	}
 /* They let others have the lock meanwhile, and have it again whatever they return, and where the
@@ -100,9 +138,9 @@ static void waited(struct wait *w)
 #define WAITS(name, object, parameters, ...)                                                       \
 	FUNCTION(int, name, parameters)                                                            \
 	{                                                                                          \
-		struct wait w __attribute__((cleanup(waited))) = {NOTED(MCCHK_FRAME) ? object : NULL, MCCHK_FRAME}; \
-		if (w.mutex)                                                                      \
-			release(object, MCCHK_FRAME);                                              \
+		struct wait w __attribute__((cleanup(waited))) = {NOTED(MCCHK_FRAME) ? object : NULL, MCCHK_FRAME, {0}}; \
+		if (w.mutex)                                                                       \
+			waits(&w);                                                                 \
 		mcchk_live_waits();                                                                \
 		return REAL(name)(__VA_ARGS__);                                                    \
 	}

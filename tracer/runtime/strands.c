@@ -81,6 +81,35 @@ void mcchk_strand_waits(uint64_t object, uint64_t strands, uint64_t releases, vo
 	note(mcchk_fn_mcchk_Strand_waits, values, 3, frame);
 }
 
+struct mcchk_awaited mcchk_strand_waits_for(uint64_t object, void *frame)
+{
+	struct mcchk_awaited w = {NULL, NULL, 0, 0, 0};
+	uint64_t values[] = {object, 0, 0};
+
+	if (mcchk_preloaded || !mcchk_active || mcchk_self.busy || !mcchk_enter(frame))
+		return w;
+	int64_t *words = mcchk_call_begin(mcchk_fn_mcchk_Strand_waits, 3, frame);
+	for (int i = 0; words && i < 3; i++)
+		words[i] = (int64_t)values[i];
+	mcchk_call_commit();
+	mcchk_call_end(mcchk_now(), 0);
+	const struct mcchk_open *calls = mcchk_self.thread ? &mcchk_self.thread->calls : NULL;
+	if (words && calls && calls->chunk)
+		w = (struct mcchk_awaited){words, calls->chunk, calls->file_offset, calls->chunk->used, calls->compact};
+	mcchk_leave();
+	return w;
+}
+
+/* As long as nothing was written behind the note it stands where it was. */
+void mcchk_strand_waited(const struct mcchk_awaited *w, uint64_t releases)
+{
+	const struct mcchk_open *calls = mcchk_self.thread ? &mcchk_self.thread->calls : NULL;
+
+	if (w->words && calls && calls->chunk == w->chunk && calls->file_offset == w->offset && calls->compact == w->compact &&
+	    w->chunk->used == w->used)
+		__atomic_store_n(&w->words[2], (int64_t)releases, __ATOMIC_RELAXED);
+}
+
 void mcchk_strand_switch(uint64_t strand, void *frame)
 {
 	own.current = strand;
