@@ -113,6 +113,8 @@ func (x *fetchedFrom) pieces(w *window) map[fetchedPiece]bool {
 // FetchScan finds out of the calls of one process from which places of windows it fetches.
 type FetchScan struct {
 	Fetched
+	fetches  bool // it does, somewhere
+	unplaced bool // it has windows of which it is not known here where they lie
 	made    []memoryOf
 	atomics map[uint64]bool // pages on which there are atomic operations of the language
 	fns     map[*trace.Fn]scanned
@@ -152,6 +154,7 @@ const (
 	scanFetch             // may fetch a word
 	scanMake              // makes a window
 	scanAtomic            // an atomic operation of the language
+	scanUnplaced          // makes or fills a window, of which it is not known here where it lies
 	scanAnywhere          // may fetch from any memory
 )
 
@@ -176,6 +179,7 @@ func (s *FetchScan) Call(c *trace.Call) {
 			break
 		}
 		x := s.of(c.Args[f.win].Int)
+		s.fetches = true
 		if f.rank < 0 || f.disp < 0 {
 			x.add(true, nil)
 		} else if !x.whole {
@@ -190,7 +194,10 @@ func (s *FetchScan) Call(c *trace.Call) {
 	case scanAtomic:
 		addr := uint64(c.Args[f.base].Int)
 		s.atomics[addr/pageBytes], s.atomics[(addr+7)/pageBytes] = true, true
+		s.fetches = true
 		s.all = s.all || len(s.atomics) > mostPages
+	case scanUnplaced:
+		s.unplaced = true
 	case scanAnywhere:
 		s.all = true
 	}
@@ -209,7 +216,7 @@ func scannedOf(fn *trace.Fn) scanned {
 		f.kind = scanAnywhere
 	case r == nil:
 	case fn.Name == "MPI_Win_allocate_shared", fn.Name == "MPI_Win_shared_query", fn.Name == "MPI_Win_create_dynamic", fn.Name == "MPI_Win_attach":
-		f.kind = scanAnywhere
+		f.kind = scanUnplaced
 	case r.op != (operationRole{}) && f.win >= 0 && f.number >= 0 && fn.Arg("result_addr") >= 0:
 		f.kind, f.rank, f.disp = scanFetch, noArg, noArg
 		if r.op.role == SwapTarget || fn.Arg("result_count") < 0 { // of one element, of a predefined datatype
@@ -225,8 +232,9 @@ func scannedOf(fn *trace.Fn) scanned {
 // one window may have been left through another one with memory in common, of which both count whole.
 func FetchedBy(scans []*FetchScan) *Fetched {
 	f := &Fetched{wins: map[int64]*fetchedFrom{}}
+	fetches, unplaced := false, false
 	for _, s := range scans {
-		f.all = f.all || s.all
+		f.all, fetches, unplaced = f.all || s.all, fetches || s.fetches, unplaced || s.unplaced
 		for win, x := range s.wins {
 			f.of(win).add(x.whole, x.places)
 		}
@@ -237,6 +245,7 @@ func FetchedBy(scans []*FetchScan) *Fetched {
 		}
 		slices.SortFunc(s.made, func(a, b memoryOf) int { return cmp.Compare(a.lo, b.lo) })
 	}
+	f.all = f.all || fetches && unplaced
 	for more := true; more; {
 		more = false
 		for _, s := range scans {

@@ -31,7 +31,8 @@ func TestFetched(t *testing.T) {
 		{name: "atomics of the language", ranks: [][]*trace.Call{{calls.Of("mcchk_Atomic", "addr", 100), made(1, 100, 8), made(2, 9000, 8)}}, in: []int64{1}},
 		{name: "of another process", ranks: [][]*trace.Call{{made(1, 100, 8)}, {calls.Of("mcchk_Atomic", "addr", 100)}}},
 		{name: "and in memory that processes share", ranks: [][]*trace.Call{{calls.Of("mcchk_Atomic", "addr", 100), calls.Of("MPI_Win_allocate_shared", "comm", 1, "baseptr", 9000, "size", 8, "win", 1)}}, in: []int64{1, 2, 3, 4}},
-		{name: "a shared window", ranks: [][]*trace.Call{{calls.Of("MPI_Win_allocate_shared", "comm", 1, "baseptr", 100, "size", 8, "win", 1)}}, in: []int64{1, 2, 3, 4}},
+		{name: "a shared window", ranks: [][]*trace.Call{{calls.Of("MPI_Win_allocate_shared", "comm", 1, "baseptr", 100, "size", 8, "win", 1)}}},
+		{name: "a shared window, and another one", ranks: [][]*trace.Call{{calls.Of("MPI_Win_allocate_shared", "comm", 1, "baseptr", 100, "size", 8, "win", 1)}, {fetch(2, 1)}}, in: []int64{1, 2, 3, 4}},
 		{name: "another model", ranks: [][]*trace.Call{{calls.Of("shmem_long_atomic_fetch")}}, in: []int64{1, 2, 3, 4}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
