@@ -55,10 +55,13 @@ func (w *Wording) common(s *conflicts.Side, to conflicts.SyncPoint) (at, behind 
 		other = &w.Finding.Second
 	}
 	for i, f := range s.Stack {
-		if i > symbols.HereAt(s.Stack) && within(other.Stack, s.Stack[i:]) {
+		if i > symbols.HereAt(s.Stack) && within(other.Stack, s.Stack[i:]) || ofRegion(s.Stack, i) {
 			break
 		}
 		for k, g := range to.Stack {
+			if ofRegion(to.Stack, k) {
+				break
+			}
 			if f.Func != "" && f.Func == g.Func && f.File == g.File && f.Line != g.Line && f.Layer == symbols.Application {
 				return statement(Place(s), s.Stack, i), statement(to, to.Stack, k)
 			}
@@ -66,6 +69,10 @@ func (w *Wording) common(s *conflicts.Side, to conflicts.SyncPoint) (at, behind 
 	}
 	return Place(s), to
 }
+
+// ofRegion reports whether a frame calls an OpenMP region: a directive, of which the stacks of its
+// tasks do not tell that they belong to it.
+func ofRegion(stack []symbols.Frame, i int) bool { return i > 0 && symbols.IsOpenMPRegion(stack[i-1].Func) }
 
 // within reports whether a stack is one of what is called at another one's innermost place.
 func within(stack, at []symbols.Frame) bool {

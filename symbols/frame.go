@@ -91,7 +91,7 @@ func Path(stack []Frame) []Frame {
 		all = append(all, f)
 		if f.Layer != Library {
 			own = append(own, f)
-			if isOpenMPRegion(f.Func) {
+			if IsOpenMPRegion(f.Func) {
 				break
 			}
 		}

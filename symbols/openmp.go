@@ -13,8 +13,8 @@ const openMPRegion = "{OpenMP region}"
 // regionOf returns the name of the code of OpenMP regions in a function of the source.
 func regionOf(function string) string { return strings.TrimSpace(function + " " + openMPRegion) }
 
-// isOpenMPRegion reports whether a function is the code of an OpenMP region.
-func isOpenMPRegion(function string) bool { return strings.HasSuffix(function, openMPRegion) }
+// IsOpenMPRegion reports whether a function is the code of an OpenMP region.
+func IsOpenMPRegion(function string) bool { return strings.HasSuffix(function, openMPRegion) }
 
 // outlinedByGcc returns the name of the code of a region that gcc calls function._omp_fn.0,
 // where the function may be mangled.
