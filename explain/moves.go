@@ -72,7 +72,9 @@ func (w *Wording) common(s *conflicts.Side, to conflicts.SyncPoint) (at, behind 
 
 // ofRegion reports whether a frame calls an OpenMP region: a directive, of which the stacks of its
 // tasks do not tell that they belong to it.
-func ofRegion(stack []symbols.Frame, i int) bool { return i > 0 && symbols.IsOpenMPRegion(stack[i-1].Func) }
+func ofRegion(stack []symbols.Frame, i int) bool {
+	return i > 0 && symbols.IsOpenMPRegion(stack[i-1].Func)
+}
 
 // within reports whether a stack is one of what is called at another one's innermost place.
 func within(stack, at []symbols.Frame) bool {

@@ -115,9 +115,9 @@ type FetchScan struct {
 	Fetched
 	fetches  bool // it does, somewhere
 	unplaced bool // it has windows of which it is not known here where they lie
-	made    []memoryOf
-	atomics map[uint64]bool // pages on which there are atomic operations of the language
-	fns     map[*trace.Fn]scanned
+	made     []memoryOf
+	atomics  map[uint64]bool // pages on which there are atomic operations of the language
+	fns      map[*trace.Fn]scanned
 }
 
 // memoryOf is the memory of the process that a window exposes.
