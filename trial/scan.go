@@ -316,14 +316,21 @@ func keepCall(c *trace.Call) *trace.Call {
 
 // Call is that of core.Observer.
 func (s *Scan) Call(c *core.ObservedCall) {
-	at := met{pos: c.Pos, thread: c.Thread}
-	for i, arg := range c.Call.Fn.Args {
-		if i < len(c.Call.Args) && (arg.Kind == trace.ArgComm || arg.Kind == trace.ArgWin) {
-			at.on = fmt.Sprint(string(arg.Kind), c.Call.Args[i].Int)
-			break
+	s.ranks[c.Rank].at = met{pos: c.Pos, thread: c.Thread, on: meetsOn(c.Call)}
+}
+
+// meetsOn names who take part in a collective call: by its communicator or window, or by its team, group
+// or active set.
+func meetsOn(c *trace.Call) (on string) {
+	for i, arg := range c.Fn.Args[:min(len(c.Fn.Args), len(c.Args))] {
+		switch {
+		case arg.Kind == trace.ArgComm, arg.Kind == trace.ArgWin:
+			return fmt.Sprint(string(arg.Kind), c.Args[i].Int)
+		case arg.Name == "team", arg.Name == "group", arg.Name == "PE_start", arg.Name == "logPE_stride", arg.Name == "PE_size":
+			on += fmt.Sprint(arg.Name, c.Args[i].Int, " ")
 		}
 	}
-	s.ranks[c.Rank].at = at
+	return on
 }
 
 // Meet is that of core.Observer.
