@@ -157,12 +157,12 @@ func (s *otherStrand) waitSent(c *core.Call) {
 	}
 	match := sent[0]
 	s.sent[c.Int(argTag)] = sent[1:]
-	s.Synchronize(c, nil, []core.Wait{{On: &match.Back}}, nil)
+	s.Synchronize(c, nil, []core.Wait{{On: &match.Back, Coming: true}}, nil)
 }
 
 func (s *otherStrand) peek(c *core.Call) {
 	match := s.toy.channel(int32(c.Int(argFrom)), s.Rank, c.Int(argTag)).Peek()
-	s.Synchronize(c, nil, []core.Wait{{On: &match.Forth}}, nil)
+	s.Synchronize(c, nil, []core.Wait{{On: &match.Forth, Coming: true}}, nil)
 }
 
 func (s *otherStrand) undo(c *core.Call) {

@@ -179,7 +179,7 @@ func (s *toyStrand) wait(c *core.Call) {
 	from := int32(c.Int(argFrom))
 	match := s.toy.channel(from, s.Rank, c.Int(argTag)).Receive()
 	what := func() string { return fmt.Sprintf("for rank %d to call toy_signal", from) }
-	s.Synchronize(c, []*core.Signal{&match.Back}, []core.Wait{{On: &match.Forth, What: what}}, func() {
+	s.Synchronize(c, []*core.Signal{&match.Back}, []core.Wait{{On: &match.Forth, Coming: true, What: what}}, func() {
 		match.Finish(s.Strand, s.Synchronizing())
 	})
 }
