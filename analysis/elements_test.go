@@ -72,7 +72,7 @@ func (r *elementsRun) turn(rank int) {
 		calls++
 		fmt.Fprintf(r, "  %d: %s\n", r.line, fmt.Sprintf(format, args...))
 	}
-	switch what := r.rng.IntN(10); {
+	switch what := r.rng.IntN(12); {
 	case what < 1:
 		call("put to=0 disp=%d", 4*r.rng.IntN(3))
 		if r.rng.IntN(3) > 0 {
@@ -83,9 +83,10 @@ func (r *elementsRun) turn(rank int) {
 		call("get from=0 disp=%d", 4*r.rng.IntN(3))
 		r.line++
 		call("flush rank=0")
-	case what == 2:
+	case what < 5:
 		if rank == 0 {
-			fmt.Fprintf(r, "  %d: load %#x\n", r.line, 0x1000+4*r.rng.IntN(8))
+			first := r.rng.IntN(8)
+			fmt.Fprintf(r, "  %d: load %#x stride=4 count=%d\n", r.line, 0x1000+4*first, 1+r.rng.IntN(8-first))
 		}
 	default:
 		r.atomics(rank, call)
