@@ -21,12 +21,16 @@ func givesUp(s *conflicts.Side) string {
 func (w *Wording) gone() conflicts.Explanation {
 	a, b := &w.Finding.First, &w.Finding.Second
 	if a.Rank != b.Rank {
-		return conflicts.Explanation{
+		e := conflicts.Explanation{
 			Why: fmt.Sprintf("%s of %s may access the memory when %s %s it%s, and no synchronization orders the two",
 				w.Access(a), w.rank(a.Rank), w.rank(b.Rank), givesUp(b), w.At(b.Stack)),
 			Sought: []conflicts.Sought{w.path(a, b)},
-			Fixes:  []conflicts.Fix{w.beforeRelease(a, b)},
 		}
+		if m, ok := w.inTime(a, b); ok && b.Heard.Event > a.Event && !w.model.Call(b.Call).Waits {
+			e.Fixes = append(e.Fixes, m)
+		}
+		e.Fixes = append(e.Fixes, w.beforeRelease(a, b))
+		return e
 	}
 	e := conflicts.Explanation{
 		Why: fmt.Sprintf("%s is not complete when %s %s the memory that it uses%s", w.Access(a), w.rank(b.Rank), givesUp(b), w.At(b.Stack)),

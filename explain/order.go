@@ -44,20 +44,29 @@ func (w *Wording) instead(s *conflicts.Side) (conflicts.Fix, bool) {
 	return Doing(ProposeAt(conflicts.FixComplete, s.Local, "call %s instead of %s", call, w.Call(s.Local)), Replace(s.Local, call)), true
 }
 
+// inTime completes a before its process calls what happens before b.
+func (w *Wording) inTime(a, b *conflicts.Side) (conflicts.Fix, bool) {
+	how := w.model.Completing(w, a)
+	if how.How == "" || b.Heard.Call == "" || how.All {
+		return conflicts.Fix{}, false
+	}
+	atOnce := samePoint(b.Heard, Place(a)) // what is waited for follows it at once
+	where := fmt.Sprintf("after %s and before %s of %s, which happens before %s", w.Access(a), w.Call(b.Heard), w.rank(a.Rank), w.Access(b))
+	if atOnce {
+		where = fmt.Sprintf("right after %s, before %s lets %s know of it", w.Access(a), w.rank(a.Rank), w.rank(b.Rank))
+	}
+	m := Doing(ProposeAt(conflicts.FixComplete, b.Heard, "%s%s %s", how.How, how.Or, where), w.complete(how, a, b.Heard)...)
+	if !atOnce {
+		m = Until(m, b.Heard, fmt.Sprintf("%s%s directly after %s", how.How, how.Or, w.Access(a)))
+	}
+	return m, true
+}
+
 // fixLate: a starts before b in any case, but is complete too late.
 func (w *Wording) fixLate(a, b *conflicts.Side) []conflicts.Fix {
 	var out []conflicts.Fix
 	how := w.model.Completing(w, a)
-	if how.How != "" && b.Heard.Call != "" && !how.All {
-		atOnce := samePoint(b.Heard, Place(a)) // what is waited for follows it at once
-		where := fmt.Sprintf("after %s and before %s of %s, which happens before %s", w.Access(a), w.Call(b.Heard), w.rank(a.Rank), w.Access(b))
-		if atOnce {
-			where = fmt.Sprintf("right after %s, before %s lets %s know of it", w.Access(a), w.rank(a.Rank), w.rank(b.Rank))
-		}
-		m := Doing(ProposeAt(conflicts.FixComplete, b.Heard, "%s%s %s", how.How, how.Or, where), w.complete(how, a, b.Heard)...)
-		if !atOnce {
-			m = Until(m, b.Heard, fmt.Sprintf("%s%s directly after %s", how.How, how.Or, w.Access(a)))
-		}
+	if m, ok := w.inTime(a, b); ok {
 		out = append(out, m)
 	}
 	own := w.model.Late(w, a, b)
