@@ -92,21 +92,21 @@ func fence(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
 		return []conflicts.Fix{explain.Propose(conflicts.FixSynchronize, "let the two processes take turns, with MPI_Win_fence, called by all processes of the window, between them")}
 	}
 	x, y, lines := explain.Meant(a, b)
-	all := []conflicts.Fix{fenceBetween(w, x, y, "")}
+	all := []conflicts.Fix{fenceBetween(w, x, y, w.Access(y))}
 	switch {
 	case !lines:
-		all = append(all, fenceBetween(w, y, x, ""))
+		all = append(all, fenceBetween(w, y, x, w.Access(x)))
 	case w.Finding.Again: // it may be the next iteration that one of them is ahead in
-		all = append(all, fenceBetween(w, y, x, "the next "))
+		all = append(all, fenceBetween(w, y, x, "the next "+w.Named(x)))
 	}
 	return all
 }
 
-// fenceBetween puts a fence behind x and before y; which says which y.
-func fenceBetween(w *explain.Wording, x, y *conflicts.Side, which string) conflicts.Fix {
-	m := explain.Doing(explain.Propose(conflicts.FixSynchronize, "call MPI_Win_fence in all processes of the window after %s and before %s%s%s",
-		w.Access(x), which, w.Access(y), w.Outcome(x, y)), explain.Meet(w, explain.Place(x), explain.Place(y), "MPI_Win_fence"))
-	return explain.Between(m, "after "+w.Access(x), "before "+which+w.Access(y))
+// fenceBetween puts a fence behind x and before y, which is called that.
+func fenceBetween(w *explain.Wording, x, y *conflicts.Side, name string) conflicts.Fix {
+	m := explain.Doing(explain.Propose(conflicts.FixSynchronize, "call MPI_Win_fence in all processes of the window after %s and before %s%s",
+		w.Access(x), name, w.Outcome(x, y)), explain.Meet(w, explain.Place(x), explain.Place(y), "MPI_Win_fence"))
+	return explain.Between(m, "after "+w.Access(x), "before "+name)
 }
 
 // inExposure reports whether the owner's access lies between MPI_Win_post and the call that ends the

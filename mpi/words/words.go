@@ -34,7 +34,7 @@ func Explain(f *conflicts.Finding) conflicts.Explanation {
 			}
 		}
 		e.Fixes = append(e.Fixes, betweenShared(w, "call MPI_Win_sync, then synchronize the processes (a barrier, or a message from one to the other), then call MPI_Win_sync again", "MPI_Win_sync", "MPI_Barrier", "MPI_Win_sync")...)
-		if fenced(&f.First) || fenced(&f.Second) {
+		if (fenced(&f.First) || fenced(&f.Second)) && len(f.First.Locks)+len(f.Second.Locks) == 0 {
 			e.Fixes = append(e.Fixes, betweenShared(w, "call MPI_Win_fence", "MPI_Win_fence")...)
 		}
 		if m, ok := w.Stronger(); ok {
