@@ -162,10 +162,12 @@ func (v vocabulary) Order(w *explain.Wording, a, b *conflicts.Side) []conflicts.
 		return []conflicts.Fix{explain.Propose(conflicts.FixSynchronize, "let the two ranks take turns, with gaspi_barrier, called by all ranks of a group, between them")}
 	}
 	x, y, lines := explain.Meant(a, b)
+	there, back := v.met(w, x, y), v.met(w, y, x)
 	if lines {
-		return []conflicts.Fix{v.met(w, x, y)}
+		explain.OrElse(&there, back)
+		return []conflicts.Fix{there}
 	}
-	return []conflicts.Fix{v.met(w, x, y), v.met(w, y, x)}
+	return []conflicts.Fix{there, back}
 }
 
 // Atomic says which operations may meet, and what orders those of one rank.
