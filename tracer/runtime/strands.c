@@ -47,13 +47,15 @@ void mcchk_strand_born(const struct mcchk_birth *birth) { own.birth = *birth; }
 
 /* ---- notes ---- */
 
-static void write_values(uint16_t function, const uint64_t *values, int count, void *frame)
+/* Returns where the values stand; NULL: nowhere. */
+static int64_t *write_values(uint16_t function, const uint64_t *values, int count, void *frame)
 {
 	int64_t *w = mcchk_call_begin(function, (size_t)count, frame);
 	for (int i = 0; w && i < count; i++)
 		w[i] = (int64_t)values[i];
 	mcchk_call_commit();
 	mcchk_call_end(mcchk_now(), 0);
+	return w;
 }
 
 static void write_note(uint16_t function, uint64_t value, void *frame) { write_values(function, &value, 1, frame); }
@@ -88,11 +90,7 @@ struct mcchk_awaited mcchk_strand_waits_for(uint64_t object, void *frame)
 
 	if (mcchk_preloaded || !mcchk_active || mcchk_self.busy || !mcchk_enter(frame))
 		return w;
-	int64_t *words = mcchk_call_begin(mcchk_fn_mcchk_Strand_waits, 3, frame);
-	for (int i = 0; words && i < 3; i++)
-		words[i] = (int64_t)values[i];
-	mcchk_call_commit();
-	mcchk_call_end(mcchk_now(), 0);
+	int64_t *words = write_values(mcchk_fn_mcchk_Strand_waits, values, 3, frame);
 	const struct mcchk_open *calls = mcchk_self.thread ? &mcchk_self.thread->calls : NULL;
 	if (words && calls && calls->chunk)
 		w = (struct mcchk_awaited){words, calls->chunk, calls->file_offset, calls->chunk->used, calls->compact};

@@ -65,11 +65,7 @@ int mcchk_operands(MPI_Count count, MPI_Datatype type, MPI_Op op)
 	return count == 1 || op == MPI_NO_OP ? 0 : words(count, type, op);
 }
 
-int64_t mcchk_operand(const void *p, MPI_Datatype type, int64_t i)
-{
-	uint32_t size = mcchk_type_integer(type);
-	return mcchk_word_read((const char *)p + i * size, size);
-}
+uint32_t mcchk_operand_size(MPI_Count count, MPI_Datatype type) { return count == 1 ? 0 : mcchk_type_integer(type); }
 
 int64_t mcchk_word_number(MPI_Count count, MPI_Datatype type, MPI_Op op)
 {

@@ -106,9 +106,9 @@ int64_t mcchk_word(const void *p, MPI_Count count, MPI_Datatype type);        /*
 int64_t mcchk_word_number(MPI_Count count, MPI_Datatype type, MPI_Op op);
 /* The first of them in a buffer, and their size. */
 const void *mcchk_words_at(const void *p, MPI_Count count, MPI_Datatype type, uint32_t *size);
-/* Where several are updated: how many, and element i of a buffer. */
+/* Where several are updated: how many, and their size. */
 int mcchk_operands(MPI_Count count, MPI_Datatype type, MPI_Op op);
-int64_t mcchk_operand(const void *p, MPI_Datatype type, int64_t i);
+uint32_t mcchk_operand_size(MPI_Count count, MPI_Datatype type);
 /* Where the word lies in a buffer, and its size; 0: it is none. */
 const void *mcchk_word_at(const void *p, MPI_Count count, MPI_Datatype type, uint32_t *size);
 int64_t mcchk_word_read(const void *at, uint32_t size);
