@@ -51,7 +51,7 @@ func (f *file) block(t *testing.T, address int64) trace.Block {
 }
 
 // Programs in which nothing of memory that is pending ceases to exist, in C.
-const goneRight = head + `
+const goneRight = "#define _GNU_SOURCE\n" + head + `
 #include <sys/mman.h>
 static __attribute__((noinline)) void exchange(int k)
 {
@@ -97,6 +97,10 @@ int main(int argc, char **argv)
 	other = realloc(other, 100000);
 	void *map = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	munmap(map, 8192);
+	map = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	mmap(map, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	map = mremap(map, 4096, 1 << 20, MREMAP_MAYMOVE);
+	((int *)map)[1 << 17] = 1;
 	MPI_Send(other, 4, MPI_INT, 0, 2, MPI_COMM_SELF);
 	MPI_Wait(&r, MPI_STATUS_IGNORE);
 	free(block);
@@ -115,7 +119,7 @@ int main(int argc, char **argv)
 
 // One piece of memory ceases to exist too early; the argument says which. Nothing
 // is ever received, so that no freed memory is written.
-const goneWrong = head + `
+const goneWrong = "#define _GNU_SOURCE\n" + head + `
 #include <sys/mman.h>
 static MPI_Request r;
 static void *volatile keep;
@@ -179,6 +183,22 @@ int main(int argc, char **argv)
 	case 6:
 		put(win);
 		break;
+	case 7:
+		block = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		MPI_Put(block, 4, MPI_INT, 0, 0, 4, MPI_INT, win);
+		mmap(block, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+		break;
+	case 8:
+		block = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		keep = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		MPI_Put(block, 4, MPI_INT, 0, 0, 4, MPI_INT, win);
+		keep = mremap(block, 8192, 8192, MREMAP_MAYMOVE | MREMAP_FIXED, keep);
+		break;
+	case 9:
+		block = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		MPI_Put(block + 1024, 4, MPI_INT, 0, 0, 4, MPI_INT, win);
+		keep = mremap(block, 8192, 4096, 0);
+		break;
 	}
 	MPI_Win_fence(0, win);
 	MPI_Win_free(&win);
@@ -197,6 +217,9 @@ func TestMemoryGone(t *testing.T) {
 		{"window memory", "0 after MPI_Win_fence", "MPI_Win_create", "base"},
 		{"function of a receive", "1 after MPI_Irecv", "MPI_Irecv", "buf"},
 		{"function of a put", "1 after MPI_Put", "MPI_Put", "origin_addr"},
+		{"mmap over it", "0 after MPI_Put", "MPI_Put", "origin_addr"},
+		{"mremap", "0 after MPI_Put", "MPI_Put", "origin_addr"},
+		{"mremap to less", "0 after MPI_Put", "MPI_Put", "origin_addr"},
 	}
 	for _, p := range platforms {
 		t.Run(p.String(), func(t *testing.T) {

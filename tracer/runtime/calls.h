@@ -213,6 +213,7 @@ void *mcchk_find(const char *name, void *caller);
 
 void mcchk_mapped_start(void *frame);
 void mcchk_unmapped(const void *p, uint64_t size);
+void mcchk_pages_end(void *p, size_t size, void *frame); /* these too, and what was in them is gone */
 uint64_t mcchk_host(void); /* start.c */
 
 /* ---- aside.c: accesses that are not recorded ---- */

@@ -14,9 +14,11 @@
  */
 #include "calls.h"
 
+#include <errno.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <threads.h>
+#include <unistd.h>
 
 #define REAL(name)                                                                                 \
 	({                                                                                         \
@@ -113,21 +115,36 @@ static void waited(struct wait *w)
 	acquire(w->mutex, w->frame);
 }
 
+/* Whether the calling thread is one that may give the mutex up. One that knows its owner is left as
+ * it is by others, whose attempts fail (POSIX, pthread_mutex_unlock: EPERM), and order nothing. */
+static int may_give(const void *mutex)
+{
+#ifdef __GLIBC__
+	const pthread_mutex_t *m = mutex;
+	int kind = m->__data.__kind, type = kind & 3, robust = kind & 16;
+	if (type == PTHREAD_MUTEX_RECURSIVE || type == PTHREAD_MUTEX_ERRORCHECK || robust)
+		return m->__data.__owner == gettid();
+#endif
+	return 1;
+}
+
 #define FUNCTION(type, name, parameters) __attribute__((weak)) type name parameters
 
-/* Functions that return 0 when they have done it. */
+/* Functions that return 0 when they have done it, or EOWNERDEAD where the last owner gave the mutex
+ * up by its end (strands.c). */
 #define ACQUIRES(name, object, parameters, ...)                                                    \
 	FUNCTION(int, name, parameters)                                                            \
 	{                                                                                          \
 		int rc = MCCHK_WAITING(REAL(name)(__VA_ARGS__));                                   \
-		if (rc == 0 && NOTED(MCCHK_FRAME))                                                 \
+		if ((rc == 0 || rc == EOWNERDEAD) && NOTED(MCCHK_FRAME))                           \
 			acquire(object, MCCHK_FRAME);                                              \
 		return rc;                                                                         \
 	}
-#define RELEASES(name, object, parameters, ...)                                                    \
+#define RELEASES(name, object, parameters, ...) RELEASES_IF(1, name, object, parameters, __VA_ARGS__)
+#define RELEASES_IF(may, name, object, parameters, ...)                                            \
 	FUNCTION(int, name, parameters)                                                            \
 	{                                                                                          \
-		if (NOTED(MCCHK_FRAME)) {                                                          \
+		if (NOTED(MCCHK_FRAME) && (may)) {                                                 \
 			gives(object);                                                             \
 			release(object, MCCHK_FRAME);                                              \
 		}                                                                                  \
@@ -138,7 +155,7 @@ static void waited(struct wait *w)
 #define WAITS(name, object, parameters, ...)                                                       \
 	FUNCTION(int, name, parameters)                                                            \
 	{                                                                                          \
-		struct wait w __attribute__((cleanup(waited))) = {NOTED(MCCHK_FRAME) ? object : NULL, MCCHK_FRAME, {0}}; \
+		struct wait w __attribute__((cleanup(waited))) = {NOTED(MCCHK_FRAME) && may_give(object) ? object : NULL, MCCHK_FRAME, {0}}; \
 		if (w.mutex)                                                                       \
 			waits(&w);                                                                 \
 		mcchk_live_waits();                                                                \
@@ -186,7 +203,7 @@ ACQUIRES(pthread_mutex_lock, m, (pthread_mutex_t *m), m)
 ACQUIRES(pthread_mutex_trylock, m, (pthread_mutex_t *m), m)
 ACQUIRES(pthread_mutex_timedlock, m, (pthread_mutex_t *m, const struct timespec *t), m, t)
 ACQUIRES(pthread_mutex_clocklock, m, (pthread_mutex_t *m, clockid_t c, const struct timespec *t), m, c, t)
-RELEASES(pthread_mutex_unlock, m, (pthread_mutex_t *m), m)
+RELEASES_IF(may_give(m), pthread_mutex_unlock, m, (pthread_mutex_t *m), m)
 WAITS(pthread_cond_wait, m, (pthread_cond_t *v, pthread_mutex_t *m), v, m)
 WAITS(pthread_cond_timedwait, m, (pthread_cond_t *v, pthread_mutex_t *m, const struct timespec *t), v, m, t)
 WAITS(pthread_cond_clockwait, m, (pthread_cond_t *v, pthread_mutex_t *m, clockid_t c, const struct timespec *t), v, m, c, t)
@@ -196,7 +213,7 @@ ENDS(void, mtx_destroy, m, (mtx_t *m), m)
 ACQUIRES(mtx_lock, m, (mtx_t *m), m)
 ACQUIRES(mtx_trylock, m, (mtx_t *m), m)
 ACQUIRES(mtx_timedlock, m, (mtx_t *m, const struct timespec *t), m, t)
-RELEASES(mtx_unlock, m, (mtx_t *m), m)
+RELEASES_IF(may_give(m), mtx_unlock, m, (mtx_t *m), m)
 WAITS(cnd_wait, m, (cnd_t *v, mtx_t *m), v, m)
 WAITS(cnd_timedwait, m, (cnd_t *v, mtx_t *m, const struct timespec *t), v, m, t)
 

@@ -156,9 +156,17 @@ static void file_mapped(const void *p, size_t size, int protection, int flags, i
 	mapped(&(struct mapping){st.st_dev, st.st_ino, writes, (uintptr_t)frame[1], (uint64_t)twice}, frame);
 }
 
+/* What was at a fixed address is no more. */
+static void taken_over(void *at, size_t size, int flags, void *frame)
+{
+	if (flags & MAP_FIXED)
+		mcchk_pages_end(at, size, frame);
+}
+
 void *__real_mmap(void *, size_t, int, int, int, off_t) __attribute__((weak));
 void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset)
 {
+	taken_over(at, size, flags, MCCHK_FRAME);
 	void *p = __real_mmap(at, size, protection, flags, fd, offset);
 	file_mapped(p, size, protection, flags, fd, offset, MCCHK_FRAME);
 	return p;
@@ -167,6 +175,7 @@ void *__wrap_mmap(void *at, size_t size, int protection, int flags, int fd, off_
 void *__real_mmap64(void *, size_t, int, int, int, off64_t) __attribute__((weak));
 void *__wrap_mmap64(void *at, size_t size, int protection, int flags, int fd, off64_t offset)
 {
+	taken_over(at, size, flags, MCCHK_FRAME);
 	void *p = __real_mmap64(at, size, protection, flags, fd, offset);
 	file_mapped(p, size, protection, flags, fd, offset, MCCHK_FRAME);
 	return p;

@@ -19,6 +19,8 @@
 #include <dlfcn.h>
 #include <link.h>
 #include <malloc.h>
+#include <stdarg.h>
+#include <sys/mman.h>
 
 enum { FREED, RETURNED, COPY_FREED, PASSED };
 
@@ -155,12 +157,37 @@ void *__wrap_reallocarray(void *p, size_t n, size_t size)
 	return now;
 }
 
+void mcchk_pages_end(void *p, size_t size, void *frame)
+{
+	freed(p, mcchk_marks || mcchk_beside() ? size : 0, frame);
+	mcchk_unmapped(p, size);
+}
+
 REAL(int, munmap, void *, size_t);
 int __wrap_munmap(void *p, size_t size)
 {
-	freed(p, mcchk_marks || mcchk_beside() ? size : 0, MCCHK_FRAME);
-	mcchk_unmapped(p, size);
+	mcchk_pages_end(p, size, MCCHK_FRAME);
 	return __real_munmap(p, size);
+}
+
+/* What moves leaves its place, and may take that of something else. */
+REAL(void *, mremap, void *, size_t, size_t, int, ...);
+void *__wrap_mremap(void *p, size_t had, size_t size, int flags, ...)
+{
+	va_list rest;
+	va_start(rest, flags);
+	void *to = flags & MREMAP_FIXED ? va_arg(rest, void *) : NULL;
+	va_end(rest);
+	if (to)
+		mcchk_pages_end(to, size, MCCHK_FRAME);
+	void *now = __real_mremap(p, had, size, flags, to);
+	if (now == MAP_FAILED)
+		return now;
+	if (now != p)
+		mcchk_pages_end(p, had, MCCHK_FRAME);
+	else if (size < had)
+		mcchk_pages_end((char *)p + size, had - size, MCCHK_FRAME);
+	return now;
 }
 
 /* What the program has loaded stays: its places are known to the run-time, and to the trace

@@ -14,6 +14,8 @@
  */
 #include "calls.h"
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 int mcchk_strands;
@@ -160,6 +162,26 @@ void mcchk_strand_begins(void)
 		write_note(mcchk_fn_mcchk_Threads, MCCHK_THREADS, MCCHK_FRAME);
 }
 
+/* The last bit of a reference tells a mutex with priority inheritance. */
+static const struct robust_list *mutex_entry(const struct robust_list *reference)
+{
+	return (const struct robust_list *)((uintptr_t)reference & ~(uintptr_t)1);
+}
+
+/* The robust mutexes that the thread still has are given up by its end, as the kernel finds them
+ * (get_robust_list(2)). */
+static void abandon(void *frame)
+{
+	struct robust_list_head *held;
+	size_t size;
+
+	if (syscall(SYS_get_robust_list, 0, &held, &size) != 0 || !held)
+		return;
+	const struct robust_list *end = &held->list, *at = mutex_entry(held->list.next);
+	for (int i = 0; at != end && i < ROBUST_LIST_LIMIT; i++, at = mutex_entry(at->next))
+		write_note(mcchk_fn_mcchk_Release, (uint64_t)((intptr_t)at + held->futex_offset), frame);
+}
+
 void mcchk_strand_ends(void)
 {
 	struct place at = beginning();
@@ -167,6 +189,7 @@ void mcchk_strand_ends(void)
 	if (mcchk_preloaded || !mcchk_active || !own.known)
 		return;
 	mcchk_within(MCCHK_FRAME);
+	abandon(&at);
 	if (own.birth.end)
 		write_note(mcchk_fn_mcchk_Release, own.birth.end, &at);
 	write_note(mcchk_fn_mcchk_Strand_end, own.current, &at);
