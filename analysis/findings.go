@@ -318,7 +318,7 @@ func (n *namer) side(site conflicts.Site, t *conflicts.Touch) conflicts.Side {
 		Passed:  n.syncPoint(t.Passed),
 		Missed:  n.syncPoint(t.Missed),
 		Beside:  n.syncPoint(t.Beside),
-		Pending: t.Spans && t.Class != regions.Vouched,
+		Pending: t.Spans && t.Class != regions.Vouched && !(t.Class == regions.Target && completesItself(t)),
 		Local:   n.syncPoint(t.Call.Local),
 		Lo:      t.Lo, Hi: t.Hi, Holes: t.Holes, Unit: t.Unit,
 	}
@@ -335,6 +335,11 @@ func (n *namer) side(site conflicts.Site, t *conflicts.Touch) conflicts.Side {
 		s.Locks = append(s.Locks, lock)
 	}
 	return s
+}
+
+// completesItself reports whether an operation is complete when the call that makes it returns.
+func completesItself(t *conflicts.Touch) bool {
+	return t.Done != nil && t.Done.Pos == t.Call.Pos && t.Done.Rank == t.Call.Rank
 }
 
 func (n *namer) syncPoint(c *regions.CallInfo) conflicts.SyncPoint {

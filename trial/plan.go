@@ -89,6 +89,7 @@ type edits struct {
 	puts    []put // by slot
 	gone    map[uint64]bool
 	instead map[uint64]*trace.Call
+	basic   basic
 }
 
 // put is events that come at a slot.
@@ -165,7 +166,7 @@ func (s *Scan) Plan(steps []conflicts.Step, siteAt func(*conflicts.SyncPoint) in
 			runs[site] = slices.Clone(all)
 		}
 		p.runs = append(p.runs, runs)
-		p.plan.ranks[i] = edits{gone: map[uint64]bool{}, instead: map[uint64]*trace.Call{}}
+		p.plan.ranks[i] = edits{gone: map[uint64]bool{}, instead: map[uint64]*trace.Call{}, basic: s.ranks[i].basic}
 	}
 	if err := p.assign(steps); err != nil {
 		return nil, err
@@ -429,6 +430,16 @@ func timed(c *trace.Call, begin, end int64) *trace.Call {
 	made.Begin, made.End = begin, end
 	return &made
 }
+
+// Type and Op know predefined ones wherever they are used.
+func (s *edited) Type(id int64) *trace.Type {
+	if t := s.Stream.Type(id); t != nil {
+		return t
+	}
+	return s.basic.types[id]
+}
+
+func (s *edited) Op(id int64) string { return cmp.Or(s.Stream.Op(id), s.basic.ops[id]) }
 
 func (s *edited) ReadEvent(ev *trace.Event) error {
 	for {

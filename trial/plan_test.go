@@ -91,3 +91,30 @@ func TestRepeated(t *testing.T) {
 		require.Equal(t, c.want, repeated(at(c.others...), at(c.all...), c.i), c)
 	}
 }
+
+// defined is a stream of calls that says what a datatype is.
+type defined struct {
+	calls
+	types map[int64]*trace.Type
+}
+
+func (s *defined) Type(id int64) *trace.Type { return s.types[id] }
+
+// A predefined datatype is known wherever the changed program uses it; one that the program makes is not
+// before that.
+func TestPredefinedAnywhere(t *testing.T) {
+	fn := &trace.Fn{Name: "f", Args: []trace.Arg{{Name: "datatype", Kind: trace.ArgType}}}
+	use := func(id int64) trace.Call { return trace.Call{Fn: fn, Args: []trace.Value{{Int: id}}} }
+	scan := NewScan(1, func(int, uint32) []At { return nil })
+	read := scan.Stream(0, &defined{calls{all: []trace.Call{use(1), use(2)}}, map[int64]*trace.Type{
+		1: {ID: 1, Combiner: trace.Named}, 2: {ID: 2, Combiner: trace.Contiguous},
+	}})
+	var ev trace.Event
+	for read.ReadEvent(&ev) == nil {
+	}
+	p, err := scan.Plan(nil, nil, nil, 0)
+	require.NoError(t, err)
+	s := p.Stream(0, &defined{})
+	require.Equal(t, trace.Named, s.Type(1).Combiner)
+	require.Nil(t, s.Type(2))
+}

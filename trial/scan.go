@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strings"
 
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/trace"
@@ -66,7 +67,39 @@ type process struct {
 	made       []madeWindow     // in program order
 	buffers    []uint64         // calls that have a buffer
 	results    results
+	basic      basic
 }
+
+// basic is what predefined datatypes and operations of a process stand for, which a trace says before
+// their first use: in a changed program that may be another one.
+type basic struct {
+	types map[int64]*trace.Type
+	ops   map[int64]string
+}
+
+// note takes the arguments of a call.
+func (b *basic) note(c *trace.Call, of Stream) {
+	for i, arg := range c.Fn.Args[:min(len(c.Fn.Args), len(c.Args))] {
+		id := c.Args[i].Int
+		switch arg.Kind {
+		case trace.ArgType:
+			if _, ok := b.types[id]; !ok {
+				if t := of.Type(id); t != nil && t.Combiner == trace.Named {
+					b.types[id] = t
+				}
+			}
+		case trace.ArgOp:
+			if _, ok := b.ops[id]; !ok {
+				if name := of.Op(id); strings.HasPrefix(name, predefined) {
+					b.ops[id] = name
+				}
+			}
+		}
+	}
+}
+
+// predefined is what names of operations that a program did not make itself begin with.
+const predefined = "MPI_"
 
 // thread is what is noted of one of its threads.
 type thread struct {
@@ -183,6 +216,7 @@ func NewScan(ranks int, sitesOf func(rank int, stack uint32) []At) *Scan {
 	s := &Scan{sitesOf: sitesOf, ranks: make([]process, ranks)}
 	for i := range s.ranks {
 		s.ranks[i].executions, s.ranks[i].threads, s.ranks[i].windows = map[int][]execution{}, map[uint32]*thread{}, map[int64]uint64{}
+		s.ranks[i].basic = basic{map[int64]*trace.Type{}, map[int64]string{}}
 		s.ranks[i].results = results{map[uint64]int64{}, map[int64]uint64{}, map[int64]int64{}}
 	}
 	return s
@@ -208,6 +242,9 @@ func (s *scanned) ReadEvent(ev *trace.Event) error {
 	err := s.Stream.ReadEvent(ev)
 	if err == nil {
 		s.scan.note(s.rank, ev)
+		if ev.Kind == trace.KindCall {
+			s.scan.ranks[s.rank].basic.note(ev.Call, s.Stream)
+		}
 	}
 	return err
 }
