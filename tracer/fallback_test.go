@@ -39,6 +39,23 @@ void scatter(int steps)
 	}
 }
 
+// TestObjectOfWhatNeverReturns: a call that does not return writes no object, though it returns one.
+func TestObjectOfWhatNeverReturns(t *testing.T) {
+	t.Parallel()
+	const source = `
+#include <stdexcept>
+#include <string>
+std::string later() { throw std::runtime_error("not implemented"); }
+std::string now() { return later(); }
+`
+	for _, compiler := range []string{"gcc", "clang"} {
+		b := newBench(t, platform{"mpich", compiler}, map[string]string{"later.cpp": source})
+		for _, level := range []string{"-O0", "-O1", "-O2", "-O3"} {
+			b.must(CXX, level, "-c", "later.cpp")
+		}
+	}
+}
+
 // compileWith compiles in the bench's folder with another plug-in. It returns the exit status, and what
 // was said.
 func compileWith(b *bench, mpicc, plugin string, args ...string) (code int, said string) {

@@ -90,6 +90,49 @@ int main(int argc, char **argv)
 	})
 }
 
+// TestLibraryThatEndsMPI: a library of the program may start MPI before main, and end it when the program's
+// own destructors are over.
+func TestLibraryThatEndsMPI(t *testing.T) {
+	t.Parallel()
+	const library = `#include <mpi.h>
+__attribute__((constructor)) static void start(void) { MPI_Init(0, 0); }
+__attribute__((destructor)) static void end(void) { MPI_Finalize(); }
+void both(int *memory, MPI_Win win)
+{
+	MPI_Win_fence(0, win);
+	*memory = 1;
+	MPI_Win_fence(0, win);
+}
+`
+	const program = `#include <mpi.h>
+void both(int *memory, MPI_Win win);
+int main(void)
+{
+	int *memory;
+	MPI_Win win;
+	MPI_Win_allocate(4, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+	both(memory, win);
+	MPI_Win_free(&win);
+	return 0;
+}
+`
+	for _, p := range platforms {
+		t.Run(p.String(), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, p, map[string]string{"library.c": library, "app.c": program})
+			b.cc("-O2", "-fPIC", "-shared", "library.c", "-o", "libmpistart.so")
+			b.cc("-O2", "app.c", "-L.", "-lmpistart", "-Wl,-rpath,"+b.dir, "-o", "app")
+			dir, out, exit := b.attempt(2, "", "app")
+			require.Zero(t, exit, out)
+			for rank := range 2 {
+				f := readFile(t, rankFile(dir, rank))
+				require.NotNil(t, f.End())
+				require.Len(t, f.all("MPI_Finalize"), 1)
+			}
+		})
+	}
+}
+
 // writesMuch is a program with many loads and stores in no order, and of no aligned elements:
 // each is a record.
 const writesMuch = head + `

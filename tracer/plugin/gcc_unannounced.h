@@ -48,15 +48,19 @@ void announce_before(gimple *stmt, tree address, tree size, bool store)
 	gsi_insert_seq_before(&at, announcement(address, size, store, gimple_location(stmt)), GSI_SAME_STMT);
 }
 
-/* A statement that may throw ends its block: what comes behind it stands on the edge. */
+/* A statement that may throw ends its block: what comes behind it stands on the edge. There is none behind
+ * one that never returns, and what is made and stands nowhere would count as a use. */
 void announce_after(gimple *stmt, tree address, tree size, bool store)
 {
+	edge e = stmt_ends_bb_p(stmt) ? find_fallthru_edge(gimple_bb(stmt)->succs) : NULL;
+	if (stmt_ends_bb_p(stmt) && !e)
+		return;
 	gimple_seq seq = announcement(address, size, store, gimple_location(stmt));
-	if (!stmt_ends_bb_p(stmt)) {
+	if (e) {
+		gsi_insert_seq_on_edge(e, seq);
+	} else {
 		gimple_stmt_iterator at = gsi_for_stmt(stmt);
 		gsi_insert_seq_after(&at, seq, GSI_SAME_STMT);
-	} else if (edge e = find_fallthru_edge(gimple_bb(stmt)->succs)) {
-		gsi_insert_seq_on_edge(e, seq);
 	}
 }
 

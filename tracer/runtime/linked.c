@@ -14,7 +14,13 @@
 const int mcchk_preloaded = 0;
 
 /* Before any code of the program. */
-__attribute__((section(".preinit_array"), used)) static void (*preinit)(void) = mcchk_reserve_shadow;
+static void begin(void)
+{
+	mcchk_reserve_shadow();
+	mcchk_ends_at_exit();
+}
+
+__attribute__((section(".preinit_array"), used)) static void (*preinit)(void) = begin;
 
 void mcchk_prepare(void) {}
 

@@ -577,6 +577,7 @@ void mcchk_walk(struct mcchk_thread *t, uintptr_t pc, void **frame, struct mcchk
 /* What is to be done before recording begins; ends a program that cannot be recorded. */
 void mcchk_prepare(void);
 void mcchk_reserve_shadow(void);
+void mcchk_ends_at_exit(void); /* before any library has registered anything */
 
 /* What inline.c takes for the thread: the word at its thread pointer. */
 static inline uint64_t mcchk_thread_pointer(void)

@@ -43,6 +43,8 @@ static void check_library(void)
 	_exit(1);
 }
 
+__attribute__((constructor)) static void begin(void) { mcchk_ends_at_exit(); }
+
 void mcchk_prepare(void)
 {
 	check_library();

@@ -186,9 +186,16 @@ void mcchk_write_infos(const char *library_key, const char *library)
 }
 
 /* A program that ends without the call that ends its library. */
-__attribute__((destructor)) static void finish(void)
+static void finish(void *unused)
 {
+	(void)unused;
 	mcchk_self.depth = 1;
 	mcchk_file_finish(0, 0); /* calls and accesses of threads that go on end together there */
 	mcchk_active = 0;
 }
+
+int __cxa_atexit(void (*)(void *), void *, void *);
+
+/* What is registered first is called last: behind the destructors of all libraries, which may well make
+ * that call. */
+void mcchk_ends_at_exit(void) { __cxa_atexit(finish, NULL, NULL); }
