@@ -314,6 +314,7 @@ func (n *namer) side(site conflicts.Site, t *conflicts.Touch) conflicts.Side {
 		Next:    n.syncPoint(t.Next),
 		Made:    n.syncPoint(t.Made),
 		Done:    n.syncPoint(t.Done),
+		Left:    n.syncPoint(t.Left),
 		Heard:   n.syncPoint(t.Heard),
 		Passed:  n.syncPoint(t.Passed),
 		Missed:  n.syncPoint(t.Missed),

@@ -34,6 +34,7 @@ type outcome struct {
 	span          *regions.Completion // nil of an instantaneous access
 	heard         regions.Heard       // of the other access's process, when it started
 	passed        *regions.CallInfo   // of another strand of its process
+	left          *regions.CallInfo   // of its process, before it: the last value that others may have found
 	weak          *regions.Weak       // by which it does not come after the other access
 	locks         *regions.LockSet
 	before, after *regions.CallInfo // nearer than those of within; nil if none is
@@ -107,6 +108,7 @@ func touch(a *regions.Access) Touch {
 func (p *Pair) outcome(a *regions.Access) outcome {
 	o := outcome{within: a.Bounds, span: a.Span, locks: a.Locks}
 	o.before, o.after = p.Region.Around(a.Start)
+	o.left = p.Region.Left(a.Start)
 	return o
 }
 
@@ -126,7 +128,7 @@ func (o *outcome) complete(t *Touch) {
 	if last := o.within.Last; t.Spans && last != nil && last.Pos > t.Pos && (t.Done == nil || last.Pos < t.Done.Pos || last.Rank != t.Done.Rank) {
 		t.Missed = last
 	}
-	t.Heard, t.Passed, t.Weak, t.Held = o.heard.Call(), o.passed, o.weak, o.locks.Held()
+	t.Heard, t.Left, t.Passed, t.Weak, t.Held = o.heard.Call(), o.left, o.passed, o.weak, o.locks.Held()
 }
 
 // made returns the call that made the object that a call accesses memory

@@ -64,6 +64,7 @@ type Side struct {
 	Next    SyncPoint       // first synchronization of its process after it
 	Made    SyncPoint       // the call that made the window that it is made through; Call "" of others
 	Done    SyncPoint       // the call that completes it, or of one that is not pending Next; Call "" when nothing did
+	Left    SyncPoint       // last call of its process before it that left a value which others may see; Call "" if none is near it
 	Heard   SyncPoint       // last call of the other access's process that happens before this access; Call "" if none, or both are one process
 	Passed  SyncPoint       // call of another thread, or task, of its process that was made before it and happens after the other access is complete; Call "" if none
 	Missed  SyncPoint       // last call behind it, before one that orders processes, that completes operations and not this one; Call "" if none

@@ -57,6 +57,7 @@ type Touch struct {
 	Started       *regions.CallInfo // last synchronization before it, calls that only lock or complete included; nil at the start of the run
 	Next          *regions.CallInfo // first synchronization after it started; nil when there is none
 	Done          *regions.CallInfo // what completes it; of an instantaneous access Next
+	Left          *regions.CallInfo // last call of its process before it that left a value which others may see; nil: none near it
 	Heard         *regions.CallInfo // last call of the other access's process that its process had heard of when it was made; nil when of none
 	Passed        *regions.CallInfo // call of another strand of its process before it, behind which the other access is complete; nil when of none
 	Missed        *regions.CallInfo // last call behind it, before one that orders processes, that does not complete it though it may complete others; nil: none

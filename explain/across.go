@@ -89,11 +89,13 @@ func (w *Wording) missed(a, b *conflicts.Side) string {
 	if a.Beside.Call != "" {
 		return "; " + w.beside(a)
 	}
-	call := w.model.Call(a.Missed.Call)
-	if a.Missed.Call == "" || samePoint(a.Missed, a.Local) || samePoint(a.Missed, b.Heard) || !(call.Only || call.Seems) {
-		return ""
+	for _, p := range []conflicts.SyncPoint{a.Missed, a.Next} {
+		if call := w.model.Call(p.Call); p.Call != "" && (call.Only || call.Seems) && !samePoint(p, a.Local) && !samePoint(p, a.Done) && a.Pending &&
+			!(b.Heard.Rank == p.Rank && b.Heard.Call != "" && b.Heard.Event <= p.Event) {
+			return fmt.Sprintf("; %s is called behind %s, but %s", w.Call(p), w.Access(a), w.model.Idle(p.Call, a, b))
+		}
 	}
-	return fmt.Sprintf("; %s is called behind %s, but %s", w.Call(a.Missed), w.Access(a), w.model.Idle(a.Missed.Call, a, b))
+	return ""
 }
 
 // throughTwo reports whether two operations are made through two objects that expose the same memory.

@@ -186,18 +186,30 @@ func (w *Wording) atomicToo(a, b *conflicts.Side) []conflicts.Fix {
 // fixOrder says which synchronization would order two accesses of which either
 // may come first.
 func (w *Wording) fixOrder(a, b *conflicts.Side) []conflicts.Fix {
-	return append(w.Told(a, b), w.synchronized(a, b)...)
+	return slices.Concat(w.told(a, b, false), w.synchronized(a, b), w.told(a, b, true))
 }
 
 // Told moves one of two accesses of which either may come first before an operation that lets
 // the other's process come after it.
-func (w *Wording) Told(a, b *conflicts.Side) (out []conflicts.Fix) {
+func (w *Wording) Told(a, b *conflicts.Side) []conflicts.Fix { return w.told(a, b, false) }
+
+// told is Told for what the other's process comes after in this run only, or for the rest.
+func (w *Wording) told(a, b *conflicts.Side, chance bool) (out []conflicts.Fix) {
 	for _, x := range [][2]*conflicts.Side{{a, b}, {b, a}} {
+		if w.byChance(x[1]) != chance {
+			continue
+		}
 		if m, ok := w.beforeTold(x[0], x[1]); ok {
 			out = append(out, m)
 		}
 	}
 	return out
+}
+
+// byChance reports whether the process of an access comes after what it has heard of because it was the
+// later one to do the same, as the next one that takes a number: it has waited for nobody.
+func (w *Wording) byChance(s *conflicts.Side) bool {
+	return w.model.Call(s.Heard.Call).Takes && samePoint(s.Heard, s.Left)
 }
 
 // beforeTold moves a before the operation of its process that b comes after because of what that
@@ -223,7 +235,11 @@ func (w *Wording) beforeTold(a, b *conflicts.Side) (conflicts.Fix, bool) {
 		too = fmt.Sprintf(" and %s behind it, both", how.How)
 		steps = append(steps, Insert(a, how.Call))
 	}
-	text := fmt.Sprintf("move %s%s before %s, which happens before %s%s", what, too, before, w.Access(b), w.Outcome(a, b))
+	chance := ""
+	if w.byChance(b) {
+		chance = " in this run, by the order in which the two took their values"
+	}
+	text := fmt.Sprintf("move %s%s before %s, which happens before %s%s%s", what, too, before, w.Access(b), chance, w.Outcome(a, b))
 	return Doing(ProposeAt(conflicts.FixMove, told, "%s", text), steps...), true
 }
 

@@ -45,6 +45,24 @@ func (r *Region) Around(p Point) (before, after *CallInfo) {
 	return before, after
 }
 
+// mostBack is how many separate regions back Left looks.
+const mostBack = 64
+
+// Left returns the last call before a moment, of its strand, that left a value which others may see;
+// nil: there is none near it.
+func (r *Region) Left(p Point) *CallInfo {
+	if r.Segment(p) == nil {
+		return nil
+	}
+	all, at := r.Segments[p.Line], int(p.Seg-r.First[p.Line])
+	for i := at - 1; i >= max(0, at-mostBack); i-- {
+		if n := len(all[i].Landmarks); n > 0 && all[i].Landmarks[n-1].Leaves {
+			return all[i].Landmarks[n-1].Info(r.Process(p.Line))
+		}
+	}
+	return nil
+}
+
 // named are the landmarks of a separate region that explanations name.
 func (s *Segment) named() []Landmark {
 	if n := len(s.Landmarks); n > 0 && s.Landmarks[n-1].Leaves {

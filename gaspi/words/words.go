@@ -75,7 +75,7 @@ func (vocabulary) Terms() explain.Terms {
 
 func (vocabulary) Call(fn string) explain.Call {
 	facts := gaspi.FactsOf(fn)
-	return explain.Call{Waits: facts.Waits, Only: facts.Only, Tells: facts.Operation || facts.Notifies}
+	return explain.Call{Waits: facts.Waits, Only: facts.Only, Tells: facts.Operation || facts.Notifies, Takes: fn == "gaspi_atomic_fetch_add" || fn == "gaspi_atomic_compare_swap"}
 }
 
 // writes reports whether an access is that of a write to its target, which no call of

@@ -59,29 +59,51 @@ func Together(f *conflicts.Finding, read, write *conflicts.Side) string {
 
 // images orders statements of images, or lets one at a time execute them.
 func images(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
-	both := "both statements"
+	both, construct := "both statements", "one and the same critical construct"
 	one := explain.SameLine(a.Stack, b.Stack) // what reads and writes may be one statement
 	if one {
-		both = "the statement"
+		both, construct = "the statement", "critical and end critical"
 	}
 	alone := explain.Propose(conflicts.FixLock,
-		"enclose %s in critical and end critical (or in lock and unlock of one lock variable), if either order will do", both)
+		"enclose %s in %s (or in lock and unlock of one lock variable), if either order will do", both, construct)
 	if one {
 		return []conflicts.Fix{alone}
 	}
 	first, second, lines := explain.Meant(a, b)
-	all := []conflicts.Fix{syncAll(w, first, second)}
-	if !lines {
-		all = append(all, syncAll(w, second, first))
+	all := inEitherOrder(w, first, second, lines, syncAll)
+	if lines && w.Finding.Again {
+		all = append(all, syncAlways(w, first, second))
 	}
 	return append(all, alone)
 }
 
-// syncAll lets the images wait for each other behind x and before y.
-func syncAll(w *explain.Wording, x, y *conflicts.Side) conflicts.Fix {
+// syncAlways lets the images wait for each other behind x and before y, and behind y and before x, which
+// come in turns.
+func syncAlways(w *explain.Wording, x, y *conflicts.Side) conflicts.Fix {
+	return explain.Doing(explain.Propose(conflicts.FixSynchronize,
+		"execute sync all, or sync images in both, after %s and before %s, and again after that and before the next %s, so that each comes in its turn",
+		w.Access(x), w.Access(y), w.Named(x)),
+		explain.Meet(w, explain.Place(x), explain.Place(y), "MPI_Barrier"), explain.Meet(w, explain.Place(y), explain.Place(x), "MPI_Barrier"))
+}
+
+// syncAll lets the images wait for each other behind x and before y, which is called that.
+func syncAll(w *explain.Wording, x, y *conflicts.Side, name string) conflicts.Fix {
 	m := explain.Doing(explain.Propose(conflicts.FixSynchronize, "execute sync all, or sync images in both, after %s and before %s%s",
-		w.Access(x), w.Access(y), w.Outcome(x, y)), explain.Meet(w, explain.Place(x), explain.Place(y), "MPI_Barrier"))
-	return explain.Between(m, "after "+w.Access(x), "before "+w.Access(y))
+		w.Access(x), name, w.Outcome(x, y)), explain.Meet(w, explain.Place(x), explain.Place(y), "MPI_Barrier"))
+	return explain.Between(m, "after "+w.Access(x), "before "+name)
+}
+
+// inEitherOrder puts something between two accesses as far as they may come in either order: where the
+// lines do not say it, and in a loop, where it may be the next iteration that one of them is ahead in.
+func inEitherOrder(w *explain.Wording, x, y *conflicts.Side, lines bool, between func(w *explain.Wording, x, y *conflicts.Side, name string) conflicts.Fix) []conflicts.Fix {
+	all := []conflicts.Fix{between(w, x, y, w.Access(y))}
+	switch {
+	case !lines:
+		all = append(all, between(w, y, x, w.Access(x)))
+	case w.Finding.Again:
+		all = append(all, between(w, y, x, "the next "+w.Named(x)))
+	}
+	return all
 }
 
 func isStart(s *conflicts.Side) bool { return s.Epoch == mpi.StartEpoch }
@@ -92,14 +114,7 @@ func fence(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
 		return []conflicts.Fix{explain.Propose(conflicts.FixSynchronize, "let the two processes take turns, with MPI_Win_fence, called by all processes of the window, between them")}
 	}
 	x, y, lines := explain.Meant(a, b)
-	all := []conflicts.Fix{fenceBetween(w, x, y, w.Access(y))}
-	switch {
-	case !lines:
-		all = append(all, fenceBetween(w, y, x, w.Access(x)))
-	case w.Finding.Again: // it may be the next iteration that one of them is ahead in
-		all = append(all, fenceBetween(w, y, x, "the next "+w.Named(x)))
-	}
-	return all
+	return inEitherOrder(w, x, y, lines, fenceBetween)
 }
 
 // fenceBetween puts a fence behind x and before y, which is called that.

@@ -194,8 +194,18 @@ func (vocabulary) Call(fn string) explain.Call {
 		Tries:  facts.Tries,
 		Known:  facts.Closes == mpi.StartEpoch, // what MPI_Win_complete leaves
 		Tells:  facts.OneSided,
+		Takes:  takes(fn),
 		Partly: partly(facts.Orders),
 	}
+}
+
+// takes reports whether an operation fetches what it changes.
+func takes(fn string) bool {
+	switch fn {
+	case "MPI_Fetch_and_op", "MPI_Get_accumulate", "MPI_Rget_accumulate", "MPI_Compare_and_swap":
+		return true
+	}
+	return false
 }
 
 // partly says whom a collective call makes wait, where that is not all for all
@@ -269,7 +279,17 @@ func (vocabulary) Completing(w *explain.Wording, s *conflicts.Side) explain.Comp
 	if s.Class.Buffer() {
 		return explain.Completing{How: "call MPI_Win_flush_local for its target (MPI_Win_flush will do too)", Or: or, Call: "MPI_Win_flush_local"}
 	}
-	return explain.Completing{How: fmt.Sprintf("call MPI_Win_flush for rank %d", w.Finding.Owner), Or: or, Call: "MPI_Win_flush"}
+	on := ""
+	if flushesElse(s, s.Next) || flushesElse(s, s.Missed) {
+		on = "on its window "
+	}
+	return explain.Completing{How: fmt.Sprintf("call MPI_Win_flush %sfor rank %d", on, w.Finding.Owner), Or: or, Call: "MPI_Win_flush"}
+}
+
+// flushesElse reports whether a call behind an operation completes others than that.
+func flushesElse(s *conflicts.Side, p conflicts.SyncPoint) bool {
+	facts := mpi.FactsOf(p.Call)
+	return p.Rank == s.Rank && facts.Only && facts.Completes == mpi.CompletesOwn && (s.Done.Call == "" || s.Done.Rank != p.Rank || p.Event < s.Done.Event)
 }
 
 // waiting is the call that waits for the request of an access, where it is one that

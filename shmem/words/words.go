@@ -86,7 +86,7 @@ func (vocabulary) Terms() explain.Terms {
 
 func (vocabulary) Call(fn string) explain.Call {
 	facts := shmem.FactsOf(fn)
-	return explain.Call{Waits: facts.Waits, Fence: facts.Fence, Only: facts.Only, Tells: facts.Operation}
+	return explain.Call{Waits: facts.Waits, Fence: facts.Fence, Only: facts.Only, Tells: facts.Operation, Takes: strings.Contains(fn, "fetch_") || strings.Contains(fn, "swap")}
 }
 
 // Completing: a quiet of its context completes everything.
