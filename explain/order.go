@@ -51,7 +51,7 @@ func (w *Wording) inTime(a, b *conflicts.Side) (conflicts.Fix, bool) {
 		return conflicts.Fix{}, false
 	}
 	atOnce := samePoint(b.Heard, Place(a)) // what is waited for follows it at once
-	where := fmt.Sprintf("after %s and before %s of %s, which happens before %s", w.Access(a), w.Call(b.Heard), w.rank(a.Rank), w.Access(b))
+	where := fmt.Sprintf("after %s and before %s of %s, which happens before %s%s", w.Access(a), w.Call(b.Heard), w.rank(a.Rank), w.Access(b), w.chance(b))
 	if atOnce {
 		where = fmt.Sprintf("right after %s, before %s lets %s know of it", w.Access(a), w.rank(a.Rank), w.rank(b.Rank))
 	}
@@ -64,11 +64,21 @@ func (w *Wording) inTime(a, b *conflicts.Side) (conflicts.Fix, bool) {
 
 // fixLate: a starts before b in any case, but is complete too late.
 func (w *Wording) fixLate(a, b *conflicts.Side) []conflicts.Fix {
+	m, ok := w.inTime(a, b)
+	switch rest := w.fixEnd(a, b); {
+	case !ok:
+		return rest
+	case w.byChance(b):
+		return append(rest, m)
+	default:
+		return append([]conflicts.Fix{m}, rest...)
+	}
+}
+
+// fixEnd lets b come after what completes a.
+func (w *Wording) fixEnd(a, b *conflicts.Side) []conflicts.Fix {
 	var out []conflicts.Fix
 	how := w.model.Completing(w, a)
-	if m, ok := w.inTime(a, b); ok {
-		out = append(out, m)
-	}
 	own := w.model.Late(w, a, b)
 	out = append(out, own...)
 	switch {
@@ -212,6 +222,14 @@ func (w *Wording) byChance(s *conflicts.Side) bool {
 	return w.model.Call(s.Heard.Call).Takes && samePoint(s.Heard, s.Left)
 }
 
+// chance says so behind what the process has heard of.
+func (w *Wording) chance(s *conflicts.Side) string {
+	if w.byChance(s) {
+		return " in this run, by the order in which the two took their values"
+	}
+	return ""
+}
+
 // beforeTold moves a before the operation of its process that b comes after because of what that
 // has left, as a flag that is given too early.
 func (w *Wording) beforeTold(a, b *conflicts.Side) (conflicts.Fix, bool) {
@@ -235,11 +253,7 @@ func (w *Wording) beforeTold(a, b *conflicts.Side) (conflicts.Fix, bool) {
 		too = fmt.Sprintf(" and %s behind it, both", how.How)
 		steps = append(steps, Insert(a, how.Call))
 	}
-	chance := ""
-	if w.byChance(b) {
-		chance = " in this run, by the order in which the two took their values"
-	}
-	text := fmt.Sprintf("move %s%s before %s, which happens before %s%s%s", what, too, before, w.Access(b), chance, w.Outcome(a, b))
+	text := fmt.Sprintf("move %s%s before %s, which happens before %s%s%s", what, too, before, w.Access(b), w.chance(b), w.Outcome(a, b))
 	return Doing(ProposeAt(conflicts.FixMove, told, "%s", text), steps...), true
 }
 
@@ -292,6 +306,17 @@ func (w *Wording) ending(s *conflicts.Side) string {
 		return how + ", then "
 	}
 	return "complete the operation, then "
+}
+
+// BehindCompletion orders two accesses by calls behind what completes the first at once, and before the
+// second, which is called that.
+func (w *Wording) BehindCompletion(x, y *conflicts.Side, what, name string, calls ...string) conflicts.Fix {
+	e := w.completed(x)
+	m := Propose(conflicts.FixSynchronize, "%s%s %s and before %s%s", e.first, what, e.after, name, w.Outcome(x, y))
+	if !e.known {
+		return m
+	}
+	return Doing(m, append(e.steps, Meet(w, e.at, Place(y), calls...))...)
 }
 
 // ended is what an access is over with.

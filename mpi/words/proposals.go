@@ -119,6 +119,9 @@ func fence(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
 
 // fenceBetween puts a fence behind x and before y, which is called that.
 func fenceBetween(w *explain.Wording, x, y *conflicts.Side, name string) conflicts.Fix {
+	if x.Pending && !x.Class.OneSided() { // a fence completes operations, and no requests
+		return w.BehindCompletion(x, y, "call MPI_Win_fence in all processes of the window", name, "MPI_Win_fence")
+	}
 	m := explain.Doing(explain.Propose(conflicts.FixSynchronize, "call MPI_Win_fence in all processes of the window after %s and before %s%s",
 		w.Access(x), name, w.Outcome(x, y)), explain.Meet(w, explain.Place(x), explain.Place(y), "MPI_Win_fence"))
 	return explain.Between(m, "after "+w.Access(x), "before "+name)

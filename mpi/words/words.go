@@ -53,10 +53,18 @@ func Explain(f *conflicts.Finding) conflicts.Explanation {
 // of what would order them, one thing is enough.
 func otherOperation(w *explain.Wording) conflicts.Explanation {
 	f, e := w.Finding, w.Explain()
-	e.Why = fmt.Sprintf("MPI guarantees atomicity only for the same operation or MPI_NO_OP, and these are %s and %s; %s", f.First.Op, f.Second.Op, e.Why)
+	ops := []string{f.First.Op, f.Second.Op}
+	rule, key := "MPI guarantees atomicity only for the same operation or MPI_NO_OP", ""
+	switch {
+	case f.Mode == mpi.SameOp && slices.Contains(ops, "MPI_NO_OP"):
+		rule, key = `the window's info key accumulate_ops is "same_op", with which not even MPI_NO_OP may meet another operation`, `leave the info key accumulate_ops at its default, "same_op_no_op"`
+	case f.First.Rank == f.Second.Rank && f.First.Thread == f.Second.Thread:
+		rule, key = "the window's info key accumulate_ordering gives up the order of such operations of one process", "leave the info key accumulate_ordering at its default, so that they take effect in program order"
+	}
+	e.Why = fmt.Sprintf("%s, and these are %s and %s; %s", rule, f.First.Op, f.Second.Op, e.Why)
 	order := e.Fixes
 	same := "use the same operation in both calls"
-	if ops := []string{f.First.Op, f.Second.Op}; slices.Contains(ops, "MPI_REPLACE") && slices.Contains(ops, mpi.CompareAndSwap) {
+	if slices.Contains(ops, "MPI_REPLACE") && slices.Contains(ops, mpi.CompareAndSwap) {
 		same = "use MPI_Compare_and_swap in both calls, where the value that the other one replaces is known, as to the holder of a lock"
 	}
 	e.Fixes = []conflicts.Fix{
@@ -65,6 +73,9 @@ func otherOperation(w *explain.Wording) conflicts.Explanation {
 	}
 	if swaps(&f.First) || swaps(&f.Second) { // it is to find what it replaces, as the tail of a queue of waiters (12.8)
 		slices.Reverse(e.Fixes)
+	}
+	if key != "" {
+		e.Fixes = slices.Insert(e.Fixes, 0, explain.Propose(conflicts.FixOther, "%s", key))
 	}
 	if i := slices.IndexFunc(order, func(m conflicts.Fix) bool {
 		return m.Kind == conflicts.FixSynchronize || m.Kind == conflicts.FixComplete

@@ -261,10 +261,12 @@ func (vocabulary) Lock(w *explain.Wording, a, b *conflicts.Side) (conflicts.Fix,
 	}
 	quiet := ""
 	switch own := func(s *conflicts.Side) bool { return HasSide(s) && shmem.IsOther(s.Epoch) }; {
-	case !HasSide(a) || !HasSide(b):
+	case a.Call != "" && !HasSide(a) || b.Call != "" && !HasSide(b):
 		quiet = ", after what completes the operation that is not one of OpenSHMEM, which shmem_clear_lock does not"
 	case own(a) || own(b):
 		quiet = ", after a shmem_ctx_quiet of its context, which shmem_clear_lock is not"
 	}
-	return explain.Propose(conflicts.FixLock, "do each of the two, with what belongs to it, between shmem_set_lock and shmem_clear_lock of one lock%s, if either order will do", quiet), true
+	m := explain.Propose(conflicts.FixLock, "do each of the two, with what belongs to it, between shmem_set_lock and shmem_clear_lock of one lock%s, if either order will do", quiet)
+	m.Leads = (len(a.Locks) > 0) != (len(b.Locks) > 0) // who takes a lock wants to keep others away
+	return m, true
 }
