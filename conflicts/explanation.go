@@ -106,6 +106,8 @@ type Step struct {
 	// Private: what At accesses lies in no window, so it is recorded only where a call
 	// uses those bytes.
 	Private bool
+	// Completes: the calls of a StepMeet complete the operation At, which goes on until they come.
+	Completes bool
 	// Near is where of a StepMeet not every place between At and To is as good.
 	Near StepEnd
 }

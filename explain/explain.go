@@ -248,7 +248,9 @@ func (w *Wording) complete(how Completing, s *conflicts.Side, before conflicts.S
 	case how.Call == "":
 		return nil
 	case how.All:
-		return []conflicts.Step{Meet(w, Place(s), before, how.Call)}
+		meet := Meet(w, Place(s), before, how.Call)
+		meet.Completes = true
+		return []conflicts.Step{meet}
 	case how.Once && how.Call == s.Done.Call:
 		return []conflicts.Step{Advance(s.Done, before)}
 	}

@@ -86,8 +86,9 @@ func Of(findings []conflicts.Finding) []Problem {
 	return out
 }
 
-// lead puts the first of the gravest findings in front that has a fix which removes them all; where none
-// has, the first that says that a call was used wrongly, since the others follow from that.
+// lead puts the first of the gravest findings in front that has a fix which removes them all, or one of the
+// same operation that meets it sooner; where none has, the first that says that a call was used wrongly,
+// since the others follow from that.
 func (p *Problem) lead(findings []conflicts.Finding) {
 	gravest := slices.IndexFunc(p.Findings, func(k int) bool { return findings[k].Severity != findings[p.Lead()].Severity })
 	if gravest < 0 {
@@ -100,6 +101,11 @@ func (p *Problem) lead(findings []conflicts.Finding) {
 		func(f *conflicts.Finding) bool { return f.Class == conflicts.Usage },
 	} {
 		i := slices.IndexFunc(p.Findings[:gravest], func(k int) bool { return leads(&findings[k]) })
+		for n := i + 1; i >= 0 && n < gravest; n++ {
+			if k := p.Findings[n]; leads(&findings[k]) && sooner(&findings[k], &findings[p.Findings[i]]) {
+				i = n
+			}
+		}
 		if i >= 0 {
 			k := p.Findings[i]
 			copy(p.Findings[1:i+1], p.Findings[:i])
@@ -107,6 +113,24 @@ func (p *Problem) lead(findings []conflicts.Finding) {
 			return
 		}
 	}
+}
+
+// sooner reports whether a finding is about the same pending operation as another, and its process makes
+// the other access sooner behind it.
+func sooner(f, than *conflicts.Finding) bool {
+	op, of := operation(f), operation(than)
+	if op == nil || of == nil || path(callOf(op)) != path(callOf(of)) {
+		return false
+	}
+	own, ok := gap(f)
+	others, known := gap(than)
+	return ok && known && own < others
+}
+
+// gap counts the events of a process between two accesses of its own; false: they are of two.
+func gap(f *conflicts.Finding) (uint64, bool) {
+	a, b := f.First.Event, f.Second.Event
+	return max(a, b) - min(a, b), f.First.Rank == f.Second.Rank && a != 0 && b != 0
 }
 
 // SortFixes puts of the fixes of each finding that were tried those first that remove more of

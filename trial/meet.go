@@ -33,14 +33,15 @@ func (p *planner) meet(step *conflicts.Step) error {
 	if len(meetings) == 0 {
 		return fmt.Errorf("%w: no process is known to make %s", ErrUnknown, calls[0].Fn.Name)
 	}
-	if !each && p.inOneLoop(from, to) {
+	inOneLoop := !each && p.inOneLoop(from, to)
+	if inOneLoop && !step.Completes {
 		return fmt.Errorf("%s and %s have collective calls between them in each iteration", step.At.Call, step.To.Call)
 	}
 	if p.folded(from, to) {
 		return fmt.Errorf("%w: what repeats between two calls is recorded once", ErrUnknown)
 	}
 	passes := p.passes(from, to, each)
-	if !each && !slices.ContainsFunc(passes, func(x pass) bool { return !x.reversed() }) {
+	if inOneLoop || !each && !slices.ContainsFunc(passes, func(x pass) bool { return !x.reversed() }) {
 		passes = p.passesBefore(from, to)
 	}
 	if len(passes) == 0 {
