@@ -286,7 +286,8 @@ func (w *Wording) fixWithin(span, other *conflicts.Side) []conflicts.Fix {
 		out = append(out, w.waitIn(other, threadName(span.Done.Thread), threadName(other.Thread), span.Done, remains))
 	default:
 		move := w.MoveAfter(other, span.Done, remains)
-		if fence && how.All { // which all processes call: one more is the greater change
+		from, target, _, _ := w.statements(other, span.Done)
+		if fence && how.All && !earlier(target, from) { // which all processes call: one more is the greater change
 			out = append([]conflicts.Fix{move}, out...)
 		} else {
 			out = append(out, move)

@@ -17,6 +17,9 @@ func (w *Wording) MoveAfter(s *conflicts.Side, to conflicts.SyncPoint, how strin
 	if target.Call == to.Call && w.model.Call(to.Call).Tries {
 		how = ", once that has completed it" + how
 	}
+	if earlier(target, from) {
+		behind += " of the next iteration"
+	}
 	return Doing(ProposeAt(conflicts.FixMove, to, "move %s after %s%s", at, behind, how), move)
 }
 

@@ -57,7 +57,7 @@ func (w *Wording) inTime(a, b *conflicts.Side) (conflicts.Fix, bool) {
 	}
 	m := Doing(ProposeAt(conflicts.FixComplete, b.Heard, "%s%s %s", how.How, how.Or, where), w.complete(how, a, b.Heard)...)
 	if !atOnce {
-		m = Until(m, b.Heard, fmt.Sprintf("%s%s directly after %s", how.How, how.Or, w.Access(a)))
+		m = Until(m, b.Heard, fmt.Sprintf("%s directly after %s", how.How, w.Access(a)))
 	}
 	return m, true
 }
@@ -93,7 +93,7 @@ func (w *Wording) fixEnd(a, b *conflicts.Side) []conflicts.Fix {
 	}
 	wait, meet := w.model.Terms().Wait, Meet(w, a.Done, Place(b), w.model.Terms().Meet)
 	switch {
-	case a.Done.Call != "" && earlier(b, a.Done):
+	case a.Done.Call != "" && earlier(Place(b), a.Done):
 		move := w.MoveAfter(b, a.Done, fmt.Sprintf(", with %s waiting for %s in between (%s)", w.rank(b.Rank), w.rank(a.Rank), wait))
 		if len(move.Steps) > 0 {
 			move.Steps = append(move.Steps, Meet(w, move.Steps[0].To, move.Steps[0].At, w.model.Terms().Meet))
@@ -107,11 +107,11 @@ func (w *Wording) fixEnd(a, b *conflicts.Side) []conflicts.Fix {
 	return append(out, Propose(conflicts.FixSynchronize, "complete %s, then synchronize the two %s", w.Access(a), w.model.Terms().Processes))
 }
 
-// earlier reports whether an access stands before a call in one function: both
-// processes come by them in that order.
-func earlier(s *conflicts.Side, p conflicts.SyncPoint) bool {
-	x, _ := symbols.Here(s.Stack)
-	y, _ := symbols.Here(p.Stack)
+// earlier reports whether a statement stands before another one in one function: processes come by
+// them in that order, but for loops.
+func earlier(p, q conflicts.SyncPoint) bool {
+	x, _ := symbols.Here(p.Stack)
+	y, _ := symbols.Here(q.Stack)
 	return x.File != "" && x.File == y.File && x.Func == y.Func && x.Line > 0 && x.Line < y.Line
 }
 

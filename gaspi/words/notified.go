@@ -50,8 +50,10 @@ func inTurn(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
 	switch {
 	case explain.SamePlace(a.Stack, b.Stack):
 		return []conflicts.Fix{before(w, conflicts.FixSynchronize, x, y)}
-	case nextPass(x, y):
-		return []conflicts.Fix{before(w, conflicts.FixSynchronize, y, x)}
+	case nextPass(x, y): // or it is for the write of another place that it has waited
+		meant := before(w, conflicts.FixSynchronize, x, y)
+		meant.Text = fmt.Sprintf("if %s is meant to come after this %s, %s", w.Access(y), w.Access(x), meant.Text)
+		return []conflicts.Fix{before(w, conflicts.FixSynchronize, y, x), meant}
 	case nextPass(y, x):
 		return []conflicts.Fix{before(w, conflicts.FixSynchronize, x, y)}
 	}

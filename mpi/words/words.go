@@ -284,7 +284,7 @@ func (vocabulary) Completing(w *explain.Wording, s *conflicts.Side) explain.Comp
 		return explain.Completing{}
 	}
 	or := ""
-	if s.Epoch != mpi.LockAllEpoch {
+	if s.Epoch != mpi.LockAllEpoch && !w.Finding.Again && !goesOn(w, s) {
 		or = " (or MPI_Win_unlock)"
 	}
 	if s.Class.Buffer() {
@@ -295,6 +295,13 @@ func (vocabulary) Completing(w *explain.Wording, s *conflicts.Side) explain.Comp
 		on = "on its window "
 	}
 	return explain.Completing{How: fmt.Sprintf("call MPI_Win_flush %sfor rank %d", on, w.Finding.Owner), Or: or, Call: "MPI_Win_flush"}
+}
+
+// goesOn reports whether the other access of a finding is one for which the epoch of an operation has to
+// go on.
+func goesOn(w *explain.Wording, s *conflicts.Side) bool {
+	f := w.Finding
+	return f.First.Rank == f.Second.Rank && f.First.Class.OneSided() && f.Second.Class.OneSided() && f.First.Epoch == s.Epoch && f.Second.Epoch == s.Epoch
 }
 
 // flushesElse reports whether a call behind an operation completes others than that.
