@@ -350,7 +350,11 @@ func rounds(all []passage, n int) ([]round, bool) {
 		if all[0].second {
 			out = append(out, round{0, all[k*each].before()})
 		} else {
-			out = append(out, round{all[(k+1)*each-1].behind(), noSlot})
+			high := uint64(noSlot)
+			if k+1 < n { // what comes next belongs to the next round
+				high = all[(k+1)*each].before()
+			}
+			out = append(out, round{all[(k+1)*each-1].behind(), high})
 		}
 	}
 	return out, true

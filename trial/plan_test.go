@@ -58,7 +58,7 @@ func TestRounds(t *testing.T) {
 	}
 	got, ok := rounds(by(false, 1, 2, 3), 2)
 	require.True(t, ok)
-	require.Equal(t, []round{{slot(1, meetBehind), noSlot}, {slot(2, meetBehind), noSlot}}, got)
+	require.Equal(t, []round{{slot(1, meetBehind), slot(2, meetBefore)}, {slot(2, meetBehind), noSlot}}, got)
 	got, ok = rounds(by(true, 1, 2, 3), 2)
 	require.True(t, ok)
 	require.Equal(t, []round{{0, slot(2, meetBefore)}, {0, slot(3, meetBefore)}}, got)

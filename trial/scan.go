@@ -312,7 +312,7 @@ func (s *Scan) execute(p *process, t *thread, at At, ev *trace.Event) {
 		switch {
 		case ev.Kind == trace.KindAccess && e.span == t.span, // of a loop, say
 			ev.Kind == trace.KindAccess && e.calls && slices.Contains(t.before, at) && e.span+1 == t.span,
-			ev.Kind == trace.KindCall && e.last == t.last && !(at.Inner && e.calls && calls): // with what the tracer notes of it
+			ev.Kind == trace.KindCall && e.last == t.last && !(at.Inner && e.calls && calls && !e.goesOn(ev.Call)): // with what the tracer notes of it
 			e.last = p.pos
 			e.events, e.calls = append(e.events, kept), e.calls || calls
 			s.count()
@@ -325,6 +325,14 @@ func (s *Scan) execute(p *process, t *thread, at At, ev *trace.Event) {
 	}
 	p.executions[at.Site] = append(all, execution{thread: ev.Strand, first: p.pos, last: p.pos, span: span, events: []event{kept}, calls: calls})
 	s.count()
+}
+
+// goesOn reports whether a call is a further one that a library makes for a statement, as for a transfer
+// between coarrays: from the same place in the program, and of another function.
+func (e *execution) goesOn(c *trace.Call) bool {
+	return !slices.ContainsFunc(e.events, func(ev event) bool {
+		return ev.Kind == trace.KindCall && (ev.Call.Stack != c.Stack || ev.Call.Fn == c.Fn)
+	})
 }
 
 func (s *Scan) count() {
