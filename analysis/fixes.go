@@ -222,14 +222,19 @@ func (t *trials) replayAll(queue []*attempt) error {
 			continue
 		}
 		for _, plan := range []*trial.Plan{o.plan, o.late, o.next} {
-			if plan == nil || o.after.findings != nil && (t.clean(&o.after) || plan == o.next && len(o.after.findings) > 0) {
+			tried := o.after.findings != nil
+			clean := tried && t.clean(&o.after)
+			again := clean && plan == o.next && len(o.after.findings) == len(t.before.findings) && t.affords(1) // nothing is gone
+			if plan == nil || clean && !again || tried && !clean && plan == o.next && len(o.after.findings) > 0 {
 				continue
 			}
 			after, err := t.replayPlan(plan)
 			if err != nil {
 				return err
 			}
-			o.after, o.ending = after, plan == o.late
+			if !again || t.clean(&after) {
+				o.after, o.ending = after, plan == o.late
+			}
 		}
 	}
 	return nil
