@@ -106,17 +106,18 @@ type trials struct {
 
 // attempt is what comes of trying some steps.
 type attempt struct {
-	steps   []conflicts.Step
-	plan    *trial.Plan
-	late    *trial.Plan // the same with collective calls at other places; nil: there is none
-	next    *trial.Plan // the same with them in the next iteration of a loop; nil: there is none
-	blocks  bool        // where they come late they would make processes wait for each other for ever
-	why     error       // why there is no plan
-	untried string
-	changes bool // a value
-	after   verdictOf
-	ending  bool      // after is that of late
-	end     verdictOf // of late, where after is that of plan; without findings where that was not tried
+	steps     []conflicts.Step
+	plan      *trial.Plan
+	late      *trial.Plan // the same with collective calls at other places; nil: there is none
+	next      *trial.Plan // the same with them in the next iteration of a loop; nil: there is none
+	blocks    bool        // where they come late they would make processes wait for each other for ever
+	why       error       // why there is no plan
+	untried   string
+	changes   bool // a value
+	after     verdictOf
+	ending    bool      // after is that of late
+	following bool      // after is that of next
+	end       verdictOf // of late, where after is that of plan; without findings where that was not tried
 }
 
 // verdictOf is what a replay leads to: the findings, and what did not go well.
@@ -188,7 +189,7 @@ func (t *trials) replayEnds(res *Result) error {
 					continue
 				}
 				o := t.results[t.key(fix.Steps)]
-				if o == nil || o.late == nil || o.ending || o.end.findings != nil || !t.works(&o.after, t.namer.keyOfFinding(f)) || !t.affords(1) {
+				if o == nil || o.late == nil || o.ending || o.following || o.end.findings != nil || !t.works(&o.after, t.namer.keyOfFinding(f)) || !t.affords(1) {
 					continue
 				}
 				if o.late.Same(o.plan) {
@@ -233,7 +234,7 @@ func (t *trials) replayAll(queue []*attempt) error {
 				return err
 			}
 			if !again || t.clean(&after) {
-				o.after, o.ending = after, plan == o.late
+				o.after, o.ending, o.following = after, plan == o.late, plan == o.next
 			}
 		}
 	}

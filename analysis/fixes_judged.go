@@ -156,7 +156,10 @@ func (t *trials) judge(fix *conflicts.Fix, i int, keys []findingKey) bool {
 		return false
 	default:
 		fix.Trial = conflicts.Trial{Tried: true, Removes: t.removed(&o.after, keys)}
-		if fix.Finally != "" {
+		switch {
+		case o.following && fix.Following != "":
+			fix.Text = fix.Following
+		case !o.following && fix.Finally != "":
 			t.narrow(fix, o, keys[i], keys)
 		}
 		if fix.Latest != nil && !t.asGood(fix, keys) {

@@ -70,7 +70,9 @@ type Fix struct {
 	Latest   []Step
 	Directly string
 	Finally  string
-	Trial    Trial
+	// Following is Text where the second statement is that of the next iteration; "": Text says so.
+	Following string
+	Trial     Trial
 }
 
 // StepKind is what a Step does.

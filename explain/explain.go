@@ -5,6 +5,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -91,6 +92,9 @@ func Between(m conflicts.Fix, after, before string) conflicts.Fix {
 	place := after + " and " + before
 	m.Directly = strings.Replace(m.Text, place, "directly "+place, 1)
 	m.Finally = strings.Replace(m.Text, place, after+" and what follows it, "+before, 1)
+	if name, ok := strings.CutPrefix(before, "before "); ok && !strings.HasPrefix(name, "the next ") {
+		m.Following = strings.Replace(m.Text, place, after+" and before the next "+strings.TrimPrefix(name, "the "), 1)
+	}
 	return m
 }
 
@@ -277,7 +281,7 @@ func (w *Wording) fixWithin(span, other *conflicts.Side) []conflicts.Fix {
 			ProposeAt(conflicts.FixComplete, Place(other), "%s between %s and %s%s", how.How, w.Access(span), w.next(span, other), remains),
 			w.complete(how, span, Place(other))...)
 		m.Finally = fmt.Sprintf("%s after %s and what follows it, before %s%s", how.How, w.Access(span), w.next(span, other), remains)
-		out = append(out, Until(m, Place(other), fmt.Sprintf("%s directly after %s%s", how.How, w.Access(span), remains)))
+		out = append(out, Until(m, Place(other), fmt.Sprintf("%s directly after %s%s", cmp.Or(how.Each, how.How), w.Access(span), remains)))
 	}
 	fence := w.model.Call(span.Done.Call).Fence
 	switch {

@@ -57,7 +57,7 @@ func (w *Wording) inTime(a, b *conflicts.Side) (conflicts.Fix, bool) {
 	}
 	m := Doing(ProposeAt(conflicts.FixComplete, b.Heard, "%s%s %s", how.How, how.Or, where), w.complete(how, a, b.Heard)...)
 	if !atOnce {
-		m = Until(m, b.Heard, fmt.Sprintf("%s directly after %s", how.How, w.Access(a)))
+		m = Until(m, b.Heard, fmt.Sprintf("%s directly after %s", cmp.Or(how.Each, how.How), w.Access(a)))
 	}
 	return m, true
 }
@@ -390,7 +390,7 @@ func (w *Wording) repeated(m conflicts.Fix, x, y *conflicts.Side, steps []confli
 	}
 	e := w.after(y)
 	m.Text += fmt.Sprintf("; in a loop whose next iteration uses the same bytes, %slet %s wait for %s too %s", e.first, w.rank(x.Rank), w.rank(y.Rank), e.after)
-	m.Directly, m.Finally = "", "" // there are two places
+	m.Directly, m.Finally, m.Following = "", "", "" // there are two places
 	if len(steps) > 0 {
 		m.Less = &once
 		if e.known {

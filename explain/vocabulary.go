@@ -73,9 +73,10 @@ type Call struct {
 
 // Completing is how an access can be completed earlier than it is.
 type Completing struct {
-	How string // "call MPI_Win_flush for rank 1"; "": the model has no call for that
-	Or  string // what else would do, at the end of the epoch: " (or MPI_Win_unlock)"; otherwise ""
-	All bool   // all processes have to make the call
+	How  string // "call MPI_Win_flush for rank 1"; "": the model has no call for that
+	Each string // How wherever the operation is made, "call MPI_Win_flush for its target"; "": the same
+	Or   string // what else would do, at the end of the epoch: " (or MPI_Win_unlock)"; otherwise ""
+	All  bool   // all processes have to make the call
 	// Call is the function to call behind the access. "": which one it is depends on the
 	// program.
 	Call string

@@ -88,7 +88,8 @@ func Of(findings []conflicts.Finding) []Problem {
 
 // lead puts the first of the gravest findings in front that has a fix which removes them all, or one of the
 // same operation that meets it sooner; where none has, the first that says that a call was used wrongly,
-// since the others follow from that.
+// since the others follow from that; and else of an operation's two ends the target, which what completes
+// it there leaves as little as the origin.
 func (p *Problem) lead(findings []conflicts.Finding) {
 	gravest := slices.IndexFunc(p.Findings, func(k int) bool { return findings[k].Severity != findings[p.Lead()].Severity })
 	if gravest < 0 {
@@ -107,12 +108,27 @@ func (p *Problem) lead(findings []conflicts.Finding) {
 			}
 		}
 		if i >= 0 {
-			k := p.Findings[i]
-			copy(p.Findings[1:i+1], p.Findings[:i])
-			p.Findings[0] = k
+			p.toFront(i)
 			return
 		}
 	}
+	op := operation(&findings[p.Lead()])
+	if op == nil || !op.Class.Buffer() {
+		return
+	}
+	if i := slices.IndexFunc(p.Findings[:gravest], func(k int) bool { // what completes it there completes it here
+		of := operation(&findings[k])
+		return of != nil && of.Pending && !of.Class.Buffer() && path(callOf(of)) == path(callOf(op))
+	}); i >= 0 {
+		p.toFront(i)
+	}
+}
+
+// toFront puts the i-th finding in front.
+func (p *Problem) toFront(i int) {
+	k := p.Findings[i]
+	copy(p.Findings[1:i+1], p.Findings[:i])
+	p.Findings[0] = k
 }
 
 // sooner reports whether a finding is about the same pending operation as another, and its process makes

@@ -294,7 +294,7 @@ func (vocabulary) Completing(w *explain.Wording, s *conflicts.Side) explain.Comp
 	if flushesElse(s, s.Next) || flushesElse(s, s.Missed) {
 		on = "on its window "
 	}
-	return explain.Completing{How: fmt.Sprintf("call MPI_Win_flush %sfor rank %d", on, w.Finding.Owner), Or: or, Call: "MPI_Win_flush"}
+	return explain.Completing{How: fmt.Sprintf("call MPI_Win_flush %sfor rank %d", on, w.Finding.Owner), Each: fmt.Sprintf("call MPI_Win_flush %sfor its target", on), Or: or, Call: "MPI_Win_flush"}
 }
 
 // goesOn reports whether the other access of a finding is one for which the epoch of an operation has to

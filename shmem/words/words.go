@@ -208,6 +208,10 @@ func signalled(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
 	if a.Class != regions.Target || !a.Write || !strings.Contains(a.Call, "put_signal") || b.Rank != w.Finding.Owner {
 		return nil
 	}
+	if b.Heard.Call == a.Call && explain.SamePlace(b.Heard.Stack, a.Stack) { // it has waited, and the put is the next one
+		return []conflicts.Fix{explain.ProposeAt(conflicts.FixSynchronize, explain.Place(a), "let %s tell %s behind %s that it may put again, and let that wait for it before the next %s (shmem_wait_until, shmem_signal_wait_until)",
+			Terms().Number(b.Rank), Terms().Number(a.Rank), w.Access(b), w.Named(a))}
+	}
 	return []conflicts.Fix{explain.ProposeAt(conflicts.FixSynchronize, explain.Place(b), "let %s wait for the signal of %s before %s (shmem_signal_wait_until)%s",
 		Terms().Number(b.Rank), w.Access(a), w.Access(b), w.Outcome(a, b))}
 }
