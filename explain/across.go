@@ -16,7 +16,7 @@ func (w *Wording) across() conflicts.Explanation {
 	switch {
 	case w.Finding.Began != 0 && a.Pending && a.Done.Call != "":
 		e.Why = fmt.Sprintf("%s of %s is not complete until %s, and nothing makes %s wait for that before %s",
-			w.Access(a), w.rank(a.Rank), w.Call(a.Done), w.rank(b.Rank), w.Access(b))
+			w.Access(a), w.rank(a.Rank), w.CallOf(a.Done, a.Rank), w.rank(b.Rank), w.Access(b))
 		if b.Heard.Call != "" {
 			e.Why += fmt.Sprintf("; the last call of %s that happens before it is %s, which does not complete the operation", w.rank(a.Rank), w.heard(a, b))
 		}
@@ -203,7 +203,7 @@ func (w *Wording) extent(s *conflicts.Side) string {
 // itself reports whether the synchronization after an access is the call that
 // makes it.
 func itself(s *conflicts.Side) bool {
-	return s.Done.Call == s.Call && SamePlace(s.Done.Stack, s.Stack)
+	return s.Done.Call == s.Call && s.Done.Rank == s.Rank && SamePlace(s.Done.Stack, s.Stack)
 }
 
 // paths tells of the paths from the end of one access to the start of the other

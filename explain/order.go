@@ -94,14 +94,14 @@ func (w *Wording) fixEnd(a, b *conflicts.Side) []conflicts.Fix {
 	wait, meet := w.model.Terms().Wait, Meet(w, a.Done, Place(b), w.model.Terms().Meet)
 	switch {
 	case a.Done.Call != "" && earlier(Place(b), a.Done):
-		move := w.MoveAfter(b, a.Done, fmt.Sprintf(", with %s waiting for %s in between (%s)", w.rank(b.Rank), w.rank(a.Rank), wait))
+		move := w.MoveAfter(b, a.Done, fmt.Sprintf(", with %s waiting for %s in between (%s)", w.rank(b.Rank), w.rank(ender(a, b)), wait))
 		if len(move.Steps) > 0 {
 			move.Steps = append(move.Steps, Meet(w, move.Steps[0].To, move.Steps[0].At, w.model.Terms().Meet))
 		}
 		return append(out, move)
 	case a.Done.Call != "":
 		m := Doing(ProposeAt(conflicts.FixSynchronize, a.Done, "let %s wait for %s (%s) after %s and before %s",
-			w.rank(b.Rank), w.rank(a.Rank), wait, w.Call(a.Done), w.Access(b)), meet)
+			w.rank(b.Rank), w.rank(ender(a, b)), wait, w.Call(a.Done), w.Access(b)), meet)
 		return append(out, Between(m, "after "+w.Call(a.Done), "before "+w.Access(b)))
 	}
 	return append(out, Propose(conflicts.FixSynchronize, "complete %s, then synchronize the two %s", w.Access(a), w.model.Terms().Processes))
@@ -319,6 +319,14 @@ func (w *Wording) BehindCompletion(x, y *conflicts.Side, what, name string, call
 	return Doing(m, append(e.steps, Meet(w, e.at, Place(y), calls...))...)
 }
 
+// ender is the process whose call completes an access, for which that of another one has to wait.
+func ender(s, other *conflicts.Side) int {
+	if s.Pending && s.Done.Call != "" && s.Done.Rank != other.Rank {
+		return s.Done.Rank
+	}
+	return s.Rank
+}
+
 // ended is what an access is over with.
 type ended struct {
 	first string              // what to do for that, as the first of several steps: "call MPI_Win_flush for rank 1 after MPI_Put (line 9), and "; otherwise ""
@@ -373,7 +381,7 @@ func (w *Wording) inTurn(x, y *conflicts.Side) conflicts.Fix {
 func (w *Wording) waits(e ended, x, y *conflicts.Side) conflicts.Fix {
 	terms := w.model.Terms()
 	m := ProposeAt(conflicts.FixSynchronize, Place(y), "%slet %s wait for %s (%s) %s and before %s%s",
-		e.first, w.rank(y.Rank), w.rank(x.Rank), terms.Wait, e.after, w.Access(y), w.Outcome(x, y))
+		e.first, w.rank(y.Rank), w.rank(ender(x, y)), terms.Wait, e.after, w.Access(y), w.Outcome(x, y))
 	var steps []conflicts.Step
 	if e.known {
 		steps = append(e.steps, Meet(w, e.at, Place(y), terms.Meet))
