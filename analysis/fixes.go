@@ -26,8 +26,9 @@ const (
 
 // Why fixes are not tried.
 const (
-	tooLong   = "the run is too long to try them all"
-	unsettled = "operations fetched values that nobody is known to have left, so that order may be missing in which it removes all of the finding"
+	tooLong     = "the run is too long to try them all"
+	otherValues = "operations would fetch other values than they did"
+	unsettled   = "operations fetched values that nobody is known to have left, so that order may be missing in which it removes all of the finding"
 )
 
 // TryFixes reads the traces of a result once more and tries the fixes of its findings, as

@@ -3,10 +3,13 @@ package analysis
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/mcchk/mcchk/conflicts"
+	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/explain"
 	"github.com/mcchk/mcchk/problems"
+	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/trial"
 )
 
@@ -81,7 +84,7 @@ func (t *trials) left(f *conflicts.Finding, i int, keys []findingKey) []conflict
 		var fix conflicts.Fix
 		ok, edited := false, false // edited: one call, where the statement stays as it is
 		if less := proposed.Less; less != nil {
-			fix, ok = t.most(*less, i, keys)
+			fix, ok = t.most(*less, f, i, keys)
 			ok = ok && fix.Trial.Tried
 			if ok && fix.Text == less.Text && t.mayRepeat(f) {
 				fix.Text = proposed.Text
@@ -89,7 +92,7 @@ func (t *trials) left(f *conflicts.Finding, i int, keys []findingKey) []conflict
 			edited = ok && fix.Kind == conflicts.FixLock
 		}
 		if !ok {
-			fix, ok = t.most(proposed, i, keys)
+			fix, ok = t.most(proposed, f, i, keys)
 		}
 		switch {
 		case !ok:
@@ -128,10 +131,10 @@ func (t *trials) mayRepeat(f *conflicts.Finding) bool {
 
 // most returns a fix of finding i with what came of trying it, or the first of the others that it
 // has (Fix.More) which removes most. It is false where none is a fix.
-func (t *trials) most(fix conflicts.Fix, i int, keys []findingKey) (conflicts.Fix, bool) {
-	ok := t.judge(&fix, i, keys)
+func (t *trials) most(fix conflicts.Fix, f *conflicts.Finding, i int, keys []findingKey) (conflicts.Fix, bool) {
+	ok := t.judge(&fix, f, i, keys)
 	for more := fix.More; more != nil; more = more.More {
-		if t.judge(more, i, keys) && more.Trial.Tried && len(more.Trial.Removes) > len(fix.Trial.Removes) {
+		if t.judge(more, f, i, keys) && more.Trial.Tried && len(more.Trial.Removes) > len(fix.Trial.Removes) {
 			fix, ok = *more, true
 		}
 	}
@@ -140,7 +143,7 @@ func (t *trials) most(fix conflicts.Fix, i int, keys []findingKey) (conflicts.Fi
 
 // judge says of a fix of finding i what came of trying it. It is false where that is no
 // fix.
-func (t *trials) judge(fix *conflicts.Fix, i int, keys []findingKey) bool {
+func (t *trials) judge(fix *conflicts.Fix, f *conflicts.Finding, i int, keys []findingKey) bool {
 	o := t.results[t.key(fix.Steps)]
 	fix.Trial = conflicts.Trial{}
 	switch {
@@ -152,6 +155,8 @@ func (t *trials) judge(fix *conflicts.Fix, i int, keys []findingKey) bool {
 		fix.Trial.Untried = o.untried
 	case t.removesSome(o, keys[i]):
 		fix.Trial.Untried = unsettled
+	case setsFirst(f, fix) && t.onlyValues(&o.after):
+		fix.Trial.Untried = otherValues
 	case !t.works(&o.after, keys[i]):
 		return false
 	default:
@@ -167,6 +172,32 @@ func (t *trials) judge(fix *conflicts.Fix, i int, keys []findingKey) bool {
 		}
 	}
 	return true
+}
+
+// setsFirst reports whether a change puts a store of the owner before an atomic operation on what it has
+// set, as a counter: what that fetches is another value then.
+func setsFirst(f *conflicts.Finding, fix *conflicts.Fix) bool {
+	set, op := &f.First, &f.Second
+	if set.Class != regions.Local {
+		set, op = op, set
+	}
+	return len(fix.Steps) == 1 && fix.Steps[0].Do == conflicts.StepMeet && explain.SamePlace(fix.Steps[0].At.Stack, set.Stack) &&
+		set.Class == regions.Local && set.Write && !set.Atomic && op.Class == regions.Target && op.Atomic
+}
+
+// onlyValues reports whether all that does not go well after a change, and did before, is that values are
+// not what they would be.
+func (t *trials) onlyValues(after *verdictOf) bool {
+	some := false
+	for p := range after.problems {
+		if !t.before.problems[p] {
+			if !strings.HasPrefix(p, string(core.Values)) {
+				return false
+			}
+			some = true
+		}
+	}
+	return some
 }
 
 // removed lists the findings that are gone.
