@@ -74,8 +74,13 @@ func (t *trials) conclude(res *Result) {
 // tried, nothing is said where there is something better. One update in place of two operations comes
 // first, unless a call that completes one of them is what was forgotten.
 func (t *trials) left(f *conflicts.Finding, i int, keys []findingKey) []conflicts.Fix {
-	var leads, first, last []conflicts.Fix
+	var leads, first, last, none []conflicts.Fix
 	for _, proposed := range f.Fixes {
+		if proposed.Fallback {
+			proposed.Trial.Untried = conflicts.NotLines
+			none = append(none, proposed)
+			continue
+		}
 		if proposed.Leads {
 			proposed.Trial.Untried = conflicts.NotLines
 			leads = append(leads, proposed)
@@ -107,6 +112,9 @@ func (t *trials) left(f *conflicts.Finding, i int, keys []findingKey) []conflict
 	}
 	if slices.ContainsFunc(first, func(x conflicts.Fix) bool { return x.Trial.Tried }) {
 		last = slices.DeleteFunc(last, func(x conflicts.Fix) bool { return x.Kind == conflicts.FixLock || x.Kind == conflicts.FixMove })
+	}
+	if len(leads)+len(first)+len(last) == 0 {
+		return none
 	}
 	if slices.ContainsFunc(first, func(x conflicts.Fix) bool { return x.Trial.Tried && x.Kind == conflicts.FixComplete }) {
 		return slices.Concat(first, leads, last) // something else than operations orders them

@@ -31,7 +31,25 @@ func (w *Wording) fixAcross(a, b *conflicts.Side) []conflicts.Fix {
 	if m, ok := w.model.Lock(w, a, b); ok {
 		out = append(out, m)
 	}
+	for _, pair := range [][2]*conflicts.Side{{a, b}, {b, a}} {
+		if m, ok := w.answer(pair[0], pair[1]); ok {
+			out = append(out, m)
+		}
+	}
 	return out
+}
+
+// answer lets what a process does again wait for another one that comes after what it did the last time,
+// as it has been told: a place is used again that may still be read.
+func (w *Wording) answer(again, s *conflicts.Side) (conflicts.Fix, bool) {
+	told := s.Heard
+	if !w.Finding.Again || w.Finding.Began != 0 || !again.Write || told.Rank != again.Rank || !w.model.Call(told.Call).Tells || w.byChance(s) {
+		return conflicts.Fix{}, false
+	}
+	m := ProposeAt(conflicts.FixSynchronize, Place(again), "let %s tell %s behind %s that it may go on, and let %s wait for that before the next %s",
+		w.rank(s.Rank), w.rank(again.Rank), w.Access(s), w.rank(again.Rank), w.Named(again))
+	m.Fallback = true
+	return m, true
 }
 
 // instead puts a call that completes an operation in place of one that does so at its
