@@ -118,3 +118,20 @@ func TestPredefinedAnywhere(t *testing.T) {
 	require.Equal(t, trace.Named, s.Type(1).Combiner)
 	require.Nil(t, s.Type(2))
 }
+
+// A library makes several calls for one statement, as for a transfer between coarrays: those of one place in
+// the program are one execution, until a function is called again.
+func TestCallsOfOneStatement(t *testing.T) {
+	lock, put, other := &trace.Fn{Name: "lock"}, &trace.Fn{Name: "put"}, &trace.Fn{Name: "other"}
+	made := func(fn *trace.Fn, stack uint32) trace.Call { return trace.Call{Fn: fn, Stack: stack} }
+	scan := NewScan(1, func(int, uint32) []At { return []At{{Inner: true}} })
+	s := scan.Stream(0, &calls{all: []trace.Call{made(lock, 1), made(put, 1), made(lock, 1), made(put, 1), made(other, 2)}})
+	var ev trace.Event
+	for s.ReadEvent(&ev) == nil {
+	}
+	var sizes []int
+	for _, e := range scan.ranks[0].executions[0] {
+		sizes = append(sizes, len(e.events))
+	}
+	require.Equal(t, []int{2, 2, 1}, sizes)
+}

@@ -223,7 +223,8 @@ func polled(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
 		a, b = b, a
 	}
 	element := a.Class == regions.Target && a.Write && HasSide(a) && !strings.Contains(a.Call, "put_signal") && a.Hi-a.Lo == uint64(a.Unit) && a.Unit >= 2 && a.Unit <= 8
-	if !element || b.Class != regions.Local || b.Write || b.Rank != w.Finding.Owner || b.Lo != a.Lo || b.Hi != a.Hi {
+	told := shmem.FactsOf(b.Heard.Call).Operation // it has waited for another value
+	if !element || told || b.Class != regions.Local || b.Write || b.Rank != w.Finding.Owner || b.Lo != a.Lo || b.Hi != a.Hi {
 		return nil
 	}
 	return []conflicts.Fix{explain.ProposeAt(conflicts.FixOperation, explain.Place(b),
