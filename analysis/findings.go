@@ -313,7 +313,7 @@ func (n *namer) side(site conflicts.Site, t *conflicts.Touch) conflicts.Side {
 		Started: n.syncPoint(t.Started),
 		Next:    n.syncPoint(t.Next),
 		Made:    n.syncPoint(t.Made),
-		Done:    n.syncPoint(t.Done),
+		Done:    n.syncPoint(ended(t)),
 		Left:    n.syncPoint(t.Left),
 		Heard:   n.syncPoint(t.Heard),
 		Passed:  n.syncPoint(t.Passed),
@@ -336,6 +336,14 @@ func (n *namer) side(site conflicts.Site, t *conflicts.Touch) conflicts.Side {
 		s.Locks = append(s.Locks, lock)
 	}
 	return s
+}
+
+// ended returns the call that completes an access; nil: none does.
+func ended(t *conflicts.Touch) *regions.CallInfo {
+	if t.Spans && t.Done != nil && models.Abandons(t.Done.Fn) {
+		return nil
+	}
+	return t.Done
 }
 
 // completesItself reports whether an operation is complete when the call that makes it returns.

@@ -16,6 +16,10 @@ type Derived struct{ functions map[string]*trace.Fn }
 // DerivedOp names an operation of such calls; "" of others.
 func DerivedOp(id int64) string { return mpi.DerivedOp(id) }
 
+// Abandons reports whether a call ends what operations are made through, without completing those that are
+// pending (MPI 4.1, 12.2.5).
+func Abandons(fn string) bool { return fn == "MPI_Win_free" }
+
 // OwnsMemory reports whether the memory of an object goes with it, by the call that made it.
 func OwnsMemory(created *regions.CallInfo) bool { return mpi.Allocates(created.Fn) }
 
