@@ -125,18 +125,37 @@ func (t *textWriter) others(res *analysis.Result, p *problems.Problem) []string 
 	var lines []string
 	left := len(p.Findings) - 1
 	told := fixesTold{lead: res.Findings[p.Lead()].Fixes}
-	for i, all := range alike(res, p.Findings[1:], t.opts.Dir) {
-		if i == mostPlaces {
+	for i, all := range alike(res, p.Findings, t.opts.Dir) {
+		places := t.places
+		if i == 0 { // with the lead
+			all, places = all[1:], func(f *conflicts.Finding) string { return "the same places on another call path" + otherPath(f, &res.Findings[p.Lead()]) }
+		}
+		switch {
+		case len(all) == 0:
+			continue
+		case i > mostPlaces:
 			return append(lines, fmt.Sprintf("and %d more (the JSON report has all)", left))
 		}
 		left -= len(all)
-		line := "- " + t.numbered(all[0], &res.Findings[all[0]]) + ", " + t.places(&res.Findings[all[0]]) + andMore(all[1:])
+		line := "- " + t.numbered(all[0], &res.Findings[all[0]]) + ", " + places(&res.Findings[all[0]]) + andMore(all[1:])
 		if fix := told.next(res, all[0]); fix != "" {
 			line += "; fix: " + fix
 		}
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// otherPath shows the call path of a finding that is another one than that of one which reads alike; ""
+// where what differs is not shown.
+func otherPath(f, than *conflicts.Finding) string {
+	own, others := [2]*conflicts.Side{&f.First, &f.Second}, [2]*conflicts.Side{&than.First, &than.Second}
+	for i, s := range own {
+		if text := stackText(f, s.Stack); text != "" && text != stackText(than, others[i].Stack) {
+			return ": " + text
+		}
+	}
+	return ""
 }
 
 // fixesTold are the fixes of a problem that the text has: those of its lead, and others.
