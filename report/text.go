@@ -128,7 +128,9 @@ func (t *textWriter) others(res *analysis.Result, p *problems.Problem) []string 
 	for i, all := range alike(res, p.Findings, t.opts.Dir) {
 		places := t.places
 		if i == 0 { // with the lead
-			all, places = all[1:], func(f *conflicts.Finding) string { return "the same places on another call path" + otherPath(f, &res.Findings[p.Lead()]) }
+			all, places = all[1:], func(f *conflicts.Finding) string {
+				return "the same places on another call path" + otherPath(f, &res.Findings[p.Lead()])
+			}
 		}
 		switch {
 		case len(all) == 0:
