@@ -284,7 +284,21 @@ func (d *debugInfo) globalsOf(u *unit, files []*dwarf.LineFile) []Placed {
 	r.Seek(u.entry.Offset)
 	names := namer{data: d.data, known: map[dwarf.Offset]string{}}
 	addresses, _ := u.entry.Val(dwarf.AttrAddrBase).(int64)
-	var functions []string // that each open entry lies in or is
+	var functions []*dwarf.Entry // that each open entry lies in or is; nil: none
+	nameOf := func() string {    // of the innermost: few of them have variables of the program's life
+		name := ""
+		for i, f := range functions {
+			if f == nil || i > 0 && f == functions[i-1] {
+				continue
+			}
+			if own := names.name(f); own == callOperator { // of a lambda
+				name = joined(name, lambda)
+			} else {
+				name = own
+			}
+		}
+		return name
+	}
 	for {
 		e, err := r.next()
 		if err != nil || e == nil || e.Tag == 0 && len(functions) <= 1 {
@@ -294,27 +308,24 @@ func (d *debugInfo) globalsOf(u *unit, files []*dwarf.LineFile) []Placed {
 			functions = functions[:len(functions)-1]
 			continue
 		}
-		function := ""
+		var function *dwarf.Entry
 		if len(functions) > 0 {
 			function = functions[len(functions)-1]
 		}
 		switch e.Tag {
 		case dwarf.TagSubprogram, dwarf.TagInlinedSubroutine:
-			own := names.name(e)
-			if own == callOperator { // of a lambda
-				own = joined(function, lambda)
-			}
-			function = own
+			function = e
 		case dwarf.TagVariable:
 			location, _ := e.Val(dwarf.AttrLocation).([]byte)
 			if at, ok := d.address(location, addresses); ok && at > discarded {
 				if v, ok := d.variable(e, files); ok {
-					v.From, v.Func, v.Static, v.File = int64(at), procedure(function), function != "", u.fullPath(v.File)
+					within := nameOf()
+					v.From, v.Func, v.Static, v.File = int64(at), procedure(within), within != "", u.fullPath(v.File)
 					out = append(out, v)
 				}
 			}
 		case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
-			if function == "" { // declarations only; in a function, those of lambdas have their functions
+			if function == nil { // declarations only; in a function, those of lambdas have their functions
 				r.SkipChildren()
 				continue
 			}
