@@ -321,7 +321,7 @@ func (t *trials) key(steps []conflicts.Step) string {
 	var b strings.Builder
 	for i := range steps {
 		s := &steps[i]
-		fmt.Fprintf(&b, "%s %v %d %t %s %d %s %d\n", s.Do, s.Calls, s.Window, s.Private, s.At.Call, t.statement(&s.At), s.To.Call, t.statement(&s.To))
+		fmt.Fprintf(&b, "%s %v %d %t %t %s %d %s %d\n", s.Do, s.Calls, s.Window, s.Private, s.Completes, s.At.Call, t.statement(&s.At), s.To.Call, t.statement(&s.To))
 	}
 	return b.String()
 }

@@ -58,7 +58,7 @@ func otherOperation(w *explain.Wording) conflicts.Explanation {
 	switch {
 	case f.Mode == mpi.SameOp && slices.Contains(ops, "MPI_NO_OP"):
 		rule, key = `the window's info key accumulate_ops is "same_op", with which not even MPI_NO_OP may meet another operation`, `leave the info key accumulate_ops at its default, "same_op_no_op"`
-	case f.First.Rank == f.Second.Rank && f.First.Thread == f.Second.Thread:
+	case f.First.Rank == f.Second.Rank && f.First.Thread == f.Second.Thread && explain.SamePlace(f.First.Made.Stack, f.Second.Made.Stack):
 		rule, key = "the window's info key accumulate_ordering gives up the order of such operations of one process", "leave the info key accumulate_ordering at its default, so that they take effect in program order"
 	}
 	e.Why = fmt.Sprintf("%s, and these are %s and %s; %s", rule, f.First.Op, f.Second.Op, e.Why)
