@@ -53,6 +53,18 @@ func endless(f conflicts.Finding, line int) conflicts.Finding {
 	return f
 }
 
+// ofBuffer is a finding of the buffer of an operation, and atTarget one of its target.
+func ofBuffer(f conflicts.Finding) conflicts.Finding {
+	f.First.Class, f.First.Call, f.First.Stack = regions.OwnBuffer, "MPI_Put", at("", 5).Stack
+	return f
+}
+
+func atTarget(f conflicts.Finding) conflicts.Finding {
+	f = ofBuffer(f)
+	f.First.Class, f.Second.Rank, f.Class = regions.Target, 1, conflicts.AcrossProcesses
+	return f
+}
+
 // inWindow is a finding of an operation in the window that was made at a line.
 func inWindow(f conflicts.Finding, line int) conflicts.Finding {
 	f.First.Made = at("MPI_Win_create", line)
@@ -229,6 +241,9 @@ func TestOf(t *testing.T) {
 		"never complete, one after another":  {[]conflicts.Finding{endless(pending(1, 2, 8), 10), endless(pending(3, 4, 9), 20)}, [][]int{{0}, {1}}},
 		"never complete, in two windows":     {[]conflicts.Finding{endless(pending(1, 3, 9), 10), inWindow(endless(pending(2, 4, 9), 20), 2)}, [][]int{{0}, {1}}},
 		"never complete, in two functions":   {[]conflicts.Finding{endless(pending(1, 3, 9), 10), inFunction(endless(pending(2, 4, 9), 20), "f")}, [][]int{{0}, {1}}},
+		"the misuse that comes soonest":      {[]conflicts.Finding{tried(pending(1, 9, 8), 0, 1), tried(pending(1, 3, 8), 0, 1)}, [][]int{{1, 0}}},
+		"the soonest, of another change":     {[]conflicts.Finding{tried(pending(1, 9, 8), 0, 1), tried(pending(1, 3, 8), 1)}, [][]int{{0, 1}}},
+		"a buffer, and the target":           {[]conflicts.Finding{ofBuffer(pending(1, 3, 8)), atTarget(pending(1, 3, 8))}, [][]int{{1, 0}}},
 		"calls that one lock would allow":    {[]conflicts.Finding{usage("MC301", 7), usage("MC301", 7)}, [][]int{{0, 1}}},
 		"wrong calls of different kinds":     {[]conflicts.Finding{usage("MC301", 7), usage("MC302", 7)}, [][]int{{0}, {1}}},
 		"others between, in their own order": {[]conflicts.Finding{between(10, 20), usage("MC301", 7), between(10, 20)}, [][]int{{0, 2}, {1}}},
