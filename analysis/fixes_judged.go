@@ -113,8 +113,8 @@ func (t *trials) left(f *conflicts.Finding, i int, keys []findingKey) []conflict
 	if slices.ContainsFunc(first, func(x conflicts.Fix) bool { return x.Trial.Tried }) {
 		last = slices.DeleteFunc(last, func(x conflicts.Fix) bool { return x.Kind == conflicts.FixLock || x.Kind == conflicts.FixMove })
 	}
-	if len(leads)+len(first)+len(last) == 0 {
-		return none
+	if len(leads)+len(first) == 0 && !slices.ContainsFunc(last, func(x conflicts.Fix) bool { return x.Kind != conflicts.FixLock && x.Kind != conflicts.FixSeparate }) {
+		return append(none, last...)
 	}
 	if slices.ContainsFunc(first, func(x conflicts.Fix) bool { return x.Trial.Tried && x.Kind == conflicts.FixComplete }) {
 		return slices.Concat(first, leads, last) // something else than operations orders them

@@ -43,11 +43,12 @@ func (w *Wording) fixAcross(a, b *conflicts.Side) []conflicts.Fix {
 // as it has been told: a place is used again that may still be read.
 func (w *Wording) answer(again, s *conflicts.Side) (conflicts.Fix, bool) {
 	told := s.Heard
-	if !w.Finding.Again || w.Finding.Began != 0 || !again.Write || told.Rank != again.Rank || !w.model.Call(told.Call).Tells || w.byChance(s) {
+	call := w.model.Call(told.Call)
+	if !w.Finding.Again || w.Finding.Began != 0 || !again.Write || told.Rank != again.Rank || !call.Tells && !call.Sends || w.ByChance(s) {
 		return conflicts.Fix{}, false
 	}
-	m := ProposeAt(conflicts.FixSynchronize, Place(again), "let %s tell %s behind %s that it may go on, and let %s wait for that before the next %s",
-		w.rank(s.Rank), w.rank(again.Rank), w.Access(s), w.rank(again.Rank), w.Named(again))
+	m := ProposeAt(conflicts.FixSynchronize, Place(again), "let %s tell %s behind %s that it may go on, and let %s wait for that before %s uses the same bytes again",
+		w.rank(s.Rank), w.rank(again.Rank), w.Access(s), w.rank(again.Rank), w.Access(again))
 	m.Fallback = true
 	return m, true
 }
@@ -86,7 +87,7 @@ func (w *Wording) fixLate(a, b *conflicts.Side) []conflicts.Fix {
 	switch rest := w.fixEnd(a, b); {
 	case !ok:
 		return rest
-	case w.byChance(b):
+	case w.ByChance(b):
 		return append(rest, m)
 	default:
 		return append([]conflicts.Fix{m}, rest...)
@@ -224,7 +225,7 @@ func (w *Wording) Told(a, b *conflicts.Side) []conflicts.Fix { return w.told(a, 
 // told is Told for what the other's process comes after in this run only, or for the rest.
 func (w *Wording) told(a, b *conflicts.Side, chance bool) (out []conflicts.Fix) {
 	for _, x := range [][2]*conflicts.Side{{a, b}, {b, a}} {
-		if w.byChance(x[1]) != chance {
+		if w.ByChance(x[1]) != chance {
 			continue
 		}
 		if m, ok := w.beforeTold(x[0], x[1]); ok {
@@ -234,15 +235,15 @@ func (w *Wording) told(a, b *conflicts.Side, chance bool) (out []conflicts.Fix) 
 	return out
 }
 
-// byChance reports whether the process of an access comes after what it has heard of because it was the
+// ByChance reports whether the process of an access comes after what it has heard of because it was the
 // later one to do the same, as the next one that takes a number: it has waited for nobody.
-func (w *Wording) byChance(s *conflicts.Side) bool {
+func (w *Wording) ByChance(s *conflicts.Side) bool {
 	return w.model.Call(s.Heard.Call).Takes && samePoint(s.Heard, s.Left)
 }
 
 // chance says so behind what the process has heard of.
 func (w *Wording) chance(s *conflicts.Side) string {
-	if w.byChance(s) {
+	if w.ByChance(s) {
 		return " in this run, by the order in which the two took their values"
 	}
 	return ""
@@ -337,6 +338,12 @@ func (w *Wording) BehindCompletion(x, y *conflicts.Side, what, name string, call
 	return Doing(m, append(e.steps, Meet(w, e.at, Place(y), calls...))...)
 }
 
+// InTurns lets all processes call something behind x and before y, and behind y and before the next x.
+func (w *Wording) InTurns(x, y *conflicts.Side, what string, calls ...string) conflicts.Fix {
+	return Doing(Propose(conflicts.FixSynchronize, "%s after %s and before %s, and again after that and before the next %s, so that each comes in its turn",
+		what, w.Access(x), w.Access(y), w.Named(x)), Meet(w, Place(x), Place(y), calls...), Meet(w, Place(y), Place(x), calls...))
+}
+
 // ender is the process whose call completes an access, for which that of another one has to wait.
 func ender(s, other *conflicts.Side) int {
 	if s.Pending && s.Done.Call != "" && s.Done.Rank != other.Rank {
@@ -398,13 +405,14 @@ func (w *Wording) inTurn(x, y *conflicts.Side) conflicts.Fix {
 // waits orders two accesses, the second after what the first is over with.
 func (w *Wording) waits(e ended, x, y *conflicts.Side) conflicts.Fix {
 	terms := w.model.Terms()
+	name := w.Following(e.at, y, w.Access(y))
 	m := ProposeAt(conflicts.FixSynchronize, Place(y), "%slet %s wait for %s (%s) %s and before %s%s",
-		e.first, w.rank(y.Rank), w.rank(ender(x, y)), terms.Wait, e.after, w.Access(y), w.Outcome(x, y))
+		e.first, w.rank(y.Rank), w.rank(ender(x, y)), terms.Wait, e.after, name, w.Outcome(x, y))
 	var steps []conflicts.Step
 	if e.known {
 		steps = append(e.steps, Meet(w, e.at, Place(y), terms.Meet))
 	}
-	return w.repeated(Between(m, e.after, "before "+w.Access(y)), x, y, steps)
+	return w.repeated(Between(m, e.after, "before "+name), x, y, steps)
 }
 
 // repeated adds to a fix what a loop needs besides, in which x comes before y: that y is

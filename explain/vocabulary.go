@@ -67,6 +67,7 @@ type Call struct {
 	Known  bool   // it completes operations at their origin only, and what it leaves is said anyway
 	Tries  bool   // it may return without having completed anything, and is called again then
 	Tells  bool   // it is an operation: who finds what that has left may come after it
+	Sends  bool   // it sends a message
 	Takes  bool   // it is an operation that fetches what it changes
 	Partly string // whom it makes wait, where that is not all for all: "only its root wait"; otherwise ""
 }

@@ -99,6 +99,15 @@ func (w *Wording) next(before, s *conflicts.Side) string {
 	return w.Access(s)
 }
 
+// Following adds to the name of an access, before which something comes that follows a place, that it is the
+// one of the next iteration: in a loop, where its line stands before that place.
+func (w *Wording) Following(place conflicts.SyncPoint, s *conflicts.Side, name string) string {
+	if w.Finding.Again && earlier(Place(s), place) {
+		return "the next " + strings.TrimPrefix(name, "the ")
+	}
+	return name
+}
+
 // Named names an access without an article: "load (line 9)".
 func (w *Wording) Named(s *conflicts.Side) string { return strings.TrimPrefix(w.Access(s), "the ") }
 

@@ -72,18 +72,9 @@ func images(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
 	first, second, lines := explain.Meant(a, b)
 	all := inEitherOrder(w, first, second, lines, syncAll)
 	if lines && w.Finding.Again {
-		all = append(all, syncAlways(w, first, second))
+		all = append(all, w.InTurns(first, second, "execute sync all, or sync images in both,", "MPI_Barrier"))
 	}
 	return append(all, alone)
-}
-
-// syncAlways lets the images wait for each other behind x and before y, and behind y and before x, which
-// come in turns.
-func syncAlways(w *explain.Wording, x, y *conflicts.Side) conflicts.Fix {
-	return explain.Doing(explain.Propose(conflicts.FixSynchronize,
-		"execute sync all, or sync images in both, after %s and before %s, and again after that and before the next %s, so that each comes in its turn",
-		w.Access(x), w.Access(y), w.Named(x)),
-		explain.Meet(w, explain.Place(x), explain.Place(y), "MPI_Barrier"), explain.Meet(w, explain.Place(y), explain.Place(x), "MPI_Barrier"))
 }
 
 // syncAll lets the images wait for each other behind x and before y, which is called that.
@@ -114,7 +105,11 @@ func fence(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
 		return []conflicts.Fix{explain.Propose(conflicts.FixSynchronize, "let the two processes take turns, with MPI_Win_fence, called by all processes of the window, between them")}
 	}
 	x, y, lines := explain.Meant(a, b)
-	return inEitherOrder(w, x, y, lines, fenceBetween)
+	all := inEitherOrder(w, x, y, lines, fenceBetween)
+	if lines && w.Finding.Again {
+		all = append(all, w.InTurns(x, y, "call MPI_Win_fence in all processes of the window", "MPI_Win_fence"))
+	}
+	return all
 }
 
 // fenceBetween puts a fence behind x and before y, which is called that.

@@ -205,9 +205,15 @@ func (vocabulary) Call(fn string) explain.Call {
 		Tries:  facts.Tries,
 		Known:  facts.Closes == mpi.StartEpoch, // what MPI_Win_complete leaves
 		Tells:  facts.OneSided,
+		Sends:  sends(fn),
 		Takes:  takes(fn),
 		Partly: partly(facts.Orders),
 	}
+}
+
+func sends(fn string) bool {
+	sends, _ := mpi.Blocks(fn)
+	return sends
 }
 
 // takes reports whether an operation fetches what it changes.

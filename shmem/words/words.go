@@ -124,8 +124,9 @@ func met(w *explain.Wording, x, y *conflicts.Side) conflicts.Fix {
 		steps = append(steps, explain.Insert(x, "shmem_ctx_quiet"))
 	}
 	steps = append(steps, explain.Meet(w, explain.Place(x), explain.Place(y), barrier))
-	m := explain.Propose(conflicts.FixSynchronize, "%scall %s in all PEs %s and before %s%s", first, barrier, after, w.Deed(y), w.Outcome(x, y))
-	return explain.Between(explain.Doing(m, steps...), after, "before "+w.Deed(y))
+	name := w.Following(explain.Place(x), y, w.Deed(y))
+	m := explain.Propose(conflicts.FixSynchronize, "%scall %s in all PEs %s and before %s%s", first, barrier, after, name, w.Outcome(x, y))
+	return explain.Between(explain.Doing(m, steps...), after, "before "+name)
 }
 
 func (vocabulary) Idle(fn string, s, _ *conflicts.Side) string {
@@ -175,7 +176,7 @@ func (vocabulary) Late(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix
 		return nil
 	}
 	var out []conflicts.Fix
-	if !shmem.FactsOf(b.Heard.Call).Waits { // but for a barrier, it is what the other PE waits for
+	if !shmem.FactsOf(b.Heard.Call).Waits && !w.ByChance(b) { // but for a barrier, it is what the other PE waits for
 		out = append(out, fenced(a, "after %s, before the update that the other PE waits for", w.Access(a)))
 	}
 	return append(out, met(w, a, b))
@@ -195,6 +196,9 @@ func (vocabulary) Order(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fi
 	all, there, back := append(signalled(w, a, b), polled(w, a, b)...), met(w, x, y), met(w, y, x)
 	if lines {
 		explain.OrElse(&there, back)
+		if other := func(s *conflicts.Side) bool { return HasSide(s) && shmem.IsOther(s.Epoch) }; w.Finding.Again && !other(x) && !other(y) {
+			explain.OrElse(&there, w.InTurns(x, y, "call "+barrier+" in all PEs", barrier))
+		}
 		return append(all, there)
 	}
 	return append(all, there, back)
