@@ -31,6 +31,11 @@ func (w *Wording) fixAcross(a, b *conflicts.Side) []conflicts.Fix {
 	if m, ok := w.model.Lock(w, a, b); ok {
 		out = append(out, m)
 	}
+	return append(out, w.Answers(a, b)...)
+}
+
+// Answers lets either of two processes wait for the other before it uses a place again.
+func (w *Wording) Answers(a, b *conflicts.Side) (out []conflicts.Fix) {
 	for _, pair := range [][2]*conflicts.Side{{a, b}, {b, a}} {
 		if m, ok := w.answer(pair[0], pair[1]); ok {
 			out = append(out, m)
@@ -44,7 +49,7 @@ func (w *Wording) fixAcross(a, b *conflicts.Side) []conflicts.Fix {
 func (w *Wording) answer(again, s *conflicts.Side) (conflicts.Fix, bool) {
 	told := s.Heard
 	call := w.model.Call(told.Call)
-	if !w.Finding.Again || w.Finding.Began != 0 || !again.Write || told.Rank != again.Rank || !call.Tells && !call.Sends || w.ByChance(s) {
+	if !w.Finding.Again || w.Finding.Began != 0 || !again.Write || told.Rank != again.Rank || !call.Tells && !call.Sends && told.Language() == "" || w.ByChance(s) {
 		return conflicts.Fix{}, false
 	}
 	m := ProposeAt(conflicts.FixSynchronize, Place(again), "let %s tell %s behind %s that it may go on, and let %s wait for that before %s uses the same bytes again",

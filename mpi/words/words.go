@@ -37,6 +37,7 @@ func Explain(f *conflicts.Finding) conflicts.Explanation {
 		if (fenced(&f.First) || fenced(&f.Second)) && len(f.First.Locks)+len(f.Second.Locks) == 0 {
 			e.Fixes = append(e.Fixes, betweenShared(w, "call MPI_Win_fence", "MPI_Win_fence")...)
 		}
+		e.Fixes = append(e.Fixes, w.Answers(&f.First, &f.Second)...)
 		if m, ok := w.Stronger(); ok {
 			e = explain.First(e, m)
 		}
