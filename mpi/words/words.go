@@ -299,9 +299,9 @@ func (vocabulary) Completing(w *explain.Wording, s *conflicts.Side) explain.Comp
 	}
 	on := ""
 	if flushesElse(s, s.Next) || flushesElse(s, s.Missed) {
-		on = "on its window "
+		on = " on the same window"
 	}
-	return explain.Completing{How: fmt.Sprintf("call MPI_Win_flush %sfor rank %d", on, w.Finding.Owner), Each: fmt.Sprintf("call MPI_Win_flush %sfor its target", on), Or: or, Call: "MPI_Win_flush"}
+	return explain.Completing{How: fmt.Sprintf("call MPI_Win_flush for rank %d%s", w.Finding.Owner, on), Each: fmt.Sprintf("call MPI_Win_flush for its target%s", on), Or: or, Call: "MPI_Win_flush"}
 }
 
 // goesOn reports whether the other access of a finding is one for which the epoch of an operation has to
