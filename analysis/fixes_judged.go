@@ -74,7 +74,7 @@ func (t *trials) conclude(res *Result) {
 // tried, nothing is said where there is something better. One update in place of two operations comes
 // first, unless a call that completes one of them is what was forgotten.
 func (t *trials) left(f *conflicts.Finding, i int, keys []findingKey) []conflicts.Fix {
-	var leads, first, last, none []conflicts.Fix
+	var leads, first, last, none, chance []conflicts.Fix
 	for _, proposed := range f.Fixes {
 		if proposed.Fallback {
 			proposed.Trial.Untried = conflicts.NotLines
@@ -101,6 +101,8 @@ func (t *trials) left(f *conflicts.Finding, i int, keys []findingKey) []conflict
 		}
 		switch {
 		case !ok:
+		case fix.Chance:
+			chance = append(chance, fix)
 		case edited:
 			first = slices.Insert(first, 0, fix)
 			leads = nil // the locks are there already
@@ -114,12 +116,12 @@ func (t *trials) left(f *conflicts.Finding, i int, keys []findingKey) []conflict
 		last = slices.DeleteFunc(last, func(x conflicts.Fix) bool { return x.Kind == conflicts.FixLock || x.Kind == conflicts.FixMove })
 	}
 	if len(leads)+len(first) == 0 && !slices.ContainsFunc(last, func(x conflicts.Fix) bool { return x.Kind != conflicts.FixLock && x.Kind != conflicts.FixSeparate }) {
-		return append(none, last...)
+		return slices.Concat(none, last, chance)
 	}
 	if slices.ContainsFunc(first, func(x conflicts.Fix) bool { return x.Trial.Tried && x.Kind == conflicts.FixComplete }) {
-		return slices.Concat(first, leads, last) // something else than operations orders them
+		return slices.Concat(first, leads, last, chance) // something else than operations orders them
 	}
-	return slices.Concat(leads, first, last)
+	return slices.Concat(leads, first, last, chance)
 }
 
 // mayRepeat reports whether a finding is one of a loop, as far as the one access goes, and the other one

@@ -57,6 +57,8 @@ type Fix struct {
 	Text  string    // what to do, an imperative with the places
 	At    SyncPoint // the place of the program that the change is at or before; Call "" if several
 	Steps []Step    // the change, so that it can be carried out; none where it needs to be thought out
+	// Chance: it relies on an order that another run may not have, and comes behind all others.
+	Chance bool
 	// Fallback: it is said only where trials leave nothing else.
 	Fallback bool
 	// Leads: it stands before others, whatever comes of trying these.

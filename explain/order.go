@@ -80,6 +80,7 @@ func (w *Wording) inTime(a, b *conflicts.Side) (conflicts.Fix, bool) {
 		where = fmt.Sprintf("right after %s, before %s lets %s know of it", w.Access(a), w.rank(a.Rank), w.rank(b.Rank))
 	}
 	m := Doing(ProposeAt(conflicts.FixComplete, b.Heard, "%s%s %s", how.How, how.Or, where), w.complete(how, a, b.Heard)...)
+	m.Chance = w.ByChance(b)
 	if !atOnce {
 		m = Until(m, b.Heard, fmt.Sprintf("%s directly after %s", cmp.Or(how.Each, how.How), w.Access(a)))
 	}
@@ -88,21 +89,11 @@ func (w *Wording) inTime(a, b *conflicts.Side) (conflicts.Fix, bool) {
 
 // fixLate: a starts before b in any case, but is complete too late.
 func (w *Wording) fixLate(a, b *conflicts.Side) []conflicts.Fix {
-	m, ok := w.inTime(a, b)
-	switch rest := w.fixEnd(a, b); {
-	case !ok:
-		return rest
-	case w.ByChance(b):
-		return append(rest, m)
-	default:
-		return append([]conflicts.Fix{m}, rest...)
-	}
-}
-
-// fixEnd lets b come after what completes a.
-func (w *Wording) fixEnd(a, b *conflicts.Side) []conflicts.Fix {
 	var out []conflicts.Fix
 	how := w.model.Completing(w, a)
+	if m, ok := w.inTime(a, b); ok {
+		out = append(out, m)
+	}
 	own := w.model.Late(w, a, b)
 	out = append(out, own...)
 	switch {
@@ -220,19 +211,13 @@ func (w *Wording) atomicToo(a, b *conflicts.Side) []conflicts.Fix {
 // fixOrder says which synchronization would order two accesses of which either
 // may come first.
 func (w *Wording) fixOrder(a, b *conflicts.Side) []conflicts.Fix {
-	return slices.Concat(w.told(a, b, false), w.synchronized(a, b), w.told(a, b, true))
+	return append(w.Told(a, b), w.synchronized(a, b)...)
 }
 
 // Told moves one of two accesses of which either may come first before an operation that lets
 // the other's process come after it.
-func (w *Wording) Told(a, b *conflicts.Side) []conflicts.Fix { return w.told(a, b, false) }
-
-// told is Told for what the other's process comes after in this run only, or for the rest.
-func (w *Wording) told(a, b *conflicts.Side, chance bool) (out []conflicts.Fix) {
+func (w *Wording) Told(a, b *conflicts.Side) (out []conflicts.Fix) {
 	for _, x := range [][2]*conflicts.Side{{a, b}, {b, a}} {
-		if w.ByChance(x[1]) != chance {
-			continue
-		}
 		if m, ok := w.beforeTold(x[0], x[1]); ok {
 			out = append(out, m)
 		}
@@ -278,7 +263,9 @@ func (w *Wording) beforeTold(a, b *conflicts.Side) (conflicts.Fix, bool) {
 		steps = append(steps, Insert(a, how.Call))
 	}
 	text := fmt.Sprintf("move %s%s before %s, which happens before %s%s%s", what, too, before, w.Access(b), w.chance(b), w.Outcome(a, b))
-	return Doing(ProposeAt(conflicts.FixMove, told, "%s", text), steps...), true
+	m := Doing(ProposeAt(conflicts.FixMove, told, "%s", text), steps...)
+	m.Chance = w.ByChance(b)
+	return m, true
 }
 
 // synchronized says which synchronization would order two accesses of which either may come first.

@@ -97,7 +97,7 @@ func (p *Problem) lead(findings []conflicts.Finding) {
 	}
 	for _, leads := range []func(*conflicts.Finding) bool{
 		func(f *conflicts.Finding) bool {
-			return slices.ContainsFunc(f.Fixes, func(fix conflicts.Fix) bool { return includes(fix.Trial.Removes, p.Findings) })
+			return slices.ContainsFunc(f.Fixes, func(fix conflicts.Fix) bool { return !fix.Chance && includes(fix.Trial.Removes, p.Findings) })
 		},
 		func(f *conflicts.Finding) bool { return f.Class == conflicts.Usage },
 	} {
@@ -157,7 +157,7 @@ func SortFixes(findings []conflicts.Finding) {
 			var at []int
 			var tried []conflicts.Fix
 			for k, fix := range findings[i].Fixes {
-				if fix.Trial.Tried {
+				if fix.Trial.Tried && !fix.Chance {
 					at, tried = append(at, k), append(tried, fix)
 				}
 			}
