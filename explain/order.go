@@ -226,9 +226,17 @@ func (w *Wording) Told(a, b *conflicts.Side) (out []conflicts.Fix) {
 }
 
 // ByChance reports whether the process of an access comes after what it has heard of because it was the
-// later one to do the same, as the next one that takes a number: it has waited for nobody.
+// later one to do the same, as the next one that takes a number: it has waited for nobody, since it goes on
+// with the access at once. Who polls behind that, as in a barrier by a counter, has waited.
 func (w *Wording) ByChance(s *conflicts.Side) bool {
-	return w.model.Call(s.Heard.Call).Takes && samePoint(s.Heard, s.Left)
+	if !w.model.Call(s.Heard.Call).Takes || !samePoint(s.Heard, s.Left) || s.Event <= s.Left.Event {
+		return false
+	}
+	between := uint64(1)
+	if s.Started.Event > s.Left.Event { // it completes the operation, and notes say what that has fetched, and whose lock comes next
+		between = 4
+	}
+	return s.Event-s.Left.Event <= between
 }
 
 // chance says so behind what the process has heard of.
