@@ -224,22 +224,33 @@ func (t *trials) replayAll(queue []*attempt) error {
 			continue
 		}
 		for _, plan := range []*trial.Plan{o.plan, o.late, o.next} {
-			tried := o.after.findings != nil
-			clean := tried && t.clean(&o.after)
-			again := clean && plan == o.next && len(o.after.findings) == len(t.before.findings) && t.affords(1) // nothing is gone
-			if plan == nil || clean && !again || tried && !clean && plan == o.next && len(o.after.findings) > 0 {
+			clean := o.after.findings != nil && t.clean(&o.after)
+			if plan == nil || !t.wants(o, plan, clean) {
 				continue
 			}
 			after, err := t.replayPlan(plan)
 			if err != nil {
 				return err
 			}
-			if !again || t.clean(&after) {
+			if !clean || t.clean(&after) {
 				o.after, o.ending, o.following = after, plan == o.late, plan == o.next
 			}
 		}
 	}
 	return nil
+}
+
+// wants reports whether another plan of an attempt is to be tried; clean: the one before brought nothing new.
+func (t *trials) wants(o *attempt, plan *trial.Plan, clean bool) bool {
+	left := len(o.after.findings)
+	switch {
+	case o.after.findings == nil:
+		return true
+	case clean:
+		return plan == o.next && left == len(t.before.findings) && t.affords(1) // nothing is gone
+	default:
+		return plan != o.next || left == 0
+	}
 }
 
 // prepare looks at the run as it was, and makes the plans, unless that takes too long.

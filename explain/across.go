@@ -89,13 +89,22 @@ func (w *Wording) missed(a, b *conflicts.Side) string {
 	if a.Beside.Call != "" {
 		return "; " + w.beside(a)
 	}
-	for _, p := range []conflicts.SyncPoint{a.Missed, a.Next} {
-		if call := w.model.Call(p.Call); p.Call != "" && (call.Only || call.Seems) && !samePoint(p, a.Local) && !samePoint(p, a.Done) && a.Pending &&
-			!(b.Heard.Rank == p.Rank && b.Heard.Call != "" && b.Heard.Event <= p.Event) {
-			return fmt.Sprintf("; %s is called behind %s, but %s", w.Call(p), w.Access(a), w.model.Idle(p.Call, a, b))
-		}
+	if p, ok := w.Vain(a, b); ok {
+		return fmt.Sprintf("; %s is called behind %s, but %s", w.Call(p), w.Access(a), w.model.Idle(p.Call, a, b))
 	}
 	return ""
+}
+
+// Vain returns a call behind an operation, and before what the other access's process has heard of, that
+// looks as if it completed it; false: there is none.
+func (w *Wording) Vain(a, b *conflicts.Side) (conflicts.SyncPoint, bool) {
+	for _, p := range []conflicts.SyncPoint{a.Missed, a.Next} {
+		call, late := w.model.Call(p.Call), b.Heard.Call != "" && b.Heard.Rank == p.Rank && b.Heard.Event <= p.Event
+		if a.Pending && p.Call != "" && (call.Only || call.Seems) && !late && !samePoint(p, a.Local) && !samePoint(p, a.Done) {
+			return p, true
+		}
+	}
+	return conflicts.SyncPoint{}, false
 }
 
 // throughTwo reports whether two operations are made through two objects that expose the same memory.

@@ -53,10 +53,7 @@ func (w *Wording) at(stack []symbols.Frame) string {
 // common returns the statements of the innermost function that makes both an access and
 // a call. One from which the other access is made, too, is none: the two would move together.
 func (w *Wording) common(s *conflicts.Side, to conflicts.SyncPoint) (at, behind conflicts.SyncPoint) {
-	other := &w.Finding.First
-	if other == s {
-		other = &w.Finding.Second
-	}
+	other := w.Other(s)
 	for i, f := range s.Stack {
 		if i > symbols.HereAt(s.Stack) && within(other.Stack, s.Stack[i:]) || ofRegion(s.Stack, i) {
 			break

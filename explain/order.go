@@ -52,10 +52,15 @@ func (w *Wording) answer(again, s *conflicts.Side) (conflicts.Fix, bool) {
 	if !w.Finding.Again || w.Finding.Began != 0 || !again.Write || told.Rank != again.Rank || !call.Tells && !call.Sends && told.Language() == "" || w.ByChance(s) {
 		return conflicts.Fix{}, false
 	}
+	return w.Answer(again, s), true
+}
+
+// Answer proposes that a process is told that it may use a place again.
+func (w *Wording) Answer(again, s *conflicts.Side) conflicts.Fix {
 	m := ProposeAt(conflicts.FixSynchronize, Place(again), "let %s tell %s behind %s that it may go on, and let %s wait for that before %s uses the same bytes again",
 		w.rank(s.Rank), w.rank(again.Rank), w.Access(s), w.rank(again.Rank), w.Access(again))
 	m.Fallback = true
-	return m, true
+	return m
 }
 
 // instead puts a call that completes an operation in place of one that does so at its

@@ -108,6 +108,14 @@ func (w *Wording) Following(place conflicts.SyncPoint, s *conflicts.Side, name s
 	return name
 }
 
+// Other returns the other access of the finding.
+func (w *Wording) Other(s *conflicts.Side) *conflicts.Side {
+	if s == &w.Finding.First {
+		return &w.Finding.Second
+	}
+	return &w.Finding.First
+}
+
 // Named names an access without an article: "load (line 9)".
 func (w *Wording) Named(s *conflicts.Side) string { return strings.TrimPrefix(w.Access(s), "the ") }
 

@@ -298,7 +298,7 @@ func (vocabulary) Completing(w *explain.Wording, s *conflicts.Side) explain.Comp
 		return explain.Completing{How: "call MPI_Win_flush_local for its target (MPI_Win_flush will do too)", Or: or, Call: "MPI_Win_flush_local"}
 	}
 	on := ""
-	if flushesElse(s, s.Next) || flushesElse(s, s.Missed) {
+	if p, ok := w.Vain(s, w.Other(s)); ok && mpi.FactsOf(p.Call).Completes == mpi.CompletesOwn { // a flush of something else
 		on = " on the same window"
 	}
 	return explain.Completing{How: fmt.Sprintf("call MPI_Win_flush for rank %d%s", w.Finding.Owner, on), Each: fmt.Sprintf("call MPI_Win_flush for its target%s", on), Or: or, Call: "MPI_Win_flush"}
@@ -309,12 +309,6 @@ func (vocabulary) Completing(w *explain.Wording, s *conflicts.Side) explain.Comp
 func goesOn(w *explain.Wording, s *conflicts.Side) bool {
 	f := w.Finding
 	return f.First.Rank == f.Second.Rank && f.First.Class.OneSided() && f.Second.Class.OneSided() && f.First.Epoch == s.Epoch && f.Second.Epoch == s.Epoch
-}
-
-// flushesElse reports whether a call behind an operation completes others than that.
-func flushesElse(s *conflicts.Side, p conflicts.SyncPoint) bool {
-	facts := mpi.FactsOf(p.Call)
-	return p.Rank == s.Rank && facts.Only && facts.Completes == mpi.CompletesOwn && (s.Done.Call == "" || s.Done.Rank != p.Rank || p.Event < s.Done.Event)
 }
 
 // waiting is the call that waits for the request of an access, where it is one that

@@ -213,8 +213,10 @@ func signalled(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
 		return nil
 	}
 	if b.Heard.Call == a.Call && explain.SamePlace(b.Heard.Stack, a.Stack) { // it has waited, and the put is the next one
-		return []conflicts.Fix{explain.ProposeAt(conflicts.FixSynchronize, explain.Place(a), "let %s tell %s behind %s that it may put again, and let that wait for it before the next %s (shmem_wait_until, shmem_signal_wait_until)",
-			Terms().Number(b.Rank), Terms().Number(a.Rank), w.Access(b), w.Named(a))}
+		if w.Finding.Again { // which is proposed anyway
+			return nil
+		}
+		return []conflicts.Fix{w.Answer(a, b)}
 	}
 	return []conflicts.Fix{explain.ProposeAt(conflicts.FixSynchronize, explain.Place(b), "let %s wait for the signal of %s before %s (shmem_signal_wait_until)%s",
 		Terms().Number(b.Rank), w.Access(a), w.Access(b), w.Outcome(a, b))}
