@@ -332,6 +332,9 @@ func (b *opBuilder) access(role operationRole) (regions.Access, *datatype, error
 			return regions.Access{}, nil, err
 		}
 		elem := regions.Element{Grid: grid, Type: t.basic, Size: t.size, Op: role.op, Promises: Promises(w.order, w.sameOp)}
+		if b.op.epoch == TransferEpoch {
+			elem.Promises |= promiseAnyOp
+		}
 		if role.op == "" {
 			elem.Op = b.operationName()
 		}

@@ -44,7 +44,10 @@ const SameOp regions.Mode = "same_op"
 
 // Promises of a window to accumulate operations: the bits of trace.OrderRAR and
 // so on, those of accumulate_ordering, and another for same_op.
-const promiseSameOp int64 = 1 << 32
+const (
+	promiseSameOp int64 = 1 << 32
+	promiseAnyOp  int64 = 1 << 33
+)
 
 // Promises returns what a window promises to accumulate operations:
 // accumulate_ordering, and whether accumulate_ops is same_op.
@@ -61,3 +64,7 @@ func Ordering(e *regions.Element) int64 { return e.Promises & trace.OrderAll }
 
 // OneOp reports whether an atomic access is made under same_op.
 func OneOp(e *regions.Element) bool { return e.Promises&promiseSameOp != 0 }
+
+// AnyOp reports whether an atomic access may meet those of any other operation, as far as its origin
+// knows: a coarray library's, whose language says nothing else of atomic subroutines.
+func AnyOp(e *regions.Element) bool { return e.Promises&promiseAnyOp != 0 }

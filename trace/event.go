@@ -58,7 +58,7 @@ const (
 
 	LockShared    int64 = 1
 	LockExclusive int64 = 2
-	LockTransfer  int64 = 3 // shared, by a coarray library for one transfer
+	LockTransfer  int64 = 3 // by a coarray library, for one transfer: it orders and excludes nobody
 
 	// Bits of accumulate_ordering: what an accumulate comes after.
 	OrderRAR int64 = 1 // a read after reads

@@ -16,16 +16,17 @@ import (
 const coarrayPrefix = "_gfortran_caf_"
 
 var (
-	// reCoarrayTransfer fits the functions that transfer data between images.
-	reCoarrayTransfer = regexp.MustCompile(`^(send|get|sendget)(_by_ref)?$`)
+	// reCoarrayTransfer fits the functions that transfer data between images, or work on one word: a
+	// lock, an event, an atomic variable.
+	reCoarrayTransfer = regexp.MustCompile(`^((send|get|sendget)(_by_ref)?|(event|atomic)_\w+|lock|unlock)$`)
 	// reCoarrayQuiet fits those that end the program or tell a number.
 	reCoarrayQuiet = regexp.MustCompile(`^(stop_\w+|error_stop\w*|this_image|num_images|get_communicator|is_present)$`)
 	// reCoarrayUnknown fits those whose order is not known.
 	reCoarrayUnknown = regexp.MustCompile(`^((form|change|end|sync)_team|team_number|fail_image|failed_images|stopped_images|image_status)$`)
 )
 
-// coarrayKind is what a function of a coarray library does: t: it transfers data,
-// o: something else in which calls of MPI are made, 0: it needs no stub.
+// coarrayKind is what a function of a coarray library does: t: it transfers data, and locks windows for
+// that, o: something else in which calls of MPI are made, 0: it needs no stub.
 func coarrayKind(symbol string) byte {
 	name, ok := strings.CutPrefix(symbol, coarrayPrefix)
 	switch {

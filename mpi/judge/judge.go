@@ -17,11 +17,15 @@ type Judge struct{}
 // MPI_NO_OP, unless the window promises that there is one operation only (MPI
 // 4.1, 12.7.1).
 func (Judge) Compatible(x, y conflicts.Atomics) bool {
-	return x.Op == y.Op || (x.Kind == regions.AtomicRead || y.Kind == regions.AtomicRead) && !sameOp(x)
+	return x.Op == y.Op || (x.Kind == regions.AtomicRead || y.Kind == regions.AtomicRead) && !sameOp(x) || anyOp(x) && anyOp(y)
 }
 
 func sameOp(x conflicts.Atomics) bool {
 	return mpi.OneOp(&regions.Element{Promises: x.Promises})
+}
+
+func anyOp(x conflicts.Atomics) bool {
+	return mpi.AnyOp(&regions.Element{Promises: x.Promises})
 }
 
 // Atomic: besides, those of one origin take effect in order, as far as the window

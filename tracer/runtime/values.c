@@ -34,7 +34,8 @@ int64_t mcchk_assertion(int assertion)
 }
 
 /* A coarray library locks for each transfer, which the program knows nothing of: in its
- * terms two transfers that nothing orders conflict. */
+ * terms two transfers that nothing orders conflict, and what orders by a lock variable or an event is
+ * its value. */
 int64_t mcchk_lock_type(int type)
 {
 	if (mcchk_self.coarray == 't')
