@@ -28,7 +28,7 @@ func (t *trials) removesSome(o *attempt, key findingKey) bool {
 
 // clean reports whether a change brings nothing new.
 func (t *trials) clean(after *verdictOf) bool {
-	if after.ended < t.before.ended {
+	if after.ended < t.before.ended || after.strange && !t.before.strange {
 		return false
 	}
 	for k := range after.findings {
