@@ -10,26 +10,17 @@ import (
 	"context"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 )
 
-// gcPercent keeps what is resident nearer to what is in use than Go's default: an
-// analysis uses most of its storage again, and makes little garbage, so that
-// collecting earlier costs little. GOGC overrides it.
-const gcPercent = 50
-
 func main() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
 	os.Exit(realMain())
 }
 
 func realMain() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	watchMemory(os.Stderr)
+	watchMemory(os.Stderr, os.Getenv)
 	context.AfterFunc(ctx, stop) // a second signal ends at once
 	a := &app{in: os.Stdin, out: os.Stdout, err: os.Stderr, getenv: os.Getenv, backend: realBackend()}
 	return a.run(ctx, os.Args)

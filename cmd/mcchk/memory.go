@@ -91,12 +91,20 @@ const (
 
 // watchMemory ends the program where it has more memory in use than its limit, if it has
 // one: something goes on that an analysis cannot be told to end, and would take all memory
-// of the machine.
-func watchMemory(w io.Writer) {
-	inUse := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+// of the machine. It also says when garbage is collected, unless GOGC does.
+func watchMemory(w io.Writer, getenv func(string) string) {
+	inUse := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}}
+	percent := 100
 	look := func() {
 		metrics.Read(inUse)
-		if limit := debug.SetMemoryLimit(-1); float64(inUse[0].Value.Uint64()) > float64(limit)/100*watchShare {
+		limit := debug.SetMemoryLimit(-1)
+		if getenv("GOGC") == "" {
+			if p := garbagePercent(int64(inUse[1].Value.Uint64()), limit); p*8 < percent*7 || p*7 > percent*8 {
+				percent = p
+				debug.SetGCPercent(p)
+			}
+		}
+		if float64(inUse[0].Value.Uint64()) > float64(limit)/100*watchShare {
 			fmt.Fprintf(w, "mcchk: no verdict: more than the %d MiB of memory that may be in use are needed, and the analysis could not be ended in time. That is an error of mcchk: please report it. More memory (--max-memory) or an analysis in parts (--shard) may help\n", limit>>20)
 			os.Exit(exitFailure)
 		}
@@ -107,6 +115,24 @@ func watchMemory(w io.Writer) {
 			look()
 		}
 	}()
+}
+
+const (
+	// leastPercent keeps what is resident nearer to what is in use than Go's default, where much is.
+	leastPercent = 50
+	// garbageBytes may lie about while an analysis has little in use: that of many small objects would
+	// spend half of its time on collecting them. Of its limit that is a part.
+	garbageBytes, garbagePart = 128 << 20, 8
+	leastHeap                 = 4 << 20 // to which Go's percentages refer at least
+)
+
+// garbagePercent returns how much garbage there may be before it is collected, in percent of what is in use,
+// where so many bytes are. limit: that of an analysis; math.MaxInt64: there is none.
+func garbagePercent(live, limit int64) int {
+	if limit == math.MaxInt64 {
+		return leastPercent
+	}
+	return max(leastPercent, int(100*min(garbageBytes, limit/garbagePart)/max(live, leastHeap)))
 }
 
 // halfOfMemory is what memoryAuto stands for, bytes: processes that one launcher

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"runtime/debug"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/mcchk/mcchk/analysis"
@@ -100,4 +102,14 @@ func TestMemoryValue(t *testing.T) {
 	v := memoryValue{}
 	require.Equal(t, memoryAuto, v.String())
 	require.Error(t, v.Set("2G"))
+}
+
+func TestGarbagePercent(t *testing.T) {
+	assert.Equal(t, 50, garbagePercent(1<<30, math.MaxInt64), "no analysis")
+	assert.Equal(t, 50, garbagePercent(0, math.MaxInt64), "no analysis")
+	assert.Equal(t, 3200, garbagePercent(0, 16<<30), "at most 128 MiB where next to nothing is in use")
+	assert.Equal(t, 200, garbagePercent(64<<20, 16<<30))
+	assert.Equal(t, 50, garbagePercent(512<<20, 16<<30))
+	assert.Equal(t, 100, garbagePercent(32<<20, 256<<20), "an eighth of what there is")
+	assert.Equal(t, 50, garbagePercent(64<<20, 256<<20))
 }
