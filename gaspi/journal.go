@@ -57,7 +57,7 @@ func (j *journal) known(p *process) []mark {
 	var marks []mark
 	for _, l := range j.lines {
 		n := len(l.entries)
-		if !p.knowsOf(l.entries[n-1].operation) {
+		if n > 0 && !p.knowsOf(l.entries[n-1].operation) {
 			n = sort.Search(n, func(i int) bool { return !p.knowsOf(l.entries[i].operation) })
 		}
 		if n > 0 {
@@ -131,6 +131,19 @@ func (j *journal) settle(over func(*operation) bool) {
 	slices.SortFunc(kept, func(a, b entryOf) int { return cmp.Compare(a.number, b.number) })
 	l := &journalLine{kept}
 	j.now, j.lines = map[int32]*journalLine{before: l}, []*journalLine{l}
+}
+
+// forget forgets the first operations of each line, as far as they are over, and notifications that
+// nobody will see any more.
+func (j *journal) forget(over func(*operation) bool) {
+	j.posts = slices.DeleteFunc(j.posts, func(n *notification) bool { return n.taken })
+	for _, l := range j.lines {
+		n := slices.IndexFunc(l.entries, func(e entryOf) bool { return !over(e.operation) })
+		if n < 0 {
+			n = len(l.entries)
+		}
+		l.entries = slices.Clone(l.entries[n:])
+	}
 }
 
 // settlePost says which operations a notification comes behind in terms of numbers: all

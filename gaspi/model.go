@@ -128,22 +128,17 @@ func (m *Model) Lost(s *core.Strand) { m.processes[s.Rank].unsure = true }
 func (m *Model) HeldUntil(*core.Strand, any, regions.Lock) bool { return false }
 
 // BeginRegion is that of core.Model.
-func (m *Model) BeginRegion() {
+func (m *Model) BeginRegion() { m.forget((*journal).settle) }
+
+// forget forgets, where there are several strands, what all know of notifications and operations.
+func (m *Model) forget(operations func(*journal, func(*operation) bool)) {
 	if !m.Machine.Threaded() {
 		return
 	}
 	for _, p := range m.processes {
 		for _, q := range p.queues {
-			q.settle(p, m.Index())
+			q.over(p, operations)
 		}
-	}
-	m.forget()
-}
-
-// forget forgets what all strands know of notifications, where there are several.
-func (m *Model) forget() {
-	if !m.Machine.Threaded() {
-		return
 	}
 	for _, s := range m.slots {
 		s.forget(m)
@@ -152,7 +147,7 @@ func (m *Model) forget() {
 
 // EndPhase is that of core.Model.
 func (m *Model) EndPhase(r *regions.Region) {
-	m.forget()
+	m.forget((*journal).forget)
 	if x := m.exposed(); x != nil {
 		r.Exposures = append(r.Exposures, x)
 	}

@@ -11,6 +11,7 @@ type operation struct {
 	remote *core.Pending // in the segment of the target; nil: complete there
 	local  *core.Pending // in that of the caller; nil: complete, and nothing else will show it
 	kept   bool          // a notification may show that the local part is complete
+	free   bool          // gaspi_wait has completed that part
 	shared *shared       // where processes have threads; otherwise nil
 }
 
@@ -178,8 +179,9 @@ func (op *operation) waited(read bool, now core.Moment, by *regions.CallInfo) {
 	case read:
 		finish(&op.remote, at, by)
 		finish(&op.local, at, by)
-	case op.kept:
+	case op.kept && op.remote != nil:
 		op.local.Complete(at, by)
+		op.free = true
 	default:
 		finish(&op.local, at, by)
 	}
@@ -187,7 +189,7 @@ func (op *operation) waited(read bool, now core.Moment, by *regions.CallInfo) {
 
 // keep says that a notification may show that the source is free.
 func (op *operation) keep() {
-	if op.local != nil && !op.kept {
+	if op.local != nil && op.remote != nil && !op.kept {
 		op.local.Keep()
 		op.kept = true
 	}
@@ -203,6 +205,9 @@ func (op *operation) arrived(now core.Moment, by *regions.CallInfo) {
 	}
 	if op.local != nil {
 		op.local.Seen(now.At)
+	}
+	if op.free {
+		op.local = nil // its target has seen all that others may learn of it
 	}
 }
 

@@ -84,7 +84,18 @@ func (q *queue) write(p *process, rank int32, ops []*operation) {
 		return
 	}
 	q.writes = append(q.writes, ops...)
+	l.forget()
 	l.writes = append(l.writes, ops...)
+}
+
+// forget forgets the first writes that have arrived, by notifications of their own.
+func (l *lane) forget() {
+	n := 0
+	for n < len(l.writes) && l.writes[n].remote == nil && l.writes[n].local == nil {
+		l.writes[n] = nil
+		n++
+	}
+	l.writes, l.first = l.writes[n:], l.first+n
 }
 
 // read adds reads.
@@ -101,20 +112,21 @@ func (q *queue) read(p *process, ops []*operation) {
 // next is the number of the write that comes next.
 func (l *lane) next() int { return l.first + len(l.writes) }
 
-// settle forgets, where a region begins, what is complete for all strands.
-func (q *queue) settle(p *process, region int) {
+// over gives a journal's way of forgetting operations the journals of the queue, with which operations
+// are complete for all that is to come.
+func (q *queue) over(p *process, forget func(*journal, func(*operation) bool)) {
 	past := func(done func(*shared) *core.Moment) func(*operation) bool {
 		return func(op *operation) bool {
 			at := done(op.shared)
-			return at != nil && at.Region < region
+			return at != nil && p.m.IsPast(*at)
 		}
 	}
 	free := past(func(x *shared) *core.Moment { return x.free })
 	all := q.threads(p)
-	all.reads.settle(free)
-	all.writes.settle(free)
+	forget(&all.reads, free)
+	forget(&all.writes, free)
 	for _, l := range q.lanes {
-		l.threads(p).settle(past(func(x *shared) *core.Moment { return x.gone }))
+		forget(l.threads(p), past(func(x *shared) *core.Moment { return x.gone }))
 	}
 }
 
