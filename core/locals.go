@@ -28,8 +28,11 @@ func (s *Strand) stretch(st *trace.Stretch, thread uint32) {
 		s.threads[thread] = true
 	}
 	s.thread = thread
-	if st.Stores > 0 && s.words.meets(st.Lo, st.Hi) {
-		s.overwrites(st)
+	if st.Stores > 0 {
+		if s.words.meets(st.Lo, st.Hi) {
+			s.overwrites(st)
+		}
+		s.recent.note(s, st)
 	}
 	if st.Stores == 0 && thread == 0 && s.reread.again(s.spanNow(), st.Rows) {
 		s.count(st.Len)

@@ -186,13 +186,74 @@ func (s *Strand) overwrites(st *trace.Stretch) {
 			w = s.m.word(k) // others may wait for what comes behind the store
 		}
 		w.forgetStores(s)
-		began := int64(0)
-		if s.call.Call != nil { // a thread may begin with stores
-			began = s.call.End
+		s.store(k, s.Now(), s.behindCall())
+	}
+}
+
+// store notes a store of the strand to a word, at a moment behind a call that was over at a time, ns.
+func (s *Strand) store(k WordKey, at regions.Point, began int64) {
+	op := s.Overwrite(k, began, true)
+	op.Complete(at)
+	op.done = math.MaxInt64 // when it was is not known
+}
+
+// behindCall returns when the last call of the strand was over, ns.
+func (s *Strand) behindCall() int64 {
+	if s.call.Call == nil { // a thread may begin with stores
+		return 0
+	}
+	return s.call.End
+}
+
+const (
+	mostRecent  = 16 // that are kept
+	recentRows  = 4  // of the last ones of a stretch
+	recentBytes = 32 // of the longest
+)
+
+// recentStores are the last short stores of a strand: to a word of its own that nobody has read yet, as when
+// it puts itself into the queue of a lock.
+type recentStores struct {
+	stores [mostRecent]recentStore
+	n      int
+}
+
+type recentStore struct {
+	lo, hi uint64
+	at     Moment
+	began  int64
+}
+
+// note notes the stores of a stretch.
+func (x *recentStores) note(s *Strand, st *trace.Stretch) {
+	rows := st.Rows[max(0, len(st.Rows)-recentRows):]
+	for i := range rows {
+		r := &rows[i]
+		if lo, hi := r.Bounds(); r.Store && hi-lo <= recentBytes && !s.told(r.Atomic) {
+			x.stores[x.n%mostRecent] = recentStore{lo, hi, s.Moment(), s.behindCall()}
+			x.n++
 		}
-		op := s.Overwrite(k, began)
-		op.Complete(s.Now())
-		op.done = math.MaxInt64 // when it was is not known
+	}
+}
+
+// storedBefore notes the last stores of the process to a word that somebody comes to now.
+func (p *Process) storedBefore(k WordKey) {
+	p.first.storedBefore(k)
+	if p.team != nil {
+		for _, s := range p.team.others {
+			s.storedBefore(k)
+		}
+	}
+}
+
+func (s *Strand) storedBefore(k WordKey) {
+	x := &s.recent
+	for i := x.n - 1; i >= max(0, x.n-mostRecent); i-- {
+		st := &x.stores[i%mostRecent]
+		if st.at.Region == s.m.index && st.at.At.Line == s.line && st.lo < k.Addr+k.Bytes && k.Addr < st.hi {
+			s.store(k, st.at.At, st.began)
+			return
+		}
 	}
 }
 

@@ -35,6 +35,7 @@ type Strand struct {
 	foresees *Foresight // what it is going to do to words
 	fenced   fences
 	reread   reread
+	recent   recentStores
 	meeting  meetingOfAll // at which it stands
 	member                // of a process with several strands
 }

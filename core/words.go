@@ -194,6 +194,9 @@ func (m *Machine) word(k WordKey) *word {
 		m.disturb(bytesOf(k)) // words of another size there
 		m.words.all[k] = w
 		m.processes[k.Owner].words.add(m, k)
+		if !ok {
+			m.processes[k.Owner].storedBefore(k)
+		}
 	}
 	w.visited = true
 	return w
@@ -247,10 +250,15 @@ func (s *Strand) Look(k WordKey, began int64, unsure func()) *WordOp {
 	return op
 }
 
-// Overwrite begins a write of an unknown value to a word. It orders nobody.
-func (s *Strand) Overwrite(k WordKey, began int64) *WordOp {
+// Overwrite begins a write of an unknown value to a word, if anybody has read it, or is expected to.
+// It orders nobody.
+func (s *Strand) Overwrite(k WordKey, began int64, expected bool) *WordOp {
 	w := s.m.words.all[k]
-	if w == nil { // nobody has read it yet
+	switch {
+	case w != nil:
+	case expected && !s.m.opts.IgnoreValues:
+		w = s.m.word(k)
+	default:
 		return nil
 	}
 	w.stored = true

@@ -16,8 +16,10 @@ import (
 func (b *opBuilder) onWords(a *regions.Access, t *datatype) {
 	key, n := wordsOf(a, t)
 	if a.Kind == regions.Write {
-		if n == 1 {
-			b.writes(b.p.Overwrite(key, b.c.Begin))
+		own := a.Owner == b.p.Rank // as who puts himself into the queue of a lock does
+		for i := range min(n, mostOverwritten) {
+			k := nth(key, i)
+			b.writes(b.p.Overwrite(k, b.c.Begin, own && b.m.fetches(b.e.win, b.op.target, k)))
 		}
 		return
 	}
@@ -72,6 +74,9 @@ func (b *opBuilder) into(key core.WordKey, i int) uint64 {
 // mostValueBytes is the size of the largest word of which traces have values, and mostWords how many
 // elements an operation has at most of which they have.
 const mostValueBytes, mostWords = 8, 64
+
+// mostOverwritten is how many elements MPI_Put writes at most that may be words.
+const mostOverwritten = 8
 
 // wordsOf returns the first of the words that an access is of, one behind the other, and how many they
 // are; 0: it is of something else.
