@@ -89,6 +89,7 @@ func (s *Strand) Grant(c *Call, o *LockOrder, ticket int64, exclusive bool, call
 func (m *Machine) Skip(o *LockOrder, ticket int64) {
 	if !m.opts.AnyLockOrder {
 		m.Announce(&o.saw(m, ticket, noLine, false).released)
+		o.fold()
 	}
 }
 

@@ -62,6 +62,8 @@ type Meaning struct {
 	// this function, if they leave nothing behind but what they have fetched: the round completes
 	// them, and they update nothing; 0 where that is not so. nil: it never is.
 	Polls func(*Strand, []*trace.Call) uint64
+	// Passed takes note of a call of the function in a round that is passed over; nil: there is nothing to.
+	Passed func(*Strand, *trace.Call)
 	// Sequence names the sequence that a call belongs to: a process makes its calls one after
 	// another, whichever of its threads does. Nothing but its arguments is known. nil: each
 	// of none.

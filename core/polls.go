@@ -88,10 +88,11 @@ func (s *Strand) stopPolling() {
 
 func (p *polling) stop() { p.n, p.behind = 0, 0 }
 
-// Arguments in which the tracer numbers what fetches.
+// Arguments in which the tracer numbers what fetches, and locks.
 var (
 	argFetch   = NewArgName("number")
 	argFetched = NewArgName("numbers")
+	argTicket  = NewArgName("ticket")
 )
 
 // numberOf returns the number of what a call of the function fetches; 0: it has none.
@@ -114,7 +115,7 @@ func (f *function) alike(a, b *trace.Call, shift int64) bool {
 		if i == int(f.at[argFetch]) && x.Int != 0 || i == int(f.at[argFetched]) {
 			by = shift
 		}
-		if x.Int+by != y.Int && !f.fn.Args[i].Kind.IsList() || len(x.List) != len(y.List) {
+		if x.Int+by != y.Int && !f.fn.Args[i].Kind.IsList() && i != int(f.at[argTicket]) || len(x.List) != len(y.List) {
 			return false
 		}
 		for k := range x.List {
@@ -156,6 +157,12 @@ func (s *Strand) passRound(f *function, c *trace.Call) bool {
 		}
 	}
 	n := len(round)
+	for i := 1; i < n; i++ {
+		c := s.ahead.peek(i - 1).Call
+		if of := s.m.function(c.Fn).meaning; of != nil && of.Passed != nil {
+			of.Passed(s, c)
+		}
+	}
 	s.ahead.drop(n - 1)
 	s.pos += uint64(n)
 	s.callsBefore += uint64(n)

@@ -189,12 +189,12 @@ func doLockTicket(m *Model, p *process, c *core.Call, _ *entry) {
 
 // granted orders a lock after those that it excludes, and then goes on with
 // after. With MPI_MODE_NOCHECK the user vouches that nobody else locks: nothing
-// is locked, and nothing waits for it.
+// is locked, and nothing waits for it; nor does what a coarray library locks for a transfer.
 func (m *Model) granted(p *process, c *core.Call, e *epochs, l *lockEpoch, target int32, after func()) {
 	n := c.Int(argTicket)
 	if n >= 0 {
 		o := m.LockOrder(core.LockKey{Object: e.win.ID, Target: e.win.members[target]})
-		if !l.noCheck {
+		if !l.noCheck && !l.transfer {
 			l.grants = append(l.grants, p.Grant(c, o, n, l.exclusive, l.call, after))
 			return
 		}

@@ -165,6 +165,9 @@ func (m *Model) Bind(fn *trace.Fn) *core.Meaning {
 	if r.op != (operationRole{}) && fn.Arg("result_addr") >= 0 {
 		meaning.Polls = func(s *core.Strand, round []*trace.Call) uint64 { return m.polls(m.procs[s.Rank], round) }
 	}
+	if fn.Name == "MPI_Win_lock" {
+		meaning.Passed = func(s *core.Strand, c *trace.Call) { m.passed(m.procs[s.Rank], c) }
+	}
 	if r.foresee != nil {
 		meaning.Foresee = func(s *core.Strand, c *core.Call, f *core.Foresight) {
 			r.foresee(m, m.procs[s.Rank], c, r, f)

@@ -20,11 +20,34 @@ func (m *Model) polls(p *process, round []*trace.Call) (operations uint64) {
 				return 0
 			}
 			operations++
-		case !betweenPolls[c.Fn.Name]:
+		case !betweenPolls[c.Fn.Name] && !keepsNobodyAway(c):
 			return 0
 		}
 	}
 	return operations
+}
+
+// keepsNobodyAway reports whether a call begins or ends a lock epoch within which others may lock, too. In
+// which order they do is of no account for a round: its first and its last are replayed. Of an exclusive
+// lock, each excludes others.
+func keepsNobodyAway(c *trace.Call) bool {
+	if c.Fn.Name == "MPI_Win_unlock" {
+		return true // that of a lock in the round
+	}
+	kind, ok := c.Arg("lock_type")
+	return ok && kind.Int != trace.LockExclusive
+}
+
+// passed is core.Meaning.Passed of MPI_Win_lock: its ticket is taken, and given back at once.
+func (m *Model) passed(p *process, call *trace.Call) {
+	c := core.NewCall(call)
+	e := p.window(c.Int(argWin))
+	if e == nil {
+		return
+	}
+	if target, n := e.win.target(c.Int(argRank)), c.Int(argTicket); target >= 0 && n >= 0 {
+		m.Skip(m.LockOrder(core.LockKey{Object: e.win.ID, Target: e.win.members[target]}), n)
+	}
 }
 
 // betweenPolls are the functions that a round of polls may call beside.
