@@ -30,6 +30,9 @@ func (m *Machine) forgetWords() {
 				m.words.effects[k] = e.carry(1)
 			}
 		}
+		for _, e := range had { // operations that go on know their words, and so all before them
+			e.updates, e.seen = nil, nil
+		}
 	}
 	for _, k := range wordsInOrder(m.words.all) {
 		if w := m.words.all[k]; w.forget() {

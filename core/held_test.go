@@ -15,11 +15,37 @@ import (
 	"github.com/mcchk/mcchk/core"
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/trace"
 )
 
 // phasesHeld returns of which phases a replay still holds the vectors, by number, and for
 // each one way on which it does.
 func phasesHeld(m *core.Machine) map[uint64]string {
+	held := map[uint64]string{}
+	eachHeld(m, func(v reflect.Value, way func() string) bool {
+		if v.Type().String() != "*evc.phase" {
+			return true
+		}
+		held[v.Elem().FieldByName("number").Uint()] = way()
+		return false
+	})
+	return held
+}
+
+// wordsHeld counts what a replay still holds of words, those of regions that are over included.
+func wordsHeld(m *core.Machine) (n int) {
+	eachHeld(m, func(v reflect.Value, _ func() string) bool {
+		if v.Type().String() == "*core.word" {
+			n++
+		}
+		return true
+	})
+	return n
+}
+
+// eachHeld visits what pointers a replay holds point to, each once, but for its models; way names one way on
+// which it holds it. It goes on from there where visit says so.
+func eachHeld(m *core.Machine, visit func(v reflect.Value, way func() string) bool) {
 	type place struct {
 		v    reflect.Value
 		from int
@@ -48,7 +74,6 @@ func phasesHeld(m *core.Machine) map[uint64]string {
 		slices.Reverse(names)
 		return strings.Join(names, "")
 	}
-	held := map[uint64]string{}
 	for i := 0; i < len(places); i++ {
 		v := places[i].v
 		add := func(v reflect.Value, name string) {
@@ -65,11 +90,9 @@ func phasesHeld(m *core.Machine) map[uint64]string {
 			if v.Type().Implements(reflect.TypeFor[core.Model]()) { // a model for tests keeps all operations
 				continue
 			}
-			if v.Type().String() == "*evc.phase" {
-				held[v.Elem().FieldByName("number").Uint()] = way(i)
-				continue
+			if visit(v, func() string { return way(i) }) {
+				add(v.Elem(), "")
 			}
-			add(v.Elem(), "")
 		case reflect.Interface:
 			add(v.Elem(), "")
 		case reflect.Struct:
@@ -98,7 +121,48 @@ func phasesHeld(m *core.Machine) map[uint64]string {
 			}
 		}
 	}
-	return held
+}
+
+// meetingWords has operations on words, and a call "all_meet" at which all strands meet.
+type meetingWords struct{ *wordModel }
+
+func (m *meetingWords) Bind(fn *trace.Fn) *core.Meaning {
+	if fn.Name != "all_meet" {
+		return m.wordModel.Bind(fn)
+	}
+	all := &core.Group{Local: []int32{0, 1}}
+	return &core.Meaning{Kind: core.SynchronizingCall, Replay: func(s *core.Strand, c *core.Call) {
+		s.Meet(c, core.Meeting{Key: core.MeetKey{On: c.Int(argNumber)}, Dir: core.AllToAll, Root: core.NoRoot, Group: all}, nil)
+	}}
+}
+
+// TestUpdatesCompletedInTheNextRegion: an update that is completed when all have met since does not
+// keep the words of all regions before.
+func TestUpdatesCompletedInTheNextRegion(t *testing.T) {
+	r := newWordRun(2)
+	for step := range 60 {
+		if step > 0 {
+			r.call(0, "word_done", "number", 1000+step-1)
+		}
+		r.call(0, "word_issue", "number", 1000+step, "addr", 1<<20, "op", wordAdd, "value", 1, "equal", 0, "fetches", 0)
+		r.issue(1, 0, wordRead, 0, 1)
+		r.done(1)
+		r.fetched(1, step+1)
+		r.number[1]++
+		for rank := range 2 {
+			r.call(rank, "all_meet", "number", step)
+		}
+	}
+	m, err := core.NewMachine(r.streams(), core.Options{Clock: evc.Auto}, &meetingWords{&wordModel{newToy(), map[[2]int64]*core.WordOp{}}})
+	require.NoError(t, err)
+	ended, most := 0, 0
+	replay(t, m, func(*regions.Region) {
+		ended++
+		most = max(most, wordsHeld(m))
+	})
+	require.Greater(t, ended, 50)
+	require.Positive(t, most)
+	require.Less(t, most, 10)
 }
 
 // TestOldPhasesAreLetGo: what a replay holds does not refer to times of ever more phases.
