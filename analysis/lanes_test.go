@@ -48,3 +48,40 @@ func TestPutsOfAnyLength(t *testing.T) {
 		}
 	}
 }
+
+// TestGetsOfAnyLength: gets of any length from any place into one buffer of each process, most of them complete
+// before the next: two that are not race with one another.
+func TestGetsOfAnyLength(t *testing.T) {
+	t.Parallel()
+	const ints = 1 << 10
+	for seed := range uint64(5) {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		run := scenario.NewTrace(2)
+		run.Every().Call(1, "win_create", scenario.Args{"base": 0x10000, "size": 4 * ints})
+		run.Every().Call(2, "lock_all", nil)
+		want := uint64(0)
+		for rank := range 2 {
+			pending := uint64(0)
+			for range 400 {
+				lo := rng.IntN(ints)
+				run.Rank(rank).Call(10, "get", scenario.Args{"from": 1 - rank, "disp": 4 * lo, "count": ints - lo, "addr": 0x90000})
+				want += pending
+				pending++
+				if rng.IntN(10) > 0 {
+					run.Rank(rank).Call(11, "flush", scenario.Args{"rank": 1 - rank})
+					pending = 0
+				}
+			}
+		}
+		run.Every().Call(3, "unlock_all", nil)
+		files := traceFiles(t, run)
+		for _, opts := range []Options{{Clock: evc.Encoded}, {Clock: evc.Encoded, Pairwise: true}} {
+			res := inMemoryWith(t, files, opts)
+			got := uint64(0)
+			for i := range res.Findings {
+				got += res.Findings[i].Count
+			}
+			require.Equal(t, want, got, "seed %d, %+v: %+v", seed, opts, res.Caveats)
+		}
+	}
+}

@@ -1,12 +1,18 @@
 package conflicts
 
-import "github.com/mcchk/mcchk/regions"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/mcchk/mcchk/regions"
+)
 
 // inTime finds lanes by when their accesses are. Where many lanes share bytes, as of puts of
 // any length into one buffer, most are past or yet to come for each access: then it is not
 // worth while to ask them all.
 type inTime struct {
 	sequences regions.Sequences
+	groups    []int32 // of each lane: those of a group share bytes with no other's
 	always    []int32 // lanes with accesses whose times say nothing
 	built     bool    // for the lanes of the slice, which is not before it is of use
 	crowded   bool    // the last stretch of loads and stores had many lanes near, and few at its time
@@ -30,10 +36,11 @@ func (x *inTime) worth(all []*Lane) bool {
 func (x *inTime) build(all []*Lane) {
 	x.built, x.always = true, x.always[:0]
 	x.sequences.Begin()
+	x.group(all)
 	for j, l := range all {
 		told := true
-		l.each(func(start, end regions.Point) {
-			told = x.sequences.Add(int32(j), start, end) && told
+		l.each(func(start, end regions.Point, many bool) {
+			told = x.sequences.Add(int32(j), x.groups[j], many, l.lo, l.hi, start, end) && told
 		})
 		if !told {
 			x.always = append(x.always, int32(j))
@@ -42,10 +49,42 @@ func (x *inTime) build(all []*Lane) {
 	x.sequences.Sort()
 }
 
-// near visits lanes of which some access may be concurrent with one, not each once. Where these
+// mostGroups is how many groups of lanes are told apart beside those that few lanes are of.
+const mostGroups = 8
+
+// group finds lanes that share no bytes with others, many together, as those of a buffer and those of a window.
+func (x *inTime) group(all []*Lane) {
+	x.groups = slices.Grow(x.groups[:0], len(all))[:len(all)]
+	clear(x.groups)
+	order := make([]int32, len(all))
+	for j := range order {
+		order[j] = int32(j)
+	}
+	slices.SortFunc(order, func(i, j int32) int { return cmp.Compare(all[i].lo, all[j].lo) })
+	var groups [][]int32
+	for len(order) > 0 {
+		n, hi := 1, all[order[0]].hi
+		for n < len(order) && all[order[n]].lo < hi {
+			hi = max(hi, all[order[n]].hi)
+			n++
+		}
+		if n > fewLanes {
+			groups = append(groups, order[:n])
+		}
+		order = order[n:]
+	}
+	slices.SortFunc(groups, func(a, b []int32) int { return cmp.Compare(len(b), len(a)) })
+	for k, group := range groups[:min(len(groups), mostGroups)] {
+		for _, j := range group {
+			x.groups[j] = int32(k + 1)
+		}
+	}
+}
+
+// near visits lanes of which some access may be concurrent with one to bytes [lo, hi), not each once. Where these
 // are more than most, it reports false and visits none.
-func (x *inTime) near(r *regions.Region, a *regions.Access, most int, visit func(lane int32)) bool {
-	if !x.sequences.Near(r, a, most, visit) {
+func (x *inTime) near(r *regions.Region, a *regions.Access, lo, hi uint64, most int, visit func(lane int32)) bool {
+	if !x.sequences.Near(r, a, lo, hi, most, visit) {
 		return false
 	}
 	for _, j := range x.always {
@@ -82,7 +121,7 @@ func (s *searcher) compareInTime(i int32) {
 	var room regions.Access
 	for k := range l.len() {
 		at := l.times(k, &room)
-		if s.inTime.near(s.region, at, most, func(j int32) {
+		if s.inTime.near(s.region, at, l.lo, l.hi, most, func(j int32) {
 			n := s.pairOf(i, j)
 			if n == noPair || s.pairs[n].compared == k+1 {
 				return
@@ -113,7 +152,7 @@ func (s *searcher) nearInTime(st *regions.Stretch, of class, at regions.Point) b
 		return false
 	}
 	s.index.asked++
-	return s.inTime.near(s.region, &regions.Access{Start: at, End: at}, fewLanes, func(j int32) {
+	return s.inTime.near(s.region, &regions.Access{Start: at, End: at}, st.Lo, st.Hi, fewLanes, func(j int32) {
 		l := s.lanes[j]
 		if l.asked == s.index.asked || l.lo >= st.Hi || st.Lo >= l.hi || of.compatible(s.judge, l.class) {
 			return

@@ -100,14 +100,14 @@ func (l *Lane) times(i int, room *regions.Access) *regions.Access {
 	return room
 }
 
-// each visits when accesses of the lane start and end, or the first and the last of several.
-func (l *Lane) each(visit func(start, end regions.Point)) {
+// each visits when accesses of the lane start and end, or the first and the last of many.
+func (l *Lane) each(visit func(start, end regions.Point, many bool)) {
 	if l.series != nil {
 		l.series.Each(visit)
 		return
 	}
 	for _, a := range l.accesses {
-		visit(a.Start, a.End)
+		visit(a.Start, a.End, false)
 	}
 }
 

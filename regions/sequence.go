@@ -9,18 +9,27 @@ import (
 // end, whatever their addresses are. Their storage serves one use after the other.
 type Sequences struct {
 	all []sequence
-	of  map[[2]int32]int // the number of that of each line that accesses start on, and of that which they end on, or endless
+	of  map[sequenceKey]int // the number of each
 }
 
-// sequence is accesses that start on one line and end on one, in the order of their ends, or
+// sequenceKey is what accesses of one sequence have in common: the group, the line that they start on, and that
+// which they end on, or endless. Many that were added as one take long, and would keep others from lying
+// close together.
+type sequenceKey struct {
+	group, start, end int32
+	many              bool
+}
+
+// sequence is accesses of a group that start on one line and end on one, in the order of their ends, or
 // those that do not end, in the order of their starts. Those that nothing orders with another
 // access lie close together.
 type sequence struct {
+	lo, hi   uint64 // all bytes lie in it, half-open
 	instants []instant
 	near     [2]int // where the last were that were looked for: the next time these are looked at first
 }
 
-// instant is when accesses start and end: the first and the last of those that are alike, and,
+// instant is when an access starts and ends, or the first and the last of many that are alike; and,
 // once the sequence is sorted, the first of all behind them.
 type instant struct {
 	id         int32
@@ -34,16 +43,17 @@ const endless int32 = -1
 func (x *Sequences) Begin() {
 	x.all = x.all[:0]
 	if x.of == nil {
-		x.of = map[[2]int32]int{}
+		x.of = map[sequenceKey]int{}
 	}
 	clear(x.of)
 }
 
-// Add adds accesses. It reports false, and does not, where their times say nothing.
-func (x *Sequences) Add(id int32, start, end Point) bool {
-	key := [2]int32{start.Line, end.Line}
+// Add adds an access of a group to bytes [lo, hi), or many, of which the first starts and the last ends then. It
+// reports false, and does not, where their times say nothing.
+func (x *Sequences) Add(id, group int32, many bool, lo, hi uint64, start, end Point) bool {
+	key := sequenceKey{group, start.Line, end.Line, many}
 	if end.Seg < 0 {
-		key[1] = endless
+		key.end = endless
 	}
 	if start.Seg == Later || start.Seg == Earlier && end.Seg < 0 {
 		return false
@@ -54,12 +64,14 @@ func (x *Sequences) Add(id int32, start, end Point) bool {
 		x.of[key] = k
 		if k < cap(x.all) {
 			x.all = x.all[:k+1]
-			x.all[k] = sequence{instants: x.all[k].instants[:0]}
+			x.all[k] = sequence{lo: lo, instants: x.all[k].instants[:0]}
 		} else {
-			x.all = append(x.all, sequence{})
+			x.all = append(x.all, sequence{lo: lo})
 		}
 	}
-	x.all[k].instants = append(x.all[k].instants, instant{id, start, end})
+	q := &x.all[k]
+	q.lo, q.hi = min(q.lo, lo), max(q.hi, hi)
+	q.instants = append(q.instants, instant{id, start, end})
 	return true
 }
 
@@ -87,12 +99,15 @@ func inTime(p, q Point) int { return cmp.Or(cmp.Compare(p.Seg, q.Seg), cmp.Compa
 func (x *Sequences) Len() int { return len(x.all) }
 
 // Near visits, not each once, the numbers that accesses were added with of which nothing may order
-// some with a. Where these are more than most, it reports false and visits none.
-func (x *Sequences) Near(r *Region, a *Access, most int, visit func(id int32)) bool {
+// some with a, which is to bytes [lo, hi); but none of groups that lie elsewhere. Where these are more than
+// most, it reports false and visits none.
+func (x *Sequences) Near(r *Region, a *Access, lo, hi uint64, most int, visit func(id int32)) bool {
 	n := most
 	for k := range x.all {
-		if n -= x.all[k].find(r, a); n < 0 {
-			return false
+		if q := &x.all[k]; q.meets(lo, hi) {
+			if n -= q.find(r, a); n < 0 {
+				return false
+			}
 		}
 	}
 	if n == most {
@@ -100,12 +115,18 @@ func (x *Sequences) Near(r *Region, a *Access, most int, visit func(id int32)) b
 	}
 	for k := range x.all {
 		q := &x.all[k]
+		if !q.meets(lo, hi) {
+			continue
+		}
 		for i := q.near[0]; i < q.near[1]; i++ {
 			visit(q.instants[i].id)
 		}
 	}
 	return true
 }
+
+// meets reports whether accesses may be to bytes in [lo, hi).
+func (q *sequence) meets(lo, hi uint64) bool { return q.lo < hi && lo < q.hi }
 
 // find finds the accesses of which nothing may order some with a. It returns their number.
 func (q *sequence) find(r *Region, a *Access) int {

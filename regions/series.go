@@ -127,12 +127,23 @@ func searchFrom(near, n int, is func(int) bool) int {
 	return lo + sort.Search(hi-lo, func(i int) bool { return is(lo + i) })
 }
 
-// Each visits when accesses start and end: the first and the last of several that follow
-// one another at equal distances.
-func (s *Series) Each(visit func(start, end Point)) {
+// fewTogether is how many accesses at equal distances Each visits one by one: any two are such.
+const fewTogether = 16
+
+// Each visits when accesses start and end; of many that follow one another at equal distances, when the
+// first does and the last.
+func (s *Series) Each(visit func(start, end Point, many bool)) {
+	line := s.like.Start.Line
 	for i := range s.moments {
 		m := &s.moments[i]
-		visit(m.startOf(0, s.like.Start.Line), m.endOf(uint64(m.count)-1))
+		n := uint64(m.count)
+		if n > fewTogether {
+			visit(m.startOf(0, line), m.endOf(n-1), true)
+			continue
+		}
+		for k := range n {
+			visit(m.startOf(k, line), m.endOf(k), false)
+		}
 	}
 }
 
