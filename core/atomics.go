@@ -47,7 +47,7 @@ func (s *Strand) Atomic(c *Call, a Atomic) {
 	if m.opts.IgnoreValues || !c.Returned {
 		return
 	}
-	op := s.visit(m.word(s.wordOf(a)), c.Begin, a.Update, false)
+	op := s.visit(m.word(s.wordOf(a)), c.Call, c.Begin, a.Update, false)
 	op.fetches = a.Fetches
 	op.order = order{language: true, store: !a.Fetches, acquire: a.Acquire}
 	if a.Update != nil {

@@ -252,6 +252,7 @@ func (s *Strand) replayCall() {
 	}
 	c := &s.call
 	*c = Call{Call: s.event.Call, function: s.m.function(s.event.Call.Fn)}
+	s.callEnded = c.End
 	if c.function.note != nil {
 		s.note(c)
 		return

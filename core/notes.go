@@ -301,6 +301,7 @@ func acquire(s *Strand, x *item) {
 	}
 	s.park(x)
 	s.call = Call{Call: keep(x.event.Call), function: x.fn, kept: true}
+	s.callEnded = s.call.End
 	if s.line == noLine { // it takes one once it knows whose it comes after: as many strands wait as there are read ahead
 		s.sync.call = s.Info(&s.call)
 		s.sync.begin(x.waits, s.unparked)

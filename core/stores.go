@@ -186,24 +186,20 @@ func (s *Strand) overwrites(st *trace.Stretch) {
 			w = s.m.word(k) // others may wait for what comes behind the store
 		}
 		w.forgetStores(s)
-		s.store(k, s.Now(), s.behindCall())
+		s.store(w, s.Now(), s.callEnded)
 	}
 }
 
 // store notes a store of the strand to a word, at a moment behind a call that was over at a time, ns.
-func (s *Strand) store(k WordKey, at regions.Point, began int64) {
-	op := s.Overwrite(k, began, true)
+func (s *Strand) store(w *word, at regions.Point, began int64) {
+	w.stored = true
+	op := s.visit(w, nil, began, blur, false)
 	op.Complete(at)
 	op.done = math.MaxInt64 // when it was is not known
 }
 
-// behindCall returns when the last call of the strand was over, ns.
-func (s *Strand) behindCall() int64 {
-	if s.call.Call == nil { // a thread may begin with stores
-		return 0
-	}
-	return s.call.End
-}
+// blur is the Update of what leaves an unknown value.
+func blur(Value) (Value, bool) { return Value{}, true }
 
 const (
 	mostRecent  = 16 // that are kept
@@ -230,28 +226,32 @@ func (x *recentStores) note(s *Strand, st *trace.Stretch) {
 	for i := range rows {
 		r := &rows[i]
 		if lo, hi := r.Bounds(); r.Store && hi-lo <= recentBytes && !s.told(r.Atomic) {
-			x.stores[x.n%mostRecent] = recentStore{lo, hi, s.Moment(), s.behindCall()}
+			x.stores[x.n%mostRecent] = recentStore{lo, hi, s.Moment(), s.callEnded}
 			x.n++
 		}
 	}
 }
 
 // storedBefore notes the last stores of the process to a word that somebody comes to now.
-func (p *Process) storedBefore(k WordKey) {
-	p.first.storedBefore(k)
+func (p *Process) storedBefore(w *word) {
+	p.first.storedBefore(w)
 	if p.team != nil {
 		for _, s := range p.team.others {
-			s.storedBefore(k)
+			s.storedBefore(w)
 		}
 	}
 }
 
-func (s *Strand) storedBefore(k WordKey) {
-	x := &s.recent
+func (s *Strand) storedBefore(w *word) {
+	x, lo, hi := &s.recent, w.key.Addr, w.key.Addr+w.key.Bytes
 	for i := x.n - 1; i >= max(0, x.n-mostRecent); i-- {
 		st := &x.stores[i%mostRecent]
-		if st.at.Region == s.m.index && st.at.At.Line == s.line && st.lo < k.Addr+k.Bytes && k.Addr < st.hi {
-			s.store(k, st.at.At, st.began)
+		if st.at.Region == s.m.index && st.at.At.Line == s.line && st.lo < hi && lo < st.hi {
+			at := st.at.At
+			if s.m.IsPast(st.at) { // all know of it
+				at = regions.BeforeRegion(s.Rank)
+			}
+			s.store(w, at, st.began)
 			return
 		}
 	}

@@ -23,21 +23,22 @@ const (
 type Strand struct {
 	*Process
 
-	state    state
-	call     Call   // the call under way
-	pos      uint64 // number of the present event in the trace of the process
-	thread   uint32 // that makes it
-	line     int32  // of package regions; noLine as long as the strand has done nothing
-	path     *path  // of the line
-	sync     synchronization
-	issued   issues
-	ended    uint64     // accesses that it has completed
-	foresees *Foresight // what it is going to do to words
-	fenced   fences
-	reread   reread
-	recent   recentStores
-	meeting  meetingOfAll // at which it stands
-	member                // of a process with several strands
+	state     state
+	call      Call   // the call under way; what it has of the trace is good until the strand goes on
+	callEnded int64  // when the last call was over, ns; 0: there was none
+	pos       uint64 // number of the present event in the trace of the process
+	thread    uint32 // that makes it
+	line      int32  // of package regions; noLine as long as the strand has done nothing
+	path      *path  // of the line
+	sync      synchronization
+	issued    issues
+	ended     uint64     // accesses that it has completed
+	foresees  *Foresight // what it is going to do to words
+	fenced    fences
+	reread    reread
+	recent    recentStores
+	meeting   meetingOfAll // at which it stands
+	member                 // of a process with several strands
 }
 
 // Pos returns the number of the present event in the trace, from 1.

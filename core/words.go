@@ -195,7 +195,7 @@ func (m *Machine) word(k WordKey) *word {
 		m.words.all[k] = w
 		m.processes[k.Owner].words.add(m, k)
 		if !ok {
-			m.processes[k.Owner].storedBefore(k)
+			m.processes[k.Owner].storedBefore(w)
 		}
 	}
 	w.visited = true
@@ -227,7 +227,7 @@ func (s *Strand) Issue(k WordKey, began int64, update Update, fetches bool) *Wor
 	if s.m.opts.IgnoreValues {
 		return nil
 	}
-	op := s.visit(s.m.word(k), began, update, false)
+	op := s.visit(s.m.word(k), s.call.Call, began, update, false)
 	if op.fetches = fetches; fetches {
 		op.word.reading++
 	}
@@ -245,7 +245,7 @@ func (s *Strand) Look(k WordKey, began int64, unsure func()) *WordOp {
 	if s.m.opts.IgnoreValues {
 		return nil
 	}
-	op := s.visit(s.m.word(k), began, nil, true)
+	op := s.visit(s.m.word(k), s.call.Call, began, nil, true)
 	op.fetches, op.unsure = true, unsure
 	return op
 }
@@ -262,7 +262,7 @@ func (s *Strand) Overwrite(k WordKey, began int64, expected bool) *WordOp {
 		return nil
 	}
 	w.stored = true
-	return s.visit(w, began, func(Value) (Value, bool) { return Value{}, true }, false)
+	return s.visit(w, s.call.Call, began, blur, false)
 }
 
 // Expect begins a wait of the strand for a value of a word that meets a condition: a read
@@ -270,7 +270,7 @@ func (s *Strand) Overwrite(k WordKey, began int64, expected bool) *WordOp {
 // read when it began, which did not meet it. unsure is called where it cannot be told
 // which update it was.
 func (s *Strand) Expect(k WordKey, began int64, meets func(int64) bool, behind *WordOp, unsure func()) *WordOp {
-	op := s.visit(s.m.word(k), began, nil, true)
+	op := s.visit(s.m.word(k), s.call.Call, began, nil, true)
 	op.fetches, op.meets, op.behind, op.unsure = true, meets, behind, unsure
 	return op
 }
@@ -283,15 +283,15 @@ func (op *WordOp) Tell(bits, ended int64) {
 	}
 }
 
-// visit begins an operation; look: a read of the strand's own memory, which need not come
+// visit begins an operation of a call, or of none; look: a read of the strand's own memory, which need not come
 // after what its process has issued.
-func (s *Strand) visit(w *word, began int64, update Update, look bool) *WordOp {
+func (s *Strand) visit(w *word, by *trace.Call, began int64, update Update, look bool) *WordOp {
 	if by, at := &s.m.writing.by, bytesOf(w.key); len(*by) == 0 || (*by)[len(*by)-1] != at {
 		*by = append(*by, at)
 	}
 	op := &WordOp{strand: s, word: w, region: s.m.index, update: update, began: began, pos: s.pos, floor: w.versions[0]}
-	if c := s.call.Call; c != nil {
-		op.fn, op.stack = c.Fn.Name, c.Stack
+	if by != nil {
+		op.fn, op.stack = by.Fn.Name, by.Stack
 	}
 	if s.team != nil {
 		op.issuedAt, op.from = s.Now(), s.m.index
@@ -358,8 +358,8 @@ func (op *WordOp) Complete(at regions.Point) {
 		op.also = append(op.also, at)
 	} else {
 		op.completed, op.complete = at, true
-		if c := op.strand.current.call.Call; c != nil { // which may be another strand's
-			op.done = c.End
+		if ended := op.strand.current.callEnded; ended != 0 { // which may be another strand's
+			op.done = ended
 		}
 		op.sooner()
 	}
