@@ -8,14 +8,15 @@ import (
 	"github.com/mcchk/mcchk/core"
 )
 
-// TestLanes: a notification takes what was written before it, and nothing twice.
+// TestLanes: a notification takes what was written before it, and nothing twice; what has arrived by one of its
+// own is not kept for others.
 func TestLanes(t *testing.T) {
 	p := &process{m: &Model{Machine: &core.Machine{}}, queues: map[int64]*queue{}}
 	q := p.queue(3)
 	require.Same(t, q, p.queue(3))
 	ops := make([]*operation, 5)
 	for i := range ops {
-		ops[i] = &operation{}
+		ops[i] = &operation{remote: &core.Pending{}, local: &core.Pending{}}
 	}
 	q.write(p, 1, ops[:2])
 	q.write(p, 2, ops[2:3]) // to another rank
@@ -29,6 +30,15 @@ func TestLanes(t *testing.T) {
 	require.Equal(t, ops[2:3], q.lane(2).until(1))
 	require.Equal(t, second, l.next())
 	require.Len(t, q.writes, 5, "gaspi_wait is to complete all of them at their sources")
+
+	q.write(p, 4, ops[:3])
+	l = q.lane(4)
+	ops[0].remote, ops[0].local = nil, nil
+	ops[2].remote = nil
+	q.write(p, 4, ops[3:])
+	require.Equal(t, ops[1:], l.writes, "the first one has arrived, and the third is not complete at its source")
+	require.Equal(t, 5, l.next())
+	require.Equal(t, ops[1:3], l.until(3))
 }
 
 // TestJournal: each line deals with an operation once, whatever calls complete it, and a
