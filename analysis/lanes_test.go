@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"testing"
 
@@ -37,15 +38,21 @@ func TestPutsOfAnyLength(t *testing.T) {
 			}
 			run.Every().Call(3, "fence", nil)
 		}
-		files := traceFiles(t, run)
-		for _, opts := range []Options{{Clock: evc.Encoded}, {Clock: evc.Encoded, Pairwise: true}} {
-			res := inMemoryWith(t, files, opts)
-			got := uint64(0)
-			for i := range res.Findings {
-				got += res.Findings[i].Count
-			}
-			require.Equal(t, want, got, "seed %d, %d puts, %+v: %+v", seed, made, opts, res.Caveats)
+		requirePairs(t, run, want, "seed %d, %d puts", seed, made)
+	}
+}
+
+// requirePairs checks in how many pairs accesses of a run race, looked for and with every pair compared.
+func requirePairs(t *testing.T, run *scenario.Trace, want uint64, what string, args ...any) {
+	t.Helper()
+	files := traceFiles(t, run)
+	for _, opts := range []Options{{Clock: evc.Encoded}, {Clock: evc.Encoded, Pairwise: true}} {
+		res := inMemoryWith(t, files, opts)
+		got := uint64(0)
+		for i := range res.Findings {
+			got += res.Findings[i].Count
 		}
+		require.Equal(t, want, got, "%s, %+v: %+v", fmt.Sprintf(what, args...), opts, res.Caveats)
 	}
 }
 
@@ -74,14 +81,6 @@ func TestGetsOfAnyLength(t *testing.T) {
 			}
 		}
 		run.Every().Call(3, "unlock_all", nil)
-		files := traceFiles(t, run)
-		for _, opts := range []Options{{Clock: evc.Encoded}, {Clock: evc.Encoded, Pairwise: true}} {
-			res := inMemoryWith(t, files, opts)
-			got := uint64(0)
-			for i := range res.Findings {
-				got += res.Findings[i].Count
-			}
-			require.Equal(t, want, got, "seed %d, %+v: %+v", seed, opts, res.Caveats)
-		}
+		requirePairs(t, run, want, "seed %d", seed)
 	}
 }

@@ -13,6 +13,7 @@ import (
 type inTime struct {
 	sequences regions.Sequences
 	groups    []int32 // of each lane: those of a group share bytes with no other's
+	order     []int32 // room for group
 	always    []int32 // lanes with accesses whose times say nothing
 	built     bool    // for the lanes of the slice, which is not before it is of use
 	crowded   bool    // the last stretch of loads and stores had many lanes near, and few at its time
@@ -56,7 +57,8 @@ const mostGroups = 8
 func (x *inTime) group(all []*Lane) {
 	x.groups = slices.Grow(x.groups[:0], len(all))[:len(all)]
 	clear(x.groups)
-	order := make([]int32, len(all))
+	x.order = slices.Grow(x.order[:0], len(all))[:len(all)]
+	order := x.order
 	for j := range order {
 		order[j] = int32(j)
 	}

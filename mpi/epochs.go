@@ -193,7 +193,7 @@ func doLockTicket(m *Model, p *process, c *core.Call, _ *entry) {
 func (m *Model) granted(p *process, c *core.Call, e *epochs, l *lockEpoch, target int32, after func()) {
 	n := c.Int(argTicket)
 	if n >= 0 {
-		o := m.LockOrder(core.LockKey{Object: e.win.ID, Target: e.win.members[target]})
+		o := m.lockOrder(e, target)
 		if !l.noCheck && !l.transfer {
 			l.grants = append(l.grants, p.Grant(c, o, n, l.exclusive, l.call, after))
 			return
@@ -203,6 +203,11 @@ func (m *Model) granted(p *process, c *core.Call, e *epochs, l *lockEpoch, targe
 	if after != nil {
 		after()
 	}
+}
+
+// lockOrder returns the order of the locks of a member's part of a window.
+func (m *Model) lockOrder(e *epochs, target int32) *core.LockOrder {
+	return m.LockOrder(core.LockKey{Object: e.win.ID, Target: e.win.members[target]})
 }
 
 // doUnlock: MPI_Win_unlock and MPI_Win_unlock_all complete everything at their

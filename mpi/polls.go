@@ -46,7 +46,7 @@ func (m *Model) passed(p *process, call *trace.Call) {
 		return
 	}
 	if target, n := e.win.target(c.Int(argRank)), c.Int(argTicket); target >= 0 && n >= 0 {
-		m.Skip(m.LockOrder(core.LockKey{Object: e.win.ID, Target: e.win.members[target]}), n)
+		m.Skip(m.lockOrder(e, target), n)
 	}
 }
 

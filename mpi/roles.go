@@ -43,7 +43,7 @@ const (
 const SameOp regions.Mode = "same_op"
 
 // Promises of a window to accumulate operations: the bits of trace.OrderRAR and
-// so on, those of accumulate_ordering, and another for same_op.
+// so on, those of accumulate_ordering, and another for same_op; and what one operation promises (AnyOp).
 const (
 	promiseSameOp int64 = 1 << 32
 	promiseAnyOp  int64 = 1 << 33

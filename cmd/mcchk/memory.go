@@ -94,15 +94,13 @@ const (
 // of the machine. It also says when garbage is collected, unless GOGC does.
 func watchMemory(w io.Writer, getenv func(string) string) {
 	inUse := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/gc/heap/live:bytes"}}
-	percent := 100
+	own, percent := getenv("GOGC") == "", 100
 	look := func() {
 		metrics.Read(inUse)
 		limit := debug.SetMemoryLimit(-1)
-		if getenv("GOGC") == "" {
-			if p := garbagePercent(int64(inUse[1].Value.Uint64()), limit); p*8 < percent*7 || p*7 > percent*8 {
-				percent = p
-				debug.SetGCPercent(p)
-			}
+		if p := garbagePercent(int64(inUse[1].Value.Uint64()), limit); own && (p*8 < percent*7 || p*7 > percent*8) {
+			percent = p
+			debug.SetGCPercent(p)
 		}
 		if float64(inUse[0].Value.Uint64()) > float64(limit)/100*watchShare {
 			fmt.Fprintf(w, "mcchk: no verdict: more than the %d MiB of memory that may be in use are needed, and the analysis could not be ended in time. That is an error of mcchk: please report it. More memory (--max-memory) or an analysis in parts (--shard) may help\n", limit>>20)
