@@ -24,6 +24,7 @@ import (
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/models"
 	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
 	"github.com/mcchk/mcchk/trace"
 )
@@ -221,9 +222,9 @@ func (r *run) result() (*Result, error) {
 	if err != nil {
 		e.Warnings = append(e.Warnings, err.Error())
 	}
-	kept := r.keptText(e)
+	n.sources = sources.NewReader(r.keptText(e), sources.Disk{})
 	res := e.conclude(n)
-	res.showSources(kept)
+	res.showSources(n.sources)
 	res.Stats = r.stats
 	res.Interrupted = r.stopped != nil
 	return res, nil

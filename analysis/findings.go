@@ -269,6 +269,7 @@ func (n *namer) finding(g *conflicts.Group) conflicts.Finding {
 	if g.Rule == conflicts.RuleLockOrder {
 		f.Granted = [2]conflicts.SyncPoint{n.syncPoint(s.Locks[0]), n.syncPoint(s.Locks[1])}
 	}
+	n.seePolls(&f)
 	f.Explanation = models.Explain(&f)
 	return f
 }

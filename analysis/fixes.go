@@ -271,7 +271,7 @@ func (t *trials) prepare(res *Result) error {
 		t.room = 0
 		return nil
 	}
-	t.plan()
+	t.plan(res)
 	return t.values()
 }
 
@@ -445,8 +445,8 @@ func (s derived) Op(id int64) string {
 }
 
 // plan makes the plans.
-func (t *trials) plan() {
-	t.scan.Require(t.clues.needs())
+func (t *trials) plan(res *Result) {
+	t.scan.Require(append(t.clues.needs(), waits(res.Findings)...))
 	for _, o := range t.queue {
 		o.plan, o.why = t.scan.Plan(o.steps, t.statement, &t.maker, trial.Early)
 		if o.why != nil && !errors.Is(o.why, trial.ErrBlocked) || !slices.ContainsFunc(o.steps, func(s conflicts.Step) bool {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
 	"github.com/mcchk/mcchk/trace"
 )
@@ -18,6 +19,7 @@ type namer struct {
 	readers   []*trace.Reader // by rank; none where all stacks are known
 	resolver  *symbols.Resolver
 	layers    symbols.Layers
+	sources   *sources.Reader // nil: explanations do without
 	stacks    map[stackKey][]symbols.Frame
 	variables map[variableKey]named
 	blocks    map[int32]*blocksOf

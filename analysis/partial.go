@@ -245,8 +245,9 @@ func MergePartials(parts []*Partial, heap int64) (*Result, error) {
 	}
 	e.Groups, e.Firm, e.Predicted, e.Others = conflicts.Join(groups...), conflicts.Join(firm...), conflicts.Join(predicted...), conflicts.Join(others...)
 	e.leaveOut(heap)
+	n.sources = sources.NewReader(first.Sources, sources.Disk{})
 	res := e.conclude(n)
-	res.showSources(first.Sources)
+	res.showSources(n.sources)
 	return res, nil
 }
 

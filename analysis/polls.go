@@ -5,9 +5,46 @@ import (
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/models"
+	"github.com/mcchk/mcchk/regions"
 	"github.com/mcchk/mcchk/sources"
 	"github.com/mcchk/mcchk/symbols"
+	"github.com/mcchk/mcchk/trial"
 )
+
+// seePolls marks a load in the condition of a loop that meets what another process leaves there, of the
+// same few bytes: the loop may wait for that.
+func (n *namer) seePolls(f *conflicts.Finding) {
+	for _, x := range [][2]*conflicts.Side{{&f.First, &f.Second}, {&f.Second, &f.First}} {
+		s, of := x[0], x[1]
+		if s.Class != regions.Local || s.Write || of.Class != regions.Target || !of.Write || s.Rank == of.Rank || f.Began != 0 ||
+			s.Lo != of.Lo || s.Hi != of.Hi || s.Hi-s.Lo > mostPolled {
+			continue
+		}
+		frames := symbols.Path(s.Stack)
+		here := symbols.HereAt(frames)
+		if here < 0 {
+			continue
+		}
+		for _, at := range frames[here:min(here+2, len(frames))] { // in it, or in a function that it calls
+			s.Polls = s.Polls || sources.InLoopCondition(at.File, n.sources.Line(at.File, at.Line), at.Column)
+		}
+	}
+}
+
+// mostPolled is the size of what a loop waits for, bytes, at most.
+const mostPolled = 8
+
+// waits lists what loops that poll by loads need.
+func waits(findings []conflicts.Finding) (out []trial.Need) {
+	for i := range findings {
+		for _, x := range [][2]*conflicts.Side{{&findings[i].First, &findings[i].Second}, {&findings[i].Second, &findings[i].First}} {
+			if s, of := x[0], x[1]; s.Polls {
+				out = append(out, trial.Need{Rank: s.Rank, Pos: s.Event, Of: of.Rank, At: of.Event})
+			}
+		}
+	}
+	return out
+}
 
 // between returns an operation of the process of x, behind x, and one of the process of y,
 // before y, of which the second may have fetched what the first left there; nil where their

@@ -5,11 +5,16 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/evc"
 	"github.com/mcchk/mcchk/internal/scenario"
+	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/sources"
+	"github.com/mcchk/mcchk/symbols"
 )
 
 // TestManyPolls: polls that are completed together, so many that the planner looks them up by
@@ -114,4 +119,44 @@ func TestSumsCompletedTogether(t *testing.T) {
 		require.Empty(t, res.Caveats, silent)
 		require.Equal(t, NoRace, res.Verdict, silent)
 	}
+}
+
+// stored is the text of one file.
+type stored string
+
+func (s stored) ReadFile(string) ([]byte, error) { return []byte(s), nil }
+
+func (stored) ModTime(string) time.Time { return time.Time{} }
+
+// TestSeePolls: a load of what another process leaves may wait for it where it is in the condition of a
+// loop, or in a function called there; not elsewhere, nor that of other bytes, nor where the source is not known.
+func TestSeePolls(t *testing.T) {
+	t.Parallel()
+	n := &namer{sources: sources.NewReader(nil, stored("while (!box->flag)\n    x = box->flag;\nint ready(void) { return box->flag; }\nwhile (!ready()) {\n"))}
+	polls := func(change func(*conflicts.Finding), lines ...int) bool {
+		f := conflicts.Finding{
+			First:  conflicts.Side{Call: "MPI_Put", Class: regions.Target, Write: true, Lo: 8, Hi: 12},
+			Second: conflicts.Side{Rank: 1, Class: regions.Local, Lo: 8, Hi: 12},
+		}
+		for _, line := range lines {
+			f.Second.Stack = append(f.Second.Stack, symbols.Frame{Func: fmt.Sprintf("f%d", line), File: "a.c", Line: line})
+		}
+		change(&f)
+		n.seePolls(&f)
+		require.False(t, f.First.Polls)
+		return f.Second.Polls
+	}
+	as := func(*conflicts.Finding) {}
+	require.True(t, polls(as, 1))
+	require.True(t, polls(as, 3, 4))
+	require.False(t, polls(as, 2))
+	require.False(t, polls(as, 3))
+	require.False(t, polls(as))
+	require.False(t, polls(func(f *conflicts.Finding) { f.Began = 1 }, 1))
+	require.False(t, polls(func(f *conflicts.Finding) { f.First.Hi = 16 }, 1))
+	require.False(t, polls(func(f *conflicts.Finding) { f.Second.Write = true }, 1))
+	require.False(t, polls(func(f *conflicts.Finding) { f.First.Rank = 1 }, 1))
+	require.False(t, polls(func(f *conflicts.Finding) { f.First.Hi, f.Second.Hi = 40, 40 }, 1))
+	n.sources = nil
+	require.False(t, polls(as, 1))
 }

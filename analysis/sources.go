@@ -30,8 +30,8 @@ func (r *run) keptText(e *evidence) *sources.Stored {
 
 // showSources gives a result the lines of its source places, and warns of files
 // that are not what they were.
-func (res *Result) showSources(kept *sources.Stored) {
-	res.Sources = sources.NewReader(kept, sources.Disk{})
+func (res *Result) showSources(text *sources.Reader) {
+	res.Sources = text
 	told := map[string]bool{}
 	for i := range res.Findings {
 		if b := &res.Findings[i].Block; len(b.Stack) > 0 {

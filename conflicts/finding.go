@@ -74,6 +74,7 @@ type Side struct {
 	Local   SyncPoint       // what completed a one-sided operation at its origin and not at its target, without its Event; Call "" if nothing
 	Before  Turn            // last call before it that may make processes wait for each other
 	After   Turn            // first such call after it started
+	Polls   bool            // it is a load in the condition of a loop, as far as the source line tells, that waits for what the other access leaves
 	// Lo and Hi bound the bytes accessed, as Lo and Hi of the Finding do;
 	// Holes: with others between. Unit is the size of the basic datatype of a
 	// one-sided operation, bytes; 0: it has several, or this is none.

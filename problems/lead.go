@@ -10,9 +10,9 @@ import (
 // Which finding of a problem stands in front, and which of its fixes.
 
 // lead puts the first of the gravest findings in front that has a fix which removes them all, or one of the
-// same operation that meets it sooner; where none has, the first that says that a call was used wrongly,
-// since the others follow from that; and else of an operation's two ends the target, which what completes
-// it there leaves as little as the origin.
+// same operation that meets it sooner; where none has, the first that says that a call was used wrongly, or
+// else that a loop may wait for a value, since the others follow from that; and else of an operation's two
+// ends the target, which what completes it there leaves as little as the origin.
 func (p *Problem) lead(findings []conflicts.Finding) {
 	gravest := slices.IndexFunc(p.Findings, func(k int) bool { return findings[k].Severity != findings[p.Lead()].Severity })
 	if gravest < 0 {
@@ -23,6 +23,7 @@ func (p *Problem) lead(findings []conflicts.Finding) {
 			return slices.ContainsFunc(f.Fixes, func(fix conflicts.Fix) bool { return !fix.Chance && includes(fix.Trial.Removes, p.Findings) })
 		},
 		func(f *conflicts.Finding) bool { return f.Class == conflicts.Usage },
+		func(f *conflicts.Finding) bool { load, _ := looping(f); return load != nil },
 	} {
 		i := slices.IndexFunc(p.Findings[:gravest], func(k int) bool { return leads(&findings[k]) })
 		for n := i + 1; i >= 0 && n < gravest; n++ {

@@ -15,6 +15,8 @@
 //   - the one is of an operation that fetches a value again and again and is not complete
 //     there, and the other is a conflict that nothing orders, of what its process does next:
 //     the value might have ordered it;
+//   - the one is of a load in the condition of a loop, and the other a conflict that nothing orders, of
+//     what its process does next, and the other process has done before it left the value: the same;
 //   - both are calls that the same earlier call should have allowed, or operations on one
 //     window that are in no epoch since the same call, or none: one call would open it;
 //   - one change of one statement was proposed for the one, tried, and seen to remove both,
@@ -62,6 +64,7 @@ func Of(findings []conflicts.Finding) []Problem {
 	g.joinLate(findings)
 	g.joinUnordered(findings)
 	g.joinPolled(findings)
+	g.joinLoops(findings)
 	g.part(findings)
 	g.joinTried(findings)
 	var out []Problem
@@ -393,6 +396,40 @@ func (g *grouping) joinPolled(findings []conflicts.Finding) {
 			}
 		}
 	}
+}
+
+// joinLoops joins conflicts that nothing orders with that of a loop which may wait by loads for what another
+// process leaves, where the value would have ordered them: what the one does behind the loop, and the other
+// before that.
+func (g *grouping) joinLoops(findings []conflicts.Finding) {
+	for i := range findings {
+		load, leaves := looping(&findings[i])
+		if load == nil {
+			continue
+		}
+		for k := range findings {
+			f := &findings[k]
+			if k == i || f.Class != conflicts.AcrossProcesses || f.Began != 0 || f.Region != findings[i].Region {
+				continue
+			}
+			for _, x := range [][2]*conflicts.Side{{&f.First, &f.Second}, {&f.Second, &f.First}} {
+				if x[0].Rank == load.Rank && x[0].Event > load.Event && x[1].Rank == leaves.Rank && x[1].Event < leaves.Event {
+					g.union(i, k, true)
+				}
+			}
+		}
+	}
+}
+
+// looping returns the load of a finding that may wait in a loop, and what leaves the value; nil where there is none.
+func looping(f *conflicts.Finding) (load, leaves *conflicts.Side) {
+	switch {
+	case f.First.Polls:
+		return &f.First, &f.Second
+	case f.Second.Polls:
+		return &f.Second, &f.First
+	}
+	return nil, nil
 }
 
 // fetched is the role of memory that an operation on a value puts what it was into.

@@ -273,3 +273,21 @@ func TestSortFixes(t *testing.T) {
 	}
 	require.Equal(t, []string{"whole", "untried", "as good", "obvious", "alone"}, got)
 }
+
+// TestLoopThatWaits: what a value would have ordered that a loop waits for by loads is one problem with
+// that, which is told first; what is not behind the loop, or is of another process, is not.
+func TestLoopThatWaits(t *testing.T) {
+	t.Parallel()
+	conflict := func(rank int, wrote, read uint64) conflicts.Finding {
+		f := between(10, int(20+read)) // of other calls each
+		f.First = conflicts.Side{Rank: 0, Event: wrote, Call: "MPI_Put", Role: "put", Class: regions.Target, Write: true, Stack: at("", int(wrote)).Stack}
+		f.Second = conflicts.Side{Rank: rank, Event: read, Role: "load", Class: regions.Local, Stack: at("", int(read)).Stack}
+		return f
+	}
+	poll := conflict(1, 50, 150)
+	poll.Second.Polls = true
+	all := []conflicts.Finding{conflict(1, 40, 160), poll, conflict(1, 41, 140), conflict(2, 42, 170), conflict(1, 60, 180)}
+	require.Equal(t, []Problem{{[]int{1, 0}}, {[]int{2}}, {[]int{3}}, {[]int{4}}}, Of(all))
+	all[1].Second.Polls = false
+	require.Len(t, Of(all), 5)
+}

@@ -57,6 +57,27 @@ func Together(f *conflicts.Finding, read, write *conflicts.Side) string {
 	return explain.New(vocabulary{}, f).Together(read, write, how)
 }
 
+// polled proposes to fetch atomically what a loop may wait for: a load is neither atomic with what
+// leaves the value, nor does anything behind the loop come after that.
+func polled(w *explain.Wording) (conflicts.Fix, bool) {
+	load, leaves := &w.Finding.First, &w.Finding.Second
+	if leaves.Polls {
+		load, leaves = leaves, load
+	}
+	if !load.Polls || isTransfer(leaves) {
+		return conflicts.Fix{}, false
+	}
+	also := ""
+	if !leaves.Atomic {
+		also = fmt.Sprintf(", and leave it with MPI_Accumulate and MPI_REPLACE in place of %s", w.Access(leaves))
+	}
+	m := explain.ProposeAt(conflicts.FixOperation, explain.Place(load),
+		"if the loop waits for what %s leaves, fetch that there with MPI_Fetch_and_op and MPI_NO_OP, and an MPI_Win_flush behind it, in place of %s%s: what follows the loop comes after it then",
+		w.Access(leaves), w.Access(load), also)
+	m.Leads = true
+	return m, true
+}
+
 // images orders statements of images, or lets one at a time execute them.
 func images(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
 	both, construct := "both statements", "one and the same critical construct"

@@ -47,7 +47,11 @@ func Explain(f *conflicts.Finding) conflicts.Explanation {
 	case conflicts.RuleAssertion:
 		return changed(w)
 	}
-	return w.Explain()
+	e := w.Explain()
+	if m, ok := polled(w); ok {
+		e = explain.First(e, m)
+	}
+	return e
 }
 
 // otherOperation explains atomic operations that are not the same. Most of them are meant to meet:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcchk/mcchk/conflicts"
 	"github.com/mcchk/mcchk/regions"
+	"github.com/mcchk/mcchk/symbols"
 )
 
 // TestOrdersPartly: which collective calls order only some of their processes.
@@ -49,4 +50,23 @@ func TestFixesOfShared(t *testing.T) {
 	}
 	require.Equal(t, 1, with("MPI_Win_fence"))
 	require.Zero(t, with("MPI_Win_unlock_all"))
+}
+
+// TestLoopThatWaits: where a loop may wait for a value by loads, fetching it is proposed first, and leaving it
+// with an accumulate operation where it is put.
+func TestLoopThatWaits(t *testing.T) {
+	at := func(line int) []symbols.Frame { return []symbols.Frame{{Func: "main", File: "a.c", Line: line}} }
+	f := &conflicts.Finding{
+		Rule: "MC102", Class: conflicts.AcrossProcesses,
+		First:  conflicts.Side{Call: "MPI_Put", Role: "put", Class: regions.Target, Write: true, Stack: at(10)},
+		Second: conflicts.Side{Rank: 1, Role: "load", Class: regions.Local, Stack: at(20)},
+	}
+	require.NotContains(t, Explain(f).Fixes[0].Text, "MPI_Fetch_and_op")
+	f.Second.Polls = true
+	first := Explain(f).Fixes[0]
+	require.True(t, first.Leads)
+	require.Equal(t, "if the loop waits for what MPI_Put (line 10) leaves, fetch that there with MPI_Fetch_and_op and MPI_NO_OP, and an MPI_Win_flush behind it, "+
+		"in place of the load (line 20), and leave it with MPI_Accumulate and MPI_REPLACE in place of MPI_Put (line 10): what follows the loop comes after it then", first.Text)
+	f.First.Call, f.First.Atomic = "MPI_Accumulate", true
+	require.NotContains(t, Explain(f).Fixes[0].Text, "MPI_REPLACE")
 }

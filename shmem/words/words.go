@@ -233,8 +233,10 @@ func polled(w *explain.Wording, a, b *conflicts.Side) []conflicts.Fix {
 	if !element || told || b.Class != regions.Local || b.Write || b.Rank != w.Finding.Owner || b.Lo != a.Lo || b.Hi != a.Hi {
 		return nil
 	}
-	return []conflicts.Fix{explain.ProposeAt(conflicts.FixOperation, explain.Place(b),
-		"if %s waits for the value of %s, let shmem_wait_until (or shmem_test) do so, which comes after the update that it has seen", w.Access(b), w.Access(a))}
+	m := explain.ProposeAt(conflicts.FixOperation, explain.Place(b),
+		"if %s waits for the value of %s, let shmem_wait_until (or shmem_test) do so, which comes after the update that it has seen", w.Access(b), w.Access(a))
+	m.Leads = b.Polls
+	return []conflicts.Fix{m}
 }
 
 // Atomic says with which atomic operations two operations may meet, and what orders
