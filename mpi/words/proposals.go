@@ -50,11 +50,14 @@ func isTransfer(s *conflicts.Side) bool { return s.Epoch == mpi.TransferEpoch }
 
 // Together lets each process, or image, do two operations of a finding as one update.
 func Together(f *conflicts.Finding, read, write *conflicts.Side) string {
-	how := Terms().Update
-	if isTransfer(read) && isTransfer(write) {
+	w, how := explain.New(vocabulary{}, f), Terms().Update
+	switch {
+	case isTransfer(read) && isTransfer(write):
 		how = "in one critical construct (or between lock and unlock of one lock variable), or with an atomic subroutine"
+	case w.OnlyVoid(read, write):
+		how = "in one epoch of MPI_Win_lock with MPI_LOCK_EXCLUSIVE and without MPI_MODE_NOCHECK, or with one MPI_Fetch_and_op or MPI_Accumulate"
 	}
-	return explain.New(vocabulary{}, f).Together(read, write, how)
+	return w.Together(read, write, how)
 }
 
 // polled proposes to fetch atomically what a loop may wait for: a load is neither atomic with what

@@ -70,3 +70,14 @@ func TestLoopThatWaits(t *testing.T) {
 	f.First.Call, f.First.Atomic = "MPI_Accumulate", true
 	require.NotContains(t, Explain(f).Fixes[0].Text, "MPI_REPLACE")
 }
+
+// TestTogetherWithVoidLocks: one update of two operations under locks with MPI_MODE_NOCHECK takes locks without it.
+func TestTogetherWithVoidLocks(t *testing.T) {
+	f := &conflicts.Finding{Rule: "MC101", Class: conflicts.AcrossProcesses, Window: 1}
+	f.First.Locks = []conflicts.Lock{{Exclusive: true, Window: 1, Void: true}}
+	f.Second.Locks = f.First.Locks
+	require.Contains(t, Together(f, &f.First, &f.Second), "with MPI_LOCK_EXCLUSIVE and without MPI_MODE_NOCHECK, or")
+	f.First.Locks = []conflicts.Lock{{Window: 1}}
+	f.Second.Locks = f.First.Locks
+	require.Contains(t, Together(f, &f.First, &f.Second), "with MPI_LOCK_EXCLUSIVE, or")
+}
