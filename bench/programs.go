@@ -66,6 +66,9 @@ func programs() []program {
 		{"sort", "cc", "sorting numbers in a window", []int{500000, 2}, 3, 3},
 		{"fft", "c", "recursive Fourier transform in a window", []int{131072, 4}, 3, 3},
 		{"tree", "c", "binary tree in a window", []int{50000, 3}, 3, 3},
+		{"network", "c", "recursive sorting network in a window", []int{32768, 10}, 3, 3},
+		{"forest", "c", "disjoint sets in a window", []int{100000, 20}, 3, 3},
+		{"records", "cc", "records and tables in a window", []int{50000, 160, 10}, 3, 3},
 		{"calls", "c", "small functions", []int{36, 3}, 1.1, 1.2},
 	}
 }

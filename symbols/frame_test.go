@@ -122,8 +122,8 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// TestPathOfStacksWithoutRecursion: the tracer writes each program counter of a stack once, the
-// innermost of equal ones, which must not change the path.
+// TestPathOfStacksWithoutRecursion: of a function the tracer writes its innermost frame in a stack alone, which
+// must not change the path, but for what is inlined in the others.
 func TestPathOfStacksWithoutRecursion(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	layers := []Layer{Application, Application, Application, Library}
@@ -143,14 +143,17 @@ func TestPathOfStacksWithoutRecursion(t *testing.T) {
 			last.Inlined, last.Part = false, r.IntN(6) == 0
 		}
 		var whole, once []Frame
-		seen := map[int]bool{}
+		seen := map[Frame]bool{} // functions
 		for range r.IntN(20) {
-			pc := r.IntN(len(places))
-			whole = Append(whole, places[pc])
-			if !seen[pc] {
-				once = Append(once, places[pc])
+			frames := places[r.IntN(len(places))]
+			own := frames[len(frames)-1]
+			if function := (Frame{Func: own.Func, Part: own.Part}); !seen[function] {
+				once = Append(once, frames)
+				seen[function] = true
+			} else {
+				frames = frames[len(frames)-1:]
 			}
-			seen[pc] = true
+			whole = Append(whole, frames)
 		}
 		if len(once) < len(whole) {
 			shorter++

@@ -23,7 +23,7 @@ type loopWriter struct {
 func kernelsSource(seed uint64, n int) string {
 	w := &loopWriter{rnd: rand.New(rand.NewPCG(seed, 1))}
 	w.out.WriteString("#include \"kernels.h\"\n\nstatic __attribute__((noinline, const)) int known(int x) { return x * x - 3; }\n" +
-		"static __attribute__((noinline, pure)) int look(const int *p) { return (int)((unsigned)*p + 1u); }\n\n" + halves)
+		"static __attribute__((noinline, pure)) int look(const int *p) { return (int)((unsigned)*p + 1u); }\n\n" + halves + chase)
 	for i := range n {
 		w.kernel(i)
 	}
@@ -41,9 +41,23 @@ func kernelsSource(seed uint64, n int) string {
 	}
 	w.out.WriteString("\tATTEMPT(halves((double *)(ARENA + 29008), (double *)(ARENA + 31504), 128));\n" +
 		"\tATTEMPT({ halves((double *)(ARENA + 31008), (double *)(ARENA + 32528), 64); halves_again((double *)(ARENA + 31008), 64); });\n")
+	w.out.WriteString("\tATTEMPT(for (int i = 0; i < 3000; i++) { chase((int *)(ARENA + 30000), i * 7 % 500); chase((int *)(ARENA + 30000), i * 13 % 500); });\n")
 	w.out.WriteString("}\n")
 	return w.out.String()
 }
+
+// chase follows numbers, in calls from two places in turns, and shortens the way.
+const chase = `static __attribute__((noinline)) int chase(int *next, int i)
+{
+	for (int n = 0; n < 20 && next[i] != i; n++) {
+		int on = (int)((unsigned)next[i] % 500u);
+		next[i] = (int)((unsigned)next[on] % 500u);
+		i = on;
+	}
+	return i;
+}
+
+`
 
 // halves is a function that calls itself for each half of what it is given, from two others.
 const halves = `static __attribute__((noinline)) void halves(double *a, double *b, int n)
@@ -98,7 +112,7 @@ const arenaMiddle = 30000
 
 var elementTypes = []string{
 	"char", "unsigned char", "short", "int", "unsigned", "long", "float", "double", "wide", "int", "double", "long",
-	"twelve", "twenty_four", "packed",
+	"twelve", "twenty_four", "packed", "sixteen",
 }
 
 func (w *loopWriter) pick(list ...string) string { return list[w.rnd.IntN(len(list))] }
@@ -246,7 +260,9 @@ func (w *loopWriter) index() string {
 	}
 }
 
-func isStruct(t string) bool { return slices.Contains([]string{"twelve", "twenty_four", "packed"}, t) }
+func isStruct(t string) bool {
+	return slices.Contains([]string{"twelve", "twenty_four", "packed", "sixteen"}, t)
+}
 
 func (w *loopWriter) statement(types []string) {
 	k := w.rnd.IntN(len(types))
@@ -270,12 +286,15 @@ func (w *loopWriter) statement(types []string) {
 		w.line("x ^= (unsigned)idx[%s & 15];", w.loops[len(w.loops)-1])
 	case 7, 8, 9, 10, 11, 12:
 		w.load(a, t)
-	case 13:
-		if isStruct(t) {
+	case 13, 14:
+		switch {
+		case isStruct(t):
 			w.line("%s[%s] = %s[%s];", a, w.index(), a, w.index())
-			return
+		case t == "int" || t == "unsigned" || t == "long":
+			w.lesser(a, t)
+		default:
+			w.update(a, t)
 		}
-		w.update(a, t)
 	default:
 		w.store(a, t)
 	}
@@ -301,9 +320,17 @@ func (w *loopWriter) load(a, t string) {
 		w.line("x += (unsigned)%s[%s].%s;", a, w.index(), w.pick("a", "c"))
 	case "packed":
 		w.line("x += (unsigned)%s[%s].%s;", a, w.index(), w.pick("tag", "value"))
+	case "sixteen":
+		w.line("x += (unsigned)%s[%s].%s;", a, w.index(), w.pick("a", "c"))
 	default:
 		w.line("x ^= (unsigned)%s[%s];", a, w.index())
 	}
+}
+
+// lesser takes the lesser of an element and a variable that ends with the block, through their addresses.
+func (w *loopWriter) lesser(a, t string) {
+	w.line("{ %s low = (%s)(x & 7); const %s *at = &%s[%s];", t, t, t, a, w.index())
+	w.line("\tx ^= (unsigned)*(*at < low ? at : &low); }")
 }
 
 // update loads and stores one element.
@@ -324,6 +351,8 @@ func (w *loopWriter) store(a, t string) {
 		w.line("%s[%s].%s = (long)x;", a, w.index(), w.pick("a", "c"))
 	case "packed":
 		w.line("%s[%s].%s = (char)x;", a, w.index(), w.pick("tag", "value"))
+	case "sixteen":
+		w.line("%s[%s].%s = (int)x;", a, w.index(), w.pick("a", "c"))
 	default:
 		w.line("%s[%s] = (%s)(x & 255);", a, w.index(), t)
 	}

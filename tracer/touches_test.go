@@ -155,8 +155,8 @@ func TestIrregularAccessesHaveTheirCallers(t *testing.T) {
 	}
 }
 
-// A recursive function has few stacks, however many ways go down: each of its frames once, which
-// does not change the call path. What lies on the thread's own stack is accessed with all of them,
+// A recursive function has few stacks, however many ways go down: its innermost frame only, as in
+// the call path. What lies on the thread's own stack is accessed with all of them,
 // for in one of the frames it lies.
 func TestRecursionIsNotInStacks(t *testing.T) {
 	t.Parallel()
@@ -238,10 +238,10 @@ int main(int argc, char **argv)
 				}
 				stacks[e.access.Stack] = true
 				slices.Sort(pcs)
-				require.Len(t, slices.Compact(pcs), len(rec.Stack(e.access.Stack)), "each frame once")
+				require.LessOrEqual(t, len(pcs), 5, "each function once: down, main, and what calls that")
 			}
 			require.Len(t, stored, 2*elements)
-			require.LessOrEqual(t, len(stacks), 4*(1+4+12+24+24), "four accesses, reached by some of four calls in any order")
+			require.LessOrEqual(t, len(stacks), 4, "one for each access")
 			require.Greater(t, longest, 11, "frames")
 		})
 	}

@@ -48,7 +48,7 @@ namespace {
 bool is_instrumented(const Module &module) { return module.getFunction("__tsan_init") || module.getFunction("mcchk_inlined_unit"); }
 
 const unsigned store_flag = 1; /* MCCHK_STORE of ../runtime/mcchk.h */
-const unsigned touch_words = 10; /* of struct mcchk_touch */
+const unsigned touch_words = 11; /* of struct mcchk_touch */
 
 /* Loops that have more ways out, or accesses for all of them, keep their tests: code
  * would grow by a call for each. */

@@ -2,7 +2,7 @@
  * other. Its maps (struct mcchk_touch of ../runtime/mcchk.h) change in such a loop by nothing
  * but its own calls, so they are looked up in front of it, and again behind each of those. */
 
-enum { touch_context, touch_lo, touch_count, touch_map, touch_settled = 7, touch_cold_lo, touch_cold_count };
+enum { touch_context, touch_lo, touch_count, touch_map, touch_settled = 7, touch_cold_lo, touch_cold_count, touch_others };
 const unsigned entries = 4096; /* MCCHK_ENTRIES */
 const unsigned member_words = 2; /* of struct mcchk_member */
 
@@ -21,6 +21,7 @@ private:
 		GlobalVariable *touch, *members;
 		Value *base;
 		Value *from, *count, *map, *cold_from, *cold_count;
+		Instruction *asks; /* in front of the loop: whether it has the map of another context, and others */
 
 		unsigned shift() const { return Log2_32(g.members.front().size); }
 	};
@@ -43,7 +44,9 @@ private:
 	Value *begins(IRBuilder<> &at, const mapped &m, unsigned i);
 	Value *element(IRBuilder<> &at, const mapped &m);
 	Value *index(IRBuilder<> &at, const mapped &m, Value *element, Value *from);
+	Value *is_own(IRBuilder<> &at, const mapped &m);
 	void read(IRBuilder<> &at, const mapped &m);
+	void write_turn(const mapped &m);
 	void write(const mapped &m);
 	void write_slow(Instruction *slow, const mapped &m);
 	void write(const end &e);
@@ -110,12 +113,15 @@ void map_writer::take(Loop &loop, DominatorTree &tree, LoopInfo &loops, const Ta
 	for (BasicBlock *block : loop.blocks())
 		for (group &g : find_groups(*block, library, true)) {
 			auto *touch = static_words(ConstantAggregateZero::get(ArrayType::get(number(), touch_words)), "mcchk.touch");
-			places.push_back({g, touch, members_of(g), base_of(g, loop, front), variable(), variable(), variable(), variable(), variable()});
+			places.push_back({g, touch, members_of(g), base_of(g, loop, front), variable(), variable(), variable(), variable(), variable(), nullptr});
 		}
 	if (places.size() == before)
 		return;
-	for (size_t i = before; i < places.size(); i++)
+	for (size_t i = before; i < places.size(); i++) {
+		Value *others = front.CreateICmpNE(word(front, places[i], touch_others), front.getInt64(0));
+		places[i].asks = cast<Instruction>(front.CreateAnd(others, front.CreateNot(is_own(front, places[i]))));
 		read(front, places[i]);
+	}
 	Value *moment = front.CreateLoad(number(), module.getOrInsertGlobal("mcchk_moment", number()), true, "mcchk.moment");
 	SmallPtrSet<BasicBlock *, 8> split;
 	for (;;) {
@@ -142,15 +148,21 @@ Value *map_writer::begins(IRBuilder<> &at, const mapped &m, unsigned i)
 	return at.CreateSelect(even, at.CreateAShr(distance, m.shift()), at.getInt64(1ull << 62));
 }
 
-/* Reads how far a map reaches in this call of the function. */
-void map_writer::read(IRBuilder<> &at, const mapped &m)
+/* Whether the place has its map in this call of the function. */
+Value *map_writer::is_own(IRBuilder<> &at, const mapped &m)
 {
 	Value *frame = at.CreatePtrToInt(at.CreateIntrinsic(Intrinsic::frameaddress, {at.getInt8PtrTy()}, {at.getInt32(0)}), number());
 	Value *caller = at.CreatePtrToInt(at.CreateIntrinsic(Intrinsic::returnaddress, {}, {at.getInt32(0)}), number());
 	auto *words = ArrayType::get(number(), entries); /* MCCHK_ENTRY of ../runtime/mcchk.h */
 	Value *entry = at.CreateAnd(at.CreateAdd(at.CreateLShr(frame, 4), caller), entries - 1);
 	entry = at.CreateInBoundsGEP(words, module.getOrInsertGlobal("mcchk_entries", words), {at.getInt64(0), entry});
-	Value *own = at.CreateICmpEQ(at.CreateSub(at.CreateLoad(number(), entry, true), frame), word(at, m, touch_context));
+	return at.CreateICmpEQ(at.CreateSub(at.CreateLoad(number(), entry, true), frame), word(at, m, touch_context));
+}
+
+/* Reads how far a map reaches in this call of the function. */
+void map_writer::read(IRBuilder<> &at, const mapped &m)
+{
+	Value *own = is_own(at, m);
 	Value *from = begins(at, m, touch_lo), *map = word(at, m, touch_map), *zero = at.getInt64(0);
 	at.CreateStore(from, m.from);
 	at.CreateStore(at.CreateSelect(own, word(at, m, touch_count), zero), m.count);
@@ -230,6 +242,16 @@ void map_writer::write_slow(Instruction *slow, const mapped &m)
 	read(at, m);
 }
 
+/* In front of the loop: the place is to have the map of this call's context. */
+void map_writer::write_turn(const mapped &m)
+{
+	Instruction *then = SplitBlockAndInsertIfThen(m.asks, m.asks->getNextNode(), false, nullptr);
+	IRBuilder<> at(then);
+	FunctionCallee callee = module.getOrInsertFunction("mcchk_maps_turn", at.getVoidTy(), m.touch->getType());
+	cast<Function>(callee.getCallee())->setDoesNotThrow();
+	at.CreateCall(callee, {m.touch});
+}
+
 /* Behind the loop: whether other threads made calls meanwhile. */
 void map_writer::write(const end &e)
 {
@@ -248,6 +270,7 @@ unsigned map_writer::write()
 	unsigned n = 0;
 	for (const mapped &m : places) {
 		write(m);
+		write_turn(m);
 		n += m.g.members.size();
 	}
 	for (const end &e : ends)

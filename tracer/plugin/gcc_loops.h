@@ -21,7 +21,7 @@ bool mathematical(gimple *call)
  * behind it. */
 bool is_quiet(gimple *stmt)
 {
-	if (is_gimple_debug(stmt))
+	if (is_gimple_debug(stmt) || gimple_clobber_p(stmt)) /* the latter, volatile, ends a temporary */
 		return true;
 	access a;
 	if (is_gimple_call(stmt)) {

@@ -23,6 +23,8 @@ struct mapped_end {
 	tree plain;
 };
 auto_vec<mapped_end> mapped_ends;
+/* In front of them: mcchk_maps_turn, for a place each. */
+auto_vec<gimple *> mapped_turns;
 
 void forget_maps()
 {
@@ -31,6 +33,7 @@ void forget_maps()
 	mapped_groups.truncate(0);
 	mapped_places.truncate(0);
 	mapped_ends.truncate(0);
+	mapped_turns.truncate(0);
 }
 
 /* The first word of each is known, the others are the run-time's. */
@@ -233,9 +236,13 @@ void announcing_loop::map_rest(expansions **known)
 		mapped m = {&g, touch_variable(), members_of(g), NULL_TREE, NULL_TREE, variable("mcchk_from"), variable("mcchk_count"),
 			    variable("mcchk_map"), variable("mcchk_cold_from"), variable("mcchk_cold_count"), NULL_TREE};
 		number_elements(m, loop);
-		gimple_seq seq = read_map(m);
+		gimple_seq seq = NULL;
+		gcall *turn = gimple_build_call(runtime_function("mcchk_maps_turn", 1), 1, build_fold_addr_expr(m.touch));
+		gimple_seq_add_stmt(&seq, turn);
+		gimple_seq_add_seq(&seq, read_map(m));
 		annotate_all_with_location(seq, UNKNOWN_LOCATION);
 		gsi_insert_seq_on_edge(loop_preheader_edge(loop), seq);
+		mapped_turns.safe_push(turn);
 		mapped_places.safe_push(m);
 	}
 	if (before == mapped_groups.length())

@@ -9,10 +9,10 @@ const unsigned page = 1u << page_shift;
 const unsigned store_flag = 1;
 const int address_bits = 47;
 const unsigned entries = 4096; /* MCCHK_ENTRIES */
-const unsigned touch_words = 10; /* of struct mcchk_touch */
+const unsigned touch_words = 11; /* of struct mcchk_touch */
 const unsigned bundle_words = 6, bundled_words = 3; /* of struct mcchk_bundle, and for each access */
 const unsigned most_bundled = 32; /* words of an announcement: MCCHK_BUNDLE_WORDS */
-enum { touch_context, touch_lo, touch_count, touch_map, touch_settled = 7, touch_cold_lo, touch_cold_count }; /* which of them */
+enum { touch_context, touch_lo, touch_count, touch_map, touch_settled = 7, touch_cold_lo, touch_cold_count, touch_others }; /* which of them */
 const unsigned member_words = 2; /* of struct mcchk_member */
 
 /* Loops that have more ways out, or accesses for all of them, keep their tests: code
@@ -55,12 +55,14 @@ unsigned fixed_size(built_in_function code, bool &store)
 	return 0;
 }
 
-/* Whether the statement announces an access of known size, and which. */
+/* Whether the statement announces an access of known size, and which. (Sizes of ranges are of another type
+ * than the builtin declares, so that gimple_call_builtin_p does not take it for one.) */
 bool announces(gimple *stmt, access &a)
 {
-	if (!gimple_call_builtin_p(stmt, BUILT_IN_NORMAL))
+	tree callee = is_gimple_call(stmt) ? gimple_call_fndecl(stmt) : NULL_TREE;
+	if (!callee || !fndecl_built_in_p(callee, BUILT_IN_NORMAL))
 		return false;
-	built_in_function code = DECL_FUNCTION_CODE(gimple_call_fndecl(stmt));
+	built_in_function code = DECL_FUNCTION_CODE(callee);
 	a.call = stmt;
 	a.size = fixed_size(code, a.store);
 	if (a.size == 0) {

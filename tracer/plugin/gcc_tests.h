@@ -257,6 +257,17 @@ void test_mapped(const mapped &m)
 		remove(a.call);
 }
 
+/* In front of it: whether a place has the map of another context, and others. */
+void test_turn(gimple *turn)
+{
+	gimple_seq seq = NULL;
+	tree touch = TREE_OPERAND(gimple_call_arg(turn, 0), 0), own = is_own(&seq, touch);
+	tree others = assign(&seq, boolean_type_node, NE_EXPR, touch_word(&seq, touch, touch_others), number(0));
+	tree asks = assign(&seq, boolean_type_node, GT_EXPR, others, own);
+	call_if(turn, seq, NE_EXPR, asks, boolean_false_node, gimple_copy(turn));
+	remove(turn);
+}
+
 /* Behind a loop in front of which maps were read: whether other threads made calls
  * meanwhile. */
 void test_end(const mapped_end &end)
@@ -411,6 +422,8 @@ void take_single(function *f, bool announced)
 		}
 	for (const mapped_end &end : mapped_ends)
 		test_end(end);
+	for (gimple *turn : mapped_turns)
+		test_turn(turn);
 	forget_maps();
 	places_tested += accesses.length();
 	count_tests(f, accesses);

@@ -34,6 +34,8 @@ static inline __attribute__((always_inline)) void mcchk_touch_elsewhere(struct m
 		mcchk_touch_missed(touch, addr, pc, frame, size, flags, 0);
 }
 
+int mcchk_touch_turns(struct mcchk_touch *touch, uintptr_t pc, void **frame);
+
 /* ---- activations.c: calls of functions that have maps or sets ---- */
 
 void mcchk_entered(uintptr_t pc, void **frame);

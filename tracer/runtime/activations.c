@@ -44,50 +44,11 @@ uint64_t mcchk_entries[MCCHK_ENTRIES];
 
 static struct mcchk_walked *stack_of(const struct mcchk_activation *a) { return &stacks[a - mcchk_activations]; }
 
-/* ---- functions ---- */
-
-/* As mcchk_function_of, remembered. */
-static uintptr_t function_of(uint64_t pc)
-{
-	static struct {
-		uint64_t pc;
-		uintptr_t function;
-	} known[1024];
-	uint32_t s = (uint32_t)(pc * 0x9E3779B97F4A7C15ull >> 54);
-
-	if (known[s].pc != pc) {
-		known[s].function = mcchk_function_of(pc);
-		known[s].pc = pc;
-	}
-	return known[s].function;
-}
-
 /* ---- contexts ---- */
 
-/* Of a function a call path has the innermost place (Path of ../../symbols): of one that has
- * been called the access. So where a function goes on by calling itself, the others are
- * sorted. */
-static void sort_recursion(struct context *c, uintptr_t of)
+/* The number of a context; 0: there are too many. */
+static uint32_t intern(struct context *c)
 {
-	uintptr_t function[MCCHK_MAX_FRAMES];
-	uint32_t first = 0; /* of those that may be moved */
-
-	for (uint32_t i = 0; i < c->frames; i++) {
-		function[i] = function_of(c->pcs[i]);
-		if (function[i] == 0 || function[i] != (i > 0 ? function[i - 1] : of))
-			first = i + 1;
-		for (uint32_t k = i; k > first && c->pcs[k - 1] > c->pcs[k]; k--) {
-			uint64_t pc = c->pcs[k];
-			c->pcs[k] = c->pcs[k - 1];
-			c->pcs[k - 1] = pc;
-		}
-	}
-}
-
-/* The number of a context of calls of that function; 0: there are too many. */
-static uint32_t intern(struct context *c, uintptr_t of)
-{
-	sort_recursion(c, of);
 	c->hash = c->frames;
 	for (uint32_t i = 0; i < c->frames; i++) {
 		c->hash = (c->hash ^ c->pcs[i]) * 0x9E3779B97F4A7C15ull;
@@ -113,10 +74,10 @@ static uint32_t context_of_stack(const struct mcchk_walked *w, uintptr_t of)
 	struct mcchk_walked once;
 	struct context c;
 
-	mcchk_leave_recursion_out(w, &once);
+	mcchk_leave_recursion_out(w, of, &once);
 	c.frames = once.frames - 1;
 	memcpy(c.pcs, once.pcs + 1, c.frames * sizeof *c.pcs);
-	return intern(&c, of);
+	return intern(&c);
 }
 
 /* The context of calls of a function by one that has a context. */
@@ -128,14 +89,16 @@ static uint32_t context_called(uint32_t by_context, uint64_t caller, uintptr_t o
 	if (called[s].context != 0 && called[s].by_context == by_context && called[s].caller == caller && called[s].of == of)
 		return called[s].context;
 	const struct context *by = &contexts[by_context];
-	struct context c = {.frames = 1, .pcs = {caller}};
+	struct context c = {.frames = 0};
+	if (of == 0 || mcchk_function_at(caller) != of)
+		c.pcs[c.frames++] = caller;
 	for (uint32_t i = 0; i < by->frames && c.frames < MCCHK_MAX_FRAMES - 1; i++)
-		if (by->pcs[i] != caller)
+		if (by->pcs[i] != caller && (of == 0 || mcchk_function_at(by->pcs[i]) != of))
 			c.pcs[c.frames++] = by->pcs[i];
 	called[s].by_context = by_context;
 	called[s].of = of;
 	called[s].caller = caller;
-	called[s].context = intern(&c, of);
+	called[s].context = intern(&c);
 	return called[s].context;
 }
 
@@ -173,7 +136,7 @@ static int is_called_by_known(struct mcchk_thread *t, struct mcchk_activation *a
 	if (a->frame < t->stack_lo || (uintptr_t)by <= a->frame || (uintptr_t)by + 2 * sizeof(void *) > t->stack_hi || (uintptr_t)by % sizeof(void *) != 0)
 		return 0;
 	const struct mcchk_activation *b = mcchk_activation_known(by);
-	if (!b || b->silent || b->function == 0 || b->function != function_of(a->caller))
+	if (!b || b->silent || b->function == 0 || b->function != mcchk_function_at(a->caller))
 		return 0;
 	a->context = context_called(b->context, a->caller, a->function);
 	a->by_frame = (uintptr_t)by;
@@ -190,7 +153,7 @@ struct mcchk_activation *mcchk_activation(struct mcchk_thread *t, uintptr_t pc, 
 	if (mcchk_activation_known(frame) && (!own_stack || (a->of_one && lasts(t, a))))
 		return a;
 	mcchk_entries[entry] = 0;
-	*a = (struct mcchk_activation){.frame = (uintptr_t)frame, .caller = (uintptr_t)frame[1], .function = function_of(pc)};
+	*a = (struct mcchk_activation){.frame = (uintptr_t)frame, .caller = (uintptr_t)frame[1], .function = mcchk_function_at(pc)};
 	if (own_stack || !is_called_by_known(t, a)) {
 		struct mcchk_walked *w = stack_of(a);
 		a->by_frame = 0;
@@ -220,7 +183,7 @@ struct mcchk_activation *mcchk_activation_checked(struct mcchk_thread *t, uintpt
 {
 	struct mcchk_activation *a = mcchk_activation_known(frame);
 
-	if (a && a->function == function_of(pc) && (a->begins != 0 || lasts(t, a)))
+	if (a && a->function == mcchk_function_at(pc) && (a->begins != 0 || lasts(t, a)))
 		return a;
 	mcchk_entries[MCCHK_ENTRY((uintptr_t)frame, (uintptr_t)frame[1])] = 0;
 	a = mcchk_activation(t, pc, frame, 0);
@@ -261,7 +224,7 @@ void mcchk_entered(uintptr_t pc, void **frame)
 		mcchk_touch_no_more(active);
 		return;
 	}
-	if (a->caller != (uintptr_t)frame[1] || !lasts(active, a) || (a->begins != pc && a->function != function_of(pc)))
+	if (a->caller != (uintptr_t)frame[1] || !lasts(active, a) || (a->begins != pc && a->function != mcchk_function_at(pc)))
 		mcchk_entries[entry] = 0; /* that call is over */
 	else
 		a->begins = pc;

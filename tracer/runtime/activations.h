@@ -45,10 +45,6 @@ struct mcchk_activation *mcchk_activation_checked(struct mcchk_thread *t, uintpt
 
 void mcchk_forget_activations(void);
 
-/* Where the function begins that has the instruction before that address; 0: not known
- * (code.c). */
-uintptr_t mcchk_function_of(uintptr_t pc);
-
 /* Whether a place that has the map of another context has one for this call of its function that
  * takes an element: sets it there. */
 static inline __attribute__((always_inline)) int mcchk_other_map_takes(const struct mcchk_touch *touch, uintptr_t addr, uint32_t shift, void **frame)

@@ -369,11 +369,18 @@ WITH_FRAME void mcchk_loop(uintptr_t start, int64_t stride, uint64_t count, uint
 {
 	if (__builtin_expect(mcchk_learning.bundle != NULL, 0))
 		mcchk_learn(start, CALLER, MCCHK_CALLER_FRAME);
-	if (touch && __atomic_load_n(&touch->context, __ATOMIC_RELAXED) != 0 &&
-	    loop_touches(start, stride, count, kind, moment, touch, CALLER, MCCHK_CALLER_FRAME))
-		return;
+	if (touch && __atomic_load_n(&touch->context, __ATOMIC_RELAXED) != 0) {
+		if (loop_touches(start, stride, count, kind, moment, touch, CALLER, MCCHK_CALLER_FRAME))
+			return;
+		if (touch->others && mcchk_touch_turns(touch, CALLER, MCCHK_CALLER_FRAME) &&
+		    loop_touches(start, stride, count, kind, moment, touch, CALLER, MCCHK_CALLER_FRAME))
+			return;
+	}
 	loop(start, stride, count, kind, moment, touch, CALLER, MCCHK_CALLER_FRAME);
 }
+
+/* A loop is about to read the map of a place, which has that of another context. */
+WITH_FRAME void mcchk_maps_turn(struct mcchk_touch *touch) { mcchk_touch_turns(touch, CALLER, MCCHK_CALLER_FRAME); }
 
 /* What a loop did in all of its accesses, when it is left that has gone round so often; behind
  * the arguments that are here come the words of the announcement (bundles.c). 0: each is to be

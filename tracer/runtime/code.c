@@ -4,7 +4,7 @@
  * sorted by address, .eh_frame_hdr, with where its description lies, which has the length. Other
  * encodings than those that linkers write are not read.
  */
-#include "activations.h"
+#include "mcchk.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -39,8 +39,7 @@ static const struct header *header_of(uintptr_t pc)
 }
 #endif
 
-/* Where the function begins that has the instruction before that address; 0: not known. */
-uintptr_t mcchk_function_of(uintptr_t pc)
+static uintptr_t function_of(uintptr_t pc)
 {
 	const struct header *h = header_of(pc - 1);
 	if (!h || h->version != 1 || h->count_encoding != NUMBER || h->table_encoding != TABLE_OF_OFFSETS)
@@ -64,4 +63,22 @@ uintptr_t mcchk_function_of(uintptr_t pc)
 	} description;
 	memcpy(&description, (const char *)h + e->description, sizeof description);
 	return offset - e->function < description.bytes ? (uintptr_t)h + (uintptr_t)(intptr_t)e->function : 0;
+}
+
+/* Where the function begins that has the instruction before that address; 0: not known. */
+uintptr_t mcchk_function_at(uintptr_t pc)
+{
+	static struct {
+		uint64_t check; /* pc and function by exclusive or: of what another thread has written in part it is another's */
+		uint64_t function;
+	} known[1024];
+	uint32_t s = (uint32_t)(pc * 0x9E3779B97F4A7C15ull >> 54);
+	uint64_t function = __atomic_load_n(&known[s].function, __ATOMIC_RELAXED);
+
+	if (MCCHK_LIKELY((__atomic_load_n(&known[s].check, __ATOMIC_RELAXED) ^ function) == pc))
+		return function;
+	function = function_of(pc);
+	__atomic_store_n(&known[s].function, function, __ATOMIC_RELAXED);
+	__atomic_store_n(&known[s].check, pc ^ function, __ATOMIC_RELAXED);
+	return function;
 }

@@ -65,7 +65,7 @@ extern uint64_t mcchk_entries[4096];
 			 ".Lmcchk_done%=:\n"                                                       \
 			 ".pushsection .bss.mcchk_sites,\"aw\",@nobits\n"                         \
 			 ".balign 32\n"                                                            \
-			 ".Lmcchk_site%=: .zero 112\n"                                             \
+			 ".Lmcchk_site%=: .zero 120\n"                                             \
 			 ".popsection\n"                                                           \
 			 : "=&r"(site), "=&r"(scratch), "=@ccc"(done)                              \
 			 : "r"(addr), "r"(__builtin_frame_address(0)), "i"(shift), "r"(ENTRY(__builtin_return_address(0))) \

@@ -123,7 +123,7 @@ struct mcchk_run {
  * that have this context (MCCHK_CONTEXT), an aligned element of `count` that lie side by side
  * from `lo` on is set in `map`; of `cold_count` that do so from `cold_lo` on nothing matters.
  * The rest is the run-time's own. inline.c and the plug-ins know the first four, these also
- * the last three. Such a place may be several accesses of one block, at equal distances from
+ * the last four. Such a place may be several accesses of one block, at equal distances from
  * one another (struct mcchk_member), or all that a loop does in one access. */
 struct mcchk_touch {
 	uint64_t context; /* 0: nothing is set */
@@ -137,6 +137,7 @@ struct mcchk_touch {
 	uint32_t turns;   /* in this span, that what does not matter was looked for */
 	uint64_t settled; /* not 0: the run-time is not asked what does not matter */
 	uint64_t cold_lo, cold_count;
+	uint64_t others; /* not 0: it has maps of other contexts, in this span or an earlier one */
 };
 
 /* An access that is made whenever the element is that its place's map has: so many bytes
@@ -162,6 +163,7 @@ struct mcchk_site {
 	uint64_t *counter;
 	struct mcchk_touch touch;
 };
+_Static_assert(sizeof(struct mcchk_site) == 120, "inline.c and the plug-ins make such ones");
 
 /* What stands behind a map: that of a place in the calls of one context. */
 struct mcchk_touching {
@@ -561,7 +563,8 @@ struct mcchk_walked {
 
 /* The identifier of a stack that was walked, as mcchk_stack. */
 uint32_t mcchk_stack_walked(struct mcchk_thread *t, const struct mcchk_walked *w);
-int mcchk_leave_recursion_out(const struct mcchk_walked *w, struct mcchk_walked *out);
+uintptr_t mcchk_function_at(uintptr_t pc); /* code.c */
+int mcchk_leave_recursion_out(const struct mcchk_walked *w, uintptr_t of, struct mcchk_walked *out);
 uint32_t mcchk_access_stack_walked(struct mcchk_thread *t, uintptr_t addr, const struct mcchk_walked *w);
 
 /* Whether a function may have its frame there, if one that it called has its own below. Code

@@ -212,7 +212,7 @@ static void remember_run(struct mcchk_thread *t, const struct mcchk_run *r, uint
 static void keyed_access(uint64_t key, uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags)
 {
 	struct mcchk_tls *self = &mcchk_self;
-	size_t run = (pc + 31 * (flags & MCCHK_STORE)) & (MCCHK_RUNS - 1);
+	size_t run = (pc + 31 * (flags & MCCHK_STORE) + 61 * size) & (MCCHK_RUNS - 1); /* copies of other lengths do not end it */
 	if (!(flags & MCCHK_ATOMIC) && mcchk_range_takes(self->runs + run, key, addr, pc, frame, size, flags))
 		return;
 	struct mcchk_thread *t = mcchk_enter_access(self, 1, addr, pc, frame, flags);

@@ -127,19 +127,25 @@ uint32_t mcchk_stack(struct mcchk_thread *t, uintptr_t pc, void **frame)
 	return id;
 }
 
-/* Leaves recursion out, which would make as many stacks as there are ways to go down: what
- * remains has the same call path (Path of ../../symbols). Returns whether there was any. */
-int mcchk_leave_recursion_out(const struct mcchk_walked *w, struct mcchk_walked *out)
+/* Leaves recursion out, which would make as many stacks as there are ways to go down: of each
+ * function its innermost frame remains, as in the call path (Path of ../../symbols). `of` is the
+ * function of the first frame, or 0. Returns whether there was any. */
+int mcchk_leave_recursion_out(const struct mcchk_walked *w, uintptr_t of, struct mcchk_walked *out)
 {
-	uint8_t table[4 * MCCHK_MAX_FRAMES] = {0}; /* of pcs: their number in `out`, from 1 on */
+	uint8_t table[4 * MCCHK_MAX_FRAMES] = {0}; /* of functions: their number in `out`, from 1 on */
+	uintptr_t functions[MCCHK_MAX_FRAMES];
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < w->frames; i++) {
-		uint32_t s = (uint32_t)((w->pcs[i] * 0x9E3779B97F4A7C15ull) >> 32) % sizeof table;
-		while (table[s] != 0 && out->pcs[table[s] - 1] != w->pcs[i])
+		uintptr_t function = i == 0 && of != 0 ? of : mcchk_function_at(w->pcs[i]);
+		if (function == 0)
+			function = w->pcs[i];
+		uint32_t s = (uint32_t)((function * 0x9E3779B97F4A7C15ull) >> 32) % sizeof table;
+		while (table[s] != 0 && functions[table[s] - 1] != function)
 			s = (s + 1) % sizeof table;
 		if (table[s] != 0)
 			continue;
+		functions[n] = function;
 		out->pcs[n++] = w->pcs[i];
 		table[s] = (uint8_t)n;
 	}
@@ -152,7 +158,7 @@ int mcchk_leave_recursion_out(const struct mcchk_walked *w, struct mcchk_walked 
 uint32_t mcchk_access_stack_walked(struct mcchk_thread *t, uintptr_t addr, const struct mcchk_walked *w)
 {
 	struct mcchk_walked out;
-	return (addr < t->stack_lo || addr >= t->stack_hi) && mcchk_leave_recursion_out(w, &out) ? mcchk_stack_walked(t, &out) : mcchk_stack_walked(t, w);
+	return (addr < t->stack_lo || addr >= t->stack_hi) && mcchk_leave_recursion_out(w, 0, &out) ? mcchk_stack_walked(t, &out) : mcchk_stack_walked(t, w);
 }
 
 uint32_t mcchk_access_stack(struct mcchk_thread *t, uintptr_t addr, uintptr_t pc, void **frame)

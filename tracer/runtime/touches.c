@@ -28,6 +28,7 @@
 #define SMALLEST (4ull << 10)  /* of one that has just been begun */
 #define AGAIN (6 * MCCHK_MISS) /* the same before one of the same context is looked at */
 #define CHANGES 10             /* of the context that a place has a map of, each time after twice the cost, up to so many times */
+#define OTHERS 8               /* of other contexts: each new one has to wait for longer, up to so many times as long */
 #define WORTH 1024             /* a map has more bytes than that for each element: not worth it */
 
 #define AROUND (8ull << 10)    /* bytes on each side of an access that are looked at for what does not matter, at first */
@@ -230,6 +231,7 @@ static void begin_span(struct mcchk_touch *touch)
 	touch->turns = 0;
 	touch->number = UINT32_MAX;
 	touch->cold_count = 0;
+	touch->others = 0;
 }
 
 /* One more of the place. What it has now, if there is any, is what it had. */
@@ -241,25 +243,55 @@ static struct mcchk_touching *append(struct mcchk_thread *t, struct mcchk_touch 
 	if (n == MCCHK_TOUCHING)
 		return NULL;
 	t->touching[n] = (struct mcchk_touching){.touch = touch, .next = now ? now->next : n};
-	if (now)
+	if (now) {
 		now->next = n;
-	else
+		touch->others++;
+	} else {
 		touch->number = n;
+	}
 	if (n == 0)
 		t->touching_seq = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE);
 	__atomic_store_n(&t->touching_count, n + 1, __ATOMIC_RELEASE);
 	return &t->touching[n];
 }
 
-/* What the place has for calls of a context, or if they have their maps alone, for such calls. */
-static struct mcchk_touching *known_of(struct mcchk_thread *t, const struct mcchk_touch *touch, uint64_t context, uint32_t of_one)
+/* The map that a place, which has one now, has for calls of a context; NULL: it has none. */
+static struct mcchk_touching *map_for(struct mcchk_thread *t, const struct mcchk_touch *touch, uint64_t context)
+{
+	static struct {
+		const struct mcchk_touch *touch;
+		uint64_t context, seq;
+		uint32_t n, of; /* of so many maps; n is `of` where it is none of them */
+	} asked[2048]; /* by the only thread that records */
+	uint64_t h = ((uintptr_t)touch * 0x9E3779B97F4A7C15ull ^ context >> MCCHK_ADDRESS_BITS) * 0xD6E8FEB86659FD93ull;
+	uint32_t s = (uint32_t)(h >> 53), n = t->touching_count;
+	struct mcchk_touching *now = known(t, touch), *g = now;
+
+	if (now->map && now->context == context)
+		return now;
+	if (asked[s].touch != touch || asked[s].context != context || asked[s].seq != touch->seq || (asked[s].n == asked[s].of && asked[s].of != n)) {
+		do
+			g = &t->touching[g->next];
+		while (g != now && (!g->map || g->context != context));
+		asked[s].touch = touch;
+		asked[s].context = context;
+		asked[s].seq = touch->seq;
+		asked[s].of = n;
+		asked[s].n = g == now ? n : (uint32_t)(g - t->touching);
+	}
+	g = asked[s].n < n ? &t->touching[asked[s].n] : NULL;
+	return g && g->touch == touch && g->context == context && g->map ? g : NULL;
+}
+
+/* What the place has without a map, or for calls that have their maps alone, for such a call. */
+static struct mcchk_touching *room_for(struct mcchk_thread *t, const struct mcchk_touch *touch, uint32_t of_one)
 {
 	struct mcchk_touching *first = known(t, touch), *g = first, *room = NULL;
 
 	if (!g)
 		return NULL;
 	do {
-		if (g->map && (g->context == context || (of_one && g->of_one)))
+		if (g->map && of_one && g->of_one)
 			return g;
 		if (!g->map)
 			room = g;
@@ -402,7 +434,6 @@ static void take_map(struct mcchk_thread *t, struct mcchk_touching *g)
 {
 	struct mcchk_touch *touch = g->touch;
 
-	touch->changed += touch->changed < CHANGES && !has_now(t, g);
 	touch->number = (uint32_t)(g - t->touching);
 	touch->lo = g->from;
 	touch->count = g->count;
@@ -425,12 +456,18 @@ static void have_map(struct mcchk_thread *t, struct mcchk_touch *touch, uintptr_
 	int own_stack = addr >= t->stack_lo && addr < t->stack_hi;
 	const struct mcchk_activation *a = mcchk_activation(t, members ? members->pc : own->pc, frame, own_stack);
 	uint64_t context = a ? mcchk_context_of(a) : 0;
-	struct mcchk_touching *now = known(t, touch), *g = a ? known_of(t, touch, context, a->of_one) : NULL;
+	struct mcchk_touching *now = known(t, touch);
 
-	if (touch->missed < MCCHK_PATIENCE << touch->changed && !(g && g->map && g->context == context && (g == now || touch->context == 0)))
+	struct mcchk_touching *g = a && now ? map_for(t, touch, context) : NULL;
+	int there = g != NULL, patience = MCCHK_PATIENCE * (int)(touch->others < OTHERS ? touch->others + 1 : OTHERS);
+	if (there)
+		patience = g == now || touch->context == 0 ? 0 : MCCHK_PATIENCE << touch->changed;
+	else if (a && a->of_one)
+		patience = MCCHK_PATIENCE << touch->changed;
+	if (touch->missed < patience)
 		return; /* it may be seldom in that context */
 	touch->missed = 0;
-	if (!a || (!g && !(g = append(t, touch))))
+	if (!a || (!g && !(g = room_for(t, touch, a->of_one)) && !(g = append(t, touch))))
 		return;
 	if (now)
 		note_reach(now);
@@ -450,7 +487,33 @@ static void have_map(struct mcchk_thread *t, struct mcchk_touch *touch, uintptr_
 		begin_context(t, g, addr, a, frame);
 	if (g->count == 0 || addr < g->from || addr >= g->from + (g->count << g->shift))
 		widen(g, addr);
+	touch->changed += touch->changed < CHANGES && there && !has_now(t, g);
 	take_map(t, g);
+}
+
+/* A loop asks for the map of its place, which has that of another context: it gets the one for the calls
+ * of its function with this frame, if there is one. Returns whether there is. */
+int mcchk_touch_turns(struct mcchk_touch *touch, uintptr_t pc, void **frame)
+{
+	struct mcchk_tls *self = &mcchk_self;
+	struct mcchk_thread *t = self->thread;
+	struct mcchk_touching *now = t ? known(t, touch) : NULL, *g = NULL;
+
+	if (!now || touch->context == 0 || self->depth || self->busy || !mcchk_recording || __atomic_load_n(&mcchk_several, __ATOMIC_RELAXED))
+		return 0;
+	self->busy = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	const struct mcchk_activation *a = mcchk_activation(t, pc, frame, 0);
+	if (a)
+		g = map_for(t, touch, mcchk_context_of(a));
+	if (g && touch->context != g->context) {
+		note_reach(now);
+		rest(touch);
+		take_map(t, g);
+	}
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	self->busy = 0;
+	return g != NULL;
 }
 
 /* The slow path has been taken at a place often enough to look at its maps. */

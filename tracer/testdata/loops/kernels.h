@@ -14,6 +14,9 @@ typedef struct {
 typedef struct {
 	long a, b, c;
 } twenty_four;
+typedef struct {
+	int a, b, c, d;
+} sixteen;
 
 typedef struct __attribute__((packed)) {
 	char tag;

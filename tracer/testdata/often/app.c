@@ -1,8 +1,9 @@
 /* Functions that are called very often, each time for a few elements of a window: one calls
- * itself, one has a loop that goes round a few times. Both are called by two others, which have
- * every other block of 64 elements. The file "touched" says how often a set was asked for a
- * block, and of how many accesses or loops, in the first and in the second half of the program; and
- * then by which way each element was touched. */
+ * itself, one has a loop that goes round a few times, and one a loop that goes from one element to
+ * any other. The first two are called by two others, which have every other block of 64 elements,
+ * the last one by these, from one place, and from another place, in turns. The file "touched" says how often a set was asked for a
+ * block, and of how many accesses or loops, in each third of the program; and then by which way
+ * each element was touched. */
 #include <mpi.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -12,9 +13,9 @@
 enum { BLOCKS = 4096, NUMBERS = 64 * BLOCKS, DEPTH = 8, TIMES = 200, SHORT = 20000 };
 
 static double *memory;
-static char ways[2 * NUMBERS];
+static char ways[4 * NUMBERS];
 static unsigned seed = 1;
-static int begin; /* of the elements of this half */
+static int begin; /* of the elements of this third */
 static jmp_buf back;
 
 /* Between the call-backs and the sets. */
@@ -66,12 +67,38 @@ static __attribute__((noinline)) void some(int way)
 	done++;
 }
 
+static __attribute__((noinline)) void any(double *to, const int *at, int n)
+{
+	for (int i = 0; i < n; i++)
+		to[at[i]] += n;
+}
+
+static __attribute__((noinline)) void several(int way)
+{
+	static int at[5];
+	int n = 2 + (int)number(4);
+	for (int i = 0; i < n; i++) {
+		at[i] = element(way) + (way == 7 ? NUMBERS : 0);
+		ways[at[i]] = (char)way;
+	}
+	done += n;
+	if (way != 7) {
+		any(memory, at, n);
+		__asm__ volatile("# here");
+	} else {
+		any(memory, at, n);
+		__asm__ volatile("# elsewhere");
+	}
+}
+
 static __attribute__((noinline)) void first(int what)
 {
 	if (what == 0)
 		down(DEPTH, 1);
-	else
+	else if (what == 1)
 		some(3);
+	else
+		several(5);
 	__asm__ volatile("# here");
 }
 
@@ -79,8 +106,10 @@ static __attribute__((noinline)) void second(int what)
 {
 	if (what == 0)
 		down(DEPTH, 2);
-	else
+	else if (what == 1)
 		some(4);
+	else
+		several(6);
 	__asm__ volatile("# there");
 }
 
@@ -90,11 +119,11 @@ int main(int argc, char **argv)
 	MPI_Win win;
 
 	MPI_Init(&argc, &argv);
-	memory = aligned_alloc(4096, 2 * NUMBERS * sizeof *memory);
+	memory = aligned_alloc(4096, 4 * NUMBERS * sizeof *memory);
 	if (!touched || !memory)
 		return 1;
-	memset(memory, 0, 2 * NUMBERS * sizeof *memory);
-	MPI_Win_create(memory, 2 * NUMBERS * sizeof *memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+	memset(memory, 0, 4 * NUMBERS * sizeof *memory);
+	MPI_Win_create(memory, 4 * NUMBERS * sizeof *memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
 	MPI_Win_fence(0, win);
 	for (volatile int i = 0; i < TIMES; i++)
 		if (setjmp(back) == 0)
@@ -107,7 +136,16 @@ int main(int argc, char **argv)
 		(i / 4000 % 2 ? first : second)(1);
 	MPI_Win_fence(0, win);
 	fprintf(touched, "%ld %ld\n", asked, done);
-	for (int i = 0; i < 2 * NUMBERS; i++)
+	asked = done = 0;
+	begin = 2 * NUMBERS;
+	for (int i = 0; i < SHORT; i++)
+		if (i % 3 == 2)
+			several(7);
+		else
+			(i % 3 ? first : second)(2);
+	MPI_Win_fence(0, win);
+	fprintf(touched, "%ld %ld\n", asked, done);
+	for (int i = 0; i < 4 * NUMBERS; i++)
 		if (ways[i])
 			fprintf(touched, "%d %d\n", ways[i], i);
 	fclose(touched);
