@@ -229,6 +229,8 @@ func Bypassed(functions []string) map[string]int {
 			do = "OpenSHMEM's interface for Fortran is not supported"
 		case base == "shmem":
 			do = "compile and link with mcchk oshcc or mcchk oshcxx"
+		case base == "shmemx" || base == "pshmemx" || base == "MPIX" || base == "PMPIX" || base == "gaspi" && !gaspi.FactsOf(name).Known:
+			do = "what functions outside the standard do is not known"
 		case base == "gaspi":
 			do = "compile and link with mcchk cc --gaspi or mcchk cxx --gaspi"
 		}

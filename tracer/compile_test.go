@@ -281,6 +281,15 @@ func TestUninstrumentedParts(t *testing.T) {
 			b.command(nil, plain, "-shared", "-fPIC", "library.c", "-o", "liblibrary.so")
 			b.cc("main.o", "other.c", "./liblibrary.so", "-L.", "-lx", "-o", "others")
 			require.Equal(t, []string{"gaspi_wait", "shmem_put4_", "shmem_quiet"}, b.info("others").Bypassed, "functions of other models")
+			b.write(map[string]string{
+				"beyond.c":     "void shmemx_int32_p(int *, int, int); int gaspi_threads_sync(void); int MPIX_Comm_agree(int, int *); int MPIX_Query_cuda_support(void);\nint beyond(int *p) { shmemx_int32_p(p, 1, 0); return gaspi_threads_sync() + MPIX_Comm_agree(0, p) + MPIX_Query_cuda_support(); }\n",
+				"extensions.c": "void shmemx_int32_p(int *p, int v, int pe) { *p = v + pe; }\nint gaspi_threads_sync(void) { return 0; }\nint MPIX_Comm_agree(int c, int *p) { return c + *p; }\nint MPIX_Query_cuda_support(void) { return 0; }\n",
+			})
+			b.command(nil, plain, "-shared", "-fPIC", "extensions.c", "-o", "libextensions.so")
+			b.cc("main.o", "beyond.c", "./libextensions.so", "-L.", "-lx", "-o", "extensions")
+			require.Equal(t, []string{"MPIX_Comm_agree", "gaspi_threads_sync", "shmemx_int32_p"}, b.info("extensions").Bypassed, "beyond the standards")
+			b.cc("main.o", "beyond.c", "extensions.c", "-L.", "-lx", "-o", "own")
+			require.Empty(t, b.info("own").Bypassed, "the program's own functions of these names")
 			b.cc("main.o", "other.c", "library.c", "-L.", "-lx", "-o", "own")
 			require.Empty(t, b.info("own").Bypassed, "the program's own functions of these names")
 		})

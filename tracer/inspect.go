@@ -76,7 +76,7 @@ func inspectObject(r io.ReaderAt) (objectFacts, error) {
 	facts.slow = slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, slowPrefix) })
 	for _, name := range names {
 		facts.gaspi = facts.gaspi || strings.HasPrefix(strings.TrimPrefix(name, "p"), gaspiPrefix)
-		if strings.HasPrefix(name, "PMPI_") || isFortranName(name) || ofOtherModel(name) {
+		if strings.HasPrefix(name, "PMPI_") || isFortranName(name) || ofOtherModel(name) || isExtension(name) {
 			facts.bypassed = append(facts.bypassed, name)
 		}
 		if isOpenMPName(name) {
@@ -331,7 +331,7 @@ func (n *inspection) unseen(tc *Toolchain) ([]string, error) {
 	}
 	list = append(list, others...)
 	for _, name := range slices.Sorted(maps.Keys(n.bypassed)) {
-		if coarrayUnknown(name) {
+		if coarrayUnknown(name) || isExtension(name) && !n.own[name] {
 			list = append(list, name)
 		}
 		if m := reFortranName.FindStringSubmatch(name); m != nil && observed["mpi_"+strings.ToLower(m[2])] && !(m[1] == "mpi_" && m[4] == "_") {

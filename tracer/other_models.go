@@ -16,11 +16,21 @@ func ofOtherModel(name string) bool {
 
 const gaspiPrefix = "gaspi_"
 
-// definedOfOthers lists the functions of OpenSHMEM and GASPI that an object defines itself, as
+// isExtension reports whether a name is of a function that a library of MPI or OpenSHMEM has beyond the
+// standard, but for those that only tell what the library can do.
+func isExtension(name string) bool {
+	plain, mpi := strings.CutPrefix(strings.TrimPrefix(name, "P"), "MPIX_")
+	if mpi {
+		return !strings.Contains(strings.ToLower(plain), "query")
+	}
+	return strings.HasPrefix(strings.TrimPrefix(name, "p"), "shmemx_")
+}
+
+// definedOfOthers lists the functions of OpenSHMEM, GASPI and extensions that an object defines itself, as
 // programs do with what their library lacks, and libraries that are made of MPI.
 func definedOfOthers(symbols []elf.Symbol) (defined []string) {
 	for _, s := range symbols {
-		if s.Section != elf.SHN_UNDEF && ofOtherModel(s.Name) {
+		if s.Section != elf.SHN_UNDEF && (ofOtherModel(s.Name) || isExtension(s.Name)) {
 			defined = append(defined, s.Name)
 		}
 	}
@@ -52,7 +62,9 @@ func (n *inspection) unseenOfOthers(tc *Toolchain) (list []string, err error) {
 				continue
 			}
 			fortran := of.prefix == shmemPrefix && strings.HasSuffix(plain, "_")
-			if fortran || observed[plain] && (plain != name || !of.recorded) {
+			_, known := observed[plain]
+			unknown := of.prefix == gaspiPrefix && !known // of a library beyond the standard: threads, say
+			if fortran || unknown || observed[plain] && (plain != name || !of.recorded) {
 				list = append(list, name)
 			}
 		}
