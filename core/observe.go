@@ -43,6 +43,30 @@ type StrandObserver interface {
 	Gone(rank int32, strand int64)
 }
 
+// ValueObserver is an Observer that is told by which values processes are ordered.
+type ValueObserver interface {
+	Observer
+	// Found: what the process waits for next, up to the next call of Found or Over, had left the value that it has found.
+	Found(v *ObservedValue)
+}
+
+// ObservedValue is a value that orders a process after those that left it.
+type ObservedValue struct {
+	Rank    int32        // whose process has found it
+	Pos     uint64       // of the operation that found it: number of its event in the trace of its process
+	Fn      string       // that is
+	Stack   uint32       // it has
+	Word    regions.Word // that held it
+	Value   Value
+	Exposed regions.Exposed // what exposes the word; Object nil where that is not known
+}
+
+// Locator is a Model that tells what exposes memory at the moment.
+type Locator interface {
+	// Locate returns what exposes the byte at addr of a process, and whether anything does.
+	Locate(owner int32, addr uint64) (regions.Exposed, bool)
+}
+
 // Mark is what an Observer has signals carry.
 type Mark any
 
@@ -180,13 +204,43 @@ func (w *watch) waited(s *Strand, on Mark) {
 		return
 	}
 	w.of(s)
-	all, ok := on.(markList)
-	if !ok {
+	var all markList
+	switch on := on.(type) {
+	case *foundMark:
+		w.found(s, on.op)
+		all = on.marks
+	case markList:
+		all = on
+	default:
 		all = markList{on}
 	}
 	for _, mark := range all {
 		w.observer.Wait(s.Rank, mark)
 	}
+}
+
+// foundMark is the marks of the updates up to one that an operation on a word has found.
+type foundMark struct {
+	marks markList
+	op    *WordOp
+}
+
+// found tells what an operation has found on a word, whose updates the strand waits for.
+func (w *watch) found(s *Strand, op *WordOp) {
+	o, ok := w.observer.(ValueObserver)
+	if !ok || op.saw == nil {
+		return
+	}
+	v := &ObservedValue{Rank: s.Rank, Pos: op.pos, Fn: op.fn, Stack: op.stack, Word: op.word.key, Value: op.saw.value}
+	for _, m := range s.m.models {
+		if l, ok := m.(Locator); ok {
+			if x, ok := l.Locate(v.Word.Owner, v.Word.Addr); ok {
+				v.Exposed = x
+				break
+			}
+		}
+	}
+	o.Found(v)
 }
 
 // over tells that a strand has waited for all that its call waits for.

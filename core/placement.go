@@ -74,7 +74,9 @@ func (op *WordOp) see(v *version) {
 		for _, m := range v.marks {
 			marks = append(marks, m.mark)
 		}
-		op.over.mark = marks
+		if len(marks) > 0 {
+			op.over.mark = &foundMark{marks, op}
+		}
 	}
 	op.word.m.give(&op.over, op.learns(v))
 }

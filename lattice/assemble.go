@@ -239,7 +239,7 @@ func (a *assembly) edges() {
 			if slices.ContainsFunc(j.from, func(s source) bool { return s.column == c.column && s.pos == c.pos }) {
 				kind = Collective
 			}
-			a.out.Edges = append(a.out.Edges, Edge{a.index[c], a.joinAt[j], kind})
+			a.out.Edges = append(a.out.Edges, Edge{From: a.index[c], To: a.joinAt[j], Kind: kind})
 		}
 	}
 	sortEdges(a.out.Edges)
@@ -255,20 +255,23 @@ func (a *assembly) edgesTo(r *record) {
 	own := a.cols.own(r)
 	for _, p := range own {
 		if p.strand != r.strand {
-			a.out.Edges = append(a.out.Edges, Edge{a.index[p], to, Thread})
+			a.out.Edges = append(a.out.Edges, Edge{From: a.index[p], To: to, Kind: Thread})
 		}
 	}
 	others := a.others(r, own)
 	for _, c := range others {
-		kind := Path
+		edge := Edge{From: a.index[c], To: to, Kind: Path}
 		is := func(s source) bool { return s.column == c.column && s.pos == c.pos }
+		found := slices.IndexFunc(r.from, func(s source) bool { return is(s) && s.found != nil })
 		switch {
+		case found >= 0:
+			edge.Kind, edge.Found = Value, r.from[found].found
 		case slices.ContainsFunc(r.from, is):
-			kind = edgeKinds[c.order]
+			edge.Kind = edgeKinds[c.order]
 		case slices.ContainsFunc(r.joins, func(j *join) bool { return slices.ContainsFunc(j.from, is) }):
-			kind = Collective
+			edge.Kind = Collective
 		}
-		a.out.Edges = append(a.out.Edges, Edge{a.index[c], to, kind})
+		a.out.Edges = append(a.out.Edges, edge)
 	}
 	for _, j := range r.joins {
 		if !a.shown[j] {
@@ -280,7 +283,7 @@ func (a *assembly) edgesTo(r *record) {
 			implied = implied || k != j && slices.ContainsFunc(a.leading[k], after)
 		}
 		if !implied {
-			a.out.Edges = append(a.out.Edges, Edge{a.joinAt[j], to, Collective})
+			a.out.Edges = append(a.out.Edges, Edge{From: a.joinAt[j], To: to, Kind: Collective})
 		}
 	}
 }

@@ -50,7 +50,7 @@ func (l *Lattice) WriteDOT(w io.Writer) error {
 	for _, x := range l.Edges {
 		label := ""
 		if x.Kind != Collective {
-			label = fmt.Sprintf(", label=%q", string(x.Kind))
+			label = fmt.Sprintf(", label=%s", quote(x.title()))
 		}
 		fmt.Fprintf(b, "\te%d -> e%d [color=%s%s]\n", x.From, x.To, dotColor[x.Kind], label)
 	}
@@ -85,8 +85,8 @@ func quote(text string) string {
 	return `"` + strings.Join(lines, `\n`) + `"`
 }
 
-var dotShape = map[Kind]string{Operation: "box", Synchronization: "ellipse", Local: "plaintext", Memory: "diamond"}
+var dotShape = map[Kind]string{Operation: "box", Synchronization: "ellipse", Local: "plaintext", Memory: "diamond", Read: "ellipse"}
 
 var dotColor = map[EdgeKind]string{
-	Message: "blue", Collective: "gray40", Exposure: "darkgreen", LockOrder: "purple", Declared: "darkcyan", Thread: "black", Path: "gray60",
+	Message: "blue", Collective: "gray40", Exposure: "darkgreen", LockOrder: "purple", Declared: "darkcyan", Value: "orangered3", Thread: "black", Path: "gray60",
 }

@@ -14,6 +14,8 @@
 // (analysis.Neighbourhoods, analysis.RegionLattice).
 package lattice
 
+import "fmt"
+
 // Lattice is a part of a run. It marshals to JSON as it is.
 //
 // The events of one line happen one after another; that order has no edges.
@@ -54,6 +56,7 @@ const (
 	Synchronization Kind = "synchronization" // a call that orders processes, or opens, closes or completes
 	Local           Kind = "call"            // any other call
 	Memory          Kind = "access"          // a load or store of a finding, or a run of such
+	Read            Kind = "found"           // what an operation has found is known, and was left by others
 	// Join is where all members of a collective call have arrived: they lead to
 	// it, and from it to those that wait for them.
 	Join Kind = "join"
@@ -111,6 +114,7 @@ const (
 	Exposure   EdgeKind = "exposure"   // post and start, complete and wait
 	LockOrder  EdgeKind = "lock"       // an unlock and the next lock that it excluded
 	Declared   EdgeKind = "declared"   // mcchk_signal and mcchk_wait, and those of processes
+	Value      EdgeKind = "value"      // an update, and who has found what it left: a read mapping, behind the order of writes
 	Thread     EdgeKind = "thread"     // events of two threads of one process
 	Path       EdgeKind = "path"       // through events or processes that are not shown
 )
@@ -120,6 +124,26 @@ type Edge struct {
 	From int      `json:"from"` // index in Events; less than To
 	To   int      `json:"to"`
 	Kind EdgeKind `json:"kind"`
+	// Found is the value of an edge of kind Value; nil of others.
+	Found *Found `json:"found,omitempty"`
+}
+
+// Found is a value that a process has found in memory, and where.
+type Found struct {
+	Value  int64  `json:"value"`            // with the sign of so many bytes
+	Rank   int    `json:"rank"`             // world rank of the process in whose memory
+	Object string `json:"object,omitempty"` // that the memory lies in: "window 1"; "" where that is not known
+	Offset uint64 `json:"offset"`           // of the first byte in the object's memory of that process; an address without an object
+	Bytes  uint64 `json:"bytes"`
+}
+
+// String says the value and where it was.
+func (f *Found) String() string {
+	where := fmt.Sprintf("address %#x of rank %d", f.Offset, f.Rank)
+	if f.Object != "" {
+		where = fmt.Sprintf("offset %d of rank %d's part of %s", f.Offset, f.Rank, f.Object)
+	}
+	return fmt.Sprintf("%d in %s at %s", f.Value, count(int(f.Bytes), "byte"), where)
 }
 
 // Access is one access of a finding.

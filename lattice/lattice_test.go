@@ -192,6 +192,47 @@ every rank
 `, describe(b.Lattice(nowhere)))
 }
 
+// Who has found a value comes after who left it, with the value and its place: an event of its own, for the
+// operation may be complete only then.
+func TestValues(t *testing.T) {
+	b := lattice.NewRegion(2, 1, 0, nil)
+	run(t, written(t, b, `
+every rank
+  op 2: MPI_NO_OP
+  op 3: MPI_REPLACE
+  1: win_create size=64
+rank 0
+  2: lock_all
+  3: accumulate to=1 disp=8 number=1 op=3 operand=-5
+  4: flush rank=1
+  5: unlock_all
+rank 1
+  2: lock_all
+  6: fetch_and_op to=1 disp=8 op=2 number=1 result_addr=0x90000
+  7: flush rank=1
+    fetched numbers=[1] values=[-5]
+  8: unlock_all
+every rank
+  9: win_free
+`))
+	l := b.Lattice(nowhere)
+	require.Contains(t, describe(l), "MPI_Fetch_and_op finds -5 <value ")
+	var values []lattice.Edge
+	for _, e := range l.Edges {
+		require.Equal(t, e.Kind == lattice.Value, e.Found != nil)
+		if e.Found != nil {
+			values = append(values, e)
+		}
+	}
+	require.Len(t, values, 1)
+	require.Equal(t, "MPI_Accumulate", l.Events[values[0].From].Name)
+	require.Equal(t, lattice.Read, l.Events[values[0].To].Kind)
+	require.Equal(t, "-5 in 4 bytes at offset 8 of rank 1's part of window 1", values[0].Found.String())
+	var order strings.Builder
+	require.NoError(t, l.WriteOrder(&order))
+	require.Regexp(t, `finds -5 +found -5 in 4 bytes at offset 8 of rank 1's part of window 1, left by \d+`, order.String())
+}
+
 // Names from a trace may hold anything; what is written is well-formed.
 func TestStrangeNames(t *testing.T) {
 	b := lattice.NewRegion(1, 0, 0, nil)

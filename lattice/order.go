@@ -103,7 +103,8 @@ func (l *Lattice) Ordered() *Lattice {
 	}
 	out.Edges = make([]Edge, len(l.Edges))
 	for i, e := range l.Edges {
-		out.Edges[i] = Edge{place[e.From], place[e.To], e.Kind}
+		e.From, e.To = place[e.From], place[e.To]
+		out.Edges[i] = e
 	}
 	sortEdges(out.Edges)
 	out.Accesses = slices.Clone(l.Accesses)
@@ -118,7 +119,7 @@ func (l *Lattice) Ordered() *Lattice {
 }
 
 // WriteOrder writes the events in TotalOrder, one a line: number, process, event,
-// place.
+// place, and what was found there of what another one wrote.
 func (l *Lattice) WriteOrder(w io.Writer) error {
 	o := l.Ordered()
 	begins := map[int][]string{}
@@ -126,6 +127,11 @@ func (l *Lattice) WriteOrder(w io.Writer) error {
 		begins[a.Event] = append(begins[a.Event], fmt.Sprintf("%s of finding %d", a.Letter, a.Finding+1))
 		if a.Done >= 0 {
 			begins[a.Done] = append(begins[a.Done], fmt.Sprintf("completes %s of finding %d", a.Letter, a.Finding+1))
+		}
+	}
+	for _, x := range o.Edges {
+		if x.Found != nil {
+			begins[x.To] = append(begins[x.To], fmt.Sprintf("found %s, left by %d", x.Found, x.From+1))
 		}
 	}
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

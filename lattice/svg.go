@@ -95,7 +95,7 @@ func newDrawing(l *Lattice) *drawing {
 		}
 	}
 	d.column = append(d.column, x)
-	for _, k := range []EdgeKind{Message, Collective, Exposure, LockOrder, Declared, Thread, Path} {
+	for _, k := range []EdgeKind{Message, Collective, Exposure, LockOrder, Declared, Value, Thread, Path} {
 		if slices.ContainsFunc(l.Edges, func(e Edge) bool { return e.Kind == k }) {
 			d.kinds = append(d.kinds, k)
 		}
@@ -219,7 +219,7 @@ func (d *drawing) edges() {
 			span(x.From, d.x(to.Line))
 			fmt.Fprintf(d.w, `<line class="edge %s" x1="%d" y1="%d" x2="%d" y2="%d" marker-end="url(#to-%s)"/>`+"\n", x.Kind, d.x(to.Line), d.y(from.Layer), d.x(to.Line), d.y(to.Layer), x.Kind)
 		default:
-			fmt.Fprintf(d.w, `<path class="edge %s" d="%s" marker-end="url(#to-%s)"><title>%s</title></path>`+"\n", x.Kind, d.way(from, to), x.Kind, x.Kind)
+			fmt.Fprintf(d.w, `<path class="edge %s" d="%s" marker-end="url(#to-%s)"><title>%s</title></path>`+"\n", x.Kind, d.way(from, to), x.Kind, escape(x.title()))
 		}
 	}
 	for i := range d.Events {
@@ -298,7 +298,7 @@ var kindNames = []struct {
 	text string
 }{
 	{Message, "message"}, {Collective, "collective call"}, {Exposure, "post, complete"}, {LockOrder, "unlock, then lock"},
-	{Declared, "declared by the program"}, {Thread, "threads of a process"}, {Path, "through what is not shown"},
+	{Declared, "declared by the program"}, {Value, "value found, and who left it"}, {Thread, "threads of a process"}, {Path, "through what is not shown"},
 }
 
 // legend explains the kinds of edges that there are, and dashes.
@@ -323,10 +323,10 @@ func (d *drawing) legend() {
 
 const svgStyle = `text{font:12px sans-serif;fill:#1b1f24}.title{font-weight:bold;font-size:15px}.sub{font-size:11px;fill:#59636e}.name{font-weight:bold}
 .ground{fill:#fff}.lane{stroke:#8c959f;stroke-width:2}.gap{stroke-dasharray:3 4}.join{stroke:#59636e;stroke-width:5;stroke-linecap:round}
-.edge{stroke-width:1.5;fill:none;stroke-linejoin:round}.message{stroke:#0969da}.collective{stroke:#59636e}.exposure{stroke:#1a7f37;stroke-dasharray:8 3}.lock{stroke:#8250df;stroke-dasharray:8 3 2 3}.declared{stroke:#0a7e8c;stroke-dasharray:12 2}.thread{stroke:#1b1f24}.path{stroke:#6e7781;stroke-dasharray:2 3}
-.head{stroke:none}.head.message{fill:#0969da}.head.collective{fill:#59636e}.head.exposure{fill:#1a7f37}.head.lock{fill:#8250df}.head.declared{fill:#0a7e8c}.head.thread{fill:#1b1f24}.head.path{fill:#6e7781}
+.edge{stroke-width:1.5;fill:none;stroke-linejoin:round}.message{stroke:#0969da}.collective{stroke:#59636e}.exposure{stroke:#1a7f37;stroke-dasharray:8 3}.lock{stroke:#8250df;stroke-dasharray:8 3 2 3}.declared{stroke:#0a7e8c;stroke-dasharray:12 2}.value{stroke:#bc4c00;stroke-dasharray:6 2}.thread{stroke:#1b1f24}.path{stroke:#6e7781;stroke-dasharray:2 3}
+.head{stroke:none}.head.message{fill:#0969da}.head.collective{fill:#59636e}.head.exposure{fill:#1a7f37}.head.lock{fill:#8250df}.head.declared{fill:#0a7e8c}.head.value{fill:#bc4c00}.head.thread{fill:#1b1f24}.head.path{fill:#6e7781}
 .event text{paint-order:stroke;stroke:#fff;stroke-width:4px;stroke-linejoin:round}.event .place{fill:#59636e}
-.synchronization circle{fill:#57606a}.operation rect{fill:#0969da}.call circle{fill:#fff;stroke:#57606a;stroke-width:1.5}.access path{fill:#57606a}
+.synchronization circle{fill:#57606a}.found circle{fill:#bc4c00}.operation rect{fill:#0969da}.call circle{fill:#fff;stroke:#57606a;stroke-width:1.5}.access path{fill:#57606a}
 .accessA circle,.accessA rect,.accessA path{fill:#a23a00;stroke:#a23a00;stroke-width:1.5}.accessB circle,.accessB rect,.accessB path{fill:#5333a8;stroke:#5333a8;stroke-width:1.5}.accessA text,.accessB text{font-weight:bold}
 .pending{stroke:none;opacity:.35}.pending.accessA{fill:#a23a00}.pending.accessB{fill:#5333a8}.missing{stroke:#cf222e;stroke-width:2;stroke-dasharray:4 4;fill:none}
-@media (prefers-color-scheme:dark){text{fill:#e6edf3}.sub,.event .place{fill:#9198a1}.ground{fill:#0d1117}.event text{stroke:#0d1117}.call circle{fill:#0d1117;stroke:#9198a1}.synchronization circle,.access path{fill:#9198a1}.thread{stroke:#e6edf3}.head.thread{fill:#e6edf3}.message{stroke:#4493f8}.head.message,.operation rect{fill:#4493f8}.exposure{stroke:#3fb950}.head.exposure{fill:#3fb950}.lock{stroke:#ab7df8}.head.lock{fill:#ab7df8}.accessA circle,.accessA rect,.accessA path{fill:#ffa566;stroke:#ffa566}.accessB circle,.accessB rect,.accessB path{fill:#bfa6ff;stroke:#bfa6ff}.pending.accessA{fill:#ffa566}.pending.accessB{fill:#bfa6ff}.missing{stroke:#ff7b72}}`
+@media (prefers-color-scheme:dark){text{fill:#e6edf3}.sub,.event .place{fill:#9198a1}.ground{fill:#0d1117}.event text{stroke:#0d1117}.call circle{fill:#0d1117;stroke:#9198a1}.synchronization circle,.access path{fill:#9198a1}.value{stroke:#f0883e}.head.value,.found circle{fill:#f0883e}.thread{stroke:#e6edf3}.head.thread{fill:#e6edf3}.message{stroke:#4493f8}.head.message,.operation rect{fill:#4493f8}.exposure{stroke:#3fb950}.head.exposure{fill:#3fb950}.lock{stroke:#ab7df8}.head.lock{fill:#ab7df8}.accessA circle,.accessA rect,.accessA path{fill:#ffa566;stroke:#ffa566}.accessB circle,.accessB rect,.accessB path{fill:#bfa6ff;stroke:#bfa6ff}.pending.accessA{fill:#ffa566}.pending.accessB{fill:#bfa6ff}.missing{stroke:#ff7b72}}`

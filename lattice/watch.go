@@ -2,6 +2,7 @@ package lattice
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/mcchk/mcchk/core"
@@ -60,6 +61,8 @@ type line struct {
 	waits   bool    // it has waited for something since its last event
 	from    []source
 	joins   []*join
+	note    record    // without a kind: there is none; its own that comes after others by a value
+	found   *Found    // what it waits for has left that
 	targets []*Target // loads and stores to come, by Pos
 	counts  []strandCount
 }
@@ -74,6 +77,7 @@ type source struct {
 	column int
 	seq    int32
 	pos    uint64
+	found  *Found // that it has left
 }
 
 // record is one event.
@@ -116,7 +120,7 @@ type mark struct {
 	source
 }
 
-var _ core.Observer = (*watch)(nil)
+var _ core.ValueObserver = (*watch)(nil)
 
 // newWatch watches the processes of a run, and keeps events of some.
 func newWatch(ranks int, of []int, targets []Target, keep func(*line, *record)) *watch {
@@ -152,7 +156,12 @@ func (w *watch) Call(c *core.ObservedCall) {
 	l := &w.lines[c.Rank]
 	w.finish(l)
 	w.loads(l, c.Pos)
-	if w.off || l.column < 0 || c.Kind == core.NoteCall {
+	l.note, l.found = record{}, nil
+	if w.off || l.column < 0 {
+		return
+	}
+	if c.Kind == core.NoteCall {
+		l.note = record{strand: c.Thread, pos: c.Pos, target: -1, gap: l.calls}
 		return
 	}
 	l.calls++
@@ -284,13 +293,35 @@ func (w *watch) Wait(rank int32, on core.Mark) {
 	case *mark:
 		l.learn(m.knows, m.source)
 		if l.column >= 0 && m.column >= 0 && m.column != l.column {
-			l.from = append(l.from, m.source)
+			from := m.source
+			from.found = l.found
+			l.from = append(l.from, from)
 		}
 	case *join:
 		l.learn(m.knows, source{column: -1})
 		if l.column >= 0 {
 			l.joins = append(l.joins, m)
 		}
+	}
+}
+
+// Found is that of core.ValueObserver.
+func (w *watch) Found(v *core.ObservedValue) {
+	l := &w.lines[v.Rank]
+	l.found = nil
+	if w.off || l.column < 0 || !v.Value.Known {
+		return
+	}
+	x := &Found{Value: v.Value.Bits, Rank: int(v.Word.Owner), Offset: v.Word.Addr, Bytes: v.Word.Bytes}
+	if bits := 64 - 8*v.Word.Bytes; v.Word.Bytes < 8 {
+		x.Value = x.Value << bits >> bits
+	}
+	if o := v.Exposed.Object; o != nil {
+		x.Object, x.Offset = fmt.Sprintf("%s %d", o.Kind, o.Number), v.Word.Addr-v.Exposed.Base
+	}
+	l.found = x
+	if l.note.pos > 0 {
+		l.note.kind, l.note.stack, l.note.name = Read, v.Stack, fmt.Sprintf("%s finds %d", v.Fn, x.Value)
 	}
 }
 
@@ -322,6 +353,13 @@ func (w *watch) Over(rank int32) {
 	if !l.waits && l.first != nil {
 		l.first.part = Whole // it has signalled, and waits for nothing
 	}
+	if l.note.kind != "" && l.waits {
+		l.calls++
+		l.note.nth = l.count(l.note.strand)
+		w.event(l, l.note)
+		l.note = record{}
+	}
+	l.found = nil
 	if l.call == nil || !l.waits {
 		return
 	}

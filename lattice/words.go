@@ -124,6 +124,14 @@ func (e *Event) Label() string {
 	return text
 }
 
+// title says what an edge is.
+func (e *Edge) title() string {
+	if e.Found != nil {
+		return "value " + e.Found.String()
+	}
+	return string(e.Kind)
+}
+
 // details says all that is known of an event of a lattice.
 func (l *Lattice) details(i int) string {
 	e := &l.Events[i]

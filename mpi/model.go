@@ -203,6 +203,11 @@ func (m *Model) BeginRegion() {
 	m.order.first, m.order.arrived = nil, 0
 }
 
+// Locate is that of core.Locator.
+func (m *Model) Locate(owner int32, addr uint64) (regions.Exposed, bool) {
+	return m.windows.At(owner, addr, 0)
+}
+
 // EndPhase is that of core.Model.
 func (m *Model) EndPhase(r *regions.Region) {
 	r.Exposures = append(r.Exposures, m.windows.snapshot())

@@ -147,6 +147,14 @@ func (m *Model) BeginRegion() {
 	}
 }
 
+// Locate is that of core.Locator.
+func (m *Model) Locate(owner int32, addr uint64) (regions.Exposed, bool) {
+	if x := m.exposed(); x != nil {
+		return x.At(owner, addr, 0)
+	}
+	return regions.Exposed{}, false
+}
+
 // EndPhase is that of core.Model.
 func (m *Model) EndPhase(r *regions.Region) {
 	for _, p := range m.pes {
