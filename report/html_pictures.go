@@ -56,9 +56,10 @@ type htmlEvent struct {
 }
 
 type htmlEdge struct {
-	From int    `json:"f"`
-	To   int    `json:"t"`
-	Kind string `json:"k"`
+	From  int    `json:"f"`
+	To    int    `json:"t"`
+	Kind  string `json:"k"`
+	Found string `json:"v,omitempty"` // which value was found, and where
 }
 
 type htmlAccess struct {
@@ -135,7 +136,11 @@ func (d *dataWriter) lattice(l *lattice.Lattice, swapped bool) *htmlLattice {
 		})
 	}
 	for _, e := range l.Edges {
-		out.Edges = append(out.Edges, htmlEdge{e.From, e.To, string(e.Kind)})
+		found := ""
+		if e.Found != nil {
+			found = "found " + e.Found.String()
+		}
+		out.Edges = append(out.Edges, htmlEdge{e.From, e.To, string(e.Kind), found})
 	}
 	for _, a := range l.Accesses {
 		side := a.Side - 1

@@ -203,7 +203,9 @@ function latticeDrawing(f, cut, choose) {
   }
   for (const e of l.edges) {
     const [x1, y1] = place(e.f), [x2, y2] = place(e.t);
-    middle.push(arrow(x1, y1, x2, y2, 'sync-edge' + (cut.has[e.t] ? '' : ' ahead')));
+    const way = arrow(x1, y1, x2, y2, 'sync-edge' + (cut.has[e.t] ? '' : ' ahead') + (e.v ? ' found' : ''));
+    if (e.v) way.append(svg('title', {}, e.v));
+    middle.push(way);
   }
   const sideOfEvent = new Map(l.acc.map((a) => [a.e, a.side]));
   l.events.forEach((e, i) => {
