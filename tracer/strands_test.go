@@ -286,10 +286,7 @@ int main(int argc, char **argv)
 				o.require(t, `before<master master<single single<out out<in1 out<in2 in1|in2 in1<inout in2<inout out|other
 					inout|other creator|out creator|inout inout<taskwait other<taskwait taskwait<child child<grandchild
 					grandchild<taskgroup taskgroup<included included<behind behind<last last|free last<after free<after
-					after<section1 after<section2 section1<end section2<end`)
-				if p.compiler == "gcc" || threads != "1" {
-					o.require(t, "section1|section2")
-				}
+					after<section1 after<section2 section1|section2 section1<end section2<end`)
 			}
 		})
 	}

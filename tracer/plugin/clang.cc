@@ -584,6 +584,7 @@ private:
 };
 
 #include "clang_silent.h"
+#include "clang_sections.h"
 
 } // namespace
 
@@ -592,6 +593,7 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo()
 	return {LLVM_PLUGIN_API_VERSION, "mcchk", "1", [](PassBuilder &builder) {
 			builder.registerPipelineStartEPCallback([](ModulePassManager &m, OptimizationLevel level) {
 				bool optimized = level != OptimizationLevel::O0;
+				m.addPass(sections_pass());
 				if (optimized)
 					m.addPass(silent_pass());
 				m.addPass(module_pass(optimized));

@@ -298,8 +298,9 @@ __attribute__((weak)) _Bool GOMP_sections_end_cancel(void)
 	return cancelled;
 }
 
-/* clang makes a loop of them, over which it calls nothing: only where a thread has one
- * section at most are they told apart. */
+/* clang makes a loop of them, over which it calls nothing. Its plug-in puts two calls of
+ * ours there (../plugin/clang_sections.h); without it they are told apart only where a
+ * thread has one section at most. */
 struct source { /* ident_t */
 	int32_t reserved, flags;
 };
@@ -323,6 +324,14 @@ __attribute__((weak)) void __kmpc_for_static_init_4(struct source *where, int32_
 	else
 		mcchk_section(*lower == most, MCCHK_FRAME);
 }
+
+void mcchk_sections_init(struct source *where, int32_t thread, int32_t schedule, int32_t *last, int32_t *lower, int32_t *upper, int32_t *stride,
+			 int32_t step, int32_t chunk)
+{
+	REAL(__kmpc_for_static_init_4)(where, thread, schedule, last, lower, upper, stride, step, chunk);
+}
+
+void mcchk_section_begins(void) { mcchk_section(1, MCCHK_FRAME); }
 
 __attribute__((weak)) void __kmpc_for_static_fini(struct source *where, int32_t thread)
 {
