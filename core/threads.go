@@ -363,8 +363,8 @@ func (t *team) active(known map[*Strand]evc.Time, lines []int, times []evc.Time)
 		case !s.sure && s.due.IsZero(): // it is about to acquire what it begins with, which is below
 		case s.until != nil:
 			times = append(times, t.m.clock.Join(s.time(), s.until.on.known(t.m)))
-		case s.line == noLine:
-			times = append(times, s.due)
+		case s.line == noLine, !s.due.IsZero(): // its next event begins another separate region, with what it has learned
+			times = append(times, s.time())
 		default:
 			lines = append(lines, int(s.line))
 		}
