@@ -71,7 +71,7 @@ func (m *Machine) endPhase() *regions.Region {
 	before := m.clock
 	m.clock = before.Next(floor)
 	m.phases++
-	m.store.GoOn(out, past, m.pending.goOn)
+	m.store.GoOn(out, past, m.nextOf, m.pending.goOn)
 	m.keepSegments(before, floor)
 	m.forgetPast()
 	m.phase.goOn(kept)
@@ -114,6 +114,24 @@ func (m *Machine) floor() []uint32 {
 		floor[i] = min(floor[i], uint32(n))
 	}
 	return floor
+}
+
+// nextOf returns the position in the trace of a process before which nothing begins any more.
+func (m *Machine) nextOf(rank int32) uint64 {
+	p := m.processes[rank]
+	if p.team == nil {
+		return p.first.pos
+	}
+	next := p.team.read
+	for s := range p.team.members {
+		if s.state == waiting {
+			next = min(next, s.pos)
+		}
+		if s.queue.len() > 0 {
+			next = min(next, s.queue.at(0).pos)
+		}
+	}
+	return next
 }
 
 // forgets reports whether what a strand knows of others tells nothing that anybody asks for: where there

@@ -329,7 +329,7 @@ func (x *exercise) handOver(last bool) {
 	goOn := !last && x.IntN(3) > 0
 	switch {
 	case goOn:
-		x.s.GoOn(r, past, func(carry func(*Access) *Access) {
+		x.s.GoOn(r, past, func(int32) uint64 { return 0 }, func(carry func(*Access) *Access) {
 			for _, m := range x.calls {
 				if m.End.Seg == Never {
 					m.room = carry(m.room)

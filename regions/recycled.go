@@ -22,9 +22,101 @@ func (g recycled) holds(lo, hi uint64) bool { return g.lo <= lo && hi <= g.hi }
 // trace. Strands that wait are replayed later than others, so that events come in any order.
 func (s *Storage) Recycle(rank int32, lo, hi, pos uint64) {
 	if s.recycled == nil {
-		s.recycled = make([][]recycled, s.processes)
+		s.recycled, s.recycledKept = make([][]recycled, s.processes), make([]int, s.processes)
 	}
 	s.recycled[rank] = append(s.recycled[rank], recycled{lo, hi, pos})
+}
+
+// mostRecycled is how much a process may have given up since it was last gone through, at
+// least, before that is done again.
+const mostRecycled = 4096
+
+// positions are where accesses that go on in the next phase start and end in the trace of
+// their process, by rank; nil: nobody asks.
+type positions [][]span
+
+// span is positions from one to another.
+type span struct{ from, to uint64 }
+
+// positions returns room for those of the processes that have given up much.
+func (s *Storage) positions() positions {
+	var all positions
+	for rank, list := range s.recycled {
+		if len(list) >= mostRecycled && len(list) >= 2*s.recycledKept[rank] {
+			if all == nil {
+				all = make(positions, len(s.recycled))
+			}
+			all[rank] = []span{}
+		}
+	}
+	return all
+}
+
+func (p positions) add(rank int32, from, to uint64) {
+	if p != nil && p[rank] != nil {
+		p[rank] = append(p[rank], span{from, to})
+	}
+}
+
+// addCalls adds those of accesses of calls.
+func (p positions) addCalls(calls []*Access) {
+	for _, a := range calls {
+		p.add(a.Rank, a.Start.Pos, a.Start.Pos)
+		p.add(a.Rank, a.End.Pos, a.End.Pos)
+	}
+}
+
+// forgetRecycled joins what each process gave up where no access that goes on starts or ends
+// in between: of bytes that were given up many times it is all the same when. Of what comes
+// all begins at the position that coming returns, or later.
+func (s *Storage) forgetRecycled(going positions, coming func(rank int32) uint64) {
+	for rank, list := range going {
+		if list != nil {
+			list = append(list, span{coming(int32(rank)), math.MaxUint64})
+			s.recycled[rank] = joinRecycled(s.recycled[rank], list)
+			s.recycledKept[rank] = len(s.recycled[rank])
+		}
+	}
+}
+
+// joinRecycled returns of what was given up between two of the spans, and within none, what no
+// other holds.
+func joinRecycled(noted []recycled, going []span) []recycled {
+	slices.SortFunc(going, func(a, b span) int { return cmp.Compare(a.from, b.from) })
+	inTime := slices.SortedFunc(slices.Values(noted), func(g, h recycled) int { return cmp.Compare(g.pos, h.pos) })
+	var out, gap []recycled
+	end := func() {
+		out = append(out, widest(gap)...)
+		gap = gap[:0]
+	}
+	reached, next := uint64(0), 0 // the end of the spans before next, exclusive
+	for _, g := range inTime {
+		for ; next < len(going) && going[next].from <= g.pos; next++ {
+			end()
+			reached = max(reached, going[next].to)
+		}
+		if next > 0 && g.pos <= reached {
+			out = append(out, g)
+		} else {
+			gap = append(gap, g)
+		}
+	}
+	end()
+	return out
+}
+
+// widest sorts by address, and returns those that no other holds.
+func widest(list []recycled) []recycled {
+	slices.SortFunc(list, func(g, h recycled) int {
+		return cmp.Or(cmp.Compare(g.lo, h.lo), cmp.Compare(h.hi, g.hi))
+	})
+	var out []recycled
+	for _, g := range list {
+		if n := len(out); n == 0 || g.hi > out[n-1].hi {
+			out = append(out, g)
+		}
+	}
+	return out
 }
 
 // recycling is what a process gave up in a region up to the end of a phase. It is sorted when
@@ -50,14 +142,7 @@ func (s *Storage) handRecycled() []*recycling {
 
 func (x *recycling) sort() {
 	x.inTime = slices.SortedFunc(slices.Values(x.noted), func(g, h recycled) int { return cmp.Compare(g.pos, h.pos) })
-	byAddress := slices.SortedFunc(slices.Values(x.noted), func(g, h recycled) int {
-		return cmp.Or(cmp.Compare(g.lo, h.lo), cmp.Compare(h.hi, g.hi))
-	})
-	for _, g := range byAddress {
-		if n := len(x.widest); n == 0 || g.hi > x.widest[n-1].hi {
-			x.widest = append(x.widest, g)
-		}
-	}
+	x.widest = widest(slices.Clone(x.noted))
 }
 
 // everHolds reports whether bytes [lo, hi) were given up together at any moment.

@@ -1,6 +1,7 @@
 package regions
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -87,4 +88,60 @@ func TestRecycledInAnyOrder(t *testing.T) {
 		check(s.HandOver(false), noted)
 		check(&first, known)
 	}
+}
+
+// What was given up many times is joined, and the answers stay the same for accesses that go on,
+// and for those that come.
+func TestRecycledIsJoined(t *testing.T) {
+	joined := 0
+	for seed := range uint64(5_000) {
+		rnd := rand.New(rand.NewPCG(seed, 2))
+		var noted []recycled
+		for range 1 + rnd.IntN(20) {
+			lo := uint64(rnd.IntN(3))
+			noted = append(noted, recycled{lo, lo + 1 + uint64(rnd.IntN(8)), 10 * uint64(1+rnd.IntN(12))})
+		}
+		coming := uint64(rnd.IntN(150))
+		var going []span
+		var accesses []*Access
+		access := func(start, end uint64) {
+			accesses = append(accesses, &Access{Start: Point{Pos: start}, End: Point{Pos: end}})
+		}
+		for range rnd.IntN(4) {
+			start := uint64(rnd.IntN(130))
+			switch end := start + uint64(rnd.IntN(40)); rnd.IntN(3) {
+			case 0: // many, one after the other
+				going = append(going, span{start, end})
+				access(start, start)
+				access((start+end)/2, (start+end)/2)
+				access(end, end)
+			default:
+				going = append(going, span{start, start}, span{end, end})
+				access(start, end)
+			}
+		}
+		for range 3 {
+			start := coming + uint64(rnd.IntN(40))
+			access(start, start+uint64(rnd.IntN(20)))
+		}
+		region := func(list []recycled) *Region {
+			s := NewStorage(1, 0)
+			s.Begin()
+			for _, g := range list {
+				s.Recycle(0, g.lo, g.hi, g.pos)
+			}
+			return s.HandOver(false)
+		}
+		fewer := joinRecycled(noted, append(going, span{coming, math.MaxUint64}))
+		joined += len(noted) - len(fewer)
+		before, after := region(noted), region(fewer)
+		for range 60 {
+			a, b := accesses[rnd.IntN(len(accesses))], accesses[rnd.IntN(len(accesses))]
+			lo := uint64(rnd.IntN(8))
+			hi := lo + 1 + uint64(rnd.IntN(4))
+			require.Equal(t, different(before, a, b, lo, hi), different(after, a, b, lo, hi),
+				"seed %d: %v and %v of %d to %d, %v, coming %d: %v", seed, a.Start, b.Start, lo, hi, noted, coming, fewer)
+		}
+	}
+	require.Greater(t, joined, 10_000)
 }

@@ -8,21 +8,22 @@ import (
 // way, and hands them over as a Region. It belongs to the goroutine of the
 // replay; regions that it handed over may be searched and released by others.
 type Storage struct {
-	pool       *pool
-	region     *Region   // that the phase will be
-	calls      []*Access // what calls access, but for those of series
-	old        int       // of calls, the phase before had already
-	series     seriesBuilder
-	processes  int
-	locals     []locals // loads and stores, by line
-	own        []uint32 // by rank: the lock set, in sets, that protects its loads and stores
-	sets       []*LockSet
-	carried    carriedAccesses
-	carriedNew int          // carried accesses that the region began with and that are not complete, in its first phase
-	again      []*Access    // room that was given back
-	slab       []Access     // room
-	made       int          // of it at once, the last time
-	recycled   [][]recycled // by rank, in the concurrent region; nil: none
+	pool         *pool
+	region       *Region   // that the phase will be
+	calls        []*Access // what calls access, but for those of series
+	old          int       // of calls, the phase before had already
+	series       seriesBuilder
+	processes    int
+	locals       []locals // loads and stores, by line
+	own          []uint32 // by rank: the lock set, in sets, that protects its loads and stores
+	sets         []*LockSet
+	carried      carriedAccesses
+	carriedNew   int          // carried accesses that the region began with and that are not complete, in its first phase
+	again        []*Access    // room that was given back
+	slab         []Access     // room
+	made         int          // of it at once, the last time
+	recycled     [][]recycled // by rank, in the concurrent region; nil: none
+	recycledKept []int        // how many they were when they were last gone through
 }
 
 // Past says which separate regions are past: those of line i with a
@@ -203,9 +204,10 @@ func (r *Region) leaveOut(which func(*Access) bool) {
 // handed over, marked as old. An access that waits for its Gate to be known goes
 // on in the next phase only. pending says of each access that is not complete, or about
 // which more may become known, by carry, that it goes on as another one: the region keeps
-// its own. What is past does not go on, and carry returns nil.
-func (s *Storage) GoOn(r *Region, past Past, pending func(carry func(*Access) *Access)) {
-	all, sets := s.calls, s.sets
+// its own. What is past does not go on, and carry returns nil. coming returns the position in
+// the trace of a process before which nothing begins any more.
+func (s *Storage) GoOn(r *Region, past Past, coming func(rank int32) uint64, pending func(carry func(*Access) *Access)) {
+	all, sets, going := s.calls, s.sets, s.positions()
 	s.begin()
 	s.region.addLines(r.of)
 	s.carriedNew = 0
@@ -229,8 +231,9 @@ func (s *Storage) GoOn(r *Region, past Past, pending func(carry func(*Access) *A
 	if went != nil {
 		all = slices.DeleteFunc(slices.Clone(all), func(a *Access) bool { return went[a] })
 	}
-	s.goOnCalls(r, all, past)
-	s.goOnLocals(r, sets, past)
+	s.goOnCalls(r, all, past, going)
+	s.goOnLocals(r, sets, past, going)
+	s.forgetRecycled(going, coming)
 }
 
 // carry takes a copy of an access into the next phase.
@@ -243,25 +246,26 @@ func (s *Storage) carry(a *Access) *Access {
 
 // goOnCalls takes the accesses of calls that are complete and not past into the
 // next phase, and those that have not begun.
-func (s *Storage) goOnCalls(r *Region, all []*Access, past Past) {
+func (s *Storage) goOnCalls(r *Region, all []*Access, past Past, going positions) {
 	for _, a := range all {
 		if a.End.Seg != Never && !a.gateOpen() && !past.past(a) {
 			s.carry(a)
 		}
 	}
-	s.goOnMoments(r, past)
+	s.goOnMoments(r, past, going)
 	s.old = len(s.calls)
 	for _, a := range all {
 		if a.gateOpen() {
 			s.calls = append(s.calls, a)
 		}
 	}
+	going.addCalls(s.calls)
 }
 
 // goOnMoments takes the moments that are not past into the next phase. Accesses that
 // start in a separate region that is past are its only ones that have to keep what
 // that was.
-func (s *Storage) goOnMoments(r *Region, past Past) {
+func (s *Storage) goOnMoments(r *Region, past Past, going positions) {
 	var moved map[uint32]uint32
 	if len(s.series.shapes) < len(r.shapes) {
 		moved = map[uint32]uint32{}
@@ -269,6 +273,9 @@ func (s *Storage) goOnMoments(r *Region, past Past) {
 	s.keptMoments(past, r, func(owner int32, t *moment) {
 		if t.startSeg <= firstEarlier || t.startSeg >= past[r.shapes[t.shape].access.Start.Line] {
 			s.series.keep(owner, *t, r.shapes, moved)
+			rank := r.shapes[t.shape].access.Rank
+			going.add(rank, t.start, t.lastStart())
+			going.add(rank, t.end, t.lastEnd())
 			return
 		}
 		for i := range uint64(t.count) {
@@ -287,7 +294,7 @@ func (a *Access) gateOpen() bool { return a.Gated && a.Gate.Seg == Later }
 
 // goOnLocals takes the loads and stores that are not past into the next phase,
 // with the lock sets that they refer to, which have the numbers of before.
-func (s *Storage) goOnLocals(r *Region, before []*LockSet, past Past) {
+func (s *Storage) goOnLocals(r *Region, before []*LockSet, past Past, going positions) {
 	moved := map[uint32]uint32{0: 0}
 	move := func(i uint32) uint32 {
 		j, ok := moved[i]
@@ -299,10 +306,12 @@ func (s *Storage) goOnLocals(r *Region, before []*LockSet, past Past) {
 	}
 	for line := range s.locals {
 		var kept locals
+		rank := r.Process(int32(line))
 		s.keptLocals(int32(line), past, r.spill, func(st *Stretch) {
 			t := *st
 			t.locks = move(st.locks)
 			kept.add(s.pool, t)
+			going.add(rank, t.Pos, t.Pos+uint64(t.Len))
 		})
 		kept.markOld()
 		s.locals[line] = kept
