@@ -69,6 +69,10 @@ func programs() []program {
 		{"network", "c", "recursive sorting network in a window", []int{32768, 10}, 3, 3},
 		{"forest", "c", "disjoint sets in a window", []int{100000, 20}, 3, 3},
 		{"records", "cc", "records and tables in a window", []int{50000, 160, 10}, 3, 3},
+		{"threads", "c", "stencil in a window, by 1 thread", []int{1, 1, 300}, 1.2, 1.2},
+		{"threads", "c", "stencil in a window, by 8 threads", []int{8, 1, 300}, 1.2, 1.2},
+		{"threads", "c", "listed elements in a window, by 1 thread", []int{1, 2, 300}, 2, 2.5},
+		{"threads", "c", "listed elements in a window, by 8 threads", []int{8, 2, 300}, 2, 2.5},
 		{"calls", "c", "small functions", []int{36, 3}, 1.1, 1.2},
 	}
 }

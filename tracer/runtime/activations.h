@@ -70,7 +70,7 @@ static inline __attribute__((always_inline)) int mcchk_other_map_takes(const str
 
 /* Writes what the sets have, behind a call, and keeps it if it is to be written again. */
 void mcchk_write_sets(struct mcchk_thread *t, uint64_t seq, int keep);
-void mcchk_forget_sets(void);
+void mcchk_forget_sets(struct mcchk_thread *t);
 
 /* Puts what sets have of places in the maps of these, as far as they reach: they have got
  * them later. */
@@ -85,6 +85,7 @@ struct mcchk_progress {
 	uint32_t stack;
 	uint16_t size;
 	uint8_t flags, shift;
+	uint8_t beside; /* or a later one: it is of another thread */
 	uint64_t first, last, distance, count;
 };
 

@@ -450,7 +450,7 @@ void mcchk_fence(int order, void **frame)
 		self.done = 0;
 	/* What has been done already, with nothing recorded since: a loop that polls may have fences. */
 	int does = (acquires(order) ? ACQUIRES : 0) | (releases(order) ? RELEASES : 0);
-	int missing = does & ~(t && t->touching_count == 0 ? self.done : self.done & ~RELEASES);
+	int missing = does & ~(t && t->touching_count == 0 && !t->beside ? self.done : self.done & ~RELEASES);
 	if (missing && mcchk_fence_noted)
 		mcchk_fence_noted(order, frame);
 	if (mcchk_orders()) {

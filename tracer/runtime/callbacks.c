@@ -20,13 +20,9 @@ uint32_t mcchk_inlined_units;
 #define WITH_FRAME __attribute__((noinline))
 #endif
 
-/* An access of a loop that had read its map, whether it matters or not. */
-static __attribute__((noinline)) void member(uintptr_t addr, struct mcchk_member *m, uintptr_t pc, void **frame, uint32_t size, uint32_t flags)
+/* What a place costs counts as long as it may have a map for it. */
+static __attribute__((noinline)) void member_alone(uintptr_t addr, struct mcchk_member *m, uintptr_t pc, void **frame, uint32_t size, uint32_t flags)
 {
-	uint8_t page = MCCHK_SHADOW[addr >> MCCHK_PAGE_SHIFT];
-
-	if (page == 0 || !MCCHK_PART(addr, size, page))
-		return;
 	m->pc = pc;
 	m->cost = MCCHK_MISS_GOES_ON;
 	if (mcchk_run_continues(addr, pc))
@@ -36,6 +32,21 @@ static __attribute__((noinline)) void member(uintptr_t addr, struct mcchk_member
 		mcchk_run_other(addr, pc, frame, size, flags);
 		m->cost = MCCHK_MISS;
 	}
+}
+
+/* An access of a loop that had read its map, whether it matters or not. Threads that record
+ * beside one another write nothing that they share. */
+static inline __attribute__((always_inline)) void member(uintptr_t addr, struct mcchk_member *m, uintptr_t pc, void **frame, uint32_t size,
+							  uint32_t flags)
+{
+	uint8_t page = MCCHK_SHADOW[addr >> MCCHK_PAGE_SHIFT];
+
+	if (page == 0 || !MCCHK_PART(addr, size, page))
+		return;
+	if (!__atomic_load_n(&mcchk_several, __ATOMIC_RELAXED))
+		member_alone(addr, m, pc, frame, size, flags);
+	else if (!mcchk_run_continues(addr, pc) && !mcchk_takes_one(addr, pc, frame, size, flags))
+		mcchk_run_other(addr, pc, frame, size, flags);
 }
 
 /* An access of code that tells of it wherever its page matters: inlined tests would be too

@@ -73,7 +73,7 @@ static int64_t *begin_call(uint16_t function, uint64_t words, void *frame, int t
 
 	if (t)
 		mcchk_live_records(t);
-	if (t && t->touching_count != 0)
+	if (t && (t->touching_count != 0 || t->beside))
 		mcchk_write_touched(t);
 	/* A coarray library's own frames, with buffers, lie below that of the program. */
 	if (mcchk_stack_low < (uintptr_t)frame && !mcchk_self.coarray)

@@ -41,7 +41,7 @@ void mcchk_write_dense(const struct mcchk_progress *p, const struct mcchk_survey
 		const struct mcchk_access first = {.type = 2, .flags = p->flags, .size = p->size, .stack = p->stack,
 						   .addr = p->base + ((s->first + 64 * i * s->unit) << p->shift),
 						   .stride = (int64_t)(s->unit << p->shift), .count = 64 * n};
-		if (!mcchk_write_bits(p->t, p->seq, &first, words + i, runs, elements))
-			mcchk_lost(0, elements);
+		if (!mcchk_write_bits(p->t, p->seq, p->beside, &first, words + i, runs, elements))
+			mcchk_missed(elements);
 	}
 }

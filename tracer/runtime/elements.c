@@ -13,8 +13,8 @@ static void write_run(struct mcchk_progress *p, uint64_t count)
 {
 	uint64_t seq = p->seq;
 	struct mcchk_access *rec = mcchk_reserve_access_after(p->t, &seq);
-	if (!rec || seq != p->seq) { /* too late for the call that they follow */
-		mcchk_lost(0, count);
+	if (!rec || (seq != p->seq && !p->beside)) { /* too late for the call that they follow */
+		mcchk_missed(count);
 		return;
 	}
 	*rec = (struct mcchk_access){.type = 2, .flags = p->flags, .size = p->size, .stack = p->stack, .addr = p->base + (p->first << p->shift),

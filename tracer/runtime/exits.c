@@ -14,7 +14,7 @@ static void last_words(void)
 	struct mcchk_tls *self = &mcchk_self;
 	struct mcchk_thread *t = self->thread;
 
-	if (!t || self->busy || self->depth || !mcchk_recording || t->touching_count == 0)
+	if (!t || self->busy || self->depth || !mcchk_recording || (t->touching_count == 0 && !t->beside))
 		return;
 	self->busy = 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

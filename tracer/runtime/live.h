@@ -63,7 +63,7 @@ static inline void mcchk_live_returned(struct mcchk_thread *t, uint64_t seq)
 static inline void mcchk_live_waits(void)
 {
 	struct mcchk_thread *t = mcchk_self.thread;
-	if (t && __builtin_expect(t->place != NULL, 0) && !mcchk_self.depth && !mcchk_self.busy && t->touching_count == 0)
+	if (t && __builtin_expect(t->place != NULL, 0) && !mcchk_self.depth && !mcchk_self.busy && t->touching_count == 0 && !t->beside)
 		__atomic_store_n(t->place, 0, __ATOMIC_RELEASE);
 }
 

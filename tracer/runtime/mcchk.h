@@ -331,6 +331,9 @@ struct mcchk_thread {
 	uint32_t touching_count; /* atomic */
 	uint64_t touching_seq;   /* the call that what they touch follows */
 	int touching_late;       /* what had been touched is written: a loop may go on with it */
+	struct mcchk_sets *sets; /* NULL: it had none so far */
+	int beside;              /* it fills some beside other threads; atomic */
+	int unseen;              /* it is not known who made it */
 	struct mcchk_call_record *call; /* the call that is being made */
 	uint32_t call_size;
 	uint64_t latest, before; /* its last call, and that before it */
@@ -426,6 +429,7 @@ struct mcchk_file_header {
 int mcchk_file_open(int fd, const struct mcchk_file_header *h);
 void mcchk_file_finish(uint64_t units, int with_end);
 void mcchk_lost(uint64_t calls, uint64_t accesses);
+void mcchk_missed(uint64_t accesses); /* the verdict tells, also where recording goes on to the end */
 void mcchk_stop_recording(struct mcchk_thread *t, int reason, const char *why);
 void mcchk_chunks_end(struct mcchk_thread *t);
 void mcchk_disarm(struct mcchk_thread *t);
@@ -437,7 +441,7 @@ struct mcchk_grid *mcchk_reserve_grid(struct mcchk_thread *t);
 struct mcchk_grid *mcchk_reserve_grid_after(struct mcchk_thread *t, uint64_t *seq);
 struct mcchk_access *mcchk_reserve_access_after(struct mcchk_thread *t, uint64_t *seq);
 void mcchk_commit_access(struct mcchk_thread *t);
-int mcchk_write_bits(struct mcchk_thread *t, uint64_t seq, const struct mcchk_access *all, const uint64_t *bits, uint32_t runs, uint64_t elements);
+int mcchk_write_bits(struct mcchk_thread *t, uint64_t seq, int or_later, const struct mcchk_access *all, const uint64_t *bits, uint32_t runs, uint64_t elements);
 void mcchk_commit_grid(struct mcchk_thread *t);
 
 /* ---- crc.c ---- */

@@ -19,7 +19,7 @@ void mcchk_resume(struct mcchk_run *r, uint64_t key, uint64_t seq, struct mcchk_
 	uint64_t n = rec->count;
 	if (r->place != key || r->seq != seq) {
 		r->place = key;
-		r->scattered = 0;
+		r->scattered = mcchk_is_in_sets(mcchk_self.thread, key) ? MCCHK_SCATTERED : 0;
 		r->set = NULL;
 	}
 	r->key = key;
@@ -229,12 +229,12 @@ static void keyed_access(uint64_t key, uintptr_t addr, uintptr_t pc, void **fram
 	mcchk_leave_access(self);
 }
 
-void mcchk_run_other(uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags)
+static inline int is_aligned(uintptr_t addr, uint32_t size) { return (addr & (mcchk_unit(size) - 1)) == 0; }
+
+static __attribute__((noinline)) void other_access(uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags)
 {
 	struct mcchk_tls *self = &mcchk_self;
-	int aligned = (addr & (mcchk_unit(size) - 1)) == 0;
-
-	if (aligned ? self->thread && is_seen(self->thread, pc, addr, size) : !mcchk_hot_granules(addr, size))
+	if (!is_aligned(addr, size) && !mcchk_hot_granules(addr, size))
 		return;
 	struct mcchk_thread *t = mcchk_enter_access(self, 1, addr, pc, frame, flags);
 	if (!t)
@@ -249,6 +249,14 @@ void mcchk_run_other(uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, 
 			remember(t, pc, addr, size);
 	}
 	mcchk_leave_access(self);
+}
+
+void mcchk_run_other(uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags)
+{
+	struct mcchk_thread *t = mcchk_self.thread;
+
+	if (!t || !is_aligned(addr, size) || !is_seen(t, pc, addr, size))
+		other_access(addr, pc, frame, size, flags);
 }
 
 /* A contiguous range of any length, already known to matter. */

@@ -5,6 +5,11 @@
  * calls. So one that has begun many records in a span begins no more: the slow path puts
  * elements in a set of the run-time's own, where there is no map for them yet (touches.c).
  * Before the span ends sets become records, as maps do, and under the same conditions.
+ *
+ * Threads that record beside one another have no maps, but each has sets of its own. Those go
+ * on until the thread itself makes a call, whatever others do: nothing that others do in between
+ * comes before or after what the thread does. They do not tell contexts apart, as runs do not.
+ * A thread of which nobody knows what orders it has none: it may never make a call.
  */
 #include "dense.h"
 #include "sets.h"
@@ -17,37 +22,41 @@
 #define SLOTS (2 * BLOCKS)
 #define FIRST_SLOTS 1024u /* of them, doubled where blocks fill half of them */
 
-static struct mcchk_set sets[SETS];
-static uint32_t set_count;
-
-/* Of all sets: blocks of elements. */
-static struct blocks {
-	uint64_t words[BLOCKS][MCCHK_SET_WORDS];
+/* What a thread has. */
+struct mcchk_sets {
+	struct mcchk_set all[SETS];
+	uint16_t used[SETS / 2]; /* which of them have a key */
+	uint32_t count;
+	uint64_t seq; /* the call that they follow which are filled beside other threads */
+	/* Of all sets: blocks of elements. */
+	uint32_t block_count, slot_count;
 	uint64_t keys[BLOCKS]; /* the set's number, and above which block */
 	uint32_t order[BLOCKS];
 	uint32_t slots[SLOTS]; /* 1 + the number of a block; 0: none */
-} *blocks;
-static uint32_t block_count, slots = FIRST_SLOTS;
+	uint64_t words[BLOCKS][MCCHK_SET_WORDS];
+};
+
+static int are_several(void) { return __atomic_load_n(&mcchk_several, __ATOMIC_RELAXED); }
 
 static uint64_t mix(uint64_t a, uint64_t b) { return (a ^ b * 0x9E3779B97F4A7C15ull) * 0xD6E8FEB86659FD93ull; }
 
 /* ---- from sets to records ---- */
 
 /* Blocks before others: by set, and then as they lie in memory. */
-static int before(uint32_t a, uint32_t b)
+static int before(const struct mcchk_sets *x, uint32_t i, uint32_t j)
 {
-	uint64_t x = blocks->keys[a], y = blocks->keys[b];
-	return x % SETS != y % SETS ? x % SETS < y % SETS : x < y;
+	uint64_t a = x->keys[i], b = x->keys[j];
+	return a % SETS != b % SETS ? a % SETS < b % SETS : a < b;
 }
 
-static void sink(uint32_t i, uint32_t n)
+static void sink(struct mcchk_sets *x, uint32_t i, uint32_t n)
 {
-	uint32_t *order = blocks->order, moving = order[i];
+	uint32_t *order = x->order, moving = order[i];
 
 	for (uint32_t child; (child = 2 * i + 1) < n; i = child) {
-		if (child + 1 < n && before(order[child], order[child + 1]))
+		if (child + 1 < n && before(x, order[child], order[child + 1]))
 			child++;
-		if (!before(moving, order[child]))
+		if (!before(x, moving, order[child]))
 			break;
 		order[i] = order[child];
 	}
@@ -55,23 +64,23 @@ static void sink(uint32_t i, uint32_t n)
 }
 
 /* Heapsort. */
-static void sort_blocks(void)
+static void sort_blocks(struct mcchk_sets *x)
 {
-	uint32_t n = block_count, sorted = 1;
+	uint32_t n = x->block_count, sorted = 1;
 
 	for (uint32_t i = 0; i < n; i++) {
-		blocks->order[i] = i;
-		sorted &= i == 0 || before(i - 1, i);
+		x->order[i] = i;
+		sorted &= i == 0 || before(x, i - 1, i);
 	}
 	if (sorted)
 		return;
 	for (uint32_t i = n / 2; i-- > 0;)
-		sink(i, n);
+		sink(x, i, n);
 	for (uint32_t i = n; i-- > 1;) {
-		uint32_t last = blocks->order[i];
-		blocks->order[i] = blocks->order[0];
-		blocks->order[0] = last;
-		sink(0, i);
+		uint32_t last = x->order[i];
+		x->order[i] = x->order[0];
+		x->order[0] = last;
+		sink(x, 0, i);
 	}
 }
 
@@ -108,46 +117,50 @@ static void write_block(struct mcchk_progress *p, const uint64_t *words, uint64_
 	}
 }
 
-static void forget_blocks(void)
+static void forget_blocks(struct mcchk_sets *x)
 {
-	memset(blocks->slots, 0, slots * sizeof *blocks->slots);
-	slots = FIRST_SLOTS;
-	block_count = 0;
-	for (uint32_t i = 0; i < SETS; i++)
-		sets[i].block = UINT64_MAX;
+	memset(x->slots, 0, x->slot_count * sizeof *x->slots);
+	x->slot_count = FIRST_SLOTS;
+	x->block_count = 0;
+	for (uint32_t i = 0; i < x->count; i++)
+		x->all[x->used[i]].block = UINT64_MAX;
 }
 
 void mcchk_write_sets(struct mcchk_thread *t, uint64_t seq, int keep)
 {
+	struct mcchk_sets *x = t->sets;
 	struct mcchk_progress p = {0};
 	const struct mcchk_set *of = NULL;
 
-	if (block_count == 0)
+	if (!x || x->block_count == 0)
 		return;
-	sort_blocks();
-	for (uint32_t i = 0; i < block_count; i++) {
-		uint32_t b = blocks->order[i];
-		const struct mcchk_set *s = &sets[blocks->keys[b] % SETS];
+	if (t->beside)
+		seq = x->seq;
+	sort_blocks(x);
+	for (uint32_t i = 0; i < x->block_count; i++) {
+		uint32_t b = x->order[i];
+		const struct mcchk_set *s = &x->all[x->keys[b] % SETS];
 		if (s != of) {
 			mcchk_progress_end(&p);
-			p = (struct mcchk_progress){.t = t, .seq = seq, .stack = s->stack, .size = s->size, .flags = s->flags, .shift = s->shift};
+			p = (struct mcchk_progress){.t = t, .seq = seq, .beside = (uint8_t)t->beside, .stack = s->stack, .size = s->size,
+						.flags = s->flags, .shift = s->shift};
 			of = s;
 		}
-		write_block(&p, blocks->words[b], blocks->keys[b] / SETS << MCCHK_SET_SHIFT);
+		write_block(&p, x->words[b], x->keys[b] / SETS << MCCHK_SET_SHIFT);
 	}
 	mcchk_progress_end(&p);
 	if (!keep)
-		forget_blocks();
+		forget_blocks(x);
 }
 
 /* Which set a place has in a context, or where there is room for it. */
-static struct mcchk_set *slot_for(uint64_t key, uint32_t context)
+static struct mcchk_set *slot_for(struct mcchk_sets *x, uint64_t key, uint32_t context)
 {
 	uint32_t i = (uint32_t)(mix(key, context) >> 32) % SETS;
 
-	while (sets[i].key != 0 && (sets[i].key != key || sets[i].context != context))
+	while (x->all[i].key != 0 && (x->all[i].key != key || x->all[i].context != context))
 		i = (i + 1) % SETS;
-	return &sets[i];
+	return &x->all[i];
 }
 
 static void pour(uint64_t *words, uint64_t element, const struct mcchk_touching *g)
@@ -166,83 +179,105 @@ static void pour(uint64_t *words, uint64_t element, const struct mcchk_touching 
 
 void mcchk_pour_sets(struct mcchk_thread *t)
 {
-	static const struct mcchk_touching *into[SETS];
+	static const struct mcchk_touching *into[SETS]; /* of the only thread that has maps */
+	struct mcchk_sets *x = t->sets;
 	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < t->touching_count && block_count > 0; i++) {
+	for (uint32_t i = 0; i < t->touching_count && x && x->block_count > 0; i++) {
 		const struct mcchk_touching *g = &t->touching[i];
-		struct mcchk_set *s = g->map && g->n == 1 ? slot_for(g->members->pc, (uint32_t)(g->context >> MCCHK_ADDRESS_BITS)) : NULL;
+		struct mcchk_set *s = g->map && g->n == 1 ? slot_for(x, g->members->pc, (uint32_t)(g->context >> MCCHK_ADDRESS_BITS)) : NULL;
 		if (!s || s->key == 0)
 			continue;
-		into[s - sets] = g;
+		into[s - x->all] = g;
 		n++;
 	}
-	for (uint32_t i = 0; i < block_count && n > 0; i++) {
-		const struct mcchk_touching *g = into[blocks->keys[i] % SETS];
+	for (uint32_t i = 0; n > 0 && i < x->block_count; i++) {
+		const struct mcchk_touching *g = into[x->keys[i] % SETS];
 		if (g)
-			pour(blocks->words[i], blocks->keys[i] / SETS << MCCHK_SET_SHIFT, g);
+			pour(x->words[i], x->keys[i] / SETS << MCCHK_SET_SHIFT, g);
 	}
 	if (n > 0)
 		memset(into, 0, sizeof into);
 }
 
-void mcchk_forget_sets(void)
+void mcchk_forget_sets(struct mcchk_thread *t)
 {
-	if (set_count > 0)
-		memset(sets, 0, sizeof sets);
-	set_count = 0;
+	struct mcchk_sets *x = t->sets;
+
+	for (uint32_t i = 0; x && i < x->count; i++)
+		x->all[x->used[i]].key = 0;
+	if (x)
+		x->count = 0;
+	__atomic_store_n(&t->beside, 0, __ATOMIC_RELEASE);
 }
 
 /* ---- sets ---- */
 
 /* Where a block is noted, or is to be. */
-static uint32_t slot_of(uint64_t key)
+static uint32_t slot_of(const struct mcchk_sets *x, uint64_t key)
 {
-	uint32_t s = (uint32_t)(mix(key, 0) >> 32) & (slots - 1);
+	uint32_t s = (uint32_t)(mix(key, 0) >> 32) & (x->slot_count - 1);
 
-	while (blocks->slots[s] != 0 && blocks->keys[blocks->slots[s] - 1] != key)
-		s = (s + 1) & (slots - 1);
+	while (x->slots[s] != 0 && x->keys[x->slots[s] - 1] != key)
+		s = (s + 1) & (x->slot_count - 1);
 	return s;
 }
 
 static void begin_block(struct mcchk_thread *t, uint64_t key)
 {
-	if (block_count == BLOCKS)
+	struct mcchk_sets *x = t->sets;
+
+	if (x->block_count == BLOCKS)
 		mcchk_write_sets(t, t->touching_seq, 0);
-	if (block_count == slots / 2) {
-		memset(blocks->slots, 0, slots * sizeof *blocks->slots);
-		slots *= 2;
-		for (uint32_t i = 0; i < block_count; i++)
-			blocks->slots[slot_of(blocks->keys[i])] = i + 1;
+	if (x->block_count == x->slot_count / 2) {
+		memset(x->slots, 0, x->slot_count * sizeof *x->slots);
+		x->slot_count *= 2;
+		for (uint32_t i = 0; i < x->block_count; i++)
+			x->slots[slot_of(x, x->keys[i])] = i + 1;
 	}
-	blocks->keys[block_count] = key;
-	memset(blocks->words[block_count], 0, sizeof blocks->words[block_count]);
-	uint32_t s = slot_of(key);
-	blocks->slots[s] = ++block_count;
+	x->keys[x->block_count] = key;
+	memset(x->words[x->block_count], 0, sizeof x->words[x->block_count]);
+	uint32_t s = slot_of(x, key);
+	x->slots[s] = ++x->block_count;
 }
 
 /* Has a set at hand what it has of a block. */
 void mcchk_find_block(struct mcchk_thread *t, struct mcchk_set *of, uint64_t block)
 {
-	uint64_t key = block * SETS | (uint64_t)(of - sets);
-	uint32_t s = slot_of(key);
+	struct mcchk_sets *x = t->sets;
+	uint64_t key = block * SETS | (uint64_t)(of - x->all);
+	uint32_t s = slot_of(x, key);
 
-	if (__builtin_expect(blocks->slots[s] == 0, 0)) {
+	if (__builtin_expect(x->slots[s] == 0, 0)) {
 		begin_block(t, key);
-		s = slot_of(key);
+		s = slot_of(x, key);
 	}
 	of->block = block;
-	of->words = blocks->words[blocks->slots[s] - 1];
+	of->words = x->words[x->slots[s] - 1];
 }
 
-static int have_blocks(void)
+static int have_sets(struct mcchk_thread *t)
 {
-	if (!blocks) {
-		void *p = mmap(NULL, sizeof *blocks, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (p == MAP_FAILED)
+	if (!t->sets) {
+		struct mcchk_sets *x = mmap(NULL, sizeof *x, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (x == MAP_FAILED)
 			return 0;
-		madvise(p, sizeof *blocks, MADV_DONTDUMP);
-		blocks = p;
+		madvise(x, sizeof *x, MADV_NOHUGEPAGE);
+		madvise(x, sizeof *x, MADV_DONTDUMP);
+		x->slot_count = FIRST_SLOTS;
+		t->sets = x;
+	}
+	return 1;
+}
+
+/* The thread has sets, which it says: returns whether it could. */
+static int has_some(struct mcchk_thread *t)
+{
+	if (!are_several())
+		return mcchk_has_sets(t);
+	if (!t->beside) {
+		t->sets->seq = __atomic_load_n(&mcchk_seq, __ATOMIC_ACQUIRE);
+		__atomic_store_n(&t->beside, 1, __ATOMIC_RELEASE);
 	}
 	return 1;
 }
@@ -251,16 +286,37 @@ static int have_blocks(void)
 static struct mcchk_set *set_of(struct mcchk_thread *t, const struct mcchk_elements *e, uint64_t key, uint32_t shift, uintptr_t pc, void **frame,
 				uint32_t context)
 {
-	struct mcchk_set *s = slot_for(key, context);
+	if (!have_sets(t))
+		return NULL;
+	struct mcchk_sets *x = t->sets;
+	struct mcchk_set *s = slot_for(x, key, context);
 
 	if (MCCHK_LIKELY(s->key != 0))
 		return s;
-	if (set_count == SETS / 2 || !have_blocks() || !mcchk_has_sets(t))
+	if (x->count == SETS / 2 || !has_some(t))
 		return NULL;
-	set_count++;
+	x->used[x->count++] = (uint16_t)(s - x->all);
 	*s = (struct mcchk_set){.key = key, .context = context, .stack = mcchk_access_stack(t, e->start, pc, frame), .block = UINT64_MAX,
 			  .size = (uint16_t)e->size, .flags = (uint8_t)e->flags, .shift = (uint8_t)shift};
 	return s;
+}
+
+#define BESIDE 0 /* the context of sets that are filled beside other threads; others are not 0 */
+
+int mcchk_is_in_sets(struct mcchk_thread *t, uint64_t key) { return t->beside && slot_for(t->sets, key, BESIDE)->key != 0; }
+
+/* The set for a call of a function; NULL: there is none. */
+static struct mcchk_set *set_in(struct mcchk_thread *t, const struct mcchk_elements *e, uint64_t key, uint32_t shift, uintptr_t pc, void **frame)
+{
+	if (are_several()) {
+		if (t->unseen)
+			return NULL;
+		if (t->touching_count != 0 && !t->touching_late)
+			mcchk_write_touched_early(t);
+		return set_of(t, e, key, shift, pc, frame, BESIDE);
+	}
+	struct mcchk_activation *a = key == pc ? mcchk_activation(t, pc, frame, 0) : mcchk_activation_checked(t, pc, frame);
+	return a ? set_of(t, e, key, shift, pc, frame, a->context) : NULL;
 }
 
 /* Puts elements in the set of the place with this run and that key. Returns whether it could. */
@@ -274,8 +330,7 @@ static int put(struct mcchk_run *r, const struct mcchk_elements *e, uint64_t key
 	self->busy = 1;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	mcchk_live_records(t);
-	struct mcchk_activation *a = key == pc ? mcchk_activation(t, pc, frame, 0) : mcchk_activation_checked(t, pc, frame);
-	r->set = a ? set_of(t, e, key, shift, pc, frame, a->context) : NULL;
+	r->set = set_in(t, e, key, shift, pc, frame);
 	if (r->set) {
 		mcchk_set_elements(t, r->set, e);
 		r->scattered += r->scattered < MCCHK_SCATTERED_MOST;

@@ -21,6 +21,9 @@ struct mcchk_set {
 	uint8_t flags, shift;
 };
 
+/* Whether the thread has a set for a place that it fills beside other threads. */
+int mcchk_is_in_sets(struct mcchk_thread *t, uint64_t key);
+
 void mcchk_find_block(struct mcchk_thread *t, struct mcchk_set *of, uint64_t block);
 
 /* What mcchk_takes does of a place that is scattered, where the last set of the place is another
@@ -56,8 +59,18 @@ static inline __attribute__((always_inline)) int mcchk_is_for_set(const struct m
 	const struct mcchk_thread *t = mcchk_self.thread;
 
 	return __builtin_expect(r->scattered >= MCCHK_SCATTERED, 0) && r->place == key && r->seq == __atomic_load_n(&mcchk_seq, __ATOMIC_RELAXED) && t &&
-	       !__atomic_load_n(&mcchk_several, __ATOMIC_RELAXED) && ((e->start | (e->count > 1 ? (uint64_t)e->stride : 0)) & (unit - 1)) == 0 &&
+	       ((e->start | (e->count > 1 ? (uint64_t)e->stride : 0)) & (unit - 1)) == 0 &&
 	       (e->start < t->stack_lo || e->start >= t->stack_hi);
+}
+
+/* Whether the set, which a place had, still is that of the place in the present call of the
+ * function with this frame. */
+static inline __attribute__((always_inline)) int mcchk_is_of(const struct mcchk_thread *t, const struct mcchk_set *s, uint64_t key, void **frame)
+{
+	if (__atomic_load_n(&mcchk_several, __ATOMIC_RELAXED))
+		return t->beside && s->key == key;
+	const struct mcchk_activation *a = mcchk_activation_known(frame);
+	return a && a->context == s->context;
 }
 
 /* Elements that matter go into the set of their place, if that is scattered. Returns whether
@@ -71,8 +84,7 @@ static inline __attribute__((always_inline)) int mcchk_takes(const struct mcchk_
 	if (!mcchk_is_for_set(r, pc, e, mcchk_unit(e->size)))
 		return 0;
 	struct mcchk_set *s = r->set;
-	const struct mcchk_activation *a = mcchk_activation_known(frame);
-	if (__builtin_expect(!s || !a || a->context != s->context || self->depth || self->busy, 0))
+	if (__builtin_expect(!s || !mcchk_is_of(t, s, pc, frame) || self->depth || self->busy, 0))
 		return mcchk_put(r, e, pc, frame);
 	r->scattered += r->scattered < MCCHK_SCATTERED_MOST;
 	self->busy = 1;

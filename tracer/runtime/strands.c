@@ -158,7 +158,10 @@ void mcchk_strand_begins(void)
 		write_note(mcchk_fn_mcchk_Object_end, own.birth.start, &at);
 		write_note(mcchk_fn_mcchk_Will_release, own.birth.end, &at);
 	}
-	if (own.birth.origin == MCCHK_UNSEEN && getpid() != gettid())
+	int unseen = own.birth.origin == MCCHK_UNSEEN && getpid() != gettid();
+	if (mcchk_self.thread)
+		mcchk_self.thread->unseen = unseen;
+	if (unseen)
 		write_note(mcchk_fn_mcchk_Threads, MCCHK_THREADS, MCCHK_FRAME);
 }
 

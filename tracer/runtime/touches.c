@@ -145,7 +145,8 @@ static void write_all(struct mcchk_thread *t, uint64_t seq, int keep)
 	mcchk_pour_sets(t);
 	for (uint32_t i = 0; i < n; i++)
 		write_map(t, &t->touching[i], seq, keep);
-	mcchk_write_sets(t, seq, keep);
+	if (!keep || !t->beside)
+		mcchk_write_sets(t, seq, keep);
 	mcchk_write_bundles(t, seq, keep);
 }
 
@@ -154,7 +155,7 @@ void mcchk_write_touched(struct mcchk_thread *t)
 {
 	write_all(t, t->touching_seq, 0);
 	__atomic_store_n(&t->touching_count, 0, __ATOMIC_RELEASE);
-	mcchk_forget_sets();
+	mcchk_forget_sets(t);
 	mcchk_forget_bundles();
 	mcchk_forget_activations();
 	t->touching_late = 0;
@@ -545,7 +546,7 @@ static void missed(struct mcchk_touch *touch, uintptr_t addr, struct mcchk_membe
 /* The same of a single access. */
 void mcchk_touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc, void **frame, uint32_t size, uint32_t flags, int32_t cost)
 {
-	if (MCCHK_LIKELY(costs(touch, cost) < AGAIN))
+	if (__atomic_load_n(&mcchk_several, __ATOMIC_RELAXED) || MCCHK_LIKELY(costs(touch, cost) < AGAIN))
 		return;
 	const struct mcchk_member own = {.size = (uint16_t)size, .flags = (uint8_t)flags, .pc = pc};
 	missed(touch, addr, NULL, 1, &own, (uint32_t)__builtin_ctz(size), frame);
@@ -655,6 +656,11 @@ void mcchk_group_missed(uintptr_t addr, struct mcchk_touch *touch, struct mcchk_
 	uint32_t n = kind & UINT16_MAX, shift = (uint32_t)(kind >> 16);
 	int32_t cost = 0;
 
+	if (__atomic_load_n(&mcchk_several, __ATOMIC_RELAXED)) {
+		if (!touch->settled)
+			touch->settled = 1;
+		return;
+	}
 	for (uint32_t i = 0; i < n; i++) {
 		cost += members[i].cost;
 		members[i].cost = 0;

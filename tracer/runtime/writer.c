@@ -50,6 +50,7 @@ static struct {
 	_Atomic uint64_t end; /* where the next chunk will begin */
 	_Atomic int full;     /* a lost reason: nothing can be recorded any more */
 	_Atomic uint64_t lost_calls, lost_accesses, accesses;
+	_Atomic uint64_t missed; /* accesses that are lost although recording goes on */
 	_Atomic(struct lost_record *) lost;
 	uint64_t most; /* bytes that the file may have */
 	uint64_t most_live; /* that it may take at a time, when it is read along; 0: any */
@@ -82,6 +83,12 @@ void mcchk_lost(uint64_t calls, uint64_t accesses)
 	atomic_fetch_add(&file.lost_calls, calls);
 	atomic_fetch_add(&file.lost_accesses, accesses);
 	show_losses();
+}
+
+void mcchk_missed(uint64_t accesses)
+{
+	atomic_fetch_add(&file.missed, accesses);
+	mcchk_lost(0, accesses);
 }
 
 /* Puts the lost record into the room kept at the end of the thread's chunk of calls. */
@@ -410,13 +417,14 @@ void mcchk_commit_access(struct mcchk_thread *t) { commit_accesses(t, sizeof(str
 
 void mcchk_commit_grid(struct mcchk_thread *t) { commit_accesses(t, sizeof(struct mcchk_grid)); }
 
-/* Writes elements as bits (compact.c) behind the call of that number. Returns whether it could. */
-int mcchk_write_bits(struct mcchk_thread *t, uint64_t seq, const struct mcchk_access *all, const uint64_t *bits, uint32_t runs, uint64_t elements)
+/* Writes elements as bits (compact.c) behind the call of that number, or a later one if that
+ * is as good. Returns whether it could. */
+int mcchk_write_bits(struct mcchk_thread *t, uint64_t seq, int or_later, const struct mcchk_access *all, const uint64_t *bits, uint32_t runs, uint64_t elements)
 {
 	uint64_t at = seq;
 	char *record = reserve_after(t, &at, MCCHK_BITS_MOST + (uint32_t)all->count / 8);
 
-	if (!record || at != seq) /* too late for that call */
+	if (!record || (at != seq && !or_later)) /* too late for that call */
 		return 0;
 	struct mcchk_sums *sums = &t->accesses.sums;
 	uint64_t *counted = &sums->elements[all->flags & MCCHK_STORE], before = *counted;
@@ -515,6 +523,16 @@ static void move_up(struct mcchk_open *before, struct mcchk_open *last, uint32_t
 	__atomic_store_n(&c->size, CHUNK_HEADER + c->used, __ATOMIC_RELEASE);
 }
 
+/* What was lost although recording went on to the end. */
+static void add_losses(struct mcchk_chunk *c)
+{
+	struct lost_record *r = (void *)(c->payload + c->used);
+	if (file.lost || file.missed == 0)
+		return;
+	*r = (struct lost_record){.type = 10, .reason = MCCHK_LOST_OTHER, .length = sizeof *r, .accesses = file.missed};
+	__atomic_store_n(&c->used, c->used + (uint32_t)sizeof *r, __ATOMIC_RELEASE);
+}
+
 static void add_end(struct mcchk_chunk *c, uint64_t units)
 {
 	struct end_record *e = (void *)(c->payload + c->used);
@@ -535,6 +553,8 @@ static void finish_own(struct mcchk_thread *t, uint64_t units, int with_end)
 	struct mcchk_open *calls = &t->calls, *accesses = &t->accesses;
 	uint32_t end = with_end ? sizeof(struct end_record) : 0, end_chunk = with_end ? END_CHUNK : 0;
 
+	if (calls->chunk)
+		add_losses(calls->chunk);
 	if (!mcchk_live && accesses->chunk && give_back(accesses, CHUNK_HEADER + accesses->chunk->used + end_chunk)) {
 		uint32_t size = CHUNK_HEADER + accesses->chunk->used;
 		if (calls->chunk)
@@ -589,8 +609,8 @@ void mcchk_file_finish(uint64_t units, int with_end)
 	for (struct mcchk_thread *t = mcchk_threads_recording(); t; t = t->next) {
 		mcchk_disarm(t);
 		mcchk_touch_no_more(t);
-		if (__atomic_load_n(&t->touching_count, __ATOMIC_ACQUIRE) != 0)
-			mcchk_lost(0, 1); /* a map of a thread that cannot write it now */
+		if (__atomic_load_n(&t->touching_count, __ATOMIC_ACQUIRE) != 0 || __atomic_load_n(&t->beside, __ATOMIC_ACQUIRE))
+			mcchk_missed(1); /* a map, or sets, of a thread that cannot write them now */
 	}
 	for (struct mcchk_thread *t = mcchk_threads_recording(); t; t = t->next) {
 		while (t != own && __atomic_load_n(&t->compacting, __ATOMIC_SEQ_CST))

@@ -73,6 +73,7 @@ void mcchk_touch_missed(struct mcchk_touch *touch, uintptr_t addr, uintptr_t pc,
 {
 	touch->missed = (int32_t)(addr + pc + size + flags) + cost + (frame != NULL);
 }
+int mcchk_is_in_sets(struct mcchk_thread *t, uint64_t key) { return !t && key; }
 int mcchk_touch_turns(struct mcchk_touch *touch, uintptr_t pc, void **frame) { return touch && pc && !frame; }
 void mcchk_map_cold(uintptr_t addr, struct mcchk_touch *touch, uint64_t shift, void **frame) { touch->lo = addr + shift + (frame != NULL); }
 struct mcchk_learning mcchk_learning;
