@@ -534,6 +534,8 @@ void mcchk_stack_ends(struct mcchk_thread *t); /* it does so no more */
 void mcchk_function_returns(uintptr_t frame, uintptr_t pc);
 void mcchk_stack_risen(void *frame);
 void mcchk_stack_passes(uintptr_t end, void *from);
+#define MCCHK_WHOLE_STACK UINTPTR_MAX
+void mcchk_memory_passes(uintptr_t lo, size_t size, void *from);
 
 /* ---- gfortran.c ---- */
 

@@ -354,8 +354,8 @@ void mcchk_watch_stack(uintptr_t lo)
 		self->stack_used = lo;
 }
 
-/* Another strand goes on with the thread, with what lies below `end` on its stack. The
- * stack of the record begins with the frame `from`. */
+/* Another strand goes on with the thread, with what lies below `end` on its stack, or with what
+ * else is in its mapping: variables of the thread. The stack of the record begins with the frame `from`. */
 void mcchk_stack_passes(uintptr_t end, void *from)
 {
 	struct mcchk_tls *self = &mcchk_self;
@@ -364,9 +364,20 @@ void mcchk_stack_passes(uintptr_t end, void *from)
 	if (mcchk_preloaded || !mcchk_recording || self->busy || (!watching && self->stack_used == 0) || (!self->stack_known && !find_stack(self)))
 		return;
 	uintptr_t lo = watching ? self->stack_lo : self->stack_used;
+	if (end == MCCHK_WHOLE_STACK)
+		end = self->stack_hi;
 	if (end <= lo || end > self->stack_hi || !mcchk_enter(MCCHK_FRAME))
 		return;
 	record(lo, end - lo, PASSED, from);
+	mcchk_leave();
+}
+
+/* A library gives memory to others later that lay where no stack does. */
+void mcchk_memory_passes(uintptr_t lo, size_t size, void *from)
+{
+	if (mcchk_preloaded || !mcchk_recording || mcchk_self.busy || !mcchk_hot(lo, size) || !mcchk_enter(MCCHK_FRAME))
+		return;
+	record(lo, size, PASSED, from);
 	mcchk_leave();
 }
 

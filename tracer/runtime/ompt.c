@@ -102,6 +102,8 @@ static void parallel_begin(union ompt_data *encountering, const void *frame, uni
 
 	(void)frame, (void)flags;
 	parallel->ptr = team;
+	if (t)
+		t->inner = team;
 	if (!t || !team) {
 		mcchk_noticed(MCCHK_REGIONS, MCCHK_FRAME);
 		return;
@@ -131,13 +133,15 @@ static uint64_t *strands_of(struct team *team, unsigned size)
 
 static void parallel_end(union ompt_data *parallel, union ompt_data *encountering, int flags, const void *pc)
 {
-	struct team *team = parallel->ptr;
 	struct task *t = mcchk_task_of(encountering);
+	struct team *team = t ? t->inner : NULL;
 	struct place at = place_of(pc, team ? team->pc : 0);
 
-	(void)flags;
-	if (!team || !t)
+	(void)flags, (void)parallel; /* which may be that of another region by now */
+	if (!team || !t) {
+		mcchk_noticed(MCCHK_REGIONS, MCCHK_FRAME);
 		return;
+	}
 	mcchk_task = t;
 	mcchk_strand_switch(team->outside, &at);
 	MCCHK_ACQUIRE(end_of(team), &at);
@@ -155,7 +159,7 @@ static void parallel_end(union ompt_data *parallel, union ompt_data *encounterin
 		mcchk_end_iterations(&team->iterations[i], &at);
 	for (uint64_t n = team->barriers ? team->barriers - 1 : 0; n <= team->barriers; n++)
 		MCCHK_OBJECT_END(barrier_of(team, n), &at);
-	parallel->ptr = NULL;
+	t->inner = NULL;
 	if (team->shares)
 		mcchk_strands_fewer(team->pc);
 	mcchk_drop_team(team);
@@ -441,6 +445,8 @@ static int initialize(ompt_lookup lookup, int device, union ompt_data *data)
 		{OMPT_LOCK_DESTROY, (void (*)(void))lock_destroy},
 	};
 	ompt_set_callback set = (ompt_set_callback)lookup("ompt_set_callback");
+
+	mcchk_task_memory = (ompt_get_task_memory)lookup("ompt_get_task_memory");
 
 	(void)device, (void)data;
 	if (!set)

@@ -44,6 +44,7 @@ struct ompt_dependence {
 
 typedef void *(*ompt_lookup)(const char *name);
 typedef int (*ompt_set_callback)(int which, void (*callback)(void));
+typedef int (*ompt_get_task_memory)(void **lo, size_t *size, int block); /* returns whether there are more */
 
 struct ompt_start_tool_result {
 	int (*initialize)(ompt_lookup lookup, int device, union ompt_data *data);

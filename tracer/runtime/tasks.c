@@ -286,6 +286,24 @@ static void resume(struct task *t)
 		mcchk_stack_passes((uintptr_t)MCCHK_FRAME + BETWEEN, &at);
 }
 
+ompt_get_task_memory mcchk_task_memory;
+
+/* The copies of variables that the task under way has for itself lie where the library puts those
+ * of a task that is made later. */
+static void private_copies_end(void *at)
+{
+	void *block = NULL;
+	size_t size = 0;
+	for (int i = 0, more = 1; mcchk_task_memory && more; i++) {
+		more = mcchk_task_memory(&block, &size, i);
+		if (block && size > 0)
+			mcchk_memory_passes((uintptr_t)block, size, at);
+		if (!block)
+			break;
+		block = NULL;
+	}
+}
+
 void mcchk_task_schedule(union ompt_data *prior_data, int status, union ompt_data *next_data)
 {
 	struct task *prior = prior_data ? prior_data->ptr : NULL, *next = next_data ? next_data->ptr : NULL;
@@ -305,6 +323,8 @@ void mcchk_task_schedule(union ompt_data *prior_data, int status, union ompt_dat
 	struct place at = {NULL, prior ? prior->pc : 0};
 	if (done && prior->started && next && next->waits) /* which tells nothing until it goes on */
 		mcchk_stack_passes((uintptr_t)MCCHK_FRAME + BETWEEN, &at);
+	if (done && over && prior->started)
+		private_copies_end(&at);
 	if (status == OMPT_STATUS_TASKWAIT_COMPLETE && explicit) {
 		wait_for_dependences(prior, &at);
 		mcchk_entry = prior->entry;

@@ -48,6 +48,7 @@ struct dependence {
 };
 
 struct task {
+	struct team *inner; /* of the region that it has begun */
 	uint64_t objects; /* three numbers: of its beginning, its end when its creator waits for it, and its children's ends */
 	uint64_t strand;
 	uint64_t now; /* its strand, or that of the section in which it is */
@@ -74,6 +75,7 @@ struct task {
 };
 
 extern __thread struct task *mcchk_task; /* that the thread executes */
+extern ompt_get_task_memory mcchk_task_memory; /* NULL: the library cannot tell */
 
 /* Bytes of the OpenMP library's own on the stack, from the call-backs up to where a task
  * begins: at least what there is. */

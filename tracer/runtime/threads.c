@@ -172,28 +172,28 @@ static struct start begin(void *p)
 	return s;
 }
 
-/* The thread's stack may be that of one that has ended. */
-static void anew(const struct start *s, void *frame)
+/* The thread's stack may be that of one that has ended, with its thread-local variables. */
+static void anew(const struct start *s)
 {
 	const struct {
 		const void *next;
 		uintptr_t pc;
 	} at = {NULL, s->birth.begin + 1};
 	if (!s->within_mpi && s->birth.origin == MCCHK_SEEN)
-		mcchk_stack_passes((uintptr_t)frame, (void *)&at);
+		mcchk_stack_passes(MCCHK_WHOLE_STACK, (void *)&at);
 }
 
 static void *run(void *p)
 {
 	struct start s = begin(p);
-	anew(&s, MCCHK_FRAME);
+	anew(&s);
 	return s.run(s.argument);
 }
 
 static int run_c11(void *p)
 {
 	struct start s = begin(p);
-	anew(&s, MCCHK_FRAME);
+	anew(&s);
 	return s.run_c11(s.argument);
 }
 
