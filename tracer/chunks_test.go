@@ -165,14 +165,19 @@ func (c *contents) add(a *trace.Access) {
 func TestAccessesHaveChunksOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	const source = head + `
+#include <semaphore.h>
 enum { N = 1 << 14 };
 static double memory[4 * N];
+static sem_t semaphore;
 __attribute__((noinline)) void touch(volatile double *p) { *p += 1; }
 static void *work(void *arg)
 {
 	double *mine = memory + N * (long)arg;
-	for (int i = 0; i < N; i++)
+	for (int i = 0; i < N; i++) {
 		touch(mine + i * (i + 1L) / 2 % N);
+		if (i % 256 == 0) /* what goes before is written */
+			sem_post(&semaphore);
+	}
 	for (int i = N; i-- > 0;)
 		touch(mine + i);
 	return NULL;
